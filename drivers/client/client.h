@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Private definitions of the client module.
+ *
+ * A session is one attached disk. It owns the disk, the connection (one queue
+ * pair per hardware queue) and the management of the pool that the target
+ * registered for it. Files: session.c (states, attach, detach, teardown),
+ * connect.c (RDMA CM and login), queue.c (the transfer engine), disk.c
+ * (blk-mq), netlink.c, sysfs.c, trace.c.
+ */
+#ifndef RNBD_CLIENT_H
+#define RNBD_CLIENT_H
+
+#include <linux/blk-mq.h>
+#include <linux/completion.h>
+#include <linux/inet.h>
+#include <linux/kref.h>
+#include <linux/netlink.h>
+#include <linux/socket.h>
+#include <linux/uuid.h>
+#include <linux/workqueue.h>
+
+#include "../core/codec.h"
+#include "../core/pool.h"
+#include "../core/ring.h"
+
+/**
+ * enum rnbd_state - state of a session
+ * @RNBD_CONNECTING: the connection is being made, there is no disk yet
+ * @RNBD_LIVE: I/O flows
+ * @RNBD_FAILED: the connection is lost, I/O fails, the disk can be detached
+ * @RNBD_CLOSING: being detached
+ */
+enum rnbd_state {
+	RNBD_CONNECTING,
+	RNBD_LIVE,
+	RNBD_FAILED,
+	RNBD_CLOSING,
+};
+
+/*
+ * Pages of a request, in pieces. The least is what one block needs however it
+ * is cut up in memory, the most is what a request's driver data has room for.
+ */
+#define RNBD_SEGMENTS_MIN	16u
+#define RNBD_SEGMENTS_MAX	256u
+
+#define RNBD_WHY_SIZE	NETLINK_MAX_FMTMSG_LEN
+
+/**
+ * struct rnbd_why - text for the person who asked
+ * @text: one line without a full stop
+ */
+struct rnbd_why {
+	char text[RNBD_WHY_SIZE];
+};
+
+__printf(2, 3) void rnbd_why(struct rnbd_why *why, const char *fmt, ...);
+
+/**
+ * struct rnbd_options - what was asked for at attach; constant afterwards
+ * @dst: target address and port
+ * @addr: the address as text
+ * @export: name of the export
+ * @host_id: UUID of this machine
+ * @queues: wished queues
+ * @depth: wished requests in flight per queue
+ * @ring_slots: slots of a control ring
+ * @slot_size: bytes of a slot
+ * @pool_bytes: wished pool
+ * @max_io: wished bytes of one request
+ * @readonly: attach read-only
+ * @early_release: initial value of rnbd_session.early_release
+ */
+struct rnbd_options {
+	struct sockaddr_storage dst;
+	char addr[INET6_ADDRSTRLEN];
+	char export[RNBD_EXPORT_NAME_SIZE];
+	u8 host_id[UUID_SIZE];
+	u32 queues;
+	u32 depth;
+	u32 ring_slots;
+	u32 slot_size;
+	u64 pool_bytes;
+	u32 max_io;
+	bool readonly;
+	bool early_release;
+};
+
+/**
+ * enum rnbd_req_state - where a request is
+ * @RNBD_REQ_IDLE: not ours
+ * @RNBD_REQ_SENT: in a frame, or in the open frame
+ * @RNBD_REQ_WAIT_SENT: replied, but its pages may still be read by the device
+ * @RNBD_REQ_FETCHING: its RDMA READ is posted
+ */
+enum rnbd_req_state {
+	RNBD_REQ_IDLE,
+	RNBD_REQ_SENT,
+	RNBD_REQ_WAIT_SENT,
+	RNBD_REQ_FETCHING,
+};
+
+/**
+ * struct rnbd_req - driver data of a block request
+ * @queue: queue that carries it
+ * @state: enum rnbd_req_state
+ * @status: what the block layer will be told
+ * @frame_seq: number of the frame that carries the request
+ * @wrs: send-queue entries reserved for it
+ * @wire: request as sent, with the pool space it holds
+ * @read_cqe: completion of its RDMA READ
+ * @next: next in a list of finished, waiting or fetched requests
+ * @batch: requests, this one last in line, that @read_cqe covers
+ * @nr_sge: used members of @sge
+ * @sge: its pages as mapped for the device
+ *
+ * Between queue_rq and completion written under the lock of @queue's ring,
+ * but for @sge, written by queue_rq before anyone else knows the request.
+ */
+struct rnbd_req {
+	struct rnbd_queue *queue;
+	u8 state;
+	blk_status_t status;
+	u32 frame_seq;
+	u32 wrs;
+	struct rnbd_request wire;
+	struct ib_cqe read_cqe;
+	struct rnbd_req *next;
+	struct rnbd_req *batch;
+	u32 nr_sge;
+	struct ib_sge sge[];
+};
+
+/**
+ * struct rnbd_stage - data work requests that wait to be posted together
+ * @wrs: work requests
+ * @sges: their gather or scatter entries, in order
+ * @nr_wrs: used
+ * @nr_sges: used
+ * @end: remote address right behind the last work request's data
+ */
+struct rnbd_stage {
+	struct ib_rdma_wr *wrs;
+	struct ib_sge *sges;
+	u32 nr_wrs;
+	u32 nr_sges;
+	u64 end;
+};
+
+/**
+ * struct rnbd_queue_stats - counters of a queue, under its ring's lock
+ * @requests: requests put into frames
+ * @rdma_writes: RDMA WRITEs posted
+ * @rdma_reads: RDMA READs posted
+ * @rdma_write_bytes: bytes moved by them
+ * @rdma_read_bytes: bytes moved by them
+ * @coalesced: requests whose data joined the operation of another request
+ * @gathered: times that a frame was held back for more requests
+ * @fences: SENDs and RDMA WRITEs that waited for an RDMA READ
+ * @credit_stalls: stops of the hardware queue for lack of credits or slots
+ * @sq_stalls: stops for lack of send-queue entries
+ * @pool_stalls: stops for lack of pool space
+ * @starts: starts at the low watermark
+ * @fragmented: requests that took more than one extent
+ */
+struct rnbd_queue_stats {
+	u64 requests;
+	u64 rdma_writes;
+	u64 rdma_reads;
+	u64 rdma_write_bytes;
+	u64 rdma_read_bytes;
+	u64 coalesced;
+	u64 gathered;
+	u64 fences;
+	u64 credit_stalls;
+	u64 sq_stalls;
+	u64 pool_stalls;
+	u64 starts;
+	u64 fragmented;
+};
+
+/**
+ * struct rnbd_queue - one hardware queue and its queue pair
+ * @ring: control ring; ring.lock protects everything below @sess
+ * @sess: session
+ * @index: in the session
+ * @cm_id: connection, NULL if there is none
+ * @cm_done: an awaited event came
+ * @cm_error: its result, negative errno
+ * @cm_status: enum rnbd_status of a refusal by the target
+ * @cm_reason: text for other refusals
+ * @hctx: hardware queue that it serves
+ * @pool: this queue's share of the pool
+ * @reqs: request in flight by tag
+ * @out: RDMA WRITEs of the open frame
+ * @in: RDMA READs of the reply frame being handled
+ * @frame_wrs: data work requests covered by the SEND of frame seq, modulo the
+ *	send slots
+ * @open_wrs: data work requests staged or posted for the open frame
+ * @sq_free: send-queue entries for data work requests not reserved
+ * @sq_size: how many there are
+ * @sent_seq: all frames before this number have left our memory
+ * @waiting: requests in RNBD_REQ_WAIT_SENT
+ * @fence: the RDMA READ that the next SEND or RDMA WRITE has to wait for
+ * @stopped: the hardware queue is stopped for lack of something
+ * @stats: counters
+ */
+struct rnbd_queue {
+	struct rnbd_ring ring;
+	struct rnbd_session *sess;
+	u32 index;
+
+	struct rdma_cm_id *cm_id;
+	struct completion cm_done;
+	int cm_error;
+	u16 cm_status;
+	const char *cm_reason;
+
+	struct blk_mq_hw_ctx *hctx;
+	struct rnbd_pool pool;
+	struct rnbd_req **reqs;
+	struct rnbd_stage out;
+	struct rnbd_stage in;
+	u32 *frame_wrs;
+	u32 open_wrs;
+	u32 sq_free;
+	u32 sq_size;
+	u32 sent_seq;
+	struct rnbd_req *waiting;
+	struct rnbd_req *fence;
+	bool stopped;
+	struct rnbd_queue_stats stats;
+};
+
+/* Bits of rnbd_session.flags */
+#define RNBD_SESS_DOWN		0	/* teardown was begun, once per connection */
+#define RNBD_SESS_DETACH	1	/* somebody detaches; no new openers */
+
+/**
+ * struct rnbd_session - an attached disk
+ * @ref: held by the list and by lookups
+ * @list: on the module's list, under rnbd_sessions_lock
+ * @opt: what was asked for
+ * @id: UUID of the session
+ * @epoch: number of the connection, from 1
+ * @lock: @state and @reason
+ * @state: enum rnbd_state, changed by rnbd_session_set_state() only
+ * @reason: constant text, why it left RNBD_LIVE
+ * @flags: RNBD_SESS_*
+ * @conn_lock: keeps the connection's resources from being freed under a reader
+ * @dev: RDMA device, while connected
+ * @pd: protection domain, while connected
+ * @max_sge: gather entries of one RDMA WRITE
+ * @max_sge_rd: scatter entries of one RDMA READ
+ * @max_segments: pages of one request, in pieces
+ * @grant: what the target granted; constant while there is a disk
+ * @segments: the pool as registered by the target, while connected
+ * @login: asked at login; what @grant is checked against
+ * @login_status: enum rnbd_status of the login reply
+ * @nr_queues: members of @queues in use
+ * @queues: queues
+ * @early_release: give pool space of a read out again as soon as its RDMA READ
+ *	is posted, behind a fence
+ * @tag_set: blk-mq tags
+ * @disk: the disk, NULL until there is one
+ * @index: number of the disk
+ * @down_work: ends the connection
+ */
+struct rnbd_session {
+	struct kref ref;
+	struct list_head list;
+	struct rnbd_options opt;
+	u8 id[UUID_SIZE];
+	u32 epoch;
+
+	spinlock_t lock;	/* state and reason */
+	enum rnbd_state state;
+	const char *reason;
+	unsigned long flags;
+
+	struct mutex conn_lock;	/* readers of the connection */
+	struct ib_device *dev;
+	struct ib_pd *pd;
+	u32 max_sge;
+	u32 max_sge_rd;
+	u32 max_segments;
+	struct rnbd_grant grant;
+	struct rnbd_segment_info *segments;
+	struct rnbd_login_info login;
+	u16 login_status;
+
+	u32 nr_queues;
+	struct rnbd_queue *queues[RNBD_QUEUES_MAX];
+	bool early_release;
+
+	struct blk_mq_tag_set tag_set;
+	struct gendisk *disk;
+	int index;
+	struct work_struct down_work;
+};
+
+/* main.c */
+extern u8 rnbd_boot_id[UUID_SIZE];
+extern struct list_head rnbd_sessions;
+extern struct mutex rnbd_sessions_lock;
+extern struct workqueue_struct *rnbd_wq;
+
+/* session.c */
+const char *rnbd_state_text(enum rnbd_state state);
+const char *rnbd_session_name(const struct rnbd_session *sess);
+struct rnbd_session *rnbd_session_attach(const struct rnbd_options *opt,
+					 struct rnbd_why *why);
+int rnbd_session_detach(struct rnbd_session *sess, bool force,
+			struct rnbd_why *why);
+struct rnbd_session *rnbd_session_find(const char *disk);
+void rnbd_session_put(struct rnbd_session *sess);
+bool rnbd_session_set_state(struct rnbd_session *sess, enum rnbd_state state);
+void rnbd_session_fail(struct rnbd_session *sess, const char *reason);
+void rnbd_sessions_detach_all(void);
+
+/* connect.c */
+int rnbd_connect(struct rnbd_session *sess, struct rnbd_why *why);
+void rnbd_disconnect(struct rnbd_session *sess);
+void rnbd_release_connection(struct rnbd_session *sess);
+void rnbd_login_reply(struct rnbd_queue *q, const struct rnbd_frame *frame,
+		      enum rnbd_fault *fault);
+
+/* queue.c */
+extern const struct rnbd_ring_ops rnbd_queue_ring_ops;
+int rnbd_queue_alloc(struct rnbd_queue *q);
+void rnbd_queue_free(struct rnbd_queue *q);
+int rnbd_req_map(struct rnbd_queue *q, struct request *rq);
+void rnbd_req_unmap(struct rnbd_req *req);
+blk_status_t rnbd_queue_submit(struct rnbd_queue *q, struct request *rq, bool last);
+void rnbd_queue_commit(struct rnbd_queue *q);
+void rnbd_queue_abandon(struct rnbd_queue *q, struct rnbd_req *req);
+
+/* disk.c */
+int rnbd_disk_create(struct rnbd_session *sess, struct rnbd_why *why);
+int rnbd_disk_add(struct rnbd_session *sess, struct rnbd_why *why);
+void rnbd_disk_remove(struct rnbd_session *sess);
+void rnbd_disk_fail_requests(struct rnbd_session *sess);
+
+/* netlink.c */
+int rnbd_netlink_init(void);
+void rnbd_netlink_exit(void);
+
+/* sysfs.c */
+extern const struct attribute_group *rnbd_disk_groups[];
+
+#endif /* RNBD_CLIENT_H */

@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Making and ending the connection of a session.
+ *
+ * Operation: queue 0 is connected first. Its connection request names host,
+ * session and epoch; its first frame is the login that names the export and
+ * states wishes; the reply grants queues, depth, limits and the pool. Then the
+ * other queues are connected and the pool is split among them. One thread
+ * does all this, step by step, and waits for each event of the connection
+ * manager with a deadline.
+ *
+ * Ownership: cm_id, ring, pool map and staging belong to the queue, the
+ * protection domain and the list of segments to the session. All of them are
+ * there from rnbd_connect() to rnbd_release_connection().
+ *
+ * Concurrency: the event handler runs in the connection manager's thread and
+ * only records and wakes, or fails the session when nobody waits. It never
+ * destroys anything, so a device that is being removed waits for down_work.
+ *
+ * Errors: every way to fail sets one text for the user. rnbd_connect() frees
+ * nothing on error; rnbd_disconnect() and rnbd_release_connection() cope with
+ * every half-made state.
+ */
+
+#define pr_fmt(fmt) "rnbd: " fmt
+
+#include <linux/inet.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+#include <rdma/ib_cm.h>
+
+#include "client.h"
+
+/* Milliseconds for each step; the connection manager retries by itself. */
+#define RNBD_RESOLVE_MS		2000
+#define RNBD_STEP_MS		8000
+
+static void rnbd_cm_result(struct rnbd_queue *q, int error)
+{
+	q->cm_error = error;
+	complete(&q->cm_done);
+}
+
+static void rnbd_cm_rejected(struct rnbd_queue *q, struct rdma_cm_event *event)
+{
+	const void *data;
+	u16 version;
+	u8 len;
+
+	data = rdma_consumer_reject_data(q->cm_id, event, &len);
+	if (data && !rnbd_decode_cm_rej(data, len, &version, &q->cm_status))
+		q->cm_reason = q->cm_status == RNBD_ST_VERSION ?
+			       "the target speaks another protocol version" :
+			       rnbd_status_text(q->cm_status);
+	else if (event->status == IB_CM_REJ_INVALID_SERVICE_ID)
+		q->cm_reason = "no rnbd target listens on this port";
+	else
+		q->cm_reason = rdma_reject_msg(q->cm_id, event->status);
+	rnbd_cm_result(q, -ECONNREFUSED);
+}
+
+static void rnbd_cm_established(struct rnbd_queue *q, struct rdma_cm_event *event)
+{
+	const struct rdma_conn_param *param = &event->param.conn;
+	struct rnbd_session *sess = q->sess;
+	struct rnbd_conn_req asked = {
+		.slot_size = sess->opt.slot_size,
+		.epoch = sess->epoch,
+	};
+	u16 slots;
+
+	if (rnbd_decode_cm_rep(param->private_data, param->private_data_len,
+			       &asked, &slots)) {
+		q->cm_reason = "the target's answer makes no sense";
+		rnbd_cm_result(q, -EPROTO);
+		return;
+	}
+	rnbd_cm_result(q, rnbd_ring_start(&q->ring, slots));
+}
+
+static int rnbd_cm_event(struct rdma_cm_id *cm_id, struct rdma_cm_event *event)
+{
+	struct rnbd_queue *q = cm_id->context;
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		rnbd_cm_result(q, 0);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		rnbd_cm_established(q, event);
+		break;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+		q->cm_reason = "no RDMA device reaches this address, or nobody answers there";
+		rnbd_cm_result(q, -EHOSTUNREACH);
+		break;
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+		q->cm_reason = "the target does not answer";
+		rnbd_cm_result(q, -ETIMEDOUT);
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+		rnbd_cm_rejected(q, event);
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		rnbd_ring_fail(&q->ring, "the target closed the connection");
+		break;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		/* Before the ring exists there is only the waiter to tell. */
+		if (q->ring.qp) {
+			rnbd_ring_fail(&q->ring, "the RDMA device was removed");
+		} else {
+			q->cm_reason = "the RDMA device was removed";
+			rnbd_cm_result(q, -ENODEV);
+		}
+		break;
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+		rnbd_ring_fail(&q->ring, "the RDMA device lost its address");
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+/* Wait for the connection manager or the target; sets a reason on error. */
+static int rnbd_cm_wait(struct rnbd_queue *q, unsigned int ms, struct rnbd_why *why,
+			const char *late)
+{
+	long left;
+
+	left = wait_for_completion_interruptible_timeout(&q->cm_done,
+							 msecs_to_jiffies(ms));
+	if (left < 0) {
+		rnbd_why(why, "interrupted");
+		return -EINTR;
+	}
+	if (!left) {
+		rnbd_why(why, "%s", late);
+		return -ETIMEDOUT;
+	}
+	if (q->cm_error)
+		rnbd_why(why, "%s", q->cm_reason ?: q->sess->reason ?:
+				    "connection failed");
+	return q->cm_error;
+}
+
+static void rnbd_cm_expect(struct rnbd_queue *q)
+{
+	reinit_completion(&q->cm_done);
+	q->cm_error = 0;
+	q->cm_status = 0;
+	q->cm_reason = NULL;
+}
+
+/* The device is known once the address is resolved: is it good enough? */
+static int rnbd_use_device(struct rnbd_session *sess, struct rdma_cm_id *cm_id,
+			   struct rnbd_why *why)
+{
+	struct ib_device *dev = cm_id->device;
+
+	if (sess->dev) {
+		if (sess->dev == dev)
+			return 0;
+		rnbd_why(why, "the queues came out on different RDMA devices");
+		return -ENODEV;
+	}
+
+	/*
+	 * The sink of an iWARP RDMA READ must be registered and remotely
+	 * writable. This client never opens its memory to a peer.
+	 */
+	if (rdma_protocol_iwarp(dev, cm_id->port_num)) {
+		rnbd_why(why, "device %s is iWARP, which is not supported",
+			 dev_name(&dev->dev));
+		return -EOPNOTSUPP;
+	}
+	if (dev->attrs.max_send_sge < 1 || dev->attrs.max_sge_rd < 1 ||
+	    dev->attrs.max_qp_rd_atom < 1) {
+		rnbd_why(why, "device %s cannot do RDMA READ",
+			 dev_name(&dev->dev));
+		return -EOPNOTSUPP;
+	}
+
+	sess->pd = ib_alloc_pd(dev, 0);
+	if (IS_ERR(sess->pd)) {
+		int ret = PTR_ERR(sess->pd);
+
+		sess->pd = NULL;
+		rnbd_why(why, "no protection domain on device %s (%d)",
+			 dev_name(&dev->dev), ret);
+		return ret;
+	}
+	sess->dev = dev;
+	sess->max_sge = min(dev->attrs.max_send_sge, 32);
+	sess->max_sge_rd = min3(dev->attrs.max_sge_rd, dev->attrs.max_send_sge, 32);
+	sess->max_segments = clamp(sess->opt.max_io >> RNBD_UNIT_SHIFT,
+				   RNBD_SEGMENTS_MIN, RNBD_SEGMENTS_MAX);
+	return 0;
+}
+
+static int rnbd_connect_queue(struct rnbd_session *sess, u32 index,
+			      struct rnbd_why *why)
+{
+	struct rnbd_queue *q = sess->queues[index];
+	struct rnbd_conn_req req = {
+		.queue = index,
+		.ring_slots = sess->opt.ring_slots,
+		.slot_size = sess->opt.slot_size,
+		.epoch = sess->epoch,
+	};
+	struct rdma_conn_param param = { };
+	struct rnbd_ring_attr attr;
+	struct rnbd_cm_req wire;
+	struct rdma_cm_id *cm_id;
+	int ret;
+
+	cm_id = rdma_create_id(&init_net, rnbd_cm_event, q, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(cm_id))
+		return PTR_ERR(cm_id);
+	q->cm_id = cm_id;
+
+	rnbd_cm_expect(q);
+	ret = rdma_resolve_addr(cm_id, NULL, (struct sockaddr *)&sess->opt.dst,
+				RNBD_RESOLVE_MS);
+	if (ret) {
+		rnbd_why(why, "no route to this address over an RDMA device");
+		return ret;
+	}
+	ret = rnbd_cm_wait(q, RNBD_STEP_MS, why, "the address does not resolve");
+	if (ret)
+		return ret;
+	ret = rnbd_use_device(sess, cm_id, why);
+	if (ret)
+		return ret;
+
+	rnbd_cm_expect(q);
+	ret = rdma_resolve_route(cm_id, RNBD_RESOLVE_MS);
+	if (!ret)
+		ret = rnbd_cm_wait(q, RNBD_STEP_MS, why, "no route to the target");
+	if (ret)
+		return ret;
+
+	ret = rnbd_queue_alloc(q);
+	if (ret == -EOPNOTSUPP)
+		rnbd_why(why, "queue pairs of device %s are too small for max-io %u",
+			 dev_name(&sess->dev->dev), sess->opt.max_io);
+	if (ret)
+		return ret;
+	attr = (struct rnbd_ring_attr) {
+		.ops = &rnbd_queue_ring_ops,
+		.slots = sess->opt.ring_slots,
+		.slot_size = sess->opt.slot_size,
+		.epoch = sess->epoch,
+		.data_wrs = q->sq_size,
+		.max_send_sge = max(sess->max_sge, sess->max_sge_rd),
+		.vector = index,
+		.poll = IB_POLL_SOFTIRQ,
+	};
+	ret = rnbd_ring_create(&q->ring, cm_id, sess->pd, &attr);
+	if (ret) {
+		rnbd_why(why, "device %s has no room for the queue pair (%d)",
+			 dev_name(&sess->dev->dev), ret);
+		return ret;
+	}
+
+	memcpy(req.host_id, sess->opt.host_id, sizeof(req.host_id));
+	memcpy(req.session_id, sess->id, sizeof(req.session_id));
+	rnbd_encode_cm_req(&wire, &req);
+	param.private_data = &wire;
+	param.private_data_len = sizeof(wire);
+	param.initiator_depth = min(sess->dev->attrs.max_qp_rd_atom, U8_MAX);
+	param.responder_resources = 0;
+	param.retry_count = 7;
+	/* Credits make sure that a receive slot is always posted. */
+	param.rnr_retry_count = 3;
+
+	rnbd_cm_expect(q);
+	ret = rdma_connect(cm_id, &param);
+	if (!ret)
+		ret = rnbd_cm_wait(q, RNBD_STEP_MS, why, "the target does not answer");
+	if (ret)
+		return ret;
+
+	ret = rnbd_ring_lock_down(&q->ring);
+	if (ret)
+		rnbd_why(why, "device %s cannot switch remote access off (%d)",
+			 dev_name(&sess->dev->dev), ret);
+	return ret;
+}
+
+/**
+ * rnbd_login_reply - take the target's answer to the login
+ * @q: queue 0
+ * @frame: frame of type RNBD_FRAME_LOGIN_REPLY
+ * @fault: what is wrong with it, if anything
+ *
+ * Context: completion handler of @q.
+ */
+void rnbd_login_reply(struct rnbd_queue *q, const struct rnbd_frame *frame,
+		      enum rnbd_fault *fault)
+{
+	struct rnbd_session *sess = q->sess;
+	u32 i;
+
+	/* Only while somebody waits for it, and once. */
+	if (q->index || sess->login_status != U16_MAX) {
+		*fault = RNBD_FAULT_TYPE;
+		return;
+	}
+	*fault = rnbd_decode_grant(frame, &sess->login, &sess->grant);
+	for (i = 0; !*fault && i < sess->grant.nr_segments; i++)
+		*fault = rnbd_decode_segment(frame, i, &sess->grant,
+					     &sess->segments[i]);
+	if (*fault)
+		return;
+	sess->login_status = sess->grant.status;
+	rnbd_cm_result(q, 0);
+}
+
+static int rnbd_login(struct rnbd_session *sess, struct rnbd_why *why)
+{
+	struct rnbd_queue *q = sess->queues[0];
+	struct rnbd_login_info *info = &sess->login;
+	struct rnbd_login *wire = NULL;
+	unsigned long flags;
+	int ret;
+
+	sess->segments = kvcalloc(rnbd_max_segments(sess->opt.slot_size),
+				  sizeof(*sess->segments), GFP_KERNEL);
+	if (!sess->segments)
+		return -ENOMEM;
+
+	memset(info, 0, sizeof(*info));
+	strscpy(info->export, sess->opt.export);
+	memcpy(info->boot_id, rnbd_boot_id, sizeof(info->boot_id));
+	info->features = RNBD_FEATURES;
+	info->pool_bytes = sess->opt.pool_bytes;
+	info->max_io = sess->opt.max_io;
+	info->nr_queues = sess->opt.queues;
+	info->queue_depth = sess->opt.depth;
+	info->flags = sess->opt.readonly ? RNBD_LOGIN_READONLY : 0;
+
+	sess->login_status = U16_MAX;
+	rnbd_cm_expect(q);
+	spin_lock_irqsave(&q->ring.lock, flags);
+	ret = -ENOTCONN;
+	if (rnbd_ring_open(&q->ring, RNBD_FRAME_LOGIN)) {
+		wire = rnbd_ring_add(&q->ring, sizeof(*wire), 1);
+		rnbd_encode_login(wire, info);
+		ret = rnbd_ring_send(&q->ring, NULL, NULL, false);
+	}
+	spin_unlock_irqrestore(&q->ring.lock, flags);
+	if (ret) {
+		rnbd_why(why, "%s", sess->reason ?: "connection lost");
+		return ret;
+	}
+
+	ret = rnbd_cm_wait(q, RNBD_STEP_MS, why, "the target does not answer the login");
+	if (ret)
+		return ret;
+	if (sess->login_status != RNBD_ST_OK) {
+		rnbd_why(why, "%s", rnbd_status_text(sess->login_status));
+		switch (sess->login_status) {
+		case RNBD_ST_NO_EXPORT:
+			return -ENOENT;
+		case RNBD_ST_HOST_DENIED:
+			return -EACCES;
+		case RNBD_ST_POOL_FULL:
+			return -ENOSPC;
+		default:
+			return -ECONNREFUSED;
+		}
+	}
+	return 0;
+}
+
+static int rnbd_alloc_queue(struct rnbd_session *sess, u32 index)
+{
+	struct rnbd_queue *q;
+
+	q = kzalloc(sizeof(*q), GFP_KERNEL);
+	if (!q)
+		return -ENOMEM;
+	q->sess = sess;
+	q->index = index;
+	init_completion(&q->cm_done);
+	sess->queues[index] = q;
+	return 0;
+}
+
+/**
+ * rnbd_connect - connect all queues of a session and log in
+ * @sess: session in state RNBD_CONNECTING
+ * @why: filled on error
+ *
+ * Context: process context, may sleep; ends early on a signal.
+ * Return: 0 with sess->grant valid, or an error. Then rnbd_disconnect() and
+ * rnbd_release_connection() have to be called.
+ */
+int rnbd_connect(struct rnbd_session *sess, struct rnbd_why *why)
+{
+	u32 i, share;
+	int ret;
+
+	ret = rnbd_alloc_queue(sess, 0);
+	if (ret)
+		return ret;
+	ret = rnbd_connect_queue(sess, 0, why);
+	if (ret)
+		return ret;
+	ret = rnbd_login(sess, why);
+	if (ret)
+		return ret;
+
+	/* The pool lies idle until the disk exists, so it is split only now. */
+	sess->nr_queues = sess->grant.nr_queues;
+	share = sess->grant.pool_units / sess->nr_queues;
+	for (i = 0; i < sess->nr_queues; i++) {
+		if (i) {
+			ret = rnbd_alloc_queue(sess, i);
+			if (ret)
+				return ret;
+			ret = rnbd_connect_queue(sess, i, why);
+			if (ret)
+				return ret;
+		}
+		ret = rnbd_pool_init(&sess->queues[i]->pool, i * share, share,
+				     sess->grant.segment_units);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/**
+ * rnbd_disconnect - make the device let go of everything
+ * @sess: session, connected or half connected
+ *
+ * On return no completion of this session is or will be handled.
+ *
+ * Context: process context, may sleep; not the connection manager's.
+ */
+void rnbd_disconnect(struct rnbd_session *sess)
+{
+	u32 i;
+
+	for (i = 0; i < RNBD_QUEUES_MAX && sess->queues[i]; i++)
+		if (sess->queues[i]->ring.qp)
+			rdma_disconnect(sess->queues[i]->cm_id);
+	for (i = 0; i < RNBD_QUEUES_MAX && sess->queues[i]; i++)
+		rnbd_ring_drain(&sess->queues[i]->ring);
+}
+
+/**
+ * rnbd_release_connection - free what belongs to the connection
+ * @sess: disconnected session without requests in flight
+ *
+ * The queues themselves stay while there is a disk, for blk-mq refers to them.
+ *
+ * Context: process context, may sleep; not the connection manager's.
+ */
+void rnbd_release_connection(struct rnbd_session *sess)
+{
+	u32 i;
+
+	mutex_lock(&sess->conn_lock);
+	for (i = 0; i < RNBD_QUEUES_MAX && sess->queues[i]; i++) {
+		struct rnbd_queue *q = sess->queues[i];
+
+		rnbd_ring_destroy(&q->ring);
+		rnbd_queue_free(q);
+		rnbd_pool_exit(&q->pool);
+	}
+	kvfree(sess->segments);
+	sess->segments = NULL;
+	if (sess->pd)
+		ib_dealloc_pd(sess->pd);
+	sess->pd = NULL;
+	sess->dev = NULL;
+	mutex_unlock(&sess->conn_lock);
+	/* Last: a device being removed waits for its cm_ids, and only for them. */
+	for (i = 0; i < RNBD_QUEUES_MAX && sess->queues[i]; i++) {
+		struct rnbd_queue *q = sess->queues[i];
+
+		if (q->cm_id)
+			rdma_destroy_id(q->cm_id);
+		q->cm_id = NULL;
+	}
+}

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The disk: blk-mq on one side, the transfer engine on the other.
+ *
+ * Operation: one hardware queue per queue pair; limits and features are those
+ * of the export, narrowed by what the target granted. Request, mapping and
+ * everything else that a request needs lies in its driver data, so that no
+ * memory is allocated on the I/O path.
+ *
+ * Ownership: the session owns disk and tag set. The disk's private data, the
+ * session, is used only while the disk is added.
+ *
+ * Concurrency: blk-mq's rules. A request belongs to the engine from
+ * rnbd_queue_submit() to blk_mq_complete_request().
+ *
+ * Errors: without a connection requests end with BLK_STS_IOERR at once.
+ */
+
+#define pr_fmt(fmt) "rnbd: " fmt
+
+#include <linux/blk-mq.h>
+#include <linux/idr.h>
+#include <linux/module.h>
+#include <linux/namei.h>
+
+#include "client.h"
+#include "trace.h"
+
+/* A request that takes this long means that the target is gone. */
+static unsigned int io_timeout = 30;
+module_param(io_timeout, uint, 0644);
+MODULE_PARM_DESC(io_timeout, "seconds until an unanswered request ends the connection (30)");
+
+static DEFINE_IDA(rnbd_disk_ida);
+
+static int rnbd_wire_op(struct request *rq, struct rnbd_request *wire)
+{
+	wire->flags = 0;
+	wire->tag = rq->tag;
+	wire->offset = (u64)blk_rq_pos(rq) << SECTOR_SHIFT;
+	wire->length = blk_rq_bytes(rq);
+	if (rq->cmd_flags & REQ_FUA)
+		wire->flags |= RNBD_REQ_FUA;
+
+	switch (req_op(rq)) {
+	case REQ_OP_READ:
+		wire->op = RNBD_OP_READ;
+		wire->flags = 0;
+		return 0;
+	case REQ_OP_WRITE:
+		wire->op = RNBD_OP_WRITE;
+		return 0;
+	case REQ_OP_FLUSH:
+		wire->op = RNBD_OP_FLUSH;
+		wire->flags = 0;
+		wire->offset = 0;
+		wire->length = 0;
+		return 0;
+	case REQ_OP_DISCARD:
+		wire->op = RNBD_OP_DISCARD;
+		wire->flags = 0;
+		return 0;
+	case REQ_OP_WRITE_ZEROES:
+		wire->op = RNBD_OP_WRITE_ZEROES;
+		if (rq->cmd_flags & REQ_NOUNMAP)
+			wire->flags |= RNBD_REQ_NOUNMAP;
+		return 0;
+	default:
+		return -EOPNOTSUPP;
+	}
+}
+
+static blk_status_t rnbd_queue_rq(struct blk_mq_hw_ctx *hctx,
+				  const struct blk_mq_queue_data *bd)
+{
+	struct rnbd_queue *q = hctx->driver_data;
+	struct request *rq = bd->rq;
+	struct rnbd_req *req = blk_mq_rq_to_pdu(rq);
+	blk_status_t status;
+
+	/* Looked at again under the lock; this spares the mapping. */
+	if (unlikely(!READ_ONCE(q->ring.live)))
+		return BLK_STS_IOERR;
+	if (unlikely(rnbd_wire_op(rq, &req->wire)))
+		return BLK_STS_NOTSUPP;
+
+	req->queue = q;
+	req->nr_sge = 0;
+	req->status = BLK_STS_OK;
+	if ((req->wire.op == RNBD_OP_READ || req->wire.op == RNBD_OP_WRITE) &&
+	    unlikely(rnbd_req_map(q, rq)))
+		return BLK_STS_IOERR;
+
+	blk_mq_start_request(rq);
+	status = rnbd_queue_submit(q, rq, bd->last);
+	if (unlikely(status))
+		rnbd_req_unmap(req);
+	return status;
+}
+
+static void rnbd_commit_rqs(struct blk_mq_hw_ctx *hctx)
+{
+	rnbd_queue_commit(hctx->driver_data);
+}
+
+static void rnbd_complete_rq(struct request *rq)
+{
+	struct rnbd_req *req = blk_mq_rq_to_pdu(rq);
+
+	rnbd_req_unmap(req);
+	blk_mq_end_request(rq, req->status);
+}
+
+static enum blk_eh_timer_return rnbd_timeout_rq(struct request *rq)
+{
+	struct rnbd_req *req = blk_mq_rq_to_pdu(rq);
+
+	/* It ends when the device has let go of its pages, not before. */
+	rnbd_session_fail(req->queue->sess, "a request was not answered in time");
+	return BLK_EH_RESET_TIMER;
+}
+
+static int rnbd_init_hctx(struct blk_mq_hw_ctx *hctx, void *data, unsigned int index)
+{
+	struct rnbd_session *sess = data;
+	struct rnbd_queue *q = sess->queues[index];
+
+	hctx->driver_data = q;
+	q->hctx = hctx;
+	return 0;
+}
+
+static int rnbd_init_rq(struct blk_mq_tag_set *set, struct request *rq,
+			unsigned int hctx_idx, unsigned int numa_node)
+{
+	struct rnbd_req *req = blk_mq_rq_to_pdu(rq);
+	struct rnbd_session *sess = set->driver_data;
+
+	req->queue = sess->queues[hctx_idx];
+	return 0;
+}
+
+static const struct blk_mq_ops rnbd_mq_ops = {
+	.queue_rq = rnbd_queue_rq,
+	.commit_rqs = rnbd_commit_rqs,
+	.complete = rnbd_complete_rq,
+	.timeout = rnbd_timeout_rq,
+	.init_hctx = rnbd_init_hctx,
+	.init_request = rnbd_init_rq,
+};
+
+static int rnbd_open_disk(struct gendisk *disk, blk_mode_t mode)
+{
+	struct rnbd_session *sess = disk->private_data;
+
+	/* Under disk->open_mutex, as is the claim of whoever detaches. */
+	return test_bit(RNBD_SESS_DETACH, &sess->flags) ? -ENXIO : 0;
+}
+
+static const struct block_device_operations rnbd_disk_ops = {
+	.owner = THIS_MODULE,
+	.open = rnbd_open_disk,
+};
+
+static bool rnbd_cancel_rq(struct request *rq, void *data)
+{
+	struct rnbd_req *req = blk_mq_rq_to_pdu(rq);
+
+	if (blk_mq_request_completed(rq))
+		return true;
+	rnbd_queue_abandon(req->queue, req);
+	blk_mq_complete_request(rq);
+	return true;
+}
+
+/**
+ * rnbd_disk_fail_requests - fail everything in flight
+ * @sess: disconnected session with quiesced queues
+ *
+ * On return all those requests are the block layer's again, their pages
+ * unmapped.
+ *
+ * Context: process context, may sleep.
+ */
+void rnbd_disk_fail_requests(struct rnbd_session *sess)
+{
+	blk_mq_tagset_busy_iter(&sess->tag_set, rnbd_cancel_rq, NULL);
+	blk_mq_tagset_wait_completed_request(&sess->tag_set);
+}
+
+static void rnbd_disk_limits(const struct rnbd_session *sess,
+			     struct queue_limits *lim)
+{
+	const struct rnbd_grant *grant = &sess->grant;
+	u32 share = (grant->pool_units / grant->nr_queues) << RNBD_UNIT_SHIFT;
+
+	/* Even the largest request fits the queue's share of the pool. */
+	*lim = (struct queue_limits) {
+		.logical_block_size = grant->logical_block,
+		.physical_block_size = grant->physical_block,
+		.io_min = grant->io_min,
+		.io_opt = grant->io_opt,
+		.max_hw_sectors = min(grant->max_io, share) >> SECTOR_SHIFT,
+		.max_segments = sess->max_segments,
+		.max_segment_size = UINT_MAX,
+		/* Any byte address will do, but words are kinder to devices. */
+		.dma_alignment = 3,
+		.max_hw_discard_sectors = grant->max_discard >> SECTOR_SHIFT,
+		.discard_granularity = grant->discard_granularity,
+		.discard_alignment = grant->discard_alignment,
+		.max_write_zeroes_sectors = grant->max_write_zeroes >> SECTOR_SHIFT,
+	};
+	if (grant->flags & RNBD_EXPORT_VOLATILE_CACHE)
+		lim->features |= BLK_FEAT_WRITE_CACHE;
+	if (grant->flags & RNBD_EXPORT_FUA)
+		lim->features |= BLK_FEAT_FUA;
+	if (grant->flags & RNBD_EXPORT_ROTATIONAL)
+		lim->features |= BLK_FEAT_ROTATIONAL;
+}
+
+/**
+ * rnbd_disk_create - make tag set and disk
+ * @sess: connected session
+ * @why: filled on error
+ *
+ * Context: process context, may sleep.
+ * Return: 0, after which sess->disk is there but invisible, or an error with
+ * nothing left behind.
+ */
+int rnbd_disk_create(struct rnbd_session *sess, struct rnbd_why *why)
+{
+	struct blk_mq_tag_set *set = &sess->tag_set;
+	struct queue_limits lim;
+	struct gendisk *disk;
+	int ret;
+
+	set->ops = &rnbd_mq_ops;
+	set->nr_hw_queues = sess->nr_queues;
+	set->queue_depth = sess->grant.queue_depth;
+	set->numa_node = NUMA_NO_NODE;
+	set->flags = BLK_MQ_F_SHOULD_MERGE;
+	set->cmd_size = struct_size_t(struct rnbd_req, sge, sess->max_segments);
+	set->timeout = max(READ_ONCE(io_timeout), 1U) * HZ;
+	set->driver_data = sess;
+	ret = blk_mq_alloc_tag_set(set);
+	if (ret)
+		return ret;
+
+	rnbd_disk_limits(sess, &lim);
+	disk = blk_mq_alloc_disk(set, &lim, sess);
+	if (IS_ERR(disk)) {
+		ret = PTR_ERR(disk);
+		rnbd_why(why, "the kernel refuses the limits of the export (%d)", ret);
+		blk_mq_free_tag_set(set);
+		return ret;
+	}
+	disk->fops = &rnbd_disk_ops;
+	disk->private_data = sess;
+	set_capacity(disk, sess->grant.capacity >> SECTOR_SHIFT);
+	if (sess->opt.readonly || (sess->grant.flags & RNBD_EXPORT_READONLY))
+		set_disk_ro(disk, true);
+	sess->disk = disk;
+	return 0;
+}
+
+/*
+ * The next free number for which no other driver has a disk. The kernel's
+ * own RNBD client uses the same names.
+ */
+static int rnbd_disk_name(struct rnbd_session *sess, int first)
+{
+	char name[sizeof("/sys/class/block/") + DISK_NAME_LEN];
+	struct path path;
+	int index;
+
+	for (;;) {
+		index = ida_alloc_min(&rnbd_disk_ida, first, GFP_KERNEL);
+		if (index < 0)
+			return index;
+		snprintf(name, sizeof(name), "/sys/class/block/rnbd%d", index);
+		if (kern_path(name, 0, &path))
+			break;
+		path_put(&path);
+		ida_free(&rnbd_disk_ida, index);
+		first = index + 1;
+	}
+	sess->index = index;
+	snprintf(sess->disk->disk_name, DISK_NAME_LEN, "rnbd%d", index);
+	return 0;
+}
+
+/**
+ * rnbd_disk_add - show the disk to the world
+ * @sess: session with a disk
+ * @why: filled on error
+ *
+ * The session becomes live: adding a disk reads its partition table.
+ *
+ * Context: process context, may sleep.
+ * Return: 0 or an error; rnbd_disk_remove() copes with both.
+ */
+int rnbd_disk_add(struct rnbd_session *sess, struct rnbd_why *why)
+{
+	int ret;
+
+	ret = rnbd_disk_name(sess, 0);
+	if (ret)
+		return ret;
+
+	rnbd_session_set_state(sess, RNBD_LIVE);
+	/* A connection that failed before it was live has told nobody. */
+	if (READ_ONCE(sess->reason)) {
+		rnbd_why(why, "%s", sess->reason);
+		return -ECONNRESET;
+	}
+
+	ret = device_add_disk(NULL, sess->disk, rnbd_disk_groups);
+	if (ret)
+		rnbd_why(why, "the kernel refuses the disk %s (%d)",
+			 sess->disk->disk_name, ret);
+	return ret;
+}
+
+/**
+ * rnbd_disk_remove - drop disk, tag set and number
+ * @sess: session whose disk was deleted, or never added
+ *
+ * Context: process context, may sleep.
+ */
+void rnbd_disk_remove(struct rnbd_session *sess)
+{
+	put_disk(sess->disk);
+	blk_mq_free_tag_set(&sess->tag_set);
+	if (sess->index >= 0)
+		ida_free(&rnbd_disk_ida, sess->index);
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * rnbd: the client module.
+ *
+ * Operation: registers the netlink family through which disks are attached
+ * and detached. See session.c for what an attached disk is.
+ * Ownership: the module owns the list of sessions and the work queue.
+ * Concurrency: the list is under rnbd_sessions_lock.
+ * Errors: loading fails only for lack of memory.
+ */
+
+#define pr_fmt(fmt) "rnbd: " fmt
+
+#include <linux/module.h>
+
+#include "client.h"
+
+u8 rnbd_boot_id[UUID_SIZE];
+LIST_HEAD(rnbd_sessions);
+DEFINE_MUTEX(rnbd_sessions_lock);	/* rnbd_sessions */
+struct workqueue_struct *rnbd_wq;
+
+static int __init rnbd_init(void)
+{
+	int ret;
+
+	generate_random_uuid(rnbd_boot_id);
+
+	/* Ends connections on behalf of writeback, hence MEM_RECLAIM. */
+	rnbd_wq = alloc_workqueue("rnbd", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!rnbd_wq)
+		return -ENOMEM;
+
+	ret = rnbd_netlink_init();
+	if (ret)
+		goto destroy_wq;
+	return 0;
+
+destroy_wq:
+	destroy_workqueue(rnbd_wq);
+	return ret;
+}
+
+static void __exit rnbd_exit(void)
+{
+	rnbd_netlink_exit();
+	rnbd_sessions_detach_all();
+	destroy_workqueue(rnbd_wq);
+}
+
+module_init(rnbd_init);
+module_exit(rnbd_exit);
+
+MODULE_DESCRIPTION("Network block device over RDMA: client");
+MODULE_LICENSE("GPL");

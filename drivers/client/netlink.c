@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Generic netlink family "rnbd": how the rnbd tool attaches and detaches.
+ *
+ * Operation: see include/uapi/rnbd/netlink.h, which is the manual.
+ * Ownership: commands hold a reference on the session they work on.
+ * Concurrency: commands run in parallel; the list of sessions is walked under
+ * its lock.
+ * Errors: every one carries a text for people, and the attribute at fault.
+ */
+
+#include <linux/inet.h>
+#include <linux/module.h>
+#include <linux/sizes.h>
+#include <net/genetlink.h>
+#include <net/net_namespace.h>
+#include <rnbd/netlink.h>
+
+#include "client.h"
+
+/* What an attach asks for unless told otherwise. */
+#define RNBD_DEFAULT_QUEUES	8
+#define RNBD_DEFAULT_DEPTH	128
+#define RNBD_DEFAULT_SLOTS	64
+#define RNBD_DEFAULT_SLOT_SIZE	4096
+#define RNBD_DEFAULT_POOL	SZ_64M
+#define RNBD_DEFAULT_MAX_IO	SZ_1M
+
+static struct genl_family rnbd_genl_family;
+
+static const struct nla_policy rnbd_attach_policy[RNBD_ATTR_MAX + 1] = {
+	[RNBD_ATTR_ADDR]	= { .type = NLA_NUL_STRING,
+				    .len = INET6_ADDRSTRLEN },
+	[RNBD_ATTR_PORT]	= { .type = NLA_U16 },
+	[RNBD_ATTR_EXPORT]	= { .type = NLA_NUL_STRING,
+				    .len = RNBD_EXPORT_NAME_SIZE - 1 },
+	[RNBD_ATTR_HOST_ID]	= NLA_POLICY_EXACT_LEN(UUID_SIZE),
+	[RNBD_ATTR_QUEUES]	= NLA_POLICY_RANGE(NLA_U32, 1, RNBD_QUEUES_MAX),
+	[RNBD_ATTR_DEPTH]	= NLA_POLICY_RANGE(NLA_U32, 1, RNBD_DEPTH_MAX),
+	[RNBD_ATTR_RING_SLOTS]	= NLA_POLICY_RANGE(NLA_U32, RNBD_RING_SLOTS_MIN,
+						   RNBD_RING_SLOTS_MAX),
+	[RNBD_ATTR_SLOT_SIZE]	= { .type = NLA_U32 },
+	[RNBD_ATTR_POOL_BYTES]	= { .type = NLA_U64 },
+	[RNBD_ATTR_MAX_IO]	= { .type = NLA_U32 },
+	[RNBD_ATTR_FLAGS]	= NLA_POLICY_MASK(NLA_U32, RNBD_FLAG_READONLY |
+						  RNBD_FLAG_EARLY_RELEASE),
+};
+
+static const struct nla_policy rnbd_disk_policy[RNBD_ATTR_MAX + 1] = {
+	[RNBD_ATTR_DISK]	= { .type = NLA_NUL_STRING,
+				    .len = DISK_NAME_LEN - 1 },
+	[RNBD_ATTR_FLAGS]	= NLA_POLICY_MASK(NLA_U32, RNBD_FLAG_FORCE),
+};
+
+static u32 rnbd_get_u32(struct genl_info *info, int attr, u32 value)
+{
+	return info->attrs[attr] ? nla_get_u32(info->attrs[attr]) : value;
+}
+
+static int rnbd_parse_wishes(struct genl_info *info, struct rnbd_options *opt)
+{
+	u32 flags = rnbd_get_u32(info, RNBD_ATTR_FLAGS, 0);
+
+	opt->queues = rnbd_get_u32(info, RNBD_ATTR_QUEUES,
+				   min(num_online_cpus(), RNBD_DEFAULT_QUEUES));
+	opt->depth = rnbd_get_u32(info, RNBD_ATTR_DEPTH, RNBD_DEFAULT_DEPTH);
+	opt->ring_slots = rnbd_get_u32(info, RNBD_ATTR_RING_SLOTS, RNBD_DEFAULT_SLOTS);
+	opt->slot_size = rnbd_get_u32(info, RNBD_ATTR_SLOT_SIZE, RNBD_DEFAULT_SLOT_SIZE);
+	opt->max_io = rnbd_get_u32(info, RNBD_ATTR_MAX_IO, RNBD_DEFAULT_MAX_IO);
+	opt->pool_bytes = info->attrs[RNBD_ATTR_POOL_BYTES] ?
+			  nla_get_u64(info->attrs[RNBD_ATTR_POOL_BYTES]) :
+			  RNBD_DEFAULT_POOL;
+	opt->readonly = flags & RNBD_FLAG_READONLY;
+	opt->early_release = flags & RNBD_FLAG_EARLY_RELEASE;
+
+	if (opt->slot_size < RNBD_SLOT_SIZE_MIN || opt->slot_size > RNBD_SLOT_SIZE_MAX ||
+	    opt->slot_size % 64) {
+		NL_SET_ERR_MSG_ATTR_FMT(info->extack, info->attrs[RNBD_ATTR_SLOT_SIZE],
+					"slot size must be %u to %u and a multiple of 64",
+					RNBD_SLOT_SIZE_MIN, RNBD_SLOT_SIZE_MAX);
+		return -EINVAL;
+	}
+	if (opt->max_io < RNBD_UNIT_SIZE || opt->max_io > RNBD_MAX_IO_MAX ||
+	    opt->max_io % RNBD_UNIT_SIZE) {
+		NL_SET_ERR_MSG_ATTR_FMT(info->extack, info->attrs[RNBD_ATTR_MAX_IO],
+					"max-io must be %u to %u and a multiple of %u",
+					RNBD_UNIT_SIZE, RNBD_MAX_IO_MAX, RNBD_UNIT_SIZE);
+		return -EINVAL;
+	}
+	if (opt->pool_bytes < RNBD_UNIT_SIZE) {
+		NL_SET_ERR_MSG_ATTR_FMT(info->extack, info->attrs[RNBD_ATTR_POOL_BYTES],
+					"the pool must have %u bytes at least",
+					RNBD_UNIT_SIZE);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int rnbd_parse_attach(struct genl_info *info, struct rnbd_options *opt)
+{
+	struct nlattr **attrs = info->attrs;
+	char port[sizeof("65535")];
+
+	if (GENL_REQ_ATTR_CHECK(info, RNBD_ATTR_ADDR) ||
+	    GENL_REQ_ATTR_CHECK(info, RNBD_ATTR_EXPORT) ||
+	    GENL_REQ_ATTR_CHECK(info, RNBD_ATTR_HOST_ID)) {
+		NL_SET_ERR_MSG(info->extack, "address, export and host id are needed");
+		return -EINVAL;
+	}
+
+	nla_strscpy(opt->addr, attrs[RNBD_ATTR_ADDR], sizeof(opt->addr));
+	snprintf(port, sizeof(port), "%u", attrs[RNBD_ATTR_PORT] ?
+		 nla_get_u16(attrs[RNBD_ATTR_PORT]) : RNBD_DEFAULT_PORT);
+	if (inet_pton_with_scope(&init_net, AF_UNSPEC, opt->addr, port, &opt->dst)) {
+		NL_SET_ERR_MSG_ATTR(info->extack, attrs[RNBD_ATTR_ADDR],
+				    "not a numeric IPv4 or IPv6 address");
+		return -EINVAL;
+	}
+
+	nla_strscpy(opt->export, attrs[RNBD_ATTR_EXPORT], sizeof(opt->export));
+	if (!rnbd_export_name_ok(opt->export, sizeof(opt->export))) {
+		NL_SET_ERR_MSG_ATTR(info->extack, attrs[RNBD_ATTR_EXPORT],
+				    "an export name has 1 to 63 of A-Z a-z 0-9 . _ : -");
+		return -EINVAL;
+	}
+
+	memcpy(opt->host_id, nla_data(attrs[RNBD_ATTR_HOST_ID]), UUID_SIZE);
+	if (!memchr_inv(opt->host_id, 0, UUID_SIZE)) {
+		NL_SET_ERR_MSG_ATTR(info->extack, attrs[RNBD_ATTR_HOST_ID],
+				    "the host id must not be zero");
+		return -EINVAL;
+	}
+	return rnbd_parse_wishes(info, opt);
+}
+
+static u16 rnbd_session_port(const struct rnbd_session *sess)
+{
+	return be16_to_cpu(((const struct sockaddr_in *)&sess->opt.dst)->sin_port);
+}
+
+static int rnbd_put_session(struct sk_buff *msg, struct rnbd_session *sess,
+			    u32 portid, u32 seq, int flags)
+{
+	const char *reason = READ_ONCE(sess->reason);
+	u32 sflags = 0;
+	void *hdr;
+
+	hdr = genlmsg_put(msg, portid, seq, &rnbd_genl_family, flags, RNBD_CMD_LIST);
+	if (!hdr)
+		return -EMSGSIZE;
+
+	if (get_disk_ro(sess->disk))
+		sflags |= RNBD_FLAG_READONLY;
+	if (READ_ONCE(sess->early_release))
+		sflags |= RNBD_FLAG_EARLY_RELEASE;
+
+	/* sin_port and sin6_port lie at the same place. */
+	BUILD_BUG_ON(offsetof(struct sockaddr_in, sin_port) !=
+		     offsetof(struct sockaddr_in6, sin6_port));
+	if (nla_put_string(msg, RNBD_ATTR_DISK, sess->disk->disk_name) ||
+	    nla_put_string(msg, RNBD_ATTR_ADDR, sess->opt.addr) ||
+	    nla_put_u16(msg, RNBD_ATTR_PORT, rnbd_session_port(sess)) ||
+	    nla_put_string(msg, RNBD_ATTR_EXPORT, sess->opt.export) ||
+	    nla_put(msg, RNBD_ATTR_HOST_ID, UUID_SIZE, sess->opt.host_id) ||
+	    nla_put(msg, RNBD_ATTR_SESSION_ID, UUID_SIZE, sess->id) ||
+	    nla_put(msg, RNBD_ATTR_EXPORT_ID, UUID_SIZE, sess->grant.export_uuid) ||
+	    nla_put_u32(msg, RNBD_ATTR_QUEUES, sess->nr_queues) ||
+	    nla_put_u32(msg, RNBD_ATTR_DEPTH, sess->grant.queue_depth) ||
+	    nla_put_u32(msg, RNBD_ATTR_RING_SLOTS, sess->opt.ring_slots) ||
+	    nla_put_u32(msg, RNBD_ATTR_SLOT_SIZE, sess->opt.slot_size) ||
+	    nla_put_u64_64bit(msg, RNBD_ATTR_POOL_BYTES,
+			      (u64)sess->grant.pool_units << RNBD_UNIT_SHIFT,
+			      RNBD_ATTR_PAD) ||
+	    nla_put_u32(msg, RNBD_ATTR_MAX_IO,
+			queue_max_hw_sectors(sess->disk->queue) << SECTOR_SHIFT) ||
+	    nla_put_u32(msg, RNBD_ATTR_FLAGS, sflags) ||
+	    nla_put_string(msg, RNBD_ATTR_STATE,
+			   rnbd_state_text(READ_ONCE(sess->state))) ||
+	    nla_put_u64_64bit(msg, RNBD_ATTR_SIZE,
+			      (u64)get_capacity(sess->disk) << SECTOR_SHIFT,
+			      RNBD_ATTR_PAD) ||
+	    nla_put_u32(msg, RNBD_ATTR_BLOCK_SIZE,
+			queue_logical_block_size(sess->disk->queue)) ||
+	    (reason && nla_put_string(msg, RNBD_ATTR_REASON, reason))) {
+		genlmsg_cancel(msg, hdr);
+		return -EMSGSIZE;
+	}
+	genlmsg_end(msg, hdr);
+	return 0;
+}
+
+/*
+ * A session on the list is there with its disk; leaving the list is the first
+ * thing that happens when it is detached. So the list's lock, held while the
+ * message is made, keeps the disk.
+ */
+static int rnbd_reply_session(struct genl_info *info, struct rnbd_session *sess)
+{
+	struct sk_buff *msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	int ret = -ENODEV;
+
+	if (!msg)
+		return -ENOMEM;
+	mutex_lock(&rnbd_sessions_lock);
+	if (!list_empty(&sess->list))
+		ret = rnbd_put_session(msg, sess, info->snd_portid, info->snd_seq, 0);
+	mutex_unlock(&rnbd_sessions_lock);
+	if (ret) {
+		nlmsg_free(msg);
+		return ret;
+	}
+	return genlmsg_reply(msg, info);
+}
+
+static int rnbd_cmd_attach(struct sk_buff *skb, struct genl_info *info)
+{
+	struct rnbd_options opt = { };
+	struct rnbd_session *sess;
+	struct rnbd_why why = { };
+	int ret;
+
+	ret = rnbd_parse_attach(info, &opt);
+	if (ret)
+		return ret;
+
+	sess = rnbd_session_attach(&opt, &why);
+	if (IS_ERR(sess)) {
+		if (why.text[0])
+			NL_SET_ERR_MSG_FMT(info->extack, "%s", why.text);
+		return PTR_ERR(sess);
+	}
+	ret = rnbd_reply_session(info, sess);
+	rnbd_session_put(sess);
+	return ret;
+}
+
+static struct rnbd_session *rnbd_info_session(struct genl_info *info)
+{
+	struct rnbd_session *sess;
+	char name[DISK_NAME_LEN];
+
+	if (GENL_REQ_ATTR_CHECK(info, RNBD_ATTR_DISK)) {
+		NL_SET_ERR_MSG(info->extack, "the name of a disk is needed");
+		return ERR_PTR(-EINVAL);
+	}
+	nla_strscpy(name, info->attrs[RNBD_ATTR_DISK], sizeof(name));
+	sess = rnbd_session_find(name);
+	if (!sess) {
+		NL_SET_ERR_MSG_ATTR_FMT(info->extack, info->attrs[RNBD_ATTR_DISK],
+					"%s is not attached", name);
+		return ERR_PTR(-ENODEV);
+	}
+	return sess;
+}
+
+static int rnbd_cmd_detach(struct sk_buff *skb, struct genl_info *info)
+{
+	struct rnbd_session *sess = rnbd_info_session(info);
+	struct rnbd_why why = { };
+	int ret;
+
+	if (IS_ERR(sess))
+		return PTR_ERR(sess);
+	ret = rnbd_session_detach(sess, rnbd_get_u32(info, RNBD_ATTR_FLAGS, 0) &
+					RNBD_FLAG_FORCE, &why);
+	if (ret && why.text[0])
+		NL_SET_ERR_MSG_FMT(info->extack, "%s", why.text);
+	rnbd_session_put(sess);
+	return ret;
+}
+
+static int rnbd_cmd_list(struct sk_buff *skb, struct genl_info *info)
+{
+	struct rnbd_session *sess = rnbd_info_session(info);
+	int ret;
+
+	if (IS_ERR(sess))
+		return PTR_ERR(sess);
+	ret = rnbd_reply_session(info, sess);
+	rnbd_session_put(sess);
+	return ret;
+}
+
+static int rnbd_dump_list(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct rnbd_session *sess;
+	long skip = cb->args[0];
+	long n = 0;
+
+	mutex_lock(&rnbd_sessions_lock);
+	list_for_each_entry(sess, &rnbd_sessions, list) {
+		if (n++ < skip)
+			continue;
+		if (rnbd_put_session(skb, sess, NETLINK_CB(cb->skb).portid,
+				     cb->nlh->nlmsg_seq, NLM_F_MULTI)) {
+			n--;
+			break;
+		}
+	}
+	cb->args[0] = n;
+	mutex_unlock(&rnbd_sessions_lock);
+	return skb->len;
+}
+
+static const struct genl_ops rnbd_genl_ops[] = {
+	{
+		.cmd = RNBD_CMD_ATTACH,
+		.flags = GENL_ADMIN_PERM,
+		.policy = rnbd_attach_policy,
+		.maxattr = RNBD_ATTR_MAX,
+		.doit = rnbd_cmd_attach,
+	},
+	{
+		.cmd = RNBD_CMD_DETACH,
+		.flags = GENL_ADMIN_PERM,
+		.policy = rnbd_disk_policy,
+		.maxattr = RNBD_ATTR_MAX,
+		.doit = rnbd_cmd_detach,
+	},
+	{
+		.cmd = RNBD_CMD_LIST,
+		.policy = rnbd_disk_policy,
+		.maxattr = RNBD_ATTR_MAX,
+		.doit = rnbd_cmd_list,
+		.dumpit = rnbd_dump_list,
+	},
+};
+
+static struct genl_family rnbd_genl_family __ro_after_init = {
+	.name = RNBD_GENL_NAME,
+	.version = RNBD_GENL_VERSION,
+	.module = THIS_MODULE,
+	.parallel_ops = true,
+	.ops = rnbd_genl_ops,
+	.n_ops = ARRAY_SIZE(rnbd_genl_ops),
+	.resv_start_op = RNBD_CMD_MAX + 1,
+};
+
+/**
+ * rnbd_netlink_init - register the family
+ *
+ * Return: 0 or an error.
+ */
+int rnbd_netlink_init(void)
+{
+	return genl_register_family(&rnbd_genl_family);
+}
+
+/**
+ * rnbd_netlink_exit - unregister the family; commands under way are waited for
+ */
+void rnbd_netlink_exit(void)
+{
+	genl_unregister_family(&rnbd_genl_family);
+}

@@ -1,0 +1,832 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The transfer engine: block requests in, frames and RDMA operations out.
+ *
+ * Operation
+ *
+ * A write takes pool space, its RDMA WRITEs are staged, and its request entry
+ * goes into the open frame. The frame leaves, behind the staged WRITEs and in
+ * one post with them, when the block layer says "last", or is full. While
+ * @gather frames are on the wire unacknowledged, it waits for one of them to be
+ * acknowledged, so that requests that come one at a time share frames too.
+ * A read sends its request the same way; when the reply has come, RDMA READs
+ * of all replies of that frame are posted together and only the last of them
+ * is signalled.
+ *
+ * Data that lies side by side in the pool goes by one RDMA operation, whatever
+ * number of requests it belongs to: first fit gives the requests of a frame
+ * neighbouring space whenever it can.
+ *
+ * Ownership of pages: they are the device's from the post until the SEND that
+ * follows an RDMA WRITE, or the RDMA READ itself, has completed. A write is
+ * complete when the reply has come and its frame's SEND has completed; a read
+ * is complete when the READ that covers it has completed.
+ *
+ * Ownership of pool space: taken at submission. Given back when a write's reply
+ * has come (the target is done with it), and when a read's RDMA READ has
+ * completed or, with early release, as soon as it is posted. In that case the
+ * next SEND or RDMA WRITE carries a fence: it must not overtake the READ,
+ * which the responder may execute again if its response is lost. The flag
+ * belongs to the last READ posted and is cleared by the first work request
+ * that fences, or by that READ's completion.
+ *
+ * Concurrency: ring.lock protects all state of a queue. It is taken once per
+ * submission and once per completion; requests are handed back to the block
+ * layer outside of it. Queues share nothing.
+ *
+ * Flow control: send-queue entries, pool space, and a frame (slot and credit)
+ * are all assured before a request is accepted. If one is lacking (the high
+ * watermark), the hardware queue is stopped; it starts again when completions
+ * have brought all three above their low watermarks, which they always do
+ * when nothing is in flight any more.
+ *
+ * Errors: everything that is not success ends the connection; the requests are
+ * then failed by rnbd_disk_fail_requests() after the device let go of them.
+ */
+
+#define pr_fmt(fmt) "rnbd: " fmt
+
+#include <linux/blk-mq.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "client.h"
+#include "trace.h"
+
+static unsigned int gather = 2;
+module_param(gather, uint, 0644);
+MODULE_PARM_DESC(gather, "request frames on the wire before further requests are gathered (2)");
+
+static bool unsafe_no_fence;
+module_param(unsafe_no_fence, bool, 0644);
+MODULE_PARM_DESC(unsafe_no_fence, "for tests: leave the fence of early release out, which corrupts data");
+
+/* Work requests and gather entries that can be staged before they are posted. */
+#define RNBD_STAGE_WRS		32
+#define RNBD_STAGE_SGES		256
+/* A signalled READ covers at most about that much: pages come back in time. */
+#define RNBD_READ_BATCH_BYTES	(128 * 1024)
+
+/* ------------------------------------------------------------------------
+ * Memory of a queue
+ */
+
+/* Work requests that the worst request can need: see rnbd_req_wrs(). */
+static u32 rnbd_max_req_wrs(const struct rnbd_session *sess)
+{
+	u32 sge = min(sess->max_sge, sess->max_sge_rd);
+
+	return RNBD_EXTENTS_MAX +
+	       DIV_ROUND_UP(sess->max_segments + RNBD_EXTENTS_MAX, sge);
+}
+
+/*
+ * Send-queue entries to have for data: two for every request that may be in
+ * flight, and room for the worst.
+ */
+static u32 rnbd_queue_data_wrs(const struct rnbd_session *sess)
+{
+	u32 want = max(2 * sess->opt.depth, 2 * rnbd_max_req_wrs(sess));
+	u32 other = sess->opt.ring_slots + 2;
+	u32 have = sess->dev->attrs.max_qp_wr > other ?
+		   sess->dev->attrs.max_qp_wr - other : 0;
+
+	return min(want, have);
+}
+
+static int rnbd_stage_init(struct rnbd_stage *stage)
+{
+	stage->wrs = kvcalloc(RNBD_STAGE_WRS, sizeof(*stage->wrs), GFP_KERNEL);
+	stage->sges = kvcalloc(RNBD_STAGE_SGES, sizeof(*stage->sges), GFP_KERNEL);
+	return stage->wrs && stage->sges ? 0 : -ENOMEM;
+}
+
+static void rnbd_stage_exit(struct rnbd_stage *stage)
+{
+	kvfree(stage->wrs);
+	kvfree(stage->sges);
+	memset(stage, 0, sizeof(*stage));
+}
+
+/**
+ * rnbd_queue_alloc - allocate what a queue needs to transfer
+ * @q: queue whose session knows its device
+ *
+ * Context: process context, may sleep.
+ * Return: 0, -ENOMEM, or -EOPNOTSUPP if the device's queue pairs do not hold
+ * the largest request; rnbd_queue_free() copes with all.
+ */
+int rnbd_queue_alloc(struct rnbd_queue *q)
+{
+	const struct rnbd_session *sess = q->sess;
+
+	q->sq_size = rnbd_queue_data_wrs(sess);
+	q->sq_free = q->sq_size;
+	if (q->sq_size < rnbd_max_req_wrs(sess))
+		return -EOPNOTSUPP;
+	q->frame_wrs = kvcalloc(sess->opt.ring_slots + 1, sizeof(*q->frame_wrs),
+				GFP_KERNEL);
+	q->reqs = kvcalloc(sess->opt.depth, sizeof(*q->reqs), GFP_KERNEL);
+	if (!q->frame_wrs || !q->reqs || rnbd_stage_init(&q->out) ||
+	    rnbd_stage_init(&q->in))
+		return -ENOMEM;
+	return 0;
+}
+
+/**
+ * rnbd_queue_free - free what rnbd_queue_alloc() allocated
+ * @q: queue, idle
+ */
+void rnbd_queue_free(struct rnbd_queue *q)
+{
+	rnbd_stage_exit(&q->in);
+	rnbd_stage_exit(&q->out);
+	kvfree(q->reqs);
+	q->reqs = NULL;
+	kvfree(q->frame_wrs);
+	q->frame_wrs = NULL;
+}
+
+/* ------------------------------------------------------------------------
+ * Pages of a request
+ */
+
+static enum dma_data_direction rnbd_req_dir(const struct rnbd_req *req)
+{
+	return req->wire.op == RNBD_OP_WRITE ? DMA_TO_DEVICE : DMA_FROM_DEVICE;
+}
+
+/**
+ * rnbd_req_unmap - take the pages back from the device
+ * @req: request that no posted work request refers to
+ *
+ * Context: any.
+ */
+void rnbd_req_unmap(struct rnbd_req *req)
+{
+	struct ib_device *dev = req->queue->sess->dev;
+	u32 i;
+
+	for (i = 0; i < req->nr_sge; i++)
+		ib_dma_unmap_page(dev, req->sge[i].addr, req->sge[i].length,
+				  rnbd_req_dir(req));
+	req->nr_sge = 0;
+}
+
+/**
+ * rnbd_req_map - give the pages of a request to the device
+ * @q: queue
+ * @rq: READ or WRITE whose rnbd_req.wire has its op
+ *
+ * Context: any.
+ * Return: 0 or -EIO.
+ */
+int rnbd_req_map(struct rnbd_queue *q, struct request *rq)
+{
+	struct rnbd_req *req = blk_mq_rq_to_pdu(rq);
+	struct rnbd_session *sess = q->sess;
+	struct req_iterator iter;
+	struct bio_vec bv;
+
+	req->nr_sge = 0;
+	rq_for_each_bvec(bv, rq, iter) {
+		struct ib_sge *sge = &req->sge[req->nr_sge];
+
+		if (WARN_ON_ONCE(req->nr_sge == sess->max_segments))
+			goto unmap;
+		sge->addr = ib_dma_map_page(sess->dev, bv.bv_page, bv.bv_offset,
+					    bv.bv_len, rnbd_req_dir(req));
+		if (ib_dma_mapping_error(sess->dev, sge->addr))
+			goto unmap;
+		sge->length = bv.bv_len;
+		sge->lkey = sess->pd->local_dma_lkey;
+		req->nr_sge++;
+	}
+	return 0;
+unmap:
+	rnbd_req_unmap(req);
+	return -EIO;
+}
+
+/*
+ * Upper bound of the RDMA operations for a request: one per extent, and one
+ * more whenever the gather list of an operation is full.
+ */
+static u32 rnbd_req_wrs(const struct rnbd_session *sess, const struct rnbd_req *req)
+{
+	u32 sge = req->wire.op == RNBD_OP_WRITE ? sess->max_sge : sess->max_sge_rd;
+
+	return req->wire.nr_runs + (req->nr_sge + req->wire.nr_runs) / sge;
+}
+
+/* ------------------------------------------------------------------------
+ * Staging and posting of RDMA operations
+ */
+
+static struct ib_send_wr *rnbd_stage_last(struct rnbd_stage *stage)
+{
+	return stage->nr_wrs ? &stage->wrs[stage->nr_wrs - 1].wr : NULL;
+}
+
+static void rnbd_stage_reset(struct rnbd_stage *stage)
+{
+	stage->nr_wrs = 0;
+	stage->nr_sges = 0;
+	stage->end = 0;
+}
+
+/*
+ * Fence the first work request that leaves after an RDMA READ whose extents
+ * were released early. Returns whether it must carry the flag.
+ */
+static bool rnbd_take_fence(struct rnbd_queue *q)
+{
+	if (!q->fence)
+		return false;
+	q->fence = NULL;
+	if (unlikely(READ_ONCE(unsafe_no_fence)))
+		return false;
+	q->stats.fences++;
+	return true;
+}
+
+/* Post staged operations on their own, because no more fit the stage. */
+static void rnbd_stage_post(struct rnbd_queue *q, struct rnbd_stage *stage)
+{
+	int ret;
+
+	if (!stage->nr_wrs)
+		return;
+	if (stage == &q->out && rnbd_take_fence(q))
+		stage->wrs[0].wr.send_flags |= IB_SEND_FENCE;
+	ret = ib_post_send(q->ring.qp, &stage->wrs[0].wr, NULL);
+	if (unlikely(ret))
+		rnbd_ring_fail(&q->ring, "the device refused an RDMA operation");
+	rnbd_stage_reset(stage);
+}
+
+/*
+ * Stage the transfer between @bytes of local memory at @sge + @skip and the
+ * pool at @remote, joined to the operation before it where that is possible.
+ */
+static void rnbd_stage_add(struct rnbd_queue *q, struct rnbd_stage *stage,
+			   struct rnbd_req *req, u64 remote, u32 rkey,
+			   const struct ib_sge *sge, u32 skip, u32 bytes, bool new_req)
+{
+	bool write = stage == &q->out;
+	u32 max_sge = write ? q->sess->max_sge : q->sess->max_sge_rd;
+	struct ib_send_wr *last = rnbd_stage_last(stage);
+	struct ib_rdma_wr *rdma;
+	struct ib_sge *local;
+
+	if (unlikely(stage->nr_sges == RNBD_STAGE_SGES)) {
+		rnbd_stage_post(q, stage);
+		last = NULL;
+	}
+
+	local = &stage->sges[stage->nr_sges];
+	local->addr = sge->addr + skip;
+	local->length = bytes;
+	local->lkey = sge->lkey;
+
+	if (last && remote == stage->end && last->num_sge < max_sge &&
+	    container_of(last, struct ib_rdma_wr, wr)->rkey == rkey &&
+	    !(last->send_flags & IB_SEND_SIGNALED)) {
+		last->num_sge++;
+		if (new_req)
+			q->stats.coalesced++;
+	} else {
+		if (unlikely(stage->nr_wrs == RNBD_STAGE_WRS)) {
+			rnbd_stage_post(q, stage);
+			last = NULL;
+			stage->sges[0] = *local;
+			local = &stage->sges[0];
+		}
+		rdma = &stage->wrs[stage->nr_wrs++];
+		memset(rdma, 0, sizeof(*rdma));
+		rdma->wr.wr_cqe = &req->read_cqe;
+		rdma->wr.sg_list = local;
+		rdma->wr.num_sge = 1;
+		rdma->wr.opcode = write ? IB_WR_RDMA_WRITE : IB_WR_RDMA_READ;
+		rdma->remote_addr = remote;
+		rdma->rkey = rkey;
+		if (last)
+			last->next = &rdma->wr;
+		if (write) {
+			q->stats.rdma_writes++;
+			q->open_wrs++;
+		} else {
+			q->stats.rdma_reads++;
+		}
+	}
+	/* A flushed operation is reported through the last request in it. */
+	rnbd_stage_last(stage)->wr_cqe = &req->read_cqe;
+	stage->nr_sges++;
+	stage->end = remote + bytes;
+	if (write)
+		q->stats.rdma_write_bytes += bytes;
+	else
+		q->stats.rdma_read_bytes += bytes;
+}
+
+/* Stage the transfer of all data of a request. */
+static void rnbd_stage_req(struct rnbd_queue *q, struct rnbd_stage *stage,
+			   struct rnbd_req *req)
+{
+	const struct rnbd_grant *grant = &q->sess->grant;
+	const struct ib_sge *sge = req->sge;
+	u32 left = req->wire.length;
+	bool new_req = true;
+	u32 skip = 0;
+	u32 i;
+
+	for (i = 0; i < req->wire.nr_runs; i++) {
+		const struct rnbd_run *run = &req->wire.runs[i];
+		const struct rnbd_segment_info *seg =
+			&q->sess->segments[run->unit / grant->segment_units];
+		u64 remote = seg->addr +
+			((u64)(run->unit % grant->segment_units) << RNBD_UNIT_SHIFT);
+		u32 room = min(left, run->units << RNBD_UNIT_SHIFT);
+
+		left -= room;
+		while (room) {
+			u32 bytes = min(room, sge->length - skip);
+
+			rnbd_stage_add(q, stage, req, remote, seg->rkey, sge,
+				       skip, bytes, new_req);
+			new_req = false;
+			remote += bytes;
+			room -= bytes;
+			skip += bytes;
+			if (skip == sge->length) {
+				sge++;
+				skip = 0;
+			}
+		}
+	}
+}
+
+/* ------------------------------------------------------------------------
+ * Submission
+ */
+
+/* Send the open frame with the operations staged for it. */
+static void rnbd_send_frame(struct rnbd_queue *q)
+{
+	struct rnbd_ring *ring = &q->ring;
+	bool fence = rnbd_take_fence(q);
+	struct ib_send_wr *first = NULL;
+
+	if (q->out.nr_wrs) {
+		first = &q->out.wrs[0].wr;
+		if (fence)
+			first->send_flags |= IB_SEND_FENCE;
+		fence = false;
+	}
+	q->frame_wrs[ring->send_seq % ring->nr_send] = q->open_wrs;
+	trace_rnbd_frame(q, ring->send_seq, ring->open_entries, q->open_wrs);
+	q->open_wrs = 0;
+	rnbd_ring_send(ring, first, rnbd_stage_last(&q->out), fence);
+	rnbd_stage_reset(&q->out);
+}
+
+/* The block layer has no more for now: send, unless it pays to gather. */
+static void rnbd_flush_frame(struct rnbd_queue *q)
+{
+	if (!q->ring.open)
+		return;
+	if (q->ring.unacked < max(READ_ONCE(gather), 1U))
+		rnbd_send_frame(q);
+	else
+		q->stats.gathered++;
+}
+
+enum rnbd_stall { RNBD_STALL_CREDIT, RNBD_STALL_SQ, RNBD_STALL_POOL };
+
+/* A high watermark was hit: stop the hardware queue. */
+static blk_status_t rnbd_stall(struct rnbd_queue *q, enum rnbd_stall stall)
+{
+	switch (stall) {
+	case RNBD_STALL_CREDIT:
+		q->stats.credit_stalls++;
+		break;
+	case RNBD_STALL_SQ:
+		q->stats.sq_stalls++;
+		break;
+	case RNBD_STALL_POOL:
+		q->stats.pool_stalls++;
+		break;
+	}
+	trace_rnbd_stop(q, stall);
+	/* What was gathered must not wait for a queue that is stopped. */
+	if (q->ring.open)
+		rnbd_send_frame(q);
+	q->stopped = true;
+	blk_mq_stop_hw_queue(q->hctx);
+	return BLK_STS_RESOURCE;
+}
+
+static bool rnbd_above_low_watermark(const struct rnbd_queue *q)
+{
+	const struct rnbd_ring *ring = &q->ring;
+	u32 frames = max(ring->peer_slots / 4, 2);
+
+	return ring->credits >= frames && ring->send_free >= frames &&
+	       q->sq_free >= q->sq_size / 4 &&
+	       q->pool.used <= q->pool.units - q->pool.units / 4;
+}
+
+/* May the stopped hardware queue start again? The caller then starts it. */
+static bool rnbd_take_start(struct rnbd_queue *q)
+{
+	if (!q->stopped || !q->ring.live || !rnbd_above_low_watermark(q))
+		return false;
+	q->stopped = false;
+	q->stats.starts++;
+	trace_rnbd_start(q, -1);
+	return true;
+}
+
+static void rnbd_free_space(struct rnbd_queue *q, struct rnbd_req *req)
+{
+	if (!req->wire.nr_runs)
+		return;
+	rnbd_pool_free(&q->pool, req->wire.runs, req->wire.nr_runs);
+	req->wire.nr_runs = 0;
+}
+
+static int rnbd_take_space(struct rnbd_queue *q, struct rnbd_req *req)
+{
+	u32 units = DIV_ROUND_UP(req->wire.length, RNBD_UNIT_SIZE);
+	int runs;
+
+	runs = rnbd_pool_alloc(&q->pool, units, req->wire.runs, RNBD_EXTENTS_MAX);
+	if (runs < 0)
+		return runs;
+	req->wire.nr_runs = runs;
+	if (runs > 1)
+		q->stats.fragmented++;
+	return 0;
+}
+
+static blk_status_t rnbd_submit_locked(struct rnbd_queue *q, struct rnbd_req *req,
+				       bool last)
+{
+	struct rnbd_ring *ring = &q->ring;
+	struct rnbd_req_entry *entry;
+	u32 entries;
+
+	if (unlikely(!ring->live))
+		return BLK_STS_IOERR;
+	if (!ring->open && !rnbd_ring_can_open(ring))
+		return rnbd_stall(q, RNBD_STALL_CREDIT);
+
+	req->wire.nr_runs = 0;
+	if (req->nr_sge && rnbd_take_space(q, req))
+		return rnbd_stall(q, RNBD_STALL_POOL);
+	req->wrs = req->nr_sge ? rnbd_req_wrs(q->sess, req) : 0;
+	if (req->wrs > q->sq_free) {
+		rnbd_free_space(q, req);
+		return rnbd_stall(q, RNBD_STALL_SQ);
+	}
+
+	entries = rnbd_request_entries(req->wire.nr_runs);
+	if (!ring->open)
+		rnbd_ring_open(ring, RNBD_FRAME_REQUEST);
+	entry = rnbd_ring_add(ring, entries * sizeof(*entry), entries);
+	if (!entry) {
+		rnbd_send_frame(q);
+		if (!rnbd_ring_open(ring, RNBD_FRAME_REQUEST)) {
+			rnbd_free_space(q, req);
+			return ring->live ? rnbd_stall(q, RNBD_STALL_CREDIT) :
+					    BLK_STS_IOERR;
+		}
+		/* The smallest slot holds the largest request. */
+		entry = rnbd_ring_add(ring, entries * sizeof(*entry), entries);
+	}
+	rnbd_encode_request(entry, &req->wire);
+
+	req->state = RNBD_REQ_SENT;
+	req->frame_seq = ring->send_seq;
+	q->reqs[req->wire.tag] = req;
+	q->stats.requests++;
+	q->sq_free -= req->wrs;
+	if (req->wire.op == RNBD_OP_WRITE) {
+		u32 before = q->open_wrs;
+
+		rnbd_stage_req(q, &q->out, req);
+		/* Joined operations need fewer entries than were reserved. */
+		q->sq_free += req->wrs - (q->open_wrs - before);
+	}
+	if (last)
+		rnbd_flush_frame(q);
+	return BLK_STS_OK;
+}
+
+/**
+ * rnbd_queue_submit - take a request from the block layer
+ * @q: queue
+ * @rq: started and mapped request
+ * @last: no more of this dispatch will follow
+ *
+ * Context: any; takes the queue's lock.
+ * Return: BLK_STS_OK, BLK_STS_RESOURCE with the hardware queue stopped, or
+ * BLK_STS_IOERR if there is no connection. But for BLK_STS_OK the request is
+ * as it was.
+ */
+blk_status_t rnbd_queue_submit(struct rnbd_queue *q, struct request *rq, bool last)
+{
+	struct rnbd_req *req = blk_mq_rq_to_pdu(rq);
+	unsigned long flags;
+	blk_status_t status;
+
+	spin_lock_irqsave(&q->ring.lock, flags);
+	status = rnbd_submit_locked(q, req, last);
+	spin_unlock_irqrestore(&q->ring.lock, flags);
+	return status;
+}
+
+/**
+ * rnbd_queue_commit - the dispatch ended without a last request
+ * @q: queue
+ *
+ * Context: any; takes the queue's lock.
+ */
+void rnbd_queue_commit(struct rnbd_queue *q)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&q->ring.lock, flags);
+	if (q->ring.live)
+		rnbd_flush_frame(q);
+	spin_unlock_irqrestore(&q->ring.lock, flags);
+}
+
+/* ------------------------------------------------------------------------
+ * Completion
+ */
+
+/* Hand finished requests to the block layer and start the queue. */
+static void rnbd_finish(struct rnbd_queue *q, struct rnbd_req *done, bool start)
+{
+	while (done) {
+		struct rnbd_req *req = done;
+
+		done = req->next;
+		blk_mq_complete_request(blk_mq_rq_from_pdu(req));
+	}
+	if (start)
+		blk_mq_start_stopped_hw_queue(q->hctx, true);
+}
+
+/* The request is the block layer's again as soon as the lock is dropped. */
+static void rnbd_retire(struct rnbd_queue *q, struct rnbd_req *req,
+			struct rnbd_req **done)
+{
+	rnbd_free_space(q, req);
+	q->reqs[req->wire.tag] = NULL;
+	req->state = RNBD_REQ_IDLE;
+	req->next = *done;
+	*done = req;
+}
+
+static void rnbd_read_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rnbd_req *last = container_of(wc->wr_cqe, struct rnbd_req, read_cqe);
+	struct rnbd_queue *q = last->queue;
+	struct rnbd_req *req, *next, *done = NULL;
+	unsigned long flags;
+	bool start;
+
+	if (unlikely(wc->status != IB_WC_SUCCESS)) {
+		rnbd_ring_fail(&q->ring, wc->status == IB_WC_WR_FLUSH_ERR ?
+					 "connection closed" :
+					 ib_wc_status_msg(wc->status));
+		return;
+	}
+
+	spin_lock_irqsave(&q->ring.lock, flags);
+	if (q->fence == last)
+		q->fence = NULL;
+	for (req = last->batch; req; req = next) {
+		next = req->next;
+		q->sq_free += req->wrs;
+		rnbd_retire(q, req, &done);
+	}
+	start = rnbd_take_start(q);
+	spin_unlock_irqrestore(&q->ring.lock, flags);
+	rnbd_finish(q, done, start);
+}
+
+/* Requests whose READs are staged, and will be covered by one completion. */
+struct rnbd_batch {
+	struct rnbd_req *reqs;
+	struct rnbd_req *last;
+	u32 bytes;
+};
+
+/* Let the last staged READ signal the completion of the whole batch. */
+static void rnbd_batch_close(struct rnbd_queue *q, struct rnbd_batch *batch)
+{
+	struct rnbd_req *req;
+
+	if (!batch->last)
+		return;
+	batch->last->batch = batch->reqs;
+	rnbd_stage_last(&q->in)->send_flags |= IB_SEND_SIGNALED;
+
+	if (READ_ONCE(q->sess->early_release)) {
+		q->fence = batch->last;
+		for (req = batch->reqs; req; req = req->next)
+			rnbd_free_space(q, req);
+	}
+	memset(batch, 0, sizeof(*batch));
+}
+
+static void rnbd_batch_add(struct rnbd_queue *q, struct rnbd_batch *batch,
+			   struct rnbd_req *req)
+{
+	req->state = RNBD_REQ_FETCHING;
+	req->read_cqe.done = rnbd_read_done;
+	rnbd_stage_req(q, &q->in, req);
+	req->next = batch->reqs;
+	batch->reqs = req;
+	batch->last = req;
+	batch->bytes += req->wire.length;
+	if (batch->bytes >= RNBD_READ_BATCH_BYTES)
+		rnbd_batch_close(q, batch);
+}
+
+static blk_status_t rnbd_blk_status(u16 status)
+{
+	switch (status) {
+	case RNBD_ST_OK:
+		return BLK_STS_OK;
+	case RNBD_ST_MEDIUM:
+		return BLK_STS_MEDIUM;
+	case RNBD_ST_NOSPC:
+		return BLK_STS_NOSPC;
+	case RNBD_ST_NOTSUPP:
+		return BLK_STS_NOTSUPP;
+	case RNBD_ST_RESV:
+		return BLK_STS_RESV_CONFLICT;
+	case RNBD_ST_RANGE:
+	case RNBD_ST_READONLY:
+		return BLK_STS_TARGET;
+	default:
+		return BLK_STS_IOERR;
+	}
+}
+
+static enum rnbd_fault rnbd_take_reply(struct rnbd_queue *q,
+				       const struct rnbd_reply *reply,
+				       struct rnbd_batch *batch,
+				       struct rnbd_req **done)
+{
+	struct rnbd_ring *ring = &q->ring;
+	struct rnbd_req *req = q->reqs[reply->tag];
+
+	/* Not in flight, already answered, or not even sent yet. */
+	if (unlikely(!req || req->state != RNBD_REQ_SENT ||
+		     (ring->open && req->frame_seq == ring->send_seq)))
+		return RNBD_FAULT_TAG;
+	if (unlikely(reply->status == RNBD_ST_OK && reply->length != req->wire.length))
+		return RNBD_FAULT_LENGTH;
+
+	req->status = rnbd_blk_status(reply->status);
+	trace_rnbd_reply(q, req);
+	if (req->wire.op == RNBD_OP_READ) {
+		if (reply->status == RNBD_ST_OK) {
+			rnbd_batch_add(q, batch, req);
+		} else {
+			q->sq_free += req->wrs;
+			rnbd_retire(q, req, done);
+		}
+	} else if (req->wire.op == RNBD_OP_WRITE &&
+		   (s32)(req->frame_seq - q->sent_seq) >= 0) {
+		/* The reply overtook the completion of our SEND. */
+		rnbd_free_space(q, req);
+		req->state = RNBD_REQ_WAIT_SENT;
+		req->next = q->waiting;
+		q->waiting = req;
+	} else {
+		rnbd_retire(q, req, done);
+	}
+	return RNBD_FAULT_NONE;
+}
+
+static enum rnbd_fault rnbd_take_replies(struct rnbd_queue *q,
+					 const struct rnbd_frame *frame)
+{
+	struct rnbd_req *done = NULL;
+	struct rnbd_batch batch = { };
+	enum rnbd_fault fault = RNBD_FAULT_NONE;
+	struct rnbd_reply reply;
+	unsigned long flags;
+	bool start;
+	u16 i;
+
+	spin_lock_irqsave(&q->ring.lock, flags);
+	if (unlikely(!q->ring.live)) {
+		spin_unlock_irqrestore(&q->ring.lock, flags);
+		return RNBD_FAULT_NONE;
+	}
+	for (i = 0; i < frame->nr_entries && !fault; i++) {
+		fault = rnbd_decode_reply(frame, i, q->sess->grant.queue_depth, &reply);
+		if (likely(!fault))
+			fault = rnbd_take_reply(q, &reply, &batch, &done);
+	}
+	rnbd_batch_close(q, &batch);
+	rnbd_stage_post(q, &q->in);
+	start = rnbd_take_start(q);
+	spin_unlock_irqrestore(&q->ring.lock, flags);
+
+	rnbd_finish(q, done, start);
+	return fault;
+}
+
+static enum rnbd_fault rnbd_queue_frame(struct rnbd_ring *ring,
+					const struct rnbd_frame *frame)
+{
+	struct rnbd_queue *q = container_of(ring, struct rnbd_queue, ring);
+	enum rnbd_fault fault = RNBD_FAULT_TYPE;
+
+	if (frame->type == RNBD_FRAME_REPLY && q->hctx)
+		return rnbd_take_replies(q, frame);
+	if (frame->type == RNBD_FRAME_LOGIN_REPLY)
+		rnbd_login_reply(q, frame, &fault);
+	return fault;
+}
+
+static void rnbd_queue_sent(struct rnbd_ring *ring, u32 seq)
+{
+	struct rnbd_queue *q = container_of(ring, struct rnbd_queue, ring);
+	struct rnbd_req *req, *next, *keep = NULL, *done = NULL;
+	unsigned long flags;
+	bool start;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	q->sent_seq = seq + 1;
+	q->sq_free += q->frame_wrs[seq % ring->nr_send];
+	q->frame_wrs[seq % ring->nr_send] = 0;
+	for (req = q->waiting; req; req = next) {
+		next = req->next;
+		if ((s32)(req->frame_seq - q->sent_seq) >= 0) {
+			req->next = keep;
+			keep = req;
+		} else {
+			rnbd_retire(q, req, &done);
+		}
+	}
+	q->waiting = keep;
+	if (ring->open && ring->live)
+		rnbd_send_frame(q);
+	start = rnbd_take_start(q);
+	spin_unlock_irqrestore(&ring->lock, flags);
+	rnbd_finish(q, done, start);
+}
+
+static void rnbd_queue_credit(struct rnbd_ring *ring)
+{
+	struct rnbd_queue *q = container_of(ring, struct rnbd_queue, ring);
+	unsigned long flags;
+	bool start;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	start = rnbd_take_start(q);
+	spin_unlock_irqrestore(&ring->lock, flags);
+	rnbd_finish(q, NULL, start);
+}
+
+static void rnbd_queue_failed(struct rnbd_ring *ring, const char *why)
+{
+	struct rnbd_queue *q = container_of(ring, struct rnbd_queue, ring);
+
+	rnbd_session_fail(q->sess, why);
+	/* While connecting, somebody waits for this queue. */
+	q->cm_error = -ECONNRESET;
+	complete(&q->cm_done);
+}
+
+/**
+ * rnbd_queue_abandon - forget a request whose connection ended
+ * @q: drained queue
+ * @req: request in flight
+ *
+ * Context: the teardown of the connection; nobody else uses the queue.
+ */
+void rnbd_queue_abandon(struct rnbd_queue *q, struct rnbd_req *req)
+{
+	if (q->reqs && q->reqs[req->wire.tag] == req)
+		q->reqs[req->wire.tag] = NULL;
+	rnbd_free_space(q, req);
+	req->state = RNBD_REQ_IDLE;
+	req->status = BLK_STS_IOERR;
+}
+
+const struct rnbd_ring_ops rnbd_queue_ring_ops = {
+	.frame = rnbd_queue_frame,
+	.sent = rnbd_queue_sent,
+	.credit = rnbd_queue_credit,
+	.failed = rnbd_queue_failed,
+};

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * /sys/block/rnbdX/rnbd/: state, geometry and counters of an attached disk.
+ *
+ * Operation: one value per file. Counters are kept per queue and added up
+ * when they are read; they start at zero when the disk is attached.
+ * Ownership: the files live as long as the disk is added, and so does the
+ * session behind it.
+ * Concurrency: counters are read under the lock of their queue, resources of
+ * the connection under conn_lock.
+ * Errors: reading never fails; writing wants a boolean.
+ */
+
+#include <linux/blkdev.h>
+#include <linux/device.h>
+#include <linux/sysfs.h>
+
+#include "client.h"
+
+static struct rnbd_session *rnbd_dev_session(struct device *dev)
+{
+	return dev_to_disk(dev)->private_data;
+}
+
+#define RNBD_ATTR_SHOW(_name, fmt, args...)					\
+static ssize_t _name##_show(struct device *dev, struct device_attribute *attr,	\
+			    char *buf)						\
+{										\
+	struct rnbd_session *sess = rnbd_dev_session(dev);			\
+										\
+	return sysfs_emit(buf, fmt "\n", args);					\
+}										\
+static DEVICE_ATTR_RO(_name)
+
+RNBD_ATTR_SHOW(state, "%s", rnbd_state_text(READ_ONCE(sess->state)));
+RNBD_ATTR_SHOW(reason, "%s", READ_ONCE(sess->reason) ?: "");
+RNBD_ATTR_SHOW(export, "%s", sess->opt.export);
+RNBD_ATTR_SHOW(address, "%pISpc", &sess->opt.dst);
+RNBD_ATTR_SHOW(session_id, "%pU", sess->id);
+RNBD_ATTR_SHOW(export_id, "%pU", sess->grant.export_uuid);
+RNBD_ATTR_SHOW(epoch, "%u", sess->epoch);
+RNBD_ATTR_SHOW(queues, "%u", sess->nr_queues);
+RNBD_ATTR_SHOW(depth, "%u", sess->grant.queue_depth);
+RNBD_ATTR_SHOW(ring_slots, "%u", sess->opt.ring_slots);
+RNBD_ATTR_SHOW(slot_size, "%u", sess->opt.slot_size);
+RNBD_ATTR_SHOW(pool_units, "%u", sess->grant.pool_units);
+RNBD_ATTR_SHOW(segment_units, "%u", sess->grant.segment_units);
+
+static ssize_t early_release_show(struct device *dev,
+				  struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", READ_ONCE(rnbd_dev_session(dev)->early_release));
+}
+
+static ssize_t early_release_store(struct device *dev,
+				   struct device_attribute *attr,
+				   const char *buf, size_t count)
+{
+	bool on;
+	int ret = kstrtobool(buf, &on);
+
+	if (ret)
+		return ret;
+	WRITE_ONCE(rnbd_dev_session(dev)->early_release, on);
+	return count;
+}
+static DEVICE_ATTR_RW(early_release);
+
+/*
+ * Remote access that the device grants on our queue pairs, as the device
+ * itself says: all flags of all queues, which has to be 0.
+ */
+static ssize_t remote_access_show(struct device *dev,
+				  struct device_attribute *attr, char *buf)
+{
+	struct rnbd_session *sess = rnbd_dev_session(dev);
+	struct ib_qp_init_attr init_attr;
+	struct ib_qp_attr qp_attr;
+	unsigned int flags = 0;
+	int ret = -ENOTCONN;
+	u32 i;
+
+	mutex_lock(&sess->conn_lock);
+	for (i = 0; i < sess->nr_queues && sess->queues[i]->ring.qp; i++) {
+		ret = ib_query_qp(sess->queues[i]->ring.qp, &qp_attr,
+				  IB_QP_ACCESS_FLAGS, &init_attr);
+		if (ret)
+			break;
+		flags |= qp_attr.qp_access_flags;
+	}
+	mutex_unlock(&sess->conn_lock);
+	return ret ?: sysfs_emit(buf, "%#x\n", flags);
+}
+static DEVICE_ATTR_RO(remote_access);
+
+/* Add up a u64 (wide) or u32 at @offset into struct rnbd_queue. */
+static u64 rnbd_sum(struct rnbd_session *sess, size_t offset, bool wide)
+{
+	unsigned long flags;
+	u64 sum = 0;
+	u32 i;
+
+	for (i = 0; i < sess->nr_queues; i++) {
+		struct rnbd_queue *q = sess->queues[i];
+		void *counter = (void *)q + offset;
+
+		spin_lock_irqsave(&q->ring.lock, flags);
+		sum += wide ? *(u64 *)counter : *(u32 *)counter;
+		spin_unlock_irqrestore(&q->ring.lock, flags);
+	}
+	return sum;
+}
+
+#define RNBD_COUNTER(_name, _member)						\
+RNBD_ATTR_SHOW(_name, "%llu",							\
+	       rnbd_sum(sess, offsetof(struct rnbd_queue, _member), true))
+
+#define RNBD_GAUGE(_name, _member)						\
+RNBD_ATTR_SHOW(_name, "%llu",							\
+	       rnbd_sum(sess, offsetof(struct rnbd_queue, _member), false))
+
+RNBD_GAUGE(pool_used, pool.used);
+RNBD_GAUGE(pool_peak, pool.peak);
+RNBD_COUNTER(requests, stats.requests);
+RNBD_COUNTER(rdma_writes, stats.rdma_writes);
+RNBD_COUNTER(rdma_reads, stats.rdma_reads);
+RNBD_COUNTER(rdma_write_bytes, stats.rdma_write_bytes);
+RNBD_COUNTER(rdma_read_bytes, stats.rdma_read_bytes);
+RNBD_COUNTER(coalesced, stats.coalesced);
+RNBD_COUNTER(gathered, stats.gathered);
+RNBD_COUNTER(fences, stats.fences);
+RNBD_COUNTER(credit_stalls, stats.credit_stalls);
+RNBD_COUNTER(sq_stalls, stats.sq_stalls);
+RNBD_COUNTER(pool_stalls, stats.pool_stalls);
+RNBD_COUNTER(starts, stats.starts);
+RNBD_COUNTER(fragmented, stats.fragmented);
+RNBD_COUNTER(frames_sent, ring.stats.frames_sent);
+RNBD_COUNTER(frames_received, ring.stats.frames_received);
+RNBD_COUNTER(entries_sent, ring.stats.entries_sent);
+RNBD_COUNTER(credit_frames_sent, ring.stats.credit_frames_sent);
+RNBD_COUNTER(credit_frames_received, ring.stats.credit_frames_received);
+
+static struct attribute *rnbd_disk_attrs[] = {
+	&dev_attr_state.attr,
+	&dev_attr_reason.attr,
+	&dev_attr_export.attr,
+	&dev_attr_address.attr,
+	&dev_attr_session_id.attr,
+	&dev_attr_export_id.attr,
+	&dev_attr_epoch.attr,
+	&dev_attr_queues.attr,
+	&dev_attr_depth.attr,
+	&dev_attr_ring_slots.attr,
+	&dev_attr_slot_size.attr,
+	&dev_attr_pool_units.attr,
+	&dev_attr_segment_units.attr,
+	&dev_attr_early_release.attr,
+	&dev_attr_remote_access.attr,
+	&dev_attr_pool_used.attr,
+	&dev_attr_pool_peak.attr,
+	&dev_attr_requests.attr,
+	&dev_attr_rdma_writes.attr,
+	&dev_attr_rdma_reads.attr,
+	&dev_attr_rdma_write_bytes.attr,
+	&dev_attr_rdma_read_bytes.attr,
+	&dev_attr_coalesced.attr,
+	&dev_attr_gathered.attr,
+	&dev_attr_fences.attr,
+	&dev_attr_credit_stalls.attr,
+	&dev_attr_sq_stalls.attr,
+	&dev_attr_pool_stalls.attr,
+	&dev_attr_starts.attr,
+	&dev_attr_fragmented.attr,
+	&dev_attr_frames_sent.attr,
+	&dev_attr_frames_received.attr,
+	&dev_attr_entries_sent.attr,
+	&dev_attr_credit_frames_sent.attr,
+	&dev_attr_credit_frames_received.attr,
+	NULL
+};
+
+static const struct attribute_group rnbd_disk_group = {
+	.name = "rnbd",
+	.attrs = rnbd_disk_attrs,
+};
+
+const struct attribute_group *rnbd_disk_groups[] = {
+	&rnbd_disk_group,
+	NULL
+};

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Tracepoints of the client, keyed by disk, queue and tag or frame number.
+ */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM rnbd
+
+#if !defined(RNBD_CLIENT_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define RNBD_CLIENT_TRACE_H
+
+#include <linux/tracepoint.h>
+
+#include "client.h"
+
+TRACE_EVENT(rnbd_state,
+	TP_PROTO(const struct rnbd_session *sess, enum rnbd_state from,
+		 enum rnbd_state to),
+	TP_ARGS(sess, from, to),
+	TP_STRUCT__entry(
+		__field(int, index)
+		__field(u8, from)
+		__field(u8, to)
+	),
+	TP_fast_assign(
+		__entry->index = sess->index;
+		__entry->from = from;
+		__entry->to = to;
+	),
+	TP_printk("disk=%d %s -> %s", __entry->index,
+		  rnbd_state_text(__entry->from), rnbd_state_text(__entry->to))
+);
+
+TRACE_EVENT(rnbd_frame,
+	TP_PROTO(const struct rnbd_queue *q, u32 seq, u32 entries, u32 wrs),
+	TP_ARGS(q, seq, entries, wrs),
+	TP_STRUCT__entry(
+		__field(int, index)
+		__field(u32, queue)
+		__field(u32, seq)
+		__field(u32, entries)
+		__field(u32, wrs)
+	),
+	TP_fast_assign(
+		__entry->index = q->sess->index;
+		__entry->queue = q->index;
+		__entry->seq = seq;
+		__entry->entries = entries;
+		__entry->wrs = wrs;
+	),
+	TP_printk("disk=%d queue=%u seq=%u entries=%u wrs=%u", __entry->index,
+		  __entry->queue, __entry->seq, __entry->entries, __entry->wrs)
+);
+
+TRACE_EVENT(rnbd_reply,
+	TP_PROTO(const struct rnbd_queue *q, const struct rnbd_req *req),
+	TP_ARGS(q, req),
+	TP_STRUCT__entry(
+		__field(int, index)
+		__field(u32, queue)
+		__field(u16, tag)
+		__field(u8, op)
+		__field(u8, status)
+		__field(u32, seq)
+		__field(u32, length)
+		__field(u64, offset)
+	),
+	TP_fast_assign(
+		__entry->index = q->sess->index;
+		__entry->queue = q->index;
+		__entry->tag = req->wire.tag;
+		__entry->op = req->wire.op;
+		__entry->status = (__force u8)req->status;
+		__entry->seq = req->frame_seq;
+		__entry->length = req->wire.length;
+		__entry->offset = req->wire.offset;
+	),
+	TP_printk("disk=%d queue=%u tag=%u seq=%u %s offset=%llu length=%u status=%u",
+		  __entry->index, __entry->queue, __entry->tag, __entry->seq,
+		  rnbd_op_text(__entry->op), __entry->offset, __entry->length,
+		  __entry->status)
+);
+
+DECLARE_EVENT_CLASS(rnbd_watermark,
+	TP_PROTO(const struct rnbd_queue *q, int stall),
+	TP_ARGS(q, stall),
+	TP_STRUCT__entry(
+		__field(int, index)
+		__field(u32, queue)
+		__field(int, stall)
+		__field(u32, credits)
+		__field(u32, sq_free)
+		__field(u32, pool_used)
+	),
+	TP_fast_assign(
+		__entry->index = q->sess->index;
+		__entry->queue = q->index;
+		__entry->stall = stall;
+		__entry->credits = q->ring.credits;
+		__entry->sq_free = q->sq_free;
+		__entry->pool_used = q->pool.used;
+	),
+	TP_printk("disk=%d queue=%u for=%s credits=%u sq_free=%u pool_used=%u",
+		  __entry->index, __entry->queue,
+		  __print_symbolic(__entry->stall, { -1, "all" }, { 0, "credit" },
+				   { 1, "sq" }, { 2, "pool" }),
+		  __entry->credits, __entry->sq_free, __entry->pool_used)
+);
+
+DEFINE_EVENT(rnbd_watermark, rnbd_stop,
+	TP_PROTO(const struct rnbd_queue *q, int stall),
+	TP_ARGS(q, stall)
+);
+
+DEFINE_EVENT(rnbd_watermark, rnbd_start,
+	TP_PROTO(const struct rnbd_queue *q, int stall),
+	TP_ARGS(q, stall)
+);
+
+#endif /* RNBD_CLIENT_TRACE_H */
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH .
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE trace
+#include <trace/define_trace.h>

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Allocator of delegated pool space.
+ *
+ * Operation: the client alone manages the memory that the target registered
+ * for it. Each queue has a share of the pool, kept in a bitmap with a bit per
+ * unit of 4 KiB. Space is taken first fit: the lowest run that is long
+ * enough, so that requests asked for one after the other lie side by side
+ * and one RDMA operation can serve them together. If no single run is long
+ * enough, several are taken, in the order of their addresses; if as many as
+ * are allowed do not hold the request, the largest ones are. An allocation thus
+ * fails only if the largest max_runs free runs are too small.
+ *
+ * A run does not cross a multiple of segment_units, counted through the whole
+ * pool, because behind it the memory has another address and key.
+ *
+ * The bitmap is scanned by words. No unit below a hint is free, so that a
+ * single unit is found in a step or two unless the pool is nearly full.
+ *
+ * Why not lib/genalloc.c: it knows one contiguous run or failure, so a
+ * fragmented pool with space enough would stop the queue; it does not keep
+ * runs out of segment boundaries but by one chunk per segment, which are
+ * searched as a list; it takes units without a lock, one atomic operation per
+ * word, where we hold the queue's lock anyway and want the requests of one frame
+ * side by side; and it does not build in user space, where this file
+ * is tested against a model. tests/unit/bench_pool.c has the figures.
+ *
+ * Ownership: rnbd_pool_init() allocates the bitmap, rnbd_pool_exit() frees it.
+ * Runs belong to the caller until given back, in any order and grouping.
+ * Concurrency: none inside; the lock of the queue that owns the share covers
+ * every call but init and exit. Alloc and free neither sleep nor allocate
+ * memory; the time is bounded by the words of the bitmap and its free runs.
+ * Errors: -ENOSPC with nothing taken; the caller waits for runs to come back.
+ * What is given back although it is not in use is reported and left alone.
+ */
+#include "pool.h"
+
+/* Bits of a word from @bit to its end. */
+static unsigned long rnbd_bits_from(u32 bit)
+{
+	return ~0UL << (bit % BITS_PER_LONG);
+}
+
+/* First bit in [@from, @end) that is set (or, with @invert ~0, clear), or @end. */
+static u32 rnbd_next_bit(const unsigned long *map, u32 from, u32 end,
+			 unsigned long invert)
+{
+	unsigned long word;
+	u32 base;
+
+	if (from >= end)
+		return end;
+	base = from - from % BITS_PER_LONG;
+	word = (map[base / BITS_PER_LONG] ^ invert) & rnbd_bits_from(from);
+	while (!word) {
+		/* compare distances: base + BITS_PER_LONG might wrap */
+		if (end - base <= BITS_PER_LONG)
+			return end;
+		base += BITS_PER_LONG;
+		word = map[base / BITS_PER_LONG] ^ invert;
+	}
+	return min(base + (u32)__ffs(word), end);
+}
+
+static u32 rnbd_next_used(const unsigned long *map, u32 from, u32 end)
+{
+	return rnbd_next_bit(map, from, end, 0);
+}
+
+static u32 rnbd_next_free(const unsigned long *map, u32 from, u32 end)
+{
+	return rnbd_next_bit(map, from, end, ~0UL);
+}
+
+/* Bits of word @index that lie in [@from, @end), of which there are some. */
+static unsigned long rnbd_word_mask(u32 index, u32 from, u32 end)
+{
+	unsigned long mask = ~0UL;
+
+	if (index == from / BITS_PER_LONG)
+		mask &= rnbd_bits_from(from);
+	if (index == (end - 1) / BITS_PER_LONG)
+		mask &= ~0UL >> (BITS_PER_LONG - 1 - (end - 1) % BITS_PER_LONG);
+	return mask;
+}
+
+static void rnbd_set_bits(unsigned long *map, u32 from, u32 end)
+{
+	u32 i;
+
+	for (i = from / BITS_PER_LONG; i <= (end - 1) / BITS_PER_LONG; i++)
+		map[i] |= rnbd_word_mask(i, from, end);
+}
+
+static void rnbd_clear_bits(unsigned long *map, u32 from, u32 end)
+{
+	u32 i;
+
+	for (i = from / BITS_PER_LONG; i <= (end - 1) / BITS_PER_LONG; i++)
+		map[i] &= ~rnbd_word_mask(i, from, end);
+}
+
+/**
+ * rnbd_pool_init - set up the bookkeeping of a share, all of it free
+ * @pool: to be filled
+ * @first: first unit of the share, counted through the whole pool
+ * @units: size of the share, at least 1
+ * @segment_units: units of a segment, a power of two
+ *
+ * Context: may sleep, does not wait for I/O.
+ * Return: 0, -EINVAL for an impossible share, -ENOMEM.
+ */
+int rnbd_pool_init(struct rnbd_pool *pool, u32 first, u32 units, u32 segment_units)
+{
+	unsigned long *map;
+
+	if (!units || units > RNBD_POOL_UNITS_MAX ||
+	    first > RNBD_POOL_UNITS_MAX - units ||
+	    !is_power_of_2(segment_units))
+		return -EINVAL;
+
+	map = rnbd_zalloc(BITS_TO_LONGS(units) * sizeof(*map));
+	if (!map)
+		return -ENOMEM;
+
+	*pool = (struct rnbd_pool) {
+		.first = first,
+		.units = units,
+		.segment_units = segment_units,
+		.map = map,
+	};
+	return 0;
+}
+EXPORT_SYMBOL_GPL(rnbd_pool_init);
+
+/**
+ * rnbd_pool_exit - free the bookkeeping of a share
+ * @pool: from rnbd_pool_init(), or zero
+ *
+ * Runs that are still given out are forgotten: after a disconnect there
+ * is no pool to give them back to.
+ *
+ * Context: may sleep.
+ */
+void rnbd_pool_exit(struct rnbd_pool *pool)
+{
+	rnbd_free(pool->map);
+	*pool = (struct rnbd_pool) { };
+}
+EXPORT_SYMBOL_GPL(rnbd_pool_exit);
+
+/*
+ * Next piece of free space at or behind *@pos, at most @most units of it and
+ * not beyond its segment. Moves *@pos behind the piece. Returns its length,
+ * 0 if there is none, and its start in *@start, both counted from the share.
+ */
+static u32 rnbd_next_piece(const struct rnbd_pool *pool, u32 *pos, u32 most,
+			   u32 *start)
+{
+	u32 left;
+
+	*start = rnbd_next_free(pool->map, *pos, pool->units);
+	left = pool->segment_units -
+	       ((pool->first + *start) & (pool->segment_units - 1));
+	left = min(left, pool->units - *start);
+	left = min(left, most);
+	*pos = rnbd_next_used(pool->map, *start, *start + left);
+	return *pos - *start;
+}
+
+/* The lowest run of @units. Starts at the first free unit, @pos. */
+static bool rnbd_find_single(const struct rnbd_pool *pool, u32 pos, u32 units,
+			     struct rnbd_run *run)
+{
+	u32 start, len;
+
+	if (units > pool->segment_units)
+		return false;
+	while (pool->units - pos >= units) {
+		len = rnbd_next_piece(pool, &pos, units, &start);
+		if (len == units) {
+			*run = (struct rnbd_run) { start, units };
+			return true;
+		}
+		if (!len)
+			break;
+	}
+	return false;
+}
+
+static u32 rnbd_smallest(const struct rnbd_run *runs, u32 nr_runs)
+{
+	u32 i, smallest = 0;
+
+	for (i = 1; i < nr_runs; i++)
+		if (runs[i].units < runs[smallest].units)
+			smallest = i;
+	return smallest;
+}
+
+/* By address; few, and nearly in order. */
+static void rnbd_sort(struct rnbd_run *runs, u32 nr_runs)
+{
+	u32 i, j;
+
+	for (i = 1; i < nr_runs; i++) {
+		struct rnbd_run run = runs[i];
+
+		for (j = i; j && runs[j - 1].unit > run.unit; j--)
+			runs[j] = runs[j - 1];
+		runs[j] = run;
+	}
+}
+
+/*
+ * Collect pieces until they hold @units: the first @max_runs ones, after that
+ * each larger piece in place of the smallest. Returns the number of runs, 0
+ * if the largest do not hold it.
+ */
+static u32 rnbd_find_several(const struct rnbd_pool *pool, u32 pos, u32 units,
+			     struct rnbd_run *runs, u32 max_runs)
+{
+	u32 start, len, i, nr_runs = 0, held = 0, smallest = 0;
+
+	while (held < units) {
+		len = rnbd_next_piece(pool, &pos, units, &start);
+		if (!len)
+			return 0;
+		if (nr_runs < max_runs) {
+			runs[nr_runs++] = (struct rnbd_run) { start, len };
+			held += len;
+			if (nr_runs == max_runs)
+				smallest = rnbd_smallest(runs, nr_runs);
+		} else if (len > runs[smallest].units) {
+			held += len - runs[smallest].units;
+			runs[smallest] = (struct rnbd_run) { start, len };
+			smallest = rnbd_smallest(runs, nr_runs);
+		}
+	}
+
+	/* what is too much is left off at the end */
+	rnbd_sort(runs, nr_runs);
+	for (i = 0; units > runs[i].units; i++)
+		units -= runs[i].units;
+	runs[i].units = units;
+	return i + 1;
+}
+
+/**
+ * rnbd_pool_alloc - take pool space
+ * @pool: share to take it from
+ * @units: how much, from 1 to the size of the share
+ * @runs: result, room for @max_runs; counted through the whole pool, in the
+ *	order of addresses; scribbled on in case of an error, too
+ * @max_runs: most runs that are of use, at least 1
+ *
+ * Context: any, under the lock of the queue.
+ * Return: number of @runs filled, -ENOSPC if there is no such space now, or
+ * -EINVAL if @units or @max_runs is out of range. An error has taken nothing.
+ */
+int rnbd_pool_alloc(struct rnbd_pool *pool, u32 units, struct rnbd_run *runs,
+		    u32 max_runs)
+{
+	u32 i, nr_runs = 1;
+
+	if (!units || units > pool->units || !max_runs)
+		return -EINVAL;
+	if (units > pool->units - pool->used)
+		return -ENOSPC;
+
+	/* there is a free unit, used tells */
+	pool->hint = rnbd_next_free(pool->map, pool->hint, pool->units);
+
+	if (!rnbd_find_single(pool, pool->hint, units, runs)) {
+		if (max_runs == 1)
+			return -ENOSPC;
+		nr_runs = rnbd_find_several(pool, pool->hint, units, runs,
+					    max_runs);
+		if (!nr_runs)
+			return -ENOSPC;
+	}
+
+	for (i = 0; i < nr_runs; i++) {
+		u32 end = runs[i].unit + runs[i].units;
+
+		rnbd_set_bits(pool->map, runs[i].unit, end);
+		if (runs[i].unit == pool->hint)
+			pool->hint = end;
+		runs[i].unit += pool->first;
+	}
+	pool->used += units;
+	pool->peak = max(pool->peak, pool->used);
+	return nr_runs;
+}
+EXPORT_SYMBOL_GPL(rnbd_pool_alloc);
+
+/**
+ * rnbd_pool_free - give pool space back
+ * @pool: share it was taken from
+ * @runs: from rnbd_pool_alloc(), or any part of such runs
+ * @nr_runs: number of @runs
+ *
+ * A run that is not wholly in use is a bug of the caller. It is reported and
+ * left alone: space that is lost harms less than space used twice.
+ *
+ * Context: any, under the lock of the queue.
+ */
+void rnbd_pool_free(struct rnbd_pool *pool, const struct rnbd_run *runs, u32 nr_runs)
+{
+	u32 i;
+
+	for (i = 0; i < nr_runs; i++) {
+		u32 start = runs[i].unit - pool->first;
+		u32 units = runs[i].units;
+
+		/* a unit below @first wraps to a large number */
+		if (WARN_ON_ONCE(!units || start >= pool->units ||
+				 units > pool->units - start))
+			continue;
+		if (WARN_ON_ONCE(rnbd_next_free(pool->map, start,
+						start + units) != start + units))
+			continue;
+
+		rnbd_clear_bits(pool->map, start, start + units);
+		pool->used -= units;
+		pool->hint = min(pool->hint, start);
+	}
+}
+EXPORT_SYMBOL_GPL(rnbd_pool_free);

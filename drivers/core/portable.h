@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the pure C parts of rnbd-core (codec, pool, names) need from their
+ * surroundings, so that the same source builds into the module and into user
+ * space, where it is tested and fuzzed under sanitizers.
+ */
+#ifndef RNBD_PORTABLE_H
+#define RNBD_PORTABLE_H
+
+#ifdef __KERNEL__
+
+#include <linux/bitops.h>
+#include <linux/bug.h>
+#include <linux/errno.h>
+#include <linux/export.h>
+#include <linux/kernel.h>
+#include <linux/log2.h>
+#include <linux/minmax.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/types.h>
+
+/* NOIO: a reconnect allocates while writeback may wait for that very disk */
+#define rnbd_zalloc(size)	kvzalloc(size, GFP_NOIO)
+#define rnbd_free(ptr)		kvfree(ptr)
+
+#else /* user space */
+
+#include <endian.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <linux/types.h>
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+
+#define le16_to_cpu(x)		le16toh(x)
+#define le32_to_cpu(x)		le32toh(x)
+#define le64_to_cpu(x)		le64toh(x)
+#define cpu_to_le16(x)		htole16(x)
+#define cpu_to_le32(x)		htole32(x)
+#define cpu_to_le64(x)		htole64(x)
+
+#define min(a, b)		((a) < (b) ? (a) : (b))
+#define max(a, b)		((a) > (b) ? (a) : (b))
+#define DIV_ROUND_UP(n, d)	(((n) + (d) - 1) / (d))
+#define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
+#define BITS_PER_LONG		(8 * (int)sizeof(long))
+#define BITS_TO_LONGS(n)	DIV_ROUND_UP(n, BITS_PER_LONG)
+#define U32_MAX			UINT32_MAX
+#define U64_MAX			UINT64_MAX
+#define EXPORT_SYMBOL_GPL(sym)	extern int rnbd_unused_##sym
+#define __counted_by(member)
+
+/* index of the lowest bit that is set; @word is not zero */
+#define __ffs(word)		((unsigned int)__builtin_ctzl(word))
+
+/* In the kernel a complaint in the log, here the end of the test. */
+#define WARN_ON_ONCE(cond)	rnbd_warn(!!(cond), __FILE__, __LINE__, #cond)
+
+static inline bool rnbd_warn(bool bad, const char *file, int line,
+			     const char *what)
+{
+	if (bad) {
+		fprintf(stderr, "%s:%d: %s\n", file, line, what);
+		abort();
+	}
+	return bad;
+}
+
+#define is_power_of_2(n)	((n) != 0 && ((n) & ((n) - 1)) == 0)
+
+#define rnbd_zalloc(size)	calloc(1, size)
+#define rnbd_free(ptr)		free(ptr)
+
+static inline void *memchr_inv(const void *start, int c, size_t bytes)
+{
+	const u8 *p = start;
+
+	for (; bytes; p++, bytes--)
+		if (*p != (u8)c)
+			return (void *)p;
+	return NULL;
+}
+
+#endif /* __KERNEL__ */
+#endif /* RNBD_PORTABLE_H */

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The control ring: one RC queue pair, its slots and its credits. See ring.c.
+ */
+#ifndef RNBD_RING_H
+#define RNBD_RING_H
+
+#include <linux/spinlock.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+
+#include "codec.h"
+
+struct rnbd_ring;
+
+/**
+ * struct rnbd_ring_ops - what a ring asks of its owner
+ *
+ * All are called from the completion handler of the ring's CQ: from softirq
+ * or a work item, as struct rnbd_ring_attr.poll says. Never concurrently with
+ * each other for one ring.
+ *
+ * @frame: A checked frame of another type than CREDIT. Its entries lie in the
+ *	receive slot, valid until the return. A fault returned fails the ring.
+ *	Called without ring->lock.
+ * @sent: Frames up to and including number @seq, and every work request that
+ *	was posted before them, have completed. Called without ring->lock.
+ * @credit: Credits came with a frame that @frame was not called for. Called
+ *	without ring->lock.
+ * @failed: The ring is of no more use. Called once per ring, from any
+ *	context; @why is a constant text. Must not sleep.
+ */
+struct rnbd_ring_ops {
+	enum rnbd_fault (*frame)(struct rnbd_ring *ring,
+				 const struct rnbd_frame *frame);
+	void (*sent)(struct rnbd_ring *ring, u32 seq);
+	void (*credit)(struct rnbd_ring *ring);
+	void (*failed)(struct rnbd_ring *ring, const char *why);
+};
+
+/**
+ * struct rnbd_ring_attr - geometry of a ring
+ * @ops: calls to the owner
+ * @slots: slots of each direction
+ * @slot_size: bytes of a slot
+ * @epoch: put into every frame and demanded of every frame
+ * @data_wrs: send-queue entries for the owner's own work requests
+ * @max_send_sge: gather entries of the owner's work requests, at least 1
+ * @vector: hint for the completion vector
+ * @poll: context of completions
+ */
+struct rnbd_ring_attr {
+	const struct rnbd_ring_ops *ops;
+	u16 slots;
+	u32 slot_size;
+	u32 epoch;
+	u32 data_wrs;
+	u32 max_send_sge;
+	int vector;
+	enum ib_poll_context poll;
+};
+
+/**
+ * struct rnbd_slot - one frame's worth of memory
+ * @cqe: its completion
+ * @ring: owner
+ * @buf: the memory, slot_size bytes
+ * @sge: @buf as the device sees it
+ * @seq: send slots: number of the frame in it
+ */
+struct rnbd_slot {
+	struct ib_cqe cqe;
+	struct rnbd_ring *ring;
+	void *buf;
+	struct ib_sge sge;
+	u32 seq;
+};
+
+/**
+ * struct rnbd_ring_stats - counters of a ring, under its lock
+ * @frames_sent: frames with entries
+ * @frames_received: frames with entries
+ * @entries_sent: entries of @frames_sent
+ * @credit_frames_sent: frames that only return credits
+ * @credit_frames_received: the same, received
+ */
+struct rnbd_ring_stats {
+	u64 frames_sent;
+	u64 frames_received;
+	u64 entries_sent;
+	u64 credit_frames_sent;
+	u64 credit_frames_received;
+};
+
+/**
+ * struct rnbd_ring - one queue pair with its two rings of slots
+ * @cm_id: connection, owned by the owner of the ring
+ * @dev: its device
+ * @pd: protection domain, owned by the session
+ * @qp: queue pair, NULL when not set up
+ * @cq: completion queue from the device's pool
+ * @nr_cqe: what was taken from @cq
+ * @attr: geometry
+ * @recv: receive slots
+ * @send: send slots, one more than frames can be outstanding (credit frame)
+ * @nr_send: number of @send
+ * @lock: everything below; the owner's per-queue state may share it. Taken
+ *	with interrupts disabled.
+ * @live: frames may be sent; cleared by the first failure
+ * @failed: rnbd_ring_ops.failed was called (atomic bit 0)
+ * @credits: receive slots of the peer that we may still use
+ * @peer_slots: how many there are
+ * @owed: our receive slots that the peer does not yet know are posted again
+ * @send_next: slot for the next frame
+ * @send_free: send slots not in use
+ * @send_seq: number of the next frame
+ * @recv_seq: number of the frame that must come next
+ * @unacked: frames with entries that the wire has not acknowledged
+ * @open: slot of the frame being gathered, or NULL
+ * @open_type: its type
+ * @open_entries: entries in it
+ * @open_bytes: bytes in it, header included
+ * @stats: counters
+ */
+struct rnbd_ring {
+	struct rdma_cm_id *cm_id;
+	struct ib_device *dev;
+	struct ib_pd *pd;
+	struct ib_qp *qp;
+	struct ib_cq *cq;
+	u32 nr_cqe;
+	struct rnbd_ring_attr attr;
+	struct rnbd_slot *recv;
+	struct rnbd_slot *send;
+	u16 nr_send;
+
+	spinlock_t lock;	/* sending side, credits, owner's state */
+	bool live;
+	unsigned long failed;
+	u16 credits;
+	u16 peer_slots;
+	u16 owed;
+	u16 send_next;
+	u16 send_free;
+	u32 send_seq;
+	u32 recv_seq;
+	u32 unacked;
+	struct rnbd_slot *open;
+	u8 open_type;
+	u16 open_entries;
+	u32 open_bytes;
+	struct rnbd_ring_stats stats;
+};
+
+int rnbd_ring_create(struct rnbd_ring *ring, struct rdma_cm_id *cm_id,
+		     struct ib_pd *pd, const struct rnbd_ring_attr *attr);
+int rnbd_ring_start(struct rnbd_ring *ring, u16 peer_slots);
+int rnbd_ring_lock_down(struct rnbd_ring *ring);
+void rnbd_ring_fail(struct rnbd_ring *ring, const char *why);
+void rnbd_ring_drain(struct rnbd_ring *ring);
+void rnbd_ring_destroy(struct rnbd_ring *ring);
+
+bool rnbd_ring_can_open(const struct rnbd_ring *ring);
+bool rnbd_ring_open(struct rnbd_ring *ring, u8 type);
+void *rnbd_ring_add(struct rnbd_ring *ring, u32 bytes, u16 entries);
+int rnbd_ring_send(struct rnbd_ring *ring, struct ib_send_wr *first,
+		   struct ib_send_wr *last, bool fence);
+
+#endif /* RNBD_RING_H */

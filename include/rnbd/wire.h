@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR MIT) */
+/*
+ * The rnbd wire format.
+ *
+ * Everything that two machines exchange is in this file: the private data of
+ * the RDMA connection manager, and the frames of the control ring. Kernel and
+ * user space build from it. Documentation/protocol.rst tells the story.
+ *
+ * All integers are little-endian and of fixed width. Bytes called "reserved"
+ * are sent as zero and a receiver refuses anything else, so that they can be
+ * given a meaning under a feature bit. Sizes and offsets are locked below.
+ *
+ * A connection (one RDMA RC queue pair, one queue of the session) is opened
+ * with struct rnbd_cm_req as private data and answered by struct rnbd_cm_rep
+ * or struct rnbd_cm_rej. After that each side sends frames, and nothing but
+ * frames, with RDMA SEND. A frame is one struct rnbd_frame_hdr followed by
+ * fixed-size entries, and fits one receive slot of the peer.
+ */
+#ifndef RNBD_WIRE_H
+#define RNBD_WIRE_H
+
+#ifdef __KERNEL__
+#include <linux/build_bug.h>
+#include <linux/stddef.h>
+#include <linux/types.h>
+#else
+#include <assert.h>
+#include <stddef.h>
+#include <linux/types.h>
+#endif
+
+#define RNBD_MAGIC		0x44424e52u	/* "RNBD" in memory order */
+#define RNBD_VERSION		1
+/* Default RDMA CM service port (RDMA_PS_TCP) of a target. */
+#define RNBD_DEFAULT_PORT	4427
+
+/* The pool is counted in units of 4 KiB whatever the page size of a machine. */
+#define RNBD_UNIT_SHIFT		12
+#define RNBD_UNIT_SIZE		4096u
+
+/* Limits of what may be asked for; both ends check them. */
+#define RNBD_RING_SLOTS_MIN	4
+#define RNBD_RING_SLOTS_MAX	1024
+#define RNBD_SLOT_SIZE_MIN	1024
+#define RNBD_SLOT_SIZE_MAX	65536
+#define RNBD_QUEUES_MAX		64
+#define RNBD_DEPTH_MAX		1024
+#define RNBD_EXTENTS_MAX	17	/* of one request: 1 + 4 extent entries */
+#define RNBD_MAX_IO_MAX		0x1000000u	/* 16 MiB */
+#define RNBD_POOL_UNITS_MAX	0x100000u	/* 4 GiB */
+#define RNBD_EXPORT_NAME_SIZE	64	/* with at least one NUL at its end */
+
+/**
+ * enum rnbd_status - result of a request, a login or a connection request
+ *
+ * One number space, so that one table names them all. The values are part of
+ * the wire format; new ones go to the end of their group.
+ *
+ * @RNBD_ST_OK: done
+ * @RNBD_ST_IO: the backend failed the I/O
+ * @RNBD_ST_MEDIUM: the backend reports a medium error
+ * @RNBD_ST_NOSPC: the backend is out of space
+ * @RNBD_ST_READONLY: write to a read-only export
+ * @RNBD_ST_RANGE: the request does not lie within the export
+ * @RNBD_ST_NOTSUPP: the backend cannot do this operation
+ * @RNBD_ST_NOMEM: the target is short of memory
+ * @RNBD_ST_GONE: the export went away while the session lived
+ * @RNBD_ST_RESV: another host holds a reservation
+ * @RNBD_ST_MALFORMED: the message could not be understood
+ * @RNBD_ST_VERSION: protocol version not spoken here
+ * @RNBD_ST_HOST_DENIED: this host may not use the port or the export
+ * @RNBD_ST_NO_EXPORT: the port offers no such enabled export
+ * @RNBD_ST_BUSY: try again: an older epoch is still draining
+ * @RNBD_ST_POOL_FULL: no memory for the session's pool within the limits
+ * @RNBD_ST_LIMIT: a limit on sessions, queues or half-open logins is reached
+ * @RNBD_ST_EPOCH: a newer epoch of this session exists
+ * @RNBD_ST_NO_SESSION: an additional queue for a session unknown here
+ * @RNBD_ST_QUEUE: queue index out of range or already connected
+ * @RNBD_ST_RING: ring geometry outside of what the target grants
+ * @RNBD_ST_DEVICE: the RDMA device cannot do what is needed
+ * @RNBD_ST_SHUTDOWN: the port is going away
+ */
+enum rnbd_status {
+	RNBD_ST_OK		= 0,
+
+	RNBD_ST_IO		= 1,
+	RNBD_ST_MEDIUM		= 2,
+	RNBD_ST_NOSPC		= 3,
+	RNBD_ST_READONLY	= 4,
+	RNBD_ST_RANGE		= 5,
+	RNBD_ST_NOTSUPP		= 6,
+	RNBD_ST_NOMEM		= 7,
+	RNBD_ST_GONE		= 8,
+	RNBD_ST_RESV		= 9,
+
+	RNBD_ST_MALFORMED	= 32,
+	RNBD_ST_VERSION		= 33,
+	RNBD_ST_HOST_DENIED	= 34,
+	RNBD_ST_NO_EXPORT	= 35,
+	RNBD_ST_BUSY		= 36,
+	RNBD_ST_POOL_FULL	= 37,
+	RNBD_ST_LIMIT		= 38,
+	RNBD_ST_EPOCH		= 39,
+	RNBD_ST_NO_SESSION	= 40,
+	RNBD_ST_QUEUE		= 41,
+	RNBD_ST_RING		= 42,
+	RNBD_ST_DEVICE		= 43,
+	RNBD_ST_SHUTDOWN	= 44,
+};
+
+/* ------------------------------------------------------------------------
+ * Connection manager private data
+ */
+
+/**
+ * struct rnbd_cm_req - private data of a connection request
+ * @magic: RNBD_MAGIC
+ * @version: RNBD_VERSION
+ * @queue: index of this queue in the session; queue 0 logs in
+ * @ring_slots: receive slots that the client has posted, its credit to us
+ * @reserved0: zero
+ * @slot_size: bytes of a slot, the same at both ends
+ * @epoch: number of the session's incarnation, from 1, higher at each login
+ * @reserved1: zero
+ * @host_id: persistent UUID of the client machine
+ * @session_id: UUID of this attachment, the same over reconnects
+ *
+ * 56 bytes is all that InfiniBand leaves to a user of RDMA_PS_TCP.
+ */
+struct rnbd_cm_req {
+	__le32	magic;
+	__le16	version;
+	__le16	queue;
+	__le16	ring_slots;
+	__le16	reserved0;
+	__le32	slot_size;
+	__le32	epoch;
+	__le32	reserved1;
+	__u8	host_id[16];
+	__u8	session_id[16];
+};
+
+static_assert(sizeof(struct rnbd_cm_req) == 56);
+static_assert(offsetof(struct rnbd_cm_req, slot_size) == 12);
+static_assert(offsetof(struct rnbd_cm_req, host_id) == 24);
+
+/**
+ * struct rnbd_cm_rep - private data of an accepted connection
+ * @magic: RNBD_MAGIC
+ * @version: RNBD_VERSION
+ * @ring_slots: receive slots that the target has posted, the client's credit
+ * @slot_size: as requested
+ * @epoch: as requested
+ */
+struct rnbd_cm_rep {
+	__le32	magic;
+	__le16	version;
+	__le16	ring_slots;
+	__le32	slot_size;
+	__le32	epoch;
+};
+
+static_assert(sizeof(struct rnbd_cm_rep) == 16);
+
+/**
+ * struct rnbd_cm_rej - private data of a refused connection
+ * @magic: RNBD_MAGIC
+ * @version: highest version the target speaks
+ * @status: why, enum rnbd_status
+ * @reserved: zero
+ */
+struct rnbd_cm_rej {
+	__le32	magic;
+	__le16	version;
+	__le16	status;
+	__u8	reserved[8];
+};
+
+static_assert(sizeof(struct rnbd_cm_rej) == 16);
+
+/* ------------------------------------------------------------------------
+ * Frames
+ */
+
+/**
+ * enum rnbd_frame_type - what the entries of a frame are
+ * @RNBD_FRAME_LOGIN: client, queue 0, first frame: one struct rnbd_login
+ * @RNBD_FRAME_LOGIN_REPLY: target: one struct rnbd_login_reply and, if its
+ *	status is RNBD_ST_OK, nr_segments of struct rnbd_segment
+ * @RNBD_FRAME_REQUEST: client: struct rnbd_req_entry, each followed by the
+ *	struct rnbd_extent_entry it needs
+ * @RNBD_FRAME_REPLY: target: struct rnbd_reply_entry
+ * @RNBD_FRAME_CREDIT: either: no entry; returns credits, uses the slot that
+ *	no other frame may use
+ */
+enum rnbd_frame_type {
+	RNBD_FRAME_LOGIN	= 1,
+	RNBD_FRAME_LOGIN_REPLY	= 2,
+	RNBD_FRAME_REQUEST	= 3,
+	RNBD_FRAME_REPLY	= 4,
+	RNBD_FRAME_CREDIT	= 5,
+};
+
+/**
+ * struct rnbd_frame_hdr - head of every frame
+ * @type: enum rnbd_frame_type
+ * @flags: zero
+ * @nr_entries: entries that follow; they fill the frame to its last byte,
+ *	but for inline data, which a feature bit has to allow first
+ * @credits: receive slots of the sender that were posted again since its
+ *	last frame
+ * @reserved: zero
+ * @seq: number of the frame on this queue and direction, from 0
+ * @epoch: the session's epoch
+ */
+struct rnbd_frame_hdr {
+	__u8	type;
+	__u8	flags;
+	__le16	nr_entries;
+	__le16	credits;
+	__le16	reserved;
+	__le32	seq;
+	__le32	epoch;
+};
+
+static_assert(sizeof(struct rnbd_frame_hdr) == 16);
+static_assert(offsetof(struct rnbd_frame_hdr, seq) == 8);
+
+/* Wish of a client that only reads, rnbd_login.flags */
+#define RNBD_LOGIN_READONLY	0x1u
+#define RNBD_LOGIN_FLAGS	RNBD_LOGIN_READONLY
+
+/* Feature bits: none are defined in version 1. */
+#define RNBD_FEATURES		0ull
+
+/**
+ * struct rnbd_login - the client asks for an export
+ * @export: name of the export, padded with NUL
+ * @boot_id: random, new whenever the client module starts
+ * @features: feature bits the client can use
+ * @pool_bytes: wished size of the delegated pool
+ * @max_io: wished limit of one request in bytes
+ * @nr_queues: wished number of queues
+ * @queue_depth: wished requests in flight on one queue; tags are below it
+ * @flags: RNBD_LOGIN_*
+ * @reserved: zero
+ */
+struct rnbd_login {
+	char	export[RNBD_EXPORT_NAME_SIZE];
+	__u8	boot_id[16];
+	__le64	features;
+	__le64	pool_bytes;
+	__le32	max_io;
+	__le16	nr_queues;
+	__le16	queue_depth;
+	__le32	flags;
+	__u8	reserved[20];
+};
+
+static_assert(sizeof(struct rnbd_login) == 128);
+static_assert(offsetof(struct rnbd_login, features) == 80);
+static_assert(offsetof(struct rnbd_login, flags) == 104);
+
+/* Properties of the export, rnbd_login_reply.flags */
+#define RNBD_EXPORT_READONLY		0x1u
+#define RNBD_EXPORT_VOLATILE_CACHE	0x2u	/* flush matters */
+#define RNBD_EXPORT_FUA			0x4u
+#define RNBD_EXPORT_ROTATIONAL		0x8u
+#define RNBD_EXPORT_FLAGS		0xfu
+
+/**
+ * struct rnbd_segment - one registered piece of the delegated pool
+ * @addr: remote address of its first byte
+ * @rkey: key for RDMA WRITE and READ
+ * @units: size in units of 4 KiB; segment_units but for the last
+ */
+struct rnbd_segment {
+	__le64	addr;
+	__le32	rkey;
+	__le32	units;
+};
+
+static_assert(sizeof(struct rnbd_segment) == 16);
+
+/**
+ * struct rnbd_login_reply - answer to a login; segments follow
+ * @status: enum rnbd_status; if not RNBD_ST_OK the rest is zero
+ * @nr_queues: granted
+ * @queue_depth: granted
+ * @reserved0: zero
+ * @features: feature bits that both can use
+ * @capacity: bytes of the export
+ * @max_io: granted limit of one READ or WRITE in bytes
+ * @flags: RNBD_EXPORT_*
+ * @logical_block: bytes; every offset and length is a multiple
+ * @physical_block: bytes
+ * @io_min: preferred minimum in bytes
+ * @io_opt: preferred size in bytes, 0 if unknown
+ * @discard_granularity: bytes
+ * @discard_alignment: bytes
+ * @max_discard: bytes of one DISCARD, 0 if not supported
+ * @max_write_zeroes: bytes of one WRITE_ZEROES, 0 if not supported
+ * @pool_units: size of the pool
+ * @segment_units: size of every segment but the last, a power of two
+ * @nr_segments: segments that follow
+ * @reserved1: zero
+ * @incarnation: random, new whenever the target module starts
+ * @export_uuid: identity of the data
+ * @reserved2: zero
+ */
+struct rnbd_login_reply {
+	__le16	status;
+	__le16	nr_queues;
+	__le16	queue_depth;
+	__le16	reserved0;
+	__le64	features;
+	__le64	capacity;
+	__le32	max_io;
+	__le32	flags;
+	__le32	logical_block;
+	__le32	physical_block;
+	__le32	io_min;
+	__le32	io_opt;
+	__le32	discard_granularity;
+	__le32	discard_alignment;
+	__le32	max_discard;
+	__le32	max_write_zeroes;
+	__le32	pool_units;
+	__le32	segment_units;
+	__le32	nr_segments;
+	__le32	reserved1;
+	__u8	incarnation[16];
+	__u8	export_uuid[16];
+	__u8	reserved2[16];
+};
+
+static_assert(sizeof(struct rnbd_login_reply) == 128);
+static_assert(offsetof(struct rnbd_login_reply, capacity) == 16);
+static_assert(offsetof(struct rnbd_login_reply, pool_units) == 64);
+static_assert(offsetof(struct rnbd_login_reply, incarnation) == 80);
+
+/**
+ * enum rnbd_op - operation of a request
+ * @RNBD_OP_READ: backend to pool extents
+ * @RNBD_OP_WRITE: pool extents to backend; RNBD_REQ_FUA
+ * @RNBD_OP_FLUSH: everything acknowledged so far, on any queue of any client,
+ *	becomes durable; offset, length and extents are zero
+ * @RNBD_OP_DISCARD: contents of the range are not needed any more
+ * @RNBD_OP_WRITE_ZEROES: the range reads as zeros; RNBD_REQ_NOUNMAP, _FUA
+ */
+enum rnbd_op {
+	RNBD_OP_READ		= 1,
+	RNBD_OP_WRITE		= 2,
+	RNBD_OP_FLUSH		= 3,
+	RNBD_OP_DISCARD		= 4,
+	RNBD_OP_WRITE_ZEROES	= 5,
+};
+
+#define RNBD_REQ_FUA		0x1u	/* durable before the reply */
+#define RNBD_REQ_NOUNMAP	0x2u	/* keep the blocks allocated */
+
+/**
+ * struct rnbd_extent - a run of pool units
+ * @unit: first unit, counted through the whole pool
+ * @units: length; a run lies within one segment
+ */
+struct rnbd_extent {
+	__le32	unit;
+	__le32	units;
+};
+
+static_assert(sizeof(struct rnbd_extent) == 8);
+
+/**
+ * struct rnbd_req_entry - a request
+ * @op: enum rnbd_op
+ * @flags: RNBD_REQ_*
+ * @tag: names the request until its reply, below queue_depth
+ * @length: bytes
+ * @offset: bytes on the export
+ * @extent: first extent, zero if the operation carries no data
+ * @nr_extents: of the request, this one included; those from the second on
+ *	follow, four to an rnbd_extent_entry. Together they hold exactly
+ *	@length rounded up to whole units; data fills them in order.
+ * @reserved: zero
+ */
+struct rnbd_req_entry {
+	__u8	op;
+	__u8	flags;
+	__le16	tag;
+	__le32	length;
+	__le64	offset;
+	struct rnbd_extent extent;
+	__u8	nr_extents;
+	__u8	reserved[7];
+};
+
+static_assert(sizeof(struct rnbd_req_entry) == 32);
+static_assert(offsetof(struct rnbd_req_entry, offset) == 8);
+static_assert(offsetof(struct rnbd_req_entry, nr_extents) == 24);
+
+#define RNBD_EXTENTS_PER_ENTRY	4
+
+/**
+ * struct rnbd_extent_entry - further extents of the request before it
+ * @extent: extents; those not needed are zero
+ */
+struct rnbd_extent_entry {
+	struct rnbd_extent extent[RNBD_EXTENTS_PER_ENTRY];
+};
+
+static_assert(sizeof(struct rnbd_extent_entry) == sizeof(struct rnbd_req_entry));
+
+/**
+ * struct rnbd_reply_entry - result of a request
+ * @tag: of the request
+ * @status: enum rnbd_status
+ * @length: bytes transferred: the length of the request if @status is
+ *	RNBD_ST_OK, otherwise 0
+ * @reserved: zero
+ */
+struct rnbd_reply_entry {
+	__le16	tag;
+	__le16	status;
+	__le32	length;
+	__u8	reserved[8];
+};
+
+static_assert(sizeof(struct rnbd_reply_entry) == 16);
+
+#endif /* RNBD_WIRE_H */
