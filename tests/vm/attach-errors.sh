@@ -1,0 +1,70 @@
+#!/bin/bash
+# lab: --nodes 2 --cpus 1 --mem 1024 --timeout 200
+# short: what cannot be attached gives one clear line and leaves nothing behind
+. ./lib.sh
+. ./rnbd.sh
+
+set_host_id
+if [ "$NODE" = 1 ]; then
+	target_start
+	disk=$(null_disk 64)
+	export_disk disk0 "$disk" 2
+	export_disk secret "$(null_disk 16)" 3
+	export_disk small "$(null_disk 16)" 2
+	lab barrier exported
+	lab barrier done --timeout 150
+	configfs_clear
+	[ -z "$(ls "$CFG/exports")" ] || die "exports are left over"
+	unload
+	exit 0
+fi
+
+modprobe rnbd
+lab barrier exported
+before=$(rdma_objects)
+
+# refuse PATTERN ATTACH-ARGUMENTS: must fail with one line that says so
+refuse() {
+	local want=$1 text
+	shift
+	if text=$(rnbd attach "$@" 2>&1); then
+		die "attach $* succeeded: $text"
+	fi
+	[ "$(echo "$text" | wc -l)" = 1 ] || die "attach $*: more than one line: $text"
+	echo "$text" | grep -qi "$want" || die "attach $*: unclear: $text"
+	echo "  $text"
+	[ "$(rdma_objects)" = "$before" ] ||
+		wait_for 5 "nothing left over by attach $*" \
+			sh -c '[ "$(rdma resource show | tr -s " " | sed "s/^[0-9]*: //")" = "$1" ]' sh "$before"
+	[ -z "$(ls -d /sys/block/rnbd* 2>/dev/null)" ] || die "a disk is left over"
+}
+
+refuse 'no such\|offers no' 10.9.0.1 nosuch
+refuse 'not allowed\|no such' 10.9.0.1 secret
+refuse 'not allowed' 10.9.0.1 disk0 --host-id "$(host_id 9)"
+refuse 'listens' 10.9.0.1:4999 disk0
+refuse 'answer\|reach\|resolve\|route' 10.9.0.77 disk0
+refuse 'answer\|reach\|resolve\|route' 192.0.2.1 disk0
+refuse 'name' 10.9.0.1 'bad/name'
+refuse 'slot' 10.9.0.1 disk0 --slot-size 100
+refuse 'max-io' 10.9.0.1 disk0 --max-io 1000
+
+echo "after all that, a lawful attach works"
+dev=$(attach disk0)
+verify "$dev" --rw=randwrite --bs=4k --iodepth=8 --size=1m
+
+echo "an open disk is not detached without force"
+exec 5<"$dev"
+if text=$(rnbd detach "$dev" 2>&1); then die "an open disk was detached"; fi
+echo "  $text"
+echo "$text" | grep -q 'in use' || die "unclear: $text"
+rnbd detach "$dev" --force || die "detach --force failed"
+if dd if=/dev/fd/5 of=/dev/null bs=4k count=1 iflag=direct 2>/dev/null; then
+	die "a detached disk still reads"
+fi
+exec 5<&-
+if text=$(rnbd detach rnbd7 2>&1); then die "a disk that is not there was detached"; fi
+echo "  $text"
+[ "$(rdma_objects)" = "$before" ] || die "left over: $(rdma_objects)"
+lab barrier done
+unload

@@ -1,0 +1,89 @@
+#!/bin/bash
+# lab: --nodes 2 --cpus 2 --mem 1024 --timeout 420
+# short: early release needs the fence: with lost READ responses data is wrong without it, right with it
+. ./lib.sh
+. ./rnbd.sh
+
+# A READ whose response is lost is executed again by the responder. Without
+# the fence the extent may have been written anew by then.
+
+set_host_id
+if [ "$NODE" = 1 ]; then
+	target_start
+	export_disk disk0 "$(null_disk 64)"
+	# One in 16 packets that end a READ response is lost on its way out.
+	nft -f - <<-'EOF'
+	table ip rnbd_loss {
+		chain output {
+			type filter hook output priority 0;
+			udp dport 4791 @th,64,8 { 0x0f, 0x10 } numgen random mod 16 == 0 counter drop
+		}
+	}
+	EOF
+	lab barrier exported
+	lab barrier done --timeout 400
+	lost=$(nft list table ip rnbd_loss | grep -o 'packets [0-9]*' | cut -d' ' -f2)
+	echo "READ responses lost: $lost"
+	[ "$lost" -gt 20 ] || die "too few READ responses were lost to prove anything"
+	configfs_clear
+	unload
+	exit 0
+fi
+
+lab barrier exported
+
+# Reads of blocks that never change, mixed with writes to others, in a pool so
+# small that every extent is used again at once. Each block tells its number.
+mix() {
+	fio --name=mix --filename="$dev" --direct=1 --ioengine=libaio --rw=randrw \
+	    --rwmixread=60 --bs=4k --iodepth=16 --size=6m --verify=crc32c-intel \
+	    --verify_fatal=1 --io_size=24m --norandommap=0 --do_verify=1 \
+	    --output="$OUT/mix.$1" --minimal >/dev/null 2>"$OUT/mix.$1.err"
+}
+
+fill() {
+	fio --name=mix --filename="$dev" --direct=1 --ioengine=libaio --rw=write --bs=4k \
+	    --iodepth=16 --size=6m --verify=crc32c-intel --do_verify=0 --minimal >/dev/null ||
+		die "filling the disk failed"
+}
+
+try() {
+	fio --name=mix --filename="$dev" --direct=1 --ioengine=libaio --rw=randread --bs=4k \
+	    --iodepth=16 --size=6m --verify=crc32c-intel --verify_fatal=1 \
+	    --minimal --output="$OUT/read.$1" >/dev/null 2>"$OUT/read.$1.err"
+}
+
+modprobe rnbd
+dev=$(attach disk0 --queues 1 --pool 64K --max-io 16K --early-release)
+fill
+
+echo "fence on"
+try on || { cat "$OUT/read.on.err"; die "wrong data although the fence is on"; }
+need "$dev" fences -gt 100
+
+echo "fence forced off"
+echo 1 >/sys/module/rnbd/parameters/unsafe_no_fence
+before=$(counter "$dev" fences)
+bad=0
+for i in 1 2 3 4 5; do
+	if ! try off$i; then
+		bad=$i
+		break
+	fi
+done
+[ "$(counter "$dev" fences)" = "$before" ] || die "fences were posted although forced off"
+[ $bad -gt 0 ] || die "no wrong data without the fence: this test proves nothing"
+grep -h -m1 -i 'verify' "$OUT/read.off$bad.err" || true
+echo "  wrong data in round $bad, as it must be"
+
+echo "fence on again"
+echo 0 >/sys/module/rnbd/parameters/unsafe_no_fence
+try again || die "wrong data although the fence is on again"
+
+echo "late release, no fence needed"
+echo 0 >"/sys/block/$(basename "$dev")/rnbd/early_release"
+echo 1 >/sys/module/rnbd/parameters/unsafe_no_fence
+try late || die "wrong data with late release"
+detach "$dev"
+lab barrier done
+unload

@@ -1,0 +1,88 @@
+#!/bin/bash
+# lab: --nodes 2 --cpus 1 --mem 1024 --timeout 300
+# short: a lost connection ends all I/O with an error; the disk can be detached, nothing hangs
+. ./lib.sh
+. ./rnbd.sh
+
+set_host_id
+if [ "$NODE" = 1 ]; then
+	target_start
+	export_disk disk0 "$(null_disk 64)"
+	lab barrier up1
+	lab barrier load1
+	echo "the export is disabled under load"
+	rnbd export disable disk0 || die "disable failed"
+	lab barrier down1 --timeout 120
+	[ "$(cat "$CFG/exports/disk0/sessions")" = 0 ] || die "a session is left over"
+	rnbd export enable disk0 || die "enable failed"
+	lab barrier up2
+	lab barrier load2
+	echo "the RDMA device is removed under load"
+	rdma link delete rxe0 || die "rdma link delete failed"
+	lab barrier down2 --timeout 120
+	configfs_clear
+	unload
+	# the machine is killed by its peer in the last part
+	rdma link add rxe0 type rxe netdev eth0
+	target_start
+	export_disk disk0 "$(null_disk 64)"
+	lab barrier up3
+	while :; do sleep 1; done
+fi
+
+modprobe rnbd io_timeout=10
+before=$(rdma_objects)
+
+# load DEV: I/O that goes on until it fails
+load() {
+	fio --name=load --filename="$1" --direct=1 --ioengine=libaio --rw=randrw --bs=16k \
+	    --iodepth=16 --size=32m --time_based --runtime=300 --minimal \
+	    >"$OUT/load" 2>&1 &
+	pid=$!
+	wait_for 20 "load on $1" sh -c '[ "$(cat /sys/block/$0/rnbd/requests)" -gt 200 ]' "$(basename "$1")"
+}
+
+# lost DEV: I/O must end with an error, and the disk must go
+lost() {
+	wait_for 60 "failed state" grep -q failed "/sys/block/$(basename "$1")/rnbd/state"
+	wait_for 30 "end of I/O" sh -c "! kill -0 $pid 2>/dev/null"
+	wait $pid && die "fio saw no error"
+	grep -q 'Input/output error' "$OUT/load" || die "fio ended for another reason: $(tail -3 "$OUT/load")"
+	echo "  $(counter "$1" state): $(counter "$1" reason)"
+	if dd if="$1" of=/dev/null bs=4k count=1 iflag=direct 2>/dev/null; then die "still reads"; fi
+	detach "$1"
+	wait_for 10 "no RDMA object left over" \
+		sh -c '[ "$(rdma resource show | tr -s " " | sed "s/^[0-9]*: //")" = "$1" ]' sh "$before"
+}
+
+lab barrier up1
+dev=$(attach disk0)
+load "$dev"
+lab barrier load1
+lost "$dev"
+lab barrier down1
+
+lab barrier up2
+dev=$(attach disk0)
+load "$dev"
+lab barrier load2
+lost "$dev"
+lab barrier down2
+
+lab barrier up3 --timeout 60
+dev=$(attach disk0)
+load "$dev"
+echo "our own RDMA device is removed under load"
+rdma link delete rxe0 || die "rdma link delete failed"
+before=
+wait_for 30 "failed state" grep -q failed "/sys/block/$(basename "$dev")/rnbd/state"
+wait $pid && die "fio saw no error"
+detach "$dev"
+rdma link add rxe0 type rxe netdev eth0
+before=$(rdma_objects)
+dev=$(attach disk0)
+load "$dev"
+echo "the target dies"
+lab kill 1
+lost "$dev"
+unload

@@ -1,0 +1,161 @@
+# shellcheck shell=bash
+# Helpers of the tests that use the product: sourced after lib.sh.
+#
+# Host ids are fixed per node, so that the target can allow a client that has
+# not started yet. Node 1 is the target; tests on one node use soft-RoCE's
+# loopback to the node's own address.
+
+CFG=/sys/kernel/config/rnbd
+ADDR=10.9.0.1
+
+host_id() { printf '00000000-0000-4000-8000-%012d' "$1"; }
+
+set_host_id() {
+	mkdir -p /etc/rnbd
+	host_id "${1:-$NODE}" >/etc/rnbd/hostid
+}
+
+# target_start: load the target; nothing is exported yet
+target_start() {
+	modprobe rnbd-target || die "modprobe rnbd-target failed"
+}
+
+# export_disk NAME PATH [NODE...] [-- EXPORT-OPTIONS]: export to the hosts of
+# these nodes, by default to all of them
+export_disk() {
+	local name=$1 path=$2 hosts=() n
+	shift 2
+	while [ $# -gt 0 ] && [ "$1" != -- ]; do
+		hosts+=(--host "$(host_id "$1")")
+		shift
+	done
+	[ "${1-}" = -- ] && shift
+	if [ ${#hosts[@]} -eq 0 ]; then
+		for n in $(seq 1 "$NODES"); do
+			hosts+=(--host "$(host_id "$n")")
+		done
+	fi
+	rnbd export add "$name" --path "$path" "${hosts[@]}" --port "$ADDR" "$@" ||
+		die "export of $path as $name failed"
+}
+
+# null_disk MIB [NULL_BLK-ATTR=VALUE...]: a memory-backed block device; its
+# path is printed
+null_disk() {
+	local size=$1 i=0 dir
+	shift
+	modprobe null_blk nr_devices=0 || die "modprobe null_blk failed"
+	while [ -e /sys/kernel/config/nullb/nullb$i ]; do i=$((i + 1)); done
+	dir=/sys/kernel/config/nullb/nullb$i
+	mkdir "$dir"
+	echo "$size" >"$dir/size"
+	echo 1 >"$dir/memory_backed"
+	echo 1 >"$dir/discard"
+	for i in "$@"; do echo "${i#*=}" >"$dir/${i%%=*}"; done
+	echo 1 >"$dir/power"
+	echo "/dev/$(basename "$dir")"
+}
+
+# attach EXPORT [OPTIONS]: attach and print the device
+attach() {
+	local dev
+	modprobe rnbd || die "modprobe rnbd failed"
+	dev=$(rnbd attach "$ADDR" "$@") || die "attach of $1 failed"
+	echo "$dev"
+}
+
+# detach DEV: must succeed
+detach() {
+	rnbd detach "$1" || die "detach of $1 failed"
+	[ ! -e "/sys/block/$(basename "$1")" ] || die "$1 is still there"
+}
+
+# counter DEV NAME
+counter() { cat "/sys/block/$(basename "$1")/rnbd/$2"; }
+
+# need DEV NAME TEST VALUE: a counter must be so
+need() {
+	local have
+	have=$(counter "$1" "$2")
+	[ "$have" "$3" "$4" ] || die "counter $2 is $have, wanted $3 $4"
+	echo "  $2 = $have"
+}
+
+# verify DEV FIO-OPTIONS...: write with checksums, read back, compare
+verify() {
+	local dev=$1
+	shift
+	fio --name=verify --filename="$dev" --direct=1 --ioengine=libaio \
+	    --verify=crc32c-intel --verify_fatal=1 --do_verify=1 \
+	    --verify_backlog=0 --serialize_overlap=0 --group_reporting \
+	    --output="$OUT/fio.$$.log" --minimal "$@" >/dev/null 2>"$OUT/fio.$$.err" ||
+		{ cat "$OUT/fio.$$.log" "$OUT/fio.$$.err"; die "fio verify $* failed"; }
+}
+
+# rdma_objects: what this machine has allocated, one line
+rdma_objects() {
+	rdma resource show | tr -s ' ' | sed 's/^[0-9]*: //'
+}
+
+# memory_free: KiB available after caches were dropped
+memory_free() {
+	sync
+	echo 3 >/proc/sys/vm/drop_caches
+	awk '/^MemAvailable/ { print $2 }' /proc/meminfo
+}
+
+# unload: both modules must go
+unload() {
+	local m
+	for m in rnbd rnbd_target rnbd_core; do
+		if grep -q "^$m " /proc/modules; then
+			rmmod "$m" || die "module $m does not unload"
+		fi
+	done
+}
+
+# configfs_clear: remove all exports, ports and hosts of this node
+configfs_clear() {
+	local e
+	for e in "$CFG"/exports/*/; do
+		[ -d "$e" ] || continue
+		rnbd export remove "$(basename "$e")" --prune || die "export remove failed"
+	done
+	rmdir "$CFG"/ports/* "$CFG"/hosts/* 2>/dev/null
+	return 0
+}
+
+# count_opcodes: count RoCE packets that arrive here by BTH opcode
+count_opcodes() {
+	nft -f - <<-'EOF'
+	table ip rnbd_proof {
+		chain input {
+			type filter hook input priority 0;
+			udp dport 4791 @th,64,8 0x00-0x05 counter comment "send"
+			udp dport 4791 @th,64,8 0x06-0x0b counter comment "rdma_write"
+			udp dport 4791 @th,64,8 0x0c counter comment "rdma_read"
+			udp dport 4791 @th,64,8 0x0d-0x10 counter comment "read_response"
+		}
+	}
+	EOF
+}
+
+# opcode_count KIND: packets counted so far
+opcode_count() {
+	nft list table ip rnbd_proof | awk -v kind="\"$1\"" '
+		$NF == kind { for (i = 1; i < NF; i++) if ($i == "packets") print $(i + 1) }'
+}
+
+# count_calls FUNCTION...: count calls of kernel functions from now on
+count_calls() {
+	local t=/sys/kernel/tracing f
+	for f in "$@"; do
+		echo "p:rnbdproof/$f $f" >>$t/kprobe_events || die "no kprobe on $f"
+	done
+	echo 1 >$t/events/rnbdproof/enable
+}
+
+# calls FUNCTION: calls counted so far
+calls() {
+	awk -v f="$1" '$1 == f { print $2 }' /sys/kernel/tracing/kprobe_profile
+}
