@@ -50,7 +50,7 @@ refuse 'slot' 10.9.0.1 disk0 --slot-size 100
 refuse 'max-io' 10.9.0.1 disk0 --max-io 1000
 
 echo "after all that, a lawful attach works"
-dev=$(attach disk0)
+dev=$(attach disk0) || exit 1
 verify "$dev" --rw=randwrite --bs=4k --iodepth=8 --size=1m
 
 echo "an open disk is not detached without force"

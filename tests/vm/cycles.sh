@@ -5,11 +5,11 @@
 . ./rnbd.sh
 
 set_host_id
-disk=$(null_disk 64)
+disk=$(null_disk 64) || exit 1
 
 cycle() {
 	local dev
-	dev=$(attach disk0 --queues 2 --pool 4M)
+	dev=$(attach disk0 --queues 2 --pool 4M) || exit 1
 	if [ $(($1 % 10)) = 0 ]; then
 		verify "$dev" --rw=randwrite --bs=16k --iodepth=16 --size=1m
 	else

@@ -11,14 +11,14 @@ q() { cat "/sys/block/$(basename "$dev")/queue/$1"; }
 
 echo "4 KiB blocks"
 export_disk big4k "$(null_disk 64 blocksize=4096)"
-dev=$(attach big4k)
+dev=$(attach big4k) || exit 1
 [ "$(q logical_block_size)" = 4096 ] || die "logical block size is $(q logical_block_size)"
 verify "$dev" --rw=randwrite --bs=4k --iodepth=16 --size=4m
 detach "$dev"
 
 echo "512 byte blocks, memory at odd places"
 export_disk plain "$(null_disk 64)"
-dev=$(attach plain)
+dev=$(attach plain) || exit 1
 [ "$(q logical_block_size)" = 512 ] || die "logical block size is $(q logical_block_size)"
 for align in 4 512 2052; do
 	verify "$dev" --rw=randwrite --bsrange=512-256k --bs_unaligned=0 --blockalign=512 \
@@ -40,7 +40,7 @@ detach "$dev"
 
 echo "a real disk with a write cache: flush and FUA"
 export_disk real /dev/lab/disk0
-dev=$(attach real)
+dev=$(attach real) || exit 1
 [ "$(q write_cache)" = "write back" ] || die "write cache is not passed on"
 backing=$(basename "$(readlink -f /dev/lab/disk0)")
 flushes() { awk '{ print $16 }' "/sys/block/$backing/stat"; }
@@ -55,12 +55,12 @@ detach "$dev"
 echo "read-only, as the export says and as the client wishes"
 rnbd export add ro --path "$(null_disk 16)" --read-only --host "$(host_id 1)" --port $ADDR ||
 	die "export failed"
-dev=$(attach ro)
+dev=$(attach ro) || exit 1
 [ "$(cat "/sys/block/$(basename "$dev")/ro")" = 1 ] || die "disk is writable"
 if dd if=/dev/zero of="$dev" bs=4k count=1 oflag=direct 2>/dev/null; then die "wrote to it"; fi
 dd if="$dev" of=/dev/null bs=4k count=4 iflag=direct status=none || die "read failed"
 detach "$dev"
-dev=$(attach plain --read-only)
+dev=$(attach plain --read-only) || exit 1
 [ "$(cat "/sys/block/$(basename "$dev")/ro")" = 1 ] || die "disk is writable"
 detach "$dev"
 
@@ -75,7 +75,7 @@ truncate -s 64M /mnt/b/cached
 export_disk direct /mnt/b/direct
 export_disk cached /mnt/b/cached -- --cache pagecache
 for f in direct cached; do
-	dev=$(attach $f)
+	dev=$(attach $f) || exit 1
 	verify "$dev" --rw=randwrite --bs=4k --iodepth=32 --size=4m --fsync=64
 	verify "$dev" --rw=write --bs=1m --iodepth=4 --size=16m
 	dd if=/dev/urandom of="$dev" bs=1M count=4 seek=20 oflag=direct conv=fsync status=none

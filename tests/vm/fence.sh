@@ -54,7 +54,7 @@ try() {
 }
 
 modprobe rnbd
-dev=$(attach disk0 --queues 1 --pool 64K --max-io 16K --early-release)
+dev=$(attach disk0 --queues 1 --pool 64K --max-io 16K --early-release) || exit 1
 fill
 
 echo "fence on"

@@ -6,9 +6,9 @@
 
 set_host_id
 target_start
-disk=$(null_disk 768)
+disk=$(null_disk 768) || exit 1
 export_disk disk0 "$disk"
-dev=$(attach disk0)
+dev=$(attach disk0) || exit 1
 mkdir -p /mnt/t
 
 # fill DIR: a tree to compare
@@ -33,7 +33,7 @@ fs() {
 	umount /mnt/t || die "umount of $name failed"
 	# attach anew, so that nothing comes from a cache
 	detach "$dev"
-	dev=$(attach disk0)
+	dev=$(attach disk0) || exit 1
 	mount -t "$name" ${opts:+-o "$opts"} "$dev" /mnt/t || die "second mount of $name failed"
 	compare /mnt/t "$name"
 	umount /mnt/t

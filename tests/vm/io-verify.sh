@@ -6,7 +6,7 @@
 
 set_host_id
 target_start
-disk=$(null_disk 256)
+disk=$(null_disk 256) || exit 1
 export_disk disk0 "$disk"
 
 run() {
@@ -15,7 +15,7 @@ run() {
 }
 
 for queues in 1 2 4; do
-	dev=$(attach disk0 --queues $queues)
+	dev=$(attach disk0 --queues $queues) || exit 1
 	[ "$(counter "$dev" queues)" = $queues ] || die "$queues queues were not granted"
 	run --rw=randwrite --bs=4k --iodepth=1 --size=1m
 	run --rw=randwrite --bs=4k --iodepth=128 --size=8m --numjobs=4 --offset_increment=16m

@@ -56,21 +56,21 @@ lost() {
 }
 
 lab barrier up1
-dev=$(attach disk0)
+dev=$(attach disk0) || exit 1
 load "$dev"
 lab barrier load1
 lost "$dev"
 lab barrier down1
 
 lab barrier up2
-dev=$(attach disk0)
+dev=$(attach disk0) || exit 1
 load "$dev"
 lab barrier load2
 lost "$dev"
 lab barrier down2
 
 lab barrier up3 --timeout 60
-dev=$(attach disk0)
+dev=$(attach disk0) || exit 1
 load "$dev"
 echo "our own RDMA device is removed under load"
 rdma link delete rxe0 || die "rdma link delete failed"
@@ -80,7 +80,7 @@ wait $pid && die "fio saw no error"
 detach "$dev"
 rdma link add rxe0 type rxe netdev eth0
 before=$(rdma_objects)
-dev=$(attach disk0)
+dev=$(attach disk0) || exit 1
 load "$dev"
 echo "the target dies"
 lab kill 1

@@ -16,7 +16,7 @@ if [ "$NODE" = 1 ]; then
 else
 	lab barrier exported
 	mrs=$(rdma resource show mr | wc -l)
-	dev=$(attach disk0)
+	dev=$(attach disk0) || exit 1
 	[ "$(rdma resource show mr | wc -l)" = "$mrs" ] ||
 		die "attaching registered memory on the client"
 	lab barrier attached
@@ -59,7 +59,7 @@ for f in $FUNCS; do
 done
 # The probes must be able to count: attach once more.
 if [ "$NODE" = 2 ]; then
-	dev2=$(attach disk0)
+	dev2=$(attach disk0) || exit 1
 	detach "$dev2"
 	detach "$dev"
 	[ "$(calls ib_map_mr_sg)" = 0 ] || die "the client registered memory"

@@ -6,11 +6,11 @@
 
 set_host_id
 target_start
-disk=$(null_disk 128)
+disk=$(null_disk 128) || exit 1
 export_disk disk0 "$disk"
 
 echo "pool of 64 KiB, requests up to 32 KiB"
-dev=$(attach disk0 --queues 1 --pool 64K --max-io 32K)
+dev=$(attach disk0 --queues 1 --pool 64K --max-io 32K) || exit 1
 need "$dev" pool_units -eq 16
 verify "$dev" --rw=randwrite --bs=4k --iodepth=64 --size=4m
 verify "$dev" --rw=randwrite --bsrange=4k-32k --iodepth=64 --size=8m
@@ -23,7 +23,7 @@ need "$dev" pool_used -eq 0
 detach "$dev"
 
 echo "the same on two queues with early release"
-dev=$(attach disk0 --queues 2 --pool 128K --max-io 32K --early-release)
+dev=$(attach disk0 --queues 2 --pool 128K --max-io 32K --early-release) || exit 1
 verify "$dev" --rw=randwrite --bsrange=4k-32k --iodepth=64 --size=8m --numjobs=2 \
        --offset_increment=32m
 need "$dev" pool_stalls -gt 100
@@ -32,7 +32,7 @@ need "$dev" pool_used -eq 0
 detach "$dev"
 
 echo "smallest ring: 4 slots of 1 KiB"
-dev=$(attach disk0 --queues 1 --ring-slots 4 --slot-size 1024)
+dev=$(attach disk0 --queues 1 --ring-slots 4 --slot-size 1024) || exit 1
 need "$dev" ring_slots -eq 4
 verify "$dev" --rw=randwrite --bs=4k --iodepth=1 --size=512k
 verify "$dev" --rw=randwrite --bs=4k --iodepth=128 --size=8m
@@ -42,7 +42,7 @@ need "$dev" frames_sent -gt 0
 detach "$dev"
 
 echo "both, and one request in flight at a time"
-dev=$(attach disk0 --queues 1 --depth 1 --ring-slots 4 --slot-size 1024 --pool 4K --max-io 4K)
+dev=$(attach disk0 --queues 1 --depth 1 --ring-slots 4 --slot-size 1024 --pool 4K --max-io 4K) || exit 1
 need "$dev" pool_units -eq 1
 verify "$dev" --rw=randwrite --bs=16k --iodepth=4 --size=1m
 need "$dev" pool_used -eq 0

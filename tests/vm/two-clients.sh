@@ -18,7 +18,7 @@ if [ "$NODE" = 1 ]; then
 fi
 
 lab barrier exported
-dev=$(attach disk0)
+dev=$(attach disk0) || exit 1
 
 # half NODE RW: write or verify the half that belongs to a node
 half() {

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Exports and what is behind them.
+ *
+ * Operation: enabling an export opens its path as a block device (bdev.c) or
+ * as a file (file.c); disabling it ends its sessions and closes it. A request
+ * is checked here against what may change while a session lives, then goes to
+ * its kind of backend.
+ * Ownership: the export owns the backend. Sessions use it without a reference:
+ * disabling waits for them.
+ * Concurrency: enabling and disabling under export->lock. export->enabled
+ * falls first, under rnbdt_lock, so that no login can choose the export any
+ * more while its sessions are being ended.
+ * Errors: an errno of the storage becomes a status here, once for all kinds.
+ */
+#define pr_fmt(fmt) "rnbd-target: " fmt
+
+#include <linux/file.h>
+#include <linux/namei.h>
+#include <linux/slab.h>
+
+#include "target.h"
+
+/* For what a backend cannot do in the context that it is in. */
+struct workqueue_struct *rnbdt_io_wq;
+
+/**
+ * rnbdt_errno_status - what a client is told about an error of the storage
+ * @error: errno, negative, or 0
+ */
+u16 rnbdt_errno_status(int error)
+{
+	switch (error) {
+	case 0:
+		return RNBD_ST_OK;
+	case -ENODATA:
+	case -EILSEQ:
+		return RNBD_ST_MEDIUM;
+	case -ENOSPC:
+	case -EDQUOT:
+	case -EFBIG:
+		return RNBD_ST_NOSPC;
+	case -EOPNOTSUPP:
+		return RNBD_ST_NOTSUPP;
+	case -ENOMEM:
+		return RNBD_ST_NOMEM;
+	case -EROFS:
+	case -EPERM:
+		return RNBD_ST_READONLY;
+	case -EBADE:
+		return RNBD_ST_RESV;
+	case -ESTALE:
+		return RNBD_ST_GONE;
+	default:
+		return RNBD_ST_IO;
+	}
+}
+
+/**
+ * rnbdt_treq_start_parts - a request is about to be cut into parts
+ * @treq: request
+ *
+ * The maker of the parts holds one itself until it has made all of them.
+ */
+void rnbdt_treq_start_parts(struct rnbd_treq *treq)
+{
+	treq->error = 0;
+	atomic_set(&treq->parts, 1);
+}
+
+/**
+ * rnbdt_treq_part_done - a part of a request has ended
+ * @treq: request; no more the caller's
+ * @error: errno; the first one counts
+ *
+ * Context: any.
+ */
+void rnbdt_treq_part_done(struct rnbd_treq *treq, int error)
+{
+	if (unlikely(error))
+		cmpxchg(&treq->error, 0, error);
+	if (atomic_dec_and_test(&treq->parts))
+		rnbdt_treq_done(treq, rnbdt_errno_status(treq->error));
+}
+
+/**
+ * rnbdt_backend_submit - execute a request
+ * @treq: request, accepted by the decoder
+ *
+ * Context: work item; may sleep.
+ */
+void rnbdt_backend_submit(struct rnbd_treq *treq)
+{
+	struct rnbd_tsession *s = treq->queue->session;
+	u8 op = treq->req.op;
+
+	if (unlikely(s->readonly && op != RNBD_OP_READ && op != RNBD_OP_FLUSH)) {
+		rnbdt_treq_done(treq, RNBD_ST_READONLY);
+		return;
+	}
+	s->backend->ops->submit(treq);
+}
+
+static int rnbdt_backend_open(struct rnbd_texport *export,
+			      struct rnbd_tbackend *be)
+{
+	struct path path;
+	umode_t mode;
+	int ret;
+
+	ret = kern_path(export->path, LOOKUP_FOLLOW, &path);
+	if (ret) {
+		pr_err("export %s: path %s: error %d\n",
+		       rnbdt_export_name(export), export->path, ret);
+		return ret;
+	}
+	mode = d_backing_inode(path.dentry)->i_mode;
+	path_put(&path);
+
+	be->readonly = export->readonly;
+	be->direct = export->cache == RNBDT_CACHE_NONE;
+	if (!S_ISBLK(mode) && !S_ISREG(mode)) {
+		pr_err("export %s: path %s is neither a block device nor a regular file\n",
+		       rnbdt_export_name(export), export->path);
+		return -EINVAL;
+	}
+	if (S_ISBLK(mode) && be->direct)
+		return rnbdt_bdev_open(export, be);
+	return rnbdt_file_open(export, be, S_ISBLK(mode));
+}
+
+/* Bring what the storage says into the form that the protocol demands. */
+static int rnbdt_backend_check(struct rnbd_texport *export,
+			       struct rnbd_tbackend *be)
+{
+	u32 block = be->logical_block;
+
+	if (block < 512 || block > RNBD_UNIT_SIZE || !is_power_of_2(block)) {
+		pr_err("export %s: logical blocks of %u bytes are not supported\n",
+		       rnbdt_export_name(export), block);
+		return -EINVAL;
+	}
+	be->capacity = round_down(be->capacity, block);
+	if (!be->capacity) {
+		pr_err("export %s: path %s is empty\n",
+		       rnbdt_export_name(export), export->path);
+		return -EINVAL;
+	}
+	be->physical_block = clamp(be->physical_block, block, 1U << 20);
+	if (!is_power_of_2(be->physical_block))
+		be->physical_block = block;
+	be->io_min = max(round_down(be->io_min, block), be->physical_block);
+	be->io_opt = round_down(be->io_opt, block);
+	be->discard_granularity = round_down(be->discard_granularity, block);
+	be->discard_alignment = round_down(be->discard_alignment, block);
+	be->max_discard = round_down(be->max_discard, block);
+	be->max_write_zeroes = round_down(be->max_write_zeroes, block);
+	if (be->max_discard && !be->discard_granularity)
+		be->discard_granularity = block;
+	return 0;
+}
+
+/**
+ * rnbdt_export_enable - open the backend and let sessions begin
+ * @export: export that is not enabled
+ *
+ * Context: export->lock held.
+ * Return: 0 or an error, which has been logged.
+ */
+int rnbdt_export_enable(struct rnbd_texport *export)
+{
+	struct rnbd_tbackend *be;
+	int ret;
+
+	lockdep_assert_held(&export->lock);
+
+	if (!export->path) {
+		pr_err("export %s: set path before enabling it\n",
+		       rnbdt_export_name(export));
+		return -EINVAL;
+	}
+	be = kzalloc(sizeof(*be), GFP_KERNEL);
+	if (!be)
+		return -ENOMEM;
+	ret = rnbdt_backend_open(export, be);
+	if (ret) {
+		kfree(be);
+		return ret;
+	}
+	ret = rnbdt_backend_check(export, be);
+	if (ret) {
+		be->ops->close(be);
+		return ret;
+	}
+
+	mutex_lock(&rnbdt_lock);
+	export->backend = be;
+	export->enabled = true;
+	mutex_unlock(&rnbdt_lock);
+	pr_info("export %s: %s, %llu bytes, blocks of %u%s%s\n",
+		rnbdt_export_name(export), export->path, be->capacity,
+		be->logical_block, be->readonly ? ", read-only" : "",
+		be->direct ? "" : ", page cache");
+	return 0;
+}
+
+/**
+ * rnbdt_export_disable - end the sessions and close the backend
+ * @export: export, enabled or not
+ *
+ * Context: export->lock held; waits for the storage.
+ */
+void rnbdt_export_disable(struct rnbd_texport *export)
+{
+	struct rnbd_tbackend *be;
+
+	lockdep_assert_held(&export->lock);
+
+	mutex_lock(&rnbdt_lock);
+	export->enabled = false;
+	mutex_unlock(&rnbdt_lock);
+
+	rnbdt_sessions_end(NULL, export, NULL, "the export was disabled");
+
+	mutex_lock(&rnbdt_lock);
+	be = export->backend;
+	export->backend = NULL;
+	mutex_unlock(&rnbdt_lock);
+	if (be) {
+		be->ops->close(be);
+		pr_info("export %s: disabled\n", rnbdt_export_name(export));
+	}
+}
+
+/**
+ * rnbdt_backend_init - make what the kinds of backends share
+ *
+ * Return: 0 or an error.
+ */
+int rnbdt_backend_init(void)
+{
+	int ret;
+
+	rnbdt_io_wq = alloc_workqueue("rnbd-target-io",
+				      WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!rnbdt_io_wq)
+		return -ENOMEM;
+	ret = rnbdt_bdev_init();
+	if (ret)
+		goto destroy_wq;
+	ret = rnbdt_file_init();
+	if (ret)
+		goto exit_bdev;
+	return 0;
+
+exit_bdev:
+	rnbdt_bdev_exit();
+destroy_wq:
+	destroy_workqueue(rnbdt_io_wq);
+	return ret;
+}
+
+/**
+ * rnbdt_backend_exit - undo rnbdt_backend_init()
+ */
+void rnbdt_backend_exit(void)
+{
+	rnbdt_file_exit();
+	rnbdt_bdev_exit();
+	destroy_workqueue(rnbdt_io_wq);
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * rnbd-target: the machine that has the storage.
+ *
+ * Operation: this file holds what exists once per module: parameters, work
+ * queues, the incarnation id and the lock of the configuration graph. All the
+ * rest begins in configfs.c.
+ * Ownership: every configfs directory pins the module, and removing one waits
+ * for the sessions that used it; so there is no session when the module exits.
+ * Concurrency: init and exit are alone.
+ * Errors: init takes back what it did, in reverse order.
+ */
+#define pr_fmt(fmt) "rnbd-target: " fmt
+
+#include <linux/cpumask.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/random.h>
+
+#include "target.h"
+
+static unsigned int reply_gather = 2;
+module_param(reply_gather, uint, 0644);
+MODULE_PARM_DESC(reply_gather,
+		 "reply frames that may be unacknowledged before further replies gather (default 2)");
+
+static unsigned int max_queues;
+module_param(max_queues, uint, 0644);
+MODULE_PARM_DESC(max_queues, "queues of one session (default 0: number of CPUs)");
+
+static unsigned int max_io_kb = 1024;
+module_param(max_io_kb, uint, 0644);
+MODULE_PARM_DESC(max_io_kb, "largest read or write in KiB (default 1024, at most 4096)");
+
+static unsigned long pool_limit_mb;
+module_param(pool_limit_mb, ulong, 0644);
+MODULE_PARM_DESC(pool_limit_mb,
+		 "memory of all delegated pools in MiB (default 0: a quarter of RAM)");
+
+/* The configuration graph, the list of sessions, the pool accounts. */
+DEFINE_MUTEX(rnbdt_lock);
+/* Logins and their time limits. */
+struct workqueue_struct *rnbdt_login_wq;
+/* Teardowns, which may wait for ever; so logins are not behind them. */
+struct workqueue_struct *rnbdt_teardown_wq;
+/* Tells clients whether the target restarted. */
+u8 rnbdt_incarnation[16];
+
+/**
+ * rnbdt_reply_gather - from how many unacknowledged frames on replies gather
+ */
+u32 rnbdt_reply_gather(void)
+{
+	return max(READ_ONCE(reply_gather), 1U);
+}
+
+/**
+ * rnbdt_max_queues - limit of queues of a session
+ */
+u32 rnbdt_max_queues(void)
+{
+	u32 limit = READ_ONCE(max_queues) ?: num_possible_cpus();
+
+	return min_t(u32, limit, RNBD_QUEUES_MAX);
+}
+
+/**
+ * rnbdt_max_io - limit of one read or write in bytes, whole units
+ */
+u32 rnbdt_max_io(void)
+{
+	u64 bytes = (u64)READ_ONCE(max_io_kb) << 10;
+
+	return round_down(clamp_t(u64, bytes, RNBD_UNIT_SIZE, RNBDT_MAX_IO_MAX),
+			  RNBD_UNIT_SIZE);
+}
+
+/**
+ * rnbdt_pool_limit - limit of all pools together in bytes
+ */
+u64 rnbdt_pool_limit(void)
+{
+	u64 mb = READ_ONCE(pool_limit_mb);
+
+	return mb ? mb << 20 : ((u64)totalram_pages() << PAGE_SHIFT) / 4;
+}
+
+static int __init rnbdt_init(void)
+{
+	int ret;
+
+	/*
+	 * A unit of the pool is a page: bios, direct I/O and memory regions
+	 * all take it as it is. Other page sizes need units packed into pages.
+	 */
+	BUILD_BUG_ON(PAGE_SIZE != RNBD_UNIT_SIZE);
+
+	get_random_bytes(rnbdt_incarnation, sizeof(rnbdt_incarnation));
+
+	rnbdt_login_wq = alloc_workqueue("rnbd-target-login",
+					 WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!rnbdt_login_wq)
+		return -ENOMEM;
+
+	ret = -ENOMEM;
+	rnbdt_teardown_wq = alloc_workqueue("rnbd-target-teardown",
+					    WQ_UNBOUND | WQ_MEM_RECLAIM,
+					    WQ_MAX_ACTIVE);
+	if (!rnbdt_teardown_wq)
+		goto destroy_login_wq;
+
+	ret = rnbdt_backend_init();
+	if (ret)
+		goto destroy_teardown_wq;
+
+	ret = rnbdt_configfs_init();
+	if (ret)
+		goto exit_backend;
+	return 0;
+
+exit_backend:
+	rnbdt_backend_exit();
+destroy_teardown_wq:
+	destroy_workqueue(rnbdt_teardown_wq);
+destroy_login_wq:
+	destroy_workqueue(rnbdt_login_wq);
+	return ret;
+}
+
+static void __exit rnbdt_exit(void)
+{
+	rnbdt_configfs_exit();
+	rnbdt_backend_exit();
+	destroy_workqueue(rnbdt_teardown_wq);
+	destroy_workqueue(rnbdt_login_wq);
+}
+
+module_init(rnbdt_init);
+module_exit(rnbdt_exit);
+
+MODULE_DESCRIPTION("Network block device over RDMA: target");
+MODULE_LICENSE("GPL");

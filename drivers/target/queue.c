@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A queue of a session: frames in, requests to the backend, replies out.
+ *
+ * Operation
+ *
+ * The frame handler copies each request of a frame into the structure that its
+ * tag names and hands it to the backend. When the backend is done the request
+ * goes to the queue's done list, and replies leave in frames: at once while
+ * few reply frames are unacknowledged by the wire, otherwise together when a
+ * frame is acknowledged or when there are enough to fill one. Without a credit
+ * of the client they wait on the list until credits come.
+ *
+ * Memory is bounded: there are as many requests as tags, the client cannot use
+ * a tag twice, and the ring has fixed slots.
+ *
+ * Ownership
+ *
+ * A request belongs to the client while it is not busy (there is nothing in
+ * it), to the backend until rnbdt_treq_done(), then to the done list. It is
+ * free again just before the frame with its reply is posted, because the
+ * client may use the tag again from that moment on.
+ *
+ * Concurrency
+ *
+ * Frames of one queue are handled one at a time, in a work item of the
+ * completion queue. Completions come in any context. The done list is under
+ * ring->lock, which sending takes anyway.
+ *
+ * Errors
+ *
+ * A frame that breaks a rule ends the session. An error of the backend is a
+ * status in a reply.
+ */
+#define pr_fmt(fmt) "rnbd-target: " fmt
+
+#include <linux/blkdev.h>
+#include <linux/slab.h>
+
+#include "target.h"
+
+/* Called under ring->lock. */
+static void rnbdt_queue_send_replies(struct rnbd_tqueue *q)
+{
+	struct rnbd_ring *ring = &q->ring;
+
+	while (q->nr_done) {
+		struct rnbd_reply_entry *entry;
+		struct rnbd_treq *treq, *next;
+
+		if (q->nr_done < q->replies_per_frame &&
+		    ring->unacked >= rnbdt_reply_gather())
+			return;
+		if (!rnbd_ring_open(ring, RNBD_FRAME_REPLY))
+			return;
+		list_for_each_entry_safe(treq, next, &q->done, entry) {
+			struct rnbd_reply reply = {
+				.tag = treq->req.tag,
+				.status = treq->status,
+				.length = treq->status == RNBD_ST_OK ?
+					  treq->req.length : 0,
+			};
+
+			entry = rnbd_ring_add(ring, sizeof(*entry), 1);
+			if (!entry)
+				break;
+			rnbd_encode_reply(entry, &reply);
+			list_del(&treq->entry);
+			q->nr_done--;
+			/* pairs with the frame handler's acquire */
+			smp_store_release(&treq->busy, false);
+		}
+		if (rnbd_ring_send(ring, NULL, NULL, false))
+			return;
+	}
+}
+
+static void rnbdt_queue_kick(struct rnbd_tqueue *q)
+{
+	unsigned long flags;
+
+	/* Whoever adds to the list sends by itself if it can. */
+	if (!READ_ONCE(q->nr_done))
+		return;
+	spin_lock_irqsave(&q->ring.lock, flags);
+	rnbdt_queue_send_replies(q);
+	spin_unlock_irqrestore(&q->ring.lock, flags);
+}
+
+/**
+ * rnbdt_treq_done - a backend has finished a request
+ * @treq: request; belongs to the queue from here on
+ * @status: enum rnbd_status
+ *
+ * Context: any.
+ */
+void rnbdt_treq_done(struct rnbd_treq *treq, u16 status)
+{
+	struct rnbd_tqueue *q = treq->queue;
+	unsigned long flags;
+
+	treq->status = status;
+	spin_lock_irqsave(&q->ring.lock, flags);
+	list_add_tail(&treq->entry, &q->done);
+	WRITE_ONCE(q->nr_done, q->nr_done + 1);
+	rnbdt_queue_send_replies(q);
+	spin_unlock_irqrestore(&q->ring.lock, flags);
+
+	/* The queue may be freed as soon as this is zero. */
+	if (atomic_dec_and_test(&q->inflight))
+		complete(&q->idle);
+}
+
+static enum rnbd_fault rnbdt_queue_requests(struct rnbd_tqueue *q,
+					    const struct rnbd_frame *frame)
+{
+	struct rnbd_tsession *s = q->session;
+	enum rnbd_fault fault = RNBD_FAULT_NONE;
+	struct rnbd_request req;
+	struct rnbd_treq *treq;
+	enum rnbd_tstate state;
+	struct blk_plug plug;
+	u16 pos = 0;
+
+	/* Live comes after all that was set up for it. */
+	state = smp_load_acquire(&s->state);
+	if (unlikely(state != RNBDT_LIVE))
+		return state < RNBDT_LIVE ? RNBD_FAULT_TYPE : RNBD_FAULT_NONE;
+
+	blk_start_plug(&plug);
+	while (pos < frame->nr_entries) {
+		fault = rnbd_decode_request(frame, &pos, &s->limits, &req);
+		if (unlikely(fault))
+			break;
+		treq = &q->treqs[req.tag];
+		/* pairs with the release in rnbdt_queue_send_replies() */
+		if (unlikely(smp_load_acquire(&treq->busy))) {
+			fault = RNBD_FAULT_TAG;
+			break;
+		}
+		treq->busy = true;
+		memcpy(&treq->req, &req, offsetof(struct rnbd_request, runs) +
+		       req.nr_runs * sizeof(req.runs[0]));
+		atomic_inc(&q->inflight);
+		rnbdt_backend_submit(treq);
+	}
+	blk_finish_plug(&plug);
+	return fault;
+}
+
+static enum rnbd_fault rnbdt_queue_frame(struct rnbd_ring *ring,
+					 const struct rnbd_frame *frame)
+{
+	struct rnbd_tqueue *q = container_of(ring, struct rnbd_tqueue, ring);
+	struct rnbd_tsession *s = q->session;
+	enum rnbd_fault fault = RNBD_FAULT_TYPE;
+
+	switch (frame->type) {
+	case RNBD_FRAME_REQUEST:
+		fault = rnbdt_queue_requests(q, frame);
+		break;
+	case RNBD_FRAME_LOGIN:
+		if (!q->index)
+			fault = rnbdt_session_login(s, frame);
+		break;
+	}
+	if (unlikely(fault)) {
+		pr_warn_ratelimited("session %u: host %pUb broke the protocol on queue %u: %s\n",
+				    s->serial, &s->host_id, q->index,
+				    rnbd_fault_text(fault));
+		return fault;
+	}
+
+	/* The frame may have brought credits for replies that wait. */
+	rnbdt_queue_kick(q);
+	return RNBD_FAULT_NONE;
+}
+
+static void rnbdt_queue_sent(struct rnbd_ring *ring, u32 seq)
+{
+	struct rnbd_tqueue *q = container_of(ring, struct rnbd_tqueue, ring);
+
+	if (unlikely(READ_ONCE(q->session->state) == RNBDT_REFUSED))
+		rnbdt_session_refusal_sent(q->session);
+	rnbdt_queue_kick(q);
+}
+
+static void rnbdt_queue_credit(struct rnbd_ring *ring)
+{
+	rnbdt_queue_kick(container_of(ring, struct rnbd_tqueue, ring));
+}
+
+static void rnbdt_queue_failed(struct rnbd_ring *ring, const char *why)
+{
+	struct rnbd_tqueue *q = container_of(ring, struct rnbd_tqueue, ring);
+
+	rnbdt_session_close(q->session, why);
+}
+
+const struct rnbd_ring_ops rnbdt_ring_ops = {
+	.frame	= rnbdt_queue_frame,
+	.sent	= rnbdt_queue_sent,
+	.credit	= rnbdt_queue_credit,
+	.failed	= rnbdt_queue_failed,
+};
+
+/**
+ * rnbdt_queue_alloc - memory of a queue that has no ring yet
+ * @s: session
+ * @index: its place there
+ * @id: connection
+ *
+ * Return: the queue, or NULL.
+ */
+struct rnbd_tqueue *rnbdt_queue_alloc(struct rnbd_tsession *s, u16 index,
+				      struct rdma_cm_id *id)
+{
+	struct rnbd_tqueue *q = kzalloc(sizeof(*q), GFP_KERNEL);
+
+	if (!q)
+		return NULL;
+	q->session = s;
+	q->cm_id = id;
+	q->index = index;
+	INIT_LIST_HEAD(&q->done);
+	atomic_set(&q->inflight, 1);
+	init_completion(&q->idle);
+	return q;
+}
+
+/**
+ * rnbdt_queue_alloc_treqs - make as many requests as there are tags
+ * @q: queue of a session whose depth is known
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rnbdt_queue_alloc_treqs(struct rnbd_tqueue *q)
+{
+	u32 i, depth = q->session->depth;
+
+	q->treqs = kvcalloc(depth, sizeof(*q->treqs), GFP_KERNEL);
+	if (!q->treqs)
+		return -ENOMEM;
+	for (i = 0; i < depth; i++)
+		q->treqs[i].queue = q;
+	return 0;
+}
+
+/**
+ * rnbdt_queue_create_ring - make the queue pair of a queue
+ * @q: queue
+ * @req: what the client asked for
+ *
+ * Return: 0 or an error.
+ */
+int rnbdt_queue_create_ring(struct rnbd_tqueue *q,
+			    const struct rnbd_conn_req *req)
+{
+	struct rnbd_tsession *s = q->session;
+	struct rnbd_ring_attr attr = {
+		.ops = &rnbdt_ring_ops,
+		.slots = req->ring_slots,
+		.slot_size = req->slot_size,
+		.epoch = req->epoch,
+		.data_wrs = q->index ? 0 : RNBDT_REG_BATCH,
+		.max_send_sge = 1,
+		.vector = (s->serial + q->index) % s->dev->num_comp_vectors,
+		.poll = IB_POLL_WORKQUEUE,
+	};
+	int ret;
+
+	q->replies_per_frame = (req->slot_size - sizeof(struct rnbd_frame_hdr)) /
+			       sizeof(struct rnbd_reply_entry);
+	ret = rnbd_ring_create(&q->ring, q->cm_id, s->pd, &attr);
+	if (ret)
+		return ret;
+	return rnbd_ring_start(&q->ring, req->ring_slots);
+}
+
+/**
+ * rnbdt_queue_stop - let nothing be posted any more and hang up
+ * @q: queue of a closing session, with or without a ring
+ *
+ * Context: process context.
+ */
+void rnbdt_queue_stop(struct rnbd_tqueue *q)
+{
+	unsigned long flags;
+
+	if (!q->ring.qp)
+		return;
+	rnbd_ring_fail(&q->ring, "session closed");
+	/*
+	 * Replies and registrations are posted under the lock after a look at
+	 * ring->live. Once it was free, none is under way, so the drain that
+	 * follows is behind all of them.
+	 */
+	spin_lock_irqsave(&q->ring.lock, flags);
+	spin_unlock_irqrestore(&q->ring.lock, flags);
+	rdma_disconnect(q->cm_id);
+}
+
+/**
+ * rnbdt_queue_wait_idle - wait until the backend has no request of a queue
+ * @q: drained queue
+ *
+ * Bios cannot be aborted, so there is no limit of time.
+ *
+ * Context: process context; called once.
+ */
+void rnbdt_queue_wait_idle(struct rnbd_tqueue *q)
+{
+	if (atomic_dec_and_test(&q->inflight))
+		return;
+	while (!wait_for_completion_timeout(&q->idle, 30 * HZ))
+		pr_warn("session %u: queue %u waits for the storage to end %d requests\n",
+			q->session->serial, q->index, atomic_read(&q->inflight));
+}
+
+/**
+ * rnbdt_queue_free - free what rnbdt_queue_alloc() and _alloc_treqs() made
+ * @q: queue without a ring
+ */
+void rnbdt_queue_free(struct rnbd_tqueue *q)
+{
+	kvfree(q->treqs);
+	kfree(q);
+}

@@ -1,0 +1,836 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Sessions: from the first connection request to the last freed page.
+ *
+ * Operation
+ *
+ * A connection request for queue 0 makes a session, after the host was found
+ * to be allowed; its first frame is the login, which a work item answers with
+ * a pool and the properties of the export. Then the session is live, and the
+ * client connects its other queues.
+ *
+ * Anything that ends a session (the peer, the device, a broken rule, the
+ * administrator) calls rnbdt_session_close(). The first call moves the state
+ * to closing and queues the teardown, which is the only place that takes
+ * things apart: it waits for handlers that are adding a queue, stops and
+ * drains all queue pairs, waits for the backend without a limit of time, and
+ * then frees everything that the device or the backend could have touched.
+ *
+ * Ownership
+ *
+ * A connection id belongs to its session as soon as the queue is in
+ * s->queues; from then on its handler returns 0 and the teardown destroys it.
+ * Before, the handler's error return makes the connection manager destroy it.
+ * A session in rnbdt_sessions keeps its host, port and export: removing one of
+ * those ends its sessions and waits for them (rnbdt_sessions_end).
+ *
+ * Concurrency
+ *
+ * s->state is under s->state_lock, which may be taken in any context. Requests
+ * read it without: see rnbdt_may_submit(). The list and the accounts are under
+ * rnbdt_lock. The teardown starts when s->connecting is zero; a handler raises
+ * it under rnbdt_lock only after it found the session not to be closing.
+ *
+ * Errors
+ *
+ * A refused connection gets a reject with the reason, a refused login a reply
+ * with the status and some time to read it.
+ *
+ * A host that is let in at all learns nothing about exports that it may not
+ * use: they answer RNBD_ST_NO_EXPORT whether they exist or not, and the log of
+ * the target tells which. RNBD_ST_HOST_DENIED is for hosts that may use
+ * nothing on the port, and comes with the reject.
+ */
+#define pr_fmt(fmt) "rnbd-target: " fmt
+
+#include <linux/math64.h>
+#include <linux/slab.h>
+#include <rdma/ib_cm.h>
+
+#include "target.h"
+
+/* Smallest max_io that a client is given in order to fit into the limits. */
+#define RNBDT_MIN_IO		(64u << 10)
+
+static LIST_HEAD(rnbdt_sessions);
+static u64 rnbdt_pool_bytes;		/* of all sessions; rnbdt_lock */
+static u32 rnbdt_next_serial;		/* rnbdt_lock */
+static atomic64_t rnbdt_stale_requests;
+
+static const char * const rnbdt_state_names[] = {
+	[RNBDT_CONNECTING]	= "connecting",
+	[RNBDT_LOGIN]		= "login",
+	[RNBDT_REFUSED]		= "refused",
+	[RNBDT_LIVE]		= "live",
+	[RNBDT_CLOSING]		= "closing",
+	[RNBDT_DEAD]		= "dead",
+};
+
+/* States that may follow a state. */
+static const u8 rnbdt_state_next[] = {
+	[RNBDT_CONNECTING]	= BIT(RNBDT_LOGIN) | BIT(RNBDT_CLOSING),
+	[RNBDT_LOGIN]		= BIT(RNBDT_REFUSED) | BIT(RNBDT_LIVE) |
+				  BIT(RNBDT_CLOSING),
+	[RNBDT_REFUSED]		= BIT(RNBDT_CLOSING),
+	[RNBDT_LIVE]		= BIT(RNBDT_CLOSING),
+	[RNBDT_CLOSING]		= BIT(RNBDT_DEAD),
+	[RNBDT_DEAD]		= 0,
+};
+
+/* The only place that changes the state of a session. */
+static bool rnbdt_session_set_state(struct rnbd_tsession *s, enum rnbd_tstate to)
+{
+	lockdep_assert_held(&s->state_lock);
+
+	if (!(rnbdt_state_next[s->state] & BIT(to)))
+		return false;
+	pr_debug("session %u: %s -> %s\n", s->serial,
+		 rnbdt_state_names[s->state], rnbdt_state_names[to]);
+	/* Whoever sees it live sees all that was set up for it. */
+	smp_store_release(&s->state, to);
+	return true;
+}
+
+/**
+ * rnbdt_session_advance - change the state if it is what the caller thinks
+ * @s: session
+ * @from: state that it has to have
+ * @to: new state
+ *
+ * Context: any.
+ * Return: whether it was changed.
+ */
+bool rnbdt_session_advance(struct rnbd_tsession *s, enum rnbd_tstate from,
+			   enum rnbd_tstate to)
+{
+	unsigned long flags;
+	bool ret;
+
+	spin_lock_irqsave(&s->state_lock, flags);
+	ret = s->state == from && rnbdt_session_set_state(s, to);
+	spin_unlock_irqrestore(&s->state_lock, flags);
+	return ret;
+}
+
+/**
+ * rnbdt_session_close - end a session
+ * @s: session
+ * @why: constant text for people; that of the first call counts
+ *
+ * Returns at once; s->gone completes when nothing is left.
+ *
+ * Context: any.
+ */
+void rnbdt_session_close(struct rnbd_tsession *s, const char *why)
+{
+	unsigned long flags;
+	bool first;
+
+	spin_lock_irqsave(&s->state_lock, flags);
+	first = rnbdt_session_set_state(s, RNBDT_CLOSING);
+	if (first) {
+		s->why = why;
+		queue_work(rnbdt_teardown_wq, &s->teardown_work);
+	}
+	spin_unlock_irqrestore(&s->state_lock, flags);
+}
+
+/**
+ * rnbdt_stale - count a request that must not reach the storage any more
+ * @s: session that is not live or has a newer epoch
+ */
+void rnbdt_stale(struct rnbd_tsession *s)
+{
+	pr_debug("session %u: stale request dropped\n", s->serial);
+	atomic64_inc(&rnbdt_stale_requests);
+}
+
+static void rnbdt_session_release(struct kref *ref)
+{
+	kfree(container_of(ref, struct rnbd_tsession, ref));
+}
+
+static void rnbdt_session_teardown(struct work_struct *work)
+{
+	struct rnbd_tsession *s = container_of(work, struct rnbd_tsession,
+					       teardown_work);
+	u32 i;
+
+	/* A handler that came before the state changed has raised it by now. */
+	mutex_lock(&rnbdt_lock);
+	mutex_unlock(&rnbdt_lock);
+	wait_event(s->wait, !READ_ONCE(s->connecting));
+
+	pr_info("session %u: host %pUb on port %s: %s\n", s->serial,
+		&s->host_id, rnbdt_port_name(s->port), s->why);
+
+	for (i = 0; i < RNBD_QUEUES_MAX; i++)
+		if (s->queues[i])
+			rnbdt_queue_stop(s->queues[i]);
+	for (i = 0; i < RNBD_QUEUES_MAX; i++)
+		if (s->queues[i])
+			rnbd_ring_drain(&s->queues[i]->ring);
+
+	/* No frame comes any more, so neither is queued again. */
+	cancel_work_sync(&s->login_work);
+	cancel_delayed_work_sync(&s->timeout_work);
+
+	for (i = 0; i < RNBD_QUEUES_MAX; i++)
+		if (s->queues[i])
+			rnbdt_queue_wait_idle(s->queues[i]);
+	for (i = 0; i < RNBD_QUEUES_MAX; i++)
+		if (s->queues[i])
+			rnbd_ring_destroy(&s->queues[i]->ring);
+	rnbdt_pool_free(&s->pool);
+	if (s->pd)
+		ib_dealloc_pd(s->pd);
+
+	/* The device may be gone once its last id is destroyed. */
+	for (i = 0; i < RNBD_QUEUES_MAX; i++) {
+		if (!s->queues[i])
+			continue;
+		rdma_destroy_id(s->queues[i]->cm_id);
+		rnbdt_queue_free(s->queues[i]);
+		s->queues[i] = NULL;
+	}
+
+	mutex_lock(&rnbdt_lock);
+	s->host->pool_bytes -= s->pool_bytes;
+	rnbdt_pool_bytes -= s->pool_bytes;
+	list_del(&s->entry);
+	rnbdt_session_advance(s, RNBDT_CLOSING, RNBDT_DEAD);
+	mutex_unlock(&rnbdt_lock);
+
+	complete_all(&s->gone);
+	kref_put(&s->ref, rnbdt_session_release);
+}
+
+static void rnbdt_session_timeout(struct work_struct *work)
+{
+	struct rnbd_tsession *s = container_of(to_delayed_work(work),
+					       struct rnbd_tsession,
+					       timeout_work);
+
+	switch (READ_ONCE(s->state)) {
+	case RNBDT_CONNECTING:
+		rnbdt_session_close(s, "no login within 10 seconds");
+		break;
+	case RNBDT_REFUSED:
+		rnbdt_session_close(s, "login refused");
+		break;
+	default:
+		break;
+	}
+}
+
+/**
+ * rnbdt_session_refusal_sent - the client has the refusal of its login
+ * @s: session
+ *
+ * Context: any.
+ */
+void rnbdt_session_refusal_sent(struct rnbd_tsession *s)
+{
+	mod_delayed_work(rnbdt_login_wq, &s->timeout_work, RNBDT_REFUSED_GRACE);
+}
+
+/* ------------------------------------------------------------------------
+ * Login
+ */
+
+static u16 rnbdt_login_bind(struct rnbd_tsession *s)
+{
+	struct rnbd_texport *export;
+
+	mutex_lock(&rnbdt_lock);
+	export = rnbdt_port_find_export(s->port, s->host, s->login.export);
+	if (export) {
+		s->export = export;
+		s->backend = export->backend;
+	}
+	mutex_unlock(&rnbdt_lock);
+	return export ? RNBD_ST_OK : RNBD_ST_NO_EXPORT;
+}
+
+static u64 rnbdt_pool_room(u64 limit, u64 used)
+{
+	return limit > used ? limit - used : 0;
+}
+
+/* Cut the wishes to the limits, and take the pool out of the accounts. */
+static u16 rnbdt_login_negotiate(struct rnbd_tsession *s, u32 segment_units)
+{
+	const struct rnbd_login_info *wish = &s->login;
+	u32 slot_size = s->queues[0]->ring.attr.slot_size;
+	u32 floor, queues;
+	u64 bytes;
+
+	bytes = (u64)rnbd_max_segments(slot_size) * segment_units;
+	bytes = min_t(u64, bytes, RNBD_POOL_UNITS_MAX) * RNBD_UNIT_SIZE;
+	bytes = min(bytes, wish->pool_bytes);
+
+	mutex_lock(&rnbdt_lock);
+	bytes = min(bytes, rnbdt_pool_room(rnbdt_pool_limit(), rnbdt_pool_bytes));
+	if (s->host->max_pool_bytes)
+		bytes = min(bytes, rnbdt_pool_room(s->host->max_pool_bytes,
+						   s->host->pool_bytes));
+	bytes = round_down(bytes, RNBD_UNIT_SIZE);
+
+	/*
+	 * The share of a queue has to hold one request. A client that asks for
+	 * a tiny pool gets small requests; one that wants more than there is
+	 * gets fewer queues rather than requests below RNBDT_MIN_IO.
+	 */
+	s->max_io = min(wish->max_io, rnbdt_max_io());
+	/* Extents do not cross segments, and begin in the middle of one. */
+	s->max_io = min_t(u64, s->max_io, (u64)segment_units * RNBD_UNIT_SIZE *
+					  (RNBD_EXTENTS_MAX - 1));
+	floor = min(s->max_io, RNBDT_MIN_IO);
+	if (wish->pool_bytes < floor)
+		floor = RNBD_UNIT_SIZE;
+	if (bytes < floor) {
+		mutex_unlock(&rnbdt_lock);
+		return RNBD_ST_POOL_FULL;
+	}
+	queues = min_t(u32, wish->nr_queues, rnbdt_max_queues());
+	s->nr_queues = min_t(u64, queues, div_u64(bytes, floor));
+	s->depth = wish->queue_depth;
+	s->max_io = min_t(u64, s->max_io, round_down(div_u64(bytes, s->nr_queues),
+						     RNBD_UNIT_SIZE));
+	s->pool_bytes = bytes;
+	s->host->pool_bytes += bytes;
+	rnbdt_pool_bytes += bytes;
+	mutex_unlock(&rnbdt_lock);
+	return RNBD_ST_OK;
+}
+
+static u16 rnbdt_login_set_up(struct rnbd_tsession *s)
+{
+	u32 segment_units = rnbdt_pool_segment_units(s->dev);
+	u16 status;
+	int ret;
+
+	status = rnbdt_login_bind(s);
+	if (status)
+		return status;
+	s->readonly = s->backend->readonly ||
+		      (s->login.flags & RNBD_LOGIN_READONLY);
+	if (!segment_units)
+		return RNBD_ST_DEVICE;
+	status = rnbdt_login_negotiate(s, segment_units);
+	if (status)
+		return status;
+	if (rnbdt_queue_alloc_treqs(s->queues[0]))
+		return RNBD_ST_NOMEM;
+
+	ret = rnbdt_pool_alloc(&s->pool, s->pd, s->pool_bytes >> RNBD_UNIT_SHIFT,
+			       segment_units);
+	if (!ret)
+		ret = rnbdt_pool_register(s);
+	if (ret) {
+		pr_err("session %u: pool of %llu bytes on %s: error %d\n",
+		       s->serial, s->pool_bytes, s->dev->name, ret);
+		return ret == -ENOMEM ? RNBD_ST_POOL_FULL : RNBD_ST_DEVICE;
+	}
+
+	s->limits = (struct rnbd_limits) {
+		.capacity = s->backend->capacity,
+		.block_mask = s->backend->logical_block - 1,
+		.max_io = s->max_io,
+		.max_discard = s->backend->max_discard,
+		.max_write_zeroes = s->backend->max_write_zeroes,
+		.pool_units = s->pool.units,
+		.segment_units = s->pool.segment_units,
+		.depth = s->depth,
+	};
+	return RNBD_ST_OK;
+}
+
+static void rnbdt_login_fill_grant(struct rnbd_tsession *s,
+				   struct rnbd_grant *grant)
+{
+	const struct rnbd_tbackend *be = s->backend;
+
+	grant->nr_queues = s->nr_queues;
+	grant->queue_depth = s->depth;
+	grant->features = s->login.features & RNBD_FEATURES;
+	grant->capacity = be->capacity;
+	grant->max_io = s->max_io;
+	grant->flags = be->flags;
+	if (s->readonly)
+		grant->flags |= RNBD_EXPORT_READONLY;
+	grant->logical_block = be->logical_block;
+	grant->physical_block = be->physical_block;
+	grant->io_min = be->io_min;
+	grant->io_opt = be->io_opt;
+	grant->discard_granularity = be->discard_granularity;
+	grant->discard_alignment = be->discard_alignment;
+	grant->max_discard = be->max_discard;
+	grant->max_write_zeroes = be->max_write_zeroes;
+	grant->pool_units = s->pool.units;
+	grant->segment_units = s->pool.segment_units;
+	grant->nr_segments = s->pool.nr_segments;
+	memcpy(grant->incarnation, rnbdt_incarnation, sizeof(grant->incarnation));
+	export_uuid(grant->export_uuid, &s->export->uuid);
+}
+
+/* Called under ring->lock. */
+static int rnbdt_login_send_reply(struct rnbd_tsession *s,
+				  const struct rnbd_grant *grant)
+{
+	struct rnbd_ring *ring = &s->queues[0]->ring;
+	void *room;
+	u32 i;
+
+	if (!rnbd_ring_open(ring, RNBD_FRAME_LOGIN_REPLY))
+		return -ENOTCONN;
+	room = rnbd_ring_add(ring, sizeof(struct rnbd_login_reply), 1);
+	rnbd_encode_grant(room, grant);
+	for (i = 0; i < grant->nr_segments; i++) {
+		const struct rnbd_tsegment *seg = &s->pool.segments[i];
+		struct rnbd_segment_info info = {
+			.addr = seg->mr->iova,
+			.rkey = seg->mr->rkey,
+			.units = seg->units,
+		};
+
+		/* rnbdt_login_negotiate() has seen to it that there is room. */
+		room = rnbd_ring_add(ring, sizeof(struct rnbd_segment), 1);
+		rnbd_encode_segment(room, &info);
+	}
+	return rnbd_ring_send(ring, NULL, NULL, false);
+}
+
+static void rnbdt_session_login_work(struct work_struct *work)
+{
+	struct rnbd_tsession *s = container_of(work, struct rnbd_tsession,
+					       login_work);
+	struct rnbd_ring *ring = &s->queues[0]->ring;
+	struct rnbd_grant grant = { };
+	unsigned long flags;
+	int ret;
+
+	grant.status = rnbdt_login_set_up(s);
+	if (grant.status == RNBD_ST_OK) {
+		rnbdt_login_fill_grant(s, &grant);
+		pr_info("session %u: host %pUb attached export %s: %u queues, depth %u, pool %llu KiB, epoch %u\n",
+			s->serial, &s->host_id, rnbdt_export_name(s->export),
+			s->nr_queues, s->depth, s->pool_bytes >> 10, s->epoch);
+	} else {
+		pr_warn("session %u: host %pUb: login to export \"%s\" on port %s refused: %s\n",
+			s->serial, &s->host_id, s->login.export,
+			rnbdt_port_name(s->port),
+			rnbd_status_text(grant.status));
+	}
+
+	/* The client may send requests as soon as the reply is posted. */
+	if (!rnbdt_session_advance(s, RNBDT_LOGIN, grant.status == RNBD_ST_OK ?
+				   RNBDT_LIVE : RNBDT_REFUSED))
+		return;
+	if (grant.status != RNBD_ST_OK)
+		mod_delayed_work(rnbdt_login_wq, &s->timeout_work,
+				 RNBDT_LOGIN_TIMEOUT);
+
+	spin_lock_irqsave(&ring->lock, flags);
+	ret = rnbdt_login_send_reply(s, &grant);
+	spin_unlock_irqrestore(&ring->lock, flags);
+	if (ret)
+		rnbdt_session_close(s, "the login reply could not be sent");
+}
+
+/**
+ * rnbdt_session_login - the first frame of queue 0
+ * @s: session
+ * @frame: frame of type RNBD_FRAME_LOGIN
+ *
+ * Context: completion handler of queue 0.
+ * Return: a fault if the frame is malformed or not the first one.
+ */
+enum rnbd_fault rnbdt_session_login(struct rnbd_tsession *s,
+				    const struct rnbd_frame *frame)
+{
+	enum rnbd_fault fault;
+
+	if (READ_ONCE(s->state) != RNBDT_CONNECTING)
+		return READ_ONCE(s->state) < RNBDT_CLOSING ? RNBD_FAULT_TYPE :
+							     RNBD_FAULT_NONE;
+	fault = rnbd_decode_login(frame, &s->login);
+	if (fault)
+		return fault;
+	if (rnbdt_session_advance(s, RNBDT_CONNECTING, RNBDT_LOGIN))
+		queue_work(rnbdt_login_wq, &s->login_work);
+	return RNBD_FAULT_NONE;
+}
+
+/* ------------------------------------------------------------------------
+ * Connections
+ */
+
+/* All of these are called under rnbdt_lock. */
+
+static struct rnbd_tsession *rnbdt_session_find(const struct rnbd_conn_req *req)
+{
+	struct rnbd_tsession *s;
+
+	list_for_each_entry(s, &rnbdt_sessions, entry)
+		if (!memcmp(&s->host_id, req->host_id, sizeof(req->host_id)) &&
+		    !memcmp(&s->session_id, req->session_id,
+			    sizeof(req->session_id)))
+			return s;
+	return NULL;
+}
+
+/*
+ * The session exists already: a late request of an old epoch, or the client
+ * has given up the old connection and comes again.
+ */
+static u16 rnbdt_session_again(struct rnbd_tsession *old, u32 epoch)
+{
+	if (epoch <= old->epoch || epoch < old->newest_epoch)
+		return RNBD_ST_EPOCH;
+	WRITE_ONCE(old->newest_epoch, epoch);
+	rnbdt_session_close(old, "the client has begun a newer epoch");
+	return RNBD_ST_BUSY;
+}
+
+static u16 rnbdt_session_admit(struct rnbd_tport *port,
+			       const struct rnbd_conn_req *req,
+			       struct rnbd_thost **host)
+{
+	struct rnbd_tsession *s;
+	u32 half_open = 0, of_host = 0;
+	uuid_t host_id;
+
+	if (port->state != RNBDT_PORT_LISTENING)
+		return RNBD_ST_SHUTDOWN;
+	import_uuid(&host_id, req->host_id);
+	*host = rnbdt_host_find(&host_id);
+	if (!*host || !rnbdt_port_find_export(port, *host, NULL))
+		return RNBD_ST_HOST_DENIED;
+	s = rnbdt_session_find(req);
+	if (s)
+		return rnbdt_session_again(s, req->epoch);
+
+	list_for_each_entry(s, &rnbdt_sessions, entry) {
+		if (s->port == port && !s->export)
+			half_open++;
+		if (s->host == *host)
+			of_host++;
+	}
+	if (half_open >= RNBDT_HALF_OPEN_MAX || of_host >= RNBDT_HOST_SESSIONS_MAX)
+		return RNBD_ST_LIMIT;
+	return RNBD_ST_OK;
+}
+
+static struct rnbd_tsession *rnbdt_session_alloc(struct rnbd_tport *port,
+						 struct rnbd_thost *host,
+						 struct rdma_cm_id *id,
+						 const struct rnbd_conn_req *req)
+{
+	struct rnbd_tsession *s = kzalloc(sizeof(*s), GFP_KERNEL);
+
+	if (!s)
+		return NULL;
+	s->queues[0] = rnbdt_queue_alloc(s, 0, id);
+	if (!s->queues[0]) {
+		kfree(s);
+		return NULL;
+	}
+	kref_init(&s->ref);
+	s->serial = ++rnbdt_next_serial;
+	import_uuid(&s->host_id, req->host_id);
+	import_uuid(&s->session_id, req->session_id);
+	s->epoch = req->epoch;
+	s->newest_epoch = req->epoch;
+	s->host = host;
+	s->port = port;
+	s->dev = id->device;
+	s->state = RNBDT_CONNECTING;
+	spin_lock_init(&s->state_lock);
+	init_waitqueue_head(&s->wait);
+	init_completion(&s->gone);
+	init_completion(&s->reg_done);
+	INIT_WORK(&s->login_work, rnbdt_session_login_work);
+	INIT_WORK(&s->teardown_work, rnbdt_session_teardown);
+	INIT_DELAYED_WORK(&s->timeout_work, rnbdt_session_timeout);
+	return s;
+}
+
+/* An event of an accepted connection. The teardown destroys the id. */
+static int rnbdt_queue_cm_event(struct rdma_cm_id *id,
+				struct rdma_cm_event *event)
+{
+	struct rnbd_tqueue *q = id->context;
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_ESTABLISHED:
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		rnbdt_session_close(q->session, "the client disconnected");
+		break;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		rnbdt_session_close(q->session, "the RDMA device was removed");
+		break;
+	default:
+		rnbdt_session_close(q->session, rdma_event_msg(event->event));
+		break;
+	}
+	return 0;
+}
+
+static void rnbdt_reject(struct rdma_cm_id *id, u16 status)
+{
+	struct rnbd_cm_rej rej;
+
+	rnbd_encode_cm_rej(&rej, status);
+	rdma_reject(id, &rej, sizeof(rej), IB_CM_REJ_CONSUMER_DEFINED);
+}
+
+/*
+ * Make the ring and accept. The queue belongs to the session already, so an
+ * error closes that and leaves the rest to the teardown.
+ */
+static void rnbdt_queue_accept(struct rnbd_tqueue *q,
+			       const struct rnbd_conn_req *req,
+			       const struct rdma_conn_param *conn)
+{
+	struct rnbd_tsession *s = q->session;
+	struct rdma_conn_param param = { };
+	struct rdma_cm_id *id = q->cm_id;
+	struct rnbd_cm_rep rep;
+	int ret = 0;
+
+	/* This runs in the handler of @id, so no event can come in between. */
+	id->context = q;
+	id->event_handler = rnbdt_queue_cm_event;
+
+	if (!s->pd) {
+		struct ib_pd *pd = ib_alloc_pd(s->dev, 0);
+
+		if (IS_ERR(pd))
+			ret = PTR_ERR(pd);
+		else
+			s->pd = pd;
+	}
+	if (!ret && q->index)
+		ret = rnbdt_queue_alloc_treqs(q);
+	if (!ret)
+		ret = rnbdt_queue_create_ring(q, req);
+	if (ret) {
+		pr_err("session %u: queue %u on %s could not be made: error %d\n",
+		       s->serial, q->index, s->dev->name, ret);
+		rnbdt_reject(id, ret == -EINVAL ? RNBD_ST_RING : RNBD_ST_NOMEM);
+		rnbdt_session_close(s, "a queue could not be made");
+		return;
+	}
+
+	/*
+	 * Only the client posts RDMA READ: it may have as many on the way as
+	 * it wants and the device can serve.
+	 */
+	param.responder_resources = min_t(u32, conn->responder_resources,
+					  s->dev->attrs.max_qp_rd_atom);
+	param.initiator_depth = 0;
+	param.rnr_retry_count = 3;
+	param.flow_control = 1;
+	rnbd_encode_cm_rep(&rep, req->ring_slots, req->slot_size, req->epoch);
+	param.private_data = &rep;
+	param.private_data_len = sizeof(rep);
+	ret = rdma_accept(id, &param);
+	if (ret) {
+		pr_err("session %u: queue %u could not be accepted: error %d\n",
+		       s->serial, q->index, ret);
+		rnbdt_session_close(s, "a queue could not be accepted");
+	}
+}
+
+static void rnbdt_session_connected(struct rnbd_tsession *s)
+{
+	mutex_lock(&rnbdt_lock);
+	s->connecting--;
+	mutex_unlock(&rnbdt_lock);
+	/* The teardown cannot free it: it waits for our id's handler. */
+	wake_up(&s->wait);
+}
+
+static int rnbdt_refuse(struct rdma_cm_id *id, const struct rnbd_conn_req *req,
+			u16 status)
+{
+	pr_warn_ratelimited("host %pUb at %pISpc: queue %u refused: %s\n",
+			    req->host_id, &id->route.addr.dst_addr, req->queue,
+			    rnbd_status_text(status));
+	rnbdt_reject(id, status);
+	return -ECONNREFUSED;
+}
+
+/**
+ * rnbdt_session_connect - a connection request for queue 0
+ * @port: where it came
+ * @id: connection
+ * @req: what it says
+ * @conn: limits of the client's device
+ *
+ * Context: handler of @id.
+ * Return: what the handler has to return.
+ */
+int rnbdt_session_connect(struct rnbd_tport *port, struct rdma_cm_id *id,
+			  const struct rnbd_conn_req *req,
+			  const struct rdma_conn_param *conn)
+{
+	struct rnbd_tsession *s = NULL;
+	struct rnbd_thost *host;
+	u16 status;
+
+	mutex_lock(&rnbdt_lock);
+	status = rnbdt_session_admit(port, req, &host);
+	if (status == RNBD_ST_OK) {
+		s = rnbdt_session_alloc(port, host, id, req);
+		if (!s)
+			status = RNBD_ST_NOMEM;
+	}
+	if (s) {
+		s->connecting = 1;
+		list_add_tail(&s->entry, &rnbdt_sessions);
+		queue_delayed_work(rnbdt_login_wq, &s->timeout_work,
+				   RNBDT_LOGIN_TIMEOUT);
+	}
+	mutex_unlock(&rnbdt_lock);
+	if (!s)
+		return rnbdt_refuse(id, req, status);
+
+	rnbdt_queue_accept(s->queues[0], req, conn);
+	rnbdt_session_connected(s);
+	return 0;
+}
+
+/* Called under rnbdt_lock. */
+static u16 rnbdt_session_admit_queue(struct rnbd_tport *port,
+				     struct rdma_cm_id *id,
+				     const struct rnbd_conn_req *req,
+				     struct rnbd_tqueue **queue)
+{
+	struct rnbd_tsession *s = rnbdt_session_find(req);
+
+	/* Pairs with the release in rnbdt_session_set_state(). */
+	if (!s || smp_load_acquire(&s->state) != RNBDT_LIVE || s->port != port)
+		return RNBD_ST_NO_SESSION;
+	if (s->epoch != req->epoch || s->newest_epoch != s->epoch)
+		return RNBD_ST_EPOCH;
+	if (s->dev != id->device)
+		return RNBD_ST_DEVICE;
+	if (req->queue >= s->nr_queues || s->queues[req->queue])
+		return RNBD_ST_QUEUE;
+	*queue = rnbdt_queue_alloc(s, req->queue, id);
+	if (!*queue)
+		return RNBD_ST_NOMEM;
+	s->queues[req->queue] = *queue;
+	s->connecting++;
+	return RNBD_ST_OK;
+}
+
+/**
+ * rnbdt_session_add_queue - a connection request for a queue other than 0
+ * @port: where it came
+ * @id: connection
+ * @req: what it says
+ * @conn: limits of the client's device
+ *
+ * Context: handler of @id.
+ * Return: what the handler has to return.
+ */
+int rnbdt_session_add_queue(struct rnbd_tport *port, struct rdma_cm_id *id,
+			    const struct rnbd_conn_req *req,
+			    const struct rdma_conn_param *conn)
+{
+	struct rnbd_tqueue *q = NULL;
+	u16 status;
+
+	mutex_lock(&rnbdt_lock);
+	status = rnbdt_session_admit_queue(port, id, req, &q);
+	mutex_unlock(&rnbdt_lock);
+	if (status)
+		return rnbdt_refuse(id, req, status);
+
+	rnbdt_queue_accept(q, req, conn);
+	rnbdt_session_connected(q->session);
+	return 0;
+}
+
+/* ------------------------------------------------------------------------
+ * For the configuration
+ */
+
+static bool rnbdt_session_matches(const struct rnbd_tsession *s,
+				  const struct rnbd_thost *host,
+				  const struct rnbd_texport *export,
+				  const struct rnbd_tport *port)
+{
+	return (!host || s->host == host) && (!export || s->export == export) &&
+	       (!port || s->port == port);
+}
+
+/**
+ * rnbdt_sessions_end - end sessions and wait until they are gone
+ * @host: of this host, or NULL
+ * @export: of this export, or NULL
+ * @port: of this port, or NULL
+ * @why: constant text for people
+ *
+ * The caller has seen to it that no further ones begin.
+ *
+ * Context: process context without rnbdt_lock; waits for the storage.
+ */
+void rnbdt_sessions_end(struct rnbd_thost *host, struct rnbd_texport *export,
+			struct rnbd_tport *port, const char *why)
+{
+	struct rnbd_tsession *s;
+	bool found;
+
+	mutex_lock(&rnbdt_lock);
+	list_for_each_entry(s, &rnbdt_sessions, entry)
+		if (rnbdt_session_matches(s, host, export, port))
+			rnbdt_session_close(s, why);
+	do {
+		found = false;
+		list_for_each_entry(s, &rnbdt_sessions, entry) {
+			found = rnbdt_session_matches(s, host, export, port);
+			if (found)
+				break;
+		}
+		if (!found)
+			break;
+		kref_get(&s->ref);
+		mutex_unlock(&rnbdt_lock);
+
+		rnbdt_session_close(s, why);
+		while (!wait_for_completion_timeout(&s->gone, 30 * HZ))
+			pr_warn("waiting for session %u to end its I/O\n",
+				s->serial);
+		kref_put(&s->ref, rnbdt_session_release);
+
+		mutex_lock(&rnbdt_lock);
+	} while (found);
+	mutex_unlock(&rnbdt_lock);
+}
+
+/**
+ * rnbdt_sessions_count - number of sessions, closing ones included
+ * @host: of this host, or NULL
+ * @export: of this export, or NULL
+ * @port: of this port, or NULL
+ *
+ * Context: process context without rnbdt_lock.
+ */
+u32 rnbdt_sessions_count(struct rnbd_thost *host, struct rnbd_texport *export,
+			 struct rnbd_tport *port)
+{
+	struct rnbd_tsession *s;
+	u32 nr = 0;
+
+	mutex_lock(&rnbdt_lock);
+	list_for_each_entry(s, &rnbdt_sessions, entry)
+		nr += rnbdt_session_matches(s, host, export, port);
+	mutex_unlock(&rnbdt_lock);
+	return nr;
+}

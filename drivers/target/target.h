@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The target: what its files share.
+ *
+ * The objects, from the configuration inwards: a host may use exports, a port
+ * offers exports, an export has a backend; a session is one attachment of a
+ * host to an export through a port; a session has queues, a queue has requests.
+ *
+ * Locks, outermost first:
+ *
+ *	rnbd_texport.lock, rnbd_tport.lock	one writer of an object at a time
+ *	rnbdt_lock				the configuration graph, the list
+ *						of sessions, the pool accounts
+ *	rnbd_ring.lock				of one queue
+ *	rnbd_tsession.state_lock		state of one session
+ *
+ * Nothing that a teardown waits for, and no connection manager call that
+ * waits for a handler, happens under rnbdt_lock: handlers take it.
+ */
+#ifndef RNBD_TARGET_H
+#define RNBD_TARGET_H
+
+#include <linux/atomic.h>
+#include <linux/bio.h>
+#include <linux/completion.h>
+#include <linux/configfs.h>
+#include <linux/fs.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mempool.h>
+#include <linux/mutex.h>
+#include <linux/scatterlist.h>
+#include <linux/socket.h>
+#include <linux/spinlock.h>
+#include <linux/uuid.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+
+#include "../core/codec.h"
+#include "../core/ring.h"
+
+/* Connections that have not logged in, of one port, and how long they may. */
+#define RNBDT_HALF_OPEN_MAX	64
+#define RNBDT_LOGIN_TIMEOUT	(10 * HZ)
+/* Time for the client to read why it was refused and to hang up itself. */
+#define RNBDT_REFUSED_GRACE	(HZ / 2)
+#define RNBDT_HOST_SESSIONS_MAX	256
+/* Bytes of the receive slots of one queue; twice that is allocated. */
+#define RNBDT_RING_BYTES_MAX	(4u << 20)
+/* Send-queue entries for registrations, and how many are posted together. */
+#define RNBDT_REG_BATCH		16
+#define RNBDT_MAX_IO_MAX	(4u << 20)
+/* Zeroes that are written out because the backend cannot do it alone. */
+#define RNBDT_ZERO_OUT_MAX	(16u << 20)
+#define RNBDT_INLINE_BVECS	4
+
+struct rnbd_tbackend;
+struct rnbd_tqueue;
+struct rnbd_treq;
+struct rnbd_tsession;
+
+/**
+ * enum rnbd_tcache - where writes may rest
+ * @RNBDT_CACHE_NONE: direct I/O
+ * @RNBDT_CACHE_PAGECACHE: buffered
+ */
+enum rnbd_tcache {
+	RNBDT_CACHE_NONE,
+	RNBDT_CACHE_PAGECACHE,
+};
+
+/**
+ * struct rnbd_thost - a client machine that may be given access
+ * @group: configfs hosts/<uuid>
+ * @entry: in rnbdt_hosts, rnbdt_lock
+ * @uuid: identity; constant
+ * @max_pool_bytes: limit of all its pools together, 0: none; rnbdt_lock
+ * @pool_bytes: what its sessions have now; rnbdt_lock
+ *
+ * Lives until rmdir, which waits for its sessions.
+ */
+struct rnbd_thost {
+	struct config_group group;
+	struct list_head entry;
+	uuid_t uuid;
+	u64 max_pool_bytes;
+	u64 pool_bytes;
+};
+
+/**
+ * struct rnbd_texport - something that clients may attach
+ * @group: configfs exports/<name>
+ * @hosts_group: configfs exports/<name>/allowed_hosts
+ * @lock: one writer of the attributes; held while it is enabled or disabled
+ * @path: block device or file; @lock
+ * @readonly: no client may write; @lock, constant while enabled
+ * @cache: @lock, constant while enabled
+ * @uuid: identity of the data; @lock, constant while enabled
+ * @enabled: sessions may begin; rnbdt_lock, written under @lock as well
+ * @backend: not NULL while enabled and until the last session has gone;
+ *	rnbdt_lock, written under @lock as well
+ * @hosts: struct rnbd_tallow; rnbdt_lock
+ */
+struct rnbd_texport {
+	struct config_group group;
+	struct config_group hosts_group;
+	struct mutex lock;	/* one writer */
+	char *path;
+	bool readonly;
+	enum rnbd_tcache cache;
+	uuid_t uuid;
+	bool enabled;
+	struct rnbd_tbackend *backend;
+	struct list_head hosts;
+};
+
+/** struct rnbd_tallow - a link in allowed_hosts; rnbdt_lock */
+struct rnbd_tallow {
+	struct list_head entry;
+	struct rnbd_thost *host;
+};
+
+/** struct rnbd_toffer - a link in a port's exports; rnbdt_lock */
+struct rnbd_toffer {
+	struct list_head entry;
+	struct rnbd_texport *export;
+};
+
+/**
+ * enum rnbd_tport_state - of a port
+ * @RNBDT_PORT_DISABLED: not listening
+ * @RNBDT_PORT_LISTENING: connection requests are looked at
+ * @RNBDT_PORT_NO_DEVICE: enabled, but the RDMA device went away
+ */
+enum rnbd_tport_state {
+	RNBDT_PORT_DISABLED,
+	RNBDT_PORT_LISTENING,
+	RNBDT_PORT_NO_DEVICE,
+};
+
+/**
+ * struct rnbd_tport - an address that listens
+ * @group: configfs ports/<id>
+ * @exports_group: configfs ports/<id>/exports
+ * @lock: one writer of the attributes; held while it is enabled or disabled
+ * @addr: as it was written; @lock
+ * @port: service port; @lock
+ * @state: rnbdt_lock; @RNBDT_PORT_LISTENING is set and cleared under @lock
+ *	too, but for the loss of the device
+ * @cm_id: listener; whoever takes it out with xchg() ends it
+ * @exports: struct rnbd_toffer; rnbdt_lock
+ */
+struct rnbd_tport {
+	struct config_group group;
+	struct config_group exports_group;
+	struct mutex lock;	/* one writer */
+	char addr[64];
+	u16 port;
+	enum rnbd_tport_state state;
+	struct rdma_cm_id *cm_id;
+	struct list_head exports;
+};
+
+/**
+ * struct rnbd_tbackend_ops - what a kind of backend can do
+ * @submit: Execute a request and call rnbdt_treq_done() in the end, whatever
+ *	happens. Called from a work item; may sleep for memory, not for long.
+ *	Has to ask rnbdt_may_submit() directly before anything is handed to
+ *	the storage.
+ * @close: No request is in flight. Frees the backend.
+ */
+struct rnbd_tbackend_ops {
+	void (*submit)(struct rnbd_treq *treq);
+	void (*close)(struct rnbd_tbackend *be);
+};
+
+/**
+ * struct rnbd_tbackend - an opened block device or file
+ * @ops: kind
+ * @file: what was opened
+ * @bdev: block device, or NULL if it is a regular file
+ * @readonly: opened for reading only
+ * @direct: no page cache in between
+ * @stable: data must not change while it is written, so copy it first
+ * @capacity: bytes
+ * @flags: RNBD_EXPORT_*
+ * @logical_block: as in struct rnbd_login_reply
+ * @physical_block: as in struct rnbd_login_reply
+ * @io_min: as in struct rnbd_login_reply
+ * @io_opt: as in struct rnbd_login_reply
+ * @discard_granularity: as in struct rnbd_login_reply
+ * @discard_alignment: as in struct rnbd_login_reply
+ * @max_discard: as in struct rnbd_login_reply
+ * @max_write_zeroes: as in struct rnbd_login_reply
+ *
+ * Constant from open to close. Owned by the export.
+ */
+struct rnbd_tbackend {
+	const struct rnbd_tbackend_ops *ops;
+	struct file *file;
+	struct block_device *bdev;
+	bool readonly;
+	bool direct;
+	bool stable;
+	u64 capacity;
+	u32 flags;
+	u32 logical_block;
+	u32 physical_block;
+	u32 io_min;
+	u32 io_opt;
+	u32 discard_granularity;
+	u32 discard_alignment;
+	u32 max_discard;
+	u32 max_write_zeroes;
+};
+
+/**
+ * struct rnbd_tsegment - a registered piece of the pool
+ * @mr: memory region
+ * @sgt: its pages, mapped if @mapped
+ * @units: size
+ * @mapped: @sgt is mapped for the device
+ */
+struct rnbd_tsegment {
+	struct ib_mr *mr;
+	struct sg_table sgt;
+	u32 units;
+	bool mapped;
+};
+
+/**
+ * struct rnbd_tpool - delegated memory of a session
+ * @dev: device that it is registered with
+ * @units: size
+ * @segment_units: size of every segment but the last
+ * @nr_segments: number of @segments
+ * @segments: pieces
+ * @pages: a page per unit
+ * @ahead: per unit, how many units from it on lie side by side in memory
+ *
+ * Written by the login work, constant while the session is live, freed by
+ * the teardown when nothing uses it.
+ */
+struct rnbd_tpool {
+	struct ib_device *dev;
+	u32 units;
+	u32 segment_units;
+	u32 nr_segments;
+	struct rnbd_tsegment *segments;
+	struct page **pages;
+	u16 *ahead;
+};
+
+/**
+ * struct rnbd_treq - a request of a client, found by its tag
+ * @queue: owner; constant
+ * @entry: in rnbd_tqueue.done, ring->lock
+ * @busy: the client waits for the reply; set by the frame handler, cleared
+ *	(release) when the reply goes into a frame, because the client may use
+ *	the tag again as soon as that frame is posted
+ * @status: result, enum rnbd_status
+ * @error: first errno of the parts
+ * @parts: bios on their way, and one while more are made
+ * @req: what is asked
+ * @work: for backends that need process context
+ * @iocb: file backend
+ * @bvec: file backend: pieces of the pool, @inline_bvec or from a mempool
+ * @nr_bvec: used members of @bvec
+ * @moved: file backend: bytes that are done
+ * @inline_bvec: for small requests
+ *
+ * From @busy being set to rnbdt_treq_done() owned by the backend.
+ */
+struct rnbd_treq {
+	struct rnbd_tqueue *queue;
+	struct list_head entry;
+	bool busy;
+	u16 status;
+	int error;
+	atomic_t parts;
+	struct rnbd_request req;
+	struct work_struct work;
+	struct kiocb iocb;
+	struct bio_vec *bvec;
+	u32 nr_bvec;
+	u32 moved;
+	struct bio_vec inline_bvec[RNBDT_INLINE_BVECS];
+};
+
+/**
+ * struct rnbd_tqueue - a connection
+ * @ring: control ring; its lock protects @done and @nr_done
+ * @session: owner
+ * @cm_id: connection; its handler finds the queue as the context
+ * @index: in the session
+ * @treqs: by tag, as many as the granted depth; NULL before the login
+ * @done: requests whose reply has not been put into a frame
+ * @nr_done: length of @done
+ * @replies_per_frame: how many fit
+ * @inflight: requests in the backend, and one until the ring is drained
+ * @idle: @inflight came down to zero
+ *
+ * Made by the handler of a connection request, freed by the teardown after
+ * the cm_id, so that no handler can meet a freed one.
+ */
+struct rnbd_tqueue {
+	struct rnbd_ring ring;
+	struct rnbd_tsession *session;
+	struct rdma_cm_id *cm_id;
+	u16 index;
+	struct rnbd_treq *treqs;
+	struct list_head done;
+	u32 nr_done;
+	u32 replies_per_frame;
+	atomic_t inflight;
+	struct completion idle;
+};
+
+/**
+ * enum rnbd_tstate - state of a session; see rnbdt_session_set_state()
+ * @RNBDT_CONNECTING: queue 0 is on its way; the login has not come
+ * @RNBDT_LOGIN: the login is being worked on
+ * @RNBDT_REFUSED: the refusal is on its way
+ * @RNBDT_LIVE: requests are executed
+ * @RNBDT_CLOSING: being torn down
+ * @RNBDT_DEAD: nothing is left but the memory of the structure
+ */
+enum rnbd_tstate {
+	RNBDT_CONNECTING,
+	RNBDT_LOGIN,
+	RNBDT_REFUSED,
+	RNBDT_LIVE,
+	RNBDT_CLOSING,
+	RNBDT_DEAD,
+};
+
+/**
+ * struct rnbd_tsession - one attachment of a host
+ * @ref: of the memory; the list holds one
+ * @entry: in rnbdt_sessions until it is dead; rnbdt_lock
+ * @serial: for messages
+ * @host_id: host; constant
+ * @session_id: attachment; constant
+ * @epoch: of the attachment; constant
+ * @newest_epoch: highest epoch that this attachment was seen with; rnbdt_lock,
+ *	read without
+ * @host: constant; lives as long as the session is in the list
+ * @port: constant; lives as long as the session is in the list
+ * @export: set once at login under rnbdt_lock; lives as long as the session
+ *	is in the list
+ * @backend: of @export, set with it
+ * @state_lock: @state and @why; interrupts disabled
+ * @state: enum rnbd_tstate
+ * @why: constant text, why it closed
+ * @dev: RDMA device of all queues
+ * @pd: protection domain
+ * @ring_slots: of queue 0, wished by the client
+ * @slot_size: of queue 0
+ * @queues: by index; rnbdt_lock, constant once closing and @connecting is 0
+ * @connecting: handlers that are making a queue; rnbdt_lock
+ * @wait: @connecting changed
+ * @login: what the client asked for; written by the frame handler before the
+ *	login work is queued
+ * @login_work: negotiation, on rnbdt_login_wq
+ * @timeout_work: ends a session that does not become live
+ * @teardown_work: on rnbdt_teardown_wq, queued once
+ * @gone: torn down and out of the list
+ * @nr_queues: granted; set before live
+ * @depth: granted; set before live
+ * @max_io: granted; set before live
+ * @readonly: refuse what writes; set before live
+ * @limits: for the decoder; set before live
+ * @pool: delegated memory
+ * @pool_bytes: what was taken from the accounts; rnbdt_lock
+ * @reg_cqe: registration completions
+ * @reg_done: a batch of registrations has ended
+ * @reg_status: how
+ */
+struct rnbd_tsession {
+	struct kref ref;
+	struct list_head entry;
+	u32 serial;
+	uuid_t host_id;
+	uuid_t session_id;
+	u32 epoch;
+	u32 newest_epoch;
+	struct rnbd_thost *host;
+	struct rnbd_tport *port;
+	struct rnbd_texport *export;
+	struct rnbd_tbackend *backend;
+
+	spinlock_t state_lock;	/* state, why */
+	enum rnbd_tstate state;
+	const char *why;
+
+	struct ib_device *dev;
+	struct ib_pd *pd;
+	struct rnbd_tqueue *queues[RNBD_QUEUES_MAX];
+	u32 connecting;
+	wait_queue_head_t wait;
+
+	struct rnbd_login_info login;
+	struct work_struct login_work;
+	struct delayed_work timeout_work;
+	struct work_struct teardown_work;
+	struct completion gone;
+
+	u16 nr_queues;
+	u16 depth;
+	u32 max_io;
+	bool readonly;
+	struct rnbd_limits limits;
+	struct rnbd_tpool pool;
+	u64 pool_bytes;
+
+	struct ib_cqe reg_cqe;
+	struct completion reg_done;
+	enum ib_wc_status reg_status;
+};
+
+/* main.c */
+extern struct mutex rnbdt_lock;
+extern struct workqueue_struct *rnbdt_login_wq;
+extern struct workqueue_struct *rnbdt_teardown_wq;
+extern u8 rnbdt_incarnation[16];
+u32 rnbdt_reply_gather(void);
+u32 rnbdt_max_queues(void);
+u32 rnbdt_max_io(void);
+u64 rnbdt_pool_limit(void);
+
+/* configfs.c */
+int rnbdt_configfs_init(void);
+void rnbdt_configfs_exit(void);
+struct rnbd_thost *rnbdt_host_find(const uuid_t *uuid);
+bool rnbdt_host_allowed(const struct rnbd_texport *export,
+			const struct rnbd_thost *host);
+struct rnbd_texport *rnbdt_port_find_export(const struct rnbd_tport *port,
+					    const struct rnbd_thost *host,
+					    const char *name);
+
+static inline const char *rnbdt_export_name(struct rnbd_texport *export)
+{
+	return config_item_name(&export->group.cg_item);
+}
+
+static inline const char *rnbdt_port_name(struct rnbd_tport *port)
+{
+	return config_item_name(&port->group.cg_item);
+}
+
+/* port.c */
+int rnbdt_port_enable(struct rnbd_tport *port);
+void rnbdt_port_disable(struct rnbd_tport *port);
+
+/* session.c */
+int rnbdt_session_connect(struct rnbd_tport *port, struct rdma_cm_id *id,
+			  const struct rnbd_conn_req *req,
+			  const struct rdma_conn_param *conn);
+int rnbdt_session_add_queue(struct rnbd_tport *port, struct rdma_cm_id *id,
+			    const struct rnbd_conn_req *req,
+			    const struct rdma_conn_param *conn);
+bool rnbdt_session_advance(struct rnbd_tsession *s, enum rnbd_tstate from,
+			   enum rnbd_tstate to);
+void rnbdt_session_close(struct rnbd_tsession *s, const char *why);
+enum rnbd_fault rnbdt_session_login(struct rnbd_tsession *s,
+				    const struct rnbd_frame *frame);
+void rnbdt_session_refusal_sent(struct rnbd_tsession *s);
+void rnbdt_sessions_end(struct rnbd_thost *host, struct rnbd_texport *export,
+			struct rnbd_tport *port, const char *why);
+u32 rnbdt_sessions_count(struct rnbd_thost *host, struct rnbd_texport *export,
+			 struct rnbd_tport *port);
+void rnbdt_stale(struct rnbd_tsession *s);
+
+/**
+ * rnbdt_may_submit - is the session still the one that may touch the data
+ * @s: session
+ *
+ * Asked directly before anything is handed to the storage: whatever the
+ * session was when the request came, a write of a closed session or an old
+ * epoch must not reach the disk after a newer one.
+ */
+static inline bool rnbdt_may_submit(struct rnbd_tsession *s)
+{
+	if (likely(READ_ONCE(s->state) == RNBDT_LIVE &&
+		   READ_ONCE(s->newest_epoch) == s->epoch))
+		return true;
+	rnbdt_stale(s);
+	return false;
+}
+
+/* queue.c */
+extern const struct rnbd_ring_ops rnbdt_ring_ops;
+struct rnbd_tqueue *rnbdt_queue_alloc(struct rnbd_tsession *s, u16 index,
+				      struct rdma_cm_id *id);
+int rnbdt_queue_alloc_treqs(struct rnbd_tqueue *q);
+int rnbdt_queue_create_ring(struct rnbd_tqueue *q,
+			    const struct rnbd_conn_req *req);
+void rnbdt_queue_stop(struct rnbd_tqueue *q);
+void rnbdt_queue_wait_idle(struct rnbd_tqueue *q);
+void rnbdt_queue_free(struct rnbd_tqueue *q);
+void rnbdt_treq_done(struct rnbd_treq *treq, u16 status);
+
+/* pool.c */
+int rnbdt_pool_alloc(struct rnbd_tpool *pool, struct ib_pd *pd, u32 units,
+		     u32 segment_units);
+int rnbdt_pool_register(struct rnbd_tsession *s);
+void rnbdt_pool_free(struct rnbd_tpool *pool);
+u32 rnbdt_pool_segment_units(struct ib_device *dev);
+
+/**
+ * struct rnbdt_piece - iterator over the memory of a request
+ * @pool: pool of the session
+ * @req: request
+ * @run: current run
+ * @done: units of it that were returned
+ * @left: bytes of the request that are left
+ */
+struct rnbdt_piece {
+	const struct rnbd_tpool *pool;
+	const struct rnbd_request *req;
+	u32 run;
+	u32 done;
+	u32 left;
+};
+
+void rnbdt_piece_start(struct rnbdt_piece *it, const struct rnbd_treq *treq);
+u32 rnbdt_piece_next(struct rnbdt_piece *it, struct page **page);
+u32 rnbdt_piece_count(const struct rnbd_treq *treq);
+
+/* backend.c */
+extern struct workqueue_struct *rnbdt_io_wq;
+int rnbdt_backend_init(void);
+void rnbdt_backend_exit(void);
+int rnbdt_export_enable(struct rnbd_texport *export);
+void rnbdt_export_disable(struct rnbd_texport *export);
+void rnbdt_backend_submit(struct rnbd_treq *treq);
+u16 rnbdt_errno_status(int error);
+void rnbdt_treq_start_parts(struct rnbd_treq *treq);
+void rnbdt_treq_part_done(struct rnbd_treq *treq, int error);
+
+/* bdev.c */
+int rnbdt_bdev_init(void);
+void rnbdt_bdev_exit(void);
+int rnbdt_bdev_open_file(struct rnbd_texport *export, struct rnbd_tbackend *be);
+void rnbdt_bdev_limits(struct rnbd_tbackend *be);
+int rnbdt_bdev_open(struct rnbd_texport *export, struct rnbd_tbackend *be);
+
+/* file.c */
+int rnbdt_file_init(void);
+void rnbdt_file_exit(void);
+int rnbdt_file_open(struct rnbd_texport *export, struct rnbd_tbackend *be,
+		    bool is_bdev);
+
+#endif /* RNBD_TARGET_H */

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Every number has a text of its own, any other number has one that says so,
+ * and the rule for the names of exports.
+ */
+#include "unit.h"
+
+static bool lower_case_sentence(const char *text)
+{
+	size_t len = strlen(text);
+
+	/* an abbreviation at the front is fine: it has a second capital */
+	return len > 2 && text[len - 1] != '.' &&
+	       (text[0] < 'A' || text[0] > 'Z' ||
+		(text[1] >= 'A' && text[1] <= 'Z'));
+}
+
+static bool status_exists(u32 status)
+{
+	return status <= RNBD_ST_RESV ||
+	       (status >= RNBD_ST_MALFORMED && status <= RNBD_ST_SHUTDOWN);
+}
+
+static void test_status(void **state)
+{
+	const char *unknown = rnbd_status_text(0xffff);
+	u32 i, j;
+
+	(void)state;
+	assert_non_null(strstr(unknown, "unknown"));
+	for (i = 0; i <= 0xffff; i++) {
+		const char *text = rnbd_status_text(i);
+
+		assert_non_null(text);
+		if (!status_exists(i)) {
+			assert_string_equal(text, unknown);
+			continue;
+		}
+		assert_true(lower_case_sentence(text));
+		assert_string_not_equal(text, unknown);
+		for (j = 0; j < i; j++)
+			if (status_exists(j))
+				assert_string_not_equal(text, rnbd_status_text(j));
+	}
+	assert_string_equal(rnbd_status_text(RNBD_ST_HOST_DENIED),
+			    "this host is not allowed on the target");
+}
+
+static void test_fault(void **state)
+{
+	const u32 nr = RNBD_FAULT_IDENTITY + 1;
+	const char *unknown = rnbd_fault_text(nr);
+	u32 i, j;
+
+	(void)state;
+	assert_non_null(strstr(unknown, "unknown"));
+	assert_string_equal(rnbd_fault_text(9999), unknown);
+	for (i = 0; i < nr; i++) {
+		const char *text = rnbd_fault_text(i);
+
+		assert_non_null(text);
+		assert_true(lower_case_sentence(text));
+		assert_string_not_equal(text, unknown);
+		for (j = 0; j < i; j++)
+			assert_string_not_equal(text, rnbd_fault_text(j));
+	}
+}
+
+static void test_op(void **state)
+{
+	const char *unknown = rnbd_op_text(0);
+	u32 i, j;
+
+	(void)state;
+	for (i = 0; i < 256; i++) {
+		const char *text = rnbd_op_text(i);
+
+		assert_non_null(text);
+		if (i < RNBD_OP_READ || i > RNBD_OP_WRITE_ZEROES) {
+			assert_string_equal(text, unknown);
+			continue;
+		}
+		assert_string_not_equal(text, unknown);
+		for (j = RNBD_OP_READ; j < i; j++)
+			assert_string_not_equal(text, rnbd_op_text(j));
+	}
+}
+
+/* As configfs asks: a string and its NUL, in a buffer of exactly that size. */
+static bool string_ok(const char *name)
+{
+	size_t size = strlen(name) + 1;
+	char *copy = malloc(size);
+	bool ok;
+
+	assert_non_null(copy);
+	memcpy(copy, name, size);
+	ok = rnbd_export_name_ok(copy, size);
+	free(copy);
+	return ok;
+}
+
+static void test_export_name(void **state)
+{
+	char field[RNBD_EXPORT_NAME_SIZE];
+	char text[80];
+	u32 c, i;
+
+	(void)state;
+	assert_true(string_ok("a"));
+	assert_true(string_ok("disk0"));
+	assert_true(string_ok("iqn.2024-01:data_1"));
+	assert_true(string_ok("-_:."));
+	assert_false(string_ok(""));
+	assert_false(string_ok("."));
+	assert_false(string_ok(".."));
+	assert_false(string_ok(".hidden"));
+	assert_false(string_ok("a/b"));
+	assert_false(string_ok("../../etc"));
+	assert_false(string_ok("a b"));
+	assert_false(string_ok("a\n"));
+	assert_false(string_ok("d\xc3\xa4t"));
+
+	/* length */
+	memset(text, 'x', sizeof(text));
+	text[63] = 0;
+	assert_true(string_ok(text));
+	text[63] = 'x';
+	text[64] = 0;
+	assert_false(string_ok(text));
+	text[79] = 0;
+	text[64] = 'x';
+	assert_false(string_ok(text));
+
+	/* not terminated, or nothing at all */
+	assert_false(rnbd_export_name_ok("abc", 3));
+	assert_false(rnbd_export_name_ok("abc", 0));
+	memset(field, 'x', sizeof(field));
+	assert_false(rnbd_export_name_ok(field, sizeof(field)));
+
+	/* each byte that may follow the first character */
+	for (c = 0; c < 256; c++) {
+		const char *good = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			"abcdefghijklmnopqrstuvwxyz0123456789._:-";
+
+		memset(field, 0, sizeof(field));
+		field[0] = 'a';
+		field[1] = (char)c;
+		assert_int_equal(rnbd_export_name_ok(field, sizeof(field)),
+				 c == 0 || strchr(good, (int)c));
+	}
+
+	/* nothing hides behind the NUL */
+	for (i = 1; i < sizeof(field); i++) {
+		memset(field, 0, sizeof(field));
+		field[0] = 'a';
+		field[i] = 'b';
+		assert_int_equal(rnbd_export_name_ok(field, sizeof(field)),
+				 i == 1);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_status),
+		cmocka_unit_test(test_fault),
+		cmocka_unit_test(test_op),
+		cmocka_unit_test(test_export_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

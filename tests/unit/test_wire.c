@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The wire format does not change by accident: every member sits where
+ * version 1 has put it, and the encoders write these very bytes. The numbers
+ * are spelled out here, not derived from the structures.
+ */
+#include "unit.h"
+
+struct member {
+	const char *name;
+	size_t offset, is_offset;
+	size_t size, is_size;
+};
+
+#define MEMBER(type, member, offset, size) {				\
+	#type "." #member, offset, offsetof(struct type, member),	\
+	size, sizeof(((struct type *)0)->member)			\
+}
+
+static const struct member members[] = {
+	MEMBER(rnbd_cm_req, magic, 0, 4),
+	MEMBER(rnbd_cm_req, version, 4, 2),
+	MEMBER(rnbd_cm_req, queue, 6, 2),
+	MEMBER(rnbd_cm_req, ring_slots, 8, 2),
+	MEMBER(rnbd_cm_req, reserved0, 10, 2),
+	MEMBER(rnbd_cm_req, slot_size, 12, 4),
+	MEMBER(rnbd_cm_req, epoch, 16, 4),
+	MEMBER(rnbd_cm_req, reserved1, 20, 4),
+	MEMBER(rnbd_cm_req, host_id, 24, 16),
+	MEMBER(rnbd_cm_req, session_id, 40, 16),
+	MEMBER(rnbd_cm_rep, magic, 0, 4),
+	MEMBER(rnbd_cm_rep, version, 4, 2),
+	MEMBER(rnbd_cm_rep, ring_slots, 6, 2),
+	MEMBER(rnbd_cm_rep, slot_size, 8, 4),
+	MEMBER(rnbd_cm_rep, epoch, 12, 4),
+	MEMBER(rnbd_cm_rej, magic, 0, 4),
+	MEMBER(rnbd_cm_rej, version, 4, 2),
+	MEMBER(rnbd_cm_rej, status, 6, 2),
+	MEMBER(rnbd_cm_rej, reserved, 8, 8),
+	MEMBER(rnbd_frame_hdr, type, 0, 1),
+	MEMBER(rnbd_frame_hdr, flags, 1, 1),
+	MEMBER(rnbd_frame_hdr, nr_entries, 2, 2),
+	MEMBER(rnbd_frame_hdr, credits, 4, 2),
+	MEMBER(rnbd_frame_hdr, reserved, 6, 2),
+	MEMBER(rnbd_frame_hdr, seq, 8, 4),
+	MEMBER(rnbd_frame_hdr, epoch, 12, 4),
+	MEMBER(rnbd_login, export, 0, 64),
+	MEMBER(rnbd_login, boot_id, 64, 16),
+	MEMBER(rnbd_login, features, 80, 8),
+	MEMBER(rnbd_login, pool_bytes, 88, 8),
+	MEMBER(rnbd_login, max_io, 96, 4),
+	MEMBER(rnbd_login, nr_queues, 100, 2),
+	MEMBER(rnbd_login, queue_depth, 102, 2),
+	MEMBER(rnbd_login, flags, 104, 4),
+	MEMBER(rnbd_login, reserved, 108, 20),
+	MEMBER(rnbd_segment, addr, 0, 8),
+	MEMBER(rnbd_segment, rkey, 8, 4),
+	MEMBER(rnbd_segment, units, 12, 4),
+	MEMBER(rnbd_login_reply, status, 0, 2),
+	MEMBER(rnbd_login_reply, nr_queues, 2, 2),
+	MEMBER(rnbd_login_reply, queue_depth, 4, 2),
+	MEMBER(rnbd_login_reply, reserved0, 6, 2),
+	MEMBER(rnbd_login_reply, features, 8, 8),
+	MEMBER(rnbd_login_reply, capacity, 16, 8),
+	MEMBER(rnbd_login_reply, max_io, 24, 4),
+	MEMBER(rnbd_login_reply, flags, 28, 4),
+	MEMBER(rnbd_login_reply, logical_block, 32, 4),
+	MEMBER(rnbd_login_reply, physical_block, 36, 4),
+	MEMBER(rnbd_login_reply, io_min, 40, 4),
+	MEMBER(rnbd_login_reply, io_opt, 44, 4),
+	MEMBER(rnbd_login_reply, discard_granularity, 48, 4),
+	MEMBER(rnbd_login_reply, discard_alignment, 52, 4),
+	MEMBER(rnbd_login_reply, max_discard, 56, 4),
+	MEMBER(rnbd_login_reply, max_write_zeroes, 60, 4),
+	MEMBER(rnbd_login_reply, pool_units, 64, 4),
+	MEMBER(rnbd_login_reply, segment_units, 68, 4),
+	MEMBER(rnbd_login_reply, nr_segments, 72, 4),
+	MEMBER(rnbd_login_reply, reserved1, 76, 4),
+	MEMBER(rnbd_login_reply, incarnation, 80, 16),
+	MEMBER(rnbd_login_reply, export_uuid, 96, 16),
+	MEMBER(rnbd_login_reply, reserved2, 112, 16),
+	MEMBER(rnbd_extent, unit, 0, 4),
+	MEMBER(rnbd_extent, units, 4, 4),
+	MEMBER(rnbd_req_entry, op, 0, 1),
+	MEMBER(rnbd_req_entry, flags, 1, 1),
+	MEMBER(rnbd_req_entry, tag, 2, 2),
+	MEMBER(rnbd_req_entry, length, 4, 4),
+	MEMBER(rnbd_req_entry, offset, 8, 8),
+	MEMBER(rnbd_req_entry, extent, 16, 8),
+	MEMBER(rnbd_req_entry, nr_extents, 24, 1),
+	MEMBER(rnbd_req_entry, reserved, 25, 7),
+	MEMBER(rnbd_extent_entry, extent, 0, 32),
+	MEMBER(rnbd_reply_entry, tag, 0, 2),
+	MEMBER(rnbd_reply_entry, status, 2, 2),
+	MEMBER(rnbd_reply_entry, length, 4, 4),
+	MEMBER(rnbd_reply_entry, reserved, 8, 8),
+};
+
+static void test_layout(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(members); i++) {
+		if (members[i].offset != members[i].is_offset ||
+		    members[i].size != members[i].is_size)
+			fail_msg("%s: %zu+%zu, must be %zu+%zu",
+				 members[i].name,
+				 members[i].is_offset, members[i].is_size,
+				 members[i].offset, members[i].size);
+	}
+}
+
+static void test_sizes(void **state)
+{
+	(void)state;
+	assert_int_equal(sizeof(struct rnbd_cm_req), 56);
+	assert_int_equal(sizeof(struct rnbd_cm_rep), 16);
+	assert_int_equal(sizeof(struct rnbd_cm_rej), 16);
+	assert_int_equal(sizeof(struct rnbd_frame_hdr), 16);
+	assert_int_equal(sizeof(struct rnbd_login), 128);
+	assert_int_equal(sizeof(struct rnbd_login_reply), 128);
+	assert_int_equal(sizeof(struct rnbd_segment), 16);
+	assert_int_equal(sizeof(struct rnbd_extent), 8);
+	assert_int_equal(sizeof(struct rnbd_req_entry), 32);
+	assert_int_equal(sizeof(struct rnbd_extent_entry), 32);
+	assert_int_equal(sizeof(struct rnbd_reply_entry), 16);
+}
+
+static void test_numbers(void **state)
+{
+	static const struct {
+		u32 is, must_be;
+	} number[] = {
+		{ RNBD_VERSION, 1 }, { RNBD_DEFAULT_PORT, 4427 },
+		{ RNBD_UNIT_SIZE, 4096 }, { RNBD_EXTENTS_MAX, 17 },
+		{ RNBD_FRAME_LOGIN, 1 }, { RNBD_FRAME_LOGIN_REPLY, 2 },
+		{ RNBD_FRAME_REQUEST, 3 }, { RNBD_FRAME_REPLY, 4 },
+		{ RNBD_FRAME_CREDIT, 5 },
+		{ RNBD_OP_READ, 1 }, { RNBD_OP_WRITE, 2 },
+		{ RNBD_OP_FLUSH, 3 }, { RNBD_OP_DISCARD, 4 },
+		{ RNBD_OP_WRITE_ZEROES, 5 },
+		{ RNBD_REQ_FUA, 1 }, { RNBD_REQ_NOUNMAP, 2 },
+		{ RNBD_LOGIN_READONLY, 1 },
+		{ RNBD_EXPORT_READONLY, 1 }, { RNBD_EXPORT_VOLATILE_CACHE, 2 },
+		{ RNBD_EXPORT_FUA, 4 }, { RNBD_EXPORT_ROTATIONAL, 8 },
+		{ RNBD_ST_OK, 0 }, { RNBD_ST_IO, 1 }, { RNBD_ST_MEDIUM, 2 },
+		{ RNBD_ST_NOSPC, 3 }, { RNBD_ST_READONLY, 4 },
+		{ RNBD_ST_RANGE, 5 }, { RNBD_ST_NOTSUPP, 6 },
+		{ RNBD_ST_NOMEM, 7 }, { RNBD_ST_GONE, 8 }, { RNBD_ST_RESV, 9 },
+		{ RNBD_ST_MALFORMED, 32 }, { RNBD_ST_VERSION, 33 },
+		{ RNBD_ST_HOST_DENIED, 34 }, { RNBD_ST_NO_EXPORT, 35 },
+		{ RNBD_ST_BUSY, 36 }, { RNBD_ST_POOL_FULL, 37 },
+		{ RNBD_ST_LIMIT, 38 }, { RNBD_ST_EPOCH, 39 },
+		{ RNBD_ST_NO_SESSION, 40 }, { RNBD_ST_QUEUE, 41 },
+		{ RNBD_ST_RING, 42 }, { RNBD_ST_DEVICE, 43 },
+		{ RNBD_ST_SHUTDOWN, 44 },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(number); i++)
+		assert_int_equal(number[i].is, number[i].must_be);
+}
+
+/* A request with two extents, byte for byte, in a frame. */
+static void test_golden_request(void **state)
+{
+	static const u8 golden[] = {
+		/* REQUEST, 2 entries, 5 credits, frame 0x01020304, epoch 7 */
+		0x03, 0x00, 0x02, 0x00, 0x05, 0x00, 0x00, 0x00,
+		0x04, 0x03, 0x02, 0x01, 0x07, 0x00, 0x00, 0x00,
+		/* WRITE, FUA, tag 0x0123, length 0x3000 */
+		0x02, 0x01, 0x23, 0x01, 0x00, 0x30, 0x00, 0x00,
+		/* offset 0x1122334455667000 */
+		0x00, 0x70, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11,
+		/* unit 0x010203, 1 unit; 2 extents */
+		0x03, 0x02, 0x01, 0x00, 0x01, 0x00, 0x00, 0x00,
+		0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+		/* unit 0x0f0e0d, 2 units; the other extents are zero */
+		0x0d, 0x0e, 0x0f, 0x00, 0x02, 0x00, 0x00, 0x00,
+		0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+		0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+		0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+	};
+	const struct rnbd_request req = {
+		.op = RNBD_OP_WRITE,
+		.flags = RNBD_REQ_FUA,
+		.tag = 0x0123,
+		.length = 0x3000,
+		.offset = 0x1122334455667000ull,
+		.nr_runs = 2,
+		.runs = { { 0x010203, 1 }, { 0x0f0e0d, 2 } },
+	};
+	_Alignas(8) u8 frame[sizeof(golden)];
+
+	(void)state;
+	memset(frame, 0xee, sizeof(frame));
+	rnbd_encode_frame_hdr(frame, RNBD_FRAME_REQUEST, 2, 5, 0x01020304, 7);
+	rnbd_encode_request((void *)(frame + 16), &req);
+	assert_memory_equal(frame, golden, sizeof(golden));
+}
+
+static void test_golden_reply(void **state)
+{
+	static const u8 golden[] = {
+		0x23, 0x01, 0x09, 0x00, 0x04, 0x03, 0x02, 0x01,
+		0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+	};
+	const struct rnbd_reply reply = { 0x0123, RNBD_ST_RESV, 0x01020304 };
+	struct rnbd_reply_entry entry;
+
+	(void)state;
+	memset(&entry, 0xee, sizeof(entry));
+	rnbd_encode_reply(&entry, &reply);
+	assert_memory_equal(&entry, golden, sizeof(golden));
+}
+
+static void test_golden_connection(void **state)
+{
+	static const u8 req_golden[] = {
+		'R', 'N', 'B', 'D', 0x01, 0x00, 0x02, 0x00,
+		0x80, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00,
+		0x04, 0x03, 0x02, 0x01, 0x00, 0x00, 0x00, 0x00,
+		1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
+		16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1,
+	};
+	static const u8 rep_golden[] = {
+		'R', 'N', 'B', 'D', 0x01, 0x00, 0x80, 0x00,
+		0x00, 0x10, 0x00, 0x00, 0x04, 0x03, 0x02, 0x01,
+	};
+	static const u8 rej_golden[] = {
+		'R', 'N', 'B', 'D', 0x01, 0x00, 0x22, 0x00,
+		0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+	};
+	const struct rnbd_conn_req req = {
+		.queue = 2, .ring_slots = 128, .slot_size = 4096,
+		.epoch = 0x01020304,
+		.host_id = { 1, 2, 3, 4, 5, 6, 7, 8,
+			     9, 10, 11, 12, 13, 14, 15, 16 },
+		.session_id = { 16, 15, 14, 13, 12, 11, 10, 9,
+				8, 7, 6, 5, 4, 3, 2, 1 },
+	};
+	struct rnbd_cm_req req_wire;
+	struct rnbd_cm_rep rep_wire;
+	struct rnbd_cm_rej rej_wire;
+
+	(void)state;
+	memset(&req_wire, 0xee, sizeof(req_wire));
+	memset(&rep_wire, 0xee, sizeof(rep_wire));
+	memset(&rej_wire, 0xee, sizeof(rej_wire));
+	rnbd_encode_cm_req(&req_wire, &req);
+	rnbd_encode_cm_rep(&rep_wire, 128, 4096, 0x01020304);
+	rnbd_encode_cm_rej(&rej_wire, RNBD_ST_HOST_DENIED);
+	assert_memory_equal(&req_wire, req_golden, sizeof(req_golden));
+	assert_memory_equal(&rep_wire, rep_golden, sizeof(rep_golden));
+	assert_memory_equal(&rej_wire, rej_golden, sizeof(rej_golden));
+}
+
+/* Logins are long: each member carries a number of its own. */
+static void test_golden_login(void **state)
+{
+	const struct rnbd_login_info info = {
+		.export = "disk0", .boot_id = { 9, 8, 7 },
+		.features = 0x0102030405060708ull,
+		.pool_bytes = 0x1112131415161718ull,
+		.max_io = 0x21222324, .nr_queues = 0x3132,
+		.queue_depth = 0x4142, .flags = 0x51525354,
+	};
+	const struct rnbd_grant grant = {
+		.status = RNBD_ST_OK, .nr_queues = 0x0102,
+		.queue_depth = 0x0304, .features = 0x1112131415161718ull,
+		.capacity = 0x2122232425262728ull, .max_io = 0x31,
+		.flags = 0x32, .logical_block = 0x33, .physical_block = 0x34,
+		.io_min = 0x35, .io_opt = 0x36, .discard_granularity = 0x37,
+		.discard_alignment = 0x38, .max_discard = 0x39,
+		.max_write_zeroes = 0x3a, .pool_units = 0x3b,
+		.segment_units = 0x3c, .nr_segments = 0x3d,
+		.incarnation = { 1, 2, 3 }, .export_uuid = { 4, 5, 6 },
+	};
+	const struct rnbd_segment_info seg = {
+		0x0102030405060708ull, 0x11121314, 0x21222324,
+	};
+	u8 golden[128] = { 0 };
+	struct rnbd_login login;
+	struct rnbd_login_reply reply;
+	struct rnbd_segment segment;
+	u32 i;
+
+	(void)state;
+	memset(&login, 0xee, sizeof(login));
+	memset(&reply, 0xee, sizeof(reply));
+	memset(&segment, 0xee, sizeof(segment));
+
+	memcpy(golden, "disk0", 5);
+	memcpy(golden + 64, "\x09\x08\x07", 3);
+	unit_put(golden + 80, 8, 0x0102030405060708ull);
+	unit_put(golden + 88, 8, 0x1112131415161718ull);
+	unit_put(golden + 96, 4, 0x21222324);
+	unit_put(golden + 100, 2, 0x3132);
+	unit_put(golden + 102, 2, 0x4142);
+	unit_put(golden + 104, 4, 0x51525354);
+	rnbd_encode_login(&login, &info);
+	assert_memory_equal(&login, golden, 128);
+
+	memset(golden, 0, sizeof(golden));
+	unit_put(golden + 2, 2, 0x0102);
+	unit_put(golden + 4, 2, 0x0304);
+	unit_put(golden + 8, 8, 0x1112131415161718ull);
+	unit_put(golden + 16, 8, 0x2122232425262728ull);
+	for (i = 0; i < 13; i++)
+		unit_put(golden + 24 + 4 * i, 4, 0x31 + i);
+	memcpy(golden + 80, "\x01\x02\x03", 3);
+	memcpy(golden + 96, "\x04\x05\x06", 3);
+	rnbd_encode_grant(&reply, &grant);
+	assert_memory_equal(&reply, golden, 128);
+
+	memset(golden, 0, sizeof(golden));
+	unit_put(golden, 8, 0x0102030405060708ull);
+	unit_put(golden + 8, 4, 0x11121314);
+	unit_put(golden + 12, 4, 0x21222324);
+	rnbd_encode_segment(&segment, &seg);
+	assert_memory_equal(&segment, golden, 16);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_layout),
+		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_golden_request),
+		cmocka_unit_test(test_golden_reply),
+		cmocka_unit_test(test_golden_connection),
+		cmocka_unit_test(test_golden_login),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
