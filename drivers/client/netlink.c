@@ -63,6 +63,8 @@ static int rnbd_parse_wishes(struct genl_info *info, struct rnbd_options *opt)
 
 	opt->queues = rnbd_get_u32(info, RNBD_ATTR_QUEUES,
 				   min(num_online_cpus(), RNBD_DEFAULT_QUEUES));
+	/* blk-mq has no use for more queues than processors. */
+	opt->queues = min(opt->queues, nr_cpu_ids);
 	opt->depth = rnbd_get_u32(info, RNBD_ATTR_DEPTH, RNBD_DEFAULT_DEPTH);
 	opt->ring_slots = rnbd_get_u32(info, RNBD_ATTR_RING_SLOTS, RNBD_DEFAULT_SLOTS);
 	opt->slot_size = rnbd_get_u32(info, RNBD_ATTR_SLOT_SIZE, RNBD_DEFAULT_SLOT_SIZE);

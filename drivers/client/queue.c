@@ -57,6 +57,10 @@ static unsigned int gather = 2;
 module_param(gather, uint, 0644);
 MODULE_PARM_DESC(gather, "request frames on the wire before further requests are gathered (2)");
 
+static bool coalesce = true;
+module_param(coalesce, bool, 0644);
+MODULE_PARM_DESC(coalesce, "one RDMA operation for requests that are neighbours in the pool (Y)");
+
 static bool unsafe_no_fence;
 module_param(unsafe_no_fence, bool, 0644);
 MODULE_PARM_DESC(unsafe_no_fence, "for tests: leave the fence of early release out, which corrupts data");
@@ -291,7 +295,8 @@ static void rnbd_stage_add(struct rnbd_queue *q, struct rnbd_stage *stage,
 
 	if (last && remote == stage->end && last->num_sge < max_sge &&
 	    container_of(last, struct ib_rdma_wr, wr)->rkey == rkey &&
-	    !(last->send_flags & IB_SEND_SIGNALED)) {
+	    !(last->send_flags & IB_SEND_SIGNALED) &&
+	    (!new_req || READ_ONCE(coalesce))) {
 		last->num_sge++;
 		if (new_req)
 			q->stats.coalesced++;

@@ -61,8 +61,13 @@ typedef uint64_t u64;
 /* index of the lowest bit that is set; @word is not zero */
 #define __ffs(word)		((unsigned int)__builtin_ctzl(word))
 
-/* In the kernel a complaint in the log, here the end of the test. */
+/*
+ * In the kernel a complaint in the log, here the end of the program, unless a
+ * test that wants to see the complaint brings its own.
+ */
+#ifndef WARN_ON_ONCE
 #define WARN_ON_ONCE(cond)	rnbd_warn(!!(cond), __FILE__, __LINE__, #cond)
+#endif
 
 static inline bool rnbd_warn(bool bad, const char *file, int line,
 			     const char *what)

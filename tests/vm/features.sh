@@ -65,7 +65,6 @@ dev=$(attach plain --read-only) || exit 1
 detach "$dev"
 
 echo "a file, with direct I/O and through the page cache"
-mkfs.ext4 -q -F /dev/lab/disk0 2>/dev/null || mkfs.ext4 -q /dev/lab/disk0
 rnbd export remove real || die "export remove failed"
 mkfs.ext4 -q -F /dev/lab/disk0 || die "mkfs failed"
 mkdir -p /mnt/b

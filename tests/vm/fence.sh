@@ -6,25 +6,18 @@
 
 # A READ whose response is lost is executed again by the responder. Without
 # the fence the extent may have been written anew by then.
+#
+# Only READs of one packet are disturbed. soft-RoCE of 6.12 cannot resume a READ
+# in its middle: it reports success for it, with a WARNING, and kills the
+# queue pair (rxe_comp.c, check_ack and COMPST_ERROR). That would hide what
+# this test is about.
 
 set_host_id
 if [ "$NODE" = 1 ]; then
 	target_start
 	export_disk disk0 "$(null_disk 64)"
-	# One in 16 packets that end a READ response is lost on its way out.
-	nft -f - <<-'EOF'
-	table ip rnbd_loss {
-		chain output {
-			type filter hook output priority 0;
-			udp dport 4791 @th,64,8 { 0x0f, 0x10 } numgen random mod 16 == 0 counter drop
-		}
-	}
-	EOF
 	lab barrier exported
 	lab barrier done --timeout 400
-	lost=$(nft list table ip rnbd_loss | grep -o 'packets [0-9]*' | cut -d' ' -f2)
-	echo "READ responses lost: $lost"
-	[ "$lost" -gt 20 ] || die "too few READ responses were lost to prove anything"
 	configfs_clear
 	unload
 	exit 0
@@ -32,15 +25,19 @@ fi
 
 lab barrier exported
 
-# Reads of blocks that never change, mixed with writes to others, in a pool so
-# small that every extent is used again at once. Each block tells its number.
-mix() {
-	fio --name=mix --filename="$dev" --direct=1 --ioengine=libaio --rw=randrw \
-	    --rwmixread=60 --bs=4k --iodepth=16 --size=6m --verify=crc32c-intel \
-	    --verify_fatal=1 --io_size=24m --norandommap=0 --do_verify=1 \
-	    --output="$OUT/mix.$1" --minimal >/dev/null 2>"$OUT/mix.$1.err"
-}
+# One in 16 READ responses of a single packet is lost on its arrival. (A packet
+# dropped on its way out would not be lost: soft-RoCE would know.)
+nft -f - <<-'EOF'
+	table ip rnbd_loss {
+		chain input {
+			type filter hook input priority 0;
+			udp dport 4791 @th,64,8 0x10 numgen random mod 16 == 0 counter drop
+		}
+	}
+EOF
 
+# Each block tells its number, and the pool is so small that every extent is
+# used again at once.
 fill() {
 	fio --name=mix --filename="$dev" --direct=1 --ioengine=libaio --rw=write --bs=4k \
 	    --iodepth=16 --size=6m --verify=crc32c-intel --do_verify=0 --minimal >/dev/null ||
@@ -53,7 +50,7 @@ try() {
 	    --minimal --output="$OUT/read.$1" >/dev/null 2>"$OUT/read.$1.err"
 }
 
-modprobe rnbd
+modprobe rnbd coalesce=0
 dev=$(attach disk0 --queues 1 --pool 64K --max-io 16K --early-release) || exit 1
 fill
 
@@ -84,6 +81,9 @@ echo "late release, no fence needed"
 echo 0 >"/sys/block/$(basename "$dev")/rnbd/early_release"
 echo 1 >/sys/module/rnbd/parameters/unsafe_no_fence
 try late || die "wrong data with late release"
+lost=$(nft list table ip rnbd_loss | grep -o 'packets [0-9]*' | cut -d' ' -f2)
+echo "READ responses lost: $lost"
+[ "$lost" -gt 100 ] || die "too few READ responses were lost to prove anything"
 detach "$dev"
 lab barrier done
 unload

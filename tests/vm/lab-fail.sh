@@ -1,0 +1,6 @@
+#!/bin/bash
+# lab: --bare --timeout 60
+# short: a script that fails fails the run
+# expect: fail
+echo "this script fails on purpose" >&2
+exit 3

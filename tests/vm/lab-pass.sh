@@ -1,0 +1,12 @@
+#!/bin/bash
+# lab: --bare --disk 64M --timeout 60
+# short: the lab runs a script, shows its output, has its disk and its rxe link
+. ./lib.sh
+same "$NODE/$NODES" 1/1
+same "$(hostname)" n1
+same "$(blockdev --getsize64 /dev/lab/disk0)" $((64 << 20))
+rdma link show rxe0/1 | grep -q 'state ACTIVE' || die "rxe0 is not active"
+same "$(cat /sys/class/net/eth0/mtu)" 9000
+ibv_devinfo -d rxe0 | grep -q 'active_mtu:.*4096' || die "RoCE MTU is not 4096"
+note "an argument more: ${1-none}"
+date >"$OUT/left-behind"

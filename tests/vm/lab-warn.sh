@@ -1,0 +1,6 @@
+#!/bin/bash
+# lab: --bare --timeout 60
+# short: a kernel that warns fails the run though the script passes
+# expect: report
+echo "<4>WARNING: CPU: 0 PID: 1 at nowhere.c:1 on purpose" >/dev/kmsg
+echo "the script itself passes"
