@@ -12,7 +12,7 @@ if [ "$NODE" = 1 ]; then
 	export_disk secret "$(null_disk 16)" 3
 	export_disk small "$(null_disk 16)" 2
 	lab barrier exported
-	lab barrier done --timeout 150
+	lab barrier end --timeout 150
 	configfs_clear
 	[ -z "$(ls "$CFG/exports")" ] || die "exports are left over"
 	unload
@@ -21,7 +21,7 @@ fi
 
 modprobe rnbd
 lab barrier exported
-before=$(rdma_objects)
+before=$(rdma_resources)
 
 # refuse PATTERN ATTACH-ARGUMENTS: must fail with one line that says so
 refuse() {
@@ -33,9 +33,8 @@ refuse() {
 	[ "$(echo "$text" | wc -l)" = 1 ] || die "attach $*: more than one line: $text"
 	echo "$text" | grep -qi "$want" || die "attach $*: unclear: $text"
 	echo "  $text"
-	[ "$(rdma_objects)" = "$before" ] ||
-		wait_for 5 "nothing left over by attach $*" \
-			sh -c '[ "$(rdma resource show | tr -s " " | sed "s/^[0-9]*: //")" = "$1" ]' sh "$before"
+	[ "$(rdma_resources)" = "$before" ] ||
+		wait_for 5 rdma_is "$before"
 	[ -z "$(ls -d /sys/block/rnbd* 2>/dev/null)" ] || die "a disk is left over"
 }
 
@@ -65,6 +64,6 @@ fi
 exec 5<&-
 if text=$(rnbd detach rnbd7 2>&1); then die "a disk that is not there was detached"; fi
 echo "  $text"
-[ "$(rdma_objects)" = "$before" ] || die "left over: $(rdma_objects)"
-lab barrier done
+[ "$(rdma_resources)" = "$before" ] || die "left over: $(rdma_resources)"
+lab barrier end
 unload

@@ -28,26 +28,26 @@ cycle() {
 target_start
 export_disk disk0 "$disk"
 # Warm up: CQ pools, slab caches and per-cpu lists grow on first use.
-for i in 5 10 1 2; do cycle $i; done
+for i in 5 10 1 2; do cycle "$i"; done
 configfs_clear
 unload
-idle=$(rdma_objects)
+idle=$(rdma_resources)
 free=$(memory_free)
 echo "before: $idle, $free KiB free"
 
 target_start
 export_disk disk0 "$disk"
-up=$(rdma_objects)
+up=$(rdma_resources)
 for i in $(seq 1 100); do
-	cycle $i
+	cycle "$i"
 	[ $((i % 25)) != 0 ] || echo "  $i cycles"
-	[ "$(rdma_objects)" = "$up" ] ||
-		wait_for 5 "no RDMA object left over" sh -c '[ "$(rdma resource show | tr -s " " | sed "s/^[0-9]*: //")" = "$1" ]' sh "$up"
+	[ "$(rdma_resources)" = "$up" ] ||
+		wait_for 5 rdma_is "$up"
 done
 configfs_clear
 unload
-wait_for 5 "RDMA objects back to the start" sh -c '[ "$(rdma resource show | tr -s " " | sed "s/^[0-9]*: //")" = "$1" ]' sh "$idle"
+wait_for 5 rdma_is "$idle"
 now=$(memory_free)
-echo "after: $(rdma_objects), $now KiB free"
+echo "after: $(rdma_resources), $now KiB free"
 # 100 leaked pools of 4 MiB would be 400 MiB, 100 leaked rings 50 MiB.
 [ $((free - now)) -lt 16384 ] || die "$((free - now)) KiB are gone"

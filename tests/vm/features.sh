@@ -53,7 +53,7 @@ verify "$dev" --rw=randwrite --bs=4k --iodepth=1 --size=256k --sync=dsync
 detach "$dev"
 
 echo "read-only, as the export says and as the client wishes"
-rnbd export add ro --path "$(null_disk 16)" --read-only --host "$(host_id 1)" --port $ADDR ||
+rnbd export add ro --path "$(null_disk 16)" --read-only --host "$(host_id 1)" --port "$ADDR" ||
 	die "export failed"
 dev=$(attach ro) || exit 1
 [ "$(cat "/sys/block/$(basename "$dev")/ro")" = 1 ] || die "disk is writable"

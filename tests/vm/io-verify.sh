@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: --nodes 1 --cpus 2 --mem 2048 --timeout 420
+# lab: --nodes 1 --cpus 4 --mem 2048 --timeout 420
 # short: fio verify at 4 KiB to 4 MiB, depth 1 to 128, 1 to 4 jobs, 1, 2 and 4 queues
 . ./lib.sh
 . ./rnbd.sh
@@ -9,7 +9,7 @@ target_start
 disk=$(null_disk 256) || exit 1
 export_disk disk0 "$disk"
 
-run() {
+check() {
 	echo "queues=$queues $*"
 	verify "$dev" "$@"
 }
@@ -17,18 +17,18 @@ run() {
 for queues in 1 2 4; do
 	dev=$(attach disk0 --queues $queues) || exit 1
 	[ "$(counter "$dev" queues)" = $queues ] || die "$queues queues were not granted"
-	run --rw=randwrite --bs=4k --iodepth=1 --size=1m
-	run --rw=randwrite --bs=4k --iodepth=128 --size=8m --numjobs=4 --offset_increment=16m
-	run --rw=write --bs=4k --iodepth=16 --size=8m
-	run --rw=randwrite --bsrange=4k-64k --bs_unaligned=0 --iodepth=32 --size=16m
-	run --rw=write --bs=128k --iodepth=16 --size=32m --numjobs=2 --offset_increment=64m
-	run --rw=randwrite --bs=1m --iodepth=4 --size=32m
-	run --rw=write --bs=4m --iodepth=1 --size=32m
-	run --rw=randwrite --bs=4m --iodepth=16 --size=64m
+	check --rw=randwrite --bs=4k --iodepth=1 --size=1m
+	check --rw=randwrite --bs=4k --iodepth=128 --size=8m --numjobs=4 --offset_increment=16m
+	check --rw=write --bs=4k --iodepth=16 --size=8m
+	check --rw=randwrite --bsrange=4k-64k --bs_unaligned=0 --iodepth=32 --size=16m
+	check --rw=write --bs=128k --iodepth=16 --size=32m --numjobs=2 --offset_increment=64m
+	check --rw=randwrite --bs=1m --iodepth=4 --size=32m
+	check --rw=write --bs=4m --iodepth=1 --size=32m
+	check --rw=randwrite --bs=4m --iodepth=16 --size=64m
 	# eight at a time, so that a dispatch has several requests
-	run --rw=randwrite --bs=4k --iodepth=32 --iodepth_batch_submit=8 \
+	check --rw=randwrite --bs=4k --iodepth=32 --iodepth_batch_submit=8 \
 	    --iodepth_batch_complete_min=8 --size=8m
-	run --rw=randwrite --bs=512 --iodepth=16 --size=256k
+	check --rw=randwrite --bs=512 --iodepth=16 --size=256k
 	need "$dev" rdma_writes -gt 0
 	need "$dev" rdma_reads -gt 0
 	need "$dev" coalesced -gt 0

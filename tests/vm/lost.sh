@@ -31,7 +31,7 @@ if [ "$NODE" = 1 ]; then
 fi
 
 modprobe rnbd io_timeout=10
-before=$(rdma_objects)
+before=$(rdma_resources)
 
 # load DEV: I/O that goes on until it fails
 load() {
@@ -39,20 +39,19 @@ load() {
 	    --iodepth=16 --size=32m --time_based --runtime=300 --minimal \
 	    >"$OUT/load" 2>&1 &
 	pid=$!
-	wait_for 20 "load on $1" sh -c '[ "$(cat /sys/block/$0/rnbd/requests)" -gt 200 ]' "$(basename "$1")"
+	wait_for 20 counter_over "$1" requests 200
 }
 
 # lost DEV: I/O must end with an error, and the disk must go
 lost() {
-	wait_for 60 "failed state" grep -q failed "/sys/block/$(basename "$1")/rnbd/state"
-	wait_for 30 "end of I/O" sh -c "! kill -0 $pid 2>/dev/null"
+	wait_for 60 grep -q failed "/sys/block/$(basename "$1")/rnbd/state"
+	wait_for 30 sh -c "! kill -0 $pid 2>/dev/null"
 	wait $pid && die "fio saw no error"
 	grep -q 'Input/output error' "$OUT/load" || die "fio ended for another reason: $(tail -3 "$OUT/load")"
 	echo "  $(counter "$1" state): $(counter "$1" reason)"
 	if dd if="$1" of=/dev/null bs=4k count=1 iflag=direct 2>/dev/null; then die "still reads"; fi
 	detach "$1"
-	wait_for 10 "no RDMA object left over" \
-		sh -c '[ "$(rdma resource show | tr -s " " | sed "s/^[0-9]*: //")" = "$1" ]' sh "$before"
+	wait_for 10 rdma_is "$before"
 }
 
 lab barrier up1
@@ -75,11 +74,11 @@ load "$dev"
 echo "our own RDMA device is removed under load"
 rdma link delete rxe0 || die "rdma link delete failed"
 before=
-wait_for 30 "failed state" grep -q failed "/sys/block/$(basename "$dev")/rnbd/state"
+wait_for 30 grep -q failed "/sys/block/$(basename "$dev")/rnbd/state"
 wait $pid && die "fio saw no error"
 detach "$dev"
 rdma link add rxe0 type rxe netdev eth0
-before=$(rdma_objects)
+before=$(rdma_resources)
 dev=$(attach disk0) || exit 1
 load "$dev"
 echo "the target dies"

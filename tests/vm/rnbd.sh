@@ -12,7 +12,7 @@ host_id() { printf '00000000-0000-4000-8000-%012d' "$1"; }
 
 set_host_id() {
 	mkdir -p /etc/rnbd
-	host_id "${1:-$NODE}" >/etc/rnbd/hostid
+	host_id "$NODE" >/etc/rnbd/hostid
 }
 
 # target_start: load the target; nothing is exported yet
@@ -73,11 +73,14 @@ detach() {
 # counter DEV NAME
 counter() { cat "/sys/block/$(basename "$1")/rnbd/$2"; }
 
+# counter_over DEV NAME VALUE: for wait_for
+counter_over() { [ "$(counter "$1" "$2")" -gt "$3" ]; }
+
 # need DEV NAME TEST VALUE: a counter must be so
 need() {
 	local have
 	have=$(counter "$1" "$2")
-	[ "$have" "$3" "$4" ] || die "counter $2 is $have, wanted $3 $4"
+	test "$have" "$3" "$4" || die "counter $2 is $have, wanted $3 $4"
 	echo "  $2 = $have"
 }
 
@@ -92,10 +95,8 @@ verify() {
 		{ cat "$OUT/fio.$$.log" "$OUT/fio.$$.err"; die "fio verify $* failed"; }
 }
 
-# rdma_objects: what this machine has allocated, one line
-rdma_objects() {
-	rdma resource show | tr -s ' ' | sed 's/^[0-9]*: //'
-}
+# rdma_is TEXT: are the RDMA objects of this machine these
+rdma_is() { [ "$(rdma_resources)" = "$1" ]; }
 
 # memory_free: KiB available after caches were dropped
 memory_free() {

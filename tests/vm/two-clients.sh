@@ -11,7 +11,7 @@ if [ "$NODE" = 1 ]; then
 	export_disk disk0 "$(null_disk $((2 * HALF)))"
 	lab barrier exported
 	lab barrier written --timeout 200
-	lab barrier done --timeout 200
+	lab barrier end --timeout 200
 	configfs_clear
 	unload
 	exit 0
@@ -42,5 +42,5 @@ if half2=$(fio --name=half --filename="$dev" --direct=1 --bs=4k --rw=read \
 	die "the check does not tell the halves apart: $half2"
 fi
 detach "$dev"
-lab barrier done --timeout 200
+lab barrier end --timeout 200
 unload
