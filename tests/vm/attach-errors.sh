@@ -10,7 +10,10 @@ if [ "$NODE" = 1 ]; then
 	disk=$(null_disk 64)
 	export_disk disk0 "$disk" 2
 	export_disk secret "$(null_disk 16)" 3
-	export_disk small "$(null_disk 16)" 2
+	# host 4 may have 64 KiB of pool, which its first session takes
+	mkdir "$CFG/hosts/$(host_id 4)"
+	echo 65536 >"$CFG/hosts/$(host_id 4)/max_pool_bytes"
+	export_disk small "$(null_disk 16)" 4
 	lab barrier exported
 	lab barrier end --timeout 150
 	configfs_clear
@@ -21,7 +24,7 @@ fi
 
 modprobe rnbd
 lab barrier exported
-before=$(rdma_resources)
+before=$(rdma_own)
 
 # refuse PATTERN ATTACH-ARGUMENTS: must fail with one line that says so
 refuse() {
@@ -33,8 +36,8 @@ refuse() {
 	[ "$(echo "$text" | wc -l)" = 1 ] || die "attach $*: more than one line: $text"
 	echo "$text" | grep -qi "$want" || die "attach $*: unclear: $text"
 	echo "  $text"
-	[ "$(rdma_resources)" = "$before" ] ||
-		wait_for 5 rdma_is "$before"
+	[ "$(rdma_own)" = "$before" ] ||
+		wait_for 5 rdma_own_is "$before"
 	[ -z "$(ls -d /sys/block/rnbd* 2>/dev/null)" ] || die "a disk is left over"
 }
 
@@ -52,6 +55,16 @@ echo "after all that, a lawful attach works"
 dev=$(attach disk0) || exit 1
 verify "$dev" --rw=randwrite --bs=4k --iodepth=8 --size=1m
 
+echo "a pool that is used up"
+small=$(attach small --queues 1 --max-io 32K --host-id "$(host_id 4)") || exit 1
+need "$small" pool_units -eq 16
+if text=$(rnbd attach "$ADDR" small --queues 1 --host-id "$(host_id 4)" 2>&1); then
+	die "a second pool was granted"
+fi
+echo "  $text"
+echo "$text" | grep -q pool || die "unclear: $text"
+detach "$small"
+
 echo "an open disk is not detached without force"
 exec 5<"$dev"
 if text=$(rnbd detach "$dev" 2>&1); then die "an open disk was detached"; fi
@@ -64,6 +77,6 @@ fi
 exec 5<&-
 if text=$(rnbd detach rnbd7 2>&1); then die "a disk that is not there was detached"; fi
 echo "  $text"
-[ "$(rdma_resources)" = "$before" ] || die "left over: $(rdma_resources)"
+[ "$(rdma_own)" = "$before" ] || die "left over: $(rdma_own)"
 lab barrier end
 unload

@@ -15,7 +15,7 @@ fi
 
 barrier up
 wait_for 10 answers
-run ping -q -c 3 -i 0.2 -M do -s 8900 "$peer"
+run ping -q -c 3 -i 0.2 -M "do" -s 8900 "$peer"
 
 if [ "$NODE" = 1 ]; then
 	rping -s -a 10.9.0.1 -C 10 &
@@ -34,6 +34,11 @@ else
 	run ib_send_bw -d rxe0 -s 65536 -n 500 10.9.0.1 >"$OUT/bw"
 fi
 barrier rdma
+
+# a word for the other node
+tell "from-$NODE" "hello from n$NODE"
+barrier told
+same "$(told "from-$((3 - NODE))")" "hello from n$((3 - NODE))"
 
 # the same name twice, and one that fails because nobody else comes
 barrier again
@@ -56,7 +61,7 @@ if [ "$NODE" = 1 ]; then
 	note "kill and start"
 	run lab kill 2
 	wait_for 10 silent
-	refused lab barrier dead
+	refused lab barrier with-the-dead
 	run lab start 2
 	barrier second-life
 	wait_for 10 answers

@@ -31,7 +31,7 @@ if [ "$NODE" = 1 ]; then
 fi
 
 modprobe rnbd io_timeout=10
-before=$(rdma_resources)
+before=$(rdma_own)
 
 # load DEV: I/O that goes on until it fails
 load() {
@@ -51,7 +51,7 @@ lost() {
 	echo "  $(counter "$1" state): $(counter "$1" reason)"
 	if dd if="$1" of=/dev/null bs=4k count=1 iflag=direct 2>/dev/null; then die "still reads"; fi
 	detach "$1"
-	wait_for 10 rdma_is "$before"
+	wait_for 10 rdma_own_is "$before"
 }
 
 lab barrier up1
@@ -78,7 +78,7 @@ wait_for 30 grep -q failed "/sys/block/$(basename "$dev")/rnbd/state"
 wait $pid && die "fio saw no error"
 detach "$dev"
 rdma link add rxe0 type rxe netdev eth0
-before=$(rdma_resources)
+before=$(rdma_own)
 dev=$(attach disk0) || exit 1
 load "$dev"
 echo "the target dies"

@@ -95,8 +95,13 @@ verify() {
 		{ cat "$OUT/fio.$$.log" "$OUT/fio.$$.err"; die "fio verify $* failed"; }
 }
 
-# rdma_is TEXT: are the RDMA objects of this machine these
+# rdma_own: RDMA objects of this machine, but for completion queues, which the
+# RDMA core keeps in a pool of its own once they were needed
+rdma_own() { rdma_resources | sed 's/ cq [0-9]*//'; }
+
+# rdma_is TEXT, rdma_own_is TEXT: are the RDMA objects these; for wait_for
 rdma_is() { [ "$(rdma_resources)" = "$1" ]; }
+rdma_own_is() { [ "$(rdma_own)" = "$1" ]; }
 
 # memory_free: KiB available after caches were dropped
 memory_free() {

@@ -10,6 +10,7 @@ if [ "$NODE" = 1 ]; then
 	target_start
 	export_disk disk0 "$(null_disk $((2 * HALF)))"
 	lab barrier exported
+	lab barrier begin
 	lab barrier written --timeout 200
 	lab barrier end --timeout 200
 	configfs_clear

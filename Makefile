@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0
+# For people; the kernel build reads Kbuild.
+
+KVER ?= $(shell uname -r)
+KDIR ?= /lib/modules/$(KVER)/build
+DESTDIR ?=
+PREFIX ?= /usr/local
+
+# every combination of them may be given on the command line
+export DESTDIR PREFIX
+
+all: modules tool
+
+help:
+	@echo 'make                 build the modules (kernel $(KVER)) and the tool'
+	@echo 'make install         install them here (DESTDIR, PREFIX, KVER, KDIR are honoured)'
+	@echo 'make clean           remove what a build left in the checkout'
+	@echo
+	@echo 'The following need root and a Debian machine, install what they need, and'
+	@echo 'run in virtual machines; kernel modules are never loaded here.'
+	@echo
+	@echo 'make demo            target and client in two machines: the main job, end to end'
+	@echo 'make check           all tests; TESTS="vm-*" selects by name, JOBS=N runs N at once'
+	@echo 'make check-unit      only the tests that need no machine'
+	@echo 'make lint            all static checks'
+	@echo 'make lab             build the lab; see scripts/lab help'
+
+modules:
+	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
+
+tool:
+	$(MAKE) -C userspace
+
+install: install-modules install-tool
+
+# Not compressed and not signed, whatever the kernel does with its own: that
+# needs tools and keys which the machine may lack. depmod is of no use in a
+# DESTDIR, which holds no kernel.
+install-modules: modules
+	$(MAKE) -C $(KDIR) M=$(CURDIR) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates \
+		CONFIG_MODULE_COMPRESS_ALL= CONFIG_MODULE_SIG_ALL= DEPMOD=true modules_install
+	$(if $(DESTDIR),,depmod $(KVER))
+
+install-tool: tool
+	$(MAKE) -C userspace install
+
+lab:
+	scripts/lab build
+
+demo:
+	tests/demo/run
+
+check: export TESTS := $(TESTS)
+check: export JOBS := $(JOBS)
+check:
+	tests/run
+
+check-unit:
+	tests/run 'unit-*'
+
+lint:
+	scripts/lint
+
+clean:
+	@if [ -d "$(KDIR)" ]; then $(MAKE) -C $(KDIR) M=$(CURDIR) clean; fi
+	@if [ -e userspace/Makefile ]; then $(MAKE) -C userspace clean; fi
+	@if [ -e tests/unit/Makefile ]; then $(MAKE) -C tests/unit clean; fi
+	rm -rf build
+
+.PHONY: all help modules tool install install-modules install-tool lab demo check \
+	check-unit lint clean

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A command is one row of the table in main.c. Parsing, help and completion
+ * all come from that row, so they cannot disagree.
+ */
+#ifndef RNBD_COMMAND_H
+#define RNBD_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What completes a word: a list of words, or one of these. */
+#define COMPLETE_DISK	"@disk"
+#define COMPLETE_EXPORT	"@export"
+#define COMPLETE_HOST	"@host"
+#define COMPLETE_FILE	"@file"
+
+/**
+ * struct opt - a long option
+ * @name: without the dashes; NULL ends a list of options
+ * @arg: what stands for its value in help; NULL if it takes none
+ * @help: one line
+ * @complete: what completes its value; may be NULL
+ * @repeat: may be given more than once
+ */
+struct opt {
+	const char *name;
+	const char *arg;
+	const char *help;
+	const char *complete;
+	bool repeat;
+};
+
+struct args;
+
+/**
+ * struct command - a row of the command table
+ * @name: one word, or the word of a group and one of its own
+ * @operands: for help
+ * @summary: one line
+ * @notes: more lines for its own help; may be NULL
+ * @opts: its options; may be NULL
+ * @min: operands that it needs
+ * @max: operands that it takes at most, -1 if there is no limit
+ * @complete: what completes the first operand; may be NULL
+ * @complete_rest: what completes those after it; may be NULL
+ * @run: does it and returns an exit code
+ */
+struct command {
+	const char *name;
+	const char *operands;
+	const char *summary;
+	const char *notes;
+	const struct opt *opts;
+	int min;
+	int max;
+	const char *complete;
+	const char *complete_rest;
+	int (*run)(const struct args *args);
+};
+
+extern const struct command commands[];
+extern const size_t nr_commands;
+
+/**
+ * struct args - a parsed command line
+ * @cmd: the command
+ * @operand: operands in their order
+ * @nr_operands: how many
+ * @given: options in their order, with their values
+ * @nr_given: how many
+ */
+struct args {
+	const struct command *cmd;
+	char **operand;
+	int nr_operands;
+	struct {
+		const struct opt *opt;
+		const char *value;
+	} *given;
+	size_t nr_given;
+};
+
+bool args_has(const struct args *args, const char *name);
+const char *args_value(const struct args *args, const char *name);
+const char *args_next(const struct args *args, const char *name, size_t *pos);
+
+/* help.c */
+void help_all(void);
+void help_command(const struct command *cmd);
+int help_group(const char *group);
+bool is_group(const char *word);
+int cmd_help(const struct args *args);
+int cmd_completion(const struct args *args);
+
+int cmd_attach(const struct args *args);
+int cmd_detach(const struct args *args);
+int cmd_list(const struct args *args);
+int cmd_hostid(const struct args *args);
+int cmd_export_add(const struct args *args);
+int cmd_export_remove(const struct args *args);
+int cmd_export_list(const struct args *args);
+int cmd_export_allow(const struct args *args);
+int cmd_export_deny(const struct args *args);
+int cmd_export_enable(const struct args *args);
+int cmd_export_disable(const struct args *args);
+
+#endif /* RNBD_COMMAND_H */

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * rnbd - the administration tool.
+ *
+ * Operation: the table below names every command with its operands and
+ * options. main() finds the row, parses the command line by it, and runs it;
+ * help.c makes help and completion of the same rows.
+ *
+ * Ownership: strings of the command line are used in place.
+ * Concurrency: one thread.
+ * Errors: one line on stderr, and the exit codes of util.h.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "util.h"
+#include "version.h"
+
+static const struct opt attach_opts[] = {
+	{ "port", "N", "port of the target (default 4427)" },
+	{ "queues", "N", "queues, each with its own connection" },
+	{ "depth", "N", "requests in flight on one queue" },
+	{ "ring-slots", "N", "slots of the control ring" },
+	{ "slot-size", "BYTES", "size of such a slot" },
+	{ "pool", "SIZE", "size of the delegated buffer pool" },
+	{ "max-io", "SIZE", "largest request" },
+	{ "read-only", NULL, "never write" },
+	{ "early-release", NULL, "reuse pool space behind the fence" },
+	{ "host-id", "UUID", "identity of this machine (default: rnbd hostid)" },
+	{ "json", NULL, "print what was granted as JSON" },
+	{ }
+};
+
+static const struct opt detach_opts[] = {
+	{ "all", NULL, "all disks of this machine" },
+	{ "force", NULL, "even if it is in use; its I/O fails" },
+	{ }
+};
+
+static const struct opt json_opts[] = {
+	{ "json", NULL, "print JSON" },
+	{ }
+};
+
+static const struct opt export_add_opts[] = {
+	{ "path", "PATH", "block device or file to export (needed)",
+	  COMPLETE_FILE },
+	{ "read-only", NULL, "no client may write" },
+	{ "cache", "MODE", "none (direct I/O, default) or pagecache",
+	  "none pagecache" },
+	{ "uuid", "UUID", "identity of the data (default: random)" },
+	{ "host", "UUID", "allow this host; may be repeated", COMPLETE_HOST,
+	  .repeat = true },
+	{ "port", "ADDR[:PORT]", "listen there; may be repeated",
+	  .repeat = true },
+	{ }
+};
+
+static const struct opt export_remove_opts[] = {
+	{ "prune", NULL, "also its ports and hosts that no other export uses" },
+	{ }
+};
+
+const struct command commands[] = {
+	{ "attach", "ADDR[:PORT] EXPORT", "attach an export as a local disk",
+	  "ADDR is a name, an IPv4 address or an IPv6 address, in brackets if a\n"
+	  "port follows. SIZE and BYTES take a suffix K, M or G. Numbers are\n"
+	  "wishes: the target may grant less. Prints the device, /dev/rnbd0.",
+	  attach_opts, 2, 2, NULL, NULL, cmd_attach },
+	{ "detach", "DISK | --all", "detach a disk",
+	  "DISK is rnbd0, /dev/rnbd0 or 0.",
+	  detach_opts, 0, 1, COMPLETE_DISK, NULL, cmd_detach },
+	{ "list", "[DISK]", "show attached disks", NULL,
+	  json_opts, 0, 1, COMPLETE_DISK, NULL, cmd_list },
+	{ "hostid", "", "print the identity of this machine",
+	  "A target allows hosts by it. It is made at the first use and kept in\n"
+	  "/etc/rnbd/hostid.",
+	  NULL, 0, 0, NULL, NULL, cmd_hostid },
+	{ "export add", "NAME", "export a block device or a file",
+	  "Without --host nobody may attach it; see rnbd export allow. Without\n"
+	  "--port it is offered on all ports there are; if there is none, a port\n"
+	  "on 0.0.0.0:4427 is made.",
+	  export_add_opts, 1, 1, NULL, NULL, cmd_export_add },
+	{ "export remove", "NAME", "stop exporting and forget", NULL,
+	  export_remove_opts, 1, 1, COMPLETE_EXPORT, NULL, cmd_export_remove },
+	{ "export list", "[NAME]", "show exports", NULL,
+	  json_opts, 0, 1, COMPLETE_EXPORT, NULL, cmd_export_list },
+	{ "export allow", "NAME UUID...", "let hosts attach an export", NULL,
+	  NULL, 2, -1, COMPLETE_EXPORT, COMPLETE_HOST, cmd_export_allow },
+	{ "export deny", "NAME UUID...", "end that, and their sessions", NULL,
+	  NULL, 2, -1, COMPLETE_EXPORT, COMPLETE_HOST, cmd_export_deny },
+	{ "export enable", "NAME", "open an export to its hosts", NULL,
+	  NULL, 1, 1, COMPLETE_EXPORT, NULL, cmd_export_enable },
+	{ "export disable", "NAME", "end its sessions and close it", NULL,
+	  NULL, 1, 1, COMPLETE_EXPORT, NULL, cmd_export_disable },
+	{ "help", "[COMMAND]", "explain a command", NULL,
+	  NULL, 0, 2, NULL, NULL, cmd_help },
+	{ "completion", "bash", "print a completion script", NULL,
+	  NULL, 1, 1, "bash", NULL, cmd_completion },
+};
+
+const size_t nr_commands = ARRAY_SIZE(commands);
+
+/**
+ * args_next() - the values of an option that may be repeated
+ * @args: command line
+ * @name: of the option
+ * @pos: where to go on, 0 at first
+ *
+ * Return: the next value ("" if the option takes none), NULL at the end.
+ */
+const char *args_next(const struct args *args, const char *name, size_t *pos)
+{
+	while (*pos < args->nr_given) {
+		size_t i = (*pos)++;
+
+		if (!strcmp(args->given[i].opt->name, name))
+			return args->given[i].value ? args->given[i].value : "";
+	}
+	return NULL;
+}
+
+const char *args_value(const struct args *args, const char *name)
+{
+	size_t pos = 0;
+
+	return args_next(args, name, &pos);
+}
+
+bool args_has(const struct args *args, const char *name)
+{
+	return args_value(args, name);
+}
+
+/* Options as getopt wants them; the value is the index into cmd->opts + 256. */
+static struct option *long_options(const struct command *cmd)
+{
+	size_t nr = 0, i;
+	struct option *options;
+
+	while (cmd->opts && cmd->opts[nr].name)
+		nr++;
+
+	options = xcalloc(nr + 2, sizeof(*options));
+	for (i = 0; i < nr; i++) {
+		options[i].name = cmd->opts[i].name;
+		options[i].has_arg = cmd->opts[i].arg ? required_argument :
+							no_argument;
+		options[i].val = i + 256;
+	}
+	options[nr].name = "help";
+	options[nr].val = 'h';
+	return options;
+}
+
+/*
+ * Parses argv by the row of the command, argv[0] being the (last) word of its
+ * name. Returns -1 if the command is to run, otherwise an exit code.
+ */
+static int parse_args(struct args *args, int argc, char **argv)
+{
+	const struct command *cmd = args->cmd;
+	struct option *options = long_options(cmd);
+	int ret = -1;
+	int c;
+
+	args->given = xcalloc(argc, sizeof(*args->given));
+	opterr = 0;
+	/* 0, not 1: the GNU way to start over, with permutation */
+	optind = 0;
+
+	while (ret < 0 && (c = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		const struct opt *opt;
+
+		switch (c) {
+		case 'h':
+			help_command(cmd);
+			ret = RNBD_EXIT_OK;
+			break;
+		case ':':
+			ret = usage_err("%s needs a value; see: rnbd help %s",
+					argv[optind - 1], cmd->name);
+			break;
+		case '?':
+			ret = usage_err("%s is not understood; see: rnbd help %s",
+					argv[optind - 1], cmd->name);
+			break;
+		default:
+			opt = &cmd->opts[c - 256];
+			if (!opt->repeat && args_has(args, opt->name)) {
+				ret = usage_err("--%s is given twice", opt->name);
+				break;
+			}
+			args->given[args->nr_given].opt = opt;
+			args->given[args->nr_given].value = optarg;
+			args->nr_given++;
+		}
+	}
+	free(options);
+	if (ret >= 0)
+		return ret;
+
+	args->operand = argv + optind;
+	args->nr_operands = argc - optind;
+	if (args->nr_operands < cmd->min)
+		return usage_err("an operand is missing; usage: rnbd %s %s",
+				 cmd->name, cmd->operands);
+	if (cmd->max >= 0 && args->nr_operands > cmd->max)
+		return usage_err("\"%s\" is too much; usage: rnbd %s %s",
+				 args->operand[cmd->max], cmd->name,
+				 cmd->operands);
+	return -1;
+}
+
+/* Finds the command of one word or two; *words says how many. */
+static const struct command *find_command(int argc, char **argv, int *words)
+{
+	size_t i;
+
+	for (i = 0; i < nr_commands; i++) {
+		const char *name = commands[i].name;
+		const char *second = strchr(name, ' ');
+		size_t len = second ? (size_t)(second - name) : strlen(name);
+
+		if (strlen(argv[0]) != len || strncmp(argv[0], name, len))
+			continue;
+		if (second && (argc < 2 || strcmp(argv[1], second + 1)))
+			continue;
+		*words = second ? 2 : 1;
+		return &commands[i];
+	}
+	return NULL;
+}
+
+static int run(int argc, char **argv)
+{
+	struct args args = { };
+	int words = 1;
+	int ret;
+
+	if (argc < 2) {
+		help_all();
+		return RNBD_EXIT_USAGE;
+	}
+	argc--;
+	argv++;
+
+	if (!strcmp(argv[0], "--version") || !strcmp(argv[0], "-V")) {
+		puts("rnbd " RNBD_TOOL_VERSION);
+		return RNBD_EXIT_OK;
+	}
+	if (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h")) {
+		help_all();
+		return RNBD_EXIT_OK;
+	}
+
+	args.cmd = find_command(argc, argv, &words);
+	if (!args.cmd && is_group(argv[0])) {
+		if (argc > 1 && (!strcmp(argv[1], "--help") ||
+				 !strcmp(argv[1], "-h")))
+			return help_group(argv[0]);
+		if (argc > 1)
+			return usage_err("there is no command \"%s %s\"; see: rnbd help %s",
+					 argv[0], argv[1], argv[0]);
+		return usage_err("%s needs a command; see: rnbd help %s",
+				 argv[0], argv[0]);
+	}
+	if (!args.cmd)
+		return usage_err("there is no command \"%s\"; see: rnbd help",
+				 argv[0]);
+
+	context_set("%s", args.cmd->name);
+	ret = parse_args(&args, argc - words + 1, argv + words - 1);
+	if (ret < 0)
+		ret = args.cmd->run(&args);
+	free(args.given);
+	return ret;
+}
+
+int main(int argc, char **argv)
+{
+	int ret = run(argc, argv);
+
+	/* A full disk behind "rnbd list >file" is a failure too. */
+	if (fflush(stdout) || ferror(stdout)) {
+		context_set("%s", "");
+		err("cannot write the output: %s", strerror(errno));
+		if (ret == RNBD_EXIT_OK)
+			ret = RNBD_EXIT_FAIL;
+	}
+	return ret;
+}

@@ -1,0 +1,514 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The conversation with the client module: generic netlink family "rnbd".
+ *
+ * Operation: one socket, one request at a time. A request is answered by
+ * messages as from RNBD_CMD_LIST and ends with an acknowledgment, with an
+ * error, or, for a dump, with NLMSG_DONE. libnl hands the error over but does
+ * not read the extended acknowledgment behind it, so the text for people and
+ * the attribute at fault are taken from there by hand. If the kernel adds the
+ * policy that was broken, the limits are told and the option is named.
+ *
+ * Ownership: the socket lives from rnbd_open() to rnbd_close(). The caller
+ * frees the array in struct disks.
+ * Concurrency: one thread.
+ * Errors: a negative errno; rnbd_error() then has the text for people, the
+ * kernel's own if it gave one.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/genetlink.h>
+#include <linux/netlink.h>
+#include <netlink/attr.h>
+#include <netlink/errno.h>
+#include <netlink/genl/ctrl.h>
+#include <netlink/genl/genl.h>
+#include <netlink/msg.h>
+#include <netlink/netlink.h>
+#include <netlink/socket.h>
+#include <sys/socket.h>
+
+#include <rnbd/netlink.h>
+
+#include "netlink.h"
+#include "util.h"
+
+#define DUMP_TRIES	10
+
+static struct nl_sock *sock;
+static int family;
+static char error_text[1024];
+
+/**
+ * struct reply - what came back for one request
+ * @disks: the disks that it tells of
+ * @request: what was sent, to look an attribute at fault up
+ * @error: 0 or a negative errno
+ * @done: nothing more will come
+ */
+struct reply {
+	struct disks *disks;
+	const struct nlmsghdr *request;
+	int error;
+	bool done;
+};
+
+/* The text for people of the last error. */
+const char *rnbd_error(void)
+{
+	return error_text;
+}
+
+static int set_error(int error, const char *fmt, ...) __printf(2, 3);
+
+static int set_error(int error, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(error_text, sizeof(error_text), fmt, ap);
+	va_end(ap);
+	return error;
+}
+
+/* ------------------------------------------------------------------------
+ * Extended acknowledgments
+ */
+
+static const char *option_of(int attr)
+{
+	switch (attr) {
+	case RNBD_ATTR_DISK:
+		return "DISK";
+	case RNBD_ATTR_ADDR:
+		return "ADDR";
+	case RNBD_ATTR_EXPORT:
+		return "EXPORT";
+	case RNBD_ATTR_PORT:
+		return "--port";
+	case RNBD_ATTR_HOST_ID:
+		return "--host-id";
+	case RNBD_ATTR_QUEUES:
+		return "--queues";
+	case RNBD_ATTR_DEPTH:
+		return "--depth";
+	case RNBD_ATTR_RING_SLOTS:
+		return "--ring-slots";
+	case RNBD_ATTR_SLOT_SIZE:
+		return "--slot-size";
+	case RNBD_ATTR_POOL_BYTES:
+		return "--pool";
+	case RNBD_ATTR_MAX_IO:
+		return "--max-io";
+	}
+	return NULL;
+}
+
+/* The option whose attribute lies at this offset of the request. */
+static const char *option_at(const struct nlmsghdr *request, uint32_t offset)
+{
+	const struct nlattr *attr;
+
+	if (!request || offset < NLMSG_HDRLEN + GENL_HDRLEN ||
+	    offset > request->nlmsg_len - sizeof(*attr))
+		return NULL;
+	attr = (const struct nlattr *)((const char *)request + offset);
+	return option_of(nla_type(attr));
+}
+
+/* " (1 to 64)" if the policy that was broken has limits */
+static void policy_limits(struct nlattr *policy, char *text, size_t size)
+{
+	struct nlattr *tb[NL_POLICY_TYPE_ATTR_MAX + 1];
+	struct nlattr *min, *max;
+
+	*text = '\0';
+	if (nla_parse_nested(tb, NL_POLICY_TYPE_ATTR_MAX, policy, NULL))
+		return;
+	min = tb[NL_POLICY_TYPE_ATTR_MIN_VALUE_U];
+	max = tb[NL_POLICY_TYPE_ATTR_MAX_VALUE_U];
+	if (!min || !max || nla_len(min) < 8 || nla_len(max) < 8)
+		return;
+	snprintf(text, size, " (%" PRIu64 " to %" PRIu64 ")",
+		 nla_get_u64(min), nla_get_u64(max));
+}
+
+/* Sets the text of an error from the attributes that follow it. */
+static void take_extack(const struct reply *reply, struct nlattr *attrs, int len)
+{
+	struct nlattr *tb[NLMSGERR_ATTR_MAX + 1];
+	const char *option = NULL;
+	const char *text = NULL;
+	char limits[64] = "";
+
+	error_text[0] = '\0';
+	if (len > 0 && !nla_parse(tb, NLMSGERR_ATTR_MAX, attrs, len, NULL)) {
+		struct nlattr *msg = tb[NLMSGERR_ATTR_MSG];
+		struct nlattr *offset = tb[NLMSGERR_ATTR_OFFS];
+
+		if (msg && nla_len(msg) > 0 &&
+		    !((char *)nla_data(msg))[nla_len(msg) - 1])
+			text = nla_data(msg);
+		/* A text of the module's own says what is wrong all by itself. */
+		if (tb[NLMSGERR_ATTR_POLICY]) {
+			policy_limits(tb[NLMSGERR_ATTR_POLICY], limits,
+				      sizeof(limits));
+			if (offset && nla_len(offset) >= 4)
+				option = option_at(reply->request,
+						   nla_get_u32(offset));
+		}
+	}
+
+	if (!text && reply->error == -EPERM)
+		text = "not permitted; run it as root";
+	set_error(0, "%s%s%s%s", option ? option : "", option ? ": " : "",
+		  text && *text ? text : strerror(-reply->error), limits);
+}
+
+/* ------------------------------------------------------------------------
+ * Callbacks of libnl
+ */
+
+static int on_error(struct sockaddr_nl *addr, struct nlmsgerr *nlerr, void *arg)
+{
+	struct nlmsghdr *hdr = (struct nlmsghdr *)((char *)nlerr - NLMSG_HDRLEN);
+	size_t skip = sizeof(*nlerr);
+	struct reply *reply = arg;
+
+	(void)addr;
+	reply->error = nlerr->error;
+	reply->done = true;
+
+	/* The request is echoed behind the error unless it is capped away. */
+	if (!(hdr->nlmsg_flags & NLM_F_CAPPED))
+		skip += NLMSG_ALIGN(nlerr->msg.nlmsg_len) - NLMSG_HDRLEN;
+	if (hdr->nlmsg_flags & NLM_F_ACK_TLVS &&
+	    NLMSG_HDRLEN + skip < hdr->nlmsg_len)
+		take_extack(reply, (struct nlattr *)((char *)nlerr + skip),
+			    hdr->nlmsg_len - NLMSG_HDRLEN - skip);
+	else
+		take_extack(reply, NULL, 0);
+	return NL_STOP;
+}
+
+static int on_ack(struct nl_msg *msg, void *arg)
+{
+	struct reply *reply = arg;
+
+	(void)msg;
+	reply->done = true;
+	return NL_STOP;
+}
+
+/* A dump ends with its result, and possibly with an extended acknowledgment. */
+static int on_finish(struct nl_msg *msg, void *arg)
+{
+	struct nlmsghdr *hdr = nlmsg_hdr(msg);
+	struct reply *reply = arg;
+	int len = nlmsg_datalen(hdr);
+	int error = 0;
+
+	reply->done = true;
+	if (len >= (int)sizeof(error))
+		memcpy(&error, nlmsg_data(hdr), sizeof(error));
+	if (error < 0) {
+		reply->error = error;
+		take_extack(reply, (struct nlattr *)((char *)nlmsg_data(hdr) +
+						     sizeof(error)),
+			    hdr->nlmsg_flags & NLM_F_ACK_TLVS ?
+			    len - (int)sizeof(error) : 0);
+	}
+	return NL_STOP;
+}
+
+static struct nla_policy disk_policy[RNBD_ATTR_MAX + 1] = {
+	[RNBD_ATTR_DISK]	= { .type = NLA_STRING },
+	[RNBD_ATTR_ADDR]	= { .type = NLA_STRING },
+	[RNBD_ATTR_PORT]	= { .type = NLA_U16 },
+	[RNBD_ATTR_EXPORT]	= { .type = NLA_STRING },
+	[RNBD_ATTR_HOST_ID]	= { .minlen = UUID_SIZE },
+	[RNBD_ATTR_SESSION_ID]	= { .minlen = UUID_SIZE },
+	[RNBD_ATTR_EXPORT_ID]	= { .minlen = UUID_SIZE },
+	[RNBD_ATTR_QUEUES]	= { .type = NLA_U32 },
+	[RNBD_ATTR_DEPTH]	= { .type = NLA_U32 },
+	[RNBD_ATTR_RING_SLOTS]	= { .type = NLA_U32 },
+	[RNBD_ATTR_SLOT_SIZE]	= { .type = NLA_U32 },
+	[RNBD_ATTR_POOL_BYTES]	= { .type = NLA_U64 },
+	[RNBD_ATTR_MAX_IO]	= { .type = NLA_U32 },
+	[RNBD_ATTR_FLAGS]	= { .type = NLA_U32 },
+	[RNBD_ATTR_STATE]	= { .type = NLA_STRING },
+	[RNBD_ATTR_SIZE]	= { .type = NLA_U64 },
+	[RNBD_ATTR_BLOCK_SIZE]	= { .type = NLA_U32 },
+	[RNBD_ATTR_REASON]	= { .type = NLA_STRING },
+};
+
+static uint32_t get_u32(struct nlattr *attr)
+{
+	return attr ? nla_get_u32(attr) : 0;
+}
+
+static uint64_t get_u64(struct nlattr *attr)
+{
+	return attr ? nla_get_u64(attr) : 0;
+}
+
+static void get_uuid(struct nlattr *attr, uint8_t uuid[UUID_SIZE])
+{
+	if (attr)
+		memcpy(uuid, nla_data(attr), UUID_SIZE);
+}
+
+static void get_string(struct nlattr *attr, char *text, size_t size)
+{
+	if (attr)
+		snprintf(text, size, "%s", nla_get_string(attr));
+}
+
+static int on_message(struct nl_msg *msg, void *arg)
+{
+	struct nlattr *tb[RNBD_ATTR_MAX + 1];
+	struct reply *reply = arg;
+	struct disks *disks = reply->disks;
+	struct disk *disk;
+	uint32_t flags;
+
+	if (!disks)
+		return NL_OK;
+	if (genlmsg_parse(nlmsg_hdr(msg), 0, tb, RNBD_ATTR_MAX, disk_policy) ||
+	    !tb[RNBD_ATTR_DISK]) {
+		reply->error = set_error(-EPROTO, "the module's answer is not understood; are tool and module of the same version?");
+		return NL_OK;
+	}
+
+	disks->disk = xrealloc(disks->disk, disks->nr + 1, sizeof(*disk));
+	disk = &disks->disk[disks->nr++];
+	memset(disk, 0, sizeof(*disk));
+
+	get_string(tb[RNBD_ATTR_DISK], disk->disk, sizeof(disk->disk));
+	get_string(tb[RNBD_ATTR_EXPORT], disk->export, sizeof(disk->export));
+	get_string(tb[RNBD_ATTR_ADDR], disk->address, sizeof(disk->address));
+	get_string(tb[RNBD_ATTR_STATE], disk->state, sizeof(disk->state));
+	get_string(tb[RNBD_ATTR_REASON], disk->reason, sizeof(disk->reason));
+	if (tb[RNBD_ATTR_PORT])
+		disk->port = nla_get_u16(tb[RNBD_ATTR_PORT]);
+	disk->size = get_u64(tb[RNBD_ATTR_SIZE]);
+	disk->block_size = get_u32(tb[RNBD_ATTR_BLOCK_SIZE]);
+	disk->queues = get_u32(tb[RNBD_ATTR_QUEUES]);
+	disk->depth = get_u32(tb[RNBD_ATTR_DEPTH]);
+	disk->ring_slots = get_u32(tb[RNBD_ATTR_RING_SLOTS]);
+	disk->slot_size = get_u32(tb[RNBD_ATTR_SLOT_SIZE]);
+	disk->pool_bytes = get_u64(tb[RNBD_ATTR_POOL_BYTES]);
+	disk->max_io = get_u32(tb[RNBD_ATTR_MAX_IO]);
+	flags = get_u32(tb[RNBD_ATTR_FLAGS]);
+	disk->readonly = flags & RNBD_FLAG_READONLY;
+	disk->early_release = flags & RNBD_FLAG_EARLY_RELEASE;
+	get_uuid(tb[RNBD_ATTR_HOST_ID], disk->host_id);
+	get_uuid(tb[RNBD_ATTR_SESSION_ID], disk->session_id);
+	get_uuid(tb[RNBD_ATTR_EXPORT_ID], disk->export_id);
+	return NL_OK;
+}
+
+/* ------------------------------------------------------------------------
+ * Requests
+ */
+
+static struct nl_msg *new_request(uint8_t cmd, int flags)
+{
+	struct nl_msg *msg = nlmsg_alloc();
+
+	if (!msg || !genlmsg_put(msg, NL_AUTO_PORT, NL_AUTO_SEQ, family, 0,
+				 flags, cmd, RNBD_GENL_VERSION)) {
+		fputs("rnbd: out of memory\n", stderr);
+		exit(RNBD_EXIT_FAIL);
+	}
+	return msg;
+}
+
+/*
+ * Sends a request, frees it, and waits for its end. @full tells that an
+ * attribute did not fit into it.
+ */
+static int talk(struct nl_msg *msg, bool full, struct disks *disks)
+{
+	struct reply reply = { .disks = disks };
+	struct nl_cb *cb;
+	int ret;
+
+	error_text[0] = '\0';
+	cb = nl_cb_alloc(NL_CB_DEFAULT);
+	if (!cb || full) {
+		ret = set_error(-ENOMEM, "out of memory");
+		goto out;
+	}
+	nl_cb_err(cb, NL_CB_CUSTOM, on_error, &reply);
+	nl_cb_set(cb, NL_CB_ACK, NL_CB_CUSTOM, on_ack, &reply);
+	nl_cb_set(cb, NL_CB_FINISH, NL_CB_CUSTOM, on_finish, &reply);
+	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, on_message, &reply);
+
+	/* Fills in sequence number, port and NLM_F_ACK. */
+	ret = nl_send_auto(sock, msg);
+	if (ret < 0) {
+		ret = set_error(-EIO, "cannot send to the kernel: %s",
+				nl_geterror(ret));
+		goto out;
+	}
+	reply.request = nlmsg_hdr(msg);
+
+	while (!reply.done) {
+		ret = nl_recvmsgs(sock, cb);
+		if (ret == -NLE_DUMP_INTR) {
+			reply.error = set_error(-EAGAIN, "the list changed while it was read");
+		} else if (ret < 0 && !reply.done) {
+			ret = set_error(-EIO, "cannot receive from the kernel: %s",
+					nl_geterror(ret));
+			goto out;
+		}
+	}
+	ret = reply.error;
+out:
+	nl_cb_put(cb);
+	nlmsg_free(msg);
+	return ret;
+}
+
+/**
+ * rnbd_open() - open the socket and find the family
+ *
+ * Return: 0 or a negative errno; -ENOENT if the module is not loaded.
+ */
+int rnbd_open(void)
+{
+	int on = 1;
+	int ret;
+
+	sock = nl_socket_alloc();
+	if (!sock)
+		return set_error(-ENOMEM, "out of memory");
+
+	ret = genl_connect(sock);
+	if (ret < 0) {
+		ret = set_error(-EIO, "cannot open a netlink socket: %s",
+				nl_geterror(ret));
+		goto free;
+	}
+	/* Without these there is no text for people; the errors remain. */
+	setsockopt(nl_socket_get_fd(sock), SOL_NETLINK, NETLINK_EXT_ACK, &on,
+		   sizeof(on));
+	setsockopt(nl_socket_get_fd(sock), SOL_NETLINK, NETLINK_CAP_ACK, &on,
+		   sizeof(on));
+
+	family = genl_ctrl_resolve(sock, RNBD_GENL_NAME);
+	if (family == -NLE_OBJ_NOTFOUND) {
+		ret = set_error(-ENOENT, "the rnbd module is not loaded; run: modprobe rnbd");
+		goto free;
+	}
+	if (family < 0) {
+		ret = set_error(-EIO, "cannot ask the kernel for the rnbd module: %s",
+				nl_geterror(family));
+		goto free;
+	}
+	return 0;
+free:
+	nl_socket_free(sock);
+	sock = NULL;
+	return ret;
+}
+
+void rnbd_close(void)
+{
+	nl_socket_free(sock);
+	sock = NULL;
+}
+
+/**
+ * rnbd_attach() - attach an export
+ * @attach: what is wished
+ * @disk: what was granted
+ *
+ * Return: 0 or a negative errno.
+ */
+int rnbd_attach(const struct attach *attach, struct disk *disk)
+{
+	struct nl_msg *msg = new_request(RNBD_CMD_ATTACH, 0);
+	struct disks disks = { };
+	bool full;
+	int ret;
+
+	full = nla_put_string(msg, RNBD_ATTR_ADDR, attach->address) ||
+	       nla_put_u16(msg, RNBD_ATTR_PORT, attach->port) ||
+	       nla_put_string(msg, RNBD_ATTR_EXPORT, attach->export) ||
+	       nla_put(msg, RNBD_ATTR_HOST_ID, UUID_SIZE, attach->host_id) ||
+	       (attach->queues &&
+		nla_put_u32(msg, RNBD_ATTR_QUEUES, attach->queues)) ||
+	       (attach->depth &&
+		nla_put_u32(msg, RNBD_ATTR_DEPTH, attach->depth)) ||
+	       (attach->ring_slots &&
+		nla_put_u32(msg, RNBD_ATTR_RING_SLOTS, attach->ring_slots)) ||
+	       (attach->slot_size &&
+		nla_put_u32(msg, RNBD_ATTR_SLOT_SIZE, attach->slot_size)) ||
+	       (attach->pool_bytes &&
+		nla_put_u64(msg, RNBD_ATTR_POOL_BYTES, attach->pool_bytes)) ||
+	       (attach->max_io &&
+		nla_put_u32(msg, RNBD_ATTR_MAX_IO, attach->max_io)) ||
+	       (attach->flags &&
+		nla_put_u32(msg, RNBD_ATTR_FLAGS, attach->flags));
+
+	ret = talk(msg, full, &disks);
+	if (!ret && disks.nr != 1)
+		ret = set_error(-EPROTO, "the module did not say which disk it made; see: rnbd list");
+	if (!ret)
+		*disk = disks.disk[0];
+	free(disks.disk);
+	return ret;
+}
+
+/**
+ * rnbd_detach() - detach a disk
+ * @name: of the disk
+ * @force: although it is open
+ *
+ * Return: 0 or a negative errno.
+ */
+int rnbd_detach(const char *name, bool force)
+{
+	struct nl_msg *msg = new_request(RNBD_CMD_DETACH, 0);
+	bool full;
+
+	full = nla_put_string(msg, RNBD_ATTR_DISK, name) ||
+	       (force && nla_put_u32(msg, RNBD_ATTR_FLAGS, RNBD_FLAG_FORCE));
+	return talk(msg, full, NULL);
+}
+
+/**
+ * rnbd_list() - what is attached
+ * @name: of one disk, or NULL for all of them
+ * @disks: where they go; the caller frees disks->disk
+ *
+ * Return: 0 or a negative errno.
+ */
+int rnbd_list(const char *name, struct disks *disks)
+{
+	int tries;
+	int ret;
+
+	if (name) {
+		struct nl_msg *msg = new_request(RNBD_CMD_LIST, 0);
+
+		return talk(msg, nla_put_string(msg, RNBD_ATTR_DISK, name),
+			    disks);
+	}
+
+	/* Again if a disk came or went in between. */
+	for (tries = 0; tries < DUMP_TRIES; tries++) {
+		disks->nr = 0;
+		ret = talk(new_request(RNBD_CMD_LIST, NLM_F_DUMP), false, disks);
+		if (ret != -EAGAIN)
+			break;
+	}
+	return ret;
+}

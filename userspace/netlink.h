@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef RNBD_TOOL_NETLINK_H
+#define RNBD_TOOL_NETLINK_H
+
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rnbd/wire.h>
+
+#include "parse.h"
+
+#define DISK_NAME_SIZE		32
+#define STATE_SIZE		32
+#define REASON_SIZE		256
+#define ADDR_SIZE		(INET6_ADDRSTRLEN + IF_NAMESIZE)
+
+/**
+ * struct disk - what the kernel says about an attached disk
+ * @disk: name without /dev/
+ * @export: name of the export
+ * @address: of the target, numeric
+ * @state: of the session
+ * @reason: why it is not live, "" if it is
+ * @port: of the target
+ * @size: bytes
+ * @block_size: logical block in bytes
+ * @queues: granted
+ * @depth: granted, per queue
+ * @ring_slots: of the control ring
+ * @slot_size: bytes of such a slot
+ * @pool_bytes: size of the delegated pool
+ * @max_io: largest request in bytes
+ * @readonly: nobody can write through this disk
+ * @early_release: pool space is used again behind the fence
+ * @host_id: this machine
+ * @session_id: this attachment
+ * @export_id: the data
+ */
+struct disk {
+	char disk[DISK_NAME_SIZE];
+	char export[RNBD_EXPORT_NAME_SIZE];
+	char address[ADDR_SIZE];
+	char state[STATE_SIZE];
+	char reason[REASON_SIZE];
+	uint16_t port;
+	uint64_t size;
+	uint32_t block_size;
+	uint32_t queues;
+	uint32_t depth;
+	uint32_t ring_slots;
+	uint32_t slot_size;
+	uint64_t pool_bytes;
+	uint32_t max_io;
+	bool readonly;
+	bool early_release;
+	uint8_t host_id[UUID_SIZE];
+	uint8_t session_id[UUID_SIZE];
+	uint8_t export_id[UUID_SIZE];
+};
+
+/**
+ * struct disks - disks that grow in number
+ * @disk: the disks
+ * @nr: how many
+ */
+struct disks {
+	struct disk *disk;
+	size_t nr;
+};
+
+/**
+ * struct attach - what an attach asks for
+ * @address: numeric
+ * @export: name
+ * @host_id: identity of this machine
+ * @port: of the target
+ * @queues: 0 leaves it to the kernel, and so below
+ * @depth: requests per queue
+ * @ring_slots: of the control ring
+ * @slot_size: bytes
+ * @pool_bytes: of the delegated pool
+ * @max_io: bytes
+ * @flags: RNBD_FLAG_*
+ */
+struct attach {
+	const char *address;
+	const char *export;
+	uint8_t host_id[UUID_SIZE];
+	uint16_t port;
+	uint32_t queues;
+	uint32_t depth;
+	uint32_t ring_slots;
+	uint32_t slot_size;
+	uint64_t pool_bytes;
+	uint32_t max_io;
+	uint32_t flags;
+};
+
+int rnbd_open(void);
+void rnbd_close(void);
+int rnbd_attach(const struct attach *attach, struct disk *disk);
+int rnbd_detach(const char *name, bool force);
+int rnbd_list(const char *name, struct disks *disks);
+const char *rnbd_error(void);
+
+#endif /* RNBD_TOOL_NETLINK_H */

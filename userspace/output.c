@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The two forms of every listing: a table for people, JSON for programs.
+ *
+ * Operation: a table is filled cell by cell and printed with columns as wide
+ * as their widest cell. JSON has raw numbers (bytes, not "1G") and the same
+ * keys whatever the values are; a value that is unknown is null.
+ *
+ * Ownership: table_print() and json_print() consume what they print.
+ * Errors: a failing stdout is noticed once, at the end of main().
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output.h"
+
+void table_cell(struct table *table, const char *fmt, ...)
+{
+	char text[4096];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	strlist_add(&table->cells, *text ? text : "-");
+}
+
+void table_print(struct table *table)
+{
+	size_t *width = xcalloc(table->columns, sizeof(*width));
+	size_t i, column;
+
+	for (i = 0; i < table->cells.nr; i++) {
+		size_t len = strlen(table->cells.item[i]);
+
+		column = i % table->columns;
+		if (len > width[column])
+			width[column] = len;
+	}
+
+	for (i = 0; i < table->cells.nr; i++) {
+		column = i % table->columns;
+		if (column + 1 < table->columns)
+			printf("%-*s  ", (int)width[column],
+			       table->cells.item[i]);
+		else
+			printf("%s\n", table->cells.item[i]);
+	}
+
+	strlist_free(&table->cells);
+	free(width);
+}
+
+void json_add_string(struct json_object *obj, const char *key, const char *s)
+{
+	json_object_object_add(obj, key, s ? json_object_new_string(s) : NULL);
+}
+
+void json_add_bool(struct json_object *obj, const char *key, bool value)
+{
+	json_object_object_add(obj, key, json_object_new_boolean(value));
+}
+
+void json_add_u64(struct json_object *obj, const char *key, uint64_t value)
+{
+	json_object_object_add(obj, key, json_object_new_uint64(value));
+}
+
+void json_print(struct json_object *obj)
+{
+	puts(json_object_to_json_string_ext(obj, JSON_C_TO_STRING_PRETTY |
+					    JSON_C_TO_STRING_SPACED |
+					    JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(obj);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef RNBD_OUTPUT_H
+#define RNBD_OUTPUT_H
+
+#include <json-c/json.h>
+
+#include "util.h"
+
+/**
+ * struct table - text in columns for people
+ * @columns: cells of a row
+ * @cells: row after row, the heads first
+ */
+struct table {
+	size_t columns;
+	struct strlist cells;
+};
+
+void table_cell(struct table *table, const char *fmt, ...) __printf(2, 3);
+void table_print(struct table *table);
+
+void json_add_string(struct json_object *obj, const char *key, const char *s);
+void json_add_bool(struct json_object *obj, const char *key, bool value);
+void json_add_u64(struct json_object *obj, const char *key, uint64_t value);
+void json_print(struct json_object *obj);
+
+#endif /* RNBD_OUTPUT_H */

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Turns what people type into values, and values into text. Pure functions:
+ * no I/O, no globals, nothing but the C library, so that unit tests can build
+ * parse.c alone.
+ */
+#ifndef RNBD_PARSE_H
+#define RNBD_PARSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define UUID_SIZE	16
+#define UUID_TEXT_SIZE	37	/* with its NUL */
+#define SIZE_TEXT_SIZE	16
+
+int parse_u32(const char *s, uint32_t min, uint32_t max, uint32_t *out);
+int parse_size(const char *s, uint64_t max, uint64_t *out);
+int parse_addr(const char *s, char *host, size_t host_size, uint16_t *port);
+int parse_uuid(const char *s, uint8_t uuid[UUID_SIZE]);
+int parse_disk(const char *s, char *name, size_t name_size);
+bool export_name_valid(const char *s);
+
+void format_uuid(const uint8_t uuid[UUID_SIZE], char text[UUID_TEXT_SIZE]);
+void format_size(uint64_t bytes, char text[SIZE_TEXT_SIZE]);
+int format_addr(const char *host, uint16_t port, char *text, size_t text_size);
+
+#endif /* RNBD_PARSE_H */

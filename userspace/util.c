@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Messages, memory, lists of strings.
+ *
+ * Operation: a command says once what it is about to do and to what
+ * (context_set), and every message then starts with it: "rnbd: attach disk0
+ * at 10.9.0.1:4427: ...". A message is one line and one write.
+ *
+ * Ownership: x*() return memory that the caller frees.
+ * Concurrency: the program has one thread.
+ * Errors: out of memory ends the program; nothing here undoes half-done work.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util.h"
+
+static char context[512];
+
+void context_set(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(context, sizeof(context), fmt, ap);
+	va_end(ap);
+}
+
+static void message(const char *fmt, va_list ap)
+{
+	char text[4096];
+	char *p;
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	/* One message is one line, whatever a name or the kernel put in it. */
+	for (p = text; *p; p++) {
+		if (*p == '\n')
+			*p = ' ';
+	}
+	fflush(stdout);
+	fprintf(stderr, "rnbd: %s%s%s\n", context, *context ? ": " : "", text);
+}
+
+/* Something failed. */
+void err(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	message(fmt, ap);
+	va_end(ap);
+}
+
+/* Something to know or to do next; not a failure. */
+void note(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	message(fmt, ap);
+	va_end(ap);
+}
+
+/* The command line is wrong; returns the exit code for that. */
+int usage_err(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	message(fmt, ap);
+	va_end(ap);
+	return RNBD_EXIT_USAGE;
+}
+
+static void *check(void *ptr)
+{
+	if (!ptr) {
+		fputs("rnbd: out of memory\n", stderr);
+		exit(RNBD_EXIT_FAIL);
+	}
+	return ptr;
+}
+
+void *xcalloc(size_t nmemb, size_t size)
+{
+	return check(calloc(nmemb ? nmemb : 1, size));
+}
+
+void *xrealloc(void *ptr, size_t nmemb, size_t size)
+{
+	return check(reallocarray(ptr, nmemb ? nmemb : 1, size));
+}
+
+char *xstrdup(const char *s)
+{
+	return check(strdup(s));
+}
+
+char *xasprintf(const char *fmt, ...)
+{
+	va_list ap;
+	char *s;
+
+	va_start(ap, fmt);
+	if (vasprintf(&s, fmt, ap) < 0)
+		s = NULL;
+	va_end(ap);
+	return check(s);
+}
+
+void strlist_add(struct strlist *list, const char *s)
+{
+	list->item = xrealloc(list->item, list->nr + 1, sizeof(*list->item));
+	list->item[list->nr++] = xstrdup(s);
+}
+
+bool strlist_has(const struct strlist *list, const char *s)
+{
+	size_t i;
+
+	for (i = 0; i < list->nr; i++) {
+		if (!strcmp(list->item[i], s))
+			return true;
+	}
+	return false;
+}
+
+static int compare(const void *a, const void *b)
+{
+	/* disk2 before disk10, port 2 before port 10 */
+	return strverscmp(*(char *const *)a, *(char *const *)b);
+}
+
+void strlist_sort(struct strlist *list)
+{
+	if (list->nr > 1)
+		qsort(list->item, list->nr, sizeof(*list->item), compare);
+}
+
+void strlist_free(struct strlist *list)
+{
+	size_t i;
+
+	for (i = 0; i < list->nr; i++)
+		free(list->item[i]);
+	free(list->item);
+	list->item = NULL;
+	list->nr = 0;
+}

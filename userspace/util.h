@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef RNBD_UTIL_H
+#define RNBD_UTIL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Exit codes, documented in rnbd(8). */
+enum {
+	RNBD_EXIT_OK	= 0,
+	RNBD_EXIT_FAIL	= 1,
+	RNBD_EXIT_USAGE	= 2,
+};
+
+#define __printf(a, b)	__attribute__((format(printf, a, b)))
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+
+void context_set(const char *fmt, ...) __printf(1, 2);
+void err(const char *fmt, ...) __printf(1, 2);
+void note(const char *fmt, ...) __printf(1, 2);
+int usage_err(const char *fmt, ...) __printf(1, 2);
+
+void *xcalloc(size_t nmemb, size_t size);
+void *xrealloc(void *ptr, size_t nmemb, size_t size);
+char *xstrdup(const char *s);
+char *xasprintf(const char *fmt, ...) __printf(1, 2);
+
+/**
+ * struct strlist - strings that grow in number
+ * @item: the strings; the list owns them
+ * @nr: how many
+ */
+struct strlist {
+	char **item;
+	size_t nr;
+};
+
+void strlist_add(struct strlist *list, const char *s);
+bool strlist_has(const struct strlist *list, const char *s);
+void strlist_sort(struct strlist *list);
+void strlist_free(struct strlist *list);
+
+#endif /* RNBD_UTIL_H */
