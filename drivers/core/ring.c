@@ -295,9 +295,17 @@ EXPORT_SYMBOL_GPL(rnbd_ring_fail);
  */
 void rnbd_ring_drain(struct rnbd_ring *ring)
 {
+	unsigned long flags;
+
 	if (!ring->qp)
 		return;
 	rnbd_ring_fail(ring, "connection closed here");
+	/*
+	 * Whoever posts looks at ring->live under the lock. Once the lock was
+	 * free, nobody is about to post behind the drain's marker.
+	 */
+	spin_lock_irqsave(&ring->lock, flags);
+	spin_unlock_irqrestore(&ring->lock, flags);
 	ib_drain_qp(ring->qp);
 }
 EXPORT_SYMBOL_GPL(rnbd_ring_drain);

@@ -121,6 +121,25 @@ struct rnbd_texport *rnbdt_port_find_export(const struct rnbd_tport *port,
 	return NULL;
 }
 
+/**
+ * rnbdt_port_knows_host - may a host use anything on a port, once enabled
+ * @port: port
+ * @host: host
+ *
+ * Context: rnbdt_lock held.
+ */
+bool rnbdt_port_knows_host(const struct rnbd_tport *port,
+			   const struct rnbd_thost *host)
+{
+	struct rnbd_toffer *offer;
+
+	lockdep_assert_held(&rnbdt_lock);
+	list_for_each_entry(offer, &port->exports, entry)
+		if (rnbdt_host_allowed(offer->export, host))
+			return true;
+	return false;
+}
+
 /* ------------------------------------------------------------------------
  * exports/<name>
  */

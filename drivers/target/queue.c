@@ -285,18 +285,9 @@ int rnbdt_queue_create_ring(struct rnbd_tqueue *q,
  */
 void rnbdt_queue_stop(struct rnbd_tqueue *q)
 {
-	unsigned long flags;
-
 	if (!q->ring.qp)
 		return;
 	rnbd_ring_fail(&q->ring, "session closed");
-	/*
-	 * Replies and registrations are posted under the lock after a look at
-	 * ring->live. Once it was free, none is under way, so the drain that
-	 * follows is behind all of them.
-	 */
-	spin_lock_irqsave(&q->ring.lock, flags);
-	spin_unlock_irqrestore(&q->ring.lock, flags);
 	rdma_disconnect(q->cm_id);
 }
 

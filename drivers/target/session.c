@@ -37,9 +37,9 @@
  * with the status and some time to read it.
  *
  * A host that is let in at all learns nothing about exports that it may not
- * use: they answer RNBD_ST_NO_EXPORT whether they exist or not, and the log of
- * the target tells which. RNBD_ST_HOST_DENIED is for hosts that may use
- * nothing on the port, and comes with the reject.
+ * use: they answer RNBD_ST_NO_EXPORT whether they exist or not, like its own
+ * while they are disabled. RNBD_ST_HOST_DENIED is for hosts that may use
+ * nothing on the port, enabled or not, and comes with the reject.
  */
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
@@ -505,8 +505,10 @@ static u16 rnbdt_session_admit(struct rnbd_tport *port,
 		return RNBD_ST_SHUTDOWN;
 	import_uuid(&host_id, req->host_id);
 	*host = rnbdt_host_find(&host_id);
-	if (!*host || !rnbdt_port_find_export(port, *host, NULL))
+	if (!*host || !rnbdt_port_knows_host(port, *host))
 		return RNBD_ST_HOST_DENIED;
+	if (!rnbdt_port_find_export(port, *host, NULL))
+		return RNBD_ST_NO_EXPORT;
 	s = rnbdt_session_find(req);
 	if (s)
 		return rnbdt_session_again(s, req->epoch);

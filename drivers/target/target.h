@@ -356,8 +356,6 @@ enum rnbd_tstate {
  * @why: constant text, why it closed
  * @dev: RDMA device of all queues
  * @pd: protection domain
- * @ring_slots: of queue 0, wished by the client
- * @slot_size: of queue 0
  * @queues: by index; rnbdt_lock, constant once closing and @connecting is 0
  * @connecting: handlers that are making a queue; rnbdt_lock
  * @wait: @connecting changed
@@ -436,6 +434,8 @@ void rnbdt_configfs_exit(void);
 struct rnbd_thost *rnbdt_host_find(const uuid_t *uuid);
 bool rnbdt_host_allowed(const struct rnbd_texport *export,
 			const struct rnbd_thost *host);
+bool rnbdt_port_knows_host(const struct rnbd_tport *port,
+			   const struct rnbd_thost *host);
 struct rnbd_texport *rnbdt_port_find_export(const struct rnbd_tport *port,
 					    const struct rnbd_thost *host,
 					    const char *name);

@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The pool allocator against a model that keeps a byte per unit and searches
+ * it in the plainest way.
+ *
+ * The allocator is compiled into this file, so that its complaints can be
+ * counted instead of ending the program.
+ */
+#include <stdbool.h>
+
+static unsigned int complaints;
+
+static bool complain(bool bad)
+{
+	complaints += bad;
+	return bad;
+}
+
+#define WARN_ON_ONCE(cond)	complain(!!(cond))
+#include "../../drivers/core/pool.c"
+
+#include "unit.h"
+
+#define ROUNDS		6000	/* pools */
+#define STEPS		400	/* allocations and frees of a pool */
+#define UNITS_MAX	700
+#define RUNS_MAX	40
+#define NS_MAX		10000000000ull
+
+static struct unit_random rnd;
+static u64 singles, severals, largest, failures, none_at_all;
+
+static u32 below(u32 n)
+{
+	return unit_random_below(&rnd, n);
+}
+
+struct model {
+	u32 first, units, segment;
+	u32 used, peak;
+	u8 taken[UNITS_MAX];
+};
+
+/* Length of the free run at @at, up to the end of its segment. */
+static u32 model_piece(const struct model *m, u32 at)
+{
+	u32 len = 0;
+
+	while (at + len < m->units && !m->taken[at + len] &&
+	       (len == 0 || (m->first + at + len) % m->segment))
+		len++;
+	return len;
+}
+
+/* Lowest unit where @units fit, or the size of the share. */
+static u32 model_first_fit(const struct model *m, u32 units)
+{
+	u32 at;
+
+	for (at = 0; at < m->units; at++)
+		if (model_piece(m, at) >= units)
+			return at;
+	return m->units;
+}
+
+/* All free pieces by address. Returns their number. */
+static u32 model_pieces(const struct model *m, struct rnbd_run *pieces)
+{
+	u32 at = 0, len, nr = 0;
+
+	while (at < m->units) {
+		len = model_piece(m, at);
+		if (len)
+			pieces[nr++] = (struct rnbd_run) { at, len };
+		at += len ? len : 1;
+	}
+	return nr;
+}
+
+static int larger_first(const void *a, const void *b)
+{
+	const struct rnbd_run *x = a, *y = b;
+
+	return (x->units < y->units) - (x->units > y->units);
+}
+
+static u32 sum(const struct rnbd_run *runs, u32 nr)
+{
+	u32 i, units = 0;
+
+	for (i = 0; i < nr; i++)
+		units += runs[i].units;
+	return units;
+}
+
+static void check_pool(const struct rnbd_pool *pool, const struct model *m)
+{
+	u32 i;
+
+	assert_int_equal(pool->used, m->used);
+	assert_int_equal(pool->peak, m->peak);
+	assert_int_equal(pool->first, m->first);
+	assert_int_equal(pool->units, m->units);
+	assert_true(pool->hint <= m->units);
+	for (i = 0; i < m->units; i++) {
+		bool bit = pool->map[i / BITS_PER_LONG] >> (i % BITS_PER_LONG) & 1;
+
+		assert_int_equal(bit, m->taken[i]);
+		if (i < pool->hint)
+			assert_true(m->taken[i]);
+	}
+	/* nothing behind the end of the share */
+	if (i % BITS_PER_LONG)
+		assert_true(!(pool->map[i / BITS_PER_LONG] >> (i % BITS_PER_LONG)));
+	if (!m->used)
+		assert_int_equal(pool->hint, 0);
+}
+
+/* Take @units and compare with what the model says must happen. */
+static int take(struct rnbd_pool *pool, struct model *m, u32 units,
+		struct rnbd_run *runs, u32 max_runs)
+{
+	static struct rnbd_run pieces[UNITS_MAX];
+	u32 i, j, nr_pieces, single, left;
+	int ret;
+
+	/* a canary behind the last run */
+	memset(runs, 0xa5, (RUNS_MAX + 1) * sizeof(*runs));
+	ret = rnbd_pool_alloc(pool, units, runs, max_runs);
+	for (i = max_runs; i <= RUNS_MAX; i++)
+		assert_int_equal(runs[i].unit, 0xa5a5a5a5);
+
+	if (!units || units > m->units || !max_runs) {
+		assert_int_equal(ret, -EINVAL);
+		return ret;
+	}
+
+	single = model_first_fit(m, units);
+	nr_pieces = model_pieces(m, pieces);
+	if (single < m->units) {
+		/* one run, and the lowest there is */
+		assert_int_equal(ret, 1);
+		assert_int_equal(runs[0].unit, m->first + single);
+		assert_int_equal(runs[0].units, units);
+		singles++;
+	} else if (max_runs > 1 &&
+		   sum(pieces, min(nr_pieces, max_runs)) >= units) {
+		/* the lowest pieces, whole but for the last */
+		for (i = 0, left = units; left; i++) {
+			u32 len = min(left, pieces[i].units);
+
+			assert_true(ret > (int)i);
+			assert_int_equal(runs[i].unit, m->first + pieces[i].unit);
+			assert_int_equal(runs[i].units, len);
+			left -= len;
+		}
+		assert_int_equal(ret, i);
+		severals++;
+	} else {
+		/* fails if, and only if, the largest do not suffice */
+		qsort(pieces, nr_pieces, sizeof(pieces[0]), larger_first);
+		if (max_runs == 1 ||
+		    sum(pieces, min(nr_pieces, max_runs)) < units) {
+			assert_int_equal(ret, -ENOSPC);
+			failures++;
+			if (m->units - m->used < units)
+				none_at_all++;
+			return ret;
+		}
+		assert_in_range(ret, 2, max_runs);
+		largest++;
+	}
+
+	/* true of any result */
+	assert_int_equal(sum(runs, ret), units);
+	for (i = 0; i < (u32)ret; i++) {
+		u32 at = runs[i].unit - m->first;
+
+		assert_true(runs[i].units > 0);
+		assert_true(runs[i].unit >= m->first);
+		assert_true(at + runs[i].units <= m->units);
+		assert_int_equal(runs[i].unit / m->segment,
+				 (runs[i].unit + runs[i].units - 1) / m->segment);
+		if (i)
+			assert_true(runs[i].unit >=
+				    runs[i - 1].unit + runs[i - 1].units);
+		for (j = 0; j < runs[i].units; j++) {
+			assert_false(m->taken[at + j]);
+			m->taken[at + j] = 1;
+		}
+	}
+	m->used += units;
+	m->peak = max(m->peak, m->used);
+	return ret;
+}
+
+static void give(struct rnbd_pool *pool, struct model *m,
+		 const struct rnbd_run *runs, u32 nr_runs)
+{
+	u32 i;
+
+	rnbd_pool_free(pool, runs, nr_runs);
+	for (i = 0; i < nr_runs; i++)
+		memset(m->taken + runs[i].unit - m->first, 0, runs[i].units);
+	m->used -= sum(runs, nr_runs);
+}
+
+/* Everything that is given out, run by run. */
+struct held {
+	struct rnbd_run runs[UNITS_MAX];
+	u32 nr;
+};
+
+static void hold(struct held *held, const struct rnbd_run *runs, u32 nr)
+{
+	memcpy(held->runs + held->nr, runs, nr * sizeof(*runs));
+	held->nr += nr;
+}
+
+/* Give back up to @nr runs at random, some only in part. */
+static void give_some(struct rnbd_pool *pool, struct model *m,
+		      struct held *held, u32 nr)
+{
+	struct rnbd_run back[RUNS_MAX] = { 0 };
+	u32 i, at;
+
+	nr = min(nr, held->nr);
+	for (i = 0; i < nr; i++) {
+		struct rnbd_run *run;
+
+		at = below(held->nr);
+		run = &held->runs[at];
+		back[i] = *run;
+		if (run->units > 1 && below(4) == 0) {
+			/* the front or the rear */
+			u32 part = 1 + below(run->units - 1);
+
+			if (below(2)) {
+				back[i].units = part;
+				run->unit += part;
+			} else {
+				back[i].unit += part;
+				back[i].units -= part;
+			}
+			run->units -= back[i].units;
+		} else {
+			*run = held->runs[--held->nr];
+		}
+	}
+	give(pool, m, back, nr);
+}
+
+static void one_pool(void)
+{
+	struct model m = { 0 };
+	struct rnbd_pool pool;
+	static struct held held;
+	struct rnbd_run runs[RUNS_MAX + 1];
+	u32 step, most, greed = 1 + below(8);
+	int nr;
+
+	held.nr = 0;
+	m.units = 1 + below((u32[]) { 4, 64, 65, 130, UNITS_MAX }[below(5)]);
+	m.first = below(3) ? below(2000) : 0;
+	m.segment = 1u << below((u32[]) { 3, 8, 12, 21 }[below(4)]);
+	/* small requests in one pool, large ones in the next */
+	most = 1 + below((u32[]) { 2, 8, 40, m.units }[below(4)]);
+
+	assert_int_equal(rnbd_pool_init(&pool, m.first, m.units, m.segment), 0);
+	check_pool(&pool, &m);
+	for (step = 0; step < STEPS; step++) {
+		if (below(10) < greed) {
+			u32 units = 1 + below(most);
+			u32 max_runs = 1 + below((u32[]) { 1, 4, 17,
+						 RUNS_MAX }[below(4)]);
+
+			if (below(100) == 0)
+				units = below(2) ? 0 : m.units + 1 + below(3);
+			if (below(200) == 0)
+				max_runs = 0;
+			nr = take(&pool, &m, units, runs, max_runs);
+			if (nr > 0)
+				hold(&held, runs, nr);
+		} else {
+			give_some(&pool, &m, &held, 1 + below(4));
+		}
+		check_pool(&pool, &m);
+		/* tides: at times it fills up, at times it runs empty */
+		if (below(50) == 0)
+			greed = 1 + below(9);
+	}
+	while (held.nr)
+		give_some(&pool, &m, &held, 17);
+	check_pool(&pool, &m);
+	assert_int_equal(pool.used, 0);
+	assert_int_equal(pool.hint, 0);
+	rnbd_pool_exit(&pool);
+}
+
+static void test_against_model(void **state)
+{
+	u64 rounds = unit_environment("RNBD_TEST_ROUNDS", ROUNDS);
+	u64 start = unit_now_ns(), i;
+
+	(void)state;
+	rnd = unit_random_seeded("pool");
+	for (i = 0; i < rounds && unit_now_ns() - start < NS_MAX; i++)
+		one_pool();
+	printf("pool: %llu pools in %llu ms; %llu single runs, %llu several, "
+	       "%llu largest, %llu failures, %llu for lack of units\n",
+	       (unsigned long long)i,
+	       (unsigned long long)((unit_now_ns() - start) / 1000000),
+	       (unsigned long long)singles, (unsigned long long)severals,
+	       (unsigned long long)largest, (unsigned long long)failures,
+	       (unsigned long long)none_at_all);
+	assert_int_equal(complaints, 0);
+	/* every way out was taken */
+	assert_true(singles > 100);
+	assert_true(severals > 100);
+	assert_true(largest > 100);
+	assert_true(none_at_all > 100);
+	assert_true(failures > none_at_all + 100);
+}
+
+static void test_init(void **state)
+{
+	struct rnbd_pool pool;
+
+	(void)state;
+	assert_int_equal(rnbd_pool_init(&pool, 0, 0, 64), -EINVAL);
+	assert_int_equal(rnbd_pool_init(&pool, 0, 64, 0), -EINVAL);
+	assert_int_equal(rnbd_pool_init(&pool, 0, 64, 48), -EINVAL);
+	assert_int_equal(rnbd_pool_init(&pool, 0, (1u << 20) + 1, 64), -EINVAL);
+	assert_int_equal(rnbd_pool_init(&pool, 1, 1u << 20, 64), -EINVAL);
+	assert_int_equal(rnbd_pool_init(&pool, 0xffffffff, 2, 64), -EINVAL);
+	assert_int_equal(rnbd_pool_init(&pool, 0, 0xffffffff, 64), -EINVAL);
+	assert_int_equal(rnbd_pool_init(&pool, 0, 1u << 20, 1u << 31), 0);
+	assert_int_equal(pool.units, 1u << 20);
+	rnbd_pool_exit(&pool);
+	assert_null(pool.map);
+	assert_int_equal(pool.units, 0);
+	/* once more does no harm, nor does it to a pool never set up */
+	rnbd_pool_exit(&pool);
+	assert_int_equal(rnbd_pool_init(&pool, (1u << 20) - 1, 1, 1), 0);
+	rnbd_pool_exit(&pool);
+}
+
+/* Requests asked for one after the other lie side by side. */
+static void test_side_by_side(void **state)
+{
+	struct rnbd_pool pool;
+	struct rnbd_run run[8], runs[4];
+	u32 i, at = 100;
+
+	(void)state;
+	assert_int_equal(rnbd_pool_init(&pool, 100, 300, 512), 0);
+	for (i = 0; i < 8; i++) {
+		assert_int_equal(rnbd_pool_alloc(&pool, 1 + i, &run[i], 1), 1);
+		assert_int_equal(run[i].unit, at);
+		at += 1 + i;
+	}
+	/* a gap is filled by what fits, passed by what does not */
+	rnbd_pool_free(&pool, &run[3], 1);
+	assert_int_equal(rnbd_pool_alloc(&pool, 5, runs, 4), 1);
+	assert_int_equal(runs[0].unit, at);
+	assert_int_equal(rnbd_pool_alloc(&pool, 4, runs, 4), 1);
+	assert_int_equal(runs[0].unit, run[3].unit);
+	assert_int_equal(pool.used, 41);
+	assert_int_equal(pool.peak, 41);
+	rnbd_pool_exit(&pool);
+}
+
+/* A segment boundary splits, wherever the share begins. */
+static void test_segments(void **state)
+{
+	struct rnbd_pool pool;
+	struct rnbd_run runs[17];
+
+	(void)state;
+	/* units 60..139: 4 of one segment, 64, 12 of the third */
+	assert_int_equal(rnbd_pool_init(&pool, 60, 80, 64), 0);
+	assert_int_equal(rnbd_pool_alloc(&pool, 5, runs, 17), 1);
+	assert_int_equal(runs[0].unit, 64);
+	rnbd_pool_free(&pool, runs, 1);
+	assert_int_equal(rnbd_pool_alloc(&pool, 65, runs, 1), -ENOSPC);
+	assert_int_equal(rnbd_pool_alloc(&pool, 80, runs, 2), -ENOSPC);
+	assert_int_equal(pool.used, 0);
+	assert_int_equal(rnbd_pool_alloc(&pool, 80, runs, 3), 3);
+	assert_int_equal(runs[0].unit, 60);
+	assert_int_equal(runs[0].units, 4);
+	assert_int_equal(runs[1].unit, 64);
+	assert_int_equal(runs[1].units, 64);
+	assert_int_equal(runs[2].unit, 128);
+	assert_int_equal(runs[2].units, 12);
+	assert_int_equal(rnbd_pool_alloc(&pool, 1, runs + 3, 1), -ENOSPC);
+	rnbd_pool_free(&pool, runs, 3);
+	/* the largest two: 64 and 12, the small one at the front is left */
+	assert_int_equal(rnbd_pool_alloc(&pool, 70, runs, 2), 2);
+	assert_int_equal(runs[0].unit, 64);
+	assert_int_equal(runs[0].units, 64);
+	assert_int_equal(runs[1].unit, 128);
+	assert_int_equal(runs[1].units, 6);
+	assert_int_equal(rnbd_pool_alloc(&pool, 81, runs, 17), -EINVAL);
+	rnbd_pool_exit(&pool);
+}
+
+/*
+ * The shape that rnbd_decode_grant() lets pass: a request of the largest size
+ * fits the empty share in RNBD_EXTENTS_MAX runs, wherever the share begins.
+ */
+static void test_grant_promise(void **state)
+{
+	struct rnbd_run runs[RNBD_EXTENTS_MAX];
+	struct rnbd_pool pool;
+	u32 first, segment = 16, units = 16 * 16 + 1;
+
+	(void)state;
+	for (first = 0; first < 3 * segment; first++) {
+		assert_int_equal(rnbd_pool_init(&pool, first, units, segment), 0);
+		assert_true(rnbd_pool_alloc(&pool, units, runs,
+					    RNBD_EXTENTS_MAX) > 0);
+		rnbd_pool_exit(&pool);
+	}
+	/* and one unit more does not always */
+	assert_int_equal(rnbd_pool_init(&pool, 15, units + 1, segment), 0);
+	assert_int_equal(rnbd_pool_alloc(&pool, units + 1, runs,
+					 RNBD_EXTENTS_MAX), -ENOSPC);
+	rnbd_pool_exit(&pool);
+}
+
+/* What is given back wrongly is reported and changes nothing. */
+static void test_free_twice(void **state)
+{
+	struct rnbd_run runs[4], bad;
+	struct rnbd_pool pool;
+	u32 i, expected = 0;
+	const struct rnbd_run wrong[] = {
+		{ 100, 10 },		/* given back already */
+		{ 105, 10 },		/* the first half of it is */
+		{ 115, 20 },		/* the second half is free */
+		{ 110, 11 },		/* one unit too many */
+		{ 109, 2 },		/* one unit too early */
+		{ 110, 0 },		/* nothing */
+		{ 99, 1 },		/* below the share */
+		{ 0, 1 },
+		{ 400, 1 },		/* above the share */
+		{ 399, 2 },
+		{ 110, 0xffffffff },
+		{ 0xffffffff, 0xffffffff },
+		{ 110, 0x80000000 },
+	};
+
+	(void)state;
+	complaints = 0;
+	assert_int_equal(rnbd_pool_init(&pool, 100, 300, 512), 0);
+	assert_int_equal(rnbd_pool_alloc(&pool, 10, &runs[0], 1), 1);
+	assert_int_equal(rnbd_pool_alloc(&pool, 10, &runs[1], 1), 1);
+	rnbd_pool_free(&pool, &runs[0], 1);
+	assert_int_equal(complaints, 0);
+	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+		bad = wrong[i];
+		rnbd_pool_free(&pool, &bad, 1);
+		assert_int_equal(complaints, ++expected);
+		assert_int_equal(pool.used, 10);
+		assert_int_equal(pool.hint, 0);
+	}
+	/* the good one beside a bad one is taken back, and that only once */
+	runs[0] = runs[1];
+	runs[2] = runs[1];
+	rnbd_pool_free(&pool, runs, 3);
+	assert_int_equal(complaints, expected + 2);
+	assert_int_equal(pool.used, 0);
+	assert_int_equal(rnbd_pool_alloc(&pool, 300, runs, 1), 1);
+	assert_int_equal(runs[0].unit, 100);
+	rnbd_pool_exit(&pool);
+	complaints = 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_init),
+		cmocka_unit_test(test_side_by_side),
+		cmocka_unit_test(test_segments),
+		cmocka_unit_test(test_grant_promise),
+		cmocka_unit_test(test_free_twice),
+		cmocka_unit_test(test_against_model),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
