@@ -281,7 +281,7 @@ static int on_message(struct nl_msg *msg, void *arg)
 		return NL_OK;
 	if (genlmsg_parse(nlmsg_hdr(msg), 0, tb, RNBD_ATTR_MAX, disk_policy) ||
 	    !tb[RNBD_ATTR_DISK]) {
-		reply->error = set_error(-EPROTO, "the module's answer is not understood; are tool and module of the same version?");
+		reply->error = set_error(-EPROTO, "answer not understood; is the module of this version?");
 		return NL_OK;
 	}
 
@@ -460,7 +460,7 @@ int rnbd_attach(const struct attach *attach, struct disk *disk)
 
 	ret = talk(msg, full, &disks);
 	if (!ret && disks.nr != 1)
-		ret = set_error(-EPROTO, "the module did not say which disk it made; see: rnbd list");
+		ret = set_error(-EPROTO, "the answer names no disk; see: rnbd list");
 	if (!ret)
 		*disk = disks.disk[0];
 	free(disks.disk);

@@ -40,7 +40,7 @@ fio_verify() {
 	title "fio: $2 of random writes of $1, read back and verified"
 	run fio --name="verify-$1" --filename="$disk" --rw=randwrite --bs="$1" --size="$2" \
 		--ioengine=libaio --iodepth=16 --direct=1 --verify=crc32c --verify_fatal=1 \
-		--do_verify=1 --output-format=json --output="$OUT/fio-$1.json"
+		--do_verify=1 --verify_state_save=0 --output-format=json --output="$OUT/fio-$1.json"
 	note "$(jq -r '.jobs[0] |
 		"read \(.read.io_kbytes) KiB at \(.read.iops | floor) IOPS, " +
 		"written \(.write.io_kbytes) KiB at \(.write.iops | floor) IOPS, " +
@@ -66,7 +66,7 @@ target() {
 	barrier proved 120
 	barrier detached 600
 	title "remove the export"
-	run rnbd export remove disk0
+	run rnbd export remove disk0 --prune
 	run rnbd export list
 	run modprobe -r rnbd-target
 }

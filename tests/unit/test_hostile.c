@@ -416,7 +416,7 @@ static void check_request(const struct rnbd_request *req)
 		assert_true(req->length % block == 0);
 		assert_true(req->offset % block == 0);
 		/* 128 bits do not wrap */
-		assert_true((unsigned __int128)req->offset + req->length <=
+		assert_true((__uint128_t)req->offset + req->length <=
 			    lim->capacity);
 	}
 
@@ -573,8 +573,7 @@ static enum rnbd_fault take_login(const struct rnbd_frame *frame, u8 *again)
 	}
 	len = strnlen(info.export, sizeof(info.export));
 	assert_in_range(len, 1, 63);
-	assert_int_equal(strspn(info.export, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				"abcdefghijklmnopqrstuvwxyz0123456789._:-"), len);
+	assert_int_equal(strspn(info.export, NAME_CHARS), len);
 	assert_true(info.export[0] != '.');
 	assert_in_range(info.nr_queues, 1, RNBD_QUEUES_MAX);
 	assert_in_range(info.queue_depth, 1, RNBD_DEPTH_MAX);
@@ -615,7 +614,7 @@ static enum rnbd_fault take_grant(const struct rnbd_frame *frame, u8 *again)
 			assert_memory_equal(&seg, &seg_untouched, sizeof(seg));
 			return fault;
 		}
-		assert_true((unsigned __int128)seg.addr + seg.units * 4096ull <=
+		assert_true((__uint128_t)seg.addr + seg.units * 4096ull <=
 			    U64_MAX);
 		assert_in_range(seg.units, 1, grant.segment_units);
 		if (i + 1 < grant.nr_segments)

@@ -140,8 +140,7 @@ static void test_export_name(void **state)
 
 	/* each byte that may follow the first character */
 	for (c = 0; c < 256; c++) {
-		const char *good = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-			"abcdefghijklmnopqrstuvwxyz0123456789._:-";
+		const char *good = NAME_CHARS;
 
 		memset(field, 0, sizeof(field));
 		field[0] = 'a';

@@ -252,6 +252,10 @@ static void give_some(struct rnbd_pool *pool, struct model *m,
 
 static void one_pool(void)
 {
+	static const u32 sizes[] = { 4, 64, 65, 130, UNITS_MAX };
+	static const u32 orders[] = { 3, 8, 12, 21 };
+	static const u32 mosts[] = { 2, 8, 40, 0 };	/* 0: the whole pool */
+	static const u32 lists[] = { 1, 4, 17, RUNS_MAX };
 	struct model m = { 0 };
 	struct rnbd_pool pool;
 	static struct held held;
@@ -260,19 +264,19 @@ static void one_pool(void)
 	int nr;
 
 	held.nr = 0;
-	m.units = 1 + below((u32[]) { 4, 64, 65, 130, UNITS_MAX }[below(5)]);
+	m.units = 1 + below(sizes[below(ARRAY_SIZE(sizes))]);
 	m.first = below(3) ? below(2000) : 0;
-	m.segment = 1u << below((u32[]) { 3, 8, 12, 21 }[below(4)]);
+	m.segment = 1u << below(orders[below(ARRAY_SIZE(orders))]);
 	/* small requests in one pool, large ones in the next */
-	most = 1 + below((u32[]) { 2, 8, 40, m.units }[below(4)]);
+	most = mosts[below(ARRAY_SIZE(mosts))];
+	most = 1 + below(most ? most : m.units);
 
 	assert_int_equal(rnbd_pool_init(&pool, m.first, m.units, m.segment), 0);
 	check_pool(&pool, &m);
 	for (step = 0; step < STEPS; step++) {
 		if (below(10) < greed) {
 			u32 units = 1 + below(most);
-			u32 max_runs = 1 + below((u32[]) { 1, 4, 17,
-						 RUNS_MAX }[below(4)]);
+			u32 max_runs = 1 + below(lists[below(ARRAY_SIZE(lists))]);
 
 			if (below(100) == 0)
 				units = below(2) ? 0 : m.units + 1 + below(3);
@@ -306,8 +310,7 @@ static void test_against_model(void **state)
 	rnd = unit_random_seeded("pool");
 	for (i = 0; i < rounds && unit_now_ns() - start < NS_MAX; i++)
 		one_pool();
-	printf("pool: %llu pools in %llu ms; %llu single runs, %llu several, "
-	       "%llu largest, %llu failures, %llu for lack of units\n",
+	printf("pool: %llu pools, %llu ms; runs: %llu %llu %llu; failures: %llu, of units %llu\n",
 	       (unsigned long long)i,
 	       (unsigned long long)((unit_now_ns() - start) / 1000000),
 	       (unsigned long long)singles, (unsigned long long)severals,

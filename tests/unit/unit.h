@@ -80,4 +80,7 @@ static inline u64 unit_get(const void *at, u32 bytes)
 	return value;
 }
 
+/* What the name of an export may consist of. */
+#define NAME_CHARS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:-"
+
 #endif /* RNBD_UNIT_H */

@@ -76,6 +76,7 @@ enum rnbd_genl_attr {
 	RNBD_ATTR_BLOCK_SIZE,
 	RNBD_ATTR_REASON,
 
+	/* private: */
 	__RNBD_ATTR_MAX
 };
 
