@@ -4,17 +4,40 @@
 . ./lib.sh
 . ./rnbd.sh
 
+# Ways in which the administrator of the target ends a session.
+WAYS="export-disabled host-denied export-unlinked port-disabled"
+
+end_session() {
+	case $1 in
+	export-disabled) rnbd export disable disk0 ;;
+	host-denied) rnbd export deny disk0 "$(host_id 2)" ;;
+	export-unlinked) rm "$CFG/ports/1/exports/disk0" ;;
+	port-disabled) echo 0 >"$CFG/ports/1/enable" ;;
+	esac
+}
+
+allow_again() {
+	case $1 in
+	export-disabled) rnbd export enable disk0 ;;
+	host-denied) rnbd export allow disk0 "$(host_id 2)" ;;
+	export-unlinked) ln -s "$CFG/exports/disk0" "$CFG/ports/1/exports/disk0" ;;
+	port-disabled) echo 1 >"$CFG/ports/1/enable" ;;
+	esac
+}
+
 set_host_id
 if [ "$NODE" = 1 ]; then
 	target_start
 	export_disk disk0 "$(null_disk 64)"
-	lab barrier up1
-	lab barrier load1
-	echo "the export is disabled under load"
-	rnbd export disable disk0 || die "disable failed"
-	lab barrier down1 --timeout 120
-	[ "$(cat "$CFG/exports/disk0/sessions")" = 0 ] || die "a session is left over"
-	rnbd export enable disk0 || die "enable failed"
+	for way in $WAYS; do
+		lab barrier "up-$way"
+		lab barrier "load-$way"
+		echo "$way under load"
+		end_session "$way" || die "$way failed"
+		[ "$(cat "$CFG/exports/disk0/sessions")" = 0 ] || die "a session is left over"
+		lab barrier "down-$way" --timeout 120
+		allow_again "$way" || die "undoing $way failed"
+	done
 	lab barrier up2
 	lab barrier load2
 	echo "the RDMA device is removed under load"
@@ -54,12 +77,14 @@ lost() {
 	wait_for 10 rdma_own_is "$before"
 }
 
-lab barrier up1
-dev=$(attach disk0) || exit 1
-load "$dev"
-lab barrier load1
-lost "$dev"
-lab barrier down1
+for way in $WAYS; do
+	lab barrier "up-$way"
+	dev=$(attach disk0) || exit 1
+	load "$dev"
+	lab barrier "load-$way"
+	lost "$dev"
+	lab barrier "down-$way"
+done
 
 lab barrier up2
 dev=$(attach disk0) || exit 1
