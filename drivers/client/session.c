@@ -134,18 +134,20 @@ bool rnbd_session_set_state(struct rnbd_session *sess, enum rnbd_state state)
 void rnbd_session_fail(struct rnbd_session *sess, const char *reason)
 {
 	unsigned long flags;
-	bool connecting;
+	bool first;
 
+	/* Who finds RNBD_SESS_DOWN set and takes the lock may flush the work. */
 	spin_lock_irqsave(&sess->lock, flags);
 	if (!sess->reason)
 		sess->reason = reason;
-	connecting = sess->state == RNBD_CONNECTING;
+	first = sess->state != RNBD_CONNECTING &&
+		!test_and_set_bit(RNBD_SESS_DOWN, &sess->flags);
+	if (first)
+		queue_work(rnbd_wq, &sess->down_work);
 	spin_unlock_irqrestore(&sess->lock, flags);
 
-	if (connecting || test_and_set_bit(RNBD_SESS_DOWN, &sess->flags))
-		return;
-	rnbd_session_set_state(sess, RNBD_FAILED);
-	queue_work(rnbd_wq, &sess->down_work);
+	if (first)
+		rnbd_session_set_state(sess, RNBD_FAILED);
 }
 
 static void rnbd_session_down_work(struct work_struct *work)
@@ -165,12 +167,17 @@ static void rnbd_session_down_work(struct work_struct *work)
 /* End the connection, or wait until whoever began that is through. */
 static void rnbd_session_down(struct rnbd_session *sess)
 {
+	unsigned long flags;
+
 	if (!test_and_set_bit(RNBD_SESS_DOWN, &sess->flags)) {
 		rnbd_disconnect(sess);
 		rnbd_release_connection(sess);
-	} else {
-		flush_work(&sess->down_work);
+		return;
 	}
+	/* It is queued under the lock in which the bit was set. */
+	spin_lock_irqsave(&sess->lock, flags);
+	spin_unlock_irqrestore(&sess->lock, flags);
+	flush_work(&sess->down_work);
 }
 
 static void rnbd_session_release(struct kref *ref)

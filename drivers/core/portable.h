@@ -56,7 +56,10 @@ typedef uint64_t u64;
 #define U32_MAX			UINT32_MAX
 #define U64_MAX			UINT64_MAX
 #define EXPORT_SYMBOL_GPL(sym)	extern int rnbd_unused_##sym
+/* Newer kernel headers for user space define it. */
+#ifndef __counted_by
 #define __counted_by(member)
+#endif
 
 /* index of the lowest bit that is set; @word is not zero */
 #define __ffs(word)		((unsigned int)__builtin_ctzl(word))

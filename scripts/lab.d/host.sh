@@ -1,0 +1,78 @@
+# shellcheck shell=bash disable=SC2034,SC2153,SC2154 # variables shared with the other pieces
+# SPDX-License-Identifier: GPL-2.0
+# What every command of the lab leans on: messages, the cache, packages of the host.
+
+: "${RNBD_LAB_CACHE:=/var/cache/rnbd-lab}"
+
+# Exit codes of the lab, by kind of failure; with several, the highest wins.
+readonly EXIT_SCRIPT=1 EXIT_LAB=2 EXIT_REPORT=3 EXIT_HUNG=4 EXIT_DIED=5
+
+say() { printf 'lab: %s\n' "$*" >&2; }
+
+die() {
+	say "$*"
+	exit "$EXIT_LAB"
+}
+
+# need_commands COMMAND:PACKAGE... - install the packages whose command is missing.
+# A name with a slash is a file to look for instead of a command.
+need_commands() {
+	local pair want packages=()
+
+	for pair; do
+		want=${pair%%:*}
+		case $want in
+		*/*) [ -e "$want" ] && continue ;;
+		*) PATH=$PATH:/usr/sbin:/sbin command -v "$want" >/dev/null && continue ;;
+		esac
+		packages+=("${pair#*:}")
+	done
+	[ ${#packages[@]} -eq 0 ] && return 0
+	command -v apt-get >/dev/null || die "missing on this machine: ${packages[*]}"
+	[ "$(id -u)" = 0 ] || die "missing on this machine (not root, cannot install): ${packages[*]}"
+	say "installing on this machine: ${packages[*]}"
+	mkdir -p "$RNBD_LAB_CACHE"
+	(
+		flock 9
+		export DEBIAN_FRONTEND=noninteractive
+		set -- apt-get install -qq -y --no-install-recommends "${packages[@]}"
+		"$@" >"$RNBD_LAB_CACHE/apt.log" 2>&1 ||
+			{ apt-get update -qq && "$@"; } >>"$RNBD_LAB_CACHE/apt.log" 2>&1
+	) 9>"$RNBD_LAB_CACHE/apt.lock" || {
+		tail -n 20 "$RNBD_LAB_CACHE/apt.log" >&2
+		die "apt-get could not install ${packages[*]}"
+	}
+}
+
+need_root() { [ "$(id -u)" = 0 ] || die "must run as root (network namespace, chroot)"; }
+
+# Seconds since a time that does not change, with milliseconds, as an integer.
+now_ms() {
+	local t=${EPOCHREALTIME/[.,]/}
+
+	printf -v "$1" %d "${t%???}"
+}
+
+# logged FILE WHAT COMMAND... - run with the output in FILE; shown when it fails.
+logged() {
+	local file=$1 what=$2 start=$SECONDS
+
+	shift 2
+	say "$what ..."
+	if ! "$@" >"$file" 2>&1; then
+		tail -n 40 "$file" >&2
+		die "failed: $what (all of it: $file)"
+	fi
+	say "$what: done in $((SECONDS - start)) s"
+}
+
+# start time of a process in clock ticks: with its id, a name that is never used twice
+start_time() {
+	local stat
+
+	stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 1
+	stat=${stat##*) }
+	# shellcheck disable=SC2086 # fields
+	set -- $stat
+	echo "${20}"
+}

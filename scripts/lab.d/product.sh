@@ -1,0 +1,119 @@
+# shellcheck shell=bash disable=SC2034,SC2153,SC2154 # variables shared with the other pieces
+# SPDX-License-Identifier: GPL-2.0
+# The modules and the tool, built in the guest root for the guest kernel.
+#
+# Each checkout has a directory in the cache: a writable layer over the guest
+# root that holds a copy of the sources with its objects, so that a second
+# build is incremental and the checkout stays clean.
+
+readonly SOURCES="Kbuild Makefile drivers include userspace"
+
+# Sets BUILD, the directory of this checkout for this root.
+find_build() {
+	local id
+
+	id=$(printf '%s' "$TOP" | sha256sum | cut -c 1-12)
+	BUILD=$RNBD_LAB_CACHE/build/$id-${ROOT##*root-}
+}
+
+# What this checkout built on a former guest root.
+drop_old_builds() {
+	local dir
+
+	for dir in "${BUILD%-*}"-*; do
+		[[ $dir = "$BUILD" || $dir = "$BUILD".lock ]] || rm -rf --one-file-system "$dir"
+	done
+}
+
+# The sources that exist, in SRC.
+list_sources() {
+	local name
+
+	SRC=()
+	for name in $SOURCES; do
+		[ -e "$TOP/$name" ] && SRC+=("$name")
+	done
+	return 0
+}
+
+hash_sources() {
+	(cd "$TOP" && find "${SRC[@]}" "${LITTER_FIND[@]}" -type f -print0 | sort -z |
+		xargs -0 sha256sum; cat "$LAB_D/product.sh") | sha256sum
+}
+
+# Objects of a build in the checkout itself are neither copied nor hashed.
+LITTER=('*.o' '*.ko' '*.mod' '*.mod.c' '*.cmd' '*.a' '*.d' '*.tmp' '*.swp' .tmp_versions
+	modules.order Module.symvers)
+LITTER_FIND=()
+LITTER_RSYNC=()
+for name in "${LITTER[@]}"; do
+	LITTER_FIND+=('!' -name "$name")
+	LITTER_RSYNC+=(--exclude="$name")
+done
+unset name
+
+# copy_sources DIR - the sources of the checkout, objects in DIR are kept.
+copy_sources() {
+	mkdir -p "$1"
+	(cd "$TOP" && rsync -a --delete --relative "${LITTER_RSYNC[@]}" "${SRC[@]}" "$1/")
+}
+
+# in_root STATE COMMAND... - run in the guest root seen through a writable layer
+# that is kept in the directory STATE. The mounts end with the command.
+in_root() {
+	local state=$1
+
+	shift
+	mkdir -p "$state/upper" "$state/work" "$state/merged"
+	# shellcheck disable=SC2016 # expanded by the inner shell
+	unshare --mount --propagation private bash -c '
+		set -e
+		tree=$1 state=$2
+		shift 2
+		if ! mount -t overlay overlay -o "lowerdir=$tree,upperdir=$state/upper,workdir=$state/work" \
+			"$state/merged" 2>/dev/null; then
+			# no overlay on this file system: a copy does as well
+			[ -e "$state/copy/etc" ] || cp -a --reflink=auto "$tree" "$state/copy"
+			mount --bind "$state/copy" "$state/merged"
+		fi
+		mount --rbind /dev "$state/merged/dev"
+		mount -t proc proc "$state/merged/proc"
+		exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+			HOME=/root LC_ALL=C.UTF-8 chroot "$state/merged" "$@"
+	' in_root "$ROOT/tree" "$state" "$@"
+}
+
+# Builds the product if its sources changed; sets PRODUCT to the cpio archive.
+build_product() {
+	local start=$SECONDS
+
+	need_guest_root
+	find_build
+	mkdir -p "$BUILD"
+	PRODUCT=$BUILD/product.cpio
+	list_sources
+	(
+		flock 9
+		hash_sources >"$BUILD/hash.new"
+		if [ -e "$PRODUCT" ] && cmp -s "$BUILD/hash.new" "$BUILD/hash"; then
+			exit 0
+		fi
+		need_root
+		need_commands rsync:rsync cpio:cpio
+		rm -f "$BUILD/hash"
+		drop_old_builds
+		copy_sources "$BUILD/upper/usr/src/rnbd"
+		say "building modules and tool for $KVER ..."
+		if ! in_root "$BUILD" bash -s "$KVER" <"$LAB_D/guest/build" >"$BUILD/log" 2>&1; then
+			grep -aE 'error|Error|warning|undefined' "$BUILD/log" | head -n 40 >&2
+			die "the build failed (all of it: $BUILD/log)"
+		fi
+		rm -rf "$BUILD/cpio"
+		mkdir -p "$BUILD/cpio/product"
+		cp -a "$BUILD/upper/product" "$BUILD/cpio/product/root"
+		make_cpio "$BUILD/cpio" >"$PRODUCT.new"
+		mv "$PRODUCT.new" "$PRODUCT"
+		mv "$BUILD/hash.new" "$BUILD/hash"
+		say "modules and tool: built in $((SECONDS - start)) s"
+	) 9>"$BUILD.lock" || exit
+}
