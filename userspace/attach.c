@@ -26,6 +26,9 @@
 #include "util.h"
 
 #define NODE_WAIT_MS	5000
+/* udev opens a disk for a moment whenever it has appeared or was written. */
+#define BUSY_WAIT_MS	2000
+#define NAP_MS		10
 
 /* Reads an optional number; returns an exit code, 0 if all is well. */
 static int get_number(const struct args *args, const char *name, uint32_t min,
@@ -76,17 +79,23 @@ static int get_wishes(const struct args *args, struct attach *attach)
 	return ret;
 }
 
+static void take_nap(void)
+{
+	const struct timespec nap = { .tv_nsec = NAP_MS * 1000000 };
+
+	nanosleep(&nap, NULL);
+}
+
 /* devtmpfs makes the node at once, udev may rename or set rights later. */
 static bool wait_for_node(const char *path)
 {
-	const struct timespec nap = { .tv_nsec = 10000000 };
 	struct stat st;
 	int left;
 
-	for (left = NODE_WAIT_MS / 10; left; left--) {
+	for (left = NODE_WAIT_MS / NAP_MS; left; left--) {
 		if (!stat(path, &st) && S_ISBLK(st.st_mode))
 			return true;
-		nanosleep(&nap, NULL);
+		take_nap();
 	}
 	return false;
 }
@@ -192,8 +201,13 @@ int cmd_attach(const struct args *args)
 
 static int detach_one(const char *name, bool force)
 {
+	int left = BUSY_WAIT_MS / NAP_MS;
+	int ret;
+
 	context_set("detach %s", name);
-	if (!rnbd_detach(name, force))
+	while ((ret = rnbd_detach(name, force)) == -EBUSY && left--)
+		take_nap();
+	if (!ret)
 		return RNBD_EXIT_OK;
 	err("%s", rnbd_error());
 	return RNBD_EXIT_FAIL;

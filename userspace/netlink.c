@@ -281,7 +281,8 @@ static int on_message(struct nl_msg *msg, void *arg)
 		return NL_OK;
 	if (genlmsg_parse(nlmsg_hdr(msg), 0, tb, RNBD_ATTR_MAX, disk_policy) ||
 	    !tb[RNBD_ATTR_DISK]) {
-		reply->error = set_error(-EPROTO, "answer not understood; is the module of this version?");
+		reply->error = set_error(-EPROTO,
+					 "answer not understood; is the module of this version?");
 		return NL_OK;
 	}
 
