@@ -385,6 +385,17 @@ static void test_request_many(void **state)
 			pos = 0;
 			assert_fault(decode_request(&msg, &pos, &limits, &out),
 				     RNBD_FAULT_COUNT);
+
+			/* the same behind other requests */
+			memmove(msg.buf + 16 + 32 * 5, msg.buf + 16,
+				32 * entries);
+			unit_put(msg.buf + 2, 2, 5 + entries);
+			msg.len = 16 + 32 * (5 + entries);
+			assert_fault(message_decode(&msg), RNBD_FAULT_NONE);
+			pos = 5;
+			assert_fault(decode_request(&msg, &pos, &limits, &out),
+				     RNBD_FAULT_COUNT);
+			message_request(&msg, &req[0]);
 		}
 	}
 }
@@ -518,6 +529,41 @@ static void test_request_sum_wraps(void **state)
 	assert_fault(try_request(&req, &wide), RNBD_FAULT_NONE);
 	req.runs[0].units = 1;
 	assert_fault(try_request(&req, &wide), RNBD_FAULT_EXTENT);
+}
+
+/* An end of the range that wraps around 64 bits. */
+static void test_request_range_wraps(void **state)
+{
+	struct rnbd_limits wide = limits;
+	struct rnbd_request req = { .op = RNBD_OP_DISCARD, .length = 1024 };
+
+	(void)state;
+	wide.capacity = ~511ull;
+	req.offset = wide.capacity - 1024;
+	assert_fault(try_request(&req, &wide), RNBD_FAULT_NONE);
+	req.offset += 512;
+	assert_fault(try_request(&req, &wide), RNBD_FAULT_OFFSET);
+	req.offset += 512;
+	assert_fault(try_request(&req, &wide), RNBD_FAULT_OFFSET);
+}
+
+/* An extent of no units, although the others hold all of the data. */
+static void test_request_empty_extent(void **state)
+{
+	struct rnbd_request req = {
+		.op = RNBD_OP_READ, .length = 4096, .nr_runs = 2,
+		.runs = { { 901, 1 }, { 903, 0 } },
+	};
+	u32 i;
+
+	(void)state;
+	assert_fault(try_request(&req, &limits), RNBD_FAULT_EXTENT);
+	req.runs[1] = req.runs[0];
+	/* in front, in the middle and at the border of a segment */
+	for (i = 0; i <= limits.pool_units; i++) {
+		req.runs[0] = (struct rnbd_run) { i, 0 };
+		assert_fault(try_request(&req, &limits), RNBD_FAULT_EXTENT);
+	}
 }
 
 static void test_request_plain_faults(void **state)
@@ -1355,6 +1401,8 @@ int main(void)
 		cmocka_unit_test(test_request_many),
 		cmocka_unit_test(test_request_patches),
 		cmocka_unit_test(test_request_sum_wraps),
+		cmocka_unit_test(test_request_range_wraps),
+		cmocka_unit_test(test_request_empty_extent),
 		cmocka_unit_test(test_request_plain_faults),
 		cmocka_unit_test(test_reply),
 		cmocka_unit_test(test_cm_req),
