@@ -109,7 +109,7 @@ enum rnbd_req_state {
  * @frame_seq: number of the frame that carries the request
  * @wrs: send-queue entries reserved for it
  * @wire: request as sent, with the pool space it holds
- * @read_cqe: completion of its RDMA READ
+ * @read_cqe: completion of the RDMA READ that is signalled for its batch
  * @next: next in a list of finished, waiting or fetched requests
  * @batch: requests, this one last in line, that @read_cqe covers
  * @nr_sge: used members of @sge
@@ -195,6 +195,7 @@ struct rnbd_queue_stats {
  * @reqs: request in flight by tag
  * @out: RDMA WRITEs of the open frame
  * @in: RDMA READs of the reply frame being handled
+ * @data_cqe: completion of RDMA operations that are not signalled
  * @frame_wrs: data work requests covered by the SEND of frame seq, modulo the
  *	send slots
  * @open_wrs: data work requests staged or posted for the open frame
@@ -222,6 +223,7 @@ struct rnbd_queue {
 	struct rnbd_req **reqs;
 	struct rnbd_stage out;
 	struct rnbd_stage in;
+	struct ib_cqe data_cqe;
 	u32 *frame_wrs;
 	u32 open_wrs;
 	u32 sq_free;

@@ -98,6 +98,8 @@ static u32 rnbd_queue_data_wrs(const struct rnbd_session *sess)
 	return min(want, have);
 }
 
+static void rnbd_data_done(struct ib_cq *cq, struct ib_wc *wc);
+
 static int rnbd_stage_init(struct rnbd_stage *stage)
 {
 	stage->wrs = kvcalloc(RNBD_STAGE_WRS, sizeof(*stage->wrs), GFP_KERNEL);
@@ -124,6 +126,7 @@ int rnbd_queue_alloc(struct rnbd_queue *q)
 {
 	const struct rnbd_session *sess = q->sess;
 
+	q->data_cqe.done = rnbd_data_done;
 	q->sq_size = rnbd_queue_data_wrs(sess);
 	q->sq_free = q->sq_size;
 	if (q->sq_size < rnbd_max_req_wrs(sess))
@@ -274,8 +277,8 @@ static void rnbd_stage_post(struct rnbd_queue *q, struct rnbd_stage *stage)
  * pool at @remote, joined to the operation before it where that is possible.
  */
 static void rnbd_stage_add(struct rnbd_queue *q, struct rnbd_stage *stage,
-			   struct rnbd_req *req, u64 remote, u32 rkey,
-			   const struct ib_sge *sge, u32 skip, u32 bytes, bool new_req)
+			   u64 remote, u32 rkey, const struct ib_sge *sge,
+			   u32 skip, u32 bytes, bool new_req)
 {
 	bool write = stage == &q->out;
 	u32 max_sge = write ? q->sess->max_sge : q->sess->max_sge_rd;
@@ -309,7 +312,7 @@ static void rnbd_stage_add(struct rnbd_queue *q, struct rnbd_stage *stage,
 		}
 		rdma = &stage->wrs[stage->nr_wrs++];
 		memset(rdma, 0, sizeof(*rdma));
-		rdma->wr.wr_cqe = &req->read_cqe;
+		rdma->wr.wr_cqe = &q->data_cqe;
 		rdma->wr.sg_list = local;
 		rdma->wr.num_sge = 1;
 		rdma->wr.opcode = write ? IB_WR_RDMA_WRITE : IB_WR_RDMA_READ;
@@ -324,8 +327,6 @@ static void rnbd_stage_add(struct rnbd_queue *q, struct rnbd_stage *stage,
 			q->stats.rdma_reads++;
 		}
 	}
-	/* A flushed operation is reported through the last request in it. */
-	rnbd_stage_last(stage)->wr_cqe = &req->read_cqe;
 	stage->nr_sges++;
 	stage->end = remote + bytes;
 	if (write)
@@ -357,8 +358,8 @@ static void rnbd_stage_req(struct rnbd_queue *q, struct rnbd_stage *stage,
 		while (room) {
 			u32 bytes = min(room, sge->length - skip);
 
-			rnbd_stage_add(q, stage, req, remote, seg->rkey, sge,
-				       skip, bytes, new_req);
+			rnbd_stage_add(q, stage, remote, seg->rkey, sge, skip,
+				       bytes, new_req);
 			new_req = false;
 			remote += bytes;
 			room -= bytes;
@@ -595,6 +596,20 @@ static void rnbd_retire(struct rnbd_queue *q, struct rnbd_req *req,
 	*done = req;
 }
 
+static void rnbd_data_failed(struct rnbd_queue *q, const struct ib_wc *wc)
+{
+	rnbd_ring_fail(&q->ring, wc->status == IB_WC_WR_FLUSH_ERR ?
+				 "connection closed" : ib_wc_status_msg(wc->status));
+}
+
+/* An RDMA operation that is not signalled: it completes only if it fails. */
+static void rnbd_data_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	if (wc->status != IB_WC_SUCCESS)
+		rnbd_data_failed(container_of(wc->wr_cqe, struct rnbd_queue, data_cqe),
+				 wc);
+}
+
 static void rnbd_read_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rnbd_req *last = container_of(wc->wr_cqe, struct rnbd_req, read_cqe);
@@ -604,9 +619,7 @@ static void rnbd_read_done(struct ib_cq *cq, struct ib_wc *wc)
 	bool start;
 
 	if (unlikely(wc->status != IB_WC_SUCCESS)) {
-		rnbd_ring_fail(&q->ring, wc->status == IB_WC_WR_FLUSH_ERR ?
-					 "connection closed" :
-					 ib_wc_status_msg(wc->status));
+		rnbd_data_failed(q, wc);
 		return;
 	}
 
@@ -638,6 +651,7 @@ static void rnbd_batch_close(struct rnbd_queue *q, struct rnbd_batch *batch)
 	if (!batch->last)
 		return;
 	batch->last->batch = batch->reqs;
+	rnbd_stage_last(&q->in)->wr_cqe = &batch->last->read_cqe;
 	rnbd_stage_last(&q->in)->send_flags |= IB_SEND_SIGNALED;
 
 	if (READ_ONCE(q->sess->early_release)) {

@@ -56,10 +56,10 @@ fi
 modprobe rnbd io_timeout=10
 before=$(rdma_own)
 
-# load DEV: I/O that goes on until it fails
+# load DEV [RW]: I/O that goes on until it fails
 load() {
-	fio --name=load --filename="$1" --direct=1 --ioengine=libaio --rw=randrw --bs=16k \
-	    --iodepth=16 --size=32m --time_based --runtime=300 --minimal \
+	fio --name=load --filename="$1" --direct=1 --ioengine=libaio --rw="${2:-randrw}" \
+	    --bs=16k --iodepth=32 --size=32m --time_based --runtime=300 --minimal \
 	    >"$OUT/load" 2>&1 &
 	pid=$!
 	wait_for 20 counter_over "$1" requests 200
@@ -80,7 +80,11 @@ lost() {
 for way in $WAYS; do
 	lab barrier "up-$way"
 	dev=$(attach disk0) || exit 1
-	load "$dev"
+	# writes alone, too: those that are flushed were never read requests
+	case $way in
+	export-disabled | port-disabled) load "$dev" randwrite ;;
+	*) load "$dev" ;;
+	esac
 	lab barrier "load-$way"
 	lost "$dev"
 	lab barrier "down-$way"

@@ -103,11 +103,24 @@ rdma_own() { rdma_resources | sed 's/ cq [0-9]*//'; }
 rdma_is() { [ "$(rdma_resources)" = "$1" ]; }
 rdma_own_is() { [ "$(rdma_own)" = "$1" ]; }
 
-# memory_free: KiB available after caches were dropped
-memory_free() {
+# memory_kernel: KiB that only the kernel's own allocations hold, by kind:
+# pages that nothing else accounts for (pools are such), slab, vmalloc, per-cpu.
+# What the page cache and processes hold is no business of a leak test.
+memory_kernel() {
 	sync
 	echo 3 >/proc/sys/vm/drop_caches
-	awk '/^MemAvailable/ { print $2 }' /proc/meminfo
+	# free pages in per-cpu lists count as used until they are drained
+	echo 1 >/proc/sys/vm/compact_memory
+	awk '{ v[$1] = $2 }
+	     END {
+		print "pages", v["MemTotal:"] - v["MemFree:"] - v["Buffers:"] \
+			- v["Cached:"] - v["SwapCached:"] - v["AnonPages:"] \
+			- v["Slab:"] - v["KernelStack:"] - v["PageTables:"] \
+			- v["SecPageTables:"] - v["Percpu:"] - v["VmallocUsed:"]
+		print "slab", v["SUnreclaim:"]
+		print "vmalloc", v["VmallocUsed:"]
+		print "percpu", v["Percpu:"]
+	     }' /proc/meminfo
 }
 
 # unload: both modules must go
