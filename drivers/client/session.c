@@ -322,6 +322,8 @@ int rnbd_session_detach(struct rnbd_session *sess, bool force, struct rnbd_why *
 	rnbd_session_set_state(sess, RNBD_CLOSING);
 	rnbd_session_down(sess);
 	rnbd_disk_remove(sess);
+	/* the reference of the list */
+	rnbd_session_put(sess);
 	return 0;
 }
 

@@ -103,24 +103,27 @@ rdma_own() { rdma_resources | sed 's/ cq [0-9]*//'; }
 rdma_is() { [ "$(rdma_resources)" = "$1" ]; }
 rdma_own_is() { [ "$(rdma_own)" = "$1" ]; }
 
-# memory_kernel: KiB that only the kernel's own allocations hold, by kind:
-# pages that nothing else accounts for (pools are such), slab, vmalloc, per-cpu.
-# What the page cache and processes hold is no business of a leak test.
+# memory_kernel: what the kernel's own allocations hold, a line "NAME NUMBER"
+# each: KiB of pages that nothing else accounts for (pools are such), of vmalloc
+# and of per-cpu memory, and the objects of every slab cache. What the page cache
+# and processes hold is no business of a leak test.
 memory_kernel() {
+	local f
 	sync
 	echo 3 >/proc/sys/vm/drop_caches
-	# free pages in per-cpu lists count as used until they are drained
+	# free pages and objects in per-cpu lists count as used until drained
 	echo 1 >/proc/sys/vm/compact_memory
+	for f in /sys/kernel/slab/*/shrink; do echo 1 >"$f"; done
 	awk '{ v[$1] = $2 }
 	     END {
 		print "pages", v["MemTotal:"] - v["MemFree:"] - v["Buffers:"] \
 			- v["Cached:"] - v["SwapCached:"] - v["AnonPages:"] \
 			- v["Slab:"] - v["KernelStack:"] - v["PageTables:"] \
 			- v["SecPageTables:"] - v["Percpu:"] - v["VmallocUsed:"]
-		print "slab", v["SUnreclaim:"]
 		print "vmalloc", v["VmallocUsed:"]
 		print "percpu", v["Percpu:"]
 	     }' /proc/meminfo
+	awk 'NR > 2 { print "slab-" $1, $2 }' /proc/slabinfo
 }
 
 # unload: both modules must go
