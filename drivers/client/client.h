@@ -139,6 +139,7 @@ struct rnbd_req {
  * @nr_wrs: used
  * @nr_sges: used
  * @end: remote address right behind the last work request's data
+ * @bytes: data of the last work request
  */
 struct rnbd_stage {
 	struct ib_rdma_wr *wrs;
@@ -146,6 +147,7 @@ struct rnbd_stage {
 	u32 nr_wrs;
 	u32 nr_sges;
 	u64 end;
+	u32 bytes;
 };
 
 /**
@@ -158,6 +160,8 @@ struct rnbd_stage {
  * @coalesced: requests whose data joined the operation of another request
  * @gathered: times that a frame was held back for more requests
  * @fences: SENDs and RDMA WRITEs that waited for an RDMA READ
+ * @read_guards: RDMA READs of a last packet that vouched for the ones before,
+ *	see rnbd_session.guard_over
  * @credit_stalls: stops of the hardware queue for lack of credits or slots
  * @sq_stalls: stops for lack of send-queue entries
  * @pool_stalls: stops for lack of pool space
@@ -173,6 +177,7 @@ struct rnbd_queue_stats {
 	u64 coalesced;
 	u64 gathered;
 	u64 fences;
+	u64 read_guards;
 	u64 credit_stalls;
 	u64 sq_stalls;
 	u64 pool_stalls;
@@ -256,6 +261,8 @@ struct rnbd_queue {
  * @max_sge: gather entries of one RDMA WRITE
  * @max_sge_rd: scatter entries of one RDMA READ
  * @max_segments: pages of one request, in pieces
+ * @guard_over: bytes of an RDMA READ beyond which its completion alone does not
+ *	prove that the data is there; U32_MAX on sane devices
  * @grant: what the target granted; constant while there is a disk
  * @segments: the pool as registered by the target, while connected
  * @login: asked at login; what @grant is checked against
@@ -287,6 +294,7 @@ struct rnbd_session {
 	u32 max_sge;
 	u32 max_sge_rd;
 	u32 max_segments;
+	u32 guard_over;
 	struct rnbd_grant grant;
 	struct rnbd_segment_info *segments;
 	struct rnbd_login_info login;

@@ -194,11 +194,29 @@ static int rnbd_use_device(struct rnbd_session *sess, struct rdma_cm_id *cm_id,
 		return ret;
 	}
 	sess->dev = dev;
+	/* Lowered to the MTU of the path when there is one. */
+	sess->guard_over = dev->ops.driver_id == RDMA_DRIVER_RXE ? 0 : U32_MAX;
 	sess->max_sge = min(dev->attrs.max_send_sge, 32);
 	sess->max_sge_rd = min3(dev->attrs.max_sge_rd, dev->attrs.max_send_sge, 32);
 	sess->max_segments = clamp(sess->opt.max_io >> RNBD_UNIT_SHIFT,
 				   RNBD_SEGMENTS_MIN, RNBD_SEGMENTS_MAX);
 	return 0;
+}
+
+/* See rnbd_read_guard(). A READ within one packet is safe. */
+static int rnbd_use_path(struct rnbd_session *sess, struct ib_qp *qp)
+{
+	struct ib_qp_init_attr init_attr;
+	struct ib_qp_attr attr;
+	int ret;
+
+	if (sess->guard_over == U32_MAX)
+		return 0;
+	ret = ib_query_qp(qp, &attr, IB_QP_PATH_MTU, &init_attr);
+	if (!ret)
+		sess->guard_over = min_t(u32, sess->guard_over ?: U32_MAX - 1,
+					 ib_mtu_enum_to_int(attr.path_mtu));
+	return ret;
 }
 
 static int rnbd_connect_queue(struct rnbd_session *sess, u32 index,
@@ -285,8 +303,14 @@ static int rnbd_connect_queue(struct rnbd_session *sess, u32 index,
 		return ret;
 
 	ret = rnbd_ring_lock_down(&q->ring);
-	if (ret)
+	if (ret) {
 		rnbd_why(why, "device %s cannot switch remote access off (%d)",
+			 dev_name(&sess->dev->dev), ret);
+		return ret;
+	}
+	ret = rnbd_use_path(sess, q->ring.qp);
+	if (ret)
+		rnbd_why(why, "device %s does not tell the path's MTU (%d)",
 			 dev_name(&sess->dev->dev), ret);
 	return ret;
 }

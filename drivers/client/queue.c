@@ -65,7 +65,14 @@ static bool unsafe_no_fence;
 module_param(unsafe_no_fence, bool, 0644);
 MODULE_PARM_DESC(unsafe_no_fence, "for tests: leave the fence of early release out, which corrupts data");
 
-/* Work requests and gather entries that can be staged before they are posted. */
+static bool unsafe_no_read_guard;
+module_param(unsafe_no_read_guard, bool, 0644);
+MODULE_PARM_DESC(unsafe_no_read_guard, "for tests: believe soft-RoCE that a READ has succeeded, which corrupts data if packets are lost (N)");
+
+/*
+ * Work requests and gather entries that can be staged before they are posted.
+ * A guard may take one more of each.
+ */
 #define RNBD_STAGE_WRS		32
 #define RNBD_STAGE_SGES		256
 /* A signalled READ covers at most about that much: pages come back in time. */
@@ -75,22 +82,29 @@ MODULE_PARM_DESC(unsafe_no_fence, "for tests: leave the fence of early release o
  * Memory of a queue
  */
 
+/* Every READ may be the last of its batch, and be cut in two by a guard. */
+static u32 rnbd_guard_wrs(const struct rnbd_session *sess)
+{
+	return sess->guard_over != U32_MAX;
+}
+
 /* Work requests that the worst request can need: see rnbd_req_wrs(). */
 static u32 rnbd_max_req_wrs(const struct rnbd_session *sess)
 {
 	u32 sge = min(sess->max_sge, sess->max_sge_rd);
 
-	return RNBD_EXTENTS_MAX +
+	return RNBD_EXTENTS_MAX + rnbd_guard_wrs(sess) +
 	       DIV_ROUND_UP(sess->max_segments + RNBD_EXTENTS_MAX, sge);
 }
 
 /*
  * Send-queue entries to have for data: two for every request that may be in
- * flight, and room for the worst.
+ * flight, its guard, and room for the worst.
  */
 static u32 rnbd_queue_data_wrs(const struct rnbd_session *sess)
 {
-	u32 want = max(2 * sess->opt.depth, 2 * rnbd_max_req_wrs(sess));
+	u32 want = max((2 + rnbd_guard_wrs(sess)) * sess->opt.depth,
+		       2 * rnbd_max_req_wrs(sess));
 	u32 other = sess->opt.ring_slots + 2;
 	u32 have = sess->dev->attrs.max_qp_wr > other ?
 		   sess->dev->attrs.max_qp_wr - other : 0;
@@ -102,8 +116,8 @@ static void rnbd_data_done(struct ib_cq *cq, struct ib_wc *wc);
 
 static int rnbd_stage_init(struct rnbd_stage *stage)
 {
-	stage->wrs = kvcalloc(RNBD_STAGE_WRS, sizeof(*stage->wrs), GFP_KERNEL);
-	stage->sges = kvcalloc(RNBD_STAGE_SGES, sizeof(*stage->sges), GFP_KERNEL);
+	stage->wrs = kvcalloc(RNBD_STAGE_WRS + 1, sizeof(*stage->wrs), GFP_KERNEL);
+	stage->sges = kvcalloc(RNBD_STAGE_SGES + 1, sizeof(*stage->sges), GFP_KERNEL);
 	return stage->wrs && stage->sges ? 0 : -ENOMEM;
 }
 
@@ -221,9 +235,11 @@ unmap:
  */
 static u32 rnbd_req_wrs(const struct rnbd_session *sess, const struct rnbd_req *req)
 {
-	u32 sge = req->wire.op == RNBD_OP_WRITE ? sess->max_sge : sess->max_sge_rd;
+	bool write = req->wire.op == RNBD_OP_WRITE;
+	u32 sge = write ? sess->max_sge : sess->max_sge_rd;
 
-	return req->wire.nr_runs + (req->nr_sge + req->wire.nr_runs) / sge;
+	return req->wire.nr_runs + (req->nr_sge + req->wire.nr_runs) / sge +
+	       (write ? 0 : rnbd_guard_wrs(sess));
 }
 
 /* ------------------------------------------------------------------------
@@ -286,7 +302,7 @@ static void rnbd_stage_add(struct rnbd_queue *q, struct rnbd_stage *stage,
 	struct ib_rdma_wr *rdma;
 	struct ib_sge *local;
 
-	if (unlikely(stage->nr_sges == RNBD_STAGE_SGES)) {
+	if (unlikely(stage->nr_sges >= RNBD_STAGE_SGES)) {
 		rnbd_stage_post(q, stage);
 		last = NULL;
 	}
@@ -301,10 +317,11 @@ static void rnbd_stage_add(struct rnbd_queue *q, struct rnbd_stage *stage,
 	    !(last->send_flags & IB_SEND_SIGNALED) &&
 	    (!new_req || READ_ONCE(coalesce))) {
 		last->num_sge++;
+		stage->bytes += bytes;
 		if (new_req)
 			q->stats.coalesced++;
 	} else {
-		if (unlikely(stage->nr_wrs == RNBD_STAGE_WRS)) {
+		if (unlikely(stage->nr_wrs >= RNBD_STAGE_WRS)) {
 			rnbd_stage_post(q, stage);
 			last = NULL;
 			stage->sges[0] = *local;
@@ -318,6 +335,7 @@ static void rnbd_stage_add(struct rnbd_queue *q, struct rnbd_stage *stage,
 		rdma->wr.opcode = write ? IB_WR_RDMA_WRITE : IB_WR_RDMA_READ;
 		rdma->remote_addr = remote;
 		rdma->rkey = rkey;
+		stage->bytes = bytes;
 		if (last)
 			last->next = &rdma->wr;
 		if (write) {
@@ -643,6 +661,48 @@ struct rnbd_batch {
 	u32 bytes;
 };
 
+/*
+ * soft-RoCE up to at least 6.12 cannot resume an RDMA READ in its middle: if a
+ * packet of the response is lost, it completes the READ with success although
+ * data is missing, and only then puts the queue pair into the error state. A
+ * READ of one packet is safe. So the last packet of a longer READ is fetched by
+ * a READ of its own, which vouches for what came before: it is flushed when
+ * the queue pair fails. (An empty RDMA WRITE in its place would make soft-RoCE
+ * trip over its next replay: read_reply() looks at the length of the latest
+ * request.)
+ */
+static void rnbd_read_guard(struct rnbd_queue *q)
+{
+	struct rnbd_stage *stage = &q->in;
+	u32 mtu = q->sess->guard_over;
+	struct ib_rdma_wr *whole, *tail;
+	struct ib_sge *sge;
+
+	if (likely(stage->bytes <= mtu) || unlikely(READ_ONCE(unsafe_no_read_guard)))
+		return;
+
+	whole = &stage->wrs[stage->nr_wrs - 1];
+	tail = &stage->wrs[stage->nr_wrs++];
+	sge = &whole->wr.sg_list[whole->wr.num_sge - 1];
+	if (sge->length > mtu) {
+		sge->length -= mtu;
+		sge[1] = *sge;
+		sge[1].addr += sge->length;
+		sge[1].length = mtu;
+		sge++;
+		stage->nr_sges++;
+	} else {
+		whole->wr.num_sge--;
+	}
+	*tail = *whole;
+	tail->wr.sg_list = sge;
+	tail->wr.num_sge = 1;
+	tail->remote_addr += stage->bytes - sge->length;
+	whole->wr.next = &tail->wr;
+	q->stats.rdma_reads++;
+	q->stats.read_guards++;
+}
+
 /* Let the last staged READ signal the completion of the whole batch. */
 static void rnbd_batch_close(struct rnbd_queue *q, struct rnbd_batch *batch)
 {
@@ -650,6 +710,7 @@ static void rnbd_batch_close(struct rnbd_queue *q, struct rnbd_batch *batch)
 
 	if (!batch->last)
 		return;
+	rnbd_read_guard(q);
 	batch->last->batch = batch->reqs;
 	rnbd_stage_last(&q->in)->wr_cqe = &batch->last->read_cqe;
 	rnbd_stage_last(&q->in)->send_flags |= IB_SEND_SIGNALED;

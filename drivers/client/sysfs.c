@@ -129,6 +129,7 @@ RNBD_COUNTER(rdma_read_bytes, stats.rdma_read_bytes);
 RNBD_COUNTER(coalesced, stats.coalesced);
 RNBD_COUNTER(gathered, stats.gathered);
 RNBD_COUNTER(fences, stats.fences);
+RNBD_COUNTER(read_guards, stats.read_guards);
 RNBD_COUNTER(credit_stalls, stats.credit_stalls);
 RNBD_COUNTER(sq_stalls, stats.sq_stalls);
 RNBD_COUNTER(pool_stalls, stats.pool_stalls);
@@ -166,6 +167,7 @@ static struct attribute *rnbd_disk_attrs[] = {
 	&dev_attr_coalesced.attr,
 	&dev_attr_gathered.attr,
 	&dev_attr_fences.attr,
+	&dev_attr_read_guards.attr,
 	&dev_attr_credit_stalls.attr,
 	&dev_attr_sq_stalls.attr,
 	&dev_attr_pool_stalls.attr,

@@ -8,8 +8,7 @@
 # the fence the extent may have been written anew by then.
 #
 # Only READs of one packet are disturbed. soft-RoCE of 6.12 cannot resume a READ
-# in its middle: it reports success for it, with a WARNING, and kills the
-# queue pair (rxe_comp.c, check_ack and COMPST_ERROR). That would hide what
+# in its middle and kills the queue pair; see read-loss.sh. That would hide what
 # this test is about.
 
 set_host_id

@@ -1,0 +1,86 @@
+#!/bin/bash
+# lab: --nodes 2 --cpus 2 --mem 1024 --timeout 240 --ignore-report rxe_comp.c:[0-9]+.rxe_completer
+# short: lost packets of long READs on soft-RoCE: wrong data without the guard, none with it
+. ./lib.sh
+. ./rnbd.sh
+
+# soft-RoCE of 6.12 reports success for a READ that it could not resume in its
+# middle, and then kills the queue pair. The WARNING that it prints is expected.
+
+set_host_id
+if [ "$NODE" = 1 ]; then
+	target_start
+	export_disk disk0 "$(null_disk 64)"
+	lab barrier exported
+	lab barrier end --timeout 200
+	configfs_clear
+	unload
+	exit 0
+fi
+
+lab barrier exported
+
+# One in 64 packets of READ responses is lost on its arrival.
+lossy() {
+	nft -f - <<-'EOF'
+		table ip rnbd_loss {
+			chain input {
+				type filter hook input priority 0;
+				udp dport 4791 @th,64,8 0x0d-0x10 numgen random mod 64 == 0 counter drop
+			}
+		}
+	EOF
+}
+
+# read_back: "right", "wrong" data, or "lost" the connection before any was wrong
+read_back() {
+	fio --name=mix --filename="$dev" --direct=1 --ioengine=libaio --rw=read --bs=64k \
+	    --iodepth=8 --size=8m --verify=crc32c-intel --verify_fatal=1 \
+	    --verify_state_save=0 --minimal >"$OUT/read" 2>&1 && { echo right; return; }
+	if grep -q 'verify' "$OUT/read"; then
+		echo wrong
+	elif grep -q 'Input/output error' "$OUT/read"; then
+		echo lost
+	else
+		die "fio: $(tail -3 "$OUT/read")"
+	fi
+}
+
+# round: attach, read over the lossy link, detach
+round() {
+	dev=$(attach disk0 --queues 1) || exit 1
+	lossy
+	read_back
+	nft delete table ip rnbd_loss
+	guards=$((guards + $(counter "$dev" read_guards)))
+	detach "$dev"
+}
+
+modprobe rnbd
+dev=$(attach disk0 --queues 1) || exit 1
+fio --name=mix --filename="$dev" --direct=1 --ioengine=libaio --rw=write --bs=64k \
+    --iodepth=8 --size=16m --verify=crc32c-intel --do_verify=0 --verify_state_save=0 --minimal >/dev/null ||
+	die "filling the disk failed"
+fio --name=small --filename="$dev" --direct=1 --ioengine=libaio --rw=read --bs=4k \
+    --iodepth=1 --size=1m --minimal >/dev/null || die "reading failed"
+need "$dev" read_guards -eq 0
+detach "$dev"
+
+echo 1 >/sys/module/rnbd/parameters/unsafe_no_read_guard
+guards=0
+: >"$OUT/without" >"$OUT/with"
+for i in $(seq 1 12); do
+	round >>"$OUT/without"
+	grep -q wrong "$OUT/without" && break
+done
+echo "without the guard: $(sort "$OUT/without" | uniq -c | tr -s ' \n' ' ')"
+grep -q wrong "$OUT/without" || die "no data was wrong: this test proves nothing"
+[ "$guards" = 0 ] || die "$guards READs were guarded"
+
+echo 0 >/sys/module/rnbd/parameters/unsafe_no_read_guard
+for i in $(seq 1 10); do round >>"$OUT/with"; done
+echo "with the guard: $(sort "$OUT/with" | uniq -c | tr -s ' \n' ' '), $guards READs guarded"
+grep -q wrong "$OUT/with" && die "data was wrong"
+grep -q lost "$OUT/with" || die "no connection was lost: this test proves nothing"
+unload
+lab barrier end
