@@ -510,7 +510,9 @@ static void rnbd_ring_send_done(struct ib_cq *cq, struct ib_wc *wc)
 		rnbd_ring_return_credits(ring);
 	spin_unlock_irqrestore(&ring->lock, flags);
 
-	if (!credit_frame)
+	if (credit_frame)
+		ring->attr.ops->credit(ring);
+	else
 		ring->attr.ops->sent(ring, seq);
 }
 

@@ -21,9 +21,6 @@
 
 #include "target.h"
 
-/* For what a backend cannot do in the context that it is in. */
-struct workqueue_struct *rnbdt_io_wq;
-
 /**
  * rnbdt_errno_status - what a client is told about an error of the storage
  * @error: errno, negative, or 0
@@ -87,7 +84,7 @@ void rnbdt_treq_part_done(struct rnbd_treq *treq, int error)
  * rnbdt_backend_submit - execute a request
  * @treq: request, accepted by the decoder
  *
- * Context: work item; may sleep.
+ * Context: work item, or a completion handler if the backend is atomic.
  */
 void rnbdt_backend_submit(struct rnbd_treq *treq)
 {
@@ -160,6 +157,33 @@ static int rnbdt_backend_check(struct rnbd_texport *export,
 	return 0;
 }
 
+static void rnbdt_backend_free(struct rnbd_tbackend *be)
+{
+	if (be->submit_wq)
+		destroy_workqueue(be->submit_wq);
+	if (be->io_wq)
+		destroy_workqueue(be->io_wq);
+	kfree(be);
+}
+
+/* Work queues of its own: storage that hangs holds up nobody else's. */
+static struct rnbd_tbackend *rnbdt_backend_alloc(struct rnbd_texport *export)
+{
+	struct rnbd_tbackend *be = kzalloc(sizeof(*be), GFP_KERNEL);
+
+	if (!be)
+		return NULL;
+	be->submit_wq = alloc_workqueue("rnbd-t-%s", WQ_MEM_RECLAIM | WQ_HIGHPRI,
+					0, rnbdt_export_name(export));
+	be->io_wq = alloc_workqueue("rnbd-io-%s", WQ_UNBOUND | WQ_MEM_RECLAIM, 0,
+				    rnbdt_export_name(export));
+	if (!be->submit_wq || !be->io_wq) {
+		rnbdt_backend_free(be);
+		return NULL;
+	}
+	return be;
+}
+
 /**
  * rnbdt_export_enable - open the backend and let sessions begin
  * @export: export that is not enabled
@@ -179,19 +203,15 @@ int rnbdt_export_enable(struct rnbd_texport *export)
 		       rnbdt_export_name(export));
 		return -EINVAL;
 	}
-	be = kzalloc(sizeof(*be), GFP_KERNEL);
+	be = rnbdt_backend_alloc(export);
 	if (!be)
 		return -ENOMEM;
 	ret = rnbdt_backend_open(export, be);
-	if (ret) {
-		kfree(be);
-		return ret;
-	}
+	if (ret)
+		goto free;
 	ret = rnbdt_backend_check(export, be);
-	if (ret) {
-		be->ops->close(be);
-		return ret;
-	}
+	if (ret)
+		goto close;
 
 	mutex_lock(&rnbdt_lock);
 	export->backend = be;
@@ -202,6 +222,12 @@ int rnbdt_export_enable(struct rnbd_texport *export)
 		be->logical_block, be->readonly ? ", read-only" : "",
 		be->direct ? "" : ", page cache");
 	return 0;
+
+close:
+	be->ops->close(be);
+free:
+	rnbdt_backend_free(be);
+	return ret;
 }
 
 /**
@@ -228,6 +254,7 @@ void rnbdt_export_disable(struct rnbd_texport *export)
 	mutex_unlock(&rnbdt_lock);
 	if (be) {
 		be->ops->close(be);
+		rnbdt_backend_free(be);
 		pr_info("export %s: disabled\n", rnbdt_export_name(export));
 	}
 }
@@ -241,22 +268,12 @@ int rnbdt_backend_init(void)
 {
 	int ret;
 
-	rnbdt_io_wq = alloc_workqueue("rnbd-target-io",
-				      WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!rnbdt_io_wq)
-		return -ENOMEM;
 	ret = rnbdt_bdev_init();
 	if (ret)
-		goto destroy_wq;
+		return ret;
 	ret = rnbdt_file_init();
 	if (ret)
-		goto exit_bdev;
-	return 0;
-
-exit_bdev:
-	rnbdt_bdev_exit();
-destroy_wq:
-	destroy_workqueue(rnbdt_io_wq);
+		rnbdt_bdev_exit();
 	return ret;
 }
 
@@ -267,5 +284,4 @@ void rnbdt_backend_exit(void)
 {
 	rnbdt_file_exit();
 	rnbdt_bdev_exit();
-	destroy_workqueue(rnbdt_io_wq);
 }

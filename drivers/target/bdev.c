@@ -202,7 +202,7 @@ static void rnbdt_bdev_end_zeroes_fua(struct bio *bio)
 		return;
 	}
 	INIT_WORK(&treq->work, rnbdt_bdev_flush_work);
-	queue_work(rnbdt_io_wq, &treq->work);
+	queue_work(treq->queue->session->backend->io_wq, &treq->work);
 }
 
 /*
@@ -255,7 +255,8 @@ static void rnbdt_bdev_submit(struct rnbd_treq *treq)
 	}
 	switch (req->op) {
 	case RNBD_OP_WRITE:
-		if (unlikely(be->stable)) {
+		/* This can change while it is open. */
+		if (unlikely(bdev_stable_writes(be->bdev))) {
 			rnbdt_bdev_copy_write(treq);
 			break;
 		}
@@ -279,7 +280,6 @@ static void rnbdt_bdev_submit(struct rnbd_treq *treq)
 static void rnbdt_bdev_close(struct rnbd_tbackend *be)
 {
 	bdev_fput(be->file);
-	kfree(be);
 }
 
 static const struct rnbd_tbackend_ops rnbdt_bdev_ops = {
@@ -343,7 +343,6 @@ void rnbdt_bdev_limits(struct rnbd_tbackend *be)
 	be->physical_block = bdev_physical_block_size(bdev);
 	be->io_min = bdev_io_min(bdev);
 	be->io_opt = bdev_io_opt(bdev);
-	be->stable = bdev_stable_writes(bdev);
 	if (!bdev_nonrot(bdev))
 		be->flags |= RNBD_EXPORT_ROTATIONAL;
 	if (bdev_max_discard_sectors(bdev)) {

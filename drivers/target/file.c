@@ -88,8 +88,10 @@ static void rnbdt_file_complete(struct kiocb *iocb, long ret)
 
 	if (iocb->ki_flags & IOCB_WRITE)
 		kiocb_end_write(iocb);
-	if (!rnbdt_file_moved(treq, ret))
-		queue_work(rnbdt_io_wq, &treq->work);
+	treq->result = ret;
+	/* The submitter may not have returned from the file system yet. */
+	if (atomic_dec_and_test(&treq->parts) && !rnbdt_file_moved(treq, ret))
+		queue_work(treq->queue->session->backend->io_wq, &treq->work);
 }
 
 static void rnbdt_file_map(struct rnbd_treq *treq)
@@ -130,20 +132,30 @@ static void rnbdt_file_rw(struct rnbd_treq *treq)
 			iocb->ki_flags |= IOCB_WRITE;
 			if (treq->req.flags & RNBD_REQ_FUA)
 				iocb->ki_flags |= IOCB_DSYNC;
-			if (be->direct && be->stable) {
+			/* This can change while it is open. */
+			if (be->direct &&
+			    mapping_stable_writes(be->file->f_mapping)) {
 				iocb->ki_flags &= ~IOCB_DIRECT;
 				iocb->ki_flags |= IOCB_DSYNC;
 			}
 		}
 
+		/*
+		 * One for the submitter: the file system looks at file and
+		 * iocb after it has queued the I/O.
+		 */
+		atomic_set(&treq->parts, 2);
 		if (unlikely(!rnbdt_may_submit(s)))
 			ret = -EIO;
 		else if (write)
 			ret = vfs_iocb_iter_write(be->file, iocb, &iter);
 		else
 			ret = vfs_iocb_iter_read(be->file, iocb, &iter);
-		if (ret == -EIOCBQUEUED)
-			return;
+		if (ret == -EIOCBQUEUED) {
+			if (!atomic_dec_and_test(&treq->parts))
+				return;
+			ret = treq->result;
+		}
 	} while (!rnbdt_file_moved(treq, ret));
 }
 
@@ -233,7 +245,7 @@ static void rnbdt_file_submit(struct rnbd_treq *treq)
 	treq->bvec = NULL;
 	treq->moved = 0;
 	INIT_WORK(&treq->work, rnbdt_file_work);
-	queue_work(rnbdt_io_wq, &treq->work);
+	queue_work(be->io_wq, &treq->work);
 }
 
 static void rnbdt_file_close(struct rnbd_tbackend *be)
@@ -244,10 +256,10 @@ static void rnbdt_file_close(struct rnbd_tbackend *be)
 		bdev_fput(be->file);
 	else
 		fput(be->file);
-	kfree(be);
 }
 
 static const struct rnbd_tbackend_ops rnbdt_file_ops = {
+	.atomic	= true,
 	.submit	= rnbdt_file_submit,
 	.close	= rnbdt_file_close,
 };
@@ -310,7 +322,6 @@ static int rnbdt_file_limits(struct rnbd_texport *export,
 
 	be->capacity = i_size_read(inode);
 	be->logical_block = 512;
-	be->stable = mapping_stable_writes(be->file->f_mapping);
 	if (be->direct) {
 		ret = rnbdt_file_direct_block(export, be);
 		if (ret)
@@ -345,6 +356,13 @@ int rnbdt_file_open(struct rnbd_texport *export, struct rnbd_tbackend *be,
 		if (ret)
 			return ret;
 		rnbdt_bdev_limits(be);
+		/*
+		 * A hole in a block device is zeroes that the device makes.
+		 * One that cannot would refuse, and the page cache would have
+		 * dropped acknowledged writes by then.
+		 */
+		if (!bdev_write_zeroes_sectors(be->bdev))
+			be->max_discard = 0;
 	} else {
 		ret = rnbdt_file_open_regular(export, be);
 		if (ret)

@@ -4,8 +4,8 @@
  *
  * Operation: an enabled port has one listening connection id. A connection
  * request is checked for form and device here, then it goes to session.c.
- * Ownership: the listener belongs to whoever takes it out of port->cm_id with
- * xchg(): rnbdt_port_disable(), or the handler when the device is removed,
+ * Ownership: the listener belongs to whoever takes it out of port->cm_id under
+ * rnbdt_lock: rnbdt_port_disable(), or the handler when the device is removed,
  * whose non-zero return makes the connection manager destroy it. The id of a
  * refused connection is destroyed the same way, that of an accepted one
  * belongs to its session.
@@ -67,17 +67,24 @@ static int rnbdt_port_connect(struct rnbd_tport *port, struct rdma_cm_id *id,
 static int rnbdt_port_device_removal(struct rnbd_tport *port,
 				     struct rdma_cm_id *id)
 {
-	/* Somebody else is destroying it already. */
-	if (xchg(&port->cm_id, NULL) != id)
-		return 0;
+	bool ours;
 
+	/*
+	 * Once the listener is taken out, rnbdt_port_disable() waits no more
+	 * for this handler, but it takes the lock: the port stays till then.
+	 */
 	mutex_lock(&rnbdt_lock);
-	if (port->state == RNBDT_PORT_LISTENING)
-		port->state = RNBDT_PORT_NO_DEVICE;
+	ours = port->cm_id == id;
+	if (ours) {
+		port->cm_id = NULL;
+		if (port->state == RNBDT_PORT_LISTENING)
+			port->state = RNBDT_PORT_NO_DEVICE;
+		pr_warn("port %s: the RDMA device was removed; write 1 to its enable when it is back\n",
+			rnbdt_port_name(port));
+	}
 	mutex_unlock(&rnbdt_lock);
-	pr_warn("port %s: the RDMA device was removed; write 1 to its enable when it is back\n",
-		rnbdt_port_name(port));
-	return 1;
+	/* Otherwise somebody else is destroying it already. */
+	return ours;
 }
 
 /* Events of the listener, and the first one of every connection. */
@@ -106,6 +113,15 @@ static void rnbdt_port_set_state(struct rnbd_tport *port,
 	mutex_unlock(&rnbdt_lock);
 }
 
+static struct rdma_cm_id *rnbdt_port_swap_id(struct rnbd_tport *port,
+					     struct rdma_cm_id *id)
+{
+	mutex_lock(&rnbdt_lock);
+	swap(port->cm_id, id);
+	mutex_unlock(&rnbdt_lock);
+	return id;
+}
+
 static int rnbdt_port_listen(struct rnbd_tport *port,
 			     struct sockaddr_storage *addr)
 {
@@ -122,7 +138,7 @@ static int rnbdt_port_listen(struct rnbd_tport *port,
 	 * listener away. Keep the handler out until it listens.
 	 */
 	rdma_lock_handler(id);
-	xchg(&port->cm_id, id);
+	rnbdt_port_swap_id(port, id);
 	ret = rdma_set_reuseaddr(id, 1);
 	if (!ret)
 		ret = rdma_set_afonly(id, 1);
@@ -134,7 +150,8 @@ static int rnbdt_port_listen(struct rnbd_tport *port,
 	if (!ret)
 		return 0;
 
-	if (xchg(&port->cm_id, NULL) == id)
+	id = rnbdt_port_swap_id(port, NULL);
+	if (id)
 		rdma_destroy_id(id);
 	return ret;
 }
@@ -197,7 +214,7 @@ void rnbdt_port_disable(struct rnbd_tport *port)
 	lockdep_assert_held(&port->lock);
 
 	rnbdt_port_set_state(port, RNBDT_PORT_DISABLED);
-	id = xchg(&port->cm_id, NULL);
+	id = rnbdt_port_swap_id(port, NULL);
 	if (id)
 		rdma_destroy_id(id);
 	rnbdt_sessions_end(NULL, NULL, port, "the port was disabled");

@@ -5,7 +5,9 @@
  * Operation
  *
  * The frame handler copies each request of a frame into the structure that its
- * tag names and hands it to the backend. When the backend is done the request
+ * tag names and hands it to the backend, by way of a work item of the queue
+ * unless the backend never sleeps: the handler shares its completion queue with
+ * others. When the backend is done the request
  * goes to the queue's done list, and replies leave in frames: at once while
  * few reply frames are unacknowledged by the wire, otherwise together when a
  * frame is acknowledged or when there are enough to fill one. Without a credit
@@ -23,8 +25,8 @@
  *
  * Concurrency
  *
- * Frames of one queue are handled one at a time, in a work item of the
- * completion queue. Completions come in any context. The done list is under
+ * Frames of one queue are handled one at a time, in a soft interrupt.
+ * Completions of the backend come in any context. The done list is under
  * ring->lock, which sending takes anyway.
  *
  * Errors
@@ -111,6 +113,19 @@ void rnbdt_treq_done(struct rnbd_treq *treq, u16 status)
 		complete(&q->idle);
 }
 
+static void rnbdt_queue_submit_work(struct work_struct *work)
+{
+	struct rnbd_tqueue *q = container_of(work, struct rnbd_tqueue, submit_work);
+	struct llist_node *todo = llist_reverse_order(llist_del_all(&q->todo));
+	struct rnbd_treq *treq, *next;
+	struct blk_plug plug;
+
+	blk_start_plug(&plug);
+	llist_for_each_entry_safe(treq, next, todo, todo)
+		rnbdt_backend_submit(treq);
+	blk_finish_plug(&plug);
+}
+
 static enum rnbd_fault rnbdt_queue_requests(struct rnbd_tqueue *q,
 					    const struct rnbd_frame *frame)
 {
@@ -119,7 +134,7 @@ static enum rnbd_fault rnbdt_queue_requests(struct rnbd_tqueue *q,
 	struct rnbd_request req;
 	struct rnbd_treq *treq;
 	enum rnbd_tstate state;
-	struct blk_plug plug;
+	bool work = false;
 	u16 pos = 0;
 
 	/* Live comes after all that was set up for it. */
@@ -127,7 +142,6 @@ static enum rnbd_fault rnbdt_queue_requests(struct rnbd_tqueue *q,
 	if (unlikely(state != RNBDT_LIVE))
 		return state < RNBDT_LIVE ? RNBD_FAULT_TYPE : RNBD_FAULT_NONE;
 
-	blk_start_plug(&plug);
 	while (pos < frame->nr_entries) {
 		fault = rnbd_decode_request(frame, &pos, &s->limits, &req);
 		if (unlikely(fault))
@@ -142,9 +156,14 @@ static enum rnbd_fault rnbdt_queue_requests(struct rnbd_tqueue *q,
 		memcpy(&treq->req, &req, offsetof(struct rnbd_request, runs) +
 		       req.nr_runs * sizeof(req.runs[0]));
 		atomic_inc(&q->inflight);
-		rnbdt_backend_submit(treq);
+		if (s->backend->ops->atomic)
+			rnbdt_backend_submit(treq);
+		else
+			work |= llist_add(&treq->todo, &q->todo);
 	}
-	blk_finish_plug(&plug);
+	/* Only the first on an empty list has to wake the submitter. */
+	if (work)
+		queue_work(s->backend->submit_wq, &q->submit_work);
 	return fault;
 }
 
@@ -222,6 +241,8 @@ struct rnbd_tqueue *rnbdt_queue_alloc(struct rnbd_tsession *s, u16 index,
 	q->session = s;
 	q->cm_id = id;
 	q->index = index;
+	init_llist_head(&q->todo);
+	INIT_WORK(&q->submit_work, rnbdt_queue_submit_work);
 	INIT_LIST_HEAD(&q->done);
 	atomic_set(&q->inflight, 1);
 	init_completion(&q->idle);
@@ -265,7 +286,7 @@ int rnbdt_queue_create_ring(struct rnbd_tqueue *q,
 		.data_wrs = q->index ? 0 : RNBDT_REG_BATCH,
 		.max_send_sge = 1,
 		.vector = (s->serial + q->index) % s->dev->num_comp_vectors,
-		.poll = IB_POLL_WORKQUEUE,
+		.poll = IB_POLL_SOFTIRQ,
 	};
 	int ret;
 
@@ -301,11 +322,13 @@ void rnbdt_queue_stop(struct rnbd_tqueue *q)
  */
 void rnbdt_queue_wait_idle(struct rnbd_tqueue *q)
 {
-	if (atomic_dec_and_test(&q->inflight))
-		return;
-	while (!wait_for_completion_timeout(&q->idle, 30 * HZ))
-		pr_warn("session %u: queue %u waits for the storage to end %d requests\n",
-			q->session->serial, q->index, atomic_read(&q->inflight));
+	if (!atomic_dec_and_test(&q->inflight))
+		while (!wait_for_completion_timeout(&q->idle, 30 * HZ))
+			pr_warn("session %u: queue %u waits for the storage to end %d requests\n",
+				q->session->serial, q->index,
+				atomic_read(&q->inflight));
+	/* It has nothing to do any more, but may still be returning. */
+	flush_work(&q->submit_work);
 }
 
 /**

@@ -160,6 +160,9 @@ static void rnbdt_session_teardown(struct work_struct *work)
 	mutex_lock(&rnbdt_lock);
 	mutex_unlock(&rnbdt_lock);
 	wait_event(s->wait, !READ_ONCE(s->connecting));
+	/* And with the lock once more, all that it has written is seen. */
+	mutex_lock(&rnbdt_lock);
+	mutex_unlock(&rnbdt_lock);
 
 	pr_info("session %u: host %pUb on port %s: %s\n", s->serial,
 		&s->host_id, rnbdt_port_name(s->port), s->why);

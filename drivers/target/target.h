@@ -149,7 +149,7 @@ enum rnbd_tport_state {
  * @port: service port; @lock
  * @state: rnbdt_lock; @RNBDT_PORT_LISTENING is set and cleared under @lock
  *	too, but for the loss of the device
- * @cm_id: listener; whoever takes it out with xchg() ends it
+ * @cm_id: listener; rnbdt_lock, and whoever takes it out ends it
  * @exports: struct rnbd_toffer; rnbdt_lock
  */
 struct rnbd_tport {
@@ -166,12 +166,14 @@ struct rnbd_tport {
 /**
  * struct rnbd_tbackend_ops - what a kind of backend can do
  * @submit: Execute a request and call rnbdt_treq_done() in the end, whatever
- *	happens. Called from a work item; may sleep for memory, not for long.
- *	Has to ask rnbdt_may_submit() directly before anything is handed to
- *	the storage.
- * @close: No request is in flight. Frees the backend.
+ *	happens. Called from a work item that waits as long as the storage makes
+ *	it wait, or from a completion handler if @atomic. Has to ask
+ *	rnbdt_may_submit() directly before anything is handed to the storage.
+ * @atomic: @submit does not sleep
+ * @close: No request is in flight. Closes what was opened.
  */
 struct rnbd_tbackend_ops {
+	bool atomic;
 	void (*submit)(struct rnbd_treq *treq);
 	void (*close)(struct rnbd_tbackend *be);
 };
@@ -183,7 +185,8 @@ struct rnbd_tbackend_ops {
  * @bdev: block device, or NULL if it is a regular file
  * @readonly: opened for reading only
  * @direct: no page cache in between
- * @stable: data must not change while it is written, so copy it first
+ * @submit_wq: for the submission of requests, a work item per queue
+ * @io_wq: for requests that need a work item of their own
  * @capacity: bytes
  * @flags: RNBD_EXPORT_*
  * @logical_block: as in struct rnbd_login_reply
@@ -203,7 +206,8 @@ struct rnbd_tbackend {
 	struct block_device *bdev;
 	bool readonly;
 	bool direct;
-	bool stable;
+	struct workqueue_struct *submit_wq;
+	struct workqueue_struct *io_wq;
 	u64 capacity;
 	u32 flags;
 	u32 logical_block;
@@ -262,13 +266,16 @@ struct rnbd_tpool {
  *	the tag again as soon as that frame is posted
  * @status: result, enum rnbd_status
  * @error: first errno of the parts
- * @parts: bios on their way, and one while more are made
+ * @todo: in rnbd_tqueue.todo
+ * @parts: bios or asynchronous I/O on their way, and one while the submitter
+ *	is at it
  * @req: what is asked
  * @work: for backends that need process context
  * @iocb: file backend
  * @bvec: file backend: pieces of the pool, @inline_bvec or from a mempool
  * @nr_bvec: used members of @bvec
  * @moved: file backend: bytes that are done
+ * @result: file backend: what @iocb came back with
  * @inline_bvec: for small requests
  *
  * From @busy being set to rnbdt_treq_done() owned by the backend.
@@ -276,6 +283,7 @@ struct rnbd_tpool {
 struct rnbd_treq {
 	struct rnbd_tqueue *queue;
 	struct list_head entry;
+	struct llist_node todo;
 	bool busy;
 	u16 status;
 	int error;
@@ -286,6 +294,7 @@ struct rnbd_treq {
 	struct bio_vec *bvec;
 	u32 nr_bvec;
 	u32 moved;
+	long result;
 	struct bio_vec inline_bvec[RNBDT_INLINE_BVECS];
 };
 
@@ -296,6 +305,8 @@ struct rnbd_treq {
  * @cm_id: connection; its handler finds the queue as the context
  * @index: in the session
  * @treqs: by tag, as many as the granted depth; NULL before the login
+ * @todo: requests to be submitted, last one first
+ * @submit_work: submits them
  * @done: requests whose reply has not been put into a frame
  * @nr_done: length of @done
  * @replies_per_frame: how many fit
@@ -311,6 +322,8 @@ struct rnbd_tqueue {
 	struct rdma_cm_id *cm_id;
 	u16 index;
 	struct rnbd_treq *treqs;
+	struct llist_head todo;
+	struct work_struct submit_work;
 	struct list_head done;
 	u32 nr_done;
 	u32 replies_per_frame;
@@ -530,7 +543,6 @@ u32 rnbdt_piece_next(struct rnbdt_piece *it, struct page **page);
 u32 rnbdt_piece_count(const struct rnbd_treq *treq);
 
 /* backend.c */
-extern struct workqueue_struct *rnbdt_io_wq;
 int rnbdt_backend_init(void);
 void rnbdt_backend_exit(void);
 int rnbdt_export_enable(struct rnbd_texport *export);
