@@ -201,8 +201,7 @@ struct rnbd_queue_stats {
  * @out: RDMA WRITEs of the open frame
  * @in: RDMA READs of the reply frame being handled
  * @data_cqe: completion of RDMA operations that are not signalled
- * @frame_wrs: data work requests covered by the SEND of frame seq, modulo the
- *	send slots
+ * @frame_wrs: data work requests covered by the SEND of a send slot
  * @open_wrs: data work requests staged or posted for the open frame
  * @sq_free: send-queue entries for data work requests not reserved
  * @sq_size: how many there are
@@ -340,7 +339,7 @@ void rnbd_login_reply(struct rnbd_queue *q, const struct rnbd_frame *frame,
 extern const struct rnbd_ring_ops rnbd_queue_ring_ops;
 int rnbd_queue_alloc(struct rnbd_queue *q);
 void rnbd_queue_free(struct rnbd_queue *q);
-int rnbd_req_map(struct rnbd_queue *q, struct request *rq);
+blk_status_t rnbd_req_map(struct rnbd_queue *q, struct request *rq);
 void rnbd_req_unmap(struct rnbd_req *req);
 blk_status_t rnbd_queue_submit(struct rnbd_queue *q, struct request *rq, bool last);
 void rnbd_queue_commit(struct rnbd_queue *q);
@@ -350,6 +349,7 @@ void rnbd_queue_abandon(struct rnbd_queue *q, struct rnbd_req *req);
 int rnbd_disk_create(struct rnbd_session *sess, struct rnbd_why *why);
 int rnbd_disk_add(struct rnbd_session *sess, struct rnbd_why *why);
 void rnbd_disk_remove(struct rnbd_session *sess);
+void rnbd_disk_free(struct rnbd_session *sess);
 void rnbd_disk_fail_requests(struct rnbd_session *sess);
 
 /* netlink.c */

@@ -79,6 +79,17 @@ static void rnbd_cm_established(struct rnbd_queue *q, struct rdma_cm_event *even
 	rnbd_cm_result(q, rnbd_ring_start(&q->ring, slots));
 }
 
+/* Before the ring exists there is only the waiter to tell. */
+static void rnbd_cm_lost(struct rnbd_queue *q, const char *why)
+{
+	if (q->ring.qp) {
+		rnbd_ring_fail(&q->ring, why);
+	} else {
+		q->cm_reason = why;
+		rnbd_cm_result(q, -ENODEV);
+	}
+}
+
 static int rnbd_cm_event(struct rdma_cm_id *cm_id, struct rdma_cm_event *event)
 {
 	struct rnbd_queue *q = cm_id->context;
@@ -105,19 +116,13 @@ static int rnbd_cm_event(struct rdma_cm_id *cm_id, struct rdma_cm_event *event)
 		rnbd_cm_rejected(q, event);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
-		rnbd_ring_fail(&q->ring, "the target closed the connection");
+		rnbd_cm_lost(q, "the target closed the connection");
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		/* Before the ring exists there is only the waiter to tell. */
-		if (q->ring.qp) {
-			rnbd_ring_fail(&q->ring, "the RDMA device was removed");
-		} else {
-			q->cm_reason = "the RDMA device was removed";
-			rnbd_cm_result(q, -ENODEV);
-		}
+		rnbd_cm_lost(q, "the RDMA device was removed");
 		break;
 	case RDMA_CM_EVENT_ADDR_CHANGE:
-		rnbd_ring_fail(&q->ring, "the RDMA device lost its address");
+		rnbd_cm_lost(q, "the RDMA device lost its address");
 		break;
 	default:
 		break;
@@ -178,7 +183,7 @@ static int rnbd_use_device(struct rnbd_session *sess, struct rdma_cm_id *cm_id,
 		return -EOPNOTSUPP;
 	}
 	if (dev->attrs.max_send_sge < 1 || dev->attrs.max_sge_rd < 1 ||
-	    dev->attrs.max_qp_rd_atom < 1) {
+	    dev->attrs.max_qp_init_rd_atom < 1) {
 		rnbd_why(why, "device %s cannot do RDMA READ",
 			 dev_name(&dev->dev));
 		return -EOPNOTSUPP;
@@ -289,7 +294,7 @@ static int rnbd_connect_queue(struct rnbd_session *sess, u32 index,
 	rnbd_encode_cm_req(&wire, &req);
 	param.private_data = &wire;
 	param.private_data_len = sizeof(wire);
-	param.initiator_depth = min(sess->dev->attrs.max_qp_rd_atom, U8_MAX);
+	param.initiator_depth = min(sess->dev->attrs.max_qp_init_rd_atom, U8_MAX);
 	param.responder_resources = 0;
 	param.retry_count = 7;
 	/* Credits make sure that a receive slot is always posted. */

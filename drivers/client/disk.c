@@ -19,6 +19,7 @@
 #define pr_fmt(fmt) "rnbd: " fmt
 
 #include <linux/blk-mq.h>
+#include <linux/dma-mapping.h>
 #include <linux/idr.h>
 #include <linux/module.h>
 #include <linux/namei.h>
@@ -87,9 +88,11 @@ static blk_status_t rnbd_queue_rq(struct blk_mq_hw_ctx *hctx,
 	req->queue = q;
 	req->nr_sge = 0;
 	req->status = BLK_STS_OK;
-	if ((req->wire.op == RNBD_OP_READ || req->wire.op == RNBD_OP_WRITE) &&
-	    unlikely(rnbd_req_map(q, rq)))
-		return BLK_STS_IOERR;
+	if (req->wire.op == RNBD_OP_READ || req->wire.op == RNBD_OP_WRITE) {
+		status = rnbd_req_map(q, rq);
+		if (unlikely(status))
+			return status;
+	}
 
 	blk_mq_start_request(rq);
 	status = rnbd_queue_submit(q, rq, bd->last);
@@ -192,7 +195,13 @@ static void rnbd_disk_limits(const struct rnbd_session *sess,
 			     struct queue_limits *lim)
 {
 	const struct rnbd_grant *grant = &sess->grant;
-	u32 share = (grant->pool_units / grant->nr_queues) << RNBD_UNIT_SHIFT;
+	u64 share = (u64)(grant->pool_units / grant->nr_queues) << RNBD_UNIT_SHIFT;
+	struct ib_device *dev = sess->dev;
+	size_t max_segment = ib_dma_max_seg_size(dev);
+
+	/* Bounce buffers take less than the device would. */
+	if (!ib_uses_virt_dma(dev))
+		max_segment = min(max_segment, dma_max_mapping_size(dev->dma_device));
 
 	/* Even the largest request fits the queue's share of the pool. */
 	*lim = (struct queue_limits) {
@@ -200,9 +209,9 @@ static void rnbd_disk_limits(const struct rnbd_session *sess,
 		.physical_block_size = grant->physical_block,
 		.io_min = grant->io_min,
 		.io_opt = grant->io_opt,
-		.max_hw_sectors = min(grant->max_io, share) >> SECTOR_SHIFT,
+		.max_hw_sectors = min_t(u64, grant->max_io, share) >> SECTOR_SHIFT,
 		.max_segments = sess->max_segments,
-		.max_segment_size = UINT_MAX,
+		.max_segment_size = max_segment,
 		/* Any byte address will do, but words are kinder to devices. */
 		.dma_alignment = 3,
 		.max_hw_discard_sectors = grant->max_discard >> SECTOR_SHIFT,
@@ -322,15 +331,26 @@ int rnbd_disk_add(struct rnbd_session *sess, struct rnbd_why *why)
 }
 
 /**
- * rnbd_disk_remove - drop disk, tag set and number
+ * rnbd_disk_remove - give the number of the disk back
  * @sess: session whose disk was deleted, or never added
- *
- * Context: process context, may sleep.
  */
 void rnbd_disk_remove(struct rnbd_session *sess)
 {
-	put_disk(sess->disk);
-	blk_mq_free_tag_set(&sess->tag_set);
 	if (sess->index >= 0)
 		ida_free(&rnbd_disk_ida, sess->index);
+	sess->index = -1;
+}
+
+/**
+ * rnbd_disk_free - free disk and tag set
+ * @sess: session whose last reference has gone, with or without a disk
+ *
+ * Context: process context, may sleep.
+ */
+void rnbd_disk_free(struct rnbd_session *sess)
+{
+	if (!sess->disk)
+		return;
+	put_disk(sess->disk);
+	blk_mq_free_tag_set(&sess->tag_set);
 }

@@ -75,6 +75,8 @@ MODULE_PARM_DESC(unsafe_no_read_guard, "for tests: believe soft-RoCE that a READ
  */
 #define RNBD_STAGE_WRS		32
 #define RNBD_STAGE_SGES		256
+/* A request's pieces can meet the end of the stage that often. */
+#define RNBD_STAGE_BREAKS	2
 /* A signalled READ covers at most about that much: pages come back in time. */
 #define RNBD_READ_BATCH_BYTES	(128 * 1024)
 
@@ -93,7 +95,7 @@ static u32 rnbd_max_req_wrs(const struct rnbd_session *sess)
 {
 	u32 sge = min(sess->max_sge, sess->max_sge_rd);
 
-	return RNBD_EXTENTS_MAX + rnbd_guard_wrs(sess) +
+	return RNBD_EXTENTS_MAX + RNBD_STAGE_BREAKS + rnbd_guard_wrs(sess) +
 	       DIV_ROUND_UP(sess->max_segments + RNBD_EXTENTS_MAX, sge);
 }
 
@@ -200,21 +202,24 @@ void rnbd_req_unmap(struct rnbd_req *req)
  * @rq: READ or WRITE whose rnbd_req.wire has its op
  *
  * Context: any.
- * Return: 0 or -EIO.
+ * Return: BLK_STS_OK, or BLK_STS_RESOURCE if it can be tried again later.
  */
-int rnbd_req_map(struct rnbd_queue *q, struct request *rq)
+blk_status_t rnbd_req_map(struct rnbd_queue *q, struct request *rq)
 {
 	struct rnbd_req *req = blk_mq_rq_to_pdu(rq);
 	struct rnbd_session *sess = q->sess;
 	struct req_iterator iter;
 	struct bio_vec bv;
+	blk_status_t status = BLK_STS_RESOURCE;
 
 	req->nr_sge = 0;
 	rq_for_each_bvec(bv, rq, iter) {
 		struct ib_sge *sge = &req->sge[req->nr_sge];
 
-		if (WARN_ON_ONCE(req->nr_sge == sess->max_segments))
+		if (WARN_ON_ONCE(req->nr_sge == sess->max_segments)) {
+			status = BLK_STS_IOERR;
 			goto unmap;
+		}
 		sge->addr = ib_dma_map_page(sess->dev, bv.bv_page, bv.bv_offset,
 					    bv.bv_len, rnbd_req_dir(req));
 		if (ib_dma_mapping_error(sess->dev, sge->addr))
@@ -223,15 +228,15 @@ int rnbd_req_map(struct rnbd_queue *q, struct request *rq)
 		sge->lkey = sess->pd->local_dma_lkey;
 		req->nr_sge++;
 	}
-	return 0;
+	return BLK_STS_OK;
 unmap:
 	rnbd_req_unmap(req);
-	return -EIO;
+	return status;
 }
 
 /*
  * Upper bound of the RDMA operations for a request: one per extent, and one
- * more whenever the gather list of an operation is full.
+ * more whenever the gather list of an operation or the stage is full.
  */
 static u32 rnbd_req_wrs(const struct rnbd_session *sess, const struct rnbd_req *req)
 {
@@ -239,7 +244,7 @@ static u32 rnbd_req_wrs(const struct rnbd_session *sess, const struct rnbd_req *
 	u32 sge = write ? sess->max_sge : sess->max_sge_rd;
 
 	return req->wire.nr_runs + (req->nr_sge + req->wire.nr_runs) / sge +
-	       (write ? 0 : rnbd_guard_wrs(sess));
+	       RNBD_STAGE_BREAKS + (write ? 0 : rnbd_guard_wrs(sess));
 }
 
 /* ------------------------------------------------------------------------
@@ -407,7 +412,7 @@ static void rnbd_send_frame(struct rnbd_queue *q)
 			first->send_flags |= IB_SEND_FENCE;
 		fence = false;
 	}
-	q->frame_wrs[ring->send_seq % ring->nr_send] = q->open_wrs;
+	q->frame_wrs[rnbd_ring_open_slot(ring)] = q->open_wrs;
 	trace_rnbd_frame(q, ring->send_seq, ring->open_entries, q->open_wrs);
 	q->open_wrs = 0;
 	rnbd_ring_send(ring, first, rnbd_stage_last(&q->out), fence);
@@ -453,9 +458,9 @@ static blk_status_t rnbd_stall(struct rnbd_queue *q, enum rnbd_stall stall)
 static bool rnbd_above_low_watermark(const struct rnbd_queue *q)
 {
 	const struct rnbd_ring *ring = &q->ring;
-	u32 frames = max(ring->peer_slots / 4, 2);
 
-	return ring->credits >= frames && ring->send_free >= frames &&
+	return ring->credits >= max(ring->peer_slots / 4, 2) &&
+	       ring->send_free >= max(ring->attr.slots / 4, 2u) &&
 	       q->sq_free >= q->sq_size / 4 &&
 	       q->pool.used <= q->pool.units - q->pool.units / 4;
 }
@@ -536,13 +541,18 @@ static blk_status_t rnbd_submit_locked(struct rnbd_queue *q, struct rnbd_req *re
 	q->stats.requests++;
 	q->sq_free -= req->wrs;
 	if (req->wire.op == RNBD_OP_WRITE) {
-		u32 before = q->open_wrs;
+		u32 used = q->open_wrs;
 
 		rnbd_stage_req(q, &q->out, req);
-		/* Joined operations need fewer entries than were reserved. */
-		q->sq_free += req->wrs - (q->open_wrs - before);
+		used = q->open_wrs - used;
+		/* Most need fewer entries than were reserved. */
+		if (!WARN_ON_ONCE(used > req->wrs))
+			q->sq_free += req->wrs - used;
 	}
-	if (last)
+	/* The block layer forgets to say "last" to a queue that it found stopped. */
+	if (q->stopped)
+		rnbd_send_frame(q);
+	else if (last)
 		rnbd_flush_frame(q);
 	return BLK_STS_OK;
 }
@@ -838,7 +848,7 @@ static enum rnbd_fault rnbd_queue_frame(struct rnbd_ring *ring,
 	return fault;
 }
 
-static void rnbd_queue_sent(struct rnbd_ring *ring, u32 seq)
+static void rnbd_queue_sent(struct rnbd_ring *ring, u32 seq, u32 slot)
 {
 	struct rnbd_queue *q = container_of(ring, struct rnbd_queue, ring);
 	struct rnbd_req *req, *next, *keep = NULL, *done = NULL;
@@ -847,8 +857,8 @@ static void rnbd_queue_sent(struct rnbd_ring *ring, u32 seq)
 
 	spin_lock_irqsave(&ring->lock, flags);
 	q->sent_seq = seq + 1;
-	q->sq_free += q->frame_wrs[seq % ring->nr_send];
-	q->frame_wrs[seq % ring->nr_send] = 0;
+	q->sq_free += q->frame_wrs[slot];
+	q->frame_wrs[slot] = 0;
 	for (req = q->waiting; req; req = next) {
 		next = req->next;
 		if ((s32)(req->frame_seq - q->sent_seq) >= 0) {

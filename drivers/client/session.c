@@ -185,6 +185,7 @@ static void rnbd_session_release(struct kref *ref)
 	struct rnbd_session *sess = container_of(ref, struct rnbd_session, ref);
 	u32 i;
 
+	rnbd_disk_free(sess);
 	for (i = 0; i < RNBD_QUEUES_MAX; i++)
 		kfree(sess->queues[i]);
 	kfree(sess);
@@ -192,7 +193,9 @@ static void rnbd_session_release(struct kref *ref)
 
 /**
  * rnbd_session_put - drop a reference
- * @sess: session
+ * @sess: session; its disk stays as long as there are references
+ *
+ * Context: process context, may sleep.
  */
 void rnbd_session_put(struct rnbd_session *sess)
 {

@@ -887,6 +887,10 @@ static bool rnbd_grant_disk_ok(const struct rnbd_grant *grant)
 	    grant->physical_block < block ||
 	    grant->physical_block > RNBD_PHYSICAL_BLOCK_MAX)
 		return false;
+	/* Without FUA the block layer may wait for a flush while one ends I/O. */
+	if ((grant->flags & RNBD_EXPORT_VOLATILE_CACHE) &&
+	    !(grant->flags & RNBD_EXPORT_FUA))
+		return false;
 	/* loff_t is signed */
 	if (!grant->capacity || grant->capacity > U64_MAX / 2)
 		return false;

@@ -513,7 +513,7 @@ static void rnbd_ring_send_done(struct ib_cq *cq, struct ib_wc *wc)
 	if (credit_frame)
 		ring->attr.ops->credit(ring);
 	else
-		ring->attr.ops->sent(ring, seq);
+		ring->attr.ops->sent(ring, seq, slot - ring->send);
 }
 
 static enum rnbd_fault rnbd_ring_take_frame(struct rnbd_ring *ring,

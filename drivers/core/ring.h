@@ -24,7 +24,8 @@ struct rnbd_ring;
  *	receive slot, valid until the return. A fault returned fails the ring.
  *	Called without ring->lock.
  * @sent: Frames up to and including number @seq, and every work request that
- *	was posted before them, have completed. Called without ring->lock.
+ *	was posted before them, have completed. @slot is the frame's send slot,
+ *	as rnbd_ring_open_slot() told it. Called without ring->lock.
  * @credit: Credits came with a frame that @frame was not called for. Called
  *	without ring->lock.
  * @failed: The ring is of no more use. Called once per ring, from any
@@ -33,7 +34,7 @@ struct rnbd_ring;
 struct rnbd_ring_ops {
 	enum rnbd_fault (*frame)(struct rnbd_ring *ring,
 				 const struct rnbd_frame *frame);
-	void (*sent)(struct rnbd_ring *ring, u32 seq);
+	void (*sent)(struct rnbd_ring *ring, u32 seq, u32 slot);
 	void (*credit)(struct rnbd_ring *ring);
 	void (*failed)(struct rnbd_ring *ring, const char *why);
 };
@@ -165,5 +166,18 @@ bool rnbd_ring_open(struct rnbd_ring *ring, u8 type);
 void *rnbd_ring_add(struct rnbd_ring *ring, u32 bytes, u16 entries);
 int rnbd_ring_send(struct rnbd_ring *ring, struct ib_send_wr *first,
 		   struct ib_send_wr *last, bool fence);
+
+/**
+ * rnbd_ring_open_slot - send slot of the open frame
+ * @ring: ring with an open frame
+ *
+ * Context: ring->lock held.
+ * Return: 0 to rnbd_ring.nr_send - 1; not in use by any other frame that is
+ * not sent() yet.
+ */
+static inline u32 rnbd_ring_open_slot(const struct rnbd_ring *ring)
+{
+	return ring->open - ring->send;
+}
 
 #endif /* RNBD_RING_H */

@@ -195,7 +195,7 @@ static enum rnbd_fault rnbdt_queue_frame(struct rnbd_ring *ring,
 	return RNBD_FAULT_NONE;
 }
 
-static void rnbdt_queue_sent(struct rnbd_ring *ring, u32 seq)
+static void rnbdt_queue_sent(struct rnbd_ring *ring, u32 seq, u32 slot)
 {
 	struct rnbd_tqueue *q = container_of(ring, struct rnbd_tqueue, ring);
 

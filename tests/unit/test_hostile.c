@@ -192,6 +192,8 @@ static void draw_grant(struct rnbd_grant *grant)
 	grant->features = asked->features & unit_random64(&rnd);
 	grant->capacity = (1 + unit_random64(&rnd) % (1ull << 50)) * block;
 	grant->flags = below(16);
+	if (grant->flags & RNBD_EXPORT_VOLATILE_CACHE)
+		grant->flags |= RNBD_EXPORT_FUA;
 	grant->logical_block = block;
 	grant->physical_block = block << below(8);
 	grant->io_min = block * (1 + below(100));

@@ -7,6 +7,19 @@
 set_host_id
 disk=$(null_disk 64) || exit 1
 
+# race DEV: of several who detach at the same time one succeeds
+race() {
+	local i pids='' won=0
+	for i in 1 2 3 4; do
+		rnbd detach "$1" >"$OUT/race.$i" 2>&1 &
+		pids+=" $!"
+	done
+	for i in $pids; do
+		wait "$i" && won=$((won + 1))
+	done
+	[ "$won" = 1 ] || die "$won of 4 detached $1: $(cat "$OUT"/race.*)"
+}
+
 cycle() {
 	local dev
 	dev=$(attach disk0 --queues 2 --pool 4M) || exit 1
@@ -16,7 +29,11 @@ cycle() {
 		dd if="$dev" of=/dev/null bs=64k count=4 iflag=direct status=none ||
 			die "read failed in cycle $1"
 	fi
-	detach "$dev"
+	if [ $(($1 % 10)) = 3 ]; then
+		race "$dev"
+	else
+		detach "$dev"
+	fi
 	if [ $(($1 % 10)) = 5 ]; then
 		configfs_clear
 		unload

@@ -68,7 +68,7 @@ detach "$dev"
 
 echo 1 >/sys/module/rnbd/parameters/unsafe_no_read_guard
 guards=0
-: >"$OUT/without" >"$OUT/with"
+rm -f "$OUT/without" "$OUT/with"
 for i in $(seq 1 12); do
 	round >>"$OUT/without"
 	grep -q wrong "$OUT/without" && break
