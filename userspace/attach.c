@@ -29,6 +29,7 @@
 /* udev opens a disk for a moment whenever it has appeared or was written. */
 #define BUSY_WAIT_MS	2000
 #define NAP_MS		10
+#define SECONDS_MAX	(24 * 3600)
 
 /* Reads an optional number; returns an exit code, 0 if all is well. */
 static int get_number(const struct args *args, const char *name, uint32_t min,
@@ -53,6 +54,26 @@ static int get_size(const struct args *args, const char *name, uint64_t max,
 	return 0;
 }
 
+static int get_recovery(const struct args *args, struct attach *attach)
+{
+	const char *policy = args_value(args, "policy");
+	int ret;
+
+	if (policy && strcmp(policy, "queue") && strcmp(policy, "fail"))
+		return usage_err("--policy %s: wanted queue or fail", policy);
+	attach->policy = policy && !strcmp(policy, "fail") ? RNBD_POLICY_FAIL :
+							     RNBD_POLICY_QUEUE;
+	attach->loss_timeout = ATTACH_DEFAULT;
+	ret = get_number(args, "fast-io-fail", 0, SECONDS_MAX, &attach->fast_io_fail);
+	if (!ret)
+		ret = get_number(args, "loss-timeout", 0, SECONDS_MAX,
+				 &attach->loss_timeout);
+	if (!ret)
+		ret = get_number(args, "keepalive", RNBD_KEEPALIVE_MS_MIN,
+				 RNBD_KEEPALIVE_MS_MAX, &attach->keepalive_ms);
+	return ret;
+}
+
 static int get_wishes(const struct args *args, struct attach *attach)
 {
 	uint64_t slot_size = 0, max_io = 0;
@@ -70,6 +91,8 @@ static int get_wishes(const struct args *args, struct attach *attach)
 		ret = get_size(args, "max-io", UINT32_MAX, &max_io);
 	if (!ret)
 		ret = get_size(args, "pool", UINT64_MAX, &attach->pool_bytes);
+	if (!ret)
+		ret = get_recovery(args, attach);
 	attach->slot_size = slot_size;
 	attach->max_io = max_io;
 	if (args_has(args, "read-only"))

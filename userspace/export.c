@@ -231,6 +231,7 @@ static int offer(const struct args *args, const char *name, const char *export_d
 static int add_steps(const struct args *args, const char *name, const char *dir)
 {
 	const char *uuid = args_value(args, "uuid");
+	const char *write_cache = args_value(args, "write-cache");
 	const char *cache = args_value(args, "cache");
 	const char *host;
 	size_t pos = 0;
@@ -241,6 +242,8 @@ static int add_steps(const struct args *args, const char *name, const char *dir)
 		ret = cfg_write(dir, "readonly", "1");
 	if (!ret && cache)
 		ret = cfg_write(dir, "cache", cache);
+	if (!ret && write_cache)
+		ret = cfg_write(dir, "write_cache", write_cache);
 	if (!ret && uuid)
 		ret = cfg_write(dir, "uuid", uuid);
 	while (!ret && (host = args_next(args, "host", &pos)))
@@ -255,6 +258,7 @@ static int add_steps(const struct args *args, const char *name, const char *dir)
 static int check_add(const struct args *args, const char *name)
 {
 	const char *path = args_value(args, "path");
+	const char *write_cache = args_value(args, "write-cache");
 	const char *cache = args_value(args, "cache");
 	struct stat st;
 
@@ -265,6 +269,8 @@ static int check_add(const struct args *args, const char *name)
 		return usage_err("--path is missing; usage: rnbd export add NAME --path PATH");
 	if (cache && strcmp(cache, "none") && strcmp(cache, "pagecache"))
 		return usage_err("--cache %s: wanted none or pagecache", cache);
+	if (write_cache && strcmp(write_cache, "through") && strcmp(write_cache, "back"))
+		return usage_err("--write-cache %s: wanted through or back", write_cache);
 	if (path[0] != '/')
 		return usage_err("--path %s: wanted an absolute path", path);
 	if (stat(path, &st)) {
@@ -503,7 +509,7 @@ int cmd_export_disable(const struct args *args)
  * struct export - what configfs says about an export
  */
 struct export {
-	char *path, *cache, *uuid;
+	char *path, *cache, *write_cache, *uuid;
 	bool enabled, readonly;
 	uint64_t size, sessions;
 	struct strlist hosts, ports;
@@ -550,6 +556,7 @@ static void read_export(const char *name, struct export *export)
 	*export = (struct export) {
 		.path = cfg_read(dir, "path"),
 		.cache = cfg_read(dir, "cache"),
+		.write_cache = cfg_read(dir, "write_cache"),
 		.uuid = cfg_read(dir, "uuid"),
 		.enabled = read_u64(dir, "enable"),
 		.readonly = read_u64(dir, "readonly"),
@@ -567,6 +574,7 @@ static void free_export(struct export *export)
 	strlist_free(&export->ports);
 	strlist_free(&export->hosts);
 	free(export->uuid);
+	free(export->write_cache);
 	free(export->cache);
 	free(export->path);
 }
@@ -591,6 +599,7 @@ static struct json_object *export_json(const char *name, const struct export *ex
 	json_add_bool(obj, "enabled", export->enabled);
 	json_add_bool(obj, "readonly", export->readonly);
 	json_add_string(obj, "cache", export->cache);
+	json_add_string(obj, "write_cache", export->write_cache);
 	json_add_string(obj, "uuid", export->uuid);
 	json_object_object_add(obj, "hosts", json_strings(&export->hosts));
 	json_object_object_add(obj, "ports", json_strings(&export->ports));

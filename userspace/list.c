@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rnbd/netlink.h>
+
 #include "command.h"
 #include "list.h"
 #include "util.h"
@@ -37,6 +39,16 @@ struct json_object *disk_json(const struct disk *disk)
 	json_add_u64(obj, "port", disk->port);
 	json_add_string(obj, "state", disk->state);
 	json_add_string(obj, "reason", disk->reason);
+	json_add_string(obj, "last_error", disk->last_error);
+	json_add_u64(obj, "epoch", disk->epoch);
+	json_add_u64(obj, "attempt", disk->attempt);
+	json_add_u64(obj, "next_try_ms", disk->next_try_ms);
+	json_add_u64(obj, "reconnects", disk->reconnects);
+	json_add_string(obj, "policy",
+			disk->policy == RNBD_POLICY_FAIL ? "fail" : "queue");
+	json_add_u64(obj, "fast_io_fail", disk->fast_io_fail);
+	json_add_u64(obj, "loss_timeout", disk->loss_timeout);
+	json_add_u64(obj, "keepalive_ms", disk->keepalive_ms);
 	json_add_u64(obj, "size", disk->size);
 	json_add_u64(obj, "block_size", disk->block_size);
 	json_add_u64(obj, "queues", disk->queues);

@@ -105,6 +105,14 @@ static const char *option_of(int attr)
 		return "--pool";
 	case RNBD_ATTR_MAX_IO:
 		return "--max-io";
+	case RNBD_ATTR_POLICY:
+		return "--policy";
+	case RNBD_ATTR_FAST_IO_FAIL:
+		return "--fast-io-fail";
+	case RNBD_ATTR_LOSS_TIMEOUT:
+		return "--loss-timeout";
+	case RNBD_ATTR_KEEPALIVE_MS:
+		return "--keepalive";
 	}
 	return NULL;
 }
@@ -245,6 +253,15 @@ static struct nla_policy disk_policy[RNBD_ATTR_MAX + 1] = {
 	[RNBD_ATTR_SIZE]	= { .type = NLA_U64 },
 	[RNBD_ATTR_BLOCK_SIZE]	= { .type = NLA_U32 },
 	[RNBD_ATTR_REASON]	= { .type = NLA_STRING },
+	[RNBD_ATTR_POLICY]	= { .type = NLA_U32 },
+	[RNBD_ATTR_FAST_IO_FAIL] = { .type = NLA_U32 },
+	[RNBD_ATTR_LOSS_TIMEOUT] = { .type = NLA_U32 },
+	[RNBD_ATTR_KEEPALIVE_MS] = { .type = NLA_U32 },
+	[RNBD_ATTR_EPOCH]	= { .type = NLA_U32 },
+	[RNBD_ATTR_ATTEMPT]	= { .type = NLA_U32 },
+	[RNBD_ATTR_NEXT_TRY_MS]	= { .type = NLA_U32 },
+	[RNBD_ATTR_LAST_ERROR]	= { .type = NLA_STRING },
+	[RNBD_ATTR_RECONNECTS]	= { .type = NLA_U64 },
 };
 
 static uint32_t get_u32(struct nlattr *attr)
@@ -295,6 +312,16 @@ static int on_message(struct nl_msg *msg, void *arg)
 	get_string(tb[RNBD_ATTR_ADDR], disk->address, sizeof(disk->address));
 	get_string(tb[RNBD_ATTR_STATE], disk->state, sizeof(disk->state));
 	get_string(tb[RNBD_ATTR_REASON], disk->reason, sizeof(disk->reason));
+	get_string(tb[RNBD_ATTR_LAST_ERROR], disk->last_error,
+		   sizeof(disk->last_error));
+	disk->policy = get_u32(tb[RNBD_ATTR_POLICY]);
+	disk->fast_io_fail = get_u32(tb[RNBD_ATTR_FAST_IO_FAIL]);
+	disk->loss_timeout = get_u32(tb[RNBD_ATTR_LOSS_TIMEOUT]);
+	disk->keepalive_ms = get_u32(tb[RNBD_ATTR_KEEPALIVE_MS]);
+	disk->epoch = get_u32(tb[RNBD_ATTR_EPOCH]);
+	disk->attempt = get_u32(tb[RNBD_ATTR_ATTEMPT]);
+	disk->next_try_ms = get_u32(tb[RNBD_ATTR_NEXT_TRY_MS]);
+	disk->reconnects = get_u64(tb[RNBD_ATTR_RECONNECTS]);
 	if (tb[RNBD_ATTR_PORT])
 		disk->port = nla_get_u16(tb[RNBD_ATTR_PORT]);
 	disk->size = get_u64(tb[RNBD_ATTR_SIZE]);
@@ -456,6 +483,12 @@ int rnbd_attach(const struct attach *attach, struct disk *disk)
 		nla_put_u64(msg, RNBD_ATTR_POOL_BYTES, attach->pool_bytes)) ||
 	       (attach->max_io &&
 		nla_put_u32(msg, RNBD_ATTR_MAX_IO, attach->max_io)) ||
+	       nla_put_u32(msg, RNBD_ATTR_POLICY, attach->policy) ||
+	       nla_put_u32(msg, RNBD_ATTR_FAST_IO_FAIL, attach->fast_io_fail) ||
+	       (attach->loss_timeout != ATTACH_DEFAULT &&
+		nla_put_u32(msg, RNBD_ATTR_LOSS_TIMEOUT, attach->loss_timeout)) ||
+	       (attach->keepalive_ms &&
+		nla_put_u32(msg, RNBD_ATTR_KEEPALIVE_MS, attach->keepalive_ms)) ||
 	       (attach->flags &&
 		nla_put_u32(msg, RNBD_ATTR_FLAGS, attach->flags));
 

@@ -24,6 +24,15 @@
  * @address: of the target, numeric
  * @state: of the session
  * @reason: why it is not live, "" if it is
+ * @last_error: why the last attempt to connect failed
+ * @policy: enum rnbd_policy
+ * @fast_io_fail: seconds, 0: never
+ * @loss_timeout: seconds, 0: never
+ * @keepalive_ms: milliseconds
+ * @epoch: number of the connection
+ * @attempt: attempts since the connection was lost
+ * @next_try_ms: milliseconds until the next one
+ * @reconnects: connections that were replaced
  * @port: of the target
  * @size: bytes
  * @block_size: logical block in bytes
@@ -45,6 +54,15 @@ struct disk {
 	char address[ADDR_SIZE];
 	char state[STATE_SIZE];
 	char reason[REASON_SIZE];
+	char last_error[REASON_SIZE];
+	uint32_t policy;
+	uint32_t fast_io_fail;
+	uint32_t loss_timeout;
+	uint32_t keepalive_ms;
+	uint32_t epoch;
+	uint32_t attempt;
+	uint32_t next_try_ms;
+	uint64_t reconnects;
 	uint16_t port;
 	uint64_t size;
 	uint32_t block_size;
@@ -83,6 +101,10 @@ struct disks {
  * @slot_size: bytes
  * @pool_bytes: of the delegated pool
  * @max_io: bytes
+ * @policy: enum rnbd_policy
+ * @fast_io_fail: seconds, 0: never
+ * @loss_timeout: seconds, 0: never; ATTACH_DEFAULT leaves it to the kernel
+ * @keepalive_ms: milliseconds
  * @flags: RNBD_FLAG_*
  */
 struct attach {
@@ -96,8 +118,14 @@ struct attach {
 	uint32_t slot_size;
 	uint64_t pool_bytes;
 	uint32_t max_io;
+	uint32_t policy;
+	uint32_t fast_io_fail;
+	uint32_t loss_timeout;
+	uint32_t keepalive_ms;
 	uint32_t flags;
 };
+
+#define ATTACH_DEFAULT	UINT32_MAX
 
 int rnbd_open(void);
 void rnbd_close(void);

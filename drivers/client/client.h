@@ -12,15 +12,16 @@
 #define RNBD_CLIENT_H
 
 #include <linux/blk-mq.h>
-#include <linux/completion.h>
 #include <linux/inet.h>
 #include <linux/kref.h>
 #include <linux/netlink.h>
 #include <linux/socket.h>
 #include <linux/uuid.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include "../core/codec.h"
+#include "../core/inject.h"
 #include "../core/pool.h"
 #include "../core/ring.h"
 
@@ -28,12 +29,14 @@
  * enum rnbd_state - state of a session
  * @RNBD_CONNECTING: the connection is being made, there is no disk yet
  * @RNBD_LIVE: I/O flows
- * @RNBD_FAILED: the connection is lost, I/O fails, the disk can be detached
+ * @RNBD_RECONNECTING: the connection is lost and another one is being made
+ * @RNBD_FAILED: given up; I/O fails, the disk can be detached
  * @RNBD_CLOSING: being detached
  */
 enum rnbd_state {
 	RNBD_CONNECTING,
 	RNBD_LIVE,
+	RNBD_RECONNECTING,
 	RNBD_FAILED,
 	RNBD_CLOSING,
 };
@@ -70,6 +73,10 @@ __printf(2, 3) void rnbd_why(struct rnbd_why *why, const char *fmt, ...);
  * @pool_bytes: wished pool
  * @max_io: wished bytes of one request
  * @readonly: attach read-only
+ * @fail_policy: without a connection I/O fails at once instead of waiting
+ * @fast_io_fail: seconds after which I/O fails, 0: never
+ * @loss_timeout: seconds after which nobody tries to connect any more, 0: never
+ * @keepalive_ms: milliseconds between signs of life
  * @early_release: initial value of rnbd_session.early_release
  */
 struct rnbd_options {
@@ -84,6 +91,10 @@ struct rnbd_options {
 	u64 pool_bytes;
 	u32 max_io;
 	bool readonly;
+	bool fail_policy;
+	u32 fast_io_fail;
+	u32 loss_timeout;
+	u32 keepalive_ms;
 	bool early_release;
 };
 
@@ -108,6 +119,8 @@ enum rnbd_req_state {
  * @status: what the block layer will be told
  * @frame_seq: number of the frame that carries the request
  * @wrs: send-queue entries reserved for it
+ * @replay: to be sent again over the next connection
+ * @flush_ns: FLUSH: when it was sent
  * @wire: request as sent, with the pool space it holds
  * @read_cqe: completion of the RDMA READ that is signalled for its batch
  * @next: next in a list of finished, waiting or fetched requests
@@ -121,7 +134,9 @@ enum rnbd_req_state {
 struct rnbd_req {
 	struct rnbd_queue *queue;
 	u8 state;
+	bool replay;
 	blk_status_t status;
+	u64 flush_ns;
 	u32 frame_seq;
 	u32 wrs;
 	struct rnbd_request wire;
@@ -209,6 +224,8 @@ struct rnbd_queue_stats {
  * @waiting: requests in RNBD_REQ_WAIT_SENT
  * @fence: the RDMA READ that the next SEND or RDMA WRITE has to wait for
  * @stopped: the hardware queue is stopped for lack of something
+ * @ready: the session is live, or about to be; requests may come in
+ * @last_write_ns: when a write was acknowledged that a flush has to make durable
  * @stats: counters
  */
 struct rnbd_queue {
@@ -217,7 +234,7 @@ struct rnbd_queue {
 	u32 index;
 
 	struct rdma_cm_id *cm_id;
-	struct completion cm_done;
+	bool cm_done;
 	int cm_error;
 	u16 cm_status;
 	const char *cm_reason;
@@ -236,12 +253,16 @@ struct rnbd_queue {
 	struct rnbd_req *waiting;
 	struct rnbd_req *fence;
 	bool stopped;
+	bool ready;
+	u64 last_write_ns;
 	struct rnbd_queue_stats stats;
 };
 
 /* Bits of rnbd_session.flags */
-#define RNBD_SESS_DOWN		0	/* teardown was begun, once per connection */
+#define RNBD_SESS_ATTACHED	0	/* the disk is in use, or may be */
 #define RNBD_SESS_DETACH	1	/* somebody detaches; no new openers */
+#define RNBD_SESS_QUIESCED	2	/* the disk's queues are quiesced */
+#define RNBD_SESS_FAIL_IO	3	/* I/O fails while there is no connection */
 
 /**
  * struct rnbd_session - an attached disk
@@ -250,11 +271,29 @@ struct rnbd_queue {
  * @opt: what was asked for
  * @id: UUID of the session
  * @epoch: number of the connection, from 1
- * @lock: @state and @reason
+ * @lock: @state to @reconnects
  * @state: enum rnbd_state, changed by rnbd_session_set_state() only
- * @reason: constant text, why it left RNBD_LIVE
+ * @broken: the connection, or the one that is being made, is of no use
+ * @lossy: the last connection did not live long: packets may get lost
+ * @broken_why: constant text, why
+ * @reason: constant text, why it left RNBD_LIVE the last time
+ * @live_at: jiffies
+ * @lost_at: jiffies
+ * @lost: connections that were lost
+ * @reconnects: connections that were replaced
  * @flags: RNBD_SESS_*
- * @conn_lock: keeps the connection's resources from being freed under a reader
+ * @attempt: tries to connect since the loss; recover_work's
+ * @next_try: jiffies of the next one
+ * @restarts: times that another incarnation of the target answered
+ * @replayed: requests that were sent again
+ * @flushed_ns: when the latest flush that succeeded was sent
+ * @wait: where rnbd_connect() waits
+ * @recover_work: makes another connection, see recover.c
+ * @fail_io_work: fast_io_fail
+ * @keepalive_work: looks for signs of life
+ * @conn_lock: keeps the connection's resources from being freed under a reader;
+ *	@last_error
+ * @last_error: why the last attempt failed
  * @dev: RDMA device, while connected
  * @pd: protection domain, while connected
  * @max_sge: gather entries of one RDMA WRITE
@@ -262,9 +301,11 @@ struct rnbd_queue {
  * @max_segments: pages of one request, in pieces
  * @guard_over: bytes of an RDMA READ beyond which its completion alone does not
  *	prove that the data is there; U32_MAX on sane devices
- * @grant: what the target granted; constant while there is a disk
+ * @read_limit: bytes of one RDMA READ, U32_MAX unless packets get lost
+ * @grant: what the target granted; changes only when a connection is replaced
+ * @offer: what it grants for the connection that is being made
  * @segments: the pool as registered by the target, while connected
- * @login: asked at login; what @grant is checked against
+ * @login: asked at login; what @offer is checked against
  * @login_status: enum rnbd_status of the login reply
  * @nr_queues: members of @queues in use
  * @queues: queues
@@ -273,7 +314,6 @@ struct rnbd_queue {
  * @tag_set: blk-mq tags
  * @disk: the disk, NULL until there is one
  * @index: number of the disk
- * @down_work: ends the connection
  */
 struct rnbd_session {
 	struct kref ref;
@@ -282,19 +322,39 @@ struct rnbd_session {
 	u8 id[UUID_SIZE];
 	u32 epoch;
 
-	spinlock_t lock;	/* state and reason */
+	spinlock_t lock;	/* state to reconnects */
 	enum rnbd_state state;
+	bool broken;
+	bool lossy;
+	const char *broken_why;
 	const char *reason;
+	unsigned long live_at;
+	unsigned long lost_at;
+	u64 lost;
+	u64 reconnects;
 	unsigned long flags;
 
-	struct mutex conn_lock;	/* readers of the connection */
+	u32 attempt;
+	unsigned long next_try;
+	u64 restarts;
+	u64 replayed;
+	u64 flushed_ns;
+	wait_queue_head_t wait;
+	struct delayed_work recover_work;
+	struct delayed_work fail_io_work;
+	struct delayed_work keepalive_work;
+
+	struct mutex conn_lock;	/* readers of the connection; last_error */
+	char last_error[RNBD_WHY_SIZE];
 	struct ib_device *dev;
 	struct ib_pd *pd;
 	u32 max_sge;
 	u32 max_sge_rd;
 	u32 max_segments;
 	u32 guard_over;
+	u32 read_limit;
 	struct rnbd_grant grant;
+	struct rnbd_grant offer;
 	struct rnbd_segment_info *segments;
 	struct rnbd_login_info login;
 	u16 login_status;
@@ -306,7 +366,6 @@ struct rnbd_session {
 	struct blk_mq_tag_set tag_set;
 	struct gendisk *disk;
 	int index;
-	struct work_struct down_work;
 };
 
 /* main.c */
@@ -324,9 +383,17 @@ int rnbd_session_detach(struct rnbd_session *sess, bool force,
 			struct rnbd_why *why);
 struct rnbd_session *rnbd_session_find(const char *disk);
 void rnbd_session_put(struct rnbd_session *sess);
-bool rnbd_session_set_state(struct rnbd_session *sess, enum rnbd_state state);
+bool rnbd_session_advance(struct rnbd_session *sess, enum rnbd_state state);
+void rnbd_session_tell_lost(struct rnbd_session *sess);
 void rnbd_session_fail(struct rnbd_session *sess, const char *reason);
 void rnbd_sessions_detach_all(void);
+
+/* recover.c */
+void rnbd_recover_init(struct rnbd_session *sess);
+void rnbd_recover_abort(struct rnbd_session *sess);
+void rnbd_recover_end(struct rnbd_session *sess);
+int rnbd_check_offer(struct rnbd_session *sess, struct rnbd_why *why);
+int rnbd_go_live(struct rnbd_session *sess, struct rnbd_why *why);
 
 /* connect.c */
 int rnbd_connect(struct rnbd_session *sess, struct rnbd_why *why);
@@ -343,6 +410,10 @@ blk_status_t rnbd_req_map(struct rnbd_queue *q, struct request *rq);
 void rnbd_req_unmap(struct rnbd_req *req);
 blk_status_t rnbd_queue_submit(struct rnbd_queue *q, struct request *rq, bool last);
 void rnbd_queue_commit(struct rnbd_queue *q);
+void rnbd_queue_kill(struct rnbd_queue *q);
+void rnbd_queue_wake(struct rnbd_queue *q, int error);
+void rnbd_queue_ready(struct rnbd_queue *q, bool ready);
+blk_status_t rnbd_queue_down_status(const struct rnbd_queue *q);
 void rnbd_queue_abandon(struct rnbd_queue *q, struct rnbd_req *req);
 
 /* disk.c */
@@ -350,11 +421,18 @@ int rnbd_disk_create(struct rnbd_session *sess, struct rnbd_why *why);
 int rnbd_disk_add(struct rnbd_session *sess, struct rnbd_why *why);
 void rnbd_disk_remove(struct rnbd_session *sess);
 void rnbd_disk_free(struct rnbd_session *sess);
-void rnbd_disk_fail_requests(struct rnbd_session *sess);
+void rnbd_disk_cancel_requests(struct rnbd_session *sess, bool replay);
+
+/* inject.c */
+extern struct rnbd_inject rnbd_inject_kill_queue;
+extern struct rnbd_inject rnbd_inject_fail_post;
+void rnbd_client_inject_init(void);
+void rnbd_client_inject_exit(void);
 
 /* netlink.c */
 int rnbd_netlink_init(void);
 void rnbd_netlink_exit(void);
+void rnbd_netlink_event(struct rnbd_session *sess, enum rnbd_state state);
 
 /* sysfs.c */
 extern const struct attribute_group *rnbd_disk_groups[];

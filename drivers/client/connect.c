@@ -32,14 +32,17 @@
 
 #include "client.h"
 
-/* Milliseconds for each step; the connection manager retries by itself. */
+/*
+ * Milliseconds for each step. The connection manager repeats a lost request by
+ * itself, but only after 4 seconds; a new attempt is faster.
+ */
 #define RNBD_RESOLVE_MS		2000
 #define RNBD_STEP_MS		8000
+#define RNBD_RECONNECT_MS	1500
 
 static void rnbd_cm_result(struct rnbd_queue *q, int error)
 {
-	q->cm_error = error;
-	complete(&q->cm_done);
+	rnbd_queue_wake(q, error);
 }
 
 static void rnbd_cm_rejected(struct rnbd_queue *q, struct rdma_cm_event *event)
@@ -57,7 +60,7 @@ static void rnbd_cm_rejected(struct rnbd_queue *q, struct rdma_cm_event *event)
 		q->cm_reason = "no rnbd target listens on this port";
 	else
 		q->cm_reason = rdma_reject_msg(q->cm_id, event->status);
-	rnbd_cm_result(q, -ECONNREFUSED);
+	rnbd_cm_result(q, q->cm_status == RNBD_ST_BUSY ? -EBUSY : -ECONNREFUSED);
 }
 
 static void rnbd_cm_established(struct rnbd_queue *q, struct rdma_cm_event *event)
@@ -130,14 +133,26 @@ static int rnbd_cm_event(struct rdma_cm_id *cm_id, struct rdma_cm_event *event)
 	return 0;
 }
 
+static bool rnbd_cm_woken(const struct rnbd_queue *q)
+{
+	/* pairs with the release in rnbd_queue_wake() */
+	return smp_load_acquire(&q->cm_done) ||
+	       test_bit(RNBD_SESS_DETACH, &q->sess->flags);
+}
+
 /* Wait for the connection manager or the target; sets a reason on error. */
 static int rnbd_cm_wait(struct rnbd_queue *q, unsigned int ms, struct rnbd_why *why,
 			const char *late)
 {
+	struct rnbd_session *sess = q->sess;
 	long left;
 
-	left = wait_for_completion_interruptible_timeout(&q->cm_done,
-							 msecs_to_jiffies(ms));
+	left = wait_event_interruptible_timeout(sess->wait, rnbd_cm_woken(q),
+						msecs_to_jiffies(ms));
+	if (left >= 0 && test_bit(RNBD_SESS_DETACH, &sess->flags)) {
+		rnbd_why(why, "detached meanwhile");
+		return -ECANCELED;
+	}
 	if (left < 0) {
 		rnbd_why(why, "interrupted");
 		return -EINTR;
@@ -147,14 +162,14 @@ static int rnbd_cm_wait(struct rnbd_queue *q, unsigned int ms, struct rnbd_why *
 		return -ETIMEDOUT;
 	}
 	if (q->cm_error)
-		rnbd_why(why, "%s", q->cm_reason ?: q->sess->reason ?:
+		rnbd_why(why, "%s", q->cm_reason ?: sess->broken_why ?:
 				    "connection failed");
 	return q->cm_error;
 }
 
 static void rnbd_cm_expect(struct rnbd_queue *q)
 {
-	reinit_completion(&q->cm_done);
+	q->cm_done = false;
 	q->cm_error = 0;
 	q->cm_status = 0;
 	q->cm_reason = NULL;
@@ -199,12 +214,23 @@ static int rnbd_use_device(struct rnbd_session *sess, struct rdma_cm_id *cm_id,
 		return ret;
 	}
 	sess->dev = dev;
-	/* Lowered to the MTU of the path when there is one. */
-	sess->guard_over = dev->ops.driver_id == RDMA_DRIVER_RXE ? 0 : U32_MAX;
+	sess->read_limit = U32_MAX;
+	sess->guard_over = U32_MAX;
+	if (dev->ops.driver_id == RDMA_DRIVER_RXE) {
+		struct ib_port_attr port;
+
+		if (ib_query_port(dev, cm_id->port_num, &port))
+			return -EIO;
+		sess->guard_over = ib_mtu_enum_to_int(port.active_mtu);
+		/* Where READs of several packets do not get through. */
+		if (sess->lossy)
+			sess->read_limit = sess->guard_over;
+	}
 	sess->max_sge = min(dev->attrs.max_send_sge, 32);
 	sess->max_sge_rd = min3(dev->attrs.max_sge_rd, dev->attrs.max_send_sge, 32);
-	sess->max_segments = clamp(sess->opt.max_io >> RNBD_UNIT_SHIFT,
-				   RNBD_SEGMENTS_MIN, RNBD_SEGMENTS_MAX);
+	if (!sess->disk)
+		sess->max_segments = clamp(sess->opt.max_io >> RNBD_UNIT_SHIFT,
+					   RNBD_SEGMENTS_MIN, RNBD_SEGMENTS_MAX);
 	return 0;
 }
 
@@ -219,7 +245,7 @@ static int rnbd_use_path(struct rnbd_session *sess, struct ib_qp *qp)
 		return 0;
 	ret = ib_query_qp(qp, &attr, IB_QP_PATH_MTU, &init_attr);
 	if (!ret)
-		sess->guard_over = min_t(u32, sess->guard_over ?: U32_MAX - 1,
+		sess->guard_over = min_t(u32, sess->guard_over,
 					 ib_mtu_enum_to_int(attr.path_mtu));
 	return ret;
 }
@@ -236,6 +262,7 @@ static int rnbd_connect_queue(struct rnbd_session *sess, u32 index,
 	};
 	struct rdma_conn_param param = { };
 	struct rnbd_ring_attr attr;
+	u32 step_ms = sess->disk ? RNBD_RECONNECT_MS : RNBD_STEP_MS;
 	struct rnbd_cm_req wire;
 	struct rdma_cm_id *cm_id;
 	int ret;
@@ -252,7 +279,7 @@ static int rnbd_connect_queue(struct rnbd_session *sess, u32 index,
 		rnbd_why(why, "no route to this address over an RDMA device");
 		return ret;
 	}
-	ret = rnbd_cm_wait(q, RNBD_STEP_MS, why, "the address does not resolve");
+	ret = rnbd_cm_wait(q, step_ms, why, "the address does not resolve");
 	if (ret)
 		return ret;
 	ret = rnbd_use_device(sess, cm_id, why);
@@ -262,7 +289,7 @@ static int rnbd_connect_queue(struct rnbd_session *sess, u32 index,
 	rnbd_cm_expect(q);
 	ret = rdma_resolve_route(cm_id, RNBD_RESOLVE_MS);
 	if (!ret)
-		ret = rnbd_cm_wait(q, RNBD_STEP_MS, why, "no route to the target");
+		ret = rnbd_cm_wait(q, step_ms, why, "no route to the target");
 	if (ret)
 		return ret;
 
@@ -303,7 +330,7 @@ static int rnbd_connect_queue(struct rnbd_session *sess, u32 index,
 	rnbd_cm_expect(q);
 	ret = rdma_connect(cm_id, &param);
 	if (!ret)
-		ret = rnbd_cm_wait(q, RNBD_STEP_MS, why, "the target does not answer");
+		ret = rnbd_cm_wait(q, step_ms, why, "the target does not answer");
 	if (ret)
 		return ret;
 
@@ -339,13 +366,13 @@ void rnbd_login_reply(struct rnbd_queue *q, const struct rnbd_frame *frame,
 		*fault = RNBD_FAULT_TYPE;
 		return;
 	}
-	*fault = rnbd_decode_grant(frame, &sess->login, &sess->grant);
-	for (i = 0; !*fault && i < sess->grant.nr_segments; i++)
-		*fault = rnbd_decode_segment(frame, i, &sess->grant,
+	*fault = rnbd_decode_grant(frame, &sess->login, &sess->offer);
+	for (i = 0; !*fault && i < sess->offer.nr_segments; i++)
+		*fault = rnbd_decode_segment(frame, i, &sess->offer,
 					     &sess->segments[i]);
 	if (*fault)
 		return;
-	sess->login_status = sess->grant.status;
+	sess->login_status = sess->offer.status;
 	rnbd_cm_result(q, 0);
 }
 
@@ -368,8 +395,10 @@ static int rnbd_login(struct rnbd_session *sess, struct rnbd_why *why)
 	info->features = RNBD_FEATURES;
 	info->pool_bytes = sess->opt.pool_bytes;
 	info->max_io = sess->opt.max_io;
-	info->nr_queues = sess->opt.queues;
-	info->queue_depth = sess->opt.depth;
+	/* What the disk was made with must be granted again. */
+	info->nr_queues = sess->nr_queues ?: sess->opt.queues;
+	info->queue_depth = sess->grant.queue_depth ?: sess->opt.depth;
+	info->keepalive_ms = sess->opt.keepalive_ms;
 	info->flags = sess->opt.readonly ? RNBD_LOGIN_READONLY : 0;
 
 	sess->login_status = U16_MAX;
@@ -383,7 +412,7 @@ static int rnbd_login(struct rnbd_session *sess, struct rnbd_why *why)
 	}
 	spin_unlock_irqrestore(&q->ring.lock, flags);
 	if (ret) {
-		rnbd_why(why, "%s", sess->reason ?: "connection lost");
+		rnbd_why(why, "%s", sess->broken_why ?: "connection lost");
 		return ret;
 	}
 
@@ -410,54 +439,67 @@ static int rnbd_alloc_queue(struct rnbd_session *sess, u32 index)
 {
 	struct rnbd_queue *q;
 
+	/* Queues stay while there is a disk. */
+	if (sess->queues[index])
+		return 0;
 	q = kzalloc(sizeof(*q), GFP_KERNEL);
 	if (!q)
 		return -ENOMEM;
 	q->sess = sess;
 	q->index = index;
-	init_completion(&q->cm_done);
+	rnbd_ring_init(&q->ring);
 	sess->queues[index] = q;
 	return 0;
 }
 
 /**
  * rnbd_connect - connect all queues of a session and log in
- * @sess: session in state RNBD_CONNECTING
+ * @sess: session without a connection
  * @why: filled on error
  *
- * Context: process context, may sleep; ends early on a signal.
- * Return: 0 with sess->grant valid, or an error. Then rnbd_disconnect() and
- * rnbd_release_connection() have to be called.
+ * Context: process context, may sleep; ends early on a signal, or when the
+ * session is detached.
+ * Return: 0 with sess->offer valid and checked, or an error. Then
+ * rnbd_disconnect() and rnbd_release_connection() have to be called.
  */
 int rnbd_connect(struct rnbd_session *sess, struct rnbd_why *why)
 {
+	unsigned long flags;
 	u32 i, share;
 	int ret;
 
+	spin_lock_irqsave(&sess->lock, flags);
+	sess->broken = false;
+	sess->broken_why = NULL;
+	sess->epoch++;
+	spin_unlock_irqrestore(&sess->lock, flags);
+
 	ret = rnbd_alloc_queue(sess, 0);
-	if (ret)
-		return ret;
-	ret = rnbd_connect_queue(sess, 0, why);
-	if (ret)
-		return ret;
-	ret = rnbd_login(sess, why);
+	if (!ret)
+		ret = rnbd_connect_queue(sess, 0, why);
+	if (!ret)
+		ret = rnbd_login(sess, why);
+	if (!ret && sess->disk)
+		ret = rnbd_check_offer(sess, why);
 	if (ret)
 		return ret;
 
-	/* The pool lies idle until the disk exists, so it is split only now. */
-	sess->nr_queues = sess->grant.nr_queues;
-	share = sess->grant.pool_units / sess->nr_queues;
+	/* The pool lies idle until the session is live, so it is split only now. */
+	if (!sess->disk) {
+		sess->grant = sess->offer;
+		sess->nr_queues = sess->offer.nr_queues;
+	}
+	share = sess->offer.pool_units / sess->nr_queues;
 	for (i = 0; i < sess->nr_queues; i++) {
 		if (i) {
 			ret = rnbd_alloc_queue(sess, i);
-			if (ret)
-				return ret;
-			ret = rnbd_connect_queue(sess, i, why);
+			if (!ret)
+				ret = rnbd_connect_queue(sess, i, why);
 			if (ret)
 				return ret;
 		}
 		ret = rnbd_pool_init(&sess->queues[i]->pool, i * share, share,
-				     sess->grant.segment_units);
+				     sess->offer.segment_units);
 		if (ret)
 			return ret;
 	}

@@ -13,7 +13,8 @@
  * Concurrency: blk-mq's rules. A request belongs to the engine from
  * rnbd_queue_submit() to blk_mq_complete_request().
  *
- * Errors: without a connection requests end with BLK_STS_IOERR at once.
+ * Errors: without a connection requests wait in the block layer, or end with
+ * BLK_STS_IOERR: see recover.c.
  */
 
 #define pr_fmt(fmt) "rnbd: " fmt
@@ -80,14 +81,15 @@ static blk_status_t rnbd_queue_rq(struct blk_mq_hw_ctx *hctx,
 	blk_status_t status;
 
 	/* Looked at again under the lock; this spares the mapping. */
-	if (unlikely(!READ_ONCE(q->ring.live)))
-		return BLK_STS_IOERR;
+	if (unlikely(!READ_ONCE(q->ready) || !READ_ONCE(q->ring.live)))
+		return rnbd_queue_down_status(q);
 	if (unlikely(rnbd_wire_op(rq, &req->wire)))
 		return BLK_STS_NOTSUPP;
 
 	req->queue = q;
 	req->nr_sge = 0;
 	req->status = BLK_STS_OK;
+	req->replay = false;
 	if (req->wire.op == RNBD_OP_READ || req->wire.op == RNBD_OP_WRITE) {
 		status = rnbd_req_map(q, rq);
 		if (unlikely(status))
@@ -111,7 +113,10 @@ static void rnbd_complete_rq(struct request *rq)
 	struct rnbd_req *req = blk_mq_rq_to_pdu(rq);
 
 	rnbd_req_unmap(req);
-	blk_mq_end_request(rq, req->status);
+	if (unlikely(req->replay))
+		blk_mq_requeue_request(rq, false);
+	else
+		blk_mq_end_request(rq, req->status);
 }
 
 static enum blk_eh_timer_return rnbd_timeout_rq(struct request *rq)
@@ -168,26 +173,31 @@ static const struct block_device_operations rnbd_disk_ops = {
 static bool rnbd_cancel_rq(struct request *rq, void *data)
 {
 	struct rnbd_req *req = blk_mq_rq_to_pdu(rq);
+	const bool *replay = data;
 
-	if (blk_mq_request_completed(rq))
+	if (!blk_mq_request_started(rq) || blk_mq_request_completed(rq))
 		return true;
 	rnbd_queue_abandon(req->queue, req);
+	req->replay = *replay;
+	if (*replay)
+		req->queue->sess->replayed++;
 	blk_mq_complete_request(rq);
 	return true;
 }
 
 /**
- * rnbd_disk_fail_requests - fail everything in flight
+ * rnbd_disk_cancel_requests - take everything in flight back
  * @sess: disconnected session with quiesced queues
+ * @replay: queue it again in the block layer, otherwise it fails
  *
  * On return all those requests are the block layer's again, their pages
  * unmapped.
  *
  * Context: process context, may sleep.
  */
-void rnbd_disk_fail_requests(struct rnbd_session *sess)
+void rnbd_disk_cancel_requests(struct rnbd_session *sess, bool replay)
 {
-	blk_mq_tagset_busy_iter(&sess->tag_set, rnbd_cancel_rq, NULL);
+	blk_mq_tagset_busy_iter(&sess->tag_set, rnbd_cancel_rq, &replay);
 	blk_mq_tagset_wait_completed_request(&sess->tag_set);
 }
 
@@ -227,14 +237,41 @@ static void rnbd_disk_limits(const struct rnbd_session *sess,
 		lim->features |= BLK_FEAT_ROTATIONAL;
 }
 
+/*
+ * The next free number for which no other driver has a disk. The kernel's
+ * own RNBD client uses the same names.
+ */
+static int rnbd_disk_name(struct rnbd_session *sess)
+{
+	char name[sizeof("/sys/class/block/") + DISK_NAME_LEN];
+	struct path path;
+	int first = 0;
+	int index;
+
+	for (;;) {
+		index = ida_alloc_min(&rnbd_disk_ida, first, GFP_KERNEL);
+		if (index < 0)
+			return index;
+		snprintf(name, sizeof(name), "/sys/class/block/rnbd%d", index);
+		if (kern_path(name, 0, &path))
+			break;
+		path_put(&path);
+		ida_free(&rnbd_disk_ida, index);
+		first = index + 1;
+	}
+	sess->index = index;
+	snprintf(sess->disk->disk_name, DISK_NAME_LEN, "rnbd%d", index);
+	return 0;
+}
+
 /**
  * rnbd_disk_create - make tag set and disk
  * @sess: connected session
  * @why: filled on error
  *
  * Context: process context, may sleep.
- * Return: 0, after which sess->disk is there but invisible, or an error with
- * nothing left behind.
+ * Return: 0, after which sess->disk is there but invisible, or an error that
+ * rnbd_disk_remove() and rnbd_disk_free() clean up after.
  */
 int rnbd_disk_create(struct rnbd_session *sess, struct rnbd_why *why)
 {
@@ -269,59 +306,20 @@ int rnbd_disk_create(struct rnbd_session *sess, struct rnbd_why *why)
 	if (sess->opt.readonly || (sess->grant.flags & RNBD_EXPORT_READONLY))
 		set_disk_ro(disk, true);
 	sess->disk = disk;
-	return 0;
-}
-
-/*
- * The next free number for which no other driver has a disk. The kernel's
- * own RNBD client uses the same names.
- */
-static int rnbd_disk_name(struct rnbd_session *sess, int first)
-{
-	char name[sizeof("/sys/class/block/") + DISK_NAME_LEN];
-	struct path path;
-	int index;
-
-	for (;;) {
-		index = ida_alloc_min(&rnbd_disk_ida, first, GFP_KERNEL);
-		if (index < 0)
-			return index;
-		snprintf(name, sizeof(name), "/sys/class/block/rnbd%d", index);
-		if (kern_path(name, 0, &path))
-			break;
-		path_put(&path);
-		ida_free(&rnbd_disk_ida, index);
-		first = index + 1;
-	}
-	sess->index = index;
-	snprintf(sess->disk->disk_name, DISK_NAME_LEN, "rnbd%d", index);
-	return 0;
+	return rnbd_disk_name(sess);
 }
 
 /**
  * rnbd_disk_add - show the disk to the world
- * @sess: session with a disk
+ * @sess: live session with a disk: adding it reads its partition table
  * @why: filled on error
  *
- * The session becomes live: adding a disk reads its partition table.
- *
  * Context: process context, may sleep.
- * Return: 0 or an error; rnbd_disk_remove() copes with both.
+ * Return: 0 or an error.
  */
 int rnbd_disk_add(struct rnbd_session *sess, struct rnbd_why *why)
 {
 	int ret;
-
-	ret = rnbd_disk_name(sess, 0);
-	if (ret)
-		return ret;
-
-	rnbd_session_set_state(sess, RNBD_LIVE);
-	/* A connection that failed before it was live has told nobody. */
-	if (READ_ONCE(sess->reason)) {
-		rnbd_why(why, "%s", sess->reason);
-		return -ECONNRESET;
-	}
 
 	ret = device_add_disk(NULL, sess->disk, rnbd_disk_groups);
 	if (ret)

@@ -31,12 +31,14 @@ static int __init rnbd_init(void)
 	if (!rnbd_wq)
 		return -ENOMEM;
 
+	rnbd_client_inject_init();
 	ret = rnbd_netlink_init();
 	if (ret)
-		goto destroy_wq;
+		goto remove_inject;
 	return 0;
 
-destroy_wq:
+remove_inject:
+	rnbd_client_inject_exit();
 	destroy_workqueue(rnbd_wq);
 	return ret;
 }
@@ -45,6 +47,7 @@ static void __exit rnbd_exit(void)
 {
 	rnbd_netlink_exit();
 	rnbd_sessions_detach_all();
+	rnbd_client_inject_exit();
 	destroy_workqueue(rnbd_wq);
 }
 

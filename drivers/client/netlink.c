@@ -25,8 +25,22 @@
 #define RNBD_DEFAULT_SLOT_SIZE	4096
 #define RNBD_DEFAULT_POOL	SZ_64M
 #define RNBD_DEFAULT_MAX_IO	SZ_1M
+#define RNBD_DEFAULT_KEEPALIVE_MS	2000
+/* Seconds */
+#define RNBD_DEFAULT_LOSS_TIMEOUT	600
+#define RNBD_TIMEOUT_MAX		(24 * 3600)
 
 static struct genl_family rnbd_genl_family;
+
+/* NLA_POLICY_RANGE() takes 16 bits only. */
+static const struct netlink_range_validation rnbd_seconds = {
+	.max = RNBD_TIMEOUT_MAX,
+};
+
+static const struct netlink_range_validation rnbd_keepalive = {
+	.min = RNBD_KEEPALIVE_MS_MIN,
+	.max = RNBD_KEEPALIVE_MS_MAX,
+};
 
 static const struct nla_policy rnbd_attach_policy[RNBD_ATTR_MAX + 1] = {
 	[RNBD_ATTR_ADDR]	= { .type = NLA_NUL_STRING,
@@ -42,6 +56,10 @@ static const struct nla_policy rnbd_attach_policy[RNBD_ATTR_MAX + 1] = {
 	[RNBD_ATTR_SLOT_SIZE]	= { .type = NLA_U32 },
 	[RNBD_ATTR_POOL_BYTES]	= { .type = NLA_U64 },
 	[RNBD_ATTR_MAX_IO]	= { .type = NLA_U32 },
+	[RNBD_ATTR_POLICY]	= NLA_POLICY_MAX(NLA_U32, RNBD_POLICY_FAIL),
+	[RNBD_ATTR_FAST_IO_FAIL] = NLA_POLICY_FULL_RANGE(NLA_U32, &rnbd_seconds),
+	[RNBD_ATTR_LOSS_TIMEOUT] = NLA_POLICY_FULL_RANGE(NLA_U32, &rnbd_seconds),
+	[RNBD_ATTR_KEEPALIVE_MS] = NLA_POLICY_FULL_RANGE(NLA_U32, &rnbd_keepalive),
 	[RNBD_ATTR_FLAGS]	= NLA_POLICY_MASK(NLA_U32, RNBD_FLAG_READONLY |
 						  RNBD_FLAG_EARLY_RELEASE),
 };
@@ -72,6 +90,13 @@ static int rnbd_parse_wishes(struct genl_info *info, struct rnbd_options *opt)
 	opt->pool_bytes = info->attrs[RNBD_ATTR_POOL_BYTES] ?
 			  nla_get_u64(info->attrs[RNBD_ATTR_POOL_BYTES]) :
 			  RNBD_DEFAULT_POOL;
+	opt->fail_policy = rnbd_get_u32(info, RNBD_ATTR_POLICY, RNBD_POLICY_QUEUE) ==
+			   RNBD_POLICY_FAIL;
+	opt->fast_io_fail = rnbd_get_u32(info, RNBD_ATTR_FAST_IO_FAIL, 0);
+	opt->loss_timeout = rnbd_get_u32(info, RNBD_ATTR_LOSS_TIMEOUT,
+					 RNBD_DEFAULT_LOSS_TIMEOUT);
+	opt->keepalive_ms = rnbd_get_u32(info, RNBD_ATTR_KEEPALIVE_MS,
+					 RNBD_DEFAULT_KEEPALIVE_MS);
 	opt->readonly = flags & RNBD_FLAG_READONLY;
 	opt->early_release = flags & RNBD_FLAG_EARLY_RELEASE;
 
@@ -140,14 +165,38 @@ static u16 rnbd_session_port(const struct rnbd_session *sess)
 	return be16_to_cpu(((const struct sockaddr_in *)&sess->opt.dst)->sin_port);
 }
 
-static int rnbd_put_session(struct sk_buff *msg, struct rnbd_session *sess,
-			    u32 portid, u32 seq, int flags)
+/* How a session without a connection fares. */
+static int rnbd_put_recovery(struct sk_buff *msg, struct rnbd_session *sess,
+			     enum rnbd_state state)
 {
+	long left = (long)(READ_ONCE(sess->next_try) - jiffies);
 	const char *reason = READ_ONCE(sess->reason);
+	char error[RNBD_WHY_SIZE];
+
+	if (state == RNBD_LIVE || state == RNBD_CONNECTING)
+		return 0;
+	mutex_lock(&sess->conn_lock);
+	strscpy(error, sess->last_error);
+	mutex_unlock(&sess->conn_lock);
+	if ((reason && nla_put_string(msg, RNBD_ATTR_REASON, reason)) ||
+	    (error[0] && nla_put_string(msg, RNBD_ATTR_LAST_ERROR, error)) ||
+	    nla_put_u32(msg, RNBD_ATTR_ATTEMPT, READ_ONCE(sess->attempt)))
+		return -EMSGSIZE;
+	if (state == RNBD_RECONNECTING &&
+	    nla_put_u32(msg, RNBD_ATTR_NEXT_TRY_MS,
+			left > 0 ? jiffies_to_msecs(left) : 0))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static int rnbd_put_session(struct sk_buff *msg, struct rnbd_session *sess,
+			    enum rnbd_state state, u8 cmd, u32 portid, u32 seq,
+			    int flags)
+{
 	u32 sflags = 0;
 	void *hdr;
 
-	hdr = genlmsg_put(msg, portid, seq, &rnbd_genl_family, flags, RNBD_CMD_LIST);
+	hdr = genlmsg_put(msg, portid, seq, &rnbd_genl_family, flags, cmd);
 	if (!hdr)
 		return -EMSGSIZE;
 
@@ -176,14 +225,21 @@ static int rnbd_put_session(struct sk_buff *msg, struct rnbd_session *sess,
 	    nla_put_u32(msg, RNBD_ATTR_MAX_IO,
 			queue_max_hw_sectors(sess->disk->queue) << SECTOR_SHIFT) ||
 	    nla_put_u32(msg, RNBD_ATTR_FLAGS, sflags) ||
-	    nla_put_string(msg, RNBD_ATTR_STATE,
-			   rnbd_state_text(READ_ONCE(sess->state))) ||
+	    nla_put_u32(msg, RNBD_ATTR_POLICY, sess->opt.fail_policy ?
+			RNBD_POLICY_FAIL : RNBD_POLICY_QUEUE) ||
+	    nla_put_u32(msg, RNBD_ATTR_FAST_IO_FAIL, sess->opt.fast_io_fail) ||
+	    nla_put_u32(msg, RNBD_ATTR_LOSS_TIMEOUT, sess->opt.loss_timeout) ||
+	    nla_put_u32(msg, RNBD_ATTR_KEEPALIVE_MS, sess->grant.keepalive_ms) ||
+	    nla_put_u32(msg, RNBD_ATTR_EPOCH, READ_ONCE(sess->epoch)) ||
+	    nla_put_u64_64bit(msg, RNBD_ATTR_RECONNECTS,
+			      READ_ONCE(sess->reconnects), RNBD_ATTR_PAD) ||
+	    nla_put_string(msg, RNBD_ATTR_STATE, rnbd_state_text(state)) ||
 	    nla_put_u64_64bit(msg, RNBD_ATTR_SIZE,
 			      (u64)get_capacity(sess->disk) << SECTOR_SHIFT,
 			      RNBD_ATTR_PAD) ||
 	    nla_put_u32(msg, RNBD_ATTR_BLOCK_SIZE,
 			queue_logical_block_size(sess->disk->queue)) ||
-	    (reason && nla_put_string(msg, RNBD_ATTR_REASON, reason))) {
+	    rnbd_put_recovery(msg, sess, state)) {
 		genlmsg_cancel(msg, hdr);
 		return -EMSGSIZE;
 	}
@@ -205,7 +261,9 @@ static int rnbd_reply_session(struct genl_info *info, struct rnbd_session *sess)
 		return -ENOMEM;
 	mutex_lock(&rnbd_sessions_lock);
 	if (!list_empty(&sess->list))
-		ret = rnbd_put_session(msg, sess, info->snd_portid, info->snd_seq, 0);
+		ret = rnbd_put_session(msg, sess, READ_ONCE(sess->state),
+				       RNBD_CMD_LIST, info->snd_portid,
+				       info->snd_seq, 0);
 	mutex_unlock(&rnbd_sessions_lock);
 	if (ret) {
 		nlmsg_free(msg);
@@ -293,7 +351,8 @@ static int rnbd_dump_list(struct sk_buff *skb, struct netlink_callback *cb)
 	list_for_each_entry(sess, &rnbd_sessions, list) {
 		if (n++ < skip)
 			continue;
-		if (rnbd_put_session(skb, sess, NETLINK_CB(cb->skb).portid,
+		if (rnbd_put_session(skb, sess, READ_ONCE(sess->state),
+				     RNBD_CMD_LIST, NETLINK_CB(cb->skb).portid,
 				     cb->nlh->nlmsg_seq, NLM_F_MULTI)) {
 			n--;
 			break;
@@ -328,6 +387,10 @@ static const struct genl_ops rnbd_genl_ops[] = {
 	},
 };
 
+static const struct genl_multicast_group rnbd_genl_groups[] = {
+	{ .name = RNBD_GENL_EVENTS },
+};
+
 static struct genl_family rnbd_genl_family __ro_after_init = {
 	.name = RNBD_GENL_NAME,
 	.version = RNBD_GENL_VERSION,
@@ -335,8 +398,32 @@ static struct genl_family rnbd_genl_family __ro_after_init = {
 	.parallel_ops = true,
 	.ops = rnbd_genl_ops,
 	.n_ops = ARRAY_SIZE(rnbd_genl_ops),
+	.mcgrps = rnbd_genl_groups,
+	.n_mcgrps = ARRAY_SIZE(rnbd_genl_groups),
 	.resv_start_op = RNBD_CMD_MAX + 1,
 };
+
+/**
+ * rnbd_netlink_event - tell all listeners about a new state
+ * @sess: session; without a disk nobody knows it yet
+ * @state: the state
+ *
+ * Context: process context, may sleep, not for I/O.
+ */
+void rnbd_netlink_event(struct rnbd_session *sess, enum rnbd_state state)
+{
+	struct sk_buff *msg;
+
+	if (!sess->disk || !genl_has_listeners(&rnbd_genl_family, &init_net, 0))
+		return;
+	msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_NOIO);
+	if (!msg)
+		return;
+	if (rnbd_put_session(msg, sess, state, RNBD_CMD_EVENT, 0, 0, 0))
+		nlmsg_free(msg);
+	else
+		genlmsg_multicast(&rnbd_genl_family, msg, 0, 0, GFP_NOIO);
+}
 
 /**
  * rnbd_netlink_init - register the family

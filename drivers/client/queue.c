@@ -41,7 +41,8 @@
  * when nothing is in flight any more.
  *
  * Errors: everything that is not success ends the connection; the requests are
- * then failed by rnbd_disk_fail_requests() after the device let go of them.
+ * then taken back by rnbd_disk_cancel_requests() after the device let go of
+ * them, to be sent again over the next connection or to fail.
  */
 
 #define pr_fmt(fmt) "rnbd: " fmt
@@ -95,8 +96,12 @@ static u32 rnbd_max_req_wrs(const struct rnbd_session *sess)
 {
 	u32 sge = min(sess->max_sge, sess->max_sge_rd);
 
-	return RNBD_EXTENTS_MAX + RNBD_STAGE_BREAKS + rnbd_guard_wrs(sess) +
-	       DIV_ROUND_UP(sess->max_segments + RNBD_EXTENTS_MAX, sge);
+	u32 wrs = RNBD_EXTENTS_MAX + RNBD_STAGE_BREAKS + rnbd_guard_wrs(sess) +
+		  DIV_ROUND_UP(sess->max_segments + RNBD_EXTENTS_MAX, sge);
+
+	if (sess->read_limit != U32_MAX)
+		wrs += sess->max_segments + sess->opt.max_io / sess->read_limit;
+	return wrs;
 }
 
 /*
@@ -143,6 +148,11 @@ int rnbd_queue_alloc(struct rnbd_queue *q)
 	const struct rnbd_session *sess = q->sess;
 
 	q->data_cqe.done = rnbd_data_done;
+	q->open_wrs = 0;
+	q->sent_seq = 0;
+	q->waiting = NULL;
+	q->fence = NULL;
+	q->stopped = false;
 	q->sq_size = rnbd_queue_data_wrs(sess);
 	q->sq_free = q->sq_size;
 	if (q->sq_size < rnbd_max_req_wrs(sess))
@@ -243,8 +253,14 @@ static u32 rnbd_req_wrs(const struct rnbd_session *sess, const struct rnbd_req *
 	bool write = req->wire.op == RNBD_OP_WRITE;
 	u32 sge = write ? sess->max_sge : sess->max_sge_rd;
 
-	return req->wire.nr_runs + (req->nr_sge + req->wire.nr_runs) / sge +
-	       RNBD_STAGE_BREAKS + (write ? 0 : rnbd_guard_wrs(sess));
+	u32 wrs = req->wire.nr_runs + (req->nr_sge + req->wire.nr_runs) / sge +
+		  RNBD_STAGE_BREAKS;
+
+	if (write)
+		return wrs;
+	if (sess->read_limit != U32_MAX)
+		wrs += req->nr_sge + req->wire.length / sess->read_limit;
+	return wrs + rnbd_guard_wrs(sess);
 }
 
 /* ------------------------------------------------------------------------
@@ -318,6 +334,7 @@ static void rnbd_stage_add(struct rnbd_queue *q, struct rnbd_stage *stage,
 	local->lkey = sge->lkey;
 
 	if (last && remote == stage->end && last->num_sge < max_sge &&
+	    (write || stage->bytes + bytes <= q->sess->read_limit) &&
 	    container_of(last, struct ib_rdma_wr, wr)->rkey == rkey &&
 	    !(last->send_flags & IB_SEND_SIGNALED) &&
 	    (!new_req || READ_ONCE(coalesce))) {
@@ -381,6 +398,8 @@ static void rnbd_stage_req(struct rnbd_queue *q, struct rnbd_stage *stage,
 		while (room) {
 			u32 bytes = min(room, sge->length - skip);
 
+			if (stage == &q->in)
+				bytes = min(bytes, q->sess->read_limit);
 			rnbd_stage_add(q, stage, remote, seg->rkey, sge, skip,
 				       bytes, new_req);
 			new_req = false;
@@ -411,6 +430,12 @@ static void rnbd_send_frame(struct rnbd_queue *q)
 		if (fence)
 			first->send_flags |= IB_SEND_FENCE;
 		fence = false;
+	}
+	if (rnbd_inject(&rnbd_inject_fail_post, NULL)) {
+		rnbd_ring_fail(ring, "fault injected: a post failed");
+		ring->open = NULL;
+		rnbd_stage_reset(&q->out);
+		return;
 	}
 	q->frame_wrs[rnbd_ring_open_slot(ring)] = q->open_wrs;
 	trace_rnbd_frame(q, ring->send_seq, ring->open_entries, q->open_wrs);
@@ -498,6 +523,20 @@ static int rnbd_take_space(struct rnbd_queue *q, struct rnbd_req *req)
 	return 0;
 }
 
+/**
+ * rnbd_queue_down_status - what becomes of a request without a connection
+ * @q: queue
+ *
+ * Context: any.
+ * Return: BLK_STS_IOERR if I/O is to fail, otherwise BLK_STS_RESOURCE: the
+ * block layer keeps the request.
+ */
+blk_status_t rnbd_queue_down_status(const struct rnbd_queue *q)
+{
+	return test_bit(RNBD_SESS_FAIL_IO, &q->sess->flags) ? BLK_STS_IOERR :
+							       BLK_STS_RESOURCE;
+}
+
 static blk_status_t rnbd_submit_locked(struct rnbd_queue *q, struct rnbd_req *req,
 				       bool last)
 {
@@ -505,8 +544,8 @@ static blk_status_t rnbd_submit_locked(struct rnbd_queue *q, struct rnbd_req *re
 	struct rnbd_req_entry *entry;
 	u32 entries;
 
-	if (unlikely(!ring->live))
-		return BLK_STS_IOERR;
+	if (unlikely(!ring->live || !q->ready))
+		return rnbd_queue_down_status(q);
 	if (!ring->open && !rnbd_ring_can_open(ring))
 		return rnbd_stall(q, RNBD_STALL_CREDIT);
 
@@ -528,13 +567,15 @@ static blk_status_t rnbd_submit_locked(struct rnbd_queue *q, struct rnbd_req *re
 		if (!rnbd_ring_open(ring, RNBD_FRAME_REQUEST)) {
 			rnbd_free_space(q, req);
 			return ring->live ? rnbd_stall(q, RNBD_STALL_CREDIT) :
-					    BLK_STS_IOERR;
+					    rnbd_queue_down_status(q);
 		}
 		/* The smallest slot holds the largest request. */
 		entry = rnbd_ring_add(ring, entries * sizeof(*entry), entries);
 	}
 	rnbd_encode_request(entry, &req->wire);
 
+	if (req->wire.op == RNBD_OP_FLUSH)
+		req->flush_ns = ktime_get_ns();
 	req->state = RNBD_REQ_SENT;
 	req->frame_seq = ring->send_seq;
 	q->reqs[req->wire.tag] = req;
@@ -565,8 +606,7 @@ static blk_status_t rnbd_submit_locked(struct rnbd_queue *q, struct rnbd_req *re
  *
  * Context: any; takes the queue's lock.
  * Return: BLK_STS_OK, BLK_STS_RESOURCE with the hardware queue stopped, or
- * BLK_STS_IOERR if there is no connection. But for BLK_STS_OK the request is
- * as it was.
+ * rnbd_queue_down_status(). But for BLK_STS_OK the request is as it was.
  */
 blk_status_t rnbd_queue_submit(struct rnbd_queue *q, struct request *rq, bool last)
 {
@@ -768,6 +808,21 @@ static blk_status_t rnbd_blk_status(u16 status)
 	}
 }
 
+/* Remember what a crash of the target could take away. */
+static void rnbd_note_durable(struct rnbd_queue *q, const struct rnbd_req *req)
+{
+	struct rnbd_session *sess = q->sess;
+
+	if (!(sess->grant.flags & RNBD_EXPORT_VOLATILE_CACHE) ||
+	    req->status != BLK_STS_OK)
+		return;
+	if (req->wire.op == RNBD_OP_FLUSH)
+		WRITE_ONCE(sess->flushed_ns, req->flush_ns);
+	else if (!(req->wire.flags & RNBD_REQ_FUA) &&
+		 (req->wire.op == RNBD_OP_WRITE || req->wire.op == RNBD_OP_WRITE_ZEROES))
+		q->last_write_ns = ktime_get_ns();
+}
+
 static enum rnbd_fault rnbd_take_reply(struct rnbd_queue *q,
 				       const struct rnbd_reply *reply,
 				       struct rnbd_batch *batch,
@@ -784,6 +839,7 @@ static enum rnbd_fault rnbd_take_reply(struct rnbd_queue *q,
 		return RNBD_FAULT_LENGTH;
 
 	req->status = rnbd_blk_status(reply->status);
+	rnbd_note_durable(q, req);
 	trace_rnbd_reply(q, req);
 	if (req->wire.op == RNBD_OP_READ) {
 		if (reply->status == RNBD_ST_OK) {
@@ -894,8 +950,49 @@ static void rnbd_queue_failed(struct rnbd_ring *ring, const char *why)
 
 	rnbd_session_fail(q->sess, why);
 	/* While connecting, somebody waits for this queue. */
-	q->cm_error = -ECONNRESET;
-	complete(&q->cm_done);
+	rnbd_queue_wake(q, -ECONNRESET);
+}
+
+/**
+ * rnbd_queue_kill - put the queue pair into the error state, for tests
+ * @q: queue of a live session
+ *
+ * Context: process context, may sleep.
+ */
+void rnbd_queue_kill(struct rnbd_queue *q)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
+	ib_modify_qp(q->ring.qp, &attr, IB_QP_STATE);
+}
+
+/**
+ * rnbd_queue_wake - wake whoever waits for this queue in rnbd_connect()
+ * @q: queue
+ * @error: negative errno, or 0 if what was waited for has come
+ *
+ * Context: any.
+ */
+void rnbd_queue_wake(struct rnbd_queue *q, int error)
+{
+	q->cm_error = error;
+	/* pairs with the acquire in rnbd_cm_wait() */
+	smp_store_release(&q->cm_done, true);
+	wake_up(&q->sess->wait);
+}
+
+/**
+ * rnbd_queue_ready - let requests in, or keep them out
+ * @q: queue
+ * @ready: everything that a request needs is there
+ *
+ * Context: process context.
+ */
+void rnbd_queue_ready(struct rnbd_queue *q, bool ready)
+{
+	spin_lock_irq(&q->ring.lock);
+	WRITE_ONCE(q->ready, ready);
+	spin_unlock_irq(&q->ring.lock);
 }
 
 /**

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sessions: attach, detach, states, and the end of a connection.
+ * Sessions: states, attach and detach.
  *
- * Operation: attaching makes a session, connects it and creates its disk. When
- * the connection fails, down_work drains and frees everything that belongs to
- * the RDMA device and then fails the requests in flight; the disk stays, and
- * fails its I/O, until it is detached.
+ * Operation: attaching makes a session, connects it and creates its disk. A
+ * connection that is lost is replaced by recover.c while the disk stays. Both
+ * end here: rnbd_session_set_state() is the one place where a state changes.
  *
  * Ownership: the module's list holds a reference until the session is
- * detached, lookups hold one for their time; the memory goes with the last.
+ * detached, lookups hold one for their time; memory and disk go with the last.
  * RDMA resources belong to the connection and are freed as soon as it ends, so
- * that a device can be removed while a dead disk is still open.
+ * that a device can be removed while a disk without it is still open.
  *
- * Concurrency: states change under sess->lock in rnbd_session_set_state().
- * The RNBD_SESS_DOWN bit makes sure that a connection is ended once; whoever
- * waits for the end flushes down_work.
+ * Concurrency: sess->lock protects state, reasons and the queueing of
+ * recover_work, so that whoever has seen a state that needs no recovery and
+ * cancels the work finds it gone for good.
  *
  * Errors: attach undoes everything and says why in struct rnbd_why.
  */
@@ -27,9 +26,14 @@
 #include "client.h"
 #include "trace.h"
 
+/* A connection that dies younger may have died of lost packets, see lossy. */
+#define RNBD_SHORT_LIFE		(10 * HZ)
+#define RNBD_LONG_LIFE		(60 * HZ)
+
 static const char * const rnbd_state_names[] = {
 	[RNBD_CONNECTING]	= "connecting",
 	[RNBD_LIVE]		= "live",
+	[RNBD_RECONNECTING]	= "reconnecting",
 	[RNBD_FAILED]		= "failed",
 	[RNBD_CLOSING]		= "closing",
 };
@@ -70,54 +74,104 @@ void rnbd_why(struct rnbd_why *why, const char *fmt, ...)
 	va_end(args);
 }
 
-static bool rnbd_state_may_change(enum rnbd_state from, enum rnbd_state to)
+/* States that may follow a state. */
+static const u8 rnbd_state_next[] = {
+	[RNBD_CONNECTING]	= BIT(RNBD_LIVE) | BIT(RNBD_CLOSING),
+	[RNBD_LIVE]		= BIT(RNBD_RECONNECTING) | BIT(RNBD_CLOSING),
+	[RNBD_RECONNECTING]	= BIT(RNBD_LIVE) | BIT(RNBD_FAILED) |
+				  BIT(RNBD_CLOSING),
+	[RNBD_FAILED]		= BIT(RNBD_CLOSING),
+	[RNBD_CLOSING]		= 0,
+};
+
+/*
+ * The one place where a state changes. Called under sess->lock; the caller
+ * reports it with rnbd_session_tell() afterwards.
+ */
+static bool rnbd_session_set_state(struct rnbd_session *sess, enum rnbd_state state)
 {
-	switch (to) {
-	case RNBD_LIVE:
-		return from == RNBD_CONNECTING;
-	case RNBD_FAILED:
-		return from == RNBD_CONNECTING || from == RNBD_LIVE;
-	case RNBD_CLOSING:
-		return from != RNBD_CLOSING;
-	default:
+	enum rnbd_state old = sess->state;
+
+	lockdep_assert_held(&sess->lock);
+
+	if (!(rnbd_state_next[old] & BIT(state)))
 		return false;
+	/* A connection that broke while it was made does not become live. */
+	if (state == RNBD_LIVE && sess->broken)
+		return false;
+	WRITE_ONCE(sess->state, state);
+	switch (state) {
+	case RNBD_LIVE:
+		clear_bit(RNBD_SESS_FAIL_IO, &sess->flags);
+		sess->live_at = jiffies;
+		if (old == RNBD_RECONNECTING)
+			sess->reconnects++;
+		break;
+	case RNBD_RECONNECTING:
+		sess->reason = sess->broken_why;
+		sess->lost++;
+		sess->lost_at = jiffies;
+		if (time_before(jiffies, sess->live_at + RNBD_SHORT_LIFE))
+			sess->lossy = true;
+		else if (time_after(jiffies, sess->live_at + RNBD_LONG_LIFE))
+			sess->lossy = false;
+		sess->attempt = 0;
+		break;
+	case RNBD_FAILED:
+	case RNBD_CLOSING:
+		set_bit(RNBD_SESS_FAIL_IO, &sess->flags);
+		break;
+	default:
+		break;
 	}
+	trace_rnbd_state(sess, old, state);
+	return true;
+}
+
+/* Tell people about a state that was just entered. */
+static void rnbd_session_tell(struct rnbd_session *sess, enum rnbd_state state)
+{
+	const char *name = rnbd_session_name(sess);
+
+	switch (state) {
+	case RNBD_RECONNECTING:
+		pr_warn("%s (%s at %s): connection lost: %s\n", name,
+			sess->opt.export, sess->opt.addr, sess->reason);
+		break;
+	case RNBD_FAILED:
+		pr_err("%s (%s at %s): given up, all I/O fails: %s\n", name,
+		       sess->opt.export, sess->opt.addr, sess->last_error);
+		break;
+	case RNBD_LIVE:
+		if (sess->reconnects)
+			pr_info("%s (%s at %s): connected again, attempt %u, epoch %u\n",
+				name, sess->opt.export, sess->opt.addr,
+				sess->attempt, sess->epoch);
+		break;
+	default:
+		break;
+	}
+	rnbd_netlink_event(sess, state);
 }
 
 /**
- * rnbd_session_set_state - the one place where a state changes
+ * rnbd_session_advance - change the state and tell everybody
  * @sess: session
  * @state: new state
  *
- * Context: any, without sess->lock.
+ * Context: process context.
  * Return: false if that change is not possible, and nothing was done.
  */
-bool rnbd_session_set_state(struct rnbd_session *sess, enum rnbd_state state)
+bool rnbd_session_advance(struct rnbd_session *sess, enum rnbd_state state)
 {
-	enum rnbd_state old;
 	unsigned long flags;
 	bool ok;
 
 	spin_lock_irqsave(&sess->lock, flags);
-	old = sess->state;
-	ok = rnbd_state_may_change(old, state);
-	if (ok)
-		WRITE_ONCE(sess->state, state);
+	ok = rnbd_session_set_state(sess, state);
 	spin_unlock_irqrestore(&sess->lock, flags);
-
-	if (ok) {
-		trace_rnbd_state(sess, old, state);
-		if (state == RNBD_FAILED)
-			pr_err("%s (%s at %s): %s -> %s: %s\n",
-			       rnbd_session_name(sess), sess->opt.export,
-			       sess->opt.addr, rnbd_state_text(old),
-			       rnbd_state_text(state), sess->reason);
-		else
-			pr_debug("%s (%s at %s): %s -> %s\n",
-				 rnbd_session_name(sess), sess->opt.export,
-				 sess->opt.addr, rnbd_state_text(old),
-				 rnbd_state_text(state));
-	}
+	if (ok)
+		rnbd_session_tell(sess, state);
 	return ok;
 }
 
@@ -126,58 +180,35 @@ bool rnbd_session_set_state(struct rnbd_session *sess, enum rnbd_state state)
  * @sess: session
  * @reason: constant text
  *
- * While the session is still connecting, the thread that attaches notices by
- * itself and cleans up.
+ * A live session begins to recover. While a connection is being made, the
+ * thread that makes it notices and cleans up.
  *
  * Context: any.
  */
 void rnbd_session_fail(struct rnbd_session *sess, const char *reason)
 {
 	unsigned long flags;
-	bool first;
 
-	/* Who finds RNBD_SESS_DOWN set and takes the lock may flush the work. */
 	spin_lock_irqsave(&sess->lock, flags);
-	if (!sess->reason)
-		sess->reason = reason;
-	first = sess->state != RNBD_CONNECTING &&
-		!test_and_set_bit(RNBD_SESS_DOWN, &sess->flags);
-	if (first)
-		queue_work(rnbd_wq, &sess->down_work);
+	if (!sess->broken)
+		sess->broken_why = reason;
+	sess->broken = true;
+	/* The work tells about the state: this may be an interrupt. */
+	if (sess->state == RNBD_LIVE &&
+	    rnbd_session_set_state(sess, RNBD_RECONNECTING))
+		mod_delayed_work(rnbd_wq, &sess->recover_work, 0);
 	spin_unlock_irqrestore(&sess->lock, flags);
-
-	if (first)
-		rnbd_session_set_state(sess, RNBD_FAILED);
 }
 
-static void rnbd_session_down_work(struct work_struct *work)
+/**
+ * rnbd_session_tell_lost - report what rnbd_session_fail() could not
+ * @sess: session in state RNBD_RECONNECTING
+ *
+ * Context: process context.
+ */
+void rnbd_session_tell_lost(struct rnbd_session *sess)
 {
-	struct rnbd_session *sess = container_of(work, struct rnbd_session, down_work);
-
-	/* Nobody is inside queue_rq after this, and nobody gets in. */
-	blk_mq_quiesce_queue(sess->disk->queue);
-	rnbd_disconnect(sess);
-	/* The device holds no page any more: now requests may be failed. */
-	rnbd_disk_fail_requests(sess);
-	rnbd_release_connection(sess);
-	blk_mq_unquiesce_queue(sess->disk->queue);
-	blk_mq_start_stopped_hw_queues(sess->disk->queue, true);
-}
-
-/* End the connection, or wait until whoever began that is through. */
-static void rnbd_session_down(struct rnbd_session *sess)
-{
-	unsigned long flags;
-
-	if (!test_and_set_bit(RNBD_SESS_DOWN, &sess->flags)) {
-		rnbd_disconnect(sess);
-		rnbd_release_connection(sess);
-		return;
-	}
-	/* It is queued under the lock in which the bit was set. */
-	spin_lock_irqsave(&sess->lock, flags);
-	spin_unlock_irqrestore(&sess->lock, flags);
-	flush_work(&sess->down_work);
+	rnbd_session_tell(sess, RNBD_RECONNECTING);
 }
 
 static void rnbd_session_release(struct kref *ref)
@@ -212,11 +243,11 @@ static struct rnbd_session *rnbd_session_alloc(const struct rnbd_options *opt)
 	INIT_LIST_HEAD(&sess->list);
 	spin_lock_init(&sess->lock);
 	mutex_init(&sess->conn_lock);
-	INIT_WORK(&sess->down_work, rnbd_session_down_work);
+	init_waitqueue_head(&sess->wait);
+	rnbd_recover_init(sess);
 	sess->opt = *opt;
 	sess->early_release = opt->early_release;
 	sess->state = RNBD_CONNECTING;
-	sess->epoch = 1;
 	sess->index = -1;
 	generate_random_uuid(sess->id);
 	return sess;
@@ -244,13 +275,29 @@ struct rnbd_session *rnbd_session_attach(const struct rnbd_options *opt,
 
 	ret = rnbd_connect(sess, why);
 	if (ret)
-		goto down;
+		goto fail;
 	ret = rnbd_disk_create(sess, why);
 	if (ret)
-		goto down;
+		goto fail;
+	ret = rnbd_go_live(sess, why);
+	if (ret)
+		goto fail;
 	ret = rnbd_disk_add(sess, why);
 	if (ret)
-		goto remove_disk;
+		goto fail;
+	/*
+	 * Until here a loss lets I/O fail, so that nobody waits for a reader
+	 * of the partition table; from here on the disk may be in use.
+	 */
+	set_bit(RNBD_SESS_ATTACHED, &sess->flags);
+	if (READ_ONCE(sess->state) != RNBD_LIVE) {
+		rnbd_why(why, "%s", sess->broken_why);
+		ret = -ECONNRESET;
+		set_bit(RNBD_SESS_DETACH, &sess->flags);
+		rnbd_recover_abort(sess);
+		del_gendisk(sess->disk);
+		goto fail;
+	}
 
 	pr_info("%s: attached %s at %s, %llu bytes, %u queues of %u, pool %u KiB\n",
 		rnbd_session_name(sess), opt->export, opt->addr,
@@ -263,13 +310,10 @@ struct rnbd_session *rnbd_session_attach(const struct rnbd_options *opt,
 	mutex_unlock(&rnbd_sessions_lock);
 	return sess;
 
-remove_disk:
-	rnbd_session_down(sess);
+fail:
+	rnbd_session_advance(sess, RNBD_CLOSING);
+	rnbd_recover_end(sess);
 	rnbd_disk_remove(sess);
-	goto put;
-down:
-	rnbd_session_down(sess);
-put:
 	if (ret != -EINTR && ret != -ERESTARTSYS)
 		pr_err("cannot attach %s at %s: %s\n", opt->export, opt->addr,
 		       why->text[0] ? why->text : "no memory");
@@ -302,7 +346,7 @@ static int rnbd_session_claim(struct rnbd_session *sess, bool force,
  * @why: filled on error
  *
  * Requests in flight are ended first: by the target while the connection
- * stands, otherwise with an error.
+ * stands, otherwise with an error. A session that detaches does not reconnect.
  *
  * Context: process context, may sleep.
  * Return: 0, -EBUSY if it is open, -EALREADY if somebody else is at it.
@@ -320,10 +364,11 @@ int rnbd_session_detach(struct rnbd_session *sess, bool force, struct rnbd_why *
 	mutex_unlock(&rnbd_sessions_lock);
 
 	pr_info("%s: detaching\n", rnbd_session_name(sess));
-	/* The connection may still fail meanwhile: down_work then ends I/O. */
+	/* I/O that waits for a connection would wait for ever. */
+	rnbd_recover_abort(sess);
 	del_gendisk(sess->disk);
-	rnbd_session_set_state(sess, RNBD_CLOSING);
-	rnbd_session_down(sess);
+	rnbd_session_advance(sess, RNBD_CLOSING);
+	rnbd_recover_end(sess);
 	rnbd_disk_remove(sess);
 	/* the reference of the list */
 	rnbd_session_put(sess);

@@ -34,6 +34,15 @@ static DEVICE_ATTR_RO(_name)
 
 RNBD_ATTR_SHOW(state, "%s", rnbd_state_text(READ_ONCE(sess->state)));
 RNBD_ATTR_SHOW(reason, "%s", READ_ONCE(sess->reason) ?: "");
+RNBD_ATTR_SHOW(attempt, "%u", READ_ONCE(sess->attempt));
+RNBD_ATTR_SHOW(lost, "%llu", READ_ONCE(sess->lost));
+RNBD_ATTR_SHOW(reconnects, "%llu", READ_ONCE(sess->reconnects));
+RNBD_ATTR_SHOW(restarts, "%llu", READ_ONCE(sess->restarts));
+RNBD_ATTR_SHOW(replayed, "%llu", READ_ONCE(sess->replayed));
+RNBD_ATTR_SHOW(policy, "%s", sess->opt.fail_policy ? "fail" : "queue");
+RNBD_ATTR_SHOW(fast_io_fail, "%u", sess->opt.fast_io_fail);
+RNBD_ATTR_SHOW(loss_timeout, "%u", sess->opt.loss_timeout);
+RNBD_ATTR_SHOW(keepalive_ms, "%u", READ_ONCE(sess->grant.keepalive_ms));
 RNBD_ATTR_SHOW(export, "%s", sess->opt.export);
 RNBD_ATTR_SHOW(address, "%pISpc", &sess->opt.dst);
 RNBD_ATTR_SHOW(session_id, "%pU", sess->id);
@@ -45,6 +54,32 @@ RNBD_ATTR_SHOW(ring_slots, "%u", sess->opt.ring_slots);
 RNBD_ATTR_SHOW(slot_size, "%u", sess->opt.slot_size);
 RNBD_ATTR_SHOW(pool_units, "%u", sess->grant.pool_units);
 RNBD_ATTR_SHOW(segment_units, "%u", sess->grant.segment_units);
+
+/* Why the last attempt to connect failed, while there is no connection. */
+static ssize_t last_error_show(struct device *dev, struct device_attribute *attr,
+			       char *buf)
+{
+	struct rnbd_session *sess = rnbd_dev_session(dev);
+	ssize_t len;
+
+	mutex_lock(&sess->conn_lock);
+	len = sysfs_emit(buf, "%s\n", sess->last_error);
+	mutex_unlock(&sess->conn_lock);
+	return len;
+}
+static DEVICE_ATTR_RO(last_error);
+
+static ssize_t next_try_ms_show(struct device *dev, struct device_attribute *attr,
+				char *buf)
+{
+	struct rnbd_session *sess = rnbd_dev_session(dev);
+	long left = (long)(READ_ONCE(sess->next_try) - jiffies);
+
+	if (READ_ONCE(sess->state) != RNBD_RECONNECTING || left < 0)
+		left = 0;
+	return sysfs_emit(buf, "%u\n", jiffies_to_msecs(left));
+}
+static DEVICE_ATTR_RO(next_try_ms);
 
 static ssize_t early_release_show(struct device *dev,
 				  struct device_attribute *attr, char *buf)
@@ -144,6 +179,17 @@ RNBD_COUNTER(credit_frames_received, ring.stats.credit_frames_received);
 static struct attribute *rnbd_disk_attrs[] = {
 	&dev_attr_state.attr,
 	&dev_attr_reason.attr,
+	&dev_attr_last_error.attr,
+	&dev_attr_attempt.attr,
+	&dev_attr_next_try_ms.attr,
+	&dev_attr_lost.attr,
+	&dev_attr_reconnects.attr,
+	&dev_attr_restarts.attr,
+	&dev_attr_replayed.attr,
+	&dev_attr_policy.attr,
+	&dev_attr_fast_io_fail.attr,
+	&dev_attr_loss_timeout.attr,
+	&dev_attr_keepalive_ms.attr,
 	&dev_attr_export.attr,
 	&dev_attr_address.attr,
 	&dev_attr_session_id.attr,

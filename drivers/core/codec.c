@@ -161,8 +161,7 @@ enum rnbd_fault rnbd_decode_frame(const void *buf, u32 len, u32 seq, u32 epoch,
 		return RNBD_FAULT_SEQ;
 	if (le32_to_cpu(hdr.epoch) != epoch)
 		return RNBD_FAULT_EPOCH;
-	if (credits > ring_slots ||
-	    (hdr.type == RNBD_FRAME_CREDIT && !credits))
+	if (credits > ring_slots)
 		return RNBD_FAULT_CREDITS;
 
 	fault = rnbd_entry_bytes(hdr.type, nr_entries, &bytes);
@@ -723,6 +722,11 @@ EXPORT_SYMBOL_GPL(rnbd_decode_cm_rej);
  * Login
  */
 
+static bool rnbd_keepalive_ok(u32 ms)
+{
+	return ms >= RNBD_KEEPALIVE_MS_MIN && ms <= RNBD_KEEPALIVE_MS_MAX;
+}
+
 /**
  * rnbd_encode_login - write a login
  * @wire: entry of the LOGIN frame
@@ -739,6 +743,7 @@ void rnbd_encode_login(struct rnbd_login *wire, const struct rnbd_login_info *in
 		.nr_queues = cpu_to_le16(info->nr_queues),
 		.queue_depth = cpu_to_le16(info->queue_depth),
 		.flags = cpu_to_le32(info->flags),
+		.keepalive_ms = cpu_to_le32(info->keepalive_ms),
 	};
 	/* the last byte stays NUL whatever the caller did */
 	memcpy(wire->export, info->export,
@@ -782,6 +787,7 @@ enum rnbd_fault rnbd_decode_login(const struct rnbd_frame *frame,
 	out.nr_queues = le16_to_cpu(wire.nr_queues);
 	out.queue_depth = le16_to_cpu(wire.queue_depth);
 	out.flags = le32_to_cpu(wire.flags);
+	out.keepalive_ms = le32_to_cpu(wire.keepalive_ms);
 
 	if (out.flags & ~RNBD_LOGIN_FLAGS)
 		return RNBD_FAULT_FLAGS;
@@ -790,7 +796,8 @@ enum rnbd_fault rnbd_decode_login(const struct rnbd_frame *frame,
 		return RNBD_FAULT_GEOMETRY;
 	if (!out.max_io || out.max_io > RNBD_MAX_IO_MAX ||
 	    !rnbd_multiple(out.max_io, RNBD_UNIT_SIZE) ||
-	    out.pool_bytes < RNBD_UNIT_SIZE)
+	    out.pool_bytes < RNBD_UNIT_SIZE ||
+	    !rnbd_keepalive_ok(out.keepalive_ms))
 		return RNBD_FAULT_LIMITS;
 
 	*info = out;
@@ -848,6 +855,7 @@ void rnbd_encode_grant(struct rnbd_login_reply *wire, const struct rnbd_grant *g
 	wire->pool_units = cpu_to_le32(grant->pool_units);
 	wire->segment_units = cpu_to_le32(grant->segment_units);
 	wire->nr_segments = cpu_to_le32(grant->nr_segments);
+	wire->keepalive_ms = cpu_to_le32(grant->keepalive_ms);
 	memcpy(wire->incarnation, grant->incarnation, sizeof(wire->incarnation));
 	memcpy(wire->export_uuid, grant->export_uuid, sizeof(wire->export_uuid));
 }
@@ -976,7 +984,7 @@ enum rnbd_fault rnbd_decode_grant(const struct rnbd_frame *frame,
 		return RNBD_FAULT_NONE;
 	}
 
-	if (wire.reserved0 || wire.reserved1 ||
+	if (wire.reserved0 ||
 	    !rnbd_all_zero(wire.reserved2, sizeof(wire.reserved2)))
 		return RNBD_FAULT_RESERVED;
 
@@ -997,6 +1005,7 @@ enum rnbd_fault rnbd_decode_grant(const struct rnbd_frame *frame,
 	out.pool_units = le32_to_cpu(wire.pool_units);
 	out.segment_units = le32_to_cpu(wire.segment_units);
 	out.nr_segments = le32_to_cpu(wire.nr_segments);
+	out.keepalive_ms = le32_to_cpu(wire.keepalive_ms);
 	memcpy(out.incarnation, wire.incarnation, sizeof(out.incarnation));
 	memcpy(out.export_uuid, wire.export_uuid, sizeof(out.export_uuid));
 
@@ -1006,7 +1015,8 @@ enum rnbd_fault rnbd_decode_grant(const struct rnbd_frame *frame,
 	if ((out.features & ~asked->features) ||
 	    (out.flags & ~RNBD_EXPORT_FLAGS))
 		return RNBD_FAULT_FLAGS;
-	if (!rnbd_grant_disk_ok(&out) || !rnbd_grant_pool_ok(&out, asked))
+	if (!rnbd_grant_disk_ok(&out) || !rnbd_grant_pool_ok(&out, asked) ||
+	    !rnbd_keepalive_ok(out.keepalive_ms))
 		return RNBD_FAULT_LIMITS;
 	if (out.nr_segments != frame->nr_entries - 1u)
 		return RNBD_FAULT_COUNT;

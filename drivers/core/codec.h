@@ -174,6 +174,7 @@ struct rnbd_login_info {
 	u16 nr_queues;
 	u16 queue_depth;
 	u32 flags;
+	u32 keepalive_ms;
 };
 
 /* struct rnbd_segment_info - decoded struct rnbd_segment */
@@ -203,6 +204,7 @@ struct rnbd_grant {
 	u32 pool_units;
 	u32 segment_units;
 	u32 nr_segments;
+	u32 keepalive_ms;
 	u8 incarnation[16];
 	u8 export_uuid[16];
 };

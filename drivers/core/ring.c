@@ -132,8 +132,38 @@ static void rnbd_ring_qp_event(struct ib_event *event, void *context)
 }
 
 /**
- * rnbd_ring_create - make a queue pair and its two rings
+ * rnbd_ring_init - before anything else
  * @ring: zeroed memory that the caller embeds
+ */
+void rnbd_ring_init(struct rnbd_ring *ring)
+{
+	spin_lock_init(&ring->lock);
+}
+EXPORT_SYMBOL_GPL(rnbd_ring_init);
+
+/* As it was before its first connection, but for the counters. */
+static void rnbd_ring_reset(struct rnbd_ring *ring)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	ring->live = false;
+	ring->failed = 0;
+	ring->credits = 0;
+	ring->peer_slots = 0;
+	ring->owed = 0;
+	ring->send_next = 0;
+	ring->send_free = ring->nr_send;
+	ring->send_seq = 0;
+	ring->recv_seq = 0;
+	ring->unacked = 0;
+	ring->open = NULL;
+	spin_unlock_irqrestore(&ring->lock, flags);
+}
+
+/**
+ * rnbd_ring_create - make a queue pair and its two rings
+ * @ring: initialised, and destroyed if it was created before
  * @cm_id: connection that is not yet connected or accepted
  * @pd: protection domain of the session
  * @attr: geometry; copied
@@ -163,7 +193,7 @@ int rnbd_ring_create(struct rnbd_ring *ring, struct rdma_cm_id *cm_id,
 	ring->pd = pd;
 	ring->attr = *attr;
 	ring->nr_send = attr->slots + 1;
-	spin_lock_init(&ring->lock);
+	rnbd_ring_reset(ring);
 
 	/* One more of each, which ib_drain_qp() needs. */
 	qp_attr.cap.max_send_wr = ring->nr_send + attr->data_wrs + 1;
@@ -196,7 +226,6 @@ int rnbd_ring_create(struct rnbd_ring *ring, struct rdma_cm_id *cm_id,
 	ring->send = rnbd_ring_alloc_slots(ring, ring->nr_send, DMA_TO_DEVICE);
 	if (!ring->send)
 		goto free_recv;
-	ring->send_free = ring->nr_send;
 
 	for (i = 0; i < attr->slots; i++) {
 		ret = rnbd_ring_post_recv(ring, &ring->recv[i]);
@@ -210,8 +239,10 @@ drain:
 	set_bit(0, &ring->failed);
 	ib_drain_qp(ring->qp);
 	rnbd_ring_free_slots(ring, ring->send, ring->nr_send, DMA_TO_DEVICE);
+	ring->send = NULL;
 free_recv:
 	rnbd_ring_free_slots(ring, ring->recv, attr->slots, DMA_FROM_DEVICE);
+	ring->recv = NULL;
 destroy_qp:
 	rdma_destroy_qp(cm_id);
 	ring->qp = NULL;
@@ -240,6 +271,8 @@ int rnbd_ring_start(struct rnbd_ring *ring, u16 peer_slots)
 	spin_lock_irqsave(&ring->lock, flags);
 	ring->credits = peer_slots;
 	ring->peer_slots = peer_slots;
+	ring->last_sent = jiffies;
+	ring->last_heard = jiffies;
 	if (test_bit(0, &ring->failed))
 		ret = -ENOTCONN;
 	else
@@ -416,6 +449,7 @@ static int rnbd_ring_post_frame(struct rnbd_ring *ring, struct rnbd_slot *slot,
 	};
 	int ret;
 
+	ring->last_sent = jiffies;
 	slot->seq = ring->send_seq;
 	rnbd_encode_frame_hdr(slot->buf, type, entries, ring->owed,
 			      ring->send_seq++, ring->attr.epoch);
@@ -463,14 +497,10 @@ int rnbd_ring_send(struct rnbd_ring *ring, struct ib_send_wr *first,
 }
 EXPORT_SYMBOL_GPL(rnbd_ring_send);
 
-/* Return credits on their own when half a ring is owed and no frame will. */
-static void rnbd_ring_return_credits(struct rnbd_ring *ring)
+static void rnbd_ring_send_credits(struct rnbd_ring *ring)
 {
 	struct rnbd_slot *slot;
 
-	if (ring->owed < ring->attr.slots / 2 || ring->open || !ring->live ||
-	    !ring->credits || !ring->send_free)
-		return;
 	slot = rnbd_ring_take_slot(ring);
 	ib_dma_sync_single_for_cpu(ring->dev, slot->sge.addr,
 				   ring->attr.slot_size, DMA_TO_DEVICE);
@@ -478,6 +508,47 @@ static void rnbd_ring_return_credits(struct rnbd_ring *ring)
 	rnbd_ring_post_frame(ring, slot, RNBD_FRAME_CREDIT, 0,
 			     sizeof(struct rnbd_frame_hdr), NULL, NULL, false);
 }
+
+/* Return credits on their own when half a ring is owed and no frame will. */
+static void rnbd_ring_return_credits(struct rnbd_ring *ring)
+{
+	if (ring->owed < ring->attr.slots / 2 || ring->open || !ring->live ||
+	    !ring->credits || !ring->send_free)
+		return;
+	rnbd_ring_send_credits(ring);
+}
+
+/**
+ * rnbd_ring_keepalive - give a sign of life and look for the peer's
+ * @ring: ring; one that is not connected is fine
+ * @interval_ms: how often a frame has to come, as negotiated
+ *
+ * To be called twice per interval. An idle ring sends a credit frame, which
+ * proves this end's software as well as the wire. It never takes the last
+ * credit: that one is for a frame that returns many. A peer that was silent for
+ * RNBD_KEEPALIVE_MISSED intervals is dead; soft-RoCE would not notice.
+ *
+ * Context: process context.
+ */
+void rnbd_ring_keepalive(struct rnbd_ring *ring, u32 interval_ms)
+{
+	unsigned long interval = msecs_to_jiffies(interval_ms);
+	unsigned long flags;
+	bool dead = false;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	if (ring->live) {
+		dead = time_after(jiffies, READ_ONCE(ring->last_heard) +
+					   RNBD_KEEPALIVE_MISSED * interval);
+		if (!dead && time_after_eq(jiffies, ring->last_sent + interval / 2) &&
+		    rnbd_ring_can_open(ring))
+			rnbd_ring_send_credits(ring);
+	}
+	spin_unlock_irqrestore(&ring->lock, flags);
+	if (dead)
+		rnbd_ring_fail(ring, "no sign of life from the peer");
+}
+EXPORT_SYMBOL_GPL(rnbd_ring_keepalive);
 
 static bool rnbd_ring_wc_ok(struct rnbd_ring *ring, const struct ib_wc *wc)
 {
@@ -574,6 +645,7 @@ static void rnbd_ring_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 
 	ib_dma_sync_single_for_cpu(ring->dev, slot->sge.addr,
 				   ring->attr.slot_size, DMA_FROM_DEVICE);
+	WRITE_ONCE(ring->last_heard, jiffies);
 	fault = rnbd_ring_take_frame(ring, wc, slot);
 	if (unlikely(fault)) {
 		rnbd_ring_fail(ring, rnbd_fault_text(fault));

@@ -106,7 +106,7 @@ struct rnbd_ring_stats {
  * @send: send slots, one more than frames can be outstanding (credit frame)
  * @nr_send: number of @send
  * @lock: everything below; the owner's per-queue state may share it. Taken
- *	with interrupts disabled.
+ *	with interrupts disabled. Good from rnbd_ring_init() on.
  * @live: frames may be sent; cleared by the first failure
  * @failed: rnbd_ring_ops.failed was called (atomic bit 0)
  * @credits: receive slots of the peer that we may still use
@@ -116,6 +116,8 @@ struct rnbd_ring_stats {
  * @send_free: send slots not in use
  * @send_seq: number of the next frame
  * @recv_seq: number of the frame that must come next
+ * @last_sent: jiffies of the latest frame
+ * @last_heard: jiffies of the latest sign of life, read without the lock
  * @unacked: frames with entries that the wire has not acknowledged
  * @open: slot of the frame being gathered, or NULL
  * @open_type: its type
@@ -145,6 +147,8 @@ struct rnbd_ring {
 	u16 send_free;
 	u32 send_seq;
 	u32 recv_seq;
+	unsigned long last_sent;
+	unsigned long last_heard;
 	u32 unacked;
 	struct rnbd_slot *open;
 	u8 open_type;
@@ -153,10 +157,12 @@ struct rnbd_ring {
 	struct rnbd_ring_stats stats;
 };
 
+void rnbd_ring_init(struct rnbd_ring *ring);
 int rnbd_ring_create(struct rnbd_ring *ring, struct rdma_cm_id *cm_id,
 		     struct ib_pd *pd, const struct rnbd_ring_attr *attr);
 int rnbd_ring_start(struct rnbd_ring *ring, u16 peer_slots);
 int rnbd_ring_lock_down(struct rnbd_ring *ring);
+void rnbd_ring_keepalive(struct rnbd_ring *ring, u32 interval_ms);
 void rnbd_ring_fail(struct rnbd_ring *ring, const char *why);
 void rnbd_ring_drain(struct rnbd_ring *ring);
 void rnbd_ring_destroy(struct rnbd_ring *ring);

@@ -116,6 +116,7 @@ static int rnbdt_backend_open(struct rnbd_texport *export,
 
 	be->readonly = export->readonly;
 	be->direct = export->cache == RNBDT_CACHE_NONE;
+	be->through = export->write_cache == RNBDT_WRITE_THROUGH;
 	if (!S_ISBLK(mode) && !S_ISREG(mode)) {
 		pr_err("export %s: path %s is neither a block device nor a regular file\n",
 		       rnbdt_export_name(export), export->path);

@@ -68,7 +68,7 @@ static void rnbdt_bdev_end_copy(struct bio *bio)
 
 static void rnbdt_bdev_send(struct rnbd_treq *treq, struct bio *bio)
 {
-	if (likely(rnbdt_may_submit(treq->queue->session)))
+	if (likely(rnbdt_may_submit(treq)))
 		submit_bio(bio);
 	else
 		bio_io_error(bio);
@@ -95,7 +95,8 @@ static blk_opf_t rnbdt_bdev_opf(const struct rnbd_treq *treq)
 
 	if (treq->req.op == RNBD_OP_WRITE) {
 		opf = REQ_OP_WRITE | REQ_SYNC | REQ_IDLE;
-		if (treq->req.flags & RNBD_REQ_FUA)
+		if (treq->req.flags & RNBD_REQ_FUA ||
+		    treq->queue->session->backend->through)
 			opf |= REQ_FUA;
 	}
 	return opf;
@@ -220,7 +221,7 @@ static void rnbdt_bdev_range(struct rnbd_treq *treq)
 	int ret;
 
 	rnbdt_treq_start_parts(treq);
-	if (unlikely(!rnbdt_may_submit(s))) {
+	if (unlikely(!rnbdt_may_submit(treq))) {
 		rnbdt_treq_part_done(treq, -EIO);
 		return;
 	}
@@ -230,7 +231,8 @@ static void rnbdt_bdev_range(struct rnbd_treq *treq)
 		ret = __blkdev_issue_zeroout(bdev, sector, nr, GFP_NOIO, &bio,
 					     treq->req.flags & RNBD_REQ_NOUNMAP ?
 					     BLKDEV_ZERO_NOUNMAP : 0);
-		if (treq->req.flags & RNBD_REQ_FUA && bdev_write_cache(bdev))
+		if ((treq->req.flags & RNBD_REQ_FUA || s->backend->through) &&
+		    bdev_write_cache(bdev))
 			end_io = rnbdt_bdev_end_zeroes_fua;
 	}
 	if (!bio) {
@@ -371,7 +373,7 @@ int rnbdt_bdev_open(struct rnbd_texport *export, struct rnbd_tbackend *be)
 	if (ret)
 		return ret;
 	rnbdt_bdev_limits(be);
-	if (bdev_write_cache(be->bdev))
+	if (bdev_write_cache(be->bdev) && !be->through)
 		be->flags |= RNBD_EXPORT_VOLATILE_CACHE | RNBD_EXPORT_FUA;
 	be->ops = &rnbdt_bdev_ops;
 	return 0;

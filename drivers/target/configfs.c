@@ -258,6 +258,39 @@ static ssize_t rnbdt_export_cache_store(struct config_item *item,
 }
 CONFIGFS_ATTR(rnbdt_export_, cache);
 
+static const char * const rnbdt_write_cache_names[] = {
+	[RNBDT_WRITE_THROUGH]	= "through",
+	[RNBDT_WRITE_BACK]	= "back",
+};
+
+static ssize_t rnbdt_export_write_cache_show(struct config_item *item, char *page)
+{
+	enum rnbd_twrite_cache cache = READ_ONCE(to_export(item)->write_cache);
+
+	return sysfs_emit(page, "%s\n", rnbdt_write_cache_names[cache]);
+}
+
+static ssize_t rnbdt_export_write_cache_store(struct config_item *item,
+					      const char *page, size_t count)
+{
+	struct rnbd_texport *export = to_export(item);
+	int ret, cache;
+
+	cache = sysfs_match_string(rnbdt_write_cache_names, page);
+	if (cache < 0) {
+		pr_err("export %s: write_cache is through or back\n",
+		       rnbdt_export_name(export));
+		return cache;
+	}
+	mutex_lock(&export->lock);
+	ret = rnbdt_export_must_be_off(export, "write_cache");
+	if (!ret)
+		WRITE_ONCE(export->write_cache, cache);
+	mutex_unlock(&export->lock);
+	return ret ?: count;
+}
+CONFIGFS_ATTR(rnbdt_export_, write_cache);
+
 static ssize_t rnbdt_export_uuid_show(struct config_item *item, char *page)
 {
 	struct rnbd_texport *export = to_export(item);
@@ -336,14 +369,24 @@ static ssize_t rnbdt_export_sessions_show(struct config_item *item, char *page)
 }
 CONFIGFS_ATTR_RO(rnbdt_export_, sessions);
 
+static ssize_t rnbdt_export_stale_requests_show(struct config_item *item,
+						char *page)
+{
+	return sysfs_emit(page, "%lld\n",
+			  atomic64_read(&to_export(item)->stale_requests));
+}
+CONFIGFS_ATTR_RO(rnbdt_export_, stale_requests);
+
 static struct configfs_attribute *rnbdt_export_attrs[] = {
 	&rnbdt_export_attr_path,
 	&rnbdt_export_attr_readonly,
 	&rnbdt_export_attr_cache,
+	&rnbdt_export_attr_write_cache,
 	&rnbdt_export_attr_uuid,
 	&rnbdt_export_attr_enable,
 	&rnbdt_export_attr_size,
 	&rnbdt_export_attr_sessions,
+	&rnbdt_export_attr_stale_requests,
 	NULL,
 };
 
@@ -829,6 +872,7 @@ static struct config_group *rnbdt_ports_make(struct config_group *group,
 	mutex_init(&port->lock);
 	INIT_LIST_HEAD(&port->exports);
 	port->port = RNBD_DEFAULT_PORT;
+	rnbdt_port_init(port);
 
 	config_group_init_type_name(&port->group, name, &rnbdt_port_type);
 	config_group_init_type_name(&port->exports_group, "exports",
@@ -845,6 +889,7 @@ static void rnbdt_ports_drop(struct config_group *group,
 	mutex_lock(&port->lock);
 	rnbdt_port_disable(port);
 	mutex_unlock(&port->lock);
+	rnbdt_port_exit(port);
 	config_item_put(item);
 }
 

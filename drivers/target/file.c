@@ -130,7 +130,7 @@ static void rnbdt_file_rw(struct rnbd_treq *treq)
 		iocb->ki_complete = rnbdt_file_complete;
 		if (write) {
 			iocb->ki_flags |= IOCB_WRITE;
-			if (treq->req.flags & RNBD_REQ_FUA)
+			if (treq->req.flags & RNBD_REQ_FUA || be->through)
 				iocb->ki_flags |= IOCB_DSYNC;
 			/* This can change while it is open. */
 			if (be->direct &&
@@ -145,7 +145,7 @@ static void rnbdt_file_rw(struct rnbd_treq *treq)
 		 * iocb after it has queued the I/O.
 		 */
 		atomic_set(&treq->parts, 2);
-		if (unlikely(!rnbdt_may_submit(s)))
+		if (unlikely(!rnbdt_may_submit(treq)))
 			ret = -EIO;
 		else if (write)
 			ret = vfs_iocb_iter_write(be->file, iocb, &iter);
@@ -172,7 +172,8 @@ static int rnbdt_file_zero(struct rnbd_treq *treq)
 	if (ret == -EOPNOTSUPP)
 		ret = vfs_fallocate(file, FALLOC_FL_ZERO_RANGE |
 				    FALLOC_FL_KEEP_SIZE, req->offset, req->length);
-	if (!ret && req->flags & RNBD_REQ_FUA)
+	if (!ret && (req->flags & RNBD_REQ_FUA ||
+		     treq->queue->session->backend->through))
 		ret = vfs_fsync_range(file, req->offset,
 				      req->offset + req->length - 1, 1);
 	return ret;
@@ -185,7 +186,7 @@ static void rnbdt_file_execute(struct rnbd_treq *treq)
 	struct file *file = s->backend->file;
 	int ret;
 
-	if (unlikely(!rnbdt_may_submit(s))) {
+	if (unlikely(!rnbdt_may_submit(treq))) {
 		if (treq->bvec)
 			rnbdt_file_rw_done(treq, RNBD_ST_IO);
 		else
@@ -373,7 +374,8 @@ int rnbdt_file_open(struct rnbd_texport *export, struct rnbd_tbackend *be,
 			return ret;
 		}
 	}
-	be->flags |= RNBD_EXPORT_VOLATILE_CACHE | RNBD_EXPORT_FUA;
+	if (!be->through)
+		be->flags |= RNBD_EXPORT_VOLATILE_CACHE | RNBD_EXPORT_FUA;
 	be->ops = &rnbdt_file_ops;
 	return 0;
 }

@@ -116,6 +116,7 @@ static int __init rnbdt_init(void)
 	ret = rnbdt_configfs_init();
 	if (ret)
 		goto exit_backend;
+	rnbdt_inject_init();
 	return 0;
 
 exit_backend:
@@ -129,6 +130,7 @@ destroy_login_wq:
 
 static void __exit rnbdt_exit(void)
 {
+	rnbdt_inject_exit();
 	rnbdt_configfs_exit();
 	rnbdt_backend_exit();
 	destroy_workqueue(rnbdt_teardown_wq);

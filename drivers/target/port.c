@@ -13,7 +13,8 @@
  * under the listener's handler mutex and take rnbdt_lock, never port->lock, so
  * destroying the listener under port->lock is safe.
  * Errors: a malformed request is refused before anything is allocated. A port
- * whose device went away keeps its configuration and can be enabled again.
+ * whose device went away keeps its configuration and tries to listen again
+ * until it can or is disabled.
  */
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
@@ -79,7 +80,9 @@ static int rnbdt_port_device_removal(struct rnbd_tport *port,
 		port->cm_id = NULL;
 		if (port->state == RNBDT_PORT_LISTENING)
 			port->state = RNBDT_PORT_NO_DEVICE;
-		pr_warn("port %s: the RDMA device was removed; write 1 to its enable when it is back\n",
+		queue_delayed_work(rnbdt_login_wq, &port->retry_work,
+				   RNBDT_PORT_RETRY);
+		pr_warn("port %s: the RDMA device was removed\n",
 			rnbdt_port_name(port));
 	}
 	mutex_unlock(&rnbdt_lock);
@@ -156,6 +159,76 @@ static int rnbdt_port_listen(struct rnbd_tport *port,
 	return ret;
 }
 
+static int rnbdt_port_address(struct rnbd_tport *port,
+			      struct sockaddr_storage *addr)
+{
+	char service[8];
+
+	snprintf(service, sizeof(service), "%u", port->port);
+	return inet_pton_with_scope(&init_net, AF_UNSPEC, port->addr, service,
+				    addr);
+}
+
+/* Listen; if that fails the state is @otherwise. */
+static int rnbdt_port_try(struct rnbd_tport *port, struct sockaddr_storage *addr,
+			  enum rnbd_tport_state otherwise)
+{
+	int ret;
+
+	lockdep_assert_held(&port->lock);
+
+	/* A request may come before rdma_listen() returns. */
+	rnbdt_port_set_state(port, RNBDT_PORT_LISTENING);
+	ret = rnbdt_port_listen(port, addr);
+	if (ret) {
+		rnbdt_port_set_state(port, otherwise);
+		rnbdt_sessions_end(NULL, NULL, port, "the port was disabled");
+		return ret;
+	}
+	pr_info("port %s: listening on %pISpc\n", rnbdt_port_name(port), addr);
+	return 0;
+}
+
+/* Look for the device that went away, or another one with this address. */
+static void rnbdt_port_retry(struct work_struct *work)
+{
+	struct rnbd_tport *port = container_of(to_delayed_work(work),
+					       struct rnbd_tport, retry_work);
+	struct sockaddr_storage addr;
+	bool again = true;
+
+	/* Whoever holds it may be disabling the port, or waiting for storage. */
+	if (mutex_trylock(&port->lock)) {
+		again = port->state == RNBDT_PORT_NO_DEVICE &&
+			(rnbdt_port_address(port, &addr) ||
+			 rnbdt_port_try(port, &addr, RNBDT_PORT_NO_DEVICE));
+		mutex_unlock(&port->lock);
+	}
+	if (again)
+		queue_delayed_work(rnbdt_login_wq, &port->retry_work,
+				   RNBDT_PORT_RETRY);
+}
+
+/**
+ * rnbdt_port_init - prepare a port
+ * @port: zeroed
+ */
+void rnbdt_port_init(struct rnbd_tport *port)
+{
+	INIT_DELAYED_WORK(&port->retry_work, rnbdt_port_retry);
+}
+
+/**
+ * rnbdt_port_exit - nothing of a port goes on after this
+ * @port: disabled
+ *
+ * Context: process context without port->lock.
+ */
+void rnbdt_port_exit(struct rnbd_tport *port)
+{
+	cancel_delayed_work_sync(&port->retry_work);
+}
+
 /**
  * rnbdt_port_enable - listen
  * @port: port that is not listening
@@ -166,7 +239,6 @@ static int rnbdt_port_listen(struct rnbd_tport *port,
 int rnbdt_port_enable(struct rnbd_tport *port)
 {
 	struct sockaddr_storage addr;
-	char service[8];
 	int ret;
 
 	lockdep_assert_held(&port->lock);
@@ -176,29 +248,19 @@ int rnbdt_port_enable(struct rnbd_tport *port)
 		       rnbdt_port_name(port));
 		return -EINVAL;
 	}
-	snprintf(service, sizeof(service), "%u", port->port);
-	ret = inet_pton_with_scope(&init_net, AF_UNSPEC, port->addr, service,
-				   &addr);
+	ret = rnbdt_port_address(port, &addr);
 	if (ret) {
 		pr_err("port %s: %s is not an address of this machine's network\n",
 		       rnbdt_port_name(port), port->addr);
 		return ret;
 	}
-
-	/* A request may come before rdma_listen() returns. */
-	rnbdt_port_set_state(port, RNBDT_PORT_LISTENING);
-	ret = rnbdt_port_listen(port, &addr);
-	if (ret) {
-		rnbdt_port_set_state(port, RNBDT_PORT_DISABLED);
-		rnbdt_sessions_end(NULL, NULL, port, "the port was disabled");
+	ret = rnbdt_port_try(port, &addr, RNBDT_PORT_DISABLED);
+	if (ret)
 		pr_err("port %s: cannot listen on %pISpc: error %d%s\n",
 		       rnbdt_port_name(port), &addr, ret,
 		       ret == -ENODEV || ret == -EADDRNOTAVAIL ?
 		       "; is there an RDMA device with this address?" : "");
-		return ret;
-	}
-	pr_info("port %s: listening on %pISpc\n", rnbdt_port_name(port), &addr);
-	return 0;
+	return ret;
 }
 
 /**

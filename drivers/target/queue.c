@@ -103,8 +103,10 @@ void rnbdt_treq_done(struct rnbd_treq *treq, u16 status)
 
 	treq->status = status;
 	spin_lock_irqsave(&q->ring.lock, flags);
-	list_add_tail(&treq->entry, &q->done);
-	WRITE_ONCE(q->nr_done, q->nr_done + 1);
+	if (!rnbd_inject(&rnbdt_inject_drop_reply, NULL)) {
+		list_add_tail(&treq->entry, &q->done);
+		WRITE_ONCE(q->nr_done, q->nr_done + 1);
+	}
 	rnbdt_queue_send_replies(q);
 	spin_unlock_irqrestore(&q->ring.lock, flags);
 
@@ -238,6 +240,7 @@ struct rnbd_tqueue *rnbdt_queue_alloc(struct rnbd_tsession *s, u16 index,
 
 	if (!q)
 		return NULL;
+	rnbd_ring_init(&q->ring);
 	q->session = s;
 	q->cm_id = id;
 	q->index = index;

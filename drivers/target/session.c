@@ -43,6 +43,7 @@
  */
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
+#include <linux/delay.h>
 #include <linux/math64.h>
 #include <linux/slab.h>
 #include <rdma/ib_cm.h>
@@ -55,7 +56,6 @@
 static LIST_HEAD(rnbdt_sessions);
 static u64 rnbdt_pool_bytes;		/* of all sessions; rnbdt_lock */
 static u32 rnbdt_next_serial;		/* rnbdt_lock */
-static atomic64_t rnbdt_stale_requests;
 
 static const char * const rnbdt_state_names[] = {
 	[RNBDT_CONNECTING]	= "connecting",
@@ -136,18 +136,90 @@ void rnbdt_session_close(struct rnbd_tsession *s, const char *why)
 }
 
 /**
- * rnbdt_stale - count a request that must not reach the storage any more
- * @s: session that is not live or has a newer epoch
+ * rnbdt_may_submit - is the session still the one that may touch the data
+ * @treq: request that is about to be handed to the storage
+ *
+ * Asked directly before that: whatever the session was when the request came,
+ * a write of a closed session or an old epoch must not reach the disk after a
+ * newer one.
+ *
+ * Context: process context.
  */
-void rnbdt_stale(struct rnbd_tsession *s)
+bool rnbdt_may_submit(struct rnbd_treq *treq)
 {
-	pr_debug("session %u: stale request dropped\n", s->serial);
-	atomic64_inc(&rnbdt_stale_requests);
+	struct rnbd_tsession *s = treq->queue->session;
+	bool write = treq->req.op == RNBD_OP_WRITE;
+	u32 ms;
+
+	if (write && rnbd_inject(&rnbdt_inject_delay_submit, &ms))
+		msleep(ms);
+	if (unlikely(READ_ONCE(s->state) != RNBDT_LIVE ||
+		     READ_ONCE(s->newest_epoch) != s->epoch) &&
+	    !rnbd_inject(&rnbdt_inject_no_epoch_check, NULL)) {
+		pr_debug("session %u: stale request dropped\n", s->serial);
+		atomic64_inc(&s->export->stale_requests);
+		return false;
+	}
+	if (write && rnbd_inject(&rnbdt_inject_delay_bio, &ms))
+		msleep(ms);
+	return true;
 }
 
 static void rnbdt_session_release(struct kref *ref)
 {
 	kfree(container_of(ref, struct rnbd_tsession, ref));
+}
+
+/* Old messages of a session may still be on their way when it has gone. */
+static void rnbdt_host_remember(const struct rnbd_tsession *s)
+{
+	struct rnbd_thost *host = s->host;
+	u32 i;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	for (i = 0; i < RNBDT_HOST_EPOCHS; i++)
+		if (uuid_equal(&host->epochs[i].session_id, &s->session_id))
+			break;
+	if (i == RNBDT_HOST_EPOCHS) {
+		i = host->next_epoch;
+		host->next_epoch = (i + 1) % RNBDT_HOST_EPOCHS;
+	}
+	host->epochs[i].session_id = s->session_id;
+	host->epochs[i].epoch = s->newest_epoch;
+}
+
+static bool rnbdt_host_knows_newer(const struct rnbd_thost *host,
+				   const struct rnbd_conn_req *req)
+{
+	u32 i;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	for (i = 0; i < RNBDT_HOST_EPOCHS; i++)
+		if (!memcmp(&host->epochs[i].session_id, req->session_id,
+			    sizeof(req->session_id)))
+			return req->epoch <= host->epochs[i].epoch;
+	return false;
+}
+
+static void rnbdt_session_keepalive(struct work_struct *work)
+{
+	struct rnbd_tsession *s = container_of(to_delayed_work(work),
+					       struct rnbd_tsession,
+					       keepalive_work);
+	u32 i;
+
+	if (READ_ONCE(s->state) != RNBDT_LIVE)
+		return;
+	mutex_lock(&rnbdt_lock);
+	for (i = 0; i < s->nr_queues; i++)
+		if (s->queues[i])
+			rnbd_ring_keepalive(&s->queues[i]->ring,
+					    s->login.keepalive_ms);
+	mutex_unlock(&rnbdt_lock);
+	queue_delayed_work(rnbdt_login_wq, &s->keepalive_work,
+			   msecs_to_jiffies(s->login.keepalive_ms) / 2);
 }
 
 static void rnbdt_session_teardown(struct work_struct *work)
@@ -177,6 +249,7 @@ static void rnbdt_session_teardown(struct work_struct *work)
 	/* No frame comes any more, so neither is queued again. */
 	cancel_work_sync(&s->login_work);
 	cancel_delayed_work_sync(&s->timeout_work);
+	cancel_delayed_work_sync(&s->keepalive_work);
 
 	for (i = 0; i < RNBD_QUEUES_MAX; i++)
 		if (s->queues[i])
@@ -198,6 +271,7 @@ static void rnbdt_session_teardown(struct work_struct *work)
 	}
 
 	mutex_lock(&rnbdt_lock);
+	rnbdt_host_remember(s);
 	s->host->pool_bytes -= s->pool_bytes;
 	rnbdt_pool_bytes -= s->pool_bytes;
 	list_del(&s->entry);
@@ -241,6 +315,24 @@ void rnbdt_session_refusal_sent(struct rnbd_tsession *s)
  * Login
  */
 
+/* What the host had before its client module started anew is of no use to it. */
+static void rnbdt_sessions_outlived(const struct rnbd_tsession *s)
+{
+	struct rnbd_tsession *old;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	list_for_each_entry(old, &rnbdt_sessions, entry) {
+		/* pairs with the release in rnbdt_session_set_state() */
+		bool live = smp_load_acquire(&old->state) == RNBDT_LIVE;
+
+		if (live && old->host == s->host &&
+		    memcmp(old->login.boot_id, s->login.boot_id,
+			   sizeof(s->login.boot_id)))
+			rnbdt_session_close(old, "the client has been started anew");
+	}
+}
+
 static u16 rnbdt_login_bind(struct rnbd_tsession *s)
 {
 	struct rnbd_texport *export;
@@ -250,6 +342,7 @@ static u16 rnbdt_login_bind(struct rnbd_tsession *s)
 	if (export) {
 		s->export = export;
 		s->backend = export->backend;
+		rnbdt_sessions_outlived(s);
 	}
 	mutex_unlock(&rnbdt_lock);
 	return export ? RNBD_ST_OK : RNBD_ST_NO_EXPORT;
@@ -373,6 +466,7 @@ static void rnbdt_login_fill_grant(struct rnbd_tsession *s,
 	grant->pool_units = s->pool.units;
 	grant->segment_units = s->pool.segment_units;
 	grant->nr_segments = s->pool.nr_segments;
+	grant->keepalive_ms = s->login.keepalive_ms;
 	memcpy(grant->incarnation, rnbdt_incarnation, sizeof(grant->incarnation));
 	export_uuid(grant->export_uuid, &s->export->uuid);
 }
@@ -439,6 +533,9 @@ static void rnbdt_session_login_work(struct work_struct *work)
 	spin_unlock_irqrestore(&ring->lock, flags);
 	if (ret)
 		rnbdt_session_close(s, "the login reply could not be sent");
+	else if (grant.status == RNBD_ST_OK)
+		queue_delayed_work(rnbdt_login_wq, &s->keepalive_work,
+				   msecs_to_jiffies(grant.keepalive_ms) / 2);
 }
 
 /**
@@ -513,8 +610,15 @@ static u16 rnbdt_session_admit(struct rnbd_tport *port,
 	if (!rnbdt_port_find_export(port, *host, NULL))
 		return RNBD_ST_NO_EXPORT;
 	s = rnbdt_session_find(req);
-	if (s)
-		return rnbdt_session_again(s, req->epoch);
+	if (s) {
+		u16 status = rnbdt_session_again(s, req->epoch);
+
+		if (status != RNBD_ST_BUSY ||
+		    !rnbd_inject(&rnbdt_inject_no_drain, NULL))
+			return status;
+	} else if (rnbdt_host_knows_newer(*host, req)) {
+		return RNBD_ST_EPOCH;
+	}
 
 	list_for_each_entry(s, &rnbdt_sessions, entry) {
 		if (s->port == port && !s->export)
@@ -558,6 +662,7 @@ static struct rnbd_tsession *rnbdt_session_alloc(struct rnbd_tport *port,
 	INIT_WORK(&s->login_work, rnbdt_session_login_work);
 	INIT_WORK(&s->teardown_work, rnbdt_session_teardown);
 	INIT_DELAYED_WORK(&s->timeout_work, rnbdt_session_timeout);
+	INIT_DELAYED_WORK(&s->keepalive_work, rnbdt_session_keepalive);
 	return s;
 }
 
@@ -662,9 +767,11 @@ static void rnbdt_session_connected(struct rnbd_tsession *s)
 static int rnbdt_refuse(struct rdma_cm_id *id, const struct rnbd_conn_req *req,
 			u16 status)
 {
-	pr_warn_ratelimited("host %pUb at %pISpc: queue %u refused: %s\n",
-			    req->host_id, &id->route.addr.dst_addr, req->queue,
-			    rnbd_status_text(status));
+	/* A client that reconnects hears BUSY many times, which is in order. */
+	if (status != RNBD_ST_BUSY)
+		pr_warn_ratelimited("host %pUb at %pISpc: queue %u refused: %s\n",
+				    req->host_id, &id->route.addr.dst_addr,
+				    req->queue, rnbd_status_text(status));
 	rnbdt_reject(id, status);
 	return -ECONNREFUSED;
 }

@@ -39,6 +39,7 @@
 #include <rdma/rdma_cm.h>
 
 #include "../core/codec.h"
+#include "../core/inject.h"
 #include "../core/ring.h"
 
 /* Connections that have not logged in, of one port, and how long they may. */
@@ -47,6 +48,10 @@
 /* Time for the client to read why it was refused and to hang up itself. */
 #define RNBDT_REFUSED_GRACE	(HZ / 2)
 #define RNBDT_HOST_SESSIONS_MAX	256
+/* Ended sessions of a host whose newest epoch is remembered. */
+#define RNBDT_HOST_EPOCHS	64
+/* Until a port whose device went away looks for it again. */
+#define RNBDT_PORT_RETRY	(HZ / 2)
 /* Bytes of the receive slots of one queue; twice that is allocated. */
 #define RNBDT_RING_BYTES_MAX	(4u << 20)
 /* Send-queue entries for registrations, and how many are posted together. */
@@ -55,6 +60,26 @@
 /* Zeroes that are written out because the backend cannot do it alone. */
 #define RNBDT_ZERO_OUT_MAX	(16u << 20)
 #define RNBDT_INLINE_BVECS	4
+
+/**
+ * enum rnbd_twrite_cache - what an acknowledged write means
+ * @RNBDT_WRITE_THROUGH: it is durable
+ * @RNBDT_WRITE_BACK: it is durable after a flush, if the storage needs one
+ */
+enum rnbd_twrite_cache {
+	RNBDT_WRITE_THROUGH,
+	RNBDT_WRITE_BACK,
+};
+
+/**
+ * struct rnbd_tepoch - the newest epoch of a session that has ended
+ * @session_id: which
+ * @epoch: 0: unused
+ */
+struct rnbd_tepoch {
+	uuid_t session_id;
+	u32 epoch;
+};
 
 struct rnbd_tbackend;
 struct rnbd_tqueue;
@@ -78,6 +103,8 @@ enum rnbd_tcache {
  * @uuid: identity; constant
  * @max_pool_bytes: limit of all its pools together, 0: none; rnbdt_lock
  * @pool_bytes: what its sessions have now; rnbdt_lock
+ * @epochs: of its latest sessions; rnbdt_lock
+ * @next_epoch: where in @epochs the next one goes; rnbdt_lock
  *
  * Lives until rmdir, which waits for its sessions.
  */
@@ -87,6 +114,8 @@ struct rnbd_thost {
 	uuid_t uuid;
 	u64 max_pool_bytes;
 	u64 pool_bytes;
+	struct rnbd_tepoch epochs[RNBDT_HOST_EPOCHS];
+	u32 next_epoch;
 };
 
 /**
@@ -97,11 +126,13 @@ struct rnbd_thost {
  * @path: block device or file; @lock
  * @readonly: no client may write; @lock, constant while enabled
  * @cache: @lock, constant while enabled
+ * @write_cache: @lock, constant while enabled
  * @uuid: identity of the data; @lock, constant while enabled
  * @enabled: sessions may begin; rnbdt_lock, written under @lock as well
  * @backend: not NULL while enabled and until the last session has gone;
  *	rnbdt_lock, written under @lock as well
  * @hosts: struct rnbd_tallow; rnbdt_lock
+ * @stale_requests: requests of ended sessions or old epochs that were dropped
  */
 struct rnbd_texport {
 	struct config_group group;
@@ -110,10 +141,12 @@ struct rnbd_texport {
 	char *path;
 	bool readonly;
 	enum rnbd_tcache cache;
+	enum rnbd_twrite_cache write_cache;
 	uuid_t uuid;
 	bool enabled;
 	struct rnbd_tbackend *backend;
 	struct list_head hosts;
+	atomic64_t stale_requests;
 };
 
 /** struct rnbd_tallow - a link in allowed_hosts; rnbdt_lock */
@@ -132,7 +165,8 @@ struct rnbd_toffer {
  * enum rnbd_tport_state - of a port
  * @RNBDT_PORT_DISABLED: not listening
  * @RNBDT_PORT_LISTENING: connection requests are looked at
- * @RNBDT_PORT_NO_DEVICE: enabled, but the RDMA device went away
+ * @RNBDT_PORT_NO_DEVICE: enabled, but the RDMA device went away; it listens
+ *	again by itself when the device is back
  */
 enum rnbd_tport_state {
 	RNBDT_PORT_DISABLED,
@@ -151,6 +185,7 @@ enum rnbd_tport_state {
  *	too, but for the loss of the device
  * @cm_id: listener; rnbdt_lock, and whoever takes it out ends it
  * @exports: struct rnbd_toffer; rnbdt_lock
+ * @retry_work: listens again when the device has come back
  */
 struct rnbd_tport {
 	struct config_group group;
@@ -161,6 +196,7 @@ struct rnbd_tport {
 	enum rnbd_tport_state state;
 	struct rdma_cm_id *cm_id;
 	struct list_head exports;
+	struct delayed_work retry_work;
 };
 
 /**
@@ -185,6 +221,7 @@ struct rnbd_tbackend_ops {
  * @bdev: block device, or NULL if it is a regular file
  * @readonly: opened for reading only
  * @direct: no page cache in between
+ * @through: acknowledged writes are durable, whatever that takes
  * @submit_wq: for the submission of requests, a work item per queue
  * @io_wq: for requests that need a work item of their own
  * @capacity: bytes
@@ -206,6 +243,7 @@ struct rnbd_tbackend {
 	struct block_device *bdev;
 	bool readonly;
 	bool direct;
+	bool through;
 	struct workqueue_struct *submit_wq;
 	struct workqueue_struct *io_wq;
 	u64 capacity;
@@ -376,6 +414,7 @@ enum rnbd_tstate {
  *	login work is queued
  * @login_work: negotiation, on rnbdt_login_wq
  * @timeout_work: ends a session that does not become live
+ * @keepalive_work: looks for signs of life, on rnbdt_login_wq
  * @teardown_work: on rnbdt_teardown_wq, queued once
  * @gone: torn down and out of the list
  * @nr_queues: granted; set before live
@@ -415,6 +454,7 @@ struct rnbd_tsession {
 	struct rnbd_login_info login;
 	struct work_struct login_work;
 	struct delayed_work timeout_work;
+	struct delayed_work keepalive_work;
 	struct work_struct teardown_work;
 	struct completion gone;
 
@@ -466,6 +506,8 @@ static inline const char *rnbdt_port_name(struct rnbd_tport *port)
 /* port.c */
 int rnbdt_port_enable(struct rnbd_tport *port);
 void rnbdt_port_disable(struct rnbd_tport *port);
+void rnbdt_port_init(struct rnbd_tport *port);
+void rnbdt_port_exit(struct rnbd_tport *port);
 
 /* session.c */
 int rnbdt_session_connect(struct rnbd_tport *port, struct rdma_cm_id *id,
@@ -484,24 +526,7 @@ void rnbdt_sessions_end(struct rnbd_thost *host, struct rnbd_texport *export,
 			struct rnbd_tport *port, const char *why);
 u32 rnbdt_sessions_count(struct rnbd_thost *host, struct rnbd_texport *export,
 			 struct rnbd_tport *port);
-void rnbdt_stale(struct rnbd_tsession *s);
-
-/**
- * rnbdt_may_submit - is the session still the one that may touch the data
- * @s: session
- *
- * Asked directly before anything is handed to the storage: whatever the
- * session was when the request came, a write of a closed session or an old
- * epoch must not reach the disk after a newer one.
- */
-static inline bool rnbdt_may_submit(struct rnbd_tsession *s)
-{
-	if (likely(READ_ONCE(s->state) == RNBDT_LIVE &&
-		   READ_ONCE(s->newest_epoch) == s->epoch))
-		return true;
-	rnbdt_stale(s);
-	return false;
-}
+bool rnbdt_may_submit(struct rnbd_treq *treq);
 
 /* queue.c */
 extern const struct rnbd_ring_ops rnbdt_ring_ops;
@@ -541,6 +566,15 @@ struct rnbdt_piece {
 void rnbdt_piece_start(struct rnbdt_piece *it, const struct rnbd_treq *treq);
 u32 rnbdt_piece_next(struct rnbdt_piece *it, struct page **page);
 u32 rnbdt_piece_count(const struct rnbd_treq *treq);
+
+/* inject.c */
+extern struct rnbd_inject rnbdt_inject_delay_submit;
+extern struct rnbd_inject rnbdt_inject_delay_bio;
+extern struct rnbd_inject rnbdt_inject_drop_reply;
+extern struct rnbd_inject rnbdt_inject_no_epoch_check;
+extern struct rnbd_inject rnbdt_inject_no_drain;
+void rnbdt_inject_init(void);
+void rnbdt_inject_exit(void);
 
 /* backend.c */
 int rnbdt_backend_init(void);

@@ -191,7 +191,7 @@ static_assert(sizeof(struct rnbd_cm_rej) == 16);
  *	struct rnbd_extent_entry it needs
  * @RNBD_FRAME_REPLY: target: struct rnbd_reply_entry
  * @RNBD_FRAME_CREDIT: either: no entry; returns credits, uses the slot that
- *	no other frame may use
+ *	no other frame may use; without any credit it is a mere sign of life
  */
 enum rnbd_frame_type {
 	RNBD_FRAME_LOGIN	= 1,
@@ -226,6 +226,11 @@ struct rnbd_frame_hdr {
 static_assert(sizeof(struct rnbd_frame_hdr) == 16);
 static_assert(offsetof(struct rnbd_frame_hdr, seq) == 8);
 
+/* Range of the keep-alive interval, and how many may be missed */
+#define RNBD_KEEPALIVE_MS_MIN	100u
+#define RNBD_KEEPALIVE_MS_MAX	60000u
+#define RNBD_KEEPALIVE_MISSED	3
+
 /* Wish of a client that only reads, rnbd_login.flags */
 #define RNBD_LOGIN_READONLY	0x1u
 #define RNBD_LOGIN_FLAGS	RNBD_LOGIN_READONLY
@@ -243,6 +248,7 @@ static_assert(offsetof(struct rnbd_frame_hdr, seq) == 8);
  * @nr_queues: wished number of queues
  * @queue_depth: wished requests in flight on one queue; tags are below it
  * @flags: RNBD_LOGIN_*
+ * @keepalive_ms: wished milliseconds between signs of life on an idle queue
  * @reserved: zero
  */
 struct rnbd_login {
@@ -254,12 +260,14 @@ struct rnbd_login {
 	__le16	nr_queues;
 	__le16	queue_depth;
 	__le32	flags;
-	__u8	reserved[20];
+	__le32	keepalive_ms;
+	__u8	reserved[16];
 };
 
 static_assert(sizeof(struct rnbd_login) == 128);
 static_assert(offsetof(struct rnbd_login, features) == 80);
 static_assert(offsetof(struct rnbd_login, flags) == 104);
+static_assert(offsetof(struct rnbd_login, keepalive_ms) == 108);
 
 /* Properties of the export, rnbd_login_reply.flags */
 #define RNBD_EXPORT_READONLY		0x1u
@@ -303,7 +311,8 @@ static_assert(sizeof(struct rnbd_segment) == 16);
  * @pool_units: size of the pool
  * @segment_units: size of every segment but the last, a power of two
  * @nr_segments: segments that follow
- * @reserved1: zero
+ * @keepalive_ms: granted; each end sends a frame at least that often, and
+ *	takes the peer for dead after RNBD_KEEPALIVE_MISSED times as long
  * @incarnation: random, new whenever the target module starts
  * @export_uuid: identity of the data
  * @reserved2: zero
@@ -328,7 +337,7 @@ struct rnbd_login_reply {
 	__le32	pool_units;
 	__le32	segment_units;
 	__le32	nr_segments;
-	__le32	reserved1;
+	__le32	keepalive_ms;
 	__u8	incarnation[16];
 	__u8	export_uuid[16];
 	__u8	reserved2[16];
@@ -337,6 +346,7 @@ struct rnbd_login_reply {
 static_assert(sizeof(struct rnbd_login_reply) == 128);
 static_assert(offsetof(struct rnbd_login_reply, capacity) == 16);
 static_assert(offsetof(struct rnbd_login_reply, pool_units) == 64);
+static_assert(offsetof(struct rnbd_login_reply, keepalive_ms) == 76);
 static_assert(offsetof(struct rnbd_login_reply, incarnation) == 80);
 
 /**

@@ -187,7 +187,7 @@ static void test_frame_faults(void **state)
 		}
 	}
 
-	/* a login is one entry, a credit frame none and of some use */
+	/* a login is one entry, a credit frame none */
 	message_init(&msg, RNBD_FRAME_LOGIN, 2, 256);
 	assert_fault(message_decode(&msg), RNBD_FAULT_COUNT);
 	message_init(&msg, RNBD_FRAME_CREDIT, 1, 0);
@@ -196,7 +196,8 @@ static void test_frame_faults(void **state)
 	assert_fault(message_decode(&msg), RNBD_FAULT_COUNT);
 	message_init(&msg, RNBD_FRAME_CREDIT, 0, 0);
 	unit_put(msg.buf + 4, 2, 0);
-	assert_fault(message_decode(&msg), RNBD_FAULT_CREDITS);
+	/* a mere sign of life */
+	assert_fault(message_decode(&msg), RNBD_FAULT_NONE);
 	unit_put(msg.buf + 4, 2, 1);
 	assert_fault(message_decode(&msg), RNBD_FAULT_NONE);
 }
@@ -924,7 +925,7 @@ static void test_cm_rej(void **state)
 static const struct rnbd_login_info asked = {
 	.export = "disk0", .boot_id = { 1, 2, 3 }, .features = 0xf,
 	.pool_bytes = 32u << 20, .max_io = 1u << 20, .nr_queues = 4,
-	.queue_depth = 128, .flags = RNBD_LOGIN_READONLY,
+	.queue_depth = 128, .flags = RNBD_LOGIN_READONLY, .keepalive_ms = 2000,
 };
 
 static void test_login(void **state)
@@ -960,7 +961,11 @@ static void test_login(void **state)
 		PATCH(rnbd_login, flags, 0, NONE),
 		PATCH(rnbd_login, flags, 2, FLAGS),
 		PATCH(rnbd_login, flags, 1u << 31, FLAGS),
-		{ 108, 1, 1, RNBD_FAULT_RESERVED },
+		PATCH(rnbd_login, keepalive_ms, 99, LIMITS),
+		PATCH(rnbd_login, keepalive_ms, 100, NONE),
+		PATCH(rnbd_login, keepalive_ms, 60000, NONE),
+		PATCH(rnbd_login, keepalive_ms, 60001, LIMITS),
+		{ 112, 1, 1, RNBD_FAULT_RESERVED },
 		{ 127, 1, 0x80, RNBD_FAULT_RESERVED },
 	};
 	struct rnbd_login_info out, untouched, info = asked;
@@ -997,6 +1002,7 @@ static void test_login(void **state)
 	assert_int_equal(out.nr_queues, 4);
 	assert_int_equal(out.queue_depth, 128);
 	assert_int_equal(out.flags, RNBD_LOGIN_READONLY);
+	assert_int_equal(out.keepalive_ms, 2000);
 
 	/* a name that fills the field is cut by the encoder */
 	memset(info.export, 'n', sizeof(info.export));
@@ -1019,6 +1025,7 @@ static const struct rnbd_grant granted = {
 	.max_discard = 1u << 30, .max_write_zeroes = 1u << 20,
 	/* 19 segments, the last with 24 units */
 	.pool_units = 600, .segment_units = 32, .nr_segments = 19,
+	.keepalive_ms = 3000,
 	.incarnation = { 9 }, .export_uuid = { 8, 7 },
 };
 
@@ -1084,6 +1091,7 @@ static void test_grant_round_trip(void **state)
 	assert_int_equal(out.pool_units, 600);
 	assert_int_equal(out.segment_units, 32);
 	assert_int_equal(out.nr_segments, 19);
+	assert_int_equal(out.keepalive_ms, 3000);
 	assert_memory_equal(out.incarnation, granted.incarnation, 16);
 	assert_memory_equal(out.export_uuid, granted.export_uuid, 16);
 	for (i = 0; i < 19; i++) {
@@ -1109,7 +1117,10 @@ static void test_grant_patches(void **state)
 		PATCH(rnbd_login_reply, queue_depth, 128, NONE),
 		PATCH(rnbd_login_reply, queue_depth, 129, GEOMETRY),
 		PATCH(rnbd_login_reply, reserved0, 1, RESERVED),
-		PATCH(rnbd_login_reply, reserved1, 1, RESERVED),
+		PATCH(rnbd_login_reply, keepalive_ms, 99, LIMITS),
+		PATCH(rnbd_login_reply, keepalive_ms, 100, NONE),
+		PATCH(rnbd_login_reply, keepalive_ms, 60000, NONE),
+		PATCH(rnbd_login_reply, keepalive_ms, 60001, LIMITS),
 		{ 112, 1, 1, RNBD_FAULT_RESERVED },
 		{ 127, 1, 0x80, RNBD_FAULT_RESERVED },
 		PATCH(rnbd_login_reply, features, 0, NONE),

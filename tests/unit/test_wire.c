@@ -52,7 +52,8 @@ static const struct member members[] = {
 	MEMBER(rnbd_login, nr_queues, 100, 2),
 	MEMBER(rnbd_login, queue_depth, 102, 2),
 	MEMBER(rnbd_login, flags, 104, 4),
-	MEMBER(rnbd_login, reserved, 108, 20),
+	MEMBER(rnbd_login, keepalive_ms, 108, 4),
+	MEMBER(rnbd_login, reserved, 112, 16),
 	MEMBER(rnbd_segment, addr, 0, 8),
 	MEMBER(rnbd_segment, rkey, 8, 4),
 	MEMBER(rnbd_segment, units, 12, 4),
@@ -75,7 +76,7 @@ static const struct member members[] = {
 	MEMBER(rnbd_login_reply, pool_units, 64, 4),
 	MEMBER(rnbd_login_reply, segment_units, 68, 4),
 	MEMBER(rnbd_login_reply, nr_segments, 72, 4),
-	MEMBER(rnbd_login_reply, reserved1, 76, 4),
+	MEMBER(rnbd_login_reply, keepalive_ms, 76, 4),
 	MEMBER(rnbd_login_reply, incarnation, 80, 16),
 	MEMBER(rnbd_login_reply, export_uuid, 96, 16),
 	MEMBER(rnbd_login_reply, reserved2, 112, 16),
@@ -266,6 +267,7 @@ static void test_golden_login(void **state)
 		.pool_bytes = 0x1112131415161718ull,
 		.max_io = 0x21222324, .nr_queues = 0x3132,
 		.queue_depth = 0x4142, .flags = 0x51525354,
+		.keepalive_ms = 0x61626364,
 	};
 	const struct rnbd_grant grant = {
 		.status = RNBD_ST_OK, .nr_queues = 0x0102,
@@ -276,6 +278,7 @@ static void test_golden_login(void **state)
 		.discard_alignment = 0x38, .max_discard = 0x39,
 		.max_write_zeroes = 0x3a, .pool_units = 0x3b,
 		.segment_units = 0x3c, .nr_segments = 0x3d,
+		.keepalive_ms = 0x3e,
 		.incarnation = { 1, 2, 3 }, .export_uuid = { 4, 5, 6 },
 	};
 	const struct rnbd_segment_info seg = {
@@ -300,6 +303,7 @@ static void test_golden_login(void **state)
 	unit_put(golden + 100, 2, 0x3132);
 	unit_put(golden + 102, 2, 0x4142);
 	unit_put(golden + 104, 4, 0x51525354);
+	unit_put(golden + 108, 4, 0x61626364);
 	rnbd_encode_login(&login, &info);
 	assert_memory_equal(&login, golden, 128);
 
@@ -308,7 +312,7 @@ static void test_golden_login(void **state)
 	unit_put(golden + 4, 2, 0x0304);
 	unit_put(golden + 8, 8, 0x1112131415161718ull);
 	unit_put(golden + 16, 8, 0x2122232425262728ull);
-	for (i = 0; i < 13; i++)
+	for (i = 0; i < 14; i++)
 		unit_put(golden + 24 + 4 * i, 4, 0x31 + i);
 	memcpy(golden + 80, "\x01\x02\x03", 3);
 	memcpy(golden + 96, "\x04\x05\x06", 3);

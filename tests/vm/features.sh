@@ -39,11 +39,20 @@ if cmp -s -n 512 -i 4195840:0 "$dev" /dev/zero; then die "too much was zeroed"; 
 detach "$dev"
 
 echo "a real disk with a write cache: flush and FUA"
-export_disk real /dev/lab/disk0
-dev=$(attach real) || exit 1
-[ "$(q write_cache)" = "write back" ] || die "write cache is not passed on"
 backing=$(basename "$(readlink -f /dev/lab/disk0)")
 flushes() { awk '{ print $16 }' "/sys/block/$backing/stat"; }
+export_disk real /dev/lab/disk0
+dev=$(attach real) || exit 1
+[ "$(q write_cache)" = "write through" ] || die "a write-through export is volatile"
+before=$(flushes)
+dd if=/dev/zero of="$dev" bs=4k count=8 oflag=direct status=none
+[ "$(flushes)" -ge $((before + 8)) ] || die "acknowledged writes are not durable"
+echo "  write through: flushes at the disk for 8 writes: $before -> $(flushes)"
+detach "$dev"
+rnbd export remove real || die "export remove failed"
+export_disk real /dev/lab/disk0 -- --write-cache back
+dev=$(attach real) || exit 1
+[ "$(q write_cache)" = "write back" ] || die "write cache is not passed on"
 before=$(flushes)
 dd if=/dev/zero of="$dev" bs=4k count=8 oflag=direct conv=fsync status=none
 [ "$(flushes)" -gt "$before" ] || die "a flush did not reach the disk"
@@ -71,7 +80,7 @@ mkdir -p /mnt/b
 mount /dev/lab/disk0 /mnt/b
 truncate -s 64M /mnt/b/direct
 truncate -s 64M /mnt/b/cached
-export_disk direct /mnt/b/direct
+export_disk direct /mnt/b/direct -- --write-cache back
 export_disk cached /mnt/b/cached -- --cache pagecache
 for f in direct cached; do
 	dev=$(attach $f) || exit 1

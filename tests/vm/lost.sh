@@ -1,6 +1,6 @@
 #!/bin/bash
 # lab: --nodes 2 --cpus 1 --mem 1024 --timeout 300
-# short: a lost connection ends all I/O with an error; the disk can be detached, nothing hangs
+# short: policy fail: a lost connection ends all I/O with an error; the disk can be detached, nothing hangs
 . ./lib.sh
 . ./rnbd.sh
 
@@ -79,7 +79,7 @@ lost() {
 
 for way in $WAYS; do
 	lab barrier "up-$way"
-	dev=$(attach disk0) || exit 1
+	dev=$(attach disk0 --policy fail --loss-timeout 1) || exit 1
 	# writes alone, too: those that are flushed were never read requests
 	case $way in
 	export-disabled | port-disabled) load "$dev" randwrite ;;
@@ -91,14 +91,14 @@ for way in $WAYS; do
 done
 
 lab barrier up2
-dev=$(attach disk0) || exit 1
+dev=$(attach disk0 --policy fail --loss-timeout 1) || exit 1
 load "$dev"
 lab barrier load2
 lost "$dev"
 lab barrier down2
 
 lab barrier up3 --timeout 60
-dev=$(attach disk0) || exit 1
+dev=$(attach disk0 --policy fail --loss-timeout 1) || exit 1
 load "$dev"
 echo "our own RDMA device is removed under load"
 rdma link delete rxe0 || die "rdma link delete failed"
@@ -108,7 +108,7 @@ wait $pid && die "fio saw no error"
 detach "$dev"
 rdma link add rxe0 type rxe netdev eth0
 before=$(rdma_own)
-dev=$(attach disk0) || exit 1
+dev=$(attach disk0 --policy fail --loss-timeout 1) || exit 1
 load "$dev"
 echo "the target dies"
 lab kill 1

@@ -6,6 +6,8 @@
 
 # soft-RoCE of 6.12 reports success for a READ that it could not resume in its
 # middle, and then kills the queue pair. The WARNING that it prints is expected.
+# With the guard the client notices, connects again and reads again; from the
+# second time on in READs of one packet, which get through.
 
 set_host_id
 if [ "$NODE" = 1 ]; then
@@ -32,18 +34,13 @@ lossy() {
 	EOF
 }
 
-# read_back: "right", "wrong" data, or "lost" the connection before any was wrong
+# read_back: "right" or "wrong" data
 read_back() {
 	fio --name=mix --filename="$dev" --direct=1 --ioengine=libaio --rw=read --bs=64k \
 	    --iodepth=8 --size=8m --verify=crc32c-intel --verify_fatal=1 \
 	    --verify_state_save=0 --minimal >"$OUT/read" 2>&1 && { echo right; return; }
-	if grep -q 'verify' "$OUT/read"; then
-		echo wrong
-	elif grep -q 'Input/output error' "$OUT/read"; then
-		echo lost
-	else
-		die "fio: $(tail -3 "$OUT/read")"
-	fi
+	grep -q 'verify' "$OUT/read" || die "fio: $(tail -3 "$OUT/read")"
+	echo wrong
 }
 
 # round: attach, read over the lossy link, detach
@@ -53,6 +50,7 @@ round() {
 	read_back
 	nft delete table ip rnbd_loss
 	guards=$((guards + $(counter "$dev" read_guards)))
+	lost=$((lost + $(counter "$dev" lost)))
 	detach "$dev"
 }
 
@@ -67,7 +65,7 @@ need "$dev" read_guards -eq 0
 detach "$dev"
 
 echo 1 >/sys/module/rnbd/parameters/unsafe_no_read_guard
-guards=0
+guards=0 lost=0
 rm -f "$OUT/without" "$OUT/with"
 for i in $(seq 1 12); do
 	round >>"$OUT/without"
@@ -78,9 +76,11 @@ grep -q wrong "$OUT/without" || die "no data was wrong: this test proves nothing
 [ "$guards" = 0 ] || die "$guards READs were guarded"
 
 echo 0 >/sys/module/rnbd/parameters/unsafe_no_read_guard
+lost=0
 for i in $(seq 1 10); do round >>"$OUT/with"; done
-echo "with the guard: $(sort "$OUT/with" | uniq -c | tr -s ' \n' ' '), $guards READs guarded"
+echo "with the guard: $(sort "$OUT/with" | uniq -c | tr -s ' \n' ' ')," \
+     "$guards READs guarded, $lost connections replaced"
 grep -q wrong "$OUT/with" && die "data was wrong"
-grep -q lost "$OUT/with" || die "no connection was lost: this test proves nothing"
+[ "$lost" -gt 0 ] || die "no connection was lost: this test proves nothing"
 unload
 lab barrier end

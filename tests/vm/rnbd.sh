@@ -84,6 +84,16 @@ need() {
 	echo "  $2 = $have"
 }
 
+# strike MODULE POINT TIMES [ARG]: switch a fault point on, off with 0 times;
+# see "Fault points" in Documentation/testing.rst
+strike() {
+	mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug
+	echo "$3 ${4-0}" >"/sys/kernel/debug/rnbd/$1/$2" || die "no fault point $2"
+}
+
+# hits MODULE POINT: how often it has struck
+hits() { sed 's/.*hits //' "/sys/kernel/debug/rnbd/$1/$2"; }
+
 # verify DEV FIO-OPTIONS...: write with checksums, read back, compare
 verify() {
 	local dev=$1

@@ -4,13 +4,17 @@
  *
  * RNBD_CMD_ATTACH	needs CAP_SYS_ADMIN. Takes ADDR and EXPORT and HOST_ID,
  *			and optionally PORT and the wishes QUEUES, DEPTH,
- *			RING_SLOTS, SLOT_SIZE, POOL_BYTES, MAX_IO, FLAGS.
+ *			RING_SLOTS, SLOT_SIZE, POOL_BYTES, MAX_IO, FLAGS,
+ *			POLICY, FAST_IO_FAIL, LOSS_TIMEOUT, KEEPALIVE_MS.
  *			Returns when the disk exists, with one message as from
  *			RNBD_CMD_LIST that says what was granted.
  * RNBD_CMD_DETACH	needs CAP_SYS_ADMIN. Takes DISK; fails with EBUSY while
  *			the disk is open unless RNBD_FLAG_FORCE is in FLAGS.
  * RNBD_CMD_LIST	as a dump: one message per disk; otherwise takes DISK
  *			and returns that one.
+ * RNBD_CMD_EVENT	sent to the multicast group "events" when the state of a
+ *			disk's session changes, with one message as from
+ *			RNBD_CMD_LIST whose STATE is the new state.
  *
  * Every error carries an extended acknowledgment with a text for people.
  */
@@ -19,12 +23,14 @@
 
 #define RNBD_GENL_NAME		"rnbd"
 #define RNBD_GENL_VERSION	1
+#define RNBD_GENL_EVENTS	"events"	/* multicast group */
 
 enum rnbd_genl_cmd {
 	RNBD_CMD_UNSPEC,
 	RNBD_CMD_ATTACH,
 	RNBD_CMD_DETACH,
 	RNBD_CMD_LIST,
+	RNBD_CMD_EVENT,
 
 	__RNBD_CMD_MAX
 };
@@ -53,6 +59,17 @@ enum rnbd_genl_cmd {
  * @RNBD_ATTR_SIZE: u64, bytes (out)
  * @RNBD_ATTR_BLOCK_SIZE: u32, logical block in bytes (out)
  * @RNBD_ATTR_REASON: string, why the session left the state live (out)
+ * @RNBD_ATTR_POLICY: u32, enum rnbd_policy
+ * @RNBD_ATTR_FAST_IO_FAIL: u32, seconds without a connection after which I/O
+ *	fails, 0: never
+ * @RNBD_ATTR_LOSS_TIMEOUT: u32, seconds without a connection after which
+ *	nobody tries to connect any more, 0: never
+ * @RNBD_ATTR_KEEPALIVE_MS: u32, milliseconds between signs of life
+ * @RNBD_ATTR_EPOCH: u32, number of the connection, failed attempts included (out)
+ * @RNBD_ATTR_ATTEMPT: u32, attempts to connect since the loss (out)
+ * @RNBD_ATTR_NEXT_TRY_MS: u32, milliseconds until the next attempt (out)
+ * @RNBD_ATTR_LAST_ERROR: string, why the last attempt failed (out)
+ * @RNBD_ATTR_RECONNECTS: u64, connections that were replaced (out)
  */
 enum rnbd_genl_attr {
 	RNBD_ATTR_UNSPEC,
@@ -75,12 +92,31 @@ enum rnbd_genl_attr {
 	RNBD_ATTR_SIZE,
 	RNBD_ATTR_BLOCK_SIZE,
 	RNBD_ATTR_REASON,
+	RNBD_ATTR_POLICY,
+	RNBD_ATTR_FAST_IO_FAIL,
+	RNBD_ATTR_LOSS_TIMEOUT,
+	RNBD_ATTR_KEEPALIVE_MS,
+	RNBD_ATTR_EPOCH,
+	RNBD_ATTR_ATTEMPT,
+	RNBD_ATTR_NEXT_TRY_MS,
+	RNBD_ATTR_LAST_ERROR,
+	RNBD_ATTR_RECONNECTS,
 
 	/* private: */
 	__RNBD_ATTR_MAX
 };
 
 #define RNBD_ATTR_MAX (__RNBD_ATTR_MAX - 1)
+
+/**
+ * enum rnbd_policy - what I/O does while there is no connection
+ * @RNBD_POLICY_QUEUE: it waits
+ * @RNBD_POLICY_FAIL: it fails
+ */
+enum rnbd_policy {
+	RNBD_POLICY_QUEUE,
+	RNBD_POLICY_FAIL,
+};
 
 #define RNBD_FLAG_READONLY	0x1u	/* attach read-only */
 #define RNBD_FLAG_FORCE		0x2u	/* detach although it is open */

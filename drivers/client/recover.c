@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Recovery: what happens when a connection is lost, until there is another.
+ *
+ * Operation
+ *
+ * recover_work takes the old connection down: no request enters the queues,
+ * all queue pairs of the session are drained, and only then the requests in
+ * flight go back to the block layer, to be sent again (or to fail). Then it
+ * tries to connect, again and again with growing pauses, each time with a
+ * higher epoch: the target answers such a login only when nothing of the old
+ * epoch is left in its storage, so what is sent again cannot be overtaken by
+ * what was sent before.
+ *
+ * While there is no connection, I/O waits. It fails instead if the policy of
+ * the disk is to fail, or once fast_io_fail seconds have passed, or when
+ * loss_timeout has passed, after which nobody tries to connect any more.
+ *
+ * A target that came back with another incarnation may have lost what was
+ * acknowledged but not flushed. If there is such data the disk fails as a
+ * whole: a failed flush would tell only one of several users.
+ *
+ * Ownership: the connection belongs to recover_work from the loss until
+ * rnbd_go_live(), before and after that to attach and detach.
+ *
+ * Concurrency: RNBD_SESS_QUIESCED makes sure that the disk's queues are
+ * quiesced once and started once, whoever comes first; RNBD_SESS_FAIL_IO is
+ * set and cleared under sess->lock with the state.
+ *
+ * Errors: each failed attempt leaves its text in sess->last_error. Work here
+ * must not wait for I/O: it may be this disk's.
+ */
+
+#define pr_fmt(fmt) "rnbd: " fmt
+
+#include <linux/blk-mq.h>
+#include <linux/module.h>
+#include <linux/random.h>
+#include <linux/sched/mm.h>
+
+#include "client.h"
+
+/* Milliseconds before the second attempt, and at most. */
+#define RNBD_PAUSE_MIN_MS	100
+#define RNBD_PAUSE_MAX_MS	1000
+/* Pause while the target waits for the end of our old requests. */
+#define RNBD_PAUSE_BUSY_MS	100
+
+static void rnbd_quiesce(struct rnbd_session *sess)
+{
+	if (!test_and_set_bit(RNBD_SESS_QUIESCED, &sess->flags))
+		blk_mq_quiesce_queue(sess->disk->queue);
+}
+
+static void rnbd_unquiesce(struct rnbd_session *sess)
+{
+	struct request_queue *queue = sess->disk->queue;
+
+	if (!test_and_clear_bit(RNBD_SESS_QUIESCED, &sess->flags))
+		return;
+	blk_mq_unquiesce_queue(queue);
+	blk_mq_start_stopped_hw_queues(queue, true);
+	blk_mq_kick_requeue_list(queue);
+}
+
+/* From now on I/O fails until there is a connection. */
+static void rnbd_fail_io(struct rnbd_session *sess)
+{
+	unsigned long flags;
+	bool fail;
+
+	spin_lock_irqsave(&sess->lock, flags);
+	fail = sess->state != RNBD_LIVE;
+	if (fail)
+		set_bit(RNBD_SESS_FAIL_IO, &sess->flags);
+	spin_unlock_irqrestore(&sess->lock, flags);
+	if (fail)
+		rnbd_unquiesce(sess);
+}
+
+static void rnbd_fail_io_work(struct work_struct *work)
+{
+	struct rnbd_session *sess = container_of(to_delayed_work(work),
+						 struct rnbd_session, fail_io_work);
+
+	pr_warn("%s: no connection for %u seconds, I/O fails\n",
+		rnbd_session_name(sess), sess->opt.fast_io_fail);
+	rnbd_fail_io(sess);
+}
+
+static void rnbd_keepalive_work(struct work_struct *work)
+{
+	struct rnbd_session *sess = container_of(to_delayed_work(work),
+						 struct rnbd_session, keepalive_work);
+	u32 i, victim;
+
+	if (READ_ONCE(sess->state) != RNBD_LIVE)
+		return;
+	if (rnbd_inject(&rnbd_inject_kill_queue, &victim))
+		rnbd_queue_kill(sess->queues[victim % sess->nr_queues]);
+	for (i = 0; i < sess->nr_queues; i++)
+		rnbd_ring_keepalive(&sess->queues[i]->ring,
+				    sess->grant.keepalive_ms);
+	queue_delayed_work(rnbd_wq, &sess->keepalive_work,
+			   msecs_to_jiffies(sess->grant.keepalive_ms) / 2);
+}
+
+static bool rnbd_restarted(const struct rnbd_session *sess)
+{
+	return memcmp(sess->grant.incarnation, sess->offer.incarnation,
+		      sizeof(sess->grant.incarnation));
+}
+
+/* Does the client know of writes that a crash of the target may have lost? */
+static bool rnbd_unflushed(const struct rnbd_session *sess)
+{
+	u32 i;
+
+	for (i = 0; i < sess->nr_queues; i++)
+		if (sess->queues[i]->last_write_ns > READ_ONCE(sess->flushed_ns))
+			return true;
+	return false;
+}
+
+/**
+ * rnbd_check_offer - is what a new connection offers still our disk
+ * @sess: session with a disk
+ * @why: filled on error
+ *
+ * Return: 0, -EMEDIUMTYPE if it is not, -EUCLEAN if data may have been lost.
+ */
+int rnbd_check_offer(struct rnbd_session *sess, struct rnbd_why *why)
+{
+	const struct rnbd_grant *old = &sess->grant, *new = &sess->offer;
+
+	if (memcmp(old->export_uuid, new->export_uuid, sizeof(old->export_uuid))) {
+		rnbd_why(why, "another export has this name now");
+		return -EMEDIUMTYPE;
+	}
+	if (old->logical_block != new->logical_block || old->flags != new->flags) {
+		rnbd_why(why, "the export has other properties now; detach it and attach it again");
+		return -EMEDIUMTYPE;
+	}
+	if (new->queue_depth < old->queue_depth || new->max_io < old->max_io ||
+	    new->max_discard < old->max_discard ||
+	    new->max_write_zeroes < old->max_write_zeroes ||
+	    new->nr_queues < old->nr_queues) {
+		rnbd_why(why, "the target grants less than before");
+		return -EMEDIUMTYPE;
+	}
+	if (rnbd_restarted(sess) && rnbd_unflushed(sess)) {
+		rnbd_why(why, "the target restarted and may have lost acknowledged writes");
+		return -EUCLEAN;
+	}
+	return 0;
+}
+
+/**
+ * rnbd_go_live - let I/O flow over a new connection
+ * @sess: session that is connected
+ * @why: filled on error
+ *
+ * Context: process context.
+ * Return: 0 or an error, after which the connection has to be ended.
+ */
+int rnbd_go_live(struct rnbd_session *sess, struct rnbd_why *why)
+{
+	u32 i;
+
+	if (rnbd_restarted(sess))
+		sess->restarts++;
+	sess->grant = sess->offer;
+	if (test_bit(RNBD_SESS_ATTACHED, &sess->flags))
+		set_capacity_and_notify(sess->disk,
+					sess->grant.capacity >> SECTOR_SHIFT);
+	for (i = 0; i < sess->nr_queues; i++)
+		rnbd_queue_ready(sess->queues[i], true);
+	if (!rnbd_session_advance(sess, RNBD_LIVE)) {
+		rnbd_why(why, "%s", sess->broken_why ?: "connection lost");
+		return -ECONNRESET;
+	}
+	queue_delayed_work(rnbd_wq, &sess->keepalive_work,
+			   msecs_to_jiffies(sess->grant.keepalive_ms) / 2);
+	cancel_delayed_work(&sess->fail_io_work);
+	rnbd_unquiesce(sess);
+	return 0;
+}
+
+/* The device lets go of everything; requests go back to the block layer. */
+static void rnbd_take_down(struct rnbd_session *sess)
+{
+	bool replay = test_bit(RNBD_SESS_ATTACHED, &sess->flags) &&
+		      !test_bit(RNBD_SESS_DETACH, &sess->flags) &&
+		      !sess->opt.fail_policy;
+	u32 i;
+
+	/* Nobody is inside queue_rq after this, and nobody gets in. */
+	rnbd_quiesce(sess);
+	for (i = 0; i < sess->nr_queues; i++)
+		rnbd_queue_ready(sess->queues[i], false);
+	cancel_delayed_work_sync(&sess->keepalive_work);
+	rnbd_disconnect(sess);
+	/* The device holds no page any more: requests may be sent again. */
+	rnbd_disk_cancel_requests(sess, replay);
+	rnbd_release_connection(sess);
+
+	if (!replay)
+		rnbd_fail_io(sess);
+	else if (sess->opt.fast_io_fail)
+		queue_delayed_work(rnbd_wq, &sess->fail_io_work,
+				   sess->opt.fast_io_fail * HZ);
+}
+
+static unsigned long rnbd_pause(const struct rnbd_session *sess, int error)
+{
+	u32 ms = RNBD_PAUSE_BUSY_MS;
+
+	if (error != -EBUSY)
+		ms = min(RNBD_PAUSE_MIN_MS << min(sess->attempt, 10u),
+			 RNBD_PAUSE_MAX_MS);
+	/* Clients that lost the same target must not come back in step. */
+	ms = ms * 3 / 4 + get_random_u32_below(ms / 2 + 1);
+	return msecs_to_jiffies(ms);
+}
+
+static int rnbd_attempt(struct rnbd_session *sess, struct rnbd_why *why)
+{
+	int ret;
+
+	sess->attempt++;
+	ret = rnbd_connect(sess, why);
+	if (!ret)
+		ret = rnbd_go_live(sess, why);
+	if (ret) {
+		u32 i;
+
+		for (i = 0; i < sess->nr_queues; i++)
+			rnbd_queue_ready(sess->queues[i], false);
+		rnbd_disconnect(sess);
+		rnbd_release_connection(sess);
+	}
+	return ret;
+}
+
+static bool rnbd_may_try(struct rnbd_session *sess)
+{
+	if (test_bit(RNBD_SESS_DETACH, &sess->flags)) {
+		strscpy(sess->last_error, "detached while there was no connection");
+		return false;
+	}
+	if (sess->opt.loss_timeout &&
+	    time_after(jiffies, sess->lost_at + sess->opt.loss_timeout * HZ))
+		return false;
+	return true;
+}
+
+static void rnbd_recover(struct rnbd_session *sess)
+{
+	struct rnbd_why why = { };
+	int ret;
+
+	/* The first time, for this loss. */
+	if (!sess->attempt && sess->dev) {
+		rnbd_session_tell_lost(sess);
+		strscpy(sess->last_error, sess->reason);
+		rnbd_take_down(sess);
+	}
+	if (!rnbd_may_try(sess)) {
+		ret = -ETIMEDOUT;
+	} else {
+		ret = rnbd_attempt(sess, &why);
+		if (!ret)
+			return;
+		mutex_lock(&sess->conn_lock);
+		strscpy(sess->last_error, why.text[0] ? why.text : "no memory");
+		mutex_unlock(&sess->conn_lock);
+		pr_debug("%s: attempt %u: %s\n", rnbd_session_name(sess),
+			 sess->attempt, sess->last_error);
+	}
+
+	if (!rnbd_may_try(sess) || ret == -EUCLEAN) {
+		if (rnbd_session_advance(sess, RNBD_FAILED))
+			rnbd_unquiesce(sess);
+		return;
+	}
+	sess->next_try = jiffies + rnbd_pause(sess, ret);
+	queue_delayed_work(rnbd_wq, &sess->recover_work, sess->next_try - jiffies);
+}
+
+static void rnbd_recover_work(struct work_struct *work)
+{
+	struct rnbd_session *sess = container_of(to_delayed_work(work),
+						 struct rnbd_session, recover_work);
+	unsigned int noio = memalloc_noio_save();
+
+	if (READ_ONCE(sess->state) == RNBD_RECONNECTING)
+		rnbd_recover(sess);
+	memalloc_noio_restore(noio);
+}
+
+/**
+ * rnbd_recover_init - prepare a session
+ * @sess: session
+ */
+void rnbd_recover_init(struct rnbd_session *sess)
+{
+	INIT_DELAYED_WORK(&sess->recover_work, rnbd_recover_work);
+	INIT_DELAYED_WORK(&sess->fail_io_work, rnbd_fail_io_work);
+	INIT_DELAYED_WORK(&sess->keepalive_work, rnbd_keepalive_work);
+}
+
+/**
+ * rnbd_recover_abort - do not wait for a connection any more
+ * @sess: session with RNBD_SESS_DETACH set
+ *
+ * A live session stays so, to end its requests well.
+ *
+ * Context: process context.
+ */
+void rnbd_recover_abort(struct rnbd_session *sess)
+{
+	unsigned long flags;
+
+	wake_up(&sess->wait);
+	spin_lock_irqsave(&sess->lock, flags);
+	if (sess->state == RNBD_RECONNECTING)
+		mod_delayed_work(rnbd_wq, &sess->recover_work, 0);
+	spin_unlock_irqrestore(&sess->lock, flags);
+}
+
+/**
+ * rnbd_recover_end - end the connection and everything that would make another
+ * @sess: session in state RNBD_CLOSING
+ *
+ * Context: process context, may sleep.
+ */
+void rnbd_recover_end(struct rnbd_session *sess)
+{
+	/* Nobody queues it in this state, but for itself, which cancel stops. */
+	cancel_delayed_work_sync(&sess->recover_work);
+	cancel_delayed_work_sync(&sess->fail_io_work);
+	cancel_delayed_work_sync(&sess->keepalive_work);
+	rnbd_disconnect(sess);
+	rnbd_release_connection(sess);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Fault points: places where a test can make something go wrong.
+ *
+ * Operation: a point is off, and then costs a no-op in the instruction stream,
+ * until a number of times and an argument are written to its file in debugfs,
+ * rnbd/<module>/<point>. Reading it shows times left, argument and hits.
+ * Ownership: points are static data of their module, which adds and removes
+ * them.
+ * Concurrency: any context may hit a point; each hit is counted once.
+ * Errors: without debugfs there are no points to switch on, and nothing fails.
+ */
+#ifndef RNBD_INJECT_H
+#define RNBD_INJECT_H
+
+#include <linux/atomic.h>
+#include <linux/jump_label.h>
+#include <linux/types.h>
+
+struct dentry;
+
+/**
+ * struct rnbd_inject - a fault point
+ * @name: of its file
+ * @key: on while @times may be positive
+ * @times: how often it strikes from now on
+ * @hits: how often it has struck
+ * @arg: what the point makes of it: milliseconds, the index of a queue
+ */
+struct rnbd_inject {
+	const char *name;
+	struct static_key_false key;
+	atomic_t times;
+	atomic_t hits;
+	u32 arg;
+};
+
+#define RNBD_INJECT(_var, _name)						\
+	struct rnbd_inject _var = {						\
+		.name = (_name),						\
+		.key = STATIC_KEY_FALSE_INIT,					\
+	}
+
+bool rnbd_inject_strike(struct rnbd_inject *point, u32 *arg);
+
+/**
+ * rnbd_inject - does a fault point strike now
+ * @point: the point
+ * @arg: filled if it does, may be NULL
+ *
+ * Context: any.
+ */
+static __always_inline bool rnbd_inject(struct rnbd_inject *point, u32 *arg)
+{
+	return static_branch_unlikely(&point->key) && rnbd_inject_strike(point, arg);
+}
+
+struct dentry *rnbd_inject_add(const char *module, struct rnbd_inject *const *points);
+void rnbd_inject_remove(struct dentry *dir);
+int rnbd_inject_init(void);
+void rnbd_inject_exit(void);
+
+#endif /* RNBD_INJECT_H */

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Fault points of the target, for tests: rnbd/rnbd-target/ in debugfs. See
+ * ../core/inject.h, and Documentation/testing.rst for what each of them does.
+ */
+
+#include "target.h"
+
+RNBD_INJECT(rnbdt_inject_delay_submit, "delay_submit");
+RNBD_INJECT(rnbdt_inject_delay_bio, "delay_bio");
+RNBD_INJECT(rnbdt_inject_drop_reply, "drop_reply");
+RNBD_INJECT(rnbdt_inject_no_epoch_check, "no_epoch_check");
+RNBD_INJECT(rnbdt_inject_no_drain, "no_drain");
+
+static struct rnbd_inject *const rnbdt_inject_points[] = {
+	&rnbdt_inject_delay_submit,
+	&rnbdt_inject_delay_bio,
+	&rnbdt_inject_drop_reply,
+	&rnbdt_inject_no_epoch_check,
+	&rnbdt_inject_no_drain,
+	NULL,
+};
+
+static struct dentry *rnbdt_inject_dir;
+
+/**
+ * rnbdt_inject_init - show the fault points
+ */
+void rnbdt_inject_init(void)
+{
+	rnbdt_inject_dir = rnbd_inject_add("rnbd-target", rnbdt_inject_points);
+}
+
+/**
+ * rnbdt_inject_exit - hide them
+ */
+void rnbdt_inject_exit(void)
+{
+	rnbd_inject_remove(rnbdt_inject_dir);
+}
