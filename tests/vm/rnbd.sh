@@ -191,3 +191,6 @@ count_calls() {
 calls() {
 	awk -v f="$1" '$1 == f { print $2 }' /sys/kernel/tracing/kprobe_profile
 }
+
+# dmesg_has RE: for wait_for
+dmesg_has() { dmesg | grep -q "$1"; }
