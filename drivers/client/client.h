@@ -373,6 +373,7 @@ extern u8 rnbd_boot_id[UUID_SIZE];
 extern struct list_head rnbd_sessions;
 extern struct mutex rnbd_sessions_lock;
 extern struct workqueue_struct *rnbd_wq;
+extern struct workqueue_struct *rnbd_timer_wq;
 
 /* session.c */
 const char *rnbd_state_text(enum rnbd_state state);
@@ -397,6 +398,7 @@ int rnbd_go_live(struct rnbd_session *sess, struct rnbd_why *why);
 
 /* connect.c */
 int rnbd_connect(struct rnbd_session *sess, struct rnbd_why *why);
+void rnbd_keepalive(struct rnbd_session *sess, u32 nr, u32 interval_ms);
 void rnbd_disconnect(struct rnbd_session *sess);
 void rnbd_release_connection(struct rnbd_session *sess);
 void rnbd_login_reply(struct rnbd_queue *q, const struct rnbd_frame *frame,

@@ -309,7 +309,10 @@ static int rnbd_connect_queue(struct rnbd_session *sess, u32 index,
 		.vector = index,
 		.poll = IB_POLL_SOFTIRQ,
 	};
+	/* Readers of the queue pair may see it come, and go if that fails. */
+	mutex_lock(&sess->conn_lock);
 	ret = rnbd_ring_create(&q->ring, cm_id, sess->pd, &attr);
+	mutex_unlock(&sess->conn_lock);
 	if (ret) {
 		rnbd_why(why, "device %s has no room for the queue pair (%d)",
 			 dev_name(&sess->dev->dev), ret);
@@ -428,6 +431,8 @@ static int rnbd_login(struct rnbd_session *sess, struct rnbd_why *why)
 			return -EACCES;
 		case RNBD_ST_POOL_FULL:
 			return -ENOSPC;
+		case RNBD_ST_BUSY:
+			return -EBUSY;
 		default:
 			return -ECONNREFUSED;
 		}
@@ -453,6 +458,22 @@ static int rnbd_alloc_queue(struct rnbd_session *sess, u32 index)
 }
 
 /**
+ * rnbd_keepalive - give signs of life on the queues that are connected
+ * @sess: session
+ * @nr: that many
+ * @interval_ms: as granted
+ *
+ * Context: process context.
+ */
+void rnbd_keepalive(struct rnbd_session *sess, u32 nr, u32 interval_ms)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		rnbd_ring_keepalive(&sess->queues[i]->ring, interval_ms);
+}
+
+/**
  * rnbd_connect - connect all queues of a session and log in
  * @sess: session without a connection
  * @why: filled on error
@@ -471,6 +492,7 @@ int rnbd_connect(struct rnbd_session *sess, struct rnbd_why *why)
 	spin_lock_irqsave(&sess->lock, flags);
 	sess->broken = false;
 	sess->broken_why = NULL;
+	sess->login_status = 0;
 	sess->epoch++;
 	spin_unlock_irqrestore(&sess->lock, flags);
 
@@ -497,6 +519,7 @@ int rnbd_connect(struct rnbd_session *sess, struct rnbd_why *why)
 				ret = rnbd_connect_queue(sess, i, why);
 			if (ret)
 				return ret;
+			rnbd_keepalive(sess, i, sess->offer.keepalive_ms);
 		}
 		ret = rnbd_pool_init(&sess->queues[i]->pool, i * share, share,
 				     sess->offer.segment_units);

@@ -86,6 +86,10 @@ static blk_status_t rnbd_queue_rq(struct blk_mq_hw_ctx *hctx,
 	if (unlikely(rnbd_wire_op(rq, &req->wire)))
 		return BLK_STS_NOTSUPP;
 
+	/* It may have been made for a disk that has shrunk since. */
+	if (unlikely(req->wire.offset + req->wire.length > q->sess->grant.capacity))
+		return BLK_STS_IOERR;
+
 	req->queue = q;
 	req->nr_sge = 0;
 	req->status = BLK_STS_OK;

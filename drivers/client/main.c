@@ -18,7 +18,10 @@
 u8 rnbd_boot_id[UUID_SIZE];
 LIST_HEAD(rnbd_sessions);
 DEFINE_MUTEX(rnbd_sessions_lock);	/* rnbd_sessions */
+/* Recovery, which may take seconds. */
 struct workqueue_struct *rnbd_wq;
+/* Keep-alive and time limits, which must not be behind it. */
+struct workqueue_struct *rnbd_timer_wq;
 
 static int __init rnbd_init(void)
 {
@@ -31,6 +34,12 @@ static int __init rnbd_init(void)
 	if (!rnbd_wq)
 		return -ENOMEM;
 
+	rnbd_timer_wq = alloc_workqueue("rnbd-timer", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!rnbd_timer_wq) {
+		ret = -ENOMEM;
+		goto destroy_wq;
+	}
+
 	rnbd_client_inject_init();
 	ret = rnbd_netlink_init();
 	if (ret)
@@ -39,6 +48,8 @@ static int __init rnbd_init(void)
 
 remove_inject:
 	rnbd_client_inject_exit();
+	destroy_workqueue(rnbd_timer_wq);
+destroy_wq:
 	destroy_workqueue(rnbd_wq);
 	return ret;
 }
@@ -48,6 +59,7 @@ static void __exit rnbd_exit(void)
 	rnbd_netlink_exit();
 	rnbd_sessions_detach_all();
 	rnbd_client_inject_exit();
+	destroy_workqueue(rnbd_timer_wq);
 	destroy_workqueue(rnbd_wq);
 }
 

@@ -33,11 +33,11 @@
 static struct genl_family rnbd_genl_family;
 
 /* NLA_POLICY_RANGE() takes 16 bits only. */
-static const struct netlink_range_validation rnbd_seconds = {
+static const struct netlink_range_validation rnbd_seconds_range = {
 	.max = RNBD_TIMEOUT_MAX,
 };
 
-static const struct netlink_range_validation rnbd_keepalive = {
+static const struct netlink_range_validation rnbd_keepalive_range = {
 	.min = RNBD_KEEPALIVE_MS_MIN,
 	.max = RNBD_KEEPALIVE_MS_MAX,
 };
@@ -57,9 +57,9 @@ static const struct nla_policy rnbd_attach_policy[RNBD_ATTR_MAX + 1] = {
 	[RNBD_ATTR_POOL_BYTES]	= { .type = NLA_U64 },
 	[RNBD_ATTR_MAX_IO]	= { .type = NLA_U32 },
 	[RNBD_ATTR_POLICY]	= NLA_POLICY_MAX(NLA_U32, RNBD_POLICY_FAIL),
-	[RNBD_ATTR_FAST_IO_FAIL] = NLA_POLICY_FULL_RANGE(NLA_U32, &rnbd_seconds),
-	[RNBD_ATTR_LOSS_TIMEOUT] = NLA_POLICY_FULL_RANGE(NLA_U32, &rnbd_seconds),
-	[RNBD_ATTR_KEEPALIVE_MS] = NLA_POLICY_FULL_RANGE(NLA_U32, &rnbd_keepalive),
+	[RNBD_ATTR_FAST_IO_FAIL] = NLA_POLICY_FULL_RANGE(NLA_U32, &rnbd_seconds_range),
+	[RNBD_ATTR_LOSS_TIMEOUT] = NLA_POLICY_FULL_RANGE(NLA_U32, &rnbd_seconds_range),
+	[RNBD_ATTR_KEEPALIVE_MS] = NLA_POLICY_FULL_RANGE(NLA_U32, &rnbd_keepalive_range),
 	[RNBD_ATTR_FLAGS]	= NLA_POLICY_MASK(NLA_U32, RNBD_FLAG_READONLY |
 						  RNBD_FLAG_EARLY_RELEASE),
 };

@@ -816,11 +816,18 @@ static void rnbd_note_durable(struct rnbd_queue *q, const struct rnbd_req *req)
 	if (!(sess->grant.flags & RNBD_EXPORT_VOLATILE_CACHE) ||
 	    req->status != BLK_STS_OK)
 		return;
-	if (req->wire.op == RNBD_OP_FLUSH)
-		WRITE_ONCE(sess->flushed_ns, req->flush_ns);
-	else if (!(req->wire.flags & RNBD_REQ_FUA) &&
-		 (req->wire.op == RNBD_OP_WRITE || req->wire.op == RNBD_OP_WRITE_ZEROES))
+	if (req->wire.op == RNBD_OP_FLUSH) {
+		u64 old = READ_ONCE(sess->flushed_ns);
+
+		/* Flushes of other queues may have been sent later. */
+		while (old < req->flush_ns &&
+		       !try_cmpxchg64(&sess->flushed_ns, &old, req->flush_ns))
+			;
+	} else if (!(req->wire.flags & RNBD_REQ_FUA) &&
+		   (req->wire.op == RNBD_OP_WRITE ||
+		    req->wire.op == RNBD_OP_WRITE_ZEROES)) {
 		q->last_write_ns = ktime_get_ns();
+	}
 }
 
 static enum rnbd_fault rnbd_take_reply(struct rnbd_queue *q,

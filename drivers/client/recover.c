@@ -25,7 +25,8 @@
  *
  * Concurrency: RNBD_SESS_QUIESCED makes sure that the disk's queues are
  * quiesced once and started once, whoever comes first; RNBD_SESS_FAIL_IO is
- * set and cleared under sess->lock with the state.
+ * set and cleared under sess->lock with the state. fail_io_work is not pending
+ * or running while a connection is taken down or goes live.
  *
  * Errors: each failed attempt leaves its text in sess->last_error. Work here
  * must not wait for I/O: it may be this disk's.
@@ -56,9 +57,8 @@ static void rnbd_unquiesce(struct rnbd_session *sess)
 {
 	struct request_queue *queue = sess->disk->queue;
 
-	if (!test_and_clear_bit(RNBD_SESS_QUIESCED, &sess->flags))
-		return;
-	blk_mq_unquiesce_queue(queue);
+	if (test_and_clear_bit(RNBD_SESS_QUIESCED, &sess->flags))
+		blk_mq_unquiesce_queue(queue);
 	blk_mq_start_stopped_hw_queues(queue, true);
 	blk_mq_kick_requeue_list(queue);
 }
@@ -92,16 +92,14 @@ static void rnbd_keepalive_work(struct work_struct *work)
 {
 	struct rnbd_session *sess = container_of(to_delayed_work(work),
 						 struct rnbd_session, keepalive_work);
-	u32 i, victim;
+	u32 victim;
 
 	if (READ_ONCE(sess->state) != RNBD_LIVE)
 		return;
 	if (rnbd_inject(&rnbd_inject_kill_queue, &victim))
 		rnbd_queue_kill(sess->queues[victim % sess->nr_queues]);
-	for (i = 0; i < sess->nr_queues; i++)
-		rnbd_ring_keepalive(&sess->queues[i]->ring,
-				    sess->grant.keepalive_ms);
-	queue_delayed_work(rnbd_wq, &sess->keepalive_work,
+	rnbd_keepalive(sess, sess->nr_queues, sess->grant.keepalive_ms);
+	queue_delayed_work(rnbd_timer_wq, &sess->keepalive_work,
 			   msecs_to_jiffies(sess->grant.keepalive_ms) / 2);
 }
 
@@ -155,6 +153,20 @@ int rnbd_check_offer(struct rnbd_session *sess, struct rnbd_why *why)
 	return 0;
 }
 
+/* The disk's queues are quiesced: let I/O fail, or wait for the time to do so. */
+static void rnbd_wait_or_fail(struct rnbd_session *sess)
+{
+	unsigned long limit = sess->opt.fast_io_fail * HZ;
+	unsigned long waited = jiffies - sess->lost_at;
+
+	if (test_bit(RNBD_SESS_FAIL_IO, &sess->flags) ||
+	    !test_bit(RNBD_SESS_ATTACHED, &sess->flags))
+		rnbd_unquiesce(sess);
+	else if (limit)
+		queue_delayed_work(rnbd_timer_wq, &sess->fail_io_work,
+				   limit - min(limit, waited));
+}
+
 /**
  * rnbd_go_live - let I/O flow over a new connection
  * @sess: session that is connected
@@ -165,10 +177,15 @@ int rnbd_check_offer(struct rnbd_session *sess, struct rnbd_why *why)
  */
 int rnbd_go_live(struct rnbd_session *sess, struct rnbd_why *why)
 {
+	bool restarted = rnbd_restarted(sess);
 	u32 i;
 
-	if (rnbd_restarted(sess))
-		sess->restarts++;
+	/*
+	 * Requests may be coming in, to fail. None may be under way while the
+	 * queues change, nor if they have to be taken apart again.
+	 */
+	cancel_delayed_work_sync(&sess->fail_io_work);
+	rnbd_quiesce(sess);
 	sess->grant = sess->offer;
 	if (test_bit(RNBD_SESS_ATTACHED, &sess->flags))
 		set_capacity_and_notify(sess->disk,
@@ -177,11 +194,14 @@ int rnbd_go_live(struct rnbd_session *sess, struct rnbd_why *why)
 		rnbd_queue_ready(sess->queues[i], true);
 	if (!rnbd_session_advance(sess, RNBD_LIVE)) {
 		rnbd_why(why, "%s", sess->broken_why ?: "connection lost");
+		for (i = 0; i < sess->nr_queues; i++)
+			rnbd_queue_ready(sess->queues[i], false);
+		rnbd_wait_or_fail(sess);
 		return -ECONNRESET;
 	}
-	queue_delayed_work(rnbd_wq, &sess->keepalive_work,
+	sess->restarts += restarted;
+	queue_delayed_work(rnbd_timer_wq, &sess->keepalive_work,
 			   msecs_to_jiffies(sess->grant.keepalive_ms) / 2);
-	cancel_delayed_work(&sess->fail_io_work);
 	rnbd_unquiesce(sess);
 	return 0;
 }
@@ -195,6 +215,7 @@ static void rnbd_take_down(struct rnbd_session *sess)
 	u32 i;
 
 	/* Nobody is inside queue_rq after this, and nobody gets in. */
+	cancel_delayed_work_sync(&sess->fail_io_work);
 	rnbd_quiesce(sess);
 	for (i = 0; i < sess->nr_queues; i++)
 		rnbd_queue_ready(sess->queues[i], false);
@@ -206,9 +227,8 @@ static void rnbd_take_down(struct rnbd_session *sess)
 
 	if (!replay)
 		rnbd_fail_io(sess);
-	else if (sess->opt.fast_io_fail)
-		queue_delayed_work(rnbd_wq, &sess->fail_io_work,
-				   sess->opt.fast_io_fail * HZ);
+	else
+		rnbd_wait_or_fail(sess);
 }
 
 static unsigned long rnbd_pause(const struct rnbd_session *sess, int error)
@@ -232,10 +252,6 @@ static int rnbd_attempt(struct rnbd_session *sess, struct rnbd_why *why)
 	if (!ret)
 		ret = rnbd_go_live(sess, why);
 	if (ret) {
-		u32 i;
-
-		for (i = 0; i < sess->nr_queues; i++)
-			rnbd_queue_ready(sess->queues[i], false);
 		rnbd_disconnect(sess);
 		rnbd_release_connection(sess);
 	}
@@ -244,10 +260,8 @@ static int rnbd_attempt(struct rnbd_session *sess, struct rnbd_why *why)
 
 static bool rnbd_may_try(struct rnbd_session *sess)
 {
-	if (test_bit(RNBD_SESS_DETACH, &sess->flags)) {
-		strscpy(sess->last_error, "detached while there was no connection");
+	if (test_bit(RNBD_SESS_DETACH, &sess->flags))
 		return false;
-	}
 	if (sess->opt.loss_timeout &&
 	    time_after(jiffies, sess->lost_at + sess->opt.loss_timeout * HZ))
 		return false;

@@ -20,6 +20,7 @@
 
 #define pr_fmt(fmt) "rnbd: " fmt
 
+#include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 
@@ -29,6 +30,10 @@
 /* A connection that dies younger may have died of lost packets, see lossy. */
 #define RNBD_SHORT_LIFE		(10 * HZ)
 #define RNBD_LONG_LIFE		(60 * HZ)
+
+/* How long an attach waits for the end of older sessions of this host. */
+#define RNBD_BUSY_TIMEOUT	(30 * HZ)
+#define RNBD_BUSY_PAUSE_MS	100
 
 static const char * const rnbd_state_names[] = {
 	[RNBD_CONNECTING]	= "connecting",
@@ -253,6 +258,26 @@ static struct rnbd_session *rnbd_session_alloc(const struct rnbd_options *opt)
 	return sess;
 }
 
+/* BUSY: the target has not ended what this host had before it was restarted. */
+static int rnbd_first_connect(struct rnbd_session *sess, struct rnbd_why *why)
+{
+	unsigned long end = jiffies + RNBD_BUSY_TIMEOUT;
+	int ret;
+
+	for (;;) {
+		why->text[0] = '\0';
+		ret = rnbd_connect(sess, why);
+		if (ret != -EBUSY || time_after(jiffies, end))
+			return ret;
+		rnbd_disconnect(sess);
+		rnbd_release_connection(sess);
+		if (msleep_interruptible(RNBD_BUSY_PAUSE_MS)) {
+			rnbd_why(why, "interrupted");
+			return -EINTR;
+		}
+	}
+}
+
 /**
  * rnbd_session_attach - connect to an export and create its disk
  * @opt: what to attach
@@ -273,7 +298,7 @@ struct rnbd_session *rnbd_session_attach(const struct rnbd_options *opt,
 	if (!sess)
 		return ERR_PTR(-ENOMEM);
 
-	ret = rnbd_connect(sess, why);
+	ret = rnbd_first_connect(sess, why);
 	if (ret)
 		goto fail;
 	ret = rnbd_disk_create(sess, why);
@@ -327,12 +352,16 @@ static int rnbd_session_claim(struct rnbd_session *sess, bool force,
 {
 	int ret = 0;
 
+	/* Who holds the mutex may wait for I/O that only the detach will end. */
+	if (force)
+		return test_and_set_bit(RNBD_SESS_DETACH, &sess->flags) ?
+		       -EALREADY : 0;
+
 	mutex_lock(&sess->disk->open_mutex);
-	if (!force && disk_openers(sess->disk)) {
+	if (disk_openers(sess->disk)) {
 		rnbd_why(why, "the disk is in use (close it, or detach with force)");
 		ret = -EBUSY;
 	} else if (test_and_set_bit(RNBD_SESS_DETACH, &sess->flags)) {
-		rnbd_why(why, "the disk is being detached already");
 		ret = -EALREADY;
 	}
 	mutex_unlock(&sess->disk->open_mutex);
@@ -356,6 +385,8 @@ int rnbd_session_detach(struct rnbd_session *sess, bool force, struct rnbd_why *
 	int ret;
 
 	ret = rnbd_session_claim(sess, force, why);
+	if (ret == -EALREADY)
+		rnbd_why(why, "the disk is being detached already");
 	if (ret)
 		return ret;
 

@@ -13,6 +13,7 @@
 
 #include <linux/blkdev.h>
 #include <linux/device.h>
+#include <linux/sched/mm.h>
 #include <linux/sysfs.h>
 
 #include "client.h"
@@ -111,10 +112,12 @@ static ssize_t remote_access_show(struct device *dev,
 	struct rnbd_session *sess = rnbd_dev_session(dev);
 	struct ib_qp_init_attr init_attr;
 	struct ib_qp_attr qp_attr;
-	unsigned int flags = 0;
+	unsigned int flags = 0, noio;
 	int ret = -ENOTCONN;
 	u32 i;
 
+	/* Recovery waits for the lock, and memory may wait for recovery. */
+	noio = memalloc_noio_save();
 	mutex_lock(&sess->conn_lock);
 	for (i = 0; i < sess->nr_queues && sess->queues[i]->ring.qp; i++) {
 		ret = ib_query_qp(sess->queues[i]->ring.qp, &qp_attr,
@@ -124,6 +127,7 @@ static ssize_t remote_access_show(struct device *dev,
 		flags |= qp_attr.qp_access_flags;
 	}
 	mutex_unlock(&sess->conn_lock);
+	memalloc_noio_restore(noio);
 	return ret ?: sysfs_emit(buf, "%#x\n", flags);
 }
 static DEVICE_ATTR_RO(remote_access);

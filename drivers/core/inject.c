@@ -4,6 +4,7 @@
  */
 
 #include <linux/debugfs.h>
+#include <linux/delay.h>
 #include <linux/export.h>
 #include <linux/fs.h>
 #include <linux/kernel.h>
@@ -33,6 +34,28 @@ bool rnbd_inject_strike(struct rnbd_inject *point, u32 *arg)
 	return true;
 }
 EXPORT_SYMBOL_GPL(rnbd_inject_strike);
+
+/* Milliseconds between two looks at whether a delay has been ended. */
+#define RNBD_INJECT_SLICE_MS	20
+
+/**
+ * rnbd_inject_sleep - the slow part of rnbd_inject_delay()
+ * @point: point that is switched on; its argument is the time in milliseconds
+ *
+ * Context: process context, sleeps.
+ */
+void rnbd_inject_sleep(struct rnbd_inject *point)
+{
+	unsigned int written = READ_ONCE(point->written);
+	u32 ms;
+
+	if (!rnbd_inject_strike(point, &ms))
+		return;
+	for (; ms && READ_ONCE(point->written) == written;
+	     ms -= min(ms, RNBD_INJECT_SLICE_MS))
+		msleep(RNBD_INJECT_SLICE_MS);
+}
+EXPORT_SYMBOL_GPL(rnbd_inject_sleep);
 
 static int rnbd_inject_show(struct seq_file *m, void *unused)
 {
@@ -70,6 +93,7 @@ static ssize_t rnbd_inject_write(struct file *file, const char __user *ubuf,
 		static_branch_enable(&point->key);
 	else
 		static_branch_disable(&point->key);
+	WRITE_ONCE(point->written, point->written + 1);
 	atomic_set(&point->times, times);
 	return count;
 }

@@ -25,6 +25,7 @@ struct dentry;
  * @key: on while @times may be positive
  * @times: how often it strikes from now on
  * @hits: how often it has struck
+ * @written: changes when the file is written to, which ends a delay
  * @arg: what the point makes of it: milliseconds, the index of a queue
  */
 struct rnbd_inject {
@@ -32,6 +33,7 @@ struct rnbd_inject {
 	struct static_key_false key;
 	atomic_t times;
 	atomic_t hits;
+	unsigned int written;
 	u32 arg;
 };
 
@@ -42,6 +44,7 @@ struct rnbd_inject {
 	}
 
 bool rnbd_inject_strike(struct rnbd_inject *point, u32 *arg);
+void rnbd_inject_sleep(struct rnbd_inject *point);
 
 /**
  * rnbd_inject - does a fault point strike now
@@ -53,6 +56,19 @@ bool rnbd_inject_strike(struct rnbd_inject *point, u32 *arg);
 static __always_inline bool rnbd_inject(struct rnbd_inject *point, u32 *arg)
 {
 	return static_branch_unlikely(&point->key) && rnbd_inject_strike(point, arg);
+}
+
+/**
+ * rnbd_inject_delay - sleep here if a fault point strikes
+ * @point: the point, whose argument is how long, in milliseconds; whatever is
+ *	written to its file ends that
+ *
+ * Context: process context, may sleep.
+ */
+static __always_inline void rnbd_inject_delay(struct rnbd_inject *point)
+{
+	if (static_branch_unlikely(&point->key))
+		rnbd_inject_sleep(point);
 }
 
 struct dentry *rnbd_inject_add(const char *module, struct rnbd_inject *const *points);

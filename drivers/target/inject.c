@@ -8,6 +8,7 @@
 
 RNBD_INJECT(rnbdt_inject_delay_submit, "delay_submit");
 RNBD_INJECT(rnbdt_inject_delay_bio, "delay_bio");
+RNBD_INJECT(rnbdt_inject_delay_close, "delay_close");
 RNBD_INJECT(rnbdt_inject_drop_reply, "drop_reply");
 RNBD_INJECT(rnbdt_inject_no_epoch_check, "no_epoch_check");
 RNBD_INJECT(rnbdt_inject_no_drain, "no_drain");
@@ -15,6 +16,7 @@ RNBD_INJECT(rnbdt_inject_no_drain, "no_drain");
 static struct rnbd_inject *const rnbdt_inject_points[] = {
 	&rnbdt_inject_delay_submit,
 	&rnbdt_inject_delay_bio,
+	&rnbdt_inject_delay_close,
 	&rnbdt_inject_drop_reply,
 	&rnbdt_inject_no_epoch_check,
 	&rnbdt_inject_no_drain,

@@ -103,7 +103,7 @@ void rnbdt_treq_done(struct rnbd_treq *treq, u16 status)
 
 	treq->status = status;
 	spin_lock_irqsave(&q->ring.lock, flags);
-	if (!rnbd_inject(&rnbdt_inject_drop_reply, NULL)) {
+	if (likely(!treq->stale) && !rnbd_inject(&rnbdt_inject_drop_reply, NULL)) {
 		list_add_tail(&treq->entry, &q->done);
 		WRITE_ONCE(q->nr_done, q->nr_done + 1);
 	}

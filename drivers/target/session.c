@@ -141,7 +141,8 @@ void rnbdt_session_close(struct rnbd_tsession *s, const char *why)
  *
  * Asked directly before that: whatever the session was when the request came,
  * a write of a closed session or an old epoch must not reach the disk after a
- * newer one.
+ * newer one. What is dropped gets no reply: the connection may still carry one,
+ * and an error there would be the last word on that request.
  *
  * Context: process context.
  */
@@ -149,19 +150,19 @@ bool rnbdt_may_submit(struct rnbd_treq *treq)
 {
 	struct rnbd_tsession *s = treq->queue->session;
 	bool write = treq->req.op == RNBD_OP_WRITE;
-	u32 ms;
 
-	if (write && rnbd_inject(&rnbdt_inject_delay_submit, &ms))
-		msleep(ms);
+	if (write)
+		rnbd_inject_delay(&rnbdt_inject_delay_submit);
 	if (unlikely(READ_ONCE(s->state) != RNBDT_LIVE ||
 		     READ_ONCE(s->newest_epoch) != s->epoch) &&
 	    !rnbd_inject(&rnbdt_inject_no_epoch_check, NULL)) {
 		pr_debug("session %u: stale request dropped\n", s->serial);
 		atomic64_inc(&s->export->stale_requests);
+		treq->stale = true;
 		return false;
 	}
-	if (write && rnbd_inject(&rnbdt_inject_delay_bio, &ms))
-		msleep(ms);
+	if (write)
+		rnbd_inject_delay(&rnbdt_inject_delay_bio);
 	return true;
 }
 
@@ -239,6 +240,7 @@ static void rnbdt_session_teardown(struct work_struct *work)
 	pr_info("session %u: host %pUb on port %s: %s\n", s->serial,
 		&s->host_id, rnbdt_port_name(s->port), s->why);
 
+	rnbd_inject_delay(&rnbdt_inject_delay_close);
 	for (i = 0; i < RNBD_QUEUES_MAX; i++)
 		if (s->queues[i])
 			rnbdt_queue_stop(s->queues[i]);
@@ -315,37 +317,47 @@ void rnbdt_session_refusal_sent(struct rnbd_tsession *s)
  * Login
  */
 
-/* What the host had before its client module started anew is of no use to it. */
-static void rnbdt_sessions_outlived(const struct rnbd_tsession *s)
+/*
+ * What the host had before its client module started anew is of no use to it.
+ * Returns whether some of that is left on the export of @s: old writes must not
+ * land after new ones.
+ */
+static bool rnbdt_sessions_outlived(const struct rnbd_tsession *s)
 {
 	struct rnbd_tsession *old;
+	bool some = false;
 
 	lockdep_assert_held(&rnbdt_lock);
 
 	list_for_each_entry(old, &rnbdt_sessions, entry) {
 		/* pairs with the release in rnbdt_session_set_state() */
-		bool live = smp_load_acquire(&old->state) == RNBDT_LIVE;
+		enum rnbd_tstate state = smp_load_acquire(&old->state);
 
-		if (live && old->host == s->host &&
-		    memcmp(old->login.boot_id, s->login.boot_id,
-			   sizeof(s->login.boot_id)))
-			rnbdt_session_close(old, "the client has been started anew");
+		/* Only who was granted an export has sent requests. */
+		if (old->host != s->host || state < RNBDT_LIVE || !old->export ||
+		    !memcmp(old->login.boot_id, s->login.boot_id,
+			    sizeof(s->login.boot_id)))
+			continue;
+		rnbdt_session_close(old, "the client has been started anew");
+		some |= old->export == s->export;
 	}
+	return some;
 }
 
 static u16 rnbdt_login_bind(struct rnbd_tsession *s)
 {
 	struct rnbd_texport *export;
+	u16 status = RNBD_ST_NO_EXPORT;
 
 	mutex_lock(&rnbdt_lock);
 	export = rnbdt_port_find_export(s->port, s->host, s->login.export);
 	if (export) {
 		s->export = export;
 		s->backend = export->backend;
-		rnbdt_sessions_outlived(s);
+		status = rnbdt_sessions_outlived(s) ? RNBD_ST_BUSY : RNBD_ST_OK;
 	}
 	mutex_unlock(&rnbdt_lock);
-	return export ? RNBD_ST_OK : RNBD_ST_NO_EXPORT;
+	return status;
 }
 
 static u64 rnbdt_pool_room(u64 limit, u64 used)
@@ -481,6 +493,8 @@ static int rnbdt_login_send_reply(struct rnbd_tsession *s,
 
 	if (!rnbd_ring_open(ring, RNBD_FRAME_LOGIN_REPLY))
 		return -ENOTCONN;
+	/* Making the pool may have taken long; the client could only wait. */
+	ring->last_heard = jiffies;
 	room = rnbd_ring_add(ring, sizeof(struct rnbd_login_reply), 1);
 	rnbd_encode_grant(room, grant);
 	for (i = 0; i < grant->nr_segments; i++) {

@@ -302,6 +302,8 @@ struct rnbd_tpool {
  * @busy: the client waits for the reply; set by the frame handler, cleared
  *	(release) when the reply goes into a frame, because the client may use
  *	the tag again as soon as that frame is posted
+ * @stale: dropped by rnbdt_may_submit(), in a session that closes: there is no
+ *	reply, so the client sends it again over its next connection
  * @status: result, enum rnbd_status
  * @error: first errno of the parts
  * @todo: in rnbd_tqueue.todo
@@ -323,6 +325,7 @@ struct rnbd_treq {
 	struct list_head entry;
 	struct llist_node todo;
 	bool busy;
+	bool stale;
 	u16 status;
 	int error;
 	atomic_t parts;
@@ -570,6 +573,7 @@ u32 rnbdt_piece_count(const struct rnbd_treq *treq);
 /* inject.c */
 extern struct rnbd_inject rnbdt_inject_delay_submit;
 extern struct rnbd_inject rnbdt_inject_delay_bio;
+extern struct rnbd_inject rnbdt_inject_delay_close;
 extern struct rnbd_inject rnbdt_inject_drop_reply;
 extern struct rnbd_inject rnbdt_inject_no_epoch_check;
 extern struct rnbd_inject rnbdt_inject_no_drain;

@@ -49,7 +49,7 @@ echo "write-through: the target is killed under load and comes back"
 dev=$(attach disk0 --keepalive 500) || exit 1
 writer through &
 pid=$!
-wait_for 20 sh -c "[ \"\$(cat $OUT/acked.through 2>/dev/null)\" -gt 50 ]"
+wait_for 60 sh -c "[ \"\$(cat $OUT/acked.through 2>/dev/null)\" -gt 50 ]"
 lab kill 1
 wait_for 20 grep -q reconnecting "$(sys)/state"
 at=$(cat "$OUT/acked.through")
