@@ -54,16 +54,35 @@ now_ms() {
 }
 
 # logged FILE WHAT COMMAND... - run with the output in FILE; shown when it fails.
+# With PROGRESS=N it says every minute how many of N steps of a build are done.
 logged() {
-	local file=$1 what=$2 start=$SECONDS
+	local file=$1 what=$2 start=$SECONDS failed='' reporter=
 
 	shift 2
 	say "$what ..."
-	if ! "$@" >"$file" 2>&1; then
+	if [ -n "${PROGRESS-}" ]; then
+		report_progress "$file" "$PROGRESS" &
+		reporter=$!
+	fi
+	"$@" >"$file" 2>&1 || failed=1
+	if [ -n "$reporter" ]; then
+		kill "$reporter" 2>/dev/null
+		wait "$reporter" 2>/dev/null
+	fi
+	if [ -n "$failed" ]; then
 		tail -n 40 "$file" >&2
 		die "failed: $what (all of it: $file)"
 	fi
 	say "$what: done in $((SECONDS - start)) s"
+}
+
+report_progress() {
+	local start=$SECONDS
+
+	# waits without a process that would outlive this one
+	while read -rt 60 <> <(:) || kill -0 $$ 2>/dev/null; do
+		say "... $(grep -acE '^  [A-Z]+ ' "$1") of about $2 steps after $(((SECONDS - start) / 60)) min"
+	done
 }
 
 # start time of a process in clock ticks: with its id, a name that is never used twice

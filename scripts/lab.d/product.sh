@@ -16,12 +16,13 @@ find_build() {
 	BUILD=$RNBD_LAB_CACHE/build/$id-${ROOT##*root-}
 }
 
-# What this checkout built on a former guest root.
+# What this checkout built on a former guest root with the same kind of kernel:
+# a key has 16 digits.
 drop_old_builds() {
 	local dir
 
-	for dir in "${BUILD%-*}"-*; do
-		[[ $dir = "$BUILD" || $dir = "$BUILD".lock ]] || rm -rf --one-file-system "$dir"
+	for dir in "${BUILD%-*}"-????????????????; do
+		[ "$dir" = "$BUILD" ] || rm -rf --one-file-system "$dir" "$dir".*
 	done
 }
 

@@ -7,6 +7,8 @@
 #   root-KEY/vmlinux   the kernel, unpacked: decompressing costs a second under TCG
 #   root-KEY/initrd    stage0 and the modules that lead to the root disk
 #   root-KEY/kver      the kernel's release
+#
+# Those with a debug kernel are made from it by kernel.sh.
 
 readonly SUITE=trixie
 
@@ -32,7 +34,13 @@ find_root() {
 	[ -e "$ROOT/kver" ] && KVER=$(cat "$ROOT/kver")
 }
 
+# The root with the kernel that is asked for.
 need_guest_root() {
+	need_stock_root
+	[ "${KERNEL:-stock}" = stock ] || need_debug_root
+}
+
+need_stock_root() {
 	find_root
 	[ -e "$ROOT/kver" ] && return
 	need_root

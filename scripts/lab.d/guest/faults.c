@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * rnbd_faults: deliberate faults, to prove that the debug kernel reports them
+ * and that the lab notices. `modprobe rnbd_faults fault=NAME` commits one; the
+ * module stays loaded. Its name begins as those of our modules do, because a
+ * leak counts only if one of those is in its stack.
+ */
+
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/rcupdate.h>
+#include <linux/refcount.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+
+static char *fault = "none";
+module_param(fault, charp, 0444);
+MODULE_PARM_DESC(fault, "kasan, lockdep, sleep, rcu, ubsan, list, refcount or leak");
+
+static DEFINE_MUTEX(lock_a);
+static DEFINE_MUTEX(lock_b);
+static DEFINE_SPINLOCK(spin);
+
+/* Read through volatile, so that the compiler cannot see what is coming. */
+static noinline void fault_kasan(void)
+{
+	volatile char *p = kmalloc(100, GFP_KERNEL);
+
+	if (!p)
+		return;
+	p[0] = 1;
+	kfree((void *)p);
+	p[1] = 2;
+}
+
+static void fault_lockdep(void)
+{
+	mutex_lock(&lock_a);
+	mutex_lock(&lock_b);
+	mutex_unlock(&lock_b);
+	mutex_unlock(&lock_a);
+
+	mutex_lock(&lock_b);
+	mutex_lock(&lock_a);
+	mutex_unlock(&lock_a);
+	mutex_unlock(&lock_b);
+}
+
+static void fault_sleep(void)
+{
+	spin_lock(&spin);
+	might_sleep();
+	spin_unlock(&spin);
+}
+
+static void fault_rcu(void)
+{
+	static int __rcu *pointer;
+
+	WRITE_ONCE(fault, rcu_dereference(pointer) ? fault : "rcu");
+}
+
+static noinline void fault_ubsan(void)
+{
+	static int array[4];
+	volatile int index = 4;
+
+	array[index] = 1;
+}
+
+static noinline void fault_list(void)
+{
+	static LIST_HEAD(head);
+	static struct list_head entry;
+
+	list_add(&entry, &head);
+	list_add(&entry, &head);
+}
+
+static noinline void fault_refcount(void)
+{
+	static refcount_t ref = REFCOUNT_INIT(1);
+
+	if (refcount_dec_and_test(&ref))
+		refcount_inc(&ref);
+}
+
+static noinline void fault_leak(void)
+{
+	int i;
+
+	/* several, because a stale copy of a pointer may hide one */
+	for (i = 0; i < 8; i++)
+		if (!kzalloc(200, GFP_KERNEL))
+			pr_info("not even leaked\n");
+}
+
+static int __init faults_init(void)
+{
+	static const struct {
+		const char *name;
+		void (*commit)(void);
+	} faults[] = {
+		{ "kasan", fault_kasan },
+		{ "lockdep", fault_lockdep },
+		{ "sleep", fault_sleep },
+		{ "rcu", fault_rcu },
+		{ "ubsan", fault_ubsan },
+		{ "list", fault_list },
+		{ "refcount", fault_refcount },
+		{ "leak", fault_leak },
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(faults); i++) {
+		if (strcmp(fault, faults[i].name))
+			continue;
+		faults[i].commit();
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static void __exit faults_exit(void)
+{
+}
+
+module_init(faults_init);
+module_exit(faults_exit);
+MODULE_DESCRIPTION("Deliberate faults for the tests of the lab");
+MODULE_LICENSE("GPL");

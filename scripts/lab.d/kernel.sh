@@ -1,0 +1,151 @@
+# shellcheck shell=bash disable=SC2034,SC2153,SC2154 # variables shared with the other pieces
+# SPDX-License-Identifier: GPL-2.0
+# The debug kernels: built once, from Debian's source of the very version that
+# the guest root has, and kept in the cache.
+#
+#   kernel-NAME-KEY/vmlinux  the kernel
+#   kernel-NAME-KEY/tree     its modules and what further modules are built with, as in a root
+#   kernel-NAME-KEY/config, System.map, kver, log
+#   kernel-NAME-KEY.build    the build while it lasts; what was interrupted goes on there
+#   root-NAME-KEY            a guest root with this kernel instead of Debian's
+#
+# KERNEL is stock, debug (the lean one, for every run) or heavy (more checkers).
+
+# How much slower a test may be on such a kernel: tests/run multiplies timeouts,
+# lib.sh its deadlines. In a machine it is LAB_SLOW.
+slow_factor() {
+	case ${1:-$KERNEL} in
+	debug) echo 5 ;;
+	heavy) echo 20 ;;
+	esac
+}
+
+# Compiler calls and the like of a whole build, to tell how far it is.
+readonly KERNEL_STEPS=2900
+
+root_version() { dpkg-query --admindir="$STOCK_ROOT/tree/var/lib/dpkg" -W -f "\${Version}" "$1"; }
+
+# Sets STOCK_ROOT, SOURCE_VERSION, KERNEL_CONFIGS and KERNEL_DIR; needs the stock root.
+find_kernel() {
+	local key
+
+	STOCK_ROOT=$ROOT STOCK_KVER=$KVER
+	KERNEL_CONFIGS=("$LAB_D/kernel/debug.config")
+	[ "$KERNEL" = debug ] || KERNEL_CONFIGS+=("$LAB_D/kernel/$KERNEL.config")
+	SOURCE_VERSION=$(root_version "linux-image-$KVER") || die "no kernel in $ROOT"
+	key=$({ echo "$SOURCE_VERSION $(root_version gcc)" &&
+		cat "${KERNEL_CONFIGS[@]}" "$LAB_D/guest/build-kernel"; } | sha256sum | cut -c 1-16)
+	KERNEL_DIR=$RNBD_LAB_CACHE/kernel-$KERNEL-$key
+}
+
+# Sets ROOT to the root with the debug kernel, and KVER once it exists.
+find_debug_root() {
+	local key
+
+	find_kernel
+	key=$({ echo "$STOCK_ROOT $KERNEL_DIR" && cat "$LAB_D/kernel.sh" "$LAB_D"/guest/faults*; } |
+		sha256sum | cut -c 1-16)
+	ROOT=$RNBD_LAB_CACHE/root-$KERNEL-$key
+	[ -e "$ROOT/kver" ] && KVER=$(cat "$ROOT/kver")
+}
+
+need_debug_root() {
+	find_debug_root
+	[ -e "$ROOT/kver" ] && return
+	need_root
+	need_commands mmdebstrap:mmdebstrap mke2fs:e2fsprogs cpio:cpio xz:xz-utils \
+		/usr/share/keyrings/debian-archive-keyring.gpg:debian-archive-keyring
+	once "$KERNEL_DIR" "builds this kernel" make_kernel
+	once "$ROOT" "makes this guest root" make_debug_root
+	KVER=$(cat "$ROOT/kver")
+}
+
+# once DIR WHAT COMMAND - make DIR unless it is there (has the file kver) already
+once() {
+	(
+		flock -n 9 || {
+			say "waiting for another run that $2"
+			flock 9
+		}
+		[ -e "$1/kver" ] || "$3"
+	) 9>"$1.lock" || exit
+}
+
+# fetch_kernel_source DIR LOG VERSION STRIP [MEMBER...] - unpack the kernel's source, or
+# these members, without STRIP leading parts of their names, to DIR
+fetch_kernel_source() {
+	local dir=$1 log=$2 version=$3 strip=$4 name
+
+	shift 4
+	name=linux-source-$(cut -d . -f 1-2 <<<"$version")
+	rm -rf "$dir" "$dir.package"
+	mkdir -p "$dir"
+	(logged "$log" "fetching Debian's $name=$version" \
+		mmdebstrap --variant=extract --aptopt='Apt::Install-Recommends "false"' \
+		--aptopt='Acquire::Retries "3"' --include="$name=$version" "$SUITE" "$dir.package") ||
+		die "if Debian has a newer kernel by now, remove $RNBD_LAB_CACHE/root-*: it is made anew"
+	logged "$log" "unpacking it" tar -C "$dir" --strip-components="$strip" \
+		-xJf "$dir.package/usr/src/$name.tar.xz" "${@/#/$name/}"
+	rm -rf "$dir.package"
+}
+
+make_kernel() {
+	local build=$KERNEL_DIR.build log=$KERNEL_DIR.log
+
+	if [ -e "$build/unpacked" ]; then
+		say "going on with a build that was interrupted"
+	else
+		rm -rf --one-file-system "$build"
+		mkdir -p "$build/upper/usr/src"
+		fetch_kernel_source "$build/upper/usr/src/kernel" "$log" "$SOURCE_VERSION" 1
+		touch "$build/unpacked"
+	fi
+	rm -rf "$build/upper/usr/src/kernel-configs"
+	mkdir -p "$build/upper/usr/src/kernel-configs"
+	cp "${KERNEL_CONFIGS[@]}" "$build/upper/usr/src/kernel-configs"
+	ROOT=$STOCK_ROOT PROGRESS=$KERNEL_STEPS \
+		logged "$log" "building the kernel '$KERNEL' (15 to 40 minutes, once)" \
+		in_root "$build" bash -s "${KERNEL_CONFIGS[@]##*/}" <"$LAB_D/guest/build-kernel"
+	mv "$log" "$build/upper/kernel/log"
+	rm -rf --one-file-system "$KERNEL_DIR"
+	# kver comes last and with the rest
+	mv "$build/upper/kernel" "$KERNEL_DIR"
+	rm -rf --one-file-system "$build"
+}
+
+# The tree is shared with the stock root, file by file: none is ever written to.
+make_debug_root() {
+	local new=$ROOT.new log=$ROOT.log kver
+
+	rm -rf --one-file-system "$new"
+	mkdir -p "$new"
+	cp -al "$STOCK_ROOT/tree" "$new/tree"
+	rm -rf "$new/tree/usr/lib/modules/$STOCK_KVER" "$new"/tree/usr/src/linux-* \
+		"$new"/tree/usr/lib/linux-kbuild-* "$new"/tree/boot/*
+	cp -a "$KERNEL_DIR/tree/." "$new/tree/"
+	cp "$KERNEL_DIR/vmlinux" "$new/vmlinux"
+	kver=$(cat "$KERNEL_DIR/kver")
+	logged "$log" "guest root with kernel '$KERNEL': building the module of faults" \
+		make_faults "$new" "$kver"
+	logged "$log" "guest root with kernel '$KERNEL': building stage0" make_initrd "$new" "$kver"
+	logged "$log" "guest root with kernel '$KERNEL': making the disk image" \
+		mke2fs -q -t ext4 -L root -m 0 -O '^has_journal,^metadata_csum' \
+		-d "$new/tree" "$new/root.img" 8G
+	echo "$kver" >"$new/kver"
+	rm -rf --one-file-system "$ROOT"
+	mv "$new" "$ROOT"
+}
+
+# Deliberate faults for the tests of the lab itself, in a module named as ours are.
+make_faults() {
+	local new=$1 kver=$2 state=$1/faults
+
+	mkdir -p "$state/upper/usr/src/faults"
+	cp "$LAB_D/guest/faults.c" "$state/upper/usr/src/faults/rnbd_faults.c"
+	echo "obj-m := rnbd_faults.o" >"$state/upper/usr/src/faults/Kbuild"
+	ROOT=$new in_root "$state" make -C "/usr/lib/modules/$kver/build" M=/usr/src/faults modules &&
+		install -D -m 644 "$state/upper/usr/src/faults/rnbd_faults.ko" \
+			"$new/tree/usr/lib/modules/$kver/extra/rnbd_faults.ko" &&
+		chroot "$new/tree" depmod "$kver" &&
+		rm -rf "$state"
+}
