@@ -21,6 +21,8 @@ help:
 	@echo
 	@echo 'make demo            target and client in two machines: the main job, end to end'
 	@echo 'make check           all tests; TESTS="vm-*" selects by name, JOBS=N runs N at once'
+	@echo 'make check-debug     the lab tests on a kernel with KASAN, lockdep, kmemleak, ...;'
+	@echo '                     the first time it is built, which takes 15 to 40 minutes'
 	@echo 'make check-unit      only the tests that need no machine'
 	@echo 'make lint            all static checks'
 	@echo 'make lab             build the lab; see scripts/lab help'
@@ -55,6 +57,11 @@ check: export JOBS := $(JOBS)
 check:
 	tests/run
 
+check-debug: export TESTS := $(TESTS)
+check-debug: export JOBS := $(JOBS)
+check-debug:
+	LAB_KERNEL=debug tests/run
+
 check-unit:
 	tests/run 'unit-*'
 
@@ -68,4 +75,4 @@ clean:
 	rm -rf build
 
 .PHONY: all help modules tool install install-modules install-tool lab demo check \
-	check-unit lint clean
+	check-debug check-unit lint clean

@@ -4,6 +4,8 @@
 # their own folder; tests in other folders source ../vm/lib.sh).
 #
 # A test waits for a state or an event with a deadline, never for a bare time.
+# On a debug kernel all is slower: deadlines are multiplied by LAB_SLOW, which is
+# empty on the stock kernel. A test may shorten its loops there.
 
 note() { echo "# $*"; }
 
@@ -26,12 +28,12 @@ refused() {
 
 # wait_for SECONDS COMMAND... - until it succeeds, else the test ends
 wait_for() {
-	wait_quietly "$@" || die "not within $1 s: ${*:2}"
+	wait_quietly "$@" || die "not within $1 s${LAB_SLOW:+ times $LAB_SLOW}: ${*:2}"
 }
 
 # wait_quietly SECONDS COMMAND... - the same, only says so by its status
 wait_quietly() {
-	local end=$((${EPOCHREALTIME/[.,]/} + $1 * 1000000))
+	local end=$((${EPOCHREALTIME/[.,]/} + $1 * ${LAB_SLOW:-1} * 1000000))
 
 	shift
 	until "$@" >/dev/null 2>&1; do
