@@ -1,0 +1,9 @@
+#!/bin/bash
+# lab: --bare --timeout 90
+# kernel: debug
+# short: memory that a module lost fails the run, also if the module is gone
+# expect: report leaked by our modules
+. ./lib.sh
+run modprobe rnbd_faults fault=leak
+run rmmod rnbd_faults
+if [ "$1" != gone ]; then run modprobe rnbd_faults fault=leak; fi
