@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * gencheck - the generation checker: does a disk keep what it acknowledged?
+ *
+ * Operation: "run" writes blocks that carry their address and a generation,
+ * and notes in a journal outside of the disk what was issued, acknowledged and
+ * flushed. "verify" compares the disk with the journal, above all after a
+ * fault. What is right is said in judge.c, how the journal survives in
+ * journal.c, what a block looks like in block.c.
+ *
+ * Ownership: strings of the command line are used in place.
+ * Concurrency: threads only in run.c. A signal asks for the end; a second one
+ * also ends what is tried again and again.
+ * Errors: exit codes as in the text below; with several, the highest.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "gencheck.h"
+
+struct options opt = {
+	.layout = { .chunk = 1, .shares = 1 },
+	.io_min = 1,
+	.writer = 1,
+	.threads = 4,
+	.mix = { [OP_READ] = 40, [OP_WRITE] = 58, [OP_FLUSH] = 2 },
+	.on_error = ON_ERROR_STOP,
+	.retry_seconds = 60,
+	.limit = 20,
+};
+
+atomic_bool stop_requested, give_up;
+
+static const char help_text[] =
+	"usage: gencheck run    --journal FILE [OPTIONS] DISK   write, read, flush, judge\n"
+	"       gencheck verify --journal FILE... [OPTIONS] DISK  compare all of it\n"
+	"       gencheck show   --journal FILE [BLOCK]            what the journal says\n"
+	"       gencheck plant  --journal FILE KIND BLOCK|any DISK  make a block wrong:\n"
+	"                       old, torn, lost, foreign, address, future, corrupt\n"
+	"\n"
+	"DISK is a block device or a file. A journal that exists is gone on with.\n"
+	"\n"
+	"  --new                run: begin a new journal; the disk must be as --fill says\n"
+	"  --journal-io HOW     mmap: survives the checker; pwrite: on a share of the host\n"
+	"                       also the machine; auto (mmap if possible)\n"
+	"  --blocks N           4 KiB blocks of the area (all), kept in the journal like\n"
+	"  --first N            the first of them (0)\n"
+	"  --io N|A-B           blocks of an I/O (1)\n"
+	"  --seed N             of everything that is random (another each time)\n"
+	"  --share I/N          the disk is shared by N machines, this one is number I from 0\n"
+	"  --fill BYTE|any      what a block holds before it is written (0)\n"
+	"  --writer N           who this is, 1 to 63 (1)\n"
+	"  --threads N          operations at a time (4)\n"
+	"  --mix R:W:F[:D]      reads, writes, flushes, durable writes (40:58:2:0)\n"
+	"  --time S, --ops N    the end, by seconds or operations (10 s)\n"
+	"  --on-error HOW       stop (default), continue, retry or retry:SECONDS (60)\n"
+	"  --after-crash        verify: the target crashed\n"
+	"  --errors-seen        verify: and the disk has reported errors since: what was\n"
+	"                       not flushed may be gone\n"
+	"  --adopt              verify: go on from what was found\n"
+	"  --limit N            wrong blocks that are reported (20)\n"
+	"  --generation N       plant: this one\n"
+	"  --buffered           through the page cache, for files that know no O_DIRECT\n"
+	"  --progress           a line per second\n"
+	"\n"
+	"Exit codes: 0 right, 1 wrong usage or nothing could be done, 2 only I/O errors,\n"
+	"3 wrong data, 4 internal.\n";
+
+static void __attribute__((noreturn)) bad_usage(const char *option, const char *value)
+{
+	message("%s '%s' is not understood; see gencheck help", option, value);
+	exit(EXIT_USAGE);
+}
+
+/* A number, and what follows it. */
+static uint64_t number(const char *option, const char *text, uint64_t min, uint64_t max,
+		       const char **rest)
+{
+	char *end;
+	uint64_t value;
+
+	errno = 0;
+	value = strtoull(text, &end, 0);
+	if (errno || end == text || text[0] < '0' || text[0] > '9' || value < min || value > max ||
+	    (!rest && *end))
+		bad_usage(option, text);
+	if (rest)
+		*rest = end;
+	return value;
+}
+
+static void parse_io(const char *text)
+{
+	const char *rest;
+
+	opt.io_min = number("--io", text, 1, CHUNK_MAX, &rest);
+	opt.layout.chunk = opt.io_min;
+	if (*rest == '-')
+		opt.layout.chunk = number("--io", rest + 1, opt.io_min, CHUNK_MAX, NULL);
+	else if (*rest)
+		bad_usage("--io", text);
+}
+
+static void parse_share(const char *text)
+{
+	const char *rest;
+
+	opt.layout.share = number("--share", text, 0, WRITER_MAX, &rest);
+	if (*rest != '/')
+		bad_usage("--share", text);
+	opt.layout.shares = number("--share", rest + 1, opt.layout.share + 1, WRITER_MAX, NULL);
+}
+
+static void parse_mix(const char *text)
+{
+	static const enum op order[] = { OP_READ, OP_WRITE, OP_FLUSH, OP_DURABLE };
+	const char *rest = text;
+	unsigned int i, total = 0;
+
+	for (i = 0; i < OPS; i++)
+		opt.mix[i] = 0;
+	for (i = 0; i < OPS; i++) {
+		opt.mix[order[i]] = number("--mix", rest, 0, 1000000, &rest);
+		total += opt.mix[order[i]];
+		if (*rest != ':')
+			break;
+		rest++;
+	}
+	if (*rest || i < 2 || !total)
+		bad_usage("--mix", text);
+}
+
+static void parse_on_error(const char *text)
+{
+	if (!strcmp(text, "stop")) {
+		opt.on_error = ON_ERROR_STOP;
+	} else if (!strcmp(text, "continue")) {
+		opt.on_error = ON_ERROR_CONTINUE;
+	} else if (!strncmp(text, "retry", 5) && (!text[5] || text[5] == ':')) {
+		opt.on_error = ON_ERROR_RETRY;
+		if (text[5])
+			opt.retry_seconds = number("--on-error", text + 6, 1, 1000000, NULL);
+	} else {
+		bad_usage("--on-error", text);
+	}
+}
+
+static void parse_journal_io(const char *text)
+{
+	if (!strcmp(text, "auto"))
+		opt.journal_io = JOURNAL_AUTO;
+	else if (!strcmp(text, "mmap"))
+		opt.journal_io = JOURNAL_MMAP;
+	else if (!strcmp(text, "pwrite"))
+		opt.journal_io = JOURNAL_PWRITE;
+	else
+		bad_usage("--journal-io", text);
+}
+
+static void add_journal(const char *text)
+{
+	if (opt.nr_journals == JOURNALS_MAX)
+		bad_usage("one journal too many:", text);
+	opt.journals[opt.nr_journals++] = text;
+}
+
+enum {
+	O_NEW = 256, O_JOURNAL, O_JOURNAL_IO, O_BLOCKS, O_FIRST, O_IO, O_SEED, O_SHARE, O_FILL,
+	O_WRITER, O_THREADS, O_MIX, O_TIME, O_OPS, O_ON_ERROR, O_AFTER_CRASH, O_ERRORS_SEEN,
+	O_ADOPT, O_LIMIT, O_GENERATION, O_BUFFERED, O_PROGRESS,
+};
+
+static const struct option options[] = {
+	{ "new", no_argument, NULL, O_NEW },
+	{ "journal", required_argument, NULL, O_JOURNAL },
+	{ "journal-io", required_argument, NULL, O_JOURNAL_IO },
+	{ "blocks", required_argument, NULL, O_BLOCKS },
+	{ "first", required_argument, NULL, O_FIRST },
+	{ "io", required_argument, NULL, O_IO },
+	{ "seed", required_argument, NULL, O_SEED },
+	{ "share", required_argument, NULL, O_SHARE },
+	{ "fill", required_argument, NULL, O_FILL },
+	{ "writer", required_argument, NULL, O_WRITER },
+	{ "threads", required_argument, NULL, O_THREADS },
+	{ "mix", required_argument, NULL, O_MIX },
+	{ "time", required_argument, NULL, O_TIME },
+	{ "ops", required_argument, NULL, O_OPS },
+	{ "on-error", required_argument, NULL, O_ON_ERROR },
+	{ "after-crash", no_argument, NULL, O_AFTER_CRASH },
+	{ "errors-seen", no_argument, NULL, O_ERRORS_SEEN },
+	{ "adopt", no_argument, NULL, O_ADOPT },
+	{ "limit", required_argument, NULL, O_LIMIT },
+	{ "generation", required_argument, NULL, O_GENERATION },
+	{ "buffered", no_argument, NULL, O_BUFFERED },
+	{ "progress", no_argument, NULL, O_PROGRESS },
+	{ }
+};
+
+/* The parts of the layout, which a new journal keeps. Return: was it one? */
+static bool parse_layout(int option, const char *text)
+{
+	struct layout *l = &opt.layout;
+
+	switch (option) {
+	case O_BLOCKS:
+		l->blocks = number("--blocks", text, 1, 1ull << 36, NULL);
+		opt.given |= LAYOUT_BLOCKS;
+		return true;
+	case O_FIRST:
+		l->first = number("--first", text, 0, 1ull << 36, NULL);
+		opt.given |= LAYOUT_FIRST;
+		return true;
+	case O_IO:
+		parse_io(text);
+		opt.given |= LAYOUT_CHUNK;
+		return true;
+	case O_SEED:
+		l->seed = number("--seed", text, 0, UINT64_MAX, NULL);
+		opt.given |= LAYOUT_SEED;
+		return true;
+	case O_SHARE:
+		parse_share(text);
+		opt.given |= LAYOUT_SHARE;
+		return true;
+	case O_FILL:
+		l->fill = FILL_ANY;
+		if (strcmp(text, "any"))
+			l->fill = number("--fill", text, 0, 255, NULL);
+		opt.given |= LAYOUT_FILL;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void parse_option(int option, const char *text)
+{
+	if (parse_layout(option, text))
+		return;
+	switch (option) {
+	case O_NEW:
+		opt.renew = true;
+		break;
+	case O_JOURNAL:
+		add_journal(text);
+		break;
+	case O_JOURNAL_IO:
+		parse_journal_io(text);
+		break;
+	case O_WRITER:
+		opt.writer = number("--writer", text, 1, WRITER_MAX, NULL);
+		break;
+	case O_THREADS:
+		opt.threads = number("--threads", text, 1, THREADS_MAX, NULL);
+		break;
+	case O_MIX:
+		parse_mix(text);
+		break;
+	case O_TIME:
+		opt.seconds = number("--time", text, 1, 1000000, NULL);
+		break;
+	case O_OPS:
+		opt.ops = number("--ops", text, 1, UINT64_MAX, NULL);
+		break;
+	case O_ON_ERROR:
+		parse_on_error(text);
+		break;
+	case O_AFTER_CRASH:
+		opt.rule.after_crash = true;
+		break;
+	case O_ERRORS_SEEN:
+		opt.rule.errors_seen = true;
+		break;
+	case O_ADOPT:
+		opt.adopt = true;
+		break;
+	case O_LIMIT:
+		opt.limit = number("--limit", text, 0, UINT64_MAX, NULL);
+		break;
+	case O_GENERATION:
+		opt.generation = number("--generation", text, 1, 1ull << 47, NULL);
+		break;
+	case O_BUFFERED:
+		opt.buffered = true;
+		break;
+	case O_PROGRESS:
+		opt.progress = true;
+		break;
+	default:
+		/* getopt has said what */
+		exit(EXIT_USAGE);
+	}
+}
+
+static void on_signal(int number)
+{
+	(void)number;
+	if (stop_requested)
+		give_up = true;
+	stop_requested = true;
+}
+
+/* A device that is slow to answer is not interrupted by a signal. */
+static void catch_signals(void)
+{
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGINT, &action, NULL);
+}
+
+static void need(bool given, const char *what)
+{
+	if (given)
+		return;
+	message("%s; see gencheck help", what);
+	exit(EXIT_USAGE);
+}
+
+int main(int argc, char **argv)
+{
+	const char *command;
+	int option, operands;
+
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
+		parse_option(option, optarg);
+	argv += optind;
+	operands = argc - optind - 1;
+	need(operands >= 0, "no command");
+	command = *argv++;
+	if (!strcmp(command, "help")) {
+		fputs(help_text, stdout);
+		return EXIT_RIGHT;
+	}
+	need(opt.nr_journals > 0, "--journal is missing");
+	if (!strcmp(command, "show")) {
+		need(opt.nr_journals == 1 && operands <= 1, "wrong number of operands");
+		return command_show(operands ? argv[0] : NULL);
+	}
+	catch_signals();
+	if (!strcmp(command, "plant")) {
+		need(opt.nr_journals == 1 && operands == 3, "plant KIND BLOCK DISK");
+		opt.disk = argv[2];
+		return command_plant(argv[0], argv[1]);
+	}
+	need(operands == 1, "one DISK is needed");
+	opt.disk = argv[0];
+	if (!strcmp(command, "verify"))
+		return command_verify();
+	need(!strcmp(command, "run"), "no such command");
+	need(opt.nr_journals == 1, "one journal is needed");
+	/* a new journal on a used disk does not take the former's blocks for its own */
+	if (!(opt.given & LAYOUT_SEED))
+		opt.layout.seed = hash64(real_ns()) ^ getpid();
+	if (!opt.ops && !opt.seconds)
+		opt.seconds = 10;
+	return command_run();
+}
