@@ -428,6 +428,8 @@ void rnbd_disk_cancel_requests(struct rnbd_session *sess, bool replay);
 /* inject.c */
 extern struct rnbd_inject rnbd_inject_kill_queue;
 extern struct rnbd_inject rnbd_inject_fail_post;
+extern struct rnbd_inject rnbd_inject_fixed_session;
+extern struct rnbd_inject rnbd_inject_set_epoch;
 void rnbd_client_inject_init(void);
 void rnbd_client_inject_exit(void);
 

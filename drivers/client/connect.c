@@ -485,8 +485,8 @@ void rnbd_keepalive(struct rnbd_session *sess, u32 nr, u32 interval_ms)
  */
 int rnbd_connect(struct rnbd_session *sess, struct rnbd_why *why)
 {
+	u32 i, share, epoch;
 	unsigned long flags;
-	u32 i, share;
 	int ret;
 
 	spin_lock_irqsave(&sess->lock, flags);
@@ -494,6 +494,8 @@ int rnbd_connect(struct rnbd_session *sess, struct rnbd_why *why)
 	sess->broken_why = NULL;
 	sess->login_status = 0;
 	sess->epoch++;
+	if (rnbd_inject(&rnbd_inject_set_epoch, &epoch))
+		sess->epoch = epoch;
 	spin_unlock_irqrestore(&sess->lock, flags);
 
 	ret = rnbd_alloc_queue(sess, 0);

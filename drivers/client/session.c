@@ -255,6 +255,8 @@ static struct rnbd_session *rnbd_session_alloc(const struct rnbd_options *opt)
 	sess->state = RNBD_CONNECTING;
 	sess->index = -1;
 	generate_random_uuid(sess->id);
+	if (rnbd_inject(&rnbd_inject_fixed_session, NULL))
+		memset(sess->id, 0x11, sizeof(sess->id));
 	return sess;
 }
 

@@ -141,8 +141,16 @@ static enum rnbd_fault rnbdt_queue_requests(struct rnbd_tqueue *q,
 
 	/* Live comes after all that was set up for it. */
 	state = smp_load_acquire(&s->state);
-	if (unlikely(state != RNBDT_LIVE))
-		return state < RNBDT_LIVE ? RNBD_FAULT_TYPE : RNBD_FAULT_NONE;
+	if (unlikely(state < RNBDT_LIVE))
+		return RNBD_FAULT_TYPE;
+	if (unlikely(state > RNBDT_LIVE)) {
+		/* It may close before it was granted an export. */
+		struct rnbd_texport *export = READ_ONCE(s->export);
+
+		if (export)
+			atomic64_add(frame->nr_entries, &export->stale_requests);
+		return RNBD_FAULT_NONE;
+	}
 
 	while (pos < frame->nr_entries) {
 		fault = rnbd_decode_request(frame, &pos, &s->limits, &req);
