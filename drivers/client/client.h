@@ -210,6 +210,8 @@ struct rnbd_queue_stats {
  * @cm_error: its result, negative errno
  * @cm_status: enum rnbd_status of a refusal by the target
  * @cm_reason: text for other refusals
+ * @established: the target has accepted; until then only the connection manager
+ *	says how it went, whatever else becomes of the queue pair meanwhile
  * @hctx: hardware queue that it serves
  * @pool: this queue's share of the pool
  * @reqs: request in flight by tag
@@ -238,6 +240,7 @@ struct rnbd_queue {
 	int cm_error;
 	u16 cm_status;
 	const char *cm_reason;
+	bool established;
 
 	struct blk_mq_hw_ctx *hctx;
 	struct rnbd_pool pool;

@@ -45,8 +45,19 @@ static void rnbd_cm_result(struct rnbd_queue *q, int error)
 	rnbd_queue_wake(q, error);
 }
 
+/*
+ * The target's connection manager takes us for a connection of this machine
+ * before it was started anew, and ends that one, which makes room for us.
+ */
+static bool rnbd_cm_stale(const struct rnbd_queue *q, const struct rdma_cm_event *event)
+{
+	return rdma_ib_or_roce(q->cm_id->device, q->cm_id->port_num) &&
+	       event->status == IB_CM_REJ_STALE_CONN;
+}
+
 static void rnbd_cm_rejected(struct rnbd_queue *q, struct rdma_cm_event *event)
 {
+	bool again = rnbd_cm_stale(q, event);
 	const void *data;
 	u16 version;
 	u8 len;
@@ -60,7 +71,8 @@ static void rnbd_cm_rejected(struct rnbd_queue *q, struct rdma_cm_event *event)
 		q->cm_reason = "no rnbd target listens on this port";
 	else
 		q->cm_reason = rdma_reject_msg(q->cm_id, event->status);
-	rnbd_cm_result(q, q->cm_status == RNBD_ST_BUSY ? -EBUSY : -ECONNREFUSED);
+	again |= q->cm_status == RNBD_ST_BUSY;
+	rnbd_cm_result(q, again ? -EBUSY : -ECONNREFUSED);
 }
 
 static void rnbd_cm_established(struct rnbd_queue *q, struct rdma_cm_event *event)
@@ -79,15 +91,16 @@ static void rnbd_cm_established(struct rnbd_queue *q, struct rdma_cm_event *even
 		rnbd_cm_result(q, -EPROTO);
 		return;
 	}
+	WRITE_ONCE(q->established, true);
 	rnbd_cm_result(q, rnbd_ring_start(&q->ring, slots));
 }
 
-/* Before the ring exists there is only the waiter to tell. */
 static void rnbd_cm_lost(struct rnbd_queue *q, const char *why)
 {
-	if (q->ring.qp) {
+	if (q->ring.qp)
 		rnbd_ring_fail(&q->ring, why);
-	} else {
+	/* The ring passes that on only once it is established. */
+	if (!q->established) {
 		q->cm_reason = why;
 		rnbd_cm_result(q, -ENODEV);
 	}
@@ -267,6 +280,7 @@ static int rnbd_connect_queue(struct rnbd_session *sess, u32 index,
 	struct rdma_cm_id *cm_id;
 	int ret;
 
+	WRITE_ONCE(q->established, false);
 	cm_id = rdma_create_id(&init_net, rnbd_cm_event, q, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(cm_id))
 		return PTR_ERR(cm_id);

@@ -956,8 +956,12 @@ static void rnbd_queue_failed(struct rnbd_ring *ring, const char *why)
 	struct rnbd_queue *q = container_of(ring, struct rnbd_queue, ring);
 
 	rnbd_session_fail(q->sess, why);
-	/* While connecting, somebody waits for this queue. */
-	rnbd_queue_wake(q, -ECONNRESET);
+	/*
+	 * During the login somebody waits for this queue. Before that a refusal
+	 * also fails the queue pair, and must not be taken for a loss.
+	 */
+	if (READ_ONCE(q->established))
+		rnbd_queue_wake(q, -ECONNRESET);
 }
 
 /**
