@@ -439,7 +439,8 @@ void rnbd_client_inject_exit(void);
 /* netlink.c */
 int rnbd_netlink_init(void);
 void rnbd_netlink_exit(void);
-void rnbd_netlink_event(struct rnbd_session *sess, enum rnbd_state state);
+void rnbd_netlink_event(struct rnbd_session *sess, enum rnbd_state from,
+			enum rnbd_state state);
 
 /* sysfs.c */
 extern const struct attribute_group *rnbd_disk_groups[];

@@ -189,9 +189,10 @@ static int rnbd_put_recovery(struct sk_buff *msg, struct rnbd_session *sess,
 	return 0;
 }
 
+/* @from is the state before, or @state if nothing has just changed. */
 static int rnbd_put_session(struct sk_buff *msg, struct rnbd_session *sess,
-			    enum rnbd_state state, u8 cmd, u32 portid, u32 seq,
-			    int flags)
+			    enum rnbd_state from, enum rnbd_state state, u8 cmd,
+			    u32 portid, u32 seq, int flags)
 {
 	u32 sflags = 0;
 	void *hdr;
@@ -234,6 +235,8 @@ static int rnbd_put_session(struct sk_buff *msg, struct rnbd_session *sess,
 	    nla_put_u64_64bit(msg, RNBD_ATTR_RECONNECTS,
 			      READ_ONCE(sess->reconnects), RNBD_ATTR_PAD) ||
 	    nla_put_string(msg, RNBD_ATTR_STATE, rnbd_state_text(state)) ||
+	    (from != state &&
+	     nla_put_string(msg, RNBD_ATTR_OLD_STATE, rnbd_state_text(from))) ||
 	    nla_put_u64_64bit(msg, RNBD_ATTR_SIZE,
 			      (u64)get_capacity(sess->disk) << SECTOR_SHIFT,
 			      RNBD_ATTR_PAD) ||
@@ -255,15 +258,17 @@ static int rnbd_put_session(struct sk_buff *msg, struct rnbd_session *sess,
 static int rnbd_reply_session(struct genl_info *info, struct rnbd_session *sess)
 {
 	struct sk_buff *msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	enum rnbd_state state;
 	int ret = -ENODEV;
 
 	if (!msg)
 		return -ENOMEM;
 	mutex_lock(&rnbd_sessions_lock);
-	if (!list_empty(&sess->list))
-		ret = rnbd_put_session(msg, sess, READ_ONCE(sess->state),
-				       RNBD_CMD_LIST, info->snd_portid,
-				       info->snd_seq, 0);
+	if (!list_empty(&sess->list)) {
+		state = READ_ONCE(sess->state);
+		ret = rnbd_put_session(msg, sess, state, state, RNBD_CMD_LIST,
+				       info->snd_portid, info->snd_seq, 0);
+	}
 	mutex_unlock(&rnbd_sessions_lock);
 	if (ret) {
 		nlmsg_free(msg);
@@ -349,10 +354,12 @@ static int rnbd_dump_list(struct sk_buff *skb, struct netlink_callback *cb)
 
 	mutex_lock(&rnbd_sessions_lock);
 	list_for_each_entry(sess, &rnbd_sessions, list) {
+		enum rnbd_state state = READ_ONCE(sess->state);
+
 		if (n++ < skip)
 			continue;
-		if (rnbd_put_session(skb, sess, READ_ONCE(sess->state),
-				     RNBD_CMD_LIST, NETLINK_CB(cb->skb).portid,
+		if (rnbd_put_session(skb, sess, state, state, RNBD_CMD_LIST,
+				     NETLINK_CB(cb->skb).portid,
 				     cb->nlh->nlmsg_seq, NLM_F_MULTI)) {
 			n--;
 			break;
@@ -406,11 +413,13 @@ static struct genl_family rnbd_genl_family __ro_after_init = {
 /**
  * rnbd_netlink_event - tell all listeners about a new state
  * @sess: session; without a disk nobody knows it yet
+ * @from: the state before
  * @state: the state
  *
  * Context: process context, may sleep, not for I/O.
  */
-void rnbd_netlink_event(struct rnbd_session *sess, enum rnbd_state state)
+void rnbd_netlink_event(struct rnbd_session *sess, enum rnbd_state from,
+			enum rnbd_state state)
 {
 	struct sk_buff *msg;
 
@@ -419,7 +428,7 @@ void rnbd_netlink_event(struct rnbd_session *sess, enum rnbd_state state)
 	msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_NOIO);
 	if (!msg)
 		return;
-	if (rnbd_put_session(msg, sess, state, RNBD_CMD_EVENT, 0, 0, 0))
+	if (rnbd_put_session(msg, sess, from, state, RNBD_CMD_EVENT, 0, 0, 0))
 		nlmsg_free(msg);
 	else
 		genlmsg_multicast(&rnbd_genl_family, msg, 0, 0, GFP_NOIO);

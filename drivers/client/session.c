@@ -134,7 +134,8 @@ static bool rnbd_session_set_state(struct rnbd_session *sess, enum rnbd_state st
 }
 
 /* Tell people about a state that was just entered. */
-static void rnbd_session_tell(struct rnbd_session *sess, enum rnbd_state state)
+static void rnbd_session_tell(struct rnbd_session *sess, enum rnbd_state from,
+			      enum rnbd_state state)
 {
 	const char *name = rnbd_session_name(sess);
 
@@ -156,7 +157,7 @@ static void rnbd_session_tell(struct rnbd_session *sess, enum rnbd_state state)
 	default:
 		break;
 	}
-	rnbd_netlink_event(sess, state);
+	rnbd_netlink_event(sess, from, state);
 }
 
 /**
@@ -169,14 +170,16 @@ static void rnbd_session_tell(struct rnbd_session *sess, enum rnbd_state state)
  */
 bool rnbd_session_advance(struct rnbd_session *sess, enum rnbd_state state)
 {
+	enum rnbd_state from;
 	unsigned long flags;
 	bool ok;
 
 	spin_lock_irqsave(&sess->lock, flags);
+	from = sess->state;
 	ok = rnbd_session_set_state(sess, state);
 	spin_unlock_irqrestore(&sess->lock, flags);
 	if (ok)
-		rnbd_session_tell(sess, state);
+		rnbd_session_tell(sess, from, state);
 	return ok;
 }
 
@@ -213,7 +216,7 @@ void rnbd_session_fail(struct rnbd_session *sess, const char *reason)
  */
 void rnbd_session_tell_lost(struct rnbd_session *sess)
 {
-	rnbd_session_tell(sess, RNBD_RECONNECTING);
+	rnbd_session_tell(sess, RNBD_LIVE, RNBD_RECONNECTING);
 }
 
 static void rnbd_session_release(struct kref *ref)

@@ -14,7 +14,8 @@
  *			and returns that one.
  * RNBD_CMD_EVENT	sent to the multicast group "events" when the state of a
  *			disk's session changes, with one message as from
- *			RNBD_CMD_LIST whose STATE is the new state.
+ *			RNBD_CMD_LIST whose STATE is the new state, and
+ *			OLD_STATE.
  *
  * Every error carries an extended acknowledgment with a text for people.
  */
@@ -70,6 +71,7 @@ enum rnbd_genl_cmd {
  * @RNBD_ATTR_NEXT_TRY_MS: u32, milliseconds until the next attempt (out)
  * @RNBD_ATTR_LAST_ERROR: string, why the last attempt failed (out)
  * @RNBD_ATTR_RECONNECTS: u64, connections that were replaced (out)
+ * @RNBD_ATTR_OLD_STATE: string, state before; in events (out)
  */
 enum rnbd_genl_attr {
 	RNBD_ATTR_UNSPEC,
@@ -101,6 +103,7 @@ enum rnbd_genl_attr {
 	RNBD_ATTR_NEXT_TRY_MS,
 	RNBD_ATTR_LAST_ERROR,
 	RNBD_ATTR_RECONNECTS,
+	RNBD_ATTR_OLD_STATE,
 
 	/* private: */
 	__RNBD_ATTR_MAX
