@@ -4,7 +4,8 @@
  *
  * Operation: this file holds what exists once per module: parameters, work
  * queues, the incarnation id and the lock of the configuration graph. All the
- * rest begins in configfs.c.
+ * rest begins in configfs.c. The netlink family is there before the first
+ * session can be and goes after the last event of the last one.
  * Ownership: every configfs directory pins the module, and removing one waits
  * for the sessions that used it; so there is no session when the module exits.
  * Concurrency: init and exit are alone.
@@ -39,7 +40,7 @@ MODULE_PARM_DESC(pool_limit_mb,
 
 /* The configuration graph, the list of sessions, the pool accounts. */
 DEFINE_MUTEX(rnbdt_lock);
-/* Logins and their time limits. */
+/* Logins and their time limits, and events for listeners. */
 struct workqueue_struct *rnbdt_login_wq;
 /* Teardowns, which may wait for ever; so logins are not behind them. */
 struct workqueue_struct *rnbdt_teardown_wq;
@@ -97,12 +98,16 @@ static int __init rnbdt_init(void)
 
 	get_random_bytes(rnbdt_incarnation, sizeof(rnbdt_incarnation));
 
+	ret = rnbdt_netlink_init();
+	if (ret)
+		return ret;
+
+	ret = -ENOMEM;
 	rnbdt_login_wq = alloc_workqueue("rnbd-target-login",
 					 WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!rnbdt_login_wq)
-		return -ENOMEM;
+		goto exit_netlink;
 
-	ret = -ENOMEM;
 	rnbdt_teardown_wq = alloc_workqueue("rnbd-target-teardown",
 					    WQ_UNBOUND | WQ_MEM_RECLAIM,
 					    WQ_MAX_ACTIVE);
@@ -125,6 +130,8 @@ destroy_teardown_wq:
 	destroy_workqueue(rnbdt_teardown_wq);
 destroy_login_wq:
 	destroy_workqueue(rnbdt_login_wq);
+exit_netlink:
+	rnbdt_netlink_exit();
 	return ret;
 }
 
@@ -135,6 +142,7 @@ static void __exit rnbdt_exit(void)
 	rnbdt_backend_exit();
 	destroy_workqueue(rnbdt_teardown_wq);
 	destroy_workqueue(rnbdt_login_wq);
+	rnbdt_netlink_exit();
 }
 
 module_init(rnbdt_init);

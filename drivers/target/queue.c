@@ -40,6 +40,19 @@
 #include <linux/slab.h>
 
 #include "target.h"
+#include "trace.h"
+
+/* Called under ring->lock. */
+static void rnbdt_queue_count(struct rnbd_tqueue *q, const struct rnbd_treq *treq)
+{
+	q->stats.requests++;
+	if (treq->status != RNBD_ST_OK)
+		return;
+	if (treq->req.op == RNBD_OP_READ)
+		q->stats.read_bytes += treq->req.length;
+	else if (treq->req.op == RNBD_OP_WRITE)
+		q->stats.write_bytes += treq->req.length;
+}
 
 /* Called under ring->lock. */
 static void rnbdt_queue_send_replies(struct rnbd_tqueue *q)
@@ -67,6 +80,8 @@ static void rnbdt_queue_send_replies(struct rnbd_tqueue *q)
 			if (!entry)
 				break;
 			rnbd_encode_reply(entry, &reply);
+			rnbdt_queue_count(q, treq);
+			trace_rnbdt_reply(treq);
 			list_del(&treq->entry);
 			q->nr_done--;
 			/* pairs with the frame handler's acquire */
@@ -165,6 +180,7 @@ static enum rnbd_fault rnbdt_queue_requests(struct rnbd_tqueue *q,
 		treq->busy = true;
 		memcpy(&treq->req, &req, offsetof(struct rnbd_request, runs) +
 		       req.nr_runs * sizeof(req.runs[0]));
+		trace_rnbdt_request(treq);
 		atomic_inc(&q->inflight);
 		if (s->backend->ops->atomic)
 			rnbdt_backend_submit(treq);

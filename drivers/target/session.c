@@ -27,7 +27,8 @@
  * Concurrency
  *
  * s->state is under s->state_lock, which may be taken in any context. Requests
- * read it without: see rnbdt_may_submit(). The list and the accounts are under
+ * read it without: see rnbdt_may_submit(). Listeners hear of a change from a
+ * work item, see netlink.c. The list and the accounts are under
  * rnbdt_lock. The teardown starts when s->connecting is zero; a handler raises
  * it under rnbdt_lock only after it found the session not to be closing.
  *
@@ -49,11 +50,12 @@
 #include <rdma/ib_cm.h>
 
 #include "target.h"
+#include "trace.h"
 
 /* Smallest max_io that a client is given in order to fit into the limits. */
 #define RNBDT_MIN_IO		(64u << 10)
 
-static LIST_HEAD(rnbdt_sessions);
+LIST_HEAD(rnbdt_sessions);		/* rnbdt_lock */
 static u64 rnbdt_pool_bytes;		/* of all sessions; rnbdt_lock */
 static u32 rnbdt_next_serial;		/* rnbdt_lock */
 
@@ -77,37 +79,67 @@ static const u8 rnbdt_state_next[] = {
 	[RNBDT_DEAD]		= 0,
 };
 
-/* The only place that changes the state of a session. */
-static bool rnbdt_session_set_state(struct rnbd_tsession *s, enum rnbd_tstate to)
+/**
+ * rnbdt_state_text - name of a state, as netlink and traces show it
+ * @state: state
+ */
+const char *rnbdt_state_text(enum rnbd_tstate state)
 {
-	lockdep_assert_held(&s->state_lock);
-
-	if (!(rnbdt_state_next[s->state] & BIT(to)))
-		return false;
-	pr_debug("session %u: %s -> %s\n", s->serial,
-		 rnbdt_state_names[s->state], rnbdt_state_names[to]);
-	/* Whoever sees it live sees all that was set up for it. */
-	smp_store_release(&s->state, to);
-	return true;
+	return rnbdt_state_names[state];
 }
 
 /**
- * rnbdt_session_advance - change the state if it is what the caller thinks
+ * rnbdt_session_export - what the client asks for
  * @s: session
- * @from: state that it has to have
- * @to: new state
  *
- * Context: any.
- * Return: whether it was changed.
+ * The name out of its login, which nothing can take away from the session.
+ *
+ * Context: s->state_lock held.
+ * Return: name of an export, which need not be there; "" before the login.
  */
-bool rnbdt_session_advance(struct rnbd_tsession *s, enum rnbd_tstate from,
-			   enum rnbd_tstate to)
+const char *rnbdt_session_export(const struct rnbd_tsession *s)
+{
+	return s->has_login ? s->login.export : "";
+}
+
+/*
+ * The only place that changes the state of a session. @why is a constant text,
+ * or NULL if there is nothing to add.
+ */
+static bool rnbdt_session_set_state(struct rnbd_tsession *s, enum rnbd_tstate to,
+				    const char *why)
+{
+	enum rnbd_tstate from = s->state;
+
+	lockdep_assert_held(&s->state_lock);
+
+	if (!(rnbdt_state_next[from] & BIT(to)))
+		return false;
+	if (why)
+		s->why = why;
+	if (to == RNBDT_LOGIN)
+		s->has_login = true;
+	if (to == RNBDT_LIVE)
+		s->live_at = ktime_get_boottime_seconds();
+	/* Whoever sees it live sees all that was set up for it. */
+	smp_store_release(&s->state, to);
+	trace_rnbdt_state(s, from);
+	rnbdt_netlink_tell(s, from);
+	return true;
+}
+
+/*
+ * Change the state if it is what the caller thinks. Returns whether it was
+ * changed.
+ */
+static bool rnbdt_session_advance(struct rnbd_tsession *s, enum rnbd_tstate from,
+				  enum rnbd_tstate to, const char *why)
 {
 	unsigned long flags;
 	bool ret;
 
 	spin_lock_irqsave(&s->state_lock, flags);
-	ret = s->state == from && rnbdt_session_set_state(s, to);
+	ret = s->state == from && rnbdt_session_set_state(s, to, why);
 	spin_unlock_irqrestore(&s->state_lock, flags);
 	return ret;
 }
@@ -124,14 +156,10 @@ bool rnbdt_session_advance(struct rnbd_tsession *s, enum rnbd_tstate from,
 void rnbdt_session_close(struct rnbd_tsession *s, const char *why)
 {
 	unsigned long flags;
-	bool first;
 
 	spin_lock_irqsave(&s->state_lock, flags);
-	first = rnbdt_session_set_state(s, RNBDT_CLOSING);
-	if (first) {
-		s->why = why;
+	if (rnbdt_session_set_state(s, RNBDT_CLOSING, why))
 		queue_work(rnbdt_teardown_wq, &s->teardown_work);
-	}
 	spin_unlock_irqrestore(&s->state_lock, flags);
 }
 
@@ -168,7 +196,51 @@ bool rnbdt_may_submit(struct rnbd_treq *treq)
 
 static void rnbdt_session_release(struct kref *ref)
 {
-	kfree(container_of(ref, struct rnbd_tsession, ref));
+	struct rnbd_tsession *s = container_of(ref, struct rnbd_tsession, ref);
+
+	kfree(s->port_name);
+	kfree(s);
+}
+
+/**
+ * rnbdt_session_put - drop a reference
+ * @s: session
+ *
+ * Context: any.
+ */
+void rnbdt_session_put(struct rnbd_tsession *s)
+{
+	kref_put(&s->ref, rnbdt_session_release);
+}
+
+static void rnbdt_stats_add(struct rnbd_tstats *sum, struct rnbd_tqueue *q)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&q->ring.lock, flags);
+	sum->requests += q->stats.requests;
+	sum->read_bytes += q->stats.read_bytes;
+	sum->write_bytes += q->stats.write_bytes;
+	spin_unlock_irqrestore(&q->ring.lock, flags);
+}
+
+/**
+ * rnbdt_session_stats - what was done for a client so far
+ * @s: session
+ * @sum: filled
+ *
+ * Context: process context, rnbdt_lock held.
+ */
+void rnbdt_session_stats(struct rnbd_tsession *s, struct rnbd_tstats *sum)
+{
+	u32 i;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	*sum = s->ended;
+	for (i = 0; i < RNBD_QUEUES_MAX; i++)
+		if (s->queues[i])
+			rnbdt_stats_add(sum, s->queues[i]);
 }
 
 /* Old messages of a session may still be on their way when it has gone. */
@@ -223,6 +295,20 @@ static void rnbdt_session_keepalive(struct work_struct *work)
 			   msecs_to_jiffies(s->login.keepalive_ms) / 2);
 }
 
+/* The teardown's last word on a queue that has no ring any more. */
+static void rnbdt_session_drop_queue(struct rnbd_tsession *s, u32 index)
+{
+	struct rnbd_tqueue *q = s->queues[index];
+
+	mutex_lock(&rnbdt_lock);
+	rnbdt_stats_add(&s->ended, q);
+	s->queues[index] = NULL;
+	mutex_unlock(&rnbdt_lock);
+
+	rdma_destroy_id(q->cm_id);
+	rnbdt_queue_free(q);
+}
+
 static void rnbdt_session_teardown(struct work_struct *work)
 {
 	struct rnbd_tsession *s = container_of(work, struct rnbd_tsession,
@@ -264,24 +350,20 @@ static void rnbdt_session_teardown(struct work_struct *work)
 		ib_dealloc_pd(s->pd);
 
 	/* The device may be gone once its last id is destroyed. */
-	for (i = 0; i < RNBD_QUEUES_MAX; i++) {
-		if (!s->queues[i])
-			continue;
-		rdma_destroy_id(s->queues[i]->cm_id);
-		rnbdt_queue_free(s->queues[i]);
-		s->queues[i] = NULL;
-	}
+	for (i = 0; i < RNBD_QUEUES_MAX; i++)
+		if (s->queues[i])
+			rnbdt_session_drop_queue(s, i);
 
 	mutex_lock(&rnbdt_lock);
 	rnbdt_host_remember(s);
 	s->host->pool_bytes -= s->pool_bytes;
 	rnbdt_pool_bytes -= s->pool_bytes;
 	list_del(&s->entry);
-	rnbdt_session_advance(s, RNBDT_CLOSING, RNBDT_DEAD);
+	rnbdt_session_advance(s, RNBDT_CLOSING, RNBDT_DEAD, NULL);
 	mutex_unlock(&rnbdt_lock);
 
 	complete_all(&s->gone);
-	kref_put(&s->ref, rnbdt_session_release);
+	rnbdt_session_put(s);
 }
 
 static void rnbdt_session_timeout(struct work_struct *work)
@@ -535,12 +617,16 @@ static void rnbdt_session_login_work(struct work_struct *work)
 	}
 
 	/* The client may send requests as soon as the reply is posted. */
-	if (!rnbdt_session_advance(s, RNBDT_LOGIN, grant.status == RNBD_ST_OK ?
-				   RNBDT_LIVE : RNBDT_REFUSED))
-		return;
-	if (grant.status != RNBD_ST_OK)
+	if (grant.status == RNBD_ST_OK) {
+		if (!rnbdt_session_advance(s, RNBDT_LOGIN, RNBDT_LIVE, NULL))
+			return;
+	} else {
+		if (!rnbdt_session_advance(s, RNBDT_LOGIN, RNBDT_REFUSED,
+					   rnbd_status_text(grant.status)))
+			return;
 		mod_delayed_work(rnbdt_login_wq, &s->timeout_work,
 				 RNBDT_LOGIN_TIMEOUT);
+	}
 
 	spin_lock_irqsave(&ring->lock, flags);
 	ret = rnbdt_login_send_reply(s, &grant);
@@ -571,7 +657,7 @@ enum rnbd_fault rnbdt_session_login(struct rnbd_tsession *s,
 	fault = rnbd_decode_login(frame, &s->login);
 	if (fault)
 		return fault;
-	if (rnbdt_session_advance(s, RNBDT_CONNECTING, RNBDT_LOGIN))
+	if (rnbdt_session_advance(s, RNBDT_CONNECTING, RNBDT_LOGIN, NULL))
 		queue_work(rnbdt_login_wq, &s->login_work);
 	return RNBD_FAULT_NONE;
 }
@@ -654,11 +740,12 @@ static struct rnbd_tsession *rnbdt_session_alloc(struct rnbd_tport *port,
 
 	if (!s)
 		return NULL;
+	s->port_name = kstrdup(rnbdt_port_name(port), GFP_KERNEL);
+	if (!s->port_name)
+		goto free;
 	s->queues[0] = rnbdt_queue_alloc(s, 0, id);
-	if (!s->queues[0]) {
-		kfree(s);
-		return NULL;
-	}
+	if (!s->queues[0])
+		goto free;
 	kref_init(&s->ref);
 	s->serial = ++rnbdt_next_serial;
 	import_uuid(&s->host_id, req->host_id);
@@ -667,6 +754,7 @@ static struct rnbd_tsession *rnbdt_session_alloc(struct rnbd_tport *port,
 	s->newest_epoch = req->epoch;
 	s->host = host;
 	s->port = port;
+	s->peer = id->route.addr.dst_addr;
 	s->dev = id->device;
 	s->state = RNBDT_CONNECTING;
 	spin_lock_init(&s->state_lock);
@@ -677,7 +765,13 @@ static struct rnbd_tsession *rnbdt_session_alloc(struct rnbd_tport *port,
 	INIT_WORK(&s->teardown_work, rnbdt_session_teardown);
 	INIT_DELAYED_WORK(&s->timeout_work, rnbdt_session_timeout);
 	INIT_DELAYED_WORK(&s->keepalive_work, rnbdt_session_keepalive);
+	rnbdt_netlink_init_session(s);
 	return s;
+
+free:
+	kfree(s->port_name);
+	kfree(s);
+	return NULL;
 }
 
 /* An event of an accepted connection. The teardown destroys the id. */
@@ -933,7 +1027,7 @@ void rnbdt_sessions_end(struct rnbd_thost *host, struct rnbd_texport *export,
 		while (!wait_for_completion_timeout(&s->gone, 30 * HZ))
 			pr_warn("waiting for session %u to end its I/O\n",
 				s->serial);
-		kref_put(&s->ref, rnbdt_session_release);
+		rnbdt_session_put(s);
 
 		mutex_lock(&rnbdt_lock);
 	} while (found);

@@ -62,6 +62,50 @@
 #define RNBDT_INLINE_BVECS	4
 
 /**
+ * enum rnbd_tstate - state of a session; see rnbdt_session_set_state()
+ * @RNBDT_CONNECTING: queue 0 is on its way; the login has not come
+ * @RNBDT_LOGIN: the login is being worked on
+ * @RNBDT_REFUSED: the refusal is on its way
+ * @RNBDT_LIVE: requests are executed
+ * @RNBDT_CLOSING: being torn down
+ * @RNBDT_DEAD: nothing is left but the memory of the structure
+ *
+ * A session only goes forward through them.
+ */
+enum rnbd_tstate {
+	RNBDT_CONNECTING,
+	RNBDT_LOGIN,
+	RNBDT_REFUSED,
+	RNBDT_LIVE,
+	RNBDT_CLOSING,
+	RNBDT_DEAD,
+};
+
+/**
+ * struct rnbd_tchange - a change of state that listeners are to hear of
+ * @from: enum rnbd_tstate
+ * @to: enum rnbd_tstate
+ * @why: constant text, or NULL
+ */
+struct rnbd_tchange {
+	u8 from;
+	u8 to;
+	const char *why;
+};
+
+/**
+ * struct rnbd_tstats - what was done for a client
+ * @requests: requests that were answered
+ * @read_bytes: read with success
+ * @write_bytes: written with success
+ */
+struct rnbd_tstats {
+	u64 requests;
+	u64 read_bytes;
+	u64 write_bytes;
+};
+
+/**
  * enum rnbd_twrite_cache - what an acknowledged write means
  * @RNBDT_WRITE_THROUGH: it is durable
  * @RNBDT_WRITE_BACK: it is durable after a flush, if the storage needs one
@@ -341,7 +385,7 @@ struct rnbd_treq {
 
 /**
  * struct rnbd_tqueue - a connection
- * @ring: control ring; its lock protects @done and @nr_done
+ * @ring: control ring; its lock protects @done, @nr_done and @stats
  * @session: owner
  * @cm_id: connection; its handler finds the queue as the context
  * @index: in the session
@@ -350,6 +394,7 @@ struct rnbd_treq {
  * @submit_work: submits them
  * @done: requests whose reply has not been put into a frame
  * @nr_done: length of @done
+ * @stats: counters
  * @replies_per_frame: how many fit
  * @inflight: requests in the backend, and one until the ring is drained
  * @idle: @inflight came down to zero
@@ -367,34 +412,17 @@ struct rnbd_tqueue {
 	struct work_struct submit_work;
 	struct list_head done;
 	u32 nr_done;
+	struct rnbd_tstats stats;
 	u32 replies_per_frame;
 	atomic_t inflight;
 	struct completion idle;
 };
 
 /**
- * enum rnbd_tstate - state of a session; see rnbdt_session_set_state()
- * @RNBDT_CONNECTING: queue 0 is on its way; the login has not come
- * @RNBDT_LOGIN: the login is being worked on
- * @RNBDT_REFUSED: the refusal is on its way
- * @RNBDT_LIVE: requests are executed
- * @RNBDT_CLOSING: being torn down
- * @RNBDT_DEAD: nothing is left but the memory of the structure
- */
-enum rnbd_tstate {
-	RNBDT_CONNECTING,
-	RNBDT_LOGIN,
-	RNBDT_REFUSED,
-	RNBDT_LIVE,
-	RNBDT_CLOSING,
-	RNBDT_DEAD,
-};
-
-/**
  * struct rnbd_tsession - one attachment of a host
  * @ref: of the memory; the list holds one
  * @entry: in rnbdt_sessions until it is dead; rnbdt_lock
- * @serial: for messages
+ * @serial: for messages; ascending in the list
  * @host_id: host; constant
  * @session_id: attachment; constant
  * @epoch: of the attachment; constant
@@ -402,15 +430,25 @@ enum rnbd_tstate {
  *	read without
  * @host: constant; lives as long as the session is in the list
  * @port: constant; lives as long as the session is in the list
+ * @port_name: copy of its name; constant
+ * @peer: address of the client; constant
  * @export: set once at login under rnbdt_lock; lives as long as the session
  *	is in the list
  * @backend: of @export, set with it
- * @state_lock: @state and @why; interrupts disabled
+ * @state_lock: @state to @nr_told; interrupts disabled
  * @state: enum rnbd_tstate
- * @why: constant text, why it closed
+ * @why: constant text, why it was refused or closed
+ * @has_login: @login has been read, and does not change any more
+ * @live_at: seconds of the boot clock when it became live, 0: never
+ * @changes: those that listeners are to hear of; as many as there can be
+ * @nr_changes: used members of @changes
+ * @nr_told: how many of them were told
+ * @event_work: tells them, on rnbdt_login_wq; holds a reference
  * @dev: RDMA device of all queues
  * @pd: protection domain
- * @queues: by index; rnbdt_lock, constant once closing and @connecting is 0
+ * @queues: by index; rnbdt_lock. Once closing and @connecting is 0 only the
+ *	teardown changes it
+ * @ended: counters of queues that have gone; rnbdt_lock
  * @connecting: handlers that are making a queue; rnbdt_lock
  * @wait: @connecting changed
  * @login: what the client asked for; written by the frame handler before the
@@ -441,16 +479,25 @@ struct rnbd_tsession {
 	u32 newest_epoch;
 	struct rnbd_thost *host;
 	struct rnbd_tport *port;
+	char *port_name;
+	struct sockaddr_storage peer;
 	struct rnbd_texport *export;
 	struct rnbd_tbackend *backend;
 
-	spinlock_t state_lock;	/* state, why */
+	spinlock_t state_lock;	/* state to nr_told */
 	enum rnbd_tstate state;
 	const char *why;
+	bool has_login;
+	time64_t live_at;
+	struct rnbd_tchange changes[RNBDT_DEAD];
+	u8 nr_changes;
+	u8 nr_told;
+	struct work_struct event_work;
 
 	struct ib_device *dev;
 	struct ib_pd *pd;
 	struct rnbd_tqueue *queues[RNBD_QUEUES_MAX];
+	struct rnbd_tstats ended;
 	u32 connecting;
 	wait_queue_head_t wait;
 
@@ -513,14 +560,17 @@ void rnbdt_port_init(struct rnbd_tport *port);
 void rnbdt_port_exit(struct rnbd_tport *port);
 
 /* session.c */
+extern struct list_head rnbdt_sessions;
+const char *rnbdt_state_text(enum rnbd_tstate state);
+const char *rnbdt_session_export(const struct rnbd_tsession *s);
+void rnbdt_session_stats(struct rnbd_tsession *s, struct rnbd_tstats *sum);
+void rnbdt_session_put(struct rnbd_tsession *s);
 int rnbdt_session_connect(struct rnbd_tport *port, struct rdma_cm_id *id,
 			  const struct rnbd_conn_req *req,
 			  const struct rdma_conn_param *conn);
 int rnbdt_session_add_queue(struct rnbd_tport *port, struct rdma_cm_id *id,
 			    const struct rnbd_conn_req *req,
 			    const struct rdma_conn_param *conn);
-bool rnbdt_session_advance(struct rnbd_tsession *s, enum rnbd_tstate from,
-			   enum rnbd_tstate to);
 void rnbdt_session_close(struct rnbd_tsession *s, const char *why);
 enum rnbd_fault rnbdt_session_login(struct rnbd_tsession *s,
 				    const struct rnbd_frame *frame);
@@ -569,6 +619,12 @@ struct rnbdt_piece {
 void rnbdt_piece_start(struct rnbdt_piece *it, const struct rnbd_treq *treq);
 u32 rnbdt_piece_next(struct rnbdt_piece *it, struct page **page);
 u32 rnbdt_piece_count(const struct rnbd_treq *treq);
+
+/* netlink.c */
+int rnbdt_netlink_init(void);
+void rnbdt_netlink_exit(void);
+void rnbdt_netlink_init_session(struct rnbd_tsession *s);
+void rnbdt_netlink_tell(struct rnbd_tsession *s, enum rnbd_tstate from);
 
 /* inject.c */
 extern struct rnbd_inject rnbdt_inject_delay_submit;

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Tracepoints of the target, keyed by session, queue and tag.
+ *
+ * Operation: rnbdt_state tells every change of a session's state. A request
+ * is told when it was taken out of a frame and when its reply goes into one;
+ * a request whose session closes in between has no reply.
+ * Ownership: what is pointed to is copied, texts too.
+ * Concurrency: any context. rnbdt_state comes under s->state_lock, so changes
+ * of one session are in order.
+ * Errors: none.
+ */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM rnbd_target
+
+#if !defined(RNBD_TARGET_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define RNBD_TARGET_TRACE_H
+
+#include <linux/tracepoint.h>
+
+#include "target.h"
+
+TRACE_EVENT(rnbdt_state,
+	TP_PROTO(const struct rnbd_tsession *s, enum rnbd_tstate from),
+	TP_ARGS(s, from),
+	TP_STRUCT__entry(
+		__field(u32, serial)
+		__field(u32, epoch)
+		__array(u8, host, UUID_SIZE)
+		__string(export, rnbdt_session_export(s))
+		__string(from, rnbdt_state_text(from))
+		__string(to, rnbdt_state_text(s->state))
+		__string(reason, s->why ?: "")
+	),
+	TP_fast_assign(
+		__entry->serial = s->serial;
+		__entry->epoch = s->epoch;
+		export_uuid(__entry->host, &s->host_id);
+		__assign_str(export);
+		__assign_str(from);
+		__assign_str(to);
+		__assign_str(reason);
+	),
+	TP_printk("session=%u host=%pUb export=%s epoch=%u %s -> %s%s%s",
+		  __entry->serial, __entry->host, __get_str(export),
+		  __entry->epoch, __get_str(from), __get_str(to),
+		  __get_str(reason)[0] ? ": " : "", __get_str(reason))
+);
+
+TRACE_EVENT(rnbdt_request,
+	TP_PROTO(const struct rnbd_treq *treq),
+	TP_ARGS(treq),
+	TP_STRUCT__entry(
+		__field(u32, serial)
+		__field(u16, queue)
+		__field(u16, tag)
+		__field(u8, op)
+		__field(u32, length)
+		__field(u64, offset)
+	),
+	TP_fast_assign(
+		__entry->serial = treq->queue->session->serial;
+		__entry->queue = treq->queue->index;
+		__entry->tag = treq->req.tag;
+		__entry->op = treq->req.op;
+		__entry->length = treq->req.length;
+		__entry->offset = treq->req.offset;
+	),
+	TP_printk("session=%u queue=%u tag=%u %s offset=%llu length=%u",
+		  __entry->serial, __entry->queue, __entry->tag,
+		  rnbd_op_text(__entry->op), __entry->offset, __entry->length)
+);
+
+TRACE_EVENT(rnbdt_reply,
+	TP_PROTO(const struct rnbd_treq *treq),
+	TP_ARGS(treq),
+	TP_STRUCT__entry(
+		__field(u32, serial)
+		__field(u16, queue)
+		__field(u16, tag)
+		__field(u8, op)
+		__field(u16, status)
+		__field(u32, length)
+		__field(u64, offset)
+	),
+	TP_fast_assign(
+		__entry->serial = treq->queue->session->serial;
+		__entry->queue = treq->queue->index;
+		__entry->tag = treq->req.tag;
+		__entry->op = treq->req.op;
+		__entry->status = treq->status;
+		__entry->length = treq->req.length;
+		__entry->offset = treq->req.offset;
+	),
+	TP_printk("session=%u queue=%u tag=%u %s offset=%llu length=%u status=%u",
+		  __entry->serial, __entry->queue, __entry->tag,
+		  rnbd_op_text(__entry->op), __entry->offset, __entry->length,
+		  __entry->status)
+);
+
+#endif /* RNBD_TARGET_TRACE_H */
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH .
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE trace
+#include <trace/define_trace.h>
