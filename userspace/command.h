@@ -97,6 +97,8 @@ int cmd_attach(const struct args *args);
 int cmd_detach(const struct args *args);
 int cmd_list(const struct args *args);
 int cmd_hostid(const struct args *args);
+int cmd_monitor(const struct args *args);
+int cmd_session_list(const struct args *args);
 int cmd_export_add(const struct args *args);
 int cmd_export_remove(const struct args *args);
 int cmd_export_list(const struct args *args);

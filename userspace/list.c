@@ -17,14 +17,6 @@
 #include "list.h"
 #include "util.h"
 
-static void add_uuid(struct json_object *obj, const char *key, const uint8_t *uuid)
-{
-	char text[UUID_TEXT_SIZE];
-
-	format_uuid(uuid, text);
-	json_add_string(obj, key, text);
-}
-
 /**
  * disk_json() - a disk as a JSON object
  * @disk: disk
@@ -59,9 +51,9 @@ struct json_object *disk_json(const struct disk *disk)
 	json_add_u64(obj, "max_io", disk->max_io);
 	json_add_bool(obj, "readonly", disk->readonly);
 	json_add_bool(obj, "early_release", disk->early_release);
-	add_uuid(obj, "host_id", disk->host_id);
-	add_uuid(obj, "session_id", disk->session_id);
-	add_uuid(obj, "export_id", disk->export_id);
+	json_add_uuid(obj, "host_id", disk->host_id);
+	json_add_uuid(obj, "session_id", disk->session_id);
+	json_add_uuid(obj, "export_id", disk->export_id);
 	return obj;
 }
 

@@ -52,6 +52,11 @@ static const struct opt json_opts[] = {
 	{ }
 };
 
+static const struct opt monitor_opts[] = {
+	{ "json", NULL, "print a JSON object per line" },
+	{ }
+};
+
 static const struct opt export_add_opts[] = {
 	{ "path", "PATH", "block device or file to export (needed)",
 	  COMPLETE_FILE },
@@ -105,6 +110,12 @@ const struct command commands[] = {
 	  NULL, 1, 1, COMPLETE_EXPORT, NULL, cmd_export_enable },
 	{ "export disable", "NAME", "end its sessions and close it", NULL,
 	  NULL, 1, 1, COMPLETE_EXPORT, NULL, cmd_export_disable },
+	{ "session list", "", "show who is attached to this target", NULL,
+	  json_opts, 0, 0, NULL, NULL, cmd_session_list },
+	{ "monitor", "", "print changes of state as they happen",
+	  "Of the disks and of the target's sessions of this machine, one line each,\n"
+	  "until it is interrupted. A module may be loaded or unloaded meanwhile.",
+	  monitor_opts, 0, 0, NULL, NULL, cmd_monitor },
 	{ "help", "[COMMAND]", "explain a command", NULL,
 	  NULL, 0, 2, NULL, NULL, cmd_help },
 	{ "completion", "bash", "print a completion script", NULL,

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The conversation with the client module: generic netlink family "rnbd".
+ * The conversation with the modules: generic netlink families "rnbd" (client)
+ * and "rnbd-target".
  *
- * Operation: one socket, one request at a time. A request is answered by
- * messages as from RNBD_CMD_LIST and ends with an acknowledgment, with an
- * error, or, for a dump, with NLMSG_DONE. libnl hands the error over but does
- * not read the extended acknowledgment behind it, so the text for people and
- * the attribute at fault are taken from there by hand. If the kernel adds the
- * policy that was broken, the limits are told and the option is named.
+ * Operation: one socket, one family, one request at a time. A request is
+ * answered by messages as from RNBD_CMD_LIST or RNBDT_CMD_GET_SESSION and ends
+ * with an acknowledgment, with an error, or, for a dump, with NLMSG_DONE. libnl
+ * hands the error over but does not read the extended acknowledgment behind it,
+ * so the text for people and the attribute at fault are taken from there by
+ * hand. If the kernel adds the policy that was broken, the limits are told and
+ * the option is named.
  *
- * Ownership: the socket lives from rnbd_open() to rnbd_close(). The caller
- * frees the array in struct disks.
+ * Ownership: the socket lives from rnbd_open() or rnbd_open_target() to
+ * rnbd_close(). The caller frees the arrays in struct disks and struct sessions.
  * Concurrency: one thread.
  * Errors: a negative errno; rnbd_error() then has the text for people, the
  * kernel's own if it gave one.
@@ -34,6 +36,7 @@
 #include <sys/socket.h>
 
 #include <rnbd/netlink.h>
+#include <rnbd/netlink-target.h>
 
 #include "netlink.h"
 #include "util.h"
@@ -46,13 +49,15 @@ static char error_text[1024];
 
 /**
  * struct reply - what came back for one request
- * @disks: the disks that it tells of
+ * @take: puts a message into @list; an error means that it was not understood
+ * @list: what the messages tell of; NULL if none are expected
  * @request: what was sent, to look an attribute at fault up
  * @error: 0 or a negative errno
  * @done: nothing more will come
  */
 struct reply {
-	struct disks *disks;
+	int (*take)(struct nlmsghdr *hdr, void *list);
+	void *list;
 	const struct nlmsghdr *request;
 	int error;
 	bool done;
@@ -262,6 +267,27 @@ static struct nla_policy disk_policy[RNBD_ATTR_MAX + 1] = {
 	[RNBD_ATTR_NEXT_TRY_MS]	= { .type = NLA_U32 },
 	[RNBD_ATTR_LAST_ERROR]	= { .type = NLA_STRING },
 	[RNBD_ATTR_RECONNECTS]	= { .type = NLA_U64 },
+	[RNBD_ATTR_OLD_STATE]	= { .type = NLA_STRING },
+};
+
+static struct nla_policy session_policy[RNBDT_ATTR_MAX + 1] = {
+	[RNBDT_ATTR_SERIAL]	 = { .type = NLA_U32 },
+	[RNBDT_ATTR_HOST_ID]	 = { .minlen = UUID_SIZE },
+	[RNBDT_ATTR_SESSION_ID]	 = { .minlen = UUID_SIZE },
+	[RNBDT_ATTR_EXPORT]	 = { .type = NLA_STRING },
+	[RNBDT_ATTR_PORT]	 = { .type = NLA_STRING },
+	[RNBDT_ATTR_ADDR]	 = { .type = NLA_STRING },
+	[RNBDT_ATTR_STATE]	 = { .type = NLA_STRING },
+	[RNBDT_ATTR_OLD_STATE]	 = { .type = NLA_STRING },
+	[RNBDT_ATTR_REASON]	 = { .type = NLA_STRING },
+	[RNBDT_ATTR_EPOCH]	 = { .type = NLA_U32 },
+	[RNBDT_ATTR_QUEUES]	 = { .type = NLA_U32 },
+	[RNBDT_ATTR_DEPTH]	 = { .type = NLA_U32 },
+	[RNBDT_ATTR_POOL_BYTES]	 = { .type = NLA_U64 },
+	[RNBDT_ATTR_SECONDS]	 = { .type = NLA_U64 },
+	[RNBDT_ATTR_REQUESTS]	 = { .type = NLA_U64 },
+	[RNBDT_ATTR_READ_BYTES]	 = { .type = NLA_U64 },
+	[RNBDT_ATTR_WRITE_BYTES] = { .type = NLA_U64 },
 };
 
 static uint32_t get_u32(struct nlattr *attr)
@@ -286,31 +312,29 @@ static void get_string(struct nlattr *attr, char *text, size_t size)
 		snprintf(text, size, "%s", nla_get_string(attr));
 }
 
-static int on_message(struct nl_msg *msg, void *arg)
+/**
+ * rnbd_parse_disk() - read a message about a disk
+ * @hdr: message of the family "rnbd"
+ * @disk: filled
+ *
+ * Return: 0, or -EPROTO if it is not understood.
+ */
+int rnbd_parse_disk(struct nlmsghdr *hdr, struct disk *disk)
 {
 	struct nlattr *tb[RNBD_ATTR_MAX + 1];
-	struct reply *reply = arg;
-	struct disks *disks = reply->disks;
-	struct disk *disk;
 	uint32_t flags;
 
-	if (!disks)
-		return NL_OK;
-	if (genlmsg_parse(nlmsg_hdr(msg), 0, tb, RNBD_ATTR_MAX, disk_policy) ||
-	    !tb[RNBD_ATTR_DISK]) {
-		reply->error = set_error(-EPROTO,
-					 "answer not understood; is the module of this version?");
-		return NL_OK;
-	}
-
-	disks->disk = xrealloc(disks->disk, disks->nr + 1, sizeof(*disk));
-	disk = &disks->disk[disks->nr++];
+	if (genlmsg_parse(hdr, 0, tb, RNBD_ATTR_MAX, disk_policy) ||
+	    !tb[RNBD_ATTR_DISK])
+		return -EPROTO;
 	memset(disk, 0, sizeof(*disk));
 
 	get_string(tb[RNBD_ATTR_DISK], disk->disk, sizeof(disk->disk));
 	get_string(tb[RNBD_ATTR_EXPORT], disk->export, sizeof(disk->export));
 	get_string(tb[RNBD_ATTR_ADDR], disk->address, sizeof(disk->address));
 	get_string(tb[RNBD_ATTR_STATE], disk->state, sizeof(disk->state));
+	get_string(tb[RNBD_ATTR_OLD_STATE], disk->old_state,
+		   sizeof(disk->old_state));
 	get_string(tb[RNBD_ATTR_REASON], disk->reason, sizeof(disk->reason));
 	get_string(tb[RNBD_ATTR_LAST_ERROR], disk->last_error,
 		   sizeof(disk->last_error));
@@ -338,6 +362,71 @@ static int on_message(struct nl_msg *msg, void *arg)
 	get_uuid(tb[RNBD_ATTR_HOST_ID], disk->host_id);
 	get_uuid(tb[RNBD_ATTR_SESSION_ID], disk->session_id);
 	get_uuid(tb[RNBD_ATTR_EXPORT_ID], disk->export_id);
+	return 0;
+}
+
+/**
+ * rnbd_parse_session() - read a message about a session of the target
+ * @hdr: message of the family "rnbd-target"
+ * @session: filled
+ *
+ * Return: 0, or -EPROTO if it is not understood.
+ */
+int rnbd_parse_session(struct nlmsghdr *hdr, struct session *session)
+{
+	struct nlattr *tb[RNBDT_ATTR_MAX + 1];
+
+	if (genlmsg_parse(hdr, 0, tb, RNBDT_ATTR_MAX, session_policy) ||
+	    !tb[RNBDT_ATTR_SERIAL])
+		return -EPROTO;
+	memset(session, 0, sizeof(*session));
+
+	session->serial = nla_get_u32(tb[RNBDT_ATTR_SERIAL]);
+	get_uuid(tb[RNBDT_ATTR_HOST_ID], session->host_id);
+	get_uuid(tb[RNBDT_ATTR_SESSION_ID], session->session_id);
+	get_string(tb[RNBDT_ATTR_EXPORT], session->export, sizeof(session->export));
+	get_string(tb[RNBDT_ATTR_PORT], session->port, sizeof(session->port));
+	get_string(tb[RNBDT_ATTR_ADDR], session->address, sizeof(session->address));
+	get_string(tb[RNBDT_ATTR_STATE], session->state, sizeof(session->state));
+	get_string(tb[RNBDT_ATTR_OLD_STATE], session->old_state,
+		   sizeof(session->old_state));
+	get_string(tb[RNBDT_ATTR_REASON], session->reason, sizeof(session->reason));
+	session->epoch = get_u32(tb[RNBDT_ATTR_EPOCH]);
+	session->was_live = tb[RNBDT_ATTR_SECONDS];
+	session->seconds = get_u64(tb[RNBDT_ATTR_SECONDS]);
+	session->queues = get_u32(tb[RNBDT_ATTR_QUEUES]);
+	session->depth = get_u32(tb[RNBDT_ATTR_DEPTH]);
+	session->pool_bytes = get_u64(tb[RNBDT_ATTR_POOL_BYTES]);
+	session->requests = get_u64(tb[RNBDT_ATTR_REQUESTS]);
+	session->read_bytes = get_u64(tb[RNBDT_ATTR_READ_BYTES]);
+	session->write_bytes = get_u64(tb[RNBDT_ATTR_WRITE_BYTES]);
+	return 0;
+}
+
+static int take_disk(struct nlmsghdr *hdr, void *list)
+{
+	struct disks *disks = list;
+
+	disks->disk = xrealloc(disks->disk, disks->nr + 1, sizeof(*disks->disk));
+	return rnbd_parse_disk(hdr, &disks->disk[disks->nr++]);
+}
+
+static int take_session(struct nlmsghdr *hdr, void *list)
+{
+	struct sessions *sessions = list;
+
+	sessions->session = xrealloc(sessions->session, sessions->nr + 1,
+				     sizeof(*sessions->session));
+	return rnbd_parse_session(hdr, &sessions->session[sessions->nr++]);
+}
+
+static int on_message(struct nl_msg *msg, void *arg)
+{
+	struct reply *reply = arg;
+
+	if (reply->list && reply->take(nlmsg_hdr(msg), reply->list))
+		reply->error = set_error(-EPROTO,
+					 "answer not understood; is the module of this version?");
 	return NL_OK;
 }
 
@@ -359,11 +448,12 @@ static struct nl_msg *new_request(uint8_t cmd, int flags)
 
 /*
  * Sends a request, frees it, and waits for its end. @full tells that an
- * attribute did not fit into it.
+ * attribute did not fit into it. @take puts what comes back into @list.
  */
-static int talk(struct nl_msg *msg, bool full, struct disks *disks)
+static int talk(struct nl_msg *msg, bool full,
+		int (*take)(struct nlmsghdr *hdr, void *list), void *list)
 {
-	struct reply reply = { .disks = disks };
+	struct reply reply = { .take = take, .list = list };
 	struct nl_cb *cb;
 	int ret;
 
@@ -404,12 +494,8 @@ out:
 	return ret;
 }
 
-/**
- * rnbd_open() - open the socket and find the family
- *
- * Return: 0 or a negative errno; -ENOENT if the module is not loaded.
- */
-int rnbd_open(void)
+/* Families are called like their modules. */
+static int open_family(const char *name)
 {
 	int on = 1;
 	int ret;
@@ -430,14 +516,15 @@ int rnbd_open(void)
 	setsockopt(nl_socket_get_fd(sock), SOL_NETLINK, NETLINK_CAP_ACK, &on,
 		   sizeof(on));
 
-	family = genl_ctrl_resolve(sock, RNBD_GENL_NAME);
+	family = genl_ctrl_resolve(sock, name);
 	if (family == -NLE_OBJ_NOTFOUND) {
-		ret = set_error(-ENOENT, "the rnbd module is not loaded; run: modprobe rnbd");
+		ret = set_error(-ENOENT, "the %s module is not loaded; run: modprobe %s",
+				name, name);
 		goto free;
 	}
 	if (family < 0) {
-		ret = set_error(-EIO, "cannot ask the kernel for the rnbd module: %s",
-				nl_geterror(family));
+		ret = set_error(-EIO, "cannot ask the kernel for the %s module: %s",
+				name, nl_geterror(family));
 		goto free;
 	}
 	return 0;
@@ -445,6 +532,26 @@ free:
 	nl_socket_free(sock);
 	sock = NULL;
 	return ret;
+}
+
+/**
+ * rnbd_open() - open the socket and find the client's family
+ *
+ * Return: 0 or a negative errno; -ENOENT if the module is not loaded.
+ */
+int rnbd_open(void)
+{
+	return open_family(RNBD_GENL_NAME);
+}
+
+/**
+ * rnbd_open_target() - open the socket and find the target's family
+ *
+ * Return: 0 or a negative errno; -ENOENT if the module is not loaded.
+ */
+int rnbd_open_target(void)
+{
+	return open_family(RNBDT_GENL_NAME);
 }
 
 void rnbd_close(void)
@@ -492,7 +599,7 @@ int rnbd_attach(const struct attach *attach, struct disk *disk)
 	       (attach->flags &&
 		nla_put_u32(msg, RNBD_ATTR_FLAGS, attach->flags));
 
-	ret = talk(msg, full, &disks);
+	ret = talk(msg, full, take_disk, &disks);
 	if (!ret && disks.nr != 1)
 		ret = set_error(-EPROTO, "the answer names no disk; see: rnbd list");
 	if (!ret)
@@ -515,7 +622,7 @@ int rnbd_detach(const char *name, bool force)
 
 	full = nla_put_string(msg, RNBD_ATTR_DISK, name) ||
 	       (force && nla_put_u32(msg, RNBD_ATTR_FLAGS, RNBD_FLAG_FORCE));
-	return talk(msg, full, NULL);
+	return talk(msg, full, NULL, NULL);
 }
 
 /**
@@ -534,15 +641,28 @@ int rnbd_list(const char *name, struct disks *disks)
 		struct nl_msg *msg = new_request(RNBD_CMD_LIST, 0);
 
 		return talk(msg, nla_put_string(msg, RNBD_ATTR_DISK, name),
-			    disks);
+			    take_disk, disks);
 	}
 
 	/* Again if a disk came or went in between. */
 	for (tries = 0; tries < DUMP_TRIES; tries++) {
 		disks->nr = 0;
-		ret = talk(new_request(RNBD_CMD_LIST, NLM_F_DUMP), false, disks);
+		ret = talk(new_request(RNBD_CMD_LIST, NLM_F_DUMP), false,
+			   take_disk, disks);
 		if (ret != -EAGAIN)
 			break;
 	}
 	return ret;
+}
+
+/**
+ * rnbd_session_list() - who is attached to this target
+ * @sessions: where they go; the caller frees sessions->session
+ *
+ * Return: 0 or a negative errno.
+ */
+int rnbd_session_list(struct sessions *sessions)
+{
+	return talk(new_request(RNBDT_CMD_GET_SESSION, NLM_F_DUMP), false,
+		    take_session, sessions);
 }

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <linux/netlink.h>
+
 #include <rnbd/wire.h>
 
 #include "parse.h"
@@ -15,6 +17,7 @@
 #define DISK_NAME_SIZE		32
 #define STATE_SIZE		32
 #define REASON_SIZE		256
+#define PORT_NAME_SIZE		256
 #define ADDR_SIZE		(INET6_ADDRSTRLEN + IF_NAMESIZE)
 
 /**
@@ -23,6 +26,7 @@
  * @export: name of the export
  * @address: of the target, numeric
  * @state: of the session
+ * @old_state: the one before, if this is an event
  * @reason: why it is not live, "" if it is
  * @last_error: why the last attempt to connect failed
  * @policy: enum rnbd_policy
@@ -53,6 +57,7 @@ struct disk {
 	char export[RNBD_EXPORT_NAME_SIZE];
 	char address[ADDR_SIZE];
 	char state[STATE_SIZE];
+	char old_state[STATE_SIZE];
 	char reason[REASON_SIZE];
 	char last_error[REASON_SIZE];
 	uint32_t policy;
@@ -86,6 +91,58 @@ struct disk {
  */
 struct disks {
 	struct disk *disk;
+	size_t nr;
+};
+
+/**
+ * struct session - what the kernel says about a session of the target
+ * @serial: its number
+ * @host_id: the client machine
+ * @session_id: the attachment, the same when the client connects again
+ * @export: name of the export, "" before the login
+ * @port: name of the port in configfs
+ * @address: of the client, numeric
+ * @state: of the session
+ * @old_state: the one before, if this is an event
+ * @reason: why it was refused or closed, otherwise ""
+ * @epoch: number of the client's connection
+ * @was_live: it has been live; if not, the next four are 0
+ * @seconds: since it became live
+ * @queues: granted
+ * @depth: granted, per queue
+ * @pool_bytes: size of the delegated pool
+ * @requests: answered
+ * @read_bytes: read with success
+ * @write_bytes: written with success
+ */
+struct session {
+	uint32_t serial;
+	uint8_t host_id[UUID_SIZE];
+	uint8_t session_id[UUID_SIZE];
+	char export[RNBD_EXPORT_NAME_SIZE];
+	char port[PORT_NAME_SIZE];
+	char address[ADDR_SIZE];
+	char state[STATE_SIZE];
+	char old_state[STATE_SIZE];
+	char reason[REASON_SIZE];
+	uint32_t epoch;
+	bool was_live;
+	uint64_t seconds;
+	uint32_t queues;
+	uint32_t depth;
+	uint64_t pool_bytes;
+	uint64_t requests;
+	uint64_t read_bytes;
+	uint64_t write_bytes;
+};
+
+/**
+ * struct sessions - sessions that grow in number
+ * @session: the sessions
+ * @nr: how many
+ */
+struct sessions {
+	struct session *session;
 	size_t nr;
 };
 
@@ -128,10 +185,14 @@ struct attach {
 #define ATTACH_DEFAULT	UINT32_MAX
 
 int rnbd_open(void);
+int rnbd_open_target(void);
 void rnbd_close(void);
 int rnbd_attach(const struct attach *attach, struct disk *disk);
 int rnbd_detach(const char *name, bool force);
 int rnbd_list(const char *name, struct disks *disks);
+int rnbd_session_list(struct sessions *sessions);
+int rnbd_parse_disk(struct nlmsghdr *hdr, struct disk *disk);
+int rnbd_parse_session(struct nlmsghdr *hdr, struct session *session);
 const char *rnbd_error(void);
 
 #endif /* RNBD_TOOL_NETLINK_H */

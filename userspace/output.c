@@ -6,7 +6,7 @@
  * as their widest cell. JSON has raw numbers (bytes, not "1G") and the same
  * keys whatever the values are; a value that is unknown is null.
  *
- * Ownership: table_print() and json_print() consume what they print.
+ * Ownership: table_print(), json_print() and json_print_line() consume what they print.
  * Errors: a failing stdout is noticed once, at the end of main().
  */
 #include <stdarg.h>
@@ -58,6 +58,14 @@ void json_add_string(struct json_object *obj, const char *key, const char *s)
 	json_object_object_add(obj, key, s ? json_object_new_string(s) : NULL);
 }
 
+void json_add_uuid(struct json_object *obj, const char *key, const uint8_t *uuid)
+{
+	char text[UUID_TEXT_SIZE];
+
+	format_uuid(uuid, text);
+	json_add_string(obj, key, text);
+}
+
 void json_add_bool(struct json_object *obj, const char *key, bool value)
 {
 	json_object_object_add(obj, key, json_object_new_boolean(value));
@@ -72,6 +80,13 @@ void json_print(struct json_object *obj)
 {
 	puts(json_object_to_json_string_ext(obj, JSON_C_TO_STRING_PRETTY |
 					    JSON_C_TO_STRING_SPACED |
+					    JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(obj);
+}
+
+void json_print_line(struct json_object *obj)
+{
+	puts(json_object_to_json_string_ext(obj, JSON_C_TO_STRING_PLAIN |
 					    JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(obj);
 }

@@ -4,6 +4,7 @@
 
 #include <json-c/json.h>
 
+#include "parse.h"
 #include "util.h"
 
 /**
@@ -19,9 +20,11 @@ struct table {
 void table_cell(struct table *table, const char *fmt, ...) __printf(2, 3);
 void table_print(struct table *table);
 
+void json_add_uuid(struct json_object *obj, const char *key, const uint8_t *uuid);
 void json_add_string(struct json_object *obj, const char *key, const char *s);
 void json_add_bool(struct json_object *obj, const char *key, bool value);
 void json_add_u64(struct json_object *obj, const char *key, uint64_t value);
 void json_print(struct json_object *obj);
+void json_print_line(struct json_object *obj);
 
 #endif /* RNBD_OUTPUT_H */

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef RNBD_SESSION_H
+#define RNBD_SESSION_H
+
+#include "netlink.h"
+#include "output.h"
+
+struct json_object *session_json(const struct session *session);
+
+#endif /* RNBD_SESSION_H */
