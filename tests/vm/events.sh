@@ -118,10 +118,20 @@ if [ "$NODE" = 1 ]; then
 	wait_for 10 grep -q 'rnbd-target was unloaded' "$NOTES"
 	target_start
 	heard rnbd-target 2
+	modprobe rnbd
+	heard rnbd 1
+	rnbd monitor --json >"$OUT/json" 2>"$OUT/json.err" &
+	json=$!
+	wait_for 10 grep -q 'listening to rnbd-target' "$OUT/json.err"
 	export_disk disk0 "$disk" 2
 	barrier reloaded
 	barrier end
-	wait_for 10 sh -c "[ \$(grep -c 'live -> closing' $SEEN) = 3 ]"
+	wait_for 10 sh -c "[ \$(grep -c 'closing -> dead' $SEEN) = 3 ]"
+	wait_for 10 grep -q '"state":"dead"' "$OUT/json"
+	same "$(jq -r 'select(.family == "rnbd-target") | "\(.old_state)>\(.state)"' "$OUT/json" | xargs)" \
+		"connecting>login login>live live>closing closing>dead" "events as JSON"
+	kill "$json"
+	wait "$json" || die "rnbd monitor --json ended with $?"
 	kill -0 "$monitor" || die "rnbd monitor has ended"
 	configfs_clear
 	unload
