@@ -23,6 +23,7 @@ help:
 	@echo 'make check           all tests; TESTS="vm-*" selects by name, JOBS=N runs N at once'
 	@echo 'make check-debug     the lab tests on a kernel with KASAN, lockdep, kmemleak, ...;'
 	@echo '                     the first time it is built, which takes 15 to 40 minutes'
+	@echo 'make soak            30 minutes of mixed faults under load; MINUTES=N, SEED=N'
 	@echo 'make check-unit      only the tests that need no machine'
 	@echo 'make lint            all static checks'
 	@echo 'make lab             build the lab; see scripts/lab help'
@@ -62,6 +63,13 @@ check-debug: export JOBS := $(JOBS)
 check-debug:
 	LAB_KERNEL=debug tests/run
 
+# once every kind of fault, then at random for so long
+soak: MINUTES ?= 30
+soak:
+	scripts/lab run --nodes 2 --cpus 2 --mem 1024 --disk 32M --disk 96M \
+		--ignore-report 'rxe_comp.c:[0-9]+.rxe_completer' --out build/soak \
+		--timeout $$(($(MINUTES) * 60 + 1200)) tests/vm/mixed.sh $(MINUTES) $(SEED)
+
 check-unit:
 	tests/run 'unit-*'
 
@@ -75,4 +83,4 @@ clean:
 	rm -rf build
 
 .PHONY: all help modules tool install install-modules install-tool lab demo check \
-	check-debug check-unit lint clean
+	check-debug check-unit soak lint clean
