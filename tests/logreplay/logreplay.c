@@ -28,7 +28,7 @@
 #define MAGIC		0x6a736677736872ull
 #define VERSION		1
 #define SECTOR_MAX	65536
-#define PIECE		(1 << 20)
+#define PIECE		1048576
 
 enum {
 	LOG_FLUSH	= 1,
@@ -174,7 +174,7 @@ static void apply(int fd, const char *path, const struct log_entry *entry, uint6
 	}
 }
 
-static uint64_t number(const char *text)
+static uint64_t parse_entry(const char *text)
 {
 	char *end;
 	uint64_t value;
@@ -199,8 +199,8 @@ int main(int argc, char **argv)
 	open_log(argv[2]);
 	if (!list) {
 		disk = argv[3];
-		from = number(argv[4]);
-		to = number(argv[5]);
+		from = parse_entry(argv[4]);
+		to = parse_entry(argv[5]);
 		if (from > to || to > nr_entries)
 			fatal("%s: has no entries from %" PRIu64 " to %" PRIu64 ", only %" PRIu64,
 			      log_path, from, to, nr_entries);
