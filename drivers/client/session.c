@@ -341,6 +341,9 @@ struct rnbd_session *rnbd_session_attach(const struct rnbd_options *opt,
 	return sess;
 
 fail:
+	/* Recovery that is at it must not go through all its time limits. */
+	set_bit(RNBD_SESS_DETACH, &sess->flags);
+	wake_up(&sess->wait);
 	rnbd_session_advance(sess, RNBD_CLOSING);
 	rnbd_recover_end(sess);
 	rnbd_disk_remove(sess);

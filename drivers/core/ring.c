@@ -310,8 +310,11 @@ EXPORT_SYMBOL_GPL(rnbd_ring_lock_down);
  */
 void rnbd_ring_fail(struct rnbd_ring *ring, const char *why)
 {
+	/* In this order, or rnbd_ring_start() could bring it to life once more. */
+	bool first = !test_and_set_bit(0, &ring->failed);
+
 	WRITE_ONCE(ring->live, false);
-	if (!test_and_set_bit(0, &ring->failed))
+	if (first)
 		ring->attr.ops->failed(ring, why);
 }
 EXPORT_SYMBOL_GPL(rnbd_ring_fail);
@@ -526,27 +529,33 @@ static void rnbd_ring_return_credits(struct rnbd_ring *ring)
  * To be called twice per interval. An idle ring sends a credit frame, which
  * proves this end's software as well as the wire. It never takes the last
  * credit: that one is for a frame that returns many. A peer that was silent for
- * RNBD_KEEPALIVE_MISSED intervals is dead; soft-RoCE would not notice.
+ * RNBD_KEEPALIVE_MISSED intervals is dead; soft-RoCE would not notice. So is one
+ * that talks but gives no credit for so long: requests that wait for credits
+ * have no other timeout.
  *
  * Context: process context.
  */
 void rnbd_ring_keepalive(struct rnbd_ring *ring, u32 interval_ms)
 {
 	unsigned long interval = msecs_to_jiffies(interval_ms);
+	const char *dead = NULL;
 	unsigned long flags;
-	bool dead = false;
 
 	spin_lock_irqsave(&ring->lock, flags);
 	if (ring->live) {
-		dead = time_after(jiffies, READ_ONCE(ring->last_heard) +
-					   RNBD_KEEPALIVE_MISSED * interval);
-		if (!dead && time_after_eq(jiffies, ring->last_sent + interval / 2) &&
+		unsigned long limit = jiffies - RNBD_KEEPALIVE_MISSED * interval;
+
+		if (time_before(READ_ONCE(ring->last_heard), limit))
+			dead = "no sign of life from the peer";
+		else if (time_before(ring->last_sent, limit))
+			dead = "the peer gives no credits";
+		else if (time_after_eq(jiffies, ring->last_sent + interval / 2) &&
 		    rnbd_ring_can_open(ring))
 			rnbd_ring_send_credits(ring);
 	}
 	spin_unlock_irqrestore(&ring->lock, flags);
 	if (dead)
-		rnbd_ring_fail(ring, "no sign of life from the peer");
+		rnbd_ring_fail(ring, dead);
 }
 EXPORT_SYMBOL_GPL(rnbd_ring_keepalive);
 

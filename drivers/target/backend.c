@@ -255,6 +255,9 @@ void rnbdt_export_disable(struct rnbd_texport *export)
 	mutex_unlock(&rnbdt_lock);
 	if (be) {
 		be->ops->close(be);
+		if (be->lost)
+			get_random_bytes(export->incarnation,
+					 sizeof(export->incarnation));
 		rnbdt_backend_free(be);
 		pr_info("export %s: disabled\n", rnbdt_export_name(export));
 	}

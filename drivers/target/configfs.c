@@ -193,8 +193,11 @@ static ssize_t rnbdt_export_path_store(struct config_item *item,
 		       rnbdt_export_name(export));
 		ret = -EINVAL;
 	}
-	if (!ret)
+	if (!ret) {
 		swap(export->path, path);
+		/* Other storage has not got what clients have not flushed. */
+		get_random_bytes(export->incarnation, sizeof(export->incarnation));
+	}
 	mutex_unlock(&export->lock);
 	kfree(path);
 	return ret ?: count;
@@ -489,6 +492,7 @@ static struct config_group *rnbdt_exports_make(struct config_group *group,
 	mutex_init(&export->lock);
 	INIT_LIST_HEAD(&export->hosts);
 	uuid_gen(&export->uuid);
+	get_random_bytes(export->incarnation, sizeof(export->incarnation));
 
 	config_group_init_type_name(&export->group, name, &rnbdt_export_type);
 	config_group_init_type_name(&export->hosts_group, "allowed_hosts",

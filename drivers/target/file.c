@@ -54,6 +54,33 @@ static mempool_t *rnbdt_bvecs;
 
 static void rnbdt_file_work(struct work_struct *work);
 
+static void rnbdt_file_lose(struct rnbd_tbackend *be, int error)
+{
+	if (!xchg(&be->lost, true))
+		pr_err("%pD: not written back, error %d; flushes fail until its export is disabled and enabled\n",
+		       be->file, error);
+}
+
+/*
+ * Make a range durable. The page cache tells of a failure only once, and by then
+ * takes the pages for clean: whoever asks next, perhaps for the same flush over
+ * another connection, would be told that all is well.
+ */
+static int rnbdt_file_sync(struct rnbd_tbackend *be, loff_t start, loff_t end)
+{
+	int ret;
+
+	if (unlikely(READ_ONCE(be->lost)))
+		return -EIO;
+	ret = vfs_fsync_range(be->file, start, end, 1);
+	if (unlikely(ret)) {
+		rnbdt_file_lose(be, ret);
+		return ret;
+	}
+	/* Another one may have been told meanwhile. */
+	return READ_ONCE(be->lost) ? -EIO : 0;
+}
+
 static void rnbdt_file_rw_done(struct rnbd_treq *treq, u16 status)
 {
 	if (treq->bvec != treq->inline_bvec)
@@ -68,7 +95,13 @@ static void rnbdt_file_rw_done(struct rnbd_treq *treq, u16 status)
  */
 static bool rnbdt_file_moved(struct rnbd_treq *treq, long ret)
 {
+	struct rnbd_tbackend *be = treq->queue->session->backend;
+
 	if (unlikely(ret <= 0)) {
+		/* It may be the failure of others that was not flushed. */
+		if (ret && treq->iocb.ki_flags & IOCB_DSYNC && !be->through &&
+		    !treq->stale)
+			rnbdt_file_lose(be, ret);
 		rnbdt_file_rw_done(treq, ret ? rnbdt_errno_status(ret) :
 				   treq->req.op == RNBD_OP_READ ? RNBD_ST_RANGE :
 				   RNBD_ST_IO);
@@ -174,8 +207,8 @@ static int rnbdt_file_zero(struct rnbd_treq *treq)
 				    FALLOC_FL_KEEP_SIZE, req->offset, req->length);
 	if (!ret && (req->flags & RNBD_REQ_FUA ||
 		     treq->queue->session->backend->through))
-		ret = vfs_fsync_range(file, req->offset,
-				      req->offset + req->length - 1, 1);
+		ret = rnbdt_file_sync(treq->queue->session->backend, req->offset,
+				      req->offset + req->length - 1);
 	return ret;
 }
 
@@ -199,7 +232,7 @@ static void rnbdt_file_execute(struct rnbd_treq *treq)
 		rnbdt_file_rw(treq);
 		return;
 	case RNBD_OP_FLUSH:
-		ret = vfs_fsync(file, 1);
+		ret = rnbdt_file_sync(s->backend, 0, LLONG_MAX);
 		break;
 	case RNBD_OP_DISCARD:
 		ret = vfs_fallocate(file, FALLOC_FL_PUNCH_HOLE |
@@ -251,8 +284,9 @@ static void rnbdt_file_submit(struct rnbd_treq *treq)
 
 static void rnbdt_file_close(struct rnbd_tbackend *be)
 {
+	/* If that fails be->lost tells. */
 	if (!be->readonly)
-		vfs_fsync(be->file, 0);
+		rnbdt_file_sync(be, 0, LLONG_MAX);
 	if (be->bdev)
 		bdev_fput(be->file);
 	else

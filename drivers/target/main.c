@@ -3,7 +3,7 @@
  * rnbd-target: the machine that has the storage.
  *
  * Operation: this file holds what exists once per module: parameters, work
- * queues, the incarnation id and the lock of the configuration graph. All the
+ * queues and the lock of the configuration graph. All the
  * rest begins in configfs.c. The netlink family is there before the first
  * session can be and goes after the last event of the last one.
  * Ownership: every configfs directory pins the module, and removing one waits
@@ -44,8 +44,6 @@ DEFINE_MUTEX(rnbdt_lock);
 struct workqueue_struct *rnbdt_login_wq;
 /* Teardowns, which may wait for ever; so logins are not behind them. */
 struct workqueue_struct *rnbdt_teardown_wq;
-/* Tells clients whether the target restarted. */
-u8 rnbdt_incarnation[16];
 
 /**
  * rnbdt_reply_gather - from how many unacknowledged frames on replies gather
@@ -95,8 +93,6 @@ static int __init rnbdt_init(void)
 	 * all take it as it is. Other page sizes need units packed into pages.
 	 */
 	BUILD_BUG_ON(PAGE_SIZE != RNBD_UNIT_SIZE);
-
-	get_random_bytes(rnbdt_incarnation, sizeof(rnbdt_incarnation));
 
 	ret = rnbdt_netlink_init();
 	if (ret)

@@ -401,8 +401,8 @@ void rnbdt_session_refusal_sent(struct rnbd_tsession *s)
 
 /*
  * What the host had before its client module started anew is of no use to it.
- * Returns whether some of that is left on the export of @s: old writes must not
- * land after new ones.
+ * Returns whether some of that, or of a session that closes anyway, is left on
+ * the export of @s: old writes must not land after new ones.
  */
 static bool rnbdt_sessions_outlived(const struct rnbd_tsession *s)
 {
@@ -415,12 +415,15 @@ static bool rnbdt_sessions_outlived(const struct rnbd_tsession *s)
 		/* pairs with the release in rnbdt_session_set_state() */
 		enum rnbd_tstate state = smp_load_acquire(&old->state);
 
-		/* Only who was granted an export has sent requests. */
-		if (old->host != s->host || state < RNBDT_LIVE || !old->export ||
-		    !memcmp(old->login.boot_id, s->login.boot_id,
-			    sizeof(s->login.boot_id)))
+		/* Only who was live has sent requests. */
+		if (old->host != s->host || state < RNBDT_LIVE || !old->live_at)
 			continue;
-		rnbdt_session_close(old, "the client has been started anew");
+		if (memcmp(old->login.boot_id, s->login.boot_id,
+			   sizeof(s->login.boot_id)))
+			rnbdt_session_close(old, "the client has been started anew");
+		else if (state == RNBDT_LIVE ||
+			 rnbd_inject(&rnbdt_inject_no_drain, NULL))
+			continue;
 		some |= old->export == s->export;
 	}
 	return some;
@@ -561,7 +564,8 @@ static void rnbdt_login_fill_grant(struct rnbd_tsession *s,
 	grant->segment_units = s->pool.segment_units;
 	grant->nr_segments = s->pool.nr_segments;
 	grant->keepalive_ms = s->login.keepalive_ms;
-	memcpy(grant->incarnation, rnbdt_incarnation, sizeof(grant->incarnation));
+	memcpy(grant->incarnation, s->export->incarnation,
+	       sizeof(grant->incarnation));
 	export_uuid(grant->export_uuid, &s->export->uuid);
 }
 

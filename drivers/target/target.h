@@ -162,6 +162,8 @@ struct rnbd_thost {
 	u32 next_epoch;
 };
 
+#define RNBDT_INCARNATION_SIZE	16
+
 /**
  * struct rnbd_texport - something that clients may attach
  * @group: configfs exports/<name>
@@ -172,6 +174,8 @@ struct rnbd_thost {
  * @cache: @lock, constant while enabled
  * @write_cache: @lock, constant while enabled
  * @uuid: identity of the data; @lock, constant while enabled
+ * @incarnation: another one tells clients that what they wrote and did not
+ *	flush may be gone; @lock, constant while enabled
  * @enabled: sessions may begin; rnbdt_lock, written under @lock as well
  * @backend: not NULL while enabled and until the last session has gone;
  *	rnbdt_lock, written under @lock as well
@@ -187,6 +191,7 @@ struct rnbd_texport {
 	enum rnbd_tcache cache;
 	enum rnbd_twrite_cache write_cache;
 	uuid_t uuid;
+	u8 incarnation[RNBDT_INCARNATION_SIZE];
 	bool enabled;
 	struct rnbd_tbackend *backend;
 	struct list_head hosts;
@@ -266,6 +271,8 @@ struct rnbd_tbackend_ops {
  * @readonly: opened for reading only
  * @direct: no page cache in between
  * @through: acknowledged writes are durable, whatever that takes
+ * @lost: the page cache could not write back what was acknowledged; it says so
+ *	once and forgets it, so this remembers
  * @submit_wq: for the submission of requests, a work item per queue
  * @io_wq: for requests that need a work item of their own
  * @capacity: bytes
@@ -279,7 +286,7 @@ struct rnbd_tbackend_ops {
  * @max_discard: as in struct rnbd_login_reply
  * @max_write_zeroes: as in struct rnbd_login_reply
  *
- * Constant from open to close. Owned by the export.
+ * Constant from open to close, but for @lost. Owned by the export.
  */
 struct rnbd_tbackend {
 	const struct rnbd_tbackend_ops *ops;
@@ -288,6 +295,7 @@ struct rnbd_tbackend {
 	bool readonly;
 	bool direct;
 	bool through;
+	bool lost;
 	struct workqueue_struct *submit_wq;
 	struct workqueue_struct *io_wq;
 	u64 capacity;
@@ -525,7 +533,6 @@ struct rnbd_tsession {
 extern struct mutex rnbdt_lock;
 extern struct workqueue_struct *rnbdt_login_wq;
 extern struct workqueue_struct *rnbdt_teardown_wq;
-extern u8 rnbdt_incarnation[16];
 u32 rnbdt_reply_gather(void);
 u32 rnbdt_max_queues(void);
 u32 rnbdt_max_io(void);
