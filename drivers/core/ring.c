@@ -550,7 +550,7 @@ void rnbd_ring_keepalive(struct rnbd_ring *ring, u32 interval_ms)
 		else if (time_before(ring->last_sent, limit))
 			dead = "the peer gives no credits";
 		else if (time_after_eq(jiffies, ring->last_sent + interval / 2) &&
-		    rnbd_ring_can_open(ring))
+			 rnbd_ring_can_open(ring))
 			rnbd_ring_send_credits(ring);
 	}
 	spin_unlock_irqrestore(&ring->lock, flags);
