@@ -287,7 +287,7 @@ struct rnbd_queue {
  * @flags: RNBD_SESS_*
  * @attempt: tries to connect since the loss; recover_work's
  * @next_try: jiffies of the next one
- * @restarts: times that another incarnation of the target answered
+ * @restarts: times that another incarnation of the export answered
  * @replayed: requests that were sent again
  * @flushed_ns: when the latest flush that succeeded was sent
  * @wait: where rnbd_connect() waits

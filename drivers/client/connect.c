@@ -40,11 +40,6 @@
 #define RNBD_STEP_MS		8000
 #define RNBD_RECONNECT_MS	1500
 
-static void rnbd_cm_result(struct rnbd_queue *q, int error)
-{
-	rnbd_queue_wake(q, error);
-}
-
 /*
  * The target's connection manager takes us for a connection of this machine
  * before it was started anew, and ends that one, which makes room for us.
@@ -72,7 +67,7 @@ static void rnbd_cm_rejected(struct rnbd_queue *q, struct rdma_cm_event *event)
 	else
 		q->cm_reason = rdma_reject_msg(q->cm_id, event->status);
 	again |= q->cm_status == RNBD_ST_BUSY;
-	rnbd_cm_result(q, again ? -EBUSY : -ECONNREFUSED);
+	rnbd_queue_wake(q, again ? -EBUSY : -ECONNREFUSED);
 }
 
 static void rnbd_cm_established(struct rnbd_queue *q, struct rdma_cm_event *event)
@@ -88,11 +83,11 @@ static void rnbd_cm_established(struct rnbd_queue *q, struct rdma_cm_event *even
 	if (rnbd_decode_cm_rep(param->private_data, param->private_data_len,
 			       &asked, &slots)) {
 		q->cm_reason = "the target's answer makes no sense";
-		rnbd_cm_result(q, -EPROTO);
+		rnbd_queue_wake(q, -EPROTO);
 		return;
 	}
 	WRITE_ONCE(q->established, true);
-	rnbd_cm_result(q, rnbd_ring_start(&q->ring, slots));
+	rnbd_queue_wake(q, rnbd_ring_start(&q->ring, slots));
 }
 
 static void rnbd_cm_lost(struct rnbd_queue *q, const char *why)
@@ -102,7 +97,7 @@ static void rnbd_cm_lost(struct rnbd_queue *q, const char *why)
 	/* The ring passes that on only once it is established. */
 	if (!q->established) {
 		q->cm_reason = why;
-		rnbd_cm_result(q, -ENODEV);
+		rnbd_queue_wake(q, -ENODEV);
 	}
 }
 
@@ -113,7 +108,7 @@ static int rnbd_cm_event(struct rdma_cm_id *cm_id, struct rdma_cm_event *event)
 	switch (event->event) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-		rnbd_cm_result(q, 0);
+		rnbd_queue_wake(q, 0);
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
 		rnbd_cm_established(q, event);
@@ -121,12 +116,12 @@ static int rnbd_cm_event(struct rdma_cm_id *cm_id, struct rdma_cm_event *event)
 	case RDMA_CM_EVENT_ADDR_ERROR:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
 		q->cm_reason = "no RDMA device reaches this address, or nobody answers there";
-		rnbd_cm_result(q, -EHOSTUNREACH);
+		rnbd_queue_wake(q, -EHOSTUNREACH);
 		break;
 	case RDMA_CM_EVENT_CONNECT_ERROR:
 	case RDMA_CM_EVENT_UNREACHABLE:
 		q->cm_reason = "the target does not answer";
-		rnbd_cm_result(q, -ETIMEDOUT);
+		rnbd_queue_wake(q, -ETIMEDOUT);
 		break;
 	case RDMA_CM_EVENT_REJECTED:
 		rnbd_cm_rejected(q, event);
@@ -390,7 +385,7 @@ void rnbd_login_reply(struct rnbd_queue *q, const struct rnbd_frame *frame,
 	if (*fault)
 		return;
 	sess->login_status = sess->offer.status;
-	rnbd_cm_result(q, 0);
+	rnbd_queue_wake(q, 0);
 }
 
 static int rnbd_login(struct rnbd_session *sess, struct rnbd_why *why)

@@ -16,7 +16,7 @@
  * the disk is to fail, or once fast_io_fail seconds have passed, or when
  * loss_timeout has passed, after which nobody tries to connect any more.
  *
- * A target that came back with another incarnation may have lost what was
+ * An export that came back with another incarnation may have lost what was
  * acknowledged but not flushed. If there is such data the disk fails as a
  * whole: a failed flush would tell only one of several users.
  *

@@ -44,7 +44,6 @@
  */
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
-#include <linux/delay.h>
 #include <linux/math64.h>
 #include <linux/slab.h>
 #include <rdma/ib_cm.h>

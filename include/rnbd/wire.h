@@ -313,7 +313,8 @@ static_assert(sizeof(struct rnbd_segment) == 16);
  * @nr_segments: segments that follow
  * @keepalive_ms: granted; each end sends a frame at least that often, and
  *	takes the peer for dead after RNBD_KEEPALIVE_MISSED times as long
- * @incarnation: random, new whenever the target module starts
+ * @incarnation: random, another one if writes that were acknowledged and not
+ *	flushed may be gone
  * @export_uuid: identity of the data
  * @reserved2: zero
  */

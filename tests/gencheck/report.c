@@ -31,26 +31,30 @@ static atomic_ulong errors[ERRNOS], kinds[KINDS];
 static atomic_ulong latency_max, stall_max, last_success, reported;
 static uint64_t started;
 
-void message(const char *fmt, ...)
+static void vmessage(const char *fmt, va_list ap)
 {
 	char text[512];
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	fprintf(stderr, "gencheck: %s\n", text);
+}
+
+void message(const char *fmt, ...)
+{
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	vmessage(fmt, ap);
 	va_end(ap);
-	fprintf(stderr, "gencheck: %s\n", text);
 }
 
 void fatal(const char *fmt, ...)
 {
-	char text[512];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	vmessage(fmt, ap);
 	va_end(ap);
-	fprintf(stderr, "gencheck: %s\n", text);
 	exit(EXIT_INTERNAL);
 }
 
