@@ -38,6 +38,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -139,18 +140,23 @@ void journal_sync_head(struct journal *j)
 int journal_make(const char *path, const struct layout *layout, enum journal_io io)
 {
 	struct journal_head head = { .magic = MAGIC, .layout = *layout };
+	char unfinished[PATH_MAX];
 	off_t size = HEAD + layout->blocks * sizeof(struct entry);
 	int fd, err = 0;
 
-	/* one that was removed may still be open elsewhere */
-	if (unlink(path) && errno != ENOENT) {
-		message("%s: %s", path, strerror(errno));
-		return -errno;
+	/*
+	 * One that is replaced may still be open elsewhere. Whoever is cut off
+	 * here leaves the former one or the new one, never none or a half.
+	 */
+	if (snprintf(unfinished, sizeof(unfinished), "%s.new", path) >= (int)sizeof(unfinished)) {
+		message("%s: %s", path, strerror(ENAMETOOLONG));
+		return -ENAMETOOLONG;
 	}
-	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	fd = open(unfinished, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	if (fd < 0) {
-		message("%s: %s", path, strerror(errno));
-		return -errno;
+		err = errno;
+		message("%s: %s", unfinished, strerror(err));
+		return -err;
 	}
 	if (ftruncate(fd, size))
 		err = errno;
@@ -163,8 +169,12 @@ int journal_make(const char *path, const struct layout *layout, enum journal_io 
 	if (!err && !write_all(fd, &head, sizeof(head), 0))
 		err = errno;
 	close(fd);
-	if (err)
+	if (!err && rename(unfinished, path))
+		err = errno;
+	if (err) {
 		message("%s: %s", path, strerror(err));
+		unlink(unfinished);
+	}
 	return -err;
 }
 

@@ -161,6 +161,17 @@ for round in 1 2 3 4 5 6 7 8; do
 done
 done_with "killed in the middle, eight times"
 
+# a journal that is replaced is there at every moment, the former or the new one
+expect 0 run "${j[@]}" --new --fill any --ops 50 "$disk"
+for i in {1..60}; do
+	"$GENCHECK" run "${j[@]}" --new --fill any --time 20 "${direct[@]}" "$disk" >"$DIR/out" 2>&1 &
+	sleep "0.00$((i / 10))$((i % 10))"
+	kill -KILL $!
+	wait $! 2>/dev/null
+	expect 0 verify "${j[@]}" "$disk"
+done
+done_with "killed while it begins, 60 times"
+
 # --- told to end, and two at a time
 runs=$(look runs)
 "$GENCHECK" run "${j[@]}" --time 600 "${direct[@]}" "$disk" >"$DIR/run" 2>&1 &

@@ -44,6 +44,8 @@ written_over() { [ "$(gencheck show --journal "$1" | sed 's/.* writes=\([0-9]*\)
 for place in "$fast" "$journal"; do
 	note "killed in the middle, journal $place"
 	for _ in 1 2; do
+		# what is waited for below is of this run, not of the one before
+		rm -f "$place"
 		gencheck run --journal "$place" --new --fill any --threads 8 \
 			--time 100 "$dev" &
 		wait_for 60 written_over "$place" 50
