@@ -59,6 +59,24 @@ find_accel() {
 	ACCEL=$(cat "$cached")
 }
 
+# What an emulated machine's time stamp counter counts per millisecond, see tsc.c:
+# sets TSC_KHZ. With counted instructions it counts those.
+find_tsc() {
+	local id cached
+
+	id=$(cat /proc/sys/kernel/random/boot_id)
+	cached=$RNBD_LAB_CACHE/tsc-$id
+	if [ ! -s "$cached" ]; then
+		need_commands gcc:gcc /usr/include/stdlib.h:libc6-dev
+		{ gcc -O2 -o "$cached.$$.bin" "$LAB_D/tsc.c" && "$cached.$$.bin" >"$cached.$$"; } ||
+			die "cannot measure the time stamp counter"
+		rm -f "$cached.$$.bin" "$RNBD_LAB_CACHE"/tsc-????????-*-????????????
+		mv "$cached.$$" "$cached"
+	fi
+	TSC_KHZ=$(cat "$cached")
+	[ -z "$ICOUNT" ] || TSC_KHZ=1000000
+}
+
 remove_stale_runs() {
 	local dir id ns
 
@@ -146,6 +164,7 @@ start_node() {
 
 	append+=" no_timer_check tsc=reliable rcupdate.rcu_cpu_stall_timeout=300 watchdog_thresh=60"
 	append+=" printk.devkmsg=on lab.node=$i"
+	[ "$ACCEL" = kvm ] || append+=" tsc_early_khz=$TSC_KHZ"
 	boots[i]=$((boots[i] + 1))
 	rm -f "$dir"/ctl/*
 	{

@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: --nodes 2 --cpus 2 --mem 1024 --timeout 300
+# lab: --nodes 2 --cpus 2 --mem 1024 --timeout 420
 # short: export disabled, target's module reloaded, forced detach, all under load; attach interrupted anywhere
 . ./lib.sh
 . ./rnbd.sh
