@@ -26,6 +26,9 @@
 #include "util.h"
 
 #define NODE_WAIT_MS	5000
+/* A target ends what this host had there before it was started anew. */
+#define TARGET_WAIT_MS	30000
+#define TARGET_NAP_MS	100
 /* udev opens a disk for a moment whenever it has appeared or was written. */
 #define BUSY_WAIT_MS	2000
 #define NAP_MS		10
@@ -102,9 +105,9 @@ static int get_wishes(const struct args *args, struct attach *attach)
 	return ret;
 }
 
-static void take_nap(void)
+static void take_nap(unsigned int ms)
 {
-	const struct timespec nap = { .tv_nsec = NAP_MS * 1000000 };
+	const struct timespec nap = { .tv_nsec = ms * 1000000 };
 
 	nanosleep(&nap, NULL);
 }
@@ -118,7 +121,7 @@ static bool wait_for_node(const char *path)
 	for (left = NODE_WAIT_MS / NAP_MS; left; left--) {
 		if (!stat(path, &st) && S_ISBLK(st.st_mode))
 			return true;
-		take_nap();
+		take_nap(NAP_MS);
 	}
 	return false;
 }
@@ -147,6 +150,25 @@ static bool unreachable(int error)
 	       error == -EADDRNOTAVAIL || error == -EAFNOSUPPORT;
 }
 
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000ull + now.tv_nsec / 1000000;
+}
+
+/* The kernel does not wait for a target that is busy with our former self. */
+static int attach_patiently(const struct attach *attach, struct disk *disk)
+{
+	uint64_t end = now_ms() + TARGET_WAIT_MS;
+	int ret;
+
+	while ((ret = rnbd_attach(attach, disk)) == -EBUSY && now_ms() < end)
+		take_nap(TARGET_NAP_MS);
+	return ret;
+}
+
 /* Attach at the first address of the name that answers. */
 static int attach_somewhere(struct attach *attach, const char *host,
 			    struct disk *disk)
@@ -167,7 +189,7 @@ static int attach_somewhere(struct attach *attach, const char *host,
 				sizeof(numeric), NULL, 0, NI_NUMERICHOST))
 			continue;
 		attach->address = numeric;
-		ret = rnbd_attach(attach, disk);
+		ret = attach_patiently(attach, disk);
 		if (!unreachable(ret))
 			break;
 	}
@@ -229,7 +251,7 @@ static int detach_one(const char *name, bool force)
 
 	context_set("detach %s", name);
 	while ((ret = rnbd_detach(name, force)) == -EBUSY && left--)
-		take_nap();
+		take_nap(NAP_MS);
 	if (!ret)
 		return RNBD_EXIT_OK;
 	err("%s", rnbd_error());

@@ -66,6 +66,7 @@ struct source {
 };
 
 static struct nl_sock *events, *queries;
+static bool denied;
 static bool json;
 
 /* "2025-01-31T12:00:00.123" */
@@ -149,13 +150,17 @@ static struct source sources[] = {
 /* Listen to a family if it is there. */
 static void join(struct source *source)
 {
-	int family, group;
+	int family, group, ret;
 
 	family = genl_ctrl_resolve(queries, source->name);
 	if (family < 0)
 		return;
 	group = genl_ctrl_resolve_grp(queries, source->name, source->group);
-	if (group < 0 || nl_socket_add_membership(events, group))
+	if (group < 0)
+		return;
+	ret = nl_socket_add_membership(events, group);
+	denied |= ret == -NLE_PERM;
+	if (ret)
 		return;
 	source->family = family;
 	note("listening to %s", source->name);
@@ -253,7 +258,11 @@ static int open_sources(void)
 	}
 	if (some)
 		return RNBD_EXIT_OK;
-	err("neither of the modules is loaded; run: modprobe rnbd, or: modprobe rnbd-target");
+	if (denied)
+		err("not permitted; run it as root");
+	else
+		err("neither of the modules is loaded; "
+		    "run: modprobe rnbd, or: modprobe rnbd-target");
 	return RNBD_EXIT_FAIL;
 }
 

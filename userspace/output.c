@@ -60,10 +60,11 @@ void json_add_string(struct json_object *obj, const char *key, const char *s)
 
 void json_add_uuid(struct json_object *obj, const char *key, const uint8_t *uuid)
 {
+	static const uint8_t none[UUID_SIZE];
 	char text[UUID_TEXT_SIZE];
 
 	format_uuid(uuid, text);
-	json_add_string(obj, key, text);
+	json_add_string(obj, key, memcmp(uuid, none, sizeof(none)) ? text : NULL);
 }
 
 void json_add_bool(struct json_object *obj, const char *key, bool value)

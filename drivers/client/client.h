@@ -261,6 +261,25 @@ struct rnbd_queue {
 	struct rnbd_queue_stats stats;
 };
 
+/**
+ * struct rnbd_change - a change of state that people will be told
+ * @from: the state before
+ * @to: the state
+ * @epoch: number of the connection then
+ * @attempt: tries to connect since the loss
+ * @reason: constant text, why it left RNBD_LIVE the last time, or NULL
+ */
+struct rnbd_change {
+	enum rnbd_state from;
+	enum rnbd_state to;
+	u32 epoch;
+	u32 attempt;
+	const char *reason;
+};
+
+/* So many may be waiting; more come only if nothing can be told for seconds. */
+#define RNBD_CHANGES		16
+
 /* Bits of rnbd_session.flags */
 #define RNBD_SESS_ATTACHED	0	/* the disk is in use, or may be */
 #define RNBD_SESS_DETACH	1	/* somebody detaches; no new openers */
@@ -274,7 +293,7 @@ struct rnbd_queue {
  * @opt: what was asked for
  * @id: UUID of the session
  * @epoch: number of the connection, from 1
- * @lock: @state to @reconnects
+ * @lock: @state to @last_error
  * @state: enum rnbd_state, changed by rnbd_session_set_state() only
  * @broken: the connection, or the one that is being made, is of no use
  * @lossy: the last connection did not live long: packets may get lost
@@ -284,6 +303,10 @@ struct rnbd_queue {
  * @lost_at: jiffies
  * @lost: connections that were lost
  * @reconnects: connections that were replaced
+ * @changes: changes that have not been told yet, a ring
+ * @nr_changes: all that ever were
+ * @nr_told: those that were told, or forgotten
+ * @last_error: why the last attempt failed
  * @flags: RNBD_SESS_*
  * @attempt: tries to connect since the loss; recover_work's
  * @next_try: jiffies of the next one
@@ -294,9 +317,9 @@ struct rnbd_queue {
  * @recover_work: makes another connection, see recover.c
  * @fail_io_work: fast_io_fail
  * @keepalive_work: looks for signs of life
- * @conn_lock: keeps the connection's resources from being freed under a reader;
- *	@last_error
- * @last_error: why the last attempt failed
+ * @event_work: tells people and listeners of @changes
+ * @recover_lock: whoever lets I/O flow or recovers
+ * @conn_lock: keeps the connection's resources from being freed under a reader
  * @dev: RDMA device, while connected
  * @pd: protection domain, while connected
  * @max_sge: gather entries of one RDMA WRITE
@@ -325,7 +348,7 @@ struct rnbd_session {
 	u8 id[UUID_SIZE];
 	u32 epoch;
 
-	spinlock_t lock;	/* state to reconnects */
+	spinlock_t lock;	/* state to last_error */
 	enum rnbd_state state;
 	bool broken;
 	bool lossy;
@@ -335,6 +358,10 @@ struct rnbd_session {
 	unsigned long lost_at;
 	u64 lost;
 	u64 reconnects;
+	struct rnbd_change changes[RNBD_CHANGES];
+	u32 nr_changes;
+	u32 nr_told;
+	char last_error[RNBD_WHY_SIZE];
 	unsigned long flags;
 
 	u32 attempt;
@@ -346,9 +373,10 @@ struct rnbd_session {
 	struct delayed_work recover_work;
 	struct delayed_work fail_io_work;
 	struct delayed_work keepalive_work;
+	struct work_struct event_work;
 
-	struct mutex conn_lock;	/* readers of the connection; last_error */
-	char last_error[RNBD_WHY_SIZE];
+	struct mutex recover_lock;	/* letting I/O flow */
+	struct mutex conn_lock;		/* readers of the connection */
 	struct ib_device *dev;
 	struct ib_pd *pd;
 	u32 max_sge;
@@ -377,6 +405,7 @@ extern struct list_head rnbd_sessions;
 extern struct mutex rnbd_sessions_lock;
 extern struct workqueue_struct *rnbd_wq;
 extern struct workqueue_struct *rnbd_timer_wq;
+extern struct workqueue_struct *rnbd_event_wq;
 
 /* session.c */
 const char *rnbd_state_text(enum rnbd_state state);
@@ -388,7 +417,8 @@ int rnbd_session_detach(struct rnbd_session *sess, bool force,
 struct rnbd_session *rnbd_session_find(const char *disk);
 void rnbd_session_put(struct rnbd_session *sess);
 bool rnbd_session_advance(struct rnbd_session *sess, enum rnbd_state state);
-void rnbd_session_tell_lost(struct rnbd_session *sess);
+void rnbd_session_set_error(struct rnbd_session *sess, const char *text);
+void rnbd_session_last_error(struct rnbd_session *sess, char *text);
 void rnbd_session_fail(struct rnbd_session *sess, const char *reason);
 void rnbd_sessions_detach_all(void);
 
@@ -397,7 +427,7 @@ void rnbd_recover_init(struct rnbd_session *sess);
 void rnbd_recover_abort(struct rnbd_session *sess);
 void rnbd_recover_end(struct rnbd_session *sess);
 int rnbd_check_offer(struct rnbd_session *sess, struct rnbd_why *why);
-int rnbd_go_live(struct rnbd_session *sess, struct rnbd_why *why);
+int rnbd_recover_start(struct rnbd_session *sess, struct rnbd_why *why);
 
 /* connect.c */
 int rnbd_connect(struct rnbd_session *sess, struct rnbd_why *why);
@@ -439,8 +469,9 @@ void rnbd_client_inject_exit(void);
 /* netlink.c */
 int rnbd_netlink_init(void);
 void rnbd_netlink_exit(void);
-void rnbd_netlink_event(struct rnbd_session *sess, enum rnbd_state from,
-			enum rnbd_state state);
+void rnbd_netlink_stop(void);
+void rnbd_netlink_event(struct rnbd_session *sess, const struct rnbd_change *change);
+void rnbd_netlink_event_lost(void);
 
 /* sysfs.c */
 extern const struct attribute_group *rnbd_disk_groups[];

@@ -148,24 +148,64 @@ static bool rnbd_cm_woken(const struct rnbd_queue *q)
 	       test_bit(RNBD_SESS_DETACH, &q->sess->flags);
 }
 
+/**
+ * rnbd_keepalive - give signs of life on the queues that are connected
+ * @sess: session
+ * @nr: that many
+ * @interval_ms: as granted
+ *
+ * Context: process context.
+ */
+void rnbd_keepalive(struct rnbd_session *sess, u32 nr, u32 interval_ms)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		rnbd_ring_keepalive(&sess->queues[i]->ring, interval_ms);
+}
+
+/*
+ * One sleep. Queues that are connected already must not fall silent meanwhile.
+ * Returns jiffies slept, or -ERESTARTSYS.
+ */
+static long rnbd_cm_nap(struct rnbd_queue *q, long left)
+{
+	struct rnbd_session *sess = q->sess;
+	long nap = left, ret;
+
+	if (q->index)
+		nap = min_t(long, left, msecs_to_jiffies(sess->offer.keepalive_ms) / 2 + 1);
+	ret = wait_event_interruptible_timeout(sess->wait, rnbd_cm_woken(q), nap);
+	if (ret < 0)
+		return ret;
+	if (q->index)
+		rnbd_keepalive(sess, q->index, sess->offer.keepalive_ms);
+	return nap - ret;
+}
+
 /* Wait for the connection manager or the target; sets a reason on error. */
 static int rnbd_cm_wait(struct rnbd_queue *q, unsigned int ms, struct rnbd_why *why,
 			const char *late)
 {
 	struct rnbd_session *sess = q->sess;
-	long left;
+	long left = msecs_to_jiffies(ms);
+	long slept = 0;
 
-	left = wait_event_interruptible_timeout(sess->wait, rnbd_cm_woken(q),
-						msecs_to_jiffies(ms));
-	if (left >= 0 && test_bit(RNBD_SESS_DETACH, &sess->flags)) {
+	while (left > 0 && !rnbd_cm_woken(q)) {
+		slept = rnbd_cm_nap(q, left);
+		if (slept < 0)
+			break;
+		left -= slept;
+	}
+	if (slept >= 0 && test_bit(RNBD_SESS_DETACH, &sess->flags)) {
 		rnbd_why(why, "detached meanwhile");
 		return -ECANCELED;
 	}
-	if (left < 0) {
+	if (slept < 0) {
 		rnbd_why(why, "interrupted");
 		return -EINTR;
 	}
-	if (!left) {
+	if (!rnbd_cm_woken(q)) {
 		rnbd_why(why, "%s", late);
 		return -ETIMEDOUT;
 	}
@@ -464,22 +504,6 @@ static int rnbd_alloc_queue(struct rnbd_session *sess, u32 index)
 	rnbd_ring_init(&q->ring);
 	sess->queues[index] = q;
 	return 0;
-}
-
-/**
- * rnbd_keepalive - give signs of life on the queues that are connected
- * @sess: session
- * @nr: that many
- * @interval_ms: as granted
- *
- * Context: process context.
- */
-void rnbd_keepalive(struct rnbd_session *sess, u32 nr, u32 interval_ms)
-{
-	u32 i;
-
-	for (i = 0; i < nr; i++)
-		rnbd_ring_keepalive(&sess->queues[i]->ring, interval_ms);
 }
 
 /**

@@ -22,6 +22,8 @@ DEFINE_MUTEX(rnbd_sessions_lock);	/* rnbd_sessions */
 struct workqueue_struct *rnbd_wq;
 /* Keep-alive and time limits, which must not be behind it. */
 struct workqueue_struct *rnbd_timer_wq;
+/* Telling people of states, in which I/O may wait for memory. */
+struct workqueue_struct *rnbd_event_wq;
 
 static int __init rnbd_init(void)
 {
@@ -34,11 +36,14 @@ static int __init rnbd_init(void)
 	if (!rnbd_wq)
 		return -ENOMEM;
 
+	ret = -ENOMEM;
 	rnbd_timer_wq = alloc_workqueue("rnbd-timer", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!rnbd_timer_wq) {
-		ret = -ENOMEM;
+	if (!rnbd_timer_wq)
 		goto destroy_wq;
-	}
+
+	rnbd_event_wq = alloc_workqueue("rnbd-event", WQ_UNBOUND, 0);
+	if (!rnbd_event_wq)
+		goto destroy_timer_wq;
 
 	rnbd_client_inject_init();
 	ret = rnbd_netlink_init();
@@ -48,6 +53,8 @@ static int __init rnbd_init(void)
 
 remove_inject:
 	rnbd_client_inject_exit();
+	destroy_workqueue(rnbd_event_wq);
+destroy_timer_wq:
 	destroy_workqueue(rnbd_timer_wq);
 destroy_wq:
 	destroy_workqueue(rnbd_wq);
@@ -56,9 +63,11 @@ destroy_wq:
 
 static void __exit rnbd_exit(void)
 {
-	rnbd_netlink_exit();
+	rnbd_netlink_stop();
 	rnbd_sessions_detach_all();
+	rnbd_netlink_exit();
 	rnbd_client_inject_exit();
+	destroy_workqueue(rnbd_event_wq);
 	destroy_workqueue(rnbd_timer_wq);
 	destroy_workqueue(rnbd_wq);
 }

@@ -5,12 +5,13 @@
  * Operation: see include/uapi/rnbd/netlink.h, which is the manual.
  * Ownership: commands hold a reference on the session they work on.
  * Concurrency: commands run in parallel; the list of sessions is walked under
- * its lock.
+ * its lock. Events come from the session's event_work, so in order.
  * Errors: every one carries a text for people, and the attribute at fault.
  */
 
 #include <linux/inet.h>
 #include <linux/module.h>
+#include <linux/rwsem.h>
 #include <linux/sizes.h>
 #include <net/genetlink.h>
 #include <net/net_namespace.h>
@@ -31,6 +32,8 @@
 #define RNBD_TIMEOUT_MAX		(24 * 3600)
 
 static struct genl_family rnbd_genl_family;
+static DECLARE_RWSEM(rnbd_attach_sem);	/* rnbd_attach_stopped */
+static bool rnbd_attach_stopped;
 
 /* NLA_POLICY_RANGE() takes 16 bits only. */
 static const struct netlink_range_validation rnbd_seconds_range = {
@@ -175,9 +178,7 @@ static int rnbd_put_recovery(struct sk_buff *msg, struct rnbd_session *sess,
 
 	if (state == RNBD_LIVE || state == RNBD_CONNECTING)
 		return 0;
-	mutex_lock(&sess->conn_lock);
-	strscpy(error, sess->last_error);
-	mutex_unlock(&sess->conn_lock);
+	rnbd_session_last_error(sess, error);
 	if ((reason && nla_put_string(msg, RNBD_ATTR_REASON, reason)) ||
 	    (error[0] && nla_put_string(msg, RNBD_ATTR_LAST_ERROR, error)) ||
 	    nla_put_u32(msg, RNBD_ATTR_ATTEMPT, READ_ONCE(sess->attempt)))
@@ -189,11 +190,25 @@ static int rnbd_put_recovery(struct sk_buff *msg, struct rnbd_session *sess,
 	return 0;
 }
 
-/* @from is the state before, or @state if nothing has just changed. */
+/* Whoever knows these can pretend to be this session. */
+static int rnbd_put_ids(struct sk_buff *msg, const struct rnbd_session *sess)
+{
+	if (nla_put(msg, RNBD_ATTR_HOST_ID, UUID_SIZE, sess->opt.host_id) ||
+	    nla_put(msg, RNBD_ATTR_SESSION_ID, UUID_SIZE, sess->id))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/*
+ * @from is the state before, or @state if nothing has just changed; @asker is
+ * the message that is answered, or NULL for an event, for privileged listeners.
+ */
 static int rnbd_put_session(struct sk_buff *msg, struct rnbd_session *sess,
 			    enum rnbd_state from, enum rnbd_state state, u8 cmd,
-			    u32 portid, u32 seq, int flags)
+			    struct sk_buff *asker, u32 seq, int flags)
 {
+	bool admin = !asker || netlink_capable(asker, CAP_NET_ADMIN);
+	u32 portid = asker ? NETLINK_CB(asker).portid : 0;
 	u32 sflags = 0;
 	void *hdr;
 
@@ -213,8 +228,7 @@ static int rnbd_put_session(struct sk_buff *msg, struct rnbd_session *sess,
 	    nla_put_string(msg, RNBD_ATTR_ADDR, sess->opt.addr) ||
 	    nla_put_u16(msg, RNBD_ATTR_PORT, rnbd_session_port(sess)) ||
 	    nla_put_string(msg, RNBD_ATTR_EXPORT, sess->opt.export) ||
-	    nla_put(msg, RNBD_ATTR_HOST_ID, UUID_SIZE, sess->opt.host_id) ||
-	    nla_put(msg, RNBD_ATTR_SESSION_ID, UUID_SIZE, sess->id) ||
+	    (admin && rnbd_put_ids(msg, sess)) ||
 	    nla_put(msg, RNBD_ATTR_EXPORT_ID, UUID_SIZE, sess->grant.export_uuid) ||
 	    nla_put_u32(msg, RNBD_ATTR_QUEUES, sess->nr_queues) ||
 	    nla_put_u32(msg, RNBD_ATTR_DEPTH, sess->grant.queue_depth) ||
@@ -255,7 +269,8 @@ static int rnbd_put_session(struct sk_buff *msg, struct rnbd_session *sess,
  * thing that happens when it is detached. So the list's lock, held while the
  * message is made, keeps the disk.
  */
-static int rnbd_reply_session(struct genl_info *info, struct rnbd_session *sess)
+static int rnbd_reply_session(struct sk_buff *skb, struct genl_info *info,
+			      struct rnbd_session *sess)
 {
 	struct sk_buff *msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
 	enum rnbd_state state;
@@ -267,7 +282,7 @@ static int rnbd_reply_session(struct genl_info *info, struct rnbd_session *sess)
 	if (!list_empty(&sess->list)) {
 		state = READ_ONCE(sess->state);
 		ret = rnbd_put_session(msg, sess, state, state, RNBD_CMD_LIST,
-				       info->snd_portid, info->snd_seq, 0);
+				       skb, info->snd_seq, 0);
 	}
 	mutex_unlock(&rnbd_sessions_lock);
 	if (ret) {
@@ -288,13 +303,19 @@ static int rnbd_cmd_attach(struct sk_buff *skb, struct genl_info *info)
 	if (ret)
 		return ret;
 
-	sess = rnbd_session_attach(&opt, &why);
+	/* Whoever unloads the module waits for us, and then detaches. */
+	down_read(&rnbd_attach_sem);
+	if (rnbd_attach_stopped)
+		sess = ERR_PTR(-ESHUTDOWN);
+	else
+		sess = rnbd_session_attach(&opt, &why);
+	up_read(&rnbd_attach_sem);
 	if (IS_ERR(sess)) {
 		if (why.text[0])
 			NL_SET_ERR_MSG_FMT(info->extack, "%s", why.text);
 		return PTR_ERR(sess);
 	}
-	ret = rnbd_reply_session(info, sess);
+	ret = rnbd_reply_session(skb, info, sess);
 	rnbd_session_put(sess);
 	return ret;
 }
@@ -341,7 +362,7 @@ static int rnbd_cmd_list(struct sk_buff *skb, struct genl_info *info)
 
 	if (IS_ERR(sess))
 		return PTR_ERR(sess);
-	ret = rnbd_reply_session(info, sess);
+	ret = rnbd_reply_session(skb, info, sess);
 	rnbd_session_put(sess);
 	return ret;
 }
@@ -359,8 +380,7 @@ static int rnbd_dump_list(struct sk_buff *skb, struct netlink_callback *cb)
 		if (n++ < skip)
 			continue;
 		if (rnbd_put_session(skb, sess, state, state, RNBD_CMD_LIST,
-				     NETLINK_CB(cb->skb).portid,
-				     cb->nlh->nlmsg_seq, NLM_F_MULTI)) {
+				     cb->skb, cb->nlh->nlmsg_seq, NLM_F_MULTI)) {
 			n--;
 			break;
 		}
@@ -395,7 +415,7 @@ static const struct genl_ops rnbd_genl_ops[] = {
 };
 
 static const struct genl_multicast_group rnbd_genl_groups[] = {
-	{ .name = RNBD_GENL_EVENTS },
+	{ .name = RNBD_GENL_EVENTS, .flags = GENL_MCAST_CAP_NET_ADMIN },
 };
 
 static struct genl_family rnbd_genl_family __ro_after_init = {
@@ -412,26 +432,49 @@ static struct genl_family rnbd_genl_family __ro_after_init = {
 
 /**
  * rnbd_netlink_event - tell all listeners about a new state
- * @sess: session; without a disk nobody knows it yet
- * @from: the state before
- * @state: the state
+ * @sess: session with a disk
+ * @change: what has changed; the rest is told as it is now
  *
  * Context: process context, may sleep, not for I/O.
  */
-void rnbd_netlink_event(struct rnbd_session *sess, enum rnbd_state from,
-			enum rnbd_state state)
+void rnbd_netlink_event(struct rnbd_session *sess, const struct rnbd_change *change)
 {
 	struct sk_buff *msg;
 
-	if (!sess->disk || !genl_has_listeners(&rnbd_genl_family, &init_net, 0))
+	if (!genl_has_listeners(&rnbd_genl_family, &init_net, 0))
 		return;
 	msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_NOIO);
-	if (!msg)
+	if (!msg) {
+		rnbd_netlink_event_lost();
 		return;
-	if (rnbd_put_session(msg, sess, from, state, RNBD_CMD_EVENT, 0, 0, 0))
+	}
+	if (rnbd_put_session(msg, sess, change->from, change->to, RNBD_CMD_EVENT,
+			     NULL, 0, 0))
 		nlmsg_free(msg);
 	else
 		genlmsg_multicast(&rnbd_genl_family, msg, 0, 0, GFP_NOIO);
+}
+
+/**
+ * rnbd_netlink_event_lost - let listeners know that they have missed something
+ *
+ * Context: any.
+ */
+void rnbd_netlink_event_lost(void)
+{
+	genl_set_err(&rnbd_genl_family, &init_net, 0, 0, -ENOBUFS);
+}
+
+/**
+ * rnbd_netlink_stop - nothing is attached any more
+ *
+ * Context: process context; waits for those who are at it.
+ */
+void rnbd_netlink_stop(void)
+{
+	down_write(&rnbd_attach_sem);
+	rnbd_attach_stopped = true;
+	up_write(&rnbd_attach_sem);
 }
 
 /**

@@ -21,7 +21,8 @@
  * whole: a failed flush would tell only one of several users.
  *
  * Ownership: the connection belongs to recover_work from the loss until
- * rnbd_go_live(), before and after that to attach and detach.
+ * rnbd_go_live(), before and after that to attach and detach. recover_lock is
+ * for the moment at which attach hands it over.
  *
  * Concurrency: RNBD_SESS_QUIESCED makes sure that the disk's queues are
  * quiesced once and started once, whoever comes first; RNBD_SESS_FAIL_IO is
@@ -167,15 +168,12 @@ static void rnbd_wait_or_fail(struct rnbd_session *sess)
 				   limit - min(limit, waited));
 }
 
-/**
- * rnbd_go_live - let I/O flow over a new connection
- * @sess: session that is connected
- * @why: filled on error
- *
- * Context: process context.
- * Return: 0 or an error, after which the connection has to be ended.
+/*
+ * Let I/O flow over a new connection. After an error it has to be ended.
+ * Called under recover_lock, so that a loss which follows at once is taken care
+ * of when all this is done.
  */
-int rnbd_go_live(struct rnbd_session *sess, struct rnbd_why *why)
+static int rnbd_go_live(struct rnbd_session *sess, struct rnbd_why *why)
 {
 	bool restarted = rnbd_restarted(sess);
 	u32 i;
@@ -275,8 +273,7 @@ static void rnbd_recover(struct rnbd_session *sess)
 
 	/* The first time, for this loss. */
 	if (!sess->attempt && sess->dev) {
-		rnbd_session_tell_lost(sess);
-		strscpy(sess->last_error, sess->reason);
+		rnbd_session_set_error(sess, sess->reason);
 		rnbd_take_down(sess);
 	}
 	if (!rnbd_may_try(sess)) {
@@ -285,11 +282,11 @@ static void rnbd_recover(struct rnbd_session *sess)
 		ret = rnbd_attempt(sess, &why);
 		if (!ret)
 			return;
-		mutex_lock(&sess->conn_lock);
-		strscpy(sess->last_error, why.text[0] ? why.text : "no memory");
-		mutex_unlock(&sess->conn_lock);
+		if (!why.text[0])
+			rnbd_why(&why, "no memory");
+		rnbd_session_set_error(sess, why.text);
 		pr_debug("%s: attempt %u: %s\n", rnbd_session_name(sess),
-			 sess->attempt, sess->last_error);
+			 sess->attempt, why.text);
 	}
 
 	if (!rnbd_may_try(sess) || ret == -EUCLEAN) {
@@ -307,9 +304,31 @@ static void rnbd_recover_work(struct work_struct *work)
 						 struct rnbd_session, recover_work);
 	unsigned int noio = memalloc_noio_save();
 
+	mutex_lock(&sess->recover_lock);
 	if (READ_ONCE(sess->state) == RNBD_RECONNECTING)
 		rnbd_recover(sess);
+	mutex_unlock(&sess->recover_lock);
 	memalloc_noio_restore(noio);
+}
+
+/**
+ * rnbd_recover_start - let I/O flow over the first connection
+ * @sess: session that is connected and has a disk
+ * @why: filled on error
+ *
+ * From here on a loss is recovered from, even before this returns.
+ *
+ * Context: process context.
+ * Return: 0 or an error.
+ */
+int rnbd_recover_start(struct rnbd_session *sess, struct rnbd_why *why)
+{
+	int ret;
+
+	mutex_lock(&sess->recover_lock);
+	ret = rnbd_go_live(sess, why);
+	mutex_unlock(&sess->recover_lock);
+	return ret;
 }
 
 /**

@@ -13,14 +13,14 @@
  *
  * Concurrency: sess->lock protects state, reasons and the queueing of
  * recover_work, so that whoever has seen a state that needs no recovery and
- * cancels the work finds it gone for good.
+ * cancels the work finds it gone for good. A state may change in an interrupt;
+ * event_work tells people and listeners, in order.
  *
  * Errors: attach undoes everything and says why in struct rnbd_why.
  */
 
 #define pr_fmt(fmt) "rnbd: " fmt
 
-#include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 
@@ -30,10 +30,6 @@
 /* A connection that dies younger may have died of lost packets, see lossy. */
 #define RNBD_SHORT_LIFE		(10 * HZ)
 #define RNBD_LONG_LIFE		(60 * HZ)
-
-/* How long an attach waits for the end of older sessions of this host. */
-#define RNBD_BUSY_TIMEOUT	(30 * HZ)
-#define RNBD_BUSY_PAUSE_MS	100
 
 static const char * const rnbd_state_names[] = {
 	[RNBD_CONNECTING]	= "connecting",
@@ -79,6 +75,17 @@ void rnbd_why(struct rnbd_why *why, const char *fmt, ...)
 	va_end(args);
 }
 
+static void rnbd_session_release(struct kref *ref)
+{
+	struct rnbd_session *sess = container_of(ref, struct rnbd_session, ref);
+	u32 i;
+
+	rnbd_disk_free(sess);
+	for (i = 0; i < RNBD_QUEUES_MAX; i++)
+		kfree(sess->queues[i]);
+	kfree(sess);
+}
+
 /* States that may follow a state. */
 static const u8 rnbd_state_next[] = {
 	[RNBD_CONNECTING]	= BIT(RNBD_LIVE) | BIT(RNBD_CLOSING),
@@ -89,10 +96,30 @@ static const u8 rnbd_state_next[] = {
 	[RNBD_CLOSING]		= 0,
 };
 
-/*
- * The one place where a state changes. Called under sess->lock; the caller
- * reports it with rnbd_session_tell() afterwards.
- */
+/* Note what event_work will tell. A session outlives the notes about it. */
+static void rnbd_session_note(struct rnbd_session *sess, enum rnbd_state from)
+{
+	struct rnbd_change *change = &sess->changes[sess->nr_changes % RNBD_CHANGES];
+
+	lockdep_assert_held(&sess->lock);
+
+	/* Before there is a disk nobody knows of the session. */
+	if (!sess->disk)
+		return;
+	*change = (struct rnbd_change) {
+		.from = from,
+		.to = sess->state,
+		.epoch = sess->epoch,
+		.attempt = sess->attempt,
+		.reason = sess->reason,
+	};
+	sess->nr_changes++;
+	kref_get(&sess->ref);
+	if (!queue_work(rnbd_event_wq, &sess->event_work))
+		kref_put(&sess->ref, rnbd_session_release);
+}
+
+/* The one place where a state changes. */
 static bool rnbd_session_set_state(struct rnbd_session *sess, enum rnbd_state state)
 {
 	enum rnbd_state old = sess->state;
@@ -130,34 +157,104 @@ static bool rnbd_session_set_state(struct rnbd_session *sess, enum rnbd_state st
 		break;
 	}
 	trace_rnbd_state(sess, old, state);
+	rnbd_session_note(sess, old);
 	return true;
 }
 
-/* Tell people about a state that was just entered. */
-static void rnbd_session_tell(struct rnbd_session *sess, enum rnbd_state from,
-			      enum rnbd_state state)
+static void rnbd_session_tell(struct rnbd_session *sess,
+			      const struct rnbd_change *change)
 {
 	const char *name = rnbd_session_name(sess);
+	char error[RNBD_WHY_SIZE];
 
-	switch (state) {
+	switch (change->to) {
 	case RNBD_RECONNECTING:
 		pr_warn("%s (%s at %s): connection lost: %s\n", name,
-			sess->opt.export, sess->opt.addr, sess->reason);
+			sess->opt.export, sess->opt.addr, change->reason);
 		break;
 	case RNBD_FAILED:
+		rnbd_session_last_error(sess, error);
 		pr_err("%s (%s at %s): given up, all I/O fails: %s\n", name,
-		       sess->opt.export, sess->opt.addr, sess->last_error);
+		       sess->opt.export, sess->opt.addr, error);
 		break;
 	case RNBD_LIVE:
-		if (sess->reconnects)
+		if (change->from == RNBD_RECONNECTING)
 			pr_info("%s (%s at %s): connected again, attempt %u, epoch %u\n",
 				name, sess->opt.export, sess->opt.addr,
-				sess->attempt, sess->epoch);
+				change->attempt, change->epoch);
 		break;
 	default:
 		break;
 	}
-	rnbd_netlink_event(sess, from, state);
+	rnbd_netlink_event(sess, change);
+}
+
+/* Returns how many changes were forgotten before there was time to tell them. */
+static u32 rnbd_session_next_change(struct rnbd_session *sess,
+				    struct rnbd_change *change, bool *some)
+{
+	unsigned long flags;
+	u32 forgotten = 0;
+
+	spin_lock_irqsave(&sess->lock, flags);
+	if (sess->nr_changes - sess->nr_told > RNBD_CHANGES) {
+		forgotten = sess->nr_changes - sess->nr_told - RNBD_CHANGES;
+		sess->nr_told += forgotten;
+	}
+	*some = sess->nr_told != sess->nr_changes;
+	if (*some)
+		*change = sess->changes[sess->nr_told++ % RNBD_CHANGES];
+	spin_unlock_irqrestore(&sess->lock, flags);
+	return forgotten;
+}
+
+static void rnbd_event_work(struct work_struct *work)
+{
+	struct rnbd_session *sess = container_of(work, struct rnbd_session,
+						 event_work);
+	struct rnbd_change change;
+	bool some;
+
+	for (;;) {
+		if (rnbd_session_next_change(sess, &change, &some))
+			rnbd_netlink_event_lost();
+		if (!some)
+			break;
+		rnbd_session_tell(sess, &change);
+	}
+	rnbd_session_put(sess);
+}
+
+/**
+ * rnbd_session_set_error - remember why an attempt to connect failed
+ * @sess: session
+ * @text: why
+ *
+ * Context: any.
+ */
+void rnbd_session_set_error(struct rnbd_session *sess, const char *text)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&sess->lock, flags);
+	strscpy(sess->last_error, text);
+	spin_unlock_irqrestore(&sess->lock, flags);
+}
+
+/**
+ * rnbd_session_last_error - why the last attempt to connect failed
+ * @sess: session
+ * @text: where to, RNBD_WHY_SIZE bytes; empty if none did
+ *
+ * Context: any.
+ */
+void rnbd_session_last_error(struct rnbd_session *sess, char *text)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&sess->lock, flags);
+	memcpy(text, sess->last_error, RNBD_WHY_SIZE);
+	spin_unlock_irqrestore(&sess->lock, flags);
 }
 
 /**
@@ -165,21 +262,17 @@ static void rnbd_session_tell(struct rnbd_session *sess, enum rnbd_state from,
  * @sess: session
  * @state: new state
  *
- * Context: process context.
+ * Context: any.
  * Return: false if that change is not possible, and nothing was done.
  */
 bool rnbd_session_advance(struct rnbd_session *sess, enum rnbd_state state)
 {
-	enum rnbd_state from;
 	unsigned long flags;
 	bool ok;
 
 	spin_lock_irqsave(&sess->lock, flags);
-	from = sess->state;
 	ok = rnbd_session_set_state(sess, state);
 	spin_unlock_irqrestore(&sess->lock, flags);
-	if (ok)
-		rnbd_session_tell(sess, from, state);
 	return ok;
 }
 
@@ -201,33 +294,10 @@ void rnbd_session_fail(struct rnbd_session *sess, const char *reason)
 	if (!sess->broken)
 		sess->broken_why = reason;
 	sess->broken = true;
-	/* The work tells about the state: this may be an interrupt. */
 	if (sess->state == RNBD_LIVE &&
 	    rnbd_session_set_state(sess, RNBD_RECONNECTING))
 		mod_delayed_work(rnbd_wq, &sess->recover_work, 0);
 	spin_unlock_irqrestore(&sess->lock, flags);
-}
-
-/**
- * rnbd_session_tell_lost - report what rnbd_session_fail() could not
- * @sess: session in state RNBD_RECONNECTING
- *
- * Context: process context.
- */
-void rnbd_session_tell_lost(struct rnbd_session *sess)
-{
-	rnbd_session_tell(sess, RNBD_LIVE, RNBD_RECONNECTING);
-}
-
-static void rnbd_session_release(struct kref *ref)
-{
-	struct rnbd_session *sess = container_of(ref, struct rnbd_session, ref);
-	u32 i;
-
-	rnbd_disk_free(sess);
-	for (i = 0; i < RNBD_QUEUES_MAX; i++)
-		kfree(sess->queues[i]);
-	kfree(sess);
 }
 
 /**
@@ -251,6 +321,8 @@ static struct rnbd_session *rnbd_session_alloc(const struct rnbd_options *opt)
 	INIT_LIST_HEAD(&sess->list);
 	spin_lock_init(&sess->lock);
 	mutex_init(&sess->conn_lock);
+	mutex_init(&sess->recover_lock);
+	INIT_WORK(&sess->event_work, rnbd_event_work);
 	init_waitqueue_head(&sess->wait);
 	rnbd_recover_init(sess);
 	sess->opt = *opt;
@@ -263,26 +335,6 @@ static struct rnbd_session *rnbd_session_alloc(const struct rnbd_options *opt)
 	return sess;
 }
 
-/* BUSY: the target has not ended what this host had before it was restarted. */
-static int rnbd_first_connect(struct rnbd_session *sess, struct rnbd_why *why)
-{
-	unsigned long end = jiffies + RNBD_BUSY_TIMEOUT;
-	int ret;
-
-	for (;;) {
-		why->text[0] = '\0';
-		ret = rnbd_connect(sess, why);
-		if (ret != -EBUSY || time_after(jiffies, end))
-			return ret;
-		rnbd_disconnect(sess);
-		rnbd_release_connection(sess);
-		if (msleep_interruptible(RNBD_BUSY_PAUSE_MS)) {
-			rnbd_why(why, "interrupted");
-			return -EINTR;
-		}
-	}
-}
-
 /**
  * rnbd_session_attach - connect to an export and create its disk
  * @opt: what to attach
@@ -291,7 +343,8 @@ static int rnbd_first_connect(struct rnbd_session *sess, struct rnbd_why *why)
  * Context: process context, may sleep for as long as the network takes; ends
  * early on a signal.
  * Return: the session with a reference for the caller, or an ERR_PTR after
- * which nothing is left behind.
+ * which nothing is left behind: -EBUSY if the target has not ended yet what
+ * this host had there before it was started anew.
  */
 struct rnbd_session *rnbd_session_attach(const struct rnbd_options *opt,
 					 struct rnbd_why *why)
@@ -303,13 +356,13 @@ struct rnbd_session *rnbd_session_attach(const struct rnbd_options *opt,
 	if (!sess)
 		return ERR_PTR(-ENOMEM);
 
-	ret = rnbd_first_connect(sess, why);
+	ret = rnbd_connect(sess, why);
 	if (ret)
 		goto fail;
 	ret = rnbd_disk_create(sess, why);
 	if (ret)
 		goto fail;
-	ret = rnbd_go_live(sess, why);
+	ret = rnbd_recover_start(sess, why);
 	if (ret)
 		goto fail;
 	ret = rnbd_disk_add(sess, why);
@@ -321,7 +374,8 @@ struct rnbd_session *rnbd_session_attach(const struct rnbd_options *opt,
 	 */
 	set_bit(RNBD_SESS_ATTACHED, &sess->flags);
 	if (READ_ONCE(sess->state) != RNBD_LIVE) {
-		rnbd_why(why, "%s", sess->broken_why);
+		/* Recovery may have begun, and broken_why is about its attempt. */
+		rnbd_why(why, "%s", READ_ONCE(sess->reason));
 		ret = -ECONNRESET;
 		set_bit(RNBD_SESS_DETACH, &sess->flags);
 		rnbd_recover_abort(sess);
@@ -347,7 +401,8 @@ fail:
 	rnbd_session_advance(sess, RNBD_CLOSING);
 	rnbd_recover_end(sess);
 	rnbd_disk_remove(sess);
-	if (ret != -EINTR && ret != -ERESTARTSYS)
+	/* Who is told that the target is busy comes again. */
+	if (ret != -EINTR && ret != -EBUSY)
 		pr_err("cannot attach %s at %s: %s\n", opt->export, opt->addr,
 		       why->text[0] ? why->text : "no memory");
 	rnbd_session_put(sess);
@@ -439,8 +494,8 @@ struct rnbd_session *rnbd_session_find(const char *disk)
 /**
  * rnbd_sessions_detach_all - detach everything before the module goes
  *
- * Open disks pin the module, so none is open here, and no netlink command can
- * run any more.
+ * Open disks pin the module, so none is open here, and nothing can be attached
+ * any more. When this returns all events were told.
  */
 void rnbd_sessions_detach_all(void)
 {
@@ -455,8 +510,9 @@ void rnbd_sessions_detach_all(void)
 			kref_get(&sess->ref);
 		mutex_unlock(&rnbd_sessions_lock);
 		if (!sess)
-			return;
+			break;
 		rnbd_session_detach(sess, true, &why);
 		rnbd_session_put(sess);
 	}
+	flush_workqueue(rnbd_event_wq);
 }

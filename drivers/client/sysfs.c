@@ -23,7 +23,7 @@ static struct rnbd_session *rnbd_dev_session(struct device *dev)
 	return dev_to_disk(dev)->private_data;
 }
 
-#define RNBD_ATTR_SHOW(_name, fmt, args...)					\
+#define RNBD_ATTR_SHOW_MODE(_name, mode, fmt, args...)				\
 static ssize_t _name##_show(struct device *dev, struct device_attribute *attr,	\
 			    char *buf)						\
 {										\
@@ -31,7 +31,10 @@ static ssize_t _name##_show(struct device *dev, struct device_attribute *attr,	\
 										\
 	return sysfs_emit(buf, fmt "\n", args);					\
 }										\
-static DEVICE_ATTR_RO(_name)
+static struct device_attribute dev_attr_##_name = __ATTR_RO_MODE(_name, mode)
+
+#define RNBD_ATTR_SHOW(_name, fmt, args...)					\
+	RNBD_ATTR_SHOW_MODE(_name, 0444, fmt, args)
 
 RNBD_ATTR_SHOW(state, "%s", rnbd_state_text(READ_ONCE(sess->state)));
 RNBD_ATTR_SHOW(reason, "%s", READ_ONCE(sess->reason) ?: "");
@@ -46,7 +49,8 @@ RNBD_ATTR_SHOW(loss_timeout, "%u", sess->opt.loss_timeout);
 RNBD_ATTR_SHOW(keepalive_ms, "%u", READ_ONCE(sess->grant.keepalive_ms));
 RNBD_ATTR_SHOW(export, "%s", sess->opt.export);
 RNBD_ATTR_SHOW(address, "%pISpc", &sess->opt.dst);
-RNBD_ATTR_SHOW(session_id, "%pU", sess->id);
+/* Whoever knows it can pretend to be this session. */
+RNBD_ATTR_SHOW_MODE(session_id, 0400, "%pU", sess->id);
 RNBD_ATTR_SHOW(export_id, "%pU", sess->grant.export_uuid);
 RNBD_ATTR_SHOW(epoch, "%u", sess->epoch);
 RNBD_ATTR_SHOW(queues, "%u", sess->nr_queues);
@@ -60,13 +64,10 @@ RNBD_ATTR_SHOW(segment_units, "%u", sess->grant.segment_units);
 static ssize_t last_error_show(struct device *dev, struct device_attribute *attr,
 			       char *buf)
 {
-	struct rnbd_session *sess = rnbd_dev_session(dev);
-	ssize_t len;
+	char error[RNBD_WHY_SIZE];
 
-	mutex_lock(&sess->conn_lock);
-	len = sysfs_emit(buf, "%s\n", sess->last_error);
-	mutex_unlock(&sess->conn_lock);
-	return len;
+	rnbd_session_last_error(rnbd_dev_session(dev), error);
+	return sysfs_emit(buf, "%s\n", error);
 }
 static DEVICE_ATTR_RO(last_error);
 

@@ -18,16 +18,24 @@ TRACE_EVENT(rnbd_state,
 	TP_ARGS(sess, from, to),
 	TP_STRUCT__entry(
 		__field(int, index)
+		__array(u8, session, UUID_SIZE)
+		__field(u32, epoch)
 		__field(u8, from)
 		__field(u8, to)
+		__string(reason, sess->reason ?: "")
 	),
 	TP_fast_assign(
 		__entry->index = sess->index;
+		memcpy(__entry->session, sess->id, UUID_SIZE);
+		__entry->epoch = sess->epoch;
 		__entry->from = from;
 		__entry->to = to;
+		__assign_str(reason);
 	),
-	TP_printk("disk=%d %s -> %s", __entry->index,
-		  rnbd_state_text(__entry->from), rnbd_state_text(__entry->to))
+	TP_printk("disk=%d session=%pU epoch=%u %s -> %s%s%s",
+		  __entry->index, __entry->session, __entry->epoch,
+		  rnbd_state_text(__entry->from), rnbd_state_text(__entry->to),
+		  __get_str(reason)[0] ? ": " : "", __get_str(reason))
 );
 
 TRACE_EVENT(rnbd_frame,

@@ -641,8 +641,12 @@ static void rnbd_ring_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	if (!rnbd_ring_wc_ok(ring, wc))
 		return;
 	/* Frames that were received before a failure are not executed. */
-	if (unlikely(!READ_ONCE(ring->live)))
+	if (unlikely(!READ_ONCE(ring->live))) {
+		spin_lock_irqsave(&ring->lock, flags);
+		ring->stats.late_frames++;
+		spin_unlock_irqrestore(&ring->lock, flags);
 		return;
+	}
 	/*
 	 * Nobody is asked to invalidate a key here, and soft-RoCE does not
 	 * check that the key belongs to this connection's protection domain.

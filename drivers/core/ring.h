@@ -84,6 +84,8 @@ struct rnbd_slot {
  * @entries_sent: entries of @frames_sent
  * @credit_frames_sent: frames that only return credits
  * @credit_frames_received: the same, received
+ * @late_frames: frames that came before the connection broke but were looked at
+ *	after that, and so dropped
  */
 struct rnbd_ring_stats {
 	u64 frames_sent;
@@ -91,6 +93,7 @@ struct rnbd_ring_stats {
 	u64 entries_sent;
 	u64 credit_frames_sent;
 	u64 credit_frames_received;
+	u64 late_frames;
 };
 
 /**

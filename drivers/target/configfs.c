@@ -380,6 +380,13 @@ static ssize_t rnbdt_export_stale_requests_show(struct config_item *item,
 }
 CONFIGFS_ATTR_RO(rnbdt_export_, stale_requests);
 
+static ssize_t rnbdt_export_stale_frames_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%lld\n",
+			  atomic64_read(&to_export(item)->stale_frames));
+}
+CONFIGFS_ATTR_RO(rnbdt_export_, stale_frames);
+
 static struct configfs_attribute *rnbdt_export_attrs[] = {
 	&rnbdt_export_attr_path,
 	&rnbdt_export_attr_readonly,
@@ -390,6 +397,7 @@ static struct configfs_attribute *rnbdt_export_attrs[] = {
 	&rnbdt_export_attr_size,
 	&rnbdt_export_attr_sessions,
 	&rnbdt_export_attr_stale_requests,
+	&rnbdt_export_attr_stale_frames,
 	NULL,
 };
 

@@ -98,11 +98,15 @@ static int __init rnbdt_init(void)
 	if (ret)
 		return ret;
 
+	ret = rnbdt_sysfs_init();
+	if (ret)
+		goto exit_netlink;
+
 	ret = -ENOMEM;
 	rnbdt_login_wq = alloc_workqueue("rnbd-target-login",
 					 WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!rnbdt_login_wq)
-		goto exit_netlink;
+		goto exit_sysfs;
 
 	rnbdt_teardown_wq = alloc_workqueue("rnbd-target-teardown",
 					    WQ_UNBOUND | WQ_MEM_RECLAIM,
@@ -126,6 +130,8 @@ destroy_teardown_wq:
 	destroy_workqueue(rnbdt_teardown_wq);
 destroy_login_wq:
 	destroy_workqueue(rnbdt_login_wq);
+exit_sysfs:
+	rnbdt_sysfs_exit();
 exit_netlink:
 	rnbdt_netlink_exit();
 	return ret;
@@ -138,6 +144,7 @@ static void __exit rnbdt_exit(void)
 	rnbdt_backend_exit();
 	destroy_workqueue(rnbdt_teardown_wq);
 	destroy_workqueue(rnbdt_login_wq);
+	rnbdt_sysfs_exit();
 	rnbdt_netlink_exit();
 }
 

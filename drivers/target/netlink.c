@@ -151,12 +151,13 @@ static int rnbdt_dump_sessions(struct sk_buff *skb, struct netlink_callback *cb)
 static const struct genl_small_ops rnbdt_genl_ops[] = {
 	{
 		.cmd = RNBDT_CMD_GET_SESSION,
+		.flags = GENL_ADMIN_PERM,
 		.dumpit = rnbdt_dump_sessions,
 	},
 };
 
 static const struct genl_multicast_group rnbdt_genl_groups[] = {
-	{ .name = RNBDT_GENL_EVENTS },
+	{ .name = RNBDT_GENL_EVENTS, .flags = GENL_MCAST_CAP_NET_ADMIN },
 };
 
 static struct genl_family rnbdt_genl_family __ro_after_init = {

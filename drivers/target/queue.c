@@ -163,7 +163,7 @@ static enum rnbd_fault rnbdt_queue_requests(struct rnbd_tqueue *q,
 		struct rnbd_texport *export = READ_ONCE(s->export);
 
 		if (export)
-			atomic64_add(frame->nr_entries, &export->stale_requests);
+			atomic64_inc(&export->stale_frames);
 		return RNBD_FAULT_NONE;
 	}
 

@@ -45,7 +45,9 @@
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
 #include <linux/math64.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <net/ipv6.h>
 #include <rdma/ib_cm.h>
 
 #include "target.h"
@@ -301,6 +303,8 @@ static void rnbdt_session_drop_queue(struct rnbd_tsession *s, u32 index)
 
 	mutex_lock(&rnbdt_lock);
 	rnbdt_stats_add(&s->ended, q);
+	if (s->export)
+		atomic64_add(q->ring.stats.late_frames, &s->export->stale_frames);
 	s->queues[index] = NULL;
 	mutex_unlock(&rnbdt_lock);
 
@@ -361,6 +365,7 @@ static void rnbdt_session_teardown(struct work_struct *work)
 	rnbdt_session_advance(s, RNBDT_CLOSING, RNBDT_DEAD, NULL);
 	mutex_unlock(&rnbdt_lock);
 
+	rnbdt_sysfs_remove_session(s);
 	complete_all(&s->gone);
 	rnbdt_session_put(s);
 }
@@ -398,6 +403,28 @@ void rnbdt_session_refusal_sent(struct rnbd_tsession *s)
  * Login
  */
 
+static bool rnbdt_same_address(const struct sockaddr_storage *a,
+			       const struct sockaddr_storage *b)
+{
+	if (a->ss_family != b->ss_family)
+		return false;
+	if (a->ss_family == AF_INET)
+		return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
+		       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
+	return ipv6_addr_equal(&((const struct sockaddr_in6 *)a)->sin6_addr,
+			       &((const struct sockaddr_in6 *)b)->sin6_addr);
+}
+
+static void rnbdt_session_outlived(struct rnbd_tsession *old,
+				   const struct rnbd_tsession *s)
+{
+	if (old->state == RNBDT_LIVE &&
+	    !rnbdt_same_address(&old->peer, &s->peer))
+		pr_warn_ratelimited("host %pUb now comes from %pISc, not from %pISc: if these are two machines, give one of them another host id\n",
+				    &s->host_id, &s->peer, &old->peer);
+	rnbdt_session_close(old, "the client has been started anew");
+}
+
 /*
  * What the host had before its client module started anew is of no use to it.
  * Returns whether some of that, or of a session that closes anyway, is left on
@@ -419,7 +446,7 @@ static bool rnbdt_sessions_outlived(const struct rnbd_tsession *s)
 			continue;
 		if (memcmp(old->login.boot_id, s->login.boot_id,
 			   sizeof(s->login.boot_id)))
-			rnbdt_session_close(old, "the client has been started anew");
+			rnbdt_session_outlived(old, s);
 		else if (state == RNBDT_LIVE ||
 			 rnbd_inject(&rnbdt_inject_no_drain, NULL))
 			continue;
@@ -613,10 +640,10 @@ static void rnbdt_session_login_work(struct work_struct *work)
 			s->serial, &s->host_id, rnbdt_export_name(s->export),
 			s->nr_queues, s->depth, s->pool_bytes >> 10, s->epoch);
 	} else {
-		pr_warn("session %u: host %pUb: login to export \"%s\" on port %s refused: %s\n",
-			s->serial, &s->host_id, s->login.export,
-			rnbdt_port_name(s->port),
-			rnbd_status_text(grant.status));
+		pr_warn_ratelimited("session %u: host %pUb: login to export \"%s\" on port %s refused: %s\n",
+				    s->serial, &s->host_id, s->login.export,
+				    rnbdt_port_name(s->port),
+				    rnbd_status_text(grant.status));
 	}
 
 	/* The client may send requests as soon as the reply is posted. */
@@ -903,8 +930,11 @@ int rnbdt_session_connect(struct rnbd_tport *port, struct rdma_cm_id *id,
 {
 	struct rnbd_tsession *s = NULL;
 	struct rnbd_thost *host;
+	unsigned int noio;
 	u16 status;
 
+	/* Who waits for this lock may be what memory waits for. */
+	noio = memalloc_noio_save();
 	mutex_lock(&rnbdt_lock);
 	status = rnbdt_session_admit(port, req, &host);
 	if (status == RNBD_ST_OK) {
@@ -919,9 +949,11 @@ int rnbdt_session_connect(struct rnbd_tport *port, struct rdma_cm_id *id,
 				   RNBDT_LOGIN_TIMEOUT);
 	}
 	mutex_unlock(&rnbdt_lock);
+	memalloc_noio_restore(noio);
 	if (!s)
 		return rnbdt_refuse(id, req, status);
 
+	rnbdt_sysfs_add_session(s);
 	rnbdt_queue_accept(s->queues[0], req, conn);
 	rnbdt_session_connected(s);
 	return 0;
@@ -967,11 +999,14 @@ int rnbdt_session_add_queue(struct rnbd_tport *port, struct rdma_cm_id *id,
 			    const struct rdma_conn_param *conn)
 {
 	struct rnbd_tqueue *q = NULL;
+	unsigned int noio;
 	u16 status;
 
+	noio = memalloc_noio_save();
 	mutex_lock(&rnbdt_lock);
 	status = rnbdt_session_admit_queue(port, id, req, &q);
 	mutex_unlock(&rnbdt_lock);
+	memalloc_noio_restore(noio);
 	if (status)
 		return rnbdt_refuse(id, req, status);
 

@@ -181,6 +181,8 @@ struct rnbd_thost {
  *	rnbdt_lock, written under @lock as well
  * @hosts: struct rnbd_tallow; rnbdt_lock
  * @stale_requests: requests of ended sessions or old epochs that were dropped
+ *	before they reached the storage
+ * @stale_frames: frames of closing sessions that were dropped unread
  */
 struct rnbd_texport {
 	struct config_group group;
@@ -196,6 +198,7 @@ struct rnbd_texport {
 	struct rnbd_tbackend *backend;
 	struct list_head hosts;
 	atomic64_t stale_requests;
+	atomic64_t stale_frames;
 };
 
 /** struct rnbd_tallow - a link in allowed_hosts; rnbdt_lock */
@@ -428,7 +431,9 @@ struct rnbd_tqueue {
 
 /**
  * struct rnbd_tsession - one attachment of a host
- * @ref: of the memory; the list holds one
+ * @ref: of the memory; the list holds one, @kobj another
+ * @kobj: its directory in sysfs
+ * @in_sysfs: @kobj was added
  * @entry: in rnbdt_sessions until it is dead; rnbdt_lock
  * @serial: for messages; ascending in the list
  * @host_id: host; constant
@@ -479,6 +484,8 @@ struct rnbd_tqueue {
  */
 struct rnbd_tsession {
 	struct kref ref;
+	struct kobject kobj;
+	bool in_sysfs;
 	struct list_head entry;
 	u32 serial;
 	uuid_t host_id;
@@ -626,6 +633,12 @@ struct rnbdt_piece {
 void rnbdt_piece_start(struct rnbdt_piece *it, const struct rnbd_treq *treq);
 u32 rnbdt_piece_next(struct rnbdt_piece *it, struct page **page);
 u32 rnbdt_piece_count(const struct rnbd_treq *treq);
+
+/* sysfs.c */
+int rnbdt_sysfs_init(void);
+void rnbdt_sysfs_exit(void);
+void rnbdt_sysfs_add_session(struct rnbd_tsession *s);
+void rnbdt_sysfs_remove_session(struct rnbd_tsession *s);
 
 /* netlink.c */
 int rnbdt_netlink_init(void);

@@ -38,6 +38,10 @@ traced() { sed -nE "s/^.* $1: $2 (.* )?([a-z]+) -> ([a-z]+)(: .*)?\$/\2>\3/p" $T
 # traced_at TEXT: line of the trace buffer
 traced_at() { grep -n "$1" $TRACING/trace | cut -d: -f1; }
 
+unprivileged() {
+	setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set -all "$@" 2>&1
+}
+
 # session FILTER: of the only session there is
 session() { rnbd session list --json | jq -er "if length == 1 then .[0] | $1 else empty end"; }
 
@@ -83,6 +87,19 @@ if [ "$NODE" = 1 ]; then
 	need_counter "$(session .requests)" -ge 2 "requests"
 	rnbd session list | grep -q "^$first *$(host_id 2) *10.9.0.2 *disk0 *live *20" ||
 		die "the table says something else"
+	for key in state reason host_id session_id export port address epoch queues depth \
+		pool_bytes requests read_bytes write_bytes; do
+		same "$(cat "/sys/kernel/rnbd-target/sessions/$first/$key")" \
+			"$(session ".$key")" "$key in sysfs"
+	done
+	# who knows these can pretend to be the client
+	for key in host_id session_id; do
+		unprivileged cat "/sys/kernel/rnbd-target/sessions/$first/$key" &&
+			die "anybody can read $key in sysfs"
+	done
+	unprivileged rnbd session list && die "anybody can list sessions"
+	unprivileged timeout 5 rnbd monitor >"$OUT/denied"
+	grep -q 'not permitted; run it as root' "$OUT/denied" || die "anybody can listen to events"
 	# a block that nobody else reads or writes
 	grep -E "rnbdt_(request|reply): session=$first .* write offset=12288 length=4096" \
 		$TRACING/trace >"$OUT/write"
@@ -104,6 +121,7 @@ if [ "$NODE" = 1 ]; then
 
 	barrier detached
 	wait_for 10 nobody
+	same "$(ls /sys/kernel/rnbd-target/sessions)" "" "sessions in sysfs"
 	wait_for 10 story_is "session $second" "connecting>login login>live live>closing closing>dead"
 	for i in "$first" "$second"; do
 		same "$(traced rnbdt_state "session=$i")" "$(story "session $i")" "trace of session $i"
@@ -149,6 +167,12 @@ tell session_id "$(counter "$dev" session_id)"
 dd if=/dev/zero of="$dev" bs=1M count=1 seek=1 oflag=direct status=none || die "write failed"
 dd if="$dev" of=/dev/null bs=1M count=1 skip=1 iflag=direct status=none || die "read failed"
 dd if=/dev/zero of="$dev" bs=4k count=1 seek=3 oflag=direct status=none || die "write failed"
+rnbd list --json | jq -e ".[0].session_id == \"$(counter "$dev" session_id)\"" ||
+	die "rnbd list does not say the id of the session"
+same "$(unprivileged rnbd list --json | jq -r '.[0] | "\(.disk) \(.session_id) \(.host_id)"')" \
+	"$name null null" "what others see of the session"
+unprivileged cat "/sys/block/$name/rnbd/session_id" && die "anybody can read session_id in sysfs"
+unprivileged timeout 5 rnbd monitor && die "anybody can listen to events"
 barrier written
 barrier looked
 
@@ -175,7 +199,9 @@ modprobe rnbd
 heard rnbd 2
 barrier reloaded
 dev=$(attach disk0) || exit 1
-detach "$dev"
+echo "the module detaches when it is unloaded, and tells"
+# udev may have it open for a moment
+wait_for 10 rmmod rnbd
 wait_for 10 story_is "disk $name" "$all connecting>live live>closing"
 barrier end
 unload

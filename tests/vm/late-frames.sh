@@ -45,7 +45,8 @@ if [ "$NODE" = 1 ]; then
 		same "$(dd if="$disk" bs=4k skip="$b" count=1 iflag=direct status=none | head -c 4)" \
 		     0003 "block $b"
 	done
-	echo "stale requests seen by the target: $(cat "$CFG/exports/disk0/stale_requests")"
+	echo "stale requests dropped by the target: $(cat "$CFG/exports/disk0/stale_requests")," \
+		"frames: $(cat "$CFG/exports/disk0/stale_frames")"
 	barrier end
 	configfs_clear
 	unload

@@ -46,7 +46,7 @@ serve() {
 		;;
 	suspend) dmsetup suspend --nolockfs --noflush back ;;
 	resume) dmsetup resume back ;;
-	stale) cat "$CFG"/exports/*/stale_requests | awk '{ n += $1 } END { print n }' ;;
+	stale) cat "$CFG"/exports/*/stale_{requests,frames} | awk '{ n += $1 } END { print n }' ;;
 	*) die "what is $1?" ;;
 	esac || die "failed: $*"
 }
@@ -291,7 +291,7 @@ ask stale
 echo "$total faults in $((SECONDS / 60)) min, seed $SEED:"
 for kind in "${KINDS[@]}"; do printf '  %-14s %d\n' "$kind" "${count[$kind]-0}"; done
 echo "lost $(sum lost), reconnects $(sum reconnects), restarts $(sum restarts)," \
-     "replayed $(sum replayed), stale requests dropped since the last start $answer"
+     "replayed $(sum replayed), stale requests and frames dropped since the last start $answer"
 cat "$OUT"/gencheck? "$OUT"/verify?
 for i in 0 1; do detach "${dev[i]}"; done
 tell_target end

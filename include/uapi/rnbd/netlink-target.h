@@ -12,8 +12,9 @@
  *			that cannot be delivered is lost for its listener, whose
  *			socket then reports ENOBUFS.
  *
- * Nothing here changes anything, so no privilege is needed. The target is
- * configured in /sys/kernel/config/rnbd.
+ * Both need CAP_NET_ADMIN in the first user namespace: who knows the ids of a
+ * host and its session can pretend to be that host. The target is configured in
+ * /sys/kernel/config/rnbd.
  */
 #ifndef _UAPI_RNBD_NETLINK_TARGET_H
 #define _UAPI_RNBD_NETLINK_TARGET_H

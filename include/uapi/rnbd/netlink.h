@@ -2,20 +2,28 @@
 /*
  * Generic netlink family "rnbd": attach, detach and list disks of the client.
  *
- * RNBD_CMD_ATTACH	needs CAP_SYS_ADMIN. Takes ADDR and EXPORT and HOST_ID,
+ * RNBD_CMD_ATTACH	needs CAP_NET_ADMIN. Takes ADDR and EXPORT and HOST_ID,
  *			and optionally PORT and the wishes QUEUES, DEPTH,
  *			RING_SLOTS, SLOT_SIZE, POOL_BYTES, MAX_IO, FLAGS,
  *			POLICY, FAST_IO_FAIL, LOSS_TIMEOUT, KEEPALIVE_MS.
  *			Returns when the disk exists, with one message as from
- *			RNBD_CMD_LIST that says what was granted.
- * RNBD_CMD_DETACH	needs CAP_SYS_ADMIN. Takes DISK; fails with EBUSY while
+ *			RNBD_CMD_LIST that says what was granted. Fails with
+ *			EBUSY while the target has not ended yet what this host
+ *			had there before it was started anew: ask again a little
+ *			later.
+ * RNBD_CMD_DETACH	needs CAP_NET_ADMIN. Takes DISK; fails with EBUSY while
  *			the disk is open unless RNBD_FLAG_FORCE is in FLAGS.
  * RNBD_CMD_LIST	as a dump: one message per disk; otherwise takes DISK
- *			and returns that one.
+ *			and returns that one. HOST_ID and SESSION_ID are for
+ *			those with CAP_NET_ADMIN.
  * RNBD_CMD_EVENT	sent to the multicast group "events" when the state of a
  *			disk's session changes, with one message as from
  *			RNBD_CMD_LIST whose STATE is the new state, and
- *			OLD_STATE.
+ *			OLD_STATE. What else it says may be newer than that
+ *			change. The events of one disk come in order. One that
+ *			cannot be delivered is lost for its listener, whose
+ *			socket then reports ENOBUFS. To listen needs
+ *			CAP_NET_ADMIN.
  *
  * Every error carries an extended acknowledgment with a text for people.
  */

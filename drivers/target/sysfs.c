@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * /sys/kernel/rnbd-target/sessions/<serial>/: a session, as it is now.
+ *
+ * Operation: one value per file. configfs holds what the administrator made;
+ * sessions come and go by themselves, so they are here.
+ * Ownership: a directory holds a reference on its session. It is there before
+ * the session can be live, and gone before s->gone completes: whoever removes
+ * an export has waited for its readers.
+ * Concurrency: removal waits for readers, who take rnbdt_lock, so it is done
+ * without.
+ * Errors: a session whose directory cannot be made works without one.
+ */
+#define pr_fmt(fmt) "rnbd-target: " fmt
+
+#include <linux/kobject.h>
+#include <linux/sysfs.h>
+
+#include "target.h"
+
+static struct kobject *rnbdt_kobj;
+static struct kobject *rnbdt_sessions_kobj;
+
+static struct rnbd_tsession *to_session(struct kobject *kobj)
+{
+	return container_of(kobj, struct rnbd_tsession, kobj);
+}
+
+#define RNBDT_ATTR_MODE(_name, mode, fmt, args...)				\
+static ssize_t _name##_show(struct kobject *kobj, struct kobj_attribute *attr,	\
+			    char *buf)						\
+{										\
+	struct rnbd_tsession *s = to_session(kobj);				\
+										\
+	return sysfs_emit(buf, fmt "\n", args);					\
+}										\
+static struct kobj_attribute rnbdt_attr_##_name = __ATTR_RO_MODE(_name, mode)
+
+#define RNBDT_ATTR(_name, fmt, args...)						\
+	RNBDT_ATTR_MODE(_name, 0444, fmt, args)
+
+/* Whoever knows these can pretend to be the client. */
+#define RNBDT_ADMIN_ATTR(_name, fmt, args...)					\
+	RNBDT_ATTR_MODE(_name, 0400, fmt, args)
+
+RNBDT_ATTR(state, "%s", rnbdt_state_text(READ_ONCE(s->state)));
+RNBDT_ATTR(reason, "%s", READ_ONCE(s->why) ?: "");
+RNBDT_ADMIN_ATTR(host_id, "%pUb", &s->host_id);
+RNBDT_ADMIN_ATTR(session_id, "%pUb", &s->session_id);
+RNBDT_ATTR(port, "%s", s->port_name);
+RNBDT_ATTR(address, "%pISc", &s->peer);
+RNBDT_ATTR(epoch, "%u", s->epoch);
+RNBDT_ATTR(queues, "%u", READ_ONCE(s->nr_queues));
+RNBDT_ATTR(depth, "%u", READ_ONCE(s->depth));
+RNBDT_ATTR(pool_bytes, "%llu", READ_ONCE(s->pool_bytes));
+
+static ssize_t export_show(struct kobject *kobj, struct kobj_attribute *attr,
+			   char *buf)
+{
+	struct rnbd_tsession *s = to_session(kobj);
+	unsigned long flags;
+	const char *export;
+
+	/* Once it is there the name stays. */
+	spin_lock_irqsave(&s->state_lock, flags);
+	export = rnbdt_session_export(s);
+	spin_unlock_irqrestore(&s->state_lock, flags);
+	return sysfs_emit(buf, "%s\n", export);
+}
+
+static struct kobj_attribute rnbdt_attr_export = __ATTR_RO(export);
+
+static struct rnbd_tstats rnbdt_stats(struct rnbd_tsession *s)
+{
+	struct rnbd_tstats stats;
+
+	mutex_lock(&rnbdt_lock);
+	rnbdt_session_stats(s, &stats);
+	mutex_unlock(&rnbdt_lock);
+	return stats;
+}
+
+RNBDT_ATTR(requests, "%llu", rnbdt_stats(s).requests);
+RNBDT_ATTR(read_bytes, "%llu", rnbdt_stats(s).read_bytes);
+RNBDT_ATTR(write_bytes, "%llu", rnbdt_stats(s).write_bytes);
+
+static struct attribute *rnbdt_session_attrs[] = {
+	&rnbdt_attr_state.attr,
+	&rnbdt_attr_reason.attr,
+	&rnbdt_attr_host_id.attr,
+	&rnbdt_attr_session_id.attr,
+	&rnbdt_attr_export.attr,
+	&rnbdt_attr_port.attr,
+	&rnbdt_attr_address.attr,
+	&rnbdt_attr_epoch.attr,
+	&rnbdt_attr_queues.attr,
+	&rnbdt_attr_depth.attr,
+	&rnbdt_attr_pool_bytes.attr,
+	&rnbdt_attr_requests.attr,
+	&rnbdt_attr_read_bytes.attr,
+	&rnbdt_attr_write_bytes.attr,
+	NULL
+};
+ATTRIBUTE_GROUPS(rnbdt_session);
+
+static void rnbdt_session_kobj_release(struct kobject *kobj)
+{
+	rnbdt_session_put(to_session(kobj));
+}
+
+static const struct kobj_type rnbdt_session_ktype = {
+	.sysfs_ops = &kobj_sysfs_ops,
+	.default_groups = rnbdt_session_groups,
+	.release = rnbdt_session_kobj_release,
+};
+
+/**
+ * rnbdt_sysfs_add_session - show a session
+ * @s: session
+ *
+ * Context: process context without rnbdt_lock; the teardown cannot run yet.
+ */
+void rnbdt_sysfs_add_session(struct rnbd_tsession *s)
+{
+	kref_get(&s->ref);
+	s->in_sysfs = !kobject_init_and_add(&s->kobj, &rnbdt_session_ktype,
+					    rnbdt_sessions_kobj, "%u", s->serial);
+	if (!s->in_sysfs) {
+		pr_warn("session %u is not shown in sysfs: no memory\n", s->serial);
+		kobject_put(&s->kobj);
+	}
+}
+
+/**
+ * rnbdt_sysfs_remove_session - do not show a session any more
+ * @s: session
+ *
+ * Context: process context without rnbdt_lock; waits for readers.
+ */
+void rnbdt_sysfs_remove_session(struct rnbd_tsession *s)
+{
+	if (!s->in_sysfs)
+		return;
+	kobject_del(&s->kobj);
+	kobject_put(&s->kobj);
+}
+
+/**
+ * rnbdt_sysfs_init - make the directory of all sessions
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rnbdt_sysfs_init(void)
+{
+	rnbdt_kobj = kobject_create_and_add("rnbd-target", kernel_kobj);
+	if (!rnbdt_kobj)
+		return -ENOMEM;
+	rnbdt_sessions_kobj = kobject_create_and_add("sessions", rnbdt_kobj);
+	if (!rnbdt_sessions_kobj) {
+		kobject_put(rnbdt_kobj);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/**
+ * rnbdt_sysfs_exit - remove it
+ */
+void rnbdt_sysfs_exit(void)
+{
+	kobject_put(rnbdt_sessions_kobj);
+	kobject_put(rnbdt_kobj);
+}
