@@ -127,3 +127,18 @@ enum kind judge(const struct expect *expect, const struct found *found)
 		return KIND_ADDRESS;
 	return judge_whole(expect, found->stamp.version);
 }
+
+/**
+ * judge_version() - which of our writes is it?
+ * @expect: what is known of the block
+ * @found: what was read, and found right
+ *
+ * Return: 0 if it is what was there before any of them, which may be a block of
+ * a former journal with a version of its own.
+ */
+uint64_t judge_version(const struct expect *expect, const struct found *found)
+{
+	if (found->content != CONTENT_WHOLE || found->stamp.seed != expect->seed)
+		return 0;
+	return found->stamp.version;
+}

@@ -63,6 +63,7 @@ struct expect {
 };
 
 enum kind judge(const struct expect *expect, const struct found *found);
+uint64_t judge_version(const struct expect *expect, const struct found *found);
 uint64_t judge_lowest(const struct expect *expect);
 uint64_t judge_highest(const struct expect *expect);
 const char *kind_name(enum kind kind);

@@ -113,8 +113,8 @@ static void do_read(struct worker *w)
 			report_wrong(kind, &expect, &found);
 			give_up = true;
 			stop_requested = true;
-		} else if (expect.pending && found.content == CONTENT_WHOLE) {
-			journal_seen(&run.journal, address + i, found.stamp.version);
+		} else if (expect.pending) {
+			journal_seen(&run.journal, address + i, judge_version(&expect, &found));
 		}
 	}
 	tally(COUNT_READS, 1);

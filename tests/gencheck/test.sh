@@ -236,6 +236,21 @@ for how in stop continue retry:1; do
 done
 done_with "errors are counted, and what failed is in doubt"
 
+# A block of a former journal is as good as any before the first write. When a write of
+# this journal is in doubt, its version says nothing about that.
+expect 0 run --threads 1 --journal "$DIR/former" --new --first 200 --blocks 1 --fill any --mix 0:1:0:0 --ops 20 "$disk"
+expect 0 run --threads 1 --journal "$DIR/later" --new --first 200 --blocks 1 --fill any --mix 1:0:0:0 --ops 1 "$disk"
+(
+	ulimit -f 512
+	trap '' XFSZ
+	expect 2 run --threads 1 --journal "$DIR/later" --mix 0:1:0:0 --ops 1 --on-error continue "$disk"
+) || exit 1
+expect 0 run --threads 1 --journal "$DIR/later" --mix 1:0:0:0 --ops 3 "$disk"
+expect 0 verify --journal "$DIR/later" "$disk"
+expect 0 verify --journal "$DIR/later" --adopt "$disk"
+expect 0 verify --journal "$DIR/later" "$disk"
+done_with "what a former journal left is not taken for a write of this one"
+
 # --- usage
 for wrong in "run $disk" "run ${j[*]}" "run ${j[*]} --mix 1 $disk" "run ${j[*]} --io 8-4 $disk" \
 	"run ${j[*]} --share 2/2 $disk" "run ${j[*]} --fill 256 $disk" "run ${j[*]} --seed 5 $disk" \

@@ -56,7 +56,7 @@ static void check(struct journal *j, uint64_t address, const void *block)
 	if (kind != KIND_RIGHT)
 		report_wrong(kind, &expect, &found);
 	else if (opt.adopt)
-		journal_adopt(j, address, found.content == CONTENT_WHOLE ? found.stamp.version : 0);
+		journal_adopt(j, address, judge_version(&expect, &found));
 }
 
 /* Read blocks of which each has its authority, and check them. */
