@@ -527,7 +527,7 @@ int rnbd_connect(struct rnbd_session *sess, struct rnbd_why *why)
 	sess->broken_why = NULL;
 	sess->login_status = 0;
 	sess->epoch++;
-	if (rnbd_inject(&rnbd_inject_set_epoch, &epoch))
+	if (!sess->disk && rnbd_inject(&rnbd_inject_set_epoch, &epoch))
 		sess->epoch = epoch;
 	spin_unlock_irqrestore(&sess->lock, flags);
 

@@ -170,18 +170,18 @@ static u16 rnbd_session_port(const struct rnbd_session *sess)
 
 /* How a session without a connection fares. */
 static int rnbd_put_recovery(struct sk_buff *msg, struct rnbd_session *sess,
-			     enum rnbd_state state)
+			     const struct rnbd_change *change)
 {
 	long left = (long)(READ_ONCE(sess->next_try) - jiffies);
-	const char *reason = READ_ONCE(sess->reason);
+	enum rnbd_state state = change->to;
 	char error[RNBD_WHY_SIZE];
 
 	if (state == RNBD_LIVE || state == RNBD_CONNECTING)
 		return 0;
 	rnbd_session_last_error(sess, error);
-	if ((reason && nla_put_string(msg, RNBD_ATTR_REASON, reason)) ||
+	if ((change->reason && nla_put_string(msg, RNBD_ATTR_REASON, change->reason)) ||
 	    (error[0] && nla_put_string(msg, RNBD_ATTR_LAST_ERROR, error)) ||
-	    nla_put_u32(msg, RNBD_ATTR_ATTEMPT, READ_ONCE(sess->attempt)))
+	    nla_put_u32(msg, RNBD_ATTR_ATTEMPT, change->attempt))
 		return -EMSGSIZE;
 	if (state == RNBD_RECONNECTING &&
 	    nla_put_u32(msg, RNBD_ATTR_NEXT_TRY_MS,
@@ -190,7 +190,7 @@ static int rnbd_put_recovery(struct sk_buff *msg, struct rnbd_session *sess,
 	return 0;
 }
 
-/* Whoever knows these can pretend to be this session. */
+/* Whoever knows both can pretend to be this session. */
 static int rnbd_put_ids(struct sk_buff *msg, const struct rnbd_session *sess)
 {
 	if (nla_put(msg, RNBD_ATTR_HOST_ID, UUID_SIZE, sess->opt.host_id) ||
@@ -200,11 +200,11 @@ static int rnbd_put_ids(struct sk_buff *msg, const struct rnbd_session *sess)
 }
 
 /*
- * @from is the state before, or @state if nothing has just changed; @asker is
- * the message that is answered, or NULL for an event, for privileged listeners.
+ * @asker is the message that is answered, or NULL for an event, for privileged
+ * listeners.
  */
 static int rnbd_put_session(struct sk_buff *msg, struct rnbd_session *sess,
-			    enum rnbd_state from, enum rnbd_state state, u8 cmd,
+			    const struct rnbd_change *change, u8 cmd,
 			    struct sk_buff *asker, u32 seq, int flags)
 {
 	bool admin = !asker || netlink_capable(asker, CAP_NET_ADMIN);
@@ -245,23 +245,40 @@ static int rnbd_put_session(struct sk_buff *msg, struct rnbd_session *sess,
 	    nla_put_u32(msg, RNBD_ATTR_FAST_IO_FAIL, sess->opt.fast_io_fail) ||
 	    nla_put_u32(msg, RNBD_ATTR_LOSS_TIMEOUT, sess->opt.loss_timeout) ||
 	    nla_put_u32(msg, RNBD_ATTR_KEEPALIVE_MS, sess->grant.keepalive_ms) ||
-	    nla_put_u32(msg, RNBD_ATTR_EPOCH, READ_ONCE(sess->epoch)) ||
+	    nla_put_u32(msg, RNBD_ATTR_EPOCH, change->epoch) ||
 	    nla_put_u64_64bit(msg, RNBD_ATTR_RECONNECTS,
 			      READ_ONCE(sess->reconnects), RNBD_ATTR_PAD) ||
-	    nla_put_string(msg, RNBD_ATTR_STATE, rnbd_state_text(state)) ||
-	    (from != state &&
-	     nla_put_string(msg, RNBD_ATTR_OLD_STATE, rnbd_state_text(from))) ||
+	    nla_put_string(msg, RNBD_ATTR_STATE, rnbd_state_text(change->to)) ||
+	    (change->from != change->to &&
+	     nla_put_string(msg, RNBD_ATTR_OLD_STATE,
+			    rnbd_state_text(change->from))) ||
 	    nla_put_u64_64bit(msg, RNBD_ATTR_SIZE,
 			      (u64)get_capacity(sess->disk) << SECTOR_SHIFT,
 			      RNBD_ATTR_PAD) ||
 	    nla_put_u32(msg, RNBD_ATTR_BLOCK_SIZE,
 			queue_logical_block_size(sess->disk->queue)) ||
-	    rnbd_put_recovery(msg, sess, state)) {
+	    rnbd_put_recovery(msg, sess, change)) {
 		genlmsg_cancel(msg, hdr);
 		return -EMSGSIZE;
 	}
 	genlmsg_end(msg, hdr);
 	return 0;
+}
+
+/* As it is now: a change from a state to itself is none. */
+static void rnbd_session_now(struct rnbd_session *sess, struct rnbd_change *now)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&sess->lock, flags);
+	*now = (struct rnbd_change) {
+		.from = sess->state,
+		.to = sess->state,
+		.epoch = sess->epoch,
+		.attempt = READ_ONCE(sess->attempt),
+		.reason = sess->reason,
+	};
+	spin_unlock_irqrestore(&sess->lock, flags);
 }
 
 /*
@@ -273,16 +290,16 @@ static int rnbd_reply_session(struct sk_buff *skb, struct genl_info *info,
 			      struct rnbd_session *sess)
 {
 	struct sk_buff *msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
-	enum rnbd_state state;
+	struct rnbd_change now;
 	int ret = -ENODEV;
 
 	if (!msg)
 		return -ENOMEM;
 	mutex_lock(&rnbd_sessions_lock);
 	if (!list_empty(&sess->list)) {
-		state = READ_ONCE(sess->state);
-		ret = rnbd_put_session(msg, sess, state, state, RNBD_CMD_LIST,
-				       skb, info->snd_seq, 0);
+		rnbd_session_now(sess, &now);
+		ret = rnbd_put_session(msg, sess, &now, RNBD_CMD_LIST, skb,
+				       info->snd_seq, 0);
 	}
 	mutex_unlock(&rnbd_sessions_lock);
 	if (ret) {
@@ -375,12 +392,13 @@ static int rnbd_dump_list(struct sk_buff *skb, struct netlink_callback *cb)
 
 	mutex_lock(&rnbd_sessions_lock);
 	list_for_each_entry(sess, &rnbd_sessions, list) {
-		enum rnbd_state state = READ_ONCE(sess->state);
+		struct rnbd_change now;
 
 		if (n++ < skip)
 			continue;
-		if (rnbd_put_session(skb, sess, state, state, RNBD_CMD_LIST,
-				     cb->skb, cb->nlh->nlmsg_seq, NLM_F_MULTI)) {
+		rnbd_session_now(sess, &now);
+		if (rnbd_put_session(skb, sess, &now, RNBD_CMD_LIST, cb->skb,
+				     cb->nlh->nlmsg_seq, NLM_F_MULTI)) {
 			n--;
 			break;
 		}
@@ -448,11 +466,12 @@ void rnbd_netlink_event(struct rnbd_session *sess, const struct rnbd_change *cha
 		rnbd_netlink_event_lost();
 		return;
 	}
-	if (rnbd_put_session(msg, sess, change->from, change->to, RNBD_CMD_EVENT,
-			     NULL, 0, 0))
+	if (rnbd_put_session(msg, sess, change, RNBD_CMD_EVENT, NULL, 0, 0)) {
 		nlmsg_free(msg);
-	else
-		genlmsg_multicast(&rnbd_genl_family, msg, 0, 0, GFP_NOIO);
+		rnbd_netlink_event_lost();
+		return;
+	}
+	genlmsg_multicast(&rnbd_genl_family, msg, 0, 0, GFP_NOIO);
 }
 
 /**

@@ -400,6 +400,8 @@ fail:
 	wake_up(&sess->wait);
 	rnbd_session_advance(sess, RNBD_CLOSING);
 	rnbd_recover_end(sess);
+	/* Another disk may get this one's name; and the module may go. */
+	flush_work(&sess->event_work);
 	rnbd_disk_remove(sess);
 	/* Who is told that the target is busy comes again. */
 	if (ret != -EINTR && ret != -EBUSY)
@@ -463,6 +465,8 @@ int rnbd_session_detach(struct rnbd_session *sess, bool force, struct rnbd_why *
 	del_gendisk(sess->disk);
 	rnbd_session_advance(sess, RNBD_CLOSING);
 	rnbd_recover_end(sess);
+	/* Another disk may get this one's name; and the module may go. */
+	flush_work(&sess->event_work);
 	rnbd_disk_remove(sess);
 	/* the reference of the list */
 	rnbd_session_put(sess);
@@ -495,7 +499,8 @@ struct rnbd_session *rnbd_session_find(const char *disk)
  * rnbd_sessions_detach_all - detach everything before the module goes
  *
  * Open disks pin the module, so none is open here, and nothing can be attached
- * any more. When this returns all events were told.
+ * any more. A detach that is under way has told its events when its command is
+ * answered, which unregistering the family waits for.
  */
 void rnbd_sessions_detach_all(void)
 {
@@ -510,9 +515,8 @@ void rnbd_sessions_detach_all(void)
 			kref_get(&sess->ref);
 		mutex_unlock(&rnbd_sessions_lock);
 		if (!sess)
-			break;
+			return;
 		rnbd_session_detach(sess, true, &why);
 		rnbd_session_put(sess);
 	}
-	flush_workqueue(rnbd_event_wq);
 }

@@ -49,7 +49,7 @@ RNBD_ATTR_SHOW(loss_timeout, "%u", sess->opt.loss_timeout);
 RNBD_ATTR_SHOW(keepalive_ms, "%u", READ_ONCE(sess->grant.keepalive_ms));
 RNBD_ATTR_SHOW(export, "%s", sess->opt.export);
 RNBD_ATTR_SHOW(address, "%pISpc", &sess->opt.dst);
-/* Whoever knows it can pretend to be this session. */
+/* Whoever knows it, and the host id, can pretend to be this session. */
 RNBD_ATTR_SHOW_MODE(session_id, 0400, "%pU", sess->id);
 RNBD_ATTR_SHOW(export_id, "%pU", sess->grant.export_uuid);
 RNBD_ATTR_SHOW(epoch, "%u", sess->epoch);

@@ -182,17 +182,20 @@ static void rnbdt_send_event(struct rnbd_tsession *s,
 
 	/* The client whose memory this may free waits for its login, perhaps. */
 	msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_NOIO);
-	if (!msg) {
-		genl_set_err(&rnbdt_genl_family, &init_net, 0, 0, -ENOBUFS);
-		return;
-	}
+	if (!msg)
+		goto lost;
 	mutex_lock(&rnbdt_lock);
 	ret = rnbdt_put_session(msg, s, change, RNBDT_CMD_EVENT, 0, 0, 0);
 	mutex_unlock(&rnbdt_lock);
 	if (ret)
-		nlmsg_free(msg);
-	else
-		genlmsg_multicast(&rnbdt_genl_family, msg, 0, 0, GFP_NOIO);
+		goto free;
+	genlmsg_multicast(&rnbdt_genl_family, msg, 0, 0, GFP_NOIO);
+	return;
+
+free:
+	nlmsg_free(msg);
+lost:
+	genl_set_err(&rnbdt_genl_family, &init_net, 0, 0, -ENOBUFS);
 }
 
 static bool rnbdt_next_change(struct rnbd_tsession *s, struct rnbd_tchange *change)

@@ -256,6 +256,9 @@ static void rnbdt_host_remember(const struct rnbd_tsession *s)
 		if (uuid_equal(&host->epochs[i].session_id, &s->session_id))
 			break;
 	if (i == RNBDT_HOST_EPOCHS) {
+		/* One that was never live has left nothing that could be late. */
+		if (!s->live_at)
+			return;
 		i = host->next_epoch;
 		host->next_epoch = (i + 1) % RNBDT_HOST_EPOCHS;
 	}
@@ -933,7 +936,7 @@ int rnbdt_session_connect(struct rnbd_tport *port, struct rdma_cm_id *id,
 	unsigned int noio;
 	u16 status;
 
-	/* Who waits for this lock may be what memory waits for. */
+	/* Memory may wait for this client, or for who waits for this lock. */
 	noio = memalloc_noio_save();
 	mutex_lock(&rnbdt_lock);
 	status = rnbdt_session_admit(port, req, &host);
@@ -949,14 +952,13 @@ int rnbdt_session_connect(struct rnbd_tport *port, struct rdma_cm_id *id,
 				   RNBDT_LOGIN_TIMEOUT);
 	}
 	mutex_unlock(&rnbdt_lock);
+	if (s) {
+		rnbdt_sysfs_add_session(s);
+		rnbdt_queue_accept(s->queues[0], req, conn);
+		rnbdt_session_connected(s);
+	}
 	memalloc_noio_restore(noio);
-	if (!s)
-		return rnbdt_refuse(id, req, status);
-
-	rnbdt_sysfs_add_session(s);
-	rnbdt_queue_accept(s->queues[0], req, conn);
-	rnbdt_session_connected(s);
-	return 0;
+	return s ? 0 : rnbdt_refuse(id, req, status);
 }
 
 /* Called under rnbdt_lock. */
@@ -1006,13 +1008,12 @@ int rnbdt_session_add_queue(struct rnbd_tport *port, struct rdma_cm_id *id,
 	mutex_lock(&rnbdt_lock);
 	status = rnbdt_session_admit_queue(port, id, req, &q);
 	mutex_unlock(&rnbdt_lock);
+	if (q) {
+		rnbdt_queue_accept(q, req, conn);
+		rnbdt_session_connected(q->session);
+	}
 	memalloc_noio_restore(noio);
-	if (status)
-		return rnbdt_refuse(id, req, status);
-
-	rnbdt_queue_accept(q, req, conn);
-	rnbdt_session_connected(q->session);
-	return 0;
+	return q ? 0 : rnbdt_refuse(id, req, status);
 }
 
 /* ------------------------------------------------------------------------

@@ -4,11 +4,13 @@
  *
  * Operation: one value per file. configfs holds what the administrator made;
  * sessions come and go by themselves, so they are here.
- * Ownership: a directory holds a reference on its session. It is there before
- * the session can be live, and gone before s->gone completes: whoever removes
- * an export has waited for its readers.
- * Concurrency: removal waits for readers, who take rnbdt_lock, so it is done
- * without.
+ * Ownership: a directory holds a reference on its session. It is gone a moment
+ * after the session is dead.
+ * Concurrency: who looks into sysfs can keep others out while he waits for
+ * memory, and memory may wait for the login of a client. So a work item makes the
+ * directory and no login waits for it, and it is removed when the session has
+ * left rnbdt_sessions. Removal waits for readers, who take rnbdt_lock, so it is
+ * done without.
  * Errors: a session whose directory cannot be made works without one.
  */
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -20,6 +22,7 @@
 
 static struct kobject *rnbdt_kobj;
 static struct kobject *rnbdt_sessions_kobj;
+static struct workqueue_struct *rnbdt_sysfs_wq;
 
 static struct rnbd_tsession *to_session(struct kobject *kobj)
 {
@@ -39,7 +42,7 @@ static struct kobj_attribute rnbdt_attr_##_name = __ATTR_RO_MODE(_name, mode)
 #define RNBDT_ATTR(_name, fmt, args...)						\
 	RNBDT_ATTR_MODE(_name, 0444, fmt, args)
 
-/* Whoever knows these can pretend to be the client. */
+/* Whoever knows both can pretend to be this session of the client. */
 #define RNBDT_ADMIN_ATTR(_name, fmt, args...)					\
 	RNBDT_ATTR_MODE(_name, 0400, fmt, args)
 
@@ -114,15 +117,12 @@ static const struct kobj_type rnbdt_session_ktype = {
 	.release = rnbdt_session_kobj_release,
 };
 
-/**
- * rnbdt_sysfs_add_session - show a session
- * @s: session
- *
- * Context: process context without rnbdt_lock; the teardown cannot run yet.
- */
-void rnbdt_sysfs_add_session(struct rnbd_tsession *s)
+static void rnbdt_sysfs_work(struct work_struct *work)
 {
-	kref_get(&s->ref);
+	struct rnbd_tsession *s = container_of(work, struct rnbd_tsession,
+					       sysfs_work);
+
+	/* the reference of the work item becomes that of the directory */
 	s->in_sysfs = !kobject_init_and_add(&s->kobj, &rnbdt_session_ktype,
 					    rnbdt_sessions_kobj, "%u", s->serial);
 	if (!s->in_sysfs) {
@@ -132,13 +132,28 @@ void rnbdt_sysfs_add_session(struct rnbd_tsession *s)
 }
 
 /**
+ * rnbdt_sysfs_add_session - show a session
+ * @s: session; the teardown cannot run yet
+ *
+ * Context: process context.
+ */
+void rnbdt_sysfs_add_session(struct rnbd_tsession *s)
+{
+	kref_get(&s->ref);
+	INIT_WORK(&s->sysfs_work, rnbdt_sysfs_work);
+	queue_work(rnbdt_sysfs_wq, &s->sysfs_work);
+}
+
+/**
  * rnbdt_sysfs_remove_session - do not show a session any more
- * @s: session
+ * @s: session that is dead
  *
  * Context: process context without rnbdt_lock; waits for readers.
  */
 void rnbdt_sysfs_remove_session(struct rnbd_tsession *s)
 {
+	if (cancel_work_sync(&s->sysfs_work))
+		rnbdt_session_put(s);
 	if (!s->in_sysfs)
 		return;
 	kobject_del(&s->kobj);
@@ -152,22 +167,32 @@ void rnbdt_sysfs_remove_session(struct rnbd_tsession *s)
  */
 int rnbdt_sysfs_init(void)
 {
+	rnbdt_sysfs_wq = alloc_workqueue("rnbd-target-sysfs", WQ_UNBOUND, 0);
+	if (!rnbdt_sysfs_wq)
+		return -ENOMEM;
 	rnbdt_kobj = kobject_create_and_add("rnbd-target", kernel_kobj);
 	if (!rnbdt_kobj)
-		return -ENOMEM;
+		goto destroy_wq;
 	rnbdt_sessions_kobj = kobject_create_and_add("sessions", rnbdt_kobj);
-	if (!rnbdt_sessions_kobj) {
-		kobject_put(rnbdt_kobj);
-		return -ENOMEM;
-	}
+	if (!rnbdt_sessions_kobj)
+		goto put_kobj;
 	return 0;
+
+put_kobj:
+	kobject_put(rnbdt_kobj);
+destroy_wq:
+	destroy_workqueue(rnbdt_sysfs_wq);
+	return -ENOMEM;
 }
 
 /**
  * rnbdt_sysfs_exit - remove it
+ *
+ * There is no session any more.
  */
 void rnbdt_sysfs_exit(void)
 {
+	destroy_workqueue(rnbdt_sysfs_wq);
 	kobject_put(rnbdt_sessions_kobj);
 	kobject_put(rnbdt_kobj);
 }

@@ -433,6 +433,7 @@ struct rnbd_tqueue {
  * struct rnbd_tsession - one attachment of a host
  * @ref: of the memory; the list holds one, @kobj another
  * @kobj: its directory in sysfs
+ * @sysfs_work: adds @kobj; holds a reference
  * @in_sysfs: @kobj was added
  * @entry: in rnbdt_sessions until it is dead; rnbdt_lock
  * @serial: for messages; ascending in the list
@@ -485,6 +486,7 @@ struct rnbd_tqueue {
 struct rnbd_tsession {
 	struct kref ref;
 	struct kobject kobj;
+	struct work_struct sysfs_work;
 	bool in_sysfs;
 	struct list_head entry;
 	u32 serial;

@@ -70,8 +70,9 @@ find_tsc() {
 		need_commands gcc:gcc /usr/include/stdlib.h:libc6-dev
 		{ gcc -O2 -o "$cached.$$.bin" "$LAB_D/tsc.c" && "$cached.$$.bin" >"$cached.$$"; } ||
 			die "cannot measure the time stamp counter"
-		rm -f "$cached.$$.bin" "$RNBD_LAB_CACHE"/tsc-????????-*-????????????
+		rm -f "$cached.$$.bin"
 		mv "$cached.$$" "$cached"
+		find "$RNBD_LAB_CACHE" -maxdepth 1 -name 'tsc-*' -mmin +1 ! -path "$cached*" -delete
 	fi
 	TSC_KHZ=$(cat "$cached")
 	[ -z "$ICOUNT" ] || TSC_KHZ=1000000

@@ -148,11 +148,14 @@ int journal_make(const char *path, const struct layout *layout, enum journal_io 
 	 * One that is replaced may still be open elsewhere. Whoever is cut off
 	 * here leaves the former one or the new one, never none or a half.
 	 */
-	if (snprintf(unfinished, sizeof(unfinished), "%s.new", path) >= (int)sizeof(unfinished)) {
+	if (snprintf(unfinished, sizeof(unfinished), "%s.%d.new", path, getpid()) >=
+	    (int)sizeof(unfinished)) {
 		message("%s: %s", path, strerror(ENAMETOOLONG));
 		return -ENAMETOOLONG;
 	}
-	fd = open(unfinished, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	fd = open(unfinished, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	if (fd < 0 && errno == EEXIST && !unlink(unfinished))
+		fd = open(unfinished, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0) {
 		err = errno;
 		message("%s: %s", unfinished, strerror(err));

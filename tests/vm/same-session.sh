@@ -29,11 +29,23 @@ lab barrier exported
 modprobe rnbd
 
 # twin EPOCH - attach once more with the same session id, to begin with EPOCH;
-# the device is in $twin
+# the device is in $twin. Told that the target is busy, the tool asks again, with
+# epoch 1, and is refused.
 twin() {
-	strike rnbd fixed_session 1
+	strike rnbd fixed_session 1000
 	strike rnbd set_epoch 1 "$1"
 	twin=$(rnbd attach "$ADDR" disk0 --queues 2 2>"$OUT/error")
+}
+
+# twin_soon EPOCH - the same, with higher epochs while the target ends the former
+twin_soon() {
+	local e
+
+	for ((e = $1; e < $1 + 100; e++)); do
+		twin "$e" && return
+		sleep 0.1
+	done
+	die "refused: $(cat "$OUT/error")"
 }
 
 # works DEV
@@ -60,7 +72,8 @@ works "$dev"
 need "$dev" reconnects -eq 1
 
 note "a twin with a newer one ends the former, which cannot come back"
-twin 100000 || die "refused: $(cat "$OUT/error")"
+twin_soon 100000
+same "$(counter "$twin" session_id)" "$(counter "$dev" session_id)" "session"
 note "epoch $(counter "$twin" epoch)"
 works "$twin"
 wait_for 20 grep -q reconnecting "/sys/block/$(basename "$dev")/rnbd/state"
@@ -79,7 +92,7 @@ epoch=$(counter "$twin" epoch)
 detach "$twin"
 twin "$epoch" && die "attached with the epoch of a session that has gone"
 cat "$OUT/error"
-twin $((epoch + 1)) || die "refused: $(cat "$OUT/error")"
+twin_soon $((epoch + 1))
 works "$twin"
 detach "$twin"
 : >"$SHARED/end"

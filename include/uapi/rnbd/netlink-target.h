@@ -13,7 +13,7 @@
  *			socket then reports ENOBUFS.
  *
  * Both need CAP_NET_ADMIN in the first user namespace: who knows the ids of a
- * host and its session can pretend to be that host. The target is configured in
+ * host and its session can pretend to be that session. The target is configured in
  * /sys/kernel/config/rnbd.
  */
 #ifndef _UAPI_RNBD_NETLINK_TARGET_H

@@ -10,7 +10,7 @@
  *			RNBD_CMD_LIST that says what was granted. Fails with
  *			EBUSY while the target has not ended yet what this host
  *			had there before it was started anew: ask again a little
- *			later.
+ *			later; with ESHUTDOWN while the module is unloaded.
  * RNBD_CMD_DETACH	needs CAP_NET_ADMIN. Takes DISK; fails with EBUSY while
  *			the disk is open unless RNBD_FLAG_FORCE is in FLAGS.
  * RNBD_CMD_LIST	as a dump: one message per disk; otherwise takes DISK
