@@ -61,7 +61,7 @@ for wire in loss1 loss5 loss20 delay reorder duplicate corrupt; do
 	lab barrier "spoilt-$wire"
 	if [ "$NODE" = 2 ]; then
 		size=1m
-		[ $wire = loss20 ] && size=256k
+		if [ $wire = loss20 ] || [ -n "$LAB_SLOW" ]; then size=256k; fi
 		start=${EPOCHREALTIME/[.,]/}
 		verify "$dev" --rw=randrw --bs=4k --iodepth=8 --size=$size
 		verify "$dev" --rw=randwrite --bs=32k --iodepth=2 --size=$size

@@ -9,6 +9,9 @@ target_start
 disk=$(null_disk 256) || exit 1
 export_disk disk0 "$disk"
 
+# kib N: so much, less on a debug kernel
+kib() { echo "$(($1 / (LAB_SLOW ? 4 : 1)))k"; }
+
 check() {
 	echo "queues=$queues $*"
 	verify "$dev" "$@"
@@ -18,16 +21,16 @@ for queues in 1 2 4; do
 	dev=$(attach disk0 --queues $queues) || exit 1
 	[ "$(counter "$dev" queues)" = $queues ] || die "$queues queues were not granted"
 	check --rw=randwrite --bs=4k --iodepth=1 --size=1m
-	check --rw=randwrite --bs=4k --iodepth=128 --size=8m --numjobs=4 --offset_increment=16m
-	check --rw=write --bs=4k --iodepth=16 --size=8m
-	check --rw=randwrite --bsrange=4k-64k --bs_unaligned=0 --iodepth=32 --size=16m
-	check --rw=write --bs=128k --iodepth=16 --size=32m --numjobs=2 --offset_increment=64m
-	check --rw=randwrite --bs=1m --iodepth=4 --size=32m
-	check --rw=write --bs=4m --iodepth=1 --size=32m
-	check --rw=randwrite --bs=4m --iodepth=16 --size=64m
+	check --rw=randwrite --bs=4k --iodepth=128 --size="$(kib 8192)" --numjobs=4 --offset_increment=16m
+	check --rw=write --bs=4k --iodepth=16 --size="$(kib 8192)"
+	check --rw=randwrite --bsrange=4k-64k --bs_unaligned=0 --iodepth=32 --size="$(kib 16384)"
+	check --rw=write --bs=128k --iodepth=16 --size="$(kib 32768)" --numjobs=2 --offset_increment=64m
+	check --rw=randwrite --bs=1m --iodepth=4 --size="$(kib 32768)"
+	check --rw=write --bs=4m --iodepth=1 --size="$(kib 32768)"
+	check --rw=randwrite --bs=4m --iodepth=16 --size="$(kib 65536)"
 	# eight at a time, so that a dispatch has several requests
 	check --rw=randwrite --bs=4k --iodepth=32 --iodepth_batch_submit=8 \
-	    --iodepth_batch_complete_min=8 --size=8m
+	    --iodepth_batch_complete_min=8 --size="$(kib 8192)"
 	check --rw=randwrite --bs=512 --iodepth=16 --size=256k
 	need "$dev" rdma_writes -gt 0
 	need "$dev" rdma_reads -gt 0
