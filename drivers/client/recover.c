@@ -190,14 +190,16 @@ static int rnbd_go_live(struct rnbd_session *sess, struct rnbd_why *why)
 					sess->grant.capacity >> SECTOR_SHIFT);
 	for (i = 0; i < sess->nr_queues; i++)
 		rnbd_queue_ready(sess->queues[i], true);
+	/* Whoever sees it live sees that, too. */
+	sess->restarts += restarted;
 	if (!rnbd_session_advance(sess, RNBD_LIVE)) {
+		sess->restarts -= restarted;
 		rnbd_why(why, "%s", sess->broken_why ?: "connection lost");
 		for (i = 0; i < sess->nr_queues; i++)
 			rnbd_queue_ready(sess->queues[i], false);
 		rnbd_wait_or_fail(sess);
 		return -ECONNRESET;
 	}
-	sess->restarts += restarted;
 	queue_delayed_work(rnbd_timer_wq, &sess->keepalive_work,
 			   msecs_to_jiffies(sess->grant.keepalive_ms) / 2);
 	rnbd_unquiesce(sess);

@@ -544,14 +544,15 @@ void rnbd_ring_keepalive(struct rnbd_ring *ring, u32 interval_ms)
 	spin_lock_irqsave(&ring->lock, flags);
 	if (ring->live) {
 		unsigned long limit = jiffies - RNBD_KEEPALIVE_MISSED * interval;
+		bool due = time_after_eq(jiffies, ring->last_sent + interval / 2);
 
+		/* Whoever calls may be late: only what cannot be sent counts. */
 		if (time_before(READ_ONCE(ring->last_heard), limit))
 			dead = "no sign of life from the peer";
+		else if (due && rnbd_ring_can_open(ring))
+			rnbd_ring_send_credits(ring);
 		else if (time_before(ring->last_sent, limit))
 			dead = "the peer gives no credits";
-		else if (time_after_eq(jiffies, ring->last_sent + interval / 2) &&
-			 rnbd_ring_can_open(ring))
-			rnbd_ring_send_credits(ring);
 	}
 	spin_unlock_irqrestore(&ring->lock, flags);
 	if (dead)

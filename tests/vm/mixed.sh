@@ -55,7 +55,10 @@ set_host_id
 if [ "$NODE" = 1 ]; then
 	modprobe dm-mod 2>/dev/null
 	echo "0 $((32 * 2048)) linear /dev/lab/disk0 0" | dmsetup create back || die "dmsetup failed"
-	if [ "$LAB_BOOT" = 1 ]; then run mkfs.ext4 -q -F -b 4096 /dev/lab/disk1; fi
+	if [ "$LAB_BOOT" = 1 ]; then
+		rm -f "$OUT/served"
+		run mkfs.ext4 -q -F -b 4096 /dev/lab/disk1
+	fi
 	mkdir -p /mnt/b
 	mount /dev/lab/disk1 /mnt/b || die "mount failed"
 	[ -e /mnt/b/file ] || truncate -s 32M /mnt/b/file
@@ -251,6 +254,18 @@ stands_still() {
 	[ "$(counter "${dev[0]}" requests)" = "$before" ]
 }
 
+# What a failure leaves behind tells why.
+die() {
+	local d
+	echo "FAILED: $*; fault: ${kind-none}" >&2
+	for d in "${dev[@]}"; do
+		(cd "/sys/block/$(basename "$d")/rnbd" &&
+			grep . state reason last_error attempt next_try_ms epoch requests reconnects pool_used) >&2
+	done
+	echo w >/proc/sysrq-trigger
+	exit 1
+}
+
 modprobe sch_netem || die "no netem"
 modprobe rnbd io_timeout=3 || die "no rnbd"
 wait_for 60 test -e "$SHARED/up1"
@@ -267,7 +282,10 @@ declare -A count=()
 total=0
 end=$((SECONDS + MINUTES * 60))
 while :; do
-	mapfile -t order < <(for k in "${KINDS[@]}"; do echo "$RANDOM $k"; done | sort -n | cut -d ' ' -f 2)
+	# in this shell: another one has random numbers of its own
+	ranks=()
+	for k in "${KINDS[@]}"; do ranks+=("$RANDOM $k"); done
+	mapfile -t order < <(printf '%s\n' "${ranks[@]}" | sort -n | cut -d ' ' -f 2)
 	for kind in "${order[@]}"; do
 		start=${EPOCHREALTIME/[.,]/}
 		fault "$kind"
