@@ -21,12 +21,13 @@ lost_packets() { nft list table ip rnbd_loss | grep -o 'packets [0-9]*' | tr -dc
 
 # The wire is bad in both directions: each node spoils what it receives or sends.
 spoil() {
+	sent=$(netem_packets)
 	case $1 in
 	loss*) lose "${1#loss}" ;;
-	delay) tc qdisc add dev eth0 root netem delay 10ms ;;
-	reorder) tc qdisc add dev eth0 root netem delay 4ms reorder 75% 50% ;;
-	duplicate) tc qdisc add dev eth0 root netem duplicate 10% ;;
-	corrupt) tc qdisc add dev eth0 root netem corrupt 2% ;;
+	delay) netem delay 10ms ;;
+	reorder) netem delay 4ms reorder 75% 50% ;;
+	duplicate) netem duplicate 10% ;;
+	corrupt) netem corrupt 2% ;;
 	esac || die "cannot spoil the wire: $1"
 }
 
@@ -38,13 +39,13 @@ heal() {
 		nft delete table ip rnbd_loss
 		;;
 	*)
-		tc -s qdisc show dev eth0 | grep -q netem || die "no netem"
-		tc qdisc del dev eth0 root
+		netem delay 0
+		[ "$(netem_packets)" -gt "$sent" ] || die "nothing was spoilt"
 		;;
 	esac
 }
 
-modprobe sch_netem || die "no netem"
+netem_ready
 set_host_id
 if [ "$NODE" = 1 ]; then
 	target_start

@@ -188,12 +188,12 @@ fault() {
 		[ "$got" -gt 0 ] || die "nothing was lost"
 		;;
 	delay)
-		tc qdisc add dev eth0 root netem delay 15ms reorder 60% 50% || die "no netem"
+		got=$(netem_packets)
+		netem delay 15ms reorder 60% 50%
 		before=$(sum requests)
 		wait_for 60 sum_over requests $((before + 100))
-		got=$(tc -s qdisc show dev eth0 | sed -n 's/^ Sent .* \([0-9]*\) pkt.*/\1/p')
-		tc qdisc del dev eth0 root
-		[ "$got" -gt 0 ] || die "nothing was delayed"
+		netem delay 0
+		[ "$(netem_packets)" -gt "$got" ] || die "nothing was delayed"
 		;;
 	device-target)
 		ask device
@@ -266,7 +266,7 @@ die() {
 	exit 1
 }
 
-modprobe sch_netem || die "no netem"
+netem_ready
 modprobe rnbd io_timeout=3 || die "no rnbd"
 wait_for 60 test -e "$SHARED/up1"
 boots=1

@@ -136,6 +136,18 @@ memory_kernel() {
 	awk 'NR > 2 { print "slab-" $1, $2 }' /proc/slabinfo
 }
 
+# netem_ready: before anything is attached; netem OPTION...: how packets leave from
+# now on. While a qdisc is being put in place packets are refused, and soft-RoCE takes
+# one that is refused for the end of its queue pair, even of that for management, which
+# does not come back ("Known limits of soft-RoCE" in Documentation/design.rst).
+netem_ready() {
+	modprobe sch_netem || die "no netem"
+	tc qdisc add dev eth0 root netem limit 10000 || die "no netem"
+}
+netem() { tc qdisc change dev eth0 root netem limit 10000 "$@" || die "netem refuses $*"; }
+# netem_packets: how many have left that way
+netem_packets() { tc -s qdisc show dev eth0 | sed -n 's/^ Sent .* \([0-9]*\) pkt.*/\1/p'; }
+
 # unload: both modules must go
 unload() {
 	local m
