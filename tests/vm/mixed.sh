@@ -237,7 +237,8 @@ fault() {
 		fio --name=l --filename="$i" --direct=1 --ioengine=libaio --rw=randrw --bs=4k --iodepth=8 \
 			--size=4m --time_based --runtime=600 >"$OUT/forced" 2>&1 &
 		got=$!
-		wait_for 20 counter_over "$i" requests 20
+		# beside two busy disks a program takes long to begin
+		wait_for 60 counter_over "$i" requests 20
 		rnbd detach "$i" --force || die "forced detach failed"
 		wait $got && die "fio saw no error"
 		[ ! -e "/sys/block/$(basename "$i")" ] || die "$i is still there"
