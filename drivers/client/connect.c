@@ -554,7 +554,6 @@ int rnbd_connect(struct rnbd_session *sess, struct rnbd_why *why)
 				ret = rnbd_connect_queue(sess, i, why);
 			if (ret)
 				return ret;
-			rnbd_keepalive(sess, i, sess->offer.keepalive_ms);
 		}
 		ret = rnbd_pool_init(&sess->queues[i]->pool, i * share, share,
 				     sess->offer.segment_units);

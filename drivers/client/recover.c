@@ -178,6 +178,8 @@ static int rnbd_go_live(struct rnbd_session *sess, struct rnbd_why *why)
 	bool restarted = rnbd_restarted(sess);
 	u32 i;
 
+	lockdep_assert_held(&sess->recover_lock);
+
 	/*
 	 * Requests may be coming in, to fail. None may be under way while the
 	 * queues change, nor if they have to be taken apart again.

@@ -189,23 +189,22 @@ static void rnbd_session_tell(struct rnbd_session *sess,
 	rnbd_netlink_event(sess, change);
 }
 
-/* Returns how many changes were forgotten before there was time to tell them. */
-static u32 rnbd_session_next_change(struct rnbd_session *sess,
-				    struct rnbd_change *change, bool *some)
+/* Returns whether there is one; @lost: others before it have been overwritten. */
+static bool rnbd_session_next_change(struct rnbd_session *sess,
+				     struct rnbd_change *change, bool *lost)
 {
 	unsigned long flags;
-	u32 forgotten = 0;
+	u32 waiting;
 
 	spin_lock_irqsave(&sess->lock, flags);
-	if (sess->nr_changes - sess->nr_told > RNBD_CHANGES) {
-		forgotten = sess->nr_changes - sess->nr_told - RNBD_CHANGES;
-		sess->nr_told += forgotten;
-	}
-	*some = sess->nr_told != sess->nr_changes;
-	if (*some)
+	waiting = sess->nr_changes - sess->nr_told;
+	*lost = waiting > RNBD_CHANGES;
+	if (*lost)
+		sess->nr_told = sess->nr_changes - RNBD_CHANGES;
+	if (waiting)
 		*change = sess->changes[sess->nr_told++ % RNBD_CHANGES];
 	spin_unlock_irqrestore(&sess->lock, flags);
-	return forgotten;
+	return waiting;
 }
 
 static void rnbd_event_work(struct work_struct *work)
@@ -213,13 +212,11 @@ static void rnbd_event_work(struct work_struct *work)
 	struct rnbd_session *sess = container_of(work, struct rnbd_session,
 						 event_work);
 	struct rnbd_change change;
-	bool some;
+	bool lost;
 
-	for (;;) {
-		if (rnbd_session_next_change(sess, &change, &some))
+	while (rnbd_session_next_change(sess, &change, &lost)) {
+		if (lost)
 			rnbd_netlink_event_lost();
-		if (!some)
-			break;
 		rnbd_session_tell(sess, &change);
 	}
 	rnbd_session_put(sess);

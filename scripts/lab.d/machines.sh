@@ -64,6 +64,8 @@ find_accel() {
 find_tsc() {
 	local id cached
 
+	TSC_KHZ=1000000
+	[ -z "$ICOUNT" ] && [ "$ACCEL" != kvm ] || return 0
 	id=$(cat /proc/sys/kernel/random/boot_id)
 	cached=$RNBD_LAB_CACHE/tsc-$id
 	if [ ! -s "$cached" ]; then
@@ -75,7 +77,6 @@ find_tsc() {
 		find "$RNBD_LAB_CACHE" -maxdepth 1 -name 'tsc-*' -mmin +1 ! -path "$cached*" -delete
 	fi
 	TSC_KHZ=$(cat "$cached")
-	[ -z "$ICOUNT" ] || TSC_KHZ=1000000
 }
 
 remove_stale_runs() {

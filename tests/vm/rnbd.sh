@@ -94,6 +94,9 @@ strike() {
 # hits MODULE POINT: how often it has struck
 hits() { sed 's/.*hits //' "/sys/kernel/debug/rnbd/$1/$2"; }
 
+# hit POINT: has that one of the target struck just once; for wait_for
+hit() { [ "$(hits rnbd-target "$1")" = 1 ]; }
+
 # verify DEV FIO-OPTIONS...: write with checksums, read back, compare
 verify() {
 	local dev=$1

@@ -7,9 +7,6 @@
 modprobe dm-mod 2>/dev/null
 table() { echo "0 $(($1 * 2048)) linear $disk 0"; }
 
-# hit POINT: for wait_for
-hit() { [ "$(hits rnbd-target "$1")" = 1 ]; }
-
 set_host_id
 if [ "$NODE" = 1 ]; then
 	target_start

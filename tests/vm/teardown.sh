@@ -9,9 +9,6 @@ DISABLES=10
 RELOADS=5
 FORCED=10
 
-# hit POINT: for wait_for
-hit() { [ "$(hits rnbd-target "$1")" = 1 ]; }
-
 set_host_id
 if [ "$NODE" = 1 ]; then
 	disk=$(null_disk 64) || exit 1
