@@ -30,6 +30,9 @@ if [ "$NODE" = 1 ]; then
 	exit 0
 fi
 
+ops=500
+[ -z "$LAB_SLOW" ] || ops=100
+
 # until_killed: write until the machine dies
 until_killed() {
 	# on the host, because it must survive the machine
@@ -52,7 +55,7 @@ echo "attached again after $(((${EPOCHREALTIME/[.,]/} - start) / 1000)) ms"
 : >"$SHARED/attached$LAB_BOOT"
 run gencheck verify --journal "$OUT/journal" --adopt "$dev"
 [ "$LAB_BOOT" = 2 ] && until_killed
-run gencheck run --journal "$OUT/journal" --threads 4 --ops 500 "$dev"
+run gencheck run --journal "$OUT/journal" --threads 4 --ops $ops "$dev"
 run gencheck verify --journal "$OUT/journal" "$dev"
 detach "$dev"
 barrier end

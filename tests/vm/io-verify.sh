@@ -10,7 +10,7 @@ disk=$(null_disk 256) || exit 1
 export_disk disk0 "$disk"
 
 # kib N: so much, less on a debug kernel
-kib() { echo "$(($1 / (LAB_SLOW ? 4 : 1)))k"; }
+kib() { echo "$(($1 / (LAB_SLOW ? 8 : 1)))k"; }
 
 check() {
 	echo "queues=$queues $*"

@@ -10,7 +10,9 @@
 
 FILES=6
 CHECKS=8		# flushes that are looked at, besides the moments after each sync
+TREE=/usr/share/zoneinfo/Europe
 LOG=/dev/lab/disk1
+if [ -n "$LAB_SLOW" ]; then FILES=3 CHECKS=3 TREE=/usr/share/zoneinfo/Indian; fi
 
 set_host_id
 if [ "$NODE" = 2 ]; then
@@ -25,7 +27,7 @@ if [ "$NODE" = 2 ]; then
 		wait_for 60 test -e "$SHARED/marked-$mode-0"
 		for i in $(seq 1 $FILES); do
 			# what nobody has synced, in between
-			cp -a /usr/share/zoneinfo/Europe "/mnt/t/tree-$i" &
+			cp -a $TREE "/mnt/t/tree-$i" &
 			dd if=/dev/urandom of="/mnt/t/new" bs=1k count=$((i * 37)) conv=fsync status=none || die dd
 			mv /mnt/t/new "/mnt/t/file-$i"
 			sync /mnt/t

@@ -13,6 +13,9 @@ KINDS=(kill-queue fail-post drop-reply hold-bio hold-submit cut loss delay devic
 MINUTES=${1-0}
 SEED=${2-$RANDOM}
 VERIFY_EVERY=16		# faults
+# of each checker: between them the shell has to be heard
+THREADS=6
+[ -z "$LAB_SLOW" ] || THREADS=2
 UUID=11111111-2222-4333-8444-55555555555
 
 serve_exports() {
@@ -105,7 +108,7 @@ is() { grep -q "$2" "/sys/block/$(basename "$1")/rnbd/state"; }
 load() {
 	local i
 	for i in 0 1; do
-		gencheck run --journal /dev/shm/journal$i --threads 6 --io 1-16 --time 1000000 \
+		gencheck run --journal /dev/shm/journal$i --threads $THREADS --io 1-16 --time 1000000 \
 			"${dev[i]}" >"$OUT/gencheck$i" 2>&1 &
 		pid[i]=$!
 	done

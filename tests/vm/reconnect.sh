@@ -40,9 +40,13 @@ modprobe rnbd io_timeout=3
 dev=$(attach disk0 --queues 2 --keepalive 1000) || exit 1
 sys=/sys/block/$(basename "$dev")/rnbd
 
+# on a slow kernel the shell has to be heard beside it
+depth=16 sizes=4k-64k
+[ -z "$LAB_SLOW" ] || { depth=4 && sizes=4k-16k; }
+
 load() {
 	fio --name=load --filename="$dev" --direct=1 --ioengine=libaio --rw=randrw \
-	    --bsrange=4k-64k --iodepth=16 --size=32m --time_based --runtime=600 \
+	    --bsrange=$sizes --iodepth=$depth --size=32m --time_based --runtime=600 \
 	    --verify=crc32c-intel --verify_fatal=1 --verify_backlog=64 --verify_state_save=0 \
 	    --minimal >"$OUT/load" 2>&1 &
 	pid=$!
