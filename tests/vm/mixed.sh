@@ -103,7 +103,7 @@ ask_hits() { ask hits "$1"; [ "$answer" -gt "$2" ]; }
 # of both disks
 sum() { echo $(($(counter "${dev[0]}" "$1") + $(counter "${dev[1]}" "$1"))); }
 sum_over() { [ "$(sum "$1")" -gt "$2" ]; }
-is() { grep -q "$2" "/sys/block/$(basename "$1")/rnbd/state"; }
+is() { [ "$(counter "$1" state)" = "$2" ]; }
 
 load() {
 	local i

@@ -70,8 +70,13 @@ detach() {
 	[ ! -e "/sys/block/$(basename "$1")" ] || die "$1 is still there"
 }
 
-# counter DEV NAME
-counter() { cat "/sys/block/$(basename "$1")/rnbd/$2"; }
+# counter DEV NAME; no other program is run: where that takes a second, waiting for a
+# counter would be most of a test
+counter() {
+	local value
+	read -r value <"/sys/block/${1##*/}/rnbd/$2"
+	echo "$value"
+}
 
 # counter_over DEV NAME VALUE: for wait_for
 counter_over() { [ "$(counter "$1" "$2")" -gt "$3" ]; }
@@ -92,7 +97,11 @@ strike() {
 }
 
 # hits MODULE POINT: how often it has struck
-hits() { sed 's/.*hits //' "/sys/kernel/debug/rnbd/$1/$2"; }
+hits() {
+	local text
+	read -r text <"/sys/kernel/debug/rnbd/$1/$2"
+	echo "${text##*hits }"
+}
 
 # hit POINT: has that one of the target struck just once; for wait_for
 hit() { [ "$(hits rnbd-target "$1")" = 1 ]; }
