@@ -5,6 +5,7 @@
 . ./rnbd.sh
 
 HALF=16
+[ -z "$LAB_SLOW" ] || HALF=4
 set_host_id
 if [ "$NODE" = 1 ]; then
 	target_start
