@@ -59,7 +59,7 @@ before=$(rdma_own)
 # load DEV [RW]: I/O that goes on until it fails
 load() {
 	fio --name=load --filename="$1" --direct=1 --ioengine=libaio --rw="${2:-randrw}" \
-	    --bs=16k --iodepth=32 --size=32m --time_based --runtime=300 --minimal \
+	    --bs=16k --iodepth=32 --size=32m --time_based --runtime=3600 --minimal \
 	    >"$OUT/load" 2>&1 &
 	pid=$!
 	wait_for 20 counter_over "$1" requests 200

@@ -238,7 +238,7 @@ fault() {
 	forced)
 		i=$(attach disk2 --queues 1) || exit 1
 		fio --name=l --filename="$i" --direct=1 --ioengine=libaio --rw=randrw --bs=4k --iodepth=8 \
-			--size=4m --time_based --runtime=600 >"$OUT/forced" 2>&1 &
+			--size=4m --time_based --runtime=3600 >"$OUT/forced" 2>&1 &
 		got=$!
 		# beside two busy disks a program takes long to begin
 		wait_for 60 counter_over "$i" requests 20

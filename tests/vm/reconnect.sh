@@ -46,7 +46,7 @@ depth=16 sizes=4k-64k
 
 load() {
 	fio --name=load --filename="$dev" --direct=1 --ioengine=libaio --rw=randrw \
-	    --bsrange=$sizes --iodepth=$depth --size=32m --time_based --runtime=600 \
+	    --bsrange=$sizes --iodepth=$depth --size=32m --time_based --runtime=3600 \
 	    --verify=crc32c-intel --verify_fatal=1 --verify_backlog=64 --verify_state_save=0 \
 	    --minimal >"$OUT/load" 2>&1 &
 	pid=$!

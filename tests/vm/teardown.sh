@@ -57,7 +57,7 @@ before=$(rdma_own)
 
 load() {
 	fio --name=load --filename="$dev" --direct=1 --ioengine=libaio --rw=randrw \
-	    --bsrange=4k-64k --iodepth=32 --size=32m --time_based --runtime=600 "$@" \
+	    --bsrange=4k-64k --iodepth=32 --size=32m --time_based --runtime=3600 "$@" \
 	    --minimal >"$OUT/load" 2>&1 &
 	pid=$!
 	wait_for 20 counter_over "$dev" requests 200
