@@ -6,7 +6,7 @@
 . ./rnbd.sh
 
 # at least so many logins that work, and that are refused, in at most so many
-EACH=3 TRIES=80
+EACH=4 TRIES=80
 FAIL=/sys/kernel/debug/failslab
 
 # text MODULE - first and last address of its functions

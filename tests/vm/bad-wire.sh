@@ -40,6 +40,7 @@ heal() {
 		;;
 	*)
 		netem delay 0
+		if tc qdisc show dev eth0 | grep -E 'netem.*(delay|corrupt|duplicate)'; then die "not healed"; fi
 		[ "$(netem_packets)" -gt "$sent" ] || die "nothing was spoilt"
 		;;
 	esac

@@ -42,7 +42,7 @@ sys=/sys/block/$(basename "$dev")/rnbd
 
 # on a slow kernel the shell has to be heard beside it
 depth=16 sizes=4k-64k
-[ -z "$LAB_SLOW" ] || { depth=4 && sizes=4k-16k; }
+if [ -n "$LAB_SLOW" ]; then depth=4 sizes=4k-16k; fi
 
 load() {
 	fio --name=load --filename="$dev" --direct=1 --ioengine=libaio --rw=randrw \

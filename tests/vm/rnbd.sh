@@ -74,8 +74,7 @@ detach() {
 # counter would be most of a test
 counter() {
 	local value
-	read -r value <"/sys/block/${1##*/}/rnbd/$2"
-	echo "$value"
+	read -r value <"/sys/block/${1##*/}/rnbd/$2" && echo "$value"
 }
 
 # counter_over DEV NAME VALUE: for wait_for
@@ -99,8 +98,7 @@ strike() {
 # hits MODULE POINT: how often it has struck
 hits() {
 	local text
-	read -r text <"/sys/kernel/debug/rnbd/$1/$2"
-	echo "${text##*hits }"
+	read -r text <"/sys/kernel/debug/rnbd/$1/$2" && echo "${text##*hits }"
 }
 
 # hit POINT: has that one of the target struck just once; for wait_for
@@ -156,7 +154,10 @@ netem_ready() {
 	modprobe sch_netem || die "no netem"
 	tc qdisc add dev eth0 root netem limit 10000 || die "no netem"
 }
-netem() { tc qdisc change dev eth0 root netem limit 10000 "$@" || die "netem refuses $*"; }
+# what is not said of corruption stays as it was
+netem() {
+	tc qdisc change dev eth0 root netem limit 10000 corrupt 0% "$@" || die "netem refuses $*"
+}
 # netem_packets: how many have left that way
 netem_packets() { tc -s qdisc show dev eth0 | sed -n 's/^ Sent .* \([0-9]*\) pkt.*/\1/p'; }
 
