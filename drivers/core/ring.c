@@ -346,6 +346,25 @@ void rnbd_ring_drain(struct rnbd_ring *ring)
 }
 EXPORT_SYMBOL_GPL(rnbd_ring_drain);
 
+/*
+ * soft-RoCE up to at least 6.12 queues a packet that came for a queue pair, and
+ * then schedules the queue pair's work with no reference but the packet's own.
+ * If the work runs at once on another processor, frees the packet, and the
+ * queue pair is being destroyed, it schedules what is freed. So let no packet
+ * in any more, and wait for those on their way: they are handled in soft
+ * interrupts, which RCU waits for. Reset is a legal state after the error state
+ * for every device, but only this one needs it.
+ */
+static void rnbd_ring_shut_out(struct rnbd_ring *ring)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
+
+	if (ring->qp->device->ops.driver_id != RDMA_DRIVER_RXE)
+		return;
+	ib_modify_qp(ring->qp, &attr, IB_QP_STATE);
+	synchronize_rcu_expedited();
+}
+
 /**
  * rnbd_ring_destroy - free what rnbd_ring_create() made
  * @ring: drained ring; a ring that was never created is fine
@@ -356,6 +375,7 @@ void rnbd_ring_destroy(struct rnbd_ring *ring)
 {
 	if (!ring->qp)
 		return;
+	rnbd_ring_shut_out(ring);
 	rdma_destroy_qp(ring->cm_id);
 	ring->qp = NULL;
 	ib_cq_pool_put(ring->cq, ring->nr_cqe);

@@ -2,10 +2,13 @@
 /*
  * rnbd_faults: deliberate faults, to prove that the debug kernel reports them
  * and that the lab notices. `modprobe rnbd_faults fault=NAME` commits one; the
- * module stays loaded. Its name begins as those of our modules do, because a
+ * module stays loaded. `fault=late-packet` is another's: it makes the window wide
+ * in which soft-RoCE works on for a packet whose queue pair goes away. Its name begins as those of our modules do, because a
  * leak counts only if one of those is in its stack.
  */
 
+#include <linux/delay.h>
+#include <linux/kprobes.h>
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -16,7 +19,19 @@
 
 static char *fault = "none";
 module_param(fault, charp, 0444);
-MODULE_PARM_DESC(fault, "kasan, lockdep, sleep, rcu, ubsan, list, refcount or leak");
+MODULE_PARM_DESC(fault, "kasan, lockdep, sleep, rcu, ubsan, list, refcount, leak or late-packet");
+
+static uint late_ms = 100;
+module_param(late_ms, uint, 0444);
+MODULE_PARM_DESC(late_ms, "late-packet: how long a packet is held up, in ms (100)");
+
+static uint late_every = 16;
+module_param(late_every, uint, 0444);
+MODULE_PARM_DESC(late_every, "late-packet: one of how many packets is held up (16)");
+
+static uint late_packets;
+module_param(late_packets, uint, 0444);
+MODULE_PARM_DESC(late_packets, "late-packet: packets held up so far");
 
 static DEFINE_MUTEX(lock_a);
 static DEFINE_MUTEX(lock_b);
@@ -96,6 +111,23 @@ static noinline void fault_leak(void)
 			pr_info("not even leaked\n");
 }
 
+/* A packet is queued, and the soft interrupt is about to say so. */
+static int late_pre(struct kprobe *probe, struct pt_regs *regs)
+{
+	static atomic_t seen;
+
+	if (in_serving_softirq() && atomic_inc_return(&seen) % late_every == 0) {
+		late_packets++;
+		mdelay(late_ms);
+	}
+	return 0;
+}
+
+static struct kprobe late_probe = {
+	.symbol_name = "rxe_sched_task",
+	.pre_handler = late_pre,
+};
+
 static int __init faults_init(void)
 {
 	static const struct {
@@ -113,6 +145,8 @@ static int __init faults_init(void)
 	};
 	int i;
 
+	if (!strcmp(fault, "late-packet"))
+		return register_kprobe(&late_probe);
 	for (i = 0; i < ARRAY_SIZE(faults); i++) {
 		if (strcmp(fault, faults[i].name))
 			continue;
@@ -124,6 +158,8 @@ static int __init faults_init(void)
 
 static void __exit faults_exit(void)
 {
+	if (!strcmp(fault, "late-packet"))
+		unregister_kprobe(&late_probe);
 }
 
 module_init(faults_init);
