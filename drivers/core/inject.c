@@ -89,10 +89,7 @@ static ssize_t rnbd_inject_write(struct file *file, const char __user *ubuf,
 
 	atomic_set(&point->times, 0);
 	WRITE_ONCE(point->arg, arg);
-	if (times)
-		static_branch_enable(&point->key);
-	else
-		static_branch_disable(&point->key);
+	static_branch_enable(&point->key);
 	WRITE_ONCE(point->written, point->written + 1);
 	atomic_set(&point->times, times);
 	return count;

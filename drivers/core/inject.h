@@ -2,9 +2,13 @@
 /*
  * Fault points: places where a test can make something go wrong.
  *
- * Operation: a point is off, and then costs a no-op in the instruction stream,
- * until a number of times and an argument are written to its file in debugfs,
- * rnbd/<module>/<point>. Reading it shows times left, argument and hits.
+ * Operation: a point costs a no-op in the instruction stream until a number of
+ * times, which may be 0, and an argument are written to its file in debugfs,
+ * rnbd/<module>/<point>. Reading it shows times left, argument and hits. Once
+ * written to, it stays a call that looks at the times left until the module goes:
+ * a test that strikes again and again would otherwise rewrite running code each
+ * time, which QEMU 7.2 does not always survive (as we read it, a processor translates a
+ * page while another one changes it, and goes on executing the breakpoint).
  * Ownership: points are static data of their module, which adds and removes
  * them.
  * Concurrency: any context may hit a point; each hit is counted once.
@@ -22,7 +26,7 @@ struct dentry;
 /**
  * struct rnbd_inject - a fault point
  * @name: of its file
- * @key: on while @times may be positive
+ * @key: on since the file was first written to
  * @times: how often it strikes from now on
  * @hits: how often it has struck
  * @written: changes when the file is written to, which ends a delay

@@ -20,6 +20,7 @@ UUID=11111111-2222-4333-8444-55555555555
 
 serve_exports() {
 	target_start
+	arm rnbd-target
 	export_disk disk0 /dev/mapper/back -- --uuid ${UUID}0
 	export_disk disk1 /mnt/b/file -- --uuid ${UUID}1
 	export_disk disk2 "$null" -- --uuid ${UUID}2
@@ -272,6 +273,7 @@ die() {
 
 netem_ready
 modprobe rnbd io_timeout=3 || die "no rnbd"
+arm rnbd
 wait_for 60 test -e "$SHARED/up1"
 boots=1
 dev=() pid=()

@@ -95,6 +95,16 @@ strike() {
 	echo "$3 ${4-0}" >"/sys/kernel/debug/rnbd/$1/$2" || die "no fault point $2"
 }
 
+# arm MODULE: have all its fault points ready, so that no strike has to change code
+# that is being executed
+arm() {
+	local point
+	mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug
+	for point in "/sys/kernel/debug/rnbd/$1"/*; do
+		echo 0 >"$point" || die "no fault point $point"
+	done
+}
+
 # hits MODULE POINT: how often it has struck
 hits() {
 	local text
