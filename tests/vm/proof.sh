@@ -57,6 +57,7 @@ for f in $FUNCS; do
 	echo "calls of $f during I/O: $(calls "$f")"
 	[ "$(calls "$f")" = 0 ] || die "$f was called during I/O"
 done
+lab barrier counted
 # The probes must be able to count: attach once more.
 if [ "$NODE" = 2 ]; then
 	dev2=$(attach disk0) || exit 1
