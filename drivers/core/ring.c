@@ -40,6 +40,7 @@
 
 #include <linux/dma-mapping.h>
 #include <linux/module.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 
 #include "ring.h"

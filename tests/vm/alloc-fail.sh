@@ -50,7 +50,7 @@ no_fail() {
 failed() { echo $((200000 - $(cat $FAIL/times) - $(cat "${FAIL%/*}/fail_page_alloc/times"))); }
 
 set_host_id
-mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug
+debugfs_ready
 if [ "$NODE" = 1 ]; then
 	target_start
 	# Both are whole: where the storage itself fails to get memory that is its error.

@@ -88,10 +88,12 @@ need() {
 	echo "  $2 = $have"
 }
 
+debugfs_ready() { mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug; }
+
 # strike MODULE POINT TIMES [ARG]: switch a fault point on, off with 0 times;
 # see "Fault points" in Documentation/testing.rst
 strike() {
-	mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug
+	debugfs_ready
 	echo "$3 ${4-0}" >"/sys/kernel/debug/rnbd/$1/$2" || die "no fault point $2"
 }
 
@@ -99,7 +101,7 @@ strike() {
 # that is being executed
 arm() {
 	local point
-	mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug
+	debugfs_ready
 	for point in "/sys/kernel/debug/rnbd/$1"/*; do
 		echo 0 >"$point" || die "no fault point $point"
 	done

@@ -2,9 +2,11 @@
 /*
  * rnbd_faults: deliberate faults, to prove that the debug kernel reports them
  * and that the lab notices. `modprobe rnbd_faults fault=NAME` commits one; the
- * module stays loaded. `fault=late-packet` is another's: it makes the window wide
- * in which soft-RoCE works on for a packet whose queue pair goes away. Its name begins as those of our modules do, because a
+ * module stays loaded. Its name begins as those of our modules do, because a
  * leak counts only if one of those is in its stack.
+ *
+ * `fault=late-packet` commits none: while it is loaded, the window is wide in which
+ * soft-RoCE works on for a packet whose queue pair goes away.
  */
 
 #include <linux/delay.h>
@@ -146,7 +148,7 @@ static int __init faults_init(void)
 	int i;
 
 	if (!strcmp(fault, "late-packet"))
-		return register_kprobe(&late_probe);
+		return late_every ? register_kprobe(&late_probe) : -EINVAL;
 	for (i = 0; i < ARRAY_SIZE(faults); i++) {
 		if (strcmp(fault, faults[i].name))
 			continue;
