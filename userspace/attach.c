@@ -57,6 +57,21 @@ static int get_size(const struct args *args, const char *name, uint64_t max,
 	return 0;
 }
 
+/* Like get_size(), but 0 is a size, and nothing leaves it to the kernel. */
+static int get_inline(const struct args *args, const char *name, uint32_t *out)
+{
+	const char *value = args_value(args, name);
+	uint64_t size = ATTACH_DEFAULT;
+	int ret = 0;
+
+	if (value && !strcmp(value, "0"))
+		size = 0;
+	else
+		ret = get_size(args, name, RNBD_INLINE_MAX, &size);
+	*out = size;
+	return ret;
+}
+
 static int get_recovery(const struct args *args, struct attach *attach)
 {
 	const char *policy = args_value(args, "policy");
@@ -94,6 +109,10 @@ static int get_wishes(const struct args *args, struct attach *attach)
 		ret = get_size(args, "max-io", UINT32_MAX, &max_io);
 	if (!ret)
 		ret = get_size(args, "pool", UINT64_MAX, &attach->pool_bytes);
+	if (!ret)
+		ret = get_inline(args, "inline-read", &attach->inline_read);
+	if (!ret)
+		ret = get_inline(args, "inline-write", &attach->inline_write);
 	if (!ret)
 		ret = get_recovery(args, attach);
 	attach->slot_size = slot_size;

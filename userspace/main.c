@@ -34,6 +34,8 @@ static const struct opt attach_opts[] = {
 	  "without a connection for so long I/O fails (default 0: never)" },
 	{ "loss-timeout", "SECONDS", "then give up connecting (default 600, 0: never)" },
 	{ "keepalive", "MS", "time between signs of life (default 2000)" },
+	{ "inline-read", "SIZE", "reads up to this come inside the reply (default 4K)" },
+	{ "inline-write", "SIZE", "writes up to this go inside the request (default 4K)" },
 	{ "read-only", NULL, "never write" },
 	{ "early-release", NULL, "reuse pool space behind the fence" },
 	{ "host-id", "UUID", "identity of this machine (default: rnbd hostid)" },

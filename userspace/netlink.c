@@ -118,6 +118,10 @@ static const char *option_of(int attr)
 		return "--loss-timeout";
 	case RNBD_ATTR_KEEPALIVE_MS:
 		return "--keepalive";
+	case RNBD_ATTR_INLINE_READ:
+		return "--inline-read";
+	case RNBD_ATTR_INLINE_WRITE:
+		return "--inline-write";
 	}
 	return NULL;
 }
@@ -594,6 +598,10 @@ int rnbd_attach(const struct attach *attach, struct disk *disk)
 	       nla_put_u32(msg, RNBD_ATTR_FAST_IO_FAIL, attach->fast_io_fail) ||
 	       (attach->loss_timeout != ATTACH_DEFAULT &&
 		nla_put_u32(msg, RNBD_ATTR_LOSS_TIMEOUT, attach->loss_timeout)) ||
+	       (attach->inline_read != ATTACH_DEFAULT &&
+		nla_put_u32(msg, RNBD_ATTR_INLINE_READ, attach->inline_read)) ||
+	       (attach->inline_write != ATTACH_DEFAULT &&
+		nla_put_u32(msg, RNBD_ATTR_INLINE_WRITE, attach->inline_write)) ||
 	       (attach->keepalive_ms &&
 		nla_put_u32(msg, RNBD_ATTR_KEEPALIVE_MS, attach->keepalive_ms)) ||
 	       (attach->flags &&

@@ -162,6 +162,8 @@ struct sessions {
  * @fast_io_fail: seconds, 0: never
  * @loss_timeout: seconds, 0: never; ATTACH_DEFAULT leaves it to the kernel
  * @keepalive_ms: milliseconds
+ * @inline_read: bytes, or ATTACH_DEFAULT
+ * @inline_write: bytes, or ATTACH_DEFAULT
  * @flags: RNBD_FLAG_*
  */
 struct attach {
@@ -179,6 +181,8 @@ struct attach {
 	uint32_t fast_io_fail;
 	uint32_t loss_timeout;
 	uint32_t keepalive_ms;
+	uint32_t inline_read;
+	uint32_t inline_write;
 	uint32_t flags;
 };
 

@@ -78,6 +78,8 @@ __printf(2, 3) void rnbd_why(struct rnbd_why *why, const char *fmt, ...);
  * @loss_timeout: seconds after which nobody tries to connect any more, 0: never
  * @keepalive_ms: milliseconds between signs of life
  * @early_release: initial value of rnbd_session.early_release
+ * @inline_read: wished limit of reads whose data come inside the reply
+ * @inline_write: wished limit of writes whose data go inside the request
  */
 struct rnbd_options {
 	struct sockaddr_storage dst;
@@ -96,6 +98,8 @@ struct rnbd_options {
 	u32 loss_timeout;
 	u32 keepalive_ms;
 	bool early_release;
+	u32 inline_read;
+	u32 inline_write;
 };
 
 /**
@@ -118,6 +122,7 @@ enum rnbd_req_state {
  * @state: enum rnbd_req_state
  * @status: what the block layer will be told
  * @frame_seq: number of the frame that carries the request
+ * @cpu: who submitted it
  * @wrs: send-queue entries reserved for it
  * @replay: to be sent again over the next connection
  * @flush_ns: FLUSH: when it was sent
@@ -138,6 +143,7 @@ struct rnbd_req {
 	blk_status_t status;
 	u64 flush_ns;
 	u32 frame_seq;
+	u32 cpu;
 	u32 wrs;
 	struct rnbd_request wire;
 	struct ib_cqe read_cqe;
@@ -177,6 +183,8 @@ struct rnbd_stage {
  * @fences: SENDs and RDMA WRITEs that waited for an RDMA READ
  * @read_guards: RDMA READs of a last packet that vouched for the ones before,
  *	see rnbd_session.guard_over
+ * @inline_reads: reads whose data came inside the reply
+ * @inline_writes: writes whose data went inside the request
  * @credit_stalls: stops of the hardware queue for lack of credits or slots
  * @sq_stalls: stops for lack of send-queue entries
  * @pool_stalls: stops for lack of pool space
@@ -193,6 +201,8 @@ struct rnbd_queue_stats {
 	u64 gathered;
 	u64 fences;
 	u64 read_guards;
+	u64 inline_reads;
+	u64 inline_writes;
 	u64 credit_stalls;
 	u64 sq_stalls;
 	u64 pool_stalls;
@@ -222,6 +232,7 @@ struct rnbd_queue_stats {
  * @open_wrs: data work requests staged or posted for the open frame
  * @sq_free: send-queue entries for data work requests not reserved
  * @sq_size: how many there are
+ * @in_flight: requests that have not been answered, or not yet fetched
  * @sent_seq: all frames before this number have left our memory
  * @waiting: requests in RNBD_REQ_WAIT_SENT
  * @fence: the RDMA READ that the next SEND or RDMA WRITE has to wait for
@@ -252,6 +263,7 @@ struct rnbd_queue {
 	u32 open_wrs;
 	u32 sq_free;
 	u32 sq_size;
+	u32 in_flight;
 	u32 sent_seq;
 	struct rnbd_req *waiting;
 	struct rnbd_req *fence;
@@ -456,6 +468,7 @@ int rnbd_disk_create(struct rnbd_session *sess, struct rnbd_why *why);
 int rnbd_disk_add(struct rnbd_session *sess, struct rnbd_why *why);
 void rnbd_disk_remove(struct rnbd_session *sess);
 void rnbd_disk_free(struct rnbd_session *sess);
+void rnbd_disk_complete(struct request *rq, struct io_comp_batch *iob);
 void rnbd_disk_cancel_requests(struct rnbd_session *sess, bool replay);
 
 /* inject.c */

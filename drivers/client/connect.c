@@ -451,6 +451,8 @@ static int rnbd_login(struct rnbd_session *sess, struct rnbd_why *why)
 	info->nr_queues = sess->nr_queues ?: sess->opt.queues;
 	info->queue_depth = sess->grant.queue_depth ?: sess->opt.depth;
 	info->keepalive_ms = sess->opt.keepalive_ms;
+	info->inline_read = sess->opt.inline_read;
+	info->inline_write = sess->opt.inline_write;
 	info->flags = sess->opt.readonly ? RNBD_LOGIN_READONLY : 0;
 
 	sess->login_status = U16_MAX;
@@ -460,7 +462,7 @@ static int rnbd_login(struct rnbd_session *sess, struct rnbd_why *why)
 	if (rnbd_ring_open(&q->ring, RNBD_FRAME_LOGIN)) {
 		wire = rnbd_ring_add(&q->ring, sizeof(*wire), 1);
 		rnbd_encode_login(wire, info);
-		ret = rnbd_ring_send(&q->ring, NULL, NULL, false);
+		ret = rnbd_ring_send(&q->ring, NULL, NULL, IB_SEND_SIGNALED);
 	}
 	spin_unlock_irqrestore(&q->ring.lock, flags);
 	if (ret) {

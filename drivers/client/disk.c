@@ -72,6 +72,19 @@ static int rnbd_wire_op(struct request *rq, struct rnbd_request *wire)
 	}
 }
 
+/* Small enough for the data to travel inside the frame? */
+static bool rnbd_inline(const struct rnbd_session *sess, const struct rnbd_request *wire)
+{
+	switch (wire->op) {
+	case RNBD_OP_READ:
+		return wire->length <= sess->grant.inline_read;
+	case RNBD_OP_WRITE:
+		return wire->length <= sess->grant.inline_write;
+	default:
+		return false;
+	}
+}
+
 static blk_status_t rnbd_queue_rq(struct blk_mq_hw_ctx *hctx,
 				  const struct blk_mq_queue_data *bd)
 {
@@ -91,10 +104,13 @@ static blk_status_t rnbd_queue_rq(struct blk_mq_hw_ctx *hctx,
 		return BLK_STS_IOERR;
 
 	req->queue = q;
+	req->cpu = raw_smp_processor_id();
 	req->nr_sge = 0;
 	req->status = BLK_STS_OK;
 	req->replay = false;
-	if (req->wire.op == RNBD_OP_READ || req->wire.op == RNBD_OP_WRITE) {
+	if (rnbd_inline(q->sess, &req->wire)) {
+		req->wire.flags |= RNBD_REQ_INLINE;
+	} else if (req->wire.op == RNBD_OP_READ || req->wire.op == RNBD_OP_WRITE) {
 		status = rnbd_req_map(q, rq);
 		if (unlikely(status))
 			return status;
@@ -118,9 +134,38 @@ static void rnbd_complete_rq(struct request *rq)
 
 	rnbd_req_unmap(req);
 	if (unlikely(req->replay))
-		blk_mq_requeue_request(rq, false);
+		blk_mq_requeue_request(rq, READ_ONCE(req->queue->ready));
 	else
 		blk_mq_end_request(rq, req->status);
+}
+
+static void rnbd_complete_batch(struct io_comp_batch *iob)
+{
+	struct request *rq;
+
+	rq_list_for_each(&iob->req_list, rq)
+		rnbd_req_unmap(blk_mq_rq_to_pdu(rq));
+	blk_mq_end_request_batch(iob);
+}
+
+/**
+ * rnbd_disk_complete - hand a finished request to the block layer
+ * @rq: request; its rnbd_req.status says how it went
+ * @iob: those that end together; the caller calls iob->complete if that is set
+ *
+ * Where it ends is up to the attribute rq_affinity.
+ *
+ * Context: completion handler, without the queue's lock.
+ */
+void rnbd_disk_complete(struct request *rq, struct io_comp_batch *iob)
+{
+	struct rnbd_req *req = blk_mq_rq_to_pdu(rq);
+
+	if (req->cpu != raw_smp_processor_id() && blk_mq_complete_request_remote(rq))
+		return;
+	if (unlikely(req->replay) ||
+	    !blk_mq_add_to_batch(rq, iob, req->status, rnbd_complete_batch))
+		rnbd_complete_rq(rq);
 }
 
 static enum blk_eh_timer_return rnbd_timeout_rq(struct request *rq)
@@ -288,7 +333,8 @@ int rnbd_disk_create(struct rnbd_session *sess, struct rnbd_why *why)
 	set->nr_hw_queues = sess->nr_queues;
 	set->queue_depth = sess->grant.queue_depth;
 	set->numa_node = NUMA_NO_NODE;
-	set->flags = BLK_MQ_F_SHOULD_MERGE;
+	/* The target's device has a scheduler, if one is of use there. */
+	set->flags = BLK_MQ_F_SHOULD_MERGE | BLK_MQ_F_NO_SCHED_BY_DEFAULT;
 	set->cmd_size = struct_size_t(struct rnbd_req, sge, sess->max_segments);
 	set->timeout = max(READ_ONCE(io_timeout), 1U) * HZ;
 	set->driver_data = sess;

@@ -23,7 +23,9 @@
 #define RNBD_DEFAULT_QUEUES	8
 #define RNBD_DEFAULT_DEPTH	128
 #define RNBD_DEFAULT_SLOTS	64
-#define RNBD_DEFAULT_SLOT_SIZE	4096
+#define RNBD_DEFAULT_SLOT_SIZE	8192
+#define RNBD_DEFAULT_INLINE_READ	4096
+#define RNBD_DEFAULT_INLINE_WRITE	4096
 #define RNBD_DEFAULT_POOL	SZ_64M
 #define RNBD_DEFAULT_MAX_IO	SZ_1M
 #define RNBD_DEFAULT_KEEPALIVE_MS	2000
@@ -38,6 +40,10 @@ static bool rnbd_attach_stopped;
 /* NLA_POLICY_RANGE() takes 16 bits only. */
 static const struct netlink_range_validation rnbd_seconds_range = {
 	.max = RNBD_TIMEOUT_MAX,
+};
+
+static const struct netlink_range_validation rnbd_inline_range = {
+	.max = RNBD_INLINE_MAX,
 };
 
 static const struct netlink_range_validation rnbd_keepalive_range = {
@@ -65,6 +71,8 @@ static const struct nla_policy rnbd_attach_policy[RNBD_ATTR_MAX + 1] = {
 	[RNBD_ATTR_KEEPALIVE_MS] = NLA_POLICY_FULL_RANGE(NLA_U32, &rnbd_keepalive_range),
 	[RNBD_ATTR_FLAGS]	= NLA_POLICY_MASK(NLA_U32, RNBD_FLAG_READONLY |
 						  RNBD_FLAG_EARLY_RELEASE),
+	[RNBD_ATTR_INLINE_READ]	= NLA_POLICY_FULL_RANGE(NLA_U32, &rnbd_inline_range),
+	[RNBD_ATTR_INLINE_WRITE] = NLA_POLICY_FULL_RANGE(NLA_U32, &rnbd_inline_range),
 };
 
 static const struct nla_policy rnbd_disk_policy[RNBD_ATTR_MAX + 1] = {
@@ -100,6 +108,10 @@ static int rnbd_parse_wishes(struct genl_info *info, struct rnbd_options *opt)
 					 RNBD_DEFAULT_LOSS_TIMEOUT);
 	opt->keepalive_ms = rnbd_get_u32(info, RNBD_ATTR_KEEPALIVE_MS,
 					 RNBD_DEFAULT_KEEPALIVE_MS);
+	opt->inline_read = rnbd_get_u32(info, RNBD_ATTR_INLINE_READ,
+					RNBD_DEFAULT_INLINE_READ);
+	opt->inline_write = rnbd_get_u32(info, RNBD_ATTR_INLINE_WRITE,
+					 RNBD_DEFAULT_INLINE_WRITE);
 	opt->readonly = flags & RNBD_FLAG_READONLY;
 	opt->early_release = flags & RNBD_FLAG_EARLY_RELEASE;
 

@@ -54,9 +54,9 @@
 #include "client.h"
 #include "trace.h"
 
-static unsigned int gather = 2;
+static unsigned int gather = 1;
 module_param(gather, uint, 0644);
-MODULE_PARM_DESC(gather, "request frames on the wire before further requests are gathered (2)");
+MODULE_PARM_DESC(gather, "request frames on the wire before further requests are gathered (1)");
 
 static bool coalesce = true;
 module_param(coalesce, bool, 0644);
@@ -149,6 +149,7 @@ int rnbd_queue_alloc(struct rnbd_queue *q)
 
 	q->data_cqe.done = rnbd_data_done;
 	q->open_wrs = 0;
+	q->in_flight = 0;
 	q->sent_seq = 0;
 	q->waiting = NULL;
 	q->fence = NULL;
@@ -248,19 +249,58 @@ unmap:
  * Upper bound of the RDMA operations for a request: one per extent, and one
  * more whenever the gather list of an operation or the stage is full.
  */
-static u32 rnbd_req_wrs(const struct rnbd_session *sess, const struct rnbd_req *req)
+static u32 rnbd_req_wrs(const struct rnbd_session *sess, struct rnbd_req *req)
 {
 	bool write = req->wire.op == RNBD_OP_WRITE;
 	u32 sge = write ? sess->max_sge : sess->max_sge_rd;
+	u32 nr_sge = req->nr_sge;
+	u32 wrs;
 
-	u32 wrs = req->wire.nr_runs + (req->nr_sge + req->wire.nr_runs) / sge +
-		  RNBD_STAGE_BREAKS;
-
+	if (req->wire.flags & RNBD_REQ_INLINE) {
+		if (write)
+			return 0;
+		/* It is mapped only if its data are not in the reply. */
+		nr_sge = blk_rq_nr_phys_segments(blk_mq_rq_from_pdu(req));
+	}
+	wrs = req->wire.nr_runs + (nr_sge + req->wire.nr_runs) / sge +
+	      RNBD_STAGE_BREAKS;
 	if (write)
 		return wrs;
 	if (sess->read_limit != U32_MAX)
-		wrs += req->nr_sge + req->wire.length / sess->read_limit;
+		wrs += nr_sge + req->wire.length / sess->read_limit;
 	return wrs + rnbd_guard_wrs(sess);
+}
+
+/* ------------------------------------------------------------------------
+ * Inline data
+ */
+
+static void rnbd_inline_write(struct rnbd_queue *q, struct rnbd_req *req)
+{
+	void *room = rnbd_ring_add_data(&q->ring, req->wire.length);
+	struct request *rq = blk_mq_rq_from_pdu(req);
+	struct req_iterator iter;
+	struct bio_vec bv;
+
+	rq_for_each_segment(bv, rq, iter) {
+		memcpy_from_bvec(room, &bv);
+		room += bv.bv_len;
+	}
+	q->stats.inline_writes++;
+}
+
+static void rnbd_inline_read(struct rnbd_queue *q, struct rnbd_req *req,
+			     const void *data)
+{
+	struct request *rq = blk_mq_rq_from_pdu(req);
+	struct req_iterator iter;
+	struct bio_vec bv;
+
+	rq_for_each_segment(bv, rq, iter) {
+		memcpy_to_bvec(&bv, data);
+		data += bv.bv_len;
+	}
+	q->stats.inline_reads++;
 }
 
 /* ------------------------------------------------------------------------
@@ -422,15 +462,17 @@ static void rnbd_stage_req(struct rnbd_queue *q, struct rnbd_stage *stage,
 static void rnbd_send_frame(struct rnbd_queue *q)
 {
 	struct rnbd_ring *ring = &q->ring;
-	bool fence = rnbd_take_fence(q);
+	int flags = rnbd_take_fence(q) ? IB_SEND_FENCE : 0;
 	struct ib_send_wr *first = NULL;
 
 	if (q->out.nr_wrs) {
 		first = &q->out.wrs[0].wr;
-		if (fence)
-			first->send_flags |= IB_SEND_FENCE;
-		fence = false;
+		first->send_flags |= flags;
+		flags = 0;
 	}
+	/* For the pages of writes; and for requests that gather behind others. */
+	if (q->open_wrs || q->in_flight > ring->open_entries)
+		flags |= IB_SEND_SIGNALED;
 	if (rnbd_inject(&rnbd_inject_fail_post, NULL)) {
 		rnbd_ring_fail(ring, "fault injected: a post failed");
 		ring->open = NULL;
@@ -440,7 +482,7 @@ static void rnbd_send_frame(struct rnbd_queue *q)
 	q->frame_wrs[rnbd_ring_open_slot(ring)] = q->open_wrs;
 	trace_rnbd_frame(q, ring->send_seq, ring->open_entries, q->open_wrs);
 	q->open_wrs = 0;
-	rnbd_ring_send(ring, first, rnbd_stage_last(&q->out), fence);
+	rnbd_ring_send(ring, first, rnbd_stage_last(&q->out), flags);
 	rnbd_stage_reset(&q->out);
 }
 
@@ -540,9 +582,10 @@ blk_status_t rnbd_queue_down_status(const struct rnbd_queue *q)
 static blk_status_t rnbd_submit_locked(struct rnbd_queue *q, struct rnbd_req *req,
 				       bool last)
 {
+	bool data = req->wire.op == RNBD_OP_READ || req->wire.op == RNBD_OP_WRITE;
 	struct rnbd_ring *ring = &q->ring;
 	struct rnbd_req_entry *entry;
-	u32 entries;
+	u32 entries, in_frame = 0;
 
 	if (unlikely(!ring->live || !q->ready))
 		return rnbd_queue_down_status(q);
@@ -550,9 +593,9 @@ static blk_status_t rnbd_submit_locked(struct rnbd_queue *q, struct rnbd_req *re
 		return rnbd_stall(q, RNBD_STALL_CREDIT);
 
 	req->wire.nr_runs = 0;
-	if (req->nr_sge && rnbd_take_space(q, req))
+	if (data && rnbd_take_space(q, req))
 		return rnbd_stall(q, RNBD_STALL_POOL);
-	req->wrs = req->nr_sge ? rnbd_req_wrs(q->sess, req) : 0;
+	req->wrs = data ? rnbd_req_wrs(q->sess, req) : 0;
 	if (req->wrs > q->sq_free) {
 		rnbd_free_space(q, req);
 		return rnbd_stall(q, RNBD_STALL_SQ);
@@ -561,27 +604,31 @@ static blk_status_t rnbd_submit_locked(struct rnbd_queue *q, struct rnbd_req *re
 	entries = rnbd_request_entries(req->wire.nr_runs);
 	if (!ring->open)
 		rnbd_ring_open(ring, RNBD_FRAME_REQUEST);
-	entry = rnbd_ring_add(ring, entries * sizeof(*entry), entries);
-	if (!entry) {
+	if (req->wire.op == RNBD_OP_WRITE && req->wire.flags & RNBD_REQ_INLINE)
+		in_frame = req->wire.length;
+	if (!rnbd_ring_fits(ring, entries * sizeof(*entry), in_frame)) {
 		rnbd_send_frame(q);
 		if (!rnbd_ring_open(ring, RNBD_FRAME_REQUEST)) {
 			rnbd_free_space(q, req);
 			return ring->live ? rnbd_stall(q, RNBD_STALL_CREDIT) :
 					    rnbd_queue_down_status(q);
 		}
-		/* The smallest slot holds the largest request. */
-		entry = rnbd_ring_add(ring, entries * sizeof(*entry), entries);
 	}
+	/* The smallest slot holds the largest request. */
+	entry = rnbd_ring_add(ring, entries * sizeof(*entry), entries);
 	rnbd_encode_request(entry, &req->wire);
+	if (in_frame)
+		rnbd_inline_write(q, req);
 
 	if (req->wire.op == RNBD_OP_FLUSH)
 		req->flush_ns = ktime_get_ns();
 	req->state = RNBD_REQ_SENT;
 	req->frame_seq = ring->send_seq;
 	q->reqs[req->wire.tag] = req;
+	q->in_flight++;
 	q->stats.requests++;
 	q->sq_free -= req->wrs;
-	if (req->wire.op == RNBD_OP_WRITE) {
+	if (req->wire.op == RNBD_OP_WRITE && !in_frame) {
 		u32 used = q->open_wrs;
 
 		rnbd_stage_req(q, &q->out, req);
@@ -643,12 +690,16 @@ void rnbd_queue_commit(struct rnbd_queue *q)
 /* Hand finished requests to the block layer and start the queue. */
 static void rnbd_finish(struct rnbd_queue *q, struct rnbd_req *done, bool start)
 {
+	DEFINE_IO_COMP_BATCH(iob);
+
 	while (done) {
 		struct rnbd_req *req = done;
 
 		done = req->next;
-		blk_mq_complete_request(blk_mq_rq_from_pdu(req));
+		rnbd_disk_complete(blk_mq_rq_from_pdu(req), &iob);
 	}
+	if (iob.complete)
+		iob.complete(&iob);
 	if (start)
 		blk_mq_start_stopped_hw_queue(q->hctx, true);
 }
@@ -659,6 +710,7 @@ static void rnbd_retire(struct rnbd_queue *q, struct rnbd_req *req,
 {
 	rnbd_free_space(q, req);
 	q->reqs[req->wire.tag] = NULL;
+	q->in_flight--;
 	req->state = RNBD_REQ_IDLE;
 	req->next = *done;
 	*done = req;
@@ -830,6 +882,17 @@ static void rnbd_note_durable(struct rnbd_queue *q, const struct rnbd_req *req)
 	}
 }
 
+/* The data are in the pool although they might have come inside the reply. */
+static bool rnbd_map_late(struct rnbd_queue *q, struct rnbd_req *req)
+{
+	if (!(req->wire.flags & RNBD_REQ_INLINE) ||
+	    !rnbd_req_map(q, blk_mq_rq_from_pdu(req)))
+		return true;
+	/* Nothing is lost: it is read once more. */
+	req->replay = true;
+	return false;
+}
+
 static enum rnbd_fault rnbd_take_reply(struct rnbd_queue *q,
 				       const struct rnbd_reply *reply,
 				       struct rnbd_batch *batch,
@@ -849,13 +912,17 @@ static enum rnbd_fault rnbd_take_reply(struct rnbd_queue *q,
 	rnbd_note_durable(q, req);
 	trace_rnbd_reply(q, req);
 	if (req->wire.op == RNBD_OP_READ) {
-		if (reply->status == RNBD_ST_OK) {
+		if (reply->is_inline) {
+			if (unlikely(!(req->wire.flags & RNBD_REQ_INLINE)))
+				return RNBD_FAULT_FLAGS;
+			rnbd_inline_read(q, req, reply->data);
+		} else if (reply->status == RNBD_ST_OK && rnbd_map_late(q, req)) {
 			rnbd_batch_add(q, batch, req);
-		} else {
-			q->sq_free += req->wrs;
-			rnbd_retire(q, req, done);
+			return RNBD_FAULT_NONE;
 		}
-	} else if (req->wire.op == RNBD_OP_WRITE &&
+		q->sq_free += req->wrs;
+		rnbd_retire(q, req, done);
+	} else if (req->wire.op == RNBD_OP_WRITE && req->wrs &&
 		   (s32)(req->frame_seq - q->sent_seq) >= 0) {
 		/* The reply overtook the completion of our SEND. */
 		rnbd_free_space(q, req);
@@ -869,7 +936,7 @@ static enum rnbd_fault rnbd_take_reply(struct rnbd_queue *q,
 }
 
 static enum rnbd_fault rnbd_take_replies(struct rnbd_queue *q,
-					 const struct rnbd_frame *frame)
+					 struct rnbd_frame *frame)
 {
 	struct rnbd_req *done = NULL;
 	struct rnbd_batch batch = { };
@@ -889,6 +956,8 @@ static enum rnbd_fault rnbd_take_replies(struct rnbd_queue *q,
 		if (likely(!fault))
 			fault = rnbd_take_reply(q, &reply, &batch, &done);
 	}
+	if (likely(!fault))
+		fault = rnbd_decode_end(frame);
 	rnbd_batch_close(q, &batch);
 	rnbd_stage_post(q, &q->in);
 	start = rnbd_take_start(q);
@@ -899,7 +968,7 @@ static enum rnbd_fault rnbd_take_replies(struct rnbd_queue *q,
 }
 
 static enum rnbd_fault rnbd_queue_frame(struct rnbd_ring *ring,
-					const struct rnbd_frame *frame)
+					struct rnbd_frame *frame)
 {
 	struct rnbd_queue *q = container_of(ring, struct rnbd_queue, ring);
 	enum rnbd_fault fault = RNBD_FAULT_TYPE;

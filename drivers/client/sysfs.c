@@ -57,6 +57,8 @@ RNBD_ATTR_SHOW(queues, "%u", sess->nr_queues);
 RNBD_ATTR_SHOW(depth, "%u", sess->grant.queue_depth);
 RNBD_ATTR_SHOW(ring_slots, "%u", sess->opt.ring_slots);
 RNBD_ATTR_SHOW(slot_size, "%u", sess->opt.slot_size);
+RNBD_ATTR_SHOW(inline_read, "%u", READ_ONCE(sess->grant.inline_read));
+RNBD_ATTR_SHOW(inline_write, "%u", READ_ONCE(sess->grant.inline_write));
 RNBD_ATTR_SHOW(pool_units, "%u", sess->grant.pool_units);
 RNBD_ATTR_SHOW(segment_units, "%u", sess->grant.segment_units);
 
@@ -170,6 +172,9 @@ RNBD_COUNTER(coalesced, stats.coalesced);
 RNBD_COUNTER(gathered, stats.gathered);
 RNBD_COUNTER(fences, stats.fences);
 RNBD_COUNTER(read_guards, stats.read_guards);
+RNBD_COUNTER(inline_reads, stats.inline_reads);
+RNBD_COUNTER(inline_writes, stats.inline_writes);
+RNBD_COUNTER(frames_unsignaled, ring.stats.unsignaled);
 RNBD_COUNTER(credit_stalls, stats.credit_stalls);
 RNBD_COUNTER(sq_stalls, stats.sq_stalls);
 RNBD_COUNTER(pool_stalls, stats.pool_stalls);
@@ -204,6 +209,8 @@ static struct attribute *rnbd_disk_attrs[] = {
 	&dev_attr_depth.attr,
 	&dev_attr_ring_slots.attr,
 	&dev_attr_slot_size.attr,
+	&dev_attr_inline_read.attr,
+	&dev_attr_inline_write.attr,
 	&dev_attr_pool_units.attr,
 	&dev_attr_segment_units.attr,
 	&dev_attr_early_release.attr,
@@ -219,6 +226,9 @@ static struct attribute *rnbd_disk_attrs[] = {
 	&dev_attr_gathered.attr,
 	&dev_attr_fences.attr,
 	&dev_attr_read_guards.attr,
+	&dev_attr_inline_reads.attr,
+	&dev_attr_inline_writes.attr,
+	&dev_attr_frames_unsignaled.attr,
 	&dev_attr_credit_stalls.attr,
 	&dev_attr_sq_stalls.attr,
 	&dev_attr_pool_stalls.attr,

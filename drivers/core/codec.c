@@ -67,6 +67,7 @@ static bool rnbd_copy_entry(const struct rnbd_frame *frame, u32 offset,
  * rnbd_encode_frame_hdr - write the head of a frame
  * @buf: at least sizeof(struct rnbd_frame_hdr) bytes, any alignment
  * @type: enum rnbd_frame_type
+ * @flags: RNBD_FRAME_DATA or 0
  * @nr_entries: entries that follow
  * @credits: receive slots given back to the peer
  * @seq: number of the frame on this queue and direction
@@ -74,11 +75,12 @@ static bool rnbd_copy_entry(const struct rnbd_frame *frame, u32 offset,
  *
  * Context: any.
  */
-void rnbd_encode_frame_hdr(void *buf, u8 type, u16 nr_entries, u16 credits,
-			   u32 seq, u32 epoch)
+void rnbd_encode_frame_hdr(void *buf, u8 type, u8 flags, u16 nr_entries,
+			   u16 credits, u32 seq, u32 epoch)
 {
 	struct rnbd_frame_hdr hdr = {
 		.type = type,
+		.flags = flags,
 		.nr_entries = cpu_to_le16(nr_entries),
 		.credits = cpu_to_le16(credits),
 		.seq = cpu_to_le32(seq),
@@ -132,9 +134,9 @@ static enum rnbd_fault rnbd_entry_bytes(u8 type, u16 nr_entries, u32 *bytes)
  * @ring_slots: receive slots of the peer: it cannot give back more
  * @frame: result; points into @buf
  *
- * The entries fill the frame to its last byte. A LOGIN_REPLY counts its
- * struct rnbd_login_reply and each struct rnbd_segment as one entry. A CREDIT
- * frame gives back at least one slot: it has no other purpose.
+ * The entries fill the frame to its last byte, unless inline data follow: what
+ * that may be only the entries tell, see rnbd_decode_end(). A LOGIN_REPLY counts
+ * its struct rnbd_login_reply and each struct rnbd_segment as one entry.
  *
  * Context: any.
  * Return: the first thing wrong, @frame is untouched then.
@@ -153,7 +155,7 @@ enum rnbd_fault rnbd_decode_frame(const void *buf, u32 len, u32 seq, u32 epoch,
 	nr_entries = le16_to_cpu(hdr.nr_entries);
 	credits = le16_to_cpu(hdr.credits);
 
-	if (hdr.flags || hdr.reserved)
+	if ((hdr.flags & ~RNBD_FRAME_DATA) || hdr.reserved)
 		return RNBD_FAULT_RESERVED;
 	if (hdr.type < RNBD_FRAME_LOGIN || hdr.type > RNBD_FRAME_CREDIT)
 		return RNBD_FAULT_TYPE;
@@ -170,17 +172,50 @@ enum rnbd_fault rnbd_decode_frame(const void *buf, u32 len, u32 seq, u32 epoch,
 	len -= sizeof(hdr);
 	if (len < bytes)
 		return RNBD_FAULT_SHORT;
-	if (len > bytes)
+	if (hdr.flags & RNBD_FRAME_DATA) {
+		if (hdr.type != RNBD_FRAME_REQUEST && hdr.type != RNBD_FRAME_REPLY)
+			return RNBD_FAULT_FLAGS;
+		if (len == bytes)
+			return RNBD_FAULT_SHORT;
+	} else if (len > bytes) {
 		return RNBD_FAULT_LONG;
+	}
 
 	frame->type = hdr.type;
 	frame->nr_entries = nr_entries;
 	frame->credits = credits;
 	frame->entries = (const u8 *)buf + sizeof(hdr);
 	frame->bytes = bytes;
+	frame->data = (const u8 *)frame->entries + bytes;
+	frame->data_bytes = len - bytes;
 	return RNBD_FAULT_NONE;
 }
 EXPORT_SYMBOL_GPL(rnbd_decode_frame);
+
+/**
+ * rnbd_decode_end - is anything left of the inline data
+ * @frame: frame of which all entries were decoded
+ *
+ * Context: any.
+ * Return: RNBD_FAULT_LONG if no entry has claimed it.
+ */
+enum rnbd_fault rnbd_decode_end(const struct rnbd_frame *frame)
+{
+	return frame->data_bytes ? RNBD_FAULT_LONG : RNBD_FAULT_NONE;
+}
+EXPORT_SYMBOL_GPL(rnbd_decode_end);
+
+/* The next @bytes of inline data, or NULL. */
+static const void *rnbd_claim_data(struct rnbd_frame *frame, u32 bytes)
+{
+	const void *data = frame->data;
+
+	if (bytes > frame->data_bytes)
+		return NULL;
+	frame->data = (const u8 *)data + bytes;
+	frame->data_bytes -= bytes;
+	return data;
+}
 
 /* ------------------------------------------------------------------------
  * Requests and replies
@@ -260,10 +295,15 @@ static enum rnbd_fault rnbd_check_op(const struct rnbd_request *req,
 	switch (req->op) {
 	case RNBD_OP_READ:
 		*max = lim->max_io;
+		flags = lim->inline_read ? RNBD_REQ_INLINE : 0;
+		if (req->flags & flags)
+			*max = lim->inline_read;
 		break;
 	case RNBD_OP_WRITE:
 		*max = lim->max_io;
-		flags = RNBD_REQ_FUA;
+		flags = RNBD_REQ_FUA | (lim->inline_write ? RNBD_REQ_INLINE : 0);
+		if (req->flags & flags & RNBD_REQ_INLINE)
+			*max = lim->inline_write;
 		break;
 	case RNBD_OP_FLUSH:
 		*max = 0;
@@ -324,21 +364,21 @@ static bool rnbd_run_ok(const struct rnbd_request *req, u32 index,
 
 /**
  * rnbd_decode_request - check and copy out one request
- * @frame: from rnbd_decode_frame(), of type RNBD_FRAME_REQUEST
+ * @frame: from rnbd_decode_frame(), of type RNBD_FRAME_REQUEST; its requests
+ *	are decoded in order, because their inline data lie in that order
  * @pos: index of the request's first entry; advanced past its last one, up to
  *	frame->nr_entries
  * @lim: limits in bytes and units
- * @req: result; runs from nr_runs on are zero
+ * @req: result; runs from nr_runs on are not set
  *
  * Context: any.
- * Return: the first thing wrong, @pos and @req are untouched then.
+ * Return: the first thing wrong, @pos is untouched then.
  */
-enum rnbd_fault rnbd_decode_request(const struct rnbd_frame *frame, u16 *pos,
+enum rnbd_fault rnbd_decode_request(struct rnbd_frame *frame, u16 *pos,
 				    const struct rnbd_limits *lim,
 				    struct rnbd_request *req)
 {
 	struct rnbd_req_entry wire;
-	struct rnbd_request out;
 	enum rnbd_fault fault;
 	u32 i, entries, max = 0;
 	u32 at = *pos;
@@ -351,45 +391,44 @@ enum rnbd_fault rnbd_decode_request(const struct rnbd_frame *frame, u16 *pos,
 	if (!rnbd_copy_entry(frame, at * sizeof(wire), &wire, sizeof(wire)))
 		return RNBD_FAULT_SHORT;
 
-	memset(&out, 0, sizeof(out));
-	out.op = wire.op;
-	out.flags = wire.flags;
-	out.tag = le16_to_cpu(wire.tag);
-	out.length = le32_to_cpu(wire.length);
-	out.offset = le64_to_cpu(wire.offset);
-	out.nr_runs = wire.nr_extents;
-	out.runs[0] = rnbd_run_from_wire(&wire.extent);
+	req->op = wire.op;
+	req->flags = wire.flags;
+	req->tag = le16_to_cpu(wire.tag);
+	req->length = le32_to_cpu(wire.length);
+	req->offset = le64_to_cpu(wire.offset);
+	req->nr_runs = wire.nr_extents;
+	req->data = NULL;
+	req->runs[0] = rnbd_run_from_wire(&wire.extent);
 
-	fault = rnbd_check_op(&out, lim, &max);
+	fault = rnbd_check_op(req, lim, &max);
 	if (fault)
 		return fault;
-	if (out.tag >= lim->depth)
+	if (req->tag >= lim->depth)
 		return RNBD_FAULT_TAG;
 	if (!rnbd_all_zero(wire.reserved, sizeof(wire.reserved)))
 		return RNBD_FAULT_RESERVED;
 
-	if (out.op == RNBD_OP_FLUSH) {
-		if (out.length)
+	if (req->op == RNBD_OP_FLUSH) {
+		if (req->length)
 			return RNBD_FAULT_LENGTH;
-		if (out.offset)
+		if (req->offset)
 			return RNBD_FAULT_OFFSET;
 	} else {
-		fault = rnbd_check_range(&out, lim, max);
+		fault = rnbd_check_range(req, lim, max);
 		if (fault)
 			return fault;
 	}
 
-	if (out.op != RNBD_OP_READ && out.op != RNBD_OP_WRITE) {
-		if (out.nr_runs || out.runs[0].unit || out.runs[0].units)
+	if (req->op != RNBD_OP_READ && req->op != RNBD_OP_WRITE) {
+		if (req->nr_runs || req->runs[0].unit || req->runs[0].units)
 			return RNBD_FAULT_EXTENT;
-		*req = out;
 		*pos = at + 1;
 		return RNBD_FAULT_NONE;
 	}
 
-	if (!out.nr_runs || out.nr_runs > RNBD_EXTENTS_MAX)
+	if (!req->nr_runs || req->nr_runs > RNBD_EXTENTS_MAX)
 		return RNBD_FAULT_EXTENT;
-	entries = rnbd_request_entries(out.nr_runs);
+	entries = rnbd_request_entries(req->nr_runs);
 	if (entries > frame->nr_entries - at)
 		return RNBD_FAULT_COUNT;
 
@@ -401,23 +440,27 @@ enum rnbd_fault rnbd_decode_request(const struct rnbd_frame *frame, u16 *pos,
 				     &more, sizeof(more)))
 			return RNBD_FAULT_SHORT;
 		for (j = 0; j < RNBD_EXTENTS_PER_ENTRY; j++, index++) {
-			if (index < out.nr_runs)
-				out.runs[index] =
+			if (index < req->nr_runs)
+				req->runs[index] =
 					rnbd_run_from_wire(&more.extent[j]);
 			else if (more.extent[j].unit || more.extent[j].units)
 				return RNBD_FAULT_EXTENT;
 		}
 	}
 
-	for (i = 0; i < out.nr_runs; i++) {
-		if (!rnbd_run_ok(&out, i, lim))
+	for (i = 0; i < req->nr_runs; i++) {
+		if (!rnbd_run_ok(req, i, lim))
 			return RNBD_FAULT_EXTENT;
-		units += out.runs[i].units;
+		units += req->runs[i].units;
 	}
-	if (units != rnbd_bytes_to_units(out.length))
+	if (units != rnbd_bytes_to_units(req->length))
 		return RNBD_FAULT_EXTENT;
 
-	*req = out;
+	if (req->op == RNBD_OP_WRITE && (req->flags & RNBD_REQ_INLINE)) {
+		req->data = rnbd_claim_data(frame, req->length);
+		if (!req->data)
+			return RNBD_FAULT_SHORT;
+	}
 	*pos = at + entries;
 	return RNBD_FAULT_NONE;
 }
@@ -437,13 +480,15 @@ void rnbd_encode_reply(struct rnbd_reply_entry *entry,
 		.tag = cpu_to_le16(reply->tag),
 		.status = cpu_to_le16(reply->status),
 		.length = cpu_to_le32(reply->length),
+		.flags = reply->is_inline ? RNBD_REPLY_INLINE : 0,
 	};
 }
 EXPORT_SYMBOL_GPL(rnbd_encode_reply);
 
 /**
  * rnbd_decode_reply - check and copy out one reply
- * @frame: from rnbd_decode_frame(), of type RNBD_FRAME_REPLY
+ * @frame: from rnbd_decode_frame(), of type RNBD_FRAME_REPLY; in order, as
+ *	with requests
  * @pos: index of the entry
  * @depth: tags are below it
  * @reply: result
@@ -454,10 +499,12 @@ EXPORT_SYMBOL_GPL(rnbd_encode_reply);
  * Context: any.
  * Return: the first thing wrong, @reply is untouched then.
  */
-enum rnbd_fault rnbd_decode_reply(const struct rnbd_frame *frame, u16 pos,
+enum rnbd_fault rnbd_decode_reply(struct rnbd_frame *frame, u16 pos,
 				  u32 depth, struct rnbd_reply *reply)
 {
 	struct rnbd_reply_entry wire;
+	const void *data = NULL;
+	bool is_inline;
 	u16 tag, status;
 	u32 length;
 
@@ -470,19 +517,30 @@ enum rnbd_fault rnbd_decode_reply(const struct rnbd_frame *frame, u16 pos,
 	tag = le16_to_cpu(wire.tag);
 	status = le16_to_cpu(wire.status);
 	length = le32_to_cpu(wire.length);
+	is_inline = wire.flags & RNBD_REPLY_INLINE;
 
 	if (tag >= depth)
 		return RNBD_FAULT_TAG;
+	if (wire.flags & ~RNBD_REPLY_INLINE)
+		return RNBD_FAULT_FLAGS;
 	if (status > RNBD_ST_RESV)
 		return RNBD_FAULT_STATUS;
 	if (!rnbd_all_zero(wire.reserved, sizeof(wire.reserved)))
 		return RNBD_FAULT_RESERVED;
 	if (status != RNBD_ST_OK && length)
 		return RNBD_FAULT_LENGTH;
+	if (is_inline) {
+		/* what is not there cannot be claimed, nor nothing be sent so */
+		data = length ? rnbd_claim_data(frame, length) : NULL;
+		if (!data)
+			return RNBD_FAULT_SHORT;
+	}
 
 	reply->tag = tag;
 	reply->status = status;
 	reply->length = length;
+	reply->is_inline = is_inline;
+	reply->data = data;
 	return RNBD_FAULT_NONE;
 }
 EXPORT_SYMBOL_GPL(rnbd_decode_reply);
@@ -744,6 +802,8 @@ void rnbd_encode_login(struct rnbd_login *wire, const struct rnbd_login_info *in
 		.queue_depth = cpu_to_le16(info->queue_depth),
 		.flags = cpu_to_le32(info->flags),
 		.keepalive_ms = cpu_to_le32(info->keepalive_ms),
+		.inline_read = cpu_to_le32(info->inline_read),
+		.inline_write = cpu_to_le32(info->inline_write),
 	};
 	/* the last byte stays NUL whatever the caller did */
 	memcpy(wire->export, info->export,
@@ -788,9 +848,14 @@ enum rnbd_fault rnbd_decode_login(const struct rnbd_frame *frame,
 	out.queue_depth = le16_to_cpu(wire.queue_depth);
 	out.flags = le32_to_cpu(wire.flags);
 	out.keepalive_ms = le32_to_cpu(wire.keepalive_ms);
+	out.inline_read = le32_to_cpu(wire.inline_read);
+	out.inline_write = le32_to_cpu(wire.inline_write);
 
 	if (out.flags & ~RNBD_LOGIN_FLAGS)
 		return RNBD_FAULT_FLAGS;
+	if (!(out.features & RNBD_FEATURE_INLINE) &&
+	    (out.inline_read || out.inline_write))
+		return RNBD_FAULT_RESERVED;
 	if (!out.nr_queues || out.nr_queues > RNBD_QUEUES_MAX ||
 	    !out.queue_depth || out.queue_depth > RNBD_DEPTH_MAX)
 		return RNBD_FAULT_GEOMETRY;
@@ -858,6 +923,8 @@ void rnbd_encode_grant(struct rnbd_login_reply *wire, const struct rnbd_grant *g
 	wire->keepalive_ms = cpu_to_le32(grant->keepalive_ms);
 	memcpy(wire->incarnation, grant->incarnation, sizeof(wire->incarnation));
 	memcpy(wire->export_uuid, grant->export_uuid, sizeof(wire->export_uuid));
+	wire->inline_read = cpu_to_le32(grant->inline_read);
+	wire->inline_write = cpu_to_le32(grant->inline_write);
 }
 EXPORT_SYMBOL_GPL(rnbd_encode_grant);
 
@@ -1008,6 +1075,8 @@ enum rnbd_fault rnbd_decode_grant(const struct rnbd_frame *frame,
 	out.keepalive_ms = le32_to_cpu(wire.keepalive_ms);
 	memcpy(out.incarnation, wire.incarnation, sizeof(out.incarnation));
 	memcpy(out.export_uuid, wire.export_uuid, sizeof(out.export_uuid));
+	out.inline_read = le32_to_cpu(wire.inline_read);
+	out.inline_write = le32_to_cpu(wire.inline_write);
 
 	if (!out.nr_queues || out.nr_queues > asked->nr_queues ||
 	    !out.queue_depth || out.queue_depth > asked->queue_depth)
@@ -1015,6 +1084,12 @@ enum rnbd_fault rnbd_decode_grant(const struct rnbd_frame *frame,
 	if ((out.features & ~asked->features) ||
 	    (out.flags & ~RNBD_EXPORT_FLAGS))
 		return RNBD_FAULT_FLAGS;
+	if (!(out.features & RNBD_FEATURE_INLINE) &&
+	    (out.inline_read || out.inline_write))
+		return RNBD_FAULT_RESERVED;
+	if (out.inline_read > asked->inline_read ||
+	    out.inline_write > asked->inline_write)
+		return RNBD_FAULT_LIMITS;
 	if (!rnbd_grant_disk_ok(&out) || !rnbd_grant_pool_ok(&out, asked) ||
 	    !rnbd_keepalive_ok(out.keepalive_ms))
 		return RNBD_FAULT_LIMITS;

@@ -79,6 +79,8 @@ enum rnbd_fault {
  * @credits: slots the peer gives back
  * @entries: first entry, inside the receive slot
  * @bytes: bytes at @entries
+ * @data: inline data that no decoded entry has claimed yet
+ * @data_bytes: how much is left at @data
  */
 struct rnbd_frame {
 	u8 type;
@@ -86,6 +88,8 @@ struct rnbd_frame {
 	u16 credits;
 	const void *entries;
 	u32 bytes;
+	const void *data;
+	u32 data_bytes;
 };
 
 /**
@@ -98,6 +102,8 @@ struct rnbd_frame {
  * @pool_units: size of the session's pool
  * @segment_units: size of a pool segment, a power of two
  * @depth: tags are below it
+ * @inline_read: bytes of a READ whose reply may carry the data, 0: none
+ * @inline_write: bytes of a WRITE that may carry its data, 0: none
  *
  * Written once at login; a resize replaces @capacity.
  */
@@ -110,6 +116,8 @@ struct rnbd_limits {
 	u32 pool_units;
 	u32 segment_units;
 	u32 depth;
+	u32 inline_read;
+	u32 inline_write;
 };
 
 /**
@@ -130,6 +138,7 @@ struct rnbd_run {
  * @length: bytes
  * @offset: bytes on the export
  * @nr_runs: used members of @runs
+ * @data: of an inline WRITE that was decoded: inside the frame, not a copy
  * @runs: pool space, in the order of the data
  */
 struct rnbd_request {
@@ -138,6 +147,7 @@ struct rnbd_request {
 	u16 tag;
 	u32 length;
 	u64 offset;
+	const void *data;
 	u8 nr_runs;
 	struct rnbd_run runs[RNBD_EXTENTS_MAX];
 };
@@ -147,11 +157,15 @@ struct rnbd_request {
  * @tag: checked to be below the depth, not whether it is in use
  * @status: enum rnbd_status
  * @length: bytes transferred
+ * @is_inline: the data are in the frame
+ * @data: when decoded, where: inside the frame, not a copy
  */
 struct rnbd_reply {
 	u16 tag;
 	u16 status;
 	u32 length;
+	bool is_inline;
+	const void *data;
 };
 
 /* struct rnbd_conn_req - decoded struct rnbd_cm_req */
@@ -175,6 +189,8 @@ struct rnbd_login_info {
 	u16 queue_depth;
 	u32 flags;
 	u32 keepalive_ms;
+	u32 inline_read;
+	u32 inline_write;
 };
 
 /* struct rnbd_segment_info - decoded struct rnbd_segment */
@@ -207,24 +223,27 @@ struct rnbd_grant {
 	u32 keepalive_ms;
 	u8 incarnation[16];
 	u8 export_uuid[16];
+	u32 inline_read;
+	u32 inline_write;
 };
 
 /* frames */
-void rnbd_encode_frame_hdr(void *buf, u8 type, u16 nr_entries, u16 credits,
-			   u32 seq, u32 epoch);
+void rnbd_encode_frame_hdr(void *buf, u8 type, u8 flags, u16 nr_entries,
+			   u16 credits, u32 seq, u32 epoch);
 enum rnbd_fault rnbd_decode_frame(const void *buf, u32 len, u32 seq, u32 epoch,
 				  u16 ring_slots, struct rnbd_frame *frame);
+enum rnbd_fault rnbd_decode_end(const struct rnbd_frame *frame);
 
 /* requests and replies */
 u32 rnbd_request_entries(u8 nr_runs);
 void rnbd_encode_request(struct rnbd_req_entry *entry,
 			 const struct rnbd_request *req);
-enum rnbd_fault rnbd_decode_request(const struct rnbd_frame *frame, u16 *pos,
+enum rnbd_fault rnbd_decode_request(struct rnbd_frame *frame, u16 *pos,
 				    const struct rnbd_limits *lim,
 				    struct rnbd_request *req);
 void rnbd_encode_reply(struct rnbd_reply_entry *entry,
 		       const struct rnbd_reply *reply);
-enum rnbd_fault rnbd_decode_reply(const struct rnbd_frame *frame, u16 pos,
+enum rnbd_fault rnbd_decode_reply(struct rnbd_frame *frame, u16 pos,
 				  u32 depth, struct rnbd_reply *reply);
 
 /* connection private data */

@@ -11,8 +11,10 @@
  *
  * The owner gathers entries in the open frame (rnbd_ring_open, _add) and
  * sends it (rnbd_ring_send), chained behind its own data work requests in a
- * single post. Every SEND is signalled: its completion also covers the data
- * work requests that were posted before it, which therefore need none.
+ * single post. The completion of a SEND that is signalled covers everything
+ * that was posted before it: data work requests, which therefore need none, and
+ * SENDs that were not signalled. A SEND that nobody waits for is not, unless half
+ * the slots are in use: a frame on a quiet queue costs one interruption less.
  *
  * A credit is a receive slot of the peer. Every frame takes one and returns
  * what its sender owes. The last credit, and the last free send slot, are for
@@ -157,6 +159,7 @@ static void rnbd_ring_reset(struct rnbd_ring *ring)
 	ring->send_free = ring->nr_send;
 	ring->send_seq = 0;
 	ring->recv_seq = 0;
+	ring->done_seq = 0;
 	ring->unacked = 0;
 	ring->open = NULL;
 	spin_unlock_irqrestore(&ring->lock, flags);
@@ -199,7 +202,9 @@ int rnbd_ring_create(struct rnbd_ring *ring, struct rdma_cm_id *cm_id,
 	/* One more of each, which ib_drain_qp() needs. */
 	qp_attr.cap.max_send_wr = ring->nr_send + attr->data_wrs + 1;
 	qp_attr.cap.max_recv_wr = attr->slots + 1;
-	qp_attr.cap.max_send_sge = max(attr->max_send_sge, 1U);
+	/* entries and inline data */
+	qp_attr.cap.max_send_sge = clamp(attr->max_send_sge, 2U,
+					 (u32)ring->dev->attrs.max_send_sge);
 	qp_attr.cap.max_recv_sge = 1;
 	ring->nr_cqe = qp_attr.cap.max_send_wr + qp_attr.cap.max_recv_wr;
 	if (qp_attr.cap.max_send_wr > ring->dev->attrs.max_qp_wr ||
@@ -431,11 +436,30 @@ bool rnbd_ring_open(struct rnbd_ring *ring, u8 type)
 	ring->open_type = type;
 	ring->open_entries = 0;
 	ring->open_bytes = sizeof(struct rnbd_frame_hdr);
+	ring->open_data = 0;
 	ib_dma_sync_single_for_cpu(ring->dev, ring->open->sge.addr,
 				   ring->attr.slot_size, DMA_TO_DEVICE);
 	return true;
 }
 EXPORT_SYMBOL_GPL(rnbd_ring_open);
+
+/**
+ * rnbd_ring_fits - is there room for an entry and its inline data
+ * @ring: ring with an open frame
+ * @bytes: of the entry
+ * @data: of inline data, 0 if there are none
+ *
+ * Context: ring->lock held.
+ */
+bool rnbd_ring_fits(const struct rnbd_ring *ring, u32 bytes, u32 data)
+{
+	u32 end = data || ring->open_data ? RNBD_RING_DATA_AT : ring->attr.slot_size;
+
+	return ring->open_bytes + bytes <= end &&
+	       (!data || RNBD_RING_DATA_AT + ring->open_data + data <=
+			 ring->attr.slot_size);
+}
+EXPORT_SYMBOL_GPL(rnbd_ring_fits);
 
 /**
  * rnbd_ring_add - take room for entries in the open frame
@@ -450,7 +474,7 @@ void *rnbd_ring_add(struct rnbd_ring *ring, u32 bytes, u16 entries)
 {
 	void *room;
 
-	if (ring->open_bytes + bytes > ring->attr.slot_size)
+	if (!rnbd_ring_fits(ring, bytes, 0))
 		return NULL;
 	room = ring->open->buf + ring->open_bytes;
 	ring->open_bytes += bytes;
@@ -459,26 +483,52 @@ void *rnbd_ring_add(struct rnbd_ring *ring, u32 bytes, u16 entries)
 }
 EXPORT_SYMBOL_GPL(rnbd_ring_add);
 
-static int rnbd_ring_post_frame(struct rnbd_ring *ring, struct rnbd_slot *slot,
-				u8 type, u16 entries, u32 bytes,
-				struct ib_send_wr *first, struct ib_send_wr *last,
-				bool fence)
+/**
+ * rnbd_ring_add_data - take room for inline data in the open frame
+ * @ring: ring with an open frame
+ * @bytes: room
+ *
+ * Of the entry that was added last.
+ *
+ * Context: ring->lock held.
+ * Return: the room, or NULL if the frame is too full for it.
+ */
+void *rnbd_ring_add_data(struct rnbd_ring *ring, u32 bytes)
 {
+	void *room;
+
+	if (ring->open_bytes > RNBD_RING_DATA_AT ||
+	    RNBD_RING_DATA_AT + ring->open_data + bytes > ring->attr.slot_size)
+		return NULL;
+	room = ring->open->buf + RNBD_RING_DATA_AT + ring->open_data;
+	ring->open_data += bytes;
+	return room;
+}
+EXPORT_SYMBOL_GPL(rnbd_ring_add_data);
+
+static int rnbd_ring_post_frame(struct rnbd_ring *ring, struct rnbd_slot *slot,
+				u8 type, u16 entries, u32 bytes, u32 data,
+				struct ib_send_wr *first, struct ib_send_wr *last,
+				int flags)
+{
+	struct ib_sge sge[] = {
+		{ slot->sge.addr, bytes, slot->sge.lkey },
+		{ slot->sge.addr + RNBD_RING_DATA_AT, data, slot->sge.lkey },
+	};
 	struct ib_send_wr wr = {
 		.wr_cqe = &slot->cqe,
-		.sg_list = &slot->sge,
-		.num_sge = 1,
+		.sg_list = sge,
+		.num_sge = data ? 2 : 1,
 		.opcode = IB_WR_SEND,
-		.send_flags = IB_SEND_SIGNALED | (fence ? IB_SEND_FENCE : 0),
+		.send_flags = flags,
 	};
 	int ret;
 
 	ring->last_sent = jiffies;
 	slot->seq = ring->send_seq;
-	rnbd_encode_frame_hdr(slot->buf, type, entries, ring->owed,
-			      ring->send_seq++, ring->attr.epoch);
+	rnbd_encode_frame_hdr(slot->buf, type, data ? RNBD_FRAME_DATA : 0, entries,
+			      ring->owed, ring->send_seq++, ring->attr.epoch);
 	ring->owed = 0;
-	slot->sge.length = bytes;
 	ib_dma_sync_single_for_device(ring->dev, slot->sge.addr,
 				      ring->attr.slot_size, DMA_TO_DEVICE);
 
@@ -499,25 +549,32 @@ static int rnbd_ring_post_frame(struct rnbd_ring *ring, struct rnbd_slot *slot,
  * @ring: ring with an open frame that has entries
  * @first: first of a chain of data work requests to post before it, or NULL
  * @last: last of that chain, or NULL
- * @fence: the SEND has to wait for RDMA READs posted earlier
+ * @flags: IB_SEND_FENCE if the SEND has to wait for RDMA READs posted earlier,
+ *	IB_SEND_SIGNALED if rnbd_ring_ops.sent is wanted for this frame; without
+ *	that it is called for it with a later one
  *
  * Context: ring->lock held.
  * Return: 0, or an error after the ring was failed.
  */
 int rnbd_ring_send(struct rnbd_ring *ring, struct ib_send_wr *first,
-		   struct ib_send_wr *last, bool fence)
+		   struct ib_send_wr *last, int flags)
 {
 	struct rnbd_slot *slot = ring->open;
 
 	ring->open = NULL;
 	if (unlikely(!ring->live))
 		return -ENOTCONN;
-	ring->unacked++;
+	if (ring->send_free <= ring->nr_send / 2)
+		flags |= IB_SEND_SIGNALED;
+	if (flags & IB_SEND_SIGNALED)
+		ring->unacked++;
+	else
+		ring->stats.unsignaled++;
 	ring->stats.frames_sent++;
 	ring->stats.entries_sent += ring->open_entries;
 	return rnbd_ring_post_frame(ring, slot, ring->open_type,
 				    ring->open_entries, ring->open_bytes,
-				    first, last, fence);
+				    ring->open_data, first, last, flags);
 }
 EXPORT_SYMBOL_GPL(rnbd_ring_send);
 
@@ -530,7 +587,8 @@ static void rnbd_ring_send_credits(struct rnbd_ring *ring)
 				   ring->attr.slot_size, DMA_TO_DEVICE);
 	ring->stats.credit_frames_sent++;
 	rnbd_ring_post_frame(ring, slot, RNBD_FRAME_CREDIT, 0,
-			     sizeof(struct rnbd_frame_hdr), NULL, NULL, false);
+			     sizeof(struct rnbd_frame_hdr), 0, NULL, NULL,
+			     IB_SEND_SIGNALED);
 }
 
 /* Return credits on their own when half a ring is owed and no frame will. */
@@ -605,7 +663,9 @@ static void rnbd_ring_send_done(struct ib_cq *cq, struct ib_wc *wc)
 	spin_lock_irqsave(&ring->lock, flags);
 	seq = slot->seq;
 	credit_frame = hdr->type == RNBD_FRAME_CREDIT;
-	ring->send_free++;
+	/* Slots are used in order: those before it are free as well. */
+	ring->send_free += seq + 1 - ring->done_seq;
+	ring->done_seq = seq + 1;
 	if (!credit_frame)
 		ring->unacked--;
 	else

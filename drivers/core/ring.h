@@ -13,6 +13,12 @@
 
 struct rnbd_ring;
 
+/*
+ * Entries and inline data are gathered apart: data begin here in a send slot, and
+ * the device puts the two together. Room for 31 requests, or 63 replies.
+ */
+#define RNBD_RING_DATA_AT	1024u
+
 /**
  * struct rnbd_ring_ops - what a ring asks of its owner
  *
@@ -33,7 +39,7 @@ struct rnbd_ring;
  */
 struct rnbd_ring_ops {
 	enum rnbd_fault (*frame)(struct rnbd_ring *ring,
-				 const struct rnbd_frame *frame);
+				 struct rnbd_frame *frame);
 	void (*sent)(struct rnbd_ring *ring, u32 seq, u32 slot);
 	void (*credit)(struct rnbd_ring *ring);
 	void (*failed)(struct rnbd_ring *ring, const char *why);
@@ -84,6 +90,7 @@ struct rnbd_slot {
  * @entries_sent: entries of @frames_sent
  * @credit_frames_sent: frames that only return credits
  * @credit_frames_received: the same, received
+ * @unsignaled: those of @frames_sent whose completion nobody waited for
  * @late_frames: frames that came before the connection broke but were looked at
  *	after that, and so dropped
  */
@@ -93,6 +100,7 @@ struct rnbd_ring_stats {
 	u64 entries_sent;
 	u64 credit_frames_sent;
 	u64 credit_frames_received;
+	u64 unsignaled;
 	u64 late_frames;
 };
 
@@ -121,11 +129,13 @@ struct rnbd_ring_stats {
  * @recv_seq: number of the frame that must come next
  * @last_sent: jiffies of the latest frame
  * @last_heard: jiffies of the latest sign of life, read without the lock
- * @unacked: frames with entries that the wire has not acknowledged
+ * @done_seq: number of the first frame whose slot is not free yet
+ * @unacked: signalled frames with entries that the wire has not acknowledged
  * @open: slot of the frame being gathered, or NULL
  * @open_type: its type
  * @open_entries: entries in it
- * @open_bytes: bytes in it, header included
+ * @open_bytes: bytes in it, header included and inline data not
+ * @open_data: bytes of inline data in it
  * @stats: counters
  */
 struct rnbd_ring {
@@ -152,11 +162,13 @@ struct rnbd_ring {
 	u32 recv_seq;
 	unsigned long last_sent;
 	unsigned long last_heard;
+	u32 done_seq;
 	u32 unacked;
 	struct rnbd_slot *open;
 	u8 open_type;
 	u16 open_entries;
 	u32 open_bytes;
+	u32 open_data;
 	struct rnbd_ring_stats stats;
 };
 
@@ -172,9 +184,11 @@ void rnbd_ring_destroy(struct rnbd_ring *ring);
 
 bool rnbd_ring_can_open(const struct rnbd_ring *ring);
 bool rnbd_ring_open(struct rnbd_ring *ring, u8 type);
+bool rnbd_ring_fits(const struct rnbd_ring *ring, u32 bytes, u32 data);
 void *rnbd_ring_add(struct rnbd_ring *ring, u32 bytes, u16 entries);
+void *rnbd_ring_add_data(struct rnbd_ring *ring, u32 bytes);
 int rnbd_ring_send(struct rnbd_ring *ring, struct ib_send_wr *first,
-		   struct ib_send_wr *last, bool fence);
+		   struct ib_send_wr *last, int flags);
 
 /**
  * rnbd_ring_open_slot - send slot of the open frame

@@ -20,10 +20,15 @@
 
 #include "target.h"
 
-static unsigned int reply_gather = 2;
+static unsigned int reply_gather = 1;
 module_param(reply_gather, uint, 0644);
 MODULE_PARM_DESC(reply_gather,
-		 "reply frames that may be unacknowledged before further replies gather (default 2)");
+		 "reply frames that may be unacknowledged before further replies gather (default 1)");
+
+static bool reply_batch = true;
+module_param(reply_batch, bool, 0644);
+MODULE_PARM_DESC(reply_batch,
+		 "one reply frame for requests of a frame that end while it is submitted (default Y)");
 
 static unsigned int max_queues;
 module_param(max_queues, uint, 0644);
@@ -51,6 +56,14 @@ struct workqueue_struct *rnbdt_teardown_wq;
 u32 rnbdt_reply_gather(void)
 {
 	return max(READ_ONCE(reply_gather), 1U);
+}
+
+/**
+ * rnbdt_reply_batch - may a reply wait until the rest of its frame is submitted
+ */
+bool rnbdt_reply_batch(void)
+{
+	return READ_ONCE(reply_batch);
 }
 
 /**

@@ -37,6 +37,7 @@
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
 #include <linux/blkdev.h>
+#include <linux/highmem.h>
 #include <linux/slab.h>
 
 #include "target.h"
@@ -54,6 +55,49 @@ static void rnbdt_queue_count(struct rnbd_tqueue *q, const struct rnbd_treq *tre
 		q->stats.write_bytes += treq->req.length;
 }
 
+/* Does the client take the data of this request inside the reply? */
+static bool rnbdt_queue_inline(const struct rnbd_treq *treq)
+{
+	return treq->req.op == RNBD_OP_READ && treq->status == RNBD_ST_OK &&
+	       treq->req.flags & RNBD_REQ_INLINE;
+}
+
+/* Between the pool and inline data: a few pages at most. */
+static void rnbdt_queue_copy(struct rnbd_treq *treq, void *data, bool to_pool)
+{
+	struct rnbdt_piece it;
+	struct page *page;
+	u32 bytes;
+
+	rnbdt_piece_start(&it, treq);
+	while ((bytes = rnbdt_piece_next(&it, &page))) {
+		while (bytes) {
+			u32 len = min_t(u32, bytes, PAGE_SIZE);
+
+			if (to_pool)
+				memcpy_to_page(page, 0, data, len);
+			else
+				memcpy_from_page(data, page, 0, len);
+			page++;
+			data += len;
+			bytes -= len;
+		}
+	}
+}
+
+/*
+ * All data that may travel inside the next frame, or nothing: what has to be
+ * fetched anyway is fetched together.
+ */
+static bool rnbdt_queue_take_inline(const struct rnbd_tqueue *q)
+{
+	u32 entries = sizeof(struct rnbd_frame_hdr) +
+		      q->nr_done * sizeof(struct rnbd_reply_entry);
+
+	return q->done_inline && entries <= RNBD_RING_DATA_AT &&
+	       q->done_inline <= q->ring.attr.slot_size - RNBD_RING_DATA_AT;
+}
+
 /* Called under ring->lock. */
 static void rnbdt_queue_send_replies(struct rnbd_tqueue *q)
 {
@@ -62,24 +106,33 @@ static void rnbdt_queue_send_replies(struct rnbd_tqueue *q)
 	while (q->nr_done) {
 		struct rnbd_reply_entry *entry;
 		struct rnbd_treq *treq, *next;
+		bool others, inlined;
 
 		if (q->nr_done < q->replies_per_frame &&
 		    ring->unacked >= rnbdt_reply_gather())
 			return;
 		if (!rnbd_ring_open(ring, RNBD_FRAME_REPLY))
 			return;
+		inlined = rnbdt_queue_take_inline(q);
 		list_for_each_entry_safe(treq, next, &q->done, entry) {
+			bool may_inline = rnbdt_queue_inline(treq);
 			struct rnbd_reply reply = {
 				.tag = treq->req.tag,
 				.status = treq->status,
 				.length = treq->status == RNBD_ST_OK ?
 					  treq->req.length : 0,
+				.is_inline = inlined && may_inline,
 			};
 
 			entry = rnbd_ring_add(ring, sizeof(*entry), 1);
 			if (!entry)
 				break;
 			rnbd_encode_reply(entry, &reply);
+			if (may_inline)
+				q->done_inline -= treq->req.length;
+			if (reply.is_inline)
+				rnbdt_queue_copy(treq, rnbd_ring_add_data(ring, reply.length),
+						 false);
 			rnbdt_queue_count(q, treq);
 			trace_rnbdt_reply(treq);
 			list_del(&treq->entry);
@@ -87,7 +140,9 @@ static void rnbdt_queue_send_replies(struct rnbd_tqueue *q)
 			/* pairs with the frame handler's acquire */
 			smp_store_release(&treq->busy, false);
 		}
-		if (rnbd_ring_send(ring, NULL, NULL, false))
+		/* Replies that come later gather behind this frame. */
+		others = atomic_read(&q->inflight) - 1 > ring->open_entries;
+		if (rnbd_ring_send(ring, NULL, NULL, others ? IB_SEND_SIGNALED : 0))
 			return;
 	}
 }
@@ -102,6 +157,15 @@ static void rnbdt_queue_kick(struct rnbd_tqueue *q)
 	spin_lock_irqsave(&q->ring.lock, flags);
 	rnbdt_queue_send_replies(q);
 	spin_unlock_irqrestore(&q->ring.lock, flags);
+}
+
+/*
+ * Does a request end while it is being submitted? Then others of its frame may
+ * do so as well, and their replies leave together when all are submitted.
+ */
+static bool rnbdt_queue_submitting(const struct rnbd_tqueue *q)
+{
+	return in_task() && READ_ONCE(q->submitter) == current;
 }
 
 /**
@@ -120,9 +184,12 @@ void rnbdt_treq_done(struct rnbd_treq *treq, u16 status)
 	spin_lock_irqsave(&q->ring.lock, flags);
 	if (likely(!treq->stale) && !rnbd_inject(&rnbdt_inject_drop_reply, NULL)) {
 		list_add_tail(&treq->entry, &q->done);
+		if (rnbdt_queue_inline(treq))
+			q->done_inline += treq->req.length;
 		WRITE_ONCE(q->nr_done, q->nr_done + 1);
 	}
-	rnbdt_queue_send_replies(q);
+	if (!rnbdt_queue_submitting(q))
+		rnbdt_queue_send_replies(q);
 	spin_unlock_irqrestore(&q->ring.lock, flags);
 
 	/* The queue may be freed as soon as this is zero. */
@@ -137,14 +204,19 @@ static void rnbdt_queue_submit_work(struct work_struct *work)
 	struct rnbd_treq *treq, *next;
 	struct blk_plug plug;
 
+	if (rnbdt_reply_batch())
+		WRITE_ONCE(q->submitter, current);
 	blk_start_plug(&plug);
 	llist_for_each_entry_safe(treq, next, todo, todo)
 		rnbdt_backend_submit(treq);
 	blk_finish_plug(&plug);
+	WRITE_ONCE(q->submitter, NULL);
+	/* The queue stays until this work item has been flushed. */
+	rnbdt_queue_kick(q);
 }
 
 static enum rnbd_fault rnbdt_queue_requests(struct rnbd_tqueue *q,
-					    const struct rnbd_frame *frame)
+					    struct rnbd_frame *frame)
 {
 	struct rnbd_tsession *s = q->session;
 	enum rnbd_fault fault = RNBD_FAULT_NONE;
@@ -180,6 +252,8 @@ static enum rnbd_fault rnbdt_queue_requests(struct rnbd_tqueue *q,
 		treq->busy = true;
 		memcpy(&treq->req, &req, offsetof(struct rnbd_request, runs) +
 		       req.nr_runs * sizeof(req.runs[0]));
+		if (req.data)
+			rnbdt_queue_copy(treq, (void *)req.data, true);
 		trace_rnbdt_request(treq);
 		atomic_inc(&q->inflight);
 		if (s->backend->ops->atomic)
@@ -190,11 +264,11 @@ static enum rnbd_fault rnbdt_queue_requests(struct rnbd_tqueue *q,
 	/* Only the first on an empty list has to wake the submitter. */
 	if (work)
 		queue_work(s->backend->submit_wq, &q->submit_work);
-	return fault;
+	return fault ?: rnbd_decode_end(frame);
 }
 
 static enum rnbd_fault rnbdt_queue_frame(struct rnbd_ring *ring,
-					 const struct rnbd_frame *frame)
+					 struct rnbd_frame *frame)
 {
 	struct rnbd_tqueue *q = container_of(ring, struct rnbd_tqueue, ring);
 	struct rnbd_tsession *s = q->session;

@@ -526,6 +526,14 @@ static u16 rnbdt_login_negotiate(struct rnbd_tsession *s, u32 segment_units)
 	return RNBD_ST_OK;
 }
 
+/* Inline data has to fit a slot. */
+static u32 rnbdt_login_inline(const struct rnbd_tsession *s, u32 wish)
+{
+	u32 slot_size = s->queues[0]->ring.attr.slot_size;
+
+	return min3(wish, s->max_io, slot_size - RNBD_RING_DATA_AT);
+}
+
 static u16 rnbdt_login_set_up(struct rnbd_tsession *s)
 {
 	u32 segment_units = rnbdt_pool_segment_units(s->dev);
@@ -564,6 +572,8 @@ static u16 rnbdt_login_set_up(struct rnbd_tsession *s)
 		.pool_units = s->pool.units,
 		.segment_units = s->pool.segment_units,
 		.depth = s->depth,
+		.inline_read = rnbdt_login_inline(s, s->login.inline_read),
+		.inline_write = rnbdt_login_inline(s, s->login.inline_write),
 	};
 	return RNBD_ST_OK;
 }
@@ -596,6 +606,8 @@ static void rnbdt_login_fill_grant(struct rnbd_tsession *s,
 	memcpy(grant->incarnation, s->export->incarnation,
 	       sizeof(grant->incarnation));
 	export_uuid(grant->export_uuid, &s->export->uuid);
+	grant->inline_read = s->limits.inline_read;
+	grant->inline_write = s->limits.inline_write;
 }
 
 /* Called under ring->lock. */
@@ -624,7 +636,7 @@ static int rnbdt_login_send_reply(struct rnbd_tsession *s,
 		room = rnbd_ring_add(ring, sizeof(struct rnbd_segment), 1);
 		rnbd_encode_segment(room, &info);
 	}
-	return rnbd_ring_send(ring, NULL, NULL, false);
+	return rnbd_ring_send(ring, NULL, NULL, IB_SEND_SIGNALED);
 }
 
 static void rnbdt_session_login_work(struct work_struct *work)

@@ -403,8 +403,10 @@ struct rnbd_treq {
  * @treqs: by tag, as many as the granted depth; NULL before the login
  * @todo: requests to be submitted, last one first
  * @submit_work: submits them
+ * @submitter: the task that does so just now
  * @done: requests whose reply has not been put into a frame
  * @nr_done: length of @done
+ * @done_inline: bytes of @done that could travel inside a frame
  * @stats: counters
  * @replies_per_frame: how many fit
  * @inflight: requests in the backend, and one until the ring is drained
@@ -421,8 +423,10 @@ struct rnbd_tqueue {
 	struct rnbd_treq *treqs;
 	struct llist_head todo;
 	struct work_struct submit_work;
+	struct task_struct *submitter;
 	struct list_head done;
 	u32 nr_done;
+	u32 done_inline;
 	struct rnbd_tstats stats;
 	u32 replies_per_frame;
 	atomic_t inflight;
@@ -543,6 +547,7 @@ extern struct mutex rnbdt_lock;
 extern struct workqueue_struct *rnbdt_login_wq;
 extern struct workqueue_struct *rnbdt_teardown_wq;
 u32 rnbdt_reply_gather(void);
+bool rnbdt_reply_batch(void);
 u32 rnbdt_max_queues(void);
 u32 rnbdt_max_io(void);
 u64 rnbdt_pool_limit(void);

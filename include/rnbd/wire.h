@@ -204,9 +204,9 @@ enum rnbd_frame_type {
 /**
  * struct rnbd_frame_hdr - head of every frame
  * @type: enum rnbd_frame_type
- * @flags: zero
- * @nr_entries: entries that follow; they fill the frame to its last byte,
- *	but for inline data, which a feature bit has to allow first
+ * @flags: RNBD_FRAME_DATA if inline data follow the entries
+ * @nr_entries: entries that follow; they and inline data fill the frame to its
+ *	last byte
  * @credits: receive slots of the sender that were posted again since its
  *	last frame
  * @reserved: zero
@@ -226,6 +226,12 @@ struct rnbd_frame_hdr {
 static_assert(sizeof(struct rnbd_frame_hdr) == 16);
 static_assert(offsetof(struct rnbd_frame_hdr, seq) == 8);
 
+/*
+ * Behind the entries of a REQUEST or REPLY lie the data of those that are marked
+ * as inline, in their order and without gaps.
+ */
+#define RNBD_FRAME_DATA		0x1u
+
 /* Range of the keep-alive interval, and how many may be missed */
 #define RNBD_KEEPALIVE_MS_MIN	100u
 #define RNBD_KEEPALIVE_MS_MAX	60000u
@@ -235,8 +241,9 @@ static_assert(offsetof(struct rnbd_frame_hdr, seq) == 8);
 #define RNBD_LOGIN_READONLY	0x1u
 #define RNBD_LOGIN_FLAGS	RNBD_LOGIN_READONLY
 
-/* Feature bits: none are defined in version 1. */
-#define RNBD_FEATURES		0ull
+/* Feature bits of version 1 */
+#define RNBD_FEATURE_INLINE	0x1ull	/* data of small requests inside frames */
+#define RNBD_FEATURES		RNBD_FEATURE_INLINE
 
 /**
  * struct rnbd_login - the client asks for an export
@@ -249,6 +256,10 @@ static_assert(offsetof(struct rnbd_frame_hdr, seq) == 8);
  * @queue_depth: wished requests in flight on one queue; tags are below it
  * @flags: RNBD_LOGIN_*
  * @keepalive_ms: wished milliseconds between signs of life on an idle queue
+ * @inline_read: wished limit of a READ whose data come inside the reply, in
+ *	bytes; 0 without RNBD_FEATURE_INLINE
+ * @inline_write: wished limit of a WRITE whose data go inside the request, in
+ *	bytes; 0 without RNBD_FEATURE_INLINE
  * @reserved: zero
  */
 struct rnbd_login {
@@ -261,13 +272,16 @@ struct rnbd_login {
 	__le16	queue_depth;
 	__le32	flags;
 	__le32	keepalive_ms;
-	__u8	reserved[16];
+	__le32	inline_read;
+	__le32	inline_write;
+	__u8	reserved[8];
 };
 
 static_assert(sizeof(struct rnbd_login) == 128);
 static_assert(offsetof(struct rnbd_login, features) == 80);
 static_assert(offsetof(struct rnbd_login, flags) == 104);
 static_assert(offsetof(struct rnbd_login, keepalive_ms) == 108);
+static_assert(offsetof(struct rnbd_login, inline_read) == 112);
 
 /* Properties of the export, rnbd_login_reply.flags */
 #define RNBD_EXPORT_READONLY		0x1u
@@ -316,6 +330,8 @@ static_assert(sizeof(struct rnbd_segment) == 16);
  * @incarnation: random, another one if writes that were acknowledged and not
  *	flushed may be gone
  * @export_uuid: identity of the data
+ * @inline_read: granted, not more than was wished
+ * @inline_write: granted, not more than was wished
  * @reserved2: zero
  */
 struct rnbd_login_reply {
@@ -341,7 +357,9 @@ struct rnbd_login_reply {
 	__le32	keepalive_ms;
 	__u8	incarnation[16];
 	__u8	export_uuid[16];
-	__u8	reserved2[16];
+	__le32	inline_read;
+	__le32	inline_write;
+	__u8	reserved2[8];
 };
 
 static_assert(sizeof(struct rnbd_login_reply) == 128);
@@ -349,11 +367,12 @@ static_assert(offsetof(struct rnbd_login_reply, capacity) == 16);
 static_assert(offsetof(struct rnbd_login_reply, pool_units) == 64);
 static_assert(offsetof(struct rnbd_login_reply, keepalive_ms) == 76);
 static_assert(offsetof(struct rnbd_login_reply, incarnation) == 80);
+static_assert(offsetof(struct rnbd_login_reply, inline_read) == 112);
 
 /**
  * enum rnbd_op - operation of a request
- * @RNBD_OP_READ: backend to pool extents
- * @RNBD_OP_WRITE: pool extents to backend; RNBD_REQ_FUA
+ * @RNBD_OP_READ: backend to pool extents; RNBD_REQ_INLINE
+ * @RNBD_OP_WRITE: pool extents to backend; RNBD_REQ_FUA, RNBD_REQ_INLINE
  * @RNBD_OP_FLUSH: everything acknowledged so far, on any queue of any client,
  *	becomes durable; offset, length and extents are zero
  * @RNBD_OP_DISCARD: contents of the range are not needed any more
@@ -369,6 +388,11 @@ enum rnbd_op {
 
 #define RNBD_REQ_FUA		0x1u	/* durable before the reply */
 #define RNBD_REQ_NOUNMAP	0x2u	/* keep the blocks allocated */
+/*
+ * WRITE: the data are in this frame; the target puts them into the extents.
+ * READ: the reply may carry the data; if it does not, they are in the extents.
+ */
+#define RNBD_REQ_INLINE		0x4u
 
 /**
  * struct rnbd_extent - a run of pool units
@@ -428,14 +452,18 @@ static_assert(sizeof(struct rnbd_extent_entry) == sizeof(struct rnbd_req_entry))
  * @status: enum rnbd_status
  * @length: bytes transferred: the length of the request if @status is
  *	RNBD_ST_OK, otherwise 0
+ * @flags: RNBD_REPLY_INLINE
  * @reserved: zero
  */
 struct rnbd_reply_entry {
 	__le16	tag;
 	__le16	status;
 	__le32	length;
-	__u8	reserved[8];
+	__u8	flags;
+	__u8	reserved[7];
 };
+
+#define RNBD_REPLY_INLINE	0x1u	/* the data are in this frame */
 
 static_assert(sizeof(struct rnbd_reply_entry) == 16);
 

@@ -49,7 +49,7 @@ struct message {
 static void message_init(struct message *msg, u8 type, u16 nr_entries, u32 bytes)
 {
 	memset(msg, 0, sizeof(*msg));
-	rnbd_encode_frame_hdr(msg->buf, type, nr_entries,
+	rnbd_encode_frame_hdr(msg->buf, type, 0, nr_entries,
 			      type == RNBD_FRAME_CREDIT ? SLOTS : 0, SEQ, EPOCH);
 	msg->len = 16 + bytes;
 }
@@ -67,6 +67,9 @@ static enum rnbd_fault message_decode_to(const struct message *msg,
 	if (!fault) {
 		assert_ptr_equal(frame->entries, copy + 16);
 		frame->entries = msg->buf + 16;
+		assert_ptr_equal(frame->data, copy + 16 + frame->bytes);
+		assert_int_equal(frame->data_bytes, msg->len - 16 - frame->bytes);
+		frame->data = msg->buf + 16 + frame->bytes;
 	}
 	free(copy);
 	return fault;
@@ -156,7 +159,7 @@ static void test_frame_size(void **state)
 static void test_frame_faults(void **state)
 {
 	static const struct patch patches[] = {
-		PATCH(rnbd_frame_hdr, flags, 1, RESERVED),
+		PATCH(rnbd_frame_hdr, flags, 2, RESERVED),
 		PATCH(rnbd_frame_hdr, flags, 0x80, RESERVED),
 		PATCH(rnbd_frame_hdr, reserved, 1, RESERVED),
 		PATCH(rnbd_frame_hdr, reserved, 0x8000, RESERVED),
@@ -202,6 +205,38 @@ static void test_frame_faults(void **state)
 	assert_fault(message_decode(&msg), RNBD_FAULT_NONE);
 }
 
+/* Only requests and replies have data behind them, and those have some. */
+static void test_frame_data(void **state)
+{
+	struct message msg;
+	u32 i, more;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
+		bool may = shapes[i].type == RNBD_FRAME_REQUEST ||
+			   shapes[i].type == RNBD_FRAME_REPLY;
+
+		for (more = 0; more < 20; more++) {
+			message_init(&msg, shapes[i].type, shapes[i].nr_entries,
+				     shapes[i].bytes + more);
+			unit_put(msg.buf + 1, 1, RNBD_FRAME_DATA);
+			assert_fault(message_decode(&msg),
+				     !may ? RNBD_FAULT_FLAGS :
+				     more ? RNBD_FAULT_NONE : RNBD_FAULT_SHORT);
+			if (!may || !more)
+				continue;
+			assert_int_equal(msg.frame.data_bytes, more);
+			/* nobody has asked for them */
+			assert_fault(rnbd_decode_end(&msg.frame), RNBD_FAULT_LONG);
+			unit_put(msg.buf + 1, 1, RNBD_FRAME_DATA | 2);
+			assert_fault(message_decode(&msg), RNBD_FAULT_RESERVED);
+		}
+	}
+	message_init(&msg, RNBD_FRAME_REQUEST, 1, 32);
+	assert_fault(message_decode(&msg), RNBD_FAULT_NONE);
+	assert_fault(rnbd_decode_end(&msg.frame), RNBD_FAULT_NONE);
+}
+
 /* ------------------------------------------------------------------------
  * Requests
  */
@@ -227,21 +262,17 @@ static void message_request(struct message *msg, const struct rnbd_request *req)
 	assert_fault(message_decode(msg), RNBD_FAULT_NONE);
 }
 
-static enum rnbd_fault decode_request(const struct message *msg, u16 *pos,
+static enum rnbd_fault decode_request(struct message *msg, u16 *pos,
 				      const struct rnbd_limits *lim,
 				      struct rnbd_request *req)
 {
-	struct rnbd_request untouched;
 	enum rnbd_fault fault;
 	u16 before = *pos;
 
-	memset(&untouched, 0xa5, sizeof(untouched));
-	*req = untouched;
+	memset(req, 0xa5, sizeof(*req));
 	fault = rnbd_decode_request(&msg->frame, pos, lim, req);
-	if (fault) {
-		assert_memory_equal(req, &untouched, sizeof(untouched));
+	if (fault)
 		assert_int_equal(*pos, before);
-	}
 	return fault;
 }
 
@@ -267,7 +298,7 @@ static void assert_request_equal(const struct rnbd_request *a,
 	assert_int_equal(a->length, b->length);
 	assert_true(a->offset == b->offset);
 	assert_int_equal(a->nr_runs, b->nr_runs);
-	for (i = 0; i < RNBD_EXTENTS_MAX; i++) {
+	for (i = 0; i < a->nr_runs; i++) {
 		assert_int_equal(a->runs[i].unit, b->runs[i].unit);
 		assert_int_equal(a->runs[i].units, b->runs[i].units);
 	}
@@ -360,7 +391,7 @@ static void test_request_many(void **state)
 				    &req[i]);
 		entries += rnbd_request_entries(nr_runs[i]);
 	}
-	rnbd_encode_frame_hdr(msg.buf, RNBD_FRAME_REQUEST, entries, 0, SEQ, EPOCH);
+	rnbd_encode_frame_hdr(msg.buf, RNBD_FRAME_REQUEST, 0, entries, 0, SEQ, EPOCH);
 	msg.len = 16 + 32 * entries;
 	assert_fault(message_decode(&msg), RNBD_FAULT_NONE);
 	for (i = 0; i < ARRAY_SIZE(nr_runs); i++) {
@@ -659,6 +690,83 @@ static void test_request_plain_faults(void **state)
 		     RNBD_FAULT_SHORT);
 }
 
+static struct rnbd_request inline_request(u8 op, u32 length)
+{
+	return (struct rnbd_request) {
+		.op = op, .flags = RNBD_REQ_INLINE, .length = length,
+		.nr_runs = 1, .runs = { { 5, (length + 4095) / 4096 } },
+	};
+}
+
+/* WRITEs take their data in order; a READ takes none. */
+static void test_request_inline(void **state)
+{
+	struct rnbd_limits lim = limits;
+	struct rnbd_request req[3] = {
+		inline_request(RNBD_OP_WRITE, 512),
+		inline_request(RNBD_OP_READ, 4096),
+		inline_request(RNBD_OP_WRITE, 1536),
+	};
+	struct rnbd_request out;
+	struct message msg;
+	u32 bytes, i;
+	u16 pos;
+
+	(void)state;
+	lim.inline_read = 4096;
+	lim.inline_write = 1536;
+	req[2].flags |= RNBD_REQ_FUA;
+	for (bytes = 1; bytes < 4096; bytes++) {
+		message_init(&msg, RNBD_FRAME_REQUEST, 3, 96 + bytes);
+		unit_put(msg.buf + 1, 1, RNBD_FRAME_DATA);
+		for (i = 0; i < 3; i++)
+			rnbd_encode_request((void *)(msg.buf + 16 + 32 * i), &req[i]);
+		assert_fault(message_decode(&msg), RNBD_FAULT_NONE);
+		pos = 0;
+		if (bytes < 512) {
+			assert_fault(decode_request(&msg, &pos, &lim, &out),
+				     RNBD_FAULT_SHORT);
+			continue;
+		}
+		assert_fault(decode_request(&msg, &pos, &lim, &out), RNBD_FAULT_NONE);
+		assert_request_equal(&out, &req[0]);
+		assert_ptr_equal(out.data, msg.buf + 16 + 96);
+		assert_fault(decode_request(&msg, &pos, &lim, &out), RNBD_FAULT_NONE);
+		assert_request_equal(&out, &req[1]);
+		assert_null(out.data);
+		if (bytes < 2048) {
+			assert_fault(decode_request(&msg, &pos, &lim, &out),
+				     RNBD_FAULT_SHORT);
+			continue;
+		}
+		assert_fault(decode_request(&msg, &pos, &lim, &out), RNBD_FAULT_NONE);
+		assert_request_equal(&out, &req[2]);
+		assert_ptr_equal(out.data, msg.buf + 16 + 96 + 512);
+		assert_int_equal(pos, 3);
+		assert_fault(rnbd_decode_end(&msg.frame),
+			     bytes == 2048 ? RNBD_FAULT_NONE : RNBD_FAULT_LONG);
+	}
+
+	/* longer than was granted, or not granted, or of another operation */
+	req[0] = inline_request(RNBD_OP_WRITE, 2048);
+	assert_fault(try_request(&req[0], &lim), RNBD_FAULT_LENGTH);
+	req[0] = inline_request(RNBD_OP_READ, 4096 + 512);
+	assert_fault(try_request(&req[0], &lim), RNBD_FAULT_LENGTH);
+	req[0] = inline_request(RNBD_OP_DISCARD, 512);
+	assert_fault(try_request(&req[0], &lim), RNBD_FAULT_FLAGS);
+	req[0] = (struct rnbd_request) { .op = RNBD_OP_FLUSH, .flags = RNBD_REQ_INLINE };
+	assert_fault(try_request(&req[0], &lim), RNBD_FAULT_FLAGS);
+	req[0] = inline_request(RNBD_OP_READ, 4096);
+	assert_fault(try_request(&req[0], &lim), RNBD_FAULT_NONE);
+	lim.inline_read = 0;
+	assert_fault(try_request(&req[0], &lim), RNBD_FAULT_FLAGS);
+	/* no data at all */
+	req[0] = inline_request(RNBD_OP_WRITE, 512);
+	assert_fault(try_request(&req[0], &lim), RNBD_FAULT_SHORT);
+	lim.inline_write = 0;
+	assert_fault(try_request(&req[0], &lim), RNBD_FAULT_FLAGS);
+}
+
 /* ------------------------------------------------------------------------
  * Replies
  */
@@ -676,7 +784,11 @@ static void test_reply(void **state)
 		PATCH(rnbd_reply_entry, status, 0xffff, STATUS),
 		PATCH(rnbd_reply_entry, length, 0, NONE),
 		PATCH(rnbd_reply_entry, length, 0xffffffff, NONE),
-		{ 8, 1, 1, RNBD_FAULT_RESERVED },
+		/* without inline data */
+		PATCH(rnbd_reply_entry, flags, RNBD_REPLY_INLINE, SHORT),
+		PATCH(rnbd_reply_entry, flags, 2, FLAGS),
+		PATCH(rnbd_reply_entry, flags, 0x80, FLAGS),
+		{ 9, 1, 1, RNBD_FAULT_RESERVED },
 		{ 15, 1, 0x80, RNBD_FAULT_RESERVED },
 	};
 	struct rnbd_reply reply, out, untouched;
@@ -688,7 +800,9 @@ static void test_reply(void **state)
 	message_init(&msg, RNBD_FRAME_REPLY, 10, 160);
 	memset(msg.buf + 16, 0xee, 160);
 	for (i = 0; i < 10; i++) {
-		reply = (struct rnbd_reply) { i + 20, i, i ? 0 : 4096 };
+		reply = (struct rnbd_reply) {
+			.tag = i + 20, .status = i, .length = i ? 0 : 4096,
+		};
 		rnbd_encode_reply((void *)(msg.buf + 16 + i * 16), &reply);
 	}
 	assert_fault(message_decode(&msg), RNBD_FAULT_NONE);
@@ -709,7 +823,7 @@ static void test_reply(void **state)
 		u8 saved[16];
 
 		j = i % 2 ? 0 : 9;
-		reply = (struct rnbd_reply) { 7, 0, 512 };
+		reply = (struct rnbd_reply) { .tag = 7, .length = 512 };
 		memcpy(saved, msg.buf + 16 + j * 16, 16);
 		rnbd_encode_reply((void *)(msg.buf + 16 + j * 16), &reply);
 		unit_put(msg.buf + 16 + j * 16 + patches[i].offset,
@@ -726,6 +840,60 @@ static void test_reply(void **state)
 	assert_fault(message_decode(&msg), RNBD_FAULT_NONE);
 	assert_fault(rnbd_decode_reply(&msg.frame, 0, 32, &out),
 		     RNBD_FAULT_TYPE);
+}
+
+static void test_reply_inline(void **state)
+{
+	static const struct rnbd_reply replies[] = {
+		{ .tag = 1, .length = 512, .is_inline = true },
+		{ .tag = 2, .length = 4096 },
+		{ .tag = 3, .status = RNBD_ST_IO },
+		{ .tag = 4, .length = 1024, .is_inline = true },
+	};
+	struct rnbd_reply out, none = { .tag = 5, .is_inline = true };
+	struct message msg;
+	u32 bytes, i;
+
+	(void)state;
+	for (bytes = 1; bytes < 2048; bytes++) {
+		message_init(&msg, RNBD_FRAME_REPLY, 4, 64 + bytes);
+		unit_put(msg.buf + 1, 1, RNBD_FRAME_DATA);
+		for (i = 0; i < 4; i++)
+			rnbd_encode_reply((void *)(msg.buf + 16 + 16 * i), &replies[i]);
+		assert_fault(message_decode(&msg), RNBD_FAULT_NONE);
+		for (i = 0; i < 4; i++) {
+			bool enough = bytes >= (i < 3 ? 512 : 1536);
+
+			assert_fault(rnbd_decode_reply(&msg.frame, i, 32, &out),
+				     enough ? RNBD_FAULT_NONE : RNBD_FAULT_SHORT);
+			if (!enough)
+				break;
+			assert_int_equal(out.tag, replies[i].tag);
+			assert_int_equal(out.status, replies[i].status);
+			assert_int_equal(out.length, replies[i].length);
+			assert_int_equal(out.is_inline, replies[i].is_inline);
+			assert_ptr_equal(out.data, !out.is_inline ? NULL :
+				msg.buf + 16 + 64 + (i ? 512 : 0));
+		}
+		if (i == 4)
+			assert_fault(rnbd_decode_end(&msg.frame),
+				     bytes == 1536 ? RNBD_FAULT_NONE : RNBD_FAULT_LONG);
+	}
+
+	/* nothing is not sent inline, least of all by a request that failed */
+	message_init(&msg, RNBD_FRAME_REPLY, 1, 16 + 512);
+	unit_put(msg.buf + 1, 1, RNBD_FRAME_DATA);
+	rnbd_encode_reply((void *)(msg.buf + 16), &none);
+	assert_fault(message_decode(&msg), RNBD_FAULT_NONE);
+	assert_fault(rnbd_decode_reply(&msg.frame, 0, 32, &out), RNBD_FAULT_SHORT);
+	none.status = RNBD_ST_IO;
+	rnbd_encode_reply((void *)(msg.buf + 16), &none);
+	assert_fault(rnbd_decode_reply(&msg.frame, 0, 32, &out), RNBD_FAULT_SHORT);
+	/* as long as 32 bits can say */
+	none = replies[0];
+	none.length = 0xffffffff;
+	rnbd_encode_reply((void *)(msg.buf + 16), &none);
+	assert_fault(rnbd_decode_reply(&msg.frame, 0, 32, &out), RNBD_FAULT_SHORT);
 }
 
 /* ------------------------------------------------------------------------
@@ -926,6 +1094,7 @@ static const struct rnbd_login_info asked = {
 	.export = "disk0", .boot_id = { 1, 2, 3 }, .features = 0xf,
 	.pool_bytes = 32u << 20, .max_io = 1u << 20, .nr_queues = 4,
 	.queue_depth = 128, .flags = RNBD_LOGIN_READONLY, .keepalive_ms = 2000,
+	.inline_read = 4096, .inline_write = 512,
 };
 
 static void test_login(void **state)
@@ -965,7 +1134,13 @@ static void test_login(void **state)
 		PATCH(rnbd_login, keepalive_ms, 100, NONE),
 		PATCH(rnbd_login, keepalive_ms, 60000, NONE),
 		PATCH(rnbd_login, keepalive_ms, 60001, LIMITS),
-		{ 112, 1, 1, RNBD_FAULT_RESERVED },
+		PATCH(rnbd_login, inline_read, 0, NONE),
+		PATCH(rnbd_login, inline_read, 0xffffffff, NONE),
+		PATCH(rnbd_login, inline_write, 0, NONE),
+		PATCH(rnbd_login, inline_write, 0xffffffff, NONE),
+		/* wishes without the feature */
+		PATCH(rnbd_login, features, 0xe, RESERVED),
+		{ 120, 1, 1, RNBD_FAULT_RESERVED },
 		{ 127, 1, 0x80, RNBD_FAULT_RESERVED },
 	};
 	struct rnbd_login_info out, untouched, info = asked;
@@ -1003,6 +1178,8 @@ static void test_login(void **state)
 	assert_int_equal(out.queue_depth, 128);
 	assert_int_equal(out.flags, RNBD_LOGIN_READONLY);
 	assert_int_equal(out.keepalive_ms, 2000);
+	assert_int_equal(out.inline_read, 4096);
+	assert_int_equal(out.inline_write, 512);
 
 	/* a name that fills the field is cut by the encoder */
 	memset(info.export, 'n', sizeof(info.export));
@@ -1027,6 +1204,7 @@ static const struct rnbd_grant granted = {
 	.pool_units = 600, .segment_units = 32, .nr_segments = 19,
 	.keepalive_ms = 3000,
 	.incarnation = { 9 }, .export_uuid = { 8, 7 },
+	.inline_read = 2048, .inline_write = 512,
 };
 
 static void message_grant(struct message *msg, const struct rnbd_grant *grant,
@@ -1092,6 +1270,8 @@ static void test_grant_round_trip(void **state)
 	assert_int_equal(out.segment_units, 32);
 	assert_int_equal(out.nr_segments, 19);
 	assert_int_equal(out.keepalive_ms, 3000);
+	assert_int_equal(out.inline_read, 2048);
+	assert_int_equal(out.inline_write, 512);
 	assert_memory_equal(out.incarnation, granted.incarnation, 16);
 	assert_memory_equal(out.export_uuid, granted.export_uuid, 16);
 	for (i = 0; i < 19; i++) {
@@ -1121,9 +1301,17 @@ static void test_grant_patches(void **state)
 		PATCH(rnbd_login_reply, keepalive_ms, 100, NONE),
 		PATCH(rnbd_login_reply, keepalive_ms, 60000, NONE),
 		PATCH(rnbd_login_reply, keepalive_ms, 60001, LIMITS),
-		{ 112, 1, 1, RNBD_FAULT_RESERVED },
+		PATCH(rnbd_login_reply, inline_read, 0, NONE),
+		PATCH(rnbd_login_reply, inline_read, 4096, NONE),
+		PATCH(rnbd_login_reply, inline_read, 4097, LIMITS),
+		PATCH(rnbd_login_reply, inline_write, 0, NONE),
+		PATCH(rnbd_login_reply, inline_write, 513, LIMITS),
+		PATCH(rnbd_login_reply, inline_write, 0xffffffff, LIMITS),
+		{ 120, 1, 1, RNBD_FAULT_RESERVED },
 		{ 127, 1, 0x80, RNBD_FAULT_RESERVED },
-		PATCH(rnbd_login_reply, features, 0, NONE),
+		PATCH(rnbd_login_reply, features, 1, NONE),
+		/* limits without the feature */
+		PATCH(rnbd_login_reply, features, 0, RESERVED),
 		PATCH(rnbd_login_reply, features, 0xf, NONE),
 		PATCH(rnbd_login_reply, features, 0x10, FLAGS),
 		PATCH(rnbd_login_reply, features, 1ull << 63, FLAGS),
@@ -1410,6 +1598,7 @@ int main(void)
 		cmocka_unit_test(test_frame_round_trip),
 		cmocka_unit_test(test_frame_size),
 		cmocka_unit_test(test_frame_faults),
+		cmocka_unit_test(test_frame_data),
 		cmocka_unit_test(test_request_entries),
 		cmocka_unit_test(test_request_round_trip),
 		cmocka_unit_test(test_request_many),
@@ -1418,7 +1607,9 @@ int main(void)
 		cmocka_unit_test(test_request_range_wraps),
 		cmocka_unit_test(test_request_empty_extent),
 		cmocka_unit_test(test_request_plain_faults),
+		cmocka_unit_test(test_request_inline),
 		cmocka_unit_test(test_reply),
+		cmocka_unit_test(test_reply_inline),
 		cmocka_unit_test(test_cm_req),
 		cmocka_unit_test(test_cm_rep),
 		cmocka_unit_test(test_cm_rej),

@@ -16,7 +16,8 @@
 #define ROUNDS		6000000
 #define WORLD_ROUNDS	500	/* then other limits are drawn */
 #define NS_MAX		10000000000ull
-#define FRAME_MAX	16384
+#define FRAME_MAX	32768
+#define INLINE_MAX	4096
 
 enum kind {
 	KIND_REQUEST, KIND_REPLY, KIND_LOGIN, KIND_GRANT, KIND_CREDIT,
@@ -39,6 +40,7 @@ static struct world world;
 static u64 accepted[NR_KINDS], refused[NR_KINDS];
 static u64 faults[RNBD_FAULT_IDENTITY + 1];
 static u64 requests_accepted, extents_accepted, segments_accepted;
+static u64 inline_accepted;
 
 static u32 below(u32 n)
 {
@@ -56,6 +58,27 @@ static void draw_bytes(void *bytes, u32 len)
 
 	while (len--)
 		*p++ = below(256);
+}
+
+static u64 draw_number(void)
+{
+	static const u64 numbers[] = {
+		0, 1, 2, 0x7f, 0x80, 0xff, 0x100, 0x7fff, 0x8000, 0xffff,
+		0x10000, 0x7fffffff, 0x80000000, 0xffffffff, 0xfffff000,
+		0x100000000, 0x7fffffffffffffff, 0x8000000000000000,
+		0xfffffffffffff000, 0xffffffffffffffff,
+	};
+
+	switch (below(4)) {
+	case 0:
+		return unit_random64(&rnd);
+	case 1:
+		return below(64);
+	case 2:
+		return 1ull << below(64);
+	default:
+		return numbers[below(ARRAY_SIZE(numbers))];
+	}
 }
 
 static void draw_world(void)
@@ -83,6 +106,8 @@ static void draw_world(void)
 	lim->pool_units = 1 + below(one_in(4) ? 20000 : 300);
 	lim->segment_units = 1u << below(12);
 	lim->depth = 1 + below(RNBD_DEPTH_MAX);
+	lim->inline_read = one_in(2) ? 0 : 1 + below(INLINE_MAX);
+	lim->inline_write = one_in(2) ? 0 : 1 + below(INLINE_MAX);
 
 	/* some of the pool is in use, so that extents are in pieces */
 	assert_int_equal(rnbd_pool_init(&world.pool, 0, lim->pool_units,
@@ -122,6 +147,10 @@ static void draw_world(void)
 	world.asked.queue_depth = 1 + below(RNBD_DEPTH_MAX);
 	world.asked.flags = below(2);
 	world.asked.keepalive_ms = 100 + below(59901);
+	if (world.asked.features & RNBD_FEATURE_INLINE) {
+		world.asked.inline_read = draw_number();
+		world.asked.inline_write = draw_number();
+	}
 }
 
 /* ------------------------------------------------------------------------
@@ -148,9 +177,17 @@ static void draw_request(struct rnbd_request *req)
 	case RNBD_OP_WRITE:
 		req->flags = below(2);
 		max = lim->max_io;
+		if (lim->inline_write && one_in(2)) {
+			req->flags |= RNBD_REQ_INLINE;
+			max = lim->inline_write;
+		}
 		break;
 	case RNBD_OP_READ:
 		max = lim->max_io;
+		if (lim->inline_read && one_in(2)) {
+			req->flags |= RNBD_REQ_INLINE;
+			max = lim->inline_read;
+		}
 		break;
 	}
 	max = min((u64)max, lim->capacity) / block;
@@ -212,6 +249,12 @@ static void draw_grant(struct rnbd_grant *grant)
 	grant->keepalive_ms = 100 + below(59901);
 	draw_bytes(grant->incarnation, 16);
 	draw_bytes(grant->export_uuid, 16);
+	if (grant->features & RNBD_FEATURE_INLINE) {
+		grant->inline_read = draw_number();
+		grant->inline_read = min(grant->inline_read, asked->inline_read);
+		grant->inline_write = draw_number();
+		grant->inline_write = min(grant->inline_write, asked->inline_write);
+	}
 }
 
 static void build_segments(u8 *at, const struct rnbd_grant *grant)
@@ -234,7 +277,7 @@ static void build_segments(u8 *at, const struct rnbd_grant *grant)
 static u32 build(enum kind kind, u8 *buf)
 {
 	u16 credits = below(world.slots + 1);
-	u32 i, entries, n = 1 + below(4);
+	u32 i, entries, n = 1 + below(4), data = 0;
 	u8 *at = buf + 16;
 
 	switch (kind) {
@@ -246,10 +289,14 @@ static u32 build(enum kind kind, u8 *buf)
 			draw_request(&req);
 			rnbd_encode_request((void *)(at + 32 * entries), &req);
 			entries += rnbd_request_entries(req.nr_runs);
+			if (req.op == RNBD_OP_WRITE && req.flags & RNBD_REQ_INLINE)
+				data += req.length;
 		}
-		rnbd_encode_frame_hdr(buf, RNBD_FRAME_REQUEST, entries, credits,
-				      world.seq, world.epoch);
-		return 16 + 32 * entries;
+		rnbd_encode_frame_hdr(buf, RNBD_FRAME_REQUEST,
+				      data ? RNBD_FRAME_DATA : 0, entries,
+				      credits, world.seq, world.epoch);
+		memset(at + 32 * entries, 0xda, data);
+		return 16 + 32 * entries + data;
 	case KIND_REPLY:
 		for (i = 0; i < n; i++) {
 			struct rnbd_reply reply = {
@@ -259,14 +306,21 @@ static u32 build(enum kind kind, u8 *buf)
 
 			if (reply.status == RNBD_ST_OK)
 				reply.length = unit_random64(&rnd);
+			if (reply.status == RNBD_ST_OK && one_in(3)) {
+				reply.is_inline = true;
+				reply.length = 1 + below(INLINE_MAX);
+				data += reply.length;
+			}
 			rnbd_encode_reply((void *)(at + 16 * i), &reply);
 		}
-		rnbd_encode_frame_hdr(buf, RNBD_FRAME_REPLY, n, credits,
+		rnbd_encode_frame_hdr(buf, RNBD_FRAME_REPLY,
+				      data ? RNBD_FRAME_DATA : 0, n, credits,
 				      world.seq, world.epoch);
-		return 16 + 16 * n;
+		memset(at + 16 * n, 0xda, data);
+		return 16 + 16 * n + data;
 	case KIND_LOGIN:
 		rnbd_encode_login((void *)at, &world.asked);
-		rnbd_encode_frame_hdr(buf, RNBD_FRAME_LOGIN, 1, credits,
+		rnbd_encode_frame_hdr(buf, RNBD_FRAME_LOGIN, 0, 1, credits,
 				      world.seq, world.epoch);
 		return 16 + 128;
 	case KIND_GRANT: {
@@ -275,13 +329,13 @@ static u32 build(enum kind kind, u8 *buf)
 		draw_grant(&grant);
 		rnbd_encode_grant((void *)at, &grant);
 		build_segments(at + 128, &grant);
-		rnbd_encode_frame_hdr(buf, RNBD_FRAME_LOGIN_REPLY,
+		rnbd_encode_frame_hdr(buf, RNBD_FRAME_LOGIN_REPLY, 0,
 				      1 + grant.nr_segments, credits,
 				      world.seq, world.epoch);
 		return 16 + 128 + 16 * grant.nr_segments;
 	}
 	case KIND_CREDIT:
-		rnbd_encode_frame_hdr(buf, RNBD_FRAME_CREDIT, 0,
+		rnbd_encode_frame_hdr(buf, RNBD_FRAME_CREDIT, 0, 0,
 				      credits, world.seq, world.epoch);
 		return 16;
 	case KIND_CM_REQ:
@@ -304,27 +358,6 @@ static u32 build(enum kind kind, u8 *buf)
 /* ------------------------------------------------------------------------
  * Changes
  */
-
-static u64 draw_number(void)
-{
-	static const u64 numbers[] = {
-		0, 1, 2, 0x7f, 0x80, 0xff, 0x100, 0x7fff, 0x8000, 0xffff,
-		0x10000, 0x7fffffff, 0x80000000, 0xffffffff, 0xfffff000,
-		0x100000000, 0x7fffffffffffffff, 0x8000000000000000,
-		0xfffffffffffff000, 0xffffffffffffffff,
-	};
-
-	switch (below(4)) {
-	case 0:
-		return unit_random64(&rnd);
-	case 1:
-		return below(64);
-	case 2:
-		return 1ull << below(64);
-	default:
-		return numbers[below(ARRAY_SIZE(numbers))];
-	}
-}
 
 static u32 change(u8 *buf, u32 len, u32 spare)
 {
@@ -406,7 +439,9 @@ static void check_request(const struct rnbd_request *req)
 			    req->op == RNBD_OP_WRITE_ZEROES);
 	if (req->flags & RNBD_REQ_NOUNMAP)
 		assert_true(req->op == RNBD_OP_WRITE_ZEROES);
-	assert_true(req->flags < 4);
+	if (req->flags & RNBD_REQ_INLINE)
+		assert_true(req->op == RNBD_OP_WRITE || req->op == RNBD_OP_READ);
+	assert_true(req->flags < 8);
 
 	if (req->op == RNBD_OP_FLUSH) {
 		assert_true(!req->length && !req->offset && !req->nr_runs);
@@ -414,6 +449,10 @@ static void check_request(const struct rnbd_request *req)
 		u32 max = req->op == RNBD_OP_DISCARD ? lim->max_discard :
 			req->op == RNBD_OP_WRITE_ZEROES ?
 			lim->max_write_zeroes : lim->max_io;
+
+		if (req->flags & RNBD_REQ_INLINE)
+			max = req->op == RNBD_OP_READ ? lim->inline_read :
+							lim->inline_write;
 
 		assert_true(req->length > 0 && req->length <= max);
 		assert_true(req->length % block == 0);
@@ -447,9 +486,6 @@ static void check_request(const struct rnbd_request *req)
 	} else {
 		assert_int_equal(req->nr_runs, 0);
 	}
-	assert_true(is_zero(&req->runs[req->nr_runs],
-			    (RNBD_EXTENTS_MAX - req->nr_runs) *
-			    sizeof(req->runs[0])));
 }
 
 static void check_grant(const struct rnbd_grant *grant)
@@ -502,6 +538,11 @@ static void check_grant(const struct rnbd_grant *grant)
 		most = max(most, pieces);
 	}
 	assert_true(most <= RNBD_EXTENTS_MAX);
+
+	if (!(grant->features & RNBD_FEATURE_INLINE))
+		assert_true(!grant->inline_read && !grant->inline_write);
+	assert_true(grant->inline_read <= asked->inline_read);
+	assert_true(grant->inline_write <= asked->inline_write);
 }
 
 /* Was this a frame that we would have sent ourselves? */
@@ -510,24 +551,32 @@ static void check_encoded(const u8 *buf, const u8 *again, u32 len)
 	assert_memory_equal(buf, again, len);
 }
 
-static enum rnbd_fault take_requests(const struct rnbd_frame *frame, u8 *again)
+static enum rnbd_fault take_requests(struct rnbd_frame *frame, u8 *again)
 {
-	struct rnbd_request req, untouched;
+	const u8 *data = (const u8 *)frame->entries + frame->bytes;
+	const u8 *end = data + frame->data_bytes;
+	struct rnbd_request req;
 	enum rnbd_fault fault;
 	u16 pos = 0;
 
-	memset(&untouched, 0xa5, sizeof(untouched));
 	while (pos < frame->nr_entries) {
 		u16 before = pos;
 
-		req = untouched;
+		memset(&req, 0xa5, sizeof(req));
 		fault = rnbd_decode_request(frame, &pos, &world.lim, &req);
 		if (fault) {
-			assert_memory_equal(&req, &untouched, sizeof(req));
 			assert_int_equal(pos, before);
 			return fault;
 		}
 		check_request(&req);
+		if (req.op == RNBD_OP_WRITE && req.flags & RNBD_REQ_INLINE) {
+			assert_ptr_equal(req.data, data);
+			assert_true(end - data >= req.length);
+			data += req.length;
+			inline_accepted++;
+		} else {
+			assert_null(req.data);
+		}
 		assert_int_equal(pos, before + rnbd_request_entries(req.nr_runs));
 		assert_true(pos <= frame->nr_entries);
 		rnbd_encode_request((void *)(again + 32 * before), &req);
@@ -535,11 +584,15 @@ static enum rnbd_fault take_requests(const struct rnbd_frame *frame, u8 *again)
 			      again + 32 * before, 32 * (pos - before));
 		requests_accepted++;
 	}
-	return RNBD_FAULT_NONE;
+	assert_int_equal(rnbd_decode_end(frame),
+			 data == end ? RNBD_FAULT_NONE : RNBD_FAULT_LONG);
+	return rnbd_decode_end(frame);
 }
 
-static enum rnbd_fault take_replies(const struct rnbd_frame *frame, u8 *again)
+static enum rnbd_fault take_replies(struct rnbd_frame *frame, u8 *again)
 {
+	const u8 *data = (const u8 *)frame->entries + frame->bytes;
+	const u8 *end = data + frame->data_bytes;
 	struct rnbd_reply reply, untouched;
 	enum rnbd_fault fault;
 	u32 i;
@@ -555,11 +608,21 @@ static enum rnbd_fault take_replies(const struct rnbd_frame *frame, u8 *again)
 		assert_true(reply.tag < world.lim.depth);
 		assert_true(reply.status <= 9);
 		assert_true(!reply.status || !reply.length);
+		if (reply.is_inline) {
+			assert_ptr_equal(reply.data, data);
+			assert_true(reply.length && end - data >= reply.length);
+			data += reply.length;
+			inline_accepted++;
+		} else {
+			assert_null(reply.data);
+		}
 		rnbd_encode_reply((void *)(again + 16 * i), &reply);
 		check_encoded((const u8 *)frame->entries + 16 * i,
 			      again + 16 * i, 16);
 	}
-	return RNBD_FAULT_NONE;
+	assert_int_equal(rnbd_decode_end(frame),
+			 data == end ? RNBD_FAULT_NONE : RNBD_FAULT_LONG);
+	return rnbd_decode_end(frame);
 }
 
 static enum rnbd_fault take_login(const struct rnbd_frame *frame, u8 *again)
@@ -585,6 +648,8 @@ static enum rnbd_fault take_login(const struct rnbd_frame *frame, u8 *again)
 	assert_true(info.max_io % 4096 == 0);
 	assert_true(info.pool_bytes >= 4096);
 	assert_true(info.flags <= 1);
+	if (!(info.features & RNBD_FEATURE_INLINE))
+		assert_true(!info.inline_read && !info.inline_write);
 	assert_in_range(info.keepalive_ms, 100, 60000);
 	rnbd_encode_login((void *)again, &info);
 	check_encoded(frame->entries, again, 128);
@@ -649,12 +714,15 @@ static enum rnbd_fault take_frame(const u8 *buf, u32 len)
 		assert_memory_equal(&frame, &untouched, sizeof(frame));
 		return fault;
 	}
-	assert_true(len >= 16 && frame.bytes == len - 16);
+	assert_true(len >= 16 && frame.bytes + frame.data_bytes == len - 16);
+	assert_ptr_equal(frame.data, buf + 16 + frame.bytes);
 	assert_ptr_equal(frame.entries, buf + 16);
 	assert_true(frame.credits <= world.slots);
 	assert_true(frame.nr_entries || frame.type == RNBD_FRAME_CREDIT);
-	rnbd_encode_frame_hdr(again, frame.type, frame.nr_entries, frame.credits,
-			      world.seq, world.epoch);
+	rnbd_encode_frame_hdr(again, frame.type,
+			      frame.data_bytes ? RNBD_FRAME_DATA : 0,
+			      frame.nr_entries, frame.credits, world.seq,
+			      world.epoch);
 	check_encoded(buf, again, 16);
 
 	switch (frame.type) {
@@ -832,6 +900,7 @@ static void test_hostile_reach(void **state)
 		assert_true(faults[i] > 0);
 	}
 	assert_true(segments_accepted > 0);
+	assert_true(inline_accepted > 0);
 	assert_true(extents_accepted > requests_accepted / 2);
 }
 

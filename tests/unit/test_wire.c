@@ -53,7 +53,9 @@ static const struct member members[] = {
 	MEMBER(rnbd_login, queue_depth, 102, 2),
 	MEMBER(rnbd_login, flags, 104, 4),
 	MEMBER(rnbd_login, keepalive_ms, 108, 4),
-	MEMBER(rnbd_login, reserved, 112, 16),
+	MEMBER(rnbd_login, inline_read, 112, 4),
+	MEMBER(rnbd_login, inline_write, 116, 4),
+	MEMBER(rnbd_login, reserved, 120, 8),
 	MEMBER(rnbd_segment, addr, 0, 8),
 	MEMBER(rnbd_segment, rkey, 8, 4),
 	MEMBER(rnbd_segment, units, 12, 4),
@@ -79,7 +81,9 @@ static const struct member members[] = {
 	MEMBER(rnbd_login_reply, keepalive_ms, 76, 4),
 	MEMBER(rnbd_login_reply, incarnation, 80, 16),
 	MEMBER(rnbd_login_reply, export_uuid, 96, 16),
-	MEMBER(rnbd_login_reply, reserved2, 112, 16),
+	MEMBER(rnbd_login_reply, inline_read, 112, 4),
+	MEMBER(rnbd_login_reply, inline_write, 116, 4),
+	MEMBER(rnbd_login_reply, reserved2, 120, 8),
 	MEMBER(rnbd_extent, unit, 0, 4),
 	MEMBER(rnbd_extent, units, 4, 4),
 	MEMBER(rnbd_req_entry, op, 0, 1),
@@ -94,7 +98,8 @@ static const struct member members[] = {
 	MEMBER(rnbd_reply_entry, tag, 0, 2),
 	MEMBER(rnbd_reply_entry, status, 2, 2),
 	MEMBER(rnbd_reply_entry, length, 4, 4),
-	MEMBER(rnbd_reply_entry, reserved, 8, 8),
+	MEMBER(rnbd_reply_entry, flags, 8, 1),
+	MEMBER(rnbd_reply_entry, reserved, 9, 7),
 };
 
 static void test_layout(void **state)
@@ -142,6 +147,8 @@ static void test_numbers(void **state)
 		{ RNBD_OP_FLUSH, 3 }, { RNBD_OP_DISCARD, 4 },
 		{ RNBD_OP_WRITE_ZEROES, 5 },
 		{ RNBD_REQ_FUA, 1 }, { RNBD_REQ_NOUNMAP, 2 },
+		{ RNBD_REQ_INLINE, 4 }, { RNBD_REPLY_INLINE, 1 },
+		{ RNBD_FRAME_DATA, 1 }, { RNBD_FEATURE_INLINE, 1 },
 		{ RNBD_LOGIN_READONLY, 1 },
 		{ RNBD_EXPORT_READONLY, 1 }, { RNBD_EXPORT_VOLATILE_CACHE, 2 },
 		{ RNBD_EXPORT_FUA, 4 }, { RNBD_EXPORT_ROTATIONAL, 8 },
@@ -197,7 +204,7 @@ static void test_golden_request(void **state)
 
 	(void)state;
 	memset(frame, 0xee, sizeof(frame));
-	rnbd_encode_frame_hdr(frame, RNBD_FRAME_REQUEST, 2, 5, 0x01020304, 7);
+	rnbd_encode_frame_hdr(frame, RNBD_FRAME_REQUEST, 0, 2, 5, 0x01020304, 7);
 	rnbd_encode_request((void *)(frame + 16), &req);
 	assert_memory_equal(frame, golden, sizeof(golden));
 }
@@ -206,9 +213,12 @@ static void test_golden_reply(void **state)
 {
 	static const u8 golden[] = {
 		0x23, 0x01, 0x09, 0x00, 0x04, 0x03, 0x02, 0x01,
-		0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+		0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
 	};
-	const struct rnbd_reply reply = { 0x0123, RNBD_ST_RESV, 0x01020304 };
+	const struct rnbd_reply reply = {
+		.tag = 0x0123, .status = RNBD_ST_RESV, .length = 0x01020304,
+		.is_inline = true,
+	};
 	struct rnbd_reply_entry entry;
 
 	(void)state;
@@ -268,6 +278,7 @@ static void test_golden_login(void **state)
 		.max_io = 0x21222324, .nr_queues = 0x3132,
 		.queue_depth = 0x4142, .flags = 0x51525354,
 		.keepalive_ms = 0x61626364,
+		.inline_read = 0x71727374, .inline_write = 0x81828384,
 	};
 	const struct rnbd_grant grant = {
 		.status = RNBD_ST_OK, .nr_queues = 0x0102,
@@ -280,6 +291,7 @@ static void test_golden_login(void **state)
 		.segment_units = 0x3c, .nr_segments = 0x3d,
 		.keepalive_ms = 0x3e,
 		.incarnation = { 1, 2, 3 }, .export_uuid = { 4, 5, 6 },
+		.inline_read = 0x71727374, .inline_write = 0x81828384,
 	};
 	const struct rnbd_segment_info seg = {
 		0x0102030405060708ull, 0x11121314, 0x21222324,
@@ -304,6 +316,8 @@ static void test_golden_login(void **state)
 	unit_put(golden + 102, 2, 0x4142);
 	unit_put(golden + 104, 4, 0x51525354);
 	unit_put(golden + 108, 4, 0x61626364);
+	unit_put(golden + 112, 4, 0x71727374);
+	unit_put(golden + 116, 4, 0x81828384);
 	rnbd_encode_login(&login, &info);
 	assert_memory_equal(&login, golden, 128);
 
@@ -316,6 +330,8 @@ static void test_golden_login(void **state)
 		unit_put(golden + 24 + 4 * i, 4, 0x31 + i);
 	memcpy(golden + 80, "\x01\x02\x03", 3);
 	memcpy(golden + 96, "\x04\x05\x06", 3);
+	unit_put(golden + 112, 4, 0x71727374);
+	unit_put(golden + 116, 4, 0x81828384);
 	rnbd_encode_grant(&reply, &grant);
 	assert_memory_equal(&reply, golden, 128);
 

@@ -112,10 +112,15 @@ enum rnbd_genl_attr {
 	RNBD_ATTR_LAST_ERROR,
 	RNBD_ATTR_RECONNECTS,
 	RNBD_ATTR_OLD_STATE,
+	RNBD_ATTR_INLINE_READ,
+	RNBD_ATTR_INLINE_WRITE,
 
 	/* private: */
 	__RNBD_ATTR_MAX
 };
+
+/* Largest inline data that may be asked for, bytes */
+#define RNBD_INLINE_MAX	61440
 
 #define RNBD_ATTR_MAX (__RNBD_ATTR_MAX - 1)
 
