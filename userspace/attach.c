@@ -99,6 +99,9 @@ static int get_wishes(const struct args *args, struct attach *attach)
 
 	ret = get_number(args, "queues", 1, RNBD_QUEUES_MAX, &attach->queues);
 	if (!ret)
+		ret = get_number(args, "poll-queues", 0, RNBD_QUEUES_MAX - 1,
+				 &attach->poll_queues);
+	if (!ret)
 		ret = get_number(args, "depth", 1, RNBD_DEPTH_MAX, &attach->depth);
 	if (!ret)
 		ret = get_number(args, "ring-slots", RNBD_RING_SLOTS_MIN,

@@ -44,6 +44,7 @@ struct json_object *disk_json(const struct disk *disk)
 	json_add_u64(obj, "size", disk->size);
 	json_add_u64(obj, "block_size", disk->block_size);
 	json_add_u64(obj, "queues", disk->queues);
+	json_add_u64(obj, "poll_queues", disk->poll_queues);
 	json_add_u64(obj, "depth", disk->depth);
 	json_add_u64(obj, "ring_slots", disk->ring_slots);
 	json_add_u64(obj, "slot_size", disk->slot_size);

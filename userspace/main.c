@@ -23,6 +23,7 @@
 static const struct opt attach_opts[] = {
 	{ "port", "N", "port of the target (default 4427)" },
 	{ "queues", "N", "queues, each with its own connection" },
+	{ "poll-queues", "N", "further queues for I/O that polls (default 0)" },
 	{ "depth", "N", "requests in flight on one queue" },
 	{ "ring-slots", "N", "slots of the control ring" },
 	{ "slot-size", "BYTES", "size of such a slot" },

@@ -118,6 +118,8 @@ static const char *option_of(int attr)
 		return "--loss-timeout";
 	case RNBD_ATTR_KEEPALIVE_MS:
 		return "--keepalive";
+	case RNBD_ATTR_POLL_QUEUES:
+		return "--poll-queues";
 	case RNBD_ATTR_INLINE_READ:
 		return "--inline-read";
 	case RNBD_ATTR_INLINE_WRITE:
@@ -252,6 +254,7 @@ static struct nla_policy disk_policy[RNBD_ATTR_MAX + 1] = {
 	[RNBD_ATTR_SESSION_ID]	= { .minlen = UUID_SIZE },
 	[RNBD_ATTR_EXPORT_ID]	= { .minlen = UUID_SIZE },
 	[RNBD_ATTR_QUEUES]	= { .type = NLA_U32 },
+	[RNBD_ATTR_POLL_QUEUES]	= { .type = NLA_U32 },
 	[RNBD_ATTR_DEPTH]	= { .type = NLA_U32 },
 	[RNBD_ATTR_RING_SLOTS]	= { .type = NLA_U32 },
 	[RNBD_ATTR_SLOT_SIZE]	= { .type = NLA_U32 },
@@ -355,6 +358,7 @@ int rnbd_parse_disk(struct nlmsghdr *hdr, struct disk *disk)
 	disk->size = get_u64(tb[RNBD_ATTR_SIZE]);
 	disk->block_size = get_u32(tb[RNBD_ATTR_BLOCK_SIZE]);
 	disk->queues = get_u32(tb[RNBD_ATTR_QUEUES]);
+	disk->poll_queues = get_u32(tb[RNBD_ATTR_POLL_QUEUES]);
 	disk->depth = get_u32(tb[RNBD_ATTR_DEPTH]);
 	disk->ring_slots = get_u32(tb[RNBD_ATTR_RING_SLOTS]);
 	disk->slot_size = get_u32(tb[RNBD_ATTR_SLOT_SIZE]);
@@ -598,6 +602,8 @@ int rnbd_attach(const struct attach *attach, struct disk *disk)
 	       nla_put_u32(msg, RNBD_ATTR_FAST_IO_FAIL, attach->fast_io_fail) ||
 	       (attach->loss_timeout != ATTACH_DEFAULT &&
 		nla_put_u32(msg, RNBD_ATTR_LOSS_TIMEOUT, attach->loss_timeout)) ||
+	       (attach->poll_queues &&
+		nla_put_u32(msg, RNBD_ATTR_POLL_QUEUES, attach->poll_queues)) ||
 	       (attach->inline_read != ATTACH_DEFAULT &&
 		nla_put_u32(msg, RNBD_ATTR_INLINE_READ, attach->inline_read)) ||
 	       (attach->inline_write != ATTACH_DEFAULT &&

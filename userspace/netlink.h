@@ -41,6 +41,7 @@
  * @size: bytes
  * @block_size: logical block in bytes
  * @queues: granted
+ * @poll_queues: those of them that are polled
  * @depth: granted, per queue
  * @ring_slots: of the control ring
  * @slot_size: bytes of such a slot
@@ -72,6 +73,7 @@ struct disk {
 	uint64_t size;
 	uint32_t block_size;
 	uint32_t queues;
+	uint32_t poll_queues;
 	uint32_t depth;
 	uint32_t ring_slots;
 	uint32_t slot_size;
@@ -162,6 +164,7 @@ struct sessions {
  * @fast_io_fail: seconds, 0: never
  * @loss_timeout: seconds, 0: never; ATTACH_DEFAULT leaves it to the kernel
  * @keepalive_ms: milliseconds
+ * @poll_queues: besides
  * @inline_read: bytes, or ATTACH_DEFAULT
  * @inline_write: bytes, or ATTACH_DEFAULT
  * @flags: RNBD_FLAG_*
@@ -181,6 +184,7 @@ struct attach {
 	uint32_t fast_io_fail;
 	uint32_t loss_timeout;
 	uint32_t keepalive_ms;
+	uint32_t poll_queues;
 	uint32_t inline_read;
 	uint32_t inline_write;
 	uint32_t flags;

@@ -67,6 +67,7 @@ __printf(2, 3) void rnbd_why(struct rnbd_why *why, const char *fmt, ...);
  * @export: name of the export
  * @host_id: UUID of this machine
  * @queues: wished queues
+ * @poll_queues: wished queues besides whose submitters poll for completions
  * @depth: wished requests in flight per queue
  * @ring_slots: slots of a control ring
  * @slot_size: bytes of a slot
@@ -87,6 +88,7 @@ struct rnbd_options {
 	char export[RNBD_EXPORT_NAME_SIZE];
 	u8 host_id[UUID_SIZE];
 	u32 queues;
+	u32 poll_queues;
 	u32 depth;
 	u32 ring_slots;
 	u32 slot_size;
@@ -346,6 +348,7 @@ struct rnbd_change {
  * @login: asked at login; what @offer is checked against
  * @login_status: enum rnbd_status of the login reply
  * @nr_queues: members of @queues in use
+ * @nr_poll: so many of them, the last ones, are polled
  * @queues: queues
  * @early_release: give pool space of a read out again as soon as its RDMA READ
  *	is posted, behind a fence
@@ -403,6 +406,7 @@ struct rnbd_session {
 	u16 login_status;
 
 	u32 nr_queues;
+	u32 nr_poll;
 	struct rnbd_queue *queues[RNBD_QUEUES_MAX];
 	bool early_release;
 

@@ -356,7 +356,8 @@ static int rnbd_connect_queue(struct rnbd_session *sess, u32 index,
 		.data_wrs = q->sq_size,
 		.max_send_sge = max(sess->max_sge, sess->max_sge_rd),
 		.vector = index,
-		.poll = IB_POLL_SOFTIRQ,
+		.poll = index >= sess->nr_queues - sess->nr_poll ?
+			IB_POLL_DIRECT : IB_POLL_SOFTIRQ,
 	};
 	/* Readers of the queue pair may see it come, and go if that fails. */
 	mutex_lock(&sess->conn_lock);
@@ -448,7 +449,9 @@ static int rnbd_login(struct rnbd_session *sess, struct rnbd_why *why)
 	info->pool_bytes = sess->opt.pool_bytes;
 	info->max_io = sess->opt.max_io;
 	/* What the disk was made with must be granted again. */
-	info->nr_queues = sess->nr_queues ?: sess->opt.queues;
+	info->nr_queues = sess->nr_queues ?:
+			  min(sess->opt.queues + sess->opt.poll_queues,
+			      RNBD_QUEUES_MAX);
 	info->queue_depth = sess->grant.queue_depth ?: sess->opt.depth;
 	info->keepalive_ms = sess->opt.keepalive_ms;
 	info->inline_read = sess->opt.inline_read;
@@ -547,6 +550,8 @@ int rnbd_connect(struct rnbd_session *sess, struct rnbd_why *why)
 	if (!sess->disk) {
 		sess->grant = sess->offer;
 		sess->nr_queues = sess->offer.nr_queues;
+		/* The first one has a login to wait for, and serves all else. */
+		sess->nr_poll = min(sess->opt.poll_queues, sess->nr_queues - 1);
 	}
 	share = sess->offer.pool_units / sess->nr_queues;
 	for (i = 0; i < sess->nr_queues; i++) {

@@ -172,9 +172,34 @@ static enum blk_eh_timer_return rnbd_timeout_rq(struct request *rq)
 {
 	struct rnbd_req *req = blk_mq_rq_to_pdu(rq);
 
+	/* It may be answered, and whoever should have polled is gone. */
+	if (rnbd_ring_poll(&req->queue->ring) && blk_mq_request_completed(rq))
+		return BLK_EH_DONE;
 	/* It ends when the device has let go of its pages, not before. */
 	rnbd_session_fail(req->queue->sess, "a request was not answered in time");
 	return BLK_EH_RESET_TIMER;
+}
+
+static int rnbd_poll(struct blk_mq_hw_ctx *hctx, struct io_comp_batch *iob)
+{
+	struct rnbd_queue *q = hctx->driver_data;
+
+	return rnbd_ring_poll(&q->ring);
+}
+
+static void rnbd_map_queues(struct blk_mq_tag_set *set)
+{
+	const struct rnbd_session *sess = set->driver_data;
+	struct blk_mq_queue_map *map = &set->map[HCTX_TYPE_DEFAULT];
+
+	map->nr_queues = sess->nr_queues - sess->nr_poll;
+	blk_mq_map_queues(map);
+	if (!sess->nr_poll)
+		return;
+	map = &set->map[HCTX_TYPE_POLL];
+	map->nr_queues = sess->nr_poll;
+	map->queue_offset = sess->nr_queues - sess->nr_poll;
+	blk_mq_map_queues(map);
 }
 
 static int rnbd_init_hctx(struct blk_mq_hw_ctx *hctx, void *data, unsigned int index)
@@ -202,6 +227,8 @@ static const struct blk_mq_ops rnbd_mq_ops = {
 	.commit_rqs = rnbd_commit_rqs,
 	.complete = rnbd_complete_rq,
 	.timeout = rnbd_timeout_rq,
+	.poll = rnbd_poll,
+	.map_queues = rnbd_map_queues,
 	.init_hctx = rnbd_init_hctx,
 	.init_request = rnbd_init_rq,
 };
@@ -331,6 +358,7 @@ int rnbd_disk_create(struct rnbd_session *sess, struct rnbd_why *why)
 
 	set->ops = &rnbd_mq_ops;
 	set->nr_hw_queues = sess->nr_queues;
+	set->nr_maps = sess->nr_poll ? HCTX_MAX_TYPES : 1;
 	set->queue_depth = sess->grant.queue_depth;
 	set->numa_node = NUMA_NO_NODE;
 	/* The target's device has a scheduler, if one is of use there. */

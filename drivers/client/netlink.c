@@ -71,6 +71,7 @@ static const struct nla_policy rnbd_attach_policy[RNBD_ATTR_MAX + 1] = {
 	[RNBD_ATTR_KEEPALIVE_MS] = NLA_POLICY_FULL_RANGE(NLA_U32, &rnbd_keepalive_range),
 	[RNBD_ATTR_FLAGS]	= NLA_POLICY_MASK(NLA_U32, RNBD_FLAG_READONLY |
 						  RNBD_FLAG_EARLY_RELEASE),
+	[RNBD_ATTR_POLL_QUEUES]	= NLA_POLICY_MAX(NLA_U32, RNBD_QUEUES_MAX - 1),
 	[RNBD_ATTR_INLINE_READ]	= NLA_POLICY_FULL_RANGE(NLA_U32, &rnbd_inline_range),
 	[RNBD_ATTR_INLINE_WRITE] = NLA_POLICY_FULL_RANGE(NLA_U32, &rnbd_inline_range),
 };
@@ -108,6 +109,7 @@ static int rnbd_parse_wishes(struct genl_info *info, struct rnbd_options *opt)
 					 RNBD_DEFAULT_LOSS_TIMEOUT);
 	opt->keepalive_ms = rnbd_get_u32(info, RNBD_ATTR_KEEPALIVE_MS,
 					 RNBD_DEFAULT_KEEPALIVE_MS);
+	opt->poll_queues = rnbd_get_u32(info, RNBD_ATTR_POLL_QUEUES, 0);
 	opt->inline_read = rnbd_get_u32(info, RNBD_ATTR_INLINE_READ,
 					RNBD_DEFAULT_INLINE_READ);
 	opt->inline_write = rnbd_get_u32(info, RNBD_ATTR_INLINE_WRITE,
@@ -243,6 +245,7 @@ static int rnbd_put_session(struct sk_buff *msg, struct rnbd_session *sess,
 	    (admin && rnbd_put_ids(msg, sess)) ||
 	    nla_put(msg, RNBD_ATTR_EXPORT_ID, UUID_SIZE, sess->grant.export_uuid) ||
 	    nla_put_u32(msg, RNBD_ATTR_QUEUES, sess->nr_queues) ||
+	    nla_put_u32(msg, RNBD_ATTR_POLL_QUEUES, sess->nr_poll) ||
 	    nla_put_u32(msg, RNBD_ATTR_DEPTH, sess->grant.queue_depth) ||
 	    nla_put_u32(msg, RNBD_ATTR_RING_SLOTS, sess->opt.ring_slots) ||
 	    nla_put_u32(msg, RNBD_ATTR_SLOT_SIZE, sess->opt.slot_size) ||

@@ -54,6 +54,7 @@ RNBD_ATTR_SHOW_MODE(session_id, 0400, "%pU", sess->id);
 RNBD_ATTR_SHOW(export_id, "%pU", sess->grant.export_uuid);
 RNBD_ATTR_SHOW(epoch, "%u", sess->epoch);
 RNBD_ATTR_SHOW(queues, "%u", sess->nr_queues);
+RNBD_ATTR_SHOW(poll_queues, "%u", sess->nr_poll);
 RNBD_ATTR_SHOW(depth, "%u", sess->grant.queue_depth);
 RNBD_ATTR_SHOW(ring_slots, "%u", sess->opt.ring_slots);
 RNBD_ATTR_SHOW(slot_size, "%u", sess->opt.slot_size);
@@ -175,6 +176,7 @@ RNBD_COUNTER(read_guards, stats.read_guards);
 RNBD_COUNTER(inline_reads, stats.inline_reads);
 RNBD_COUNTER(inline_writes, stats.inline_writes);
 RNBD_COUNTER(frames_unsignaled, ring.stats.unsignaled);
+RNBD_COUNTER(polled, ring.stats.polled);
 RNBD_COUNTER(credit_stalls, stats.credit_stalls);
 RNBD_COUNTER(sq_stalls, stats.sq_stalls);
 RNBD_COUNTER(pool_stalls, stats.pool_stalls);
@@ -206,6 +208,7 @@ static struct attribute *rnbd_disk_attrs[] = {
 	&dev_attr_export_id.attr,
 	&dev_attr_epoch.attr,
 	&dev_attr_queues.attr,
+	&dev_attr_poll_queues.attr,
 	&dev_attr_depth.attr,
 	&dev_attr_ring_slots.attr,
 	&dev_attr_slot_size.attr,
@@ -229,6 +232,7 @@ static struct attribute *rnbd_disk_attrs[] = {
 	&dev_attr_inline_reads.attr,
 	&dev_attr_inline_writes.attr,
 	&dev_attr_frames_unsignaled.attr,
+	&dev_attr_polled.attr,
 	&dev_attr_credit_stalls.attr,
 	&dev_attr_sq_stalls.attr,
 	&dev_attr_pool_stalls.attr,

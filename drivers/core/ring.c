@@ -141,8 +141,39 @@ static void rnbd_ring_qp_event(struct ib_event *event, void *context)
 void rnbd_ring_init(struct rnbd_ring *ring)
 {
 	spin_lock_init(&ring->lock);
+	spin_lock_init(&ring->poll_lock);
 }
 EXPORT_SYMBOL_GPL(rnbd_ring_init);
+
+/* The pool has none that are polled. */
+static int rnbd_ring_get_cq(struct rnbd_ring *ring)
+{
+	const struct rnbd_ring_attr *attr = &ring->attr;
+
+	if (attr->poll == IB_POLL_DIRECT)
+		ring->cq = ib_alloc_cq(ring->dev, ring, ring->nr_cqe,
+				       attr->vector % ring->dev->num_comp_vectors,
+				       IB_POLL_DIRECT);
+	else
+		ring->cq = ib_cq_pool_get(ring->dev, ring->nr_cqe, attr->vector,
+					  attr->poll);
+	if (IS_ERR(ring->cq)) {
+		int ret = PTR_ERR(ring->cq);
+
+		ring->cq = NULL;
+		return ret;
+	}
+	return 0;
+}
+
+static void rnbd_ring_put_cq(struct rnbd_ring *ring)
+{
+	if (ring->attr.poll == IB_POLL_DIRECT)
+		ib_free_cq(ring->cq);
+	else
+		ib_cq_pool_put(ring->cq, ring->nr_cqe);
+	ring->cq = NULL;
+}
 
 /* As it was before its first connection, but for the counters. */
 static void rnbd_ring_reset(struct rnbd_ring *ring)
@@ -211,12 +242,9 @@ int rnbd_ring_create(struct rnbd_ring *ring, struct rdma_cm_id *cm_id,
 	    qp_attr.cap.max_recv_wr > ring->dev->attrs.max_qp_wr)
 		return -EINVAL;
 
-	ring->cq = ib_cq_pool_get(ring->dev, ring->nr_cqe, attr->vector, attr->poll);
-	if (IS_ERR(ring->cq)) {
-		ret = PTR_ERR(ring->cq);
-		ring->cq = NULL;
+	ret = rnbd_ring_get_cq(ring);
+	if (ret)
 		return ret;
-	}
 	qp_attr.send_cq = ring->cq;
 	qp_attr.recv_cq = ring->cq;
 
@@ -253,8 +281,7 @@ destroy_qp:
 	rdma_destroy_qp(cm_id);
 	ring->qp = NULL;
 put_cq:
-	ib_cq_pool_put(ring->cq, ring->nr_cqe);
-	ring->cq = NULL;
+	rnbd_ring_put_cq(ring);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(rnbd_ring_create);
@@ -348,6 +375,9 @@ void rnbd_ring_drain(struct rnbd_ring *ring)
 	 */
 	spin_lock_irqsave(&ring->lock, flags);
 	spin_unlock_irqrestore(&ring->lock, flags);
+	/* Nor does anybody poll any more: from here on the drain does. */
+	spin_lock(&ring->poll_lock);
+	spin_unlock(&ring->poll_lock);
 	ib_drain_qp(ring->qp);
 }
 EXPORT_SYMBOL_GPL(rnbd_ring_drain);
@@ -384,8 +414,7 @@ void rnbd_ring_destroy(struct rnbd_ring *ring)
 	rnbd_ring_shut_out(ring);
 	rdma_destroy_qp(ring->cm_id);
 	ring->qp = NULL;
-	ib_cq_pool_put(ring->cq, ring->nr_cqe);
-	ring->cq = NULL;
+	rnbd_ring_put_cq(ring);
 	rnbd_ring_free_slots(ring, ring->send, ring->nr_send, DMA_TO_DEVICE);
 	rnbd_ring_free_slots(ring, ring->recv, ring->attr.slots, DMA_FROM_DEVICE);
 	ring->send = NULL;
@@ -601,6 +630,31 @@ static void rnbd_ring_return_credits(struct rnbd_ring *ring)
 }
 
 /**
+ * rnbd_ring_poll - handle the completions that there are
+ * @ring: ring; one that is not connected, or not polled, is fine
+ *
+ * Does nothing while somebody else polls.
+ *
+ * Context: process context, does not sleep.
+ * Return: how many there were.
+ */
+int rnbd_ring_poll(struct rnbd_ring *ring)
+{
+	int done = 0;
+
+	if (ring->attr.poll != IB_POLL_DIRECT || !READ_ONCE(ring->live) ||
+	    !spin_trylock(&ring->poll_lock))
+		return 0;
+	/* A dead ring is drained and destroyed after the lock was free. */
+	if (READ_ONCE(ring->live))
+		done = ib_process_cq_direct(ring->cq, -1);
+	ring->stats.polled += done;
+	spin_unlock(&ring->poll_lock);
+	return done;
+}
+EXPORT_SYMBOL_GPL(rnbd_ring_poll);
+
+/**
  * rnbd_ring_keepalive - give a sign of life and look for the peer's
  * @ring: ring; one that is not connected is fine
  * @interval_ms: how often a frame has to come, as negotiated
@@ -620,6 +674,8 @@ void rnbd_ring_keepalive(struct rnbd_ring *ring, u32 interval_ms)
 	const char *dead = NULL;
 	unsigned long flags;
 
+	/* If nobody waits for a request, nobody polls. */
+	rnbd_ring_poll(ring);
 	spin_lock_irqsave(&ring->lock, flags);
 	if (ring->live) {
 		unsigned long limit = jiffies - RNBD_KEEPALIVE_MISSED * interval;

@@ -23,8 +23,8 @@ struct rnbd_ring;
  * struct rnbd_ring_ops - what a ring asks of its owner
  *
  * All are called from the completion handler of the ring's CQ: from softirq
- * or a work item, as struct rnbd_ring_attr.poll says. Never concurrently with
- * each other for one ring.
+ * or a work item, as struct rnbd_ring_attr.poll says, or rnbd_ring_poll(). Never
+ * concurrently with each other for one ring.
  *
  * @frame: A checked frame of another type than CREDIT. Its entries lie in the
  *	receive slot, valid until the return. A fault returned fails the ring.
@@ -54,7 +54,8 @@ struct rnbd_ring_ops {
  * @data_wrs: send-queue entries for the owner's own work requests
  * @max_send_sge: gather entries of the owner's work requests, at least 1
  * @vector: hint for the completion vector
- * @poll: context of completions
+ * @poll: context of completions; with IB_POLL_DIRECT there are none but in
+ *	rnbd_ring_poll(), which somebody has to call
  */
 struct rnbd_ring_attr {
 	const struct rnbd_ring_ops *ops;
@@ -93,6 +94,7 @@ struct rnbd_slot {
  * @unsignaled: those of @frames_sent whose completion nobody waited for
  * @late_frames: frames that came before the connection broke but were looked at
  *	after that, and so dropped
+ * @polled: completions that were found by polling; under poll_lock
  */
 struct rnbd_ring_stats {
 	u64 frames_sent;
@@ -102,6 +104,7 @@ struct rnbd_ring_stats {
 	u64 credit_frames_received;
 	u64 unsignaled;
 	u64 late_frames;
+	u64 polled;
 };
 
 /**
@@ -110,8 +113,9 @@ struct rnbd_ring_stats {
  * @dev: its device
  * @pd: protection domain, owned by the session
  * @qp: queue pair, NULL when not set up
- * @cq: completion queue from the device's pool
+ * @cq: completion queue, from the device's pool unless it is polled
  * @nr_cqe: what was taken from @cq
+ * @poll_lock: whoever polls @cq; never waited for but to see the last one leave
  * @attr: geometry
  * @recv: receive slots
  * @send: send slots, one more than frames can be outstanding (credit frame)
@@ -145,6 +149,7 @@ struct rnbd_ring {
 	struct ib_qp *qp;
 	struct ib_cq *cq;
 	u32 nr_cqe;
+	spinlock_t poll_lock;	/* polling */
 	struct rnbd_ring_attr attr;
 	struct rnbd_slot *recv;
 	struct rnbd_slot *send;
@@ -177,6 +182,7 @@ int rnbd_ring_create(struct rnbd_ring *ring, struct rdma_cm_id *cm_id,
 		     struct ib_pd *pd, const struct rnbd_ring_attr *attr);
 int rnbd_ring_start(struct rnbd_ring *ring, u16 peer_slots);
 int rnbd_ring_lock_down(struct rnbd_ring *ring);
+int rnbd_ring_poll(struct rnbd_ring *ring);
 void rnbd_ring_keepalive(struct rnbd_ring *ring, u32 interval_ms);
 void rnbd_ring_fail(struct rnbd_ring *ring, const char *why);
 void rnbd_ring_drain(struct rnbd_ring *ring);
