@@ -232,6 +232,7 @@ struct rnbd_queue_stats {
  * @data_cqe: completion of RDMA operations that are not signalled
  * @frame_wrs: data work requests covered by the SEND of a send slot
  * @open_wrs: data work requests staged or posted for the open frame
+ * @open_bytes: data that they move
  * @sq_free: send-queue entries for data work requests not reserved
  * @sq_size: how many there are
  * @in_flight: requests that have not been answered, or not yet fetched
@@ -263,6 +264,7 @@ struct rnbd_queue {
 	struct ib_cqe data_cqe;
 	u32 *frame_wrs;
 	u32 open_wrs;
+	u32 open_bytes;
 	u32 sq_free;
 	u32 sq_size;
 	u32 in_flight;

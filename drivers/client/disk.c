@@ -33,6 +33,15 @@ static unsigned int io_timeout = 30;
 module_param(io_timeout, uint, 0644);
 MODULE_PARM_DESC(io_timeout, "seconds until an unanswered request ends the connection (30)");
 
+static unsigned int inline_depth = 1;
+module_param(inline_depth, uint, 0644);
+MODULE_PARM_DESC(inline_depth, "small writes go inside the request while fewer than so many requests are in flight on the queue (1)");
+
+/* Where a larger request would, its parts overlap on the wire and in the storage. */
+static unsigned int chunk_kb = 256;
+module_param(chunk_kb, uint, 0644);
+MODULE_PARM_DESC(chunk_kb, "initial max_sectors_kb of a disk: larger requests are cut into such chunks; 0: never (256)");
+
 static DEFINE_IDA(rnbd_disk_ida);
 
 static int rnbd_wire_op(struct request *rq, struct rnbd_request *wire)
@@ -72,14 +81,21 @@ static int rnbd_wire_op(struct request *rq, struct rnbd_request *wire)
 	}
 }
 
-/* Small enough for the data to travel inside the frame? */
-static bool rnbd_inline(const struct rnbd_session *sess, const struct rnbd_request *wire)
+/*
+ * Small enough for the data to travel inside the frame? Of reads the target
+ * decides, which knows what else is ready. A write gains by it if there is no other
+ * whose RDMA WRITE it could join.
+ */
+static bool rnbd_inline(const struct rnbd_queue *q, const struct rnbd_request *wire)
 {
+	const struct rnbd_grant *grant = &q->sess->grant;
+
 	switch (wire->op) {
 	case RNBD_OP_READ:
-		return wire->length <= sess->grant.inline_read;
+		return wire->length <= grant->inline_read;
 	case RNBD_OP_WRITE:
-		return wire->length <= sess->grant.inline_write;
+		return wire->length <= grant->inline_write &&
+		       READ_ONCE(q->in_flight) < READ_ONCE(inline_depth);
 	default:
 		return false;
 	}
@@ -108,7 +124,7 @@ static blk_status_t rnbd_queue_rq(struct blk_mq_hw_ctx *hctx,
 	req->nr_sge = 0;
 	req->status = BLK_STS_OK;
 	req->replay = false;
-	if (rnbd_inline(q->sess, &req->wire)) {
+	if (rnbd_inline(q, &req->wire)) {
 		req->wire.flags |= RNBD_REQ_INLINE;
 	} else if (req->wire.op == RNBD_OP_READ || req->wire.op == RNBD_OP_WRITE) {
 		status = rnbd_req_map(q, rq);
@@ -305,6 +321,11 @@ static void rnbd_disk_limits(const struct rnbd_session *sess,
 		.discard_alignment = grant->discard_alignment,
 		.max_write_zeroes_sectors = grant->max_write_zeroes >> SECTOR_SHIFT,
 	};
+	/* Not below a page, which the block layer refuses. */
+	if (chunk_kb)
+		lim->max_user_sectors =
+			max_t(u32, round_down(chunk_kb * 2, grant->logical_block >> SECTOR_SHIFT),
+			      PAGE_SECTORS);
 	if (grant->flags & RNBD_EXPORT_VOLATILE_CACHE)
 		lim->features |= BLK_FEAT_WRITE_CACHE;
 	if (grant->flags & RNBD_EXPORT_FUA)

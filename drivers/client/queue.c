@@ -6,8 +6,8 @@
  *
  * A write takes pool space, its RDMA WRITEs are staged, and its request entry
  * goes into the open frame. The frame leaves, behind the staged WRITEs and in
- * one post with them, when the block layer says "last", or is full. While
- * @gather frames are on the wire unacknowledged, it waits for one of them to be
+ * one post with them, when the block layer says "last", or is full, or has as many
+ * data that the target's storage had better begin with them. While @gather frames are on the wire unacknowledged, it waits for one of them to be
  * acknowledged, so that requests that come one at a time share frames too.
  * A read sends its request the same way; when the reply has come, RDMA READs
  * of all replies of that frame are posted together and only the last of them
@@ -57,6 +57,10 @@
 static unsigned int gather = 1;
 module_param(gather, uint, 0644);
 MODULE_PARM_DESC(gather, "request frames on the wire before further requests are gathered (1)");
+
+static unsigned int frame_kb = 128;
+module_param(frame_kb, uint, 0644);
+MODULE_PARM_DESC(frame_kb, "a frame whose requests write so many KiB waits for no more of them (128)");
 
 static bool coalesce = true;
 module_param(coalesce, bool, 0644);
@@ -149,6 +153,7 @@ int rnbd_queue_alloc(struct rnbd_queue *q)
 
 	q->data_cqe.done = rnbd_data_done;
 	q->open_wrs = 0;
+	q->open_bytes = 0;
 	q->in_flight = 0;
 	q->sent_seq = 0;
 	q->waiting = NULL;
@@ -482,6 +487,7 @@ static void rnbd_send_frame(struct rnbd_queue *q)
 	q->frame_wrs[rnbd_ring_open_slot(ring)] = q->open_wrs;
 	trace_rnbd_frame(q, ring->send_seq, ring->open_entries, q->open_wrs);
 	q->open_wrs = 0;
+	q->open_bytes = 0;
 	rnbd_ring_send(ring, first, rnbd_stage_last(&q->out), flags);
 	rnbd_stage_reset(&q->out);
 }
@@ -632,13 +638,14 @@ static blk_status_t rnbd_submit_locked(struct rnbd_queue *q, struct rnbd_req *re
 		u32 used = q->open_wrs;
 
 		rnbd_stage_req(q, &q->out, req);
+		q->open_bytes += req->wire.length;
 		used = q->open_wrs - used;
 		/* Most need fewer entries than were reserved. */
 		if (!WARN_ON_ONCE(used > req->wrs))
 			q->sq_free += req->wrs - used;
 	}
 	/* The block layer forgets to say "last" to a queue that it found stopped. */
-	if (q->stopped)
+	if (q->stopped || q->open_bytes >= READ_ONCE(frame_kb) * 1024ULL)
 		rnbd_send_frame(q);
 	else if (last)
 		rnbd_flush_frame(q);
