@@ -92,6 +92,17 @@ static int get_recovery(const struct args *args, struct attach *attach)
 	return ret;
 }
 
+static int get_transfer(const struct args *args, struct attach *attach)
+{
+	const char *mode = args_value(args, "transfer");
+
+	if (mode && strcmp(mode, "zero-copy") && strcmp(mode, "copy"))
+		return usage_err("--transfer %s: wanted zero-copy or copy", mode);
+	if (mode && !strcmp(mode, "copy"))
+		attach->flags |= RNBD_FLAG_COPY;
+	return 0;
+}
+
 static int get_wishes(const struct args *args, struct attach *attach)
 {
 	uint64_t slot_size = 0, max_io = 0;
@@ -124,6 +135,8 @@ static int get_wishes(const struct args *args, struct attach *attach)
 		attach->flags |= RNBD_FLAG_READONLY;
 	if (args_has(args, "early-release"))
 		attach->flags |= RNBD_FLAG_EARLY_RELEASE;
+	if (!ret)
+		ret = get_transfer(args, attach);
 	return ret;
 }
 

@@ -38,6 +38,7 @@ static const struct opt attach_opts[] = {
 	{ "inline-read", "SIZE", "reads up to this come inside the reply (default 4K)" },
 	{ "inline-write", "SIZE", "writes up to this go inside the request (default 4K)" },
 	{ "read-only", NULL, "never write" },
+	{ "transfer", "MODE", "zero-copy (default), or copy: through bounce buffers" },
 	{ "early-release", NULL, "reuse pool space behind the fence" },
 	{ "host-id", "UUID", "identity of this machine (default: rnbd hostid)" },
 	{ "json", NULL, "print what was granted as JSON" },

@@ -367,6 +367,7 @@ int rnbd_parse_disk(struct nlmsghdr *hdr, struct disk *disk)
 	flags = get_u32(tb[RNBD_ATTR_FLAGS]);
 	disk->readonly = flags & RNBD_FLAG_READONLY;
 	disk->early_release = flags & RNBD_FLAG_EARLY_RELEASE;
+	disk->copy = flags & RNBD_FLAG_COPY;
 	get_uuid(tb[RNBD_ATTR_HOST_ID], disk->host_id);
 	get_uuid(tb[RNBD_ATTR_SESSION_ID], disk->session_id);
 	get_uuid(tb[RNBD_ATTR_EXPORT_ID], disk->export_id);

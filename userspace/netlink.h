@@ -49,6 +49,7 @@
  * @max_io: largest request in bytes
  * @readonly: nobody can write through this disk
  * @early_release: pool space is used again behind the fence
+ * @copy: data go through bounce buffers
  * @host_id: this machine
  * @session_id: this attachment
  * @export_id: the data
@@ -81,6 +82,7 @@ struct disk {
 	uint32_t max_io;
 	bool readonly;
 	bool early_release;
+	bool copy;
 	uint8_t host_id[UUID_SIZE];
 	uint8_t session_id[UUID_SIZE];
 	uint8_t export_id[UUID_SIZE];

@@ -79,6 +79,7 @@ __printf(2, 3) void rnbd_why(struct rnbd_why *why, const char *fmt, ...);
  * @loss_timeout: seconds after which nobody tries to connect any more, 0: never
  * @keepalive_ms: milliseconds between signs of life
  * @early_release: initial value of rnbd_session.early_release
+ * @copy: data go through bounce buffers
  * @inline_read: wished limit of reads whose data come inside the reply
  * @inline_write: wished limit of writes whose data go inside the request
  */
@@ -100,6 +101,7 @@ struct rnbd_options {
 	u32 loss_timeout;
 	u32 keepalive_ms;
 	bool early_release;
+	bool copy;
 	u32 inline_read;
 	u32 inline_write;
 };
@@ -153,6 +155,16 @@ struct rnbd_req {
 	struct rnbd_req *batch;
 	u32 nr_sge;
 	struct ib_sge sge[];
+};
+
+/**
+ * struct rnbd_bounce - a piece of bounce memory
+ * @virt: for copies
+ * @dma: for the device
+ */
+struct rnbd_bounce {
+	void *virt;
+	u64 dma;
 };
 
 /**
@@ -226,6 +238,8 @@ struct rnbd_queue_stats {
  *	says how it went, whatever else becomes of the queue pair meanwhile
  * @hctx: hardware queue that it serves
  * @pool: this queue's share of the pool
+ * @bounce: local mirror of @pool, if data are copied
+ * @nr_bounce: pieces of it
  * @reqs: request in flight by tag
  * @out: RDMA WRITEs of the open frame
  * @in: RDMA READs of the reply frame being handled
@@ -258,6 +272,8 @@ struct rnbd_queue {
 
 	struct blk_mq_hw_ctx *hctx;
 	struct rnbd_pool pool;
+	struct rnbd_bounce *bounce;
+	u32 nr_bounce;
 	struct rnbd_req **reqs;
 	struct rnbd_stage out;
 	struct rnbd_stage in;
@@ -340,7 +356,7 @@ struct rnbd_change {
  * @pd: protection domain, while connected
  * @max_sge: gather entries of one RDMA WRITE
  * @max_sge_rd: scatter entries of one RDMA READ
- * @max_segments: pages of one request, in pieces
+ * @max_segments: pieces of memory of one request, its pages or bounce memory
  * @guard_over: bytes of an RDMA READ beyond which its completion alone does not
  *	prove that the data is there; U32_MAX on sane devices
  * @read_limit: bytes of one RDMA READ, U32_MAX unless packets get lost
@@ -476,6 +492,13 @@ void rnbd_disk_remove(struct rnbd_session *sess);
 void rnbd_disk_free(struct rnbd_session *sess);
 void rnbd_disk_complete(struct request *rq, struct io_comp_batch *iob);
 void rnbd_disk_cancel_requests(struct rnbd_session *sess, bool replay);
+
+/* bounce.c */
+u32 rnbd_bounce_segments(u32 max_io);
+int rnbd_bounce_alloc(struct rnbd_queue *q);
+void rnbd_bounce_free(struct rnbd_queue *q);
+void rnbd_bounce_map(const struct rnbd_queue *q, struct rnbd_req *req);
+void rnbd_bounce_copy(const struct rnbd_queue *q, struct rnbd_req *req);
 
 /* inject.c */
 extern struct rnbd_inject rnbd_inject_kill_queue;

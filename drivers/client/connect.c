@@ -277,8 +277,10 @@ static int rnbd_use_device(struct rnbd_session *sess, struct rdma_cm_id *cm_id,
 	sess->max_sge = min(dev->attrs.max_send_sge, 32);
 	sess->max_sge_rd = min3(dev->attrs.max_sge_rd, dev->attrs.max_send_sge, 32);
 	if (!sess->disk)
-		sess->max_segments = clamp(sess->opt.max_io >> RNBD_UNIT_SHIFT,
-					   RNBD_SEGMENTS_MIN, RNBD_SEGMENTS_MAX);
+		sess->max_segments = max(rnbd_bounce_segments(sess->opt.max_io) *
+					 sess->opt.copy,
+					 clamp(sess->opt.max_io >> RNBD_UNIT_SHIFT,
+					       RNBD_SEGMENTS_MIN, RNBD_SEGMENTS_MAX));
 	return 0;
 }
 
@@ -564,6 +566,8 @@ int rnbd_connect(struct rnbd_session *sess, struct rnbd_why *why)
 		}
 		ret = rnbd_pool_init(&sess->queues[i]->pool, i * share, share,
 				     sess->offer.segment_units);
+		if (!ret && sess->opt.copy)
+			ret = rnbd_bounce_alloc(sess->queues[i]);
 		if (ret)
 			return ret;
 	}
@@ -606,6 +610,7 @@ void rnbd_release_connection(struct rnbd_session *sess)
 		struct rnbd_queue *q = sess->queues[i];
 
 		rnbd_ring_destroy(&q->ring);
+		rnbd_bounce_free(q);
 		rnbd_queue_free(q);
 		rnbd_pool_exit(&q->pool);
 	}

@@ -126,7 +126,8 @@ static blk_status_t rnbd_queue_rq(struct blk_mq_hw_ctx *hctx,
 	req->replay = false;
 	if (rnbd_inline(q, &req->wire)) {
 		req->wire.flags |= RNBD_REQ_INLINE;
-	} else if (req->wire.op == RNBD_OP_READ || req->wire.op == RNBD_OP_WRITE) {
+	} else if ((req->wire.op == RNBD_OP_READ || req->wire.op == RNBD_OP_WRITE) &&
+		   !q->sess->opt.copy) {
 		status = rnbd_req_map(q, rq);
 		if (unlikely(status))
 			return status;

@@ -70,7 +70,8 @@ static const struct nla_policy rnbd_attach_policy[RNBD_ATTR_MAX + 1] = {
 	[RNBD_ATTR_LOSS_TIMEOUT] = NLA_POLICY_FULL_RANGE(NLA_U32, &rnbd_seconds_range),
 	[RNBD_ATTR_KEEPALIVE_MS] = NLA_POLICY_FULL_RANGE(NLA_U32, &rnbd_keepalive_range),
 	[RNBD_ATTR_FLAGS]	= NLA_POLICY_MASK(NLA_U32, RNBD_FLAG_READONLY |
-						  RNBD_FLAG_EARLY_RELEASE),
+						  RNBD_FLAG_EARLY_RELEASE |
+						  RNBD_FLAG_COPY),
 	[RNBD_ATTR_POLL_QUEUES]	= NLA_POLICY_MAX(NLA_U32, RNBD_QUEUES_MAX - 1),
 	[RNBD_ATTR_INLINE_READ]	= NLA_POLICY_FULL_RANGE(NLA_U32, &rnbd_inline_range),
 	[RNBD_ATTR_INLINE_WRITE] = NLA_POLICY_FULL_RANGE(NLA_U32, &rnbd_inline_range),
@@ -95,6 +96,8 @@ static int rnbd_parse_wishes(struct genl_info *info, struct rnbd_options *opt)
 				   min(num_online_cpus(), RNBD_DEFAULT_QUEUES));
 	/* blk-mq has no use for more queues than processors. */
 	opt->queues = min(opt->queues, nr_cpu_ids);
+	opt->poll_queues = min(rnbd_get_u32(info, RNBD_ATTR_POLL_QUEUES, 0),
+			       nr_cpu_ids);
 	opt->depth = rnbd_get_u32(info, RNBD_ATTR_DEPTH, RNBD_DEFAULT_DEPTH);
 	opt->ring_slots = rnbd_get_u32(info, RNBD_ATTR_RING_SLOTS, RNBD_DEFAULT_SLOTS);
 	opt->slot_size = rnbd_get_u32(info, RNBD_ATTR_SLOT_SIZE, RNBD_DEFAULT_SLOT_SIZE);
@@ -109,13 +112,18 @@ static int rnbd_parse_wishes(struct genl_info *info, struct rnbd_options *opt)
 					 RNBD_DEFAULT_LOSS_TIMEOUT);
 	opt->keepalive_ms = rnbd_get_u32(info, RNBD_ATTR_KEEPALIVE_MS,
 					 RNBD_DEFAULT_KEEPALIVE_MS);
-	opt->poll_queues = rnbd_get_u32(info, RNBD_ATTR_POLL_QUEUES, 0);
 	opt->inline_read = rnbd_get_u32(info, RNBD_ATTR_INLINE_READ,
 					RNBD_DEFAULT_INLINE_READ);
 	opt->inline_write = rnbd_get_u32(info, RNBD_ATTR_INLINE_WRITE,
 					 RNBD_DEFAULT_INLINE_WRITE);
 	opt->readonly = flags & RNBD_FLAG_READONLY;
 	opt->early_release = flags & RNBD_FLAG_EARLY_RELEASE;
+	opt->copy = flags & RNBD_FLAG_COPY;
+	if (opt->copy && opt->early_release) {
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[RNBD_ATTR_FLAGS],
+				    "bounce buffers cannot be given out early");
+		return -EINVAL;
+	}
 
 	if (opt->slot_size < RNBD_SLOT_SIZE_MIN || opt->slot_size > RNBD_SLOT_SIZE_MAX ||
 	    opt->slot_size % 64) {
@@ -234,6 +242,8 @@ static int rnbd_put_session(struct sk_buff *msg, struct rnbd_session *sess,
 		sflags |= RNBD_FLAG_READONLY;
 	if (READ_ONCE(sess->early_release))
 		sflags |= RNBD_FLAG_EARLY_RELEASE;
+	if (sess->opt.copy)
+		sflags |= RNBD_FLAG_COPY;
 
 	/* sin_port and sin6_port lie at the same place. */
 	BUILD_BUG_ON(offsetof(struct sockaddr_in, sin_port) !=

@@ -206,7 +206,7 @@ void rnbd_req_unmap(struct rnbd_req *req)
 	struct ib_device *dev = req->queue->sess->dev;
 	u32 i;
 
-	for (i = 0; i < req->nr_sge; i++)
+	for (i = 0; i < req->nr_sge && !req->queue->sess->opt.copy; i++)
 		ib_dma_unmap_page(dev, req->sge[i].addr, req->sge[i].length,
 				  rnbd_req_dir(req));
 	req->nr_sge = 0;
@@ -265,7 +265,8 @@ static u32 rnbd_req_wrs(const struct rnbd_session *sess, struct rnbd_req *req)
 		if (write)
 			return 0;
 		/* It is mapped only if its data are not in the reply. */
-		nr_sge = blk_rq_nr_phys_segments(blk_mq_rq_from_pdu(req));
+		if (!sess->opt.copy)
+			nr_sge = blk_rq_nr_phys_segments(blk_mq_rq_from_pdu(req));
 	}
 	wrs = req->wire.nr_runs + (nr_sge + req->wire.nr_runs) / sge +
 	      RNBD_STAGE_BREAKS;
@@ -585,23 +586,41 @@ blk_status_t rnbd_queue_down_status(const struct rnbd_queue *q)
 							       BLK_STS_RESOURCE;
 }
 
+static bool rnbd_has_data(const struct rnbd_req *req)
+{
+	return req->wire.op == RNBD_OP_READ || req->wire.op == RNBD_OP_WRITE;
+}
+
+/* Pool space, and a frame to be had. */
+static blk_status_t rnbd_place_locked(struct rnbd_queue *q, struct rnbd_req *req)
+{
+	if (unlikely(!q->ring.live || !q->ready))
+		return rnbd_queue_down_status(q);
+	if (!q->ring.open && !rnbd_ring_can_open(&q->ring))
+		return rnbd_stall(q, RNBD_STALL_CREDIT);
+	if (!rnbd_has_data(req) || req->wire.nr_runs)
+		return BLK_STS_OK;
+	if (rnbd_take_space(q, req))
+		return rnbd_stall(q, RNBD_STALL_POOL);
+	if (q->sess->opt.copy)
+		rnbd_bounce_map(q, req);
+	return BLK_STS_OK;
+}
+
 static blk_status_t rnbd_submit_locked(struct rnbd_queue *q, struct rnbd_req *req,
 				       bool last)
 {
-	bool data = req->wire.op == RNBD_OP_READ || req->wire.op == RNBD_OP_WRITE;
 	struct rnbd_ring *ring = &q->ring;
 	struct rnbd_req_entry *entry;
 	u32 entries, in_frame = 0;
+	blk_status_t status;
 
-	if (unlikely(!ring->live || !q->ready))
-		return rnbd_queue_down_status(q);
-	if (!ring->open && !rnbd_ring_can_open(ring))
-		return rnbd_stall(q, RNBD_STALL_CREDIT);
-
-	req->wire.nr_runs = 0;
-	if (data && rnbd_take_space(q, req))
-		return rnbd_stall(q, RNBD_STALL_POOL);
-	req->wrs = data ? rnbd_req_wrs(q->sess, req) : 0;
+	status = rnbd_place_locked(q, req);
+	if (unlikely(status)) {
+		rnbd_free_space(q, req);
+		return status;
+	}
+	req->wrs = rnbd_has_data(req) ? rnbd_req_wrs(q->sess, req) : 0;
 	if (req->wrs > q->sq_free) {
 		rnbd_free_space(q, req);
 		return rnbd_stall(q, RNBD_STALL_SQ);
@@ -668,8 +687,20 @@ blk_status_t rnbd_queue_submit(struct rnbd_queue *q, struct request *rq, bool la
 	unsigned long flags;
 	blk_status_t status;
 
+	req->wire.nr_runs = 0;
 	spin_lock_irqsave(&q->ring.lock, flags);
+	if (q->sess->opt.copy && req->wire.op == RNBD_OP_WRITE &&
+	    !(req->wire.flags & RNBD_REQ_INLINE)) {
+		/* The copy is made between two holds of the lock. */
+		status = rnbd_place_locked(q, req);
+		if (unlikely(status))
+			goto unlock;
+		spin_unlock_irqrestore(&q->ring.lock, flags);
+		rnbd_bounce_copy(q, req);
+		spin_lock_irqsave(&q->ring.lock, flags);
+	}
 	status = rnbd_submit_locked(q, req, last);
+unlock:
 	spin_unlock_irqrestore(&q->ring.lock, flags);
 	return status;
 }
@@ -749,6 +780,8 @@ static void rnbd_read_done(struct ib_cq *cq, struct ib_wc *wc)
 		rnbd_data_failed(q, wc);
 		return;
 	}
+	for (req = last->batch; req && q->sess->opt.copy; req = req->next)
+		rnbd_bounce_copy(q, req);
 
 	spin_lock_irqsave(&q->ring.lock, flags);
 	if (q->fence == last)
@@ -824,7 +857,7 @@ static void rnbd_batch_close(struct rnbd_queue *q, struct rnbd_batch *batch)
 	rnbd_stage_last(&q->in)->wr_cqe = &batch->last->read_cqe;
 	rnbd_stage_last(&q->in)->send_flags |= IB_SEND_SIGNALED;
 
-	if (READ_ONCE(q->sess->early_release)) {
+	if (READ_ONCE(q->sess->early_release) && !q->sess->opt.copy) {
 		q->fence = batch->last;
 		for (req = batch->reqs; req; req = req->next)
 			rnbd_free_space(q, req);
@@ -892,7 +925,7 @@ static void rnbd_note_durable(struct rnbd_queue *q, const struct rnbd_req *req)
 /* The data are in the pool although they might have come inside the reply. */
 static bool rnbd_map_late(struct rnbd_queue *q, struct rnbd_req *req)
 {
-	if (!(req->wire.flags & RNBD_REQ_INLINE) ||
+	if (!(req->wire.flags & RNBD_REQ_INLINE) || q->sess->opt.copy ||
 	    !rnbd_req_map(q, blk_mq_rq_from_pdu(req)))
 		return true;
 	/* Nothing is lost: it is read once more. */

@@ -46,6 +46,7 @@ RNBD_ATTR_SHOW(replayed, "%llu", READ_ONCE(sess->replayed));
 RNBD_ATTR_SHOW(policy, "%s", sess->opt.fail_policy ? "fail" : "queue");
 RNBD_ATTR_SHOW(fast_io_fail, "%u", sess->opt.fast_io_fail);
 RNBD_ATTR_SHOW(loss_timeout, "%u", sess->opt.loss_timeout);
+RNBD_ATTR_SHOW(transfer, "%s", sess->opt.copy ? "copy" : "zero-copy");
 RNBD_ATTR_SHOW(keepalive_ms, "%u", READ_ONCE(sess->grant.keepalive_ms));
 RNBD_ATTR_SHOW(export, "%s", sess->opt.export);
 RNBD_ATTR_SHOW(address, "%pISpc", &sess->opt.dst);
@@ -101,6 +102,8 @@ static ssize_t early_release_store(struct device *dev,
 
 	if (ret)
 		return ret;
+	if (on && rnbd_dev_session(dev)->opt.copy)
+		return -EINVAL;
 	WRITE_ONCE(rnbd_dev_session(dev)->early_release, on);
 	return count;
 }
@@ -201,6 +204,7 @@ static struct attribute *rnbd_disk_attrs[] = {
 	&dev_attr_policy.attr,
 	&dev_attr_fast_io_fail.attr,
 	&dev_attr_loss_timeout.attr,
+	&dev_attr_transfer.attr,
 	&dev_attr_keepalive_ms.attr,
 	&dev_attr_export.attr,
 	&dev_attr_address.attr,

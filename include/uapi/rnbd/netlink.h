@@ -138,5 +138,6 @@ enum rnbd_policy {
 #define RNBD_FLAG_READONLY	0x1u	/* attach read-only */
 #define RNBD_FLAG_FORCE		0x2u	/* detach although it is open */
 #define RNBD_FLAG_EARLY_RELEASE	0x4u	/* give pool space out again behind the fence */
+#define RNBD_FLAG_COPY		0x8u	/* data go through bounce buffers */
 
 #endif /* _UAPI_RNBD_NETLINK_H */
