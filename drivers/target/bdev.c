@@ -80,8 +80,8 @@ static struct bio *rnbdt_bdev_bio(struct rnbd_treq *treq, u32 vecs,
 	struct rnbd_tbackend *be = treq->queue->session->backend;
 	struct bio *bio;
 
-	bio = bio_alloc_bioset(be->bdev, bio_max_segs(vecs), opf, GFP_NOIO,
-			       &rnbdt_bioset);
+	bio = bio_alloc_bioset(be->bdev, bio_max_segs(vecs), opf | REQ_ALLOC_CACHE,
+			       GFP_NOIO, &rnbdt_bioset);
 	bio->bi_iter.bi_sector = offset >> SECTOR_SHIFT;
 	bio->bi_private = treq;
 	bio->bi_end_io = end_io;
@@ -388,7 +388,8 @@ int rnbdt_bdev_init(void)
 {
 	int ret;
 
-	ret = bioset_init(&rnbdt_bioset, BIO_POOL_SIZE, 0, BIOSET_NEED_BVECS);
+	ret = bioset_init(&rnbdt_bioset, BIO_POOL_SIZE, 0,
+			  BIOSET_NEED_BVECS | BIOSET_PERCPU_CACHE);
 	if (ret)
 		return ret;
 	ret = mempool_init_page_pool(&rnbdt_copy_pages, RNBDT_COPY_RESERVE, 0);
