@@ -358,7 +358,8 @@ static int rnbd_connect_queue(struct rnbd_session *sess, u32 index,
 		.data_wrs = q->sq_size,
 		.max_send_sge = max(sess->max_sge, sess->max_sge_rd),
 		.vector = index,
-		.poll = index >= sess->nr_queues - sess->nr_poll ?
+		/* the last ones; never the first, which logs in */
+		.poll = index && index + sess->nr_poll >= sess->nr_queues ?
 			IB_POLL_DIRECT : IB_POLL_SOFTIRQ,
 	};
 	/* Readers of the queue pair may see it come, and go if that fails. */

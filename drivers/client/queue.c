@@ -6,8 +6,9 @@
  *
  * A write takes pool space, its RDMA WRITEs are staged, and its request entry
  * goes into the open frame. The frame leaves, behind the staged WRITEs and in
- * one post with them, when the block layer says "last", or is full, or has as many
- * data that the target's storage had better begin with them. While @gather frames are on the wire unacknowledged, it waits for one of them to be
+ * one post with them, when the block layer says "last", or is full, or has so
+ * much data that the target's storage had better begin with it. While @gather
+ * frames are on the wire unacknowledged, it waits for one of them to be
  * acknowledged, so that requests that come one at a time share frames too.
  * A read sends its request the same way; when the reply has come, RDMA READs
  * of all replies of that frame are posted together and only the last of them

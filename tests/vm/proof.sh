@@ -16,7 +16,7 @@ if [ "$NODE" = 1 ]; then
 else
 	lab barrier exported
 	mrs=$(rdma resource show mr | wc -l)
-	dev=$(attach disk0) || exit 1
+	dev=$(attach disk0 --inline-read 0 --inline-write 0) || exit 1
 	[ "$(rdma resource show mr | wc -l)" = "$mrs" ] ||
 		die "attaching registered memory on the client"
 	lab barrier attached
