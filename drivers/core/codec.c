@@ -50,7 +50,7 @@ static bool rnbd_all_zero(const void *bytes, size_t len)
  * rnbd_decode_frame(), so that a caller who stays below nr_entries always
  * finds the bytes; that is checked again since it costs next to nothing.
  */
-static bool rnbd_copy_entry(const struct rnbd_frame *frame, u32 offset,
+static inline bool rnbd_copy_entry(const struct rnbd_frame *frame, u32 offset,
 			    void *copy, u32 size)
 {
 	if (offset > frame->bytes || size > frame->bytes - offset)
