@@ -51,7 +51,7 @@ static bool rnbd_all_zero(const void *bytes, size_t len)
  * finds the bytes; that is checked again since it costs next to nothing.
  */
 static inline bool rnbd_copy_entry(const struct rnbd_frame *frame, u32 offset,
-			    void *copy, u32 size)
+				   void *copy, u32 size)
 {
 	if (offset > frame->bytes || size > frame->bytes - offset)
 		return false;

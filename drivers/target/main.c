@@ -32,7 +32,7 @@ MODULE_PARM_DESC(reply_batch,
 
 static unsigned int max_queues;
 module_param(max_queues, uint, 0644);
-MODULE_PARM_DESC(max_queues, "queues of one session (default 0: number of CPUs)");
+MODULE_PARM_DESC(max_queues, "queues of one session (default 0: two for each CPU, because a client may poll some)");
 
 static unsigned int max_io_kb = 1024;
 module_param(max_io_kb, uint, 0644);
@@ -71,7 +71,7 @@ bool rnbdt_reply_batch(void)
  */
 u32 rnbdt_max_queues(void)
 {
-	u32 limit = READ_ONCE(max_queues) ?: num_possible_cpus();
+	u32 limit = READ_ONCE(max_queues) ?: 2 * num_possible_cpus();
 
 	return min_t(u32, limit, RNBD_QUEUES_MAX);
 }
