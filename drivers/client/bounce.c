@@ -196,20 +196,21 @@ void rnbd_bounce_copy(const struct rnbd_queue *q, struct rnbd_req *req)
 	rnbd_bounce_start(&at, q, req);
 	at.bytes = 0;
 	rq_for_each_segment(bv, rq, iter) {
-		while (bv.bv_len) {
-			u32 len;
+		u32 done, len;
 
+		/* bv stays as it is: the loop finds its way by it */
+		for (done = 0; done < bv.bv_len; done += len) {
 			if (!at.bytes && !rnbd_bounce_next(&at))
 				return;
-			len = min(bv.bv_len, at.bytes);
+			len = min(bv.bv_len - done, at.bytes);
 			if (write)
-				memcpy_from_page(at.virt, bv.bv_page, bv.bv_offset, len);
+				memcpy_from_page(at.virt, bv.bv_page,
+						 bv.bv_offset + done, len);
 			else
-				memcpy_to_page(bv.bv_page, bv.bv_offset, at.virt, len);
+				memcpy_to_page(bv.bv_page, bv.bv_offset + done,
+					       at.virt, len);
 			at.virt += len;
 			at.bytes -= len;
-			bv.bv_offset += len;
-			bv.bv_len -= len;
 		}
 	}
 	for (i = 0; write && i < req->nr_sge; i++)

@@ -47,6 +47,10 @@
 
 #include "ring.h"
 
+static bool signal_all;
+module_param(signal_all, bool, 0644);
+MODULE_PARM_DESC(signal_all, "ask the device to report every frame sent, even if nobody waits for that (N)");
+
 static void rnbd_ring_recv_done(struct ib_cq *cq, struct ib_wc *wc);
 static void rnbd_ring_send_done(struct ib_cq *cq, struct ib_wc *wc);
 
@@ -593,7 +597,7 @@ int rnbd_ring_send(struct rnbd_ring *ring, struct ib_send_wr *first,
 	ring->open = NULL;
 	if (unlikely(!ring->live))
 		return -ENOTCONN;
-	if (ring->send_free <= ring->nr_send / 2)
+	if (ring->send_free <= ring->nr_send / 2 || READ_ONCE(signal_all))
 		flags |= IB_SEND_SIGNALED;
 	if (flags & IB_SEND_SIGNALED)
 		ring->unacked++;

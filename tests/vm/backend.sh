@@ -56,7 +56,7 @@ modprobe rnbd
 sys() { echo "/sys/block/$(basename "$dev")/rnbd"; }
 
 echo "suspended storage, a write in flight, and a new connection"
-dev=$(attach disk0 --queues 1 --keepalive 500) || exit 1
+dev=$(attach disk0 --inline-write 0 --queues 1 --keepalive 500) || exit 1
 lab barrier suspend
 lab barrier suspended
 printf 'old %4092s' '' | dd of="$dev" bs=4k count=1 iflag=fullblock oflag=direct status=none &

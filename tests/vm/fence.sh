@@ -52,11 +52,12 @@ try() {
 # phase EARLY-RELEASE NO-FENCE: attach anew with these switches
 phase() {
 	echo "$2" >/sys/module/rnbd/parameters/unsafe_no_fence
-	dev=$(attach disk0 --queues 1 --pool 64K --max-io 16K) || exit 1
+	dev=$(attach disk0 --queues 1 --pool 64K --max-io 16K --inline-read 0) || exit 1
 	echo "$1" >"/sys/block/$(basename "$dev")/rnbd/early_release"
 }
 
-modprobe rnbd coalesce=0
+# many frames: each is a chance to be too early
+modprobe rnbd coalesce=0 gather=64
 phase 0 0
 fill
 detach "$dev"
@@ -64,7 +65,7 @@ detach "$dev"
 echo "early release, fence on"
 phase 1 0
 try on || { cat "$OUT/read.on.err"; die "wrong data although the fence is on"; }
-need "$dev" fences -gt 50
+need "$dev" fences -gt 5
 detach "$dev"
 
 echo "early release, fence forced off"
@@ -86,7 +87,7 @@ detach "$dev"
 echo "early release, fence on again"
 phase 1 0
 try again || { cat "$OUT/read.again.err"; die "wrong data although the fence is on again"; }
-need "$dev" fences -gt 50
+need "$dev" fences -gt 5
 detach "$dev"
 
 echo "late release, no fence needed"

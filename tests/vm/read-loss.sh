@@ -16,6 +16,9 @@ ROUNDS=10 ENOUGH=10
 set_host_id
 if [ "$NODE" = 1 ]; then
 	target_start
+	# soft-RoCE trips over it if other packets come between those of READs
+	echo 64 >/sys/module/rnbd_target/parameters/reply_gather
+	echo N >/sys/module/rnbd_target/parameters/reply_batch
 	export_disk disk0 "$(null_disk 64)"
 	lab barrier exported
 	lab barrier end --timeout 200
@@ -58,7 +61,7 @@ round() {
 	detach "$dev"
 }
 
-modprobe rnbd
+modprobe rnbd gather=64
 dev=$(attach disk0 --queues 1) || exit 1
 fio --name=mix --filename="$dev" --direct=1 --ioengine=libaio --rw=write --bs=64k \
     --iodepth=8 --size=16m --verify=crc32c-intel --do_verify=0 --verify_state_save=0 --minimal >/dev/null ||

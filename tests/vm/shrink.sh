@@ -47,7 +47,7 @@ if [ "$NODE" = 1 ]; then
 fi
 
 lab barrier exported
-dev=$(attach disk0 --queues 1) || exit 1
+dev=$(attach disk0 --inline-write 0 --queues 1) || exit 1
 sys=/sys/block/$(basename "$dev")
 barrier armed
 printf 'beyond %4089s' '' |

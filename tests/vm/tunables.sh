@@ -1,0 +1,115 @@
+#!/bin/bash
+# lab: --nodes 1 --cpus 2 --mem 1536 --timeout 400
+# short: verified I/O with each optimisation off, turned up, and alone; counters show that it was
+. ./lib.sh
+. ./rnbd.sh
+
+set_host_id
+target_start
+export_disk disk0 "$(null_disk 128)"
+modprobe rnbd
+
+# param MODULE NAME VALUE: the old one is restored by restore
+saved=()
+param() {
+	local file=/sys/module/$1/parameters/$2
+	saved+=("$file" "$(cat "$file")")
+	echo "$3" >"$file" || die "$file does not take $3"
+}
+
+restore() {
+	set -- "${saved[@]}"
+	saved=()
+	for ((; $# > 1; )); do
+		echo "$2" >"$1"
+		shift 2
+	done
+}
+
+# with ATTACH-OPTIONS...: a disk, and data of all kinds written, read and compared; the
+# disk stays for a look at its counters
+with() {
+	dev=$(attach disk0 --queues 2 "$@") || exit 1
+	verify "$dev" --rw=randwrite --bs=4k --iodepth=1 --size=512k
+	verify "$dev" --rw=randwrite --bs=4k --iodepth=32 --size=4m
+	verify "$dev" --rw=randwrite --bs=4k --iodepth=64 --size=4m --iodepth_batch_submit=8
+	verify "$dev" --rw=randwrite --bsrange=512-8k \
+	       --iodepth=32 --size=2m
+	verify "$dev" --rw=write --bs=1m --iodepth=4 --size=16m
+	need "$dev" pool_used -eq 0
+	need "$dev" lost -eq 0
+}
+
+over() {
+	restore
+	detach "$dev"
+}
+
+echo "as it comes"
+with
+need "$dev" inline_writes -gt 100
+need "$dev" inline_reads -gt 100
+need "$dev" coalesced -gt 100
+need "$dev" frames_unsignaled -gt 100
+over
+
+echo "no frame is shared by requests that arrive one by one, no reply waits for another"
+param rnbd gather 65535
+param rnbd_target reply_gather 65535
+param rnbd_target reply_batch N
+with
+over
+
+echo "everything waits for the frame before"
+param rnbd gather 1
+param rnbd_target reply_gather 1
+param rnbd frame_kb 100000
+with
+over
+
+echo "no RDMA operation serves two requests"
+param rnbd coalesce N
+with
+need "$dev" coalesced -eq 0
+over
+
+echo "no inline data"
+with --inline-read 0 --inline-write 0
+need "$dev" inline_reads -eq 0
+need "$dev" inline_writes -eq 0
+over
+
+echo "inline data of all that fits a large slot"
+param rnbd inline_depth 65535
+with --slot-size 16384 --inline-read 8192 --inline-write 8192
+need "$dev" inline_reads -gt 100
+need "$dev" inline_writes -gt 1000
+over
+
+echo "every frame is signalled"
+param rnbd_core signal_all Y
+with
+need "$dev" frames_unsignaled -eq 0
+over
+
+echo "early release"
+with --early-release
+need "$dev" fences -gt 0
+over
+
+echo "chunks of 32 KiB, and none"
+param rnbd chunk_kb 32
+with
+[ "$(cat "/sys/block/$(basename "$dev")/queue/max_sectors_kb")" = 32 ] || die "chunks are not of 32 KiB"
+over
+param rnbd chunk_kb 0
+with
+over
+
+echo "bounce buffers"
+with --transfer copy
+over
+with --transfer copy --inline-read 0 --inline-write 0 --pool 1M --max-io 64K
+over
+configfs_clear
+unload
