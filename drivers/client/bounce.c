@@ -17,12 +17,15 @@
  *
  * Concurrency
  *
- * Made and freed with the connection. Copies are made by the owner of the space,
- * without a lock.
+ * Given to the device with the connection and taken back with it; the memory stays
+ * until the disk goes, so that a new connection need not find it again while the
+ * machine waits for this disk. Copies are made by the owner of the space, without a
+ * lock: the queue is quiesced before a connection is replaced.
  *
  * Errors
  *
- * There may be too little memory when a connection is made; none is taken later.
+ * There may be too little memory when the first connection is made, or one with a
+ * larger pool; none is taken later.
  */
 
 #define pr_fmt(fmt) "rnbd: " fmt
@@ -44,6 +47,7 @@ struct rnbd_bounce_at {
 	u32 left;
 	void *virt;
 	u64 dma;
+	u32 in_chunk;
 	u32 bytes;
 };
 
@@ -66,6 +70,7 @@ static bool rnbd_bounce_next(struct rnbd_bounce_at *at)
 		at->in_run;
 	chunk = place / RNBD_BOUNCE_SIZE;
 	offset = place % RNBD_BOUNCE_SIZE;
+	at->in_chunk = offset;
 	at->virt = at->q->bounce[chunk].virt + offset;
 	at->dma = at->q->bounce[chunk].dma + offset;
 	at->bytes = min3(at->left, (u32)RNBD_BOUNCE_SIZE - offset,
@@ -88,44 +93,82 @@ u32 rnbd_bounce_segments(u32 max_io)
 	return DIV_ROUND_UP(max_io, RNBD_BOUNCE_SIZE) + 2 * RNBD_EXTENTS_MAX;
 }
 
+/* Room in the table for @nr pieces. */
+static int rnbd_bounce_grow(struct rnbd_queue *q, u32 nr)
+{
+	struct rnbd_bounce *table;
+
+	if (nr <= q->nr_bounce)
+		return 0;
+	table = kvcalloc(nr, sizeof(*table), GFP_KERNEL);
+	if (!table)
+		return -ENOMEM;
+	if (q->nr_bounce)
+		memcpy(table, q->bounce, q->nr_bounce * sizeof(*table));
+	kvfree(q->bounce);
+	q->bounce = table;
+	q->nr_bounce = nr;
+	return 0;
+}
+
 /**
  * rnbd_bounce_alloc - make bounce memory for the pool share of a queue
  * @q: queue that has its share, and a device
  *
+ * What there is of a former connection is used again.
+ *
  * Context: process context, may sleep.
- * Return: 0 or -ENOMEM; rnbd_bounce_free() copes with both.
+ * Return: 0 or -ENOMEM; rnbd_bounce_unmap() and rnbd_bounce_free() cope with both.
  */
 int rnbd_bounce_alloc(struct rnbd_queue *q)
 {
 	struct ib_device *dev = q->sess->dev;
 	size_t size = (size_t)q->pool.units << RNBD_UNIT_SHIFT;
 	u32 i, nr = DIV_ROUND_UP(size, RNBD_BOUNCE_SIZE);
+	int ret = rnbd_bounce_grow(q, nr);
 
-	q->bounce = kvcalloc(nr, sizeof(*q->bounce), GFP_KERNEL);
-	if (!q->bounce)
-		return -ENOMEM;
-	q->nr_bounce = nr;
+	if (ret)
+		return ret;
 	for (i = 0; i < nr; i++) {
 		struct rnbd_bounce *b = &q->bounce[i];
 
-		b->virt = (void *)__get_free_pages(GFP_KERNEL | __GFP_ZERO,
-						   RNBD_BOUNCE_ORDER);
+		if (!b->virt)
+			b->virt = (void *)__get_free_pages(GFP_KERNEL | __GFP_ZERO,
+							   RNBD_BOUNCE_ORDER);
 		if (!b->virt)
 			return -ENOMEM;
 		b->dma = ib_dma_map_single(dev, b->virt, RNBD_BOUNCE_SIZE,
 					   DMA_BIDIRECTIONAL);
-		if (ib_dma_mapping_error(dev, b->dma)) {
-			free_pages((unsigned long)b->virt, RNBD_BOUNCE_ORDER);
-			b->virt = NULL;
+		if (ib_dma_mapping_error(dev, b->dma))
 			return -ENOMEM;
-		}
+		b->mapped = true;
 	}
 	return 0;
 }
 
 /**
- * rnbd_bounce_free - free what rnbd_bounce_alloc() made
+ * rnbd_bounce_unmap - take bounce memory back from the device
  * @q: queue whose device is done with it; one without bounce memory is fine
+ *
+ * Context: process context.
+ */
+void rnbd_bounce_unmap(struct rnbd_queue *q)
+{
+	u32 i;
+
+	for (i = 0; i < q->nr_bounce; i++) {
+		struct rnbd_bounce *b = &q->bounce[i];
+
+		if (b->mapped)
+			ib_dma_unmap_single(q->sess->dev, b->dma,
+					    RNBD_BOUNCE_SIZE, DMA_BIDIRECTIONAL);
+		b->mapped = false;
+	}
+}
+
+/**
+ * rnbd_bounce_free - free what rnbd_bounce_alloc() made
+ * @q: queue without a connection; one without bounce memory is fine
  *
  * Context: process context, may sleep.
  */
@@ -133,11 +176,8 @@ void rnbd_bounce_free(struct rnbd_queue *q)
 {
 	u32 i;
 
-	for (i = 0; i < q->nr_bounce && q->bounce[i].virt; i++) {
-		ib_dma_unmap_single(q->sess->dev, q->bounce[i].dma,
-				    RNBD_BOUNCE_SIZE, DMA_BIDIRECTIONAL);
+	for (i = 0; i < q->nr_bounce; i++)
 		free_pages((unsigned long)q->bounce[i].virt, RNBD_BOUNCE_ORDER);
-	}
 	kvfree(q->bounce);
 	q->bounce = NULL;
 	q->nr_bounce = 0;
@@ -164,7 +204,8 @@ void rnbd_bounce_map(const struct rnbd_queue *q, struct rnbd_req *req)
 			.length = at.bytes,
 			.lkey = q->sess->pd->local_dma_lkey,
 		};
-		if (last && last->addr + last->length == at.dma) {
+		/* within one mapping: two that touch are synchronised apart */
+		if (last && at.in_chunk && last->addr + last->length == at.dma) {
 			last->length += at.bytes;
 			req->nr_sge--;
 		}

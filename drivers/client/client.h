@@ -161,10 +161,12 @@ struct rnbd_req {
  * struct rnbd_bounce - a piece of bounce memory
  * @virt: for copies
  * @dma: for the device
+ * @mapped: @dma is valid
  */
 struct rnbd_bounce {
 	void *virt;
 	u64 dma;
+	bool mapped;
 };
 
 /**
@@ -247,6 +249,7 @@ struct rnbd_queue_stats {
  * @frame_wrs: data work requests covered by the SEND of a send slot
  * @open_wrs: data work requests staged or posted for the open frame
  * @open_bytes: data that they move
+ * @open_reqs: requests in the open frame
  * @sq_free: send-queue entries for data work requests not reserved
  * @sq_size: how many there are
  * @in_flight: requests that have not been answered, or not yet fetched
@@ -281,6 +284,7 @@ struct rnbd_queue {
 	u32 *frame_wrs;
 	u32 open_wrs;
 	u32 open_bytes;
+	u32 open_reqs;
 	u32 sq_free;
 	u32 sq_size;
 	u32 in_flight;
@@ -496,6 +500,7 @@ void rnbd_disk_cancel_requests(struct rnbd_session *sess, bool replay);
 /* bounce.c */
 u32 rnbd_bounce_segments(u32 max_io);
 int rnbd_bounce_alloc(struct rnbd_queue *q);
+void rnbd_bounce_unmap(struct rnbd_queue *q);
 void rnbd_bounce_free(struct rnbd_queue *q);
 void rnbd_bounce_map(const struct rnbd_queue *q, struct rnbd_req *req);
 void rnbd_bounce_copy(const struct rnbd_queue *q, struct rnbd_req *req);

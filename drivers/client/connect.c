@@ -432,6 +432,14 @@ void rnbd_login_reply(struct rnbd_queue *q, const struct rnbd_frame *frame,
 	rnbd_queue_wake(q, 0);
 }
 
+/* What fits a slot beside its entries, if the device puts the two together. */
+static u32 rnbd_inline_limit(const struct rnbd_session *sess, u32 wish)
+{
+	if (sess->dev->attrs.max_send_sge < 2)
+		return 0;
+	return min(wish, sess->opt.slot_size - RNBD_RING_DATA_AT);
+}
+
 static int rnbd_login(struct rnbd_session *sess, struct rnbd_why *why)
 {
 	struct rnbd_queue *q = sess->queues[0];
@@ -457,8 +465,8 @@ static int rnbd_login(struct rnbd_session *sess, struct rnbd_why *why)
 			      RNBD_QUEUES_MAX);
 	info->queue_depth = sess->grant.queue_depth ?: sess->opt.depth;
 	info->keepalive_ms = sess->opt.keepalive_ms;
-	info->inline_read = sess->opt.inline_read;
-	info->inline_write = sess->opt.inline_write;
+	info->inline_read = rnbd_inline_limit(sess, sess->opt.inline_read);
+	info->inline_write = rnbd_inline_limit(sess, sess->opt.inline_write);
 	info->flags = sess->opt.readonly ? RNBD_LOGIN_READONLY : 0;
 
 	sess->login_status = U16_MAX;
@@ -611,7 +619,7 @@ void rnbd_release_connection(struct rnbd_session *sess)
 		struct rnbd_queue *q = sess->queues[i];
 
 		rnbd_ring_destroy(&q->ring);
-		rnbd_bounce_free(q);
+		rnbd_bounce_unmap(q);
 		rnbd_queue_free(q);
 		rnbd_pool_exit(&q->pool);
 	}

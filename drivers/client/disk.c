@@ -190,7 +190,8 @@ static enum blk_eh_timer_return rnbd_timeout_rq(struct request *rq)
 	struct rnbd_req *req = blk_mq_rq_to_pdu(rq);
 
 	/* It may be answered, and whoever should have polled is gone. */
-	if (rnbd_ring_poll(&req->queue->ring) && blk_mq_request_completed(rq))
+	rnbd_ring_poll(&req->queue->ring);
+	if (blk_mq_rq_state(rq) != MQ_RQ_IN_FLIGHT)
 		return BLK_EH_DONE;
 	/* It ends when the device has let go of its pages, not before. */
 	rnbd_session_fail(req->queue->sess, "a request was not answered in time");

@@ -155,6 +155,7 @@ int rnbd_queue_alloc(struct rnbd_queue *q)
 	q->data_cqe.done = rnbd_data_done;
 	q->open_wrs = 0;
 	q->open_bytes = 0;
+	q->open_reqs = 0;
 	q->in_flight = 0;
 	q->sent_seq = 0;
 	q->waiting = NULL;
@@ -478,7 +479,7 @@ static void rnbd_send_frame(struct rnbd_queue *q)
 		flags = 0;
 	}
 	/* For the pages of writes; and for requests that gather behind others. */
-	if (q->open_wrs || q->in_flight > ring->open_entries)
+	if (q->open_wrs || q->in_flight > q->open_reqs)
 		flags |= IB_SEND_SIGNALED;
 	if (rnbd_inject(&rnbd_inject_fail_post, NULL)) {
 		rnbd_ring_fail(ring, "fault injected: a post failed");
@@ -490,6 +491,7 @@ static void rnbd_send_frame(struct rnbd_queue *q)
 	trace_rnbd_frame(q, ring->send_seq, ring->open_entries, q->open_wrs);
 	q->open_wrs = 0;
 	q->open_bytes = 0;
+	q->open_reqs = 0;
 	rnbd_ring_send(ring, first, rnbd_stage_last(&q->out), flags);
 	rnbd_stage_reset(&q->out);
 }
@@ -652,6 +654,7 @@ static blk_status_t rnbd_submit_locked(struct rnbd_queue *q, struct rnbd_req *re
 	req->frame_seq = ring->send_seq;
 	q->reqs[req->wire.tag] = req;
 	q->in_flight++;
+	q->open_reqs++;
 	q->stats.requests++;
 	q->sq_free -= req->wrs;
 	if (req->wire.op == RNBD_OP_WRITE && !in_frame) {

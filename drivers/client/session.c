@@ -81,8 +81,10 @@ static void rnbd_session_release(struct kref *ref)
 	u32 i;
 
 	rnbd_disk_free(sess);
-	for (i = 0; i < RNBD_QUEUES_MAX; i++)
+	for (i = 0; i < RNBD_QUEUES_MAX && sess->queues[i]; i++) {
+		rnbd_bounce_free(sess->queues[i]);
 		kfree(sess->queues[i]);
+	}
 	kfree(sess);
 }
 

@@ -375,9 +375,11 @@ void rnbd_ring_drain(struct rnbd_ring *ring)
 	rnbd_ring_fail(ring, "connection closed here");
 	/*
 	 * Whoever posts looks at ring->live under the lock. Once the lock was
-	 * free, nobody is about to post behind the drain's marker.
+	 * free, nobody is about to post behind the drain's marker; nor can it be
+	 * set once more, by a rnbd_ring_start() that came too late.
 	 */
 	spin_lock_irqsave(&ring->lock, flags);
+	WRITE_ONCE(ring->live, false);
 	spin_unlock_irqrestore(&ring->lock, flags);
 	/* Nor does anybody poll any more: from here on the drain does. */
 	spin_lock(&ring->poll_lock);

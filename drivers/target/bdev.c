@@ -43,7 +43,8 @@
 
 #define RNBDT_COPY_RESERVE	64
 
-static struct bio_set rnbdt_bioset;
+static struct bio_set rnbdt_bio_cache;	/* quick */
+static struct bio_set rnbdt_bioset;	/* never empty for long */
 static mempool_t rnbdt_copy_pages;
 
 static void rnbdt_bdev_end_io(struct bio *bio)
@@ -80,8 +81,12 @@ static struct bio *rnbdt_bdev_bio(struct rnbd_treq *treq, u32 vecs,
 	struct rnbd_tbackend *be = treq->queue->session->backend;
 	struct bio *bio;
 
+	/* The cache keeps what it was given: the reserve must not end up there. */
 	bio = bio_alloc_bioset(be->bdev, bio_max_segs(vecs), opf | REQ_ALLOC_CACHE,
-			       GFP_NOIO, &rnbdt_bioset);
+			       GFP_NOWAIT | __GFP_NOWARN, &rnbdt_bio_cache);
+	if (unlikely(!bio))
+		bio = bio_alloc_bioset(be->bdev, bio_max_segs(vecs), opf, GFP_NOIO,
+				       &rnbdt_bioset);
 	bio->bi_iter.bi_sector = offset >> SECTOR_SHIFT;
 	bio->bi_private = treq;
 	bio->bi_end_io = end_io;
@@ -388,13 +393,22 @@ int rnbdt_bdev_init(void)
 {
 	int ret;
 
-	ret = bioset_init(&rnbdt_bioset, BIO_POOL_SIZE, 0,
-			  BIOSET_NEED_BVECS | BIOSET_PERCPU_CACHE);
+	ret = bioset_init(&rnbdt_bioset, BIO_POOL_SIZE, 0, BIOSET_NEED_BVECS);
 	if (ret)
 		return ret;
+	ret = bioset_init(&rnbdt_bio_cache, BIO_POOL_SIZE, 0,
+			  BIOSET_NEED_BVECS | BIOSET_PERCPU_CACHE);
+	if (ret)
+		goto exit_bioset;
 	ret = mempool_init_page_pool(&rnbdt_copy_pages, RNBDT_COPY_RESERVE, 0);
 	if (ret)
-		bioset_exit(&rnbdt_bioset);
+		goto exit_cache;
+	return 0;
+
+exit_cache:
+	bioset_exit(&rnbdt_bio_cache);
+exit_bioset:
+	bioset_exit(&rnbdt_bioset);
 	return ret;
 }
 
@@ -404,5 +418,6 @@ int rnbdt_bdev_init(void)
 void rnbdt_bdev_exit(void)
 {
 	mempool_exit(&rnbdt_copy_pages);
+	bioset_exit(&rnbdt_bio_cache);
 	bioset_exit(&rnbdt_bioset);
 }

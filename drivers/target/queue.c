@@ -140,8 +140,11 @@ static void rnbdt_queue_send_replies(struct rnbd_tqueue *q)
 			/* pairs with the frame handler's acquire */
 			smp_store_release(&treq->busy, false);
 		}
-		/* Replies that come later gather behind this frame. */
-		others = atomic_read(&q->inflight) - 1 > ring->open_entries;
+		/*
+		 * Replies that come later gather behind this frame: if the storage
+		 * has requests but for the one whose end may have called this.
+		 */
+		others = atomic_read(&q->inflight) > 2;
 		if (rnbd_ring_send(ring, NULL, NULL, others ? IB_SEND_SIGNALED : 0))
 			return;
 	}

@@ -526,11 +526,13 @@ static u16 rnbdt_login_negotiate(struct rnbd_tsession *s, u32 segment_units)
 	return RNBD_ST_OK;
 }
 
-/* Inline data has to fit a slot. */
+/* Inline data has to fit a slot, and the device puts them and the entries together. */
 static u32 rnbdt_login_inline(const struct rnbd_tsession *s, u32 wish)
 {
 	u32 slot_size = s->queues[0]->ring.attr.slot_size;
 
+	if (s->dev->attrs.max_send_sge < 2)
+		return 0;
 	return min3(wish, s->max_io, slot_size - RNBD_RING_DATA_AT);
 }
 
