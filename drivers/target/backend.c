@@ -16,10 +16,20 @@
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
 #include <linux/file.h>
+#include <linux/module.h>
 #include <linux/namei.h>
 #include <linux/slab.h>
 
 #include "target.h"
+
+/*
+ * soft-RoCE hands frames over in unbound workers. One of them that finds this
+ * work goes on with it, and a worker of its own need not be woken.
+ */
+static bool submit_unbound = true;
+module_param(submit_unbound, bool, 0644);
+MODULE_PARM_DESC(submit_unbound,
+		 "workers that give requests to the storage run on any processor, not just where the frame came in; read when an export is enabled (default Y)");
 
 /**
  * rnbdt_errno_status - what a client is told about an error of the storage
@@ -174,7 +184,8 @@ static struct rnbd_tbackend *rnbdt_backend_alloc(struct rnbd_texport *export)
 
 	if (!be)
 		return NULL;
-	be->submit_wq = alloc_workqueue("rnbd-t-%s", WQ_MEM_RECLAIM | WQ_HIGHPRI,
+	be->submit_wq = alloc_workqueue("rnbd-t-%s", WQ_MEM_RECLAIM |
+					(READ_ONCE(submit_unbound) ? WQ_UNBOUND : WQ_HIGHPRI),
 					0, rnbdt_export_name(export));
 	be->io_wq = alloc_workqueue("rnbd-io-%s", WQ_UNBOUND | WQ_MEM_RECLAIM, 0,
 				    rnbdt_export_name(export));

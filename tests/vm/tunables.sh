@@ -53,6 +53,39 @@ need "$dev" coalesced -gt 100
 need "$dev" frames_unsignaled -gt 100
 over
 
+# dispatches RW OPERATIONS: 100 of 8 requests, no data inside frames
+dispatches() {
+	local name frames replies ops guards requests
+	dev=$(attach disk0 --queues 2 --inline-read 0) || exit 1
+	for name in requests frames_sent frames_received "$2" read_guards; do
+		echo "$name $(counter "$dev" "$name")"
+	done >/tmp/before
+	taskset -c 0 fio --name=batch --filename="$dev" --direct=1 --ioengine=libaio --rw="$1" \
+		--bs=4k --size=64m --norandommap --number_ios=800 --iodepth=8 --iodepth_batch_submit=8 \
+		--iodepth_batch_complete_min=8 --iodepth_batch_complete_max=8 >/tmp/fio 2>&1 ||
+		die "fio: $(cat /tmp/fio)"
+	while read -r name ops; do
+		echo "$name $(($(counter "$dev" "$name") - ops))"
+	done </tmp/before >/tmp/counted
+	cat /tmp/counted
+	{
+		read -r _ requests && read -r _ frames && read -r _ replies &&
+			read -r _ ops && read -r _ guards
+	} </tmp/counted
+	# what soft-RoCE needs besides: see rnbd_read_guard()
+	ops=$((ops - guards))
+	[ "$requests" -gt 700 ] || die "no 800 requests"
+	# a stray one or two: fio looks at the disk before it starts
+	[ "$frames" -le $((requests / 8 + 4)) ] || die "more than one frame for 8 requests"
+	[ "$replies" -le $((requests / 4 + 4)) ] || die "more than two reply frames for 8 requests"
+	[ "$ops" -le $((requests / 8 + 4)) ] || die "more than one RDMA operation for 8 requests"
+	detach "$dev"
+}
+
+echo "one frame, one or two replies and one RDMA operation for the 8 requests of a dispatch"
+dispatches randwrite rdma_writes
+dispatches randread rdma_reads
+
 echo "no frame is shared by requests that arrive one by one, no reply waits for another"
 param rnbd gather 65535
 param rnbd_target reply_gather 65535
@@ -91,6 +124,17 @@ param rnbd_core signal_all Y
 with
 need "$dev" frames_unsignaled -eq 0
 over
+
+echo "the storage gets requests on the processor that the frame came in on"
+again() {
+	rnbd export disable disk0 || die "the export stays enabled"
+	rnbd export enable disk0 || die "the export cannot be enabled again"
+}
+param rnbd_target submit_unbound N
+again
+with
+over
+again
 
 echo "early release"
 with --early-release
