@@ -59,9 +59,9 @@ static unsigned int gather = 1;
 module_param(gather, uint, 0644);
 MODULE_PARM_DESC(gather, "request frames on the wire before further requests are gathered (1)");
 
-static unsigned int frame_kb = 128;
+static unsigned int frame_kb = 256;
 module_param(frame_kb, uint, 0644);
-MODULE_PARM_DESC(frame_kb, "a frame whose requests write so many KiB waits for no more of them (128)");
+MODULE_PARM_DESC(frame_kb, "a frame whose requests write so many KiB waits for no more of them (256)");
 
 static bool coalesce = true;
 module_param(coalesce, bool, 0644);
@@ -84,7 +84,7 @@ MODULE_PARM_DESC(unsafe_no_read_guard, "for tests: believe soft-RoCE that a READ
 /* A request's pieces can meet the end of the stage that often. */
 #define RNBD_STAGE_BREAKS	2
 /* A signalled READ covers at most about that much: pages come back in time. */
-#define RNBD_READ_BATCH_BYTES	(128 * 1024)
+#define RNBD_READ_BATCH_BYTES	(256 * 1024)
 
 /* ------------------------------------------------------------------------
  * Memory of a queue
