@@ -505,6 +505,22 @@ static int rnbd_login(struct rnbd_session *sess, struct rnbd_why *why)
 	return 0;
 }
 
+/*
+ * How many of the granted queues are polled: all that were wished, or their share if
+ * the target granted fewer. The first queue never is: it has a login to wait for.
+ */
+static u32 rnbd_poll_share(const struct rnbd_session *sess)
+{
+	u32 poll = sess->opt.poll_queues;
+	u32 wished = sess->opt.queues + poll;
+
+	if (!poll || sess->nr_queues < 2)
+		return 0;
+	if (sess->nr_queues >= wished)
+		return poll;
+	return clamp(sess->nr_queues * poll / wished, 1U, sess->nr_queues - 1);
+}
+
 static int rnbd_alloc_queue(struct rnbd_session *sess, u32 index)
 {
 	struct rnbd_queue *q;
@@ -561,8 +577,7 @@ int rnbd_connect(struct rnbd_session *sess, struct rnbd_why *why)
 	if (!sess->disk) {
 		sess->grant = sess->offer;
 		sess->nr_queues = sess->offer.nr_queues;
-		/* The first one has a login to wait for, and serves all else. */
-		sess->nr_poll = min(sess->opt.poll_queues, sess->nr_queues - 1);
+		sess->nr_poll = rnbd_poll_share(sess);
 	}
 	share = sess->offer.pool_units / sess->nr_queues;
 	for (i = 0; i < sess->nr_queues; i++) {

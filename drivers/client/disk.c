@@ -214,6 +214,8 @@ static void rnbd_map_queues(struct blk_mq_tag_set *set)
 	blk_mq_map_queues(map);
 	if (!sess->nr_poll)
 		return;
+	/* None of their own: otherwise all reads would go to the first queue. */
+	set->map[HCTX_TYPE_READ].nr_queues = 0;
 	map = &set->map[HCTX_TYPE_POLL];
 	map->nr_queues = sess->nr_poll;
 	map->queue_offset = sess->nr_queues - sess->nr_poll;
@@ -300,6 +302,7 @@ static void rnbd_disk_limits(const struct rnbd_session *sess,
 {
 	const struct rnbd_grant *grant = &sess->grant;
 	u64 share = (u64)(grant->pool_units / grant->nr_queues) << RNBD_UNIT_SHIFT;
+	u32 chunk = min(READ_ONCE(chunk_kb), RNBD_MAX_IO_MAX / 1024) * 1024;
 	struct ib_device *dev = sess->dev;
 	size_t max_segment = ib_dma_max_seg_size(dev);
 
@@ -323,11 +326,14 @@ static void rnbd_disk_limits(const struct rnbd_session *sess,
 		.discard_alignment = grant->discard_alignment,
 		.max_write_zeroes_sectors = grant->max_write_zeroes >> SECTOR_SHIFT,
 	};
-	/* Not below a page, which the block layer refuses. */
-	if (chunk_kb)
+	/*
+	 * Not below a page, which the block layer refuses, nor below what the
+	 * storage says it is best at, for example a stripe.
+	 */
+	if (chunk)
 		lim->max_user_sectors =
-			max_t(u32, round_down(chunk_kb * 2, grant->logical_block >> SECTOR_SHIFT),
-			      PAGE_SECTORS);
+			max3(round_down(chunk, grant->logical_block) >> SECTOR_SHIFT,
+			     grant->io_opt >> SECTOR_SHIFT, (u32)PAGE_SECTORS);
 	if (grant->flags & RNBD_EXPORT_VOLATILE_CACHE)
 		lim->features |= BLK_FEAT_WRITE_CACHE;
 	if (grant->flags & RNBD_EXPORT_FUA)

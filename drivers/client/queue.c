@@ -952,13 +952,15 @@ static enum rnbd_fault rnbd_take_reply(struct rnbd_queue *q,
 	if (unlikely(reply->status == RNBD_ST_OK && reply->length != req->wire.length))
 		return RNBD_FAULT_LENGTH;
 
+	if (unlikely(reply->is_inline && (req->wire.op != RNBD_OP_READ ||
+					  !(req->wire.flags & RNBD_REQ_INLINE))))
+		return RNBD_FAULT_FLAGS;
+
 	req->status = rnbd_blk_status(reply->status);
 	rnbd_note_durable(q, req);
 	trace_rnbd_reply(q, req);
 	if (req->wire.op == RNBD_OP_READ) {
 		if (reply->is_inline) {
-			if (unlikely(!(req->wire.flags & RNBD_REQ_INLINE)))
-				return RNBD_FAULT_FLAGS;
 			rnbd_inline_read(q, req, reply->data);
 		} else if (reply->status == RNBD_ST_OK && rnbd_map_late(q, req)) {
 			rnbd_batch_add(q, batch, req);

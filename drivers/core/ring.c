@@ -639,7 +639,8 @@ static void rnbd_ring_return_credits(struct rnbd_ring *ring)
  * rnbd_ring_poll - handle the completions that there are
  * @ring: ring; one that is not connected, or not polled, is fine
  *
- * Does nothing while somebody else polls.
+ * Does nothing while somebody else polls. At most as many as the completion queue
+ * holds: others may go on submitting.
  *
  * Context: process context, does not sleep.
  * Return: how many there were.
@@ -653,7 +654,7 @@ int rnbd_ring_poll(struct rnbd_ring *ring)
 		return 0;
 	/* A dead ring is drained and destroyed after the lock was free. */
 	if (READ_ONCE(ring->live))
-		done = ib_process_cq_direct(ring->cq, -1);
+		done = ib_process_cq_direct(ring->cq, ring->nr_cqe);
 	ring->stats.polled += done;
 	spin_unlock(&ring->poll_lock);
 	return done;

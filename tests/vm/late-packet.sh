@@ -26,11 +26,14 @@ if [ "$NODE" = 1 ]; then
 	exit 0
 fi
 
+# The probe holds up the target's processors: it may be late to answer.
+attached() { dev=$(rnbd attach "$ADDR" disk0 --queues 2); }
+
 lab barrier exported
 modprobe rnbd
 before=$(rdma_own)
 for i in $(seq 1 $ROUNDS); do
-	dev=$(attach disk0 --queues 2) || exit 1
+	wait_for 90 attached
 	fio --name=load --filename="$dev" --direct=1 --ioengine=libaio --rw=randrw --bs=16k \
 	    --iodepth=16 --time_based --runtime=600 --minimal >"$OUT/load" 2>&1 &
 	pid=$!

@@ -82,7 +82,8 @@ enum rnbd_genl_cmd {
  * @RNBD_ATTR_OLD_STATE: string, state before; in events (out)
  * @RNBD_ATTR_INLINE_READ: u32, bytes up to which a read's data come in the reply
  * @RNBD_ATTR_INLINE_WRITE: u32, bytes up to which a write's data go in the request
- * @RNBD_ATTR_POLL_QUEUES: u32, queues besides RNBD_ATTR_QUEUES that are polled
+ * @RNBD_ATTR_POLL_QUEUES: u32, polled queues: besides RNBD_ATTR_QUEUES when
+ *	it is asked for, some of them when it is told
  */
 enum rnbd_genl_attr {
 	RNBD_ATTR_UNSPEC,
