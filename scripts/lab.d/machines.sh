@@ -133,7 +133,7 @@ make_run_initrd() {
 	cp "$LAB_D/guest/lab" "$dir/product/root/usr/local/bin/lab"
 	chmod 755 "$dir/product/init" "$dir/product/root/usr/local/bin/lab"
 	make_cpio "$dir" >"$RUN/guest.cpio" || die "cannot make the initramfs"
-	cat "$ROOT/initrd" ${PRODUCT:+"$PRODUCT"} "$RUN/guest.cpio" >"$RUN/initrd"
+	cat "$ROOT/initrd" ${PRODUCT:+"$PRODUCT"} ${PEERS:+"$PEERS"} "$RUN/guest.cpio" >"$RUN/initrd"
 }
 
 make_disks() {
@@ -186,6 +186,7 @@ start_node() {
 	else
 		accel=(-accel "tcg,thread=multi" -cpu "$TCG_CPU")
 	fi
+	[ -z "$PLUGIN" ] || accel+=(-plugin "file=$PLUGIN,out=$dir/count")
 	if [ -n "$LAB_SHELL" ]; then
 		console=(-chardev "socket,id=con,path=$RUN/n$i.console,server=on,wait=off,logfile=$dir/console.log,logappend=on")
 	else
