@@ -24,6 +24,8 @@ help:
 	@echo 'make check-debug     the lab tests on a kernel with KASAN, lockdep, kmemleak, ...;'
 	@echo '                     the first time it is built, which takes 15 to 40 minutes'
 	@echo 'make soak            30 minutes of mixed faults under load; MINUTES=N, SEED=N'
+	@echo 'make bench           side by side with nvme-rdma, the kernel RNBD, nvme-tcp and nbd;'
+	@echo '                     QUICK=1 takes under ten minutes'
 	@echo 'make check-unit      only the tests that need no machine'
 	@echo 'make lint            all static checks'
 	@echo 'make lab             build the lab; see scripts/lab help'
@@ -70,6 +72,14 @@ soak:
 		--ignore-report 'rxe_comp.c:[0-9]+.rxe_completer' --out build/soak \
 		--timeout $$(($(MINUTES) * 60 + 1200)) tests/vm/mixed.sh $(MINUTES) $(SEED)
 
+# QUICK=1: in under ten minutes
+bench: export QUICK := $(QUICK)
+bench: export MODES := $(MODES)
+bench: export SYSTEMS := $(SYSTEMS)
+bench: export RUNS := $(RUNS)
+bench:
+	tests/bench/run
+
 check-unit:
 	tests/run 'unit-*'
 
@@ -83,4 +93,4 @@ clean:
 	rm -rf build
 
 .PHONY: all help modules tool install install-modules install-tool lab demo check \
-	check-debug check-unit soak lint clean
+	check-debug check-unit soak bench lint clean

@@ -1,0 +1,92 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Where the instructions of an I/O go; runs in a lab machine that counts (--icount
+# --plugin): count.sh IOS SYSTEM...
+#
+# For each system and 4 KiB random reads and writes, depth 32 and 1, a line of JSON
+# in $OUT/breakdown: instructions per I/O by part, and the functions that cost most.
+# shellcheck source=tests/vm/lib.sh
+. ../vm/lib.sh
+# shellcheck source=tests/vm/rnbd.sh
+. ../vm/rnbd.sh
+# shellcheck source=tests/bench/peers.sh
+. ./peers.sh
+
+TARGET=$ADDR
+wanted=$1
+shift
+mark=/dev/shm/mark	# its first start takes long where it comes from
+cp ../../build/bench-tools/mark $mark || exit 1
+set_host_id
+backend=$(null_disk 64 memory_backed=0 discard=0) || exit 1
+
+# requests that the disk has ended, in $done
+ended() {
+	local f
+	read -ra f <"/sys/block/${dev##*/}/stat" && done=$((f[0] + f[4]))
+}
+ended_over() { ended && [ "$done" -gt "$1" ]; }
+
+# attribute FILE IOS: the counts by address become instructions per I/O by symbol.
+# Addresses are compared as text, for no awk counts that far.
+attribute() {
+	{
+		awk '$2 ~ /^[tTwW]$/ { print $1, "symbol", $3, ($4 == "" ? "[kernel]" : $4) }' /proc/kallsyms
+		grep -v '^user' "$1" | awk '{ print $1, "x", $2 }'
+	} | LC_ALL=C sort | awk -v ios="$2" '
+		$2 == "symbol" { name = $3; module = $4; next }
+		{ sum[module " " name] += $3 }
+		END { for (s in sum) printf "%s %.1f\n", s, sum[s] / ios }'
+	awk -v ios="$2" '$1 == "user" { printf "user user %.1f\n", $2 / ios }' "$1"
+}
+
+# count SYSTEM RW DEPTH
+counted=0
+count() {
+	local sys=$1 rw=$2 depth=$3 before after pid
+	fio --name=count --filename="$dev" --direct=1 "${engine[@]}" --rw="$rw" --bs=4k \
+	    --iodepth="$depth" --norandommap --size=60m --randseed=7 --time_based --runtime=600 \
+	    --minimal >"$OUT/fio" 2>&1 &
+	pid=$!
+	ended
+	wait_for 60 ended_over $((done + 1000))
+	ended
+	before=$done
+	$mark
+	wait_for 60 ended_over $((before + wanted))
+	ended
+	after=$done
+	$mark
+	counted=$((counted + 1))
+	kill $pid
+	wait $pid
+	wait_for 20 test -s "$OUT/count.$counted"
+	attribute "$OUT/count.$counted" $((after - before)) >/tmp/symbols
+	jq -Rnc --arg system "$sys" --arg rw "$rw" --argjson depth "$depth" \
+		--argjson ios $((after - before)) '
+		[inputs | split(" ") | {module: .[0] | gsub("[][]"; ""), name: .[1], insns: .[2] | tonumber}] |
+		{
+			system: $system, rw: $rw, depth: $depth, ios: $ios,
+			insns: (map(.insns) | add),
+			modules: (group_by(.module) | map({key: .[0].module, value: (map(.insns) | add)}) |
+				  from_entries),
+			functions: (sort_by(-.insns) |
+				    .[:80] + (.[80:] | map(select(.module | test("rnbd|rtrs|nvme|ib_core")))))
+		}' /tmp/symbols >>"$OUT/breakdown" || die "jq failed"
+	lab log "$sys $rw depth $depth: $(tail -n 1 "$OUT/breakdown" |
+		jq -r '"\(.insns | round) instructions per I/O: " + (.modules | to_entries | sort_by(-.value) |
+			map("\(.key) \(.value | round)") | join(", "))')"
+}
+
+rm -f "$OUT/breakdown"
+uname -r >"$OUT/kernel"
+for sys in "$@"; do
+	peer_export "$sys"
+	peer_attach "$sys" 1
+	for depth in 32 1; do
+		count "$sys" randread $depth
+		count "$sys" randwrite $depth
+	done
+	peer_detach "$sys"
+	peer_unexport "$sys"
+done

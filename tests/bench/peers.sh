@@ -1,0 +1,204 @@
+# shellcheck shell=bash disable=SC2034,SC2154 # variables are shared with whoever sources this
+# SPDX-License-Identifier: GPL-2.0
+# The systems that are compared: each exports $backend on the machine that calls
+# peer_export, and peer_attach on the client's machine sets $dev.
+#
+# Sourced after ../vm/lib.sh and ../vm/rnbd.sh. $TARGET is the target's address.
+#
+#   rnbd              ours
+#   rnbd-copy         ours through bounce buffers
+#   nvme-rdma         nvme-rdma and nvmet-rdma as they come
+#   nvme-rdma-best    with 16 KiB of inline data
+#   nvme-rdma-poll    that, with a poll queue that io_uring polls
+#   rnbd-intree       the kernel's RNBD over RTRS as it comes
+#   rnbd-intree-fast  with always_invalidate=N
+#   nvme-tcp          nvme-tcp and nvmet-tcp
+#   nbd-tcp           nbd-client and nbd-server
+#   local             the backend itself
+#   rnbd+SWITCH       ours with one optimisation off, or another choice: rnbd_switch
+
+NVMET=/sys/kernel/config/nvmet
+PEERS=/opt/peers
+
+# nvmet_export TRANSPORT [INLINE-BYTES]
+nvmet_export() {
+	local sub=$NVMET/subsystems/bench port=$NVMET/ports/1
+
+	modprobe -a nvmet "nvmet-$1" || die "no nvmet-$1"
+	mkdir "$sub" "$sub/namespaces/1" "$port" || die "nvmet is in use"
+	echo 1 >"$sub/attr_allow_any_host"
+	echo "$backend" >"$sub/namespaces/1/device_path"
+	echo 1 >"$sub/namespaces/1/enable" || die "nvmet refuses $backend"
+	echo "$1" >"$port/addr_trtype"
+	echo ipv4 >"$port/addr_adrfam"
+	echo "$TARGET" >"$port/addr_traddr"
+	echo 4420 >"$port/addr_trsvcid"
+	[ -z "${2-}" ] || echo "$2" >"$port/param_inline_data_size"
+	ln -s "$sub" "$port/subsystems/bench" || die "nvmet does not listen"
+}
+
+nvmet_unexport() {
+	rm -f "$NVMET/ports/1/subsystems/bench"
+	rmdir "$NVMET/ports/1"
+	echo 0 >"$NVMET/subsystems/bench/namespaces/1/enable"
+	rmdir "$NVMET/subsystems/bench/namespaces/1" "$NVMET/subsystems/bench"
+	modprobe -r "nvmet-$1" nvmet
+}
+
+nvme_size() { ls /sys/class/nvme-subsystem/*/nvme*n1/size; }
+
+# nvme_attach TRANSPORT OPTIONS
+nvme_attach() {
+	modprobe "nvme-$1" || die "no nvme-$1"
+	nvme connect -t "$1" -a "$TARGET" -s 4420 -n bench "${@:2}" >/dev/null || die "nvme connect failed"
+	wait_for 20 nvme_size
+	dev=/dev/$(basename "$(dirname "$(nvme_size)")")
+	wait_for 20 test -b "$dev"
+}
+
+# intree_export ALWAYS_INVALIDATE
+intree_export() {
+	modprobe -a ib_core rdma_cm || die "no rdma_cm"
+	insmod_once rtrs-core
+	insmod_once rtrs-server "always_invalidate=$1"
+	[ "$(cat /sys/module/rtrs_server/parameters/always_invalidate)" = "$1" ] ||
+		die "rtrs-server has another always_invalidate"
+	insmod_once rnbd-server
+}
+
+insmod_once() {
+	[ -d "/sys/module/${1//-/_}" ] || insmod "$PEERS/$1.ko" "${@:2}" || die "insmod $1 failed"
+}
+
+intree_attach() {
+	modprobe -a ib_core rdma_cm || die "no rdma_cm"
+	insmod_once rtrs-core
+	insmod_once rtrs-client
+	insmod_once rnbd-client
+	echo "sessname=bench path=ip:$TARGET device_path=$backend" \
+		>/sys/devices/virtual/rnbd-client/ctl/map_device || die "map_device failed"
+	dev=/dev/rnbd0
+	wait_for 20 test -b $dev
+}
+
+intree_detach() {
+	echo normal >/sys/block/rnbd0/rnbd/unmap_device
+	rmmod rnbd-client rtrs-client || die "rnbd-client stays"
+	[ -d /sys/module/rtrs_server ] || rmmod rtrs-core
+}
+
+nbd_export() {
+	cat >/tmp/nbd.conf <<-END
+		[generic]
+		[bench]
+		exportname = $backend
+	END
+	nbd-server -C /tmp/nbd.conf -p /tmp/nbd.pid || die "nbd-server failed"
+}
+
+# nbd_attach CONNECTIONS
+nbd_attach() {
+	modprobe nbd nbds_max=1 || die "no nbd"
+	dev=/dev/nbd0
+	nbd-client -b 4096 -C "$1" -N bench "$TARGET" $dev >/dev/null || die "nbd-client failed"
+}
+
+# rnbd_switch SYSTEM MODULE PARAMETER VALUE SWITCH: is it that switch, then set it
+rnbd_switch() {
+	[ "$1" != "rnbd+$5" ] || echo "$4" >"/sys/module/$2/parameters/$3" || die "no parameter $3"
+}
+
+rnbd_export() {
+	modprobe rnbd-target || die "no rnbd-target"
+	rnbd_switch "$1" rnbd_target reply_gather 65535 reply-gather-off
+	rnbd_switch "$1" rnbd_target reply_batch N reply-batch-off
+	rnbd_switch "$1" rnbd_target submit_unbound N submit-bound
+	rnbd_switch "$1" rnbd_core signal_all Y signal-all
+	export_disk bench "$backend"
+}
+
+# rnbd_attach SYSTEM QUEUES
+rnbd_attach() {
+	local opts=(--queues "$2")
+	modprobe rnbd || die "no rnbd"
+	rnbd_switch "$1" rnbd gather 65535 gather-off
+	rnbd_switch "$1" rnbd coalesce N coalesce-off
+	rnbd_switch "$1" rnbd inline_depth 65535 inline-deep
+	rnbd_switch "$1" rnbd frame_kb "${1#rnbd+frame-}" "frame-${1#rnbd+frame-}"
+	rnbd_switch "$1" rnbd chunk_kb "${1#rnbd+chunk-}" "chunk-${1#rnbd+chunk-}"
+	case $1 in
+	rnbd-copy) opts+=(--transfer copy) ;;
+	rnbd+inline-off) opts+=(--inline-read 0 --inline-write 0) ;;
+	rnbd+poll) opts+=(--poll-queues 1) ;;
+	esac
+	dev=$(attach bench "${opts[@]}") || exit 1
+	[ "$1" != rnbd+early-release ] || echo 1 >"/sys/block/$(basename "$dev")/rnbd/early_release"
+	# polling has to be compared with the same way to submit
+	case $1 in
+	rnbd+uring) engine=(--ioengine=io_uring) ;;
+	rnbd+poll) engine=(--ioengine=io_uring --hipri=1) ;;
+	esac
+}
+
+peer_export() {
+	case $1 in
+	rnbd | rnbd+* | rnbd-copy) rnbd_export "$1" ;;
+	nvme-rdma) nvmet_export rdma ;;
+	nvme-rdma-best | nvme-rdma-poll) nvmet_export rdma 16384 ;;
+	nvme-tcp) nvmet_export tcp ;;
+	rnbd-intree) intree_export Y ;;
+	rnbd-intree-fast) intree_export N ;;
+	nbd-tcp) nbd_export ;;
+	local) ;;
+	*) die "what is $1?" ;;
+	esac
+}
+
+peer_unexport() {
+	case $1 in
+	rnbd | rnbd+* | rnbd-copy) configfs_clear && modprobe -r rnbd-target ;;
+	nvme-rdma*) nvmet_unexport rdma ;;
+	nvme-tcp) nvmet_unexport tcp ;;
+	rnbd-intree*) rmmod rnbd-server rtrs-server || die "rnbd-server stays" ;;
+	nbd-tcp) kill "$(cat /tmp/nbd.pid)" ;;
+	esac
+}
+
+# With a single queue, which is what a machine with one processor gives them, the block
+# layer puts a scheduler before all of the others. Nobody wants one before a network.
+no_scheduler() {
+	local file
+	for file in /sys/block/*/queue/scheduler; do
+		case $file in
+		*/nvme* | */nbd* | */rnbd*) echo none >"$file" || die "$file: cannot be none" ;;
+		esac
+	done
+}
+
+# peer_attach SYSTEM QUEUES: sets $engine as well, how fio should submit
+peer_attach() {
+	engine=(--ioengine=libaio)
+	case $1 in
+	rnbd | rnbd+* | rnbd-copy) rnbd_attach "$@" ;;
+	nvme-rdma-poll)
+		engine=(--ioengine=io_uring --hipri=1)
+		nvme_attach rdma -i "$2" -P 1
+		;;
+	nvme-rdma*) nvme_attach rdma -i "$2" ;;
+	nvme-tcp) nvme_attach tcp -i "$2" ;;
+	rnbd-intree*) intree_attach ;;
+	nbd-tcp) nbd_attach "$2" ;;
+	local) dev=$backend ;;
+	esac
+	no_scheduler
+}
+
+peer_detach() {
+	case $1 in
+	rnbd | rnbd+* | rnbd-copy) detach "$dev" && modprobe -r rnbd ;;
+	nvme-rdma*) nvme disconnect -n bench >/dev/null && modprobe -r nvme-rdma ;;
+	nvme-tcp) nvme disconnect -n bench >/dev/null && modprobe -r nvme-tcp ;;
+	rnbd-intree*) intree_detach ;;
+	nbd-tcp) nbd-client -d /dev/nbd0 >/dev/null && modprobe -r nbd ;;
+	esac
+}
