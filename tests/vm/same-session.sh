@@ -55,7 +55,7 @@ works() {
 }
 
 strike rnbd fixed_session 1
-dev=$(attach disk0 --queues 2 --keepalive 500) || exit 1
+dev=$(attach disk0 --queues 2 --keepalive $((500 * ${LAB_SLOW:-1}))) || exit 1
 note "session $(counter "$dev" session_id), epoch $(counter "$dev" epoch)"
 
 note "a twin with the same epoch, or an older one, is refused, and does no harm"
