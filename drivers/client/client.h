@@ -50,6 +50,9 @@ enum rnbd_state {
 
 #define RNBD_WHY_SIZE	NETLINK_MAX_FMTMSG_LEN
 
+/* A login that waits for its reply has this status, which none is answered with. */
+#define RNBD_LOGIN_OPEN		U16_MAX
+
 /**
  * struct rnbd_why - text for the person who asked
  * @text: one line without a full stop
@@ -368,7 +371,7 @@ struct rnbd_change {
  * @offer: what it grants for the connection that is being made
  * @segments: the pool as registered by the target, while connected
  * @login: asked at login; what @offer is checked against
- * @login_status: enum rnbd_status of the login reply
+ * @login_status: enum rnbd_status of the login reply, or RNBD_LOGIN_OPEN
  * @nr_queues: members of @queues in use
  * @nr_poll: so many of them, the last ones, are polled
  * @queues: queues

@@ -41,6 +41,12 @@
 #define RNBD_RECONNECT_MS	1500
 
 /*
+ * The target may have to look long for the pages of a large pool. It gives signs of
+ * life meanwhile, so this only ends what would never come to an end.
+ */
+#define RNBD_LOGIN_MS		60000
+
+/*
  * The target's connection manager takes us for a connection of this machine
  * before it was started anew, and ends that one, which makes room for us.
  */
@@ -165,21 +171,27 @@ void rnbd_keepalive(struct rnbd_session *sess, u32 nr, u32 interval_ms)
 }
 
 /*
- * One sleep. Queues that are connected already must not fall silent meanwhile.
+ * One sleep. Queues that are connected already must not fall silent meanwhile, nor
+ * the first one while it waits for the login.
  * Returns jiffies slept, or -ERESTARTSYS.
  */
 static long rnbd_cm_nap(struct rnbd_queue *q, long left)
 {
 	struct rnbd_session *sess = q->sess;
+	u32 connected = q->index, interval_ms = sess->offer.keepalive_ms;
 	long nap = left, ret;
 
-	if (q->index)
-		nap = min_t(long, left, msecs_to_jiffies(sess->offer.keepalive_ms) / 2 + 1);
+	if (READ_ONCE(sess->login_status) == RNBD_LOGIN_OPEN) {
+		connected = 1;
+		interval_ms = max(sess->opt.keepalive_ms, RNBD_LOGIN_KEEPALIVE_MS);
+	}
+	if (connected)
+		nap = min_t(long, left, msecs_to_jiffies(interval_ms) / 2 + 1);
 	ret = wait_event_interruptible_timeout(sess->wait, rnbd_cm_woken(q), nap);
 	if (ret < 0)
 		return ret;
-	if (q->index)
-		rnbd_keepalive(sess, q->index, sess->offer.keepalive_ms);
+	if (!ret && connected)
+		rnbd_keepalive(sess, connected, interval_ms);
 	return nap - ret;
 }
 
@@ -418,7 +430,7 @@ void rnbd_login_reply(struct rnbd_queue *q, const struct rnbd_frame *frame,
 	u32 i;
 
 	/* Only while somebody waits for it, and once. */
-	if (q->index || sess->login_status != U16_MAX) {
+	if (q->index || sess->login_status != RNBD_LOGIN_OPEN) {
 		*fault = RNBD_FAULT_TYPE;
 		return;
 	}
@@ -428,7 +440,7 @@ void rnbd_login_reply(struct rnbd_queue *q, const struct rnbd_frame *frame,
 					     &sess->segments[i]);
 	if (*fault)
 		return;
-	sess->login_status = sess->offer.status;
+	WRITE_ONCE(sess->login_status, sess->offer.status);
 	rnbd_queue_wake(q, 0);
 }
 
@@ -469,7 +481,7 @@ static int rnbd_login(struct rnbd_session *sess, struct rnbd_why *why)
 	info->inline_write = rnbd_inline_limit(sess, sess->opt.inline_write);
 	info->flags = sess->opt.readonly ? RNBD_LOGIN_READONLY : 0;
 
-	sess->login_status = U16_MAX;
+	sess->login_status = RNBD_LOGIN_OPEN;
 	rnbd_cm_expect(q);
 	spin_lock_irqsave(&q->ring.lock, flags);
 	ret = -ENOTCONN;
@@ -484,7 +496,7 @@ static int rnbd_login(struct rnbd_session *sess, struct rnbd_why *why)
 		return ret;
 	}
 
-	ret = rnbd_cm_wait(q, RNBD_STEP_MS, why, "the target does not answer the login");
+	ret = rnbd_cm_wait(q, RNBD_LOGIN_MS, why, "the target does not answer the login");
 	if (ret)
 		return ret;
 	if (sess->login_status != RNBD_ST_OK) {

@@ -280,23 +280,26 @@ static bool rnbdt_host_knows_newer(const struct rnbd_thost *host,
 	return false;
 }
 
+/* From the login on: making the pool may take long, and the client waits for it. */
 static void rnbdt_session_keepalive(struct work_struct *work)
 {
 	struct rnbd_tsession *s = container_of(to_delayed_work(work),
 					       struct rnbd_tsession,
 					       keepalive_work);
-	u32 i;
+	enum rnbd_tstate state = READ_ONCE(s->state);
+	u32 i, interval_ms = s->login.keepalive_ms;
 
-	if (READ_ONCE(s->state) != RNBDT_LIVE)
+	if (state == RNBDT_LOGIN)
+		interval_ms = max(interval_ms, RNBD_LOGIN_KEEPALIVE_MS);
+	else if (state != RNBDT_LIVE)
 		return;
 	mutex_lock(&rnbdt_lock);
-	for (i = 0; i < s->nr_queues; i++)
+	for (i = 0; i < RNBD_QUEUES_MAX; i++)
 		if (s->queues[i])
-			rnbd_ring_keepalive(&s->queues[i]->ring,
-					    s->login.keepalive_ms);
+			rnbd_ring_keepalive(&s->queues[i]->ring, interval_ms);
 	mutex_unlock(&rnbdt_lock);
 	queue_delayed_work(rnbdt_login_wq, &s->keepalive_work,
-			   msecs_to_jiffies(s->login.keepalive_ms) / 2);
+			   msecs_to_jiffies(interval_ms) / 2);
 }
 
 /* The teardown's last word on a queue that has no ring any more. */
@@ -542,6 +545,7 @@ static u16 rnbdt_login_set_up(struct rnbd_tsession *s)
 	u16 status;
 	int ret;
 
+	rnbd_inject_delay(&rnbdt_inject_delay_login);
 	status = rnbdt_login_bind(s);
 	if (status)
 		return status;
@@ -560,8 +564,9 @@ static u16 rnbdt_login_set_up(struct rnbd_tsession *s)
 	if (!ret)
 		ret = rnbdt_pool_register(s);
 	if (ret) {
-		pr_err("session %u: pool of %llu bytes on %s: error %d\n",
-		       s->serial, s->pool_bytes, s->dev->name, ret);
+		if (ret != -ENOTCONN)
+			pr_err("session %u: pool of %llu bytes on %s: error %d\n",
+			       s->serial, s->pool_bytes, s->dev->name, ret);
 		return ret == -ENOMEM ? RNBD_ST_POOL_FULL : RNBD_ST_DEVICE;
 	}
 
@@ -622,7 +627,7 @@ static int rnbdt_login_send_reply(struct rnbd_tsession *s,
 
 	if (!rnbd_ring_open(ring, RNBD_FRAME_LOGIN_REPLY))
 		return -ENOTCONN;
-	/* Making the pool may have taken long; the client could only wait. */
+	/* From now on the interval that was wished for counts, which may be shorter. */
 	ring->last_heard = jiffies;
 	room = rnbd_ring_add(ring, sizeof(struct rnbd_login_reply), 1);
 	rnbd_encode_grant(room, grant);
@@ -651,6 +656,9 @@ static void rnbdt_session_login_work(struct work_struct *work)
 	int ret;
 
 	grant.status = rnbdt_login_set_up(s);
+	/* If it was closed meanwhile, that has been said, and nobody waits. */
+	if (READ_ONCE(s->state) != RNBDT_LOGIN)
+		return;
 	if (grant.status == RNBD_ST_OK) {
 		rnbdt_login_fill_grant(s, &grant);
 		pr_info("session %u: host %pUb attached export %s: %u queues, depth %u, pool %llu KiB, epoch %u\n",
@@ -681,8 +689,8 @@ static void rnbdt_session_login_work(struct work_struct *work)
 	if (ret)
 		rnbdt_session_close(s, "the login reply could not be sent");
 	else if (grant.status == RNBD_ST_OK)
-		queue_delayed_work(rnbdt_login_wq, &s->keepalive_work,
-				   msecs_to_jiffies(grant.keepalive_ms) / 2);
+		mod_delayed_work(rnbdt_login_wq, &s->keepalive_work,
+				 msecs_to_jiffies(grant.keepalive_ms) / 2);
 }
 
 /**
@@ -704,8 +712,11 @@ enum rnbd_fault rnbdt_session_login(struct rnbd_tsession *s,
 	fault = rnbd_decode_login(frame, &s->login);
 	if (fault)
 		return fault;
-	if (rnbdt_session_advance(s, RNBDT_CONNECTING, RNBDT_LOGIN, NULL))
+	if (rnbdt_session_advance(s, RNBDT_CONNECTING, RNBDT_LOGIN, NULL)) {
+		queue_delayed_work(rnbdt_login_wq, &s->keepalive_work,
+				   msecs_to_jiffies(RNBD_LOGIN_KEEPALIVE_MS) / 2);
 		queue_work(rnbdt_login_wq, &s->login_work);
+	}
 	return RNBD_FAULT_NONE;
 }
 

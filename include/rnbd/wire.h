@@ -237,6 +237,12 @@ static_assert(offsetof(struct rnbd_frame_hdr, seq) == 8);
 #define RNBD_KEEPALIVE_MS_MAX	60000u
 #define RNBD_KEEPALIVE_MISSED	3
 
+/*
+ * While a login waits for its reply the interval is the one wished for, but not
+ * below this: an end that allocates a pool may not get round to more.
+ */
+#define RNBD_LOGIN_KEEPALIVE_MS	5000u
+
 /* Wish of a client that only reads, rnbd_login.flags */
 #define RNBD_LOGIN_READONLY	0x1u
 #define RNBD_LOGIN_FLAGS	RNBD_LOGIN_READONLY
