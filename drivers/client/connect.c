@@ -44,7 +44,7 @@
  * The target may have to look long for the pages of a large pool. It gives signs of
  * life meanwhile, so this only ends what would never come to an end.
  */
-#define RNBD_LOGIN_MS		60000
+#define RNBD_LOGIN_MS		50000
 
 /*
  * The target's connection manager takes us for a connection of this machine
@@ -158,7 +158,7 @@ static bool rnbd_cm_woken(const struct rnbd_queue *q)
  * rnbd_keepalive - give signs of life on the queues that are connected
  * @sess: session
  * @nr: that many
- * @interval_ms: as granted
+ * @interval_ms: as granted, or that of a login
  *
  * Context: process context.
  */
@@ -183,14 +183,14 @@ static long rnbd_cm_nap(struct rnbd_queue *q, long left)
 
 	if (READ_ONCE(sess->login_status) == RNBD_LOGIN_OPEN) {
 		connected = 1;
-		interval_ms = max(sess->opt.keepalive_ms, RNBD_LOGIN_KEEPALIVE_MS);
+		interval_ms = RNBD_LOGIN_KEEPALIVE_MS;
 	}
 	if (connected)
 		nap = min_t(long, left, msecs_to_jiffies(interval_ms) / 2 + 1);
 	ret = wait_event_interruptible_timeout(sess->wait, rnbd_cm_woken(q), nap);
 	if (ret < 0)
 		return ret;
-	if (!ret && connected)
+	if (connected)
 		rnbd_keepalive(sess, connected, interval_ms);
 	return nap - ret;
 }
@@ -452,6 +452,18 @@ static u32 rnbd_inline_limit(const struct rnbd_session *sess, u32 wish)
 	return min(wish, sess->opt.slot_size - RNBD_RING_DATA_AT);
 }
 
+/* A disk that waits too long for its connection is given up in time. */
+static u32 rnbd_login_ms(const struct rnbd_session *sess)
+{
+	unsigned long waited = jiffies - sess->lost_at;
+	unsigned long limit = sess->opt.loss_timeout * HZ;
+
+	if (!sess->disk || !limit)
+		return RNBD_LOGIN_MS;
+	return min_t(u32, RNBD_LOGIN_MS,
+		     jiffies_to_msecs(limit - min(limit, waited)) + 1);
+}
+
 static int rnbd_login(struct rnbd_session *sess, struct rnbd_why *why)
 {
 	struct rnbd_queue *q = sess->queues[0];
@@ -496,7 +508,7 @@ static int rnbd_login(struct rnbd_session *sess, struct rnbd_why *why)
 		return ret;
 	}
 
-	ret = rnbd_cm_wait(q, RNBD_LOGIN_MS, why, "the target does not answer the login");
+	ret = rnbd_cm_wait(q, rnbd_login_ms(sess), why, "the target does not answer the login");
 	if (ret)
 		return ret;
 	if (sess->login_status != RNBD_ST_OK) {

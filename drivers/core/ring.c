@@ -667,11 +667,11 @@ EXPORT_SYMBOL_GPL(rnbd_ring_poll);
  * @interval_ms: how often a frame has to come, as negotiated
  *
  * To be called twice per interval. An idle ring sends a credit frame, which
- * proves this end's software as well as the wire. It never takes the last
- * credit: that one is for a frame that returns many. A peer that was silent for
- * RNBD_KEEPALIVE_MISSED intervals is dead; soft-RoCE would not notice. So is one
- * that talks but gives no credit for so long: requests that wait for credits
- * have no other timeout.
+ * proves this end's software as well as the wire. It never takes the last two
+ * credits: they are for a frame that returns many, and for the reply to a login.
+ * A peer that was silent for RNBD_KEEPALIVE_MISSED intervals is dead; soft-RoCE
+ * would not notice. So is one that talks but gives no credit for so long:
+ * requests that wait for credits have no other timeout.
  *
  * Context: process context.
  */
@@ -691,7 +691,8 @@ void rnbd_ring_keepalive(struct rnbd_ring *ring, u32 interval_ms)
 		/* Whoever calls may be late: only what cannot be sent counts. */
 		if (time_before(READ_ONCE(ring->last_heard), limit))
 			dead = "no sign of life from the peer";
-		else if (due && rnbd_ring_can_open(ring))
+		else if (due && rnbd_ring_can_open(ring) && ring->credits > 2 &&
+			 ring->send_free > 2)
 			rnbd_ring_send_credits(ring);
 		else if (time_before(ring->last_sent, limit))
 			dead = "the peer gives no credits";

@@ -45,8 +45,10 @@ MODULE_PARM_DESC(pool_limit_mb,
 
 /* The configuration graph, the list of sessions, the pool accounts. */
 DEFINE_MUTEX(rnbdt_lock);
-/* Logins and their time limits, and events for listeners. */
+/* Logins, which may wait for memory, and events for listeners. */
 struct workqueue_struct *rnbdt_login_wq;
+/* Signs of life and time limits, which must not be behind them. */
+struct workqueue_struct *rnbdt_timer_wq;
 /* Teardowns, which may wait for ever; so logins are not behind them. */
 struct workqueue_struct *rnbdt_teardown_wq;
 
@@ -121,11 +123,16 @@ static int __init rnbdt_init(void)
 	if (!rnbdt_login_wq)
 		goto exit_sysfs;
 
+	rnbdt_timer_wq = alloc_workqueue("rnbd-target-timer",
+					 WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!rnbdt_timer_wq)
+		goto destroy_login_wq;
+
 	rnbdt_teardown_wq = alloc_workqueue("rnbd-target-teardown",
 					    WQ_UNBOUND | WQ_MEM_RECLAIM,
 					    WQ_MAX_ACTIVE);
 	if (!rnbdt_teardown_wq)
-		goto destroy_login_wq;
+		goto destroy_timer_wq;
 
 	ret = rnbdt_backend_init();
 	if (ret)
@@ -141,6 +148,8 @@ exit_backend:
 	rnbdt_backend_exit();
 destroy_teardown_wq:
 	destroy_workqueue(rnbdt_teardown_wq);
+destroy_timer_wq:
+	destroy_workqueue(rnbdt_timer_wq);
 destroy_login_wq:
 	destroy_workqueue(rnbdt_login_wq);
 exit_sysfs:
@@ -156,6 +165,7 @@ static void __exit rnbdt_exit(void)
 	rnbdt_configfs_exit();
 	rnbdt_backend_exit();
 	destroy_workqueue(rnbdt_teardown_wq);
+	destroy_workqueue(rnbdt_timer_wq);
 	destroy_workqueue(rnbdt_login_wq);
 	rnbdt_sysfs_exit();
 	rnbdt_netlink_exit();

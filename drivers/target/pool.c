@@ -137,18 +137,19 @@ static int rnbdt_pool_map_segment(struct rnbd_tpool *pool, struct ib_pd *pd,
 
 /**
  * rnbdt_pool_alloc - make the memory of a pool
- * @pool: zeroed structure
- * @pd: protection domain of the session
+ * @s: session that is logging in; its pool is zeroed
  * @units: size
  * @segment_units: size of every segment but the last
  *
  * Context: process context.
  * Return: 0, -ENOMEM, -EOPNOTSUPP if the device cannot share memory with
- * others, or what the device says; rnbdt_pool_free() has to follow either way.
+ * others, -ENOTCONN if the session was closed meanwhile, or what the device says;
+ * rnbdt_pool_free() has to follow either way.
  */
-int rnbdt_pool_alloc(struct rnbd_tpool *pool, struct ib_pd *pd, u32 units,
-		     u32 segment_units)
+int rnbdt_pool_alloc(struct rnbd_tsession *s, u32 units, u32 segment_units)
 {
+	struct rnbd_tpool *pool = &s->pool;
+	struct ib_pd *pd = s->pd;
 	u32 i;
 
 	pool->dev = pd->device;
@@ -170,6 +171,9 @@ int rnbdt_pool_alloc(struct rnbd_tpool *pool, struct ib_pd *pd, u32 units,
 		u32 first = i * segment_units;
 		int ret;
 
+		/* Others may be short of what this one would take in vain. */
+		if (READ_ONCE(s->state) != RNBDT_LOGIN)
+			return -ENOTCONN;
 		seg->units = min(segment_units, units - first);
 		ret = rnbdt_pool_alloc_pages(pool, first, seg->units);
 		if (ret < 0)
@@ -194,6 +198,8 @@ static void rnbdt_pool_reg_done(struct ib_cq *cq, struct ib_wc *wc)
 	if (wc->status != IB_WC_SUCCESS) {
 		WRITE_ONCE(s->reg_status, wc->status);
 		rnbd_ring_fail(&s->queues[0]->ring,
+			       wc->status == IB_WC_WR_FLUSH_ERR ?
+			       "connection closed" :
 			       "the pool could not be registered");
 	}
 	complete(&s->reg_done);

@@ -287,18 +287,18 @@ static void rnbdt_session_keepalive(struct work_struct *work)
 					       struct rnbd_tsession,
 					       keepalive_work);
 	enum rnbd_tstate state = READ_ONCE(s->state);
-	u32 i, interval_ms = s->login.keepalive_ms;
+	u32 i, interval_ms = RNBD_LOGIN_KEEPALIVE_MS;
 
-	if (state == RNBDT_LOGIN)
-		interval_ms = max(interval_ms, RNBD_LOGIN_KEEPALIVE_MS);
-	else if (state != RNBDT_LIVE)
+	if (state == RNBDT_LIVE)
+		interval_ms = s->login.keepalive_ms;
+	else if (state != RNBDT_LOGIN)
 		return;
 	mutex_lock(&rnbdt_lock);
 	for (i = 0; i < RNBD_QUEUES_MAX; i++)
 		if (s->queues[i])
 			rnbd_ring_keepalive(&s->queues[i]->ring, interval_ms);
 	mutex_unlock(&rnbdt_lock);
-	queue_delayed_work(rnbdt_login_wq, &s->keepalive_work,
+	queue_delayed_work(rnbdt_timer_wq, &s->keepalive_work,
 			   msecs_to_jiffies(interval_ms) / 2);
 }
 
@@ -402,7 +402,7 @@ static void rnbdt_session_timeout(struct work_struct *work)
  */
 void rnbdt_session_refusal_sent(struct rnbd_tsession *s)
 {
-	mod_delayed_work(rnbdt_login_wq, &s->timeout_work, RNBDT_REFUSED_GRACE);
+	mod_delayed_work(rnbdt_timer_wq, &s->timeout_work, RNBDT_REFUSED_GRACE);
 }
 
 /* ------------------------------------------------------------------------
@@ -559,12 +559,11 @@ static u16 rnbdt_login_set_up(struct rnbd_tsession *s)
 	if (rnbdt_queue_alloc_treqs(s->queues[0]))
 		return RNBD_ST_NOMEM;
 
-	ret = rnbdt_pool_alloc(&s->pool, s->pd, s->pool_bytes >> RNBD_UNIT_SHIFT,
-			       segment_units);
+	ret = rnbdt_pool_alloc(s, s->pool_bytes >> RNBD_UNIT_SHIFT, segment_units);
 	if (!ret)
 		ret = rnbdt_pool_register(s);
 	if (ret) {
-		if (ret != -ENOTCONN)
+		if (READ_ONCE(s->state) == RNBDT_LOGIN)
 			pr_err("session %u: pool of %llu bytes on %s: error %d\n",
 			       s->serial, s->pool_bytes, s->dev->name, ret);
 		return ret == -ENOMEM ? RNBD_ST_POOL_FULL : RNBD_ST_DEVICE;
@@ -627,7 +626,7 @@ static int rnbdt_login_send_reply(struct rnbd_tsession *s,
 
 	if (!rnbd_ring_open(ring, RNBD_FRAME_LOGIN_REPLY))
 		return -ENOTCONN;
-	/* From now on the interval that was wished for counts, which may be shorter. */
+	/* From now on the interval granted counts, which may be shorter. */
 	ring->last_heard = jiffies;
 	room = rnbd_ring_add(ring, sizeof(struct rnbd_login_reply), 1);
 	rnbd_encode_grant(room, grant);
@@ -671,6 +670,9 @@ static void rnbdt_session_login_work(struct work_struct *work)
 				    rnbd_status_text(grant.status));
 	}
 
+	/* What was in time for a login may be late for the interval granted. */
+	cancel_delayed_work_sync(&s->keepalive_work);
+
 	/* The client may send requests as soon as the reply is posted. */
 	if (grant.status == RNBD_ST_OK) {
 		if (!rnbdt_session_advance(s, RNBDT_LOGIN, RNBDT_LIVE, NULL))
@@ -679,7 +681,7 @@ static void rnbdt_session_login_work(struct work_struct *work)
 		if (!rnbdt_session_advance(s, RNBDT_LOGIN, RNBDT_REFUSED,
 					   rnbd_status_text(grant.status)))
 			return;
-		mod_delayed_work(rnbdt_login_wq, &s->timeout_work,
+		mod_delayed_work(rnbdt_timer_wq, &s->timeout_work,
 				 RNBDT_LOGIN_TIMEOUT);
 	}
 
@@ -689,8 +691,8 @@ static void rnbdt_session_login_work(struct work_struct *work)
 	if (ret)
 		rnbdt_session_close(s, "the login reply could not be sent");
 	else if (grant.status == RNBD_ST_OK)
-		mod_delayed_work(rnbdt_login_wq, &s->keepalive_work,
-				 msecs_to_jiffies(grant.keepalive_ms) / 2);
+		queue_delayed_work(rnbdt_timer_wq, &s->keepalive_work,
+				   msecs_to_jiffies(grant.keepalive_ms) / 2);
 }
 
 /**
@@ -713,7 +715,7 @@ enum rnbd_fault rnbdt_session_login(struct rnbd_tsession *s,
 	if (fault)
 		return fault;
 	if (rnbdt_session_advance(s, RNBDT_CONNECTING, RNBDT_LOGIN, NULL)) {
-		queue_delayed_work(rnbdt_login_wq, &s->keepalive_work,
+		queue_delayed_work(rnbdt_timer_wq, &s->keepalive_work,
 				   msecs_to_jiffies(RNBD_LOGIN_KEEPALIVE_MS) / 2);
 		queue_work(rnbdt_login_wq, &s->login_work);
 	}
@@ -973,7 +975,7 @@ int rnbdt_session_connect(struct rnbd_tport *port, struct rdma_cm_id *id,
 	if (s) {
 		s->connecting = 1;
 		list_add_tail(&s->entry, &rnbdt_sessions);
-		queue_delayed_work(rnbdt_login_wq, &s->timeout_work,
+		queue_delayed_work(rnbdt_timer_wq, &s->timeout_work,
 				   RNBDT_LOGIN_TIMEOUT);
 	}
 	mutex_unlock(&rnbdt_lock);

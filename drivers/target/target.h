@@ -473,7 +473,7 @@ struct rnbd_tqueue {
  *	login work is queued
  * @login_work: negotiation, on rnbdt_login_wq
  * @timeout_work: ends a session that does not become live
- * @keepalive_work: looks for signs of life, on rnbdt_login_wq
+ * @keepalive_work: looks for signs of life, on rnbdt_timer_wq
  * @teardown_work: on rnbdt_teardown_wq, queued once
  * @gone: torn down and out of the list
  * @nr_queues: granted; set before live
@@ -545,6 +545,7 @@ struct rnbd_tsession {
 /* main.c */
 extern struct mutex rnbdt_lock;
 extern struct workqueue_struct *rnbdt_login_wq;
+extern struct workqueue_struct *rnbdt_timer_wq;
 extern struct workqueue_struct *rnbdt_teardown_wq;
 u32 rnbdt_reply_gather(void);
 bool rnbdt_reply_batch(void);
@@ -615,8 +616,7 @@ void rnbdt_queue_free(struct rnbd_tqueue *q);
 void rnbdt_treq_done(struct rnbd_treq *treq, u16 status);
 
 /* pool.c */
-int rnbdt_pool_alloc(struct rnbd_tpool *pool, struct ib_pd *pd, u32 units,
-		     u32 segment_units);
+int rnbdt_pool_alloc(struct rnbd_tsession *s, u32 units, u32 segment_units);
 int rnbdt_pool_register(struct rnbd_tsession *s);
 void rnbdt_pool_free(struct rnbd_tpool *pool);
 u32 rnbdt_pool_segment_units(struct ib_device *dev);

@@ -238,8 +238,8 @@ static_assert(offsetof(struct rnbd_frame_hdr, seq) == 8);
 #define RNBD_KEEPALIVE_MISSED	3
 
 /*
- * While a login waits for its reply the interval is the one wished for, but not
- * below this: an end that allocates a pool may not get round to more.
+ * The interval while a login waits for its reply: a target that makes a pool may not
+ * get round to more.
  */
 #define RNBD_LOGIN_KEEPALIVE_MS	5000u
 

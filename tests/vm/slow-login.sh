@@ -4,12 +4,15 @@
 . ./lib.sh
 . ./rnbd.sh
 
-# Longer than an end may be silent, three times 5 s, and than the login may take.
-SLOW=20000
+# Longer than an end may be silent, three times 5 s, and than a login may take, 50 s.
+SLOW=17000
 FOREVER=1000000
 
 # held: does the target hold one more login than before
 held() { [ "$(hits rnbd-target delay_login)" -gt "$before" ]; }
+
+# closed WHY: has the target ended a session for this reason
+closed() { dmesg | grep -q "rnbd-target: session .* on port 1: $1"; }
 
 set_host_id
 if [ "$NODE" = 1 ]; then
@@ -26,6 +29,8 @@ if [ "$NODE" = 1 ]; then
 		barrier "armed-$way"
 		wait_for 20 held
 		barrier "held-$way"
+		# The link is still cut: no other reason can be the first.
+		[ $way != silent ] || wait_for 30 closed "no sign of life from the peer"
 		barrier "given-up-$way" 150
 		strike rnbd-target delay_login 0
 		wait_for 30 sh -c "! ls /sys/kernel/rnbd-target/sessions | grep -q ."
@@ -43,7 +48,7 @@ now_ms() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
 begin_attach() {
 	barrier "armed-$1"
 	began=$(now_ms)
-	rnbd attach "$ADDR" disk0 >"$OUT/attach" 2>&1 &
+	rnbd attach "$ADDR" disk0 --pool 4M >"$OUT/attach" 2>&1 &
 	attach=$!
 	barrier "held-$1"
 }
@@ -62,7 +67,7 @@ before=$(rdma_own)
 barrier exported
 
 began=$(now_ms)
-dev=$(attach disk0 --queues 2 --keepalive 1000) || exit 1
+dev=$(attach disk0 --queues 2 --pool 4M --keepalive $((500 * ${LAB_SLOW:-1}))) || exit 1
 took=$(($(now_ms) - began))
 note "attached after $took ms"
 [ $took -ge $SLOW ] || die "the login was not held"
@@ -74,12 +79,12 @@ barrier attached
 begin_attach silent
 lab cut 2
 given_up 14 "no sign of life from the peer"
-lab join 2
 barrier given-up-silent
+lab join 2
 barrier gone-silent
 
 begin_attach endless
-given_up 60 "the target does not answer the login"
+given_up 50 "the target does not answer the login"
 barrier given-up-endless
 barrier gone-endless
 
