@@ -150,19 +150,18 @@ serve_target() {
 	done
 }
 
+ours() { [[ $1 = rnbd || $1 = rnbd+* || $1 = rnbd-copy ]]; }
+
 counters() {
 	local name
-	case $1 in
-	rnbd | rnbd+* | rnbd-copy) ;;
-	*) return 0 ;;
-	esac
+	ours "$1" || return 0
 	for name in $COUNTERS; do echo "$name $(counter "$dev" "$name")"; done
 }
 
 # one SYSTEM RUN RW BS DEPTH NUMJOBS BATCH IOS
 one() {
 	local sys=$1 run=$2 rw=$3 bs=$4 depth=$5 numjobs=$6 batch=$7 ios=$8
-	local opts=() before after theirs=0
+	local opts=() before after theirs=0 failed=
 
 	case $ios in
 	*s) opts+=(--time_based --runtime="${ios%s}") ;;
@@ -179,11 +178,17 @@ one() {
 	    --iodepth="$depth" --numjobs="$numjobs" --group_reporting --norandommap --size=60m \
 	    --randseed=$((run * 7)) --lat_percentiles=1 --clat_percentiles=0 \
 	    --percentile_list=50:99 --output-format=json "${opts[@]}" \
-	    >"$OUT/fio.json" 2>"$OUT/fio.err" || die "$sys: fio: $(cat "$OUT/fio.err")"
+	    >"$OUT/fio.json" 2>"$OUT/fio.err" || failed=1
 	after=$(busy)
 	counters "$sys" >/tmp/after
 	mark end
 	mark told
+	if [ -n "$failed" ]; then
+		# a peer that gives up a job does not end the comparison
+		ours "$sys" && die "$sys: fio: $(head -n 3 "$OUT/fio.err")"
+		lab log "$sys failed: $(head -n 1 "$OUT/fio.err")"
+		return 1
+	fi
 	[ "$NODES" = 1 ] || theirs=$(cat "$SHARED/busy-$n")
 	paste -d ' ' /tmp/before /tmp/after |
 		jq -Rn '[inputs | split(" ") | {key: .[0], value: ((.[3] | tonumber) - (.[1] | tonumber))}] | from_entries' \
@@ -229,12 +234,14 @@ uname -r >"$OUT/kernel"
 
 # jobs_with QUEUES SYSTEM: those whose threads want so many queues
 jobs_with() {
-	local rw bs depth numjobs batch ios run
+	local rw bs depth numjobs batch ios run any
 	while read -ru 3 rw bs depth numjobs batch ios; do
 		[ "$numjobs" = "$1" ] || continue
+		any=
 		for run in $(seq "$runs"); do
-			one "$2" "$run" "$rw" "$bs" "$depth" "$numjobs" "$batch" "$ios"
+			one "$2" "$run" "$rw" "$bs" "$depth" "$numjobs" "$batch" "$ios" && any=1
 		done
+		[ -n "$any" ] || continue
 		lab log "$2 $rw $bs depth $depth jobs $numjobs batch $batch:" \
 			"$(tail -n 1 "$OUT/results" | jq -r '"\(.iops | round) IOPS, \(.mbps | round) MB/s, \(.lat_us | round) us"')"
 	done 3<"$jobs_file"
