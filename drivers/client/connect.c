@@ -187,7 +187,8 @@ static long rnbd_cm_nap(struct rnbd_queue *q, long left)
 	}
 	if (connected)
 		nap = min_t(long, left, msecs_to_jiffies(interval_ms) / 2 + 1);
-	ret = wait_event_interruptible_timeout(sess->wait, rnbd_cm_woken(q), nap);
+	/* Netlink would answer nothing to a caller whom a signal woke but did not kill. */
+	ret = wait_event_killable_timeout(sess->wait, rnbd_cm_woken(q), nap);
 	if (ret < 0)
 		return ret;
 	if (connected)
@@ -567,8 +568,8 @@ static int rnbd_alloc_queue(struct rnbd_session *sess, u32 index)
  * @sess: session without a connection
  * @why: filled on error
  *
- * Context: process context, may sleep; ends early on a signal, or when the
- * session is detached.
+ * Context: process context, may sleep; ends early on a signal that kills, or when
+ * the session is detached.
  * Return: 0 with sess->offer valid and checked, or an error. Then
  * rnbd_disconnect() and rnbd_release_connection() have to be called.
  */

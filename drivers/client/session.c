@@ -340,7 +340,7 @@ static struct rnbd_session *rnbd_session_alloc(const struct rnbd_options *opt)
  * @why: filled on error
  *
  * Context: process context, may sleep for as long as the network takes; ends
- * early on a signal.
+ * early on a signal that kills.
  * Return: the session with a reference for the caller, or an ERR_PTR after
  * which nothing is left behind: -EBUSY if the target has not ended yet what
  * this host had there before it was started anew.

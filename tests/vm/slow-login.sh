@@ -18,8 +18,11 @@ set_host_id
 if [ "$NODE" = 1 ]; then
 	target_start
 	export_disk disk0 "$(null_disk 64)"
+	before=0
 	strike rnbd-target delay_login 1 $SLOW
 	barrier exported
+	wait_for 20 held
+	barrier held
 	barrier attached 120
 	same "$(hits rnbd-target delay_login)" 1 "held logins"
 
@@ -67,7 +70,14 @@ before=$(rdma_own)
 barrier exported
 
 began=$(now_ms)
-dev=$(attach disk0 --queues 2 --pool 4M --keepalive $((500 * ${LAB_SLOW:-1}))) || exit 1
+rnbd attach "$ADDR" disk0 --queues 2 --pool 4M --keepalive $((500 * ${LAB_SLOW:-1})) >"$OUT/attach" 2>&1 &
+attach=$!
+barrier held
+# The signals of a shell whose user presses Ctrl-Z and thinks better of it.
+kill -STOP $attach
+kill -CONT $attach
+wait $attach || die "attach failed: $(cat "$OUT/attach")"
+dev=$(cat "$OUT/attach")
 took=$(($(now_ms) - began))
 note "attached after $took ms"
 [ $took -ge $SLOW ] || die "the login was not held"
