@@ -691,8 +691,7 @@ void rnbd_ring_keepalive(struct rnbd_ring *ring, u32 interval_ms)
 		/* Whoever calls may be late: only what cannot be sent counts. */
 		if (time_before(READ_ONCE(ring->last_heard), limit))
 			dead = "no sign of life from the peer";
-		else if (due && rnbd_ring_can_open(ring) && ring->credits > 2 &&
-			 ring->send_free > 2)
+		else if (due && !ring->open && ring->credits > 2 && ring->send_free > 2)
 			rnbd_ring_send_credits(ring);
 		else if (time_before(ring->last_sent, limit))
 			dead = "the peer gives no credits";

@@ -45,7 +45,7 @@ MODULE_PARM_DESC(pool_limit_mb,
 
 /* The configuration graph, the list of sessions, the pool accounts. */
 DEFINE_MUTEX(rnbdt_lock);
-/* Logins, which may wait for memory, and events for listeners. */
+/* Logins and ports, which may wait for memory, and events for listeners. */
 struct workqueue_struct *rnbdt_login_wq;
 /* Signs of life and time limits, which must not be behind them. */
 struct workqueue_struct *rnbdt_timer_wq;

@@ -80,7 +80,7 @@ static int rnbdt_port_device_removal(struct rnbd_tport *port,
 		port->cm_id = NULL;
 		if (port->state == RNBDT_PORT_LISTENING)
 			port->state = RNBDT_PORT_NO_DEVICE;
-		queue_delayed_work(rnbdt_timer_wq, &port->retry_work,
+		queue_delayed_work(rnbdt_login_wq, &port->retry_work,
 				   RNBDT_PORT_RETRY);
 		pr_warn("port %s: the RDMA device was removed\n",
 			rnbdt_port_name(port));
@@ -205,7 +205,7 @@ static void rnbdt_port_retry(struct work_struct *work)
 		mutex_unlock(&port->lock);
 	}
 	if (again)
-		queue_delayed_work(rnbdt_timer_wq, &port->retry_work,
+		queue_delayed_work(rnbdt_login_wq, &port->retry_work,
 				   RNBDT_PORT_RETRY);
 }
 
