@@ -5,8 +5,9 @@
  * A session is one attached disk. It owns the disk, the connection (one queue
  * pair per hardware queue) and the management of the pool that the target
  * registered for it. Files: session.c (states, attach, detach, teardown),
- * connect.c (RDMA CM and login), queue.c (the transfer engine), disk.c
- * (blk-mq), netlink.c, sysfs.c, trace.c.
+ * connect.c (RDMA CM and login), discover.c (lists of exports), queue.c (the
+ * transfer engine), disk.c (blk-mq), parent.c (its parent device), netlink.c,
+ * sysfs.c, trace.c.
  */
 #ifndef RNBD_CLIENT_H
 #define RNBD_CLIENT_H
@@ -19,6 +20,7 @@
 #include <linux/uuid.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
+#include <rnbd/netlink.h>
 
 #include "../core/codec.h"
 #include "../core/inject.h"
@@ -52,6 +54,8 @@ enum rnbd_state {
 
 /* A login that waits for its reply has this status, which none is answered with. */
 #define RNBD_LOGIN_OPEN		U16_MAX
+/* The same for one that has not been sent. */
+#define RNBD_LOGIN_NONE		(U16_MAX - 1)
 
 /**
  * struct rnbd_why - text for the person who asked
@@ -68,6 +72,7 @@ __printf(2, 3) void rnbd_why(struct rnbd_why *why, const char *fmt, ...);
  * @dst: target address and port
  * @addr: the address as text
  * @export: name of the export
+ * @name: that the administrator gave the disk, or ""
  * @host_id: UUID of this machine
  * @queues: wished queues
  * @poll_queues: wished queues besides whose submitters poll for completions
@@ -90,6 +95,7 @@ struct rnbd_options {
 	struct sockaddr_storage dst;
 	char addr[INET6_ADDRSTRLEN];
 	char export[RNBD_EXPORT_NAME_SIZE];
+	char name[RNBD_NAME_SIZE];
 	u8 host_id[UUID_SIZE];
 	u32 queues;
 	u32 poll_queues;
@@ -107,6 +113,18 @@ struct rnbd_options {
 	bool copy;
 	u32 inline_read;
 	u32 inline_write;
+};
+
+/**
+ * struct rnbd_exports - exports that a target has told of
+ * @chunks: struct rnbd_exports_chunk, none of them empty
+ * @nr: exports that were told
+ * @taken: of the first chunk, those that were taken away again
+ */
+struct rnbd_exports {
+	struct list_head chunks;
+	u32 nr;
+	u32 taken;
 };
 
 /**
@@ -307,6 +325,7 @@ struct rnbd_queue {
  * @epoch: number of the connection then
  * @attempt: tries to connect since the loss
  * @reason: constant text, why it left RNBD_LIVE the last time, or NULL
+ * @when_ns: ktime_get_ns() when it became @to
  */
 struct rnbd_change {
 	enum rnbd_state from;
@@ -314,26 +333,33 @@ struct rnbd_change {
 	u32 epoch;
 	u32 attempt;
 	const char *reason;
+	u64 when_ns;
 };
 
 /* So many may be waiting; more come only if nothing can be told for seconds. */
 #define RNBD_CHANGES		16
+
+/* However often a target tells of another size, udev looks at it so often. */
+#define RNBD_RESIZE_PAUSE	HZ
 
 /* Bits of rnbd_session.flags */
 #define RNBD_SESS_ATTACHED	0	/* the disk is in use, or may be */
 #define RNBD_SESS_DETACH	1	/* somebody detaches; no new openers */
 #define RNBD_SESS_QUIESCED	2	/* the disk's queues are quiesced */
 #define RNBD_SESS_FAIL_IO	3	/* I/O fails while there is no connection */
+#define RNBD_SESS_RESIZED	4	/* event_work has to tell of the disk's size */
 
 /**
  * struct rnbd_session - an attached disk
  * @ref: held by the list and by lookups
  * @list: on the module's list, under rnbd_sessions_lock
+ * @named: on the list of those with a name, under rnbd_sessions_lock
  * @opt: what was asked for
  * @id: UUID of the session
  * @epoch: number of the connection, from 1
  * @lock: @state to @last_error
  * @state: enum rnbd_state, changed by rnbd_session_set_state() only
+ * @state_ns: ktime_get_ns() when it changed
  * @broken: the connection, or the one that is being made, is of no use
  * @lossy: the last connection did not live long: packets may get lost
  * @broken_why: constant text, why
@@ -356,7 +382,9 @@ struct rnbd_change {
  * @recover_work: makes another connection, see recover.c
  * @fail_io_work: fast_io_fail
  * @keepalive_work: looks for signs of life
- * @event_work: tells people and listeners of @changes
+ * @resize_work: gives the disk the size @capacity, once in RNBD_RESIZE_PAUSE
+ * @resized_at: jiffies when that was last done; resize_work
+ * @event_work: tells people and listeners of @changes, and of another size
  * @recover_lock: whoever lets I/O flow or recovers
  * @conn_lock: keeps the connection's resources from being freed under a reader
  * @dev: RDMA device, while connected
@@ -367,11 +395,17 @@ struct rnbd_change {
  * @guard_over: bytes of an RDMA READ beyond which its completion alone does not
  *	prove that the data is there; U32_MAX on sane devices
  * @read_limit: bytes of one RDMA READ, U32_MAX unless packets get lost
- * @grant: what the target granted; changes only when a connection is replaced
+ * @grant: what the target granted; changes only when a connection is replaced,
+ *	but for the capacity, under @recover_lock and read without
  * @offer: what it grants for the connection that is being made
  * @segments: the pool as registered by the target, while connected
  * @login: asked at login; what @offer is checked against
- * @login_status: enum rnbd_status of the login reply, or RNBD_LOGIN_OPEN
+ * @login_status: enum rnbd_status of the login reply, RNBD_LOGIN_OPEN or
+ *	RNBD_LOGIN_NONE
+ * @exports: where the exports go that the target tells of, if it is asked for
+ *	that, and NULL if the session is to have a disk
+ * @capacity: bytes of the export as the target has told over this connection
+ *	last; read and written without a lock
  * @nr_queues: members of @queues in use
  * @nr_poll: so many of them, the last ones, are polled
  * @queues: queues
@@ -379,17 +413,21 @@ struct rnbd_change {
  *	is posted, behind a fence
  * @tag_set: blk-mq tags
  * @disk: the disk, NULL until there is one
+ * @disk_ns: ktime_get_ns() when it was made
+ * @parent: its parent device, NULL until it is added
  * @index: number of the disk
  */
 struct rnbd_session {
 	struct kref ref;
 	struct list_head list;
+	struct list_head named;
 	struct rnbd_options opt;
 	u8 id[UUID_SIZE];
 	u32 epoch;
 
 	spinlock_t lock;	/* state to last_error */
 	enum rnbd_state state;
+	u64 state_ns;
 	bool broken;
 	bool lossy;
 	const char *broken_why;
@@ -413,6 +451,8 @@ struct rnbd_session {
 	struct delayed_work recover_work;
 	struct delayed_work fail_io_work;
 	struct delayed_work keepalive_work;
+	struct delayed_work resize_work;
+	unsigned long resized_at;
 	struct work_struct event_work;
 
 	struct mutex recover_lock;	/* letting I/O flow */
@@ -429,6 +469,8 @@ struct rnbd_session {
 	struct rnbd_segment_info *segments;
 	struct rnbd_login_info login;
 	u16 login_status;
+	struct rnbd_exports *exports;
+	u64 capacity;
 
 	u32 nr_queues;
 	u32 nr_poll;
@@ -437,12 +479,15 @@ struct rnbd_session {
 
 	struct blk_mq_tag_set tag_set;
 	struct gendisk *disk;
+	u64 disk_ns;
+	struct device *parent;
 	int index;
 };
 
 /* main.c */
 extern u8 rnbd_boot_id[UUID_SIZE];
 extern struct list_head rnbd_sessions;
+extern struct list_head rnbd_sessions_named;
 extern struct mutex rnbd_sessions_lock;
 extern struct workqueue_struct *rnbd_wq;
 extern struct workqueue_struct *rnbd_timer_wq;
@@ -451,6 +496,7 @@ extern struct workqueue_struct *rnbd_event_wq;
 /* session.c */
 const char *rnbd_state_text(enum rnbd_state state);
 const char *rnbd_session_name(const struct rnbd_session *sess);
+struct rnbd_session *rnbd_session_alloc(const struct rnbd_options *opt);
 struct rnbd_session *rnbd_session_attach(const struct rnbd_options *opt,
 					 struct rnbd_why *why);
 int rnbd_session_detach(struct rnbd_session *sess, bool force,
@@ -458,6 +504,7 @@ int rnbd_session_detach(struct rnbd_session *sess, bool force,
 struct rnbd_session *rnbd_session_find(const char *disk);
 void rnbd_session_put(struct rnbd_session *sess);
 bool rnbd_session_advance(struct rnbd_session *sess, enum rnbd_state state);
+void rnbd_session_tell_more(struct rnbd_session *sess);
 void rnbd_session_set_error(struct rnbd_session *sess, const char *text);
 void rnbd_session_last_error(struct rnbd_session *sess, char *text);
 void rnbd_session_fail(struct rnbd_session *sess, const char *reason);
@@ -472,11 +519,24 @@ int rnbd_recover_start(struct rnbd_session *sess, struct rnbd_why *why);
 
 /* connect.c */
 int rnbd_connect(struct rnbd_session *sess, struct rnbd_why *why);
+int rnbd_connect_first(struct rnbd_session *sess, struct rnbd_why *why);
+int rnbd_login_ask(struct rnbd_session *sess, struct rnbd_why *why);
 void rnbd_keepalive(struct rnbd_session *sess, u32 nr, u32 interval_ms);
 void rnbd_disconnect(struct rnbd_session *sess);
 void rnbd_release_connection(struct rnbd_session *sess);
 void rnbd_login_reply(struct rnbd_queue *q, const struct rnbd_frame *frame,
 		      enum rnbd_fault *fault);
+enum rnbd_fault rnbd_take_resize(struct rnbd_queue *q, const struct rnbd_frame *frame);
+
+/* discover.c */
+void rnbd_exports_init(struct rnbd_exports *exports);
+void rnbd_exports_free(struct rnbd_exports *exports);
+const struct rnbd_export_info *rnbd_exports_first(struct rnbd_exports *exports);
+void rnbd_exports_take(struct rnbd_exports *exports);
+void rnbd_discover_reply(struct rnbd_queue *q, const struct rnbd_frame *frame,
+			 enum rnbd_fault *fault);
+int rnbd_discover(const struct rnbd_options *opt, struct rnbd_exports *exports,
+		  struct rnbd_why *why);
 
 /* queue.c */
 extern const struct rnbd_ring_ops rnbd_queue_ring_ops;
@@ -496,9 +556,17 @@ void rnbd_queue_abandon(struct rnbd_queue *q, struct rnbd_req *req);
 int rnbd_disk_create(struct rnbd_session *sess, struct rnbd_why *why);
 int rnbd_disk_add(struct rnbd_session *sess, struct rnbd_why *why);
 void rnbd_disk_remove(struct rnbd_session *sess);
+void rnbd_disk_resized(struct rnbd_session *sess);
 void rnbd_disk_free(struct rnbd_session *sess);
 void rnbd_disk_complete(struct request *rq, struct io_comp_batch *iob);
 void rnbd_disk_cancel_requests(struct rnbd_session *sess, bool replay);
+
+/* parent.c */
+int rnbd_parent_add(struct rnbd_session *sess);
+void rnbd_parent_remove(struct rnbd_session *sess);
+void rnbd_parent_event(struct rnbd_session *sess, enum rnbd_state state);
+int rnbd_parent_init(void);
+void rnbd_parent_exit(void);
 
 /* bounce.c */
 u32 rnbd_bounce_segments(u32 max_io);

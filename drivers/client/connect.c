@@ -45,6 +45,7 @@
  * life meanwhile, so this only ends what would never come to an end.
  */
 #define RNBD_LOGIN_MS		50000
+#define RNBD_LIST_MS		20000
 
 /*
  * The target's connection manager takes us for a connection of this machine
@@ -430,8 +431,8 @@ void rnbd_login_reply(struct rnbd_queue *q, const struct rnbd_frame *frame,
 	struct rnbd_session *sess = q->sess;
 	u32 i;
 
-	/* Only while somebody waits for it, and once. */
-	if (q->index || sess->login_status != RNBD_LOGIN_OPEN) {
+	/* Only while somebody waits for it, and once; a list is no answer to that. */
+	if (q->index || sess->exports || sess->login_status != RNBD_LOGIN_OPEN) {
 		*fault = RNBD_FAULT_TYPE;
 		return;
 	}
@@ -441,8 +442,39 @@ void rnbd_login_reply(struct rnbd_queue *q, const struct rnbd_frame *frame,
 					     &sess->segments[i]);
 	if (*fault)
 		return;
+	WRITE_ONCE(sess->capacity, sess->offer.capacity);
 	WRITE_ONCE(sess->login_status, sess->offer.status);
 	rnbd_queue_wake(q, 0);
+}
+
+/**
+ * rnbd_take_resize - the target tells of another size of the export
+ * @q: queue 0
+ * @frame: frame of type RNBD_FRAME_RESIZE
+ *
+ * If the session is not live yet, the size counts when it is.
+ *
+ * Context: completion handler of @q.
+ * Return: what is wrong with it, if anything.
+ */
+enum rnbd_fault rnbd_take_resize(struct rnbd_queue *q, const struct rnbd_frame *frame)
+{
+	struct rnbd_session *sess = q->sess;
+	enum rnbd_fault fault;
+	unsigned long next;
+	u64 capacity;
+
+	if (q->index || sess->login_status != RNBD_ST_OK ||
+	    !(sess->offer.features & RNBD_FEATURE_RESIZE))
+		return RNBD_FAULT_TYPE;
+	fault = rnbd_decode_resize(frame, sess->offer.logical_block, &capacity);
+	if (fault)
+		return fault;
+	WRITE_ONCE(sess->capacity, capacity);
+	next = READ_ONCE(sess->resized_at) + RNBD_RESIZE_PAUSE;
+	queue_delayed_work(rnbd_wq, &sess->resize_work,
+			   time_before(jiffies, next) ? next - jiffies : 0);
+	return RNBD_FAULT_NONE;
 }
 
 /* What fits a slot beside its entries, if the device puts the two together. */
@@ -459,19 +491,29 @@ static u32 rnbd_login_ms(const struct rnbd_session *sess)
 	unsigned long waited = jiffies - sess->lost_at;
 	unsigned long limit = sess->opt.loss_timeout * HZ;
 
+	/* A list needs no pool. And who waits for it holds up all of generic netlink. */
+	if (sess->exports)
+		return RNBD_LIST_MS;
 	if (!sess->disk || !limit)
 		return RNBD_LOGIN_MS;
 	return min_t(u32, RNBD_LOGIN_MS,
 		     jiffies_to_msecs(limit - min(limit, waited)) + 1);
 }
 
+/* blk-mq has no use for more queues than processors. */
+static u32 rnbd_wished_poll(const struct rnbd_session *sess)
+{
+	return min(sess->opt.poll_queues, nr_cpu_ids);
+}
+
+static u32 rnbd_wished_queues(const struct rnbd_session *sess)
+{
+	return min(sess->opt.queues, nr_cpu_ids) + rnbd_wished_poll(sess);
+}
+
 static int rnbd_login(struct rnbd_session *sess, struct rnbd_why *why)
 {
-	struct rnbd_queue *q = sess->queues[0];
 	struct rnbd_login_info *info = &sess->login;
-	struct rnbd_login *wire = NULL;
-	unsigned long flags;
-	int ret;
 
 	sess->segments = kvcalloc(rnbd_max_segments(sess->opt.slot_size),
 				  sizeof(*sess->segments), GFP_KERNEL);
@@ -486,13 +528,29 @@ static int rnbd_login(struct rnbd_session *sess, struct rnbd_why *why)
 	info->max_io = sess->opt.max_io;
 	/* What the disk was made with must be granted again. */
 	info->nr_queues = sess->nr_queues ?:
-			  min(sess->opt.queues + sess->opt.poll_queues,
-			      RNBD_QUEUES_MAX);
+			  min(rnbd_wished_queues(sess), RNBD_QUEUES_MAX);
 	info->queue_depth = sess->grant.queue_depth ?: sess->opt.depth;
 	info->keepalive_ms = sess->opt.keepalive_ms;
 	info->inline_read = rnbd_inline_limit(sess, sess->opt.inline_read);
 	info->inline_write = rnbd_inline_limit(sess, sess->opt.inline_write);
 	info->flags = sess->opt.readonly ? RNBD_LOGIN_READONLY : 0;
+	return rnbd_login_ask(sess, why);
+}
+
+/**
+ * rnbd_login_ask - send the login and wait for the answer
+ * @sess: session whose first queue is connected, with sess->login filled
+ * @why: filled on error
+ *
+ * Context: process context, may sleep; ends early on a signal that kills.
+ * Return: 0 or an error, also if the target refuses.
+ */
+int rnbd_login_ask(struct rnbd_session *sess, struct rnbd_why *why)
+{
+	struct rnbd_queue *q = sess->queues[0];
+	struct rnbd_login *wire;
+	unsigned long flags;
+	int ret;
 
 	sess->login_status = RNBD_LOGIN_OPEN;
 	rnbd_cm_expect(q);
@@ -500,7 +558,7 @@ static int rnbd_login(struct rnbd_session *sess, struct rnbd_why *why)
 	ret = -ENOTCONN;
 	if (rnbd_ring_open(&q->ring, RNBD_FRAME_LOGIN)) {
 		wire = rnbd_ring_add(&q->ring, sizeof(*wire), 1);
-		rnbd_encode_login(wire, info);
+		rnbd_encode_login(wire, &sess->login);
 		ret = rnbd_ring_send(&q->ring, NULL, NULL, IB_SEND_SIGNALED);
 	}
 	spin_unlock_irqrestore(&q->ring.lock, flags);
@@ -536,8 +594,8 @@ static int rnbd_login(struct rnbd_session *sess, struct rnbd_why *why)
  */
 static u32 rnbd_poll_share(const struct rnbd_session *sess)
 {
-	u32 poll = sess->opt.poll_queues;
-	u32 wished = sess->opt.queues + poll;
+	u32 poll = rnbd_wished_poll(sess);
+	u32 wished = rnbd_wished_queues(sess);
 
 	if (!poll || sess->nr_queues < 2)
 		return 0;
@@ -564,6 +622,35 @@ static int rnbd_alloc_queue(struct rnbd_session *sess, u32 index)
 }
 
 /**
+ * rnbd_connect_first - connect the first queue of a session
+ * @sess: session without a connection
+ * @why: filled on error
+ *
+ * Context: process context, may sleep; ends early on a signal that kills, or when
+ * the session is detached.
+ * Return: 0 or an error. Either way rnbd_disconnect() and
+ * rnbd_release_connection() have to be called in the end.
+ */
+int rnbd_connect_first(struct rnbd_session *sess, struct rnbd_why *why)
+{
+	unsigned long flags;
+	u32 epoch;
+	int ret;
+
+	spin_lock_irqsave(&sess->lock, flags);
+	sess->broken = false;
+	sess->broken_why = NULL;
+	sess->login_status = RNBD_LOGIN_NONE;
+	sess->epoch++;
+	if (!sess->disk && rnbd_inject(&rnbd_inject_set_epoch, &epoch))
+		sess->epoch = epoch;
+	spin_unlock_irqrestore(&sess->lock, flags);
+
+	ret = rnbd_alloc_queue(sess, 0);
+	return ret ?: rnbd_connect_queue(sess, 0, why);
+}
+
+/**
  * rnbd_connect - connect all queues of a session and log in
  * @sess: session without a connection
  * @why: filled on error
@@ -575,22 +662,10 @@ static int rnbd_alloc_queue(struct rnbd_session *sess, u32 index)
  */
 int rnbd_connect(struct rnbd_session *sess, struct rnbd_why *why)
 {
-	u32 i, share, epoch;
-	unsigned long flags;
+	u32 i, share;
 	int ret;
 
-	spin_lock_irqsave(&sess->lock, flags);
-	sess->broken = false;
-	sess->broken_why = NULL;
-	sess->login_status = 0;
-	sess->epoch++;
-	if (!sess->disk && rnbd_inject(&rnbd_inject_set_epoch, &epoch))
-		sess->epoch = epoch;
-	spin_unlock_irqrestore(&sess->lock, flags);
-
-	ret = rnbd_alloc_queue(sess, 0);
-	if (!ret)
-		ret = rnbd_connect_queue(sess, 0, why);
+	ret = rnbd_connect_first(sess, why);
 	if (!ret)
 		ret = rnbd_login(sess, why);
 	if (!ret && sess->disk)

@@ -24,23 +24,22 @@
 #include <linux/idr.h>
 #include <linux/module.h>
 #include <linux/namei.h>
+#include <linux/sched/mm.h>
 
+#include "../core/param.h"
 #include "client.h"
 #include "trace.h"
 
 /* A request that takes this long means that the target is gone. */
-static unsigned int io_timeout = 30;
-module_param(io_timeout, uint, 0644);
-MODULE_PARM_DESC(io_timeout, "seconds until an unanswered request ends the connection (30)");
+RNBD_PARAM_UINT(io_timeout, 30, 1, 3600,
+		"seconds until an unanswered request ends the connection; of disks attached from then on");
 
-static unsigned int inline_depth = 1;
-module_param(inline_depth, uint, 0644);
-MODULE_PARM_DESC(inline_depth, "small writes go inside the request while fewer than so many requests are in flight on the queue (1)");
+RNBD_PARAM_UINT(inline_depth, 1, 0, 65535,
+		"requests in flight on a queue, below which small writes go inside the request; 0: never");
 
 /* Where a larger request would, its parts overlap on the wire and in the storage. */
-static unsigned int chunk_kb = 256;
-module_param(chunk_kb, uint, 0644);
-MODULE_PARM_DESC(chunk_kb, "initial max_sectors_kb of a disk: larger requests are cut into such chunks; 0: never (256)");
+RNBD_PARAM_UINT(chunk_kb, 256, 0, 16384,
+		"KiB, initial max_sectors_kb of a disk: larger requests are cut into such chunks; 0: never");
 
 static DEFINE_IDA(rnbd_disk_ida);
 
@@ -115,9 +114,9 @@ static blk_status_t rnbd_queue_rq(struct blk_mq_hw_ctx *hctx,
 	if (unlikely(rnbd_wire_op(rq, &req->wire)))
 		return BLK_STS_NOTSUPP;
 
-	/* It may have been made for a disk that has shrunk since. */
-	if (unlikely(req->wire.offset + req->wire.length > q->sess->grant.capacity))
-		return BLK_STS_IOERR;
+	/* Made for a disk that has shrunk since: as the target answers it, no path's fault. */
+	if (unlikely(req->wire.offset + req->wire.length > READ_ONCE(q->sess->grant.capacity)))
+		return BLK_STS_TARGET;
 
 	req->queue = q;
 	req->cpu = raw_smp_processor_id();
@@ -302,7 +301,7 @@ static void rnbd_disk_limits(const struct rnbd_session *sess,
 {
 	const struct rnbd_grant *grant = &sess->grant;
 	u64 share = (u64)(grant->pool_units / grant->nr_queues) << RNBD_UNIT_SHIFT;
-	u32 chunk = min(READ_ONCE(chunk_kb), RNBD_MAX_IO_MAX / 1024) * 1024;
+	u32 chunk = READ_ONCE(chunk_kb) * 1024;
 	struct ib_device *dev = sess->dev;
 	size_t max_segment = ib_dma_max_seg_size(dev);
 
@@ -393,7 +392,7 @@ int rnbd_disk_create(struct rnbd_session *sess, struct rnbd_why *why)
 	/* The target's device has a scheduler, if one is of use there. */
 	set->flags = BLK_MQ_F_SHOULD_MERGE | BLK_MQ_F_NO_SCHED_BY_DEFAULT;
 	set->cmd_size = struct_size_t(struct rnbd_req, sge, sess->max_segments);
-	set->timeout = max(READ_ONCE(io_timeout), 1U) * HZ;
+	set->timeout = READ_ONCE(io_timeout) * HZ;
 	set->driver_data = sess;
 	ret = blk_mq_alloc_tag_set(set);
 	if (ret)
@@ -412,6 +411,7 @@ int rnbd_disk_create(struct rnbd_session *sess, struct rnbd_why *why)
 	set_capacity(disk, sess->grant.capacity >> SECTOR_SHIFT);
 	if (sess->opt.readonly || (sess->grant.flags & RNBD_EXPORT_READONLY))
 		set_disk_ro(disk, true);
+	sess->disk_ns = ktime_get_ns();
 	sess->disk = disk;
 	return rnbd_disk_name(sess);
 }
@@ -428,7 +428,9 @@ int rnbd_disk_add(struct rnbd_session *sess, struct rnbd_why *why)
 {
 	int ret;
 
-	ret = device_add_disk(NULL, sess->disk, rnbd_disk_groups);
+	ret = rnbd_parent_add(sess);
+	if (!ret)
+		ret = device_add_disk(sess->parent, sess->disk, rnbd_disk_groups);
 	if (ret)
 		rnbd_why(why, "the kernel refuses the disk %s (%d)",
 			 sess->disk->disk_name, ret);
@@ -436,11 +438,37 @@ int rnbd_disk_add(struct rnbd_session *sess, struct rnbd_why *why)
 }
 
 /**
- * rnbd_disk_remove - give the number of the disk back
+ * rnbd_disk_resized - tell people and udev of another size
+ * @sess: session with a disk that is attached and not being detached
+ *
+ * As set_capacity_and_notify() does, which is not for those whom I/O waits for:
+ * whoever sends an event holds a lock of all events, and may wait for memory.
+ *
+ * Context: event_work.
+ */
+void rnbd_disk_resized(struct rnbd_session *sess)
+{
+	char event[] = "RESIZE=1";
+	char *envp[2] = { event };
+	unsigned int noio;
+
+	pr_info_ratelimited("%s (%s at %s): %llu bytes now\n", sess->disk->disk_name,
+			    sess->opt.export, sess->opt.addr,
+			    (u64)get_capacity(sess->disk) << SECTOR_SHIFT);
+	noio = memalloc_noio_save();
+	kobject_uevent_env(&disk_to_dev(sess->disk)->kobj, KOBJ_CHANGE, envp);
+	memalloc_noio_restore(noio);
+}
+
+/**
+ * rnbd_disk_remove - remove the parent device and give the number back
  * @sess: session whose disk was deleted, or never added
+ *
+ * Context: process context, may sleep.
  */
 void rnbd_disk_remove(struct rnbd_session *sess)
 {
+	rnbd_parent_remove(sess);
 	if (sess->index >= 0)
 		ida_free(&rnbd_disk_ida, sess->index);
 	sess->index = -1;

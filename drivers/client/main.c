@@ -5,7 +5,7 @@
  * Operation: registers the netlink family through which disks are attached
  * and detached. See session.c for what an attached disk is.
  * Ownership: the module owns the list of sessions and the work queue.
- * Concurrency: the list is under rnbd_sessions_lock.
+ * Concurrency: the lists are under rnbd_sessions_lock.
  * Errors: loading fails only for lack of memory.
  */
 
@@ -13,11 +13,14 @@
 
 #include <linux/module.h>
 
+#include <rnbd/version.h>
+
 #include "client.h"
 
 u8 rnbd_boot_id[UUID_SIZE];
 LIST_HEAD(rnbd_sessions);
-DEFINE_MUTEX(rnbd_sessions_lock);	/* rnbd_sessions */
+LIST_HEAD(rnbd_sessions_named);
+DEFINE_MUTEX(rnbd_sessions_lock);	/* both lists */
 /* Recovery, which may take seconds. */
 struct workqueue_struct *rnbd_wq;
 /* Keep-alive and time limits, which must not be behind it. */
@@ -45,6 +48,10 @@ static int __init rnbd_init(void)
 	if (!rnbd_event_wq)
 		goto destroy_timer_wq;
 
+	ret = rnbd_parent_init();
+	if (ret)
+		goto destroy_event_wq;
+
 	rnbd_client_inject_init();
 	ret = rnbd_netlink_init();
 	if (ret)
@@ -53,6 +60,8 @@ static int __init rnbd_init(void)
 
 remove_inject:
 	rnbd_client_inject_exit();
+	rnbd_parent_exit();
+destroy_event_wq:
 	destroy_workqueue(rnbd_event_wq);
 destroy_timer_wq:
 	destroy_workqueue(rnbd_timer_wq);
@@ -67,6 +76,7 @@ static void __exit rnbd_exit(void)
 	rnbd_sessions_detach_all();
 	rnbd_netlink_exit();
 	rnbd_client_inject_exit();
+	rnbd_parent_exit();
 	destroy_workqueue(rnbd_event_wq);
 	destroy_workqueue(rnbd_timer_wq);
 	destroy_workqueue(rnbd_wq);
@@ -77,3 +87,4 @@ module_exit(rnbd_exit);
 
 MODULE_DESCRIPTION("Network block device over RDMA: client");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(RNBD_RELEASE);

@@ -4,6 +4,7 @@
  *
  * Operation: see include/uapi/rnbd/netlink.h, which is the manual.
  * Ownership: commands hold a reference on the session they work on.
+ * The list that a target gave is owned by the dump that tells it.
  * Concurrency: commands run in parallel; the list of sessions is walked under
  * its lock. Events come from the session's event_work, so in order.
  * Errors: every one carries a text for people, and the attribute at fault.
@@ -13,9 +14,9 @@
 #include <linux/module.h>
 #include <linux/rwsem.h>
 #include <linux/sizes.h>
+#include <linux/timekeeping.h>
 #include <net/genetlink.h>
 #include <net/net_namespace.h>
-#include <rnbd/netlink.h>
 
 #include "client.h"
 
@@ -57,6 +58,7 @@ static const struct nla_policy rnbd_attach_policy[RNBD_ATTR_MAX + 1] = {
 	[RNBD_ATTR_PORT]	= { .type = NLA_U16 },
 	[RNBD_ATTR_EXPORT]	= { .type = NLA_NUL_STRING,
 				    .len = RNBD_EXPORT_NAME_SIZE - 1 },
+	[RNBD_ATTR_NAME]	= { .type = NLA_NUL_STRING, .len = RNBD_NAME_SIZE - 1 },
 	[RNBD_ATTR_HOST_ID]	= NLA_POLICY_EXACT_LEN(UUID_SIZE),
 	[RNBD_ATTR_QUEUES]	= NLA_POLICY_RANGE(NLA_U32, 1, RNBD_QUEUES_MAX),
 	[RNBD_ATTR_DEPTH]	= NLA_POLICY_RANGE(NLA_U32, 1, RNBD_DEPTH_MAX),
@@ -77,10 +79,22 @@ static const struct nla_policy rnbd_attach_policy[RNBD_ATTR_MAX + 1] = {
 	[RNBD_ATTR_INLINE_WRITE] = NLA_POLICY_FULL_RANGE(NLA_U32, &rnbd_inline_range),
 };
 
+static const struct nla_policy rnbd_discover_policy[RNBD_ATTR_MAX + 1] = {
+	[RNBD_ATTR_ADDR]	= { .type = NLA_NUL_STRING,
+				    .len = INET6_ADDRSTRLEN },
+	[RNBD_ATTR_PORT]	= { .type = NLA_U16 },
+	[RNBD_ATTR_HOST_ID]	= NLA_POLICY_EXACT_LEN(UUID_SIZE),
+};
+
 static const struct nla_policy rnbd_disk_policy[RNBD_ATTR_MAX + 1] = {
 	[RNBD_ATTR_DISK]	= { .type = NLA_NUL_STRING,
 				    .len = DISK_NAME_LEN - 1 },
 	[RNBD_ATTR_FLAGS]	= NLA_POLICY_MASK(NLA_U32, RNBD_FLAG_FORCE),
+};
+
+static const struct nla_policy rnbd_list_policy[RNBD_ATTR_MAX + 1] = {
+	[RNBD_ATTR_DISK]	= { .type = NLA_NUL_STRING,
+				    .len = DISK_NAME_LEN - 1 },
 };
 
 static u32 rnbd_get_u32(struct genl_info *info, int attr, u32 value)
@@ -94,10 +108,7 @@ static int rnbd_parse_wishes(struct genl_info *info, struct rnbd_options *opt)
 
 	opt->queues = rnbd_get_u32(info, RNBD_ATTR_QUEUES,
 				   min(num_online_cpus(), RNBD_DEFAULT_QUEUES));
-	/* blk-mq has no use for more queues than processors. */
-	opt->queues = min(opt->queues, nr_cpu_ids);
-	opt->poll_queues = min(rnbd_get_u32(info, RNBD_ATTR_POLL_QUEUES, 0),
-			       nr_cpu_ids);
+	opt->poll_queues = rnbd_get_u32(info, RNBD_ATTR_POLL_QUEUES, 0);
 	opt->depth = rnbd_get_u32(info, RNBD_ATTR_DEPTH, RNBD_DEFAULT_DEPTH);
 	opt->ring_slots = rnbd_get_u32(info, RNBD_ATTR_RING_SLOTS, RNBD_DEFAULT_SLOTS);
 	opt->slot_size = rnbd_get_u32(info, RNBD_ATTR_SLOT_SIZE, RNBD_DEFAULT_SLOT_SIZE);
@@ -148,15 +159,15 @@ static int rnbd_parse_wishes(struct genl_info *info, struct rnbd_options *opt)
 	return 0;
 }
 
-static int rnbd_parse_attach(struct genl_info *info, struct rnbd_options *opt)
+/* Which target, and who asks. */
+static int rnbd_parse_target(const struct genl_info *info, struct rnbd_options *opt)
 {
 	struct nlattr **attrs = info->attrs;
 	char port[sizeof("65535")];
 
 	if (GENL_REQ_ATTR_CHECK(info, RNBD_ATTR_ADDR) ||
-	    GENL_REQ_ATTR_CHECK(info, RNBD_ATTR_EXPORT) ||
 	    GENL_REQ_ATTR_CHECK(info, RNBD_ATTR_HOST_ID)) {
-		NL_SET_ERR_MSG(info->extack, "address, export and host id are needed");
+		NL_SET_ERR_MSG(info->extack, "address and host id are needed");
 		return -EINVAL;
 	}
 
@@ -169,6 +180,28 @@ static int rnbd_parse_attach(struct genl_info *info, struct rnbd_options *opt)
 		return -EINVAL;
 	}
 
+	memcpy(opt->host_id, nla_data(attrs[RNBD_ATTR_HOST_ID]), UUID_SIZE);
+	if (!memchr_inv(opt->host_id, 0, UUID_SIZE)) {
+		NL_SET_ERR_MSG_ATTR(info->extack, attrs[RNBD_ATTR_HOST_ID],
+				    "the host id must not be zero");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int rnbd_parse_attach(struct genl_info *info, struct rnbd_options *opt)
+{
+	struct nlattr **attrs = info->attrs;
+	int ret;
+
+	ret = rnbd_parse_target(info, opt);
+	if (ret)
+		return ret;
+	if (GENL_REQ_ATTR_CHECK(info, RNBD_ATTR_EXPORT)) {
+		NL_SET_ERR_MSG(info->extack, "the name of an export is needed");
+		return -EINVAL;
+	}
+
 	nla_strscpy(opt->export, attrs[RNBD_ATTR_EXPORT], sizeof(opt->export));
 	if (!rnbd_export_name_ok(opt->export, sizeof(opt->export))) {
 		NL_SET_ERR_MSG_ATTR(info->extack, attrs[RNBD_ATTR_EXPORT],
@@ -176,11 +209,13 @@ static int rnbd_parse_attach(struct genl_info *info, struct rnbd_options *opt)
 		return -EINVAL;
 	}
 
-	memcpy(opt->host_id, nla_data(attrs[RNBD_ATTR_HOST_ID]), UUID_SIZE);
-	if (!memchr_inv(opt->host_id, 0, UUID_SIZE)) {
-		NL_SET_ERR_MSG_ATTR(info->extack, attrs[RNBD_ATTR_HOST_ID],
-				    "the host id must not be zero");
-		return -EINVAL;
+	if (attrs[RNBD_ATTR_NAME]) {
+		nla_strscpy(opt->name, attrs[RNBD_ATTR_NAME], sizeof(opt->name));
+		if (!rnbd_disk_alias_ok(opt->name)) {
+			NL_SET_ERR_MSG_ATTR(info->extack, attrs[RNBD_ATTR_NAME],
+					    "a disk's name has 1 to 63 of A-Z a-z 0-9 . _ : -, no dot first, and is no rnbd<N>, number or UUID");
+			return -EINVAL;
+		}
 	}
 	return rnbd_parse_wishes(info, opt);
 }
@@ -221,6 +256,40 @@ static int rnbd_put_ids(struct sk_buff *msg, const struct rnbd_session *sess)
 	return 0;
 }
 
+/* What whoever attaches compares with what is there. */
+static int rnbd_put_wishes(struct sk_buff *msg, const struct rnbd_options *opt)
+{
+	struct nlattr *nest = nla_nest_start(msg, RNBD_ATTR_WISHES);
+	u32 flags = 0;
+
+	if (!nest)
+		return -EMSGSIZE;
+	if (opt->readonly)
+		flags |= RNBD_FLAG_READONLY;
+	if (opt->early_release)
+		flags |= RNBD_FLAG_EARLY_RELEASE;
+	if (opt->copy)
+		flags |= RNBD_FLAG_COPY;
+	if (nla_put_u32(msg, RNBD_ATTR_QUEUES, opt->queues) ||
+	    nla_put_u32(msg, RNBD_ATTR_POLL_QUEUES, opt->poll_queues) ||
+	    nla_put_u32(msg, RNBD_ATTR_DEPTH, opt->depth) ||
+	    nla_put_u32(msg, RNBD_ATTR_RING_SLOTS, opt->ring_slots) ||
+	    nla_put_u32(msg, RNBD_ATTR_SLOT_SIZE, opt->slot_size) ||
+	    nla_put_u64_64bit(msg, RNBD_ATTR_POOL_BYTES, opt->pool_bytes, RNBD_ATTR_PAD) ||
+	    nla_put_u32(msg, RNBD_ATTR_MAX_IO, opt->max_io) ||
+	    nla_put_u32(msg, RNBD_ATTR_INLINE_READ, opt->inline_read) ||
+	    nla_put_u32(msg, RNBD_ATTR_INLINE_WRITE, opt->inline_write) ||
+	    nla_put_u32(msg, RNBD_ATTR_FLAGS, flags))
+		return -EMSGSIZE;
+	nla_nest_end(msg, nest);
+	return 0;
+}
+
+static u64 rnbd_ms_since(u64 ns)
+{
+	return div_u64(ktime_get_ns() - ns, NSEC_PER_MSEC);
+}
+
 /*
  * @asker is the message that is answered, or NULL for an event, for privileged
  * listeners.
@@ -252,6 +321,8 @@ static int rnbd_put_session(struct sk_buff *msg, struct rnbd_session *sess,
 	    nla_put_string(msg, RNBD_ATTR_ADDR, sess->opt.addr) ||
 	    nla_put_u16(msg, RNBD_ATTR_PORT, rnbd_session_port(sess)) ||
 	    nla_put_string(msg, RNBD_ATTR_EXPORT, sess->opt.export) ||
+	    (sess->opt.name[0] &&
+	     nla_put_string(msg, RNBD_ATTR_NAME, sess->opt.name)) ||
 	    (admin && rnbd_put_ids(msg, sess)) ||
 	    nla_put(msg, RNBD_ATTR_EXPORT_ID, UUID_SIZE, sess->grant.export_uuid) ||
 	    nla_put_u32(msg, RNBD_ATTR_QUEUES, sess->nr_queues) ||
@@ -282,6 +353,11 @@ static int rnbd_put_session(struct sk_buff *msg, struct rnbd_session *sess,
 			      RNBD_ATTR_PAD) ||
 	    nla_put_u32(msg, RNBD_ATTR_BLOCK_SIZE,
 			queue_logical_block_size(sess->disk->queue)) ||
+	    nla_put_u64_64bit(msg, RNBD_ATTR_ATTACHED_MS,
+			      rnbd_ms_since(sess->disk_ns), RNBD_ATTR_PAD) ||
+	    nla_put_u64_64bit(msg, RNBD_ATTR_STATE_MS,
+			      rnbd_ms_since(change->when_ns), RNBD_ATTR_PAD) ||
+	    rnbd_put_wishes(msg, &sess->opt) ||
 	    rnbd_put_recovery(msg, sess, change)) {
 		genlmsg_cancel(msg, hdr);
 		return -EMSGSIZE;
@@ -302,6 +378,7 @@ static void rnbd_session_now(struct rnbd_session *sess, struct rnbd_change *now)
 		.epoch = sess->epoch,
 		.attempt = READ_ONCE(sess->attempt),
 		.reason = sess->reason,
+		.when_ns = sess->state_ns,
 	};
 	spin_unlock_irqrestore(&sess->lock, flags);
 }
@@ -433,6 +510,93 @@ static int rnbd_dump_list(struct sk_buff *skb, struct netlink_callback *cb)
 	return skb->len;
 }
 
+/*
+ * The target is asked when the dump begins. Its answers are told as fast as they
+ * are read: a socket takes only so much that nobody reads.
+ */
+static int rnbd_start_discover(struct netlink_callback *cb)
+{
+	const struct genl_info *info = genl_info_dump(cb);
+	struct rnbd_options opt = { };
+	struct rnbd_exports *exports;
+	struct rnbd_why why = { };
+	int ret;
+
+	ret = rnbd_parse_target(info, &opt);
+	if (ret)
+		return ret;
+	exports = kmalloc(sizeof(*exports), GFP_KERNEL);
+	if (!exports)
+		return -ENOMEM;
+	rnbd_exports_init(exports);
+	ret = rnbd_discover(&opt, exports, &why);
+	if (ret) {
+		if (why.text[0])
+			NL_SET_ERR_MSG_FMT(info->extack, "%s", why.text);
+		rnbd_exports_free(exports);
+		kfree(exports);
+		return ret;
+	}
+	cb->args[0] = (long)exports;
+	return 0;
+}
+
+static int rnbd_put_export(struct sk_buff *msg, const struct rnbd_export_info *export)
+{
+	struct nlattr *item = nla_nest_start(msg, RNBD_ATTR_EXPORT_ITEM);
+	u32 flags = export->flags & RNBD_EXPORT_READONLY ? RNBD_FLAG_READONLY : 0;
+
+	if (!item)
+		return -EMSGSIZE;
+	if (nla_put_string(msg, RNBD_ATTR_EXPORT, export->name) ||
+	    nla_put(msg, RNBD_ATTR_EXPORT_ID, UUID_SIZE, export->uuid) ||
+	    nla_put_u64_64bit(msg, RNBD_ATTR_SIZE, export->capacity, RNBD_ATTR_PAD) ||
+	    nla_put_u32(msg, RNBD_ATTR_BLOCK_SIZE, export->logical_block) ||
+	    nla_put_u32(msg, RNBD_ATTR_FLAGS, flags)) {
+		nla_nest_cancel(msg, item);
+		return -EMSGSIZE;
+	}
+	nla_nest_end(msg, item);
+	return 0;
+}
+
+/* A message at a time, with what it has room for. */
+static int rnbd_dump_discover(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct rnbd_exports *exports = (void *)cb->args[0];
+	const struct rnbd_export_info *export = rnbd_exports_first(exports);
+	struct nlattr *nest = NULL;
+	void *hdr;
+
+	if (!export)
+		return 0;
+	hdr = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
+			  &rnbd_genl_family, NLM_F_MULTI, RNBD_CMD_DISCOVER);
+	if (hdr)
+		nest = nla_nest_start(skb, RNBD_ATTR_EXPORTS);
+	if (!nest || rnbd_put_export(skb, export)) {
+		if (hdr)
+			genlmsg_cancel(skb, hdr);
+		return -EMSGSIZE;
+	}
+	do {
+		rnbd_exports_take(exports);
+		export = rnbd_exports_first(exports);
+	} while (export && !rnbd_put_export(skb, export));
+	nla_nest_end(skb, nest);
+	genlmsg_end(skb, hdr);
+	return skb->len;
+}
+
+static int rnbd_done_discover(struct netlink_callback *cb)
+{
+	struct rnbd_exports *exports = (void *)cb->args[0];
+
+	rnbd_exports_free(exports);
+	kfree(exports);
+	return 0;
+}
+
 static const struct genl_ops rnbd_genl_ops[] = {
 	{
 		.cmd = RNBD_CMD_ATTACH,
@@ -450,10 +614,19 @@ static const struct genl_ops rnbd_genl_ops[] = {
 	},
 	{
 		.cmd = RNBD_CMD_LIST,
-		.policy = rnbd_disk_policy,
+		.policy = rnbd_list_policy,
 		.maxattr = RNBD_ATTR_MAX,
 		.doit = rnbd_cmd_list,
 		.dumpit = rnbd_dump_list,
+	},
+	{
+		.cmd = RNBD_CMD_DISCOVER,
+		.flags = GENL_ADMIN_PERM,
+		.policy = rnbd_discover_policy,
+		.maxattr = RNBD_ATTR_MAX,
+		.start = rnbd_start_discover,
+		.dumpit = rnbd_dump_discover,
+		.done = rnbd_done_discover,
 	},
 };
 

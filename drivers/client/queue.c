@@ -52,28 +52,27 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
+#include "../core/param.h"
 #include "client.h"
 #include "trace.h"
 
-static unsigned int gather = 1;
-module_param(gather, uint, 0644);
-MODULE_PARM_DESC(gather, "request frames on the wire before further requests are gathered (1)");
+RNBD_PARAM_UINT(gather, 1, 1, 65535,
+		"request frames on the wire before further requests are gathered");
 
-static unsigned int frame_kb = 256;
-module_param(frame_kb, uint, 0644);
-MODULE_PARM_DESC(frame_kb, "a frame whose requests write so many KiB waits for no more of them (256)");
+RNBD_PARAM_UINT(frame_kb, 256, 1, 1048576,
+		"KiB that the requests of a frame write, from which on it waits for no more of them");
 
 static bool coalesce = true;
 module_param(coalesce, bool, 0644);
-MODULE_PARM_DESC(coalesce, "one RDMA operation for requests that are neighbours in the pool (Y)");
+MODULE_PARM_DESC(coalesce, "one RDMA operation for requests that are neighbours in the pool (default Y)");
 
 static bool unsafe_no_fence;
 module_param(unsafe_no_fence, bool, 0644);
-MODULE_PARM_DESC(unsafe_no_fence, "for tests: leave the fence of early release out, which corrupts data");
+MODULE_PARM_DESC(unsafe_no_fence, "for tests: leave the fence of early release out, which corrupts data (default N)");
 
 static bool unsafe_no_read_guard;
 module_param(unsafe_no_read_guard, bool, 0644);
-MODULE_PARM_DESC(unsafe_no_read_guard, "for tests: believe soft-RoCE that a READ has succeeded, which corrupts data if packets are lost (N)");
+MODULE_PARM_DESC(unsafe_no_read_guard, "for tests: believe soft-RoCE that a READ has succeeded, which corrupts data if packets are lost (default N)");
 
 /*
  * Work requests and gather entries that can be staged before they are posted.
@@ -501,7 +500,7 @@ static void rnbd_flush_frame(struct rnbd_queue *q)
 {
 	if (!q->ring.open)
 		return;
-	if (q->ring.unacked < max(READ_ONCE(gather), 1U))
+	if (q->ring.unacked < READ_ONCE(gather))
 		rnbd_send_frame(q);
 	else
 		q->stats.gathered++;
@@ -1023,6 +1022,10 @@ static enum rnbd_fault rnbd_queue_frame(struct rnbd_ring *ring,
 		return rnbd_take_replies(q, frame);
 	if (frame->type == RNBD_FRAME_LOGIN_REPLY)
 		rnbd_login_reply(q, frame, &fault);
+	else if (frame->type == RNBD_FRAME_RESIZE)
+		fault = rnbd_take_resize(q, frame);
+	else if (frame->type == RNBD_FRAME_DISCOVER_REPLY)
+		rnbd_discover_reply(q, frame, &fault);
 	return fault;
 }
 

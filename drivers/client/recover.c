@@ -169,6 +169,39 @@ static void rnbd_wait_or_fail(struct rnbd_session *sess)
 }
 
 /*
+ * Make the disk as large as the target says. Users hear of it from event_work: to
+ * tell them may take memory, and that may wait for this disk.
+ */
+static void rnbd_take_size(struct rnbd_session *sess)
+{
+	u64 capacity = READ_ONCE(sess->capacity);
+
+	lockdep_assert_held(&sess->recover_lock);
+
+	/* Requests are held against it; it must not come after the disk's. */
+	WRITE_ONCE(sess->grant.capacity, capacity);
+	if (test_bit(RNBD_SESS_DETACH, &sess->flags) ||
+	    get_capacity(sess->disk) == capacity >> SECTOR_SHIFT)
+		return;
+	set_capacity(sess->disk, capacity >> SECTOR_SHIFT);
+	set_bit(RNBD_SESS_RESIZED, &sess->flags);
+	rnbd_session_tell_more(sess);
+}
+
+static void rnbd_resize_work(struct work_struct *work)
+{
+	struct rnbd_session *sess = container_of(to_delayed_work(work),
+						 struct rnbd_session, resize_work);
+
+	WRITE_ONCE(sess->resized_at, jiffies);
+	mutex_lock(&sess->recover_lock);
+	/* Otherwise rnbd_go_live() does it. */
+	if (READ_ONCE(sess->state) == RNBD_LIVE)
+		rnbd_take_size(sess);
+	mutex_unlock(&sess->recover_lock);
+}
+
+/*
  * Let I/O flow over a new connection. After an error it has to be ended.
  * Called under recover_lock, so that a loss which follows at once is taken care
  * of when all this is done.
@@ -187,9 +220,7 @@ static int rnbd_go_live(struct rnbd_session *sess, struct rnbd_why *why)
 	cancel_delayed_work_sync(&sess->fail_io_work);
 	rnbd_quiesce(sess);
 	sess->grant = sess->offer;
-	if (test_bit(RNBD_SESS_ATTACHED, &sess->flags))
-		set_capacity_and_notify(sess->disk,
-					sess->grant.capacity >> SECTOR_SHIFT);
+	rnbd_take_size(sess);
 	for (i = 0; i < sess->nr_queues; i++)
 		rnbd_queue_ready(sess->queues[i], true);
 	/* Whoever sees it live sees that, too. */
@@ -344,15 +375,18 @@ void rnbd_recover_init(struct rnbd_session *sess)
 	INIT_DELAYED_WORK(&sess->recover_work, rnbd_recover_work);
 	INIT_DELAYED_WORK(&sess->fail_io_work, rnbd_fail_io_work);
 	INIT_DELAYED_WORK(&sess->keepalive_work, rnbd_keepalive_work);
+	INIT_DELAYED_WORK(&sess->resize_work, rnbd_resize_work);
+	sess->resized_at = jiffies - RNBD_RESIZE_PAUSE;
 }
 
 /**
  * rnbd_recover_abort - do not wait for a connection any more
  * @sess: session with RNBD_SESS_DETACH set
  *
- * A live session stays so, to end its requests well.
+ * A live session stays so, to end its requests well. On return the size of the
+ * disk does not change any more, and no event about the disk is on its way.
  *
- * Context: process context.
+ * Context: process context, may sleep.
  */
 void rnbd_recover_abort(struct rnbd_session *sess)
 {
@@ -363,6 +397,12 @@ void rnbd_recover_abort(struct rnbd_session *sess)
 	if (sess->state == RNBD_RECONNECTING)
 		mod_delayed_work(rnbd_wq, &sess->recover_work, 0);
 	spin_unlock_irqrestore(&sess->lock, flags);
+	/* Work that begins after this sees that the session is being detached. */
+	cancel_delayed_work_sync(&sess->resize_work);
+	/* Whoever lets I/O flow has seen it, too, or has ended. */
+	mutex_lock(&sess->recover_lock);
+	mutex_unlock(&sess->recover_lock);
+	flush_work(&sess->event_work);
 }
 
 /**
@@ -378,5 +418,7 @@ void rnbd_recover_end(struct rnbd_session *sess)
 	cancel_delayed_work_sync(&sess->fail_io_work);
 	cancel_delayed_work_sync(&sess->keepalive_work);
 	rnbd_disconnect(sess);
+	/* No frame comes any more. */
+	cancel_delayed_work_sync(&sess->resize_work);
 	rnbd_release_connection(sess);
 }

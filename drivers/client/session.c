@@ -23,6 +23,7 @@
 
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <linux/timekeeping.h>
 
 #include "client.h"
 #include "trace.h"
@@ -98,6 +99,19 @@ static const u8 rnbd_state_next[] = {
 	[RNBD_CLOSING]		= 0,
 };
 
+/**
+ * rnbd_session_tell_more - there is something for event_work to tell
+ * @sess: session
+ *
+ * Context: any.
+ */
+void rnbd_session_tell_more(struct rnbd_session *sess)
+{
+	kref_get(&sess->ref);
+	if (!queue_work(rnbd_event_wq, &sess->event_work))
+		kref_put(&sess->ref, rnbd_session_release);
+}
+
 /* Note what event_work will tell. A session outlives the notes about it. */
 static void rnbd_session_note(struct rnbd_session *sess, enum rnbd_state from)
 {
@@ -114,11 +128,10 @@ static void rnbd_session_note(struct rnbd_session *sess, enum rnbd_state from)
 		.epoch = sess->epoch,
 		.attempt = sess->attempt,
 		.reason = sess->reason,
+		.when_ns = sess->state_ns,
 	};
 	sess->nr_changes++;
-	kref_get(&sess->ref);
-	if (!queue_work(rnbd_event_wq, &sess->event_work))
-		kref_put(&sess->ref, rnbd_session_release);
+	rnbd_session_tell_more(sess);
 }
 
 /* The one place where a state changes. */
@@ -134,6 +147,7 @@ static bool rnbd_session_set_state(struct rnbd_session *sess, enum rnbd_state st
 	if (state == RNBD_LIVE && sess->broken)
 		return false;
 	WRITE_ONCE(sess->state, state);
+	sess->state_ns = ktime_get_ns();
 	switch (state) {
 	case RNBD_LIVE:
 		clear_bit(RNBD_SESS_FAIL_IO, &sess->flags);
@@ -163,6 +177,13 @@ static bool rnbd_session_set_state(struct rnbd_session *sess, enum rnbd_state st
 	return true;
 }
 
+/* A disk that comes or goes has uevents of its own. */
+static bool rnbd_session_has_events(const struct rnbd_session *sess)
+{
+	return test_bit(RNBD_SESS_ATTACHED, &sess->flags) &&
+	       !test_bit(RNBD_SESS_DETACH, &sess->flags);
+}
+
 static void rnbd_session_tell(struct rnbd_session *sess,
 			      const struct rnbd_change *change)
 {
@@ -189,6 +210,8 @@ static void rnbd_session_tell(struct rnbd_session *sess,
 		break;
 	}
 	rnbd_netlink_event(sess, change);
+	if (rnbd_session_has_events(sess))
+		rnbd_parent_event(sess, change->to);
 }
 
 /* Returns whether there is one; @lost: others before it have been overwritten. */
@@ -221,6 +244,9 @@ static void rnbd_event_work(struct work_struct *work)
 			rnbd_netlink_event_lost();
 		rnbd_session_tell(sess, &change);
 	}
+	if (rnbd_session_has_events(sess) &&
+	    test_and_clear_bit(RNBD_SESS_RESIZED, &sess->flags))
+		rnbd_disk_resized(sess);
 	rnbd_session_put(sess);
 }
 
@@ -310,7 +336,13 @@ void rnbd_session_put(struct rnbd_session *sess)
 	kref_put(&sess->ref, rnbd_session_release);
 }
 
-static struct rnbd_session *rnbd_session_alloc(const struct rnbd_options *opt)
+/**
+ * rnbd_session_alloc - make a session that is not connected
+ * @opt: what was asked for; copied
+ *
+ * Return: the session with a reference for the caller, or NULL.
+ */
+struct rnbd_session *rnbd_session_alloc(const struct rnbd_options *opt)
 {
 	struct rnbd_session *sess = kzalloc(sizeof(*sess), GFP_KERNEL);
 
@@ -318,6 +350,7 @@ static struct rnbd_session *rnbd_session_alloc(const struct rnbd_options *opt)
 		return NULL;
 	kref_init(&sess->ref);
 	INIT_LIST_HEAD(&sess->list);
+	INIT_LIST_HEAD(&sess->named);
 	spin_lock_init(&sess->lock);
 	mutex_init(&sess->conn_lock);
 	mutex_init(&sess->recover_lock);
@@ -327,11 +360,47 @@ static struct rnbd_session *rnbd_session_alloc(const struct rnbd_options *opt)
 	sess->opt = *opt;
 	sess->early_release = opt->early_release;
 	sess->state = RNBD_CONNECTING;
+	sess->state_ns = ktime_get_ns();
 	sess->index = -1;
 	generate_random_uuid(sess->id);
 	if (rnbd_inject(&rnbd_inject_fixed_session, NULL))
 		memset(sess->id, 0x11, sizeof(sess->id));
 	return sess;
+}
+
+/* Of two disks with the same name nobody could say which one is meant. */
+static int rnbd_session_take_name(struct rnbd_session *sess, struct rnbd_why *why)
+{
+	struct rnbd_session *other;
+	int ret = 0;
+
+	if (!sess->opt.name[0])
+		return 0;
+	mutex_lock(&rnbd_sessions_lock);
+	list_for_each_entry(other, &rnbd_sessions_named, named) {
+		if (strcmp(other->opt.name, sess->opt.name))
+			continue;
+		/* Only a session on the list is sure to have a disk. */
+		if (list_empty(&other->list))
+			rnbd_why(why, "the name %s is taken by an attach or detach under way",
+				 sess->opt.name);
+		else
+			rnbd_why(why, "the name %s is taken by %s; choose another",
+				 sess->opt.name, other->disk->disk_name);
+		ret = -EEXIST;
+		break;
+	}
+	if (!ret)
+		list_add_tail(&sess->named, &rnbd_sessions_named);
+	mutex_unlock(&rnbd_sessions_lock);
+	return ret;
+}
+
+static void rnbd_session_drop_name(struct rnbd_session *sess)
+{
+	mutex_lock(&rnbd_sessions_lock);
+	list_del_init(&sess->named);
+	mutex_unlock(&rnbd_sessions_lock);
 }
 
 /**
@@ -343,7 +412,8 @@ static struct rnbd_session *rnbd_session_alloc(const struct rnbd_options *opt)
  * early on a signal that kills.
  * Return: the session with a reference for the caller, or an ERR_PTR after
  * which nothing is left behind: -EBUSY if the target has not ended yet what
- * this host had there before it was started anew.
+ * this host had there before it was started anew, -EEXIST if another disk has
+ * the name.
  */
 struct rnbd_session *rnbd_session_attach(const struct rnbd_options *opt,
 					 struct rnbd_why *why)
@@ -355,6 +425,9 @@ struct rnbd_session *rnbd_session_attach(const struct rnbd_options *opt,
 	if (!sess)
 		return ERR_PTR(-ENOMEM);
 
+	ret = rnbd_session_take_name(sess, why);
+	if (ret)
+		goto put;
 	ret = rnbd_connect(sess, why);
 	if (ret)
 		goto fail;
@@ -372,6 +445,8 @@ struct rnbd_session *rnbd_session_attach(const struct rnbd_options *opt,
 	 * of the partition table; from here on the disk may be in use.
 	 */
 	set_bit(RNBD_SESS_ATTACHED, &sess->flags);
+	/* It may have got another size while it was added. */
+	rnbd_session_tell_more(sess);
 	if (READ_ONCE(sess->state) != RNBD_LIVE) {
 		/* Recovery may have begun, and broken_why is about its attempt. */
 		rnbd_why(why, "%s", READ_ONCE(sess->reason));
@@ -402,10 +477,12 @@ fail:
 	/* Another disk may get this one's name; and the module may go. */
 	flush_work(&sess->event_work);
 	rnbd_disk_remove(sess);
+	rnbd_session_drop_name(sess);
 	/* Who is told that the target is busy comes again. */
 	if (ret != -EINTR && ret != -EBUSY)
 		pr_err("cannot attach %s at %s: %s\n", opt->export, opt->addr,
 		       why->text[0] ? why->text : "no memory");
+put:
 	rnbd_session_put(sess);
 	return ERR_PTR(ret);
 }
@@ -467,6 +544,7 @@ int rnbd_session_detach(struct rnbd_session *sess, bool force, struct rnbd_why *
 	/* Another disk may get this one's name; and the module may go. */
 	flush_work(&sess->event_work);
 	rnbd_disk_remove(sess);
+	rnbd_session_drop_name(sess);
 	/* the reference of the list */
 	rnbd_session_put(sess);
 	return 0;

@@ -48,6 +48,7 @@ RNBD_ATTR_SHOW(fast_io_fail, "%u", sess->opt.fast_io_fail);
 RNBD_ATTR_SHOW(loss_timeout, "%u", sess->opt.loss_timeout);
 RNBD_ATTR_SHOW(transfer, "%s", sess->opt.copy ? "copy" : "zero-copy");
 RNBD_ATTR_SHOW(keepalive_ms, "%u", READ_ONCE(sess->grant.keepalive_ms));
+RNBD_ATTR_SHOW(name, "%s", sess->opt.name);
 RNBD_ATTR_SHOW(export, "%s", sess->opt.export);
 RNBD_ATTR_SHOW(address, "%pISpc", &sess->opt.dst);
 /* Whoever knows it, and the host id, can pretend to be this session. */
@@ -206,6 +207,7 @@ static struct attribute *rnbd_disk_attrs[] = {
 	&dev_attr_loss_timeout.attr,
 	&dev_attr_transfer.attr,
 	&dev_attr_keepalive_ms.attr,
+	&dev_attr_name.attr,
 	&dev_attr_export.attr,
 	&dev_attr_address.attr,
 	&dev_attr_session_id.attr,

@@ -119,6 +119,15 @@ static enum rnbd_fault rnbd_entry_bytes(u8 type, u16 nr_entries, u32 *bytes)
 			return RNBD_FAULT_COUNT;
 		*bytes = 0;
 		break;
+	case RNBD_FRAME_RESIZE:
+		if (nr_entries != 1)
+			return RNBD_FAULT_COUNT;
+		*bytes = sizeof(struct rnbd_resize);
+		break;
+	case RNBD_FRAME_DISCOVER_REPLY:
+		*bytes = sizeof(struct rnbd_discover_reply) +
+			 (nr_entries - 1u) * (u32)sizeof(struct rnbd_export_entry);
+		break;
 	default:
 		return RNBD_FAULT_TYPE;
 	}
@@ -136,7 +145,8 @@ static enum rnbd_fault rnbd_entry_bytes(u8 type, u16 nr_entries, u32 *bytes)
  *
  * The entries fill the frame to its last byte, unless inline data follow: what
  * that may be only the entries tell, see rnbd_decode_end(). A LOGIN_REPLY counts
- * its struct rnbd_login_reply and each struct rnbd_segment as one entry.
+ * its struct rnbd_login_reply and each struct rnbd_segment as one entry, and a
+ * DISCOVER_REPLY its head and each struct rnbd_export_entry.
  *
  * Context: any.
  * Return: the first thing wrong, @frame is untouched then.
@@ -157,7 +167,7 @@ enum rnbd_fault rnbd_decode_frame(const void *buf, u32 len, u32 seq, u32 epoch,
 
 	if ((hdr.flags & ~RNBD_FRAME_DATA) || hdr.reserved)
 		return RNBD_FAULT_RESERVED;
-	if (hdr.type < RNBD_FRAME_LOGIN || hdr.type > RNBD_FRAME_CREDIT)
+	if (hdr.type < RNBD_FRAME_LOGIN || hdr.type > RNBD_FRAME_DISCOVER_REPLY)
 		return RNBD_FAULT_TYPE;
 	if (le32_to_cpu(hdr.seq) != seq)
 		return RNBD_FAULT_SEQ;
@@ -331,12 +341,14 @@ static enum rnbd_fault rnbd_check_op(const struct rnbd_request *req,
 static enum rnbd_fault rnbd_check_range(const struct rnbd_request *req,
 					const struct rnbd_limits *lim, u32 max)
 {
+	u64 capacity = READ_ONCE(lim->capacity);
+
 	if (!req->length || req->length > max ||
 	    (req->length & lim->block_mask))
 		return RNBD_FAULT_LENGTH;
 	if ((req->offset & lim->block_mask) ||
-	    req->offset > lim->capacity ||
-	    req->length > lim->capacity - req->offset)
+	    req->offset > capacity ||
+	    req->length > capacity - req->offset)
 		return RNBD_FAULT_OFFSET;
 	return RNBD_FAULT_NONE;
 }
@@ -788,7 +800,8 @@ static bool rnbd_keepalive_ok(u32 ms)
 /**
  * rnbd_encode_login - write a login
  * @wire: entry of the LOGIN frame
- * @info: what to ask for; a lawful, terminated export name
+ * @info: what to ask for; a lawful, terminated export name, or all zero but for
+ *	the flag RNBD_LOGIN_DISCOVER
  *
  * Context: any.
  */
@@ -812,11 +825,24 @@ void rnbd_encode_login(struct rnbd_login *wire, const struct rnbd_login_info *in
 }
 EXPORT_SYMBOL_GPL(rnbd_encode_login);
 
+/* Who asks for a list wishes for nothing else. */
+static enum rnbd_fault rnbd_check_discover_login(const struct rnbd_login *wire)
+{
+	struct rnbd_login rest = *wire;
+
+	if (rest.flags != cpu_to_le32(RNBD_LOGIN_DISCOVER))
+		return RNBD_FAULT_FLAGS;
+	rest.flags = 0;
+	return rnbd_all_zero(&rest, sizeof(rest)) ? RNBD_FAULT_NONE :
+						    RNBD_FAULT_RESERVED;
+}
+
 /**
  * rnbd_decode_login - check and copy out a login
  * @frame: from rnbd_decode_frame(), of type RNBD_FRAME_LOGIN
  * @info: result; features may hold bits unknown here, to be masked, and
- *	pool_bytes any number from one unit, to be cut to what is granted
+ *	pool_bytes any number from one unit, to be cut to what is granted;
+ *	with the flag RNBD_LOGIN_DISCOVER all the rest is zero
  *
  * Context: any.
  * Return: the first thing wrong, @info is untouched then.
@@ -825,6 +851,7 @@ enum rnbd_fault rnbd_decode_login(const struct rnbd_frame *frame,
 				  struct rnbd_login_info *info)
 {
 	struct rnbd_login_info out;
+	enum rnbd_fault fault;
 	struct rnbd_login wire;
 
 	if (frame->type != RNBD_FRAME_LOGIN)
@@ -834,6 +861,14 @@ enum rnbd_fault rnbd_decode_login(const struct rnbd_frame *frame,
 	if (!rnbd_copy_entry(frame, 0, &wire, sizeof(wire)))
 		return RNBD_FAULT_SHORT;
 
+	if (wire.flags & cpu_to_le32(RNBD_LOGIN_DISCOVER)) {
+		fault = rnbd_check_discover_login(&wire);
+		if (fault)
+			return fault;
+		memset(info, 0, sizeof(*info));
+		info->flags = RNBD_LOGIN_DISCOVER;
+		return RNBD_FAULT_NONE;
+	}
 	if (!rnbd_export_name_ok(wire.export, sizeof(wire.export)))
 		return RNBD_FAULT_NAME;
 	if (!rnbd_all_zero(wire.reserved, sizeof(wire.reserved)))
@@ -950,13 +985,24 @@ EXPORT_SYMBOL_GPL(rnbd_encode_segment);
 #define RNBD_LOGICAL_BLOCK_MAX	4096u
 #define RNBD_PHYSICAL_BLOCK_MAX	0x100000u
 
+static bool rnbd_block_ok(u32 block)
+{
+	return is_power_of_2(block) && block >= RNBD_LOGICAL_BLOCK_MIN &&
+	       block <= RNBD_LOGICAL_BLOCK_MAX;
+}
+
+/* Whole blocks, and loff_t is signed. */
+static bool rnbd_capacity_ok(u64 capacity, u32 block)
+{
+	return capacity && capacity <= U64_MAX / 2 && rnbd_multiple(capacity, block);
+}
+
 /* Properties of the export that the client's disk will take over. */
 static bool rnbd_grant_disk_ok(const struct rnbd_grant *grant)
 {
 	u32 block = grant->logical_block;
 
-	if (!is_power_of_2(block) || block < RNBD_LOGICAL_BLOCK_MIN ||
-	    block > RNBD_LOGICAL_BLOCK_MAX)
+	if (!rnbd_block_ok(block) || !rnbd_capacity_ok(grant->capacity, block))
 		return false;
 	if (!is_power_of_2(grant->physical_block) ||
 	    grant->physical_block < block ||
@@ -966,11 +1012,7 @@ static bool rnbd_grant_disk_ok(const struct rnbd_grant *grant)
 	if ((grant->flags & RNBD_EXPORT_VOLATILE_CACHE) &&
 	    !(grant->flags & RNBD_EXPORT_FUA))
 		return false;
-	/* loff_t is signed */
-	if (!grant->capacity || grant->capacity > U64_MAX / 2)
-		return false;
 	return grant->io_min >= block &&
-	       rnbd_multiple(grant->capacity, block) &&
 	       rnbd_multiple(grant->io_min, block) &&
 	       rnbd_multiple(grant->io_opt, block) &&
 	       rnbd_multiple(grant->discard_granularity, block) &&
@@ -1142,3 +1184,193 @@ enum rnbd_fault rnbd_decode_segment(const struct rnbd_frame *frame, u32 index,
 	return RNBD_FAULT_NONE;
 }
 EXPORT_SYMBOL_GPL(rnbd_decode_segment);
+
+/* ------------------------------------------------------------------------
+ * Resize
+ */
+
+/**
+ * rnbd_encode_resize - write the new size of an export
+ * @wire: entry of the RESIZE frame
+ * @capacity: bytes
+ *
+ * Context: any.
+ */
+void rnbd_encode_resize(struct rnbd_resize *wire, u64 capacity)
+{
+	*wire = (struct rnbd_resize) {
+		.capacity = cpu_to_le64(capacity),
+	};
+}
+EXPORT_SYMBOL_GPL(rnbd_encode_resize);
+
+/**
+ * rnbd_decode_resize - check and copy out the new size of an export
+ * @frame: from rnbd_decode_frame(), of type RNBD_FRAME_RESIZE
+ * @logical_block: of the export, a power of two
+ * @capacity: result: bytes, whole logical blocks, not 0
+ *
+ * Context: any.
+ * Return: the first thing wrong, @capacity is untouched then.
+ */
+enum rnbd_fault rnbd_decode_resize(const struct rnbd_frame *frame,
+				   u32 logical_block, u64 *capacity)
+{
+	struct rnbd_resize wire;
+	u64 bytes;
+
+	if (frame->type != RNBD_FRAME_RESIZE)
+		return RNBD_FAULT_TYPE;
+	if (frame->nr_entries != 1)
+		return RNBD_FAULT_COUNT;
+	if (!rnbd_copy_entry(frame, 0, &wire, sizeof(wire)))
+		return RNBD_FAULT_SHORT;
+	if (!rnbd_all_zero(wire.reserved, sizeof(wire.reserved)))
+		return RNBD_FAULT_RESERVED;
+	bytes = le64_to_cpu(wire.capacity);
+	if (!rnbd_capacity_ok(bytes, logical_block))
+		return RNBD_FAULT_LIMITS;
+
+	*capacity = bytes;
+	return RNBD_FAULT_NONE;
+}
+EXPORT_SYMBOL_GPL(rnbd_decode_resize);
+
+/* ------------------------------------------------------------------------
+ * Lists of exports
+ */
+
+/**
+ * rnbd_encode_discover_reply - write the head of a frame of a list of exports
+ * @wire: first entry of the DISCOVER_REPLY frame
+ * @status: enum rnbd_status; if not RNBD_ST_OK, only that is sent
+ * @more: further frames follow
+ *
+ * Context: any.
+ */
+void rnbd_encode_discover_reply(struct rnbd_discover_reply *wire, u16 status,
+				bool more)
+{
+	*wire = (struct rnbd_discover_reply) {
+		.status = cpu_to_le16(status),
+	};
+	if (status == RNBD_ST_OK && more)
+		wire->flags = cpu_to_le16(RNBD_DISCOVER_MORE);
+}
+EXPORT_SYMBOL_GPL(rnbd_encode_discover_reply);
+
+/**
+ * rnbd_encode_export - write one export of a list
+ * @wire: entry of the DISCOVER_REPLY frame behind its head
+ * @info: the export; a lawful, terminated name
+ *
+ * Context: any.
+ */
+void rnbd_encode_export(struct rnbd_export_entry *wire,
+			const struct rnbd_export_info *info)
+{
+	*wire = (struct rnbd_export_entry) {
+		.capacity = cpu_to_le64(info->capacity),
+		.logical_block = cpu_to_le32(info->logical_block),
+		.flags = cpu_to_le32(info->flags),
+	};
+	/* the last byte stays NUL whatever the caller did */
+	memcpy(wire->name, info->name, strnlen(info->name, sizeof(wire->name) - 1));
+	memcpy(wire->uuid, info->uuid, sizeof(wire->uuid));
+}
+EXPORT_SYMBOL_GPL(rnbd_encode_export);
+
+/**
+ * rnbd_decode_discover_reply - check and copy out the head of a part of a list
+ * @frame: from rnbd_decode_frame(), of type RNBD_FRAME_DISCOVER_REPLY
+ * @room: exports that the list may still grow by
+ * @info: result; if its status is not RNBD_ST_OK, nothing else is set
+ *
+ * A frame after which more follow brings the list forward, so that it ends.
+ *
+ * Context: any.
+ * Return: the first thing wrong, @info is untouched then.
+ */
+enum rnbd_fault rnbd_decode_discover_reply(const struct rnbd_frame *frame, u32 room,
+					   struct rnbd_discover_info *info)
+{
+	struct rnbd_discover_reply wire;
+	u16 status, flags;
+	u32 nr;
+
+	if (frame->type != RNBD_FRAME_DISCOVER_REPLY)
+		return RNBD_FAULT_TYPE;
+	if (!frame->nr_entries)
+		return RNBD_FAULT_COUNT;
+	if (!rnbd_copy_entry(frame, 0, &wire, sizeof(wire)))
+		return RNBD_FAULT_SHORT;
+
+	status = le16_to_cpu(wire.status);
+	flags = le16_to_cpu(wire.flags);
+	nr = frame->nr_entries - 1u;
+	if (!rnbd_status_known(status))
+		return RNBD_FAULT_STATUS;
+	if (!rnbd_all_zero(wire.reserved, sizeof(wire.reserved)))
+		return RNBD_FAULT_RESERVED;
+	if ((flags & ~RNBD_DISCOVER_MORE) || (flags && status != RNBD_ST_OK))
+		return RNBD_FAULT_FLAGS;
+	if (nr > room || (nr && status != RNBD_ST_OK) || (!nr && flags))
+		return RNBD_FAULT_COUNT;
+
+	*info = (struct rnbd_discover_info) {
+		.status = status,
+		.more = flags & RNBD_DISCOVER_MORE,
+		.nr_exports = nr,
+	};
+	return RNBD_FAULT_NONE;
+}
+EXPORT_SYMBOL_GPL(rnbd_decode_discover_reply);
+
+/**
+ * rnbd_decode_export - check and copy out one export of a list
+ * @frame: from rnbd_decode_frame(), of type RNBD_FRAME_DISCOVER_REPLY
+ * @index: of the export in the frame, from 0
+ * @info: result
+ *
+ * Name, block and capacity keep to the same rules as in a login and its reply. That
+ * no other export of the list has this name is not looked at.
+ *
+ * Context: any.
+ * Return: the first thing wrong, @info is untouched then.
+ */
+enum rnbd_fault rnbd_decode_export(const struct rnbd_frame *frame, u32 index,
+				   struct rnbd_export_info *info)
+{
+	struct rnbd_export_entry wire;
+	struct rnbd_export_info out;
+
+	if (frame->type != RNBD_FRAME_DISCOVER_REPLY)
+		return RNBD_FAULT_TYPE;
+	/* below 65535 entries, so that the offset below cannot wrap */
+	if (!frame->nr_entries || index >= frame->nr_entries - 1u)
+		return RNBD_FAULT_COUNT;
+	if (!rnbd_copy_entry(frame, sizeof(struct rnbd_discover_reply) +
+			     index * (u32)sizeof(wire), &wire, sizeof(wire)))
+		return RNBD_FAULT_SHORT;
+
+	if (!rnbd_export_name_ok(wire.name, sizeof(wire.name)))
+		return RNBD_FAULT_NAME;
+	if (!rnbd_all_zero(wire.reserved, sizeof(wire.reserved)))
+		return RNBD_FAULT_RESERVED;
+
+	memcpy(out.name, wire.name, sizeof(out.name));
+	memcpy(out.uuid, wire.uuid, sizeof(out.uuid));
+	out.capacity = le64_to_cpu(wire.capacity);
+	out.logical_block = le32_to_cpu(wire.logical_block);
+	out.flags = le32_to_cpu(wire.flags);
+
+	if (out.flags & ~RNBD_DISCOVER_EXPORT_FLAGS)
+		return RNBD_FAULT_FLAGS;
+	if (!rnbd_block_ok(out.logical_block) ||
+	    !rnbd_capacity_ok(out.capacity, out.logical_block))
+		return RNBD_FAULT_LIMITS;
+
+	*info = out;
+	return RNBD_FAULT_NONE;
+}
+EXPORT_SYMBOL_GPL(rnbd_decode_export);

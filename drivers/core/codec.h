@@ -94,7 +94,8 @@ struct rnbd_frame {
 
 /**
  * struct rnbd_limits - what a request must stay within
- * @capacity: bytes of the export
+ * @capacity: bytes of the export, as the client was told; where it was told
+ *	several sizes, the largest: its requests may have been made for that one
  * @block_mask: logical block size - 1
  * @max_io: bytes of one READ or WRITE
  * @max_discard: bytes of one DISCARD, 0: refused
@@ -105,7 +106,7 @@ struct rnbd_frame {
  * @inline_read: bytes of a READ whose reply may carry the data, 0: none
  * @inline_write: bytes of a WRITE that may carry its data, 0: none
  *
- * Written once at login; a resize replaces @capacity.
+ * Written once at login; a resize raises @capacity while requests are decoded.
  */
 struct rnbd_limits {
 	u64 capacity;
@@ -227,6 +228,27 @@ struct rnbd_grant {
 	u32 inline_write;
 };
 
+/**
+ * struct rnbd_discover_info - decoded struct rnbd_discover_reply
+ * @status: enum rnbd_status
+ * @more: further frames follow
+ * @nr_exports: entries of this frame
+ */
+struct rnbd_discover_info {
+	u16 status;
+	bool more;
+	u32 nr_exports;
+};
+
+/* struct rnbd_export_info - decoded struct rnbd_export_entry */
+struct rnbd_export_info {
+	char name[RNBD_EXPORT_NAME_SIZE];
+	u8 uuid[16];
+	u64 capacity;
+	u32 logical_block;
+	u32 flags;
+};
+
 /* frames */
 void rnbd_encode_frame_hdr(void *buf, u8 type, u8 flags, u16 nr_entries,
 			   u16 credits, u32 seq, u32 epoch);
@@ -273,10 +295,26 @@ enum rnbd_fault rnbd_decode_segment(const struct rnbd_frame *frame, u32 index,
 				    const struct rnbd_grant *grant,
 				    struct rnbd_segment_info *seg);
 
+/* resize */
+void rnbd_encode_resize(struct rnbd_resize *wire, u64 capacity);
+enum rnbd_fault rnbd_decode_resize(const struct rnbd_frame *frame,
+				   u32 logical_block, u64 *capacity);
+
+/* lists of exports */
+void rnbd_encode_discover_reply(struct rnbd_discover_reply *wire, u16 status,
+				bool more);
+void rnbd_encode_export(struct rnbd_export_entry *wire,
+			const struct rnbd_export_info *info);
+enum rnbd_fault rnbd_decode_discover_reply(const struct rnbd_frame *frame, u32 room,
+					   struct rnbd_discover_info *info);
+enum rnbd_fault rnbd_decode_export(const struct rnbd_frame *frame, u32 index,
+				   struct rnbd_export_info *info);
+
 /* names (names.c) */
 const char *rnbd_status_text(u16 status);
 const char *rnbd_fault_text(enum rnbd_fault fault);
 const char *rnbd_op_text(u8 op);
 bool rnbd_export_name_ok(const char *name, size_t size);
+bool rnbd_disk_alias_ok(const char *name);
 
 #endif /* RNBD_CODEC_H */

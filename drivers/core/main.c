@@ -10,10 +10,14 @@
 
 #include <linux/module.h>
 
+#include <rnbd/version.h>
+
 #include "inject.h"
 
 static int __init rnbd_core_init(void)
 {
+	/* Sizes in bytes are read without a lock. */
+	BUILD_BUG_ON(BITS_PER_LONG != 64);
 	return rnbd_inject_init();
 }
 
@@ -27,3 +31,4 @@ module_exit(rnbd_core_exit);
 
 MODULE_DESCRIPTION("Network block device over RDMA: common parts");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(RNBD_RELEASE);

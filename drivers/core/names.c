@@ -4,7 +4,8 @@
  *
  * Operation: numbers of the wire format become sentences for logs, sysfs and
  * the tool; the rule for the name of an export is here too, so that configfs,
- * the client and the decoder agree about it.
+ * the client and the decoder agree about it, and so is the one for a name that
+ * the administrator gives a disk.
  * Ownership: all texts are constants.
  * Concurrency: pure functions, any context.
  * Errors: a number without a name gets a text that says so, never NULL.
@@ -46,9 +47,9 @@ const char *rnbd_status_text(u16 status)
 	case RNBD_ST_VERSION:
 		return "the protocol version is not spoken by the target";
 	case RNBD_ST_HOST_DENIED:
-		return "this host is not allowed on the target";
+		return "this host is not allowed on the target (there: rnbd export allow)";
 	case RNBD_ST_NO_EXPORT:
-		return "the port offers no such enabled export";
+		return "the port offers no such enabled export (on the target: rnbd export list)";
 	case RNBD_ST_BUSY:
 		return "the target still drains an older login, try again";
 	case RNBD_ST_POOL_FULL:
@@ -192,3 +193,67 @@ bool rnbd_export_name_ok(const char *name, size_t size)
 	       !memchr_inv(name + i, 0, size - i);
 }
 EXPORT_SYMBOL_GPL(rnbd_export_name_ok);
+
+static size_t rnbd_digits(const char *text)
+{
+	size_t i;
+
+	for (i = 0; text[i] >= '0' && text[i] <= '9'; i++)
+		;
+	return i;
+}
+
+static bool rnbd_all_digits(const char *text)
+{
+	size_t len = rnbd_digits(text);
+
+	return len && !text[len];
+}
+
+/* A disk or one of its partitions */
+static bool rnbd_looks_like_disk(const char *text)
+{
+	size_t len;
+
+	if (strncmp(text, "rnbd", 4))
+		return false;
+	len = rnbd_digits(text + 4);
+	if (!len)
+		return false;
+	text += 4 + len;
+	return !*text || (*text == 'p' && rnbd_all_digits(text + 1));
+}
+
+static bool rnbd_looks_like_uuid(const char *text)
+{
+	size_t i;
+
+	for (i = 0; text[i]; i++) {
+		bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+		char c = text[i];
+
+		if (dash ? c != '-' : !((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') ||
+					(c >= 'A' && c <= 'F')))
+			return false;
+	}
+	return i == 36;
+}
+
+/**
+ * rnbd_disk_alias_ok - may an administrator give a disk this name?
+ * @name: string
+ *
+ * It is a name as exports have, but none that could mean another disk: not
+ * rnbd<N> or rnbd<N>p<M>, not a number, not a UUID.
+ *
+ * Context: any.
+ * Return: true if so.
+ */
+bool rnbd_disk_alias_ok(const char *name)
+{
+	if (!rnbd_export_name_ok(name, strlen(name) + 1))
+		return false;
+	return !rnbd_all_digits(name) && !rnbd_looks_like_uuid(name) &&
+	       !rnbd_looks_like_disk(name);
+}
+EXPORT_SYMBOL_GPL(rnbd_disk_alias_ok);

@@ -82,6 +82,7 @@ static inline bool rnbd_warn(bool bad, const char *file, int line,
 	return bad;
 }
 
+#define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define is_power_of_2(n)	((n) != 0 && ((n) & ((n) - 1)) == 0)
 
 #define rnbd_zalloc(size)	calloc(1, size)

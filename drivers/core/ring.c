@@ -49,7 +49,7 @@
 
 static bool signal_all;
 module_param(signal_all, bool, 0644);
-MODULE_PARM_DESC(signal_all, "ask the device to report every frame sent, even if nobody waits for that (N)");
+MODULE_PARM_DESC(signal_all, "ask the device to report every frame sent, even if nobody waits for that (default N)");
 
 static void rnbd_ring_recv_done(struct ib_cq *cq, struct ib_wc *wc);
 static void rnbd_ring_send_done(struct ib_cq *cq, struct ib_wc *wc);

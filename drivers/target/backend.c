@@ -3,18 +3,22 @@
  * Exports and what is behind them.
  *
  * Operation: enabling an export opens its path as a block device (bdev.c) or
- * as a file (file.c); disabling it ends its sessions and closes it. A request
- * is checked here against what may change while a session lives, then goes to
- * its kind of backend.
+ * as a file (file.c); disabling it ends its sessions and closes it. The size of
+ * the storage is looked at when it is opened, at each login, and when the
+ * administrator says so; whoever is attached is told if it has changed. A
+ * request is checked here against what may change while a session lives, then
+ * goes to its kind of backend.
  * Ownership: the export owns the backend. Sessions use it without a reference:
  * disabling waits for them.
  * Concurrency: enabling and disabling under export->lock. export->enabled
  * falls first, under rnbdt_lock, so that no login can choose the export any
- * more while its sessions are being ended.
+ * more while its sessions are being ended. Until they have ended its UUID is taken;
+ * that, too, is under rnbdt_lock.
  * Errors: an errno of the storage becomes a status here, once for all kinds.
  */
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
+#include <linux/blkdev.h>
 #include <linux/file.h>
 #include <linux/module.h>
 #include <linux/namei.h>
@@ -30,6 +34,8 @@ static bool submit_unbound = true;
 module_param(submit_unbound, bool, 0644);
 MODULE_PARM_DESC(submit_unbound,
 		 "workers that give requests to the storage run on any processor, not just where the frame came in; read when an export is enabled (default Y)");
+
+static LIST_HEAD(rnbdt_open_exports);	/* that have a backend; rnbdt_lock */
 
 /**
  * rnbdt_errno_status - what a client is told about an error of the storage
@@ -105,7 +111,26 @@ void rnbdt_backend_submit(struct rnbd_treq *treq)
 		rnbdt_treq_done(treq, RNBD_ST_READONLY);
 		return;
 	}
+	/* The client may not know yet that the export has shrunk. */
+	if (unlikely(treq->req.offset + treq->req.length >
+		     READ_ONCE(s->backend->capacity))) {
+		rnbdt_treq_done(treq, RNBD_ST_RANGE);
+		return;
+	}
 	s->backend->ops->submit(treq);
+}
+
+/**
+ * rnbdt_backend_size - what the storage has now
+ * @be: open backend
+ *
+ * Context: any.
+ * Return: bytes, not necessarily whole blocks.
+ */
+u64 rnbdt_backend_size(const struct rnbd_tbackend *be)
+{
+	return be->bdev ? bdev_nr_bytes(be->bdev) :
+			  i_size_read(file_inode(be->file));
 }
 
 static int rnbdt_backend_open(struct rnbd_texport *export,
@@ -196,6 +221,33 @@ static struct rnbd_tbackend *rnbdt_backend_alloc(struct rnbd_texport *export)
 	return be;
 }
 
+/*
+ * Lets sessions begin, unless another export has the same identity: clients would
+ * take the two for one, and write to either.
+ */
+static int rnbdt_export_publish(struct rnbd_texport *export, struct rnbd_tbackend *be)
+{
+	struct rnbd_texport *other;
+	int ret = 0;
+
+	mutex_lock(&rnbdt_lock);
+	list_for_each_entry(other, &rnbdt_open_exports, entry) {
+		if (!uuid_equal(&other->uuid, &export->uuid))
+			continue;
+		pr_err("export %s: export %s is enabled and has the same uuid; disable that one, or write another uuid to this one\n",
+		       rnbdt_export_name(export), rnbdt_export_name(other));
+		ret = -EEXIST;
+		break;
+	}
+	if (!ret) {
+		list_add_tail(&export->entry, &rnbdt_open_exports);
+		export->backend = be;
+		export->enabled = true;
+	}
+	mutex_unlock(&rnbdt_lock);
+	return ret;
+}
+
 /**
  * rnbdt_export_enable - open the backend and let sessions begin
  * @export: export that is not enabled
@@ -225,10 +277,9 @@ int rnbdt_export_enable(struct rnbd_texport *export)
 	if (ret)
 		goto close;
 
-	mutex_lock(&rnbdt_lock);
-	export->backend = be;
-	export->enabled = true;
-	mutex_unlock(&rnbdt_lock);
+	ret = rnbdt_export_publish(export, be);
+	if (ret)
+		goto close;
 	pr_info("export %s: %s, %llu bytes, blocks of %u%s%s\n",
 		rnbdt_export_name(export), export->path, be->capacity,
 		be->logical_block, be->readonly ? ", read-only" : "",
@@ -240,6 +291,38 @@ close:
 free:
 	rnbdt_backend_free(be);
 	return ret;
+}
+
+/**
+ * rnbdt_export_look - take over the size that the storage has now
+ * @export: export, enabled or not
+ *
+ * Its clients are told, those that can be; what is cut off is out of their
+ * reach at once.
+ *
+ * Context: rnbdt_lock held.
+ * Return: 0, also if it is the same; -ENODEV if the export is not enabled; -EINVAL if
+ * not even one block is left, and then the export stays as it is.
+ */
+int rnbdt_export_look(struct rnbd_texport *export)
+{
+	struct rnbd_tbackend *be = export->backend;
+	u64 size;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	if (!export->enabled)
+		return -ENODEV;
+	size = round_down(rnbdt_backend_size(be), be->logical_block);
+	if (!size)
+		return -EINVAL;
+	if (size == be->capacity)
+		return 0;
+	pr_info("export %s: %llu bytes now, %llu before\n",
+		rnbdt_export_name(export), size, be->capacity);
+	WRITE_ONCE(be->capacity, size);
+	rnbdt_sessions_resize(export);
+	return 0;
 }
 
 /**
@@ -263,6 +346,7 @@ void rnbdt_export_disable(struct rnbd_texport *export)
 	mutex_lock(&rnbdt_lock);
 	be = export->backend;
 	export->backend = NULL;
+	list_del_init(&export->entry);
 	mutex_unlock(&rnbdt_lock);
 	if (be) {
 		be->ops->close(be);

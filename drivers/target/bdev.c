@@ -255,7 +255,7 @@ static void rnbdt_bdev_submit(struct rnbd_treq *treq)
 	struct rnbd_tbackend *be = treq->queue->session->backend;
 	const struct rnbd_request *req = &treq->req;
 
-	/* The device may have shrunk since the login. */
+	/* The device may have shrunk unseen. */
 	if (unlikely(req->offset + req->length > bdev_nr_bytes(be->bdev))) {
 		rnbdt_treq_done(treq, RNBD_ST_RANGE);
 		return;

@@ -365,6 +365,34 @@ static ssize_t rnbdt_export_size_show(struct config_item *item, char *page)
 }
 CONFIGFS_ATTR_RO(rnbdt_export_, size);
 
+static ssize_t rnbdt_export_resize_store(struct config_item *item,
+					 const char *page, size_t count)
+{
+	struct rnbd_texport *export = to_export(item);
+	bool resize;
+	int ret;
+
+	ret = kstrtobool(page, &resize);
+	if (!ret && !resize)
+		ret = -EINVAL;
+	if (ret) {
+		pr_err("export %s: write 1 to resize to take over the size of its storage\n",
+		       rnbdt_export_name(export));
+		return ret;
+	}
+	mutex_lock(&rnbdt_lock);
+	ret = rnbdt_export_look(export);
+	mutex_unlock(&rnbdt_lock);
+	if (ret == -ENODEV)
+		pr_err("export %s: not enabled; it takes over the size of its storage when it is\n",
+		       rnbdt_export_name(export));
+	else if (ret)
+		pr_err("export %s: its storage has no block left; make it larger, or disable the export\n",
+		       rnbdt_export_name(export));
+	return ret ?: count;
+}
+CONFIGFS_ATTR_WO(rnbdt_export_, resize);
+
 static ssize_t rnbdt_export_sessions_show(struct config_item *item, char *page)
 {
 	return sysfs_emit(page, "%u\n",
@@ -395,6 +423,7 @@ static struct configfs_attribute *rnbdt_export_attrs[] = {
 	&rnbdt_export_attr_uuid,
 	&rnbdt_export_attr_enable,
 	&rnbdt_export_attr_size,
+	&rnbdt_export_attr_resize,
 	&rnbdt_export_attr_sessions,
 	&rnbdt_export_attr_stale_requests,
 	&rnbdt_export_attr_stale_frames,
@@ -498,6 +527,7 @@ static struct config_group *rnbdt_exports_make(struct config_group *group,
 	if (!export)
 		return ERR_PTR(-ENOMEM);
 	mutex_init(&export->lock);
+	INIT_LIST_HEAD(&export->entry);
 	INIT_LIST_HEAD(&export->hosts);
 	uuid_gen(&export->uuid);
 	get_random_bytes(export->incarnation, sizeof(export->incarnation));
@@ -553,8 +583,13 @@ static ssize_t rnbdt_host_max_pool_bytes_store(struct config_item *item,
 	int ret;
 
 	ret = kstrtou64(page, 0, &bytes);
-	if (ret)
+	if (!ret && bytes > S64_MAX)
+		ret = -ERANGE;
+	if (ret) {
+		pr_err("host %s: max_pool_bytes is a number up to %lld, 0 for no limit\n",
+		       config_item_name(item), S64_MAX);
 		return ret;
+	}
 	mutex_lock(&rnbdt_lock);
 	to_host(item)->max_pool_bytes = bytes;
 	mutex_unlock(&rnbdt_lock);
@@ -814,6 +849,7 @@ static int rnbdt_offer_export(struct config_item *src,
 {
 	struct rnbd_tport *port = exports_group_to_port(src);
 	struct rnbd_toffer *offer, *other;
+	static u64 serial;		/* rnbdt_lock */
 	int ret = 0;
 
 	if (target->ci_type != &rnbdt_export_type) {
@@ -830,8 +866,10 @@ static int rnbdt_offer_export(struct config_item *src,
 	list_for_each_entry(other, &port->exports, entry)
 		if (other->export == offer->export)
 			ret = -EEXIST;
-	if (!ret)
+	if (!ret) {
+		offer->serial = ++serial;
 		list_add_tail(&offer->entry, &port->exports);
+	}
 	mutex_unlock(&rnbdt_lock);
 	if (ret)
 		kfree(offer);

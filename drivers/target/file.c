@@ -212,18 +212,32 @@ static int rnbdt_file_zero(struct rnbd_treq *treq)
 	return ret;
 }
 
+/* Directly before the file is touched: a write must not make it grow again. */
+static u16 rnbdt_file_check(struct rnbd_treq *treq)
+{
+	struct rnbd_tbackend *be = treq->queue->session->backend;
+
+	if (unlikely(!rnbdt_may_submit(treq)))
+		return RNBD_ST_IO;
+	if (unlikely(treq->req.offset + treq->req.length > rnbdt_backend_size(be)))
+		return RNBD_ST_RANGE;
+	return RNBD_ST_OK;
+}
+
 static void rnbdt_file_execute(struct rnbd_treq *treq)
 {
 	struct rnbd_tsession *s = treq->queue->session;
 	const struct rnbd_request *req = &treq->req;
 	struct file *file = s->backend->file;
+	u16 status;
 	int ret;
 
-	if (unlikely(!rnbdt_may_submit(treq))) {
+	status = rnbdt_file_check(treq);
+	if (status) {
 		if (treq->bvec)
-			rnbdt_file_rw_done(treq, RNBD_ST_IO);
+			rnbdt_file_rw_done(treq, status);
 		else
-			rnbdt_treq_done(treq, RNBD_ST_IO);
+			rnbdt_treq_done(treq, status);
 		return;
 	}
 	switch (req->op) {
@@ -261,21 +275,10 @@ static void rnbdt_file_work(struct work_struct *work)
 	memalloc_noio_restore(noio);
 }
 
-static u64 rnbdt_file_size(const struct rnbd_tbackend *be)
-{
-	return be->bdev ? bdev_nr_bytes(be->bdev) :
-			  i_size_read(file_inode(be->file));
-}
-
 static void rnbdt_file_submit(struct rnbd_treq *treq)
 {
 	struct rnbd_tbackend *be = treq->queue->session->backend;
 
-	/* The file may have shrunk since the login; do not make it grow. */
-	if (unlikely(treq->req.offset + treq->req.length > rnbdt_file_size(be))) {
-		rnbdt_treq_done(treq, RNBD_ST_RANGE);
-		return;
-	}
 	treq->bvec = NULL;
 	treq->moved = 0;
 	INIT_WORK(&treq->work, rnbdt_file_work);

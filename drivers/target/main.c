@@ -18,30 +18,27 @@
 #include <linux/module.h>
 #include <linux/random.h>
 
+#include <rnbd/version.h>
+
+#include "../core/param.h"
 #include "target.h"
 
-static unsigned int reply_gather = 1;
-module_param(reply_gather, uint, 0644);
-MODULE_PARM_DESC(reply_gather,
-		 "reply frames that may be unacknowledged before further replies gather (default 1)");
+RNBD_PARAM_UINT(reply_gather, 1, 1, 65535,
+		"reply frames that may be unacknowledged before further replies gather");
 
 static bool reply_batch = true;
 module_param(reply_batch, bool, 0644);
 MODULE_PARM_DESC(reply_batch,
 		 "one reply frame for requests of a frame that end while it is submitted (default Y)");
 
-static unsigned int max_queues;
-module_param(max_queues, uint, 0644);
-MODULE_PARM_DESC(max_queues, "queues of one session (default 0: two for each CPU, because a client may poll some)");
+RNBD_PARAM_UINT(max_queues, 0, 0, 64,
+		"queues of one session; 0: two for each CPU, because a client may poll some");
 
-static unsigned int max_io_kb = 1024;
-module_param(max_io_kb, uint, 0644);
-MODULE_PARM_DESC(max_io_kb, "largest read or write in KiB (default 1024, at most 4096)");
+RNBD_PARAM_UINT(max_io_kb, 1024, 4, 4096,
+		"KiB of the largest read or write, rounded down to a multiple of 4");
 
-static unsigned long pool_limit_mb;
-module_param(pool_limit_mb, ulong, 0644);
-MODULE_PARM_DESC(pool_limit_mb,
-		 "memory of all delegated pools in MiB (default 0: a quarter of RAM)");
+RNBD_PARAM_UINT(pool_limit_mb, 0, 0, 16777216,
+		"MiB of memory of all delegated pools; 0: a quarter of RAM");
 
 /* The configuration graph, the list of sessions, the pool accounts. */
 DEFINE_MUTEX(rnbdt_lock);
@@ -57,7 +54,7 @@ struct workqueue_struct *rnbdt_teardown_wq;
  */
 u32 rnbdt_reply_gather(void)
 {
-	return max(READ_ONCE(reply_gather), 1U);
+	return READ_ONCE(reply_gather);
 }
 
 /**
@@ -83,10 +80,8 @@ u32 rnbdt_max_queues(void)
  */
 u32 rnbdt_max_io(void)
 {
-	u64 bytes = (u64)READ_ONCE(max_io_kb) << 10;
-
-	return round_down(clamp_t(u64, bytes, RNBD_UNIT_SIZE, RNBDT_MAX_IO_MAX),
-			  RNBD_UNIT_SIZE);
+	BUILD_BUG_ON(RNBDT_MAX_IO_MAX != 4096 << 10);
+	return round_down(READ_ONCE(max_io_kb) << 10, RNBD_UNIT_SIZE);
 }
 
 /**
@@ -176,3 +171,4 @@ module_exit(rnbdt_exit);
 
 MODULE_DESCRIPTION("Network block device over RDMA: target");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(RNBD_RELEASE);

@@ -98,11 +98,25 @@ static bool rnbdt_queue_take_inline(const struct rnbd_tqueue *q)
 	       q->done_inline <= q->ring.attr.slot_size - RNBD_RING_DATA_AT;
 }
 
+/* Called under ring->lock. Without a credit it waits for one, as replies do. */
+static void rnbdt_queue_send_resize(struct rnbd_tqueue *q)
+{
+	struct rnbd_ring *ring = &q->ring;
+
+	if (!rnbd_ring_open(ring, RNBD_FRAME_RESIZE))
+		return;
+	rnbd_encode_resize(rnbd_ring_add(ring, sizeof(struct rnbd_resize), 1), q->resize);
+	WRITE_ONCE(q->resize, 0);
+	rnbd_ring_send(ring, NULL, NULL, IB_SEND_SIGNALED);
+}
+
 /* Called under ring->lock. */
 static void rnbdt_queue_send_replies(struct rnbd_tqueue *q)
 {
 	struct rnbd_ring *ring = &q->ring;
 
+	if (unlikely(q->resize))
+		rnbdt_queue_send_resize(q);
 	while (q->nr_done) {
 		struct rnbd_reply_entry *entry;
 		struct rnbd_treq *treq, *next;
@@ -155,7 +169,7 @@ static void rnbdt_queue_kick(struct rnbd_tqueue *q)
 	unsigned long flags;
 
 	/* Whoever adds to the list sends by itself if it can. */
-	if (!READ_ONCE(q->nr_done))
+	if (!READ_ONCE(q->nr_done) && !READ_ONCE(q->resize))
 		return;
 	spin_lock_irqsave(&q->ring.lock, flags);
 	rnbdt_queue_send_replies(q);
@@ -198,6 +212,23 @@ void rnbdt_treq_done(struct rnbd_treq *treq, u16 status)
 	/* The queue may be freed as soon as this is zero. */
 	if (atomic_dec_and_test(&q->inflight))
 		complete(&q->idle);
+}
+
+/**
+ * rnbdt_queue_resize - tell the client of another size
+ * @q: queue 0 of a live session whose client knows such frames
+ * @capacity: bytes; one that is still waiting to be told is forgotten
+ *
+ * Context: any.
+ */
+void rnbdt_queue_resize(struct rnbd_tqueue *q, u64 capacity)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&q->ring.lock, flags);
+	WRITE_ONCE(q->resize, capacity);
+	rnbdt_queue_send_replies(q);
+	spin_unlock_irqrestore(&q->ring.lock, flags);
 }
 
 static void rnbdt_queue_submit_work(struct work_struct *work)
@@ -302,14 +333,26 @@ static void rnbdt_queue_sent(struct rnbd_ring *ring, u32 seq, u32 slot)
 {
 	struct rnbd_tqueue *q = container_of(ring, struct rnbd_tqueue, ring);
 
-	if (unlikely(READ_ONCE(q->session->state) == RNBDT_REFUSED))
+	switch (READ_ONCE(q->session->state)) {
+	case RNBDT_REFUSED:
 		rnbdt_session_refusal_sent(q->session);
-	rnbdt_queue_kick(q);
+		break;
+	case RNBDT_LISTING:
+		rnbdt_discover_kick(q->session);
+		break;
+	default:
+		rnbdt_queue_kick(q);
+		break;
+	}
 }
 
 static void rnbdt_queue_credit(struct rnbd_ring *ring)
 {
-	rnbdt_queue_kick(container_of(ring, struct rnbd_tqueue, ring));
+	struct rnbd_tqueue *q = container_of(ring, struct rnbd_tqueue, ring);
+
+	if (unlikely(READ_ONCE(q->session->state) == RNBDT_LISTING))
+		rnbdt_discover_kick(q->session);
+	rnbdt_queue_kick(q);
 }
 
 static void rnbdt_queue_failed(struct rnbd_ring *ring, const char *why)

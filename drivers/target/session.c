@@ -7,7 +7,8 @@
  * A connection request for queue 0 makes a session, after the host was found
  * to be allowed; its first frame is the login, which a work item answers with
  * a pool and the properties of the export. Then the session is live, and the
- * client connects its other queues.
+ * client connects its other queues. A client that only asks what it may attach
+ * is answered by discover.c and goes.
  *
  * Anything that ends a session (the peer, the device, a broken rule, the
  * administrator) calls rnbdt_session_close(). The first call moves the state
@@ -64,6 +65,7 @@ static const char * const rnbdt_state_names[] = {
 	[RNBDT_CONNECTING]	= "connecting",
 	[RNBDT_LOGIN]		= "login",
 	[RNBDT_REFUSED]		= "refused",
+	[RNBDT_LISTING]		= "listing",
 	[RNBDT_LIVE]		= "live",
 	[RNBDT_CLOSING]		= "closing",
 	[RNBDT_DEAD]		= "dead",
@@ -72,9 +74,10 @@ static const char * const rnbdt_state_names[] = {
 /* States that may follow a state. */
 static const u8 rnbdt_state_next[] = {
 	[RNBDT_CONNECTING]	= BIT(RNBDT_LOGIN) | BIT(RNBDT_CLOSING),
-	[RNBDT_LOGIN]		= BIT(RNBDT_REFUSED) | BIT(RNBDT_LIVE) |
-				  BIT(RNBDT_CLOSING),
+	[RNBDT_LOGIN]		= BIT(RNBDT_REFUSED) | BIT(RNBDT_LISTING) |
+				  BIT(RNBDT_LIVE) | BIT(RNBDT_CLOSING),
 	[RNBDT_REFUSED]		= BIT(RNBDT_CLOSING),
+	[RNBDT_LISTING]		= BIT(RNBDT_CLOSING),
 	[RNBDT_LIVE]		= BIT(RNBDT_CLOSING),
 	[RNBDT_CLOSING]		= BIT(RNBDT_DEAD),
 	[RNBDT_DEAD]		= 0,
@@ -291,7 +294,7 @@ static void rnbdt_session_keepalive(struct work_struct *work)
 
 	if (state == RNBDT_LIVE)
 		interval_ms = s->login.keepalive_ms;
-	else if (state != RNBDT_LOGIN)
+	else if (state != RNBDT_LOGIN && state != RNBDT_LISTING)
 		return;
 	mutex_lock(&rnbdt_lock);
 	for (i = 0; i < RNBD_QUEUES_MAX; i++)
@@ -300,6 +303,60 @@ static void rnbdt_session_keepalive(struct work_struct *work)
 	mutex_unlock(&rnbdt_lock);
 	queue_delayed_work(rnbdt_timer_wq, &s->keepalive_work,
 			   msecs_to_jiffies(interval_ms) / 2);
+}
+
+/*
+ * Have the client told of the size of the export, if that is news to it, and not
+ * too often. Called under rnbdt_lock.
+ */
+static void rnbdt_session_resize(struct rnbd_tsession *s)
+{
+	unsigned long next = s->told_at + RNBDT_RESIZE_PAUSE;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	if (!s->told || s->told == s->backend->capacity ||
+	    !(s->login.features & RNBD_FEATURE_RESIZE) ||
+	    READ_ONCE(s->state) != RNBDT_LIVE)
+		return;
+	queue_delayed_work(rnbdt_timer_wq, &s->resize_work,
+			   time_before(jiffies, next) ? next - jiffies : 0);
+}
+
+static void rnbdt_session_resize_work(struct work_struct *work)
+{
+	struct rnbd_tsession *s = container_of(to_delayed_work(work),
+					       struct rnbd_tsession, resize_work);
+	u64 capacity;
+
+	mutex_lock(&rnbdt_lock);
+	capacity = s->backend->capacity;
+	if (capacity != s->told && READ_ONCE(s->state) == RNBDT_LIVE) {
+		/* As soon as the client knows, there may be requests for it. */
+		if (capacity > s->limits.capacity)
+			WRITE_ONCE(s->limits.capacity, capacity);
+		s->told = capacity;
+		s->told_at = jiffies;
+		rnbdt_queue_resize(s->queues[0], capacity);
+	}
+	mutex_unlock(&rnbdt_lock);
+}
+
+/**
+ * rnbdt_sessions_resize - an export has another size
+ * @export: export
+ *
+ * Context: rnbdt_lock held.
+ */
+void rnbdt_sessions_resize(const struct rnbd_texport *export)
+{
+	struct rnbd_tsession *s;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	list_for_each_entry(s, &rnbdt_sessions, entry)
+		if (s->export == export)
+			rnbdt_session_resize(s);
 }
 
 /* The teardown's last word on a queue that has no ring any more. */
@@ -343,10 +400,11 @@ static void rnbdt_session_teardown(struct work_struct *work)
 		if (s->queues[i])
 			rnbd_ring_drain(&s->queues[i]->ring);
 
-	/* No frame comes any more, so neither is queued again. */
+	/* No frame comes any more and it is closing: none is queued again. */
 	cancel_work_sync(&s->login_work);
 	cancel_delayed_work_sync(&s->timeout_work);
 	cancel_delayed_work_sync(&s->keepalive_work);
+	cancel_delayed_work_sync(&s->resize_work);
 
 	for (i = 0; i < RNBD_QUEUES_MAX; i++)
 		if (s->queues[i])
@@ -388,6 +446,9 @@ static void rnbdt_session_timeout(struct work_struct *work)
 		break;
 	case RNBDT_REFUSED:
 		rnbdt_session_close(s, "login refused");
+		break;
+	case RNBDT_LISTING:
+		rnbdt_session_close(s, "the client did not go after its list of exports");
 		break;
 	default:
 		break;
@@ -471,6 +532,8 @@ static u16 rnbdt_login_bind(struct rnbd_tsession *s)
 	if (export) {
 		s->export = export;
 		s->backend = export->backend;
+		/* Cheap, so whoever attaches need not be told later. */
+		rnbdt_export_look(export);
 		status = rnbdt_sessions_outlived(s) ? RNBD_ST_BUSY : RNBD_ST_OK;
 	}
 	mutex_unlock(&rnbdt_lock);
@@ -570,7 +633,7 @@ static u16 rnbdt_login_set_up(struct rnbd_tsession *s)
 	}
 
 	s->limits = (struct rnbd_limits) {
-		.capacity = s->backend->capacity,
+		.capacity = READ_ONCE(s->backend->capacity),
 		.block_mask = s->backend->logical_block - 1,
 		.max_io = s->max_io,
 		.max_discard = s->backend->max_discard,
@@ -592,7 +655,7 @@ static void rnbdt_login_fill_grant(struct rnbd_tsession *s,
 	grant->nr_queues = s->nr_queues;
 	grant->queue_depth = s->depth;
 	grant->features = s->login.features & RNBD_FEATURES;
-	grant->capacity = be->capacity;
+	grant->capacity = s->limits.capacity;
 	grant->max_io = s->max_io;
 	grant->flags = be->flags;
 	if (s->readonly)
@@ -645,6 +708,31 @@ static int rnbdt_login_send_reply(struct rnbd_tsession *s,
 	return rnbd_ring_send(ring, NULL, NULL, IB_SEND_SIGNALED);
 }
 
+/* Is it being told a list? Called under rnbdt_lock. */
+static bool rnbdt_session_lists(const struct rnbd_tsession *s)
+{
+	return s->state == RNBDT_LISTING && s->list_status == RNBD_ST_OK;
+}
+
+/* From here on the timeout is not that of a login any more. */
+static void rnbdt_login_begin_list(struct rnbd_tsession *s)
+{
+	struct rnbd_tsession *other;
+	u32 of_host = 0;
+
+	rnbd_inject_delay(&rnbdt_inject_delay_login);
+	mutex_lock(&rnbdt_lock);
+	list_for_each_entry(other, &rnbdt_sessions, entry)
+		if (other->host == s->host && rnbdt_session_lists(other))
+			of_host++;
+	if (of_host >= RNBDT_HOST_LISTS_MAX)
+		s->list_status = RNBD_ST_LIMIT;
+	mod_delayed_work(rnbdt_timer_wq, &s->timeout_work,
+			 s->list_status ? RNBDT_LOGIN_TIMEOUT : RNBDT_LISTING_TIMEOUT);
+	rnbdt_session_advance(s, RNBDT_LOGIN, RNBDT_LISTING, NULL);
+	mutex_unlock(&rnbdt_lock);
+}
+
 static void rnbdt_session_login_work(struct work_struct *work)
 {
 	struct rnbd_tsession *s = container_of(work, struct rnbd_tsession,
@@ -654,6 +742,12 @@ static void rnbdt_session_login_work(struct work_struct *work)
 	unsigned long flags;
 	int ret;
 
+	if (s->login.flags & RNBD_LOGIN_DISCOVER) {
+		if (READ_ONCE(s->state) == RNBDT_LOGIN)
+			rnbdt_login_begin_list(s);
+		rnbdt_discover_work(s);
+		return;
+	}
 	grant.status = rnbdt_login_set_up(s);
 	/* If it was closed meanwhile, that has been said, and nobody waits. */
 	if (READ_ONCE(s->state) != RNBDT_LOGIN)
@@ -688,11 +782,20 @@ static void rnbdt_session_login_work(struct work_struct *work)
 	spin_lock_irqsave(&ring->lock, flags);
 	ret = rnbdt_login_send_reply(s, &grant);
 	spin_unlock_irqrestore(&ring->lock, flags);
-	if (ret)
+	if (ret) {
 		rnbdt_session_close(s, "the login reply could not be sent");
-	else if (grant.status == RNBD_ST_OK)
-		queue_delayed_work(rnbdt_timer_wq, &s->keepalive_work,
-				   msecs_to_jiffies(grant.keepalive_ms) / 2);
+		return;
+	}
+	if (grant.status != RNBD_ST_OK)
+		return;
+	queue_delayed_work(rnbdt_timer_wq, &s->keepalive_work,
+			   msecs_to_jiffies(grant.keepalive_ms) / 2);
+	/* From here on it is told of another size, and of one that came meanwhile. */
+	mutex_lock(&rnbdt_lock);
+	s->told = grant.capacity;
+	s->told_at = jiffies - RNBDT_RESIZE_PAUSE;
+	rnbdt_session_resize(s);
+	mutex_unlock(&rnbdt_lock);
 }
 
 /**
@@ -781,7 +884,8 @@ static u16 rnbdt_session_admit(struct rnbd_tport *port,
 	}
 
 	list_for_each_entry(s, &rnbdt_sessions, entry) {
-		if (s->port == port && !s->export)
+		/* Those that list are limited per host. */
+		if (s->port == port && !s->export && !rnbdt_session_lists(s))
 			half_open++;
 		if (s->host == *host)
 			of_host++;
@@ -825,6 +929,7 @@ static struct rnbd_tsession *rnbdt_session_alloc(struct rnbd_tport *port,
 	INIT_WORK(&s->teardown_work, rnbdt_session_teardown);
 	INIT_DELAYED_WORK(&s->timeout_work, rnbdt_session_timeout);
 	INIT_DELAYED_WORK(&s->keepalive_work, rnbdt_session_keepalive);
+	INIT_DELAYED_WORK(&s->resize_work, rnbdt_session_resize_work);
 	rnbdt_netlink_init_session(s);
 	return s;
 

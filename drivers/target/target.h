@@ -47,11 +47,17 @@
 #define RNBDT_LOGIN_TIMEOUT	(10 * HZ)
 /* Time for the client to read why it was refused and to hang up itself. */
 #define RNBDT_REFUSED_GRACE	(HZ / 2)
+/* Time for the client to take a list of exports; ours waits for less. */
+#define RNBDT_LISTING_TIMEOUT	(50 * HZ)
 #define RNBDT_HOST_SESSIONS_MAX	256
+/* Of these, that are told a list of exports at the same time. */
+#define RNBDT_HOST_LISTS_MAX	8
 /* Ended sessions of a host whose newest epoch is remembered. */
 #define RNBDT_HOST_EPOCHS	64
 /* Until a port whose device went away looks for it again. */
 #define RNBDT_PORT_RETRY	(HZ / 2)
+/* From telling a client of a size to telling it of the next one. */
+#define RNBDT_RESIZE_PAUSE	HZ
 /* Bytes of the receive slots of one queue; twice that is allocated. */
 #define RNBDT_RING_BYTES_MAX	(4u << 20)
 /* Send-queue entries for registrations, and how many are posted together. */
@@ -66,6 +72,7 @@
  * @RNBDT_CONNECTING: queue 0 is on its way; the login has not come
  * @RNBDT_LOGIN: the login is being worked on
  * @RNBDT_REFUSED: the refusal is on its way
+ * @RNBDT_LISTING: the client is being told what it may attach
  * @RNBDT_LIVE: requests are executed
  * @RNBDT_CLOSING: being torn down
  * @RNBDT_DEAD: nothing is left but the memory of the structure
@@ -76,6 +83,7 @@ enum rnbd_tstate {
 	RNBDT_CONNECTING,
 	RNBDT_LOGIN,
 	RNBDT_REFUSED,
+	RNBDT_LISTING,
 	RNBDT_LIVE,
 	RNBDT_CLOSING,
 	RNBDT_DEAD,
@@ -179,6 +187,7 @@ struct rnbd_thost {
  * @enabled: sessions may begin; rnbdt_lock, written under @lock as well
  * @backend: not NULL while enabled and until the last session has gone;
  *	rnbdt_lock, written under @lock as well
+ * @entry: in the list of exports that have a backend; rnbdt_lock
  * @hosts: struct rnbd_tallow; rnbdt_lock
  * @stale_requests: requests of ended sessions or old epochs that were dropped
  *	before they reached the storage
@@ -196,6 +205,7 @@ struct rnbd_texport {
 	u8 incarnation[RNBDT_INCARNATION_SIZE];
 	bool enabled;
 	struct rnbd_tbackend *backend;
+	struct list_head entry;
 	struct list_head hosts;
 	atomic64_t stale_requests;
 	atomic64_t stale_frames;
@@ -207,9 +217,15 @@ struct rnbd_tallow {
 	struct rnbd_thost *host;
 };
 
-/** struct rnbd_toffer - a link in a port's exports; rnbdt_lock */
+/**
+ * struct rnbd_toffer - a link in a port's exports; rnbdt_lock
+ * @entry: in rnbd_tport.exports, which is in the order of @serial
+ * @serial: no other link ever has the same
+ * @export: what is offered
+ */
 struct rnbd_toffer {
 	struct list_head entry;
+	u64 serial;
 	struct rnbd_texport *export;
 };
 
@@ -278,7 +294,7 @@ struct rnbd_tbackend_ops {
  *	once and forgets it, so this remembers
  * @submit_wq: for the submission of requests, a work item per queue
  * @io_wq: for requests that need a work item of their own
- * @capacity: bytes
+ * @capacity: bytes that clients may use; rnbdt_lock, read without
  * @flags: RNBD_EXPORT_*
  * @logical_block: as in struct rnbd_login_reply
  * @physical_block: as in struct rnbd_login_reply
@@ -289,7 +305,7 @@ struct rnbd_tbackend_ops {
  * @max_discard: as in struct rnbd_login_reply
  * @max_write_zeroes: as in struct rnbd_login_reply
  *
- * Constant from open to close, but for @lost. Owned by the export.
+ * Constant from open to close, but for @capacity and @lost. Owned by the export.
  */
 struct rnbd_tbackend {
 	const struct rnbd_tbackend_ops *ops;
@@ -407,6 +423,8 @@ struct rnbd_treq {
  * @done: requests whose reply has not been put into a frame
  * @nr_done: length of @done
  * @done_inline: bytes of @done that could travel inside a frame
+ * @resize: queue 0: size that the client is to be told, 0: none; ring->lock,
+ *	read without
  * @stats: counters
  * @replies_per_frame: how many fit
  * @inflight: requests in the backend, and one until the ring is drained
@@ -427,6 +445,7 @@ struct rnbd_tqueue {
 	struct list_head done;
 	u32 nr_done;
 	u32 done_inline;
+	u64 resize;
 	struct rnbd_tstats stats;
 	u32 replies_per_frame;
 	atomic_t inflight;
@@ -471,16 +490,25 @@ struct rnbd_tqueue {
  * @wait: @connecting changed
  * @login: what the client asked for; written by the frame handler before the
  *	login work is queued
- * @login_work: negotiation, on rnbdt_login_wq
+ * @login_work: negotiation, or the sending of a list, on rnbdt_login_wq
  * @timeout_work: ends a session that does not become live
+ * @listed: rnbd_toffer.serial of the last export that the client was told of;
+ *	login work
+ * @nr_listed: how many it was told of; login work
+ * @list_status: enum rnbd_status, why it is told of none; rnbdt_lock
+ * @all_listed: there are no others; login work
  * @keepalive_work: looks for signs of life, on rnbdt_timer_wq
+ * @resize_work: tells the client of another size, on rnbdt_timer_wq
  * @teardown_work: on rnbdt_teardown_wq, queued once
  * @gone: torn down and out of the list
  * @nr_queues: granted; set before live
  * @depth: granted; set before live
  * @max_io: granted; set before live
  * @readonly: refuse what writes; set before live
- * @limits: for the decoder; set before live
+ * @limits: for the decoder; set before live, but for the capacity: rnbdt_lock
+ * @told: size that the client knows, 0: it has not got its login reply yet;
+ *	rnbdt_lock
+ * @told_at: jiffies of the latest frame that told of a size; rnbdt_lock
  * @pool: delegated memory
  * @pool_bytes: what was taken from the accounts; rnbdt_lock
  * @reg_cqe: registration completions
@@ -524,8 +552,13 @@ struct rnbd_tsession {
 
 	struct rnbd_login_info login;
 	struct work_struct login_work;
+	u64 listed;
+	u32 nr_listed;
+	u16 list_status;
+	bool all_listed;
 	struct delayed_work timeout_work;
 	struct delayed_work keepalive_work;
+	struct delayed_work resize_work;
 	struct work_struct teardown_work;
 	struct completion gone;
 
@@ -534,6 +567,8 @@ struct rnbd_tsession {
 	u32 max_io;
 	bool readonly;
 	struct rnbd_limits limits;
+	u64 told;
+	unsigned long told_at;
 	struct rnbd_tpool pool;
 	u64 pool_bytes;
 
@@ -601,6 +636,7 @@ void rnbdt_sessions_end(struct rnbd_thost *host, struct rnbd_texport *export,
 			struct rnbd_tport *port, const char *why);
 u32 rnbdt_sessions_count(struct rnbd_thost *host, struct rnbd_texport *export,
 			 struct rnbd_tport *port);
+void rnbdt_sessions_resize(const struct rnbd_texport *export);
 bool rnbdt_may_submit(struct rnbd_treq *treq);
 
 /* queue.c */
@@ -614,6 +650,7 @@ void rnbdt_queue_stop(struct rnbd_tqueue *q);
 void rnbdt_queue_wait_idle(struct rnbd_tqueue *q);
 void rnbdt_queue_free(struct rnbd_tqueue *q);
 void rnbdt_treq_done(struct rnbd_treq *treq, u16 status);
+void rnbdt_queue_resize(struct rnbd_tqueue *q, u64 capacity);
 
 /* pool.c */
 int rnbdt_pool_alloc(struct rnbd_tsession *s, u32 units, u32 segment_units);
@@ -640,6 +677,10 @@ struct rnbdt_piece {
 void rnbdt_piece_start(struct rnbdt_piece *it, const struct rnbd_treq *treq);
 u32 rnbdt_piece_next(struct rnbdt_piece *it, struct page **page);
 u32 rnbdt_piece_count(const struct rnbd_treq *treq);
+
+/* discover.c */
+void rnbdt_discover_work(struct rnbd_tsession *s);
+void rnbdt_discover_kick(struct rnbd_tsession *s);
 
 /* sysfs.c */
 int rnbdt_sysfs_init(void);
@@ -669,6 +710,8 @@ int rnbdt_backend_init(void);
 void rnbdt_backend_exit(void);
 int rnbdt_export_enable(struct rnbd_texport *export);
 void rnbdt_export_disable(struct rnbd_texport *export);
+u64 rnbdt_backend_size(const struct rnbd_tbackend *be);
+int rnbdt_export_look(struct rnbd_texport *export);
 void rnbdt_backend_submit(struct rnbd_treq *treq);
 u16 rnbdt_errno_status(int error);
 void rnbdt_treq_start_parts(struct rnbd_treq *treq);

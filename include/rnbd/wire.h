@@ -49,6 +49,7 @@
 #define RNBD_MAX_IO_MAX		0x1000000u	/* 16 MiB */
 #define RNBD_POOL_UNITS_MAX	0x100000u	/* 4 GiB */
 #define RNBD_EXPORT_NAME_SIZE	64	/* with at least one NUL at its end */
+#define RNBD_EXPORTS_MAX	65536	/* of one list of exports */
 
 /**
  * enum rnbd_status - result of a request, a login or a connection request
@@ -192,6 +193,11 @@ static_assert(sizeof(struct rnbd_cm_rej) == 16);
  * @RNBD_FRAME_REPLY: target: struct rnbd_reply_entry
  * @RNBD_FRAME_CREDIT: either: no entry; returns credits, uses the slot that
  *	no other frame may use; without any credit it is a mere sign of life
+ * @RNBD_FRAME_RESIZE: target, queue 0, with RNBD_FEATURE_RESIZE and after the
+ *	LOGIN_REPLY: one struct rnbd_resize
+ * @RNBD_FRAME_DISCOVER_REPLY: target, after a login with RNBD_LOGIN_DISCOVER:
+ *	one struct rnbd_discover_reply and any number of struct
+ *	rnbd_export_entry; further ones follow while RNBD_DISCOVER_MORE is set
  */
 enum rnbd_frame_type {
 	RNBD_FRAME_LOGIN	= 1,
@@ -199,6 +205,8 @@ enum rnbd_frame_type {
 	RNBD_FRAME_REQUEST	= 3,
 	RNBD_FRAME_REPLY	= 4,
 	RNBD_FRAME_CREDIT	= 5,
+	RNBD_FRAME_RESIZE	= 6,
+	RNBD_FRAME_DISCOVER_REPLY = 7,
 };
 
 /**
@@ -243,16 +251,22 @@ static_assert(offsetof(struct rnbd_frame_hdr, seq) == 8);
  */
 #define RNBD_LOGIN_KEEPALIVE_MS	5000u
 
-/* Wish of a client that only reads, rnbd_login.flags */
+/* rnbd_login.flags: wish of a client that only reads */
 #define RNBD_LOGIN_READONLY	0x1u
-#define RNBD_LOGIN_FLAGS	RNBD_LOGIN_READONLY
+/*
+ * rnbd_login.flags: the client attaches nothing but asks what it may attach. All
+ * the rest of the login is zero, other flags included; there is only queue 0.
+ */
+#define RNBD_LOGIN_DISCOVER	0x2u
+#define RNBD_LOGIN_FLAGS	(RNBD_LOGIN_READONLY | RNBD_LOGIN_DISCOVER)
 
 /* Feature bits of version 1 */
 #define RNBD_FEATURE_INLINE	0x1ull	/* data of small requests inside frames */
-#define RNBD_FEATURES		RNBD_FEATURE_INLINE
+#define RNBD_FEATURE_RESIZE	0x2ull	/* the target tells of another capacity */
+#define RNBD_FEATURES		(RNBD_FEATURE_INLINE | RNBD_FEATURE_RESIZE)
 
 /**
- * struct rnbd_login - the client asks for an export
+ * struct rnbd_login - the client asks for an export, or for a list of them
  * @export: name of the export, padded with NUL
  * @boot_id: random, new whenever the client module starts
  * @features: feature bits the client can use
@@ -374,6 +388,67 @@ static_assert(offsetof(struct rnbd_login_reply, pool_units) == 64);
 static_assert(offsetof(struct rnbd_login_reply, keepalive_ms) == 76);
 static_assert(offsetof(struct rnbd_login_reply, incarnation) == 80);
 static_assert(offsetof(struct rnbd_login_reply, inline_read) == 112);
+
+/* rnbd_discover_reply.flags: this is not the last frame of the list */
+#define RNBD_DISCOVER_MORE	0x1u
+
+/**
+ * struct rnbd_discover_reply - head of a frame with a part of a list of exports
+ * @status: enum rnbd_status; if not RNBD_ST_OK the rest is zero, no entry
+ *	follows, and the list ends
+ * @flags: RNBD_DISCOVER_MORE; a frame that has it has at least one export
+ * @reserved: zero
+ */
+struct rnbd_discover_reply {
+	__le16	status;
+	__le16	flags;
+	__u8	reserved[12];
+};
+
+static_assert(sizeof(struct rnbd_discover_reply) == 16);
+static_assert(offsetof(struct rnbd_discover_reply, flags) == 2);
+
+/* Of rnbd_export_entry.flags, a list tells this one. */
+#define RNBD_DISCOVER_EXPORT_FLAGS	RNBD_EXPORT_READONLY
+
+/**
+ * struct rnbd_export_entry - an export that the client may attach
+ * @name: padded with NUL
+ * @uuid: identity of the data
+ * @capacity: bytes
+ * @logical_block: bytes
+ * @flags: RNBD_EXPORT_READONLY
+ * @reserved: zero
+ */
+struct rnbd_export_entry {
+	char	name[RNBD_EXPORT_NAME_SIZE];
+	__u8	uuid[16];
+	__le64	capacity;
+	__le32	logical_block;
+	__le32	flags;
+	__u8	reserved[16];
+};
+
+static_assert(sizeof(struct rnbd_export_entry) == 112);
+static_assert(offsetof(struct rnbd_export_entry, uuid) == 64);
+static_assert(offsetof(struct rnbd_export_entry, capacity) == 80);
+static_assert(offsetof(struct rnbd_export_entry, flags) == 92);
+
+/**
+ * struct rnbd_resize - the export has another size
+ * @capacity: bytes, as in struct rnbd_login_reply
+ * @reserved: zero
+ *
+ * Requests that were under way when it shrank are answered with RNBD_ST_RANGE if
+ * they lie behind its end.
+ */
+struct rnbd_resize {
+	__le64	capacity;
+	__u8	reserved[8];
+};
+
+static_assert(sizeof(struct rnbd_resize) == 16);
+static_assert(offsetof(struct rnbd_resize, reserved) == 8);
 
 /**
  * enum rnbd_op - operation of a request

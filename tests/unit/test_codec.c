@@ -102,6 +102,9 @@ static const struct {
 	{ RNBD_FRAME_REPLY, 1, 16 },
 	{ RNBD_FRAME_REPLY, 300, 4800 },
 	{ RNBD_FRAME_CREDIT, 0, 0 },
+	{ RNBD_FRAME_RESIZE, 1, 16 },
+	{ RNBD_FRAME_DISCOVER_REPLY, 1, 16 },
+	{ RNBD_FRAME_DISCOVER_REPLY, 50, 16 + 49 * 112 },
 };
 
 static void test_frame_round_trip(void **state)
@@ -143,7 +146,8 @@ static void test_frame_size(void **state)
 		msg.len = len;
 		unit_put(msg.buf + 2, 2, 0);
 		assert_fault(message_decode(&msg), RNBD_FAULT_COUNT);
-		if (shapes[i].type == RNBD_FRAME_LOGIN)
+		if (shapes[i].type == RNBD_FRAME_LOGIN ||
+		    shapes[i].type == RNBD_FRAME_RESIZE)
 			continue;
 		unit_put(msg.buf + 2, 2, shapes[i].nr_entries + 1);
 		assert_fault(message_decode(&msg), RNBD_FAULT_SHORT);
@@ -164,7 +168,7 @@ static void test_frame_faults(void **state)
 		PATCH(rnbd_frame_hdr, reserved, 1, RESERVED),
 		PATCH(rnbd_frame_hdr, reserved, 0x8000, RESERVED),
 		PATCH(rnbd_frame_hdr, type, 0, TYPE),
-		PATCH(rnbd_frame_hdr, type, 6, TYPE),
+		PATCH(rnbd_frame_hdr, type, 8, TYPE),
 		PATCH(rnbd_frame_hdr, type, 0xff, TYPE),
 		PATCH(rnbd_frame_hdr, seq, SEQ - 1, SEQ),
 		PATCH(rnbd_frame_hdr, seq, SEQ + 1, SEQ),
@@ -190,9 +194,14 @@ static void test_frame_faults(void **state)
 		}
 	}
 
-	/* a login is one entry, a credit frame none */
+	/* a login and a resize are one entry, a credit frame none */
 	message_init(&msg, RNBD_FRAME_LOGIN, 2, 256);
 	assert_fault(message_decode(&msg), RNBD_FAULT_COUNT);
+	message_init(&msg, RNBD_FRAME_RESIZE, 2, 32);
+	assert_fault(message_decode(&msg), RNBD_FAULT_COUNT);
+	message_init(&msg, RNBD_FRAME_RESIZE, 1, 16);
+	msg.buf[1] = RNBD_FRAME_DATA;
+	assert_fault(message_decode(&msg), RNBD_FAULT_FLAGS);
 	message_init(&msg, RNBD_FRAME_CREDIT, 1, 0);
 	assert_fault(message_decode(&msg), RNBD_FAULT_COUNT);
 	message_init(&msg, RNBD_FRAME_CREDIT, 1, 32);
@@ -1128,7 +1137,10 @@ static void test_login(void **state)
 		PATCH(rnbd_login, queue_depth, 1024, NONE),
 		PATCH(rnbd_login, queue_depth, 1025, GEOMETRY),
 		PATCH(rnbd_login, flags, 0, NONE),
-		PATCH(rnbd_login, flags, 2, FLAGS),
+		/* who asks for a list asks for nothing else */
+		PATCH(rnbd_login, flags, 2, RESERVED),
+		PATCH(rnbd_login, flags, 3, FLAGS),
+		PATCH(rnbd_login, flags, 4, FLAGS),
 		PATCH(rnbd_login, flags, 1u << 31, FLAGS),
 		PATCH(rnbd_login, keepalive_ms, 99, LIMITS),
 		PATCH(rnbd_login, keepalive_ms, 100, NONE),
@@ -1191,6 +1203,36 @@ static void test_login(void **state)
 	assert_fault(rnbd_decode_login(&msg.frame, &out), RNBD_FAULT_COUNT);
 	msg.frame.type = RNBD_FRAME_REQUEST;
 	assert_fault(rnbd_decode_login(&msg.frame, &out), RNBD_FAULT_TYPE);
+}
+
+/* A login that asks for a list is zero but for its flags, byte for byte. */
+static void test_login_discover(void **state)
+{
+	const struct rnbd_login_info list = { .flags = RNBD_LOGIN_DISCOVER };
+	struct rnbd_login_info out, untouched;
+	struct message msg;
+	u32 i;
+
+	(void)state;
+	memset(&untouched, 0xa5, sizeof(untouched));
+	message_init(&msg, RNBD_FRAME_LOGIN, 1, 128);
+	memset(msg.buf + 16, 0xee, 128);
+	rnbd_encode_login((void *)(msg.buf + 16), &list);
+	assert_fault(message_decode(&msg), RNBD_FAULT_NONE);
+	out = untouched;
+	assert_fault(rnbd_decode_login(&msg.frame, &out), RNBD_FAULT_NONE);
+	assert_memory_equal(&out, &list, sizeof(out));
+
+	for (i = 0; i < 128; i++) {
+		bool in_flags = i >= 104 && i < 108;
+
+		msg.buf[16 + i] ^= 0x80;
+		out = untouched;
+		assert_fault(rnbd_decode_login(&msg.frame, &out),
+			     in_flags ? RNBD_FAULT_FLAGS : RNBD_FAULT_RESERVED);
+		assert_memory_equal(&out, &untouched, sizeof(out));
+		msg.buf[16 + i] ^= 0x80;
+	}
 }
 
 static const struct rnbd_grant granted = {
@@ -1582,6 +1624,243 @@ static void test_max_segments(void **state)
 	assert_int_equal(rnbd_max_segments(65536), 4087);
 }
 
+static void test_resize(void **state)
+{
+	/* of blocks of 4096 bytes */
+	static const struct patch patches[] = {
+		PATCH(rnbd_resize, capacity, 4096, NONE),
+		PATCH(rnbd_resize, capacity, 1ull << 40, NONE),
+		PATCH(rnbd_resize, capacity, ~0ull / 2 - 4095, NONE),
+		PATCH(rnbd_resize, capacity, 0, LIMITS),
+		PATCH(rnbd_resize, capacity, 512, LIMITS),
+		PATCH(rnbd_resize, capacity, 4097, LIMITS),
+		PATCH(rnbd_resize, capacity, 1ull << 63, LIMITS),
+		PATCH(rnbd_resize, capacity, ~0ull - 4095, LIMITS),
+		PATCH(rnbd_resize, capacity, ~0ull, LIMITS),
+	};
+	const u64 untouched = 0xa5a5a5a5a5a5a5a5ull;
+	struct message msg;
+	u64 capacity;
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(patches); i++) {
+		message_init(&msg, RNBD_FRAME_RESIZE, 1, 16);
+		rnbd_encode_resize((void *)(msg.buf + 16), patches[i].value);
+		assert_fault(message_decode(&msg), RNBD_FAULT_NONE);
+		capacity = untouched;
+		assert_fault(rnbd_decode_resize(&msg.frame, 4096, &capacity),
+			     patches[i].want);
+		assert_true(capacity == (patches[i].want ? untouched : patches[i].value));
+	}
+
+	message_init(&msg, RNBD_FRAME_RESIZE, 1, 16);
+	rnbd_encode_resize((void *)(msg.buf + 16), 4096 + 512);
+	assert_fault(message_decode(&msg), RNBD_FAULT_NONE);
+	assert_fault(rnbd_decode_resize(&msg.frame, 512, &capacity), RNBD_FAULT_NONE);
+	assert_true(capacity == 4096 + 512);
+
+	capacity = untouched;
+	for (i = 8; i < 16; i++) {
+		msg.buf[16 + i] = 1;
+		assert_fault(rnbd_decode_resize(&msg.frame, 512, &capacity),
+			     RNBD_FAULT_RESERVED);
+		msg.buf[16 + i] = 0;
+	}
+
+	/* frames that nobody checked */
+	msg.frame.nr_entries = 2;
+	assert_fault(rnbd_decode_resize(&msg.frame, 512, &capacity), RNBD_FAULT_COUNT);
+	msg.frame.nr_entries = 1;
+	msg.frame.bytes = 15;
+	assert_fault(rnbd_decode_resize(&msg.frame, 512, &capacity), RNBD_FAULT_SHORT);
+	msg.frame.type = RNBD_FRAME_REPLY;
+	assert_fault(rnbd_decode_resize(&msg.frame, 512, &capacity), RNBD_FAULT_TYPE);
+	assert_true(capacity == untouched);
+}
+
+/* ------------------------------------------------------------------------
+ * Lists of exports
+ */
+
+#define NR_EXPORTS	9u
+
+static const struct rnbd_export_info export0 = {
+	.name = "disk0", .uuid = { 1, 2, 3 }, .capacity = 10ull << 30,
+	.logical_block = 512, .flags = RNBD_EXPORT_READONLY,
+};
+
+static void message_exports(struct message *msg, u16 status, bool more, u16 nr)
+{
+	struct rnbd_export_entry *entry = (void *)(msg->buf + 32);
+	struct rnbd_export_info info = export0;
+	u32 i;
+
+	message_init(msg, RNBD_FRAME_DISCOVER_REPLY, 1 + nr, 16 + 112 * nr);
+	memset(msg->buf + 16, 0xee, msg->len - 16);
+	rnbd_encode_discover_reply((void *)(msg->buf + 16), status, more);
+	for (i = 0; i < nr; i++) {
+		info.name[4] = 'a' + i;
+		rnbd_encode_export(&entry[i], &info);
+	}
+	assert_fault(message_decode(msg), RNBD_FAULT_NONE);
+}
+
+static enum rnbd_fault decode_discover(const struct message *msg, u32 room,
+				       struct rnbd_discover_info *info)
+{
+	struct rnbd_discover_info untouched;
+	enum rnbd_fault fault;
+
+	memset(&untouched, 0xa5, sizeof(untouched));
+	*info = untouched;
+	fault = rnbd_decode_discover_reply(&msg->frame, room, info);
+	if (fault)
+		assert_memory_equal(info, &untouched, sizeof(untouched));
+	return fault;
+}
+
+static void test_discover_round_trip(void **state)
+{
+	struct rnbd_discover_info info;
+	struct rnbd_export_info out;
+	struct message msg;
+	u32 i, nr;
+
+	(void)state;
+	for (nr = 0; nr <= NR_EXPORTS; nr++) {
+		message_exports(&msg, RNBD_ST_OK, nr, nr);
+		assert_fault(decode_discover(&msg, NR_EXPORTS, &info), RNBD_FAULT_NONE);
+		assert_int_equal(info.status, RNBD_ST_OK);
+		assert_int_equal(info.more, nr > 0);
+		assert_int_equal(info.nr_exports, nr);
+		for (i = 0; i < nr; i++) {
+			assert_fault(rnbd_decode_export(&msg.frame, i, &out),
+				     RNBD_FAULT_NONE);
+			assert_int_equal(out.name[4], 'a' + i);
+			out.name[4] = '0';
+			assert_memory_equal(&out, &export0, sizeof(out));
+		}
+		assert_fault(rnbd_decode_export(&msg.frame, nr, &out), RNBD_FAULT_COUNT);
+		assert_fault(rnbd_decode_export(&msg.frame, 65535, &out),
+			     RNBD_FAULT_COUNT);
+		assert_fault(rnbd_decode_export(&msg.frame, ~0u, &out), RNBD_FAULT_COUNT);
+	}
+
+	message_exports(&msg, RNBD_ST_SHUTDOWN, false, 0);
+	assert_fault(decode_discover(&msg, 0, &info), RNBD_FAULT_NONE);
+	assert_int_equal(info.status, RNBD_ST_SHUTDOWN);
+	assert_true(!info.more && !info.nr_exports);
+
+	/* a name that fills the field is cut by the encoder */
+	out = export0;
+	memset(out.name, 'n', sizeof(out.name));
+	message_exports(&msg, RNBD_ST_OK, false, 1);
+	rnbd_encode_export((void *)(msg.buf + 32), &out);
+	assert_fault(rnbd_decode_export(&msg.frame, 0, &out), RNBD_FAULT_NONE);
+	assert_int_equal(strlen(out.name), 63);
+}
+
+static void test_discover_faults(void **state)
+{
+	static const struct patch patches[] = {
+		PATCH(rnbd_discover_reply, status, 10, STATUS),
+		PATCH(rnbd_discover_reply, status, 45, STATUS),
+		PATCH(rnbd_discover_reply, status, 0xffff, STATUS),
+		/* a refusal without a list */
+		PATCH(rnbd_discover_reply, status, RNBD_ST_NOMEM, COUNT),
+		PATCH(rnbd_discover_reply, flags, 0, NONE),
+		PATCH(rnbd_discover_reply, flags, RNBD_DISCOVER_MORE, NONE),
+		PATCH(rnbd_discover_reply, flags, 2, FLAGS),
+		PATCH(rnbd_discover_reply, flags, 0x8001, FLAGS),
+		{ 4, 1, 1, RNBD_FAULT_RESERVED },
+		{ 15, 1, 0x80, RNBD_FAULT_RESERVED },
+	};
+	struct rnbd_discover_info info;
+	struct message msg;
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(patches); i++) {
+		message_exports(&msg, RNBD_ST_OK, false, NR_EXPORTS);
+		unit_put(msg.buf + 16 + patches[i].offset, patches[i].bytes,
+			 patches[i].value);
+		assert_fault(decode_discover(&msg, NR_EXPORTS, &info), patches[i].want);
+	}
+
+	/* more than the list may have; and none although there are more */
+	message_exports(&msg, RNBD_ST_OK, false, NR_EXPORTS);
+	assert_fault(decode_discover(&msg, NR_EXPORTS - 1, &info), RNBD_FAULT_COUNT);
+	assert_fault(decode_discover(&msg, 0, &info), RNBD_FAULT_COUNT);
+	message_exports(&msg, RNBD_ST_OK, true, 0);
+	assert_fault(decode_discover(&msg, NR_EXPORTS, &info), RNBD_FAULT_COUNT);
+	message_exports(&msg, RNBD_ST_BUSY, false, 0);
+	unit_put(msg.buf + 18, 2, RNBD_DISCOVER_MORE);
+	assert_fault(decode_discover(&msg, NR_EXPORTS, &info), RNBD_FAULT_FLAGS);
+
+	message_exports(&msg, RNBD_ST_OK, false, 1);
+	msg.frame.nr_entries = 0;
+	assert_fault(decode_discover(&msg, NR_EXPORTS, &info), RNBD_FAULT_COUNT);
+	msg.frame.nr_entries = 2;
+	msg.frame.bytes = 15;
+	assert_fault(decode_discover(&msg, NR_EXPORTS, &info), RNBD_FAULT_SHORT);
+	msg.frame.type = RNBD_FRAME_LOGIN_REPLY;
+	assert_fault(decode_discover(&msg, NR_EXPORTS, &info), RNBD_FAULT_TYPE);
+}
+
+static void test_export_faults(void **state)
+{
+	static const struct patch patches[] = {
+		{ 0, 1, 0, RNBD_FAULT_NAME },
+		{ 0, 1, '.', RNBD_FAULT_NAME },
+		{ 2, 1, '/', RNBD_FAULT_NAME },
+		{ 6, 1, 'x', RNBD_FAULT_NAME },
+		{ 63, 1, 'x', RNBD_FAULT_NAME },
+		PATCH(rnbd_export_entry, capacity, 0, LIMITS),
+		PATCH(rnbd_export_entry, capacity, 511, LIMITS),
+		PATCH(rnbd_export_entry, capacity, 512, NONE),
+		PATCH(rnbd_export_entry, capacity, 513, LIMITS),
+		PATCH(rnbd_export_entry, capacity, 0x7ffffffffffffe00ull, NONE),
+		PATCH(rnbd_export_entry, capacity, 1ull << 63, LIMITS),
+		PATCH(rnbd_export_entry, logical_block, 0, LIMITS),
+		PATCH(rnbd_export_entry, logical_block, 256, LIMITS),
+		PATCH(rnbd_export_entry, logical_block, 1536, LIMITS),
+		PATCH(rnbd_export_entry, logical_block, 4096, NONE),
+		PATCH(rnbd_export_entry, logical_block, 8192, LIMITS),
+		PATCH(rnbd_export_entry, flags, 0, NONE),
+		PATCH(rnbd_export_entry, flags, RNBD_EXPORT_FUA, FLAGS),
+		PATCH(rnbd_export_entry, flags, 1u << 31, FLAGS),
+		{ 96, 1, 1, RNBD_FAULT_RESERVED },
+		{ 111, 1, 0x80, RNBD_FAULT_RESERVED },
+	};
+	struct rnbd_export_info out, untouched;
+	struct message msg;
+	u32 i, j;
+
+	(void)state;
+	memset(&untouched, 0xa5, sizeof(untouched));
+	for (i = 0; i < ARRAY_SIZE(patches); i++) {
+		/* wherever in the frame it is */
+		for (j = 0; j < NR_EXPORTS; j++) {
+			message_exports(&msg, RNBD_ST_OK, false, NR_EXPORTS);
+			unit_put(msg.buf + 32 + 112 * j + patches[i].offset,
+				 patches[i].bytes, patches[i].value);
+			out = untouched;
+			assert_fault(rnbd_decode_export(&msg.frame, j, &out),
+				     patches[i].want);
+			if (patches[i].want)
+				assert_memory_equal(&out, &untouched, sizeof(out));
+		}
+	}
+
+	message_exports(&msg, RNBD_ST_OK, false, 2);
+	msg.frame.bytes--;
+	assert_fault(rnbd_decode_export(&msg.frame, 0, &out), RNBD_FAULT_NONE);
+	assert_fault(rnbd_decode_export(&msg.frame, 1, &out), RNBD_FAULT_SHORT);
+	msg.frame.type = RNBD_FRAME_REPLY;
+	assert_fault(rnbd_decode_export(&msg.frame, 0, &out), RNBD_FAULT_TYPE);
+}
+
 static void test_every_fault_seen(void **state)
 {
 	u32 i;
@@ -1614,12 +1893,17 @@ int main(void)
 		cmocka_unit_test(test_cm_rep),
 		cmocka_unit_test(test_cm_rej),
 		cmocka_unit_test(test_login),
+		cmocka_unit_test(test_login_discover),
 		cmocka_unit_test(test_grant_round_trip),
 		cmocka_unit_test(test_grant_patches),
 		cmocka_unit_test(test_grant_pool),
 		cmocka_unit_test(test_grant_refused),
 		cmocka_unit_test(test_segment),
 		cmocka_unit_test(test_max_segments),
+		cmocka_unit_test(test_resize),
+		cmocka_unit_test(test_discover_round_trip),
+		cmocka_unit_test(test_discover_faults),
+		cmocka_unit_test(test_export_faults),
 		cmocka_unit_test(test_every_fault_seen),
 	};
 

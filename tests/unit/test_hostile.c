@@ -20,8 +20,8 @@
 #define INLINE_MAX	4096
 
 enum kind {
-	KIND_REQUEST, KIND_REPLY, KIND_LOGIN, KIND_GRANT, KIND_CREDIT,
-	KIND_CM_REQ, KIND_CM_REP, KIND_CM_REJ, NR_KINDS,
+	KIND_REQUEST, KIND_REPLY, KIND_LOGIN, KIND_GRANT, KIND_CREDIT, KIND_RESIZE,
+	KIND_DISCOVER, KIND_CM_REQ, KIND_CM_REP, KIND_CM_REJ, NR_KINDS,
 };
 
 /* What both ends have agreed about, drawn anew from time to time. */
@@ -30,6 +30,7 @@ struct world {
 	struct rnbd_pool pool;
 	struct rnbd_conn_req conn;
 	struct rnbd_login_info asked;
+	u32 room;
 	u16 slots;
 	u32 seq;
 	u32 epoch;
@@ -40,7 +41,7 @@ static struct world world;
 static u64 accepted[NR_KINDS], refused[NR_KINDS];
 static u64 faults[RNBD_FAULT_IDENTITY + 1];
 static u64 requests_accepted, extents_accepted, segments_accepted;
-static u64 inline_accepted;
+static u64 inline_accepted, exports_accepted, lists_asked;
 
 static u32 below(u32 n)
 {
@@ -132,6 +133,7 @@ static void draw_world(void)
 	world.conn.epoch = 1 + below(1000);
 	draw_bytes(world.conn.host_id, 16);
 	draw_bytes(world.conn.session_id, 16);
+	world.room = one_in(4) ? below(8) : RNBD_EXPORTS_MAX;
 	world.slots = world.conn.ring_slots;
 	world.seq = unit_random64(&rnd);
 	world.epoch = world.conn.epoch;
@@ -257,6 +259,23 @@ static void draw_grant(struct rnbd_grant *grant)
 	}
 }
 
+static void build_exports(u8 *at, u32 nr)
+{
+	for (; nr; nr--, at += 112) {
+		u32 block = 512u << below(4), i;
+		struct rnbd_export_info info = {
+			.capacity = (1 + unit_random64(&rnd) % (1ull << 50)) * block,
+			.logical_block = block,
+			.flags = below(2),
+		};
+
+		for (i = 0; i < 1 + below(63); i++)
+			info.name[i] = "abzAZ059_:-."[below(i ? 12 : 11)];
+		draw_bytes(info.uuid, 16);
+		rnbd_encode_export((void *)at, &info);
+	}
+}
+
 static void build_segments(u8 *at, const struct rnbd_grant *grant)
 {
 	u32 i, left = grant->pool_units;
@@ -319,7 +338,15 @@ static u32 build(enum kind kind, u8 *buf)
 		memset(at + 16 * n, 0xda, data);
 		return 16 + 16 * n + data;
 	case KIND_LOGIN:
-		rnbd_encode_login((void *)at, &world.asked);
+		if (one_in(4)) {
+			const struct rnbd_login_info list = {
+				.flags = RNBD_LOGIN_DISCOVER,
+			};
+
+			rnbd_encode_login((void *)at, &list);
+		} else {
+			rnbd_encode_login((void *)at, &world.asked);
+		}
 		rnbd_encode_frame_hdr(buf, RNBD_FRAME_LOGIN, 0, 1, credits,
 				      world.seq, world.epoch);
 		return 16 + 128;
@@ -334,10 +361,30 @@ static u32 build(enum kind kind, u8 *buf)
 				      world.seq, world.epoch);
 		return 16 + 128 + 16 * grant.nr_segments;
 	}
+	case KIND_DISCOVER:
+		if (one_in(8))
+			n = 0;
+		n = min(n, world.room);
+		if (one_in(8)) {
+			n = 0;
+			rnbd_encode_discover_reply((void *)at, 32 + below(13), false);
+		} else {
+			rnbd_encode_discover_reply((void *)at, RNBD_ST_OK,
+						   n && one_in(2));
+		}
+		build_exports(at + 16, n);
+		rnbd_encode_frame_hdr(buf, RNBD_FRAME_DISCOVER_REPLY, 0, 1 + n,
+				      credits, world.seq, world.epoch);
+		return 16 + 16 + 112 * n;
 	case KIND_CREDIT:
 		rnbd_encode_frame_hdr(buf, RNBD_FRAME_CREDIT, 0, 0,
 				      credits, world.seq, world.epoch);
 		return 16;
+	case KIND_RESIZE:
+		rnbd_encode_resize((void *)at, world.lim.capacity);
+		rnbd_encode_frame_hdr(buf, RNBD_FRAME_RESIZE, 0, 1, credits,
+				      world.seq, world.epoch);
+		return 16 + 16;
 	case KIND_CM_REQ:
 		rnbd_encode_cm_req((void *)buf, &world.conn);
 		return sizeof(struct rnbd_cm_req);
@@ -638,6 +685,16 @@ static enum rnbd_fault take_login(const struct rnbd_frame *frame, u8 *again)
 		assert_memory_equal(&info, &untouched, sizeof(info));
 		return fault;
 	}
+	if (info.flags & RNBD_LOGIN_DISCOVER) {
+		assert_int_equal(info.flags, 2);
+		info.flags = 0;
+		assert_true(is_zero(&info, sizeof(info)));
+		info.flags = RNBD_LOGIN_DISCOVER;
+		rnbd_encode_login((void *)again, &info);
+		check_encoded(frame->entries, again, 128);
+		lists_asked++;
+		return RNBD_FAULT_NONE;
+	}
 	len = strnlen(info.export, sizeof(info.export));
 	assert_in_range(len, 1, 63);
 	assert_int_equal(strspn(info.export, NAME_CHARS), len);
@@ -700,6 +757,79 @@ static enum rnbd_fault take_grant(const struct rnbd_frame *frame, u8 *again)
 	return RNBD_FAULT_NONE;
 }
 
+static enum rnbd_fault take_resize(const struct rnbd_frame *frame, u8 *again)
+{
+	const u64 untouched = 0xa5a5a5a5a5a5a5a5ull;
+	u64 capacity = untouched;
+	enum rnbd_fault fault;
+
+	fault = rnbd_decode_resize(frame, world.lim.block_mask + 1, &capacity);
+	if (fault) {
+		assert_true(capacity == untouched);
+		return fault;
+	}
+	assert_true(capacity && !(capacity >> 63));
+	assert_true(capacity % (world.lim.block_mask + 1) == 0);
+	rnbd_encode_resize((void *)again, capacity);
+	check_encoded(frame->entries, again, 16);
+	return RNBD_FAULT_NONE;
+}
+
+static void check_export(const struct rnbd_export_info *info)
+{
+	u64 block = info->logical_block;
+	size_t len = strnlen(info->name, sizeof(info->name));
+
+	assert_in_range(len, 1, 63);
+	assert_int_equal(strspn(info->name, NAME_CHARS), len);
+	assert_true(info->name[0] != '.');
+	assert_true(is_zero(info->name + len, 64 - len));
+	assert_true(is_power(block) && block >= 512 && block <= 4096);
+	assert_true(info->capacity > 0 && info->capacity < 1ull << 63);
+	assert_true(info->capacity % block == 0);
+	assert_true(info->flags <= 1);
+}
+
+static enum rnbd_fault take_discover(const struct rnbd_frame *frame, u8 *again)
+{
+	struct rnbd_export_info export, export_untouched;
+	struct rnbd_discover_info info, untouched;
+	enum rnbd_fault fault;
+	u32 i;
+
+	memset(&untouched, 0xa5, sizeof(untouched));
+	memset(&export_untouched, 0xa5, sizeof(export_untouched));
+	info = untouched;
+	fault = rnbd_decode_discover_reply(frame, world.room, &info);
+	if (fault) {
+		assert_memory_equal(&info, &untouched, sizeof(info));
+		return fault;
+	}
+	assert_int_equal(frame->nr_entries, 1 + info.nr_exports);
+	assert_true(info.nr_exports <= world.room);
+	assert_true(info.status == RNBD_ST_OK || !info.nr_exports);
+	assert_true(info.nr_exports || !info.more);
+	rnbd_encode_discover_reply((void *)again, info.status, info.more);
+	check_encoded(frame->entries, again, 16);
+
+	for (i = 0; i < info.nr_exports; i++) {
+		export = export_untouched;
+		fault = rnbd_decode_export(frame, i, &export);
+		if (fault) {
+			assert_memory_equal(&export, &export_untouched,
+					    sizeof(export));
+			return fault;
+		}
+		check_export(&export);
+		rnbd_encode_export((void *)(again + 16 + 112 * i), &export);
+		exports_accepted++;
+	}
+	assert_int_equal(rnbd_decode_export(frame, info.nr_exports, &export),
+			 RNBD_FAULT_COUNT);
+	check_encoded(frame->entries, again, frame->bytes);
+	return RNBD_FAULT_NONE;
+}
+
 static enum rnbd_fault take_frame(const u8 *buf, u32 len)
 {
 	static _Alignas(8) u8 again[2 * FRAME_MAX];
@@ -734,6 +864,10 @@ static enum rnbd_fault take_frame(const u8 *buf, u32 len)
 		return take_requests(&frame, again);
 	case RNBD_FRAME_REPLY:
 		return take_replies(&frame, again);
+	case RNBD_FRAME_RESIZE:
+		return take_resize(&frame, again);
+	case RNBD_FRAME_DISCOVER_REPLY:
+		return take_discover(&frame, again);
 	case RNBD_FRAME_CREDIT:
 		assert_int_equal(len, 16);
 		return RNBD_FAULT_NONE;
@@ -901,6 +1035,8 @@ static void test_hostile_reach(void **state)
 	}
 	assert_true(segments_accepted > 0);
 	assert_true(inline_accepted > 0);
+	assert_true(exports_accepted > 0);
+	assert_true(lists_asked > 0);
 	assert_true(extents_accepted > requests_accepted / 2);
 }
 

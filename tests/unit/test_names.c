@@ -43,7 +43,7 @@ static void test_status(void **state)
 				assert_string_not_equal(text, rnbd_status_text(j));
 	}
 	assert_string_equal(rnbd_status_text(RNBD_ST_HOST_DENIED),
-			    "this host is not allowed on the target");
+			    "this host is not allowed on the target (there: rnbd export allow)");
 }
 
 static void test_fault(void **state)
@@ -159,6 +159,53 @@ static void test_export_name(void **state)
 	}
 }
 
+static void test_disk_alias(void **state)
+{
+	char text[80];
+
+	(void)state;
+	assert_true(rnbd_disk_alias_ok("data"));
+	assert_true(rnbd_disk_alias_ok("0a"));
+	assert_true(rnbd_disk_alias_ok("-"));
+	assert_true(rnbd_disk_alias_ok("a.b_c:d-e"));
+	assert_false(rnbd_disk_alias_ok(""));
+	assert_false(rnbd_disk_alias_ok(".hidden"));
+	assert_false(rnbd_disk_alias_ok("a/b"));
+	assert_false(rnbd_disk_alias_ok("a b"));
+
+	/* length */
+	memset(text, 'x', sizeof(text));
+	text[63] = 0;
+	assert_true(rnbd_disk_alias_ok(text));
+	text[63] = 'x';
+	text[64] = 0;
+	assert_false(rnbd_disk_alias_ok(text));
+
+	/* a disk's own name */
+	assert_false(rnbd_disk_alias_ok("rnbd0"));
+	assert_false(rnbd_disk_alias_ok("rnbd1234567"));
+	assert_true(rnbd_disk_alias_ok("rnbd"));
+	assert_true(rnbd_disk_alias_ok("rnbd-1"));
+	assert_true(rnbd_disk_alias_ok("rnbd1a"));
+	assert_false(rnbd_disk_alias_ok("rnbd0p1"));
+	assert_false(rnbd_disk_alias_ok("rnbd10p128"));
+	assert_true(rnbd_disk_alias_ok("rnbd0p"));
+	assert_true(rnbd_disk_alias_ok("rnbd0p1x"));
+	assert_true(rnbd_disk_alias_ok("rnbdp1"));
+	assert_true(rnbd_disk_alias_ok("xrnbd1"));
+
+	/* a number */
+	assert_false(rnbd_disk_alias_ok("0"));
+	assert_false(rnbd_disk_alias_ok("00017"));
+
+	/* a UUID */
+	assert_false(rnbd_disk_alias_ok("01234567-89ab-cdef-ABCD-EF0123456789"));
+	assert_true(rnbd_disk_alias_ok("01234567-89ab-cdef-ABCD-EF012345678"));
+	assert_true(rnbd_disk_alias_ok("01234567-89ab-cdef-ABCD-EF01234567890"));
+	assert_true(rnbd_disk_alias_ok("0123456-789ab-cdef-ABCD-EF0123456789"));
+	assert_true(rnbd_disk_alias_ok("g1234567-89ab-cdef-ABCD-EF0123456789"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -166,6 +213,7 @@ int main(void)
 		cmocka_unit_test(test_fault),
 		cmocka_unit_test(test_op),
 		cmocka_unit_test(test_export_name),
+		cmocka_unit_test(test_disk_alias),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,6 +84,15 @@ static const struct member members[] = {
 	MEMBER(rnbd_login_reply, inline_read, 112, 4),
 	MEMBER(rnbd_login_reply, inline_write, 116, 4),
 	MEMBER(rnbd_login_reply, reserved2, 120, 8),
+	MEMBER(rnbd_discover_reply, status, 0, 2),
+	MEMBER(rnbd_discover_reply, flags, 2, 2),
+	MEMBER(rnbd_discover_reply, reserved, 4, 12),
+	MEMBER(rnbd_export_entry, name, 0, 64),
+	MEMBER(rnbd_export_entry, uuid, 64, 16),
+	MEMBER(rnbd_export_entry, capacity, 80, 8),
+	MEMBER(rnbd_export_entry, logical_block, 88, 4),
+	MEMBER(rnbd_export_entry, flags, 92, 4),
+	MEMBER(rnbd_export_entry, reserved, 96, 16),
 	MEMBER(rnbd_extent, unit, 0, 4),
 	MEMBER(rnbd_extent, units, 4, 4),
 	MEMBER(rnbd_req_entry, op, 0, 1),
@@ -100,6 +109,8 @@ static const struct member members[] = {
 	MEMBER(rnbd_reply_entry, length, 4, 4),
 	MEMBER(rnbd_reply_entry, flags, 8, 1),
 	MEMBER(rnbd_reply_entry, reserved, 9, 7),
+	MEMBER(rnbd_resize, capacity, 0, 8),
+	MEMBER(rnbd_resize, reserved, 8, 8),
 };
 
 static void test_layout(void **state)
@@ -127,10 +138,13 @@ static void test_sizes(void **state)
 	assert_int_equal(sizeof(struct rnbd_login), 128);
 	assert_int_equal(sizeof(struct rnbd_login_reply), 128);
 	assert_int_equal(sizeof(struct rnbd_segment), 16);
+	assert_int_equal(sizeof(struct rnbd_discover_reply), 16);
+	assert_int_equal(sizeof(struct rnbd_export_entry), 112);
 	assert_int_equal(sizeof(struct rnbd_extent), 8);
 	assert_int_equal(sizeof(struct rnbd_req_entry), 32);
 	assert_int_equal(sizeof(struct rnbd_extent_entry), 32);
 	assert_int_equal(sizeof(struct rnbd_reply_entry), 16);
+	assert_int_equal(sizeof(struct rnbd_resize), 16);
 }
 
 static void test_numbers(void **state)
@@ -142,14 +156,17 @@ static void test_numbers(void **state)
 		{ RNBD_UNIT_SIZE, 4096 }, { RNBD_EXTENTS_MAX, 17 },
 		{ RNBD_FRAME_LOGIN, 1 }, { RNBD_FRAME_LOGIN_REPLY, 2 },
 		{ RNBD_FRAME_REQUEST, 3 }, { RNBD_FRAME_REPLY, 4 },
-		{ RNBD_FRAME_CREDIT, 5 },
+		{ RNBD_FRAME_CREDIT, 5 }, { RNBD_FRAME_RESIZE, 6 },
+		{ RNBD_FRAME_DISCOVER_REPLY, 7 },
 		{ RNBD_OP_READ, 1 }, { RNBD_OP_WRITE, 2 },
 		{ RNBD_OP_FLUSH, 3 }, { RNBD_OP_DISCARD, 4 },
 		{ RNBD_OP_WRITE_ZEROES, 5 },
 		{ RNBD_REQ_FUA, 1 }, { RNBD_REQ_NOUNMAP, 2 },
 		{ RNBD_REQ_INLINE, 4 }, { RNBD_REPLY_INLINE, 1 },
 		{ RNBD_FRAME_DATA, 1 }, { RNBD_FEATURE_INLINE, 1 },
-		{ RNBD_LOGIN_READONLY, 1 },
+		{ RNBD_FEATURE_RESIZE, 2 },
+		{ RNBD_LOGIN_READONLY, 1 }, { RNBD_LOGIN_DISCOVER, 2 },
+		{ RNBD_DISCOVER_MORE, 1 }, { RNBD_EXPORTS_MAX, 65536 },
 		{ RNBD_EXPORT_READONLY, 1 }, { RNBD_EXPORT_VOLATILE_CACHE, 2 },
 		{ RNBD_EXPORT_FUA, 4 }, { RNBD_EXPORT_ROTATIONAL, 8 },
 		{ RNBD_ST_OK, 0 }, { RNBD_ST_IO, 1 }, { RNBD_ST_MEDIUM, 2 },
@@ -225,6 +242,20 @@ static void test_golden_reply(void **state)
 	memset(&entry, 0xee, sizeof(entry));
 	rnbd_encode_reply(&entry, &reply);
 	assert_memory_equal(&entry, golden, sizeof(golden));
+}
+
+static void test_golden_resize(void **state)
+{
+	static const u8 golden[] = {
+		0x00, 0x70, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11,
+		0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+	};
+	struct rnbd_resize wire;
+
+	(void)state;
+	memset(&wire, 0xee, sizeof(wire));
+	rnbd_encode_resize(&wire, 0x1122334455667000ull);
+	assert_memory_equal(&wire, golden, sizeof(golden));
 }
 
 static void test_golden_connection(void **state)
@@ -343,6 +374,38 @@ static void test_golden_login(void **state)
 	assert_memory_equal(&segment, golden, 16);
 }
 
+static void test_golden_discover(void **state)
+{
+	const struct rnbd_export_info info = {
+		.name = "disk0", .uuid = { 7, 6, 5 },
+		.capacity = 0x0102030405060708ull,
+		.logical_block = 0x11121314, .flags = 0x21222324,
+	};
+	struct rnbd_discover_reply head;
+	struct rnbd_export_entry entry;
+	u8 golden[112] = { 0 };
+
+	(void)state;
+	memset(&head, 0xee, sizeof(head));
+	memset(&entry, 0xee, sizeof(entry));
+
+	unit_put(golden + 2, 2, 1);
+	rnbd_encode_discover_reply(&head, RNBD_ST_OK, true);
+	assert_memory_equal(&head, golden, 16);
+	unit_put(golden, 4, 44);
+	rnbd_encode_discover_reply(&head, RNBD_ST_SHUTDOWN, true);
+	assert_memory_equal(&head, golden, 16);
+
+	memset(golden, 0, sizeof(golden));
+	memcpy(golden, "disk0", 5);
+	memcpy(golden + 64, "\x07\x06\x05", 3);
+	unit_put(golden + 80, 8, 0x0102030405060708ull);
+	unit_put(golden + 88, 4, 0x11121314);
+	unit_put(golden + 92, 4, 0x21222324);
+	rnbd_encode_export(&entry, &info);
+	assert_memory_equal(&entry, golden, 112);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -351,8 +414,10 @@ int main(void)
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_golden_request),
 		cmocka_unit_test(test_golden_reply),
+		cmocka_unit_test(test_golden_resize),
 		cmocka_unit_test(test_golden_connection),
 		cmocka_unit_test(test_golden_login),
+		cmocka_unit_test(test_golden_discover),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,19 +3,25 @@
  * Generic netlink family "rnbd": attach, detach and list disks of the client.
  *
  * RNBD_CMD_ATTACH	needs CAP_NET_ADMIN. Takes ADDR and EXPORT and HOST_ID,
- *			and optionally PORT and the wishes QUEUES, DEPTH,
+ *			and optionally NAME, PORT and the wishes QUEUES, DEPTH,
  *			RING_SLOTS, SLOT_SIZE, POOL_BYTES, MAX_IO, FLAGS,
  *			POLICY, FAST_IO_FAIL, LOSS_TIMEOUT, KEEPALIVE_MS.
  *			Returns when the disk exists, with one message as from
  *			RNBD_CMD_LIST that says what was granted. Fails with
  *			EBUSY while the target has not ended yet what this host
  *			had there before it was started anew: ask again a little
- *			later; with ESHUTDOWN while the module is unloaded.
+ *			later; with EEXIST if another disk has that NAME; with
+ *			ESHUTDOWN while the module is unloaded.
  * RNBD_CMD_DETACH	needs CAP_NET_ADMIN. Takes DISK; fails with EBUSY while
  *			the disk is open unless RNBD_FLAG_FORCE is in FLAGS.
  * RNBD_CMD_LIST	as a dump: one message per disk; otherwise takes DISK
  *			and returns that one. HOST_ID and SESSION_ID are for
  *			those with CAP_NET_ADMIN.
+ * RNBD_CMD_DISCOVER	as a dump; needs CAP_NET_ADMIN. Takes ADDR and HOST_ID, and
+ *			optionally PORT. Asks a target which exports this host
+ *			may attach there; begins when it has answered, with any
+ *			number of messages that each hold EXPORTS with one
+ *			RNBD_ATTR_EXPORT_ITEM at least. None: it may attach none.
  * RNBD_CMD_EVENT	sent to the multicast group "events" when the state of a
  *			disk's session changes, with one message as from
  *			RNBD_CMD_LIST whose STATE is the new state, and
@@ -40,6 +46,7 @@ enum rnbd_genl_cmd {
 	RNBD_CMD_DETACH,
 	RNBD_CMD_LIST,
 	RNBD_CMD_EVENT,
+	RNBD_CMD_DISCOVER,
 
 	__RNBD_CMD_MAX
 };
@@ -84,6 +91,17 @@ enum rnbd_genl_cmd {
  * @RNBD_ATTR_INLINE_WRITE: u32, bytes up to which a write's data go in the request
  * @RNBD_ATTR_POLL_QUEUES: u32, polled queues: besides RNBD_ATTR_QUEUES when
  *	it is asked for, some of them when it is told
+ * @RNBD_ATTR_NAME: string, name that the administrator gave the disk: letters,
+ *	digits, '.', '_', ':' and '-', at most RNBD_NAME_SIZE - 1 of them and no dot
+ *	first; no two disks have the same, and it is no rnbd<N>, number or UUID
+ * @RNBD_ATTR_WISHES: nest of what the attach asked for, as it stood in the request
+ *	or by default: QUEUES, DEPTH, RING_SLOTS, SLOT_SIZE, POOL_BYTES, MAX_IO,
+ *	FLAGS, INLINE_READ, INLINE_WRITE, POLL_QUEUES (out)
+ * @RNBD_ATTR_ATTACHED_MS: u64, milliseconds since the disk appeared (out)
+ * @RNBD_ATTR_STATE_MS: u64, milliseconds since STATE changed (out)
+ * @RNBD_ATTR_EXPORTS: nest of any number of RNBD_ATTR_EXPORT_ITEM (out)
+ * @RNBD_ATTR_EXPORT_ITEM: nest of EXPORT, EXPORT_ID, SIZE, BLOCK_SIZE and FLAGS,
+ *	of which RNBD_FLAG_READONLY is told (out)
  */
 enum rnbd_genl_attr {
 	RNBD_ATTR_UNSPEC,
@@ -119,10 +137,19 @@ enum rnbd_genl_attr {
 	RNBD_ATTR_INLINE_READ,
 	RNBD_ATTR_INLINE_WRITE,
 	RNBD_ATTR_POLL_QUEUES,
+	RNBD_ATTR_NAME,
+	RNBD_ATTR_WISHES,
+	RNBD_ATTR_ATTACHED_MS,
+	RNBD_ATTR_STATE_MS,
+	RNBD_ATTR_EXPORTS,
+	RNBD_ATTR_EXPORT_ITEM,
 
 	/* private: */
 	__RNBD_ATTR_MAX
 };
+
+/* Bytes of a disk's name, with the NUL at its end */
+#define RNBD_NAME_SIZE	64
 
 /* Largest inline data that may be asked for, bytes */
 #define RNBD_INLINE_MAX	61440
