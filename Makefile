@@ -5,6 +5,8 @@ KVER ?= $(shell uname -r)
 KDIR ?= /lib/modules/$(KVER)/build
 DESTDIR ?=
 PREFIX ?= /usr/local
+MODULES = $(patsubst %.o,%,$(shell sed -n 's/^obj-m := //p' Kbuild))
+RELEASE := $(shell sed -n 's/^.define RNBD_RELEASE "\(.*\)"$$/\1/p' include/rnbd/version.h)
 
 # every combination of them may be given on the command line
 export DESTDIR PREFIX
@@ -14,6 +16,10 @@ all: modules tool
 help:
 	@echo 'make                 build the modules (kernel $(KVER)) and the tool'
 	@echo 'make install         install them here (DESTDIR, PREFIX, KVER, KDIR are honoured)'
+	@echo 'make uninstall       remove what that has installed (with the same variables)'
+	@echo 'make dkms            have DKMS build them for this kernel and each further one;'
+	@echo '                     with DESTDIR only put the sources where DKMS looks for them'
+	@echo 'make deb             Debian source package, rnbd-dkms and rnbd-tools, in build/deb'
 	@echo 'make clean           remove what a build left in the checkout'
 	@echo
 	@echo 'The following need root and a Debian machine, install what they need, and'
@@ -48,6 +54,44 @@ install-modules: modules
 
 install-tool: tool
 	$(MAKE) -C userspace install
+
+uninstall: uninstall-modules uninstall-tool
+
+uninstall-modules:
+	rm -f $(foreach module,$(MODULES),$(DESTDIR)/lib/modules/$(KVER)/updates/$(module).ko)
+	$(if $(DESTDIR),,depmod $(KVER))
+
+uninstall-tool:
+	$(MAKE) -C userspace uninstall
+
+# What DKMS has of this release already is replaced. In a DESTDIR the sources
+# wait for a DKMS: "dkms install rnbd/RELEASE" on the machine that it is for.
+DKMS_SOURCE = $(DESTDIR)/usr/src/rnbd-$(RELEASE)
+dkms:
+ifeq ($(DESTDIR),)
+	@command -v dkms >/dev/null || \
+		{ echo 'there is no dkms on this machine: apt-get install dkms' >&2; exit 1; }
+	if [ -n "$$(dkms status rnbd/$(RELEASE))" ]; then dkms remove rnbd/$(RELEASE) --all; fi
+endif
+	rm -rf $(DKMS_SOURCE)
+	for file in Kbuild $$(find drivers include -name '*.[ch]'); do \
+		install -D -m 644 $$file $(DKMS_SOURCE)/$$file || exit; \
+	done
+	sed 's/#MODULE_VERSION#/$(RELEASE)/' dkms.conf >$(DKMS_SOURCE)/dkms.conf
+ifeq ($(DESTDIR),)
+	dkms install rnbd/$(RELEASE) -k $(KVER)
+	@echo 'it goes by: dkms remove rnbd/$(RELEASE) --all && rm -r $(DKMS_SOURCE)'
+endif
+
+# From a copy: the checkout stays clean.
+deb:
+	rm -rf build/deb
+	mkdir -p build/deb/rnbd-$(RELEASE)
+	cp -a Kbuild Makefile dkms.conf debian drivers include userspace Documentation \
+		build/deb/rnbd-$(RELEASE)
+	cd build/deb/rnbd-$(RELEASE) && dpkg-buildpackage -us -uc
+	rm -r build/deb/rnbd-$(RELEASE)
+	@ls build/deb/*.dsc build/deb/*.deb
 
 lab:
 	scripts/lab build
@@ -92,5 +136,5 @@ clean:
 	@if [ -e tests/unit/Makefile ]; then $(MAKE) -C tests/unit clean; fi
 	rm -rf build
 
-.PHONY: all help modules tool install install-modules install-tool lab demo check \
-	check-debug check-unit soak bench lint clean
+.PHONY: all help modules tool install install-modules install-tool uninstall uninstall-modules \
+	uninstall-tool dkms deb lab demo check check-debug check-unit soak bench lint clean

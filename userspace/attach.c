@@ -2,27 +2,29 @@
 /*
  * rnbd attach, rnbd detach.
  *
- * Operation: names are resolved here, the kernel takes numbers. All addresses
- * of a name are tried in order while the target cannot be reached; a target
- * that refuses has the last word.
+ * Operation: names are resolved by address.c, the kernel takes numbers. A target
+ * that is busy with what this machine had there before is asked again for a while.
  * Ownership: nothing is kept.
  * Concurrency: one thread.
  * Errors: one line that names the export and the target, or the disk.
  */
 #include <errno.h>
-#include <netdb.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include <rnbd/netlink.h>
 
+#include "address.h"
+#include "attached.h"
 #include "command.h"
+#include "conf.h"
 #include "hostid.h"
 #include "list.h"
 #include "netlink.h"
+#include "resolve.h"
 #include "util.h"
 
 #define NODE_WAIT_MS	5000
@@ -30,21 +32,13 @@
 #define TARGET_WAIT_MS	30000
 #define TARGET_NAP_MS	100
 /* udev opens a disk for a moment whenever it has appeared or was written. */
-#define BUSY_WAIT_MS	2000
+#define BUSY_WAIT	2
 #define NAP_MS		10
-#define SECONDS_MAX	(24 * 3600)
-
-/* Reads an optional number; returns an exit code, 0 if all is well. */
-static int get_number(const struct args *args, const char *name, uint32_t min,
-		      uint32_t max, uint32_t *out)
-{
-	const char *value = args_value(args, name);
-
-	if (value && parse_u32(value, min, max, out))
-		return usage_err("--%s %s: wanted a number from %u to %u", name,
-				 value, min, max);
-	return 0;
-}
+/* While the target is not there at all; each attempt takes its time as well. */
+#define RETRY_NAP_MS	500
+/* What a file describes is attached at boot, when a target may boot as well. */
+#define CONF_WAIT	90
+#define NAME_RULE	"1 to 63 of A-Z a-z 0-9 . _ : -, but no rnbdN, number or UUID"
 
 static int get_size(const struct args *args, const char *name, uint64_t max,
 		    uint64_t *out)
@@ -82,13 +76,13 @@ static int get_recovery(const struct args *args, struct attach *attach)
 	attach->policy = policy && !strcmp(policy, "fail") ? RNBD_POLICY_FAIL :
 							     RNBD_POLICY_QUEUE;
 	attach->loss_timeout = ATTACH_DEFAULT;
-	ret = get_number(args, "fast-io-fail", 0, SECONDS_MAX, &attach->fast_io_fail);
+	ret = args_number(args, "fast-io-fail", 0, SECONDS_MAX, &attach->fast_io_fail);
 	if (!ret)
-		ret = get_number(args, "loss-timeout", 0, SECONDS_MAX,
-				 &attach->loss_timeout);
+		ret = args_number(args, "loss-timeout", 0, SECONDS_MAX,
+				  &attach->loss_timeout);
 	if (!ret)
-		ret = get_number(args, "keepalive", RNBD_KEEPALIVE_MS_MIN,
-				 RNBD_KEEPALIVE_MS_MAX, &attach->keepalive_ms);
+		ret = args_number(args, "keepalive", RNBD_KEEPALIVE_MS_MIN,
+				  RNBD_KEEPALIVE_MS_MAX, &attach->keepalive_ms);
 	return ret;
 }
 
@@ -108,15 +102,15 @@ static int get_wishes(const struct args *args, struct attach *attach)
 	uint64_t slot_size = 0, max_io = 0;
 	int ret;
 
-	ret = get_number(args, "queues", 1, RNBD_QUEUES_MAX, &attach->queues);
+	ret = args_number(args, "queues", 1, RNBD_QUEUES_MAX, &attach->queues);
 	if (!ret)
-		ret = get_number(args, "poll-queues", 0, RNBD_QUEUES_MAX - 1,
-				 &attach->poll_queues);
+		ret = args_number(args, "poll-queues", 0, RNBD_QUEUES_MAX - 1,
+				  &attach->poll_queues);
 	if (!ret)
-		ret = get_number(args, "depth", 1, RNBD_DEPTH_MAX, &attach->depth);
+		ret = args_number(args, "queue-depth", 1, RNBD_DEPTH_MAX, &attach->depth);
 	if (!ret)
-		ret = get_number(args, "ring-slots", RNBD_RING_SLOTS_MIN,
-				 RNBD_RING_SLOTS_MAX, &attach->ring_slots);
+		ret = args_number(args, "ring-slots", RNBD_RING_SLOTS_MIN,
+				  RNBD_RING_SLOTS_MAX, &attach->ring_slots);
 	if (!ret)
 		ret = get_size(args, "slot-size", UINT32_MAX, &slot_size);
 	if (!ret)
@@ -138,13 +132,6 @@ static int get_wishes(const struct args *args, struct attach *attach)
 	if (!ret)
 		ret = get_transfer(args, attach);
 	return ret;
-}
-
-static void take_nap(unsigned int ms)
-{
-	const struct timespec nap = { .tv_nsec = ms * 1000000 };
-
-	nanosleep(&nap, NULL);
 }
 
 /* devtmpfs makes the node at once, udev may rename or set rights later. */
@@ -178,155 +165,274 @@ static int print_attached(const struct args *args, const struct disk *disk)
 	return ret;
 }
 
-static bool unreachable(int error)
-{
-	return error == -EHOSTUNREACH || error == -ENETUNREACH ||
-	       error == -ETIMEDOUT || error == -ENODEV ||
-	       error == -EADDRNOTAVAIL || error == -EAFNOSUPPORT;
-}
-
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000ull + now.tv_nsec / 1000000;
-}
+/**
+ * struct attempt - what an attach asks for, and what it got
+ * @args: the command line
+ * @attach: what to ask for
+ * @disk: the disk, if there is one
+ * @why: why there is none
+ */
+struct attempt {
+	const struct args *args;
+	struct attach attach;
+	struct disk disk;
+	const char *why;
+};
 
 /* The kernel does not wait for a target that is busy with our former self. */
-static int attach_patiently(const struct attach *attach, struct disk *disk)
+static int attach_patiently(const char *address, void *arg)
 {
 	uint64_t end = now_ms() + TARGET_WAIT_MS;
+	struct attempt *attempt = arg;
 	int ret;
 
-	while ((ret = rnbd_attach(attach, disk)) == -EBUSY && now_ms() < end)
+	attempt->attach.address = address;
+	while ((ret = rnbd_attach(&attempt->attach, &attempt->disk)) == -EBUSY &&
+	       now_ms() < end)
 		take_nap(TARGET_NAP_MS);
-	return ret;
-}
-
-/* Attach at the first address of the name that answers. */
-static int attach_somewhere(struct attach *attach, const char *host,
-			    struct disk *disk)
-{
-	struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
-	struct addrinfo *list, *ai;
-	char numeric[ADDR_SIZE];
-	int ret;
-
-	ret = getaddrinfo(host, NULL, &hints, &list);
-	if (ret) {
-		err("%s", gai_strerror(ret));
-		return -ENOENT;
-	}
-	ret = -ENOENT;
-	for (ai = list; ai; ai = ai->ai_next) {
-		if (getnameinfo(ai->ai_addr, ai->ai_addrlen, numeric,
-				sizeof(numeric), NULL, 0, NI_NUMERICHOST))
-			continue;
-		attach->address = numeric;
-		ret = attach_patiently(attach, disk);
-		if (!unreachable(ret))
-			break;
-	}
-	freeaddrinfo(list);
 	if (ret)
-		err("%s", rnbd_error());
+		attempt->why = rnbd_error();
 	return ret;
 }
 
-int cmd_attach(const struct args *args)
+/* Is it attached at this address already? As attached_find(). */
+static int find_attached(const char *address, void *arg)
 {
-	const char *host_id = args_value(args, "host-id");
-	struct attach attach = { .export = args->operand[1] };
-	char host[NI_MAXHOST], where[NI_MAXHOST + 16];
-	uint32_t port = RNBD_DEFAULT_PORT;
-	uint16_t addr_port;
-	struct disk disk;
+	struct attempt *attempt = arg;
+
+	attempt->attach.address = address;
+	return attached_find(attempt->args, &attempt->attach, &attempt->disk, &attempt->why);
+}
+
+static bool not_attached(int ret)
+{
+	return ret == -ENODEV;
+}
+
+/*
+ * Only if it is not attached yet. Who attaches the same under the same name at the same
+ * time has a disk soon; until then the kernel refuses the name, and it is looked again.
+ */
+static int attach_once(struct attempt *attempt, const struct addrinfo *list)
+{
+	uint64_t end = now_ms() + TARGET_WAIT_MS;
+	const char *name = attempt->attach.name;
+	bool taken;
 	int ret;
 
-	if (parse_addr(args->operand[0], host, sizeof(host), &addr_port))
-		return usage_err("%s: wanted ADDR, ADDR:PORT or [IPV6]:PORT",
-				 args->operand[0]);
-	if (addr_port && args_has(args, "port"))
-		return usage_err("the port is given twice");
-	if (addr_port)
-		port = addr_port;
-	ret = get_number(args, "port", 1, UINT16_MAX, &port);
-	if (!ret)
-		ret = get_wishes(args, &attach);
+	for (;;) {
+		ret = ask_addresses(list, find_attached, attempt, not_attached);
+		if (!not_attached(ret))
+			return ret;
+		taken = !name || attached_name_taken(name);
+		ret = ask_addresses(list, attach_patiently, attempt, unreachable);
+		if (ret != -EEXIST || taken || now_ms() >= end)
+			return ret;
+		take_nap(TARGET_NAP_MS);
+	}
+}
+
+static int attach_somewhere(struct attempt *attempt, const char *host)
+{
+	struct addrinfo *list;
+	int ret;
+
+	ret = find_addresses(host, &list, &attempt->why);
 	if (ret)
 		return ret;
-	if (!export_name_valid(attach.export))
+	if (args_has(attempt->args, "idempotent"))
+		ret = attach_once(attempt, list);
+	else
+		ret = ask_addresses(list, attach_patiently, attempt, unreachable);
+	freeaddrinfo(list);
+	return ret;
+}
+
+/* A target that boots: not there, or there without its exports. */
+static bool may_come(int error)
+{
+	return unreachable(error) || error == -ECONNREFUSED ||
+	       error == -ECONNRESET || error == -ENOTCONN || error == -ENOENT ||
+	       error == -EBUSY;
+}
+
+static int attach_within(struct attempt *attempt, const char *host, uint32_t seconds)
+{
+	uint64_t end = now_ms() + seconds * 1000ull;
+	bool told = false;
+	int ret;
+
+	while ((ret = attach_somewhere(attempt, host)) && may_come(ret) && now_ms() < end) {
+		if (!told)
+			note("%s; asks again for %u s", attempt->why, seconds);
+		told = true;
+		take_nap(RETRY_NAP_MS);
+	}
+	if (ret)
+		err("%s", attempt->why);
+	return ret;
+}
+
+static int attach_disk(const struct args *args, uint32_t wait)
+{
+	const char *host_id = args_value(args, "host-id");
+	struct attempt attempt = {
+		.args = args,
+		.attach.export = args->operand[1],
+		.attach.name = args_value(args, "name"),
+	};
+	struct attach *attach = &attempt.attach;
+	char host[NI_MAXHOST], where[WHERE_SIZE];
+	int ret;
+
+	ret = get_target(args, host, &attach->port, where);
+	if (!ret)
+		ret = args_number(args, "wait", 0, SECONDS_MAX, &wait);
+	if (!ret)
+		ret = get_wishes(args, attach);
+	if (ret)
+		return ret;
+	if (!export_name_valid(attach->export))
 		return usage_err("\"%s\" is no name of an export: 1 to 63 of A-Z a-z 0-9 . _ : -",
-				 attach.export);
-	if (host_id && parse_uuid(host_id, attach.host_id))
+				 attach->export);
+	if (attach->name && !disk_name_valid(attach->name))
+		return usage_err("--name %s: wanted " NAME_RULE, attach->name);
+	if (host_id && parse_uuid(host_id, attach->host_id))
 		return usage_err("--host-id %s: not a UUID", host_id);
 
-	attach.port = port;
-	if (format_addr(host, port, where, sizeof(where)))
-		where[0] = '\0';
-	context_set("attach %s at %s", attach.export, where);
-	if (!host_id && hostid_get(attach.host_id))
+	context_set("attach %s at %s", attach->export, where);
+	if (!host_id && hostid_get(attach->host_id))
 		return RNBD_EXIT_FAIL;
 
 	if (rnbd_open()) {
 		err("%s", rnbd_error());
 		return RNBD_EXIT_FAIL;
 	}
-	ret = attach_somewhere(&attach, host, &disk) ? RNBD_EXIT_FAIL :
-						      print_attached(args, &disk);
+	ret = attach_within(&attempt, host, wait) ? RNBD_EXIT_FAIL :
+						    print_attached(args, &attempt.disk);
 	rnbd_close();
 	return ret;
 }
 
-static int detach_one(const char *name, bool force)
+int cmd_attach(const struct args *args)
 {
-	int left = BUSY_WAIT_MS / NAP_MS;
+	const char *path = args_value(args, "config");
+	struct conf conf;
+	int ret;
+
+	if (!path && args->nr_operands < 2)
+		return usage_err("an operand is missing; usage: rnbd %s %s",
+				 args->cmd->name, args->cmd->operands);
+	if (!path)
+		return attach_disk(args, 0);
+	if (args->nr_operands)
+		return usage_err("\"%s\" and --config: the file has the target; usage: rnbd %s %s",
+				 args->operand[0], args->cmd->name, args->cmd->operands);
+
+	ret = conf_load(&conf, args, path);
+	if (!ret) {
+		context_set("%s %s", args->cmd->name, path);
+		ret = attach_disk(&conf.args, CONF_WAIT);
+	}
+	conf_free(&conf);
+	return ret;
+}
+
+static bool matches(const char *pattern)
+{
+	glob_t found = { };
+	bool some = !glob(pattern, 0, NULL, &found);
+
+	globfree(&found);
+	return some;
+}
+
+/* Does a logical volume, an array or multipath lie on it or on a partition? */
+static bool has_holders(const char *name)
+{
+	char *disk = xasprintf("/sys/block/%s/holders/*", name);
+	char *partition = xasprintf("/sys/block/%s/%sp*/holders/*", name, name);
+	bool some = matches(disk) || matches(partition);
+
+	free(partition);
+	free(disk);
+	return some;
+}
+
+/* @wait: seconds; for holders, which do not go by themselves, no longer than usual */
+static int detach_one(const char *name, const struct args *args, uint32_t wait)
+{
+	const bool force = args_has(args, "force");
+	uint64_t start = now_ms();
+	uint64_t left;
 	int ret;
 
 	context_set("detach %s", name);
-	while ((ret = rnbd_detach(name, force)) == -EBUSY && left--)
+	while ((ret = rnbd_detach(name, force)) == -EBUSY) {
+		left = wait > BUSY_WAIT && has_holders(name) ? BUSY_WAIT : wait;
+		if (now_ms() - start >= left * 1000)
+			break;
 		take_nap(NAP_MS);
+	}
+	/* It was listed a moment ago. */
+	if (ret == -ENODEV && args_has(args, "idempotent"))
+		ret = 0;
 	if (!ret)
 		return RNBD_EXIT_OK;
 	err("%s", rnbd_error());
 	return RNBD_EXIT_FAIL;
 }
 
-static int detach_all(bool force)
+static int detach_disks(const char *word, const struct args *args, uint32_t wait)
 {
+	const struct disk *one = NULL;
 	struct disks disks = { };
-	int ret = RNBD_EXIT_OK;
 	size_t i;
+	int ret;
 
-	if (rnbd_list(NULL, &disks)) {
-		err("%s", rnbd_error());
-		ret = RNBD_EXIT_FAIL;
+	ret = disks_list(&disks);
+	if (ret)
+		goto out;
+	if (!word) {
+		for (i = 0; i < disks.nr; i++)
+			ret |= detach_one(disks.disk[i].disk, args, wait);
+		goto out;
 	}
-	for (i = 0; i < disks.nr; i++)
-		if (detach_one(disks.disk[i].disk, force))
-			ret = RNBD_EXIT_FAIL;
+	ret = resolve_disk(word, &disks, &one);
+	if (!ret)
+		ret = detach_one(one->disk, args, wait);
+	else if (ret == -ENODEV && args_has(args, "idempotent"))
+		ret = RNBD_EXIT_OK;
+	else
+		ret = resolve_fail(ret);
+out:
 	free(disks.disk);
 	return ret;
 }
 
 int cmd_detach(const struct args *args)
 {
-	bool all = args_has(args, "all");
-	bool force = args_has(args, "force");
-	char name[DISK_NAME_SIZE];
+	const char *word = args->nr_operands ? args->operand[0] : NULL;
+	uint32_t wait = BUSY_WAIT;
 	int ret;
 
-	if (all ? args->nr_operands : !args->nr_operands)
+	if (!word == !args_has(args, "all"))
 		return usage_err("wanted a disk or --all; usage: rnbd detach DISK | --all");
-	if (!all && parse_disk(args->operand[0], name, sizeof(name)))
-		return usage_err("%s: not a disk such as rnbd0", args->operand[0]);
+	if (word && resolve_check(word))
+		return usage_err("%s", resolve_error());
+	ret = args_number(args, "wait", 0, SECONDS_MAX, &wait);
+	if (ret)
+		return ret;
 
-	if (rnbd_open()) {
+	ret = rnbd_open();
+	/* Without the module nothing is attached. */
+	if (ret == -ENOENT && args_has(args, "idempotent"))
+		return RNBD_EXIT_OK;
+	if (ret) {
 		err("%s", rnbd_error());
 		return RNBD_EXIT_FAIL;
 	}
-	ret = all ? detach_all(force) : detach_one(name, force);
+	ret = detach_disks(word, args, wait);
 	rnbd_close();
 	return ret;
 }

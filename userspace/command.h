@@ -8,12 +8,17 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#define SECONDS_MAX	(24 * 3600)	/* of an option that waits */
 
 /* What completes a word: a list of words, or one of these. */
 #define COMPLETE_DISK	"@disk"
 #define COMPLETE_EXPORT	"@export"
 #define COMPLETE_HOST	"@host"
+#define COMPLETE_PORT	"@port"
 #define COMPLETE_FILE	"@file"
+#define COMPLETE_COMMAND	"@command"
 
 /**
  * struct opt - a long option
@@ -84,6 +89,8 @@ struct args {
 bool args_has(const struct args *args, const char *name);
 const char *args_value(const struct args *args, const char *name);
 const char *args_next(const struct args *args, const char *name, size_t *pos);
+int args_number(const struct args *args, const char *name, uint32_t min, uint32_t max,
+		uint32_t *out);
 
 /* help.c */
 void help_all(void);
@@ -94,8 +101,11 @@ int cmd_help(const struct args *args);
 int cmd_completion(const struct args *args);
 
 int cmd_attach(const struct args *args);
+int cmd_discover(const struct args *args);
 int cmd_detach(const struct args *args);
 int cmd_list(const struct args *args);
+int cmd_show(const struct args *args);
+int cmd_stat(const struct args *args);
 int cmd_hostid(const struct args *args);
 int cmd_monitor(const struct args *args);
 int cmd_session_list(const struct args *args);
@@ -106,5 +116,18 @@ int cmd_export_allow(const struct args *args);
 int cmd_export_deny(const struct args *args);
 int cmd_export_enable(const struct args *args);
 int cmd_export_disable(const struct args *args);
+int cmd_export_resize(const struct args *args);
+int cmd_export_show(const struct args *args);
+int cmd_host_allow(const struct args *args);
+int cmd_host_deny(const struct args *args);
+int cmd_host_limit(const struct args *args);
+int cmd_host_remove(const struct args *args);
+int cmd_host_list(const struct args *args);
+int cmd_port_add(const struct args *args);
+int cmd_port_remove(const struct args *args);
+int cmd_port_list(const struct args *args);
+int cmd_save(const struct args *args);
+int cmd_restore(const struct args *args);
+int cmd_clear(const struct args *args);
 
 #endif /* RNBD_COMMAND_H */

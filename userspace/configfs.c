@@ -12,6 +12,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,28 +70,57 @@ bool cfg_exists(const char *path)
 	return !lstat(path, &st);
 }
 
-/* Value of an attribute without its end of line; "" if it cannot be read. */
-char *cfg_read(const char *path, const char *attr)
-{
-	char *file = xasprintf("%s/%s", path, attr);
-	char value[4096] = "";
-	int fd = open(file, O_RDONLY | O_CLOEXEC);
-	ssize_t len;
-
-	free(file);
-	if (fd >= 0) {
-		len = read(fd, value, sizeof(value) - 1);
-		value[len > 0 ? len : 0] = '\0';
-		close(fd);
-	}
-	value[strcspn(value, "\n")] = '\0';
-	return xstrdup(value);
-}
-
 /* What is behind the root of the tree, for messages. */
 static const char *cfg_tail(const char *path)
 {
 	return path + strlen(CFG_ROOT) + 1;
+}
+
+/* Reads an attribute without its end of line; NULL and errno if that fails. */
+static char *read_attr(const char *path, const char *attr)
+{
+	char *file = xasprintf("%s/%s", path, attr);
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
+	char value[4096 + 1];
+	ssize_t len = -1;
+
+	free(file);
+	if (fd >= 0) {
+		len = read(fd, value, sizeof(value) - 1);
+		close(fd);
+	}
+	if (len < 0)
+		return NULL;
+	if (len && value[len - 1] == '\n')
+		len--;
+	value[len] = '\0';
+	return xstrdup(value);
+}
+
+/* Value of an attribute; "" if it cannot be read. */
+char *cfg_read(const char *path, const char *attr)
+{
+	return read_attr(path, attr) ?: xstrdup("");
+}
+
+/* Value of an attribute that has to be there, or NULL after a message. */
+char *cfg_get(const char *path, const char *attr)
+{
+	char *value = read_attr(path, attr);
+
+	if (!value)
+		err("%s/%s: cannot read: %s", cfg_tail(path), attr, strerror(errno));
+	return value;
+}
+
+/* A number; 0 if it cannot be read. */
+uint64_t cfg_read_u64(const char *path, const char *attr)
+{
+	char *value = cfg_read(path, attr);
+	uint64_t n = strtoull(value, NULL, 10);
+
+	free(value);
+	return n;
 }
 
 int cfg_write(const char *path, const char *attr, const char *value)
@@ -146,17 +176,78 @@ int cfg_unlink(const char *path)
 	return -EIO;
 }
 
-/* Directories and links in a directory, sorted. */
-void cfg_names(const char *path, struct strlist *names)
+/* Directories and links in a directory, sorted; none and -errno if it cannot be read. */
+int cfg_names(const char *path, struct strlist *names)
 {
 	DIR *dir = opendir(path);
 	struct dirent *de;
 
-	while (dir && (de = readdir(dir)))
+	if (!dir)
+		return -errno;
+	while ((de = readdir(dir)))
 		if ((de->d_type == DT_DIR || de->d_type == DT_LNK) &&
 		    de->d_name[0] != '.')
 			strlist_add(names, de->d_name);
-	if (dir)
-		closedir(dir);
+	closedir(dir);
 	strlist_sort(names);
+	return 0;
+}
+
+/* What a link leads to, by its last name; NULL and errno if it is none. */
+static char *link_target(const char *dir, const char *name)
+{
+	char *path = xasprintf("%s/%s", dir, name);
+	char target[PATH_MAX];
+	ssize_t len = readlink(path, target, sizeof(target) - 1);
+	const char *slash;
+
+	free(path);
+	if (len < 0)
+		return NULL;
+	target[len] = '\0';
+	slash = strrchr(target, '/');
+	return xstrdup(slash ? slash + 1 : target);
+}
+
+/*
+ * The names of what the links in a directory lead to, sorted. A link may have any
+ * name itself, so that tells nothing. -errno if they cannot be read.
+ */
+int cfg_links(const char *path, struct strlist *targets)
+{
+	struct strlist names = { };
+	int ret = cfg_names(path, &names);
+	char *target;
+	size_t i;
+
+	for (i = 0; !ret && i < names.nr; i++) {
+		target = link_target(path, names.item[i]);
+		if (target)
+			strlist_add(targets, target);
+		else if (errno != ENOENT)
+			ret = -errno;
+		free(target);
+	}
+	strlist_sort(targets);
+	strlist_free(&names);
+	return ret;
+}
+
+/* The path of the link in a directory that leads to @target, or NULL. */
+char *cfg_find_link(const char *path, const char *target)
+{
+	struct strlist names = { };
+	char *found = NULL;
+	size_t i;
+
+	cfg_names(path, &names);
+	for (i = 0; i < names.nr && !found; i++) {
+		char *have = link_target(path, names.item[i]);
+
+		if (have && !strcmp(have, target))
+			found = xasprintf("%s/%s", path, names.item[i]);
+		free(have);
+	}
+	strlist_free(&names);
+	return found;
 }

@@ -20,6 +20,7 @@
 
 #include "command.h"
 #include "hostid.h"
+#include "output.h"
 #include "util.h"
 
 #define HOSTID_DIR	"/etc/rnbd"
@@ -91,7 +92,8 @@ static int hostid_make(void)
 	unlink(path);
 out:
 	if (ret)
-		err("cannot write %s: %s", HOSTID_FILE, strerror(-ret));
+		err("cannot write %s: %s%s", HOSTID_FILE, strerror(-ret),
+		    ret == -EACCES ? "; run it as root" : "");
 	free(path);
 	return ret;
 }
@@ -122,9 +124,15 @@ int cmd_hostid(const struct args *args)
 	char text[UUID_TEXT_SIZE];
 	uint8_t uuid[UUID_SIZE];
 
-	(void)args;
 	if (hostid_get(uuid))
 		return RNBD_EXIT_FAIL;
+	if (args_has(args, "json")) {
+		struct json_object *obj = json_object_new_object();
+
+		json_add_uuid(obj, "host_id", uuid);
+		json_print(obj);
+		return RNBD_EXIT_OK;
+	}
 	format_uuid(uuid, text);
 	puts(text);
 	return RNBD_EXIT_OK;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rnbd list: attached disks as a table or as JSON with stable keys.
+ * rnbd list: attached disks as a table or as JSON with stable keys; and what other
+ * commands need for the same: the sorted list, the one disk that a word means.
  *
- * Operation: one dump, sorted by disk.
+ * Operation: one dump, sorted by disk. A disk is looked up in the list of all of
+ * them, because a name or a UUID is known there only.
  * Ownership: the caller of disk_json() owns the object.
  * Concurrency: one thread.
  * Errors: one line.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +18,27 @@
 
 #include "command.h"
 #include "list.h"
+#include "resolve.h"
 #include "util.h"
+
+static struct json_object *wishes_json(const struct wishes *wishes)
+{
+	struct json_object *obj = json_object_new_object();
+
+	json_add_u64(obj, "queues", wishes->queues);
+	json_add_u64(obj, "poll_queues", wishes->poll_queues);
+	json_add_u64(obj, "depth", wishes->depth);
+	json_add_u64(obj, "ring_slots", wishes->ring_slots);
+	json_add_u64(obj, "slot_size", wishes->slot_size);
+	json_add_u64(obj, "pool_bytes", wishes->pool_bytes);
+	json_add_u64(obj, "max_io", wishes->max_io);
+	json_add_u64(obj, "inline_read", wishes->inline_read);
+	json_add_u64(obj, "inline_write", wishes->inline_write);
+	json_add_bool(obj, "readonly", wishes->flags & RNBD_FLAG_READONLY);
+	json_add_bool(obj, "early_release", wishes->flags & RNBD_FLAG_EARLY_RELEASE);
+	json_add_string(obj, "transfer", wishes->flags & RNBD_FLAG_COPY ? "copy" : "zero-copy");
+	return obj;
+}
 
 /**
  * disk_json() - a disk as a JSON object
@@ -26,10 +49,13 @@ struct json_object *disk_json(const struct disk *disk)
 	struct json_object *obj = json_object_new_object();
 
 	json_add_string(obj, "disk", disk->disk);
+	json_add_string(obj, "name", *disk->name ? disk->name : NULL);
 	json_add_string(obj, "export", disk->export);
 	json_add_string(obj, "address", disk->address);
 	json_add_u64(obj, "port", disk->port);
 	json_add_string(obj, "state", disk->state);
+	json_add_u64(obj, "state_ms", disk->state_ms);
+	json_add_u64(obj, "attached_ms", disk->attached_ms);
 	json_add_string(obj, "reason", disk->reason);
 	json_add_string(obj, "last_error", disk->last_error);
 	json_add_u64(obj, "epoch", disk->epoch);
@@ -56,7 +82,21 @@ struct json_object *disk_json(const struct disk *disk)
 	json_add_uuid(obj, "host_id", disk->host_id);
 	json_add_uuid(obj, "session_id", disk->session_id);
 	json_add_uuid(obj, "export_id", disk->export_id);
+	json_object_object_add(obj, "wishes", wishes_json(&disk->wishes));
 	return obj;
+}
+
+/**
+ * values_json() - add the numbers of a disk to a JSON object
+ * @obj: object
+ * @sample: numbers
+ */
+void values_json(struct json_object *obj, const struct sample *sample)
+{
+	size_t i;
+
+	for (i = 0; i < NR_VALUES; i++)
+		json_add_known(obj, value_infos[i].key, sample->value[i], !sample->missing[i]);
 }
 
 static int compare_disks(const void *a, const void *b)
@@ -66,10 +106,64 @@ static int compare_disks(const void *a, const void *b)
 	return strverscmp(x->disk, y->disk);
 }
 
+/**
+ * disks_list() - all disks in their order; says so if that fails
+ * @disks: where they go; the caller frees disks->disk
+ *
+ * Return: an exit code.
+ */
+int disks_list(struct disks *disks)
+{
+	int ret = rnbd_list(NULL, disks);
+
+	/* Of the family that was there when the socket was opened */
+	if (ret == -ENOENT)
+		err("the rnbd module was unloaded; run: modprobe rnbd");
+	else if (ret)
+		err("%s", rnbd_error());
+	if (ret)
+		return RNBD_EXIT_FAIL;
+	if (disks->nr)
+		qsort(disks->disk, disks->nr, sizeof(*disks->disk), compare_disks);
+	return RNBD_EXIT_OK;
+}
+
+/* Say why a word means no disk; returns the exit code for that. */
+int resolve_fail(int error)
+{
+	err("%s", resolve_error());
+	return error == -EINVAL ? RNBD_EXIT_USAGE : RNBD_EXIT_FAIL;
+}
+
+/**
+ * disk_get() - the disk that a word means; says so if there is none
+ * @word: of the command line
+ * @disk: where the disk goes
+ *
+ * Return: an exit code.
+ */
+int disk_get(const char *word, struct disk *disk)
+{
+	const struct disk *found;
+	struct disks disks = { };
+	int ret;
+
+	ret = disks_list(&disks);
+	if (ret == RNBD_EXIT_OK) {
+		ret = resolve_disk(word, &disks, &found);
+		if (ret)
+			ret = resolve_fail(ret);
+		else
+			*disk = *found;
+	}
+	free(disks.disk);
+	return ret;
+}
+
 static void print_table(const struct disks *disks)
 {
 	static const char * const heads[] = {
-		"DISK", "EXPORT", "TARGET", "STATE", "SIZE", "QUEUES", "DEPTH", "POOL",
+		"DISK", "EXPORT", "TARGET", "STATE", "SIZE", "QUEUES", "DEPTH", "POOL", "NAME",
 	};
 	struct table table = { .columns = ARRAY_SIZE(heads) };
 	char size[SIZE_TEXT_SIZE], pool[SIZE_TEXT_SIZE];
@@ -93,6 +187,7 @@ static void print_table(const struct disks *disks)
 		table_cell(&table, "%u", disk->queues);
 		table_cell(&table, "%u", disk->depth);
 		table_cell(&table, "%s", pool);
+		table_cell(&table, "%s", disk->name);
 	}
 	table_print(&table);
 }
@@ -110,28 +205,26 @@ static void print_json(const struct disks *disks)
 int cmd_list(const struct args *args)
 {
 	struct disks disks = { };
-	char name[DISK_NAME_SIZE];
-	bool one = args->nr_operands;
 	int ret;
 
-	if (one && parse_disk(args->operand[0], name, sizeof(name)))
-		return usage_err("%s: not a disk such as rnbd0", args->operand[0]);
+	if (args->nr_operands && resolve_check(args->operand[0]))
+		return usage_err("%s", resolve_error());
 	if (rnbd_open()) {
 		err("%s", rnbd_error());
 		return RNBD_EXIT_FAIL;
 	}
-	ret = rnbd_list(one ? name : NULL, &disks);
-	rnbd_close();
-	if (ret) {
-		err("%s", rnbd_error());
+	if (args->nr_operands) {
+		disks.disk = xcalloc(1, sizeof(*disks.disk));
+		disks.nr = 1;
+		ret = disk_get(args->operand[0], disks.disk);
 	} else {
-		if (disks.nr)
-			qsort(disks.disk, disks.nr, sizeof(*disks.disk), compare_disks);
-		if (args_has(args, "json"))
-			print_json(&disks);
-		else
-			print_table(&disks);
+		ret = disks_list(&disks);
 	}
+	rnbd_close();
+	if (ret == RNBD_EXIT_OK && args_has(args, "json"))
+		print_json(&disks);
+	else if (ret == RNBD_EXIT_OK)
+		print_table(&disks);
 	free(disks.disk);
-	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
+	return ret;
 }

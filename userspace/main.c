@@ -10,21 +10,24 @@
  * Concurrency: one thread.
  * Errors: one line on stderr, and the exit codes of util.h.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <rnbd/version.h>
+
 #include "command.h"
+#include "parse.h"
 #include "util.h"
-#include "version.h"
 
 static const struct opt attach_opts[] = {
 	{ "port", "N", "port of the target (default 4427)" },
 	{ "queues", "N", "queues, each with its own connection" },
 	{ "poll-queues", "N", "further queues for I/O that polls (default 0)" },
-	{ "depth", "N", "requests in flight on one queue" },
+	{ "queue-depth", "N", "requests in flight on one queue" },
 	{ "ring-slots", "N", "slots of the control ring" },
 	{ "slot-size", "BYTES", "size of such a slot" },
 	{ "pool", "SIZE", "size of the delegated buffer pool" },
@@ -40,7 +43,11 @@ static const struct opt attach_opts[] = {
 	{ "read-only", NULL, "never write" },
 	{ "transfer", "MODE", "zero-copy (default), or copy: through bounce buffers" },
 	{ "early-release", NULL, "reuse pool space behind the fence" },
+	{ "name", "NAME", "call the disk so, besides rnbdN" },
+	{ "idempotent", NULL, "it is fine if it is attached already, and just so" },
 	{ "host-id", "UUID", "identity of this machine (default: rnbd hostid)" },
+	{ "config", "FILE", "take all that from a file, rnbd-attach.conf(5)", COMPLETE_FILE },
+	{ "wait", "SECONDS", "ask for so long while the target is not there (default 0)" },
 	{ "json", NULL, "print what was granted as JSON" },
 	{ }
 };
@@ -48,11 +55,28 @@ static const struct opt attach_opts[] = {
 static const struct opt detach_opts[] = {
 	{ "all", NULL, "all disks of this machine" },
 	{ "force", NULL, "even if it is in use; its I/O fails" },
+	{ "wait", "SECONDS", "wait for so long while it is in use (default 2)" },
+	{ "idempotent", NULL, "it is fine if it is not attached" },
+	{ }
+};
+
+static const struct opt discover_opts[] = {
+	{ "port", "N", "port of the target (default 4427)" },
+	{ "host-id", "UUID", "identity of this machine (default: rnbd hostid)" },
+	{ "json", NULL, "print JSON" },
 	{ }
 };
 
 static const struct opt json_opts[] = {
 	{ "json", NULL, "print JSON" },
+	{ }
+};
+
+static const struct opt stat_opts[] = {
+	{ "all", NULL, "all disks: what stands first is INTERVAL" },
+	{ "json", NULL, "print a JSON object per line" },
+	{ "prometheus", NULL, "print the text format of Prometheus" },
+	{ "output", "FILE", "replace FILE by that, in one step", COMPLETE_FILE },
 	{ }
 };
 
@@ -74,29 +98,62 @@ static const struct opt export_add_opts[] = {
 	  .repeat = true },
 	{ "port", "ADDR[:PORT]", "listen there; may be repeated",
 	  .repeat = true },
+	{ "idempotent", NULL, "fine if it is there and fulfils these wishes" },
 	{ }
 };
 
 static const struct opt export_remove_opts[] = {
 	{ "prune", NULL, "also its ports and hosts that no other export uses" },
+	{ "idempotent", NULL, "fine if it is not there" },
+	{ }
+};
+
+static const struct opt port_remove_opts[] = {
+	{ "force", NULL, "even if it offers exports; their sessions there end" },
+	{ }
+};
+
+static const char disk_notes[] =
+	"DISK is /dev/rnbdN, rnbdN, N, the name that it was attached with, the UUID of\n"
+	"its export if no other disk has that, or a path that leads to /dev/rnbdN.";
+
+static const struct opt restore_opts[] = {
+	{ "check", NULL, "only say what is wrong with the file" },
+	{ "clear", NULL, "first remove all exports, hosts and ports there are" },
+	{ "wait", "SECONDS", "wait so long for paths that are not there (default 0)" },
+	{ }
+};
+
+static const struct opt clear_opts[] = {
+	{ "force", NULL, "even if clients are attached; their sessions end" },
 	{ }
 };
 
 const struct command commands[] = {
-	{ "attach", "ADDR[:PORT] EXPORT", "attach an export as a local disk",
+	{ "attach", "ADDR[:PORT] EXPORT | --config FILE", "attach an export as a local disk",
 	  "ADDR is a name, an IPv4 address or an IPv6 address, in brackets if a\n"
 	  "port follows. SIZE and BYTES take a suffix K, M or G. Numbers are\n"
 	  "wishes: the target may grant less. Prints the device, /dev/rnbd0.",
-	  attach_opts, 2, 2, NULL, NULL, cmd_attach },
-	{ "detach", "DISK | --all", "detach a disk",
-	  "DISK is rnbd0, /dev/rnbd0 or 0.",
+	  attach_opts, 0, 2, NULL, NULL, cmd_attach },
+	{ "discover", "ADDR[:PORT]", "show what this machine may attach at a target",
+	  "ADDR is written as in rnbd attach. Exports that are disabled, not offered\n"
+	  "on this port or not for this machine are not shown.",
+	  discover_opts, 1, 1, NULL, NULL, cmd_discover },
+	{ "detach", "DISK | --all", "detach a disk", disk_notes,
 	  detach_opts, 0, 1, COMPLETE_DISK, NULL, cmd_detach },
-	{ "list", "[DISK]", "show attached disks", NULL,
+	{ "list", "[DISK]", "show attached disks", disk_notes,
 	  json_opts, 0, 1, COMPLETE_DISK, NULL, cmd_list },
+	{ "show", "DISK", "show everything about a disk", disk_notes,
+	  json_opts, 1, 1, COMPLETE_DISK, NULL, cmd_show },
+	{ "stat", "[DISK] [INTERVAL [COUNT]]", "show counters or rates of disks",
+	  "Without INTERVAL the counters since the attach, with it rates each so many\n"
+	  "seconds, COUNT times or until it is interrupted. The first operand is a disk, as\n"
+	  "for rnbd list, also if it is a number; rates of all disks: rnbd stat --all 1",
+	  stat_opts, 0, 3, COMPLETE_DISK, NULL, cmd_stat },
 	{ "hostid", "", "print the identity of this machine",
 	  "A target allows hosts by it. It is made at the first use and kept in\n"
 	  "/etc/rnbd/hostid.",
-	  NULL, 0, 0, NULL, NULL, cmd_hostid },
+	  json_opts, 0, 0, NULL, NULL, cmd_hostid },
 	{ "export add", "NAME", "export a block device or a file",
 	  "Without --host nobody may attach it; see rnbd export allow. Without\n"
 	  "--port it is offered on all ports there are; if there is none, a port\n"
@@ -106,6 +163,8 @@ const struct command commands[] = {
 	  export_remove_opts, 1, 1, COMPLETE_EXPORT, NULL, cmd_export_remove },
 	{ "export list", "[NAME]", "show exports", NULL,
 	  json_opts, 0, 1, COMPLETE_EXPORT, NULL, cmd_export_list },
+	{ "export show", "NAME", "show all about an export", NULL,
+	  json_opts, 1, 1, COMPLETE_EXPORT, NULL, cmd_export_show },
 	{ "export allow", "NAME UUID...", "let hosts attach an export", NULL,
 	  NULL, 2, -1, COMPLETE_EXPORT, COMPLETE_HOST, cmd_export_allow },
 	{ "export deny", "NAME UUID...", "end that, and their sessions", NULL,
@@ -114,6 +173,42 @@ const struct command commands[] = {
 	  NULL, 1, 1, COMPLETE_EXPORT, NULL, cmd_export_enable },
 	{ "export disable", "NAME", "end its sessions and close it", NULL,
 	  NULL, 1, 1, COMPLETE_EXPORT, NULL, cmd_export_disable },
+	{ "export resize", "NAME", "take over the size of what is exported",
+	  "Grow or shrink the block device or file first. Whoever has the export\n"
+	  "attached sees the new size at once.",
+	  NULL, 1, 1, COMPLETE_EXPORT, NULL, cmd_export_resize },
+	{ "host allow", "EXPORT UUID...", "let hosts attach an export",
+	  "The same as rnbd export allow.",
+	  NULL, 2, -1, COMPLETE_EXPORT, COMPLETE_HOST, cmd_host_allow },
+	{ "host deny", "EXPORT UUID...", "end that, and their sessions",
+	  "The same as rnbd export deny.",
+	  NULL, 2, -1, COMPLETE_EXPORT, COMPLETE_HOST, cmd_host_deny },
+	{ "host limit", "UUID SIZE | UUID none", "bound the pools of a host",
+	  "All of them together, on this target. SIZE takes a suffix K, M or G. It counts\n"
+	  "for logins to come; pools that are given out stay.",
+	  NULL, 2, 2, COMPLETE_HOST, "none", cmd_host_limit },
+	{ "host remove", "UUID", "forget a host that may attach nothing", NULL,
+	  NULL, 1, 1, COMPLETE_HOST, NULL, cmd_host_remove },
+	{ "host list", "", "show hosts and what they may attach", NULL,
+	  json_opts, 0, 0, NULL, NULL, cmd_host_list },
+	{ "port add", "ADDR[:PORT]", "listen at an address of this machine",
+	  "ADDR is numeric, and in brackets if it is IPv6 and a port follows. Prints\n"
+	  "the ID of the port.",
+	  NULL, 1, 1, NULL, NULL, cmd_port_add },
+	{ "port remove", "ID | ADDR[:PORT]", "stop listening and forget", NULL,
+	  port_remove_opts, 1, 1, COMPLETE_PORT, NULL, cmd_port_remove },
+	{ "port list", "", "show ports and what they offer", NULL,
+	  json_opts, 0, 0, NULL, NULL, cmd_port_list },
+	{ "save", "[FILE]", "write the target's configuration to a file",
+	  "FILE is /etc/rnbd/target.json if it is not given, and - for standard output.",
+	  NULL, 0, 1, COMPLETE_FILE, NULL, cmd_save },
+	{ "restore", "[FILE]", "make the target as a file says",
+	  "FILE is /etc/rnbd/target.json if it is not given, and - for standard input.\n"
+	  "What is there already stays, also if the file says something else of it;\n"
+	  "that is reported then.",
+	  restore_opts, 0, 1, COMPLETE_FILE, NULL, cmd_restore },
+	{ "clear", "", "remove all exports, hosts and ports", NULL,
+	  clear_opts, 0, 0, NULL, NULL, cmd_clear },
 	{ "session list", "", "show who is attached to this target", NULL,
 	  json_opts, 0, 0, NULL, NULL, cmd_session_list },
 	{ "monitor", "", "print changes of state as they happen",
@@ -121,7 +216,7 @@ const struct command commands[] = {
 	  "until it is interrupted. A module may be loaded or unloaded meanwhile.",
 	  monitor_opts, 0, 0, NULL, NULL, cmd_monitor },
 	{ "help", "[COMMAND]", "explain a command", NULL,
-	  NULL, 0, 2, NULL, NULL, cmd_help },
+	  NULL, 0, 2, COMPLETE_COMMAND, COMPLETE_COMMAND, cmd_help },
 	{ "completion", "bash", "print a completion script", NULL,
 	  NULL, 1, 1, "bash", NULL, cmd_completion },
 };
@@ -159,6 +254,18 @@ bool args_has(const struct args *args, const char *name)
 	return args_value(args, name);
 }
 
+/* Reads an optional number; returns an exit code, 0 if all is well. */
+int args_number(const struct args *args, const char *name, uint32_t min, uint32_t max,
+		uint32_t *out)
+{
+	const char *value = args_value(args, name);
+
+	if (value && parse_u32(value, min, max, out))
+		return usage_err("--%s %s: wanted a number from %u to %u", name,
+				 value, min, max);
+	return 0;
+}
+
 /* Options as getopt wants them; the value is the index into cmd->opts + 256. */
 static struct option *long_options(const struct command *cmd)
 {
@@ -178,6 +285,37 @@ static struct option *long_options(const struct command *cmd)
 	options[nr].name = "help";
 	options[nr].val = 'h';
 	return options;
+}
+
+/* Says what is wrong with an option that getopt, which stands behind it, did not take. */
+static int bad_option(const struct command *cmd, const struct option *options, const char *word)
+{
+	const size_t len = strcspn(word, "=") - 2;
+	struct strlist names = { };
+	char *joined;
+
+	/* the value of a long option that takes none, or the letter of a short one */
+	if (optopt == 'h' || optopt >= 256)
+		return usage_err("%s: the option takes no value; see: rnbd help %s", word,
+				 cmd->name);
+	if (optopt)
+		return usage_err("-%c is not understood; see: rnbd help %s",
+				 isascii(optopt) ? optopt : '?', cmd->name);
+	for (; options->name; options++) {
+		if (!strncmp(options->name, word + 2, len)) {
+			joined = xasprintf("--%s", options->name);
+			strlist_add(&names, joined);
+			free(joined);
+		}
+	}
+	joined = strlist_join(&names, " or ");
+	if (names.nr)
+		usage_err("%s may be %s; see: rnbd help %s", word, joined, cmd->name);
+	else
+		usage_err("%s is not understood; see: rnbd help %s", word, cmd->name);
+	free(joined);
+	strlist_free(&names);
+	return RNBD_EXIT_USAGE;
 }
 
 /*
@@ -209,8 +347,7 @@ static int parse_args(struct args *args, int argc, char **argv)
 					argv[optind - 1], cmd->name);
 			break;
 		case '?':
-			ret = usage_err("%s is not understood; see: rnbd help %s",
-					argv[optind - 1], cmd->name);
+			ret = bad_option(cmd, options, argv[optind - 1]);
 			break;
 		default:
 			opt = &cmd->opts[c - 256];
@@ -273,7 +410,7 @@ static int run(int argc, char **argv)
 	argv++;
 
 	if (!strcmp(argv[0], "--version") || !strcmp(argv[0], "-V")) {
-		puts("rnbd " RNBD_TOOL_VERSION);
+		puts("rnbd " RNBD_RELEASE);
 		return RNBD_EXIT_OK;
 	}
 	if (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h")) {

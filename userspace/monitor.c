@@ -21,6 +21,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,14 +93,24 @@ static void print_json(struct json_object *obj, const char *stamp,
 	json_print_line(obj);
 }
 
-static void print_reason(const char *reason)
+/* A line; the text of it may come from the peer. */
+static void __printf(2, 3) print_event(const char *reason, const char *fmt, ...)
 {
-	printf("%s%s\n", *reason ? ": " : "", reason);
+	char event[1024], *line;
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(event, sizeof(event), fmt, ap);
+	va_end(ap);
+	line = xasprintf("%s%s%s", event, *reason ? ": " : "", reason);
+	puts(printable(line));
+	free(line);
 }
 
 static void print_disk(struct nlmsghdr *hdr, const char *stamp)
 {
 	char target[ADDR_SIZE + 16];
+	const char *reason = "";
 	struct disk disk;
 
 	if (rnbd_parse_disk(hdr, &disk)) {
@@ -112,15 +123,13 @@ static void print_disk(struct nlmsghdr *hdr, const char *stamp)
 	}
 	if (format_addr(disk.address, disk.port, target, sizeof(target)))
 		snprintf(target, sizeof(target), "?");
-	printf("%s disk %s %s %s %s -> %s", stamp, disk.disk, disk.export, target,
-	       disk.old_state, disk.state);
 	/* The reason is that of the last loss, which may be long past. */
 	if (!strcmp(disk.state, "reconnecting"))
-		print_reason(disk.reason);
+		reason = disk.reason;
 	else if (!strcmp(disk.state, "failed"))
-		print_reason(disk.last_error);
-	else
-		print_reason("");
+		reason = disk.last_error;
+	print_event(reason, "%s disk %s %s %s %s -> %s", stamp, disk.disk, disk.export, target,
+		    disk.old_state, disk.state);
 }
 
 static void print_session(struct nlmsghdr *hdr, const char *stamp)
@@ -136,10 +145,9 @@ static void print_session(struct nlmsghdr *hdr, const char *stamp)
 			   session.old_state);
 		return;
 	}
-	printf("%s session %u %s %s %s -> %s", stamp, session.serial,
-	       *session.export ? session.export : "-", session.address,
-	       session.old_state, session.state);
-	print_reason(session.reason);
+	print_event(session.reason, "%s session %u %s %s %s -> %s", stamp, session.serial,
+		    *session.export ? session.export : "-", session.address,
+		    session.old_state, session.state);
 }
 
 static struct source sources[] = {

@@ -35,7 +35,6 @@
 #include <netlink/socket.h>
 #include <sys/socket.h>
 
-#include <rnbd/netlink.h>
 #include <rnbd/netlink-target.h>
 
 #include "netlink.h"
@@ -101,7 +100,7 @@ static const char *option_of(int attr)
 	case RNBD_ATTR_QUEUES:
 		return "--queues";
 	case RNBD_ATTR_DEPTH:
-		return "--depth";
+		return "--queue-depth";
 	case RNBD_ATTR_RING_SLOTS:
 		return "--ring-slots";
 	case RNBD_ATTR_SLOT_SIZE:
@@ -124,6 +123,8 @@ static const char *option_of(int attr)
 		return "--inline-read";
 	case RNBD_ATTR_INLINE_WRITE:
 		return "--inline-write";
+	case RNBD_ATTR_NAME:
+		return "--name";
 	}
 	return NULL;
 }
@@ -275,6 +276,13 @@ static struct nla_policy disk_policy[RNBD_ATTR_MAX + 1] = {
 	[RNBD_ATTR_LAST_ERROR]	= { .type = NLA_STRING },
 	[RNBD_ATTR_RECONNECTS]	= { .type = NLA_U64 },
 	[RNBD_ATTR_OLD_STATE]	= { .type = NLA_STRING },
+	[RNBD_ATTR_INLINE_READ]	= { .type = NLA_U32 },
+	[RNBD_ATTR_INLINE_WRITE] = { .type = NLA_U32 },
+	[RNBD_ATTR_NAME]	= { .type = NLA_STRING },
+	[RNBD_ATTR_WISHES]	= { .type = NLA_NESTED },
+	[RNBD_ATTR_ATTACHED_MS]	= { .type = NLA_U64 },
+	[RNBD_ATTR_STATE_MS]	= { .type = NLA_U64 },
+	[RNBD_ATTR_EXPORTS]	= { .type = NLA_NESTED },
 };
 
 static struct nla_policy session_policy[RNBDT_ATTR_MAX + 1] = {
@@ -317,6 +325,27 @@ static void get_string(struct nlattr *attr, char *text, size_t size)
 {
 	if (attr)
 		snprintf(text, size, "%s", nla_get_string(attr));
+}
+
+static int get_wishes(struct nlattr *attr, struct wishes *wishes)
+{
+	struct nlattr *tb[RNBD_ATTR_MAX + 1];
+
+	if (!attr)
+		return 0;
+	if (nla_parse_nested(tb, RNBD_ATTR_MAX, attr, disk_policy))
+		return -EPROTO;
+	wishes->queues = get_u32(tb[RNBD_ATTR_QUEUES]);
+	wishes->poll_queues = get_u32(tb[RNBD_ATTR_POLL_QUEUES]);
+	wishes->depth = get_u32(tb[RNBD_ATTR_DEPTH]);
+	wishes->ring_slots = get_u32(tb[RNBD_ATTR_RING_SLOTS]);
+	wishes->slot_size = get_u32(tb[RNBD_ATTR_SLOT_SIZE]);
+	wishes->pool_bytes = get_u64(tb[RNBD_ATTR_POOL_BYTES]);
+	wishes->max_io = get_u32(tb[RNBD_ATTR_MAX_IO]);
+	wishes->inline_read = get_u32(tb[RNBD_ATTR_INLINE_READ]);
+	wishes->inline_write = get_u32(tb[RNBD_ATTR_INLINE_WRITE]);
+	wishes->flags = get_u32(tb[RNBD_ATTR_FLAGS]);
+	return 0;
 }
 
 /**
@@ -371,7 +400,10 @@ int rnbd_parse_disk(struct nlmsghdr *hdr, struct disk *disk)
 	get_uuid(tb[RNBD_ATTR_HOST_ID], disk->host_id);
 	get_uuid(tb[RNBD_ATTR_SESSION_ID], disk->session_id);
 	get_uuid(tb[RNBD_ATTR_EXPORT_ID], disk->export_id);
-	return 0;
+	get_string(tb[RNBD_ATTR_NAME], disk->name, sizeof(disk->name));
+	disk->attached_ms = get_u64(tb[RNBD_ATTR_ATTACHED_MS]);
+	disk->state_ms = get_u64(tb[RNBD_ATTR_STATE_MS]);
+	return get_wishes(tb[RNBD_ATTR_WISHES], &disk->wishes);
 }
 
 /**
@@ -427,6 +459,42 @@ static int take_session(struct nlmsghdr *hdr, void *list)
 	sessions->session = xrealloc(sessions->session, sessions->nr + 1,
 				     sizeof(*sessions->session));
 	return rnbd_parse_session(hdr, &sessions->session[sessions->nr++]);
+}
+
+static int take_export(struct nlattr *item, struct exports *exports)
+{
+	struct nlattr *tb[RNBD_ATTR_MAX + 1];
+	struct export *export;
+
+	if (nla_parse_nested(tb, RNBD_ATTR_MAX, item, disk_policy) ||
+	    !tb[RNBD_ATTR_EXPORT])
+		return -EPROTO;
+	exports->export = xrealloc(exports->export, exports->nr + 1,
+				   sizeof(*exports->export));
+	export = &exports->export[exports->nr++];
+	memset(export, 0, sizeof(*export));
+	get_string(tb[RNBD_ATTR_EXPORT], export->name, sizeof(export->name));
+	get_uuid(tb[RNBD_ATTR_EXPORT_ID], export->uuid);
+	export->size = get_u64(tb[RNBD_ATTR_SIZE]);
+	export->block_size = get_u32(tb[RNBD_ATTR_BLOCK_SIZE]);
+	export->readonly = get_u32(tb[RNBD_ATTR_FLAGS]) & RNBD_FLAG_READONLY;
+	return 0;
+}
+
+static int take_exports(struct nlmsghdr *hdr, void *list)
+{
+	struct nlattr *tb[RNBD_ATTR_MAX + 1];
+	struct nlattr *item;
+	int left;
+
+	if (genlmsg_parse(hdr, 0, tb, RNBD_ATTR_MAX, disk_policy) ||
+	    !tb[RNBD_ATTR_EXPORTS])
+		return -EPROTO;
+	nla_for_each_nested(item, tb[RNBD_ATTR_EXPORTS], left)
+		if (nla_type(item) == RNBD_ATTR_EXPORT_ITEM &&
+		    take_export(item, list))
+			return -EPROTO;
+	return 0;
 }
 
 static int on_message(struct nl_msg *msg, void *arg)
@@ -586,6 +654,8 @@ int rnbd_attach(const struct attach *attach, struct disk *disk)
 	full = nla_put_string(msg, RNBD_ATTR_ADDR, attach->address) ||
 	       nla_put_u16(msg, RNBD_ATTR_PORT, attach->port) ||
 	       nla_put_string(msg, RNBD_ATTR_EXPORT, attach->export) ||
+	       (attach->name &&
+		nla_put_string(msg, RNBD_ATTR_NAME, attach->name)) ||
 	       nla_put(msg, RNBD_ATTR_HOST_ID, UUID_SIZE, attach->host_id) ||
 	       (attach->queues &&
 		nla_put_u32(msg, RNBD_ATTR_QUEUES, attach->queues)) ||
@@ -668,6 +738,27 @@ int rnbd_list(const char *name, struct disks *disks)
 			break;
 	}
 	return ret;
+}
+
+/**
+ * rnbd_discover() - what a target lets a host attach
+ * @address: of the target, numeric
+ * @port: of the target
+ * @host_id: the host
+ * @exports: where they go; the caller frees exports->export
+ *
+ * Return: 0 or a negative errno.
+ */
+int rnbd_discover(const char *address, uint16_t port, const uint8_t host_id[UUID_SIZE],
+		  struct exports *exports)
+{
+	struct nl_msg *msg = new_request(RNBD_CMD_DISCOVER, NLM_F_DUMP);
+	bool full;
+
+	full = nla_put_string(msg, RNBD_ATTR_ADDR, address) ||
+	       nla_put_u16(msg, RNBD_ATTR_PORT, port) ||
+	       nla_put(msg, RNBD_ATTR_HOST_ID, UUID_SIZE, host_id);
+	return talk(msg, full, take_exports, exports);
 }
 
 /**

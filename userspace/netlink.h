@@ -10,6 +10,7 @@
 
 #include <linux/netlink.h>
 
+#include <rnbd/netlink.h>
 #include <rnbd/wire.h>
 
 #include "parse.h"
@@ -21,8 +22,35 @@
 #define ADDR_SIZE		(INET6_ADDRSTRLEN + IF_NAMESIZE)
 
 /**
+ * struct wishes - what an attach asked for
+ * @queues: queues that are not polled
+ * @poll_queues: besides those
+ * @depth: requests per queue
+ * @ring_slots: of the control ring
+ * @slot_size: bytes of such a slot
+ * @pool_bytes: of the delegated pool
+ * @max_io: bytes
+ * @inline_read: bytes
+ * @inline_write: bytes
+ * @flags: RNBD_FLAG_*
+ */
+struct wishes {
+	uint32_t queues;
+	uint32_t poll_queues;
+	uint32_t depth;
+	uint32_t ring_slots;
+	uint32_t slot_size;
+	uint64_t pool_bytes;
+	uint32_t max_io;
+	uint32_t inline_read;
+	uint32_t inline_write;
+	uint32_t flags;
+};
+
+/**
  * struct disk - what the kernel says about an attached disk
  * @disk: name without /dev/
+ * @name: that the administrator gave it, or ""
  * @export: name of the export
  * @address: of the target, numeric
  * @state: of the session
@@ -53,9 +81,13 @@
  * @host_id: this machine
  * @session_id: this attachment
  * @export_id: the data
+ * @attached_ms: milliseconds since the disk appeared
+ * @state_ms: milliseconds since @state changed
+ * @wishes: what the attach asked for; besides it stands as granted
  */
 struct disk {
 	char disk[DISK_NAME_SIZE];
+	char name[RNBD_NAME_SIZE];
 	char export[RNBD_EXPORT_NAME_SIZE];
 	char address[ADDR_SIZE];
 	char state[STATE_SIZE];
@@ -86,6 +118,9 @@ struct disk {
 	uint8_t host_id[UUID_SIZE];
 	uint8_t session_id[UUID_SIZE];
 	uint8_t export_id[UUID_SIZE];
+	uint64_t attached_ms;
+	uint64_t state_ms;
+	struct wishes wishes;
 };
 
 /**
@@ -151,9 +186,36 @@ struct sessions {
 };
 
 /**
+ * struct export - an export of another machine
+ * @name: its name
+ * @uuid: the data
+ * @size: bytes
+ * @block_size: logical block in bytes
+ * @readonly: nobody can write
+ */
+struct export {
+	char name[RNBD_EXPORT_NAME_SIZE];
+	uint8_t uuid[UUID_SIZE];
+	uint64_t size;
+	uint32_t block_size;
+	bool readonly;
+};
+
+/**
+ * struct exports - exports that grow in number
+ * @export: the exports
+ * @nr: how many
+ */
+struct exports {
+	struct export *export;
+	size_t nr;
+};
+
+/**
  * struct attach - what an attach asks for
  * @address: numeric
  * @export: name
+ * @name: for the disk, or NULL
  * @host_id: identity of this machine
  * @port: of the target
  * @queues: 0 leaves it to the kernel, and so below
@@ -174,6 +236,7 @@ struct sessions {
 struct attach {
 	const char *address;
 	const char *export;
+	const char *name;
 	uint8_t host_id[UUID_SIZE];
 	uint16_t port;
 	uint32_t queues;
@@ -200,6 +263,8 @@ void rnbd_close(void);
 int rnbd_attach(const struct attach *attach, struct disk *disk);
 int rnbd_detach(const char *name, bool force);
 int rnbd_list(const char *name, struct disks *disks);
+int rnbd_discover(const char *address, uint16_t port, const uint8_t host_id[UUID_SIZE],
+		  struct exports *exports);
 int rnbd_session_list(struct sessions *sessions);
 int rnbd_parse_disk(struct nlmsghdr *hdr, struct disk *disk);
 int rnbd_parse_session(struct nlmsghdr *hdr, struct session *session);

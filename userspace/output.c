@@ -3,12 +3,15 @@
  * The two forms of every listing: a table for people, JSON for programs.
  *
  * Operation: a table is filled cell by cell and printed with columns as wide
- * as their widest cell. JSON has raw numbers (bytes, not "1G") and the same
- * keys whatever the values are; a value that is unknown is null.
+ * as their widest cell, without control characters. JSON has raw numbers (bytes,
+ * not "1G") and the same keys whatever the values are; a value that is unknown is
+ * null.
  *
- * Ownership: table_print(), json_print() and json_print_line() consume what they print.
+ * Ownership: table_print(), json_print(), json_print_line() and list_print()
+ * consume what they are given.
  * Errors: a failing stdout is noticed once, at the end of main().
  */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +27,7 @@ void table_cell(struct table *table, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	strlist_add(&table->cells, *text ? text : "-");
+	strlist_add(&table->cells, *text ? printable(text) : "-");
 }
 
 void table_print(struct table *table)
@@ -67,6 +70,16 @@ void json_add_uuid(struct json_object *obj, const char *key, const uint8_t *uuid
 	json_add_string(obj, key, memcmp(uuid, none, sizeof(none)) ? text : NULL);
 }
 
+void json_add_strings(struct json_object *obj, const char *key, const struct strlist *list)
+{
+	struct json_object *array = json_object_new_array();
+	size_t i;
+
+	for (i = 0; i < list->nr; i++)
+		json_object_array_add(array, json_object_new_string(list->item[i]));
+	json_object_object_add(obj, key, array);
+}
+
 void json_add_bool(struct json_object *obj, const char *key, bool value)
 {
 	json_object_object_add(obj, key, json_object_new_boolean(value));
@@ -77,11 +90,27 @@ void json_add_u64(struct json_object *obj, const char *key, uint64_t value)
 	json_object_object_add(obj, key, json_object_new_uint64(value));
 }
 
+/* A number that may be unknown. */
+void json_add_known(struct json_object *obj, const char *key, uint64_t value, bool known)
+{
+	json_object_object_add(obj, key, known ? json_object_new_uint64(value) : NULL);
+}
+
+/* With three decimals: what is measured is not known better. No number is unknown. */
+void json_add_double(struct json_object *obj, const char *key, double value)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%.3f", value);
+	if (isnan(value))
+		json_object_object_add(obj, key, NULL);
+	else
+		json_object_object_add(obj, key, json_object_new_double_s(value, text));
+}
+
 void json_print(struct json_object *obj)
 {
-	puts(json_object_to_json_string_ext(obj, JSON_C_TO_STRING_PRETTY |
-					    JSON_C_TO_STRING_SPACED |
-					    JSON_C_TO_STRING_NOSLASHESCAPE));
+	puts(json_object_to_json_string_ext(obj, JSON_PRETTY));
 	json_object_put(obj);
 }
 
@@ -90,4 +119,16 @@ void json_print_line(struct json_object *obj)
 	puts(json_object_to_json_string_ext(obj, JSON_C_TO_STRING_PLAIN |
 					    JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(obj);
+}
+
+/* A listing in the form that was asked for. */
+void list_print(struct table *table, struct json_object *array, bool json)
+{
+	if (json) {
+		json_print(array);
+		strlist_free(&table->cells);
+	} else {
+		table_print(table);
+		json_object_put(array);
+	}
 }

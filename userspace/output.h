@@ -17,13 +17,21 @@ struct table {
 	struct strlist cells;
 };
 
+/* How JSON for people's eyes looks */
+#define JSON_PRETTY	(JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | \
+			 JSON_C_TO_STRING_NOSLASHESCAPE)
+
 void table_cell(struct table *table, const char *fmt, ...) __printf(2, 3);
 void table_print(struct table *table);
+void list_print(struct table *table, struct json_object *array, bool json);
 
 void json_add_uuid(struct json_object *obj, const char *key, const uint8_t *uuid);
 void json_add_string(struct json_object *obj, const char *key, const char *s);
+void json_add_strings(struct json_object *obj, const char *key, const struct strlist *list);
 void json_add_bool(struct json_object *obj, const char *key, bool value);
 void json_add_u64(struct json_object *obj, const char *key, uint64_t value);
+void json_add_known(struct json_object *obj, const char *key, uint64_t value, bool known);
+void json_add_double(struct json_object *obj, const char *key, double value);
 void json_print(struct json_object *obj);
 void json_print_line(struct json_object *obj);
 

@@ -150,7 +150,7 @@ int parse_addr(const char *s, char *host, size_t host_size, uint16_t *port)
 		len = rest - start;
 	}
 
-	if (!len || len >= host_size)
+	if (!len || len >= host_size || strcspn(start, "[]") < len)
 		return -EINVAL;
 
 	if (*rest == ':') {
@@ -240,6 +240,34 @@ int parse_disk(const char *s, char *name, size_t name_size)
 }
 
 /**
+ * parse_partition() - name of a partition of a disk: rnbd0p1
+ * @s: text
+ * @whole: where the name of the disk goes
+ * @size: bytes there
+ */
+int parse_partition(const char *s, char *whole, size_t size)
+{
+	const char *p = s;
+	size_t len;
+
+	if (strncmp(p, "rnbd", 4))
+		return -EINVAL;
+	for (p += 4; is_digit(*p); p++)
+		;
+	len = p - s;
+	if (len == 4 || *p != 'p' || len >= size)
+		return -EINVAL;
+	for (p++; is_digit(*p); p++)
+		;
+	if (*p || p == s + len + 1)
+		return -EINVAL;
+
+	memcpy(whole, s, len);
+	whole[len] = '\0';
+	return 0;
+}
+
+/**
  * export_name_valid() - may an export be called so?
  * @s: 1 to 63 of letters, digits, '.', '_', ':' and '-', no '.' in front
  */
@@ -254,6 +282,22 @@ bool export_name_valid(const char *s)
 			return false;
 	}
 	return len >= 1 && len <= 63;
+}
+
+/**
+ * disk_name_valid() - may an administrator call a disk so?
+ * @s: as the name of an export, but nothing that means a disk already: no
+ *	number, rnbdN, rnbdNpM or UUID
+ */
+bool disk_name_valid(const char *s)
+{
+	const char *number = strncmp(s, "rnbd", 4) ? s : s + 4;
+	size_t digits = strspn(number, "0123456789");
+	uint8_t uuid[UUID_SIZE];
+	char whole[64];
+
+	return export_name_valid(s) && (!digits || number[digits]) &&
+	       parse_partition(s, whole, sizeof(whole)) && parse_uuid(s, uuid);
 }
 
 void format_uuid(const uint8_t uuid[UUID_SIZE], char text[UUID_TEXT_SIZE])

@@ -20,7 +20,9 @@ int parse_size(const char *s, uint64_t max, uint64_t *out);
 int parse_addr(const char *s, char *host, size_t host_size, uint16_t *port);
 int parse_uuid(const char *s, uint8_t uuid[UUID_SIZE]);
 int parse_disk(const char *s, char *name, size_t name_size);
+int parse_partition(const char *s, char *whole, size_t size);
 bool export_name_valid(const char *s);
+bool disk_name_valid(const char *s);
 
 void format_uuid(const uint8_t uuid[UUID_SIZE], char text[UUID_TEXT_SIZE]);
 void format_size(uint64_t bytes, char text[SIZE_TEXT_SIZE]);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Messages, memory, lists of strings.
+ * Messages, memory, time, lists of strings.
  *
  * Operation: a command says once what it is about to do and to what
  * (context_set), and every message then starts with it: "rnbd: attach disk0
- * at 10.9.0.1:4427: ...". A message is one line and one write.
+ * at 10.9.0.1:4427: ...". A message is one line and one write, whatever a name
+ * or the kernel put in it.
  *
  * Ownership: x*() return memory that the caller frees.
  * Concurrency: the program has one thread.
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "util.h"
 
@@ -28,19 +30,38 @@ void context_set(const char *fmt, ...)
 	va_end(ap);
 }
 
+/**
+ * printable() - text for a line of a terminal, without what would control it
+ * @text: ASCII or UTF-8; is changed
+ *
+ * What a peer, a file or the command line says may have an end of line in it, or
+ * an escape sequence. White space becomes a space, all else a question mark for each byte.
+ *
+ * Return: @text.
+ */
+char *printable(char *text)
+{
+	unsigned char *p;
+
+	for (p = (unsigned char *)text; *p; p++) {
+		if (*p == '\n' || *p == '\t' || *p == '\r')
+			*p = ' ';
+		else if (*p < 0x20 || *p == 0x7f)
+			*p = '?';
+		else if (p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0)
+			memset(p, '?', 2);
+	}
+	return text;
+}
+
 static void message(const char *fmt, va_list ap)
 {
-	char text[4096];
-	char *p;
+	char text[4096], line[sizeof(context) + sizeof(text) + 2];
 
 	vsnprintf(text, sizeof(text), fmt, ap);
-	/* One message is one line, whatever a name or the kernel put in it. */
-	for (p = text; *p; p++) {
-		if (*p == '\n')
-			*p = ' ';
-	}
+	snprintf(line, sizeof(line), "%s%s%s", context, *context ? ": " : "", text);
 	fflush(stdout);
-	fprintf(stderr, "rnbd: %s%s%s\n", context, *context ? ": " : "", text);
+	fprintf(stderr, "rnbd: %s\n", printable(line));
 }
 
 /* Something failed. */
@@ -110,6 +131,23 @@ char *xasprintf(const char *fmt, ...)
 	return check(s);
 }
 
+/* For deadlines. */
+uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000ull + now.tv_nsec / 1000000;
+}
+
+/* @ms: less than 1000 */
+void take_nap(unsigned int ms)
+{
+	const struct timespec nap = { .tv_nsec = ms * 1000000 };
+
+	nanosleep(&nap, NULL);
+}
+
 void strlist_add(struct strlist *list, const char *s)
 {
 	list->item = xrealloc(list->item, list->nr + 1, sizeof(*list->item));
@@ -125,6 +163,21 @@ bool strlist_has(const struct strlist *list, const char *s)
 			return true;
 	}
 	return false;
+}
+
+/* All of them in one string; "" if there is none. */
+char *strlist_join(const struct strlist *list, const char *between)
+{
+	char *all = xstrdup(list->nr ? list->item[0] : "");
+	size_t i;
+
+	for (i = 1; i < list->nr; i++) {
+		char *more = xasprintf("%s%s%s", all, between, list->item[i]);
+
+		free(all);
+		all = more;
+	}
+	return all;
 }
 
 static int compare(const void *a, const void *b)

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Exit codes, documented in rnbd(8). */
 enum {
@@ -19,11 +20,15 @@ void context_set(const char *fmt, ...) __printf(1, 2);
 void err(const char *fmt, ...) __printf(1, 2);
 void note(const char *fmt, ...) __printf(1, 2);
 int usage_err(const char *fmt, ...) __printf(1, 2);
+char *printable(char *text);
 
 void *xcalloc(size_t nmemb, size_t size);
 void *xrealloc(void *ptr, size_t nmemb, size_t size);
 char *xstrdup(const char *s);
 char *xasprintf(const char *fmt, ...) __printf(1, 2);
+
+uint64_t now_ms(void);
+void take_nap(unsigned int ms);
 
 /**
  * struct strlist - strings that grow in number
@@ -37,6 +42,7 @@ struct strlist {
 
 void strlist_add(struct strlist *list, const char *s);
 bool strlist_has(const struct strlist *list, const char *s);
+char *strlist_join(const struct strlist *list, const char *between);
 void strlist_sort(struct strlist *list);
 void strlist_free(struct strlist *list);
 

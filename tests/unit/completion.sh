@@ -1,0 +1,113 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# What bash offers, by the script that the tool prints. Disks, exports and hosts come
+# from the kernel: tests/vm/packaging.sh.
+#
+#   completion.sh TOOL DIR      DIR is made and kept
+
+tool=$1
+script=$("$tool" completion bash) || exit
+rm -rf "$2" && mkdir -p "$2/files/a folder" && cd "$2/files" || exit
+touch "a folder/disk.img" another
+eval "$script"
+
+passed=0 failed=0
+
+fail() {
+	failed=$((failed + 1))
+	echo "$*"
+}
+
+# complete_line WORD...: for the last word of the line "rnbd WORD..."
+complete_line() {
+	COMP_WORDS=(rnbd "$@")
+	COMP_CWORD=$#
+	_rnbd >../said 2>&1 || fail "rnbd $*<TAB>: status $?"
+	[ ! -s ../said ] || fail "rnbd $*<TAB>: says $(<../said)"
+}
+
+# offers WANTED WORD...: just these, in any order
+offers() {
+	local want=$1 got
+
+	shift
+	complete_line "$@"
+	got=$(printf '%s\n' "${COMPREPLY[@]}" | sort | paste -sd ' ')
+	if [ "$got" = "$want" ]; then
+		passed=$((passed + 1))
+	else
+		fail "rnbd $*<TAB>: offers '$got', not '$want'"
+	fi
+}
+
+# has WANTED... -- WORD...: at least these
+has() {
+	local wanted=() word
+
+	while [ "$1" != -- ]; do
+		wanted+=("$1")
+		shift
+	done
+	shift
+	complete_line "$@"
+	for word in "${wanted[@]}"; do
+		if [[ " ${COMPREPLY[*]} " = *" $word "* ]]; then
+			passed=$((passed + 1))
+		else
+			fail "rnbd $*<TAB>: offers '${COMPREPLY[*]}', without '$word'"
+		fi
+	done
+}
+
+# every command and every option of its help, whatever there is
+while read -r command; do
+	read -ra words <<<"$command"
+	if [ ${#words[@]} = 2 ]; then
+		has "${words[0]}" -- ""
+		has "${words[1]}" --help -- "${words[0]}" ""
+	else
+		has "${words[0]}" -- ""
+	fi
+	mapfile -t options < <("$tool" help "${words[@]}" | grep -oE '^  --[a-z-]+' | tr -d ' ')
+	has "${options[@]}" --help -- "${words[@]}" --
+	[ ${#words[@]} = 1 ] || has "${words[0]}" -- help ""
+	has "${words[-1]}" -- help "${words[@]:0:${#words[@]}-1}" ""
+done < <("$tool" help | sed -n 's/^  \([a-z-]*\( [a-z-]*\)\{0,1\}\)  .*/\1/p')
+[ "$passed" -gt 50 ] || fail "rnbd help names no commands"
+
+offers "attach" at
+offers "--help" --h
+offers "export" ex
+offers "enable" export en
+offers "" export enable no-such-export
+offers "" nonsense ""
+# values of options, also behind "=", which is a word of its own to bash
+offers "fail queue" attach 10.0.0.1 disk0 --policy ""
+offers "fail" attach --policy f
+offers "fail queue" attach --policy =
+offers "fail" attach --policy = f
+offers "" attach --port ""
+offers "pagecache" export add disk0 --cache p
+# files, with what is in their names
+offers "a folder another" export add disk0 --path ""
+offers "a folder/disk.img" export add disk0 --path "a folder/"
+offers "a folder another" export add disk0 --path = a
+# options where no operand can follow: an address with a port is one, as is what was
+# given to an option none
+offers "" attach 10.0.0.1 : 4427 ""
+has --queues -- attach 10.0.0.1 : 4427 disk0 ""
+offers "" attach --queues 4 10.0.0.1 ""
+offers "" attach --queues = 4 10.0.0.1 ""
+has --json -- session list ""
+offers "bash" completion ""
+offers "list" help session ""
+
+# names that others gave are no shell code, neither here nor on the line
+# shellcheck disable=SC2016
+ls() { echo 'plain $(>expanded) *'; }
+# shellcheck disable=SC2016
+offers '\$\(\>expanded\) \* plain' export enable ""
+[ ! -e expanded ] || fail "a name was executed"
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]

@@ -1,0 +1,532 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The configuration of a target in a file: what is right comes out as it went in,
+ * what is wrong is named, and no text whatever does harm.
+ */
+#include <string.h>
+
+#include "unit.h"
+
+#include "config.h"
+
+#define HOST1	"6f1f2c1e-8d3e-4c39-9d5b-0a4c4f0f3b11"
+#define HOST1_MIXED	"6F1F2C1E-8d3e-4c39-9d5b-0a4c4f0f3b11"
+#define HOST2	"00000000-0000-4000-8000-000000000002"
+
+/* As save writes it: sorted, and all that can be left out is there. */
+static const char whole[] =
+	"{\n"
+	"  \"version\": 1,\n"
+	"  \"hosts\": [\n"
+	"    {\n"
+	"      \"uuid\": \"" HOST2 "\",\n"
+	"      \"max_pool_bytes\": 9223372036854775807\n"
+	"    },\n"
+	"    {\n"
+	"      \"uuid\": \"" HOST1 "\",\n"
+	"      \"max_pool_bytes\": 0\n"
+	"    }\n"
+	"  ],\n"
+	"  \"exports\": [\n"
+	"    {\n"
+	"      \"name\": \"disk2\",\n"
+	"      \"path\": \"/dev/disk/by-id/a:b c\\\"\\\\\xc3\xa4\xff\",\n"
+	"      \"readonly\": false,\n"
+	"      \"cache\": \"none\",\n"
+	"      \"write_cache\": \"back\",\n"
+	"      \"uuid\": \"11111111-2222-4333-8444-555555555555\",\n"
+	"      \"enable\": true,\n"
+	"      \"hosts\": [\n"
+	"        \"" HOST2 "\",\n"
+	"        \"" HOST1 "\"\n"
+	"      ]\n"
+	"    },\n"
+	"    {\n"
+	"      \"name\": \"disk10\",\n"
+	"      \"path\": \"\",\n"
+	"      \"readonly\": true,\n"
+	"      \"cache\": \"pagecache\",\n"
+	"      \"write_cache\": \"through\",\n"
+	"      \"uuid\": \"11111111-2222-4333-8444-555555555556\",\n"
+	"      \"enable\": false,\n"
+	"      \"hosts\": [\n"
+	"        \"" HOST1 "\"\n"
+	"      ]\n"
+	"    }\n"
+	"  ],\n"
+	"  \"ports\": [\n"
+	"    {\n"
+	"      \"id\": \"1\",\n"
+	"      \"addr\": \"10.9.0.1\",\n"
+	"      \"port\": 4427,\n"
+	"      \"enable\": true,\n"
+	"      \"exports\": [\n"
+	"        \"disk2\",\n"
+	"        \"disk10\"\n"
+	"      ]\n"
+	"    },\n"
+	"    {\n"
+	"      \"id\": \"six\",\n"
+	"      \"addr\": \"fe80::1%eth0\",\n"
+	"      \"port\": 65535,\n"
+	"      \"enable\": false,\n"
+	"      \"exports\": [\n"
+	"        \"disk10\"\n"
+	"      ]\n"
+	"    }\n"
+	"  ]\n"
+	"}\n";
+
+/*
+ * Parses text in memory of just its size; what was said goes to @messages, which
+ * may be NULL.
+ */
+static int parse(const char *text, size_t len, struct config *config, char **messages)
+{
+	char *copy = malloc(len + 1);
+	FILE *terminal = stderr;
+	char *said = NULL;
+	size_t size;
+	int ret;
+
+	assert_non_null(copy);
+	memcpy(copy, text, len);
+	copy[len] = '\0';
+	stderr = open_memstream(&said, &size);
+	assert_non_null(stderr);
+	ret = config_parse(copy, len, config);
+	fclose(stderr);
+	stderr = terminal;
+	/* a fault is never without a word, and a word never without a fault */
+	assert_int_equal(!ret, !size);
+	free(copy);
+	if (messages)
+		*messages = said;
+	else
+		free(said);
+	return ret;
+}
+
+/* JSON is easier to read in C with the wrong quotes. */
+static char *quoted(const char *text)
+{
+	char *copy = strdup(text);
+	char *p;
+
+	assert_non_null(copy);
+	for (p = copy; *p; p++)
+		if (*p == '\'')
+			*p = '"';
+	return copy;
+}
+
+static void parse_good(const char *text, struct config *config)
+{
+	char *json = quoted(text);
+	char *messages;
+
+	if (parse(json, strlen(json), config, &messages))
+		fail_msg("refused: %s\n%s", messages, json);
+	free(messages);
+	free(json);
+}
+
+/* Text and message have ' for " */
+static void assert_bad(const char *text, const char *message)
+{
+	char *said = quoted(message);
+	char *json = quoted(text);
+	struct config config;
+	char *messages;
+
+	if (!parse(json, strlen(json), &config, &messages))
+		fail_msg("accepted: %s", json);
+	if (!strstr(messages, said))
+		fail_msg("\"%s\" is not said of %s, but %s", said, json, messages);
+	free(messages);
+	free(said);
+	free(json);
+	config_free(&config);
+}
+
+static void test_round_trip(void **state)
+{
+	struct config config;
+	char *text, *again;
+
+	(void)state;
+	parse_good(whole, &config);
+	text = config_text(&config);
+	assert_string_equal(text, whole);
+	free(text);
+	config_free(&config);
+	/* of nothing at all, too; how that looks is for json-c's version to say */
+	parse_good("{'version':1}", &config);
+	text = config_text(&config);
+	config_free(&config);
+	assert_non_null(strstr(text, "\"exports\": ["));
+	parse_good(text, &config);
+	again = config_text(&config);
+	assert_string_equal(text, again);
+	free(again);
+	free(text);
+	config_free(&config);
+}
+
+static void test_defaults(void **state)
+{
+	const struct config_object *object;
+	struct config config;
+
+	(void)state;
+	parse_good("\t{'ports':[{'id':'1','addr':'::1'}],'version':1,\n"
+		   "'exports':[{'name':'a','path':'/x','hosts':['" HOST1_MIXED "']}],\n"
+		   "'hosts':[{'uuid':'" HOST1 "'}]}\r\n", &config);
+	object = config_find(&config, CONFIG_HOST, HOST1);
+	assert_non_null(object);
+	assert_string_equal(object->value[0], "0");
+	object = config_find(&config, CONFIG_EXPORT, "a");
+	assert_non_null(object);
+	assert_string_equal(object->value[0], "/x");
+	assert_string_equal(object->value[1], "0");
+	assert_string_equal(object->value[2], "none");
+	assert_string_equal(object->value[3], "through");
+	assert_null(object->value[4]);
+	assert_true(config_enabled(CONFIG_EXPORT, object));
+	assert_true(strlist_has(&object->links, HOST1));
+	object = config_find(&config, CONFIG_PORT, "1");
+	assert_non_null(object);
+	assert_string_equal(object->value[1], "4427");
+	assert_true(config_enabled(CONFIG_PORT, object));
+	config_free(&config);
+}
+
+#define V	"{'version':1,"
+#define HOSTS	V "'hosts':["
+#define EXPORTS	V "'exports':["
+#define PORTS	V "'ports':["
+
+static void test_not_json(void **state)
+{
+	static const char single[] = "{\n'version':1}";
+	struct config config;
+
+	(void)state;
+	assert_bad("", "line 1: ");
+	assert_bad("{'version':1", "line 1: ");
+	assert_bad("{'version':1,}", "line 1: ");
+	assert_bad("{'version':1} {}", "line 1: ");
+	assert_bad("\n\n{'version':1}x", "line 3: ");
+	assert_bad("{'version':1/**/}", "line 1: ");
+	assert_bad("{'version':NaN}", "");
+	assert_bad("[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]", "deep");
+	/* with its NUL, and in single quotes, which json-c would take */
+	assert_int_not_equal(parse(whole, sizeof(whole), &config, NULL), 0);
+	config_free(&config);
+	assert_int_not_equal(parse(single, strlen(single), &config, NULL), 0);
+	config_free(&config);
+}
+
+static void test_root(void **state)
+{
+	(void)state;
+	assert_bad("[]", "no JSON object");
+	assert_bad("null", "no JSON object");
+	assert_bad("1", "no JSON object");
+	assert_bad("{}", "'version' is missing");
+	assert_bad("{'version':0}", "'version' is 0");
+	assert_bad("{'version':2,'new':1}", "'version' is 2");
+	assert_bad("{'version':'1'}", "'version' is '1'");
+	assert_bad("{'version':1.0}", "'version' is 1.0");
+	assert_bad("{'version':4294967297}", "'version' is 4294967297");
+	assert_bad(V "'version':1}", "twice");
+	assert_bad(V "'limits':{}}", "'limits' is not known");
+	assert_bad(V "'hosts':{}}", "'hosts' has to be an array");
+	assert_bad(V "'exports':null}", "'exports' has to be an array");
+}
+
+static void test_host(void **state)
+{
+	(void)state;
+	assert_bad(HOSTS "1]}", "hosts[0]: has to be an object");
+	assert_bad(HOSTS "null]}", "hosts[0]: has to be an object");
+	assert_bad(HOSTS "{}]}", "hosts[0]: 'uuid' is missing");
+	assert_bad(HOSTS "{'uuid':1}]}", "hosts[0]: 'uuid' has to be a string");
+	assert_bad(HOSTS "{'uuid':'x'}]}", "hosts[0]: 'uuid' is 'x': not a UUID");
+	assert_bad(HOSTS "{'uuid':'00000000-0000-0000-0000-000000000000'}]}", "not a UUID");
+	assert_bad(HOSTS "{'uuid':'" HOST1 "'},{'uuid':'" HOST1_MIXED "'}]}",
+		   "host " HOST1 ": is there twice");
+	assert_bad(HOSTS "{'uuid':'" HOST1 "','max_pool_bytes':-1}]}",
+		   "host " HOST1 ": 'max_pool_bytes' has to be a whole number");
+	assert_bad(HOSTS "{'uuid':'" HOST1 "','max_pool_bytes':1.5}]}", "a whole number");
+	assert_bad(HOSTS "{'uuid':'" HOST1 "','max_pool_bytes':'1'}]}", "a whole number");
+	/* what is larger than a number of json-c's, and what is just larger than allowed */
+	assert_bad(HOSTS "{'uuid':'" HOST1 "','max_pool_bytes':9223372036854775808}]}",
+		   "'max_pool_bytes' is '9223372036854775808': too large");
+	assert_bad(HOSTS "{'uuid':'" HOST1 "','max_pool_bytes':18446744073709551616}]}",
+		   "too large");
+	assert_bad(HOSTS "{'uuid':'" HOST1 "','max_pool_bytes':99999999999999999999999}]}",
+		   "too large");
+	assert_bad(HOSTS "{'uuid':'" HOST1 "','max_pool_bytes':-99999999999999999999999}]}",
+		   "not negative");
+	assert_bad(HOSTS "{'uuid':'" HOST1 "','exports':[]}]}", "'exports' is not known");
+}
+
+static void test_export(void **state)
+{
+	struct config config;
+	char text[8192];
+
+	(void)state;
+	assert_bad(EXPORTS "{'path':'/x'}]}", "exports[0]: 'name' is missing");
+	assert_bad(EXPORTS "{'name':'../x','path':'/x'}]}", "exports[0]: 'name' is '../x'");
+	assert_bad(EXPORTS "{'name':'a\\u0000b','path':'/x'}]}", "has to be a string");
+	assert_bad(EXPORTS "{'name':'a'}]}", "export a: 'path' is missing");
+	assert_bad(EXPORTS "{'name':'a','path':'x'}]}", "export a: 'path' is 'x'");
+	assert_bad(EXPORTS "{'name':'a','path':'/x\\n'}]}", "white space");
+	assert_bad(EXPORTS "{'name':'a','path':''}]}", "enabled without 'path'");
+	assert_bad(EXPORTS "{'name':'a','path':'/x\\u0000'}]}", "'path' has to be a string");
+	assert_bad(EXPORTS "{'name':'a','path':null}]}", "'path' has to be a string");
+	assert_bad(EXPORTS "{'name':'a','path':'/x','readonly':0}]}", "true or false");
+	assert_bad(EXPORTS "{'name':'a','path':'/x','cache':'all'}]}", "none or pagecache");
+	assert_bad(EXPORTS "{'name':'a','path':'/x','write_cache':''}]}", "through or back");
+	assert_bad(EXPORTS "{'name':'a','path':'/x','uuid':''}]}", "not a UUID");
+	assert_bad(EXPORTS "{'name':'a','path':'/x','size':1}]}", "'size' is not known");
+	assert_bad(EXPORTS "{'name':'a','path':'/x','path':'/y'}]}", "same key twice");
+	assert_bad(EXPORTS "{'name':'a','path':'/x'},{'name':'a','path':'/y'}]}",
+		   "export a: is there twice");
+	assert_bad(EXPORTS "{'name':'a','path':'/x','hosts':{}}]}", "an array of strings");
+	assert_bad(EXPORTS "{'name':'a','path':'/x','hosts':[1]}]}", "'hosts'[0] has to be");
+	assert_bad(EXPORTS "{'name':'a','path':'/x','hosts':['x']}]}", "not a UUID");
+	assert_bad(EXPORTS "{'name':'a','path':'/x','hosts':['" HOST1 "']}]}",
+		   "export a: it allows host " HOST1 ", which is not in 'hosts'");
+	assert_bad(EXPORTS "{'name':'a','path':'/x','hosts':['" HOST1 "','" HOST1 "']}]}",
+		   "twice");
+	assert_bad(EXPORTS "{'name':'a','path':'/x','uuid':'" HOST1 "'},\n"
+		   "{'name':'b','path':'/y'},{'name':'c','path':'/z','uuid':'" HOST1_MIXED "'}]}",
+		   "export c: export a is to be enabled with the same 'uuid'");
+	/* that is only wrong if both are there for clients */
+	parse_good(EXPORTS "{'name':'a','path':'/x','uuid':'" HOST1 "'},\n"
+		   "{'name':'b','path':'/y','uuid':'" HOST1 "','enable':false}]}", &config);
+	config_free(&config);
+	/* one that configfs could take, but not show whole */
+	snprintf(text, sizeof(text), EXPORTS "{'name':'a','path':'/%04094d'}]}", 0);
+	assert_bad(text, "too long");
+}
+
+static void test_port(void **state)
+{
+	struct config config;
+
+	(void)state;
+	assert_bad(PORTS "{'addr':'1.2.3.4'}]}", "ports[0]: 'id' is missing");
+	assert_bad(PORTS "{'id':1,'addr':'1.2.3.4'}]}", "ports[0]: 'id' has to be a string");
+	assert_bad(PORTS "{'id':'1'}]}", "port 1: 'addr' is missing");
+	assert_bad(PORTS "{'id':'1','addr':''}]}", "enabled without 'addr'");
+	assert_bad(PORTS "{'id':'1','addr':'host'}]}", "numeric IPv4 or IPv6");
+	assert_bad(PORTS "{'id':'1','addr':'1.2.3.4.5'}]}", "numeric IPv4 or IPv6");
+	assert_bad(PORTS "{'id':'1','addr':'1.2.3.4%eth0'}]}", "numeric IPv4 or IPv6");
+	assert_bad(PORTS "{'id':'1','addr':'fe80::1%'}]}", "numeric IPv4 or IPv6");
+	assert_bad(PORTS "{'id':'1','addr':'::1','port':0}]}", "1 to 65535");
+	assert_bad(PORTS "{'id':'1','addr':'::1','port':65536}]}", "1 to 65535");
+	assert_bad(PORTS "{'id':'1','addr':'::1','port':99999999999999999999999}]}", "1 to 65535");
+	assert_bad(PORTS "{'id':'1','addr':'::1','exports':['a']}]}",
+		   "port 1: it offers export a, which is not in 'exports'");
+	assert_bad(PORTS "{'id':'1','addr':'::1'},{'id':'2','addr':'::1'}]}",
+		   "port 2: port 1 is to listen at the same address");
+	/* that is only wrong if both listen */
+	parse_good(PORTS "{'id':'1','addr':'::1'},\n"
+		   "{'id':'2','addr':'::1','enable':false},\n"
+		   "{'id':'3','addr':'::1','port':1}]}", &config);
+	config_free(&config);
+}
+
+static void test_all_faults(void **state)
+{
+	static const char text[] = V "'x':1,'hosts':[{'uuid':'x'}],\n"
+		"'exports':[{'name':'a','cache':'x'}],\n"
+		"'ports':[{'id':'1','addr':'x'}]}";
+	struct config config;
+	char *messages, *p;
+	int lines = 0;
+
+	(void)state;
+	p = quoted(text);
+	assert_int_not_equal(parse(p, strlen(p), &config, &messages), 0);
+	free(p);
+	for (p = messages; *p; p++)
+		lines += *p == '\n';
+	assert_int_equal(lines, 5);
+	free(messages);
+	config_free(&config);
+}
+
+static void assert_texts(struct strlist *list, const char *first, const char *second)
+{
+	assert_int_equal(list->nr, !!first + !!second);
+	if (first)
+		assert_string_equal(list->item[0], first);
+	if (second)
+		assert_string_equal(list->item[1], second);
+	strlist_free(list);
+}
+
+static void test_compare(void **state)
+{
+	struct strlist texts = { };
+	struct config want, have;
+	struct config_object *w, *h;
+
+	(void)state;
+	parse_good(whole, &want);
+	parse_good(whole, &have);
+	w = &want.list[CONFIG_EXPORT].object[0];
+	h = &have.list[CONFIG_EXPORT].object[0];
+	config_differences(CONFIG_EXPORT, w, h, &texts);
+	config_extras(CONFIG_EXPORT, w, h, &texts);
+	assert_texts(&texts, NULL, NULL);
+
+	/* a UUID that is not said may be any */
+	free(w->value[4]);
+	w->value[4] = NULL;
+	/* it is not enabled yet, and a link is missing: no differences */
+	h->value[5][0] = '0';
+	free(h->links.item[--h->links.nr]);
+	config_differences(CONFIG_EXPORT, w, h, &texts);
+	config_extras(CONFIG_EXPORT, w, h, &texts);
+	assert_texts(&texts, NULL, NULL);
+
+	h->value[5][0] = '1';
+	w->value[5][0] = '0';
+	h->value[1][0] = '1';
+	config_differences(CONFIG_EXPORT, w, h, &texts);
+	assert_texts(&texts, "readonly is \"1\", not \"0\"", "it is enabled");
+
+	strlist_add(&h->links, "another");
+	config_extras(CONFIG_EXPORT, w, h, &texts);
+	assert_texts(&texts, "it allows host another", NULL);
+	config_free(&want);
+	config_free(&have);
+}
+
+static void test_was_enabled(void **state)
+{
+	struct config old, now;
+	struct config_object *before, *export, *other;
+
+	(void)state;
+	parse_good(whole, &old);
+	parse_good(whole, &now);
+	before = &old.list[CONFIG_EXPORT].object[0];
+	export = &now.list[CONFIG_EXPORT].object[0];
+	other = &now.list[CONFIG_EXPORT].object[1];
+	/* it is enabled; and the other one never was */
+	assert_false(config_was_enabled(&old, &now, export));
+	assert_false(config_was_enabled(&old, &now, other));
+	export->value[5][0] = '0';
+	assert_true(config_was_enabled(&old, &now, export));
+	before->value[5][0] = '0';
+	assert_false(config_was_enabled(&old, &now, export));
+	before->value[5][0] = '1';
+
+	/* another one of that name, and one of which the file does not say */
+	before->value[4][0] = '2';
+	assert_false(config_was_enabled(&old, &now, export));
+	free(before->value[4]);
+	before->value[4] = NULL;
+	assert_true(config_was_enabled(&old, &now, export));
+
+	/* the file would be refused */
+	other->value[5][0] = '1';
+	assert_true(config_was_enabled(&old, &now, export));
+	free(other->value[4]);
+	other->value[4] = xstrdup(export->value[4]);
+	assert_false(config_was_enabled(&old, &now, export));
+	other->value[5][0] = '0';
+
+	/* it is not in the file */
+	before->name[0] = 'x';
+	assert_false(config_was_enabled(&old, &now, export));
+	config_free(&old);
+	config_free(&now);
+}
+
+/* Bytes changed, lost and doubled: it is refused, or it is a configuration. */
+static void test_garbled(void **state)
+{
+	static const char bytes[] = "\"\"\"{}[],:\\/0129-.eEtfn' \t\x80\xff";
+	struct unit_random random = unit_random_seeded("config");
+	u64 rounds = unit_environment("RNBD_TEST_ROUNDS", 20000);
+	u64 i, good = 0;
+
+	(void)state;
+	for (i = 0; i < rounds; i++) {
+		struct config config, again;
+		char text[2 * sizeof(whole)];
+		size_t len = sizeof(whole) - 1;
+		u32 faults = 1 + unit_random_below(&random, 4);
+
+		memcpy(text, whole, sizeof(whole));
+		while (faults--) {
+			u32 at = unit_random_below(&random, (u32)len);
+			u32 run = 1 + unit_random_below(&random, 40);
+
+			if (run > len - at)
+				run = (u32)len - at;
+			switch (unit_random_below(&random, 4)) {
+			case 0:
+				text[at] = bytes[unit_random_below(&random, sizeof(bytes))];
+				break;
+			case 1:
+				memmove(text + at, text + at + run, len - at - run);
+				len -= run;
+				break;
+			case 2:
+				if (len + run < sizeof(text)) {
+					memmove(text + at + run, text + at, len - at);
+					len += run;
+				}
+				break;
+			default:
+				len = at + 1;
+			}
+			if (!len)
+				text[len++] = '{';
+		}
+		if (!parse(text, len, &config, NULL)) {
+			char *saved = config_text(&config);
+			char *once_more;
+
+			assert_int_equal(parse(saved, strlen(saved), &again, NULL), 0);
+			once_more = config_text(&again);
+			assert_string_equal(saved, once_more);
+			free(once_more);
+			free(saved);
+			config_free(&again);
+			good++;
+		}
+		config_free(&config);
+	}
+	/* a test whose texts are all refused at the first byte shows little */
+	if (rounds >= 1000)
+		assert_in_range(good, rounds / 100, rounds / 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_not_json),
+		cmocka_unit_test(test_root),
+		cmocka_unit_test(test_host),
+		cmocka_unit_test(test_export),
+		cmocka_unit_test(test_port),
+		cmocka_unit_test(test_all_faults),
+		cmocka_unit_test(test_compare),
+		cmocka_unit_test(test_was_enabled),
+		cmocka_unit_test(test_garbled),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The configuration of a target, from configfs and into it.
+ *
+ * Operation: applying adds and never takes away. An object that is not there is
+ * made, filled and, at last, enabled; one that could not be filled is removed
+ * again, one that could not be enabled stays, so that the next attempt has only
+ * that to do. An object that is there with other values is left as it is, and no
+ * port gets to offer such an export: its data may be others than those that the
+ * hosts were to see. Kinds are worked on in the order in which
+ * they depend on each other.
+ * Ownership: configurations own what they consist of.
+ * Concurrency: others may change the tree at the same time. Reading is no
+ * snapshot: it fails if something vanishes under it.
+ * Errors: a line each; applying and clearing go on with the rest.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "apply.h"
+#include "configfs.h"
+#include "parse.h"
+#include "target.h"
+
+/* UUIDs in the one form that they have in a configuration */
+static void canonical_host(char *name)
+{
+	uint8_t uuid[UUID_SIZE];
+
+	if (!parse_uuid(name, uuid))
+		format_uuid(uuid, name);
+}
+
+static int read_links(const struct config_schema *schema, const char *dir,
+		      struct strlist *links)
+{
+	char *path = xasprintf("%s/%s", dir, schema->link_dir);
+	int ret = cfg_links(path, links);
+	size_t i;
+
+	if (ret)
+		err("%s: cannot read: %s", path, strerror(-ret));
+	for (i = 0; i < links->nr && schema->link_kind == CONFIG_HOST; i++)
+		canonical_host(links->item[i]);
+	free(path);
+	return ret;
+}
+
+static int read_object(struct config *config, enum config_kind kind, const char *name)
+{
+	const struct config_schema *schema = &config_schema[kind];
+	struct config_object *object = config_add(config, kind, name);
+	char *dir = cfg_path("%s/%s", schema->dir, name);
+	int ret = 0;
+	int i;
+
+	if (kind == CONFIG_HOST)
+		canonical_host(object->name);
+	for (i = 0; !ret && i < schema->nr_attrs; i++) {
+		object->value[i] = cfg_get(dir, schema->attr[i].name);
+		if (!object->value[i])
+			ret = -EIO;
+	}
+	if (!ret && schema->links)
+		ret = read_links(schema, dir, &object->links);
+	free(dir);
+	return ret;
+}
+
+/**
+ * config_read() - the configuration as it is now
+ * @config: where it goes, to be freed whatever is returned
+ *
+ * Return: 0, or a negative errno after a message.
+ */
+int config_read(struct config *config)
+{
+	int ret = 0;
+	int kind;
+
+	*config = (struct config) { };
+	for (kind = 0; !ret && kind < CONFIG_KINDS; kind++) {
+		struct strlist names = { };
+		char *dir = cfg_path("%s", config_schema[kind].dir);
+		size_t i;
+
+		ret = cfg_names(dir, &names);
+		if (ret)
+			err("%s: cannot read: %s", dir, strerror(-ret));
+		for (i = 0; !ret && i < names.nr; i++)
+			ret = read_object(config, kind, names.item[i]);
+		strlist_free(&names);
+		free(dir);
+	}
+	config_sort(config);
+	return ret;
+}
+
+/**
+ * struct work - a configuration that is being applied
+ * @have: what was there before
+ * @late: names of exports that are not enabled yet
+ * @unusable: by kind, names of wanted objects that nothing may link to
+ * @failures: so far
+ */
+struct work {
+	struct config have;
+	const struct strlist *late;
+	struct strlist unusable[CONFIG_KINDS];
+	int failures;
+};
+
+static char *object_dir(enum config_kind kind, const char *name)
+{
+	return kind == CONFIG_HOST ? target_host_dir(name) :
+	       cfg_path("%s/%s", config_schema[kind].dir, name);
+}
+
+/* Says what is so far from what is wanted that it has to be left so. */
+static int report(enum config_kind kind, const char *name, struct strlist *texts)
+{
+	int nr = texts->nr;
+	int i;
+
+	for (i = 0; i < nr; i++)
+		err("%s %s differs: %s; left as it is, --clear would replace it",
+		    config_schema[kind].word, name, texts->item[i]);
+	strlist_free(texts);
+	return nr;
+}
+
+static int report_differences(enum config_kind kind, const struct config_object *want,
+			      const struct config_object *have)
+{
+	struct strlist texts = { };
+
+	config_differences(kind, want, have, &texts);
+	return report(kind, want->name, &texts);
+}
+
+static int report_extras(enum config_kind kind, const struct config_object *want,
+			 const struct config_object *have)
+{
+	struct strlist texts = { };
+
+	config_extras(kind, want, have, &texts);
+	return report(kind, want->name, &texts);
+}
+
+/* All but "enable": of an object that was just made. */
+static int set_values(enum config_kind kind, const char *dir, const struct config_object *want)
+{
+	const struct config_schema *schema = &config_schema[kind];
+	int ret = 0;
+	int i;
+
+	for (i = 0; !ret && i < schema->nr_attrs; i++)
+		/* what is empty is so from the beginning */
+		if (i != schema->enable && want->value[i] && *want->value[i])
+			ret = cfg_write(dir, schema->attr[i].name, want->value[i]);
+	return ret;
+}
+
+static int make_object(enum config_kind kind, const char *dir, const struct config_object *want)
+{
+	int ret = cfg_mkdir(dir);
+
+	if (ret == -EEXIST)
+		err("%s %s was made by somebody else meanwhile; run it again",
+		    config_schema[kind].word, want->name);
+	if (ret)
+		return ret;
+	ret = set_values(kind, dir, want);
+	if (ret)
+		cfg_rmdir(dir);
+	return ret;
+}
+
+static int add_link(struct work *work, enum config_kind kind, const char *dir,
+		    const struct config_object *want, const char *name)
+{
+	enum config_kind to = config_schema[kind].link_kind;
+	char *target;
+	int ret;
+
+	if (strlist_has(&work->unusable[to], name)) {
+		err("%s %s: %s %s is not linked, see above", config_schema[kind].word, want->name,
+		    config_schema[to].word, name);
+		return -ENOENT;
+	}
+	if (kind == CONFIG_EXPORT) {
+		ret = target_allow_host(dir, name);
+	} else {
+		target = object_dir(to, name);
+		ret = target_offer(dir, target);
+		free(target);
+	}
+	target_keep();
+	return ret;
+}
+
+/* The links and "enable" of an object that has the values that it is to have. */
+static void complete_object(struct work *work, enum config_kind kind, const char *dir,
+			    const struct config_object *want, const struct config_object *have)
+{
+	size_t i;
+
+	if (have)
+		work->failures += report_extras(kind, want, have);
+	for (i = 0; i < want->links.nr; i++)
+		if (!have || !strlist_has(&have->links, want->links.item[i]))
+			work->failures += !!add_link(work, kind, dir, want, want->links.item[i]);
+	if (kind == CONFIG_EXPORT && strlist_has(work->late, want->name))
+		return;
+	if (config_enabled(kind, want) && !(have && config_enabled(kind, have)))
+		work->failures += !!cfg_write(dir, "enable", "1");
+}
+
+static void apply_object(struct work *work, enum config_kind kind,
+			 const struct config_object *want)
+{
+	const struct config_object *have = config_find(&work->have, kind, want->name);
+	char *dir = object_dir(kind, want->name);
+	int failures;
+
+	if (have)
+		failures = report_differences(kind, want, have);
+	else
+		failures = !!make_object(kind, dir, want);
+	work->failures += failures;
+	if (!failures)
+		complete_object(work, kind, dir, want, have);
+	else if (kind != CONFIG_HOST || !have)
+		/* a host that is there is the same one whatever its limits are */
+		strlist_add(&work->unusable[kind], want->name);
+	free(dir);
+}
+
+/**
+ * config_apply() - add what is missing
+ * @want: what there is to be at least
+ * @late: names of exports whose storage will come; they are made and offered, but left
+ *	disabled
+ *
+ * Return: 0 if all objects of @want are as they are there, otherwise -EIO after a
+ * message for each that is not.
+ */
+int config_apply(const struct config *want, const struct strlist *late)
+{
+	struct work work = { .late = late };
+	int ret = config_read(&work.have);
+	size_t i;
+	int kind;
+
+	for (kind = 0; !ret && kind < CONFIG_KINDS; kind++)
+		for (i = 0; i < want->list[kind].nr; i++)
+			apply_object(&work, kind, &want->list[kind].object[i]);
+	for (kind = 0; kind < CONFIG_KINDS; kind++)
+		strlist_free(&work.unusable[kind]);
+	config_free(&work.have);
+	return ret ?: work.failures ? -EIO : 0;
+}
+
+static int remove_object(enum config_kind kind, const char *dir)
+{
+	switch (kind) {
+	case CONFIG_PORT:
+		return target_remove_port(dir);
+	case CONFIG_EXPORT:
+		return target_remove_export(dir);
+	default:
+		return cfg_rmdir(dir);
+	}
+}
+
+/**
+ * config_clear() - remove every port, export and host, and the sessions that they have
+ *
+ * Return: 0, or -EIO after a message for each that stays.
+ */
+int config_clear(void)
+{
+	int kind, ret = 0;
+	size_t i;
+
+	for (kind = CONFIG_KINDS - 1; kind >= 0; kind--) {
+		struct strlist names = { };
+		char *all = cfg_path("%s", config_schema[kind].dir);
+
+		cfg_names(all, &names);
+		for (i = 0; i < names.nr; i++) {
+			char *dir = xasprintf("%s/%s", all, names.item[i]);
+
+			if (remove_object(kind, dir))
+				ret = -EIO;
+			free(dir);
+		}
+		strlist_free(&names);
+		free(all);
+	}
+	return ret;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef RNBD_ATTACHED_H
+#define RNBD_ATTACHED_H
+
+#include "command.h"
+#include "netlink.h"
+
+bool attached_name_taken(const char *name);
+int attached_find(const struct args *args, const struct attach *attach, struct disk *disk,
+		  const char **why);
+
+#endif /* RNBD_ATTACHED_H */

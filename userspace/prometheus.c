@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Numbers of all disks in Prometheus' text format, version 0.0.4, as the textfile
+ * collector of node_exporter reads it.
+ *
+ * Operation: a metric is a HELP line, a TYPE line and a sample per disk, and is left
+ * out if there is none; metrics are not mixed. Units are bytes and seconds. Every
+ * sample has the labels disk, export and name (empty without a name), so that
+ * sums by one of them need no join; what else identifies a disk is with rnbd_disk_info.
+ *
+ * Ownership: the caller's. Concurrency: one thread.
+ * Errors: those of the stream, which the caller looks at.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "prometheus.h"
+#include "util.h"
+
+/* What can go wrong in a value of a label is \, " and the end of a line. */
+static void print_value(FILE *out, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '\n')
+			fputs("\\n", out);
+		else if (*text == '\\' || *text == '"')
+			fprintf(out, "\\%c", *text);
+		else
+			putc(*text, out);
+	}
+}
+
+static void print_label(FILE *out, const char *label, const char *text)
+{
+	fprintf(out, ",%s=\"", label);
+	print_value(out, text);
+	putc('"', out);
+}
+
+/* Up to where a further label or the closing brace goes. */
+static void print_series(FILE *out, const char *metric, const struct disk *disk)
+{
+	fprintf(out, "%s{disk=\"", metric);
+	print_value(out, disk->disk);
+	putc('"', out);
+	print_label(out, "export", disk->export);
+	print_label(out, "name", disk->name);
+}
+
+static void print_head(FILE *out, const char *metric, const char *type, const char *help)
+{
+	fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", metric, help, metric, type);
+}
+
+static void print_infos(FILE *out, const struct samples *samples)
+{
+	char uuid[UUID_TEXT_SIZE];
+	size_t i;
+
+	print_head(out, "rnbd_disk_info", "gauge", "What a disk is; always 1.");
+	for (i = 0; i < samples->nr; i++) {
+		const struct disk *disk = &samples->sample[i].disk;
+
+		print_series(out, "rnbd_disk_info", disk);
+		format_uuid(disk->export_id, uuid);
+		print_label(out, "export_id", uuid);
+		print_label(out, "address", disk->address);
+		fprintf(out, ",port=\"%u\"", disk->port);
+		print_label(out, "transfer", disk->copy ? "copy" : "zero-copy");
+		print_label(out, "policy", disk->policy == RNBD_POLICY_FAIL ? "fail" : "queue");
+		fputs("} 1\n", out);
+	}
+}
+
+static void print_states(FILE *out, const struct samples *samples)
+{
+	static const char * const states[] = {
+		"connecting", "live", "reconnecting", "failed", "closing",
+	};
+	size_t i, j;
+
+	print_head(out, "rnbd_disk_state", "gauge", "1 for the state that the session is in.");
+	for (i = 0; i < samples->nr; i++) {
+		const struct disk *disk = &samples->sample[i].disk;
+
+		for (j = 0; j < ARRAY_SIZE(states); j++) {
+			print_series(out, "rnbd_disk_state", disk);
+			print_label(out, "state", states[j]);
+			fprintf(out, "} %d\n", !strcmp(disk->state, states[j]));
+		}
+	}
+}
+
+static void print_number(FILE *out, const char *metric, const struct disk *disk, uint64_t value,
+			 bool ms)
+{
+	print_series(out, metric, disk);
+	if (ms)
+		fprintf(out, "} %" PRIu64 ".%03u\n", value / 1000, (unsigned int)(value % 1000));
+	else
+		fprintf(out, "} %" PRIu64 "\n", value);
+}
+
+static const struct {
+	const char *metric;
+	const char *help;
+	bool ms;
+} properties[] = {
+	{ "rnbd_disk_size_bytes", "Size of the disk." },
+	{ "rnbd_disk_read_only", "1 if nobody can write through this disk." },
+	{ "rnbd_queues", "Queues granted." },
+	{ "rnbd_pool_size_bytes", "Size of the delegated pool." },
+	{ "rnbd_disk_attached_seconds", "Time since the disk was attached.", true },
+	{ "rnbd_disk_state_seconds", "Time since the state of the session changed.", true },
+};
+
+static void print_property(FILE *out, size_t i, const struct disk *disk)
+{
+	const uint64_t value[ARRAY_SIZE(properties)] = {
+		disk->size, disk->readonly, disk->queues, disk->pool_bytes,
+		disk->attached_ms, disk->state_ms,
+	};
+
+	print_number(out, properties[i].metric, disk, value[i], properties[i].ms);
+}
+
+/* Has no disk this value? */
+static bool missing(const struct samples *samples, size_t value)
+{
+	size_t i;
+
+	for (i = 0; i < samples->nr; i++) {
+		if (!samples->sample[i].missing[value])
+			return false;
+	}
+	return true;
+}
+
+/**
+ * prometheus_print() - all metrics
+ * @out: where they go
+ * @samples: a sample per disk
+ * @loaded: the module is there
+ */
+void prometheus_print(FILE *out, const struct samples *samples, bool loaded)
+{
+	size_t i, j;
+
+	print_head(out, "rnbd_up", "gauge", "1 if the kernel module rnbd is loaded.");
+	fprintf(out, "rnbd_up %d\n", loaded);
+	if (!samples->nr)
+		return;
+
+	print_infos(out, samples);
+	print_states(out, samples);
+	for (i = 0; i < ARRAY_SIZE(properties); i++) {
+		print_head(out, properties[i].metric, "gauge", properties[i].help);
+		for (j = 0; j < samples->nr; j++)
+			print_property(out, i, &samples->sample[j].disk);
+	}
+	for (i = 0; i < NR_VALUES; i++) {
+		const struct value_info *info = &value_infos[i];
+
+		if (missing(samples, i))
+			continue;
+		print_head(out, info->metric, i < NR_COUNTERS ? "counter" : "gauge", info->help);
+		for (j = 0; j < samples->nr; j++) {
+			const struct sample *sample = &samples->sample[j];
+
+			if (!sample->missing[i])
+				print_number(out, info->metric, &sample->disk, sample->value[i],
+					     info->ms);
+		}
+	}
+}

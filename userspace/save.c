@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * rnbd save, rnbd restore, rnbd clear: the whole configuration of the target.
+ *
+ * Operation: a file is replaced in one step, by a rename, once all of the new one
+ * is on stable storage; whoever looks sees the old one or the new one, also
+ * after a power cut. What is about to be saved is parsed first, as restore will:
+ * a file that cannot be restored is no use. Restoring may wait for devices that are
+ * late: what does not need them is usable meanwhile.
+ * Ownership: the file belongs to the administrator, or to whom he gave it, who stays
+ * its owner. A symbolic link stays, what it leads to is replaced; one that leads to
+ * nothing is refused. Nobody else may read the file: whoever knows the UUID of a host
+ * can attach as that host.
+ * Concurrency: of two that save at once the last one wins, whole.
+ * Errors: a line each. A save that fails leaves the old file as it was and
+ * nothing beside it. Sessions that begin while clear runs end with it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "apply.h"
+#include "command.h"
+#include "configfs.h"
+#include "netlink.h"
+
+#define CONFIG_DIR	"/etc/rnbd"
+#define CONFIG_FILE	CONFIG_DIR "/target.json"
+#define FILE_MODE	0600
+#define PATH_NAP_MS	500
+#define FILE_MAX	(4U << 20)	/* bytes; thousands of exports */
+
+static const char *file_operand(const struct args *args)
+{
+	return args->nr_operands ? args->operand[0] : CONFIG_FILE;
+}
+
+/* ------------------------------------------------------------------------
+ * Reading
+ */
+
+/* A file with a NUL behind it, or a bit too much of it; NULL after a message. */
+static char *read_file(const char *file, size_t *len)
+{
+	FILE *in = strcmp(file, "-") ? fopen(file, "re") : stdin;
+	char *text = xcalloc(FILE_MAX + 2, 1);
+	bool bad = !in;
+
+	if (in) {
+		*len = fread(text, 1, FILE_MAX + 1, in);
+		bad = ferror(in);
+	}
+	if (bad) {
+		err("cannot read it: %s", strerror(errno));
+		free(text);
+		text = NULL;
+	}
+	if (in && in != stdin)
+		fclose(in);
+	return text;
+}
+
+/*
+ * Returns an exit code: a file that is wrong stays so, one that cannot be read may be
+ * there later.
+ */
+static int load(const char *file, struct config *config)
+{
+	size_t len;
+	char *text = read_file(file, &len);
+	int ret = RNBD_EXIT_OK;
+
+	*config = (struct config) { };
+	if (!text)
+		return RNBD_EXIT_FAIL;
+	if (len > FILE_MAX)
+		ret = usage_err("it is larger than %u bytes", FILE_MAX);
+	else if (config_parse(text, len, config))
+		ret = RNBD_EXIT_USAGE;
+	free(text);
+	return ret;
+}
+
+/* The path of an export that has one which leads nowhere; otherwise NULL. */
+static const char *absent_path(const struct config_object *export)
+{
+	const char *path = export->value[config_schema[CONFIG_EXPORT].wanted_on];
+	struct stat st;
+
+	return path && *path && stat(path, &st) && errno == ENOENT ? path : NULL;
+}
+
+/* ------------------------------------------------------------------------
+ * Writing
+ */
+
+static int write_all(int fd, const char *text)
+{
+	size_t len = strlen(text);
+
+	while (len) {
+		ssize_t done = write(fd, text, len);
+
+		if (done < 0 && errno != EINTR)
+			return -errno;
+		if (done > 0) {
+			text += done;
+			len -= done;
+		}
+	}
+	return 0;
+}
+
+static int sync_dir_of(const char *path)
+{
+	char *copy = xstrdup(path);
+	int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int ret = 0;
+
+	if (fd < 0 || fsync(fd))
+		ret = -errno;
+	if (fd >= 0)
+		close(fd);
+	free(copy);
+	return ret;
+}
+
+/*
+ * Fills a new file beside @path and moves it there. It is @old's owner's, if that is
+ * there, and nobody may do what he could not do before.
+ */
+static int replace_file(const char *path, const char *text, const struct stat *old)
+{
+	mode_t mode = FILE_MODE & (old ? old->st_mode : FILE_MODE);
+	char *temporary = xasprintf("%s.XXXXXX", path);
+	int fd = mkostemp(temporary, O_CLOEXEC);
+	int ret;
+
+	if (fd < 0) {
+		ret = -errno;
+		goto out_free;
+	}
+	ret = write_all(fd, text);
+	if (!ret && old && fchown(fd, old->st_uid, old->st_gid))
+		ret = -errno;
+	if (!ret && (fchmod(fd, mode) || fsync(fd)))
+		ret = -errno;
+	if (close(fd) && !ret)
+		ret = -errno;
+	if (!ret && rename(temporary, path))
+		ret = -errno;
+	if (ret)
+		unlink(temporary);
+out_free:
+	free(temporary);
+	return ret;
+}
+
+static int write_file(const char *file, const char *text)
+{
+	char *real = realpath(file, NULL);
+	const char *path = real ?: file;
+	bool there;
+	struct stat st;
+	int ret;
+
+	there = !lstat(path, &st);
+	if (there && S_ISLNK(st.st_mode)) {
+		err("it is a link that leads to no file; make that file, or remove the link");
+		free(real);
+		return -ENOENT;
+	}
+	if (there && !S_ISREG(st.st_mode)) {
+		err("it is no regular file; - is standard output");
+		free(real);
+		return -EINVAL;
+	}
+	ret = replace_file(path, text, there ? &st : NULL);
+	if (ret) {
+		err("cannot write it: %s; what was there before is as it was", strerror(-ret));
+	} else {
+		ret = sync_dir_of(path);
+		if (ret)
+			err("it is written, but may be lost in a crash: %s", strerror(-ret));
+	}
+	free(real);
+	return ret;
+}
+
+/* Is it what restore would take? */
+static int check_text(const char *text)
+{
+	struct config config;
+	int ret;
+
+	if (strlen(text) > FILE_MAX) {
+		err("the configuration is larger than %u bytes", FILE_MAX);
+		return -EFBIG;
+	}
+	ret = config_parse(text, strlen(text), &config);
+	if (ret)
+		err("nothing is saved, restore would refuse it; was something changed meanwhile?");
+	config_free(&config);
+	return ret;
+}
+
+static bool has_absent(const struct config *config)
+{
+	const struct config_list *exports = &config->list[CONFIG_EXPORT];
+	size_t i;
+
+	for (i = 0; i < exports->nr; i++)
+		if (!config_enabled(CONFIG_EXPORT, &exports->object[i]) &&
+		    absent_path(&exports->object[i]))
+			return true;
+	return false;
+}
+
+/*
+ * An export that could not be enabled, because its device is late, is no wish to have it
+ * disabled from now on: it stays enabled in a file that says so.
+ */
+static void keep_enabled(const char *file, struct config *config)
+{
+	struct config_list *exports = &config->list[CONFIG_EXPORT];
+	const int enable = config_schema[CONFIG_EXPORT].enable;
+	struct config old;
+	struct stat st;
+	size_t i;
+
+	if (!has_absent(config) || !strcmp(file, "-") || stat(file, &st) ||
+	    !S_ISREG(st.st_mode))
+		return;
+	if (load(file, &old)) {
+		note("what is there is no configuration, see above; nothing of it is kept");
+		config_free(&old);
+		return;
+	}
+	for (i = 0; i < exports->nr; i++) {
+		struct config_object *export = &exports->object[i];
+		const char *path = absent_path(export);
+
+		if (!path || !config_was_enabled(&old, config, export))
+			continue;
+		note("export %s is disabled because %s is not there; the file keeps it enabled",
+		     export->name, path);
+		free(export->value[enable]);
+		export->value[enable] = xstrdup("1");
+	}
+	config_free(&old);
+}
+
+int cmd_save(const struct args *args)
+{
+	const char *file = file_operand(args);
+	struct config config = { };
+	char *text = NULL;
+	int ret;
+
+	context_set("save %s", file);
+	if (cfg_check())
+		return RNBD_EXIT_FAIL;
+	ret = config_read(&config);
+	if (!ret) {
+		keep_enabled(file, &config);
+		text = config_text(&config);
+		ret = check_text(text);
+	}
+	if (!ret && !args->nr_operands && mkdir(CONFIG_DIR, 0755) && errno != EEXIST) {
+		err("cannot make %s: %s", CONFIG_DIR, strerror(errno));
+		ret = -errno;
+	}
+	if (!ret && !strcmp(file, "-"))
+		fputs(text, stdout);
+	else if (!ret)
+		ret = write_file(file, text);
+	free(text);
+	config_free(&config);
+	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
+}
+
+/* ------------------------------------------------------------------------
+ * Clearing
+ */
+
+static bool is_attached(const struct session *session)
+{
+	return !strcmp(session->state, "login") || !strcmp(session->state, "live");
+}
+
+/* No session that somebody uses may be there; 0, or -EBUSY after a line for each. */
+static int check_no_sessions(const char *remedy)
+{
+	struct sessions sessions = { };
+	char host[UUID_TEXT_SIZE];
+	int ret = 0;
+	size_t i;
+
+	if (rnbd_open_target()) {
+		err("%s", rnbd_error());
+		return -EIO;
+	}
+	if (rnbd_session_list(&sessions)) {
+		err("%s", rnbd_error());
+		ret = -EIO;
+	}
+	rnbd_close();
+	for (i = 0; i < sessions.nr; i++) {
+		const struct session *session = &sessions.session[i];
+
+		if (!is_attached(session))
+			continue;
+		format_uuid(session->host_id, host);
+		err("session %u: host %s at %s uses export %s; detach it there, or %s",
+		    session->serial, host, session->address, session->export, remedy);
+		ret = -EBUSY;
+	}
+	free(sessions.session);
+	return ret;
+}
+
+int cmd_clear(const struct args *args)
+{
+	if (cfg_check())
+		return RNBD_EXIT_FAIL;
+	if (!args_has(args, "force") && check_no_sessions("use --force"))
+		return RNBD_EXIT_FAIL;
+	return config_clear() ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
+}
+
+/* ------------------------------------------------------------------------
+ * Restoring
+ */
+
+/* What the file says is right; whether it fits this machine is another matter. */
+static void note_paths(const struct config *config)
+{
+	const struct config_list *exports = &config->list[CONFIG_EXPORT];
+	const int path = config_schema[CONFIG_EXPORT].wanted_on;
+	size_t i;
+
+	for (i = 0; i < exports->nr; i++) {
+		const struct config_object *export = &exports->object[i];
+
+		if (*export->value[path] && access(export->value[path], F_OK))
+			note("export %s: %s: %s (on this machine, now)", export->name,
+			     export->value[path], strerror(errno));
+	}
+}
+
+/* Exports that are to be enabled and cannot be, without their path. */
+static int find_late(const struct config *config, struct strlist *late, uint32_t wait)
+{
+	const struct config_list *exports = &config->list[CONFIG_EXPORT];
+	struct config have;
+	int ret = config_read(&have);
+	size_t i;
+
+	for (i = 0; !ret && i < exports->nr; i++) {
+		const struct config_object *export = &exports->object[i];
+		const struct config_object *there =
+			config_find(&have, CONFIG_EXPORT, export->name);
+		const char *path = absent_path(export);
+
+		if (!path || !config_enabled(CONFIG_EXPORT, export) ||
+		    (there && config_enabled(CONFIG_EXPORT, there)))
+			continue;
+		note("waiting %u s for %s (export %s)", wait, path, export->name);
+		strlist_add(late, export->name);
+	}
+	config_free(&have);
+	return ret;
+}
+
+static bool any_absent(const struct config *config, const struct strlist *late)
+{
+	size_t i;
+
+	for (i = 0; i < late->nr; i++)
+		if (absent_path(config_find(config, CONFIG_EXPORT, late->item[i])))
+			return true;
+	return false;
+}
+
+static int apply_within(const struct config *config, uint32_t wait)
+{
+	uint64_t end = now_ms() + wait * 1000ull;
+	struct strlist late = { };
+	int ret = wait ? find_late(config, &late, wait) : 0;
+
+	if (!ret)
+		ret = config_apply(config, &late);
+	if (late.nr) {
+		while (any_absent(config, &late) && now_ms() < end)
+			take_nap(PATH_NAP_MS);
+		strlist_free(&late);
+		ret = config_apply(config, &late);
+	}
+	return ret;
+}
+
+static int apply(const struct config *config, bool clear, uint32_t wait)
+{
+	int ret = cfg_check();
+
+	if (!ret && clear)
+		ret = check_no_sessions("run: rnbd clear --force");
+	if (ret)
+		return ret;
+	if (clear)
+		ret = config_clear();
+	return apply_within(config, wait) ?: ret;
+}
+
+int cmd_restore(const struct args *args)
+{
+	const char *file = file_operand(args);
+	bool check = args_has(args, "check");
+	struct config config;
+	uint32_t wait = 0;
+	int ret;
+
+	context_set("restore %s", file);
+	if (check && (args_has(args, "clear") || args_has(args, "wait")))
+		return usage_err("--check changes nothing, so it does not go with --%s",
+				 args_has(args, "clear") ? "clear" : "wait");
+	ret = args_number(args, "wait", 0, SECONDS_MAX, &wait);
+	if (ret)
+		return ret;
+	ret = load(file, &config);
+	if (!ret && check)
+		note_paths(&config);
+	else if (!ret && apply(&config, args_has(args, "clear"), wait))
+		ret = RNBD_EXIT_FAIL;
+	config_free(&config);
+	return ret;
+}

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Exports, hosts and ports of the target on this machine: the steps that several
+ * commands take on configfs.
+ *
+ * Operation: what makes something is written down, so that a command that fails
+ * later can take all of it back, last one first. Links are found by what they
+ * lead to, and hosts whatever the case of their digits, as the kernel sees them:
+ * somebody may have made them by hand.
+ * Ownership: the tree is the state. Paths that are returned belong to the caller.
+ * Concurrency: see configfs.c.
+ * Errors: negative errno after a message.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "configfs.h"
+#include "parse.h"
+#include "target.h"
+
+/* What was made, to be unmade in reverse: "d path", "l path", or "e path" of what was enabled. */
+static struct strlist made;
+
+static void remember(char kind, const char *path)
+{
+	char *step = xasprintf("%c %s", kind, path);
+
+	strlist_add(&made, step);
+	free(step);
+}
+
+/**
+ * target_unmake() - take back all that was made since the last target_keep()
+ */
+void target_unmake(void)
+{
+	while (made.nr) {
+		const char *step = made.item[made.nr - 1];
+
+		if (step[0] == 'd')
+			cfg_rmdir(step + 2);
+		else if (step[0] == 'e')
+			cfg_write(step + 2, "enable", "0");
+		else
+			cfg_unlink(step + 2);
+		free(made.item[--made.nr]);
+	}
+	strlist_free(&made);
+}
+
+/**
+ * target_keep() - what was made stays
+ */
+void target_keep(void)
+{
+	strlist_free(&made);
+}
+
+/* As cfg_mkdir(), and can be taken back. */
+int target_make_dir(const char *path)
+{
+	int ret = cfg_mkdir(path);
+
+	if (!ret)
+		remember('d', path);
+	return ret;
+}
+
+/* As cfg_link(), and can be taken back. */
+int target_make_link(const char *target, const char *path)
+{
+	int ret = cfg_link(target, path);
+
+	if (!ret)
+		remember('l', path);
+	return ret;
+}
+
+/**
+ * target_find_export() - the directory of an export that has to be there
+ * @name: of the export
+ *
+ * Return: its path, or NULL after a message.
+ */
+char *target_find_export(const char *name)
+{
+	char *dir;
+
+	if (cfg_check())
+		return NULL;
+	dir = cfg_path("exports/%s", name);
+	if (!export_name_valid(name) || !cfg_exists(dir)) {
+		err("there is no export \"%s\"; see: rnbd export list", name);
+		free(dir);
+		return NULL;
+	}
+	return dir;
+}
+
+/* Removes all links in a directory; goes on after a failure. */
+static int unlink_all(const char *dir)
+{
+	struct strlist names = { };
+	int ret = 0;
+	size_t i;
+
+	cfg_names(dir, &names);
+	for (i = 0; i < names.nr; i++) {
+		char *link = xasprintf("%s/%s", dir, names.item[i]);
+
+		if (cfg_unlink(link))
+			ret = -EIO;
+		free(link);
+	}
+	strlist_free(&names);
+	return ret;
+}
+
+/**
+ * target_remove_export() - remove an export that no port offers
+ * @dir: of the export
+ */
+int target_remove_export(const char *dir)
+{
+	char *hosts = xasprintf("%s/allowed_hosts", dir);
+	int ret;
+
+	ret = cfg_write(dir, "enable", "0");
+	if (!ret)
+		ret = unlink_all(hosts);
+	if (!ret)
+		ret = cfg_rmdir(dir);
+	free(hosts);
+	return ret;
+}
+
+/**
+ * target_host_dir() - the directory of a host, or what it is to be called
+ * @uuid_text: of the host, in any case
+ *
+ * Return: its path, or NULL quietly if that is no UUID.
+ */
+char *target_host_dir(const char *uuid_text)
+{
+	struct strlist names = { };
+	char text[UUID_TEXT_SIZE];
+	uint8_t uuid[UUID_SIZE];
+	char *hosts, *dir;
+	size_t i;
+
+	if (parse_uuid(uuid_text, uuid))
+		return NULL;
+	format_uuid(uuid, text);
+	dir = cfg_path("hosts/%s", text);
+	if (cfg_exists(dir))
+		return dir;
+	hosts = cfg_path("hosts");
+	cfg_names(hosts, &names);
+	free(hosts);
+	for (i = 0; i < names.nr; i++) {
+		if (strcasecmp(names.item[i], text))
+			continue;
+		free(dir);
+		dir = cfg_path("hosts/%s", names.item[i]);
+	}
+	strlist_free(&names);
+	return dir;
+}
+
+/**
+ * target_allow_host() - let a host attach an export; it may do so already
+ * @export_dir: of the export
+ * @uuid_text: of the host, which is made if it is not there
+ */
+int target_allow_host(const char *export_dir, const char *uuid_text)
+{
+	char *dir = target_host_dir(uuid_text);
+	char *link;
+	int ret;
+
+	if (!dir) {
+		err("host %s: not a UUID; rnbd hostid on the client prints it", uuid_text);
+		return -EINVAL;
+	}
+	link = target_allowed_link(export_dir, uuid_text);
+	if (link) {
+		ret = 0;
+	} else {
+		link = xasprintf("%s/allowed_hosts/%s", export_dir, strrchr(dir, '/') + 1);
+		ret = target_make_dir(dir);
+		if (!ret || ret == -EEXIST)
+			ret = target_make_link(dir, link);
+		if (ret == -EEXIST)
+			ret = 0;
+	}
+	free(link);
+	free(dir);
+	return ret;
+}
+
+/**
+ * target_allowed_link() - the link by which a host may attach an export
+ * @export_dir: of the export
+ * @uuid_text: of the host, a UUID
+ *
+ * Return: its path, or NULL quietly if there is none.
+ */
+char *target_allowed_link(const char *export_dir, const char *uuid_text)
+{
+	char *links = xasprintf("%s/allowed_hosts", export_dir);
+	char *dir = target_host_dir(uuid_text);
+	char *link = dir ? cfg_find_link(links, strrchr(dir, '/') + 1) : NULL;
+
+	free(dir);
+	free(links);
+	return link;
+}
+
+/**
+ * target_allowed_hosts() - who may attach an export
+ * @export_dir: of the export
+ * @uuids: where they go, sorted
+ */
+int target_allowed_hosts(const char *export_dir, struct strlist *uuids)
+{
+	char *links = xasprintf("%s/allowed_hosts", export_dir);
+	int ret = cfg_links(links, uuids);
+
+	free(links);
+	return ret;
+}
+
+static bool same_port(const char *dir, const char *addr, uint16_t port)
+{
+	char *have = cfg_read(dir, "addr");
+	bool same = !strcmp(have, addr) && cfg_read_u64(dir, "port") == port;
+
+	free(have);
+	return same;
+}
+
+/**
+ * target_find_port() - the directory of the port with an address
+ * @addr: numeric
+ * @port: service port
+ *
+ * Return: its path, or NULL quietly. Of several, of which only one can be enabled, that
+ * one is it.
+ */
+char *target_find_port(const char *addr, uint16_t port)
+{
+	struct strlist names = { };
+	char *ports = cfg_path("ports");
+	bool enabled = false;
+	char *found = NULL;
+	size_t i;
+
+	cfg_names(ports, &names);
+	for (i = 0; i < names.nr && !enabled; i++) {
+		char *dir = xasprintf("%s/%s", ports, names.item[i]);
+
+		if (same_port(dir, addr, port)) {
+			enabled = cfg_read_u64(dir, "enable");
+			if (enabled || !found) {
+				free(found);
+				found = dir;
+				continue;
+			}
+		}
+		free(dir);
+	}
+	strlist_free(&names);
+	free(ports);
+	return found;
+}
+
+/**
+ * target_enable_port() - listen at a port; it may do so already
+ * @dir: of the port
+ */
+int target_enable_port(const char *dir)
+{
+	int ret;
+
+	if (cfg_read_u64(dir, "enable"))
+		return 0;
+	ret = cfg_write(dir, "enable", "1");
+	if (!ret)
+		remember('e', dir);
+	return ret;
+}
+
+static int set_port(const char *dir, const char *addr, uint16_t port)
+{
+	char number[8];
+	int ret;
+
+	snprintf(number, sizeof(number), "%u", port);
+	ret = cfg_write(dir, "addr", addr);
+	if (!ret)
+		ret = cfg_write(dir, "port", number);
+	if (!ret)
+		ret = cfg_write(dir, "enable", "1");
+	return ret;
+}
+
+/**
+ * target_make_port() - make a port with the next free number, and enable it
+ * @addr: numeric
+ * @port: service port
+ *
+ * Return: its path, or NULL after a message.
+ */
+char *target_make_port(const char *addr, uint16_t port)
+{
+	unsigned int id = 0;
+	char *dir = NULL;
+	int ret;
+
+	do {
+		free(dir);
+		dir = cfg_path("ports/%u", ++id);
+		ret = target_make_dir(dir);
+	} while (ret == -EEXIST);
+	if (!ret)
+		ret = set_port(dir, addr, port);
+	if (!ret)
+		return dir;
+	free(dir);
+	return NULL;
+}
+
+/**
+ * target_remove_port() - remove a port and the sessions that it has
+ * @dir: of the port
+ */
+int target_remove_port(const char *dir)
+{
+	char *exports = xasprintf("%s/exports", dir);
+	int ret;
+
+	ret = cfg_write(dir, "enable", "0");
+	if (!ret)
+		ret = unlink_all(exports);
+	if (!ret)
+		ret = cfg_rmdir(dir);
+	free(exports);
+	return ret;
+}
+
+/**
+ * target_offer() - offer an export on a port; it may be offered there already
+ * @port_dir: of the port
+ * @export_dir: of the export
+ */
+int target_offer(const char *port_dir, const char *export_dir)
+{
+	const char *name = strrchr(export_dir, '/') + 1;
+	char *exports = xasprintf("%s/exports", port_dir);
+	char *link = cfg_find_link(exports, name);
+	int ret = 0;
+
+	if (!link) {
+		link = xasprintf("%s/%s", exports, name);
+		ret = target_make_link(export_dir, link);
+		if (ret == -EEXIST)
+			ret = 0;
+	}
+	free(link);
+	free(exports);
+	return ret;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef RNBD_TARGET_H
+#define RNBD_TARGET_H
+
+#include <stdint.h>
+
+#include "util.h"
+
+int target_make_dir(const char *path);
+int target_make_link(const char *target, const char *path);
+void target_unmake(void);
+void target_keep(void);
+
+char *target_find_export(const char *name);
+int target_remove_export(const char *dir);
+
+char *target_host_dir(const char *uuid_text);
+int target_allow_host(const char *export_dir, const char *uuid_text);
+char *target_allowed_link(const char *export_dir, const char *uuid_text);
+int target_allowed_hosts(const char *export_dir, struct strlist *uuids);
+
+int target_enable_port(const char *dir);
+char *target_find_port(const char *addr, uint16_t port);
+char *target_make_port(const char *addr, uint16_t port);
+int target_remove_port(const char *dir);
+int target_offer(const char *port_dir, const char *export_dir);
+
+#endif /* RNBD_TARGET_H */
