@@ -161,7 +161,7 @@ prepare_node() {
 }
 
 start_node() {
-	local i=$1 k dir=$OUTDIR/n$1 accel console=() disks=()
+	local i=$1 k dir=$OUTDIR/n$1 accel console=() disks=() reboot=(-no-reboot)
 	local append="console=ttyS0 panic=-1 oops=panic mitigations=off nokaslr net.ifnames=0"
 
 	append+=" no_timer_check tsc=reliable rcupdate.rcu_cpu_stall_timeout=300 watchdog_thresh=60"
@@ -172,6 +172,7 @@ start_node() {
 	{
 		printf 'NODE=%q NODES=%q LAB_BOOT=%q\n' "$i" "$NODES" "${boots[i]}"
 		printf 'LAB_KERNEL=%q LAB_SLOW=%q\n' "$KERNEL" "$(slow_factor)"
+		printf 'LAB_SYSTEMD=%q\n' "$SYSTEMD"
 		printf 'LAB_SHELL=%q LAB_ROWS=%q LAB_COLS=%q LAB_TERM=%q\n' \
 			"$LAB_SHELL" "${ROWS:-24}" "${COLS:-80}" "${TERM:-vt100}"
 		printf 'LAB_SCRIPT=%q\nLAB_ARGS=(' "$SCRIPT_REL"
@@ -186,6 +187,8 @@ start_node() {
 	else
 		accel=(-accel "tcg,thread=multi" -cpu "$TCG_CPU")
 	fi
+	# A reboot inside QEMU: what the machine wrote to its root stays.
+	[ -z "$SYSTEMD" ] || reboot=()
 	[ -z "$PLUGIN" ] || accel+=(-plugin "file=$PLUGIN,out=$dir/count")
 	if [ -n "$LAB_SHELL" ]; then
 		console=(-chardev "socket,id=con,path=$RUN/n$i.console,server=on,wait=off,logfile=$dir/console.log,logappend=on")
@@ -198,7 +201,7 @@ start_node() {
 	done
 	TMPDIR=$RUN ip netns exec "$NS" setpriv --pdeathsig KILL -- \
 		qemu-system-x86_64 -name "n$i" -uuid "00000000-0000-4000-8000-00000109000$i" \
-		-nodefaults -no-user-config -display none -no-reboot \
+		-nodefaults -no-user-config -display none "${reboot[@]}" \
 		-M "$MACHINE" "${accel[@]}" -smp "$CPUS" -m "$MEM" \
 		-kernel "$ROOT/vmlinux" -initrd "$RUN/initrd" -append "$append" \
 		"${console[@]}" -serial chardev:con -device virtio-rng-pci \

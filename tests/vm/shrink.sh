@@ -63,7 +63,7 @@ barrier enabled
 wait_for 30 grep -q live "$sys/rnbd/state"
 wait $beyond && die "a write beyond the end was acknowledged"
 cat "$OUT/beyond"
-grep -q 'Input/output error' "$OUT/beyond" || die "another error"
+grep -q 'Remote I/O error' "$OUT/beyond" || die "another error"
 wait $inside || die "the write within failed: $(cat "$OUT/inside")"
 same "$(blockdev --getsize64 "$dev")" $((16 << 20)) "size"
 same "$(cat "$sys/size")" $((16 << 11)) "sectors in sysfs"

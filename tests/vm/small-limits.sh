@@ -42,7 +42,7 @@ need "$dev" frames_sent -gt 0
 detach "$dev"
 
 echo "both, and one request in flight at a time"
-dev=$(attach disk0 --queues 1 --depth 1 --ring-slots 4 --slot-size 1024 --pool 4K --max-io 4K) || exit 1
+dev=$(attach disk0 --queues 1 --queue-depth 1 --ring-slots 4 --slot-size 1024 --pool 4K --max-io 4K) || exit 1
 need "$dev" pool_units -eq 1
 verify "$dev" --rw=randwrite --bs=16k --iodepth=4 --size=1m
 need "$dev" pool_used -eq 0

@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# In a guest root: build the packages, and let make dkms do the same without them.
+#
+#   make.sh KVER
+set -ex
+kver=$1
+export DEBIAN_FRONTEND=noninteractive
+apt_get() { apt-get -q -o Acquire::Retries=3 -o Dpkg::Use-Pty=0 "$@"; }
+
+cd /usr/src/rnbd
+apt_get update
+apt_get build-dep -y --no-install-recommends .
+make deb
+release=$(sed -n 's/^#define RNBD_RELEASE "\(.*\)"$/\1/p' include/rnbd/version.h)
+# the source is what it was made from, without what a build left
+dpkg-source -x "build/deb/rnbd_$release.dsc" /tmp/source
+for part in Kbuild Makefile dkms.conf debian drivers include userspace Documentation; do
+	diff -r "$part" "/tmp/source/$part"
+done
+test "$(find /tmp/source -mindepth 1 -maxdepth 1 | wc -l)" = 8
+dpkg -x "build/deb/rnbd-dkms_${release}_all.deb" /tmp/rnbd-dkms
+dpkg -x build/deb/rnbd-tools_"${release}"_*.deb /tmp/rnbd-tools
+
+# the packages hold what make installs: all of it and nothing else
+make install-tool DESTDIR=/tmp/tool PREFIX=/usr
+diff <(cd /tmp/tool && find . ! -type d | sort) \
+	<(cd /tmp/rnbd-tools && find . ! -type d ! -path './usr/share/doc/*' | sed 's/\.gz$//' | sort)
+make dkms DESTDIR=/tmp/dkms
+diff -r /tmp/dkms/usr/src /tmp/rnbd-dkms/usr/src
+cmp /tmp/tool/usr/share/bash-completion/completions/rnbd <(build/userspace/rnbd completion bash)
+test "$(ls Documentation/man)" = "$(cd /tmp/tool/usr/share/man && find . -type f -printf '%f\n' | sort)"
+test "$(build/userspace/rnbd --version)" = "rnbd $release"
+make uninstall-tool DESTDIR=/tmp/tool PREFIX=/usr
+test -z "$(find /tmp/tool ! -type d)"
+
+# for another kernel than the one that runs, in the place of what DKMS has already
+apt_get install -y --no-install-recommends dkms
+trees() { find /lib/modules /var/lib/dkms /usr/src -path /usr/src/rnbd -prune -o -print | sort; }
+trees >/tmp/before
+[ "$(uname -r)" != "$kver" ]
+cp -r /tmp/dkms/usr/src/* /usr/src/
+dkms add "rnbd/$release"
+echo '/* changed */' >>drivers/core/main.c
+make dkms KVER="$kver"
+tail -n 1 "/usr/src/rnbd-$release/drivers/core/main.c" | grep -F '/* changed */'
+[[ $(dkms status "rnbd/$release") = *"$kver"*": installed" ]]
+for module in rnbd-core rnbd rnbd-target; do
+	[[ $(modinfo -k "$kver" -n "$module") = */updates/dkms/$module.ko* ]]
+	[ "$(modinfo -k "$kver" -F version "$module")" = "$release" ]
+done
+dkms remove "rnbd/$release" --all
+rm -r "/usr/src/rnbd-$release"
+diff /tmp/before <(trees)

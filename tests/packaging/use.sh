@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# In a guest root: install the packages, or purge them and look what is left.
+#
+#   use.sh KVER install|purge
+set -ex
+kver=$1
+export DEBIAN_FRONTEND=noninteractive
+apt_get() { apt-get -q -o Acquire::Retries=3 -o Dpkg::Use-Pty=0 "$@"; }
+
+files() { find / -xdev \( -path /tmp -o -path /var/log -o -path /var/cache \) -prune -o -print | sort; }
+
+if [ "$2" = install ]; then
+	# what DKMS itself brings is not ours to remove
+	apt_get update
+	apt_get install -y --no-install-recommends dkms
+	files >/var/cache/files-before
+	apt_get install -y --no-install-recommends /usr/src/packages/rnbd-{dkms,tools}_*.deb
+	[[ $(dkms status rnbd) = *"$kver"*": installed" ]]
+	for module in rnbd-core rnbd rnbd-target; do
+		[[ $(modinfo -k "$kver" -n "$module") = */updates/dkms/$module.ko* ]]
+	done
+	rnbd --version
+	exit
+fi
+
+# as the tool makes it; purging takes it too
+rnbd hostid
+test -s /etc/rnbd/hostid
+echo 'export = disk' >/etc/rnbd/attach.d/disk.conf
+systemctl enable rnbd-attach@disk rnbd-rxe@eth0
+apt_get remove -y rnbd-dkms rnbd-tools
+test -s /etc/rnbd/hostid
+modprobe -S "$kver" --show-depends rnbd && exit 1
+apt_get purge -y rnbd-dkms rnbd-tools
+diff /var/cache/files-before <(files)
