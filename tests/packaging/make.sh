@@ -13,10 +13,10 @@ apt_get update
 apt_get build-dep -y --no-install-recommends .
 make deb
 release=$(sed -n 's/^#define RNBD_RELEASE "\(.*\)"$/\1/p' include/rnbd/version.h)
-# the source is what it was made from, without what a build left
+# the source is what it was made from, without what a build left and what is git's
 dpkg-source -x "build/deb/rnbd_$release.dsc" /tmp/source
 for part in Kbuild Makefile dkms.conf debian drivers include userspace Documentation; do
-	diff -r "$part" "/tmp/source/$part"
+	diff -r -x .gitignore "$part" "/tmp/source/$part"
 done
 test "$(find /tmp/source -mindepth 1 -maxdepth 1 | wc -l)" = 8
 dpkg -x "build/deb/rnbd-dkms_${release}_all.deb" /tmp/rnbd-dkms

@@ -146,6 +146,8 @@ remove_package() {
 	run systemctl is-active rnbd-target
 	run systemctl is-active rnbd-rxe@eth0
 	exec 8<&-
+	# as it said
+	run rnbd detach --all
 	run "${prerm[@]}"
 	[ ! -e /sys/block/rnbd0 ] || die "a disk is left"
 	[ -z "$(find $CFG/exports -mindepth 1)" ] || die "exports are left"
