@@ -128,6 +128,16 @@ static enum rnbd_fault rnbd_entry_bytes(u8 type, u16 nr_entries, u32 *bytes)
 		*bytes = sizeof(struct rnbd_discover_reply) +
 			 (nr_entries - 1u) * (u32)sizeof(struct rnbd_export_entry);
 		break;
+	case RNBD_FRAME_CHALLENGE:
+		if (nr_entries != 1)
+			return RNBD_FAULT_COUNT;
+		*bytes = sizeof(struct rnbd_challenge);
+		break;
+	case RNBD_FRAME_PROOF:
+		if (nr_entries != 1)
+			return RNBD_FAULT_COUNT;
+		*bytes = sizeof(struct rnbd_proof);
+		break;
 	default:
 		return RNBD_FAULT_TYPE;
 	}
@@ -167,7 +177,7 @@ enum rnbd_fault rnbd_decode_frame(const void *buf, u32 len, u32 seq, u32 epoch,
 
 	if ((hdr.flags & ~RNBD_FRAME_DATA) || hdr.reserved)
 		return RNBD_FAULT_RESERVED;
-	if (hdr.type < RNBD_FRAME_LOGIN || hdr.type > RNBD_FRAME_DISCOVER_REPLY)
+	if (hdr.type < RNBD_FRAME_LOGIN || hdr.type > RNBD_FRAME_PROOF)
 		return RNBD_FAULT_TYPE;
 	if (le32_to_cpu(hdr.seq) != seq)
 		return RNBD_FAULT_SEQ;
@@ -570,7 +580,7 @@ static bool rnbd_ring_slots_ok(u16 slots)
 static bool rnbd_status_known(u16 status)
 {
 	return status <= RNBD_ST_RESV ||
-	       (status >= RNBD_ST_MALFORMED && status <= RNBD_ST_SHUTDOWN);
+	       (status >= RNBD_ST_MALFORMED && status <= RNBD_ST_AUTH);
 }
 
 /*
@@ -1184,6 +1194,97 @@ enum rnbd_fault rnbd_decode_segment(const struct rnbd_frame *frame, u32 index,
 	return RNBD_FAULT_NONE;
 }
 EXPORT_SYMBOL_GPL(rnbd_decode_segment);
+
+/* ------------------------------------------------------------------------
+ * Authentication
+ */
+
+/**
+ * rnbd_encode_challenge - write a challenge
+ * @wire: entry of the CHALLENGE frame
+ * @nonce: RNBD_NONCE_SIZE random bytes
+ *
+ * Context: any.
+ */
+void rnbd_encode_challenge(struct rnbd_challenge *wire, const u8 *nonce)
+{
+	*wire = (struct rnbd_challenge) { };
+	memcpy(wire->nonce, nonce, sizeof(wire->nonce));
+}
+EXPORT_SYMBOL_GPL(rnbd_encode_challenge);
+
+/**
+ * rnbd_decode_challenge - check and copy out a challenge
+ * @frame: from rnbd_decode_frame(), of type RNBD_FRAME_CHALLENGE
+ * @nonce: result, RNBD_NONCE_SIZE bytes
+ *
+ * Context: any.
+ * Return: the first thing wrong, @nonce is untouched then.
+ */
+enum rnbd_fault rnbd_decode_challenge(const struct rnbd_frame *frame, u8 *nonce)
+{
+	struct rnbd_challenge wire;
+
+	if (frame->type != RNBD_FRAME_CHALLENGE)
+		return RNBD_FAULT_TYPE;
+	if (frame->nr_entries != 1)
+		return RNBD_FAULT_COUNT;
+	if (!rnbd_copy_entry(frame, 0, &wire, sizeof(wire)))
+		return RNBD_FAULT_SHORT;
+	if (!rnbd_all_zero(wire.reserved, sizeof(wire.reserved)))
+		return RNBD_FAULT_RESERVED;
+
+	memcpy(nonce, wire.nonce, sizeof(wire.nonce));
+	return RNBD_FAULT_NONE;
+}
+EXPORT_SYMBOL_GPL(rnbd_decode_challenge);
+
+/**
+ * rnbd_encode_proof - write a proof
+ * @wire: entry of the PROOF frame
+ * @nonce: of a client, RNBD_NONCE_SIZE random bytes; NULL from the target
+ * @mac: RNBD_MAC_SIZE bytes
+ *
+ * Context: any.
+ */
+void rnbd_encode_proof(struct rnbd_proof *wire, const u8 *nonce, const u8 *mac)
+{
+	*wire = (struct rnbd_proof) { };
+	if (nonce)
+		memcpy(wire->nonce, nonce, sizeof(wire->nonce));
+	memcpy(wire->mac, mac, sizeof(wire->mac));
+}
+EXPORT_SYMBOL_GPL(rnbd_encode_proof);
+
+/**
+ * rnbd_decode_proof - check and copy out a proof
+ * @frame: from rnbd_decode_frame(), of type RNBD_FRAME_PROOF
+ * @nonce: result, RNBD_NONCE_SIZE bytes; NULL for the proof of a target, which
+ *	has none
+ * @mac: result, RNBD_MAC_SIZE bytes, not compared with anything
+ *
+ * Context: any.
+ * Return: the first thing wrong, @nonce and @mac are untouched then.
+ */
+enum rnbd_fault rnbd_decode_proof(const struct rnbd_frame *frame, u8 *nonce, u8 *mac)
+{
+	struct rnbd_proof wire;
+
+	if (frame->type != RNBD_FRAME_PROOF)
+		return RNBD_FAULT_TYPE;
+	if (frame->nr_entries != 1)
+		return RNBD_FAULT_COUNT;
+	if (!rnbd_copy_entry(frame, 0, &wire, sizeof(wire)))
+		return RNBD_FAULT_SHORT;
+	if (!nonce && !rnbd_all_zero(wire.nonce, sizeof(wire.nonce)))
+		return RNBD_FAULT_RESERVED;
+
+	if (nonce)
+		memcpy(nonce, wire.nonce, sizeof(wire.nonce));
+	memcpy(mac, wire.mac, sizeof(wire.mac));
+	return RNBD_FAULT_NONE;
+}
+EXPORT_SYMBOL_GPL(rnbd_decode_proof);
 
 /* ------------------------------------------------------------------------
  * Resize

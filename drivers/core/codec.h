@@ -295,6 +295,12 @@ enum rnbd_fault rnbd_decode_segment(const struct rnbd_frame *frame, u32 index,
 				    const struct rnbd_grant *grant,
 				    struct rnbd_segment_info *seg);
 
+/* authentication */
+void rnbd_encode_challenge(struct rnbd_challenge *wire, const u8 *nonce);
+enum rnbd_fault rnbd_decode_challenge(const struct rnbd_frame *frame, u8 *nonce);
+void rnbd_encode_proof(struct rnbd_proof *wire, const u8 *nonce, const u8 *mac);
+enum rnbd_fault rnbd_decode_proof(const struct rnbd_frame *frame, u8 *nonce, u8 *mac);
+
 /* resize */
 void rnbd_encode_resize(struct rnbd_resize *wire, u64 capacity);
 enum rnbd_fault rnbd_decode_resize(const struct rnbd_frame *frame,

@@ -68,6 +68,8 @@ const char *rnbd_status_text(u16 status)
 		return "the RDMA device cannot do what is needed";
 	case RNBD_ST_SHUTDOWN:
 		return "the port of the target is shutting down";
+	case RNBD_ST_AUTH:
+		return "wrong secret for this host (on the target: rnbd host secret)";
 	default:
 		return "unknown status";
 	}

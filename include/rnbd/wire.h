@@ -51,6 +51,11 @@
 #define RNBD_EXPORT_NAME_SIZE	64	/* with at least one NUL at its end */
 #define RNBD_EXPORTS_MAX	65536	/* of one list of exports */
 
+#define RNBD_SECRET_SIZE	32	/* of a host, known to it and to its targets */
+#define RNBD_NONCE_SIZE		32
+#define RNBD_MAC_SIZE		32	/* HMAC-SHA256 */
+#define RNBD_TOKEN_SIZE		16	/* first bytes of one, in a connection request */
+
 /**
  * enum rnbd_status - result of a request, a login or a connection request
  *
@@ -80,6 +85,7 @@
  * @RNBD_ST_RING: ring geometry outside of what the target grants
  * @RNBD_ST_DEVICE: the RDMA device cannot do what is needed
  * @RNBD_ST_SHUTDOWN: the port is going away
+ * @RNBD_ST_AUTH: the client's proof is wrong: the secrets differ
  */
 enum rnbd_status {
 	RNBD_ST_OK		= 0,
@@ -107,6 +113,7 @@ enum rnbd_status {
 	RNBD_ST_RING		= 42,
 	RNBD_ST_DEVICE		= 43,
 	RNBD_ST_SHUTDOWN	= 44,
+	RNBD_ST_AUTH		= 45,
 };
 
 /* ------------------------------------------------------------------------
@@ -123,7 +130,8 @@ enum rnbd_status {
  * @slot_size: bytes of a slot, the same at both ends
  * @epoch: number of the session's incarnation, from 1, higher at each login
  * @reserved1: zero
- * @host_id: persistent UUID of the client machine
+ * @host_id: persistent UUID of the client machine; of a later queue of a session
+ *	that was proven: its token, see struct rnbd_auth_text
  * @session_id: UUID of this attachment, the same over reconnects
  *
  * 56 bytes is all that InfiniBand leaves to a user of RDMA_PS_TCP.
@@ -198,6 +206,10 @@ static_assert(sizeof(struct rnbd_cm_rej) == 16);
  * @RNBD_FRAME_DISCOVER_REPLY: target, after a login with RNBD_LOGIN_DISCOVER:
  *	one struct rnbd_discover_reply and any number of struct
  *	rnbd_export_entry; further ones follow while RNBD_DISCOVER_MORE is set
+ * @RNBD_FRAME_CHALLENGE: target, in answer to the LOGIN of a host that has a
+ *	secret: one struct rnbd_challenge
+ * @RNBD_FRAME_PROOF: client, in answer to that, and then target, before it
+ *	answers the login: one struct rnbd_proof
  */
 enum rnbd_frame_type {
 	RNBD_FRAME_LOGIN	= 1,
@@ -207,6 +219,8 @@ enum rnbd_frame_type {
 	RNBD_FRAME_CREDIT	= 5,
 	RNBD_FRAME_RESIZE	= 6,
 	RNBD_FRAME_DISCOVER_REPLY = 7,
+	RNBD_FRAME_CHALLENGE	= 8,
+	RNBD_FRAME_PROOF	= 9,
 };
 
 /**
@@ -302,6 +316,66 @@ static_assert(offsetof(struct rnbd_login, features) == 80);
 static_assert(offsetof(struct rnbd_login, flags) == 104);
 static_assert(offsetof(struct rnbd_login, keepalive_ms) == 108);
 static_assert(offsetof(struct rnbd_login, inline_read) == 112);
+
+/**
+ * struct rnbd_challenge - the target wants to see that the client knows the secret
+ * @nonce: random, never used before
+ * @reserved: zero
+ */
+struct rnbd_challenge {
+	__u8	nonce[RNBD_NONCE_SIZE];
+	__u8	reserved[32];
+};
+
+static_assert(sizeof(struct rnbd_challenge) == 64);
+static_assert(offsetof(struct rnbd_challenge, reserved) == 32);
+
+/**
+ * struct rnbd_proof - the sender knows the secret
+ * @nonce: from the client: random, never used before; from the target: zero
+ * @mac: HMAC-SHA256, keyed with the secret, of struct rnbd_auth_text with the
+ *	label of the sender
+ */
+struct rnbd_proof {
+	__u8	nonce[RNBD_NONCE_SIZE];
+	__u8	mac[RNBD_MAC_SIZE];
+};
+
+static_assert(sizeof(struct rnbd_proof) == 64);
+static_assert(offsetof(struct rnbd_proof, mac) == 32);
+
+/* Labels, padded with NUL: a proof is good for one purpose, in this version. */
+#define RNBD_LABEL_SIZE		16
+#define RNBD_LABEL_CLIENT	"rnbd 1 client"
+#define RNBD_LABEL_TARGET	"rnbd 1 target"
+#define RNBD_LABEL_QUEUE	"rnbd 1 queue"
+
+/**
+ * struct rnbd_auth_text - what is proven; it never travels as such
+ * @label: RNBD_LABEL_*, who proves what
+ * @req: private data of the connection request for queue 0, as sent
+ * @login: the LOGIN, as sent
+ * @target_nonce: of the CHALLENGE
+ * @client_nonce: of the client's PROOF
+ * @queue: zero; for a token, private data of the connection request for that
+ *	queue with zero as host_id, where the first RNBD_TOKEN_SIZE bytes of the
+ *	HMAC are put then
+ */
+struct rnbd_auth_text {
+	char	label[RNBD_LABEL_SIZE];
+	struct rnbd_cm_req req;
+	struct rnbd_login login;
+	__u8	target_nonce[RNBD_NONCE_SIZE];
+	__u8	client_nonce[RNBD_NONCE_SIZE];
+	struct rnbd_cm_req queue;
+};
+
+static_assert(sizeof(struct rnbd_auth_text) == 320);
+static_assert(offsetof(struct rnbd_auth_text, req) == 16);
+static_assert(offsetof(struct rnbd_auth_text, login) == 72);
+static_assert(offsetof(struct rnbd_auth_text, target_nonce) == 200);
+static_assert(offsetof(struct rnbd_auth_text, client_nonce) == 232);
+static_assert(offsetof(struct rnbd_auth_text, queue) == 264);
 
 /* Properties of the export, rnbd_login_reply.flags */
 #define RNBD_EXPORT_READONLY		0x1u

@@ -24,7 +24,8 @@
 
 enum kind {
 	KIND_REQUEST, KIND_REPLY, KIND_LOGIN, KIND_GRANT, KIND_CREDIT, KIND_RESIZE,
-	KIND_DISCOVER, KIND_CM_REQ, KIND_CM_REP, KIND_CM_REJ, NR_KINDS,
+	KIND_DISCOVER, KIND_CHALLENGE, KIND_PROOF, KIND_CM_REQ, KIND_CM_REP,
+	KIND_CM_REJ, NR_KINDS,
 };
 
 /* What both ends have agreed about, drawn anew from time to time. */
@@ -34,6 +35,7 @@ struct world {
 	struct rnbd_conn_req conn;
 	struct rnbd_login_info asked;
 	u32 room;
+	bool is_target;	/* takes proofs of clients */
 	u16 slots;
 	u32 seq;
 	u32 epoch;
@@ -135,6 +137,7 @@ static void draw_world(void)
 	draw_bytes(world.conn.host_id, 16);
 	draw_bytes(world.conn.session_id, 16);
 	world.room = one_in(4) ? below(8) : RNBD_EXPORTS_MAX;
+	world.is_target = one_in(2);
 	world.slots = world.conn.ring_slots;
 	world.seq = unit_random64(&rnd);
 	world.epoch = world.conn.epoch;
@@ -225,7 +228,7 @@ static void draw_grant(struct rnbd_grant *grant)
 
 	memset(grant, 0, sizeof(*grant));
 	if (one_in(8)) {
-		grant->status = one_in(2) ? 1 + below(9) : 32 + below(13);
+		grant->status = one_in(2) ? 1 + below(9) : 32 + below(14);
 		return;
 	}
 	grant->nr_queues = 1 + below(min(asked->nr_queues, 8));
@@ -368,7 +371,7 @@ static u32 build(enum kind kind, u8 *buf)
 		n = min(n, world.room);
 		if (one_in(8)) {
 			n = 0;
-			rnbd_encode_discover_reply((void *)at, 32 + below(13), false);
+			rnbd_encode_discover_reply((void *)at, 32 + below(14), false);
 		} else {
 			rnbd_encode_discover_reply((void *)at, RNBD_ST_OK,
 						   n && one_in(2));
@@ -377,6 +380,25 @@ static u32 build(enum kind kind, u8 *buf)
 		rnbd_encode_frame_hdr(buf, RNBD_FRAME_DISCOVER_REPLY, 0, 1 + n,
 				      credits, world.seq, world.epoch);
 		return 16 + 16 + 112 * n;
+	case KIND_CHALLENGE: {
+		u8 nonce[32];
+
+		draw_bytes(nonce, sizeof(nonce));
+		rnbd_encode_challenge((void *)at, nonce);
+		rnbd_encode_frame_hdr(buf, RNBD_FRAME_CHALLENGE, 0, 1, credits,
+				      world.seq, world.epoch);
+		return 16 + 64;
+	}
+	case KIND_PROOF: {
+		u8 nonce[32], mac[32];
+
+		draw_bytes(nonce, sizeof(nonce));
+		draw_bytes(mac, sizeof(mac));
+		rnbd_encode_proof((void *)at, world.is_target ? nonce : NULL, mac);
+		rnbd_encode_frame_hdr(buf, RNBD_FRAME_PROOF, 0, 1, credits,
+				      world.seq, world.epoch);
+		return 16 + 64;
+	}
 	case KIND_CREDIT:
 		rnbd_encode_frame_hdr(buf, RNBD_FRAME_CREDIT, 0, 0,
 				      credits, world.seq, world.epoch);
@@ -395,7 +417,7 @@ static u32 build(enum kind kind, u8 *buf)
 		return sizeof(struct rnbd_cm_rep);
 	case KIND_CM_REJ:
 		rnbd_encode_cm_rej((void *)buf, one_in(2) ? 1 + below(9) :
-				   32 + below(13));
+				   32 + below(14));
 		return sizeof(struct rnbd_cm_rej);
 	default:
 		fail();
@@ -776,6 +798,42 @@ static enum rnbd_fault take_resize(const struct rnbd_frame *frame, u8 *again)
 	return RNBD_FAULT_NONE;
 }
 
+static enum rnbd_fault take_challenge(const struct rnbd_frame *frame, u8 *again)
+{
+	u8 nonce[32], untouched[32];
+	enum rnbd_fault fault;
+
+	memset(untouched, 0xa5, sizeof(untouched));
+	memcpy(nonce, untouched, sizeof(nonce));
+	fault = rnbd_decode_challenge(frame, nonce);
+	if (fault) {
+		assert_memory_equal(nonce, untouched, sizeof(nonce));
+		return fault;
+	}
+	rnbd_encode_challenge((void *)again, nonce);
+	check_encoded(frame->entries, again, 64);
+	return RNBD_FAULT_NONE;
+}
+
+static enum rnbd_fault take_proof(const struct rnbd_frame *frame, u8 *again)
+{
+	u8 nonce[32], mac[32], untouched[32];
+	enum rnbd_fault fault;
+
+	memset(untouched, 0xa5, sizeof(untouched));
+	memcpy(nonce, untouched, sizeof(nonce));
+	memcpy(mac, untouched, sizeof(mac));
+	fault = rnbd_decode_proof(frame, world.is_target ? nonce : NULL, mac);
+	if (fault) {
+		assert_memory_equal(nonce, untouched, sizeof(nonce));
+		assert_memory_equal(mac, untouched, sizeof(mac));
+		return fault;
+	}
+	rnbd_encode_proof((void *)again, world.is_target ? nonce : NULL, mac);
+	check_encoded(frame->entries, again, 64);
+	return RNBD_FAULT_NONE;
+}
+
 static void check_export(const struct rnbd_export_info *info)
 {
 	u64 block = info->logical_block;
@@ -869,6 +927,10 @@ static enum rnbd_fault take_frame(const u8 *buf, u32 len)
 		return take_resize(&frame, again);
 	case RNBD_FRAME_DISCOVER_REPLY:
 		return take_discover(&frame, again);
+	case RNBD_FRAME_CHALLENGE:
+		return take_challenge(&frame, again);
+	case RNBD_FRAME_PROOF:
+		return take_proof(&frame, again);
 	case RNBD_FRAME_CREDIT:
 		assert_int_equal(len, 16);
 		return RNBD_FAULT_NONE;
@@ -934,7 +996,7 @@ static enum rnbd_fault take_cm_rej(const u8 *buf, u32 len)
 		return fault;
 	}
 	assert_true(version > 0);
-	assert_true(status && (status <= 9 || (status >= 32 && status <= 44)));
+	assert_true(status && (status <= 9 || (status >= 32 && status <= 45)));
 	rnbd_encode_cm_rej(&again, status);
 	unit_put((u8 *)&again + 4, 2, version);
 	check_encoded(buf, (u8 *)&again, sizeof(again));

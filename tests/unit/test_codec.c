@@ -105,6 +105,8 @@ static const struct {
 	{ RNBD_FRAME_RESIZE, 1, 16 },
 	{ RNBD_FRAME_DISCOVER_REPLY, 1, 16 },
 	{ RNBD_FRAME_DISCOVER_REPLY, 50, 16 + 49 * 112 },
+	{ RNBD_FRAME_CHALLENGE, 1, 64 },
+	{ RNBD_FRAME_PROOF, 1, 64 },
 };
 
 static void test_frame_round_trip(void **state)
@@ -147,7 +149,9 @@ static void test_frame_size(void **state)
 		unit_put(msg.buf + 2, 2, 0);
 		assert_fault(message_decode(&msg), RNBD_FAULT_COUNT);
 		if (shapes[i].type == RNBD_FRAME_LOGIN ||
-		    shapes[i].type == RNBD_FRAME_RESIZE)
+		    shapes[i].type == RNBD_FRAME_RESIZE ||
+		    shapes[i].type == RNBD_FRAME_CHALLENGE ||
+		    shapes[i].type == RNBD_FRAME_PROOF)
 			continue;
 		unit_put(msg.buf + 2, 2, shapes[i].nr_entries + 1);
 		assert_fault(message_decode(&msg), RNBD_FAULT_SHORT);
@@ -168,7 +172,7 @@ static void test_frame_faults(void **state)
 		PATCH(rnbd_frame_hdr, reserved, 1, RESERVED),
 		PATCH(rnbd_frame_hdr, reserved, 0x8000, RESERVED),
 		PATCH(rnbd_frame_hdr, type, 0, TYPE),
-		PATCH(rnbd_frame_hdr, type, 8, TYPE),
+		PATCH(rnbd_frame_hdr, type, 10, TYPE),
 		PATCH(rnbd_frame_hdr, type, 0xff, TYPE),
 		PATCH(rnbd_frame_hdr, seq, SEQ - 1, SEQ),
 		PATCH(rnbd_frame_hdr, seq, SEQ + 1, SEQ),
@@ -1074,8 +1078,8 @@ static void test_cm_rej(void **state)
 		PATCH(rnbd_cm_rej, status, 10, STATUS),
 		PATCH(rnbd_cm_rej, status, 31, STATUS),
 		PATCH(rnbd_cm_rej, status, 32, NONE),
-		PATCH(rnbd_cm_rej, status, 44, NONE),
-		PATCH(rnbd_cm_rej, status, 45, STATUS),
+		PATCH(rnbd_cm_rej, status, 45, NONE),
+		PATCH(rnbd_cm_rej, status, 46, STATUS),
 		PATCH(rnbd_cm_rej, status, 0xffff, STATUS),
 		{ 8, 1, 1, RNBD_FAULT_RESERVED },
 		{ 15, 1, 0x80, RNBD_FAULT_RESERVED },
@@ -1329,7 +1333,7 @@ static void test_grant_patches(void **state)
 {
 	static const struct patch patches[] = {
 		PATCH(rnbd_login_reply, status, 10, STATUS),
-		PATCH(rnbd_login_reply, status, 45, STATUS),
+		PATCH(rnbd_login_reply, status, 46, STATUS),
 		PATCH(rnbd_login_reply, status, RNBD_ST_BUSY, RESERVED),
 		PATCH(rnbd_login_reply, nr_queues, 0, GEOMETRY),
 		PATCH(rnbd_login_reply, nr_queues, 1, NONE),
@@ -1526,7 +1530,7 @@ static void test_grant_refused(void **state)
 
 	(void)state;
 	for (status = 1; status <= 0x100; status++) {
-		bool known = status <= 9 || (status >= 32 && status <= 44);
+		bool known = status <= 9 || (status >= 32 && status <= 45);
 
 		grant.status = status;
 		message_grant(&msg, &grant, 0);
@@ -1765,7 +1769,7 @@ static void test_discover_faults(void **state)
 {
 	static const struct patch patches[] = {
 		PATCH(rnbd_discover_reply, status, 10, STATUS),
-		PATCH(rnbd_discover_reply, status, 45, STATUS),
+		PATCH(rnbd_discover_reply, status, 46, STATUS),
 		PATCH(rnbd_discover_reply, status, 0xffff, STATUS),
 		/* a refusal without a list */
 		PATCH(rnbd_discover_reply, status, RNBD_ST_NOMEM, COUNT),
@@ -1861,6 +1865,87 @@ static void test_export_faults(void **state)
 	assert_fault(rnbd_decode_export(&msg.frame, 0, &out), RNBD_FAULT_TYPE);
 }
 
+/* ------------------------------------------------------------------------
+ * Authentication
+ */
+
+static void test_challenge(void **state)
+{
+	u8 nonce[32], out[32];
+	struct message msg;
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 32; i++)
+		nonce[i] = 0x80 + i;
+	message_init(&msg, RNBD_FRAME_CHALLENGE, 1, 64);
+	rnbd_encode_challenge((void *)(msg.buf + 16), nonce);
+	assert_fault(message_decode(&msg), RNBD_FAULT_NONE);
+	assert_fault(rnbd_decode_challenge(&msg.frame, out), RNBD_FAULT_NONE);
+	assert_memory_equal(out, nonce, 32);
+
+	memset(out, 0xa5, sizeof(out));
+	for (i = 32; i < 64; i++) {
+		msg.buf[16 + i] = 1;
+		assert_fault(rnbd_decode_challenge(&msg.frame, out), RNBD_FAULT_RESERVED);
+		msg.buf[16 + i] = 0;
+	}
+	/* frames that nobody checked */
+	msg.frame.nr_entries = 2;
+	assert_fault(rnbd_decode_challenge(&msg.frame, out), RNBD_FAULT_COUNT);
+	msg.frame.nr_entries = 1;
+	msg.frame.bytes = 63;
+	assert_fault(rnbd_decode_challenge(&msg.frame, out), RNBD_FAULT_SHORT);
+	msg.frame.type = RNBD_FRAME_PROOF;
+	assert_fault(rnbd_decode_challenge(&msg.frame, out), RNBD_FAULT_TYPE);
+	for (i = 0; i < 32; i++)
+		assert_int_equal(out[i], 0xa5);
+}
+
+static void test_proof(void **state)
+{
+	u8 nonce[32], mac[32], nonce_out[32], mac_out[32];
+	struct message msg;
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 32; i++) {
+		nonce[i] = 0x80 + i;
+		mac[i] = 0x40 + i;
+	}
+	message_init(&msg, RNBD_FRAME_PROOF, 1, 64);
+	rnbd_encode_proof((void *)(msg.buf + 16), nonce, mac);
+	assert_fault(message_decode(&msg), RNBD_FAULT_NONE);
+	assert_fault(rnbd_decode_proof(&msg.frame, nonce_out, mac_out), RNBD_FAULT_NONE);
+	assert_memory_equal(nonce_out, nonce, 32);
+	assert_memory_equal(mac_out, mac, 32);
+
+	/* that of a target has no nonce */
+	memset(mac_out, 0xa5, 32);
+	assert_fault(rnbd_decode_proof(&msg.frame, NULL, mac_out), RNBD_FAULT_RESERVED);
+	assert_int_equal(mac_out[0], 0xa5);
+	rnbd_encode_proof((void *)(msg.buf + 16), NULL, mac);
+	for (i = 0; i < 32; i++) {
+		msg.buf[16 + i] = 1;
+		assert_fault(rnbd_decode_proof(&msg.frame, NULL, mac_out),
+			     RNBD_FAULT_RESERVED);
+		msg.buf[16 + i] = 0;
+	}
+	assert_fault(rnbd_decode_proof(&msg.frame, NULL, mac_out), RNBD_FAULT_NONE);
+	assert_memory_equal(mac_out, mac, 32);
+
+	/* frames that nobody checked */
+	memset(mac_out, 0xa5, 32);
+	msg.frame.nr_entries = 2;
+	assert_fault(rnbd_decode_proof(&msg.frame, NULL, mac_out), RNBD_FAULT_COUNT);
+	msg.frame.nr_entries = 1;
+	msg.frame.bytes = 63;
+	assert_fault(rnbd_decode_proof(&msg.frame, NULL, mac_out), RNBD_FAULT_SHORT);
+	msg.frame.type = RNBD_FRAME_CHALLENGE;
+	assert_fault(rnbd_decode_proof(&msg.frame, NULL, mac_out), RNBD_FAULT_TYPE);
+	assert_int_equal(mac_out[0], 0xa5);
+}
+
 static void test_every_fault_seen(void **state)
 {
 	u32 i;
@@ -1904,6 +1989,8 @@ int main(void)
 		cmocka_unit_test(test_discover_round_trip),
 		cmocka_unit_test(test_discover_faults),
 		cmocka_unit_test(test_export_faults),
+		cmocka_unit_test(test_challenge),
+		cmocka_unit_test(test_proof),
 		cmocka_unit_test(test_every_fault_seen),
 	};
 

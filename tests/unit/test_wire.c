@@ -111,6 +111,16 @@ static const struct member members[] = {
 	MEMBER(rnbd_reply_entry, reserved, 9, 7),
 	MEMBER(rnbd_resize, capacity, 0, 8),
 	MEMBER(rnbd_resize, reserved, 8, 8),
+	MEMBER(rnbd_challenge, nonce, 0, 32),
+	MEMBER(rnbd_challenge, reserved, 32, 32),
+	MEMBER(rnbd_proof, nonce, 0, 32),
+	MEMBER(rnbd_proof, mac, 32, 32),
+	MEMBER(rnbd_auth_text, label, 0, 16),
+	MEMBER(rnbd_auth_text, req, 16, 56),
+	MEMBER(rnbd_auth_text, login, 72, 128),
+	MEMBER(rnbd_auth_text, target_nonce, 200, 32),
+	MEMBER(rnbd_auth_text, client_nonce, 232, 32),
+	MEMBER(rnbd_auth_text, queue, 264, 56),
 };
 
 static void test_layout(void **state)
@@ -145,6 +155,9 @@ static void test_sizes(void **state)
 	assert_int_equal(sizeof(struct rnbd_extent_entry), 32);
 	assert_int_equal(sizeof(struct rnbd_reply_entry), 16);
 	assert_int_equal(sizeof(struct rnbd_resize), 16);
+	assert_int_equal(sizeof(struct rnbd_challenge), 64);
+	assert_int_equal(sizeof(struct rnbd_proof), 64);
+	assert_int_equal(sizeof(struct rnbd_auth_text), 320);
 }
 
 static void test_numbers(void **state)
@@ -158,6 +171,8 @@ static void test_numbers(void **state)
 		{ RNBD_FRAME_REQUEST, 3 }, { RNBD_FRAME_REPLY, 4 },
 		{ RNBD_FRAME_CREDIT, 5 }, { RNBD_FRAME_RESIZE, 6 },
 		{ RNBD_FRAME_DISCOVER_REPLY, 7 },
+		{ RNBD_FRAME_CHALLENGE, 8 }, { RNBD_FRAME_PROOF, 9 },
+		{ RNBD_SECRET_SIZE, 32 }, { RNBD_TOKEN_SIZE, 16 },
 		{ RNBD_OP_READ, 1 }, { RNBD_OP_WRITE, 2 },
 		{ RNBD_OP_FLUSH, 3 }, { RNBD_OP_DISCARD, 4 },
 		{ RNBD_OP_WRITE_ZEROES, 5 },
@@ -179,7 +194,7 @@ static void test_numbers(void **state)
 		{ RNBD_ST_LIMIT, 38 }, { RNBD_ST_EPOCH, 39 },
 		{ RNBD_ST_NO_SESSION, 40 }, { RNBD_ST_QUEUE, 41 },
 		{ RNBD_ST_RING, 42 }, { RNBD_ST_DEVICE, 43 },
-		{ RNBD_ST_SHUTDOWN, 44 },
+		{ RNBD_ST_SHUTDOWN, 44 }, { RNBD_ST_AUTH, 45 },
 	};
 	size_t i;
 
@@ -406,6 +421,30 @@ static void test_golden_discover(void **state)
 	assert_memory_equal(&entry, golden, 112);
 }
 
+static void test_golden_auth(void **state)
+{
+	u8 nonce[32], mac[32], golden[64];
+	struct rnbd_challenge challenge;
+	struct rnbd_proof proof;
+
+	(void)state;
+	memset(&challenge, 0xee, sizeof(challenge));
+	memset(&proof, 0xee, sizeof(proof));
+	memset(nonce, 0x11, sizeof(nonce));
+	memset(mac, 0x22, sizeof(mac));
+
+	memset(golden, 0x11, 32);
+	memset(golden + 32, 0, 32);
+	rnbd_encode_challenge(&challenge, nonce);
+	assert_memory_equal(&challenge, golden, 64);
+	memset(golden + 32, 0x22, 32);
+	rnbd_encode_proof(&proof, nonce, mac);
+	assert_memory_equal(&proof, golden, 64);
+	memset(golden, 0, 32);
+	rnbd_encode_proof(&proof, NULL, mac);
+	assert_memory_equal(&proof, golden, 64);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -418,6 +457,7 @@ int main(void)
 		cmocka_unit_test(test_golden_connection),
 		cmocka_unit_test(test_golden_login),
 		cmocka_unit_test(test_golden_discover),
+		cmocka_unit_test(test_golden_auth),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What is proven at a login, see auth.c.
+ */
+#ifndef RNBD_AUTH_H
+#define RNBD_AUTH_H
+
+#include "codec.h"
+
+void rnbd_auth_begin(struct rnbd_auth_text *text, const struct rnbd_conn_req *req,
+		     const struct rnbd_login_info *login);
+void rnbd_auth_label(struct rnbd_auth_text *text, const char *label);
+void rnbd_auth_queue(struct rnbd_auth_text *text, const struct rnbd_conn_req *req);
+
+#endif /* RNBD_AUTH_H */

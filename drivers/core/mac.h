@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * HMAC-SHA256 with the secret of a host, see mac.c.
+ */
+#ifndef RNBD_MAC_H
+#define RNBD_MAC_H
+
+#include "auth.h"
+
+struct crypto_shash;
+
+struct crypto_shash *rnbd_mac_alloc(const u8 *secret);
+void rnbd_mac_free(struct crypto_shash *key);
+int rnbd_mac(struct crypto_shash *key, const struct rnbd_auth_text *text, u8 *mac);
+
+#endif /* RNBD_MAC_H */

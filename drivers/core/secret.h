@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How the secret of a host is written down, see secret.c.
+ */
+#ifndef RNBD_SECRET_H
+#define RNBD_SECRET_H
+
+#include "portable.h"
+#include <rnbd/wire.h>
+
+#define RNBD_SECRET_PREFIX	"rnbd-secret:1:"
+/* Prefix, hexadecimal secret, colon, checksum of 8 digits, NUL */
+#define RNBD_SECRET_TEXT_SIZE	(sizeof(RNBD_SECRET_PREFIX) + \
+				 2 * RNBD_SECRET_SIZE + 1 + 8)
+
+void rnbd_secret_format(const u8 *secret, char *text);
+const char *rnbd_secret_parse(const char *text, size_t len, u8 *secret);
+
+#endif /* RNBD_SECRET_H */

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What is proven at a login: the text byte for byte, and what comes of it, with numbers
+ * that were made by another program (Python's hmac). They are in
+ * Documentation/protocol.rst too. And the form in which a secret is written down.
+ */
+#include "unit.h"
+#include "auth.h"
+#include "hmac.h"
+#include "secret.h"
+
+static void check_hmac(const void *key, size_t key_len, const void *data, size_t len,
+		       const char *hex)
+{
+	char text[65];
+	u8 mac[32];
+	u32 i;
+
+	test_hmac(key, key_len, data, len, mac);
+	for (i = 0; i < 32; i++)
+		snprintf(text + 2 * i, 3, "%02x", mac[i]);
+	assert_string_equal(text, hex);
+}
+
+/* RFC 4231, cases 1, 2, 3 and 6 */
+static void test_rfc4231(void **state)
+{
+	static const char hash_key[] =
+		"Test Using Larger Than Block-Size Key - Hash Key First";
+	u8 key[131], data[50];
+
+	(void)state;
+	memset(key, 0x0b, 20);
+	check_hmac(key, 20, "Hi There", 8,
+		   "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
+	check_hmac("Jefe", 4, "what do ya want for nothing?", 28,
+		   "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+	memset(key, 0xaa, sizeof(key));
+	memset(data, 0xdd, sizeof(data));
+	check_hmac(key, 20, data, 50,
+		   "773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe");
+	check_hmac(key, 131, hash_key, strlen(hash_key),
+		   "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
+}
+
+/* ------------------------------------------------------------------------
+ * The text
+ */
+
+static const struct rnbd_conn_req conn = {
+	.ring_slots = 128, .slot_size = 4096, .epoch = 3,
+	.host_id = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 },
+	.session_id = { 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32 },
+};
+
+static const struct rnbd_login_info login = {
+	.export = "disk0",
+	.boot_id = { 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48 },
+	.features = 3, .pool_bytes = 64 << 20, .max_io = 1 << 20, .nr_queues = 4,
+	.queue_depth = 128, .keepalive_ms = 5000, .inline_read = 4096,
+	.inline_write = 4096,
+};
+
+static u8 secret[RNBD_SECRET_SIZE];
+
+static void fill(u8 *bytes, u32 len, u8 first)
+{
+	while (len--)
+		*bytes++ = first++;
+}
+
+static void begin(struct rnbd_auth_text *text)
+{
+	memset(text, 0xee, sizeof(*text));
+	fill(secret, sizeof(secret), 0x40);
+	rnbd_auth_begin(text, &conn, &login);
+	fill(text->target_nonce, sizeof(text->target_nonce), 0x60);
+	fill(text->client_nonce, sizeof(text->client_nonce), 0x80);
+}
+
+static void check_mac(const struct rnbd_auth_text *text, const u8 *golden)
+{
+	u8 mac[RNBD_MAC_SIZE];
+
+	test_hmac(secret, sizeof(secret), text, sizeof(*text), mac);
+	assert_memory_equal(mac, golden, sizeof(mac));
+}
+
+static void test_text(void **state)
+{
+	struct rnbd_conn_req other = conn;
+	struct rnbd_auth_text text;
+	struct rnbd_cm_req req;
+	struct rnbd_login wire;
+	const u8 *at = (void *)&text;
+	u32 i;
+
+	(void)state;
+	begin(&text);
+	rnbd_encode_cm_req(&req, &conn);
+	rnbd_encode_login(&wire, &login);
+	rnbd_auth_label(&text, RNBD_LABEL_CLIENT);
+	assert_memory_equal(at, "rnbd 1 client\0\0", 16);
+	assert_memory_equal(at + 16, &req, 56);
+	assert_memory_equal(at + 72, &wire, 128);
+	for (i = 0; i < 32; i++) {
+		assert_int_equal(at[200 + i], 0x60 + i);
+		assert_int_equal(at[232 + i], 0x80 + i);
+	}
+	for (i = 264; i < 320; i++)
+		assert_int_equal(at[i], 0);
+
+	/* a token does not depend on itself, nor on the host id in its place */
+	other.queue = 3;
+	fill(other.host_id, 16, 0xc0);
+	rnbd_auth_queue(&text, &other);
+	rnbd_encode_cm_req(&req, &other);
+	memset(req.host_id, 0, 16);
+	assert_memory_equal(at, "rnbd 1 queue\0\0\0", 16);
+	assert_memory_equal(at + 264, &req, 56);
+
+	/* and nothing of it is left for the next purpose */
+	rnbd_auth_label(&text, RNBD_LABEL_TARGET);
+	assert_memory_equal(at, "rnbd 1 target\0\0", 16);
+	for (i = 264; i < 320; i++)
+		assert_int_equal(at[i], 0);
+}
+
+static void test_vectors(void **state)
+{
+	static const u8 client[] = {
+		0xc0, 0x23, 0x63, 0x4a, 0x9a, 0x33, 0x6c, 0xa5,
+		0xeb, 0xe7, 0xdf, 0xfb, 0xe1, 0xd5, 0xbb, 0x15,
+		0x08, 0x33, 0x31, 0x61, 0xf2, 0x56, 0x0d, 0x95,
+		0xe1, 0xe2, 0x73, 0xcf, 0xf4, 0x06, 0x0c, 0x90,
+	};
+	static const u8 target[] = {
+		0xb7, 0x33, 0xb5, 0x90, 0x6d, 0xd7, 0x3f, 0xa8,
+		0x51, 0x59, 0xfc, 0x37, 0x1a, 0x76, 0xad, 0x0e,
+		0xa7, 0x4d, 0xbf, 0x42, 0xd0, 0x7e, 0xff, 0x77,
+		0x41, 0x33, 0xc7, 0x31, 0xe0, 0xd0, 0x0c, 0x39,
+	};
+	static const u8 queue[] = {
+		0x7d, 0xff, 0xe3, 0x7f, 0xe3, 0xa8, 0x08, 0x41,
+		0x2e, 0xec, 0xf1, 0x92, 0x01, 0x71, 0xde, 0xae,
+		0x7a, 0xe0, 0x2c, 0xe6, 0x53, 0x12, 0x1a, 0x96,
+		0xdc, 0x75, 0xd5, 0x3a, 0x91, 0x35, 0x4d, 0x53,
+	};
+	struct rnbd_conn_req req = conn;
+	struct rnbd_auth_text text;
+
+	(void)state;
+	begin(&text);
+	rnbd_auth_label(&text, RNBD_LABEL_CLIENT);
+	check_mac(&text, client);
+	rnbd_auth_label(&text, RNBD_LABEL_TARGET);
+	check_mac(&text, target);
+	req.queue = 3;
+	rnbd_auth_queue(&text, &req);
+	check_mac(&text, queue);
+}
+
+/* Whatever is changed in what was said, the text is another one. */
+static void test_bound(void **state)
+{
+	struct rnbd_auth_text text, other;
+	struct rnbd_login_info info;
+	struct rnbd_conn_req req;
+
+	(void)state;
+	begin(&text);
+#define CHANGE_REQ(change) do {						\
+	req = conn;							\
+	req.change;							\
+	begin(&other);							\
+	rnbd_auth_begin(&other, &req, &login);				\
+	assert_memory_not_equal(&other.req, &text.req, 56);		\
+} while (0)
+#define CHANGE_LOGIN(change) do {					\
+	info = login;							\
+	info.change;							\
+	begin(&other);							\
+	rnbd_auth_begin(&other, &conn, &info);				\
+	assert_memory_not_equal(&other.login, &text.login, 128);	\
+} while (0)
+	CHANGE_REQ(host_id[0] ^= 1);
+	CHANGE_REQ(session_id[15] ^= 0x80);
+	CHANGE_REQ(epoch++);
+	CHANGE_REQ(queue++);
+	CHANGE_REQ(ring_slots++);
+	CHANGE_REQ(slot_size += 64);
+	CHANGE_LOGIN(export[0]++);
+	CHANGE_LOGIN(boot_id[0] ^= 1);
+	CHANGE_LOGIN(flags ^= RNBD_LOGIN_READONLY);
+	CHANGE_LOGIN(flags = RNBD_LOGIN_DISCOVER);
+	CHANGE_LOGIN(pool_bytes++);
+	CHANGE_LOGIN(features ^= 1);
+}
+
+/* ------------------------------------------------------------------------
+ * Secrets
+ */
+
+static const char written[] =
+"rnbd-secret:1:404142434445464748494a4b4c4d4e4f505152535455565758595a5b5c5d5e5f:5e268e58";
+
+static void test_secret_form(void **state)
+{
+	char text[RNBD_SECRET_TEXT_SIZE + 1];
+	u8 out[RNBD_SECRET_SIZE];
+
+	(void)state;
+	fill(secret, sizeof(secret), 0x40);
+	memset(text, 'x', sizeof(text));
+	rnbd_secret_format(secret, text);
+	assert_string_equal(text, written);
+	assert_int_equal(strlen(text), RNBD_SECRET_TEXT_SIZE - 1);
+	assert_int_equal(text[RNBD_SECRET_TEXT_SIZE], 'x');
+
+	assert_null(rnbd_secret_parse(written, strlen(written), out));
+	assert_memory_equal(out, secret, sizeof(out));
+	text[RNBD_SECRET_TEXT_SIZE - 1] = '\n';
+	memset(out, 0, sizeof(out));
+	assert_null(rnbd_secret_parse(text, RNBD_SECRET_TEXT_SIZE, out));
+	assert_memory_equal(out, secret, sizeof(out));
+	/* capital digits are as good */
+	text[14 + 21] = 'A';
+	text[14 + 20] = '4';
+	assert_null(rnbd_secret_parse(text, RNBD_SECRET_TEXT_SIZE, out));
+	assert_memory_equal(out, secret, sizeof(out));
+}
+
+static void check_refused(const char *text, size_t len)
+{
+	char *exact = malloc(len ? len : 1);
+	u8 out[RNBD_SECRET_SIZE];
+	const char *why;
+	u32 i;
+
+	assert_non_null(exact);
+	memcpy(exact, text, len);
+	memset(out, 0xa5, sizeof(out));
+	why = rnbd_secret_parse(exact, len, out);
+	if (!why)
+		fail_msg("\"%.*s\" is taken for a secret", (int)len, text);
+	for (i = 0; i < sizeof(out); i++)
+		assert_int_equal(out[i], 0);
+	free(exact);
+}
+
+static void test_secret_faults(void **state)
+{
+	const size_t full = strlen(written);
+	char text[256];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < full; i++)
+		check_refused(written, i);
+	snprintf(text, sizeof(text), "%s ", written);
+	check_refused(text, full + 1);
+	snprintf(text, sizeof(text), "%s\n\n", written);
+	check_refused(text, full + 2);
+	/* whichever character is another one */
+	for (i = 0; i < full; i++) {
+		memcpy(text, written, full);
+		text[i] = text[i] == '1' ? '2' : '1';
+		check_refused(text, full);
+		text[i] = 'g';
+		check_refused(text, full);
+		text[i] = '\0';
+		check_refused(text, full);
+	}
+	assert_non_null(strstr(rnbd_secret_parse("", 0, secret), "begins with"));
+	assert_non_null(strstr(rnbd_secret_parse(written, full - 1, secret), "cut off"));
+	memcpy(text, written, full);
+	text[20] = text[20] == '4' ? '5' : '4';
+	assert_non_null(strstr(rnbd_secret_parse(text, full, secret), "checksum"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rfc4231),
+		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_vectors),
+		cmocka_unit_test(test_bound),
+		cmocka_unit_test(test_secret_form),
+		cmocka_unit_test(test_secret_faults),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
