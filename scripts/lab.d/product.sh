@@ -6,7 +6,8 @@
 # root that holds a copy of the sources with its objects, so that a second
 # build is incremental and the checkout stays clean.
 
-readonly SOURCES="Kbuild Makefile drivers include userspace tests/gencheck tests/logreplay"
+readonly SOURCES="Kbuild Makefile drivers include userspace tests/gencheck tests/logreplay
+	tests/fuzz/peer"
 
 # Sets BUILD, the directory of this checkout for this root.
 find_build() {

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Frames: made as the document says, and checked as it says.
+ *
+ * Operation: frame_begin(), frame_add(), then frame_seal() puts in what depends on the
+ * connection. What is to be wrong is patched after that.
+ * Ownership: a frame is a copy; what is received lives until the next call.
+ * Concurrency: one thread.
+ * Errors: a frame of the other side that breaks a rule fails the case.
+ */
+#include <string.h>
+
+#include "peer.h"
+
+void frame_begin(struct frame *f, uint8_t type, uint32_t entries)
+{
+	struct rnbd_frame_hdr hdr = { .type = type, .nr_entries = htole16(entries) };
+
+	memset(f->b, 0, sizeof(f->b));
+	memcpy(f->b, &hdr, sizeof(hdr));
+	f->len = sizeof(hdr);
+}
+
+void *frame_add(struct frame *f, uint32_t bytes)
+{
+	f->len += bytes;
+	if (f->len > RNBD_SLOT_SIZE_MAX)
+		die("a frame of %u bytes", f->len);
+	return f->b + f->len - bytes;
+}
+
+/* From here on it is the next frame of the connection. */
+void frame_seal(struct conn *c, struct frame *f)
+{
+	struct rnbd_frame_hdr hdr;
+
+	memcpy(&hdr, f->b, sizeof(hdr));
+	hdr.credits = htole16(c->owed);
+	hdr.seq = htole32(c->send_seq);
+	hdr.epoch = htole32(c->epoch);
+	memcpy(f->b, &hdr, sizeof(hdr));
+	c->owed = 0;
+	c->send_seq++;
+	c->credits--;
+}
+
+bool frame_send(struct conn *c, struct frame *f)
+{
+	frame_seal(c, f);
+	return conn_post(c, f->b, f->len, IBV_WR_SEND, 0);
+}
+
+void frame_credit(struct conn *c)
+{
+	static struct frame f;
+
+	frame_begin(&f, RNBD_FRAME_CREDIT, 0);
+	frame_send(c, &f);
+}
+
+/* Bytes that the entries of a frame take, or NEVER if there cannot be so many. */
+static int64_t entry_bytes(uint8_t type, uint32_t nr)
+{
+	switch (type) {
+	case RNBD_FRAME_LOGIN:
+		return nr == 1 ? (int64_t)sizeof(struct rnbd_login) : NEVER;
+	case RNBD_FRAME_LOGIN_REPLY:
+		return nr ? (int64_t)sizeof(struct rnbd_login_reply) +
+			    (nr - 1) * (int64_t)sizeof(struct rnbd_segment) : NEVER;
+	case RNBD_FRAME_REQUEST:
+		return nr ? nr * (int64_t)sizeof(struct rnbd_req_entry) : NEVER;
+	case RNBD_FRAME_REPLY:
+		return nr ? nr * (int64_t)sizeof(struct rnbd_reply_entry) : NEVER;
+	case RNBD_FRAME_CREDIT:
+		return nr ? NEVER : 0;
+	case RNBD_FRAME_CHALLENGE:
+		return nr == 1 ? (int64_t)sizeof(struct rnbd_challenge) : NEVER;
+	case RNBD_FRAME_PROOF:
+		return nr == 1 ? (int64_t)sizeof(struct rnbd_proof) : NEVER;
+	case RNBD_FRAME_RESIZE:
+		return nr == 1 ? (int64_t)sizeof(struct rnbd_resize) : NEVER;
+	case RNBD_FRAME_DISCOVER_REPLY:
+		return nr ? (int64_t)sizeof(struct rnbd_discover_reply) +
+			    (nr - 1) * (int64_t)sizeof(struct rnbd_export_entry) : NEVER;
+	}
+	return NEVER;
+}
+
+/* Is this what the other side may send next? */
+bool frame_check(struct conn *c, const uint8_t *bytes, uint32_t len)
+{
+	struct rnbd_frame_hdr hdr;
+	int64_t want;
+
+	if (len < sizeof(hdr))
+		return amiss("a frame of %u bytes", len);
+	memcpy(&hdr, bytes, sizeof(hdr));
+	if (hdr.reserved || hdr.flags & ~RNBD_FRAME_DATA)
+		return amiss("reserved bits in the head of a frame");
+	if (le32toh(hdr.seq) != c->recv_seq++)
+		return amiss("frame %u is numbered %u", c->recv_seq - 1, le32toh(hdr.seq));
+	if (le32toh(hdr.epoch) != c->epoch)
+		return amiss("a frame of epoch %u", le32toh(hdr.epoch));
+	c->credits += le16toh(hdr.credits);
+	if (c->credits > (int32_t)c->peer_slots)
+		return amiss("%d credits of %u", c->credits, c->peer_slots);
+	want = entry_bytes(hdr.type, le16toh(hdr.nr_entries));
+	if (want == NEVER)
+		return amiss("type %u with %u entries", hdr.type, le16toh(hdr.nr_entries));
+	len -= sizeof(hdr);
+	if (hdr.flags ? len <= want : len != want)
+		return amiss("type %u with %u bytes, its entries take %d", hdr.type, len,
+			     (int)want);
+	if (hdr.flags && hdr.type != RNBD_FRAME_REQUEST && hdr.type != RNBD_FRAME_REPLY)
+		return amiss("type %u with inline data", hdr.type);
+	return true;
+}
+
+/* Wishes that every target can grant: a pool of two segments, the last one short. */
+void login_fill(struct rnbd_login *l, const char *export)
+{
+	struct uuid boot = { "a boot of a peer" };
+
+	memset(l, 0, sizeof(*l));
+	memcpy(l->export, export, strlen(export));
+	memcpy(l->boot_id, &boot, sizeof(boot));
+	l->features = htole64(RNBD_FEATURES);
+	l->pool_bytes = htole64(520 * RNBD_UNIT_SIZE);
+	l->max_io = htole32(128 << 10);
+	l->nr_queues = htole16(1);
+	l->queue_depth = htole16(16);
+	l->keepalive_ms = htole32(RNBD_KEEPALIVE_MS_MAX);
+	l->inline_read = htole32(1024);
+	l->inline_write = htole32(1024);
+}
+
+static bool power_of_2(uint32_t n)
+{
+	return n && !(n & (n - 1));
+}
+
+/* Nothing above the wishes, and all parts fit together. */
+static bool check_grant(const struct rnbd_login *l, const struct grant *g, uint32_t nr)
+{
+	uint32_t block = le32toh(g->r.logical_block), left = le32toh(g->r.pool_units), i;
+	uint32_t per_segment = le32toh(g->r.segment_units);
+
+	if (g->r.reserved0 || le64toh(g->r.features) & ~le64toh(l->features) ||
+	    le32toh(g->r.flags) & ~RNBD_EXPORT_FLAGS)
+		return amiss("a grant with bits that were not wished");
+	if (!g->r.nr_queues || le16toh(g->r.nr_queues) > le16toh(l->nr_queues) ||
+	    !g->r.queue_depth || le16toh(g->r.queue_depth) > le16toh(l->queue_depth) ||
+	    !g->r.max_io || le32toh(g->r.max_io) > le32toh(l->max_io) ||
+	    le32toh(g->r.inline_read) > le32toh(l->inline_read) ||
+	    le32toh(g->r.inline_write) > le32toh(l->inline_write) ||
+	    (uint64_t)left * RNBD_UNIT_SIZE > le64toh(l->pool_bytes))
+		return amiss("a grant above the wishes");
+	if (!power_of_2(block) || !g->r.capacity || le64toh(g->r.capacity) % block ||
+	    le32toh(g->r.keepalive_ms) < RNBD_KEEPALIVE_MS_MIN ||
+	    le32toh(g->r.keepalive_ms) > RNBD_KEEPALIVE_MS_MAX)
+		return amiss("a grant that makes no sense");
+	if (!power_of_2(per_segment) || nr != le32toh(g->r.nr_segments))
+		return amiss("%u segments, %u units each", nr, per_segment);
+	for (i = 0; i < nr; i++) {
+		uint32_t units = left < per_segment ? left : per_segment;
+
+		if (le32toh(g->seg[i].units) != units || !units)
+			return amiss("segment %u has %u units", i, le32toh(g->seg[i].units));
+		left -= units;
+	}
+	return !left || amiss("%u units in no segment", left);
+}
+
+/* Take the answer to a login. True if it was granted. */
+static bool take_grant(struct conn *c, const struct rnbd_login *l, const uint8_t *frame,
+		       uint32_t len)
+{
+	uint32_t bytes = len - HDR_BYTES - sizeof(c->grant.r);
+	static const struct rnbd_login_reply none;
+	struct grant *g = &c->grant;
+
+	if (bytes > sizeof(g->seg))
+		return amiss("more segments than this program takes");
+	memcpy(&g->r, frame + HDR_BYTES, sizeof(g->r));
+	memcpy(g->seg, frame + HDR_BYTES + sizeof(g->r), bytes);
+	g->status = le16toh(g->r.status);
+	if (!g->status)
+		return check_grant(l, g, bytes / sizeof(g->seg[0]));
+	if (bytes || memcmp((uint8_t *)&g->r + 2, (const uint8_t *)&none + 2,
+			    sizeof(none) - 2))
+		amiss("a refusal with more than a status");
+	return false;
+}
+
+/* Log in as is lawful. True if it was granted; c->grant.status tells why not. */
+bool login(struct conn *c, const struct rnbd_login *l, uint32_t ms)
+{
+	const uint8_t *reply;
+	struct frame f;
+	uint32_t len;
+
+	c->grant.status = UINT16_MAX;
+	frame_begin(&f, RNBD_FRAME_LOGIN, 1);
+	memcpy(frame_add(&f, sizeof(*l)), l, sizeof(*l));
+	if (!frame_send(c, &f))
+		return false;
+	reply = conn_receive(c, RNBD_FRAME_LOGIN_REPLY, &len, ms);
+	return reply && take_grant(c, l, reply, len);
+}
+
+struct rnbd_req_entry req_entry(uint8_t op, uint8_t flags, uint16_t tag, uint64_t offset,
+				uint32_t length, uint32_t unit)
+{
+	struct rnbd_req_entry entry = {
+		.op = op,
+		.flags = flags,
+		.tag = htole16(tag),
+		.length = htole32(length),
+		.offset = htole64(offset),
+	};
+
+	if (op == RNBD_OP_READ || op == RNBD_OP_WRITE) {
+		entry.nr_extents = 1;
+		entry.extent.unit = htole32(unit);
+		entry.extent.units = htole32((length + RNBD_UNIT_SIZE - 1) / RNBD_UNIT_SIZE);
+	}
+	return entry;
+}
+
+/*
+ * Wait for the reply to a request that is alone. Returns its status, or NEVER. @data:
+ * where inline data are, if there are any.
+ */
+int await_reply(struct conn *c, uint16_t tag, uint32_t length, const uint8_t **data)
+{
+	static const uint8_t zero[8];
+	struct rnbd_reply_entry reply;
+	const uint8_t *frame;
+	uint32_t len, status;
+
+	frame = conn_receive(c, RNBD_FRAME_REPLY, &len, 10000);
+	if (!frame)
+		return NEVER;
+	memcpy(&reply, frame + HDR_BYTES, sizeof(reply));
+	status = le16toh(reply.status);
+	if (le16toh(reply.tag) != tag)
+		amiss("the reply to %u has tag %u", tag, le16toh(reply.tag));
+	if (le32toh(reply.length) != (status ? 0 : length))
+		amiss("a reply with length %u and status %u", le32toh(reply.length), status);
+	if (reply.flags & ~RNBD_REPLY_INLINE || memcmp(reply.reserved, zero, 7))
+		amiss("reserved bits in a reply");
+	if (data)
+		*data = NULL;
+	if (reply.flags & RNBD_REPLY_INLINE) {
+		if (!data || len != HDR_BYTES + sizeof(reply) + length)
+			amiss("inline data where there cannot be any");
+		else
+			*data = frame + HDR_BYTES + sizeof(reply);
+	}
+	return status;
+}
+
+/* One request without inline data, lawful as a frame. Returns its status, or NEVER. */
+int simple_request(struct conn *c, struct rnbd_req_entry entry)
+{
+	bool data = entry.op == RNBD_OP_READ || entry.op == RNBD_OP_WRITE ||
+		    entry.op == RNBD_OP_DISCARD || entry.op == RNBD_OP_WRITE_ZEROES;
+	struct frame f;
+
+	frame_begin(&f, RNBD_FRAME_REQUEST, 1);
+	memcpy(frame_add(&f, sizeof(entry)), &entry, sizeof(entry));
+	if (!frame_send(c, &f))
+		return NEVER;
+	return await_reply(c, le16toh(entry.tag), data ? le32toh(entry.length) : 0, NULL);
+}
+
+/* Where a unit of the pool lies. */
+uint64_t unit_address(const struct conn *c, uint32_t unit, uint32_t *rkey)
+{
+	uint32_t per_segment = le32toh(c->grant.r.segment_units);
+	const struct rnbd_segment *seg = &c->grant.seg[unit / per_segment];
+
+	*rkey = le32toh(seg->rkey);
+	return le64toh(seg->addr) + (uint64_t)(unit % per_segment) * RNBD_UNIT_SIZE;
+}
