@@ -29,6 +29,9 @@ help:
 	@echo 'make check           all tests; TESTS="vm-*" selects by name, JOBS=N runs N at once'
 	@echo 'make check-debug     the lab tests on a kernel with KASAN, lockdep, kmemleak, ...;'
 	@echo '                     the first time it is built, which takes 15 to 40 minutes'
+	@echo 'make fuzz            hostile input for the codec and for both ends; FUZZ=NAME selects,'
+	@echo '                     FUZZ_SECONDS=60 each, SEED=N; a part of make check'
+	@echo 'make fuzz-coverage   lines of the codec that the kept corpus reaches'
 	@echo 'make soak            30 minutes of mixed faults under load; MINUTES=N, SEED=N'
 	@echo 'make bench           side by side with nvme-rdma, the kernel RNBD, nvme-tcp and nbd;'
 	@echo '                     QUICK=1 takes under ten minutes'
@@ -109,6 +112,16 @@ check-debug: export JOBS := $(JOBS)
 check-debug:
 	LAB_KERNEL=debug tests/run
 
+# FUZZ=codec: only that
+fuzz: export FUZZ_SECONDS := $(FUZZ_SECONDS)
+fuzz: export SEED := $(SEED)
+fuzz:
+	tests/run 'fuzz-$(or $(FUZZ),*)'
+
+fuzz-coverage:
+	tests/fuzz/run codec --install-only
+	$(MAKE) -s -C tests/fuzz coverage
+
 # once every kind of fault, then at random for so long
 soak: MINUTES ?= 30
 soak:
@@ -137,4 +150,5 @@ clean:
 	rm -rf build
 
 .PHONY: all help modules tool install install-modules install-tool uninstall uninstall-modules \
-	uninstall-tool dkms deb lab demo check check-debug check-unit soak bench lint clean
+	uninstall-tool dkms deb lab demo check check-debug check-unit fuzz fuzz-coverage \
+	soak bench lint clean

@@ -11,13 +11,22 @@
  * One program includes it and brings the assertions, which it may not survive:
  * assert_true(), assert_false(), assert_null(), assert_int_equal(),
  * assert_int_not_equal(), assert_in_range(), assert_ptr_equal(),
- * assert_memory_equal(), fail(), fail_msg().
+ * assert_memory_equal(), fail(), fail_msg(). It may define hostile_original(at),
+ * where to find a byte of the message that may not be read there any more, and
+ * hostile_forbid(at, bytes), called for what no decoder has to look at.
  */
 #ifndef RNBD_HOSTILE_H
 #define RNBD_HOSTILE_H
 
 #include "pool.h"
 #include "random.h"
+
+#ifndef hostile_original
+#define hostile_original(at)		(at)
+#endif
+#ifndef hostile_forbid
+#define hostile_forbid(at, bytes)	((void)(at), (void)(bytes))
+#endif
 
 #define FRAME_MAX	32768
 #define INLINE_MAX	4096
@@ -85,14 +94,52 @@ static u64 draw_number(void)
 	}
 }
 
-static void draw_world(void)
+/* Some of the pool is in use, so that extents are in pieces. */
+static void draw_pool(void)
 {
-	struct rnbd_limits *lim = &world.lim;
-	u32 block = 512u << below(4);
+	const struct rnbd_limits *lim = &world.lim;
 	struct rnbd_run runs[RNBD_EXTENTS_MAX];
 	u32 i;
 
 	rnbd_pool_exit(&world.pool);
+	assert_int_equal(rnbd_pool_init(&world.pool, 0, lim->pool_units,
+					lim->segment_units), 0);
+	if (one_in(2))
+		return;
+	for (i = 0; i < min(lim->pool_units, 20000u); i++) {
+		if (rnbd_pool_alloc(&world.pool, 1, runs, 1) != 1)
+			break;
+		if (one_in(2))
+			i++;
+	}
+	for (i = 0; i < world.pool.used; i += 1 + below(4)) {
+		runs[0] = (struct rnbd_run) { i, 1 };
+		rnbd_pool_free(&world.pool, runs, 1);
+	}
+}
+
+/* What no decoder compares anything with. */
+static void draw_identities(void)
+{
+	u32 i;
+
+	world.conn.queue = below(RNBD_QUEUES_MAX);
+	draw_bytes(world.conn.host_id, 16);
+	draw_bytes(world.conn.session_id, 16);
+	memset(world.asked.export, 0, sizeof(world.asked.export));
+	for (i = 0; i < 1 + below(63); i++)
+		world.asked.export[i] = "abzAZ059_:-."[below(i ? 12 : 11)];
+	draw_bytes(world.asked.boot_id, 16);
+	world.asked.pool_bytes = 4096 + unit_random64(&rnd) / 2;
+	world.asked.flags = below(2);
+	world.asked.keepalive_ms = 100 + below(59901);
+}
+
+static void draw_world(void)
+{
+	struct rnbd_limits *lim = &world.lim;
+	u32 block = 512u << below(4);
+
 	lim->block_mask = block - 1;
 	switch (below(3)) {
 	case 0: /* as large as can be */
@@ -113,29 +160,12 @@ static void draw_world(void)
 	lim->inline_read = one_in(2) ? 0 : 1 + below(INLINE_MAX);
 	lim->inline_write = one_in(2) ? 0 : 1 + below(INLINE_MAX);
 
-	/* some of the pool is in use, so that extents are in pieces */
-	assert_int_equal(rnbd_pool_init(&world.pool, 0, lim->pool_units,
-					lim->segment_units), 0);
-	if (one_in(2)) {
-		for (i = 0; i < lim->pool_units; i++) {
-			if (rnbd_pool_alloc(&world.pool, 1, runs, 1) != 1)
-				break;
-			if (one_in(2))
-				i++;
-		}
-		for (i = 0; i < world.pool.used; i += 1 + below(4)) {
-			runs[0] = (struct rnbd_run) { i, 1 };
-			rnbd_pool_free(&world.pool, runs, 1);
-		}
-	}
+	draw_pool();
 
-	world.conn.queue = below(RNBD_QUEUES_MAX);
 	world.conn.ring_slots = RNBD_RING_SLOTS_MIN +
 		below(RNBD_RING_SLOTS_MAX - RNBD_RING_SLOTS_MIN + 1);
 	world.conn.slot_size = RNBD_SLOT_SIZE_MIN + 64 * below(1009);
 	world.conn.epoch = 1 + below(1000);
-	draw_bytes(world.conn.host_id, 16);
-	draw_bytes(world.conn.session_id, 16);
 	world.room = one_in(4) ? below(8) : RNBD_EXPORTS_MAX;
 	world.is_target = one_in(2);
 	world.slots = world.conn.ring_slots;
@@ -143,16 +173,11 @@ static void draw_world(void)
 	world.epoch = world.conn.epoch;
 
 	memset(&world.asked, 0, sizeof(world.asked));
-	for (i = 0; i < 1 + below(63); i++)
-		world.asked.export[i] = "abzAZ059_:-."[below(i ? 12 : 11)];
-	draw_bytes(world.asked.boot_id, 16);
+	draw_identities();
 	world.asked.features = unit_random64(&rnd);
-	world.asked.pool_bytes = 4096 + unit_random64(&rnd) / 2;
 	world.asked.max_io = 4096 * (1 + below(4096));
 	world.asked.nr_queues = 1 + below(RNBD_QUEUES_MAX);
 	world.asked.queue_depth = 1 + below(RNBD_DEPTH_MAX);
-	world.asked.flags = below(2);
-	world.asked.keepalive_ms = 100 + below(59901);
 	if (world.asked.features & RNBD_FEATURE_INLINE) {
 		world.asked.inline_read = draw_number();
 		world.asked.inline_write = draw_number();
@@ -618,7 +643,7 @@ static void check_grant(const struct rnbd_grant *grant)
 /* Was this a frame that we would have sent ourselves? */
 static void check_encoded(const u8 *buf, const u8 *again, u32 len)
 {
-	assert_memory_equal(buf, again, len);
+	assert_memory_equal(hostile_original(buf), again, len);
 }
 
 static enum rnbd_fault take_requests(struct rnbd_frame *frame, u8 *again)
@@ -654,6 +679,8 @@ static enum rnbd_fault take_requests(struct rnbd_frame *frame, u8 *again)
 			      again + 32 * before, 32 * (pos - before));
 		requests_accepted++;
 	}
+	assert_int_equal(rnbd_decode_request(frame, &pos, &world.lim, &req),
+			 RNBD_FAULT_COUNT);
 	assert_int_equal(rnbd_decode_end(frame),
 			 data == end ? RNBD_FAULT_NONE : RNBD_FAULT_LONG);
 	return rnbd_decode_end(frame);
@@ -690,6 +717,8 @@ static enum rnbd_fault take_replies(struct rnbd_frame *frame, u8 *again)
 		check_encoded((const u8 *)frame->entries + 16 * i,
 			      again + 16 * i, 16);
 	}
+	assert_int_equal(rnbd_decode_reply(frame, i, world.lim.depth, &reply),
+			 RNBD_FAULT_COUNT);
 	assert_int_equal(rnbd_decode_end(frame),
 			 data == end ? RNBD_FAULT_NONE : RNBD_FAULT_LONG);
 	return rnbd_decode_end(frame);
@@ -889,6 +918,63 @@ static enum rnbd_fault take_discover(const struct rnbd_frame *frame, u8 *again)
 	return RNBD_FAULT_NONE;
 }
 
+/* Each decoder refuses what is not for it. */
+static void check_wrong_type(struct rnbd_frame *frame)
+{
+	struct rnbd_frame before;
+	u8 type = frame->type;
+	union {
+		struct rnbd_request req;
+		struct rnbd_reply reply;
+		struct rnbd_login_info login;
+		struct rnbd_grant grant;
+		struct rnbd_segment_info seg;
+		struct rnbd_discover_info list;
+		struct rnbd_export_info export;
+		u64 capacity;
+		u8 proof[2][32];
+	} out, untouched;
+	u16 pos = 0;
+
+	memcpy(&before, frame, sizeof(before));
+	memset(&untouched, 0xa5, sizeof(untouched));
+	memset(&out, 0xa5, sizeof(out));
+	if (type != RNBD_FRAME_REQUEST)
+		assert_int_equal(rnbd_decode_request(frame, &pos, &world.lim, &out.req),
+				 RNBD_FAULT_TYPE);
+	if (type != RNBD_FRAME_REPLY)
+		assert_int_equal(rnbd_decode_reply(frame, 0, world.lim.depth, &out.reply),
+				 RNBD_FAULT_TYPE);
+	if (type != RNBD_FRAME_LOGIN)
+		assert_int_equal(rnbd_decode_login(frame, &out.login), RNBD_FAULT_TYPE);
+	if (type != RNBD_FRAME_LOGIN_REPLY) {
+		const struct rnbd_grant grant = { .nr_segments = 1 };
+
+		assert_int_equal(rnbd_decode_grant(frame, &world.asked, &out.grant),
+				 RNBD_FAULT_TYPE);
+		assert_int_equal(rnbd_decode_segment(frame, 0, &grant, &out.seg),
+				 RNBD_FAULT_TYPE);
+	}
+	if (type != RNBD_FRAME_RESIZE)
+		assert_int_equal(rnbd_decode_resize(frame, 512, &out.capacity),
+				 RNBD_FAULT_TYPE);
+	if (type != RNBD_FRAME_DISCOVER_REPLY) {
+		assert_int_equal(rnbd_decode_discover_reply(frame, world.room, &out.list),
+				 RNBD_FAULT_TYPE);
+		assert_int_equal(rnbd_decode_export(frame, 0, &out.export),
+				 RNBD_FAULT_TYPE);
+	}
+	if (type != RNBD_FRAME_CHALLENGE)
+		assert_int_equal(rnbd_decode_challenge(frame, out.proof[0]),
+				 RNBD_FAULT_TYPE);
+	if (type != RNBD_FRAME_PROOF)
+		assert_int_equal(rnbd_decode_proof(frame, out.proof[0], out.proof[1]),
+				 RNBD_FAULT_TYPE);
+	assert_int_equal(pos, 0);
+	assert_memory_equal(&out, &untouched, sizeof(out));
+	assert_memory_equal(frame, &before, sizeof(before));
+}
+
 static enum rnbd_fault take_frame(const u8 *buf, u32 len)
 {
 	static _Alignas(8) u8 again[2 * FRAME_MAX];
@@ -913,6 +999,8 @@ static enum rnbd_fault take_frame(const u8 *buf, u32 len)
 			      frame.nr_entries, frame.credits, world.seq,
 			      world.epoch);
 	check_encoded(buf, again, 16);
+	check_wrong_type(&frame);
+	hostile_forbid(frame.data, frame.data_bytes);
 
 	switch (frame.type) {
 	case RNBD_FRAME_LOGIN:

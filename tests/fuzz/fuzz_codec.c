@@ -1,0 +1,570 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The codec under libFuzzer.
+ *
+ * Operation: an input is a head of HEAD_SIZE bytes and a message. The head says which
+ * decoder gets the message, how it lies in memory, and what both ends have agreed about: the
+ * limits, the ring, what was asked for (fields[] below). Any bytes are a lawful head, since
+ * these things are our own and trusted. hostile.h of the unit tests, which is shared with
+ * unit-hostile, decodes the message and judges the result. In addition
+ *
+ * - the message ends where its memory does;
+ * - no decoder reads a byte of it twice or looks at inline data (once.h);
+ * - it is not changed;
+ * - decoders that are lied to about the number of entries stay within the message.
+ *
+ * The mutator knows the protocol: it makes valid messages for the world of the input, spoils
+ * them a little, and puts right again what no message gets past, so that most inputs come
+ * further than the first check. libFuzzer's own mutations do the rest.
+ *
+ * Errors: whatever should not be ends the process.
+ */
+#include <stddef.h>
+#include <sanitizer/asan_interface.h>
+
+#include "codec.h"
+#include "secret.h"
+
+static void broken(const char *file, int line, const char *what)
+	__attribute__((noreturn));
+
+static void broken(const char *file, int line, const char *what)
+{
+	fprintf(stderr, "%s:%d: does not hold: %s\n", file, line, what);
+	abort();
+}
+
+#define must(condition)							\
+do {									\
+	if (!(condition))						\
+		broken(__FILE__, __LINE__, #condition);			\
+} while (0)
+
+#define assert_true(a)			must(a)
+#define assert_false(a)			must(!(a))
+#define assert_null(a)			must(!(a))
+#define assert_int_equal(a, b)		must((a) == (b))
+#define assert_int_not_equal(a, b)	must((a) != (b))
+#define assert_ptr_equal(a, b)		must((const void *)(a) == (const void *)(b))
+#define assert_in_range(a, low, high)	must((u64)(a) >= (low) && (u64)(a) <= (high))
+#define assert_memory_equal(a, b, n)	must(!memcmp(a, b, n))
+#define fail()				broken(__FILE__, __LINE__, "not reached")
+#define fail_msg(...)			fail()
+
+const u8 *fuzz_message;
+size_t fuzz_message_bytes;
+static const u8 *original;
+
+#define hostile_original(at)		(original + ((const u8 *)(at) - fuzz_message))
+#define hostile_forbid(at, bytes)	ASAN_POISON_MEMORY_REGION(at, bytes)
+
+#include "hostile.h"
+#include "libfuzzer.h"
+
+/* ------------------------------------------------------------------------
+ * The head
+ */
+
+/* Who gets the message. The numbers are part of what is kept: others only behind them. */
+enum taker {
+	TAKER_FRAME, TAKER_CM_REQ, TAKER_CM_REP, TAKER_CM_REJ, TAKER_TEXT, NR_TAKERS,
+};
+
+#define HEAD_TAKER	0	/* enum taker */
+#define HEAD_PLACE	1	/* bits 0 to 2: alignment of the message; see below */
+#define HEAD_LIE	2	/* with PLACE_LIE: how many bytes are missing, 16 bits */
+#define HEAD_TYPE	4	/* with PLACE_LIE and not 0: frame type instead of the true one */
+#define HEAD_FIELDS	5
+#define HEAD_SIZE	116
+
+#define PLACE_ALIGN	0x7
+#define PLACE_LIE	0x8	/* afterwards, lie to the decoders */
+
+#define FIELD(member, min, max)	{						\
+	offsetof(struct world, member), sizeof(((struct world *)0)->member), min, max \
+}
+
+/* What of the world is in the head: a number of another range is brought into it. */
+static const struct field {
+	u16 at;
+	u16 bytes;
+	u64 min;
+	u64 max;
+} fields[] = {
+	FIELD(lim.capacity, 0, U64_MAX / 2),
+	FIELD(lim.block_mask, 0, U32_MAX),
+	FIELD(lim.max_io, RNBD_UNIT_SIZE, RNBD_MAX_IO_MAX),
+	FIELD(lim.max_discard, 0, U32_MAX),
+	FIELD(lim.max_write_zeroes, 0, U32_MAX),
+	FIELD(lim.pool_units, 1, RNBD_POOL_UNITS_MAX),
+	FIELD(lim.segment_units, 1, RNBD_POOL_UNITS_MAX),
+	FIELD(lim.depth, 1, RNBD_DEPTH_MAX),
+	FIELD(lim.inline_read, 0, INLINE_MAX),
+	FIELD(lim.inline_write, 0, INLINE_MAX),
+	FIELD(conn.ring_slots, RNBD_RING_SLOTS_MIN, RNBD_RING_SLOTS_MAX),
+	FIELD(conn.slot_size, RNBD_SLOT_SIZE_MIN, RNBD_SLOT_SIZE_MAX),
+	FIELD(conn.epoch, 1, U32_MAX),
+	FIELD(seq, 0, U32_MAX),
+	FIELD(room, 0, RNBD_EXPORTS_MAX),
+	FIELD(asked.features, 0, U64_MAX),
+	FIELD(asked.max_io, RNBD_UNIT_SIZE, RNBD_MAX_IO_MAX),
+	FIELD(asked.nr_queues, 1, RNBD_QUEUES_MAX),
+	FIELD(asked.queue_depth, 1, RNBD_DEPTH_MAX),
+	FIELD(asked.inline_read, 0, U32_MAX),
+	FIELD(asked.inline_write, 0, U32_MAX),
+	FIELD(is_target, 0, 1),
+};
+
+static enum taker taker_of(const u8 *head)
+{
+	return head[HEAD_TAKER] % NR_TAKERS;
+}
+
+static u64 round_to(u64 value, u64 unit)
+{
+	return value / unit * unit;
+}
+
+/* Numbers that were drawn for a head are their own image. Little-endian machines only. */
+static void world_from_head(const u8 *head)
+{
+	struct rnbd_limits *lim = &world.lim;
+	u32 at = HEAD_FIELDS, i, block;
+
+	for (i = 0; i < ARRAY_SIZE(fields); i++) {
+		const struct field *field = &fields[i];
+		u64 value = unit_get(head + at, field->bytes);
+
+		if (value < field->min || value > field->max)
+			value = field->min + value % (field->max - field->min + 1);
+		unit_put((u8 *)&world + field->at, field->bytes, value);
+		at += field->bytes;
+	}
+	must(at <= HEAD_SIZE);
+
+	block = lim->block_mask + 1;
+	if (!is_power(block) || block < 512 || block > 4096)
+		block = 512u << block % 4;
+	lim->block_mask = block - 1;
+	lim->capacity = round_to(lim->capacity, block);
+	lim->max_discard = round_to(lim->max_discard, block);
+	lim->max_write_zeroes = round_to(lim->max_write_zeroes, block);
+	lim->max_io = round_to(lim->max_io, RNBD_UNIT_SIZE);
+	if (!is_power(lim->segment_units))
+		lim->segment_units = 1u << lim->segment_units % 21;
+	world.conn.slot_size = round_to(world.conn.slot_size, RNBD_SLOT_SIZE_ALIGN);
+	world.slots = world.conn.ring_slots;
+	world.epoch = world.conn.epoch;
+	world.asked.max_io = round_to(world.asked.max_io, RNBD_UNIT_SIZE);
+	if (!(world.asked.features & RNBD_FEATURE_INLINE)) {
+		world.asked.inline_read = 0;
+		world.asked.inline_write = 0;
+	}
+}
+
+static void world_to_head(u8 *head)
+{
+	u32 at = HEAD_FIELDS, i;
+
+	for (i = 0; i < ARRAY_SIZE(fields); i++) {
+		const struct field *field = &fields[i];
+
+		unit_put(head + at, field->bytes,
+			 unit_get((const u8 *)&world + field->at, field->bytes));
+		at += field->bytes;
+	}
+}
+
+/* ------------------------------------------------------------------------
+ * One input
+ */
+
+/* A message in memory of its own that ends with it. */
+static u8 *place(const u8 *bytes, size_t size, u32 shift)
+{
+	u8 *memory = malloc(size + shift);
+
+	must(memory);
+	memcpy(memory + shift, bytes, size);
+	fuzz_message = memory + shift;
+	fuzz_message_bytes = size;
+	original = bytes;
+	return memory;
+}
+
+static void take_away(u8 *memory)
+{
+	ASAN_UNPOISON_MEMORY_REGION(fuzz_message, fuzz_message_bytes);
+	must(!memcmp(fuzz_message, original, fuzz_message_bytes));
+	fuzz_message_bytes = 0;
+	free(memory);
+}
+
+/* Texts come from the tool, from configfs and from netlink. */
+static void take_text(const u8 *bytes, size_t size)
+{
+	u8 secret[RNBD_SECRET_SIZE];
+	char again[RNBD_SECRET_TEXT_SIZE];
+	char *string = malloc(size + 1);
+	u8 *memory = place(bytes, size, 0);
+	const char *text = (const char *)fuzz_message;
+	size_t len;
+
+	must(string);
+	memcpy(string, bytes, size);
+	string[size] = '\0';
+
+	if (rnbd_export_name_ok(text, size)) {
+		len = strnlen(text, size);
+		must(len > 0 && len < size && len < RNBD_EXPORT_NAME_SIZE);
+		must(strspn(text, NAME_CHARS) == len);
+		must(text[0] != '.');
+		must(is_zero(text + len, size - len));
+	}
+	if (rnbd_disk_alias_ok(string)) {
+		must(rnbd_export_name_ok(string, strlen(string) + 1));
+		must(strspn(string, "0123456789") != strlen(string));
+		must(strncmp(string, "rnbd", 4) || string[4] < '0' || string[4] > '9' ||
+		     string[4 + strspn(string + 4, "0123456789")]);
+	}
+
+	memset(secret, 0xa5, sizeof(secret));
+	if (rnbd_secret_parse(text, size, secret)) {
+		must(is_zero(secret, sizeof(secret)));
+	} else {
+		len = sizeof(again) - 1;
+		must(size == len || (size == len + 1 && text[len] == '\n'));
+		rnbd_secret_format(secret, again);
+		must(!strncasecmp(text, again, len));
+	}
+
+	if (size >= 2) {
+		u16 number = unit_get(bytes, 2);
+
+		must(*rnbd_status_text(number));
+		must(*rnbd_fault_text(number));
+		must(*rnbd_op_text(number));
+	}
+	take_away(memory);
+	free(string);
+}
+
+/*
+ * Decoders rely on rnbd_decode_frame(), but look once more: entries that are not there
+ * are not read, whatever the frame says of itself. @missing bytes are not there.
+ */
+static void lie(const u8 *bytes, u32 size, u32 missing, u8 type)
+{
+	const struct rnbd_limits *lim = &world.lim;
+	struct rnbd_grant grant = {
+		.pool_units = lim->pool_units,
+		.segment_units = lim->segment_units,
+		.nr_segments = DIV_ROUND_UP(lim->pool_units, lim->segment_units),
+	};
+	struct rnbd_discover_info list;
+	struct rnbd_export_info export;
+	struct rnbd_segment_info seg;
+	struct rnbd_login_info login;
+	struct rnbd_grant granted;
+	struct rnbd_request req;
+	struct rnbd_frame frame;
+	struct rnbd_reply reply;
+	u8 nonce[32], mac[32];
+	u64 capacity;
+	u8 *memory;
+	u16 pos;
+	u32 i;
+
+	if (rnbd_decode_frame(bytes, size, world.seq, world.epoch, world.slots, &frame))
+		return;
+	frame.bytes -= min(missing, frame.bytes);
+	memory = place(frame.entries, frame.bytes, 0);
+	frame.entries = fuzz_message;
+	frame.data = fuzz_message + frame.bytes;
+	frame.data_bytes = 0;
+	if (type)
+		frame.type = type;
+
+	for (pos = 0; pos < frame.nr_entries; ) {
+		u16 before = pos;
+
+		if (rnbd_decode_request(&frame, &pos, lim, &req))
+			break;
+		must(pos > before && pos <= frame.nr_entries);
+		must(pos * 32u <= frame.bytes);
+	}
+	ASAN_UNPOISON_MEMORY_REGION(fuzz_message, fuzz_message_bytes);
+	for (i = 0; i < frame.nr_entries; i++)
+		if (rnbd_decode_reply(&frame, i, lim->depth, &reply))
+			break;
+	ASAN_UNPOISON_MEMORY_REGION(fuzz_message, fuzz_message_bytes);
+	rnbd_decode_login(&frame, &login);
+	rnbd_decode_grant(&frame, &world.asked, &granted);
+	rnbd_decode_resize(&frame, lim->block_mask + 1, &capacity);
+	rnbd_decode_challenge(&frame, nonce);
+	rnbd_decode_proof(&frame, nonce, mac);
+	ASAN_UNPOISON_MEMORY_REGION(fuzz_message, fuzz_message_bytes);
+	for (i = 0; i <= frame.nr_entries; i++)
+		if (rnbd_decode_segment(&frame, i, &grant, &seg))
+			break;
+	ASAN_UNPOISON_MEMORY_REGION(fuzz_message, fuzz_message_bytes);
+	rnbd_decode_discover_reply(&frame, world.room, &list);
+	for (i = 0; i <= frame.nr_entries; i++)
+		if (rnbd_decode_export(&frame, i, &export))
+			break;
+	take_away(memory);
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	/* what take() needs to know */
+	static const enum kind kinds[] = {
+		[TAKER_FRAME] = KIND_REQUEST, [TAKER_CM_REQ] = KIND_CM_REQ,
+		[TAKER_CM_REP] = KIND_CM_REP, [TAKER_CM_REJ] = KIND_CM_REJ,
+	};
+	const u8 *bytes = data + HEAD_SIZE;
+	enum taker taker;
+	u32 segments;
+	u8 *memory;
+
+	if (size < HEAD_SIZE || size - HEAD_SIZE > RNBD_SLOT_SIZE_MAX)
+		return 0;
+	size -= HEAD_SIZE;
+	taker = taker_of(data);
+	if (taker == TAKER_TEXT) {
+		take_text(bytes, size);
+		return 0;
+	}
+
+	world_from_head(data);
+	memory = place(bytes, size, data[HEAD_PLACE] & PLACE_ALIGN);
+	take(kinds[taker], fuzz_message, size);
+	take_away(memory);
+	if (taker == TAKER_FRAME && (data[HEAD_PLACE] & PLACE_LIE))
+		lie(bytes, size, unit_get(data + HEAD_LIE, 2), data[HEAD_TYPE]);
+
+	/* a login reply that names them fills a slot, and one more would not fit */
+	segments = rnbd_max_segments(world.conn.slot_size);
+	must(16 + 128 + 16 * segments <= world.conn.slot_size);
+	must(16 + 128 + 16 * (segments + 1) > world.conn.slot_size);
+	must(!rnbd_max_segments(size % 144));
+	return 0;
+}
+
+/* ------------------------------------------------------------------------
+ * The mutator
+ */
+
+static _Alignas(8) u8 scratch[FRAME_MAX];
+
+/* Bytes of a frame of @type with one entry (of CREDIT: none), and of each further entry. */
+static size_t frame_layout(u8 type, size_t *further)
+{
+	switch (type) {
+	case RNBD_FRAME_LOGIN:
+		*further = 128;
+		return 16 + 128;
+	case RNBD_FRAME_LOGIN_REPLY:
+		*further = 16;
+		return 16 + 128;
+	case RNBD_FRAME_REQUEST:
+		*further = 32;
+		return 16 + 32;
+	case RNBD_FRAME_CREDIT:
+		*further = 16;
+		return 16;
+	case RNBD_FRAME_DISCOVER_REPLY:
+		*further = 112;
+		return 16 + 16;
+	case RNBD_FRAME_CHALLENGE:
+	case RNBD_FRAME_PROOF:
+		*further = 64;
+		return 16 + 64;
+	default:
+		*further = 16;
+		return 16 + 16;
+	}
+}
+
+/* Puts right what would keep a message from being looked at. */
+static size_t repair(enum taker taker, u8 *message, size_t size)
+{
+	size_t one, further, nr;
+
+	if (taker != TAKER_FRAME) {
+		if (taker != TAKER_TEXT && size >= 6) {
+			unit_put(message, 4, RNBD_MAGIC);
+			unit_put(message + 4, 2, RNBD_VERSION);
+		}
+		return size;
+	}
+	if (size < 16)
+		return size;
+	message[1] &= RNBD_FRAME_DATA;
+	unit_put(message + 4, 2, unit_get(message + 4, 2) % (world.slots + 1));
+	unit_put(message + 6, 2, 0);
+	unit_put(message + 8, 4, world.seq);
+	unit_put(message + 12, 4, world.epoch);
+	one = frame_layout(message[0], &further);
+	if (size < one)
+		return size;
+	nr = (size - one) / further;
+	if (!message[1])
+		size = one + nr * further;
+	if (message[0] != RNBD_FRAME_CREDIT)
+		nr++;
+	if (!message[1] || unit_get(message + 2, 2) > nr)
+		unit_put(message + 2, 2, nr);
+	return size;
+}
+
+static size_t fresh_text(u8 *message)
+{
+	static const char * const texts[] = {
+		"disk0", "rnbd0", "rnbd12p3", "4711", "a.b_c:d-e", ".hidden",
+		"c0ffee00-1234-5678-9abc-def012345678",
+		"abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz01234567890",
+	};
+	const char *text = texts[below(ARRAY_SIZE(texts))];
+	char written[RNBD_SECRET_TEXT_SIZE];
+	u8 secret[RNBD_SECRET_SIZE];
+	size_t size;
+
+	if (one_in(3)) {
+		draw_bytes(secret, sizeof(secret));
+		rnbd_secret_format(secret, written);
+		text = written;
+	}
+	size = strlen(text);
+	memset(message + size, 0, 2);
+	memcpy(message, text, size);
+	return size + below(3);
+}
+
+/* A valid message for the world. */
+static size_t fresh(enum taker taker, u8 *message, size_t max)
+{
+	size_t size;
+
+	switch (taker) {
+	case TAKER_CM_REQ:
+		size = build(KIND_CM_REQ, scratch);
+		break;
+	case TAKER_CM_REP:
+		size = build(KIND_CM_REP, scratch);
+		break;
+	case TAKER_CM_REJ:
+		size = build(KIND_CM_REJ, scratch);
+		break;
+	case TAKER_TEXT:
+		size = fresh_text(scratch);
+		break;
+	default:
+		/* requests ask it for space */
+		if (world.pool.units != world.lim.pool_units ||
+		    world.pool.segment_units != world.lim.segment_units)
+			draw_pool();
+		size = build(below(KIND_CM_REQ), scratch);
+	}
+	must(size <= sizeof(scratch));
+	size = min(size, max);
+	memcpy(message, scratch, size);
+	return size;
+}
+
+/* The world of the head, with identities that matter to building alone. */
+static void enter_world(const u8 *head)
+{
+	draw_identities();
+	world_from_head(head);
+}
+
+/* Another world, or a part of one; the message may still suit it. */
+static void mutate_world(u8 *head)
+{
+	const struct field *field = &fields[below(ARRAY_SIZE(fields))];
+
+	if (one_in(2)) {
+		LLVMFuzzerMutate(head + HEAD_FIELDS, HEAD_SIZE - HEAD_FIELDS,
+				 HEAD_SIZE - HEAD_FIELDS);
+	} else {
+		unit_put((u8 *)&world + field->at, field->bytes,
+			 field->max == 1 ? below(2) : draw_number());
+		world_to_head(head);
+	}
+	world_from_head(head);
+}
+
+size_t LLVMFuzzerCustomMutator(u8 *data, size_t size, size_t max, unsigned int seed)
+{
+	u8 *message = data + HEAD_SIZE;
+	enum taker taker;
+	u32 spare, i;
+
+	if (max < HEAD_SIZE + 256)
+		return LLVMFuzzerMutate(data, size, max);
+	rnd.state = seed;
+	max -= HEAD_SIZE;
+	if (size < HEAD_SIZE || one_in(32)) {
+		memset(data, 0, HEAD_SIZE);
+		/* most of the code is for frames */
+		if (one_in(4))
+			data[HEAD_TAKER] = below(NR_TAKERS);
+		data[HEAD_PLACE] = below(8);
+		draw_world();
+		world_to_head(data);
+		size = HEAD_SIZE + fresh(taker_of(data), message, max);
+	}
+	size -= HEAD_SIZE;
+	enter_world(data);
+	taker = taker_of(data);
+
+	switch (below(16)) {
+	case 0:
+		mutate_world(data);
+		break;
+	case 1: /* tell lies, or not */
+		data[HEAD_PLACE] = below(16);
+		unit_put(data + HEAD_LIE, 2, one_in(2) ? below(17) : below(256));
+		data[HEAD_TYPE] = one_in(2) ? 0 : below(12);
+		break;
+	case 2:
+		size = fresh(taker, message, max);
+		break;
+	case 3:
+	case 4:
+	case 5:
+	case 6:
+	case 7:
+		/* mostly spare the header, or little else would be seen */
+		spare = taker == TAKER_FRAME ? 16 : 8;
+		for (i = 1 + below(4); i && size + 64 <= max; i--)
+			size = change(message, size, spare);
+		break;
+	default:
+		size = LLVMFuzzerMutate(message, size, max);
+	}
+	if (!one_in(4))
+		size = repair(taker, message, size);
+	return HEAD_SIZE + size;
+}
+
+/* The entries of both in one frame, if they are frames; the world is that of @one. */
+size_t LLVMFuzzerCustomCrossOver(const u8 *one, size_t one_size, const u8 *two, size_t two_size,
+				 u8 *out, size_t max, unsigned int seed)
+{
+	const size_t first = HEAD_SIZE + 16;
+	size_t cut = one_size, from, bytes;
+
+	if (one_size < first || two_size < first || one_size > max)
+		return 0;
+	rnd.state = seed;
+	if (one_in(2))
+		cut = first + below((one_size - first) / 16 + 1) * 16;
+	from = first + below((two_size - first) / 16 + 1) * 16;
+	bytes = min(two_size - from, max - cut);
+	memcpy(out, one, cut);
+	memcpy(out + cut, two + from, bytes);
+	enter_world(out);
+	return HEAD_SIZE + repair(taker_of(out), out + HEAD_SIZE, cut + bytes - HEAD_SIZE);
+}
