@@ -11,7 +11,6 @@
  * Ownership, Concurrency: one thread, one case at a time.
  * Errors: a case that does not end as it says is counted, and the next one begins.
  */
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,54 +20,6 @@
 #define SLOT_SIZE	4096
 #define CLOSE_MS	8000
 #define LOGIN_MS	20000
-
-/* ------------------------------------------------------------------------
- * What the target tells of its sessions
- */
-
-static FILE *monitor;
-
-void monitor_open(const char *file)
-{
-	monitor = fopen(file, "r");
-	if (!monitor)
-		die("cannot read %s", file);
-}
-
-#define HUNG_UP	"the client disconnected"
-
-/* Wait until the target has said that a session closes for this reason, or for "*". */
-bool monitor_closed(const char *reason)
-{
-	uint64_t end = deadline(CLOSE_MS);
-	char line[1024], last[1024] = "nothing";
-	bool any = !strcmp(reason, "*");
-	size_t len = 0;
-
-	while (monitor && now_ms() < end) {
-		char *why;
-
-		if (!fgets(line + len, sizeof(line) - len, monitor)) {
-			clearerr(monitor);
-			nap();
-			continue;
-		}
-		len = strlen(line);
-		if (line[len - 1] != '\n')
-			continue;
-		line[len - 1] = '\0';
-		len = 0;
-		why = strstr(line, "-> closing: ");
-		if (!why)
-			continue;
-		why += strlen("-> closing: ");
-		if (any ? !!strcmp(why, HUNG_UP) : !strcmp(why, reason)) {
-			note("%s", why);
-			return true;
-		}
-	}
-	return !monitor || amiss("the target tells: %s; not: %s", last, reason);
-}
 
 /* ------------------------------------------------------------------------
  * Sessions
@@ -119,44 +70,18 @@ static bool lives(struct conn *c)
 	return !status || amiss("a lawful READ afterwards: status %d", status);
 }
 
-/* ------------------------------------------------------------------------
- * Patches
- */
-
-enum relative { ABSOLUTE, CAPACITY, POOL, SEGMENT };
-
-/* Bytes of a message to be overwritten, little-endian; more than 8 all the same. */
-struct patch {
-	uint16_t at;
-	uint8_t size, relative;
-	int64_t value;
-};
-
-#define PATCH(base, type, field, rel, value)					\
-	{ (base) + offsetof(type, field), sizeof(((type *)NULL)->field), rel, value }
 #define C(field, value)		PATCH(0, struct rnbd_cm_req, field, ABSOLUTE, value)
-#define H(field, value)		PATCH(0, struct rnbd_frame_hdr, field, ABSOLUTE, value)
 #define E(field, value)		PATCH(16, struct rnbd_req_entry, field, ABSOLUTE, value)
 #define E_OF(rel, field, value)	PATCH(16, struct rnbd_req_entry, field, rel, value)
 #define X(field, value)		PATCH(48, struct rnbd_extent_entry, field, ABSOLUTE, value)
 #define L(field, value)		PATCH(16, struct rnbd_login, field, ABSOLUTE, value)
-#define BYTE(at, value)		{ at, 1, ABSOLUTE, value }
 
-static void apply(uint8_t *bytes, const struct patch *p, const struct grant *g)
+/* What a patch may be relative to. */
+static void relatives(const struct grant *g, uint64_t *rel)
 {
-	uint64_t value = p->value;
-	uint32_t i;
-
-	if (!p->size)
-		return;
-	if (p->relative == CAPACITY)
-		value += le64toh(g->r.capacity);
-	else if (p->relative == POOL)
-		value += le32toh(g->r.pool_units);
-	else if (p->relative == SEGMENT)
-		value += le32toh(g->r.segment_units);
-	for (i = 0; i < p->size; i++)
-		bytes[p->at + i] = p->size > 8 ? (uint8_t)value : value >> (8 * i);
+	rel[CAPACITY] = le64toh(g->r.capacity);
+	rel[POOL] = le32toh(g->r.pool_units);
+	rel[SEGMENT] = le32toh(g->r.segment_units);
 }
 
 /* ------------------------------------------------------------------------
@@ -210,7 +135,7 @@ static bool run_request(size_t i)
 	if (requests[i].len)
 		req.len = requests[i].len < 0 ? 0 : requests[i].len;
 	for (p = 0; p < ARRAY_SIZE(requests[i].p); p++)
-		apply((uint8_t *)&req.cm, &requests[i].p[p], NULL);
+		patch_apply((uint8_t *)&req.cm, &requests[i].p[p], NULL);
 	status = conn_open(&c, &req);
 	if (status != requests[i].status)
 		amiss("refused with %d, wanted %d", status, requests[i].status);
@@ -232,24 +157,6 @@ enum base {
 
 /* When it is sent. */
 enum when { LIVE, FIRST, LISTING, SECOND };
-
-#define TYPE	"unexpected frame type"
-#define SHORT	"message too short"
-#define LONG	"unexpected bytes at the end of the message"
-#define RESERVED "reserved bytes are not zero"
-#define COUNT	"number of entries does not fit the frame"
-#define SEQ	"frame out of sequence"
-#define EPOCH	"wrong session epoch"
-#define CREDITS	"impossible number of credits"
-#define GEOMETRY "ring slots, slot size, queues or depth out of range"
-#define NAME	"invalid export name"
-#define OP	"operation unknown or not offered"
-#define FLAGS	"flags not allowed here"
-#define TAG	"tag out of range"
-#define LENGTH	"length invalid or above the limit"
-#define OFFSET	"offset unaligned or outside of the export"
-#define EXTENT	"invalid pool extent"
-#define LIMITS	"absurd properties in a login"
 
 static const struct frame_case {
 	const char *name;
@@ -538,6 +445,7 @@ static void run_frame(const struct frame_case *fc)
 	const char *export = fc->export ?: "hostile";
 	struct conn c = { }, first = { };
 	static struct frame f;
+	uint64_t rel[NR_RELATIVE] = { };
 	uint32_t i, len;
 	bool ok = true;
 	int status;
@@ -559,10 +467,11 @@ static void run_frame(const struct frame_case *fc)
 		goto close;
 
 	build(&f, fc->base, export);
+	relatives(&c.grant, rel);
 	if (fc->base != GARBAGE)
 		frame_seal(&c, &f);
 	for (i = 0; i < ARRAY_SIZE(fc->p); i++)
-		apply(f.b, &fc->p[i], &c.grant);
+		patch_apply(f.b, &fc->p[i], rel);
 	f.len += fc->more;
 	if (!conn_post(&c, f.b, f.len, IBV_WR_SEND, 0)) {
 		amiss("not sent");
@@ -689,7 +598,7 @@ static void fresh_pool(void)
 		memset(c.data, 0xc7, bytes);
 		whole_pool(&c, IBV_WR_RDMA_WRITE);
 		conn_close(&c);
-		monitor_closed(HUNG_UP);
+		monitor_closed("the client disconnected");
 	}
 }
 
@@ -790,7 +699,7 @@ static void old_key(void)
 	if (start_export(&a, 2, "hostile"))
 		remote = unit_address(&a, 0, &rkey);
 	conn_close(&a);
-	monitor_closed(HUNG_UP);
+	monitor_closed("the client disconnected");
 	if (remote && start_export(&b, 2, "hostile")) {
 		conn_rdma(&b, IBV_WR_RDMA_READ, 0, 4096, remote, rkey);
 		denied(conn_rdma_wait(&b, 10000));

@@ -72,6 +72,7 @@ bool conn_queue_pair(struct conn *c, bool no_slots)
 		.sq_sig_all = 1,
 	};
 	uint32_t send_size = c->slot_size + 4096;
+	int access = IBV_ACCESS_LOCAL_WRITE;
 	size_t bytes;
 	uint32_t i;
 
@@ -83,6 +84,8 @@ bool conn_queue_pair(struct conn *c, bool no_slots)
 	if (conn_data_bytes == DATA_BYTES)
 		memset(c->mem, 0x5a, bytes);
 	c->data = c->mem + bytes - conn_data_bytes;
+	if (c->serves)
+		access |= IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
 	c->cq = ibv_create_cq(c->id->verbs, c->slots + SENDS, NULL, NULL, 0);
 	if (!c->cq)
 		die("create_cq: %s", strerror(errno));
@@ -90,7 +93,7 @@ bool conn_queue_pair(struct conn *c, bool no_slots)
 	attr.recv_cq = c->cq;
 	if (rdma_create_qp(c->id, NULL, &attr))
 		die("create_qp: %s", strerror(errno));
-	c->mr = ibv_reg_mr(c->id->pd, c->mem, bytes, IBV_ACCESS_LOCAL_WRITE);
+	c->mr = ibv_reg_mr(c->id->pd, c->mem, bytes, access);
 	if (!c->mr)
 		die("reg_mr: %s", strerror(errno));
 	for (i = 0; i < c->slots && !no_slots; i++)

@@ -58,6 +58,17 @@ void frame_credit(struct conn *c)
 	frame_send(c, &f);
 }
 
+void patch_apply(uint8_t *bytes, const struct patch *p, const uint64_t *relative)
+{
+	uint64_t value = p->value;
+	uint32_t i;
+
+	if (p->relative)
+		value += relative[p->relative];
+	for (i = 0; i < p->size; i++)
+		bytes[p->at + i] = p->size > 8 ? (uint8_t)value : value >> (8 * i);
+}
+
 /* Bytes that the entries of a frame take, or NEVER if there cannot be so many. */
 static int64_t entry_bytes(uint8_t type, uint32_t nr)
 {

@@ -12,6 +12,7 @@
 
 #include <endian.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -46,6 +47,7 @@ struct grant {
 /**
  * struct conn - a connection, of either side
  * @taken: receive slots that hold frames, in order
+ * @serves: we are the target, and our data are open to RDMA
  * @mute: slots are not posted again and no credits returned
  * @status: of a refused connection: enum rnbd_status, or NEVER if it says none
  * @failed: first work completion of ours that was no success, nor flushed
@@ -67,7 +69,7 @@ struct conn {
 	} taken[RNBD_RING_SLOTS_MAX];
 	uint32_t head, tail;
 	uint32_t send_next, sends_busy;
-	bool established, gone, refused, mute, resolved;
+	bool established, gone, refused, mute, resolved, serves;
 	int status;
 	uint16_t version;
 	enum ibv_wc_status failed;
@@ -84,6 +86,39 @@ struct request {
 	uint8_t len;		/* of the private data */
 	bool no_slots;		/* receive slots are announced, not posted */
 };
+
+/* What a patch may be relative to. */
+enum relative { ABSOLUTE, CAPACITY, POOL, SEGMENT, TAG_SENT, NR_RELATIVE };
+
+/* Bytes of a message to be overwritten, little-endian; more than 8 all the same. */
+struct patch {
+	uint16_t at;
+	uint8_t size, relative;
+	int64_t value;
+};
+
+#define PATCH(base, type, field, rel, value)					\
+	{ (base) + offsetof(type, field), sizeof(((type *)NULL)->field), rel, value }
+#define H(field, value)		PATCH(0, struct rnbd_frame_hdr, field, ABSOLUTE, value)
+
+/* Reasons, as the modules tell them */
+#define TYPE	"unexpected frame type"
+#define SHORT	"message too short"
+#define LONG	"unexpected bytes at the end of the message"
+#define RESERVED "reserved bytes are not zero"
+#define COUNT	"number of entries does not fit the frame"
+#define SEQ	"frame out of sequence"
+#define EPOCH	"wrong session epoch"
+#define CREDITS	"impossible number of credits"
+#define GEOMETRY "ring slots, slot size, queues or depth out of range"
+#define NAME	"invalid export name"
+#define OP	"operation unknown or not offered"
+#define FLAGS	"flags not allowed here"
+#define TAG	"tag out of range"
+#define LENGTH	"length invalid or above the limit"
+#define OFFSET	"offset unaligned or outside of the export"
+#define EXTENT	"invalid pool extent"
+#define LIMITS	"absurd properties in a login"
 
 /* main.c */
 extern const char *address;
@@ -103,6 +138,7 @@ bool selected(const char *name);
 bool judge(const char *name, bool ok, uint64_t began);
 void monitor_open(const char *file);
 bool monitor_closed(const char *reason);
+bool monitor_tells(const char *event, const char *reason);
 
 /* random.c: a generator whose numbers depend on the seed alone */
 struct rng {
@@ -140,6 +176,7 @@ void frame_seal(struct conn *c, struct frame *f);
 bool frame_send(struct conn *c, struct frame *f);
 bool frame_check(struct conn *c, const uint8_t *bytes, uint32_t len);
 void frame_credit(struct conn *c);
+void patch_apply(uint8_t *bytes, const struct patch *p, const uint64_t *relative);
 void login_fill(struct rnbd_login *l, const char *export);
 bool login(struct conn *c, const struct rnbd_login *l, uint32_t ms);
 struct rnbd_req_entry req_entry(uint8_t op, uint8_t flags, uint16_t tag, uint64_t offset,

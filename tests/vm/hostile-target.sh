@@ -1,0 +1,23 @@
+#!/bin/bash
+# lab: --nodes 1 --cpus 2 --mem 1536 --timeout 300
+# short: a target that breaks every rule is not attached, or hung up on, with one clear reason
+. ./lib.sh
+. ./rnbd.sh
+
+set_host_id
+modprobe rnbd || die "modprobe rnbd failed"
+rnbd monitor >"$OUT/monitor" 2>"$OUT/monitor.err" &
+monitor=$!
+wait_for 10 grep -q 'listening to rnbd$' "$OUT/monitor.err"
+resources=$(rdma_own)
+
+start=${EPOCHREALTIME/[.,]/}
+# shellcheck disable=SC2086 # a choice of cases, or none
+rnbd-peer target --port 4500 --monitor "$OUT/monitor" --verbose ${1:+--only "$1"} >"$OUT/cases" ||
+	{ grep -B 5 FAILED "$OUT/cases"; tail -n 1 "$OUT/cases"; die "the client is wrong, or the peer"; }
+note "$(tail -n 1 "$OUT/cases"), $(((${EPOCHREALTIME/[.,]/} - start) / 1000000)) s"
+
+same "$(rnbd list --json | jq length)" 0 "disks that are left"
+rdma_own_is "$resources" || wait_for 20 rdma_own_is "$resources"
+kill $monitor
+unload
