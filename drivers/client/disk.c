@@ -384,6 +384,12 @@ int rnbd_disk_create(struct rnbd_session *sess, struct rnbd_why *why)
 	struct gendisk *disk;
 	int ret;
 
+	/* Lawful, but where pages are larger the block layer would complain of us. */
+	if (sess->grant.max_io < PAGE_SIZE) {
+		rnbd_why(why, "the target takes %u bytes at once, less than a page of this machine",
+			 sess->grant.max_io);
+		return -EOPNOTSUPP;
+	}
 	set->ops = &rnbd_mq_ops;
 	set->nr_hw_queues = sess->nr_queues;
 	set->nr_maps = sess->nr_poll ? HCTX_MAX_TYPES : 1;

@@ -1022,6 +1022,15 @@ static bool rnbd_grant_disk_ok(const struct rnbd_grant *grant)
 	if ((grant->flags & RNBD_EXPORT_VOLATILE_CACHE) &&
 	    !(grant->flags & RNBD_EXPORT_FUA))
 		return false;
+	/* As much as twice io_opt is read ahead of a reader. */
+	if (grant->io_min > RNBD_IO_HINT_MAX || grant->io_opt > RNBD_IO_HINT_MAX)
+		return false;
+	/* The block layer cuts a discard into multiples of the larger of the two. */
+	if (grant->max_discard &&
+	    (!grant->discard_granularity ||
+	     grant->max_discard < grant->discard_granularity ||
+	     grant->max_discard < grant->physical_block))
+		return false;
 	return grant->io_min >= block &&
 	       rnbd_multiple(grant->io_min, block) &&
 	       rnbd_multiple(grant->io_opt, block) &&
@@ -1068,7 +1077,8 @@ static bool rnbd_grant_pool_ok(const struct rnbd_grant *grant,
  *
  * An accepted grant suits the block layer: logical blocks of 512 to 4096
  * bytes (PAGE_SIZE is its limit, and 4 KiB the smallest), physical blocks up to
- * 1 MiB, all sizes multiples of the logical block. It suits the pool
+ * 1 MiB, all sizes multiples of the logical block, hints that do not make it
+ * read ahead without measure, discards that it can cut. It suits the pool
  * allocator: the empty share of a queue, pool_units / nr_queues, holds a
  * request of max_io in at most RNBD_EXTENTS_MAX extents.
  *

@@ -182,14 +182,21 @@ static int rnbdt_backend_check(struct rnbd_texport *export,
 	be->physical_block = clamp(be->physical_block, block, 1U << 20);
 	if (!is_power_of_2(be->physical_block))
 		be->physical_block = block;
-	be->io_min = max(round_down(be->io_min, block), be->physical_block);
+	/* Hints: a larger one is of no use. */
+	be->io_min = clamp(round_down(be->io_min, block), be->physical_block,
+			   RNBD_IO_HINT_MAX);
 	be->io_opt = round_down(be->io_opt, block);
+	if (be->io_opt > RNBD_IO_HINT_MAX)
+		be->io_opt = 0;
 	be->discard_granularity = round_down(be->discard_granularity, block);
 	be->discard_alignment = round_down(be->discard_alignment, block);
 	be->max_discard = round_down(be->max_discard, block);
 	be->max_write_zeroes = round_down(be->max_write_zeroes, block);
 	if (be->max_discard && !be->discard_granularity)
 		be->discard_granularity = block;
+	/* The client's block layer could not cut a discard into such pieces. */
+	if (be->max_discard < max(be->discard_granularity, be->physical_block))
+		be->max_discard = 0;
 	return 0;
 }
 

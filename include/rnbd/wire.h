@@ -48,6 +48,7 @@
 #define RNBD_EXTENTS_MAX	17	/* of one request: 1 + 4 extent entries */
 #define RNBD_MAX_IO_MAX		0x1000000u	/* 16 MiB */
 #define RNBD_POOL_UNITS_MAX	0x100000u	/* 4 GiB */
+#define RNBD_IO_HINT_MAX	0x4000000u	/* 64 MiB: io_min, io_opt */
 #define RNBD_EXPORT_NAME_SIZE	64	/* with at least one NUL at its end */
 #define RNBD_EXPORTS_MAX	65536	/* of one list of exports */
 
@@ -410,11 +411,12 @@ static_assert(sizeof(struct rnbd_segment) == 16);
  * @flags: RNBD_EXPORT_*
  * @logical_block: bytes; every offset and length is a multiple
  * @physical_block: bytes
- * @io_min: preferred minimum in bytes
- * @io_opt: preferred size in bytes, 0 if unknown
- * @discard_granularity: bytes
+ * @io_min: preferred minimum in bytes, at most RNBD_IO_HINT_MAX
+ * @io_opt: preferred size in bytes, at most RNBD_IO_HINT_MAX, 0 if unknown
+ * @discard_granularity: bytes, not 0 if DISCARD is supported
  * @discard_alignment: bytes
- * @max_discard: bytes of one DISCARD, 0 if not supported
+ * @max_discard: bytes of one DISCARD, not less than @discard_granularity and
+ *	@physical_block; 0 if not supported
  * @max_write_zeroes: bytes of one WRITE_ZEROES, 0 if not supported
  * @pool_units: size of the pool
  * @segment_units: size of every segment but the last, a power of two

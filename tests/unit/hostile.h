@@ -270,6 +270,9 @@ static void draw_grant(struct rnbd_grant *grant)
 	grant->discard_granularity = block * below(100);
 	grant->discard_alignment = block * below(3);
 	grant->max_discard = block * below(1u << 19);
+	if (!grant->discard_granularity ||
+	    grant->max_discard < max(grant->discard_granularity, grant->physical_block))
+		grant->max_discard = 0;
 	grant->max_write_zeroes = block * below(1u << 19);
 	grant->segment_units = 16u << below(8);
 	units = 1 + below(min(asked->max_io / 4096, 16 * grant->segment_units));
@@ -608,6 +611,12 @@ static void check_grant(const struct rnbd_grant *grant)
 	assert_in_range(grant->physical_block, block, 1u << 20);
 	assert_true(grant->io_min >= block && grant->io_min % block == 0);
 	assert_true(grant->io_opt % block == 0);
+	assert_true(grant->io_min <= 64u << 20 && grant->io_opt <= 64u << 20);
+	if (grant->max_discard) {
+		assert_true(grant->discard_granularity > 0);
+		assert_true(grant->max_discard >= grant->discard_granularity);
+		assert_true(grant->max_discard >= grant->physical_block);
+	}
 	assert_true(grant->discard_granularity % block == 0);
 	assert_true(grant->discard_alignment % block == 0);
 	assert_true(grant->max_discard % block == 0);
