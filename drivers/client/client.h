@@ -90,6 +90,7 @@ __printf(2, 3) void rnbd_why(struct rnbd_why *why, const char *fmt, ...);
  * @copy: data go through bounce buffers
  * @inline_read: wished limit of reads whose data come inside the reply
  * @inline_write: wished limit of writes whose data go inside the request
+ * @secret: RNBD_SECRET_SIZE bytes of whoever asks, or NULL; a session has it in its key
  */
 struct rnbd_options {
 	struct sockaddr_storage dst;
@@ -113,6 +114,21 @@ struct rnbd_options {
 	bool copy;
 	u32 inline_read;
 	u32 inline_write;
+	const u8 *secret;
+};
+
+/**
+ * enum rnbd_auth - how far a login has got with its proofs
+ * @RNBD_AUTH_NONE: nobody has asked for any
+ * @RNBD_AUTH_CHALLENGED: the target has; the thread that connects is to answer
+ * @RNBD_AUTH_ANSWERED: it has; the target's proof is to come
+ * @RNBD_AUTH_PROVEN: it came and was right
+ */
+enum rnbd_auth {
+	RNBD_AUTH_NONE,
+	RNBD_AUTH_CHALLENGED,
+	RNBD_AUTH_ANSWERED,
+	RNBD_AUTH_PROVEN,
 };
 
 /**
@@ -404,6 +420,12 @@ struct rnbd_change {
  *	RNBD_LOGIN_NONE
  * @exports: where the exports go that the target tells of, if it is asked for
  *	that, and NULL if the session is to have a disk
+ * @key: knows the secret of this host, or NULL if it has none for this target;
+ *	constant
+ * @auth: how far the login has got
+ * @req: connection request of the first queue
+ * @text: what is proven; thread that connects, but for the target's nonce
+ * @mac: what the target's proof has to be
  * @capacity: bytes of the export as the target has told over this connection
  *	last; read and written without a lock
  * @nr_queues: members of @queues in use
@@ -470,6 +492,11 @@ struct rnbd_session {
 	struct rnbd_login_info login;
 	u16 login_status;
 	struct rnbd_exports *exports;
+	struct crypto_shash *key;
+	enum rnbd_auth auth;
+	struct rnbd_conn_req req;
+	struct rnbd_auth_text text;
+	u8 mac[RNBD_MAC_SIZE];
 	u64 capacity;
 
 	u32 nr_queues;
@@ -527,6 +554,14 @@ void rnbd_release_connection(struct rnbd_session *sess);
 void rnbd_login_reply(struct rnbd_queue *q, const struct rnbd_frame *frame,
 		      enum rnbd_fault *fault);
 enum rnbd_fault rnbd_take_resize(struct rnbd_queue *q, const struct rnbd_frame *frame);
+
+/* auth.c */
+void rnbd_auth_login(struct rnbd_session *sess);
+enum rnbd_fault rnbd_auth_challenge(struct rnbd_queue *q, const struct rnbd_frame *frame);
+int rnbd_auth_answer(struct rnbd_session *sess, u8 *mac);
+enum rnbd_fault rnbd_auth_proof(struct rnbd_queue *q, const struct rnbd_frame *frame);
+bool rnbd_auth_may_take(struct rnbd_queue *q, u16 status, enum rnbd_fault *fault);
+int rnbd_auth_token(struct rnbd_session *sess, struct rnbd_conn_req *req);
 
 /* discover.c */
 void rnbd_exports_init(struct rnbd_exports *exports);

@@ -4,10 +4,10 @@
  *
  * Operation: queue 0 is connected first. Its connection request names host,
  * session and epoch; its first frame is the login that names the export and
- * states wishes; the reply grants queues, depth, limits and the pool. Then the
- * other queues are connected and the pool is split among them. One thread
- * does all this, step by step, and waits for each event of the connection
- * manager with a deadline.
+ * states wishes; if the target asks for a proof, that follows (auth.c); the
+ * reply grants queues, depth, limits and the pool. Then the other queues are
+ * connected and the pool is split among them. One thread does all this, step by
+ * step, and waits for each event of the connection manager with a deadline.
  *
  * Ownership: cm_id, ring, pool map and staging belong to the queue, the
  * protection domain and the list of segments to the session. All of them are
@@ -388,6 +388,14 @@ static int rnbd_connect_queue(struct rnbd_session *sess, u32 index,
 
 	memcpy(req.host_id, sess->opt.host_id, sizeof(req.host_id));
 	memcpy(req.session_id, sess->id, sizeof(req.session_id));
+	if (!index)
+		sess->req = req;
+	else if (sess->key)
+		ret = rnbd_auth_token(sess, &req);
+	if (ret) {
+		rnbd_why(why, "the kernel cannot compute an HMAC (%d)", ret);
+		return ret;
+	}
 	rnbd_encode_cm_req(&wire, &req);
 	param.private_data = &wire;
 	param.private_data_len = sizeof(wire);
@@ -429,6 +437,7 @@ void rnbd_login_reply(struct rnbd_queue *q, const struct rnbd_frame *frame,
 		      enum rnbd_fault *fault)
 {
 	struct rnbd_session *sess = q->sess;
+	struct rnbd_grant grant;
 	u32 i;
 
 	/* Only while somebody waits for it, and once; a list is no answer to that. */
@@ -436,7 +445,10 @@ void rnbd_login_reply(struct rnbd_queue *q, const struct rnbd_frame *frame,
 		*fault = RNBD_FAULT_TYPE;
 		return;
 	}
-	*fault = rnbd_decode_grant(frame, &sess->login, &sess->offer);
+	*fault = rnbd_decode_grant(frame, &sess->login, &grant);
+	if (*fault || !rnbd_auth_may_take(q, grant.status, fault))
+		return;
+	sess->offer = grant;
 	for (i = 0; !*fault && i < sess->offer.nr_segments; i++)
 		*fault = rnbd_decode_segment(frame, i, &sess->offer,
 					     &sess->segments[i]);
@@ -537,6 +549,44 @@ static int rnbd_login(struct rnbd_session *sess, struct rnbd_why *why)
 	return rnbd_login_ask(sess, why);
 }
 
+/* Send a frame of the login with one entry and wait for what comes back. */
+static int rnbd_login_say(struct rnbd_session *sess, u8 type, const void *entry,
+			  u32 bytes, struct rnbd_why *why)
+{
+	struct rnbd_queue *q = sess->queues[0];
+	unsigned long flags;
+	int ret = -ENOTCONN;
+
+	spin_lock_irqsave(&q->ring.lock, flags);
+	if (rnbd_ring_open(&q->ring, type)) {
+		memcpy(rnbd_ring_add(&q->ring, bytes, 1), entry, bytes);
+		ret = rnbd_ring_send(&q->ring, NULL, NULL, IB_SEND_SIGNALED);
+	}
+	spin_unlock_irqrestore(&q->ring.lock, flags);
+	if (ret) {
+		rnbd_why(why, "%s", sess->broken_why ?: "connection lost");
+		return ret;
+	}
+	return rnbd_cm_wait(q, rnbd_login_ms(sess), why, "the target does not answer the login");
+}
+
+static int rnbd_login_prove(struct rnbd_session *sess, struct rnbd_why *why)
+{
+	struct rnbd_proof wire;
+	u8 mac[RNBD_MAC_SIZE];
+	int ret;
+
+	/* The target sends nothing until it has the proof. */
+	rnbd_cm_expect(sess->queues[0]);
+	ret = rnbd_auth_answer(sess, mac);
+	if (ret) {
+		rnbd_why(why, "the kernel cannot compute an HMAC (%d)", ret);
+		return ret;
+	}
+	rnbd_encode_proof(&wire, sess->text.client_nonce, mac);
+	return rnbd_login_say(sess, RNBD_FRAME_PROOF, &wire, sizeof(wire), why);
+}
+
 /**
  * rnbd_login_ask - send the login and wait for the answer
  * @sess: session whose first queue is connected, with sess->login filled
@@ -547,27 +597,16 @@ static int rnbd_login(struct rnbd_session *sess, struct rnbd_why *why)
  */
 int rnbd_login_ask(struct rnbd_session *sess, struct rnbd_why *why)
 {
-	struct rnbd_queue *q = sess->queues[0];
-	struct rnbd_login *wire;
-	unsigned long flags;
+	struct rnbd_login wire;
 	int ret;
 
+	rnbd_auth_login(sess);
 	sess->login_status = RNBD_LOGIN_OPEN;
-	rnbd_cm_expect(q);
-	spin_lock_irqsave(&q->ring.lock, flags);
-	ret = -ENOTCONN;
-	if (rnbd_ring_open(&q->ring, RNBD_FRAME_LOGIN)) {
-		wire = rnbd_ring_add(&q->ring, sizeof(*wire), 1);
-		rnbd_encode_login(wire, &sess->login);
-		ret = rnbd_ring_send(&q->ring, NULL, NULL, IB_SEND_SIGNALED);
-	}
-	spin_unlock_irqrestore(&q->ring.lock, flags);
-	if (ret) {
-		rnbd_why(why, "%s", sess->broken_why ?: "connection lost");
-		return ret;
-	}
-
-	ret = rnbd_cm_wait(q, rnbd_login_ms(sess), why, "the target does not answer the login");
+	rnbd_cm_expect(sess->queues[0]);
+	rnbd_encode_login(&wire, &sess->login);
+	ret = rnbd_login_say(sess, RNBD_FRAME_LOGIN, &wire, sizeof(wire), why);
+	if (!ret && READ_ONCE(sess->auth) == RNBD_AUTH_CHALLENGED)
+		ret = rnbd_login_prove(sess, why);
 	if (ret)
 		return ret;
 	if (sess->login_status != RNBD_ST_OK) {
@@ -576,6 +615,7 @@ int rnbd_login_ask(struct rnbd_session *sess, struct rnbd_why *why)
 		case RNBD_ST_NO_EXPORT:
 			return -ENOENT;
 		case RNBD_ST_HOST_DENIED:
+		case RNBD_ST_AUTH:
 			return -EACCES;
 		case RNBD_ST_POOL_FULL:
 			return -ENOSPC;

@@ -150,7 +150,7 @@ void rnbd_discover_reply(struct rnbd_queue *q, const struct rnbd_frame *frame,
 		return;
 	}
 	*fault = rnbd_decode_discover_reply(frame, RNBD_EXPORTS_MAX - exports->nr, &info);
-	if (*fault)
+	if (*fault || !rnbd_auth_may_take(q, info.status, fault))
 		return;
 	if (info.nr_exports) {
 		chunk = kmalloc(struct_size(chunk, export, info.nr_exports), GFP_ATOMIC);

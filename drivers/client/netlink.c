@@ -5,6 +5,7 @@
  * Operation: see include/uapi/rnbd/netlink.h, which is the manual.
  * Ownership: commands hold a reference on the session they work on.
  * The list that a target gave is owned by the dump that tells it.
+ * A secret stays in the message it came in until it is wiped there.
  * Concurrency: commands run in parallel; the list of sessions is walked under
  * its lock. Events come from the session's event_work, so in order.
  * Errors: every one carries a text for people, and the attribute at fault.
@@ -77,6 +78,7 @@ static const struct nla_policy rnbd_attach_policy[RNBD_ATTR_MAX + 1] = {
 	[RNBD_ATTR_POLL_QUEUES]	= NLA_POLICY_MAX(NLA_U32, RNBD_QUEUES_MAX - 1),
 	[RNBD_ATTR_INLINE_READ]	= NLA_POLICY_FULL_RANGE(NLA_U32, &rnbd_inline_range),
 	[RNBD_ATTR_INLINE_WRITE] = NLA_POLICY_FULL_RANGE(NLA_U32, &rnbd_inline_range),
+	[RNBD_ATTR_SECRET]	= NLA_POLICY_EXACT_LEN(RNBD_SECRET_SIZE),
 };
 
 static const struct nla_policy rnbd_discover_policy[RNBD_ATTR_MAX + 1] = {
@@ -84,6 +86,7 @@ static const struct nla_policy rnbd_discover_policy[RNBD_ATTR_MAX + 1] = {
 				    .len = INET6_ADDRSTRLEN },
 	[RNBD_ATTR_PORT]	= { .type = NLA_U16 },
 	[RNBD_ATTR_HOST_ID]	= NLA_POLICY_EXACT_LEN(UUID_SIZE),
+	[RNBD_ATTR_SECRET]	= NLA_POLICY_EXACT_LEN(RNBD_SECRET_SIZE),
 };
 
 static const struct nla_policy rnbd_disk_policy[RNBD_ATTR_MAX + 1] = {
@@ -186,7 +189,17 @@ static int rnbd_parse_target(const struct genl_info *info, struct rnbd_options *
 				    "the host id must not be zero");
 		return -EINVAL;
 	}
+	if (attrs[RNBD_ATTR_SECRET])
+		opt->secret = nla_data(attrs[RNBD_ATTR_SECRET]);
 	return 0;
+}
+
+/* An error echoes the message that it is about. */
+static void rnbd_wipe_secret(const struct genl_info *info)
+{
+	if (info->attrs[RNBD_ATTR_SECRET])
+		memzero_explicit(nla_data(info->attrs[RNBD_ATTR_SECRET]),
+				 nla_len(info->attrs[RNBD_ATTR_SECRET]));
 }
 
 static int rnbd_parse_attach(struct genl_info *info, struct rnbd_options *opt)
@@ -336,6 +349,8 @@ static int rnbd_put_session(struct sk_buff *msg, struct rnbd_session *sess,
 	    nla_put_u32(msg, RNBD_ATTR_MAX_IO,
 			queue_max_hw_sectors(sess->disk->queue) << SECTOR_SHIFT) ||
 	    nla_put_u32(msg, RNBD_ATTR_FLAGS, sflags) ||
+	    /* Without both proofs there would be no disk. */
+	    nla_put_u32(msg, RNBD_ATTR_AUTHENTICATED, !!sess->key) ||
 	    nla_put_u32(msg, RNBD_ATTR_POLICY, sess->opt.fail_policy ?
 			RNBD_POLICY_FAIL : RNBD_POLICY_QUEUE) ||
 	    nla_put_u32(msg, RNBD_ATTR_FAST_IO_FAIL, sess->opt.fast_io_fail) ||
@@ -419,8 +434,10 @@ static int rnbd_cmd_attach(struct sk_buff *skb, struct genl_info *info)
 	int ret;
 
 	ret = rnbd_parse_attach(info, &opt);
-	if (ret)
+	if (ret) {
+		rnbd_wipe_secret(info);
 		return ret;
+	}
 
 	/* Whoever unloads the module waits for us, and then detaches. */
 	down_read(&rnbd_attach_sem);
@@ -429,6 +446,7 @@ static int rnbd_cmd_attach(struct sk_buff *skb, struct genl_info *info)
 	else
 		sess = rnbd_session_attach(&opt, &why);
 	up_read(&rnbd_attach_sem);
+	rnbd_wipe_secret(info);
 	if (IS_ERR(sess)) {
 		if (why.text[0])
 			NL_SET_ERR_MSG_FMT(info->extack, "%s", why.text);
@@ -523,13 +541,14 @@ static int rnbd_start_discover(struct netlink_callback *cb)
 	int ret;
 
 	ret = rnbd_parse_target(info, &opt);
-	if (ret)
-		return ret;
-	exports = kmalloc(sizeof(*exports), GFP_KERNEL);
-	if (!exports)
-		return -ENOMEM;
+	exports = ret ? NULL : kmalloc(sizeof(*exports), GFP_KERNEL);
+	if (!exports) {
+		rnbd_wipe_secret(info);
+		return ret ?: -ENOMEM;
+	}
 	rnbd_exports_init(exports);
 	ret = rnbd_discover(&opt, exports, &why);
+	rnbd_wipe_secret(info);
 	if (ret) {
 		if (why.text[0])
 			NL_SET_ERR_MSG_FMT(info->extack, "%s", why.text);

@@ -1026,6 +1026,10 @@ static enum rnbd_fault rnbd_queue_frame(struct rnbd_ring *ring,
 		fault = rnbd_take_resize(q, frame);
 	else if (frame->type == RNBD_FRAME_DISCOVER_REPLY)
 		rnbd_discover_reply(q, frame, &fault);
+	else if (frame->type == RNBD_FRAME_CHALLENGE)
+		fault = rnbd_auth_challenge(q, frame);
+	else if (frame->type == RNBD_FRAME_PROOF)
+		fault = rnbd_auth_proof(q, frame);
 	return fault;
 }
 

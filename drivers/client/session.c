@@ -25,6 +25,7 @@
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 
+#include "../core/mac.h"
 #include "client.h"
 #include "trace.h"
 
@@ -86,6 +87,7 @@ static void rnbd_session_release(struct kref *ref)
 		rnbd_bounce_free(sess->queues[i]);
 		kfree(sess->queues[i]);
 	}
+	rnbd_mac_free(sess->key);
 	kfree(sess);
 }
 
@@ -348,6 +350,15 @@ struct rnbd_session *rnbd_session_alloc(const struct rnbd_options *opt)
 
 	if (!sess)
 		return NULL;
+	if (opt->secret) {
+		sess->key = rnbd_mac_alloc(opt->secret);
+		if (IS_ERR(sess->key)) {
+			pr_err("the kernel cannot compute an HMAC-SHA256 (error %ld); is the module hmac there?\n",
+			       PTR_ERR(sess->key));
+			kfree(sess);
+			return NULL;
+		}
+	}
 	kref_init(&sess->ref);
 	INIT_LIST_HEAD(&sess->list);
 	INIT_LIST_HEAD(&sess->named);
@@ -358,6 +369,8 @@ struct rnbd_session *rnbd_session_alloc(const struct rnbd_options *opt)
 	init_waitqueue_head(&sess->wait);
 	rnbd_recover_init(sess);
 	sess->opt = *opt;
+	/* It is the caller's, and the key knows it. */
+	sess->opt.secret = NULL;
 	sess->early_release = opt->early_release;
 	sess->state = RNBD_CONNECTING;
 	sess->state_ns = ktime_get_ns();

@@ -8,6 +8,7 @@
  * Concurrency: pure functions, any context.
  * Errors: rnbd_secret_parse() says what is wrong without quoting it.
  */
+#include "portable.h"
 #include "secret.h"
 
 /* The CRC-32 of Ethernet and zip, bit by bit. */

@@ -5,7 +5,7 @@
 #ifndef RNBD_SECRET_H
 #define RNBD_SECRET_H
 
-#include "portable.h"
+#include <linux/types.h>
 #include <rnbd/wire.h>
 
 #define RNBD_SECRET_PREFIX	"rnbd-secret:1:"
@@ -13,7 +13,7 @@
 #define RNBD_SECRET_TEXT_SIZE	(sizeof(RNBD_SECRET_PREFIX) + \
 				 2 * RNBD_SECRET_SIZE + 1 + 8)
 
-void rnbd_secret_format(const u8 *secret, char *text);
-const char *rnbd_secret_parse(const char *text, size_t len, u8 *secret);
+void rnbd_secret_format(const __u8 *secret, char *text);
+const char *rnbd_secret_parse(const char *text, size_t len, __u8 *secret);
 
 #endif /* RNBD_SECRET_H */

@@ -4,7 +4,7 @@
  *
  *	exports/<name>/{path,readonly,cache,uuid,enable,size,sessions}
  *	exports/<name>/allowed_hosts/<any name> -> hosts/<uuid>
- *	hosts/<uuid>/{max_pool_bytes,sessions}
+ *	hosts/<uuid>/{max_pool_bytes,secret,has_secret,failed_proofs,sessions}
  *	ports/<id>/{addr,port,enable,state,sessions}
  *	ports/<id>/exports/<any name> -> exports/<name>
  *
@@ -31,6 +31,7 @@
 #include <linux/string.h>
 #include <net/net_namespace.h>
 
+#include "../core/secret.h"
 #include "target.h"
 
 static LIST_HEAD(rnbdt_hosts);		/* rnbdt_lock */
@@ -597,6 +598,78 @@ static ssize_t rnbdt_host_max_pool_bytes_store(struct config_item *item,
 }
 CONFIGFS_ATTR(rnbdt_host_, max_pool_bytes);
 
+/* Returns the secret, NULL for none, or an ERR_PTR(). The text is in @page only. */
+static struct rnbd_tsecret *rnbdt_host_read_secret(const char *name, const char *page,
+						   size_t count)
+{
+	struct rnbd_tsecret *secret;
+	u8 bytes[RNBD_SECRET_SIZE];
+	const char *why;
+
+	if (!count || (count == 1 && page[0] == '\n'))
+		return NULL;
+	why = rnbd_secret_parse(page, count, bytes);
+	if (why) {
+		pr_err("host %s: secret: %s\n", name, why);
+		return ERR_PTR(-EINVAL);
+	}
+	secret = rnbdt_secret_alloc(bytes);
+	memzero_explicit(bytes, sizeof(bytes));
+	if (IS_ERR(secret))
+		pr_err("host %s: secret: the kernel cannot compute an HMAC-SHA256 (error %ld; is the module hmac there?)\n",
+		       name, PTR_ERR(secret));
+	return secret;
+}
+
+/*
+ * The sessions that a secret is too late for, or that are proven with one that counts
+ * no more, have ended when this returns. The same secret again changes nothing.
+ */
+static ssize_t rnbdt_host_secret_store(struct config_item *item,
+				       const char *page, size_t count)
+{
+	struct rnbd_thost *host = to_host(item);
+	struct rnbd_tsecret *secret;
+	bool changed;
+
+	secret = rnbdt_host_read_secret(config_item_name(item), page, count);
+	/* The buffer of this file is freed as it is. */
+	memzero_explicit((char *)page, count);
+	if (IS_ERR(secret))
+		return PTR_ERR(secret);
+
+	mutex_lock(&rnbdt_lock);
+	changed = !rnbdt_secret_same(host->secret, secret);
+	if (changed)
+		swap(host->secret, secret);
+	mutex_unlock(&rnbdt_lock);
+	rnbdt_secret_put(secret);
+	if (changed)
+		rnbdt_sessions_end_secret(host, "the secret of the host was changed");
+	return count;
+}
+
+/* No group and nobody else may write it either. */
+static struct configfs_attribute rnbdt_host_attr_secret = {
+	.ca_name	= "secret",
+	.ca_mode	= 0200,
+	.ca_owner	= THIS_MODULE,
+	.store		= rnbdt_host_secret_store,
+};
+
+static ssize_t rnbdt_host_has_secret_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%d\n", !!READ_ONCE(to_host(item)->secret));
+}
+CONFIGFS_ATTR_RO(rnbdt_host_, has_secret);
+
+static ssize_t rnbdt_host_failed_proofs_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%lld\n",
+			  atomic64_read(&to_host(item)->failed_proofs));
+}
+CONFIGFS_ATTR_RO(rnbdt_host_, failed_proofs);
+
 static ssize_t rnbdt_host_sessions_show(struct config_item *item, char *page)
 {
 	return sysfs_emit(page, "%u\n",
@@ -606,13 +679,19 @@ CONFIGFS_ATTR_RO(rnbdt_host_, sessions);
 
 static struct configfs_attribute *rnbdt_host_attrs[] = {
 	&rnbdt_host_attr_max_pool_bytes,
+	&rnbdt_host_attr_secret,
+	&rnbdt_host_attr_has_secret,
+	&rnbdt_host_attr_failed_proofs,
 	&rnbdt_host_attr_sessions,
 	NULL,
 };
 
 static void rnbdt_host_release(struct config_item *item)
 {
-	kfree(to_host(item));
+	struct rnbd_thost *host = to_host(item);
+
+	rnbdt_secret_put(host->secret);
+	kfree(host);
 }
 
 static struct configfs_item_operations rnbdt_host_item_ops = {

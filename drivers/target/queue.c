@@ -316,6 +316,10 @@ static enum rnbd_fault rnbdt_queue_frame(struct rnbd_ring *ring,
 		if (!q->index)
 			fault = rnbdt_session_login(s, frame);
 		break;
+	case RNBD_FRAME_PROOF:
+		if (!q->index)
+			fault = rnbdt_session_proof(s, frame);
+		break;
 	}
 	if (unlikely(fault)) {
 		pr_warn_ratelimited("session %u: host %pUb broke the protocol on queue %u: %s\n",

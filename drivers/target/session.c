@@ -5,7 +5,8 @@
  * Operation
  *
  * A connection request for queue 0 makes a session, after the host was found
- * to be allowed; its first frame is the login, which a work item answers with
+ * to be allowed; its first frame is the login. If the host has a secret, a proof
+ * follows that the client knows it, see auth.c. A work item answers the login with
  * a pool and the properties of the export. Then the session is live, and the
  * client connects its other queues. A client that only asks what it may attach
  * is answered by discover.c and goes.
@@ -63,6 +64,7 @@ static u32 rnbdt_next_serial;		/* rnbdt_lock */
 
 static const char * const rnbdt_state_names[] = {
 	[RNBDT_CONNECTING]	= "connecting",
+	[RNBDT_PROVING]		= "proving",
 	[RNBDT_LOGIN]		= "login",
 	[RNBDT_REFUSED]		= "refused",
 	[RNBDT_LISTING]		= "listing",
@@ -73,7 +75,9 @@ static const char * const rnbdt_state_names[] = {
 
 /* States that may follow a state. */
 static const u8 rnbdt_state_next[] = {
-	[RNBDT_CONNECTING]	= BIT(RNBDT_LOGIN) | BIT(RNBDT_CLOSING),
+	[RNBDT_CONNECTING]	= BIT(RNBDT_PROVING) | BIT(RNBDT_LOGIN) |
+				  BIT(RNBDT_CLOSING),
+	[RNBDT_PROVING]		= BIT(RNBDT_LOGIN) | BIT(RNBDT_CLOSING),
 	[RNBDT_LOGIN]		= BIT(RNBDT_REFUSED) | BIT(RNBDT_LISTING) |
 				  BIT(RNBDT_LIVE) | BIT(RNBDT_CLOSING),
 	[RNBDT_REFUSED]		= BIT(RNBDT_CLOSING),
@@ -121,7 +125,7 @@ static bool rnbdt_session_set_state(struct rnbd_tsession *s, enum rnbd_tstate to
 		return false;
 	if (why)
 		s->why = why;
-	if (to == RNBDT_LOGIN)
+	if (to == RNBDT_PROVING || to == RNBDT_LOGIN)
 		s->has_login = true;
 	if (to == RNBDT_LIVE)
 		s->live_at = ktime_get_boottime_seconds();
@@ -255,6 +259,9 @@ static void rnbdt_host_remember(const struct rnbd_tsession *s)
 
 	lockdep_assert_held(&rnbdt_lock);
 
+	/* Anybody can name a session and a high epoch. */
+	if (!s->proven)
+		return;
 	for (i = 0; i < RNBDT_HOST_EPOCHS; i++)
 		if (uuid_equal(&host->epochs[i].session_id, &s->session_id))
 			break;
@@ -265,8 +272,12 @@ static void rnbdt_host_remember(const struct rnbd_tsession *s)
 		i = host->next_epoch;
 		host->next_epoch = (i + 1) % RNBDT_HOST_EPOCHS;
 	}
-	host->epochs[i].session_id = s->session_id;
-	host->epochs[i].epoch = s->newest_epoch;
+	if (!uuid_equal(&host->epochs[i].session_id, &s->session_id)) {
+		host->epochs[i].session_id = s->session_id;
+		host->epochs[i].epoch = 0;
+	}
+	/* One that was refused may end before the one that it was to replace. */
+	host->epochs[i].epoch = max(host->epochs[i].epoch, s->newest_epoch);
 }
 
 static bool rnbdt_host_knows_newer(const struct rnbd_thost *host,
@@ -294,7 +305,8 @@ static void rnbdt_session_keepalive(struct work_struct *work)
 
 	if (state == RNBDT_LIVE)
 		interval_ms = s->login.keepalive_ms;
-	else if (state != RNBDT_LOGIN && state != RNBDT_LISTING)
+	else if (state != RNBDT_PROVING && state != RNBDT_LOGIN &&
+		 state != RNBDT_LISTING)
 		return;
 	mutex_lock(&rnbdt_lock);
 	for (i = 0; i < RNBD_QUEUES_MAX; i++)
@@ -429,6 +441,7 @@ static void rnbdt_session_teardown(struct work_struct *work)
 	rnbdt_session_advance(s, RNBDT_CLOSING, RNBDT_DEAD, NULL);
 	mutex_unlock(&rnbdt_lock);
 
+	rnbdt_secret_put(s->secret);
 	rnbdt_sysfs_remove_session(s);
 	complete_all(&s->gone);
 	rnbdt_session_put(s);
@@ -443,6 +456,9 @@ static void rnbdt_session_timeout(struct work_struct *work)
 	switch (READ_ONCE(s->state)) {
 	case RNBDT_CONNECTING:
 		rnbdt_session_close(s, "no login within 10 seconds");
+		break;
+	case RNBDT_PROVING:
+		rnbdt_session_close(s, "no proof within 10 seconds");
 		break;
 	case RNBDT_REFUSED:
 		rnbdt_session_close(s, "login refused");
@@ -715,22 +731,104 @@ static bool rnbdt_session_lists(const struct rnbd_tsession *s)
 }
 
 /* From here on the timeout is not that of a login any more. */
-static void rnbdt_login_begin_list(struct rnbd_tsession *s)
+static void rnbdt_login_begin_list(struct rnbd_tsession *s, u16 status)
 {
 	struct rnbd_tsession *other;
 	u32 of_host = 0;
 
 	rnbd_inject_delay(&rnbdt_inject_delay_login);
+	if (status)
+		pr_warn_ratelimited("session %u: host %pUb: list of exports on port %s refused: %s\n",
+				    s->serial, &s->host_id, rnbdt_port_name(s->port),
+				    rnbd_status_text(status));
 	mutex_lock(&rnbdt_lock);
 	list_for_each_entry(other, &rnbdt_sessions, entry)
 		if (other->host == s->host && rnbdt_session_lists(other))
 			of_host++;
-	if (of_host >= RNBDT_HOST_LISTS_MAX)
-		s->list_status = RNBD_ST_LIMIT;
+	if (!status && of_host >= RNBDT_HOST_LISTS_MAX)
+		status = RNBD_ST_LIMIT;
+	s->list_status = status;
 	mod_delayed_work(rnbdt_timer_wq, &s->timeout_work,
 			 s->list_status ? RNBDT_LOGIN_TIMEOUT : RNBDT_LISTING_TIMEOUT);
 	rnbdt_session_advance(s, RNBDT_LOGIN, RNBDT_LISTING, NULL);
 	mutex_unlock(&rnbdt_lock);
+}
+
+/*
+ * The session exists already: a late request of an old epoch, or the client
+ * has given up the old connection and comes again.
+ */
+static u16 rnbdt_session_again(struct rnbd_tsession *old, u32 epoch, bool proven)
+{
+	if (epoch <= old->epoch || epoch < old->newest_epoch)
+		return RNBD_ST_EPOCH;
+	/* Anybody can say this; the client is told after its proof. */
+	if (!proven && READ_ONCE(old->state) < RNBDT_CLOSING)
+		return RNBD_ST_OK;
+	if (proven) {
+		WRITE_ONCE(old->newest_epoch, epoch);
+		rnbdt_session_close(old, "the client has begun a newer epoch");
+	}
+	return rnbd_inject(&rnbdt_inject_no_drain, NULL) ? RNBD_ST_OK : RNBD_ST_BUSY;
+}
+
+/*
+ * Is this the newest that a host says of an attachment, and is nothing left of older
+ * ones? @s is the session that it says it by, if there is one already. What was
+ * not proven neither counts nor changes anything.
+ */
+static u16 rnbdt_session_first(struct rnbd_thost *host, const struct rnbd_conn_req *req,
+			       const struct rnbd_tsession *s)
+{
+	bool proven = s ? s->proven : !host->secret;
+	struct rnbd_tsession *old;
+	u16 again, status = RNBD_ST_OK;
+	bool found = false;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	list_for_each_entry(old, &rnbdt_sessions, entry) {
+		if (old == s || old->host != host || !old->proven ||
+		    memcmp(&old->session_id, req->session_id, sizeof(req->session_id)))
+			continue;
+		found = true;
+		again = rnbdt_session_again(old, req->epoch, proven);
+		if (again == RNBD_ST_EPOCH)
+			return again;
+		if (again)
+			status = again;
+	}
+	if (!found && rnbdt_host_knows_newer(host, req))
+		return RNBD_ST_EPOCH;
+	return status;
+}
+
+/*
+ * The client's proof, if its host has a secret: nothing is done for it before. Then
+ * what its connection request could not be told yet.
+ */
+static u16 rnbdt_login_proof(struct rnbd_tsession *s)
+{
+	u16 status;
+
+	if (!s->secret)
+		return RNBD_ST_OK;
+	status = rnbdt_auth_check(s);
+	if (status) {
+		if (status == RNBD_ST_AUTH)
+			atomic64_inc(&s->host->failed_proofs);
+		return status;
+	}
+	if (rnbdt_auth_prove(s)) {
+		rnbdt_session_close(s, "the proof could not be sent");
+		return RNBD_ST_SHUTDOWN;
+	}
+
+	mutex_lock(&rnbdt_lock);
+	s->proven = true;
+	status = rnbdt_session_first(s->host, &s->req, s);
+	mutex_unlock(&rnbdt_lock);
+	return status;
 }
 
 static void rnbdt_session_login_work(struct work_struct *work)
@@ -738,17 +836,24 @@ static void rnbdt_session_login_work(struct work_struct *work)
 	struct rnbd_tsession *s = container_of(work, struct rnbd_tsession,
 					       login_work);
 	struct rnbd_ring *ring = &s->queues[0]->ring;
+	enum rnbd_tstate state = READ_ONCE(s->state);
 	struct rnbd_grant grant = { };
 	unsigned long flags;
 	int ret;
 
+	/* Nothing without the proof: neither is it skipped for one that closes. */
+	if (state == RNBDT_LOGIN)
+		grant.status = rnbdt_login_proof(s);
+	else if (state != RNBDT_LISTING)
+		return;
 	if (s->login.flags & RNBD_LOGIN_DISCOVER) {
 		if (READ_ONCE(s->state) == RNBDT_LOGIN)
-			rnbdt_login_begin_list(s);
+			rnbdt_login_begin_list(s, grant.status);
 		rnbdt_discover_work(s);
 		return;
 	}
-	grant.status = rnbdt_login_set_up(s);
+	if (grant.status == RNBD_ST_OK)
+		grant.status = rnbdt_login_set_up(s);
 	/* If it was closed meanwhile, that has been said, and nobody waits. */
 	if (READ_ONCE(s->state) != RNBDT_LOGIN)
 		return;
@@ -757,7 +862,7 @@ static void rnbdt_session_login_work(struct work_struct *work)
 		pr_info("session %u: host %pUb attached export %s: %u queues, depth %u, pool %llu KiB, epoch %u\n",
 			s->serial, &s->host_id, rnbdt_export_name(s->export),
 			s->nr_queues, s->depth, s->pool_bytes >> 10, s->epoch);
-	} else {
+	} else if (grant.status != RNBD_ST_BUSY) {
 		pr_warn_ratelimited("session %u: host %pUb: login to export \"%s\" on port %s refused: %s\n",
 				    s->serial, &s->host_id, s->login.export,
 				    rnbdt_port_name(s->port),
@@ -817,11 +922,39 @@ enum rnbd_fault rnbdt_session_login(struct rnbd_tsession *s,
 	fault = rnbd_decode_login(frame, &s->login);
 	if (fault)
 		return fault;
-	if (rnbdt_session_advance(s, RNBDT_CONNECTING, RNBDT_LOGIN, NULL)) {
-		queue_delayed_work(rnbdt_timer_wq, &s->keepalive_work,
-				   msecs_to_jiffies(RNBD_LOGIN_KEEPALIVE_MS) / 2);
+	if (!rnbdt_session_advance(s, RNBDT_CONNECTING,
+				   s->secret ? RNBDT_PROVING : RNBDT_LOGIN, NULL))
+		return RNBD_FAULT_NONE;
+	queue_delayed_work(rnbdt_timer_wq, &s->keepalive_work,
+			   msecs_to_jiffies(RNBD_LOGIN_KEEPALIVE_MS) / 2);
+	if (!s->secret)
 		queue_work(rnbdt_login_wq, &s->login_work);
-	}
+	else if (rnbdt_auth_challenge(s))
+		rnbdt_session_close(s, "the challenge could not be sent");
+	return RNBD_FAULT_NONE;
+}
+
+/**
+ * rnbdt_session_proof - the answer to the challenge
+ * @s: session
+ * @frame: frame of type RNBD_FRAME_PROOF
+ *
+ * Context: completion handler of queue 0.
+ * Return: a fault if the frame is malformed or was not asked for.
+ */
+enum rnbd_fault rnbdt_session_proof(struct rnbd_tsession *s,
+				    const struct rnbd_frame *frame)
+{
+	enum rnbd_fault fault;
+
+	if (READ_ONCE(s->state) != RNBDT_PROVING)
+		return READ_ONCE(s->state) < RNBDT_CLOSING ? RNBD_FAULT_TYPE :
+							     RNBD_FAULT_NONE;
+	fault = rnbdt_auth_take(s, frame);
+	if (fault)
+		return fault;
+	if (rnbdt_session_advance(s, RNBDT_PROVING, RNBDT_LOGIN, NULL))
+		queue_work(rnbdt_login_wq, &s->login_work);
 	return RNBD_FAULT_NONE;
 }
 
@@ -831,31 +964,6 @@ enum rnbd_fault rnbdt_session_login(struct rnbd_tsession *s,
 
 /* All of these are called under rnbdt_lock. */
 
-static struct rnbd_tsession *rnbdt_session_find(const struct rnbd_conn_req *req)
-{
-	struct rnbd_tsession *s;
-
-	list_for_each_entry(s, &rnbdt_sessions, entry)
-		if (!memcmp(&s->host_id, req->host_id, sizeof(req->host_id)) &&
-		    !memcmp(&s->session_id, req->session_id,
-			    sizeof(req->session_id)))
-			return s;
-	return NULL;
-}
-
-/*
- * The session exists already: a late request of an old epoch, or the client
- * has given up the old connection and comes again.
- */
-static u16 rnbdt_session_again(struct rnbd_tsession *old, u32 epoch)
-{
-	if (epoch <= old->epoch || epoch < old->newest_epoch)
-		return RNBD_ST_EPOCH;
-	WRITE_ONCE(old->newest_epoch, epoch);
-	rnbdt_session_close(old, "the client has begun a newer epoch");
-	return RNBD_ST_BUSY;
-}
-
 static u16 rnbdt_session_admit(struct rnbd_tport *port,
 			       const struct rnbd_conn_req *req,
 			       struct rnbd_thost **host)
@@ -863,6 +971,7 @@ static u16 rnbdt_session_admit(struct rnbd_tport *port,
 	struct rnbd_tsession *s;
 	u32 half_open = 0, of_host = 0;
 	uuid_t host_id;
+	u16 status;
 
 	if (port->state != RNBDT_PORT_LISTENING)
 		return RNBD_ST_SHUTDOWN;
@@ -870,18 +979,12 @@ static u16 rnbdt_session_admit(struct rnbd_tport *port,
 	*host = rnbdt_host_find(&host_id);
 	if (!*host || !rnbdt_port_knows_host(port, *host))
 		return RNBD_ST_HOST_DENIED;
-	if (!rnbdt_port_find_export(port, *host, NULL))
+	/* Whoever has a secret is told that when it was proven. */
+	if (!(*host)->secret && !rnbdt_port_find_export(port, *host, NULL))
 		return RNBD_ST_NO_EXPORT;
-	s = rnbdt_session_find(req);
-	if (s) {
-		u16 status = rnbdt_session_again(s, req->epoch);
-
-		if (status != RNBD_ST_BUSY ||
-		    !rnbd_inject(&rnbdt_inject_no_drain, NULL))
-			return status;
-	} else if (rnbdt_host_knows_newer(*host, req)) {
-		return RNBD_ST_EPOCH;
-	}
+	status = rnbdt_session_first(*host, req, NULL);
+	if (status)
+		return status;
 
 	list_for_each_entry(s, &rnbdt_sessions, entry) {
 		/* Those that list are limited per host. */
@@ -917,6 +1020,9 @@ static struct rnbd_tsession *rnbdt_session_alloc(struct rnbd_tport *port,
 	s->epoch = req->epoch;
 	s->newest_epoch = req->epoch;
 	s->host = host;
+	s->secret = rnbdt_secret_get(host->secret);
+	s->proven = !s->secret;
+	s->req = *req;
 	s->port = port;
 	s->peer = id->route.addr.dst_addr;
 	s->dev = id->device;
@@ -1042,9 +1148,12 @@ static int rnbdt_refuse(struct rdma_cm_id *id, const struct rnbd_conn_req *req,
 {
 	/* A client that reconnects hears BUSY many times, which is in order. */
 	if (status != RNBD_ST_BUSY)
-		pr_warn_ratelimited("host %pUb at %pISpc: queue %u refused: %s\n",
-				    req->host_id, &id->route.addr.dst_addr,
-				    req->queue, rnbd_status_text(status));
+		/* That of a later queue may be a token. */
+		pr_warn_ratelimited("%s %pUb at %pISpc: queue %u refused: %s\n",
+				    req->queue ? "session" : "host",
+				    req->queue ? req->session_id : req->host_id,
+				    &id->route.addr.dst_addr, req->queue,
+				    rnbd_status_text(status));
 	rnbdt_reject(id, status);
 	return -ECONNREFUSED;
 }
@@ -1093,16 +1202,37 @@ int rnbdt_session_connect(struct rnbd_tport *port, struct rdma_cm_id *id,
 	return s ? 0 : rnbdt_refuse(id, req, status);
 }
 
+/*
+ * The session that a later queue belongs to. Others may have the same id: unproven
+ * ones, and those of other hosts.
+ */
+static struct rnbd_tsession *rnbdt_session_of_queue(const struct rnbd_tport *port,
+						    const struct rnbd_conn_req *req)
+{
+	struct rnbd_tsession *s;
+
+	lockdep_assert_held(&rnbdt_lock);
+	list_for_each_entry(s, &rnbdt_sessions, entry) {
+		/* pairs with the release in rnbdt_session_set_state() */
+		enum rnbd_tstate state = smp_load_acquire(&s->state);
+
+		if (state == RNBDT_LIVE && s->port == port &&
+		    !memcmp(&s->session_id, req->session_id, sizeof(req->session_id)) &&
+		    rnbdt_auth_queue(s, req))
+			return s;
+	}
+	return NULL;
+}
+
 /* Called under rnbdt_lock. */
 static u16 rnbdt_session_admit_queue(struct rnbd_tport *port,
 				     struct rdma_cm_id *id,
 				     const struct rnbd_conn_req *req,
 				     struct rnbd_tqueue **queue)
 {
-	struct rnbd_tsession *s = rnbdt_session_find(req);
+	struct rnbd_tsession *s = rnbdt_session_of_queue(port, req);
 
-	/* Pairs with the release in rnbdt_session_set_state(). */
-	if (!s || smp_load_acquire(&s->state) != RNBDT_LIVE || s->port != port)
+	if (!s)
 		return RNBD_ST_NO_SESSION;
 	if (s->epoch != req->epoch || s->newest_epoch != s->epoch)
 		return RNBD_ST_EPOCH;
@@ -1152,40 +1282,43 @@ int rnbdt_session_add_queue(struct rnbd_tport *port, struct rdma_cm_id *id,
  * For the configuration
  */
 
-static bool rnbdt_session_matches(const struct rnbd_tsession *s,
-				  const struct rnbd_thost *host,
-				  const struct rnbd_texport *export,
-				  const struct rnbd_tport *port)
-{
-	return (!host || s->host == host) && (!export || s->export == export) &&
-	       (!port || s->port == port);
-}
-
 /**
- * rnbdt_sessions_end - end sessions and wait until they are gone
+ * struct rnbdt_match - which sessions are meant
  * @host: of this host, or NULL
  * @export: of this export, or NULL
  * @port: of this port, or NULL
- * @why: constant text for people
- *
- * The caller has seen to it that no further ones begin.
- *
- * Context: process context without rnbdt_lock; waits for the storage.
+ * @outdated: those that began with another secret than their host has now
  */
-void rnbdt_sessions_end(struct rnbd_thost *host, struct rnbd_texport *export,
-			struct rnbd_tport *port, const char *why)
+struct rnbdt_match {
+	const struct rnbd_thost *host;
+	const struct rnbd_texport *export;
+	const struct rnbd_tport *port;
+	bool outdated;
+};
+
+static bool rnbdt_session_matches(const struct rnbd_tsession *s,
+				  const struct rnbdt_match *match)
+{
+	lockdep_assert_held(&rnbdt_lock);
+	return (!match->host || s->host == match->host) &&
+	       (!match->export || s->export == match->export) &&
+	       (!match->port || s->port == match->port) &&
+	       (!match->outdated || s->secret != s->host->secret);
+}
+
+static void rnbdt_sessions_end_matching(const struct rnbdt_match *match, const char *why)
 {
 	struct rnbd_tsession *s;
 	bool found;
 
 	mutex_lock(&rnbdt_lock);
 	list_for_each_entry(s, &rnbdt_sessions, entry)
-		if (rnbdt_session_matches(s, host, export, port))
+		if (rnbdt_session_matches(s, match))
 			rnbdt_session_close(s, why);
 	do {
 		found = false;
 		list_for_each_entry(s, &rnbdt_sessions, entry) {
-			found = rnbdt_session_matches(s, host, export, port);
+			found = rnbdt_session_matches(s, match);
 			if (found)
 				break;
 		}
@@ -1206,6 +1339,43 @@ void rnbdt_sessions_end(struct rnbd_thost *host, struct rnbd_texport *export,
 }
 
 /**
+ * rnbdt_sessions_end - end sessions and wait until they are gone
+ * @host: of this host, or NULL
+ * @export: of this export, or NULL
+ * @port: of this port, or NULL
+ * @why: constant text for people
+ *
+ * The caller has seen to it that no further ones begin.
+ *
+ * Context: process context without rnbdt_lock; waits for the storage.
+ */
+void rnbdt_sessions_end(struct rnbd_thost *host, struct rnbd_texport *export,
+			struct rnbd_tport *port, const char *why)
+{
+	const struct rnbdt_match match = {
+		.host = host, .export = export, .port = port,
+	};
+
+	rnbdt_sessions_end_matching(&match, why);
+}
+
+/**
+ * rnbdt_sessions_end_secret - end the sessions that began with an older secret
+ * @host: host whose secret was changed
+ * @why: constant text for people
+ *
+ * Half-open ones too. Those that begin meanwhile begin with the new one.
+ *
+ * Context: process context without rnbdt_lock; waits for the storage.
+ */
+void rnbdt_sessions_end_secret(struct rnbd_thost *host, const char *why)
+{
+	const struct rnbdt_match match = { .host = host, .outdated = true };
+
+	rnbdt_sessions_end_matching(&match, why);
+}
+
+/**
  * rnbdt_sessions_count - number of sessions, closing ones included
  * @host: of this host, or NULL
  * @export: of this export, or NULL
@@ -1216,12 +1386,15 @@ void rnbdt_sessions_end(struct rnbd_thost *host, struct rnbd_texport *export,
 u32 rnbdt_sessions_count(struct rnbd_thost *host, struct rnbd_texport *export,
 			 struct rnbd_tport *port)
 {
+	const struct rnbdt_match match = {
+		.host = host, .export = export, .port = port,
+	};
 	struct rnbd_tsession *s;
 	u32 nr = 0;
 
 	mutex_lock(&rnbdt_lock);
 	list_for_each_entry(s, &rnbdt_sessions, entry)
-		nr += rnbdt_session_matches(s, host, export, port);
+		nr += rnbdt_session_matches(s, &match);
 	mutex_unlock(&rnbdt_lock);
 	return nr;
 }

@@ -70,6 +70,7 @@
 /**
  * enum rnbd_tstate - state of a session; see rnbdt_session_set_state()
  * @RNBDT_CONNECTING: queue 0 is on its way; the login has not come
+ * @RNBDT_PROVING: the client is to prove that it knows the host's secret
  * @RNBDT_LOGIN: the login is being worked on
  * @RNBDT_REFUSED: the refusal is on its way
  * @RNBDT_LISTING: the client is being told what it may attach
@@ -81,6 +82,7 @@
  */
 enum rnbd_tstate {
 	RNBDT_CONNECTING,
+	RNBDT_PROVING,
 	RNBDT_LOGIN,
 	RNBDT_REFUSED,
 	RNBDT_LISTING,
@@ -136,6 +138,7 @@ struct rnbd_tepoch {
 struct rnbd_tbackend;
 struct rnbd_tqueue;
 struct rnbd_treq;
+struct rnbd_tsecret;
 struct rnbd_tsession;
 
 /**
@@ -155,6 +158,8 @@ enum rnbd_tcache {
  * @uuid: identity; constant
  * @max_pool_bytes: limit of all its pools together, 0: none; rnbdt_lock
  * @pool_bytes: what its sessions have now; rnbdt_lock
+ * @secret: what its logins have to prove that they know, or NULL; rnbdt_lock
+ * @failed_proofs: logins that could not
  * @epochs: of its latest sessions; rnbdt_lock
  * @next_epoch: where in @epochs the next one goes; rnbdt_lock
  *
@@ -166,6 +171,8 @@ struct rnbd_thost {
 	uuid_t uuid;
 	u64 max_pool_bytes;
 	u64 pool_bytes;
+	struct rnbd_tsecret *secret;
+	atomic64_t failed_proofs;
 	struct rnbd_tepoch epochs[RNBDT_HOST_EPOCHS];
 	u32 next_epoch;
 };
@@ -466,6 +473,12 @@ struct rnbd_tqueue {
  * @newest_epoch: highest epoch that this attachment was seen with; rnbdt_lock,
  *	read without
  * @host: constant; lives as long as the session is in the list
+ * @secret: what @host had when the connection was asked for, or NULL; constant
+ * @proven: what it says of itself counts: there is no @secret, or it was proven to
+ *	be known; rnbdt_lock
+ * @req: connection request of queue 0; constant
+ * @text: what is proven; constant once live
+ * @mac: proof of the client, and then ours; handler of queue 0, and then login work
  * @port: constant; lives as long as the session is in the list
  * @port_name: copy of its name; constant
  * @peer: address of the client; constant
@@ -527,6 +540,11 @@ struct rnbd_tsession {
 	u32 epoch;
 	u32 newest_epoch;
 	struct rnbd_thost *host;
+	struct rnbd_tsecret *secret;
+	bool proven;
+	struct rnbd_conn_req req;
+	struct rnbd_auth_text text;
+	u8 mac[RNBD_MAC_SIZE];
 	struct rnbd_tport *port;
 	char *port_name;
 	struct sockaddr_storage peer;
@@ -631,13 +649,27 @@ int rnbdt_session_add_queue(struct rnbd_tport *port, struct rdma_cm_id *id,
 void rnbdt_session_close(struct rnbd_tsession *s, const char *why);
 enum rnbd_fault rnbdt_session_login(struct rnbd_tsession *s,
 				    const struct rnbd_frame *frame);
+enum rnbd_fault rnbdt_session_proof(struct rnbd_tsession *s,
+				    const struct rnbd_frame *frame);
 void rnbdt_session_refusal_sent(struct rnbd_tsession *s);
 void rnbdt_sessions_end(struct rnbd_thost *host, struct rnbd_texport *export,
 			struct rnbd_tport *port, const char *why);
+void rnbdt_sessions_end_secret(struct rnbd_thost *host, const char *why);
 u32 rnbdt_sessions_count(struct rnbd_thost *host, struct rnbd_texport *export,
 			 struct rnbd_tport *port);
 void rnbdt_sessions_resize(const struct rnbd_texport *export);
 bool rnbdt_may_submit(struct rnbd_treq *treq);
+
+/* auth.c */
+struct rnbd_tsecret *rnbdt_secret_alloc(const u8 *bytes);
+struct rnbd_tsecret *rnbdt_secret_get(struct rnbd_tsecret *secret);
+void rnbdt_secret_put(struct rnbd_tsecret *secret);
+bool rnbdt_secret_same(const struct rnbd_tsecret *a, const struct rnbd_tsecret *b);
+int rnbdt_auth_challenge(struct rnbd_tsession *s);
+enum rnbd_fault rnbdt_auth_take(struct rnbd_tsession *s, const struct rnbd_frame *frame);
+u16 rnbdt_auth_check(struct rnbd_tsession *s);
+int rnbdt_auth_prove(struct rnbd_tsession *s);
+bool rnbdt_auth_queue(const struct rnbd_tsession *s, const struct rnbd_conn_req *req);
 
 /* queue.c */
 extern const struct rnbd_ring_ops rnbdt_ring_ops;

@@ -46,8 +46,9 @@ enum rnbdt_genl_cmd {
  *	not there before the login
  * @RNBDT_ATTR_PORT: string, name of the port's directory in configfs
  * @RNBDT_ATTR_ADDR: string, numeric IPv4 or IPv6 address of the client
- * @RNBDT_ATTR_STATE: string: connecting, login, refused, listing (the
- *	client is told what it may attach), live, closing, dead
+ * @RNBDT_ATTR_STATE: string: connecting, proving (that the client knows the
+ *	secret of its host), login, refused, listing (the client is told what it
+ *	may attach), live, closing, dead
  * @RNBDT_ATTR_OLD_STATE: string, state before; in events
  * @RNBDT_ATTR_REASON: string, why it was refused or closed
  * @RNBDT_ATTR_EPOCH: u32, number of the client's connection

@@ -5,7 +5,9 @@
  * RNBD_CMD_ATTACH	needs CAP_NET_ADMIN. Takes ADDR and EXPORT and HOST_ID,
  *			and optionally NAME, PORT and the wishes QUEUES, DEPTH,
  *			RING_SLOTS, SLOT_SIZE, POOL_BYTES, MAX_IO, FLAGS,
- *			POLICY, FAST_IO_FAIL, LOSS_TIMEOUT, KEEPALIVE_MS.
+ *			POLICY, FAST_IO_FAIL, LOSS_TIMEOUT, KEEPALIVE_MS. With
+ *			SECRET, host and target prove to each other that they
+ *			know it, at every login; no message ever tells it.
  *			Returns when the disk exists, with one message as from
  *			RNBD_CMD_LIST that says what was granted. Fails with
  *			EBUSY while the target has not ended yet what this host
@@ -18,7 +20,7 @@
  *			and returns that one. HOST_ID and SESSION_ID are for
  *			those with CAP_NET_ADMIN.
  * RNBD_CMD_DISCOVER	as a dump; needs CAP_NET_ADMIN. Takes ADDR and HOST_ID, and
- *			optionally PORT. Asks a target which exports this host
+ *			optionally PORT and SECRET. Asks a target which exports this host
  *			may attach there; begins when it has answered, with any
  *			number of messages that each hold EXPORTS with one
  *			RNBD_ATTR_EXPORT_ITEM at least. None: it may attach none.
@@ -102,6 +104,9 @@ enum rnbd_genl_cmd {
  * @RNBD_ATTR_EXPORTS: nest of any number of RNBD_ATTR_EXPORT_ITEM (out)
  * @RNBD_ATTR_EXPORT_ITEM: nest of EXPORT, EXPORT_ID, SIZE, BLOCK_SIZE and FLAGS,
  *	of which RNBD_FLAG_READONLY is told (out)
+ * @RNBD_ATTR_SECRET: 32 bytes, what this host and the target alone know (in)
+ * @RNBD_ATTR_AUTHENTICATED: u32, 1 if both ends have proven that they know it,
+ *	otherwise 0 (out)
  */
 enum rnbd_genl_attr {
 	RNBD_ATTR_UNSPEC,
@@ -143,6 +148,8 @@ enum rnbd_genl_attr {
 	RNBD_ATTR_STATE_MS,
 	RNBD_ATTR_EXPORTS,
 	RNBD_ATTR_EXPORT_ITEM,
+	RNBD_ATTR_SECRET,
+	RNBD_ATTR_AUTHENTICATED,
 
 	/* private: */
 	__RNBD_ATTR_MAX
