@@ -3,7 +3,8 @@
  * The configuration of a target, from configfs and into it.
  *
  * Operation: applying adds and never takes away. An object that is not there is
- * made, filled and, at last, enabled; one that could not be filled is removed
+ * made, filled and, at last, enabled; a host gets its secret before anything is allowed
+ * to it, or nothing is; one that could not be filled is removed
  * again, one that could not be enabled stays, so that the next attempt has only
  * that to do. An object that is there with other values is left as it is, and no
  * port gets to offer such an export: its data may be others than those that the
@@ -22,6 +23,7 @@
 #include "apply.h"
 #include "configfs.h"
 #include "parse.h"
+#include "secrets.h"
 #include "target.h"
 
 /* UUIDs in the one form that they have in a configuration */
@@ -48,6 +50,18 @@ static int read_links(const struct config_schema *schema, const char *dir,
 	return ret;
 }
 
+/* The file that the secret of a host is kept in, if it has one. Returns a negative errno. */
+static int read_secret(const char *dir, const struct config_object *host, char **file)
+{
+	char *has = cfg_get(dir, "has_secret");
+	int ret = has ? 0 : -EIO;
+
+	if (has && !strcmp(has, "1"))
+		*file = secret_stored_path(host->name);
+	free(has);
+	return ret;
+}
+
 static int read_object(struct config *config, enum config_kind kind, const char *name)
 {
 	const struct config_schema *schema = &config_schema[kind];
@@ -59,6 +73,10 @@ static int read_object(struct config *config, enum config_kind kind, const char 
 	if (kind == CONFIG_HOST)
 		canonical_host(object->name);
 	for (i = 0; !ret && i < schema->nr_attrs; i++) {
+		if (schema->attr[i].type == CONFIG_SECRET) {
+			ret = read_secret(dir, object, &object->value[i]);
+			continue;
+		}
 		object->value[i] = cfg_get(dir, schema->attr[i].name);
 		if (!object->value[i])
 			ret = -EIO;
@@ -150,6 +168,20 @@ static int report_extras(enum config_kind kind, const struct config_object *want
 }
 
 /* All but "enable": of an object that was just made. */
+static int set_value(const char *dir, const struct config_object *want,
+		     const struct config_attr *attr, const char *value)
+{
+	int ret;
+
+	if (attr->type != CONFIG_SECRET)
+		return cfg_write(dir, attr->name, value);
+	ret = secret_set_from(dir, value);
+	if (ret)
+		err("host %s is allowed nothing without its secret; run: rnbd host secret",
+		    want->name);
+	return ret;
+}
+
 static int set_values(enum config_kind kind, const char *dir, const struct config_object *want)
 {
 	const struct config_schema *schema = &config_schema[kind];
@@ -159,7 +191,7 @@ static int set_values(enum config_kind kind, const char *dir, const struct confi
 	for (i = 0; !ret && i < schema->nr_attrs; i++)
 		/* what is empty is so from the beginning */
 		if (i != schema->enable && want->value[i] && *want->value[i])
-			ret = cfg_write(dir, schema->attr[i].name, want->value[i]);
+			ret = set_value(dir, want, &schema->attr[i], want->value[i]);
 	return ret;
 }
 
@@ -218,6 +250,18 @@ static void complete_object(struct work *work, enum config_kind kind, const char
 		work->failures += !!cfg_write(dir, "enable", "1");
 }
 
+/* Nothing is allowed to a host that is to prove who it is, and would not have to. */
+static bool lacks_secret(const struct config_object *want, const struct config_object *have)
+{
+	const struct config_schema *schema = &config_schema[CONFIG_HOST];
+	int i;
+
+	for (i = 0; i < schema->nr_attrs; i++)
+		if (schema->attr[i].type == CONFIG_SECRET && want->value[i] && !have->value[i])
+			return true;
+	return false;
+}
+
 static void apply_object(struct work *work, enum config_kind kind,
 			 const struct config_object *want)
 {
@@ -232,8 +276,8 @@ static void apply_object(struct work *work, enum config_kind kind,
 	work->failures += failures;
 	if (!failures)
 		complete_object(work, kind, dir, want, have);
-	else if (kind != CONFIG_HOST || !have)
-		/* a host that is there is the same one whatever its limits are */
+	else if (kind != CONFIG_HOST || !have || lacks_secret(want, have))
+		/* otherwise a host that is there is the same one whatever its limits are */
 		strlist_add(&work->unusable[kind], want->name);
 	free(dir);
 }

@@ -25,6 +25,7 @@
 #include "list.h"
 #include "netlink.h"
 #include "resolve.h"
+#include "secrets.h"
 #include "util.h"
 
 #define NODE_WAIT_MS	5000
@@ -276,6 +277,8 @@ static int attach_within(struct attempt *attempt, const char *host, uint32_t sec
 static int attach_disk(const struct args *args, uint32_t wait)
 {
 	const char *host_id = args_value(args, "host-id");
+	const char *secret_file = args_value(args, "secret-file");
+	uint8_t secret[RNBD_SECRET_SIZE];
 	struct attempt attempt = {
 		.args = args,
 		.attach.export = args->operand[1],
@@ -308,8 +311,14 @@ static int attach_disk(const struct args *args, uint32_t wait)
 		err("%s", rnbd_error());
 		return RNBD_EXIT_FAIL;
 	}
+	if (secret_file && secret_read(secret_file, secret)) {
+		rnbd_close();
+		return RNBD_EXIT_FAIL;
+	}
+	attach->secret = secret_file ? secret : NULL;
 	ret = attach_within(&attempt, host, wait) ? RNBD_EXIT_FAIL :
 						    print_attached(args, &attempt.disk);
+	explicit_bzero(secret, sizeof(secret));
 	rnbd_close();
 	return ret;
 }

@@ -85,6 +85,9 @@ static void compare(const struct args *args, const struct attach *attach,
 	compare_text(args, "transfer", disk->copy ? "copy" : "zero-copy", text);
 	compare_flag(args, "read-only", disk->readonly, text);
 	compare_flag(args, "early-release", wishes->flags & RNBD_FLAG_EARLY_RELEASE, text);
+	/* Which secret it was nobody tells. */
+	if (args_has(args, "secret-file") && !disk->authenticated)
+		append(text, "secret-file", "(none)", args_value(args, "secret-file"));
 	format_uuid(disk->host_id, uuid);
 	if (args_has(args, "host-id") && memcmp(disk->host_id, attach->host_id, UUID_SIZE))
 		append(text, "host-id", uuid, args_value(args, "host-id"));

@@ -116,8 +116,15 @@ static const char *check_pool_bytes(char *value)
 	       "too large; wanted at most 9223372036854775807, or 0 for no limit";
 }
 
+static const char *check_secret(char *value)
+{
+	return *value == '/' && is_trimmed(value) ? NULL :
+	       "wanted an absolute path; leave it out if the host has no secret";
+}
+
 static const struct config_attr host_attrs[] = {
 	{ "max_pool_bytes", CONFIG_NUMBER, .otherwise = "0", .check = check_pool_bytes },
+	{ "secret_file", CONFIG_SECRET, .check = check_secret },
 };
 
 enum {
@@ -330,14 +337,18 @@ void config_differences(enum config_kind kind, const struct config_object *want,
 		const struct config_attr *attr = &schema->attr[a];
 		char *text;
 
-		if (!want->value[a] || !strcmp(want->value[a], have->value[a]))
+		if (!want->value[a])
+			continue;
+		/* Which one it is configfs does not tell. */
+		if (attr->type == CONFIG_SECRET ? !!have->value[a] :
+		    !strcmp(want->value[a], have->value[a]))
 			continue;
 		if (a == schema->enable) {
 			if (!config_enabled(kind, have))
 				continue;
 			text = xstrdup("it is enabled");
-		} else if (attr->secret) {
-			text = xasprintf("%s is another", attr->name);
+		} else if (attr->type == CONFIG_SECRET) {
+			text = xstrdup("it has no secret");
 		} else {
 			text = xasprintf("%s is \"%s\", not \"%s\"", attr->name, have->value[a],
 					 want->value[a]);
@@ -415,6 +426,7 @@ static char *parse_value(struct parser *p, const struct config_attr *attr,
 {
 	switch (attr->type) {
 	case CONFIG_STRING:
+	case CONFIG_SECRET:
 		if (json_text(value))
 			return xstrdup(json_text(value));
 		fault(p, "\"%s\" has to be a string", attr->name);
@@ -450,8 +462,7 @@ static void parse_attr(struct parser *p, const struct config_attr *attr,
 	*out = parse_value(p, attr, value);
 	wrong = *out && attr->check ? attr->check(*out) : NULL;
 	if (wrong)
-		fault(p, "\"%s\" is \"%.100s\": %s", attr->name,
-		      attr->secret ? "..." : *out, wrong);
+		fault(p, "\"%s\" is \"%.100s\": %s", attr->name, *out, wrong);
 }
 
 static void parse_links(struct parser *p, const struct config_schema *schema,
@@ -791,6 +802,7 @@ static void add_value(struct json_object *json, const struct config_attr *attr,
 {
 	switch (attr->type) {
 	case CONFIG_STRING:
+	case CONFIG_SECRET:
 		json_add_string(json, attr->name, value);
 		break;
 	case CONFIG_BOOL:

@@ -26,6 +26,7 @@ enum config_type {
 	CONFIG_STRING,
 	CONFIG_BOOL,		/* "0" or "1" in configfs */
 	CONFIG_NUMBER,
+	CONFIG_SECRET,		/* path of a file that holds it; configfs takes it only */
 };
 
 /**
@@ -33,7 +34,6 @@ enum config_type {
  * @name: in configfs and in the file
  * @type: in the file; in configfs all is text
  * @needed: the file must have it
- * @secret: no message shows it
  * @otherwise: value if the file leaves it out; NULL: whatever is there will do
  * @check: what is wrong with a value, NULL if nothing is; may rewrite it in
  *	place to its canonical form. NULL if the type says all
@@ -42,7 +42,6 @@ struct config_attr {
 	const char *name;
 	enum config_type type;
 	bool needed;
-	bool secret;
 	const char *otherwise;
 	const char *(*check)(char *value);
 };

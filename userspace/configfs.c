@@ -123,7 +123,7 @@ uint64_t cfg_read_u64(const char *path, const char *attr)
 	return n;
 }
 
-int cfg_write(const char *path, const char *attr, const char *value)
+static int write_attr(const char *path, const char *attr, const char *value)
 {
 	char *file = xasprintf("%s/%s", path, attr);
 	int fd = open(file, O_WRONLY | O_CLOEXEC);
@@ -134,6 +134,24 @@ int cfg_write(const char *path, const char *attr, const char *value)
 		ret = -errno;
 	if (fd >= 0)
 		close(fd);
+	return ret;
+}
+
+/* The same without a word about the value. */
+int cfg_write_secret(const char *path, const char *attr, const char *value)
+{
+	int ret = write_attr(path, attr, value);
+
+	if (ret)
+		err("%s/%s: cannot set it: %s (the kernel log says more)",
+		    cfg_tail(path), attr, strerror(-ret));
+	return ret;
+}
+
+int cfg_write(const char *path, const char *attr, const char *value)
+{
+	int ret = write_attr(path, attr, value);
+
 	if (ret)
 		err("%s/%s: cannot set %s: %s (the kernel log says more)",
 		    cfg_tail(path), attr, value, strerror(-ret));

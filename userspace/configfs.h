@@ -14,6 +14,7 @@ char *cfg_read(const char *path, const char *attr);
 char *cfg_get(const char *path, const char *attr);
 uint64_t cfg_read_u64(const char *path, const char *attr);
 int cfg_write(const char *path, const char *attr, const char *value);
+int cfg_write_secret(const char *path, const char *attr, const char *value);
 int cfg_mkdir(const char *path);
 int cfg_rmdir(const char *path);
 int cfg_link(const char *target, const char *path);

@@ -18,18 +18,23 @@
 #include "hostid.h"
 #include "netlink.h"
 #include "output.h"
+#include "secrets.h"
 #include "util.h"
 
 /**
  * struct question - what a target is asked, and its answer
  * @host_id: who asks
  * @port: of the target
+ * @secret: of who asks, if @has_secret
+ * @has_secret: there is one
  * @exports: the answer
  * @why: why there is none
  */
 struct question {
 	uint8_t host_id[UUID_SIZE];
 	uint16_t port;
+	uint8_t secret[RNBD_SECRET_SIZE];
+	bool has_secret;
 	struct exports exports;
 	const char *why;
 };
@@ -41,6 +46,7 @@ static int ask(const char *address, void *arg)
 
 	question->exports.nr = 0;
 	ret = rnbd_discover(address, question->port, question->host_id,
+			    question->has_secret ? question->secret : NULL,
 			    &question->exports);
 	if (ret)
 		question->why = rnbd_error();
@@ -114,6 +120,7 @@ static void print_exports(const struct args *args, const struct question *questi
 int cmd_discover(const struct args *args)
 {
 	const char *host_id = args_value(args, "host-id");
+	const char *secret_file = args_value(args, "secret-file");
 	char host[NI_MAXHOST], where[WHERE_SIZE];
 	struct question question = { };
 	struct addrinfo *list;
@@ -132,11 +139,17 @@ int cmd_discover(const struct args *args)
 		err("%s", rnbd_error());
 		return RNBD_EXIT_FAIL;
 	}
+	question.has_secret = secret_file;
+	if (secret_file && secret_read(secret_file, question.secret)) {
+		rnbd_close();
+		return RNBD_EXIT_FAIL;
+	}
 	ret = find_addresses(host, &list, &question.why);
 	if (!ret) {
 		ret = ask_addresses(list, ask, &question, unreachable);
 		freeaddrinfo(list);
 	}
+	explicit_bzero(question.secret, sizeof(question.secret));
 	if (ret)
 		err("%s", question.why);
 	rnbd_close();

@@ -18,6 +18,7 @@
 #include "command.h"
 #include "configfs.h"
 #include "output.h"
+#include "secrets.h"
 #include "target.h"
 
 /* Before anything is done: a wrong command line does nothing. */
@@ -169,8 +170,8 @@ int cmd_host_limit(const struct args *args)
 int cmd_host_remove(const struct args *args)
 {
 	struct strlist exports = { };
+	char *dir, *joined, text[UUID_TEXT_SIZE];
 	uint8_t uuid[UUID_SIZE];
-	char *dir, *joined;
 	int ret = -EBUSY;
 
 	context_set("host remove %s", args->operand[0]);
@@ -187,6 +188,9 @@ int cmd_host_remove(const struct args *args)
 		free(joined);
 	} else {
 		ret = cfg_rmdir(dir);
+		format_uuid(uuid, text);
+		if (!ret)
+			ret = secret_forget(text);
 	}
 	strlist_free(&exports);
 	free(dir);
@@ -199,6 +203,7 @@ static void list_host(const char *name, struct table *table, struct json_object 
 	char *dir = cfg_path("hosts/%s", name);
 	uint64_t limit = cfg_read_u64(dir, "max_pool_bytes");
 	uint64_t sessions = cfg_read_u64(dir, "sessions");
+	bool has_secret = cfg_read_u64(dir, "has_secret");
 	struct strlist exports = { };
 	char size[SIZE_TEXT_SIZE];
 	char *joined;
@@ -207,10 +212,12 @@ static void list_host(const char *name, struct table *table, struct json_object 
 	joined = strlist_join(&exports, ",");
 	format_size(limit, size);
 	table_cell(table, "%s", name);
+	table_cell(table, "%s", has_secret ? "yes" : "no");
 	table_cell(table, "%s", limit ? size : "");
 	table_cell(table, "%zu", (size_t)sessions);
 	table_cell(table, "%s", joined);
 	json_add_string(obj, "host", name);
+	json_add_bool(obj, "has_secret", has_secret);
 	json_add_u64(obj, "max_pool_bytes", limit);
 	json_add_strings(obj, "exports", &exports);
 	json_add_u64(obj, "sessions", sessions);
@@ -222,7 +229,9 @@ static void list_host(const char *name, struct table *table, struct json_object 
 
 int cmd_host_list(const struct args *args)
 {
-	static const char * const heads[] = { "HOST", "POOL-LIMIT", "SESSIONS", "EXPORTS" };
+	static const char * const heads[] = {
+		"HOST", "SECRET", "POOL-LIMIT", "SESSIONS", "EXPORTS",
+	};
 	struct table table = { .columns = ARRAY_SIZE(heads) };
 	struct json_object *array;
 	struct strlist names = { };

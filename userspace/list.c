@@ -79,6 +79,7 @@ struct json_object *disk_json(const struct disk *disk)
 	json_add_bool(obj, "readonly", disk->readonly);
 	json_add_bool(obj, "early_release", disk->early_release);
 	json_add_string(obj, "transfer", disk->copy ? "copy" : "zero-copy");
+	json_add_bool(obj, "authenticated", disk->authenticated);
 	json_add_uuid(obj, "host_id", disk->host_id);
 	json_add_uuid(obj, "session_id", disk->session_id);
 	json_add_uuid(obj, "export_id", disk->export_id);

@@ -43,6 +43,8 @@ static const struct opt attach_opts[] = {
 	{ "read-only", NULL, "never write" },
 	{ "transfer", "MODE", "zero-copy (default), or copy: through bounce buffers" },
 	{ "early-release", NULL, "reuse pool space behind the fence" },
+	{ "secret-file", "FILE", "prove to the target who this is, and have it prove that too",
+	  COMPLETE_FILE },
 	{ "name", "NAME", "call the disk so, besides rnbdN" },
 	{ "idempotent", NULL, "it is fine if it is attached already, and just so" },
 	{ "host-id", "UUID", "identity of this machine (default: rnbd hostid)" },
@@ -62,6 +64,8 @@ static const struct opt detach_opts[] = {
 
 static const struct opt discover_opts[] = {
 	{ "port", "N", "port of the target (default 4427)" },
+	{ "secret-file", "FILE", "secret of this machine, if the target asks for it",
+	  COMPLETE_FILE },
 	{ "host-id", "UUID", "identity of this machine (default: rnbd hostid)" },
 	{ "json", NULL, "print JSON" },
 	{ }
@@ -110,6 +114,12 @@ static const struct opt export_remove_opts[] = {
 
 static const struct opt port_remove_opts[] = {
 	{ "force", NULL, "even if it offers exports; their sessions there end" },
+	{ }
+};
+
+static const struct opt host_secret_opts[] = {
+	{ "secret-file", "FILE", "the host has to prove that it knows this", COMPLETE_FILE },
+	{ "clear", NULL, "it has not to prove anything any more" },
 	{ }
 };
 
@@ -187,10 +197,18 @@ const struct command commands[] = {
 	  "All of them together, on this target. SIZE takes a suffix K, M or G. It counts\n"
 	  "for logins to come; pools that are given out stay.",
 	  NULL, 2, 2, COMPLETE_HOST, "none", cmd_host_limit },
+	{ "host secret", "UUID --secret-file FILE | UUID --clear", "demand proof of who a host is",
+	  "Give the same file to rnbd attach on that host. Its sessions end if the secret is\n"
+	  "another one than before. A copy is kept in /etc/rnbd/secrets for rnbd restore.",
+	  host_secret_opts, 1, 1, COMPLETE_HOST, NULL, cmd_host_secret },
 	{ "host remove", "UUID", "forget a host that may attach nothing", NULL,
 	  NULL, 1, 1, COMPLETE_HOST, NULL, cmd_host_remove },
 	{ "host list", "", "show hosts and what they may attach", NULL,
 	  json_opts, 0, 0, NULL, NULL, cmd_host_list },
+	{ "secret generate", "[FILE]", "make a secret for a host",
+	  "FILE is made, for its owner only; one that is there is not replaced. Without\n"
+	  "FILE the secret is printed.",
+	  NULL, 0, 1, COMPLETE_FILE, NULL, cmd_secret_generate },
 	{ "port add", "ADDR[:PORT]", "listen at an address of this machine",
 	  "ADDR is numeric, and in brackets if it is IPv6 and a port follows. Prints\n"
 	  "the ID of the port.",

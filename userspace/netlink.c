@@ -262,6 +262,7 @@ static struct nla_policy disk_policy[RNBD_ATTR_MAX + 1] = {
 	[RNBD_ATTR_POOL_BYTES]	= { .type = NLA_U64 },
 	[RNBD_ATTR_MAX_IO]	= { .type = NLA_U32 },
 	[RNBD_ATTR_FLAGS]	= { .type = NLA_U32 },
+	[RNBD_ATTR_AUTHENTICATED] = { .type = NLA_U32 },
 	[RNBD_ATTR_STATE]	= { .type = NLA_STRING },
 	[RNBD_ATTR_SIZE]	= { .type = NLA_U64 },
 	[RNBD_ATTR_BLOCK_SIZE]	= { .type = NLA_U32 },
@@ -397,6 +398,7 @@ int rnbd_parse_disk(struct nlmsghdr *hdr, struct disk *disk)
 	disk->readonly = flags & RNBD_FLAG_READONLY;
 	disk->early_release = flags & RNBD_FLAG_EARLY_RELEASE;
 	disk->copy = flags & RNBD_FLAG_COPY;
+	disk->authenticated = get_u32(tb[RNBD_ATTR_AUTHENTICATED]);
 	get_uuid(tb[RNBD_ATTR_HOST_ID], disk->host_id);
 	get_uuid(tb[RNBD_ATTR_SESSION_ID], disk->session_id);
 	get_uuid(tb[RNBD_ATTR_EXPORT_ID], disk->export_id);
@@ -682,7 +684,9 @@ int rnbd_attach(const struct attach *attach, struct disk *disk)
 	       (attach->keepalive_ms &&
 		nla_put_u32(msg, RNBD_ATTR_KEEPALIVE_MS, attach->keepalive_ms)) ||
 	       (attach->flags &&
-		nla_put_u32(msg, RNBD_ATTR_FLAGS, attach->flags));
+		nla_put_u32(msg, RNBD_ATTR_FLAGS, attach->flags)) ||
+	       (attach->secret &&
+		nla_put(msg, RNBD_ATTR_SECRET, RNBD_SECRET_SIZE, attach->secret));
 
 	ret = talk(msg, full, take_disk, &disks);
 	if (!ret && disks.nr != 1)
@@ -745,19 +749,21 @@ int rnbd_list(const char *name, struct disks *disks)
  * @address: of the target, numeric
  * @port: of the target
  * @host_id: the host
+ * @secret: of the host, or NULL
  * @exports: where they go; the caller frees exports->export
  *
  * Return: 0 or a negative errno.
  */
 int rnbd_discover(const char *address, uint16_t port, const uint8_t host_id[UUID_SIZE],
-		  struct exports *exports)
+		  const uint8_t *secret, struct exports *exports)
 {
 	struct nl_msg *msg = new_request(RNBD_CMD_DISCOVER, NLM_F_DUMP);
 	bool full;
 
 	full = nla_put_string(msg, RNBD_ATTR_ADDR, address) ||
 	       nla_put_u16(msg, RNBD_ATTR_PORT, port) ||
-	       nla_put(msg, RNBD_ATTR_HOST_ID, UUID_SIZE, host_id);
+	       nla_put(msg, RNBD_ATTR_HOST_ID, UUID_SIZE, host_id) ||
+	       (secret && nla_put(msg, RNBD_ATTR_SECRET, RNBD_SECRET_SIZE, secret));
 	return talk(msg, full, take_exports, exports);
 }
 

@@ -78,6 +78,7 @@ struct wishes {
  * @readonly: nobody can write through this disk
  * @early_release: pool space is used again behind the fence
  * @copy: data go through bounce buffers
+ * @authenticated: both ends have proven who they are
  * @host_id: this machine
  * @session_id: this attachment
  * @export_id: the data
@@ -115,6 +116,7 @@ struct disk {
 	bool readonly;
 	bool early_release;
 	bool copy;
+	bool authenticated;
 	uint8_t host_id[UUID_SIZE];
 	uint8_t session_id[UUID_SIZE];
 	uint8_t export_id[UUID_SIZE];
@@ -232,6 +234,7 @@ struct exports {
  * @inline_read: bytes, or ATTACH_DEFAULT
  * @inline_write: bytes, or ATTACH_DEFAULT
  * @flags: RNBD_FLAG_*
+ * @secret: of this machine, or NULL
  */
 struct attach {
 	const char *address;
@@ -253,6 +256,7 @@ struct attach {
 	uint32_t inline_read;
 	uint32_t inline_write;
 	uint32_t flags;
+	const uint8_t *secret;
 };
 
 #define ATTACH_DEFAULT	UINT32_MAX
@@ -264,7 +268,7 @@ int rnbd_attach(const struct attach *attach, struct disk *disk);
 int rnbd_detach(const char *name, bool force);
 int rnbd_list(const char *name, struct disks *disks);
 int rnbd_discover(const char *address, uint16_t port, const uint8_t host_id[UUID_SIZE],
-		  struct exports *exports);
+		  const uint8_t *secret, struct exports *exports);
 int rnbd_session_list(struct sessions *sessions);
 int rnbd_parse_disk(struct nlmsghdr *hdr, struct disk *disk);
 int rnbd_parse_session(struct nlmsghdr *hdr, struct session *session);

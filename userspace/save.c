@@ -28,6 +28,7 @@
 #include "command.h"
 #include "configfs.h"
 #include "netlink.h"
+#include "secrets.h"
 
 #define CONFIG_DIR	"/etc/rnbd"
 #define CONFIG_FILE	CONFIG_DIR "/target.json"
@@ -255,6 +256,32 @@ static void keep_enabled(const char *file, struct config *config)
 	config_free(&old);
 }
 
+/* What configfs does not tell, restore has to find elsewhere. */
+static int check_secrets(const struct config *config)
+{
+	const struct config_schema *schema = &config_schema[CONFIG_HOST];
+	const struct config_list *hosts = &config->list[CONFIG_HOST];
+	uint8_t secret[RNBD_SECRET_SIZE];
+	int ret = 0;
+	size_t n;
+	int i;
+
+	for (n = 0; n < hosts->nr; n++) {
+		const struct config_object *host = &hosts->object[n];
+
+		for (i = 0; i < schema->nr_attrs; i++) {
+			if (schema->attr[i].type != CONFIG_SECRET || !host->value[i] ||
+			    !secret_read(host->value[i], secret))
+				continue;
+			err("nothing is saved: the secret of %s is not kept; run: rnbd host secret",
+			    host->name);
+			ret = -ENOENT;
+		}
+	}
+	explicit_bzero(secret, sizeof(secret));
+	return ret;
+}
+
 int cmd_save(const struct args *args)
 {
 	const char *file = file_operand(args);
@@ -266,6 +293,8 @@ int cmd_save(const struct args *args)
 	if (cfg_check())
 		return RNBD_EXIT_FAIL;
 	ret = config_read(&config);
+	if (!ret)
+		ret = check_secrets(&config);
 	if (!ret) {
 		keep_enabled(file, &config);
 		text = config_text(&config);

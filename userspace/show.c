@@ -199,6 +199,7 @@ static void print_text(const struct sample *sample, const struct extra *extra)
 	line("export", "%s", disk->export);
 	line("address", "%s", disk->address);
 	line("port", "%u", disk->port);
+	line("authenticated", "%s", disk->authenticated ? "true" : "false");
 
 	print_state(disk);
 	print_geometry(disk, extra);

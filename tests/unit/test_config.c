@@ -20,7 +20,8 @@ static const char whole[] =
 	"  \"hosts\": [\n"
 	"    {\n"
 	"      \"uuid\": \"" HOST2 "\",\n"
-	"      \"max_pool_bytes\": 9223372036854775807\n"
+	"      \"max_pool_bytes\": 9223372036854775807,\n"
+	"      \"secret_file\": \"/etc/rnbd/secrets/" HOST2 "\"\n"
 	"    },\n"
 	"    {\n"
 	"      \"uuid\": \"" HOST1 "\",\n"
@@ -269,6 +270,11 @@ static void test_host(void **state)
 		   "too large");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','max_pool_bytes':-99999999999999999999999}]}",
 		   "not negative");
+	assert_bad(HOSTS "{'uuid':'" HOST1 "','secret_file':''}]}", "leave it out");
+	assert_bad(HOSTS "{'uuid':'" HOST1 "','secret_file':'secret'}]}", "an absolute path");
+	assert_bad(HOSTS "{'uuid':'" HOST1 "','secret_file':null}]}", "has to be a string");
+	assert_bad(HOSTS "{'uuid':'" HOST1 "','secret':'rnbd-secret:1:00'}]}",
+		   "'secret' is not known");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','exports':[]}]}", "'exports' is not known");
 }
 
@@ -405,6 +411,19 @@ static void test_compare(void **state)
 	strlist_add(&h->links, "another");
 	config_extras(CONFIG_EXPORT, w, h, &texts);
 	assert_texts(&texts, "it allows host another", NULL);
+
+	/* which secret a host has is not known, only whether it has one */
+	w = &want.list[CONFIG_HOST].object[0];
+	h = &have.list[CONFIG_HOST].object[0];
+	h->value[1][0] = '.';
+	config_differences(CONFIG_HOST, w, h, &texts);
+	assert_texts(&texts, NULL, NULL);
+	free(h->value[1]);
+	h->value[1] = NULL;
+	config_differences(CONFIG_HOST, w, h, &texts);
+	assert_texts(&texts, "it has no secret", NULL);
+	config_differences(CONFIG_HOST, h, w, &texts);
+	assert_texts(&texts, NULL, NULL);
 	config_free(&want);
 	config_free(&have);
 }

@@ -126,6 +126,11 @@ wrong 2 '--write-cache some' 'through or back' -- rnbd export add disk0 --path /
 
 wrong 2 '--name a/b' -- rnbd attach "$ADDR" disk0 --name a/b
 wrong 2 'host limit 12' 'UUID' 'rnbd host list' -- rnbd host limit 12 1M
+wrong 2 'host secret 12' 'UUID' 'rnbd hostid' -- rnbd host secret 12 --clear
+wrong 2 "host secret $ID" '--secret-file FILE or --clear' -- rnbd host secret "$ID"
+wrong 2 'host secret' 'operand is missing' -- rnbd host secret --clear
+wrong 2 'secret generate' 'too much' -- rnbd secret generate one two
+wrong 1 'secret generate /nosuch/s' 'No such file' -- rnbd secret generate /nosuch/s
 wrong 2 'host remove 12' 'UUID' 'rnbd host list' -- rnbd host remove 12
 for size in 0 1X 8589934592G 18446744073709551616 ''; do
 	wrong 2 "host limit $ID: $size: " 'size such as' 'none' -- rnbd host limit "$ID" "$size"
@@ -261,6 +266,8 @@ wrong 1 'restore' 'root' -- "${nobody[@]}" rnbd restore "$OUT/empty.json"
 wrong 1 'host allow disk0' 'root' -- "${nobody[@]}" rnbd host allow disk0 "$ID"
 wrong 1 'host deny disk0' 'root' -- "${nobody[@]}" rnbd host deny disk0 "$ID"
 wrong 1 'host limit' 'root' -- "${nobody[@]}" rnbd host limit "$ID" 1M
+wrong 1 'host secret' 'root' -- "${nobody[@]}" rnbd host secret "$ID" --clear
+wrong 1 'secret generate /etc/rnbd/s' 'Permission denied' -- "${nobody[@]}" rnbd secret generate /etc/rnbd/s
 wrong 1 'host remove' 'root' -- "${nobody[@]}" rnbd host remove "$ID"
 wrong 1 'port add' 'root' -- "${nobody[@]}" rnbd port add "$ADDR:4999"
 wrong 1 'port remove' 'root' -- "${nobody[@]}" rnbd port remove 1

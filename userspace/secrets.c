@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Secrets of hosts: rnbd secret generate, rnbd host secret, and files that hold one.
+ *
+ * Operation: a secret is one line in a file that nobody but its owner may read. The
+ * client is given such a file at each attach. The kernel of the target is told the
+ * secret and never tells it again, so a copy is kept in /etc/rnbd/secrets, from which
+ * rnbd restore takes it.
+ * Ownership: no secret is kept longer than it is needed, nor put on a command line, into
+ * a message or into what is printed, but for that of rnbd secret generate.
+ * Concurrency: of two that store at once the last one wins, whole.
+ * Errors: one line that names the file and what to do.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../drivers/core/secret.h"
+#include "command.h"
+#include "configfs.h"
+#include "parse.h"
+#include "secrets.h"
+#include "target.h"
+
+#define STORE_PARENT	"/etc/rnbd"
+#define STORE		STORE_PARENT "/secrets"
+
+/* What a wrong file may be must not tell others what it is. */
+static int check_rights(const char *file, const struct stat *st)
+{
+	if (!S_ISREG(st->st_mode)) {
+		err("%s: is no regular file", file);
+		return -EINVAL;
+	}
+	if (st->st_mode & 077) {
+		err("%s: others may use it (mode %03o); make a new secret, or run: chmod 600 %s",
+		    file, st->st_mode & 0777, file);
+		return -EPERM;
+	}
+	if (st->st_uid && st->st_uid != geteuid()) {
+		err("%s: belongs to user %u, who could change it; run: chown root %s", file,
+		    st->st_uid, file);
+		return -EPERM;
+	}
+	return 0;
+}
+
+/**
+ * secret_read() - read a file with a secret
+ * @file: its path
+ * @secret: RNBD_SECRET_SIZE bytes; the caller wipes them
+ *
+ * Return: 0, or a negative errno after a message.
+ */
+int secret_read(const char *file, uint8_t *secret)
+{
+	char text[RNBD_SECRET_TEXT_SIZE + 2];
+	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	const char *why;
+	struct stat st;
+	ssize_t len;
+	int ret;
+
+	if (fd < 0 || fstat(fd, &st)) {
+		ret = -errno;
+		err("%s: %s", file, strerror(errno));
+		goto out;
+	}
+	ret = check_rights(file, &st);
+	if (ret)
+		goto out;
+	len = read(fd, text, sizeof(text));
+	if (len < 0) {
+		ret = -errno;
+		err("%s: cannot be read: %s", file, strerror(errno));
+		goto out;
+	}
+	why = rnbd_secret_parse(text, len, secret);
+	explicit_bzero(text, sizeof(text));
+	if (why) {
+		err("%s: %s", file, why);
+		ret = -EINVAL;
+	}
+out:
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+/**
+ * secret_stored_path() - where the secret of a host is kept
+ * @uuid_text: of the host, in lower case
+ *
+ * Return: a path; the caller frees it.
+ */
+char *secret_stored_path(const char *uuid_text)
+{
+	return xasprintf(STORE "/%s", uuid_text);
+}
+
+static int write_secret(int fd, const uint8_t *secret)
+{
+	char text[RNBD_SECRET_TEXT_SIZE];
+	ssize_t done;
+
+	rnbd_secret_format(secret, text);
+	text[sizeof(text) - 1] = '\n';
+	done = write(fd, text, sizeof(text));
+	explicit_bzero(text, sizeof(text));
+	if (done < 0)
+		return -errno;
+	return done == sizeof(text) ? 0 : -ENOSPC;
+}
+
+static int sync_dir(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int ret = fd < 0 || fsync(fd) ? -errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+/* In one step, so that there is never half a secret. */
+static int store(const char *path, const uint8_t *secret)
+{
+	char *temporary = xasprintf("%s.XXXXXX", path);
+	int ret = 0, fd;
+
+	if ((mkdir(STORE_PARENT, 0755) && errno != EEXIST) ||
+	    (mkdir(STORE, 0700) && errno != EEXIST)) {
+		ret = -errno;
+		goto out;
+	}
+	/* mode 0600 */
+	fd = mkostemp(temporary, O_CLOEXEC);
+	if (fd < 0) {
+		ret = -errno;
+		goto out;
+	}
+	ret = write_secret(fd, secret);
+	if (!ret && fsync(fd))
+		ret = -errno;
+	if (close(fd) && !ret)
+		ret = -errno;
+	if (!ret && rename(temporary, path))
+		ret = -errno;
+	if (ret)
+		unlink(temporary);
+	else
+		ret = sync_dir(STORE);
+out:
+	free(temporary);
+	return ret;
+}
+
+/**
+ * secret_forget() - remove the copy of a host's secret
+ * @uuid_text: of the host, in lower case
+ *
+ * Return: 0, or a negative errno after a message.
+ */
+int secret_forget(const char *uuid_text)
+{
+	char *path = secret_stored_path(uuid_text);
+	int ret = 0;
+
+	if (unlink(path) && errno != ENOENT) {
+		ret = -errno;
+		err("cannot remove %s: %s", path, strerror(errno));
+	}
+	free(path);
+	return ret;
+}
+
+/**
+ * secret_set() - tell the kernel the secret of a host
+ * @dir: of the host in configfs
+ * @secret: RNBD_SECRET_SIZE bytes, or NULL to take it away
+ *
+ * Sessions that began with another one have ended when this returns.
+ *
+ * Return: 0, or a negative errno after a message.
+ */
+int secret_set(const char *dir, const uint8_t *secret)
+{
+	char text[RNBD_SECRET_TEXT_SIZE] = "";
+	int ret;
+
+	if (secret)
+		rnbd_secret_format(secret, text);
+	ret = cfg_write_secret(dir, "secret", *text ? text : "\n");
+	explicit_bzero(text, sizeof(text));
+	return ret;
+}
+
+/**
+ * secret_set_from() - tell the kernel the secret of a host
+ * @dir: of the host in configfs
+ * @file: what holds the secret
+ *
+ * Return: 0, or a negative errno after a message.
+ */
+int secret_set_from(const char *dir, const char *file)
+{
+	uint8_t secret[RNBD_SECRET_SIZE];
+	int ret = secret_read(file, secret);
+
+	if (!ret)
+		ret = secret_set(dir, secret);
+	explicit_bzero(secret, sizeof(secret));
+	return ret;
+}
+
+int cmd_secret_generate(const struct args *args)
+{
+	const char *file = args->nr_operands ? args->operand[0] : "-";
+	uint8_t secret[RNBD_SECRET_SIZE];
+	int fd = STDOUT_FILENO;
+	int ret = 0;
+
+	context_set("secret generate %s", file);
+	if (getrandom(secret, sizeof(secret), 0) != sizeof(secret)) {
+		err("there are no random numbers: %s", strerror(errno));
+		return RNBD_EXIT_FAIL;
+	}
+	if (strcmp(file, "-")) {
+		fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		if (fd < 0) {
+			err("cannot make it: %s%s", strerror(errno), errno != EEXIST ? "" :
+			    "; a secret is not replaced, choose another name or remove that one");
+			return RNBD_EXIT_FAIL;
+		}
+	}
+	ret = write_secret(fd, secret);
+	explicit_bzero(secret, sizeof(secret));
+	if (fd != STDOUT_FILENO) {
+		if (!ret && fsync(fd))
+			ret = -errno;
+		if (close(fd) && !ret)
+			ret = -errno;
+		if (ret)
+			unlink(file);
+	}
+	if (ret)
+		err("cannot write it: %s", strerror(-ret));
+	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
+}
+
+/* With a host in @dir, which need not be there. */
+static int host_give(const char *dir, const char *uuid_text, const char *file)
+{
+	char *path = secret_stored_path(uuid_text);
+	uint8_t secret[RNBD_SECRET_SIZE];
+	int ret = secret_read(file, secret);
+
+	/* Before the host may attach anything, if that is still to come. */
+	if (!ret && !cfg_exists(dir)) {
+		ret = cfg_mkdir(dir);
+		if (ret == -EEXIST)
+			ret = 0;
+	}
+	if (!ret)
+		ret = secret_set(dir, secret);
+	if (!ret) {
+		ret = store(path, secret);
+		if (ret)
+			err("it is set, but cannot be kept in %s, where rnbd restore looks: %s",
+			    path, strerror(-ret));
+	}
+	explicit_bzero(secret, sizeof(secret));
+	free(path);
+	return ret;
+}
+
+static int host_take(const char *dir, const char *uuid_text)
+{
+	int ret;
+
+	if (!cfg_exists(dir)) {
+		err("there is no such host; see: rnbd host list");
+		return -ENOENT;
+	}
+	ret = secret_set(dir, NULL);
+	return ret ?: secret_forget(uuid_text);
+}
+
+int cmd_host_secret(const struct args *args)
+{
+	const char *file = args_value(args, "secret-file");
+	char text[UUID_TEXT_SIZE];
+	uint8_t uuid[UUID_SIZE];
+	char *dir;
+	int ret;
+
+	context_set("host secret %s", args->operand[0]);
+	if (parse_uuid(args->operand[0], uuid))
+		return usage_err("not a UUID; rnbd hostid on the client prints it");
+	if (!file == !args_has(args, "clear"))
+		return usage_err("wanted --secret-file FILE or --clear");
+	if (cfg_check())
+		return RNBD_EXIT_FAIL;
+	format_uuid(uuid, text);
+	dir = target_host_dir(args->operand[0]);
+	ret = file ? host_give(dir, text, file) : host_take(dir, text);
+	free(dir);
+	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
+}
