@@ -1019,6 +1019,7 @@ int client_cases(void)
 	RUN(requests, run_request(i));
 	RUN(frames, run_frame(&frames[i]));
 	RUN(rdmas, run_rdma(&rdmas[i]));
+	client_auth_cases(&done, &failed);
 	printf("%u cases, %u failed\n", done, failed);
 	return !done || failed;
 }

@@ -183,8 +183,7 @@ static bool check_grant(const struct rnbd_login *l, const struct grant *g, uint3
 }
 
 /* Take the answer to a login. True if it was granted. */
-static bool take_grant(struct conn *c, const struct rnbd_login *l, const uint8_t *frame,
-		       uint32_t len)
+bool login_granted(struct conn *c, const struct rnbd_login *l, const uint8_t *frame, uint32_t len)
 {
 	uint32_t bytes = len - HDR_BYTES - sizeof(c->grant.r);
 	static const struct rnbd_login_reply none;
@@ -216,7 +215,7 @@ bool login(struct conn *c, const struct rnbd_login *l, uint32_t ms)
 	if (!frame_send(c, &f))
 		return false;
 	reply = conn_receive(c, RNBD_FRAME_LOGIN_REPLY, &len, ms);
-	return reply && take_grant(c, l, reply, len);
+	return reply && login_granted(c, l, reply, len);
 }
 
 struct rnbd_req_entry req_entry(uint8_t op, uint8_t flags, uint16_t tag, uint64_t offset,

@@ -21,6 +21,7 @@ const char *address = "10.9.0.1";
 uint16_t port = RNBD_DEFAULT_PORT;
 unsigned int slow = 1;
 bool verbose;
+const char *secret_file;
 
 static const char *only = "*";
 static bool case_wrong;
@@ -110,6 +111,11 @@ bool selected(const char *name)
 	return !fnmatch(only, name, 0);
 }
 
+bool amiss_so_far(void)
+{
+	return case_wrong;
+}
+
 /* The end of a case. */
 bool judge(const char *name, bool ok, uint64_t began)
 {
@@ -180,7 +186,7 @@ static void show_usage(int status)
 		"       rnbd-peer client --seed N [--from K] [--seconds S]  mutated lawful traffic\n"
 		"       rnbd-peer target [--only GLOB]                   cases against the client here\n"
 		"       rnbd-peer target --seed N [--from K] [--seconds S]\n"
-		"options: --address A, --port P, --verbose. A target listens there and has\n"
+		"options: --address A, --port P, --verbose, --secret FILE. A target listens there and has\n"
 		"\"rnbd attach\" called. LAB_SLOW multiplies deadlines.\n");
 	exit(status);
 }
@@ -204,6 +210,7 @@ int main(int argc, char **argv)
 		{ "port", required_argument, NULL, 'p' },
 		{ "only", required_argument, NULL, 'o' },
 		{ "monitor", required_argument, NULL, 'm' },
+		{ "secret", required_argument, NULL, 'S' },
 		{ "flood", required_argument, NULL, 'F' },
 		{ "seed", required_argument, NULL, 's' },
 		{ "from", required_argument, NULL, 'f' },
@@ -232,6 +239,10 @@ int main(int argc, char **argv)
 			break;
 		case 'm':
 			monitor_open(optarg);
+			break;
+		case 'S':
+			auth_read_secret(optarg);
+			secret_file = optarg;
 			break;
 		case 'F':
 			flood = parse_number(optarg);

@@ -125,6 +125,7 @@ extern const char *address;
 extern uint16_t port;
 extern unsigned int slow;
 extern bool verbose;
+extern const char *secret_file;
 
 uint64_t now_ms(void);
 uint64_t deadline(uint32_t ms);
@@ -135,6 +136,7 @@ __attribute__((format(printf, 1, 2))) void note(const char *fmt, ...);
 struct uuid host_uuid(uint32_t nr);
 struct uuid random_uuid(void);
 bool selected(const char *name);
+bool amiss_so_far(void);
 bool judge(const char *name, bool ok, uint64_t began);
 void monitor_open(const char *file);
 bool monitor_closed(const char *reason);
@@ -179,13 +181,22 @@ void frame_credit(struct conn *c);
 void patch_apply(uint8_t *bytes, const struct patch *p, const uint64_t *relative);
 void login_fill(struct rnbd_login *l, const char *export);
 bool login(struct conn *c, const struct rnbd_login *l, uint32_t ms);
+bool login_granted(struct conn *c, const struct rnbd_login *l, const uint8_t *frame, uint32_t len);
 struct rnbd_req_entry req_entry(uint8_t op, uint8_t flags, uint16_t tag, uint64_t offset,
 				uint32_t length, uint32_t unit);
 int await_reply(struct conn *c, uint16_t tag, uint32_t length, const uint8_t **data);
 int simple_request(struct conn *c, struct rnbd_req_entry entry);
 uint64_t unit_address(const struct conn *c, uint32_t unit, uint32_t *rkey);
 
-/* client.c, target.c, random.c */
+/* auth.c */
+extern uint8_t secret[RNBD_SECRET_SIZE];
+extern bool has_secret;
+
+void auth_read_secret(const char *file);
+void auth_mac(struct rnbd_auth_text *text, const char *label, uint8_t *mac);
+
+/* client.c, client_auth.c, target.c, random.c */
+void client_auth_cases(uint32_t *done, uint32_t *failed);
 int client_cases(void);
 int client_flood(uint32_t connects, uint32_t seconds);
 int client_random(uint64_t seed, uint64_t from, uint32_t seconds);

@@ -544,7 +544,7 @@ static void endless_list(struct conn *c)
 static void send_one(struct conn *c, struct frame *f)
 {
 	frame_seal(c, f);
-	if (t.mutate && !t.mutate_at--)
+	if (t.mutate && t.mutate_at-- == 0)
 		rng_mutate(t.mutate, f->b, &f->len, c->slot_size);
 	conn_post(c, f->b, f->len, IBV_WR_SEND, 0);
 }
@@ -633,7 +633,9 @@ static void move_data(struct conn *c, const struct rnbd_req_entry *e)
 		if (bytes > left)
 			bytes = left;
 		if (unit >= POOL_UNITS || bytes > (POOL_UNITS - unit) * RNBD_UNIT_SIZE) {
-			amiss("an extent at unit %u", unit);
+			/* unless it was told of a larger pool */
+			if (!t.mutate)
+				amiss("an extent at unit %u", unit);
 			return;
 		}
 		if (e->op == RNBD_OP_READ)
@@ -841,7 +843,68 @@ int target_cases(void)
 	return !done || failed;
 }
 
+/* ------------------------------------------------------------------------
+ * Lawful but for one frame of each attachment, which the seed says
+ */
+
+static void random_attachment(struct rng *rng, uint32_t *lost)
+{
+	static const struct target_case attach = { "random", AT_LIVE };
+	struct job job, user;
+	char command[4400];
+	uint64_t end;
+	bool list = !rng_below(rng, 5);
+
+	t.tc = &attach;
+	t.struck = false;
+	t.live = false;
+	t.silent = false;
+	t.mutate = rng;
+	t.mutate_at = rng_below(rng, list ? 1 : 12);
+	snprintf(command, sizeof(command), list ? "rnbd discover %s:%u" :
+		 "rnbd attach %s:%u random --queues 1 --keepalive 4000", address, port);
+	job_start(&job, command);
+	if (!job_wait(&job, command) || list || job.status) {
+		*lost += !!job.status;
+		note("%s", job.said);
+	} else {
+		/* It may be lost meanwhile, or hang until it is detached. */
+		snprintf(command, sizeof(command),
+			 "dd if=%s of=/dev/null bs=16k count=8 iflag=direct;"
+			 "dd if=/dev/zero of=%s bs=16k count=4 oflag=direct conv=nocreat", job.said,
+			 job.said);
+		job_start(&user, command);
+		for (end = deadline(1500); !job_done(&user) && now_ms() < end; nap())
+			serve();
+		*lost += t.c.gone;
+		job_run(&job, "rnbd detach --force %s", job.said);
+		if (job.status)
+			amiss("detach fails: %s", job.said);
+		job_wait(&user, "a user of the disk");
+	}
+	if (disks_left())
+		amiss("a disk is left over");
+	conn_close(&t.c);
+}
+
 int target_random(uint64_t seed, uint64_t from, uint32_t seconds)
 {
-	return seed + from + seconds;
+	uint64_t end = now_ms() + seconds * 1000ull, nr, began = now_ms();
+	uint32_t lost = 0;
+	struct rng rng;
+
+	listen_there();
+	for (nr = from; now_ms() < end; nr++) {
+		rng_seed(&rng, seed, nr);
+		random_attachment(&rng, &lost);
+		if (amiss_so_far()) {
+			printf("again: rnbd-peer target --seed %llu --from %llu\n",
+			       (unsigned long long)seed, (unsigned long long)nr);
+			judge("random", false, began);
+			return 1;
+		}
+	}
+	printf("seed %llu: %llu attachments and lists, %u refused or lost\n",
+	       (unsigned long long)seed, (unsigned long long)(nr - from), lost);
+	return !lost;
 }
