@@ -1,0 +1,28 @@
+#!/bin/bash
+# lab: --nodes 1 --cpus 2 --mem 1536 --timeout 240
+# short: mutated traffic of a client against the target, and a lawful client beside it
+# arguments: seconds, and a seed; without one the same sessions each time
+. ../vm/lib.sh
+. ../vm/rnbd.sh
+
+seconds=${1:-60} seed=${2:-7}
+note "FUZZ_SECONDS=$seconds SEED=$seed"
+set_host_id
+target_start
+export_disk hostile "$(null_disk 64)" 2 3
+export_disk lawful "$(null_disk 16)" 1
+dev=$(attach lawful) || exit 1
+resources=$(rdma_own)
+while [ ! -e "$OUT/end" ]; do
+	verify "$dev" --rw=randrw --bs=4k --iodepth=2 --size=256k --rate_iops=50
+done &
+worker=$!
+
+rnbd-peer client --seed "$seed" --seconds "$seconds" || die "see above"
+: >"$OUT/end"
+wait $worker || die "the lawful client's data"
+same "$(counter "$dev" lost)" 0 "connections that the lawful client lost"
+rdma_own_is "$resources" || wait_for 30 rdma_own_is "$resources"
+detach "$dev"
+configfs_clear
+unload

@@ -1,0 +1,16 @@
+#!/bin/bash
+# lab: --nodes 1 --cpus 2 --mem 1536 --timeout 240
+# short: mutated traffic of a target against the client
+# arguments: seconds, and a seed; without one the same sessions each time
+. ../vm/lib.sh
+. ../vm/rnbd.sh
+
+seconds=${1:-60} seed=${2:-7}
+note "FUZZ_SECONDS=$seconds SEED=$seed"
+set_host_id
+modprobe rnbd || die "modprobe rnbd failed"
+resources=$(rdma_own)
+rnbd-peer target --port 4500 --seed "$seed" --seconds "$seconds" || die "see above"
+same "$(rnbd list --json | jq length)" 0 "disks that are left"
+rdma_own_is "$resources" || wait_for 30 rdma_own_is "$resources"
+unload
