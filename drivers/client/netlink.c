@@ -55,8 +55,8 @@ static const struct netlink_range_validation rnbd_keepalive_range = {
 
 static const struct nla_policy rnbd_attach_policy[RNBD_ATTR_MAX + 1] = {
 	[RNBD_ATTR_ADDR]	= { .type = NLA_NUL_STRING,
-				    .len = INET6_ADDRSTRLEN },
-	[RNBD_ATTR_PORT]	= { .type = NLA_U16 },
+				    .len = INET6_ADDRSTRLEN - 1 },
+	[RNBD_ATTR_PORT]	= NLA_POLICY_MIN(NLA_U16, 1),
 	[RNBD_ATTR_EXPORT]	= { .type = NLA_NUL_STRING,
 				    .len = RNBD_EXPORT_NAME_SIZE - 1 },
 	[RNBD_ATTR_NAME]	= { .type = NLA_NUL_STRING, .len = RNBD_NAME_SIZE - 1 },
@@ -83,8 +83,8 @@ static const struct nla_policy rnbd_attach_policy[RNBD_ATTR_MAX + 1] = {
 
 static const struct nla_policy rnbd_discover_policy[RNBD_ATTR_MAX + 1] = {
 	[RNBD_ATTR_ADDR]	= { .type = NLA_NUL_STRING,
-				    .len = INET6_ADDRSTRLEN },
-	[RNBD_ATTR_PORT]	= { .type = NLA_U16 },
+				    .len = INET6_ADDRSTRLEN - 1 },
+	[RNBD_ATTR_PORT]	= NLA_POLICY_MIN(NLA_U16, 1),
 	[RNBD_ATTR_HOST_ID]	= NLA_POLICY_EXACT_LEN(UUID_SIZE),
 	[RNBD_ATTR_SECRET]	= NLA_POLICY_EXACT_LEN(RNBD_SECRET_SIZE),
 };
@@ -99,6 +99,18 @@ static const struct nla_policy rnbd_list_policy[RNBD_ATTR_MAX + 1] = {
 	[RNBD_ATTR_DISK]	= { .type = NLA_NUL_STRING,
 				    .len = DISK_NAME_LEN - 1 },
 };
+
+/* Every refusal has a text. What has none of its own is a lack of memory, as a rule. */
+static void rnbd_set_why(struct netlink_ext_ack *extack, const struct rnbd_why *why,
+			 int error)
+{
+	if (why->text[0])
+		NL_SET_ERR_MSG_FMT(extack, "%s", why->text);
+	else if (error == -ENOMEM)
+		NL_SET_ERR_MSG(extack, "out of memory");
+	else
+		NL_SET_ERR_MSG_FMT(extack, "the kernel refuses (%d)", error);
+}
 
 static u32 rnbd_get_u32(struct genl_info *info, int attr, u32 value)
 {
@@ -410,8 +422,10 @@ static int rnbd_reply_session(struct sk_buff *skb, struct genl_info *info,
 	struct rnbd_change now;
 	int ret = -ENODEV;
 
-	if (!msg)
+	if (!msg) {
+		NL_SET_ERR_MSG(info->extack, "out of memory");
 		return -ENOMEM;
+	}
 	mutex_lock(&rnbd_sessions_lock);
 	if (!list_empty(&sess->list)) {
 		rnbd_session_now(sess, &now);
@@ -420,6 +434,7 @@ static int rnbd_reply_session(struct sk_buff *skb, struct genl_info *info,
 	}
 	mutex_unlock(&rnbd_sessions_lock);
 	if (ret) {
+		NL_SET_ERR_MSG(info->extack, "the disk was detached meanwhile");
 		nlmsg_free(msg);
 		return ret;
 	}
@@ -441,15 +456,16 @@ static int rnbd_cmd_attach(struct sk_buff *skb, struct genl_info *info)
 
 	/* Whoever unloads the module waits for us, and then detaches. */
 	down_read(&rnbd_attach_sem);
-	if (rnbd_attach_stopped)
+	if (rnbd_attach_stopped) {
+		rnbd_why(&why, "the module is being unloaded");
 		sess = ERR_PTR(-ESHUTDOWN);
-	else
+	} else {
 		sess = rnbd_session_attach(&opt, &why);
+	}
 	up_read(&rnbd_attach_sem);
 	rnbd_wipe_secret(info);
 	if (IS_ERR(sess)) {
-		if (why.text[0])
-			NL_SET_ERR_MSG_FMT(info->extack, "%s", why.text);
+		rnbd_set_why(info->extack, &why, PTR_ERR(sess));
 		return PTR_ERR(sess);
 	}
 	ret = rnbd_reply_session(skb, info, sess);
@@ -486,8 +502,8 @@ static int rnbd_cmd_detach(struct sk_buff *skb, struct genl_info *info)
 		return PTR_ERR(sess);
 	ret = rnbd_session_detach(sess, rnbd_get_u32(info, RNBD_ATTR_FLAGS, 0) &
 					RNBD_FLAG_FORCE, &why);
-	if (ret && why.text[0])
-		NL_SET_ERR_MSG_FMT(info->extack, "%s", why.text);
+	if (ret)
+		rnbd_set_why(info->extack, &why, ret);
 	rnbd_session_put(sess);
 	return ret;
 }
@@ -543,6 +559,8 @@ static int rnbd_start_discover(struct netlink_callback *cb)
 	ret = rnbd_parse_target(info, &opt);
 	exports = ret ? NULL : kmalloc(sizeof(*exports), GFP_KERNEL);
 	if (!exports) {
+		if (!ret)
+			NL_SET_ERR_MSG(info->extack, "out of memory");
 		rnbd_wipe_secret(info);
 		return ret ?: -ENOMEM;
 	}
@@ -550,8 +568,7 @@ static int rnbd_start_discover(struct netlink_callback *cb)
 	ret = rnbd_discover(&opt, exports, &why);
 	rnbd_wipe_secret(info);
 	if (ret) {
-		if (why.text[0])
-			NL_SET_ERR_MSG_FMT(info->extack, "%s", why.text);
+		rnbd_set_why(info->extack, &why, ret);
 		rnbd_exports_free(exports);
 		kfree(exports);
 		return ret;
@@ -662,7 +679,8 @@ static struct genl_family rnbd_genl_family __ro_after_init = {
 	.n_ops = ARRAY_SIZE(rnbd_genl_ops),
 	.mcgrps = rnbd_genl_groups,
 	.n_mcgrps = ARRAY_SIZE(rnbd_genl_groups),
-	.resv_start_op = RNBD_CMD_MAX + 1,
+	/* strict from the first command on */
+	.resv_start_op = RNBD_CMD_ATTACH,
 };
 
 /**

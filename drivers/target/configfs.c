@@ -14,7 +14,9 @@
  * Ownership: configfs owns the objects and counts their references; each pins
  * the module. A directory that is the target of a link, or has links in it,
  * cannot be removed, so exports and ports lose their sessions link by link at
- * the latest.
+ * the latest. The directories for links are part of their export or port, but
+ * have references of their own: whoever makes a link there holds one, and no lock
+ * while it looks for the target. So they hold one on what they are part of.
  * Concurrency: stores of one object are serialised by its lock. The graph is
  * under rnbdt_lock. Whatever takes access away changes the graph first and
  * then ends the sessions that had it, so that no login can slip in between.
@@ -145,13 +147,18 @@ bool rnbdt_port_knows_host(const struct rnbd_tport *port,
  * exports/<name>
  */
 
-/* A word without the newline that echo adds. */
+/*
+ * A word without the newline that echo adds. What has a NUL in it is none, and
+ * becomes "", which nothing takes.
+ */
 static char *rnbdt_dup_word(const char *page, size_t count)
 {
-	char *word, *copy = kstrndup(page, count, GFP_KERNEL);
+	char *word, *copy = kmemdup_nul(page, count, GFP_KERNEL);
 
 	if (!copy)
 		return NULL;
+	if (strlen(copy) != count)
+		copy[0] = 0;
 	word = strim(copy);
 	memmove(copy, word, strlen(word) + 1);
 	return copy;
@@ -310,11 +317,17 @@ static ssize_t rnbdt_export_uuid_store(struct config_item *item,
 				       const char *page, size_t count)
 {
 	struct rnbd_texport *export = to_export(item);
+	char *word = rnbdt_dup_word(page, count);
 	uuid_t uuid;
 	int ret;
 
-	if (count < UUID_STRING_LEN || uuid_parse(page, &uuid) ||
-	    uuid_is_null(&uuid)) {
+	if (!word)
+		return -ENOMEM;
+	/* The parser does not look at what follows. */
+	ret = strlen(word) != UUID_STRING_LEN || uuid_parse(word, &uuid) ||
+	      uuid_is_null(&uuid);
+	kfree(word);
+	if (ret) {
 		pr_err("export %s: uuid is not a UUID\n",
 		       rnbdt_export_name(export));
 		return -EINVAL;
@@ -503,7 +516,13 @@ static void rnbdt_deny_host(struct config_item *src, struct config_item *target)
 			   "the host may not use the export any more");
 }
 
+static void rnbdt_allowed_hosts_release(struct config_item *item)
+{
+	config_item_put(&hosts_group_to_export(item)->group.cg_item);
+}
+
 static struct configfs_item_operations rnbdt_allowed_hosts_ops = {
+	.release	= rnbdt_allowed_hosts_release,
 	.allow_link	= rnbdt_allow_host,
 	.drop_link	= rnbdt_deny_host,
 };
@@ -536,6 +555,7 @@ static struct config_group *rnbdt_exports_make(struct config_group *group,
 	config_group_init_type_name(&export->group, name, &rnbdt_export_type);
 	config_group_init_type_name(&export->hosts_group, "allowed_hosts",
 				    &rnbdt_allowed_hosts_type);
+	config_item_get(&export->group.cg_item);
 	configfs_add_default_group(&export->hosts_group, &export->group);
 	return &export->group;
 }
@@ -548,6 +568,7 @@ static void rnbdt_exports_drop(struct config_group *group,
 	mutex_lock(&export->lock);
 	rnbdt_export_disable(export);
 	mutex_unlock(&export->lock);
+	configfs_remove_default_groups(&export->group);
 	config_item_put(item);
 }
 
@@ -974,7 +995,13 @@ static void rnbdt_withdraw_export(struct config_item *src,
 			   "the port does not offer the export any more");
 }
 
+static void rnbdt_port_exports_release(struct config_item *item)
+{
+	config_item_put(&exports_group_to_port(item)->group.cg_item);
+}
+
 static struct configfs_item_operations rnbdt_port_exports_ops = {
+	.release	= rnbdt_port_exports_release,
 	.allow_link	= rnbdt_offer_export,
 	.drop_link	= rnbdt_withdraw_export,
 };
@@ -1006,6 +1033,7 @@ static struct config_group *rnbdt_ports_make(struct config_group *group,
 	config_group_init_type_name(&port->group, name, &rnbdt_port_type);
 	config_group_init_type_name(&port->exports_group, "exports",
 				    &rnbdt_port_exports_type);
+	config_item_get(&port->group.cg_item);
 	configfs_add_default_group(&port->exports_group, &port->group);
 	return &port->group;
 }
@@ -1019,6 +1047,7 @@ static void rnbdt_ports_drop(struct config_group *group,
 	rnbdt_port_disable(port);
 	mutex_unlock(&port->lock);
 	rnbdt_port_exit(port);
+	configfs_remove_default_groups(&port->group);
 	config_item_put(item);
 }
 

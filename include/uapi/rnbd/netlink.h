@@ -33,7 +33,9 @@
  *			socket then reports ENOBUFS. To listen needs
  *			CAP_NET_ADMIN.
  *
- * Every error carries an extended acknowledgment with a text for people.
+ * Every error carries an extended acknowledgment with a text for people, but for
+ * what generic netlink refuses by itself: EPERM, EOPNOTSUPP for a command or a
+ * dump that does not exist, EINVAL for a message without room for its header.
  */
 #ifndef _UAPI_RNBD_NETLINK_H
 #define _UAPI_RNBD_NETLINK_H
@@ -61,7 +63,7 @@ enum rnbd_genl_cmd {
  * @RNBD_ATTR_PAD: padding of 64-bit attributes
  * @RNBD_ATTR_DISK: string, name of the disk without /dev/
  * @RNBD_ATTR_ADDR: string, numeric IPv4 or IPv6 address of the target
- * @RNBD_ATTR_PORT: u16, default RNBD_DEFAULT_PORT (host byte order)
+ * @RNBD_ATTR_PORT: u16, not 0, default RNBD_DEFAULT_PORT (host byte order)
  * @RNBD_ATTR_EXPORT: string, name of the export, at most 63 bytes
  * @RNBD_ATTR_HOST_ID: 16 bytes, UUID of this machine
  * @RNBD_ATTR_SESSION_ID: 16 bytes, UUID of the session (out)
