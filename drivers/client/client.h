@@ -616,6 +616,7 @@ extern struct rnbd_inject rnbd_inject_kill_queue;
 extern struct rnbd_inject rnbd_inject_fail_post;
 extern struct rnbd_inject rnbd_inject_fixed_session;
 extern struct rnbd_inject rnbd_inject_set_epoch;
+extern struct rnbd_inject rnbd_inject_scribble;
 void rnbd_client_inject_init(void);
 void rnbd_client_inject_exit(void);
 

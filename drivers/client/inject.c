@@ -10,12 +10,14 @@ RNBD_INJECT(rnbd_inject_kill_queue, "kill_queue");
 RNBD_INJECT(rnbd_inject_fail_post, "fail_post");
 RNBD_INJECT(rnbd_inject_fixed_session, "fixed_session");
 RNBD_INJECT(rnbd_inject_set_epoch, "set_epoch");
+RNBD_INJECT(rnbd_inject_scribble, "scribble");
 
 static struct rnbd_inject *const rnbd_inject_points[] = {
 	&rnbd_inject_kill_queue,
 	&rnbd_inject_fail_post,
 	&rnbd_inject_fixed_session,
 	&rnbd_inject_set_epoch,
+	&rnbd_inject_scribble,
 	NULL,
 };
 

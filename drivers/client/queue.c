@@ -465,13 +465,40 @@ static void rnbd_stage_req(struct rnbd_queue *q, struct rnbd_stage *stage,
  * Submission
  */
 
+/*
+ * Fault injected: write what is at hand, frames, to the first units of the share, as
+ * far as the send queue has room, whatever requests of theirs are in flight.
+ */
+static noinline void rnbd_scribble(struct rnbd_queue *q, u32 units)
+{
+	const struct rnbd_grant *grant = &q->sess->grant;
+	struct ib_sge sge = q->ring.open->sge;
+	u32 unit, used;
+
+	units = min(units, q->pool.units);
+	for (unit = q->pool.first; units && q->sq_free; unit++, units--) {
+		const struct rnbd_segment_info *seg =
+			&q->sess->segments[unit / grant->segment_units];
+
+		used = q->open_wrs;
+		rnbd_stage_add(q, &q->out, seg->addr +
+			       ((u64)(unit % grant->segment_units) << RNBD_UNIT_SHIFT),
+			       seg->rkey, &sge, 0,
+			       min(q->ring.attr.slot_size, RNBD_UNIT_SIZE), false);
+		q->sq_free -= q->open_wrs - used;
+	}
+}
+
 /* Send the open frame with the operations staged for it. */
 static void rnbd_send_frame(struct rnbd_queue *q)
 {
 	struct rnbd_ring *ring = &q->ring;
 	int flags = rnbd_take_fence(q) ? IB_SEND_FENCE : 0;
 	struct ib_send_wr *first = NULL;
+	u32 units;
 
+	if (rnbd_inject(&rnbd_inject_scribble, &units))
+		rnbd_scribble(q, units);
 	if (q->out.nr_wrs) {
 		first = &q->out.wrs[0].wr;
 		first->send_flags |= flags;

@@ -23,8 +23,9 @@
  * are counted in treq->parts.
  *
  * All memory comes from reserves: the bio set, and for copies a pool of pages.
- * Nobody waits for a reserve while holding back something of it that has not
- * been submitted: a bio that cannot get one more page is sent as it is.
+ * The copies of a session are never more than its pool. Nobody waits for a
+ * reserve while holding back something of it that has not been submitted: a bio
+ * that cannot get one more page is sent as it is.
  *
  * Errors
  *
@@ -59,9 +60,11 @@ static void rnbdt_bdev_end_io(struct bio *bio)
 static void rnbdt_bdev_end_copy(struct bio *bio)
 {
 	struct bvec_iter_all iter;
+	struct rnbd_treq *treq = bio->bi_private;
 	struct bio_vec *bv;
 
 	/* One vector per page: they are added without merging. */
+	atomic_sub(bio->bi_vcnt, &treq->queue->session->copied);
 	bio_for_each_segment_all(bv, bio, iter)
 		mempool_free(bv->bv_page, &rnbdt_copy_pages);
 	rnbdt_bdev_end_io(bio);
@@ -133,9 +136,15 @@ static void rnbdt_bdev_rw(struct rnbd_treq *treq)
 	rnbdt_treq_part_done(treq, 0);
 }
 
-/* WRITE to a device that needs stable data. */
+/*
+ * WRITE to a device that needs stable data. As long as extents in flight do not
+ * overlap there is no more to copy than the pool has; somebody who lets many
+ * requests name the same extents gets no more memory for that.
+ */
 static void rnbdt_bdev_copy_write(struct rnbd_treq *treq)
 {
+	struct rnbd_tsession *s = treq->queue->session;
+	u32 pages = DIV_ROUND_UP(treq->req.length, PAGE_SIZE);
 	blk_opf_t opf = rnbdt_bdev_opf(treq);
 	u64 offset = treq->req.offset;
 	u32 left = treq->req.length;
@@ -144,6 +153,12 @@ static void rnbdt_bdev_copy_write(struct rnbd_treq *treq)
 	struct page *page;
 	u32 bytes;
 
+	if (unlikely(atomic_add_return(pages, &s->copied) >
+		     s->pool_bytes >> PAGE_SHIFT)) {
+		atomic_sub(pages, &s->copied);
+		rnbdt_treq_done(treq, RNBD_ST_NOMEM);
+		return;
+	}
 	rnbdt_treq_start_parts(treq);
 	rnbdt_piece_start(&it, treq);
 	while ((bytes = rnbdt_piece_next(&it, &page))) {
@@ -263,7 +278,8 @@ static void rnbdt_bdev_submit(struct rnbd_treq *treq)
 	switch (req->op) {
 	case RNBD_OP_WRITE:
 		/* This can change while it is open. */
-		if (unlikely(bdev_stable_writes(be->bdev))) {
+		if (unlikely(bdev_stable_writes(be->bdev)) &&
+		    !rnbd_inject(&rnbdt_inject_no_copy, NULL)) {
 			rnbdt_bdev_copy_write(treq);
 			break;
 		}

@@ -167,7 +167,8 @@ static void rnbdt_file_rw(struct rnbd_treq *treq)
 				iocb->ki_flags |= IOCB_DSYNC;
 			/* This can change while it is open. */
 			if (be->direct &&
-			    mapping_stable_writes(be->file->f_mapping)) {
+			    mapping_stable_writes(be->file->f_mapping) &&
+			    !rnbd_inject(&rnbdt_inject_no_copy, NULL)) {
 				iocb->ki_flags &= ~IOCB_DIRECT;
 				iocb->ki_flags |= IOCB_DSYNC;
 			}

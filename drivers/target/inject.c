@@ -13,6 +13,7 @@ RNBD_INJECT(rnbdt_inject_delay_login, "delay_login");
 RNBD_INJECT(rnbdt_inject_drop_reply, "drop_reply");
 RNBD_INJECT(rnbdt_inject_no_epoch_check, "no_epoch_check");
 RNBD_INJECT(rnbdt_inject_no_drain, "no_drain");
+RNBD_INJECT(rnbdt_inject_no_copy, "no_copy");
 
 static struct rnbd_inject *const rnbdt_inject_points[] = {
 	&rnbdt_inject_delay_submit,
@@ -22,6 +23,7 @@ static struct rnbd_inject *const rnbdt_inject_points[] = {
 	&rnbdt_inject_drop_reply,
 	&rnbdt_inject_no_epoch_check,
 	&rnbdt_inject_no_drain,
+	&rnbdt_inject_no_copy,
 	NULL,
 };
 

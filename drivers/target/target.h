@@ -524,6 +524,7 @@ struct rnbd_tqueue {
  * @told_at: jiffies of the latest frame that told of a size; rnbdt_lock
  * @pool: delegated memory
  * @pool_bytes: what was taken from the accounts; rnbdt_lock
+ * @copied: pages that the backend holds copies of
  * @reg_cqe: registration completions
  * @reg_done: a batch of registrations has ended
  * @reg_status: how
@@ -589,6 +590,7 @@ struct rnbd_tsession {
 	unsigned long told_at;
 	struct rnbd_tpool pool;
 	u64 pool_bytes;
+	atomic_t copied;
 
 	struct ib_cqe reg_cqe;
 	struct completion reg_done;
@@ -734,6 +736,7 @@ extern struct rnbd_inject rnbdt_inject_delay_login;
 extern struct rnbd_inject rnbdt_inject_drop_reply;
 extern struct rnbd_inject rnbdt_inject_no_epoch_check;
 extern struct rnbd_inject rnbdt_inject_no_drain;
+extern struct rnbd_inject rnbdt_inject_no_copy;
 void rnbdt_inject_init(void);
 void rnbdt_inject_exit(void);
 
