@@ -38,6 +38,7 @@
 #include "target.h"
 
 #define RNBDT_SEGMENT_UNITS_MAX	512U
+#define RNBDT_IOVA_SHIFT	32	/* more than a segment has */
 
 /**
  * rnbdt_pool_segment_units - size of the segments on a device
@@ -131,6 +132,11 @@ static int rnbdt_pool_map_segment(struct rnbd_tpool *pool, struct ib_pd *pd,
 	n = ib_map_mr_sg(seg->mr, seg->sgt.sgl, nents, NULL, RNBD_UNIT_SIZE);
 	if (n != nents)
 		return n < 0 ? n : -EIO;
+	/*
+	 * What the client is told must not be where the memory lies: on soft-RoCE
+	 * that is an address of this kernel. A registration may begin anywhere.
+	 */
+	seg->mr->iova = (u64)(seg - pool->segments + 1) << RNBDT_IOVA_SHIFT;
 	ib_update_fast_reg_key(seg->mr, ib_inc_rkey(seg->mr->rkey));
 	return 0;
 }

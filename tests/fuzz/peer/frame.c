@@ -177,6 +177,8 @@ static bool check_grant(const struct rnbd_login *l, const struct grant *g, uint3
 
 		if (le32toh(g->seg[i].units) != units || !units)
 			return amiss("segment %u has %u units", i, le32toh(g->seg[i].units));
+		if (le64toh(g->seg[i].addr) >> 47)
+			return amiss("segment %u tells where the target's memory lies", i);
 		left -= units;
 	}
 	return !left || amiss("%u units in no segment", left);
