@@ -13,6 +13,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "peer.h"
 
@@ -20,6 +21,7 @@
 #define SLOT_SIZE	4096
 #define CLOSE_MS	8000
 #define LOGIN_MS	20000
+#define BUSY_MS		100
 
 /* ------------------------------------------------------------------------
  * Sessions
@@ -37,12 +39,20 @@ static bool start(struct conn *c, uint32_t host)
 
 static bool start_export(struct conn *c, uint32_t host, const char *export)
 {
+	unsigned int tries;
 	struct rnbd_login l;
 
 	login_fill(&l, export);
-	if (!start(c, host))
-		return false;
-	return login(c, &l, LOGIN_MS) || amiss("login to %s: status %u", export, c->grant.status);
+	for (tries = LOGIN_MS / BUSY_MS; start(c, host); tries--) {
+		if (login(c, &l, LOGIN_MS))
+			return true;
+		/* what the case before has left is still being ended */
+		if (c->grant.status != RNBD_ST_BUSY || !tries)
+			return amiss("login to %s: status %u", export, c->grant.status);
+		conn_close(c);
+		usleep(BUSY_MS * 1000);
+	}
+	return false;
 }
 
 /* Without a reply, and for this reason. */
