@@ -57,6 +57,17 @@ static bool rnbd_cm_stale(const struct rnbd_queue *q, const struct rdma_cm_event
 	       event->status == IB_CM_REJ_STALE_CONN;
 }
 
+/*
+ * Without a status of ours: the target had accepted, and ended the connection before
+ * it stood, perhaps in favour of somebody else.
+ */
+static bool rnbd_cm_crowded_out(const struct rnbd_queue *q,
+				const struct rdma_cm_event *event)
+{
+	return rdma_ib_or_roce(q->cm_id->device, q->cm_id->port_num) &&
+	       event->status == IB_CM_REJ_CONSUMER_DEFINED;
+}
+
 static void rnbd_cm_rejected(struct rnbd_queue *q, struct rdma_cm_event *event)
 {
 	bool again = rnbd_cm_stale(q, event);
@@ -73,7 +84,8 @@ static void rnbd_cm_rejected(struct rnbd_queue *q, struct rdma_cm_event *event)
 		q->cm_reason = "no rnbd target listens on this port";
 	else
 		q->cm_reason = rdma_reject_msg(q->cm_id, event->status);
-	again |= q->cm_status == RNBD_ST_BUSY;
+	again |= q->cm_status == RNBD_ST_BUSY ||
+		 (!q->cm_status && rnbd_cm_crowded_out(q, event));
 	rnbd_queue_wake(q, again ? -EBUSY : -ECONNREFUSED);
 }
 

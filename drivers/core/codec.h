@@ -46,6 +46,10 @@
  * @RNBD_FAULT_STATUS: unknown status
  * @RNBD_FAULT_LIMITS: absurd properties in a login reply
  * @RNBD_FAULT_IDENTITY: host or session id is zero
+ * @RNBD_FAULT_RATE: frames come faster than they may; no decoder says so, nor the
+ *	next ones
+ * @RNBD_FAULT_MESSAGE: a message that is no frame, such as one with immediate data
+ * @RNBD_FAULT_ACCESS: the device refused an access to memory
  */
 enum rnbd_fault {
 	RNBD_FAULT_NONE = 0,
@@ -70,6 +74,9 @@ enum rnbd_fault {
 	RNBD_FAULT_STATUS,
 	RNBD_FAULT_LIMITS,
 	RNBD_FAULT_IDENTITY,
+	RNBD_FAULT_RATE,
+	RNBD_FAULT_MESSAGE,
+	RNBD_FAULT_ACCESS,
 };
 
 /**
@@ -318,7 +325,9 @@ enum rnbd_fault rnbd_decode_export(const struct rnbd_frame *frame, u32 index,
 
 /* names (names.c) */
 const char *rnbd_status_text(u16 status);
+const char *rnbd_status_word(u16 status);
 const char *rnbd_fault_text(enum rnbd_fault fault);
+const char *rnbd_fault_word(enum rnbd_fault fault);
 const char *rnbd_op_text(u8 op);
 bool rnbd_export_name_ok(const char *name, size_t size);
 bool rnbd_disk_alias_ok(const char *name);

@@ -51,7 +51,7 @@ const char *rnbd_status_text(u16 status)
 	case RNBD_ST_NO_EXPORT:
 		return "the port offers no such enabled export (on the target: rnbd export list)";
 	case RNBD_ST_BUSY:
-		return "the target still drains an older login, try again";
+		return "the target still drains an older login, or has too many at once; try again";
 	case RNBD_ST_POOL_FULL:
 		return "the target has no memory left for the buffer pool";
 	case RNBD_ST_LIMIT:
@@ -75,6 +75,52 @@ const char *rnbd_status_text(u16 status)
 	}
 }
 EXPORT_SYMBOL_GPL(rnbd_status_text);
+
+/**
+ * rnbd_status_word - name of a reason to refuse a connection or a login
+ * @status: enum rnbd_status
+ *
+ * Context: any.
+ * Return: a constant word in lower case, NULL if nothing is refused with it.
+ */
+const char *rnbd_status_word(u16 status)
+{
+	switch (status) {
+	case RNBD_ST_NOMEM:
+		return "nomem";
+	case RNBD_ST_MALFORMED:
+		return "malformed";
+	case RNBD_ST_VERSION:
+		return "version";
+	case RNBD_ST_HOST_DENIED:
+		return "host_denied";
+	case RNBD_ST_NO_EXPORT:
+		return "no_export";
+	case RNBD_ST_BUSY:
+		return "busy";
+	case RNBD_ST_POOL_FULL:
+		return "pool_full";
+	case RNBD_ST_LIMIT:
+		return "limit";
+	case RNBD_ST_EPOCH:
+		return "epoch";
+	case RNBD_ST_NO_SESSION:
+		return "no_session";
+	case RNBD_ST_QUEUE:
+		return "queue";
+	case RNBD_ST_RING:
+		return "ring";
+	case RNBD_ST_DEVICE:
+		return "device";
+	case RNBD_ST_SHUTDOWN:
+		return "shutdown";
+	case RNBD_ST_AUTH:
+		return "auth";
+	default:
+		return NULL;
+	}
+}
+EXPORT_SYMBOL_GPL(rnbd_status_word);
 
 /**
  * rnbd_fault_text - describe what is wrong with a message
@@ -131,10 +177,82 @@ const char *rnbd_fault_text(enum rnbd_fault fault)
 		return "absurd properties in a login";
 	case RNBD_FAULT_IDENTITY:
 		return "host or session id is missing";
+	case RNBD_FAULT_RATE:
+		return "frames come faster than they may";
+	case RNBD_FAULT_MESSAGE:
+		return "peer sent an unexpected kind of message";
+	case RNBD_FAULT_ACCESS:
+		return "access to memory that was not granted";
 	}
 	return "unknown fault";
 }
 EXPORT_SYMBOL_GPL(rnbd_fault_text);
+
+/**
+ * rnbd_fault_word - name of a fault for a counter
+ * @fault: from 1; one behind the last is fine
+ *
+ * Context: any.
+ * Return: a constant word in lower case, NULL if there is no such fault.
+ */
+const char *rnbd_fault_word(enum rnbd_fault fault)
+{
+	/* no default, as above */
+	switch (fault) {
+	case RNBD_FAULT_NONE:
+		break;
+	case RNBD_FAULT_SHORT:
+		return "short";
+	case RNBD_FAULT_LONG:
+		return "long";
+	case RNBD_FAULT_MAGIC:
+		return "magic";
+	case RNBD_FAULT_VERSION:
+		return "version";
+	case RNBD_FAULT_TYPE:
+		return "type";
+	case RNBD_FAULT_RESERVED:
+		return "reserved";
+	case RNBD_FAULT_COUNT:
+		return "count";
+	case RNBD_FAULT_SEQ:
+		return "seq";
+	case RNBD_FAULT_EPOCH:
+		return "epoch";
+	case RNBD_FAULT_CREDITS:
+		return "credits";
+	case RNBD_FAULT_GEOMETRY:
+		return "geometry";
+	case RNBD_FAULT_NAME:
+		return "name";
+	case RNBD_FAULT_OP:
+		return "op";
+	case RNBD_FAULT_FLAGS:
+		return "flags";
+	case RNBD_FAULT_TAG:
+		return "tag";
+	case RNBD_FAULT_LENGTH:
+		return "length";
+	case RNBD_FAULT_OFFSET:
+		return "offset";
+	case RNBD_FAULT_EXTENT:
+		return "extent";
+	case RNBD_FAULT_STATUS:
+		return "status";
+	case RNBD_FAULT_LIMITS:
+		return "limits";
+	case RNBD_FAULT_IDENTITY:
+		return "identity";
+	case RNBD_FAULT_RATE:
+		return "rate";
+	case RNBD_FAULT_MESSAGE:
+		return "message";
+	case RNBD_FAULT_ACCESS:
+		return "access";
+	}
+	return NULL;
+}
+EXPORT_SYMBOL_GPL(rnbd_fault_word);
 
 /**
  * rnbd_op_text - name an operation

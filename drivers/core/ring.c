@@ -120,6 +120,14 @@ static int rnbd_ring_post_recv(struct rnbd_ring *ring, struct rnbd_slot *slot)
 	return ib_post_recv(ring->qp, &wr, NULL);
 }
 
+/* The peer has broken a rule. */
+static void rnbd_ring_violated(struct rnbd_ring *ring, enum rnbd_fault fault)
+{
+	if (ring->attr.ops->violation && !test_bit(0, &ring->failed))
+		ring->attr.ops->violation(ring, fault);
+	rnbd_ring_fail(ring, rnbd_fault_text(fault));
+}
+
 static void rnbd_ring_qp_event(struct ib_event *event, void *context)
 {
 	struct rnbd_ring *ring = context;
@@ -131,6 +139,9 @@ static void rnbd_ring_qp_event(struct ib_event *event, void *context)
 		break;
 	case IB_EVENT_SQ_DRAINED:
 	case IB_EVENT_QP_LAST_WQE_REACHED:
+		break;
+	case IB_EVENT_QP_ACCESS_ERR:
+		rnbd_ring_violated(ring, RNBD_FAULT_ACCESS);
 		break;
 	default:
 		rnbd_ring_fail(ring, ib_event_msg(event->event));
@@ -195,6 +206,8 @@ static void rnbd_ring_reset(struct rnbd_ring *ring)
 	ring->send_seq = 0;
 	ring->recv_seq = 0;
 	ring->done_seq = 0;
+	ring->pace = 0;
+	ring->paced = 0;
 	ring->unacked = 0;
 	ring->open = NULL;
 	spin_unlock_irqrestore(&ring->lock, flags);
@@ -318,6 +331,27 @@ int rnbd_ring_start(struct rnbd_ring *ring, u16 peer_slots)
 	return ret;
 }
 EXPORT_SYMBOL_GPL(rnbd_ring_start);
+
+/**
+ * rnbd_ring_pace - let the peer send only so many frames
+ * @ring: a ring that was created
+ * @frames: per second, 0: as many as it has credits for
+ *
+ * More are a violation.
+ *
+ * Context: any.
+ */
+void rnbd_ring_pace(struct rnbd_ring *ring, u32 frames)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	ring->pace = frames;
+	ring->pace_from = jiffies;
+	ring->paced = 0;
+	spin_unlock_irqrestore(&ring->lock, flags);
+}
+EXPORT_SYMBOL_GPL(rnbd_ring_pace);
 
 /**
  * rnbd_ring_lock_down - take all remote access away from the peer
@@ -741,6 +775,26 @@ static void rnbd_ring_send_done(struct ib_cq *cq, struct ib_wc *wc)
 		ring->attr.ops->sent(ring, seq, slot - ring->send);
 }
 
+/*
+ * A peer sends no more frames than it has credits for, and it gets those back
+ * with the answers to its frames. Only credit frames that return few credits cost
+ * it nothing and are no answer to anything: they are signs of life, of which
+ * RNBD_KEEPALIVE_MS_MIN asks for few.
+ */
+static bool rnbd_ring_too_fast(struct rnbd_ring *ring, const struct rnbd_frame *frame)
+{
+	bool life = frame->type == RNBD_FRAME_CREDIT &&
+		    frame->credits < ring->peer_slots / 2;
+
+	if (likely(!ring->pace && !life))
+		return false;
+	if (time_after_eq(jiffies, ring->pace_from + HZ)) {
+		ring->pace_from = jiffies;
+		ring->paced = 0;
+	}
+	return ++ring->paced > (ring->pace ?: RNBD_LIFE_FRAMES_MAX);
+}
+
 static enum rnbd_fault rnbd_ring_take_frame(struct rnbd_ring *ring,
 					    const struct ib_wc *wc,
 					    struct rnbd_slot *slot)
@@ -762,8 +816,12 @@ static enum rnbd_fault rnbd_ring_take_frame(struct rnbd_ring *ring,
 		ring->stats.credit_frames_received++;
 	else
 		ring->stats.frames_received++;
-	if (unlikely(frame.credits > ring->peer_slots - ring->credits))
+	/* It gives back what it has not got, or sends without having any. */
+	if (unlikely(frame.credits > ring->peer_slots - ring->credits ||
+		     ring->owed >= ring->attr.slots))
 		fault = RNBD_FAULT_CREDITS;
+	else if (unlikely(rnbd_ring_too_fast(ring, &frame)))
+		fault = RNBD_FAULT_RATE;
 	else
 		ring->credits += frame.credits;
 	spin_unlock_irqrestore(&ring->lock, flags);
@@ -783,6 +841,11 @@ static void rnbd_ring_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	enum rnbd_fault fault;
 	unsigned long flags;
 
+	/* It does not fit a slot. */
+	if (unlikely(wc->status == IB_WC_LOC_LEN_ERR)) {
+		rnbd_ring_violated(ring, RNBD_FAULT_LONG);
+		return;
+	}
 	if (!rnbd_ring_wc_ok(ring, wc))
 		return;
 	/* Frames that were received before a failure are not executed. */
@@ -797,7 +860,7 @@ static void rnbd_ring_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	 * check that the key belongs to this connection's protection domain.
 	 */
 	if (unlikely(wc->wc_flags & (IB_WC_WITH_IMM | IB_WC_WITH_INVALIDATE))) {
-		rnbd_ring_fail(ring, "peer sent an unexpected kind of message");
+		rnbd_ring_violated(ring, RNBD_FAULT_MESSAGE);
 		return;
 	}
 
@@ -806,7 +869,7 @@ static void rnbd_ring_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	WRITE_ONCE(ring->last_heard, jiffies);
 	fault = rnbd_ring_take_frame(ring, wc, slot);
 	if (unlikely(fault)) {
-		rnbd_ring_fail(ring, rnbd_fault_text(fault));
+		rnbd_ring_violated(ring, fault);
 		return;
 	}
 	if (unlikely(rnbd_ring_post_recv(ring, slot))) {

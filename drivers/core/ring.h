@@ -34,6 +34,8 @@ struct rnbd_ring;
  *	as rnbd_ring_open_slot() told it. Called without ring->lock.
  * @credit: Credits came with a frame that @frame was not called for. Called
  *	without ring->lock.
+ * @violation: The peer has broken a rule; @failed follows. May be NULL. Called
+ *	with or without ring->lock, from any context. Must not sleep.
  * @failed: The ring is of no more use. Called once per ring, from any
  *	context; @why is a constant text. Must not sleep.
  */
@@ -42,6 +44,7 @@ struct rnbd_ring_ops {
 				 struct rnbd_frame *frame);
 	void (*sent)(struct rnbd_ring *ring, u32 seq, u32 slot);
 	void (*credit)(struct rnbd_ring *ring);
+	void (*violation)(struct rnbd_ring *ring, enum rnbd_fault fault);
 	void (*failed)(struct rnbd_ring *ring, const char *why);
 };
 
@@ -134,6 +137,9 @@ struct rnbd_ring_stats {
  * @last_sent: jiffies of the latest frame
  * @last_heard: jiffies of the latest sign of life, read without the lock
  * @done_seq: number of the first frame whose slot is not free yet
+ * @pace: frames per second that the peer may send, 0: as many as it has credits for
+ * @pace_from: jiffies at the begin of the current second
+ * @paced: frames since then that are counted
  * @unacked: signalled frames with entries that the wire has not acknowledged
  * @open: slot of the frame being gathered, or NULL
  * @open_type: its type
@@ -168,6 +174,9 @@ struct rnbd_ring {
 	unsigned long last_sent;
 	unsigned long last_heard;
 	u32 done_seq;
+	u32 pace;
+	unsigned long pace_from;
+	u32 paced;
 	u32 unacked;
 	struct rnbd_slot *open;
 	u8 open_type;
@@ -182,6 +191,7 @@ int rnbd_ring_create(struct rnbd_ring *ring, struct rdma_cm_id *cm_id,
 		     struct ib_pd *pd, const struct rnbd_ring_attr *attr);
 int rnbd_ring_start(struct rnbd_ring *ring, u16 peer_slots);
 int rnbd_ring_lock_down(struct rnbd_ring *ring);
+void rnbd_ring_pace(struct rnbd_ring *ring, u32 frames);
 int rnbd_ring_poll(struct rnbd_ring *ring);
 void rnbd_ring_keepalive(struct rnbd_ring *ring, u32 interval_ms);
 void rnbd_ring_fail(struct rnbd_ring *ring, const char *why);

@@ -4,7 +4,8 @@
  *
  *	exports/<name>/{path,readonly,cache,uuid,enable,size,sessions}
  *	exports/<name>/allowed_hosts/<any name> -> hosts/<uuid>
- *	hosts/<uuid>/{max_pool_bytes,secret,has_secret,failed_proofs,sessions}
+ *	hosts/<uuid>/{max_pool_bytes,max_session_pool_bytes,max_sessions,
+ *		secret,has_secret,failed_proofs,sessions}
  *	ports/<id>/{addr,port,enable,state,sessions}
  *	ports/<id>/exports/<any name> -> exports/<name>
  *
@@ -586,36 +587,49 @@ static const struct config_item_type rnbdt_exports_type = {
  * hosts/<uuid>
  */
 
-static ssize_t rnbdt_host_max_pool_bytes_show(struct config_item *item,
-					      char *page)
+static ssize_t rnbdt_host_show_limit(const u64 *limit, char *page)
 {
-	u64 bytes;
+	u64 value;
 
 	mutex_lock(&rnbdt_lock);
-	bytes = to_host(item)->max_pool_bytes;
+	value = *limit;
 	mutex_unlock(&rnbdt_lock);
-	return sysfs_emit(page, "%llu\n", bytes);
+	return sysfs_emit(page, "%llu\n", value);
 }
 
-/* Counts for logins to come; pools that are given out stay. */
-static ssize_t rnbdt_host_max_pool_bytes_store(struct config_item *item,
-					       const char *page, size_t count)
+/* Counts for logins to come; what is given out stays. */
+static ssize_t rnbdt_host_store_limit(struct config_item *item, const char *page,
+				      size_t count, const char *what, u64 max,
+				      u64 *limit)
 {
-	u64 bytes;
+	u64 value;
 	int ret;
 
-	ret = kstrtou64(page, 0, &bytes);
-	if (!ret && bytes > S64_MAX)
+	ret = kstrtou64(page, 0, &value);
+	if (!ret && value > max)
 		ret = -ERANGE;
 	if (ret) {
-		pr_err("host %s: max_pool_bytes is a number up to %lld, 0 for no limit\n",
-		       config_item_name(item), S64_MAX);
+		pr_err("host %s: %s is a number up to %llu, 0 for no limit of its own\n",
+		       config_item_name(item), what, max);
 		return ret;
 	}
 	mutex_lock(&rnbdt_lock);
-	to_host(item)->max_pool_bytes = bytes;
+	*limit = value;
 	mutex_unlock(&rnbdt_lock);
 	return count;
+}
+
+static ssize_t rnbdt_host_max_pool_bytes_show(struct config_item *item,
+					      char *page)
+{
+	return rnbdt_host_show_limit(&to_host(item)->max_pool_bytes, page);
+}
+
+static ssize_t rnbdt_host_max_pool_bytes_store(struct config_item *item,
+					       const char *page, size_t count)
+{
+	return rnbdt_host_store_limit(item, page, count, "max_pool_bytes", S64_MAX,
+				      &to_host(item)->max_pool_bytes);
 }
 CONFIGFS_ATTR(rnbdt_host_, max_pool_bytes);
 
@@ -691,6 +705,34 @@ static ssize_t rnbdt_host_failed_proofs_show(struct config_item *item, char *pag
 }
 CONFIGFS_ATTR_RO(rnbdt_host_, failed_proofs);
 
+static ssize_t rnbdt_host_max_session_pool_bytes_show(struct config_item *item,
+						      char *page)
+{
+	return rnbdt_host_show_limit(&to_host(item)->max_session_pool_bytes, page);
+}
+
+static ssize_t rnbdt_host_max_session_pool_bytes_store(struct config_item *item,
+						       const char *page, size_t count)
+{
+	return rnbdt_host_store_limit(item, page, count, "max_session_pool_bytes", S64_MAX,
+				      &to_host(item)->max_session_pool_bytes);
+}
+CONFIGFS_ATTR(rnbdt_host_, max_session_pool_bytes);
+
+static ssize_t rnbdt_host_max_sessions_show(struct config_item *item,
+					    char *page)
+{
+	return rnbdt_host_show_limit(&to_host(item)->max_sessions, page);
+}
+
+static ssize_t rnbdt_host_max_sessions_store(struct config_item *item,
+					     const char *page, size_t count)
+{
+	return rnbdt_host_store_limit(item, page, count, "max_sessions", U32_MAX,
+				      &to_host(item)->max_sessions);
+}
+CONFIGFS_ATTR(rnbdt_host_, max_sessions);
+
 static ssize_t rnbdt_host_sessions_show(struct config_item *item, char *page)
 {
 	return sysfs_emit(page, "%u\n",
@@ -703,6 +745,8 @@ static struct configfs_attribute *rnbdt_host_attrs[] = {
 	&rnbdt_host_attr_secret,
 	&rnbdt_host_attr_has_secret,
 	&rnbdt_host_attr_failed_proofs,
+	&rnbdt_host_attr_max_session_pool_bytes,
+	&rnbdt_host_attr_max_sessions,
 	&rnbdt_host_attr_sessions,
 	NULL,
 };

@@ -159,7 +159,7 @@ static bool rnbdt_discover_send(struct rnbd_tsession *s, const struct rnbdt_list
 	s->nr_listed += list->nr;
 	s->all_listed = !list->more;
 	if (s->all_listed)
-		mod_delayed_work(rnbdt_timer_wq, &s->timeout_work, RNBDT_LOGIN_TIMEOUT);
+		mod_delayed_work(rnbdt_timer_wq, &s->timeout_work, RNBDT_LEAVE_TIMEOUT);
 	return true;
 }
 

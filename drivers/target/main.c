@@ -2,8 +2,8 @@
 /*
  * rnbd-target: the machine that has the storage.
  *
- * Operation: this file holds what exists once per module: parameters, work
- * queues and the lock of the configuration graph. All the
+ * Operation: this file holds what exists once per module: parameters that are no
+ * limits (those are in limits.c), work queues and the lock of the configuration graph. All the
  * rest begins in configfs.c. The netlink family is there before the first
  * session can be and goes after the last event of the last one.
  * Ownership: every configfs directory pins the module, and removing one waits
@@ -13,8 +13,6 @@
  */
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
-#include <linux/cpumask.h>
-#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/random.h>
 
@@ -31,14 +29,8 @@ module_param(reply_batch, bool, 0644);
 MODULE_PARM_DESC(reply_batch,
 		 "one reply frame for requests of a frame that end while it is submitted (default Y)");
 
-RNBD_PARAM_UINT(max_queues, 0, 0, 64,
-		"queues of one session; 0: two for each CPU, because a client may poll some");
-
 RNBD_PARAM_UINT(max_io_kb, 1024, 4, 4096,
 		"KiB of the largest read or write, rounded down to a multiple of 4");
-
-RNBD_PARAM_UINT(pool_limit_mb, 0, 0, 16777216,
-		"MiB of memory of all delegated pools; 0: a quarter of RAM");
 
 /* The configuration graph, the list of sessions, the pool accounts. */
 DEFINE_MUTEX(rnbdt_lock);
@@ -48,6 +40,8 @@ struct workqueue_struct *rnbdt_login_wq;
 struct workqueue_struct *rnbdt_timer_wq;
 /* Teardowns, which may wait for ever; so logins are not behind them. */
 struct workqueue_struct *rnbdt_teardown_wq;
+/* Teardowns of sessions that were never live, so that a flood of them delays no other. */
+struct workqueue_struct *rnbdt_hangup_wq;
 
 /**
  * rnbdt_reply_gather - from how many unacknowledged frames on replies gather
@@ -66,32 +60,12 @@ bool rnbdt_reply_batch(void)
 }
 
 /**
- * rnbdt_max_queues - limit of queues of a session
- */
-u32 rnbdt_max_queues(void)
-{
-	u32 limit = READ_ONCE(max_queues) ?: 2 * num_possible_cpus();
-
-	return min_t(u32, limit, RNBD_QUEUES_MAX);
-}
-
-/**
  * rnbdt_max_io - limit of one read or write in bytes, whole units
  */
 u32 rnbdt_max_io(void)
 {
 	BUILD_BUG_ON(RNBDT_MAX_IO_MAX != 4096 << 10);
 	return round_down(READ_ONCE(max_io_kb) << 10, RNBD_UNIT_SIZE);
-}
-
-/**
- * rnbdt_pool_limit - limit of all pools together in bytes
- */
-u64 rnbdt_pool_limit(void)
-{
-	u64 mb = READ_ONCE(pool_limit_mb);
-
-	return mb ? mb << 20 : ((u64)totalram_pages() << PAGE_SHIFT) / 4;
 }
 
 static int __init rnbdt_init(void)
@@ -129,9 +103,15 @@ static int __init rnbdt_init(void)
 	if (!rnbdt_teardown_wq)
 		goto destroy_timer_wq;
 
+	rnbdt_hangup_wq = alloc_workqueue("rnbd-target-hangup",
+					  WQ_UNBOUND | WQ_MEM_RECLAIM,
+					  WQ_MAX_ACTIVE);
+	if (!rnbdt_hangup_wq)
+		goto destroy_teardown_wq;
+
 	ret = rnbdt_backend_init();
 	if (ret)
-		goto destroy_teardown_wq;
+		goto destroy_hangup_wq;
 
 	ret = rnbdt_configfs_init();
 	if (ret)
@@ -141,6 +121,8 @@ static int __init rnbdt_init(void)
 
 exit_backend:
 	rnbdt_backend_exit();
+destroy_hangup_wq:
+	destroy_workqueue(rnbdt_hangup_wq);
 destroy_teardown_wq:
 	destroy_workqueue(rnbdt_teardown_wq);
 destroy_timer_wq:
@@ -159,6 +141,7 @@ static void __exit rnbdt_exit(void)
 	rnbdt_inject_exit();
 	rnbdt_configfs_exit();
 	rnbdt_backend_exit();
+	destroy_workqueue(rnbdt_hangup_wq);
 	destroy_workqueue(rnbdt_teardown_wq);
 	destroy_workqueue(rnbdt_timer_wq);
 	destroy_workqueue(rnbdt_login_wq);

@@ -28,12 +28,9 @@
 
 static int rnbdt_port_reject(struct rdma_cm_id *id, u16 status, const char *why)
 {
-	struct rnbd_cm_rej rej;
-
 	pr_warn_ratelimited("connection from %pISpc refused: %s\n",
 			    &id->route.addr.dst_addr, why);
-	rnbd_encode_cm_rej(&rej, status);
-	rdma_reject(id, &rej, sizeof(rej), IB_CM_REJ_CONSUMER_DEFINED);
+	rnbdt_reject(id, status);
 	return -ECONNREFUSED;
 }
 
@@ -46,10 +43,12 @@ static int rnbdt_port_connect(struct rnbd_tport *port, struct rdma_cm_id *id,
 
 	fault = rnbd_decode_cm_req(conn->private_data, conn->private_data_len,
 				   &req);
-	if (fault)
+	if (fault) {
+		rnbdt_violation_count(fault);
 		return rnbdt_port_reject(id, fault == RNBD_FAULT_VERSION ?
 					 RNBD_ST_VERSION : RNBD_ST_MALFORMED,
 					 rnbd_fault_text(fault));
+	}
 	if (!(dev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS))
 		return rnbdt_port_reject(id, RNBD_ST_DEVICE,
 					 "the device has no fast registration");

@@ -321,12 +321,8 @@ static enum rnbd_fault rnbdt_queue_frame(struct rnbd_ring *ring,
 			fault = rnbdt_session_proof(s, frame);
 		break;
 	}
-	if (unlikely(fault)) {
-		pr_warn_ratelimited("session %u: host %pUb broke the protocol on queue %u: %s\n",
-				    s->serial, &s->host_id, q->index,
-				    rnbd_fault_text(fault));
+	if (unlikely(fault))
 		return fault;
-	}
 
 	/* The frame may have brought credits for replies that wait. */
 	rnbdt_queue_kick(q);
@@ -359,6 +355,16 @@ static void rnbdt_queue_credit(struct rnbd_ring *ring)
 	rnbdt_queue_kick(q);
 }
 
+static void rnbdt_queue_violation(struct rnbd_ring *ring, enum rnbd_fault fault)
+{
+	struct rnbd_tqueue *q = container_of(ring, struct rnbd_tqueue, ring);
+	struct rnbd_tsession *s = q->session;
+
+	rnbdt_violation_count(fault);
+	pr_warn_ratelimited("session %u: host %pUb broke the protocol on queue %u: %s\n",
+			    s->serial, &s->host_id, q->index, rnbd_fault_text(fault));
+}
+
 static void rnbdt_queue_failed(struct rnbd_ring *ring, const char *why)
 {
 	struct rnbd_tqueue *q = container_of(ring, struct rnbd_tqueue, ring);
@@ -370,6 +376,7 @@ const struct rnbd_ring_ops rnbdt_ring_ops = {
 	.frame	= rnbdt_queue_frame,
 	.sent	= rnbdt_queue_sent,
 	.credit	= rnbdt_queue_credit,
+	.violation = rnbdt_queue_violation,
 	.failed	= rnbdt_queue_failed,
 };
 
@@ -446,6 +453,8 @@ int rnbdt_queue_create_ring(struct rnbd_tqueue *q,
 	ret = rnbd_ring_create(&q->ring, q->cm_id, s->pd, &attr);
 	if (ret)
 		return ret;
+	if (!q->index)
+		rnbd_ring_pace(&q->ring, rnbdt_login_frames());
 	return rnbd_ring_start(&q->ring, req->ring_slots);
 }
 

@@ -49,7 +49,6 @@
 #include <linux/math64.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
-#include <net/ipv6.h>
 #include <rdma/ib_cm.h>
 
 #include "target.h"
@@ -59,7 +58,6 @@
 #define RNBDT_MIN_IO		(64u << 10)
 
 LIST_HEAD(rnbdt_sessions);		/* rnbdt_lock */
-static u64 rnbdt_pool_bytes;		/* of all sessions; rnbdt_lock */
 static u32 rnbdt_next_serial;		/* rnbdt_lock */
 
 static const char * const rnbdt_state_names[] = {
@@ -167,7 +165,8 @@ void rnbdt_session_close(struct rnbd_tsession *s, const char *why)
 
 	spin_lock_irqsave(&s->state_lock, flags);
 	if (rnbdt_session_set_state(s, RNBDT_CLOSING, why))
-		queue_work(rnbdt_teardown_wq, &s->teardown_work);
+		queue_work(s->live_at ? rnbdt_teardown_wq : rnbdt_hangup_wq,
+			   &s->teardown_work);
 	spin_unlock_irqrestore(&s->state_lock, flags);
 }
 
@@ -401,8 +400,14 @@ static void rnbdt_session_teardown(struct work_struct *work)
 	mutex_lock(&rnbdt_lock);
 	mutex_unlock(&rnbdt_lock);
 
-	pr_info("session %u: host %pUb on port %s: %s\n", s->serial,
-		&s->host_id, rnbdt_port_name(s->port), s->why);
+	/* Whoever cannot log in must not be able to fill the log either. */
+	if (s->live_at)
+		pr_info("session %u: host %pUb on port %s: %s\n", s->serial,
+			&s->host_id, rnbdt_port_name(s->port), s->why);
+	else
+		pr_info_ratelimited("session %u: host %pUb on port %s: %s\n",
+				    s->serial, &s->host_id,
+				    rnbdt_port_name(s->port), s->why);
 
 	rnbd_inject_delay(&rnbdt_inject_delay_close);
 	for (i = 0; i < RNBD_QUEUES_MAX; i++)
@@ -428,6 +433,11 @@ static void rnbdt_session_teardown(struct work_struct *work)
 	if (s->pd)
 		ib_dealloc_pd(s->pd);
 
+	/* All that costs memory has gone; what is left may take its time. */
+	mutex_lock(&rnbdt_lock);
+	rnbdt_limits_freed(s);
+	mutex_unlock(&rnbdt_lock);
+
 	/* The device may be gone once its last id is destroyed. */
 	for (i = 0; i < RNBD_QUEUES_MAX; i++)
 		if (s->queues[i])
@@ -435,8 +445,7 @@ static void rnbdt_session_teardown(struct work_struct *work)
 
 	mutex_lock(&rnbdt_lock);
 	rnbdt_host_remember(s);
-	s->host->pool_bytes -= s->pool_bytes;
-	rnbdt_pool_bytes -= s->pool_bytes;
+	rnbdt_limits_gone(s);
 	list_del(&s->entry);
 	rnbdt_session_advance(s, RNBDT_CLOSING, RNBDT_DEAD, NULL);
 	mutex_unlock(&rnbdt_lock);
@@ -455,10 +464,12 @@ static void rnbdt_session_timeout(struct work_struct *work)
 
 	switch (READ_ONCE(s->state)) {
 	case RNBDT_CONNECTING:
-		rnbdt_session_close(s, "no login within 10 seconds");
+		rnbdt_limit_hit(RNBDT_LIMIT_LOGIN_TIME);
+		rnbdt_session_close(s, "no login in time");
 		break;
 	case RNBDT_PROVING:
-		rnbdt_session_close(s, "no proof within 10 seconds");
+		rnbdt_limit_hit(RNBDT_LIMIT_LOGIN_TIME);
+		rnbdt_session_close(s, "no proof in time");
 		break;
 	case RNBDT_REFUSED:
 		rnbdt_session_close(s, "login refused");
@@ -485,18 +496,6 @@ void rnbdt_session_refusal_sent(struct rnbd_tsession *s)
 /* ------------------------------------------------------------------------
  * Login
  */
-
-static bool rnbdt_same_address(const struct sockaddr_storage *a,
-			       const struct sockaddr_storage *b)
-{
-	if (a->ss_family != b->ss_family)
-		return false;
-	if (a->ss_family == AF_INET)
-		return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
-		       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
-	return ipv6_addr_equal(&((const struct sockaddr_in6 *)a)->sin6_addr,
-			       &((const struct sockaddr_in6 *)b)->sin6_addr);
-}
 
 static void rnbdt_session_outlived(struct rnbd_tsession *old,
 				   const struct rnbd_tsession *s)
@@ -550,15 +549,11 @@ static u16 rnbdt_login_bind(struct rnbd_tsession *s)
 		s->backend = export->backend;
 		/* Cheap, so whoever attaches need not be told later. */
 		rnbdt_export_look(export);
-		status = rnbdt_sessions_outlived(s) ? RNBD_ST_BUSY : RNBD_ST_OK;
+		status = rnbdt_sessions_outlived(s) ? RNBD_ST_BUSY :
+						      rnbdt_limits_login(s);
 	}
 	mutex_unlock(&rnbdt_lock);
 	return status;
-}
-
-static u64 rnbdt_pool_room(u64 limit, u64 used)
-{
-	return limit > used ? limit - used : 0;
 }
 
 /* Cut the wishes to the limits, and take the pool out of the accounts. */
@@ -574,11 +569,7 @@ static u16 rnbdt_login_negotiate(struct rnbd_tsession *s, u32 segment_units)
 	bytes = min(bytes, wish->pool_bytes);
 
 	mutex_lock(&rnbdt_lock);
-	bytes = min(bytes, rnbdt_pool_room(rnbdt_pool_limit(), rnbdt_pool_bytes));
-	if (s->host->max_pool_bytes)
-		bytes = min(bytes, rnbdt_pool_room(s->host->max_pool_bytes,
-						   s->host->pool_bytes));
-	bytes = round_down(bytes, RNBD_UNIT_SIZE);
+	bytes = round_down(rnbdt_limits_pool(s, bytes), RNBD_UNIT_SIZE);
 
 	/*
 	 * The share of a queue has to hold one request. A client that asks for
@@ -596,14 +587,12 @@ static u16 rnbdt_login_negotiate(struct rnbd_tsession *s, u32 segment_units)
 		mutex_unlock(&rnbdt_lock);
 		return RNBD_ST_POOL_FULL;
 	}
-	queues = min_t(u32, wish->nr_queues, rnbdt_max_queues());
+	queues = rnbdt_limits_queues(wish->nr_queues);
 	s->nr_queues = min_t(u64, queues, div_u64(bytes, floor));
 	s->depth = wish->queue_depth;
 	s->max_io = min_t(u64, s->max_io, round_down(div_u64(bytes, s->nr_queues),
 						     RNBD_UNIT_SIZE));
-	s->pool_bytes = bytes;
-	s->host->pool_bytes += bytes;
-	rnbdt_pool_bytes += bytes;
+	rnbdt_limits_take_pool(s, bytes);
 	mutex_unlock(&rnbdt_lock);
 	return RNBD_ST_OK;
 }
@@ -724,32 +713,24 @@ static int rnbdt_login_send_reply(struct rnbd_tsession *s,
 	return rnbd_ring_send(ring, NULL, NULL, IB_SEND_SIGNALED);
 }
 
-/* Is it being told a list? Called under rnbdt_lock. */
-static bool rnbdt_session_lists(const struct rnbd_tsession *s)
-{
-	return s->state == RNBDT_LISTING && s->list_status == RNBD_ST_OK;
-}
-
 /* From here on the timeout is not that of a login any more. */
 static void rnbdt_login_begin_list(struct rnbd_tsession *s, u16 status)
 {
-	struct rnbd_tsession *other;
-	u32 of_host = 0;
-
 	rnbd_inject_delay(&rnbdt_inject_delay_login);
 	if (status)
 		pr_warn_ratelimited("session %u: host %pUb: list of exports on port %s refused: %s\n",
 				    s->serial, &s->host_id, rnbdt_port_name(s->port),
 				    rnbd_status_text(status));
 	mutex_lock(&rnbdt_lock);
-	list_for_each_entry(other, &rnbdt_sessions, entry)
-		if (other->host == s->host && rnbdt_session_lists(other))
-			of_host++;
-	if (!status && of_host >= RNBDT_HOST_LISTS_MAX)
-		status = RNBD_ST_LIMIT;
+	if (!status)
+		status = rnbdt_limits_list(s);
 	s->list_status = status;
+	if (status)
+		rnbdt_refusal_count(status);
+	else
+		rnbd_ring_pace(&s->queues[0]->ring, 0);
 	mod_delayed_work(rnbdt_timer_wq, &s->timeout_work,
-			 s->list_status ? RNBDT_LOGIN_TIMEOUT : RNBDT_LISTING_TIMEOUT);
+			 s->list_status ? RNBDT_LEAVE_TIMEOUT : RNBDT_LISTING_TIMEOUT);
 	rnbdt_session_advance(s, RNBDT_LOGIN, RNBDT_LISTING, NULL);
 	mutex_unlock(&rnbdt_lock);
 }
@@ -857,6 +838,8 @@ static void rnbdt_session_login_work(struct work_struct *work)
 	/* If it was closed meanwhile, that has been said, and nobody waits. */
 	if (READ_ONCE(s->state) != RNBDT_LOGIN)
 		return;
+	if (grant.status)
+		rnbdt_refusal_count(grant.status);
 	if (grant.status == RNBD_ST_OK) {
 		rnbdt_login_fill_grant(s, &grant);
 		pr_info("session %u: host %pUb attached export %s: %u queues, depth %u, pool %llu KiB, epoch %u\n",
@@ -874,6 +857,7 @@ static void rnbdt_session_login_work(struct work_struct *work)
 
 	/* The client may send requests as soon as the reply is posted. */
 	if (grant.status == RNBD_ST_OK) {
+		rnbd_ring_pace(ring, 0);
 		if (!rnbdt_session_advance(s, RNBDT_LOGIN, RNBDT_LIVE, NULL))
 			return;
 	} else {
@@ -881,7 +865,7 @@ static void rnbdt_session_login_work(struct work_struct *work)
 					   rnbd_status_text(grant.status)))
 			return;
 		mod_delayed_work(rnbdt_timer_wq, &s->timeout_work,
-				 RNBDT_LOGIN_TIMEOUT);
+				 RNBDT_LEAVE_TIMEOUT);
 	}
 
 	spin_lock_irqsave(&ring->lock, flags);
@@ -965,11 +949,10 @@ enum rnbd_fault rnbdt_session_proof(struct rnbd_tsession *s,
 /* All of these are called under rnbdt_lock. */
 
 static u16 rnbdt_session_admit(struct rnbd_tport *port,
+			       const struct rdma_cm_id *id,
 			       const struct rnbd_conn_req *req,
 			       struct rnbd_thost **host)
 {
-	struct rnbd_tsession *s;
-	u32 half_open = 0, of_host = 0;
 	uuid_t host_id;
 	u16 status;
 
@@ -985,17 +968,7 @@ static u16 rnbdt_session_admit(struct rnbd_tport *port,
 	status = rnbdt_session_first(*host, req, NULL);
 	if (status)
 		return status;
-
-	list_for_each_entry(s, &rnbdt_sessions, entry) {
-		/* Those that list are limited per host. */
-		if (s->port == port && !s->export && !rnbdt_session_lists(s))
-			half_open++;
-		if (s->host == *host)
-			of_host++;
-	}
-	if (half_open >= RNBDT_HALF_OPEN_MAX || of_host >= RNBDT_HOST_SESSIONS_MAX)
-		return RNBD_ST_LIMIT;
-	return RNBD_ST_OK;
+	return rnbdt_limits_connect(&id->route.addr.dst_addr, req);
 }
 
 static struct rnbd_tsession *rnbdt_session_alloc(struct rnbd_tport *port,
@@ -1031,6 +1004,7 @@ static struct rnbd_tsession *rnbdt_session_alloc(struct rnbd_tport *port,
 	init_waitqueue_head(&s->wait);
 	init_completion(&s->gone);
 	init_completion(&s->reg_done);
+	INIT_LIST_HEAD(&s->half_open);
 	INIT_WORK(&s->login_work, rnbdt_session_login_work);
 	INIT_WORK(&s->teardown_work, rnbdt_session_teardown);
 	INIT_DELAYED_WORK(&s->timeout_work, rnbdt_session_timeout);
@@ -1068,10 +1042,21 @@ static int rnbdt_queue_cm_event(struct rdma_cm_id *id,
 	return 0;
 }
 
-static void rnbdt_reject(struct rdma_cm_id *id, u16 status)
+/**
+ * rnbdt_reject - refuse a connection
+ * @id: connection
+ * @status: enum rnbd_status
+ *
+ * Only there: the connection manager of InfiniBand goes on sending its answer for a
+ * minute, and the id stays, if a connection is rejected that it has accepted.
+ *
+ * Context: handler of @id.
+ */
+void rnbdt_reject(struct rdma_cm_id *id, u16 status)
 {
 	struct rnbd_cm_rej rej;
 
+	rnbdt_refusal_count(status);
 	rnbd_encode_cm_rej(&rej, status);
 	rdma_reject(id, &rej, sizeof(rej), IB_CM_REJ_CONSUMER_DEFINED);
 }
@@ -1107,8 +1092,8 @@ static void rnbdt_queue_accept(struct rnbd_tqueue *q,
 	if (!ret)
 		ret = rnbdt_queue_create_ring(q, req);
 	if (ret) {
-		pr_err("session %u: queue %u on %s could not be made: error %d\n",
-		       s->serial, q->index, s->dev->name, ret);
+		pr_err_ratelimited("session %u: queue %u on %s could not be made: error %d\n",
+				   s->serial, q->index, s->dev->name, ret);
 		rnbdt_reject(id, ret == -EINVAL ? RNBD_ST_RING : RNBD_ST_NOMEM);
 		rnbdt_session_close(s, "a queue could not be made");
 		return;
@@ -1128,8 +1113,8 @@ static void rnbdt_queue_accept(struct rnbd_tqueue *q,
 	param.private_data_len = sizeof(rep);
 	ret = rdma_accept(id, &param);
 	if (ret) {
-		pr_err("session %u: queue %u could not be accepted: error %d\n",
-		       s->serial, q->index, ret);
+		pr_err_ratelimited("session %u: queue %u could not be accepted: error %d\n",
+				   s->serial, q->index, ret);
 		rnbdt_session_close(s, "a queue could not be accepted");
 	}
 }
@@ -1180,7 +1165,7 @@ int rnbdt_session_connect(struct rnbd_tport *port, struct rdma_cm_id *id,
 	/* Memory may wait for this client, or for who waits for this lock. */
 	noio = memalloc_noio_save();
 	mutex_lock(&rnbdt_lock);
-	status = rnbdt_session_admit(port, req, &host);
+	status = rnbdt_session_admit(port, id, req, &host);
 	if (status == RNBD_ST_OK) {
 		s = rnbdt_session_alloc(port, host, id, req);
 		if (!s)
@@ -1189,8 +1174,9 @@ int rnbdt_session_connect(struct rnbd_tport *port, struct rdma_cm_id *id,
 	if (s) {
 		s->connecting = 1;
 		list_add_tail(&s->entry, &rnbdt_sessions);
+		rnbdt_limits_opened(s, req);
 		queue_delayed_work(rnbdt_timer_wq, &s->timeout_work,
-				   RNBDT_LOGIN_TIMEOUT);
+				   rnbdt_login_timeout());
 	}
 	mutex_unlock(&rnbdt_lock);
 	if (s) {
@@ -1231,6 +1217,7 @@ static u16 rnbdt_session_admit_queue(struct rnbd_tport *port,
 				     struct rnbd_tqueue **queue)
 {
 	struct rnbd_tsession *s = rnbdt_session_of_queue(port, req);
+	u16 status;
 
 	if (!s)
 		return RNBD_ST_NO_SESSION;
@@ -1243,6 +1230,12 @@ static u16 rnbdt_session_admit_queue(struct rnbd_tport *port,
 	*queue = rnbdt_queue_alloc(s, req->queue, id);
 	if (!*queue)
 		return RNBD_ST_NOMEM;
+	status = rnbdt_limits_add_queue(s, req);
+	if (status) {
+		rnbdt_queue_free(*queue);
+		*queue = NULL;
+		return status;
+	}
 	s->queues[req->queue] = *queue;
 	s->connecting++;
 	return RNBD_ST_OK;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /sys/kernel/rnbd-target/sessions/<serial>/: a session, as it is now.
+ * /sys/kernel/rnbd-target/: sessions/<serial>/, a session as it is now, and the
+ * counters limits/, violations/ and refused/.
  *
  * Operation: one value per file. configfs holds what the administrator made;
  * sessions come and go by themselves, so they are here.
@@ -160,8 +161,93 @@ void rnbdt_sysfs_remove_session(struct rnbd_tsession *s)
 	kobject_put(&s->kobj);
 }
 
+/* ------------------------------------------------------------------------
+ * Counters of the module
+ */
+
 /**
- * rnbdt_sysfs_init - make the directory of all sessions
+ * struct rnbdt_counter - a file
+ * @attr: file
+ * @read: its value
+ * @index: argument of @read
+ */
+struct rnbdt_counter {
+	struct kobj_attribute attr;
+	u64 (*read)(unsigned int index);
+	unsigned int index;
+};
+
+/**
+ * struct rnbdt_counters - a directory
+ * @counters: its files
+ * @attrs: the same, with NULL at the end
+ * @group: the directory
+ * @nr: number of files
+ */
+struct rnbdt_counters {
+	struct rnbdt_counter counters[RNBDT_KINDS_MAX];
+	struct attribute *attrs[RNBDT_KINDS_MAX + 1];
+	struct attribute_group group;
+	unsigned int nr;
+};
+
+static struct rnbdt_counters rnbdt_limit_counters;
+static struct rnbdt_counters rnbdt_violation_counters;
+static struct rnbdt_counters rnbdt_refusal_counters;
+
+static const struct attribute_group *rnbdt_counter_groups[] = {
+	&rnbdt_limit_counters.group,
+	&rnbdt_violation_counters.group,
+	&rnbdt_refusal_counters.group,
+	NULL
+};
+
+static ssize_t rnbdt_counter_show(struct kobject *kobj, struct kobj_attribute *attr,
+				  char *buf)
+{
+	struct rnbdt_counter *counter = container_of(attr, struct rnbdt_counter, attr);
+
+	return sysfs_emit(buf, "%llu\n", counter->read(counter->index));
+}
+
+static void rnbdt_counters_add(struct rnbdt_counters *dir, const char *word,
+			       u64 (*read)(unsigned int index), unsigned int index)
+{
+	struct rnbdt_counter *counter = &dir->counters[dir->nr];
+
+	if (!word)
+		return;
+	counter->attr.attr.name = word;
+	counter->attr.attr.mode = 0444;
+	counter->attr.show = rnbdt_counter_show;
+	counter->read = read;
+	counter->index = index;
+	dir->attrs[dir->nr++] = &counter->attr.attr;
+}
+
+static void rnbdt_counters_make(void)
+{
+	unsigned int i;
+
+	rnbdt_limit_counters.group.name = "limits";
+	rnbdt_violation_counters.group.name = "violations";
+	rnbdt_refusal_counters.group.name = "refused";
+	rnbdt_limit_counters.group.attrs = rnbdt_limit_counters.attrs;
+	rnbdt_violation_counters.group.attrs = rnbdt_violation_counters.attrs;
+	rnbdt_refusal_counters.group.attrs = rnbdt_refusal_counters.attrs;
+	for (i = 0; i < RNBDT_KINDS_MAX; i++) {
+		if (i < RNBDT_LIMITS)
+			rnbdt_counters_add(&rnbdt_limit_counters,
+					   rnbdt_limit_word(i), rnbdt_limit_count, i);
+		rnbdt_counters_add(&rnbdt_violation_counters, rnbd_fault_word(i),
+				   rnbdt_violations, i);
+		rnbdt_counters_add(&rnbdt_refusal_counters, rnbd_status_word(i),
+				   rnbdt_refusals, i);
+	}
+}
+
+/**
+ * rnbdt_sysfs_init - make the directory of all sessions, and the counters
  *
  * Return: 0 or -ENOMEM.
  */
@@ -176,8 +262,13 @@ int rnbdt_sysfs_init(void)
 	rnbdt_sessions_kobj = kobject_create_and_add("sessions", rnbdt_kobj);
 	if (!rnbdt_sessions_kobj)
 		goto put_kobj;
+	rnbdt_counters_make();
+	if (sysfs_create_groups(rnbdt_kobj, rnbdt_counter_groups))
+		goto put_sessions;
 	return 0;
 
+put_sessions:
+	kobject_put(rnbdt_sessions_kobj);
 put_kobj:
 	kobject_put(rnbdt_kobj);
 destroy_wq:
@@ -193,6 +284,7 @@ destroy_wq:
 void rnbdt_sysfs_exit(void)
 {
 	destroy_workqueue(rnbdt_sysfs_wq);
+	sysfs_remove_groups(rnbdt_kobj, rnbdt_counter_groups);
 	kobject_put(rnbdt_sessions_kobj);
 	kobject_put(rnbdt_kobj);
 }

@@ -42,15 +42,13 @@
 #include "../core/inject.h"
 #include "../core/ring.h"
 
-/* Connections that have not logged in, of one port, and how long they may. */
-#define RNBDT_HALF_OPEN_MAX	64
-#define RNBDT_LOGIN_TIMEOUT	(10 * HZ)
+/* Time for the client to hang up that was told why, or all that it asked for. */
+#define RNBDT_LEAVE_TIMEOUT	(10 * HZ)
 /* Time for the client to read why it was refused and to hang up itself. */
 #define RNBDT_REFUSED_GRACE	(HZ / 2)
 /* Time for the client to take a list of exports; ours waits for less. */
 #define RNBDT_LISTING_TIMEOUT	(50 * HZ)
-#define RNBDT_HOST_SESSIONS_MAX	256
-/* Of these, that are told a list of exports at the same time. */
+/* Sessions of a host that are told a list of exports at the same time. */
 #define RNBDT_HOST_LISTS_MAX	8
 /* Ended sessions of a host whose newest epoch is remembered. */
 #define RNBDT_HOST_EPOCHS	64
@@ -156,10 +154,16 @@ enum rnbd_tcache {
  * @group: configfs hosts/<uuid>
  * @entry: in rnbdt_hosts, rnbdt_lock
  * @uuid: identity; constant
- * @max_pool_bytes: limit of all its pools together, 0: none; rnbdt_lock
+ * @max_pool_bytes: limit of all its pools together, 0: as the parameter says;
+ *	rnbdt_lock
+ * @max_session_pool_bytes: limit of each of them, 0: as the parameter says;
+ *	rnbdt_lock
+ * @max_sessions: 0: as the parameter says; rnbdt_lock
  * @pool_bytes: what its sessions have now; rnbdt_lock
  * @secret: what its logins have to prove that they know, or NULL; rnbdt_lock
  * @failed_proofs: logins that could not
+ * @queue_bytes: memory of their rings and requests; rnbdt_lock
+ * @nr_sessions: how many have logged in; rnbdt_lock
  * @epochs: of its latest sessions; rnbdt_lock
  * @next_epoch: where in @epochs the next one goes; rnbdt_lock
  *
@@ -170,9 +174,13 @@ struct rnbd_thost {
 	struct list_head entry;
 	uuid_t uuid;
 	u64 max_pool_bytes;
+	u64 max_session_pool_bytes;
+	u64 max_sessions;
 	u64 pool_bytes;
 	struct rnbd_tsecret *secret;
 	atomic64_t failed_proofs;
+	u64 queue_bytes;
+	u32 nr_sessions;
 	struct rnbd_tepoch epochs[RNBDT_HOST_EPOCHS];
 	u32 next_epoch;
 };
@@ -512,7 +520,8 @@ struct rnbd_tqueue {
  * @all_listed: there are no others; login work
  * @keepalive_work: looks for signs of life, on rnbdt_timer_wq
  * @resize_work: tells the client of another size, on rnbdt_timer_wq
- * @teardown_work: on rnbdt_teardown_wq, queued once
+ * @teardown_work: on rnbdt_teardown_wq, or on rnbdt_hangup_wq if it was never live;
+ *	queued once
  * @gone: torn down and out of the list
  * @nr_queues: granted; set before live
  * @depth: granted; set before live
@@ -525,6 +534,11 @@ struct rnbd_tqueue {
  * @pool: delegated memory
  * @pool_bytes: what was taken from the accounts; rnbdt_lock
  * @copied: pages that the backend holds copies of
+ * @queue_bytes: the same, for rings and requests; rnbdt_lock
+ * @counted: it is one of the host's sessions; rnbdt_lock
+ * @half_open: in the list of those that have not logged in; rnbdt_lock
+ * @half_open_since: jiffies of the connection request; constant
+ * @half_open_cost: what it counts there; constant
  * @reg_cqe: registration completions
  * @reg_done: a batch of registrations has ended
  * @reg_status: how
@@ -591,6 +605,11 @@ struct rnbd_tsession {
 	struct rnbd_tpool pool;
 	u64 pool_bytes;
 	atomic_t copied;
+	u64 queue_bytes;
+	bool counted;
+	struct list_head half_open;
+	unsigned long half_open_since;
+	u32 half_open_cost;
 
 	struct ib_cqe reg_cqe;
 	struct completion reg_done;
@@ -602,11 +621,10 @@ extern struct mutex rnbdt_lock;
 extern struct workqueue_struct *rnbdt_login_wq;
 extern struct workqueue_struct *rnbdt_timer_wq;
 extern struct workqueue_struct *rnbdt_teardown_wq;
+extern struct workqueue_struct *rnbdt_hangup_wq;
 u32 rnbdt_reply_gather(void);
 bool rnbdt_reply_batch(void);
-u32 rnbdt_max_queues(void);
 u32 rnbdt_max_io(void);
-u64 rnbdt_pool_limit(void);
 
 /* configfs.c */
 int rnbdt_configfs_init(void);
@@ -636,6 +654,68 @@ void rnbdt_port_disable(struct rnbd_tport *port);
 void rnbdt_port_init(struct rnbd_tport *port);
 void rnbdt_port_exit(struct rnbd_tport *port);
 
+/**
+ * enum rnbd_tlimit - what can be reached
+ * @RNBDT_LIMIT_HALF_OPEN: connections that have not logged in
+ * @RNBDT_LIMIT_HALF_OPEN_ADDRESS: of these, from one address
+ * @RNBDT_LIMIT_HALF_OPEN_ENDED: of these, ended in favour of another
+ * @RNBDT_LIMIT_LOGIN_TIME: of these, ended because they took too long
+ * @RNBDT_LIMIT_SESSIONS: sessions of all hosts
+ * @RNBDT_LIMIT_HOST_SESSIONS: sessions of a host
+ * @RNBDT_LIMIT_HOST_LISTS: lists of exports that a host is told at a time
+ * @RNBDT_LIMIT_SESSION_QUEUES: queues of a session
+ * @RNBDT_LIMIT_SESSION_POOL: pool of a session
+ * @RNBDT_LIMIT_HOST_POOL: pools of a host
+ * @RNBDT_LIMIT_POOL: all pools
+ * @RNBDT_LIMIT_HOST_QUEUES: memory of the queues of a host
+ * @RNBDT_LIMIT_QUEUES: memory of all queues
+ * @RNBDT_LIMITS: how many there are
+ */
+enum rnbd_tlimit {
+	RNBDT_LIMIT_HALF_OPEN,
+	RNBDT_LIMIT_HALF_OPEN_ADDRESS,
+	RNBDT_LIMIT_HALF_OPEN_ENDED,
+	RNBDT_LIMIT_LOGIN_TIME,
+	RNBDT_LIMIT_SESSIONS,
+	RNBDT_LIMIT_HOST_SESSIONS,
+	RNBDT_LIMIT_HOST_LISTS,
+	RNBDT_LIMIT_SESSION_QUEUES,
+	RNBDT_LIMIT_SESSION_POOL,
+	RNBDT_LIMIT_HOST_POOL,
+	RNBDT_LIMIT_POOL,
+	RNBDT_LIMIT_HOST_QUEUES,
+	RNBDT_LIMIT_QUEUES,
+	RNBDT_LIMITS,
+};
+
+/* Faults and statuses that are counted are below it. */
+#define RNBDT_KINDS_MAX		64
+
+/* limits.c */
+const char *rnbdt_limit_word(enum rnbd_tlimit limit);
+void rnbdt_limit_hit(enum rnbd_tlimit limit);
+u64 rnbdt_limit_count(unsigned int limit);
+void rnbdt_violation_count(enum rnbd_fault fault);
+u64 rnbdt_violations(unsigned int fault);
+void rnbdt_refusal_count(u16 status);
+u64 rnbdt_refusals(unsigned int status);
+unsigned long rnbdt_login_timeout(void);
+u32 rnbdt_login_frames(void);
+bool rnbdt_same_address(const struct sockaddr_storage *a,
+			const struct sockaddr_storage *b);
+u16 rnbdt_limits_connect(const struct sockaddr_storage *peer,
+			 const struct rnbd_conn_req *req);
+void rnbdt_limits_opened(struct rnbd_tsession *s, const struct rnbd_conn_req *req);
+u16 rnbdt_limits_login(struct rnbd_tsession *s);
+u16 rnbdt_limits_list(struct rnbd_tsession *s);
+u32 rnbdt_limits_queues(u32 wish);
+u64 rnbdt_limits_pool(const struct rnbd_tsession *s, u64 bytes);
+void rnbdt_limits_take_pool(struct rnbd_tsession *s, u64 bytes);
+bool rnbdt_limits_queue(struct rnbd_tsession *s, u64 ring_bytes, u32 depth);
+u16 rnbdt_limits_add_queue(struct rnbd_tsession *s, const struct rnbd_conn_req *req);
+void rnbdt_limits_freed(struct rnbd_tsession *s);
+void rnbdt_limits_gone(struct rnbd_tsession *s);
+
 /* session.c */
 extern struct list_head rnbdt_sessions;
 const char *rnbdt_state_text(enum rnbd_tstate state);
@@ -648,6 +728,7 @@ int rnbdt_session_connect(struct rnbd_tport *port, struct rdma_cm_id *id,
 int rnbdt_session_add_queue(struct rnbd_tport *port, struct rdma_cm_id *id,
 			    const struct rnbd_conn_req *req,
 			    const struct rdma_conn_param *conn);
+void rnbdt_reject(struct rdma_cm_id *id, u16 status);
 void rnbdt_session_close(struct rnbd_tsession *s, const char *why);
 enum rnbd_fault rnbdt_session_login(struct rnbd_tsession *s,
 				    const struct rnbd_frame *frame);

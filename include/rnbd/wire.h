@@ -261,6 +261,12 @@ static_assert(offsetof(struct rnbd_frame_hdr, seq) == 8);
 #define RNBD_KEEPALIVE_MISSED	3
 
 /*
+ * CREDIT frames a second on a queue that return less than half of the sender's
+ * ring, and so are but signs of life. The shortest interval needs 20.
+ */
+#define RNBD_LIFE_FRAMES_MAX	100u
+
+/*
  * The interval while a login waits for its reply: a target that makes a pool may not
  * get round to more.
  */

@@ -7,7 +7,7 @@
 # build is incremental and the checkout stays clean.
 
 readonly SOURCES="Kbuild Makefile drivers include userspace tests/gencheck tests/logreplay
-	tests/abuse tests/fuzz/peer"
+	tests/abuse tests/fuzz/peer tests/flood"
 
 # Sets BUILD, the directory of this checkout for this root.
 find_build() {

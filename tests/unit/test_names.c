@@ -48,7 +48,7 @@ static void test_status(void **state)
 
 static void test_fault(void **state)
 {
-	const u32 nr = RNBD_FAULT_IDENTITY + 1;
+	const u32 nr = RNBD_FAULT_ACCESS + 1;
 	const char *unknown = rnbd_fault_text(nr);
 	u32 i, j;
 

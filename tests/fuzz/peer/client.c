@@ -1061,7 +1061,7 @@ int client_flood(uint32_t connects, uint32_t seconds)
 				continue;
 			if (c[i].established)
 				open++;
-			else if (c[i].status == RNBD_ST_LIMIT)
+			else if (c[i].status == RNBD_ST_BUSY)
 				limit++;
 			else
 				other++;

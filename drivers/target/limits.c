@@ -1,0 +1,614 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Limits: how much of this machine clients may take.
+ *
+ * Operation
+ *
+ * Three stages, each with limits of its own.
+ *
+ * Half-open is a connection whose client has not logged in. It costs the rings of
+ * queue 0 and a queue pair, and whoever knows the id of a host can have one. Each
+ * counts by the MiB of its rings, 1 to 8. There is a number for each address that
+ * they come from, and one for all. When one of the two is used up, the oldest
+ * connections of that address, or of the address that has the most, are ended in
+ * favour of the new one; but none that is younger than half_open_grace_ms, in
+ * which a client that means it has logged in. Only if there is no such one, the new
+ * one is told to come again. So whoever floods from one address harms that address
+ * alone; who floods from many has to make half_open_max connections within the
+ * grace, again and again, to keep others out. Connections that are being taken
+ * apart may be as many again, not more. A half-open login ends login_timeout_ms
+ * after the connection request, whatever came meanwhile, and no more than
+ * login_frames frames a second are taken from it.
+ *
+ * A login is one more session of its host and of all. These limits are looked at
+ * only then: before, nobody knows who asks, and a client that was started anew ends
+ * its old sessions by its login.
+ *
+ * A session has memory: its pool, rings and requests. No host has more than its
+ * share of either account.
+ *
+ * Ownership
+ *
+ * What a session has taken out of the accounts is noted in it, and returned when the
+ * memory is free, by rnbdt_limits_freed(), and when it has gone, by
+ * rnbdt_limits_gone().
+ *
+ * Concurrency
+ *
+ * The accounts are under rnbdt_lock. Counters are atomic. A limit that is changed
+ * counts for what comes; nothing is taken away.
+ *
+ * Errors
+ *
+ * A limit that is reached is a status for the client and a counter for people,
+ * /sys/kernel/rnbd-target/limits.
+ */
+#define pr_fmt(fmt) "rnbd-target: " fmt
+
+#include <linux/cpumask.h>
+#include <linux/math64.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <net/ipv6.h>
+
+#include "../core/param.h"
+#include "target.h"
+
+/* What one half-open connection counts at most: RNBDT_RING_BYTES_MAX both ways. */
+#define RNBDT_HALF_OPEN_COST_MAX	8u
+
+/*
+ * Sessions that never were live and of which only the connection id is left. The
+ * connection manager may hold it for a minute, while the peer does not answer.
+ */
+#define RNBDT_HANGUPS_MAX	1024
+
+RNBD_PARAM_UINT(half_open_max, 128, 8, 65536,
+		"connections that have not logged in, of all clients; each MiB of rings counts");
+
+RNBD_PARAM_UINT(half_open_address_max, 32, 8, 65536,
+		"connections that have not logged in, from one address; each MiB of rings counts");
+
+RNBD_PARAM_UINT(half_open_grace_ms, 1000, 10, 60000,
+		"milliseconds that a connection has for its login before it may be ended in favour of another");
+
+RNBD_PARAM_UINT(login_timeout_ms, 10000, 100, 600000,
+		"milliseconds from the connection request until the client has to have logged in");
+
+RNBD_PARAM_UINT(login_frames, 20, 4, 10000,
+		"frames per second that are taken from a client that has not logged in");
+
+RNBD_PARAM_UINT(max_sessions, 4096, 1, 65536,
+		"sessions of all hosts");
+
+RNBD_PARAM_UINT(max_host_sessions, 256, 1, 65536,
+		"sessions of one host, unless its own max_sessions says otherwise");
+
+RNBD_PARAM_UINT(max_queues, 0, 0, 64,
+		"queues of one session; 0: two for each CPU, because a client may poll some");
+
+RNBD_PARAM_UINT(session_pool_limit_mb, 1024, 1, 4096,
+		"MiB of memory of one delegated pool, unless the host has a max_session_pool_bytes");
+
+RNBD_PARAM_UINT(host_pool_limit_mb, 0, 0, 16777216,
+		"MiB of memory of all delegated pools of one host, unless it has a max_pool_bytes; 0: seven eighths of pool_limit_mb");
+
+RNBD_PARAM_UINT(pool_limit_mb, 0, 0, 16777216,
+		"MiB of memory of all delegated pools; 0: a quarter of RAM");
+
+RNBD_PARAM_UINT(queue_limit_mb, 0, 0, 16777216,
+		"MiB of memory of the rings and requests of all queues, seven eighths of them for one host; 0: an eighth of RAM");
+
+static LIST_HEAD(rnbdt_half_open);	/* oldest first; rnbdt_lock */
+static u32 rnbdt_nr_all;		/* rnbdt_lock */
+static u32 rnbdt_nr_sessions;		/* of these, logged in; rnbdt_lock */
+static u64 rnbdt_pool_bytes;		/* of all sessions; rnbdt_lock */
+static u64 rnbdt_queue_bytes;		/* of all sessions; rnbdt_lock */
+static atomic64_t rnbdt_limit_hits[RNBDT_LIMITS];
+static atomic64_t rnbdt_violation_counts[RNBDT_KINDS_MAX];
+static atomic64_t rnbdt_refusal_counts[RNBDT_KINDS_MAX];
+
+static const char * const rnbdt_limit_words[RNBDT_LIMITS] = {
+	[RNBDT_LIMIT_HALF_OPEN]		= "half_open",
+	[RNBDT_LIMIT_HALF_OPEN_ADDRESS]	= "half_open_address",
+	[RNBDT_LIMIT_HALF_OPEN_ENDED]	= "half_open_ended",
+	[RNBDT_LIMIT_LOGIN_TIME]	= "login_time",
+	[RNBDT_LIMIT_SESSIONS]		= "sessions",
+	[RNBDT_LIMIT_HOST_SESSIONS]	= "host_sessions",
+	[RNBDT_LIMIT_HOST_LISTS]	= "host_lists",
+	[RNBDT_LIMIT_SESSION_QUEUES]	= "session_queues",
+	[RNBDT_LIMIT_SESSION_POOL]	= "session_pool",
+	[RNBDT_LIMIT_HOST_POOL]		= "host_pool",
+	[RNBDT_LIMIT_POOL]		= "pool",
+	[RNBDT_LIMIT_HOST_QUEUES]	= "host_queue_memory",
+	[RNBDT_LIMIT_QUEUES]		= "queue_memory",
+};
+
+/**
+ * rnbdt_limit_word - name of a limit in sysfs
+ * @limit: enum rnbd_tlimit
+ */
+const char *rnbdt_limit_word(enum rnbd_tlimit limit)
+{
+	return rnbdt_limit_words[limit];
+}
+
+/**
+ * rnbdt_limit_hit - a limit has refused something or made it smaller
+ * @limit: enum rnbd_tlimit
+ *
+ * Context: any.
+ */
+void rnbdt_limit_hit(enum rnbd_tlimit limit)
+{
+	atomic64_inc(&rnbdt_limit_hits[limit]);
+}
+
+/**
+ * rnbdt_limit_count - how often a limit was hit
+ * @limit: enum rnbd_tlimit
+ */
+u64 rnbdt_limit_count(unsigned int limit)
+{
+	return atomic64_read(&rnbdt_limit_hits[limit]);
+}
+
+/**
+ * rnbdt_violation_count - a client has broken a rule
+ * @fault: which
+ *
+ * Context: any.
+ */
+void rnbdt_violation_count(enum rnbd_fault fault)
+{
+	if (!WARN_ON_ONCE(fault >= RNBDT_KINDS_MAX))
+		atomic64_inc(&rnbdt_violation_counts[fault]);
+}
+
+/**
+ * rnbdt_violations - how often a rule was broken
+ * @fault: enum rnbd_fault
+ */
+u64 rnbdt_violations(unsigned int fault)
+{
+	return atomic64_read(&rnbdt_violation_counts[fault]);
+}
+
+/**
+ * rnbdt_refusal_count - a connection or a login was refused
+ * @status: enum rnbd_status, why
+ *
+ * Context: any.
+ */
+void rnbdt_refusal_count(u16 status)
+{
+	if (!WARN_ON_ONCE(status >= RNBDT_KINDS_MAX))
+		atomic64_inc(&rnbdt_refusal_counts[status]);
+}
+
+/**
+ * rnbdt_refusals - how many connections and logins were refused
+ * @status: enum rnbd_status, why
+ */
+u64 rnbdt_refusals(unsigned int status)
+{
+	return atomic64_read(&rnbdt_refusal_counts[status]);
+}
+
+/**
+ * rnbdt_login_timeout - jiffies from the connection request to the login
+ */
+unsigned long rnbdt_login_timeout(void)
+{
+	return msecs_to_jiffies(READ_ONCE(login_timeout_ms));
+}
+
+/**
+ * rnbdt_login_frames - frames per second from a client that has not logged in
+ */
+u32 rnbdt_login_frames(void)
+{
+	return READ_ONCE(login_frames);
+}
+
+/* ------------------------------------------------------------------------
+ * Half-open connections
+ */
+
+/**
+ * rnbdt_same_address - do two connections come from one address
+ * @a: one
+ * @b: the other
+ */
+bool rnbdt_same_address(const struct sockaddr_storage *a,
+			const struct sockaddr_storage *b)
+{
+	if (a->ss_family != b->ss_family)
+		return false;
+	if (a->ss_family == AF_INET)
+		return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
+		       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
+	return ipv6_addr_equal(&((const struct sockaddr_in6 *)a)->sin6_addr,
+			       &((const struct sockaddr_in6 *)b)->sin6_addr);
+}
+
+static u64 rnbdt_ring_bytes(u32 slots, u32 slot_size)
+{
+	return 2ull * slots * kmalloc_size_roundup(slot_size);
+}
+
+static u32 rnbdt_half_open_cost(const struct rnbd_conn_req *req)
+{
+	u64 bytes = rnbdt_ring_bytes(req->ring_slots, req->slot_size);
+
+	return clamp_t(u64, DIV_ROUND_UP_ULL(bytes, 1u << 20), 1, RNBDT_HALF_OPEN_COST_MAX);
+}
+
+/* Does the target wait for the client? Not while it works on the login. */
+static bool rnbdt_half_open_idle(const struct rnbd_tsession *s)
+{
+	enum rnbd_tstate state = READ_ONCE(s->state);
+
+	return state < RNBDT_LIVE && state != RNBDT_LOGIN;
+}
+
+/**
+ * struct rnbdt_half_opens - what there is
+ * @open: cost of those that are not being taken apart
+ * @closing: cost of those that are
+ */
+struct rnbdt_half_opens {
+	u32 open;
+	u32 closing;
+};
+
+/* Of @address, or of all if that is NULL. */
+static void rnbdt_half_open_sum(const struct sockaddr_storage *address,
+				struct rnbdt_half_opens *sum)
+{
+	struct rnbd_tsession *s;
+
+	*sum = (struct rnbdt_half_opens) { };
+	list_for_each_entry(s, &rnbdt_half_open, half_open) {
+		if (address && !rnbdt_same_address(&s->peer, address))
+			continue;
+		if (READ_ONCE(s->state) < RNBDT_CLOSING)
+			sum->open += s->half_open_cost;
+		else
+			sum->closing += s->half_open_cost;
+	}
+}
+
+/*
+ * The one to end in favour of another: the oldest of @address, or, if that is NULL,
+ * the oldest of the address that has the most; none within its grace.
+ */
+static struct rnbd_tsession *
+rnbdt_half_open_victim(const struct sockaddr_storage *address)
+{
+	unsigned long grace = msecs_to_jiffies(READ_ONCE(half_open_grace_ms));
+	struct rnbd_tsession *s, *victim = NULL;
+	struct rnbdt_half_opens sum;
+	u32 most = 0;
+
+	list_for_each_entry(s, &rnbdt_half_open, half_open) {
+		if (time_before(jiffies, s->half_open_since + grace))
+			break;
+		if (!rnbdt_half_open_idle(s))
+			continue;
+		if (address) {
+			if (rnbdt_same_address(&s->peer, address))
+				return s;
+			continue;
+		}
+		rnbdt_half_open_sum(&s->peer, &sum);
+		if (sum.open > most) {
+			most = sum.open;
+			victim = s;
+		}
+	}
+	return victim;
+}
+
+/* Room for @cost more of @address, or of all if that is NULL. */
+static bool rnbdt_half_open_room(const struct sockaddr_storage *address, u32 cost,
+				 u32 max)
+{
+	struct rnbdt_half_opens sum;
+
+	rnbdt_half_open_sum(address, &sum);
+	while (sum.open + cost <= 2 * max - min(sum.closing, 2 * max)) {
+		struct rnbd_tsession *s;
+
+		if (sum.open + cost <= max)
+			return true;
+		s = rnbdt_half_open_victim(address);
+		if (!s)
+			return false;
+		rnbdt_limit_hit(RNBDT_LIMIT_HALF_OPEN_ENDED);
+		rnbdt_session_close(s, "no login, and others wait for its place");
+		rnbdt_half_open_sum(address, &sum);
+	}
+	return false;
+}
+
+/**
+ * rnbdt_limits_connect - may a connection for queue 0 be accepted
+ * @peer: where it comes from
+ * @req: what it says
+ *
+ * May end others in favour of it.
+ *
+ * Context: process context, rnbdt_lock held.
+ * Return: enum rnbd_status.
+ */
+u16 rnbdt_limits_connect(const struct sockaddr_storage *peer,
+			 const struct rnbd_conn_req *req)
+{
+	u32 cost = rnbdt_half_open_cost(req);
+	u32 max = READ_ONCE(half_open_max);
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	/* What the connection manager has not let go costs little, but is something. */
+	if (rnbdt_nr_all - rnbdt_nr_sessions >= 2 * max + RNBDT_HANGUPS_MAX) {
+		rnbdt_limit_hit(RNBDT_LIMIT_HALF_OPEN);
+		return RNBD_ST_BUSY;
+	}
+	if (!rnbdt_half_open_room(peer, cost, READ_ONCE(half_open_address_max))) {
+		rnbdt_limit_hit(RNBDT_LIMIT_HALF_OPEN_ADDRESS);
+		return RNBD_ST_BUSY;
+	}
+	if (!rnbdt_half_open_room(NULL, cost, max)) {
+		rnbdt_limit_hit(RNBDT_LIMIT_HALF_OPEN);
+		return RNBD_ST_BUSY;
+	}
+	return RNBD_ST_OK;
+}
+
+/**
+ * rnbdt_limits_opened - a session begins, half-open
+ * @s: session
+ * @req: what the connection request says
+ *
+ * Context: process context, rnbdt_lock held.
+ */
+void rnbdt_limits_opened(struct rnbd_tsession *s, const struct rnbd_conn_req *req)
+{
+	lockdep_assert_held(&rnbdt_lock);
+
+	rnbdt_nr_all++;
+	s->half_open_cost = rnbdt_half_open_cost(req);
+	s->half_open_since = jiffies;
+	list_add_tail(&s->half_open, &rnbdt_half_open);
+}
+
+/* ------------------------------------------------------------------------
+ * Sessions
+ */
+
+static u64 rnbdt_queue0_bytes(const struct rnbd_tsession *s)
+{
+	const struct rnbd_ring_attr *attr = &s->queues[0]->ring.attr;
+
+	return rnbdt_ring_bytes(attr->slots, attr->slot_size);
+}
+
+/**
+ * rnbdt_limits_login - the client has shown who it is
+ * @s: session that is half-open
+ *
+ * Context: process context, rnbdt_lock held.
+ * Return: enum rnbd_status.
+ */
+u16 rnbdt_limits_login(struct rnbd_tsession *s)
+{
+	u64 of_host = s->host->max_sessions ?: READ_ONCE(max_host_sessions);
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	if (s->host->nr_sessions >= of_host) {
+		rnbdt_limit_hit(RNBDT_LIMIT_HOST_SESSIONS);
+		return RNBD_ST_LIMIT;
+	}
+	if (rnbdt_nr_sessions >= READ_ONCE(max_sessions)) {
+		rnbdt_limit_hit(RNBDT_LIMIT_SESSIONS);
+		return RNBD_ST_LIMIT;
+	}
+	if (!rnbdt_limits_queue(s, rnbdt_queue0_bytes(s), s->login.queue_depth))
+		return RNBD_ST_LIMIT;
+	s->host->nr_sessions++;
+	rnbdt_nr_sessions++;
+	s->counted = true;
+	list_del_init(&s->half_open);
+	return RNBD_ST_OK;
+}
+
+/**
+ * rnbdt_limits_list - a client that asks for a list has shown who it is
+ * @s: session that is half-open
+ *
+ * Lists are no sessions of their host: one that has all it may have can ask.
+ *
+ * Context: process context, rnbdt_lock held.
+ * Return: enum rnbd_status.
+ */
+u16 rnbdt_limits_list(struct rnbd_tsession *s)
+{
+	struct rnbd_tsession *other;
+	u32 of_host = 0;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	list_for_each_entry(other, &rnbdt_sessions, entry)
+		if (other->host == s->host && other->state == RNBDT_LISTING &&
+		    other->list_status == RNBD_ST_OK)
+			of_host++;
+	if (of_host >= RNBDT_HOST_LISTS_MAX) {
+		rnbdt_limit_hit(RNBDT_LIMIT_HOST_LISTS);
+		return RNBD_ST_LIMIT;
+	}
+	if (!rnbdt_limits_queue(s, rnbdt_queue0_bytes(s), 0))
+		return RNBD_ST_LIMIT;
+	list_del_init(&s->half_open);
+	return RNBD_ST_OK;
+}
+
+/**
+ * rnbdt_limits_queues - how many queues a session may have
+ * @wish: of the client
+ *
+ * Return: not more than @wish.
+ */
+u32 rnbdt_limits_queues(u32 wish)
+{
+	u32 limit = READ_ONCE(max_queues) ?: 2 * num_possible_cpus();
+
+	limit = min_t(u32, limit, RNBD_QUEUES_MAX);
+	if (wish <= limit)
+		return wish;
+	rnbdt_limit_hit(RNBDT_LIMIT_SESSION_QUEUES);
+	return limit;
+}
+
+/* ------------------------------------------------------------------------
+ * Memory
+ */
+
+static u64 rnbdt_limit_bytes(u32 mb, u32 share_of_ram)
+{
+	return mb ? (u64)mb << 20 :
+		    ((u64)totalram_pages() << PAGE_SHIFT) / share_of_ram;
+}
+
+static u64 rnbdt_host_share(u64 bytes)
+{
+	return bytes - bytes / 8;
+}
+
+/* What is left of a limit, if that is less than @bytes. */
+static u64 rnbdt_limit_cut(u64 bytes, u64 limit, u64 used, enum rnbd_tlimit which)
+{
+	u64 room = limit > used ? limit - used : 0;
+
+	if (bytes <= room)
+		return bytes;
+	rnbdt_limit_hit(which);
+	return room;
+}
+
+/**
+ * rnbdt_limits_pool - how large the pool of a session may be
+ * @s: session that logs in
+ * @bytes: wish
+ *
+ * Context: process context, rnbdt_lock held.
+ * Return: not more than @bytes.
+ */
+u64 rnbdt_limits_pool(const struct rnbd_tsession *s, u64 bytes)
+{
+	u64 all = rnbdt_limit_bytes(READ_ONCE(pool_limit_mb), 4);
+	u64 of_session = s->host->max_session_pool_bytes ?:
+			 (u64)READ_ONCE(session_pool_limit_mb) << 20;
+	u64 of_host = s->host->max_pool_bytes ?:
+		      (u64)READ_ONCE(host_pool_limit_mb) << 20 ?:
+		      rnbdt_host_share(all);
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	bytes = rnbdt_limit_cut(bytes, of_session, 0, RNBDT_LIMIT_SESSION_POOL);
+	bytes = rnbdt_limit_cut(bytes, of_host, s->host->pool_bytes,
+				RNBDT_LIMIT_HOST_POOL);
+	return rnbdt_limit_cut(bytes, all, rnbdt_pool_bytes, RNBDT_LIMIT_POOL);
+}
+
+/**
+ * rnbdt_limits_take_pool - take a pool out of the accounts
+ * @s: session that has none
+ * @bytes: what rnbdt_limits_pool() has said, or less
+ *
+ * Context: process context, rnbdt_lock held since then.
+ */
+void rnbdt_limits_take_pool(struct rnbd_tsession *s, u64 bytes)
+{
+	lockdep_assert_held(&rnbdt_lock);
+
+	s->pool_bytes = bytes;
+	s->host->pool_bytes += bytes;
+	rnbdt_pool_bytes += bytes;
+}
+
+/**
+ * rnbdt_limits_queue - take the memory of a queue out of the accounts
+ * @s: session
+ * @ring_bytes: of its rings
+ * @depth: requests that it has
+ *
+ * Context: process context, rnbdt_lock held.
+ * Return: whether there was enough.
+ */
+bool rnbdt_limits_queue(struct rnbd_tsession *s, u64 ring_bytes, u32 depth)
+{
+	u64 bytes = ring_bytes + (u64)depth * sizeof(struct rnbd_treq);
+	u64 all = rnbdt_limit_bytes(READ_ONCE(queue_limit_mb), 8);
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	if (rnbdt_limit_cut(bytes, rnbdt_host_share(all), s->host->queue_bytes,
+			    RNBDT_LIMIT_HOST_QUEUES) < bytes ||
+	    rnbdt_limit_cut(bytes, all, rnbdt_queue_bytes, RNBDT_LIMIT_QUEUES) < bytes)
+		return false;
+	s->queue_bytes += bytes;
+	s->host->queue_bytes += bytes;
+	rnbdt_queue_bytes += bytes;
+	return true;
+}
+
+/**
+ * rnbdt_limits_add_queue - the same for a queue that a client connects
+ * @s: session
+ * @req: what the connection request says
+ *
+ * Context: process context, rnbdt_lock held.
+ * Return: enum rnbd_status.
+ */
+u16 rnbdt_limits_add_queue(struct rnbd_tsession *s, const struct rnbd_conn_req *req)
+{
+	u64 bytes = rnbdt_ring_bytes(req->ring_slots, req->slot_size);
+
+	return rnbdt_limits_queue(s, bytes, s->depth) ? RNBD_ST_OK : RNBD_ST_LIMIT;
+}
+
+/**
+ * rnbdt_limits_freed - return the memory that a session has taken
+ * @s: session that has no pool and no rings any more
+ *
+ * Context: process context, rnbdt_lock held.
+ */
+void rnbdt_limits_freed(struct rnbd_tsession *s)
+{
+	lockdep_assert_held(&rnbdt_lock);
+
+	list_del_init(&s->half_open);
+	s->host->pool_bytes -= s->pool_bytes;
+	rnbdt_pool_bytes -= s->pool_bytes;
+	s->host->queue_bytes -= s->queue_bytes;
+	rnbdt_queue_bytes -= s->queue_bytes;
+}
+
+/**
+ * rnbdt_limits_gone - a session is one no more
+ * @s: session of which nothing is left
+ *
+ * Context: process context, rnbdt_lock held.
+ */
+void rnbdt_limits_gone(struct rnbd_tsession *s)
+{
+	lockdep_assert_held(&rnbdt_lock);
+
+	rnbdt_nr_all--;
+	if (s->counted) {
+		s->host->nr_sessions--;
+		rnbdt_nr_sessions--;
+	}
+}

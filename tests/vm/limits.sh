@@ -1,0 +1,158 @@
+#!/bin/bash
+# lab: --nodes 1 --cpus 2 --mem 1536 --timeout 480
+# short: every limit of the target refuses what is beyond it, says so and counts it; a flood of connections keeps no client out
+. ./lib.sh
+. ./rnbd.sh
+
+T=/sys/kernel/rnbd-target
+P=/sys/module/rnbd_target/parameters
+ME=$(host_id 1)
+
+count() { cat "$T/$1"; }
+over() { [ "$(count "$1")" -gt "$2" ]; }
+gone() { [ -z "$(ls $T/sessions)" ]; }
+param() { echo "$2" >"$P/$1" || die "parameter $1"; }
+host() { echo "$2" >"$CFG/hosts/$ME/$1" || die "host's $1"; }
+
+# hit COUNTER COMMAND...: counted at least once while it runs, and nothing before
+hit() {
+	local before
+	before=$(count "$1")
+	"${@:2}"
+	wait_for 30 over "$1" "$before"
+	echo "  $1: $before -> $(count "$1")"
+}
+
+# denied PATTERN OPTION...: an attach fails with one line that says so
+denied() {
+	local text
+	if text=$(rnbd attach "$ADDR" disk0 --wait 0 "${@:2}" 2>&1); then die "attached: $text"; fi
+	echo "  $text"
+	same "$(wc -l <<<"$text")" 1 "lines of the refusal"
+	grep -q "$1" <<<"$text" || die "unclear: $text"
+}
+
+# granted NAME VALUE OPTION...: an attach is given this, and then detached
+granted() {
+	local dev
+	dev=$(attach disk0 "${@:3}") || exit 1
+	need "$dev" "$1" -eq "$2"
+	detach "$dev"
+}
+
+set_host_id
+target_start
+export_disk disk0 "$(null_disk 64)"
+small=(--queues 1 --pool 1M)
+
+note "sessions"
+first=$(attach disk0 "${small[@]}") || exit 1
+host max_sessions 1
+hit limits/host_sessions denied 'limit on sessions' "${small[@]}"
+rnbd discover "$ADDR" >/dev/null || die "a host that has all its sessions may not ask"
+host max_sessions 0
+param max_host_sessions 1
+hit refused/limit denied 'limit on sessions' "${small[@]}"
+host max_sessions 2
+granted pool_units 256 "${small[@]}"
+host max_sessions 0
+param max_host_sessions 256
+param max_sessions 1
+hit limits/sessions denied 'limit on sessions' "${small[@]}"
+param max_sessions 4096
+granted pool_units 256 "${small[@]}"
+
+note "queues, and their memory"
+param max_queues 1
+hit limits/session_queues granted queues 1 --queues 2 --pool 1M
+param max_queues 0
+granted queues 2 --queues 2 --pool 1M
+param queue_limit_mb 1
+hit limits/host_queue_memory denied 'limit on sessions, queues' "${small[@]}"
+param queue_limit_mb 2
+hit limits/host_queue_memory denied 'limit on sessions, queues' "${small[@]}"
+param queue_limit_mb 0
+granted queues 1 "${small[@]}"
+
+note "pools: of a session, of a host, of all"
+param session_pool_limit_mb 1
+hit limits/session_pool granted pool_units 256 --queues 1 --pool 4M
+host max_session_pool_bytes 2097152
+hit limits/session_pool granted pool_units 512 --queues 1 --pool 4M
+host max_session_pool_bytes 0
+param session_pool_limit_mb 1024
+param host_pool_limit_mb 2
+hit limits/host_pool granted pool_units 256 --queues 1 --pool 4M
+host max_pool_bytes 4194304
+hit limits/host_pool granted pool_units 768 --queues 1 --pool 4M
+param host_pool_limit_mb 1
+host max_pool_bytes 0
+hit refused/pool_full denied pool --queues 1 --pool 4M
+param host_pool_limit_mb 0
+param pool_limit_mb 4
+hit limits/host_pool granted pool_units 640 --queues 1 --pool 4M
+host max_pool_bytes 16777216
+hit limits/pool granted pool_units 768 --queues 1 --pool 4M
+param pool_limit_mb 1
+hit limits/pool denied pool --queues 1 --pool 4M
+param pool_limit_mb 0
+host max_pool_bytes 0
+granted pool_units 1024 --queues 1 --pool 4M
+detach "$first"
+
+note "a connection that does not log in, one that sends frames instead, and one that sends more than it may"
+param login_timeout_ms 300
+hit limits/login_time flood -t 2 "$ME" "$ADDR"
+param login_timeout_ms 10000
+hit violations/rate flood -f 40 -t 30 "$ME" "$ADDR"
+dmesg_has 'broke the protocol on queue 0: frames come faster than they may' || die "not in the log"
+param login_frames 10000
+hit violations/credits flood -r 4 -f 60 -t 30 "$ME" "$ADDR"
+param login_frames 20
+wait_for 60 gone
+
+note "half-open connections from one address"
+param half_open_address_max 8
+param half_open_grace_ms 60000
+hit limits/half_open_address flood -n 20 -t 2 "$ME" "$ADDR"
+wait_for 60 gone
+param half_open_grace_ms 500
+hit limits/half_open_ended flood -n 20 -t 3 "$ME" "$ADDR"
+param half_open_address_max 32
+param half_open_grace_ms $((2000 * ${LAB_SLOW:-1}))
+wait_for 60 gone
+
+# What goes wrong on a machine that is busy with the flood is tried once more.
+lawful() { dev=$(rnbd attach "$ADDR" disk0 "${small[@]}" 2>>"$OUT/tries"); }
+
+note "a flood from many addresses, and from that of a lawful client"
+sources=$ADDR
+for i in $(seq 101 120); do
+	ip addr add "10.9.0.$i/24" dev eth0 || die "address"
+	sources+=,10.9.0.$i
+done
+flood -n 500 -s "$sources" -t 450 "$ME" "$ADDR" >"$OUT/flood" 2>&1 &
+flood=$!
+wait_for 60 over limits/half_open 100
+wait_for 60 over limits/half_open_ended 10
+most=0
+for i in 1 2; do
+	began=${EPOCHREALTIME/[.,]/}
+	wait_for 100 lawful
+	note "attached after $(((${EPOCHREALTIME/[.,]/} - began) / 1000)) ms"
+	verify "$dev" --rw=randwrite --bs=4k --iodepth=8 --size=1m
+	need "$dev" reconnects -eq 0
+	detach "$dev"
+	now=$(find $T/sessions -mindepth 1 -maxdepth 1 2>/dev/null | wc -l)
+	[ "$now" -le "$most" ] || most=$now
+done
+# 128 and as many that are being taken apart, 1024 that the connection manager holds, and ours
+need_counter "$most" -le 1282 "sessions at most"
+kill $flood
+wait $flood
+cat "$OUT/flood"
+need_counter "$(sed -n 's/.* accepted \([0-9]*\) .*/\1/p' "$OUT/flood")" -gt 128 "connections of the flood that were accepted"
+[ ! -s "$OUT/tries" ] || sort "$OUT/tries" | uniq -c
+wait_for 180 gone
+configfs_clear
+unload
