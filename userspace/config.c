@@ -116,6 +116,12 @@ static const char *check_pool_bytes(char *value)
 	       "too large; wanted at most 9223372036854775807, or 0 for no limit";
 }
 
+static const char *check_sessions(char *value)
+{
+	return strtoull(value, NULL, 10) <= UINT32_MAX ? NULL :
+	       "too large; wanted at most 4294967295, or 0 for no limit of its own";
+}
+
 static const char *check_secret(char *value)
 {
 	return *value == '/' && is_trimmed(value) ? NULL :
@@ -124,6 +130,9 @@ static const char *check_secret(char *value)
 
 static const struct config_attr host_attrs[] = {
 	{ "max_pool_bytes", CONFIG_NUMBER, .otherwise = "0", .check = check_pool_bytes },
+	{ "max_session_pool_bytes", CONFIG_NUMBER, .otherwise = "0",
+	  .check = check_pool_bytes },
+	{ "max_sessions", CONFIG_NUMBER, .otherwise = "0", .check = check_sessions },
 	{ "secret_file", CONFIG_SECRET, .check = check_secret },
 };
 

@@ -219,6 +219,9 @@ static void list_host(const char *name, struct table *table, struct json_object 
 	json_add_string(obj, "host", name);
 	json_add_bool(obj, "has_secret", has_secret);
 	json_add_u64(obj, "max_pool_bytes", limit);
+	json_add_u64(obj, "max_session_pool_bytes",
+		     cfg_read_u64(dir, "max_session_pool_bytes"));
+	json_add_u64(obj, "max_sessions", cfg_read_u64(dir, "max_sessions"));
 	json_add_strings(obj, "exports", &exports);
 	json_add_u64(obj, "sessions", sessions);
 	json_object_array_add(array, obj);

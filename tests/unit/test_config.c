@@ -21,11 +21,15 @@ static const char whole[] =
 	"    {\n"
 	"      \"uuid\": \"" HOST2 "\",\n"
 	"      \"max_pool_bytes\": 9223372036854775807,\n"
+	"      \"max_session_pool_bytes\": 1048576,\n"
+	"      \"max_sessions\": 4294967295,\n"
 	"      \"secret_file\": \"/etc/rnbd/secrets/" HOST2 "\"\n"
 	"    },\n"
 	"    {\n"
 	"      \"uuid\": \"" HOST1 "\",\n"
-	"      \"max_pool_bytes\": 0\n"
+	"      \"max_pool_bytes\": 0,\n"
+	"      \"max_session_pool_bytes\": 0,\n"
+	"      \"max_sessions\": 0\n"
 	"    }\n"
 	"  ],\n"
 	"  \"exports\": [\n"
@@ -264,6 +268,8 @@ static void test_host(void **state)
 	/* what is larger than a number of json-c's, and what is just larger than allowed */
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','max_pool_bytes':9223372036854775808}]}",
 		   "'max_pool_bytes' is '9223372036854775808': too large");
+	assert_bad(HOSTS "{'uuid':'" HOST1 "','max_sessions':4294967296}]}",
+		   "'max_sessions' is '4294967296': too large");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','max_pool_bytes':18446744073709551616}]}",
 		   "too large");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','max_pool_bytes':99999999999999999999999}]}",
@@ -415,11 +421,11 @@ static void test_compare(void **state)
 	/* which secret a host has is not known, only whether it has one */
 	w = &want.list[CONFIG_HOST].object[0];
 	h = &have.list[CONFIG_HOST].object[0];
-	h->value[1][0] = '.';
+	h->value[3][0] = '.';
 	config_differences(CONFIG_HOST, w, h, &texts);
 	assert_texts(&texts, NULL, NULL);
-	free(h->value[1]);
-	h->value[1] = NULL;
+	free(h->value[3]);
+	h->value[3] = NULL;
 	config_differences(CONFIG_HOST, w, h, &texts);
 	assert_texts(&texts, "it has no secret", NULL);
 	config_differences(CONFIG_HOST, h, w, &texts);
