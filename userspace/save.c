@@ -366,13 +366,62 @@ int cmd_clear(const struct args *args)
  * Restoring
  */
 
+static int secret_attr(void)
+{
+	const struct config_schema *schema = &config_schema[CONFIG_HOST];
+	int i = 0;
+
+	while (schema->attr[i].type != CONFIG_SECRET)
+		i++;
+	return i;
+}
+
+/*
+ * A host that was given its secret after the file was written must not come back
+ * without: that would let in whoever knows its id.
+ */
+static void use_kept_secrets(struct config *config)
+{
+	struct config_list *hosts = &config->list[CONFIG_HOST];
+	const int secret = secret_attr();
+	char text[UUID_TEXT_SIZE];
+	uint8_t uuid[UUID_SIZE];
+	size_t i;
+
+	for (i = 0; i < hosts->nr; i++) {
+		struct config_object *host = &hosts->object[i];
+		char *path;
+
+		if (host->value[secret] || parse_uuid(host->name, uuid))
+			continue;
+		format_uuid(uuid, text);
+		path = secret_stored_path(text);
+		if (access(path, F_OK) && errno == ENOENT) {
+			free(path);
+			continue;
+		}
+		note("host %s: has its secret from %s, not named in the file; run: rnbd save",
+		     host->name, path);
+		host->value[secret] = path;
+	}
+}
+
 /* What the file says is right; whether it fits this machine is another matter. */
 static void note_paths(const struct config *config)
 {
 	const struct config_list *exports = &config->list[CONFIG_EXPORT];
+	const struct config_list *hosts = &config->list[CONFIG_HOST];
 	const int path = config_schema[CONFIG_EXPORT].wanted_on;
+	const int secret = secret_attr();
 	size_t i;
 
+	for (i = 0; i < hosts->nr; i++) {
+		const struct config_object *host = &hosts->object[i];
+
+		if (host->value[secret] && access(host->value[secret], R_OK))
+			note("host %s: %s: %s (on this machine, now)", host->name,
+			     host->value[secret], strerror(errno));
+	}
 	for (i = 0; i < exports->nr; i++) {
 		const struct config_object *export = &exports->object[i];
 
@@ -462,6 +511,8 @@ int cmd_restore(const struct args *args)
 	if (ret)
 		return ret;
 	ret = load(file, &config);
+	if (!ret)
+		use_kept_secrets(&config);
 	if (!ret && check)
 		note_paths(&config);
 	else if (!ret && apply(&config, args_has(args, "clear"), wait))

@@ -259,15 +259,20 @@ static int host_give(const char *dir, const char *uuid_text, const char *file)
 	char *path = secret_stored_path(uuid_text);
 	uint8_t secret[RNBD_SECRET_SIZE];
 	int ret = secret_read(file, secret);
+	bool made = false;
 
 	/* Before the host may attach anything, if that is still to come. */
 	if (!ret && !cfg_exists(dir)) {
 		ret = cfg_mkdir(dir);
+		made = !ret;
 		if (ret == -EEXIST)
 			ret = 0;
 	}
-	if (!ret)
+	if (!ret) {
 		ret = secret_set(dir, secret);
+		if (ret && made)
+			cfg_rmdir(dir);
+	}
 	if (!ret) {
 		ret = store(path, secret);
 		if (ret)

@@ -150,6 +150,7 @@ fails "secret-file (none)" rnbd attach "$ADDR" disk0 --secret-file "$RIGHT" --id
 detach "$dev"
 
 note "save and restore"
+run rnbd save "$OUT/before.json"
 run rnbd host secret "$HOST" --secret-file "$RIGHT"
 run rnbd save "$OUT/target.json"
 grep -q "\"secret_file\": \"$STORED\"" "$OUT/target.json" || die "the file does not name the secret"
@@ -169,6 +170,16 @@ run rnbd restore "$OUT/target.json"
 fails "asks for the secret" rnbd attach "$ADDR" disk0
 dev=$(attach disk0 --secret-file "$RIGHT") || exit 1
 works "$dev"
+note "a file from before the secret does not bring the host back without"
+detach "$dev"
+wait_for 20 live 0
+run rnbd clear
+text=$(rnbd restore "$OUT/before.json" 2>&1) || die "restore: $text"
+echo "  $text"
+grep -qF "has its secret from $STORED" <<<"$text" || die "it does not say so"
+same "$(cat "$DIR/has_secret")" 1 has_secret
+fails "asks for the secret" rnbd attach "$ADDR" disk0
+dev=$(attach disk0 --secret-file "$RIGHT") || exit 1
 rm "$STORED"
 fails "nothing is saved" rnbd save "$OUT/target.json"
 cp "$OUT/moved" "$STORED"
