@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: --nodes 1 --cpus 2 --mem 1536 --timeout 300
+# lab: --nodes 1 --cpus 2 --mem 1536 --timeout 480
 # short: a target that breaks every rule is not attached, or hung up on, with one clear reason
 . ./lib.sh
 . ./rnbd.sh

@@ -110,6 +110,7 @@ struct patch {
 #define SEQ	"frame out of sequence"
 #define EPOCH	"wrong session epoch"
 #define CREDITS	"impossible number of credits"
+#define RATE	"frames come faster than they may"
 #define GEOMETRY "ring slots, slot size, queues or depth out of range"
 #define NAME	"invalid export name"
 #define OP	"operation unknown or not offered"

@@ -214,7 +214,7 @@ static const struct target_case {
 	{ "resize-signed", AT_LIVE, RESIZE, LIMITS, { Z(capacity, -512) } },
 	{ "resize-reserved", AT_LIVE, RESIZE, RESERVED, { Z(reserved[7], 1) } },
 	{ "resize-unknown", AT_LIVE, RESIZE, TYPE, .grant = { G(features, 0) } },
-	{ "credit-flood", AT_LIVE, CREDIT, .also = FLOOD },
+	{ "credit-flood", AT_LIVE, CREDIT, RATE, .also = FLOOD },
 	{ "live-silence", AT_LIVE, .why = "no sign of life from the peer", .also = SILENT,
 	  .grant = { G(keepalive_ms, 1000) } },
 	{ "live-no-credits", AT_LIVE, .why = "the peer gives no credits", .also = STARVE,
