@@ -233,6 +233,26 @@ static int add_link(struct work *work, enum config_kind kind, const char *dir,
 	return ret;
 }
 
+/* Is it allowed to a host that would not have to prove who it is? */
+static bool is_open_to_unusable(struct work *work, enum config_kind kind,
+				const struct config_object *want,
+				const struct config_object *have)
+{
+	bool open = false;
+	size_t i;
+
+	for (i = 0; kind == CONFIG_EXPORT && have && i < have->links.nr; i++) {
+		const char *host = have->links.item[i];
+
+		if (!strlist_has(&work->unusable[CONFIG_HOST], host))
+			continue;
+		err("export %s: host %s is allowed without its secret; left disabled",
+		    want->name, host);
+		open = true;
+	}
+	return open;
+}
+
 /* The links and "enable" of an object that has the values that it is to have. */
 static void complete_object(struct work *work, enum config_kind kind, const char *dir,
 			    const struct config_object *want, const struct config_object *have)
@@ -246,7 +266,11 @@ static void complete_object(struct work *work, enum config_kind kind, const char
 			work->failures += !!add_link(work, kind, dir, want, want->links.item[i]);
 	if (kind == CONFIG_EXPORT && strlist_has(work->late, want->name))
 		return;
-	if (config_enabled(kind, want) && !(have && config_enabled(kind, have)))
+	if (!config_enabled(kind, want) || (have && config_enabled(kind, have)))
+		return;
+	if (is_open_to_unusable(work, kind, want, have))
+		work->failures++;
+	else
 		work->failures += !!cfg_write(dir, "enable", "1");
 }
 
