@@ -235,23 +235,7 @@ int cmd_host_list(const struct args *args)
 	static const char * const heads[] = {
 		"HOST", "SECRET", "POOL-LIMIT", "SESSIONS", "EXPORTS",
 	};
-	struct table table = { .columns = ARRAY_SIZE(heads) };
-	struct json_object *array;
-	struct strlist names = { };
-	char *all;
-	size_t i;
 
-	if (cfg_check())
-		return RNBD_EXIT_FAIL;
-	array = json_object_new_array();
-	all = cfg_path("hosts");
-	cfg_names(all, &names);
-	for (i = 0; i < ARRAY_SIZE(heads); i++)
-		table_cell(&table, "%s", heads[i]);
-	for (i = 0; i < names.nr; i++)
-		list_host(names.item[i], &table, array);
-	list_print(&table, array, args_has(args, "json"));
-	strlist_free(&names);
-	free(all);
-	return RNBD_EXIT_OK;
+	return target_list("hosts", heads, ARRAY_SIZE(heads), list_host,
+			   args_has(args, "json"));
 }

@@ -145,23 +145,7 @@ int cmd_port_list(const struct args *args)
 	static const char * const heads[] = {
 		"ID", "ADDRESS", "PORT", "STATE", "SESSIONS", "EXPORTS",
 	};
-	struct table table = { .columns = ARRAY_SIZE(heads) };
-	struct json_object *array;
-	struct strlist names = { };
-	char *all;
-	size_t i;
 
-	if (cfg_check())
-		return RNBD_EXIT_FAIL;
-	array = json_object_new_array();
-	all = cfg_path("ports");
-	cfg_names(all, &names);
-	for (i = 0; i < ARRAY_SIZE(heads); i++)
-		table_cell(&table, "%s", heads[i]);
-	for (i = 0; i < names.nr; i++)
-		list_port(names.item[i], &table, array);
-	list_print(&table, array, args_has(args, "json"));
-	strlist_free(&names);
-	free(all);
-	return RNBD_EXIT_OK;
+	return target_list("ports", heads, ARRAY_SIZE(heads), list_port,
+			   args_has(args, "json"));
 }

@@ -16,7 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command.h"
 #include "configfs.h"
+#include "output.h"
 #include "parse.h"
 #include "target.h"
 
@@ -371,4 +373,38 @@ int target_offer(const char *port_dir, const char *export_dir)
 	free(link);
 	free(exports);
 	return ret;
+}
+
+/**
+ * target_list() - print all objects of a kind
+ * @kind: directory that they are in
+ * @heads: of the columns
+ * @columns: number of them
+ * @row: adds what is to be said of one
+ * @json: not as a table
+ *
+ * Return: an exit code.
+ */
+int target_list(const char *kind, const char * const *heads, uint32_t columns,
+		target_row_fn *row, bool json)
+{
+	struct table table = { .columns = columns };
+	struct json_object *array;
+	struct strlist names = { };
+	char *all;
+	size_t i;
+
+	if (cfg_check())
+		return RNBD_EXIT_FAIL;
+	array = json_object_new_array();
+	all = cfg_path("%s", kind);
+	cfg_names(all, &names);
+	for (i = 0; i < columns; i++)
+		table_cell(&table, "%s", heads[i]);
+	for (i = 0; i < names.nr; i++)
+		row(names.item[i], &table, array);
+	list_print(&table, array, json);
+	strlist_free(&names);
+	free(all);
+	return RNBD_EXIT_OK;
 }

@@ -2,9 +2,20 @@
 #ifndef RNBD_TARGET_H
 #define RNBD_TARGET_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "util.h"
+
+struct json_object;
+struct table;
+
+/* adds a row for the object of that name, and its JSON to the array */
+typedef void target_row_fn(const char *name, struct table *table,
+			   struct json_object *array);
+
+int target_list(const char *kind, const char * const *heads, uint32_t columns,
+		target_row_fn *row, bool json);
 
 int target_make_dir(const char *path);
 int target_make_link(const char *target, const char *path);
