@@ -3,7 +3,7 @@
  * rnbd host ..., and rnbd export allow and deny: who may attach what.
  *
  * Operation: a host is made when it is first allowed something, and stays, with its
- * limit, until it is removed. Deny by default
+ * limits, until it is removed. Deny by default
  * is the kernel's: a link from an export to a host is all that there is.
  * Ownership: the tree is the state; nothing is kept elsewhere.
  * Concurrency: see configfs.c.
@@ -144,27 +144,77 @@ static char *find_host(const char *uuid_text)
 	return NULL;
 }
 
+/* The limits of a host: by an option, or the operand; none of them is 0 in configfs. */
+static const struct {
+	const char *attr;
+	const char *option;
+	const char *label;	/* before the value, in messages */
+	bool is_number;
+} limits[] = {
+	{ "max_pool_bytes", NULL, "" },
+	{ "max_session_pool_bytes", "session-pool", "--session-pool " },
+	{ "max_sessions", "sessions", "--sessions ", true },
+};
+
+/* Returns an exit code. */
+static int parse_limit(size_t i, const char *text, uint64_t *limit)
+{
+	uint32_t number = 0;
+
+	*limit = 0;
+	if (!strcmp(text, "none"))
+		return RNBD_EXIT_OK;
+	if (!limits[i].is_number) {
+		if (parse_size(text, INT64_MAX, limit))
+			return usage_err("%s%s: wanted a size such as 64M, or none",
+					 limits[i].label, text);
+		return RNBD_EXIT_OK;
+	}
+	if (parse_u32(text, 1, UINT32_MAX, &number))
+		return usage_err("%s%s: wanted a number from 1 to %u, or none", limits[i].label,
+				 text, UINT32_MAX);
+	*limit = number;
+	return RNBD_EXIT_OK;
+}
+
 int cmd_host_limit(const struct args *args)
 {
-	const char *text = args->operand[1];
+	char *values[ARRAY_SIZE(limits)] = { };
 	uint8_t uuid[UUID_SIZE];
-	uint64_t limit = 0;
-	char *dir, *value;
-	int ret;
+	char *dir = NULL;
+	int nr = 0, ret;
+	size_t i;
 
 	context_set("host limit %s", args->operand[0]);
 	if (parse_uuid(args->operand[0], uuid))
 		return usage_err("not a UUID; rnbd host list shows the hosts");
-	if (strcmp(text, "none") && parse_size(text, INT64_MAX, &limit))
-		return usage_err("%s: wanted a size such as 64M, or none", text);
+	for (i = 0; i < ARRAY_SIZE(limits); i++) {
+		const char *text = limits[i].option ? args_value(args, limits[i].option) :
+				   args->nr_operands > 1 ? args->operand[1] : NULL;
+		uint64_t limit;
+
+		if (!text)
+			continue;
+		ret = parse_limit(i, text, &limit);
+		if (ret)
+			goto out;
+		values[i] = xasprintf("%" PRIu64, limit);
+		nr++;
+	}
+	if (!nr) {
+		ret = usage_err("wanted SIZE, --session-pool or --sessions; see: rnbd help host limit");
+		goto out;
+	}
 	dir = find_host(args->operand[0]);
-	if (!dir)
-		return RNBD_EXIT_FAIL;
-	value = xasprintf("%" PRIu64, limit);
-	ret = cfg_write(dir, "max_pool_bytes", value);
-	free(value);
+	ret = dir ? RNBD_EXIT_OK : RNBD_EXIT_FAIL;
+	for (i = 0; !ret && i < ARRAY_SIZE(limits); i++)
+		if (values[i] && cfg_write(dir, limits[i].attr, values[i]))
+			ret = RNBD_EXIT_FAIL;
+out:
+	for (i = 0; i < ARRAY_SIZE(limits); i++)
+		free(values[i]);
 	free(dir);
-	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
+	return ret;
 }
 
 int cmd_host_remove(const struct args *args)
@@ -197,34 +247,44 @@ int cmd_host_remove(const struct args *args)
 	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
 }
 
+static void list_size(const char *dir, const char *attr, struct table *table,
+		      struct json_object *obj)
+{
+	uint64_t limit = cfg_read_u64(dir, attr);
+	char size[SIZE_TEXT_SIZE];
+
+	format_size(limit, size);
+	table_cell(table, "%s", limit ? size : "");
+	json_add_u64(obj, attr, limit);
+}
+
 static void list_host(const char *name, struct table *table, struct json_object *array)
 {
 	struct json_object *obj = json_object_new_object();
 	char *dir = cfg_path("hosts/%s", name);
-	uint64_t limit = cfg_read_u64(dir, "max_pool_bytes");
+	uint64_t max_sessions = cfg_read_u64(dir, "max_sessions");
 	uint64_t sessions = cfg_read_u64(dir, "sessions");
 	bool has_secret = cfg_read_u64(dir, "has_secret");
 	struct strlist exports = { };
-	char size[SIZE_TEXT_SIZE];
-	char *joined;
+	char *joined, *text;
 
 	exports_of(name, &exports);
 	joined = strlist_join(&exports, ",");
-	format_size(limit, size);
-	table_cell(table, "%s", name);
-	table_cell(table, "%s", has_secret ? "yes" : "no");
-	table_cell(table, "%s", limit ? size : "");
-	table_cell(table, "%zu", (size_t)sessions);
-	table_cell(table, "%s", joined);
 	json_add_string(obj, "host", name);
 	json_add_bool(obj, "has_secret", has_secret);
-	json_add_u64(obj, "max_pool_bytes", limit);
-	json_add_u64(obj, "max_session_pool_bytes",
-		     cfg_read_u64(dir, "max_session_pool_bytes"));
-	json_add_u64(obj, "max_sessions", cfg_read_u64(dir, "max_sessions"));
+	table_cell(table, "%s", name);
+	table_cell(table, "%s", has_secret ? "yes" : "no");
+	list_size(dir, "max_pool_bytes", table, obj);
+	list_size(dir, "max_session_pool_bytes", table, obj);
+	text = max_sessions ? xasprintf("%" PRIu64, max_sessions) : xstrdup("");
+	table_cell(table, "%s", text);
+	json_add_u64(obj, "max_sessions", max_sessions);
+	table_cell(table, "%" PRIu64, sessions);
+	table_cell(table, "%s", joined);
 	json_add_strings(obj, "exports", &exports);
 	json_add_u64(obj, "sessions", sessions);
 	json_object_array_add(array, obj);
+	free(text);
 	free(joined);
 	strlist_free(&exports);
 	free(dir);
@@ -233,7 +293,8 @@ static void list_host(const char *name, struct table *table, struct json_object 
 int cmd_host_list(const struct args *args)
 {
 	static const char * const heads[] = {
-		"HOST", "SECRET", "POOL-LIMIT", "SESSIONS", "EXPORTS",
+		"HOST", "SECRET", "POOL-LIMIT", "SESSION-POOL", "MAX-SESSIONS", "SESSIONS",
+		"EXPORTS",
 	};
 
 	return target_list("hosts", heads, ARRAY_SIZE(heads), list_host,

@@ -117,6 +117,12 @@ static const struct opt port_remove_opts[] = {
 	{ }
 };
 
+static const struct opt host_limit_opts[] = {
+	{ "session-pool", "SIZE", "each of them; or none: no limit of its own", "none" },
+	{ "sessions", "N", "how many sessions it may have; or none", "none" },
+	{ }
+};
+
 static const struct opt host_secret_opts[] = {
 	{ "secret-file", "FILE", "the host has to prove that it knows this", COMPLETE_FILE },
 	{ "clear", NULL, "it has not to prove anything any more" },
@@ -193,10 +199,11 @@ const struct command commands[] = {
 	{ "host deny", "EXPORT UUID...", "end that, and their sessions",
 	  "The same as rnbd export deny.",
 	  NULL, 2, -1, COMPLETE_EXPORT, COMPLETE_HOST, cmd_host_deny },
-	{ "host limit", "UUID SIZE | UUID none", "bound the pools of a host",
-	  "All of them together, on this target. SIZE takes a suffix K, M or G. It counts\n"
-	  "for logins to come; pools that are given out stay.",
-	  NULL, 2, 2, COMPLETE_HOST, "none", cmd_host_limit },
+	{ "host limit", "UUID [SIZE | none]", "bound the pools and the sessions of a host",
+	  "SIZE is for all its pools on this target together; none: no limit of its own,\n"
+	  "those of the module count. A size takes a suffix K, M or G. What is not given\n"
+	  "stays. It counts for logins to come; pools that are given out stay.",
+	  host_limit_opts, 1, 2, COMPLETE_HOST, "none", cmd_host_limit },
 	{ "host secret", "UUID --secret-file FILE | UUID --clear", "demand proof of who a host is",
 	  "Give the same file to rnbd attach on that host. Its sessions end if the secret is\n"
 	  "another one than before. A copy is kept in /etc/rnbd/secrets for rnbd restore.",

@@ -45,7 +45,7 @@ run rnbd export add blk --path "$disk" --host "$H1" --host "$H2" --port "$ADDR"
 run rnbd export add file --path /mnt/b/f --read-only --write-cache back --host "$H1" --port "$ADDR:4428"
 run rnbd export add cached --path "/mnt/b/g \"h" --cache pagecache --uuid $UUID --host "$H1" --port "$ADDR"
 run rnbd export disable cached
-run rnbd host limit "${H2^^}" 1M
+run rnbd host limit "${H2^^}" 1M --session-pool 512K --sessions 3
 same "$(rnbd port add "$ADDR:4429")" 3 "the ID of the new port"
 # what somebody made by hand: other names of links, capitals, and not yet finished
 mkdir "$CFG/hosts/$BY_HAND" "$CFG/ports/spare" "$CFG/exports/later"
@@ -74,14 +74,16 @@ says "^ports: $ADDR:4427$"
 same "$(rnbd export show blk --json | grep -c '": ')" "$(wc -l <<<"$text")" "keys of JSON and of text"
 fails 'no export "nosuch"' rnbd export show nosuch
 text=$(rnbd host list) || die "host list failed"
-says "^$H2  *no  *1M  *0  *blk$"
-says "^$BY_HAND  *no  *-  *0  *blk$"
+says "^$H2  *no  *1M  *512K  *3  *0  *blk$"
+says "^$BY_HAND  *no  *-  *-  *-  *0  *blk$"
 text=$(rnbd port list) || die "port list failed"
 says "^1  *$ADDR  *4427  *listening  *0  *blk,cached$"
 says "^3  *$ADDR  *4429  *listening  *0  *file$"
 says "^spare  *-  *4427  *disabled  *0  *-$"
 rnbd port list --json | grep -q '"state": "listening"' || die "port list --json"
-rnbd host list --json | grep -q '"max_pool_bytes": 1048576' || die "host list --json"
+for limit in max_pool_bytes:1048576 max_session_pool_bytes:524288 max_sessions:3; do
+	rnbd host list --json | grep -q "\"${limit%:*}\": ${limit#*:}," || die "$limit is not in host list --json"
+done
 
 echo "the same once more"
 add=(rnbd export add blk --path "$disk" --host "$H2" --port "$ADDR")
@@ -124,7 +126,16 @@ echo "limits and hosts that nobody needs"
 run rnbd host limit "$H2" none
 same "$(cat "$CFG/hosts/$H2/max_pool_bytes")" 0 "the limit that is none"
 fails "host $H2 differs: max_pool_bytes is \"0\", not \"1048576\"" rnbd restore
-run rnbd host limit "$H2" 1024k
+limits() { cat "$CFG/hosts/$H2"/max_{pool_bytes,session_pool_bytes,sessions} | xargs; }
+same "$(limits)" "0 524288 3" "limits, of which one was taken away"
+run rnbd host limit "$H2" --sessions none
+same "$(limits)" "0 524288 0" "limits, of which two were taken away"
+fails "host $H2 differs: max_sessions is \"0\", not \"3\"" rnbd restore
+run rnbd host limit "$H2" --session-pool none --sessions 4294967295
+same "$(limits)" "0 0 4294967295" "limits"
+fails_with 2 "sessions 0: wanted" rnbd host limit "$H2" 1M --sessions 0
+same "$(limits)" "0 0 4294967295" "limits after one that was refused"
+run rnbd host limit "$H2" 1024k --session-pool 512k --sessions 3
 (echo 9223372036854775808 >"$CFG/hosts/$H2/max_pool_bytes") 2>/dev/null && die "a limit beyond all bounds"
 dmesg_has "host $H2: max_pool_bytes is a number up to 9223372036854775807" || die "no reason in the log"
 run rnbd host allow file "$(host_id 9)"

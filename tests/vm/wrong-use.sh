@@ -95,7 +95,10 @@ wrong 2 'export show' 'operand is missing' 'NAME' -- rnbd export show
 wrong 2 'host allow' 'operand is missing' 'UUID' -- rnbd host allow disk0
 wrong 2 'host deny' 'operand is missing' 'UUID' -- rnbd host deny disk0
 wrong 2 'host list' 'more' -- rnbd host list more
-wrong 2 'host limit' 'operand is missing' 'UUID SIZE' -- rnbd host limit "$ID"
+wrong 2 'host limit' 'operand is missing' 'UUID [SIZE | none]' -- rnbd host limit --sessions 1
+wrong 2 "host limit $ID" 'SIZE, --session-pool or --sessions' -- rnbd host limit "$ID"
+wrong 2 'host limit' '--sessions' 'needs a value' -- rnbd host limit "$ID" --sessions
+wrong 2 'host limit' '--sessions' 'twice' -- rnbd host limit "$ID" --sessions 1 --sessions 2
 wrong 2 'host limit' 'more' -- rnbd host limit "$ID" 1M more
 wrong 2 'host remove' 'operand is missing' 'UUID' -- rnbd host remove
 wrong 2 'port add' 'operand is missing' 'ADDR[:PORT]' -- rnbd port add
@@ -134,6 +137,12 @@ wrong 1 'secret generate /nosuch/s' 'No such file' -- rnbd secret generate /nosu
 wrong 2 'host remove 12' 'UUID' 'rnbd host list' -- rnbd host remove 12
 for size in 0 1X 8589934592G 18446744073709551616 ''; do
 	wrong 2 "host limit $ID: $size: " 'size such as' 'none' -- rnbd host limit "$ID" "$size"
+	wrong 2 "host limit $ID: --session-pool $size: " 'size such as' 'none' -- \
+		rnbd host limit "$ID" 1M --session-pool "$size"
+done
+for number in 0 1K -1 4294967296 ''; do
+	wrong 2 "host limit $ID: --sessions $number: " 'from 1 to 4294967295, or none' -- \
+		rnbd host limit "$ID" --session-pool 1M --sessions "$number"
 done
 wrong 2 'INTERVAL 0' 'seconds' -- rnbd stat rnbd0 0
 wrong 2 'COUNT x' 'number' -- rnbd stat rnbd0 1 x
