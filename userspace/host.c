@@ -202,7 +202,8 @@ int cmd_host_limit(const struct args *args)
 		nr++;
 	}
 	if (!nr) {
-		ret = usage_err("wanted SIZE, --session-pool or --sessions; see: rnbd help host limit");
+		ret = usage_err("wanted SIZE, --session-pool or --sessions; see: rnbd help %s",
+				args->cmd->name);
 		goto out;
 	}
 	dir = find_host(args->operand[0]);
