@@ -91,8 +91,12 @@ bool conn_queue_pair(struct conn *c, bool no_slots)
 		die("create_cq: %s", strerror(errno));
 	attr.send_cq = c->cq;
 	attr.recv_cq = c->cq;
-	if (rdma_create_qp(c->id, NULL, &attr))
+	if (rdma_create_qp(c->id, NULL, &attr)) {
+		/* Whoever asked may have changed its mind. */
+		if (c->serves && errno == EINVAL)
+			return false;
 		die("create_qp: %s", strerror(errno));
+	}
 	c->mr = ibv_reg_mr(c->id->pd, c->mem, bytes, access);
 	if (!c->mr)
 		die("reg_mr: %s", strerror(errno));

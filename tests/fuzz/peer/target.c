@@ -311,7 +311,8 @@ static struct {
 	uint64_t rel[NR_RELATIVE];
 	uint8_t disk[DISK_BYTES];
 	struct rng *mutate;	/* of random mode */
-	uint32_t mutate_at;
+	uint32_t mutate_at;	/* in so many frames */
+	uint32_t mutated;
 } t;
 
 static void listen_there(void)
@@ -343,9 +344,15 @@ static void refuse(struct rdma_cm_id *id, bool hostile)
 		.status = htole16(RNBD_ST_SHUTDOWN),
 	};
 
+	uint32_t len = sizeof(rej);
+
 	if (hostile)
 		patch_all((uint8_t *)&rej, t.tc->p, ARRAY_SIZE(t.tc->p));
-	rdma_reject(id, &rej, sizeof(rej));
+	if (t.mutate) {
+		rng_mutate(t.mutate, (uint8_t *)&rej, &len, len);
+		t.mutated++;
+	}
+	rdma_reject(id, &rej, len);
 	rdma_destroy_id(id);
 }
 
@@ -373,8 +380,10 @@ static void on_request(struct rdma_cm_event *event)
 	struct conn *c = &t.c;
 	struct rnbd_cm_rep rep;
 	struct rnbd_cm_req req;
+	uint32_t len = sizeof(rep);
 
 	if (c->id || t.struck || !t.tc || t.tc->when == AT_REFUSAL ||
+	    (t.mutate && !rng_below(t.mutate, 20)) ||
 	    !request_lawful(&event->param.conn, &req)) {
 		refuse(id, t.tc && t.tc->when == AT_REFUSAL);
 		return;
@@ -390,7 +399,10 @@ static void on_request(struct rdma_cm_event *event)
 	if (!c->channel || rdma_migrate_id(id, c->channel))
 		die("migrate_id: %s", strerror(errno));
 	fcntl(c->channel->fd, F_SETFL, fcntl(c->channel->fd, F_GETFL) | O_NONBLOCK);
-	conn_queue_pair(c, false);
+	if (!conn_queue_pair(c, false)) {
+		conn_drop(c);
+		return;
+	}
 	rep = (struct rnbd_cm_rep) {
 		.magic = htole32(RNBD_MAGIC),
 		.version = htole16(RNBD_VERSION),
@@ -402,8 +414,12 @@ static void on_request(struct rdma_cm_event *event)
 		patch_all((uint8_t *)&rep, t.tc->p, ARRAY_SIZE(t.tc->p));
 		t.struck = true;
 	}
+	if (t.mutate && !rng_below(t.mutate, 20)) {
+		rng_mutate(t.mutate, (uint8_t *)&rep, &len, len);
+		t.mutated++;
+	}
 	param.private_data = &rep;
-	param.private_data_len = sizeof(rep);
+	param.private_data_len = len;
 	if (rdma_accept(id, &param))
 		amiss("accept: %s", strerror(errno));
 }
@@ -544,8 +560,11 @@ static void endless_list(struct conn *c)
 static void send_one(struct conn *c, struct frame *f)
 {
 	frame_seal(c, f);
-	if (t.mutate && t.mutate_at-- == 0)
+	if (t.mutate && t.mutate_at-- == 0) {
 		rng_mutate(t.mutate, f->b, &f->len, c->slot_size);
+		t.mutate_at = rng_below(t.mutate, 12);
+		t.mutated++;
+	}
 	conn_post(c, f->b, f->len, IBV_WR_SEND, 0);
 }
 
@@ -844,13 +863,26 @@ int target_cases(void)
 }
 
 /* ------------------------------------------------------------------------
- * Lawful but for one frame of each attachment, which the seed says
+ * Lawful but for some frames and answers of each attachment
+ *
+ * Which ones are wrong and how is up to the numbers of that attachment; how far it comes
+ * with them is also up to the client.
  */
 
-static void random_attachment(struct rng *rng, uint32_t *lost)
+#define RANDOM_MS	5000
+
+struct tally {
+	uint32_t refused, lost;
+};
+
+/*
+ * One name, attached or asked for. A disk is read and written, and lost as often as the
+ * client finds that a frame is wrong: it comes again for the next.
+ */
+static void random_attachment(struct rng *rng, struct tally *tally)
 {
 	static const struct target_case attach = { "random", AT_LIVE };
-	struct job job, user;
+	struct job job, user = { };
 	char command[4400];
 	uint64_t end;
 	bool list = !rng_below(rng, 5);
@@ -860,23 +892,29 @@ static void random_attachment(struct rng *rng, uint32_t *lost)
 	t.live = false;
 	t.silent = false;
 	t.mutate = rng;
-	t.mutate_at = rng_below(rng, list ? 1 : 12);
+	t.mutate_at = rng_below(rng, list ? 1 : 24);
 	snprintf(command, sizeof(command), list ? "rnbd discover %s:%u" :
-		 "rnbd attach %s:%u random --queues 1 --keepalive 4000", address, port);
+		 "rnbd attach %s:%u random --queues 1 --keepalive 2000", address, port);
 	job_start(&job, command);
 	if (!job_wait(&job, command) || list || job.status) {
-		*lost += !!job.status;
+		tally->refused += !!job.status;
 		note("%s", job.said);
 	} else {
-		/* It may be lost meanwhile, or hang until it is detached. */
+		/* An error ends it, and it starts again. */
 		snprintf(command, sizeof(command),
-			 "dd if=%s of=/dev/null bs=16k count=8 iflag=direct;"
-			 "dd if=/dev/zero of=%s bs=16k count=4 oflag=direct conv=nocreat", job.said,
-			 job.said);
-		job_start(&user, command);
-		for (end = deadline(1500); !job_done(&user) && now_ms() < end; nap())
+			 "while dd if=%s of=/dev/null bs=16k count=8 iflag=direct &&"
+			 " dd if=/dev/zero of=%s bs=16k count=4 oflag=direct conv=nocreat;"
+			 " do :; done >/dev/null 2>&1", job.said, job.said);
+		for (end = deadline(RANDOM_MS); now_ms() < end; nap()) {
+			if (job_done(&user))
+				job_start(&user, command);
 			serve();
-		*lost += t.c.gone;
+			if (t.c.gone) {
+				conn_close(&t.c);
+				tally->lost++;
+			}
+		}
+		/* It may hang for as long as the disk is away. */
 		job_run(&job, "rnbd detach --force %s", job.said);
 		if (job.status)
 			amiss("detach fails: %s", job.said);
@@ -890,13 +928,13 @@ static void random_attachment(struct rng *rng, uint32_t *lost)
 int target_random(uint64_t seed, uint64_t from, uint32_t seconds)
 {
 	uint64_t end = now_ms() + seconds * 1000ull, nr, began = now_ms();
-	uint32_t lost = 0;
+	struct tally tally = { };
 	struct rng rng;
 
 	listen_there();
 	for (nr = from; now_ms() < end; nr++) {
 		rng_seed(&rng, seed, nr);
-		random_attachment(&rng, &lost);
+		random_attachment(&rng, &tally);
 		if (amiss_so_far()) {
 			printf("again: rnbd-peer target --seed %llu --from %llu\n",
 			       (unsigned long long)seed, (unsigned long long)nr);
@@ -904,7 +942,8 @@ int target_random(uint64_t seed, uint64_t from, uint32_t seconds)
 			return 1;
 		}
 	}
-	printf("seed %llu: %llu attachments and lists, %u refused or lost\n",
-	       (unsigned long long)seed, (unsigned long long)(nr - from), lost);
-	return !lost;
+	printf("seed %llu: %llu attachments and lists, %u refused; ", (unsigned long long)seed,
+	       (unsigned long long)(nr - from), tally.refused);
+	printf("%u frames and answers mutated, %u connections lost\n", t.mutated, tally.lost);
+	return !(tally.refused && tally.lost);
 }
