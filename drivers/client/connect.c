@@ -57,36 +57,36 @@ static bool rnbd_cm_stale(const struct rnbd_queue *q, const struct rdma_cm_event
 	       event->status == IB_CM_REJ_STALE_CONN;
 }
 
-/*
- * Without a status of ours: the target had accepted, and ended the connection before
- * it stood, perhaps in favour of somebody else.
- */
-static bool rnbd_cm_crowded_out(const struct rnbd_queue *q,
-				const struct rdma_cm_event *event)
+/* Refused by the target, and not by a connection manager. */
+static int rnbd_cm_refused(struct rnbd_queue *q, const void *data, u8 len)
 {
-	return rdma_ib_or_roce(q->cm_id->device, q->cm_id->port_num) &&
-	       event->status == IB_CM_REJ_CONSUMER_DEFINED;
+	u16 version;
+
+	/* What the target had accepted and has ended again is BUSY, too. */
+	if (rnbd_decode_cm_rej(data, len, &version, &q->cm_status)) {
+		q->cm_reason = "the target's refusal makes no sense";
+		return -EPROTO;
+	}
+	q->cm_reason = q->cm_status == RNBD_ST_VERSION ?
+		       "the target speaks another protocol version" :
+		       rnbd_status_text(q->cm_status);
+	return q->cm_status == RNBD_ST_BUSY ? -EBUSY : -ECONNREFUSED;
 }
 
 static void rnbd_cm_rejected(struct rnbd_queue *q, struct rdma_cm_event *event)
 {
-	bool again = rnbd_cm_stale(q, event);
+	int error = rnbd_cm_stale(q, event) ? -EBUSY : -ECONNREFUSED;
 	const void *data;
-	u16 version;
 	u8 len;
 
 	data = rdma_consumer_reject_data(q->cm_id, event, &len);
-	if (data && !rnbd_decode_cm_rej(data, len, &version, &q->cm_status))
-		q->cm_reason = q->cm_status == RNBD_ST_VERSION ?
-			       "the target speaks another protocol version" :
-			       rnbd_status_text(q->cm_status);
+	if (data)
+		error = rnbd_cm_refused(q, data, len);
 	else if (event->status == IB_CM_REJ_INVALID_SERVICE_ID)
 		q->cm_reason = "no rnbd target listens on this port";
 	else
 		q->cm_reason = rdma_reject_msg(q->cm_id, event->status);
-	again |= q->cm_status == RNBD_ST_BUSY ||
-		 (!q->cm_status && rnbd_cm_crowded_out(q, event));
-	rnbd_queue_wake(q, again ? -EBUSY : -ECONNREFUSED);
+	rnbd_queue_wake(q, error);
 }
 
 static void rnbd_cm_established(struct rnbd_queue *q, struct rdma_cm_event *event)

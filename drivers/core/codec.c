@@ -763,8 +763,12 @@ EXPORT_SYMBOL_GPL(rnbd_encode_cm_rej);
  * @buf: private data, may be NULL if @len is 0
  * @len: bytes at @buf; those behind struct rnbd_cm_rej must be zero
  * @version: result: highest version the target speaks, from 1; any, since a
- *	refusal is how two versions learn of each other
+ *	refusal is how two versions learn of each other; 0 if it does not say
  * @status: result: enum rnbd_status, not RNBD_ST_OK
+ *
+ * A connection manager refuses by itself, and with nothing but zeros, what its
+ * consumer gave up: a listener that goes, or a connection that was accepted and ended
+ * before it stood, in favour of somebody else. That is RNBD_ST_BUSY.
  *
  * Context: any.
  * Return: the first thing wrong, @version and @status are untouched then.
@@ -772,20 +776,28 @@ EXPORT_SYMBOL_GPL(rnbd_encode_cm_rej);
 enum rnbd_fault rnbd_decode_cm_rej(const void *buf, u32 len, u16 *version,
 				   u16 *status)
 {
-	struct rnbd_cm_rej wire;
-	enum rnbd_fault fault;
+	enum rnbd_fault padding = RNBD_FAULT_NONE;
+	struct rnbd_cm_rej wire = { };
+	const u32 size = sizeof(wire);
 	u16 why;
 
-	fault = rnbd_copy_private(buf, len, &wire, sizeof(wire));
-	if (fault)
-		return fault;
+	if (len)
+		memcpy(&wire, buf, min(len, size));
+	if (len > size)
+		padding = rnbd_check_padding(buf, len, size);
+	if (!padding && rnbd_all_zero(&wire, size)) {
+		*version = 0;
+		*status = RNBD_ST_BUSY;
+		return RNBD_FAULT_NONE;
+	}
+	if (len < size)
+		return RNBD_FAULT_SHORT;
 	if (le32_to_cpu(wire.magic) != RNBD_MAGIC)
 		return RNBD_FAULT_MAGIC;
 	if (!wire.version)
 		return RNBD_FAULT_VERSION;
-	fault = rnbd_check_padding(buf, len, sizeof(wire));
-	if (fault)
-		return fault;
+	if (padding)
+		return padding;
 	if (!rnbd_all_zero(wire.reserved, sizeof(wire.reserved)))
 		return RNBD_FAULT_RESERVED;
 	why = le16_to_cpu(wire.status);

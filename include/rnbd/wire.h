@@ -178,6 +178,8 @@ static_assert(sizeof(struct rnbd_cm_rep) == 16);
  * @version: highest version the target speaks
  * @status: why, enum rnbd_status
  * @reserved: zero
+ *
+ * Nothing but zeros, from the target's connection manager, means RNBD_ST_BUSY.
  */
 struct rnbd_cm_rej {
 	__le32	magic;

@@ -1092,6 +1092,11 @@ static enum rnbd_fault take_cm_rej(const u8 *buf, u32 len)
 		assert_true(version == 0xa5a5 && status == 0xa5a5);
 		return fault;
 	}
+	if (is_zero(hostile_original(buf), len)) {
+		assert_int_equal(version, 0);
+		assert_int_equal(status, RNBD_ST_BUSY);
+		return RNBD_FAULT_NONE;
+	}
 	assert_true(version > 0);
 	assert_true(status && (status <= 9 || (status >= 32 && status <= 45)));
 	rnbd_encode_cm_rej(&again, status);

@@ -960,7 +960,8 @@ static void try_private_patches(const void *wire, u32 size,
 	struct patch behind = { .bytes = 1, .want = RNBD_FAULT_LONG };
 	u32 i, len;
 
-	for (len = 0; len < size; len++)
+	/* nothing at all may mean something */
+	for (len = 1; len < size; len++)
 		assert_fault(try_private(wire, size, len, NULL),
 			     RNBD_FAULT_SHORT);
 	for (len = size; len <= 256; len++)
@@ -1094,9 +1095,34 @@ static void test_cm_rej(void **state)
 		     RNBD_FAULT_NONE);
 	assert_int_equal(version, RNBD_VERSION);
 	assert_int_equal(status, RNBD_ST_HOST_DENIED);
-	assert_fault(rnbd_decode_cm_rej(NULL, 0, &version, &status),
-		     RNBD_FAULT_SHORT);
 	try_private_patches(&wire, sizeof(wire), patches, ARRAY_SIZE(patches));
+}
+
+/* Of the connection manager: nothing but zeros, however many, and no other byte. */
+static void test_cm_rej_empty(void **state)
+{
+	static const u32 lens[] = { 0, 1, 15, 16, 17, 148 };
+	u16 version, status;
+	u8 buf[148];
+	u32 i, at;
+
+	(void)state;
+	memset(buf, 0, sizeof(buf));
+	for (i = 0; i < ARRAY_SIZE(lens); i++) {
+		version = 0xa5a5;
+		status = 0xa5a5;
+		assert_fault(rnbd_decode_cm_rej(i ? buf : NULL, lens[i], &version, &status),
+			     RNBD_FAULT_NONE);
+		assert_int_equal(version, 0);
+		assert_int_equal(status, RNBD_ST_BUSY);
+		for (at = 0; at < lens[i]; at++) {
+			buf[at] = 1;
+			assert_fault(rnbd_decode_cm_rej(buf, lens[i], &version, &status),
+				     lens[i] < sizeof(struct rnbd_cm_rej) ? RNBD_FAULT_SHORT :
+									    RNBD_FAULT_MAGIC);
+			buf[at] = 0;
+		}
+	}
 }
 
 /* ------------------------------------------------------------------------
@@ -1987,6 +2013,7 @@ int main(void)
 		cmocka_unit_test(test_cm_req),
 		cmocka_unit_test(test_cm_rep),
 		cmocka_unit_test(test_cm_rej),
+		cmocka_unit_test(test_cm_rej_empty),
 		cmocka_unit_test(test_login),
 		cmocka_unit_test(test_login_discover),
 		cmocka_unit_test(test_grant_round_trip),

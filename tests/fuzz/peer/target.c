@@ -44,7 +44,7 @@ enum base {
 
 /* What is done beside, or instead of, sending one frame. */
 enum also {
-	ONCE, TWICE, HANG_UP, SILENT, IMMEDIATE, INVALIDATE, FLOOD, STARVE, ENDLESS,
+	ONCE, TWICE, HANG_UP, SILENT, IMMEDIATE, INVALIDATE, FLOOD, STARVE, ENDLESS, RELENT,
 };
 
 #define A(field, value)		PATCH(0, struct rnbd_cm_rep, field, ABSOLUTE, value)
@@ -58,6 +58,7 @@ enum also {
 #define N(field, value)		PATCH(32, struct rnbd_export_entry, field, ABSOLUTE, value)
 
 #define NO_SENSE	"the target's answer makes no sense"
+#define ODD_REFUSAL	"the target's refusal makes no sense"
 #define STATUS		"unexpected status"
 #define CLOSED		"the target closed the connection"
 #define KIND		"peer sent an unexpected kind of message"
@@ -82,11 +83,14 @@ static const struct target_case {
 	{ "answer-epoch", AT_ANSWER, .why = NO_SENSE, .p = { A(epoch, 77) } },
 	{ "answer-garbage", AT_ANSWER, .why = NO_SENSE, .p = { { 0, 16, ABSOLUTE, 0xa5 } } },
 	{ "answer-missing", AT_ANSWER, .why = NO_SENSE, .p = { { 0, 16, ABSOLUTE, 0 } } },
-	{ "refusal-garbage", AT_REFUSAL, .why = "", .p = { { 0, 16, ABSOLUTE, 0xa5 } } },
-	{ "refusal-missing", AT_REFUSAL, .why = "", .p = { { 0, 16, ABSOLUTE, 0 } } },
-	{ "refusal-status-0", AT_REFUSAL, .why = "", .p = { J(status, 0) } },
-	{ "refusal-status-9999", AT_REFUSAL, .why = "", .p = { J(status, 9999) } },
-	{ "refusal-reserved", AT_REFUSAL, .why = "", .p = { J(reserved, 1) } },
+	{ "refusal-garbage", AT_REFUSAL, .why = ODD_REFUSAL, .p = { { 0, 16, ABSOLUTE, 0xa5 } } },
+	{ "refusal-magic", AT_REFUSAL, .why = ODD_REFUSAL, .p = { J(magic, 0) } },
+	{ "refusal-version-0", AT_REFUSAL, .why = ODD_REFUSAL, .p = { J(version, 0) } },
+	{ "refusal-status-0", AT_REFUSAL, .why = ODD_REFUSAL, .p = { J(status, 0) } },
+	{ "refusal-status-9999", AT_REFUSAL, .why = ODD_REFUSAL, .p = { J(status, 9999) } },
+	{ "refusal-reserved", AT_REFUSAL, .why = ODD_REFUSAL, .p = { J(reserved, 1) } },
+	{ "refusal-empty", AT_REFUSAL, .p = { { 0, 16, ABSOLUTE, 0 } }, .also = RELENT },
+	{ "refusal-busy", AT_REFUSAL, .p = { J(status, RNBD_ST_BUSY) }, .also = RELENT },
 	{ "refusal-version", AT_REFUSAL, .why = "another protocol version",
 	  .p = { J(status, RNBD_ST_VERSION), J(version, 9) } },
 	{ "refusal-lawful", AT_REFUSAL, .why = "shutting down" },
@@ -382,10 +386,15 @@ static void on_request(struct rdma_cm_event *event)
 	struct rnbd_cm_req req;
 	uint32_t len = sizeof(rep);
 
-	if (c->id || t.struck || !t.tc || t.tc->when == AT_REFUSAL ||
+	if (t.tc && t.tc->when == AT_REFUSAL && (t.tc->also != RELENT || !t.struck)) {
+		t.struck = true;
+		refuse(id, true);
+		return;
+	}
+	if (c->id || !t.tc || (t.struck && t.tc->also != RELENT) ||
 	    (t.mutate && !rng_below(t.mutate, 20)) ||
 	    !request_lawful(&event->param.conn, &req)) {
-		refuse(id, t.tc && t.tc->when == AT_REFUSAL);
+		refuse(id, false);
 		return;
 	}
 	c->slots = le16toh(req.ring_slots);
