@@ -429,8 +429,12 @@ static void on_request(struct rdma_cm_event *event)
 	}
 	param.private_data = &rep;
 	param.private_data_len = len;
-	if (rdma_accept(id, &param))
+	if (!rdma_accept(id, &param))
+		return;
+	/* Whoever asked may have changed its mind: its disk is being detached. */
+	if (!t.mutate || errno != EINVAL)
 		amiss("accept: %s", strerror(errno));
+	conn_drop(c);
 }
 
 /* A grant of two segments within the client's wishes. */
