@@ -190,12 +190,12 @@ int secret_forget(const char *uuid_text)
  */
 int secret_set(const char *dir, const uint8_t *secret)
 {
-	char text[RNBD_SECRET_TEXT_SIZE] = "";
+	char text[RNBD_SECRET_TEXT_SIZE] = RNBD_SECRET_NONE;
 	int ret;
 
 	if (secret)
 		rnbd_secret_format(secret, text);
-	ret = cfg_write_secret(dir, "secret", *text ? text : "\n");
+	ret = cfg_write_secret(dir, "secret", text);
 	explicit_bzero(text, sizeof(text));
 	return ret;
 }

@@ -207,6 +207,7 @@ static void rnbd_ring_reset(struct rnbd_ring *ring)
 	ring->recv_seq = 0;
 	ring->done_seq = 0;
 	ring->pace = 0;
+	ring->pace_from = jiffies;
 	ring->paced = 0;
 	ring->unacked = 0;
 	ring->open = NULL;

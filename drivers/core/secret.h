@@ -9,6 +9,8 @@
 #include <rnbd/wire.h>
 
 #define RNBD_SECRET_PREFIX	"rnbd-secret:1:"
+/* Written to configfs in the place of a secret, it takes the secret away. */
+#define RNBD_SECRET_NONE	"none"
 /* Prefix, hexadecimal secret, colon, checksum of 8 digits, NUL */
 #define RNBD_SECRET_TEXT_SIZE	(sizeof(RNBD_SECRET_PREFIX) + \
 				 2 * RNBD_SECRET_SIZE + 1 + 8)

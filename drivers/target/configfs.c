@@ -633,7 +633,10 @@ static ssize_t rnbdt_host_max_pool_bytes_store(struct config_item *item,
 }
 CONFIGFS_ATTR(rnbdt_host_, max_pool_bytes);
 
-/* Returns the secret, NULL for none, or an ERR_PTR(). The text is in @page only. */
+/*
+ * Returns the secret, NULL for "none", or an ERR_PTR(): nothing but that word takes a
+ * secret away, such as a variable that was empty. The text is in @page only.
+ */
 static struct rnbd_tsecret *rnbdt_host_read_secret(const char *name, const char *page,
 						   size_t count)
 {
@@ -641,11 +644,11 @@ static struct rnbd_tsecret *rnbdt_host_read_secret(const char *name, const char 
 	u8 bytes[RNBD_SECRET_SIZE];
 	const char *why;
 
-	if (!count || (count == 1 && page[0] == '\n'))
+	if (sysfs_streq(page, RNBD_SECRET_NONE))
 		return NULL;
 	why = rnbd_secret_parse(page, count, bytes);
 	if (why) {
-		pr_err("host %s: secret: %s\n", name, why);
+		pr_err("host %s: secret: %s; \"" RNBD_SECRET_NONE "\" takes it away\n", name, why);
 		return ERR_PTR(-EINVAL);
 	}
 	secret = rnbdt_secret_alloc(bytes);

@@ -59,6 +59,11 @@ cat "$DIR/secret" 2>&1 && die "the secret can be read"
 same "$(cat "$DIR/has_secret")" 1 has_secret
 fails "Invalid argument" bash -c "echo rnbd-secret:1:$(printf '%064d' 0):00000000 >$DIR/secret"
 dmesg | grep -q "host $HOST: secret: the checksum of the secret is wrong" || die "the log does not say what is wrong"
+# shellcheck disable=SC2016 # $1 is for that shell
+for text in '' ' ' nonet; do
+	fails "Invalid argument" bash -c 'echo "$1" >"$2"' - "$text" "$DIR/secret"
+done
+same "$(cat "$DIR/has_secret")" 1 "has_secret after a line without a secret"
 same "$(stat -c %a:%u "$STORED" "$(dirname "$STORED")" | paste -sd ' ')" "600:0 700:0" "the copy"
 cmp "$RIGHT" "$STORED" || die "the copy is another secret"
 
