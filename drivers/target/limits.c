@@ -25,7 +25,16 @@
  * its old sessions by its login.
  *
  * A session has memory: its pool, rings and requests. No host has more than its
- * share of either account.
+ * share of either account. What the sessions of a host that are being closed still have
+ * is not refused to it, nor is it given less for that: it is told to come again.
+ *
+ * A login is work: memory is zeroed and registered, and all of it taken apart again. Each
+ * host has a bucket of logins, login_burst of them, that fills by login_rate a minute.
+ * A session takes one out for each begun RNBDT_LOGIN_BYTES of its pool when that is made,
+ * a list takes one; a refused login takes none, for lawful clients repeat them. While the
+ * bucket of a host is empty, connections in its name are put off before anything is
+ * made for them. Nothing but proven logins of that host empties it. A session that has lasted
+ * gives nothing back: a host might have hundreds last just as long as that takes.
  *
  * Ownership
  *
@@ -46,9 +55,12 @@
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
 #include <linux/cpumask.h>
+#include <linux/jhash.h>
 #include <linux/math64.h>
 #include <linux/mm.h>
+#include <linux/once.h>
 #include <linux/slab.h>
+#include <linux/timekeeping.h>
 #include <net/ipv6.h>
 
 #include "../core/param.h"
@@ -61,12 +73,22 @@
  * Sessions that never were live and of which only the connection id is left. The
  * connection manager may hold it for a minute, while the peer does not answer.
  */
-#define RNBDT_HANGUPS_MAX	1024
+#define RNBDT_HANGUPS_MAX		1024
+#define RNBDT_ADDRESS_HANGUPS_MAX	128
 
-RNBD_PARAM_UINT(half_open_max, 128, 8, 65536,
+/* Addresses that share a hash count as one where the choice is who has the most. */
+#define RNBDT_ADDRESS_HASHES	1024
+
+/* Of a pool, for one login. */
+#define RNBDT_LOGIN_BYTES	(128ull << 20)
+
+/* From one line in the log about a host that logs in too often to the next. */
+#define RNBDT_LOGINS_TELL_NS	(60ull * NSEC_PER_SEC)
+
+RNBD_PARAM_UINT(half_open_max, 128, 8, 4096,
 		"connections that have not logged in, of all clients; each MiB of rings counts");
 
-RNBD_PARAM_UINT(half_open_address_max, 32, 8, 65536,
+RNBD_PARAM_UINT(half_open_address_max, 32, 8, 4096,
 		"connections that have not logged in, from one address; each MiB of rings counts");
 
 RNBD_PARAM_UINT(half_open_grace_ms, 1000, 10, 60000,
@@ -77,6 +99,12 @@ RNBD_PARAM_UINT(login_timeout_ms, 10000, 100, 600000,
 
 RNBD_PARAM_UINT(login_frames, 20, 4, 10000,
 		"frames per second that are taken from a client that has not logged in");
+
+RNBD_PARAM_UINT(login_burst, 512, 1, 65536,
+		"logins of one host at once, after a while without; each 128 MiB of a pool count");
+
+RNBD_PARAM_UINT(login_rate, 60, 0, 65536,
+		"logins per minute of one host in the long run; each 128 MiB of a pool count; 0: any number");
 
 RNBD_PARAM_UINT(max_sessions, 4096, 1, 65536,
 		"sessions of all hosts");
@@ -100,19 +128,19 @@ RNBD_PARAM_UINT(queue_limit_mb, 0, 0, 16777216,
 		"MiB of memory of the rings and requests of all queues, seven eighths of them for one host; 0: an eighth of RAM");
 
 static LIST_HEAD(rnbdt_half_open);	/* oldest first; rnbdt_lock */
-static u32 rnbdt_nr_all;		/* rnbdt_lock */
-static u32 rnbdt_nr_sessions;		/* of these, logged in; rnbdt_lock */
+static LIST_HEAD(rnbdt_hangups);	/* see RNBDT_HANGUPS_MAX; rnbdt_lock */
+static u32 rnbdt_address_costs[RNBDT_ADDRESS_HASHES];	/* rnbdt_lock */
+static u32 rnbdt_nr_sessions;		/* that have logged in; rnbdt_lock */
 static u64 rnbdt_pool_bytes;		/* of all sessions; rnbdt_lock */
 static u64 rnbdt_queue_bytes;		/* of all sessions; rnbdt_lock */
-static atomic64_t rnbdt_limit_hits[RNBDT_LIMITS];
-static atomic64_t rnbdt_violation_counts[RNBDT_KINDS_MAX];
-static atomic64_t rnbdt_refusal_counts[RNBDT_KINDS_MAX];
+static atomic64_t rnbdt_counters[RNBDT_COUNTERS][RNBDT_KINDS_MAX];
 
 static const char * const rnbdt_limit_words[RNBDT_LIMITS] = {
 	[RNBDT_LIMIT_HALF_OPEN]		= "half_open",
 	[RNBDT_LIMIT_HALF_OPEN_ADDRESS]	= "half_open_address",
 	[RNBDT_LIMIT_HALF_OPEN_ENDED]	= "half_open_ended",
 	[RNBDT_LIMIT_LOGIN_TIME]	= "login_time",
+	[RNBDT_LIMIT_LOGINS]		= "logins",
 	[RNBDT_LIMIT_SESSIONS]		= "sessions",
 	[RNBDT_LIMIT_HOST_SESSIONS]	= "host_sessions",
 	[RNBDT_LIMIT_HOST_LISTS]	= "host_lists",
@@ -134,65 +162,31 @@ const char *rnbdt_limit_word(enum rnbd_tlimit limit)
 }
 
 /**
- * rnbdt_limit_hit - a limit has refused something or made it smaller
- * @limit: enum rnbd_tlimit
+ * rnbdt_count - something is to be seen in sysfs
+ * @counter: enum rnbd_tcounter
+ * @kind: of what it counts
  *
  * Context: any.
  */
-void rnbdt_limit_hit(enum rnbd_tlimit limit)
+void rnbdt_count(enum rnbd_tcounter counter, unsigned int kind)
 {
-	atomic64_inc(&rnbdt_limit_hits[limit]);
+	if (!WARN_ON_ONCE(kind >= RNBDT_KINDS_MAX))
+		atomic64_inc(&rnbdt_counters[counter][kind]);
 }
 
 /**
- * rnbdt_limit_count - how often a limit was hit
- * @limit: enum rnbd_tlimit
+ * rnbdt_counted - how often
+ * @counter: enum rnbd_tcounter
+ * @kind: of what it counts
  */
-u64 rnbdt_limit_count(unsigned int limit)
+u64 rnbdt_counted(enum rnbd_tcounter counter, unsigned int kind)
 {
-	return atomic64_read(&rnbdt_limit_hits[limit]);
+	return atomic64_read(&rnbdt_counters[counter][kind]);
 }
 
-/**
- * rnbdt_violation_count - a client has broken a rule
- * @fault: which
- *
- * Context: any.
- */
-void rnbdt_violation_count(enum rnbd_fault fault)
+static void rnbdt_limit_hit(enum rnbd_tlimit limit)
 {
-	if (!WARN_ON_ONCE(fault >= RNBDT_KINDS_MAX))
-		atomic64_inc(&rnbdt_violation_counts[fault]);
-}
-
-/**
- * rnbdt_violations - how often a rule was broken
- * @fault: enum rnbd_fault
- */
-u64 rnbdt_violations(unsigned int fault)
-{
-	return atomic64_read(&rnbdt_violation_counts[fault]);
-}
-
-/**
- * rnbdt_refusal_count - a connection or a login was refused
- * @status: enum rnbd_status, why
- *
- * Context: any.
- */
-void rnbdt_refusal_count(u16 status)
-{
-	if (!WARN_ON_ONCE(status >= RNBDT_KINDS_MAX))
-		atomic64_inc(&rnbdt_refusal_counts[status]);
-}
-
-/**
- * rnbdt_refusals - how many connections and logins were refused
- * @status: enum rnbd_status, why
- */
-u64 rnbdt_refusals(unsigned int status)
-{
-	return atomic64_read(&rnbdt_refusal_counts[status]);
+	rnbdt_count(RNBDT_COUNT_LIMITS, limit);
 }
 
 /**
@@ -279,6 +273,32 @@ static void rnbdt_half_open_sum(const struct sockaddr_storage *address,
 	}
 }
 
+/* What an address has open, and those of the same hash. */
+static u32 *rnbdt_address_cost(const struct sockaddr_storage *address)
+{
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)address;
+	const struct sockaddr_in *in = (const struct sockaddr_in *)address;
+	static u32 seed __read_mostly;
+	u32 hash;
+
+	get_random_once(&seed, sizeof(seed));
+	if (address->ss_family == AF_INET)
+		hash = jhash(&in->sin_addr, sizeof(in->sin_addr), seed);
+	else
+		hash = jhash(&in6->sin6_addr, sizeof(in6->sin6_addr), seed);
+	return &rnbdt_address_costs[hash % RNBDT_ADDRESS_HASHES];
+}
+
+static void rnbdt_address_costs_make(void)
+{
+	struct rnbd_tsession *s;
+
+	memset(rnbdt_address_costs, 0, sizeof(rnbdt_address_costs));
+	list_for_each_entry(s, &rnbdt_half_open, half_open)
+		if (READ_ONCE(s->state) < RNBDT_CLOSING)
+			*rnbdt_address_cost(&s->peer) += s->half_open_cost;
+}
+
 /*
  * The one to end in favour of another: the oldest of @address, or, if that is NULL,
  * the oldest of the address that has the most; none within its grace.
@@ -288,9 +308,10 @@ rnbdt_half_open_victim(const struct sockaddr_storage *address)
 {
 	unsigned long grace = msecs_to_jiffies(READ_ONCE(half_open_grace_ms));
 	struct rnbd_tsession *s, *victim = NULL;
-	struct rnbdt_half_opens sum;
-	u32 most = 0;
+	u32 cost, most = 0;
 
+	if (!address)
+		rnbdt_address_costs_make();
 	list_for_each_entry(s, &rnbdt_half_open, half_open) {
 		if (time_before(jiffies, s->half_open_since + grace))
 			break;
@@ -301,9 +322,9 @@ rnbdt_half_open_victim(const struct sockaddr_storage *address)
 				return s;
 			continue;
 		}
-		rnbdt_half_open_sum(&s->peer, &sum);
-		if (sum.open > most) {
-			most = sum.open;
+		cost = *rnbdt_address_cost(&s->peer);
+		if (cost > most) {
+			most = cost;
 			victim = s;
 		}
 	}
@@ -332,6 +353,25 @@ static bool rnbdt_half_open_room(const struct sockaddr_storage *address, u32 cos
 	return false;
 }
 
+/* What the connection manager has not let go costs little, but is something. */
+static bool rnbdt_hangups_room(const struct sockaddr_storage *address)
+{
+	u32 all = 0, of_address = 0;
+	struct rnbd_tsession *s;
+
+	list_for_each_entry(s, &rnbdt_hangups, half_open) {
+		all++;
+		of_address += rnbdt_same_address(&s->peer, address);
+	}
+	if (all >= RNBDT_HANGUPS_MAX)
+		rnbdt_limit_hit(RNBDT_LIMIT_HALF_OPEN);
+	else if (of_address >= RNBDT_ADDRESS_HANGUPS_MAX)
+		rnbdt_limit_hit(RNBDT_LIMIT_HALF_OPEN_ADDRESS);
+	else
+		return true;
+	return false;
+}
+
 /**
  * rnbdt_limits_connect - may a connection for queue 0 be accepted
  * @peer: where it comes from
@@ -350,11 +390,8 @@ u16 rnbdt_limits_connect(const struct sockaddr_storage *peer,
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	/* What the connection manager has not let go costs little, but is something. */
-	if (rnbdt_nr_all - rnbdt_nr_sessions >= 2 * max + RNBDT_HANGUPS_MAX) {
-		rnbdt_limit_hit(RNBDT_LIMIT_HALF_OPEN);
+	if (!rnbdt_hangups_room(peer))
 		return RNBD_ST_BUSY;
-	}
 	if (!rnbdt_half_open_room(peer, cost, READ_ONCE(half_open_address_max))) {
 		rnbdt_limit_hit(RNBDT_LIMIT_HALF_OPEN_ADDRESS);
 		return RNBD_ST_BUSY;
@@ -377,15 +414,98 @@ void rnbdt_limits_opened(struct rnbd_tsession *s, const struct rnbd_conn_req *re
 {
 	lockdep_assert_held(&rnbdt_lock);
 
-	rnbdt_nr_all++;
 	s->half_open_cost = rnbdt_half_open_cost(req);
 	s->half_open_since = jiffies;
 	list_add_tail(&s->half_open, &rnbdt_half_open);
 }
 
 /* ------------------------------------------------------------------------
+ * Logins
+ */
+
+/* Nanoseconds for one, 0: they are not limited. */
+static u64 rnbdt_login_interval(void)
+{
+	u32 rate = READ_ONCE(login_rate);
+
+	return rate ? div_u64(60ull * NSEC_PER_SEC, rate) : 0;
+}
+
+/**
+ * rnbdt_limits_host - may a host log in at all just now
+ * @host: host
+ *
+ * Context: process context, rnbdt_lock held.
+ * Return: enum rnbd_status.
+ */
+u16 rnbdt_limits_host(struct rnbd_thost *host)
+{
+	u64 interval = rnbdt_login_interval(), now = ktime_get_ns();
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	if (!interval || host->logins_until <= now + (READ_ONCE(login_burst) - 1) * interval)
+		return RNBD_ST_OK;
+	rnbdt_limit_hit(RNBDT_LIMIT_LOGINS);
+	if (now >= host->logins_tell) {
+		pr_warn("host %pUb logs in too often: its connections are put off (login_rate, login_burst)\n",
+			&host->uuid);
+		host->logins_tell = now + RNBDT_LOGINS_TELL_NS;
+	}
+	return RNBD_ST_BUSY;
+}
+
+/* Take @nr logins of a host. If there is one left, all are there, and the next waits longer. */
+static u16 rnbdt_limits_take_logins(struct rnbd_thost *host, u64 nr)
+{
+	u16 status = rnbdt_limits_host(host);
+
+	if (status)
+		return status;
+	host->logins_until = max(host->logins_until, ktime_get_ns()) +
+			     nr * rnbdt_login_interval();
+	return RNBD_ST_OK;
+}
+
+/* ------------------------------------------------------------------------
  * Sessions
  */
+
+/**
+ * struct rnbdt_closing - what sessions of a host that are being closed still have
+ * @sessions: are sessions
+ * @pools: have pools
+ * @queues: have queues
+ */
+struct rnbdt_closing {
+	bool sessions;
+	bool pools;
+	bool queues;
+};
+
+static struct rnbdt_closing rnbdt_limits_closing(const struct rnbd_thost *host)
+{
+	struct rnbdt_closing has = { };
+	const struct rnbd_tsession *s;
+
+	list_for_each_entry(s, &rnbdt_sessions, entry) {
+		if (s->host != host || READ_ONCE(s->state) < RNBDT_CLOSING)
+			continue;
+		has.sessions |= s->counted;
+		has.pools |= s->pool_bytes > 0;
+		has.queues |= s->queue_bytes > 0;
+	}
+	return has;
+}
+
+/* A limit is reached; if @closing, not for long. */
+static u16 rnbdt_limit_status(enum rnbd_tlimit limit, bool closing)
+{
+	if (closing)
+		return RNBD_ST_BUSY;
+	rnbdt_limit_hit(limit);
+	return RNBD_ST_LIMIT;
+}
 
 static u64 rnbdt_queue0_bytes(const struct rnbd_tsession *s)
 {
@@ -404,19 +524,19 @@ static u64 rnbdt_queue0_bytes(const struct rnbd_tsession *s)
 u16 rnbdt_limits_login(struct rnbd_tsession *s)
 {
 	u64 of_host = s->host->max_sessions ?: READ_ONCE(max_host_sessions);
+	u16 status;
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	if (s->host->nr_sessions >= of_host) {
-		rnbdt_limit_hit(RNBDT_LIMIT_HOST_SESSIONS);
-		return RNBD_ST_LIMIT;
-	}
-	if (rnbdt_nr_sessions >= READ_ONCE(max_sessions)) {
-		rnbdt_limit_hit(RNBDT_LIMIT_SESSIONS);
-		return RNBD_ST_LIMIT;
-	}
-	if (!rnbdt_limits_queue(s, rnbdt_queue0_bytes(s), s->login.queue_depth))
-		return RNBD_ST_LIMIT;
+	if (s->host->nr_sessions >= of_host)
+		return rnbdt_limit_status(RNBDT_LIMIT_HOST_SESSIONS,
+					  rnbdt_limits_closing(s->host).sessions);
+	if (rnbdt_nr_sessions >= READ_ONCE(max_sessions))
+		return rnbdt_limit_status(RNBDT_LIMIT_SESSIONS,
+					  rnbdt_limits_closing(s->host).sessions);
+	status = rnbdt_limits_queue(s, rnbdt_queue0_bytes(s), s->login.queue_depth);
+	if (status)
+		return status;
 	s->host->nr_sessions++;
 	rnbdt_nr_sessions++;
 	s->counted = true;
@@ -437,6 +557,7 @@ u16 rnbdt_limits_list(struct rnbd_tsession *s)
 {
 	struct rnbd_tsession *other;
 	u32 of_host = 0;
+	u16 status;
 
 	lockdep_assert_held(&rnbdt_lock);
 
@@ -448,8 +569,11 @@ u16 rnbdt_limits_list(struct rnbd_tsession *s)
 		rnbdt_limit_hit(RNBDT_LIMIT_HOST_LISTS);
 		return RNBD_ST_LIMIT;
 	}
-	if (!rnbdt_limits_queue(s, rnbdt_queue0_bytes(s), 0))
-		return RNBD_ST_LIMIT;
+	status = rnbdt_limits_take_logins(s->host, 1);
+	if (!status)
+		status = rnbdt_limits_queue(s, rnbdt_queue0_bytes(s), 0);
+	if (status)
+		return status;
 	list_del_init(&s->half_open);
 	return RNBD_ST_OK;
 }
@@ -486,11 +610,14 @@ static u64 rnbdt_host_share(u64 bytes)
 	return bytes - bytes / 8;
 }
 
-/* What is left of a limit, if that is less than @bytes. */
-static u64 rnbdt_limit_cut(u64 bytes, u64 limit, u64 used, enum rnbd_tlimit which)
+static u64 rnbdt_limit_room(u64 limit, u64 used)
 {
-	u64 room = limit > used ? limit - used : 0;
+	return limit > used ? limit - used : 0;
+}
 
+/* What is left of a limit, if that is less than @bytes. */
+static u64 rnbdt_limit_cut(u64 bytes, u64 room, enum rnbd_tlimit which)
+{
 	if (bytes <= room)
 		return bytes;
 	rnbdt_limit_hit(which);
@@ -500,12 +627,12 @@ static u64 rnbdt_limit_cut(u64 bytes, u64 limit, u64 used, enum rnbd_tlimit whic
 /**
  * rnbdt_limits_pool - how large the pool of a session may be
  * @s: session that logs in
- * @bytes: wish
+ * @bytes: wish, which is cut
  *
  * Context: process context, rnbdt_lock held.
- * Return: not more than @bytes.
+ * Return: enum rnbd_status.
  */
-u64 rnbdt_limits_pool(const struct rnbd_tsession *s, u64 bytes)
+u16 rnbdt_limits_pool(const struct rnbd_tsession *s, u64 *bytes)
 {
 	u64 all = rnbdt_limit_bytes(READ_ONCE(pool_limit_mb), 4);
 	u64 of_session = s->host->max_session_pool_bytes ?:
@@ -516,26 +643,38 @@ u64 rnbdt_limits_pool(const struct rnbd_tsession *s, u64 bytes)
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	bytes = rnbdt_limit_cut(bytes, of_session, 0, RNBDT_LIMIT_SESSION_POOL);
-	bytes = rnbdt_limit_cut(bytes, of_host, s->host->pool_bytes,
-				RNBDT_LIMIT_HOST_POOL);
-	return rnbdt_limit_cut(bytes, all, rnbdt_pool_bytes, RNBDT_LIMIT_POOL);
+	of_host = rnbdt_limit_room(of_host, s->host->pool_bytes);
+	all = rnbdt_limit_room(all, rnbdt_pool_bytes);
+	if (min(*bytes, of_session) > min(of_host, all) &&
+	    rnbdt_limits_closing(s->host).pools)
+		return RNBD_ST_BUSY;
+	*bytes = rnbdt_limit_cut(*bytes, of_session, RNBDT_LIMIT_SESSION_POOL);
+	*bytes = rnbdt_limit_cut(*bytes, of_host, RNBDT_LIMIT_HOST_POOL);
+	*bytes = rnbdt_limit_cut(*bytes, all, RNBDT_LIMIT_POOL);
+	return RNBD_ST_OK;
 }
 
 /**
- * rnbdt_limits_take_pool - take a pool out of the accounts
+ * rnbdt_limits_take_pool - take a pool out of the accounts, and the login that it is for
  * @s: session that has none
  * @bytes: what rnbdt_limits_pool() has said, or less
  *
  * Context: process context, rnbdt_lock held since then.
+ * Return: enum rnbd_status.
  */
-void rnbdt_limits_take_pool(struct rnbd_tsession *s, u64 bytes)
+u16 rnbdt_limits_take_pool(struct rnbd_tsession *s, u64 bytes)
 {
+	u16 status;
+
 	lockdep_assert_held(&rnbdt_lock);
 
+	status = rnbdt_limits_take_logins(s->host, DIV_ROUND_UP_ULL(bytes, RNBDT_LOGIN_BYTES));
+	if (status)
+		return status;
 	s->pool_bytes = bytes;
 	s->host->pool_bytes += bytes;
 	rnbdt_pool_bytes += bytes;
+	return RNBD_ST_OK;
 }
 
 /**
@@ -545,23 +684,25 @@ void rnbdt_limits_take_pool(struct rnbd_tsession *s, u64 bytes)
  * @depth: requests that it has
  *
  * Context: process context, rnbdt_lock held.
- * Return: whether there was enough.
+ * Return: enum rnbd_status.
  */
-bool rnbdt_limits_queue(struct rnbd_tsession *s, u64 ring_bytes, u32 depth)
+u16 rnbdt_limits_queue(struct rnbd_tsession *s, u64 ring_bytes, u32 depth)
 {
 	u64 bytes = ring_bytes + (u64)depth * sizeof(struct rnbd_treq);
 	u64 all = rnbdt_limit_bytes(READ_ONCE(queue_limit_mb), 8);
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	if (rnbdt_limit_cut(bytes, rnbdt_host_share(all), s->host->queue_bytes,
-			    RNBDT_LIMIT_HOST_QUEUES) < bytes ||
-	    rnbdt_limit_cut(bytes, all, rnbdt_queue_bytes, RNBDT_LIMIT_QUEUES) < bytes)
-		return false;
+	if (bytes > rnbdt_limit_room(rnbdt_host_share(all), s->host->queue_bytes))
+		return rnbdt_limit_status(RNBDT_LIMIT_HOST_QUEUES,
+					  rnbdt_limits_closing(s->host).queues);
+	if (bytes > rnbdt_limit_room(all, rnbdt_queue_bytes))
+		return rnbdt_limit_status(RNBDT_LIMIT_QUEUES,
+					  rnbdt_limits_closing(s->host).queues);
 	s->queue_bytes += bytes;
 	s->host->queue_bytes += bytes;
 	rnbdt_queue_bytes += bytes;
-	return true;
+	return RNBD_ST_OK;
 }
 
 /**
@@ -576,7 +717,7 @@ u16 rnbdt_limits_add_queue(struct rnbd_tsession *s, const struct rnbd_conn_req *
 {
 	u64 bytes = rnbdt_ring_bytes(req->ring_slots, req->slot_size);
 
-	return rnbdt_limits_queue(s, bytes, s->depth) ? RNBD_ST_OK : RNBD_ST_LIMIT;
+	return rnbdt_limits_queue(s, bytes, s->depth);
 }
 
 /**
@@ -590,10 +731,14 @@ void rnbdt_limits_freed(struct rnbd_tsession *s)
 	lockdep_assert_held(&rnbdt_lock);
 
 	list_del_init(&s->half_open);
+	if (!s->live_at)
+		list_add_tail(&s->half_open, &rnbdt_hangups);
 	s->host->pool_bytes -= s->pool_bytes;
 	rnbdt_pool_bytes -= s->pool_bytes;
+	s->pool_bytes = 0;
 	s->host->queue_bytes -= s->queue_bytes;
 	rnbdt_queue_bytes -= s->queue_bytes;
+	s->queue_bytes = 0;
 }
 
 /**
@@ -606,7 +751,7 @@ void rnbdt_limits_gone(struct rnbd_tsession *s)
 {
 	lockdep_assert_held(&rnbdt_lock);
 
-	rnbdt_nr_all--;
+	list_del_init(&s->half_open);
 	if (s->counted) {
 		s->host->nr_sessions--;
 		rnbdt_nr_sessions--;

@@ -42,6 +42,8 @@ struct workqueue_struct *rnbdt_timer_wq;
 struct workqueue_struct *rnbdt_teardown_wq;
 /* Teardowns of sessions that were never live, so that a flood of them delays no other. */
 struct workqueue_struct *rnbdt_hangup_wq;
+/* What is left of these and may wait a minute for the peer; so the others are not behind it. */
+struct workqueue_struct *rnbdt_linger_wq;
 
 /**
  * rnbdt_reply_gather - from how many unacknowledged frames on replies gather
@@ -109,9 +111,15 @@ static int __init rnbdt_init(void)
 	if (!rnbdt_hangup_wq)
 		goto destroy_teardown_wq;
 
+	rnbdt_linger_wq = alloc_workqueue("rnbd-target-linger",
+					  WQ_UNBOUND | WQ_MEM_RECLAIM,
+					  WQ_MAX_ACTIVE);
+	if (!rnbdt_linger_wq)
+		goto destroy_hangup_wq;
+
 	ret = rnbdt_backend_init();
 	if (ret)
-		goto destroy_hangup_wq;
+		goto destroy_linger_wq;
 
 	ret = rnbdt_configfs_init();
 	if (ret)
@@ -121,6 +129,8 @@ static int __init rnbdt_init(void)
 
 exit_backend:
 	rnbdt_backend_exit();
+destroy_linger_wq:
+	destroy_workqueue(rnbdt_linger_wq);
 destroy_hangup_wq:
 	destroy_workqueue(rnbdt_hangup_wq);
 destroy_teardown_wq:
@@ -141,6 +151,7 @@ static void __exit rnbdt_exit(void)
 	rnbdt_inject_exit();
 	rnbdt_configfs_exit();
 	rnbdt_backend_exit();
+	destroy_workqueue(rnbdt_linger_wq);
 	destroy_workqueue(rnbdt_hangup_wq);
 	destroy_workqueue(rnbdt_teardown_wq);
 	destroy_workqueue(rnbdt_timer_wq);

@@ -44,7 +44,7 @@ static int rnbdt_port_connect(struct rnbd_tport *port, struct rdma_cm_id *id,
 	fault = rnbd_decode_cm_req(conn->private_data, conn->private_data_len,
 				   &req);
 	if (fault) {
-		rnbdt_violation_count(fault);
+		rnbdt_count(RNBDT_COUNT_VIOLATIONS, fault);
 		return rnbdt_port_reject(id, fault == RNBD_FAULT_VERSION ?
 					 RNBD_ST_VERSION : RNBD_ST_MALFORMED,
 					 rnbd_fault_text(fault));

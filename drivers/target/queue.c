@@ -360,7 +360,7 @@ static void rnbdt_queue_violation(struct rnbd_ring *ring, enum rnbd_fault fault)
 	struct rnbd_tqueue *q = container_of(ring, struct rnbd_tqueue, ring);
 	struct rnbd_tsession *s = q->session;
 
-	rnbdt_violation_count(fault);
+	rnbdt_count(RNBDT_COUNT_VIOLATIONS, fault);
 	pr_warn_ratelimited("session %u: host %pUb broke the protocol on queue %u: %s\n",
 			    s->serial, &s->host_id, q->index, rnbd_fault_text(fault));
 }

@@ -386,6 +386,34 @@ static void rnbdt_session_drop_queue(struct rnbd_tsession *s, u32 index)
 	rnbdt_queue_free(q);
 }
 
+/* The end of the teardown. The connection manager may keep an id for a minute. */
+static void rnbdt_session_leave(struct rnbd_tsession *s)
+{
+	u32 i;
+
+	/* The device may be gone once its last id is destroyed. */
+	for (i = 0; i < RNBD_QUEUES_MAX; i++)
+		if (s->queues[i])
+			rnbdt_session_drop_queue(s, i);
+
+	mutex_lock(&rnbdt_lock);
+	rnbdt_host_remember(s);
+	rnbdt_limits_gone(s);
+	list_del(&s->entry);
+	rnbdt_session_advance(s, RNBDT_CLOSING, RNBDT_DEAD, NULL);
+	mutex_unlock(&rnbdt_lock);
+
+	rnbdt_secret_put(s->secret);
+	rnbdt_sysfs_remove_session(s);
+	complete_all(&s->gone);
+	rnbdt_session_put(s);
+}
+
+static void rnbdt_session_linger(struct work_struct *work)
+{
+	rnbdt_session_leave(container_of(work, struct rnbd_tsession, linger_work));
+}
+
 static void rnbdt_session_teardown(struct work_struct *work)
 {
 	struct rnbd_tsession *s = container_of(work, struct rnbd_tsession,
@@ -437,23 +465,10 @@ static void rnbdt_session_teardown(struct work_struct *work)
 	mutex_lock(&rnbdt_lock);
 	rnbdt_limits_freed(s);
 	mutex_unlock(&rnbdt_lock);
-
-	/* The device may be gone once its last id is destroyed. */
-	for (i = 0; i < RNBD_QUEUES_MAX; i++)
-		if (s->queues[i])
-			rnbdt_session_drop_queue(s, i);
-
-	mutex_lock(&rnbdt_lock);
-	rnbdt_host_remember(s);
-	rnbdt_limits_gone(s);
-	list_del(&s->entry);
-	rnbdt_session_advance(s, RNBDT_CLOSING, RNBDT_DEAD, NULL);
-	mutex_unlock(&rnbdt_lock);
-
-	rnbdt_secret_put(s->secret);
-	rnbdt_sysfs_remove_session(s);
-	complete_all(&s->gone);
-	rnbdt_session_put(s);
+	if (s->live_at)
+		rnbdt_session_leave(s);
+	else
+		queue_work(rnbdt_linger_wq, &s->linger_work);
 }
 
 static void rnbdt_session_timeout(struct work_struct *work)
@@ -464,11 +479,11 @@ static void rnbdt_session_timeout(struct work_struct *work)
 
 	switch (READ_ONCE(s->state)) {
 	case RNBDT_CONNECTING:
-		rnbdt_limit_hit(RNBDT_LIMIT_LOGIN_TIME);
+		rnbdt_count(RNBDT_COUNT_LIMITS, RNBDT_LIMIT_LOGIN_TIME);
 		rnbdt_session_close(s, "no login in time");
 		break;
 	case RNBDT_PROVING:
-		rnbdt_limit_hit(RNBDT_LIMIT_LOGIN_TIME);
+		rnbdt_count(RNBDT_COUNT_LIMITS, RNBDT_LIMIT_LOGIN_TIME);
 		rnbdt_session_close(s, "no proof in time");
 		break;
 	case RNBDT_REFUSED:
@@ -563,13 +578,17 @@ static u16 rnbdt_login_negotiate(struct rnbd_tsession *s, u32 segment_units)
 	u32 slot_size = s->queues[0]->ring.attr.slot_size;
 	u32 floor, queues;
 	u64 bytes;
+	u16 status;
 
 	bytes = (u64)rnbd_max_segments(slot_size) * segment_units;
 	bytes = min_t(u64, bytes, RNBD_POOL_UNITS_MAX) * RNBD_UNIT_SIZE;
 	bytes = min(bytes, wish->pool_bytes);
 
 	mutex_lock(&rnbdt_lock);
-	bytes = round_down(rnbdt_limits_pool(s, bytes), RNBD_UNIT_SIZE);
+	status = rnbdt_limits_pool(s, &bytes);
+	if (status)
+		goto unlock;
+	bytes = round_down(bytes, RNBD_UNIT_SIZE);
 
 	/*
 	 * The share of a queue has to hold one request. A client that asks for
@@ -584,17 +603,18 @@ static u16 rnbdt_login_negotiate(struct rnbd_tsession *s, u32 segment_units)
 	if (wish->pool_bytes < floor)
 		floor = RNBD_UNIT_SIZE;
 	if (bytes < floor) {
-		mutex_unlock(&rnbdt_lock);
-		return RNBD_ST_POOL_FULL;
+		status = RNBD_ST_POOL_FULL;
+		goto unlock;
 	}
 	queues = rnbdt_limits_queues(wish->nr_queues);
 	s->nr_queues = min_t(u64, queues, div_u64(bytes, floor));
 	s->depth = wish->queue_depth;
 	s->max_io = min_t(u64, s->max_io, round_down(div_u64(bytes, s->nr_queues),
 						     RNBD_UNIT_SIZE));
-	rnbdt_limits_take_pool(s, bytes);
+	status = rnbdt_limits_take_pool(s, bytes);
+unlock:
 	mutex_unlock(&rnbdt_lock);
-	return RNBD_ST_OK;
+	return status;
 }
 
 /* Inline data has to fit a slot, and the device puts them and the entries together. */
@@ -726,7 +746,7 @@ static void rnbdt_login_begin_list(struct rnbd_tsession *s, u16 status)
 		status = rnbdt_limits_list(s);
 	s->list_status = status;
 	if (status)
-		rnbdt_refusal_count(status);
+		rnbdt_count(RNBDT_COUNT_REFUSED, status);
 	else
 		rnbd_ring_pace(&s->queues[0]->ring, 0);
 	mod_delayed_work(rnbdt_timer_wq, &s->timeout_work,
@@ -750,6 +770,9 @@ static u16 rnbdt_session_again(struct rnbd_tsession *old, u32 epoch, bool proven
 		WRITE_ONCE(old->newest_epoch, epoch);
 		rnbdt_session_close(old, "the client has begun a newer epoch");
 	}
+	/* One that was never live, and cannot be any more, has left nothing that could be late. */
+	if (smp_load_acquire(&old->state) >= RNBDT_CLOSING && !old->live_at)
+		return RNBD_ST_OK;
 	return rnbd_inject(&rnbdt_inject_no_drain, NULL) ? RNBD_ST_OK : RNBD_ST_BUSY;
 }
 
@@ -839,7 +862,7 @@ static void rnbdt_session_login_work(struct work_struct *work)
 	if (READ_ONCE(s->state) != RNBDT_LOGIN)
 		return;
 	if (grant.status)
-		rnbdt_refusal_count(grant.status);
+		rnbdt_count(RNBDT_COUNT_REFUSED, grant.status);
 	if (grant.status == RNBD_ST_OK) {
 		rnbdt_login_fill_grant(s, &grant);
 		pr_info("session %u: host %pUb attached export %s: %u queues, depth %u, pool %llu KiB, epoch %u\n",
@@ -962,6 +985,9 @@ static u16 rnbdt_session_admit(struct rnbd_tport *port,
 	*host = rnbdt_host_find(&host_id);
 	if (!*host || !rnbdt_port_knows_host(port, *host))
 		return RNBD_ST_HOST_DENIED;
+	status = rnbdt_limits_host(*host);
+	if (status)
+		return status;
 	/* Whoever has a secret is told that when it was proven. */
 	if (!(*host)->secret && !rnbdt_port_find_export(port, *host, NULL))
 		return RNBD_ST_NO_EXPORT;
@@ -1007,6 +1033,7 @@ static struct rnbd_tsession *rnbdt_session_alloc(struct rnbd_tport *port,
 	INIT_LIST_HEAD(&s->half_open);
 	INIT_WORK(&s->login_work, rnbdt_session_login_work);
 	INIT_WORK(&s->teardown_work, rnbdt_session_teardown);
+	INIT_WORK(&s->linger_work, rnbdt_session_linger);
 	INIT_DELAYED_WORK(&s->timeout_work, rnbdt_session_timeout);
 	INIT_DELAYED_WORK(&s->keepalive_work, rnbdt_session_keepalive);
 	INIT_DELAYED_WORK(&s->resize_work, rnbdt_session_resize_work);
@@ -1056,7 +1083,7 @@ void rnbdt_reject(struct rdma_cm_id *id, u16 status)
 {
 	struct rnbd_cm_rej rej;
 
-	rnbdt_refusal_count(status);
+	rnbdt_count(RNBDT_COUNT_REFUSED, status);
 	rnbd_encode_cm_rej(&rej, status);
 	rdma_reject(id, &rej, sizeof(rej), IB_CM_REJ_CONSUMER_DEFINED);
 }

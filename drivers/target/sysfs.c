@@ -168,13 +168,13 @@ void rnbdt_sysfs_remove_session(struct rnbd_tsession *s)
 /**
  * struct rnbdt_counter - a file
  * @attr: file
- * @read: its value
- * @index: argument of @read
+ * @counter: what it counts
+ * @kind: of that
  */
 struct rnbdt_counter {
 	struct kobj_attribute attr;
-	u64 (*read)(unsigned int index);
-	unsigned int index;
+	enum rnbd_tcounter counter;
+	unsigned int kind;
 };
 
 /**
@@ -191,14 +191,16 @@ struct rnbdt_counters {
 	unsigned int nr;
 };
 
-static struct rnbdt_counters rnbdt_limit_counters;
-static struct rnbdt_counters rnbdt_violation_counters;
-static struct rnbdt_counters rnbdt_refusal_counters;
+static struct rnbdt_counters rnbdt_counter_dirs[RNBDT_COUNTERS] = {
+	[RNBDT_COUNT_LIMITS]		= { .group.name = "limits" },
+	[RNBDT_COUNT_VIOLATIONS]	= { .group.name = "violations" },
+	[RNBDT_COUNT_REFUSED]		= { .group.name = "refused" },
+};
 
 static const struct attribute_group *rnbdt_counter_groups[] = {
-	&rnbdt_limit_counters.group,
-	&rnbdt_violation_counters.group,
-	&rnbdt_refusal_counters.group,
+	&rnbdt_counter_dirs[RNBDT_COUNT_LIMITS].group,
+	&rnbdt_counter_dirs[RNBDT_COUNT_VIOLATIONS].group,
+	&rnbdt_counter_dirs[RNBDT_COUNT_REFUSED].group,
 	NULL
 };
 
@@ -207,12 +209,13 @@ static ssize_t rnbdt_counter_show(struct kobject *kobj, struct kobj_attribute *a
 {
 	struct rnbdt_counter *counter = container_of(attr, struct rnbdt_counter, attr);
 
-	return sysfs_emit(buf, "%llu\n", counter->read(counter->index));
+	return sysfs_emit(buf, "%llu\n", rnbdt_counted(counter->counter, counter->kind));
 }
 
-static void rnbdt_counters_add(struct rnbdt_counters *dir, const char *word,
-			       u64 (*read)(unsigned int index), unsigned int index)
+static void rnbdt_counters_add(enum rnbd_tcounter which, unsigned int kind,
+			       const char *word)
 {
+	struct rnbdt_counters *dir = &rnbdt_counter_dirs[which];
 	struct rnbdt_counter *counter = &dir->counters[dir->nr];
 
 	if (!word)
@@ -220,8 +223,9 @@ static void rnbdt_counters_add(struct rnbdt_counters *dir, const char *word,
 	counter->attr.attr.name = word;
 	counter->attr.attr.mode = 0444;
 	counter->attr.show = rnbdt_counter_show;
-	counter->read = read;
-	counter->index = index;
+	counter->counter = which;
+	counter->kind = kind;
+	dir->group.attrs = dir->attrs;
 	dir->attrs[dir->nr++] = &counter->attr.attr;
 }
 
@@ -229,20 +233,12 @@ static void rnbdt_counters_make(void)
 {
 	unsigned int i;
 
-	rnbdt_limit_counters.group.name = "limits";
-	rnbdt_violation_counters.group.name = "violations";
-	rnbdt_refusal_counters.group.name = "refused";
-	rnbdt_limit_counters.group.attrs = rnbdt_limit_counters.attrs;
-	rnbdt_violation_counters.group.attrs = rnbdt_violation_counters.attrs;
-	rnbdt_refusal_counters.group.attrs = rnbdt_refusal_counters.attrs;
+	BUILD_BUG_ON(RNBDT_LIMITS > RNBDT_KINDS_MAX);
 	for (i = 0; i < RNBDT_KINDS_MAX; i++) {
 		if (i < RNBDT_LIMITS)
-			rnbdt_counters_add(&rnbdt_limit_counters,
-					   rnbdt_limit_word(i), rnbdt_limit_count, i);
-		rnbdt_counters_add(&rnbdt_violation_counters, rnbd_fault_word(i),
-				   rnbdt_violations, i);
-		rnbdt_counters_add(&rnbdt_refusal_counters, rnbd_status_word(i),
-				   rnbdt_refusals, i);
+			rnbdt_counters_add(RNBDT_COUNT_LIMITS, i, rnbdt_limit_word(i));
+		rnbdt_counters_add(RNBDT_COUNT_VIOLATIONS, i, rnbd_fault_word(i));
+		rnbdt_counters_add(RNBDT_COUNT_REFUSED, i, rnbd_status_word(i));
 	}
 }
 

@@ -164,6 +164,8 @@ enum rnbd_tcache {
  * @failed_proofs: logins that could not
  * @queue_bytes: memory of their rings and requests; rnbdt_lock
  * @nr_sessions: how many have logged in; rnbdt_lock
+ * @logins_until: when its bucket of logins is full again, monotonic ns; rnbdt_lock
+ * @logins_tell: until then the log need not say that it is empty; rnbdt_lock
  * @epochs: of its latest sessions; rnbdt_lock
  * @next_epoch: where in @epochs the next one goes; rnbdt_lock
  *
@@ -181,6 +183,8 @@ struct rnbd_thost {
 	atomic64_t failed_proofs;
 	u64 queue_bytes;
 	u32 nr_sessions;
+	u64 logins_until;
+	u64 logins_tell;
 	struct rnbd_tepoch epochs[RNBDT_HOST_EPOCHS];
 	u32 next_epoch;
 };
@@ -522,6 +526,7 @@ struct rnbd_tqueue {
  * @resize_work: tells the client of another size, on rnbdt_timer_wq
  * @teardown_work: on rnbdt_teardown_wq, or on rnbdt_hangup_wq if it was never live;
  *	queued once
+ * @linger_work: the end of the teardown, on rnbdt_linger_wq, if it was never live
  * @gone: torn down and out of the list
  * @nr_queues: granted; set before live
  * @depth: granted; set before live
@@ -536,7 +541,8 @@ struct rnbd_tqueue {
  * @copied: pages that the backend holds copies of
  * @queue_bytes: the same, for rings and requests; rnbdt_lock
  * @counted: it is one of the host's sessions; rnbdt_lock
- * @half_open: in the list of those that have not logged in; rnbdt_lock
+ * @half_open: in the list of those that have not logged in, or of those that never
+ *	were live and of which only connection ids are left; rnbdt_lock
  * @half_open_since: jiffies of the connection request; constant
  * @half_open_cost: what it counts there; constant
  * @reg_cqe: registration completions
@@ -593,6 +599,7 @@ struct rnbd_tsession {
 	struct delayed_work keepalive_work;
 	struct delayed_work resize_work;
 	struct work_struct teardown_work;
+	struct work_struct linger_work;
 	struct completion gone;
 
 	u16 nr_queues;
@@ -622,6 +629,7 @@ extern struct workqueue_struct *rnbdt_login_wq;
 extern struct workqueue_struct *rnbdt_timer_wq;
 extern struct workqueue_struct *rnbdt_teardown_wq;
 extern struct workqueue_struct *rnbdt_hangup_wq;
+extern struct workqueue_struct *rnbdt_linger_wq;
 u32 rnbdt_reply_gather(void);
 bool rnbdt_reply_batch(void);
 u32 rnbdt_max_io(void);
@@ -660,6 +668,7 @@ void rnbdt_port_exit(struct rnbd_tport *port);
  * @RNBDT_LIMIT_HALF_OPEN_ADDRESS: of these, from one address
  * @RNBDT_LIMIT_HALF_OPEN_ENDED: of these, ended in favour of another
  * @RNBDT_LIMIT_LOGIN_TIME: of these, ended because they took too long
+ * @RNBDT_LIMIT_LOGINS: how often a host logs in
  * @RNBDT_LIMIT_SESSIONS: sessions of all hosts
  * @RNBDT_LIMIT_HOST_SESSIONS: sessions of a host
  * @RNBDT_LIMIT_HOST_LISTS: lists of exports that a host is told at a time
@@ -676,6 +685,7 @@ enum rnbd_tlimit {
 	RNBDT_LIMIT_HALF_OPEN_ADDRESS,
 	RNBDT_LIMIT_HALF_OPEN_ENDED,
 	RNBDT_LIMIT_LOGIN_TIME,
+	RNBDT_LIMIT_LOGINS,
 	RNBDT_LIMIT_SESSIONS,
 	RNBDT_LIMIT_HOST_SESSIONS,
 	RNBDT_LIMIT_HOST_LISTS,
@@ -691,27 +701,38 @@ enum rnbd_tlimit {
 /* Faults and statuses that are counted are below it. */
 #define RNBDT_KINDS_MAX		64
 
+/**
+ * enum rnbd_tcounter - directories of counters in sysfs
+ * @RNBDT_COUNT_LIMITS: by enum rnbd_tlimit: refused something or made it smaller
+ * @RNBDT_COUNT_VIOLATIONS: by enum rnbd_fault: a client has broken that rule
+ * @RNBDT_COUNT_REFUSED: by enum rnbd_status: connections and logins
+ * @RNBDT_COUNTERS: how many there are
+ */
+enum rnbd_tcounter {
+	RNBDT_COUNT_LIMITS,
+	RNBDT_COUNT_VIOLATIONS,
+	RNBDT_COUNT_REFUSED,
+	RNBDT_COUNTERS,
+};
+
 /* limits.c */
 const char *rnbdt_limit_word(enum rnbd_tlimit limit);
-void rnbdt_limit_hit(enum rnbd_tlimit limit);
-u64 rnbdt_limit_count(unsigned int limit);
-void rnbdt_violation_count(enum rnbd_fault fault);
-u64 rnbdt_violations(unsigned int fault);
-void rnbdt_refusal_count(u16 status);
-u64 rnbdt_refusals(unsigned int status);
+void rnbdt_count(enum rnbd_tcounter counter, unsigned int kind);
+u64 rnbdt_counted(enum rnbd_tcounter counter, unsigned int kind);
 unsigned long rnbdt_login_timeout(void);
 u32 rnbdt_login_frames(void);
 bool rnbdt_same_address(const struct sockaddr_storage *a,
 			const struct sockaddr_storage *b);
+u16 rnbdt_limits_host(struct rnbd_thost *host);
 u16 rnbdt_limits_connect(const struct sockaddr_storage *peer,
 			 const struct rnbd_conn_req *req);
 void rnbdt_limits_opened(struct rnbd_tsession *s, const struct rnbd_conn_req *req);
 u16 rnbdt_limits_login(struct rnbd_tsession *s);
 u16 rnbdt_limits_list(struct rnbd_tsession *s);
 u32 rnbdt_limits_queues(u32 wish);
-u64 rnbdt_limits_pool(const struct rnbd_tsession *s, u64 bytes);
-void rnbdt_limits_take_pool(struct rnbd_tsession *s, u64 bytes);
-bool rnbdt_limits_queue(struct rnbd_tsession *s, u64 ring_bytes, u32 depth);
+u16 rnbdt_limits_pool(const struct rnbd_tsession *s, u64 *bytes);
+u16 rnbdt_limits_take_pool(struct rnbd_tsession *s, u64 bytes);
+u16 rnbdt_limits_queue(struct rnbd_tsession *s, u64 ring_bytes, u32 depth);
 u16 rnbdt_limits_add_queue(struct rnbd_tsession *s, const struct rnbd_conn_req *req);
 void rnbdt_limits_freed(struct rnbd_tsession *s);
 void rnbdt_limits_gone(struct rnbd_tsession *s);

@@ -6,6 +6,8 @@
 
 set_host_id
 target_start
+# hundreds of sessions, each of which breaks a rule, are more than a host may have
+echo 0 >/sys/module/rnbd_target/parameters/login_rate || die "parameter"
 export_disk hostile "$(null_disk 64)" 2 3 5
 export_disk fixed "$(null_disk 64)" 2 3 -- --read-only
 export_disk slow "$(null_disk 16 irqmode=2 completion_nsec=300000000)" 2 3

@@ -43,7 +43,23 @@ granted() {
 set_host_id
 target_start
 export_disk disk0 "$(null_disk 64)"
+# for the rogue of rnbd-peer
+export_disk fixed "$(null_disk 64)" 1 2 -- --read-only
 small=(--queues 1 --pool 1M)
+
+note "a client that is put off comes again by itself"
+param login_burst 1
+param login_rate 1
+granted queues 1 "${small[@]}"
+before=$(count limits/logins)
+attach disk0 "${small[@]}" >"$OUT/again" &
+again=$!
+wait_for 30 over limits/logins "$before"
+param login_burst 512
+param login_rate 60
+wait $again || die "not attached"
+detach "$(cat "$OUT/again")"
+dmesg_has "host $ME logs in too often: its connections are put off" || die "not in the log"
 
 note "sessions"
 first=$(attach disk0 "${small[@]}") || exit 1
@@ -100,6 +116,34 @@ host max_pool_bytes 0
 granted pool_units 1024 --queues 1 --pool 4M
 detach "$first"
 
+note "what is being closed is waited for: nobody is refused, or given less, for that"
+# after_close: another export while a session of the first one takes its time to end
+after_close() {
+	local dev attach before
+	wait_for 60 gone
+	strike rnbd-target delay_close 1 1000000
+	dev=$(attach fixed "${small[@]}") || exit 1
+	detach "$dev"
+	wait_for 20 grep -q closing $T/sessions/*/state
+	before=$(count refused/busy)
+	attach disk0 "${small[@]}" >"$OUT/after" &
+	attach=$!
+	wait_for 20 over refused/busy "$before"
+	strike rnbd-target delay_close 0
+	wait $attach || die "not attached"
+	dev=$(cat "$OUT/after")
+	need "$dev" pool_units -eq 256
+	detach "$dev"
+}
+refused=$(count refused/limit)
+host max_sessions 1
+after_close
+host max_sessions 0
+host max_pool_bytes 1048576
+after_close
+host max_pool_bytes 0
+same "$(count refused/limit)" "$refused" "logins that were refused for good"
+
 note "a connection that does not log in, one that sends frames instead, and one that sends more than it may"
 param login_timeout_ms 300
 hit limits/login_time flood -t 2 "$ME" "$ADDR"
@@ -109,6 +153,28 @@ dmesg_has 'broke the protocol on queue 0: frames come faster than they may' || d
 param login_frames 10000
 hit violations/credits flood -r 4 -f 60 -t 30 "$ME" "$ADDR"
 param login_frames 20
+wait_for 60 gone
+
+note "a rogue that logs in, breaks a rule, and comes again at once"
+param login_burst 2
+param login_rate 6
+secs=$((8 * ${LAB_SLOW:-1}))
+# rogue: how many logins it gets in so many seconds, in $logins
+rogue() {
+	rnbd-peer client --rogue logins --seconds $secs >"$OUT/rogue" || die "rogue: $(cat "$OUT/rogue")"
+	cat "$OUT/rogue"
+	logins=$(sed -n 's/.* logins \([0-9]*\),.*/\1/p' "$OUT/rogue")
+}
+busy=$(count refused/busy)
+hit limits/logins rogue
+over refused/busy "$busy" || die "nothing was put off"
+most=$((2 + secs / 10 + 1))
+need_counter "$logins" -le $most "logins at most"
+param login_rate 0
+rogue
+need_counter "$logins" -gt $most "logins without a limit"
+param login_burst 512
+param login_rate 60
 wait_for 60 gone
 
 note "half-open connections from one address"

@@ -937,6 +937,34 @@ static void epochs(void)
 	conn_close(&a);
 }
 
+/* Who hung up before the login is in nobody's way. */
+static void epoch_half_open(void)
+{
+	struct conn a = { }, b = { };
+	struct rnbd_login l;
+	struct request req;
+	int status;
+
+	request_init(&req, 2, SLOTS, SLOT_SIZE);
+	login_fill(&l, "hostile");
+	status = conn_open(&a, &req);
+	if (status) {
+		amiss("not connected: status %d", status);
+	} else {
+		req.cm.epoch = htole32(le32toh(req.cm.epoch) + 1);
+		status = conn_open(&b, &req);
+		if (status)
+			amiss("a newer epoch than one that never logged in: status %d", status);
+		else if (!login(&b, &l, LOGIN_MS))
+			amiss("no login");
+		else
+			lives(&b);
+		must_go(&a, CLOSE_MS);
+	}
+	conn_close(&a);
+	conn_close(&b);
+}
+
 /* Further queues that cannot be. */
 static void queues(void)
 {
@@ -1006,6 +1034,7 @@ static const struct {
 	{ "no-credits", no_credits },
 	{ "silence", silence },
 	{ "epochs", epochs },
+	{ "epoch-half-open", epoch_half_open },
 	{ "queues", queues },
 };
 

@@ -183,6 +183,7 @@ static void show_usage(int status)
 	fprintf(status ? stderr : stdout,
 		"usage: rnbd-peer client [--only GLOB] [--monitor FILE]  cases against a target\n"
 		"       rnbd-peer client --flood N --seconds S           connect and be silent\n"
+		"       rnbd-peer client --rogue logins|requests --seconds S  as much work as it is let\n"
 		"       rnbd-peer client --seed N [--from K] [--seconds S]  mutated lawful traffic\n"
 		"       rnbd-peer target [--only GLOB]                   cases against the client here\n"
 		"       rnbd-peer target --seed N [--from K] [--seconds S]\n"
@@ -212,6 +213,7 @@ int main(int argc, char **argv)
 		{ "monitor", required_argument, NULL, 'm' },
 		{ "secret", required_argument, NULL, 'S' },
 		{ "flood", required_argument, NULL, 'F' },
+		{ "rogue", required_argument, NULL, 'R' },
 		{ "seed", required_argument, NULL, 's' },
 		{ "from", required_argument, NULL, 'f' },
 		{ "seconds", required_argument, NULL, 't' },
@@ -220,7 +222,7 @@ int main(int argc, char **argv)
 		{ }
 	};
 	uint64_t seed = 0, from = 0, seconds = 60, flood = 0;
-	const char *env = getenv("LAB_SLOW");
+	const char *env = getenv("LAB_SLOW"), *rogue = NULL;
 	bool random = false, client;
 	int opt;
 
@@ -246,6 +248,9 @@ int main(int argc, char **argv)
 			break;
 		case 'F':
 			flood = parse_number(optarg);
+			break;
+		case 'R':
+			rogue = optarg;
 			break;
 		case 's':
 			seed = parse_number(optarg);
@@ -277,5 +282,7 @@ int main(int argc, char **argv)
 				target_random(seed, from, seconds);
 	if (flood)
 		return client_flood(flood, seconds);
+	if (rogue && client)
+		return client_rogue(rogue, seconds);
 	return client ? client_cases() : target_cases();
 }

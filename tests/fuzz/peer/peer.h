@@ -196,11 +196,12 @@ extern bool has_secret;
 void auth_read_secret(const char *file);
 void auth_mac(struct rnbd_auth_text *text, const char *label, uint8_t *mac);
 
-/* client.c, client_auth.c, target.c, random.c */
+/* client.c, client_auth.c, target.c, random.c, rogue.c */
 void client_auth_cases(uint32_t *done, uint32_t *failed);
 int client_cases(void);
 int client_flood(uint32_t connects, uint32_t seconds);
 int client_random(uint64_t seed, uint64_t from, uint32_t seconds);
+int client_rogue(const char *way, uint32_t seconds);
 int target_cases(void);
 int target_random(uint64_t seed, uint64_t from, uint32_t seconds);
 

@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# What a rogue client with a valid session takes from a lawful one; runs in a lab machine:
+#
+#   scripts/lab run --icount --mem 1024 --timeout 3000 tests/bench/rogue.sh [SECONDS]
+#
+# One processor, of which an instruction takes a nanosecond, for all three of them: the
+# target, the lawful client, which does as much I/O as it can, and the rogue. So all that the
+# rogue takes is missing from the I/O, whatever else the real machine does. What its own
+# program takes, and would take on a machine of its own, is told apart; what the kernel does
+# for its end of the connections is not, so the rest is more than the target's share.
+# "reader" is no rogue but another lawful client with as many requests under way.
+# shellcheck source=tests/vm/lib.sh
+. ../vm/lib.sh
+# shellcheck source=tests/vm/rnbd.sh
+. ../vm/rnbd.sh
+
+seconds=${1:-4}
+P=/sys/module/rnbd_target/parameters
+T=/sys/kernel/rnbd-target
+mkdir -p /etc/rnbd
+host_id 3 >/etc/rnbd/hostid
+target_start
+export_disk lawful "$(null_disk 64 memory_backed=0 discard=0)" 1 3
+export_disk fixed "$(null_disk 64 memory_backed=0 discard=0)" 2 3 -- --read-only
+# what is had at once is used up before it counts
+echo 4 >$P/login_burst || die "parameter"
+dev=$(attach lawful --queues 1 --pool 4M) || exit 1
+
+# ran PID: nanoseconds on the processor
+ran() { [ -z "$1" ] || awk '{ s += $1 } END { printf "%.0f", s }' /proc/"$1"/task/*/schedstat; }
+requests() { counter "$dev" requests; }
+# asked: requests that the other one has made
+asked() {
+	local s
+	for s in "$T"/sessions/*; do
+		[ "$(cat "$s/export" 2>/dev/null)" != fixed ] || cat "$s/requests" 2>/dev/null
+	done | awk '{ s += $1 } END { print s + 0 }'
+}
+logins() { dmesg | grep -c 'attached export fixed'; }
+
+# load DEV DEPTH
+load() {
+	exec fio --name=lawful --filename="$1" --direct=1 --ioengine=libaio --iodepth="$2" --bs=4k \
+		--rw=randread --iodepth_batch_submit=8 --iodepth_batch_complete_min=1 \
+		--time_based --runtime=100000 --minimal >/dev/null
+}
+load "$dev" 32 &
+load=$!
+before=$(requests)
+wait_for 600 counter_over "$dev" requests $((before + 2000))
+
+# measure WAY LOGINS-PER-MINUTE
+quiet=0
+measure() {
+	local rogue='' other='' took n own=0 put more in
+	echo "$2" >$P/login_rate || die "parameter"
+	if [ "$1" = reader ]; then
+		other=$(attach fixed --read-only --queues 1 --pool 4M) || exit 1
+		load "$other" 14 &
+		rogue=$!
+	elif [ "$1" != none ]; then
+		rnbd-peer client --rogue "$1" --seconds 100000 >"$OUT/rogue" &
+		rogue=$!
+	fi
+	if [ "$1" != none ]; then
+		before=$(requests)
+		wait_for 600 counter_over "$dev" requests $((before + 8000))
+	fi
+	put=$(cat $T/limits/logins) more=$(asked) in=$(logins)
+	n=$(requests) own=$(ran "$rogue") took=${EPOCHREALTIME/[.,]/}
+	sleep "$seconds"
+	own=$(($(ran "$rogue") - own)) n=$(($(requests) - n))
+	took=$((${EPOCHREALTIME/[.,]/} - took))
+	put=$(($(cat $T/limits/logins) - put)) more=$(($(asked) - more)) in=$(($(logins) - in))
+	[ -z "$rogue" ] || { kill $rogue; wait $rogue; }
+	[ -z "$other" ] || detach "$other"
+	awk -v way="$1" -v rate="$2" -v n="$n" -v us="$took" -v own="$own" -v quiet="$quiet" -v put="$put" -v more="$more" -v in_="$in" 'BEGIN {
+		iops = n * 1000000 / us
+		share = own / us / 1000
+		if (!quiet)
+			quiet = iops
+		printf "rogue %-8s rate %3d: %6.0f IOPS, %5.1f %% fewer; the rogue program itself %4.1f %%, the rest %5.1f %%; logins %d, put off %d, requests %d\n",
+			way, rate, iops, 100 - 100 * iops / quiet, 100 * share,
+			100 - 100 * iops / quiet - 100 * share, in_, put, more
+		print iops >"/tmp/iops"
+	}'
+	[ "$quiet" != 0 ] || quiet=$(cat /tmp/iops)
+}
+
+measure none 60
+measure logins 60
+measure logins 0
+measure requests 60
+measure reader 60
+measure none 60
+need "$dev" reconnects -eq 0
+kill $load
+wait $load
+detach "$dev"
+configfs_clear
+unload
