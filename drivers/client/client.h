@@ -523,7 +523,8 @@ extern struct workqueue_struct *rnbd_event_wq;
 /* session.c */
 const char *rnbd_state_text(enum rnbd_state state);
 const char *rnbd_session_name(const struct rnbd_session *sess);
-struct rnbd_session *rnbd_session_alloc(const struct rnbd_options *opt);
+struct rnbd_session *rnbd_session_alloc(const struct rnbd_options *opt,
+					struct rnbd_why *why);
 struct rnbd_session *rnbd_session_attach(const struct rnbd_options *opt,
 					 struct rnbd_why *why);
 int rnbd_session_detach(struct rnbd_session *sess, bool force,

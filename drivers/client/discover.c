@@ -199,9 +199,9 @@ int rnbd_discover(const struct rnbd_options *opt, struct rnbd_exports *exports,
 	least.max_io = RNBD_UNIT_SIZE;
 	least.ring_slots = RNBD_DISCOVER_SLOTS;
 	least.slot_size = RNBD_DISCOVER_SLOT_SIZE;
-	sess = rnbd_session_alloc(&least);
-	if (!sess)
-		return -ENOMEM;
+	sess = rnbd_session_alloc(&least, why);
+	if (IS_ERR(sess))
+		return PTR_ERR(sess);
 	sess->exports = exports;
 
 	ret = rnbd_connect_first(sess, why);

@@ -338,26 +338,39 @@ void rnbd_session_put(struct rnbd_session *sess)
 	kref_put(&sess->ref, rnbd_session_release);
 }
 
+static void rnbd_why_no_key(struct rnbd_why *why, long error)
+{
+	if (error == -ENOENT)
+		rnbd_why(why, "the kernel has no hmac(sha256); try: modprobe -a hmac sha256");
+	else if (error != -ENOMEM)
+		rnbd_why(why, "the kernel cannot make an hmac(sha256) (%ld)", error);
+}
+
 /**
  * rnbd_session_alloc - make a session that is not connected
  * @opt: what was asked for; copied
+ * @why: filled on error, unless that is -ENOMEM
  *
- * Return: the session with a reference for the caller, or NULL.
+ * Context: process context, may load a module for the secret.
+ * Return: the session with a reference for the caller, or an ERR_PTR: -ENOMEM or
+ * what the crypto API says.
  */
-struct rnbd_session *rnbd_session_alloc(const struct rnbd_options *opt)
+struct rnbd_session *rnbd_session_alloc(const struct rnbd_options *opt,
+					struct rnbd_why *why)
 {
 	struct rnbd_session *sess = kzalloc(sizeof(*sess), GFP_KERNEL);
 
 	if (!sess)
-		return NULL;
+		return ERR_PTR(-ENOMEM);
 	if (opt->secret) {
-		sess->key = rnbd_mac_alloc(opt->secret);
-		if (IS_ERR(sess->key)) {
-			pr_err("the kernel cannot compute an HMAC-SHA256 (error %ld); is the module hmac there?\n",
-			       PTR_ERR(sess->key));
+		struct crypto_shash *key = rnbd_mac_alloc(opt->secret);
+
+		if (IS_ERR(key)) {
+			rnbd_why_no_key(why, PTR_ERR(key));
 			kfree(sess);
-			return NULL;
+			return ERR_CAST(key);
 		}
+		sess->key = key;
 	}
 	kref_init(&sess->ref);
 	INIT_LIST_HEAD(&sess->list);
@@ -434,9 +447,9 @@ struct rnbd_session *rnbd_session_attach(const struct rnbd_options *opt,
 	struct rnbd_session *sess;
 	int ret;
 
-	sess = rnbd_session_alloc(opt);
-	if (!sess)
-		return ERR_PTR(-ENOMEM);
+	sess = rnbd_session_alloc(opt, why);
+	if (IS_ERR(sess))
+		return sess;
 
 	ret = rnbd_session_take_name(sess, why);
 	if (ret)
