@@ -428,6 +428,7 @@ struct rnbd_change {
  * @mac: what the target's proof has to be
  * @capacity: bytes of the export as the target has told over this connection
  *	last; read and written without a lock
+ * @violations: rules that the target has broken
  * @nr_queues: members of @queues in use
  * @nr_poll: so many of them, the last ones, are polled
  * @queues: queues
@@ -498,6 +499,7 @@ struct rnbd_session {
 	struct rnbd_auth_text text;
 	u8 mac[RNBD_MAC_SIZE];
 	u64 capacity;
+	atomic64_t violations;
 
 	u32 nr_queues;
 	u32 nr_poll;
@@ -630,5 +632,8 @@ void rnbd_netlink_event_lost(void);
 
 /* sysfs.c */
 extern const struct attribute_group *rnbd_disk_groups[];
+void rnbd_violated(struct rnbd_session *sess, enum rnbd_fault fault);
+int rnbd_sysfs_init(void);
+void rnbd_sysfs_exit(void);
 
 #endif /* RNBD_CLIENT_H */

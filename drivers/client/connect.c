@@ -60,10 +60,13 @@ static bool rnbd_cm_stale(const struct rnbd_queue *q, const struct rdma_cm_event
 /* Refused by the target, and not by a connection manager. */
 static int rnbd_cm_refused(struct rnbd_queue *q, const void *data, u8 len)
 {
+	enum rnbd_fault fault;
 	u16 version;
 
 	/* What the target had accepted and has ended again is BUSY, too. */
-	if (rnbd_decode_cm_rej(data, len, &version, &q->cm_status)) {
+	fault = rnbd_decode_cm_rej(data, len, &version, &q->cm_status);
+	if (fault) {
+		rnbd_violated(q->sess, fault);
 		q->cm_reason = "the target's refusal makes no sense";
 		return -EPROTO;
 	}
@@ -97,10 +100,13 @@ static void rnbd_cm_established(struct rnbd_queue *q, struct rdma_cm_event *even
 		.slot_size = sess->opt.slot_size,
 		.epoch = sess->epoch,
 	};
+	enum rnbd_fault fault;
 	u16 slots;
 
-	if (rnbd_decode_cm_rep(param->private_data, param->private_data_len,
-			       &asked, &slots)) {
+	fault = rnbd_decode_cm_rep(param->private_data, param->private_data_len,
+				   &asked, &slots);
+	if (fault) {
+		rnbd_violated(sess, fault);
 		q->cm_reason = "the target's answer makes no sense";
 		rnbd_queue_wake(q, -EPROTO);
 		return;

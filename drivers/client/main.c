@@ -52,6 +52,10 @@ static int __init rnbd_init(void)
 	if (ret)
 		goto destroy_event_wq;
 
+	ret = rnbd_sysfs_init();
+	if (ret)
+		goto exit_parent;
+
 	rnbd_client_inject_init();
 	ret = rnbd_netlink_init();
 	if (ret)
@@ -60,6 +64,8 @@ static int __init rnbd_init(void)
 
 remove_inject:
 	rnbd_client_inject_exit();
+	rnbd_sysfs_exit();
+exit_parent:
 	rnbd_parent_exit();
 destroy_event_wq:
 	destroy_workqueue(rnbd_event_wq);
@@ -76,6 +82,7 @@ static void __exit rnbd_exit(void)
 	rnbd_sessions_detach_all();
 	rnbd_netlink_exit();
 	rnbd_client_inject_exit();
+	rnbd_sysfs_exit();
 	rnbd_parent_exit();
 	destroy_workqueue(rnbd_event_wq);
 	destroy_workqueue(rnbd_timer_wq);

@@ -1113,6 +1113,13 @@ static void rnbd_queue_failed(struct rnbd_ring *ring, const char *why)
 		rnbd_queue_wake(q, -ECONNRESET);
 }
 
+static void rnbd_queue_violation(struct rnbd_ring *ring, enum rnbd_fault fault)
+{
+	struct rnbd_queue *q = container_of(ring, struct rnbd_queue, ring);
+
+	rnbd_violated(q->sess, fault);
+}
+
 /**
  * rnbd_queue_kill - put the queue pair into the error state, for tests
  * @q: queue of a live session
@@ -1175,5 +1182,6 @@ const struct rnbd_ring_ops rnbd_queue_ring_ops = {
 	.frame = rnbd_queue_frame,
 	.sent = rnbd_queue_sent,
 	.credit = rnbd_queue_credit,
+	.violation = rnbd_queue_violation,
 	.failed = rnbd_queue_failed,
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /sys/block/rnbdX/rnbd/: state, geometry and counters of an attached disk.
+ * /sys/block/rnbdX/rnbd/: state, geometry and counters of an attached disk, and
+ * /sys/kernel/rnbd/violations/: what targets have done that the protocol forbids.
  *
  * Operation: one value per file. Counters are kept per queue and added up
  * when they are read; they start at zero when the disk is attached.
@@ -11,8 +12,11 @@
  * Errors: reading never fails; writing wants a boolean.
  */
 
+#define pr_fmt(fmt) "rnbd: " fmt
+
 #include <linux/blkdev.h>
 #include <linux/device.h>
+#include <linux/kobject.h>
 #include <linux/sched/mm.h>
 #include <linux/sysfs.h>
 
@@ -43,6 +47,7 @@ RNBD_ATTR_SHOW(lost, "%llu", READ_ONCE(sess->lost));
 RNBD_ATTR_SHOW(reconnects, "%llu", READ_ONCE(sess->reconnects));
 RNBD_ATTR_SHOW(restarts, "%llu", READ_ONCE(sess->restarts));
 RNBD_ATTR_SHOW(replayed, "%llu", READ_ONCE(sess->replayed));
+RNBD_ATTR_SHOW(violations, "%llu", (u64)atomic64_read(&sess->violations));
 RNBD_ATTR_SHOW(policy, "%s", sess->opt.fail_policy ? "fail" : "queue");
 RNBD_ATTR_SHOW(fast_io_fail, "%u", sess->opt.fast_io_fail);
 RNBD_ATTR_SHOW(loss_timeout, "%u", sess->opt.loss_timeout);
@@ -202,6 +207,7 @@ static struct attribute *rnbd_disk_attrs[] = {
 	&dev_attr_reconnects.attr,
 	&dev_attr_restarts.attr,
 	&dev_attr_replayed.attr,
+	&dev_attr_violations.attr,
 	&dev_attr_policy.attr,
 	&dev_attr_fast_io_fail.attr,
 	&dev_attr_loss_timeout.attr,
@@ -261,3 +267,79 @@ const struct attribute_group *rnbd_disk_groups[] = {
 	&rnbd_disk_group,
 	NULL
 };
+
+/* ------------------------------------------------------------------------
+ * Counters of the module: a target that is not attached from has no disk
+ */
+
+static struct kobject *rnbd_kobj;
+static atomic64_t rnbd_violation_counts[RNBD_FAULT_KINDS];
+static struct kobj_attribute rnbd_violation_files[RNBD_FAULT_KINDS];
+static struct attribute *rnbd_violation_attrs[RNBD_FAULT_KINDS];
+
+static const struct attribute_group rnbd_violation_group = {
+	.name = "violations",
+	.attrs = rnbd_violation_attrs,
+};
+
+static ssize_t rnbd_violations_show(struct kobject *kobj, struct kobj_attribute *attr,
+				    char *buf)
+{
+	atomic64_t *count = &rnbd_violation_counts[attr - rnbd_violation_files];
+
+	return sysfs_emit(buf, "%llu\n", (u64)atomic64_read(count));
+}
+
+/**
+ * rnbd_violated - a target has broken a rule
+ * @sess: session whose target it was
+ * @fault: which
+ *
+ * Context: any; the connection is about to be ended.
+ */
+void rnbd_violated(struct rnbd_session *sess, enum rnbd_fault fault)
+{
+	atomic64_inc(&rnbd_violation_counts[fault]);
+	atomic64_inc(&sess->violations);
+	pr_warn_ratelimited("%s: the target at %s broke the protocol: %s\n",
+			    rnbd_session_name(sess), sess->opt.addr,
+			    rnbd_fault_text(fault));
+}
+
+/**
+ * rnbd_sysfs_init - show the counters of the module
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rnbd_sysfs_init(void)
+{
+	u32 i;
+
+	/* the last member stays NULL: there is no file for RNBD_FAULT_NONE */
+	for (i = RNBD_FAULT_NONE + 1; i < RNBD_FAULT_KINDS; i++) {
+		rnbd_violation_files[i] = (struct kobj_attribute) {
+			.attr = { .name = rnbd_fault_word(i), .mode = 0444 },
+			.show = rnbd_violations_show,
+		};
+		rnbd_violation_attrs[i - 1] = &rnbd_violation_files[i].attr;
+	}
+	rnbd_kobj = kobject_create_and_add("rnbd", kernel_kobj);
+	if (!rnbd_kobj)
+		return -ENOMEM;
+	if (sysfs_create_group(rnbd_kobj, &rnbd_violation_group)) {
+		kobject_put(rnbd_kobj);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/**
+ * rnbd_sysfs_exit - remove them
+ *
+ * There is no session any more.
+ */
+void rnbd_sysfs_exit(void)
+{
+	sysfs_remove_group(rnbd_kobj, &rnbd_violation_group);
+	kobject_put(rnbd_kobj);
+}

@@ -79,6 +79,9 @@ enum rnbd_fault {
 	RNBD_FAULT_ACCESS,
 };
 
+/* one more than the last */
+#define RNBD_FAULT_KINDS	(RNBD_FAULT_ACCESS + 1)
+
 /**
  * struct rnbd_frame - a checked frame
  * @type: enum rnbd_frame_type
