@@ -11,9 +11,11 @@ monitor=$!
 wait_for 10 grep -q 'listening to rnbd$' "$OUT/monitor.err"
 resources=$(rdma_own)
 
+run rnbd secret generate "$OUT/secret"
+
 start=${EPOCHREALTIME/[.,]/}
 # shellcheck disable=SC2086 # a choice of cases, or none
-rnbd-peer target --port 4500 --monitor "$OUT/monitor" --verbose ${1:+--only "$1"} >"$OUT/cases" ||
+rnbd-peer target --port 4500 --monitor "$OUT/monitor" --secret "$OUT/secret" --verbose ${1:+--only "$1"} >"$OUT/cases" ||
 	{ grep -B 5 FAILED "$OUT/cases"; tail -n 1 "$OUT/cases"; die "the client is wrong, or the peer"; }
 note "$(tail -n 1 "$OUT/cases"), $(((${EPOCHREALTIME/[.,]/} - start) / 1000000)) s"
 

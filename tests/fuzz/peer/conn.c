@@ -252,6 +252,43 @@ bool conn_begin(struct conn *c, const struct request *req)
 	return !rdma_connect(c->id, &param);
 }
 
+/*
+ * Accept what was asked for, with these private data. Returns false if whoever asked has
+ * changed its mind.
+ */
+bool conn_accept(struct conn *c, struct rdma_cm_id *id, const struct rnbd_cm_req *req,
+		 const void *answer, uint8_t len)
+{
+	struct rdma_conn_param param = {
+		.private_data = answer,
+		.private_data_len = len,
+		.responder_resources = 16,
+		.rnr_retry_count = 3,
+	};
+
+	c->slots = le16toh(req->ring_slots);
+	c->slot_size = le32toh(req->slot_size);
+	c->peer_slots = c->slots;
+	c->credits = c->slots;
+	c->epoch = le32toh(req->epoch);
+	c->serves = true;
+	c->id = id;
+	c->channel = rdma_create_event_channel();
+	if (!c->channel || rdma_migrate_id(id, c->channel))
+		die("migrate_id: %s", strerror(errno));
+	fcntl(c->channel->fd, F_SETFL, fcntl(c->channel->fd, F_GETFL) | O_NONBLOCK);
+	if (!conn_queue_pair(c, false)) {
+		conn_drop(c);
+		return false;
+	}
+	if (!rdma_accept(id, &param))
+		return true;
+	if (errno != EINVAL)
+		amiss("accept: %s", strerror(errno));
+	conn_drop(c);
+	return false;
+}
+
 /* Returns 0, the status with which it was refused, or NEVER without one. */
 int conn_open(struct conn *c, const struct request *req)
 {

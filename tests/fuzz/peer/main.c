@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <getopt.h>
+#include <glob.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,6 +177,30 @@ bool monitor_tells(const char *event, const char *reason)
 bool monitor_closed(const char *reason)
 {
 	return monitor_tells("-> closing: ", reason);
+}
+
+/* The counter of this name, or the sum of all of the directory. */
+uint64_t counted(const char *dir, const char *name)
+{
+	unsigned long long value;
+	char pattern[200];
+	uint64_t sum = 0;
+	glob_t g = { };
+	size_t i;
+	FILE *f;
+
+	snprintf(pattern, sizeof(pattern), "%s/%s", dir, name ? name : "*");
+	if (glob(pattern, 0, NULL, &g))
+		die("no counter %s", pattern);
+	for (i = 0; i < g.gl_pathc; i++) {
+		f = fopen(g.gl_pathv[i], "r");
+		if (!f || fscanf(f, "%llu", &value) != 1)
+			die("no counter in %s", g.gl_pathv[i]);
+		fclose(f);
+		sum += value;
+	}
+	globfree(&g);
+	return sum;
 }
 
 static void show_usage(int status)

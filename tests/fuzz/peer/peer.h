@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include <rdma/rdma_cma.h>
 #include <rnbd/wire.h>
@@ -142,6 +143,7 @@ bool judge(const char *name, bool ok, uint64_t began);
 void monitor_open(const char *file);
 bool monitor_closed(const char *reason);
 bool monitor_tells(const char *event, const char *reason);
+uint64_t counted(const char *dir, const char *name);
 
 /* random.c: a generator whose numbers depend on the seed alone */
 struct rng {
@@ -159,6 +161,8 @@ extern uint32_t conn_data_bytes;
 void request_init(struct request *req, uint32_t host, uint32_t slots, uint32_t slot_size);
 int conn_open(struct conn *c, const struct request *req);
 bool conn_begin(struct conn *c, const struct request *req);
+bool conn_accept(struct conn *c, struct rdma_cm_id *id, const struct rnbd_cm_req *req,
+		 const void *answer, uint8_t len);
 void conn_close(struct conn *c);
 void conn_drop(struct conn *c);
 void conn_step(struct conn *c);
@@ -189,12 +193,38 @@ int await_reply(struct conn *c, uint16_t tag, uint32_t length, const uint8_t **d
 int simple_request(struct conn *c, struct rnbd_req_entry entry);
 uint64_t unit_address(const struct conn *c, uint32_t unit, uint32_t *rkey);
 
+/* job.c */
+struct job {
+	pid_t pid;
+	int fd;
+	char said[2048];
+	uint32_t len;
+	int status;		/* valid once pid is 0 */
+};
+
+void job_start(struct job *job, const char *command);
+bool job_done(struct job *job);
+
 /* auth.c */
 extern uint8_t secret[RNBD_SECRET_SIZE];
 extern bool has_secret;
 
 void auth_read_secret(const char *file);
 void auth_mac(struct rnbd_auth_text *text, const char *label, uint8_t *mac);
+
+/* target_auth.c: the target's side of a proof, and what may be wrong with it */
+enum proof { RIGHT, FLIPPED, EMPTY, REFLECTED, ECHOED, REPLAYED };
+
+void target_auth_begin(const struct rnbd_cm_req *req, const struct rnbd_login *l);
+void target_auth_challenge(struct frame *f);
+bool target_auth_take(const uint8_t *frame);
+void target_auth_prove(struct frame *f, enum proof proof);
+
+/* target_aside.c: attaches that take long, beside the cases */
+void aside_begin(struct rdma_event_channel *channel);
+void aside_step(void);
+bool aside_request(struct rdma_cm_event *event);
+void aside_end(void (*serve)(void), uint32_t *done, uint32_t *failed);
 
 /* client.c, client_auth.c, target.c, random.c, rogue.c */
 void client_auth_cases(uint32_t *done, uint32_t *failed);

@@ -20,7 +20,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "peer.h"
@@ -34,17 +33,19 @@
 
 /* When it strikes: in the answer to the connection, instead of it, ... */
 enum when {
-	AT_ANSWER, AT_REFUSAL, AT_CONNECTED, AT_LOGIN, AT_REQUEST, AT_LIVE, AT_LIST,
+	AT_ANSWER, AT_REFUSAL, AT_CONNECTED, AT_LOGIN, AT_PROOF, AT_PROVEN, AT_REQUEST, AT_LIVE,
+	AT_LIST,
 };
 
 enum base {
 	NOTHING, LOGIN_REPLY, REPLY, RESIZE, CREDIT, DISCOVER_REPLY, LOGIN, REQUEST,
-	CHALLENGE, PROOF, GARBAGE,
+	CHALLENGE, PROOF, DENIAL, GARBAGE,
 };
 
 /* What is done beside, or instead of, sending one frame. */
 enum also {
 	ONCE, TWICE, HANG_UP, SILENT, IMMEDIATE, INVALIDATE, FLOOD, STARVE, ENDLESS, RELENT,
+	EAGER, DOUBLE, OVERDRAW,
 };
 
 #define A(field, value)		PATCH(0, struct rnbd_cm_rep, field, ABSOLUTE, value)
@@ -55,12 +56,19 @@ enum also {
 #define R_TAG(value)		PATCH(16, struct rnbd_reply_entry, tag, TAG_SENT, value)
 #define Z(field, value)		PATCH(16, struct rnbd_resize, field, ABSOLUTE, value)
 #define D(field, value)		PATCH(16, struct rnbd_discover_reply, field, ABSOLUTE, value)
+#define C(field, value)		PATCH(16, struct rnbd_challenge, field, ABSOLUTE, value)
 #define N(field, value)		PATCH(32, struct rnbd_export_entry, field, ABSOLUTE, value)
 
 #define NO_SENSE	"the target's answer makes no sense"
 #define ODD_REFUSAL	"the target's refusal makes no sense"
 #define STATUS		"unexpected status"
 #define CLOSED		"the target closed the connection"
+#define NOT_ASKED	"the target has no secret for this host (there: rnbd host secret)"
+#define ASKED		"the target asks for the secret of this host (attach with --secret-file)"
+#define UNPROVEN	"the target did not prove that it knows the secret of this host"
+#define WRONG_PROOF	"the target does not know the secret of this host"
+/* A list has 20 s, which a slow machine may need before it is too long. */
+#define TOO_LATE	"the target does not answer the login"
 #define KIND		"peer sent an unexpected kind of message"
 
 static const struct target_case {
@@ -72,8 +80,16 @@ static const struct target_case {
 	int32_t more;
 	enum also also;
 	struct patch grant[3];	/* of a LOGIN_REPLY before */
+	bool secret;		/* the client has one */
+	bool late;		/* or the disk is lost: a lawful reply comes first */
+	enum proof proof;
 } cases[] = {
 	{ "lawful", AT_LIVE },
+	{ "lawful-inline-declined", AT_LIVE, .grant = { G(inline_read, 4096) } },
+	{ "lawful-huge", AT_LIVE, .grant = { G(capacity, INT64_MAX - 511) } },
+	{ "lawful-highest", AT_LIVE,
+	  .grant = { G(physical_block, 1 << 20), G(io_min, RNBD_IO_HINT_MAX),
+		     G(io_opt, RNBD_IO_HINT_MAX) } },
 	/* the connection */
 	{ "answer-magic", AT_ANSWER, .why = NO_SENSE, .p = { A(magic, 1) } },
 	{ "answer-version", AT_ANSWER, .why = NO_SENSE, .p = { A(version, 2) } },
@@ -123,6 +139,7 @@ static const struct target_case {
 	{ "login-resize", AT_LOGIN, RESIZE, TYPE },
 	{ "login-list", AT_LOGIN, DISCOVER_REPLY, TYPE },
 	{ "login-proof", AT_LOGIN, PROOF, TYPE },
+	{ "login-denied", AT_LOGIN, DENIAL, "wrong secret for this host" },
 	{ "login-twice", AT_LOGIN, LOGIN_REPLY, TYPE, .also = TWICE },
 	{ "login-short", AT_LOGIN, LOGIN_REPLY, SHORT, .more = -1 },
 	{ "login-long", AT_LOGIN, LOGIN_REPLY, LONG, .more = 1 },
@@ -149,13 +166,25 @@ static const struct target_case {
 	{ "login-physical-small", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(physical_block, 256) } },
 	{ "login-physical-2g", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(physical_block, 1u << 31) } },
 	{ "login-io-min-0", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(io_min, 0) } },
+	{ "login-io-min-huge", AT_LOGIN, LOGIN_REPLY, LIMITS,
+	  { G(io_min, RNBD_IO_HINT_MAX + 512) } },
+	{ "login-io-opt-huge", AT_LOGIN, LOGIN_REPLY, LIMITS,
+	  { G(io_opt, RNBD_IO_HINT_MAX + 512) } },
+	{ "login-io-opt-4g", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(io_opt, 0xfffffe00) } },
 	{ "login-io-opt-odd", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(io_opt, 1) } },
 	{ "login-granularity", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(discard_granularity, 7) } },
 	{ "login-alignment", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(discard_alignment, 1) } },
 	{ "login-discard", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(max_discard, 0xffffffff) } },
+	{ "login-discard-granularity-0", AT_LOGIN, LOGIN_REPLY, LIMITS,
+	  { G(discard_granularity, 0) } },
+	{ "login-discard-granularity-4g", AT_LOGIN, LOGIN_REPLY, LIMITS,
+	  { G(discard_granularity, 0xfffffe00) } },
+	{ "login-discard-small", AT_LOGIN, LOGIN_REPLY, LIMITS,
+	  { G(max_discard, 512), G(physical_block, 4096) } },
 	{ "login-zeroes", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(max_write_zeroes, 1) } },
 	{ "login-cache-without-fua", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(flags, 2) } },
 	{ "login-max-io-0", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(max_io, 0) } },
+	{ "login-max-io-512", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(max_io, 512) } },
 	{ "login-max-io-4g", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(max_io, 0xfffff000) } },
 	{ "login-max-io-odd", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(max_io, 4097) } },
 	{ "login-pool-0", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(pool_units, 0) } },
@@ -194,13 +223,52 @@ static const struct target_case {
 	{ "reply-inline-unasked", AT_REQUEST, REPLY, FLAGS,
 	  { R(flags, RNBD_REPLY_INLINE), H(flags, RNBD_FRAME_DATA) }, .more = 4096 },
 	{ "reply-data-of-nobody", AT_REQUEST, REPLY, LONG, { H(flags, RNBD_FRAME_DATA) },
-	  .more = 64 },
+	  .more = 64, .late = true },
+	{ "reply-inline-cut", AT_REQUEST, REPLY, SHORT,
+	  { R(flags, RNBD_REPLY_INLINE), H(flags, RNBD_FRAME_DATA) }, .more = 512,
+	  .grant = { G(inline_read, 4096) } },
+	{ "reply-inline-long", AT_REQUEST, REPLY, LONG,
+	  { R(flags, RNBD_REPLY_INLINE), H(flags, RNBD_FRAME_DATA) }, .more = 4097,
+	  .grant = { G(inline_read, 4096) }, .late = true },
+	{ "reply-inline-half", AT_REQUEST, REPLY, LENGTH,
+	  { R(flags, RNBD_REPLY_INLINE), H(flags, RNBD_FRAME_DATA), R(length, 512) },
+	  .more = 512, .grant = { G(inline_read, 4096) } },
 	{ "reply-short", AT_REQUEST, REPLY, SHORT, .more = -1 },
 	{ "reply-long", AT_REQUEST, REPLY, LONG, .more = 1 },
-	{ "reply-twice", AT_REQUEST, REPLY, TAG, .also = TWICE },
-	{ "reply-and-hang-up", AT_REQUEST, REPLY, "", .also = HANG_UP },
+	{ "reply-twice", AT_REQUEST, REPLY, TAG, .also = TWICE, .late = true },
+	{ "reply-twice-in-frame", AT_REQUEST, REPLY, TAG, .also = DOUBLE, .late = true },
+	{ "reply-and-hang-up", AT_REQUEST, REPLY, "", .also = HANG_UP, .late = true },
 	{ "segment-key", AT_REQUEST, REPLY, "", .grant = { S(0, rkey, 0x7654321) } },
 	{ "segment-address", AT_REQUEST, REPLY, "", .grant = { S(0, addr, 4096) } },
+	/* a client with a secret, and one without that is asked for it */
+	{ "secret", AT_LIVE, .secret = true },
+	{ "secret-not-asked", AT_LOGIN, LOGIN_REPLY, NOT_ASKED, .secret = true },
+	{ "secret-list-not-asked", AT_LIST, DISCOVER_REPLY, NOT_ASKED, .secret = true },
+	{ "secret-garbage", AT_LOGIN, GARBAGE, "", .secret = true },
+	{ "challenge-unknown", AT_LOGIN, CHALLENGE, ASKED },
+	{ "challenge-list-unknown", AT_LIST, CHALLENGE, ASKED },
+	{ "challenge-twice", AT_LOGIN, CHALLENGE, TYPE, .also = TWICE, .secret = true },
+	{ "challenge-eager", AT_LOGIN, CHALLENGE, "", .also = EAGER, .secret = true },
+	{ "challenge-reserved", AT_LOGIN, CHALLENGE, RESERVED, { C(reserved[31], 1) },
+	  .secret = true },
+	{ "challenge-short", AT_LOGIN, CHALLENGE, SHORT, .more = -1, .secret = true },
+	{ "challenge-long", AT_LOGIN, CHALLENGE, LONG, .more = 1, .secret = true },
+	{ "proof-unasked", AT_LOGIN, PROOF, TYPE, .secret = true },
+	{ "proof-missing", AT_PROOF, LOGIN_REPLY, UNPROVEN, .secret = true },
+	{ "proof-flipped", AT_PROOF, PROOF, WRONG_PROOF, .secret = true, .proof = FLIPPED },
+	{ "proof-empty", AT_PROOF, PROOF, WRONG_PROOF, .secret = true, .proof = EMPTY },
+	{ "proof-reflected", AT_PROOF, PROOF, WRONG_PROOF, .secret = true, .proof = REFLECTED },
+	{ "proof-echoed", AT_PROOF, PROOF, RESERVED, .secret = true, .proof = ECHOED },
+	{ "proof-replayed", AT_PROOF, PROOF, WRONG_PROOF, .secret = true, .proof = REPLAYED },
+	{ "proof-short", AT_PROOF, PROOF, SHORT, .more = -1, .secret = true },
+	{ "proof-long", AT_PROOF, PROOF, LONG, .more = 1, .secret = true },
+	{ "proof-challenge", AT_PROOF, CHALLENGE, TYPE, .secret = true },
+	{ "proof-denied", AT_PROOF, DENIAL, "wrong secret for this host", .secret = true },
+	{ "proof-hang-up", AT_PROOF, .why = CLOSED, .also = HANG_UP, .secret = true },
+	{ "proof-twice", AT_PROVEN, PROOF, TYPE, .secret = true },
+	{ "proven-challenge", AT_PROVEN, CHALLENGE, TYPE, .secret = true },
+	{ "proven-status", AT_PROVEN, LOGIN_REPLY, STATUS, { G(status, 9999) }, .secret = true },
+	{ "proven-live-proof", AT_LIVE, PROOF, TYPE, .secret = true },
 	/* a disk that is there */
 	{ "live-hang-up", AT_LIVE, .why = CLOSED, .also = HANG_UP },
 	{ "live-garbage", AT_LIVE, GARBAGE, RESERVED },
@@ -208,6 +276,9 @@ static const struct target_case {
 	{ "live-login-reply", AT_LIVE, LOGIN_REPLY, TYPE },
 	{ "live-request", AT_LIVE, REQUEST, TYPE },
 	{ "live-challenge", AT_LIVE, CHALLENGE, TYPE },
+	{ "live-proof", AT_LIVE, PROOF, TYPE },
+	{ "live-credits", AT_LIVE, CREDIT, CREDITS, { H(credits, 64) } },
+	{ "live-overdrawn", AT_LIVE, RESIZE, CREDITS, .also = OVERDRAW },
 	{ "live-list", AT_LIVE, DISCOVER_REPLY, TYPE },
 	{ "live-immediate", AT_LIVE, CREDIT, KIND, .also = IMMEDIATE },
 	{ "resize", AT_LIVE, RESIZE, .p = { Z(capacity, DISK_BYTES / 2) } },
@@ -247,61 +318,6 @@ static const struct target_case {
 };
 
 /* ------------------------------------------------------------------------
- * Programs
- */
-
-struct job {
-	pid_t pid;
-	int fd;
-	char said[2048];
-	uint32_t len;
-	int status;		/* valid once pid is 0 */
-};
-
-static void job_start(struct job *job, const char *command)
-{
-	int fd[2];
-
-	memset(job, 0, sizeof(*job));
-	if (pipe2(fd, O_CLOEXEC))
-		die("pipe: %s", strerror(errno));
-	job->pid = fork();
-	if (job->pid < 0)
-		die("fork: %s", strerror(errno));
-	if (!job->pid) {
-		dup2(fd[1], 1);
-		dup2(fd[1], 2);
-		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-		_exit(127);
-	}
-	close(fd[1]);
-	job->fd = fd[0];
-	fcntl(job->fd, F_SETFL, O_NONBLOCK);
-}
-
-/* Is it at its end? */
-static bool job_done(struct job *job)
-{
-	ssize_t n;
-
-	if (!job->pid)
-		return true;
-	n = read(job->fd, job->said + job->len, sizeof(job->said) - 1 - job->len);
-	if (n > 0)
-		job->len += n;
-	if (waitpid(job->pid, &job->status, WNOHANG) != job->pid)
-		return false;
-	n = read(job->fd, job->said + job->len, sizeof(job->said) - 1 - job->len);
-	if (n > 0)
-		job->len += n;
-	close(job->fd);
-	job->said[job->len] = '\0';
-	job->said[strcspn(job->said, "\n")] = '\0';
-	job->pid = 0;
-	return true;
-}
-
-/* ------------------------------------------------------------------------
  * The target
  */
 
@@ -310,6 +326,7 @@ static struct {
 	struct rdma_cm_id *listener;
 	const struct target_case *tc;
 	struct conn c;
+	struct rnbd_cm_req req;
 	struct rnbd_login login;
 	bool struck, live, silent;
 	uint64_t rel[NR_RELATIVE];
@@ -347,7 +364,6 @@ static void refuse(struct rdma_cm_id *id, bool hostile)
 		.version = htole16(RNBD_VERSION),
 		.status = htole16(RNBD_ST_SHUTDOWN),
 	};
-
 	uint32_t len = sizeof(rej);
 
 	if (hostile)
@@ -379,7 +395,6 @@ static bool request_lawful(const struct rdma_conn_param *conn, struct rnbd_cm_re
 
 static void on_request(struct rdma_cm_event *event)
 {
-	struct rdma_conn_param param = { .responder_resources = 16, .rnr_retry_count = 3 };
 	struct rdma_cm_id *id = event->id;
 	struct conn *c = &t.c;
 	struct rnbd_cm_rep rep;
@@ -397,21 +412,6 @@ static void on_request(struct rdma_cm_event *event)
 		refuse(id, false);
 		return;
 	}
-	c->slots = le16toh(req.ring_slots);
-	c->slot_size = le32toh(req.slot_size);
-	c->peer_slots = c->slots;
-	c->credits = c->slots;
-	c->epoch = le32toh(req.epoch);
-	c->serves = true;
-	c->id = id;
-	c->channel = rdma_create_event_channel();
-	if (!c->channel || rdma_migrate_id(id, c->channel))
-		die("migrate_id: %s", strerror(errno));
-	fcntl(c->channel->fd, F_SETFL, fcntl(c->channel->fd, F_GETFL) | O_NONBLOCK);
-	if (!conn_queue_pair(c, false)) {
-		conn_drop(c);
-		return;
-	}
 	rep = (struct rnbd_cm_rep) {
 		.magic = htole32(RNBD_MAGIC),
 		.version = htole16(RNBD_VERSION),
@@ -427,14 +427,8 @@ static void on_request(struct rdma_cm_event *event)
 		rng_mutate(t.mutate, (uint8_t *)&rep, &len, len);
 		t.mutated++;
 	}
-	param.private_data = &rep;
-	param.private_data_len = len;
-	if (!rdma_accept(id, &param))
-		return;
-	/* Whoever asked may have changed its mind: its disk is being detached. */
-	if (!t.mutate || errno != EINVAL)
-		amiss("accept: %s", strerror(errno));
-	conn_drop(c);
+	t.req = req;
+	conn_accept(c, id, &req, &rep, len);
 }
 
 /* A grant of two segments within the client's wishes. */
@@ -495,13 +489,12 @@ static void build(struct frame *f, enum base which)
 {
 	struct rnbd_reply_entry reply = { .tag = htole16(t.rel[TAG_SENT]) };
 	struct rnbd_resize resize = { .capacity = htole64(DISK_BYTES / 2) };
+	struct rnbd_login_reply denial = { .status = htole16(RNBD_ST_AUTH) };
 	static const struct {
 		uint8_t type, bytes;
 	} foreign[] = {
 		[LOGIN] = { RNBD_FRAME_LOGIN, sizeof(struct rnbd_login) },
 		[REQUEST] = { RNBD_FRAME_REQUEST, sizeof(struct rnbd_req_entry) },
-		[CHALLENGE] = { RNBD_FRAME_CHALLENGE, sizeof(struct rnbd_challenge) },
-		[PROOF] = { RNBD_FRAME_PROOF, sizeof(struct rnbd_proof) },
 	};
 
 	switch (which) {
@@ -510,8 +503,10 @@ static void build(struct frame *f, enum base which)
 		break;
 	case REPLY:
 		reply.length = htole32(t.rel[CAPACITY]);
-		frame_begin(f, RNBD_FRAME_REPLY, 1);
+		frame_begin(f, RNBD_FRAME_REPLY, t.tc->also == DOUBLE ? 2 : 1);
 		memcpy(frame_add(f, sizeof(reply)), &reply, sizeof(reply));
+		if (t.tc->also == DOUBLE)
+			memcpy(frame_add(f, sizeof(reply)), &reply, sizeof(reply));
 		break;
 	case RESIZE:
 		frame_begin(f, RNBD_FRAME_RESIZE, 1);
@@ -519,6 +514,16 @@ static void build(struct frame *f, enum base which)
 		break;
 	case DISCOVER_REPLY:
 		build_list(f, false, 1);
+		break;
+	case CHALLENGE:
+		target_auth_challenge(f);
+		break;
+	case PROOF:
+		target_auth_prove(f, t.struck ? t.tc->proof : RIGHT);
+		break;
+	case DENIAL:
+		frame_begin(f, RNBD_FRAME_LOGIN_REPLY, 1);
+		memcpy(frame_add(f, sizeof(denial)), &denial, sizeof(denial));
 		break;
 	case GARBAGE:
 		frame_begin(f, 0, 0);
@@ -552,6 +557,22 @@ static void flood(struct conn *c, enum base which, uint32_t frames)
 	while (frames-- && have_credit(c)) {
 		build(&f, which);
 		frame_send(c, &f);
+	}
+}
+
+/* More frames than there were credits for, and none given back. */
+static void overdraw(struct conn *c, enum base which)
+{
+	uint32_t frames = c->slots * (c->slots / 2 + 2);
+	static struct frame f;
+
+	c->mute = true;
+	while (frames-- && !c->gone) {
+		build(&f, which);
+		frame_seal(c, &f);
+		if (!conn_post(c, f.b, f.len, IBV_WR_SEND, 0))
+			break;
+		conn_step(c);
 	}
 }
 
@@ -597,17 +618,23 @@ static void strike(struct conn *c)
 		flood(c, tc->base, 1000);
 	else if (tc->also == ENDLESS)
 		endless_list(c);
+	else if (tc->also == OVERDRAW)
+		overdraw(c, tc->base);
 	else if (tc->also == SILENT)
 		t.silent = true;
 	else if (tc->also == STARVE)
 		c->mute = true;
-	while (frames-- && tc->base && tc->also != ENDLESS) {
+	while (frames-- && tc->base && tc->also != ENDLESS && tc->also != OVERDRAW) {
 		build(&f, tc->base);
 		if (tc->base != GARBAGE)
 			frame_seal(c, &f);
 		patch_all(f.b, tc->p, ARRAY_SIZE(tc->p));
 		f.len = tc->more == OVERSIZED ? c->slot_size + 64 : f.len + tc->more;
 		conn_post(c, f.b, f.len, opcode, 0x12345);
+	}
+	if (tc->also == EAGER) {
+		build(&f, LOGIN_REPLY);
+		frame_send(c, &f);
 	}
 	if (tc->also == HANG_UP) {
 		/* A frame may have overtaken the last message of the connection manager. */
@@ -621,11 +648,49 @@ static void strike(struct conn *c)
 	}
 }
 
+/* The lawful answer to a login. */
+static void let_in(struct conn *c)
+{
+	static struct frame f;
+
+	if (t.login.flags & htole32(RNBD_LOGIN_DISCOVER))
+		build_list(&f, false, 2);
+	else
+		build_grant(&f);
+	patch_all(f.b, t.tc->grant, ARRAY_SIZE(t.tc->grant));
+	/* what is patched into the head would be lost */
+	send_one(c, &f);
+}
+
+static void on_proof(struct conn *c, const uint8_t *frame)
+{
+	static struct frame f;
+
+	if (!t.tc->secret) {
+		amiss("a proof that nobody can ask for");
+		return;
+	}
+	/* One that we did not wait for. */
+	if (t.struck || !target_auth_take(frame))
+		return;
+	if (t.tc->when == AT_PROOF) {
+		strike(c);
+		return;
+	}
+	build(&f, PROOF);
+	send_one(c, &f);
+	if (t.tc->when == AT_PROVEN)
+		strike(c);
+	else
+		let_in(c);
+}
+
 static void on_login(struct conn *c, const uint8_t *frame)
 {
 	static struct frame f;
 
 	memcpy(&t.login, frame + HDR_BYTES, sizeof(t.login));
+	target_auth_begin(&t.req, &t.login);
 	if (t.tc->when == AT_CONNECTED) {
 		if (!t.struck)
 			strike(c);
@@ -635,12 +700,11 @@ static void on_login(struct conn *c, const uint8_t *frame)
 		strike(c);
 		return;
 	}
-	if (t.login.flags & htole32(RNBD_LOGIN_DISCOVER))
-		build_list(&f, false, 2);
-	else
-		build_grant(&f);
-	patch_all(f.b, t.tc->grant, ARRAY_SIZE(t.tc->grant));
-	/* what is patched into the head would be lost */
+	if (!t.tc->secret) {
+		let_in(c);
+		return;
+	}
+	build(&f, CHALLENGE);
 	send_one(c, &f);
 }
 
@@ -724,10 +788,11 @@ static void serve(void)
 	uint32_t len;
 
 	while (!rdma_get_cm_event(t.channel, &event)) {
-		if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
+		if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST && !aside_request(event))
 			on_request(event);
 		rdma_ack_cm_event(event);
 	}
+	aside_step();
 	if (!c->id)
 		return;
 	conn_step(c);
@@ -739,6 +804,8 @@ static void serve(void)
 			on_login(c, copy);
 		else if (copy[0] == RNBD_FRAME_REQUEST)
 			on_requests(c, copy, len);
+		else if (copy[0] == RNBD_FRAME_PROOF)
+			on_proof(c, copy);
 		else
 			amiss("a frame of type %u from a client", copy[0]);
 	}
@@ -779,8 +846,8 @@ static bool disks_left(void)
 	return some;
 }
 
-/* The client must hang up, and say why. */
-static void must_hang_up(const char *why)
+/* The client must hang up. */
+static void must_hang_up(void)
 {
 	uint64_t end = deadline(2 * GONE_MS);
 
@@ -790,7 +857,65 @@ static void must_hang_up(const char *why)
 	}
 	if (!t.c.gone)
 		amiss("the client goes on");
-	monitor_tells("-> reconnecting: ", why);
+}
+
+#define VIOLATIONS	"/sys/kernel/rnbd/violations"
+
+/* What the client has to count, "" for something, NULL for nothing. */
+static const char *kind_of(const char *why)
+{
+	static const char * const kinds[][2] = {
+		{ TYPE, "type" }, { SHORT, "short" }, { LONG, "long" }, { RESERVED, "reserved" },
+		{ COUNT, "count" }, { SEQ, "seq" }, { EPOCH, "epoch" }, { CREDITS, "credits" },
+		{ RATE, "rate" }, { GEOMETRY, "geometry" }, { NAME, "name" }, { FLAGS, "flags" },
+		{ TAG, "tag" }, { LENGTH, "length" }, { LIMITS, "limits" }, { STATUS, "status" },
+		{ KIND, "message" }, { NO_SENSE, "" }, { ODD_REFUSAL, "" },
+	};
+	size_t i;
+
+	for (i = 0; why && i < ARRAY_SIZE(kinds); i++)
+		if (!strcmp(why, kinds[i][0]))
+			return kinds[i][1];
+	return NULL;
+}
+
+static uint64_t violations(const char *kind)
+{
+	return counted(VIOLATIONS, kind && *kind ? kind : NULL);
+}
+
+/* One more of the kind, and of no other. */
+static void must_count(const char *why, uint64_t all, uint64_t of_kind)
+{
+	const char *kind = kind_of(why);
+	uint64_t more = violations(NULL) - all;
+
+	if (more != !!kind)
+		amiss("%llu violations counted", (unsigned long long)more);
+	else if (kind && violations(kind) != of_kind + 1)
+		amiss("not counted as %s", kind);
+}
+
+static void must_detach(const char *disk)
+{
+	struct job job;
+
+	job_run(&job, "rnbd detach --force %s", disk);
+	if (job.status)
+		amiss("detach fails: %s", job.said);
+}
+
+/* A disk that is there must lose its connection for that. */
+static void must_lose(const struct target_case *tc, const char *disk)
+{
+	char counters[2200];
+
+	must_hang_up();
+	monitor_tells("-> reconnecting: ", *tc->why ? tc->why : "*");
+	snprintf(counters, sizeof(counters), "/sys/block/%s/rnbd", disk + strlen("/dev/"));
+	if (counted(counters, "violations") != !!kind_of(tc->why))
+		amiss("the disk does not count it");
+	must_detach(disk);
 }
 
 static void run_live(const struct target_case *tc, const char *disk)
@@ -807,22 +932,23 @@ static void run_live(const struct target_case *tc, const char *disk)
 		job_start(&reader, command);
 	}
 	if (tc->why) {
-		must_hang_up(tc->why);
+		must_lose(tc, disk);
 	} else {
 		job_run(&job, "dd if=%s of=/dev/null bs=4k count=8 iflag=direct 2>&1", disk);
 		if (job.status)
 			amiss("reads fail: %s", job.said);
+		must_detach(disk);
 	}
-	job_run(&job, "rnbd detach --force %s", disk);
-	if (job.status)
-		amiss("detach fails: %s", job.said);
 	job_wait(&reader, "a reader");
 }
 
 static void run_case(const struct target_case *tc)
 {
+	uint64_t all = violations(NULL), of_kind = violations(kind_of(tc->why));
+	const char *why = tc->why;
 	char command[200];
 	struct job job;
+	size_t len;
 
 	t.tc = tc;
 	t.struck = false;
@@ -835,15 +961,27 @@ static void run_case(const struct target_case *tc)
 		snprintf(command, sizeof(command),
 			 "rnbd attach %s:%u %s --queues 1 --keepalive 20000", address, port,
 			 tc->name);
+	len = strlen(command);
+	if (tc->secret)
+		snprintf(command + len, sizeof(command) - len, " --secret-file %s", secret_file);
 	job_start(&job, command);
 	if (job_wait(&job, command)) {
 		note("%s", job.said);
 		if (tc->why && tc->when != AT_LIVE) {
-			if (!job.status) {
+			if (!t.struck)
+				amiss("it did not come to that");
+			if (job.status) {
+				if (tc->also == ENDLESS && strstr(job.said, TOO_LATE))
+					why = TOO_LATE;
+				if (!strstr(job.said, why))
+					amiss("it says: %s; not: %s", job.said, why);
+				if (t.c.id)
+					must_hang_up();
+			} else if (tc->late) {
+				must_lose(tc, job.said);
+			} else {
 				amiss("it succeeds");
-				job_run(&job, "rnbd detach --force %s", job.said);
-			} else if (!strstr(job.said, tc->why)) {
-				amiss("it says: %s; not: %s", job.said, tc->why);
+				must_detach(job.said);
 			}
 		} else if (job.status) {
 			amiss("it fails: %s", job.said);
@@ -851,6 +989,9 @@ static void run_case(const struct target_case *tc)
 			run_live(tc, job.said);
 		}
 	}
+	/* What is told with "" may be one violation or none. */
+	if (!why || *why)
+		must_count(why, all, of_kind);
 	if (disks_left())
 		amiss("a disk is left over");
 	conn_close(&t.c);
@@ -863,14 +1004,16 @@ int target_cases(void)
 	size_t i;
 
 	listen_there();
+	aside_begin(t.channel);
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		if (!selected(cases[i].name))
+		if (!selected(cases[i].name) || (cases[i].secret && !has_secret))
 			continue;
 		began = now_ms();
 		run_case(&cases[i]);
 		done++;
 		failed += !judge(cases[i].name, true, began);
 	}
+	aside_end(serve, &done, &failed);
 	printf("%u cases, %u failed\n", done, failed);
 	return !done || failed;
 }
@@ -915,9 +1058,9 @@ static void random_attachment(struct rng *rng, struct tally *tally)
 	} else {
 		/* An error ends it, and it starts again. */
 		snprintf(command, sizeof(command),
-			 "while dd if=%s of=/dev/null bs=16k count=8 iflag=direct &&"
-			 " dd if=/dev/zero of=%s bs=16k count=4 oflag=direct conv=nocreat;"
-			 " do :; done >/dev/null 2>&1", job.said, job.said);
+			 "while dd if=%s of=/dev/null bs=16k count=8 iflag=direct &&\n"
+			 "dd if=/dev/zero of=%s bs=16k count=4 oflag=direct conv=nocreat;"
+			 "do :; done >/dev/null 2>&1", job.said, job.said);
 		for (end = deadline(RANDOM_MS); now_ms() < end; nap()) {
 			if (job_done(&user))
 				job_start(&user, command);

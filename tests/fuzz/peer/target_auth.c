@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A target that asks for a proof, or pretends to know a secret.
+ *
+ * Operation: the challenge is drawn anew each time; the client's proof is computed again
+ * and has to be right to the last byte; ours is right, or wrong in a way.
+ * Ownership: there is one login at a time.
+ * Concurrency: one thread.
+ * Errors: a client that proves itself wrongly loses the case.
+ */
+#include <string.h>
+
+#include "peer.h"
+
+static struct rnbd_auth_text text;
+static struct rnbd_proof theirs;
+static uint8_t before[RNBD_MAC_SIZE];	/* our right proof of an earlier login */
+
+void target_auth_begin(const struct rnbd_cm_req *req, const struct rnbd_login *l)
+{
+	memset(&text, 0, sizeof(text));
+	memset(&theirs, 0, sizeof(theirs));
+	text.req = *req;
+	text.login = *l;
+}
+
+void target_auth_challenge(struct frame *f)
+{
+	struct uuid random[2] = { random_uuid(), random_uuid() };
+	struct rnbd_challenge challenge = { };
+
+	memcpy(text.target_nonce, random, sizeof(random));
+	memcpy(challenge.nonce, random, sizeof(random));
+	frame_begin(f, RNBD_FRAME_CHALLENGE, 1);
+	memcpy(frame_add(f, sizeof(challenge)), &challenge, sizeof(challenge));
+}
+
+bool target_auth_take(const uint8_t *frame)
+{
+	static const uint8_t zero[RNBD_NONCE_SIZE];
+	static uint8_t last[RNBD_NONCE_SIZE];
+	uint8_t mac[RNBD_MAC_SIZE];
+
+	memcpy(&theirs, frame + HDR_BYTES, sizeof(theirs));
+	memcpy(text.client_nonce, theirs.nonce, sizeof(theirs.nonce));
+	if (!memcmp(theirs.nonce, zero, sizeof(zero)) ||
+	    !memcmp(theirs.nonce, last, sizeof(last)) ||
+	    !memcmp(theirs.nonce, text.target_nonce, sizeof(theirs.nonce)))
+		return amiss("the nonce of the client is not new");
+	memcpy(last, theirs.nonce, sizeof(last));
+	auth_mac(&text, RNBD_LABEL_CLIENT, mac);
+	return !memcmp(mac, theirs.mac, sizeof(mac)) || amiss("the proof of the client is wrong");
+}
+
+void target_auth_prove(struct frame *f, enum proof proof)
+{
+	struct rnbd_proof ours = { };
+	uint8_t mac[RNBD_MAC_SIZE];
+
+	auth_mac(&text, RNBD_LABEL_TARGET, mac);
+	switch (proof) {
+	case RIGHT:
+	case FLIPPED:
+		memcpy(ours.mac, mac, sizeof(mac));
+		ours.mac[RNBD_MAC_SIZE - 1] ^= proof == FLIPPED;
+		break;
+	case EMPTY:
+		break;
+	case REFLECTED:
+		memcpy(ours.mac, theirs.mac, sizeof(ours.mac));
+		break;
+	case ECHOED:
+		ours = theirs;
+		break;
+	case REPLAYED:
+		memcpy(ours.mac, before, sizeof(ours.mac));
+		break;
+	}
+	if (proof == RIGHT)
+		memcpy(before, mac, sizeof(mac));
+	frame_begin(f, RNBD_FRAME_PROOF, 1);
+	memcpy(frame_add(f, sizeof(ours)), &ours, sizeof(ours));
+}
