@@ -6,7 +6,7 @@
 # root that holds a copy of the sources with its objects, so that a second
 # build is incremental and the checkout stays clean.
 
-readonly SOURCES="Kbuild Makefile drivers include userspace tests/gencheck tests/logreplay
+readonly SOURCES="Kbuild Makefile drivers include userspace tests/tool.mk tests/gencheck tests/logreplay
 	tests/abuse tests/fuzz/peer tests/flood"
 
 # Sets BUILD, the directory of this checkout for this root.
