@@ -8,8 +8,10 @@
  * again, one that could not be enabled stays, so that the next attempt has only
  * that to do. An object that is there with other values is left as it is, and no
  * port gets to offer such an export: its data may be others than those that the
- * hosts were to see. Kinds are worked on in the order in which
- * they depend on each other.
+ * hosts were to see. But a secret is always set: configfs does not tell it, so that
+ * nobody could say whether it differs, and a host would go on with one that was to be
+ * replaced. The kernel compares it, and one that it has already changes nothing. Kinds
+ * are worked on in the order in which they depend on each other.
  * Ownership: configurations own what they consist of.
  * Concurrency: others may change the tree at the same time. Reading is no
  * snapshot: it fails if something vanishes under it.
@@ -167,21 +169,32 @@ static int report_extras(enum config_kind kind, const struct config_object *want
 	return report(kind, want->name, &texts);
 }
 
-/* All but "enable": of an object that was just made. */
-static int set_value(const char *dir, const struct config_object *want,
-		     const struct config_attr *attr, const char *value)
+/* Nothing is allowed to a host that is to prove who it is, and would not have to. */
+static bool lacks_secret(const struct config_object *want, const struct config_object *have)
 {
-	int ret;
+	const struct config_schema *schema = &config_schema[CONFIG_HOST];
+	int i;
 
-	if (attr->type != CONFIG_SECRET)
-		return cfg_write(dir, attr->name, value);
-	ret = secret_set_from(dir, value);
-	if (ret)
+	for (i = 0; i < schema->nr_attrs; i++)
+		if (schema->attr[i].type == CONFIG_SECRET && want->value[i] && !have->value[i])
+			return true;
+	return false;
+}
+
+static int set_secret(const char *dir, const struct config_object *want,
+		      const struct config_object *have, const char *file)
+{
+	int ret = secret_set_from(dir, file);
+
+	if (ret && have && !lacks_secret(want, have))
+		err("host %s keeps the secret that it has; run: rnbd host secret", want->name);
+	else if (ret)
 		err("host %s is allowed nothing without its secret; run: rnbd host secret",
 		    want->name);
 	return ret;
 }
 
+/* All but "enable": of an object that was just made. */
 static int set_values(enum config_kind kind, const char *dir, const struct config_object *want)
 {
 	const struct config_schema *schema = &config_schema[kind];
@@ -191,7 +204,9 @@ static int set_values(enum config_kind kind, const char *dir, const struct confi
 	for (i = 0; !ret && i < schema->nr_attrs; i++)
 		/* what is empty is so from the beginning */
 		if (i != schema->enable && want->value[i] && *want->value[i])
-			ret = set_value(dir, want, &schema->attr[i], want->value[i]);
+			ret = schema->attr[i].type == CONFIG_SECRET ?
+			      set_secret(dir, want, NULL, want->value[i]) :
+			      cfg_write(dir, schema->attr[i].name, want->value[i]);
 	return ret;
 }
 
@@ -274,16 +289,18 @@ static void complete_object(struct work *work, enum config_kind kind, const char
 		work->failures += !!cfg_write(dir, "enable", "1");
 }
 
-/* Nothing is allowed to a host that is to prove who it is, and would not have to. */
-static bool lacks_secret(const struct config_object *want, const struct config_object *have)
+/* Of an object that is there. */
+static int set_secrets(enum config_kind kind, const char *dir, const struct config_object *want,
+		       const struct config_object *have)
 {
-	const struct config_schema *schema = &config_schema[CONFIG_HOST];
+	const struct config_schema *schema = &config_schema[kind];
+	int ret = 0;
 	int i;
 
-	for (i = 0; i < schema->nr_attrs; i++)
-		if (schema->attr[i].type == CONFIG_SECRET && want->value[i] && !have->value[i])
-			return true;
-	return false;
+	for (i = 0; !ret && i < schema->nr_attrs; i++)
+		if (schema->attr[i].type == CONFIG_SECRET && want->value[i])
+			ret = set_secret(dir, want, have, want->value[i]);
+	return ret;
 }
 
 static void apply_object(struct work *work, enum config_kind kind,
@@ -291,17 +308,25 @@ static void apply_object(struct work *work, enum config_kind kind,
 {
 	const struct config_object *have = config_find(&work->have, kind, want->name);
 	char *dir = object_dir(kind, want->name);
+	bool unusable;
 	int failures;
 
-	if (have)
+	if (have) {
 		failures = report_differences(kind, want, have);
-	else
+		/* a host that is there is the same one whatever its limits are */
+		unusable = failures && kind != CONFIG_HOST;
+		if (set_secrets(kind, dir, want, have)) {
+			failures++;
+			unusable = lacks_secret(want, have);
+		}
+	} else {
 		failures = !!make_object(kind, dir, want);
+		unusable = failures;
+	}
 	work->failures += failures;
 	if (!failures)
 		complete_object(work, kind, dir, want, have);
-	else if (kind != CONFIG_HOST || !have || lacks_secret(want, have))
-		/* otherwise a host that is there is the same one whatever its limits are */
+	else if (unusable)
 		strlist_add(&work->unusable[kind], want->name);
 	free(dir);
 }

@@ -346,18 +346,14 @@ void config_differences(enum config_kind kind, const struct config_object *want,
 		const struct config_attr *attr = &schema->attr[a];
 		char *text;
 
-		if (!want->value[a])
-			continue;
-		/* Which one it is configfs does not tell. */
-		if (attr->type == CONFIG_SECRET ? !!have->value[a] :
+		/* Which secret it is configfs does not tell: that is set in any case. */
+		if (!want->value[a] || attr->type == CONFIG_SECRET ||
 		    !strcmp(want->value[a], have->value[a]))
 			continue;
 		if (a == schema->enable) {
 			if (!config_enabled(kind, have))
 				continue;
 			text = xstrdup("it is enabled");
-		} else if (attr->type == CONFIG_SECRET) {
-			text = xstrdup("it has no secret");
 		} else {
 			text = xasprintf("%s is \"%s\", not \"%s\"", attr->name, have->value[a],
 					 want->value[a]);

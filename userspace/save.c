@@ -18,9 +18,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -406,29 +408,72 @@ static void use_kept_secrets(struct config *config)
 	}
 }
 
-/* What the file says is right; whether it fits this machine is another matter. */
-static void note_paths(const struct config *config)
+/* Can a port listen at its address? That is one of this machine, or all of them. */
+static int try_address(const char *text)
 {
-	const struct config_list *exports = &config->list[CONFIG_EXPORT];
-	const struct config_list *hosts = &config->list[CONFIG_HOST];
-	const int path = config_schema[CONFIG_EXPORT].wanted_on;
-	const int secret = secret_attr();
+	const struct addrinfo hints = {
+		.ai_flags = AI_NUMERICHOST | AI_PASSIVE, .ai_socktype = SOCK_DGRAM,
+	};
+	struct addrinfo *addr;
+	int ret = 0;
+	int fd;
+
+	/* an interface that is not there, everything else was looked at before */
+	if (getaddrinfo(text, NULL, &hints, &addr))
+		return -EADDRNOTAVAIL;
+	fd = socket(addr->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || bind(fd, addr->ai_addr, addr->ai_addrlen))
+		ret = -errno;
+	if (fd >= 0)
+		close(fd);
+	freeaddrinfo(addr);
+	return ret;
+}
+
+/*
+ * What the file says is right; whether it fits this machine is another matter. All that
+ * does not is named. Returns how many things would keep restore from doing all of it.
+ * With @late paths that are not there yet do not.
+ */
+static int misfits(const struct config *config, bool late)
+{
+	uint8_t secret[RNBD_SECRET_SIZE];
+	int nr = 0, kind, ret;
 	size_t i;
 
-	for (i = 0; i < hosts->nr; i++) {
-		const struct config_object *host = &hosts->object[i];
+	for (kind = 0; kind < CONFIG_KINDS; kind++) {
+		const struct config_schema *schema = &config_schema[kind];
 
-		if (host->value[secret] && access(host->value[secret], R_OK))
-			note("host %s: %s: %s (on this machine, now)", host->name,
-			     host->value[secret], strerror(errno));
-	}
-	for (i = 0; i < exports->nr; i++) {
-		const struct config_object *export = &exports->object[i];
+		for (i = 0; i < config->list[kind].nr; i++) {
+			const struct config_object *object = &config->list[kind].object[i];
+			const char *value;
 
-		if (*export->value[path] && access(export->value[path], F_OK))
-			note("export %s: %s: %s (on this machine, now)", export->name,
-			     export->value[path], strerror(errno));
+			switch (kind) {
+			case CONFIG_HOST:
+				value = object->value[secret_attr()];
+				ret = value ? secret_read(value, secret) : 0;
+				break;
+			case CONFIG_EXPORT:
+				value = object->value[schema->wanted_on];
+				ret = *value && access(value, F_OK) ? -errno : 0;
+				if (late && ret == -ENOENT)
+					ret = 0;
+				break;
+			default:
+				value = object->value[schema->wanted_on];
+				ret = *value ? try_address(value) : 0;
+				break;
+			}
+			if (!ret)
+				continue;
+			note("%s %s: %s: %s (on this machine, now)", schema->word,
+			     object->name, value,
+			     kind == CONFIG_HOST ? "see above" : strerror(-ret));
+			nr += kind == CONFIG_HOST || config_enabled(kind, object);
+		}
 	}
+	explicit_bzero(secret, sizeof(secret));
+	return nr;
 }
 
 /* Exports that are to be enabled and cannot be, without their path. */
@@ -488,6 +533,10 @@ static int apply(const struct config *config, bool clear, uint32_t wait)
 
 	if (!ret && clear)
 		ret = check_no_sessions("run: rnbd clear --force");
+	if (!ret && clear && misfits(config, wait)) {
+		err("nothing is cleared, not all of it could be restored; see above");
+		ret = -EINVAL;
+	}
 	if (ret)
 		return ret;
 	if (clear)
@@ -514,7 +563,7 @@ int cmd_restore(const struct args *args)
 	if (!ret)
 		use_kept_secrets(&config);
 	if (!ret && check)
-		note_paths(&config);
+		misfits(&config, false);
 	else if (!ret && apply(&config, args_has(args, "clear"), wait))
 		ret = RNBD_EXIT_FAIL;
 	config_free(&config);

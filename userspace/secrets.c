@@ -5,10 +5,11 @@
  * Operation: a secret is one line in a file that nobody but its owner may read. The
  * client is given such a file at each attach. The kernel of the target is told the
  * secret and never tells it again, so a copy is kept in /etc/rnbd/secrets, from which
- * rnbd restore takes it.
+ * rnbd restore takes it; host_give() says in which order.
  * Ownership: no secret is kept longer than it is needed, nor put on a command line, into
  * a message or into what is printed, but for that of rnbd secret generate.
- * Concurrency: of two that store at once the last one wins, whole.
+ * Concurrency: of two that give a host its secret at once the last one wins, in the
+ * kernel and in the copy: the directory of the copies is locked meanwhile.
  * Errors: one line that names the file and what to do.
  */
 #include <errno.h>
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -117,46 +119,123 @@ static int write_secret(int fd, const uint8_t *secret)
 	return done == sizeof(text) ? 0 : -ENOSPC;
 }
 
-static int sync_dir(const char *path)
+/*
+ * The directory of the copies, locked until it is closed: what the kernel has and what is
+ * kept belong together. With @make it is made; -ENOENT if it is not there.
+ */
+static int store_lock(bool make)
 {
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int ret = fd < 0 || fsync(fd) ? -errno : 0;
+	int fd, ret;
 
-	if (fd >= 0)
-		close(fd);
+	if (make && ((mkdir(STORE_PARENT, 0755) && errno != EEXIST) ||
+		     (mkdir(STORE, 0700) && errno != EEXIST)))
+		return -errno;
+	fd = open(STORE, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (!flock(fd, LOCK_EX))
+		return fd;
+	ret = -errno;
+	close(fd);
 	return ret;
 }
 
-/* In one step, so that there is never half a secret. */
-static int store(const char *path, const uint8_t *secret)
-{
-	char *temporary = xasprintf("%s.XXXXXX", path);
-	int ret = 0, fd;
+/*
+ * A copy that takes the place of an older one, which has the name @former until it is
+ * known which of both stays. What a crash leaves is replaced by the next one.
+ */
+struct copy {
+	int store;
+	char *path, *former, *fresh;
+};
 
-	if ((mkdir(STORE_PARENT, 0755) && errno != EEXIST) ||
-	    (mkdir(STORE, 0700) && errno != EEXIST)) {
-		ret = -errno;
-		goto out;
-	}
-	/* mode 0600 */
-	fd = mkostemp(temporary, O_CLOEXEC);
-	if (fd < 0) {
-		ret = -errno;
-		goto out;
-	}
+static void copy_init(struct copy *copy, const char *uuid_text)
+{
+	copy->path = secret_stored_path(uuid_text);
+	copy->former = xasprintf("%s.former", copy->path);
+	copy->fresh = xasprintf("%s.new", copy->path);
+}
+
+static void copy_exit(struct copy *copy)
+{
+	free(copy->fresh);
+	free(copy->former);
+	free(copy->path);
+}
+
+static int remove_file(const char *path)
+{
+	int ret;
+
+	if (!unlink(path) || errno == ENOENT)
+		return 0;
+	ret = -errno;
+	err("cannot remove %s: %s", path, strerror(-ret));
+	return ret;
+}
+
+static int copy_write(const struct copy *copy, const uint8_t *secret)
+{
+	int ret = remove_file(copy->fresh);
+	int fd;
+
+	if (ret)
+		return ret;
+	fd = open(copy->fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
 	ret = write_secret(fd, secret);
 	if (!ret && fsync(fd))
 		ret = -errno;
 	if (close(fd) && !ret)
 		ret = -errno;
-	if (!ret && rename(temporary, path))
+	return ret;
+}
+
+/* What was there before is there again. */
+static int copy_undo(const struct copy *copy)
+{
+	if (rename(copy->former, copy->path) &&
+	    (errno != ENOENT || unlink(copy->path)))
+		return -errno;
+	return fsync(copy->store) ? -errno : 0;
+}
+
+/* There is never half a secret in the place, and no moment without one. */
+static int copy_store(const struct copy *copy, const uint8_t *secret)
+{
+	int ret = copy_write(copy, secret);
+
+	if (!ret)
+		ret = remove_file(copy->former);
+	if (!ret && link(copy->path, copy->former) && errno != ENOENT)
 		ret = -errno;
+	if (!ret && rename(copy->fresh, copy->path))
+		ret = -errno;
+	if (ret) {
+		unlink(copy->fresh);
+		unlink(copy->former);
+	} else if (fsync(copy->store)) {
+		ret = -errno;
+		copy_undo(copy);
+	}
 	if (ret)
-		unlink(temporary);
-	else
-		ret = sync_dir(STORE);
-out:
-	free(temporary);
+		err("nothing is changed: it cannot be kept in %s, where rnbd restore looks: %s",
+		    copy->path, strerror(-ret));
+	return ret;
+}
+
+static int copy_forget(const struct copy *copy)
+{
+	const char * const names[] = { copy->path, copy->former, copy->fresh };
+	int ret = 0;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		int failed = remove_file(names[i]);
+
+		ret = ret ?: failed;
+	}
 	return ret;
 }
 
@@ -168,14 +247,14 @@ out:
  */
 int secret_forget(const char *uuid_text)
 {
-	char *path = secret_stored_path(uuid_text);
-	int ret = 0;
+	struct copy copy = { .store = store_lock(false) };
+	int ret;
 
-	if (unlink(path) && errno != ENOENT) {
-		ret = -errno;
-		err("cannot remove %s: %s", path, strerror(errno));
-	}
-	free(path);
+	copy_init(&copy, uuid_text);
+	ret = copy_forget(&copy);
+	copy_exit(&copy);
+	if (copy.store >= 0)
+		close(copy.store);
 	return ret;
 }
 
@@ -253,38 +332,54 @@ int cmd_secret_generate(const struct args *args)
 	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
 }
 
-/* With a host in @dir, which need not be there. */
-static int host_give(const char *dir, const char *uuid_text, const char *file)
+/* Tells the kernel, and makes the host if it is not there. */
+static int host_set(const char *dir, const uint8_t *secret)
 {
-	char *path = secret_stored_path(uuid_text);
-	uint8_t secret[RNBD_SECRET_SIZE];
-	int ret = secret_read(file, secret);
 	bool made = false;
+	int ret = 0;
 
 	/* Before the host may attach anything, if that is still to come. */
-	if (!ret && !cfg_exists(dir)) {
+	if (!cfg_exists(dir)) {
 		ret = cfg_mkdir(dir);
 		made = !ret;
 		if (ret == -EEXIST)
 			ret = 0;
 	}
-	if (!ret) {
+	if (!ret)
 		ret = secret_set(dir, secret);
-		if (ret && made)
-			cfg_rmdir(dir);
-	}
-	if (!ret) {
-		ret = store(path, secret);
-		if (ret)
-			err("it is set, but cannot be kept in %s, where rnbd restore looks: %s",
-			    path, strerror(-ret));
-	}
-	explicit_bzero(secret, sizeof(secret));
-	free(path);
+	if (ret && made)
+		cfg_rmdir(dir);
 	return ret;
 }
 
-static int host_take(const char *dir, const char *uuid_text)
+/*
+ * The copy is in its place before the kernel hears of the secret. If it cannot be kept,
+ * nothing has happened; if the kernel refuses, the former copy comes back. After a crash
+ * in between rnbd restore gives the host the new one: the older one may have been
+ * changed because others know it. If only this program dies, the kernel has that one
+ * until it is run again, and nobody was told that it had succeeded.
+ */
+static int host_give(const char *dir, const struct copy *copy, const char *file)
+{
+	uint8_t secret[RNBD_SECRET_SIZE];
+	int ret = secret_read(file, secret);
+	int undone;
+
+	if (!ret)
+		ret = copy_store(copy, secret);
+	if (!ret) {
+		ret = host_set(dir, secret);
+		undone = ret ? copy_undo(copy) : remove_file(copy->former);
+		if (ret && undone)
+			err("%s has it nevertheless, run it again: %s", copy->path,
+			    strerror(-undone));
+	}
+	explicit_bzero(secret, sizeof(secret));
+	return ret;
+}
+
+/* The kernel first: a crash in between leaves a host that has to prove itself again. */
+static int host_take(const char *dir, const struct copy *copy)
 {
 	int ret;
 
@@ -293,12 +388,13 @@ static int host_take(const char *dir, const char *uuid_text)
 		return -ENOENT;
 	}
 	ret = secret_set(dir, NULL);
-	return ret ?: secret_forget(uuid_text);
+	return ret ?: copy_forget(copy);
 }
 
 int cmd_host_secret(const struct args *args)
 {
 	const char *file = args_value(args, "secret-file");
+	struct copy copy = { };
 	char text[UUID_TEXT_SIZE];
 	uint8_t uuid[UUID_SIZE];
 	char *dir;
@@ -312,8 +408,17 @@ int cmd_host_secret(const struct args *args)
 	if (cfg_check())
 		return RNBD_EXIT_FAIL;
 	format_uuid(uuid, text);
+	copy.store = store_lock(file);
+	if (copy.store < 0 && copy.store != -ENOENT) {
+		err(STORE ": cannot use it: %s", strerror(-copy.store));
+		return RNBD_EXIT_FAIL;
+	}
+	copy_init(&copy, text);
 	dir = target_host_dir(args->operand[0]);
-	ret = file ? host_give(dir, text, file) : host_take(dir, text);
+	ret = file ? host_give(dir, &copy, file) : host_take(dir, &copy);
 	free(dir);
+	copy_exit(&copy);
+	if (copy.store >= 0)
+		close(copy.store);
 	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
 }

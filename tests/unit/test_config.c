@@ -418,7 +418,7 @@ static void test_compare(void **state)
 	config_extras(CONFIG_EXPORT, w, h, &texts);
 	assert_texts(&texts, "it allows host another", NULL);
 
-	/* which secret a host has is not known, only whether it has one */
+	/* which secret a host has is not known */
 	w = &want.list[CONFIG_HOST].object[0];
 	h = &have.list[CONFIG_HOST].object[0];
 	h->value[3][0] = '.';
@@ -427,7 +427,7 @@ static void test_compare(void **state)
 	free(h->value[3]);
 	h->value[3] = NULL;
 	config_differences(CONFIG_HOST, w, h, &texts);
-	assert_texts(&texts, "it has no secret", NULL);
+	assert_texts(&texts, NULL, NULL);
 	config_differences(CONFIG_HOST, h, w, &texts);
 	assert_texts(&texts, NULL, NULL);
 	config_free(&want);

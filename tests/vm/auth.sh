@@ -123,6 +123,42 @@ run rnbd host secret "$HOST" --secret-file "$RIGHT"
 state_is live || die "the disk is $(state)"
 need "$dev" reconnects -eq 2
 
+note "a secret that cannot be kept, or that the kernel does not take, changes nothing"
+only_copy() {
+	cmp "$1" "$STORED" || die "the copy is another secret"
+	same "$(ls -A "${STORED%/*}")" "$HOST" "what is beside the copy"
+}
+run mount -t tmpfs -o mode=700,nr_inodes=1 full "${STORED%/*}"
+fails "nothing is changed: it cannot be kept" rnbd host secret "$HOST" --secret-file "$WRONG"
+same "$(ls -A "${STORED%/*}")" "" "what is on the full disk"
+run umount "${STORED%/*}"
+run mount --bind /dev/full "$DIR/secret"
+fails "cannot set it" rnbd host secret "$HOST" --secret-file "$WRONG"
+run umount "$DIR/secret"
+only_copy "$RIGHT"
+mkdir "$CFG/hosts/$(host_id 2)"
+run mount --bind /dev/full "$CFG/hosts/$(host_id 2)/secret"
+fails "cannot set it" rnbd host secret "$(host_id 2)" --secret-file "$WRONG"
+run umount "$CFG/hosts/$(host_id 2)/secret"
+run rnbd host remove "$(host_id 2)"
+only_copy "$RIGHT"
+state_is live || die "the disk is $(state)"
+need "$dev" reconnects -eq 2
+
+note "killed before the kernel has it: what is kept is the new one, and what is left over goes"
+mkfifo /tmp/never-read && run mount --bind /tmp/never-read "$DIR/secret"
+rnbd host secret "$HOST" --secret-file "$WRONG" &
+killed=$!
+wait_for 10 cmp -s "$WRONG" "$STORED"
+kill -KILL $killed
+wait $killed
+run umount "$DIR/secret"
+state_is live || die "the disk is $(state)"
+run rnbd host secret "$HOST" --secret-file "$RIGHT"
+only_copy "$RIGHT"
+state_is live || die "the disk is $(state)"
+need "$dev" reconnects -eq 2
+
 note "another secret, while it is being used"
 fio --name=load --filename="$dev" --direct=1 --ioengine=libaio --iodepth=8 --rw=randrw --bs=4k \
 	--time_based --runtime=300 --minimal >/dev/null 2>&1 &
@@ -167,7 +203,7 @@ fails "is allowed nothing without its secret; run: rnbd host secret" rnbd restor
 [ -z "$(ls "$CFG/exports/disk0/allowed_hosts")" ] || die "somebody is allowed"
 fails "not allowed" rnbd attach "$ADDR" disk0
 mkdir "$DIR"
-fails "it has no secret" rnbd restore "$OUT/target.json"
+fails "is allowed nothing without its secret" rnbd restore "$OUT/target.json"
 [ -z "$(ls "$CFG/exports/disk0/allowed_hosts")" ] || die "a host without its secret is allowed"
 echo 0 >"$CFG/exports/disk0/enable"
 ln -s "$DIR" "$CFG/exports/disk0/allowed_hosts/by-hand"
@@ -175,14 +211,37 @@ fails "export disk0: host $HOST is allowed without its secret; left disabled" rn
 same "$(cat "$CFG/exports/disk0/enable")" 0 "the export of a host without its secret"
 rm "$CFG/exports/disk0/allowed_hosts/by-hand"
 cp "$OUT/moved" "$STORED"
-run rnbd host secret "$HOST" --secret-file "$STORED"
 run rnbd restore "$OUT/target.json"
 fails "asks for the secret" rnbd attach "$ADDR" disk0
 dev=$(attach disk0 --secret-file "$RIGHT") || exit 1
 works "$dev"
-note "a file from before the secret does not bring the host back without"
+
+note "restore sets the secret that is in the file, and the same one ends nothing"
+run rnbd restore "$OUT/target.json"
+state_is live || die "the disk is $(state)"
+need "$dev" reconnects -eq 0
+sed "s#$STORED#$WRONG#" "$OUT/target.json" >"$OUT/other.json"
+run rnbd restore "$OUT/other.json"
+live 0 || die "a session is live that is proven with the old secret"
+wait_for 20 last_error "wrong secret for this host"
+chmod 644 "$WRONG"
+fails "host $HOST keeps the secret that it has" rnbd restore "$OUT/other.json"
+run rnbd restore "$OUT/target.json"
+wait_for 20 state_is live
+works "$dev"
 detach "$dev"
 wait_for 20 live 0
+
+note "nothing is cleared for a file that names a secret which cannot be read"
+fails "nothing is cleared" rnbd restore --clear "$OUT/other.json"
+grep -qF "host $HOST: $WRONG: see above" <<<"$text" || die "it does not say what is wrong"
+same "$(cat "$DIR/has_secret") $(cat "$CFG/exports/disk0/enable")" "1 1" "secret and export"
+text=$(rnbd restore --check "$OUT/other.json" 2>&1) || die "restore --check: $text"
+grep -qF "$WRONG: others may use it" <<<"$text" || die "restore --check does not say what is wrong"
+chmod 600 "$WRONG"
+run rnbd restore --clear "$OUT/target.json"
+
+note "a file from before the secret does not bring the host back without"
 run rnbd clear
 text=$(rnbd restore "$OUT/before.json" 2>&1) || die "restore: $text"
 echo "  $text"

@@ -209,6 +209,15 @@ same "$(cat "$CFG/exports/file/path")" /mnt/b/other "its path"
 run rnbd restore --clear
 unchanged $FILE
 
+echo "nothing is cleared for what this machine does not have"
+sed "s#/mnt/b/f\"#/mnt/b/none\"#" $FILE >/tmp/part.json
+fails 'nothing is cleared' rnbd restore --clear /tmp/part.json
+says 'export file: /mnt/b/none: No such file or directory (on this machine, now)'
+sed "s#$ADDR\"#10.9.0.77\"#" $FILE >/tmp/part.json
+fails 'nothing is cleared' rnbd restore --clear /tmp/part.json
+says 'port 1: 10.9.0.77: Cannot assign requested address'
+unchanged $FILE
+
 echo "a path that comes late"
 rnbd clear || die "clear failed"
 run mv /mnt/b/f /mnt/b/f.late
