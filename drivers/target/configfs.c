@@ -587,51 +587,74 @@ static const struct config_item_type rnbdt_exports_type = {
  * hosts/<uuid>
  */
 
-static ssize_t rnbdt_host_show_limit(const u64 *limit, char *page)
+/* A limit of a host; 0 is none, then a parameter of the module counts. */
+struct rnbdt_host_limit {
+	const char *name;
+	size_t offset;		/* in struct rnbd_thost */
+	u64 max;
+};
+
+static u64 *rnbdt_host_limit(struct config_item *item, const struct rnbdt_host_limit *limit)
+{
+	return (void *)to_host(item) + limit->offset;
+}
+
+static ssize_t rnbdt_host_show_limit(struct config_item *item, char *page,
+				     const struct rnbdt_host_limit *limit)
 {
 	u64 value;
 
 	mutex_lock(&rnbdt_lock);
-	value = *limit;
+	value = *rnbdt_host_limit(item, limit);
 	mutex_unlock(&rnbdt_lock);
 	return sysfs_emit(page, "%llu\n", value);
 }
 
 /* Counts for logins to come; what is given out stays. */
 static ssize_t rnbdt_host_store_limit(struct config_item *item, const char *page,
-				      size_t count, const char *what, u64 max,
-				      u64 *limit)
+				      size_t count, const struct rnbdt_host_limit *limit)
 {
 	u64 value;
 	int ret;
 
 	ret = kstrtou64(page, 0, &value);
-	if (!ret && value > max)
+	if (!ret && value > limit->max)
 		ret = -ERANGE;
 	if (ret) {
 		pr_err("host %s: %s is a number up to %llu, 0 for no limit of its own\n",
-		       config_item_name(item), what, max);
+		       config_item_name(item), limit->name, limit->max);
 		return ret;
 	}
 	mutex_lock(&rnbdt_lock);
-	*limit = value;
+	*rnbdt_host_limit(item, limit) = value;
 	mutex_unlock(&rnbdt_lock);
 	return count;
 }
 
-static ssize_t rnbdt_host_max_pool_bytes_show(struct config_item *item,
-					      char *page)
-{
-	return rnbdt_host_show_limit(&to_host(item)->max_pool_bytes, page);
+/* The file of a limit is called like its member of struct rnbd_thost. */
+#define RNBDT_HOST_LIMIT(_name, _max)						\
+static const struct rnbdt_host_limit rnbdt_host_limit_##_name = {		\
+	#_name, offsetof(struct rnbd_thost, _name), _max			\
+};										\
+										\
+static ssize_t rnbdt_host_##_name##_show(struct config_item *item, char *page)	\
+{										\
+	return rnbdt_host_show_limit(item, page, &rnbdt_host_limit_##_name);	\
+}										\
+										\
+static ssize_t rnbdt_host_##_name##_store(struct config_item *item,		\
+					  const char *page, size_t count)	\
+{										\
+	return rnbdt_host_store_limit(item, page, count,			\
+				      &rnbdt_host_limit_##_name);		\
 }
 
-static ssize_t rnbdt_host_max_pool_bytes_store(struct config_item *item,
-					       const char *page, size_t count)
-{
-	return rnbdt_host_store_limit(item, page, count, "max_pool_bytes", S64_MAX,
-				      &to_host(item)->max_pool_bytes);
-}
+RNBDT_HOST_LIMIT(max_pool_bytes, S64_MAX)
 CONFIGFS_ATTR(rnbdt_host_, max_pool_bytes);
+RNBDT_HOST_LIMIT(max_session_pool_bytes, S64_MAX)
+CONFIGFS_ATTR(rnbdt_host_, max_session_pool_bytes);
+RNBDT_HOST_LIMIT(max_sessions, U32_MAX)
+CONFIGFS_ATTR(rnbdt_host_, max_sessions);
 
 /*
  * Returns the secret, NULL for "none", or an ERR_PTR(): nothing but that word takes a
@@ -708,34 +731,6 @@ static ssize_t rnbdt_host_failed_proofs_show(struct config_item *item, char *pag
 }
 CONFIGFS_ATTR_RO(rnbdt_host_, failed_proofs);
 
-static ssize_t rnbdt_host_max_session_pool_bytes_show(struct config_item *item,
-						      char *page)
-{
-	return rnbdt_host_show_limit(&to_host(item)->max_session_pool_bytes, page);
-}
-
-static ssize_t rnbdt_host_max_session_pool_bytes_store(struct config_item *item,
-						       const char *page, size_t count)
-{
-	return rnbdt_host_store_limit(item, page, count, "max_session_pool_bytes", S64_MAX,
-				      &to_host(item)->max_session_pool_bytes);
-}
-CONFIGFS_ATTR(rnbdt_host_, max_session_pool_bytes);
-
-static ssize_t rnbdt_host_max_sessions_show(struct config_item *item,
-					    char *page)
-{
-	return rnbdt_host_show_limit(&to_host(item)->max_sessions, page);
-}
-
-static ssize_t rnbdt_host_max_sessions_store(struct config_item *item,
-					     const char *page, size_t count)
-{
-	return rnbdt_host_store_limit(item, page, count, "max_sessions", U32_MAX,
-				      &to_host(item)->max_sessions);
-}
-CONFIGFS_ATTR(rnbdt_host_, max_sessions);
-
 static ssize_t rnbdt_host_sessions_show(struct config_item *item, char *page)
 {
 	return sysfs_emit(page, "%u\n",
@@ -745,11 +740,11 @@ CONFIGFS_ATTR_RO(rnbdt_host_, sessions);
 
 static struct configfs_attribute *rnbdt_host_attrs[] = {
 	&rnbdt_host_attr_max_pool_bytes,
+	&rnbdt_host_attr_max_session_pool_bytes,
+	&rnbdt_host_attr_max_sessions,
 	&rnbdt_host_attr_secret,
 	&rnbdt_host_attr_has_secret,
 	&rnbdt_host_attr_failed_proofs,
-	&rnbdt_host_attr_max_session_pool_bytes,
-	&rnbdt_host_attr_max_sessions,
 	&rnbdt_host_attr_sessions,
 	NULL,
 };
