@@ -26,16 +26,22 @@ restore() {
 	done
 }
 
+# job NAME FIO-OPTIONS...: one after the other, of one fio, which takes long to start
+job() {
+	jobs+=("--name=$1" --stonewall --filename="$dev" --direct=1 --ioengine=libaio --verify=crc32c-intel
+		--verify_fatal=1 --do_verify=1 --verify_backlog=0 --serialize_overlap=0 "${@:2}")
+}
+
 # with ATTACH-OPTIONS...: a disk, and data of all kinds written, read and compared; the
 # disk stays for a look at its counters
 with() {
 	dev=$(attach disk0 --queues 2 "$@") || exit 1
-	verify "$dev" --rw=randwrite --bs=4k --iodepth=1 --size=512k
-	verify "$dev" --rw=randwrite --bs=4k --iodepth=32 --size=4m
-	verify "$dev" --rw=randwrite --bs=4k --iodepth=64 --size=4m --iodepth_batch_submit=8
-	verify "$dev" --rw=randwrite --bsrange=512-8k \
-	       --iodepth=32 --size=2m
-	verify "$dev" --rw=write --bs=1m --iodepth=4 --size=16m
+	jobs=()
+	job deep --rw=randwrite --bs=4k --iodepth=32 --size=4m
+	job batches --rw=randwrite --bs=4k --iodepth=64 --size=4m --iodepth_batch_submit=8
+	job odd --rw=randwrite --bsrange=512-8k --iodepth=32 --size=2m
+	job large --rw=write --bs=1m --iodepth=4 --size=16m
+	verify "$dev" --rw=randwrite --bs=4k --iodepth=1 --size=512k "${jobs[@]}"
 	need "$dev" pool_used -eq 0
 	need "$dev" lost -eq 0
 }
