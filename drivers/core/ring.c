@@ -842,8 +842,9 @@ static void rnbd_ring_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	enum rnbd_fault fault;
 	unsigned long flags;
 
-	/* It does not fit a slot. */
-	if (unlikely(wc->status == IB_WC_LOC_LEN_ERR)) {
+	/* It does not fit a slot; the second is how soft-RoCE says so. */
+	if (unlikely(wc->status == IB_WC_LOC_LEN_ERR ||
+		     wc->status == IB_WC_LOC_QP_OP_ERR)) {
 		rnbd_ring_violated(ring, RNBD_FAULT_LONG);
 		return;
 	}
