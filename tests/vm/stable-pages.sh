@@ -66,14 +66,22 @@ same "$(<$SYS/queue/stable_writes)" 0 stable_writes
 mkdir -p /mnt/md
 
 note "the copy is by itself, once the device needs it, also while it is exported"
-export_disk disk $MD
+export_disk stable $MD 1 2
 echo 1 >$SYS/md/skip_copy || die "no skip_copy"
 same "$(<$SYS/queue/stable_writes)" 1 stable_writes
 checked
 same "$mismatch" 0 "mismatch_cnt at first"
-rewritten disk 0
-rewritten disk 1000000
-run rnbd export remove disk --prune
+rewritten stable 0
+note "so many writes from the same memory that there is no room for all copies"
+rnbd monitor >"$OUT/monitor" 2>"$OUT/monitor.err" &
+monitor=$!
+wait_for 10 grep -q 'listening to rnbd-target$' "$OUT/monitor.err"
+rnbd-peer client --only copies-bounded --monitor "$OUT/monitor" --verbose || die "the target is wrong, or the peer"
+kill $monitor
+checked
+same "$mismatch" 0 mismatch_cnt
+rewritten stable 1000000
+run rnbd export remove stable --prune
 
 note "a file on such a device"
 echo repair >$SYS/md/sync_action || die "no repair"

@@ -37,7 +37,7 @@ static bool start(struct conn *c, uint32_t host)
 	return !status || amiss("not connected: status %d", status);
 }
 
-static bool start_export(struct conn *c, uint32_t host, const char *export)
+bool start_export(struct conn *c, uint32_t host, const char *export)
 {
 	unsigned int tries;
 	struct rnbd_login l;
@@ -101,36 +101,38 @@ static void relatives(const struct grant *g, uint64_t *rel)
 static const struct {
 	const char *name;
 	int status;
+	const char *why;	/* the rule that is broken */
 	int8_t len;		/* of the private data, 0: all; -1: none */
 	uint8_t host;
 	struct patch p[2];
 } requests[] = {
-	{ "cm-missing", RNBD_ST_MALFORMED, .len = -1 },
-	{ "cm-short", RNBD_ST_MALFORMED, .len = 20 },
-	{ "cm-lacks-session", RNBD_ST_MALFORMED, .len = 40 },
-	{ "cm-garbage", RNBD_ST_MALFORMED, .p = { { 0, 56, ABSOLUTE, 0xa5 } } },
-	{ "cm-magic", RNBD_ST_MALFORMED, .p = { C(magic, RNBD_MAGIC + 1) } },
-	{ "cm-version-0", RNBD_ST_VERSION, .p = { C(version, 0) } },
-	{ "cm-version-2", RNBD_ST_VERSION, .p = { C(version, 2) } },
-	{ "cm-version-65535", RNBD_ST_VERSION, .p = { C(version, 65535), C(reserved0, 1) } },
-	{ "cm-reserved0", RNBD_ST_MALFORMED, .p = { C(reserved0, 1) } },
-	{ "cm-reserved1", RNBD_ST_MALFORMED, .p = { C(reserved1, 0x80000000) } },
-	{ "cm-queue-64", RNBD_ST_MALFORMED, .p = { C(queue, 64) } },
-	{ "cm-queue-65535", RNBD_ST_MALFORMED, .p = { C(queue, 65535) } },
+	{ "cm-missing", RNBD_ST_MALFORMED, MAGIC, .len = -1 },
+	{ "cm-short", RNBD_ST_MALFORMED, IDENTITY, .len = 20 },
+	{ "cm-lacks-session", RNBD_ST_MALFORMED, IDENTITY, .len = 40 },
+	{ "cm-garbage", RNBD_ST_MALFORMED, MAGIC, .p = { { 0, 56, ABSOLUTE, 0xa5 } } },
+	{ "cm-magic", RNBD_ST_MALFORMED, MAGIC, .p = { C(magic, RNBD_MAGIC + 1) } },
+	{ "cm-version-0", RNBD_ST_VERSION, VERSION, .p = { C(version, 0) } },
+	{ "cm-version-2", RNBD_ST_VERSION, VERSION, .p = { C(version, 2) } },
+	{ "cm-version-65535", RNBD_ST_VERSION, VERSION,
+	  .p = { C(version, 65535), C(reserved0, 1) } },
+	{ "cm-reserved0", RNBD_ST_MALFORMED, RESERVED, .p = { C(reserved0, 1) } },
+	{ "cm-reserved1", RNBD_ST_MALFORMED, RESERVED, .p = { C(reserved1, 0x80000000) } },
+	{ "cm-queue-64", RNBD_ST_MALFORMED, GEOMETRY, .p = { C(queue, 64) } },
+	{ "cm-queue-65535", RNBD_ST_MALFORMED, GEOMETRY, .p = { C(queue, 65535) } },
 	{ "cm-queue-of-nobody", RNBD_ST_NO_SESSION, .p = { C(queue, 1) } },
-	{ "cm-slots-0", RNBD_ST_MALFORMED, .p = { C(ring_slots, 0) } },
-	{ "cm-slots-3", RNBD_ST_MALFORMED, .p = { C(ring_slots, 3) } },
-	{ "cm-slots-1025", RNBD_ST_MALFORMED, .p = { C(ring_slots, 1025) } },
-	{ "cm-slots-65535", RNBD_ST_MALFORMED, .p = { C(ring_slots, 65535) } },
-	{ "cm-slot-size-0", RNBD_ST_MALFORMED, .p = { C(slot_size, 0) } },
-	{ "cm-slot-size-small", RNBD_ST_MALFORMED, .p = { C(slot_size, 960) } },
-	{ "cm-slot-size-odd", RNBD_ST_MALFORMED, .p = { C(slot_size, 4097) } },
-	{ "cm-slot-size-large", RNBD_ST_MALFORMED, .p = { C(slot_size, 65600) } },
-	{ "cm-slot-size-wraps", RNBD_ST_MALFORMED, .p = { C(slot_size, 0xffffffc0) } },
+	{ "cm-slots-0", RNBD_ST_MALFORMED, GEOMETRY, .p = { C(ring_slots, 0) } },
+	{ "cm-slots-3", RNBD_ST_MALFORMED, GEOMETRY, .p = { C(ring_slots, 3) } },
+	{ "cm-slots-1025", RNBD_ST_MALFORMED, GEOMETRY, .p = { C(ring_slots, 1025) } },
+	{ "cm-slots-65535", RNBD_ST_MALFORMED, GEOMETRY, .p = { C(ring_slots, 65535) } },
+	{ "cm-slot-size-0", RNBD_ST_MALFORMED, GEOMETRY, .p = { C(slot_size, 0) } },
+	{ "cm-slot-size-small", RNBD_ST_MALFORMED, GEOMETRY, .p = { C(slot_size, 960) } },
+	{ "cm-slot-size-odd", RNBD_ST_MALFORMED, GEOMETRY, .p = { C(slot_size, 4097) } },
+	{ "cm-slot-size-large", RNBD_ST_MALFORMED, GEOMETRY, .p = { C(slot_size, 65600) } },
+	{ "cm-slot-size-wraps", RNBD_ST_MALFORMED, GEOMETRY, .p = { C(slot_size, 0xffffffc0) } },
 	{ "cm-ring-too-large", RNBD_ST_RING, .p = { C(ring_slots, 1024), C(slot_size, 65536) } },
-	{ "cm-epoch-0", RNBD_ST_MALFORMED, .p = { C(epoch, 0) } },
-	{ "cm-host-0", RNBD_ST_MALFORMED, .p = { C(host_id, 0) } },
-	{ "cm-session-0", RNBD_ST_MALFORMED, .p = { C(session_id, 0) } },
+	{ "cm-epoch-0", RNBD_ST_MALFORMED, EPOCH, .p = { C(epoch, 0) } },
+	{ "cm-host-0", RNBD_ST_MALFORMED, IDENTITY, .p = { C(host_id, 0) } },
+	{ "cm-session-0", RNBD_ST_MALFORMED, IDENTITY, .p = { C(session_id, 0) } },
 	{ "cm-host-unknown", RNBD_ST_HOST_DENIED, .host = 99 },
 };
 
@@ -146,6 +148,8 @@ static bool run_request(size_t i)
 		req.len = requests[i].len < 0 ? 0 : requests[i].len;
 	for (p = 0; p < ARRAY_SIZE(requests[i].p); p++)
 		patch_apply((uint8_t *)&req.cm, &requests[i].p[p], NULL);
+	if (requests[i].why)
+		counter_due_fault(requests[i].why);
 	status = conn_open(&c, &req);
 	if (status != requests[i].status)
 		amiss("refused with %d, wanted %d", status, requests[i].status);
@@ -201,12 +205,12 @@ static const struct frame_case {
 	{ "head-credit-long", CREDIT, LONG, .more = 1 },
 	{ "entry-cut", READ, SHORT, .more = -1 },
 	{ "entry-long", READ, LONG, .more = 1 },
-	{ "frame-oversized", READ, "*", .more = SLOT_SIZE },
+	{ "frame-oversized", READ, LONG, .more = SLOT_SIZE },
 	{ "data-none", READ, SHORT, { H(flags, RNBD_FRAME_DATA) } },
 	{ "data-in-credit", CREDIT, FLAGS, { H(flags, RNBD_FRAME_DATA) }, .more = 8 },
 	{ "data-unclaimed", READ, LONG, { H(flags, RNBD_FRAME_DATA) }, .more = 512 },
-	{ "garbage", GARBAGE, "*" },
-	{ "garbage-first", GARBAGE, "*", .when = FIRST },
+	{ "garbage", GARBAGE, RESERVED },
+	{ "garbage-first", GARBAGE, RESERVED, .when = FIRST },
 	/* frames of a target, and at the wrong time */
 	{ "type-login-reply", LOGIN_REPLY, TYPE },
 	{ "type-reply", REPLY, TYPE },
@@ -222,7 +226,7 @@ static const struct frame_case {
 	{ "read-while-listing", READ, TYPE, .when = LISTING },
 	{ "login-while-listing", LOGIN, TYPE, .when = LISTING },
 	{ "login-on-queue-1", LOGIN, TYPE, .when = SECOND },
-	{ "garbage-on-queue-1", GARBAGE, "*", .when = SECOND },
+	{ "garbage-on-queue-1", GARBAGE, RESERVED, .when = SECOND },
 	{ "read-on-queue-1", READ, .when = SECOND },
 	/* requests */
 	{ "op-0", READ, OP, { E(op, 0) } },
@@ -447,6 +451,7 @@ static bool await_login_status(struct conn *c, uint16_t want)
 		return amiss("no answer to the login");
 	memcpy(&status, reply + HDR_BYTES, sizeof(status));
 	status = le16toh(status);
+	counter_due_refusal(status);
 	return status == want || amiss("login: status %u, wanted %u", status, want);
 }
 
@@ -568,7 +573,7 @@ static bool rdma_ok(struct conn *c, enum ibv_wr_opcode opcode, uint32_t at, uint
 }
 
 /* All of the pool to our data, or from there. */
-static bool whole_pool(struct conn *c, enum ibv_wr_opcode opcode)
+bool whole_pool(struct conn *c, enum ibv_wr_opcode opcode)
 {
 	uint32_t units = le32toh(c->grant.r.pool_units), unit, run;
 
@@ -586,7 +591,7 @@ static bool whole_pool(struct conn *c, enum ibv_wr_opcode opcode)
 	return true;
 }
 
-static bool all_zero(const uint8_t *bytes, size_t len)
+bool all_zero(const uint8_t *bytes, size_t len)
 {
 	return !bytes[0] && !memcmp(bytes, bytes + 1, len - 1);
 }
@@ -736,7 +741,7 @@ static void foreign_key(enum ibv_wr_opcode opcode)
 			denied(conn_rdma_wait(&b, 10000));
 		}
 		must_go(&b, CLOSE_MS);
-		monitor_closed("*");
+		monitor_closed(opcode == IBV_WR_SEND_WITH_INV ? KIND : "*");
 		/* The key may be void now; the session is there and served all the same. */
 		lives(&a);
 		if (opcode != IBV_WR_SEND_WITH_INV)
@@ -774,8 +779,7 @@ static void kind_of_send(enum ibv_wr_opcode opcode, bool first)
 		frame_seal(&c, &f);
 		conn_post(&c, f.b, f.len, opcode, rkey);
 		/* With a key that is not there soft-RoCE itself ends the connection. */
-		ends(&c, opcode == IBV_WR_SEND_WITH_INV && first ? "*" :
-			 "peer sent an unexpected kind of message");
+		ends(&c, opcode == IBV_WR_SEND_WITH_INV && first ? "*" : KIND);
 	}
 	conn_close(&c);
 }
@@ -813,7 +817,7 @@ static void after_disconnect(void)
 		remote = unit_address(&c, 0, &rkey);
 		build(&f, GARBAGE, "");
 		conn_post(&c, f.b, f.len, IBV_WR_SEND, 0);
-		ends(&c, "*");
+		ends(&c, RESERVED);
 		conn_rdma(&c, IBV_WR_RDMA_WRITE, 0, 4096, remote, rkey);
 		status = conn_rdma_wait(&c, 15000);
 		if (!status || status == NEVER)
@@ -822,7 +826,7 @@ static void after_disconnect(void)
 	conn_close(&c);
 }
 
-/* More frames than there are credits: the wire holds them back. */
+/* More frames than there are credits, all at once: the wire holds them back. */
 static void overrun(void)
 {
 	struct conn c = { };
@@ -831,10 +835,28 @@ static void overrun(void)
 	if (start_export(&c, 2, "hostile")) {
 		for (i = 0; i < 3 * SLOTS && !c.gone; i++)
 			frame_credit(&c);
-		if (c.gone)
-			monitor_closed("*");
-		else
-			lives(&c);
+		lives(&c);
+	}
+	conn_close(&c);
+}
+
+/* And so that the target cannot have given any: it has got none itself. */
+static void credits_none(void)
+{
+	struct request req;
+	struct rnbd_login l;
+	struct conn c;
+	uint32_t i;
+
+	request_init(&req, 2, RNBD_RING_SLOTS_MIN, SLOT_SIZE);
+	login_fill(&l, "hostile");
+	if (conn_open(&c, &req) || !login(&c, &l, LOGIN_MS)) {
+		amiss("no session");
+	} else {
+		c.mute = true;
+		for (i = 0; i < 40 && !c.gone; i++)
+			frame_credit(&c);
+		ends(&c, CREDITS);
 	}
 	conn_close(&c);
 }
@@ -861,10 +883,15 @@ static void no_slots(void)
 	conn_close(&c);
 }
 
-/* @says: lawful signs of life; no credit is ever returned. */
-static void starve(bool says, const char *why)
+enum starving {
+	SILENT,		/* says nothing */
+	MUTE,		/* gives signs of life, and never returns a credit */
+	LIAR,		/* returns credits for slots that it does not post again */
+};
+
+static void starve(enum starving how, const char *why)
 {
-	uint32_t interval = 300 * slow, i;
+	uint32_t interval = 300 * slow, i, len;
 	uint64_t end = deadline(20000);
 	struct conn c = { };
 	struct rnbd_login l;
@@ -875,16 +902,20 @@ static void starve(bool says, const char *why)
 	if (start(&c, 2)) {
 		if (!login(&c, &l, LOGIN_MS))
 			amiss("login: status %u", c.grant.status);
-		c.mute = true;
-		/* Replies that take the target's credits. */
-		for (i = 0; i < 13 && says; i++) {
+		c.mute = how != LIAR;
+		c.liar = how == LIAR;
+		/* Replies that take the target's credits, or come to nothing. */
+		for (i = 0; i < 13 && how != SILENT; i++) {
 			frame_begin(&f, RNBD_FRAME_REQUEST, 1);
 			add_request(&f, req_entry(RNBD_OP_FLUSH, 0, i, 0, 0, 0));
 			frame_send(&c, &f);
 		}
 		while (!c.gone && now_ms() < end) {
-			conn_step(&c);
-			if (says && now_ms() > c.last_sent + interval * 3 / 4)
+			if (how == LIAR)
+				conn_receive(&c, 0, &len, 1);
+			else
+				conn_step(&c);
+			if (how != SILENT && now_ms() > c.last_sent + interval * 3 / 4)
 				frame_credit(&c);
 			nap();
 		}
@@ -896,12 +927,145 @@ static void starve(bool says, const char *why)
 
 static void no_credits(void)
 {
-	starve(true, "the peer gives no credits");
+	starve(MUTE, "the peer gives no credits");
+}
+
+static void credits_lies(void)
+{
+	/* Some devices give up first. */
+	starve(LIAR, "*");
 }
 
 static void silence(void)
 {
-	starve(false, "no sign of life from the peer");
+	starve(SILENT, "no sign of life from the peer");
+}
+
+/* ------------------------------------------------------------------------
+ * Writes, many at a time
+ */
+
+/*
+ * WRITEs that all name the first units, with these tags, whose bits are cleared: one
+ * frame for all, each to a place of its own that touches no other.
+ */
+static void write_all(struct conn *c, uint32_t *tags, uint32_t length)
+{
+	struct frame f;
+	uint32_t i;
+
+	frame_begin(&f, RNBD_FRAME_REQUEST, __builtin_popcount(*tags));
+	for (i = 0; i < 32; i++)
+		if (*tags >> i & 1)
+			add_request(&f, req_entry(RNBD_OP_WRITE, 0, i, 2ull * i * length,
+						  length, 0));
+	*tags = 0;
+	frame_send(c, &f);
+}
+
+/* Take a frame of replies: their tags, and how many had each of two statuses. */
+static bool take_replies(struct conn *c, uint32_t *tags, uint32_t *ok, uint32_t *nomem)
+{
+	const uint8_t *frame;
+	struct rnbd_reply_entry reply;
+	uint32_t len, at;
+
+	frame = conn_receive(c, RNBD_FRAME_REPLY, &len, 100);
+	for (at = HDR_BYTES; frame && at < len; at += sizeof(reply)) {
+		memcpy(&reply, frame + at, sizeof(reply));
+		if (le16toh(reply.status) == RNBD_ST_NOMEM)
+			(*nomem)++;
+		else if (reply.status)
+			amiss("status %u", le16toh(reply.status));
+		else
+			(*ok)++;
+		*tags |= 1u << (le16toh(reply.tag) & 31);
+	}
+	return frame;
+}
+
+/*
+ * The same extents for all WRITEs at a time, and rewritten meanwhile, where the target has
+ * to copy the data: it copies no more than the pool has.
+ */
+static void copies_bounded(void)
+{
+	uint32_t tags = 0xffff, ok = 0, nomem = 0, round = 0;
+	uint64_t end = deadline(20000);
+	struct rnbd_login l;
+	struct conn c;
+
+	login_fill(&l, "stable");
+	l.pool_bytes = htole64(64 * RNBD_UNIT_SIZE);
+	if (!start(&c, 2) || !login(&c, &l, LOGIN_MS) || le32toh(c.grant.r.pool_units) != 64 ||
+	    le32toh(c.grant.r.max_io) != 32 * RNBD_UNIT_SIZE) {
+		amiss("no session with a small pool");
+		conn_close(&c);
+		return;
+	}
+	write_all(&c, &tags, 32 * RNBD_UNIT_SIZE);
+	while (ok + nomem < 16 && !c.gone && now_ms() < end) {
+		memset(c.data, round++, 32 * RNBD_UNIT_SIZE);
+		rdma_ok(&c, IBV_WR_RDMA_WRITE, 0, 32, 0);
+		take_replies(&c, &tags, &ok, &nomem);
+	}
+	note("%u written, %u refused, rewritten %u times", ok, nomem, round);
+	if (ok + nomem != 16 || ok < 2 || nomem < 8)
+		amiss("of 16 requests %u were done, %u were answered with NOMEM", ok, nomem);
+	/* What was refused can be asked for again. */
+	tags = 0x30;
+	write_all(&c, &tags, 32 * RNBD_UNIT_SIZE);
+	while (tags != 0x30 && !c.gone && now_ms() < end)
+		take_replies(&c, &tags, &ok, &nomem);
+	if (ok + nomem != 18)
+		amiss("%u answers", ok + nomem);
+	lives(&c);
+	conn_close(&c);
+}
+
+/*
+ * As many WRITEs as there are tags, always, until the target ends it for that reason; and
+ * then once more.
+ */
+void hammer(struct conn *c, const char *why)
+{
+	uint64_t end = deadline(30000), remote;
+	uint32_t tags = 0xffff, ok = 0, nomem = 0, rkey, i;
+	int status;
+
+	while (!c->gone && now_ms() < end) {
+		if (tags)
+			write_all(c, &tags, RNBD_UNIT_SIZE);
+		take_replies(c, &tags, &ok, &nomem);
+	}
+	must_go(c, 0);
+	if (ok < 16 || nomem)
+		amiss("%u requests were done", ok);
+	monitor_closed(why);
+	for (i = 0; i < 8; i++) {
+		tags = 0xffff;
+		write_all(c, &tags, RNBD_UNIT_SIZE);
+	}
+	remote = unit_address(c, 0, &rkey);
+	conn_rdma(c, IBV_WR_RDMA_WRITE, 0, 4096, remote, rkey);
+	status = conn_rdma_wait(c, 15000);
+	if (!status || status == NEVER)
+		amiss("RDMA after the end: %d", status);
+}
+
+/* Somebody else forbids it. */
+static void forbidden(void)
+{
+	struct rnbd_login l;
+	struct conn c = { };
+
+	if (start_export(&c, 2, "slow"))
+		hammer(&c, "the host may not use the export any more");
+	conn_close(&c);
+	login_fill(&l, "slow");
+	if (start(&c, 2) && (login(&c, &l, LOGIN_MS) || c.grant.status != RNBD_ST_NO_EXPORT))
+		amiss("login afterwards: status %u", c.grant.status);
+	conn_close(&c);
 }
 
 /* One session id: an epoch once seen is refused, a newer one ends the older. */
@@ -1030,12 +1194,16 @@ static const struct {
 	{ "send-invalidate-unknown", send_invalidate_unknown },
 	{ "after-disconnect", after_disconnect },
 	{ "overrun", overrun },
+	{ "credits-none", credits_none },
+	{ "credits-lies", credits_lies },
 	{ "no-slots", no_slots },
 	{ "no-credits", no_credits },
 	{ "silence", silence },
 	{ "epochs", epochs },
 	{ "epoch-half-open", epoch_half_open },
 	{ "queues", queues },
+	{ "copies-bounded", copies_bounded },
+	{ "until-forbidden", forbidden },
 };
 
 int client_cases(void)
@@ -1043,6 +1211,8 @@ int client_cases(void)
 	uint32_t done = 0, failed = 0;
 	uint64_t began;
 	size_t i;
+
+	counters_open();
 
 #define RUN(table, call)							\
 	for (i = 0; i < ARRAY_SIZE(table); i++) {				\

@@ -129,6 +129,7 @@ static void turned_away(struct conn *c, uint8_t type)
 		return;
 	}
 	memcpy(&status, frame + HDR_BYTES, sizeof(status));
+	counter_due_refusal(le16toh(status));
 	if (le16toh(status) != RNBD_ST_AUTH)
 		amiss("status %u, wanted AUTH", le16toh(status));
 	/* Who is told that there is no list for him may stay for a while. */
@@ -325,6 +326,49 @@ close:
 	conn_close(&a.c);
 }
 
+/* What a host that has no secret leaves, one that has does not find, and neither way. */
+static void fresh_pool(void)
+{
+	static struct proven p;
+	uint32_t round;
+
+	for (round = 0; round < 4; round++) {
+		struct conn plain = { }, *c = round % 2 ? &p.c : &plain;
+		uint32_t bytes;
+
+		prepare(&p, 1);
+		if (round % 2 ? !admit(&p) : !start_export(c, 2, "hostile"))
+			return;
+		bytes = le32toh(c->grant.r.pool_units) * RNBD_UNIT_SIZE;
+		if (whole_pool(c, IBV_WR_RDMA_READ) && !all_zero(c->data, bytes))
+			amiss("the pool of session %u is not zeroed", round);
+		memset(c->data, 0xc7, bytes);
+		whole_pool(c, IBV_WR_RDMA_WRITE);
+		conn_close(c);
+		monitor_closed("the client disconnected");
+	}
+}
+
+/* Somebody else gives the host another secret. */
+static void secret_changed(void)
+{
+	static struct proven p;
+
+	prepare(&p, 1);
+	memset(p.text.login.export, 0, sizeof(p.text.login.export));
+	memcpy(p.text.login.export, "slow", 4);
+	if (admit(&p))
+		hammer(&p.c, "the secret of the host was changed");
+	conn_close(&p.c);
+	prepare(&p, 1);
+	if (challenged(&p)) {
+		make_proof(&p);
+		send_proof(&p, 0);
+		turned_away(&p.c, RNBD_FRAME_LOGIN_REPLY);
+	}
+	conn_close(&p.c);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -332,6 +376,8 @@ static const struct {
 	{ "auth-replayed", replayed },
 	{ "auth-epoch-unproven", epoch_unproven },
 	{ "auth-tokens", tokens },
+	{ "auth-fresh-pool", fresh_pool },
+	{ "until-changed", secret_changed },
 };
 
 void client_auth_cases(uint32_t *done, uint32_t *failed)

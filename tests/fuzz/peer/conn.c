@@ -23,7 +23,7 @@
 #define WR_SEND		0x20000ull	/* + slot */
 #define WR_RDMA		0x30000ull
 
-/* A flood of connections does with less. */
+/* Who makes many connections does with less. */
 uint32_t conn_data_bytes = DATA_BYTES;
 
 void request_init(struct request *req, uint32_t host, uint32_t slots, uint32_t slot_size)
@@ -123,6 +123,8 @@ static void take_answer(struct conn *c, const struct rdma_cm_event *event)
 	    c->peer_slots < RNBD_RING_SLOTS_MIN || c->peer_slots > RNBD_RING_SLOTS_MAX)
 		amiss("an answer that makes no sense");
 	c->established = true;
+	if (!c->queue)
+		watch_session();
 }
 
 static void take_refusal(struct conn *c, const struct rdma_cm_event *event)
@@ -141,6 +143,7 @@ static void take_refusal(struct conn *c, const struct rdma_cm_event *event)
 		return;
 	c->version = le16toh(rej.version);
 	c->status = le16toh(rej.status);
+	counter_due_refusal(c->status);
 }
 
 static void take_event(struct conn *c, const struct rdma_cm_event *event)
@@ -424,7 +427,8 @@ static void give_back(struct conn *c)
 
 	if (c->mute)
 		return;
-	post_receive(c, slot);
+	if (!c->liar)
+		post_receive(c, slot);
 	c->owed++;
 	if (c->owed >= c->slots / 2 && c->credits > 0)
 		frame_credit(c);

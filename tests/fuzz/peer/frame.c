@@ -201,6 +201,7 @@ bool login_granted(struct conn *c, const struct rnbd_login *l, const uint8_t *fr
 	if (bytes || memcmp((uint8_t *)&g->r + 2, (const uint8_t *)&none + 2,
 			    sizeof(none) - 2))
 		amiss("a refusal with more than a status");
+	counter_due_refusal(g->status);
 	return false;
 }
 

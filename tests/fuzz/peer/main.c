@@ -107,9 +107,11 @@ struct uuid random_uuid(void)
 	return u;
 }
 
+/* A case until-* waits for something that is done beside it: never just because all run. */
 bool selected(const char *name)
 {
-	return !fnmatch(only, name, 0);
+	return !fnmatch(only, name, FNM_EXTMATCH) &&
+	       (strncmp(name, "until-", 6) || strcmp(only, "*"));
 }
 
 bool amiss_so_far(void)
@@ -120,63 +122,12 @@ bool amiss_so_far(void)
 /* The end of a case. */
 bool judge(const char *name, bool ok, uint64_t began)
 {
+	watch_settled();
 	ok &= !case_wrong;
 	case_wrong = false;
 	printf("%s %s %u ms\n", ok ? "ok" : "FAILED", name, (uint32_t)(now_ms() - began));
 	fflush(stdout);
 	return ok;
-}
-
-/* ------------------------------------------------------------------------
- * What the kernel's end tells, see "rnbd monitor"
- */
-
-static FILE *monitor;
-
-void monitor_open(const char *file)
-{
-	monitor = fopen(file, "r");
-	if (!monitor)
-		die("cannot read %s", file);
-}
-
-/* Wait for a line with @event and then this reason; "*": any but that we hung up. */
-bool monitor_tells(const char *event, const char *reason)
-{
-	uint64_t end = deadline(8000);
-	char line[1024], last[1024] = "nothing";
-	bool any = !strcmp(reason, "*");
-	size_t len = 0;
-
-	while (monitor && now_ms() < end) {
-		char *why;
-
-		if (!fgets(line + len, sizeof(line) - len, monitor)) {
-			clearerr(monitor);
-			nap();
-			continue;
-		}
-		len = strlen(line);
-		if (line[len - 1] != '\n')
-			continue;
-		line[len - 1] = '\0';
-		len = 0;
-		why = strstr(line, event);
-		if (!why)
-			continue;
-		why += strlen(event);
-		snprintf(last, sizeof(last), "%s", why);
-		if (any ? !!strcmp(why, "the client disconnected") : !strcmp(why, reason)) {
-			note("%s", why);
-			return true;
-		}
-	}
-	return !monitor || amiss("told: %s; not: %s", last, reason);
-}
-
-bool monitor_closed(const char *reason)
-{
-	return monitor_tells("-> closing: ", reason);
 }
 
 /* The counter of this name, or the sum of all of the directory. */

@@ -50,6 +50,7 @@ struct grant {
  * @taken: receive slots that hold frames, in order
  * @serves: we are the target, and our data are open to RDMA
  * @mute: slots are not posted again and no credits returned
+ * @liar: credits are returned for slots that are not posted again
  * @status: of a refused connection: enum rnbd_status, or NEVER if it says none
  * @failed: first work completion of ours that was no success, nor flushed
  * @flushed: work completions that were flushed
@@ -70,7 +71,7 @@ struct conn {
 	} taken[RNBD_RING_SLOTS_MAX];
 	uint32_t head, tail;
 	uint32_t send_next, sends_busy;
-	bool established, gone, refused, mute, resolved, serves;
+	bool established, gone, refused, mute, liar, resolved, serves;
 	int status;
 	uint16_t version;
 	enum ibv_wc_status failed;
@@ -104,6 +105,9 @@ struct patch {
 
 /* Reasons, as the modules tell them */
 #define TYPE	"unexpected frame type"
+#define MAGIC	"the peer does not speak this protocol"
+#define VERSION	"unknown protocol version"
+#define IDENTITY "host or session id is missing"
 #define SHORT	"message too short"
 #define LONG	"unexpected bytes at the end of the message"
 #define RESERVED "reserved bytes are not zero"
@@ -121,6 +125,8 @@ struct patch {
 #define OFFSET	"offset unaligned or outside of the export"
 #define EXTENT	"invalid pool extent"
 #define LIMITS	"absurd properties in a login"
+#define KIND	"peer sent an unexpected kind of message"
+#define ACCESS	"access to memory that was not granted"
 
 /* main.c */
 extern const char *address;
@@ -140,10 +146,17 @@ struct uuid random_uuid(void);
 bool selected(const char *name);
 bool amiss_so_far(void);
 bool judge(const char *name, bool ok, uint64_t began);
+uint64_t counted(const char *dir, const char *name);
+
+/* watch.c */
 void monitor_open(const char *file);
 bool monitor_closed(const char *reason);
 bool monitor_tells(const char *event, const char *reason);
-uint64_t counted(const char *dir, const char *name);
+void counters_open(void);
+void counter_due_fault(const char *reason);
+void counter_due_refusal(int status);
+void watch_session(void);
+void watch_settled(void);
 
 /* random.c: a generator whose numbers depend on the seed alone */
 struct rng {
@@ -227,6 +240,10 @@ bool aside_request(struct rdma_cm_event *event);
 void aside_end(void (*serve)(void), uint32_t *done, uint32_t *failed);
 
 /* client.c, client_auth.c, target.c, random.c, rogue.c */
+bool start_export(struct conn *c, uint32_t host, const char *export);
+bool whole_pool(struct conn *c, enum ibv_wr_opcode opcode);
+bool all_zero(const uint8_t *bytes, size_t len);
+void hammer(struct conn *c, const char *why);
 void client_auth_cases(uint32_t *done, uint32_t *failed);
 int client_cases(void);
 int client_flood(uint32_t connects, uint32_t seconds);

@@ -69,7 +69,6 @@ enum also {
 #define WRONG_PROOF	"the target does not know the secret of this host"
 /* A list has 20 s, which a slow machine may need before it is too long. */
 #define TOO_LATE	"the target does not answer the login"
-#define KIND		"peer sent an unexpected kind of message"
 
 static const struct target_case {
 	const char *name;
