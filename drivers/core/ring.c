@@ -424,6 +424,15 @@ void rnbd_ring_drain(struct rnbd_ring *ring)
 EXPORT_SYMBOL_GPL(rnbd_ring_drain);
 
 /*
+ * soft-RoCE says that a message is too long for its slot with the error that stands for
+ * a fault of one's own with other devices; and see rnbd_ring_shut_out().
+ */
+static bool rnbd_ring_is_rxe(const struct rnbd_ring *ring)
+{
+	return ring->qp->device->ops.driver_id == RDMA_DRIVER_RXE;
+}
+
+/*
  * soft-RoCE up to at least 6.12 queues a packet that came for a queue pair, and
  * then schedules the queue pair's work with no reference but the packet's own.
  * If the work runs at once on another processor, frees the packet, and the
@@ -436,7 +445,7 @@ static void rnbd_ring_shut_out(struct rnbd_ring *ring)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
 
-	if (ring->qp->device->ops.driver_id != RDMA_DRIVER_RXE)
+	if (!rnbd_ring_is_rxe(ring))
 		return;
 	ib_modify_qp(ring->qp, &attr, IB_QP_STATE);
 	synchronize_rcu_expedited();
@@ -842,9 +851,9 @@ static void rnbd_ring_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	enum rnbd_fault fault;
 	unsigned long flags;
 
-	/* It does not fit a slot; the second is how soft-RoCE says so. */
+	/* It does not fit a slot. */
 	if (unlikely(wc->status == IB_WC_LOC_LEN_ERR ||
-		     wc->status == IB_WC_LOC_QP_OP_ERR)) {
+		     (wc->status == IB_WC_LOC_QP_OP_ERR && rnbd_ring_is_rxe(ring)))) {
 		rnbd_ring_violated(ring, RNBD_FAULT_LONG);
 		return;
 	}
