@@ -9,6 +9,7 @@
  * Errors: one line that names the target. That there is nothing to attach is none,
  * but a hint says why that may be.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,9 @@
 #include "output.h"
 #include "secrets.h"
 #include "util.h"
+
+#define BUSY_WAIT_MS	10000
+#define BUSY_NAP_MS	200
 
 /**
  * struct question - what a target is asked, and its answer
@@ -50,6 +54,17 @@ static int ask(const char *address, void *arg)
 			    &question->exports);
 	if (ret)
 		question->why = rnbd_error();
+	return ret;
+}
+
+/* A target may have too much to do at the moment, or hear from this host too often. */
+static int ask_patiently(const char *address, void *arg)
+{
+	uint64_t end = now_ms() + BUSY_WAIT_MS;
+	int ret;
+
+	while ((ret = ask(address, arg)) == -EBUSY && now_ms() < end)
+		take_nap(BUSY_NAP_MS);
 	return ret;
 }
 
@@ -146,7 +161,7 @@ int cmd_discover(const struct args *args)
 	}
 	ret = find_addresses(host, &list, &question.why);
 	if (!ret) {
-		ret = ask_addresses(list, ask, &question, unreachable);
+		ret = ask_addresses(list, ask_patiently, &question, unreachable);
 		freeaddrinfo(list);
 	}
 	explicit_bzero(question.secret, sizeof(question.secret));

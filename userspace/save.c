@@ -380,7 +380,8 @@ static int secret_attr(void)
 
 /*
  * A host that was given its secret after the file was written must not come back
- * without: that would let in whoever knows its id.
+ * without: that would let in whoever knows its id. A file of one's own may hold an older
+ * secret than the one that rnbd host secret has kept: that is said.
  */
 static void use_kept_secrets(struct config *config)
 {
@@ -394,11 +395,18 @@ static void use_kept_secrets(struct config *config)
 		struct config_object *host = &hosts->object[i];
 		char *path;
 
-		if (host->value[secret] || parse_uuid(host->name, uuid))
+		if (parse_uuid(host->name, uuid))
 			continue;
 		format_uuid(uuid, text);
 		path = secret_stored_path(text);
 		if (access(path, F_OK) && errno == ENOENT) {
+			free(path);
+			continue;
+		}
+		if (host->value[secret]) {
+			if (strcmp(host->value[secret], path))
+				note("host %s: has its secret from %s, and not from %s",
+				     host->name, host->value[secret], path);
 			free(path);
 			continue;
 		}

@@ -133,6 +133,10 @@ static int store_lock(bool make)
 	fd = open(STORE, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
+	if (!flock(fd, LOCK_EX | LOCK_NB))
+		return fd;
+	if (errno == EWOULDBLOCK)
+		note("waits for a secret that is being changed, and for the I/O of its host");
 	if (!flock(fd, LOCK_EX))
 		return fd;
 	ret = -errno;
@@ -289,11 +293,14 @@ int secret_set(const char *dir, const uint8_t *secret)
 int secret_set_from(const char *dir, const char *file)
 {
 	uint8_t secret[RNBD_SECRET_SIZE];
+	int store = store_lock(false);
 	int ret = secret_read(file, secret);
 
 	if (!ret)
 		ret = secret_set(dir, secret);
 	explicit_bzero(secret, sizeof(secret));
+	if (store >= 0)
+		close(store);
 	return ret;
 }
 
