@@ -25,16 +25,18 @@
  * its old sessions by its login.
  *
  * A session has memory: its pool, rings and requests. No host has more than its
- * share of either account. What the sessions of a host that are being closed still have
- * is not refused to it, nor is it given less for that: it is told to come again.
+ * share of either account. What the sessions of a host that have begun to close a moment
+ * ago still have is not refused to it, nor is it given less for that: it is told to come
+ * again.
  *
  * A login is work: memory is zeroed and registered, and all of it taken apart again. Each
  * host has a bucket of logins, login_burst of them, that fills by login_rate a minute.
  * A session takes one out for each begun RNBDT_LOGIN_BYTES of its pool when that is made,
- * a list takes one; a refused login takes none, for lawful clients repeat them. While the
- * bucket of a host is empty, connections in its name are put off before anything is
- * made for them. Nothing but proven logins of that host empties it. A session that has lasted
- * gives nothing back: a host might have hundreds last just as long as that takes.
+ * a list takes one; a login that is refused before takes none, for lawful clients repeat
+ * them. While the bucket of a host is empty, connections in its name are put off before
+ * anything is made for them. Nothing but proven logins of that host empties it. A session
+ * that has lasted gives nothing back: a host might have hundreds last just as long as
+ * that takes.
  *
  * Ownership
  *
@@ -75,6 +77,7 @@
  */
 #define RNBDT_HANGUPS_MAX		1024
 #define RNBDT_ADDRESS_HANGUPS_MAX	128
+#define RNBDT_ADDRESS_HANGUPS_FEW	8
 
 /* Addresses that share a hash count as one where the choice is who has the most. */
 #define RNBDT_ADDRESS_HASHES	1024
@@ -100,10 +103,10 @@ RNBD_PARAM_UINT(login_timeout_ms, 10000, 100, 600000,
 RNBD_PARAM_UINT(login_frames, 20, 4, 10000,
 		"frames per second that are taken from a client that has not logged in");
 
-RNBD_PARAM_UINT(login_burst, 512, 1, 65536,
+RNBD_PARAM_UINT(login_burst, 1024, 1, 65536,
 		"logins of one host at once, after a while without; each 128 MiB of a pool count");
 
-RNBD_PARAM_UINT(login_rate, 60, 0, 65536,
+RNBD_PARAM_UINT(login_rate, 240, 0, 65536,
 		"logins per minute of one host in the long run; each 128 MiB of a pool count; 0: any number");
 
 RNBD_PARAM_UINT(max_sessions, 4096, 1, 65536,
@@ -363,7 +366,9 @@ static bool rnbdt_hangups_room(const struct sockaddr_storage *address)
 		all++;
 		of_address += rnbdt_same_address(&s->peer, address);
 	}
-	if (all >= RNBDT_HANGUPS_MAX)
+	/* Whoever has hardly any is not kept out by those who have the others. */
+	if (all >= 4 * RNBDT_HANGUPS_MAX ||
+	    (all >= RNBDT_HANGUPS_MAX && of_address >= RNBDT_ADDRESS_HANGUPS_FEW))
 		rnbdt_limit_hit(RNBDT_LIMIT_HALF_OPEN);
 	else if (of_address >= RNBDT_ADDRESS_HANGUPS_MAX)
 		rnbdt_limit_hit(RNBDT_LIMIT_HALF_OPEN_ADDRESS);
@@ -431,6 +436,13 @@ static u64 rnbdt_login_interval(void)
 	return rate ? div_u64(60ull * NSEC_PER_SEC, rate) : 0;
 }
 
+/* What one login may take beyond what is there. */
+static u64 rnbdt_login_debt(u64 interval)
+{
+	return DIV_ROUND_UP_ULL((u64)RNBD_POOL_UNITS_MAX * RNBD_UNIT_SIZE,
+				RNBDT_LOGIN_BYTES) * interval;
+}
+
 /**
  * rnbdt_limits_host - may a host log in at all just now
  * @host: host
@@ -441,10 +453,13 @@ static u64 rnbdt_login_interval(void)
 u16 rnbdt_limits_host(struct rnbd_thost *host)
 {
 	u64 interval = rnbdt_login_interval(), now = ktime_get_ns();
+	u64 burst = READ_ONCE(login_burst) * interval;
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	if (!interval || host->logins_until <= now + (READ_ONCE(login_burst) - 1) * interval)
+	/* Emptier than empty is only what was taken by other parameters, or by a large pool. */
+	host->logins_until = min(host->logins_until, now + burst + rnbdt_login_debt(interval));
+	if (!interval || host->logins_until <= now + burst - interval)
 		return RNBD_ST_OK;
 	rnbdt_limit_hit(RNBDT_LIMIT_LOGINS);
 	if (now >= host->logins_tell) {
@@ -471,6 +486,12 @@ static u16 rnbdt_limits_take_logins(struct rnbd_thost *host, u64 nr)
  * Sessions
  */
 
+/*
+ * Storage may hold a session up for ever. Whoever waits for what it has is told the
+ * truth after a while: that there is no more.
+ */
+#define RNBDT_CLOSING_WAIT	(10 * HZ)
+
 /**
  * struct rnbdt_closing - what sessions of a host that are being closed still have
  * @sessions: are sessions
@@ -489,7 +510,9 @@ static struct rnbdt_closing rnbdt_limits_closing(const struct rnbd_thost *host)
 	const struct rnbd_tsession *s;
 
 	list_for_each_entry(s, &rnbdt_sessions, entry) {
-		if (s->host != host || READ_ONCE(s->state) < RNBDT_CLOSING)
+		/* pairs with the release in rnbdt_session_set_state() */
+		if (s->host != host || smp_load_acquire(&s->state) < RNBDT_CLOSING ||
+		    time_after(jiffies, READ_ONCE(s->closing_since) + RNBDT_CLOSING_WAIT))
 			continue;
 		has.sessions |= s->counted;
 		has.pools |= s->pool_bytes > 0;
@@ -716,8 +739,11 @@ u16 rnbdt_limits_queue(struct rnbd_tsession *s, u64 ring_bytes, u32 depth)
 u16 rnbdt_limits_add_queue(struct rnbd_tsession *s, const struct rnbd_conn_req *req)
 {
 	u64 bytes = rnbdt_ring_bytes(req->ring_slots, req->slot_size);
+	u16 status = rnbdt_limits_queue(s, bytes, s->depth);
 
-	return rnbdt_limits_queue(s, bytes, s->depth);
+	/* The login has been granted: to begin anew at once would only cost another one. */
+	return status == RNBD_ST_BUSY ?
+	       rnbdt_limit_status(RNBDT_LIMIT_HOST_QUEUES, false) : status;
 }
 
 /**

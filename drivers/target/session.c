@@ -127,6 +127,8 @@ static bool rnbdt_session_set_state(struct rnbd_tsession *s, enum rnbd_tstate to
 		s->has_login = true;
 	if (to == RNBDT_LIVE)
 		s->live_at = ktime_get_boottime_seconds();
+	if (to == RNBDT_CLOSING)
+		WRITE_ONCE(s->closing_since, jiffies);
 	/* Whoever sees it live sees all that was set up for it. */
 	smp_store_release(&s->state, to);
 	trace_rnbdt_state(s, from);
@@ -787,23 +789,22 @@ static u16 rnbdt_session_first(struct rnbd_thost *host, const struct rnbd_conn_r
 	bool proven = s ? s->proven : !host->secret;
 	struct rnbd_tsession *old;
 	u16 again, status = RNBD_ST_OK;
-	bool found = false;
 
 	lockdep_assert_held(&rnbdt_lock);
+
+	if (rnbdt_host_knows_newer(host, req))
+		return RNBD_ST_EPOCH;
 
 	list_for_each_entry(old, &rnbdt_sessions, entry) {
 		if (old == s || old->host != host || !old->proven ||
 		    memcmp(&old->session_id, req->session_id, sizeof(req->session_id)))
 			continue;
-		found = true;
 		again = rnbdt_session_again(old, req->epoch, proven);
 		if (again == RNBD_ST_EPOCH)
 			return again;
 		if (again)
 			status = again;
 	}
-	if (!found && rnbdt_host_knows_newer(host, req))
-		return RNBD_ST_EPOCH;
 	return status;
 }
 

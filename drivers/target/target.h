@@ -501,6 +501,8 @@ struct rnbd_tqueue {
  * @state: enum rnbd_tstate
  * @why: constant text, why it was refused or closed
  * @has_login: @login has been read, and does not change any more
+ * @closing_since: jiffies of when that began; read without a lock
+ * @closing_since: jiffies of when it began to close; read without a lock
  * @live_at: seconds of the boot clock when it became live, 0: never
  * @changes: those that listeners are to hear of; as many as there can be
  * @nr_changes: used members of @changes
@@ -577,6 +579,7 @@ struct rnbd_tsession {
 	const char *why;
 	bool has_login;
 	time64_t live_at;
+	unsigned long closing_since;
 	struct rnbd_tchange changes[RNBDT_DEAD];
 	u8 nr_changes;
 	u8 nr_told;

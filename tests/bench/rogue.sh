@@ -88,12 +88,12 @@ measure() {
 	[ "$quiet" != 0 ] || quiet=$(cat /tmp/iops)
 }
 
-measure none 60
-measure logins 60
+measure none 240
+measure logins 240
 measure logins 0
-measure requests 60
-measure reader 60
-measure none 60
+measure requests 240
+measure reader 240
+measure none 240
 need "$dev" reconnects -eq 0
 kill $load
 wait $load

@@ -55,9 +55,11 @@ before=$(count limits/logins)
 attach disk0 "${small[@]}" >"$OUT/again" &
 again=$!
 wait_for 30 over limits/logins "$before"
-param login_burst 512
-param login_rate 60
+# what was taken at a rate of one a minute does not keep it out at another one
+param login_rate 600
 wait $again || die "not attached"
+param login_burst 1024
+param login_rate 240
 detach "$(cat "$OUT/again")"
 dmesg_has "host $ME logs in too often: its connections are put off" || die "not in the log"
 
@@ -144,6 +146,32 @@ after_close
 host max_pool_bytes 0
 same "$(count refused/limit)" "$refused" "logins that were refused for good"
 
+note "what is not closed within 10 s counts"
+wait_for 60 gone
+host max_sessions 1
+strike rnbd-target delay_close 1 1000000
+dev=$(attach fixed "${small[@]}") || exit 1
+detach "$dev"
+wait_for 20 grep -q closing $T/sessions/*/state
+hit limits/host_sessions denied 'limit on sessions' "${small[@]}"
+strike rnbd-target delay_close 0
+host max_sessions 0
+
+note "a disk that finds another one in its place asks for its own ever more rarely"
+swapped=$(null_disk 64) || exit 1
+export_disk swapped "$swapped"
+dev=$(attach swapped "${small[@]}") || exit 1
+rnbd export remove swapped || die "export remove"
+export_disk swapped "$swapped"
+wait_for 30 sh -c "rnbd show $dev | grep -q 'another export has this name now'"
+wait_for 60 counter_over "$dev" attempt 4
+took=${EPOCHREALTIME/[.,]/}
+wait_for 90 counter_over "$dev" attempt $(($(counter "$dev" attempt) + 1))
+took=$(((${EPOCHREALTIME/[.,]/} - took) / 1000))
+need_counter $took -ge 6000 "ms for two attempts"
+detach "$dev"
+rnbd export remove swapped || die "export remove"
+
 note "a connection that does not log in, one that sends frames instead, and one that sends more than it may"
 param login_timeout_ms 300
 hit limits/login_time flood -t 2 "$ME" "$ADDR"
@@ -173,8 +201,8 @@ need_counter "$logins" -le $most "logins at most"
 param login_rate 0
 rogue
 need_counter "$logins" -gt $most "logins without a limit"
-param login_burst 512
-param login_rate 60
+param login_burst 1024
+param login_rate 240
 wait_for 60 gone
 
 note "half-open connections from one address"
