@@ -45,8 +45,6 @@
 /* Milliseconds before the second attempt, and at most. */
 #define RNBD_PAUSE_MIN_MS	100
 #define RNBD_PAUSE_MAX_MS	1000
-/* Pause while the target waits for the end of our old requests. */
-#define RNBD_PAUSE_BUSY_MS	100
 /* At most, while another disk is found in the place of ours. */
 #define RNBD_PAUSE_OTHER_MS	10000
 
@@ -268,24 +266,12 @@ static void rnbd_take_down(struct rnbd_session *sess)
 
 static unsigned long rnbd_pause(const struct rnbd_session *sess, int error)
 {
-	u32 ms;
+	/* What is being closed takes a moment; a ration of logins takes longer. */
+	u32 step = error == -EBUSY ? sess->attempt / 10 : sess->attempt;
+	/* A whole login each time, to find that it is not our disk. */
+	u32 most = error == -EMEDIUMTYPE ? RNBD_PAUSE_OTHER_MS : RNBD_PAUSE_MAX_MS;
+	u32 ms = min_t(u32, RNBD_PAUSE_MIN_MS << min(step, 10u), most);
 
-	switch (error) {
-	case -EBUSY:
-		/* What is being closed takes a moment; a ration of logins takes longer. */
-		ms = min(RNBD_PAUSE_BUSY_MS << min(sess->attempt / 10, 10u),
-			 RNBD_PAUSE_MAX_MS);
-		break;
-	case -EMEDIUMTYPE:
-		/* A whole login each time, to find that it is not our disk. */
-		ms = min(RNBD_PAUSE_MIN_MS << min(sess->attempt, 10u),
-			 RNBD_PAUSE_OTHER_MS);
-		break;
-	default:
-		ms = min(RNBD_PAUSE_MIN_MS << min(sess->attempt, 10u),
-			 RNBD_PAUSE_MAX_MS);
-		break;
-	}
 	/* Clients that lost the same target must not come back in step. */
 	ms = ms * 3 / 4 + get_random_u32_below(ms / 2 + 1);
 	return msecs_to_jiffies(ms);

@@ -73,7 +73,8 @@
 
 /*
  * Sessions that never were live and of which only the connection id is left. The
- * connection manager may hold it for a minute, while the peer does not answer.
+ * connection manager may hold it for a minute, while the peer does not answer. Beyond
+ * the number of all there are four times as many for addresses that have but a few.
  */
 #define RNBDT_HANGUPS_MAX		1024
 #define RNBDT_ADDRESS_HANGUPS_MAX	128
