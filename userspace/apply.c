@@ -356,6 +356,68 @@ int config_apply(const struct config *want, const struct strlist *late)
 	return ret ?: work.failures ? -EIO : 0;
 }
 
+/* Says what of an object is missing; returns how much. */
+static int compare_object(enum config_kind kind, const struct config_object *want,
+			  const struct config_object *have)
+{
+	const struct config_schema *schema = &config_schema[kind];
+	struct strlist texts = { };
+	int nr = 0;
+	size_t i;
+
+	if (!have) {
+		err("%s %s is not there", schema->word, want->name);
+		return 1;
+	}
+	/* a host that is there may have come to other limits, or been fenced */
+	if (kind == CONFIG_HOST)
+		return 0;
+	config_differences(kind, want, have, &texts);
+	for (i = 0; i < texts.nr; i++, nr++)
+		err("%s %s: %s", schema->word, want->name, texts.item[i]);
+	strlist_free(&texts);
+	for (i = 0; i < want->links.nr; i++) {
+		if (strlist_has(&have->links, want->links.item[i]))
+			continue;
+		err("%s %s: it does not %s %s", schema->word, want->name,
+		    kind == CONFIG_EXPORT ? "allow host" : "offer export",
+		    want->links.item[i]);
+		nr++;
+	}
+	if (config_enabled(kind, want) && !config_enabled(kind, have)) {
+		err("%s %s is not enabled", schema->word, want->name);
+		nr++;
+	}
+	return nr;
+}
+
+/**
+ * config_compare() - is all there that is wanted?
+ * @want: what there is to be at least
+ *
+ * Nothing is changed. What hosts may have, and whether they are fenced, is not compared.
+ *
+ * Return: 0 if it is, otherwise -ENOENT after a message for each that is not.
+ */
+int config_compare(const struct config *want)
+{
+	struct config have;
+	int ret = config_read(&have);
+	int kind, nr = 0;
+	size_t i;
+
+	for (kind = 0; !ret && kind < CONFIG_KINDS; kind++) {
+		for (i = 0; i < want->list[kind].nr; i++) {
+			const struct config_object *object = &want->list[kind].object[i];
+
+			nr += compare_object(kind, object,
+					     config_find(&have, kind, object->name));
+		}
+	}
+	config_free(&have);
+	return ret ?: nr ? -ENOENT : 0;
+}
+
 static int remove_object(enum config_kind kind, const char *dir)
 {
 	switch (kind) {

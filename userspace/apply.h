@@ -5,6 +5,7 @@
 #include "config.h"
 
 int config_read(struct config *config);
+int config_compare(const struct config *want);
 int config_apply(const struct config *want, const struct strlist *late);
 int config_clear(void);
 

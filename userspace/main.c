@@ -135,6 +135,7 @@ static const char disk_notes[] =
 
 static const struct opt restore_opts[] = {
 	{ "check", NULL, "only say what is wrong with the file" },
+	{ "compare", NULL, "only say what of the file is not there" },
 	{ "clear", NULL, "first remove all exports, hosts and ports there are" },
 	{ "wait", "SECONDS", "wait so long for paths that are not there (default 0)" },
 	{ }

@@ -556,18 +556,28 @@ int cmd_restore(const struct args *args)
 {
 	const char *file = file_operand(args);
 	bool check = args_has(args, "check");
+	bool compare = args_has(args, "compare");
 	struct config config;
 	uint32_t wait = 0;
 	int ret;
 
 	context_set("restore %s", file);
-	if (check && (args_has(args, "clear") || args_has(args, "wait")))
-		return usage_err("--check changes nothing, so it does not go with --%s",
+	if (check && compare)
+		return usage_err("--check looks at the file only; give it or --compare");
+	if ((check || compare) && (args_has(args, "clear") || args_has(args, "wait")))
+		return usage_err("--%s changes nothing, so it does not go with --%s",
+				 check ? "check" : "compare",
 				 args_has(args, "clear") ? "clear" : "wait");
 	ret = args_number(args, "wait", 0, SECONDS_MAX, &wait);
 	if (ret)
 		return ret;
 	ret = load(file, &config);
+	if (!ret && compare) {
+		if (cfg_check() || config_compare(&config))
+			ret = RNBD_EXIT_FAIL;
+		config_free(&config);
+		return ret;
+	}
 	if (!ret)
 		use_kept_secrets(&config);
 	if (!ret && check)

@@ -64,6 +64,7 @@ grep -q "\"${BY_HAND,,}\"" $FILE || die "the host with capitals is missing"
 
 echo "restore with everything there: nothing happens"
 run rnbd restore
+run rnbd restore --compare
 unchanged $FILE
 
 echo "show and list"
@@ -128,6 +129,7 @@ same "$(cat "$CFG/hosts/$H2/max_pool_bytes")" 0 "the limit that is none"
 fails "host $H2 differs: max_pool_bytes is \"0\", not \"1048576\"" rnbd restore
 limits() { cat "$CFG/hosts/$H2"/max_{pool_bytes,session_pool_bytes,sessions} | xargs; }
 same "$(limits)" "0 524288 3" "limits, of which one was taken away"
+run rnbd restore --compare
 run rnbd host limit "$H2" --sessions none
 same "$(limits)" "0 524288 0" "limits, of which two were taken away"
 fails "host $H2 differs: max_sessions is \"0\", not \"3\"" rnbd restore
@@ -154,7 +156,10 @@ run rnbd host deny file "${H2^^}"
 fails 'not allowed anyway' rnbd host deny file "$H2"
 run rnbd host deny blk "${BY_HAND,,}"
 run rnbd port remove "$ADDR:4429" --force
+fails "export blk: it does not allow host ${BY_HAND,,}" rnbd restore --compare
+says 'port 3 is not there'
 run rnbd restore
+run rnbd restore --compare
 unchanged $FILE
 
 echo "an attached disk"
@@ -199,6 +204,8 @@ run rnbd clear
 fails 'exports/file/enable: cannot set 1: No such file' rnbd restore /tmp/part.json
 says 'ports/2/enable: cannot set 1'
 same "$(cat "$CFG/exports/blk/enable") $(cat "$CFG/exports/file/enable")" "1 0" "exports that are enabled"
+fails 'export file: path is "/mnt/b/other", not "/mnt/b/f"' rnbd restore --compare
+fails 'export file is not enabled' rnbd restore --compare /tmp/part.json
 rnbd port list | grep -q "^1  *$ADDR .*blk,cached" || die "port 1 is missing"
 truncate -s 8M /mnt/b/other
 sed -i "s#10.9.0.77#$ADDR#" /tmp/part.json
@@ -277,6 +284,7 @@ head -c 300 $FILE >/tmp/bad.json; bad 'line 1[0-9]: '
 head -c 100000 /dev/urandom >/tmp/bad.json; bad ': '
 truncate -s 5M /tmp/bad.json; bad 'larger than'
 fails 'No such file' rnbd restore --check /tmp/nosuch.json
+fails 'No such file' rnbd restore --compare /tmp/nosuch.json
 unchanged $FILE
 
 echo "a file that cannot be written stays as it was"
@@ -316,6 +324,7 @@ run rnbd clear
 unload
 run setpriv --reuid 65534 --clear-groups rnbd restore --check - <$FILE
 fails 'modprobe rnbd-target' rnbd restore
+fails 'modprobe rnbd-target' rnbd restore --compare
 fails 'modprobe rnbd-target' rnbd save
 fails 'modprobe rnbd-target' rnbd clear
 fails 'modprobe rnbd-target' rnbd host list

@@ -108,6 +108,8 @@ wrong 2 'save' 'more' -- rnbd save - more
 wrong 2 'restore' 'more' -- rnbd restore - more
 wrong 2 'restore' '--check' '--clear' -- rnbd restore --check --clear
 wrong 2 'restore' '--check' '--wait' -- rnbd restore --check --wait 1
+wrong 2 'restore' '--compare' '--clear' -- rnbd restore --compare --clear
+wrong 2 'restore' '--compare' '--check' -- rnbd restore --check --compare
 wrong 2 'restore' '--wait x' 'wanted a number from 0' -- rnbd restore --wait x
 wrong 2 'clear' 'more' -- rnbd clear more
 
