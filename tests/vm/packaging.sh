@@ -54,6 +54,6 @@ run dpkg -r rnbd-tools
 [ -s /etc/rnbd/hostid ] || die "the host's identity went without a purge"
 run dpkg -P rnbd-tools rnbd-dkms
 [ ! -e /etc/rnbd ] || die "/etc/rnbd is left after a purge"
-left=$(find /usr/src /usr/lib/modules/*/updates /usr/sbin /usr/lib/systemd /usr/lib/udev /usr/share/bash-completion \
-	/var/lib/dpkg/info -name 'rnbd*' 2>/dev/null)
+left=$(find /usr/src /usr/lib/modules/*/updates /usr/sbin /usr/lib/systemd /usr/lib/udev /usr/lib/ocf \
+	/usr/share/bash-completion /var/lib/dpkg/info -name '*rnbd*' 2>/dev/null)
 [ -z "$left" ] || die "left after a purge: $left"
