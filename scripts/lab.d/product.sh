@@ -7,7 +7,7 @@
 # build is incremental and the checkout stays clean.
 
 readonly SOURCES="Kbuild Makefile drivers include userspace tests/tool.mk tests/gencheck tests/logreplay
-	tests/abuse tests/fuzz/peer tests/flood"
+	tests/abuse tests/fuzz/peer"
 
 # Sets BUILD, the directory of this checkout for this root.
 find_build() {

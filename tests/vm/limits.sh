@@ -12,6 +12,8 @@ count() { cat "$T/$1"; }
 over() { [ "$(count "$1")" -gt "$2" ]; }
 gone() { [ -z "$(ls $T/sessions)" ]; }
 param() { echo "$2" >"$P/$1" || die "parameter $1"; }
+# flood CONNECTIONS OPTION...: as this host
+flood() { rnbd-peer client --host 1 --flood "$@"; }
 host() { echo "$2" >"$CFG/hosts/$ME/$1" || die "host's $1"; }
 
 # hit COUNTER COMMAND...: counted at least once while it runs, and nothing before
@@ -174,12 +176,12 @@ rnbd export remove swapped || die "export remove"
 
 note "a connection that does not log in, one that sends frames instead, and one that sends more than it may"
 param login_timeout_ms 300
-hit limits/login_time flood -t 2 "$ME" "$ADDR"
+hit limits/login_time flood 1 --seconds 2
 param login_timeout_ms 10000
-hit violations/rate flood -f 40 -t 30 "$ME" "$ADDR"
+hit violations/rate flood 1 --frames 40 --seconds 30
 dmesg_has 'broke the protocol on queue 0: frames come faster than they may' || die "not in the log"
 param login_frames 10000
-hit violations/credits flood -r 4 -f 60 -t 30 "$ME" "$ADDR"
+hit violations/credits flood 1 --slots 4 --frames 60 --seconds 30
 param login_frames 20
 wait_for 60 gone
 
@@ -210,7 +212,7 @@ note "half-open connections from one address"
 flooded() {
 	local before flood
 	before=$(count "$1")
-	flood -n 20 -t 600 "$ME" "$ADDR" &
+	rnbd-peer client --host 1 --flood 20 --seconds 600 &
 	flood=$!
 	wait_for 30 over "$1" "$before"
 	kill $flood
@@ -236,7 +238,7 @@ for i in $(seq 101 120); do
 	ip addr add "10.9.0.$i/24" dev eth0 || die "address"
 	sources+=,10.9.0.$i
 done
-flood -n 500 -s "$sources" -t 450 "$ME" "$ADDR" >"$OUT/flood" 2>&1 &
+rnbd-peer client --flood 500 --host 1 --sources "$sources" --seconds 450 >"$OUT/flood" 2>&1 &
 flood=$!
 wait_for 60 over limits/half_open 100
 wait_for 60 over limits/half_open_ended 10

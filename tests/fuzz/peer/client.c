@@ -11,7 +11,6 @@
  * Ownership, Concurrency: one thread, one case at a time.
  * Errors: a case that does not end as it says is counted, and the next one begins.
  */
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -1231,48 +1230,4 @@ int client_cases(void)
 	client_auth_cases(&done, &failed);
 	printf("%u cases, %u failed\n", done, failed);
 	return !done || failed;
-}
-
-/*
- * Connect again and again and never log in; every second one does not even finish its
- * connection. What is refused is asked for once more.
- */
-int client_flood(uint32_t connects, uint32_t seconds)
-{
-	uint64_t end = deadline(seconds * 1000);
-	uint32_t i, asked = 0, open = 0, limit = 0, other = 0;
-	struct conn *c = calloc(connects, sizeof(*c));
-	struct request req;
-
-	if (!c)
-		die("no memory");
-	conn_data_bytes = 4096;
-	while (now_ms() < end) {
-		for (i = 0; i < connects && now_ms() < end; i++) {
-			if (!c[i].id) {
-				request_init(&req, 4, RNBD_RING_SLOTS_MIN, RNBD_SLOT_SIZE_MIN);
-				conn_begin(&c[i], &req);
-				asked++;
-			}
-			if (i % 2)
-				conn_step(&c[i]);
-			if (!c[i].gone)
-				continue;
-			if (c[i].established)
-				open++;
-			else if (c[i].status == RNBD_ST_BUSY)
-				limit++;
-			else
-				other++;
-			conn_drop(&c[i]);
-		}
-		nap();
-	}
-	for (i = 0; i < connects; i++)
-		if (c[i].id)
-			conn_drop(&c[i]);
-	free(c);
-	printf("flood: %u asked, %u were let in and closed, %u refused at a limit, %u otherwise\n",
-	       asked, open, limit, other);
-	return !limit;
 }

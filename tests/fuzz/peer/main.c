@@ -158,7 +158,8 @@ static void show_usage(int status)
 {
 	fprintf(status ? stderr : stdout,
 		"usage: rnbd-peer client [--only GLOB] [--monitor FILE]  cases against a target\n"
-		"       rnbd-peer client --flood N --seconds S           connect and be silent\n"
+		"       rnbd-peer client --flood N [--seconds S] [--host NR] [--slots N] [--frames N]\n"
+		"                        [--sources A,...]               connect and never log in\n"
 		"       rnbd-peer client --rogue logins|requests --seconds S  as much work as it is let\n"
 		"       rnbd-peer client --seed N [--from K] [--seconds S]  mutated lawful traffic\n"
 		"       rnbd-peer target [--only GLOB]                   cases against the client here\n"
@@ -189,6 +190,10 @@ int main(int argc, char **argv)
 		{ "monitor", required_argument, NULL, 'm' },
 		{ "secret", required_argument, NULL, 'S' },
 		{ "flood", required_argument, NULL, 'F' },
+		{ "host", required_argument, NULL, 'H' },
+		{ "slots", required_argument, NULL, 'r' },
+		{ "frames", required_argument, NULL, 'n' },
+		{ "sources", required_argument, NULL, 'A' },
 		{ "rogue", required_argument, NULL, 'R' },
 		{ "seed", required_argument, NULL, 's' },
 		{ "from", required_argument, NULL, 'f' },
@@ -197,7 +202,8 @@ int main(int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ }
 	};
-	uint64_t seed = 0, from = 0, seconds = 60, flood = 0;
+	struct flood flood = { .host = 2, .slots = 64 };
+	uint64_t seed = 0, from = 0, seconds = 60;
 	const char *env = getenv("LAB_SLOW"), *rogue = NULL;
 	bool random = false, client;
 	int opt;
@@ -223,7 +229,19 @@ int main(int argc, char **argv)
 			secret_file = optarg;
 			break;
 		case 'F':
-			flood = parse_number(optarg);
+			flood.connects = parse_number(optarg);
+			break;
+		case 'H':
+			flood.host = parse_number(optarg);
+			break;
+		case 'r':
+			flood.slots = parse_number(optarg);
+			break;
+		case 'n':
+			flood.frames = parse_number(optarg);
+			break;
+		case 'A':
+			flood.sources = optarg;
 			break;
 		case 'R':
 			rogue = optarg;
@@ -256,8 +274,9 @@ int main(int argc, char **argv)
 	if (random)
 		return client ? client_random(seed, from, seconds) :
 				target_random(seed, from, seconds);
-	if (flood)
-		return client_flood(flood, seconds);
+	flood.seconds = seconds;
+	if (flood.connects)
+		return client_flood(&flood);
 	if (rogue && client)
 		return client_rogue(rogue, seconds);
 	return client ? client_cases() : target_cases();

@@ -246,10 +246,26 @@ bool all_zero(const uint8_t *bytes, size_t len);
 void hammer(struct conn *c, const char *why);
 void client_auth_cases(uint32_t *done, uint32_t *failed);
 int client_cases(void);
-int client_flood(uint32_t connects, uint32_t seconds);
 int client_random(uint64_t seed, uint64_t from, uint32_t seconds);
 int client_rogue(const char *way, uint32_t seconds);
 int target_cases(void);
 int target_random(uint64_t seed, uint64_t from, uint32_t seconds);
+
+/**
+ * struct flood - which connections are made that never log in
+ * @connects: how many are there at a time
+ * @seconds: how long
+ * @host: whose id they have
+ * @slots: receive slots that they announce
+ * @frames: CREDIT frames that the first sends, then it ends; 0: none
+ * @sources: addresses with commas between, or NULL
+ */
+struct flood {
+	uint32_t connects, seconds, host, slots, frames;
+	char *sources;
+};
+
+/* flood.c */
+int client_flood(const struct flood *flood);
 
 #endif /* PEER_H */
