@@ -136,11 +136,13 @@ enum rnbd_auth {
  * @chunks: struct rnbd_exports_chunk, none of them empty
  * @nr: exports that were told
  * @taken: of the first chunk, those that were taken away again
+ * @incomplete: there was no memory for more of them; what else comes is ignored
  */
 struct rnbd_exports {
 	struct list_head chunks;
 	u32 nr;
 	u32 taken;
+	bool incomplete;
 };
 
 /**

@@ -57,6 +57,7 @@ void rnbd_exports_init(struct rnbd_exports *exports)
 	INIT_LIST_HEAD(&exports->chunks);
 	exports->nr = 0;
 	exports->taken = 0;
+	exports->incomplete = false;
 }
 
 /**
@@ -144,6 +145,9 @@ void rnbd_discover_reply(struct rnbd_queue *q, const struct rnbd_frame *frame,
 	struct rnbd_exports_chunk *chunk;
 	struct rnbd_discover_info info;
 
+	/* The target is right to send the rest, which it cannot know nobody wants. */
+	if (exports && exports->incomplete)
+		return;
 	/* Only while somebody waits for it. */
 	if (!exports || sess->login_status != RNBD_LOGIN_OPEN) {
 		*fault = RNBD_FAULT_TYPE;
@@ -155,6 +159,7 @@ void rnbd_discover_reply(struct rnbd_queue *q, const struct rnbd_frame *frame,
 	if (info.nr_exports) {
 		chunk = kmalloc(struct_size(chunk, export, info.nr_exports), GFP_ATOMIC);
 		if (!chunk) {
+			exports->incomplete = true;
 			q->cm_reason = "no memory for the list of exports; try again";
 			rnbd_discover_end(q, RNBD_ST_OK, -ENOMEM);
 			return;

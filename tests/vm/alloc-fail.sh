@@ -20,28 +20,44 @@ text_kmemleak() {
 		$3 == "__alloc_object" { print $1; go = 1 }'
 }
 
-# fail MODULE N - of the allocations with a function of this module in their stack one in N
-# fails; the queues of soft-RoCE are made of very many single pages
-fail() {
-	local first last from to dir
-	{ read -r first && read -r last; } < <(text "$1")
+# within FIRST LAST - of allocations that have a function between these addresses in their stack
+within() {
+	local from to dir
 	{ read -r from && read -r to; } < <(text_kmemleak)
-	if [ -z "$last" ] || [ -z "$to" ]; then die "no functions of $1 or kmemleak"; fi
+	if [ -z "$2" ] || [ -z "$to" ]; then die "no such functions, or none of kmemleak"; fi
 	for dir in $FAIL ${FAIL%/*}/fail_page_alloc; do
-		echo 0x"$first" >"$dir"/require-start
-		echo 0x"$last" >"$dir"/require-end
+		echo "0x$1" >"$dir"/require-start
+		echo "0x$2" >"$dir"/require-end
 		echo 0x"$from" >"$dir"/reject-start
 		echo 0x"$to" >"$dir"/reject-end
 		echo 32 >"$dir"/stacktrace-depth
 		echo N >"$dir"/ignore-gfp-wait
 		echo N >"$dir"/task-filter
 		echo 0 >"$dir"/verbose
-		echo 100000 >"$dir"/times
 	done
+}
+
+# fail MODULE N - of the allocations with a function of this module in their stack one in N
+# fails; the queues of soft-RoCE are made of very many single pages
+fail() {
+	local first last
+	{ read -r first && read -r last; } < <(text "$1")
+	within "$first" "$last"
+	echo 100000 | tee $FAIL/times >"${FAIL%/*}/fail_page_alloc/times"
 	echo $(($2 / 100)) >$FAIL/interval
 	echo $(($2 / 3)) >"${FAIL%/*}/fail_page_alloc/interval"
 	echo 1 | tee $FAIL/probability >"${FAIL%/*}/fail_page_alloc/probability"
 	echo 0 >"${FAIL%/*}/fail_page_alloc/min-order"
+}
+# fail_once FUNCTION - its next allocation fails
+fail_once() {
+	local first last
+	{ read -r first && read -r last; } < <(sort /proc/kallsyms | awk -v f="$1" '
+		go { print $1; exit }
+		$3 == f { print $1; go = 1 }')
+	within "$first" "$last"
+	echo 1 | tee $FAIL/times >$FAIL/interval
+	echo 100 >$FAIL/probability
 }
 no_fail() {
 	echo 0 >"$FAIL"/probability
@@ -59,6 +75,15 @@ if [ "$NODE" = 1 ]; then
 	dd if=/dev/zero of=/dev/shm/file bs=1M count=16 status=none || die "dd failed"
 	export_disk disk0 "$disk"
 	export_disk file0 /dev/shm/file
+	# with these a list takes more than one frame
+	for i in {1..18}; do
+		dir=$CFG/exports/more$i
+		mkdir "$dir" || die "mkdir"
+		echo /dev/shm/file >"$dir/path"
+		echo 1 >"$dir/enable" || die "enable"
+		ln -s "$CFG/hosts/$(host_id 2)" "$dir/allowed_hosts/2"
+		ln -s "$dir" "$CFG/ports/1/exports/"
+	done
 	idle=$(rdma_own)
 	barrier exported
 	barrier client-logins 600
@@ -86,6 +111,15 @@ fi
 barrier exported
 modprobe rnbd
 idle=$(rdma_own)
+
+note "a list that there is no memory for"
+fail_once rnbd_discover_reply
+if rnbd discover "$ADDR" >"$OUT/list" 2>"$OUT/error"; then die "a list: $(cat "$OUT/list")"; fi
+no_fail
+same "$(cat $FAIL/times)" 0 "failures left"
+grep 'no memory for the list of exports; try again' "$OUT/error" || die "unclear: $(cat "$OUT/error")"
+same "$(cat /sys/kernel/rnbd/violations/* | sort -u)" 0 "violations of a target that did nothing wrong"
+same "$(rnbd discover "$ADDR" --json | jq length)" 20 "exports"
 
 # logins END - some work, the others say why not and leave nothing
 logins() {
