@@ -9,6 +9,7 @@
 RNBD_INJECT(rnbdt_inject_delay_submit, "delay_submit");
 RNBD_INJECT(rnbdt_inject_delay_bio, "delay_bio");
 RNBD_INJECT(rnbdt_inject_delay_close, "delay_close");
+RNBD_INJECT(rnbdt_inject_delay_linger, "delay_linger");
 RNBD_INJECT(rnbdt_inject_delay_login, "delay_login");
 RNBD_INJECT(rnbdt_inject_drop_reply, "drop_reply");
 RNBD_INJECT(rnbdt_inject_no_epoch_check, "no_epoch_check");
@@ -19,6 +20,7 @@ static struct rnbd_inject *const rnbdt_inject_points[] = {
 	&rnbdt_inject_delay_submit,
 	&rnbdt_inject_delay_bio,
 	&rnbdt_inject_delay_close,
+	&rnbdt_inject_delay_linger,
 	&rnbdt_inject_delay_login,
 	&rnbdt_inject_drop_reply,
 	&rnbdt_inject_no_epoch_check,

@@ -413,6 +413,7 @@ static void rnbdt_session_leave(struct rnbd_tsession *s)
 
 static void rnbdt_session_linger(struct work_struct *work)
 {
+	rnbd_inject_delay(&rnbdt_inject_delay_linger);
 	rnbdt_session_leave(container_of(work, struct rnbd_tsession, linger_work));
 }
 

@@ -837,6 +837,7 @@ void rnbdt_netlink_tell(struct rnbd_tsession *s, enum rnbd_tstate from);
 extern struct rnbd_inject rnbdt_inject_delay_submit;
 extern struct rnbd_inject rnbdt_inject_delay_bio;
 extern struct rnbd_inject rnbdt_inject_delay_close;
+extern struct rnbd_inject rnbdt_inject_delay_linger;
 extern struct rnbd_inject rnbdt_inject_delay_login;
 extern struct rnbd_inject rnbdt_inject_drop_reply;
 extern struct rnbd_inject rnbdt_inject_no_epoch_check;
