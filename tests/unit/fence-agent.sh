@@ -134,8 +134,8 @@ agent 1 "t1" -a t1 -l admin -k /etc/key --ssh-options "-p 2222 -4" --sudo --logi
 grep -qxF -e "-n -o BatchMode=yes -o ControlPath=none -o ConnectTimeout=7 -l admin -i /etc/key -p 2222 -4 -- t1 sudo -n rnbd fence $N2 --timeout 47" ssh-calls ||
 	fail "ssh is called: $(cat ssh-calls)"
 fresh
-agent 0 Success -a t1 -n $N2 --power-timeout 20 --until-restart
-same "$(head -n 1 calls)" "t1: fence $N2 --timeout 17 --until-restart" "rnbd"
+agent 0 Success -a t1 -n $N2 --power-timeout 20
+same "$(head -n 1 calls)" "t1: fence $N2 --timeout 17" "rnbd"
 
 # from dlm_controld: no action is off; on at its start
 fresh
