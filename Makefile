@@ -29,6 +29,8 @@ help:
 	@echo 'make check           all tests; TESTS="vm-*" selects by name, JOBS=N runs N at once'
 	@echo 'make check-debug     the lab tests on a kernel with KASAN, lockdep, kmemleak, ...;'
 	@echo '                     the first time it is built, which takes 15 to 40 minutes'
+	@echo 'make check-cluster   OCFS2 and GFS2 on two clients of one target, nodes that die;'
+	@echo '                     TESTS and JOBS as above, not a part of make check'
 	@echo 'make fuzz            hostile input for the codec and for both ends; FUZZ=NAME selects,'
 	@echo '                     FUZZ_SECONDS=60 each, SEED=N; a part of make check'
 	@echo 'make fuzz-coverage   lines of the codec that the kept corpus reaches'
@@ -112,6 +114,11 @@ check-debug: export JOBS := $(JOBS)
 check-debug:
 	LAB_KERNEL=debug tests/run
 
+check-cluster: export TESTS := $(TESTS)
+check-cluster: export JOBS := $(JOBS)
+check-cluster:
+	SUITES=cluster tests/run
+
 # FUZZ=codec: only that
 fuzz: export FUZZ_SECONDS := $(FUZZ_SECONDS)
 fuzz: export SEED := $(SEED)
@@ -150,5 +157,5 @@ clean:
 	rm -rf build
 
 .PHONY: all help modules tool install install-modules install-tool uninstall uninstall-modules \
-	uninstall-tool dkms deb lab demo check check-debug check-unit fuzz fuzz-coverage \
+	uninstall-tool dkms deb lab demo check check-debug check-cluster check-unit fuzz fuzz-coverage \
 	soak bench lint clean
