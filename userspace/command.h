@@ -102,6 +102,7 @@ int cmd_completion(const struct args *args);
 
 int cmd_attach(const struct args *args);
 int cmd_discover(const struct args *args);
+int cmd_deactivate(const struct args *args);
 int cmd_detach(const struct args *args);
 int cmd_list(const struct args *args);
 int cmd_show(const struct args *args);

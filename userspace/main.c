@@ -156,6 +156,8 @@ const struct command commands[] = {
 	  "ADDR is written as in rnbd attach. Exports that are disabled, not offered\n"
 	  "on this port or not for this machine are not shown.",
 	  discover_opts, 1, 1, NULL, NULL, cmd_discover },
+	{ "deactivate", "DISK", "let all I/O of a disk fail, until it is detached", disk_notes,
+	  NULL, 1, 1, COMPLETE_DISK, NULL, cmd_deactivate },
 	{ "detach", "DISK | --all", "detach a disk", disk_notes,
 	  detach_opts, 0, 1, COMPLETE_DISK, NULL, cmd_detach },
 	{ "list", "[DISK]", "show attached disks", disk_notes,

@@ -32,7 +32,7 @@
  * @RNBD_CONNECTING: the connection is being made, there is no disk yet
  * @RNBD_LIVE: I/O flows
  * @RNBD_RECONNECTING: the connection is lost and another one is being made
- * @RNBD_FAILED: given up; I/O fails, the disk can be detached
+ * @RNBD_FAILED: given up, or deactivated; I/O fails, the disk can be detached
  * @RNBD_CLOSING: being detached
  */
 enum rnbd_state {
@@ -51,6 +51,8 @@ enum rnbd_state {
 #define RNBD_SEGMENTS_MAX	256u
 
 #define RNBD_WHY_SIZE	NETLINK_MAX_FMTMSG_LEN
+
+#define RNBD_DEACTIVATED_WHY	"deactivated by the administrator"
 
 /* A login that waits for its reply has this status, which none is answered with. */
 #define RNBD_LOGIN_OPEN		U16_MAX
@@ -366,6 +368,7 @@ struct rnbd_change {
 #define RNBD_SESS_QUIESCED	2	/* the disk's queues are quiesced */
 #define RNBD_SESS_FAIL_IO	3	/* I/O fails while there is no connection */
 #define RNBD_SESS_RESIZED	4	/* event_work has to tell of the disk's size */
+#define RNBD_SESS_DEACTIVATED	5	/* no I/O any more; set under sess->lock, for good */
 
 /**
  * struct rnbd_session - an attached disk
@@ -536,6 +539,7 @@ int rnbd_session_detach(struct rnbd_session *sess, bool force,
 struct rnbd_session *rnbd_session_find(const char *disk);
 void rnbd_session_put(struct rnbd_session *sess);
 bool rnbd_session_advance(struct rnbd_session *sess, enum rnbd_state state);
+bool rnbd_session_ends(const struct rnbd_session *sess);
 void rnbd_session_tell_more(struct rnbd_session *sess);
 void rnbd_session_set_error(struct rnbd_session *sess, const char *text);
 void rnbd_session_last_error(struct rnbd_session *sess, char *text);
@@ -546,6 +550,7 @@ void rnbd_sessions_detach_all(void);
 void rnbd_recover_init(struct rnbd_session *sess);
 void rnbd_recover_abort(struct rnbd_session *sess);
 void rnbd_recover_end(struct rnbd_session *sess);
+void rnbd_recover_deactivate(struct rnbd_session *sess);
 int rnbd_check_offer(struct rnbd_session *sess, struct rnbd_why *why);
 int rnbd_recover_start(struct rnbd_session *sess, struct rnbd_why *why);
 

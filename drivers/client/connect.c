@@ -170,7 +170,7 @@ static bool rnbd_cm_woken(const struct rnbd_queue *q)
 {
 	/* pairs with the release in rnbd_queue_wake() */
 	return smp_load_acquire(&q->cm_done) ||
-	       test_bit(RNBD_SESS_DETACH, &q->sess->flags);
+	       rnbd_session_ends(q->sess);
 }
 
 /**
@@ -229,8 +229,8 @@ static int rnbd_cm_wait(struct rnbd_queue *q, unsigned int ms, struct rnbd_why *
 			break;
 		left -= slept;
 	}
-	if (slept >= 0 && test_bit(RNBD_SESS_DETACH, &sess->flags)) {
-		rnbd_why(why, "detached meanwhile");
+	if (slept >= 0 && rnbd_session_ends(sess)) {
+		rnbd_why(why, "detached or deactivated meanwhile");
 		return -ECANCELED;
 	}
 	if (slept < 0) {
@@ -685,7 +685,7 @@ static int rnbd_alloc_queue(struct rnbd_session *sess, u32 index)
  * @why: filled on error
  *
  * Context: process context, may sleep; ends early on a signal that kills, or when
- * the session is detached.
+ * the session is detached or deactivated.
  * Return: 0 or an error. Either way rnbd_disconnect() and
  * rnbd_release_connection() have to be called in the end.
  */
@@ -714,7 +714,7 @@ int rnbd_connect_first(struct rnbd_session *sess, struct rnbd_why *why)
  * @why: filled on error
  *
  * Context: process context, may sleep; ends early on a signal that kills, or when
- * the session is detached.
+ * the session is detached or deactivated.
  * Return: 0 with sess->offer valid and checked, or an error. Then
  * rnbd_disconnect() and rnbd_release_connection() have to be called.
  */

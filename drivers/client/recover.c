@@ -20,9 +20,14 @@
  * acknowledged but not flushed. If there is such data the disk fails as a
  * whole: a failed flush would tell only one of several users.
  *
+ * A disk that is deactivated fails at once and for good: the connection is taken down
+ * as after a loss, by whoever deactivates it, and there is no other one.
+ *
  * Ownership: the connection belongs to recover_work from the loss until
  * rnbd_go_live(), before and after that to attach and detach. recover_lock is
- * for the moment at which attach hands it over.
+ * for the moment at which attach hands it over, and for rnbd_recover_deactivate(),
+ * which takes it from either. It is called by a file of the disk only: that is gone
+ * before whoever detaches ends the connection.
  *
  * Concurrency: RNBD_SESS_QUIESCED makes sure that the disk's queues are
  * quiesced once and started once, whoever comes first; RNBD_SESS_FAIL_IO is
@@ -243,7 +248,7 @@ static int rnbd_go_live(struct rnbd_session *sess, struct rnbd_why *why)
 static void rnbd_take_down(struct rnbd_session *sess)
 {
 	bool replay = test_bit(RNBD_SESS_ATTACHED, &sess->flags) &&
-		      !test_bit(RNBD_SESS_DETACH, &sess->flags) &&
+		      !rnbd_session_ends(sess) &&
 		      !sess->opt.fail_policy;
 	u32 i;
 
@@ -294,7 +299,7 @@ static int rnbd_attempt(struct rnbd_session *sess, struct rnbd_why *why)
 
 static bool rnbd_may_try(struct rnbd_session *sess)
 {
-	if (test_bit(RNBD_SESS_DETACH, &sess->flags))
+	if (rnbd_session_ends(sess))
 		return false;
 	if (sess->opt.loss_timeout &&
 	    time_after(jiffies, sess->lost_at + sess->opt.loss_timeout * HZ))
@@ -326,6 +331,9 @@ static void rnbd_recover(struct rnbd_session *sess)
 	}
 
 	if (!rnbd_may_try(sess) || ret == -EUCLEAN) {
+		/* Whoever deactivates the disk waits for the lock, and does this. */
+		if (test_bit(RNBD_SESS_DEACTIVATED, &sess->flags))
+			return;
 		if (rnbd_session_advance(sess, RNBD_FAILED))
 			rnbd_unquiesce(sess);
 		return;
@@ -404,6 +412,41 @@ void rnbd_recover_abort(struct rnbd_session *sess)
 	mutex_lock(&sess->recover_lock);
 	mutex_unlock(&sess->recover_lock);
 	flush_work(&sess->event_work);
+}
+
+/**
+ * rnbd_recover_deactivate - let all I/O fail, for good
+ * @sess: session whose disk is there as long as this takes
+ *
+ * On return nothing of the session is left with the device, requests that were in
+ * flight have ended with BLK_STS_IOERR, as after a loss, and those that waited or
+ * come do so at once, until the disk is detached. What the target has received
+ * it may still do.
+ *
+ * Context: process context, may sleep, not for the target.
+ */
+void rnbd_recover_deactivate(struct rnbd_session *sess)
+{
+	unsigned int noio = memalloc_noio_save();
+	unsigned long flags;
+
+	spin_lock_irqsave(&sess->lock, flags);
+	set_bit(RNBD_SESS_DEACTIVATED, &sess->flags);
+	spin_unlock_irqrestore(&sess->lock, flags);
+	/* An attempt to connect that is under way ends. */
+	wake_up(&sess->wait);
+
+	mutex_lock(&sess->recover_lock);
+	if (READ_ONCE(sess->state) != RNBD_FAILED) {
+		cancel_delayed_work_sync(&sess->fail_io_work);
+		if (sess->dev)
+			rnbd_take_down(sess);
+		rnbd_session_set_error(sess, RNBD_DEACTIVATED_WHY);
+		if (rnbd_session_advance(sess, RNBD_FAILED))
+			rnbd_unquiesce(sess);
+	}
+	mutex_unlock(&sess->recover_lock);
+	memalloc_noio_restore(noio);
 }
 
 /**

@@ -94,7 +94,8 @@ static void rnbd_session_release(struct kref *ref)
 /* States that may follow a state. */
 static const u8 rnbd_state_next[] = {
 	[RNBD_CONNECTING]	= BIT(RNBD_LIVE) | BIT(RNBD_CLOSING),
-	[RNBD_LIVE]		= BIT(RNBD_RECONNECTING) | BIT(RNBD_CLOSING),
+	[RNBD_LIVE]		= BIT(RNBD_RECONNECTING) | BIT(RNBD_FAILED) |
+				  BIT(RNBD_CLOSING),
 	[RNBD_RECONNECTING]	= BIT(RNBD_LIVE) | BIT(RNBD_FAILED) |
 				  BIT(RNBD_CLOSING),
 	[RNBD_FAILED]		= BIT(RNBD_CLOSING),
@@ -146,7 +147,8 @@ static bool rnbd_session_set_state(struct rnbd_session *sess, enum rnbd_state st
 	if (!(rnbd_state_next[old] & BIT(state)))
 		return false;
 	/* A connection that broke while it was made does not become live. */
-	if (state == RNBD_LIVE && sess->broken)
+	if (state == RNBD_LIVE &&
+	    (sess->broken || test_bit(RNBD_SESS_DEACTIVATED, &sess->flags)))
 		return false;
 	WRITE_ONCE(sess->state, state);
 	sess->state_ns = ktime_get_ns();
@@ -168,6 +170,11 @@ static bool rnbd_session_set_state(struct rnbd_session *sess, enum rnbd_state st
 		sess->attempt = 0;
 		break;
 	case RNBD_FAILED:
+		if (old == RNBD_LIVE) {
+			sess->reason = RNBD_DEACTIVATED_WHY;
+			sess->attempt = 0;
+		}
+		fallthrough;
 	case RNBD_CLOSING:
 		set_bit(RNBD_SESS_FAIL_IO, &sess->flags);
 		break;
@@ -321,10 +328,24 @@ void rnbd_session_fail(struct rnbd_session *sess, const char *reason)
 	if (!sess->broken)
 		sess->broken_why = reason;
 	sess->broken = true;
+	/* Whoever deactivates the disk is at it, and does all there is to do. */
 	if (sess->state == RNBD_LIVE &&
+	    !test_bit(RNBD_SESS_DEACTIVATED, &sess->flags) &&
 	    rnbd_session_set_state(sess, RNBD_RECONNECTING))
 		mod_delayed_work(rnbd_wq, &sess->recover_work, 0);
 	spin_unlock_irqrestore(&sess->lock, flags);
+}
+
+/**
+ * rnbd_session_ends - is nobody to connect any more
+ * @sess: session
+ *
+ * Context: any.
+ */
+bool rnbd_session_ends(const struct rnbd_session *sess)
+{
+	return test_bit(RNBD_SESS_DETACH, &sess->flags) ||
+	       test_bit(RNBD_SESS_DEACTIVATED, &sess->flags);
 }
 
 /**

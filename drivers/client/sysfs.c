@@ -9,7 +9,7 @@
  * session behind it.
  * Concurrency: counters are read under the lock of their queue, resources of
  * the connection under conn_lock.
- * Errors: reading never fails; writing wants a boolean.
+ * Errors: reading never fails; writing wants a boolean, deactivate a true one.
  */
 
 #define pr_fmt(fmt) "rnbd: " fmt
@@ -114,6 +114,22 @@ static ssize_t early_release_store(struct device *dev,
 	return count;
 }
 static DEVICE_ATTR_RW(early_release);
+
+/* Nothing undoes it but a detach, for which the file waits until this returns. */
+static ssize_t deactivate_store(struct device *dev, struct device_attribute *attr,
+				const char *buf, size_t count)
+{
+	bool on;
+	int ret = kstrtobool(buf, &on);
+
+	if (ret)
+		return ret;
+	if (!on)
+		return -EINVAL;
+	rnbd_recover_deactivate(rnbd_dev_session(dev));
+	return count;
+}
+static DEVICE_ATTR_WO(deactivate);
 
 /*
  * Remote access that the device grants on our queue pairs, as the device
@@ -229,6 +245,7 @@ static struct attribute *rnbd_disk_attrs[] = {
 	&dev_attr_pool_units.attr,
 	&dev_attr_segment_units.attr,
 	&dev_attr_early_release.attr,
+	&dev_attr_deactivate.attr,
 	&dev_attr_remote_access.attr,
 	&dev_attr_pool_used.attr,
 	&dev_attr_pool_peak.attr,

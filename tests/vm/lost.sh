@@ -1,6 +1,6 @@
 #!/bin/bash
 # lab: --nodes 2 --cpus 1 --mem 1024 --timeout 300
-# short: policy fail: a lost connection ends all I/O with an error; the disk can be detached, nothing hangs
+# short: a lost connection with policy fail, or a deactivated disk: all I/O ends with an error, nothing hangs
 . ./lib.sh
 . ./rnbd.sh
 
@@ -38,6 +38,42 @@ if [ "$NODE" = 1 ]; then
 		lab barrier "down-$way" --timeout 120
 		allow_again "$way" || die "undoing $way failed"
 	done
+
+	# what the client deactivates: requests that storage holds up, an attempt to connect
+	# that waits for its login, and one that finds nobody
+	modprobe dm-mod 2>/dev/null
+	disk=$(null_disk 64) || exit 1
+	echo "0 131072 linear $disk 0" | dmsetup create back || die "dmsetup failed"
+	export_disk held /dev/mapper/back
+	sessions_are() { [ "$(cat "$CFG/exports/held/sessions")" = "$1" ]; }
+	lab barrier up-held
+	lab barrier load-held --timeout 60
+	dmsetup suspend --noflush --nolockfs back || die "suspend failed"
+	lab barrier held
+	lab barrier let-go --timeout 60
+	dmsetup resume back || die "resume failed"
+	wait_for 20 sessions_are 0
+	lab barrier gone
+	lab barrier login --timeout 60
+	strike rnbd-target delay_login 1 1000000
+	lab barrier hold-login
+	wait_for 20 hit delay_login
+	lab barrier held-login
+	lab barrier let-login-go --timeout 60
+	strike rnbd-target delay_login 0
+	wait_for 20 sessions_are 0
+	lab barrier login-gone
+	lab barrier nobody --timeout 60
+	rnbd export disable held || die "disable failed"
+	lab barrier disabled
+	lab barrier deactivated --timeout 60
+	rnbd export enable held || die "enable failed"
+	lab barrier enabled
+	lab barrier both --timeout 200
+	wait_for 20 sessions_are 0
+	rnbd export remove held || die "export remove failed"
+	dmsetup remove back || die "dmsetup remove failed"
+
 	lab barrier up2
 	lab barrier load2
 	echo "the RDMA device is removed under load"
@@ -90,7 +126,114 @@ for way in $WAYS; do
 	lab barrier "down-$way"
 done
 
-lab barrier up2
+# stuck DEV: at least so many writes are in flight, and none ends
+writes() { awk '{ print $5 }' "/sys/block/${1##*/}/stat"; }
+stuck() {
+	local now before
+	before=$(writes "$1")
+	sleep 0.5
+	read -r _ now <"/sys/block/${1##*/}/inflight"
+	[ "$now" -ge 16 ] && [ "$(writes "$1")" = "$before" ]
+}
+# deactivate DEV: at once, completely, and once more
+deactivate() {
+	local sent took=${EPOCHREALTIME/[.,]/}
+	rnbd deactivate "$1" || die "rnbd deactivate failed"
+	# the device holds nothing any more
+	same "$(rdma_own)" "$before" "RDMA objects"
+	same "$(counter "$1" state)" failed state
+	sent=$(counter "$1" requests)
+	took=$(((${EPOCHREALTIME/[.,]/} - took) / 1000))
+	[ $took -lt $((3000 * ${LAB_SLOW:-1})) ] || die "it took $took ms"
+	same "$(counter "$1" last_error)" "deactivated by the administrator"
+	rnbd list "$1" --json | jq -e '.[0] | .state == "failed" and .last_error == "deactivated by the administrator"' ||
+		die "rnbd list says something else: $(rnbd list "$1" --json)"
+	wait_for 5 sh -c "! kill -0 $pid 2>/dev/null"
+	wait $pid && die "no error"
+	if dd if="$1" of=/dev/null bs=4k count=1 iflag=direct 2>"$OUT/dd"; then die "still reads"; fi
+	grep -q 'Input/output error' "$OUT/dd" || die "another error: $(cat "$OUT/dd")"
+	same "$(counter "$1" requests)" "$sent" "requests sent"
+	run rnbd deactivate "$1"
+	(echo 0 >"/sys/block/${1##*/}/rnbd/deactivate") 2>/dev/null && die "activated again"
+	note "deactivated in $took ms: $(counter "$1" state): $(counter "$1" reason)"
+}
+story() { sed -nE "s/^[^ ]+ disk ${dev##*/} .* ([a-z]+) -> ([a-z]+)(: .*)?\$/\1>\2/p" "$OUT/monitor" | xargs; }
+story_is() { [ "$(story)" = "$1" ]; }
+
+lab barrier up-held
+rnbd monitor >"$OUT/monitor" 2>"$OUT/monitor.err" &
+monitor=$!
+wait_for 10 grep -q 'listening to rnbd$' "$OUT/monitor.err"
+dev=$(attach held --queues 2 --loss-timeout 0) || exit 1
+load "$dev" randwrite
+lab barrier load-held
+lab barrier held
+wait_for 5 stuck "$dev"
+deactivate "$dev"
+grep -q 'Input/output error' "$OUT/load" || die "fio ended for another reason: $(tail -3 "$OUT/load")"
+story="connecting>live live>failed"
+wait_for 10 story_is "$story"
+need "$dev" lost -eq 0
+detach "$dev"
+wait_for 10 story_is "$story failed>closing"
+lab barrier let-go
+lab barrier gone --timeout 60
+
+# a write that waits meanwhile
+waiting() {
+	dd if=/dev/zero of="$dev" bs=4k count=1 oflag=direct 2>/dev/null &
+	pid=$!
+	wait_for 10 grep -q '^State:.*D' /proc/$pid/status
+}
+: >"$OUT/monitor"
+dev=$(attach held --queues 2 --loss-timeout 0 --keepalive 500) || exit 1
+lab barrier login
+lab barrier hold-login
+strike rnbd kill_queue 1
+wait_for 20 counter_over "$dev" lost 0
+lab barrier held-login --timeout 60
+same "$(counter "$dev" state)" reconnecting state
+waiting
+deactivate "$dev"
+story="connecting>live live>reconnecting reconnecting>failed"
+wait_for 10 story_is "$story"
+detach "$dev"
+lab barrier let-login-go
+lab barrier login-gone
+
+dev=$(attach held --queues 2 --loss-timeout 0) || exit 1
+lab barrier nobody
+lab barrier disabled
+wait_for 20 counter_over "$dev" attempt 2
+waiting
+deactivate "$dev"
+seen=$(counter "$dev" attempt)
+lab barrier deactivated
+lab barrier enabled
+# whoever reconnects would have done so before this one
+other=$(attach held --queues 2) || exit 1
+need "$dev" attempt -eq "$seen"
+same "$(counter "$dev" state)" failed state
+detach "$other"
+detach "$dev"
+
+note "deactivated and detached at the same time, under load"
+for _ in 1 2 3; do
+	dev=$(attach held --queues 2 --loss-timeout 0) || exit 1
+	load "$dev"
+	rnbd deactivate "$dev" 2>"$OUT/deactivate" &
+	both=$!
+	rnbd detach "$dev" --force || die "forced detach failed"
+	wait $both || grep -q 'detached\|not attached' "$OUT/deactivate" || die "unclear: $(cat "$OUT/deactivate")"
+	wait_for 20 sh -c "! kill -0 $pid 2>/dev/null"
+	wait $pid && die "fio saw no error"
+done
+kill $monitor
+wait $monitor
+wait_for 10 rdma_own_is "$before"
+lab barrier both
+
+lab barrier up2 --timeout 60
 dev=$(attach disk0 --policy fail --loss-timeout 1) || exit 1
 load "$dev"
 lab barrier load2

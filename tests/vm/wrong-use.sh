@@ -155,6 +155,7 @@ note "no module"
 wrong 1 'disk0' 'modprobe rnbd' -- rnbd attach "$ADDR" disk0
 wrong 1 "discover $ADDR:4427" 'modprobe rnbd' -- rnbd discover "$ADDR"
 wrong 1 'detach' 'modprobe rnbd' -- rnbd detach rnbd0
+wrong 1 'modprobe rnbd' -- rnbd deactivate rnbd0
 wrong 1 'list' 'modprobe rnbd' -- rnbd list
 wrong 1 'monitor' 'modprobe rnbd' -- rnbd monitor
 wrong 1 'session list' 'modprobe rnbd-target' -- rnbd session list
@@ -189,10 +190,12 @@ for command in 'list gone' 'remove gone' 'enable gone' 'disable gone' 'resize go
 	wrong 1 gone 'rnbd export list' -- rnbd export $command
 done
 wrong 1 'rnbd7' 'not attached' 'rnbd list' -- rnbd detach rnbd7
+wrong 1 'rnbd7' 'not attached' 'rnbd list' -- rnbd deactivate rnbd7
 wrong 1 'rnbd7' 'not attached' 'rnbd list' -- rnbd list rnbd7
 wrong 1 'rnbd7' 'not attached' 'rnbd list' -- rnbd show rnbd7
 wrong 1 'rnbd7' 'not attached' 'rnbd list' -- rnbd stat rnbd7
 wrong 2 '/dev/null' 'block device' 'rnbd list' -- rnbd detach /dev/null
+wrong 2 '/dev/null' 'block device' 'rnbd list' -- rnbd deactivate /dev/null
 wrong 1 'gone' 'rnbd export list' -- rnbd export show gone
 wrong 1 'gone' 'rnbd export list' -- rnbd host allow gone "$ID"
 wrong 1 'gone' 'rnbd export list' -- rnbd host deny gone "$ID"
@@ -270,6 +273,7 @@ note "not root"
 wrong 1 'disk0' 'root' -- "${nobody[@]}" rnbd attach "$ADDR" disk0
 wrong 1 'discover' 'root' -- "${nobody[@]}" rnbd discover "$ADDR"
 wrong 1 "$name" 'root' -- "${nobody[@]}" rnbd detach "$name"
+wrong 1 "deactivate $name" 'root' -- "${nobody[@]}" rnbd deactivate "$name"
 wrong 1 'session list' 'root' -- "${nobody[@]}" rnbd session list
 wrong 1 'monitor' 'root' -- "${nobody[@]}" rnbd monitor
 wrong 1 'clear' 'root' -- "${nobody[@]}" rnbd clear
