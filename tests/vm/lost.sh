@@ -89,7 +89,7 @@ if [ "$NODE" = 1 ]; then
 	while :; do sleep 1; done
 fi
 
-modprobe rnbd io_timeout=10
+modprobe rnbd io_timeout=$((10 * ${LAB_SLOW:-1}))
 before=$(rdma_own)
 
 # load DEV [RW]: I/O that goes on until it fails
@@ -98,7 +98,7 @@ load() {
 	    --bs=16k --iodepth=32 --size=32m --time_based --runtime=3600 --minimal \
 	    >"$OUT/load" 2>&1 &
 	pid=$!
-	wait_for 20 counter_over "$1" requests 200
+	wait_for 20 counter_over "$1" requests $((200 / ${LAB_SLOW:-1}))
 }
 
 # lost DEV: I/O must end with an error, and the disk must go
