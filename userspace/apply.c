@@ -10,7 +10,8 @@
  * port gets to offer such an export: its data may be others than those that the
  * hosts were to see. But a secret is always set: configfs does not tell it, so that
  * nobody could say whether it differs, and a host would go on with one that was to be
- * replaced. The kernel compares it, and one that it has already changes nothing. Kinds
+ * replaced. The kernel compares it, and one that it has already changes nothing. What
+ * is known of the fences of a host it takes if that is news to it. Kinds
  * are worked on in the order in which they depend on each other.
  * Ownership: configurations own what they consist of.
  * Concurrency: others may change the tree at the same time. Reading is no
@@ -24,6 +25,7 @@
 
 #include "apply.h"
 #include "configfs.h"
+#include "fences.h"
 #include "parse.h"
 #include "secrets.h"
 #include "target.h"
@@ -64,6 +66,21 @@ static int read_secret(const char *dir, const struct config_object *host, char *
 	return ret;
 }
 
+/* There is nothing to know of a host that was never fenced. */
+static int forget_none(char **fence_state)
+{
+	struct fence fence;
+	int ret = fence_parse(*fence_state, &fence);
+
+	if (ret) {
+		err("fence_state is not understood: \"%s\"", *fence_state);
+	} else if (fence.generation == 1) {
+		free(*fence_state);
+		*fence_state = NULL;
+	}
+	return ret;
+}
+
 static int read_object(struct config *config, enum config_kind kind, const char *name)
 {
 	const struct config_schema *schema = &config_schema[kind];
@@ -82,6 +99,8 @@ static int read_object(struct config *config, enum config_kind kind, const char 
 		object->value[i] = cfg_get(dir, schema->attr[i].name);
 		if (!object->value[i])
 			ret = -EIO;
+		else if (schema->attr[i].type == CONFIG_FENCE)
+			ret = forget_none(&object->value[i]);
 	}
 	if (!ret && schema->links)
 		ret = read_links(schema, dir, &object->links);
@@ -212,8 +231,9 @@ static int set_values(enum config_kind kind, const char *dir, const struct confi
 
 static int make_object(enum config_kind kind, const char *dir, const struct config_object *want)
 {
-	int ret = cfg_mkdir(dir);
+	int ret = kind == CONFIG_HOST ? target_make_host(dir) : cfg_mkdir(dir);
 
+	target_keep();
 	if (ret == -EEXIST)
 		err("%s %s was made by somebody else meanwhile; run it again",
 		    config_schema[kind].word, want->name);
@@ -248,7 +268,7 @@ static int add_link(struct work *work, enum config_kind kind, const char *dir,
 	return ret;
 }
 
-/* Is it allowed to a host that would not have to prove who it is? */
+/* Is it allowed to a host that would not have to prove who it is, or is to be fenced? */
 static bool is_open_to_unusable(struct work *work, enum config_kind kind,
 				const struct config_object *want,
 				const struct config_object *have)
@@ -261,7 +281,7 @@ static bool is_open_to_unusable(struct work *work, enum config_kind kind,
 
 		if (!strlist_has(&work->unusable[CONFIG_HOST], host))
 			continue;
-		err("export %s: host %s is allowed without its secret; left disabled",
+		err("export %s: host %s is allowed, but not as wanted, see above; left disabled",
 		    want->name, host);
 		open = true;
 	}
@@ -287,6 +307,19 @@ static void complete_object(struct work *work, enum config_kind kind, const char
 		work->failures++;
 	else
 		work->failures += !!cfg_write(dir, "enable", "1");
+}
+
+/* Of an object that is there: the kernel looks whether it has seen newer ones. */
+static int set_fences(enum config_kind kind, const char *dir, const struct config_object *want)
+{
+	const struct config_schema *schema = &config_schema[kind];
+	int ret = kind == CONFIG_HOST ? fences_put_back(dir) : 0;
+	int i;
+
+	for (i = 0; !ret && i < schema->nr_attrs; i++)
+		if (schema->attr[i].type == CONFIG_FENCE && want->value[i])
+			ret = cfg_write(dir, schema->attr[i].name, want->value[i]);
+	return ret;
 }
 
 /* Of an object that is there. */
@@ -318,6 +351,10 @@ static void apply_object(struct work *work, enum config_kind kind,
 		if (set_secrets(kind, dir, want, have)) {
 			failures++;
 			unusable = lacks_secret(want, have);
+		}
+		if (set_fences(kind, dir, want)) {
+			failures++;
+			unusable = true;
 		}
 	} else {
 		failures = !!make_object(kind, dir, want);
@@ -426,7 +463,7 @@ static int remove_object(enum config_kind kind, const char *dir)
 	case CONFIG_EXPORT:
 		return target_remove_export(dir);
 	default:
-		return cfg_rmdir(dir);
+		return target_remove_host(dir);
 	}
 }
 

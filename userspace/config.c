@@ -24,8 +24,8 @@
 #include <string.h>
 
 #include "config.h"
-#include "output.h"
 #include "parse.h"
+#include "output.h"
 
 #define MAX_DEPTH	8	/* of nesting; the format has 4 levels */
 #define PATH_SIZE	4095	/* what configfs can take and show, with the end of line */
@@ -122,6 +122,15 @@ static const char *check_sessions(char *value)
 	       "too large; wanted at most 4294967295, or 0 for no limit of its own";
 }
 
+/* The kernel's last one is one less. */
+static const char *check_fence(char *value)
+{
+	struct fence fence;
+
+	return !fence_parse(value, &fence) && fence.generation < UINT32_MAX ? NULL :
+	       "not what rnbd save writes; leave it out if the host was never fenced";
+}
+
 static const char *check_secret(char *value)
 {
 	return *value == '/' && is_trimmed(value) ? NULL :
@@ -133,6 +142,8 @@ static const struct config_attr host_attrs[] = {
 	{ "max_session_pool_bytes", CONFIG_NUMBER, .otherwise = "0",
 	  .check = check_pool_bytes },
 	{ "max_sessions", CONFIG_NUMBER, .otherwise = "0", .check = check_sessions },
+	{ "unfence_on_restart", CONFIG_BOOL, .otherwise = "0" },
+	{ "fence_state", CONFIG_FENCE, .check = check_fence },
 	{ "secret_file", CONFIG_SECRET, .check = check_secret },
 };
 
@@ -346,9 +357,12 @@ void config_differences(enum config_kind kind, const struct config_object *want,
 		const struct config_attr *attr = &schema->attr[a];
 		char *text;
 
-		/* Which secret it is configfs does not tell: that is set in any case. */
+		/*
+		 * Which secret it is configfs does not tell: that is set in any case. A
+		 * fence is an event, of which the kernel knows the last one.
+		 */
 		if (!want->value[a] || attr->type == CONFIG_SECRET ||
-		    !strcmp(want->value[a], have->value[a]))
+		    attr->type == CONFIG_FENCE || !strcmp(want->value[a], have->value[a]))
 			continue;
 		if (a == schema->enable) {
 			if (!config_enabled(kind, have))
@@ -432,6 +446,7 @@ static char *parse_value(struct parser *p, const struct config_attr *attr,
 	switch (attr->type) {
 	case CONFIG_STRING:
 	case CONFIG_SECRET:
+	case CONFIG_FENCE:
 		if (json_text(value))
 			return xstrdup(json_text(value));
 		fault(p, "\"%s\" has to be a string", attr->name);
@@ -808,6 +823,7 @@ static void add_value(struct json_object *json, const struct config_attr *attr,
 	switch (attr->type) {
 	case CONFIG_STRING:
 	case CONFIG_SECRET:
+	case CONFIG_FENCE:
 		json_add_string(json, attr->name, value);
 		break;
 	case CONFIG_BOOL:

@@ -27,6 +27,7 @@ enum config_type {
 	CONFIG_BOOL,		/* "0" or "1" in configfs */
 	CONFIG_NUMBER,
 	CONFIG_SECRET,		/* path of a file that holds it; configfs takes it only */
+	CONFIG_FENCE,		/* of a host that was ever fenced; the kernel takes a newer one */
 };
 
 /**

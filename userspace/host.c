@@ -128,22 +128,6 @@ static void exports_of(const char *host, struct strlist *exports)
 	free(all);
 }
 
-/* The directory of a host that has to be there; NULL after a message. */
-static char *find_host(const char *uuid_text)
-{
-	char *dir;
-
-	if (cfg_check())
-		return NULL;
-	dir = target_host_dir(uuid_text);
-	if (cfg_exists(dir))
-		return dir;
-	err("there is no such host; see: rnbd host list; to make it: rnbd host allow EXPORT %s",
-	    uuid_text);
-	free(dir);
-	return NULL;
-}
-
 /* The limits of a host: by an option, or the operand; none of them is 0 in configfs. */
 static const struct {
 	const char *attr;
@@ -206,7 +190,7 @@ int cmd_host_limit(const struct args *args)
 				args->cmd->name);
 		goto out;
 	}
-	dir = find_host(args->operand[0]);
+	dir = target_find_host(args->operand[0]);
 	ret = dir ? RNBD_EXIT_OK : RNBD_EXIT_FAIL;
 	for (i = 0; !ret && i < ARRAY_SIZE(limits); i++)
 		if (values[i] && cfg_write(dir, limits[i].attr, values[i]))
@@ -228,22 +212,44 @@ int cmd_host_remove(const struct args *args)
 	context_set("host remove %s", args->operand[0]);
 	if (parse_uuid(args->operand[0], uuid))
 		return usage_err("not a UUID; rnbd host list shows the hosts");
-	dir = find_host(args->operand[0]);
+	dir = target_find_host(args->operand[0]);
 	if (!dir)
 		return RNBD_EXIT_FAIL;
 	exports_of(strrchr(dir, '/') + 1, &exports);
-	if (exports.nr) {
+	if (cfg_read_u64(dir, "fenced")) {
+		err("it is fenced; first run: rnbd unfence %s", args->operand[0]);
+	} else if (exports.nr) {
 		joined = strlist_join(&exports, " ");
 		err("it may attach exports (%s); first run for each: rnbd host deny EXPORT %s",
 		    joined, args->operand[0]);
 		free(joined);
 	} else {
-		ret = cfg_rmdir(dir);
+		ret = target_remove_host(dir);
 		format_uuid(uuid, text);
 		if (!ret)
 			ret = secret_forget(text);
 	}
 	strlist_free(&exports);
+	free(dir);
+	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
+}
+
+int cmd_host_fencing(const struct args *args)
+{
+	const char *word = args->operand[1];
+	uint8_t uuid[UUID_SIZE];
+	char *dir;
+	int ret;
+
+	context_set("host fencing %s", args->operand[0]);
+	if (parse_uuid(args->operand[0], uuid))
+		return usage_err("not a UUID; rnbd host list shows the hosts");
+	if (strcmp(word, "restart") && strcmp(word, "unfence"))
+		return usage_err("%s: wanted restart or unfence", word);
+	dir = target_find_host(args->operand[0]);
+	if (!dir)
+		return RNBD_EXIT_FAIL;
+	ret = cfg_write(dir, "unfence_on_restart", strcmp(word, "restart") ? "0" : "1");
 	free(dir);
 	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
 }

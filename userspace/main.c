@@ -123,6 +123,11 @@ static const struct opt host_limit_opts[] = {
 	{ }
 };
 
+static const struct opt fence_opts[] = {
+	{ "timeout", "SECONDS", "how long to wait for its I/O (default: until it ends)" },
+	{ }
+};
+
 static const struct opt host_secret_opts[] = {
 	{ "secret-file", "FILE", "the host has to prove that it knows this", COMPLETE_FILE },
 	{ "clear", NULL, "it has not to prove anything any more" },
@@ -215,6 +220,21 @@ const struct command commands[] = {
 	  NULL, 1, 1, COMPLETE_HOST, NULL, cmd_host_remove },
 	{ "host list", "", "show hosts and what they may attach", NULL,
 	  json_opts, 0, 0, NULL, NULL, cmd_host_list },
+	{ "host fencing", "UUID restart|unfence", "set until when a host stays fenced",
+	  "restart: until its rnbd module was loaded anew, so that it has nothing left to\n"
+	  "send. unfence, the default: only until rnbd unfence.",
+	  NULL, 2, 2, COMPLETE_HOST, NULL, cmd_host_fencing },
+	{ "fence", "UUID", "let nothing of a host reach the storage any more",
+	  "Its sessions end and it is not let in until rnbd unfence. The command ends when\n"
+	  "all that the host had under way is at its end, and only then with exit code 0.\n"
+	  "Disks that the host has attached fail for good.",
+	  fence_opts, 1, 1, COMPLETE_HOST, NULL, cmd_fence },
+	{ "unfence", "UUID", "let a host in again",
+	  "Not before it was certainly started anew, or has let go of its disks.",
+	  NULL, 1, 1, COMPLETE_HOST, NULL, cmd_unfence },
+	{ "fenced", "[UUID]", "show which hosts are fenced",
+	  "no; draining: fenced, but its I/O has not ended yet; or fenced.",
+	  json_opts, 0, 1, COMPLETE_HOST, NULL, cmd_fenced },
 	{ "secret generate", "[FILE]", "make a secret for a host",
 	  "FILE is made, for its owner only; one that is there is not replaced. Without\n"
 	  "FILE the secret is printed.",

@@ -358,3 +358,39 @@ int format_addr(const char *host, uint16_t port, char *text, size_t text_size)
 		       host, (unsigned int)port);
 	return len < 0 || (size_t)len >= text_size ? -ERANGE : 0;
 }
+
+/* Of a host that was never let in */
+#define NULL_UUID	"00000000-0000-0000-0000-000000000000"
+
+/**
+ * fence_parse() - take a line apart that the kernel has told
+ * @text: the line
+ * @fence: filled
+ *
+ * Return: 0, or -EINVAL quietly.
+ */
+int fence_parse(const char *text, struct fence *fence)
+{
+	char number[12], fenced[2], boot_id[UUID_TEXT_SIZE], end;
+	uint8_t uuid[UUID_SIZE] = { };
+
+	if (sscanf(text, "%11s %1s %36s %c", number, fenced, boot_id, &end) != 3 ||
+	    parse_u32(number, 1, UINT32_MAX, &fence->generation) ||
+	    (strcmp(fenced, "0") && strcmp(fenced, "1")) ||
+	    (strcmp(boot_id, NULL_UUID) && parse_uuid(boot_id, uuid)))
+		return -EINVAL;
+	fence->fenced = *fenced == '1';
+	format_uuid(uuid, fence->boot_id);
+	return 0;
+}
+
+/**
+ * fence_text() - the line that the kernel takes
+ * @fence: what it is to say
+ * @text: the line, without its end
+ */
+void fence_text(const struct fence *fence, char text[FENCE_TEXT_SIZE])
+{
+	snprintf(text, FENCE_TEXT_SIZE, "%" PRIu32 " %d %s", fence->generation, fence->fenced,
+		 fence->boot_id);
+}

@@ -14,6 +14,19 @@
 #define UUID_SIZE	16
 #define UUID_TEXT_SIZE	37	/* with its NUL */
 #define SIZE_TEXT_SIZE	16
+#define FENCE_TEXT_SIZE	64
+
+/**
+ * struct fence - what the kernel knows of the fences of a host
+ * @generation: of the last one, 1 before the first
+ * @fenced: it is not let in
+ * @boot_id: of its client module when it was let in last
+ */
+struct fence {
+	uint32_t generation;
+	bool fenced;
+	char boot_id[UUID_TEXT_SIZE];
+};
 
 int parse_u32(const char *s, uint32_t min, uint32_t max, uint32_t *out);
 int parse_size(const char *s, uint64_t max, uint64_t *out);
@@ -27,5 +40,8 @@ bool disk_name_valid(const char *s);
 void format_uuid(const uint8_t uuid[UUID_SIZE], char text[UUID_TEXT_SIZE]);
 void format_size(uint64_t bytes, char text[SIZE_TEXT_SIZE]);
 int format_addr(const char *host, uint16_t port, char *text, size_t text_size);
+
+int fence_parse(const char *text, struct fence *fence);
+void fence_text(const struct fence *fence, char text[FENCE_TEXT_SIZE]);
 
 #endif /* RNBD_PARSE_H */

@@ -17,7 +17,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,12 +28,12 @@
 #include "apply.h"
 #include "command.h"
 #include "configfs.h"
+#include "file.h"
 #include "netlink.h"
 #include "secrets.h"
 
 #define CONFIG_DIR	"/etc/rnbd"
 #define CONFIG_FILE	CONFIG_DIR "/target.json"
-#define FILE_MODE	0600
 #define PATH_NAP_MS	500
 #define FILE_MAX	(4U << 20)	/* bytes; thousands of exports */
 
@@ -102,68 +101,6 @@ static const char *absent_path(const struct config_object *export)
  * Writing
  */
 
-static int write_all(int fd, const char *text)
-{
-	size_t len = strlen(text);
-
-	while (len) {
-		ssize_t done = write(fd, text, len);
-
-		if (done < 0 && errno != EINTR)
-			return -errno;
-		if (done > 0) {
-			text += done;
-			len -= done;
-		}
-	}
-	return 0;
-}
-
-static int sync_dir_of(const char *path)
-{
-	char *copy = xstrdup(path);
-	int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int ret = 0;
-
-	if (fd < 0 || fsync(fd))
-		ret = -errno;
-	if (fd >= 0)
-		close(fd);
-	free(copy);
-	return ret;
-}
-
-/*
- * Fills a new file beside @path and moves it there. It is @old's owner's, if that is
- * there, and nobody may do what he could not do before.
- */
-static int replace_file(const char *path, const char *text, const struct stat *old)
-{
-	mode_t mode = FILE_MODE & (old ? old->st_mode : FILE_MODE);
-	char *temporary = xasprintf("%s.XXXXXX", path);
-	int fd = mkostemp(temporary, O_CLOEXEC);
-	int ret;
-
-	if (fd < 0) {
-		ret = -errno;
-		goto out_free;
-	}
-	ret = write_all(fd, text);
-	if (!ret && old && fchown(fd, old->st_uid, old->st_gid))
-		ret = -errno;
-	if (!ret && (fchmod(fd, mode) || fsync(fd)))
-		ret = -errno;
-	if (close(fd) && !ret)
-		ret = -errno;
-	if (!ret && rename(temporary, path))
-		ret = -errno;
-	if (ret)
-		unlink(temporary);
-out_free:
-	free(temporary);
-	return ret;
-}
-
 static int write_file(const char *file, const char *text)
 {
 	char *real = realpath(file, NULL);
@@ -183,11 +120,11 @@ static int write_file(const char *file, const char *text)
 		free(real);
 		return -EINVAL;
 	}
-	ret = replace_file(path, text, there ? &st : NULL);
+	ret = file_replace(path, text, there ? &st : NULL);
 	if (ret) {
 		err("cannot write it: %s; what was there before is as it was", strerror(-ret));
 	} else {
-		ret = sync_dir_of(path);
+		ret = file_sync_dir(path);
 		if (ret)
 			err("it is written, but may be lost in a crash: %s", strerror(-ret));
 	}

@@ -342,16 +342,12 @@ int cmd_secret_generate(const struct args *args)
 /* Tells the kernel, and makes the host if it is not there. */
 static int host_set(const char *dir, const uint8_t *secret)
 {
-	bool made = false;
-	int ret = 0;
-
 	/* Before the host may attach anything, if that is still to come. */
-	if (!cfg_exists(dir)) {
-		ret = cfg_mkdir(dir);
-		made = !ret;
-		if (ret == -EEXIST)
-			ret = 0;
-	}
+	int ret = target_make_host(dir);
+	bool made = !ret;
+
+	if (ret == -EEXIST)
+		ret = 0;
 	if (!ret)
 		ret = secret_set(dir, secret);
 	if (ret && made)

@@ -15,9 +15,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "configfs.h"
+#include "fences.h"
 #include "output.h"
 #include "parse.h"
 #include "target.h"
@@ -171,6 +173,56 @@ char *target_host_dir(const char *uuid_text)
 	return dir;
 }
 
+/* The directory of a host that has to be there; NULL after a message. */
+char *target_find_host(const char *uuid_text)
+{
+	char *dir;
+
+	if (cfg_check())
+		return NULL;
+	dir = target_host_dir(uuid_text);
+	if (cfg_exists(dir))
+		return dir;
+	err("there is no such host; see: rnbd host list; to make it: rnbd host allow EXPORT %s",
+	    uuid_text);
+	free(dir);
+	return NULL;
+}
+
+/**
+ * target_make_host() - make a host, fenced if it was
+ * @dir: of the host
+ *
+ * One that is there may have been left by somebody who got no further.
+ *
+ * Return: 0, -EEXIST quietly if it was there, or another negative errno after a message.
+ */
+int target_make_host(const char *dir)
+{
+	int lock = fences_lock();
+	int made = cfg_mkdir(dir);
+	int ret = made && made != -EEXIST ? made : fences_put_back(dir);
+
+	if (ret && !made)
+		cfg_rmdir(dir);
+	if (lock >= 0)
+		close(lock);
+	if (!ret && !made)
+		remember('d', dir);
+	return ret ?: made;
+}
+
+/**
+ * target_remove_host() - remove a host that may attach nothing
+ * @dir: of the host
+ *
+ * Return: 0, or a negative errno after a message.
+ */
+int target_remove_host(const char *dir)
+{
+	return fences_keep_last(dir) ?: cfg_rmdir(dir);
+}
+
 /**
  * target_allow_host() - let a host attach an export; it may do so already
  * @export_dir: of the export
@@ -191,7 +243,7 @@ int target_allow_host(const char *export_dir, const char *uuid_text)
 		ret = 0;
 	} else {
 		link = xasprintf("%s/allowed_hosts/%s", export_dir, strrchr(dir, '/') + 1);
-		ret = target_make_dir(dir);
+		ret = target_make_host(dir);
 		if (!ret || ret == -EEXIST)
 			ret = target_make_link(dir, link);
 		if (ret == -EEXIST)

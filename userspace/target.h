@@ -26,6 +26,9 @@ char *target_find_export(const char *name);
 int target_remove_export(const char *dir);
 
 char *target_host_dir(const char *uuid_text);
+char *target_find_host(const char *uuid_text);
+int target_make_host(const char *dir);
+int target_remove_host(const char *dir);
 int target_allow_host(const char *export_dir, const char *uuid_text);
 char *target_allowed_link(const char *export_dir, const char *uuid_text);
 int target_allowed_hosts(const char *export_dir, struct strlist *uuids);

@@ -15,7 +15,7 @@
  * is done by the thread that connects. The step decides whose turn it is.
  *
  * Errors: a text for people. Nothing that an unproven target sends is used but
- * the reason for which it says no.
+ * the reason for which it says no, if that does not end the disk for good.
  */
 
 #define pr_fmt(fmt) "rnbd: " fmt
@@ -152,7 +152,8 @@ bool rnbd_auth_may_take(struct rnbd_queue *q, u16 status, enum rnbd_fault *fault
 		*fault = RNBD_FAULT_TYPE;
 		return false;
 	}
-	if (status != RNBD_ST_OK || auth == RNBD_AUTH_PROVEN)
+	if (auth == RNBD_AUTH_PROVEN ||
+	    (status != RNBD_ST_OK && status != RNBD_ST_FENCED && status != RNBD_ST_REVOKED))
 		return true;
 	rnbd_auth_failed(q, auth == RNBD_AUTH_NONE ?
 			 "the target has no secret for this host (there: rnbd host secret)" :

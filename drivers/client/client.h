@@ -369,6 +369,7 @@ struct rnbd_change {
 #define RNBD_SESS_FAIL_IO	3	/* I/O fails while there is no connection */
 #define RNBD_SESS_RESIZED	4	/* event_work has to tell of the disk's size */
 #define RNBD_SESS_DEACTIVATED	5	/* no I/O any more; set under sess->lock, for good */
+#define RNBD_SESS_REVOKED	6	/* others go on without this host; before FAIL_IO */
 
 /**
  * struct rnbd_session - an attached disk

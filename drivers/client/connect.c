@@ -564,6 +564,8 @@ static int rnbd_login(struct rnbd_session *sess, struct rnbd_why *why)
 	info->inline_read = rnbd_inline_limit(sess, sess->opt.inline_read);
 	info->inline_write = rnbd_inline_limit(sess, sess->opt.inline_write);
 	info->flags = sess->opt.readonly ? RNBD_LOGIN_READONLY : 0;
+	/* What this disk still holds counts no more if the host was fenced since. */
+	info->fence_generation = sess->grant.fence_generation;
 	return rnbd_login_ask(sess, why);
 }
 
@@ -635,6 +637,9 @@ int rnbd_login_ask(struct rnbd_session *sess, struct rnbd_why *why)
 		case RNBD_ST_HOST_DENIED:
 		case RNBD_ST_AUTH:
 			return -EACCES;
+		case RNBD_ST_FENCED:
+		case RNBD_ST_REVOKED:
+			return -EKEYREVOKED;
 		case RNBD_ST_POOL_FULL:
 			return -ENOSPC;
 		case RNBD_ST_BUSY:

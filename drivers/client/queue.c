@@ -606,13 +606,16 @@ static int rnbd_take_space(struct rnbd_queue *q, struct rnbd_req *req)
  * @q: queue
  *
  * Context: any.
- * Return: BLK_STS_IOERR if I/O is to fail, otherwise BLK_STS_RESOURCE: the
- * block layer keeps the request.
+ * Return: if I/O is to fail BLK_STS_IOERR, or BLK_STS_RESV_CONFLICT if the host was
+ * fenced: multipath would send the former again by another path. Otherwise
+ * BLK_STS_RESOURCE: the block layer keeps the request.
  */
 blk_status_t rnbd_queue_down_status(const struct rnbd_queue *q)
 {
-	return test_bit(RNBD_SESS_FAIL_IO, &q->sess->flags) ? BLK_STS_IOERR :
-							       BLK_STS_RESOURCE;
+	if (!test_bit(RNBD_SESS_FAIL_IO, &q->sess->flags))
+		return BLK_STS_RESOURCE;
+	return test_bit(RNBD_SESS_REVOKED, &q->sess->flags) ? BLK_STS_RESV_CONFLICT :
+							       BLK_STS_IOERR;
 }
 
 static bool rnbd_has_data(const struct rnbd_req *req)

@@ -580,7 +580,7 @@ static bool rnbd_ring_slots_ok(u16 slots)
 static bool rnbd_status_known(u16 status)
 {
 	return status <= RNBD_ST_RESV ||
-	       (status >= RNBD_ST_MALFORMED && status <= RNBD_ST_AUTH);
+	       (status >= RNBD_ST_MALFORMED && status <= RNBD_ST_REVOKED);
 }
 
 /*
@@ -839,6 +839,7 @@ void rnbd_encode_login(struct rnbd_login *wire, const struct rnbd_login_info *in
 		.keepalive_ms = cpu_to_le32(info->keepalive_ms),
 		.inline_read = cpu_to_le32(info->inline_read),
 		.inline_write = cpu_to_le32(info->inline_write),
+		.fence_generation = cpu_to_le32(info->fence_generation),
 	};
 	/* the last byte stays NUL whatever the caller did */
 	memcpy(wire->export, info->export,
@@ -907,6 +908,7 @@ enum rnbd_fault rnbd_decode_login(const struct rnbd_frame *frame,
 	out.keepalive_ms = le32_to_cpu(wire.keepalive_ms);
 	out.inline_read = le32_to_cpu(wire.inline_read);
 	out.inline_write = le32_to_cpu(wire.inline_write);
+	out.fence_generation = le32_to_cpu(wire.fence_generation);
 
 	if (out.flags & ~RNBD_LOGIN_FLAGS)
 		return RNBD_FAULT_FLAGS;
@@ -982,6 +984,7 @@ void rnbd_encode_grant(struct rnbd_login_reply *wire, const struct rnbd_grant *g
 	memcpy(wire->export_uuid, grant->export_uuid, sizeof(wire->export_uuid));
 	wire->inline_read = cpu_to_le32(grant->inline_read);
 	wire->inline_write = cpu_to_le32(grant->inline_write);
+	wire->fence_generation = cpu_to_le32(grant->fence_generation);
 }
 EXPORT_SYMBOL_GPL(rnbd_encode_grant);
 
@@ -1151,6 +1154,7 @@ enum rnbd_fault rnbd_decode_grant(const struct rnbd_frame *frame,
 	memcpy(out.export_uuid, wire.export_uuid, sizeof(out.export_uuid));
 	out.inline_read = le32_to_cpu(wire.inline_read);
 	out.inline_write = le32_to_cpu(wire.inline_write);
+	out.fence_generation = le32_to_cpu(wire.fence_generation);
 
 	if (!out.nr_queues || out.nr_queues > asked->nr_queues ||
 	    !out.queue_depth || out.queue_depth > asked->queue_depth)
@@ -1165,7 +1169,9 @@ enum rnbd_fault rnbd_decode_grant(const struct rnbd_frame *frame,
 	    out.inline_write > asked->inline_write)
 		return RNBD_FAULT_LIMITS;
 	if (!rnbd_grant_disk_ok(&out) || !rnbd_grant_pool_ok(&out, asked) ||
-	    !rnbd_keepalive_ok(out.keepalive_ms))
+	    !rnbd_keepalive_ok(out.keepalive_ms) || !out.fence_generation)
+		return RNBD_FAULT_LIMITS;
+	if (asked->fence_generation && out.fence_generation != asked->fence_generation)
 		return RNBD_FAULT_LIMITS;
 	if (out.nr_segments != frame->nr_entries - 1u)
 		return RNBD_FAULT_COUNT;

@@ -202,6 +202,7 @@ struct rnbd_login_info {
 	u32 keepalive_ms;
 	u32 inline_read;
 	u32 inline_write;
+	u32 fence_generation;
 };
 
 /* struct rnbd_segment_info - decoded struct rnbd_segment */
@@ -236,6 +237,7 @@ struct rnbd_grant {
 	u8 export_uuid[16];
 	u32 inline_read;
 	u32 inline_write;
+	u32 fence_generation;
 };
 
 /**

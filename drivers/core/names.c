@@ -70,6 +70,10 @@ const char *rnbd_status_text(u16 status)
 		return "the port of the target is shutting down";
 	case RNBD_ST_AUTH:
 		return "wrong secret for this host (on the target: rnbd host secret)";
+	case RNBD_ST_FENCED:
+		return "this host is fenced (on the target: rnbd unfence)";
+	case RNBD_ST_REVOKED:
+		return "this host was fenced since; detach the disk and attach it again";
 	default:
 		return "unknown status";
 	}
@@ -116,6 +120,10 @@ const char *rnbd_status_word(u16 status)
 		return "shutdown";
 	case RNBD_ST_AUTH:
 		return "auth";
+	case RNBD_ST_FENCED:
+		return "fenced";
+	case RNBD_ST_REVOKED:
+		return "revoked";
 	default:
 		return NULL;
 	}

@@ -5,7 +5,8 @@
  *	exports/<name>/{path,readonly,cache,uuid,enable,size,sessions}
  *	exports/<name>/allowed_hosts/<any name> -> hosts/<uuid>
  *	hosts/<uuid>/{max_pool_bytes,max_session_pool_bytes,max_sessions,
- *		secret,has_secret,failed_proofs,sessions}
+ *		secret,has_secret,failed_proofs,fenced,fence_state,
+ *		unfence_on_restart,active_sessions,sessions}
  *	ports/<id>/{addr,port,enable,state,sessions}
  *	ports/<id>/exports/<any name> -> exports/<name>
  *
@@ -724,6 +725,105 @@ static ssize_t rnbdt_host_has_secret_show(struct config_item *item, char *page)
 }
 CONFIGFS_ATTR_RO(rnbdt_host_, has_secret);
 
+static ssize_t rnbdt_host_fenced_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%d\n", READ_ONCE(to_host(item)->fence.fenced));
+}
+
+static ssize_t rnbdt_host_fenced_store(struct config_item *item, const char *page,
+				       size_t count)
+{
+	struct rnbd_thost *host = to_host(item);
+	bool fenced;
+	int ret;
+
+	/* Whoever looks after active_sessions himself need not wait here. */
+	if (sysfs_streq(page, "begin")) {
+		ret = rnbdt_fence_begin(host) ? 0 : -EOVERFLOW;
+	} else {
+		ret = kstrtobool(page, &fenced);
+		if (ret)
+			return ret;
+		if (fenced)
+			ret = rnbdt_fence(host);
+		else
+			rnbdt_unfence(host);
+	}
+	if (ret == -EOVERFLOW)
+		pr_err("host %s: its fence generation cannot rise any more\n",
+		       config_item_name(item));
+	return ret ?: count;
+}
+CONFIGFS_ATTR(rnbdt_host_, fenced);
+
+/* What to keep: GENERATION FENCED BOOT-ID */
+static ssize_t rnbdt_host_fence_state_show(struct config_item *item, char *page)
+{
+	struct rnbd_tfence fence;
+
+	mutex_lock(&rnbdt_lock);
+	fence = to_host(item)->fence;
+	mutex_unlock(&rnbdt_lock);
+	return sysfs_emit(page, "%u %d %pUb\n", fence.generation, fence.fenced,
+			  &fence.boot_id);
+}
+
+static ssize_t rnbdt_host_fence_state_store(struct config_item *item, const char *page,
+					    size_t count)
+{
+	char boot_id[UUID_STRING_LEN + 1];
+	struct rnbd_tfence fence = { };
+	unsigned int fenced;
+	u64 generation;
+	char end;
+
+	if (sscanf(page, "%11llu %1u %36s %c", &generation, &fenced, boot_id, &end) != 3 ||
+	    !generation || generation > RNBDT_GENERATION_MAX || fenced > 1 ||
+	    uuid_parse(boot_id, &fence.boot_id)) {
+		pr_err("host %s: fence_state is what was read from it before: GENERATION FENCED BOOT-ID\n",
+		       config_item_name(item));
+		return -EINVAL;
+	}
+	fence.generation = generation;
+	fence.fenced = fenced;
+	rnbdt_fence_take(to_host(item), &fence);
+	return count;
+}
+CONFIGFS_ATTR(rnbdt_host_, fence_state);
+
+static ssize_t rnbdt_host_active_sessions_show(struct config_item *item, char *page)
+{
+	u32 nr;
+
+	mutex_lock(&rnbdt_lock);
+	nr = rnbdt_sessions_active(to_host(item));
+	mutex_unlock(&rnbdt_lock);
+	return sysfs_emit(page, "%u\n", nr);
+}
+CONFIGFS_ATTR_RO(rnbdt_host_, active_sessions);
+
+static ssize_t rnbdt_host_unfence_on_restart_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%d\n", READ_ONCE(to_host(item)->unfence_on_restart));
+}
+
+static ssize_t rnbdt_host_unfence_on_restart_store(struct config_item *item,
+						   const char *page, size_t count)
+{
+	struct rnbd_thost *host = to_host(item);
+	bool on;
+	int ret;
+
+	ret = kstrtobool(page, &on);
+	if (ret)
+		return ret;
+	mutex_lock(&rnbdt_lock);
+	host->unfence_on_restart = on;
+	mutex_unlock(&rnbdt_lock);
+	return count;
+}
+CONFIGFS_ATTR(rnbdt_host_, unfence_on_restart);
+
 static ssize_t rnbdt_host_failed_proofs_show(struct config_item *item, char *page)
 {
 	return sysfs_emit(page, "%lld\n",
@@ -745,6 +845,10 @@ static struct configfs_attribute *rnbdt_host_attrs[] = {
 	&rnbdt_host_attr_secret,
 	&rnbdt_host_attr_has_secret,
 	&rnbdt_host_attr_failed_proofs,
+	&rnbdt_host_attr_fenced,
+	&rnbdt_host_attr_fence_state,
+	&rnbdt_host_attr_active_sessions,
+	&rnbdt_host_attr_unfence_on_restart,
 	&rnbdt_host_attr_sessions,
 	NULL,
 };
@@ -783,6 +887,7 @@ static struct config_group *rnbdt_hosts_make(struct config_group *group,
 	if (!host)
 		return ERR_PTR(-ENOMEM);
 	host->uuid = uuid;
+	host->fence.generation = 1;
 
 	/* The same UUID in upper and lower case is one host. */
 	mutex_lock(&rnbdt_lock);

@@ -467,6 +467,7 @@ static void rnbdt_session_teardown(struct work_struct *work)
 	/* All that costs memory has gone; what is left may take its time. */
 	mutex_lock(&rnbdt_lock);
 	rnbdt_limits_freed(s);
+	complete_all(&s->drained);
 	mutex_unlock(&rnbdt_lock);
 	if (s->live_at)
 		rnbdt_session_leave(s);
@@ -558,11 +559,15 @@ static bool rnbdt_sessions_outlived(const struct rnbd_tsession *s)
 static u16 rnbdt_login_bind(struct rnbd_tsession *s)
 {
 	struct rnbd_texport *export;
-	u16 status = RNBD_ST_NO_EXPORT;
+	u16 status;
 
 	mutex_lock(&rnbdt_lock);
+	status = rnbdt_fence_check(s);
 	export = rnbdt_port_find_export(s->port, s->host, s->login.export);
-	if (export) {
+	if (!status && !export)
+		status = RNBD_ST_NO_EXPORT;
+	if (!status) {
+		s->fence_generation = s->host->fence.generation;
 		s->export = export;
 		s->backend = export->backend;
 		/* Cheap, so whoever attaches need not be told later. */
@@ -570,6 +575,8 @@ static u16 rnbdt_login_bind(struct rnbd_tsession *s)
 		status = rnbdt_sessions_outlived(s) ? RNBD_ST_BUSY :
 						      rnbdt_limits_login(s);
 	}
+	if (!status)
+		rnbdt_fence_let_in(s);
 	mutex_unlock(&rnbdt_lock);
 	return status;
 }
@@ -705,6 +712,7 @@ static void rnbdt_login_fill_grant(struct rnbd_tsession *s,
 	export_uuid(grant->export_uuid, &s->export->uuid);
 	grant->inline_read = s->limits.inline_read;
 	grant->inline_write = s->limits.inline_write;
+	grant->fence_generation = s->fence_generation;
 }
 
 /* Called under ring->lock. */
@@ -745,6 +753,8 @@ static void rnbdt_login_begin_list(struct rnbd_tsession *s, u16 status)
 				    s->serial, &s->host_id, rnbdt_port_name(s->port),
 				    rnbd_status_text(status));
 	mutex_lock(&rnbdt_lock);
+	if (!status)
+		status = rnbdt_fence_check(s);
 	if (!status)
 		status = rnbdt_limits_list(s);
 	s->list_status = status;
@@ -1030,6 +1040,7 @@ static struct rnbd_tsession *rnbdt_session_alloc(struct rnbd_tport *port,
 	s->state = RNBDT_CONNECTING;
 	spin_lock_init(&s->state_lock);
 	init_waitqueue_head(&s->wait);
+	init_completion(&s->drained);
 	init_completion(&s->gone);
 	init_completion(&s->reg_done);
 	INIT_LIST_HEAD(&s->half_open);
@@ -1379,6 +1390,97 @@ void rnbdt_sessions_end(struct rnbd_thost *host, struct rnbd_texport *export,
 	};
 
 	rnbdt_sessions_end_matching(&match, why);
+}
+
+/* Is it one of @host that could reach the storage, from before @generation? */
+static bool rnbdt_session_active(struct rnbd_tsession *s, const struct rnbd_thost *host,
+				 u32 generation)
+{
+	lockdep_assert_held(&rnbdt_lock);
+	return s->host == host && s->export && s->fence_generation < generation &&
+	       !completion_done(&s->drained);
+}
+
+static struct rnbd_tsession *rnbdt_session_find_active(const struct rnbd_thost *host,
+						       u32 generation)
+{
+	struct rnbd_tsession *s;
+
+	lockdep_assert_held(&rnbdt_lock);
+	list_for_each_entry(s, &rnbdt_sessions, entry)
+		if (rnbdt_session_active(s, host, generation))
+			return s;
+	return NULL;
+}
+
+/**
+ * rnbdt_sessions_fence - end the sessions of a host
+ * @host: host
+ *
+ * Context: rnbdt_lock held.
+ */
+void rnbdt_sessions_fence(const struct rnbd_thost *host)
+{
+	struct rnbd_tsession *s;
+
+	lockdep_assert_held(&rnbdt_lock);
+	list_for_each_entry(s, &rnbdt_sessions, entry)
+		if (s->host == host)
+			rnbdt_session_close(s, "the host was fenced");
+}
+
+/**
+ * rnbdt_sessions_wait_fenced - wait until nothing of a host can reach the storage
+ * @host: host
+ * @generation: by sessions that were granted before this one
+ *
+ * Whoever cannot log in is not waited for.
+ *
+ * Context: process context without rnbdt_lock; waits for the storage.
+ * Return: 0, or -EINTR after a signal that kills; they end all the same.
+ */
+int rnbdt_sessions_wait_fenced(const struct rnbd_thost *host, u32 generation)
+{
+	struct rnbd_tsession *s;
+	long left = 1;
+
+	mutex_lock(&rnbdt_lock);
+	while (left >= 0) {
+		s = rnbdt_session_find_active(host, generation);
+		if (!s)
+			break;
+		kref_get(&s->ref);
+		mutex_unlock(&rnbdt_lock);
+
+		left = wait_for_completion_killable_timeout(&s->drained, 30 * HZ);
+		if (!left)
+			pr_warn("host %pUb is fenced: waiting for session %u to end its I/O\n",
+				&host->uuid, s->serial);
+		rnbdt_session_put(s);
+
+		mutex_lock(&rnbdt_lock);
+	}
+	mutex_unlock(&rnbdt_lock);
+	return left < 0 ? -EINTR : 0;
+}
+
+/**
+ * rnbdt_sessions_active - number of sessions that can reach the storage
+ * @host: of this host
+ *
+ * Sessions that close count until their I/O is at its end.
+ *
+ * Context: rnbdt_lock held.
+ */
+u32 rnbdt_sessions_active(const struct rnbd_thost *host)
+{
+	struct rnbd_tsession *s;
+	u32 nr = 0;
+
+	lockdep_assert_held(&rnbdt_lock);
+	list_for_each_entry(s, &rnbdt_sessions, entry)
+		nr += rnbdt_session_active(s, host, U32_MAX);
+	return nr;
 }
 
 /**

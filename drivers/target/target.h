@@ -150,6 +150,20 @@ enum rnbd_tcache {
 };
 
 /**
+ * struct rnbd_tfence - what has to be known of the fences of a host
+ * @generation: rises when it is fenced; never 0
+ * @fenced: it is not let in
+ * @restored: it is what was put back, and nobody was let in since
+ * @boot_id: of its client module when it was let in last, or null
+ */
+struct rnbd_tfence {
+	u32 generation;
+	bool fenced;
+	bool restored;
+	uuid_t boot_id;
+};
+
+/**
  * struct rnbd_thost - a client machine that may be given access
  * @group: configfs hosts/<uuid>
  * @entry: in rnbdt_hosts, rnbdt_lock
@@ -168,6 +182,8 @@ enum rnbd_tcache {
  * @logins_tell: until then the log need not say that it is empty; rnbdt_lock
  * @epochs: of its latest sessions; rnbdt_lock
  * @next_epoch: where in @epochs the next one goes; rnbdt_lock
+ * @fence: whether it is let in, see fence.c; rnbdt_lock
+ * @unfence_on_restart: once it is fenced, if it comes with another boot id; rnbdt_lock
  *
  * Lives until rmdir, which waits for its sessions.
  */
@@ -187,6 +203,8 @@ struct rnbd_thost {
 	u64 logins_tell;
 	struct rnbd_tepoch epochs[RNBDT_HOST_EPOCHS];
 	u32 next_epoch;
+	struct rnbd_tfence fence;
+	bool unfence_on_restart;
 };
 
 #define RNBDT_INCARNATION_SIZE	16
@@ -534,6 +552,8 @@ struct rnbd_tqueue {
  * @depth: granted; set before live
  * @max_io: granted; set before live
  * @readonly: refuse what writes; set before live
+ * @fence_generation: of its host when it was let in; set with @export
+ * @drained: no I/O of it is under way, and none can come
  * @limits: for the decoder; set before live, but for the capacity: rnbdt_lock
  * @told: size that the client knows, 0: it has not got its login reply yet;
  *	rnbdt_lock
@@ -609,6 +629,8 @@ struct rnbd_tsession {
 	u16 depth;
 	u32 max_io;
 	bool readonly;
+	u32 fence_generation;
+	struct completion drained;
 	struct rnbd_limits limits;
 	u64 told;
 	unsigned long told_at;
@@ -718,6 +740,17 @@ enum rnbd_tcounter {
 	RNBDT_COUNTERS,
 };
 
+/* The last one that a fence may begin. */
+#define RNBDT_GENERATION_MAX	(U32_MAX - 1)
+
+/* fence.c */
+u32 rnbdt_fence_begin(struct rnbd_thost *host);
+int rnbdt_fence(struct rnbd_thost *host);
+void rnbdt_unfence(struct rnbd_thost *host);
+void rnbdt_fence_take(struct rnbd_thost *host, const struct rnbd_tfence *fence);
+u16 rnbdt_fence_check(const struct rnbd_tsession *s);
+void rnbdt_fence_let_in(const struct rnbd_tsession *s);
+
 /* limits.c */
 const char *rnbdt_limit_word(enum rnbd_tlimit limit);
 void rnbdt_count(enum rnbd_tcounter counter, unsigned int kind);
@@ -762,6 +795,9 @@ void rnbdt_session_refusal_sent(struct rnbd_tsession *s);
 void rnbdt_sessions_end(struct rnbd_thost *host, struct rnbd_texport *export,
 			struct rnbd_tport *port, const char *why);
 void rnbdt_sessions_end_secret(struct rnbd_thost *host, const char *why);
+void rnbdt_sessions_fence(const struct rnbd_thost *host);
+int rnbdt_sessions_wait_fenced(const struct rnbd_thost *host, u32 generation);
+u32 rnbdt_sessions_active(const struct rnbd_thost *host);
 u32 rnbdt_sessions_count(struct rnbd_thost *host, struct rnbd_texport *export,
 			 struct rnbd_tport *port);
 void rnbdt_sessions_resize(const struct rnbd_texport *export);

@@ -87,6 +87,8 @@
  * @RNBD_ST_DEVICE: the RDMA device cannot do what is needed
  * @RNBD_ST_SHUTDOWN: the port is going away
  * @RNBD_ST_AUTH: the client's proof is wrong: the secrets differ
+ * @RNBD_ST_FENCED: the host is fenced
+ * @RNBD_ST_REVOKED: the host was fenced since this disk was attached
  */
 enum rnbd_status {
 	RNBD_ST_OK		= 0,
@@ -115,6 +117,8 @@ enum rnbd_status {
 	RNBD_ST_DEVICE		= 43,
 	RNBD_ST_SHUTDOWN	= 44,
 	RNBD_ST_AUTH		= 45,
+	RNBD_ST_FENCED		= 46,
+	RNBD_ST_REVOKED		= 47,
 };
 
 /* ------------------------------------------------------------------------
@@ -303,6 +307,8 @@ static_assert(offsetof(struct rnbd_frame_hdr, seq) == 8);
  *	bytes; 0 without RNBD_FEATURE_INLINE
  * @inline_write: wished limit of a WRITE whose data go inside the request, in
  *	bytes; 0 without RNBD_FEATURE_INLINE
+ * @fence_generation: what the reply said by which this disk came to be; 0 if there
+ *	was none yet
  * @reserved: zero
  */
 struct rnbd_login {
@@ -317,7 +323,8 @@ struct rnbd_login {
 	__le32	keepalive_ms;
 	__le32	inline_read;
 	__le32	inline_write;
-	__u8	reserved[8];
+	__le32	fence_generation;
+	__u8	reserved[4];
 };
 
 static_assert(sizeof(struct rnbd_login) == 128);
@@ -325,6 +332,7 @@ static_assert(offsetof(struct rnbd_login, features) == 80);
 static_assert(offsetof(struct rnbd_login, flags) == 104);
 static_assert(offsetof(struct rnbd_login, keepalive_ms) == 108);
 static_assert(offsetof(struct rnbd_login, inline_read) == 112);
+static_assert(offsetof(struct rnbd_login, fence_generation) == 120);
 
 /**
  * struct rnbd_challenge - the target wants to see that the client knows the secret
@@ -436,6 +444,8 @@ static_assert(sizeof(struct rnbd_segment) == 16);
  * @export_uuid: identity of the data
  * @inline_read: granted, not more than was wished
  * @inline_write: granted, not more than was wished
+ * @fence_generation: rises whenever the host is fenced; not 0, and what the login
+ *	says if that says one
  * @reserved2: zero
  */
 struct rnbd_login_reply {
@@ -463,7 +473,8 @@ struct rnbd_login_reply {
 	__u8	export_uuid[16];
 	__le32	inline_read;
 	__le32	inline_write;
-	__u8	reserved2[8];
+	__le32	fence_generation;
+	__u8	reserved2[4];
 };
 
 static_assert(sizeof(struct rnbd_login_reply) == 128);
@@ -472,6 +483,7 @@ static_assert(offsetof(struct rnbd_login_reply, pool_units) == 64);
 static_assert(offsetof(struct rnbd_login_reply, keepalive_ms) == 76);
 static_assert(offsetof(struct rnbd_login_reply, incarnation) == 80);
 static_assert(offsetof(struct rnbd_login_reply, inline_read) == 112);
+static_assert(offsetof(struct rnbd_login_reply, fence_generation) == 120);
 
 /* rnbd_discover_reply.flags: this is not the last frame of the list */
 #define RNBD_DISCOVER_MORE	0x1u

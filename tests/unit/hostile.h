@@ -175,6 +175,7 @@ static void draw_world(void)
 	memset(&world.asked, 0, sizeof(world.asked));
 	draw_identities();
 	world.asked.features = unit_random64(&rnd);
+	world.asked.fence_generation = below(2) ? draw_number() : 0;
 	world.asked.max_io = 4096 * (1 + below(4096));
 	world.asked.nr_queues = 1 + below(RNBD_QUEUES_MAX);
 	world.asked.queue_depth = 1 + below(RNBD_DEPTH_MAX);
@@ -289,6 +290,7 @@ static void draw_grant(struct rnbd_grant *grant)
 		grant->inline_write = draw_number();
 		grant->inline_write = min(grant->inline_write, asked->inline_write);
 	}
+	grant->fence_generation = asked->fence_generation ?: 1 + below(1u << 31);
 }
 
 static void build_exports(u8 *at, u32 nr)
@@ -647,6 +649,9 @@ static void check_grant(const struct rnbd_grant *grant)
 		assert_true(!grant->inline_read && !grant->inline_write);
 	assert_true(grant->inline_read <= asked->inline_read);
 	assert_true(grant->inline_write <= asked->inline_write);
+	assert_true(grant->fence_generation);
+	if (asked->fence_generation)
+		assert_true(grant->fence_generation == asked->fence_generation);
 }
 
 /* Was this a frame that we would have sent ourselves? */
@@ -1098,7 +1103,7 @@ static enum rnbd_fault take_cm_rej(const u8 *buf, u32 len)
 		return RNBD_FAULT_NONE;
 	}
 	assert_true(version > 0);
-	assert_true(status && (status <= 9 || (status >= 32 && status <= 45)));
+	assert_true(status && (status <= 9 || (status >= 32 && status <= 47)));
 	rnbd_encode_cm_rej(&again, status);
 	unit_put((u8 *)&again + 4, 2, version);
 	check_encoded(buf, (u8 *)&again, sizeof(again));

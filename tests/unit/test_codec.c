@@ -1080,7 +1080,7 @@ static void test_cm_rej(void **state)
 		PATCH(rnbd_cm_rej, status, 31, STATUS),
 		PATCH(rnbd_cm_rej, status, 32, NONE),
 		PATCH(rnbd_cm_rej, status, 45, NONE),
-		PATCH(rnbd_cm_rej, status, 46, STATUS),
+		PATCH(rnbd_cm_rej, status, 48, STATUS),
 		PATCH(rnbd_cm_rej, status, 0xffff, STATUS),
 		{ 8, 1, 1, RNBD_FAULT_RESERVED },
 		{ 15, 1, 0x80, RNBD_FAULT_RESERVED },
@@ -1133,7 +1133,7 @@ static const struct rnbd_login_info asked = {
 	.export = "disk0", .boot_id = { 1, 2, 3 }, .features = 0xf,
 	.pool_bytes = 32u << 20, .max_io = 1u << 20, .nr_queues = 4,
 	.queue_depth = 128, .flags = RNBD_LOGIN_READONLY, .keepalive_ms = 2000,
-	.inline_read = 4096, .inline_write = 512,
+	.inline_read = 4096, .inline_write = 512, .fence_generation = 7,
 };
 
 static void test_login(void **state)
@@ -1182,7 +1182,9 @@ static void test_login(void **state)
 		PATCH(rnbd_login, inline_write, 0xffffffff, NONE),
 		/* wishes without the feature */
 		PATCH(rnbd_login, features, 0xe, RESERVED),
-		{ 120, 1, 1, RNBD_FAULT_RESERVED },
+		PATCH(rnbd_login, fence_generation, 0, NONE),
+		PATCH(rnbd_login, fence_generation, 0xffffffff, NONE),
+		{ 124, 1, 1, RNBD_FAULT_RESERVED },
 		{ 127, 1, 0x80, RNBD_FAULT_RESERVED },
 	};
 	struct rnbd_login_info out, untouched, info = asked;
@@ -1222,6 +1224,7 @@ static void test_login(void **state)
 	assert_int_equal(out.keepalive_ms, 2000);
 	assert_int_equal(out.inline_read, 4096);
 	assert_int_equal(out.inline_write, 512);
+	assert_int_equal(out.fence_generation, 7);
 
 	/* a name that fills the field is cut by the encoder */
 	memset(info.export, 'n', sizeof(info.export));
@@ -1276,7 +1279,7 @@ static const struct rnbd_grant granted = {
 	.pool_units = 600, .segment_units = 32, .nr_segments = 19,
 	.keepalive_ms = 3000,
 	.incarnation = { 9 }, .export_uuid = { 8, 7 },
-	.inline_read = 2048, .inline_write = 512,
+	.inline_read = 2048, .inline_write = 512, .fence_generation = 7,
 };
 
 static void message_grant(struct message *msg, const struct rnbd_grant *grant,
@@ -1344,6 +1347,7 @@ static void test_grant_round_trip(void **state)
 	assert_int_equal(out.keepalive_ms, 3000);
 	assert_int_equal(out.inline_read, 2048);
 	assert_int_equal(out.inline_write, 512);
+	assert_int_equal(out.fence_generation, 7);
 	assert_memory_equal(out.incarnation, granted.incarnation, 16);
 	assert_memory_equal(out.export_uuid, granted.export_uuid, 16);
 	for (i = 0; i < 19; i++) {
@@ -1359,7 +1363,7 @@ static void test_grant_patches(void **state)
 {
 	static const struct patch patches[] = {
 		PATCH(rnbd_login_reply, status, 10, STATUS),
-		PATCH(rnbd_login_reply, status, 46, STATUS),
+		PATCH(rnbd_login_reply, status, 48, STATUS),
 		PATCH(rnbd_login_reply, status, RNBD_ST_BUSY, RESERVED),
 		PATCH(rnbd_login_reply, nr_queues, 0, GEOMETRY),
 		PATCH(rnbd_login_reply, nr_queues, 1, NONE),
@@ -1379,7 +1383,11 @@ static void test_grant_patches(void **state)
 		PATCH(rnbd_login_reply, inline_write, 0, NONE),
 		PATCH(rnbd_login_reply, inline_write, 513, LIMITS),
 		PATCH(rnbd_login_reply, inline_write, 0xffffffff, LIMITS),
-		{ 120, 1, 1, RNBD_FAULT_RESERVED },
+		PATCH(rnbd_login_reply, fence_generation, 0, LIMITS),
+		/* another one than that of the login */
+		PATCH(rnbd_login_reply, fence_generation, 8, LIMITS),
+		PATCH(rnbd_login_reply, fence_generation, 0xffffffff, LIMITS),
+		{ 124, 1, 1, RNBD_FAULT_RESERVED },
 		{ 127, 1, 0x80, RNBD_FAULT_RESERVED },
 		PATCH(rnbd_login_reply, features, 1, NONE),
 		/* limits without the feature */
@@ -1566,7 +1574,7 @@ static void test_grant_refused(void **state)
 
 	(void)state;
 	for (status = 1; status <= 0x100; status++) {
-		bool known = status <= 9 || (status >= 32 && status <= 45);
+		bool known = status <= 9 || (status >= 32 && status <= 47);
 
 		grant.status = status;
 		message_grant(&msg, &grant, 0);
@@ -1805,7 +1813,7 @@ static void test_discover_faults(void **state)
 {
 	static const struct patch patches[] = {
 		PATCH(rnbd_discover_reply, status, 10, STATUS),
-		PATCH(rnbd_discover_reply, status, 46, STATUS),
+		PATCH(rnbd_discover_reply, status, 48, STATUS),
 		PATCH(rnbd_discover_reply, status, 0xffff, STATUS),
 		/* a refusal without a list */
 		PATCH(rnbd_discover_reply, status, RNBD_ST_NOMEM, COUNT),

@@ -23,13 +23,17 @@ static const char whole[] =
 	"      \"max_pool_bytes\": 9223372036854775807,\n"
 	"      \"max_session_pool_bytes\": 1048576,\n"
 	"      \"max_sessions\": 4294967295,\n"
+	"      \"unfence_on_restart\": true,\n"
+	"      \"fence_state\": \"4294967294 1 " HOST1 "\",\n"
 	"      \"secret_file\": \"/etc/rnbd/secrets/" HOST2 "\"\n"
 	"    },\n"
 	"    {\n"
 	"      \"uuid\": \"" HOST1 "\",\n"
 	"      \"max_pool_bytes\": 0,\n"
 	"      \"max_session_pool_bytes\": 0,\n"
-	"      \"max_sessions\": 0\n"
+	"      \"max_sessions\": 0,\n"
+	"      \"unfence_on_restart\": false,\n"
+	"      \"fence_state\": \"7 0 00000000-0000-0000-0000-000000000000\"\n"
 	"    }\n"
 	"  ],\n"
 	"  \"exports\": [\n"
@@ -270,6 +274,14 @@ static void test_host(void **state)
 		   "'max_pool_bytes' is '9223372036854775808': too large");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','max_sessions':4294967296}]}",
 		   "'max_sessions' is '4294967296': too large");
+	assert_bad(HOSTS "{'uuid':'" HOST1 "','fence_state':1}]}",
+		   "'fence_state' has to be a string");
+	assert_bad(HOSTS "{'uuid':'" HOST1 "','fence_state':'4294967295 1 " HOST1 "'}]}",
+		   "not what rnbd save writes");
+	assert_bad(HOSTS "{'uuid':'" HOST1 "','fence_state':'7 2 " HOST1 "'}]}",
+		   "not what rnbd save writes");
+	assert_bad(HOSTS "{'uuid':'" HOST1 "','fence_state':'7 1 " HOST1 " 1'}]}",
+		   "not what rnbd save writes");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','max_pool_bytes':18446744073709551616}]}",
 		   "too large");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','max_pool_bytes':99999999999999999999999}]}",
@@ -421,11 +433,11 @@ static void test_compare(void **state)
 	/* which secret a host has is not known */
 	w = &want.list[CONFIG_HOST].object[0];
 	h = &have.list[CONFIG_HOST].object[0];
-	h->value[3][0] = '.';
+	h->value[5][0] = '.';
 	config_differences(CONFIG_HOST, w, h, &texts);
 	assert_texts(&texts, NULL, NULL);
-	free(h->value[3]);
-	h->value[3] = NULL;
+	free(h->value[5]);
+	h->value[5] = NULL;
 	config_differences(CONFIG_HOST, w, h, &texts);
 	assert_texts(&texts, NULL, NULL);
 	config_differences(CONFIG_HOST, h, w, &texts);

@@ -55,7 +55,8 @@ static const struct member members[] = {
 	MEMBER(rnbd_login, keepalive_ms, 108, 4),
 	MEMBER(rnbd_login, inline_read, 112, 4),
 	MEMBER(rnbd_login, inline_write, 116, 4),
-	MEMBER(rnbd_login, reserved, 120, 8),
+	MEMBER(rnbd_login, fence_generation, 120, 4),
+	MEMBER(rnbd_login, reserved, 124, 4),
 	MEMBER(rnbd_segment, addr, 0, 8),
 	MEMBER(rnbd_segment, rkey, 8, 4),
 	MEMBER(rnbd_segment, units, 12, 4),
@@ -83,7 +84,8 @@ static const struct member members[] = {
 	MEMBER(rnbd_login_reply, export_uuid, 96, 16),
 	MEMBER(rnbd_login_reply, inline_read, 112, 4),
 	MEMBER(rnbd_login_reply, inline_write, 116, 4),
-	MEMBER(rnbd_login_reply, reserved2, 120, 8),
+	MEMBER(rnbd_login_reply, fence_generation, 120, 4),
+	MEMBER(rnbd_login_reply, reserved2, 124, 4),
 	MEMBER(rnbd_discover_reply, status, 0, 2),
 	MEMBER(rnbd_discover_reply, flags, 2, 2),
 	MEMBER(rnbd_discover_reply, reserved, 4, 12),
@@ -195,6 +197,7 @@ static void test_numbers(void **state)
 		{ RNBD_ST_NO_SESSION, 40 }, { RNBD_ST_QUEUE, 41 },
 		{ RNBD_ST_RING, 42 }, { RNBD_ST_DEVICE, 43 },
 		{ RNBD_ST_SHUTDOWN, 44 }, { RNBD_ST_AUTH, 45 },
+		{ RNBD_ST_FENCED, 46 }, { RNBD_ST_REVOKED, 47 },
 	};
 	size_t i;
 
@@ -325,6 +328,7 @@ static void test_golden_login(void **state)
 		.queue_depth = 0x4142, .flags = 0x51525354,
 		.keepalive_ms = 0x61626364,
 		.inline_read = 0x71727374, .inline_write = 0x81828384,
+		.fence_generation = 0x91929394,
 	};
 	const struct rnbd_grant grant = {
 		.status = RNBD_ST_OK, .nr_queues = 0x0102,
@@ -338,6 +342,7 @@ static void test_golden_login(void **state)
 		.keepalive_ms = 0x3e,
 		.incarnation = { 1, 2, 3 }, .export_uuid = { 4, 5, 6 },
 		.inline_read = 0x71727374, .inline_write = 0x81828384,
+		.fence_generation = 0x91929394,
 	};
 	const struct rnbd_segment_info seg = {
 		0x0102030405060708ull, 0x11121314, 0x21222324,
@@ -364,6 +369,7 @@ static void test_golden_login(void **state)
 	unit_put(golden + 108, 4, 0x61626364);
 	unit_put(golden + 112, 4, 0x71727374);
 	unit_put(golden + 116, 4, 0x81828384);
+	unit_put(golden + 120, 4, 0x91929394);
 	rnbd_encode_login(&login, &info);
 	assert_memory_equal(&login, golden, 128);
 
@@ -378,6 +384,7 @@ static void test_golden_login(void **state)
 	memcpy(golden + 96, "\x04\x05\x06", 3);
 	unit_put(golden + 112, 4, 0x71727374);
 	unit_put(golden + 116, 4, 0x81828384);
+	unit_put(golden + 120, 4, 0x91929394);
 	rnbd_encode_grant(&reply, &grant);
 	assert_memory_equal(&reply, golden, 128);
 

@@ -110,7 +110,13 @@ kept "$X/e/write_cache" backwards 'through '
 kept "$P/p/addr" 10.9.0 10.9.0.256 10.9.0.1.1 10.9.0.1/24 ::1::2 localhost "10.9.0.1 10.9.0.1" "$(long 100 1)"
 kept "$P/p/port" 0 65536 0x10000 '4427 4427' 4427x
 kept "$H/$one/max_pool_bytes" 9223372036854775808 1M '1 2' 1x
-for file in "$X"/e/{size,sessions,stale_frames} "$P"/p/{state,sessions} "$H/$one/sessions"; do
+kept "$H/$one/fence_state" "0 1 $one" "4294967295 0 $one" "99999999999 0 $one" "-1 0 $one" "5 2 $one" \
+	"5 1 ${one%?}" "5 1 ${one}0" "5 1 $one x" "5 1" "5"
+# what is not newer changes nothing
+must "$H/$one/fence_state" "1 1 $one"
+value "$H/$one/fenced"
+same "$value" $'0\n' "fenced by an old generation"
+for file in "$X"/e/{size,sessions,stale_frames} "$P"/p/{state,sessions} "$H/$one"/{active_,}sessions; do
 	denied '' dd if=/dev/zero of="$file" bs=16 count=1
 done
 

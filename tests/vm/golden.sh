@@ -92,6 +92,8 @@ golden export-show.txt rnbd export show disk0
 golden export-show.json rnbd export show disk0 --json
 golden host-list.txt rnbd host list
 golden host-list.json rnbd host list --json
+golden fenced.txt rnbd fenced
+golden fenced.json rnbd fenced --json
 golden port-list.txt rnbd port list
 golden port-list.json rnbd port list --json
 golden save.json rnbd save -

@@ -101,6 +101,11 @@ wrong 2 'host limit' '--sessions' 'needs a value' -- rnbd host limit "$ID" --ses
 wrong 2 'host limit' '--sessions' 'twice' -- rnbd host limit "$ID" --sessions 1 --sessions 2
 wrong 2 'host limit' 'more' -- rnbd host limit "$ID" 1M more
 wrong 2 'host remove' 'operand is missing' 'UUID' -- rnbd host remove
+wrong 2 'host fencing' 'operand is missing' -- rnbd host fencing "$ID"
+wrong 2 "host fencing $ID" 'never: wanted restart or unfence' -- rnbd host fencing "$ID" never
+wrong 2 'fence' 'operand is missing' 'UUID' -- rnbd fence
+wrong 2 'unfence' 'more' -- rnbd unfence "$ID" more
+wrong 2 'fenced' 'more' -- rnbd fenced "$ID" more
 wrong 2 'port add' 'operand is missing' 'ADDR[:PORT]' -- rnbd port add
 wrong 2 'port remove' 'operand is missing' 'ADDR[:PORT]' -- rnbd port remove
 wrong 2 'port list' 'more' -- rnbd port list more
@@ -137,6 +142,8 @@ wrong 2 'host secret' 'operand is missing' -- rnbd host secret --clear
 wrong 2 'secret generate' 'too much' -- rnbd secret generate one two
 wrong 1 'secret generate /nosuch/s' 'No such file' -- rnbd secret generate /nosuch/s
 wrong 2 'host remove 12' 'UUID' 'rnbd host list' -- rnbd host remove 12
+wrong 2 'fence 12' 'UUID' 'rnbd host list' -- rnbd fence 12
+wrong 2 'fence' '--timeout 0' 'from 1' -- rnbd fence "$ID" --timeout 0
 for size in 0 1X 8589934592G 18446744073709551616 ''; do
 	wrong 2 "host limit $ID: $size: " 'size such as' 'none' -- rnbd host limit "$ID" "$size"
 	wrong 2 "host limit $ID: --session-pool $size: " 'size such as' 'none' -- \
@@ -167,6 +174,7 @@ wrong 1 'host allow disk0' 'modprobe rnbd-target' -- rnbd host allow disk0 "$ID"
 wrong 1 'host deny disk0' 'modprobe rnbd-target' -- rnbd host deny disk0 "$ID"
 wrong 1 "host limit $ID" 'modprobe rnbd-target' -- rnbd host limit "$ID" 1M
 wrong 1 "host remove $ID" 'modprobe rnbd-target' -- rnbd host remove "$ID"
+wrong 1 "fence $ID" 'modprobe rnbd-target' -- rnbd fence "$ID"
 wrong 1 "port add $ADDR" 'modprobe rnbd-target' -- rnbd port add "$ADDR"
 wrong 1 'port remove 1' 'modprobe rnbd-target' -- rnbd port remove 1
 wrong 1 'port list' 'modprobe rnbd-target' -- rnbd port list
@@ -201,6 +209,10 @@ wrong 1 'gone' 'rnbd export list' -- rnbd host allow gone "$ID"
 wrong 1 'gone' 'rnbd export list' -- rnbd host deny gone "$ID"
 wrong 1 "host limit $ID" 'no such host' "rnbd host allow EXPORT $ID" -- rnbd host limit "$ID" 1M
 wrong 1 "host remove $ID" 'no such host' 'rnbd host list' -- rnbd host remove "$ID"
+wrong 1 "fence $ID" 'no such host' 'rnbd host list' -- rnbd fence "$ID"
+wrong 1 "host fencing $ID" 'no such host' -- rnbd host fencing "$ID" restart
+wrong 1 "unfence $ID" 'no such host' -- rnbd unfence "$ID"
+wrong 1 "fenced $ID" 'no such host' -- rnbd fenced "$ID"
 wrong 1 'port remove 7' 'rnbd port list' -- rnbd port remove 7
 wrong 1 '/nowhere/file' 'No such file' -- rnbd save /nowhere/file
 wrong 1 '/nowhere/file' 'No such file' -- rnbd restore /nowhere/file
@@ -284,6 +296,7 @@ wrong 1 'host limit' 'root' -- "${nobody[@]}" rnbd host limit "$ID" 1M
 wrong 1 'host secret' 'root' -- "${nobody[@]}" rnbd host secret "$ID" --clear
 wrong 1 'secret generate /etc/rnbd/s' 'Permission denied' -- "${nobody[@]}" rnbd secret generate /etc/rnbd/s
 wrong 1 'host remove' 'root' -- "${nobody[@]}" rnbd host remove "$ID"
+wrong 1 'fence' 'root' -- "${nobody[@]}" rnbd fence "$ID"
 wrong 1 'port add' 'root' -- "${nobody[@]}" rnbd port add "$ADDR:4999"
 wrong 1 'port remove' 'root' -- "${nobody[@]}" rnbd port remove 1
 wrong 1 'disk1' 'root' -- "${nobody[@]}" rnbd export add disk1 --path /etc/passwd

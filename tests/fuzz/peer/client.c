@@ -298,7 +298,7 @@ static const struct frame_case {
 	{ "login-name-path", LOGIN, NAME, { L(export[0], '/') }, .when = FIRST },
 	{ "login-name-control", LOGIN, NAME, { L(export[1], 7) }, .when = FIRST },
 	{ "login-name-tail", LOGIN, NAME, { L(export[40], 'x') }, .when = FIRST },
-	{ "login-reserved", LOGIN, RESERVED, { L(reserved[7], 1) }, .when = FIRST },
+	{ "login-reserved", LOGIN, RESERVED, { L(reserved[3], 1) }, .when = FIRST },
 	{ "login-flags", LOGIN, FLAGS, { L(flags, 0x80000000) }, .when = FIRST },
 	{ "login-queues-0", LOGIN, GEOMETRY, { L(nr_queues, 0) }, .when = FIRST },
 	{ "login-queues-65", LOGIN, GEOMETRY, { L(nr_queues, 65) }, .when = FIRST },

@@ -166,6 +166,9 @@ static bool check_grant(const struct rnbd_login *l, const struct grant *g, uint3
 	    le32toh(g->r.inline_write) > le32toh(l->inline_write) ||
 	    (uint64_t)left * RNBD_UNIT_SIZE > le64toh(l->pool_bytes))
 		return amiss("a grant above the wishes");
+	if (!g->r.fence_generation ||
+	    (l->fence_generation && g->r.fence_generation != l->fence_generation))
+		return amiss("a grant without its fence generation, or with another one");
 	if (!power_of_2(block) || !g->r.capacity || le64toh(g->r.capacity) % block ||
 	    le32toh(g->r.keepalive_ms) < RNBD_KEEPALIVE_MS_MIN ||
 	    le32toh(g->r.keepalive_ms) > RNBD_KEEPALIVE_MS_MAX)
