@@ -313,9 +313,11 @@ static void complete_object(struct work *work, enum config_kind kind, const char
 static int set_fences(enum config_kind kind, const char *dir, const struct config_object *want)
 {
 	const struct config_schema *schema = &config_schema[kind];
-	int ret = kind == CONFIG_HOST ? fences_put_back(dir) : 0;
+	int ret = kind == CONFIG_HOST ? target_make_host(dir) : 0;
 	int i;
 
+	if (ret == -EEXIST)
+		ret = 0;
 	for (i = 0; !ret && i < schema->nr_attrs; i++)
 		if (schema->attr[i].type == CONFIG_FENCE && want->value[i])
 			ret = cfg_write(dir, schema->attr[i].name, want->value[i]);

@@ -79,11 +79,14 @@ static int keep(const char *dir, const struct fence *fence, int lock)
 /* Marks the host in the kernel and keeps that; the I/O of the host is not waited for. */
 static int fence_begin(const char *dir, struct fence *fence)
 {
-	int lock = fences_lock();
+	/* Before anything that may wait for a disk of this machine. */
 	int ret = cfg_write(dir, "fenced", "begin");
+	int lock;
 
-	if (!ret)
-		ret = read_state(dir, fence);
+	if (ret)
+		return ret;
+	lock = fences_lock();
+	ret = read_state(dir, fence);
 	if (!ret && !fence->fenced) {
 		err("it was unfenced meanwhile");
 		ret = -ECANCELED;
@@ -178,6 +181,23 @@ int cmd_unfence(const struct args *args)
 	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
 }
 
+/* Both as they were at one time: one may be fenced anew in between. */
+static int read_both(const char *dir, struct fence *fence, uint32_t *active)
+{
+	struct fence before;
+	int ret;
+
+	do {
+		ret = read_state(dir, &before);
+		if (!ret)
+			ret = read_number(dir, "active_sessions", active);
+		if (!ret)
+			ret = read_state(dir, fence);
+	} while (!ret && (fence->generation != before.generation ||
+			  fence->fenced != before.fenced));
+	return ret;
+}
+
 static int unread;	/* hosts that could not be listed */
 
 static void list_fenced(const char *name, struct table *table, struct json_object *array)
@@ -190,7 +210,7 @@ static void list_fenced(const char *name, struct table *table, struct json_objec
 	char *since;
 
 	/* A host that is not shown must not be taken for one that is not fenced. */
-	if (read_number(dir, "active_sessions", &active) || read_state(dir, &fence) ||
+	if (read_both(dir, &fence, &active) ||
 	    read_number(dir, "unfence_on_restart", &until)) {
 		unread++;
 		free(dir);
@@ -219,7 +239,7 @@ static int show_fenced(const char *dir)
 	uint32_t active;
 	struct fence fence;
 
-	if (read_number(dir, "active_sessions", &active) || read_state(dir, &fence))
+	if (read_both(dir, &fence, &active))
 		return RNBD_EXIT_FAIL;
 	printf("%s\n", !fence.fenced ? "no" : active ? "draining" : "fenced");
 	return RNBD_EXIT_OK;

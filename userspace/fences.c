@@ -98,25 +98,25 @@ int fences_keep(const char *host_dir, const struct fence *fence)
  */
 int fences_keep_last(const char *host_dir)
 {
+	/* What is read must still be true when it is written. */
+	int lock = fences_lock();
 	char *text = cfg_get(host_dir, "fence_state");
 	int ret = text ? 0 : -EIO;
 	struct fence fence;
-	int lock;
 
 	if (text && fence_parse(text, &fence)) {
 		err("fence_state is not understood: \"%s\"", text);
 		ret = -EINVAL;
 	}
 	free(text);
-	if (ret || fence.generation == 1)
-		return ret;
-	lock = fences_lock();
-	ret = lock < 0 ? lock : fences_keep(host_dir, &fence);
+	if (!ret && fence.generation > 1) {
+		ret = lock < 0 ? lock : fences_keep(host_dir, &fence);
+		if (ret)
+			err("%s: that it was fenced cannot be kept in " FENCES_DIR ": %s",
+			    strrchr(host_dir, '/') + 1, strerror(-ret));
+	}
 	if (lock >= 0)
 		close(lock);
-	if (ret)
-		err("%s: that the host was fenced cannot be kept in " FENCES_DIR ": %s",
-		    strrchr(host_dir, '/') + 1, strerror(-ret));
 	return ret;
 }
 

@@ -199,14 +199,23 @@ char *target_find_host(const char *uuid_text)
  */
 int target_make_host(const char *dir)
 {
-	int lock = fences_lock();
 	int made = cfg_mkdir(dir);
-	int ret = made && made != -EEXIST ? made : fences_put_back(dir);
+	int lock, ret;
 
+	if (made && made != -EEXIST)
+		return made;
+	lock = fences_lock();
+	if (lock >= 0) {
+		ret = fences_put_back(dir);
+		close(lock);
+	} else {
+		/* Nobody is let in who may have been fenced. */
+		ret = lock;
+		err(FENCES_DIR ": cannot be used: %s; whether the host was fenced is not known",
+		    strerror(-ret));
+	}
 	if (ret && !made)
 		cfg_rmdir(dir);
-	if (lock >= 0)
-		close(lock);
 	if (!ret && !made)
 		remember('d', dir);
 	return ret ?: made;

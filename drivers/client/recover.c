@@ -331,12 +331,12 @@ static void rnbd_recover(struct rnbd_session *sess)
 	}
 
 	/* Others go on without a host that is fenced: its requests must not come later. */
-	if (ret == -EKEYREVOKED)
-		set_bit(RNBD_SESS_REVOKED, &sess->flags);
 	if (!rnbd_may_try(sess) || ret == -EUCLEAN || ret == -EKEYREVOKED) {
 		/* Whoever deactivates the disk waits for the lock, and does this. */
 		if (test_bit(RNBD_SESS_DEACTIVATED, &sess->flags))
 			return;
+		if (ret == -EKEYREVOKED)
+			set_bit(RNBD_SESS_REVOKED, &sess->flags);
 		if (rnbd_session_advance(sess, RNBD_FAILED))
 			rnbd_unquiesce(sess);
 		return;

@@ -46,27 +46,31 @@
  * put back may have been lifted before.
  *
  * Context: process context without rnbdt_lock.
- * Return: the generation that begins, or 0 if there is no further one.
+ * Return: the generation that begins, or 0 if there is no further one: the host is out,
+ * but what it has attached may come back once it is unfenced.
  */
 u32 rnbdt_fence_begin(struct rnbd_thost *host)
 {
 	struct rnbd_tfence *fence = &host->fence;
+	time64_t now = ktime_get_real_seconds();
 	u32 generation = 0;
-	bool news = false;
+	bool news;
 
 	mutex_lock(&rnbdt_lock);
 	if (fence->generation < RNBDT_GENERATION_MAX) {
-		generation = clamp_t(time64_t, ktime_get_real_seconds(),
-				     fence->generation + 1, RNBDT_GENERATION_MAX);
-		/* Somebody newer may have been let in since that was kept. */
-		if (fence->restored)
-			fence->boot_id = uuid_null;
-		news = !fence->fenced;
+		generation = fence->generation + 1;
+		/* A clock that is far off must not use them up. */
+		if (now > generation && now < RNBDT_GENERATION_MAX - RNBDT_GENERATION_MAX / 16)
+			generation = now;
 		fence->generation = generation;
-		fence->fenced = true;
-		fence->restored = false;
-		rnbdt_sessions_fence(host);
 	}
+	/* Somebody newer may have been let in since that was kept. */
+	if (fence->restored)
+		fence->boot_id = uuid_null;
+	news = !fence->fenced;
+	fence->fenced = true;
+	fence->restored = false;
+	rnbdt_sessions_fence(host);
 	mutex_unlock(&rnbdt_lock);
 	if (news)
 		pr_notice("host %pUb is fenced\n", &host->uuid);

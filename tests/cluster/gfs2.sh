@@ -76,6 +76,7 @@ target() {
 		lab resume 3
 		wait_for 60 refused_over "$refused"
 		same "$(sum)" "$before" "the disk, after what was fenced has woken up"
+		same "$(rnbd fenced | awk '$2 == "fenced" { print $1 }')" "$victim" "who is fenced"
 		lab kill 3
 	fi
 	run rnbd unfence "$victim"

@@ -253,6 +253,13 @@ target() {
 	[[ $said = *"$KEPT: is damaged"* ]] || die "it says: $said"
 	[ ! -e "$DIR" ] || die "the host is there"
 	rm "$KEPT"
+	mv "${KEPT%/*}" /root/away
+	ln -s /nowhere "${KEPT%/*}"
+	said=$(rnbd restore "$OUT/saved" 2>&1) && die "a host was made whose state is not known"
+	[[ $said = *"${KEPT%/*}: cannot be used"* ]] || die "it says: $said"
+	[ ! -e "$DIR" ] || die "the host is there"
+	rm "${KEPT%/*}"
+	mv /root/away "${KEPT%/*}"
 	rnbd restore "$OUT/saved" || die "restore"
 	fenced_is fenced || die "it is: $(rnbd fenced "$HOST")"
 

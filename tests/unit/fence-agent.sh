@@ -131,7 +131,7 @@ agent 2 "OFF" -a localhost,127.0.0.1 -o status -n $N2
 # how ssh is called
 fresh
 agent 1 "t1" -a t1 -l admin -k /etc/key --ssh-options "-p 2222 -4" --sudo --login-timeout 7 -n $N2
-grep -qxF -e "-n -o BatchMode=yes -o ControlPath=none -o ConnectTimeout=7 -l admin -i /etc/key -p 2222 -4 -- t1 sudo -n rnbd fence $N2 --timeout 47" ssh-calls ||
+grep -qxF -e "-n -o BatchMode=yes -o ControlPath=none -o ConnectTimeout=7 -l admin -o IdentitiesOnly=yes -i /etc/key -p 2222 -4 -- t1 sudo -n rnbd fence $N2 --timeout 47" ssh-calls ||
 	fail "ssh is called: $(cat ssh-calls)"
 fresh
 agent 0 Success -a t1 -n $N2 --power-timeout 20
@@ -153,6 +153,12 @@ lines 2 "OFF" "action=status" "  ip=t1" "plug=$N2"
 lines 0 "Success" "# action=off" "option=on" "" "no equals sign" "ip=t9" "ip=t1" "plug=n2" "hosts=$MAP"
 fenced_on t1 $N2 no
 lines 0 "" "action=METADATA"
+# nothing on standard input may end it well without a fence
+for word in help version help=0 version=0; do
+	fresh
+	lines 0 Success ip=t1 "hosts=$MAP" plug=n2 "$word=1"
+	fenced_on t1 $N2 fenced
+done
 same "$("$agent" </dev/null 2>&1)" "fence_rnbd: no target is given: --ip, or ip= on standard input, takes one or more" "empty"
 printf 'action=off\nip=t1\nplug=%s' $N2 | "$agent" >/dev/null || fail "the last line without an end"
 fenced_on t1 $N2 fenced
@@ -166,8 +172,10 @@ lines 0 Success ip=t1 hosts_file=hosts node=3
 fenced_on t1 $N3 fenced
 agent 1 "there is no such host" -a t1 -n n2 --hosts-file hosts --hosts "n2:$OTHER"
 agent 1 "no UUID of host \"n4\" is known" -a t1 -n n4 --hosts-file hosts
-echo "$N3 n2" >>hosts
-agent 1 "hosts: \"n2\" is two hosts, $N2 and $N3" -a t1 -n n3 --hosts-file hosts
+echo "$N3 n5" >>hosts
+agent 1 "hosts: $N3 is on two lines" -a t1 -n n2 --hosts-file hosts
+printf '%s\n' "$N2 n2" "$OTHER n2" >hosts
+agent 1 "hosts: \"n2\" is two hosts, $N2 and $OTHER" -a t1 -n n3 --hosts-file hosts
 echo "n2 $N2" >hosts
 agent 1 "no name and UUID" -a t1 -n n2 --hosts-file hosts
 
@@ -231,7 +239,7 @@ agent 1 "no UUID" -o validate-all -a t1,t2 -n n4 --hosts "$MAP"
 # the key of an agent that may do nothing else
 serve() {
 	local want=$1
-	SSH_ORIGINAL_COMMAND=$2 "$agent" --serve >/dev/null 2>&1
+	SSH_ORIGINAL_COMMAND=$2 FENCE_RNBD_LOCK=$DIR/lock "$agent" "--serve${3:+=$3}" >/dev/null 2>&1
 	same $? "$want" "--serve of $2"
 }
 fresh
@@ -247,6 +255,16 @@ for bad in "" "rnbd fence $N2 --timeout 47; touch pwned" "rnbd fence $N2 --timeo
 done
 [ ! -e pwned ] || fail "--serve executed something else"
 same "$(wc -l <calls)" 4 "calls by --serve"
+# whose key it is fences nobody if it is fenced itself
+serve 0 "rnbd fence $N3 --timeout 47" "$N2"
+serve 1 "rnbd fence $N2 --timeout 47" "$N3"
+fenced_on local $N2 no
+serve 1 "rnbd unfence $N2" "${N3^^}"
+serve 0 "rnbd fenced $N2 --json" "$N3"
+serve 0 "rnbd unfence $N3" "$N3"
+serve 0 "rnbd fence $N2 --timeout 47" "$N3"
+serve 1 "rnbd fence $N3 --timeout 47" "$OTHER"
+serve 1 "rnbd fence $N3 --timeout 47" "no-uuid"
 
 # what describes it
 "$agent" -o metadata >metadata.xml || fail "no metadata"
