@@ -87,12 +87,13 @@ static int fence_begin(const char *dir, struct fence *fence)
 		return ret;
 	lock = fences_lock();
 	ret = read_state(dir, fence);
+	/* Also if it was unfenced meanwhile: whoever did that may have kept an older generation. */
+	if (!ret)
+		ret = keep(dir, fence, lock);
 	if (!ret && !fence->fenced) {
 		err("it was unfenced meanwhile");
 		ret = -ECANCELED;
 	}
-	if (!ret)
-		ret = keep(dir, fence, lock);
 	if (lock >= 0)
 		close(lock);
 	return ret;
@@ -198,6 +199,14 @@ static int read_both(const char *dir, struct fence *fence, uint32_t *active)
 	return ret;
 }
 
+/* One that an exit code 0 of rnbd fence stands for is "fenced". */
+static const char *fence_word(const struct fence *fence, uint32_t active)
+{
+	if (!fence->fenced)
+		return "no";
+	return active ? "draining" : "fenced";
+}
+
 static int unread;	/* hosts that could not be listed */
 
 static void list_fenced(const char *name, struct table *table, struct json_object *array)
@@ -206,7 +215,7 @@ static void list_fenced(const char *name, struct table *table, struct json_objec
 	char *dir = cfg_path("hosts/%s", name);
 	uint32_t until, active = 0;
 	struct fence fence;
-	const char *word = "no";
+	const char *word;
 	char *since;
 
 	/* A host that is not shown must not be taken for one that is not fenced. */
@@ -217,8 +226,7 @@ static void list_fenced(const char *name, struct table *table, struct json_objec
 		return;
 	}
 	free(dir);
-	if (fence.fenced)
-		word = active ? "draining" : "fenced";
+	word = fence_word(&fence, active);
 	since = xasprintf("%" PRIu32, fence.generation);
 	obj = json_object_new_object();
 	table_cell(table, "%s", name);
@@ -233,7 +241,6 @@ static void list_fenced(const char *name, struct table *table, struct json_objec
 	free(since);
 }
 
-/* One that an exit code 0 of rnbd fence stands for is "fenced". */
 static int show_fenced(const char *dir)
 {
 	uint32_t active;
@@ -241,7 +248,7 @@ static int show_fenced(const char *dir)
 
 	if (read_both(dir, &fence, &active))
 		return RNBD_EXIT_FAIL;
-	printf("%s\n", !fence.fenced ? "no" : active ? "draining" : "fenced");
+	printf("%s\n", fence_word(&fence, active));
 	return RNBD_EXIT_OK;
 }
 

@@ -8,8 +8,9 @@
  * has seen, so that nothing older can undo a fence.
  * Ownership: the files belong to rnbd; nobody has to edit them. That of a host which was
  * removed stays: its disks may still be there, and have to stay revoked.
- * Concurrency: fences_lock() is held while a fence is begun or lifted and kept, not while
- * its I/O is waited for.
+ * Concurrency: fences_lock() is held from where the state is read until it is kept, and
+ * while a fence is lifted. A fence begins without it, in the kernel, and its I/O is waited for
+ * without it.
  * Errors: a line that names the file. A host whose file is no good is not made.
  */
 #include <errno.h>
