@@ -5,12 +5,13 @@
  * Operation: the kernel marks the host at once, and then that is kept in a file: a fence
  * that is not kept has not succeeded. It is lifted in the file first. From
  * then on the sessions of the host end, which takes as long as the storage takes;
- * active_sessions says how many are left.
+ * active_sessions says how many are left, and fence_done which fence was complete.
  * Ownership: see fences.c for what is kept.
  * Concurrency: to fence a host that is fenced begins another generation, so anybody may
  * ask again, and whoever waits then waits for that.
  * Errors: whoever gets no exit code 0 from rnbd fence must not go on; the host may
- * be fenced all the same.
+ * be fenced all the same. One that was complete has succeeded, also if it was lifted since:
+ * a host that is started anew may do that at once.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -90,46 +91,48 @@ static int fence_begin(const char *dir, struct fence *fence)
 	/* Also if it was unfenced meanwhile: whoever did that may have kept an older generation. */
 	if (!ret)
 		ret = keep(dir, fence, lock);
-	if (!ret && !fence->fenced) {
-		err("it was unfenced meanwhile");
-		ret = -ECANCELED;
-	}
 	if (lock >= 0)
 		close(lock);
 	return ret;
+}
+
+/*
+ * The state, and then which fence was complete: if it is that of the state, then it was so
+ * while it was fenced; if it is an older one, then what lifted the fence came before.
+ */
+static int read_both(const char *dir, struct fence *fence, uint32_t *done)
+{
+	return read_state(dir, fence) ?: read_number(dir, "fence_done", done);
 }
 
 /* Until nothing of it can reach the storage; 0 seconds: without a limit */
 static int fence_wait(const char *dir, const struct fence *begun, uint32_t seconds)
 {
 	uint64_t begin = now_ms(), tell = begin + TELL_MS;
-	struct fence fence = *begun, now = { };
-	uint32_t active = 0;
+	uint32_t active = 0, done = 0;
+	struct fence now = { };
 	int ret;
 
 	for (;;) {
-		ret = read_number(dir, "active_sessions", &active);
-		if (!ret)
-			ret = read_state(dir, &now);
+		ret = read_both(dir, &now, &done);
 		if (ret)
 			return ret;
-		if (!now.fenced || now.generation < fence.generation) {
+		if (done >= begun->generation)
+			return 0;
+		/* A host that was made anew meanwhile has forgotten the fence. */
+		if (!now.fenced || now.generation < begun->generation) {
 			err("it was unfenced meanwhile");
 			return -ECANCELED;
 		}
-		/* Fenced anew, perhaps after it was let in: what was counted may be too old. */
-		if (now.generation > fence.generation) {
-			fence = now;
-			continue;
-		}
-		if (!active)
-			return 0;
 		if (seconds && now_ms() - begin >= seconds * 1000ull) {
 			err("fenced, but its I/O has not ended within %" PRIu32
 			    " s; rnbd fenced shows when it has", seconds);
 			return -ETIMEDOUT;
 		}
 		if (now_ms() >= tell) {
+			ret = read_number(dir, "active_sessions", &active);
+			if (ret)
+				return ret;
 			note("waiting for the I/O of %" PRIu32 " sessions", active);
 			tell += TELL_MS;
 		}
@@ -182,29 +185,12 @@ int cmd_unfence(const struct args *args)
 	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
 }
 
-/* Both as they were at one time: one may be fenced anew in between. */
-static int read_both(const char *dir, struct fence *fence, uint32_t *active)
-{
-	struct fence before;
-	int ret;
-
-	do {
-		ret = read_state(dir, &before);
-		if (!ret)
-			ret = read_number(dir, "active_sessions", active);
-		if (!ret)
-			ret = read_state(dir, fence);
-	} while (!ret && (fence->generation != before.generation ||
-			  fence->fenced != before.fenced));
-	return ret;
-}
-
 /* One that an exit code 0 of rnbd fence stands for is "fenced". */
-static const char *fence_word(const struct fence *fence, uint32_t active)
+static const char *fence_word(const struct fence *fence, uint32_t done)
 {
 	if (!fence->fenced)
 		return "no";
-	return active ? "draining" : "fenced";
+	return done < fence->generation ? "draining" : "fenced";
 }
 
 static int unread;	/* hosts that could not be listed */
@@ -213,20 +199,20 @@ static void list_fenced(const char *name, struct table *table, struct json_objec
 {
 	struct json_object *obj;
 	char *dir = cfg_path("hosts/%s", name);
-	uint32_t until, active = 0;
+	uint32_t until, done = 0;
 	struct fence fence;
 	const char *word;
 	char *since;
 
 	/* A host that is not shown must not be taken for one that is not fenced. */
-	if (read_both(dir, &fence, &active) ||
+	if (read_both(dir, &fence, &done) ||
 	    read_number(dir, "unfence_on_restart", &until)) {
 		unread++;
 		free(dir);
 		return;
 	}
 	free(dir);
-	word = fence_word(&fence, active);
+	word = fence_word(&fence, done);
 	since = xasprintf("%" PRIu32, fence.generation);
 	obj = json_object_new_object();
 	table_cell(table, "%s", name);
@@ -237,18 +223,19 @@ static void list_fenced(const char *name, struct table *table, struct json_objec
 	json_add_string(obj, "fenced", word);
 	json_add_bool(obj, "unfence_on_restart", until);
 	json_add_u64(obj, "fence_generation", fence.generation);
+	json_add_u64(obj, "fence_done", done);
 	json_object_array_add(array, obj);
 	free(since);
 }
 
 static int show_fenced(const char *dir)
 {
-	uint32_t active;
 	struct fence fence;
+	uint32_t done;
 
-	if (read_both(dir, &fence, &active))
+	if (read_both(dir, &fence, &done))
 		return RNBD_EXIT_FAIL;
-	printf("%s\n", fence_word(&fence, active));
+	printf("%s\n", fence_word(&fence, done));
 	return RNBD_EXIT_OK;
 }
 

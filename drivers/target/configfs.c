@@ -5,7 +5,7 @@
  *	exports/<name>/{path,readonly,cache,uuid,enable,size,sessions}
  *	exports/<name>/allowed_hosts/<any name> -> hosts/<uuid>
  *	hosts/<uuid>/{max_pool_bytes,max_session_pool_bytes,max_sessions,
- *		secret,has_secret,failed_proofs,fenced,fence_state,
+ *		secret,has_secret,failed_proofs,fenced,fence_state,fence_done,
  *		unfence_on_restart,active_sessions,sessions}
  *	ports/<id>/{addr,port,enable,state,sessions}
  *	ports/<id>/exports/<any name> -> exports/<name>
@@ -791,6 +791,17 @@ static ssize_t rnbdt_host_fence_state_store(struct config_item *item, const char
 }
 CONFIGFS_ATTR(rnbdt_host_, fence_state);
 
+static ssize_t rnbdt_host_fence_done_show(struct config_item *item, char *page)
+{
+	u32 done;
+
+	mutex_lock(&rnbdt_lock);
+	done = rnbdt_fence_done(to_host(item));
+	mutex_unlock(&rnbdt_lock);
+	return sysfs_emit(page, "%u\n", done);
+}
+CONFIGFS_ATTR_RO(rnbdt_host_, fence_done);
+
 static ssize_t rnbdt_host_active_sessions_show(struct config_item *item, char *page)
 {
 	u32 nr;
@@ -847,6 +858,7 @@ static struct configfs_attribute *rnbdt_host_attrs[] = {
 	&rnbdt_host_attr_failed_proofs,
 	&rnbdt_host_attr_fenced,
 	&rnbdt_host_attr_fence_state,
+	&rnbdt_host_attr_fence_done,
 	&rnbdt_host_attr_active_sessions,
 	&rnbdt_host_attr_unfence_on_restart,
 	&rnbdt_host_attr_sessions,

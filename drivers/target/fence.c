@@ -29,14 +29,35 @@
  * Concurrency: rnbdt_lock. A login is checked and gets its export in one go under
  * it, so it comes either before the fence and is ended, or after it and is refused.
  *
- * Errors: whoever waits for a fence can be killed, and it can be lifted meanwhile. Then
- * it did not succeed, and to fence again waits again.
+ * Errors: whoever waits for a fence can be killed, and it can be lifted by hand before it
+ * is complete. Then it did not succeed, and to fence again waits again. A host that comes
+ * back started anew lifts it only when it is.
  */
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
 #include <linux/timekeeping.h>
 
 #include "target.h"
+
+/**
+ * rnbdt_fence_done - up to which fence nothing of a host is on its way any more
+ * @host: host
+ *
+ * It is noted before a fence is lifted, so whoever waits for one hears of its end even
+ * if it was lifted at once.
+ *
+ * Context: rnbdt_lock held.
+ * Return: the generation that began with it, or 0.
+ */
+u32 rnbdt_fence_done(struct rnbd_thost *host)
+{
+	struct rnbd_tfence *fence = &host->fence;
+
+	lockdep_assert_held(&rnbdt_lock);
+	if (fence->fenced && !rnbdt_sessions_active(host))
+		fence->done = fence->generation;
+	return fence->done;
+}
 
 /**
  * rnbdt_fence_begin - let nothing more of a host in
@@ -57,6 +78,7 @@ u32 rnbdt_fence_begin(struct rnbd_thost *host)
 	bool news;
 
 	mutex_lock(&rnbdt_lock);
+	rnbdt_fence_done(host);
 	if (fence->generation < RNBDT_GENERATION_MAX) {
 		generation = fence->generation + 1;
 		/* A clock that is far off must not use them up. */
@@ -64,6 +86,8 @@ u32 rnbdt_fence_begin(struct rnbd_thost *host)
 			generation = now;
 		fence->generation = generation;
 	}
+	/* If there is no further one, that has to be waited for once more. */
+	fence->done = min(fence->done, fence->generation - 1);
 	/* Somebody newer may have been let in since that was kept. */
 	if (fence->restored)
 		fence->boot_id = uuid_null;
@@ -83,13 +107,14 @@ u32 rnbdt_fence_begin(struct rnbd_thost *host)
  *
  * Context: process context without rnbdt_lock; waits for the storage.
  * Return: 0 if nothing of it is on its way any more; -EINTR after a signal that
- * kills, some may be; -ECANCELED if it was unfenced meanwhile; -EOVERFLOW if there is no
+ * kills, some may be; -ECANCELED if it was unfenced before that; -EOVERFLOW if there is no
  * further generation.
  */
 int rnbdt_fence(struct rnbd_thost *host)
 {
 	u32 generation = rnbdt_fence_begin(host);
-	u32 waited;
+	u32 begun = generation, waited;
+	bool done;
 	int ret;
 
 	if (!generation)
@@ -101,12 +126,11 @@ int rnbdt_fence(struct rnbd_thost *host)
 		if (ret)
 			return ret;
 		mutex_lock(&rnbdt_lock);
-		generation = host->fence.generation;
-		if (!host->fence.fenced)
-			ret = -ECANCELED;
+		done = rnbdt_fence_done(host) >= begun;
+		generation = host->fence.fenced ? host->fence.generation : waited;
 		mutex_unlock(&rnbdt_lock);
-	} while (!ret && generation != waited);
-	return ret;
+	} while (!done && generation != waited);
+	return done ? 0 : -ECANCELED;
 }
 
 /**
@@ -122,6 +146,7 @@ void rnbdt_unfence(struct rnbd_thost *host)
 	bool news;
 
 	mutex_lock(&rnbdt_lock);
+	rnbdt_fence_done(host);
 	news = host->fence.fenced;
 	host->fence.fenced = false;
 	mutex_unlock(&rnbdt_lock);
@@ -175,7 +200,8 @@ static u16 rnbdt_fence_lift(const struct rnbd_tsession *s, const uuid_t *boot_id
 	} else if (uuid_is_null(boot_id) || uuid_equal(&fence->boot_id, boot_id)) {
 		return RNBD_ST_FENCED;
 	}
-	if (rnbdt_sessions_active(host))
+	/* Never before the fence is complete. */
+	if (rnbdt_fence_done(host) != fence->generation)
 		return RNBD_ST_BUSY;
 	fence->fenced = false;
 	rnbdt_fence_let_in(s);

@@ -152,12 +152,15 @@ enum rnbd_tcache {
 /**
  * struct rnbd_tfence - what has to be known of the fences of a host
  * @generation: rises when it is fenced; never 0
+ * @done: the last one with which a fence began that was complete, as far as was looked:
+ *	rnbdt_fence_done(); 0 if none was
  * @fenced: it is not let in
  * @restored: it is what was put back, and nobody was let in since
  * @boot_id: of its client module when it was let in last, or null
  */
 struct rnbd_tfence {
 	u32 generation;
+	u32 done;
 	bool fenced;
 	bool restored;
 	uuid_t boot_id;
@@ -744,6 +747,7 @@ enum rnbd_tcounter {
 #define RNBDT_GENERATION_MAX	(U32_MAX - 1)
 
 /* fence.c */
+u32 rnbdt_fence_done(struct rnbd_thost *host);
 u32 rnbdt_fence_begin(struct rnbd_thost *host);
 int rnbdt_fence(struct rnbd_thost *host);
 void rnbdt_unfence(struct rnbd_thost *host);

@@ -85,6 +85,21 @@ client() {
 		barrier again
 	done
 
+	dev=$(attach disk0 --keepalive 500) || exit 1
+	load
+	barrier wait-loaded
+	barrier wait-suspended
+	wait_for 30 stands_still
+	barrier wait-stuck
+	barrier wait-draining
+	given_up "this host is fenced"
+	detach "$dev"
+	rmmod rnbd
+	# the target says that it is busy until the fence is complete
+	dev=$(attach disk0 --wait 60) || exit 1
+	barrier wait-lifted
+	detach "$dev"
+
 	barrier until-restart
 	attach_refused
 	rmmod rnbd
@@ -107,6 +122,9 @@ client() {
 # --- the target
 
 refusals() { cat "/sys/kernel/rnbd-target/refused/$1"; }
+refusals_over() { [ "$(refusals "$1")" -gt "$2" ]; }
+is_kept() { [ "$(cut -d' ' -f1 "$KEPT")" = "$(cut -d' ' -f1 "$DIR/fence_state")" ]; }
+waits_in_kernel() { grep -q rnbdt_sessions_wait_fenced "/proc/$1/stack"; }
 fenced_is() { [ "$(rnbd fenced "$HOST")" = "$1" ]; }
 sum() { dd if="$disk" bs=1M iflag=direct status=none | md5sum; }
 sum_differs() { [ "$(sum)" != "$1" ]; }
@@ -120,7 +138,7 @@ target_again() {
 }
 
 target() {
-	local said before pid round
+	local said before pid other round
 
 	target_start
 	disk=$(null_disk $MIB) || exit 1
@@ -140,7 +158,7 @@ target() {
 	# whoever writes to configfs waits in the kernel, and can be killed
 	sh -c "echo 1 >$DIR/fenced" &
 	pid=$!
-	wait_for 10 grep -q rnbdt_sessions_wait_fenced "/proc/$pid/stack"
+	wait_for 10 waits_in_kernel $pid
 	kill -9 $pid
 	wait $pid && die "the write to fenced ended well"
 	fenced_is draining || die "it is: $(rnbd fenced "$HOST")"
@@ -212,8 +230,33 @@ target() {
 	barrier over-kept 120
 	sum_differs "$before" && die "something landed after the fence"
 
-	echo "until it is started anew"
+	echo "started anew while its I/O is waited for: whoever waits hears of the end, however short"
 	rnbd host fencing "$HOST" restart || die "host fencing"
+	barrier wait-loaded 120
+	dmsetup suspend --noflush --nolockfs slow || die "dmsetup suspend"
+	barrier wait-suspended
+	barrier wait-stuck
+	sh -c "echo 1 >$DIR/fenced" &
+	other=$!
+	wait_for 10 waits_in_kernel $other
+	rnbd fence "$HOST" 2>"$OUT/stopped" &
+	pid=$!
+	wait_for 10 is_kept
+	kill -STOP $pid
+	before=$(refusals busy)
+	barrier wait-draining
+	wait_for 60 refusals_over busy "$before"
+	fenced_is draining || die "it is: $(rnbd fenced "$HOST")"
+	dmsetup resume slow
+	barrier wait-lifted 120
+	fenced_is no || die "it is: $(rnbd fenced "$HOST")"
+	same "$(cat "$DIR/fence_state")" "$(cat "$DIR/fence_done") 0 $(cut -d' ' -f3 "$DIR/fence_state")" "state of the fence"
+	kill -CONT $pid
+	wait $pid || die "rnbd fence failed although the fence was complete: $(cat "$OUT/stopped")"
+	wait $other || die "the write to fenced failed although the fence was complete"
+	is_kept || die "kept: $(cat "$KEPT"), not $(cat "$DIR/fence_state")"
+
+	echo "until it is started anew"
 	rnbd fence "$HOST" || die "rnbd fence"
 	barrier until-restart
 	barrier restarted 120

@@ -24,8 +24,10 @@ t=$DIR/${TARGET:=local}
 echo "$TARGET: $*" >>"$DIR/calls"
 mode=$(cat "$t/mode")
 word() { cat "$t/$1" 2>/dev/null || echo no; }
+# the last fence that was complete, of 7
+ended() { case $mode-$(word "$1") in lifted-no | *-fenced) echo 7 ;; *) echo 3 ;; esac; }
 case "$mode $1" in
-lying\ fence) exit 0 ;;
+lying\ fence | lifted\ fence) exit 0 ;;
 slow\ *) exec sleep 30 ;;
 noisy\ *) echo "a banner" >&2 ;;
 nomodule\ *) echo "rnbd: the module rnbd-target is not loaded" >&2; exit 1 ;;
@@ -40,7 +42,8 @@ fenced)
 	for f in "$t"/known-*; do
 		id=${f##*known-}
 		[[ $2 = --json || $2 = "$id" ]] || continue
-		printf '  {\n    "host": "%s",\n    "fenced": "%s",\n    "fences": 1\n  }\n' "$id" "$(word "$id")"
+		printf '  {\n    "host": "%s",\n    "fenced": "%s",\n    "unfence_on_restart": true,\n' "$id" "$(word "$id")"
+		printf '    "fence_generation": 7,\n    "fence_done": %s\n  }\n' "$(ended "$id")"
 	done ;;
 esac
 END
@@ -197,6 +200,10 @@ agent 1 "target t2: host $N3: off: rnbd: fence $N3: its I/O has not ended" -a t1
 agent 0 "ON" -o status -a t1,t2 -n $N3
 echo lying >t2/mode
 agent 1 "rnbd fence ended well, and yet it is not fenced: no" -a t2 -n $N2
+# it was, but the host is started anew and has lifted it since
+echo lifted >t2/mode
+agent 0 "Success: host $N2 is fenced on t1 t2" -a t1,t2 -n $N2
+agent 0 "ON" -o status -a t1,t2 -n $N2
 echo noisy >t2/mode
 agent 0 Success -a t2 -n $N2
 echo slow >t2/mode
