@@ -16,7 +16,6 @@
 #include "command.h"
 #include "list.h"
 #include "netlink.h"
-#include "resolve.h"
 #include "util.h"
 
 /* The kernel takes any word for yes. */
@@ -39,14 +38,7 @@ int cmd_deactivate(const struct args *args)
 	struct disk disk;
 	int ret;
 
-	if (resolve_check(args->operand[0]))
-		return usage_err("%s", resolve_error());
-	if (rnbd_open()) {
-		err("%s", rnbd_error());
-		return RNBD_EXIT_FAIL;
-	}
-	ret = disk_get(args->operand[0], &disk);
-	rnbd_close();
+	ret = disk_get(args, &disk);
 	if (ret)
 		return ret;
 	context_set("deactivate %s", disk.disk);

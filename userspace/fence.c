@@ -36,9 +36,8 @@ static int fence_host(const struct args *args, char **dir)
 {
 	uint8_t uuid[UUID_SIZE];
 
-	context_set("%s %s", args->cmd->name, args->operand[0]);
-	if (parse_uuid(args->operand[0], uuid))
-		return usage_err("not a UUID; rnbd host list shows the hosts");
+	if (target_host_operand(args, uuid))
+		return RNBD_EXIT_USAGE;
 	*dir = target_find_host(args->operand[0]);
 	return *dir ? RNBD_EXIT_OK : RNBD_EXIT_FAIL;
 }

@@ -169,9 +169,8 @@ int cmd_host_limit(const struct args *args)
 	int nr = 0, ret;
 	size_t i;
 
-	context_set("host limit %s", args->operand[0]);
-	if (parse_uuid(args->operand[0], uuid))
-		return usage_err("not a UUID; rnbd host list shows the hosts");
+	if (target_host_operand(args, uuid))
+		return RNBD_EXIT_USAGE;
 	for (i = 0; i < ARRAY_SIZE(limits); i++) {
 		const char *text = limits[i].option ? args_value(args, limits[i].option) :
 				   args->nr_operands > 1 ? args->operand[1] : NULL;
@@ -209,9 +208,8 @@ int cmd_host_remove(const struct args *args)
 	uint8_t uuid[UUID_SIZE];
 	int ret = -EBUSY;
 
-	context_set("host remove %s", args->operand[0]);
-	if (parse_uuid(args->operand[0], uuid))
-		return usage_err("not a UUID; rnbd host list shows the hosts");
+	if (target_host_operand(args, uuid))
+		return RNBD_EXIT_USAGE;
 	dir = target_find_host(args->operand[0]);
 	if (!dir)
 		return RNBD_EXIT_FAIL;
@@ -241,9 +239,8 @@ int cmd_host_fencing(const struct args *args)
 	char *dir;
 	int ret;
 
-	context_set("host fencing %s", args->operand[0]);
-	if (parse_uuid(args->operand[0], uuid))
-		return usage_err("not a UUID; rnbd host list shows the hosts");
+	if (target_host_operand(args, uuid))
+		return RNBD_EXIT_USAGE;
 	if (strcmp(word, "restart") && strcmp(word, "unfence"))
 		return usage_err("%s: wanted restart or unfence", word);
 	dir = target_find_host(args->operand[0]);

@@ -129,6 +129,19 @@ int disks_list(struct disks *disks)
 	return RNBD_EXIT_OK;
 }
 
+static int open_and_list(struct disks *disks)
+{
+	int ret;
+
+	if (rnbd_open()) {
+		err("%s", rnbd_error());
+		return RNBD_EXIT_FAIL;
+	}
+	ret = disks_list(disks);
+	rnbd_close();
+	return ret;
+}
+
 /* Say why a word means no disk; returns the exit code for that. */
 int resolve_fail(int error)
 {
@@ -137,21 +150,23 @@ int resolve_fail(int error)
 }
 
 /**
- * disk_get() - the disk that a word means; says so if there is none
- * @word: of the command line
+ * disk_get() - the disk that the first operand means; says so if there is none
+ * @args: the command line
  * @disk: where the disk goes
  *
  * Return: an exit code.
  */
-int disk_get(const char *word, struct disk *disk)
+int disk_get(const struct args *args, struct disk *disk)
 {
 	const struct disk *found;
 	struct disks disks = { };
 	int ret;
 
-	ret = disks_list(&disks);
+	if (resolve_check(args->operand[0]))
+		return usage_err("%s", resolve_error());
+	ret = open_and_list(&disks);
 	if (ret == RNBD_EXIT_OK) {
-		ret = resolve_disk(word, &disks, &found);
+		ret = resolve_disk(args->operand[0], &disks, &found);
 		if (ret)
 			ret = resolve_fail(ret);
 		else
@@ -208,20 +223,13 @@ int cmd_list(const struct args *args)
 	struct disks disks = { };
 	int ret;
 
-	if (args->nr_operands && resolve_check(args->operand[0]))
-		return usage_err("%s", resolve_error());
-	if (rnbd_open()) {
-		err("%s", rnbd_error());
-		return RNBD_EXIT_FAIL;
-	}
 	if (args->nr_operands) {
 		disks.disk = xcalloc(1, sizeof(*disks.disk));
 		disks.nr = 1;
-		ret = disk_get(args->operand[0], disks.disk);
+		ret = disk_get(args, disks.disk);
 	} else {
-		ret = disks_list(&disks);
+		ret = open_and_list(&disks);
 	}
-	rnbd_close();
 	if (ret == RNBD_EXIT_OK && args_has(args, "json"))
 		print_json(&disks);
 	else if (ret == RNBD_EXIT_OK)

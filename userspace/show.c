@@ -19,7 +19,6 @@
 #include "list.h"
 #include "netlink.h"
 #include "output.h"
-#include "resolve.h"
 #include "sample.h"
 #include "util.h"
 
@@ -226,14 +225,7 @@ int cmd_show(const struct args *args)
 	struct disk disk;
 	int ret;
 
-	if (resolve_check(args->operand[0]))
-		return usage_err("%s", resolve_error());
-	if (rnbd_open()) {
-		err("%s", rnbd_error());
-		return RNBD_EXIT_FAIL;
-	}
-	ret = disk_get(args->operand[0], &disk);
-	rnbd_close();
+	ret = disk_get(args, &disk);
 	if (ret)
 		return ret;
 

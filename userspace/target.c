@@ -173,6 +173,21 @@ char *target_host_dir(const char *uuid_text)
 	return dir;
 }
 
+/**
+ * target_host_operand() - the first operand is the UUID of a host; it is the context
+ * @args: the command line
+ * @uuid: filled
+ *
+ * Return: an exit code.
+ */
+int target_host_operand(const struct args *args, uint8_t *uuid)
+{
+	context_set("%s %s", args->cmd->name, args->operand[0]);
+	if (parse_uuid(args->operand[0], uuid))
+		return usage_err("not a UUID; rnbd host list shows the hosts");
+	return RNBD_EXIT_OK;
+}
+
 /* The directory of a host that has to be there; NULL after a message. */
 char *target_find_host(const char *uuid_text)
 {

@@ -7,6 +7,7 @@
 
 #include "util.h"
 
+struct args;
 struct json_object;
 struct table;
 
@@ -25,6 +26,7 @@ void target_keep(void);
 char *target_find_export(const char *name);
 int target_remove_export(const char *dir);
 
+int target_host_operand(const struct args *args, uint8_t *uuid);
 char *target_host_dir(const char *uuid_text);
 char *target_find_host(const char *uuid_text);
 int target_make_host(const char *dir);

@@ -5,18 +5,12 @@
 #
 #   completion.sh TOOL DIR      DIR is made and kept
 
+. "$(dirname "$0")/lib.sh"
 tool=$1
 script=$("$tool" completion bash) || exit
 rm -rf "$2" && mkdir -p "$2/files/a folder" && cd "$2/files" || exit
 touch "a folder/disk.img" another
 eval "$script"
-
-passed=0 failed=0
-
-fail() {
-	failed=$((failed + 1))
-	echo "$*"
-}
 
 # complete_line WORD...: for the last word of the line "rnbd WORD..."
 complete_line() {
@@ -34,7 +28,7 @@ offers() {
 	complete_line "$@"
 	got=$(printf '%s\n' "${COMPREPLY[@]}" | sort | paste -sd ' ')
 	if [ "$got" = "$want" ]; then
-		passed=$((passed + 1))
+		pass
 	else
 		fail "rnbd $*<TAB>: offers '$got', not '$want'"
 	fi
@@ -52,7 +46,7 @@ has() {
 	complete_line "$@"
 	for word in "${wanted[@]}"; do
 		if [[ " ${COMPREPLY[*]} " = *" $word "* ]]; then
-			passed=$((passed + 1))
+			pass
 		else
 			fail "rnbd $*<TAB>: offers '${COMPREPLY[*]}', without '$word'"
 		fi
@@ -109,5 +103,4 @@ ls() { echo 'plain $(>expanded) *'; }
 offers '\$\(\>expanded\) \* plain' export enable ""
 [ ! -e expanded ] || fail "a name was executed"
 
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ]
+summary

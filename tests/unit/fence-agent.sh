@@ -6,6 +6,7 @@
 #   fence-agent.sh DIR      DIR is made and kept
 
 cd "$(dirname "$0")" || exit
+. ./lib.sh
 agent=$PWD/../../userspace/fence/fence_rnbd
 rm -rf "$1" && mkdir -p "$1/bin" && cd "$1" || exit
 DIR=$PWD
@@ -72,34 +73,9 @@ fresh() {
 	touch calls ssh-calls
 }
 
-passed=0 failed=0
-fail() {
-	failed=$((failed + 1))
-	echo "$*"
-}
-same() {
-	if [ "$1" = "$2" ]; then
-		passed=$((passed + 1))
-	else
-		fail "$3: '$1', not '$2'"
-	fi
-}
-
 # agent STATUS TEXT [OPTION...] - its exit code, and a piece of what it says. Without
 # options standard input is passed on.
-agent() {
-	local want=$1 text=$2 status said
-
-	shift 2
-	said=$("$agent" "$@" 2>&1)
-	status=$?
-	[ $status = "$want" ] || fail "fence_rnbd $*: exit code $status, not $want: $said"
-	if [[ $said = *"$text"* ]]; then
-		passed=$((passed + 1))
-	else
-		fail "fence_rnbd $*: says '$said', not '$text'"
-	fi
-}
+agent() { says "$1" "$2" "fence_rnbd ${*:3}" "$agent" "${@:3}"; }
 lines() {
 	local want=$1 text=$2
 
@@ -287,5 +263,4 @@ while read -r name; do
 done < <("$agent" --help | sed -n 's/^  --\([a-z-]*\) .*/\1/p' | grep -v serve | tr - _)
 agent 0 "$(grep -o 'f.*' <<<"fence_rnbd - let")" --help
 
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ]
+summary

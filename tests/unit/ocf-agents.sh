@@ -6,6 +6,7 @@
 #   ocf-agents.sh DIR       DIR is made and kept
 
 cd "$(dirname "$0")" || exit
+. ./lib.sh
 OCF_ROOT=$(realpath ../../userspace/ocf)
 export OCF_ROOT OCF_RESOURCE_INSTANCE=my:disk@1
 rm -rf "$1" && mkdir -p "$1/bin" && cd "$1" || exit
@@ -27,26 +28,13 @@ ln -s /bin/true bin/mount
 chmod +x bin/rnbd
 touch calls config
 
-passed=0 failed=0
-fail() {
-	failed=$((failed + 1))
-	echo "$*"
-}
-
 # agent STATUS TEXT AGENT ACTION [PARAMETER=VALUE...] - its exit code, and a piece of what
 # it says
 agent() {
-	local want=$1 text=$2 agent=$3 action=$4 said status
+	local want=$1 text=$2 agent=$3 action=$4
 
 	shift 4
-	said=$(env "${@/#/OCF_RESKEY_}" sh "$OCF_ROOT/$agent" "$action" 2>&1)
-	status=$?
-	[ $status = "$want" ] || fail "$agent $action $*: exit code $status, not $want: $said"
-	if [[ $said = *"$text"* ]]; then
-		passed=$((passed + 1))
-	else
-		fail "$agent $action $*: says '$said', not '$text'"
-	fi
+	says "$want" "$text" "$agent $action $*" env "${@/#/OCF_RESKEY_}" sh "$OCF_ROOT/$agent" "$action"
 }
 
 for name in disk target; do
@@ -84,8 +72,7 @@ agent 5 "secret_file=/no/such: cannot be read" "${disk[@]}" secret_file=/no/such
 # what the kernel has not got is not live, and the cluster hears of it
 agent 1 "" disk start address=10.9.0.1 export=disk0 queues=4 read_only=true early_release=no loss_timeout=0 \
 	policy=fail 'pool=64M;x'
-same='attach 10.9.0.1 disk0 --name my:disk_1 --idempotent --wait 30 --queues 4 --pool 64M;x --policy fail --loss-timeout 0 --read-only'
-[ "$(cat calls)" = "$same" ] || fail "rnbd was called: $(cat calls), not: $same"
+same "$(cat calls)" 'attach 10.9.0.1 disk0 --name my:disk_1 --idempotent --wait 30 --queues 4 --pool 64M;x --policy fail --loss-timeout 0 --read-only' "rnbd was called"
 
 agent 0 "" target validate-all config=config
 agent 5 "/no/such: cannot be read; write it with: rnbd save" target validate-all config=/no/such
@@ -98,5 +85,4 @@ rm wrong
 agent 2 "nothing in it is enabled" target start config=config wait=7
 [ "$(tail -n 1 calls)" = "restore config --wait 7" ] || fail "rnbd was called: $(cat calls)"
 
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ]
+summary
