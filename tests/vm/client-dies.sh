@@ -53,10 +53,15 @@ start=${EPOCHREALTIME/[.,]/}
 dev=$(attach disk0 --queues 2 --keepalive 60000) || exit 1
 echo "attached again after $(((${EPOCHREALTIME/[.,]/} - start) / 1000)) ms"
 : >"$SHARED/attached$LAB_BOOT"
-run gencheck verify --journal "$OUT/journal" --adopt "$dev"
-[ "$LAB_BOOT" = 2 ] && until_killed
-run gencheck run --journal "$OUT/journal" --threads 4 --ops $ops "$dev"
-run gencheck verify --journal "$OUT/journal" "$dev"
+# in memory, where that takes a tenth of the time
+cp "$OUT/journal" /dev/shm/journal
+run gencheck verify --journal /dev/shm/journal --adopt "$dev"
+if [ "$LAB_BOOT" = 2 ]; then
+	cp /dev/shm/journal "$OUT/journal"
+	until_killed
+fi
+run gencheck run --journal /dev/shm/journal --threads 4 --ops $ops "$dev"
+run gencheck verify --journal /dev/shm/journal "$dev"
 detach "$dev"
 barrier end
 unload
