@@ -5,9 +5,9 @@
 . ./rnbd.sh
 
 UUID=11111111-2222-4333-8444-555555555555
-DISABLES=10
-RELOADS=5
-FORCED=10
+DISABLES=8
+RELOADS=4
+FORCED=6
 if [ -n "$LAB_SLOW" ]; then DISABLES=4 RELOADS=2 FORCED=4; fi
 
 set_host_id
@@ -107,7 +107,7 @@ echo "detached $FORCED times under load"
 wait_for 10 rdma_own_is "$before"
 
 attached=0 interrupted=0
-for ms in $(seq 10 15 400); do
+for ms in $(seq 10 25 400); do
 	if timeout -s INT "$(printf '0.%03d' "$ms")" rnbd attach "$ADDR" disk0 \
 		>"$OUT/attach" 2>&1; then
 		attached=$((attached + 1))
