@@ -12,11 +12,11 @@
 . ../vm/rnbd.sh
 # shellcheck source=tests/bench/peers.sh
 . ./peers.sh
+# shellcheck source=tests/bench/workloads.sh
+. ./workloads.sh
 
 TARGET=$ADDR
-SIZE=32m		# of the file that is written and read
 POSTMARK=2000		# files, and transactions
-TREE=50			# MB of the tree that is untarred
 FILEOP=1000		# files of each operation on names
 read -ra kinds <<<"${1//,/ }"
 shift
@@ -34,48 +34,14 @@ if [ "$NODE" = 1 ]; then
 fi
 
 backend=/dev/nullb0
-mkdir -p /mnt/t
-
-# result WORK UNIT VALUE
-result() {
-	jq -nc --arg fs "$fs" --arg system "$sys" --arg work "$1" --arg unit "$2" \
-		--argjson value "$3" '{ $fs, $system, $work, $unit, $value }' >>"$OUT/results" ||
-		die "$1: $3 is no number"
-	lab log "$sys $fs: $1: $3 $2"
-}
-
-cold() {
-	sync -f /mnt/t
-	echo 3 >/proc/sys/vm/drop_caches
-}
-
-# stream WORK BS RW FIO-OPTIONS...: MB/s of one file
-stream() {
-	local work=$1 bs=$2 rw=$3 value
-	shift 3
-	cold
-	fio --name=f --directory=/mnt/t --filename=stream --rw="$rw" --bs="$bs" --size=$SIZE --ioengine=psync \
-	    --output-format=json "$@" >"$OUT/fio.json" 2>"$OUT/fio.err" || die "fio: $(cat "$OUT/fio.err")"
-	value=$(jq '.jobs[0] | (.read.bw_bytes + .write.bw_bytes) / 1e6 | . * 10 | round / 10' "$OUT/fio.json")
-	result "$work $bs" MB/s "$value"
-}
+mkdir -p $DIR
 
 # names ENGINE WORK: operations on names per second
 names() {
-	fio --name=n --directory=/mnt/t/names --ioengine="$1" --nrfiles=$FILEOP --filesize=4k --openfiles=1 \
+	fio --name=n --directory=$DIR/names --ioengine="$1" --nrfiles=$FILEOP --filesize=4k --openfiles=1 \
 	    --output-format=json >"$OUT/fio.json" 2>"$OUT/fio.err" || die "fio: $(cat "$OUT/fio.err")"
 	result "$2" ops/s "$(jq '.jobs[0] | (.read.iops + .write.iops) | round' "$OUT/fio.json")"
 }
-
-# seconds COMMAND...
-seconds() {
-	local start=${EPOCHREALTIME/[.,]/} took
-	"$@" >"$OUT/log" 2>&1 || die "$*: $(tail -3 "$OUT/log")"
-	took=$((${EPOCHREALTIME/[.,]/} - start))
-	echo "$((took / 1000000)).$(printf %02d $((took % 1000000 / 10000)))"
-}
-
-untar() { tar -C /mnt/t -xf /dev/shm/tree.tar && sync -f /mnt/t; }
 
 workloads() {
 	local bs
@@ -86,33 +52,19 @@ workloads() {
 		stream "buffered read" $bs read
 		stream "direct read" $bs read --direct=1
 	done
-	mkdir /mnt/t/names
+	mkdir $DIR/names
 	cold
 	names filecreate "create"
 	names filestat "stat"
 	names filedelete "delete"
-	mkdir /mnt/t/pm
+	mkdir $DIR/pm
 	cold
-	printf 'set number %d\nset transactions %d\nset location /mnt/t/pm\nset seed 7\nrun %s\nquit\n' \
-		$POSTMARK $POSTMARK "$OUT/postmark" >/tmp/pm.conf
-	result "postmark, $POSTMARK files, $POSTMARK transactions" s "$(seconds postmark /tmp/pm.conf)"
+	result "postmark, $POSTMARK files, $POSTMARK transactions" s "$(postmarks $DIR/pm $POSTMARK)"
 	cold
 	result "untar $TREE MB" s "$(seconds untar)"
 }
 
-# a tree of about TREE MB, from what is there, the same for all
-make_tree() {
-	mkdir -p /dev/shm/tree
-	cp -a /usr/share/zoneinfo /usr/include /usr/share/perl /usr/share/doc /dev/shm/tree/ 2>/dev/null
-	while [ "$(du -sm /dev/shm/tree | cut -f1)" -lt $TREE ]; do
-		cp -a /usr/share/zoneinfo "/dev/shm/tree/more$((i++))"
-	done
-	tar -C /dev/shm -cf /dev/shm/tree.tar tree
-	rm -rf /dev/shm/tree
-}
-
-i=0
-make_tree
+make_tree all
 rm -f "$OUT/results"
 uname -r >"$OUT/kernel"
 for sys; do
@@ -125,9 +77,9 @@ for sys; do
 		*) die "what is $fs?" ;;
 		esac
 		"${mkfs[@]}" "$dev" >"$OUT/mkfs" 2>&1 </dev/null || die "mkfs of $fs: $(tail -3 "$OUT/mkfs")"
-		mount -t "$fs" "$dev" /mnt/t || die "mount of $fs failed"
+		mount -t "$fs" "$dev" $DIR || die "mount of $fs failed"
 		workloads
-		umount /mnt/t || die "umount failed"
+		umount $DIR || die "umount failed"
 	done
 	peer_detach "$sys"
 	lab barrier "done-${sys//+/-}" || exit 1

@@ -1,0 +1,69 @@
+# shellcheck shell=bash disable=SC2154 # $fs and $sys are of whoever sources this
+# SPDX-License-Identifier: GPL-2.0
+# What is done to file systems that are measured, in $DIR. Sourced after ../vm/lib.sh.
+
+SIZE=32m		# of the file that is written and read
+TREE=50			# MB of the tree that is untarred
+DIR=/mnt/t
+
+# result WORK UNIT VALUE
+result() {
+	jq -nc --arg fs "$fs" --arg system "$sys" --arg work "$1" --arg unit "$2" \
+		--argjson value "$3" '{ $fs, $system, $work, $unit, $value }' >>"$OUT/results" ||
+		die "$1: $3 is no number"
+	lab log "$sys $fs: $1: $3 $2"
+}
+
+cold() {
+	sync -f "$DIR"
+	echo 3 >/proc/sys/vm/drop_caches
+}
+
+# megabytes FIO-OPTIONS...: MB/s of fio in the directory
+megabytes() {
+	fio --name=f --directory="$DIR" --ioengine=psync --output-format=json "$@" >"$OUT/fio.json" \
+	    2>"$OUT/fio.err" || die "fio: $(cat "$OUT/fio.err")"
+	jq '.jobs[0] | (.read.bw_bytes + .write.bw_bytes) / 1e6 | . * 10 | round / 10' "$OUT/fio.json"
+}
+
+# stream WORK BS RW FIO-OPTIONS...: MB/s of one file
+stream() {
+	local work=$1 bs=$2 rw=$3
+	shift 3
+	cold
+	result "$work $bs" MB/s "$(megabytes --filename=stream --rw="$rw" --bs="$bs" --size=$SIZE "$@")"
+}
+
+# seconds COMMAND...
+seconds() {
+	local start=${EPOCHREALTIME/[.,]/} took
+	"$@" >"$OUT/log" 2>&1 || die "$*: $(tail -3 "$OUT/log")"
+	took=$((${EPOCHREALTIME/[.,]/} - start))
+	echo "$((took / 1000000)).$(printf %02d $((took % 1000000 / 10000)))"
+}
+
+untar() { tar -C "${1:-$DIR}" -xf /dev/shm/tree.tar && sync -f "$DIR"; }
+
+# make_tree all|FILES - a tree of about TREE MB, from what is there, the same for all; or only
+# so many files of it
+make_tree() {
+	local i=0
+	mkdir -p /dev/shm/tree
+	cp -a /usr/share/zoneinfo /usr/include /usr/share/perl /usr/share/doc /dev/shm/tree/ 2>/dev/null
+	while [ "$(du -sm /dev/shm/tree | cut -f1)" -lt $TREE ]; do
+		cp -a /usr/share/zoneinfo "/dev/shm/tree/more$((i++))"
+	done
+	if [ "$1" = all ]; then
+		tar -C /dev/shm -cf /dev/shm/tree.tar tree
+	else
+		(cd /dev/shm && find tree -type f | sort | head -n "$1" | tar -cf tree.tar -T -)
+	fi
+	rm -rf /dev/shm/tree
+}
+
+# postmarks DIR N: seconds of postmark with N files and as many transactions
+postmarks() {
+	printf 'set number %d\nset transactions %d\nset location %s\nset seed 7\nrun %s\nquit\n' \
+		"$2" "$2" "$1" "$OUT/postmark" >/tmp/pm.conf
+	seconds postmark /tmp/pm.conf
+}
