@@ -1,5 +1,6 @@
 #!/bin/bash
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 420 --ignore-report rxe_comp.c:[0-9]+.rxe_completer
+# beside: it waits for packets that are sent again
 # short: loss of 1, 5 and 20 %, delay, reordering, duplicates, corruption on the wire: only slower
 . ./lib.sh
 . ./rnbd.sh

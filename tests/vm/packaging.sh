@@ -3,6 +3,7 @@
 # short: Debian packages: DKMS's modules and the tool work and go without a trace
 # kernel: stock
 # host: tests/packaging/install
+# beside: the host's part has a low priority
 . ./lib.sh
 . ./rnbd.sh
 

@@ -1,5 +1,6 @@
 #!/bin/bash
 # lab: --nodes 2 --cpus 1 --mem 1024 --timeout 300
+# beside: it waits for most of its time
 # short: a target that takes long to answer a login is waited for; one that fell silent, or never ends, is not
 . ./lib.sh
 . ./rnbd.sh
