@@ -1,6 +1,6 @@
 #!/bin/bash
 # lab: --nodes 3 --cpus 1 --mem 768 --timeout 400
-# short: GFS2 on two clients: sharing checks; a node dies amid load: the other waits until fence_rnbd succeeds, then goes on
+# short: GFS2 on two clients: sharing checks; a node dies amid load: the other waits until fence_rnbd succeeds, then goes on; it comes back
 . ./lib.sh
 
 # Milliseconds until corosync takes a silent node for dead, and what it adds for the others'
@@ -48,52 +48,201 @@ without_locks() {
 	fi
 	both control-end
 	run umount $DIR
-	took "negative control"
 }
 
+# --- the generation checker: node 3 writes to a second disk, raw, that it has alone
+
+# Writes under way, and how many of them are sent at once: the others wait in node 3.
+WRITERS=16 DEPTH=4
+
+raw_export() {
+	raw=$(null_disk 4) || exit 1
+	dmsetup create raw --table "0 8192 linear $raw 0" || die "dmsetup create"
+	rnbd export add raw --path /dev/mapper/raw --host "$victim" --port "$ADDR" || die "export"
+}
+
+# in place of this shell
+raw_write() {
+	exec gencheck run --journal "$SHARED/raw" --journal-io pwrite --writer 3 --threads $WRITERS \
+		--blocks 512 --mix 0:1:0 --time 3600 "$raw" >"$SHARED/raw-said" 2>&1
+}
+
+raw_in_doubt() { gencheck show --journal "$SHARED/raw" | sed -n 's/.* in_doubt=\([0-9]*\) .*/\1/p'; }
+raw_stands_still() {
+	local before
+
+	before=$(md5sum <"$SHARED/raw")
+	sleep 1
+	[ "$(md5sum <"$SHARED/raw")" = "$before" ] && [ "$(raw_in_doubt)" = $WRITERS ]
+}
+
+# The storage holds up what it has, until all of node 3 waits.
+raw_hold() {
+	wait_for 30 test -s "$SHARED/raw"
+	dmsetup suspend --noflush --nolockfs raw || die "dmsetup suspend"
+	wait_for 30 raw_stands_still
+}
+
+# raw_keep NAME - keep which generations are on the disk; of what was acknowledged nothing
+# is missing
+raw_keep() {
+	cp "$SHARED/raw" "$OUT/raw-$1"
+	gencheck verify --journal "$OUT/raw-$1" --adopt "$raw" >"$OUT/raw-$1.kept" ||
+		die "raw, $1: $(tail -n 3 "$OUT/raw-$1.kept")"
+}
+
+# raw_since NAME - how many blocks have another generation now
+raw_since() {
+	gencheck verify --journal "$OUT/raw-$1" "$raw" >"$OUT/raw-$1.since"
+	sed -n 's/^totals .* wrong=\([0-9]*\) .*/\1/p' "$OUT/raw-$1.since"
+}
+raw_moved() { [ "$(raw_since "$1")" -gt 0 ]; }
+
+# A node that sleeps and is not fenced, but has its sessions ended: what it has waiting lands
+# when it wakes up, and that is seen.
+without_fence() {
+	if [ "$NODE" = 3 ]; then
+		raw_write &
+		wait_for 120 test -e "$SHARED/landed"
+		kill $!
+		wait $! || die "gencheck: $(<"$SHARED/raw-said")"
+		return
+	fi
+	raw_hold
+	lab pause 3
+	dmsetup resume raw
+	rnbd export disable raw || die "export disable"
+	raw_keep unfenced
+	rnbd export enable raw || die "export enable"
+	lab resume 3
+	wait_for 60 raw_moved unfenced
+	note "not fenced: $(raw_since unfenced) blocks are written late"
+	tell landed ""
+}
+
+# --- node 1
+
+fenced_is() { [ "$(rnbd fenced "$victim")" = "$1" ]; }
 refusals() { cat /sys/kernel/rnbd-target/refused/fenced; }
 refused_over() { [ "$(refusals)" -gt "$1" ]; }
 sum() { dd if=/dev/sdb bs=1M iflag=direct status=none | md5sum; }
 
+# It wakes up with all that it was about to write.
+wake() {
+	local before refused failed
+
+	before=$(sum) refused=$(refusals)
+	lab resume 3
+	wait_for 60 refused_over "$refused"
+	wait_for 60 test -e "$SHARED/raw-ended"
+	cat "$SHARED/raw-said"
+	failed=$(sed -n 's/^totals .* failed=\([0-9]*\) .*/\1/p' "$SHARED/raw-said")
+	need_counter "$failed" -ge $((WRITERS - DEPTH)) "writes that had waited in node 3 and failed"
+	# as a conflict of reservations
+	grep -q " errors=$failed .* EBADE=$failed\$" "$SHARED/raw-said" || die "they did not all fail with EBADE"
+	same "$(sum)" "$before" "the disk, after what was fenced has woken up"
+	same "$(rnbd fenced | awk '$2 == "fenced" { print $1 }')" "$victim" "who is fenced"
+}
+
 target() {
-	local victim before refused
+	local landed
 
 	wait_for 240 test -e "$SHARED/loaded"
-	victim=$(told uuid)
+	raw_hold
 	# the agent does not get through at first
 	kill "$(</run/sshd.pid)"
 	if [ "$HOW" = killed ]; then lab kill 3; else lab pause 3; fi
 	tell gone ""
 	wait_for 120 test -e "$SHARED/failing"
-	same "$(rnbd fenced "$victim")" no "state of node 3 while the agent fails"
+	fenced_is no || die "node 3 is $(rnbd fenced "$victim") while the agent fails"
 	run /usr/sbin/sshd
+	# and then it waits for the storage
+	wait_for 60 fenced_is draining
+	raw_keep draining
+	tell draining ""
+	lab barrier still --nodes 1,2 --timeout 60 || die "barrier still"
+	fenced_is draining || die "node 3 is $(rnbd fenced "$victim") although the storage has its writes"
+	dmsetup resume raw
+	wait_for 60 fenced_is fenced
+	landed=$(raw_since draining)
+	raw_keep fenced
+	need_counter "$landed" -gt 0 "writes of node 3 that the storage had, and ended before it was fenced"
+	need_counter $((WRITERS - landed)) -gt 0 "writes that were waiting in node 3"
 	lab barrier recovered --nodes 1,2 --timeout 120 || die "barrier recovered"
-	same "$(rnbd fenced "$victim")" fenced "state of node 3"
+	fenced_is fenced || die "node 3 is $(rnbd fenced "$victim")"
 	lab barrier unmounted --nodes 1,2 --timeout 60 || die "barrier unmounted"
-	if [ "$HOW" = paused ]; then
-		# it wakes up with all that it was about to write
-		before=$(sum) refused=$(refusals)
-		lab resume 3
-		wait_for 60 refused_over "$refused"
-		same "$(sum)" "$before" "the disk, after what was fenced has woken up"
-		same "$(rnbd fenced | awk '$2 == "fenced" { print $1 }')" "$victim" "who is fenced"
-		lab kill 3
-	fi
-	run rnbd unfence "$victim"
-	lab barrier end --nodes 1,2 --timeout 60 || die "barrier end"
+	[ "$HOW" = killed ] || wake
+	same "$(raw_since fenced)" 0 "blocks written since node 3 was fenced"
+	run gencheck verify --journal "$SHARED/raw" "$raw"
+	if [ "$HOW" = killed ]; then lab start 3; else lab reset 3; fi
+	lab barrier started --nodes 1,2 || die "barrier started"
+	come_back
+	barrier end 120
+	fenced_is no || die "node 3 is $(rnbd fenced "$victim")"
 	configfs_clear
+	dmsetup remove raw
 	unload
 }
 
+# --- node 3 is started anew, and joins again
+
+FILES=(etc/rnbd etc/corosync etc/dlm root/.ssh)
+
+# It has the files that it had, and is refused.
+restarted() {
+	local said
+
+	run tar -C / -xf "$OUT/files.tar"
+	mkdir -p $DIR
+	[ "$HOW" = paused ] || return 0
+	modprobe rnbd
+	said=$(rnbd attach --config /etc/rnbd/attach.d/shared.conf 2>&1) && die "it attaches"
+	[[ $said = *"this host is fenced (on the target: rnbd unfence)"* ]] || die "it says: $said"
+}
+
+come_back() {
+	[ "$HOW" = killed ] || from_document "Unfencing by hand"
+	from_document "A node comes back"
+	[ "$NODE" != 1 ] || return 0
+	md5sum <$DIR/on | agree on
+	round $DIR 3 back || die "what node 3 wrote is not here"
+	took "node 3 is back"
+	run umount $DIR
+	both apart
+	[ "$NODE" = 3 ] || run fsck.gfs2 -n $DISK
+	detach $DISK
+	barrier end 120
+	kill "${daemons[@]}"
+	wait
+	unload
+}
+
+if [ "$LAB_BOOT" -gt 1 ]; then
+	restarted
+	come_back
+	exit 0
+fi
 if [ "$NODE" = 1 ]; then
 	mkdir -p /run/sshd /root/.ssh
 	chmod 700 /root/.ssh
 	run /usr/sbin/sshd
 fi
 disk_from_document
-[ "$NODE" = 1 ] || [ "$HOW" = paused ] || without_locks
+if [ "$NODE" = 3 ]; then tell uuid "$(rnbd hostid)"; fi
+barrier uuid
+victim=$(told uuid)
+[ "$NODE" != 1 ] || raw_export
+barrier raw
+if [ "$NODE" = 3 ]; then raw=$(attach raw --queues 1 --queue-depth $DEPTH --keepalive 500) || exit 1; fi
+if [ "$HOW" = killed ]; then
+	[ "$NODE" = 1 ] || without_locks
+elif [ "$NODE" != 2 ]; then
+	without_fence
+fi
+took "control"
 from_document GFS2 "token: 5000" "token: $TOKEN" \
 	"identity_file=" "debug_file=/run/fence.log identity_file="
+[ "$HOW" = paused ] || from_document "Unfencing by a restart"
 if [ "$NODE" = 1 ]; then
 	target
 	exit 0
@@ -102,9 +251,10 @@ fi
 
 # files of node 3: each is told when it is on the disk, and on it goes until it dies
 if [ "$NODE" = 3 ]; then
-	tell uuid "$(rnbd hostid)"
+	run tar -C / -cf "$OUT/files.tar" "${FILES[@]}"
 	mkdir $DIR/load
 	both load
+	{ (raw_write); tell raw-ended $?; } &
 	i=0
 	while echo "$((++i))" >$DIR/load/new && sync $DIR/load/new &&
 		mv $DIR/load/new "$DIR/load/$i" && sync $DIR/load; do
@@ -127,6 +277,10 @@ took "the agent was called twice, and failed"
 kill -0 $touch || die "nobody waited for the fence"
 if dmesg_has 'jid=.*: Replaying'; then die "a journal was replayed before its node was fenced"; fi
 tell failing ""
+wait_for 60 test -e "$SHARED/draining"
+kill -0 $touch || die "nobody waited for the storage of the target"
+if dmesg_has 'jid=.*: Replaying'; then die "a journal was replayed before the I/O of its node had ended"; fi
+lab barrier still --nodes 1,2 --timeout 60 || die "barrier still"
 wait $touch || die "touch failed"
 lab barrier recovered --nodes 1,2 --timeout 60 || die "barrier recovered"
 took "fenced and recovered"
@@ -142,9 +296,7 @@ run dd if=/dev/urandom of=$DIR/on bs=64k count=16 conv=fsync status=none
 run umount $DIR
 run fsck.gfs2 -n $DISK
 took "fsck"
-detach $DISK
 lab barrier unmounted --nodes 1,2 --timeout 60 || die "barrier unmounted"
-lab barrier end --nodes 1,2 --timeout 120 || die "barrier end"
-kill "${daemons[@]}"
-wait
-unload
+lab barrier started --nodes 1,2 --timeout 180 || die "barrier started"
+run mount -t gfs2 $DISK $DIR
+come_back
