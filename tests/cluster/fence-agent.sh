@@ -66,6 +66,7 @@ end_target() {
 	unload
 }
 
+fenced() { [ "$(rnbd fenced "$HOST")" = fenced ]; }
 sum() { dd if="$disk" bs=1M iflag=direct status=none | md5sum; }
 
 # The storage of this target holds up what it has, until it is told otherwise.
@@ -85,9 +86,11 @@ second_target() {
 	targets undrained 120
 	dmsetup resume slow
 	targets drained
-	barrier fenced 120
+	# from then on nothing may change, the agent may say so a moment later
+	wait_for 60 fenced
 	before=$(sum)
-	same "$(rnbd fenced "$HOST")" fenced "state here"
+	barrier fenced 120
+	fenced || die "it is: $(rnbd fenced "$HOST")"
 	barrier refused 120
 	same "$(sum)" "$before" "what is on the disk"
 	barrier unfenced 120
@@ -139,7 +142,7 @@ first_target() {
 	targets stuck
 	agent 1 -a $TARGETS -n n3 --power-timeout 15
 	says "target 10.9.0.2: host $HOST: off: "
-	same "$(rnbd fenced "$HOST")" fenced "state here"
+	fenced || die "it is: $(rnbd fenced "$HOST")"
 	agent 0 -o status -a $TARGETS -n n3
 	targets undrained
 	targets drained
