@@ -1,6 +1,6 @@
 #!/bin/bash
 # lab: --nodes 3 --cpus 1 --mem 768 --timeout 400
-# short: OCFS2 on two clients: sharing checks; storage away from a node: longer than its heartbeat may be late, it resets itself
+# short: OCFS2 on two clients: sharing checks; storage away from a node: longer than its heartbeat may be late, it resets itself; it comes back
 . ./lib.sh
 
 # A node whose heartbeat could not be written for (THRESHOLD - 1) * 2 s resets itself, the
@@ -8,16 +8,114 @@
 THRESHOLD=$((9 * ${LAB_SLOW:-1}))
 LIMIT=$(((THRESHOLD - 1) * 2))
 
-# storage away|back - of node 3, and of it alone
+# or from all: see ocfs2-all.sh
+: "${FROM:=one}"
+
+# storage away ADDRESS,...|back - of these nodes alone
 storage() {
 	if [ "$1" = away ]; then
-		nft add rule ip away input ip saddr 10.9.0.3 udp dport 4791 counter drop
+		nft add rule ip away input ip saddr "{ $2 }" udp dport 4791 counter drop
 	else
 		nft list chain ip away input | sed -n 's/.*counter packets \([0-9]*\) .*/\1/p'
 		nft flush chain ip away input
 	fi
 }
 
+# resets NODE - without storage it does, in time
+resets() {
+	lab barrier dead --nodes "1,$1" --timeout $((3 * LIMIT)) 2>"$OUT/dead" && die "node $1 came"
+	grep -q "n$1 will not come: dead" "$OUT/dead" || die "node $1 lives on without storage: $(<"$OUT/dead")"
+}
+
+# keep NAME - a file that is on the disk for sure
+keep() {
+	run dd if=/dev/urandom of="$DIR/faults/$1.$NODE" bs=64k count=8 conv=fsync status=none
+	md5sum <"$DIR/faults/$1.$NODE" >"$SHARED/$1.$NODE"
+}
+
+# load DIR - until this machine resets itself
+load() {
+	local i=0
+
+	mkdir -p "$1"
+	while mkdir "$1/$((++i))" && echo "$i" >"$1/$i/file"; do
+		tell "load-$NODE" $i
+	done
+	die "load: it failed"
+}
+loaded() { [ -e "$SHARED/load-$1" ] && [ "$(told "load-$1")" -gt "$2" ]; }
+
+# Nodes that hear each other, and are all without storage, wait for it. If they do not hear
+# each other all reset themselves, and nobody is left to replay a journal.
+all_away() {
+	local node at=()
+
+	for node in 2 3; do wait_for 60 loaded $node 10; done
+	storage away 10.9.0.2,10.9.0.3
+	# not a wait for something: this is how long it is away
+	sleep $((LIMIT * 3 / 2))
+	for node in 2 3; do at[node]=$(told load-$node); done
+	need_counter "$(storage back)" -gt 0 "packets of both that were lost"
+	for node in 2 3; do wait_for 60 loaded $node $((at[node] + 10)); done
+	took "away from all for longer: it goes on"
+	tell back ""
+	barrier kept
+	for node in 2 3; do lab cut $node; done
+	for node in 2 3; do resets $node; done
+	took "nor do they hear each other: all are dead"
+	configfs_clear
+	# this machine is none of the cluster, which has to be confirmed
+	fsck.ocfs2 -F -fy /dev/sdb <<<y || [ $? = 1 ] || die "fsck.ocfs2 failed"
+	run fsck.ocfs2 -F -fn /dev/sdb <<<y
+	for node in 2 3; do
+		run debugfs.ocfs2 -R "dump /faults/kept.$node /dev/shm/kept" /dev/sdb
+		same "$(md5sum </dev/shm/kept)" "$(<"$SHARED/kept.$node")" "what node $node had synced"
+	done
+	took "fsck"
+	unload
+}
+
+all_away_here() {
+	[ "$NODE" = 3 ] || mkdir $DIR/faults
+	both faults
+	load "$DIR/faults/load.$NODE" &
+	wait_for 180 test -e "$SHARED/back"
+	dmesg | grep 'o2hb: .*hung'
+	dmesg_has "node $NODE hb write hung" || die "its heartbeat was not late"
+	keep kept
+	lab may-die "$NODE"
+	barrier kept
+	wait
+	die "it lives on"
+}
+
+# Node 3 has been started anew.
+come_back() {
+	from_document "A node that has reset itself"
+	if [ "$NODE" = 1 ]; then
+		barrier end 120
+		configfs_clear
+		unload
+		return
+	fi
+	same "$(md5sum <$DIR/faults/kept.3)" "$(<"$SHARED/kept.3")" "what node 3 had synced"
+	share_bytes $DIR
+	took "node 3 is back"
+	run umount $DIR
+	both apart
+	[ "$NODE" = 3 ] || run fsck.ocfs2 -fn $DISK
+	detach $DISK
+	barrier end 120
+	unload
+}
+
+# it has the files that it had
+if [ "$LAB_BOOT" -gt 1 ]; then
+	run tar -C / -xf "$OUT/files.tar"
+	mkdir -p $DIR
+	come_back
+	exit 0
+fi
 disk_from_document
 from_document OCFS2 THRESHOLD=31 THRESHOLD=$THRESHOLD
 if [ "$NODE" = 1 ]; then
@@ -28,8 +126,12 @@ if [ "$NODE" = 1 ]; then
 			}
 		}
 	END
+	if [ "$FROM" = all ]; then
+		all_away
+		exit 0
+	fi
 	barrier shorter 200
-	storage away
+	storage away 10.9.0.3
 	barrier away
 	# not a wait for something: this is how long it is away; finding out that it is back
 	# takes some seconds more
@@ -37,19 +139,19 @@ if [ "$NODE" = 1 ]; then
 	need_counter "$(storage back)" -gt 0 "packets of node 3 that were lost"
 	tell back ""
 	barrier longer 120
-	wait_for 60 test -e "$SHARED/loaded"
-	storage away
-	if lab barrier dead --nodes 1,3 --timeout $((3 * LIMIT)) 2>"$OUT/dead"; then die "node 3 came"; fi
-	grep -q 'n3 will not come: dead' "$OUT/dead" || die "node 3 lives on without storage: $(<"$OUT/dead")"
+	wait_for 60 loaded 3 10
+	storage away 10.9.0.3
+	resets 3
 	need_counter "$(storage back)" -gt 0 "packets of node 3 that were lost"
 	tell dead ""
-	lab barrier end --nodes 1,2 --timeout 120 || die "barrier end"
-	configfs_clear
-	unload
+	lab start 3
+	lab barrier goes-on --nodes 1,2 --timeout 120 || die "barrier goes-on"
+	come_back
 	exit 0
 fi
 
 same "$(</sys/kernel/config/cluster/shared/heartbeat/dead_threshold)" $THRESHOLD dead_threshold
+[ "$FROM" = one ] || all_away_here
 share $DIR
 
 [ "$NODE" = 3 ] || mkdir $DIR/faults
@@ -65,18 +167,13 @@ fi
 both waited
 took "away for less than the limit"
 same "$(stat -c %s $DIR/faults/late)" 4096 "size of what was written late"
-run dd if=/dev/urandom of="$DIR/faults/kept.$NODE" bs=64k count=8 conv=fsync status=none
-md5sum <"$DIR/faults/kept.$NODE" >"$SHARED/kept.$NODE"
-[ "$NODE" = 2 ] || lab may-die 3
-barrier longer
+keep kept
 if [ "$NODE" = 3 ]; then
-	i=0
-	while :; do
-		mkdir "$DIR/faults/$((++i))"
-		echo "$i" >"$DIR/faults/$i/file"
-		[ $i != 10 ] || tell loaded ""
-	done
+	lab may-die 3
+	run tar -C / -cf "$OUT/files.tar" etc/rnbd etc/ocfs2 etc/default/o2cb
 fi
+barrier longer
+[ "$NODE" = 2 ] || load $DIR/faults/load
 i=0
 while [ ! -e "$SHARED/dead" ]; do
 	echo "$((++i))" >"$DIR/faults/own" || die "write failed"
@@ -88,12 +185,8 @@ run touch $DIR/faults/kept.3 $DIR/faults/new
 for i in 2 3; do
 	same "$(md5sum <"$DIR/faults/kept.$i")" "$(<"$SHARED/kept.$i")" "what node $i had synced"
 done
-note "$(find $DIR/faults -name '[0-9]*' | wc -l) directories of node 3 were in its journal"
-run rm -rf $DIR/faults/[0-9]*
+note "$(find $DIR/faults/load -mindepth 1 -type d | wc -l) directories of node 3 were in its journal"
+run rm -rf $DIR/faults/load
 took "recovered"
-run umount $DIR
-run fsck.ocfs2 -fn $DISK
-took "fsck"
-detach $DISK
-lab barrier end --nodes 1,2 --timeout 60 || die "barrier end"
-unload
+lab barrier goes-on --nodes 1,2 --timeout 60 || die "barrier goes-on"
+come_back
