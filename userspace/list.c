@@ -129,17 +129,14 @@ int disks_list(struct disks *disks)
 	return RNBD_EXIT_OK;
 }
 
+/* The caller closes, also after a failure. */
 static int open_and_list(struct disks *disks)
 {
-	int ret;
-
 	if (rnbd_open()) {
 		err("%s", rnbd_error());
 		return RNBD_EXIT_FAIL;
 	}
-	ret = disks_list(disks);
-	rnbd_close();
-	return ret;
+	return disks_list(disks);
 }
 
 /* Say why a word means no disk; returns the exit code for that. */
@@ -172,6 +169,7 @@ int disk_get(const struct args *args, struct disk *disk)
 		else
 			*disk = *found;
 	}
+	rnbd_close();
 	free(disks.disk);
 	return ret;
 }
@@ -229,6 +227,7 @@ int cmd_list(const struct args *args)
 		ret = disk_get(args, disks.disk);
 	} else {
 		ret = open_and_list(&disks);
+		rnbd_close();
 	}
 	if (ret == RNBD_EXIT_OK && args_has(args, "json"))
 		print_json(&disks);
