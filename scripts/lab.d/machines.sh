@@ -205,7 +205,7 @@ start_node() {
 		-M "$MACHINE" "${accel[@]}" -smp "$CPUS" -m "$MEM" \
 		-kernel "$ROOT/vmlinux" -initrd "$RUN/initrd" -append "$append" \
 		"${console[@]}" -serial chardev:con -device virtio-rng-pci \
-		-drive "if=none,id=root,file=$ROOT/root.img,format=raw,snapshot=on,cache=unsafe" \
+		-drive "if=none,id=root,file=$IMAGE,format=raw,snapshot=on,cache=unsafe" \
 		-device virtio-blk-pci,drive=root,serial=root "${disks[@]}" \
 		-netdev "tap,id=net,ifname=tap$i,script=no,downscript=no" \
 		-device "virtio-net-pci,netdev=net,host_mtu=9000,mac=52:54:00:10:90:0$i,romfile=" \
