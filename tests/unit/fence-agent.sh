@@ -217,7 +217,10 @@ done
 same "$(cat calls ssh-calls)" "" "calls"
 [ ! -e pwned ] || fail "a value was executed"
 agent 0 "" -o validate-all -a t1,t2 -n n2 --hosts "$MAP"
-agent 1 "no UUID" -o validate-all -a t1,t2 -n n4 --hosts "$MAP"
+agent 1 "n2:$N2:" -o validate-all -a t1,t2 --hosts "n2:$N2:"
+# as Pacemaker asks: with a host that nobody has
+printf '%s\n' nodename=node1 ip=t1,t2 action=validate-all port=node1 | "$agent" >/dev/null 2>&1
+same $? 0 "validate-all from Pacemaker"
 
 # the key of an agent that may do nothing else
 serve() {
