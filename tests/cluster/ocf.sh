@@ -1,6 +1,6 @@
 #!/bin/bash
-# lab: --nodes 1 --cpus 2 --mem 1024 --timeout 400
-# short: the resource agents: started, watched and stopped as Pacemaker does; what fails is noticed
+# lab: --nodes 1 --cpus 2 --mem 1024 --timeout 600 --with pacemaker
+# short: agents for clusters: ocf-tester and schemas; started, watched and stopped as Pacemaker does; what fails is noticed
 . ../vm/lib.sh
 . ../vm/rnbd.sh
 
@@ -23,6 +23,18 @@ agent() {
 }
 says() { [[ $said = *"$1"* ]] || die "it says '$said', not '$1'"; }
 
+# tester AGENT [NAME=VALUE...] - what resource-agents has to say
+tester() {
+	local agent=$1 value options=()
+
+	shift
+	for value; do options+=(-o "$value"); done
+	said=$(ocf-tester -n "$OCF_RESOURCE_INSTANCE" "${options[@]}" "$AGENTS/$agent" 2>&1) ||
+		die "ocf-tester ended with $?: $said"
+	says "$AGENTS/$agent passed all tests"
+	echo "$said"
+}
+
 # walk AGENT [NAME=VALUE...] - the steps of ocf-tester: each action is of the right effect,
 # and of none if that is there already
 walk() {
@@ -31,7 +43,8 @@ walk() {
 	shift
 	echo "$agent: step by step"
 	agent 0 "$agent" meta-data
-	xmllint --noout - <<<"$said" || die "meta-data are no XML"
+	(cd /usr/share/resource-agents && xmllint --noout --relaxng metadata.rng - <<<"$said") ||
+		die "meta-data are not as resource-agents has them"
 	agent 0 "$agent" validate-all "$@"
 	agent 3 "$agent" no-such-action "$@"
 	for action in 7:monitor 0:stop 0:stop 7:monitor 0:start 0:monitor 0:start 0:monitor 0:stop 7:monitor \
@@ -50,10 +63,19 @@ run rnbd save
 run rnbd clear
 unload
 
+fence_rnbd -o metadata >"$OUT/metadata" || die "no metadata of fence_rnbd"
+run xmllint --noout --relaxng /usr/share/cluster/relaxng/metadata.rng "$OUT/metadata"
+tester target
+agent 0 target start
+tester disk "${DISK[@]}"
+agent 0 target stop
+# and without what that package has for agents
+export OCF_FUNCTIONS_DIR=/nowhere
 walk target
 agent 5 target start config=/no/such
 agent 0 target start
 walk disk "${DISK[@]}"
+unset OCF_FUNCTIONS_DIR
 agent 6 disk start "address=$ADDR"
 
 state() { cat /sys/block/rnbd0/rnbd/state; }
