@@ -247,6 +247,7 @@ if [ "$NODE" = 1 ]; then
 	target
 	exit 0
 fi
+need_fstab gfs2
 [ "$HOW" = paused ] || share $DIR
 
 # files of node 3: each is told when it is on the disk, and on it goes until it dies
@@ -298,5 +299,6 @@ run fsck.gfs2 -n $DISK
 took "fsck"
 lab barrier unmounted --nodes 1,2 --timeout 60 || die "barrier unmounted"
 lab barrier started --nodes 1,2 --timeout 180 || die "barrier started"
-run mount -t gfs2 $DISK $DIR
+# by fstab
+run mount $DIR
 come_back

@@ -57,6 +57,11 @@ disk_from_document() {
 	from_document "$section"
 }
 
+# The line that the document adds to /etc/fstab is for the disk.
+need_fstab() {
+	same "$(findfs "$(sed -n "s|^\(UUID=[^ ]*\) $DIR $1 .*|\1|p" /etc/fstab)")" $DISK "what fstab mounts"
+}
+
 # took WHAT - how long since the last time
 took_since=${EPOCHREALTIME/[.,]/}
 took() {

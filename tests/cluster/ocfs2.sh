@@ -151,6 +151,7 @@ if [ "$NODE" = 1 ]; then
 fi
 
 same "$(</sys/kernel/config/cluster/shared/heartbeat/dead_threshold)" $THRESHOLD dead_threshold
+need_fstab ocfs2
 [ "$FROM" = one ] || all_away_here
 share $DIR
 
