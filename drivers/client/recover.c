@@ -69,14 +69,14 @@ static void rnbd_unquiesce(struct rnbd_session *sess)
 	blk_mq_kick_requeue_list(queue);
 }
 
-/* From now on I/O fails until there is a connection. */
+/* From now on I/O fails until there is a connection, if there may be one. */
 static void rnbd_fail_io(struct rnbd_session *sess)
 {
 	unsigned long flags;
 	bool fail;
 
 	spin_lock_irqsave(&sess->lock, flags);
-	fail = sess->state != RNBD_LIVE;
+	fail = sess->state != RNBD_LIVE || test_bit(RNBD_SESS_DEACTIVATED, &sess->flags);
 	if (fail)
 		set_bit(RNBD_SESS_FAIL_IO, &sess->flags);
 	spin_unlock_irqrestore(&sess->lock, flags);
@@ -261,11 +261,11 @@ static void rnbd_take_down(struct rnbd_session *sess)
 	rnbd_disconnect(sess);
 	/* The device holds no page any more: requests may be sent again. */
 	rnbd_disk_cancel_requests(sess, replay);
-	rnbd_release_connection(sess);
-
+	/* What waits looks at no connection, and its end may take the device long. */
 	if (!replay)
 		rnbd_fail_io(sess);
-	else
+	rnbd_release_connection(sess);
+	if (replay)
 		rnbd_wait_or_fail(sess);
 }
 

@@ -69,6 +69,8 @@ if [ "$NODE" = 1 ]; then
 	lab barrier deactivated --timeout 60
 	rnbd export enable held || die "enable failed"
 	lab barrier enabled
+	# it is stopped, twice, and never hears of it
+	lab barrier silent --timeout 120
 	lab barrier both --timeout 200
 	wait_for 20 sessions_are 0
 	rnbd export remove held || die "export remove failed"
@@ -216,6 +218,24 @@ need "$dev" attempt -eq "$seen"
 same "$(counter "$dev" state)" failed state
 detach "$other"
 detach "$dev"
+
+note "the target is silent: nothing waits for what it would have to say"
+dev=$(attach held --queues 2 --loss-timeout 0) || exit 1
+load "$dev" randwrite
+lab pause 1
+wait_for 5 stuck "$dev"
+deactivate "$dev"
+lab resume 1
+need "$dev" lost -eq 0
+detach "$dev"
+dev=$(attach held --queues 2 --loss-timeout 0 --keepalive 500) || exit 1
+lab pause 1
+wait_for 20 counter_over "$dev" attempt 0
+waiting
+deactivate "$dev"
+lab resume 1
+detach "$dev"
+lab barrier silent
 
 note "deactivated and detached at the same time, under load"
 for _ in 1 2 3; do
