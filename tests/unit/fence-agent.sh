@@ -29,6 +29,7 @@ word() { cat "$t/$1" 2>/dev/null || echo no; }
 ended() { case $mode-$(word "$1") in lifted-no | *-fenced) echo 7 ;; *) echo 3 ;; esac; }
 case "$mode $1" in
 lying\ fence | lifted\ fence) exit 0 ;;
+verdict\ fence) echo "status 0"; exit 1 ;;
 slow\ *) exec sleep 30 ;;
 noisy\ *) echo "a banner" >&2 ;;
 nomodule\ *) echo "rnbd: the module rnbd-target is not loaded" >&2; exit 1 ;;
@@ -158,11 +159,16 @@ agent 1 "hosts: \"n2\" is two hosts, $N2 and $OTHER" -a t1 -n n3 --hosts-file ho
 echo "n2 $N2" >hosts
 agent 1 "no name and UUID" -a t1 -n n2 --hosts-file hosts
 
-# every failure is one, names the target, and the other targets are done all the same
+# every failure is one and names the target; the others are done all the same, if the first is
 fresh
 agent 1 "target t9: host $N2: off: not reached by ssh (ssh: connect to host t9 port 22: No route to host)" \
-	-a t9,t1 -n $N2
+	-a t1,t9,t2 -n $N2
 fenced_on t1 $N2 fenced
+fenced_on t2 $N2 fenced
+rm t2/$N2
+# so that of two nodes that fence each other one is first at the first, and the other nowhere
+agent 1 "target t9: host $N3: off: not reached" -a t9,t1 -n $N3
+fenced_on t1 $N3 no
 agent 1 "may still write" -a t9,t1 -n $N2
 agent 1 "target t9" -o status -a t9,t1 -n $N2
 agent 1 "target t9" -o on -a t9,t1 -n $N2
@@ -180,6 +186,9 @@ agent 1 "rnbd fence ended well, and yet it is not fenced: no" -a t2 -n $N2
 echo lifted >t2/mode
 agent 0 "Success: host $N2 is fenced on t1 t2" -a t1,t2 -n $N2
 agent 0 "ON" -o status -a t1,t2 -n $N2
+# what it prints is not how it ended
+echo verdict >t2/mode
+agent 1 "target t2: host $N2: off: status 0" -a t2 -n $N2
 echo noisy >t2/mode
 agent 0 Success -a t2 -n $N2
 echo slow >t2/mode
@@ -200,6 +209,7 @@ agent 1 "action=explode: wanted on" -o explode -a t1 -n $N2
 agent 1 "no host is given" -a t1
 agent 1 "no target is given" -n $N2
 agent 1 "wanted seconds" -a t1 -n $N2 --power-timeout soon
+agent 1 "at most 86400" -a t1 -n $N2 --power-timeout 86401
 agent 1 "wanted more than" -a t1 -n $N2 --power-timeout 3
 agent 1 "unrecognized option" -a t1 --frobnicate
 agent 1 "no operand is taken" -a t1 -n $N2 more
