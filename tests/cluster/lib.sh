@@ -23,12 +23,20 @@ PEER=$((5 - NODE))
 # both NAME [SECONDS] - a barrier of the two clients
 both() { lab barrier "$1" --nodes 2,3 --timeout "${2:-60}" || die "barrier $1"; }
 
-# from_document SECTION [WAS IS]... - type its commands, with other numbers
+# from_document SECTION [WAS IS]... - type its commands, with other numbers; only those
+# that come before the one that begins with $UP_TO, if that is set
 from_document() {
-	local section=$1
+	local section=$1 i
 	shift
 
 	read_commands $DOCUMENT "$section"
+	if [ -n "${UP_TO-}" ]; then
+		need_commands "$UP_TO"
+		for ((i = 0; i < ${#commands[@]}; i++)); do
+			[[ ${commands[i]} != "$UP_TO"* ]] || break
+		done
+		commands=("${commands[@]:0:i}")
+	fi
 	while [ $# -gt 0 ]; do
 		need_commands "$1"
 		commands=("${commands[@]//"$1"/"$2"}")

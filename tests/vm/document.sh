@@ -73,7 +73,7 @@ walk() {
 
 	for ((i = 0; i < ${#commands[@]}; i++)); do
 		if [ "${machines[i]}" != "$where" ]; then
-			lab barrier "$name-$i" --timeout 90 || die "barrier before: ${commands[i]}"
+			lab barrier "$name-$i" --timeout "${WALK_TIMEOUT:-90}" || die "barrier before: ${commands[i]}"
 			where=${machines[i]}
 		fi
 		[[ " $* " == *" $where "* ]] || continue
