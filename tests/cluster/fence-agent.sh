@@ -39,7 +39,8 @@ client() {
 	wait_for 60 failed "$a"
 	wait_for 60 failed "$b"
 	wait
-	rnbd attach 10.9.0.2 disk0 && die "it attaches"
+	said=$(rnbd attach 10.9.0.2 disk0 2>&1) && die "it attaches"
+	[[ $said = *"this host is fenced"* ]] || die "it says: $said"
 	barrier refused
 	barrier unfenced 120
 	{ failed "$a" && failed "$b"; } || die "disks came back"

@@ -61,7 +61,7 @@ holds() {
 	for i in $(seq 1 "$2"); do
 		echo "$(told "sum-$3-$i" | cut -d ' ' -f 1)  /dev/shm/files/$i"
 	done >/dev/shm/sums
-	[ "$2" = 0 ] || md5sum -c --status /dev/shm/sums
+	[ "$2" = 0 ] || md5sum -c --strict --status /dev/shm/sums
 }
 
 # mark_at NAME - the entry of a mark
