@@ -134,7 +134,8 @@ first_target() {
 	agent 0 -o status -a $TARGETS -n n3
 	ssh -o BatchMode=yes 10.9.0.2 touch /root/was-here && die "the key can do more"
 	agent 1 -o off -a $TARGETS -n "$(host_id 4)"
-	says "target 10.9.0.2"
+	says "target 10.9.0.1"
+	[[ $said != *"target 10.9.0.2"* ]] || die "the second was asked although the first had failed"
 
 	echo "a target that is not there; one whose storage has not ended"
 	barrier loaded

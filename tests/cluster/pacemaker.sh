@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: --nodes 3 --cpus 1 --mem 1024 --timeout 900 --with pacemaker --ignore-report touch:[0-9]+.blocked.for.more.than
+# lab: --nodes 3 --cpus 1 --mem 1024 --timeout 1500 --with pacemaker --ignore-report touch:[0-9]+.blocked.for.more.than
 # short: GFS2 under Pacemaker: a node that sleeps is fenced by fence_rnbd, refused when it wakes, and let in when started anew
 . ./lib.sh
 
@@ -118,7 +118,6 @@ survivor() {
 	run dd if=/dev/urandom of=$DIR/on bs=64k count=16 conv=fsync status=none
 	md5sum <$DIR/on >"$SHARED/on"
 }
-
 
 # what Pacemaker says of an agent before it has any
 agent_known() {
