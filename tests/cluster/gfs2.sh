@@ -10,23 +10,11 @@ TOKEN=$((5000 * ${LAB_SLOW:-1}))
 # or it sleeps: see gfs2-sleeper.sh
 : "${HOW:=killed}"
 
-# what systemd and udev do elsewhere, and scp
+# what systemd does elsewhere, and scp
 before_command() {
-	local link
-
-	case $1 in
-	ssh-keyscan*) cp /root/.ssh/fencing.pub "$SHARED/n$NODE.pub" ;;
-	*authorized_keys) cp "$SHARED"/n?.pub /root/.ssh/ ;;
-	corosync-quorumtool*) ;;
-	*) return 0 ;;
-	esac
+	bring_keys "$1"
 	[[ $1 = corosync-quorumtool* ]] || return 0
-	mkdir -p /var/lib/corosync /run/dlm_controld /var/log/dlm_controld /dev/misc
-	modprobe -a dlm gfs2 || die "no dlm"
-	for link in dlm-control dlm-monitor dlm_plock; do ln -sf ../$link /dev/misc/$link; done
-	corosync -f >"$OUT/corosync" 2>&1 &
-	daemons=($!)
-	wait_for 60 corosync-quorumtool -s
+	start_corosync
 	dlm_controld -D >"$OUT/dlm_controld" 2>&1 &
 	daemons+=($!)
 	wait_for 20 dlm_tool status
@@ -324,11 +312,7 @@ took "fenced and recovered"
 cat /run/fence.log
 dmesg | grep -E 'gfs2: .*jid=' | tail -n 8
 dmesg_has 'jid=.*: Journal replayed in' || die "no journal was replayed"
-need_counter "$(told synced)" -ge 5 "files of node 3 that were synced"
-for ((i = 1; i <= $(told synced); i++)); do
-	same "$(<"$DIR/load/$i")" "$i" "file of node 3"
-done
-run rm -r $DIR/load
+all_synced
 run dd if=/dev/urandom of=$DIR/on bs=64k count=16 conv=fsync status=none
 run umount $DIR
 run fsck.gfs2 -n $DISK

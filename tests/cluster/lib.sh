@@ -70,6 +70,38 @@ need_fstab() {
 	same "$(findfs "$(sed -n "s|^\(UUID=[^ ]*\) $DIR $1 .*|\1|p" /etc/fstab)")" $DISK "what fstab mounts"
 }
 
+# bring_keys COMMAND - before these commands, what scp does elsewhere
+bring_keys() {
+	case $1 in
+	ssh-keyscan*) cp /root/.ssh/fencing.pub "$SHARED/n$NODE.pub" ;;
+	*authorized_keys) cp "$SHARED"/n?.pub /root/.ssh/ ;;
+	esac
+}
+
+# start_corosync - and what udev does elsewhere for dlm_controld; its PID goes to daemons[]
+daemons=()
+start_corosync() {
+	local link
+
+	mkdir -p /var/lib/corosync /run/dlm_controld /var/log/dlm_controld /dev/misc
+	modprobe -a dlm gfs2 || die "no dlm"
+	for link in dlm-control dlm-monitor dlm_plock; do ln -sf ../$link /dev/misc/$link; done
+	corosync -f >"$OUT/corosync" 2>&1 &
+	daemons+=($!)
+	wait_for 60 corosync-quorumtool -s
+}
+
+# all_synced - the files that node 3 made and synced until it was gone are here; removes them
+all_synced() {
+	local i
+
+	need_counter "$(told synced)" -ge 5 "files of node 3 that were synced"
+	for ((i = 1; i <= $(told synced); i++)); do
+		same "$(<"$DIR/load/$i")" "$i" "file of node 3"
+	done
+	run rm -r $DIR/load
+}
+
 # took WHAT - how long since the last time
 took_since=${EPOCHREALTIME/[.,]/}
 took() {
