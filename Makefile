@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 # For people; the kernel build reads Kbuild.
 
 KVER ?= $(shell uname -r)
@@ -26,7 +26,7 @@ help:
 	@echo 'run in virtual machines; kernel modules are never loaded here.'
 	@echo
 	@echo 'make demo            target and client in two machines: the main job, end to end'
-	@echo 'make check           all tests; TESTS="vm-*" selects by name, JOBS=N runs N at once'
+	@echo 'make check           all tests; TESTS="io-*" selects by name, JOBS=N runs N at once'
 	@echo 'make check-debug     the lab tests on a kernel with KASAN, lockdep, kmemleak, ...;'
 	@echo '                     the first time it is built, which takes 15 to 40 minutes'
 	@echo 'make check-cluster   OCFS2 and GFS2 on two clients of one target, nodes that die;'
@@ -93,6 +93,7 @@ deb:
 	rm -rf build/deb
 	mkdir -p build/deb/rnbd-$(RELEASE)
 	cp -a Kbuild Makefile dkms.conf debian drivers include userspace Documentation \
+		COPYING LICENSES ChangeLog README.md CONTRIBUTING.md SECURITY.md \
 		build/deb/rnbd-$(RELEASE)
 	cd build/deb/rnbd-$(RELEASE) && dpkg-buildpackage -us -uc
 	rm -r build/deb/rnbd-$(RELEASE)
@@ -134,7 +135,7 @@ soak: MINUTES ?= 30
 soak:
 	scripts/lab run --nodes 2 --cpus 2 --mem 1024 --disk 32M --disk 96M \
 		--ignore-report 'rxe_comp.c:[0-9]+.rxe_completer' --out build/soak \
-		--timeout $$(($(MINUTES) * 60 + 1200)) tests/vm/mixed.sh $(MINUTES) $(SEED)
+		--timeout $$(($(MINUTES) * 60 + 1200)) tests/vm/recover-mixed-faults.sh $(MINUTES) $(SEED)
 
 # QUICK=1: in under ten minutes
 bench: export QUICK := $(QUICK)

@@ -17,7 +17,7 @@
 #include <rnbd/wire.h>
 
 #include "address.h"
-#include "netlink.h"
+#include "netlink_client.h"
 #include "parse.h"
 #include "util.h"
 

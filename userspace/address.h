@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "command.h"
+#include "args.h"
 
 #define WHERE_SIZE	(NI_MAXHOST + 16)
 

@@ -4,8 +4,9 @@
  *
  * Operation: a disk is the same if it leads to the same export of the same target,
  * and if every option on the command line is what that disk was attached with.
- * Wishes are compared with wishes, since a grant may be less each time. An option
- * that is not given may be anything.
+ * What is requested is compared with what was requested, since a grant may be less each
+ * time; with the grant if the kernel does not report the request. An option that is not
+ * given may be anything.
  *
  * Ownership: nothing is kept.
  * Concurrency: one thread. Somebody else may attach the same between the look and the
@@ -13,7 +14,6 @@
  * Errors: a negative errno, and a text that says what differs.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,59 +33,43 @@ static void append(char text[TEXT_SIZE], const char *option, const char *has, co
 		 asked);
 }
 
-static void compare_text(const struct args *args, const char *option, const char *has,
-			 char text[TEXT_SIZE])
+/* A flag that is on without having been requested, as of an export, is on as well. */
+static void compare_option(const struct opt *opt, const char *given,
+			   const struct option_value *asked, const struct disk *disk,
+			   char text[TEXT_SIZE])
 {
-	const char *asked = args_value(args, option);
+	const struct option_value *granted = &disk->granted.value[option_row(opt)];
+	const struct option_value *requested = &disk->requested.value[option_row(opt)];
+	const struct option_value *has = requested->known ? requested : granted;
+	char has_text[OPTION_TEXT_SIZE];
 
-	if (asked && strcmp(asked, has))
-		append(text, option, *has ? has : "(none)", asked);
-}
-
-static void compare_number(const struct args *args, const char *option, uint64_t has,
-			   uint64_t asked, char text[TEXT_SIZE])
-{
-	char number[32];
-
-	if (!args_has(args, option) || asked == has)
+	if (option_same(opt, has, asked))
 		return;
-	snprintf(number, sizeof(number), "%" PRIu64, has);
-	append(text, option, number, args_value(args, option));
-}
-
-static void compare_flag(const struct args *args, const char *option, bool has,
-			 char text[TEXT_SIZE])
-{
-	if (args_has(args, option) && !has)
-		append(text, option, "off", "on");
+	if (opt->type == OPT_FLAG) {
+		if (!granted->number)
+			append(text, opt->name, "off", "on");
+		return;
+	}
+	option_format(opt, has, has_text);
+	append(text, opt->name, *has_text ? has_text : "(none)", given);
 }
 
 /* Leaves in @text what differs, "" if nothing does. */
 static void compare(const struct args *args, const struct attach *attach,
 		    const struct disk *disk, char text[TEXT_SIZE])
 {
-	const struct wishes *wishes = &disk->wishes;
 	char uuid[UUID_TEXT_SIZE];
+	size_t i;
 
 	*text = '\0';
-	compare_text(args, "name", disk->name, text);
-	compare_number(args, "queues", wishes->queues, attach->queues, text);
-	compare_number(args, "poll-queues", wishes->poll_queues, attach->poll_queues, text);
-	compare_number(args, "queue-depth", wishes->depth, attach->depth, text);
-	compare_number(args, "ring-slots", wishes->ring_slots, attach->ring_slots, text);
-	compare_number(args, "slot-size", wishes->slot_size, attach->slot_size, text);
-	compare_number(args, "pool", wishes->pool_bytes, attach->pool_bytes, text);
-	compare_number(args, "max-io", wishes->max_io, attach->max_io, text);
-	compare_number(args, "inline-read", wishes->inline_read, attach->inline_read, text);
-	compare_number(args, "inline-write", wishes->inline_write, attach->inline_write, text);
-	compare_number(args, "fast-io-fail", disk->fast_io_fail, attach->fast_io_fail, text);
-	compare_number(args, "loss-timeout", disk->loss_timeout, attach->loss_timeout, text);
-	compare_number(args, "keepalive", disk->keepalive_ms, attach->keepalive_ms, text);
-	compare_text(args, "policy", disk->policy == RNBD_POLICY_FAIL ? "fail" : "queue", text);
-	compare_text(args, "transfer", disk->copy ? "copy" : "zero-copy", text);
-	compare_flag(args, "read-only", disk->readonly, text);
-	compare_flag(args, "early-release", wishes->flags & RNBD_FLAG_EARLY_RELEASE, text);
-	/* Which secret it was nobody tells. */
+	for (i = 0; i < args->nr_given; i++) {
+		const struct opt *opt = args->given[i].opt;
+
+		if (opt->type)
+			compare_option(opt, args->given[i].value,
+				       &attach->options.value[option_row(opt)], disk, text);
+	}
+	/* The kernel does not report which secret it was. */
 	if (args_has(args, "secret-file") && !disk->authenticated)
 		append(text, "secret-file", "(none)", args_value(args, "secret-file"));
 	format_uuid(disk->host_id, uuid);

@@ -2,8 +2,8 @@
 #ifndef RNBD_ATTACHED_H
 #define RNBD_ATTACHED_H
 
-#include "command.h"
-#include "netlink.h"
+#include "args.h"
+#include "netlink_client.h"
 
 bool attached_name_taken(const char *name);
 int attached_find(const struct args *args, const struct attach *attach, struct disk *disk,

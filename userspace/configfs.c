@@ -26,11 +26,11 @@
 #define CFG_ROOT	CONFIGFS "/rnbd"
 
 /**
- * cfg_check() - is the target there to be configured
+ * configfs_check() - is the target there to be configured
  *
  * Return: 0, or a negative errno after a message with the remedy.
  */
-int cfg_check(void)
+int configfs_check(void)
 {
 	struct stat dir, parent;
 
@@ -49,7 +49,7 @@ int cfg_check(void)
 }
 
 /* Path below the root of the target's tree. */
-char *cfg_path(const char *fmt, ...)
+char *configfs_path(const char *fmt, ...)
 {
 	char *tail, *path;
 	va_list args;
@@ -63,7 +63,7 @@ char *cfg_path(const char *fmt, ...)
 	return path;
 }
 
-bool cfg_exists(const char *path)
+bool configfs_exists(const char *path)
 {
 	struct stat st;
 
@@ -71,7 +71,7 @@ bool cfg_exists(const char *path)
 }
 
 /* What is behind the root of the tree, for messages. */
-static const char *cfg_tail(const char *path)
+static const char *configfs_tail(const char *path)
 {
 	return path + strlen(CFG_ROOT) + 1;
 }
@@ -98,25 +98,25 @@ static char *read_attr(const char *path, const char *attr)
 }
 
 /* Value of an attribute; "" if it cannot be read. */
-char *cfg_read(const char *path, const char *attr)
+char *configfs_read(const char *path, const char *attr)
 {
 	return read_attr(path, attr) ?: xstrdup("");
 }
 
 /* Value of an attribute that has to be there, or NULL after a message. */
-char *cfg_get(const char *path, const char *attr)
+char *configfs_get(const char *path, const char *attr)
 {
 	char *value = read_attr(path, attr);
 
 	if (!value)
-		err("%s/%s: cannot read: %s", cfg_tail(path), attr, strerror(errno));
+		err("%s/%s: cannot read: %s", configfs_tail(path), attr, strerror(errno));
 	return value;
 }
 
 /* A number; 0 if it cannot be read. */
-uint64_t cfg_read_u64(const char *path, const char *attr)
+uint64_t configfs_read_u64(const char *path, const char *attr)
 {
-	char *value = cfg_read(path, attr);
+	char *value = configfs_read(path, attr);
 	uint64_t n = strtoull(value, NULL, 10);
 
 	free(value);
@@ -138,64 +138,64 @@ static int write_attr(const char *path, const char *attr, const char *value)
 }
 
 /* The same without a word about the value. */
-int cfg_write_secret(const char *path, const char *attr, const char *value)
+int configfs_write_secret(const char *path, const char *attr, const char *value)
 {
 	int ret = write_attr(path, attr, value);
 
 	if (ret)
 		err("%s/%s: cannot set it: %s (the kernel log says more)",
-		    cfg_tail(path), attr, strerror(-ret));
+		    configfs_tail(path), attr, strerror(-ret));
 	return ret;
 }
 
-int cfg_write(const char *path, const char *attr, const char *value)
+int configfs_write(const char *path, const char *attr, const char *value)
 {
 	int ret = write_attr(path, attr, value);
 
 	if (ret)
 		err("%s/%s: cannot set %s: %s (the kernel log says more)",
-		    cfg_tail(path), attr, value, strerror(-ret));
+		    configfs_tail(path), attr, value, strerror(-ret));
 	return ret;
 }
 
-int cfg_mkdir(const char *path)
+int configfs_mkdir(const char *path)
 {
 	if (!mkdir(path, 0755))
 		return 0;
 	if (errno == EEXIST)
 		return -EEXIST;
-	err("cannot make %s: %s", cfg_tail(path), strerror(errno));
+	err("cannot make %s: %s", configfs_tail(path), strerror(errno));
 	return -EIO;
 }
 
-int cfg_rmdir(const char *path)
+int configfs_rmdir(const char *path)
 {
 	if (!rmdir(path) || errno == ENOENT)
 		return 0;
-	err("cannot remove %s: %s", cfg_tail(path), strerror(errno));
+	err("cannot remove %s: %s", configfs_tail(path), strerror(errno));
 	return -EIO;
 }
 
-int cfg_link(const char *target, const char *path)
+int configfs_link(const char *target, const char *path)
 {
 	if (!symlink(target, path))
 		return 0;
 	if (errno == EEXIST)
 		return -EEXIST;
-	err("cannot link %s: %s", cfg_tail(path), strerror(errno));
+	err("cannot link %s: %s", configfs_tail(path), strerror(errno));
 	return -EIO;
 }
 
-int cfg_unlink(const char *path)
+int configfs_unlink(const char *path)
 {
 	if (!unlink(path) || errno == ENOENT)
 		return 0;
-	err("cannot unlink %s: %s", cfg_tail(path), strerror(errno));
+	err("cannot unlink %s: %s", configfs_tail(path), strerror(errno));
 	return -EIO;
 }
 
 /* Directories and links in a directory, sorted; none and -errno if it cannot be read. */
-int cfg_names(const char *path, struct strlist *names)
+int configfs_names(const char *path, struct strlist *names)
 {
 	DIR *dir = opendir(path);
 	struct dirent *de;
@@ -231,10 +231,10 @@ static char *link_target(const char *dir, const char *name)
  * The names of what the links in a directory lead to, sorted. A link may have any
  * name itself, so that tells nothing. -errno if they cannot be read.
  */
-int cfg_links(const char *path, struct strlist *targets)
+int configfs_links(const char *path, struct strlist *targets)
 {
 	struct strlist names = { };
-	int ret = cfg_names(path, &names);
+	int ret = configfs_names(path, &names);
 	char *target;
 	size_t i;
 
@@ -252,13 +252,13 @@ int cfg_links(const char *path, struct strlist *targets)
 }
 
 /* The path of the link in a directory that leads to @target, or NULL. */
-char *cfg_find_link(const char *path, const char *target)
+char *configfs_find_link(const char *path, const char *target)
 {
 	struct strlist names = { };
 	char *found = NULL;
 	size_t i;
 
-	cfg_names(path, &names);
+	configfs_names(path, &names);
 	for (i = 0; i < names.nr && !found; i++) {
 		char *have = link_target(path, names.item[i]);
 

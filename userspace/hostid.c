@@ -18,9 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "command.h"
 #include "hostid.h"
-#include "output.h"
 #include "util.h"
 
 #define HOSTID_DIR	"/etc/rnbd"
@@ -117,23 +115,4 @@ int hostid_get(uint8_t uuid[UUID_SIZE])
 	if (ret == -ENOENT)
 		err("%s vanished", HOSTID_FILE);
 	return ret;
-}
-
-int cmd_hostid(const struct args *args)
-{
-	char text[UUID_TEXT_SIZE];
-	uint8_t uuid[UUID_SIZE];
-
-	if (hostid_get(uuid))
-		return RNBD_EXIT_FAIL;
-	if (args_has(args, "json")) {
-		struct json_object *obj = json_object_new_object();
-
-		json_add_uuid(obj, "host_id", uuid);
-		json_print(obj);
-		return RNBD_EXIT_OK;
-	}
-	format_uuid(uuid, text);
-	puts(text);
-	return RNBD_EXIT_OK;
 }

@@ -14,6 +14,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "options.h"
 #include "prometheus.h"
 #include "util.h"
 
@@ -66,8 +67,8 @@ static void print_infos(FILE *out, const struct samples *samples)
 		print_label(out, "export_id", uuid);
 		print_label(out, "address", disk->address);
 		fprintf(out, ",port=\"%u\"", disk->port);
-		print_label(out, "transfer", disk->copy ? "copy" : "zero-copy");
-		print_label(out, "policy", disk->policy == RNBD_POLICY_FAIL ? "fail" : "queue");
+		print_label(out, "transfer", option_text(&disk->granted, "transfer"));
+		print_label(out, "policy", option_text(&disk->granted, "policy"));
 		fputs("} 1\n", out);
 	}
 }
@@ -117,8 +118,12 @@ static const struct {
 static void print_property(FILE *out, size_t i, const struct disk *disk)
 {
 	const uint64_t value[ARRAY_SIZE(properties)] = {
-		disk->size, disk->readonly, disk->queues, disk->pool_bytes,
-		disk->attached_ms, disk->state_ms,
+		disk->size,
+		option_number(&disk->granted, "readonly"),
+		option_number(&disk->granted, "queues"),
+		option_number(&disk->granted, "pool_bytes"),
+		disk->attached_ms,
+		disk->state_ms,
 	};
 
 	print_number(out, properties[i].metric, disk, value[i], properties[i].ms);

@@ -2,7 +2,7 @@
 #ifndef RNBD_RESOLVE_H
 #define RNBD_RESOLVE_H
 
-#include "netlink.h"
+#include "netlink_client.h"
 
 int resolve_check(const char *word);
 int resolve_pick(const char *word, const struct disks *disks, const struct disk **disk);

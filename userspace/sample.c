@@ -92,7 +92,7 @@ const struct value_info value_infos[NR_VALUES] = {
 				     "Reads whose data came inside the reply."),
 	[VALUE_INLINE_WRITES] = SYSFS(inline_writes, "inline_writes_total",
 				      "Writes whose data went inside the request."),
-	[VALUE_FENCES] = SYSFS(fences, "fences_total",
+	[VALUE_SEND_FENCES] = SYSFS(send_fences, "send_fences_total",
 			       "SENDs and RDMA WRITEs that waited for an RDMA READ."),
 	[VALUE_READ_GUARDS] = SYSFS(read_guards, "read_guards_total",
 				    "RDMA READs whose last packet another one fetched."),

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "netlink.h"
+#include "netlink_client.h"
 
 /* In the order of the table in sample.c. */
 enum value {
@@ -34,7 +34,7 @@ enum value {
 	VALUE_GATHERED,
 	VALUE_INLINE_READS,
 	VALUE_INLINE_WRITES,
-	VALUE_FENCES,
+	VALUE_SEND_FENCES,
 	VALUE_READ_GUARDS,
 	VALUE_POLLED,
 	VALUE_FRAGMENTED,

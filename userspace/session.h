@@ -2,7 +2,7 @@
 #ifndef RNBD_SESSION_H
 #define RNBD_SESSION_H
 
-#include "netlink.h"
+#include "netlink_target.h"
 #include "output.h"
 
 struct json_object *session_json(const struct session *session);

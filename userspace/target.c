@@ -17,9 +17,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "args.h"
 #include "configfs.h"
-#include "fences.h"
+#include "fence_store.h"
 #include "output.h"
 #include "parse.h"
 #include "target.h"
@@ -44,11 +44,11 @@ void target_unmake(void)
 		const char *step = made.item[made.nr - 1];
 
 		if (step[0] == 'd')
-			cfg_rmdir(step + 2);
+			configfs_rmdir(step + 2);
 		else if (step[0] == 'e')
-			cfg_write(step + 2, "enable", "0");
+			configfs_write(step + 2, "enable", "0");
 		else
-			cfg_unlink(step + 2);
+			configfs_unlink(step + 2);
 		free(made.item[--made.nr]);
 	}
 	strlist_free(&made);
@@ -62,20 +62,20 @@ void target_keep(void)
 	strlist_free(&made);
 }
 
-/* As cfg_mkdir(), and can be taken back. */
+/* As configfs_mkdir(), and can be taken back. */
 int target_make_dir(const char *path)
 {
-	int ret = cfg_mkdir(path);
+	int ret = configfs_mkdir(path);
 
 	if (!ret)
 		remember('d', path);
 	return ret;
 }
 
-/* As cfg_link(), and can be taken back. */
+/* As configfs_link(), and can be taken back. */
 int target_make_link(const char *target, const char *path)
 {
-	int ret = cfg_link(target, path);
+	int ret = configfs_link(target, path);
 
 	if (!ret)
 		remember('l', path);
@@ -92,10 +92,10 @@ char *target_find_export(const char *name)
 {
 	char *dir;
 
-	if (cfg_check())
+	if (configfs_check())
 		return NULL;
-	dir = cfg_path("exports/%s", name);
-	if (!export_name_valid(name) || !cfg_exists(dir)) {
+	dir = configfs_path("exports/%s", name);
+	if (!export_name_valid(name) || !configfs_exists(dir)) {
 		err("there is no export \"%s\"; see: rnbd export list", name);
 		free(dir);
 		return NULL;
@@ -110,11 +110,11 @@ static int unlink_all(const char *dir)
 	int ret = 0;
 	size_t i;
 
-	cfg_names(dir, &names);
+	configfs_names(dir, &names);
 	for (i = 0; i < names.nr; i++) {
 		char *link = xasprintf("%s/%s", dir, names.item[i]);
 
-		if (cfg_unlink(link))
+		if (configfs_unlink(link))
 			ret = -EIO;
 		free(link);
 	}
@@ -131,11 +131,11 @@ int target_remove_export(const char *dir)
 	char *hosts = xasprintf("%s/allowed_hosts", dir);
 	int ret;
 
-	ret = cfg_write(dir, "enable", "0");
+	ret = configfs_write(dir, "enable", "0");
 	if (!ret)
 		ret = unlink_all(hosts);
 	if (!ret)
-		ret = cfg_rmdir(dir);
+		ret = configfs_rmdir(dir);
 	free(hosts);
 	return ret;
 }
@@ -157,17 +157,17 @@ char *target_host_dir(const char *uuid_text)
 	if (parse_uuid(uuid_text, uuid))
 		return NULL;
 	format_uuid(uuid, text);
-	dir = cfg_path("hosts/%s", text);
-	if (cfg_exists(dir))
+	dir = configfs_path("hosts/%s", text);
+	if (configfs_exists(dir))
 		return dir;
-	hosts = cfg_path("hosts");
-	cfg_names(hosts, &names);
+	hosts = configfs_path("hosts");
+	configfs_names(hosts, &names);
 	free(hosts);
 	for (i = 0; i < names.nr; i++) {
 		if (strcasecmp(names.item[i], text))
 			continue;
 		free(dir);
-		dir = cfg_path("hosts/%s", names.item[i]);
+		dir = configfs_path("hosts/%s", names.item[i]);
 	}
 	strlist_free(&names);
 	return dir;
@@ -193,10 +193,10 @@ char *target_find_host(const char *uuid_text)
 {
 	char *dir;
 
-	if (cfg_check())
+	if (configfs_check())
 		return NULL;
 	dir = target_host_dir(uuid_text);
-	if (cfg_exists(dir))
+	if (configfs_exists(dir))
 		return dir;
 	err("there is no such host; see: rnbd host list; to make it: rnbd host allow EXPORT %s",
 	    uuid_text);
@@ -214,23 +214,24 @@ char *target_find_host(const char *uuid_text)
  */
 int target_make_host(const char *dir)
 {
-	int made = cfg_mkdir(dir);
+	int made = configfs_mkdir(dir);
 	int lock, ret;
 
 	if (made && made != -EEXIST)
 		return made;
-	lock = fences_lock();
+	lock = fence_store_lock();
 	if (lock >= 0) {
-		ret = fences_put_back(dir);
+		ret = fence_store_put_back(dir);
 		close(lock);
 	} else {
 		/* Nobody is let in who may have been fenced. */
 		ret = lock;
-		err(FENCES_DIR ": cannot be used: %s; whether the host was fenced is not known",
+		err(FENCE_STORE_DIR
+		    ": cannot be used: %s; whether the host was fenced is not known",
 		    strerror(-ret));
 	}
 	if (ret && !made)
-		cfg_rmdir(dir);
+		configfs_rmdir(dir);
 	if (!ret && !made)
 		remember('d', dir);
 	return ret ?: made;
@@ -244,7 +245,7 @@ int target_make_host(const char *dir)
  */
 int target_remove_host(const char *dir)
 {
-	return fences_keep_last(dir) ?: cfg_rmdir(dir);
+	return fence_store_keep_last(dir) ?: configfs_rmdir(dir);
 }
 
 /**
@@ -289,7 +290,7 @@ char *target_allowed_link(const char *export_dir, const char *uuid_text)
 {
 	char *links = xasprintf("%s/allowed_hosts", export_dir);
 	char *dir = target_host_dir(uuid_text);
-	char *link = dir ? cfg_find_link(links, strrchr(dir, '/') + 1) : NULL;
+	char *link = dir ? configfs_find_link(links, strrchr(dir, '/') + 1) : NULL;
 
 	free(dir);
 	free(links);
@@ -304,7 +305,7 @@ char *target_allowed_link(const char *export_dir, const char *uuid_text)
 int target_allowed_hosts(const char *export_dir, struct strlist *uuids)
 {
 	char *links = xasprintf("%s/allowed_hosts", export_dir);
-	int ret = cfg_links(links, uuids);
+	int ret = configfs_links(links, uuids);
 
 	free(links);
 	return ret;
@@ -312,8 +313,8 @@ int target_allowed_hosts(const char *export_dir, struct strlist *uuids)
 
 static bool same_port(const char *dir, const char *addr, uint16_t port)
 {
-	char *have = cfg_read(dir, "addr");
-	bool same = !strcmp(have, addr) && cfg_read_u64(dir, "port") == port;
+	char *have = configfs_read(dir, "addr");
+	bool same = !strcmp(have, addr) && configfs_read_u64(dir, "port") == port;
 
 	free(have);
 	return same;
@@ -330,17 +331,17 @@ static bool same_port(const char *dir, const char *addr, uint16_t port)
 char *target_find_port(const char *addr, uint16_t port)
 {
 	struct strlist names = { };
-	char *ports = cfg_path("ports");
+	char *ports = configfs_path("ports");
 	bool enabled = false;
 	char *found = NULL;
 	size_t i;
 
-	cfg_names(ports, &names);
+	configfs_names(ports, &names);
 	for (i = 0; i < names.nr && !enabled; i++) {
 		char *dir = xasprintf("%s/%s", ports, names.item[i]);
 
 		if (same_port(dir, addr, port)) {
-			enabled = cfg_read_u64(dir, "enable");
+			enabled = configfs_read_u64(dir, "enable");
 			if (enabled || !found) {
 				free(found);
 				found = dir;
@@ -362,9 +363,9 @@ int target_enable_port(const char *dir)
 {
 	int ret;
 
-	if (cfg_read_u64(dir, "enable"))
+	if (configfs_read_u64(dir, "enable"))
 		return 0;
-	ret = cfg_write(dir, "enable", "1");
+	ret = configfs_write(dir, "enable", "1");
 	if (!ret)
 		remember('e', dir);
 	return ret;
@@ -376,11 +377,11 @@ static int set_port(const char *dir, const char *addr, uint16_t port)
 	int ret;
 
 	snprintf(number, sizeof(number), "%u", port);
-	ret = cfg_write(dir, "addr", addr);
+	ret = configfs_write(dir, "addr", addr);
 	if (!ret)
-		ret = cfg_write(dir, "port", number);
+		ret = configfs_write(dir, "port", number);
 	if (!ret)
-		ret = cfg_write(dir, "enable", "1");
+		ret = configfs_write(dir, "enable", "1");
 	return ret;
 }
 
@@ -399,7 +400,7 @@ char *target_make_port(const char *addr, uint16_t port)
 
 	do {
 		free(dir);
-		dir = cfg_path("ports/%u", ++id);
+		dir = configfs_path("ports/%u", ++id);
 		ret = target_make_dir(dir);
 	} while (ret == -EEXIST);
 	if (!ret)
@@ -419,11 +420,11 @@ int target_remove_port(const char *dir)
 	char *exports = xasprintf("%s/exports", dir);
 	int ret;
 
-	ret = cfg_write(dir, "enable", "0");
+	ret = configfs_write(dir, "enable", "0");
 	if (!ret)
 		ret = unlink_all(exports);
 	if (!ret)
-		ret = cfg_rmdir(dir);
+		ret = configfs_rmdir(dir);
 	free(exports);
 	return ret;
 }
@@ -437,7 +438,7 @@ int target_offer(const char *port_dir, const char *export_dir)
 {
 	const char *name = strrchr(export_dir, '/') + 1;
 	char *exports = xasprintf("%s/exports", port_dir);
-	char *link = cfg_find_link(exports, name);
+	char *link = configfs_find_link(exports, name);
 	int ret = 0;
 
 	if (!link) {
@@ -470,11 +471,11 @@ int target_list(const char *kind, const char * const *heads, uint32_t columns,
 	char *all;
 	size_t i;
 
-	if (cfg_check())
+	if (configfs_check())
 		return RNBD_EXIT_FAIL;
 	array = json_object_new_array();
-	all = cfg_path("%s", kind);
-	cfg_names(all, &names);
+	all = configfs_path("%s", kind);
+	configfs_names(all, &names);
 	for (i = 0; i < columns; i++)
 		table_cell(&table, "%s", heads[i]);
 	for (i = 0; i < names.nr; i++)

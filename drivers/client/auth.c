@@ -1,181 +1,196 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Proving that this host knows its secret, and that the target does.
+ * Authentication: this host and the target prove that they know the secret.
  *
- * Operation: if the target challenges a login, the thread that waits for the answer sends
- * a proof and waits on. The target's own proof has to come before it grants
- * anything. Further queues prove with a token that they belong to the session. See
+ * Operation: If the target challenges a login, the thread that waits for the
+ * reply sends the client's proof and continues to wait. The target's own proof
+ * must come before it grants anything. Connection requests of further queues
+ * carry a token that proves that they belong to the session. See
  * "Authentication" in Documentation/protocol.rst.
  *
- * Ownership: the secret is in the transform that the session has from its beginning to its
- * end; nothing else keeps it. Who attaches needs no key in a kernel keyring, which
- * a reconnect would have to find again.
+ * Ownership: The secret is held by the HMAC transform that the session has from
+ * its allocation to its release, and by nothing else. An attach therefore needs
+ * no key in a kernel keyring, which a reconnect would have to find again.
  *
- * Concurrency: frames are taken in the completion handler of queue 0, everything else
- * is done by the thread that connects. The step decides whose turn it is.
+ * Concurrency: Frames are handled in the completion handler of queue 0; all
+ * else is done by the thread that connects. sess->auth.step says which of the two
+ * acts next, and is handed over with release and acquire.
  *
- * Errors: a text for people. Nothing that an unproven target sends is used but
- * the reason for which it says no, if that does not end the disk for good.
+ * Errors: Each failure sets one constant text for the user. Before the target
+ * has authenticated, the client uses nothing of its reply except a refusal that
+ * does not fail the disk permanently.
  */
-
-#define pr_fmt(fmt) "rnbd: " fmt
 
 #include <crypto/algapi.h>
 #include <linux/random.h>
 
+#include "../core/auth.h"
+#include "../core/cm.h"
+#include "../core/frame.h"
+#include "../core/login.h"
 #include "../core/mac.h"
-#include "client.h"
+#include "../core/proto_err.h"
+#include "auth.h"
+#include "cm.h"
+#include "queue.h"
+#include "session.h"
 
 /**
- * rnbd_auth_login - a login is about to be sent
- * @sess: session with sess->login filled
+ * rnbdc_auth_login - prepare the authentication of a login
+ * @sess: session with sess->auth.req and sess->login.info filled
  *
  * Context: the thread that connects.
  */
-void rnbd_auth_login(struct rnbd_session *sess)
+void rnbdc_auth_login(struct rnbdc_session *sess)
 {
-	rnbd_auth_begin(&sess->text, &sess->req, &sess->login);
-	WRITE_ONCE(sess->auth, RNBD_AUTH_NONE);
+	rnbd_auth_begin(&sess->auth.text, &sess->auth.req, &sess->login.info);
+	WRITE_ONCE(sess->auth.step, RNBDC_AUTH_NONE);
 }
 
-/* Whatever else comes is not taken any more. */
-static void rnbd_auth_failed(struct rnbd_queue *q, const char *why)
+/* End the login: frames that follow are protocol errors. */
+static void rnbdc_auth_failed(struct rnbdc_queue *q, const char *reason)
 {
-	WRITE_ONCE(q->sess->login_status, RNBD_ST_AUTH);
-	q->cm_reason = why;
-	rnbd_queue_wake(q, -EACCES);
+	WRITE_ONCE(q->sess->login.status, RNBD_ST_AUTH);
+	q->cm_reason = reason;
+	rnbdc_queue_wake(q, -EACCES);
 }
 
 /**
- * rnbd_auth_challenge - the target wants to see a proof
+ * rnbdc_auth_handle_challenge - handle the target's challenge
  * @q: queue
  * @frame: frame of type RNBD_FRAME_CHALLENGE
  *
  * Context: completion handler of @q.
- * Return: what is wrong with it, if anything.
+ * Return: RNBD_PERR_NONE or the protocol error.
  */
-enum rnbd_fault rnbd_auth_challenge(struct rnbd_queue *q, const struct rnbd_frame *frame)
+enum rnbd_proto_err rnbdc_auth_handle_challenge(struct rnbdc_queue *q,
+						const struct rnbd_frame *frame)
 {
-	struct rnbd_session *sess = q->sess;
-	enum rnbd_fault fault;
+	struct rnbdc_session *sess = q->sess;
+	enum rnbd_proto_err perr;
 
-	if (q->index || READ_ONCE(sess->login_status) != RNBD_LOGIN_OPEN ||
-	    READ_ONCE(sess->auth) != RNBD_AUTH_NONE)
-		return RNBD_FAULT_TYPE;
-	fault = rnbd_decode_challenge(frame, sess->text.target_nonce);
-	if (fault)
-		return fault;
-	if (!sess->key) {
-		rnbd_auth_failed(q,
-				 "the target asks for the secret of this host (attach with --secret-file)");
-		return RNBD_FAULT_NONE;
+	if (q->index || READ_ONCE(sess->login.status) != RNBDC_LOGIN_OPEN ||
+	    READ_ONCE(sess->auth.step) != RNBDC_AUTH_NONE)
+		return RNBD_PERR_TYPE;
+	perr = rnbd_decode_challenge(frame, sess->auth.text.target_nonce);
+	if (perr)
+		return perr;
+	if (!sess->auth.key) {
+		rnbdc_auth_failed(q,
+				  "the target asks for the secret of this host (attach with --secret-file)");
+		return RNBD_PERR_NONE;
 	}
-	WRITE_ONCE(sess->auth, RNBD_AUTH_CHALLENGED);
-	rnbd_queue_wake(q, 0);
-	return RNBD_FAULT_NONE;
+	WRITE_ONCE(sess->auth.step, RNBDC_AUTH_CHALLENGED);
+	rnbdc_queue_wake(q, 0);
+	return RNBD_PERR_NONE;
 }
 
 /**
- * rnbd_auth_answer - make the proof, and know what the target's has to be
+ * rnbdc_auth_make_proof - compute the client's proof and the expected proof of the target
  * @sess: session that has been challenged
- * @mac: result, RNBD_MAC_SIZE bytes for the PROOF, with the nonce in sess->text
+ * @mac: result, RNBD_MAC_SIZE bytes for the PROOF frame, with the nonce in sess->auth.text
  *
- * Context: the thread that connects; allocates nothing.
- * Return: 0 or an error.
+ * Context: the thread that connects; allocates no memory.
+ * Return: 0 or the error of the crypto API.
  */
-int rnbd_auth_answer(struct rnbd_session *sess, u8 *mac)
+int rnbdc_auth_make_proof(struct rnbdc_session *sess, u8 *mac)
 {
 	int ret;
 
-	get_random_bytes(sess->text.client_nonce, sizeof(sess->text.client_nonce));
-	rnbd_auth_label(&sess->text, RNBD_LABEL_CLIENT);
-	ret = rnbd_mac(sess->key, &sess->text, mac);
+	get_random_bytes(sess->auth.text.client_nonce, sizeof(sess->auth.text.client_nonce));
+	rnbd_auth_label(&sess->auth.text, RNBD_LABEL_CLIENT);
+	ret = rnbd_mac(sess->auth.key, &sess->auth.text, mac);
 	if (ret)
 		return ret;
-	rnbd_auth_label(&sess->text, RNBD_LABEL_TARGET);
-	ret = rnbd_mac(sess->key, &sess->text, sess->mac);
+	rnbd_auth_label(&sess->auth.text, RNBD_LABEL_TARGET);
+	ret = rnbd_mac(sess->auth.key, &sess->auth.text, sess->auth.mac);
 	if (ret)
 		return ret;
-	/* pairs with the acquire in rnbd_auth_proof() */
-	smp_store_release(&sess->auth, RNBD_AUTH_ANSWERED);
+	/* pairs with the acquire in rnbdc_auth_handle_proof() */
+	smp_store_release(&sess->auth.step, RNBDC_AUTH_ANSWERED);
 	return 0;
 }
 
 /**
- * rnbd_auth_proof - take the target's proof
+ * rnbdc_auth_handle_proof - check the target's proof
  * @q: queue
  * @frame: frame of type RNBD_FRAME_PROOF
  *
+ * A wrong proof ends the login with -EACCES.
+ *
  * Context: completion handler of @q.
- * Return: what is wrong with it, if anything.
+ * Return: RNBD_PERR_NONE or the protocol error.
  */
-enum rnbd_fault rnbd_auth_proof(struct rnbd_queue *q, const struct rnbd_frame *frame)
+enum rnbd_proto_err rnbdc_auth_handle_proof(struct rnbdc_queue *q, const struct rnbd_frame *frame)
 {
-	struct rnbd_session *sess = q->sess;
+	struct rnbdc_session *sess = q->sess;
 	u8 mac[RNBD_MAC_SIZE];
-	enum rnbd_fault fault;
-	enum rnbd_auth auth;
+	enum rnbd_proto_err perr;
+	enum rnbdc_auth_step auth;
 
-	/* pairs with the release in rnbd_auth_answer() */
-	auth = smp_load_acquire(&sess->auth);
-	if (q->index || READ_ONCE(sess->login_status) != RNBD_LOGIN_OPEN ||
-	    auth != RNBD_AUTH_ANSWERED)
-		return RNBD_FAULT_TYPE;
-	fault = rnbd_decode_proof(frame, NULL, mac);
-	if (fault)
-		return fault;
-	if (crypto_memneq(mac, sess->mac, sizeof(mac)))
-		rnbd_auth_failed(q, "the target does not know the secret of this host");
+	/* pairs with the release in rnbdc_auth_make_proof() */
+	auth = smp_load_acquire(&sess->auth.step);
+	if (q->index || READ_ONCE(sess->login.status) != RNBDC_LOGIN_OPEN ||
+	    auth != RNBDC_AUTH_ANSWERED)
+		return RNBD_PERR_TYPE;
+	perr = rnbd_decode_proof(frame, NULL, mac);
+	if (perr)
+		return perr;
+	if (crypto_memneq(mac, sess->auth.mac, sizeof(mac)))
+		rnbdc_auth_failed(q, "the target does not know the secret of this host");
 	else
-		WRITE_ONCE(sess->auth, RNBD_AUTH_PROVEN);
-	return RNBD_FAULT_NONE;
+		WRITE_ONCE(sess->auth.step, RNBDC_AUTH_PROVEN);
+	return RNBD_PERR_NONE;
 }
 
 /**
- * rnbd_auth_may_take - may an answer to the login be looked at
+ * rnbdc_auth_accepts_reply - test whether the reply to a login may be used
  * @q: queue 0, whose login is open
- * @status: what it says
- * @fault: set if it came out of turn
+ * @status: enum rnbd_status of the reply
+ * @perr: set if the reply is a protocol error
  *
  * Context: completion handler of @q.
- * Return: true if so; otherwise whoever waits has been told, or @fault is set.
+ * Return: true if the reply may be used. Otherwise @perr is set, or the login has ended
+ * and the waiting thread is woken.
  */
-bool rnbd_auth_may_take(struct rnbd_queue *q, u16 status, enum rnbd_fault *fault)
+bool rnbdc_auth_accepts_reply(struct rnbdc_queue *q, u16 status, enum rnbd_proto_err *perr)
 {
-	struct rnbd_session *sess = q->sess;
-	enum rnbd_auth auth = READ_ONCE(sess->auth);
+	struct rnbdc_session *sess = q->sess;
+	enum rnbdc_auth_step auth = READ_ONCE(sess->auth.step);
 
-	if (!sess->key)
+	if (!sess->auth.key)
 		return true;
-	/* It has asked, and has not waited for our answer. */
-	if (auth == RNBD_AUTH_CHALLENGED) {
-		*fault = RNBD_FAULT_TYPE;
+	/* The target sent a challenge and did not wait for the proof. */
+	if (auth == RNBDC_AUTH_CHALLENGED) {
+		*perr = RNBD_PERR_TYPE;
 		return false;
 	}
-	if (auth == RNBD_AUTH_PROVEN ||
+	if (auth == RNBDC_AUTH_PROVEN ||
 	    (status != RNBD_ST_OK && status != RNBD_ST_FENCED && status != RNBD_ST_REVOKED))
 		return true;
-	rnbd_auth_failed(q, auth == RNBD_AUTH_NONE ?
-			 "the target has no secret for this host (there: rnbd host secret)" :
-			 "the target did not prove that it knows the secret of this host");
+	rnbdc_auth_failed(q, auth == RNBDC_AUTH_NONE ?
+			  "the target has no secret for this host (there: rnbd host secret)" :
+			  "the target did not prove that it knows the secret of this host");
 	return false;
 }
 
 /**
- * rnbd_auth_token - make a connection request show that it belongs to the session
+ * rnbdc_auth_token - replace the host id of a connection request by a token
  * @sess: session that is logged in
- * @req: connection request of a queue other than 0; its host id is replaced
+ * @req: connection request of a queue other than 0
  *
- * Context: the thread that connects; allocates nothing.
- * Return: 0 or an error.
+ * The token proves that the queue belongs to the session.
+ *
+ * Context: the thread that connects; allocates no memory.
+ * Return: 0 or the error of the crypto API.
  */
-int rnbd_auth_token(struct rnbd_session *sess, struct rnbd_conn_req *req)
+int rnbdc_auth_token(struct rnbdc_session *sess, struct rnbd_conn_req *req)
 {
 	u8 mac[RNBD_MAC_SIZE];
 	int ret;
 
-	rnbd_auth_queue(&sess->text, req);
-	ret = rnbd_mac(sess->key, &sess->text, mac);
+	rnbd_auth_queue(&sess->auth.text, req);
+	ret = rnbd_mac(sess->auth.key, &sess->auth.text, mac);
 	if (!ret)
 		memcpy(req->host_id, mac, sizeof(req->host_id));
 	return ret;

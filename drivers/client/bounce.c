@@ -4,46 +4,55 @@
  *
  * Operation
  *
- * Every queue has local memory that mirrors its share of the pool, unit by unit:
- * whoever was given pool space has the same space here, and data that lie side by side
- * there do so here. RDMA operations go between the two, and data are copied between
- * here and the pages of the request. That costs a copy, and saves giving pages of
- * requests to the device one by one.
+ * Every queue has local memory that mirrors its share of the pool, unit by
+ * unit: a request that owns pool space owns the same space of the mirror, and
+ * data that are adjacent in the pool are adjacent in the mirror. RDMA operations
+ * transfer between the two, and the processor copies between the mirror and the
+ * pages of the request. This costs a copy and saves the mapping of each page of
+ * a request for the device.
  *
  * Ownership
  *
- * Space belongs to a request as its pool space does. It must not be given out again
- * while an RDMA READ into it is on its way, so there is no early release.
+ * Bounce space belongs to a request as long as its pool space does. An RDMA READ
+ * in flight writes into it, so this mode has no early release.
  *
  * Concurrency
  *
- * Given to the device with the connection and taken back with it; the memory stays
- * until the disk goes, so that a new connection need not find it again while the
- * machine waits for this disk. Copies are made by the owner of the space, without a
- * lock: the queue is quiesced before a connection is replaced.
+ * The memory is mapped with the connection and unmapped with it, but stays
+ * allocated until the disk is released, so that a reconnect need not allocate
+ * memory while the machine waits for this disk. The owner of the space copies
+ * without a lock; the queue is quiesced before a connection is replaced.
  *
  * Errors
  *
- * There may be too little memory when the first connection is made, or one with a
- * larger pool; none is taken later.
+ * An allocation can fail for the first connection, or for a later one with a
+ * larger pool. No memory is allocated at any other time.
  */
 
-#define pr_fmt(fmt) "rnbd: " fmt
-
+#include <linux/bio.h>
 #include <linux/blk-mq.h>
+#include <linux/dma-mapping.h>
+#include <linux/gfp.h>
+#include <linux/highmem.h>
+#include <linux/mm.h>
 #include <linux/slab.h>
+#include <rdma/ib_verbs.h>
 
-#include "client.h"
+#include "../core/io.h"
+#include "../core/op.h"
+#include "bounce.h"
+#include "queue.h"
+#include "session.h"
 
-/* Side by side in memory; more is hard to get, less makes longer gather lists. */
-#define RNBD_BOUNCE_ORDER	4
-#define RNBD_BOUNCE_SIZE	(PAGE_SIZE << RNBD_BOUNCE_ORDER)
+/* Pages of a chunk: larger chunks are hard to allocate, smaller need more entries. */
+#define RNBDC_BOUNCE_ORDER	4
+#define RNBDC_BOUNCE_SIZE	(PAGE_SIZE << RNBDC_BOUNCE_ORDER)
 
-/* A place in bounce memory, and how much follows there without a gap. */
-struct rnbd_bounce_at {
-	const struct rnbd_queue *q;
-	const struct rnbd_run *run;
-	u32 in_run;
+/* A position in the bounce memory of a request, and the bytes contiguous there. */
+struct rnbdc_bounce_iter {
+	const struct rnbdc_queue *q;
+	const struct rnbd_extent *extent;
+	u32 in_extent;
 	u32 left;
 	void *virt;
 	u64 dma;
@@ -51,52 +60,55 @@ struct rnbd_bounce_at {
 	u32 bytes;
 };
 
-static void rnbd_bounce_start(struct rnbd_bounce_at *at, const struct rnbd_queue *q,
-			      const struct rnbd_req *req)
+static void rnbdc_bounce_start(struct rnbdc_bounce_iter *piece, const struct rnbdc_queue *q,
+			       const struct rnbdc_req *req)
 {
-	*at = (struct rnbd_bounce_at) {
-		.q = q, .run = req->wire.runs, .left = req->wire.length,
+	*piece = (struct rnbdc_bounce_iter) {
+		.q = q, .extent = req->wire.extents, .left = req->wire.length,
 	};
 }
 
-static bool rnbd_bounce_next(struct rnbd_bounce_at *at)
+static bool rnbdc_bounce_next(struct rnbdc_bounce_iter *piece)
 {
 	u32 chunk, offset;
 	size_t place;
 
-	if (!at->left)
+	if (!piece->left)
 		return false;
-	place = ((size_t)(at->run->unit - at->q->pool.first) << RNBD_UNIT_SHIFT) +
-		at->in_run;
-	chunk = place / RNBD_BOUNCE_SIZE;
-	offset = place % RNBD_BOUNCE_SIZE;
-	at->in_chunk = offset;
-	at->virt = at->q->bounce[chunk].virt + offset;
-	at->dma = at->q->bounce[chunk].dma + offset;
-	at->bytes = min3(at->left, (u32)RNBD_BOUNCE_SIZE - offset,
-			 (at->run->units << RNBD_UNIT_SHIFT) - at->in_run);
-	at->left -= at->bytes;
-	at->in_run += at->bytes;
-	if (at->in_run == at->run->units << RNBD_UNIT_SHIFT) {
-		at->run++;
-		at->in_run = 0;
+	place = ((size_t)(piece->extent->unit - piece->q->pool.first) << RNBD_UNIT_SHIFT) +
+		piece->in_extent;
+	chunk = place / RNBDC_BOUNCE_SIZE;
+	offset = place % RNBDC_BOUNCE_SIZE;
+	piece->in_chunk = offset;
+	piece->virt = piece->q->bounce[chunk].virt + offset;
+	piece->dma = piece->q->bounce[chunk].dma + offset;
+	piece->bytes = min3(piece->left, (u32)RNBDC_BOUNCE_SIZE - offset,
+			    (piece->extent->units << RNBD_UNIT_SHIFT) - piece->in_extent);
+	piece->left -= piece->bytes;
+	piece->in_extent += piece->bytes;
+	if (piece->in_extent == piece->extent->units << RNBD_UNIT_SHIFT) {
+		piece->extent++;
+		piece->in_extent = 0;
 	}
 	return true;
 }
 
 /**
- * rnbd_bounce_segments - pieces of bounce memory that a request can have
+ * rnbdc_bounce_segments - get the chunks of bounce memory that a request can span
  * @max_io: bytes of the largest request
+ *
+ * Context: any.
+ * Return: an upper bound of rnbdc_req.nr_sge.
  */
-u32 rnbd_bounce_segments(u32 max_io)
+u32 rnbdc_bounce_segments(u32 max_io)
 {
-	return DIV_ROUND_UP(max_io, RNBD_BOUNCE_SIZE) + 2 * RNBD_EXTENTS_MAX;
+	return DIV_ROUND_UP(max_io, RNBDC_BOUNCE_SIZE) + 2 * RNBD_EXTENTS_MAX;
 }
 
-/* Room in the table for @nr pieces. */
-static int rnbd_bounce_grow(struct rnbd_queue *q, u32 nr)
+/* Make the table of chunks large enough for @nr chunks. */
+static int rnbdc_bounce_grow(struct rnbdc_queue *q, u32 nr)
 {
-	struct rnbd_bounce *table;
+	struct rnbdc_bounce *table;
 
 	if (nr <= q->nr_bounce)
 		return 0;
@@ -112,32 +124,33 @@ static int rnbd_bounce_grow(struct rnbd_queue *q, u32 nr)
 }
 
 /**
- * rnbd_bounce_alloc - make bounce memory for the pool share of a queue
- * @q: queue that has its share, and a device
+ * rnbdc_bounce_alloc - allocate and map bounce memory for the pool share of a queue
+ * @q: queue that has its share of the pool, and a device
  *
- * What there is of a former connection is used again.
+ * Memory of an earlier connection is used again.
  *
  * Context: process context, may sleep.
- * Return: 0 or -ENOMEM; rnbd_bounce_unmap() and rnbd_bounce_free() cope with both.
+ * Return: 0 or -ENOMEM; rnbdc_bounce_unmap() and rnbdc_bounce_free() are valid after
+ * either.
  */
-int rnbd_bounce_alloc(struct rnbd_queue *q)
+int rnbdc_bounce_alloc(struct rnbdc_queue *q)
 {
-	struct ib_device *dev = q->sess->dev;
+	struct ib_device *dev = q->sess->conn.dev;
 	size_t size = (size_t)q->pool.units << RNBD_UNIT_SHIFT;
-	u32 i, nr = DIV_ROUND_UP(size, RNBD_BOUNCE_SIZE);
-	int ret = rnbd_bounce_grow(q, nr);
+	u32 i, nr = DIV_ROUND_UP(size, RNBDC_BOUNCE_SIZE);
+	int ret = rnbdc_bounce_grow(q, nr);
 
 	if (ret)
 		return ret;
 	for (i = 0; i < nr; i++) {
-		struct rnbd_bounce *b = &q->bounce[i];
+		struct rnbdc_bounce *b = &q->bounce[i];
 
 		if (!b->virt)
 			b->virt = (void *)__get_free_pages(GFP_KERNEL | __GFP_ZERO,
-							   RNBD_BOUNCE_ORDER);
+							   RNBDC_BOUNCE_ORDER);
 		if (!b->virt)
 			return -ENOMEM;
-		b->dma = ib_dma_map_single(dev, b->virt, RNBD_BOUNCE_SIZE,
+		b->dma = ib_dma_map_single(dev, b->virt, RNBDC_BOUNCE_SIZE,
 					   DMA_BIDIRECTIONAL);
 		if (ib_dma_mapping_error(dev, b->dma))
 			return -ENOMEM;
@@ -147,86 +160,86 @@ int rnbd_bounce_alloc(struct rnbd_queue *q)
 }
 
 /**
- * rnbd_bounce_unmap - take bounce memory back from the device
- * @q: queue whose device is done with it; one without bounce memory is fine
+ * rnbdc_bounce_unmap - unmap the bounce memory of a queue
+ * @q: drained queue; one without bounce memory is fine
  *
  * Context: process context.
  */
-void rnbd_bounce_unmap(struct rnbd_queue *q)
+void rnbdc_bounce_unmap(struct rnbdc_queue *q)
 {
 	u32 i;
 
 	for (i = 0; i < q->nr_bounce; i++) {
-		struct rnbd_bounce *b = &q->bounce[i];
+		struct rnbdc_bounce *b = &q->bounce[i];
 
 		if (b->mapped)
-			ib_dma_unmap_single(q->sess->dev, b->dma,
-					    RNBD_BOUNCE_SIZE, DMA_BIDIRECTIONAL);
+			ib_dma_unmap_single(q->sess->conn.dev, b->dma,
+					    RNBDC_BOUNCE_SIZE, DMA_BIDIRECTIONAL);
 		b->mapped = false;
 	}
 }
 
 /**
- * rnbd_bounce_free - free what rnbd_bounce_alloc() made
+ * rnbdc_bounce_free - free the bounce memory of a queue
  * @q: queue without a connection; one without bounce memory is fine
  *
  * Context: process context, may sleep.
  */
-void rnbd_bounce_free(struct rnbd_queue *q)
+void rnbdc_bounce_free(struct rnbdc_queue *q)
 {
 	u32 i;
 
 	for (i = 0; i < q->nr_bounce; i++)
-		free_pages((unsigned long)q->bounce[i].virt, RNBD_BOUNCE_ORDER);
+		free_pages((unsigned long)q->bounce[i].virt, RNBDC_BOUNCE_ORDER);
 	kvfree(q->bounce);
 	q->bounce = NULL;
 	q->nr_bounce = 0;
 }
 
 /**
- * rnbd_bounce_map - tell where the data of a request are for the device
+ * rnbdc_bounce_map - fill the gather entries of a request with its bounce memory
  * @q: queue
- * @req: request that has pool space; its rnbd_req.sge is filled
+ * @req: request that has pool space; its rnbdc_req.sge is filled
  *
- * Context: any.
+ * Context: any, ring.lock held.
  */
-void rnbd_bounce_map(const struct rnbd_queue *q, struct rnbd_req *req)
+void rnbdc_bounce_map(const struct rnbdc_queue *q, struct rnbdc_req *req)
 {
-	struct rnbd_bounce_at at;
+	struct rnbdc_bounce_iter piece;
 
 	req->nr_sge = 0;
-	rnbd_bounce_start(&at, q, req);
-	while (rnbd_bounce_next(&at)) {
+	rnbdc_bounce_start(&piece, q, req);
+	while (rnbdc_bounce_next(&piece)) {
 		struct ib_sge *last = req->nr_sge ? &req->sge[req->nr_sge - 1] : NULL;
 
 		req->sge[req->nr_sge++] = (struct ib_sge) {
-			.addr = at.dma,
-			.length = at.bytes,
-			.lkey = q->sess->pd->local_dma_lkey,
+			.addr = piece.dma,
+			.length = piece.bytes,
+			.lkey = q->sess->conn.pd->local_dma_lkey,
 		};
-		/* within one mapping: two that touch are synchronised apart */
-		if (last && at.in_chunk && last->addr + last->length == at.dma) {
-			last->length += at.bytes;
+		/* Join within one chunk only: each chunk is synchronised by itself. */
+		if (last && piece.in_chunk && last->addr + last->length == piece.dma) {
+			last->length += piece.bytes;
 			req->nr_sge--;
 		}
 	}
 }
 
 /**
- * rnbd_bounce_copy - copy the data of a request
+ * rnbdc_bounce_copy - copy the data of a request
  * @q: queue
- * @req: mapped request whose space no device uses
+ * @req: mapped request whose space no work request uses
  *
- * Those of a write to bounce memory, those of a read from there.
+ * Data of a write are copied to bounce memory, data of a read from there.
  *
- * Context: any.
+ * Context: any; the caller owns the request.
  */
-void rnbd_bounce_copy(const struct rnbd_queue *q, struct rnbd_req *req)
+void rnbdc_bounce_copy(const struct rnbdc_queue *q, struct rnbdc_req *req)
 {
 	struct request *rq = blk_mq_rq_from_pdu(req);
-	bool write = req->wire.op == RNBD_OP_WRITE;
-	struct ib_device *dev = q->sess->dev;
-	struct rnbd_bounce_at at;
+	bool write = rnbd_op_data_out(req->wire.op);
+	struct ib_device *dev = q->sess->conn.dev;
+	struct rnbdc_bounce_iter piece;
 	struct req_iterator iter;
 	struct bio_vec bv;
 	u32 i;
@@ -234,24 +247,24 @@ void rnbd_bounce_copy(const struct rnbd_queue *q, struct rnbd_req *req)
 	for (i = 0; !write && i < req->nr_sge; i++)
 		ib_dma_sync_single_for_cpu(dev, req->sge[i].addr,
 					   req->sge[i].length, DMA_BIDIRECTIONAL);
-	rnbd_bounce_start(&at, q, req);
-	at.bytes = 0;
+	rnbdc_bounce_start(&piece, q, req);
+	piece.bytes = 0;
 	rq_for_each_segment(bv, rq, iter) {
 		u32 done, len;
 
-		/* bv stays as it is: the loop finds its way by it */
+		/* Do not change bv: the iterator advances by its length. */
 		for (done = 0; done < bv.bv_len; done += len) {
-			if (!at.bytes && !rnbd_bounce_next(&at))
+			if (!piece.bytes && !rnbdc_bounce_next(&piece))
 				return;
-			len = min(bv.bv_len - done, at.bytes);
+			len = min(bv.bv_len - done, piece.bytes);
 			if (write)
-				memcpy_from_page(at.virt, bv.bv_page,
+				memcpy_from_page(piece.virt, bv.bv_page,
 						 bv.bv_offset + done, len);
 			else
 				memcpy_to_page(bv.bv_page, bv.bv_offset + done,
-					       at.virt, len);
-			at.virt += len;
-			at.bytes -= len;
+					       piece.virt, len);
+			piece.virt += len;
+			piece.bytes -= len;
 		}
 	}
 	for (i = 0; write && i < req->nr_sge; i++)

@@ -1,121 +1,138 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The disk: blk-mq on one side, the transfer engine on the other.
+ * The disk: blk-mq operations, limits and the gendisk.
  *
- * Operation: one hardware queue per queue pair; limits and features are those
- * of the export, narrowed by what the target granted. Request, mapping and
- * everything else that a request needs lies in its driver data, so that no
- * memory is allocated on the I/O path.
+ * Operation: Each queue pair has one hardware queue; the last ones may be
+ * polled. Limits and features are those of the export, narrowed by the grant.
+ * The wire request, the mapping and all else that a request needs are in its
+ * driver data, so that the I/O path allocates no memory. submit.c and
+ * complete.c transfer the requests.
  *
- * Ownership: the session owns disk and tag set. The disk's private data, the
- * session, is used only while the disk is added.
+ * Ownership: The session owns disk and tag set. The disk's private data, the
+ * session, is used only while the disk is added. The number of the disk is
+ * allocated with its name and freed after the disk has been removed.
  *
- * Concurrency: blk-mq's rules. A request belongs to the engine from
- * rnbd_queue_submit() to blk_mq_complete_request().
+ * Concurrency: The rules of blk-mq apply. A request belongs to the client from
+ * rnbdc_queue_submit() to blk_mq_complete_request(). An open runs under the
+ * disk's open_mutex, as does the claim of a detach.
  *
- * Errors: without a connection requests wait in the block layer, or end with
- * BLK_STS_IOERR: see recover.c.
+ * Errors: Without a connection requests wait in the block layer, or end with
+ * BLK_STS_IOERR, see recover.c. A request that is not answered in time ends the
+ * connection, because only that makes the device release its pages.
  */
 
 #define pr_fmt(fmt) "rnbd: " fmt
 
 #include <linux/blk-mq.h>
+#include <linux/blkdev.h>
+#include <linux/device.h>
 #include <linux/dma-mapping.h>
 #include <linux/idr.h>
+#include <linux/kobject.h>
 #include <linux/module.h>
 #include <linux/namei.h>
+#include <linux/path.h>
 #include <linux/sched/mm.h>
+#include <linux/sysfs.h>
+#include <linux/timekeeping.h>
+#include <rdma/ib_verbs.h>
 
+#include "../core/geometry.h"
+#include "../core/io.h"
+#include "../core/login.h"
+#include "../core/op.h"
 #include "../core/param.h"
-#include "client.h"
-#include "trace.h"
+#include "../core/ring.h"
+#include "../core/ring_complete.h"
+#include "class.h"
+#include "complete.h"
+#include "data.h"
+#include "disk.h"
+#include "errmsg.h"
+#include "queue.h"
+#include "session.h"
+#include "state.h"
+#include "submit.h"
 
-/* A request that takes this long means that the target is gone. */
+/* A target that does not answer within this time is considered dead. */
 RNBD_PARAM_UINT(io_timeout, 30, 1, 3600,
 		"seconds until an unanswered request ends the connection; of disks attached from then on");
 
 RNBD_PARAM_UINT(inline_depth, 1, 0, 65535,
 		"requests in flight on a queue, below which small writes go inside the request; 0: never");
 
-/* Where a larger request would, its parts overlap on the wire and in the storage. */
+/* The parts of a large request overlap on the wire and in the storage. */
 RNBD_PARAM_UINT(chunk_kb, 256, 0, 16384,
 		"KiB, initial max_sectors_kb of a disk: larger requests are cut into such chunks; 0: never");
 
-static DEFINE_IDA(rnbd_disk_ida);
+static DEFINE_IDA(rnbdc_disk_ida);
 
-static int rnbd_wire_op(struct request *rq, struct rnbd_request *wire)
+/* The opcode of each operation of the block layer; 0: not supported. */
+static const u8 rnbdc_wire_ops[] = {
+	[REQ_OP_READ]		= RNBD_OP_READ,
+	[REQ_OP_WRITE]		= RNBD_OP_WRITE,
+	[REQ_OP_FLUSH]		= RNBD_OP_FLUSH,
+	[REQ_OP_DISCARD]	= RNBD_OP_DISCARD,
+	[REQ_OP_WRITE_ZEROES]	= RNBD_OP_WRITE_ZEROES,
+};
+
+static int rnbdc_wire_op(struct request *rq, struct rnbd_request *wire)
 {
-	wire->flags = 0;
+	u32 op = (__force u32)req_op(rq);
+
+	if (unlikely(op >= ARRAY_SIZE(rnbdc_wire_ops) || !rnbdc_wire_ops[op]))
+		return -EOPNOTSUPP;
+	wire->op = rnbdc_wire_ops[op];
 	wire->tag = rq->tag;
-	wire->offset = (u64)blk_rq_pos(rq) << SECTOR_SHIFT;
-	wire->length = blk_rq_bytes(rq);
+	wire->offset = 0;
+	wire->length = 0;
+	if (likely(rnbd_ops[wire->op].range)) {
+		wire->offset = (u64)blk_rq_pos(rq) << SECTOR_SHIFT;
+		wire->length = blk_rq_bytes(rq);
+	}
+	wire->flags = 0;
 	if (rq->cmd_flags & REQ_FUA)
 		wire->flags |= RNBD_REQ_FUA;
-
-	switch (req_op(rq)) {
-	case REQ_OP_READ:
-		wire->op = RNBD_OP_READ;
-		wire->flags = 0;
-		return 0;
-	case REQ_OP_WRITE:
-		wire->op = RNBD_OP_WRITE;
-		return 0;
-	case REQ_OP_FLUSH:
-		wire->op = RNBD_OP_FLUSH;
-		wire->flags = 0;
-		wire->offset = 0;
-		wire->length = 0;
-		return 0;
-	case REQ_OP_DISCARD:
-		wire->op = RNBD_OP_DISCARD;
-		wire->flags = 0;
-		return 0;
-	case REQ_OP_WRITE_ZEROES:
-		wire->op = RNBD_OP_WRITE_ZEROES;
-		if (rq->cmd_flags & REQ_NOUNMAP)
-			wire->flags |= RNBD_REQ_NOUNMAP;
-		return 0;
-	default:
-		return -EOPNOTSUPP;
-	}
+	if (rq->cmd_flags & REQ_NOUNMAP)
+		wire->flags |= RNBD_REQ_NOUNMAP;
+	wire->flags &= rnbd_ops[wire->op].flags;
+	return 0;
 }
 
 /*
- * Small enough for the data to travel inside the frame? Of reads the target
- * decides, which knows what else is ready. A write gains by it if there is no other
- * whose RDMA WRITE it could join.
+ * Decide whether the data may travel inside a frame. For reads the target decides,
+ * because it knows which other replies are ready. A write gains from it only if no
+ * other write is in flight whose RDMA WRITE it could join.
  */
-static bool rnbd_inline(const struct rnbd_queue *q, const struct rnbd_request *wire)
+static bool rnbdc_inline(const struct rnbdc_queue *q, const struct rnbd_request *wire)
 {
+	const struct rnbd_op_row *row = &rnbd_ops[wire->op];
 	const struct rnbd_grant *grant = &q->sess->grant;
 
-	switch (wire->op) {
-	case RNBD_OP_READ:
-		return wire->length <= grant->inline_read;
-	case RNBD_OP_WRITE:
-		return wire->length <= grant->inline_write &&
-		       READ_ONCE(q->in_flight) < READ_ONCE(inline_depth);
-	default:
+	if (!(row->flags & RNBD_REQ_INLINE))
 		return false;
-	}
+	if (row->data == RNBD_DATA_IN)
+		return wire->length <= grant->inline_read;
+	return wire->length <= grant->inline_write &&
+	       READ_ONCE(q->in_flight) < READ_ONCE(inline_depth);
 }
 
-static blk_status_t rnbd_queue_rq(struct blk_mq_hw_ctx *hctx,
-				  const struct blk_mq_queue_data *bd)
+static blk_status_t rnbdc_queue_rq(struct blk_mq_hw_ctx *hctx,
+				   const struct blk_mq_queue_data *bd)
 {
-	struct rnbd_queue *q = hctx->driver_data;
+	struct rnbdc_queue *q = hctx->driver_data;
 	struct request *rq = bd->rq;
-	struct rnbd_req *req = blk_mq_rq_to_pdu(rq);
+	struct rnbdc_req *req = blk_mq_rq_to_pdu(rq);
 	blk_status_t status;
 
-	/* Looked at again under the lock; this spares the mapping. */
+	/* Checked again under the lock; checking here saves the mapping. */
 	if (unlikely(!READ_ONCE(q->ready) || !READ_ONCE(q->ring.live)))
-		return rnbd_queue_down_status(q);
-	if (unlikely(rnbd_wire_op(rq, &req->wire)))
+		return rnbdc_queue_down_status(q);
+	if (unlikely(rnbdc_wire_op(rq, &req->wire)))
 		return BLK_STS_NOTSUPP;
 
-	/* Made for a disk that has shrunk since: as the target answers it, no path's fault. */
-	if (unlikely(req->wire.offset + req->wire.length > READ_ONCE(q->sess->grant.capacity)))
+	/* The disk shrank since: fail as the target would, with no error of the path. */
+	if (unlikely(req->wire.offset + req->wire.length > READ_ONCE(q->sess->grant.geo.capacity)))
 		return BLK_STS_TARGET;
 
 	req->queue = q;
@@ -123,97 +140,56 @@ static blk_status_t rnbd_queue_rq(struct blk_mq_hw_ctx *hctx,
 	req->nr_sge = 0;
 	req->status = BLK_STS_OK;
 	req->replay = false;
-	if (rnbd_inline(q, &req->wire)) {
+	if (rnbdc_inline(q, &req->wire)) {
 		req->wire.flags |= RNBD_REQ_INLINE;
-	} else if ((req->wire.op == RNBD_OP_READ || req->wire.op == RNBD_OP_WRITE) &&
-		   !q->sess->opt.copy) {
-		status = rnbd_req_map(q, rq);
+	} else if (rnbd_op_has_data(req->wire.op) && !q->sess->opt.copy) {
+		status = rnbdc_req_map(q, rq);
 		if (unlikely(status))
 			return status;
 	}
 
 	blk_mq_start_request(rq);
-	status = rnbd_queue_submit(q, rq, bd->last);
+	status = rnbdc_queue_submit(q, rq, bd->last);
 	if (unlikely(status))
-		rnbd_req_unmap(req);
+		rnbdc_req_unmap(req);
 	return status;
 }
 
-static void rnbd_commit_rqs(struct blk_mq_hw_ctx *hctx)
+static void rnbdc_commit_rqs(struct blk_mq_hw_ctx *hctx)
 {
-	rnbd_queue_commit(hctx->driver_data);
+	rnbdc_queue_commit(hctx->driver_data);
 }
 
-static void rnbd_complete_rq(struct request *rq)
+static enum blk_eh_timer_return rnbdc_timeout_rq(struct request *rq)
 {
-	struct rnbd_req *req = blk_mq_rq_to_pdu(rq);
+	struct rnbdc_req *req = blk_mq_rq_to_pdu(rq);
 
-	rnbd_req_unmap(req);
-	if (unlikely(req->replay))
-		blk_mq_requeue_request(rq, READ_ONCE(req->queue->ready));
-	else
-		blk_mq_end_request(rq, req->status);
-}
-
-static void rnbd_complete_batch(struct io_comp_batch *iob)
-{
-	struct request *rq;
-
-	rq_list_for_each(&iob->req_list, rq)
-		rnbd_req_unmap(blk_mq_rq_to_pdu(rq));
-	blk_mq_end_request_batch(iob);
-}
-
-/**
- * rnbd_disk_complete - hand a finished request to the block layer
- * @rq: request; its rnbd_req.status says how it went
- * @iob: those that end together; the caller calls iob->complete if that is set
- *
- * Where it ends is up to the attribute rq_affinity.
- *
- * Context: completion handler, without the queue's lock.
- */
-void rnbd_disk_complete(struct request *rq, struct io_comp_batch *iob)
-{
-	struct rnbd_req *req = blk_mq_rq_to_pdu(rq);
-
-	if (req->cpu != raw_smp_processor_id() && blk_mq_complete_request_remote(rq))
-		return;
-	if (unlikely(req->replay) ||
-	    !blk_mq_add_to_batch(rq, iob, req->status, rnbd_complete_batch))
-		rnbd_complete_rq(rq);
-}
-
-static enum blk_eh_timer_return rnbd_timeout_rq(struct request *rq)
-{
-	struct rnbd_req *req = blk_mq_rq_to_pdu(rq);
-
-	/* It may be answered, and whoever should have polled is gone. */
+	/* The request may be answered while no task polls for it. */
 	rnbd_ring_poll(&req->queue->ring);
 	if (blk_mq_rq_state(rq) != MQ_RQ_IN_FLIGHT)
 		return BLK_EH_DONE;
-	/* It ends when the device has let go of its pages, not before. */
-	rnbd_session_fail(req->queue->sess, "a request was not answered in time");
+	/* The request must not end before the device has released its pages. */
+	rnbdc_session_fail(req->queue->sess, "a request was not answered in time");
 	return BLK_EH_RESET_TIMER;
 }
 
-static int rnbd_poll(struct blk_mq_hw_ctx *hctx, struct io_comp_batch *iob)
+static int rnbdc_poll(struct blk_mq_hw_ctx *hctx, struct io_comp_batch *iob)
 {
-	struct rnbd_queue *q = hctx->driver_data;
+	struct rnbdc_queue *q = hctx->driver_data;
 
 	return rnbd_ring_poll(&q->ring);
 }
 
-static void rnbd_map_queues(struct blk_mq_tag_set *set)
+static void rnbdc_map_queues(struct blk_mq_tag_set *set)
 {
-	const struct rnbd_session *sess = set->driver_data;
+	const struct rnbdc_session *sess = set->driver_data;
 	struct blk_mq_queue_map *map = &set->map[HCTX_TYPE_DEFAULT];
 
 	map->nr_queues = sess->nr_queues - sess->nr_poll;
 	blk_mq_map_queues(map);
 	if (!sess->nr_poll)
 		return;
-	/* None of their own: otherwise all reads would go to the first queue. */
+	/* Reads share the default queues: otherwise all would use the first queue. */
 	set->map[HCTX_TYPE_READ].nr_queues = 0;
 	map = &set->map[HCTX_TYPE_POLL];
 	map->nr_queues = sess->nr_poll;
@@ -221,131 +197,101 @@ static void rnbd_map_queues(struct blk_mq_tag_set *set)
 	blk_mq_map_queues(map);
 }
 
-static int rnbd_init_hctx(struct blk_mq_hw_ctx *hctx, void *data, unsigned int index)
+static int rnbdc_init_hctx(struct blk_mq_hw_ctx *hctx, void *data, unsigned int index)
 {
-	struct rnbd_session *sess = data;
-	struct rnbd_queue *q = sess->queues[index];
+	struct rnbdc_session *sess = data;
+	struct rnbdc_queue *q = sess->queues[index];
 
 	hctx->driver_data = q;
 	q->hctx = hctx;
 	return 0;
 }
 
-static int rnbd_init_rq(struct blk_mq_tag_set *set, struct request *rq,
-			unsigned int hctx_idx, unsigned int numa_node)
+static int rnbdc_init_rq(struct blk_mq_tag_set *set, struct request *rq,
+			 unsigned int hctx_idx, unsigned int numa_node)
 {
-	struct rnbd_req *req = blk_mq_rq_to_pdu(rq);
-	struct rnbd_session *sess = set->driver_data;
+	struct rnbdc_req *req = blk_mq_rq_to_pdu(rq);
+	struct rnbdc_session *sess = set->driver_data;
 
 	req->queue = sess->queues[hctx_idx];
 	return 0;
 }
 
-static const struct blk_mq_ops rnbd_mq_ops = {
-	.queue_rq = rnbd_queue_rq,
-	.commit_rqs = rnbd_commit_rqs,
-	.complete = rnbd_complete_rq,
-	.timeout = rnbd_timeout_rq,
-	.poll = rnbd_poll,
-	.map_queues = rnbd_map_queues,
-	.init_hctx = rnbd_init_hctx,
-	.init_request = rnbd_init_rq,
+static const struct blk_mq_ops rnbdc_mq_ops = {
+	.queue_rq = rnbdc_queue_rq,
+	.commit_rqs = rnbdc_commit_rqs,
+	.complete = rnbdc_complete_rq,
+	.timeout = rnbdc_timeout_rq,
+	.poll = rnbdc_poll,
+	.map_queues = rnbdc_map_queues,
+	.init_hctx = rnbdc_init_hctx,
+	.init_request = rnbdc_init_rq,
 };
 
-static int rnbd_open_disk(struct gendisk *disk, blk_mode_t mode)
+static int rnbdc_open_disk(struct gendisk *disk, blk_mode_t mode)
 {
-	struct rnbd_session *sess = disk->private_data;
+	struct rnbdc_session *sess = disk->private_data;
 
-	/* Under disk->open_mutex, as is the claim of whoever detaches. */
-	return test_bit(RNBD_SESS_DETACH, &sess->flags) ? -ENXIO : 0;
+	/* The caller and rnbdc_claim_detach() both hold disk->open_mutex. */
+	return test_bit(RNBDC_SESS_DETACH, &sess->flags) ? -ENXIO : 0;
 }
 
-static const struct block_device_operations rnbd_disk_ops = {
+static const struct block_device_operations rnbdc_disk_ops = {
 	.owner = THIS_MODULE,
-	.open = rnbd_open_disk,
+	.open = rnbdc_open_disk,
 };
 
-static bool rnbd_cancel_rq(struct request *rq, void *data)
-{
-	struct rnbd_req *req = blk_mq_rq_to_pdu(rq);
-	const bool *replay = data;
-
-	if (!blk_mq_request_started(rq) || blk_mq_request_completed(rq))
-		return true;
-	rnbd_queue_abandon(req->queue, req);
-	req->replay = *replay;
-	if (*replay)
-		req->queue->sess->replayed++;
-	blk_mq_complete_request(rq);
-	return true;
-}
-
-/**
- * rnbd_disk_cancel_requests - take everything in flight back
- * @sess: disconnected session with quiesced queues
- * @replay: queue it again in the block layer, otherwise it fails
- *
- * On return all those requests are the block layer's again, their pages
- * unmapped.
- *
- * Context: process context, may sleep.
- */
-void rnbd_disk_cancel_requests(struct rnbd_session *sess, bool replay)
-{
-	blk_mq_tagset_busy_iter(&sess->tag_set, rnbd_cancel_rq, &replay);
-	blk_mq_tagset_wait_completed_request(&sess->tag_set);
-}
-
-static void rnbd_disk_limits(const struct rnbd_session *sess,
-			     struct queue_limits *lim)
+static void rnbdc_disk_limits(const struct rnbdc_session *sess,
+			      struct queue_limits *lim)
 {
 	const struct rnbd_grant *grant = &sess->grant;
+	const struct rnbd_geometry *geo = &grant->geo;
 	u64 share = (u64)(grant->pool_units / grant->nr_queues) << RNBD_UNIT_SHIFT;
 	u32 chunk = READ_ONCE(chunk_kb) * 1024;
-	struct ib_device *dev = sess->dev;
+	struct ib_device *dev = sess->conn.dev;
 	size_t max_segment = ib_dma_max_seg_size(dev);
 
-	/* Bounce buffers take less than the device would. */
+	/* DMA bounce buffers (swiotlb) hold less than the device accepts. */
 	if (!ib_uses_virt_dma(dev))
 		max_segment = min(max_segment, dma_max_mapping_size(dev->dma_device));
 
-	/* Even the largest request fits the queue's share of the pool. */
+	/* max_hw_sectors: the largest request fits the queue's share of the pool. */
 	*lim = (struct queue_limits) {
-		.logical_block_size = grant->logical_block,
-		.physical_block_size = grant->physical_block,
-		.io_min = grant->io_min,
-		.io_opt = grant->io_opt,
+		.logical_block_size = geo->logical_block,
+		.physical_block_size = geo->physical_block,
+		.io_min = geo->io_min,
+		.io_opt = geo->io_opt,
 		.max_hw_sectors = min_t(u64, grant->max_io, share) >> SECTOR_SHIFT,
-		.max_segments = sess->max_segments,
+		.max_segments = sess->disk.max_segments,
 		.max_segment_size = max_segment,
-		/* Any byte address will do, but words are kinder to devices. */
+		/* The client accepts any address; devices prefer aligned words. */
 		.dma_alignment = 3,
-		.max_hw_discard_sectors = grant->max_discard >> SECTOR_SHIFT,
-		.discard_granularity = grant->discard_granularity,
-		.discard_alignment = grant->discard_alignment,
-		.max_write_zeroes_sectors = grant->max_write_zeroes >> SECTOR_SHIFT,
+		.max_hw_discard_sectors = geo->max_discard >> SECTOR_SHIFT,
+		.discard_granularity = geo->discard_granularity,
+		.discard_alignment = geo->discard_alignment,
+		.max_write_zeroes_sectors = geo->max_write_zeroes >> SECTOR_SHIFT,
 	};
 	/*
-	 * Not below a page, which the block layer refuses, nor below what the
-	 * storage says it is best at, for example a stripe.
+	 * Not below a page, which the block layer refuses, nor below the
+	 * optimal I/O size of the storage, for example a stripe.
 	 */
 	if (chunk)
 		lim->max_user_sectors =
-			max3(round_down(chunk, grant->logical_block) >> SECTOR_SHIFT,
-			     grant->io_opt >> SECTOR_SHIFT, (u32)PAGE_SECTORS);
-	if (grant->flags & RNBD_EXPORT_VOLATILE_CACHE)
+			max3(round_down(chunk, geo->logical_block) >> SECTOR_SHIFT,
+			     geo->io_opt >> SECTOR_SHIFT, (u32)PAGE_SECTORS);
+	if (geo->flags & RNBD_EXPORT_VOLATILE_CACHE)
 		lim->features |= BLK_FEAT_WRITE_CACHE;
-	if (grant->flags & RNBD_EXPORT_FUA)
+	if (geo->flags & RNBD_EXPORT_FUA)
 		lim->features |= BLK_FEAT_FUA;
-	if (grant->flags & RNBD_EXPORT_ROTATIONAL)
+	if (geo->flags & RNBD_EXPORT_ROTATIONAL)
 		lim->features |= BLK_FEAT_ROTATIONAL;
 }
 
 /*
- * The next free number for which no other driver has a disk. The kernel's
- * own RNBD client uses the same names.
+ * Choose the lowest free number for which no other driver has a disk: the
+ * kernel's own RNBD client uses the same names.
  */
-static int rnbd_disk_name(struct rnbd_session *sess)
+static int rnbdc_disk_name(struct rnbdc_session *sess)
 {
 	char name[sizeof("/sys/class/block/") + DISK_NAME_LEN];
 	struct path path;
@@ -353,143 +299,146 @@ static int rnbd_disk_name(struct rnbd_session *sess)
 	int index;
 
 	for (;;) {
-		index = ida_alloc_min(&rnbd_disk_ida, first, GFP_KERNEL);
+		index = ida_alloc_min(&rnbdc_disk_ida, first, GFP_KERNEL);
 		if (index < 0)
 			return index;
 		snprintf(name, sizeof(name), "/sys/class/block/rnbd%d", index);
 		if (kern_path(name, 0, &path))
 			break;
 		path_put(&path);
-		ida_free(&rnbd_disk_ida, index);
+		ida_free(&rnbdc_disk_ida, index);
 		first = index + 1;
 	}
-	sess->index = index;
-	snprintf(sess->disk->disk_name, DISK_NAME_LEN, "rnbd%d", index);
+	sess->disk.index = index;
+	snprintf(sess->disk.gd->disk_name, DISK_NAME_LEN, "rnbd%d", index);
 	return 0;
 }
 
 /**
- * rnbd_disk_create - make tag set and disk
+ * rnbdc_disk_create - allocate tag set and disk, and choose the disk's name
  * @sess: connected session
- * @why: filled on error
+ * @errmsg: filled on error
  *
  * Context: process context, may sleep.
- * Return: 0, after which sess->disk is there but invisible, or an error that
- * rnbd_disk_remove() and rnbd_disk_free() clean up after.
+ * Return: 0, after which sess->disk.gd exists but is not visible, or a negative errno,
+ * after which rnbdc_disk_remove() and rnbdc_disk_free() are to be called.
  */
-int rnbd_disk_create(struct rnbd_session *sess, struct rnbd_why *why)
+int rnbdc_disk_create(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 {
-	struct blk_mq_tag_set *set = &sess->tag_set;
+	struct blk_mq_tag_set *set = &sess->disk.tag_set;
 	struct queue_limits lim;
 	struct gendisk *disk;
 	int ret;
 
-	/* Lawful, but where pages are larger the block layer would complain of us. */
+	/* The protocol allows less, but the block layer requires a page. */
 	if (sess->grant.max_io < PAGE_SIZE) {
-		rnbd_why(why, "the target takes %u bytes at once, less than a page of this machine",
-			 sess->grant.max_io);
+		rnbdc_errmsg_set(errmsg,
+				 "the target takes %u bytes at once, less than a page of this machine",
+				 sess->grant.max_io);
 		return -EOPNOTSUPP;
 	}
-	set->ops = &rnbd_mq_ops;
+	set->ops = &rnbdc_mq_ops;
 	set->nr_hw_queues = sess->nr_queues;
 	set->nr_maps = sess->nr_poll ? HCTX_MAX_TYPES : 1;
 	set->queue_depth = sess->grant.queue_depth;
 	set->numa_node = NUMA_NO_NODE;
-	/* The target's device has a scheduler, if one is of use there. */
+	/* No scheduler by default: the target's device has one if it needs one. */
 	set->flags = BLK_MQ_F_SHOULD_MERGE | BLK_MQ_F_NO_SCHED_BY_DEFAULT;
-	set->cmd_size = struct_size_t(struct rnbd_req, sge, sess->max_segments);
+	set->cmd_size = struct_size_t(struct rnbdc_req, sge, sess->disk.max_segments);
 	set->timeout = READ_ONCE(io_timeout) * HZ;
 	set->driver_data = sess;
 	ret = blk_mq_alloc_tag_set(set);
 	if (ret)
 		return ret;
 
-	rnbd_disk_limits(sess, &lim);
+	rnbdc_disk_limits(sess, &lim);
 	disk = blk_mq_alloc_disk(set, &lim, sess);
 	if (IS_ERR(disk)) {
 		ret = PTR_ERR(disk);
-		rnbd_why(why, "the kernel refuses the limits of the export (%d)", ret);
+		rnbdc_errmsg_set(errmsg, "the kernel refuses the limits of the export (%d)", ret);
 		blk_mq_free_tag_set(set);
 		return ret;
 	}
-	disk->fops = &rnbd_disk_ops;
+	disk->fops = &rnbdc_disk_ops;
 	disk->private_data = sess;
-	set_capacity(disk, sess->grant.capacity >> SECTOR_SHIFT);
-	if (sess->opt.readonly || (sess->grant.flags & RNBD_EXPORT_READONLY))
+	set_capacity(disk, sess->grant.geo.capacity >> SECTOR_SHIFT);
+	if (sess->opt.readonly || (sess->grant.geo.flags & RNBD_EXPORT_READONLY))
 		set_disk_ro(disk, true);
-	sess->disk_ns = ktime_get_ns();
-	sess->disk = disk;
-	return rnbd_disk_name(sess);
+	sess->disk.made_ns = ktime_get_ns();
+	sess->disk.gd = disk;
+	return rnbdc_disk_name(sess);
 }
 
 /**
- * rnbd_disk_add - show the disk to the world
- * @sess: live session with a disk: adding it reads its partition table
- * @why: filled on error
+ * rnbdc_disk_add - add the disk and its parent device
+ * @sess: live session with a disk; the kernel reads its partition table
+ * @groups: attribute groups of the disk's device in sysfs
+ * @errmsg: filled on error
  *
  * Context: process context, may sleep.
- * Return: 0 or an error.
+ * Return: 0 or a negative errno.
  */
-int rnbd_disk_add(struct rnbd_session *sess, struct rnbd_why *why)
+int rnbdc_disk_add(struct rnbdc_session *sess, const struct attribute_group **groups,
+		   struct rnbdc_errmsg *errmsg)
 {
 	int ret;
 
-	ret = rnbd_parent_add(sess);
+	ret = rnbdc_class_add(sess);
 	if (!ret)
-		ret = device_add_disk(sess->parent, sess->disk, rnbd_disk_groups);
+		ret = device_add_disk(sess->disk.parent, sess->disk.gd, groups);
 	if (ret)
-		rnbd_why(why, "the kernel refuses the disk %s (%d)",
-			 sess->disk->disk_name, ret);
+		rnbdc_errmsg_set(errmsg, "the kernel refuses the disk %s (%d)",
+				 sess->disk.gd->disk_name, ret);
 	return ret;
 }
 
 /**
- * rnbd_disk_resized - tell people and udev of another size
+ * rnbdc_disk_resized - log a new capacity and send the uevent about it
  * @sess: session with a disk that is attached and not being detached
  *
- * As set_capacity_and_notify() does, which is not for those whom I/O waits for:
- * whoever sends an event holds a lock of all events, and may wait for memory.
+ * This is the second half of set_capacity_and_notify(), which recovery must not call:
+ * sending a uevent takes a lock of all uevents, and may wait for memory.
  *
- * Context: event_work.
+ * Context: event_work; allocates without waiting for I/O.
  */
-void rnbd_disk_resized(struct rnbd_session *sess)
+void rnbdc_disk_resized(struct rnbdc_session *sess)
 {
 	char event[] = "RESIZE=1";
 	char *envp[2] = { event };
 	unsigned int noio;
 
-	pr_info_ratelimited("%s (%s at %s): %llu bytes now\n", sess->disk->disk_name,
+	pr_info_ratelimited("%s (%s at %s): %llu bytes now\n", sess->disk.gd->disk_name,
 			    sess->opt.export, sess->opt.addr,
-			    (u64)get_capacity(sess->disk) << SECTOR_SHIFT);
+			    (u64)get_capacity(sess->disk.gd) << SECTOR_SHIFT);
 	noio = memalloc_noio_save();
-	kobject_uevent_env(&disk_to_dev(sess->disk)->kobj, KOBJ_CHANGE, envp);
+	kobject_uevent_env(&disk_to_dev(sess->disk.gd)->kobj, KOBJ_CHANGE, envp);
 	memalloc_noio_restore(noio);
 }
 
 /**
- * rnbd_disk_remove - remove the parent device and give the number back
+ * rnbdc_disk_remove - remove the parent device and free the number of the disk
  * @sess: session whose disk was deleted, or never added
  *
  * Context: process context, may sleep.
  */
-void rnbd_disk_remove(struct rnbd_session *sess)
+void rnbdc_disk_remove(struct rnbdc_session *sess)
 {
-	rnbd_parent_remove(sess);
-	if (sess->index >= 0)
-		ida_free(&rnbd_disk_ida, sess->index);
-	sess->index = -1;
+	rnbdc_class_remove(sess);
+	if (sess->disk.index >= 0)
+		ida_free(&rnbdc_disk_ida, sess->disk.index);
+	sess->disk.index = -1;
 }
 
 /**
- * rnbd_disk_free - free disk and tag set
- * @sess: session whose last reference has gone, with or without a disk
+ * rnbdc_disk_free - free disk and tag set
+ * @sess: session without references, with or without a disk
  *
  * Context: process context, may sleep.
  */
-void rnbd_disk_free(struct rnbd_session *sess)
+void rnbdc_disk_free(struct rnbdc_session *sess)
 {
-	if (!sess->disk)
+	if (!sess->disk.gd)
 		return;
-	put_disk(sess->disk);
-	blk_mq_free_tag_set(&sess->tag_set);
+	put_disk(sess->disk.gd);
+	blk_mq_free_tag_set(&sess->disk.tag_set);
 }

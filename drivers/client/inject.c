@@ -1,40 +1,53 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Fault points of the client, for tests: rnbd/rnbd/ in debugfs. See
- * ../core/inject.h, and Documentation/testing.rst for what each of them does.
+ * Fault points of the client, for tests: rnbd/rnbd/ in debugfs.
+ *
+ * Documentation/testing.rst describes each of them, ../core/inject.h how they are
+ * armed. A fault point that is not armed has no effect.
  */
 
-#include "client.h"
+#include "../core/inject.h"
+#include "inject.h"
 
-RNBD_INJECT(rnbd_inject_kill_queue, "kill_queue");
-RNBD_INJECT(rnbd_inject_fail_post, "fail_post");
-RNBD_INJECT(rnbd_inject_fixed_session, "fixed_session");
-RNBD_INJECT(rnbd_inject_set_epoch, "set_epoch");
-RNBD_INJECT(rnbd_inject_scribble, "scribble");
+RNBD_INJECT(rnbdc_inject_kill_queue, "kill_queue");
+RNBD_INJECT(rnbdc_inject_fail_post, "fail_post");
+RNBD_INJECT(rnbdc_inject_fixed_session, "fixed_session");
+RNBD_INJECT(rnbdc_inject_set_epoch, "set_epoch");
+RNBD_INJECT(rnbdc_inject_stray, "stray_writes");
+RNBD_INJECT(rnbdc_inject_no_send_fence, "no_send_fence");
+RNBD_INJECT(rnbdc_inject_no_read_guard, "no_read_guard");
 
-static struct rnbd_inject *const rnbd_inject_points[] = {
-	&rnbd_inject_kill_queue,
-	&rnbd_inject_fail_post,
-	&rnbd_inject_fixed_session,
-	&rnbd_inject_set_epoch,
-	&rnbd_inject_scribble,
+static struct rnbd_inject *const rnbdc_inject_points[] = {
+	&rnbdc_inject_kill_queue,
+	&rnbdc_inject_fail_post,
+	&rnbdc_inject_fixed_session,
+	&rnbdc_inject_set_epoch,
+	&rnbdc_inject_stray,
+	&rnbdc_inject_no_send_fence,
+	&rnbdc_inject_no_read_guard,
 	NULL,
 };
 
-static struct dentry *rnbd_inject_dir;
+static struct dentry *rnbdc_inject_dir;
 
 /**
- * rnbd_client_inject_init - show the fault points
+ * rnbdc_inject_init - create the files of the fault points
+ *
+ * Without debugfs there are none, and the module works without them.
+ *
+ * Context: process context, may sleep.
  */
-void rnbd_client_inject_init(void)
+void rnbdc_inject_init(void)
 {
-	rnbd_inject_dir = rnbd_inject_add("rnbd", rnbd_inject_points);
+	rnbdc_inject_dir = rnbd_inject_add("rnbd", rnbdc_inject_points);
 }
 
 /**
- * rnbd_client_inject_exit - hide them
+ * rnbdc_inject_exit - remove the files of the fault points
+ *
+ * Context: process context, may sleep.
  */
-void rnbd_client_inject_exit(void)
+void rnbdc_inject_exit(void)
 {
-	rnbd_inject_remove(rnbd_inject_dir);
+	rnbd_inject_remove(rnbdc_inject_dir);
 }

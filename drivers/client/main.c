@@ -1,96 +1,100 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rnbd: the client module.
+ * The client module: init and exit.
  *
- * Operation: registers the netlink family through which disks are attached
- * and detached. See session.c for what an attached disk is.
- * Ownership: the module owns the list of sessions and the work queue.
- * Concurrency: the lists are under rnbd_sessions_lock.
- * Errors: loading fails only for lack of memory.
+ * Operation: Init creates the work queues, registers class, sysfs and fault
+ * points, and last the netlink family, through which disks are attached and
+ * detached (attach.c). Exit first ends attaching, then detaches all disks, and
+ * then undoes init in reverse order.
+ *
+ * Ownership: The module owns the work queues and the lists of sessions, which
+ * state.c defines.
+ *
+ * Concurrency: No command runs before the family is registered, and none after
+ * it is unregistered.
+ *
+ * Errors: Loading fails for lack of memory or if a name is already registered.
  */
 
-#define pr_fmt(fmt) "rnbd: " fmt
-
 #include <linux/module.h>
+#include <linux/netlink.h>
+#include <linux/random.h>
+#include <linux/sysfs.h>
+#include <linux/workqueue.h>
 
 #include <rnbd/version.h>
 
+#include "attach.h"
+#include "class.h"
 #include "client.h"
+#include "inject.h"
+#include "netlink.h"
+#include "state.h"
+#include "sysfs.h"
 
-u8 rnbd_boot_id[UUID_SIZE];
-LIST_HEAD(rnbd_sessions);
-LIST_HEAD(rnbd_sessions_named);
-DEFINE_MUTEX(rnbd_sessions_lock);	/* both lists */
-/* Recovery, which may take seconds. */
-struct workqueue_struct *rnbd_wq;
-/* Keep-alive and time limits, which must not be behind it. */
-struct workqueue_struct *rnbd_timer_wq;
-/* Telling people of states, in which I/O may wait for memory. */
-struct workqueue_struct *rnbd_event_wq;
-
-static int __init rnbd_init(void)
+static int __init rnbdc_init(void)
 {
 	int ret;
 
-	generate_random_uuid(rnbd_boot_id);
+	generate_random_uuid(rnbdc_boot_id);
 
-	/* Ends connections on behalf of writeback, hence MEM_RECLAIM. */
-	rnbd_wq = alloc_workqueue("rnbd", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!rnbd_wq)
+	/* WQ_MEM_RECLAIM: writeback may wait until a connection is torn down. */
+	rnbdc_wq = alloc_workqueue("rnbd", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!rnbdc_wq)
 		return -ENOMEM;
 
 	ret = -ENOMEM;
-	rnbd_timer_wq = alloc_workqueue("rnbd-timer", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!rnbd_timer_wq)
+	rnbdc_timer_wq = alloc_workqueue("rnbd-timer", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!rnbdc_timer_wq)
 		goto destroy_wq;
 
-	rnbd_event_wq = alloc_workqueue("rnbd-event", WQ_UNBOUND, 0);
-	if (!rnbd_event_wq)
+	rnbdc_event_wq = alloc_workqueue("rnbd-event", WQ_UNBOUND, 0);
+	if (!rnbdc_event_wq)
 		goto destroy_timer_wq;
 
-	ret = rnbd_parent_init();
+	ret = rnbdc_class_init();
 	if (ret)
 		goto destroy_event_wq;
 
-	ret = rnbd_sysfs_init();
+	ret = rnbdc_sysfs_init();
 	if (ret)
 		goto exit_parent;
 
-	rnbd_client_inject_init();
-	ret = rnbd_netlink_init();
+	rnbdc_inject_init();
+	ret = rnbdc_netlink_init();
 	if (ret)
 		goto remove_inject;
 	return 0;
 
 remove_inject:
-	rnbd_client_inject_exit();
-	rnbd_sysfs_exit();
+	rnbdc_inject_exit();
+	rnbdc_sysfs_exit();
 exit_parent:
-	rnbd_parent_exit();
+	rnbdc_class_exit();
 destroy_event_wq:
-	destroy_workqueue(rnbd_event_wq);
+	destroy_workqueue(rnbdc_event_wq);
 destroy_timer_wq:
-	destroy_workqueue(rnbd_timer_wq);
+	destroy_workqueue(rnbdc_timer_wq);
 destroy_wq:
-	destroy_workqueue(rnbd_wq);
+	destroy_workqueue(rnbdc_wq);
 	return ret;
 }
 
-static void __exit rnbd_exit(void)
+static void __exit rnbdc_exit(void)
 {
-	rnbd_netlink_stop();
-	rnbd_sessions_detach_all();
-	rnbd_netlink_exit();
-	rnbd_client_inject_exit();
-	rnbd_sysfs_exit();
-	rnbd_parent_exit();
-	destroy_workqueue(rnbd_event_wq);
-	destroy_workqueue(rnbd_timer_wq);
-	destroy_workqueue(rnbd_wq);
+	rnbdc_netlink_stop();
+	rnbdc_sessions_detach_all();
+	rnbdc_netlink_exit();
+	rnbdc_inject_exit();
+	rnbdc_sysfs_exit();
+	rnbdc_class_exit();
+	destroy_workqueue(rnbdc_event_wq);
+	destroy_workqueue(rnbdc_timer_wq);
+	destroy_workqueue(rnbdc_wq);
 }
 
-module_init(rnbd_init);
-module_exit(rnbd_exit);
+module_init(rnbdc_init);
+module_exit(rnbdc_exit);
 
 MODULE_DESCRIPTION("Network block device over RDMA: client");
 MODULE_LICENSE("GPL");

@@ -1,181 +1,156 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Generic netlink family "rnbd": how the rnbd tool attaches and detaches.
+ * Commands of the generic netlink family "rnbd".
  *
- * Operation: see include/uapi/rnbd/netlink.h, which is the manual.
- * Ownership: commands hold a reference on the session they work on.
- * The list that a target gave is owned by the dump that tells it.
- * A secret stays in the message it came in until it is wiped there.
- * Concurrency: commands run in parallel; the list of sessions is walked under
- * its lock. Events come from the session's event_work, so in order.
- * Errors: every one carries a text for people, and the attribute at fault.
+ * Operation: The rnbd tool attaches, detaches, lists and discovers with these
+ * commands. Documentation/netlink/rnbd.yaml is their manual; policies and
+ * operations are generated from it. Attributes are written by nlattr.c, events
+ * by events.c.
+ *
+ * Ownership: Commands hold a reference of the session that they work on. The
+ * list of exports that a target sent is owned by the dump that reports it. A
+ * secret stays in the message in which it came until it is wiped there, because
+ * an error echoes that message. A message that the policy refuses reaches no
+ * handler and is echoed with its secret, to its sender only.
+ *
+ * Concurrency: Commands run in parallel. The list of sessions is walked under
+ * its lock. rnbdc_attach_sem keeps the module from being unloaded during an
+ * attach.
+ *
+ * Errors: Every error carries a text for the user and, if an attribute is the
+ * cause, that attribute.
  */
 
+#include <linux/in6.h>
 #include <linux/inet.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/netlink.h>
 #include <linux/rwsem.h>
-#include <linux/sizes.h>
-#include <linux/timekeeping.h>
+#include <linux/slab.h>
+#include <linux/uuid.h>
 #include <net/genetlink.h>
 #include <net/net_namespace.h>
 
-#include "client.h"
+#include <rnbd/netlink.h>
 
-/* What an attach asks for unless told otherwise. */
-#define RNBD_DEFAULT_QUEUES	8
-#define RNBD_DEFAULT_DEPTH	128
-#define RNBD_DEFAULT_SLOTS	64
-#define RNBD_DEFAULT_SLOT_SIZE	8192
-#define RNBD_DEFAULT_INLINE_READ	4096
-#define RNBD_DEFAULT_INLINE_WRITE	4096
-#define RNBD_DEFAULT_POOL	SZ_64M
-#define RNBD_DEFAULT_MAX_IO	SZ_1M
-#define RNBD_DEFAULT_KEEPALIVE_MS	2000
-/* Seconds */
-#define RNBD_DEFAULT_LOSS_TIMEOUT	600
-#define RNBD_TIMEOUT_MAX		(24 * 3600)
+#include "../core/discover.h"
+#include "../core/names.h"
+#include "attach.h"
+#include "discover.h"
+#include "errmsg.h"
+#include "events.h"
+#include "exports.h"
+#include "netlink.h"
+#include "netlink_gen.h"
+#include "nlattr.h"
+#include "option_table.h"
+#include "options.h"
+#include "release.h"
+#include "session.h"
+#include "state.h"
 
-static struct genl_family rnbd_genl_family;
-static DECLARE_RWSEM(rnbd_attach_sem);	/* rnbd_attach_stopped */
-static bool rnbd_attach_stopped;
+static struct genl_family rnbdc_genl_family;
+static DECLARE_RWSEM(rnbdc_attach_sem);	/* rnbdc_attach_stopped */
+static bool rnbdc_attach_stopped;
 
-/* NLA_POLICY_RANGE() takes 16 bits only. */
-static const struct netlink_range_validation rnbd_seconds_range = {
-	.max = RNBD_TIMEOUT_MAX,
-};
+/*
+ * The limits of the specification that are limits of the wire format, or sizes
+ * of the kernel.
+ */
+static_assert(RNBD_OPT_QUEUES_MAX == RNBD_QUEUES_MAX);
+static_assert(RNBD_QUEUES_MAX - 1 == RNBD_OPT_POLL_QUEUES_MAX);
+static_assert(RNBD_OPT_DEPTH_MAX == RNBD_DEPTH_MAX);
+static_assert(RNBD_OPT_RING_SLOTS_MIN == RNBD_RING_SLOTS_MIN);
+static_assert(RNBD_OPT_RING_SLOTS_MAX == RNBD_RING_SLOTS_MAX);
+static_assert(RNBD_OPT_SLOT_SIZE_MIN == RNBD_SLOT_SIZE_MIN);
+static_assert(RNBD_OPT_SLOT_SIZE_MAX == RNBD_SLOT_SIZE_MAX);
+static_assert(RNBD_OPT_POOL_BYTES_MIN == RNBD_UNIT_SIZE);
+static_assert(RNBD_OPT_MAX_IO_MIN == RNBD_UNIT_SIZE);
+static_assert(RNBD_OPT_MAX_IO_MAX == RNBD_MAX_IO_MAX);
+static_assert(RNBD_OPT_KEEPALIVE_MS_MIN == RNBD_KEEPALIVE_MS_MIN);
+static_assert(RNBD_OPT_KEEPALIVE_MS_MAX == RNBD_KEEPALIVE_MS_MAX);
+static_assert(RNBD_EXPORT_NAME_SIZE - 1 == RNBD_EXPORT_LEN);
+static_assert(RNBD_NAME_SIZE - 1 == RNBD_NAME_LEN);
+static_assert(RNBD_SECRET_LEN == RNBD_SECRET_SIZE);
+static_assert(UUID_SIZE == RNBD_UUID_LEN);
+static_assert(DISK_NAME_LEN - 1 == RNBD_DISK_LEN);
+static_assert(INET6_ADDRSTRLEN - 1 == RNBD_ADDR_LEN);
 
-static const struct netlink_range_validation rnbd_inline_range = {
-	.max = RNBD_INLINE_MAX,
-};
-
-static const struct netlink_range_validation rnbd_keepalive_range = {
-	.min = RNBD_KEEPALIVE_MS_MIN,
-	.max = RNBD_KEEPALIVE_MS_MAX,
-};
-
-static const struct nla_policy rnbd_attach_policy[RNBD_ATTR_MAX + 1] = {
-	[RNBD_ATTR_ADDR]	= { .type = NLA_NUL_STRING,
-				    .len = INET6_ADDRSTRLEN - 1 },
-	[RNBD_ATTR_PORT]	= NLA_POLICY_MIN(NLA_U16, 1),
-	[RNBD_ATTR_EXPORT]	= { .type = NLA_NUL_STRING,
-				    .len = RNBD_EXPORT_NAME_SIZE - 1 },
-	[RNBD_ATTR_NAME]	= { .type = NLA_NUL_STRING, .len = RNBD_NAME_SIZE - 1 },
-	[RNBD_ATTR_HOST_ID]	= NLA_POLICY_EXACT_LEN(UUID_SIZE),
-	[RNBD_ATTR_QUEUES]	= NLA_POLICY_RANGE(NLA_U32, 1, RNBD_QUEUES_MAX),
-	[RNBD_ATTR_DEPTH]	= NLA_POLICY_RANGE(NLA_U32, 1, RNBD_DEPTH_MAX),
-	[RNBD_ATTR_RING_SLOTS]	= NLA_POLICY_RANGE(NLA_U32, RNBD_RING_SLOTS_MIN,
-						   RNBD_RING_SLOTS_MAX),
-	[RNBD_ATTR_SLOT_SIZE]	= { .type = NLA_U32 },
-	[RNBD_ATTR_POOL_BYTES]	= { .type = NLA_U64 },
-	[RNBD_ATTR_MAX_IO]	= { .type = NLA_U32 },
-	[RNBD_ATTR_POLICY]	= NLA_POLICY_MAX(NLA_U32, RNBD_POLICY_FAIL),
-	[RNBD_ATTR_FAST_IO_FAIL] = NLA_POLICY_FULL_RANGE(NLA_U32, &rnbd_seconds_range),
-	[RNBD_ATTR_LOSS_TIMEOUT] = NLA_POLICY_FULL_RANGE(NLA_U32, &rnbd_seconds_range),
-	[RNBD_ATTR_KEEPALIVE_MS] = NLA_POLICY_FULL_RANGE(NLA_U32, &rnbd_keepalive_range),
-	[RNBD_ATTR_FLAGS]	= NLA_POLICY_MASK(NLA_U32, RNBD_FLAG_READONLY |
-						  RNBD_FLAG_EARLY_RELEASE |
-						  RNBD_FLAG_COPY),
-	[RNBD_ATTR_POLL_QUEUES]	= NLA_POLICY_MAX(NLA_U32, RNBD_QUEUES_MAX - 1),
-	[RNBD_ATTR_INLINE_READ]	= NLA_POLICY_FULL_RANGE(NLA_U32, &rnbd_inline_range),
-	[RNBD_ATTR_INLINE_WRITE] = NLA_POLICY_FULL_RANGE(NLA_U32, &rnbd_inline_range),
-	[RNBD_ATTR_SECRET]	= NLA_POLICY_EXACT_LEN(RNBD_SECRET_SIZE),
-};
-
-static const struct nla_policy rnbd_discover_policy[RNBD_ATTR_MAX + 1] = {
-	[RNBD_ATTR_ADDR]	= { .type = NLA_NUL_STRING,
-				    .len = INET6_ADDRSTRLEN - 1 },
-	[RNBD_ATTR_PORT]	= NLA_POLICY_MIN(NLA_U16, 1),
-	[RNBD_ATTR_HOST_ID]	= NLA_POLICY_EXACT_LEN(UUID_SIZE),
-	[RNBD_ATTR_SECRET]	= NLA_POLICY_EXACT_LEN(RNBD_SECRET_SIZE),
-};
-
-static const struct nla_policy rnbd_disk_policy[RNBD_ATTR_MAX + 1] = {
-	[RNBD_ATTR_DISK]	= { .type = NLA_NUL_STRING,
-				    .len = DISK_NAME_LEN - 1 },
-	[RNBD_ATTR_FLAGS]	= NLA_POLICY_MASK(NLA_U32, RNBD_FLAG_FORCE),
-};
-
-static const struct nla_policy rnbd_list_policy[RNBD_ATTR_MAX + 1] = {
-	[RNBD_ATTR_DISK]	= { .type = NLA_NUL_STRING,
-				    .len = DISK_NAME_LEN - 1 },
-};
-
-/* Every refusal has a text. What has none of its own is a lack of memory, as a rule. */
-static void rnbd_set_why(struct netlink_ext_ack *extack, const struct rnbd_why *why,
-			 int error)
+/* Return the text of an error; an error without one is mostly a lack of memory. */
+static void rnbdc_put_errmsg(struct netlink_ext_ack *extack, const struct rnbdc_errmsg *errmsg,
+			     int error)
 {
-	if (why->text[0])
-		NL_SET_ERR_MSG_FMT(extack, "%s", why->text);
+	if (errmsg->text[0])
+		NL_SET_ERR_MSG_FMT(extack, "%s", errmsg->text);
 	else if (error == -ENOMEM)
 		NL_SET_ERR_MSG(extack, "out of memory");
 	else
 		NL_SET_ERR_MSG_FMT(extack, "the kernel refuses (%d)", error);
 }
 
-static u32 rnbd_get_u32(struct genl_info *info, int attr, u32 value)
+/* Check flags per command, which the generated policy does not express. */
+static int rnbdc_get_flags(struct genl_info *info, u32 allowed, u32 *flags)
 {
-	return info->attrs[attr] ? nla_get_u32(info->attrs[attr]) : value;
-}
+	const struct nlattr *attr = info->attrs[RNBD_ATTR_FLAGS];
 
-static int rnbd_parse_wishes(struct genl_info *info, struct rnbd_options *opt)
-{
-	u32 flags = rnbd_get_u32(info, RNBD_ATTR_FLAGS, 0);
-
-	opt->queues = rnbd_get_u32(info, RNBD_ATTR_QUEUES,
-				   min(num_online_cpus(), RNBD_DEFAULT_QUEUES));
-	opt->poll_queues = rnbd_get_u32(info, RNBD_ATTR_POLL_QUEUES, 0);
-	opt->depth = rnbd_get_u32(info, RNBD_ATTR_DEPTH, RNBD_DEFAULT_DEPTH);
-	opt->ring_slots = rnbd_get_u32(info, RNBD_ATTR_RING_SLOTS, RNBD_DEFAULT_SLOTS);
-	opt->slot_size = rnbd_get_u32(info, RNBD_ATTR_SLOT_SIZE, RNBD_DEFAULT_SLOT_SIZE);
-	opt->max_io = rnbd_get_u32(info, RNBD_ATTR_MAX_IO, RNBD_DEFAULT_MAX_IO);
-	opt->pool_bytes = info->attrs[RNBD_ATTR_POOL_BYTES] ?
-			  nla_get_u64(info->attrs[RNBD_ATTR_POOL_BYTES]) :
-			  RNBD_DEFAULT_POOL;
-	opt->fail_policy = rnbd_get_u32(info, RNBD_ATTR_POLICY, RNBD_POLICY_QUEUE) ==
-			   RNBD_POLICY_FAIL;
-	opt->fast_io_fail = rnbd_get_u32(info, RNBD_ATTR_FAST_IO_FAIL, 0);
-	opt->loss_timeout = rnbd_get_u32(info, RNBD_ATTR_LOSS_TIMEOUT,
-					 RNBD_DEFAULT_LOSS_TIMEOUT);
-	opt->keepalive_ms = rnbd_get_u32(info, RNBD_ATTR_KEEPALIVE_MS,
-					 RNBD_DEFAULT_KEEPALIVE_MS);
-	opt->inline_read = rnbd_get_u32(info, RNBD_ATTR_INLINE_READ,
-					RNBD_DEFAULT_INLINE_READ);
-	opt->inline_write = rnbd_get_u32(info, RNBD_ATTR_INLINE_WRITE,
-					 RNBD_DEFAULT_INLINE_WRITE);
-	opt->readonly = flags & RNBD_FLAG_READONLY;
-	opt->early_release = flags & RNBD_FLAG_EARLY_RELEASE;
-	opt->copy = flags & RNBD_FLAG_COPY;
-	if (opt->copy && opt->early_release) {
-		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[RNBD_ATTR_FLAGS],
-				    "bounce buffers cannot be given out early");
-		return -EINVAL;
-	}
-
-	if (opt->slot_size < RNBD_SLOT_SIZE_MIN || opt->slot_size > RNBD_SLOT_SIZE_MAX ||
-	    opt->slot_size % 64) {
-		NL_SET_ERR_MSG_ATTR_FMT(info->extack, info->attrs[RNBD_ATTR_SLOT_SIZE],
-					"slot size must be %u to %u and a multiple of 64",
-					RNBD_SLOT_SIZE_MIN, RNBD_SLOT_SIZE_MAX);
-		return -EINVAL;
-	}
-	if (opt->max_io < RNBD_UNIT_SIZE || opt->max_io > RNBD_MAX_IO_MAX ||
-	    opt->max_io % RNBD_UNIT_SIZE) {
-		NL_SET_ERR_MSG_ATTR_FMT(info->extack, info->attrs[RNBD_ATTR_MAX_IO],
-					"max-io must be %u to %u and a multiple of %u",
-					RNBD_UNIT_SIZE, RNBD_MAX_IO_MAX, RNBD_UNIT_SIZE);
-		return -EINVAL;
-	}
-	if (opt->pool_bytes < RNBD_UNIT_SIZE) {
-		NL_SET_ERR_MSG_ATTR_FMT(info->extack, info->attrs[RNBD_ATTR_POOL_BYTES],
-					"the pool must have %u bytes at least",
-					RNBD_UNIT_SIZE);
+	*flags = attr ? nla_get_u32(attr) : 0;
+	if (*flags & ~allowed) {
+		NL_SET_ERR_MSG_ATTR(info->extack, attr,
+				    "a flag does not apply to this command");
 		return -EINVAL;
 	}
 	return 0;
 }
 
-/* Which target, and who asks. */
-static int rnbd_parse_target(const struct genl_info *info, struct rnbd_options *opt)
+static void rnbdc_parse_option(const struct nlattr *attr, const struct rnbdc_option *row,
+			       struct rnbdc_options *opt)
+{
+	switch (row->type) {
+	case RNBDC_OPTION_U32:
+		rnbdc_option_request(row, opt, nla_get_u32(attr));
+		break;
+	case RNBDC_OPTION_U64:
+		rnbdc_option_request(row, opt, nla_get_u64(attr));
+		break;
+	case RNBDC_OPTION_FLAG:
+		rnbdc_option_request(row, opt, !!(nla_get_u32(attr) & row->flag));
+		break;
+	case RNBDC_OPTION_TEXT:
+		nla_strscpy(rnbdc_option_text(row, opt), attr, row->requested.size);
+		break;
+	}
+}
+
+static int rnbdc_parse_requested(struct genl_info *info, struct rnbdc_options *opt)
+{
+	const struct rnbdc_option *row;
+	struct rnbdc_errmsg errmsg = { };
+	u32 allowed = 0, flags;
+	int ret;
+
+	for (row = rnbdc_option_table; row->name; row++)
+		allowed |= row->flag;
+	ret = rnbdc_get_flags(info, allowed, &flags);
+	if (ret)
+		return ret;
+	rnbdc_options_preset(opt);
+	for (row = rnbdc_option_table; row->name; row++) {
+		if (info->attrs[row->attr])
+			rnbdc_parse_option(info->attrs[row->attr], row, opt);
+	}
+	/* The validity of an option may depend on any other one. */
+	for (row = rnbdc_option_table; row->name; row++) {
+		if (!info->attrs[row->attr] || rnbdc_option_check(row, opt, &errmsg))
+			continue;
+		NL_SET_ERR_MSG_ATTR_FMT(info->extack, info->attrs[row->attr], "%s", errmsg.text);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* Parse the address of the target, and the id and secret of this host. */
+static int rnbdc_parse_target(const struct genl_info *info, struct rnbdc_options *opt)
 {
 	struct nlattr **attrs = info->attrs;
 	char port[sizeof("65535")];
@@ -206,20 +181,20 @@ static int rnbd_parse_target(const struct genl_info *info, struct rnbd_options *
 	return 0;
 }
 
-/* An error echoes the message that it is about. */
-static void rnbd_wipe_secret(const struct genl_info *info)
+/* Wipe the secret: an error would echo the message that holds it. */
+static void rnbdc_wipe_secret(const struct genl_info *info)
 {
 	if (info->attrs[RNBD_ATTR_SECRET])
 		memzero_explicit(nla_data(info->attrs[RNBD_ATTR_SECRET]),
 				 nla_len(info->attrs[RNBD_ATTR_SECRET]));
 }
 
-static int rnbd_parse_attach(struct genl_info *info, struct rnbd_options *opt)
+static int rnbdc_parse_attach(struct genl_info *info, struct rnbdc_options *opt)
 {
 	struct nlattr **attrs = info->attrs;
 	int ret;
 
-	ret = rnbd_parse_target(info, opt);
+	ret = rnbdc_parse_target(info, opt);
 	if (ret)
 		return ret;
 	if (GENL_REQ_ATTR_CHECK(info, RNBD_ATTR_EXPORT)) {
@@ -233,159 +208,39 @@ static int rnbd_parse_attach(struct genl_info *info, struct rnbd_options *opt)
 				    "an export name has 1 to 63 of A-Z a-z 0-9 . _ : -");
 		return -EINVAL;
 	}
-
-	if (attrs[RNBD_ATTR_NAME]) {
-		nla_strscpy(opt->name, attrs[RNBD_ATTR_NAME], sizeof(opt->name));
-		if (!rnbd_disk_alias_ok(opt->name)) {
-			NL_SET_ERR_MSG_ATTR(info->extack, attrs[RNBD_ATTR_NAME],
-					    "a disk's name has 1 to 63 of A-Z a-z 0-9 . _ : -, no dot first, and is no rnbd<N>, number or UUID");
-			return -EINVAL;
-		}
-	}
-	return rnbd_parse_wishes(info, opt);
+	return rnbdc_parse_requested(info, opt);
 }
 
-static u16 rnbd_session_port(const struct rnbd_session *sess)
+/* Describe the present state as a change from the state to itself. */
+static void rnbdc_session_now(struct rnbdc_session *sess, struct rnbdc_change *now)
 {
-	return be16_to_cpu(((const struct sockaddr_in *)&sess->opt.dst)->sin_port);
+	unsigned long flags;
+
+	spin_lock_irqsave(&sess->lock, flags);
+	*now = (struct rnbdc_change) {
+		.from = sess->state,
+		.to = sess->state,
+		.epoch = sess->epoch,
+		.attempt = READ_ONCE(sess->recovery.attempt),
+		.reason = sess->log.reason,
+		.when_ns = sess->state_ns,
+	};
+	spin_unlock_irqrestore(&sess->lock, flags);
 }
 
-/* How a session without a connection fares. */
-static int rnbd_put_recovery(struct sk_buff *msg, struct rnbd_session *sess,
-			     const struct rnbd_change *change)
+/* Add a whole message about a session, the answer to @request, to @msg. */
+static int rnbdc_put_answer(struct sk_buff *msg, struct rnbdc_session *sess,
+			    struct sk_buff *request, u32 seq, int flags)
 {
-	long left = (long)(READ_ONCE(sess->next_try) - jiffies);
-	enum rnbd_state state = change->to;
-	char error[RNBD_WHY_SIZE];
-
-	if (state == RNBD_LIVE || state == RNBD_CONNECTING)
-		return 0;
-	rnbd_session_last_error(sess, error);
-	if ((change->reason && nla_put_string(msg, RNBD_ATTR_REASON, change->reason)) ||
-	    (error[0] && nla_put_string(msg, RNBD_ATTR_LAST_ERROR, error)) ||
-	    nla_put_u32(msg, RNBD_ATTR_ATTEMPT, change->attempt))
-		return -EMSGSIZE;
-	if (state == RNBD_RECONNECTING &&
-	    nla_put_u32(msg, RNBD_ATTR_NEXT_TRY_MS,
-			left > 0 ? jiffies_to_msecs(left) : 0))
-		return -EMSGSIZE;
-	return 0;
-}
-
-/* Whoever knows both can pretend to be this session. */
-static int rnbd_put_ids(struct sk_buff *msg, const struct rnbd_session *sess)
-{
-	if (nla_put(msg, RNBD_ATTR_HOST_ID, UUID_SIZE, sess->opt.host_id) ||
-	    nla_put(msg, RNBD_ATTR_SESSION_ID, UUID_SIZE, sess->id))
-		return -EMSGSIZE;
-	return 0;
-}
-
-/* What whoever attaches compares with what is there. */
-static int rnbd_put_wishes(struct sk_buff *msg, const struct rnbd_options *opt)
-{
-	struct nlattr *nest = nla_nest_start(msg, RNBD_ATTR_WISHES);
-	u32 flags = 0;
-
-	if (!nest)
-		return -EMSGSIZE;
-	if (opt->readonly)
-		flags |= RNBD_FLAG_READONLY;
-	if (opt->early_release)
-		flags |= RNBD_FLAG_EARLY_RELEASE;
-	if (opt->copy)
-		flags |= RNBD_FLAG_COPY;
-	if (nla_put_u32(msg, RNBD_ATTR_QUEUES, opt->queues) ||
-	    nla_put_u32(msg, RNBD_ATTR_POLL_QUEUES, opt->poll_queues) ||
-	    nla_put_u32(msg, RNBD_ATTR_DEPTH, opt->depth) ||
-	    nla_put_u32(msg, RNBD_ATTR_RING_SLOTS, opt->ring_slots) ||
-	    nla_put_u32(msg, RNBD_ATTR_SLOT_SIZE, opt->slot_size) ||
-	    nla_put_u64_64bit(msg, RNBD_ATTR_POOL_BYTES, opt->pool_bytes, RNBD_ATTR_PAD) ||
-	    nla_put_u32(msg, RNBD_ATTR_MAX_IO, opt->max_io) ||
-	    nla_put_u32(msg, RNBD_ATTR_INLINE_READ, opt->inline_read) ||
-	    nla_put_u32(msg, RNBD_ATTR_INLINE_WRITE, opt->inline_write) ||
-	    nla_put_u32(msg, RNBD_ATTR_FLAGS, flags))
-		return -EMSGSIZE;
-	nla_nest_end(msg, nest);
-	return 0;
-}
-
-static u64 rnbd_ms_since(u64 ns)
-{
-	return div_u64(ktime_get_ns() - ns, NSEC_PER_MSEC);
-}
-
-/*
- * @asker is the message that is answered, or NULL for an event, for privileged
- * listeners.
- */
-static int rnbd_put_session(struct sk_buff *msg, struct rnbd_session *sess,
-			    const struct rnbd_change *change, u8 cmd,
-			    struct sk_buff *asker, u32 seq, int flags)
-{
-	bool admin = !asker || netlink_capable(asker, CAP_NET_ADMIN);
-	u32 portid = asker ? NETLINK_CB(asker).portid : 0;
-	u32 sflags = 0;
+	struct rnbdc_change now;
 	void *hdr;
 
-	hdr = genlmsg_put(msg, portid, seq, &rnbd_genl_family, flags, cmd);
+	hdr = genlmsg_put(msg, NETLINK_CB(request).portid, seq, &rnbdc_genl_family, flags,
+			  RNBD_CMD_LIST);
 	if (!hdr)
 		return -EMSGSIZE;
-
-	if (get_disk_ro(sess->disk))
-		sflags |= RNBD_FLAG_READONLY;
-	if (READ_ONCE(sess->early_release))
-		sflags |= RNBD_FLAG_EARLY_RELEASE;
-	if (sess->opt.copy)
-		sflags |= RNBD_FLAG_COPY;
-
-	/* sin_port and sin6_port lie at the same place. */
-	BUILD_BUG_ON(offsetof(struct sockaddr_in, sin_port) !=
-		     offsetof(struct sockaddr_in6, sin6_port));
-	if (nla_put_string(msg, RNBD_ATTR_DISK, sess->disk->disk_name) ||
-	    nla_put_string(msg, RNBD_ATTR_ADDR, sess->opt.addr) ||
-	    nla_put_u16(msg, RNBD_ATTR_PORT, rnbd_session_port(sess)) ||
-	    nla_put_string(msg, RNBD_ATTR_EXPORT, sess->opt.export) ||
-	    (sess->opt.name[0] &&
-	     nla_put_string(msg, RNBD_ATTR_NAME, sess->opt.name)) ||
-	    (admin && rnbd_put_ids(msg, sess)) ||
-	    nla_put(msg, RNBD_ATTR_EXPORT_ID, UUID_SIZE, sess->grant.export_uuid) ||
-	    nla_put_u32(msg, RNBD_ATTR_QUEUES, sess->nr_queues) ||
-	    nla_put_u32(msg, RNBD_ATTR_POLL_QUEUES, sess->nr_poll) ||
-	    nla_put_u32(msg, RNBD_ATTR_DEPTH, sess->grant.queue_depth) ||
-	    nla_put_u32(msg, RNBD_ATTR_RING_SLOTS, sess->opt.ring_slots) ||
-	    nla_put_u32(msg, RNBD_ATTR_SLOT_SIZE, sess->opt.slot_size) ||
-	    nla_put_u64_64bit(msg, RNBD_ATTR_POOL_BYTES,
-			      (u64)sess->grant.pool_units << RNBD_UNIT_SHIFT,
-			      RNBD_ATTR_PAD) ||
-	    nla_put_u32(msg, RNBD_ATTR_MAX_IO,
-			queue_max_hw_sectors(sess->disk->queue) << SECTOR_SHIFT) ||
-	    nla_put_u32(msg, RNBD_ATTR_FLAGS, sflags) ||
-	    /* Without both proofs there would be no disk. */
-	    nla_put_u32(msg, RNBD_ATTR_AUTHENTICATED, !!sess->key) ||
-	    nla_put_u32(msg, RNBD_ATTR_POLICY, sess->opt.fail_policy ?
-			RNBD_POLICY_FAIL : RNBD_POLICY_QUEUE) ||
-	    nla_put_u32(msg, RNBD_ATTR_FAST_IO_FAIL, sess->opt.fast_io_fail) ||
-	    nla_put_u32(msg, RNBD_ATTR_LOSS_TIMEOUT, sess->opt.loss_timeout) ||
-	    nla_put_u32(msg, RNBD_ATTR_KEEPALIVE_MS, sess->grant.keepalive_ms) ||
-	    nla_put_u32(msg, RNBD_ATTR_EPOCH, change->epoch) ||
-	    nla_put_u64_64bit(msg, RNBD_ATTR_RECONNECTS,
-			      READ_ONCE(sess->reconnects), RNBD_ATTR_PAD) ||
-	    nla_put_string(msg, RNBD_ATTR_STATE, rnbd_state_text(change->to)) ||
-	    (change->from != change->to &&
-	     nla_put_string(msg, RNBD_ATTR_OLD_STATE,
-			    rnbd_state_text(change->from))) ||
-	    nla_put_u64_64bit(msg, RNBD_ATTR_SIZE,
-			      (u64)get_capacity(sess->disk) << SECTOR_SHIFT,
-			      RNBD_ATTR_PAD) ||
-	    nla_put_u32(msg, RNBD_ATTR_BLOCK_SIZE,
-			queue_logical_block_size(sess->disk->queue)) ||
-	    nla_put_u64_64bit(msg, RNBD_ATTR_ATTACHED_MS,
-			      rnbd_ms_since(sess->disk_ns), RNBD_ATTR_PAD) ||
-	    nla_put_u64_64bit(msg, RNBD_ATTR_STATE_MS,
-			      rnbd_ms_since(change->when_ns), RNBD_ATTR_PAD) ||
-	    rnbd_put_wishes(msg, &sess->opt) ||
-	    rnbd_put_recovery(msg, sess, change)) {
+	rnbdc_session_now(sess, &now);
+	if (rnbdc_put_session(msg, sess, &now, netlink_capable(request, CAP_NET_ADMIN))) {
 		genlmsg_cancel(msg, hdr);
 		return -EMSGSIZE;
 	}
@@ -393,46 +248,24 @@ static int rnbd_put_session(struct sk_buff *msg, struct rnbd_session *sess,
 	return 0;
 }
 
-/* As it is now: a change from a state to itself is none. */
-static void rnbd_session_now(struct rnbd_session *sess, struct rnbd_change *now)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&sess->lock, flags);
-	*now = (struct rnbd_change) {
-		.from = sess->state,
-		.to = sess->state,
-		.epoch = sess->epoch,
-		.attempt = READ_ONCE(sess->attempt),
-		.reason = sess->reason,
-		.when_ns = sess->state_ns,
-	};
-	spin_unlock_irqrestore(&sess->lock, flags);
-}
-
 /*
- * A session on the list is there with its disk; leaving the list is the first
- * thing that happens when it is detached. So the list's lock, held while the
- * message is made, keeps the disk.
+ * Answer a command with the attributes of a session. A detach removes the session
+ * from the list before it removes the disk, so the lock of the list keeps the disk.
  */
-static int rnbd_reply_session(struct sk_buff *skb, struct genl_info *info,
-			      struct rnbd_session *sess)
+static int rnbdc_reply_session(struct sk_buff *skb, struct genl_info *info,
+			       struct rnbdc_session *sess)
 {
 	struct sk_buff *msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
-	struct rnbd_change now;
 	int ret = -ENODEV;
 
 	if (!msg) {
 		NL_SET_ERR_MSG(info->extack, "out of memory");
 		return -ENOMEM;
 	}
-	mutex_lock(&rnbd_sessions_lock);
-	if (!list_empty(&sess->list)) {
-		rnbd_session_now(sess, &now);
-		ret = rnbd_put_session(msg, sess, &now, RNBD_CMD_LIST, skb,
-				       info->snd_seq, 0);
-	}
-	mutex_unlock(&rnbd_sessions_lock);
+	mutex_lock(&rnbdc_sessions_lock);
+	if (!list_empty(&sess->list))
+		ret = rnbdc_put_answer(msg, sess, skb, info->snd_seq, 0);
+	mutex_unlock(&rnbdc_sessions_lock);
 	if (ret) {
 		NL_SET_ERR_MSG(info->extack, "the disk was detached meanwhile");
 		nlmsg_free(msg);
@@ -441,41 +274,41 @@ static int rnbd_reply_session(struct sk_buff *skb, struct genl_info *info,
 	return genlmsg_reply(msg, info);
 }
 
-static int rnbd_cmd_attach(struct sk_buff *skb, struct genl_info *info)
+int rnbd_nl_attach_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct rnbd_options opt = { };
-	struct rnbd_session *sess;
-	struct rnbd_why why = { };
+	struct rnbdc_options opt = { };
+	struct rnbdc_session *sess;
+	struct rnbdc_errmsg errmsg = { };
 	int ret;
 
-	ret = rnbd_parse_attach(info, &opt);
+	ret = rnbdc_parse_attach(info, &opt);
 	if (ret) {
-		rnbd_wipe_secret(info);
+		rnbdc_wipe_secret(info);
 		return ret;
 	}
 
-	/* Whoever unloads the module waits for us, and then detaches. */
-	down_read(&rnbd_attach_sem);
-	if (rnbd_attach_stopped) {
-		rnbd_why(&why, "the module is being unloaded");
+	/* rnbdc_netlink_stop() waits for this attach, whose disk is then detached. */
+	down_read(&rnbdc_attach_sem);
+	if (rnbdc_attach_stopped) {
+		rnbdc_errmsg_set(&errmsg, "the module is being unloaded");
 		sess = ERR_PTR(-ESHUTDOWN);
 	} else {
-		sess = rnbd_session_attach(&opt, &why);
+		sess = rnbdc_session_attach(&opt, &errmsg);
 	}
-	up_read(&rnbd_attach_sem);
-	rnbd_wipe_secret(info);
+	up_read(&rnbdc_attach_sem);
+	rnbdc_wipe_secret(info);
 	if (IS_ERR(sess)) {
-		rnbd_set_why(info->extack, &why, PTR_ERR(sess));
+		rnbdc_put_errmsg(info->extack, &errmsg, PTR_ERR(sess));
 		return PTR_ERR(sess);
 	}
-	ret = rnbd_reply_session(skb, info, sess);
-	rnbd_session_put(sess);
+	ret = rnbdc_reply_session(skb, info, sess);
+	rnbdc_session_put(sess);
 	return ret;
 }
 
-static struct rnbd_session *rnbd_info_session(struct genl_info *info)
+static struct rnbdc_session *rnbdc_info_session(struct genl_info *info)
 {
-	struct rnbd_session *sess;
+	struct rnbdc_session *sess;
 	char name[DISK_NAME_LEN];
 
 	if (GENL_REQ_ATTR_CHECK(info, RNBD_ATTR_DISK)) {
@@ -483,7 +316,7 @@ static struct rnbd_session *rnbd_info_session(struct genl_info *info)
 		return ERR_PTR(-EINVAL);
 	}
 	nla_strscpy(name, info->attrs[RNBD_ATTR_DISK], sizeof(name));
-	sess = rnbd_session_find(name);
+	sess = rnbdc_session_find(name);
 	if (!sess) {
 		NL_SET_ERR_MSG_ATTR_FMT(info->extack, info->attrs[RNBD_ATTR_DISK],
 					"%s is not attached", name);
@@ -492,84 +325,84 @@ static struct rnbd_session *rnbd_info_session(struct genl_info *info)
 	return sess;
 }
 
-static int rnbd_cmd_detach(struct sk_buff *skb, struct genl_info *info)
+int rnbd_nl_detach_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct rnbd_session *sess = rnbd_info_session(info);
-	struct rnbd_why why = { };
+	struct rnbdc_session *sess;
+	struct rnbdc_errmsg errmsg = { };
+	u32 flags;
 	int ret;
 
-	if (IS_ERR(sess))
-		return PTR_ERR(sess);
-	ret = rnbd_session_detach(sess, rnbd_get_u32(info, RNBD_ATTR_FLAGS, 0) &
-					RNBD_FLAG_FORCE, &why);
+	ret = rnbdc_get_flags(info, RNBD_FLAG_FORCE, &flags);
 	if (ret)
-		rnbd_set_why(info->extack, &why, ret);
-	rnbd_session_put(sess);
+		return ret;
+	sess = rnbdc_info_session(info);
+	if (IS_ERR(sess))
+		return PTR_ERR(sess);
+	ret = rnbdc_session_detach(sess, flags & RNBD_FLAG_FORCE, &errmsg);
+	if (ret)
+		rnbdc_put_errmsg(info->extack, &errmsg, ret);
+	rnbdc_session_put(sess);
 	return ret;
 }
 
-static int rnbd_cmd_list(struct sk_buff *skb, struct genl_info *info)
+int rnbd_nl_list_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct rnbd_session *sess = rnbd_info_session(info);
+	struct rnbdc_session *sess = rnbdc_info_session(info);
 	int ret;
 
 	if (IS_ERR(sess))
 		return PTR_ERR(sess);
-	ret = rnbd_reply_session(skb, info, sess);
-	rnbd_session_put(sess);
+	ret = rnbdc_reply_session(skb, info, sess);
+	rnbdc_session_put(sess);
 	return ret;
 }
 
-static int rnbd_dump_list(struct sk_buff *skb, struct netlink_callback *cb)
+int rnbd_nl_list_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	struct rnbd_session *sess;
+	struct rnbdc_session *sess;
 	long skip = cb->args[0];
 	long n = 0;
 
-	mutex_lock(&rnbd_sessions_lock);
-	list_for_each_entry(sess, &rnbd_sessions, list) {
-		struct rnbd_change now;
-
+	mutex_lock(&rnbdc_sessions_lock);
+	list_for_each_entry(sess, &rnbdc_sessions, list) {
 		if (n++ < skip)
 			continue;
-		rnbd_session_now(sess, &now);
-		if (rnbd_put_session(skb, sess, &now, RNBD_CMD_LIST, cb->skb,
-				     cb->nlh->nlmsg_seq, NLM_F_MULTI)) {
+		if (rnbdc_put_answer(skb, sess, cb->skb, cb->nlh->nlmsg_seq, NLM_F_MULTI)) {
 			n--;
 			break;
 		}
 	}
 	cb->args[0] = n;
-	mutex_unlock(&rnbd_sessions_lock);
+	mutex_unlock(&rnbdc_sessions_lock);
 	return skb->len;
 }
 
 /*
- * The target is asked when the dump begins. Its answers are told as fast as they
- * are read: a socket takes only so much that nobody reads.
+ * The whole list is fetched when the dump begins, and then reported as fast as the
+ * user reads it: a socket buffers only a limited number of messages.
  */
-static int rnbd_start_discover(struct netlink_callback *cb)
+int rnbd_nl_discover_start(struct netlink_callback *cb)
 {
 	const struct genl_info *info = genl_info_dump(cb);
-	struct rnbd_options opt = { };
-	struct rnbd_exports *exports;
-	struct rnbd_why why = { };
+	struct rnbdc_options opt = { };
+	struct rnbdc_exports *exports;
+	struct rnbdc_errmsg errmsg = { };
 	int ret;
 
-	ret = rnbd_parse_target(info, &opt);
+	ret = rnbdc_parse_target(info, &opt);
 	exports = ret ? NULL : kmalloc(sizeof(*exports), GFP_KERNEL);
 	if (!exports) {
 		if (!ret)
 			NL_SET_ERR_MSG(info->extack, "out of memory");
-		rnbd_wipe_secret(info);
+		rnbdc_wipe_secret(info);
 		return ret ?: -ENOMEM;
 	}
-	rnbd_exports_init(exports);
-	ret = rnbd_discover(&opt, exports, &why);
-	rnbd_wipe_secret(info);
+	rnbdc_exports_init(exports);
+	ret = rnbdc_discover(&opt, exports, &errmsg);
+	rnbdc_wipe_secret(info);
 	if (ret) {
-		rnbd_set_why(info->extack, &why, ret);
-		rnbd_exports_free(exports);
+		rnbdc_put_errmsg(info->extack, &errmsg, ret);
+		rnbdc_exports_free(exports);
 		kfree(exports);
 		return ret;
 	}
@@ -577,174 +410,116 @@ static int rnbd_start_discover(struct netlink_callback *cb)
 	return 0;
 }
 
-static int rnbd_put_export(struct sk_buff *msg, const struct rnbd_export_info *export)
+/* Fill one message with as many exports as fit. */
+int rnbd_nl_discover_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	struct nlattr *item = nla_nest_start(msg, RNBD_ATTR_EXPORT_ITEM);
-	u32 flags = export->flags & RNBD_EXPORT_READONLY ? RNBD_FLAG_READONLY : 0;
-
-	if (!item)
-		return -EMSGSIZE;
-	if (nla_put_string(msg, RNBD_ATTR_EXPORT, export->name) ||
-	    nla_put(msg, RNBD_ATTR_EXPORT_ID, UUID_SIZE, export->uuid) ||
-	    nla_put_u64_64bit(msg, RNBD_ATTR_SIZE, export->capacity, RNBD_ATTR_PAD) ||
-	    nla_put_u32(msg, RNBD_ATTR_BLOCK_SIZE, export->logical_block) ||
-	    nla_put_u32(msg, RNBD_ATTR_FLAGS, flags)) {
-		nla_nest_cancel(msg, item);
-		return -EMSGSIZE;
-	}
-	nla_nest_end(msg, item);
-	return 0;
-}
-
-/* A message at a time, with what it has room for. */
-static int rnbd_dump_discover(struct sk_buff *skb, struct netlink_callback *cb)
-{
-	struct rnbd_exports *exports = (void *)cb->args[0];
-	const struct rnbd_export_info *export = rnbd_exports_first(exports);
+	struct rnbdc_exports *exports = (void *)cb->args[0];
+	const struct rnbd_export_info *export = rnbdc_exports_first(exports);
 	struct nlattr *nest = NULL;
 	void *hdr;
 
 	if (!export)
 		return 0;
 	hdr = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
-			  &rnbd_genl_family, NLM_F_MULTI, RNBD_CMD_DISCOVER);
+			  &rnbdc_genl_family, NLM_F_MULTI, RNBD_CMD_DISCOVER);
 	if (hdr)
 		nest = nla_nest_start(skb, RNBD_ATTR_EXPORTS);
-	if (!nest || rnbd_put_export(skb, export)) {
+	if (!nest || rnbdc_put_export(skb, export)) {
 		if (hdr)
 			genlmsg_cancel(skb, hdr);
 		return -EMSGSIZE;
 	}
 	do {
-		rnbd_exports_take(exports);
-		export = rnbd_exports_first(exports);
-	} while (export && !rnbd_put_export(skb, export));
+		rnbdc_exports_remove_first(exports);
+		export = rnbdc_exports_first(exports);
+	} while (export && !rnbdc_put_export(skb, export));
 	nla_nest_end(skb, nest);
 	genlmsg_end(skb, hdr);
 	return skb->len;
 }
 
-static int rnbd_done_discover(struct netlink_callback *cb)
+int rnbd_nl_discover_done(struct netlink_callback *cb)
 {
-	struct rnbd_exports *exports = (void *)cb->args[0];
+	struct rnbdc_exports *exports = (void *)cb->args[0];
 
-	rnbd_exports_free(exports);
+	rnbdc_exports_free(exports);
 	kfree(exports);
 	return 0;
 }
 
-static const struct genl_ops rnbd_genl_ops[] = {
-	{
-		.cmd = RNBD_CMD_ATTACH,
-		.flags = GENL_ADMIN_PERM,
-		.policy = rnbd_attach_policy,
-		.maxattr = RNBD_ATTR_MAX,
-		.doit = rnbd_cmd_attach,
-	},
-	{
-		.cmd = RNBD_CMD_DETACH,
-		.flags = GENL_ADMIN_PERM,
-		.policy = rnbd_disk_policy,
-		.maxattr = RNBD_ATTR_MAX,
-		.doit = rnbd_cmd_detach,
-	},
-	{
-		.cmd = RNBD_CMD_LIST,
-		.policy = rnbd_list_policy,
-		.maxattr = RNBD_ATTR_MAX,
-		.doit = rnbd_cmd_list,
-		.dumpit = rnbd_dump_list,
-	},
-	{
-		.cmd = RNBD_CMD_DISCOVER,
-		.flags = GENL_ADMIN_PERM,
-		.policy = rnbd_discover_policy,
-		.maxattr = RNBD_ATTR_MAX,
-		.start = rnbd_start_discover,
-		.dumpit = rnbd_dump_discover,
-		.done = rnbd_done_discover,
+/* The generated table lacks the capability that listening requires. */
+static const struct genl_multicast_group rnbdc_genl_groups[] = {
+	[RNBD_NLGRP_EVENTS] = {
+		.name = RNBD_GENL_EVENTS,
+		.flags = GENL_MCAST_CAP_NET_ADMIN,
 	},
 };
 
-static const struct genl_multicast_group rnbd_genl_groups[] = {
-	{ .name = RNBD_GENL_EVENTS, .flags = GENL_MCAST_CAP_NET_ADMIN },
-};
-
-static struct genl_family rnbd_genl_family __ro_after_init = {
+static struct genl_family rnbdc_genl_family __ro_after_init = {
 	.name = RNBD_GENL_NAME,
 	.version = RNBD_GENL_VERSION,
 	.module = THIS_MODULE,
 	.parallel_ops = true,
-	.ops = rnbd_genl_ops,
-	.n_ops = ARRAY_SIZE(rnbd_genl_ops),
-	.mcgrps = rnbd_genl_groups,
-	.n_mcgrps = ARRAY_SIZE(rnbd_genl_groups),
+	.split_ops = rnbd_nl_ops,
+	.n_split_ops = ARRAY_SIZE(rnbd_nl_ops),
+	.mcgrps = rnbdc_genl_groups,
+	.n_mcgrps = ARRAY_SIZE(rnbdc_genl_groups),
 	/* strict from the first command on */
 	.resv_start_op = RNBD_CMD_ATTACH,
 };
 
 /**
- * rnbd_netlink_event - tell all listeners about a new state
- * @sess: session with a disk
- * @change: what has changed; the rest is told as it is now
+ * rnbdc_netlink_stop - end attaching before the module is unloaded
  *
- * Context: process context, may sleep, not for I/O.
+ * On return no attach is in progress, and further ones are refused.
+ *
+ * Context: process context, may sleep; waits for attaches in progress.
  */
-void rnbd_netlink_event(struct rnbd_session *sess, const struct rnbd_change *change)
+void rnbdc_netlink_stop(void)
 {
-	struct sk_buff *msg;
+	down_write(&rnbdc_attach_sem);
+	rnbdc_attach_stopped = true;
+	up_write(&rnbdc_attach_sem);
+}
 
-	if (!genl_has_listeners(&rnbd_genl_family, &init_net, 0))
-		return;
-	msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_NOIO);
-	if (!msg) {
-		rnbd_netlink_event_lost();
-		return;
+/*
+ * rnbdc_parse_requested() looks up the attributes of all options in those of ATTACH,
+ * which end with the last one that the specification lists there.
+ */
+static bool rnbdc_attach_has_options(void)
+{
+	const struct rnbdc_option *row;
+	size_t i = 0;
+
+	while (rnbd_nl_ops[i].cmd != RNBD_CMD_ATTACH)
+		i++;
+	for (row = rnbdc_option_table; row->name; row++) {
+		if (row->attr > rnbd_nl_ops[i].maxattr)
+			return false;
 	}
-	if (rnbd_put_session(msg, sess, change, RNBD_CMD_EVENT, NULL, 0, 0)) {
-		nlmsg_free(msg);
-		rnbd_netlink_event_lost();
-		return;
-	}
-	genlmsg_multicast(&rnbd_genl_family, msg, 0, 0, GFP_NOIO);
+	return true;
 }
 
 /**
- * rnbd_netlink_event_lost - let listeners know that they have missed something
+ * rnbdc_netlink_init - register the family
  *
- * Context: any.
+ * Context: process context, may sleep.
+ * Return: 0 or a negative errno.
  */
-void rnbd_netlink_event_lost(void)
+int rnbdc_netlink_init(void)
 {
-	genl_set_err(&rnbd_genl_family, &init_net, 0, 0, -ENOBUFS);
+	if (WARN_ON(!rnbdc_attach_has_options()))
+		return -EINVAL;
+	rnbdc_events_init(&rnbdc_genl_family, RNBD_NLGRP_EVENTS);
+	return genl_register_family(&rnbdc_genl_family);
 }
 
 /**
- * rnbd_netlink_stop - nothing is attached any more
+ * rnbdc_netlink_exit - unregister the family
  *
- * Context: process context; waits for those who are at it.
+ * Context: process context, may sleep; waits for commands in progress.
  */
-void rnbd_netlink_stop(void)
+void rnbdc_netlink_exit(void)
 {
-	down_write(&rnbd_attach_sem);
-	rnbd_attach_stopped = true;
-	up_write(&rnbd_attach_sem);
-}
-
-/**
- * rnbd_netlink_init - register the family
- *
- * Return: 0 or an error.
- */
-int rnbd_netlink_init(void)
-{
-	return genl_register_family(&rnbd_genl_family);
-}
-
-/**
- * rnbd_netlink_exit - unregister the family; commands under way are waited for
- */
-void rnbd_netlink_exit(void)
-{
-	genl_unregister_family(&rnbd_genl_family);
+	genl_unregister_family(&rnbdc_genl_family);
 }

@@ -1,471 +1,439 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Recovery: what happens when a connection is lost, until there is another.
+ * Recovery: replaces a connection that was lost.
  *
  * Operation
  *
- * recover_work takes the old connection down: no request enters the queues,
- * all queue pairs of the session are drained, and only then the requests in
- * flight go back to the block layer, to be sent again (or to fail). Then it
- * tries to connect, again and again with growing pauses, each time with a
- * higher epoch: the target answers such a login only when nothing of the old
- * epoch is left in its storage, so what is sent again cannot be overtaken by
- * what was sent before.
+ * recover_work tears the old connection down: it quiesces the disk's queues,
+ * drains all queue pairs and only then returns the requests in flight to the
+ * block layer, to be sent again or to fail. Then it tries to connect, with
+ * growing pauses and a higher epoch each time. The target grants such a login
+ * only when its storage holds no request of an older epoch, so a request that
+ * is sent again cannot be overtaken by its earlier copy.
  *
- * While there is no connection, I/O waits. It fails instead if the policy of
- * the disk is to fail, or once fast_io_fail seconds have passed, or when
- * loss_timeout has passed, after which nobody tries to connect any more.
+ * Without a connection I/O waits, or fails if that is the disk's policy. Waiting
+ * I/O fails after fast_io_fail seconds, or when recovery ends after loss_timeout.
  *
- * An export that came back with another incarnation may have lost what was
- * acknowledged but not flushed. If there is such data the disk fails as a
- * whole: a failed flush would tell only one of several users.
+ * An export that returns with another incarnation may have lost writes that
+ * were acknowledged but not flushed. If there are any, the whole disk fails:
+ * a failed flush would report the loss to only one of several users.
  *
- * A disk that is deactivated fails at once and for good: the connection is taken down
- * as after a loss, by whoever deactivates it, and there is no other one.
+ * A deactivated disk fails all I/O permanently. rnbdc_recover_deactivate()
+ * tears its connection down in its caller's context, and none replaces it.
  *
- * Ownership: the connection belongs to recover_work from the loss until
- * rnbd_go_live(), before and after that to attach and detach. recover_lock is
- * for the moment at which attach hands it over, and for rnbd_recover_deactivate(),
- * which takes it from either. It is called by a file of the disk only: that is gone
- * before whoever detaches ends the connection.
+ * Ownership: recover_work owns the connection from the loss until
+ * rnbdc_go_live(), attach and detach before and after that. recover_lock covers
+ * the hand-over by attach, and rnbdc_recover_deactivate(), which may take the
+ * connection from either. Its only caller is a sysfs file of the disk, which is
+ * removed before a detach ends the connection.
  *
- * Concurrency: RNBD_SESS_QUIESCED makes sure that the disk's queues are
- * quiesced once and started once, whoever comes first; RNBD_SESS_FAIL_IO is
- * set and cleared under sess->lock with the state. fail_io_work is not pending
- * or running while a connection is taken down or goes live.
+ * Concurrency: RNBDC_SESS_QUIESCED ensures that the disk's queues are quiesced
+ * once and unquiesced once, whichever task is first. RNBDC_SESS_FAIL_IO changes
+ * under sess->lock, with the state. fail_io_work is neither pending nor running
+ * while a connection is torn down or goes live.
  *
- * Errors: each failed attempt leaves its text in sess->last_error. Work here
- * must not wait for I/O: it may be this disk's.
+ * Errors: Each failed attempt leaves its text in sess->log.last_error. Work in this
+ * file must not wait for I/O, which may be this disk's.
  */
 
 #define pr_fmt(fmt) "rnbd: " fmt
 
 #include <linux/blk-mq.h>
-#include <linux/module.h>
+#include <linux/blkdev.h>
+#include <linux/mutex.h>
 #include <linux/random.h>
 #include <linux/sched/mm.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
 
+#include "../core/inject.h"
 #include "client.h"
+#include "cm.h"
+#include "complete.h"
+#include "connect.h"
+#include "errmsg.h"
+#include "inject.h"
+#include "login.h"
+#include "queue_alloc.h"
+#include "recover.h"
+#include "session.h"
+#include "state.h"
 
-/* Milliseconds before the second attempt, and at most. */
-#define RNBD_PAUSE_MIN_MS	100
-#define RNBD_PAUSE_MAX_MS	1000
-/* At most, while another disk is found in the place of ours. */
-#define RNBD_PAUSE_OTHER_MS	10000
+/* Milliseconds: the pause before the second attempt, and the longest pause. */
+#define RNBDC_PAUSE_MIN_MS	100
+#define RNBDC_PAUSE_MAX_MS	1000
+/* Milliseconds: the longest pause while the offer does not fit the disk. */
+#define RNBDC_PAUSE_OTHER_MS	10000
 
-static void rnbd_quiesce(struct rnbd_session *sess)
+static void rnbdc_quiesce(struct rnbdc_session *sess)
 {
-	if (!test_and_set_bit(RNBD_SESS_QUIESCED, &sess->flags))
-		blk_mq_quiesce_queue(sess->disk->queue);
+	if (!test_and_set_bit(RNBDC_SESS_QUIESCED, &sess->flags))
+		blk_mq_quiesce_queue(sess->disk.gd->queue);
 }
 
-static void rnbd_unquiesce(struct rnbd_session *sess)
+static void rnbdc_unquiesce(struct rnbdc_session *sess)
 {
-	struct request_queue *queue = sess->disk->queue;
+	struct request_queue *queue = sess->disk.gd->queue;
 
-	if (test_and_clear_bit(RNBD_SESS_QUIESCED, &sess->flags))
+	if (test_and_clear_bit(RNBDC_SESS_QUIESCED, &sess->flags))
 		blk_mq_unquiesce_queue(queue);
 	blk_mq_start_stopped_hw_queues(queue, true);
 	blk_mq_kick_requeue_list(queue);
 }
 
-/* From now on I/O fails until there is a connection, if there may be one. */
-static void rnbd_fail_io(struct rnbd_session *sess)
+/* Make I/O fail until a connection is live, which a deactivated disk never has. */
+static void rnbdc_fail_io(struct rnbdc_session *sess)
 {
 	unsigned long flags;
 	bool fail;
 
 	spin_lock_irqsave(&sess->lock, flags);
-	fail = sess->state != RNBD_LIVE || test_bit(RNBD_SESS_DEACTIVATED, &sess->flags);
+	fail = sess->state != RNBDC_LIVE || test_bit(RNBDC_SESS_DEACTIVATED, &sess->flags);
 	if (fail)
-		set_bit(RNBD_SESS_FAIL_IO, &sess->flags);
+		set_bit(RNBDC_SESS_FAIL_IO, &sess->flags);
 	spin_unlock_irqrestore(&sess->lock, flags);
 	if (fail)
-		rnbd_unquiesce(sess);
+		rnbdc_unquiesce(sess);
 }
 
-static void rnbd_fail_io_work(struct work_struct *work)
+static void rnbdc_fail_io_work(struct work_struct *work)
 {
-	struct rnbd_session *sess = container_of(to_delayed_work(work),
-						 struct rnbd_session, fail_io_work);
+	struct rnbdc_session *sess = container_of(to_delayed_work(work),
+						  struct rnbdc_session, recovery.fail_io_work);
 
 	pr_warn("%s: no connection for %u seconds, I/O fails\n",
-		rnbd_session_name(sess), sess->opt.fast_io_fail);
-	rnbd_fail_io(sess);
+		rnbdc_session_name(sess), sess->opt.fast_io_fail);
+	rnbdc_fail_io(sess);
 }
 
-static void rnbd_keepalive_work(struct work_struct *work)
+static void rnbdc_keepalive_work(struct work_struct *work)
 {
-	struct rnbd_session *sess = container_of(to_delayed_work(work),
-						 struct rnbd_session, keepalive_work);
+	struct rnbdc_session *sess = container_of(to_delayed_work(work),
+						  struct rnbdc_session, recovery.keepalive_work);
 	u32 victim;
 
-	if (READ_ONCE(sess->state) != RNBD_LIVE)
+	if (READ_ONCE(sess->state) != RNBDC_LIVE)
 		return;
-	if (rnbd_inject(&rnbd_inject_kill_queue, &victim))
-		rnbd_queue_kill(sess->queues[victim % sess->nr_queues]);
-	rnbd_keepalive(sess, sess->nr_queues, sess->grant.keepalive_ms);
-	queue_delayed_work(rnbd_timer_wq, &sess->keepalive_work,
+	if (rnbd_inject(&rnbdc_inject_kill_queue, &victim))
+		rnbdc_queue_kill(sess->queues[victim % sess->nr_queues]);
+	rnbdc_keepalive(sess, sess->nr_queues, sess->grant.keepalive_ms);
+	queue_delayed_work(rnbdc_timer_wq, &sess->recovery.keepalive_work,
 			   msecs_to_jiffies(sess->grant.keepalive_ms) / 2);
 }
 
-static bool rnbd_restarted(const struct rnbd_session *sess)
-{
-	return memcmp(sess->grant.incarnation, sess->offer.incarnation,
-		      sizeof(sess->grant.incarnation));
-}
-
-/* Does the client know of writes that a crash of the target may have lost? */
-static bool rnbd_unflushed(const struct rnbd_session *sess)
-{
-	u32 i;
-
-	for (i = 0; i < sess->nr_queues; i++)
-		if (sess->queues[i]->last_write_ns > READ_ONCE(sess->flushed_ns))
-			return true;
-	return false;
-}
-
-/**
- * rnbd_check_offer - is what a new connection offers still our disk
- * @sess: session with a disk
- * @why: filled on error
- *
- * Return: 0, -EMEDIUMTYPE if it is not, -EUCLEAN if data may have been lost.
- */
-int rnbd_check_offer(struct rnbd_session *sess, struct rnbd_why *why)
-{
-	const struct rnbd_grant *old = &sess->grant, *new = &sess->offer;
-
-	if (memcmp(old->export_uuid, new->export_uuid, sizeof(old->export_uuid))) {
-		rnbd_why(why, "another export has this name now");
-		return -EMEDIUMTYPE;
-	}
-	if (old->logical_block != new->logical_block || old->flags != new->flags) {
-		rnbd_why(why, "the export has other properties now; detach it and attach it again");
-		return -EMEDIUMTYPE;
-	}
-	if (new->queue_depth < old->queue_depth || new->max_io < old->max_io ||
-	    new->max_discard < old->max_discard ||
-	    new->max_write_zeroes < old->max_write_zeroes ||
-	    new->nr_queues < old->nr_queues) {
-		rnbd_why(why, "the target grants less than before");
-		return -EMEDIUMTYPE;
-	}
-	if (rnbd_restarted(sess) && rnbd_unflushed(sess)) {
-		rnbd_why(why, "the target restarted and may have lost acknowledged writes");
-		return -EUCLEAN;
-	}
-	return 0;
-}
-
-/* The disk's queues are quiesced: let I/O fail, or wait for the time to do so. */
-static void rnbd_wait_or_fail(struct rnbd_session *sess)
+/* Let I/O of the quiesced disk fail, or schedule fast_io_fail. */
+static void rnbdc_wait_or_fail(struct rnbdc_session *sess)
 {
 	unsigned long limit = sess->opt.fast_io_fail * HZ;
-	unsigned long waited = jiffies - sess->lost_at;
+	unsigned long waited = jiffies - sess->recovery.lost_at;
 
-	if (test_bit(RNBD_SESS_FAIL_IO, &sess->flags) ||
-	    !test_bit(RNBD_SESS_ATTACHED, &sess->flags))
-		rnbd_unquiesce(sess);
+	if (test_bit(RNBDC_SESS_FAIL_IO, &sess->flags) ||
+	    !test_bit(RNBDC_SESS_ATTACHED, &sess->flags))
+		rnbdc_unquiesce(sess);
 	else if (limit)
-		queue_delayed_work(rnbd_timer_wq, &sess->fail_io_work,
+		queue_delayed_work(rnbdc_timer_wq, &sess->recovery.fail_io_work,
 				   limit - min(limit, waited));
 }
 
 /*
- * Make the disk as large as the target says. Users hear of it from event_work: to
- * tell them may take memory, and that may wait for this disk.
+ * Set the capacity that the target reported last. event_work notifies users, because
+ * a uevent allocates memory, which may wait for this disk.
  */
-static void rnbd_take_size(struct rnbd_session *sess)
+static void rnbdc_apply_capacity(struct rnbdc_session *sess)
 {
-	u64 capacity = READ_ONCE(sess->capacity);
+	u64 capacity = READ_ONCE(sess->resize.capacity);
 
-	lockdep_assert_held(&sess->recover_lock);
+	lockdep_assert_held(&sess->recovery.lock);
 
-	/* Requests are held against it; it must not come after the disk's. */
-	WRITE_ONCE(sess->grant.capacity, capacity);
-	if (test_bit(RNBD_SESS_DETACH, &sess->flags) ||
-	    get_capacity(sess->disk) == capacity >> SECTOR_SHIFT)
+	/* queue_rq checks requests against it: set it before the disk's capacity. */
+	WRITE_ONCE(sess->grant.geo.capacity, capacity);
+	if (test_bit(RNBDC_SESS_DETACH, &sess->flags) ||
+	    get_capacity(sess->disk.gd) == capacity >> SECTOR_SHIFT)
 		return;
-	set_capacity(sess->disk, capacity >> SECTOR_SHIFT);
-	set_bit(RNBD_SESS_RESIZED, &sess->flags);
-	rnbd_session_tell_more(sess);
+	set_capacity(sess->disk.gd, capacity >> SECTOR_SHIFT);
+	set_bit(RNBDC_SESS_RESIZED, &sess->flags);
+	rnbdc_schedule_events(sess);
 }
 
-static void rnbd_resize_work(struct work_struct *work)
+static void rnbdc_resize_work(struct work_struct *work)
 {
-	struct rnbd_session *sess = container_of(to_delayed_work(work),
-						 struct rnbd_session, resize_work);
+	struct rnbdc_session *sess = container_of(to_delayed_work(work),
+						  struct rnbdc_session, resize.resize_work);
 
-	WRITE_ONCE(sess->resized_at, jiffies);
-	mutex_lock(&sess->recover_lock);
-	/* Otherwise rnbd_go_live() does it. */
-	if (READ_ONCE(sess->state) == RNBD_LIVE)
-		rnbd_take_size(sess);
-	mutex_unlock(&sess->recover_lock);
+	WRITE_ONCE(sess->resize.resized_at, jiffies);
+	mutex_lock(&sess->recovery.lock);
+	/* Otherwise rnbdc_go_live() applies the capacity. */
+	if (READ_ONCE(sess->state) == RNBDC_LIVE)
+		rnbdc_apply_capacity(sess);
+	mutex_unlock(&sess->recovery.lock);
 }
 
 /*
- * Let I/O flow over a new connection. After an error it has to be ended.
- * Called under recover_lock, so that a loss which follows at once is taken care
- * of when all this is done.
+ * Let I/O flow over a new connection; after an error the caller ends it. Called under
+ * recover_lock, so that recovery of a loss begins only when all this is done.
  */
-static int rnbd_go_live(struct rnbd_session *sess, struct rnbd_why *why)
+static int rnbdc_go_live(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 {
-	bool restarted = rnbd_restarted(sess);
+	bool restarted = rnbdc_restarted(sess);
 	u32 i;
 
-	lockdep_assert_held(&sess->recover_lock);
+	lockdep_assert_held(&sess->recovery.lock);
 
 	/*
-	 * Requests may be coming in, to fail. None may be under way while the
-	 * queues change, nor if they have to be taken apart again.
+	 * Requests that are to fail may be in queue_rq. None may be there while
+	 * the queues change, or are torn down after an error.
 	 */
-	cancel_delayed_work_sync(&sess->fail_io_work);
-	rnbd_quiesce(sess);
-	sess->grant = sess->offer;
-	rnbd_take_size(sess);
+	cancel_delayed_work_sync(&sess->recovery.fail_io_work);
+	rnbdc_quiesce(sess);
+	sess->grant = sess->login.offer;
+	rnbdc_apply_capacity(sess);
 	for (i = 0; i < sess->nr_queues; i++)
-		rnbd_queue_ready(sess->queues[i], true);
-	/* Whoever sees it live sees that, too. */
-	sess->restarts += restarted;
-	if (!rnbd_session_advance(sess, RNBD_LIVE)) {
-		sess->restarts -= restarted;
-		rnbd_why(why, "%s", sess->broken_why ?: "connection lost");
+		rnbdc_queue_ready(sess->queues[i], true);
+	/* Before the change of state, so that its observers see it. */
+	sess->stats.restarts += restarted;
+	if (!rnbdc_session_advance(sess, RNBDC_LIVE)) {
+		sess->stats.restarts -= restarted;
+		rnbdc_errmsg_set(errmsg, "%s", sess->recovery.broken_reason ?: "connection lost");
 		for (i = 0; i < sess->nr_queues; i++)
-			rnbd_queue_ready(sess->queues[i], false);
-		rnbd_wait_or_fail(sess);
+			rnbdc_queue_ready(sess->queues[i], false);
+		rnbdc_wait_or_fail(sess);
 		return -ECONNRESET;
 	}
-	queue_delayed_work(rnbd_timer_wq, &sess->keepalive_work,
+	queue_delayed_work(rnbdc_timer_wq, &sess->recovery.keepalive_work,
 			   msecs_to_jiffies(sess->grant.keepalive_ms) / 2);
-	rnbd_unquiesce(sess);
+	rnbdc_unquiesce(sess);
 	return 0;
 }
 
-/* The device lets go of everything; requests go back to the block layer. */
-static void rnbd_take_down(struct rnbd_session *sess)
+/* Drain the queue pairs, return requests to the block layer and free the connection. */
+static void rnbdc_teardown_connection(struct rnbdc_session *sess)
 {
-	bool replay = test_bit(RNBD_SESS_ATTACHED, &sess->flags) &&
-		      !rnbd_session_ends(sess) &&
+	bool replay = test_bit(RNBDC_SESS_ATTACHED, &sess->flags) &&
+		      !rnbdc_session_ending(sess) &&
 		      !sess->opt.fail_policy;
 	u32 i;
 
-	/* Nobody is inside queue_rq after this, and nobody gets in. */
-	cancel_delayed_work_sync(&sess->fail_io_work);
-	rnbd_quiesce(sess);
+	/* After this no task is in queue_rq, and none enters it. */
+	cancel_delayed_work_sync(&sess->recovery.fail_io_work);
+	rnbdc_quiesce(sess);
 	for (i = 0; i < sess->nr_queues; i++)
-		rnbd_queue_ready(sess->queues[i], false);
-	cancel_delayed_work_sync(&sess->keepalive_work);
-	rnbd_disconnect(sess);
-	/* The device holds no page any more: requests may be sent again. */
-	rnbd_disk_cancel_requests(sess, replay);
-	/* What waits looks at no connection, and its end may take the device long. */
+		rnbdc_queue_ready(sess->queues[i], false);
+	cancel_delayed_work_sync(&sess->recovery.keepalive_work);
+	rnbdc_disconnect(sess);
+	/* The device no longer holds a page: requests may be sent again. */
+	rnbdc_disk_cancel_requests(sess, replay);
+	/*
+	 * Fail requests queued in blk-mq now: they do not use the connection,
+	 * and releasing it may block for long.
+	 */
 	if (!replay)
-		rnbd_fail_io(sess);
-	rnbd_release_connection(sess);
+		rnbdc_fail_io(sess);
+	rnbdc_release_connection(sess);
 	if (replay)
-		rnbd_wait_or_fail(sess);
+		rnbdc_wait_or_fail(sess);
 }
 
-static unsigned long rnbd_pause(const struct rnbd_session *sess, int error)
+static unsigned long rnbdc_pause(const struct rnbdc_session *sess, int error)
 {
-	/* What is being closed takes a moment; a ration of logins takes longer. */
-	u32 step = error == -EBUSY ? sess->attempt / 10 : sess->attempt;
-	/* A whole login each time, to find that it is not our disk. */
-	u32 most = error == -EMEDIUMTYPE ? RNBD_PAUSE_OTHER_MS : RNBD_PAUSE_MAX_MS;
-	u32 ms = min_t(u32, RNBD_PAUSE_MIN_MS << min(step, 10u), most);
+	/* EBUSY: a session is closing, which is quick, or logins are rate-limited. */
+	u32 step = error == -EBUSY ? sess->recovery.attempt / 10 : sess->recovery.attempt;
+	/* Retry rarely: each attempt costs a login that finds another export. */
+	u32 most = error == -EMEDIUMTYPE ? RNBDC_PAUSE_OTHER_MS : RNBDC_PAUSE_MAX_MS;
+	u32 ms = min_t(u32, RNBDC_PAUSE_MIN_MS << min(step, 10u), most);
 
-	/* Clients that lost the same target must not come back in step. */
+	/* Clients that lost the same target must not reconnect in step. */
 	ms = ms * 3 / 4 + get_random_u32_below(ms / 2 + 1);
 	return msecs_to_jiffies(ms);
 }
 
-static int rnbd_attempt(struct rnbd_session *sess, struct rnbd_why *why)
+static int rnbdc_attempt(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 {
 	int ret;
 
-	sess->attempt++;
-	ret = rnbd_connect(sess, why);
+	sess->recovery.attempt++;
+	ret = rnbdc_connect(sess, errmsg);
 	if (!ret)
-		ret = rnbd_go_live(sess, why);
+		ret = rnbdc_go_live(sess, errmsg);
 	if (ret) {
-		rnbd_disconnect(sess);
-		rnbd_release_connection(sess);
+		rnbdc_disconnect(sess);
+		rnbdc_release_connection(sess);
 	}
 	return ret;
 }
 
-static bool rnbd_may_try(struct rnbd_session *sess)
+static bool rnbdc_may_retry(struct rnbdc_session *sess)
 {
-	if (rnbd_session_ends(sess))
+	if (rnbdc_session_ending(sess))
 		return false;
 	if (sess->opt.loss_timeout &&
-	    time_after(jiffies, sess->lost_at + sess->opt.loss_timeout * HZ))
+	    time_after(jiffies, sess->recovery.lost_at + sess->opt.loss_timeout * HZ))
 		return false;
 	return true;
 }
 
-static void rnbd_recover(struct rnbd_session *sess)
+static void rnbdc_recover(struct rnbdc_session *sess)
 {
-	struct rnbd_why why = { };
+	struct rnbdc_errmsg errmsg = { };
 	int ret;
 
-	/* The first time, for this loss. */
-	if (!sess->attempt && sess->dev) {
-		rnbd_session_set_error(sess, sess->reason);
-		rnbd_take_down(sess);
+	/* The first run after a loss tears the old connection down. */
+	if (!sess->recovery.attempt && sess->conn.dev) {
+		rnbdc_session_set_error(sess, sess->log.reason);
+		rnbdc_teardown_connection(sess);
 	}
-	if (!rnbd_may_try(sess)) {
+	if (!rnbdc_may_retry(sess)) {
 		ret = -ETIMEDOUT;
 	} else {
-		ret = rnbd_attempt(sess, &why);
+		ret = rnbdc_attempt(sess, &errmsg);
 		if (!ret)
 			return;
-		if (!why.text[0])
-			rnbd_why(&why, "no memory");
-		rnbd_session_set_error(sess, why.text);
-		pr_debug("%s: attempt %u: %s\n", rnbd_session_name(sess),
-			 sess->attempt, why.text);
+		if (!errmsg.text[0])
+			rnbdc_errmsg_set(&errmsg, "no memory");
+		rnbdc_session_set_error(sess, errmsg.text);
+		pr_debug("%s: attempt %u: %s\n", rnbdc_session_name(sess),
+			 sess->recovery.attempt, errmsg.text);
 	}
 
-	/* Others go on without a host that is fenced: its requests must not come later. */
-	if (!rnbd_may_try(sess) || ret == -EUCLEAN || ret == -EKEYREVOKED) {
-		/* Whoever deactivates the disk waits for the lock, and does this. */
-		if (test_bit(RNBD_SESS_DEACTIVATED, &sess->flags))
+	/* Requests of a fenced host must not reach the storage later: do not retry. */
+	if (!rnbdc_may_retry(sess) || ret == -EUCLEAN || ret == -EKEYREVOKED) {
+		/* rnbdc_recover_deactivate() waits for the lock and does the rest. */
+		if (test_bit(RNBDC_SESS_DEACTIVATED, &sess->flags))
 			return;
 		if (ret == -EKEYREVOKED)
-			set_bit(RNBD_SESS_REVOKED, &sess->flags);
-		if (rnbd_session_advance(sess, RNBD_FAILED))
-			rnbd_unquiesce(sess);
+			set_bit(RNBDC_SESS_REVOKED, &sess->flags);
+		if (rnbdc_session_advance(sess, RNBDC_FAILED))
+			rnbdc_unquiesce(sess);
 		return;
 	}
-	sess->next_try = jiffies + rnbd_pause(sess, ret);
-	queue_delayed_work(rnbd_wq, &sess->recover_work, sess->next_try - jiffies);
+	sess->recovery.next_try = jiffies + rnbdc_pause(sess, ret);
+	queue_delayed_work(rnbdc_wq, &sess->recovery.recover_work,
+			   sess->recovery.next_try - jiffies);
 }
 
-static void rnbd_recover_work(struct work_struct *work)
+static void rnbdc_recover_work(struct work_struct *work)
 {
-	struct rnbd_session *sess = container_of(to_delayed_work(work),
-						 struct rnbd_session, recover_work);
+	struct rnbdc_session *sess = container_of(to_delayed_work(work),
+						  struct rnbdc_session, recovery.recover_work);
 	unsigned int noio = memalloc_noio_save();
 
-	mutex_lock(&sess->recover_lock);
-	if (READ_ONCE(sess->state) == RNBD_RECONNECTING)
-		rnbd_recover(sess);
-	mutex_unlock(&sess->recover_lock);
+	mutex_lock(&sess->recovery.lock);
+	if (READ_ONCE(sess->state) == RNBDC_RECONNECTING)
+		rnbdc_recover(sess);
+	mutex_unlock(&sess->recovery.lock);
 	memalloc_noio_restore(noio);
 }
 
 /**
- * rnbd_recover_start - let I/O flow over the first connection
+ * rnbdc_recover_start - let I/O flow over the first connection
  * @sess: session that is connected and has a disk
- * @why: filled on error
+ * @errmsg: filled on error
  *
- * From here on a loss is recovered from, even before this returns.
+ * From here on recover_work handles a loss, even before this function returns.
  *
- * Context: process context.
- * Return: 0 or an error.
+ * Context: process context, may sleep; takes recover_lock.
+ * Return: 0, or -ECONNRESET if the connection was lost already.
  */
-int rnbd_recover_start(struct rnbd_session *sess, struct rnbd_why *why)
+int rnbdc_recover_start(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 {
 	int ret;
 
-	mutex_lock(&sess->recover_lock);
-	ret = rnbd_go_live(sess, why);
-	mutex_unlock(&sess->recover_lock);
+	mutex_lock(&sess->recovery.lock);
+	ret = rnbdc_go_live(sess, errmsg);
+	mutex_unlock(&sess->recovery.lock);
 	return ret;
 }
 
 /**
- * rnbd_recover_init - prepare a session
- * @sess: session
+ * rnbdc_recover_init - initialise the work items of recovery
+ * @sess: session that is being allocated
+ *
+ * Context: any.
  */
-void rnbd_recover_init(struct rnbd_session *sess)
+void rnbdc_recover_init(struct rnbdc_session *sess)
 {
-	INIT_DELAYED_WORK(&sess->recover_work, rnbd_recover_work);
-	INIT_DELAYED_WORK(&sess->fail_io_work, rnbd_fail_io_work);
-	INIT_DELAYED_WORK(&sess->keepalive_work, rnbd_keepalive_work);
-	INIT_DELAYED_WORK(&sess->resize_work, rnbd_resize_work);
-	sess->resized_at = jiffies - RNBD_RESIZE_PAUSE;
+	INIT_DELAYED_WORK(&sess->recovery.recover_work, rnbdc_recover_work);
+	INIT_DELAYED_WORK(&sess->recovery.fail_io_work, rnbdc_fail_io_work);
+	INIT_DELAYED_WORK(&sess->recovery.keepalive_work, rnbdc_keepalive_work);
+	INIT_DELAYED_WORK(&sess->resize.resize_work, rnbdc_resize_work);
+	sess->resize.resized_at = jiffies - RNBDC_RESIZE_PAUSE;
 }
 
 /**
- * rnbd_recover_abort - do not wait for a connection any more
- * @sess: session with RNBD_SESS_DETACH set
+ * rnbdc_recover_abort - end recovery and resizing before a detach
+ * @sess: session with RNBDC_SESS_DETACH set
  *
- * A live session stays so, to end its requests well. On return the size of the
- * disk does not change any more, and no event about the disk is on its way.
+ * A live session stays live, so that the target ends its requests. On return the
+ * capacity of the disk no longer changes, and no event about the disk is queued.
  *
- * Context: process context, may sleep.
+ * Context: process context, may sleep; takes recover_lock.
  */
-void rnbd_recover_abort(struct rnbd_session *sess)
+void rnbdc_recover_abort(struct rnbdc_session *sess)
 {
 	unsigned long flags;
 
 	wake_up(&sess->wait);
 	spin_lock_irqsave(&sess->lock, flags);
-	if (sess->state == RNBD_RECONNECTING)
-		mod_delayed_work(rnbd_wq, &sess->recover_work, 0);
+	if (sess->state == RNBDC_RECONNECTING)
+		mod_delayed_work(rnbdc_wq, &sess->recovery.recover_work, 0);
 	spin_unlock_irqrestore(&sess->lock, flags);
 	/* Work that begins after this sees that the session is being detached. */
-	cancel_delayed_work_sync(&sess->resize_work);
-	/* Whoever lets I/O flow has seen it, too, or has ended. */
-	mutex_lock(&sess->recover_lock);
-	mutex_unlock(&sess->recover_lock);
-	flush_work(&sess->event_work);
+	cancel_delayed_work_sync(&sess->resize.resize_work);
+	/* A holder of the lock has seen RNBDC_SESS_DETACH, or has ended. */
+	mutex_lock(&sess->recovery.lock);
+	mutex_unlock(&sess->recovery.lock);
+	flush_work(&sess->log.event_work);
 }
 
 /**
- * rnbd_recover_deactivate - let all I/O fail, for good
- * @sess: session whose disk is there as long as this takes
+ * rnbdc_recover_deactivate - make all I/O of a disk fail permanently
+ * @sess: session whose disk the caller keeps from being removed
  *
- * On return nothing of the session is left with the device, requests that were in
- * flight have ended with BLK_STS_IOERR, as after a loss, and those that waited or
- * come do so at once, until the disk is detached. What the target has received
- * it may still do.
+ * On return the device holds nothing of the session, and requests that were in flight
+ * have ended with BLK_STS_IOERR, as after a loss. Requests that waited or that follow
+ * fail at once, until the disk is detached. The target may still execute requests that
+ * it has received.
  *
- * Context: process context, may sleep, not for the target.
+ * Context: process context, may sleep, but does not wait for the target; takes
+ * recover_lock.
  */
-void rnbd_recover_deactivate(struct rnbd_session *sess)
+void rnbdc_recover_deactivate(struct rnbdc_session *sess)
 {
 	unsigned int noio = memalloc_noio_save();
 	unsigned long flags;
 
 	spin_lock_irqsave(&sess->lock, flags);
-	set_bit(RNBD_SESS_DEACTIVATED, &sess->flags);
+	set_bit(RNBDC_SESS_DEACTIVATED, &sess->flags);
 	spin_unlock_irqrestore(&sess->lock, flags);
-	/* An attempt to connect that is under way ends. */
+	/* An attempt to connect that is in progress ends. */
 	wake_up(&sess->wait);
 
-	mutex_lock(&sess->recover_lock);
-	if (READ_ONCE(sess->state) != RNBD_FAILED) {
-		cancel_delayed_work_sync(&sess->fail_io_work);
-		if (sess->dev)
-			rnbd_take_down(sess);
-		rnbd_session_set_error(sess, RNBD_DEACTIVATED_WHY);
-		if (rnbd_session_advance(sess, RNBD_FAILED))
-			rnbd_unquiesce(sess);
+	mutex_lock(&sess->recovery.lock);
+	if (READ_ONCE(sess->state) != RNBDC_FAILED) {
+		cancel_delayed_work_sync(&sess->recovery.fail_io_work);
+		if (sess->conn.dev)
+			rnbdc_teardown_connection(sess);
+		rnbdc_session_set_error(sess, RNBDC_DEACTIVATED_REASON);
+		if (rnbdc_session_advance(sess, RNBDC_FAILED))
+			rnbdc_unquiesce(sess);
 	}
-	mutex_unlock(&sess->recover_lock);
+	mutex_unlock(&sess->recovery.lock);
 	memalloc_noio_restore(noio);
 }
 
 /**
- * rnbd_recover_end - end the connection and everything that would make another
- * @sess: session in state RNBD_CLOSING
+ * rnbdc_recover_end - end the connection and all work that could make another one
+ * @sess: session in state RNBDC_CLOSING
  *
  * Context: process context, may sleep.
  */
-void rnbd_recover_end(struct rnbd_session *sess)
+void rnbdc_recover_end(struct rnbdc_session *sess)
 {
-	/* Nobody queues it in this state, but for itself, which cancel stops. */
-	cancel_delayed_work_sync(&sess->recover_work);
-	cancel_delayed_work_sync(&sess->fail_io_work);
-	cancel_delayed_work_sync(&sess->keepalive_work);
-	rnbd_disconnect(sess);
-	/* No frame comes any more. */
-	cancel_delayed_work_sync(&sess->resize_work);
-	rnbd_release_connection(sess);
+	/* In this state only the work queues itself, which cancel stops. */
+	cancel_delayed_work_sync(&sess->recovery.recover_work);
+	cancel_delayed_work_sync(&sess->recovery.fail_io_work);
+	cancel_delayed_work_sync(&sess->recovery.keepalive_work);
+	rnbdc_disconnect(sess);
+	/* After the drain no RESIZE frame queues it again. */
+	cancel_delayed_work_sync(&sess->resize.resize_work);
+	rnbdc_release_connection(sess);
 }

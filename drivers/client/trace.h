@@ -5,16 +5,20 @@
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM rnbd
 
-#if !defined(RNBD_CLIENT_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
-#define RNBD_CLIENT_TRACE_H
+#if !defined(RNBDC_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define RNBDC_TRACE_H
 
 #include <linux/tracepoint.h>
 
-#include "client.h"
+#include "../core/names.h"
+#include "../core/op.h"
+#include "names.h"
+#include "queue.h"
+#include "session.h"
 
-TRACE_EVENT(rnbd_state,
-	TP_PROTO(const struct rnbd_session *sess, enum rnbd_state from,
-		 enum rnbd_state to),
+TRACE_EVENT(rnbdc_state,
+	TP_PROTO(const struct rnbdc_session *sess, enum rnbdc_state from,
+		 enum rnbdc_state to),
 	TP_ARGS(sess, from, to),
 	TP_STRUCT__entry(
 		__field(int, index)
@@ -22,10 +26,10 @@ TRACE_EVENT(rnbd_state,
 		__field(u32, epoch)
 		__field(u8, from)
 		__field(u8, to)
-		__string(reason, sess->reason ?: "")
+		__string(reason, sess->log.reason ?: "")
 	),
 	TP_fast_assign(
-		__entry->index = sess->index;
+		__entry->index = sess->disk.index;
 		memcpy(__entry->session, sess->id, UUID_SIZE);
 		__entry->epoch = sess->epoch;
 		__entry->from = from;
@@ -34,12 +38,12 @@ TRACE_EVENT(rnbd_state,
 	),
 	TP_printk("disk=%d session=%pU epoch=%u %s -> %s%s%s",
 		  __entry->index, __entry->session, __entry->epoch,
-		  rnbd_state_text(__entry->from), rnbd_state_text(__entry->to),
+		  rnbdc_state_text(__entry->from), rnbdc_state_text(__entry->to),
 		  __get_str(reason)[0] ? ": " : "", __get_str(reason))
 );
 
-TRACE_EVENT(rnbd_frame,
-	TP_PROTO(const struct rnbd_queue *q, u32 seq, u32 entries, u32 wrs),
+TRACE_EVENT(rnbdc_frame,
+	TP_PROTO(const struct rnbdc_queue *q, u32 seq, u32 entries, u32 wrs),
 	TP_ARGS(q, seq, entries, wrs),
 	TP_STRUCT__entry(
 		__field(int, index)
@@ -49,7 +53,7 @@ TRACE_EVENT(rnbd_frame,
 		__field(u32, wrs)
 	),
 	TP_fast_assign(
-		__entry->index = q->sess->index;
+		__entry->index = q->sess->disk.index;
 		__entry->queue = q->index;
 		__entry->seq = seq;
 		__entry->entries = entries;
@@ -59,8 +63,8 @@ TRACE_EVENT(rnbd_frame,
 		  __entry->queue, __entry->seq, __entry->entries, __entry->wrs)
 );
 
-TRACE_EVENT(rnbd_reply,
-	TP_PROTO(const struct rnbd_queue *q, const struct rnbd_req *req),
+TRACE_EVENT(rnbdc_reply,
+	TP_PROTO(const struct rnbdc_queue *q, const struct rnbdc_req *req),
 	TP_ARGS(q, req),
 	TP_STRUCT__entry(
 		__field(int, index)
@@ -73,7 +77,7 @@ TRACE_EVENT(rnbd_reply,
 		__field(u64, offset)
 	),
 	TP_fast_assign(
-		__entry->index = q->sess->index;
+		__entry->index = q->sess->disk.index;
 		__entry->queue = q->index;
 		__entry->tag = req->wire.tag;
 		__entry->op = req->wire.op;
@@ -88,8 +92,8 @@ TRACE_EVENT(rnbd_reply,
 		  __entry->status)
 );
 
-DECLARE_EVENT_CLASS(rnbd_watermark,
-	TP_PROTO(const struct rnbd_queue *q, int stall),
+DECLARE_EVENT_CLASS(rnbdc_watermark,
+	TP_PROTO(const struct rnbdc_queue *q, int stall),
 	TP_ARGS(q, stall),
 	TP_STRUCT__entry(
 		__field(int, index)
@@ -100,7 +104,7 @@ DECLARE_EVENT_CLASS(rnbd_watermark,
 		__field(u32, pool_used)
 	),
 	TP_fast_assign(
-		__entry->index = q->sess->index;
+		__entry->index = q->sess->disk.index;
 		__entry->queue = q->index;
 		__entry->stall = stall;
 		__entry->credits = q->ring.credits;
@@ -114,17 +118,17 @@ DECLARE_EVENT_CLASS(rnbd_watermark,
 		  __entry->credits, __entry->sq_free, __entry->pool_used)
 );
 
-DEFINE_EVENT(rnbd_watermark, rnbd_stop,
-	TP_PROTO(const struct rnbd_queue *q, int stall),
+DEFINE_EVENT(rnbdc_watermark, rnbdc_stop,
+	TP_PROTO(const struct rnbdc_queue *q, int stall),
 	TP_ARGS(q, stall)
 );
 
-DEFINE_EVENT(rnbd_watermark, rnbd_start,
-	TP_PROTO(const struct rnbd_queue *q, int stall),
+DEFINE_EVENT(rnbdc_watermark, rnbdc_start,
+	TP_PROTO(const struct rnbdc_queue *q, int stall),
 	TP_ARGS(q, stall)
 );
 
-#endif /* RNBD_CLIENT_TRACE_H */
+#endif /* RNBDC_TRACE_H */
 
 #undef TRACE_INCLUDE_PATH
 #define TRACE_INCLUDE_PATH .

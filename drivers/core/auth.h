@@ -2,14 +2,15 @@
 /*
  * What is proven at a login, see auth.c.
  */
-#ifndef RNBD_AUTH_H
-#define RNBD_AUTH_H
+#ifndef RNBD_CORE_AUTH_H
+#define RNBD_CORE_AUTH_H
 
-#include "codec.h"
+#include "cm.h"
+#include "login.h"
 
 void rnbd_auth_begin(struct rnbd_auth_text *text, const struct rnbd_conn_req *req,
 		     const struct rnbd_login_info *login);
 void rnbd_auth_label(struct rnbd_auth_text *text, const char *label);
 void rnbd_auth_queue(struct rnbd_auth_text *text, const struct rnbd_conn_req *req);
 
-#endif /* RNBD_AUTH_H */
+#endif /* RNBD_CORE_AUTH_H */

@@ -15,8 +15,8 @@
  * Concurrency: any context may hit a point; each hit is counted once.
  * Errors: without debugfs there are no points to switch on, and nothing fails.
  */
-#ifndef RNBD_INJECT_H
-#define RNBD_INJECT_H
+#ifndef RNBD_CORE_INJECT_H
+#define RNBD_CORE_INJECT_H
 
 #include <linux/atomic.h>
 #include <linux/jump_label.h>
@@ -81,4 +81,4 @@ void rnbd_inject_remove(struct dentry *dir);
 int rnbd_inject_init(void);
 void rnbd_inject_exit(void);
 
-#endif /* RNBD_INJECT_H */
+#endif /* RNBD_CORE_INJECT_H */

@@ -2,8 +2,8 @@
 /*
  * HMAC-SHA256 with the secret of a host, see mac.c.
  */
-#ifndef RNBD_MAC_H
-#define RNBD_MAC_H
+#ifndef RNBD_CORE_MAC_H
+#define RNBD_CORE_MAC_H
 
 #include "auth.h"
 
@@ -13,4 +13,4 @@ struct crypto_shash *rnbd_mac_alloc(const u8 *secret);
 void rnbd_mac_free(struct crypto_shash *key);
 int rnbd_mac(struct crypto_shash *key, const struct rnbd_auth_text *text, u8 *mac);
 
-#endif /* RNBD_MAC_H */
+#endif /* RNBD_CORE_MAC_H */

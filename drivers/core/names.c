@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Names that people read: statuses, faults, operations, exports.
+ * Names of numbers and the rules for names: statuses, protocol errors, exports, disks.
  *
  * Operation: numbers of the wire format become sentences for logs, sysfs and
  * the tool; the rule for the name of an export is here too, so that configfs,
@@ -10,7 +10,61 @@
  * Concurrency: pure functions, any context.
  * Errors: a number without a name gets a text that says so, never NULL.
  */
-#include "codec.h"
+#include "names.h"
+
+/**
+ * struct rnbd_name - how a number is shown
+ * @word: name of a counter in lower case, or NULL if nothing counts the number
+ * @text: description in lower case without a full stop
+ */
+struct rnbd_name {
+	const char *word;
+	const char *text;
+};
+
+static const struct rnbd_name rnbd_status_names[] = {
+	[RNBD_ST_OK] = { NULL, "done" },
+	[RNBD_ST_IO] = { NULL, "the backing device failed the I/O" },
+	[RNBD_ST_MEDIUM] = { NULL, "the backing device reports a medium error" },
+	[RNBD_ST_NOSPC] = { NULL, "the backing device is out of space" },
+	[RNBD_ST_READONLY] = { NULL, "the export is read-only" },
+	[RNBD_ST_RANGE] = { NULL, "the request does not lie within the export" },
+	[RNBD_ST_NOTSUPP] = { NULL, "the backing device does not support the operation" },
+	[RNBD_ST_NOMEM] = { "nomem", "the target is short of memory" },
+	[RNBD_ST_GONE] = { NULL, "the export was removed" },
+	[RNBD_ST_RESV] = { NULL, "another host holds a reservation" },
+	[RNBD_ST_MALFORMED] = { "malformed", "the message could not be understood" },
+	[RNBD_ST_VERSION] = { "version", "the protocol version is not spoken by the target" },
+	[RNBD_ST_HOST_DENIED] = {
+		"host_denied",
+		"this host is not allowed on the target (there: rnbd export allow)"
+	},
+	[RNBD_ST_NO_EXPORT] = {
+		"no_export",
+		"the port offers no such enabled export (on the target: rnbd export list)"
+	},
+	[RNBD_ST_BUSY] = {
+		"busy",
+		"the target still drains an older login, or has too many at once; try again"
+	},
+	[RNBD_ST_POOL_FULL] = { "pool_full", "the target has no memory left for the buffer pool" },
+	[RNBD_ST_LIMIT] = { "limit", "a limit on sessions, queues or logins is reached" },
+	[RNBD_ST_EPOCH] = { "epoch", "a newer login of this session exists" },
+	[RNBD_ST_NO_SESSION] = {
+		"no_session",
+		"the target does not know the session of this queue"
+	},
+	[RNBD_ST_QUEUE] = { "queue", "the queue is out of range or already connected" },
+	[RNBD_ST_RING] = { "ring", "the target does not grant this ring size" },
+	[RNBD_ST_DEVICE] = { "device", "the RDMA device cannot do what is needed" },
+	[RNBD_ST_SHUTDOWN] = { "shutdown", "the port of the target is shutting down" },
+	[RNBD_ST_AUTH] = { "auth", "wrong secret for this host (on the target: rnbd host secret)" },
+	[RNBD_ST_FENCED] = { "fenced", "this host is fenced (on the target: rnbd unfence)" },
+	[RNBD_ST_REVOKED] = {
+		"revoked",
+		"this host was fenced since; detach the disk and attach it again"
+	},
+};
 
 /**
  * rnbd_status_text - describe a status to a user
@@ -21,62 +75,9 @@
  */
 const char *rnbd_status_text(u16 status)
 {
-	switch (status) {
-	case RNBD_ST_OK:
-		return "done";
-	case RNBD_ST_IO:
-		return "the backing device failed the I/O";
-	case RNBD_ST_MEDIUM:
-		return "the backing device reports a medium error";
-	case RNBD_ST_NOSPC:
-		return "the backing device is out of space";
-	case RNBD_ST_READONLY:
-		return "the export is read-only";
-	case RNBD_ST_RANGE:
-		return "the request does not lie within the export";
-	case RNBD_ST_NOTSUPP:
-		return "the backing device does not support the operation";
-	case RNBD_ST_NOMEM:
-		return "the target is short of memory";
-	case RNBD_ST_GONE:
-		return "the export was removed";
-	case RNBD_ST_RESV:
-		return "another host holds a reservation";
-	case RNBD_ST_MALFORMED:
-		return "the message could not be understood";
-	case RNBD_ST_VERSION:
-		return "the protocol version is not spoken by the target";
-	case RNBD_ST_HOST_DENIED:
-		return "this host is not allowed on the target (there: rnbd export allow)";
-	case RNBD_ST_NO_EXPORT:
-		return "the port offers no such enabled export (on the target: rnbd export list)";
-	case RNBD_ST_BUSY:
-		return "the target still drains an older login, or has too many at once; try again";
-	case RNBD_ST_POOL_FULL:
-		return "the target has no memory left for the buffer pool";
-	case RNBD_ST_LIMIT:
-		return "a limit on sessions, queues or logins is reached";
-	case RNBD_ST_EPOCH:
-		return "a newer login of this session exists";
-	case RNBD_ST_NO_SESSION:
-		return "the target does not know the session of this queue";
-	case RNBD_ST_QUEUE:
-		return "the queue is out of range or already connected";
-	case RNBD_ST_RING:
-		return "the target does not grant this ring size";
-	case RNBD_ST_DEVICE:
-		return "the RDMA device cannot do what is needed";
-	case RNBD_ST_SHUTDOWN:
-		return "the port of the target is shutting down";
-	case RNBD_ST_AUTH:
-		return "wrong secret for this host (on the target: rnbd host secret)";
-	case RNBD_ST_FENCED:
-		return "this host is fenced (on the target: rnbd unfence)";
-	case RNBD_ST_REVOKED:
-		return "this host was fenced since; detach the disk and attach it again";
-	default:
+	if (status >= ARRAY_SIZE(rnbd_status_names) || !rnbd_status_names[status].text)
 		return "unknown status";
-	}
+	return rnbd_status_names[status].text;
 }
 EXPORT_SYMBOL_GPL(rnbd_status_text);
 
@@ -89,204 +90,73 @@ EXPORT_SYMBOL_GPL(rnbd_status_text);
  */
 const char *rnbd_status_word(u16 status)
 {
-	switch (status) {
-	case RNBD_ST_NOMEM:
-		return "nomem";
-	case RNBD_ST_MALFORMED:
-		return "malformed";
-	case RNBD_ST_VERSION:
-		return "version";
-	case RNBD_ST_HOST_DENIED:
-		return "host_denied";
-	case RNBD_ST_NO_EXPORT:
-		return "no_export";
-	case RNBD_ST_BUSY:
-		return "busy";
-	case RNBD_ST_POOL_FULL:
-		return "pool_full";
-	case RNBD_ST_LIMIT:
-		return "limit";
-	case RNBD_ST_EPOCH:
-		return "epoch";
-	case RNBD_ST_NO_SESSION:
-		return "no_session";
-	case RNBD_ST_QUEUE:
-		return "queue";
-	case RNBD_ST_RING:
-		return "ring";
-	case RNBD_ST_DEVICE:
-		return "device";
-	case RNBD_ST_SHUTDOWN:
-		return "shutdown";
-	case RNBD_ST_AUTH:
-		return "auth";
-	case RNBD_ST_FENCED:
-		return "fenced";
-	case RNBD_ST_REVOKED:
-		return "revoked";
-	default:
-		return NULL;
-	}
+	return status < ARRAY_SIZE(rnbd_status_names) ? rnbd_status_names[status].word : NULL;
 }
 EXPORT_SYMBOL_GPL(rnbd_status_word);
 
+static const struct rnbd_name rnbd_proto_err_names[] = {
+	[RNBD_PERR_NONE] = { NULL, "no fault" },
+	[RNBD_PERR_SHORT] = { "short", "message too short" },
+	[RNBD_PERR_LONG] = { "long", "unexpected bytes at the end of the message" },
+	[RNBD_PERR_MAGIC] = { "magic", "the peer does not speak this protocol" },
+	[RNBD_PERR_VERSION] = { "version", "unknown protocol version" },
+	[RNBD_PERR_TYPE] = { "type", "unexpected frame type" },
+	[RNBD_PERR_RESERVED] = { "reserved", "reserved bytes are not zero" },
+	[RNBD_PERR_COUNT] = { "count", "number of entries does not fit the frame" },
+	[RNBD_PERR_SEQ] = { "seq", "frame out of sequence" },
+	[RNBD_PERR_EPOCH] = { "epoch", "wrong session epoch" },
+	[RNBD_PERR_CREDITS] = { "credits", "impossible number of credits" },
+	[RNBD_PERR_GEOMETRY] = {
+		"geometry",
+		"ring slots, slot size, queues or depth out of range"
+	},
+	[RNBD_PERR_NAME] = { "name", "invalid export name" },
+	[RNBD_PERR_OP] = { "op", "operation unknown or not offered" },
+	[RNBD_PERR_FLAGS] = { "flags", "flags not allowed here" },
+	[RNBD_PERR_TAG] = { "tag", "tag out of range" },
+	[RNBD_PERR_LENGTH] = { "length", "length invalid or above the limit" },
+	[RNBD_PERR_OFFSET] = { "offset", "offset unaligned or outside of the export" },
+	[RNBD_PERR_EXTENT] = { "extent", "invalid pool extent" },
+	[RNBD_PERR_STATUS] = { "status", "unexpected status" },
+	[RNBD_PERR_LIMITS] = { "limits", "absurd properties in a login" },
+	[RNBD_PERR_IDENTITY] = { "identity", "host or session id is missing" },
+	[RNBD_PERR_RATE] = { "rate", "frames come faster than they may" },
+	[RNBD_PERR_MESSAGE] = { "message", "peer sent an unexpected kind of message" },
+	[RNBD_PERR_ACCESS] = { "access", "access to memory that was not granted" },
+};
+
+static_assert(ARRAY_SIZE(rnbd_proto_err_names) == RNBD_PERR_KINDS);
+
 /**
- * rnbd_fault_text - describe what is wrong with a message
- * @fault: what a decoder returned
+ * rnbd_proto_err_text - describe what is wrong with a message
+ * @perr: what a decoder returned
  *
  * Context: any.
  * Return: a constant text in lower case without a full stop.
  */
-const char *rnbd_fault_text(enum rnbd_fault fault)
+const char *rnbd_proto_err_text(enum rnbd_proto_err perr)
 {
-	/* no default: the compiler names the fault that was forgotten */
-	switch (fault) {
-	case RNBD_FAULT_NONE:
-		return "no fault";
-	case RNBD_FAULT_SHORT:
-		return "message too short";
-	case RNBD_FAULT_LONG:
-		return "unexpected bytes at the end of the message";
-	case RNBD_FAULT_MAGIC:
-		return "the peer does not speak this protocol";
-	case RNBD_FAULT_VERSION:
-		return "unknown protocol version";
-	case RNBD_FAULT_TYPE:
-		return "unexpected frame type";
-	case RNBD_FAULT_RESERVED:
-		return "reserved bytes are not zero";
-	case RNBD_FAULT_COUNT:
-		return "number of entries does not fit the frame";
-	case RNBD_FAULT_SEQ:
-		return "frame out of sequence";
-	case RNBD_FAULT_EPOCH:
-		return "wrong session epoch";
-	case RNBD_FAULT_CREDITS:
-		return "impossible number of credits";
-	case RNBD_FAULT_GEOMETRY:
-		return "ring slots, slot size, queues or depth out of range";
-	case RNBD_FAULT_NAME:
-		return "invalid export name";
-	case RNBD_FAULT_OP:
-		return "operation unknown or not offered";
-	case RNBD_FAULT_FLAGS:
-		return "flags not allowed here";
-	case RNBD_FAULT_TAG:
-		return "tag out of range";
-	case RNBD_FAULT_LENGTH:
-		return "length invalid or above the limit";
-	case RNBD_FAULT_OFFSET:
-		return "offset unaligned or outside of the export";
-	case RNBD_FAULT_EXTENT:
-		return "invalid pool extent";
-	case RNBD_FAULT_STATUS:
-		return "unexpected status";
-	case RNBD_FAULT_LIMITS:
-		return "absurd properties in a login";
-	case RNBD_FAULT_IDENTITY:
-		return "host or session id is missing";
-	case RNBD_FAULT_RATE:
-		return "frames come faster than they may";
-	case RNBD_FAULT_MESSAGE:
-		return "peer sent an unexpected kind of message";
-	case RNBD_FAULT_ACCESS:
-		return "access to memory that was not granted";
-	}
-	return "unknown fault";
+	u32 index = perr;
+
+	return index < RNBD_PERR_KINDS ? rnbd_proto_err_names[index].text :
+					 "unknown fault";
 }
-EXPORT_SYMBOL_GPL(rnbd_fault_text);
+EXPORT_SYMBOL_GPL(rnbd_proto_err_text);
 
 /**
- * rnbd_fault_word - name of a fault for a counter
- * @fault: from 1; one behind the last is fine
+ * rnbd_proto_err_word - name of a protocol error for a counter
+ * @perr: from 1; one behind the last is fine
  *
  * Context: any.
- * Return: a constant word in lower case, NULL if there is no such fault.
+ * Return: a constant word in lower case, NULL if there is no such protocol error.
  */
-const char *rnbd_fault_word(enum rnbd_fault fault)
+const char *rnbd_proto_err_word(enum rnbd_proto_err perr)
 {
-	/* no default, as above */
-	switch (fault) {
-	case RNBD_FAULT_NONE:
-		break;
-	case RNBD_FAULT_SHORT:
-		return "short";
-	case RNBD_FAULT_LONG:
-		return "long";
-	case RNBD_FAULT_MAGIC:
-		return "magic";
-	case RNBD_FAULT_VERSION:
-		return "version";
-	case RNBD_FAULT_TYPE:
-		return "type";
-	case RNBD_FAULT_RESERVED:
-		return "reserved";
-	case RNBD_FAULT_COUNT:
-		return "count";
-	case RNBD_FAULT_SEQ:
-		return "seq";
-	case RNBD_FAULT_EPOCH:
-		return "epoch";
-	case RNBD_FAULT_CREDITS:
-		return "credits";
-	case RNBD_FAULT_GEOMETRY:
-		return "geometry";
-	case RNBD_FAULT_NAME:
-		return "name";
-	case RNBD_FAULT_OP:
-		return "op";
-	case RNBD_FAULT_FLAGS:
-		return "flags";
-	case RNBD_FAULT_TAG:
-		return "tag";
-	case RNBD_FAULT_LENGTH:
-		return "length";
-	case RNBD_FAULT_OFFSET:
-		return "offset";
-	case RNBD_FAULT_EXTENT:
-		return "extent";
-	case RNBD_FAULT_STATUS:
-		return "status";
-	case RNBD_FAULT_LIMITS:
-		return "limits";
-	case RNBD_FAULT_IDENTITY:
-		return "identity";
-	case RNBD_FAULT_RATE:
-		return "rate";
-	case RNBD_FAULT_MESSAGE:
-		return "message";
-	case RNBD_FAULT_ACCESS:
-		return "access";
-	}
-	return NULL;
-}
-EXPORT_SYMBOL_GPL(rnbd_fault_word);
+	u32 index = perr;
 
-/**
- * rnbd_op_text - name an operation
- * @op: enum rnbd_op, or any number that came from a peer
- *
- * Context: any.
- * Return: a constant word in lower case.
- */
-const char *rnbd_op_text(u8 op)
-{
-	switch (op) {
-	case RNBD_OP_READ:
-		return "read";
-	case RNBD_OP_WRITE:
-		return "write";
-	case RNBD_OP_FLUSH:
-		return "flush";
-	case RNBD_OP_DISCARD:
-		return "discard";
-	case RNBD_OP_WRITE_ZEROES:
-		return "write-zeroes";
-	default:
-		return "unknown";
-	}
+	return index < RNBD_PERR_KINDS ? rnbd_proto_err_names[index].word : NULL;
 }
-EXPORT_SYMBOL_GPL(rnbd_op_text);
+EXPORT_SYMBOL_GPL(rnbd_proto_err_word);
 
 static bool rnbd_name_char_ok(char c)
 {
@@ -297,7 +167,7 @@ static bool rnbd_name_char_ok(char c)
 }
 
 /**
- * rnbd_export_name_ok - is this a lawful name of an export?
+ * rnbd_export_name_ok - check the name of an export
  * @name: characters, not necessarily terminated
  * @size: bytes at @name, the terminating NUL included; from a string it is
  *	strlen() + 1, from the wire RNBD_EXPORT_NAME_SIZE

@@ -9,8 +9,8 @@
  * Concurrency: a parameter may change at any time; read it with READ_ONCE().
  * Errors: the kernel's own message names the parameter and the value.
  */
-#ifndef RNBD_PARAM_H
-#define RNBD_PARAM_H
+#ifndef RNBD_CORE_PARAM_H
+#define RNBD_CORE_PARAM_H
 
 #include <linux/moduleparam.h>
 #include <linux/stringify.h>
@@ -38,4 +38,4 @@ __MODULE_PARM_TYPE(name, "uint");						\
 MODULE_PARM_DESC(name, desc " (" __stringify(min) " to " __stringify(max)	\
 		 ", default " __stringify(value) ")")
 
-#endif /* RNBD_PARAM_H */
+#endif /* RNBD_CORE_PARAM_H */

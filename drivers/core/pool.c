@@ -171,27 +171,27 @@ static u32 rnbd_next_piece(const struct rnbd_pool *pool, u32 *pos, u32 most,
 	return *pos - *start;
 }
 
-static u32 rnbd_smallest(const struct rnbd_run *runs, u32 nr_runs)
+static u32 rnbd_smallest(const struct rnbd_extent *extents, u32 nr_extents)
 {
 	u32 i, smallest = 0;
 
-	for (i = 1; i < nr_runs; i++)
-		if (runs[i].units < runs[smallest].units)
+	for (i = 1; i < nr_extents; i++)
+		if (extents[i].units < extents[smallest].units)
 			smallest = i;
 	return smallest;
 }
 
 /* By address; few, and nearly in order. */
-static void rnbd_sort(struct rnbd_run *runs, u32 nr_runs)
+static void rnbd_sort(struct rnbd_extent *extents, u32 nr_extents)
 {
 	u32 i, j;
 
-	for (i = 1; i < nr_runs; i++) {
-		struct rnbd_run run = runs[i];
+	for (i = 1; i < nr_extents; i++) {
+		struct rnbd_extent run = extents[i];
 
-		for (j = i; j && runs[j - 1].unit > run.unit; j--)
-			runs[j] = runs[j - 1];
-		runs[j] = run;
+		for (j = i; j && extents[j - 1].unit > run.unit; j--)
+			extents[j] = extents[j - 1];
+		extents[j] = run;
 	}
 }
 
@@ -202,40 +202,40 @@ static void rnbd_sort(struct rnbd_run *runs, u32 nr_runs)
  * @units together. Returns the number of runs, 0 if the largest do not hold it.
  */
 static u32 rnbd_find(const struct rnbd_pool *pool, u32 pos, u32 units,
-		     struct rnbd_run *runs, u32 max_runs)
+		     struct rnbd_extent *extents, u32 max_runs)
 {
 	bool alone = units <= pool->segment_units;
-	u32 start, len, i, nr_runs = 0, held = 0, smallest = 0;
+	u32 start, len, i, nr_extents = 0, held = 0, smallest = 0;
 
 	while (held < units || (alone && pool->units - pos >= units)) {
 		len = rnbd_next_piece(pool, &pos, units, &start);
 		if (!len)
 			break;
 		if (len == units) {
-			runs[0] = (struct rnbd_run) { start, units };
+			extents[0] = (struct rnbd_extent) { start, units };
 			return 1;
 		}
 		if (held >= units)
 			continue;
-		if (nr_runs < max_runs) {
-			runs[nr_runs++] = (struct rnbd_run) { start, len };
+		if (nr_extents < max_runs) {
+			extents[nr_extents++] = (struct rnbd_extent) { start, len };
 			held += len;
-			if (nr_runs == max_runs)
-				smallest = rnbd_smallest(runs, nr_runs);
-		} else if (len > runs[smallest].units) {
-			held += len - runs[smallest].units;
-			runs[smallest] = (struct rnbd_run) { start, len };
-			smallest = rnbd_smallest(runs, nr_runs);
+			if (nr_extents == max_runs)
+				smallest = rnbd_smallest(extents, nr_extents);
+		} else if (len > extents[smallest].units) {
+			held += len - extents[smallest].units;
+			extents[smallest] = (struct rnbd_extent) { start, len };
+			smallest = rnbd_smallest(extents, nr_extents);
 		}
 	}
 	if (held < units)
 		return 0;
 
 	/* what is too much is left off at the end */
-	rnbd_sort(runs, nr_runs);
-	for (i = 0; units > runs[i].units; i++)
-		units -= runs[i].units;
-	runs[i].units = units;
+	rnbd_sort(extents, nr_extents);
+	for (i = 0; units > extents[i].units; i++)
+		units -= extents[i].units;
+	extents[i].units = units;
 	return i + 1;
 }
 
@@ -249,7 +249,7 @@ static unsigned long rnbd_word_run(u32 bit, u32 units)
  * What most requests find: the first free units are enough, and lie in one word
  * and one segment. Finds what rnbd_find() would, in a quarter of the instructions.
  */
-static bool rnbd_take_first(struct rnbd_pool *pool, u32 units, struct rnbd_run *run)
+static bool rnbd_take_first(struct rnbd_pool *pool, u32 units, struct rnbd_extent *run)
 {
 	u32 base = pool->hint - pool->hint % BITS_PER_LONG, bit;
 	unsigned long free, mask;
@@ -263,7 +263,7 @@ static bool rnbd_take_first(struct rnbd_pool *pool, u32 units, struct rnbd_run *
 	if (units > BITS_PER_LONG - bit || units > pool->units - base - bit)
 		return false;
 	mask = rnbd_word_run(bit, units);
-	*run = (struct rnbd_run) { pool->first + base + bit, units };
+	*run = (struct rnbd_extent) { pool->first + base + bit, units };
 	if ((free & mask) != mask ||
 	    (run->unit ^ (run->unit + units - 1)) & ~(pool->segment_units - 1))
 		return false;
@@ -276,68 +276,68 @@ static bool rnbd_take_first(struct rnbd_pool *pool, u32 units, struct rnbd_run *
  * rnbd_pool_alloc - take pool space
  * @pool: share to take it from
  * @units: how much, from 1 to the size of the share
- * @runs: result, room for @max_runs; counted through the whole pool, in the
+ * @extents: result, room for @max_runs; counted through the whole pool, in the
  *	order of addresses; scribbled on in case of an error, too
  * @max_runs: most runs that are of use, at least 1
  *
  * Context: any, under the lock of the queue.
- * Return: number of @runs filled, -ENOSPC if there is no such space now, or
+ * Return: number of @extents filled, -ENOSPC if there is no such space now, or
  * -EINVAL if @units or @max_runs is out of range. An error has taken nothing.
  */
-int rnbd_pool_alloc(struct rnbd_pool *pool, u32 units, struct rnbd_run *runs,
+int rnbd_pool_alloc(struct rnbd_pool *pool, u32 units, struct rnbd_extent *extents,
 		    u32 max_runs)
 {
-	u32 i, nr_runs;
+	u32 i, nr_extents;
 
 	if (!units || units > pool->units || !max_runs)
 		return -EINVAL;
 	if (units > pool->units - pool->used)
 		return -ENOSPC;
 
-	if (rnbd_take_first(pool, units, runs)) {
-		nr_runs = 1;
+	if (rnbd_take_first(pool, units, extents)) {
+		nr_extents = 1;
 		goto taken;
 	}
 	/* there is one: that was the question before */
 	pool->hint = rnbd_next_free(pool->map, pool->hint, pool->units);
 
-	nr_runs = rnbd_find(pool, pool->hint, units, runs, max_runs);
-	if (!nr_runs)
+	nr_extents = rnbd_find(pool, pool->hint, units, extents, max_runs);
+	if (!nr_extents)
 		return -ENOSPC;
 
-	for (i = 0; i < nr_runs; i++) {
-		u32 end = runs[i].unit + runs[i].units;
+	for (i = 0; i < nr_extents; i++) {
+		u32 end = extents[i].unit + extents[i].units;
 
-		rnbd_set_bits(pool->map, runs[i].unit, end);
-		if (runs[i].unit == pool->hint)
+		rnbd_set_bits(pool->map, extents[i].unit, end);
+		if (extents[i].unit == pool->hint)
 			pool->hint = end;
-		runs[i].unit += pool->first;
+		extents[i].unit += pool->first;
 	}
 taken:
 	pool->used += units;
 	pool->peak = max(pool->peak, pool->used);
-	return nr_runs;
+	return nr_extents;
 }
 EXPORT_SYMBOL_GPL(rnbd_pool_alloc);
 
 /**
  * rnbd_pool_free - give pool space back
  * @pool: share it was taken from
- * @runs: from rnbd_pool_alloc(), or any part of such runs
- * @nr_runs: number of @runs
+ * @extents: from rnbd_pool_alloc(), or any part of such runs
+ * @nr_extents: number of @extents
  *
  * A run that is not wholly in use is a bug of the caller. It is reported and
  * left alone: space that is lost harms less than space used twice.
  *
  * Context: any, under the lock of the queue.
  */
-void rnbd_pool_free(struct rnbd_pool *pool, const struct rnbd_run *runs, u32 nr_runs)
+void rnbd_pool_free(struct rnbd_pool *pool, const struct rnbd_extent *extents, u32 nr_extents)
 {
 	u32 i;
 
-	for (i = 0; i < nr_runs; i++) {
-		u32 start = runs[i].unit - pool->first;
-		u32 units = runs[i].units;
+	for (i = 0; i < nr_extents; i++) {
+		u32 start = extents[i].unit - pool->first;
+		u32 units = extents[i].units;
 
 		/* a unit below @first wraps to a large number */
 		if (WARN_ON_ONCE(!units || start >= pool->units ||

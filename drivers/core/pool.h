@@ -2,10 +2,10 @@
 /*
  * Allocator of delegated pool space. See pool.c.
  */
-#ifndef RNBD_POOL_H
-#define RNBD_POOL_H
+#ifndef RNBD_CORE_POOL_H
+#define RNBD_CORE_POOL_H
 
-#include "codec.h"
+#include "io.h"
 
 /**
  * struct rnbd_pool - one queue's share of the delegated pool
@@ -31,8 +31,8 @@ struct rnbd_pool {
 
 int rnbd_pool_init(struct rnbd_pool *pool, u32 first, u32 units, u32 segment_units);
 void rnbd_pool_exit(struct rnbd_pool *pool);
-int rnbd_pool_alloc(struct rnbd_pool *pool, u32 units, struct rnbd_run *runs,
+int rnbd_pool_alloc(struct rnbd_pool *pool, u32 units, struct rnbd_extent *extents,
 		    u32 max_runs);
-void rnbd_pool_free(struct rnbd_pool *pool, const struct rnbd_run *runs, u32 nr_runs);
+void rnbd_pool_free(struct rnbd_pool *pool, const struct rnbd_extent *extents, u32 nr_extents);
 
-#endif /* RNBD_POOL_H */
+#endif /* RNBD_CORE_POOL_H */

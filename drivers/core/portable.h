@@ -4,8 +4,8 @@
  * surroundings, so that the same source builds into the module and into user
  * space, where it is tested and fuzzed under sanitizers.
  */
-#ifndef RNBD_PORTABLE_H
-#define RNBD_PORTABLE_H
+#ifndef RNBD_CORE_PORTABLE_H
+#define RNBD_CORE_PORTABLE_H
 
 #ifdef __KERNEL__
 
@@ -16,6 +16,7 @@
 #include <linux/kernel.h>
 #include <linux/log2.h>
 #include <linux/minmax.h>
+#include <linux/nospec.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/types.h>
@@ -82,6 +83,8 @@ static inline bool rnbd_warn(bool bad, const char *file, int line,
 	return bad;
 }
 
+/* User space does not guard against speculation. */
+#define array_index_nospec(index, size)	(index)
 #define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define is_power_of_2(n)	((n) != 0 && ((n) & ((n) - 1)) == 0)
 
@@ -99,4 +102,4 @@ static inline void *memchr_inv(const void *start, int c, size_t bytes)
 }
 
 #endif /* __KERNEL__ */
-#endif /* RNBD_PORTABLE_H */
+#endif /* RNBD_CORE_PORTABLE_H */

@@ -2,14 +2,15 @@
 /*
  * The control ring: one RC queue pair, its slots and its credits. See ring.c.
  */
-#ifndef RNBD_RING_H
-#define RNBD_RING_H
+#ifndef RNBD_CORE_RING_H
+#define RNBD_CORE_RING_H
 
 #include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
-#include "codec.h"
+#include "frame.h"
+#include "quirks.h"
 
 struct rnbd_ring;
 
@@ -17,7 +18,7 @@ struct rnbd_ring;
  * Entries and inline data are gathered apart: data begin here in a send slot, and
  * the device puts the two together. Room for 31 requests, or 63 replies.
  */
-#define RNBD_RING_DATA_AT	1024u
+#define RNBD_RING_DATA_OFFSET	1024u
 
 /**
  * struct rnbd_ring_ops - what a ring asks of its owner
@@ -34,18 +35,18 @@ struct rnbd_ring;
  *	as rnbd_ring_open_slot() told it. Called without ring->lock.
  * @credit: Credits came with a frame that @frame was not called for. Called
  *	without ring->lock.
- * @violation: The peer has broken a rule; @failed follows. May be NULL. Called
+ * @proto_err: The peer has broken a rule; @failed follows. May be NULL. Called
  *	with or without ring->lock, from any context. Must not sleep.
  * @failed: The ring is of no more use. Called once per ring, from any
- *	context; @why is a constant text. Must not sleep.
+ *	context; @reason is a constant text. Must not sleep.
  */
 struct rnbd_ring_ops {
-	enum rnbd_fault (*frame)(struct rnbd_ring *ring,
-				 struct rnbd_frame *frame);
+	enum rnbd_proto_err (*frame)(struct rnbd_ring *ring,
+				     struct rnbd_frame *frame);
 	void (*sent)(struct rnbd_ring *ring, u32 seq, u32 slot);
 	void (*credit)(struct rnbd_ring *ring);
-	void (*violation)(struct rnbd_ring *ring, enum rnbd_fault fault);
-	void (*failed)(struct rnbd_ring *ring, const char *why);
+	void (*proto_err)(struct rnbd_ring *ring, enum rnbd_proto_err perr);
+	void (*failed)(struct rnbd_ring *ring, const char *reason);
 };
 
 /**
@@ -117,6 +118,7 @@ struct rnbd_ring_stats {
  * @pd: protection domain, owned by the session
  * @qp: queue pair, NULL when not set up
  * @cq: completion queue, from the device's pool unless it is polled
+ * @quirks: those of the device
  * @nr_cqe: what was taken from @cq
  * @poll_lock: whoever polls @cq; never waited for but to see the last one leave
  * @attr: geometry
@@ -137,9 +139,9 @@ struct rnbd_ring_stats {
  * @last_sent: jiffies of the latest frame
  * @last_heard: jiffies of the latest sign of life, read without the lock
  * @done_seq: number of the first frame whose slot is not free yet
- * @pace: frames per second that the peer may send, 0: as many as it has credits for
- * @pace_from: jiffies at the begin of the current second
- * @paced: frames since then that are counted
+ * @rate_limit: frames per second that the peer may send, 0: as many as it has credits for
+ * @rate_from: jiffies at the begin of the current second
+ * @rate_frames: frames since then that are counted
  * @unacked: signalled frames with entries that the wire has not acknowledged
  * @open: slot of the frame being gathered, or NULL
  * @open_type: its type
@@ -155,6 +157,7 @@ struct rnbd_ring {
 	struct ib_qp *qp;
 	struct ib_cq *cq;
 	u32 nr_cqe;
+	struct rnbd_quirks quirks;
 	spinlock_t poll_lock;	/* polling */
 	struct rnbd_ring_attr attr;
 	struct rnbd_slot *recv;
@@ -174,9 +177,9 @@ struct rnbd_ring {
 	unsigned long last_sent;
 	unsigned long last_heard;
 	u32 done_seq;
-	u32 pace;
-	unsigned long pace_from;
-	u32 paced;
+	u32 rate_limit;
+	unsigned long rate_from;
+	u32 rate_frames;
 	u32 unacked;
 	struct rnbd_slot *open;
 	u8 open_type;
@@ -186,25 +189,10 @@ struct rnbd_ring {
 	struct rnbd_ring_stats stats;
 };
 
+void rnbd_ring_proto_err(struct rnbd_ring *ring, enum rnbd_proto_err perr);
 void rnbd_ring_init(struct rnbd_ring *ring);
-int rnbd_ring_create(struct rnbd_ring *ring, struct rdma_cm_id *cm_id,
-		     struct ib_pd *pd, const struct rnbd_ring_attr *attr);
-int rnbd_ring_start(struct rnbd_ring *ring, u16 peer_slots);
-int rnbd_ring_lock_down(struct rnbd_ring *ring);
-void rnbd_ring_pace(struct rnbd_ring *ring, u32 frames);
-int rnbd_ring_poll(struct rnbd_ring *ring);
-void rnbd_ring_keepalive(struct rnbd_ring *ring, u32 interval_ms);
-void rnbd_ring_fail(struct rnbd_ring *ring, const char *why);
-void rnbd_ring_drain(struct rnbd_ring *ring);
-void rnbd_ring_destroy(struct rnbd_ring *ring);
-
-bool rnbd_ring_can_open(const struct rnbd_ring *ring);
-bool rnbd_ring_open(struct rnbd_ring *ring, u8 type);
-bool rnbd_ring_fits(const struct rnbd_ring *ring, u32 bytes, u32 data);
-void *rnbd_ring_add(struct rnbd_ring *ring, u32 bytes, u16 entries);
-void *rnbd_ring_add_data(struct rnbd_ring *ring, u32 bytes);
-int rnbd_ring_send(struct rnbd_ring *ring, struct ib_send_wr *first,
-		   struct ib_send_wr *last, int flags);
+void rnbd_ring_set_rate_limit(struct rnbd_ring *ring, u32 frames);
+void rnbd_ring_fail(struct rnbd_ring *ring, const char *reason);
 
 /**
  * rnbd_ring_open_slot - send slot of the open frame
@@ -219,4 +207,25 @@ static inline u32 rnbd_ring_open_slot(const struct rnbd_ring *ring)
 	return ring->open - ring->send;
 }
 
-#endif /* RNBD_RING_H */
+/**
+ * rnbd_ring_post_recv - give a receive slot to the device
+ * @ring: ring with a queue pair
+ * @slot: receive slot that nothing reads any longer
+ *
+ * Context: any.
+ * Return: 0 or what the device says.
+ */
+static inline int rnbd_ring_post_recv(struct rnbd_ring *ring, struct rnbd_slot *slot)
+{
+	struct ib_recv_wr wr = {
+		.wr_cqe = &slot->cqe,
+		.sg_list = &slot->sge,
+		.num_sge = 1,
+	};
+
+	ib_dma_sync_single_for_device(ring->dev, slot->sge.addr,
+				      ring->attr.slot_size, DMA_FROM_DEVICE);
+	return ib_post_recv(ring->qp, &wr, NULL);
+}
+
+#endif /* RNBD_CORE_RING_H */

@@ -2,8 +2,8 @@
 /*
  * How the secret of a host is written down, see secret.c.
  */
-#ifndef RNBD_SECRET_H
-#define RNBD_SECRET_H
+#ifndef RNBD_CORE_SECRET_H
+#define RNBD_CORE_SECRET_H
 
 #include <linux/types.h>
 #include <rnbd/wire.h>
@@ -18,4 +18,4 @@
 void rnbd_secret_format(const __u8 *secret, char *text);
 const char *rnbd_secret_parse(const char *text, size_t len, __u8 *secret);
 
-#endif /* RNBD_SECRET_H */
+#endif /* RNBD_CORE_SECRET_H */

@@ -1,63 +1,76 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Does a client know the secret of the host that it says it is?
+ * Authentication: secrets of hosts, challenges and proofs.
  *
  * Operation
  *
- * A session takes the secret that its host has when the connection is asked for. If
- * there is one, the login is answered with a challenge, and the login work begins with the
- * proof that comes back. Until it is found right the session is nothing but a
- * connection: no other session, no epoch and no account of the host hears of it.
- * See "Authentication" in Documentation/protocol.rst.
+ * A session takes the secret that its host has at the connection request. If there
+ * is one, the login is answered with a challenge, and the login work begins with
+ * the check of the proof that the client returns. Until the proof is verified the
+ * session is nothing but a connection: it affects no other session, no epoch and
+ * no account of the host. The target then proves to the client that it knows the
+ * secret too. Connection requests for further queues carry a token that is
+ * computed from the same secret. See "Authentication" in
+ * Documentation/protocol.rst.
  *
  * Ownership
  *
- * A secret is constant and counted: one reference is its host's, one of each session that
- * began with it. A changed secret is another one, by which the sessions are
- * known that have to end.
+ * A secret is constant and reference counted: its host holds one reference, each
+ * session that began with it another. A changed secret is a new object; the
+ * sessions to end are those with another secret than their host.
  *
  * Concurrency
  *
- * The challenge and the proof are handled one after the other, in the completion handler of
- * queue 0; the login work, which alone looks at them afterwards, is queued behind.
- * What was proven is constant when the session is live, which is when tokens come.
+ * Challenge and proof are handled one after the other in the completion handler of
+ * queue 0. Only the login work uses them afterwards, and it is queued after them.
+ * s->auth.text is constant when the session is live, which is when tokens arrive.
  *
  * Errors
  *
- * A wrong proof is RNBD_ST_AUTH, and tells nothing else. A target that is short of
- * memory, or whose crypto API fails, lets nobody in.
+ * A wrong proof returns RNBD_ST_AUTH and reveals nothing else. A target without
+ * memory, or whose crypto API fails, denies every login that needs a proof.
  */
-#define pr_fmt(fmt) "rnbd-target: " fmt
 
 #include <crypto/algapi.h>
+#include <linux/kref.h>
 #include <linux/random.h>
 #include <linux/slab.h>
+#include <rdma/ib_verbs.h>
 
+#include "../core/auth.h"
+#include "../core/cm.h"
+#include "../core/frame.h"
+#include "../core/login.h"
 #include "../core/mac.h"
-#include "target.h"
+#include "../core/proto_err.h"
+#include "../core/ring.h"
+#include "../core/ring_send.h"
+#include "auth.h"
+#include "queue.h"
+#include "session.h"
 
 /**
- * struct rnbd_tsecret - secret of a host
- * @ref: counted
- * @key: computes HMACs with it
- * @bytes: to know it again
+ * struct rnbdt_secret - secret of a host
+ * @ref: reference count
+ * @key: HMAC transform keyed with the secret
+ * @bytes: the secret, to compare it
  */
-struct rnbd_tsecret {
+struct rnbdt_secret {
 	struct kref ref;
 	struct crypto_shash *key;
 	u8 bytes[RNBD_SECRET_SIZE];
 };
 
 /**
- * rnbdt_secret_alloc - make a secret
+ * rnbdt_secret_alloc - create a secret
  * @bytes: RNBD_SECRET_SIZE bytes; copied
  *
- * Context: process context, may load a module.
+ * Context: process context; may sleep and load a crypto module.
  * Return: the secret with a reference for the caller, or an ERR_PTR().
  */
-struct rnbd_tsecret *rnbdt_secret_alloc(const u8 *bytes)
+struct rnbdt_secret *rnbdt_secret_alloc(const u8 *bytes)
 {
-	struct rnbd_tsecret *secret = kzalloc(sizeof(*secret), GFP_KERNEL);
+	struct rnbdt_secret *secret = kzalloc(sizeof(*secret), GFP_KERNEL);
 	int ret;
 
 	if (!secret)
@@ -75,20 +88,20 @@ struct rnbd_tsecret *rnbdt_secret_alloc(const u8 *bytes)
 
 static void rnbdt_secret_release(struct kref *ref)
 {
-	struct rnbd_tsecret *secret = container_of(ref, struct rnbd_tsecret, ref);
+	struct rnbdt_secret *secret = container_of(ref, struct rnbdt_secret, ref);
 
 	rnbd_mac_free(secret->key);
 	kfree_sensitive(secret);
 }
 
 /**
- * rnbdt_secret_get - take a reference
+ * rnbdt_secret_get - take a reference on a secret
  * @secret: secret, or NULL
  *
  * Context: any.
  * Return: @secret.
  */
-struct rnbd_tsecret *rnbdt_secret_get(struct rnbd_tsecret *secret)
+struct rnbdt_secret *rnbdt_secret_get(struct rnbdt_secret *secret)
 {
 	if (secret)
 		kref_get(&secret->ref);
@@ -99,22 +112,23 @@ struct rnbd_tsecret *rnbdt_secret_get(struct rnbd_tsecret *secret)
  * rnbdt_secret_put - drop a reference; the last one wipes the secret
  * @secret: secret, or NULL
  *
- * Context: process context.
+ * Context: process context; may sleep.
  */
-void rnbdt_secret_put(struct rnbd_tsecret *secret)
+void rnbdt_secret_put(struct rnbdt_secret *secret)
 {
 	if (secret)
 		kref_put(&secret->ref, rnbdt_secret_release);
 }
 
 /**
- * rnbdt_secret_same - are two secrets the same one
+ * rnbdt_secret_same - compare two secrets in constant time
  * @a: secret, or NULL
  * @b: secret, or NULL
  *
  * Context: any.
+ * Return: true if both have the same bytes, or both are NULL.
  */
-bool rnbdt_secret_same(const struct rnbd_tsecret *a, const struct rnbd_tsecret *b)
+bool rnbdt_secret_same(const struct rnbdt_secret *a, const struct rnbdt_secret *b)
 {
 	if (!a || !b)
 		return a == b;
@@ -122,24 +136,24 @@ bool rnbdt_secret_same(const struct rnbd_tsecret *a, const struct rnbd_tsecret *
 }
 
 /**
- * rnbdt_auth_challenge - ask for the proof
- * @s: session whose host has a secret and whose login has been read
+ * rnbdt_auth_challenge - send a challenge to the client
+ * @s: session whose host has a secret and whose login was decoded
  *
- * Context: completion handler of queue 0.
- * Return: 0, or -ENOTCONN if it cannot be sent.
+ * Context: completion handler of queue 0; does not sleep.
+ * Return: 0, or -ENOTCONN if the challenge cannot be sent.
  */
-int rnbdt_auth_challenge(struct rnbd_tsession *s)
+int rnbdt_auth_challenge(struct rnbdt_session *s)
 {
 	struct rnbd_ring *ring = &s->queues[0]->ring;
 	unsigned long flags;
 	int ret = -ENOTCONN;
 
-	rnbd_auth_begin(&s->text, &s->req, &s->login);
-	get_random_bytes(s->text.target_nonce, sizeof(s->text.target_nonce));
+	rnbd_auth_begin(&s->auth.text, &s->auth.req, &s->login.info);
+	get_random_bytes(s->auth.text.target_nonce, sizeof(s->auth.text.target_nonce));
 	spin_lock_irqsave(&ring->lock, flags);
 	if (rnbd_ring_open(ring, RNBD_FRAME_CHALLENGE)) {
 		rnbd_encode_challenge(rnbd_ring_add(ring, sizeof(struct rnbd_challenge), 1),
-				      s->text.target_nonce);
+				      s->auth.text.target_nonce);
 		ret = rnbd_ring_send(ring, NULL, NULL, IB_SEND_SIGNALED);
 	}
 	spin_unlock_irqrestore(&ring->lock, flags);
@@ -147,50 +161,53 @@ int rnbdt_auth_challenge(struct rnbd_tsession *s)
 }
 
 /**
- * rnbdt_auth_take - take the proof
- * @s: session that has been challenged
+ * rnbdt_auth_handle_proof - decode a PROOF frame
+ * @s: session with an outstanding challenge
  * @frame: frame of type RNBD_FRAME_PROOF
  *
- * Context: completion handler of queue 0.
- * Return: what is wrong with the frame; the proof itself is not looked at.
+ * The proof is stored and not verified here, see rnbdt_auth_check().
+ *
+ * Context: completion handler of queue 0; does not sleep.
+ * Return: RNBD_PERR_NONE or the protocol error of a malformed frame.
  */
-enum rnbd_fault rnbdt_auth_take(struct rnbd_tsession *s, const struct rnbd_frame *frame)
+enum rnbd_proto_err rnbdt_auth_handle_proof(struct rnbdt_session *s, const struct rnbd_frame *frame)
 {
-	return rnbd_decode_proof(frame, s->text.client_nonce, s->mac);
+	return rnbd_decode_proof(frame, s->auth.text.client_nonce, s->auth.mac);
 }
 
 /**
- * rnbdt_auth_check - is the proof right
- * @s: session whose proof has been taken
+ * rnbdt_auth_check - verify the proof of the client
+ * @s: session whose proof was decoded
  *
- * Context: the login work.
- * Return: enum rnbd_status. If RNBD_ST_OK, our own proof is in @s->mac.
+ * Context: login work; may sleep.
+ * Return: RNBD_ST_OK with the proof of the target in @s->auth.mac, RNBD_ST_AUTH for a
+ * wrong proof, or RNBD_ST_NOMEM if the HMAC cannot be computed.
  */
-u16 rnbdt_auth_check(struct rnbd_tsession *s)
+u16 rnbdt_auth_check(struct rnbdt_session *s)
 {
 	u8 mac[RNBD_MAC_SIZE];
 	u16 status = RNBD_ST_OK;
 
-	rnbd_auth_label(&s->text, RNBD_LABEL_CLIENT);
-	if (rnbd_mac(s->secret->key, &s->text, mac))
+	rnbd_auth_label(&s->auth.text, RNBD_LABEL_CLIENT);
+	if (rnbd_mac(s->auth.secret->key, &s->auth.text, mac))
 		return RNBD_ST_NOMEM;
-	if (crypto_memneq(mac, s->mac, sizeof(mac)))
+	if (crypto_memneq(mac, s->auth.mac, sizeof(mac)))
 		status = RNBD_ST_AUTH;
-	rnbd_auth_label(&s->text, RNBD_LABEL_TARGET);
-	if (!status && rnbd_mac(s->secret->key, &s->text, s->mac))
+	rnbd_auth_label(&s->auth.text, RNBD_LABEL_TARGET);
+	if (!status && rnbd_mac(s->auth.secret->key, &s->auth.text, s->auth.mac))
 		status = RNBD_ST_NOMEM;
 	memzero_explicit(mac, sizeof(mac));
 	return status;
 }
 
 /**
- * rnbdt_auth_prove - send our own proof
- * @s: session whose proof was right
+ * rnbdt_auth_send_proof - send the proof of the target
+ * @s: session whose client has proven the secret
  *
- * Context: the login work.
- * Return: 0, or -ENOTCONN if it cannot be sent.
+ * Context: login work; does not sleep.
+ * Return: 0, or -ENOTCONN if the proof cannot be sent.
  */
-int rnbdt_auth_prove(struct rnbd_tsession *s)
+int rnbdt_auth_send_proof(struct rnbdt_session *s)
 {
 	struct rnbd_ring *ring = &s->queues[0]->ring;
 	unsigned long flags;
@@ -199,7 +216,7 @@ int rnbdt_auth_prove(struct rnbd_tsession *s)
 	spin_lock_irqsave(&ring->lock, flags);
 	if (rnbd_ring_open(ring, RNBD_FRAME_PROOF)) {
 		rnbd_encode_proof(rnbd_ring_add(ring, sizeof(struct rnbd_proof), 1),
-				  NULL, s->mac);
+				  NULL, s->auth.mac);
 		ret = rnbd_ring_send(ring, NULL, NULL, IB_SEND_SIGNALED);
 	}
 	spin_unlock_irqrestore(&ring->lock, flags);
@@ -207,23 +224,26 @@ int rnbdt_auth_prove(struct rnbd_tsession *s)
 }
 
 /**
- * rnbdt_auth_queue - does a connection request belong to a session
+ * rnbdt_auth_queue - check that a connection request belongs to a session
  * @s: live session
- * @req: connection request for a queue other than 0, with the session's id
+ * @req: connection request for a queue other than 0 with the id of the session
+ *
+ * Compare the token of the request or, if the session has no secret, the host id.
  *
  * Context: process context, rnbdt_lock held.
+ * Return: true if the request is from the client of the session.
  */
-bool rnbdt_auth_queue(const struct rnbd_tsession *s, const struct rnbd_conn_req *req)
+bool rnbdt_auth_queue(const struct rnbdt_session *s, const struct rnbd_conn_req *req)
 {
 	struct rnbd_auth_text text;
 	u8 mac[RNBD_MAC_SIZE];
 	bool ours;
 
-	if (!s->secret)
+	if (!s->auth.secret)
 		return !memcmp(&s->host_id, req->host_id, sizeof(req->host_id));
-	text = s->text;
+	text = s->auth.text;
 	rnbd_auth_queue(&text, req);
-	if (rnbd_mac(s->secret->key, &text, mac))
+	if (rnbd_mac(s->auth.secret->key, &text, mac))
 		return false;
 	ours = !crypto_memneq(mac, req->host_id, RNBD_TOKEN_SIZE);
 	memzero_explicit(mac, sizeof(mac));

@@ -1,76 +1,89 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Backend: a block device, with bios straight on the pool.
+ * Backend: a block device, with bios on the pages of the pool.
  *
  * Operation
  *
- * A READ or WRITE becomes one bio whose pages are the pool pages that the
- * client named, or several if one cannot hold them. Nothing is copied, unless
- * the device needs data that does not change while it is written (RAID 5,
- * checksums): a client can write to its pool at any time, so for such a device
- * WRITE data are copied first to pages that only the target knows.
+ * A READ or WRITE becomes one bio whose pages are the pool pages that the client
+ * named, or several bios if one cannot hold them. Nothing is copied, unless the
+ * device needs data that does not change while it is written (RAID 5, checksums):
+ * a client can write to its pool at any time, so for such a device the data of a
+ * WRITE is first copied to pages that only the target can access.
  *
  * Ownership
  *
- * The device is opened exclusively, with the export as the holder, so a device
- * that is mounted, or part of something else, or exported already is refused.
- * Pool pages stay until the teardown of the session has waited for all its
- * requests; a bio takes no reference.
+ * The device is opened exclusively, with the export as the holder: a device that
+ * is mounted, part of another device, or already exported is refused. Pool pages
+ * stay until the teardown of the session has waited for all its requests; a bio
+ * takes no reference.
  *
  * Concurrency
  *
- * Submission in a work item, completion in any context. The parts of a request
- * are counted in treq->parts.
+ * Requests are submitted in a work item and complete in any context. treq->parts
+ * counts the bios of a request.
  *
- * All memory comes from reserves: the bio set, and for copies a pool of pages.
- * The copies of a session are never more than its pool. Nobody waits for a
- * reserve while holding back something of it that has not been submitted: a bio
- * that cannot get one more page is sent as it is.
+ * All memory comes from reserves: the bio sets and, for copies, a pool of pages.
+ * The copies of a session are never more than its pool. No submitter waits for a
+ * reserve while it holds memory of that reserve that was not submitted: a bio that
+ * cannot get a further page is submitted as it is.
  *
  * Errors
  *
- * The first error of the parts is the result. A session that is not live any
- * more, or whose epoch is old, ends its requests here without touching the
- * device.
+ * The first error of the parts is the result. A request of a session that is not
+ * live, or whose epoch is old, ends here without access to the device.
  */
+
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
+#include <linux/bio.h>
 #include <linux/blkdev.h>
-#include <linux/file.h>
-#include <linux/highmem.h>
-#include <linux/slab.h>
+#include <linux/fs.h>
+#include <linux/mempool.h>
+#include <linux/workqueue.h>
 
-#include "target.h"
+#include "../core/geometry.h"
+#include "../core/inject.h"
+#include "../core/io.h"
+#include "../core/op.h"
+#include "backend.h"
+#include "bdev.h"
+#include "epoch.h"
+#include "graph.h"
+#include "inject.h"
+#include "pool.h"
+#include "queue.h"
+#include "reply.h"
+#include "session.h"
 
 #define RNBDT_COPY_RESERVE	64
 
-static struct bio_set rnbdt_bio_cache;	/* quick */
-static struct bio_set rnbdt_bioset;	/* never empty for long */
+static struct bio_set rnbdt_bio_cache;	/* per-CPU cache, tried first */
+static struct bio_set rnbdt_bioset;	/* reserve: guarantees progress */
 static mempool_t rnbdt_copy_pages;
 
 static void rnbdt_bdev_end_io(struct bio *bio)
 {
-	struct rnbd_treq *treq = bio->bi_private;
+	struct rnbdt_req *treq = bio->bi_private;
 	int error = blk_status_to_errno(bio->bi_status);
 
 	bio_put(bio);
-	rnbdt_treq_part_done(treq, error);
+	rnbdt_req_part_done(treq, error);
 }
 
 static void rnbdt_bdev_end_copy(struct bio *bio)
 {
 	struct bvec_iter_all iter;
-	struct rnbd_treq *treq = bio->bi_private;
+	struct rnbdt_req *treq = bio->bi_private;
 	struct bio_vec *bv;
 
-	/* One vector per page: they are added without merging. */
-	atomic_sub(bio->bi_vcnt, &treq->queue->session->copied);
+	/* One vector per page, as pages are added without merging. */
+	atomic_sub(bio->bi_vcnt, &treq->queue->session->account.copied);
 	bio_for_each_segment_all(bv, bio, iter)
 		mempool_free(bv->bv_page, &rnbdt_copy_pages);
 	rnbdt_bdev_end_io(bio);
 }
 
-static void rnbdt_bdev_send(struct rnbd_treq *treq, struct bio *bio)
+static void rnbdt_bdev_send(struct rnbdt_req *treq, struct bio *bio)
 {
 	if (likely(rnbdt_may_submit(treq)))
 		submit_bio(bio);
@@ -78,13 +91,13 @@ static void rnbdt_bdev_send(struct rnbd_treq *treq, struct bio *bio)
 		bio_io_error(bio);
 }
 
-static struct bio *rnbdt_bdev_bio(struct rnbd_treq *treq, u32 vecs,
+static struct bio *rnbdt_bdev_bio(struct rnbdt_req *treq, u32 vecs,
 				  blk_opf_t opf, u64 offset, bio_end_io_t *end_io)
 {
-	struct rnbd_tbackend *be = treq->queue->session->backend;
+	struct rnbdt_backend *be = treq->queue->session->backend;
 	struct bio *bio;
 
-	/* The cache keeps what it was given: the reserve must not end up there. */
+	/* The cache keeps freed bios: do not let it drain the reserve. */
 	bio = bio_alloc_bioset(be->bdev, bio_max_segs(vecs), opf | REQ_ALLOC_CACHE,
 			       GFP_NOWAIT | __GFP_NOWARN, &rnbdt_bio_cache);
 	if (unlikely(!bio))
@@ -97,11 +110,11 @@ static struct bio *rnbdt_bdev_bio(struct rnbd_treq *treq, u32 vecs,
 	return bio;
 }
 
-static blk_opf_t rnbdt_bdev_opf(const struct rnbd_treq *treq)
+static blk_opf_t rnbdt_bdev_opf(const struct rnbdt_req *treq)
 {
 	blk_opf_t opf = REQ_OP_READ;
 
-	if (treq->req.op == RNBD_OP_WRITE) {
+	if (rnbd_op_data_out(treq->req.op)) {
 		opf = REQ_OP_WRITE | REQ_SYNC | REQ_IDLE;
 		if (treq->req.flags & RNBD_REQ_FUA ||
 		    treq->queue->session->backend->through)
@@ -110,7 +123,7 @@ static blk_opf_t rnbdt_bdev_opf(const struct rnbd_treq *treq)
 	return opf;
 }
 
-static void rnbdt_bdev_rw(struct rnbd_treq *treq)
+static void rnbdt_bdev_rw(struct rnbdt_req *treq)
 {
 	u32 pieces = rnbdt_piece_count(treq);
 	blk_opf_t opf = rnbdt_bdev_opf(treq);
@@ -120,7 +133,7 @@ static void rnbdt_bdev_rw(struct rnbd_treq *treq)
 	struct page *page;
 	u32 bytes;
 
-	rnbdt_treq_start_parts(treq);
+	rnbdt_req_start_parts(treq);
 	bio = rnbdt_bdev_bio(treq, pieces, opf, offset, rnbdt_bdev_end_io);
 	rnbdt_piece_start(&it, treq);
 	for (; (bytes = rnbdt_piece_next(&it, &page)); pieces--) {
@@ -133,17 +146,17 @@ static void rnbdt_bdev_rw(struct rnbd_treq *treq)
 		offset += bytes;
 	}
 	rnbdt_bdev_send(treq, bio);
-	rnbdt_treq_part_done(treq, 0);
+	rnbdt_req_part_done(treq, 0);
 }
 
 /*
  * WRITE to a device that needs stable data. As long as extents in flight do not
- * overlap there is no more to copy than the pool has; somebody who lets many
- * requests name the same extents gets no more memory for that.
+ * overlap, the copies fit into the size of the pool; a client whose requests name
+ * the same extents gets no more memory than that.
  */
-static void rnbdt_bdev_copy_write(struct rnbd_treq *treq)
+static void rnbdt_bdev_copy_write(struct rnbdt_req *treq)
 {
-	struct rnbd_tsession *s = treq->queue->session;
+	struct rnbdt_session *s = treq->queue->session;
 	u32 pages = DIV_ROUND_UP(treq->req.length, PAGE_SIZE);
 	blk_opf_t opf = rnbdt_bdev_opf(treq);
 	u64 offset = treq->req.offset;
@@ -153,13 +166,13 @@ static void rnbdt_bdev_copy_write(struct rnbd_treq *treq)
 	struct page *page;
 	u32 bytes;
 
-	if (unlikely(atomic_add_return(pages, &s->copied) >
-		     s->pool_bytes >> PAGE_SHIFT)) {
-		atomic_sub(pages, &s->copied);
-		rnbdt_treq_done(treq, RNBD_ST_NOMEM);
+	if (unlikely(atomic_add_return(pages, &s->account.copied) >
+		     s->account.pool_bytes >> PAGE_SHIFT)) {
+		atomic_sub(pages, &s->account.copied);
+		rnbdt_req_done(treq, RNBD_ST_NOMEM);
 		return;
 	}
-	rnbdt_treq_start_parts(treq);
+	rnbdt_req_start_parts(treq);
 	rnbdt_piece_start(&it, treq);
 	while ((bytes = rnbdt_piece_next(&it, &page))) {
 		while (bytes) {
@@ -187,39 +200,39 @@ static void rnbdt_bdev_copy_write(struct rnbd_treq *treq)
 		}
 	}
 	rnbdt_bdev_send(treq, bio);
-	rnbdt_treq_part_done(treq, 0);
+	rnbdt_req_part_done(treq, 0);
 }
 
-static void rnbdt_bdev_flush(struct rnbd_treq *treq)
+static void rnbdt_bdev_flush(struct rnbdt_req *treq)
 {
 	struct block_device *bdev = treq->queue->session->backend->bdev;
 	struct bio *bio;
 
 	if (!bdev_write_cache(bdev)) {
-		rnbdt_treq_done(treq, RNBD_ST_OK);
+		rnbdt_req_done(treq, RNBD_ST_OK);
 		return;
 	}
-	rnbdt_treq_start_parts(treq);
+	rnbdt_req_start_parts(treq);
 	bio = rnbdt_bdev_bio(treq, 0, REQ_OP_WRITE | REQ_PREFLUSH, 0,
 			     rnbdt_bdev_end_io);
 	rnbdt_bdev_send(treq, bio);
-	rnbdt_treq_part_done(treq, 0);
+	rnbdt_req_part_done(treq, 0);
 }
 
 static void rnbdt_bdev_flush_work(struct work_struct *work)
 {
-	rnbdt_bdev_flush(container_of(work, struct rnbd_treq, work));
+	rnbdt_bdev_flush(container_of(work, struct rnbdt_req, work));
 }
 
-/* The zeroes are written; now they have to be durable before the reply. */
+/* The zeroes are written; flush them before the reply. */
 static void rnbdt_bdev_end_zeroes_fua(struct bio *bio)
 {
-	struct rnbd_treq *treq = bio->bi_private;
+	struct rnbdt_req *treq = bio->bi_private;
 	int error = blk_status_to_errno(bio->bi_status);
 
 	bio_put(bio);
 	if (error) {
-		rnbdt_treq_done(treq, rnbdt_errno_status(error));
+		rnbdt_req_done(treq, rnbdt_errno_status(error));
 		return;
 	}
 	INIT_WORK(&treq->work, rnbdt_bdev_flush_work);
@@ -227,12 +240,12 @@ static void rnbdt_bdev_end_zeroes_fua(struct bio *bio)
 }
 
 /*
- * DISCARD and WRITE_ZEROES: the block layer makes a chain of bios and submits
- * all of it but the last one.
+ * DISCARD and WRITE_ZEROES: the block layer builds a chain of bios and submits
+ * all of them except the last.
  */
-static void rnbdt_bdev_range(struct rnbd_treq *treq)
+static void rnbdt_bdev_range(struct rnbdt_req *treq)
 {
-	struct rnbd_tsession *s = treq->queue->session;
+	struct rnbdt_session *s = treq->queue->session;
 	struct block_device *bdev = s->backend->bdev;
 	sector_t sector = treq->req.offset >> SECTOR_SHIFT;
 	sector_t nr = treq->req.length >> SECTOR_SHIFT;
@@ -240,9 +253,9 @@ static void rnbdt_bdev_range(struct rnbd_treq *treq)
 	struct bio *bio = NULL;
 	int ret;
 
-	rnbdt_treq_start_parts(treq);
+	rnbdt_req_start_parts(treq);
 	if (unlikely(!rnbdt_may_submit(treq))) {
-		rnbdt_treq_part_done(treq, -EIO);
+		rnbdt_req_part_done(treq, -EIO);
 		return;
 	}
 	if (treq->req.op == RNBD_OP_DISCARD) {
@@ -256,23 +269,23 @@ static void rnbdt_bdev_range(struct rnbd_treq *treq)
 			end_io = rnbdt_bdev_end_zeroes_fua;
 	}
 	if (!bio) {
-		rnbdt_treq_part_done(treq, ret);
+		rnbdt_req_part_done(treq, ret);
 		return;
 	}
-	/* The part that was held for the making becomes the bio's. */
+	/* The part that the submitter holds becomes that of the bio. */
 	bio->bi_private = treq;
 	bio->bi_end_io = end_io;
 	rnbdt_bdev_send(treq, bio);
 }
 
-static void rnbdt_bdev_submit(struct rnbd_treq *treq)
+static void rnbdt_bdev_submit(struct rnbdt_req *treq)
 {
-	struct rnbd_tbackend *be = treq->queue->session->backend;
+	struct rnbdt_backend *be = treq->queue->session->backend;
 	const struct rnbd_request *req = &treq->req;
 
-	/* The device may have shrunk unseen. */
+	/* The device may have shrunk without a notification. */
 	if (unlikely(req->offset + req->length > bdev_nr_bytes(be->bdev))) {
-		rnbdt_treq_done(treq, RNBD_ST_RANGE);
+		rnbdt_req_done(treq, RNBD_ST_RANGE);
 		return;
 	}
 	switch (req->op) {
@@ -295,22 +308,22 @@ static void rnbdt_bdev_submit(struct rnbd_treq *treq)
 		rnbdt_bdev_range(treq);
 		break;
 	default:
-		rnbdt_treq_done(treq, RNBD_ST_NOTSUPP);
+		rnbdt_req_done(treq, RNBD_ST_NOTSUPP);
 		break;
 	}
 }
 
-static void rnbdt_bdev_close(struct rnbd_tbackend *be)
+static void rnbdt_bdev_close(struct rnbdt_backend *be)
 {
 	bdev_fput(be->file);
 }
 
-static const struct rnbd_tbackend_ops rnbdt_bdev_ops = {
+static const struct rnbdt_backend_ops rnbdt_bdev_ops = {
 	.submit	= rnbdt_bdev_submit,
 	.close	= rnbdt_bdev_close,
 };
 
-/* Bytes of a limit that the block layer counts in sectors. */
+/* Convert a limit of the block layer from sectors to bytes. */
 static u32 rnbdt_bdev_bytes(u32 sectors, u32 limit)
 {
 	return min_t(u64, (u64)sectors << SECTOR_SHIFT, limit);
@@ -318,12 +331,14 @@ static u32 rnbdt_bdev_bytes(u32 sectors, u32 limit)
 
 /**
  * rnbdt_bdev_open_file - open a block device exclusively
- * @export: export
- * @be: its backend; file and bdev are set
+ * @export: export with the path
+ * @be: backend; file and bdev are set
  *
- * Return: 0 or an error, which has been logged.
+ * Context: process context; may sleep.
+ * Return: 0 or a negative errno, which was logged; -EBUSY if the device is in use,
+ * -EINVAL if it is zoned.
  */
-int rnbdt_bdev_open_file(struct rnbd_texport *export, struct rnbd_tbackend *be)
+int rnbdt_bdev_open_file(struct rnbdt_export *export, struct rnbdt_backend *be)
 {
 	blk_mode_t mode = BLK_OPEN_READ;
 	struct file *file;
@@ -353,40 +368,44 @@ int rnbdt_bdev_open_file(struct rnbd_texport *export, struct rnbd_tbackend *be)
 }
 
 /**
- * rnbdt_bdev_limits - take the properties of the block device over
+ * rnbdt_bdev_limits - copy the properties of the block device to the backend
  * @be: backend with an open block device
+ *
+ * Context: any.
  */
-void rnbdt_bdev_limits(struct rnbd_tbackend *be)
+void rnbdt_bdev_limits(struct rnbdt_backend *be)
 {
 	struct block_device *bdev = be->bdev;
+	struct rnbd_geometry *geo = &be->geo;
 	u32 zeroes = bdev_write_zeroes_sectors(bdev);
 
-	be->capacity = bdev_nr_bytes(bdev);
-	be->logical_block = bdev_logical_block_size(bdev);
-	be->physical_block = bdev_physical_block_size(bdev);
-	be->io_min = bdev_io_min(bdev);
-	be->io_opt = bdev_io_opt(bdev);
+	geo->capacity = bdev_nr_bytes(bdev);
+	geo->logical_block = bdev_logical_block_size(bdev);
+	geo->physical_block = bdev_physical_block_size(bdev);
+	geo->io_min = bdev_io_min(bdev);
+	geo->io_opt = bdev_io_opt(bdev);
 	if (!bdev_nonrot(bdev))
-		be->flags |= RNBD_EXPORT_ROTATIONAL;
+		geo->flags |= RNBD_EXPORT_ROTATIONAL;
 	if (bdev_max_discard_sectors(bdev)) {
-		be->discard_granularity = bdev_discard_granularity(bdev);
-		be->discard_alignment = bdev_discard_alignment(bdev);
-		be->max_discard = rnbdt_bdev_bytes(bdev_max_discard_sectors(bdev),
-						   1U << 31);
+		geo->discard_granularity = bdev_discard_granularity(bdev);
+		geo->discard_alignment = bdev_discard_alignment(bdev);
+		geo->max_discard = rnbdt_bdev_bytes(bdev_max_discard_sectors(bdev),
+						    1U << 31);
 	}
-	/* Zeroes that have to be written out at least do not cross the wire. */
-	be->max_write_zeroes = zeroes ? rnbdt_bdev_bytes(zeroes, 1U << 31) :
-					RNBDT_ZERO_OUT_MAX;
+	/* Zeroes that must be written out still do not use the network. */
+	geo->max_write_zeroes = zeroes ? rnbdt_bdev_bytes(zeroes, 1U << 31) :
+					 RNBDT_ZERO_OUT_MAX;
 }
 
 /**
  * rnbdt_bdev_open - open a block device for bios
- * @export: export
- * @be: its backend, to be filled
+ * @export: export with the path
+ * @be: backend to fill
  *
- * Return: 0 or an error, which has been logged.
+ * Context: process context; may sleep.
+ * Return: 0 or a negative errno, which was logged.
  */
-int rnbdt_bdev_open(struct rnbd_texport *export, struct rnbd_tbackend *be)
+int rnbdt_bdev_open(struct rnbdt_export *export, struct rnbdt_backend *be)
 {
 	int ret;
 
@@ -395,15 +414,16 @@ int rnbdt_bdev_open(struct rnbd_texport *export, struct rnbd_tbackend *be)
 		return ret;
 	rnbdt_bdev_limits(be);
 	if (bdev_write_cache(be->bdev) && !be->through)
-		be->flags |= RNBD_EXPORT_VOLATILE_CACHE | RNBD_EXPORT_FUA;
+		be->geo.flags |= RNBD_EXPORT_VOLATILE_CACHE | RNBD_EXPORT_FUA;
 	be->ops = &rnbdt_bdev_ops;
 	return 0;
 }
 
 /**
- * rnbdt_bdev_init - make the reserves
+ * rnbdt_bdev_init - allocate the reserves
  *
- * Return: 0 or an error.
+ * Context: process context, module init.
+ * Return: 0 or a negative errno.
  */
 int rnbdt_bdev_init(void)
 {
@@ -430,6 +450,8 @@ exit_bioset:
 
 /**
  * rnbdt_bdev_exit - undo rnbdt_bdev_init()
+ *
+ * Context: process context, module exit.
  */
 void rnbdt_bdev_exit(void)
 {

@@ -1,75 +1,86 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Lists of exports, for clients that ask what they may attach.
+ * Lists of exports, for clients that ask which exports they may attach.
  *
  * Operation
  *
- * After its login such a session is listing: the login work sends frames as long
- * as there are credits, and is queued again when more come. The links of a port
- * are in the order in which they were made, and numbered so. The session only
- * remembers the number of the last one that it has told, and each frame goes on
- * behind it. So whatever comes and goes in between, no export is told twice and
- * none that stays is left out, and a client that is slow costs no memory.
+ * After the login such a session is listing: the login work sends frames while
+ * credits are left, and is queued again when more arrive. The links of a port are
+ * in the order of their creation and numbered in that order. The session keeps
+ * only the number of the last link that it has sent, and each frame continues
+ * after it. Whatever links are added or removed concurrently, no export is sent
+ * twice and no export that stays is left out, and a slow client costs no memory.
  *
  * Ownership
  *
- * Nothing of an export is kept: a frame's worth of copies is made under
- * rnbdt_lock and is all that is looked at without it.
+ * No reference on an export is kept: the contents of one frame are copied under
+ * rnbdt_lock, and only the copies are used without it.
  *
  * Concurrency
  *
- * The login work is the only one that sends here and runs once at a time. The
- * teardown waits for it when no completion can queue it any more. It waits for
- * nothing but rnbdt_lock, so neither a port nor an export has to wait for a client.
+ * Only the login work sends lists, and it runs once at a time. The teardown waits
+ * for it when no completion can queue it again. The login work waits for nothing
+ * that depends on the client here, so neither a port nor an export waits for a
+ * client.
  *
  * Errors
  *
- * Without memory the client is told so, and the list ends. Who does not take the
+ * Without memory the list ends with a status. A client that does not receive its
  * list is disconnected by the timeout of the session.
  */
-#define pr_fmt(fmt) "rnbd-target: " fmt
 
+#include <linux/mm.h>
+#include <linux/mutex.h>
 #include <linux/slab.h>
+#include <rdma/ib_verbs.h>
 
+#include "../core/discover.h"
+#include "../core/ring.h"
+#include "../core/ring_send.h"
+#include "backend.h"
+#include "discover.h"
+#include "graph.h"
+#include "queue.h"
+#include "session.h"
 #include "target.h"
 
-static bool rnbdt_discover_may_tell(const struct rnbd_tsession *s,
-				    const struct rnbd_toffer *offer)
+static bool rnbdt_discover_may_list(const struct rnbdt_session *s,
+				    const struct rnbdt_offer *offer)
 {
 	return offer->export->enabled && rnbdt_host_allowed(offer->export, s->host);
 }
 
-/* The next one to tell behind number @listed, or NULL. */
-static struct rnbd_toffer *rnbdt_discover_first(const struct rnbd_tsession *s,
+/* Find the first link to list after number @listed, or NULL. */
+static struct rnbdt_offer *rnbdt_discover_first(const struct rnbdt_session *s,
 						u64 listed)
 {
-	struct rnbd_toffer *offer;
+	struct rnbdt_offer *offer;
 
 	lockdep_assert_held(&rnbdt_lock);
 	list_for_each_entry(offer, &s->port->exports, entry)
-		if (offer->serial > listed && rnbdt_discover_may_tell(s, offer))
+		if (offer->serial > listed && rnbdt_discover_may_list(s, offer))
 			return offer;
 	return NULL;
 }
 
-static struct rnbd_toffer *rnbdt_discover_next(const struct rnbd_tsession *s,
-					       struct rnbd_toffer *offer)
+static struct rnbdt_offer *rnbdt_discover_next(const struct rnbdt_session *s,
+					       struct rnbdt_offer *offer)
 {
 	lockdep_assert_held(&rnbdt_lock);
 	list_for_each_entry_continue(offer, &s->port->exports, entry)
-		if (rnbdt_discover_may_tell(s, offer))
+		if (rnbdt_discover_may_list(s, offer))
 			return offer;
 	return NULL;
 }
 
-static void rnbdt_discover_fill(struct rnbd_texport *export,
+static void rnbdt_discover_fill(struct rnbdt_export *export,
 				struct rnbd_export_info *info)
 {
-	const struct rnbd_tbackend *be = export->backend;
+	const struct rnbdt_backend *be = export->backend;
 
 	*info = (struct rnbd_export_info) {
-		.capacity = be->capacity,
-		.logical_block = be->logical_block,
+		.capacity = be->geo.capacity,
+		.logical_block = be->geo.logical_block,
 		.flags = be->readonly ? RNBD_EXPORT_READONLY : 0,
 	};
 	strscpy(info->name, rnbdt_export_name(export));
@@ -77,13 +88,13 @@ static void rnbdt_discover_fill(struct rnbd_texport *export,
 }
 
 /**
- * struct rnbdt_listing - what one frame tells
+ * struct rnbdt_listing - contents of one frame of a list
  * @status: enum rnbd_status
- * @more: there are others
- * @last: number of the last link
+ * @more: further frames follow
+ * @last: number of the last link in this frame
  * @nr: used members of @exports
- * @max: how many there can be in a frame
- * @exports: copies
+ * @max: exports that fit into a frame
+ * @exports: copied properties of the exports
  */
 struct rnbdt_listing {
 	u16 status;
@@ -94,41 +105,41 @@ struct rnbdt_listing {
 	struct rnbd_export_info *exports;
 };
 
-static void rnbdt_discover_gather(struct rnbd_tsession *s, struct rnbdt_listing *list)
+static void rnbdt_discover_gather(struct rnbdt_session *s, struct rnbdt_listing *list)
 {
-	u32 max = min(list->max, RNBD_EXPORTS_MAX - s->nr_listed);
-	struct rnbd_toffer *offer;
+	u32 max = min(list->max, RNBD_EXPORTS_MAX - s->listing.nr_listed);
+	struct rnbdt_offer *offer;
 
 	list->nr = 0;
-	list->last = s->listed;
+	list->last = s->listing.listed;
 	mutex_lock(&rnbdt_lock);
-	offer = rnbdt_discover_first(s, s->listed);
+	offer = rnbdt_discover_first(s, s->listing.listed);
 	while (offer && list->nr < max) {
 		rnbdt_discover_fill(offer->export, &list->exports[list->nr++]);
 		list->last = offer->serial;
 		offer = rnbdt_discover_next(s, offer);
 	}
 	mutex_unlock(&rnbdt_lock);
-	list->more = offer && s->nr_listed + list->nr < RNBD_EXPORTS_MAX;
+	list->more = offer && s->listing.nr_listed + list->nr < RNBD_EXPORTS_MAX;
 }
 
 /* Called under ring->lock, with an open frame. */
 static int rnbdt_discover_post(struct rnbd_ring *ring, const struct rnbdt_listing *list)
 {
-	void *room = rnbd_ring_add(ring, sizeof(struct rnbd_discover_reply), 1);
+	void *buf = rnbd_ring_add(ring, sizeof(struct rnbd_discover_reply), 1);
 	u32 i;
 
-	rnbd_encode_discover_reply(room, list->status, list->more);
+	rnbd_encode_discover_reply(buf, list->status, list->more);
 	for (i = 0; i < list->nr; i++) {
-		/* list->max has seen to it that there is room. */
-		room = rnbd_ring_add(ring, sizeof(struct rnbd_export_entry), 1);
-		rnbd_encode_export(room, &list->exports[i]);
+		/* list->max limits the entries to the size of a slot. */
+		buf = rnbd_ring_add(ring, sizeof(struct rnbd_export_entry), 1);
+		rnbd_encode_export(buf, &list->exports[i]);
 	}
 	return rnbd_ring_send(ring, NULL, NULL, IB_SEND_SIGNALED);
 }
 
-/* Looked at first: any frame of the client gets us here, and a list is work. */
-static bool rnbdt_discover_can_send(struct rnbd_tsession *s)
+/* Checked first: any frame of the client queues the work, and a list is expensive. */
+static bool rnbdt_discover_can_send(struct rnbdt_session *s)
 {
 	struct rnbd_ring *ring = &s->queues[0]->ring;
 	unsigned long flags;
@@ -141,7 +152,7 @@ static bool rnbdt_discover_can_send(struct rnbd_tsession *s)
 }
 
 /* Returns false when there is no credit, or the connection is lost. */
-static bool rnbdt_discover_send(struct rnbd_tsession *s, const struct rnbdt_listing *list)
+static bool rnbdt_discover_send(struct rnbdt_session *s, const struct rnbdt_listing *list)
 {
 	struct rnbd_ring *ring = &s->queues[0]->ring;
 	unsigned long flags;
@@ -155,33 +166,32 @@ static bool rnbdt_discover_send(struct rnbd_tsession *s, const struct rnbdt_list
 	spin_unlock_irqrestore(&ring->lock, flags);
 	if (!open || ret)
 		return false;
-	s->listed = list->last;
-	s->nr_listed += list->nr;
-	s->all_listed = !list->more;
-	if (s->all_listed)
-		mod_delayed_work(rnbdt_timer_wq, &s->timeout_work, RNBDT_LEAVE_TIMEOUT);
+	s->listing.listed = list->last;
+	s->listing.nr_listed += list->nr;
+	s->listing.all_listed = !list->more;
 	return true;
 }
 
 /**
- * rnbdt_discover_work - send what the credits allow
- * @s: session that was listing when this was queued
+ * rnbdt_discover_work - send as much of a list of exports as credits allow
+ * @s: session that was listing when the work was queued
  *
- * Context: the login work.
+ * Context: login work; takes rnbdt_lock, may sleep.
+ * Return: true if the list is complete and this call sent its last frame.
  */
-void rnbdt_discover_work(struct rnbd_tsession *s)
+bool rnbdt_discover_work(struct rnbdt_session *s)
 {
 	struct rnbdt_listing list = { };
 
-	if (s->all_listed || !rnbdt_discover_can_send(s))
-		return;
+	if (s->listing.all_listed || !rnbdt_discover_can_send(s))
+		return false;
 	list.max = (s->queues[0]->ring.attr.slot_size - sizeof(struct rnbd_frame_hdr) -
 		    sizeof(struct rnbd_discover_reply)) / sizeof(struct rnbd_export_entry);
-	/* Memory may wait for who waits for a login, as in all of the login work. */
+	/* Reclaim may wait for a client that waits for a login. */
 	list.exports = kvmalloc_array(list.max, sizeof(*list.exports), GFP_NOIO);
-	list.status = list.exports ? s->list_status : RNBD_ST_NOMEM;
+	list.status = list.exports ? s->listing.list_status : RNBD_ST_NOMEM;
 
-	while (READ_ONCE(s->state) == RNBDT_LISTING && !s->all_listed &&
+	while (READ_ONCE(s->state) == RNBDT_LISTING && !s->listing.all_listed &&
 	       rnbdt_discover_can_send(s)) {
 		if (!list.status)
 			rnbdt_discover_gather(s, &list);
@@ -189,15 +199,5 @@ void rnbdt_discover_work(struct rnbd_tsession *s)
 			break;
 	}
 	kvfree(list.exports);
-}
-
-/**
- * rnbdt_discover_kick - there may be a credit or a slot for another frame
- * @s: session that is listing
- *
- * Context: completion handler of queue 0.
- */
-void rnbdt_discover_kick(struct rnbd_tsession *s)
-{
-	queue_work(rnbdt_login_wq, &s->login_work);
+	return s->listing.all_listed;
 }

@@ -1,57 +1,68 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Fencing: a host that others must be able to go on without.
+ * Fencing of hosts: no I/O of a fenced host can reach the storage.
  *
  * Operation
  *
- * Nodes of a cluster that lose sight of one of them go on when it is certain
- * that nothing it has asked for reaches the storage any more. To fence a host ends
- * its sessions as anything else does, see session.c: its queue pairs are in
- * error and drained, its keys invalid, its bios at their end. Only then is it done.
- * Until it is unfenced, or comes back started anew if that is what the
- * administrator wants, no login of it is granted.
+ * Nodes of a cluster that have lost contact with a node continue once no I/O of it
+ * can reach the storage. Fencing a host closes its sessions like any other
+ * close (teardown.c) and is complete when their queue pairs are drained, their
+ * keys invalid and their bios completed. Logins of the host are refused until the
+ * administrator unfences it or, with unfence_on_restart, until its client module
+ * has restarted.
  *
- * A host that was cut off or stopped all the time does not know that it was
- * fenced, and has requests that it would send again on a new connection, now on
- * top of what others have written. So each fence begins a generation, a grant tells
- * it, and a disk that connects again says by which one it lives: in another one it
- * is never connected again.
+ * A host that was cut off or stopped does not know that it was fenced, and would
+ * send its old requests again on top of what others have written since. So each
+ * fence begins a generation, and a grant carries it. The client sends its
+ * generation when it reconnects; a stale generation is rejected with
+ * RNBD_ST_REVOKED for good.
  *
- * The generation must not come back when the target starts anew, or when the host
- * is removed and made again. Whoever keeps the state of the fence puts it back
- * before the host is let in (rnbd does); should the newest be lost, one that is
- * made from the time of day is not likely to be one that was there before. That a
- * fence was lifted by a host itself is not kept: what is put back may say fenced, and
- * then a disk comes that was attached in just that generation.
+ * A generation must not repeat when the target restarts or the host is removed and
+ * created again. Userspace (rnbd) keeps the fencing state and restores it before
+ * the host is allowed; if the newest state is lost, a generation taken from the
+ * time of day is unlikely to repeat. A fence lifted by a restart of the client is
+ * not kept: if the restored state says fenced, a client attached in just that
+ * generation may reconnect.
  *
- * Ownership: all of it is part of the host.
+ * Ownership: the fencing state is part of the host.
  *
- * Concurrency: rnbdt_lock. A login is checked and gets its export in one go under
- * it, so it comes either before the fence and is ended, or after it and is refused.
+ * Concurrency: rnbdt_lock. A login is checked and bound to its export in one
+ * critical section, so it is either before the fence and closed, or after it and
+ * refused.
  *
- * Errors: whoever waits for a fence can be killed, and it can be lifted by hand before it
- * is complete. Then it did not succeed, and to fence again waits again. A host that comes
- * back started anew lifts it only when it is.
+ * Errors: waiting for a fence can be interrupted by a fatal signal, and the host
+ * can be unfenced before the fence is complete. Then the fence has failed, and
+ * fencing again waits again. A restarted client lifts only a complete fence.
  */
+
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
+#include <linux/completion.h>
+#include <linux/kref.h>
+#include <linux/mutex.h>
 #include <linux/timekeeping.h>
+#include <linux/uuid.h>
+#include <rnbd/wire.h>
 
+#include "fence.h"
+#include "graph.h"
+#include "session.h"
+#include "state.h"
 #include "target.h"
 
 /**
- * rnbdt_fence_done - up to which fence nothing of a host is on its way any more
+ * rnbdt_fence_done - return the highest generation that is fully drained
  * @host: host
  *
- * It is noted before a fence is lifted, so whoever waits for one hears of its end even
- * if it was lifted at once.
+ * The result is recorded before a fence is lifted: a task that waits for the fence
+ * sees its end even if the host is unfenced at once.
  *
  * Context: rnbdt_lock held.
- * Return: the generation that began with it, or 0.
+ * Return: the generation, or 0 if no fence was complete.
  */
-u32 rnbdt_fence_done(struct rnbd_thost *host)
+u32 rnbdt_fence_done(struct rnbdt_host *host)
 {
-	struct rnbd_tfence *fence = &host->fence;
+	struct rnbdt_fence *fence = &host->fence;
 
 	lockdep_assert_held(&rnbdt_lock);
 	if (fence->fenced && !rnbdt_sessions_active(host))
@@ -60,19 +71,35 @@ u32 rnbdt_fence_done(struct rnbd_thost *host)
 }
 
 /**
- * rnbdt_fence_begin - let nothing more of a host in
+ * rnbdt_sessions_fence - close the sessions of a host, without waiting
  * @host: host
  *
- * Its sessions end; nobody waits for that. One that is fenced is fenced anew: what was
- * put back may have been lifted before.
- *
- * Context: process context without rnbdt_lock.
- * Return: the generation that begins, or 0 if there is no further one: the host is out,
- * but what it has attached may come back once it is unfenced.
+ * Context: rnbdt_lock held.
  */
-u32 rnbdt_fence_begin(struct rnbd_thost *host)
+static void rnbdt_sessions_fence(const struct rnbdt_host *host)
 {
-	struct rnbd_tfence *fence = &host->fence;
+	struct rnbdt_session *s;
+
+	lockdep_assert_held(&rnbdt_lock);
+	list_for_each_entry(s, &rnbdt_sessions, entry)
+		if (s->host == host)
+			rnbdt_session_close(s, "the host was fenced");
+}
+
+/**
+ * rnbdt_fence_begin - fence a host without waiting for its sessions
+ * @host: host
+ *
+ * A fenced host gets a new generation as well: a restored fence may have been
+ * lifted before.
+ *
+ * Context: process context without rnbdt_lock; may sleep.
+ * Return: the generation that begins, or 0 if the generations are used up: the
+ * host is fenced, but its clients can reconnect once it is unfenced.
+ */
+u32 rnbdt_fence_begin(struct rnbdt_host *host)
+{
+	struct rnbdt_fence *fence = &host->fence;
 	time64_t now = ktime_get_real_seconds();
 	u32 generation = 0;
 	bool news;
@@ -81,14 +108,14 @@ u32 rnbdt_fence_begin(struct rnbd_thost *host)
 	rnbdt_fence_done(host);
 	if (fence->generation < RNBDT_GENERATION_MAX) {
 		generation = fence->generation + 1;
-		/* A clock that is far off must not use them up. */
+		/* A clock that is far off must not use up the generations. */
 		if (now > generation && now < RNBDT_GENERATION_MAX - RNBDT_GENERATION_MAX / 16)
 			generation = now;
 		fence->generation = generation;
 	}
-	/* If there is no further one, that has to be waited for once more. */
+	/* If the generations are used up, the last one must be drained again. */
 	fence->done = min(fence->done, fence->generation - 1);
-	/* Somebody newer may have been let in since that was kept. */
+	/* A newer client may have logged in since that state was kept. */
 	if (fence->restored)
 		fence->boot_id = uuid_null;
 	news = !fence->fenced;
@@ -101,16 +128,74 @@ u32 rnbdt_fence_begin(struct rnbd_thost *host)
 	return generation;
 }
 
+/* Check whether @s can reach the storage and was granted before @generation. */
+static bool rnbdt_session_active(struct rnbdt_session *s, const struct rnbdt_host *host,
+				 u32 generation)
+{
+	lockdep_assert_held(&rnbdt_lock);
+	return s->host == host && s->export && s->granted.fence_generation < generation &&
+	       !completion_done(&s->teardown.drained);
+}
+
+static struct rnbdt_session *rnbdt_session_find_active(const struct rnbdt_host *host,
+						       u32 generation)
+{
+	struct rnbdt_session *s;
+
+	lockdep_assert_held(&rnbdt_lock);
+	list_for_each_entry(s, &rnbdt_sessions, entry)
+		if (rnbdt_session_active(s, host, generation))
+			return s;
+	return NULL;
+}
+
 /**
- * rnbdt_fence - let nothing of a host reach any storage from now on
+ * rnbdt_sessions_wait_fenced - wait until no session of a host can reach storage
+ * @host: host
+ * @generation: wait for sessions that were granted before this generation
+ *
+ * Sessions that were not bound to an export are not waited for.
+ *
+ * Context: process context without rnbdt_lock; sleeps until the storage has
+ * completed the requests, without a limit of time.
+ * Return: 0, or -EINTR after a fatal signal; the sessions end nevertheless.
+ */
+static int rnbdt_sessions_wait_fenced(const struct rnbdt_host *host, u32 generation)
+{
+	struct rnbdt_session *s;
+	long left = 1;
+
+	mutex_lock(&rnbdt_lock);
+	while (left >= 0) {
+		s = rnbdt_session_find_active(host, generation);
+		if (!s)
+			break;
+		kref_get(&s->ref);
+		mutex_unlock(&rnbdt_lock);
+
+		left = wait_for_completion_killable_timeout(&s->teardown.drained, 30 * HZ);
+		if (!left)
+			pr_warn("host %pUb is fenced: waiting for session %u to end its I/O\n",
+				&host->uuid, s->serial);
+		rnbdt_session_put(s);
+
+		mutex_lock(&rnbdt_lock);
+	}
+	mutex_unlock(&rnbdt_lock);
+	return left < 0 ? -EINTR : 0;
+}
+
+/**
+ * rnbdt_fence_host - fence a host and wait until the fence is complete
  * @host: host
  *
- * Context: process context without rnbdt_lock; waits for the storage.
- * Return: 0 if nothing of it is on its way any more; -EINTR after a signal that
- * kills, some may be; -ECANCELED if it was unfenced before that; -EOVERFLOW if there is no
- * further generation.
+ * Context: process context without rnbdt_lock; sleeps until the storage has
+ * completed the requests, without a limit of time.
+ * Return: 0 if no I/O of the host is in flight; -EINTR after a fatal signal, I/O
+ * may be in flight; -ECANCELED if the host was unfenced before; -EOVERFLOW if the
+ * generations are used up.
  */
-int rnbdt_fence(struct rnbd_thost *host)
+int rnbdt_fence_host(struct rnbdt_host *host)
 {
 	u32 generation = rnbdt_fence_begin(host);
 	u32 begun = generation, waited;
@@ -119,7 +204,7 @@ int rnbdt_fence(struct rnbd_thost *host)
 
 	if (!generation)
 		return -EOVERFLOW;
-	/* Others may fence it meanwhile: the last one counts. */
+	/* Another task may fence the host concurrently: wait for the last fence. */
 	do {
 		waited = generation;
 		ret = rnbdt_sessions_wait_fenced(host, waited);
@@ -134,14 +219,14 @@ int rnbdt_fence(struct rnbd_thost *host)
 }
 
 /**
- * rnbdt_unfence - let a host in again
+ * rnbdt_unfence_host - allow logins of a fenced host again
  * @host: host
  *
- * What it attached before stays revoked.
+ * Attachments of older generations remain revoked.
  *
- * Context: process context without rnbdt_lock.
+ * Context: process context without rnbdt_lock; may sleep.
  */
-void rnbdt_unfence(struct rnbd_thost *host)
+void rnbdt_unfence_host(struct rnbdt_host *host)
 {
 	bool news;
 
@@ -155,22 +240,22 @@ void rnbdt_unfence(struct rnbd_thost *host)
 }
 
 /**
- * rnbdt_fence_take - make a host what it was when the target ran before
+ * rnbdt_fence_restore - restore the fencing state of an earlier run of the target
  * @host: host
- * @fence: how it was then; of a newer generation, or nothing changes
+ * @fence: state to restore; ignored unless its generation is newer
  *
- * What it has attached in an older one ends; nobody waits for that.
+ * Close the sessions of older generations, without waiting.
  *
- * Context: process context without rnbdt_lock.
+ * Context: process context without rnbdt_lock; may sleep.
  */
-void rnbdt_fence_take(struct rnbd_thost *host, const struct rnbd_tfence *fence)
+void rnbdt_fence_restore(struct rnbdt_host *host, const struct rnbdt_fence *fence)
 {
 	bool newer;
 
 	mutex_lock(&rnbdt_lock);
 	newer = fence->generation > host->fence.generation;
 	if (newer) {
-		/* A fence was by whom it has kept; others may have been let in since. */
+		/* Use the kept boot id only if no client has logged in since the start. */
 		if (fence->fenced && uuid_is_null(&host->fence.boot_id))
 			host->fence.boot_id = fence->boot_id;
 		host->fence.generation = fence->generation;
@@ -183,55 +268,60 @@ void rnbdt_fence_take(struct rnbd_thost *host, const struct rnbd_tfence *fence)
 		pr_notice("host %pUb is fenced\n", &host->uuid);
 }
 
-/* Only a module that was started anew has nothing left to send. */
-static u16 rnbdt_fence_lift(const struct rnbd_tsession *s, const uuid_t *boot_id)
+/* Only a client module that has restarted has no old requests to send. */
+static u16 rnbdt_fence_lift(const struct rnbdt_session *s, const uuid_t *boot_id)
 {
-	struct rnbd_thost *host = s->host;
-	struct rnbd_tfence *fence = &host->fence;
+	struct rnbdt_host *host = s->host;
+	struct rnbdt_fence *fence = &host->fence;
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	if (!host->unfence_on_restart || (s->login.flags & RNBD_LOGIN_DISCOVER))
+	if (!host->unfence_on_restart || (s->login.info.flags & RNBD_LOGIN_DISCOVER))
 		return RNBD_ST_FENCED;
-	if (s->login.fence_generation) {
-		/* It was let in after this fence, before the target started anew. */
+	if (s->login.info.fence_generation) {
+		/* The client was granted this generation before the target restarted. */
 		if (!fence->restored)
 			return RNBD_ST_FENCED;
 	} else if (uuid_is_null(boot_id) || uuid_equal(&fence->boot_id, boot_id)) {
 		return RNBD_ST_FENCED;
 	}
-	/* Never before the fence is complete. */
+	/* Do not lift a fence that is not complete. */
 	if (rnbdt_fence_done(host) != fence->generation)
 		return RNBD_ST_BUSY;
 	fence->fenced = false;
-	rnbdt_fence_let_in(s);
+	rnbdt_fence_admit(s);
 	pr_notice("host %pUb %s and is not fenced any more\n", &host->uuid,
-		  s->login.fence_generation ? "was let in before" : "was started anew");
+		  s->login.info.fence_generation ? "was let in before" : "was started anew");
 	return RNBD_ST_OK;
 }
 
 /**
- * rnbdt_fence_check - may this login be granted
- * @s: session with a login that was proven
+ * rnbdt_fence_check - check whether fencing allows a login
+ * @s: session whose login is authenticated
+ *
+ * Lift a complete fence if the client module has restarted and the host permits
+ * that.
  *
  * Context: rnbdt_lock held.
- * Return: enum rnbd_status.
+ * Return: RNBD_ST_OK; RNBD_ST_FENCED; RNBD_ST_REVOKED if the attachment is of an
+ * older generation; RNBD_ST_BUSY if the fence is not complete; RNBD_ST_SHUTDOWN if
+ * the session closes.
  */
-u16 rnbdt_fence_check(const struct rnbd_tsession *s)
+u16 rnbdt_fence_check(const struct rnbdt_session *s)
 {
-	struct rnbd_tfence *fence = &s->host->fence;
-	u32 generation = s->login.fence_generation;
+	struct rnbdt_fence *fence = &s->host->fence;
+	u32 generation = s->login.info.fence_generation;
 	uuid_t boot_id;
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	/* One that a fence has ended lifts none, and nobody reads its answer. */
+	/* A session that a fence has closed must not lift one; it gets no reply. */
 	if (READ_ONCE(s->state) != RNBDT_LOGIN)
 		return RNBD_ST_SHUTDOWN;
-	import_uuid(&boot_id, s->login.boot_id);
-	/* The first that is seen of it may still be what was fenced. */
+	import_uuid(&boot_id, s->login.info.boot_id);
+	/* The first login seen may still come from the client that was fenced. */
 	if (fence->fenced && uuid_is_null(&fence->boot_id) &&
-	    !(s->login.flags & RNBD_LOGIN_DISCOVER))
+	    !(s->login.info.flags & RNBD_LOGIN_DISCOVER))
 		fence->boot_id = boot_id;
 	if (generation && generation != fence->generation)
 		return fence->fenced ? RNBD_ST_FENCED : RNBD_ST_REVOKED;
@@ -239,16 +329,36 @@ u16 rnbdt_fence_check(const struct rnbd_tsession *s)
 }
 
 /**
- * rnbdt_fence_let_in - a login is granted
+ * rnbdt_fence_admit - record a granted login
  * @s: session that can reach the storage from now on
  *
  * Context: rnbdt_lock held.
  */
-void rnbdt_fence_let_in(const struct rnbd_tsession *s)
+void rnbdt_fence_admit(const struct rnbdt_session *s)
 {
-	struct rnbd_tfence *fence = &s->host->fence;
+	struct rnbdt_fence *fence = &s->host->fence;
 
 	lockdep_assert_held(&rnbdt_lock);
-	import_uuid(&fence->boot_id, s->login.boot_id);
+	import_uuid(&fence->boot_id, s->login.info.boot_id);
 	fence->restored = false;
+}
+
+/**
+ * rnbdt_sessions_active - count the sessions of a host that can reach the storage
+ * @host: host
+ *
+ * Closing sessions count until their I/O has ended.
+ *
+ * Context: rnbdt_lock held.
+ * Return: number of sessions.
+ */
+u32 rnbdt_sessions_active(const struct rnbdt_host *host)
+{
+	struct rnbdt_session *s;
+	u32 nr = 0;
+
+	lockdep_assert_held(&rnbdt_lock);
+	list_for_each_entry(s, &rnbdt_sessions, entry)
+		nr += rnbdt_session_active(s, host, U32_MAX);
+	return nr;
 }

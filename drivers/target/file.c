@@ -1,60 +1,76 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Backend: a file, or a block device through the page cache.
+ * Backend: a file or a block device through the page cache.
  *
  * Operation
  *
- * Each request is a work item, because file systems may sleep anywhere. READ
- * and WRITE are asynchronous I/O on the pool pages, direct (nothing copied) or
- * buffered. What comes back short is continued from where it stopped, so that
- * the error behind it (no space, say) is the one that the client sees.
+ * Each request is a work item, because file systems may sleep anywhere. READ and
+ * WRITE are asynchronous I/O on the pool pages, direct (nothing is copied) or
+ * buffered. A short transfer is continued from where it stopped, so that the
+ * client sees the error behind it (no space, for example).
  *
- * FUA is IOCB_DSYNC, a flush vfs_fsync(), a discard a punched hole, zeroes a
- * zeroed range. The page cache, and for direct I/O the file system's own data
- * and the disk below it, are a volatile cache: an export of a file says so.
+ * FUA is IOCB_DSYNC, a flush vfs_fsync_range(), a discard a punched hole, write
+ * zeroes a zeroed range. The page cache and, for direct I/O, the file system's own
+ * data and the disk below it are a volatile cache: the export of a file reports
+ * one.
  *
- * A client can write to its pool at any time. If what is below the file needs
- * data that does not change while it is written, writes go through the page
- * cache, synchronously: it takes the copy that is needed.
+ * A client can write to its pool at any time. If the storage below the file needs
+ * data that does not change while it is written, writes go through the page cache,
+ * synchronously, because that makes the copy.
  *
  * Ownership
  *
- * The request owns its bvecs: its own few, or an array from a reserve that is
- * as large as the largest request can need.
+ * The request owns its bvecs: its inline ones, or an array from a reserve, large
+ * enough for the largest request.
  *
  * Concurrency
  *
- * The work queue is for reclaim, and its items allocate without waiting for
- * I/O and are not throttled for dirty pages like an ordinary writer: a client
- * on this very machine may be what reclaim waits for.
+ * The work queue has a rescuer for reclaim. Its items allocate without waiting for
+ * I/O and are not throttled for dirty pages like an ordinary writer: reclaim may
+ * wait for a client on this very machine.
  *
  * Errors
  *
- * A transfer that ends at the end of the file means that it has shrunk:
- * RNBD_ST_RANGE. A session that is not live any more ends its requests without
- * touching the file.
+ * A transfer that stops at the end of the file means that the file has shrunk:
+ * RNBD_ST_RANGE. A request of a session that is not live ends without access to
+ * the file. The page cache reports a failed writeback only once; be->lost makes
+ * all later flushes fail until the export is disabled.
  */
+
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
+#include <linux/bio.h>
 #include <linux/blkdev.h>
 #include <linux/falloc.h>
 #include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/mempool.h>
 #include <linux/pagemap.h>
 #include <linux/sched/mm.h>
-#include <linux/slab.h>
-#include <linux/stat.h>
 #include <linux/uio.h>
+#include <linux/workqueue.h>
 
-#include "target.h"
+#include "../core/geometry.h"
+#include "../core/inject.h"
+#include "../core/io.h"
+#include "../core/op.h"
+#include "backend.h"
+#include "bdev.h"
+#include "epoch.h"
+#include "file.h"
+#include "graph.h"
+#include "inject.h"
+#include "pool.h"
+#include "queue.h"
+#include "reply.h"
+#include "session.h"
 
 #define RNBDT_MAX_BVECS		(RNBDT_MAX_IO_MAX / RNBD_UNIT_SIZE)
 #define RNBDT_BVEC_RESERVE	4
 
 static mempool_t *rnbdt_bvecs;
 
-static void rnbdt_file_work(struct work_struct *work);
-
-static void rnbdt_file_lose(struct rnbd_tbackend *be, int error)
+static void rnbdt_file_set_lost(struct rnbdt_backend *be, int error)
 {
 	if (!xchg(&be->lost, true))
 		pr_err("%pD: not written back, error %d; flushes fail until its export is disabled and enabled\n",
@@ -62,11 +78,10 @@ static void rnbdt_file_lose(struct rnbd_tbackend *be, int error)
 }
 
 /*
- * Make a range durable. The page cache tells of a failure only once, and by then
- * takes the pages for clean: whoever asks next, perhaps for the same flush over
- * another connection, would be told that all is well.
+ * Make a range durable. The page cache reports a failure only once and then regards
+ * the pages as clean: without be->lost a later flush would succeed.
  */
-static int rnbdt_file_sync(struct rnbd_tbackend *be, loff_t start, loff_t end)
+static int rnbdt_file_sync(struct rnbdt_backend *be, loff_t start, loff_t end)
 {
 	int ret;
 
@@ -74,36 +89,36 @@ static int rnbdt_file_sync(struct rnbd_tbackend *be, loff_t start, loff_t end)
 		return -EIO;
 	ret = vfs_fsync_range(be->file, start, end, 1);
 	if (unlikely(ret)) {
-		rnbdt_file_lose(be, ret);
+		rnbdt_file_set_lost(be, ret);
 		return ret;
 	}
-	/* Another one may have been told meanwhile. */
+	/* A concurrent flush may have got the error of this range. */
 	return READ_ONCE(be->lost) ? -EIO : 0;
 }
 
-static void rnbdt_file_rw_done(struct rnbd_treq *treq, u16 status)
+static void rnbdt_file_rw_done(struct rnbdt_req *treq, u16 status)
 {
 	if (treq->bvec != treq->inline_bvec)
 		mempool_free(treq->bvec, rnbdt_bvecs);
 	treq->bvec = NULL;
-	rnbdt_treq_done(treq, status);
+	rnbdt_req_done(treq, status);
 }
 
 /*
- * A transfer has ended with @ret. Returns true if the request is finished,
- * false if there is more to do.
+ * Handle the end of a transfer with @ret bytes or errno. Returns true if the request
+ * is complete, false if the transfer must be continued.
  */
-static bool rnbdt_file_moved(struct rnbd_treq *treq, long ret)
+static bool rnbdt_file_moved(struct rnbdt_req *treq, long ret)
 {
-	struct rnbd_tbackend *be = treq->queue->session->backend;
+	struct rnbdt_backend *be = treq->queue->session->backend;
 
 	if (unlikely(ret <= 0)) {
-		/* It may be the failure of others that was not flushed. */
+		/* The error may be that of earlier writes that were not flushed. */
 		if (ret && treq->iocb.ki_flags & IOCB_DSYNC && !be->through &&
 		    !treq->stale)
-			rnbdt_file_lose(be, ret);
+			rnbdt_file_set_lost(be, ret);
 		rnbdt_file_rw_done(treq, ret ? rnbdt_errno_status(ret) :
-				   treq->req.op == RNBD_OP_READ ? RNBD_ST_RANGE :
+				   rnbd_op_data_in(treq->req.op) ? RNBD_ST_RANGE :
 				   RNBD_ST_IO);
 		return true;
 	}
@@ -117,7 +132,7 @@ static bool rnbdt_file_moved(struct rnbd_treq *treq, long ret)
 
 static void rnbdt_file_complete(struct kiocb *iocb, long ret)
 {
-	struct rnbd_treq *treq = container_of(iocb, struct rnbd_treq, iocb);
+	struct rnbdt_req *treq = container_of(iocb, struct rnbdt_req, iocb);
 
 	if (iocb->ki_flags & IOCB_WRITE)
 		kiocb_end_write(iocb);
@@ -127,7 +142,7 @@ static void rnbdt_file_complete(struct kiocb *iocb, long ret)
 		queue_work(treq->queue->session->backend->io_wq, &treq->work);
 }
 
-static void rnbdt_file_map(struct rnbd_treq *treq)
+static void rnbdt_file_map(struct rnbdt_req *treq)
 {
 	struct rnbdt_piece it;
 	struct page *page;
@@ -142,11 +157,11 @@ static void rnbdt_file_map(struct rnbd_treq *treq)
 		bvec_set_page(&treq->bvec[treq->nr_bvec++], page, bytes, 0);
 }
 
-static void rnbdt_file_rw(struct rnbd_treq *treq)
+static void rnbdt_file_rw(struct rnbdt_req *treq)
 {
-	struct rnbd_tsession *s = treq->queue->session;
-	struct rnbd_tbackend *be = s->backend;
-	bool write = treq->req.op == RNBD_OP_WRITE;
+	struct rnbdt_session *s = treq->queue->session;
+	struct rnbdt_backend *be = s->backend;
+	bool write = rnbd_op_data_out(treq->req.op);
 	struct kiocb *iocb = &treq->iocb;
 	struct iov_iter iter;
 	ssize_t ret;
@@ -175,8 +190,8 @@ static void rnbdt_file_rw(struct rnbd_treq *treq)
 		}
 
 		/*
-		 * One for the submitter: the file system looks at file and
-		 * iocb after it has queued the I/O.
+		 * One part for the submitter: the file system accesses file
+		 * and iocb after it has queued the I/O.
 		 */
 		atomic_set(&treq->parts, 2);
 		if (unlikely(!rnbdt_may_submit(treq)))
@@ -193,13 +208,13 @@ static void rnbdt_file_rw(struct rnbd_treq *treq)
 	} while (!rnbdt_file_moved(treq, ret));
 }
 
-static int rnbdt_file_zero(struct rnbd_treq *treq)
+static int rnbdt_file_zero(struct rnbdt_req *treq)
 {
 	const struct rnbd_request *req = &treq->req;
 	struct file *file = treq->queue->session->backend->file;
 	int ret = -EOPNOTSUPP;
 
-	/* A hole reads as zeros too, and costs nothing if it may be one. */
+	/* A hole reads as zeroes too, and needs no space; prefer it if allowed. */
 	if (!(req->flags & RNBD_REQ_NOUNMAP))
 		ret = vfs_fallocate(file, FALLOC_FL_PUNCH_HOLE |
 				    FALLOC_FL_KEEP_SIZE, req->offset, req->length);
@@ -213,10 +228,10 @@ static int rnbdt_file_zero(struct rnbd_treq *treq)
 	return ret;
 }
 
-/* Directly before the file is touched: a write must not make it grow again. */
-static u16 rnbdt_file_check(struct rnbd_treq *treq)
+/* Check directly before the access: a write must not extend a shrunken file. */
+static u16 rnbdt_file_check(struct rnbdt_req *treq)
 {
-	struct rnbd_tbackend *be = treq->queue->session->backend;
+	struct rnbdt_backend *be = treq->queue->session->backend;
 
 	if (unlikely(!rnbdt_may_submit(treq)))
 		return RNBD_ST_IO;
@@ -225,9 +240,9 @@ static u16 rnbdt_file_check(struct rnbd_treq *treq)
 	return RNBD_ST_OK;
 }
 
-static void rnbdt_file_execute(struct rnbd_treq *treq)
+static void rnbdt_file_execute(struct rnbdt_req *treq)
 {
-	struct rnbd_tsession *s = treq->queue->session;
+	struct rnbdt_session *s = treq->queue->session;
 	const struct rnbd_request *req = &treq->req;
 	struct file *file = s->backend->file;
 	u16 status;
@@ -238,7 +253,7 @@ static void rnbdt_file_execute(struct rnbd_treq *treq)
 		if (treq->bvec)
 			rnbdt_file_rw_done(treq, status);
 		else
-			rnbdt_treq_done(treq, status);
+			rnbdt_req_done(treq, status);
 		return;
 	}
 	switch (req->op) {
@@ -260,12 +275,12 @@ static void rnbdt_file_execute(struct rnbd_treq *treq)
 		ret = -EOPNOTSUPP;
 		break;
 	}
-	rnbdt_treq_done(treq, rnbdt_errno_status(ret));
+	rnbdt_req_done(treq, rnbdt_errno_status(ret));
 }
 
 static void rnbdt_file_work(struct work_struct *work)
 {
-	struct rnbd_treq *treq = container_of(work, struct rnbd_treq, work);
+	struct rnbdt_req *treq = container_of(work, struct rnbdt_req, work);
 	unsigned int throttle = current->flags & PF_LOCAL_THROTTLE;
 	unsigned int noio = memalloc_noio_save();
 
@@ -276,9 +291,9 @@ static void rnbdt_file_work(struct work_struct *work)
 	memalloc_noio_restore(noio);
 }
 
-static void rnbdt_file_submit(struct rnbd_treq *treq)
+static void rnbdt_file_submit(struct rnbdt_req *treq)
 {
-	struct rnbd_tbackend *be = treq->queue->session->backend;
+	struct rnbdt_backend *be = treq->queue->session->backend;
 
 	treq->bvec = NULL;
 	treq->moved = 0;
@@ -286,9 +301,9 @@ static void rnbdt_file_submit(struct rnbd_treq *treq)
 	queue_work(be->io_wq, &treq->work);
 }
 
-static void rnbdt_file_close(struct rnbd_tbackend *be)
+static void rnbdt_file_close(struct rnbdt_backend *be)
 {
-	/* If that fails be->lost tells. */
+	/* A failure sets be->lost. */
 	if (!be->readonly)
 		rnbdt_file_sync(be, 0, LLONG_MAX);
 	if (be->bdev)
@@ -297,14 +312,14 @@ static void rnbdt_file_close(struct rnbd_tbackend *be)
 		fput(be->file);
 }
 
-static const struct rnbd_tbackend_ops rnbdt_file_ops = {
+static const struct rnbdt_backend_ops rnbdt_file_ops = {
 	.atomic	= true,
 	.submit	= rnbdt_file_submit,
 	.close	= rnbdt_file_close,
 };
 
-static int rnbdt_file_open_regular(struct rnbd_texport *export,
-				   struct rnbd_tbackend *be)
+static int rnbdt_file_open_regular(struct rnbdt_export *export,
+				   struct rnbdt_backend *be)
 {
 	int flags = O_LARGEFILE | (be->readonly ? O_RDONLY : O_RDWR);
 
@@ -324,9 +339,9 @@ static int rnbdt_file_open_regular(struct rnbd_texport *export,
 	return 0;
 }
 
-/* Blocks that direct I/O accepts. */
-static int rnbdt_file_direct_block(struct rnbd_texport *export,
-				   struct rnbd_tbackend *be)
+/* Set the logical block size to what direct I/O accepts. */
+static int rnbdt_file_direct_block(struct rnbdt_export *export,
+				   struct rnbdt_backend *be)
 {
 	struct super_block *sb = file_inode(be->file)->i_sb;
 	struct kstat stat;
@@ -337,10 +352,10 @@ static int rnbdt_file_direct_block(struct rnbd_texport *export,
 	if (ret)
 		return ret;
 	if (!(stat.result_mask & STATX_DIOALIGN)) {
-		/* The file system does not say. */
-		be->logical_block = sb->s_bdev ?
-				    bdev_logical_block_size(sb->s_bdev) :
-				    RNBD_UNIT_SIZE;
+		/* The file system does not report an alignment. */
+		be->geo.logical_block = sb->s_bdev ?
+					bdev_logical_block_size(sb->s_bdev) :
+					RNBD_UNIT_SIZE;
 		return 0;
 	}
 	if (!stat.dio_offset_align || stat.dio_mem_align > PAGE_SIZE) {
@@ -348,44 +363,46 @@ static int rnbdt_file_direct_block(struct rnbd_texport *export,
 		       rnbdt_export_name(export), export->path);
 		return -EINVAL;
 	}
-	be->logical_block = max(stat.dio_offset_align, 512U);
+	be->geo.logical_block = max(stat.dio_offset_align, 512U);
 	return 0;
 }
 
-static int rnbdt_file_limits(struct rnbd_texport *export,
-			     struct rnbd_tbackend *be)
+static int rnbdt_file_limits(struct rnbdt_export *export,
+			     struct rnbdt_backend *be)
 {
 	struct inode *inode = file_inode(be->file);
+	struct rnbd_geometry *geo = &be->geo;
 	bool fallocate = be->file->f_op->fallocate;
 	int ret;
 
-	be->capacity = i_size_read(inode);
-	be->logical_block = 512;
+	geo->capacity = i_size_read(inode);
+	geo->logical_block = 512;
 	if (be->direct) {
 		ret = rnbdt_file_direct_block(export, be);
 		if (ret)
 			return ret;
 	}
-	be->physical_block = max(be->logical_block,
-				 min_t(u32, i_blocksize(inode), RNBD_UNIT_SIZE));
-	be->io_min = be->physical_block;
+	geo->physical_block = max(geo->logical_block,
+				  min_t(u32, i_blocksize(inode), RNBD_UNIT_SIZE));
+	geo->io_min = geo->physical_block;
 	if (fallocate) {
-		be->discard_granularity = i_blocksize(inode);
-		be->max_discard = 1U << 31;
-		be->max_write_zeroes = 1U << 31;
+		geo->discard_granularity = i_blocksize(inode);
+		geo->max_discard = 1U << 31;
+		geo->max_write_zeroes = 1U << 31;
 	}
 	return 0;
 }
 
 /**
- * rnbdt_file_open - open a file
- * @export: export
- * @be: its backend, to be filled
- * @is_bdev: it is a block device, to be used through the page cache
+ * rnbdt_file_open - open a file, or a block device through the page cache
+ * @export: export with the path
+ * @be: backend to fill
+ * @is_bdev: the path is a block device
  *
- * Return: 0 or an error, which has been logged.
+ * Context: process context; may sleep.
+ * Return: 0 or a negative errno, which was logged.
  */
-int rnbdt_file_open(struct rnbd_texport *export, struct rnbd_tbackend *be,
+int rnbdt_file_open(struct rnbdt_export *export, struct rnbdt_backend *be,
 		    bool is_bdev)
 {
 	int ret;
@@ -396,12 +413,12 @@ int rnbdt_file_open(struct rnbd_texport *export, struct rnbd_tbackend *be,
 			return ret;
 		rnbdt_bdev_limits(be);
 		/*
-		 * A hole in a block device is zeroes that the device makes.
-		 * One that cannot would refuse, and the page cache would have
-		 * dropped acknowledged writes by then.
+		 * A hole in a block device is zeroes that the device writes. A
+		 * device that cannot would refuse only after the page cache had
+		 * dropped acknowledged writes.
 		 */
 		if (!bdev_write_zeroes_sectors(be->bdev))
-			be->max_discard = 0;
+			be->geo.max_discard = 0;
 	} else {
 		ret = rnbdt_file_open_regular(export, be);
 		if (ret)
@@ -413,15 +430,16 @@ int rnbdt_file_open(struct rnbd_texport *export, struct rnbd_tbackend *be,
 		}
 	}
 	if (!be->through)
-		be->flags |= RNBD_EXPORT_VOLATILE_CACHE | RNBD_EXPORT_FUA;
+		be->geo.flags |= RNBD_EXPORT_VOLATILE_CACHE | RNBD_EXPORT_FUA;
 	be->ops = &rnbdt_file_ops;
 	return 0;
 }
 
 /**
- * rnbdt_file_init - make the reserve
+ * rnbdt_file_init - allocate the reserve
  *
- * Return: 0 or an error.
+ * Context: process context, module init.
+ * Return: 0 or -ENOMEM.
  */
 int rnbdt_file_init(void)
 {
@@ -433,6 +451,8 @@ int rnbdt_file_init(void)
 
 /**
  * rnbdt_file_exit - undo rnbdt_file_init()
+ *
+ * Context: process context, module exit.
  */
 void rnbdt_file_exit(void)
 {

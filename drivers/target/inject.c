@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Fault points of the target, for tests: rnbd/rnbd-target/ in debugfs. See
- * ../core/inject.h, and Documentation/testing.rst for what each of them does.
+ * Fault points of the target, for tests: rnbd/rnbd-target/ in debugfs.
+ *
+ * Documentation/testing.rst documents each point; ../core/inject.h implements them.
  */
 
-#include "target.h"
+#include "../core/inject.h"
+#include "inject.h"
 
 RNBD_INJECT(rnbdt_inject_delay_submit, "delay_submit");
 RNBD_INJECT(rnbdt_inject_delay_bio, "delay_bio");
@@ -32,7 +34,9 @@ static struct rnbd_inject *const rnbdt_inject_points[] = {
 static struct dentry *rnbdt_inject_dir;
 
 /**
- * rnbdt_inject_init - show the fault points
+ * rnbdt_inject_init - add the fault points to debugfs
+ *
+ * Context: process context, module init.
  */
 void rnbdt_inject_init(void)
 {
@@ -40,7 +44,9 @@ void rnbdt_inject_init(void)
 }
 
 /**
- * rnbdt_inject_exit - hide them
+ * rnbdt_inject_exit - remove the fault points from debugfs
+ *
+ * Context: process context, module exit.
  */
 void rnbdt_inject_exit(void)
 {

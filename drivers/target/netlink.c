@@ -1,54 +1,65 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Generic netlink family "rnbd-target": sessions and what happens to them.
+ * Generic netlink family "rnbd-target": sessions and their events.
  *
  * Operation
  *
- * See include/uapi/rnbd/netlink-target.h, which is the manual. A state changes
- * under a spinlock and in any context, where no message can be sent: handing
- * one to a socket may end in a network device's transmit function. So the change
- * is noted in the session, which has room for all that can ever happen to it,
- * and a work item sends it. If nobody listens, nothing is noted.
+ * include/uapi/rnbd/netlink-target.h documents the family. The state of a session
+ * changes under a spinlock and in any context, where no message can be sent:
+ * delivery to a socket may end in the transmit function of a network device. The
+ * change is therefore recorded in the session, which has space for all changes
+ * that can ever happen to it (state.c), and event_work sends it. Without listeners
+ * no message is built.
  *
  * Ownership
  *
- * The work item holds a reference on its session and reads nothing outside of
- * it that might have gone when the session is dead: the names of port and
- * export are copies, queues that have gone have left their counters.
+ * event_work holds a reference on its session and reads nothing outside of the
+ * session that may be freed when it is dead: the names of port and export are
+ * copies, and queues have left their counters in the session.
  *
  * Concurrency
  *
- * The notes are under s->state_lock, messages are made under rnbdt_lock, which
- * keeps queues. A work item runs once at a time, hence the order of a session's
- * events.
+ * The recorded changes are under s->state_lock. Messages are built under
+ * rnbdt_lock, which keeps the queues, and sent without it. A work item runs once
+ * at a time, so the events of a session are in order.
  *
  * Errors
  *
- * Without memory for a message its listeners are told that one was lost.
+ * If a message cannot be allocated, its listeners get -ENOBUFS, as for any lost
+ * message.
  */
-#define pr_fmt(fmt) "rnbd-target: " fmt
 
 #include <linux/in6.h>
 #include <linux/inet.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/netlink.h>
 #include <linux/timekeeping.h>
+#include <linux/uuid.h>
+#include <linux/workqueue.h>
 #include <net/genetlink.h>
 #include <net/net_namespace.h>
+
 #include <rnbd/netlink-target.h>
 
+#include "names.h"
+#include "netlink.h"
+#include "netlink_gen.h"
+#include "session.h"
+#include "state.h"
 #include "target.h"
 
 static struct genl_family rnbdt_genl_family;
 
-/* What a session has been given; only the login work writes it, before live. */
-static int rnbdt_put_grant(struct sk_buff *msg, const struct rnbd_tsession *s,
+/* Put the granted values; the login work writes them before the session is live. */
+static int rnbdt_put_grant(struct sk_buff *msg, const struct rnbdt_session *s,
 			   time64_t live_at)
 {
 	if (!live_at)
 		return 0;
-	if (nla_put_u32(msg, RNBDT_ATTR_QUEUES, s->nr_queues) ||
-	    nla_put_u32(msg, RNBDT_ATTR_DEPTH, s->depth) ||
-	    nla_put_u64_64bit(msg, RNBDT_ATTR_POOL_BYTES, s->pool_bytes,
+	if (nla_put_u32(msg, RNBDT_ATTR_QUEUES, s->granted.nr_queues) ||
+	    nla_put_u32(msg, RNBDT_ATTR_DEPTH, s->granted.depth) ||
+	    nla_put_u64_64bit(msg, RNBDT_ATTR_POOL_BYTES, s->account.pool_bytes,
 			      RNBDT_ATTR_PAD) ||
 	    nla_put_u64_64bit(msg, RNBDT_ATTR_SECONDS,
 			      ktime_get_boottime_seconds() - live_at,
@@ -57,9 +68,9 @@ static int rnbdt_put_grant(struct sk_buff *msg, const struct rnbd_tsession *s,
 	return 0;
 }
 
-static int rnbdt_put_stats(struct sk_buff *msg, struct rnbd_tsession *s)
+static int rnbdt_put_stats(struct sk_buff *msg, struct rnbdt_session *s)
 {
-	struct rnbd_tstats stats;
+	struct rnbdt_stats stats;
 
 	rnbdt_session_stats(s, &stats);
 	if (nla_put_u64_64bit(msg, RNBDT_ATTR_REQUESTS, stats.requests,
@@ -72,25 +83,25 @@ static int rnbdt_put_stats(struct sk_buff *msg, struct rnbd_tsession *s)
 	return 0;
 }
 
-/* A change from a state to itself is none. */
-static int rnbdt_put_change(struct sk_buff *msg, const struct rnbd_tchange *change)
+/* Put a state; equal @from and @to stand for the present state without a change. */
+static int rnbdt_put_change(struct sk_buff *msg, const struct rnbdt_change *change)
 {
 	if (nla_put_string(msg, RNBDT_ATTR_STATE, rnbdt_state_text(change->to)) ||
 	    (change->from != change->to &&
 	     nla_put_string(msg, RNBDT_ATTR_OLD_STATE,
 			    rnbdt_state_text(change->from))) ||
-	    (change->why && nla_put_string(msg, RNBDT_ATTR_REASON, change->why)))
+	    (change->reason && nla_put_string(msg, RNBDT_ATTR_REASON, change->reason)))
 		return -EMSGSIZE;
 	return 0;
 }
 
-/* Without a change: as it is now. */
-static int rnbdt_put_session(struct sk_buff *msg, struct rnbd_tsession *s,
-			     const struct rnbd_tchange *change, u8 cmd,
+/* Put a session as of @change, or in its present state if that is NULL. */
+static int rnbdt_put_session(struct sk_buff *msg, struct rnbdt_session *s,
+			     const struct rnbdt_change *change, u8 cmd,
 			     u32 portid, u32 seq, int flags)
 {
 	char addr[INET6_ADDRSTRLEN];
-	struct rnbd_tchange now;
+	struct rnbdt_change now;
 	unsigned long irq;
 	const char *export;
 	time64_t live_at;
@@ -105,7 +116,7 @@ static int rnbdt_put_session(struct sk_buff *msg, struct rnbd_tsession *s,
 	spin_lock_irqsave(&s->state_lock, irq);
 	now.from = s->state;
 	now.to = s->state;
-	now.why = s->why;
+	now.reason = s->log.reason;
 	export = rnbdt_session_export(s);
 	live_at = s->live_at;
 	spin_unlock_irqrestore(&s->state_lock, irq);
@@ -128,10 +139,11 @@ static int rnbdt_put_session(struct sk_buff *msg, struct rnbd_tsession *s,
 	return 0;
 }
 
-/* Goes on behind the last serial it told, whatever came and went in between. */
-static int rnbdt_dump_sessions(struct sk_buff *skb, struct netlink_callback *cb)
+/* Dump sessions; continue after the last serial, as sessions may come and go. */
+int rnbd_target_nl_get_session_dumpit(struct sk_buff *skb,
+				      struct netlink_callback *cb)
 {
-	struct rnbd_tsession *s;
+	struct rnbdt_session *s;
 
 	mutex_lock(&rnbdt_lock);
 	list_for_each_entry(s, &rnbdt_sessions, entry) {
@@ -147,40 +159,36 @@ static int rnbdt_dump_sessions(struct sk_buff *skb, struct netlink_callback *cb)
 	return skb->len;
 }
 
-/* Without a policy every attribute is refused. */
-static const struct genl_small_ops rnbdt_genl_ops[] = {
-	{
-		.cmd = RNBDT_CMD_GET_SESSION,
-		.flags = GENL_ADMIN_PERM,
-		.dumpit = rnbdt_dump_sessions,
-	},
-};
-
+/* The generated table lacks the capability that listening requires. */
 static const struct genl_multicast_group rnbdt_genl_groups[] = {
-	{ .name = RNBDT_GENL_EVENTS, .flags = GENL_MCAST_CAP_NET_ADMIN },
+	[RNBD_TARGET_NLGRP_EVENTS] = {
+		.name = RNBDT_GENL_EVENTS,
+		.flags = GENL_MCAST_CAP_NET_ADMIN,
+	},
 };
 
 static struct genl_family rnbdt_genl_family __ro_after_init = {
 	.name = RNBDT_GENL_NAME,
 	.version = RNBDT_GENL_VERSION,
-	.maxattr = RNBDT_ATTR_MAX,
 	.module = THIS_MODULE,
 	.parallel_ops = true,
-	.small_ops = rnbdt_genl_ops,
-	.n_small_ops = ARRAY_SIZE(rnbdt_genl_ops),
+	.split_ops = rnbd_target_nl_ops,
+	.n_split_ops = ARRAY_SIZE(rnbd_target_nl_ops),
 	.mcgrps = rnbdt_genl_groups,
 	.n_mcgrps = ARRAY_SIZE(rnbdt_genl_groups),
 	/* strict from the first command on */
 	.resv_start_op = RNBDT_CMD_GET_SESSION,
 };
 
-static void rnbdt_send_event(struct rnbd_tsession *s,
-			     const struct rnbd_tchange *change)
+static void rnbdt_send_event(struct rnbdt_session *s,
+			     const struct rnbdt_change *change)
 {
 	struct sk_buff *msg;
 	int ret;
 
-	/* The client whose memory this may free waits for its login, perhaps. */
+	if (!genl_has_listeners(&rnbdt_genl_family, &init_net, 0))
+		return;
+	/* Reclaim may wait for a client that waits for its login. */
 	msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_NOIO);
 	if (!msg)
 		goto lost;
@@ -189,33 +197,34 @@ static void rnbdt_send_event(struct rnbd_tsession *s,
 	mutex_unlock(&rnbdt_lock);
 	if (ret)
 		goto free;
-	genlmsg_multicast(&rnbdt_genl_family, msg, 0, 0, GFP_NOIO);
+	genlmsg_multicast(&rnbdt_genl_family, msg, 0, RNBD_TARGET_NLGRP_EVENTS, GFP_NOIO);
 	return;
 
 free:
 	nlmsg_free(msg);
 lost:
-	genl_set_err(&rnbdt_genl_family, &init_net, 0, 0, -ENOBUFS);
+	genl_set_err(&rnbdt_genl_family, &init_net, 0, RNBD_TARGET_NLGRP_EVENTS,
+		     -ENOBUFS);
 }
 
-static bool rnbdt_next_change(struct rnbd_tsession *s, struct rnbd_tchange *change)
+static bool rnbdt_next_change(struct rnbdt_session *s, struct rnbdt_change *change)
 {
 	unsigned long flags;
 	bool some;
 
 	spin_lock_irqsave(&s->state_lock, flags);
-	some = s->nr_told < s->nr_changes;
+	some = s->log.nr_reported < s->log.nr_changes;
 	if (some)
-		*change = s->changes[s->nr_told++];
+		*change = s->log.changes[s->log.nr_reported++];
 	spin_unlock_irqrestore(&s->state_lock, flags);
 	return some;
 }
 
 static void rnbdt_event_work(struct work_struct *work)
 {
-	struct rnbd_tsession *s = container_of(work, struct rnbd_tsession,
-					       event_work);
-	struct rnbd_tchange change;
+	struct rnbdt_session *s = container_of(work, struct rnbdt_session,
+					       log.event_work);
+	struct rnbdt_change change;
 
 	while (rnbdt_next_change(s, &change))
 		rnbdt_send_event(s, &change);
@@ -223,42 +232,21 @@ static void rnbdt_event_work(struct work_struct *work)
 }
 
 /**
- * rnbdt_netlink_init_session - prepare a session
- * @s: session
- */
-void rnbdt_netlink_init_session(struct rnbd_tsession *s)
-{
-	INIT_WORK(&s->event_work, rnbdt_event_work);
-}
-
-/**
- * rnbdt_netlink_tell - let all listeners know of a new state
- * @s: session in that state
- * @from: the state before
+ * rnbdt_netlink_init_session - prepare the event work of a session
+ * @s: new session
  *
- * Context: any, s->state_lock held; the caller has a session that stays.
+ * Context: any.
  */
-void rnbdt_netlink_tell(struct rnbd_tsession *s, enum rnbd_tstate from)
+void rnbdt_netlink_init_session(struct rnbdt_session *s)
 {
-	lockdep_assert_held(&s->state_lock);
-
-	if (!genl_has_listeners(&rnbdt_genl_family, &init_net, 0))
-		return;
-	/* A session never goes back, so there is room. */
-	s->changes[s->nr_changes++] = (struct rnbd_tchange) {
-		.from = from,
-		.to = s->state,
-		.why = s->why,
-	};
-	kref_get(&s->ref);
-	if (!queue_work(rnbdt_login_wq, &s->event_work))
-		rnbdt_session_put(s);
+	INIT_WORK(&s->log.event_work, rnbdt_event_work);
 }
 
 /**
  * rnbdt_netlink_init - register the family
  *
- * Return: 0 or an error.
+ * Context: process context, module init.
+ * Return: 0 or a negative errno.
  */
 int rnbdt_netlink_init(void)
 {
@@ -268,7 +256,9 @@ int rnbdt_netlink_init(void)
 /**
  * rnbdt_netlink_exit - unregister the family
  *
- * There is no session any more, nor any work of one.
+ * Call when no session and no event work is left.
+ *
+ * Context: process context, module exit.
  */
 void rnbdt_netlink_exit(void)
 {

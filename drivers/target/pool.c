@@ -4,47 +4,57 @@
  *
  * Operation
  *
- * A pool is made at login: zeroed pages, cut into segments of at most what one
- * memory region can map, each registered once through the send queue of
- * queue 0. From then on the client alone decides what lies where; the target
- * only looks up which pages a request names (struct rnbdt_piece). A unit of
- * the pool is a page. Pages come in runs as long as the page allocator gives
- * them, split so that each is a page of its own; a run becomes one entry of a
- * bio, which is what makes large requests cheap.
+ * The login work allocates a pool: zeroed pages, divided into segments of at most
+ * what one memory region can map, each registered once through the send queue of
+ * queue 0. From then on the client alone decides where its data lies; the target
+ * only looks up the pages that a request names (struct rnbdt_piece). A unit of the
+ * pool is a page. Pages come in contiguous extents as long as the page allocator
+ * provides, split so that each is a page of its own; an extent becomes one entry
+ * of a bio, which is what makes large requests cheap.
  *
  * Ownership
  *
- * The session owns the pool. Nothing of it is shared: regions belong to the
- * session's protection domain, pages to nobody else, and they are zeroed, so a
- * client never sees what another one left there.
+ * The session owns the pool and shares it with no other session: regions belong to
+ * its protection domain. The pages are zeroed, so a client never sees data of
+ * another client.
  *
  * Concurrency
  *
- * Made by the login work, freed by the teardown after the queue pairs are
- * gone and no request is in the backend. Constant in between.
+ * The login work allocates and registers the pool; the teardown frees it after the
+ * queue pairs have gone and no request is in the backend. In between it is
+ * constant.
  *
  * Errors
  *
- * Whatever was made before an error is found by rnbdt_pool_free().
+ * rnbdt_pool_free() frees a pool in any state, also one whose allocation failed.
  */
+
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
+#include <linux/completion.h>
 #include <linux/dma-mapping.h>
 #include <linux/gfp.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
+#include <linux/scatterlist.h>
 #include <linux/slab.h>
+#include <rdma/ib_verbs.h>
 
-#include "target.h"
+#include "../core/io.h"
+#include "../core/ring.h"
+#include "pool.h"
+#include "queue.h"
+#include "session.h"
 
 #define RNBDT_SEGMENT_UNITS_MAX	512U
-#define RNBDT_IOVA_SHIFT	32	/* more than a segment has */
+#define RNBDT_IOVA_SHIFT	32	/* larger than a segment */
 
 /**
- * rnbdt_pool_segment_units - size of the segments on a device
+ * rnbdt_pool_segment_units - return the size of a pool segment on a device
  * @dev: device
  *
- * Return: units, a power of two; 0 if it cannot register memory that way.
+ * Context: any.
+ * Return: units, a power of two; 0 if the device has no fast registration.
  */
 u32 rnbdt_pool_segment_units(struct ib_device *dev)
 {
@@ -55,10 +65,10 @@ u32 rnbdt_pool_segment_units(struct ib_device *dev)
 }
 
 /*
- * Fill @units pages from @first on. Returns the number of runs, each of which
- * becomes one scatterlist entry.
+ * Allocate @units pages from @first on. Returns the number of contiguous extents, each
+ * of which becomes one scatterlist entry.
  */
-static int rnbdt_pool_alloc_pages(struct rnbd_tpool *pool, u32 first, u32 units)
+static int rnbdt_pool_alloc_pages(struct rnbdt_pool *pool, u32 first, u32 units)
 {
 	unsigned int order = min_t(unsigned int, ilog2(units), MAX_PAGE_ORDER);
 	int node = ibdev_to_node(pool->dev);
@@ -92,8 +102,8 @@ static int rnbdt_pool_alloc_pages(struct rnbd_tpool *pool, u32 first, u32 units)
 	return runs;
 }
 
-static int rnbdt_pool_map_segment(struct rnbd_tpool *pool, struct ib_pd *pd,
-				  struct rnbd_tsegment *seg, u32 first, int runs)
+static int rnbdt_pool_map_segment(struct rnbdt_pool *pool, struct ib_pd *pd,
+				  struct rnbdt_segment *seg, u32 first, int runs)
 {
 	struct ib_device *dev = pool->dev;
 	struct scatterlist *sg;
@@ -114,8 +124,8 @@ static int rnbdt_pool_map_segment(struct rnbd_tpool *pool, struct ib_pd *pd,
 	seg->mapped = true;
 
 	/*
-	 * The pages belong to the network device and to the disk at once. That
-	 * needs memory that both see without copying or flushing in between.
+	 * Network device and disk access the pages concurrently. Both must see
+	 * the same memory without bounce buffers or cache flushes.
 	 */
 	for_each_sg(seg->sgt.sgl, sg, nents, i)
 		if (!ib_uses_virt_dma(dev) &&
@@ -133,8 +143,8 @@ static int rnbdt_pool_map_segment(struct rnbd_tpool *pool, struct ib_pd *pd,
 	if (n != nents)
 		return n < 0 ? n : -EIO;
 	/*
-	 * What the client is told must not be where the memory lies: on soft-RoCE
-	 * that is an address of this kernel. A registration may begin anywhere.
+	 * Do not reveal the address of the memory to the client: on soft-RoCE it
+	 * is a kernel address. A registration may begin at any address.
 	 */
 	seg->mr->iova = (u64)(seg - pool->segments + 1) << RNBDT_IOVA_SHIFT;
 	ib_update_fast_reg_key(seg->mr, ib_inc_rkey(seg->mr->rkey));
@@ -142,20 +152,20 @@ static int rnbdt_pool_map_segment(struct rnbd_tpool *pool, struct ib_pd *pd,
 }
 
 /**
- * rnbdt_pool_alloc - make the memory of a pool
+ * rnbdt_pool_alloc - allocate the memory of a pool and map it for DMA
  * @s: session that is logging in; its pool is zeroed
- * @units: size
- * @segment_units: size of every segment but the last
+ * @units: size in pool units
+ * @segment_units: size in units of every segment except the last
  *
- * Context: process context.
- * Return: 0, -ENOMEM, -EOPNOTSUPP if the device cannot share memory with
- * others, -ENOTCONN if the session was closed meanwhile, or what the device says;
- * rnbdt_pool_free() has to follow either way.
+ * Context: process context; may sleep.
+ * Return: 0, -ENOMEM, -EOPNOTSUPP if the device needs bounce buffers or cache
+ * flushes, -ENOTCONN if the session was closed, or an error of the device. The
+ * caller must call rnbdt_pool_free() in every case.
  */
-int rnbdt_pool_alloc(struct rnbd_tsession *s, u32 units, u32 segment_units)
+int rnbdt_pool_alloc(struct rnbdt_session *s, u32 units, u32 segment_units)
 {
-	struct rnbd_tpool *pool = &s->pool;
-	struct ib_pd *pd = s->pd;
+	struct rnbdt_pool *pool = &s->pool;
+	struct ib_pd *pd = s->conn.pd;
 	u32 i;
 
 	pool->dev = pd->device;
@@ -173,11 +183,11 @@ int rnbdt_pool_alloc(struct rnbd_tsession *s, u32 units, u32 segment_units)
 		return -ENOMEM;
 
 	for (i = 0; i < pool->nr_segments; i++) {
-		struct rnbd_tsegment *seg = &pool->segments[i];
+		struct rnbdt_segment *seg = &pool->segments[i];
 		u32 first = i * segment_units;
 		int ret;
 
-		/* Others may be short of what this one would take in vain. */
+		/* Do not allocate memory for a session that closes. */
 		if (READ_ONCE(s->state) != RNBDT_LOGIN)
 			return -ENOTCONN;
 		seg->units = min(segment_units, units - first);
@@ -193,25 +203,25 @@ int rnbdt_pool_alloc(struct rnbd_tsession *s, u32 units, u32 segment_units)
 
 static void rnbdt_pool_reg_done(struct ib_cq *cq, struct ib_wc *wc)
 {
-	struct rnbd_tsession *s = container_of(wc->wr_cqe, struct rnbd_tsession,
-					       reg_cqe);
+	struct rnbdt_session *s = container_of(wc->wr_cqe, struct rnbdt_session,
+					       conn.reg_cqe);
 
 	/*
-	 * Only the last one of a batch is signalled, but each one that fails
-	 * completes. More than one completion does no harm: the session stays
+	 * Only the last request of a batch is signalled, but each request that
+	 * fails completes. Several completions are harmless: the session stays
 	 * until the queue pair is drained.
 	 */
 	if (wc->status != IB_WC_SUCCESS) {
-		WRITE_ONCE(s->reg_status, wc->status);
+		WRITE_ONCE(s->conn.reg_status, wc->status);
 		rnbd_ring_fail(&s->queues[0]->ring,
 			       wc->status == IB_WC_WR_FLUSH_ERR ?
 			       "connection closed" :
 			       "the pool could not be registered");
 	}
-	complete(&s->reg_done);
+	complete(&s->conn.reg_done);
 }
 
-static int rnbdt_pool_register_batch(struct rnbd_tsession *s,
+static int rnbdt_pool_register_batch(struct rnbdt_session *s,
 				     struct ib_reg_wr *wrs, u32 first, u32 nr)
 {
 	struct rnbd_ring *ring = &s->queues[0]->ring;
@@ -224,7 +234,7 @@ static int rnbdt_pool_register_batch(struct rnbd_tsession *s,
 		struct ib_mr *mr = s->pool.segments[first + i].mr;
 
 		wrs[i].wr.opcode = IB_WR_REG_MR;
-		wrs[i].wr.wr_cqe = &s->reg_cqe;
+		wrs[i].wr.wr_cqe = &s->conn.reg_cqe;
 		wrs[i].wr.next = i + 1 < nr ? &wrs[i + 1].wr : NULL;
 		wrs[i].mr = mr;
 		wrs[i].key = mr->rkey;
@@ -233,8 +243,8 @@ static int rnbdt_pool_register_batch(struct rnbd_tsession *s,
 	}
 	wrs[nr - 1].wr.send_flags = IB_SEND_SIGNALED;
 
-	reinit_completion(&s->reg_done);
-	/* Nothing may be posted behind the drain, which clears ring->live. */
+	reinit_completion(&s->conn.reg_done);
+	/* Do not post after the drain, which clears ring->live. */
 	spin_lock_irqsave(&ring->lock, flags);
 	if (ring->live)
 		ret = ib_post_send(ring->qp, &wrs[0].wr, NULL);
@@ -242,18 +252,19 @@ static int rnbdt_pool_register_batch(struct rnbd_tsession *s,
 	if (ret)
 		return ret;
 
-	wait_for_completion(&s->reg_done);
-	return READ_ONCE(s->reg_status) == IB_WC_SUCCESS ? 0 : -EIO;
+	wait_for_completion(&s->conn.reg_done);
+	return READ_ONCE(s->conn.reg_status) == IB_WC_SUCCESS ? 0 : -EIO;
 }
 
 /**
- * rnbdt_pool_register - let the client reach the pool
+ * rnbdt_pool_register - register the segments of a pool for remote access
  * @s: session that is logging in
  *
- * Context: process context; waits for the send queue of queue 0.
- * Return: 0, or an error if the queue pair failed or was closed.
+ * Context: process context; sleeps until the send queue of queue 0 has completed.
+ * Return: 0, -ENOMEM, or another negative errno if the queue pair failed or was
+ * closed.
  */
-int rnbdt_pool_register(struct rnbd_tsession *s)
+int rnbdt_pool_register(struct rnbdt_session *s)
 {
 	struct ib_reg_wr *wrs;
 	u32 done, nr;
@@ -263,7 +274,7 @@ int rnbdt_pool_register(struct rnbd_tsession *s)
 	if (!wrs)
 		return -ENOMEM;
 
-	s->reg_cqe.done = rnbdt_pool_reg_done;
+	s->conn.reg_cqe.done = rnbdt_pool_reg_done;
 	for (done = 0; !ret && done < s->pool.nr_segments; done += nr) {
 		nr = min_t(u32, s->pool.nr_segments - done, RNBDT_REG_BATCH);
 		ret = rnbdt_pool_register_batch(s, wrs, done, nr);
@@ -273,17 +284,17 @@ int rnbdt_pool_register(struct rnbd_tsession *s)
 }
 
 /**
- * rnbdt_pool_free - take a pool back, complete or not
- * @pool: pool that neither a queue pair nor a request uses any more
+ * rnbdt_pool_free - free a pool, complete or not
+ * @pool: pool that no queue pair and no request uses
  *
- * Context: process context.
+ * Context: process context; may sleep.
  */
-void rnbdt_pool_free(struct rnbd_tpool *pool)
+void rnbdt_pool_free(struct rnbdt_pool *pool)
 {
 	u32 i;
 
 	for (i = 0; pool->segments && i < pool->nr_segments; i++) {
-		struct rnbd_tsegment *seg = &pool->segments[i];
+		struct rnbdt_segment *seg = &pool->segments[i];
 
 		if (seg->mr)
 			ib_dereg_mr(seg->mr);
@@ -305,11 +316,13 @@ void rnbdt_pool_free(struct rnbd_tpool *pool)
 }
 
 /**
- * rnbdt_piece_start - begin to walk over the memory of a request
- * @it: iterator
+ * rnbdt_piece_start - start to iterate over the memory of a request
+ * @it: iterator to initialise
  * @treq: READ or WRITE, checked by the decoder
+ *
+ * Context: any.
  */
-void rnbdt_piece_start(struct rnbdt_piece *it, const struct rnbd_treq *treq)
+void rnbdt_piece_start(struct rnbdt_piece *it, const struct rnbdt_req *treq)
 {
 	it->pool = &treq->queue->session->pool;
 	it->req = &treq->req;
@@ -319,20 +332,21 @@ void rnbdt_piece_start(struct rnbdt_piece *it, const struct rnbd_treq *treq)
 }
 
 /**
- * rnbdt_piece_next - next piece of contiguous memory
+ * rnbdt_piece_next - return the next piece of contiguous memory
  * @it: iterator
- * @page: first page; the piece begins at its begin
+ * @page: set to the first page; the piece begins at its start
  *
- * Return: bytes, 0 at the end. All pieces but the last are whole units.
+ * Context: any.
+ * Return: bytes, 0 at the end. All pieces except the last are whole units.
  */
 u32 rnbdt_piece_next(struct rnbdt_piece *it, struct page **page)
 {
-	const struct rnbd_run *run;
+	const struct rnbd_extent *run;
 	u32 unit, units, bytes;
 
 	if (!it->left)
 		return 0;
-	run = &it->req->runs[it->run];
+	run = &it->req->extents[it->run];
 	unit = run->unit + it->done;
 	units = min_t(u32, it->pool->ahead[unit], run->units - it->done);
 	it->done += units;
@@ -347,10 +361,13 @@ u32 rnbdt_piece_next(struct rnbdt_piece *it, struct page **page)
 }
 
 /**
- * rnbdt_piece_count - pieces that the memory of a request consists of
- * @treq: READ or WRITE
+ * rnbdt_piece_count - count the contiguous pieces of the memory of a request
+ * @treq: READ or WRITE, checked by the decoder
+ *
+ * Context: any.
+ * Return: number of pieces.
  */
-u32 rnbdt_piece_count(const struct rnbd_treq *treq)
+u32 rnbdt_piece_count(const struct rnbdt_req *treq)
 {
 	struct rnbdt_piece it;
 	struct page *page;

@@ -2,57 +2,76 @@
 /*
  * Ports: addresses that listen for clients.
  *
- * Operation: an enabled port has one listening connection id. A connection
- * request is checked for form and device here, then it goes to session.c.
- * Ownership: the listener belongs to whoever takes it out of port->cm_id under
- * rnbdt_lock: rnbdt_port_disable(), or the handler when the device is removed,
- * whose non-zero return makes the connection manager destroy it. The id of a
- * refused connection is destroyed the same way, that of an accepted one
- * belongs to its session.
- * Concurrency: port->lock serialises enabling and disabling. Handlers run
- * under the listener's handler mutex and take rnbdt_lock, never port->lock, so
+ * Operation: an enabled port has one listening connection id. A connection request
+ * is checked for form and device here, then passed to connect.c.
+ *
+ * Ownership: the context that takes the listener out of port->cm_id under
+ * rnbdt_lock destroys it: rnbdt_port_disable(), or, when the device is removed,
+ * the handler, whose non-zero return makes the connection manager destroy it. The
+ * id of a refused connection is destroyed in the same way. The id of an accepted
+ * connection belongs to its session.
+ *
+ * Concurrency: port->lock serialises enabling and disabling. Handlers run under
+ * the handler mutex of the listener and take rnbdt_lock, never port->lock, so
  * destroying the listener under port->lock is safe.
- * Errors: a malformed request is refused before anything is allocated. A port
- * whose device went away keeps its configuration and tries to listen again
- * until it can or is disabled.
+ *
+ * Errors: a malformed request is refused before memory is allocated. A port
+ * whose device was removed keeps its configuration and retries to listen every
+ * RNBDT_PORT_RETRY until it succeeds or is disabled.
  */
+
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
 #include <linux/inet.h>
+#include <linux/mutex.h>
+#include <linux/socket.h>
+#include <linux/workqueue.h>
 #include <net/net_namespace.h>
-#include <rdma/ib_cm.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
 
+#include "../core/cm.h"
+#include "../core/names.h"
+#include "../core/proto_err.h"
+#include "connect.h"
+#include "counters.h"
+#include "graph.h"
+#include "port.h"
+#include "state.h"
 #include "target.h"
+
+/* Time between two attempts of a port to listen again after a device removal. */
+#define RNBDT_PORT_RETRY	(HZ / 2)
 
 #define RNBDT_BACKLOG	128
 
-static int rnbdt_port_reject(struct rdma_cm_id *id, u16 status, const char *why)
+static int rnbdt_port_reject(struct rdma_cm_id *id, u16 status, const char *reason)
 {
 	pr_warn_ratelimited("connection from %pISpc refused: %s\n",
-			    &id->route.addr.dst_addr, why);
+			    &id->route.addr.dst_addr, reason);
 	rnbdt_reject(id, status);
 	return -ECONNREFUSED;
 }
 
-static int rnbdt_port_connect(struct rnbd_tport *port, struct rdma_cm_id *id,
+static int rnbdt_port_connect(struct rnbdt_port *port, struct rdma_cm_id *id,
 			      const struct rdma_conn_param *conn)
 {
 	struct ib_device *dev = id->device;
 	struct rnbd_conn_req req;
-	enum rnbd_fault fault;
+	enum rnbd_proto_err perr;
 
-	fault = rnbd_decode_cm_req(conn->private_data, conn->private_data_len,
-				   &req);
-	if (fault) {
-		rnbdt_count(RNBDT_COUNT_VIOLATIONS, fault);
-		return rnbdt_port_reject(id, fault == RNBD_FAULT_VERSION ?
+	perr = rnbd_decode_cm_req(conn->private_data, conn->private_data_len,
+				  &req);
+	if (perr) {
+		rnbdt_count(RNBDT_COUNT_PROTO_ERRS, perr);
+		return rnbdt_port_reject(id, perr == RNBD_PERR_VERSION ?
 					 RNBD_ST_VERSION : RNBD_ST_MALFORMED,
-					 rnbd_fault_text(fault));
+					 rnbd_proto_err_text(perr));
 	}
 	if (!(dev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS))
 		return rnbdt_port_reject(id, RNBD_ST_DEVICE,
 					 "the device has no fast registration");
-	/* A READ there needs a sink that the peer could write to. */
+	/* On iWARP the sink of an RDMA READ must be writable by the peer. */
 	if (rdma_protocol_iwarp(dev, id->port_num))
 		return rnbdt_port_reject(id, RNBD_ST_DEVICE,
 					 "iWARP is not supported");
@@ -64,14 +83,14 @@ static int rnbdt_port_connect(struct rnbd_tport *port, struct rdma_cm_id *id,
 			   rnbdt_session_connect(port, id, &req, conn);
 }
 
-static int rnbdt_port_device_removal(struct rnbd_tport *port,
+static int rnbdt_port_device_removal(struct rnbdt_port *port,
 				     struct rdma_cm_id *id)
 {
 	bool ours;
 
 	/*
-	 * Once the listener is taken out, rnbdt_port_disable() waits no more
-	 * for this handler, but it takes the lock: the port stays till then.
+	 * Once the listener is taken out, rnbdt_port_disable() does not wait
+	 * for this handler, but it takes the lock: until then the port stays.
 	 */
 	mutex_lock(&rnbdt_lock);
 	ours = port->cm_id == id;
@@ -85,15 +104,15 @@ static int rnbdt_port_device_removal(struct rnbd_tport *port,
 			rnbdt_port_name(port));
 	}
 	mutex_unlock(&rnbdt_lock);
-	/* Otherwise somebody else is destroying it already. */
+	/* Otherwise rnbdt_port_disable() destroys the listener. */
 	return ours;
 }
 
-/* Events of the listener, and the first one of every connection. */
+/* Handle events of the listener, and the first event of every connection. */
 static int rnbdt_port_cm_event(struct rdma_cm_id *id,
 			       struct rdma_cm_event *event)
 {
-	struct rnbd_tport *port = id->context;
+	struct rnbdt_port *port = id->context;
 
 	switch (event->event) {
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
@@ -107,15 +126,15 @@ static int rnbdt_port_cm_event(struct rdma_cm_id *id,
 	}
 }
 
-static void rnbdt_port_set_state(struct rnbd_tport *port,
-				 enum rnbd_tport_state state)
+static void rnbdt_port_set_state(struct rnbdt_port *port,
+				 enum rnbdt_port_state state)
 {
 	mutex_lock(&rnbdt_lock);
 	port->state = state;
 	mutex_unlock(&rnbdt_lock);
 }
 
-static struct rdma_cm_id *rnbdt_port_swap_id(struct rnbd_tport *port,
+static struct rdma_cm_id *rnbdt_port_swap_id(struct rnbdt_port *port,
 					     struct rdma_cm_id *id)
 {
 	mutex_lock(&rnbdt_lock);
@@ -124,7 +143,7 @@ static struct rdma_cm_id *rnbdt_port_swap_id(struct rnbd_tport *port,
 	return id;
 }
 
-static int rnbdt_port_listen(struct rnbd_tport *port,
+static int rnbdt_port_listen(struct rnbdt_port *port,
 			     struct sockaddr_storage *addr)
 {
 	struct rdma_cm_id *id;
@@ -136,8 +155,8 @@ static int rnbdt_port_listen(struct rnbd_tport *port,
 		return PTR_ERR(id);
 
 	/*
-	 * Once it is bound the device may be removed, whose handler takes the
-	 * listener away. Keep the handler out until it listens.
+	 * Once the id is bound, its device may be removed, and the handler would
+	 * take the listener out. Lock the handler out until the id listens.
 	 */
 	rdma_lock_handler(id);
 	rnbdt_port_swap_id(port, id);
@@ -158,7 +177,7 @@ static int rnbdt_port_listen(struct rnbd_tport *port,
 	return ret;
 }
 
-static int rnbdt_port_address(struct rnbd_tport *port,
+static int rnbdt_port_address(struct rnbdt_port *port,
 			      struct sockaddr_storage *addr)
 {
 	char service[8];
@@ -168,15 +187,15 @@ static int rnbdt_port_address(struct rnbd_tport *port,
 				    addr);
 }
 
-/* Listen; if that fails the state is @otherwise. */
-static int rnbdt_port_try(struct rnbd_tport *port, struct sockaddr_storage *addr,
-			  enum rnbd_tport_state otherwise)
+/* Listen; on failure set the state to @otherwise. */
+static int rnbdt_port_try(struct rnbdt_port *port, struct sockaddr_storage *addr,
+			  enum rnbdt_port_state otherwise)
 {
 	int ret;
 
 	lockdep_assert_held(&port->lock);
 
-	/* A request may come before rdma_listen() returns. */
+	/* A request may arrive before rdma_listen() returns. */
 	rnbdt_port_set_state(port, RNBDT_PORT_LISTENING);
 	ret = rnbdt_port_listen(port, addr);
 	if (ret) {
@@ -188,15 +207,15 @@ static int rnbdt_port_try(struct rnbd_tport *port, struct sockaddr_storage *addr
 	return 0;
 }
 
-/* Look for the device that went away, or another one with this address. */
+/* Listen again once a device with this address is present. */
 static void rnbdt_port_retry(struct work_struct *work)
 {
-	struct rnbd_tport *port = container_of(to_delayed_work(work),
-					       struct rnbd_tport, retry_work);
+	struct rnbdt_port *port = container_of(to_delayed_work(work),
+					       struct rnbdt_port, retry_work);
 	struct sockaddr_storage addr;
 	bool again = true;
 
-	/* Whoever holds it may be disabling the port, or waiting for storage. */
+	/* The holder may be disabling the port, or waiting for storage: do not wait. */
 	if (mutex_trylock(&port->lock)) {
 		again = port->state == RNBDT_PORT_NO_DEVICE &&
 			(rnbdt_port_address(port, &addr) ||
@@ -209,33 +228,35 @@ static void rnbdt_port_retry(struct work_struct *work)
 }
 
 /**
- * rnbdt_port_init - prepare a port
- * @port: zeroed
+ * rnbdt_port_init - initialise a port
+ * @port: zeroed port
+ *
+ * Context: any.
  */
-void rnbdt_port_init(struct rnbd_tport *port)
+void rnbdt_port_init(struct rnbdt_port *port)
 {
 	INIT_DELAYED_WORK(&port->retry_work, rnbdt_port_retry);
 }
 
 /**
- * rnbdt_port_exit - nothing of a port goes on after this
- * @port: disabled
+ * rnbdt_port_exit - stop the background work of a port
+ * @port: disabled port
  *
- * Context: process context without port->lock.
+ * Context: process context without port->lock; may sleep.
  */
-void rnbdt_port_exit(struct rnbd_tport *port)
+void rnbdt_port_exit(struct rnbdt_port *port)
 {
 	cancel_delayed_work_sync(&port->retry_work);
 }
 
 /**
- * rnbdt_port_enable - listen
+ * rnbdt_port_enable - listen for connections
  * @port: port that is not listening
  *
- * Context: port->lock held.
- * Return: 0 or an error, which has been logged.
+ * Context: process context, port->lock held, rnbdt_lock not held; may sleep.
+ * Return: 0 or a negative errno, which was logged.
  */
-int rnbdt_port_enable(struct rnbd_tport *port)
+int rnbdt_port_enable(struct rnbdt_port *port)
 {
 	struct sockaddr_storage addr;
 	int ret;
@@ -266,9 +287,10 @@ int rnbdt_port_enable(struct rnbd_tport *port)
  * rnbdt_port_disable - stop listening and end all sessions of the port
  * @port: port
  *
- * Context: port->lock held; waits for the storage.
+ * Context: process context, port->lock held, rnbdt_lock not held; sleeps until the
+ * storage has completed all requests, without a limit of time.
  */
-void rnbdt_port_disable(struct rnbd_tport *port)
+void rnbdt_port_disable(struct rnbdt_port *port)
 {
 	struct rdma_cm_id *id;
 

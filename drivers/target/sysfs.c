@@ -1,40 +1,54 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /sys/kernel/rnbd-target/: sessions/<serial>/, a session as it is now, and the
- * counters limits/, violations/ and refused/.
+ * /sys/kernel/rnbd-target/: sessions and counters.
  *
- * Operation: one value per file. configfs holds what the administrator made;
- * sessions come and go by themselves, so they are here.
- * Ownership: a directory holds a reference on its session. It is gone a moment
+ * Operation: sessions/<serial>/ shows the present state of a session; limits/,
+ * violations/ and refused/ hold the counters of counters.c, one value per file.
+ * configfs holds what the administrator has created; sessions come and go on their
+ * own, so they are shown here.
+ *
+ * Ownership: a directory holds a reference on its session. It is removed shortly
  * after the session is dead.
- * Concurrency: who looks into sysfs can keep others out while he waits for
- * memory, and memory may wait for the login of a client. So a work item makes the
- * directory and no login waits for it, and it is removed when the session has
- * left rnbdt_sessions. Removal waits for readers, who take rnbdt_lock, so it is
- * done without.
- * Errors: a session whose directory cannot be made works without one.
+ *
+ * Concurrency: a reader of sysfs can block others while it waits for memory, and
+ * reclaim may wait for the login of a client. So a work item creates the directory
+ * and no login waits for it; the directory is removed after the session has left
+ * rnbdt_sessions. Removal waits for readers, which take rnbdt_lock, so it must be
+ * called without that lock.
+ *
+ * Errors: a session whose directory cannot be created works without it.
  */
+
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
 #include <linux/kobject.h>
+#include <linux/kref.h>
+#include <linux/mutex.h>
 #include <linux/sysfs.h>
+#include <linux/workqueue.h>
 
+#include "../core/names.h"
+#include "counters.h"
+#include "names.h"
+#include "session.h"
+#include "state.h"
+#include "sysfs.h"
 #include "target.h"
 
 static struct kobject *rnbdt_kobj;
 static struct kobject *rnbdt_sessions_kobj;
 static struct workqueue_struct *rnbdt_sysfs_wq;
 
-static struct rnbd_tsession *to_session(struct kobject *kobj)
+static struct rnbdt_session *rnbdt_to_session(struct kobject *kobj)
 {
-	return container_of(kobj, struct rnbd_tsession, kobj);
+	return container_of(kobj, struct rnbdt_session, sysfs.kobj);
 }
 
 #define RNBDT_ATTR_MODE(_name, mode, fmt, args...)				\
 static ssize_t _name##_show(struct kobject *kobj, struct kobj_attribute *attr,	\
 			    char *buf)						\
 {										\
-	struct rnbd_tsession *s = to_session(kobj);				\
+	struct rnbdt_session *s = rnbdt_to_session(kobj);			\
 										\
 	return sysfs_emit(buf, fmt "\n", args);					\
 }										\
@@ -43,29 +57,29 @@ static struct kobj_attribute rnbdt_attr_##_name = __ATTR_RO_MODE(_name, mode)
 #define RNBDT_ATTR(_name, fmt, args...)						\
 	RNBDT_ATTR_MODE(_name, 0444, fmt, args)
 
-/* Whoever knows both can pretend to be this session of the client. */
+/* Readable by root only: with both ids a peer can impersonate this client. */
 #define RNBDT_ADMIN_ATTR(_name, fmt, args...)					\
 	RNBDT_ATTR_MODE(_name, 0400, fmt, args)
 
 RNBDT_ATTR(state, "%s", rnbdt_state_text(READ_ONCE(s->state)));
-RNBDT_ATTR(reason, "%s", READ_ONCE(s->why) ?: "");
+RNBDT_ATTR(reason, "%s", READ_ONCE(s->log.reason) ?: "");
 RNBDT_ADMIN_ATTR(host_id, "%pUb", &s->host_id);
 RNBDT_ADMIN_ATTR(session_id, "%pUb", &s->session_id);
 RNBDT_ATTR(port, "%s", s->port_name);
 RNBDT_ATTR(address, "%pISc", &s->peer);
 RNBDT_ATTR(epoch, "%u", s->epoch);
-RNBDT_ATTR(queues, "%u", READ_ONCE(s->nr_queues));
-RNBDT_ATTR(depth, "%u", READ_ONCE(s->depth));
-RNBDT_ATTR(pool_bytes, "%llu", READ_ONCE(s->pool_bytes));
+RNBDT_ATTR(queues, "%u", READ_ONCE(s->granted.nr_queues));
+RNBDT_ATTR(depth, "%u", READ_ONCE(s->granted.depth));
+RNBDT_ATTR(pool_bytes, "%llu", READ_ONCE(s->account.pool_bytes));
 
 static ssize_t export_show(struct kobject *kobj, struct kobj_attribute *attr,
 			   char *buf)
 {
-	struct rnbd_tsession *s = to_session(kobj);
+	struct rnbdt_session *s = rnbdt_to_session(kobj);
 	unsigned long flags;
 	const char *export;
 
-	/* Once it is there the name stays. */
+	/* The name is constant once it is set. */
 	spin_lock_irqsave(&s->state_lock, flags);
 	export = rnbdt_session_export(s);
 	spin_unlock_irqrestore(&s->state_lock, flags);
@@ -74,9 +88,9 @@ static ssize_t export_show(struct kobject *kobj, struct kobj_attribute *attr,
 
 static struct kobj_attribute rnbdt_attr_export = __ATTR_RO(export);
 
-static struct rnbd_tstats rnbdt_stats(struct rnbd_tsession *s)
+static struct rnbdt_stats rnbdt_read_stats(struct rnbdt_session *s)
 {
-	struct rnbd_tstats stats;
+	struct rnbdt_stats stats;
 
 	mutex_lock(&rnbdt_lock);
 	rnbdt_session_stats(s, &stats);
@@ -84,9 +98,9 @@ static struct rnbd_tstats rnbdt_stats(struct rnbd_tsession *s)
 	return stats;
 }
 
-RNBDT_ATTR(requests, "%llu", rnbdt_stats(s).requests);
-RNBDT_ATTR(read_bytes, "%llu", rnbdt_stats(s).read_bytes);
-RNBDT_ATTR(write_bytes, "%llu", rnbdt_stats(s).write_bytes);
+RNBDT_ATTR(requests, "%llu", rnbdt_read_stats(s).requests);
+RNBDT_ATTR(read_bytes, "%llu", rnbdt_read_stats(s).read_bytes);
+RNBDT_ATTR(write_bytes, "%llu", rnbdt_read_stats(s).write_bytes);
 
 static struct attribute *rnbdt_session_attrs[] = {
 	&rnbdt_attr_state.attr,
@@ -109,7 +123,7 @@ ATTRIBUTE_GROUPS(rnbdt_session);
 
 static void rnbdt_session_kobj_release(struct kobject *kobj)
 {
-	rnbdt_session_put(to_session(kobj));
+	rnbdt_session_put(rnbdt_to_session(kobj));
 }
 
 static const struct kobj_type rnbdt_session_ktype = {
@@ -120,72 +134,68 @@ static const struct kobj_type rnbdt_session_ktype = {
 
 static void rnbdt_sysfs_work(struct work_struct *work)
 {
-	struct rnbd_tsession *s = container_of(work, struct rnbd_tsession,
-					       sysfs_work);
+	struct rnbdt_session *s = container_of(work, struct rnbdt_session,
+					       sysfs.sysfs_work);
 
 	/* the reference of the work item becomes that of the directory */
-	s->in_sysfs = !kobject_init_and_add(&s->kobj, &rnbdt_session_ktype,
-					    rnbdt_sessions_kobj, "%u", s->serial);
-	if (!s->in_sysfs) {
+	s->sysfs.in_sysfs = !kobject_init_and_add(&s->sysfs.kobj, &rnbdt_session_ktype,
+						  rnbdt_sessions_kobj, "%u", s->serial);
+	if (!s->sysfs.in_sysfs) {
 		pr_warn("session %u is not shown in sysfs: no memory\n", s->serial);
-		kobject_put(&s->kobj);
+		kobject_put(&s->sysfs.kobj);
 	}
 }
 
 /**
- * rnbdt_sysfs_add_session - show a session
- * @s: session; the teardown cannot run yet
+ * rnbdt_sysfs_add_session - queue the creation of the directory of a session
+ * @s: session whose teardown cannot run yet
  *
- * Context: process context.
+ * Context: process context; does not sleep.
  */
-void rnbdt_sysfs_add_session(struct rnbd_tsession *s)
+void rnbdt_sysfs_add_session(struct rnbdt_session *s)
 {
 	kref_get(&s->ref);
-	INIT_WORK(&s->sysfs_work, rnbdt_sysfs_work);
-	queue_work(rnbdt_sysfs_wq, &s->sysfs_work);
+	INIT_WORK(&s->sysfs.sysfs_work, rnbdt_sysfs_work);
+	queue_work(rnbdt_sysfs_wq, &s->sysfs.sysfs_work);
 }
 
 /**
- * rnbdt_sysfs_remove_session - do not show a session any more
- * @s: session that is dead
+ * rnbdt_sysfs_remove_session - remove the directory of a session
+ * @s: dead session
  *
- * Context: process context without rnbdt_lock; waits for readers.
+ * Context: process context without rnbdt_lock; sleeps until readers have left.
  */
-void rnbdt_sysfs_remove_session(struct rnbd_tsession *s)
+void rnbdt_sysfs_remove_session(struct rnbdt_session *s)
 {
-	if (cancel_work_sync(&s->sysfs_work))
+	if (cancel_work_sync(&s->sysfs.sysfs_work))
 		rnbdt_session_put(s);
-	if (!s->in_sysfs)
+	if (!s->sysfs.in_sysfs)
 		return;
-	kobject_del(&s->kobj);
-	kobject_put(&s->kobj);
+	kobject_del(&s->sysfs.kobj);
+	kobject_put(&s->sysfs.kobj);
 }
 
-/* ------------------------------------------------------------------------
- * Counters of the module
- */
-
 /**
- * struct rnbdt_counter - a file
- * @attr: file
- * @counter: what it counts
- * @kind: of that
+ * struct rnbdt_counter_file - file of a counter
+ * @attr: sysfs attribute
+ * @counter: directory of the counter
+ * @kind: index of the counter in the directory
  */
-struct rnbdt_counter {
+struct rnbdt_counter_file {
 	struct kobj_attribute attr;
-	enum rnbd_tcounter counter;
+	enum rnbdt_counter_dir counter;
 	unsigned int kind;
 };
 
 /**
- * struct rnbdt_counters - a directory
- * @counters: its files
- * @attrs: the same, with NULL at the end
- * @group: the directory
+ * struct rnbdt_counters - directory of counters
+ * @counters: files of the directory
+ * @attrs: attributes of @counters, terminated by NULL
+ * @group: sysfs group of the directory
  * @nr: number of files
  */
 struct rnbdt_counters {
-	struct rnbdt_counter counters[RNBDT_KINDS_MAX];
+	struct rnbdt_counter_file counters[RNBDT_KINDS_MAX];
 	struct attribute *attrs[RNBDT_KINDS_MAX + 1];
 	struct attribute_group group;
 	unsigned int nr;
@@ -193,13 +203,13 @@ struct rnbdt_counters {
 
 static struct rnbdt_counters rnbdt_counter_dirs[RNBDT_COUNTERS] = {
 	[RNBDT_COUNT_LIMITS]		= { .group.name = "limits" },
-	[RNBDT_COUNT_VIOLATIONS]	= { .group.name = "violations" },
+	[RNBDT_COUNT_PROTO_ERRS]	= { .group.name = "violations" },
 	[RNBDT_COUNT_REFUSED]		= { .group.name = "refused" },
 };
 
 static const struct attribute_group *rnbdt_counter_groups[] = {
 	&rnbdt_counter_dirs[RNBDT_COUNT_LIMITS].group,
-	&rnbdt_counter_dirs[RNBDT_COUNT_VIOLATIONS].group,
+	&rnbdt_counter_dirs[RNBDT_COUNT_PROTO_ERRS].group,
 	&rnbdt_counter_dirs[RNBDT_COUNT_REFUSED].group,
 	NULL
 };
@@ -207,16 +217,16 @@ static const struct attribute_group *rnbdt_counter_groups[] = {
 static ssize_t rnbdt_counter_show(struct kobject *kobj, struct kobj_attribute *attr,
 				  char *buf)
 {
-	struct rnbdt_counter *counter = container_of(attr, struct rnbdt_counter, attr);
+	struct rnbdt_counter_file *counter = container_of(attr, struct rnbdt_counter_file, attr);
 
 	return sysfs_emit(buf, "%llu\n", rnbdt_counted(counter->counter, counter->kind));
 }
 
-static void rnbdt_counters_add(enum rnbd_tcounter which, unsigned int kind,
+static void rnbdt_counters_add(enum rnbdt_counter_dir which, unsigned int kind,
 			       const char *word)
 {
 	struct rnbdt_counters *dir = &rnbdt_counter_dirs[which];
-	struct rnbdt_counter *counter = &dir->counters[dir->nr];
+	struct rnbdt_counter_file *counter = &dir->counters[dir->nr];
 
 	if (!word)
 		return;
@@ -229,7 +239,7 @@ static void rnbdt_counters_add(enum rnbd_tcounter which, unsigned int kind,
 	dir->attrs[dir->nr++] = &counter->attr.attr;
 }
 
-static void rnbdt_counters_make(void)
+static void rnbdt_counters_init(void)
 {
 	unsigned int i;
 
@@ -237,14 +247,15 @@ static void rnbdt_counters_make(void)
 	for (i = 0; i < RNBDT_KINDS_MAX; i++) {
 		if (i < RNBDT_LIMITS)
 			rnbdt_counters_add(RNBDT_COUNT_LIMITS, i, rnbdt_limit_word(i));
-		rnbdt_counters_add(RNBDT_COUNT_VIOLATIONS, i, rnbd_fault_word(i));
+		rnbdt_counters_add(RNBDT_COUNT_PROTO_ERRS, i, rnbd_proto_err_word(i));
 		rnbdt_counters_add(RNBDT_COUNT_REFUSED, i, rnbd_status_word(i));
 	}
 }
 
 /**
- * rnbdt_sysfs_init - make the directory of all sessions, and the counters
+ * rnbdt_sysfs_init - create the directory of sessions and the counters
  *
+ * Context: process context, module init.
  * Return: 0 or -ENOMEM.
  */
 int rnbdt_sysfs_init(void)
@@ -258,7 +269,7 @@ int rnbdt_sysfs_init(void)
 	rnbdt_sessions_kobj = kobject_create_and_add("sessions", rnbdt_kobj);
 	if (!rnbdt_sessions_kobj)
 		goto put_kobj;
-	rnbdt_counters_make();
+	rnbdt_counters_init();
 	if (sysfs_create_groups(rnbdt_kobj, rnbdt_counter_groups))
 		goto put_sessions;
 	return 0;
@@ -273,9 +284,11 @@ destroy_wq:
 }
 
 /**
- * rnbdt_sysfs_exit - remove it
+ * rnbdt_sysfs_exit - remove all directories
  *
- * There is no session any more.
+ * Call when no session is left.
+ *
+ * Context: process context, module exit.
  */
 void rnbdt_sysfs_exit(void)
 {

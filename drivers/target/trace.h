@@ -2,26 +2,30 @@
 /*
  * Tracepoints of the target, keyed by session, queue and tag.
  *
- * Operation: rnbdt_state tells every change of a session's state. A request
- * is told when it was taken out of a frame and when its reply goes into one;
- * a request whose session closes in between has no reply.
- * Ownership: what is pointed to is copied, texts too.
- * Concurrency: any context. rnbdt_state comes under s->state_lock, so changes
- * of one session are in order.
- * Errors: none.
+ * Operation: rnbdt_state traces every change of the state of a session.
+ * rnbdt_request traces a request when it is taken out of a frame, rnbdt_reply when
+ * its reply is put into one; a request whose session closes in between has no
+ * reply.
+ * Ownership: events copy all values, strings included.
+ * Concurrency: any context. rnbdt_state is called under s->state_lock, so the
+ * changes of one session are in order.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM rnbd_target
 
-#if !defined(RNBD_TARGET_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
-#define RNBD_TARGET_TRACE_H
+#if !defined(RNBDT_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define RNBDT_TRACE_H
 
 #include <linux/tracepoint.h>
 
-#include "target.h"
+#include "../core/names.h"
+#include "../core/op.h"
+#include "names.h"
+#include "queue.h"
+#include "session.h"
 
 TRACE_EVENT(rnbdt_state,
-	TP_PROTO(const struct rnbd_tsession *s, enum rnbd_tstate from),
+	TP_PROTO(const struct rnbdt_session *s, enum rnbdt_state from),
 	TP_ARGS(s, from),
 	TP_STRUCT__entry(
 		__field(u32, serial)
@@ -30,7 +34,7 @@ TRACE_EVENT(rnbdt_state,
 		__string(export, rnbdt_session_export(s))
 		__string(from, rnbdt_state_text(from))
 		__string(to, rnbdt_state_text(s->state))
-		__string(reason, s->why ?: "")
+		__string(reason, s->log.reason ?: "")
 	),
 	TP_fast_assign(
 		__entry->serial = s->serial;
@@ -48,7 +52,7 @@ TRACE_EVENT(rnbdt_state,
 );
 
 TRACE_EVENT(rnbdt_request,
-	TP_PROTO(const struct rnbd_treq *treq),
+	TP_PROTO(const struct rnbdt_req *treq),
 	TP_ARGS(treq),
 	TP_STRUCT__entry(
 		__field(u32, serial)
@@ -72,7 +76,7 @@ TRACE_EVENT(rnbdt_request,
 );
 
 TRACE_EVENT(rnbdt_reply,
-	TP_PROTO(const struct rnbd_treq *treq),
+	TP_PROTO(const struct rnbdt_req *treq),
 	TP_ARGS(treq),
 	TP_STRUCT__entry(
 		__field(u32, serial)
@@ -98,7 +102,7 @@ TRACE_EVENT(rnbdt_reply,
 		  __entry->status)
 );
 
-#endif /* RNBD_TARGET_TRACE_H */
+#endif /* RNBDT_TRACE_H */
 
 #undef TRACE_INCLUDE_PATH
 #define TRACE_INCLUDE_PATH .

@@ -2,7 +2,7 @@
 /*
  * The rnbd wire format.
  *
- * Everything that two machines exchange is in this file: the private data of
+ * Everything that two machines exchange is here and in wire_io.h: the private data of
  * the RDMA connection manager, and the frames of the control ring. Kernel and
  * user space build from it. Documentation/protocol.rst tells the story.
  *
@@ -204,7 +204,7 @@ static_assert(sizeof(struct rnbd_cm_rej) == 16);
  * @RNBD_FRAME_LOGIN_REPLY: target: one struct rnbd_login_reply and, if its
  *	status is RNBD_ST_OK, nr_segments of struct rnbd_segment
  * @RNBD_FRAME_REQUEST: client: struct rnbd_req_entry, each followed by the
- *	struct rnbd_extent_entry it needs
+ *	struct rnbd_wire_extent_entry it needs
  * @RNBD_FRAME_REPLY: target: struct rnbd_reply_entry
  * @RNBD_FRAME_CREDIT: either: no entry; returns credits, uses the slot that
  *	no other frame may use; without any credit it is a mere sign of life
@@ -546,102 +546,6 @@ struct rnbd_resize {
 static_assert(sizeof(struct rnbd_resize) == 16);
 static_assert(offsetof(struct rnbd_resize, reserved) == 8);
 
-/**
- * enum rnbd_op - operation of a request
- * @RNBD_OP_READ: backend to pool extents; RNBD_REQ_INLINE
- * @RNBD_OP_WRITE: pool extents to backend; RNBD_REQ_FUA, RNBD_REQ_INLINE
- * @RNBD_OP_FLUSH: everything acknowledged so far, on any queue of any client,
- *	becomes durable; offset, length and extents are zero
- * @RNBD_OP_DISCARD: contents of the range are not needed any more
- * @RNBD_OP_WRITE_ZEROES: the range reads as zeros; RNBD_REQ_NOUNMAP, _FUA
- */
-enum rnbd_op {
-	RNBD_OP_READ		= 1,
-	RNBD_OP_WRITE		= 2,
-	RNBD_OP_FLUSH		= 3,
-	RNBD_OP_DISCARD		= 4,
-	RNBD_OP_WRITE_ZEROES	= 5,
-};
-
-#define RNBD_REQ_FUA		0x1u	/* durable before the reply */
-#define RNBD_REQ_NOUNMAP	0x2u	/* keep the blocks allocated */
-/*
- * WRITE: the data are in this frame; the target puts them into the extents.
- * READ: the reply may carry the data; if it does not, they are in the extents.
- */
-#define RNBD_REQ_INLINE		0x4u
-
-/**
- * struct rnbd_extent - a run of pool units
- * @unit: first unit, counted through the whole pool
- * @units: length; a run lies within one segment
- */
-struct rnbd_extent {
-	__le32	unit;
-	__le32	units;
-};
-
-static_assert(sizeof(struct rnbd_extent) == 8);
-
-/**
- * struct rnbd_req_entry - a request
- * @op: enum rnbd_op
- * @flags: RNBD_REQ_*
- * @tag: names the request until its reply, below queue_depth
- * @length: bytes
- * @offset: bytes on the export
- * @extent: first extent, zero if the operation carries no data
- * @nr_extents: of the request, this one included; those from the second on
- *	follow, four to an rnbd_extent_entry. Together they hold exactly
- *	@length rounded up to whole units; data fills them in order.
- * @reserved: zero
- */
-struct rnbd_req_entry {
-	__u8	op;
-	__u8	flags;
-	__le16	tag;
-	__le32	length;
-	__le64	offset;
-	struct rnbd_extent extent;
-	__u8	nr_extents;
-	__u8	reserved[7];
-};
-
-static_assert(sizeof(struct rnbd_req_entry) == 32);
-static_assert(offsetof(struct rnbd_req_entry, offset) == 8);
-static_assert(offsetof(struct rnbd_req_entry, nr_extents) == 24);
-
-#define RNBD_EXTENTS_PER_ENTRY	4
-
-/**
- * struct rnbd_extent_entry - further extents of the request before it
- * @extent: extents; those not needed are zero
- */
-struct rnbd_extent_entry {
-	struct rnbd_extent extent[RNBD_EXTENTS_PER_ENTRY];
-};
-
-static_assert(sizeof(struct rnbd_extent_entry) == sizeof(struct rnbd_req_entry));
-
-/**
- * struct rnbd_reply_entry - result of a request
- * @tag: of the request
- * @status: enum rnbd_status
- * @length: bytes transferred: the length of the request if @status is
- *	RNBD_ST_OK, otherwise 0
- * @flags: RNBD_REPLY_INLINE
- * @reserved: zero
- */
-struct rnbd_reply_entry {
-	__le16	tag;
-	__le16	status;
-	__le32	length;
-	__u8	flags;
-	__u8	reserved[7];
-};
-
-#define RNBD_REPLY_INLINE	0x1u	/* the data are in this frame */
-
-static_assert(sizeof(struct rnbd_reply_entry) == 16);
+#include <rnbd/wire_io.h>
 
 #endif /* RNBD_WIRE_H */

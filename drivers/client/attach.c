@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Attach and detach of disks.
+ *
+ * Operation: rnbdc_session_attach() reserves the name, connects, creates the
+ * disk, lets I/O flow and adds the disk. Until RNBDC_SESS_ATTACHED is set, a
+ * loss makes I/O fail, so that the reader of the partition table does not
+ * block; after that, I/O waits for recovery (recover.c).
+ * rnbdc_session_detach() removes the disk while the connection still stands,
+ * so that the target ends the requests in flight, and then disconnects.
+ *
+ * Ownership: The list of sessions holds a reference from attach until detach,
+ * the caller of attach or find another one. Memory and disk are freed with the
+ * last reference (release.c). The name is reserved from before the connection
+ * until the disk is removed.
+ *
+ * Concurrency: RNBDC_SESS_DETACH is claimed by one thread only, under the
+ * disk's open_mutex unless the detach is forced; opens fail from then on.
+ * A detach first removes the session from the list, so that rnbdc_sessions_lock
+ * keeps the disk of a session that is on the list.
+ *
+ * Errors: A failed attach undoes everything and leaves the reason in struct
+ * rnbdc_errmsg. A detach fails only before it has changed anything.
+ */
+
+#define pr_fmt(fmt) "rnbd: " fmt
+
+#include <linux/blkdev.h>
+#include <linux/kref.h>
+#include <linux/mutex.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <linux/timekeeping.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <rnbd/wire.h>
+
+#include "../core/inject.h"
+#include "../core/mac.h"
+#include "attach.h"
+#include "connect.h"
+#include "disk.h"
+#include "errmsg.h"
+#include "events.h"
+#include "inject.h"
+#include "options.h"
+#include "recover.h"
+#include "release.h"
+#include "session.h"
+#include "state.h"
+#include "sysfs.h"
+
+static void rnbdc_errmsg_no_key(struct rnbdc_errmsg *errmsg, long error)
+{
+	if (error == -ENOENT)
+		rnbdc_errmsg_set(errmsg,
+				 "the kernel has no hmac(sha256); try: modprobe -a hmac sha256");
+	else if (error != -ENOMEM)
+		rnbdc_errmsg_set(errmsg, "the kernel cannot make an hmac(sha256) (%ld)", error);
+}
+
+/**
+ * rnbdc_session_alloc - allocate a session that is not connected
+ * @opt: options; copied
+ * @errmsg: filled on error, unless that is -ENOMEM
+ *
+ * Context: process context, may sleep; may load a module for the secret.
+ * Return: the session with a reference for the caller, or an ERR_PTR: -ENOMEM or
+ * the error of the crypto API.
+ */
+struct rnbdc_session *rnbdc_session_alloc(const struct rnbdc_options *opt,
+					  struct rnbdc_errmsg *errmsg)
+{
+	struct rnbdc_session *sess = kzalloc(sizeof(*sess), GFP_KERNEL);
+
+	if (!sess)
+		return ERR_PTR(-ENOMEM);
+	if (opt->secret) {
+		struct crypto_shash *key = rnbd_mac_alloc(opt->secret);
+
+		if (IS_ERR(key)) {
+			rnbdc_errmsg_no_key(errmsg, PTR_ERR(key));
+			kfree(sess);
+			return ERR_CAST(key);
+		}
+		sess->auth.key = key;
+	}
+	kref_init(&sess->ref);
+	INIT_LIST_HEAD(&sess->list);
+	INIT_LIST_HEAD(&sess->named);
+	spin_lock_init(&sess->lock);
+	mutex_init(&sess->conn_lock);
+	mutex_init(&sess->recovery.lock);
+	INIT_WORK(&sess->log.event_work, rnbdc_event_work);
+	init_waitqueue_head(&sess->wait);
+	rnbdc_recover_init(sess);
+	sess->opt = *opt;
+	/* The secret belongs to the caller; sess->auth.key holds it. */
+	sess->opt.secret = NULL;
+	sess->early_release = opt->early_release;
+	sess->state = RNBDC_CONNECTING;
+	sess->state_ns = ktime_get_ns();
+	sess->disk.index = -1;
+	generate_random_uuid(sess->id);
+	if (rnbd_inject(&rnbdc_inject_fixed_session, NULL))
+		memset(sess->id, 0x11, sizeof(sess->id));
+	return sess;
+}
+
+/* Reserve the name of a disk: names must identify one disk. */
+static int rnbdc_reserve_name(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
+{
+	struct rnbdc_session *other;
+	int ret = 0;
+
+	if (!sess->opt.name[0])
+		return 0;
+	mutex_lock(&rnbdc_sessions_lock);
+	list_for_each_entry(other, &rnbdc_sessions_named, named) {
+		if (strcmp(other->opt.name, sess->opt.name))
+			continue;
+		/* Only a session on the list is certain to have a disk. */
+		if (list_empty(&other->list))
+			rnbdc_errmsg_set(errmsg,
+					 "the name %s is taken by an attach or detach under way",
+					 sess->opt.name);
+		else
+			rnbdc_errmsg_set(errmsg, "the name %s is taken by %s; choose another",
+					 sess->opt.name, other->disk.gd->disk_name);
+		ret = -EEXIST;
+		break;
+	}
+	if (!ret)
+		list_add_tail(&sess->named, &rnbdc_sessions_named);
+	mutex_unlock(&rnbdc_sessions_lock);
+	return ret;
+}
+
+static void rnbdc_release_name(struct rnbdc_session *sess)
+{
+	mutex_lock(&rnbdc_sessions_lock);
+	list_del_init(&sess->named);
+	mutex_unlock(&rnbdc_sessions_lock);
+}
+
+/**
+ * rnbdc_session_attach - connect to an export and create its disk
+ * @opt: options
+ * @errmsg: filled on error
+ *
+ * Context: process context, may sleep for as long as the network takes; ends
+ * early on a fatal signal.
+ * Return: the session with a reference for the caller, or an ERR_PTR after
+ * which nothing is left behind: -EBUSY if the target is still closing a session
+ * of this host from before its restart, -EEXIST if another disk has the name.
+ */
+struct rnbdc_session *rnbdc_session_attach(const struct rnbdc_options *opt,
+					   struct rnbdc_errmsg *errmsg)
+{
+	struct rnbdc_session *sess;
+	int ret;
+
+	sess = rnbdc_session_alloc(opt, errmsg);
+	if (IS_ERR(sess))
+		return sess;
+
+	ret = rnbdc_reserve_name(sess, errmsg);
+	if (ret)
+		goto put;
+	ret = rnbdc_connect(sess, errmsg);
+	if (ret)
+		goto fail;
+	ret = rnbdc_disk_create(sess, errmsg);
+	if (ret)
+		goto fail;
+	ret = rnbdc_recover_start(sess, errmsg);
+	if (ret)
+		goto fail;
+	ret = rnbdc_disk_add(sess, rnbdc_disk_groups, errmsg);
+	if (ret)
+		goto fail;
+	/*
+	 * Until here a loss makes I/O fail, so that adding the disk cannot
+	 * block on its partition table; from here on the disk may be in use.
+	 */
+	set_bit(RNBDC_SESS_ATTACHED, &sess->flags);
+	/* Report a capacity that changed while the disk was added. */
+	rnbdc_schedule_events(sess);
+	if (READ_ONCE(sess->state) != RNBDC_LIVE) {
+		/* Use reason: broken_reason may be of an attempt to recover. */
+		rnbdc_errmsg_set(errmsg, "%s", READ_ONCE(sess->log.reason));
+		ret = -ECONNRESET;
+		set_bit(RNBDC_SESS_DETACH, &sess->flags);
+		rnbdc_recover_abort(sess);
+		del_gendisk(sess->disk.gd);
+		goto fail;
+	}
+
+	pr_info("%s: attached %s at %s, %llu bytes, %u queues of %u, pool %u KiB\n",
+		rnbdc_session_name(sess), opt->export, opt->addr,
+		sess->grant.geo.capacity, sess->nr_queues, sess->grant.queue_depth,
+		sess->grant.pool_units << (RNBD_UNIT_SHIFT - 10));
+
+	kref_get(&sess->ref);
+	mutex_lock(&rnbdc_sessions_lock);
+	list_add_tail(&sess->list, &rnbdc_sessions);
+	mutex_unlock(&rnbdc_sessions_lock);
+	return sess;
+
+fail:
+	/* A recovery in progress must not wait for all its time limits. */
+	set_bit(RNBDC_SESS_DETACH, &sess->flags);
+	wake_up(&sess->wait);
+	rnbdc_session_advance(sess, RNBDC_CLOSING);
+	rnbdc_recover_end(sess);
+	/* Reports use the disk's name, which is free for another disk after this. */
+	flush_work(&sess->log.event_work);
+	rnbdc_disk_remove(sess);
+	rnbdc_release_name(sess);
+	/* Do not log EBUSY: the caller is expected to retry. */
+	if (ret != -EINTR && ret != -EBUSY)
+		pr_err("cannot attach %s at %s: %s\n", opt->export, opt->addr,
+		       errmsg->text[0] ? errmsg->text : "no memory");
+put:
+	rnbdc_session_put(sess);
+	return ERR_PTR(ret);
+}
+
+/* Claim the detach for this thread; opens fail after that. */
+static int rnbdc_claim_detach(struct rnbdc_session *sess, bool force,
+			      struct rnbdc_errmsg *errmsg)
+{
+	int ret = 0;
+
+	/* The holder of open_mutex may wait for I/O that only the detach ends. */
+	if (force)
+		return test_and_set_bit(RNBDC_SESS_DETACH, &sess->flags) ?
+		       -EALREADY : 0;
+
+	mutex_lock(&sess->disk.gd->open_mutex);
+	if (disk_openers(sess->disk.gd)) {
+		rnbdc_errmsg_set(errmsg, "the disk is in use (close it, or detach with force)");
+		ret = -EBUSY;
+	} else if (test_and_set_bit(RNBDC_SESS_DETACH, &sess->flags)) {
+		ret = -EALREADY;
+	}
+	mutex_unlock(&sess->disk.gd->open_mutex);
+	return ret;
+}
+
+/**
+ * rnbdc_session_detach - remove the disk and end the connection
+ * @sess: session on which the caller holds a reference
+ * @force: detach although the disk is open
+ * @errmsg: filled on error
+ *
+ * Requests in flight end first: the target ends them while the connection
+ * stands, otherwise they fail. A session that detaches does not reconnect.
+ *
+ * Context: process context, may sleep.
+ * Return: 0, -EBUSY if the disk is open, -EALREADY if it is being detached.
+ */
+int rnbdc_session_detach(struct rnbdc_session *sess, bool force, struct rnbdc_errmsg *errmsg)
+{
+	int ret;
+
+	ret = rnbdc_claim_detach(sess, force, errmsg);
+	if (ret == -EALREADY)
+		rnbdc_errmsg_set(errmsg, "the disk is being detached already");
+	if (ret)
+		return ret;
+
+	mutex_lock(&rnbdc_sessions_lock);
+	list_del_init(&sess->list);
+	mutex_unlock(&rnbdc_sessions_lock);
+
+	pr_info("%s: detaching\n", rnbdc_session_name(sess));
+	/* Otherwise I/O would wait for a connection for ever, and del_gendisk() for it. */
+	rnbdc_recover_abort(sess);
+	del_gendisk(sess->disk.gd);
+	rnbdc_session_advance(sess, RNBDC_CLOSING);
+	rnbdc_recover_end(sess);
+	/* Reports use the disk's name, which is free for another disk after this. */
+	flush_work(&sess->log.event_work);
+	rnbdc_disk_remove(sess);
+	rnbdc_release_name(sess);
+	/* the reference of the list */
+	rnbdc_session_put(sess);
+	return 0;
+}
+
+/**
+ * rnbdc_session_find - find an attached session by its disk
+ * @disk: name of the disk without /dev/
+ *
+ * Context: process context, may sleep.
+ * Return: the session with a reference for the caller, or NULL.
+ */
+struct rnbdc_session *rnbdc_session_find(const char *disk)
+{
+	struct rnbdc_session *sess, *found = NULL;
+
+	mutex_lock(&rnbdc_sessions_lock);
+	list_for_each_entry(sess, &rnbdc_sessions, list) {
+		if (strcmp(sess->disk.gd->disk_name, disk))
+			continue;
+		kref_get(&sess->ref);
+		found = sess;
+		break;
+	}
+	mutex_unlock(&rnbdc_sessions_lock);
+	return found;
+}
+
+/**
+ * rnbdc_sessions_detach_all - detach all disks before the module is unloaded
+ *
+ * Open disks pin the module, so none is open, and rnbdc_netlink_stop() has ended
+ * attaching. A detach in progress reports its events before its command returns, which
+ * rnbdc_netlink_exit() waits for.
+ *
+ * Context: process context, may sleep.
+ */
+void rnbdc_sessions_detach_all(void)
+{
+	struct rnbdc_session *sess;
+	struct rnbdc_errmsg errmsg = {};
+
+	for (;;) {
+		mutex_lock(&rnbdc_sessions_lock);
+		sess = list_first_entry_or_null(&rnbdc_sessions,
+						struct rnbdc_session, list);
+		if (sess)
+			kref_get(&sess->ref);
+		mutex_unlock(&rnbdc_sessions_lock);
+		if (!sess)
+			return;
+		rnbdc_session_detach(sess, true, &errmsg);
+		rnbdc_session_put(sess);
+	}
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Events of the RDMA connection manager, and waiting for them.
+ *
+ * Operation: The thread that connects arms the wait (rnbdc_cm_wait_arm()),
+ * starts a step and waits with a deadline (rnbdc_cm_wait()). The event handler,
+ * or the completion handler of queue 0 during the login, stores a result in the
+ * queue and wakes it. During the wait the thread sends keep-alives on the
+ * queues that are already connected.
+ *
+ * Ownership: The result and its reason belong to the handler between arming and
+ * waking, and to the waiting thread otherwise.
+ *
+ * Concurrency: The event handler runs in the connection manager's thread. The
+ * handler only records and wakes, or fails the session when no thread waits,
+ * and never destroys anything. A device that is being removed therefore waits
+ * until recovery has released the connection.
+ *
+ * Errors: Every refusal and loss sets one constant text for the user. Private
+ * data distinguish a refusal by the target from one by a connection manager;
+ * -EBUSY means that a retry may succeed.
+ */
+
+#include <linux/wait.h>
+#include <rdma/ib_cm.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+
+#include "../core/cm.h"
+#include "../core/names.h"
+#include "../core/proto_err.h"
+#include "../core/ring.h"
+#include "../core/ring_complete.h"
+#include "../core/ring_setup.h"
+#include "cm.h"
+#include "errmsg.h"
+#include "queue.h"
+#include "session.h"
+#include "state.h"
+
+/*
+ * The target's connection manager mistakes the request for a connection from before
+ * this machine restarted, and ends that connection, after which a retry succeeds.
+ */
+static bool rnbdc_cm_stale(const struct rnbdc_queue *q, const struct rdma_cm_event *event)
+{
+	return rdma_ib_or_roce(q->cm_id->device, q->cm_id->port_num) &&
+	       event->status == IB_CM_REJ_STALE_CONN;
+}
+
+/* Decode a refusal by the target, as opposed to one by a connection manager. */
+static int rnbdc_cm_refused(struct rnbdc_queue *q, const void *data, u8 len)
+{
+	enum rnbd_proto_err perr;
+	u16 version;
+
+	/* BUSY also covers a connection that the target accepted and then closed. */
+	perr = rnbd_decode_cm_rej(data, len, &version, &q->cm_status);
+	if (perr) {
+		rnbdc_count_proto_err(q->sess, perr);
+		q->cm_reason = "the target's refusal makes no sense";
+		return -EPROTO;
+	}
+	q->cm_reason = q->cm_status == RNBD_ST_VERSION ?
+		       "the target speaks another protocol version" :
+		       rnbd_status_text(q->cm_status);
+	return q->cm_status == RNBD_ST_BUSY ? -EBUSY : -ECONNREFUSED;
+}
+
+static void rnbdc_cm_rejected(struct rnbdc_queue *q, struct rdma_cm_event *event)
+{
+	int error = rnbdc_cm_stale(q, event) ? -EBUSY : -ECONNREFUSED;
+	const void *data;
+	u8 len;
+
+	data = rdma_consumer_reject_data(q->cm_id, event, &len);
+	if (data)
+		error = rnbdc_cm_refused(q, data, len);
+	else if (event->status == IB_CM_REJ_INVALID_SERVICE_ID)
+		q->cm_reason = "no rnbd target listens on this port";
+	else
+		q->cm_reason = rdma_reject_msg(q->cm_id, event->status);
+	rnbdc_queue_wake(q, error);
+}
+
+static void rnbdc_cm_established(struct rnbdc_queue *q, struct rdma_cm_event *event)
+{
+	const struct rdma_conn_param *param = &event->param.conn;
+	struct rnbdc_session *sess = q->sess;
+	struct rnbd_conn_req asked = {
+		.slot_size = sess->opt.slot_size,
+		.epoch = sess->epoch,
+	};
+	enum rnbd_proto_err perr;
+	u16 slots;
+
+	perr = rnbd_decode_cm_rep(param->private_data, param->private_data_len,
+				  &asked, &slots);
+	if (perr) {
+		rnbdc_count_proto_err(sess, perr);
+		q->cm_reason = "the target's answer makes no sense";
+		rnbdc_queue_wake(q, -EPROTO);
+		return;
+	}
+	WRITE_ONCE(q->established, true);
+	rnbdc_queue_wake(q, rnbd_ring_start(&q->ring, slots));
+}
+
+static void rnbdc_cm_disconnected(struct rnbdc_queue *q, const char *reason)
+{
+	if (q->ring.qp)
+		rnbd_ring_fail(&q->ring, reason);
+	/* The ring wakes the waiting thread only once it is established. */
+	if (!q->established) {
+		q->cm_reason = reason;
+		rnbdc_queue_wake(q, -ENODEV);
+	}
+}
+
+/**
+ * rnbdc_cm_event - handle an event of the connection manager
+ * @cm_id: connection; its context is the queue
+ * @event: event
+ *
+ * Context: the connection manager's thread, which holds a mutex of @cm_id.
+ * Return: 0; the client destroys @cm_id itself.
+ */
+int rnbdc_cm_event(struct rdma_cm_id *cm_id, struct rdma_cm_event *event)
+{
+	struct rnbdc_queue *q = cm_id->context;
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		rnbdc_queue_wake(q, 0);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		rnbdc_cm_established(q, event);
+		break;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+		q->cm_reason = "no RDMA device reaches this address, or nobody answers there";
+		rnbdc_queue_wake(q, -EHOSTUNREACH);
+		break;
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+		q->cm_reason = "the target does not answer";
+		rnbdc_queue_wake(q, -ETIMEDOUT);
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+		rnbdc_cm_rejected(q, event);
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		rnbdc_cm_disconnected(q, "the target closed the connection");
+		break;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		rnbdc_cm_disconnected(q, "the RDMA device was removed");
+		break;
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+		rnbdc_cm_disconnected(q, "the RDMA device lost its address");
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+static bool rnbdc_cm_wait_done(const struct rnbdc_queue *q)
+{
+	/* pairs with the release in rnbdc_queue_wake() */
+	return smp_load_acquire(&q->cm_done) ||
+	       rnbdc_session_ending(q->sess);
+}
+
+/**
+ * rnbdc_keepalive - send keep-alives on the connected queues and check the target's
+ * @sess: session
+ * @nr: number of connected queues, from queue 0 on
+ * @interval_ms: keep-alive interval in milliseconds, as granted, or that of a login
+ *
+ * Context: process context.
+ */
+void rnbdc_keepalive(struct rnbdc_session *sess, u32 nr, u32 interval_ms)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		rnbd_ring_keepalive(&sess->queues[i]->ring, interval_ms);
+}
+
+/*
+ * Sleep once, and send keep-alives on the queues that are already connected, and on
+ * queue 0 while it waits for the login. Returns jiffies slept, or -ERESTARTSYS.
+ */
+static long rnbdc_cm_wait_step(struct rnbdc_queue *q, long left)
+{
+	struct rnbdc_session *sess = q->sess;
+	u32 connected = q->index, interval_ms = sess->login.offer.keepalive_ms;
+	long nap = left, ret;
+
+	if (READ_ONCE(sess->login.status) == RNBDC_LOGIN_OPEN) {
+		connected = 1;
+		interval_ms = RNBD_LOGIN_KEEPALIVE_MS;
+	}
+	if (connected)
+		nap = min_t(long, left, msecs_to_jiffies(interval_ms) / 2 + 1);
+	/* Killable only: netlink sends no answer after other signals. */
+	ret = wait_event_killable_timeout(sess->wait, rnbdc_cm_wait_done(q), nap);
+	if (ret < 0)
+		return ret;
+	if (connected)
+		rnbdc_keepalive(sess, connected, interval_ms);
+	return nap - ret;
+}
+
+/**
+ * rnbdc_cm_wait - wait for the connection manager or the target
+ * @q: queue on which rnbdc_cm_wait_arm() was called before the awaited step began
+ * @ms: deadline in milliseconds
+ * @errmsg: filled on error
+ * @late: error message if the deadline passes
+ *
+ * Context: process context, may sleep; ends early on a fatal signal, or when the
+ * session is detached or deactivated.
+ * Return: 0, -ETIMEDOUT, -EINTR, -ECANCELED, or the error of rnbdc_queue_wake().
+ */
+int rnbdc_cm_wait(struct rnbdc_queue *q, unsigned int ms, struct rnbdc_errmsg *errmsg,
+		  const char *late)
+{
+	struct rnbdc_session *sess = q->sess;
+	long left = msecs_to_jiffies(ms);
+	long slept = 0;
+
+	while (left > 0 && !rnbdc_cm_wait_done(q)) {
+		slept = rnbdc_cm_wait_step(q, left);
+		if (slept < 0)
+			break;
+		left -= slept;
+	}
+	if (slept >= 0 && rnbdc_session_ending(sess)) {
+		rnbdc_errmsg_set(errmsg, "detached or deactivated meanwhile");
+		return -ECANCELED;
+	}
+	if (slept < 0) {
+		rnbdc_errmsg_set(errmsg, "interrupted");
+		return -EINTR;
+	}
+	if (!rnbdc_cm_wait_done(q)) {
+		rnbdc_errmsg_set(errmsg, "%s", late);
+		return -ETIMEDOUT;
+	}
+	if (q->cm_error)
+		rnbdc_errmsg_set(errmsg, "%s", q->cm_reason ?: sess->recovery.broken_reason ?:
+				    "connection failed");
+	return q->cm_error;
+}
+
+/**
+ * rnbdc_cm_wait_arm - prepare a queue for the next wait
+ * @q: queue; the step to be awaited has not begun
+ *
+ * Context: process context.
+ */
+void rnbdc_cm_wait_arm(struct rnbdc_queue *q)
+{
+	q->cm_done = false;
+	q->cm_error = 0;
+	q->cm_status = 0;
+	q->cm_reason = NULL;
+}
+
+/**
+ * rnbdc_queue_wake - wake the thread in rnbdc_cm_wait()
+ * @q: queue
+ * @error: 0 if the awaited step succeeded, otherwise a negative errno
+ *
+ * Context: any.
+ */
+void rnbdc_queue_wake(struct rnbdc_queue *q, int error)
+{
+	q->cm_error = error;
+	/* pairs with the acquire in rnbdc_cm_wait_done() */
+	smp_store_release(&q->cm_done, true);
+	wake_up(&q->sess->wait);
+}

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Completion of requests: replies, RDMA READs and cancellation.
+ *
+ * Operation
+ *
+ * rnbdc_handle_replies() handles a frame of replies. A write is complete when
+ * its reply has come and the SEND of its frame has completed. The data of a
+ * read come inside the reply, or an RDMA READ fetches them: the READs of all
+ * replies of a frame are posted together, only the last READ of a batch is
+ * signalled, and its completion completes the batch. Requests without data are
+ * complete with their reply. rnbdc_note_durable() records which acknowledged
+ * writes no flush covers, which login.c compares after a restart of the target.
+ *
+ * Ownership
+ *
+ * Pages belong to the device from the post until the SEND that follows an RDMA
+ * WRITE, or the RDMA READ itself, has completed. Pool space of a write is
+ * released when its reply has come, because the target is done with it. Pool
+ * space of a read is released when its RDMA READ has completed or, with early
+ * release, as soon as the READ is posted; see stage.c for the send fence.
+ *
+ * Concurrency
+ *
+ * Completions of a queue are handled one at a time. ring.lock is taken once
+ * per reply frame or completion. Requests return to the block layer without it.
+ *
+ * Errors
+ *
+ * A request that the target answers with an error ends with that error. A
+ * protocol error or a failed work request ends the connection; the requests in
+ * flight are then taken back by rnbdc_disk_cancel_requests(), after the device
+ * has released their pages, to be sent again over the next connection or to
+ * fail.
+ */
+
+#include <linux/blk-mq.h>
+#include <linux/completion.h>
+#include <linux/timekeeping.h>
+#include <rdma/ib_verbs.h>
+
+#include "../core/frame.h"
+#include "../core/io.h"
+#include "../core/op.h"
+#include "../core/proto_err.h"
+#include "../core/ring.h"
+#include "bounce.h"
+#include "complete.h"
+#include "data.h"
+#include "queue.h"
+#include "session.h"
+#include "stage.h"
+#include "submit.h"
+#include "trace.h"
+
+/* Bytes after which a batch of READs is signalled, so that pages return early. */
+#define RNBDC_READ_BATCH_BYTES	(256 * 1024)
+
+/**
+ * rnbdc_complete_rq - unmap a finished request and end or requeue it
+ * @rq: request that no posted work request refers to
+ *
+ * Context: any, without ring.lock; also the block layer's completion softirq.
+ */
+void rnbdc_complete_rq(struct request *rq)
+{
+	struct rnbdc_req *req = blk_mq_rq_to_pdu(rq);
+
+	rnbdc_req_unmap(req);
+	if (unlikely(req->replay))
+		blk_mq_requeue_request(rq, READ_ONCE(req->queue->ready));
+	else
+		blk_mq_end_request(rq, req->status);
+}
+
+static void rnbdc_complete_batch(struct io_comp_batch *iob)
+{
+	struct request *rq;
+
+	rq_list_for_each(&iob->req_list, rq)
+		rnbdc_req_unmap(blk_mq_rq_to_pdu(rq));
+	blk_mq_end_request_batch(iob);
+}
+
+/**
+ * rnbdc_disk_complete - hand a finished request to the block layer
+ * @rq: request with rnbdc_req.status set
+ * @iob: batch of requests that end together; the caller calls iob->complete if it is set
+ *
+ * The attribute rq_affinity of the disk decides which processor ends the request.
+ *
+ * Context: completion handler, without ring.lock.
+ */
+static void rnbdc_disk_complete(struct request *rq, struct io_comp_batch *iob)
+{
+	struct rnbdc_req *req = blk_mq_rq_to_pdu(rq);
+
+	if (req->cpu != raw_smp_processor_id() && blk_mq_complete_request_remote(rq))
+		return;
+	if (unlikely(req->replay) ||
+	    !blk_mq_add_to_batch(rq, iob, req->status, rnbdc_complete_batch))
+		rnbdc_complete_rq(rq);
+}
+
+/* Hand finished requests to the block layer and start the queue. */
+static void rnbdc_finish(struct rnbdc_queue *q, struct rnbdc_req *done, bool start)
+{
+	DEFINE_IO_COMP_BATCH(iob);
+
+	while (done) {
+		struct rnbdc_req *req = done;
+
+		done = req->next;
+		rnbdc_disk_complete(blk_mq_rq_from_pdu(req), &iob);
+	}
+	if (iob.complete)
+		iob.complete(&iob);
+	if (start)
+		blk_mq_start_stopped_hw_queue(q->hctx, true);
+}
+
+/* Release a request; the caller hands the list @done to the block layer. */
+static void rnbdc_retire(struct rnbdc_queue *q, struct rnbdc_req *req,
+			 struct rnbdc_req **done)
+{
+	rnbdc_free_space(q, req);
+	q->reqs[req->wire.tag] = NULL;
+	q->in_flight--;
+	req->state = RNBDC_REQ_IDLE;
+	req->next = *done;
+	*done = req;
+}
+
+static void rnbdc_read_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rnbdc_req *last = container_of(wc->wr_cqe, struct rnbdc_req, read_cqe);
+	struct rnbdc_queue *q = last->queue;
+	struct rnbdc_req *req, *next, *done = NULL;
+	unsigned long flags;
+	bool start;
+
+	if (unlikely(wc->status != IB_WC_SUCCESS)) {
+		rnbdc_data_failed(q, wc);
+		return;
+	}
+	for (req = last->batch; req && q->sess->opt.copy; req = req->next)
+		rnbdc_bounce_copy(q, req);
+
+	spin_lock_irqsave(&q->ring.lock, flags);
+	if (q->send_fence == last)
+		q->send_fence = NULL;
+	for (req = last->batch; req; req = next) {
+		next = req->next;
+		q->sq_free += req->wrs;
+		rnbdc_retire(q, req, &done);
+	}
+	start = rnbdc_restart_hw_queue(q);
+	spin_unlock_irqrestore(&q->ring.lock, flags);
+	rnbdc_finish(q, done, start);
+}
+
+/* Requests whose READs are staged and will be covered by one completion. */
+struct rnbdc_batch {
+	struct rnbdc_req *reqs;
+	struct rnbdc_req *last;
+	u32 bytes;
+};
+
+/* Let the last staged READ signal the completion of the whole batch. */
+static void rnbdc_batch_close(struct rnbdc_queue *q, struct rnbdc_batch *batch)
+{
+	struct rnbdc_req *req;
+
+	if (!batch->last)
+		return;
+	rnbdc_read_guard(q);
+	batch->last->batch = batch->reqs;
+	rnbdc_stage_last(&q->in)->wr_cqe = &batch->last->read_cqe;
+	rnbdc_stage_last(&q->in)->send_flags |= IB_SEND_SIGNALED;
+
+	if (READ_ONCE(q->sess->early_release) && !q->sess->opt.copy) {
+		q->send_fence = batch->last;
+		for (req = batch->reqs; req; req = req->next)
+			rnbdc_free_space(q, req);
+	}
+	memset(batch, 0, sizeof(*batch));
+}
+
+static void rnbdc_batch_add(struct rnbdc_queue *q, struct rnbdc_batch *batch,
+			    struct rnbdc_req *req)
+{
+	req->state = RNBDC_REQ_FETCHING;
+	req->read_cqe.done = rnbdc_read_done;
+	rnbdc_stage_req(q, &q->in, req);
+	req->next = batch->reqs;
+	batch->reqs = req;
+	batch->last = req;
+	batch->bytes += req->wire.length;
+	if (batch->bytes >= RNBDC_READ_BATCH_BYTES)
+		rnbdc_batch_close(q, batch);
+}
+
+static blk_status_t rnbdc_blk_status(u16 status)
+{
+	switch (status) {
+	case RNBD_ST_OK:
+		return BLK_STS_OK;
+	case RNBD_ST_MEDIUM:
+		return BLK_STS_MEDIUM;
+	case RNBD_ST_NOSPC:
+		return BLK_STS_NOSPC;
+	case RNBD_ST_NOTSUPP:
+		return BLK_STS_NOTSUPP;
+	case RNBD_ST_RESV:
+		return BLK_STS_RESV_CONFLICT;
+	case RNBD_ST_RANGE:
+	case RNBD_ST_READONLY:
+		return BLK_STS_TARGET;
+	default:
+		return BLK_STS_IOERR;
+	}
+}
+
+/* Record acknowledged writes that a crash of the target could lose, and flushes. */
+static void rnbdc_note_durable(struct rnbdc_queue *q, const struct rnbdc_req *req)
+{
+	struct rnbdc_session *sess = q->sess;
+
+	if (!(sess->grant.geo.flags & RNBD_EXPORT_VOLATILE_CACHE) ||
+	    req->status != BLK_STS_OK)
+		return;
+	if (rnbd_ops[req->wire.op].flushes) {
+		u64 old = READ_ONCE(sess->disk.flushed_ns);
+
+		/* Flushes of other queues may have been sent later. */
+		while (old < req->flush_ns &&
+		       !try_cmpxchg64(&sess->disk.flushed_ns, &old, req->flush_ns))
+			;
+	} else if (rnbd_op_needs_flush(req->wire.op, req->wire.flags)) {
+		q->last_write_ns = ktime_get_ns();
+	}
+}
+
+static enum rnbd_proto_err rnbdc_complete_reply(struct rnbdc_queue *q,
+						const struct rnbd_reply *reply,
+						struct rnbdc_batch *batch,
+						struct rnbdc_req **done)
+{
+	struct rnbd_ring *ring = &q->ring;
+	struct rnbdc_req *req = q->reqs[reply->tag];
+
+	/* The request is not in flight, already answered, or not sent yet. */
+	if (unlikely(!req || req->state != RNBDC_REQ_SENT ||
+		     (ring->open && req->frame_seq == ring->send_seq)))
+		return RNBD_PERR_TAG;
+	if (unlikely(reply->status == RNBD_ST_OK && reply->length != req->wire.length))
+		return RNBD_PERR_LENGTH;
+
+	if (unlikely(reply->is_inline && (!rnbd_op_data_in(req->wire.op) ||
+					  !(req->wire.flags & RNBD_REQ_INLINE))))
+		return RNBD_PERR_FLAGS;
+
+	req->status = rnbdc_blk_status(reply->status);
+	rnbdc_note_durable(q, req);
+	trace_rnbdc_reply(q, req);
+	if (rnbd_op_data_in(req->wire.op)) {
+		if (reply->is_inline) {
+			rnbdc_inline_read(q, req, reply->data);
+		} else if (reply->status == RNBD_ST_OK && rnbdc_map_late(q, req)) {
+			rnbdc_batch_add(q, batch, req);
+			return RNBD_PERR_NONE;
+		}
+		q->sq_free += req->wrs;
+		rnbdc_retire(q, req, done);
+	} else if (rnbd_op_data_out(req->wire.op) && req->wrs &&
+		   (s32)(req->frame_seq - q->sent_seq) >= 0) {
+		/* The reply overtook the completion of our SEND. */
+		rnbdc_free_space(q, req);
+		req->state = RNBDC_REQ_WAIT_SENT;
+		req->next = q->waiting;
+		q->waiting = req;
+	} else {
+		rnbdc_retire(q, req, done);
+	}
+	return RNBD_PERR_NONE;
+}
+
+/**
+ * rnbdc_handle_replies - handle a frame of replies
+ * @q: queue
+ * @frame: frame of type RNBD_FRAME_REPLY
+ *
+ * Context: completion handler of @q; takes ring.lock.
+ * Return: RNBD_PERR_NONE, also if the ring has failed, or the protocol error, after
+ * which the caller ends the connection.
+ */
+enum rnbd_proto_err rnbdc_handle_replies(struct rnbdc_queue *q,
+					 struct rnbd_frame *frame)
+{
+	struct rnbdc_req *done = NULL;
+	struct rnbdc_batch batch = { };
+	enum rnbd_proto_err perr = RNBD_PERR_NONE;
+	struct rnbd_reply reply;
+	unsigned long flags;
+	bool start;
+	u16 i;
+
+	spin_lock_irqsave(&q->ring.lock, flags);
+	if (unlikely(!q->ring.live)) {
+		spin_unlock_irqrestore(&q->ring.lock, flags);
+		return RNBD_PERR_NONE;
+	}
+	for (i = 0; i < frame->nr_entries && !perr; i++) {
+		perr = rnbd_decode_reply(frame, i, q->sess->grant.queue_depth, &reply);
+		if (likely(!perr))
+			perr = rnbdc_complete_reply(q, &reply, &batch, &done);
+	}
+	if (likely(!perr))
+		perr = rnbd_decode_end(frame);
+	rnbdc_batch_close(q, &batch);
+	rnbdc_stage_post(q, &q->in);
+	start = rnbdc_restart_hw_queue(q);
+	spin_unlock_irqrestore(&q->ring.lock, flags);
+
+	rnbdc_finish(q, done, start);
+	return perr;
+}
+
+/**
+ * rnbdc_queue_sent - handle the completion of a SEND
+ * @ring: ring of the queue
+ * @seq: number of the frame; all frames before it have completed, too
+ * @slot: send slot of the frame
+ *
+ * Completes writes that waited for it and sends the requests that were gathered.
+ *
+ * Context: completion handler (rnbd_ring_ops.sent); takes ring.lock.
+ */
+void rnbdc_queue_sent(struct rnbd_ring *ring, u32 seq, u32 slot)
+{
+	struct rnbdc_queue *q = container_of(ring, struct rnbdc_queue, ring);
+	struct rnbdc_req *req, *next, *keep = NULL, *done = NULL;
+	unsigned long flags;
+	bool start;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	q->sent_seq = seq + 1;
+	q->sq_free += q->frame_wrs[slot];
+	q->frame_wrs[slot] = 0;
+	for (req = q->waiting; req; req = next) {
+		next = req->next;
+		if ((s32)(req->frame_seq - q->sent_seq) >= 0) {
+			req->next = keep;
+			keep = req;
+		} else {
+			rnbdc_retire(q, req, &done);
+		}
+	}
+	q->waiting = keep;
+	if (ring->open && ring->live)
+		rnbdc_send_frame(q);
+	start = rnbdc_restart_hw_queue(q);
+	spin_unlock_irqrestore(&ring->lock, flags);
+	rnbdc_finish(q, done, start);
+}
+
+/**
+ * rnbdc_queue_credit - restart a hardware queue that waited for credits
+ * @ring: ring of the queue
+ *
+ * Context: completion handler (rnbd_ring_ops.credit); takes ring.lock.
+ */
+void rnbdc_queue_credit(struct rnbd_ring *ring)
+{
+	struct rnbdc_queue *q = container_of(ring, struct rnbdc_queue, ring);
+	unsigned long flags;
+	bool start;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	start = rnbdc_restart_hw_queue(q);
+	spin_unlock_irqrestore(&ring->lock, flags);
+	rnbdc_finish(q, NULL, start);
+}
+
+/**
+ * rnbdc_queue_abandon - take a request back from a queue without a connection
+ * @q: drained queue
+ * @req: request in flight; its status becomes BLK_STS_IOERR
+ *
+ * Context: teardown of the connection; the queue has no other user.
+ */
+static void rnbdc_queue_abandon(struct rnbdc_queue *q, struct rnbdc_req *req)
+{
+	if (q->reqs && q->reqs[req->wire.tag] == req)
+		q->reqs[req->wire.tag] = NULL;
+	rnbdc_free_space(q, req);
+	req->state = RNBDC_REQ_IDLE;
+	req->status = BLK_STS_IOERR;
+}
+
+static bool rnbdc_cancel_rq(struct request *rq, void *data)
+{
+	struct rnbdc_req *req = blk_mq_rq_to_pdu(rq);
+	const bool *replay = data;
+
+	if (!blk_mq_request_started(rq) || blk_mq_request_completed(rq))
+		return true;
+	rnbdc_queue_abandon(req->queue, req);
+	req->replay = *replay;
+	if (*replay)
+		req->queue->sess->stats.replayed++;
+	blk_mq_complete_request(rq);
+	return true;
+}
+
+/**
+ * rnbdc_disk_cancel_requests - end all requests in flight of a lost connection
+ * @sess: disconnected session with quiesced queues
+ * @replay: requeue the requests in the block layer instead of failing them
+ *
+ * On return the block layer owns all requests, and their pages are unmapped.
+ *
+ * Context: process context, may sleep.
+ */
+void rnbdc_disk_cancel_requests(struct rnbdc_session *sess, bool replay)
+{
+	blk_mq_tagset_busy_iter(&sess->disk.tag_set, rnbdc_cancel_rq, &replay);
+	blk_mq_tagset_wait_completed_request(&sess->disk.tag_set);
+}

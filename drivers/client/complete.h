@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Completion of requests: replies, RDMA READs and cancellation. See complete.c.
+ */
+#ifndef RNBDC_COMPLETE_H
+#define RNBDC_COMPLETE_H
+
+#include <linux/blk-mq.h>
+
+#include "../core/proto_err.h"
+
+struct rnbd_frame;
+struct rnbd_ring;
+struct rnbdc_queue;
+struct rnbdc_session;
+
+void rnbdc_complete_rq(struct request *rq);
+void rnbdc_disk_cancel_requests(struct rnbdc_session *sess, bool replay);
+enum rnbd_proto_err rnbdc_handle_replies(struct rnbdc_queue *q,
+					 struct rnbd_frame *frame);
+void rnbdc_queue_sent(struct rnbd_ring *ring, u32 seq, u32 slot);
+void rnbdc_queue_credit(struct rnbd_ring *ring);
+
+#endif /* RNBDC_COMPLETE_H */

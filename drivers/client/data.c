@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Pages of a request: mapping for the device, and inline data.
+ *
+ * Operation: In transfer mode "zero-copy" each piece of a request's memory is
+ * mapped as one gather entry in the request's driver data, so that the I/O path
+ * allocates no memory. Data that go inside a frame are copied instead and need
+ * no mapping. bounce.c serves transfer mode "copy".
+ *
+ * Ownership: Mapped pages belong to the device until rnbdc_req_unmap(), which is
+ * called when no posted work request refers to them.
+ *
+ * Concurrency: The submitter maps before the request is known to others. All
+ * other calls have the request to themselves, or hold ring.lock.
+ *
+ * Errors: A request whose pages cannot be mapped is tried again later.
+ */
+
+#include <linux/bio.h>
+#include <linux/blk-mq.h>
+#include <linux/dma-mapping.h>
+#include <rdma/ib_verbs.h>
+#include <rnbd/wire.h>
+
+#include "../core/op.h"
+#include "../core/ring.h"
+#include "../core/ring_send.h"
+#include "data.h"
+#include "queue.h"
+#include "session.h"
+
+static enum dma_data_direction rnbdc_req_dir(const struct rnbdc_req *req)
+{
+	return rnbd_op_data_out(req->wire.op) ? DMA_TO_DEVICE : DMA_FROM_DEVICE;
+}
+
+/**
+ * rnbdc_req_unmap - unmap the pages of a request
+ * @req: request that no posted work request refers to
+ *
+ * Does nothing in transfer mode "copy", which maps no pages.
+ *
+ * Context: any.
+ */
+void rnbdc_req_unmap(struct rnbdc_req *req)
+{
+	struct ib_device *dev = req->queue->sess->conn.dev;
+	u32 i;
+
+	for (i = 0; i < req->nr_sge && !req->queue->sess->opt.copy; i++)
+		ib_dma_unmap_page(dev, req->sge[i].addr, req->sge[i].length,
+				  rnbdc_req_dir(req));
+	req->nr_sge = 0;
+}
+
+/**
+ * rnbdc_req_map - map the pages of a request for the device
+ * @q: queue
+ * @rq: READ or WRITE whose rnbdc_req.wire has its opcode
+ *
+ * Context: any.
+ * Return: BLK_STS_OK, BLK_STS_RESOURCE if a page cannot be mapped now, or
+ * BLK_STS_IOERR if the request has more pieces than its limits allow.
+ */
+blk_status_t rnbdc_req_map(struct rnbdc_queue *q, struct request *rq)
+{
+	struct rnbdc_req *req = blk_mq_rq_to_pdu(rq);
+	struct rnbdc_session *sess = q->sess;
+	struct req_iterator iter;
+	struct bio_vec bv;
+	blk_status_t status = BLK_STS_RESOURCE;
+
+	req->nr_sge = 0;
+	rq_for_each_bvec(bv, rq, iter) {
+		struct ib_sge *sge = &req->sge[req->nr_sge];
+
+		if (WARN_ON_ONCE(req->nr_sge == sess->disk.max_segments)) {
+			status = BLK_STS_IOERR;
+			goto unmap;
+		}
+		sge->addr = ib_dma_map_page(sess->conn.dev, bv.bv_page, bv.bv_offset,
+					    bv.bv_len, rnbdc_req_dir(req));
+		if (ib_dma_mapping_error(sess->conn.dev, sge->addr))
+			goto unmap;
+		sge->length = bv.bv_len;
+		sge->lkey = sess->conn.pd->local_dma_lkey;
+		req->nr_sge++;
+	}
+	return BLK_STS_OK;
+unmap:
+	rnbdc_req_unmap(req);
+	return status;
+}
+
+/**
+ * rnbdc_inline_write - copy the data of a write into the open frame
+ * @q: queue with an open frame that has space for the data
+ * @req: write with RNBD_REQ_INLINE
+ *
+ * Context: any, ring.lock held.
+ */
+void rnbdc_inline_write(struct rnbdc_queue *q, struct rnbdc_req *req)
+{
+	void *room = rnbd_ring_add_data(&q->ring, req->wire.length);
+	struct request *rq = blk_mq_rq_from_pdu(req);
+	struct req_iterator iter;
+	struct bio_vec bv;
+
+	rq_for_each_segment(bv, rq, iter) {
+		memcpy_from_bvec(room, &bv);
+		room += bv.bv_len;
+	}
+	q->stats.inline_writes++;
+}
+
+/**
+ * rnbdc_inline_read - copy the data of an inline reply into the pages of a read
+ * @q: queue
+ * @req: read with RNBD_REQ_INLINE
+ * @data: data in the receive slot, rnbd_request.length bytes
+ *
+ * Context: completion handler, ring.lock held.
+ */
+void rnbdc_inline_read(struct rnbdc_queue *q, struct rnbdc_req *req,
+		       const void *data)
+{
+	struct request *rq = blk_mq_rq_from_pdu(req);
+	struct req_iterator iter;
+	struct bio_vec bv;
+
+	rq_for_each_segment(bv, rq, iter) {
+		memcpy_to_bvec(&bv, data);
+		data += bv.bv_len;
+	}
+	q->stats.inline_reads++;
+}
+
+/**
+ * rnbdc_map_late - map an inline read whose data are in the pool
+ * @q: queue
+ * @req: read that was answered without inline data
+ *
+ * A read that allowed an inline reply was not mapped at submission.
+ *
+ * Context: completion handler, ring.lock held.
+ * Return: true if the RDMA READ can be staged. Otherwise the read is marked to be sent
+ * again, because its pages cannot be mapped now.
+ */
+bool rnbdc_map_late(struct rnbdc_queue *q, struct rnbdc_req *req)
+{
+	if (!(req->wire.flags & RNBD_REQ_INLINE) || q->sess->opt.copy ||
+	    !rnbdc_req_map(q, blk_mq_rq_from_pdu(req)))
+		return true;
+	/* A read can be repeated without harm. */
+	req->replay = true;
+	return false;
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Events: log lines, uevents and netlink messages about changes of state.
+ *
+ * Operation: state.c records changes of state in a ring of the session and
+ * queues event_work. event_work reports them in the order in which they
+ * happened: to the log, to the listeners of the netlink group and to udev
+ * (class.c). A changed capacity is reported as well (disk.c). A disk that is
+ * added or removed has uevents of its own, so changes of state send none then.
+ *
+ * Ownership: A queued event_work holds a reference of the session, which it
+ * drops last.
+ *
+ * Concurrency: event_work runs on its own work queue, because a report may wait
+ * for memory and thus for I/O of the disk, which recovery must never do. A
+ * detach flushes event_work before the disk's name is free for another disk.
+ *
+ * Errors: If changes were overwritten or a message cannot be allocated, the
+ * listeners are notified with ENOBUFS and should list the disks.
+ */
+
+#define pr_fmt(fmt) "rnbd: " fmt
+
+#include <linux/netlink.h>
+#include <linux/workqueue.h>
+#include <net/genetlink.h>
+#include <net/net_namespace.h>
+
+#include <rnbd/netlink.h>
+
+#include "class.h"
+#include "disk.h"
+#include "errmsg.h"
+#include "events.h"
+#include "nlattr.h"
+#include "release.h"
+#include "session.h"
+#include "state.h"
+
+/* Family whose listeners get the events; set before the first session exists. */
+static const struct genl_family *rnbdc_events_family;
+static unsigned int rnbdc_events_group;
+
+/**
+ * rnbdc_events_init - set the family and the group that get the events
+ * @family: generic netlink family, registered or about to be
+ * @group: number of its multicast group
+ *
+ * Context: module init, before the first session exists.
+ */
+void rnbdc_events_init(const struct genl_family *family, unsigned int group)
+{
+	rnbdc_events_family = family;
+	rnbdc_events_group = group;
+}
+
+/**
+ * rnbdc_netlink_event_lost - report to the listeners that an event was lost
+ *
+ * Context: any.
+ */
+static void rnbdc_netlink_event_lost(void)
+{
+	genl_set_err(rnbdc_events_family, &init_net, 0, rnbdc_events_group, -ENOBUFS);
+}
+
+/**
+ * rnbdc_netlink_event - report a change of state to all listeners
+ * @sess: session with a disk
+ * @change: change to report; all other attributes have their present values
+ *
+ * Context: process context, may sleep; allocates without waiting for I/O.
+ */
+static void rnbdc_netlink_event(struct rnbdc_session *sess, const struct rnbdc_change *change)
+{
+	const struct genl_family *family = rnbdc_events_family;
+	struct sk_buff *msg;
+	void *hdr;
+
+	if (!genl_has_listeners(family, &init_net, rnbdc_events_group))
+		return;
+	msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_NOIO);
+	if (!msg)
+		goto lost;
+	hdr = genlmsg_put(msg, 0, 0, family, 0, RNBD_CMD_EVENT);
+	if (!hdr || rnbdc_put_session(msg, sess, change, true))
+		goto free;
+	genlmsg_end(msg, hdr);
+	genlmsg_multicast(family, msg, 0, rnbdc_events_group, GFP_NOIO);
+	return;
+
+free:
+	nlmsg_free(msg);
+lost:
+	rnbdc_netlink_event_lost();
+}
+
+/* The kernel sends uevents for a disk that is added or removed. */
+static bool rnbdc_session_has_events(const struct rnbdc_session *sess)
+{
+	return test_bit(RNBDC_SESS_ATTACHED, &sess->flags) &&
+	       !test_bit(RNBDC_SESS_DETACH, &sess->flags);
+}
+
+static void rnbdc_report_change(struct rnbdc_session *sess,
+				const struct rnbdc_change *change)
+{
+	const char *name = rnbdc_session_name(sess);
+	char error[RNBDC_ERRMSG_SIZE];
+
+	switch (change->to) {
+	case RNBDC_RECONNECTING:
+		pr_warn("%s (%s at %s): connection lost: %s\n", name,
+			sess->opt.export, sess->opt.addr, change->reason);
+		break;
+	case RNBDC_FAILED:
+		rnbdc_session_last_error(sess, error);
+		pr_err("%s (%s at %s): given up, all I/O fails: %s\n", name,
+		       sess->opt.export, sess->opt.addr, error);
+		break;
+	case RNBDC_LIVE:
+		if (change->from == RNBDC_RECONNECTING)
+			pr_info("%s (%s at %s): connected again, attempt %u, epoch %u\n",
+				name, sess->opt.export, sess->opt.addr,
+				change->attempt, change->epoch);
+		break;
+	default:
+		break;
+	}
+	rnbdc_netlink_event(sess, change);
+	if (rnbdc_session_has_events(sess))
+		rnbdc_class_event(sess, change->to);
+}
+
+/* Take the next change; false: there is none. @lost: changes were overwritten. */
+static bool rnbdc_session_next_change(struct rnbdc_session *sess,
+				      struct rnbdc_change *change, bool *lost)
+{
+	unsigned long flags;
+	u32 waiting;
+
+	spin_lock_irqsave(&sess->lock, flags);
+	waiting = sess->log.nr_changes - sess->log.nr_reported;
+	*lost = waiting > RNBDC_CHANGES;
+	if (*lost)
+		sess->log.nr_reported = sess->log.nr_changes - RNBDC_CHANGES;
+	if (waiting)
+		*change = sess->log.changes[sess->log.nr_reported++ % RNBDC_CHANGES];
+	spin_unlock_irqrestore(&sess->lock, flags);
+	return waiting;
+}
+
+/**
+ * rnbdc_event_work - report the recorded changes of a session
+ * @work: rnbdc_session.log.event_work, with a reference of the session
+ *
+ * Context: rnbdc_event_wq, may sleep.
+ */
+void rnbdc_event_work(struct work_struct *work)
+{
+	struct rnbdc_session *sess = container_of(work, struct rnbdc_session,
+						  log.event_work);
+	struct rnbdc_change change;
+	bool lost;
+
+	while (rnbdc_session_next_change(sess, &change, &lost)) {
+		if (lost)
+			rnbdc_netlink_event_lost();
+		rnbdc_report_change(sess, &change);
+	}
+	if (rnbdc_session_has_events(sess) &&
+	    test_and_clear_bit(RNBDC_SESS_RESIZED, &sess->flags))
+		rnbdc_disk_resized(sess);
+	rnbdc_session_put(sess);
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Netlink attributes that describe a session or an export.
+ *
+ * Both the answers of netlink.c and the events of events.c use them.
+ * Documentation/netlink/rnbd.yaml describes the attributes.
+ *
+ * Concurrency: The caller keeps the disk of the session from being removed.
+ * Members that change are read without a lock.
+ *
+ * Errors: A message that is too small gives -EMSGSIZE; the caller cancels it.
+ */
+
+#include <linux/blkdev.h>
+#include <linux/math64.h>
+#include <linux/socket.h>
+#include <linux/timekeeping.h>
+#include <linux/uuid.h>
+#include <net/genetlink.h>
+
+#include <rnbd/netlink.h>
+
+#include "../core/discover.h"
+#include "errmsg.h"
+#include "names.h"
+#include "nlattr.h"
+#include "option_table.h"
+#include "session.h"
+#include "state.h"
+
+static u16 rnbdc_session_port(const struct rnbdc_session *sess)
+{
+	return be16_to_cpu(((const struct sockaddr_in *)&sess->opt.dst)->sin_port);
+}
+
+/* Add the progress of recovery of a session without a connection. */
+static int rnbdc_put_recovery(struct sk_buff *msg, struct rnbdc_session *sess,
+			      const struct rnbdc_change *change)
+{
+	long left = (long)(READ_ONCE(sess->recovery.next_try) - jiffies);
+	enum rnbdc_state state = change->to;
+	char error[RNBDC_ERRMSG_SIZE];
+
+	if (state == RNBDC_LIVE || state == RNBDC_CONNECTING)
+		return 0;
+	rnbdc_session_last_error(sess, error);
+	if ((change->reason && nla_put_string(msg, RNBD_ATTR_REASON, change->reason)) ||
+	    (error[0] && nla_put_string(msg, RNBD_ATTR_LAST_ERROR, error)) ||
+	    nla_put_u32(msg, RNBD_ATTR_ATTEMPT, change->attempt))
+		return -EMSGSIZE;
+	if (state == RNBDC_RECONNECTING &&
+	    nla_put_u32(msg, RNBD_ATTR_NEXT_TRY_MS,
+			left > 0 ? jiffies_to_msecs(left) : 0))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/* Add the ids; a program that knows both can impersonate this session. */
+static int rnbdc_put_ids(struct sk_buff *msg, const struct rnbdc_session *sess)
+{
+	if (nla_put(msg, RNBD_ATTR_HOST_ID, UUID_SIZE, sess->opt.host_id) ||
+	    nla_put(msg, RNBD_ATTR_SESSION_ID, UUID_SIZE, sess->id))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static int rnbdc_put_value(struct sk_buff *msg, const struct rnbdc_option *row, u64 value)
+{
+	if (row->type == RNBDC_OPTION_U64)
+		return nla_put_u64_64bit(msg, row->attr, value, RNBD_ATTR_PAD);
+	return nla_put_u32(msg, row->attr, value);
+}
+
+/* Add the options whose rows have the bit @report, with their granted or requested values. */
+static int rnbdc_put_options(struct sk_buff *msg, struct rnbdc_session *sess, u32 report)
+{
+	const struct rnbdc_option *row;
+	u32 flags = 0;
+	u64 value;
+
+	for (row = rnbdc_option_table; row->name; row++) {
+		if (!(row->report & report))
+			continue;
+		if (row->type == RNBDC_OPTION_TEXT) {
+			const char *text = rnbdc_option_text(row, &sess->opt);
+
+			if (text[0] && nla_put_string(msg, row->attr, text))
+				return -EMSGSIZE;
+			continue;
+		}
+		value = report == RNBDC_REPORT_GRANTED ? rnbdc_option_granted(row, sess) :
+							 rnbdc_option_requested(row, &sess->opt);
+		if (row->type == RNBDC_OPTION_FLAG)
+			flags |= value ? row->flag : 0;
+		else if (rnbdc_put_value(msg, row, value))
+			return -EMSGSIZE;
+	}
+	return nla_put_u32(msg, RNBD_ATTR_FLAGS, flags);
+}
+
+/* Add the requested options, which the tool compares with those of an attach. */
+static int rnbdc_put_requested(struct sk_buff *msg, struct rnbdc_session *sess)
+{
+	struct nlattr *nest = nla_nest_start(msg, RNBD_ATTR_REQUESTED);
+
+	if (!nest || rnbdc_put_options(msg, sess, RNBDC_REPORT_REQUESTED))
+		return -EMSGSIZE;
+	nla_nest_end(msg, nest);
+	return 0;
+}
+
+static u64 rnbdc_ms_since(u64 ns)
+{
+	return div_u64(ktime_get_ns() - ns, NSEC_PER_MSEC);
+}
+
+/**
+ * rnbdc_put_session - add the attributes of a session to a message
+ * @msg: message with an open generic netlink header
+ * @sess: session with a disk
+ * @change: state to report; its @from is the same as its @to unless it changed
+ * @admin: the receivers have CAP_NET_ADMIN and may see the ids
+ *
+ * Context: process context; the caller keeps the disk from being removed.
+ * Return: 0 or -EMSGSIZE.
+ */
+int rnbdc_put_session(struct sk_buff *msg, struct rnbdc_session *sess,
+		      const struct rnbdc_change *change, bool admin)
+{
+	/* sin_port and sin6_port lie at the same place. */
+	BUILD_BUG_ON(offsetof(struct sockaddr_in, sin_port) !=
+		     offsetof(struct sockaddr_in6, sin6_port));
+	if (nla_put_string(msg, RNBD_ATTR_DISK, sess->disk.gd->disk_name) ||
+	    nla_put_string(msg, RNBD_ATTR_ADDR, sess->opt.addr) ||
+	    nla_put_u16(msg, RNBD_ATTR_PORT, rnbdc_session_port(sess)) ||
+	    nla_put_string(msg, RNBD_ATTR_EXPORT, sess->opt.export) ||
+	    (admin && rnbdc_put_ids(msg, sess)) ||
+	    nla_put(msg, RNBD_ATTR_EXPORT_ID, UUID_SIZE, sess->grant.export_uuid) ||
+	    rnbdc_put_options(msg, sess, RNBDC_REPORT_GRANTED) ||
+	    /* A session with a key has a disk only after both proofs. */
+	    nla_put_u32(msg, RNBD_ATTR_AUTHENTICATED, !!sess->auth.key) ||
+	    nla_put_u32(msg, RNBD_ATTR_EPOCH, change->epoch) ||
+	    nla_put_u64_64bit(msg, RNBD_ATTR_RECONNECTS,
+			      READ_ONCE(sess->stats.reconnects), RNBD_ATTR_PAD) ||
+	    nla_put_string(msg, RNBD_ATTR_STATE, rnbdc_state_text(change->to)) ||
+	    (change->from != change->to &&
+	     nla_put_string(msg, RNBD_ATTR_OLD_STATE,
+			    rnbdc_state_text(change->from))) ||
+	    nla_put_u64_64bit(msg, RNBD_ATTR_SIZE,
+			      (u64)get_capacity(sess->disk.gd) << SECTOR_SHIFT,
+			      RNBD_ATTR_PAD) ||
+	    nla_put_u32(msg, RNBD_ATTR_BLOCK_SIZE,
+			queue_logical_block_size(sess->disk.gd->queue)) ||
+	    nla_put_u64_64bit(msg, RNBD_ATTR_ATTACHED_MS,
+			      rnbdc_ms_since(sess->disk.made_ns), RNBD_ATTR_PAD) ||
+	    nla_put_u64_64bit(msg, RNBD_ATTR_STATE_MS,
+			      rnbdc_ms_since(change->when_ns), RNBD_ATTR_PAD) ||
+	    rnbdc_put_requested(msg, sess) ||
+	    rnbdc_put_recovery(msg, sess, change))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/**
+ * rnbdc_put_export - add the attributes of an export to a message, as one nest
+ * @msg: message with an open nest RNBD_ATTR_EXPORTS
+ * @export: export
+ *
+ * Context: process context.
+ * Return: 0, or -EMSGSIZE with the message unchanged.
+ */
+int rnbdc_put_export(struct sk_buff *msg, const struct rnbd_export_info *export)
+{
+	struct nlattr *item = nla_nest_start(msg, RNBD_ATTR_EXPORT_ITEM);
+	u32 flags = export->flags & RNBD_EXPORT_READONLY ? RNBD_FLAG_READONLY : 0;
+
+	if (!item)
+		return -EMSGSIZE;
+	if (nla_put_string(msg, RNBD_ATTR_EXPORT, export->name) ||
+	    nla_put(msg, RNBD_ATTR_EXPORT_ID, UUID_SIZE, export->uuid) ||
+	    nla_put_u64_64bit(msg, RNBD_ATTR_SIZE, export->capacity, RNBD_ATTR_PAD) ||
+	    nla_put_u32(msg, RNBD_ATTR_BLOCK_SIZE, export->logical_block) ||
+	    nla_put_u32(msg, RNBD_ATTR_FLAGS, flags)) {
+		nla_nest_cancel(msg, item);
+		return -EMSGSIZE;
+	}
+	nla_nest_end(msg, item);
+	return 0;
+}

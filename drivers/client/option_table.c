@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The table of the options of an attach: one row each.
+ *
+ * Operation: a row says which netlink attribute has the value of an option, what its
+ * file in sysfs is called, which value it has by default, and where the requested and
+ * the granted value are stored. The ATTACH command (netlink.c), the messages about a
+ * session (nlattr.c) and sysfs (sysfs.c) walk along the table, so a new option is a
+ * member of struct rnbdc_options and a row. The ranges are those of the netlink
+ * policy, which is generated from Documentation/netlink/rnbd.yaml; a row repeats none.
+ * Only an option whose file in sysfs takes a number names its RNBD_OPT_* limits again,
+ * because no policy applies there.
+ *
+ * Ownership: the table is constant; values belong to the options or the session.
+ * Concurrency: requested values are constant once the session is allocated, unless a
+ * row without a granted member has a file that can be written. Granted values are
+ * read and written without a lock; their readers use READ_ONCE().
+ * Errors: a value that does not suit the row, or the other options, has an error
+ * message.
+ */
+
+#include <linux/blkdev.h>
+#include <linux/build_bug.h>
+#include <linux/cpumask.h>
+#include <linux/sizes.h>
+
+#include <rnbd/netlink.h>
+#include <rnbd/wire.h>
+
+#include "../core/names.h"
+#include "errmsg.h"
+#include "option_table.h"
+#include "options.h"
+#include "session.h"
+
+static const char * const rnbdc_policy_words[] = {
+	[RNBD_POLICY_QUEUE]	= "queue",
+	[RNBD_POLICY_FAIL]	= "fail",
+	NULL
+};
+
+/* rnbdc_options.fail_policy has the value of the enumeration. */
+static_assert(RNBD_POLICY_QUEUE == 0 && RNBD_POLICY_FAIL == 1);
+
+static const char * const rnbdc_transfer_words[] = { "zero-copy", "copy", NULL };
+
+static u64 rnbdc_granted_pool(const struct rnbdc_session *sess)
+{
+	return (u64)sess->grant.pool_units << RNBD_UNIT_SHIFT;
+}
+
+static u64 rnbdc_granted_max_io(const struct rnbdc_session *sess)
+{
+	return (u64)queue_max_hw_sectors(sess->disk.gd->queue) << SECTOR_SHIFT;
+}
+
+/* The export may be read-only, too. */
+static u64 rnbdc_granted_readonly(const struct rnbdc_session *sess)
+{
+	return get_disk_ro(sess->disk.gd);
+}
+
+static bool rnbdc_early_release_ok(const struct rnbdc_options *opt)
+{
+	return !opt->early_release || !opt->copy;
+}
+
+static bool rnbdc_name_ok(const struct rnbdc_options *opt)
+{
+	return rnbd_disk_alias_ok(opt->name);
+}
+
+#define RNBDC_REQUESTED(member)	RNBDC_FIELD(struct rnbdc_options, member)
+#define RNBDC_GRANTED(member)	RNBDC_FIELD(struct rnbdc_session, member)
+#define RNBDC_REPORT_BOTH	(RNBDC_REPORT_GRANTED | RNBDC_REPORT_REQUESTED)
+
+const struct rnbdc_option rnbdc_option_table[] = {
+	{ "queues", RNBDC_OPTION_U32, RNBDC_SCOPE_SESSION, RNBD_ATTR_QUEUES,
+	  .preset = 8, .mode = 0444, .report = RNBDC_REPORT_BOTH,
+	  .requested = RNBDC_REQUESTED(queues), .granted = RNBDC_GRANTED(nr_queues) },
+	{ "poll_queues", RNBDC_OPTION_U32, RNBDC_SCOPE_SESSION, RNBD_ATTR_POLL_QUEUES,
+	  .mode = 0444, .report = RNBDC_REPORT_BOTH,
+	  .requested = RNBDC_REQUESTED(poll_queues), .granted = RNBDC_GRANTED(nr_poll) },
+	{ "depth", RNBDC_OPTION_U32, RNBDC_SCOPE_SESSION, RNBD_ATTR_DEPTH,
+	  .preset = 128, .mode = 0444, .report = RNBDC_REPORT_BOTH,
+	  .requested = RNBDC_REQUESTED(depth), .granted = RNBDC_GRANTED(grant.queue_depth) },
+	{ "ring_slots", RNBDC_OPTION_U32, RNBDC_SCOPE_SESSION, RNBD_ATTR_RING_SLOTS,
+	  .preset = 64, .mode = 0444, .report = RNBDC_REPORT_BOTH,
+	  .requested = RNBDC_REQUESTED(ring_slots) },
+	{ "slot_size", RNBDC_OPTION_U32, RNBDC_SCOPE_SESSION, RNBD_ATTR_SLOT_SIZE,
+	  .preset = 8192, .align = 64, .mode = 0444, .report = RNBDC_REPORT_BOTH,
+	  .requested = RNBDC_REQUESTED(slot_size) },
+	{ "pool_bytes", RNBDC_OPTION_U64, RNBDC_SCOPE_SESSION, RNBD_ATTR_POOL_BYTES,
+	  .preset = SZ_64M, .report = RNBDC_REPORT_BOTH,
+	  .requested = RNBDC_REQUESTED(pool_bytes), .get = rnbdc_granted_pool },
+	{ "max_io", RNBDC_OPTION_U32, RNBDC_SCOPE_SESSION, RNBD_ATTR_MAX_IO,
+	  .preset = SZ_1M, .align = RNBD_UNIT_SIZE, .report = RNBDC_REPORT_BOTH,
+	  .requested = RNBDC_REQUESTED(max_io), .get = rnbdc_granted_max_io },
+	{ "policy", RNBDC_OPTION_U32, RNBDC_SCOPE_DISK, RNBD_ATTR_POLICY,
+	  .words = rnbdc_policy_words, .preset = RNBD_POLICY_QUEUE, .mode = 0444,
+	  .report = RNBDC_REPORT_GRANTED, .requested = RNBDC_REQUESTED(fail_policy) },
+	{ "fast_io_fail", RNBDC_OPTION_U32, RNBDC_SCOPE_DISK, RNBD_ATTR_FAST_IO_FAIL,
+	  .mode = 0444, .report = RNBDC_REPORT_GRANTED,
+	  .requested = RNBDC_REQUESTED(fast_io_fail) },
+	{ "loss_timeout", RNBDC_OPTION_U32, RNBDC_SCOPE_DISK, RNBD_ATTR_LOSS_TIMEOUT,
+	  .preset = 600, .mode = 0444, .report = RNBDC_REPORT_GRANTED,
+	  .requested = RNBDC_REQUESTED(loss_timeout) },
+	{ "keepalive_ms", RNBDC_OPTION_U32, RNBDC_SCOPE_SESSION, RNBD_ATTR_KEEPALIVE_MS,
+	  .preset = 2000, .mode = 0444, .report = RNBDC_REPORT_GRANTED,
+	  .requested = RNBDC_REQUESTED(keepalive_ms),
+	  .granted = RNBDC_GRANTED(grant.keepalive_ms) },
+	{ "inline_read", RNBDC_OPTION_U32, RNBDC_SCOPE_SESSION, RNBD_ATTR_INLINE_READ,
+	  .preset = 4096, .mode = 0444, .report = RNBDC_REPORT_REQUESTED,
+	  .requested = RNBDC_REQUESTED(inline_read),
+	  .granted = RNBDC_GRANTED(grant.inline_read) },
+	{ "inline_write", RNBDC_OPTION_U32, RNBDC_SCOPE_SESSION, RNBD_ATTR_INLINE_WRITE,
+	  .preset = 4096, .mode = 0444, .report = RNBDC_REPORT_REQUESTED,
+	  .requested = RNBDC_REQUESTED(inline_write),
+	  .granted = RNBDC_GRANTED(grant.inline_write) },
+	{ "readonly", RNBDC_OPTION_FLAG, RNBDC_SCOPE_DISK, RNBD_ATTR_FLAGS,
+	  RNBD_FLAG_READONLY, .report = RNBDC_REPORT_BOTH,
+	  .requested = RNBDC_REQUESTED(readonly), .get = rnbdc_granted_readonly },
+	{ "early_release", RNBDC_OPTION_FLAG, RNBDC_SCOPE_SESSION, RNBD_ATTR_FLAGS,
+	  RNBD_FLAG_EARLY_RELEASE, .mode = 0644, .report = RNBDC_REPORT_BOTH,
+	  .requested = RNBDC_REQUESTED(early_release), .granted = RNBDC_GRANTED(early_release),
+	  .check = rnbdc_early_release_ok,
+	  .refusal = "bounce buffers cannot be released early" },
+	{ "transfer", RNBDC_OPTION_FLAG, RNBDC_SCOPE_SESSION, RNBD_ATTR_FLAGS,
+	  RNBD_FLAG_COPY, .words = rnbdc_transfer_words, .mode = 0444,
+	  .report = RNBDC_REPORT_BOTH, .requested = RNBDC_REQUESTED(copy) },
+	{ "name", RNBDC_OPTION_TEXT, RNBDC_SCOPE_DISK, RNBD_ATTR_NAME,
+	  .mode = 0444, .report = RNBDC_REPORT_GRANTED, .requested = RNBDC_REQUESTED(name),
+	  .check = rnbdc_name_ok,
+	  .refusal =
+	  "a name has 1 to 63 of A-Z a-z 0-9 . _ : -, no dot first, no rnbd<N>/number/UUID" },
+	{ }
+};
+
+static_assert(ARRAY_SIZE(rnbdc_option_table) - 1 <= RNBDC_OPTIONS_MAX);
+
+/**
+ * rnbdc_field_read - read a number from a struct
+ * @object: the struct
+ * @field: member of 1, 2, 4 or 8 bytes
+ *
+ * Return: the number.
+ */
+u64 rnbdc_field_read(const void *object, struct rnbdc_field field)
+{
+	const void *member = object + field.offset;
+
+	switch (field.size) {
+	case sizeof(u64):
+		return READ_ONCE(*(const u64 *)member);
+	case sizeof(u32):
+		return READ_ONCE(*(const u32 *)member);
+	case sizeof(u16):
+		return READ_ONCE(*(const u16 *)member);
+	default:
+		return READ_ONCE(*(const u8 *)member);
+	}
+}
+
+/* Members of options and tunables have 1, 4 or 8 bytes: those of 1 byte are bool. */
+static void rnbdc_field_write(void *object, struct rnbdc_field field, u64 value)
+{
+	void *member = object + field.offset;
+
+	switch (field.size) {
+	case sizeof(u64):
+		WRITE_ONCE(*(u64 *)member, value);
+		break;
+	case sizeof(u32):
+		WRITE_ONCE(*(u32 *)member, value);
+		break;
+	case sizeof(bool):
+		WRITE_ONCE(*(bool *)member, value);
+		break;
+	default:
+		WARN_ON_ONCE(1);
+		break;
+	}
+}
+
+/**
+ * rnbdc_options_preset - give all options of the table their defaults
+ * @opt: options
+ */
+void rnbdc_options_preset(struct rnbdc_options *opt)
+{
+	const struct rnbdc_option *row;
+
+	for (row = rnbdc_option_table; row->name; row++) {
+		if (row->type != RNBDC_OPTION_TEXT)
+			rnbdc_field_write(opt, row->requested, row->preset);
+	}
+	/* More queues than CPUs are never used. */
+	opt->queues = min(opt->queues, num_online_cpus());
+}
+
+/**
+ * rnbdc_option_request - set the requested value of an option
+ * @row: option that is no text
+ * @opt: options
+ * @value: value in the range of the netlink policy
+ */
+void rnbdc_option_request(const struct rnbdc_option *row, struct rnbdc_options *opt, u64 value)
+{
+	rnbdc_field_write(opt, row->requested, value);
+}
+
+/**
+ * rnbdc_option_requested - get the requested value of an option
+ * @row: option that is no text
+ * @opt: options
+ *
+ * Return: the value.
+ */
+u64 rnbdc_option_requested(const struct rnbdc_option *row, const struct rnbdc_options *opt)
+{
+	return rnbdc_field_read(opt, row->requested);
+}
+
+/**
+ * rnbdc_option_text - get the buffer of a text
+ * @row: option of type RNBDC_OPTION_TEXT
+ * @opt: options
+ *
+ * Return: a string, in a buffer of @row->requested.size bytes.
+ */
+char *rnbdc_option_text(const struct rnbdc_option *row, struct rnbdc_options *opt)
+{
+	return (char *)opt + row->requested.offset;
+}
+
+/**
+ * rnbdc_option_granted - get the granted, or the current, value of an option
+ * @row: option that is no text
+ * @sess: session with a disk
+ *
+ * Return: the value.
+ */
+u64 rnbdc_option_granted(const struct rnbdc_option *row, const struct rnbdc_session *sess)
+{
+	if (row->get)
+		return row->get(sess);
+	if (row->granted.size)
+		return rnbdc_field_read(sess, row->granted);
+	return rnbdc_option_requested(row, &sess->opt);
+}
+
+/**
+ * rnbdc_option_check - check a requested value beyond its range
+ * @row: option
+ * @opt: all options
+ * @errmsg: filled on failure
+ *
+ * Return: true if the value is valid and suits the other options.
+ */
+bool rnbdc_option_check(const struct rnbdc_option *row, const struct rnbdc_options *opt,
+			struct rnbdc_errmsg *errmsg)
+{
+	if (row->align && !IS_ALIGNED(rnbdc_option_requested(row, opt), row->align)) {
+		rnbdc_errmsg_set(errmsg, "%s must be a multiple of %u", row->name, row->align);
+		return false;
+	}
+	if (row->check && !row->check(opt)) {
+		rnbdc_errmsg_set(errmsg, "%s", row->refusal);
+		return false;
+	}
+	return true;
+}
+
+/**
+ * rnbdc_option_change - change the current value of an option at run time
+ * @row: option whose file can be written
+ * @sess: session with a disk
+ * @value: new value
+ *
+ * Return: 0, -ERANGE if the value is out of range, or -EINVAL if it is not valid
+ * with the other options.
+ */
+int rnbdc_option_change(const struct rnbdc_option *row, struct rnbdc_session *sess, u64 value)
+{
+	struct rnbdc_options changed = sess->opt;
+	struct rnbdc_errmsg errmsg = { };
+
+	if (row->type != RNBDC_OPTION_FLAG && (value < row->min || value > row->max))
+		return -ERANGE;
+	rnbdc_option_request(row, &changed, value);
+	if (!rnbdc_option_check(row, &changed, &errmsg))
+		return -EINVAL;
+	if (row->granted.size)
+		rnbdc_field_write(sess, row->granted, value);
+	else
+		rnbdc_option_request(row, &sess->opt, value);
+	return 0;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A queue of a session, its requests and its counters.
+ *
+ * A queue pairs one blk-mq hardware queue with one RDMA queue pair and its
+ * share of the pool. Requests pass through submit.c, stage.c and complete.c.
+ *
+ * Concurrency: ring.lock protects all state of a queue and is taken once per
+ * submission and once per completion. Queues share nothing.
+ */
+#ifndef RNBDC_QUEUE_H
+#define RNBDC_QUEUE_H
+
+#include <linux/blk-mq.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+
+#include "../core/io.h"
+#include "../core/pool.h"
+#include "../core/ring.h"
+
+struct rnbdc_queue;
+struct rnbdc_session;
+
+/**
+ * enum rnbdc_req_state - state of a request in the client
+ * @RNBDC_REQ_IDLE: owned by the block layer
+ * @RNBDC_REQ_SENT: in a frame that was sent, or in the open frame
+ * @RNBDC_REQ_WAIT_SENT: answered, but the SEND of its frame has not completed, so the
+ *	device may still read its pages
+ * @RNBDC_REQ_FETCHING: answered, its RDMA READ is posted
+ */
+enum rnbdc_req_state {
+	RNBDC_REQ_IDLE,
+	RNBDC_REQ_SENT,
+	RNBDC_REQ_WAIT_SENT,
+	RNBDC_REQ_FETCHING,
+};
+
+/**
+ * struct rnbdc_req - driver data of a block request
+ * @queue: queue that carries the request
+ * @state: enum rnbdc_req_state
+ * @status: result for the block layer
+ * @frame_seq: number of the frame that carries the request
+ * @cpu: processor that submitted the request
+ * @wrs: send-queue entries reserved for the request
+ * @replay: requeue the request instead of completing it
+ * @flush_ns: ktime_get_ns() when a FLUSH was sent
+ * @wire: request as sent, with the pool extents that it holds
+ * @read_cqe: completion of the RDMA READ that is signalled for its batch
+ * @next: next in a list of finished, waiting or fetched requests
+ * @batch: list of requests that @read_cqe covers; this request is the last one
+ * @nr_sge: used members of @sge
+ * @sge: memory of the data as mapped for the device
+ *
+ * The lock of @queue's ring protects all members while the request is in flight.
+ * Before that the submitter owns the request and maps @sge.
+ */
+struct rnbdc_req {
+	struct rnbdc_queue *queue;
+	u8 state;
+	bool replay;
+	blk_status_t status;
+	u64 flush_ns;
+	u32 frame_seq;
+	u32 cpu;
+	u32 wrs;
+	struct rnbd_request wire;
+	struct ib_cqe read_cqe;
+	struct rnbdc_req *next;
+	struct rnbdc_req *batch;
+	u32 nr_sge;
+	struct ib_sge sge[];
+};
+
+/**
+ * struct rnbdc_bounce - a chunk of bounce memory
+ * @virt: address for copies
+ * @dma: address for the device, valid if @mapped
+ * @mapped: the chunk is mapped for the device
+ */
+struct rnbdc_bounce {
+	void *virt;
+	u64 dma;
+	bool mapped;
+};
+
+/**
+ * struct rnbdc_stage - RDMA operations to be posted in one call
+ * @wrs: work requests, linked in order
+ * @sges: gather or scatter entries of @wrs, in order
+ * @nr_wrs: used members of @wrs
+ * @nr_sges: used members of @sges
+ * @end: remote address that follows the data of the last work request
+ * @bytes: bytes of the last work request
+ */
+struct rnbdc_stage {
+	struct ib_rdma_wr *wrs;
+	struct ib_sge *sges;
+	u32 nr_wrs;
+	u32 nr_sges;
+	u64 end;
+	u32 bytes;
+};
+
+/**
+ * struct rnbdc_queue_stats - counters of a queue; protected by its ring's lock
+ * @requests: requests put into frames
+ * @rdma_writes: RDMA WRITEs posted
+ * @rdma_reads: RDMA READs posted
+ * @rdma_write_bytes: bytes moved by @rdma_writes
+ * @rdma_read_bytes: bytes moved by @rdma_reads
+ * @coalesced: requests whose data joined the RDMA operation of another request
+ * @gathered: times that a frame waited for more requests
+ * @send_fences: SENDs and RDMA WRITEs posted with a send fence
+ * @read_guards: RDMA READs posted as guards, see struct rnbd_quirks
+ * @inline_reads: reads whose data came inside the reply
+ * @inline_writes: writes whose data went inside the request
+ * @credit_stalls: stops of the hardware queue for lack of credits or send slots
+ * @sq_stalls: stops of the hardware queue for lack of send-queue entries
+ * @pool_stalls: stops of the hardware queue for lack of pool space
+ * @starts: restarts of the hardware queue at the low watermarks
+ * @fragmented: requests that took more than one extent
+ */
+struct rnbdc_queue_stats {
+	u64 requests;
+	u64 rdma_writes;
+	u64 rdma_reads;
+	u64 rdma_write_bytes;
+	u64 rdma_read_bytes;
+	u64 coalesced;
+	u64 gathered;
+	u64 send_fences;
+	u64 read_guards;
+	u64 inline_reads;
+	u64 inline_writes;
+	u64 credit_stalls;
+	u64 sq_stalls;
+	u64 pool_stalls;
+	u64 starts;
+	u64 fragmented;
+};
+
+/**
+ * struct rnbdc_queue - one hardware queue and its queue pair
+ * @ring: control ring; ring.lock protects the members from @pool on
+ * @sess: session; constant
+ * @index: number of the queue in the session; constant
+ * @cm_id: connection, NULL if there is none
+ * @cm_done: the awaited event has happened; released by rnbdc_queue_wake()
+ * @cm_error: result of the awaited event: 0 or a negative errno
+ * @cm_status: enum rnbd_status of a refusal by the target
+ * @cm_reason: constant text, reason of @cm_error, or NULL
+ * @established: the target has accepted the connection. Before that only the
+ *	connection manager reports the result, even if the queue pair fails.
+ * @hctx: hardware queue that this queue serves; NULL until the disk is created
+ * @pool: this queue's share of the pool
+ * @bounce: local mirror of @pool in transfer mode "copy"
+ * @nr_bounce: members of @bounce
+ * @reqs: requests in flight, by tag
+ * @out: RDMA WRITEs of the open frame
+ * @in: RDMA READs of the reply frame that is being handled
+ * @data_cqe: completion of RDMA operations that are not signalled
+ * @frame_wrs: data work requests that the SEND of each send slot covers
+ * @open_wrs: data work requests staged or posted for the open frame
+ * @open_bytes: bytes that @open_wrs move
+ * @open_reqs: requests in the open frame
+ * @sq_free: send-queue entries for data work requests that are not reserved
+ * @sq_size: send-queue entries for data work requests
+ * @in_flight: requests submitted and not completed
+ * @sent_seq: the SENDs of all frames before this number have completed
+ * @waiting: requests in RNBDC_REQ_WAIT_SENT
+ * @send_fence: last request whose RDMA READ the next SEND or RDMA WRITE must not
+ *	overtake, or NULL
+ * @stopped: the hardware queue is stopped at a high watermark
+ * @ready: requests may be submitted: the session is live, or about to be
+ * @last_write_ns: ktime_get_ns() when the latest write was acknowledged that needs a
+ *	flush to be durable
+ * @stats: counters
+ */
+struct rnbdc_queue {
+	struct rnbd_ring ring;
+	struct rnbdc_session *sess;
+	u32 index;
+
+	struct rdma_cm_id *cm_id;
+	bool cm_done;
+	int cm_error;
+	u16 cm_status;
+	const char *cm_reason;
+	bool established;
+
+	struct blk_mq_hw_ctx *hctx;
+	struct rnbd_pool pool;
+	struct rnbdc_bounce *bounce;
+	u32 nr_bounce;
+	struct rnbdc_req **reqs;
+	struct rnbdc_stage out;
+	struct rnbdc_stage in;
+	struct ib_cqe data_cqe;
+	u32 *frame_wrs;
+	u32 open_wrs;
+	u32 open_bytes;
+	u32 open_reqs;
+	u32 sq_free;
+	u32 sq_size;
+	u32 in_flight;
+	u32 sent_seq;
+	struct rnbdc_req *waiting;
+	struct rnbdc_req *send_fence;
+	bool stopped;
+	bool ready;
+	u64 last_write_ns;
+	struct rnbdc_queue_stats stats;
+};
+
+#endif /* RNBDC_QUEUE_H */

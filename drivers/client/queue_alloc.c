@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Memory of a queue: allocation and release.
+ *
+ * Operation: rnbdc_alloc_queue() allocates the queue itself;
+ * rnbdc_queue_alloc() sizes its send queue and allocates the tables and stages
+ * that a connection needs. Nothing is allocated on the I/O path.
+ *
+ * Ownership: struct rnbdc_queue stays until the session is released, because
+ * blk-mq refers to it. Tables and stages are freed with the connection.
+ *
+ * Concurrency: The owner of the connection calls these functions while no
+ * request and no completion can reach the queue, except rnbdc_queue_ready(),
+ * which opens and closes the queue for requests under ring.lock.
+ *
+ * Errors: A device whose queue pairs are too small for the largest request is
+ * refused with -EOPNOTSUPP.
+ */
+
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <rdma/ib_verbs.h>
+
+#include "../core/ring.h"
+#include "queue.h"
+#include "queue_alloc.h"
+#include "session.h"
+#include "stage.h"
+#include "submit.h"
+
+/*
+ * Send-queue entries for data: two and a guard for every request that may be in
+ * flight, and at least enough for two of the largest requests.
+ */
+static u32 rnbdc_queue_data_wrs(const struct rnbdc_session *sess)
+{
+	u32 want = max((2 + rnbdc_guard_wrs(sess)) * sess->opt.depth,
+		       2 * rnbdc_max_req_wrs(sess));
+	u32 other = sess->opt.ring_slots + 2;
+	u32 have = sess->conn.dev->attrs.max_qp_wr > other ?
+		   sess->conn.dev->attrs.max_qp_wr - other : 0;
+
+	return min(want, have);
+}
+
+/**
+ * rnbdc_queue_alloc - allocate the memory that a queue needs for a connection
+ * @q: queue whose session knows its device
+ *
+ * Context: process context, may sleep.
+ * Return: 0, -ENOMEM, or -EOPNOTSUPP if the device's queue pairs do not hold
+ * the largest request. rnbdc_queue_free() is to be called after any of them.
+ */
+int rnbdc_queue_alloc(struct rnbdc_queue *q)
+{
+	const struct rnbdc_session *sess = q->sess;
+
+	q->data_cqe.done = rnbdc_data_done;
+	q->open_wrs = 0;
+	q->open_bytes = 0;
+	q->open_reqs = 0;
+	q->in_flight = 0;
+	q->sent_seq = 0;
+	q->waiting = NULL;
+	q->send_fence = NULL;
+	q->stopped = false;
+	q->sq_size = rnbdc_queue_data_wrs(sess);
+	q->sq_free = q->sq_size;
+	if (q->sq_size < rnbdc_max_req_wrs(sess))
+		return -EOPNOTSUPP;
+	q->frame_wrs = kvcalloc(sess->opt.ring_slots + 1, sizeof(*q->frame_wrs),
+				GFP_KERNEL);
+	q->reqs = kvcalloc(sess->opt.depth, sizeof(*q->reqs), GFP_KERNEL);
+	if (!q->frame_wrs || !q->reqs || rnbdc_stage_init(&q->out) ||
+	    rnbdc_stage_init(&q->in))
+		return -ENOMEM;
+	return 0;
+}
+
+/**
+ * rnbdc_queue_free - free the memory of rnbdc_queue_alloc()
+ * @q: drained queue without requests in flight
+ *
+ * Context: process context, may sleep.
+ */
+void rnbdc_queue_free(struct rnbdc_queue *q)
+{
+	rnbdc_stage_exit(&q->in);
+	rnbdc_stage_exit(&q->out);
+	kvfree(q->reqs);
+	q->reqs = NULL;
+	kvfree(q->frame_wrs);
+	q->frame_wrs = NULL;
+}
+
+/**
+ * rnbdc_alloc_queue - allocate a queue of a session
+ * @sess: session
+ * @index: number of the queue; a queue that exists is kept
+ *
+ * Context: process context, may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int rnbdc_alloc_queue(struct rnbdc_session *sess, u32 index)
+{
+	struct rnbdc_queue *q;
+
+	/* blk-mq refers to the queues: a reconnect uses them again. */
+	if (sess->queues[index])
+		return 0;
+	q = kzalloc(sizeof(*q), GFP_KERNEL);
+	if (!q)
+		return -ENOMEM;
+	q->sess = sess;
+	q->index = index;
+	rnbd_ring_init(&q->ring);
+	sess->queues[index] = q;
+	return 0;
+}
+
+/**
+ * rnbdc_queue_kill - inject a fault: put the queue pair into the error state
+ * @q: queue of a live session
+ *
+ * Context: process context, may sleep.
+ */
+void rnbdc_queue_kill(struct rnbdc_queue *q)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
+	ib_modify_qp(q->ring.qp, &attr, IB_QP_STATE);
+}
+
+/**
+ * rnbdc_queue_ready - open or close a queue for requests
+ * @q: queue
+ * @ready: all that a request needs is allocated and connected
+ *
+ * Context: process context; takes ring.lock.
+ */
+void rnbdc_queue_ready(struct rnbdc_queue *q, bool ready)
+{
+	spin_lock_irq(&q->ring.lock);
+	WRITE_ONCE(q->ready, ready);
+	spin_unlock_irq(&q->ring.lock);
+}

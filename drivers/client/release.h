@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * References of a session and its release with the last one. See release.c.
+ */
+#ifndef RNBDC_RELEASE_H
+#define RNBDC_RELEASE_H
+
+struct rnbdc_session;
+
+void rnbdc_session_put(struct rnbdc_session *sess);
+
+#endif /* RNBDC_RELEASE_H */

@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Submission of requests: pool space, flow control and request frames.
+ *
+ * Operation
+ *
+ * rnbdc_queue_submit() allocates pool space for the data of a request, stages
+ * the RDMA WRITEs of a write (stage.c) and adds the request to the open frame.
+ * The frame is posted behind the RDMA WRITEs staged for it, in one call, when
+ * the block layer marks a request as the last of a dispatch, when the frame is
+ * full, or when its requests write frame_kb KiB, so that the target's storage
+ * starts early. While @gather frames are on the wire unacknowledged, the last
+ * request of a dispatch does not send the frame: the next acknowledgment does,
+ * so that requests that arrive one at a time share frames too. A read sends its
+ * request in the same way; complete.c fetches its data.
+ *
+ * Flow control: send-queue entries, pool space and a frame (slot and credit)
+ * are assured before a request is accepted. If one is lacking (the high
+ * watermark), the hardware queue is stopped, until completions have brought all
+ * three above their low watermarks, which is always the case when nothing is in
+ * flight.
+ *
+ * Ownership
+ *
+ * Pool space belongs to a request from its submission until complete.c
+ * releases it. A request that is not accepted keeps nothing.
+ *
+ * Concurrency
+ *
+ * ring.lock protects all state of a queue and is taken once per submission; in
+ * transfer mode "copy" it is dropped while a write is copied to bounce memory.
+ *
+ * Errors
+ *
+ * Without a connection rnbdc_queue_down_status() decides whether the block
+ * layer keeps a request or fails it. A post that fails ends the connection.
+ */
+
+#include <linux/blk-mq.h>
+#include <linux/module.h>
+#include <linux/timekeeping.h>
+#include <rdma/ib_verbs.h>
+
+#include "../core/inject.h"
+#include "../core/io.h"
+#include "../core/login.h"
+#include "../core/op.h"
+#include "../core/param.h"
+#include "../core/pool.h"
+#include "../core/quirks.h"
+#include "../core/ring.h"
+#include "../core/ring_send.h"
+#include "bounce.h"
+#include "data.h"
+#include "inject.h"
+#include "queue.h"
+#include "session.h"
+#include "stage.h"
+#include "submit.h"
+#include "trace.h"
+
+RNBD_PARAM_UINT(gather, 1, 1, 65535,
+		"request frames on the wire before further requests are gathered");
+
+RNBD_PARAM_UINT(frame_kb, 256, 1, 1048576,
+		"KiB that the requests of a frame write, from which on it waits for no more of them");
+
+/**
+ * rnbdc_guard_wrs - get the work requests to reserve for the guard of a read
+ * @sess: session whose device is known
+ *
+ * Every RDMA READ may be the last of its batch and be split in two by a guard.
+ *
+ * Context: any.
+ * Return: 1 if the connection needs read guards, otherwise 0.
+ */
+u32 rnbdc_guard_wrs(const struct rnbdc_session *sess)
+{
+	return sess->conn.quirks.guard_reads;
+}
+
+/**
+ * rnbdc_max_req_wrs - get the work requests that the largest request can need
+ * @sess: session whose device is known
+ *
+ * Context: any.
+ * Return: an upper bound of the data work requests, see rnbdc_req_wrs().
+ */
+u32 rnbdc_max_req_wrs(const struct rnbdc_session *sess)
+{
+	u32 sge = min(sess->conn.max_sge, sess->conn.max_sge_rd);
+
+	u32 wrs = RNBD_EXTENTS_MAX + RNBDC_STAGE_BREAKS + rnbdc_guard_wrs(sess) +
+		  DIV_ROUND_UP(sess->disk.max_segments + RNBD_EXTENTS_MAX, sge);
+
+	if (rnbd_quirks_limits_reads(&sess->conn.quirks))
+		wrs += sess->disk.max_segments + sess->opt.max_io / sess->conn.quirks.read_limit;
+	return wrs;
+}
+
+/*
+ * Upper bound of the RDMA operations for a request: one per extent, and one
+ * more whenever the gather list of an operation or the stage is full.
+ */
+static u32 rnbdc_req_wrs(const struct rnbdc_session *sess, struct rnbdc_req *req)
+{
+	bool write = rnbd_op_data_out(req->wire.op);
+	u32 sge = write ? sess->conn.max_sge : sess->conn.max_sge_rd;
+	u32 nr_sge = req->nr_sge;
+	u32 wrs;
+
+	if (req->wire.flags & RNBD_REQ_INLINE) {
+		if (write)
+			return 0;
+		/* The read is mapped only if its data are not in the reply. */
+		if (!sess->opt.copy)
+			nr_sge = blk_rq_nr_phys_segments(blk_mq_rq_from_pdu(req));
+	}
+	wrs = req->wire.nr_extents + (nr_sge + req->wire.nr_extents) / sge +
+	      RNBDC_STAGE_BREAKS;
+	if (write)
+		return wrs;
+	if (rnbd_quirks_limits_reads(&sess->conn.quirks))
+		wrs += nr_sge + req->wire.length / sess->conn.quirks.read_limit;
+	return wrs + rnbdc_guard_wrs(sess);
+}
+
+/*
+ * Inject a fault: write the open frame to the first units of the share, as many as
+ * the send queue has entries for, although requests in flight may own them.
+ */
+static noinline void rnbdc_inject_stray_writes(struct rnbdc_queue *q, u32 units)
+{
+	const struct rnbd_grant *grant = &q->sess->grant;
+	struct ib_sge sge = q->ring.open->sge;
+	u32 unit, used;
+
+	units = min(units, q->pool.units);
+	for (unit = q->pool.first; units && q->sq_free; unit++, units--) {
+		const struct rnbd_segment_info *seg =
+			&q->sess->conn.segments[unit / grant->segment_units];
+
+		used = q->open_wrs;
+		rnbdc_stage_add(q, &q->out, seg->addr +
+				((u64)(unit % grant->segment_units) << RNBD_UNIT_SHIFT),
+				seg->rkey, &sge, 0,
+				min(q->ring.attr.slot_size, RNBD_UNIT_SIZE), false);
+		q->sq_free -= q->open_wrs - used;
+	}
+}
+
+/**
+ * rnbdc_send_frame - send the open frame behind the RDMA WRITEs staged for it
+ * @q: queue with an open frame
+ *
+ * The SEND is signalled if it covers data work requests, whose pages and
+ * send-queue entries its completion returns, or if earlier requests are in
+ * flight, so that its completion sends the requests gathered until then.
+ *
+ * Context: any, ring.lock held. A post that fails ends the connection.
+ */
+void rnbdc_send_frame(struct rnbdc_queue *q)
+{
+	struct rnbd_ring *ring = &q->ring;
+	int flags = rnbdc_needs_send_fence(q) ? IB_SEND_FENCE : 0;
+	struct ib_send_wr *first = NULL;
+	u32 units;
+
+	if (rnbd_inject(&rnbdc_inject_stray, &units))
+		rnbdc_inject_stray_writes(q, units);
+	if (q->out.nr_wrs) {
+		first = &q->out.wrs[0].wr;
+		first->send_flags |= flags;
+		flags = 0;
+	}
+	/* Its completion returns the pages of writes and sends gathered requests. */
+	if (q->open_wrs || q->in_flight > q->open_reqs)
+		flags |= IB_SEND_SIGNALED;
+	if (rnbd_inject(&rnbdc_inject_fail_post, NULL)) {
+		rnbd_ring_fail(ring, "fault injected: a post failed");
+		ring->open = NULL;
+		rnbdc_stage_reset(&q->out);
+		return;
+	}
+	q->frame_wrs[rnbd_ring_open_slot(ring)] = q->open_wrs;
+	trace_rnbdc_frame(q, ring->send_seq, ring->open_entries, q->open_wrs);
+	q->open_wrs = 0;
+	q->open_bytes = 0;
+	q->open_reqs = 0;
+	rnbd_ring_send(ring, first, rnbdc_stage_last(&q->out), flags);
+	rnbdc_stage_reset(&q->out);
+}
+
+/* At the end of a dispatch, send the frame unless enough frames are in flight. */
+static void rnbdc_flush_frame(struct rnbdc_queue *q)
+{
+	if (!q->ring.open)
+		return;
+	if (q->ring.unacked < READ_ONCE(gather))
+		rnbdc_send_frame(q);
+	else
+		q->stats.gathered++;
+}
+
+enum rnbdc_stall { RNBDC_STALL_CREDIT, RNBDC_STALL_SQ, RNBDC_STALL_POOL };
+
+/* A high watermark was hit: stop the hardware queue. */
+static blk_status_t rnbdc_stall(struct rnbdc_queue *q, enum rnbdc_stall stall)
+{
+	switch (stall) {
+	case RNBDC_STALL_CREDIT:
+		q->stats.credit_stalls++;
+		break;
+	case RNBDC_STALL_SQ:
+		q->stats.sq_stalls++;
+		break;
+	case RNBDC_STALL_POOL:
+		q->stats.pool_stalls++;
+		break;
+	}
+	trace_rnbdc_stop(q, stall);
+	/* Gathered requests must not wait: a stopped queue dispatches nothing. */
+	if (q->ring.open)
+		rnbdc_send_frame(q);
+	q->stopped = true;
+	blk_mq_stop_hw_queue(q->hctx);
+	return BLK_STS_RESOURCE;
+}
+
+static bool rnbdc_above_low_watermark(const struct rnbdc_queue *q)
+{
+	const struct rnbd_ring *ring = &q->ring;
+
+	return ring->credits >= max(ring->peer_slots / 4, 2) &&
+	       ring->send_free >= max(ring->attr.slots / 4, 2u) &&
+	       q->sq_free >= q->sq_size / 4 &&
+	       q->pool.used <= q->pool.units - q->pool.units / 4;
+}
+
+/**
+ * rnbdc_restart_hw_queue - clear the stop of a hardware queue at the low watermarks
+ * @q: queue
+ *
+ * Context: any, ring.lock held.
+ * Return: true if the caller must start the hardware queue after it has dropped the
+ * lock.
+ */
+bool rnbdc_restart_hw_queue(struct rnbdc_queue *q)
+{
+	if (!q->stopped || !q->ring.live || !rnbdc_above_low_watermark(q))
+		return false;
+	q->stopped = false;
+	q->stats.starts++;
+	trace_rnbdc_start(q, -1);
+	return true;
+}
+
+/**
+ * rnbdc_free_space - release the pool space of a request
+ * @q: queue
+ * @req: request; one without pool space is fine
+ *
+ * Context: any, ring.lock held.
+ */
+void rnbdc_free_space(struct rnbdc_queue *q, struct rnbdc_req *req)
+{
+	if (!req->wire.nr_extents)
+		return;
+	rnbd_pool_free(&q->pool, req->wire.extents, req->wire.nr_extents);
+	req->wire.nr_extents = 0;
+}
+
+static int rnbdc_alloc_space(struct rnbdc_queue *q, struct rnbdc_req *req)
+{
+	u32 units = DIV_ROUND_UP(req->wire.length, RNBD_UNIT_SIZE);
+	int extents;
+
+	extents = rnbd_pool_alloc(&q->pool, units, req->wire.extents, RNBD_EXTENTS_MAX);
+	if (extents < 0)
+		return extents;
+	req->wire.nr_extents = extents;
+	if (extents > 1)
+		q->stats.fragmented++;
+	return 0;
+}
+
+/**
+ * rnbdc_queue_down_status - get the status of a request that finds no connection
+ * @q: queue
+ *
+ * Context: any.
+ * Return: BLK_STS_RESOURCE while I/O waits, so that the block layer keeps the request.
+ * If I/O is to fail, BLK_STS_IOERR, which multipath sends again over another path, or
+ * BLK_STS_RESV_CONFLICT, which it does not, if the host was fenced.
+ */
+blk_status_t rnbdc_queue_down_status(const struct rnbdc_queue *q)
+{
+	if (!test_bit(RNBDC_SESS_FAIL_IO, &q->sess->flags))
+		return BLK_STS_RESOURCE;
+	return test_bit(RNBDC_SESS_REVOKED, &q->sess->flags) ? BLK_STS_RESV_CONFLICT :
+							       BLK_STS_IOERR;
+}
+
+static bool rnbdc_has_data(const struct rnbdc_req *req)
+{
+	return rnbd_op_has_data(req->wire.op);
+}
+
+/* Assure a frame for the request, and allocate pool space for its data. */
+static blk_status_t rnbdc_place_locked(struct rnbdc_queue *q, struct rnbdc_req *req)
+{
+	if (unlikely(!q->ring.live || !q->ready))
+		return rnbdc_queue_down_status(q);
+	if (!q->ring.open && !rnbd_ring_can_open(&q->ring))
+		return rnbdc_stall(q, RNBDC_STALL_CREDIT);
+	if (!rnbdc_has_data(req) || req->wire.nr_extents)
+		return BLK_STS_OK;
+	if (rnbdc_alloc_space(q, req))
+		return rnbdc_stall(q, RNBDC_STALL_POOL);
+	if (q->sess->opt.copy)
+		rnbdc_bounce_map(q, req);
+	return BLK_STS_OK;
+}
+
+static blk_status_t rnbdc_submit_locked(struct rnbdc_queue *q, struct rnbdc_req *req,
+					bool last)
+{
+	struct rnbd_ring *ring = &q->ring;
+	struct rnbd_req_entry *entry;
+	u32 entries, in_frame = 0;
+	blk_status_t status;
+
+	status = rnbdc_place_locked(q, req);
+	if (unlikely(status)) {
+		rnbdc_free_space(q, req);
+		return status;
+	}
+	req->wrs = rnbdc_has_data(req) ? rnbdc_req_wrs(q->sess, req) : 0;
+	if (req->wrs > q->sq_free) {
+		rnbdc_free_space(q, req);
+		return rnbdc_stall(q, RNBDC_STALL_SQ);
+	}
+
+	entries = rnbd_request_entries(req->wire.nr_extents);
+	if (!ring->open)
+		rnbd_ring_open(ring, RNBD_FRAME_REQUEST);
+	if (rnbd_op_data_out(req->wire.op) && req->wire.flags & RNBD_REQ_INLINE)
+		in_frame = req->wire.length;
+	if (!rnbd_ring_fits(ring, entries * sizeof(*entry), in_frame)) {
+		rnbdc_send_frame(q);
+		if (!rnbd_ring_open(ring, RNBD_FRAME_REQUEST)) {
+			rnbdc_free_space(q, req);
+			return ring->live ? rnbdc_stall(q, RNBDC_STALL_CREDIT) :
+					    rnbdc_queue_down_status(q);
+		}
+	}
+	/* This cannot fail: the smallest slot holds the largest request. */
+	entry = rnbd_ring_add(ring, entries * sizeof(*entry), entries);
+	rnbd_encode_request(entry, &req->wire);
+	if (in_frame)
+		rnbdc_inline_write(q, req);
+
+	if (rnbd_ops[req->wire.op].flushes)
+		req->flush_ns = ktime_get_ns();
+	req->state = RNBDC_REQ_SENT;
+	req->frame_seq = ring->send_seq;
+	q->reqs[req->wire.tag] = req;
+	q->in_flight++;
+	q->open_reqs++;
+	q->stats.requests++;
+	q->sq_free -= req->wrs;
+	if (rnbd_op_data_out(req->wire.op) && !in_frame) {
+		u32 used = q->open_wrs;
+
+		rnbdc_stage_req(q, &q->out, req);
+		q->open_bytes += req->wire.length;
+		used = q->open_wrs - used;
+		/* Most requests need fewer entries than were reserved. */
+		if (!WARN_ON_ONCE(used > req->wrs))
+			q->sq_free += req->wrs - used;
+	}
+	/* The block layer sets no "last" for a queue that it found stopped. */
+	if (q->stopped || q->open_bytes >= READ_ONCE(frame_kb) * 1024ULL)
+		rnbdc_send_frame(q);
+	else if (last)
+		rnbdc_flush_frame(q);
+	return BLK_STS_OK;
+}
+
+/**
+ * rnbdc_queue_submit - submit a request of the block layer
+ * @q: queue
+ * @rq: started and mapped request
+ * @last: no further request of this dispatch follows
+ *
+ * Context: any; takes ring.lock.
+ * Return: BLK_STS_OK, BLK_STS_RESOURCE with the hardware queue stopped, or
+ * rnbdc_queue_down_status(). After an error the caller still owns the request.
+ */
+blk_status_t rnbdc_queue_submit(struct rnbdc_queue *q, struct request *rq, bool last)
+{
+	struct rnbdc_req *req = blk_mq_rq_to_pdu(rq);
+	unsigned long flags;
+	blk_status_t status;
+
+	req->wire.nr_extents = 0;
+	spin_lock_irqsave(&q->ring.lock, flags);
+	if (q->sess->opt.copy && rnbd_op_data_out(req->wire.op) &&
+	    !(req->wire.flags & RNBD_REQ_INLINE)) {
+		/* Copy without the lock: it would keep interrupts disabled. */
+		status = rnbdc_place_locked(q, req);
+		if (unlikely(status))
+			goto unlock;
+		spin_unlock_irqrestore(&q->ring.lock, flags);
+		rnbdc_bounce_copy(q, req);
+		spin_lock_irqsave(&q->ring.lock, flags);
+	}
+	status = rnbdc_submit_locked(q, req, last);
+unlock:
+	spin_unlock_irqrestore(&q->ring.lock, flags);
+	return status;
+}
+
+/**
+ * rnbdc_queue_commit - send the requests of a dispatch that ended without a last one
+ * @q: queue
+ *
+ * Context: any; takes ring.lock.
+ */
+void rnbdc_queue_commit(struct rnbdc_queue *q)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&q->ring.lock, flags);
+	if (q->ring.live)
+		rnbdc_flush_frame(q);
+	spin_unlock_irqrestore(&q->ring.lock, flags);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Checks and copies that the decoders share.
+ *
+ * Operation: encoders turn structures in native byte order into the wire format
+ * of <rnbd/wire.h>, with every reserved byte zero. A decoder trusts no byte of a
+ * peer. It copies each wire structure to the stack and looks only at the copy, so
+ * that no byte is read twice. It checks the copy in the order of the protocol's
+ * rules and writes the result after the last check. The caller only checks what a
+ * decoder cannot know: whether a tag is in use, whether the length of a reply is
+ * that of its request, whether another request uses a pool extent.
+ *
+ * Arithmetic on numbers of a peer either is done in 64 bits, where 32-bit
+ * numbers cannot wrap, or subtracts a number that was compared before. The limits
+ * (struct rnbd_limits) are local and trusted.
+ *
+ * Ownership: struct rnbd_frame points into the buffer that it was decoded from and
+ * is valid as long as that buffer is.
+ * Concurrency: the buffer of a frame must not change while it is decoded. A receive
+ * slot does not, because no peer has a key for it; if it did, a decoder would still
+ * accept only what is within the limits.
+ * Errors: a decoder that returns an error leaves its result alone, or says so.
+ */
+#ifndef RNBD_CORE_CHECK_H
+#define RNBD_CORE_CHECK_H
+
+#include "portable.h"
+#include <rnbd/wire.h>
+
+/* Units that hold @bytes; no sum that could wrap. */
+static inline u32 rnbd_bytes_to_units(u32 bytes)
+{
+	return (bytes >> RNBD_UNIT_SHIFT) +
+	       ((bytes & (RNBD_UNIT_SIZE - 1)) != 0);
+}
+
+/* Is @value a multiple of @size, a power of two? */
+static inline bool rnbd_multiple(u64 value, u32 size)
+{
+	return !(value & ((u64)size - 1));
+}
+
+static inline bool rnbd_all_zero(const void *bytes, size_t len)
+{
+	return !memchr_inv(bytes, 0, len);
+}
+
+/* A status that may refuse a login or a connection, as version 1 knows it. */
+static inline bool rnbd_status_known(u16 status)
+{
+	return status <= RNBD_ST_RESV ||
+	       (status >= RNBD_ST_MALFORMED && status <= RNBD_ST_REVOKED);
+}
+
+#endif /* RNBD_CORE_CHECK_H */

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Private data of the connection manager.
+ *
+ * Operation: each queue begins with a connection request and ends it, if it is
+ * refused, with a reason.
+ *
+ * Ownership: nothing is allocated or kept.
+ * Concurrency: pure functions, any context.
+ * Errors: a decoder returns the first thing wrong, see proto_err.h and check.h.
+ */
+#include "check.h"
+#include "cm.h"
+
+static bool rnbd_ring_slots_ok(u16 slots)
+{
+	return slots >= RNBD_RING_SLOTS_MIN && slots <= RNBD_RING_SLOTS_MAX;
+}
+
+/*
+ * Copy private data of @size bytes. The connection manager hands out more than
+ * the peer gave (it does not carry the length), filled up with zeros.
+ */
+static enum rnbd_proto_err rnbd_copy_private(const void *buf, u32 len, void *copy,
+					     u32 size)
+{
+	if (!buf || len < size)
+		return RNBD_PERR_SHORT;
+	memcpy(copy, buf, size);
+	return RNBD_PERR_NONE;
+}
+
+static enum rnbd_proto_err rnbd_check_padding(const void *buf, u32 len, u32 size)
+{
+	if (!rnbd_all_zero((const u8 *)buf + size, len - size))
+		return RNBD_PERR_LONG;
+	return RNBD_PERR_NONE;
+}
+
+/**
+ * rnbd_encode_cm_req - write the private data of a connection request
+ * @wire: private data
+ * @req: what to ask for
+ *
+ * Context: any.
+ */
+void rnbd_encode_cm_req(struct rnbd_cm_req *wire, const struct rnbd_conn_req *req)
+{
+	*wire = (struct rnbd_cm_req) {
+		.magic = cpu_to_le32(RNBD_MAGIC),
+		.version = cpu_to_le16(RNBD_VERSION),
+		.queue = cpu_to_le16(req->queue),
+		.ring_slots = cpu_to_le16(req->ring_slots),
+		.slot_size = cpu_to_le32(req->slot_size),
+		.epoch = cpu_to_le32(req->epoch),
+	};
+	memcpy(wire->host_id, req->host_id, sizeof(wire->host_id));
+	memcpy(wire->session_id, req->session_id, sizeof(wire->session_id));
+}
+EXPORT_SYMBOL_GPL(rnbd_encode_cm_req);
+
+/**
+ * rnbd_decode_cm_req - check and copy out a connection request
+ * @buf: private data, may be NULL if @len is 0
+ * @len: bytes at @buf; those behind struct rnbd_cm_req must be zero
+ * @req: result
+ *
+ * RNBD_PERR_VERSION is worth an answer (RNBD_ST_VERSION): the peer speaks
+ * this protocol, in another version, and nothing else of it was looked at.
+ *
+ * Context: any.
+ * Return: the first thing wrong, @req is untouched then.
+ */
+enum rnbd_proto_err rnbd_decode_cm_req(const void *buf, u32 len,
+				       struct rnbd_conn_req *req)
+{
+	struct rnbd_conn_req out;
+	struct rnbd_cm_req wire;
+	enum rnbd_proto_err perr;
+
+	perr = rnbd_copy_private(buf, len, &wire, sizeof(wire));
+	if (perr)
+		return perr;
+	if (le32_to_cpu(wire.magic) != RNBD_MAGIC)
+		return RNBD_PERR_MAGIC;
+	if (le16_to_cpu(wire.version) != RNBD_VERSION)
+		return RNBD_PERR_VERSION;
+	perr = rnbd_check_padding(buf, len, sizeof(wire));
+	if (perr)
+		return perr;
+	if (wire.reserved0 || wire.reserved1)
+		return RNBD_PERR_RESERVED;
+
+	out.queue = le16_to_cpu(wire.queue);
+	out.ring_slots = le16_to_cpu(wire.ring_slots);
+	out.slot_size = le32_to_cpu(wire.slot_size);
+	out.epoch = le32_to_cpu(wire.epoch);
+	memcpy(out.host_id, wire.host_id, sizeof(out.host_id));
+	memcpy(out.session_id, wire.session_id, sizeof(out.session_id));
+
+	if (out.queue >= RNBD_QUEUES_MAX ||
+	    !rnbd_ring_slots_ok(out.ring_slots) ||
+	    out.slot_size < RNBD_SLOT_SIZE_MIN ||
+	    out.slot_size > RNBD_SLOT_SIZE_MAX ||
+	    !rnbd_multiple(out.slot_size, RNBD_SLOT_SIZE_ALIGN))
+		return RNBD_PERR_GEOMETRY;
+	if (!out.epoch)
+		return RNBD_PERR_EPOCH;
+	if (rnbd_all_zero(out.host_id, sizeof(out.host_id)) ||
+	    rnbd_all_zero(out.session_id, sizeof(out.session_id)))
+		return RNBD_PERR_IDENTITY;
+
+	*req = out;
+	return RNBD_PERR_NONE;
+}
+EXPORT_SYMBOL_GPL(rnbd_decode_cm_req);
+
+/**
+ * rnbd_encode_cm_rep - write the private data of an accepted connection
+ * @wire: private data
+ * @ring_slots: receive slots of the target
+ * @slot_size: bytes, as requested
+ * @epoch: as requested
+ *
+ * Context: any.
+ */
+void rnbd_encode_cm_rep(struct rnbd_cm_rep *wire, u16 ring_slots, u32 slot_size,
+			u32 epoch)
+{
+	*wire = (struct rnbd_cm_rep) {
+		.magic = cpu_to_le32(RNBD_MAGIC),
+		.version = cpu_to_le16(RNBD_VERSION),
+		.ring_slots = cpu_to_le16(ring_slots),
+		.slot_size = cpu_to_le32(slot_size),
+		.epoch = cpu_to_le32(epoch),
+	};
+}
+EXPORT_SYMBOL_GPL(rnbd_encode_cm_rep);
+
+/**
+ * rnbd_decode_cm_rep - check the private data of an accepted connection
+ * @buf: private data, may be NULL if @len is 0
+ * @len: bytes at @buf; those behind struct rnbd_cm_rep must be zero
+ * @req: what was asked for
+ * @ring_slots: result: receive slots of the target
+ *
+ * Context: any.
+ * Return: the first thing wrong, @ring_slots is untouched then.
+ */
+enum rnbd_proto_err rnbd_decode_cm_rep(const void *buf, u32 len,
+				       const struct rnbd_conn_req *req,
+				       u16 *ring_slots)
+{
+	struct rnbd_cm_rep wire;
+	enum rnbd_proto_err perr;
+
+	perr = rnbd_copy_private(buf, len, &wire, sizeof(wire));
+	if (perr)
+		return perr;
+	if (le32_to_cpu(wire.magic) != RNBD_MAGIC)
+		return RNBD_PERR_MAGIC;
+	if (le16_to_cpu(wire.version) != RNBD_VERSION)
+		return RNBD_PERR_VERSION;
+	perr = rnbd_check_padding(buf, len, sizeof(wire));
+	if (perr)
+		return perr;
+	if (!rnbd_ring_slots_ok(le16_to_cpu(wire.ring_slots)) ||
+	    le32_to_cpu(wire.slot_size) != req->slot_size)
+		return RNBD_PERR_GEOMETRY;
+	if (le32_to_cpu(wire.epoch) != req->epoch)
+		return RNBD_PERR_EPOCH;
+
+	*ring_slots = le16_to_cpu(wire.ring_slots);
+	return RNBD_PERR_NONE;
+}
+EXPORT_SYMBOL_GPL(rnbd_decode_cm_rep);
+
+/**
+ * rnbd_encode_cm_rej - write the private data of a refused connection
+ * @wire: private data
+ * @status: why, enum rnbd_status but not RNBD_ST_OK
+ *
+ * Context: any.
+ */
+void rnbd_encode_cm_rej(struct rnbd_cm_rej *wire, u16 status)
+{
+	*wire = (struct rnbd_cm_rej) {
+		.magic = cpu_to_le32(RNBD_MAGIC),
+		.version = cpu_to_le16(RNBD_VERSION),
+		.status = cpu_to_le16(status),
+	};
+}
+EXPORT_SYMBOL_GPL(rnbd_encode_cm_rej);
+
+/**
+ * rnbd_decode_cm_rej - check and copy out why a connection was refused
+ * @buf: private data, may be NULL if @len is 0
+ * @len: bytes at @buf; those behind struct rnbd_cm_rej must be zero
+ * @version: result: highest version the target speaks, from 1; any, since a
+ *	refusal is how two versions learn of each other; 0 if it does not say
+ * @status: result: enum rnbd_status, not RNBD_ST_OK
+ *
+ * A connection manager refuses by itself, and with nothing but zeros, what its
+ * consumer gave up: a listener that goes, or a connection that was accepted and ended
+ * before it stood, in favour of somebody else. That is RNBD_ST_BUSY.
+ *
+ * Context: any.
+ * Return: the first thing wrong, @version and @status are untouched then.
+ */
+enum rnbd_proto_err rnbd_decode_cm_rej(const void *buf, u32 len, u16 *version,
+				       u16 *status)
+{
+	enum rnbd_proto_err padding = RNBD_PERR_NONE;
+	struct rnbd_cm_rej wire = { };
+	const u32 size = sizeof(wire);
+	u16 reason;
+
+	if (len)
+		memcpy(&wire, buf, min(len, size));
+	if (len > size)
+		padding = rnbd_check_padding(buf, len, size);
+	if (!padding && rnbd_all_zero(&wire, size)) {
+		*version = 0;
+		*status = RNBD_ST_BUSY;
+		return RNBD_PERR_NONE;
+	}
+	if (len < size)
+		return RNBD_PERR_SHORT;
+	if (le32_to_cpu(wire.magic) != RNBD_MAGIC)
+		return RNBD_PERR_MAGIC;
+	if (!wire.version)
+		return RNBD_PERR_VERSION;
+	if (padding)
+		return padding;
+	if (!rnbd_all_zero(wire.reserved, sizeof(wire.reserved)))
+		return RNBD_PERR_RESERVED;
+	reason = le16_to_cpu(wire.status);
+	if (reason == RNBD_ST_OK || !rnbd_status_known(reason))
+		return RNBD_PERR_STATUS;
+
+	*version = le16_to_cpu(wire.version);
+	*status = reason;
+	return RNBD_PERR_NONE;
+}
+EXPORT_SYMBOL_GPL(rnbd_decode_cm_rej);

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The head of every frame and the bytes behind it.
+ *
+ * Operation: a frame is a head, entries of the type that the head names, and inline
+ * data. This file checks that the head is the expected one and that the entries fill
+ * the frame; the files of the entries decode those.
+ *
+ * Ownership: nothing is allocated or kept.
+ * Concurrency: pure functions, any context.
+ * Errors: a decoder returns the first thing wrong, see proto_err.h and check.h.
+ */
+#include "check.h"
+#include "frame.h"
+
+/**
+ * rnbd_encode_frame_hdr - write the head of a frame
+ * @buf: at least sizeof(struct rnbd_frame_hdr) bytes, any alignment
+ * @type: enum rnbd_frame_type
+ * @flags: RNBD_FRAME_DATA or 0
+ * @nr_entries: entries that follow
+ * @credits: receive slots given back to the peer
+ * @seq: number of the frame on this queue and direction
+ * @epoch: the session's epoch
+ *
+ * Context: any.
+ */
+void rnbd_encode_frame_hdr(void *buf, u8 type, u8 flags, u16 nr_entries,
+			   u16 credits, u32 seq, u32 epoch)
+{
+	struct rnbd_frame_hdr hdr = {
+		.type = type,
+		.flags = flags,
+		.nr_entries = cpu_to_le16(nr_entries),
+		.credits = cpu_to_le16(credits),
+		.seq = cpu_to_le32(seq),
+		.epoch = cpu_to_le32(epoch),
+	};
+
+	memcpy(buf, &hdr, sizeof(hdr));
+}
+EXPORT_SYMBOL_GPL(rnbd_encode_frame_hdr);
+
+/* Does the number of entries suit the type, and what do they take? */
+static enum rnbd_proto_err rnbd_entry_bytes(u8 type, u16 nr_entries, u32 *bytes)
+{
+	if (!nr_entries && type != RNBD_FRAME_CREDIT)
+		return RNBD_PERR_COUNT;
+
+	switch (type) {
+	case RNBD_FRAME_LOGIN:
+		if (nr_entries != 1)
+			return RNBD_PERR_COUNT;
+		*bytes = sizeof(struct rnbd_login);
+		break;
+	case RNBD_FRAME_LOGIN_REPLY:
+		/* 65535 entries are far from wrapping 32 bits */
+		*bytes = sizeof(struct rnbd_login_reply) +
+			 (nr_entries - 1u) * (u32)sizeof(struct rnbd_segment);
+		break;
+	case RNBD_FRAME_REQUEST:
+		*bytes = nr_entries * (u32)sizeof(struct rnbd_req_entry);
+		break;
+	case RNBD_FRAME_REPLY:
+		*bytes = nr_entries * (u32)sizeof(struct rnbd_reply_entry);
+		break;
+	case RNBD_FRAME_CREDIT:
+		if (nr_entries)
+			return RNBD_PERR_COUNT;
+		*bytes = 0;
+		break;
+	case RNBD_FRAME_RESIZE:
+		if (nr_entries != 1)
+			return RNBD_PERR_COUNT;
+		*bytes = sizeof(struct rnbd_resize);
+		break;
+	case RNBD_FRAME_DISCOVER_REPLY:
+		*bytes = sizeof(struct rnbd_discover_reply) +
+			 (nr_entries - 1u) * (u32)sizeof(struct rnbd_export_entry);
+		break;
+	case RNBD_FRAME_CHALLENGE:
+		if (nr_entries != 1)
+			return RNBD_PERR_COUNT;
+		*bytes = sizeof(struct rnbd_challenge);
+		break;
+	case RNBD_FRAME_PROOF:
+		if (nr_entries != 1)
+			return RNBD_PERR_COUNT;
+		*bytes = sizeof(struct rnbd_proof);
+		break;
+	default:
+		return RNBD_PERR_TYPE;
+	}
+	return RNBD_PERR_NONE;
+}
+
+/**
+ * rnbd_decode_frame - check the head of a frame and find its entries
+ * @buf: what was received, any alignment
+ * @len: bytes received, not the size of the slot
+ * @seq: number the frame must have
+ * @epoch: epoch the frame must have
+ * @ring_slots: receive slots of the peer: it cannot give back more
+ * @frame: result; points into @buf
+ *
+ * The entries fill the frame to its last byte, unless inline data follow: what
+ * that may be only the entries tell, see rnbd_decode_end(). A LOGIN_REPLY counts
+ * its struct rnbd_login_reply and each struct rnbd_segment as one entry, and a
+ * DISCOVER_REPLY its head and each struct rnbd_export_entry.
+ *
+ * Context: any.
+ * Return: the first thing wrong, @frame is untouched then.
+ */
+enum rnbd_proto_err rnbd_decode_frame(const void *buf, u32 len, u32 seq, u32 epoch,
+				      u16 ring_slots, struct rnbd_frame *frame)
+{
+	struct rnbd_frame_hdr hdr;
+	enum rnbd_proto_err perr;
+	u16 nr_entries, credits;
+	u32 bytes = 0;
+
+	if (len < sizeof(hdr))
+		return RNBD_PERR_SHORT;
+	memcpy(&hdr, buf, sizeof(hdr));
+	nr_entries = le16_to_cpu(hdr.nr_entries);
+	credits = le16_to_cpu(hdr.credits);
+
+	if ((hdr.flags & ~RNBD_FRAME_DATA) || hdr.reserved)
+		return RNBD_PERR_RESERVED;
+	if (hdr.type < RNBD_FRAME_LOGIN || hdr.type > RNBD_FRAME_PROOF)
+		return RNBD_PERR_TYPE;
+	if (le32_to_cpu(hdr.seq) != seq)
+		return RNBD_PERR_SEQ;
+	if (le32_to_cpu(hdr.epoch) != epoch)
+		return RNBD_PERR_EPOCH;
+	if (credits > ring_slots)
+		return RNBD_PERR_CREDITS;
+
+	perr = rnbd_entry_bytes(hdr.type, nr_entries, &bytes);
+	if (perr)
+		return perr;
+	len -= sizeof(hdr);
+	if (len < bytes)
+		return RNBD_PERR_SHORT;
+	if (hdr.flags & RNBD_FRAME_DATA) {
+		if (hdr.type != RNBD_FRAME_REQUEST && hdr.type != RNBD_FRAME_REPLY)
+			return RNBD_PERR_FLAGS;
+		if (len == bytes)
+			return RNBD_PERR_SHORT;
+	} else if (len > bytes) {
+		return RNBD_PERR_LONG;
+	}
+
+	frame->type = hdr.type;
+	frame->nr_entries = nr_entries;
+	frame->credits = credits;
+	frame->entries = (const u8 *)buf + sizeof(hdr);
+	frame->bytes = bytes;
+	frame->data = (const u8 *)frame->entries + bytes;
+	frame->data_bytes = len - bytes;
+	return RNBD_PERR_NONE;
+}
+EXPORT_SYMBOL_GPL(rnbd_decode_frame);
+
+/**
+ * rnbd_decode_end - is anything left of the inline data
+ * @frame: frame of which all entries were decoded
+ *
+ * Context: any.
+ * Return: RNBD_PERR_LONG if no entry has claimed it.
+ */
+enum rnbd_proto_err rnbd_decode_end(const struct rnbd_frame *frame)
+{
+	return frame->data_bytes ? RNBD_PERR_LONG : RNBD_PERR_NONE;
+}
+EXPORT_SYMBOL_GPL(rnbd_decode_end);

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Properties of an export.
+ *
+ * Operation: a login reply carries all of struct rnbd_geometry, which passes as one
+ * from the target's backend to the client's disk. A RESIZE frame carries a new
+ * capacity, and a list of exports only capacity and logical block.
+ *
+ * Ownership: nothing is allocated or kept.
+ * Concurrency: pure functions, any context.
+ * Errors: a decoder returns the first thing wrong, see proto_err.h and check.h.
+ */
+#include "check.h"
+#include "geometry.h"
+
+#define RNBD_LOGICAL_BLOCK_MIN	512u
+/* A block must fit the smallest page there is: the block layer's own limit. */
+#define RNBD_LOGICAL_BLOCK_MAX	4096u
+#define RNBD_PHYSICAL_BLOCK_MAX	0x100000u
+
+/**
+ * rnbd_block_ok - can a disk have logical blocks of this size
+ * @block: bytes
+ *
+ * Context: any.
+ */
+bool rnbd_block_ok(u32 block)
+{
+	return is_power_of_2(block) && block >= RNBD_LOGICAL_BLOCK_MIN &&
+	       block <= RNBD_LOGICAL_BLOCK_MAX;
+}
+
+/**
+ * rnbd_capacity_ok - can an export have this capacity
+ * @capacity: bytes
+ * @block: bytes of a logical block, a power of two
+ *
+ * A capacity is a number of whole blocks that loff_t, which is signed, can hold.
+ *
+ * Context: any.
+ */
+bool rnbd_capacity_ok(u64 capacity, u32 block)
+{
+	return capacity && capacity <= U64_MAX / 2 && rnbd_multiple(capacity, block);
+}
+
+/**
+ * rnbd_geometry_ok - can a disk of the block layer have these properties
+ * @geo: properties; @geo->flags has no unknown bits
+ *
+ * Context: any.
+ */
+bool rnbd_geometry_ok(const struct rnbd_geometry *geo)
+{
+	u32 block = geo->logical_block;
+
+	if (!rnbd_block_ok(block) || !rnbd_capacity_ok(geo->capacity, block))
+		return false;
+	if (!is_power_of_2(geo->physical_block) ||
+	    geo->physical_block < block ||
+	    geo->physical_block > RNBD_PHYSICAL_BLOCK_MAX)
+		return false;
+	/* Without FUA the block layer may wait for a flush while one ends I/O. */
+	if ((geo->flags & RNBD_EXPORT_VOLATILE_CACHE) &&
+	    !(geo->flags & RNBD_EXPORT_FUA))
+		return false;
+	/* As much as twice io_opt is read ahead of a reader. */
+	if (geo->io_min > RNBD_IO_HINT_MAX || geo->io_opt > RNBD_IO_HINT_MAX)
+		return false;
+	/* The block layer cuts a discard into multiples of the larger of the two. */
+	if (geo->max_discard &&
+	    (!geo->discard_granularity ||
+	     geo->max_discard < geo->discard_granularity ||
+	     geo->max_discard < geo->physical_block))
+		return false;
+	return geo->io_min >= block &&
+	       rnbd_multiple(geo->io_min, block) &&
+	       rnbd_multiple(geo->io_opt, block) &&
+	       rnbd_multiple(geo->discard_granularity, block) &&
+	       rnbd_multiple(geo->discard_alignment, block) &&
+	       rnbd_multiple(geo->max_discard, block) &&
+	       rnbd_multiple(geo->max_write_zeroes, block);
+}
+
+/**
+ * rnbd_encode_geometry - write the properties of an export
+ * @wire: login reply; the other members are left alone
+ * @geo: properties
+ *
+ * Context: any.
+ */
+void rnbd_encode_geometry(struct rnbd_login_reply *wire, const struct rnbd_geometry *geo)
+{
+	wire->capacity = cpu_to_le64(geo->capacity);
+	wire->flags = cpu_to_le32(geo->flags);
+	wire->logical_block = cpu_to_le32(geo->logical_block);
+	wire->physical_block = cpu_to_le32(geo->physical_block);
+	wire->io_min = cpu_to_le32(geo->io_min);
+	wire->io_opt = cpu_to_le32(geo->io_opt);
+	wire->discard_granularity = cpu_to_le32(geo->discard_granularity);
+	wire->discard_alignment = cpu_to_le32(geo->discard_alignment);
+	wire->max_discard = cpu_to_le32(geo->max_discard);
+	wire->max_write_zeroes = cpu_to_le32(geo->max_write_zeroes);
+}
+
+/**
+ * rnbd_decode_geometry - copy out the properties of an export
+ * @wire: copy of a login reply
+ * @geo: result, to be checked by rnbd_geometry_ok()
+ *
+ * Context: any.
+ */
+void rnbd_decode_geometry(const struct rnbd_login_reply *wire, struct rnbd_geometry *geo)
+{
+	*geo = (struct rnbd_geometry) {
+		.capacity = le64_to_cpu(wire->capacity),
+		.flags = le32_to_cpu(wire->flags),
+		.logical_block = le32_to_cpu(wire->logical_block),
+		.physical_block = le32_to_cpu(wire->physical_block),
+		.io_min = le32_to_cpu(wire->io_min),
+		.io_opt = le32_to_cpu(wire->io_opt),
+		.discard_granularity = le32_to_cpu(wire->discard_granularity),
+		.discard_alignment = le32_to_cpu(wire->discard_alignment),
+		.max_discard = le32_to_cpu(wire->max_discard),
+		.max_write_zeroes = le32_to_cpu(wire->max_write_zeroes),
+	};
+}
+
+/**
+ * rnbd_encode_resize - write the new size of an export
+ * @wire: entry of the RESIZE frame
+ * @capacity: bytes
+ *
+ * Context: any.
+ */
+void rnbd_encode_resize(struct rnbd_resize *wire, u64 capacity)
+{
+	*wire = (struct rnbd_resize) {
+		.capacity = cpu_to_le64(capacity),
+	};
+}
+EXPORT_SYMBOL_GPL(rnbd_encode_resize);
+
+/**
+ * rnbd_decode_resize - check and copy out the new size of an export
+ * @frame: from rnbd_decode_frame(), of type RNBD_FRAME_RESIZE
+ * @logical_block: of the export, a power of two
+ * @capacity: result: bytes, whole logical blocks, not 0
+ *
+ * Context: any.
+ * Return: the first thing wrong, @capacity is untouched then.
+ */
+enum rnbd_proto_err rnbd_decode_resize(const struct rnbd_frame *frame,
+				       u32 logical_block, u64 *capacity)
+{
+	struct rnbd_resize wire;
+	u64 bytes;
+
+	if (frame->type != RNBD_FRAME_RESIZE)
+		return RNBD_PERR_TYPE;
+	if (frame->nr_entries != 1)
+		return RNBD_PERR_COUNT;
+	if (!rnbd_copy_entry(frame, 0, &wire, sizeof(wire)))
+		return RNBD_PERR_SHORT;
+	if (!rnbd_all_zero(wire.reserved, sizeof(wire.reserved)))
+		return RNBD_PERR_RESERVED;
+	bytes = le64_to_cpu(wire.capacity);
+	if (!rnbd_capacity_ok(bytes, logical_block))
+		return RNBD_PERR_LIMITS;
+
+	*capacity = bytes;
+	return RNBD_PERR_NONE;
+}
+EXPORT_SYMBOL_GPL(rnbd_decode_resize);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Properties of an export, see geometry.c.
+ */
+#ifndef RNBD_CORE_GEOMETRY_H
+#define RNBD_CORE_GEOMETRY_H
+
+#include "frame.h"
+
+/**
+ * struct rnbd_geometry - properties of an export
+ * @capacity: bytes
+ * @flags: RNBD_EXPORT_*
+ * @logical_block: bytes; every offset and length is a multiple
+ * @physical_block: bytes
+ * @io_min: preferred minimum in bytes
+ * @io_opt: preferred size in bytes, 0 if unknown
+ * @discard_granularity: bytes, not 0 if DISCARD is supported
+ * @discard_alignment: bytes
+ * @max_discard: bytes of one DISCARD, 0 if not supported
+ * @max_write_zeroes: bytes of one WRITE_ZEROES, 0 if not supported
+ */
+struct rnbd_geometry {
+	u64 capacity;
+	u32 flags;
+	u32 logical_block;
+	u32 physical_block;
+	u32 io_min;
+	u32 io_opt;
+	u32 discard_granularity;
+	u32 discard_alignment;
+	u32 max_discard;
+	u32 max_write_zeroes;
+};
+
+bool rnbd_block_ok(u32 block);
+bool rnbd_capacity_ok(u64 capacity, u32 block);
+bool rnbd_geometry_ok(const struct rnbd_geometry *geo);
+
+void rnbd_encode_geometry(struct rnbd_login_reply *wire, const struct rnbd_geometry *geo);
+void rnbd_decode_geometry(const struct rnbd_login_reply *wire, struct rnbd_geometry *geo);
+void rnbd_encode_resize(struct rnbd_resize *wire, u64 capacity);
+enum rnbd_proto_err rnbd_decode_resize(const struct rnbd_frame *frame,
+				       u32 logical_block, u64 *capacity);
+
+#endif /* RNBD_CORE_GEOMETRY_H */

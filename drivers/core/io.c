@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Requests and replies.
+ *
+ * Operation: a request names an operation, a range of the export and extents of the
+ * pool; its reply names its tag and a status. The data of small ones follow the
+ * entries inside the frame.
+ *
+ * Ownership: nothing is allocated or kept.
+ * Concurrency: pure functions, any context.
+ * Errors: a decoder returns the first thing wrong, see proto_err.h and check.h.
+ */
+#include "check.h"
+#include "io.h"
+
+/* The next @bytes of inline data, or NULL. */
+static const void *rnbd_claim_data(struct rnbd_frame *frame, u32 bytes)
+{
+	const void *data = frame->data;
+
+	if (bytes > frame->data_bytes)
+		return NULL;
+	frame->data = (const u8 *)data + bytes;
+	frame->data_bytes -= bytes;
+	return data;
+}
+
+/**
+ * rnbd_request_entries - entries that a request takes in a frame
+ * @nr_extents: runs of pool space it names, at most RNBD_EXTENTS_MAX
+ *
+ * Context: any.
+ * Return: number of entries of sizeof(struct rnbd_req_entry) bytes.
+ */
+u32 rnbd_request_entries(u8 nr_extents)
+{
+	if (nr_extents <= 1)
+		return 1;
+	return 1 + DIV_ROUND_UP(nr_extents - 1u, RNBD_EXTENTS_PER_ENTRY);
+}
+EXPORT_SYMBOL_GPL(rnbd_request_entries);
+
+static struct rnbd_wire_extent rnbd_extent_to_wire(const struct rnbd_extent *extent)
+{
+	return (struct rnbd_wire_extent) {
+		.unit = cpu_to_le32(extent->unit),
+		.units = cpu_to_le32(extent->units),
+	};
+}
+
+static struct rnbd_extent rnbd_extent_from_wire(const struct rnbd_wire_extent *extent)
+{
+	return (struct rnbd_extent) {
+		.unit = le32_to_cpu(extent->unit),
+		.units = le32_to_cpu(extent->units),
+	};
+}
+
+/**
+ * rnbd_encode_request - write a request and its further extents
+ * @entry: rnbd_request_entries() consecutive entries, aligned to 8 bytes
+ * @req: the request; nr_runs is at most RNBD_EXTENTS_MAX
+ *
+ * Context: any.
+ */
+void rnbd_encode_request(struct rnbd_req_entry *entry,
+			 const struct rnbd_request *req)
+{
+	u32 further = rnbd_request_entries(req->nr_extents) - 1;
+	struct rnbd_wire_extent_entry *more = (void *)(entry + 1);
+	u32 i;
+
+	*entry = (struct rnbd_req_entry) {
+		.op = req->op,
+		.flags = req->flags,
+		.tag = cpu_to_le16(req->tag),
+		.length = cpu_to_le32(req->length),
+		.offset = cpu_to_le64(req->offset),
+		.nr_extents = req->nr_extents,
+	};
+	if (req->nr_extents)
+		entry->extent = rnbd_extent_to_wire(&req->extents[0]);
+
+	for (i = 0; i < further; i++)
+		more[i] = (struct rnbd_wire_extent_entry) { };
+	for (i = 1; i < req->nr_extents; i++)
+		more[(i - 1) / RNBD_EXTENTS_PER_ENTRY]
+			.extent[(i - 1) % RNBD_EXTENTS_PER_ENTRY] =
+			rnbd_extent_to_wire(&req->extents[i]);
+}
+EXPORT_SYMBOL_GPL(rnbd_encode_request);
+
+/* Check opcode and flags. @max is set to the limit of the length in bytes. */
+static enum rnbd_proto_err rnbd_check_op(const struct rnbd_request *req,
+					 const struct rnbd_op_row *row,
+					 const struct rnbd_limits *lim, u32 *max)
+{
+	u32 inline_max = rnbd_op_inline_limit(row, lim);
+	u8 flags = row->flags;
+
+	if (!inline_max)
+		flags &= ~RNBD_REQ_INLINE;
+	if (row->range) {
+		*max = rnbd_op_limit(row, lim);
+		if (!*max)
+			return RNBD_PERR_OP;
+		if (req->flags & flags & RNBD_REQ_INLINE)
+			*max = inline_max;
+	}
+	if (req->flags & ~flags)
+		return RNBD_PERR_FLAGS;
+	return RNBD_PERR_NONE;
+}
+
+/* Check the place on the export of a request that has one. */
+static enum rnbd_proto_err rnbd_check_range(const struct rnbd_request *req,
+					    const struct rnbd_limits *lim, u32 max)
+{
+	u64 capacity = READ_ONCE(lim->capacity);
+
+	if (!req->length || req->length > max ||
+	    (req->length & lim->block_mask))
+		return RNBD_PERR_LENGTH;
+	if ((req->offset & lim->block_mask) ||
+	    req->offset > capacity ||
+	    req->length > capacity - req->offset)
+		return RNBD_PERR_OFFSET;
+	return RNBD_PERR_NONE;
+}
+
+/* Run @index against the pool and against the runs before it. */
+static bool rnbd_extent_ok(const struct rnbd_request *req, u32 index,
+			   const struct rnbd_limits *lim)
+{
+	const struct rnbd_extent *extent = &req->extents[index];
+	u64 end = (u64)extent->unit + extent->units;
+	u32 i;
+
+	if (!extent->units || end > lim->pool_units)
+		return false;
+	/* first and last unit in the same segment? */
+	if ((extent->unit ^ (u32)(end - 1)) & ~(lim->segment_units - 1))
+		return false;
+	/* what was checked before cannot wrap; at most 16 * 17 / 2 rounds */
+	for (i = 0; i < index; i++)
+		if (extent->unit < req->extents[i].unit + req->extents[i].units &&
+		    req->extents[i].unit < end)
+			return false;
+	return true;
+}
+
+/**
+ * rnbd_decode_request - check and copy out one request
+ * @frame: from rnbd_decode_frame(), of type RNBD_FRAME_REQUEST; its requests
+ *	are decoded in order, because their inline data lie in that order
+ * @pos: index of the request's first entry; advanced past its last one, up to
+ *	frame->nr_entries
+ * @lim: limits in bytes and units
+ * @req: result; runs from nr_runs on are not set
+ *
+ * Context: any.
+ * Return: the first thing wrong, @pos is untouched then.
+ */
+enum rnbd_proto_err rnbd_decode_request(struct rnbd_frame *frame, u16 *pos,
+					const struct rnbd_limits *lim,
+					struct rnbd_request *req)
+{
+	const struct rnbd_op_row *row;
+	struct rnbd_req_entry wire;
+	enum rnbd_proto_err perr;
+	u32 i, entries, max = 0;
+	u32 at = *pos;
+	u64 units = 0;
+
+	if (frame->type != RNBD_FRAME_REQUEST)
+		return RNBD_PERR_TYPE;
+	if (at >= frame->nr_entries)
+		return RNBD_PERR_COUNT;
+	if (!rnbd_copy_entry(frame, at * sizeof(wire), &wire, sizeof(wire)))
+		return RNBD_PERR_SHORT;
+
+	req->op = wire.op;
+	req->flags = wire.flags;
+	req->tag = le16_to_cpu(wire.tag);
+	req->length = le32_to_cpu(wire.length);
+	req->offset = le64_to_cpu(wire.offset);
+	req->nr_extents = wire.nr_extents;
+	req->data = NULL;
+	req->extents[0] = rnbd_extent_from_wire(&wire.extent);
+
+	row = rnbd_op_find(req->op);
+	if (!row)
+		return RNBD_PERR_OP;
+	perr = rnbd_check_op(req, row, lim, &max);
+	if (perr)
+		return perr;
+	if (req->tag >= lim->depth)
+		return RNBD_PERR_TAG;
+	if (!rnbd_all_zero(wire.reserved, sizeof(wire.reserved)))
+		return RNBD_PERR_RESERVED;
+
+	if (row->range) {
+		perr = rnbd_check_range(req, lim, max);
+		if (perr)
+			return perr;
+	} else {
+		if (req->length)
+			return RNBD_PERR_LENGTH;
+		if (req->offset)
+			return RNBD_PERR_OFFSET;
+	}
+
+	if (row->data == RNBD_DATA_NONE) {
+		if (req->nr_extents || req->extents[0].unit || req->extents[0].units)
+			return RNBD_PERR_EXTENT;
+		*pos = at + 1;
+		return RNBD_PERR_NONE;
+	}
+
+	if (!req->nr_extents || req->nr_extents > RNBD_EXTENTS_MAX)
+		return RNBD_PERR_EXTENT;
+	entries = rnbd_request_entries(req->nr_extents);
+	if (entries > frame->nr_entries - at)
+		return RNBD_PERR_COUNT;
+
+	for (i = 0; i < entries - 1; i++) {
+		struct rnbd_wire_extent_entry more;
+		u32 j, index = 1 + i * RNBD_EXTENTS_PER_ENTRY;
+
+		if (!rnbd_copy_entry(frame, (at + 1 + i) * sizeof(more),
+				     &more, sizeof(more)))
+			return RNBD_PERR_SHORT;
+		for (j = 0; j < RNBD_EXTENTS_PER_ENTRY; j++, index++) {
+			if (index < req->nr_extents)
+				req->extents[index] =
+					rnbd_extent_from_wire(&more.extent[j]);
+			else if (more.extent[j].unit || more.extent[j].units)
+				return RNBD_PERR_EXTENT;
+		}
+	}
+
+	for (i = 0; i < req->nr_extents; i++) {
+		if (!rnbd_extent_ok(req, i, lim))
+			return RNBD_PERR_EXTENT;
+		units += req->extents[i].units;
+	}
+	if (units != rnbd_bytes_to_units(req->length))
+		return RNBD_PERR_EXTENT;
+
+	if (row->data == RNBD_DATA_OUT && (req->flags & RNBD_REQ_INLINE)) {
+		req->data = rnbd_claim_data(frame, req->length);
+		if (!req->data)
+			return RNBD_PERR_SHORT;
+	}
+	*pos = at + entries;
+	return RNBD_PERR_NONE;
+}
+EXPORT_SYMBOL_GPL(rnbd_decode_request);
+
+/**
+ * rnbd_encode_reply - write the result of a request
+ * @entry: one entry
+ * @reply: the result
+ *
+ * Context: any.
+ */
+void rnbd_encode_reply(struct rnbd_reply_entry *entry,
+		       const struct rnbd_reply *reply)
+{
+	*entry = (struct rnbd_reply_entry) {
+		.tag = cpu_to_le16(reply->tag),
+		.status = cpu_to_le16(reply->status),
+		.length = cpu_to_le32(reply->length),
+		.flags = reply->is_inline ? RNBD_REPLY_INLINE : 0,
+	};
+}
+EXPORT_SYMBOL_GPL(rnbd_encode_reply);
+
+/**
+ * rnbd_decode_reply - check and copy out one reply
+ * @frame: from rnbd_decode_frame(), of type RNBD_FRAME_REPLY; in order, as
+ *	with requests
+ * @pos: index of the entry
+ * @depth: tags are below it
+ * @reply: result
+ *
+ * The caller still has to compare the length of an RNBD_ST_OK with that of
+ * the request.
+ *
+ * Context: any.
+ * Return: the first thing wrong, @reply is untouched then.
+ */
+enum rnbd_proto_err rnbd_decode_reply(struct rnbd_frame *frame, u16 pos,
+				      u32 depth, struct rnbd_reply *reply)
+{
+	struct rnbd_reply_entry wire;
+	const void *data = NULL;
+	bool is_inline;
+	u16 tag, status;
+	u32 length;
+
+	if (frame->type != RNBD_FRAME_REPLY)
+		return RNBD_PERR_TYPE;
+	if (pos >= frame->nr_entries)
+		return RNBD_PERR_COUNT;
+	if (!rnbd_copy_entry(frame, pos * sizeof(wire), &wire, sizeof(wire)))
+		return RNBD_PERR_SHORT;
+	tag = le16_to_cpu(wire.tag);
+	status = le16_to_cpu(wire.status);
+	length = le32_to_cpu(wire.length);
+	is_inline = wire.flags & RNBD_REPLY_INLINE;
+
+	if (tag >= depth)
+		return RNBD_PERR_TAG;
+	if (wire.flags & ~RNBD_REPLY_INLINE)
+		return RNBD_PERR_FLAGS;
+	if (status > RNBD_ST_RESV)
+		return RNBD_PERR_STATUS;
+	if (!rnbd_all_zero(wire.reserved, sizeof(wire.reserved)))
+		return RNBD_PERR_RESERVED;
+	if (status != RNBD_ST_OK && length)
+		return RNBD_PERR_LENGTH;
+	if (is_inline) {
+		/* what is not there cannot be claimed, nor nothing be sent so */
+		data = length ? rnbd_claim_data(frame, length) : NULL;
+		if (!data)
+			return RNBD_PERR_SHORT;
+	}
+
+	reply->tag = tag;
+	reply->status = status;
+	reply->length = length;
+	reply->is_inline = is_inline;
+	reply->data = data;
+	return RNBD_PERR_NONE;
+}
+EXPORT_SYMBOL_GPL(rnbd_decode_reply);

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Requests and replies, see io.c.
+ */
+#ifndef RNBD_CORE_IO_H
+#define RNBD_CORE_IO_H
+
+#include "frame.h"
+#include "op.h"
+
+/**
+ * struct rnbd_extent - a run of pool units in native byte order
+ * @unit: first unit
+ * @units: length
+ */
+struct rnbd_extent {
+	u32 unit;
+	u32 units;
+};
+
+/**
+ * struct rnbd_request - a decoded request
+ * @op: enum rnbd_op
+ * @flags: RNBD_REQ_*
+ * @tag: checked to be below the depth, not whether it is in use
+ * @length: bytes
+ * @offset: bytes on the export
+ * @nr_extents: used members of @extents
+ * @data: of an inline WRITE that was decoded: inside the frame, not a copy
+ * @extents: pool space, in the order of the data
+ */
+struct rnbd_request {
+	u8 op;
+	u8 flags;
+	u16 tag;
+	u32 length;
+	u64 offset;
+	const void *data;
+	u8 nr_extents;
+	struct rnbd_extent extents[RNBD_EXTENTS_MAX];
+};
+
+/**
+ * struct rnbd_reply - a decoded reply
+ * @tag: checked to be below the depth, not whether it is in use
+ * @status: enum rnbd_status
+ * @length: bytes transferred
+ * @is_inline: the data are in the frame
+ * @data: when decoded, where: inside the frame, not a copy
+ */
+struct rnbd_reply {
+	u16 tag;
+	u16 status;
+	u32 length;
+	bool is_inline;
+	const void *data;
+};
+
+u32 rnbd_request_entries(u8 nr_extents);
+void rnbd_encode_request(struct rnbd_req_entry *entry,
+			 const struct rnbd_request *req);
+enum rnbd_proto_err rnbd_decode_request(struct rnbd_frame *frame, u16 *pos,
+					const struct rnbd_limits *lim,
+					struct rnbd_request *req);
+void rnbd_encode_reply(struct rnbd_reply_entry *entry,
+		       const struct rnbd_reply *reply);
+enum rnbd_proto_err rnbd_decode_reply(struct rnbd_frame *frame, u16 pos,
+				      u32 depth, struct rnbd_reply *reply);
+
+#endif /* RNBD_CORE_IO_H */

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Completions of the control ring: frames received, SENDs done, keep-alive.
+ *
+ * Operation: the completion handlers check each frame with the codec, hand it to
+ * the owner, post its slot again and return credits. rnbd_ring_keepalive() sends
+ * a credit frame on a quiet ring and fails a ring whose peer is silent.
+ *
+ * Concurrency: one completion of a ring is handled at a time, in the context of
+ * its CQ or in rnbd_ring_poll(). The owner's callbacks run without ring->lock.
+ *
+ * Errors: a frame that violates the protocol and a work request that fails end
+ * the ring through rnbd_ring_fail().
+ */
+
+#include <linux/jiffies.h>
+
+#include "frame.h"
+#include "ring.h"
+#include "ring_complete.h"
+#include "ring_send.h"
+
+/**
+ * rnbd_ring_poll - handle the completions that there are
+ * @ring: ring; one that is not connected, or not polled, is fine
+ *
+ * Does nothing while somebody else polls. At most as many as the completion queue
+ * holds: others may go on submitting.
+ *
+ * Context: process context, does not sleep.
+ * Return: how many there were.
+ */
+int rnbd_ring_poll(struct rnbd_ring *ring)
+{
+	int done = 0;
+
+	if (ring->attr.poll != IB_POLL_DIRECT || !READ_ONCE(ring->live) ||
+	    !spin_trylock(&ring->poll_lock))
+		return 0;
+	/* A dead ring is drained and destroyed after the lock was free. */
+	if (READ_ONCE(ring->live))
+		done = ib_process_cq_direct(ring->cq, ring->nr_cqe);
+	ring->stats.polled += done;
+	spin_unlock(&ring->poll_lock);
+	return done;
+}
+EXPORT_SYMBOL_GPL(rnbd_ring_poll);
+
+/**
+ * rnbd_ring_keepalive - send a keep-alive if due and check that of the peer
+ * @ring: ring; one that is not connected is fine
+ * @interval_ms: how often a frame has to come, as negotiated
+ *
+ * To be called twice per interval. An idle ring sends a credit frame, which
+ * proves this end's software as well as the wire. It never takes the last two
+ * credits: they are for a frame that returns many, and for the reply to a login.
+ * A peer that was silent for RNBD_KEEPALIVE_MISSED intervals is dead; soft-RoCE
+ * would not notice. So is one that talks but gives no credit for so long:
+ * requests that wait for credits have no other timeout.
+ *
+ * Context: process context.
+ */
+void rnbd_ring_keepalive(struct rnbd_ring *ring, u32 interval_ms)
+{
+	unsigned long interval = msecs_to_jiffies(interval_ms);
+	const char *dead = NULL;
+	unsigned long flags;
+
+	/* A polled ring without requests in flight is polled by no other caller. */
+	rnbd_ring_poll(ring);
+	spin_lock_irqsave(&ring->lock, flags);
+	if (ring->live) {
+		unsigned long limit = jiffies - RNBD_KEEPALIVE_MISSED * interval;
+		bool due = time_after_eq(jiffies, ring->last_sent + interval / 2);
+
+		/* The caller may be late: an old last_sent counts only if nothing can be sent. */
+		if (time_before(READ_ONCE(ring->last_heard), limit))
+			dead = "no sign of life from the peer";
+		else if (due && !ring->open && ring->credits > 2 && ring->send_free > 2)
+			rnbd_ring_send_credits(ring);
+		else if (time_before(ring->last_sent, limit))
+			dead = "the peer gives no credits";
+	}
+	spin_unlock_irqrestore(&ring->lock, flags);
+	if (dead)
+		rnbd_ring_fail(ring, dead);
+}
+EXPORT_SYMBOL_GPL(rnbd_ring_keepalive);
+
+static bool rnbd_ring_wc_ok(struct rnbd_ring *ring, const struct ib_wc *wc)
+{
+	if (likely(wc->status == IB_WC_SUCCESS))
+		return true;
+	rnbd_ring_fail(ring, wc->status == IB_WC_WR_FLUSH_ERR ?
+			     "connection closed" : ib_wc_status_msg(wc->status));
+	return false;
+}
+
+/**
+ * rnbd_ring_send_done - handle the completion of a frame's SEND
+ * @cq: completion queue
+ * @wc: completion; its wr_cqe is in a send slot
+ *
+ * Context: completion handler; the owner's sent() runs without ring->lock.
+ */
+void rnbd_ring_send_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rnbd_slot *slot = container_of(wc->wr_cqe, struct rnbd_slot, cqe);
+	struct rnbd_ring *ring = slot->ring;
+	const struct rnbd_frame_hdr *hdr = slot->buf;
+	unsigned long flags;
+	bool credit_frame;
+	u32 seq;
+
+	if (!rnbd_ring_wc_ok(ring, wc))
+		return;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	seq = slot->seq;
+	credit_frame = hdr->type == RNBD_FRAME_CREDIT;
+	/* Slots are used in order: those before it are free as well. */
+	ring->send_free += seq + 1 - ring->done_seq;
+	ring->done_seq = seq + 1;
+	if (!credit_frame)
+		ring->unacked--;
+	else
+		rnbd_ring_return_credits(ring);
+	spin_unlock_irqrestore(&ring->lock, flags);
+
+	if (credit_frame)
+		ring->attr.ops->credit(ring);
+	else
+		ring->attr.ops->sent(ring, seq, slot - ring->send);
+}
+
+/*
+ * A peer sends no more frames than it has credits for, and it gets those back
+ * with the answers to its frames. Only credit frames that return few credits cost
+ * it nothing and are no answer to anything: they are signs of life, of which
+ * RNBD_KEEPALIVE_MS_MIN asks for few.
+ */
+static bool rnbd_ring_over_rate_limit(struct rnbd_ring *ring, const struct rnbd_frame *frame)
+{
+	bool life = frame->type == RNBD_FRAME_CREDIT &&
+		    frame->credits < ring->peer_slots / 2;
+
+	if (likely(!ring->rate_limit && !life))
+		return false;
+	if (time_after_eq(jiffies, ring->rate_from + HZ)) {
+		ring->rate_from = jiffies;
+		ring->rate_frames = 0;
+	}
+	return ++ring->rate_frames > (ring->rate_limit ?: RNBD_LIFE_FRAMES_MAX);
+}
+
+static enum rnbd_proto_err rnbd_ring_handle_frame(struct rnbd_ring *ring,
+						  const struct ib_wc *wc,
+						  struct rnbd_slot *slot)
+{
+	struct rnbd_frame frame;
+	enum rnbd_proto_err perr;
+	unsigned long flags;
+	bool credit_frame;
+
+	perr = rnbd_decode_frame(slot->buf, wc->byte_len, ring->recv_seq,
+				 ring->attr.epoch, ring->peer_slots, &frame);
+	if (unlikely(perr))
+		return perr;
+	credit_frame = frame.type == RNBD_FRAME_CREDIT;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	ring->recv_seq++;
+	if (credit_frame)
+		ring->stats.credit_frames_received++;
+	else
+		ring->stats.frames_received++;
+	/* It gives back what it has not got, or sends without having any. */
+	if (unlikely(frame.credits > ring->peer_slots - ring->credits ||
+		     ring->owed >= ring->attr.slots))
+		perr = RNBD_PERR_CREDITS;
+	else if (unlikely(rnbd_ring_over_rate_limit(ring, &frame)))
+		perr = RNBD_PERR_RATE;
+	else
+		ring->credits += frame.credits;
+	spin_unlock_irqrestore(&ring->lock, flags);
+	if (unlikely(perr))
+		return perr;
+
+	if (!credit_frame)
+		return ring->attr.ops->frame(ring, &frame);
+	ring->attr.ops->credit(ring);
+	return RNBD_PERR_NONE;
+}
+
+/**
+ * rnbd_ring_recv_done - handle a frame that has arrived
+ * @cq: completion queue
+ * @wc: completion; its wr_cqe is in a receive slot
+ *
+ * Context: completion handler; the owner's frame() runs without ring->lock.
+ */
+void rnbd_ring_recv_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rnbd_slot *slot = container_of(wc->wr_cqe, struct rnbd_slot, cqe);
+	struct rnbd_ring *ring = slot->ring;
+	enum rnbd_proto_err perr;
+	unsigned long flags;
+
+	if (unlikely(rnbd_quirks_too_long(&ring->quirks, wc->status))) {
+		rnbd_ring_proto_err(ring, RNBD_PERR_LONG);
+		return;
+	}
+	if (!rnbd_ring_wc_ok(ring, wc))
+		return;
+	/* Frames that were received before a failure are not executed. */
+	if (unlikely(!READ_ONCE(ring->live))) {
+		spin_lock_irqsave(&ring->lock, flags);
+		ring->stats.late_frames++;
+		spin_unlock_irqrestore(&ring->lock, flags);
+		return;
+	}
+	/*
+	 * Nobody is asked to invalidate a key here, and soft-RoCE does not
+	 * check that the key belongs to this connection's protection domain.
+	 */
+	if (unlikely(wc->wc_flags & (IB_WC_WITH_IMM | IB_WC_WITH_INVALIDATE))) {
+		rnbd_ring_proto_err(ring, RNBD_PERR_MESSAGE);
+		return;
+	}
+
+	ib_dma_sync_single_for_cpu(ring->dev, slot->sge.addr,
+				   ring->attr.slot_size, DMA_FROM_DEVICE);
+	WRITE_ONCE(ring->last_heard, jiffies);
+	perr = rnbd_ring_handle_frame(ring, wc, slot);
+	if (unlikely(perr)) {
+		rnbd_ring_proto_err(ring, perr);
+		return;
+	}
+	if (unlikely(rnbd_ring_post_recv(ring, slot))) {
+		rnbd_ring_fail(ring, "the device refused a receive slot");
+		return;
+	}
+
+	spin_lock_irqsave(&ring->lock, flags);
+	ring->owed++;
+	rnbd_ring_return_credits(ring);
+	spin_unlock_irqrestore(&ring->lock, flags);
+}

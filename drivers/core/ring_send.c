@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Sending on the control ring: open frame, send slots and credits.
+ *
+ * Operation: the owner gathers entries in the open frame (rnbd_ring_open(),
+ * rnbd_ring_add()) and sends it (rnbd_ring_send()), chained behind its own data
+ * work requests in a single post. The completion of a signalled SEND covers
+ * everything that was posted before it: data work requests, which therefore need
+ * no signal, and SENDs that were not signalled. A SEND is signalled if the owner
+ * waits for its completion or if half the slots are in use: a frame on a quiet
+ * queue costs one interrupt less. Send slots are used in order and are free again
+ * when their SEND completes.
+ *
+ * A credit is a receive slot of the peer. Every frame takes one credit and
+ * returns the credits that its sender owes. The last credit, and the last free
+ * send slot, are for a credit frame alone, which is sent when half the ring is
+ * owed and no open frame would carry the credits. A lack of credits cannot
+ * deadlock: a frame that took the last credit returned at least half a ring, so
+ * the two directions never both lack credits while nothing is on the wire.
+ *
+ * Concurrency: all functions here run under ring->lock.
+ *
+ * Errors: a post that the device refuses fails the ring.
+ */
+
+#include <linux/module.h>
+
+#include "frame.h"
+#include "ring.h"
+#include "ring_send.h"
+
+static bool signal_all;
+module_param(signal_all, bool, 0644);
+MODULE_PARM_DESC(signal_all,
+		 "ask the device to report every frame sent, even if nobody waits for that (default N)");
+
+/**
+ * rnbd_ring_can_open - may a frame be opened now
+ * @ring: ring
+ *
+ * Context: ring->lock held.
+ * Return: true if rnbd_ring_open() would succeed.
+ */
+bool rnbd_ring_can_open(const struct rnbd_ring *ring)
+{
+	return ring->live && !ring->open && ring->credits > 1 && ring->send_free > 1;
+}
+EXPORT_SYMBOL_GPL(rnbd_ring_can_open);
+
+static struct rnbd_slot *rnbd_ring_next_slot(struct rnbd_ring *ring)
+{
+	struct rnbd_slot *slot = &ring->send[ring->send_next];
+
+	if (++ring->send_next == ring->nr_send)
+		ring->send_next = 0;
+	ring->send_free--;
+	ring->credits--;
+	return slot;
+}
+
+/**
+ * rnbd_ring_open - begin to gather a frame
+ * @ring: ring
+ * @type: enum rnbd_frame_type
+ *
+ * Takes the slot and the credit, so that sending it later cannot fail for
+ * lack of either.
+ *
+ * Context: ring->lock held.
+ * Return: false if there is no credit or slot, or a frame is open already.
+ */
+bool rnbd_ring_open(struct rnbd_ring *ring, u8 type)
+{
+	if (!rnbd_ring_can_open(ring))
+		return false;
+	ring->open = rnbd_ring_next_slot(ring);
+	ring->open_type = type;
+	ring->open_entries = 0;
+	ring->open_bytes = sizeof(struct rnbd_frame_hdr);
+	ring->open_data = 0;
+	ib_dma_sync_single_for_cpu(ring->dev, ring->open->sge.addr,
+				   ring->attr.slot_size, DMA_TO_DEVICE);
+	return true;
+}
+EXPORT_SYMBOL_GPL(rnbd_ring_open);
+
+/**
+ * rnbd_ring_fits - is there room for an entry and its inline data
+ * @ring: ring with an open frame
+ * @bytes: of the entry
+ * @data: of inline data, 0 if there are none
+ *
+ * Context: ring->lock held.
+ */
+bool rnbd_ring_fits(const struct rnbd_ring *ring, u32 bytes, u32 data)
+{
+	u32 end = data || ring->open_data ? RNBD_RING_DATA_OFFSET : ring->attr.slot_size;
+
+	return ring->open_bytes + bytes <= end &&
+	       (!data || RNBD_RING_DATA_OFFSET + ring->open_data + data <=
+			 ring->attr.slot_size);
+}
+EXPORT_SYMBOL_GPL(rnbd_ring_fits);
+
+/**
+ * rnbd_ring_add - take room for entries in the open frame
+ * @ring: ring with an open frame
+ * @bytes: room
+ * @entries: by how much the frame's number of entries grows
+ *
+ * Context: ring->lock held.
+ * Return: the room, or NULL if the frame is too full for it.
+ */
+void *rnbd_ring_add(struct rnbd_ring *ring, u32 bytes, u16 entries)
+{
+	void *room;
+
+	if (!rnbd_ring_fits(ring, bytes, 0))
+		return NULL;
+	room = ring->open->buf + ring->open_bytes;
+	ring->open_bytes += bytes;
+	ring->open_entries += entries;
+	return room;
+}
+EXPORT_SYMBOL_GPL(rnbd_ring_add);
+
+/**
+ * rnbd_ring_add_data - take room for inline data in the open frame
+ * @ring: ring with an open frame
+ * @bytes: room
+ *
+ * Of the entry that was added last.
+ *
+ * Context: ring->lock held.
+ * Return: the room, or NULL if the frame is too full for it.
+ */
+void *rnbd_ring_add_data(struct rnbd_ring *ring, u32 bytes)
+{
+	void *room;
+
+	if (ring->open_bytes > RNBD_RING_DATA_OFFSET ||
+	    RNBD_RING_DATA_OFFSET + ring->open_data + bytes > ring->attr.slot_size)
+		return NULL;
+	room = ring->open->buf + RNBD_RING_DATA_OFFSET + ring->open_data;
+	ring->open_data += bytes;
+	return room;
+}
+EXPORT_SYMBOL_GPL(rnbd_ring_add_data);
+
+static int rnbd_ring_post_frame(struct rnbd_ring *ring, struct rnbd_slot *slot,
+				u8 type, u16 entries, u32 bytes, u32 data,
+				struct ib_send_wr *first, struct ib_send_wr *last,
+				int flags)
+{
+	struct ib_sge sge[] = {
+		{ slot->sge.addr, bytes, slot->sge.lkey },
+		{ slot->sge.addr + RNBD_RING_DATA_OFFSET, data, slot->sge.lkey },
+	};
+	struct ib_send_wr wr = {
+		.wr_cqe = &slot->cqe,
+		.sg_list = sge,
+		.num_sge = data ? 2 : 1,
+		.opcode = IB_WR_SEND,
+		.send_flags = flags,
+	};
+	int ret;
+
+	ring->last_sent = jiffies;
+	slot->seq = ring->send_seq;
+	rnbd_encode_frame_hdr(slot->buf, type, data ? RNBD_FRAME_DATA : 0, entries,
+			      ring->owed, ring->send_seq++, ring->attr.epoch);
+	ring->owed = 0;
+	ib_dma_sync_single_for_device(ring->dev, slot->sge.addr,
+				      ring->attr.slot_size, DMA_TO_DEVICE);
+
+	if (last)
+		last->next = &wr;
+	else
+		first = &wr;
+	ret = ib_post_send(ring->qp, first, NULL);
+	if (last)
+		last->next = NULL;
+	if (unlikely(ret))
+		rnbd_ring_fail(ring, "the device refused a work request");
+	return ret;
+}
+
+/**
+ * rnbd_ring_send - send the open frame
+ * @ring: ring with an open frame that has entries
+ * @first: first of a chain of data work requests to post before it, or NULL
+ * @last: last of that chain, or NULL
+ * @flags: IB_SEND_FENCE if the SEND has to wait for RDMA READs posted earlier,
+ *	IB_SEND_SIGNALED if rnbd_ring_ops.sent is wanted for this frame; without
+ *	that it is called for it with a later one
+ *
+ * Context: ring->lock held.
+ * Return: 0, or an error after the ring was failed.
+ */
+int rnbd_ring_send(struct rnbd_ring *ring, struct ib_send_wr *first,
+		   struct ib_send_wr *last, int flags)
+{
+	struct rnbd_slot *slot = ring->open;
+
+	ring->open = NULL;
+	if (unlikely(!ring->live))
+		return -ENOTCONN;
+	if (ring->send_free <= ring->nr_send / 2 || READ_ONCE(signal_all))
+		flags |= IB_SEND_SIGNALED;
+	if (flags & IB_SEND_SIGNALED)
+		ring->unacked++;
+	else
+		ring->stats.unsignaled++;
+	ring->stats.frames_sent++;
+	ring->stats.entries_sent += ring->open_entries;
+	return rnbd_ring_post_frame(ring, slot, ring->open_type,
+				    ring->open_entries, ring->open_bytes,
+				    ring->open_data, first, last, flags);
+}
+EXPORT_SYMBOL_GPL(rnbd_ring_send);
+
+/**
+ * rnbd_ring_send_credits - send a frame that only returns credits
+ * @ring: ring with a credit and a free send slot
+ *
+ * Context: ring->lock held.
+ */
+void rnbd_ring_send_credits(struct rnbd_ring *ring)
+{
+	struct rnbd_slot *slot;
+
+	slot = rnbd_ring_next_slot(ring);
+	ib_dma_sync_single_for_cpu(ring->dev, slot->sge.addr,
+				   ring->attr.slot_size, DMA_TO_DEVICE);
+	ring->stats.credit_frames_sent++;
+	rnbd_ring_post_frame(ring, slot, RNBD_FRAME_CREDIT, 0,
+			     sizeof(struct rnbd_frame_hdr), 0, NULL, NULL,
+			     IB_SEND_SIGNALED);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Sending on the control ring: open frame, send slots and credits. See ring_send.c.
+ */
+#ifndef RNBD_CORE_RING_SEND_H
+#define RNBD_CORE_RING_SEND_H
+
+#include "ring.h"
+
+bool rnbd_ring_can_open(const struct rnbd_ring *ring);
+bool rnbd_ring_open(struct rnbd_ring *ring, u8 type);
+bool rnbd_ring_fits(const struct rnbd_ring *ring, u32 bytes, u32 data);
+void *rnbd_ring_add(struct rnbd_ring *ring, u32 bytes, u16 entries);
+void *rnbd_ring_add_data(struct rnbd_ring *ring, u32 bytes);
+int rnbd_ring_send(struct rnbd_ring *ring, struct ib_send_wr *first,
+		   struct ib_send_wr *last, int flags);
+void rnbd_ring_send_credits(struct rnbd_ring *ring);
+
+/**
+ * rnbd_ring_return_credits - send a credit frame if half the ring is owed
+ * @ring: ring
+ *
+ * Does nothing if an open frame will carry the credits.
+ *
+ * Context: ring->lock held.
+ */
+static inline void rnbd_ring_return_credits(struct rnbd_ring *ring)
+{
+	if (ring->owed < ring->attr.slots / 2 || ring->open || !ring->live ||
+	    !ring->credits || !ring->send_free)
+		return;
+	rnbd_ring_send_credits(ring);
+}
+
+#endif /* RNBD_CORE_RING_SEND_H */

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Setup of the control ring: queue pair, completion queue and slots.
+ *
+ * Operation: rnbd_ring_create() allocates and maps all slots and posts the
+ * receive slots, so the peer's first frame is safe as soon as the connection
+ * stands. rnbd_ring_drain() waits until the device has let go of every slot;
+ * rnbd_ring_destroy() frees them.
+ *
+ * Concurrency: process context. No completion is handled after
+ * rnbd_ring_drain().
+ *
+ * Errors: rnbd_ring_create() leaves nothing behind.
+ */
+
+#include <linux/dma-mapping.h>
+#include <linux/slab.h>
+
+#include "ring.h"
+#include "ring_complete.h"
+#include "ring_setup.h"
+
+static void rnbd_ring_free_slots(struct rnbd_ring *ring, struct rnbd_slot *slots,
+				 u32 nr, enum dma_data_direction dir)
+{
+	u32 i;
+
+	if (!slots)
+		return;
+	for (i = 0; i < nr; i++) {
+		if (!slots[i].buf)
+			continue;
+		ib_dma_unmap_single(ring->dev, slots[i].sge.addr,
+				    ring->attr.slot_size, dir);
+		kfree(slots[i].buf);
+	}
+	kvfree(slots);
+}
+
+static struct rnbd_slot *rnbd_ring_alloc_slots(struct rnbd_ring *ring, u32 nr,
+					       enum dma_data_direction dir)
+{
+	struct rnbd_slot *slots;
+	u32 i;
+
+	slots = kvcalloc(nr, sizeof(*slots), GFP_KERNEL);
+	if (!slots)
+		return NULL;
+
+	for (i = 0; i < nr; i++) {
+		struct rnbd_slot *slot = &slots[i];
+		void *buf = kzalloc(ring->attr.slot_size, GFP_KERNEL);
+		u64 addr;
+
+		if (!buf)
+			goto free;
+		addr = ib_dma_map_single(ring->dev, buf, ring->attr.slot_size, dir);
+		if (ib_dma_mapping_error(ring->dev, addr)) {
+			kfree(buf);
+			goto free;
+		}
+		slot->buf = buf;
+		slot->ring = ring;
+		slot->sge.addr = addr;
+		slot->sge.length = ring->attr.slot_size;
+		slot->sge.lkey = ring->pd->local_dma_lkey;
+		slot->cqe.done = dir == DMA_FROM_DEVICE ? rnbd_ring_recv_done :
+							  rnbd_ring_send_done;
+	}
+	return slots;
+free:
+	rnbd_ring_free_slots(ring, slots, nr, dir);
+	return NULL;
+}
+
+static void rnbd_ring_qp_event(struct ib_event *event, void *context)
+{
+	struct rnbd_ring *ring = context;
+
+	switch (event->event) {
+	case IB_EVENT_COMM_EST:
+		/* A frame overtook the connection manager's last message. */
+		rdma_notify(ring->cm_id, event->event);
+		break;
+	case IB_EVENT_SQ_DRAINED:
+	case IB_EVENT_QP_LAST_WQE_REACHED:
+		break;
+	case IB_EVENT_QP_ACCESS_ERR:
+		rnbd_ring_proto_err(ring, RNBD_PERR_ACCESS);
+		break;
+	default:
+		rnbd_ring_fail(ring, ib_event_msg(event->event));
+		break;
+	}
+}
+
+/* The pool has none that are polled. */
+static int rnbd_ring_get_cq(struct rnbd_ring *ring)
+{
+	const struct rnbd_ring_attr *attr = &ring->attr;
+
+	if (attr->poll == IB_POLL_DIRECT)
+		ring->cq = ib_alloc_cq(ring->dev, ring, ring->nr_cqe,
+				       attr->vector % ring->dev->num_comp_vectors,
+				       IB_POLL_DIRECT);
+	else
+		ring->cq = ib_cq_pool_get(ring->dev, ring->nr_cqe, attr->vector,
+					  attr->poll);
+	if (IS_ERR(ring->cq)) {
+		int ret = PTR_ERR(ring->cq);
+
+		ring->cq = NULL;
+		return ret;
+	}
+	return 0;
+}
+
+static void rnbd_ring_put_cq(struct rnbd_ring *ring)
+{
+	if (ring->attr.poll == IB_POLL_DIRECT)
+		ib_free_cq(ring->cq);
+	else
+		ib_cq_pool_put(ring->cq, ring->nr_cqe);
+	ring->cq = NULL;
+}
+
+/* As it was before its first connection, but for the counters. */
+static void rnbd_ring_reset(struct rnbd_ring *ring)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	ring->live = false;
+	ring->failed = 0;
+	ring->credits = 0;
+	ring->peer_slots = 0;
+	ring->owed = 0;
+	ring->send_next = 0;
+	ring->send_free = ring->nr_send;
+	ring->send_seq = 0;
+	ring->recv_seq = 0;
+	ring->done_seq = 0;
+	ring->rate_limit = 0;
+	ring->rate_from = jiffies;
+	ring->rate_frames = 0;
+	ring->unacked = 0;
+	ring->open = NULL;
+	spin_unlock_irqrestore(&ring->lock, flags);
+}
+
+/**
+ * rnbd_ring_create - make a queue pair and its two rings
+ * @ring: initialised, and destroyed if it was created before
+ * @cm_id: connection that is not yet connected or accepted
+ * @pd: protection domain of the session
+ * @attr: geometry; copied
+ *
+ * All receive slots are posted on return, so the peer's first frame is safe
+ * as soon as the connection stands. On error nothing is left behind.
+ *
+ * Context: process context, may sleep.
+ * Return: 0, -EINVAL if the device cannot hold that many work requests,
+ * -ENOMEM, or what the device says.
+ */
+int rnbd_ring_create(struct rnbd_ring *ring, struct rdma_cm_id *cm_id,
+		     struct ib_pd *pd, const struct rnbd_ring_attr *attr)
+{
+	struct ib_qp_init_attr qp_attr = {
+		.event_handler = rnbd_ring_qp_event,
+		.qp_context = ring,
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.qp_type = IB_QPT_RC,
+		.port_num = cm_id->port_num,
+	};
+	u32 i;
+	int ret;
+
+	ring->cm_id = cm_id;
+	ring->dev = cm_id->device;
+	ring->pd = pd;
+	ring->attr = *attr;
+	rnbd_quirks_init(&ring->quirks, ring->dev);
+	ring->nr_send = attr->slots + 1;
+	rnbd_ring_reset(ring);
+
+	/* ib_drain_qp() posts one more of each. */
+	qp_attr.cap.max_send_wr = ring->nr_send + attr->data_wrs + 1;
+	qp_attr.cap.max_recv_wr = attr->slots + 1;
+	/* entries and inline data */
+	qp_attr.cap.max_send_sge = clamp(attr->max_send_sge, 2U,
+					 (u32)ring->dev->attrs.max_send_sge);
+	qp_attr.cap.max_recv_sge = 1;
+	ring->nr_cqe = qp_attr.cap.max_send_wr + qp_attr.cap.max_recv_wr;
+	if (qp_attr.cap.max_send_wr > ring->dev->attrs.max_qp_wr ||
+	    qp_attr.cap.max_recv_wr > ring->dev->attrs.max_qp_wr)
+		return -EINVAL;
+
+	ret = rnbd_ring_get_cq(ring);
+	if (ret)
+		return ret;
+	qp_attr.send_cq = ring->cq;
+	qp_attr.recv_cq = ring->cq;
+
+	ret = rdma_create_qp(cm_id, pd, &qp_attr);
+	if (ret)
+		goto put_cq;
+	ring->qp = cm_id->qp;
+
+	ret = -ENOMEM;
+	ring->recv = rnbd_ring_alloc_slots(ring, attr->slots, DMA_FROM_DEVICE);
+	if (!ring->recv)
+		goto destroy_qp;
+	ring->send = rnbd_ring_alloc_slots(ring, ring->nr_send, DMA_TO_DEVICE);
+	if (!ring->send)
+		goto free_recv;
+
+	for (i = 0; i < attr->slots; i++) {
+		ret = rnbd_ring_post_recv(ring, &ring->recv[i]);
+		if (ret)
+			goto drain;
+	}
+	return 0;
+
+drain:
+	/* Slots already posted come back through their completion handler. */
+	set_bit(0, &ring->failed);
+	ib_drain_qp(ring->qp);
+	rnbd_ring_free_slots(ring, ring->send, ring->nr_send, DMA_TO_DEVICE);
+	ring->send = NULL;
+free_recv:
+	rnbd_ring_free_slots(ring, ring->recv, attr->slots, DMA_FROM_DEVICE);
+	ring->recv = NULL;
+destroy_qp:
+	rdma_destroy_qp(cm_id);
+	ring->qp = NULL;
+put_cq:
+	rnbd_ring_put_cq(ring);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(rnbd_ring_create);
+
+/**
+ * rnbd_ring_start - let frames flow
+ * @ring: a ring that was created
+ * @peer_slots: receive slots that the peer says it has posted
+ *
+ * The target calls it before it accepts, the client when it was accepted.
+ *
+ * Context: any.
+ * Return: 0, or -ENOTCONN if the ring has failed already.
+ */
+int rnbd_ring_start(struct rnbd_ring *ring, u16 peer_slots)
+{
+	unsigned long flags;
+	int ret = 0;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	ring->credits = peer_slots;
+	ring->peer_slots = peer_slots;
+	ring->last_sent = jiffies;
+	ring->last_heard = jiffies;
+	if (test_bit(0, &ring->failed))
+		ret = -ENOTCONN;
+	else
+		WRITE_ONCE(ring->live, true);
+	spin_unlock_irqrestore(&ring->lock, flags);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(rnbd_ring_start);
+
+/**
+ * rnbd_ring_disable_remote_access - take all remote access away from the peer
+ * @ring: a connected ring
+ *
+ * The connection manager enables remote access on every queue pair that it
+ * connects. A client offers no memory at all, so it does not need that; with
+ * it off, not even a key that leaked from another program could be used.
+ *
+ * Context: process context, may sleep.
+ * Return: 0 or what the device says.
+ */
+int rnbd_ring_disable_remote_access(struct rnbd_ring *ring)
+{
+	struct ib_qp_attr attr = { .qp_access_flags = 0 };
+
+	return ib_modify_qp(ring->qp, &attr, IB_QP_ACCESS_FLAGS);
+}
+EXPORT_SYMBOL_GPL(rnbd_ring_disable_remote_access);
+
+/**
+ * rnbd_ring_drain - wait until the device is done with the ring
+ * @ring: ring; a ring that was never created is fine
+ *
+ * The queue pair goes to the error state. On return no callback of the ring
+ * runs or will run, and the device holds none of its memory and none of the
+ * owner's work requests.
+ *
+ * Context: process context, may sleep; not a completion handler.
+ */
+void rnbd_ring_drain(struct rnbd_ring *ring)
+{
+	unsigned long flags;
+
+	if (!ring->qp)
+		return;
+	rnbd_ring_fail(ring, "connection closed here");
+	/*
+	 * Posters check ring->live under the lock. After the lock was taken here,
+	 * no poster can follow the marker of the drain, and a late
+	 * rnbd_ring_start() can no longer set ring->live.
+	 */
+	spin_lock_irqsave(&ring->lock, flags);
+	WRITE_ONCE(ring->live, false);
+	spin_unlock_irqrestore(&ring->lock, flags);
+	/* Nor does anybody poll any more: from here on the drain does. */
+	spin_lock(&ring->poll_lock);
+	spin_unlock(&ring->poll_lock);
+	ib_drain_qp(ring->qp);
+}
+EXPORT_SYMBOL_GPL(rnbd_ring_drain);
+
+/**
+ * rnbd_ring_destroy - free what rnbd_ring_create() made
+ * @ring: drained ring; a ring that was never created is fine
+ *
+ * Context: process context, may sleep.
+ */
+void rnbd_ring_destroy(struct rnbd_ring *ring)
+{
+	if (!ring->qp)
+		return;
+	rnbd_quirks_reset_qp(&ring->quirks, ring->qp);
+	rdma_destroy_qp(ring->cm_id);
+	ring->qp = NULL;
+	rnbd_ring_put_cq(ring);
+	rnbd_ring_free_slots(ring, ring->send, ring->nr_send, DMA_TO_DEVICE);
+	rnbd_ring_free_slots(ring, ring->recv, ring->attr.slots, DMA_FROM_DEVICE);
+	ring->send = NULL;
+	ring->recv = NULL;
+}
+EXPORT_SYMBOL_GPL(rnbd_ring_destroy);

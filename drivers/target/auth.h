@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Authentication: secrets of hosts, challenges and proofs. See auth.c.
+ */
+#ifndef RNBDT_AUTH_H
+#define RNBDT_AUTH_H
+
+#include <linux/types.h>
+
+#include "../core/proto_err.h"
+
+struct rnbd_conn_req;
+struct rnbd_frame;
+struct rnbdt_secret;
+struct rnbdt_session;
+
+struct rnbdt_secret *rnbdt_secret_alloc(const u8 *bytes);
+struct rnbdt_secret *rnbdt_secret_get(struct rnbdt_secret *secret);
+void rnbdt_secret_put(struct rnbdt_secret *secret);
+bool rnbdt_secret_same(const struct rnbdt_secret *a, const struct rnbdt_secret *b);
+int rnbdt_auth_challenge(struct rnbdt_session *s);
+enum rnbd_proto_err rnbdt_auth_handle_proof(struct rnbdt_session *s,
+					    const struct rnbd_frame *frame);
+u16 rnbdt_auth_check(struct rnbdt_session *s);
+int rnbdt_auth_send_proof(struct rnbdt_session *s);
+bool rnbdt_auth_queue(const struct rnbdt_session *s, const struct rnbd_conn_req *req);
+
+#endif /* RNBDT_AUTH_H */

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The backend of an export: an opened block device or file. See backend.c.
+ */
+#ifndef RNBDT_BACKEND_H
+#define RNBDT_BACKEND_H
+
+#include <linux/fs.h>
+#include <linux/workqueue.h>
+
+#include "../core/geometry.h"
+
+struct rnbdt_backend;
+struct rnbdt_req;
+
+/**
+ * struct rnbdt_backend_ops - operations of a kind of backend
+ * @atomic: @submit does not sleep
+ * @submit: Execute a request and in every case call rnbdt_req_done() at its end.
+ *	Called from a work item of the queue, which may sleep for as long as the
+ *	storage takes, or from a completion handler if @atomic. Must call
+ *	rnbdt_may_submit() directly before each submission to the storage.
+ * @close: Close the storage. Called when no request is in flight; may sleep.
+ */
+struct rnbdt_backend_ops {
+	bool atomic;
+	void (*submit)(struct rnbdt_req *treq);
+	void (*close)(struct rnbdt_backend *be);
+};
+
+/**
+ * struct rnbdt_backend - an opened block device or file
+ * @ops: operations of this kind of backend
+ * @file: opened storage
+ * @bdev: block device, or NULL for a regular file
+ * @readonly: opened for reading only
+ * @direct: I/O bypasses the page cache
+ * @through: every write is made durable before it is acknowledged
+ * @lost: an acknowledged write could not be written back; set once. The page cache
+ *	reports such an error only once, later flushes must fail nevertheless
+ * @submit_wq: submits requests, one work item per queue
+ * @io_wq: runs requests that need a work item of their own
+ * @geo: properties of the export; its capacity is written under rnbdt_lock and read
+ *	without
+ *
+ * Constant from open to close, except the capacity and @lost. The export owns it.
+ */
+struct rnbdt_backend {
+	const struct rnbdt_backend_ops *ops;
+	struct file *file;
+	struct block_device *bdev;
+	bool readonly;
+	bool direct;
+	bool through;
+	bool lost;
+	struct workqueue_struct *submit_wq;
+	struct workqueue_struct *io_wq;
+	struct rnbd_geometry geo;
+};
+
+u64 rnbdt_backend_size(const struct rnbdt_backend *be);
+
+#endif /* RNBDT_BACKEND_H */

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Backend: a block device, with bios on the pages of the pool. See bdev.c.
+ */
+#ifndef RNBDT_BDEV_H
+#define RNBDT_BDEV_H
+
+struct rnbdt_backend;
+struct rnbdt_export;
+
+/* Bytes of one WRITE_ZEROES to a device that must write zeroes out as data. */
+#define RNBDT_ZERO_OUT_MAX	(16u << 20)
+
+int rnbdt_bdev_open_file(struct rnbdt_export *export, struct rnbdt_backend *be);
+void rnbdt_bdev_limits(struct rnbdt_backend *be);
+int rnbdt_bdev_open(struct rnbdt_export *export, struct rnbdt_backend *be);
+int rnbdt_bdev_init(void);
+void rnbdt_bdev_exit(void);
+
+#endif /* RNBDT_BDEV_H */

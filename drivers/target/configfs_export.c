@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * configfs: exports/<name>/, the attributes of an export and its allowed hosts.
+ *
+ * Operation: path, readonly, cache, write_cache and uuid can be changed while the
+ * export is disabled. Another path changes the incarnation, because other storage
+ * lacks the writes that clients did not flush. "resize" reads the present size of
+ * the storage. A link in allowed_hosts allows a host; removing it ends the
+ * sessions of the host on this export.
+ *
+ * Ownership: an export is freed with the last reference on its directory;
+ * allowed_hosts holds one, see configfs.c.
+ *
+ * Concurrency: export->lock for the attributes, rnbdt_lock for the links.
+ *
+ * Errors: a refused store is logged with the remedy and changes nothing.
+ */
+
+#define pr_fmt(fmt) "rnbd-target: " fmt
+
+#include <linux/configfs.h>
+#include <linux/kstrtox.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <linux/sysfs.h>
+#include <linux/uuid.h>
+
+#include "../core/names.h"
+#include "backend.h"
+#include "configfs_export.h"
+#include "configfs_host.h"
+#include "export.h"
+#include "graph.h"
+#include "state.h"
+#include "target.h"
+
+/**
+ * rnbdt_to_export - return the export of a configfs directory
+ * @item: directory exports/<name>
+ *
+ * Context: any.
+ * Return: the export.
+ */
+struct rnbdt_export *rnbdt_to_export(struct config_item *item)
+{
+	return container_of(to_config_group(item), struct rnbdt_export, group);
+}
+
+/**
+ * rnbdt_dup_word - copy a written value without surrounding white space
+ * @page: written bytes
+ * @count: number of bytes
+ *
+ * A value with a NUL byte becomes "", which no attribute accepts.
+ *
+ * Context: process context; may sleep.
+ * Return: the copy, to be freed with kfree(), or NULL without memory.
+ */
+char *rnbdt_dup_word(const char *page, size_t count)
+{
+	char *word, *copy = kmemdup_nul(page, count, GFP_KERNEL);
+
+	if (!copy)
+		return NULL;
+	if (strlen(copy) != count)
+		copy[0] = 0;
+	word = strim(copy);
+	memmove(copy, word, strlen(word) + 1);
+	return copy;
+}
+
+static int rnbdt_export_must_be_off(struct rnbdt_export *export, const char *what)
+{
+	lockdep_assert_held(&export->lock);
+	if (!export->enabled)
+		return 0;
+	pr_err("export %s: disable it before changing %s\n",
+	       rnbdt_export_name(export), what);
+	return -EBUSY;
+}
+
+static ssize_t rnbdt_export_path_show(struct config_item *item, char *page)
+{
+	struct rnbdt_export *export = rnbdt_to_export(item);
+	ssize_t ret;
+
+	mutex_lock(&export->lock);
+	ret = sysfs_emit(page, "%s\n", export->path ?: "");
+	mutex_unlock(&export->lock);
+	return ret;
+}
+
+static ssize_t rnbdt_export_path_store(struct config_item *item,
+				       const char *page, size_t count)
+{
+	struct rnbdt_export *export = rnbdt_to_export(item);
+	char *path = rnbdt_dup_word(page, count);
+	int ret;
+
+	if (!path)
+		return -ENOMEM;
+	mutex_lock(&export->lock);
+	ret = rnbdt_export_must_be_off(export, "path");
+	if (!ret && path[0] != '/') {
+		pr_err("export %s: path has to be absolute\n",
+		       rnbdt_export_name(export));
+		ret = -EINVAL;
+	}
+	if (!ret) {
+		swap(export->path, path);
+		/* Other storage lacks the writes that clients did not flush. */
+		get_random_bytes(export->incarnation, sizeof(export->incarnation));
+	}
+	mutex_unlock(&export->lock);
+	kfree(path);
+	return ret ?: count;
+}
+CONFIGFS_ATTR(rnbdt_export_, path);
+
+static ssize_t rnbdt_export_readonly_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%d\n", READ_ONCE(rnbdt_to_export(item)->readonly));
+}
+
+static ssize_t rnbdt_export_readonly_store(struct config_item *item,
+					   const char *page, size_t count)
+{
+	struct rnbdt_export *export = rnbdt_to_export(item);
+	bool readonly;
+	int ret;
+
+	ret = kstrtobool(page, &readonly);
+	if (ret)
+		return ret;
+	mutex_lock(&export->lock);
+	ret = rnbdt_export_must_be_off(export, "readonly");
+	if (!ret)
+		WRITE_ONCE(export->readonly, readonly);
+	mutex_unlock(&export->lock);
+	return ret ?: count;
+}
+CONFIGFS_ATTR(rnbdt_export_, readonly);
+
+static const char * const rnbdt_cache_names[] = {
+	[RNBDT_CACHE_NONE]	= "none",
+	[RNBDT_CACHE_PAGECACHE]	= "pagecache",
+};
+
+static ssize_t rnbdt_export_cache_show(struct config_item *item, char *page)
+{
+	enum rnbdt_cache cache = READ_ONCE(rnbdt_to_export(item)->cache);
+
+	return sysfs_emit(page, "%s\n", rnbdt_cache_names[cache]);
+}
+
+static ssize_t rnbdt_export_cache_store(struct config_item *item,
+					const char *page, size_t count)
+{
+	struct rnbdt_export *export = rnbdt_to_export(item);
+	int ret, cache;
+
+	cache = sysfs_match_string(rnbdt_cache_names, page);
+	if (cache < 0) {
+		pr_err("export %s: cache is none or pagecache\n",
+		       rnbdt_export_name(export));
+		return cache;
+	}
+	mutex_lock(&export->lock);
+	ret = rnbdt_export_must_be_off(export, "cache");
+	if (!ret)
+		WRITE_ONCE(export->cache, cache);
+	mutex_unlock(&export->lock);
+	return ret ?: count;
+}
+CONFIGFS_ATTR(rnbdt_export_, cache);
+
+static const char * const rnbdt_write_cache_names[] = {
+	[RNBDT_WRITE_THROUGH]	= "through",
+	[RNBDT_WRITE_BACK]	= "back",
+};
+
+static ssize_t rnbdt_export_write_cache_show(struct config_item *item, char *page)
+{
+	enum rnbdt_write_cache cache = READ_ONCE(rnbdt_to_export(item)->write_cache);
+
+	return sysfs_emit(page, "%s\n", rnbdt_write_cache_names[cache]);
+}
+
+static ssize_t rnbdt_export_write_cache_store(struct config_item *item,
+					      const char *page, size_t count)
+{
+	struct rnbdt_export *export = rnbdt_to_export(item);
+	int ret, cache;
+
+	cache = sysfs_match_string(rnbdt_write_cache_names, page);
+	if (cache < 0) {
+		pr_err("export %s: write_cache is through or back\n",
+		       rnbdt_export_name(export));
+		return cache;
+	}
+	mutex_lock(&export->lock);
+	ret = rnbdt_export_must_be_off(export, "write_cache");
+	if (!ret)
+		WRITE_ONCE(export->write_cache, cache);
+	mutex_unlock(&export->lock);
+	return ret ?: count;
+}
+CONFIGFS_ATTR(rnbdt_export_, write_cache);
+
+static ssize_t rnbdt_export_uuid_show(struct config_item *item, char *page)
+{
+	struct rnbdt_export *export = rnbdt_to_export(item);
+	ssize_t ret;
+
+	mutex_lock(&export->lock);
+	ret = sysfs_emit(page, "%pUb\n", &export->uuid);
+	mutex_unlock(&export->lock);
+	return ret;
+}
+
+static ssize_t rnbdt_export_uuid_store(struct config_item *item,
+				       const char *page, size_t count)
+{
+	struct rnbdt_export *export = rnbdt_to_export(item);
+	char *word = rnbdt_dup_word(page, count);
+	uuid_t uuid;
+	int ret;
+
+	if (!word)
+		return -ENOMEM;
+	/* uuid_parse() ignores trailing characters. */
+	ret = strlen(word) != UUID_STRING_LEN || uuid_parse(word, &uuid) ||
+	      uuid_is_null(&uuid);
+	kfree(word);
+	if (ret) {
+		pr_err("export %s: uuid is not a UUID\n",
+		       rnbdt_export_name(export));
+		return -EINVAL;
+	}
+	mutex_lock(&export->lock);
+	ret = rnbdt_export_must_be_off(export, "uuid");
+	if (!ret)
+		export->uuid = uuid;
+	mutex_unlock(&export->lock);
+	return ret ?: count;
+}
+CONFIGFS_ATTR(rnbdt_export_, uuid);
+
+static ssize_t rnbdt_export_enable_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%d\n", READ_ONCE(rnbdt_to_export(item)->enabled));
+}
+
+static ssize_t rnbdt_export_enable_store(struct config_item *item,
+					 const char *page, size_t count)
+{
+	struct rnbdt_export *export = rnbdt_to_export(item);
+	bool enable;
+	int ret;
+
+	ret = kstrtobool(page, &enable);
+	if (ret)
+		return ret;
+	mutex_lock(&export->lock);
+	if (!enable)
+		rnbdt_export_disable(export);
+	else if (!export->enabled)
+		ret = rnbdt_export_enable(export);
+	mutex_unlock(&export->lock);
+	return ret ?: count;
+}
+CONFIGFS_ATTR(rnbdt_export_, enable);
+
+static ssize_t rnbdt_export_size_show(struct config_item *item, char *page)
+{
+	struct rnbdt_export *export = rnbdt_to_export(item);
+	u64 size = 0;
+
+	mutex_lock(&rnbdt_lock);
+	if (export->backend)
+		size = export->backend->geo.capacity;
+	mutex_unlock(&rnbdt_lock);
+	return sysfs_emit(page, "%llu\n", size);
+}
+CONFIGFS_ATTR_RO(rnbdt_export_, size);
+
+static ssize_t rnbdt_export_resize_store(struct config_item *item,
+					 const char *page, size_t count)
+{
+	struct rnbdt_export *export = rnbdt_to_export(item);
+	bool resize;
+	int ret;
+
+	ret = kstrtobool(page, &resize);
+	if (!ret && !resize)
+		ret = -EINVAL;
+	if (ret) {
+		pr_err("export %s: write 1 to resize to take over the size of its storage\n",
+		       rnbdt_export_name(export));
+		return ret;
+	}
+	mutex_lock(&rnbdt_lock);
+	ret = rnbdt_export_update_capacity(export);
+	mutex_unlock(&rnbdt_lock);
+	if (ret == -ENODEV)
+		pr_err("export %s: not enabled; it takes over the size of its storage when it is\n",
+		       rnbdt_export_name(export));
+	else if (ret)
+		pr_err("export %s: its storage has no block left; make it larger, or disable the export\n",
+		       rnbdt_export_name(export));
+	return ret ?: count;
+}
+CONFIGFS_ATTR_WO(rnbdt_export_, resize);
+
+static ssize_t rnbdt_export_sessions_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%u\n",
+			  rnbdt_sessions_count(NULL, rnbdt_to_export(item), NULL));
+}
+CONFIGFS_ATTR_RO(rnbdt_export_, sessions);
+
+static ssize_t rnbdt_export_stale_requests_show(struct config_item *item,
+						char *page)
+{
+	return sysfs_emit(page, "%lld\n",
+			  atomic64_read(&rnbdt_to_export(item)->stale_requests));
+}
+CONFIGFS_ATTR_RO(rnbdt_export_, stale_requests);
+
+static ssize_t rnbdt_export_stale_frames_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%lld\n",
+			  atomic64_read(&rnbdt_to_export(item)->stale_frames));
+}
+CONFIGFS_ATTR_RO(rnbdt_export_, stale_frames);
+
+static struct configfs_attribute *rnbdt_export_attrs[] = {
+	&rnbdt_export_attr_path,
+	&rnbdt_export_attr_readonly,
+	&rnbdt_export_attr_cache,
+	&rnbdt_export_attr_write_cache,
+	&rnbdt_export_attr_uuid,
+	&rnbdt_export_attr_enable,
+	&rnbdt_export_attr_size,
+	&rnbdt_export_attr_resize,
+	&rnbdt_export_attr_sessions,
+	&rnbdt_export_attr_stale_requests,
+	&rnbdt_export_attr_stale_frames,
+	NULL,
+};
+
+static void rnbdt_export_release(struct config_item *item)
+{
+	struct rnbdt_export *export = rnbdt_to_export(item);
+
+	mutex_destroy(&export->lock);
+	kfree(export->path);
+	kfree(export);
+}
+
+static struct configfs_item_operations rnbdt_export_item_ops = {
+	.release = rnbdt_export_release,
+};
+
+const struct config_item_type rnbdt_export_type = {
+	.ct_owner       = THIS_MODULE,
+	.ct_item_ops    = &rnbdt_export_item_ops,
+	.ct_attrs       = rnbdt_export_attrs,
+};
+
+static struct rnbdt_export *rnbdt_hosts_group_to_export(struct config_item *item)
+{
+	return container_of(to_config_group(item), struct rnbdt_export,
+			    hosts_group);
+}
+
+static int rnbdt_allow_host(struct config_item *src, struct config_item *target)
+{
+	struct rnbdt_export *export = rnbdt_hosts_group_to_export(src);
+	struct rnbdt_allow *allow;
+	int ret = 0;
+
+	if (target->ci_type != &rnbdt_host_type) {
+		pr_err("export %s: allowed_hosts takes links to hosts/<uuid>\n",
+		       rnbdt_export_name(export));
+		return -EINVAL;
+	}
+	allow = kzalloc(sizeof(*allow), GFP_KERNEL);
+	if (!allow)
+		return -ENOMEM;
+	allow->host = rnbdt_to_host(target);
+
+	mutex_lock(&rnbdt_lock);
+	if (rnbdt_host_allowed(export, allow->host))
+		ret = -EEXIST;
+	else
+		list_add_tail(&allow->entry, &export->hosts);
+	mutex_unlock(&rnbdt_lock);
+	if (ret)
+		kfree(allow);
+	return ret;
+}
+
+static void rnbdt_deny_host(struct config_item *src, struct config_item *target)
+{
+	struct rnbdt_export *export = rnbdt_hosts_group_to_export(src);
+	struct rnbdt_host *host = rnbdt_to_host(target);
+	struct rnbdt_allow *allow, *next;
+
+	mutex_lock(&rnbdt_lock);
+	list_for_each_entry_safe(allow, next, &export->hosts, entry) {
+		if (allow->host != host)
+			continue;
+		list_del(&allow->entry);
+		kfree(allow);
+	}
+	mutex_unlock(&rnbdt_lock);
+	rnbdt_sessions_end(host, export, NULL,
+			   "the host may not use the export any more");
+}
+
+static void rnbdt_allowed_hosts_release(struct config_item *item)
+{
+	config_item_put(&rnbdt_hosts_group_to_export(item)->group.cg_item);
+}
+
+static struct configfs_item_operations rnbdt_allowed_hosts_ops = {
+	.release	= rnbdt_allowed_hosts_release,
+	.allow_link	= rnbdt_allow_host,
+	.drop_link	= rnbdt_deny_host,
+};
+
+static const struct config_item_type rnbdt_allowed_hosts_type = {
+	.ct_owner	= THIS_MODULE,
+	.ct_item_ops	= &rnbdt_allowed_hosts_ops,
+};
+
+static struct config_group *rnbdt_exports_make(struct config_group *group,
+					       const char *name)
+{
+	struct rnbdt_export *export;
+
+	if (!rnbd_export_name_ok(name, strlen(name) + 1)) {
+		pr_err("an export's name has 1 to 63 letters, digits or any of . _ : -\n");
+		return ERR_PTR(-EINVAL);
+	}
+	export = kzalloc(sizeof(*export), GFP_KERNEL);
+	if (!export)
+		return ERR_PTR(-ENOMEM);
+	mutex_init(&export->lock);
+	INIT_LIST_HEAD(&export->entry);
+	INIT_LIST_HEAD(&export->hosts);
+	uuid_gen(&export->uuid);
+	get_random_bytes(export->incarnation, sizeof(export->incarnation));
+
+	config_group_init_type_name(&export->group, name, &rnbdt_export_type);
+	config_group_init_type_name(&export->hosts_group, "allowed_hosts",
+				    &rnbdt_allowed_hosts_type);
+	config_item_get(&export->group.cg_item);
+	configfs_add_default_group(&export->hosts_group, &export->group);
+	return &export->group;
+}
+
+static void rnbdt_exports_drop(struct config_group *group,
+			       struct config_item *item)
+{
+	struct rnbdt_export *export = rnbdt_to_export(item);
+
+	mutex_lock(&export->lock);
+	rnbdt_export_disable(export);
+	mutex_unlock(&export->lock);
+	configfs_remove_default_groups(&export->group);
+	config_item_put(item);
+}
+
+static struct configfs_group_operations rnbdt_exports_ops = {
+	.make_group	= rnbdt_exports_make,
+	.drop_item	= rnbdt_exports_drop,
+};
+
+const struct config_item_type rnbdt_exports_type = {
+	.ct_owner       = THIS_MODULE,
+	.ct_group_ops   = &rnbdt_exports_ops,
+};

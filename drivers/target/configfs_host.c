@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * configfs: hosts/<uuid>/, the limits, the secret and the fencing of a host.
+ *
+ * Operation: the name of the directory is the id of the host. The max_* limits
+ * apply to new logins; 0 means that the module parameter applies. A changed secret
+ * ends the sessions that began with another one before the store returns.
+ * fence_state is what userspace keeps and restores, see fence.c.
+ *
+ * Ownership: a host is freed with the last reference on its directory. rmdir
+ * requires that no export links the host, and ends connections of it that have not
+ * logged in.
+ *
+ * Concurrency: rnbdt_lock; a host has no lock of its own.
+ *
+ * Errors: a refused store is logged with the valid values. Only the word "none"
+ * removes a secret; the buffer that held a secret is wiped.
+ */
+
+#define pr_fmt(fmt) "rnbd-target: " fmt
+
+#include <linux/configfs.h>
+#include <linux/kstrtox.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/sysfs.h>
+#include <linux/uuid.h>
+#include <rnbd/wire.h>
+
+#include "../core/secret.h"
+#include "auth.h"
+#include "configfs_host.h"
+#include "fence.h"
+#include "graph.h"
+#include "state.h"
+#include "target.h"
+
+/**
+ * rnbdt_to_host - return the host of a configfs directory
+ * @item: directory hosts/<uuid>
+ *
+ * Context: any.
+ * Return: the host.
+ */
+struct rnbdt_host *rnbdt_to_host(struct config_item *item)
+{
+	return container_of(to_config_group(item), struct rnbdt_host, group);
+}
+
+/* A limit of a host; if its value is 0, the module parameter applies. */
+struct rnbdt_host_limit {
+	const char *name;
+	size_t offset;		/* in struct rnbdt_host */
+	u64 max;
+};
+
+static u64 *rnbdt_host_limit(struct config_item *item, const struct rnbdt_host_limit *limit)
+{
+	return (void *)rnbdt_to_host(item) + limit->offset;
+}
+
+static ssize_t rnbdt_host_show_limit(struct config_item *item, char *page,
+				     const struct rnbdt_host_limit *limit)
+{
+	u64 value;
+
+	mutex_lock(&rnbdt_lock);
+	value = *rnbdt_host_limit(item, limit);
+	mutex_unlock(&rnbdt_lock);
+	return sysfs_emit(page, "%llu\n", value);
+}
+
+/* A changed limit applies to new logins; granted memory stays. */
+static ssize_t rnbdt_host_store_limit(struct config_item *item, const char *page,
+				      size_t count, const struct rnbdt_host_limit *limit)
+{
+	u64 value;
+	int ret;
+
+	ret = kstrtou64(page, 0, &value);
+	if (!ret && value > limit->max)
+		ret = -ERANGE;
+	if (ret) {
+		pr_err("host %s: %s is a number up to %llu, 0 for no limit of its own\n",
+		       config_item_name(item), limit->name, limit->max);
+		return ret;
+	}
+	mutex_lock(&rnbdt_lock);
+	*rnbdt_host_limit(item, limit) = value;
+	mutex_unlock(&rnbdt_lock);
+	return count;
+}
+
+/* The attribute of a limit has the name of its member of struct rnbdt_host. */
+#define RNBDT_HOST_LIMIT(_name, _max)						\
+static const struct rnbdt_host_limit rnbdt_host_limit_##_name = {		\
+	#_name, offsetof(struct rnbdt_host, _name), _max			\
+};										\
+										\
+static ssize_t rnbdt_host_##_name##_show(struct config_item *item, char *page)	\
+{										\
+	return rnbdt_host_show_limit(item, page, &rnbdt_host_limit_##_name);	\
+}										\
+										\
+static ssize_t rnbdt_host_##_name##_store(struct config_item *item,		\
+					  const char *page, size_t count)	\
+{										\
+	return rnbdt_host_store_limit(item, page, count,			\
+				      &rnbdt_host_limit_##_name);		\
+}
+
+RNBDT_HOST_LIMIT(max_pool_bytes, S64_MAX)
+CONFIGFS_ATTR(rnbdt_host_, max_pool_bytes);
+RNBDT_HOST_LIMIT(max_session_pool_bytes, S64_MAX)
+CONFIGFS_ATTR(rnbdt_host_, max_session_pool_bytes);
+RNBDT_HOST_LIMIT(max_sessions, U32_MAX)
+CONFIGFS_ATTR(rnbdt_host_, max_sessions);
+
+/*
+ * Returns the secret, NULL for "none", or an ERR_PTR(). Only that word removes a
+ * secret: an empty variable of a script must not. No copy of @page is made.
+ */
+static struct rnbdt_secret *rnbdt_host_read_secret(const char *name, const char *page,
+						   size_t count)
+{
+	struct rnbdt_secret *secret;
+	u8 bytes[RNBD_SECRET_SIZE];
+	const char *reason;
+
+	if (sysfs_streq(page, RNBD_SECRET_NONE))
+		return NULL;
+	reason = rnbd_secret_parse(page, count, bytes);
+	if (reason) {
+		pr_err("host %s: secret: %s; \"" RNBD_SECRET_NONE "\" takes it away\n", name,
+		       reason);
+		return ERR_PTR(-EINVAL);
+	}
+	secret = rnbdt_secret_alloc(bytes);
+	memzero_explicit(bytes, sizeof(bytes));
+	if (IS_ERR(secret))
+		pr_err("host %s: secret: the kernel cannot compute an HMAC-SHA256 (error %ld; is the module hmac there?)\n",
+		       name, PTR_ERR(secret));
+	return secret;
+}
+
+/*
+ * Sessions that began without the secret or with an older one have ended when this
+ * returns. Writing the same secret again changes nothing.
+ */
+static ssize_t rnbdt_host_secret_store(struct config_item *item,
+				       const char *page, size_t count)
+{
+	struct rnbdt_host *host = rnbdt_to_host(item);
+	struct rnbdt_secret *secret;
+	bool changed;
+
+	secret = rnbdt_host_read_secret(config_item_name(item), page, count);
+	/* configfs frees its buffer without wiping it. */
+	memzero_explicit((char *)page, count);
+	if (IS_ERR(secret))
+		return PTR_ERR(secret);
+
+	mutex_lock(&rnbdt_lock);
+	changed = !rnbdt_secret_same(host->secret, secret);
+	if (changed)
+		swap(host->secret, secret);
+	mutex_unlock(&rnbdt_lock);
+	rnbdt_secret_put(secret);
+	if (changed)
+		rnbdt_sessions_end_secret(host, "the secret of the host was changed");
+	return count;
+}
+
+/* Only root may write a secret. */
+static struct configfs_attribute rnbdt_host_attr_secret = {
+	.ca_name	= "secret",
+	.ca_mode	= 0200,
+	.ca_owner	= THIS_MODULE,
+	.store		= rnbdt_host_secret_store,
+};
+
+static ssize_t rnbdt_host_has_secret_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%d\n", !!READ_ONCE(rnbdt_to_host(item)->secret));
+}
+CONFIGFS_ATTR_RO(rnbdt_host_, has_secret);
+
+static ssize_t rnbdt_host_fenced_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%d\n", READ_ONCE(rnbdt_to_host(item)->fence.fenced));
+}
+
+static ssize_t rnbdt_host_fenced_store(struct config_item *item, const char *page,
+				       size_t count)
+{
+	struct rnbdt_host *host = rnbdt_to_host(item);
+	bool fenced;
+	int ret;
+
+	/* "begin" does not wait: the writer polls fence_done or active_sessions. */
+	if (sysfs_streq(page, "begin")) {
+		ret = rnbdt_fence_begin(host) ? 0 : -EOVERFLOW;
+	} else {
+		ret = kstrtobool(page, &fenced);
+		if (ret)
+			return ret;
+		if (fenced)
+			ret = rnbdt_fence_host(host);
+		else
+			rnbdt_unfence_host(host);
+	}
+	if (ret == -EOVERFLOW)
+		pr_err("host %s: its fence generation cannot rise any more\n",
+		       config_item_name(item));
+	return ret ?: count;
+}
+CONFIGFS_ATTR(rnbdt_host_, fenced);
+
+/* State for userspace to keep: GENERATION FENCED BOOT-ID */
+static ssize_t rnbdt_host_fence_state_show(struct config_item *item, char *page)
+{
+	struct rnbdt_fence fence;
+
+	mutex_lock(&rnbdt_lock);
+	fence = rnbdt_to_host(item)->fence;
+	mutex_unlock(&rnbdt_lock);
+	return sysfs_emit(page, "%u %d %pUb\n", fence.generation, fence.fenced,
+			  &fence.boot_id);
+}
+
+static ssize_t rnbdt_host_fence_state_store(struct config_item *item, const char *page,
+					    size_t count)
+{
+	char boot_id[UUID_STRING_LEN + 1];
+	struct rnbdt_fence fence = { };
+	unsigned int fenced;
+	u64 generation;
+	char end;
+
+	if (sscanf(page, "%11llu %1u %36s %c", &generation, &fenced, boot_id, &end) != 3 ||
+	    !generation || generation > RNBDT_GENERATION_MAX || fenced > 1 ||
+	    uuid_parse(boot_id, &fence.boot_id)) {
+		pr_err("host %s: fence_state is what was read from it before: GENERATION FENCED BOOT-ID\n",
+		       config_item_name(item));
+		return -EINVAL;
+	}
+	fence.generation = generation;
+	fence.fenced = fenced;
+	rnbdt_fence_restore(rnbdt_to_host(item), &fence);
+	return count;
+}
+CONFIGFS_ATTR(rnbdt_host_, fence_state);
+
+static ssize_t rnbdt_host_fence_done_show(struct config_item *item, char *page)
+{
+	u32 done;
+
+	mutex_lock(&rnbdt_lock);
+	done = rnbdt_fence_done(rnbdt_to_host(item));
+	mutex_unlock(&rnbdt_lock);
+	return sysfs_emit(page, "%u\n", done);
+}
+CONFIGFS_ATTR_RO(rnbdt_host_, fence_done);
+
+static ssize_t rnbdt_host_active_sessions_show(struct config_item *item, char *page)
+{
+	u32 nr;
+
+	mutex_lock(&rnbdt_lock);
+	nr = rnbdt_sessions_active(rnbdt_to_host(item));
+	mutex_unlock(&rnbdt_lock);
+	return sysfs_emit(page, "%u\n", nr);
+}
+CONFIGFS_ATTR_RO(rnbdt_host_, active_sessions);
+
+static ssize_t rnbdt_host_unfence_on_restart_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%d\n", READ_ONCE(rnbdt_to_host(item)->unfence_on_restart));
+}
+
+static ssize_t rnbdt_host_unfence_on_restart_store(struct config_item *item,
+						   const char *page, size_t count)
+{
+	struct rnbdt_host *host = rnbdt_to_host(item);
+	bool on;
+	int ret;
+
+	ret = kstrtobool(page, &on);
+	if (ret)
+		return ret;
+	mutex_lock(&rnbdt_lock);
+	host->unfence_on_restart = on;
+	mutex_unlock(&rnbdt_lock);
+	return count;
+}
+CONFIGFS_ATTR(rnbdt_host_, unfence_on_restart);
+
+static ssize_t rnbdt_host_failed_proofs_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%lld\n",
+			  atomic64_read(&rnbdt_to_host(item)->failed_proofs));
+}
+CONFIGFS_ATTR_RO(rnbdt_host_, failed_proofs);
+
+static ssize_t rnbdt_host_sessions_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%u\n",
+			  rnbdt_sessions_count(rnbdt_to_host(item), NULL, NULL));
+}
+CONFIGFS_ATTR_RO(rnbdt_host_, sessions);
+
+static struct configfs_attribute *rnbdt_host_attrs[] = {
+	&rnbdt_host_attr_max_pool_bytes,
+	&rnbdt_host_attr_max_session_pool_bytes,
+	&rnbdt_host_attr_max_sessions,
+	&rnbdt_host_attr_secret,
+	&rnbdt_host_attr_has_secret,
+	&rnbdt_host_attr_failed_proofs,
+	&rnbdt_host_attr_fenced,
+	&rnbdt_host_attr_fence_state,
+	&rnbdt_host_attr_fence_done,
+	&rnbdt_host_attr_active_sessions,
+	&rnbdt_host_attr_unfence_on_restart,
+	&rnbdt_host_attr_sessions,
+	NULL,
+};
+
+static void rnbdt_host_release(struct config_item *item)
+{
+	struct rnbdt_host *host = rnbdt_to_host(item);
+
+	rnbdt_secret_put(host->secret);
+	kfree(host);
+}
+
+static struct configfs_item_operations rnbdt_host_item_ops = {
+	.release = rnbdt_host_release,
+};
+
+const struct config_item_type rnbdt_host_type = {
+	.ct_owner       = THIS_MODULE,
+	.ct_item_ops    = &rnbdt_host_item_ops,
+	.ct_attrs       = rnbdt_host_attrs,
+};
+
+static struct config_group *rnbdt_hosts_make(struct config_group *group,
+					     const char *name)
+{
+	struct rnbdt_host *host;
+	uuid_t uuid;
+	int ret = 0;
+
+	if (strlen(name) != UUID_STRING_LEN || uuid_parse(name, &uuid) ||
+	    uuid_is_null(&uuid)) {
+		pr_err("a host's name is its UUID\n");
+		return ERR_PTR(-EINVAL);
+	}
+	host = kzalloc(sizeof(*host), GFP_KERNEL);
+	if (!host)
+		return ERR_PTR(-ENOMEM);
+	host->uuid = uuid;
+	host->fence.generation = 1;
+
+	/* Upper and lower case name the same host. */
+	mutex_lock(&rnbdt_lock);
+	if (rnbdt_host_find(&uuid))
+		ret = -EEXIST;
+	else
+		list_add_tail(&host->entry, &rnbdt_hosts);
+	mutex_unlock(&rnbdt_lock);
+	if (ret) {
+		kfree(host);
+		return ERR_PTR(ret);
+	}
+	config_group_init_type_name(&host->group, name, &rnbdt_host_type);
+	return &host->group;
+}
+
+static void rnbdt_hosts_drop(struct config_group *group,
+			     struct config_item *item)
+{
+	struct rnbdt_host *host = rnbdt_to_host(item);
+
+	mutex_lock(&rnbdt_lock);
+	list_del(&host->entry);
+	mutex_unlock(&rnbdt_lock);
+	/* No export is linked, but a connection may not have logged in yet. */
+	rnbdt_sessions_end(host, NULL, NULL, "the host was removed");
+	config_item_put(item);
+}
+
+static struct configfs_group_operations rnbdt_hosts_ops = {
+	.make_group	= rnbdt_hosts_make,
+	.drop_item	= rnbdt_hosts_drop,
+};
+
+const struct config_item_type rnbdt_hosts_type = {
+	.ct_owner       = THIS_MODULE,
+	.ct_group_ops   = &rnbdt_hosts_ops,
+};

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Connections: admission, the queue pair, and the frames that arrive. See connect.c.
+ */
+#ifndef RNBDT_CONNECT_H
+#define RNBDT_CONNECT_H
+
+#include <rdma/rdma_cm.h>
+
+struct rnbd_conn_req;
+struct rnbdt_port;
+
+/* Bytes of the receive slots of one queue; the send slots take as many. */
+#define RNBDT_RING_BYTES_MAX	(4u << 20)
+
+void rnbdt_reject(struct rdma_cm_id *id, u16 status);
+int rnbdt_session_connect(struct rnbdt_port *port, struct rdma_cm_id *id,
+			  const struct rnbd_conn_req *req,
+			  const struct rdma_conn_param *conn);
+int rnbdt_session_add_queue(struct rnbdt_port *port, struct rdma_cm_id *id,
+			    const struct rnbd_conn_req *req,
+			    const struct rdma_conn_param *conn);
+
+#endif /* RNBDT_CONNECT_H */

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Exports: enable, disable and capacity.
+ *
+ * Operation: enabling an export opens its path as a block device (bdev.c) or as a
+ * file (file.c) and checks the properties of the storage; disabling it ends its
+ * sessions and closes the backend. The size of the storage is read when it is
+ * opened, at each login and when the administrator writes to resize; if it has
+ * changed, clients are notified (resize.c), and requests beyond a smaller capacity
+ * are refused at once (request.c).
+ *
+ * Ownership: the export owns the backend. Sessions use it without a reference:
+ * disabling waits for them. Each backend has its own work queues, so that storage
+ * that hangs delays no other export.
+ *
+ * Concurrency: enabling and disabling happen under export->lock. export->enabled
+ * is cleared first, under rnbdt_lock, so that no login can choose the export while
+ * its sessions are being ended. Until they have ended, the UUID of the export
+ * remains in use; that, too, is under rnbdt_lock.
+ *
+ * Errors: a failed enable is logged, returns an errno and leaves the export
+ * disabled. Disabling cannot fail. If the page cache has lost acknowledged writes,
+ * disabling changes the incarnation, which notifies clients of the loss.
+ */
+
+#define pr_fmt(fmt) "rnbd-target: " fmt
+
+#include <linux/fs.h>
+#include <linux/log2.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/namei.h>
+#include <linux/path.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <linux/uuid.h>
+#include <linux/workqueue.h>
+#include <rnbd/wire.h>
+
+#include "../core/geometry.h"
+#include "backend.h"
+#include "bdev.h"
+#include "export.h"
+#include "file.h"
+#include "graph.h"
+#include "resize.h"
+#include "state.h"
+#include "target.h"
+
+/*
+ * soft-RoCE delivers frames in unbound workers. Such a worker can run the submit
+ * work next, without a wakeup of another worker.
+ */
+static bool submit_unbound = true;
+module_param(submit_unbound, bool, 0644);
+MODULE_PARM_DESC(submit_unbound,
+		 "workers that give requests to the storage run on any processor, not just where the frame came in; read when an export is enabled (default Y)");
+
+static LIST_HEAD(rnbdt_open_exports);	/* that have a backend; rnbdt_lock */
+
+static int rnbdt_backend_open(struct rnbdt_export *export,
+			      struct rnbdt_backend *be)
+{
+	struct path path;
+	umode_t mode;
+	int ret;
+
+	ret = kern_path(export->path, LOOKUP_FOLLOW, &path);
+	if (ret) {
+		pr_err("export %s: path %s: error %d\n",
+		       rnbdt_export_name(export), export->path, ret);
+		return ret;
+	}
+	mode = d_backing_inode(path.dentry)->i_mode;
+	path_put(&path);
+
+	be->readonly = export->readonly;
+	be->direct = export->cache == RNBDT_CACHE_NONE;
+	be->through = export->write_cache == RNBDT_WRITE_THROUGH;
+	if (!S_ISBLK(mode) && !S_ISREG(mode)) {
+		pr_err("export %s: path %s is neither a block device nor a regular file\n",
+		       rnbdt_export_name(export), export->path);
+		return -EINVAL;
+	}
+	if (S_ISBLK(mode) && be->direct)
+		return rnbdt_bdev_open(export, be);
+	return rnbdt_file_open(export, be, S_ISBLK(mode));
+}
+
+/* Round the properties of the storage to values that the protocol allows. */
+static int rnbdt_backend_check(struct rnbdt_export *export,
+			       struct rnbdt_backend *be)
+{
+	struct rnbd_geometry *geo = &be->geo;
+	u32 block = geo->logical_block;
+
+	if (block < 512 || block > RNBD_UNIT_SIZE || !is_power_of_2(block)) {
+		pr_err("export %s: logical blocks of %u bytes are not supported\n",
+		       rnbdt_export_name(export), block);
+		return -EINVAL;
+	}
+	geo->capacity = round_down(geo->capacity, block);
+	if (!geo->capacity) {
+		pr_err("export %s: path %s is empty\n",
+		       rnbdt_export_name(export), export->path);
+		return -EINVAL;
+	}
+	geo->physical_block = clamp(geo->physical_block, block, 1U << 20);
+	if (!is_power_of_2(geo->physical_block))
+		geo->physical_block = block;
+	/* These are hints; the protocol limits them. */
+	geo->io_min = clamp(round_down(geo->io_min, block), geo->physical_block,
+			    RNBD_IO_HINT_MAX);
+	geo->io_opt = round_down(geo->io_opt, block);
+	if (geo->io_opt > RNBD_IO_HINT_MAX)
+		geo->io_opt = 0;
+	geo->discard_granularity = round_down(geo->discard_granularity, block);
+	geo->discard_alignment = round_down(geo->discard_alignment, block);
+	geo->max_discard = round_down(geo->max_discard, block);
+	geo->max_write_zeroes = round_down(geo->max_write_zeroes, block);
+	if (geo->max_discard && !geo->discard_granularity)
+		geo->discard_granularity = block;
+	/* The client's block layer cannot split discards to less than a granule. */
+	if (geo->max_discard < max(geo->discard_granularity, geo->physical_block))
+		geo->max_discard = 0;
+	return 0;
+}
+
+static void rnbdt_backend_free(struct rnbdt_backend *be)
+{
+	if (be->submit_wq)
+		destroy_workqueue(be->submit_wq);
+	if (be->io_wq)
+		destroy_workqueue(be->io_wq);
+	kfree(be);
+}
+
+/* Own work queues, so that storage that hangs does not delay other exports. */
+static struct rnbdt_backend *rnbdt_backend_alloc(struct rnbdt_export *export)
+{
+	struct rnbdt_backend *be = kzalloc(sizeof(*be), GFP_KERNEL);
+
+	if (!be)
+		return NULL;
+	be->submit_wq = alloc_workqueue("rnbd-t-%s", WQ_MEM_RECLAIM |
+					(READ_ONCE(submit_unbound) ? WQ_UNBOUND : WQ_HIGHPRI),
+					0, rnbdt_export_name(export));
+	be->io_wq = alloc_workqueue("rnbd-io-%s", WQ_UNBOUND | WQ_MEM_RECLAIM, 0,
+				    rnbdt_export_name(export));
+	if (!be->submit_wq || !be->io_wq) {
+		rnbdt_backend_free(be);
+		return NULL;
+	}
+	return be;
+}
+
+/*
+ * Allow sessions, unless another enabled export has the same UUID: clients would
+ * regard both as the same data, and write to either.
+ */
+static int rnbdt_export_publish(struct rnbdt_export *export, struct rnbdt_backend *be)
+{
+	struct rnbdt_export *other;
+	int ret = 0;
+
+	mutex_lock(&rnbdt_lock);
+	list_for_each_entry(other, &rnbdt_open_exports, entry) {
+		if (!uuid_equal(&other->uuid, &export->uuid))
+			continue;
+		pr_err("export %s: export %s is enabled and has the same uuid; disable that one, or write another uuid to this one\n",
+		       rnbdt_export_name(export), rnbdt_export_name(other));
+		ret = -EEXIST;
+		break;
+	}
+	if (!ret) {
+		list_add_tail(&export->entry, &rnbdt_open_exports);
+		export->backend = be;
+		export->enabled = true;
+	}
+	mutex_unlock(&rnbdt_lock);
+	return ret;
+}
+
+/**
+ * rnbdt_export_enable - open the backend and allow sessions
+ * @export: export that is not enabled
+ *
+ * Context: process context, export->lock held, rnbdt_lock not held; may sleep.
+ * Return: 0 or a negative errno, which was logged; -EEXIST if an enabled export
+ * has the same UUID.
+ */
+int rnbdt_export_enable(struct rnbdt_export *export)
+{
+	struct rnbdt_backend *be;
+	int ret;
+
+	lockdep_assert_held(&export->lock);
+
+	if (!export->path) {
+		pr_err("export %s: set path before enabling it\n",
+		       rnbdt_export_name(export));
+		return -EINVAL;
+	}
+	be = rnbdt_backend_alloc(export);
+	if (!be)
+		return -ENOMEM;
+	ret = rnbdt_backend_open(export, be);
+	if (ret)
+		goto free;
+	ret = rnbdt_backend_check(export, be);
+	if (ret)
+		goto close;
+
+	ret = rnbdt_export_publish(export, be);
+	if (ret)
+		goto close;
+	pr_info("export %s: %s, %llu bytes, blocks of %u%s%s\n",
+		rnbdt_export_name(export), export->path, be->geo.capacity,
+		be->geo.logical_block, be->readonly ? ", read-only" : "",
+		be->direct ? "" : ", page cache");
+	return 0;
+
+close:
+	be->ops->close(be);
+free:
+	rnbdt_backend_free(be);
+	return ret;
+}
+
+/**
+ * rnbdt_export_update_capacity - read the present size of the storage
+ * @export: export, enabled or not
+ *
+ * Report a changed capacity to the clients that support that. Data beyond a
+ * smaller capacity cannot be accessed from now on.
+ *
+ * Context: process context, rnbdt_lock held.
+ * Return: 0, also if the size is the same; -ENODEV if the export is not enabled;
+ * -EINVAL if not a single block is left, then the capacity stays.
+ */
+int rnbdt_export_update_capacity(struct rnbdt_export *export)
+{
+	struct rnbdt_backend *be = export->backend;
+	u64 size;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	if (!export->enabled)
+		return -ENODEV;
+	size = round_down(rnbdt_backend_size(be), be->geo.logical_block);
+	if (!size)
+		return -EINVAL;
+	if (size == be->geo.capacity)
+		return 0;
+	pr_info("export %s: %llu bytes now, %llu before\n",
+		rnbdt_export_name(export), size, be->geo.capacity);
+	WRITE_ONCE(be->geo.capacity, size);
+	rnbdt_sessions_resize(export);
+	return 0;
+}
+
+/**
+ * rnbdt_export_disable - end the sessions and close the backend
+ * @export: export, enabled or not
+ *
+ * Context: process context, export->lock held, rnbdt_lock not held; sleeps until
+ * the storage has completed all requests, without a limit of time.
+ */
+void rnbdt_export_disable(struct rnbdt_export *export)
+{
+	struct rnbdt_backend *be;
+
+	lockdep_assert_held(&export->lock);
+
+	mutex_lock(&rnbdt_lock);
+	export->enabled = false;
+	mutex_unlock(&rnbdt_lock);
+
+	rnbdt_sessions_end(NULL, export, NULL, "the export was disabled");
+
+	mutex_lock(&rnbdt_lock);
+	be = export->backend;
+	export->backend = NULL;
+	list_del_init(&export->entry);
+	mutex_unlock(&rnbdt_lock);
+	if (be) {
+		be->ops->close(be);
+		if (be->lost)
+			get_random_bytes(export->incarnation,
+					 sizeof(export->incarnation));
+		rnbdt_backend_free(be);
+		pr_info("export %s: disabled\n", rnbdt_export_name(export));
+	}
+}
+
+/**
+ * rnbdt_backend_init - allocate the reserves of all kinds of backends
+ *
+ * Context: process context, module init.
+ * Return: 0 or a negative errno.
+ */
+int rnbdt_backend_init(void)
+{
+	int ret;
+
+	ret = rnbdt_bdev_init();
+	if (ret)
+		return ret;
+	ret = rnbdt_file_init();
+	if (ret)
+		rnbdt_bdev_exit();
+	return ret;
+}
+
+/**
+ * rnbdt_backend_exit - undo rnbdt_backend_init()
+ *
+ * Context: process context, module exit.
+ */
+void rnbdt_backend_exit(void)
+{
+	rnbdt_file_exit();
+	rnbdt_bdev_exit();
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Exports: enable, disable and capacity. See export.c.
+ */
+#ifndef RNBDT_EXPORT_H
+#define RNBDT_EXPORT_H
+
+struct rnbdt_export;
+
+int rnbdt_export_enable(struct rnbdt_export *export);
+int rnbdt_export_update_capacity(struct rnbdt_export *export);
+void rnbdt_export_disable(struct rnbdt_export *export);
+int rnbdt_backend_init(void);
+void rnbdt_backend_exit(void);
+
+#endif /* RNBDT_EXPORT_H */

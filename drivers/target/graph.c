@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The configuration graph: hosts, exports, ports and the links between them.
+ *
+ * A host may use exports, a port offers exports, an export has a backend. This
+ * file defines the lock of the graph, the lookups in it, and the work queues of
+ * the module. configfs_*.c build the graph. Each lookup requires rnbdt_lock, and
+ * its result is valid while that is held, or while a session keeps it (state.c).
+ *
+ * The work queues are separate so that work that may wait does not delay other
+ * work:
+ *
+ *	rnbdt_login_wq		logins and ports, which may wait for memory, and
+ *				events for netlink listeners
+ *	rnbdt_timer_wq		keep-alives, timeouts and resize reports, which
+ *				must not wait behind logins
+ *	rnbdt_teardown_wq	teardowns, which may wait for storage forever
+ *	rnbdt_hangup_wq		teardowns of sessions that were never live: a
+ *				flood of them delays no other teardown
+ *	rnbdt_linger_wq		the last part of these, which may wait a minute
+ *				for the peer and must not delay the first part
+ */
+
+#include <linux/mutex.h>
+#include <linux/uuid.h>
+#include <linux/workqueue.h>
+
+#include "graph.h"
+#include "target.h"
+
+/* The configuration graph, the list of sessions, the memory accounts. */
+DEFINE_MUTEX(rnbdt_lock);
+struct workqueue_struct *rnbdt_login_wq;
+struct workqueue_struct *rnbdt_timer_wq;
+struct workqueue_struct *rnbdt_teardown_wq;
+struct workqueue_struct *rnbdt_hangup_wq;
+struct workqueue_struct *rnbdt_linger_wq;
+
+LIST_HEAD(rnbdt_hosts);		/* rnbdt_lock */
+
+/**
+ * rnbdt_host_find - look up a host
+ * @uuid: id of the host
+ *
+ * Context: rnbdt_lock held.
+ * Return: the host or NULL.
+ */
+struct rnbdt_host *rnbdt_host_find(const uuid_t *uuid)
+{
+	struct rnbdt_host *host;
+
+	lockdep_assert_held(&rnbdt_lock);
+	list_for_each_entry(host, &rnbdt_hosts, entry)
+		if (uuid_equal(&host->uuid, uuid))
+			return host;
+	return NULL;
+}
+
+/**
+ * rnbdt_host_allowed - check whether a host may use an export
+ * @export: export
+ * @host: host
+ *
+ * Context: rnbdt_lock held.
+ * Return: true if the host is linked in allowed_hosts of the export.
+ */
+bool rnbdt_host_allowed(const struct rnbdt_export *export,
+			const struct rnbdt_host *host)
+{
+	struct rnbdt_allow *allow;
+
+	lockdep_assert_held(&rnbdt_lock);
+	list_for_each_entry(allow, &export->hosts, entry)
+		if (allow->host == host)
+			return true;
+	return false;
+}
+
+/**
+ * rnbdt_port_find_export - find an enabled export that a host may use on a port
+ * @port: port
+ * @host: host
+ * @name: name of the export, or NULL for any
+ *
+ * Context: rnbdt_lock held.
+ * Return: the export or NULL.
+ */
+struct rnbdt_export *rnbdt_port_find_export(const struct rnbdt_port *port,
+					    const struct rnbdt_host *host,
+					    const char *name)
+{
+	struct rnbdt_offer *offer;
+
+	lockdep_assert_held(&rnbdt_lock);
+	list_for_each_entry(offer, &port->exports, entry) {
+		struct rnbdt_export *export = offer->export;
+
+		if (name && strcmp(rnbdt_export_name(export), name))
+			continue;
+		if (export->enabled && rnbdt_host_allowed(export, host))
+			return export;
+	}
+	return NULL;
+}
+
+/**
+ * rnbdt_port_knows_host - check whether a host may use an export on a port
+ * @port: port
+ * @host: host
+ *
+ * Context: rnbdt_lock held.
+ * Return: true if a host may use at least one export of the port, enabled or not.
+ */
+bool rnbdt_port_knows_host(const struct rnbdt_port *port,
+			   const struct rnbdt_host *host)
+{
+	struct rnbdt_offer *offer;
+
+	lockdep_assert_held(&rnbdt_lock);
+	list_for_each_entry(offer, &port->exports, entry)
+		if (rnbdt_host_allowed(offer->export, host))
+			return true;
+	return false;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The configuration graph: hosts, exports, ports and their links. See graph.c.
+ */
+#ifndef RNBDT_GRAPH_H
+#define RNBDT_GRAPH_H
+
+#include <linux/configfs.h>
+#include <linux/mutex.h>
+#include <linux/uuid.h>
+#include <linux/workqueue.h>
+#include <rdma/rdma_cm.h>
+
+struct rnbdt_backend;
+struct rnbdt_secret;
+
+/* Ended attachments of a host whose newest epoch is remembered, see epoch.c. */
+#define RNBDT_HOST_EPOCHS	64
+
+/**
+ * enum rnbdt_write_cache - when an acknowledged write is durable
+ * @RNBDT_WRITE_THROUGH: when it is acknowledged
+ * @RNBDT_WRITE_BACK: after the next flush, if the storage has a volatile cache
+ */
+enum rnbdt_write_cache {
+	RNBDT_WRITE_THROUGH,
+	RNBDT_WRITE_BACK,
+};
+
+/**
+ * struct rnbdt_epoch - newest epoch of an attachment whose session has ended
+ * @session_id: id of the attachment
+ * @epoch: highest epoch that the client has used; 0: the entry is unused
+ */
+struct rnbdt_epoch {
+	uuid_t session_id;
+	u32 epoch;
+};
+
+/**
+ * enum rnbdt_cache - cache of the target between a client and the storage
+ * @RNBDT_CACHE_NONE: none; direct I/O
+ * @RNBDT_CACHE_PAGECACHE: page cache; buffered I/O
+ */
+enum rnbdt_cache {
+	RNBDT_CACHE_NONE,
+	RNBDT_CACHE_PAGECACHE,
+};
+
+/**
+ * struct rnbdt_fence - fencing state of a host
+ * @generation: fence generation; increases with each fence, never 0
+ * @done: highest generation known to be fully drained, as of the last call of
+ *	rnbdt_fence_done(); 0: none
+ * @fenced: logins of the host are refused
+ * @restored: userspace has restored this state, and no login was granted since
+ * @boot_id: boot id of the client module at the last granted login, or null
+ *
+ * Protected by rnbdt_lock; see fence.c.
+ */
+struct rnbdt_fence {
+	u32 generation;
+	u32 done;
+	bool fenced;
+	bool restored;
+	uuid_t boot_id;
+};
+
+/**
+ * struct rnbdt_host - a client machine that exports may allow
+ * @group: configfs directory hosts/<uuid>
+ * @entry: in rnbdt_hosts; rnbdt_lock
+ * @uuid: id of the host; constant
+ * @max_pool_bytes: limit in bytes of all pools of the host, 0: the module parameter
+ *	applies; rnbdt_lock
+ * @max_session_pool_bytes: limit in bytes of one pool, 0: the module parameter
+ *	applies; rnbdt_lock
+ * @max_sessions: limit of sessions, 0: the module parameter applies; rnbdt_lock
+ * @pool_bytes: bytes of pools charged to the host; rnbdt_lock
+ * @secret: secret that clients of the host must prove to know, or NULL; rnbdt_lock
+ * @failed_proofs: number of logins with a wrong proof
+ * @queue_bytes: bytes of rings and requests charged to the host; rnbdt_lock
+ * @nr_sessions: sessions of the host that have logged in; rnbdt_lock
+ * @logins_until: monotonic time in ns when the token bucket of logins is full;
+ *	rnbdt_lock
+ * @logins_log_at: monotonic time in ns from which an empty bucket is logged again;
+ *	rnbdt_lock
+ * @epochs: newest epochs of the latest attachments of the host; rnbdt_lock
+ * @next_epoch: index of the member of @epochs to replace next; rnbdt_lock
+ * @fence: fencing state; rnbdt_lock
+ * @unfence_on_restart: a login with another boot id lifts a complete fence; rnbdt_lock
+ *
+ * Freed after rmdir, which waits for the sessions of the host.
+ */
+struct rnbdt_host {
+	struct config_group group;
+	struct list_head entry;
+	uuid_t uuid;
+	u64 max_pool_bytes;
+	u64 max_session_pool_bytes;
+	u64 max_sessions;
+	u64 pool_bytes;
+	struct rnbdt_secret *secret;
+	atomic64_t failed_proofs;
+	u64 queue_bytes;
+	u32 nr_sessions;
+	u64 logins_until;
+	u64 logins_log_at;
+	struct rnbdt_epoch epochs[RNBDT_HOST_EPOCHS];
+	u32 next_epoch;
+	struct rnbdt_fence fence;
+	bool unfence_on_restart;
+};
+
+#define RNBDT_INCARNATION_SIZE	16
+
+/**
+ * struct rnbdt_export - storage that clients may attach
+ * @group: configfs directory exports/<name>
+ * @hosts_group: configfs directory exports/<name>/allowed_hosts
+ * @lock: serialises writers of the attributes; held while the export is enabled or
+ *	disabled
+ * @path: absolute path of a block device or file, or NULL; @lock
+ * @readonly: requests that write are refused; @lock, constant while enabled
+ * @cache: cache of the target; @lock, constant while enabled
+ * @write_cache: durability of acknowledged writes; @lock, constant while enabled
+ * @uuid: identity of the data; @lock, constant while enabled
+ * @incarnation: random; a changed value notifies clients that writes which they did
+ *	not flush may be lost; @lock, constant while enabled
+ * @enabled: logins are granted; rnbdt_lock, written under @lock as well
+ * @backend: opened storage; not NULL while enabled and until the last session has
+ *	gone; rnbdt_lock, written under @lock as well
+ * @entry: in the list of exports that have a backend; rnbdt_lock
+ * @hosts: allowed hosts, struct rnbdt_allow; rnbdt_lock
+ * @stale_requests: requests of ended sessions or old epochs that were dropped
+ *	before they reached the storage
+ * @stale_frames: frames of closing sessions that were dropped unread
+ */
+struct rnbdt_export {
+	struct config_group group;
+	struct config_group hosts_group;
+	struct mutex lock;	/* one writer */
+	char *path;
+	bool readonly;
+	enum rnbdt_cache cache;
+	enum rnbdt_write_cache write_cache;
+	uuid_t uuid;
+	u8 incarnation[RNBDT_INCARNATION_SIZE];
+	bool enabled;
+	struct rnbdt_backend *backend;
+	struct list_head entry;
+	struct list_head hosts;
+	atomic64_t stale_requests;
+	atomic64_t stale_frames;
+};
+
+/**
+ * struct rnbdt_allow - a link in allowed_hosts
+ * @entry: in rnbdt_export.hosts; rnbdt_lock
+ * @host: allowed host; constant
+ */
+struct rnbdt_allow {
+	struct list_head entry;
+	struct rnbdt_host *host;
+};
+
+/**
+ * struct rnbdt_offer - a link in the exports of a port
+ * @entry: in rnbdt_port.exports, in ascending order of @serial; rnbdt_lock
+ * @serial: number of the link, never used again; constant
+ * @export: offered export; constant
+ */
+struct rnbdt_offer {
+	struct list_head entry;
+	u64 serial;
+	struct rnbdt_export *export;
+};
+
+/**
+ * enum rnbdt_port_state - state of a port
+ * @RNBDT_PORT_DISABLED: the port does not listen
+ * @RNBDT_PORT_LISTENING: the port accepts connection requests
+ * @RNBDT_PORT_NO_DEVICE: the port is enabled, but its RDMA device was removed; it
+ *	listens again when the device is back
+ */
+enum rnbdt_port_state {
+	RNBDT_PORT_DISABLED,
+	RNBDT_PORT_LISTENING,
+	RNBDT_PORT_NO_DEVICE,
+};
+
+/**
+ * struct rnbdt_port - an address on which the target listens
+ * @group: configfs directory ports/<id>
+ * @exports_group: configfs directory ports/<id>/exports
+ * @lock: serialises writers of the attributes; held while the port is enabled or
+ *	disabled
+ * @addr: IPv4 or IPv6 address as text, "": not set; @lock
+ * @port: service port; @lock
+ * @state: state of the port; rnbdt_lock. Changes are made under @lock too, except
+ *	that the removal of the device clears RNBDT_PORT_LISTENING without it
+ * @cm_id: listening id, or NULL; rnbdt_lock. The context that takes it out of here
+ *	destroys it
+ * @exports: offered exports, struct rnbdt_offer; rnbdt_lock
+ * @retry_work: listens again when the device is back, on rnbdt_login_wq
+ */
+struct rnbdt_port {
+	struct config_group group;
+	struct config_group exports_group;
+	struct mutex lock;	/* one writer */
+	char addr[64];
+	u16 port;
+	enum rnbdt_port_state state;
+	struct rdma_cm_id *cm_id;
+	struct list_head exports;
+	struct delayed_work retry_work;
+};
+
+static inline const char *rnbdt_export_name(struct rnbdt_export *export)
+{
+	return config_item_name(&export->group.cg_item);
+}
+
+static inline const char *rnbdt_port_name(struct rnbdt_port *port)
+{
+	return config_item_name(&port->group.cg_item);
+}
+
+extern struct list_head rnbdt_hosts;
+struct rnbdt_host *rnbdt_host_find(const uuid_t *uuid);
+bool rnbdt_host_allowed(const struct rnbdt_export *export,
+			const struct rnbdt_host *host);
+struct rnbdt_export *rnbdt_port_find_export(const struct rnbdt_port *port,
+					    const struct rnbdt_host *host,
+					    const char *name);
+bool rnbdt_port_knows_host(const struct rnbdt_port *port,
+			   const struct rnbdt_host *host);
+
+#endif /* RNBDT_GRAPH_H */

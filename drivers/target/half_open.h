@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Half-open connections: clients that have not logged in. See half_open.c.
+ */
+#ifndef RNBDT_HALF_OPEN_H
+#define RNBDT_HALF_OPEN_H
+
+#include <linux/socket.h>
+
+struct rnbd_conn_req;
+struct rnbdt_session;
+
+extern struct list_head rnbdt_hangups;
+unsigned long rnbdt_login_timeout(void);
+u32 rnbdt_login_frames(void);
+bool rnbdt_same_address(const struct sockaddr_storage *a,
+			const struct sockaddr_storage *b);
+u64 rnbdt_ring_bytes(u32 slots, u32 slot_size);
+u16 rnbdt_limits_connect(const struct sockaddr_storage *peer,
+			 const struct rnbd_conn_req *req);
+void rnbdt_limits_opened(struct rnbdt_session *s, const struct rnbd_conn_req *req);
+
+#endif /* RNBDT_HALF_OPEN_H */

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Fault points of the target, for tests. See inject.c.
+ */
+#ifndef RNBDT_INJECT_H
+#define RNBDT_INJECT_H
+
+#include "../core/inject.h"
+
+extern struct rnbd_inject rnbdt_inject_delay_submit;
+extern struct rnbd_inject rnbdt_inject_delay_bio;
+extern struct rnbd_inject rnbdt_inject_delay_close;
+extern struct rnbd_inject rnbdt_inject_delay_linger;
+extern struct rnbd_inject rnbdt_inject_delay_login;
+extern struct rnbd_inject rnbdt_inject_drop_reply;
+extern struct rnbd_inject rnbdt_inject_no_epoch_check;
+extern struct rnbd_inject rnbdt_inject_no_drain;
+extern struct rnbd_inject rnbdt_inject_no_copy;
+void rnbdt_inject_init(void);
+void rnbdt_inject_exit(void);
+
+#endif /* RNBDT_INJECT_H */

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Limits: how much of this machine a host and its sessions may use. See limits.c.
+ */
+#ifndef RNBDT_LIMITS_H
+#define RNBDT_LIMITS_H
+
+#include <linux/types.h>
+
+struct rnbd_conn_req;
+struct rnbdt_host;
+struct rnbdt_session;
+
+u16 rnbdt_limits_host(struct rnbdt_host *host);
+u16 rnbdt_limits_login(struct rnbdt_session *s);
+u16 rnbdt_limits_list(struct rnbdt_session *s);
+u32 rnbdt_limits_queues(u32 requested);
+u16 rnbdt_limits_pool(const struct rnbdt_session *s, u64 *bytes);
+u16 rnbdt_limits_charge_pool(struct rnbdt_session *s, u64 bytes);
+u16 rnbdt_limits_add_queue(struct rnbdt_session *s, const struct rnbd_conn_req *req);
+void rnbdt_limits_freed(struct rnbdt_session *s);
+void rnbdt_limits_gone(struct rnbdt_session *s);
+
+#endif /* RNBDT_LIMITS_H */

@@ -1,0 +1,598 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Login: authentication, negotiation and the reply.
+ *
+ * Operation
+ *
+ * The first frame of queue 0 is the login. If the host has a secret, a challenge
+ * is sent and the client answers with a proof (auth.c). The login work then checks
+ * fence and epoch, binds the session to an export, cuts the requested sizes to the
+ * limits, allocates and registers the pool, and answers with the pool and the
+ * properties of the export. The session is live before the reply is posted,
+ * because the client may send requests as soon as it has the reply. A client that
+ * only asks for a list of exports is answered by discover.c.
+ *
+ * A login with another boot id closes the sessions that the host had before its
+ * client module restarted. A login is answered with RNBD_ST_BUSY while such
+ * a session, or one that closes for another reason, is left on the same export:
+ * old writes must not reach the storage after new ones.
+ *
+ * Ownership
+ *
+ * The login work writes the granted values of the session, which are constant once
+ * it is live. Memory of a failed login is freed by the teardown.
+ *
+ * Concurrency
+ *
+ * Login and proof are handled one after the other in the completion handler of
+ * queue 0, which then queues the login work; that runs once at a time. Binding to
+ * an export happens under rnbdt_lock, together with the check of the fence.
+ *
+ * Errors
+ *
+ * A refused login gets a reply with the status and RNBDT_REFUSED_GRACE to read it.
+ * An allowed host cannot probe for exports of others: exports that it may not use,
+ * that do not exist or that are disabled all return RNBD_ST_NO_EXPORT. A session
+ * that has received no login or proof within login_timeout_ms is closed.
+ */
+
+#define pr_fmt(fmt) "rnbd-target: " fmt
+
+#include <linux/math64.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+
+#include "../core/frame.h"
+#include "../core/inject.h"
+#include "../core/io.h"
+#include "../core/login.h"
+#include "../core/names.h"
+#include "../core/op.h"
+#include "../core/param.h"
+#include "../core/proto_err.h"
+#include "../core/ring.h"
+#include "../core/ring_complete.h"
+#include "../core/ring_send.h"
+#include "auth.h"
+#include "backend.h"
+#include "counters.h"
+#include "discover.h"
+#include "epoch.h"
+#include "export.h"
+#include "fence.h"
+#include "graph.h"
+#include "half_open.h"
+#include "inject.h"
+#include "limits.h"
+#include "login.h"
+#include "pool.h"
+#include "queue.h"
+#include "queue_alloc.h"
+#include "resize.h"
+#include "session.h"
+#include "state.h"
+#include "target.h"
+
+/* Smallest max_io in bytes to which the limits reduce a larger request. */
+#define RNBDT_MIN_IO		(64u << 10)
+
+RNBD_PARAM_UINT(max_io_kb, 1024, 4, 4096,
+		"KiB of the largest read or write, rounded down to a multiple of 4");
+
+/**
+ * rnbdt_max_io - return the limit of one READ or WRITE
+ *
+ * Return: bytes, a multiple of RNBD_UNIT_SIZE.
+ */
+static u32 rnbdt_max_io(void)
+{
+	BUILD_BUG_ON(RNBDT_MAX_IO_MAX != 4096 << 10);
+	return round_down(READ_ONCE(max_io_kb) << 10, RNBD_UNIT_SIZE);
+}
+
+/* Time for the client to read the refusal and to disconnect. */
+#define RNBDT_REFUSED_GRACE	(HZ / 2)
+/* Time for the client to receive a list of exports; our client waits for less. */
+#define RNBDT_LISTING_TIMEOUT	(50 * HZ)
+
+/**
+ * rnbdt_session_keepalive - check and send the keep-alives of all queues
+ * @work: rnbdt_session.login.keepalive_work
+ *
+ * Run from the login on: allocating the pool may take long, and the client waits.
+ *
+ * Context: work item of rnbdt_timer_wq; takes rnbdt_lock, may sleep.
+ */
+void rnbdt_session_keepalive(struct work_struct *work)
+{
+	struct rnbdt_session *s = container_of(to_delayed_work(work),
+					       struct rnbdt_session,
+					       login.keepalive_work);
+	enum rnbdt_state state = READ_ONCE(s->state);
+	u32 i, interval_ms = RNBD_LOGIN_KEEPALIVE_MS;
+
+	if (state == RNBDT_LIVE)
+		interval_ms = s->login.info.keepalive_ms;
+	else if (state != RNBDT_AUTHENTICATING && state != RNBDT_LOGIN &&
+		 state != RNBDT_LISTING)
+		return;
+	mutex_lock(&rnbdt_lock);
+	for (i = 0; i < RNBD_QUEUES_MAX; i++)
+		if (s->queues[i])
+			rnbd_ring_keepalive(&s->queues[i]->ring, interval_ms);
+	mutex_unlock(&rnbdt_lock);
+	queue_delayed_work(rnbdt_timer_wq, &s->login.keepalive_work,
+			   msecs_to_jiffies(interval_ms) / 2);
+}
+
+/**
+ * rnbdt_session_timeout - close a session whose client has exceeded its time
+ * @work: rnbdt_session.login.timeout_work
+ *
+ * Context: work item of rnbdt_timer_wq.
+ */
+void rnbdt_session_timeout(struct work_struct *work)
+{
+	struct rnbdt_session *s = container_of(to_delayed_work(work),
+					       struct rnbdt_session,
+					       login.timeout_work);
+
+	switch (READ_ONCE(s->state)) {
+	case RNBDT_CONNECTING:
+		rnbdt_count(RNBDT_COUNT_LIMITS, RNBDT_LIMIT_LOGIN_TIME);
+		rnbdt_session_close(s, "no login in time");
+		break;
+	case RNBDT_AUTHENTICATING:
+		rnbdt_count(RNBDT_COUNT_LIMITS, RNBDT_LIMIT_LOGIN_TIME);
+		rnbdt_session_close(s, "no proof in time");
+		break;
+	case RNBDT_REFUSED:
+		rnbdt_session_close(s, "login refused");
+		break;
+	case RNBDT_LISTING:
+		rnbdt_session_close(s, "the client did not go after its list of exports");
+		break;
+	default:
+		break;
+	}
+}
+
+/**
+ * rnbdt_session_refusal_sent - shorten the timeout once a refusal was delivered
+ * @s: session whose login was refused
+ *
+ * Context: any; does not sleep.
+ */
+void rnbdt_session_refusal_sent(struct rnbdt_session *s)
+{
+	mod_delayed_work(rnbdt_timer_wq, &s->login.timeout_work, RNBDT_REFUSED_GRACE);
+}
+
+static void rnbdt_close_stale(struct rnbdt_session *old,
+			      const struct rnbdt_session *s)
+{
+	if (old->state == RNBDT_LIVE &&
+	    !rnbdt_same_address(&old->peer, &s->peer))
+		pr_warn_ratelimited("host %pUb now comes from %pISc, not from %pISc: if these are two machines, give one of them another host id\n",
+				    &s->host_id, &s->peer, &old->peer);
+	rnbdt_session_close(old, "the client has been started anew");
+}
+
+/*
+ * Close the sessions that the host had before its client module restarted. Returns
+ * whether one of these, or another closing session, is left on the export of @s.
+ */
+static bool rnbdt_close_all_stale(const struct rnbdt_session *s)
+{
+	struct rnbdt_session *old;
+	bool some = false;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	list_for_each_entry(old, &rnbdt_sessions, entry) {
+		/* pairs with the release in rnbdt_session_set_state() */
+		enum rnbdt_state state = smp_load_acquire(&old->state);
+
+		/* Sessions that were never live have sent no requests. */
+		if (old->host != s->host || state < RNBDT_LIVE || !old->live_at)
+			continue;
+		if (memcmp(old->login.info.boot_id, s->login.info.boot_id,
+			   sizeof(s->login.info.boot_id)))
+			rnbdt_close_stale(old, s);
+		else if (state == RNBDT_LIVE ||
+			 rnbd_inject(&rnbdt_inject_no_drain, NULL))
+			continue;
+		some |= old->export == s->export;
+	}
+	return some;
+}
+
+static u16 rnbdt_login_bind(struct rnbdt_session *s)
+{
+	struct rnbdt_export *export;
+	u16 status;
+
+	mutex_lock(&rnbdt_lock);
+	status = rnbdt_fence_check(s);
+	export = rnbdt_port_find_export(s->port, s->host, s->login.info.export);
+	if (!status && !export)
+		status = RNBD_ST_NO_EXPORT;
+	if (!status) {
+		s->granted.fence_generation = s->host->fence.generation;
+		s->export = export;
+		s->backend = export->backend;
+		/* The grant then carries the present capacity. */
+		rnbdt_export_update_capacity(export);
+		status = rnbdt_close_all_stale(s) ? RNBD_ST_BUSY :
+						      rnbdt_limits_login(s);
+	}
+	if (!status)
+		rnbdt_fence_admit(s);
+	mutex_unlock(&rnbdt_lock);
+	return status;
+}
+
+/* Cut the requested values to the limits, and charge the pool to the accounts. */
+static u16 rnbdt_login_negotiate(struct rnbdt_session *s, u32 segment_units)
+{
+	const struct rnbd_login_info *requested = &s->login.info;
+	u32 slot_size = s->queues[0]->ring.attr.slot_size;
+	u32 floor, queues;
+	u64 bytes;
+	u16 status;
+
+	bytes = (u64)rnbd_max_segments(slot_size) * segment_units;
+	bytes = min_t(u64, bytes, RNBD_POOL_UNITS_MAX) * RNBD_UNIT_SIZE;
+	bytes = min(bytes, requested->pool_bytes);
+
+	mutex_lock(&rnbdt_lock);
+	status = rnbdt_limits_pool(s, &bytes);
+	if (status)
+		goto unlock;
+	bytes = round_down(bytes, RNBD_UNIT_SIZE);
+
+	/*
+	 * The share of a queue must hold one request. A client that requests
+	 * a tiny pool gets a small max_io; a client that requests more than is
+	 * left gets fewer queues rather than a max_io below RNBDT_MIN_IO.
+	 */
+	s->granted.max_io = min(requested->max_io, rnbdt_max_io());
+	/* Extents do not cross segments, but may begin in the middle of one. */
+	s->granted.max_io = min_t(u64, s->granted.max_io, (u64)segment_units * RNBD_UNIT_SIZE *
+					  (RNBD_EXTENTS_MAX - 1));
+	floor = min(s->granted.max_io, RNBDT_MIN_IO);
+	if (requested->pool_bytes < floor)
+		floor = RNBD_UNIT_SIZE;
+	if (bytes < floor) {
+		status = RNBD_ST_POOL_FULL;
+		goto unlock;
+	}
+	queues = rnbdt_limits_queues(requested->nr_queues);
+	s->granted.nr_queues = min_t(u64, queues, div_u64(bytes, floor));
+	s->granted.depth = requested->queue_depth;
+	s->granted.max_io = min_t(u64, s->granted.max_io, round_down(div_u64(bytes,
+									     s->granted.nr_queues),
+								     RNBD_UNIT_SIZE));
+	status = rnbdt_limits_charge_pool(s, bytes);
+unlock:
+	mutex_unlock(&rnbdt_lock);
+	return status;
+}
+
+/* Inline data must fit a slot, and the device must gather it with the entries. */
+static u32 rnbdt_login_inline(const struct rnbdt_session *s, u32 requested)
+{
+	u32 slot_size = s->queues[0]->ring.attr.slot_size;
+
+	if (s->conn.dev->attrs.max_send_sge < 2)
+		return 0;
+	return min3(requested, s->granted.max_io, slot_size - RNBD_RING_DATA_OFFSET);
+}
+
+static u16 rnbdt_login_set_up(struct rnbdt_session *s)
+{
+	u32 segment_units = rnbdt_pool_segment_units(s->conn.dev);
+	u16 status;
+	int ret;
+
+	rnbd_inject_delay(&rnbdt_inject_delay_login);
+	status = rnbdt_login_bind(s);
+	if (status)
+		return status;
+	s->granted.readonly = s->backend->readonly ||
+		      (s->login.info.flags & RNBD_LOGIN_READONLY);
+	if (!segment_units)
+		return RNBD_ST_DEVICE;
+	status = rnbdt_login_negotiate(s, segment_units);
+	if (status)
+		return status;
+	if (rnbdt_queue_alloc_reqs(s->queues[0]))
+		return RNBD_ST_NOMEM;
+
+	ret = rnbdt_pool_alloc(s, s->account.pool_bytes >> RNBD_UNIT_SHIFT, segment_units);
+	if (!ret)
+		ret = rnbdt_pool_register(s);
+	if (ret) {
+		if (READ_ONCE(s->state) == RNBDT_LOGIN)
+			pr_err("session %u: pool of %llu bytes on %s: error %d\n",
+			       s->serial, s->account.pool_bytes, s->conn.dev->name, ret);
+		return ret == -ENOMEM ? RNBD_ST_POOL_FULL : RNBD_ST_DEVICE;
+	}
+
+	s->granted.limits = (struct rnbd_limits) {
+		.capacity = READ_ONCE(s->backend->geo.capacity),
+		.block_mask = s->backend->geo.logical_block - 1,
+		.max_io = s->granted.max_io,
+		.max_discard = s->backend->geo.max_discard,
+		.max_write_zeroes = s->backend->geo.max_write_zeroes,
+		.pool_units = s->pool.units,
+		.segment_units = s->pool.segment_units,
+		.depth = s->granted.depth,
+		.inline_read = rnbdt_login_inline(s, s->login.info.inline_read),
+		.inline_write = rnbdt_login_inline(s, s->login.info.inline_write),
+	};
+	return RNBD_ST_OK;
+}
+
+static void rnbdt_login_fill_grant(struct rnbdt_session *s,
+				   struct rnbd_grant *grant)
+{
+	grant->nr_queues = s->granted.nr_queues;
+	grant->queue_depth = s->granted.depth;
+	grant->features = s->login.info.features & RNBD_FEATURES;
+	/* The capacity of the backend may change now; the granted limits hold the valid one. */
+	grant->geo = data_race(s->backend->geo);
+	grant->geo.capacity = s->granted.limits.capacity;
+	if (s->granted.readonly)
+		grant->geo.flags |= RNBD_EXPORT_READONLY;
+	grant->max_io = s->granted.max_io;
+	grant->pool_units = s->pool.units;
+	grant->segment_units = s->pool.segment_units;
+	grant->nr_segments = s->pool.nr_segments;
+	grant->keepalive_ms = s->login.info.keepalive_ms;
+	memcpy(grant->incarnation, s->export->incarnation,
+	       sizeof(grant->incarnation));
+	export_uuid(grant->export_uuid, &s->export->uuid);
+	grant->inline_read = s->granted.limits.inline_read;
+	grant->inline_write = s->granted.limits.inline_write;
+	grant->fence_generation = s->granted.fence_generation;
+}
+
+/* Called under ring->lock. */
+static int rnbdt_login_send_reply(struct rnbdt_session *s,
+				  const struct rnbd_grant *grant)
+{
+	struct rnbd_ring *ring = &s->queues[0]->ring;
+	void *buf;
+	u32 i;
+
+	if (!rnbd_ring_open(ring, RNBD_FRAME_LOGIN_REPLY))
+		return -ENOTCONN;
+	/* From now on the granted keep-alive interval applies, which may be shorter. */
+	ring->last_heard = jiffies;
+	buf = rnbd_ring_add(ring, sizeof(struct rnbd_login_reply), 1);
+	rnbd_encode_grant(buf, grant);
+	for (i = 0; i < grant->nr_segments; i++) {
+		const struct rnbdt_segment *seg = &s->pool.segments[i];
+		struct rnbd_segment_info info = {
+			.addr = seg->mr->iova,
+			.rkey = seg->mr->rkey,
+			.units = seg->units,
+		};
+
+		/* rnbdt_login_negotiate() has limited the number of segments. */
+		buf = rnbd_ring_add(ring, sizeof(struct rnbd_segment), 1);
+		rnbd_encode_segment(buf, &info);
+	}
+	return rnbd_ring_send(ring, NULL, NULL, IB_SEND_SIGNALED);
+}
+
+/* Replaces the timeout of the login by that of the list. */
+static void rnbdt_login_start_list(struct rnbdt_session *s, u16 status)
+{
+	rnbd_inject_delay(&rnbdt_inject_delay_login);
+	if (status)
+		pr_warn_ratelimited("session %u: host %pUb: list of exports on port %s refused: %s\n",
+				    s->serial, &s->host_id, rnbdt_port_name(s->port),
+				    rnbd_status_text(status));
+	mutex_lock(&rnbdt_lock);
+	if (!status)
+		status = rnbdt_fence_check(s);
+	if (!status)
+		status = rnbdt_limits_list(s);
+	s->listing.list_status = status;
+	if (status)
+		rnbdt_count(RNBDT_COUNT_REFUSED, status);
+	else
+		rnbd_ring_set_rate_limit(&s->queues[0]->ring, 0);
+	mod_delayed_work(rnbdt_timer_wq, &s->login.timeout_work,
+			 s->listing.list_status ? RNBDT_HANGUP_TIMEOUT : RNBDT_LISTING_TIMEOUT);
+	rnbdt_session_advance(s, RNBDT_LOGIN, RNBDT_LISTING, NULL);
+	mutex_unlock(&rnbdt_lock);
+}
+
+/*
+ * Check the proof if the host has a secret, before any other work for the client.
+ * Then check the epoch, which the connection request of an unproven host cannot.
+ */
+static u16 rnbdt_login_authenticate(struct rnbdt_session *s)
+{
+	u16 status;
+
+	if (!s->auth.secret)
+		return RNBD_ST_OK;
+	status = rnbdt_auth_check(s);
+	if (status) {
+		if (status == RNBD_ST_AUTH)
+			atomic64_inc(&s->host->failed_proofs);
+		return status;
+	}
+	if (rnbdt_auth_send_proof(s)) {
+		rnbdt_session_close(s, "the proof could not be sent");
+		return RNBD_ST_SHUTDOWN;
+	}
+
+	mutex_lock(&rnbdt_lock);
+	s->auth.authenticated = true;
+	status = rnbdt_is_newest_epoch(s->host, &s->auth.req, s);
+	mutex_unlock(&rnbdt_lock);
+	return status;
+}
+
+/**
+ * rnbdt_session_login_work - process a login, or continue a list of exports
+ * @work: rnbdt_session.login.login_work
+ *
+ * Context: work item of rnbdt_login_wq; takes rnbdt_lock, may sleep for memory
+ * and for the send queue of queue 0.
+ */
+void rnbdt_session_login_work(struct work_struct *work)
+{
+	struct rnbdt_session *s = container_of(work, struct rnbdt_session,
+					       login.login_work);
+	struct rnbd_ring *ring = &s->queues[0]->ring;
+	enum rnbdt_state state = READ_ONCE(s->state);
+	struct rnbd_grant grant = { };
+	unsigned long flags;
+	int ret;
+
+	/* Always check the proof first, even if the session closes. */
+	if (state == RNBDT_LOGIN)
+		grant.status = rnbdt_login_authenticate(s);
+	else if (state != RNBDT_LISTING)
+		return;
+	if (s->login.info.flags & RNBD_LOGIN_DISCOVER) {
+		if (READ_ONCE(s->state) == RNBDT_LOGIN)
+			rnbdt_login_start_list(s, grant.status);
+		/* The client has its complete list and should disconnect. */
+		if (rnbdt_discover_work(s))
+			mod_delayed_work(rnbdt_timer_wq, &s->login.timeout_work,
+					 RNBDT_HANGUP_TIMEOUT);
+		return;
+	}
+	if (grant.status == RNBD_ST_OK)
+		grant.status = rnbdt_login_set_up(s);
+	/* If the session was closed, that was logged, and no reply is expected. */
+	if (READ_ONCE(s->state) != RNBDT_LOGIN)
+		return;
+	if (grant.status)
+		rnbdt_count(RNBDT_COUNT_REFUSED, grant.status);
+	if (grant.status == RNBD_ST_OK) {
+		rnbdt_login_fill_grant(s, &grant);
+		pr_info("session %u: host %pUb attached export %s: %u queues, depth %u, pool %llu KiB, epoch %u\n",
+			s->serial, &s->host_id, rnbdt_export_name(s->export),
+			s->granted.nr_queues, s->granted.depth, s->account.pool_bytes >> 10,
+			s->epoch);
+	} else if (grant.status != RNBD_ST_BUSY) {
+		pr_warn_ratelimited("session %u: host %pUb: login to export \"%s\" on port %s refused: %s\n",
+				    s->serial, &s->host_id, s->login.info.export,
+				    rnbdt_port_name(s->port),
+				    rnbd_status_text(grant.status));
+	}
+
+	/* Restarted below: by the granted interval the client might count as late. */
+	cancel_delayed_work_sync(&s->login.keepalive_work);
+
+	/* The client may send requests as soon as the reply is posted. */
+	if (grant.status == RNBD_ST_OK) {
+		rnbd_ring_set_rate_limit(ring, 0);
+		if (!rnbdt_session_advance(s, RNBDT_LOGIN, RNBDT_LIVE, NULL))
+			return;
+	} else {
+		if (!rnbdt_session_advance(s, RNBDT_LOGIN, RNBDT_REFUSED,
+					   rnbd_status_text(grant.status)))
+			return;
+		mod_delayed_work(rnbdt_timer_wq, &s->login.timeout_work,
+				 RNBDT_HANGUP_TIMEOUT);
+	}
+
+	spin_lock_irqsave(&ring->lock, flags);
+	ret = rnbdt_login_send_reply(s, &grant);
+	spin_unlock_irqrestore(&ring->lock, flags);
+	if (ret) {
+		rnbdt_session_close(s, "the login reply could not be sent");
+		return;
+	}
+	if (grant.status != RNBD_ST_OK)
+		return;
+	queue_delayed_work(rnbdt_timer_wq, &s->login.keepalive_work,
+			   msecs_to_jiffies(grant.keepalive_ms) / 2);
+	/* From here on changes of the capacity are reported, also a recent one. */
+	mutex_lock(&rnbdt_lock);
+	s->resize.reported = grant.geo.capacity;
+	s->resize.reported_at = jiffies - RNBDT_RESIZE_PAUSE;
+	rnbdt_session_resize(s);
+	mutex_unlock(&rnbdt_lock);
+}
+
+/**
+ * rnbdt_login_continue_list - queue the work that sends the list of exports
+ * @s: session that is listing
+ *
+ * Called when a credit or a send slot may be available for another frame.
+ *
+ * Context: completion handler of queue 0; does not sleep.
+ */
+void rnbdt_login_continue_list(struct rnbdt_session *s)
+{
+	queue_work(rnbdt_login_wq, &s->login.login_work);
+}
+
+/**
+ * rnbdt_session_handle_login - handle the first frame of queue 0
+ * @s: session
+ * @frame: frame of type RNBD_FRAME_LOGIN
+ *
+ * Context: completion handler of queue 0; does not sleep.
+ * Return: RNBD_PERR_NONE, or a protocol error if the frame is malformed or is not
+ * the first one.
+ */
+enum rnbd_proto_err rnbdt_session_handle_login(struct rnbdt_session *s,
+					       const struct rnbd_frame *frame)
+{
+	enum rnbd_proto_err perr;
+
+	if (READ_ONCE(s->state) != RNBDT_CONNECTING)
+		return READ_ONCE(s->state) < RNBDT_CLOSING ? RNBD_PERR_TYPE :
+							     RNBD_PERR_NONE;
+	perr = rnbd_decode_login(frame, &s->login.info);
+	if (perr)
+		return perr;
+	if (!rnbdt_session_advance(s, RNBDT_CONNECTING,
+				   s->auth.secret ? RNBDT_AUTHENTICATING : RNBDT_LOGIN, NULL))
+		return RNBD_PERR_NONE;
+	queue_delayed_work(rnbdt_timer_wq, &s->login.keepalive_work,
+			   msecs_to_jiffies(RNBD_LOGIN_KEEPALIVE_MS) / 2);
+	if (!s->auth.secret)
+		queue_work(rnbdt_login_wq, &s->login.login_work);
+	else if (rnbdt_auth_challenge(s))
+		rnbdt_session_close(s, "the challenge could not be sent");
+	return RNBD_PERR_NONE;
+}
+
+/**
+ * rnbdt_session_handle_proof - handle the answer to a challenge
+ * @s: session
+ * @frame: frame of type RNBD_FRAME_PROOF
+ *
+ * Context: completion handler of queue 0; does not sleep.
+ * Return: RNBD_PERR_NONE, or a protocol error if the frame is malformed or no
+ * challenge is outstanding.
+ */
+enum rnbd_proto_err rnbdt_session_handle_proof(struct rnbdt_session *s,
+					       const struct rnbd_frame *frame)
+{
+	enum rnbd_proto_err perr;
+
+	if (READ_ONCE(s->state) != RNBDT_AUTHENTICATING)
+		return READ_ONCE(s->state) < RNBDT_CLOSING ? RNBD_PERR_TYPE :
+							     RNBD_PERR_NONE;
+	perr = rnbdt_auth_handle_proof(s, frame);
+	if (perr)
+		return perr;
+	if (rnbdt_session_advance(s, RNBDT_AUTHENTICATING, RNBDT_LOGIN, NULL))
+		queue_work(rnbdt_login_wq, &s->login.login_work);
+	return RNBD_PERR_NONE;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Generic netlink family "rnbd-target": sessions and their events. See netlink.c.
+ */
+#ifndef RNBDT_NETLINK_H
+#define RNBDT_NETLINK_H
+
+#include <linux/netlink.h>
+
+struct rnbdt_session;
+
+void rnbdt_netlink_init_session(struct rnbdt_session *s);
+int rnbdt_netlink_init(void);
+void rnbdt_netlink_exit(void);
+
+#endif /* RNBDT_NETLINK_H */

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A queue of a session and its requests: the types that reply.c, request.c,
+ * queue_alloc.c and the backends share.
+ *
+ * Ownership: a request is empty and belongs to the client while it is not busy. It
+ * belongs to the backend from the frame handler until rnbdt_req_done(), then to
+ * the done list. It is free again just before the frame with its reply is posted,
+ * because from then on the client may use the tag again.
+ */
+#ifndef RNBDT_QUEUE_H
+#define RNBDT_QUEUE_H
+
+#include <linux/bio.h>
+#include <linux/completion.h>
+#include <linux/fs.h>
+#include <linux/llist.h>
+#include <linux/workqueue.h>
+#include <rdma/rdma_cm.h>
+
+#include "../core/io.h"
+#include "../core/ring.h"
+#include "session.h"
+
+struct rnbdt_queue;
+
+#define RNBDT_INLINE_BVECS	4
+
+/**
+ * struct rnbdt_req - a request of a client, found by its tag
+ * @queue: queue of the request; constant
+ * @entry: in rnbdt_queue.done; ring->lock
+ * @todo: in rnbdt_queue.todo
+ * @busy: the client waits for the reply; set by the frame handler, cleared
+ *	(release) when the reply is put into a frame, because the client may use
+ *	the tag again as soon as that frame is posted
+ * @stale: rnbdt_may_submit() has dropped the request because its session closes or its
+ *	epoch is old; it gets no reply, and the client sends it again when it reconnects
+ * @status: result, enum rnbd_status
+ * @error: first errno of the parts, negative, or 0
+ * @parts: bios or asynchronous I/O in flight, plus one while they are being submitted
+ * @req: decoded request
+ * @work: work item for backends that need process context
+ * @iocb: file backend: control block of the transfer
+ * @bvec: file backend: extents of the pool; @inline_bvec or memory of a mempool
+ * @nr_bvec: file backend: used members of @bvec
+ * @moved: file backend: bytes that were transferred
+ * @result: file backend: return value of the asynchronous I/O, bytes or errno
+ * @inline_bvec: file backend: space for the extents of a small request
+ *
+ * The backend owns the request from when @busy is set until rnbdt_req_done().
+ */
+struct rnbdt_req {
+	struct rnbdt_queue *queue;
+	struct list_head entry;
+	struct llist_node todo;
+	bool busy;
+	bool stale;
+	u16 status;
+	int error;
+	atomic_t parts;
+	struct rnbd_request req;
+	struct work_struct work;
+	struct kiocb iocb;
+	struct bio_vec *bvec;
+	u32 nr_bvec;
+	u32 moved;
+	long result;
+	struct bio_vec inline_bvec[RNBDT_INLINE_BVECS];
+};
+
+/**
+ * struct rnbdt_queue - one connection of a session
+ * @ring: control ring; its lock protects @done to @stats
+ * @session: session of the queue; constant
+ * @cm_id: connection id; the queue is its context
+ * @index: index in rnbdt_session.queues; constant
+ * @reqs: requests by tag, as many as the granted depth; NULL before the login
+ * @todo: requests to submit, newest first
+ * @submit_work: submits @todo, on the submit_wq of the backend
+ * @submitter: task that runs @submit_work at this time, or NULL; read without a lock
+ * @done: requests whose reply was not put into a frame yet
+ * @nr_done: length of @done; written under ring->lock, read without
+ * @done_inline: bytes of READ data of @done that the client accepts inside a frame
+ * @resize: queue 0: capacity in bytes to report to the client, 0: none; written under
+ *	ring->lock, read without
+ * @stats: counters of completed requests
+ * @replies_per_frame: replies that fit into one frame; constant once connected
+ * @inflight: requests in the backend, plus one until the ring is drained
+ * @idle: completed when @inflight is zero
+ *
+ * The handler of a connection request allocates a queue. The teardown frees it
+ * after it has destroyed @cm_id, so that no handler can use a freed queue.
+ */
+struct rnbdt_queue {
+	struct rnbd_ring ring;
+	struct rnbdt_session *session;
+	struct rdma_cm_id *cm_id;
+	u16 index;
+	struct rnbdt_req *reqs;
+	struct llist_head todo;
+	struct work_struct submit_work;
+	struct task_struct *submitter;
+	struct list_head done;
+	u32 nr_done;
+	u32 done_inline;
+	u64 resize;
+	struct rnbdt_stats stats;
+	u32 replies_per_frame;
+	atomic_t inflight;
+	struct completion idle;
+};
+
+#endif /* RNBDT_QUEUE_H */

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Memory of a queue, and the end of its connection. See queue_alloc.c.
+ */
+#ifndef RNBDT_QUEUE_ALLOC_H
+#define RNBDT_QUEUE_ALLOC_H
+
+#include <rdma/rdma_cm.h>
+
+struct rnbdt_queue;
+struct rnbdt_session;
+
+struct rnbdt_queue *rnbdt_queue_alloc(struct rnbdt_session *s, u16 index,
+				      struct rdma_cm_id *id);
+int rnbdt_queue_alloc_reqs(struct rnbdt_queue *q);
+void rnbdt_queue_stop(struct rnbdt_queue *q);
+void rnbdt_queue_wait_idle(struct rnbdt_queue *q);
+void rnbdt_queue_free(struct rnbdt_queue *q);
+
+#endif /* RNBDT_QUEUE_ALLOC_H */

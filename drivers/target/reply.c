@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Replies: completed requests leave in frames.
+ *
+ * Operation
+ *
+ * A request that the backend has completed goes to the done list of its queue.
+ * Replies leave in a frame at once while few reply frames (reply_gather) are
+ * unacknowledged by the wire. Otherwise they gather, and leave when a frame is
+ * acknowledged or when a frame can be filled. If requests complete while their
+ * frame is being submitted, their replies wait for the end of the submission
+ * (reply_batch). Without a credit of the client replies stay on the list until
+ * credits arrive. READ data that the client accepts inside a reply travels in the
+ * frame if all such data of the frame fits, otherwise none does: the client
+ * fetches what is left together.
+ *
+ * A report of a changed capacity precedes the replies and uses a credit as well.
+ *
+ * Ownership
+ *
+ * A request belongs to the done list from rnbdt_req_done() and becomes free when
+ * its reply is put into a frame. A request that is cut into parts (several bios)
+ * completes with its last part.
+ *
+ * Concurrency
+ *
+ * Backends complete requests in any context. The done list is under ring->lock,
+ * which sending takes anyway. The store that frees a request (release) pairs with
+ * the acquire of the frame handler.
+ *
+ * Errors
+ *
+ * rnbdt_errno_status() maps the errno of the storage to a status, for all kinds of
+ * backends. The first error of the parts of a request is its result.
+ */
+
+#include <linux/completion.h>
+#include <linux/highmem.h>
+#include <linux/module.h>
+#include <rdma/ib_verbs.h>
+
+#include "../core/geometry.h"
+#include "../core/inject.h"
+#include "../core/io.h"
+#include "../core/op.h"
+#include "../core/param.h"
+#include "../core/ring.h"
+#include "../core/ring_send.h"
+#include "inject.h"
+#include "pool.h"
+#include "queue.h"
+#include "reply.h"
+#include "trace.h"
+
+RNBD_PARAM_UINT(reply_gather, 1, 1, 65535,
+		"reply frames that may be unacknowledged before further replies gather");
+
+/* Called under ring->lock. */
+static void rnbdt_queue_count(struct rnbdt_queue *q, const struct rnbdt_req *treq)
+{
+	q->stats.requests++;
+	if (treq->status != RNBD_ST_OK)
+		return;
+	if (rnbd_op_data_in(treq->req.op))
+		q->stats.read_bytes += treq->req.length;
+	else if (rnbd_op_data_out(treq->req.op))
+		q->stats.write_bytes += treq->req.length;
+}
+
+/* Check whether the client accepts the data of a request inside the reply. */
+static bool rnbdt_queue_inline(const struct rnbdt_req *treq)
+{
+	return rnbd_op_data_in(treq->req.op) && treq->status == RNBD_ST_OK &&
+	       treq->req.flags & RNBD_REQ_INLINE;
+}
+
+/**
+ * rnbdt_queue_copy - copy between the pool and inline data
+ * @treq: READ or WRITE with inline data, a few pages at most
+ * @data: inline data, as long as the request
+ * @to_pool: copy from @data to the pool, otherwise from the pool to @data
+ *
+ * Context: any; does not sleep.
+ */
+void rnbdt_queue_copy(struct rnbdt_req *treq, void *data, bool to_pool)
+{
+	struct rnbdt_piece it;
+	struct page *page;
+	u32 bytes;
+
+	rnbdt_piece_start(&it, treq);
+	while ((bytes = rnbdt_piece_next(&it, &page))) {
+		while (bytes) {
+			u32 len = min_t(u32, bytes, PAGE_SIZE);
+
+			if (to_pool)
+				memcpy_to_page(page, 0, data, len);
+			else
+				memcpy_from_page(data, page, 0, len);
+			page++;
+			data += len;
+			bytes -= len;
+		}
+	}
+}
+
+/*
+ * Inline all data of the next frame or none of it: if the client must fetch some
+ * of it anyway, it fetches all in one go.
+ */
+static bool rnbdt_queue_sends_inline(const struct rnbdt_queue *q)
+{
+	u32 entries = sizeof(struct rnbd_frame_hdr) +
+		      q->nr_done * sizeof(struct rnbd_reply_entry);
+
+	return q->done_inline && entries <= RNBD_RING_DATA_OFFSET &&
+	       q->done_inline <= q->ring.attr.slot_size - RNBD_RING_DATA_OFFSET;
+}
+
+/* Called under ring->lock. Without a credit the report stays queued. */
+static void rnbdt_queue_send_resize(struct rnbdt_queue *q)
+{
+	struct rnbd_ring *ring = &q->ring;
+
+	if (!rnbd_ring_open(ring, RNBD_FRAME_RESIZE))
+		return;
+	rnbd_encode_resize(rnbd_ring_add(ring, sizeof(struct rnbd_resize), 1), q->resize);
+	WRITE_ONCE(q->resize, 0);
+	rnbd_ring_send(ring, NULL, NULL, IB_SEND_SIGNALED);
+}
+
+/* Called under ring->lock. */
+static void rnbdt_queue_send_replies(struct rnbdt_queue *q)
+{
+	struct rnbd_ring *ring = &q->ring;
+
+	if (unlikely(q->resize))
+		rnbdt_queue_send_resize(q);
+	while (q->nr_done) {
+		struct rnbd_reply_entry *entry;
+		struct rnbdt_req *treq, *next;
+		bool others, inlined;
+
+		if (q->nr_done < q->replies_per_frame &&
+		    ring->unacked >= READ_ONCE(reply_gather))
+			return;
+		if (!rnbd_ring_open(ring, RNBD_FRAME_REPLY))
+			return;
+		inlined = rnbdt_queue_sends_inline(q);
+		list_for_each_entry_safe(treq, next, &q->done, entry) {
+			bool may_inline = rnbdt_queue_inline(treq);
+			struct rnbd_reply reply = {
+				.tag = treq->req.tag,
+				.status = treq->status,
+				.length = treq->status == RNBD_ST_OK ?
+					  treq->req.length : 0,
+				.is_inline = inlined && may_inline,
+			};
+
+			entry = rnbd_ring_add(ring, sizeof(*entry), 1);
+			if (!entry)
+				break;
+			rnbd_encode_reply(entry, &reply);
+			if (may_inline)
+				q->done_inline -= treq->req.length;
+			if (reply.is_inline)
+				rnbdt_queue_copy(treq, rnbd_ring_add_data(ring, reply.length),
+						 false);
+			rnbdt_queue_count(q, treq);
+			trace_rnbdt_reply(treq);
+			list_del(&treq->entry);
+			q->nr_done--;
+			/* pairs with the frame handler's acquire */
+			smp_store_release(&treq->busy, false);
+		}
+		/*
+		 * Request a completion if further replies can gather behind this
+		 * frame, that is if other requests are in flight: inflight counts
+		 * the ring and perhaps the request that called this.
+		 */
+		others = atomic_read(&q->inflight) > 2;
+		if (rnbd_ring_send(ring, NULL, NULL, others ? IB_SEND_SIGNALED : 0))
+			return;
+	}
+}
+
+/**
+ * rnbdt_queue_kick - send replies and reports that wait
+ * @q: queue that may have got a credit or a send slot
+ *
+ * Context: any, without ring->lock; does not sleep.
+ */
+void rnbdt_queue_kick(struct rnbdt_queue *q)
+{
+	unsigned long flags;
+
+	/* A context that adds to the list sends by itself if it can. */
+	if (!READ_ONCE(q->nr_done) && !READ_ONCE(q->resize))
+		return;
+	spin_lock_irqsave(&q->ring.lock, flags);
+	rnbdt_queue_send_replies(q);
+	spin_unlock_irqrestore(&q->ring.lock, flags);
+}
+
+/*
+ * Check whether a request completes during its submission. Others of its frame may
+ * do so as well; their replies leave together when all are submitted.
+ */
+static bool rnbdt_queue_submitting(const struct rnbdt_queue *q)
+{
+	return in_task() && READ_ONCE(q->submitter) == current;
+}
+
+/**
+ * rnbdt_req_done - complete a request
+ * @treq: request of a backend; belongs to the queue from here on
+ * @status: enum rnbd_status
+ *
+ * Context: any, without ring->lock; does not sleep.
+ */
+void rnbdt_req_done(struct rnbdt_req *treq, u16 status)
+{
+	struct rnbdt_queue *q = treq->queue;
+	unsigned long flags;
+
+	treq->status = status;
+	spin_lock_irqsave(&q->ring.lock, flags);
+	if (likely(!treq->stale) && !rnbd_inject(&rnbdt_inject_drop_reply, NULL)) {
+		list_add_tail(&treq->entry, &q->done);
+		if (rnbdt_queue_inline(treq))
+			q->done_inline += treq->req.length;
+		WRITE_ONCE(q->nr_done, q->nr_done + 1);
+	}
+	if (!rnbdt_queue_submitting(q))
+		rnbdt_queue_send_replies(q);
+	spin_unlock_irqrestore(&q->ring.lock, flags);
+
+	/* The queue may be freed as soon as this is zero. */
+	if (atomic_dec_and_test(&q->inflight))
+		complete(&q->idle);
+}
+
+/**
+ * rnbdt_queue_resize - report a changed capacity to the client
+ * @q: queue 0 of a live session whose client supports such reports
+ * @capacity: bytes; replaces a report that was not sent yet
+ *
+ * Context: any, without ring->lock; does not sleep.
+ */
+void rnbdt_queue_resize(struct rnbdt_queue *q, u64 capacity)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&q->ring.lock, flags);
+	WRITE_ONCE(q->resize, capacity);
+	rnbdt_queue_send_replies(q);
+	spin_unlock_irqrestore(&q->ring.lock, flags);
+}
+
+/**
+ * rnbdt_errno_status - map an error of the storage to a status
+ * @error: errno, negative, or 0
+ *
+ * Context: any.
+ * Return: enum rnbd_status.
+ */
+u16 rnbdt_errno_status(int error)
+{
+	switch (error) {
+	case 0:
+		return RNBD_ST_OK;
+	case -ENODATA:
+	case -EILSEQ:
+		return RNBD_ST_MEDIUM;
+	case -ENOSPC:
+	case -EDQUOT:
+	case -EFBIG:
+		return RNBD_ST_NOSPC;
+	case -EOPNOTSUPP:
+		return RNBD_ST_NOTSUPP;
+	case -ENOMEM:
+		return RNBD_ST_NOMEM;
+	case -EROFS:
+	case -EPERM:
+		return RNBD_ST_READONLY;
+	case -EBADE:
+		return RNBD_ST_RESV;
+	case -ESTALE:
+		return RNBD_ST_GONE;
+	default:
+		return RNBD_ST_IO;
+	}
+}
+
+/**
+ * rnbdt_req_start_parts - prepare a request for being cut into parts
+ * @treq: request
+ *
+ * The caller holds a part itself, which it ends with rnbdt_req_part_done() after
+ * it has submitted all parts.
+ *
+ * Context: any.
+ */
+void rnbdt_req_start_parts(struct rnbdt_req *treq)
+{
+	treq->error = 0;
+	atomic_set(&treq->parts, 1);
+}
+
+/**
+ * rnbdt_req_part_done - end a part of a request
+ * @treq: request; not to be used by the caller afterwards
+ * @error: errno, negative, or 0; the first error is the result
+ *
+ * Context: any; does not sleep.
+ */
+void rnbdt_req_part_done(struct rnbdt_req *treq, int error)
+{
+	if (unlikely(error))
+		cmpxchg(&treq->error, 0, error);
+	if (atomic_dec_and_test(&treq->parts))
+		rnbdt_req_done(treq, rnbdt_errno_status(treq->error));
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Replies: completed requests leave in frames. See reply.c.
+ */
+#ifndef RNBDT_REPLY_H
+#define RNBDT_REPLY_H
+
+#include <linux/types.h>
+
+struct rnbdt_queue;
+struct rnbdt_req;
+
+u16 rnbdt_errno_status(int error);
+void rnbdt_req_start_parts(struct rnbdt_req *treq);
+void rnbdt_req_part_done(struct rnbdt_req *treq, int error);
+void rnbdt_queue_copy(struct rnbdt_req *treq, void *data, bool to_pool);
+void rnbdt_queue_kick(struct rnbdt_queue *q);
+void rnbdt_req_done(struct rnbdt_req *treq, u16 status);
+void rnbdt_queue_resize(struct rnbdt_queue *q, u64 capacity);
+
+#endif /* RNBDT_REPLY_H */

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Resize: reports a changed capacity to the clients.
+ *
+ * Operation: when the capacity of an export changes (export.c), the clients of its
+ * live sessions that support the feature get a RESIZE frame on queue 0, at most
+ * one per RNBDT_RESIZE_PAUSE; a later capacity replaces one that was not reported
+ * yet. A larger capacity is accepted by the decoder from the report on. A smaller
+ * one never lowers the limit of the decoder, because requests for the old capacity
+ * may be in flight: request.c answers those with RNBD_ST_RANGE.
+ *
+ * Concurrency: rnbdt_lock protects what was reported. The work item runs on
+ * rnbdt_timer_wq; the teardown cancels it.
+ */
+
+#include <linux/mutex.h>
+#include <linux/workqueue.h>
+#include <rnbd/wire.h>
+
+#include "backend.h"
+#include "graph.h"
+#include "reply.h"
+#include "resize.h"
+#include "session.h"
+#include "state.h"
+#include "target.h"
+
+/**
+ * rnbdt_session_resize - schedule a report of the capacity to a client
+ * @s: session
+ *
+ * Has no effect if the client knows the capacity, does not support such reports or
+ * has not received its login reply.
+ *
+ * Context: process context, rnbdt_lock held; does not sleep.
+ */
+void rnbdt_session_resize(struct rnbdt_session *s)
+{
+	unsigned long next = s->resize.reported_at + RNBDT_RESIZE_PAUSE;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	if (!s->resize.reported || s->resize.reported == s->backend->geo.capacity ||
+	    !(s->login.info.features & RNBD_FEATURE_RESIZE) ||
+	    READ_ONCE(s->state) != RNBDT_LIVE)
+		return;
+	queue_delayed_work(rnbdt_timer_wq, &s->resize.resize_work,
+			   time_before(jiffies, next) ? next - jiffies : 0);
+}
+
+/**
+ * rnbdt_session_resize_work - report the capacity to a client
+ * @work: rnbdt_session.resize.resize_work
+ *
+ * Context: work item of rnbdt_timer_wq; takes rnbdt_lock.
+ */
+void rnbdt_session_resize_work(struct work_struct *work)
+{
+	struct rnbdt_session *s = container_of(to_delayed_work(work),
+					       struct rnbdt_session, resize.resize_work);
+	u64 capacity;
+
+	mutex_lock(&rnbdt_lock);
+	capacity = s->backend->geo.capacity;
+	if (capacity != s->resize.reported && READ_ONCE(s->state) == RNBDT_LIVE) {
+		/* Requests for the new capacity may arrive right after the report. */
+		if (capacity > s->granted.limits.capacity)
+			WRITE_ONCE(s->granted.limits.capacity, capacity);
+		s->resize.reported = capacity;
+		s->resize.reported_at = jiffies;
+		rnbdt_queue_resize(s->queues[0], capacity);
+	}
+	mutex_unlock(&rnbdt_lock);
+}
+
+/**
+ * rnbdt_sessions_resize - schedule reports to all clients of an export
+ * @export: export whose capacity has changed
+ *
+ * Context: process context, rnbdt_lock held; does not sleep.
+ */
+void rnbdt_sessions_resize(const struct rnbdt_export *export)
+{
+	struct rnbdt_session *s;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	list_for_each_entry(s, &rnbdt_sessions, entry)
+		if (s->export == export)
+			rnbdt_session_resize(s);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Resize: reports a changed capacity to the clients. See resize.c.
+ */
+#ifndef RNBDT_RESIZE_H
+#define RNBDT_RESIZE_H
+
+#include <linux/workqueue.h>
+
+struct rnbdt_export;
+struct rnbdt_session;
+
+/* Least time between two reports of a capacity to a client. */
+#define RNBDT_RESIZE_PAUSE	HZ
+
+void rnbdt_session_resize(struct rnbdt_session *s);
+void rnbdt_session_resize_work(struct work_struct *work);
+void rnbdt_sessions_resize(const struct rnbdt_export *export);
+
+#endif /* RNBDT_RESIZE_H */

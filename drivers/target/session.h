@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The session: one attachment of a host to an export through a port.
+ *
+ * Operation: a connection request for queue 0 creates a session (connect.c); a
+ * login makes it live or refused, or starts a list of exports (login.c); the
+ * client then connects its other queues; rnbdt_session_close() ends the session
+ * and the teardown frees it (state.c, teardown.c).
+ *
+ * Ownership: a session owns its queues, its pool, its protection domain and its
+ * references on the secret. Its host, port and export outlive it, because they are
+ * removed only after rnbdt_sessions_end(). What the session has charged to the
+ * accounts is recorded in it, see limits.c.
+ *
+ * Concurrency: the member documentation names the lock of each member. "Login
+ * work" means that only login_work accesses the member until the session is live.
+ * "Constant" members are set before the session is in rnbdt_sessions, unless a
+ * time is given.
+ */
+#ifndef RNBDT_SESSION_H
+#define RNBDT_SESSION_H
+
+#include <linux/completion.h>
+#include <linux/kobject.h>
+#include <linux/kref.h>
+#include <linux/scatterlist.h>
+#include <linux/socket.h>
+#include <linux/sysfs.h>
+#include <linux/uuid.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+
+#include "../core/cm.h"
+#include "../core/io.h"
+#include "../core/login.h"
+#include "../core/op.h"
+
+struct rnbdt_backend;
+struct rnbdt_export;
+struct rnbdt_host;
+struct rnbdt_port;
+struct rnbdt_queue;
+struct rnbdt_secret;
+
+#define RNBDT_MAX_IO_MAX	(4u << 20)
+
+/**
+ * enum rnbdt_state - state of a session; see rnbdt_session_set_state()
+ * @RNBDT_CONNECTING: queue 0 is being connected; no login was received
+ * @RNBDT_AUTHENTICATING: a challenge was sent; the client must answer with a PROOF
+ * @RNBDT_LOGIN: the login work processes the login
+ * @RNBDT_REFUSED: a login reply with an error status was sent
+ * @RNBDT_LISTING: the login work sends the list of exports
+ * @RNBDT_LIVE: requests are executed
+ * @RNBDT_CLOSING: the teardown is queued or runs
+ * @RNBDT_DEAD: only the memory of the structure is left
+ *
+ * The state of a session only increases; it may skip values.
+ */
+enum rnbdt_state {
+	RNBDT_CONNECTING,
+	RNBDT_AUTHENTICATING,
+	RNBDT_LOGIN,
+	RNBDT_REFUSED,
+	RNBDT_LISTING,
+	RNBDT_LIVE,
+	RNBDT_CLOSING,
+	RNBDT_DEAD,
+};
+
+/**
+ * struct rnbdt_change - a change of state to report to netlink listeners
+ * @from: enum rnbdt_state before the change
+ * @to: enum rnbdt_state after the change
+ * @reason: constant text, or NULL
+ */
+struct rnbdt_change {
+	u8 from;
+	u8 to;
+	const char *reason;
+};
+
+/**
+ * struct rnbdt_stats - counters of completed requests
+ * @requests: requests whose reply was put into a frame, with any status
+ * @read_bytes: bytes of successful READ requests
+ * @write_bytes: bytes of successful WRITE requests
+ */
+struct rnbdt_stats {
+	u64 requests;
+	u64 read_bytes;
+	u64 write_bytes;
+};
+
+/**
+ * struct rnbdt_segment - a part of the pool with a memory region of its own
+ * @mr: memory region, or NULL if it was not allocated
+ * @sgt: pages of the segment
+ * @units: size in pool units
+ * @mapped: @sgt is mapped for DMA
+ */
+struct rnbdt_segment {
+	struct ib_mr *mr;
+	struct sg_table sgt;
+	u32 units;
+	bool mapped;
+};
+
+/**
+ * struct rnbdt_pool - delegated memory of a session
+ * @dev: device that the pool is registered with
+ * @units: size in pool units, RNBD_UNIT_SIZE bytes each
+ * @segment_units: size in units of every segment except the last
+ * @nr_segments: number of members of @segments
+ * @segments: registered parts of the pool
+ * @pages: the page of each unit
+ * @ahead: for each unit, the number of physically contiguous units that start there
+ *
+ * Written by the login work, constant while the session is live, and freed by
+ * the teardown after queue pairs and requests have gone.
+ */
+struct rnbdt_pool {
+	struct ib_device *dev;
+	u32 units;
+	u32 segment_units;
+	u32 nr_segments;
+	struct rnbdt_segment *segments;
+	struct page **pages;
+	u16 *ahead;
+};
+
+/**
+ * struct rnbdt_auth - authentication of a session
+ * @secret: secret that @host had at the connection request, or NULL; constant
+ * @authenticated: there is no @secret, or the client has proven that it knows it;
+ *	rnbdt_lock
+ * @req: connection request of queue 0; constant
+ * @text: input of the HMAC; constant once live
+ * @mac: proof of the client, later of the target; written by the handler of queue 0,
+ *	then by the login work
+ */
+struct rnbdt_auth {
+	struct rnbdt_secret *secret;
+	bool authenticated;
+	struct rnbd_conn_req req;
+	struct rnbd_auth_text text;
+	u8 mac[RNBD_MAC_SIZE];
+};
+
+/**
+ * struct rnbdt_account - what a session has taken from the accounts of its host
+ * @pool_bytes: bytes of @pool charged to the accounts; rnbdt_lock
+ * @queue_bytes: bytes of rings and requests charged to the accounts; rnbdt_lock
+ * @counted: the session is included in rnbdt_host.nr_sessions; rnbdt_lock
+ * @copied: pages that the backend holds as copies of write data
+ * @half_open: in the list of half-open sessions until the login is accepted; in
+ *	rnbdt_hangups if the session was never live and only its connection id is
+ *	left; rnbdt_lock
+ * @half_open_since: jiffies of the connection request; constant
+ * @half_open_cost: MiB of rings that count against the half-open limits; constant
+ */
+struct rnbdt_account {
+	u64 pool_bytes;
+	u64 queue_bytes;
+	bool counted;
+	atomic_t copied;
+	struct list_head half_open;
+	unsigned long half_open_since;
+	u32 half_open_cost;
+};
+
+/**
+ * struct rnbdt_list_state - progress of a list of exports
+ * @listed: rnbdt_offer.serial of the last export that was sent in a list; login work
+ * @nr_listed: number of exports that were sent in a list; login work
+ * @list_status: enum rnbd_status of the list; rnbdt_lock
+ * @all_listed: the last frame of the list was sent; login work
+ */
+struct rnbdt_list_state {
+	u64 listed;
+	u32 nr_listed;
+	u16 list_status;
+	bool all_listed;
+};
+
+/**
+ * struct rnbdt_log - changes of state to report
+ * @reason: constant text, why the session was refused or closed, or NULL
+ * @changes: changes of state to report; a session cannot have more
+ * @nr_changes: used members of @changes
+ * @nr_reported: members of @changes that @event_work has reported
+ * @event_work: reports @changes, on rnbdt_login_wq; holds a reference
+ */
+struct rnbdt_log {
+	const char *reason;
+	struct rnbdt_change changes[RNBDT_DEAD];
+	u8 nr_changes;
+	u8 nr_reported;
+	struct work_struct event_work;
+};
+
+/**
+ * struct rnbdt_conn - RDMA resources that all queues share, and handlers that add queues
+ * @dev: RDMA device of all queues; constant
+ * @pd: protection domain; set by the connection handler of queue 0
+ * @connecting: number of connection handlers that are setting up a queue; rnbdt_lock
+ * @wait: woken when @connecting changes
+ * @reg_cqe: completion queue entry of the registrations of @pool
+ * @reg_done: completed when a batch of registrations has ended
+ * @reg_status: status of the failed registration, or IB_WC_SUCCESS
+ */
+struct rnbdt_conn {
+	struct ib_device *dev;
+	struct ib_pd *pd;
+	u32 connecting;
+	wait_queue_head_t wait;
+	struct ib_cqe reg_cqe;
+	struct completion reg_done;
+	enum ib_wc_status reg_status;
+};
+
+/**
+ * struct rnbdt_login - login of a session, and its timers
+ * @info: decoded login; written by the frame handler before the login work is queued
+ * @has_login: @login was decoded and is constant
+ * @login_work: authenticates and answers the login, or sends the list of exports; on
+ *	rnbdt_login_wq
+ * @timeout_work: closes a session whose client does not log in, or does not disconnect
+ *	after a refusal or a list, in time; on rnbdt_timer_wq
+ * @keepalive_work: checks and sends keep-alives, on rnbdt_timer_wq
+ */
+struct rnbdt_login {
+	struct rnbd_login_info info;
+	bool has_login;
+	struct work_struct login_work;
+	struct delayed_work timeout_work;
+	struct delayed_work keepalive_work;
+};
+
+/**
+ * struct rnbdt_granted - limits that the login reply granted
+ * @nr_queues: granted number of queues; set before live
+ * @depth: granted number of requests per queue; set before live
+ * @max_io: granted bytes of one READ or WRITE; set before live
+ * @readonly: requests that write are refused; set before live
+ * @fence_generation: fence generation of @host when @export was set
+ * @limits: limits for the request decoder; set before live, except that rnbdt_lock
+ *	protects writes of the capacity
+ */
+struct rnbdt_granted {
+	u16 nr_queues;
+	u16 depth;
+	u32 max_io;
+	bool readonly;
+	u32 fence_generation;
+	struct rnbd_limits limits;
+};
+
+/**
+ * struct rnbdt_resize - capacity that the client knows
+ * @reported: capacity in bytes last reported to the client; 0: the login reply was
+ *	not sent; rnbdt_lock
+ * @reported_at: jiffies of the latest report of a capacity; rnbdt_lock
+ * @resize_work: reports a changed capacity to the client, on rnbdt_timer_wq
+ */
+struct rnbdt_resize {
+	u64 reported;
+	unsigned long reported_at;
+	struct delayed_work resize_work;
+};
+
+/**
+ * struct rnbdt_teardown - teardown of a session
+ * @teardown_work: first part of the teardown, on rnbdt_teardown_wq, or on
+ *	rnbdt_hangup_wq if the session was never live; queued once
+ * @linger_work: last part of the teardown of a session that was never live, on
+ *	rnbdt_linger_wq
+ * @drained: completed when no I/O of the session is in flight and none can follow
+ * @gone: completed when the teardown has ended and the session is out of the list
+ * @closing_since: jiffies when the session began to close; read without a lock
+ */
+struct rnbdt_teardown {
+	struct work_struct teardown_work;
+	struct work_struct linger_work;
+	struct completion drained;
+	struct completion gone;
+	unsigned long closing_since;
+};
+
+/**
+ * struct rnbdt_session_dir - directory of a session in sysfs
+ * @kobj: directory of the session in sysfs
+ * @sysfs_work: adds @kobj, on the work queue of sysfs.c; holds a reference
+ * @in_sysfs: @kobj was added; written by @sysfs_work
+ */
+struct rnbdt_session_dir {
+	struct kobject kobj;
+	struct work_struct sysfs_work;
+	bool in_sysfs;
+};
+
+/**
+ * struct rnbdt_session - one attachment of a host
+ * @ref: references on this structure; rnbdt_sessions holds one, @kobj another
+ * @entry: in rnbdt_sessions until the session is dead; rnbdt_lock
+ * @serial: number of the session for logs and netlink; ascending in
+ *	rnbdt_sessions; constant
+ * @host_id: id of the host; constant
+ * @session_id: id of the attachment; constant
+ * @epoch: epoch of this session; constant
+ * @newest_epoch: highest epoch that the client has used for this attachment;
+ *	written under rnbdt_lock, read without
+ * @host: host of the session; constant; valid while the session is in rnbdt_sessions
+ * @port: port of the session; constant; valid while the session is in rnbdt_sessions
+ * @port_name: copy of the name of @port; constant
+ * @peer: address of the client; constant
+ * @export: export of the session; set once by the login work under rnbdt_lock; valid
+ *	while the session is in rnbdt_sessions
+ * @backend: backend of @export; set with it
+ * @state_lock: protects @state to @nr_reported; taken with interrupts disabled
+ * @state: enum rnbdt_state; written under @state_lock, read without by requests
+ * @live_at: seconds of the boot clock when the session became live; 0: it never was
+ * @queues: queues by index; rnbdt_lock. Once the session is closing and @connecting
+ *	is 0, only the teardown changes it
+ * @ended: sum of the counters of freed queues; rnbdt_lock
+ * @pool: delegated memory
+ * @auth: authentication of a session
+ * @account: what a session has taken from the accounts of its host
+ * @listing: progress of a list of exports
+ * @log: changes of state to report
+ * @conn: RDMA resources that all queues share, and handlers that add queues
+ * @login: login of a session, and its timers
+ * @granted: limits that the login reply granted
+ * @resize: capacity that the client knows
+ * @teardown: teardown of a session
+ * @sysfs: directory of a session in sysfs
+ */
+struct rnbdt_session {
+	struct kref ref;
+	struct list_head entry;
+	u32 serial;
+	uuid_t host_id;
+	uuid_t session_id;
+	u32 epoch;
+	u32 newest_epoch;
+	struct rnbdt_host *host;
+	struct rnbdt_port *port;
+	char *port_name;
+	struct sockaddr_storage peer;
+	struct rnbdt_export *export;
+	struct rnbdt_backend *backend;
+	spinlock_t state_lock;	/* state to nr_reported */
+	enum rnbdt_state state;
+	time64_t live_at;
+	struct rnbdt_queue *queues[RNBD_QUEUES_MAX];
+	struct rnbdt_stats ended;
+	struct rnbdt_pool pool;
+
+	struct rnbdt_auth auth;
+	struct rnbdt_account account;
+	struct rnbdt_list_state listing;
+	struct rnbdt_log log;
+	struct rnbdt_conn conn;
+	struct rnbdt_login login;
+	struct rnbdt_granted granted;
+	struct rnbdt_resize resize;
+	struct rnbdt_teardown teardown;
+	struct rnbdt_session_dir sysfs;
+};
+
+/**
+ * rnbdt_session_export - return the name of the requested export
+ * @s: session
+ *
+ * The name is a copy from the login: it remains valid when the export is removed.
+ *
+ * Context: s->state_lock held.
+ * Return: name of an export, which need not exist; "" before the login.
+ */
+static inline const char *rnbdt_session_export(const struct rnbdt_session *s)
+{
+	return s->login.has_login ? s->login.info.export : "";
+}
+
+#endif /* RNBDT_SESSION_H */

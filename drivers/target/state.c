@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * States of a session, the list of sessions, and references.
+ *
+ * Operation
+ *
+ * rnbdt_session_set_state() is the only function that changes the state of a
+ * session. It checks the transition, records the change for netlink listeners and
+ * traces it. The peer, the RDMA device, a protocol error or the administrator ends
+ * a session through rnbdt_session_close(): the first call moves the state to
+ * closing and queues the teardown, which alone frees resources (teardown.c).
+ *
+ * Ownership
+ *
+ * rnbdt_sessions holds a reference on each session until its teardown has ended. A
+ * session in that list keeps its host, port and export: the code that removes one
+ * of those first prevents new sessions, then calls rnbdt_sessions_end(), which
+ * ends the sessions that use it and waits until they are gone.
+ *
+ * Concurrency
+ *
+ * s->state is written under s->state_lock, which may be taken in any context.
+ * Requests read the state without the lock, see rnbdt_may_submit(). A change is
+ * reported by a work item, see netlink.c. rnbdt_sessions is under rnbdt_lock.
+ *
+ * Errors
+ *
+ * A transition that the table does not allow is refused and changes nothing. The
+ * reason of the first close is kept.
+ */
+
+#define pr_fmt(fmt) "rnbd-target: " fmt
+
+#include <linux/completion.h>
+#include <linux/kref.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/timekeeping.h>
+#include <linux/workqueue.h>
+#include <rnbd/wire.h>
+
+#include "graph.h"
+#include "queue.h"
+#include "session.h"
+#include "state.h"
+#include "target.h"
+#include "trace.h"
+
+LIST_HEAD(rnbdt_sessions);		/* rnbdt_lock */
+
+/* States that may follow a state. */
+static const u8 rnbdt_state_next[] = {
+	[RNBDT_CONNECTING]	= BIT(RNBDT_AUTHENTICATING) | BIT(RNBDT_LOGIN) |
+				  BIT(RNBDT_CLOSING),
+	[RNBDT_AUTHENTICATING]		= BIT(RNBDT_LOGIN) | BIT(RNBDT_CLOSING),
+	[RNBDT_LOGIN]		= BIT(RNBDT_REFUSED) | BIT(RNBDT_LISTING) |
+				  BIT(RNBDT_LIVE) | BIT(RNBDT_CLOSING),
+	[RNBDT_REFUSED]		= BIT(RNBDT_CLOSING),
+	[RNBDT_LISTING]		= BIT(RNBDT_CLOSING),
+	[RNBDT_LIVE]		= BIT(RNBDT_CLOSING),
+	[RNBDT_CLOSING]		= BIT(RNBDT_DEAD),
+	[RNBDT_DEAD]		= 0,
+};
+
+/*
+ * Record a change for event_work, whose handler reports it to the listeners. The
+ * caller holds a reference, so the reference dropped here is never the last one.
+ */
+static void rnbdt_session_record_change(struct rnbdt_session *s, enum rnbdt_state from)
+{
+	lockdep_assert_held(&s->state_lock);
+
+	/* A session never goes back to a former state, so there is a free entry. */
+	s->log.changes[s->log.nr_changes++] = (struct rnbdt_change) {
+		.from = from,
+		.to = s->state,
+		.reason = s->log.reason,
+	};
+	kref_get(&s->ref);
+	if (!queue_work(rnbdt_login_wq, &s->log.event_work))
+		refcount_dec(&s->ref.refcount);
+}
+
+/**
+ * rnbdt_session_set_state - change the state of a session
+ * @s: session
+ * @to: new state
+ * @reason: constant text, or NULL to keep the present reason
+ *
+ * Context: any; s->state_lock held.
+ * Return: true if the transition is allowed and was made.
+ */
+static bool rnbdt_session_set_state(struct rnbdt_session *s, enum rnbdt_state to,
+				    const char *reason)
+{
+	enum rnbdt_state from = s->state;
+
+	lockdep_assert_held(&s->state_lock);
+
+	if (!(rnbdt_state_next[from] & BIT(to)))
+		return false;
+	if (reason)
+		s->log.reason = reason;
+	if (to == RNBDT_AUTHENTICATING || to == RNBDT_LOGIN)
+		s->login.has_login = true;
+	if (to == RNBDT_LIVE)
+		s->live_at = ktime_get_boottime_seconds();
+	if (to == RNBDT_CLOSING)
+		WRITE_ONCE(s->teardown.closing_since, jiffies);
+	/* A reader that sees the live state also sees all members set before it. */
+	smp_store_release(&s->state, to);
+	trace_rnbdt_state(s, from);
+	rnbdt_session_record_change(s, from);
+	return true;
+}
+
+/**
+ * rnbdt_session_advance - change the state of a session if it is as expected
+ * @s: session
+ * @from: expected state
+ * @to: new state
+ * @reason: constant text, or NULL to keep the present reason
+ *
+ * Context: any; s->state_lock not held.
+ * Return: true if the state was changed.
+ */
+bool rnbdt_session_advance(struct rnbdt_session *s, enum rnbdt_state from,
+			   enum rnbdt_state to, const char *reason)
+{
+	unsigned long flags;
+	bool ret;
+
+	spin_lock_irqsave(&s->state_lock, flags);
+	ret = s->state == from && rnbdt_session_set_state(s, to, reason);
+	spin_unlock_irqrestore(&s->state_lock, flags);
+	return ret;
+}
+
+/**
+ * rnbdt_session_close - end a session
+ * @s: session
+ * @reason: constant text for the log and sysfs; the first call sets it
+ *
+ * Queue the teardown and return at once; s->teardown.gone completes at its end.
+ *
+ * Context: any, with or without ring->lock or rnbdt_lock; does not sleep.
+ */
+void rnbdt_session_close(struct rnbdt_session *s, const char *reason)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&s->state_lock, flags);
+	if (rnbdt_session_set_state(s, RNBDT_CLOSING, reason))
+		queue_work(s->live_at ? rnbdt_teardown_wq : rnbdt_hangup_wq,
+			   &s->teardown.teardown_work);
+	spin_unlock_irqrestore(&s->state_lock, flags);
+}
+
+static void rnbdt_session_release(struct kref *ref)
+{
+	struct rnbdt_session *s = container_of(ref, struct rnbdt_session, ref);
+
+	kfree(s->port_name);
+	kfree(s);
+}
+
+/**
+ * rnbdt_session_put - drop a reference
+ * @s: session
+ *
+ * Context: any; does not sleep.
+ */
+void rnbdt_session_put(struct rnbdt_session *s)
+{
+	kref_put(&s->ref, rnbdt_session_release);
+}
+
+/**
+ * rnbdt_stats_add - add the counters of a queue to a sum
+ * @sum: sum to increase
+ * @q: queue, which the caller keeps from being freed
+ *
+ * Context: any; q->ring.lock not held.
+ */
+void rnbdt_stats_add(struct rnbdt_stats *sum, struct rnbdt_queue *q)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&q->ring.lock, flags);
+	sum->requests += q->stats.requests;
+	sum->read_bytes += q->stats.read_bytes;
+	sum->write_bytes += q->stats.write_bytes;
+	spin_unlock_irqrestore(&q->ring.lock, flags);
+}
+
+/**
+ * rnbdt_session_stats - sum the counters of a session
+ * @s: session
+ * @sum: filled with the counters of its present and former queues
+ *
+ * Context: process context, rnbdt_lock held.
+ */
+void rnbdt_session_stats(struct rnbdt_session *s, struct rnbdt_stats *sum)
+{
+	u32 i;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	*sum = s->ended;
+	for (i = 0; i < RNBD_QUEUES_MAX; i++)
+		if (s->queues[i])
+			rnbdt_stats_add(sum, s->queues[i]);
+}
+
+/**
+ * struct rnbdt_match - selection of sessions
+ * @host: sessions of this host, or NULL
+ * @export: sessions of this export, or NULL
+ * @port: sessions of this port, or NULL
+ * @outdated: only sessions that began with another secret than their host has now
+ */
+struct rnbdt_match {
+	const struct rnbdt_host *host;
+	const struct rnbdt_export *export;
+	const struct rnbdt_port *port;
+	bool outdated;
+};
+
+static bool rnbdt_session_matches(const struct rnbdt_session *s,
+				  const struct rnbdt_match *match)
+{
+	lockdep_assert_held(&rnbdt_lock);
+	return (!match->host || s->host == match->host) &&
+	       (!match->export || s->export == match->export) &&
+	       (!match->port || s->port == match->port) &&
+	       (!match->outdated || s->auth.secret != s->host->secret);
+}
+
+static void rnbdt_sessions_end_matching(const struct rnbdt_match *match, const char *reason)
+{
+	struct rnbdt_session *s;
+	bool found;
+
+	mutex_lock(&rnbdt_lock);
+	list_for_each_entry(s, &rnbdt_sessions, entry)
+		if (rnbdt_session_matches(s, match))
+			rnbdt_session_close(s, reason);
+	do {
+		found = false;
+		list_for_each_entry(s, &rnbdt_sessions, entry) {
+			found = rnbdt_session_matches(s, match);
+			if (found)
+				break;
+		}
+		if (!found)
+			break;
+		kref_get(&s->ref);
+		mutex_unlock(&rnbdt_lock);
+
+		rnbdt_session_close(s, reason);
+		while (!wait_for_completion_timeout(&s->teardown.gone, 30 * HZ))
+			pr_warn("waiting for session %u to end its I/O\n",
+				s->serial);
+		rnbdt_session_put(s);
+
+		mutex_lock(&rnbdt_lock);
+	} while (found);
+	mutex_unlock(&rnbdt_lock);
+}
+
+/**
+ * rnbdt_sessions_end - end sessions and wait until they are gone
+ * @host: end sessions of this host only, or NULL
+ * @export: end sessions of this export only, or NULL
+ * @port: end sessions of this port only, or NULL
+ * @reason: constant text for the log and sysfs
+ *
+ * The caller has made sure that no further sessions of that kind begin.
+ *
+ * Context: process context without rnbdt_lock; sleeps until the storage has
+ * completed the requests of the sessions, without a limit of time.
+ */
+void rnbdt_sessions_end(struct rnbdt_host *host, struct rnbdt_export *export,
+			struct rnbdt_port *port, const char *reason)
+{
+	const struct rnbdt_match match = {
+		.host = host, .export = export, .port = port,
+	};
+
+	rnbdt_sessions_end_matching(&match, reason);
+}
+
+/**
+ * rnbdt_sessions_end_secret - end the sessions that began with an older secret
+ * @host: host whose secret was changed
+ * @reason: constant text for the log and sysfs
+ *
+ * Half-open sessions are included. Sessions that begin during the call use the
+ * new secret.
+ *
+ * Context: process context without rnbdt_lock; sleeps until the storage has
+ * completed the requests of the sessions, without a limit of time.
+ */
+void rnbdt_sessions_end_secret(struct rnbdt_host *host, const char *reason)
+{
+	const struct rnbdt_match match = { .host = host, .outdated = true };
+
+	rnbdt_sessions_end_matching(&match, reason);
+}
+
+/**
+ * rnbdt_sessions_count - count sessions, closing ones included
+ * @host: count sessions of this host only, or NULL
+ * @export: count sessions of this export only, or NULL
+ * @port: count sessions of this port only, or NULL
+ *
+ * Context: process context without rnbdt_lock; may sleep.
+ * Return: number of sessions.
+ */
+u32 rnbdt_sessions_count(struct rnbdt_host *host, struct rnbdt_export *export,
+			 struct rnbdt_port *port)
+{
+	const struct rnbdt_match match = {
+		.host = host, .export = export, .port = port,
+	};
+	struct rnbdt_session *s;
+	u32 nr = 0;
+
+	mutex_lock(&rnbdt_lock);
+	list_for_each_entry(s, &rnbdt_sessions, entry)
+		nr += rnbdt_session_matches(s, &match);
+	mutex_unlock(&rnbdt_lock);
+	return nr;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * States of a session, the list of sessions, and references. See state.c.
+ */
+#ifndef RNBDT_STATE_H
+#define RNBDT_STATE_H
+
+#include <linux/types.h>
+
+#include "session.h"
+
+struct rnbdt_export;
+struct rnbdt_host;
+struct rnbdt_port;
+struct rnbdt_queue;
+
+extern struct list_head rnbdt_sessions;
+bool rnbdt_session_advance(struct rnbdt_session *s, enum rnbdt_state from,
+			   enum rnbdt_state to, const char *reason);
+void rnbdt_session_close(struct rnbdt_session *s, const char *reason);
+void rnbdt_session_put(struct rnbdt_session *s);
+void rnbdt_stats_add(struct rnbdt_stats *sum, struct rnbdt_queue *q);
+void rnbdt_session_stats(struct rnbdt_session *s, struct rnbdt_stats *sum);
+void rnbdt_sessions_end(struct rnbdt_host *host, struct rnbdt_export *export,
+			struct rnbdt_port *port, const char *reason);
+void rnbdt_sessions_end_secret(struct rnbdt_host *host, const char *reason);
+u32 rnbdt_sessions_count(struct rnbdt_host *host, struct rnbdt_export *export,
+			 struct rnbdt_port *port);
+
+#endif /* RNBDT_STATE_H */

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Teardown of a session: stop, drain, free.
+ *
+ * Operation
+ *
+ * rnbdt_teardown_work() is the only place that frees resources of a session. It
+ * waits for handlers that are setting up a queue, stops and drains all queue
+ * pairs, cancels the work items, waits for the backend without a limit of time
+ * (bios cannot be aborted), and then frees everything that the device or the
+ * backend could have accessed: rings, pool, protection domain. After that no I/O
+ * of the session is in flight and s->teardown.drained completes, which fencing waits for.
+ * The rest, destroying the connection ids and removing the session from the list,
+ * can take a minute, because the connection manager may keep an id that long.
+ *
+ * Ownership
+ *
+ * The teardown owns all queues of a closing session. It destroys a connection id
+ * before it frees the queue that is the context of the id. The memory accounts are
+ * credited when the memory is free, the session accounts at the end.
+ *
+ * Concurrency
+ *
+ * The teardown is queued once, when the state becomes closing. It starts when
+ * s->conn.connecting is zero; a handler raises that under rnbdt_lock, only after it
+ * found the session live. It runs on rnbdt_teardown_wq. A session that was
+ * never live uses rnbdt_hangup_wq and, for the wait for the connection manager,
+ * rnbdt_linger_wq: a flood of such sessions delays no other teardown.
+ *
+ * Errors
+ *
+ * A teardown cannot fail. It may wait for the storage forever, and logs that.
+ */
+
+#define pr_fmt(fmt) "rnbd-target: " fmt
+
+#include <linux/completion.h>
+#include <linux/mutex.h>
+#include <linux/sysfs.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+#include <rnbd/wire.h>
+
+#include "../core/inject.h"
+#include "../core/ring.h"
+#include "../core/ring_setup.h"
+#include "auth.h"
+#include "epoch.h"
+#include "graph.h"
+#include "inject.h"
+#include "limits.h"
+#include "pool.h"
+#include "queue.h"
+#include "queue_alloc.h"
+#include "session.h"
+#include "state.h"
+#include "sysfs.h"
+#include "target.h"
+#include "teardown.h"
+
+/* Free a queue whose ring was destroyed, and keep its counters. */
+static void rnbdt_teardown_queue(struct rnbdt_session *s, u32 index)
+{
+	struct rnbdt_queue *q = s->queues[index];
+
+	mutex_lock(&rnbdt_lock);
+	rnbdt_stats_add(&s->ended, q);
+	if (s->export)
+		atomic64_add(q->ring.stats.late_frames, &s->export->stale_frames);
+	s->queues[index] = NULL;
+	mutex_unlock(&rnbdt_lock);
+
+	rdma_destroy_id(q->cm_id);
+	rnbdt_queue_free(q);
+}
+
+/* End the teardown. The connection manager may keep an id for a minute. */
+static void rnbdt_finish_teardown(struct rnbdt_session *s)
+{
+	u32 i;
+
+	/* The device may be gone once its last id is destroyed. */
+	for (i = 0; i < RNBD_QUEUES_MAX; i++)
+		if (s->queues[i])
+			rnbdt_teardown_queue(s, i);
+
+	mutex_lock(&rnbdt_lock);
+	rnbdt_remember_epoch(s);
+	rnbdt_limits_gone(s);
+	list_del(&s->entry);
+	rnbdt_session_advance(s, RNBDT_CLOSING, RNBDT_DEAD, NULL);
+	mutex_unlock(&rnbdt_lock);
+
+	rnbdt_secret_put(s->auth.secret);
+	rnbdt_sysfs_remove_session(s);
+	complete_all(&s->teardown.gone);
+	rnbdt_session_put(s);
+}
+
+/**
+ * rnbdt_linger_work - end the teardown of a session that was never live
+ * @work: rnbdt_session.teardown.linger_work
+ *
+ * Context: work item of rnbdt_linger_wq; may sleep for a minute.
+ */
+void rnbdt_linger_work(struct work_struct *work)
+{
+	rnbd_inject_delay(&rnbdt_inject_delay_linger);
+	rnbdt_finish_teardown(container_of(work, struct rnbdt_session, teardown.linger_work));
+}
+
+/**
+ * rnbdt_teardown_work - drain a closing session and free its memory
+ * @work: rnbdt_session.teardown.teardown_work
+ *
+ * Context: work item of rnbdt_teardown_wq or rnbdt_hangup_wq; takes rnbdt_lock,
+ * waits for the storage without a limit of time.
+ */
+void rnbdt_teardown_work(struct work_struct *work)
+{
+	struct rnbdt_session *s = container_of(work, struct rnbdt_session,
+					       teardown.teardown_work);
+	u32 i;
+
+	/* A handler that found the session live has raised s->conn.connecting by now. */
+	mutex_lock(&rnbdt_lock);
+	mutex_unlock(&rnbdt_lock);
+	wait_event(s->conn.wait, !READ_ONCE(s->conn.connecting));
+	/* Taking the lock again makes all that the handlers wrote visible. */
+	mutex_lock(&rnbdt_lock);
+	mutex_unlock(&rnbdt_lock);
+
+	/* A client that cannot log in must not be able to fill the log. */
+	if (s->live_at)
+		pr_info("session %u: host %pUb on port %s: %s\n", s->serial,
+			&s->host_id, rnbdt_port_name(s->port), s->log.reason);
+	else
+		pr_info_ratelimited("session %u: host %pUb on port %s: %s\n",
+				    s->serial, &s->host_id,
+				    rnbdt_port_name(s->port), s->log.reason);
+
+	rnbd_inject_delay(&rnbdt_inject_delay_close);
+	for (i = 0; i < RNBD_QUEUES_MAX; i++)
+		if (s->queues[i])
+			rnbdt_queue_stop(s->queues[i]);
+	for (i = 0; i < RNBD_QUEUES_MAX; i++)
+		if (s->queues[i])
+			rnbd_ring_drain(&s->queues[i]->ring);
+
+	/* No frame arrives and the session is closing: no work is queued again. */
+	cancel_work_sync(&s->login.login_work);
+	cancel_delayed_work_sync(&s->login.timeout_work);
+	cancel_delayed_work_sync(&s->login.keepalive_work);
+	cancel_delayed_work_sync(&s->resize.resize_work);
+
+	for (i = 0; i < RNBD_QUEUES_MAX; i++)
+		if (s->queues[i])
+			rnbdt_queue_wait_idle(s->queues[i]);
+	for (i = 0; i < RNBD_QUEUES_MAX; i++)
+		if (s->queues[i])
+			rnbd_ring_destroy(&s->queues[i]->ring);
+	rnbdt_pool_free(&s->pool);
+	if (s->conn.pd)
+		ib_dealloc_pd(s->conn.pd);
+
+	/* All memory is free; the connection ids may take longer. */
+	mutex_lock(&rnbdt_lock);
+	rnbdt_limits_freed(s);
+	complete_all(&s->teardown.drained);
+	mutex_unlock(&rnbdt_lock);
+	if (s->live_at)
+		rnbdt_finish_teardown(s);
+	else
+		queue_work(rnbdt_linger_wq, &s->teardown.linger_work);
+}

@@ -1,0 +1,540 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * rnbd export ...: exports, their hosts and ports, in the target's configfs.
+ *
+ * Operation: every command is a short series of steps on configfs; target.c has
+ * those that others take too. "add" takes back what it made if a later step
+ * fails.
+ * Ownership: the tree is the state; nothing is kept elsewhere.
+ * Concurrency: see configfs.c.
+ * Errors: one line per failure; exit code 1.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <rnbd/wire.h>
+
+#include "args.h"
+#include "cmd.h"
+#include "configfs.h"
+#include "parse.h"
+#include "target.h"
+
+#define ANY_ADDR	"0.0.0.0"
+#define HOST_SIZE	256
+
+static int offer_on_addr(const char *export_dir, const char *text)
+{
+	char host[HOST_SIZE];
+	uint16_t port;
+	char *dir;
+	int ret;
+
+	if (parse_addr(text, host, sizeof(host), &port)) {
+		err("--port %s: wanted ADDR, ADDR:PORT or [IPV6]:PORT", text);
+		return -EINVAL;
+	}
+	port = port ?: RNBD_DEFAULT_PORT;
+	dir = target_find_port(host, port) ?: target_make_port(host, port);
+	if (!dir)
+		return -EIO;
+	ret = target_offer(dir, export_dir);
+	if (!ret)
+		ret = target_enable_port(dir);
+	free(dir);
+	return ret;
+}
+
+/* On all ports there are, of which one has to listen. */
+static int offer_on_all(const struct strlist *ports, const char *export_dir)
+{
+	bool enabled = false;
+	int ret = 0;
+	size_t i;
+
+	for (i = 0; !ret && i < ports->nr; i++) {
+		char *dir = configfs_path("ports/%s", ports->item[i]);
+
+		enabled |= configfs_read_u64(dir, "enable");
+		ret = target_offer(dir, export_dir);
+		free(dir);
+	}
+	if (!ret && !enabled) {
+		err("all ports are disabled; run: rnbd port add ADDR, or give --port ADDR");
+		ret = -ENODEV;
+	}
+	return ret;
+}
+
+/* On the ports that were named, or on all there are, or on a new one. */
+static int offer(const struct args *args, const char *export_dir)
+{
+	struct strlist ports = { };
+	const char *text;
+	size_t pos = 0;
+	char *dir;
+	int ret = 0;
+
+	if (args_has(args, "port")) {
+		while (!ret && (text = args_next(args, "port", &pos)))
+			ret = offer_on_addr(export_dir, text);
+		return ret;
+	}
+	dir = configfs_path("ports");
+	configfs_names(dir, &ports);
+	free(dir);
+	if (ports.nr) {
+		ret = offer_on_all(&ports, export_dir);
+	} else {
+		ret = offer_on_addr(export_dir, ANY_ADDR);
+		if (!ret)
+			note("listening on " ANY_ADDR ":%u", RNBD_DEFAULT_PORT);
+	}
+	strlist_free(&ports);
+	return ret;
+}
+
+/* Clients would take two exports with one UUID for one. What comes in between the kernel sees. */
+static int check_uuid_unused(const char *export_dir)
+{
+	char *exports = configfs_path("exports"), *uuid = configfs_read(export_dir, "uuid");
+	const char *self = strrchr(export_dir, '/') + 1;
+	struct strlist names = { };
+	int ret = 0;
+	size_t i;
+
+	configfs_names(exports, &names);
+	for (i = 0; !ret && i < names.nr; i++) {
+		char *dir = xasprintf("%s/%s", exports, names.item[i]);
+		char *other = configfs_read(dir, "uuid");
+
+		if (strcmp(names.item[i], self) && !strcmp(other, uuid) &&
+		    configfs_read_u64(dir, "enable")) {
+			err("UUID %s: export %s has it; change it, or: rnbd export disable %s",
+			    uuid, names.item[i], names.item[i]);
+			ret = -EEXIST;
+		}
+		free(other);
+		free(dir);
+	}
+	strlist_free(&names);
+	free(uuid);
+	free(exports);
+	return ret;
+}
+
+static int add_steps(const struct args *args, const char *dir)
+{
+	const char *uuid = args_value(args, "uuid");
+	const char *write_cache = args_value(args, "write-cache");
+	const char *cache = args_value(args, "cache");
+	const char *host;
+	size_t pos = 0;
+	int ret;
+
+	ret = configfs_write(dir, "path", args_value(args, "path"));
+	if (!ret && args_has(args, "read-only"))
+		ret = configfs_write(dir, "readonly", "1");
+	if (!ret && cache)
+		ret = configfs_write(dir, "cache", cache);
+	if (!ret && write_cache)
+		ret = configfs_write(dir, "write_cache", write_cache);
+	if (!ret && uuid)
+		ret = configfs_write(dir, "uuid", uuid) ?: check_uuid_unused(dir);
+	while (!ret && (host = args_next(args, "host", &pos)))
+		ret = target_allow_host(dir, host);
+	if (!ret)
+		ret = configfs_write(dir, "enable", "1");
+	if (!ret)
+		ret = offer(args, dir);
+	return ret;
+}
+
+static int check_add(const struct args *args, const char *name)
+{
+	const char *path = args_value(args, "path");
+	const char *write_cache = args_value(args, "write-cache");
+	const char *cache = args_value(args, "cache");
+	const char *uuid = args_value(args, "uuid");
+	size_t host_pos = 0, port_pos = 0;
+	char host[HOST_SIZE];
+	uint8_t id[UUID_SIZE];
+	const char *text;
+	uint16_t port;
+	struct stat st;
+
+	if (!export_name_valid(name))
+		return usage_err("\"%s\" is no name of an export: 1 to 63 of A-Z a-z 0-9 . _ : -",
+				 name);
+	if (!path)
+		return usage_err("--path is missing; usage: rnbd export add NAME --path PATH");
+	if (cache && strcmp(cache, "none") && strcmp(cache, "pagecache"))
+		return usage_err("--cache %s: wanted none or pagecache", cache);
+	if (write_cache && strcmp(write_cache, "through") && strcmp(write_cache, "back"))
+		return usage_err("--write-cache %s: wanted through or back", write_cache);
+	if (path[0] != '/')
+		return usage_err("--path %s: wanted an absolute path", path);
+	if (uuid && parse_uuid(uuid, id))
+		return usage_err("--uuid %s: not a UUID", uuid);
+	while ((text = args_next(args, "host", &host_pos))) {
+		if (parse_uuid(text, id))
+			return usage_err("--host %s: not a UUID; run on the client: rnbd hostid",
+					 text);
+	}
+	while ((text = args_next(args, "port", &port_pos))) {
+		if (parse_addr(text, host, sizeof(host), &port))
+			return usage_err("--port %s: wanted ADDR, ADDR:PORT or [IPV6]:PORT", text);
+	}
+	if (stat(path, &st)) {
+		err("%s: %s", path, strerror(errno));
+		return RNBD_EXIT_FAIL;
+	}
+	if (!S_ISBLK(st.st_mode) && !S_ISREG(st.st_mode)) {
+		err("%s is neither a block device nor a regular file", path);
+		return RNBD_EXIT_FAIL;
+	}
+	return RNBD_EXIT_OK;
+}
+
+static void add_difference(struct strlist *list, const char *dir, const char *attr,
+			   const char *wish)
+{
+	char *have = configfs_read(dir, attr);
+	char *text;
+
+	if (strcmp(have, wish)) {
+		text = xasprintf("%s is \"%s\", not \"%s\"", attr, have, wish);
+		strlist_add(list, text);
+		free(text);
+	}
+	free(have);
+}
+
+static void add_missing_host(struct strlist *list, const char *dir, const char *uuid)
+{
+	char *link = target_allowed_link(dir, uuid);
+	char *text;
+
+	if (!link) {
+		text = xasprintf("host %s is not allowed", uuid);
+		strlist_add(list, text);
+		free(text);
+	}
+	free(link);
+}
+
+static bool offered_at(const char *name, const char *addr, uint16_t port)
+{
+	char *dir = target_find_port(addr, port);
+	char *exports = dir ? xasprintf("%s/exports", dir) : NULL;
+	char *link = dir ? configfs_find_link(exports, name) : NULL;
+	bool offered = link && configfs_read_u64(dir, "enable");
+
+	free(link);
+	free(exports);
+	free(dir);
+	return offered;
+}
+
+/* On any port that listens? */
+static bool offered(const char *name)
+{
+	struct strlist ports = { };
+	char *all = configfs_path("ports");
+	bool found = false;
+	size_t i;
+
+	configfs_names(all, &ports);
+	for (i = 0; !found && i < ports.nr; i++) {
+		char *dir = xasprintf("%s/%s", all, ports.item[i]);
+		char *exports = xasprintf("%s/exports", dir);
+		char *link = configfs_find_link(exports, name);
+
+		found = link && configfs_read_u64(dir, "enable");
+		free(link);
+		free(exports);
+		free(dir);
+	}
+	strlist_free(&ports);
+	free(all);
+	return found;
+}
+
+static int add_missing_port(struct strlist *list, const char *name, const char *text)
+{
+	char host[HOST_SIZE];
+	uint16_t port;
+	char *missing;
+
+	if (parse_addr(text, host, sizeof(host), &port))
+		return usage_err("--port %s: wanted ADDR, ADDR:PORT or [IPV6]:PORT", text);
+	if (!offered_at(name, host, port ?: RNBD_DEFAULT_PORT)) {
+		missing = xasprintf("it is not offered at %s", text);
+		strlist_add(list, missing);
+		free(missing);
+	}
+	return RNBD_EXIT_OK;
+}
+
+/* What of the wishes of "add" an export that is there does not fulfil. */
+static int find_unfulfilled(const struct args *args, const char *name, const char *dir,
+			    struct strlist *list)
+{
+	const char *uuid_text = args_value(args, "uuid");
+	char text[UUID_TEXT_SIZE];
+	uint8_t uuid[UUID_SIZE];
+	const char *value;
+	size_t pos = 0;
+	int ret = RNBD_EXIT_OK;
+
+	add_difference(list, dir, "path", args_value(args, "path"));
+	add_difference(list, dir, "readonly", args_has(args, "read-only") ? "1" : "0");
+	add_difference(list, dir, "cache", args_value(args, "cache") ?: "none");
+	add_difference(list, dir, "write_cache", args_value(args, "write-cache") ?: "through");
+	if (uuid_text) {
+		if (parse_uuid(uuid_text, uuid))
+			return usage_err("--uuid %s: not a UUID", uuid_text);
+		format_uuid(uuid, text);
+		add_difference(list, dir, "uuid", text);
+	}
+	add_difference(list, dir, "enable", "1");
+	while ((value = args_next(args, "host", &pos))) {
+		if (parse_uuid(value, uuid))
+			return usage_err("--host %s: not a UUID", value);
+		add_missing_host(list, dir, value);
+	}
+	for (pos = 0; !ret && (value = args_next(args, "port", &pos));)
+		ret = add_missing_port(list, name, value);
+	return ret;
+}
+
+/* "add" of an export that is there: may it stay as it is? */
+static int check_existing(const struct args *args, const char *name, const char *dir)
+{
+	struct strlist list = { };
+	size_t i;
+	int ret;
+
+	if (!args_has(args, "idempotent")) {
+		err("it exists; see: rnbd export show %s; to replace it: rnbd export remove %s",
+		    name, name);
+		return RNBD_EXIT_FAIL;
+	}
+	ret = find_unfulfilled(args, name, dir, &list);
+	for (i = 0; !ret && i < list.nr; i++)
+		err("it exists, but %s; to make it anew: rnbd export remove %s",
+		    list.item[i], name);
+	if (!ret && list.nr)
+		ret = RNBD_EXIT_FAIL;
+	/* Without --port any will do. An add that was stopped may have got to none. */
+	if (!ret && !args_has(args, "port") && !offered(name) && offer(args, dir)) {
+		target_unmake();
+		ret = RNBD_EXIT_FAIL;
+	}
+	target_keep();
+	strlist_free(&list);
+	return ret;
+}
+
+int cmd_export_add(const struct args *args)
+{
+	const char *name = args->operand[0];
+	char *dir;
+	int ret;
+
+	context_set("export add %s", name);
+	ret = check_add(args, name);
+	if (ret)
+		return ret;
+	if (configfs_check())
+		return RNBD_EXIT_FAIL;
+
+	dir = configfs_path("exports/%s", name);
+	ret = target_make_dir(dir);
+	if (ret == -EEXIST) {
+		ret = check_existing(args, name, dir);
+		free(dir);
+		return ret;
+	}
+	if (!ret)
+		ret = add_steps(args, dir);
+	if (ret)
+		target_unmake();
+	else if (!args_has(args, "host"))
+		note("nobody may attach %s yet; allow a host with: rnbd export allow %s UUID",
+		     name, name);
+	target_keep();
+	free(dir);
+	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
+}
+
+/* May this host attach any export? */
+static bool host_in_use(const char *uuid)
+{
+	struct strlist names = { };
+	char *exports = configfs_path("exports");
+	bool used = false;
+	size_t i;
+
+	configfs_names(exports, &names);
+	for (i = 0; i < names.nr && !used; i++) {
+		char *dir = xasprintf("%s/%s", exports, names.item[i]);
+		char *link = target_allowed_link(dir, uuid);
+
+		used = link;
+		free(link);
+		free(dir);
+	}
+	strlist_free(&names);
+	free(exports);
+	return used;
+}
+
+static int prune_ports(const struct strlist *ports)
+{
+	int ret = 0;
+	size_t i;
+
+	for (i = 0; !ret && i < ports->nr; i++) {
+		struct strlist offers = { };
+		char *dir = configfs_path("ports/%s", ports->item[i]);
+		char *sub = xasprintf("%s/exports", dir);
+
+		configfs_names(sub, &offers);
+		if (!offers.nr)
+			ret = target_remove_port(dir);
+		strlist_free(&offers);
+		free(sub);
+		free(dir);
+	}
+	return ret;
+}
+
+static int prune_hosts(const struct strlist *hosts)
+{
+	int ret = 0;
+	size_t i;
+
+	for (i = 0; !ret && i < hosts->nr; i++) {
+		char *dir = configfs_path("hosts/%s", hosts->item[i]);
+
+		if (!host_in_use(hosts->item[i]))
+			ret = configfs_rmdir(dir);
+		free(dir);
+	}
+	return ret;
+}
+
+/* Unlinks an export from its ports; those are added to @ports. */
+static int withdraw(const char *name, struct strlist *ports)
+{
+	struct strlist names = { };
+	char *dir = configfs_path("ports");
+	int ret = 0;
+	size_t i;
+
+	configfs_names(dir, &names);
+	free(dir);
+	for (i = 0; !ret && i < names.nr; i++) {
+		char *exports = configfs_path("ports/%s/exports", names.item[i]);
+		char *link = configfs_find_link(exports, name);
+
+		if (link) {
+			strlist_add(ports, names.item[i]);
+			ret = configfs_unlink(link);
+		}
+		free(link);
+		free(exports);
+	}
+	strlist_free(&names);
+	return ret;
+}
+
+/* Is the target there, and this export is not? */
+static bool is_absent(const char *name)
+{
+	char *root = configfs_path("exports");
+	char *dir = configfs_path("exports/%s", name);
+	bool absent = export_name_valid(name) && configfs_exists(root) && !configfs_exists(dir);
+
+	free(dir);
+	free(root);
+	return absent;
+}
+
+int cmd_export_remove(const struct args *args)
+{
+	const char *name = args->operand[0];
+	struct strlist ports = { }, hosts = { };
+	char *dir;
+	int ret;
+
+	context_set("export remove %s", name);
+	if (args_has(args, "idempotent") && is_absent(name))
+		return RNBD_EXIT_OK;
+	dir = target_find_export(name);
+	if (!dir)
+		return RNBD_EXIT_FAIL;
+
+	target_allowed_hosts(dir, &hosts);
+	ret = withdraw(name, &ports);
+	if (!ret)
+		ret = target_remove_export(dir);
+	if (!ret && args_has(args, "prune")) {
+		ret = prune_ports(&ports);
+		if (!ret)
+			ret = prune_hosts(&hosts);
+	}
+	strlist_free(&hosts);
+	strlist_free(&ports);
+	free(dir);
+	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
+}
+
+static int set_enable(const struct args *args, const char *verb, bool enable)
+{
+	char *dir;
+	int ret;
+
+	context_set("export %s %s", verb, args->operand[0]);
+	dir = target_find_export(args->operand[0]);
+	if (!dir)
+		return RNBD_EXIT_FAIL;
+	ret = enable ? check_uuid_unused(dir) : 0;
+	if (!ret)
+		ret = configfs_write(dir, "enable", enable ? "1" : "0");
+	free(dir);
+	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
+}
+
+int cmd_export_enable(const struct args *args)
+{
+	return set_enable(args, "enable", true);
+}
+
+int cmd_export_disable(const struct args *args)
+{
+	return set_enable(args, "disable", false);
+}
+
+/* The clients hear of it from the target; what is done here is one write. */
+int cmd_export_resize(const struct args *args)
+{
+	const char *name = args->operand[0];
+	int ret = -ENODEV;
+	char *dir;
+
+	context_set("export resize %s", name);
+	dir = target_find_export(name);
+	if (!dir)
+		return RNBD_EXIT_FAIL;
+	if (configfs_read_u64(dir, "enable"))
+		ret = configfs_write(dir, "resize", "1");
+	else
+		err("the export is disabled; run: rnbd export enable %s", name);
+	free(dir);
+	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * rnbd export list, rnbd export show: exports as configfs has them.
+ *
+ * Operation: an export is read attribute by attribute. "show" prints what JSON
+ * has, a line per key, so both always tell the same.
+ * Ownership: a struct export owns its strings.
+ * Concurrency: see configfs.c.
+ * Errors: one line.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "args.h"
+#include "cmd.h"
+#include "configfs.h"
+#include "output.h"
+#include "target.h"
+
+#define HOST_SIZE	256
+
+/**
+ * struct export - what configfs says about an export
+ */
+struct export {
+	char *path, *cache, *write_cache, *uuid;
+	bool enabled, readonly;
+	uint64_t size, sessions;
+	struct strlist hosts, ports;
+};
+
+static void read_ports(const char *name, struct strlist *out)
+{
+	struct strlist names = { };
+	char *dir = configfs_path("ports");
+	size_t i;
+
+	configfs_names(dir, &names);
+	free(dir);
+	for (i = 0; i < names.nr; i++) {
+		char *port = configfs_path("ports/%s", names.item[i]);
+		char *exports = xasprintf("%s/exports", port);
+		char *link = configfs_find_link(exports, name);
+		char *addr = configfs_read(port, "addr");
+		char text[HOST_SIZE];
+
+		if (link &&
+		    !format_addr(addr, configfs_read_u64(port, "port"), text, sizeof(text)))
+			strlist_add(out, text);
+		free(addr);
+		free(link);
+		free(exports);
+		free(port);
+	}
+	strlist_free(&names);
+}
+
+static void read_export(const char *name, struct export *export)
+{
+	char *dir = configfs_path("exports/%s", name);
+
+	*export = (struct export) {
+		.path = configfs_read(dir, "path"),
+		.cache = configfs_read(dir, "cache"),
+		.write_cache = configfs_read(dir, "write_cache"),
+		.uuid = configfs_read(dir, "uuid"),
+		.enabled = configfs_read_u64(dir, "enable"),
+		.readonly = configfs_read_u64(dir, "readonly"),
+		.size = configfs_read_u64(dir, "size"),
+		.sessions = configfs_read_u64(dir, "sessions"),
+	};
+	target_allowed_hosts(dir, &export->hosts);
+	read_ports(name, &export->ports);
+	free(dir);
+}
+
+static void free_export(struct export *export)
+{
+	strlist_free(&export->ports);
+	strlist_free(&export->hosts);
+	free(export->uuid);
+	free(export->write_cache);
+	free(export->cache);
+	free(export->path);
+}
+
+static struct json_object *export_json(const char *name, const struct export *export)
+{
+	struct json_object *obj = json_object_new_object();
+
+	json_add_string(obj, "name", name);
+	json_add_string(obj, "path", export->path);
+	json_add_u64(obj, "size", export->size);
+	json_add_bool(obj, "enabled", export->enabled);
+	json_add_bool(obj, "readonly", export->readonly);
+	json_add_string(obj, "cache", export->cache);
+	json_add_string(obj, "write_cache", export->write_cache);
+	json_add_string(obj, "uuid", export->uuid);
+	json_add_strings(obj, "hosts", &export->hosts);
+	json_add_strings(obj, "ports", &export->ports);
+	json_add_u64(obj, "sessions", export->sessions);
+	return obj;
+}
+
+static void table_export(struct table *table, const char *name,
+			 const struct export *export)
+{
+	char size[SIZE_TEXT_SIZE];
+	char *ports = strlist_join(&export->ports, ",");
+
+	format_size(export->size, size);
+	table_cell(table, "%s", name);
+	table_cell(table, "%s", export->path);
+	table_cell(table, "%s", export->enabled ? size : "-");
+	table_cell(table, "%s%s", export->enabled ? "enabled" : "disabled",
+		   export->readonly ? ",ro" : "");
+	table_cell(table, "%s", export->cache);
+	table_cell(table, "%zu", export->hosts.nr);
+	table_cell(table, "%s", ports);
+	table_cell(table, "%zu", (size_t)export->sessions);
+	free(ports);
+}
+
+int cmd_export_list(const struct args *args)
+{
+	static const char * const heads[] = {
+		"EXPORT", "PATH", "SIZE", "STATE", "CACHE", "HOSTS", "PORTS", "SESSIONS",
+	};
+	struct table table = { .columns = ARRAY_SIZE(heads) };
+	struct json_object *array = json_object_new_array();
+	struct strlist names = { };
+	struct export export;
+	char *dir;
+	size_t i;
+
+	if (args->nr_operands) {
+		context_set("export list %s", args->operand[0]);
+		dir = target_find_export(args->operand[0]);
+		if (dir)
+			strlist_add(&names, args->operand[0]);
+	} else {
+		dir = configfs_check() ? NULL : configfs_path("exports");
+		if (dir)
+			configfs_names(dir, &names);
+	}
+	if (!dir) {
+		json_object_put(array);
+		return RNBD_EXIT_FAIL;
+	}
+	free(dir);
+
+	for (i = 0; i < ARRAY_SIZE(heads); i++)
+		table_cell(&table, "%s", heads[i]);
+	for (i = 0; i < names.nr; i++) {
+		read_export(names.item[i], &export);
+		table_export(&table, names.item[i], &export);
+		json_object_array_add(array, export_json(names.item[i], &export));
+		free_export(&export);
+	}
+	list_print(&table, array, args_has(args, "json"));
+	strlist_free(&names);
+	return RNBD_EXIT_OK;
+}
+
+static void print_text(struct json_object *value)
+{
+	char *text = xstrdup(json_object_get_string(value) ?: "-");
+
+	printf(" %s", printable(text));
+	free(text);
+}
+
+/* "key: value"; what an array has is separated by spaces */
+static void print_line(const char *key, struct json_object *value)
+{
+	size_t i;
+
+	printf("%s:", key);
+	if (json_object_is_type(value, json_type_array)) {
+		for (i = 0; i < json_object_array_length(value); i++)
+			print_text(json_object_array_get_idx(value, i));
+	} else {
+		print_text(value);
+	}
+	putchar('\n');
+}
+
+int cmd_export_show(const struct args *args)
+{
+	const char *name = args->operand[0];
+	struct json_object *obj;
+	struct export export;
+	char *dir;
+
+	context_set("export show %s", name);
+	dir = target_find_export(name);
+	if (!dir)
+		return RNBD_EXIT_FAIL;
+	free(dir);
+	read_export(name, &export);
+	obj = export_json(name, &export);
+	free_export(&export);
+	if (args_has(args, "json")) {
+		json_print(obj);
+		return RNBD_EXIT_OK;
+	}
+	json_object_object_foreach(obj, key, value) {
+		print_line(key, value);
+	}
+	json_object_put(obj);
+	return RNBD_EXIT_OK;
+}

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * rnbd host ..., and rnbd export allow and deny: who may attach what.
+ *
+ * Operation: a host is made when it is first allowed something, and stays, with its
+ * limits, until it is removed. Deny by default
+ * is the kernel's: a link from an export to a host is all that there is.
+ * Ownership: the tree is the state; nothing is kept elsewhere.
+ * Concurrency: see configfs.c.
+ * Errors: one line; hosts behind one that fails are left as they were.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "args.h"
+#include "cmd.h"
+#include "configfs.h"
+#include "output.h"
+#include "secret_store.h"
+#include "target.h"
+
+/* Before anything is done: a wrong command line does nothing. */
+static int check_hosts(const struct args *args)
+{
+	uint8_t uuid[UUID_SIZE];
+	int i;
+
+	for (i = 1; i < args->nr_operands; i++) {
+		if (parse_uuid(args->operand[i], uuid))
+			return usage_err("host %s: not a UUID; rnbd hostid on the client prints it",
+					 args->operand[i]);
+	}
+	return 0;
+}
+
+static int allow(const struct args *args)
+{
+	char *dir;
+	int ret = 0;
+	int i;
+
+	context_set("%s %s", args->cmd->name, args->operand[0]);
+	if (check_hosts(args))
+		return RNBD_EXIT_USAGE;
+	dir = target_find_export(args->operand[0]);
+	if (!dir)
+		return RNBD_EXIT_FAIL;
+	for (i = 1; !ret && i < args->nr_operands; i++)
+		ret = target_allow_host(dir, args->operand[i]);
+	target_keep();
+	free(dir);
+	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
+}
+
+static int deny_host(const char *export_dir, const char *text)
+{
+	char *link;
+	int ret;
+
+	link = target_allowed_link(export_dir, text);
+	if (!link) {
+		err("host %s is not allowed anyway", text);
+		return RNBD_EXIT_FAIL;
+	}
+	ret = configfs_unlink(link);
+	free(link);
+	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
+}
+
+static int deny(const struct args *args)
+{
+	int ret = RNBD_EXIT_OK;
+	char *dir;
+	int i;
+
+	context_set("%s %s", args->cmd->name, args->operand[0]);
+	if (check_hosts(args))
+		return RNBD_EXIT_USAGE;
+	dir = target_find_export(args->operand[0]);
+	if (!dir)
+		return RNBD_EXIT_FAIL;
+	for (i = 1; !ret && i < args->nr_operands; i++)
+		ret = deny_host(dir, args->operand[i]);
+	free(dir);
+	return ret;
+}
+
+int cmd_host_allow(const struct args *args)
+{
+	return allow(args);
+}
+
+int cmd_host_deny(const struct args *args)
+{
+	return deny(args);
+}
+
+int cmd_export_allow(const struct args *args)
+{
+	return allow(args);
+}
+
+int cmd_export_deny(const struct args *args)
+{
+	return deny(args);
+}
+
+/* The exports that a host may attach. */
+static void exports_of(const char *host, struct strlist *exports)
+{
+	struct strlist names = { };
+	char *all = configfs_path("exports");
+	size_t i;
+
+	configfs_names(all, &names);
+	for (i = 0; i < names.nr; i++) {
+		char *links = xasprintf("%s/%s/allowed_hosts", all, names.item[i]);
+		char *link = configfs_find_link(links, host);
+
+		if (link)
+			strlist_add(exports, names.item[i]);
+		free(link);
+		free(links);
+	}
+	strlist_free(&names);
+	free(all);
+}
+
+/* The limits of a host: by an option, or the operand; none of them is 0 in configfs. */
+static const struct {
+	const char *attr;
+	const char *option;
+	const char *label;	/* before the value, in messages */
+	bool is_number;
+} limits[] = {
+	{ "max_pool_bytes", NULL, "" },
+	{ "max_session_pool_bytes", "session-pool", "--session-pool " },
+	{ "max_sessions", "sessions", "--sessions ", true },
+};
+
+/* Returns an exit code. */
+static int parse_limit(size_t i, const char *text, uint64_t *limit)
+{
+	uint32_t number = 0;
+
+	*limit = 0;
+	if (!strcmp(text, "none"))
+		return RNBD_EXIT_OK;
+	if (!limits[i].is_number) {
+		if (parse_size(text, INT64_MAX, limit))
+			return usage_err("%s%s: wanted a size such as 64M, or none",
+					 limits[i].label, text);
+		return RNBD_EXIT_OK;
+	}
+	if (parse_u32(text, 1, UINT32_MAX, &number))
+		return usage_err("%s%s: wanted a number from 1 to %u, or none", limits[i].label,
+				 text, UINT32_MAX);
+	*limit = number;
+	return RNBD_EXIT_OK;
+}
+
+int cmd_host_limit(const struct args *args)
+{
+	char *values[ARRAY_SIZE(limits)] = { };
+	uint8_t uuid[UUID_SIZE];
+	char *dir = NULL;
+	int nr = 0, ret;
+	size_t i;
+
+	if (target_host_operand(args, uuid))
+		return RNBD_EXIT_USAGE;
+	for (i = 0; i < ARRAY_SIZE(limits); i++) {
+		const char *text = limits[i].option ? args_value(args, limits[i].option) :
+				   args->nr_operands > 1 ? args->operand[1] : NULL;
+		uint64_t limit;
+
+		if (!text)
+			continue;
+		ret = parse_limit(i, text, &limit);
+		if (ret)
+			goto out;
+		values[i] = xasprintf("%" PRIu64, limit);
+		nr++;
+	}
+	if (!nr) {
+		ret = usage_err("wanted SIZE, --session-pool or --sessions; see: rnbd help %s",
+				args->cmd->name);
+		goto out;
+	}
+	dir = target_find_host(args->operand[0]);
+	ret = dir ? RNBD_EXIT_OK : RNBD_EXIT_FAIL;
+	for (i = 0; !ret && i < ARRAY_SIZE(limits); i++)
+		if (values[i] && configfs_write(dir, limits[i].attr, values[i]))
+			ret = RNBD_EXIT_FAIL;
+out:
+	for (i = 0; i < ARRAY_SIZE(limits); i++)
+		free(values[i]);
+	free(dir);
+	return ret;
+}
+
+int cmd_host_remove(const struct args *args)
+{
+	struct strlist exports = { };
+	char *dir, *joined, text[UUID_TEXT_SIZE];
+	uint8_t uuid[UUID_SIZE];
+	int ret = -EBUSY;
+
+	if (target_host_operand(args, uuid))
+		return RNBD_EXIT_USAGE;
+	dir = target_find_host(args->operand[0]);
+	if (!dir)
+		return RNBD_EXIT_FAIL;
+	exports_of(strrchr(dir, '/') + 1, &exports);
+	if (configfs_read_u64(dir, "fenced")) {
+		err("it is fenced; first run: rnbd unfence %s", args->operand[0]);
+	} else if (exports.nr) {
+		joined = strlist_join(&exports, " ");
+		err("it may attach exports (%s); first run for each: rnbd host deny EXPORT %s",
+		    joined, args->operand[0]);
+		free(joined);
+	} else {
+		ret = target_remove_host(dir);
+		format_uuid(uuid, text);
+		if (!ret)
+			ret = secret_forget(text);
+	}
+	strlist_free(&exports);
+	free(dir);
+	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
+}
+
+int cmd_host_fencing(const struct args *args)
+{
+	const char *word = args->operand[1];
+	uint8_t uuid[UUID_SIZE];
+	char *dir;
+	int ret;
+
+	if (target_host_operand(args, uuid))
+		return RNBD_EXIT_USAGE;
+	if (strcmp(word, "restart") && strcmp(word, "unfence"))
+		return usage_err("%s: wanted restart or unfence", word);
+	dir = target_find_host(args->operand[0]);
+	if (!dir)
+		return RNBD_EXIT_FAIL;
+	ret = configfs_write(dir, "unfence_on_restart", strcmp(word, "restart") ? "0" : "1");
+	free(dir);
+	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
+}
+
+static void list_size(const char *dir, const char *attr, struct table *table,
+		      struct json_object *obj)
+{
+	uint64_t limit = configfs_read_u64(dir, attr);
+	char size[SIZE_TEXT_SIZE];
+
+	format_size(limit, size);
+	table_cell(table, "%s", limit ? size : "");
+	json_add_u64(obj, attr, limit);
+}
+
+static void list_host(const char *name, struct table *table, struct json_object *array)
+{
+	struct json_object *obj = json_object_new_object();
+	char *dir = configfs_path("hosts/%s", name);
+	uint64_t max_sessions = configfs_read_u64(dir, "max_sessions");
+	uint64_t sessions = configfs_read_u64(dir, "sessions");
+	bool has_secret = configfs_read_u64(dir, "has_secret");
+	struct strlist exports = { };
+	char *joined, *text;
+
+	exports_of(name, &exports);
+	joined = strlist_join(&exports, ",");
+	json_add_string(obj, "host", name);
+	json_add_bool(obj, "has_secret", has_secret);
+	table_cell(table, "%s", name);
+	table_cell(table, "%s", has_secret ? "yes" : "no");
+	list_size(dir, "max_pool_bytes", table, obj);
+	list_size(dir, "max_session_pool_bytes", table, obj);
+	text = max_sessions ? xasprintf("%" PRIu64, max_sessions) : xstrdup("");
+	table_cell(table, "%s", text);
+	json_add_u64(obj, "max_sessions", max_sessions);
+	table_cell(table, "%" PRIu64, sessions);
+	table_cell(table, "%s", joined);
+	json_add_strings(obj, "exports", &exports);
+	json_add_u64(obj, "sessions", sessions);
+	json_object_array_add(array, obj);
+	free(text);
+	free(joined);
+	strlist_free(&exports);
+	free(dir);
+}
+
+int cmd_host_list(const struct args *args)
+{
+	static const char * const heads[] = {
+		"HOST", "SECRET", "POOL-LIMIT", "SESSION-POOL", "MAX-SESSIONS", "SESSIONS",
+		"EXPORTS",
+	};
+
+	return target_list("hosts", heads, ARRAY_SIZE(heads), list_host,
+			   args_has(args, "json"));
+}

@@ -1,0 +1,527 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * rnbd save, rnbd restore, rnbd clear: the whole configuration of the target.
+ *
+ * Operation: a file is replaced in one step, by a rename, once all of the new one
+ * is on stable storage; whoever looks sees the old one or the new one, also
+ * after a power cut. What is about to be saved is parsed first, as restore will:
+ * a file that cannot be restored is no use. Restoring may wait for devices that are
+ * late: what does not need them is usable meanwhile.
+ * Ownership: the file belongs to the administrator, or to whom he gave it, who stays
+ * its owner. A symbolic link stays, what it leads to is replaced; one that leads to
+ * nothing is refused. Nobody else may read the file: whoever knows the UUID of a host
+ * can attach as that host.
+ * Concurrency: of two that save at once the last one wins, whole.
+ * Errors: a line each. A save that fails leaves the old file as it was and
+ * nothing beside it. Sessions that begin while clear runs end with it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "args.h"
+#include "cmd.h"
+#include "configfs.h"
+#include "file_replace.h"
+#include "netlink_target.h"
+#include "secret_store.h"
+#include "target_apply.h"
+
+#define TARGET_CONFIG_DIR	"/etc/rnbd"
+#define TARGET_CONFIG_FILE	TARGET_CONFIG_DIR "/target.json"
+#define PATH_NAP_MS	500
+#define FILE_MAX	(4U << 20)	/* bytes; thousands of exports */
+
+static const char *file_operand(const struct args *args)
+{
+	return args->nr_operands ? args->operand[0] : TARGET_CONFIG_FILE;
+}
+
+/* ------------------------------------------------------------------------
+ * Reading
+ */
+
+/* A file with a NUL behind it, or a bit too much of it; NULL after a message. */
+static char *read_file(const char *file, size_t *len)
+{
+	FILE *in = strcmp(file, "-") ? fopen(file, "re") : stdin;
+	char *text = xcalloc(FILE_MAX + 2, 1);
+	bool bad = !in;
+
+	if (in) {
+		*len = fread(text, 1, FILE_MAX + 1, in);
+		bad = ferror(in);
+	}
+	if (bad) {
+		err("cannot read it: %s", strerror(errno));
+		free(text);
+		text = NULL;
+	}
+	if (in && in != stdin)
+		fclose(in);
+	return text;
+}
+
+/*
+ * Returns an exit code: a file that is wrong stays so, one that cannot be read may be
+ * there later.
+ */
+static int load(const char *file, struct target_config *config)
+{
+	size_t len;
+	char *text = read_file(file, &len);
+	int ret = RNBD_EXIT_OK;
+
+	*config = (struct target_config) { };
+	if (!text)
+		return RNBD_EXIT_FAIL;
+	if (len > FILE_MAX)
+		ret = usage_err("it is larger than %u bytes", FILE_MAX);
+	else if (target_config_parse(text, len, config))
+		ret = RNBD_EXIT_USAGE;
+	free(text);
+	return ret;
+}
+
+/* The path of an export that has one which leads nowhere; otherwise NULL. */
+static const char *absent_path(const struct target_config_object *export)
+{
+	const char *path = export->value[target_config_schema[TARGET_CONFIG_EXPORT].wanted_on];
+	struct stat st;
+
+	return path && *path && stat(path, &st) && errno == ENOENT ? path : NULL;
+}
+
+/* ------------------------------------------------------------------------
+ * Writing
+ */
+
+static int write_file(const char *file, const char *text)
+{
+	char *real = realpath(file, NULL);
+	const char *path = real ?: file;
+	bool there;
+	struct stat st;
+	int ret;
+
+	there = !lstat(path, &st);
+	if (there && S_ISLNK(st.st_mode)) {
+		err("it is a link that leads to no file; make that file, or remove the link");
+		free(real);
+		return -ENOENT;
+	}
+	if (there && !S_ISREG(st.st_mode)) {
+		err("it is no regular file; - is standard output");
+		free(real);
+		return -EINVAL;
+	}
+	ret = file_replace(path, text, there ? &st : NULL);
+	if (ret) {
+		err("cannot write it: %s; what was there before is as it was", strerror(-ret));
+	} else {
+		ret = file_sync_dir(path);
+		if (ret)
+			err("it is written, but may be lost in a crash: %s", strerror(-ret));
+	}
+	free(real);
+	return ret;
+}
+
+/* Is it what restore would take? */
+static int check_text(const char *text)
+{
+	struct target_config config;
+	int ret;
+
+	if (strlen(text) > FILE_MAX) {
+		err("the configuration is larger than %u bytes", FILE_MAX);
+		return -EFBIG;
+	}
+	ret = target_config_parse(text, strlen(text), &config);
+	if (ret)
+		err("nothing is saved, restore would refuse it; was something changed meanwhile?");
+	target_config_free(&config);
+	return ret;
+}
+
+static bool has_absent(const struct target_config *config)
+{
+	const struct target_config_list *exports = &config->list[TARGET_CONFIG_EXPORT];
+	size_t i;
+
+	for (i = 0; i < exports->nr; i++)
+		if (!target_config_enabled(TARGET_CONFIG_EXPORT, &exports->object[i]) &&
+		    absent_path(&exports->object[i]))
+			return true;
+	return false;
+}
+
+/*
+ * An export that could not be enabled, because its device is late, is no wish to have it
+ * disabled from now on: it stays enabled in a file that says so.
+ */
+static void keep_enabled(const char *file, struct target_config *config)
+{
+	struct target_config_list *exports = &config->list[TARGET_CONFIG_EXPORT];
+	const int enable = target_config_schema[TARGET_CONFIG_EXPORT].enable;
+	struct target_config old;
+	struct stat st;
+	size_t i;
+
+	if (!has_absent(config) || !strcmp(file, "-") || stat(file, &st) ||
+	    !S_ISREG(st.st_mode))
+		return;
+	if (load(file, &old)) {
+		note("what is there is no configuration, see above; nothing of it is kept");
+		target_config_free(&old);
+		return;
+	}
+	for (i = 0; i < exports->nr; i++) {
+		struct target_config_object *export = &exports->object[i];
+		const char *path = absent_path(export);
+
+		if (!path || !target_config_was_enabled(&old, config, export))
+			continue;
+		note("export %s is disabled because %s is not there; the file keeps it enabled",
+		     export->name, path);
+		free(export->value[enable]);
+		export->value[enable] = xstrdup("1");
+	}
+	target_config_free(&old);
+}
+
+/* What configfs does not tell, restore has to find elsewhere. */
+static int check_secrets(const struct target_config *config)
+{
+	const struct target_config_schema *schema = &target_config_schema[TARGET_CONFIG_HOST];
+	const struct target_config_list *hosts = &config->list[TARGET_CONFIG_HOST];
+	uint8_t secret[RNBD_SECRET_SIZE];
+	int ret = 0;
+	size_t n;
+	int i;
+
+	for (n = 0; n < hosts->nr; n++) {
+		const struct target_config_object *host = &hosts->object[n];
+
+		for (i = 0; i < schema->nr_attrs; i++) {
+			if (schema->attr[i].type != TARGET_CONFIG_SECRET || !host->value[i] ||
+			    !secret_read(host->value[i], secret))
+				continue;
+			err("nothing is saved: the secret of %s is not kept; run: rnbd host secret",
+			    host->name);
+			ret = -ENOENT;
+		}
+	}
+	explicit_bzero(secret, sizeof(secret));
+	return ret;
+}
+
+int cmd_save(const struct args *args)
+{
+	const char *file = file_operand(args);
+	struct target_config config = { };
+	char *text = NULL;
+	int ret;
+
+	context_set("save %s", file);
+	if (configfs_check())
+		return RNBD_EXIT_FAIL;
+	ret = target_config_read(&config);
+	if (!ret)
+		ret = check_secrets(&config);
+	if (!ret) {
+		keep_enabled(file, &config);
+		text = target_config_text(&config);
+		ret = check_text(text);
+	}
+	if (!ret && !args->nr_operands && mkdir(TARGET_CONFIG_DIR, 0755) && errno != EEXIST) {
+		err("cannot make %s: %s", TARGET_CONFIG_DIR, strerror(errno));
+		ret = -errno;
+	}
+	if (!ret && !strcmp(file, "-"))
+		fputs(text, stdout);
+	else if (!ret)
+		ret = write_file(file, text);
+	free(text);
+	target_config_free(&config);
+	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
+}
+
+/* ------------------------------------------------------------------------
+ * Clearing
+ */
+
+static bool is_attached(const struct session *session)
+{
+	return !strcmp(session->state, "login") || !strcmp(session->state, "live");
+}
+
+/* No session that somebody uses may be there; 0, or -EBUSY after a line for each. */
+static int check_no_sessions(const char *remedy)
+{
+	struct sessions sessions = { };
+	char host[UUID_TEXT_SIZE];
+	int ret = 0;
+	size_t i;
+
+	if (rnbd_open_target()) {
+		err("%s", rnbd_error());
+		return -EIO;
+	}
+	if (rnbd_session_list(&sessions)) {
+		err("%s", rnbd_error());
+		ret = -EIO;
+	}
+	rnbd_close();
+	for (i = 0; i < sessions.nr; i++) {
+		const struct session *session = &sessions.session[i];
+
+		if (!is_attached(session))
+			continue;
+		format_uuid(session->host_id, host);
+		err("session %u: host %s at %s uses export %s; detach it there, or %s",
+		    session->serial, host, session->address, session->export, remedy);
+		ret = -EBUSY;
+	}
+	free(sessions.session);
+	return ret;
+}
+
+int cmd_clear(const struct args *args)
+{
+	if (configfs_check())
+		return RNBD_EXIT_FAIL;
+	if (!args_has(args, "force") && check_no_sessions("use --force"))
+		return RNBD_EXIT_FAIL;
+	return target_config_clear() ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
+}
+
+/* ------------------------------------------------------------------------
+ * Restoring
+ */
+
+static int secret_attr(void)
+{
+	const struct target_config_schema *schema = &target_config_schema[TARGET_CONFIG_HOST];
+	int i = 0;
+
+	while (schema->attr[i].type != TARGET_CONFIG_SECRET)
+		i++;
+	return i;
+}
+
+/*
+ * A host that was given its secret after the file was written must not come back
+ * without: that would let in whoever knows its id. A file of one's own may hold an older
+ * secret than the one that rnbd host secret has kept: that is said.
+ */
+static void use_kept_secrets(struct target_config *config)
+{
+	struct target_config_list *hosts = &config->list[TARGET_CONFIG_HOST];
+	const int secret = secret_attr();
+	char text[UUID_TEXT_SIZE];
+	uint8_t uuid[UUID_SIZE];
+	size_t i;
+
+	for (i = 0; i < hosts->nr; i++) {
+		struct target_config_object *host = &hosts->object[i];
+		char *path;
+
+		if (parse_uuid(host->name, uuid))
+			continue;
+		format_uuid(uuid, text);
+		path = secret_stored_path(text);
+		if (access(path, F_OK) && errno == ENOENT) {
+			free(path);
+			continue;
+		}
+		if (host->value[secret]) {
+			if (strcmp(host->value[secret], path))
+				note("host %s: has its secret from %s, and not from %s",
+				     host->name, host->value[secret], path);
+			free(path);
+			continue;
+		}
+		note("host %s: has its secret from %s, not named in the file; run: rnbd save",
+		     host->name, path);
+		host->value[secret] = path;
+	}
+}
+
+/* Can a port listen at its address? That is one of this machine, or all of them. */
+static int try_address(const char *text)
+{
+	const struct addrinfo hints = {
+		.ai_flags = AI_NUMERICHOST | AI_PASSIVE, .ai_socktype = SOCK_DGRAM,
+	};
+	struct addrinfo *addr;
+	int ret = 0;
+	int fd;
+
+	/* an interface that is not there, everything else was looked at before */
+	if (getaddrinfo(text, NULL, &hints, &addr))
+		return -EADDRNOTAVAIL;
+	fd = socket(addr->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || bind(fd, addr->ai_addr, addr->ai_addrlen))
+		ret = -errno;
+	if (fd >= 0)
+		close(fd);
+	freeaddrinfo(addr);
+	return ret;
+}
+
+/*
+ * What the file says is right; whether it fits this machine is another matter. All that
+ * does not is named. Returns how many things would keep restore from doing all of it.
+ * With @late paths that are not there yet do not.
+ */
+static int misfits(const struct target_config *config, bool late)
+{
+	uint8_t secret[RNBD_SECRET_SIZE];
+	int nr = 0, kind, ret;
+	size_t i;
+
+	for (kind = 0; kind < TARGET_CONFIG_KINDS; kind++) {
+		const struct target_config_schema *schema = &target_config_schema[kind];
+
+		for (i = 0; i < config->list[kind].nr; i++) {
+			const struct target_config_object *object = &config->list[kind].object[i];
+			const char *value;
+
+			switch (kind) {
+			case TARGET_CONFIG_HOST:
+				value = object->value[secret_attr()];
+				ret = value ? secret_read(value, secret) : 0;
+				break;
+			case TARGET_CONFIG_EXPORT:
+				value = object->value[schema->wanted_on];
+				ret = *value && access(value, F_OK) ? -errno : 0;
+				if (late && ret == -ENOENT)
+					ret = 0;
+				break;
+			default:
+				value = object->value[schema->wanted_on];
+				ret = *value ? try_address(value) : 0;
+				break;
+			}
+			if (!ret)
+				continue;
+			note("%s %s: %s: %s (on this machine, now)", schema->word,
+			     object->name, value,
+			     kind == TARGET_CONFIG_HOST ? "see above" : strerror(-ret));
+			nr += kind == TARGET_CONFIG_HOST || target_config_enabled(kind, object);
+		}
+	}
+	explicit_bzero(secret, sizeof(secret));
+	return nr;
+}
+
+/* Exports that are to be enabled and cannot be, without their path. */
+static int find_late(const struct target_config *config, struct strlist *late, uint32_t wait)
+{
+	const struct target_config_list *exports = &config->list[TARGET_CONFIG_EXPORT];
+	struct target_config have;
+	int ret = target_config_read(&have);
+	size_t i;
+
+	for (i = 0; !ret && i < exports->nr; i++) {
+		const struct target_config_object *export = &exports->object[i];
+		const struct target_config_object *there =
+			target_config_find(&have, TARGET_CONFIG_EXPORT, export->name);
+		const char *path = absent_path(export);
+
+		if (!path || !target_config_enabled(TARGET_CONFIG_EXPORT, export) ||
+		    (there && target_config_enabled(TARGET_CONFIG_EXPORT, there)))
+			continue;
+		note("waiting %u s for %s (export %s)", wait, path, export->name);
+		strlist_add(late, export->name);
+	}
+	target_config_free(&have);
+	return ret;
+}
+
+static bool any_absent(const struct target_config *config, const struct strlist *late)
+{
+	size_t i;
+
+	for (i = 0; i < late->nr; i++)
+		if (absent_path(target_config_find(config, TARGET_CONFIG_EXPORT, late->item[i])))
+			return true;
+	return false;
+}
+
+static int apply_within(const struct target_config *config, uint32_t wait)
+{
+	uint64_t end = now_ms() + wait * 1000ull;
+	struct strlist late = { };
+	int ret = wait ? find_late(config, &late, wait) : 0;
+
+	if (!ret)
+		ret = target_config_apply(config, &late);
+	if (late.nr) {
+		while (any_absent(config, &late) && now_ms() < end)
+			take_nap(PATH_NAP_MS);
+		strlist_free(&late);
+		ret = target_config_apply(config, &late);
+	}
+	return ret;
+}
+
+static int apply(const struct target_config *config, bool clear, uint32_t wait)
+{
+	int ret = configfs_check();
+
+	if (!ret && clear)
+		ret = check_no_sessions("run: rnbd clear --force");
+	if (!ret && clear && misfits(config, wait)) {
+		err("nothing is cleared, not all of it could be restored; see above");
+		ret = -EINVAL;
+	}
+	if (ret)
+		return ret;
+	if (clear)
+		ret = target_config_clear();
+	return apply_within(config, wait) ?: ret;
+}
+
+int cmd_restore(const struct args *args)
+{
+	const char *file = file_operand(args);
+	bool check = args_has(args, "check");
+	bool compare = args_has(args, "compare");
+	struct target_config config;
+	uint32_t wait = 0;
+	int ret;
+
+	context_set("restore %s", file);
+	if (check && compare)
+		return usage_err("--check looks at the file only; give it or --compare");
+	if ((check || compare) && (args_has(args, "clear") || args_has(args, "wait")))
+		return usage_err("--%s changes nothing, so it does not go with --%s",
+				 check ? "check" : "compare",
+				 args_has(args, "clear") ? "clear" : "wait");
+	ret = args_number(args, "wait", 0, SECONDS_MAX, &wait);
+	if (ret)
+		return ret;
+	ret = load(file, &config);
+	if (!ret && compare) {
+		if (configfs_check() || target_config_compare(&config))
+			ret = RNBD_EXIT_FAIL;
+		target_config_free(&config);
+		return ret;
+	}
+	if (!ret)
+		use_kept_secrets(&config);
+	if (!ret && check)
+		misfits(&config, false);
+	else if (!ret && apply(&config, args_has(args, "clear"), wait))
+		ret = RNBD_EXIT_FAIL;
+	target_config_free(&config);
+	return ret;
+}

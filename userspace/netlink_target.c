@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Requests to the target module, generic netlink family "rnbd-target".
+ *
+ * Operation: one dump; a message is read into struct session.
+ *
+ * Ownership: the caller frees the array in struct sessions.
+ * Concurrency: one thread.
+ * Errors: a negative errno; rnbd_error() then has the text.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include <netlink/attr.h>
+#include <netlink/genl/genl.h>
+
+#include <rnbd/netlink-target.h>
+
+#include "netlink_target.h"
+#include "util.h"
+
+static struct nla_policy session_policy[RNBDT_ATTR_MAX + 1] = {
+	[RNBDT_ATTR_SERIAL]	 = { .type = NLA_U32 },
+	[RNBDT_ATTR_HOST_ID]	 = { .minlen = UUID_SIZE },
+	[RNBDT_ATTR_SESSION_ID]	 = { .minlen = UUID_SIZE },
+	[RNBDT_ATTR_EXPORT]	 = { .type = NLA_STRING },
+	[RNBDT_ATTR_PORT]	 = { .type = NLA_STRING },
+	[RNBDT_ATTR_ADDR]	 = { .type = NLA_STRING },
+	[RNBDT_ATTR_STATE]	 = { .type = NLA_STRING },
+	[RNBDT_ATTR_OLD_STATE]	 = { .type = NLA_STRING },
+	[RNBDT_ATTR_REASON]	 = { .type = NLA_STRING },
+	[RNBDT_ATTR_EPOCH]	 = { .type = NLA_U32 },
+	[RNBDT_ATTR_QUEUES]	 = { .type = NLA_U32 },
+	[RNBDT_ATTR_DEPTH]	 = { .type = NLA_U32 },
+	[RNBDT_ATTR_POOL_BYTES]	 = { .type = NLA_U64 },
+	[RNBDT_ATTR_SECONDS]	 = { .type = NLA_U64 },
+	[RNBDT_ATTR_REQUESTS]	 = { .type = NLA_U64 },
+	[RNBDT_ATTR_READ_BYTES]	 = { .type = NLA_U64 },
+	[RNBDT_ATTR_WRITE_BYTES] = { .type = NLA_U64 },
+};
+
+/**
+ * rnbd_parse_session() - read a message about a session of the target
+ * @hdr: message of the family "rnbd-target"
+ * @session: filled
+ *
+ * Return: 0, or -EPROTO if it is not understood.
+ */
+int rnbd_parse_session(struct nlmsghdr *hdr, struct session *session)
+{
+	struct nlattr *tb[RNBDT_ATTR_MAX + 1];
+
+	if (genlmsg_parse(hdr, 0, tb, RNBDT_ATTR_MAX, session_policy) ||
+	    !tb[RNBDT_ATTR_SERIAL])
+		return -EPROTO;
+	memset(session, 0, sizeof(*session));
+
+	session->serial = nla_get_u32(tb[RNBDT_ATTR_SERIAL]);
+	netlink_uuid(tb[RNBDT_ATTR_HOST_ID], session->host_id);
+	netlink_uuid(tb[RNBDT_ATTR_SESSION_ID], session->session_id);
+	netlink_string(tb[RNBDT_ATTR_EXPORT], session->export, sizeof(session->export));
+	netlink_string(tb[RNBDT_ATTR_PORT], session->port, sizeof(session->port));
+	netlink_string(tb[RNBDT_ATTR_ADDR], session->address, sizeof(session->address));
+	netlink_string(tb[RNBDT_ATTR_STATE], session->state, sizeof(session->state));
+	netlink_string(tb[RNBDT_ATTR_OLD_STATE], session->old_state,
+		       sizeof(session->old_state));
+	netlink_string(tb[RNBDT_ATTR_REASON], session->reason, sizeof(session->reason));
+	session->epoch = netlink_u32(tb[RNBDT_ATTR_EPOCH]);
+	session->was_live = tb[RNBDT_ATTR_SECONDS];
+	session->seconds = netlink_u64(tb[RNBDT_ATTR_SECONDS]);
+	session->queues = netlink_u32(tb[RNBDT_ATTR_QUEUES]);
+	session->depth = netlink_u32(tb[RNBDT_ATTR_DEPTH]);
+	session->pool_bytes = netlink_u64(tb[RNBDT_ATTR_POOL_BYTES]);
+	session->requests = netlink_u64(tb[RNBDT_ATTR_REQUESTS]);
+	session->read_bytes = netlink_u64(tb[RNBDT_ATTR_READ_BYTES]);
+	session->write_bytes = netlink_u64(tb[RNBDT_ATTR_WRITE_BYTES]);
+	return 0;
+}
+
+static int take_session(struct nlmsghdr *hdr, void *list)
+{
+	struct sessions *sessions = list;
+
+	sessions->session = xrealloc(sessions->session, sessions->nr + 1,
+				     sizeof(*sessions->session));
+	return rnbd_parse_session(hdr, &sessions->session[sessions->nr++]);
+}
+
+/**
+ * rnbd_session_list() - who is attached to this target
+ * @sessions: where they go; the caller frees sessions->session
+ *
+ * Return: 0 or a negative errno.
+ */
+int rnbd_session_list(struct sessions *sessions)
+{
+	return netlink_talk(netlink_request(RNBDT_CMD_GET_SESSION, NLM_F_DUMP), false,
+			    take_session, sessions);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef RNBD_TOOL_NETLINK_TARGET_H
+#define RNBD_TOOL_NETLINK_TARGET_H
+
+#include <rnbd/wire.h>
+
+#include "netlink.h"
+
+/**
+ * struct session - what the kernel says about a session of the target
+ * @serial: its number
+ * @host_id: the client machine
+ * @session_id: the attachment, the same when the client connects again
+ * @export: name of the export, "" before the login
+ * @port: name of the port in configfs
+ * @address: of the client, numeric
+ * @state: of the session
+ * @old_state: the one before, if this is an event
+ * @reason: why it was refused or closed, otherwise ""
+ * @epoch: number of the client's connection
+ * @was_live: it has been live; if not, the next four are 0
+ * @seconds: since it became live
+ * @queues: granted
+ * @depth: granted, per queue
+ * @pool_bytes: size of the delegated pool
+ * @requests: answered
+ * @read_bytes: read with success
+ * @write_bytes: written with success
+ */
+struct session {
+	uint32_t serial;
+	uint8_t host_id[UUID_SIZE];
+	uint8_t session_id[UUID_SIZE];
+	char export[RNBD_EXPORT_NAME_SIZE];
+	char port[PORT_NAME_SIZE];
+	char address[ADDR_SIZE];
+	char state[STATE_SIZE];
+	char old_state[STATE_SIZE];
+	char reason[REASON_SIZE];
+	uint32_t epoch;
+	bool was_live;
+	uint64_t seconds;
+	uint32_t queues;
+	uint32_t depth;
+	uint64_t pool_bytes;
+	uint64_t requests;
+	uint64_t read_bytes;
+	uint64_t write_bytes;
+};
+
+/**
+ * struct sessions - sessions that grow in number
+ * @session: the sessions
+ * @nr: how many
+ */
+struct sessions {
+	struct session *session;
+	size_t nr;
+};
+
+int rnbd_session_list(struct sessions *sessions);
+int rnbd_parse_session(struct nlmsghdr *hdr, struct session *session);
+
+#endif /* RNBD_TOOL_NETLINK_TARGET_H */

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The options of an attachment: attach_opts[] in options.c has one row for each, and
+ * the values of a row are found by its place in the table.
+ */
+#ifndef RNBD_OPTIONS_H
+#define RNBD_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rnbd/netlink.h>
+
+#include "args.h"
+
+#define OPTIONS_MAX		32	/* rows that the table may have */
+#define OPTION_TEXT_SIZE	RNBD_NAME_SIZE
+
+/**
+ * struct option_value - the value of one option
+ * @known: it was given, or the kernel has reported it
+ * @number: number, place of a word in its list, or 1 for a flag that is set
+ * @text: of an option of type OPT_TEXT
+ */
+struct option_value {
+	bool known;
+	uint64_t number;
+	char text[OPTION_TEXT_SIZE];
+};
+
+/**
+ * struct options - the values of all options: those of a request, those that were
+ *	requested of a disk, or those that it was granted
+ * @value: by row of attach_opts
+ */
+struct options {
+	struct option_value value[OPTIONS_MAX];
+};
+
+extern const struct opt attach_opts[];
+
+int options_parse(const struct args *args, struct options *options);
+
+const struct opt *option_of_attr(int attr);
+size_t option_row(const struct opt *opt);
+uint64_t option_number(const struct options *options, const char *key);
+const char *option_text(const struct options *options, const char *key);
+bool option_same(const struct opt *opt, const struct option_value *a,
+		 const struct option_value *b);
+void option_format(const struct opt *opt, const struct option_value *value,
+		   char text[OPTION_TEXT_SIZE]);
+
+#endif /* RNBD_OPTIONS_H */

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef RNBD_SECRET_STORE_H
+#define RNBD_SECRET_STORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SECRET_STORE_DIR	"/etc/rnbd/secrets"
+
+/**
+ * struct secret_copy - the copy of a host's secret, which takes the place of an older one
+ * @store: the locked directory of the copies, or a negative errno
+ * @path: of the copy
+ * @former: name of the older copy until it is known which of both stays
+ * @fresh: name of the new copy while it is written; what a crash leaves is replaced
+ */
+struct secret_copy {
+	int store;
+	char *path, *former, *fresh;
+};
+
+void secret_copy_init(struct secret_copy *copy, const char *uuid_text);
+void secret_copy_exit(struct secret_copy *copy);
+int secret_copy_store(const struct secret_copy *copy, const uint8_t *secret);
+int secret_copy_undo(const struct secret_copy *copy);
+int secret_copy_settle(const struct secret_copy *copy);
+int secret_copy_forget(const struct secret_copy *copy);
+int secret_store_lock(bool make);
+
+int secret_write(int fd, const uint8_t *secret);
+int secret_read(const char *file, uint8_t *secret);
+char *secret_stored_path(const char *uuid_text);
+int secret_forget(const char *uuid_text);
+int secret_set(const char *dir, const uint8_t *secret);
+int secret_set_from(const char *dir, const char *file);
+
+#endif /* RNBD_SECRET_STORE_H */

@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The configuration of a target, from configfs and into it.
+ *
+ * Operation: applying adds and never takes away. An object that is not there is
+ * made, filled and, at last, enabled; a host gets its secret before anything is allowed
+ * to it, or nothing is; one that could not be filled is removed
+ * again, one that could not be enabled stays, so that the next attempt has only
+ * that to do. An object that is there with other values is left as it is, and no
+ * port gets to offer such an export: its data may be others than those that the
+ * hosts were to see. But a secret is always set: configfs does not tell it, so that
+ * nobody could say whether it differs, and a host would go on with one that was to be
+ * replaced. The kernel compares it, and one that it has already changes nothing. What
+ * is known of the fences of a host it takes if that is news to it. Kinds
+ * are worked on in the order in which they depend on each other.
+ * Ownership: configurations own what they consist of.
+ * Concurrency: others may change the tree at the same time. Reading is no
+ * snapshot: it fails if something vanishes under it.
+ * Errors: a line each; applying and clearing go on with the rest.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "target_apply.h"
+#include "configfs.h"
+#include "fence_store.h"
+#include "parse.h"
+#include "secret_store.h"
+#include "target.h"
+
+/* UUIDs in the one form that they have in a configuration */
+static void canonical_host(char *name)
+{
+	uint8_t uuid[UUID_SIZE];
+
+	if (!parse_uuid(name, uuid))
+		format_uuid(uuid, name);
+}
+
+static int read_links(const struct target_config_schema *schema, const char *dir,
+		      struct strlist *links)
+{
+	char *path = xasprintf("%s/%s", dir, schema->link_dir);
+	int ret = configfs_links(path, links);
+	size_t i;
+
+	if (ret)
+		err("%s: cannot read: %s", path, strerror(-ret));
+	for (i = 0; i < links->nr && schema->link_kind == TARGET_CONFIG_HOST; i++)
+		canonical_host(links->item[i]);
+	free(path);
+	return ret;
+}
+
+/* The file that the secret of a host is kept in, if it has one. Returns a negative errno. */
+static int read_secret(const char *dir, const struct target_config_object *host, char **file)
+{
+	char *has = configfs_get(dir, "has_secret");
+	int ret = has ? 0 : -EIO;
+
+	if (has && !strcmp(has, "1"))
+		*file = secret_stored_path(host->name);
+	free(has);
+	return ret;
+}
+
+/* There is nothing to know of a host that was never fenced. */
+static int forget_none(char **fence_state)
+{
+	struct fence fence;
+	int ret = fence_parse(*fence_state, &fence);
+
+	if (ret) {
+		err("fence_state is not understood: \"%s\"", *fence_state);
+	} else if (fence.generation == 1) {
+		free(*fence_state);
+		*fence_state = NULL;
+	}
+	return ret;
+}
+
+static int read_object(struct target_config *config, enum target_config_kind kind, const char *name)
+{
+	const struct target_config_schema *schema = &target_config_schema[kind];
+	struct target_config_object *object = target_config_add(config, kind, name);
+	char *dir = configfs_path("%s/%s", schema->dir, name);
+	int ret = 0;
+	int i;
+
+	if (kind == TARGET_CONFIG_HOST)
+		canonical_host(object->name);
+	for (i = 0; !ret && i < schema->nr_attrs; i++) {
+		if (schema->attr[i].type == TARGET_CONFIG_SECRET) {
+			ret = read_secret(dir, object, &object->value[i]);
+			continue;
+		}
+		object->value[i] = configfs_get(dir, schema->attr[i].name);
+		if (!object->value[i])
+			ret = -EIO;
+		else if (schema->attr[i].type == TARGET_CONFIG_FENCE)
+			ret = forget_none(&object->value[i]);
+	}
+	if (!ret && schema->links)
+		ret = read_links(schema, dir, &object->links);
+	free(dir);
+	return ret;
+}
+
+/**
+ * target_config_read() - the configuration as it is now
+ * @config: where it goes, to be freed whatever is returned
+ *
+ * Return: 0, or a negative errno after a message.
+ */
+int target_config_read(struct target_config *config)
+{
+	int ret = 0;
+	int kind;
+
+	*config = (struct target_config) { };
+	for (kind = 0; !ret && kind < TARGET_CONFIG_KINDS; kind++) {
+		struct strlist names = { };
+		char *dir = configfs_path("%s", target_config_schema[kind].dir);
+		size_t i;
+
+		ret = configfs_names(dir, &names);
+		if (ret)
+			err("%s: cannot read: %s", dir, strerror(-ret));
+		for (i = 0; !ret && i < names.nr; i++)
+			ret = read_object(config, kind, names.item[i]);
+		strlist_free(&names);
+		free(dir);
+	}
+	target_config_sort(config);
+	return ret;
+}
+
+/**
+ * struct work - a configuration that is being applied
+ * @have: what was there before
+ * @late: names of exports that are not enabled yet
+ * @unusable: by kind, names of wanted objects that nothing may link to
+ * @failures: so far
+ */
+struct work {
+	struct target_config have;
+	const struct strlist *late;
+	struct strlist unusable[TARGET_CONFIG_KINDS];
+	int failures;
+};
+
+static char *object_dir(enum target_config_kind kind, const char *name)
+{
+	return kind == TARGET_CONFIG_HOST ? target_host_dir(name) :
+	       configfs_path("%s/%s", target_config_schema[kind].dir, name);
+}
+
+/* Says what is so far from what is wanted that it has to be left so. */
+static int report(enum target_config_kind kind, const char *name, struct strlist *texts)
+{
+	int nr = texts->nr;
+	int i;
+
+	for (i = 0; i < nr; i++)
+		err("%s %s differs: %s; left as it is, --clear would replace it",
+		    target_config_schema[kind].word, name, texts->item[i]);
+	strlist_free(texts);
+	return nr;
+}
+
+static int report_differences(enum target_config_kind kind, const struct target_config_object *want,
+			      const struct target_config_object *have)
+{
+	struct strlist texts = { };
+
+	target_config_differences(kind, want, have, &texts);
+	return report(kind, want->name, &texts);
+}
+
+static int report_extras(enum target_config_kind kind, const struct target_config_object *want,
+			 const struct target_config_object *have)
+{
+	struct strlist texts = { };
+
+	target_config_extras(kind, want, have, &texts);
+	return report(kind, want->name, &texts);
+}
+
+/* Nothing is allowed to a host that is to prove who it is, and would not have to. */
+static bool lacks_secret(const struct target_config_object *want,
+			 const struct target_config_object *have)
+{
+	const struct target_config_schema *schema = &target_config_schema[TARGET_CONFIG_HOST];
+	int i;
+
+	for (i = 0; i < schema->nr_attrs; i++)
+		if (schema->attr[i].type == TARGET_CONFIG_SECRET && want->value[i] &&
+		    !have->value[i])
+			return true;
+	return false;
+}
+
+static int set_secret(const char *dir, const struct target_config_object *want,
+		      const struct target_config_object *have, const char *file)
+{
+	int ret = secret_set_from(dir, file);
+
+	if (ret && have && !lacks_secret(want, have))
+		err("host %s keeps the secret that it has; run: rnbd host secret", want->name);
+	else if (ret)
+		err("host %s is allowed nothing without its secret; run: rnbd host secret",
+		    want->name);
+	return ret;
+}
+
+/* All but "enable": of an object that was just made. */
+static int set_values(enum target_config_kind kind, const char *dir,
+		      const struct target_config_object *want)
+{
+	const struct target_config_schema *schema = &target_config_schema[kind];
+	int ret = 0;
+	int i;
+
+	for (i = 0; !ret && i < schema->nr_attrs; i++)
+		/* what is empty is so from the beginning */
+		if (i != schema->enable && want->value[i] && *want->value[i])
+			ret = schema->attr[i].type == TARGET_CONFIG_SECRET ?
+			      set_secret(dir, want, NULL, want->value[i]) :
+			      configfs_write(dir, schema->attr[i].name, want->value[i]);
+	return ret;
+}
+
+static int make_object(enum target_config_kind kind, const char *dir,
+		       const struct target_config_object *want)
+{
+	int ret = kind == TARGET_CONFIG_HOST ? target_make_host(dir) : configfs_mkdir(dir);
+
+	target_keep();
+	if (ret == -EEXIST)
+		err("%s %s was made by somebody else meanwhile; run it again",
+		    target_config_schema[kind].word, want->name);
+	if (ret)
+		return ret;
+	ret = set_values(kind, dir, want);
+	if (ret)
+		configfs_rmdir(dir);
+	return ret;
+}
+
+static int add_link(struct work *work, enum target_config_kind kind, const char *dir,
+		    const struct target_config_object *want, const char *name)
+{
+	enum target_config_kind to = target_config_schema[kind].link_kind;
+	char *target;
+	int ret;
+
+	if (strlist_has(&work->unusable[to], name)) {
+		err("%s %s: %s %s is not linked, see above", target_config_schema[kind].word,
+		    want->name,
+		    target_config_schema[to].word, name);
+		return -ENOENT;
+	}
+	if (kind == TARGET_CONFIG_EXPORT) {
+		ret = target_allow_host(dir, name);
+	} else {
+		target = object_dir(to, name);
+		ret = target_offer(dir, target);
+		free(target);
+	}
+	target_keep();
+	return ret;
+}
+
+/* Is it allowed to a host that would not have to prove who it is, or is to be fenced? */
+static bool is_open_to_unusable(struct work *work, enum target_config_kind kind,
+				const struct target_config_object *want,
+				const struct target_config_object *have)
+{
+	bool open = false;
+	size_t i;
+
+	for (i = 0; kind == TARGET_CONFIG_EXPORT && have && i < have->links.nr; i++) {
+		const char *host = have->links.item[i];
+
+		if (!strlist_has(&work->unusable[TARGET_CONFIG_HOST], host))
+			continue;
+		err("export %s: host %s is allowed, but not as wanted, see above; left disabled",
+		    want->name, host);
+		open = true;
+	}
+	return open;
+}
+
+/* The links and "enable" of an object that has the values that it is to have. */
+static void complete_object(struct work *work, enum target_config_kind kind, const char *dir,
+			    const struct target_config_object *want,
+			    const struct target_config_object *have)
+{
+	size_t i;
+
+	if (have)
+		work->failures += report_extras(kind, want, have);
+	for (i = 0; i < want->links.nr; i++)
+		if (!have || !strlist_has(&have->links, want->links.item[i]))
+			work->failures += !!add_link(work, kind, dir, want, want->links.item[i]);
+	if (kind == TARGET_CONFIG_EXPORT && strlist_has(work->late, want->name))
+		return;
+	if (!target_config_enabled(kind, want) || (have && target_config_enabled(kind, have)))
+		return;
+	if (is_open_to_unusable(work, kind, want, have))
+		work->failures++;
+	else
+		work->failures += !!configfs_write(dir, "enable", "1");
+}
+
+/* Of an object that is there: the kernel looks whether it has seen newer ones. */
+static int set_fences(enum target_config_kind kind, const char *dir,
+		      const struct target_config_object *want)
+{
+	const struct target_config_schema *schema = &target_config_schema[kind];
+	int ret = kind == TARGET_CONFIG_HOST ? target_make_host(dir) : 0;
+	int i;
+
+	if (ret == -EEXIST)
+		ret = 0;
+	for (i = 0; !ret && i < schema->nr_attrs; i++)
+		if (schema->attr[i].type == TARGET_CONFIG_FENCE && want->value[i])
+			ret = configfs_write(dir, schema->attr[i].name, want->value[i]);
+	return ret;
+}
+
+/* Of an object that is there. */
+static int set_secrets(enum target_config_kind kind, const char *dir,
+		       const struct target_config_object *want,
+		       const struct target_config_object *have)
+{
+	const struct target_config_schema *schema = &target_config_schema[kind];
+	int ret = 0;
+	int i;
+
+	for (i = 0; !ret && i < schema->nr_attrs; i++)
+		if (schema->attr[i].type == TARGET_CONFIG_SECRET && want->value[i])
+			ret = set_secret(dir, want, have, want->value[i]);
+	return ret;
+}
+
+static void apply_object(struct work *work, enum target_config_kind kind,
+			 const struct target_config_object *want)
+{
+	const struct target_config_object *have = target_config_find(&work->have, kind, want->name);
+	char *dir = object_dir(kind, want->name);
+	bool unusable;
+	int failures;
+
+	if (have) {
+		failures = report_differences(kind, want, have);
+		/* a host that is there is the same one whatever its limits are */
+		unusable = failures && kind != TARGET_CONFIG_HOST;
+		if (set_secrets(kind, dir, want, have)) {
+			failures++;
+			unusable = lacks_secret(want, have);
+		}
+		if (set_fences(kind, dir, want)) {
+			failures++;
+			unusable = true;
+		}
+	} else {
+		failures = !!make_object(kind, dir, want);
+		unusable = failures;
+	}
+	work->failures += failures;
+	if (!failures)
+		complete_object(work, kind, dir, want, have);
+	else if (unusable)
+		strlist_add(&work->unusable[kind], want->name);
+	free(dir);
+}
+
+/**
+ * target_config_apply() - add what is missing
+ * @want: what there is to be at least
+ * @late: names of exports whose storage will come; they are made and offered, but left
+ *	disabled
+ *
+ * Return: 0 if all objects of @want are as they are there, otherwise -EIO after a
+ * message for each that is not.
+ */
+int target_config_apply(const struct target_config *want, const struct strlist *late)
+{
+	struct work work = { .late = late };
+	int ret = target_config_read(&work.have);
+	size_t i;
+	int kind;
+
+	for (kind = 0; !ret && kind < TARGET_CONFIG_KINDS; kind++)
+		for (i = 0; i < want->list[kind].nr; i++)
+			apply_object(&work, kind, &want->list[kind].object[i]);
+	for (kind = 0; kind < TARGET_CONFIG_KINDS; kind++)
+		strlist_free(&work.unusable[kind]);
+	target_config_free(&work.have);
+	return ret ?: work.failures ? -EIO : 0;
+}
+
+/* Says what of an object is missing; returns how much. */
+static int compare_object(enum target_config_kind kind, const struct target_config_object *want,
+			  const struct target_config_object *have)
+{
+	const struct target_config_schema *schema = &target_config_schema[kind];
+	struct strlist texts = { };
+	int nr = 0;
+	size_t i;
+
+	if (!have) {
+		err("%s %s is not there", schema->word, want->name);
+		return 1;
+	}
+	/* a host that is there may have come to other limits, or been fenced */
+	if (kind == TARGET_CONFIG_HOST)
+		return 0;
+	target_config_differences(kind, want, have, &texts);
+	for (i = 0; i < texts.nr; i++, nr++)
+		err("%s %s: %s", schema->word, want->name, texts.item[i]);
+	strlist_free(&texts);
+	for (i = 0; i < want->links.nr; i++) {
+		if (strlist_has(&have->links, want->links.item[i]))
+			continue;
+		err("%s %s: it does not %s %s", schema->word, want->name,
+		    kind == TARGET_CONFIG_EXPORT ? "allow host" : "offer export",
+		    want->links.item[i]);
+		nr++;
+	}
+	if (target_config_enabled(kind, want) && !target_config_enabled(kind, have)) {
+		err("%s %s is not enabled", schema->word, want->name);
+		nr++;
+	}
+	return nr;
+}
+
+/**
+ * target_config_compare() - is all there that is wanted?
+ * @want: what there is to be at least
+ *
+ * Nothing is changed. What hosts may have, and whether they are fenced, is not compared.
+ *
+ * Return: 0 if it is, otherwise -ENOENT after a message for each that is not.
+ */
+int target_config_compare(const struct target_config *want)
+{
+	struct target_config have;
+	int ret = target_config_read(&have);
+	int kind, nr = 0;
+	size_t i;
+
+	for (kind = 0; !ret && kind < TARGET_CONFIG_KINDS; kind++) {
+		for (i = 0; i < want->list[kind].nr; i++) {
+			const struct target_config_object *object = &want->list[kind].object[i];
+
+			nr += compare_object(kind, object,
+					     target_config_find(&have, kind, object->name));
+		}
+	}
+	target_config_free(&have);
+	return ret ?: nr ? -ENOENT : 0;
+}
+
+static int remove_object(enum target_config_kind kind, const char *dir)
+{
+	switch (kind) {
+	case TARGET_CONFIG_PORT:
+		return target_remove_port(dir);
+	case TARGET_CONFIG_EXPORT:
+		return target_remove_export(dir);
+	default:
+		return target_remove_host(dir);
+	}
+}
+
+/**
+ * target_config_clear() - remove every port, export and host, and the sessions that they have
+ *
+ * Return: 0, or -EIO after a message for each that stays.
+ */
+int target_config_clear(void)
+{
+	int kind, ret = 0;
+	size_t i;
+
+	for (kind = TARGET_CONFIG_KINDS - 1; kind >= 0; kind--) {
+		struct strlist names = { };
+		char *all = configfs_path("%s", target_config_schema[kind].dir);
+
+		configfs_names(all, &names);
+		for (i = 0; i < names.nr; i++) {
+			char *dir = xasprintf("%s/%s", all, names.item[i]);
+
+			if (remove_object(kind, dir))
+				ret = -EIO;
+			free(dir);
+		}
+		strlist_free(&names);
+		free(all);
+	}
+	return ret;
+}
