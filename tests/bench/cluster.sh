@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 # What the papers on shared storage ran on it, redone: IOzone-like streams, the random reads
 # of a web server, postmark and untar, on one node of a cluster file system and on two at
 # the same time. Runs on three lab machines, node 1 is the target.
@@ -8,10 +8,10 @@
 #
 # Each result is a line of JSON in $OUT/results of node 2: fs, system, work, value, unit. Of two
 # nodes the MB/s are added, and the seconds are those of the slower one.
-# shellcheck source=tests/vm/lib.sh
-. ../vm/lib.sh
-# shellcheck source=tests/vm/rnbd.sh
-. ../vm/rnbd.sh
+# shellcheck source=tests/lib/lab.sh
+. ../lib/lab.sh
+# shellcheck source=tests/lib/rnbd.sh
+. ../lib/rnbd.sh
 # shellcheck source=tests/bench/peers.sh
 . ./peers.sh
 # shellcheck source=tests/bench/workloads.sh

@@ -1,14 +1,14 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 # Where the instructions of an I/O go; runs in a lab machine that counts (--icount
 # --plugin): count.sh IOS SYSTEM...
 #
 # For each system and 4 KiB random reads and writes, depth 32 and 1, a line of JSON
 # in $OUT/breakdown: instructions per I/O by part, and the functions that cost most.
-# shellcheck source=tests/vm/lib.sh
-. ../vm/lib.sh
-# shellcheck source=tests/vm/rnbd.sh
-. ../vm/rnbd.sh
+# shellcheck source=tests/lib/lab.sh
+. ../lib/lab.sh
+# shellcheck source=tests/lib/rnbd.sh
+. ../lib/rnbd.sh
 # shellcheck source=tests/bench/peers.sh
 . ./peers.sh
 

@@ -1,15 +1,15 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 # The file system workloads of "High Performance Block I/O for Global File System with
 # InfiniBand RDMA", redone: runs on two lab machines, node 1 is the target.
 #
 #   files.sh FILE-SYSTEM,... SYSTEM...
 #
 # Each result is a line of JSON in $OUT/results: fs, system, work, value, unit.
-# shellcheck source=tests/vm/lib.sh
-. ../vm/lib.sh
-# shellcheck source=tests/vm/rnbd.sh
-. ../vm/rnbd.sh
+# shellcheck source=tests/lib/lab.sh
+. ../lib/lab.sh
+# shellcheck source=tests/lib/rnbd.sh
+. ../lib/rnbd.sh
 # shellcheck source=tests/bench/peers.sh
 . ./peers.sh
 # shellcheck source=tests/bench/workloads.sh

@@ -1,9 +1,9 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # variables are shared with whoever sources this
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 # The systems that are compared: each exports $backend on the machine that calls
 # peer_export, and peer_attach on the client's machine sets $dev.
 #
-# Sourced after ../vm/lib.sh and ../vm/rnbd.sh. $TARGET is the target's address.
+# Sourced after ../lib/lab.sh and ../lib/rnbd.sh. $TARGET is the target's address.
 #
 #   rnbd              ours
 #   rnbd-copy         ours through bounce buffers

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 # What a rogue client with a valid session takes from a lawful one; runs in a lab machine:
 #
 #   scripts/lab run --icount --mem 1024 --timeout 3000 tests/bench/rogue.sh [SECONDS]
@@ -10,10 +10,10 @@
 # program takes, and would take on a machine of its own, is told apart; what the kernel does
 # for its end of the connections is not, so the rest is more than the target's share.
 # "reader" is no rogue but another lawful client with as many requests under way.
-# shellcheck source=tests/vm/lib.sh
-. ../vm/lib.sh
-# shellcheck source=tests/vm/rnbd.sh
-. ../vm/rnbd.sh
+# shellcheck source=tests/lib/lab.sh
+. ../lib/lab.sh
+# shellcheck source=tests/lib/rnbd.sh
+. ../lib/rnbd.sh
 
 seconds=${1:-4}
 P=/sys/module/rnbd_target/parameters

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154 # $fs and $sys are of whoever sources this
-# SPDX-License-Identifier: GPL-2.0
-# What is done to file systems that are measured, in $DIR. Sourced after ../vm/lib.sh.
+# SPDX-License-Identifier: GPL-2.0-only
+# What is done to file systems that are measured, in $DIR. Sourced after ../lib/lab.sh.
 
 SIZE=32m		# of the file that is written and read
 TREE=50			# MB of the tree that is untarred

@@ -1,7 +1,8 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 3 --cpus 1 --mem 768 --timeout 300
 # short: two clients on one disk, no file system: what one was told is written the other reads; a flush covers both
-. ./lib.sh
+. ../lib/cluster.sh
 
 ROUNDS=4 OPS=200
 [ -z "$LAB_SLOW" ] || ROUNDS=2 OPS=60

@@ -1,7 +1,8 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 3 --cpus 1 --mem 768 --timeout 400 --ignore-report touch:[0-9]+.blocked.for.more.than
 # short: GFS2 on two clients: sharing checks; a node dies amid load: the other waits until fence_rnbd succeeds, then goes on; it comes back
-. ./lib.sh
+. ../lib/cluster.sh
 
 # Milliseconds until corosync takes a silent node for dead, and what it adds for the others'
 # consent is 1.2 times that. More than any stall of a busy host.
@@ -88,7 +89,7 @@ raw_moved() { [ "$(raw_since "$1")" -gt 0 ]; }
 
 # A node that sleeps and is not fenced, but has its sessions ended: what it has waiting lands
 # when it wakes up, and that is seen.
-without_fence() {
+without_fencing() {
 	if [ "$NODE" = 3 ]; then
 		raw_write &
 		wait_for 120 test -e "$SHARED/landed"
@@ -110,9 +111,6 @@ without_fence() {
 
 # --- node 1
 
-fenced_is() { [ "$(rnbd fenced "$victim")" = "$1" ]; }
-refusals() { cat /sys/kernel/rnbd-target/refused/fenced; }
-refused_over() { [ "$(refusals)" -gt "$1" ]; }
 sum() { dd if=/dev/sdb bs=1M iflag=direct status=none | md5sum; }
 
 # It wakes up with all that it was about to write.
@@ -261,7 +259,7 @@ if [ "$NODE" = 3 ]; then raw=$(attach raw --queues 1 --queue-depth $DEPTH --keep
 if [ "$HOW" = killed ]; then
 	[ "$NODE" = 1 ] || without_locks
 elif [ "$NODE" != 2 ]; then
-	without_fence
+	without_fencing
 fi
 took "control"
 from_document GFS2 "token: 5000" "token: $TOKEN" \

@@ -1,8 +1,9 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 600 --with pacemaker
 # short: agents for clusters: ocf-tester and schemas; started, watched and stopped as Pacemaker does; what fails is noticed
-. ../vm/lib.sh
-. ../vm/rnbd.sh
+. ../lib/lab.sh
+. ../lib/rnbd.sh
 
 AGENTS=/usr/lib/ocf/resource.d/rnbd
 export OCF_ROOT=/usr/lib/ocf OCF_RESOURCE_INSTANCE=data OCF_RESKEY_CRM_meta_timeout=30000
@@ -137,7 +138,6 @@ verify /dev/rnbd0 --rw=randwrite --bs=4k --size=1m
 
 agent 0 disk stop "${DISK[@]}"
 agent 0 target stop
-is_empty() { [ -z "$(find "$CFG"/{exports,hosts,ports} -mindepth 1)" ]; }
-is_empty || die "something is left"
+configfs_is_empty || die "something is left"
 dmsetup remove slow
 unload

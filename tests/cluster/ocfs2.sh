@@ -1,7 +1,8 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 3 --cpus 1 --mem 768 --timeout 400
 # short: OCFS2 on two clients: sharing checks; storage away from a node: longer than its heartbeat may be late, it resets itself; it comes back
-. ./lib.sh
+. ../lib/cluster.sh
 
 # A node whose heartbeat could not be written for (THRESHOLD - 1) * 2 s resets itself, the
 # others take it for dead after THRESHOLD * 2 s. More than any stall of a busy host.

@@ -1,7 +1,8 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 3 --cpus 1 --mem 1024 --timeout 1500 --with pacemaker --ignore-report touch:[0-9]+.blocked.for.more.than
 # short: GFS2 under Pacemaker: a node that sleeps is fenced by fence_rnbd, refused when it wakes, and let in when started anew
-. ./lib.sh
+. ../lib/cluster.sh
 
 # What waits for the fence may do so for a minute, while corosync, Pacemaker and the agent
 # take their time on a busy host: no failure of the kernel.
@@ -28,10 +29,6 @@ before_command() {
 	esac
 }
 can_fence() { stonith_admin --list n3 | grep -q fencing; }
-
-refusals() { cat /sys/kernel/rnbd-target/refused/fenced; }
-refused_over() { [ "$(refusals)" -gt "$1" ]; }
-fenced_is() { [ "$(rnbd fenced "$victim")" = "$1" ]; }
 
 target() {
 	local victim refused

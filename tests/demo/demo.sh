@@ -1,11 +1,11 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --disk 1G
 # The main job from end to end, on both machines; started by tests/demo/run.
-# shellcheck source=tests/vm/lib.sh
-. ../vm/lib.sh
-# shellcheck source=tests/vm/rnbd.sh
-. ../vm/rnbd.sh
+# shellcheck source=tests/lib/lab.sh
+. ../lib/lab.sh
+# shellcheck source=tests/lib/rnbd.sh
+. ../lib/rnbd.sh
 
 title() { echo "=== $*"; }
 

@@ -1,9 +1,10 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 240
 # short: mutated traffic of a target against the client
 # arguments: seconds, and a seed; without one the same sessions each time
-. ../vm/lib.sh
-. ../vm/rnbd.sh
+. ../lib/lab.sh
+. ../lib/rnbd.sh
 
 seconds=${1:-60} seed=${2:-7}
 note "FUZZ_SECONDS=$seconds SEED=$seed"

@@ -5,7 +5,7 @@
  * Operation: an input is a head of HEAD_SIZE bytes and a message. The head says which
  * decoder gets the message, how it lies in memory, and what both ends have agreed about: the
  * limits, the ring, what was asked for (fields[] below). Any bytes are a lawful head, since
- * these things are our own and trusted. hostile.h of the unit tests, which is shared with
+ * these things are our own and trusted. tests/lib/hostile, which is shared with
  * unit-hostile, decodes the message and judges the result. In addition
  *
  * - the message ends where its memory does;
@@ -19,47 +19,20 @@
  *
  * Errors: whatever should not be ends the process.
  */
-#include <stddef.h>
-#include <sanitizer/asan_interface.h>
-
-#include "codec.h"
+#include "hostile_assert.h"
+#include "hostile.h"
+#include "libfuzzer.h"
 #include "secret.h"
-
-static void broken(const char *file, int line, const char *what)
-	__attribute__((noreturn));
-
-static void broken(const char *file, int line, const char *what)
-{
-	fprintf(stderr, "%s:%d: does not hold: %s\n", file, line, what);
-	abort();
-}
-
-#define must(condition)							\
-do {									\
-	if (!(condition))						\
-		broken(__FILE__, __LINE__, #condition);			\
-} while (0)
-
-#define assert_true(a)			must(a)
-#define assert_false(a)			must(!(a))
-#define assert_null(a)			must(!(a))
-#define assert_int_equal(a, b)		must((a) == (b))
-#define assert_int_not_equal(a, b)	must((a) != (b))
-#define assert_ptr_equal(a, b)		must((const void *)(a) == (const void *)(b))
-#define assert_in_range(a, low, high)	must((u64)(a) >= (low) && (u64)(a) <= (high))
-#define assert_memory_equal(a, b, n)	must(!memcmp(a, b, n))
-#define fail()				broken(__FILE__, __LINE__, "not reached")
-#define fail_msg(...)			fail()
 
 const u8 *fuzz_message;
 size_t fuzz_message_bytes;
-static const u8 *original;
+const u8 *fuzz_original;
 
-#define hostile_original(at)		(original + ((const u8 *)(at) - fuzz_message))
-#define hostile_forbid(at, bytes)	ASAN_POISON_MEMORY_REGION(at, bytes)
-
-#include "hostile.h"
-#include "libfuzzer.h"
+void broken(const char *file, int line, const char *property)
+{
+	fprintf(stderr, "%s:%d: does not hold: %s\n", file, line, property);
+	abort();
+}
 
 /* ------------------------------------------------------------------------
  * The head
@@ -188,14 +161,14 @@ static u8 *place(const u8 *bytes, size_t size, u32 shift)
 	memcpy(memory + shift, bytes, size);
 	fuzz_message = memory + shift;
 	fuzz_message_bytes = size;
-	original = bytes;
+	fuzz_original = bytes;
 	return memory;
 }
 
 static void take_away(u8 *memory)
 {
 	ASAN_UNPOISON_MEMORY_REGION(fuzz_message, fuzz_message_bytes);
-	must(!memcmp(fuzz_message, original, fuzz_message_bytes));
+	must(!memcmp(fuzz_message, fuzz_original, fuzz_message_bytes));
 	fuzz_message_bytes = 0;
 	free(memory);
 }
@@ -242,7 +215,7 @@ static void take_text(const u8 *bytes, size_t size)
 		u16 number = unit_get(bytes, 2);
 
 		must(*rnbd_status_text(number));
-		must(*rnbd_fault_text(number));
+		must(*rnbd_proto_err_text(number));
 		must(*rnbd_op_text(number));
 	}
 	take_away(memory);
@@ -317,7 +290,7 @@ static void lie(const u8 *bytes, u32 size, u32 missing, u8 type)
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
-	/* what take() needs to know */
+	/* what hostile_take() needs to know */
 	static const enum kind kinds[] = {
 		[TAKER_FRAME] = KIND_REQUEST, [TAKER_CM_REQ] = KIND_CM_REQ,
 		[TAKER_CM_REP] = KIND_CM_REP, [TAKER_CM_REJ] = KIND_CM_REJ,
@@ -338,7 +311,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 	world_from_head(data);
 	memory = place(bytes, size, data[HEAD_PLACE] & PLACE_ALIGN);
-	take(kinds[taker], fuzz_message, size);
+	hostile_take(kinds[taker], fuzz_message, size);
 	take_away(memory);
 	if (taker == TAKER_FRAME && (data[HEAD_PLACE] & PLACE_LIE))
 		lie(bytes, size, unit_get(data + HEAD_LIE, 2), data[HEAD_TYPE]);
@@ -448,13 +421,13 @@ static size_t fresh(enum taker taker, u8 *message, size_t max)
 
 	switch (taker) {
 	case TAKER_CM_REQ:
-		size = build(KIND_CM_REQ, scratch);
+		size = hostile_build(KIND_CM_REQ, scratch);
 		break;
 	case TAKER_CM_REP:
-		size = build(KIND_CM_REP, scratch);
+		size = hostile_build(KIND_CM_REP, scratch);
 		break;
 	case TAKER_CM_REJ:
-		size = build(KIND_CM_REJ, scratch);
+		size = hostile_build(KIND_CM_REJ, scratch);
 		break;
 	case TAKER_TEXT:
 		size = fresh_text(scratch);
@@ -464,7 +437,7 @@ static size_t fresh(enum taker taker, u8 *message, size_t max)
 		if (world.pool.units != world.lim.pool_units ||
 		    world.pool.segment_units != world.lim.segment_units)
 			draw_pool();
-		size = build(below(KIND_CM_REQ), scratch);
+		size = hostile_build(below(KIND_CM_REQ), scratch);
 	}
 	must(size <= sizeof(scratch));
 	size = min(size, max);
@@ -539,7 +512,7 @@ size_t LLVMFuzzerCustomMutator(u8 *data, size_t size, size_t max, unsigned int s
 		/* mostly spare the header, or little else would be seen */
 		spare = taker == TAKER_FRAME ? 16 : 8;
 		for (i = 1 + below(4); i && size + 64 <= max; i--)
-			size = change(message, size, spare);
+			size = hostile_change(message, size, spare);
 		break;
 	default:
 		size = LLVMFuzzerMutate(message, size, max);

@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 # In a guest root: build the packages, and let make dkms do the same without them.
 #
 #   make.sh KVER
@@ -15,10 +15,11 @@ make deb
 release=$(sed -n 's/^#define RNBD_RELEASE "\(.*\)"$/\1/p' include/rnbd/version.h)
 # the source is what it was made from, without what a build left and what is git's
 dpkg-source -x "build/deb/rnbd_$release.dsc" /tmp/source
-for part in Kbuild Makefile dkms.conf debian drivers include userspace Documentation; do
+for part in Kbuild Makefile dkms.conf debian drivers include userspace Documentation \
+	COPYING LICENSES ChangeLog README.md CONTRIBUTING.md SECURITY.md; do
 	diff -r -x .gitignore "$part" "/tmp/source/$part"
 done
-test "$(find /tmp/source -mindepth 1 -maxdepth 1 | wc -l)" = 8
+test "$(find /tmp/source -mindepth 1 -maxdepth 1 | wc -l)" = 14
 dpkg -x "build/deb/rnbd-dkms_${release}_all.deb" /tmp/rnbd-dkms
 dpkg -x build/deb/rnbd-tools_"${release}"_*.deb /tmp/rnbd-tools
 

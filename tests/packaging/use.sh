@@ -1,5 +1,5 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 # In a guest root: install the packages, or purge them and look what is left.
 #
 #   use.sh KVER install|purge

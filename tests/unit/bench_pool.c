@@ -28,7 +28,7 @@
 #define REPEAT		9
 
 static struct rnbd_pool pool;
-static struct rnbd_run held[UNITS][RNBD_EXTENTS_MAX];
+static struct rnbd_extent held[UNITS][RNBD_EXTENTS_MAX];
 static int held_runs[UNITS];
 
 static u64 now_ns(void)
@@ -49,7 +49,7 @@ static void fresh(void)
 /* Every group of @taken + @left units: the first are in use, the others not. */
 static void fragment(u32 taken, u32 left)
 {
-	struct rnbd_run run;
+	struct rnbd_extent run;
 	u32 at;
 
 	fresh();
@@ -72,7 +72,7 @@ static void scatter(u32 nr)
 	fragment(UNITS, 1);
 	memset(is_free, 0, sizeof(is_free));
 	while (pool.used > nr) {
-		struct rnbd_run run = { .units = 1 };
+		struct rnbd_extent run = { .units = 1 };
 
 		number = number * 1664525 + 1013904223;
 		run.unit = number / (U32_MAX / UNITS + 1);

@@ -1,14 +1,14 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 # What bash offers, by the script that the tool prints. Disks, exports and hosts come
-# from the kernel: tests/vm/packaging.sh.
+# from the kernel: tests/packaging/packaging-debian.sh.
 #
-#   completion.sh TOOL DIR      DIR is made and kept
+#   completion.sh DIR TOOL      DIR is made and kept
 
-. "$(dirname "$0")/lib.sh"
-tool=$1
+. "$(dirname "$0")/../lib/unit.sh"
+tool=$(realpath "$2")
 script=$("$tool" completion bash) || exit
-rm -rf "$2" && mkdir -p "$2/files/a folder" && cd "$2/files" || exit
+rm -rf "$1" && mkdir -p "$1/files/a folder" && cd "$1/files" || exit
 touch "a folder/disk.img" another
 eval "$script"
 

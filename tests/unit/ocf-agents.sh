@@ -1,13 +1,13 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 # What the resource agents say of themselves, how they judge their parameters, and what
 # they ask of rnbd, which is played here. With the real one: tests/cluster/ocf.sh.
 #
 #   ocf-agents.sh DIR       DIR is made and kept
 
 cd "$(dirname "$0")" || exit
-. ./lib.sh
-OCF_ROOT=$(realpath ../../userspace/ocf)
+. ../lib/unit.sh
+OCF_ROOT=$(realpath ../../userspace/agents/ocf)
 export OCF_ROOT OCF_RESOURCE_INSTANCE=my:disk@1
 rm -rf "$1" && mkdir -p "$1/bin" && cd "$1" || exit
 DIR=$PWD

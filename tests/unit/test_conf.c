@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "conf.h"
+#include "attach_conf.h"
 #include "util.h"
 
 static const struct opt opts[] = {
@@ -52,16 +52,16 @@ static struct args nothing_given(void)
 static void test_values(void **state)
 {
 	const struct args args = nothing_given();
-	struct conf conf;
+	struct attach_conf conf;
 
 	(void)state;
-	assert_int_equal(conf_parse(&conf, &args, "/etc/rnbd/attach.d/data.conf",
-				    xstrdup("# a comment\n\n"
-					    " \taddress=[::1]:4427  # its port\r\n"
-					    "export = a#b\n"
-					    "queues = 4\n"
-					    "read-only = yes\n"
-					    "tag = one two\ntag = three")), 0);
+	assert_int_equal(attach_conf_parse(&conf, &args, "/etc/rnbd/attach.d/data.conf",
+					   xstrdup("# a comment\n\n"
+						   " \taddress=[::1]:4427  # its port\r\n"
+						   "export = a#b\n"
+						   "queues = 4\n"
+						   "read-only = yes\n"
+						   "tag = one two\ntag = three")), 0);
 	assert_int_equal(conf.args.nr_operands, 2);
 	assert_string_equal(conf.args.operand[0], "[::1]:4427");
 	assert_string_equal(conf.args.operand[1], "a#b");
@@ -72,7 +72,7 @@ static void test_values(void **state)
 	assert_string_equal(value_of(&conf.args, "name", 0), "data");
 	assert_null(value_of(&conf.args, "port", 0));
 	assert_ptr_equal(conf.args.cmd, &attach);
-	conf_free(&conf);
+	attach_conf_free(&conf);
 }
 
 static void test_name(void **state)
@@ -86,16 +86,16 @@ static void test_name(void **state)
 		{ "data.conf", TARGET "name = other\n", "other" },
 	};
 	const struct args args = nothing_given();
-	struct conf conf;
+	struct attach_conf conf;
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		assert_int_equal(conf_parse(&conf, &args, cases[i].path,
-					    xstrdup(cases[i].text)), 0);
+		assert_int_equal(attach_conf_parse(&conf, &args, cases[i].path,
+						   xstrdup(cases[i].text)), 0);
 		assert_string_equal(value_of(&conf.args, "name", 0), cases[i].name);
 		assert_null(value_of(&conf.args, "name", 1));
-		conf_free(&conf);
+		attach_conf_free(&conf);
 	}
 }
 
@@ -103,18 +103,19 @@ static void test_name(void **state)
 static void test_no(void **state)
 {
 	const struct args args = nothing_given();
-	struct conf conf;
+	struct attach_conf conf;
 
 	(void)state;
-	assert_int_equal(conf_parse(&conf, &args, "f", xstrdup(TARGET "read-only = no\n")), 0);
+	assert_int_equal(attach_conf_parse(&conf, &args, "f", xstrdup(TARGET "read-only = no\n")),
+			 0);
 	assert_null(value_of(&conf.args, "read-only", 0));
-	conf_free(&conf);
+	attach_conf_free(&conf);
 }
 
 static void test_command_line_wins(void **state)
 {
 	struct args args = nothing_given();
-	struct conf conf;
+	struct attach_conf conf;
 
 	(void)state;
 	args.given = xcalloc(2, sizeof(*args.given));
@@ -122,25 +123,26 @@ static void test_command_line_wins(void **state)
 	args.given[0].value = "2";
 	args.given[1].opt = &opts[2];
 	args.nr_given = 2;
-	assert_int_equal(conf_parse(&conf, &args, "f",
-				    xstrdup(TARGET "queues = 8\nread-only = no\nport = 5\n")), 0);
+	assert_int_equal(attach_conf_parse(&conf, &args, "f",
+					   xstrdup(TARGET "queues = 8\nread-only = no\n"
+						   "port = 5\n")), 0);
 	assert_string_equal(value_of(&conf.args, "queues", 0), "2");
 	assert_null(value_of(&conf.args, "queues", 1));
 	assert_non_null(value_of(&conf.args, "read-only", 0));
 	assert_string_equal(value_of(&conf.args, "port", 0), "5");
 	/* and stays as it was */
 	assert_int_equal(args.nr_given, 2);
-	conf_free(&conf);
+	attach_conf_free(&conf);
 	free(args.given);
 }
 
 /* Runs a function with standard error in a string. */
-static char *message_of(int (*run)(struct conf *, const struct args *, const char *, char *),
+static char *message_of(int (*run)(struct attach_conf *, const struct args *, const char *, char *),
 			const char *path, char *text, int *ret)
 {
 	const struct args args = nothing_given();
 	FILE *old = stderr;
-	struct conf conf;
+	struct attach_conf conf;
 	char *message;
 	size_t size;
 
@@ -149,7 +151,7 @@ static char *message_of(int (*run)(struct conf *, const struct args *, const cha
 	*ret = run(&conf, &args, path, text);
 	fclose(stderr);
 	stderr = old;
-	conf_free(&conf);
+	attach_conf_free(&conf);
 	return message;
 }
 
@@ -176,7 +178,8 @@ static void test_mistakes(void **state)
 	(void)state;
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		int ret;
-		char *message = message_of(conf_parse, "data.conf", xstrdup(cases[i].text), &ret);
+		char *message = message_of(attach_conf_parse, "data.conf", xstrdup(cases[i].text),
+					   &ret);
 
 		assert_int_equal(ret, RNBD_EXIT_USAGE);
 		assert_non_null(strstr(message, cases[i].where));
@@ -185,17 +188,17 @@ static void test_mistakes(void **state)
 	}
 }
 
-static int load(struct conf *conf, const struct args *args, const char *path, char *text)
+static int load(struct attach_conf *conf, const struct args *args, const char *path, char *text)
 {
 	(void)text;
-	return conf_load(conf, args, path);
+	return attach_conf_load(conf, args, path);
 }
 
 static void test_files(void **state)
 {
 	char path[] = "/tmp/rnbd-test-conf-XXXXXX";
 	const struct args args = nothing_given();
-	struct conf conf;
+	struct attach_conf conf;
 	char *message;
 	FILE *f;
 	int ret;
@@ -204,9 +207,9 @@ static void test_files(void **state)
 	f = fdopen(mkstemp(path), "w");
 	assert_non_null(f);
 	assert_true(fputs(TARGET, f) >= 0 && !fflush(f));
-	assert_int_equal(conf_load(&conf, &args, path), 0);
+	assert_int_equal(attach_conf_load(&conf, &args, path), 0);
 	assert_string_equal(conf.args.operand[1], "disk");
-	conf_free(&conf);
+	attach_conf_free(&conf);
 
 	/* what is cut at a NUL would be half a file */
 	assert_true(fputc('\0', f) == 0 && !fclose(f));

@@ -7,7 +7,7 @@
 
 #include "unit.h"
 
-#include "config.h"
+#include "target_config.h"
 
 #define HOST1	"6f1f2c1e-8d3e-4c39-9d5b-0a4c4f0f3b11"
 #define HOST1_MIXED	"6F1F2C1E-8d3e-4c39-9d5b-0a4c4f0f3b11"
@@ -90,7 +90,7 @@ static const char whole[] =
  * Parses text in memory of just its size; what was said goes to @messages, which
  * may be NULL.
  */
-static int parse(const char *text, size_t len, struct config *config, char **messages)
+static int parse(const char *text, size_t len, struct target_config *config, char **messages)
 {
 	char *copy = malloc(len + 1);
 	FILE *terminal = stderr;
@@ -103,7 +103,7 @@ static int parse(const char *text, size_t len, struct config *config, char **mes
 	copy[len] = '\0';
 	stderr = open_memstream(&said, &size);
 	assert_non_null(stderr);
-	ret = config_parse(copy, len, config);
+	ret = target_config_parse(copy, len, config);
 	fclose(stderr);
 	stderr = terminal;
 	/* a fault is never without a word, and a word never without a fault */
@@ -129,7 +129,7 @@ static char *quoted(const char *text)
 	return copy;
 }
 
-static void parse_good(const char *text, struct config *config)
+static void parse_good(const char *text, struct target_config *config)
 {
 	char *json = quoted(text);
 	char *messages;
@@ -145,7 +145,7 @@ static void assert_bad(const char *text, const char *message)
 {
 	char *said = quoted(message);
 	char *json = quoted(text);
-	struct config config;
+	struct target_config config;
 	char *messages;
 
 	if (!parse(json, strlen(json), &config, &messages))
@@ -155,59 +155,59 @@ static void assert_bad(const char *text, const char *message)
 	free(messages);
 	free(said);
 	free(json);
-	config_free(&config);
+	target_config_free(&config);
 }
 
 static void test_round_trip(void **state)
 {
-	struct config config;
+	struct target_config config;
 	char *text, *again;
 
 	(void)state;
 	parse_good(whole, &config);
-	text = config_text(&config);
+	text = target_config_text(&config);
 	assert_string_equal(text, whole);
 	free(text);
-	config_free(&config);
+	target_config_free(&config);
 	/* of nothing at all, too; how that looks is for json-c's version to say */
 	parse_good("{'version':1}", &config);
-	text = config_text(&config);
-	config_free(&config);
+	text = target_config_text(&config);
+	target_config_free(&config);
 	assert_non_null(strstr(text, "\"exports\": ["));
 	parse_good(text, &config);
-	again = config_text(&config);
+	again = target_config_text(&config);
 	assert_string_equal(text, again);
 	free(again);
 	free(text);
-	config_free(&config);
+	target_config_free(&config);
 }
 
 static void test_defaults(void **state)
 {
-	const struct config_object *object;
-	struct config config;
+	const struct target_config_object *object;
+	struct target_config config;
 
 	(void)state;
 	parse_good("\t{'ports':[{'id':'1','addr':'::1'}],'version':1,\n"
 		   "'exports':[{'name':'a','path':'/x','hosts':['" HOST1_MIXED "']}],\n"
 		   "'hosts':[{'uuid':'" HOST1 "'}]}\r\n", &config);
-	object = config_find(&config, CONFIG_HOST, HOST1);
+	object = target_config_find(&config, TARGET_CONFIG_HOST, HOST1);
 	assert_non_null(object);
 	assert_string_equal(object->value[0], "0");
-	object = config_find(&config, CONFIG_EXPORT, "a");
+	object = target_config_find(&config, TARGET_CONFIG_EXPORT, "a");
 	assert_non_null(object);
 	assert_string_equal(object->value[0], "/x");
 	assert_string_equal(object->value[1], "0");
 	assert_string_equal(object->value[2], "none");
 	assert_string_equal(object->value[3], "through");
 	assert_null(object->value[4]);
-	assert_true(config_enabled(CONFIG_EXPORT, object));
+	assert_true(target_config_enabled(TARGET_CONFIG_EXPORT, object));
 	assert_true(strlist_has(&object->links, HOST1));
-	object = config_find(&config, CONFIG_PORT, "1");
+	object = target_config_find(&config, TARGET_CONFIG_PORT, "1");
 	assert_non_null(object);
 	assert_string_equal(object->value[1], "4427");
-	assert_true(config_enabled(CONFIG_PORT, object));
-	config_free(&config);
+	assert_true(target_config_enabled(TARGET_CONFIG_PORT, object));
+	target_config_free(&config);
 }
 
 #define V	"{'version':1,"
@@ -218,7 +218,7 @@ static void test_defaults(void **state)
 static void test_not_json(void **state)
 {
 	static const char single[] = "{\n'version':1}";
-	struct config config;
+	struct target_config config;
 
 	(void)state;
 	assert_bad("", "line 1: ");
@@ -231,9 +231,9 @@ static void test_not_json(void **state)
 	assert_bad("[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]", "deep");
 	/* with its NUL, and in single quotes, which json-c would take */
 	assert_int_not_equal(parse(whole, sizeof(whole), &config, NULL), 0);
-	config_free(&config);
+	target_config_free(&config);
 	assert_int_not_equal(parse(single, strlen(single), &config, NULL), 0);
-	config_free(&config);
+	target_config_free(&config);
 }
 
 static void test_root(void **state)
@@ -298,7 +298,7 @@ static void test_host(void **state)
 
 static void test_export(void **state)
 {
-	struct config config;
+	struct target_config config;
 	char text[8192];
 
 	(void)state;
@@ -332,7 +332,7 @@ static void test_export(void **state)
 	/* that is only wrong if both are there for clients */
 	parse_good(EXPORTS "{'name':'a','path':'/x','uuid':'" HOST1 "'},\n"
 		   "{'name':'b','path':'/y','uuid':'" HOST1 "','enable':false}]}", &config);
-	config_free(&config);
+	target_config_free(&config);
 	/* one that configfs could take, but not show whole */
 	snprintf(text, sizeof(text), EXPORTS "{'name':'a','path':'/%04094d'}]}", 0);
 	assert_bad(text, "too long");
@@ -340,7 +340,7 @@ static void test_export(void **state)
 
 static void test_port(void **state)
 {
-	struct config config;
+	struct target_config config;
 
 	(void)state;
 	assert_bad(PORTS "{'addr':'1.2.3.4'}]}", "ports[0]: 'id' is missing");
@@ -362,7 +362,7 @@ static void test_port(void **state)
 	parse_good(PORTS "{'id':'1','addr':'::1'},\n"
 		   "{'id':'2','addr':'::1','enable':false},\n"
 		   "{'id':'3','addr':'::1','port':1}]}", &config);
-	config_free(&config);
+	target_config_free(&config);
 }
 
 static void test_all_faults(void **state)
@@ -370,7 +370,7 @@ static void test_all_faults(void **state)
 	static const char text[] = V "'x':1,'hosts':[{'uuid':'x'}],\n"
 		"'exports':[{'name':'a','cache':'x'}],\n"
 		"'ports':[{'id':'1','addr':'x'}]}";
-	struct config config;
+	struct target_config config;
 	char *messages, *p;
 	int lines = 0;
 
@@ -382,7 +382,7 @@ static void test_all_faults(void **state)
 		lines += *p == '\n';
 	assert_int_equal(lines, 5);
 	free(messages);
-	config_free(&config);
+	target_config_free(&config);
 }
 
 static void assert_texts(struct strlist *list, const char *first, const char *second)
@@ -398,16 +398,16 @@ static void assert_texts(struct strlist *list, const char *first, const char *se
 static void test_compare(void **state)
 {
 	struct strlist texts = { };
-	struct config want, have;
-	struct config_object *w, *h;
+	struct target_config want, have;
+	struct target_config_object *w, *h;
 
 	(void)state;
 	parse_good(whole, &want);
 	parse_good(whole, &have);
-	w = &want.list[CONFIG_EXPORT].object[0];
-	h = &have.list[CONFIG_EXPORT].object[0];
-	config_differences(CONFIG_EXPORT, w, h, &texts);
-	config_extras(CONFIG_EXPORT, w, h, &texts);
+	w = &want.list[TARGET_CONFIG_EXPORT].object[0];
+	h = &have.list[TARGET_CONFIG_EXPORT].object[0];
+	target_config_differences(TARGET_CONFIG_EXPORT, w, h, &texts);
+	target_config_extras(TARGET_CONFIG_EXPORT, w, h, &texts);
 	assert_texts(&texts, NULL, NULL);
 
 	/* a UUID that is not said may be any */
@@ -416,76 +416,76 @@ static void test_compare(void **state)
 	/* it is not enabled yet, and a link is missing: no differences */
 	h->value[5][0] = '0';
 	free(h->links.item[--h->links.nr]);
-	config_differences(CONFIG_EXPORT, w, h, &texts);
-	config_extras(CONFIG_EXPORT, w, h, &texts);
+	target_config_differences(TARGET_CONFIG_EXPORT, w, h, &texts);
+	target_config_extras(TARGET_CONFIG_EXPORT, w, h, &texts);
 	assert_texts(&texts, NULL, NULL);
 
 	h->value[5][0] = '1';
 	w->value[5][0] = '0';
 	h->value[1][0] = '1';
-	config_differences(CONFIG_EXPORT, w, h, &texts);
+	target_config_differences(TARGET_CONFIG_EXPORT, w, h, &texts);
 	assert_texts(&texts, "readonly is \"1\", not \"0\"", "it is enabled");
 
 	strlist_add(&h->links, "another");
-	config_extras(CONFIG_EXPORT, w, h, &texts);
+	target_config_extras(TARGET_CONFIG_EXPORT, w, h, &texts);
 	assert_texts(&texts, "it allows host another", NULL);
 
 	/* which secret a host has is not known */
-	w = &want.list[CONFIG_HOST].object[0];
-	h = &have.list[CONFIG_HOST].object[0];
+	w = &want.list[TARGET_CONFIG_HOST].object[0];
+	h = &have.list[TARGET_CONFIG_HOST].object[0];
 	h->value[5][0] = '.';
-	config_differences(CONFIG_HOST, w, h, &texts);
+	target_config_differences(TARGET_CONFIG_HOST, w, h, &texts);
 	assert_texts(&texts, NULL, NULL);
 	free(h->value[5]);
 	h->value[5] = NULL;
-	config_differences(CONFIG_HOST, w, h, &texts);
+	target_config_differences(TARGET_CONFIG_HOST, w, h, &texts);
 	assert_texts(&texts, NULL, NULL);
-	config_differences(CONFIG_HOST, h, w, &texts);
+	target_config_differences(TARGET_CONFIG_HOST, h, w, &texts);
 	assert_texts(&texts, NULL, NULL);
-	config_free(&want);
-	config_free(&have);
+	target_config_free(&want);
+	target_config_free(&have);
 }
 
 static void test_was_enabled(void **state)
 {
-	struct config old, now;
-	struct config_object *before, *export, *other;
+	struct target_config old, now;
+	struct target_config_object *before, *export, *other;
 
 	(void)state;
 	parse_good(whole, &old);
 	parse_good(whole, &now);
-	before = &old.list[CONFIG_EXPORT].object[0];
-	export = &now.list[CONFIG_EXPORT].object[0];
-	other = &now.list[CONFIG_EXPORT].object[1];
+	before = &old.list[TARGET_CONFIG_EXPORT].object[0];
+	export = &now.list[TARGET_CONFIG_EXPORT].object[0];
+	other = &now.list[TARGET_CONFIG_EXPORT].object[1];
 	/* it is enabled; and the other one never was */
-	assert_false(config_was_enabled(&old, &now, export));
-	assert_false(config_was_enabled(&old, &now, other));
+	assert_false(target_config_was_enabled(&old, &now, export));
+	assert_false(target_config_was_enabled(&old, &now, other));
 	export->value[5][0] = '0';
-	assert_true(config_was_enabled(&old, &now, export));
+	assert_true(target_config_was_enabled(&old, &now, export));
 	before->value[5][0] = '0';
-	assert_false(config_was_enabled(&old, &now, export));
+	assert_false(target_config_was_enabled(&old, &now, export));
 	before->value[5][0] = '1';
 
 	/* another one of that name, and one of which the file does not say */
 	before->value[4][0] = '2';
-	assert_false(config_was_enabled(&old, &now, export));
+	assert_false(target_config_was_enabled(&old, &now, export));
 	free(before->value[4]);
 	before->value[4] = NULL;
-	assert_true(config_was_enabled(&old, &now, export));
+	assert_true(target_config_was_enabled(&old, &now, export));
 
 	/* the file would be refused */
 	other->value[5][0] = '1';
-	assert_true(config_was_enabled(&old, &now, export));
+	assert_true(target_config_was_enabled(&old, &now, export));
 	free(other->value[4]);
 	other->value[4] = xstrdup(export->value[4]);
-	assert_false(config_was_enabled(&old, &now, export));
+	assert_false(target_config_was_enabled(&old, &now, export));
 	other->value[5][0] = '0';
 
 	/* it is not in the file */
 	before->name[0] = 'x';
-	assert_false(config_was_enabled(&old, &now, export));
-	config_free(&old);
-	config_free(&now);
+	assert_false(target_config_was_enabled(&old, &now, export));
+	target_config_free(&old);
+	target_config_free(&now);
 }
 
 /* Bytes changed, lost and doubled: it is refused, or it is a configuration. */
@@ -498,7 +498,7 @@ static void test_garbled(void **state)
 
 	(void)state;
 	for (i = 0; i < rounds; i++) {
-		struct config config, again;
+		struct target_config config, again;
 		char text[2 * sizeof(whole)];
 		size_t len = sizeof(whole) - 1;
 		u32 faults = 1 + unit_random_below(&random, 4);
@@ -531,18 +531,18 @@ static void test_garbled(void **state)
 				text[len++] = '{';
 		}
 		if (!parse(text, len, &config, NULL)) {
-			char *saved = config_text(&config);
+			char *saved = target_config_text(&config);
 			char *once_more;
 
 			assert_int_equal(parse(saved, strlen(saved), &again, NULL), 0);
-			once_more = config_text(&again);
+			once_more = target_config_text(&again);
 			assert_string_equal(saved, once_more);
 			free(once_more);
 			free(saved);
-			config_free(&again);
+			target_config_free(&again);
 			good++;
 		}
-		config_free(&config);
+		target_config_free(&config);
 	}
 	/* a test whose texts are all refused at the first byte shows little */
 	if (rounds >= 1000)

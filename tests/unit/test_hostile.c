@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What a hostile peer may send: valid messages of every kind are changed at
- * random and given to every decoder, which hostile.h judges. Sanitizers watch
+ * random and given to every decoder, which tests/lib/hostile judges. Sanitizers watch
  * over buffers of the exact size.
  *
  * The same random numbers are drawn in every run (RNBD_TEST_SEED). The number
@@ -16,21 +16,21 @@
 #define NS_MAX		10000000000ull
 
 static u64 accepted[NR_KINDS], refused[NR_KINDS];
-static u64 faults[RNBD_FAULT_IDENTITY + 1];
+static u64 faults[RNBD_PERR_IDENTITY + 1];
 
 static void one_round(void)
 {
 	static _Alignas(8) u8 buf[FRAME_MAX];
 	enum kind kind = below(NR_KINDS);
 	u32 i, len, changes, shift;
-	enum rnbd_fault fault;
+	enum rnbd_proto_err fault;
 	u8 *exact;
 
-	len = build(kind, buf);
+	len = hostile_build(kind, buf);
 	assert_true(len + 1024 <= FRAME_MAX);
 	changes = below(4);
 	for (i = 0; i < changes; i++)
-		len = change(buf, len, kind < KIND_CM_REQ ? 16 : 8);
+		len = hostile_change(buf, len, kind < KIND_CM_REQ ? 16 : 8);
 
 	/* ends at the end of the memory, and may start anywhere */
 	shift = below(8);
@@ -40,10 +40,10 @@ static void one_round(void)
 	/* now and then the wrong decoder gets it */
 	if (changes && one_in(16))
 		kind = below(NR_KINDS);
-	fault = take(kind, exact + shift, len);
+	fault = hostile_take(kind, exact + shift, len);
 	if (!changes && fault)
 		fail_msg("valid message of kind %d refused: %s", kind,
-			 rnbd_fault_text(fault));
+			 rnbd_proto_err_text(fault));
 	free(exact);
 
 	faults[fault]++;
@@ -93,7 +93,7 @@ static void test_hostile_reach(void **state)
 	}
 	for (i = 0; i < ARRAY_SIZE(faults); i++) {
 		printf("hostile: %9llu %s\n", (unsigned long long)faults[i],
-		       rnbd_fault_text(i));
+		       rnbd_proto_err_text(i));
 		assert_true(faults[i] > 0);
 	}
 	assert_true(segments_accepted > 0);

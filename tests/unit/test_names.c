@@ -3,6 +3,7 @@
  * Every number has a text of its own, any other number has one that says so,
  * and the rule for the names of exports.
  */
+#include "names.h"
 #include "unit.h"
 
 static bool lower_case_sentence(const char *text)
@@ -48,41 +49,48 @@ static void test_status(void **state)
 
 static void test_fault(void **state)
 {
-	const u32 nr = RNBD_FAULT_ACCESS + 1;
-	const char *unknown = rnbd_fault_text(nr);
+	const u32 nr = RNBD_PERR_ACCESS + 1;
+	const char *unknown = rnbd_proto_err_text(nr);
 	u32 i, j;
 
 	(void)state;
 	assert_non_null(strstr(unknown, "unknown"));
-	assert_string_equal(rnbd_fault_text(9999), unknown);
+	assert_string_equal(rnbd_proto_err_text(9999), unknown);
 	for (i = 0; i < nr; i++) {
-		const char *text = rnbd_fault_text(i);
+		const char *text = rnbd_proto_err_text(i);
 
 		assert_non_null(text);
 		assert_true(lower_case_sentence(text));
 		assert_string_not_equal(text, unknown);
 		for (j = 0; j < i; j++)
-			assert_string_not_equal(text, rnbd_fault_text(j));
+			assert_string_not_equal(text, rnbd_proto_err_text(j));
 	}
 }
 
-static void test_op(void **state)
+/* Counters have the words as names: each is there and there is no other like it. */
+static void test_words(void **state)
 {
-	const char *unknown = rnbd_op_text(0);
 	u32 i, j;
 
 	(void)state;
-	for (i = 0; i < 256; i++) {
-		const char *text = rnbd_op_text(i);
+	assert_null(rnbd_proto_err_word(RNBD_PERR_NONE));
+	assert_null(rnbd_proto_err_word(RNBD_PERR_KINDS));
+	for (i = 1; i < RNBD_PERR_KINDS; i++) {
+		assert_non_null(rnbd_proto_err_word(i));
+		for (j = 1; j < i; j++)
+			assert_string_not_equal(rnbd_proto_err_word(i), rnbd_proto_err_word(j));
+	}
+	for (i = 0; i <= 0xffff; i++) {
+		const char *word = rnbd_status_word(i);
 
-		assert_non_null(text);
-		if (i < RNBD_OP_READ || i > RNBD_OP_WRITE_ZEROES) {
-			assert_string_equal(text, unknown);
+		if (i != RNBD_ST_NOMEM && (i < RNBD_ST_MALFORMED || i > RNBD_ST_REVOKED)) {
+			assert_null(word);
 			continue;
 		}
-		assert_string_not_equal(text, unknown);
-		for (j = RNBD_OP_READ; j < i; j++)
-			assert_string_not_equal(text, rnbd_op_text(j));
+		assert_non_null(word);
+		for (j = 0; j < i; j++)
+			if (rnbd_status_word(j))
+				assert_string_not_equal(word, rnbd_status_word(j));
 	}
 }
 
@@ -211,7 +219,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_status),
 		cmocka_unit_test(test_fault),
-		cmocka_unit_test(test_op),
+		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_export_name),
 		cmocka_unit_test(test_disk_alias),
 	};

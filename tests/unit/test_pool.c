@@ -64,14 +64,14 @@ static u32 model_first_fit(const struct model *m, u32 units)
 }
 
 /* All free pieces by address. Returns their number. */
-static u32 model_pieces(const struct model *m, struct rnbd_run *pieces)
+static u32 model_pieces(const struct model *m, struct rnbd_extent *pieces)
 {
 	u32 at = 0, len, nr = 0;
 
 	while (at < m->units) {
 		len = model_piece(m, at);
 		if (len)
-			pieces[nr++] = (struct rnbd_run) { at, len };
+			pieces[nr++] = (struct rnbd_extent) { at, len };
 		at += len ? len : 1;
 	}
 	return nr;
@@ -79,17 +79,17 @@ static u32 model_pieces(const struct model *m, struct rnbd_run *pieces)
 
 static int larger_first(const void *a, const void *b)
 {
-	const struct rnbd_run *x = a, *y = b;
+	const struct rnbd_extent *x = a, *y = b;
 
 	return (x->units < y->units) - (x->units > y->units);
 }
 
-static u32 sum(const struct rnbd_run *runs, u32 nr)
+static u32 sum(const struct rnbd_extent *extents, u32 nr)
 {
 	u32 i, units = 0;
 
 	for (i = 0; i < nr; i++)
-		units += runs[i].units;
+		units += extents[i].units;
 	return units;
 }
 
@@ -118,17 +118,17 @@ static void check_pool(const struct rnbd_pool *pool, const struct model *m)
 
 /* Take @units and compare with what the model says must happen. */
 static int take(struct rnbd_pool *pool, struct model *m, u32 units,
-		struct rnbd_run *runs, u32 max_runs)
+		struct rnbd_extent *extents, u32 max_runs)
 {
-	static struct rnbd_run pieces[UNITS_MAX];
+	static struct rnbd_extent pieces[UNITS_MAX];
 	u32 i, j, nr_pieces, single, left;
 	int ret;
 
 	/* a canary behind the last run */
-	memset(runs, 0xa5, (RUNS_MAX + 1) * sizeof(*runs));
-	ret = rnbd_pool_alloc(pool, units, runs, max_runs);
+	memset(extents, 0xa5, (RUNS_MAX + 1) * sizeof(*extents));
+	ret = rnbd_pool_alloc(pool, units, extents, max_runs);
 	for (i = max_runs; i <= RUNS_MAX; i++)
-		assert_int_equal(runs[i].unit, 0xa5a5a5a5);
+		assert_int_equal(extents[i].unit, 0xa5a5a5a5);
 
 	if (!units || units > m->units || !max_runs) {
 		assert_int_equal(ret, -EINVAL);
@@ -140,8 +140,8 @@ static int take(struct rnbd_pool *pool, struct model *m, u32 units,
 	if (single < m->units) {
 		/* one run, and the lowest there is */
 		assert_int_equal(ret, 1);
-		assert_int_equal(runs[0].unit, m->first + single);
-		assert_int_equal(runs[0].units, units);
+		assert_int_equal(extents[0].unit, m->first + single);
+		assert_int_equal(extents[0].units, units);
 		singles++;
 	} else if (max_runs > 1 &&
 		   sum(pieces, min(nr_pieces, max_runs)) >= units) {
@@ -150,8 +150,8 @@ static int take(struct rnbd_pool *pool, struct model *m, u32 units,
 			u32 len = min(left, pieces[i].units);
 
 			assert_true(ret > (int)i);
-			assert_int_equal(runs[i].unit, m->first + pieces[i].unit);
-			assert_int_equal(runs[i].units, len);
+			assert_int_equal(extents[i].unit, m->first + pieces[i].unit);
+			assert_int_equal(extents[i].units, len);
 			left -= len;
 		}
 		assert_int_equal(ret, i);
@@ -172,19 +172,19 @@ static int take(struct rnbd_pool *pool, struct model *m, u32 units,
 	}
 
 	/* true of any result */
-	assert_int_equal(sum(runs, ret), units);
+	assert_int_equal(sum(extents, ret), units);
 	for (i = 0; i < (u32)ret; i++) {
-		u32 at = runs[i].unit - m->first;
+		u32 at = extents[i].unit - m->first;
 
-		assert_true(runs[i].units > 0);
-		assert_true(runs[i].unit >= m->first);
-		assert_true(at + runs[i].units <= m->units);
-		assert_int_equal(runs[i].unit / m->segment,
-				 (runs[i].unit + runs[i].units - 1) / m->segment);
+		assert_true(extents[i].units > 0);
+		assert_true(extents[i].unit >= m->first);
+		assert_true(at + extents[i].units <= m->units);
+		assert_int_equal(extents[i].unit / m->segment,
+				 (extents[i].unit + extents[i].units - 1) / m->segment);
 		if (i)
-			assert_true(runs[i].unit >=
-				    runs[i - 1].unit + runs[i - 1].units);
-		for (j = 0; j < runs[i].units; j++) {
+			assert_true(extents[i].unit >=
+				    extents[i - 1].unit + extents[i - 1].units);
+		for (j = 0; j < extents[i].units; j++) {
 			assert_false(m->taken[at + j]);
 			m->taken[at + j] = 1;
 		}
@@ -195,41 +195,41 @@ static int take(struct rnbd_pool *pool, struct model *m, u32 units,
 }
 
 static void give(struct rnbd_pool *pool, struct model *m,
-		 const struct rnbd_run *runs, u32 nr_runs)
+		 const struct rnbd_extent *extents, u32 nr_extents)
 {
 	u32 i;
 
-	rnbd_pool_free(pool, runs, nr_runs);
-	for (i = 0; i < nr_runs; i++)
-		memset(m->taken + runs[i].unit - m->first, 0, runs[i].units);
-	m->used -= sum(runs, nr_runs);
+	rnbd_pool_free(pool, extents, nr_extents);
+	for (i = 0; i < nr_extents; i++)
+		memset(m->taken + extents[i].unit - m->first, 0, extents[i].units);
+	m->used -= sum(extents, nr_extents);
 }
 
 /* Everything that is given out, run by run. */
 struct held {
-	struct rnbd_run runs[UNITS_MAX];
+	struct rnbd_extent extents[UNITS_MAX];
 	u32 nr;
 };
 
-static void hold(struct held *held, const struct rnbd_run *runs, u32 nr)
+static void hold(struct held *held, const struct rnbd_extent *extents, u32 nr)
 {
-	memcpy(held->runs + held->nr, runs, nr * sizeof(*runs));
+	memcpy(held->extents + held->nr, extents, nr * sizeof(*extents));
 	held->nr += nr;
 }
 
-/* Give back up to @nr runs at random, some only in part. */
+/* Give back up to @nr extents at random, some only in part. */
 static void give_some(struct rnbd_pool *pool, struct model *m,
 		      struct held *held, u32 nr)
 {
-	struct rnbd_run back[RUNS_MAX] = { 0 };
+	struct rnbd_extent back[RUNS_MAX] = { 0 };
 	u32 i, at;
 
 	nr = min(nr, held->nr);
 	for (i = 0; i < nr; i++) {
-		struct rnbd_run *run;
+		struct rnbd_extent *run;
 
 		at = below(held->nr);
-		run = &held->runs[at];
+		run = &held->extents[at];
 		back[i] = *run;
 		if (run->units > 1 && below(4) == 0) {
 			/* the front or the rear */
@@ -244,7 +244,7 @@ static void give_some(struct rnbd_pool *pool, struct model *m,
 			}
 			run->units -= back[i].units;
 		} else {
-			*run = held->runs[--held->nr];
+			*run = held->extents[--held->nr];
 		}
 	}
 	give(pool, m, back, nr);
@@ -259,7 +259,7 @@ static void one_pool(void)
 	struct model m = { 0 };
 	struct rnbd_pool pool;
 	static struct held held;
-	struct rnbd_run runs[RUNS_MAX + 1];
+	struct rnbd_extent extents[RUNS_MAX + 1];
 	u32 step, most, greed = 1 + below(8);
 	int nr;
 
@@ -282,9 +282,9 @@ static void one_pool(void)
 				units = below(2) ? 0 : m.units + 1 + below(3);
 			if (below(200) == 0)
 				max_runs = 0;
-			nr = take(&pool, &m, units, runs, max_runs);
+			nr = take(&pool, &m, units, extents, max_runs);
 			if (nr > 0)
-				hold(&held, runs, nr);
+				hold(&held, extents, nr);
 		} else {
 			give_some(&pool, &m, &held, 1 + below(4));
 		}
@@ -310,7 +310,7 @@ static void test_against_model(void **state)
 	rnd = unit_random_seeded("pool");
 	for (i = 0; i < rounds && unit_now_ns() - start < NS_MAX; i++)
 		one_pool();
-	printf("pool: %llu pools, %llu ms; runs: %llu %llu %llu; failures: %llu, of units %llu\n",
+	printf("pool: %llu pools, %llu ms; extents: %llu %llu %llu; failed: %llu, of units %llu\n",
 	       (unsigned long long)i,
 	       (unsigned long long)((unit_now_ns() - start) / 1000000),
 	       (unsigned long long)singles, (unsigned long long)severals,
@@ -352,7 +352,7 @@ static void test_init(void **state)
 static void test_side_by_side(void **state)
 {
 	struct rnbd_pool pool;
-	struct rnbd_run run[8], runs[4];
+	struct rnbd_extent run[8], extents[4];
 	u32 i, at = 100;
 
 	(void)state;
@@ -364,10 +364,10 @@ static void test_side_by_side(void **state)
 	}
 	/* a gap is filled by what fits, passed by what does not */
 	rnbd_pool_free(&pool, &run[3], 1);
-	assert_int_equal(rnbd_pool_alloc(&pool, 5, runs, 4), 1);
-	assert_int_equal(runs[0].unit, at);
-	assert_int_equal(rnbd_pool_alloc(&pool, 4, runs, 4), 1);
-	assert_int_equal(runs[0].unit, run[3].unit);
+	assert_int_equal(rnbd_pool_alloc(&pool, 5, extents, 4), 1);
+	assert_int_equal(extents[0].unit, at);
+	assert_int_equal(rnbd_pool_alloc(&pool, 4, extents, 4), 1);
+	assert_int_equal(extents[0].unit, run[3].unit);
 	assert_int_equal(pool.used, 41);
 	assert_int_equal(pool.peak, 41);
 	rnbd_pool_exit(&pool);
@@ -377,56 +377,56 @@ static void test_side_by_side(void **state)
 static void test_segments(void **state)
 {
 	struct rnbd_pool pool;
-	struct rnbd_run runs[17];
+	struct rnbd_extent extents[17];
 
 	(void)state;
 	/* units 60..139: 4 of one segment, 64, 12 of the third */
 	assert_int_equal(rnbd_pool_init(&pool, 60, 80, 64), 0);
-	assert_int_equal(rnbd_pool_alloc(&pool, 5, runs, 17), 1);
-	assert_int_equal(runs[0].unit, 64);
-	rnbd_pool_free(&pool, runs, 1);
-	assert_int_equal(rnbd_pool_alloc(&pool, 65, runs, 1), -ENOSPC);
-	assert_int_equal(rnbd_pool_alloc(&pool, 80, runs, 2), -ENOSPC);
+	assert_int_equal(rnbd_pool_alloc(&pool, 5, extents, 17), 1);
+	assert_int_equal(extents[0].unit, 64);
+	rnbd_pool_free(&pool, extents, 1);
+	assert_int_equal(rnbd_pool_alloc(&pool, 65, extents, 1), -ENOSPC);
+	assert_int_equal(rnbd_pool_alloc(&pool, 80, extents, 2), -ENOSPC);
 	assert_int_equal(pool.used, 0);
-	assert_int_equal(rnbd_pool_alloc(&pool, 80, runs, 3), 3);
-	assert_int_equal(runs[0].unit, 60);
-	assert_int_equal(runs[0].units, 4);
-	assert_int_equal(runs[1].unit, 64);
-	assert_int_equal(runs[1].units, 64);
-	assert_int_equal(runs[2].unit, 128);
-	assert_int_equal(runs[2].units, 12);
-	assert_int_equal(rnbd_pool_alloc(&pool, 1, runs + 3, 1), -ENOSPC);
-	rnbd_pool_free(&pool, runs, 3);
+	assert_int_equal(rnbd_pool_alloc(&pool, 80, extents, 3), 3);
+	assert_int_equal(extents[0].unit, 60);
+	assert_int_equal(extents[0].units, 4);
+	assert_int_equal(extents[1].unit, 64);
+	assert_int_equal(extents[1].units, 64);
+	assert_int_equal(extents[2].unit, 128);
+	assert_int_equal(extents[2].units, 12);
+	assert_int_equal(rnbd_pool_alloc(&pool, 1, extents + 3, 1), -ENOSPC);
+	rnbd_pool_free(&pool, extents, 3);
 	/* the largest two: 64 and 12, the small one at the front is left */
-	assert_int_equal(rnbd_pool_alloc(&pool, 70, runs, 2), 2);
-	assert_int_equal(runs[0].unit, 64);
-	assert_int_equal(runs[0].units, 64);
-	assert_int_equal(runs[1].unit, 128);
-	assert_int_equal(runs[1].units, 6);
-	assert_int_equal(rnbd_pool_alloc(&pool, 81, runs, 17), -EINVAL);
+	assert_int_equal(rnbd_pool_alloc(&pool, 70, extents, 2), 2);
+	assert_int_equal(extents[0].unit, 64);
+	assert_int_equal(extents[0].units, 64);
+	assert_int_equal(extents[1].unit, 128);
+	assert_int_equal(extents[1].units, 6);
+	assert_int_equal(rnbd_pool_alloc(&pool, 81, extents, 17), -EINVAL);
 	rnbd_pool_exit(&pool);
 }
 
 /*
  * The shape that rnbd_decode_grant() lets pass: a request of the largest size
- * fits the empty share in RNBD_EXTENTS_MAX runs, wherever the share begins.
+ * fits the empty share in RNBD_EXTENTS_MAX extents, wherever the share begins.
  */
 static void test_grant_promise(void **state)
 {
-	struct rnbd_run runs[RNBD_EXTENTS_MAX];
+	struct rnbd_extent extents[RNBD_EXTENTS_MAX];
 	struct rnbd_pool pool;
 	u32 first, segment = 16, units = 16 * 16 + 1;
 
 	(void)state;
 	for (first = 0; first < 3 * segment; first++) {
 		assert_int_equal(rnbd_pool_init(&pool, first, units, segment), 0);
-		assert_true(rnbd_pool_alloc(&pool, units, runs,
+		assert_true(rnbd_pool_alloc(&pool, units, extents,
 					    RNBD_EXTENTS_MAX) > 0);
 		rnbd_pool_exit(&pool);
 	}
 	/* and one unit more does not always */
 	assert_int_equal(rnbd_pool_init(&pool, 15, units + 1, segment), 0);
-	assert_int_equal(rnbd_pool_alloc(&pool, units + 1, runs,
+	assert_int_equal(rnbd_pool_alloc(&pool, units + 1, extents,
 					 RNBD_EXTENTS_MAX), -ENOSPC);
 	rnbd_pool_exit(&pool);
 }
@@ -434,10 +434,10 @@ static void test_grant_promise(void **state)
 /* What is given back wrongly is reported and changes nothing. */
 static void test_free_twice(void **state)
 {
-	struct rnbd_run runs[4], bad;
+	struct rnbd_extent extents[4], bad;
 	struct rnbd_pool pool;
 	u32 i, expected = 0;
-	const struct rnbd_run wrong[] = {
+	const struct rnbd_extent wrong[] = {
 		{ 100, 10 },		/* given back already */
 		{ 105, 10 },		/* the first half of it is */
 		{ 115, 20 },		/* the second half is free */
@@ -456,9 +456,9 @@ static void test_free_twice(void **state)
 	(void)state;
 	complaints = 0;
 	assert_int_equal(rnbd_pool_init(&pool, 100, 300, 512), 0);
-	assert_int_equal(rnbd_pool_alloc(&pool, 10, &runs[0], 1), 1);
-	assert_int_equal(rnbd_pool_alloc(&pool, 10, &runs[1], 1), 1);
-	rnbd_pool_free(&pool, &runs[0], 1);
+	assert_int_equal(rnbd_pool_alloc(&pool, 10, &extents[0], 1), 1);
+	assert_int_equal(rnbd_pool_alloc(&pool, 10, &extents[1], 1), 1);
+	rnbd_pool_free(&pool, &extents[0], 1);
 	assert_int_equal(complaints, 0);
 	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
 		bad = wrong[i];
@@ -468,13 +468,13 @@ static void test_free_twice(void **state)
 		assert_int_equal(pool.hint, 0);
 	}
 	/* the good one beside a bad one is taken back, and that only once */
-	runs[0] = runs[1];
-	runs[2] = runs[1];
-	rnbd_pool_free(&pool, runs, 3);
+	extents[0] = extents[1];
+	extents[2] = extents[1];
+	rnbd_pool_free(&pool, extents, 3);
 	assert_int_equal(complaints, expected + 2);
 	assert_int_equal(pool.used, 0);
-	assert_int_equal(rnbd_pool_alloc(&pool, 300, runs, 1), 1);
-	assert_int_equal(runs[0].unit, 100);
+	assert_int_equal(rnbd_pool_alloc(&pool, 300, extents, 1), 1);
+	assert_int_equal(extents[0].unit, 100);
 	rnbd_pool_exit(&pool);
 	complaints = 0;
 }

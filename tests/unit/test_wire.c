@@ -4,6 +4,11 @@
  * version 1 has put it, and the encoders write these very bytes. The numbers
  * are spelled out here, not derived from the structures.
  */
+#include "cm.h"
+#include "discover.h"
+#include "geometry.h"
+#include "io.h"
+#include "login.h"
 #include "unit.h"
 
 struct member {
@@ -95,8 +100,8 @@ static const struct member members[] = {
 	MEMBER(rnbd_export_entry, logical_block, 88, 4),
 	MEMBER(rnbd_export_entry, flags, 92, 4),
 	MEMBER(rnbd_export_entry, reserved, 96, 16),
-	MEMBER(rnbd_extent, unit, 0, 4),
-	MEMBER(rnbd_extent, units, 4, 4),
+	MEMBER(rnbd_wire_extent, unit, 0, 4),
+	MEMBER(rnbd_wire_extent, units, 4, 4),
 	MEMBER(rnbd_req_entry, op, 0, 1),
 	MEMBER(rnbd_req_entry, flags, 1, 1),
 	MEMBER(rnbd_req_entry, tag, 2, 2),
@@ -105,7 +110,7 @@ static const struct member members[] = {
 	MEMBER(rnbd_req_entry, extent, 16, 8),
 	MEMBER(rnbd_req_entry, nr_extents, 24, 1),
 	MEMBER(rnbd_req_entry, reserved, 25, 7),
-	MEMBER(rnbd_extent_entry, extent, 0, 32),
+	MEMBER(rnbd_wire_extent_entry, extent, 0, 32),
 	MEMBER(rnbd_reply_entry, tag, 0, 2),
 	MEMBER(rnbd_reply_entry, status, 2, 2),
 	MEMBER(rnbd_reply_entry, length, 4, 4),
@@ -152,9 +157,9 @@ static void test_sizes(void **state)
 	assert_int_equal(sizeof(struct rnbd_segment), 16);
 	assert_int_equal(sizeof(struct rnbd_discover_reply), 16);
 	assert_int_equal(sizeof(struct rnbd_export_entry), 112);
-	assert_int_equal(sizeof(struct rnbd_extent), 8);
+	assert_int_equal(sizeof(struct rnbd_wire_extent), 8);
 	assert_int_equal(sizeof(struct rnbd_req_entry), 32);
-	assert_int_equal(sizeof(struct rnbd_extent_entry), 32);
+	assert_int_equal(sizeof(struct rnbd_wire_extent_entry), 32);
 	assert_int_equal(sizeof(struct rnbd_reply_entry), 16);
 	assert_int_equal(sizeof(struct rnbd_resize), 16);
 	assert_int_equal(sizeof(struct rnbd_challenge), 64);
@@ -232,8 +237,8 @@ static void test_golden_request(void **state)
 		.tag = 0x0123,
 		.length = 0x3000,
 		.offset = 0x1122334455667000ull,
-		.nr_runs = 2,
-		.runs = { { 0x010203, 1 }, { 0x0f0e0d, 2 } },
+		.nr_extents = 2,
+		.extents = { { 0x010203, 1 }, { 0x0f0e0d, 2 } },
 	};
 	_Alignas(8) u8 frame[sizeof(golden)];
 
@@ -333,11 +338,11 @@ static void test_golden_login(void **state)
 	const struct rnbd_grant grant = {
 		.status = RNBD_ST_OK, .nr_queues = 0x0102,
 		.queue_depth = 0x0304, .features = 0x1112131415161718ull,
-		.capacity = 0x2122232425262728ull, .max_io = 0x31,
-		.flags = 0x32, .logical_block = 0x33, .physical_block = 0x34,
-		.io_min = 0x35, .io_opt = 0x36, .discard_granularity = 0x37,
-		.discard_alignment = 0x38, .max_discard = 0x39,
-		.max_write_zeroes = 0x3a, .pool_units = 0x3b,
+		.geo.capacity = 0x2122232425262728ull, .max_io = 0x31,
+		.geo.flags = 0x32, .geo.logical_block = 0x33, .geo.physical_block = 0x34,
+		.geo.io_min = 0x35, .geo.io_opt = 0x36, .geo.discard_granularity = 0x37,
+		.geo.discard_alignment = 0x38, .geo.max_discard = 0x39,
+		.geo.max_write_zeroes = 0x3a, .pool_units = 0x3b,
 		.segment_units = 0x3c, .nr_segments = 0x3d,
 		.keepalive_ms = 0x3e,
 		.incarnation = { 1, 2, 3 }, .export_uuid = { 4, 5, 6 },

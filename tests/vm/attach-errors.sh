@@ -1,8 +1,9 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 1 --mem 1024 --timeout 200
 # short: what cannot be attached gives one clear line and leaves nothing behind
-. ./lib.sh
-. ./rnbd.sh
+. ../lib/lab.sh
+. ../lib/rnbd.sh
 
 set_host_id
 if [ "$NODE" = 1 ]; then

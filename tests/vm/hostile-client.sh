@@ -1,8 +1,9 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 240
 # short: a client that breaks every rule ends its own session, and nobody else notices
-. ./lib.sh
-. ./rnbd.sh
+. ../lib/lab.sh
+. ../lib/rnbd.sh
 
 set_host_id
 target_start

@@ -1,8 +1,9 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 480
 # short: a target that breaks every rule is not attached, or hung up on, with one clear reason
-. ./lib.sh
-. ./rnbd.sh
+. ../lib/lab.sh
+. ../lib/rnbd.sh
 
 set_host_id
 modprobe rnbd || die "modprobe rnbd failed"

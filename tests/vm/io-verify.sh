@@ -1,8 +1,9 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 4 --mem 2048 --timeout 420
 # short: fio verify at 4 KiB to 4 MiB, depth 1 to 128, 1 to 4 jobs, 1, 2 and 4 queues
-. ./lib.sh
-. ./rnbd.sh
+. ../lib/lab.sh
+. ../lib/rnbd.sh
 
 set_host_id
 target_start

@@ -1,7 +1,8 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
 # lab: --bare --timeout 60
 # short: a kernel that the emulator's treatment of patched code kills at boot is started again
-. ./lib.sh
+. ../lib/lab.sh
 
 # as the console looks then: a kernel begins, a breakpoint that nobody has set, the end
 if [ ! -e "$OUT/died" ]; then

@@ -1,8 +1,9 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
 # lab: --bare --nodes 2 --timeout 120
 # kernel: debug
 # short: the debug kernel has what it is made for; soft-RoCE and siw links side by side
-. ./lib.sh
+. ../lib/lab.sh
 config=/lib/modules/$(uname -r)/config
 
 # the fragments once more, of the kernel that runs; a later one may revise an earlier one

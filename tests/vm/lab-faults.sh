@@ -1,8 +1,9 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
 # lab: --bare --timeout 120 --ignore-report .
 # kernel: debug
 # short: the debug kernel reports deliberate faults, in words that the lab looks for
-. ./lib.sh
+. ../lib/lab.sh
 # only for what it takes for a report
 # shellcheck source=scripts/lab.d/machines.sh
 . ../../scripts/lab.d/machines.sh

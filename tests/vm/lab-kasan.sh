@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
 # lab: --bare --timeout 60
 # kernel: debug
 # short: a use after free in a module fails the run though the script passes

@@ -1,7 +1,8 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
 # lab: --bare --nodes 2 --timeout 120
 # short: two machines: ping, RDMA, barriers, cut, join, pause, resume, kill, start
-. ./lib.sh
+. ../lib/lab.sh
 peer=10.9.0.$((3 - NODE))
 answers() { ping -c 1 -W 1 "$peer"; }
 silent() { ! answers; }

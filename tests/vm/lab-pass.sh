@@ -1,7 +1,8 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
 # lab: --bare --disk 64M --timeout 60
 # short: the lab runs a script, shows its output, has its disk and its rxe link
-. ./lib.sh
+. ../lib/lab.sh
 same "$NODE/$NODES" 1/1
 same "$(hostname)" n1
 same "$(blockdev --getsize64 /dev/lab/disk0)" $((64 << 20))

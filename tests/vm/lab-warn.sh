@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
 # lab: --bare --timeout 60
 # short: a kernel that warns fails the run though the script passes
 # expect: report

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tells the plugin to begin counting, or to end it. Runs in the guest, and needs
  * nothing there: built with -static -nostdlib.

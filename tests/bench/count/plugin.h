@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What plugin.c uses of QEMU's plugin interface, version 1: Debian's packages have no
  * header of it.

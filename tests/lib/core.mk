@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# The files of drivers/core that also compile in user space, without .c. The Makefiles of
+# the unit tests and of the fuzzer include this list.
+
+# encoders and decoders of messages
+CODEC	:= frame io cm login geometry discover
+# all of them
+CORE	:= $(CODEC) op names auth secret pool

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A message goes to its decoder: the frame around it is checked here, the rest by topic
+ * in take_*.c.
+ */
+#include "hostile_assert.h"
+#include "take.h"
+
+bool is_zero(const void *bytes, size_t len)
+{
+	const u8 *p = bytes;
+
+	while (len--)
+		if (*p++)
+			return false;
+	return true;
+}
+
+bool is_power(u64 n)
+{
+	u32 i;
+
+	for (i = 0; i < 64; i++)
+		if (n == 1ull << i)
+			return true;
+	return false;
+}
+
+/* Was this a frame that we would have sent ourselves? */
+void check_encoded(const u8 *buf, const u8 *again, u32 len)
+{
+	assert_memory_equal(hostile_original(buf), again, len);
+}
+
+/* Each decoder refuses what is not for it. */
+static void check_wrong_type(struct rnbd_frame *frame)
+{
+	struct rnbd_frame before;
+	u8 type = frame->type;
+	union {
+		struct rnbd_request req;
+		struct rnbd_reply reply;
+		struct rnbd_login_info login;
+		struct rnbd_grant grant;
+		struct rnbd_segment_info seg;
+		struct rnbd_discover_info list;
+		struct rnbd_export_info export;
+		u64 capacity;
+		u8 proof[2][32];
+	} out, untouched;
+	u16 pos = 0;
+
+	memcpy(&before, frame, sizeof(before));
+	memset(&untouched, 0xa5, sizeof(untouched));
+	memset(&out, 0xa5, sizeof(out));
+	if (type != RNBD_FRAME_REQUEST)
+		assert_int_equal(rnbd_decode_request(frame, &pos, &world.lim, &out.req),
+				 RNBD_PERR_TYPE);
+	if (type != RNBD_FRAME_REPLY)
+		assert_int_equal(rnbd_decode_reply(frame, 0, world.lim.depth, &out.reply),
+				 RNBD_PERR_TYPE);
+	if (type != RNBD_FRAME_LOGIN)
+		assert_int_equal(rnbd_decode_login(frame, &out.login), RNBD_PERR_TYPE);
+	if (type != RNBD_FRAME_LOGIN_REPLY) {
+		const struct rnbd_grant grant = { .nr_segments = 1 };
+
+		assert_int_equal(rnbd_decode_grant(frame, &world.asked, &out.grant),
+				 RNBD_PERR_TYPE);
+		assert_int_equal(rnbd_decode_segment(frame, 0, &grant, &out.seg),
+				 RNBD_PERR_TYPE);
+	}
+	if (type != RNBD_FRAME_RESIZE)
+		assert_int_equal(rnbd_decode_resize(frame, 512, &out.capacity),
+				 RNBD_PERR_TYPE);
+	if (type != RNBD_FRAME_DISCOVER_REPLY) {
+		assert_int_equal(rnbd_decode_discover_reply(frame, world.room, &out.list),
+				 RNBD_PERR_TYPE);
+		assert_int_equal(rnbd_decode_export(frame, 0, &out.export),
+				 RNBD_PERR_TYPE);
+	}
+	if (type != RNBD_FRAME_CHALLENGE)
+		assert_int_equal(rnbd_decode_challenge(frame, out.proof[0]),
+				 RNBD_PERR_TYPE);
+	if (type != RNBD_FRAME_PROOF)
+		assert_int_equal(rnbd_decode_proof(frame, out.proof[0], out.proof[1]),
+				 RNBD_PERR_TYPE);
+	assert_int_equal(pos, 0);
+	assert_memory_equal(&out, &untouched, sizeof(out));
+	assert_memory_equal(frame, &before, sizeof(before));
+}
+
+static enum rnbd_proto_err take_frame(const u8 *buf, u32 len)
+{
+	static _Alignas(8) u8 again[2 * FRAME_MAX];
+	struct rnbd_frame frame, untouched;
+	enum rnbd_proto_err fault;
+
+	memset(&untouched, 0xa5, sizeof(untouched));
+	frame = untouched;
+	fault = rnbd_decode_frame(buf, len, world.seq, world.epoch, world.slots,
+				  &frame);
+	if (fault) {
+		assert_memory_equal(&frame, &untouched, sizeof(frame));
+		return fault;
+	}
+	assert_true(len >= 16 && frame.bytes + frame.data_bytes == len - 16);
+	assert_ptr_equal(frame.data, buf + 16 + frame.bytes);
+	assert_ptr_equal(frame.entries, buf + 16);
+	assert_true(frame.credits <= world.slots);
+	assert_true(frame.nr_entries || frame.type == RNBD_FRAME_CREDIT);
+	rnbd_encode_frame_hdr(again, frame.type,
+			      frame.data_bytes ? RNBD_FRAME_DATA : 0,
+			      frame.nr_entries, frame.credits, world.seq,
+			      world.epoch);
+	check_encoded(buf, again, 16);
+	check_wrong_type(&frame);
+	hostile_forbid(frame.data, frame.data_bytes);
+
+	switch (frame.type) {
+	case RNBD_FRAME_LOGIN:
+		return take_login(&frame, again);
+	case RNBD_FRAME_LOGIN_REPLY:
+		return take_grant(&frame, again);
+	case RNBD_FRAME_REQUEST:
+		return take_requests(&frame, again);
+	case RNBD_FRAME_REPLY:
+		return take_replies(&frame, again);
+	case RNBD_FRAME_RESIZE:
+		return take_resize(&frame, again);
+	case RNBD_FRAME_DISCOVER_REPLY:
+		return take_discover(&frame, again);
+	case RNBD_FRAME_CHALLENGE:
+		return take_challenge(&frame, again);
+	case RNBD_FRAME_PROOF:
+		return take_proof(&frame, again);
+	case RNBD_FRAME_CREDIT:
+		assert_int_equal(len, 16);
+		return RNBD_PERR_NONE;
+	}
+	fail_msg("type %u was accepted", frame.type);
+	return RNBD_PERR_NONE;
+}
+
+enum rnbd_proto_err hostile_take(enum kind kind, const u8 *buf, u32 len)
+{
+	switch (kind) {
+	case KIND_CM_REQ:
+		return take_cm_req(buf, len);
+	case KIND_CM_REP:
+		return take_cm_rep(buf, len);
+	case KIND_CM_REJ:
+		return take_cm_rej(buf, len);
+	default:
+		return take_frame(buf, len);
+	}
+}

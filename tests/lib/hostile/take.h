@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the files that judge a decoder's result share. Each take_*() gives a message to
+ * one decoder and returns its result. @again is memory for what our encoder makes of the
+ * decoded message.
+ */
+#ifndef RNBD_HOSTILE_TAKE_H
+#define RNBD_HOSTILE_TAKE_H
+
+#include "hostile.h"
+
+/* Fail unless our own encoder makes the same bytes. */
+void check_encoded(const u8 *buf, const u8 *again, u32 len);
+
+enum rnbd_proto_err take_requests(struct rnbd_frame *frame, u8 *again);
+enum rnbd_proto_err take_replies(struct rnbd_frame *frame, u8 *again);
+enum rnbd_proto_err take_login(const struct rnbd_frame *frame, u8 *again);
+enum rnbd_proto_err take_grant(const struct rnbd_frame *frame, u8 *again);
+enum rnbd_proto_err take_resize(const struct rnbd_frame *frame, u8 *again);
+enum rnbd_proto_err take_challenge(const struct rnbd_frame *frame, u8 *again);
+enum rnbd_proto_err take_proof(const struct rnbd_frame *frame, u8 *again);
+enum rnbd_proto_err take_discover(const struct rnbd_frame *frame, u8 *again);
+enum rnbd_proto_err take_cm_req(const u8 *buf, u32 len);
+enum rnbd_proto_err take_cm_rep(const u8 *buf, u32 len);
+enum rnbd_proto_err take_cm_rej(const u8 *buf, u32 len);
+
+#endif /* RNBD_HOSTILE_TAKE_H */

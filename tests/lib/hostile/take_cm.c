@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Private data of the connection manager that the decoder accepted or refused.
+ */
+#include "hostile_assert.h"
+#include "take.h"
+
+enum rnbd_proto_err take_cm_req(const u8 *buf, u32 len)
+{
+	struct rnbd_conn_req req, untouched;
+	struct rnbd_cm_req again;
+	enum rnbd_proto_err fault;
+
+	memset(&untouched, 0xa5, sizeof(untouched));
+	req = untouched;
+	fault = rnbd_decode_cm_req(buf, len, &req);
+	if (fault) {
+		assert_memory_equal(&req, &untouched, sizeof(req));
+		return fault;
+	}
+	assert_true(req.queue < RNBD_QUEUES_MAX);
+	assert_in_range(req.ring_slots, 4, 1024);
+	assert_in_range(req.slot_size, 1024, 65536);
+	assert_true(req.slot_size % 64 == 0);
+	assert_true(req.epoch > 0);
+	assert_false(is_zero(req.host_id, 16));
+	assert_false(is_zero(req.session_id, 16));
+	rnbd_encode_cm_req(&again, &req);
+	check_encoded(buf, (u8 *)&again, sizeof(again));
+	assert_true(is_zero(buf + sizeof(again), len - sizeof(again)));
+	return RNBD_PERR_NONE;
+}
+
+enum rnbd_proto_err take_cm_rep(const u8 *buf, u32 len)
+{
+	struct rnbd_cm_rep again;
+	enum rnbd_proto_err fault;
+	u16 slots = 0xa5a5;
+
+	fault = rnbd_decode_cm_rep(buf, len, &world.conn, &slots);
+	if (fault) {
+		assert_int_equal(slots, 0xa5a5);
+		return fault;
+	}
+	assert_in_range(slots, 4, 1024);
+	rnbd_encode_cm_rep(&again, slots, world.conn.slot_size,
+			   world.conn.epoch);
+	check_encoded(buf, (u8 *)&again, sizeof(again));
+	assert_true(is_zero(buf + sizeof(again), len - sizeof(again)));
+	return RNBD_PERR_NONE;
+}
+
+enum rnbd_proto_err take_cm_rej(const u8 *buf, u32 len)
+{
+	struct rnbd_cm_rej again;
+	enum rnbd_proto_err fault;
+	u16 version = 0xa5a5, status = 0xa5a5;
+
+	fault = rnbd_decode_cm_rej(buf, len, &version, &status);
+	if (fault) {
+		assert_true(version == 0xa5a5 && status == 0xa5a5);
+		return fault;
+	}
+	if (is_zero(hostile_original(buf), len)) {
+		assert_int_equal(version, 0);
+		assert_int_equal(status, RNBD_ST_BUSY);
+		return RNBD_PERR_NONE;
+	}
+	assert_true(version > 0);
+	assert_true(status && (status <= 9 || (status >= 32 && status <= 47)));
+	rnbd_encode_cm_rej(&again, status);
+	unit_put((u8 *)&again + 4, 2, version);
+	check_encoded(buf, (u8 *)&again, sizeof(again));
+	assert_true(is_zero(buf + sizeof(again), len - sizeof(again)));
+	return RNBD_PERR_NONE;
+}

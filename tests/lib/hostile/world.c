@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A world, which is what both ends have agreed about, and the random numbers from which
+ * it and all messages are drawn.
+ */
+#include "hostile_assert.h"
+#include "hostile.h"
+
+struct unit_random rnd;
+struct world world;
+
+u32 below(u32 n)
+{
+	return unit_random_below(&rnd, n);
+}
+
+bool one_in(u32 n)
+{
+	return below(n) == 0;
+}
+
+void draw_bytes(void *bytes, u32 len)
+{
+	u8 *p = bytes;
+
+	while (len--)
+		*p++ = below(256);
+}
+
+u64 draw_number(void)
+{
+	static const u64 numbers[] = {
+		0, 1, 2, 0x7f, 0x80, 0xff, 0x100, 0x7fff, 0x8000, 0xffff,
+		0x10000, 0x7fffffff, 0x80000000, 0xffffffff, 0xfffff000,
+		0x100000000, 0x7fffffffffffffff, 0x8000000000000000,
+		0xfffffffffffff000, 0xffffffffffffffff,
+	};
+
+	switch (below(4)) {
+	case 0:
+		return unit_random64(&rnd);
+	case 1:
+		return below(64);
+	case 2:
+		return 1ull << below(64);
+	default:
+		return numbers[below(ARRAY_SIZE(numbers))];
+	}
+}
+
+/* Some of the pool is in use, so that extents are in pieces. */
+void draw_pool(void)
+{
+	const struct rnbd_limits *lim = &world.lim;
+	struct rnbd_extent runs[RNBD_EXTENTS_MAX];
+	u32 i;
+
+	rnbd_pool_exit(&world.pool);
+	assert_int_equal(rnbd_pool_init(&world.pool, 0, lim->pool_units,
+					lim->segment_units), 0);
+	if (one_in(2))
+		return;
+	for (i = 0; i < min(lim->pool_units, 20000u); i++) {
+		if (rnbd_pool_alloc(&world.pool, 1, runs, 1) != 1)
+			break;
+		if (one_in(2))
+			i++;
+	}
+	for (i = 0; i < world.pool.used; i += 1 + below(4)) {
+		runs[0] = (struct rnbd_extent) { i, 1 };
+		rnbd_pool_free(&world.pool, runs, 1);
+	}
+}
+
+/* What no decoder compares anything with. */
+void draw_identities(void)
+{
+	u32 i;
+
+	world.conn.queue = below(RNBD_QUEUES_MAX);
+	draw_bytes(world.conn.host_id, 16);
+	draw_bytes(world.conn.session_id, 16);
+	memset(world.asked.export, 0, sizeof(world.asked.export));
+	for (i = 0; i < 1 + below(63); i++)
+		world.asked.export[i] = "abzAZ059_:-."[below(i ? 12 : 11)];
+	draw_bytes(world.asked.boot_id, 16);
+	world.asked.pool_bytes = 4096 + unit_random64(&rnd) / 2;
+	world.asked.flags = below(2);
+	world.asked.keepalive_ms = 100 + below(59901);
+}
+
+void draw_world(void)
+{
+	struct rnbd_limits *lim = &world.lim;
+	u32 block = 512u << below(4);
+
+	lim->block_mask = block - 1;
+	switch (below(3)) {
+	case 0: /* as large as can be */
+		lim->capacity = (U64_MAX / 2) & ~(u64)lim->block_mask;
+		break;
+	case 1:
+		lim->capacity = block * (1ull + below(64));
+		break;
+	default:
+		lim->capacity = (u64)block * (1 + below(1u << 31));
+	}
+	lim->max_io = 4096 * (1 + below(one_in(4) ? 4096 : 64));
+	lim->max_discard = one_in(3) ? 0 : ~0u & ~lim->block_mask;
+	lim->max_write_zeroes = one_in(3) ? 0 : block * (1 + below(1000));
+	lim->pool_units = 1 + below(one_in(4) ? 20000 : 300);
+	lim->segment_units = 1u << below(12);
+	lim->depth = 1 + below(RNBD_DEPTH_MAX);
+	lim->inline_read = one_in(2) ? 0 : 1 + below(INLINE_MAX);
+	lim->inline_write = one_in(2) ? 0 : 1 + below(INLINE_MAX);
+
+	draw_pool();
+
+	world.conn.ring_slots = RNBD_RING_SLOTS_MIN +
+		below(RNBD_RING_SLOTS_MAX - RNBD_RING_SLOTS_MIN + 1);
+	world.conn.slot_size = RNBD_SLOT_SIZE_MIN + 64 * below(1009);
+	world.conn.epoch = 1 + below(1000);
+	world.room = one_in(4) ? below(8) : RNBD_EXPORTS_MAX;
+	world.is_target = one_in(2);
+	world.slots = world.conn.ring_slots;
+	world.seq = unit_random64(&rnd);
+	world.epoch = world.conn.epoch;
+
+	memset(&world.asked, 0, sizeof(world.asked));
+	draw_identities();
+	world.asked.features = unit_random64(&rnd);
+	world.asked.fence_generation = below(2) ? draw_number() : 0;
+	world.asked.max_io = 4096 * (1 + below(4096));
+	world.asked.nr_queues = 1 + below(RNBD_QUEUES_MAX);
+	world.asked.queue_depth = 1 + below(RNBD_DEPTH_MAX);
+	if (world.asked.features & RNBD_FEATURE_INLINE) {
+		world.asked.inline_read = draw_number();
+		world.asked.inline_write = draw_number();
+	}
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the tests share, those without cmocka as well: random numbers that can be
+ * repeated, and bytes in the order of the wire, written without the code under test.
+ */
+#ifndef RNBD_RANDOM_H
+#define RNBD_RANDOM_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "portable.h"
+
+/* splitmix64: small, and every seed is good */
+struct unit_random {
+	u64 state;
+};
+
+static inline u64 unit_random64(struct unit_random *random)
+{
+	u64 z = (random->state += 0x9e3779b97f4a7c15ull);
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+	return z ^ (z >> 31);
+}
+
+/* a number below @below, which is not zero */
+static inline u32 unit_random_below(struct unit_random *random, u32 below)
+{
+	return (u32)((unit_random64(random) >> 32) * below >> 32);
+}
+
+static inline u64 unit_environment(const char *name, u64 otherwise)
+{
+	const char *value = getenv(name);
+
+	return value ? strtoull(value, NULL, 0) : otherwise;
+}
+
+/* the same numbers in every run, unless asked for others */
+static inline struct unit_random unit_random_seeded(const char *test)
+{
+	u64 seed = unit_environment("RNBD_TEST_SEED", 20240229);
+
+	printf("%s: RNBD_TEST_SEED=%llu\n", test, (unsigned long long)seed);
+	return (struct unit_random) { .state = seed };
+}
+
+static inline u64 unit_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ull + now.tv_nsec;
+}
+
+static inline void unit_put(void *at, u32 bytes, u64 value)
+{
+	u8 *p = at;
+
+	for (; bytes; bytes--, value >>= 8)
+		*p++ = value & 0xff;
+}
+
+static inline u64 unit_get(const void *at, u32 bytes)
+{
+	const u8 *p = at;
+	u64 value = 0;
+
+	while (bytes--)
+		value = value << 8 | p[bytes];
+	return value;
+}
+
+/* What the name of an export may consist of. */
+#define NAME_CHARS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:-"
+
+#endif /* RNBD_RANDOM_H */

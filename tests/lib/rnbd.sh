@@ -1,0 +1,243 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Helpers of the tests that use the product: sourced after lab.sh.
+#
+# Host ids are fixed per node, so that the target can allow a client that has
+# not started yet. Node 1 is the target; tests on one node use soft-RoCE's
+# loopback to the node's own address.
+
+CFG=/sys/kernel/config/rnbd
+ADDR=10.9.0.1
+
+host_id() { printf '00000000-0000-4000-8000-%012d' "$1"; }
+
+set_host_id() {
+	mkdir -p /etc/rnbd
+	host_id "$NODE" >/etc/rnbd/hostid
+}
+
+# target_start: load the target; nothing is exported yet
+target_start() {
+	modprobe rnbd-target || die "modprobe rnbd-target failed"
+}
+
+# export_disk NAME PATH [NODE...] [-- EXPORT-OPTIONS]: export to the hosts of
+# these nodes, by default to all of them
+export_disk() {
+	local name=$1 path=$2 hosts=() n
+	shift 2
+	while [ $# -gt 0 ] && [ "$1" != -- ]; do
+		hosts+=(--host "$(host_id "$1")")
+		shift
+	done
+	[ "${1-}" = -- ] && shift
+	if [ ${#hosts[@]} -eq 0 ]; then
+		for n in $(seq 1 "$NODES"); do
+			hosts+=(--host "$(host_id "$n")")
+		done
+	fi
+	rnbd export add "$name" --path "$path" "${hosts[@]}" --port "$ADDR" "$@" ||
+		die "export of $path as $name failed"
+}
+
+# null_disk MIB [NULL_BLK-ATTR=VALUE...]: a memory-backed block device; its
+# path is printed
+null_disk() {
+	local size=$1 i=0 dir
+	shift
+	modprobe null_blk nr_devices=0 || die "modprobe null_blk failed"
+	while [ -e /sys/kernel/config/nullb/nullb$i ]; do i=$((i + 1)); done
+	dir=/sys/kernel/config/nullb/nullb$i
+	mkdir "$dir"
+	echo "$size" >"$dir/size"
+	echo 1 >"$dir/memory_backed"
+	echo 1 >"$dir/discard"
+	for i in "$@"; do echo "${i#*=}" >"$dir/${i%%=*}"; done
+	echo 1 >"$dir/power"
+	echo "/dev/$(basename "$dir")"
+}
+
+# attach EXPORT [OPTIONS]: attach and print the device
+attach() {
+	local dev
+	modprobe rnbd || die "modprobe rnbd failed"
+	dev=$(rnbd attach "$ADDR" "$@") || die "attach of $1 failed"
+	echo "$dev"
+}
+
+# detach DEV: must succeed
+detach() {
+	rnbd detach "$1" || die "detach of $1 failed"
+	[ ! -e "/sys/block/$(basename "$1")" ] || die "$1 is still there"
+}
+
+# counter DEV NAME; no other program is run: where that takes a second, waiting for a
+# counter would be most of a test
+counter() {
+	local value
+	read -r value <"/sys/block/${1##*/}/rnbd/$2" && echo "$value"
+}
+
+# counter_over DEV NAME VALUE: for wait_for
+counter_over() { [ "$(counter "$1" "$2")" -gt "$3" ]; }
+
+# need DEV NAME TEST VALUE: a counter must be so
+need() {
+	local have
+	have=$(counter "$1" "$2")
+	test "$have" "$3" "$4" || die "counter $2 is $have, wanted $3 $4"
+	echo "  $2 = $have"
+}
+
+debugfs_ready() { mountpoint -q /sys/kernel/debug || mount -t debugfs debugfs /sys/kernel/debug; }
+
+# strike MODULE POINT TIMES [ARG]: switch a fault point on, off with 0 times;
+# see "Fault points" in Documentation/testing.rst
+strike() {
+	debugfs_ready
+	echo "$3 ${4-0}" >"/sys/kernel/debug/rnbd/$1/$2" || die "no fault point $2"
+}
+
+# arm MODULE: have all its fault points ready, so that no strike has to change code
+# that is being executed
+arm() {
+	local point
+	debugfs_ready
+	for point in "/sys/kernel/debug/rnbd/$1"/*; do
+		echo 0 >"$point" || die "no fault point $point"
+	done
+}
+
+# hits MODULE POINT: how often it has struck
+hits() {
+	local text
+	read -r text <"/sys/kernel/debug/rnbd/$1/$2" && echo "${text##*hits }"
+}
+
+# hit POINT: has that one of the target struck just once; for wait_for
+hit() { [ "$(hits rnbd-target "$1")" = 1 ]; }
+
+# works DEV: 256 KiB can be written and read
+works() {
+	dd if=/dev/urandom of="$1" bs=64k count=4 oflag=direct status=none || die "$1: write failed"
+	dd if="$1" of=/dev/null bs=64k count=4 iflag=direct status=none || die "$1: read failed"
+}
+
+# verify DEV FIO-OPTIONS...: write with checksums, read back, compare
+verify() {
+	local dev=$1
+	shift
+	fio --name=verify --filename="$dev" --direct=1 --ioengine=libaio \
+	    --verify=crc32c-intel --verify_fatal=1 --do_verify=1 \
+	    --verify_backlog=0 --serialize_overlap=0 --group_reporting \
+	    --output="$OUT/fio.$$.log" --minimal "$@" >/dev/null 2>"$OUT/fio.$$.err" ||
+		{ cat "$OUT/fio.$$.log" "$OUT/fio.$$.err"; die "fio verify $* failed"; }
+}
+
+# rdma_own: RDMA objects of this machine, but for completion queues, which the
+# RDMA core keeps in a pool of its own once they were needed
+rdma_own() { rdma_resources | sed 's/ cq [0-9]*//'; }
+
+# rdma_is TEXT, rdma_own_is TEXT: are the RDMA objects these; for wait_for
+rdma_is() { [ "$(rdma_resources)" = "$1" ]; }
+rdma_own_is() { [ "$(rdma_own)" = "$1" ]; }
+
+# memory_kernel: what the kernel's own allocations hold, a line "NAME NUMBER"
+# each: KiB of pages that nothing else accounts for (pools are such), of vmalloc
+# and of per-cpu memory, and the objects of every slab cache. What the page cache
+# and processes hold is no business of a leak test.
+memory_kernel() {
+	local f
+	sync
+	echo 3 >/proc/sys/vm/drop_caches
+	# free pages and objects in per-cpu lists count as used until drained
+	echo 1 >/proc/sys/vm/compact_memory
+	for f in /sys/kernel/slab/*/shrink; do echo 1 >"$f"; done
+	awk '{ v[$1] = $2 }
+	     END {
+		print "pages", v["MemTotal:"] - v["MemFree:"] - v["Buffers:"] \
+			- v["Cached:"] - v["SwapCached:"] - v["AnonPages:"] \
+			- v["Slab:"] - v["KernelStack:"] - v["PageTables:"] \
+			- v["SecPageTables:"] - v["Percpu:"] - v["VmallocUsed:"]
+		print "vmalloc", v["VmallocUsed:"]
+		print "percpu", v["Percpu:"]
+	     }' /proc/meminfo
+	awk 'NR > 2 { print "slab-" $1, $2 }' /proc/slabinfo
+}
+
+# netem_ready: before anything is attached; netem OPTION...: how packets leave from
+# now on. While a qdisc is being put in place packets are refused, and soft-RoCE takes
+# one that is refused for the end of its queue pair, even of that for management, which
+# does not come back ("Known limits of soft-RoCE" in Documentation/design.rst).
+netem_ready() {
+	modprobe sch_netem || die "no netem"
+	tc qdisc add dev eth0 root netem limit 10000 || die "no netem"
+}
+# what is not said of corruption stays as it was
+netem() {
+	tc qdisc change dev eth0 root netem limit 10000 corrupt 0% "$@" || die "netem refuses $*"
+}
+# netem_packets: how many have left that way
+netem_packets() { tc -s qdisc show dev eth0 | sed -n 's/^ Sent .* \([0-9]*\) pkt.*/\1/p'; }
+
+# unload: both modules must go
+unload() {
+	local m
+	for m in rnbd rnbd_target rnbd_core; do
+		if grep -q "^$m " /proc/modules; then
+			rmmod "$m" || die "module $m does not unload"
+		fi
+	done
+}
+
+# configfs_clear: remove all exports, ports and hosts of this node
+configfs_clear() {
+	local e
+	for e in "$CFG"/exports/*/; do
+		[ -d "$e" ] || continue
+		rnbd export remove "$(basename "$e")" --prune || die "export remove failed"
+	done
+	rmdir "$CFG"/ports/* "$CFG"/hosts/* 2>/dev/null
+	return 0
+}
+
+# configfs_is_empty: the target has no exports, hosts or ports
+configfs_is_empty() { [ -z "$(find "$CFG"/{exports,hosts,ports} -mindepth 1)" ]; }
+
+# count_opcodes: count RoCE packets that arrive here by BTH opcode
+count_opcodes() {
+	nft -f - <<-'EOF'
+	table ip rnbd_proof {
+		chain input {
+			type filter hook input priority 0;
+			udp dport 4791 @th,64,8 0x00-0x05 counter comment "send"
+			udp dport 4791 @th,64,8 0x06-0x0b counter comment "rdma_write"
+			udp dport 4791 @th,64,8 0x0c counter comment "rdma_read"
+			udp dport 4791 @th,64,8 0x0d-0x10 counter comment "read_response"
+		}
+	}
+	EOF
+}
+
+# opcode_count KIND: packets counted so far
+opcode_count() {
+	nft list table ip rnbd_proof | awk -v kind="\"$1\"" '
+		$NF == kind { for (i = 1; i < NF; i++) if ($i == "packets") print $(i + 1) }'
+}
+
+# count_calls FUNCTION...: count calls of kernel functions from now on
+count_calls() {
+	local t=/sys/kernel/tracing f
+	for f in "$@"; do
+		echo "p:rnbdproof/$f $f" >>$t/kprobe_events || die "no kprobe on $f"
+	done
+	echo 1 >$t/events/rnbdproof/enable
+}
+
+# calls FUNCTION: calls counted so far
+calls() {
+	awk -v f="$1" '$1 == f { print $2 }' /sys/kernel/tracing/kprobe_profile
+}
+
+# dmesg_has RE: for wait_for
+dmesg_has() { dmesg | grep -q "$1"; }

@@ -1,0 +1,20 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 1 --cpus 2 --mem 1024 --timeout 120
+# short: what is written to an attached disk is read back
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+
+# Target and client are one machine. With --nodes 2, test $NODE and wait with barrier.
+set_host_id
+target_start
+export_disk disk0 "$(null_disk 64)"
+dev=$(attach disk0) || exit 1
+
+# The check, and a counter which proves that the data took the path under test
+verify "$dev" --rw=randwrite --bs=16k --iodepth=4 --size=4m
+need "$dev" rdma_writes -gt 0
+
+detach "$dev"
+configfs_clear
+unload

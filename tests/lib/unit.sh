@@ -1,0 +1,35 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Helpers of the unit tests that are scripts. Such a test counts what passes and fails, goes
+# on after a failure, and ends with summary.
+
+passed=0 failed=0
+
+pass() { passed=$((passed + 1)); }
+
+# fail TEXT...
+fail() {
+	failed=$((failed + 1))
+	echo "$*"
+}
+
+# same A B WHAT - must be equal
+same() {
+	if [ "$1" = "$2" ]; then pass; else fail "$3: '$1', not '$2'"; fi
+}
+
+# says STATUS TEXT WHAT COMMAND... - its exit code, and a piece of what it says
+says() {
+	local want=$1 text=$2 what=$3 status said
+
+	shift 3
+	said=$("$@" 2>&1)
+	status=$?
+	[ $status = "$want" ] || fail "$what: exit code $status, not $want: $said"
+	if [[ $said = *"$text"* ]]; then pass; else fail "$what: says '$said', not '$text'"; fi
+}
+
+summary() {
+	echo "$passed passed, $failed failed"
+	[ "$failed" = 0 ]
+}

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A client that wants to get in without the secret of its host, 5.
+ *
+ * Operation: each case logs in as is lawful and answers the challenge with a proof that
+ * is wrong in its way. The target must not prove itself to such a client, answer with
+ * AUTH or not at all, and leave everybody else alone.
+ * Ownership, Concurrency, Errors: as in client.c.
+ */
+#include <string.h>
+
+#include "client.h"
+
+/* What a session proves, and its connection. */
+struct proven {
+	struct request req;
+	struct rnbd_auth_text text;
+	struct rnbd_proof proof;
+	struct conn c;
+};
+
+static void prepare(struct proven *p, uint32_t epoch)
+{
+	memset(p, 0, sizeof(*p));
+	request_init(&p->req, 5, SLOTS, SLOT_SIZE);
+	p->req.cm.epoch = htole32(epoch);
+	login_fill(&p->text.login, "hostile");
+	p->text.login.nr_queues = htole16(2);
+}
+
+/* Up to the challenge. */
+static bool challenged(struct proven *p)
+{
+	uint64_t end = deadline(CLOSE_MS);
+	struct conn *c = &p->c;
+	struct rnbd_challenge challenge;
+	static const uint8_t zero[32];
+	const uint8_t *frame;
+	struct frame f;
+	uint32_t len;
+	int status;
+
+	/* What a session of this id has left may still be going. */
+	while ((status = conn_open(c, &p->req)) == RNBD_ST_BUSY && now_ms() < end) {
+		conn_close(c);
+		nap();
+	}
+	if (status)
+		return amiss("not connected: %d", status);
+	p->text.req = p->req.cm;
+	frame_begin(&f, RNBD_FRAME_LOGIN, 1);
+	memcpy(frame_add(&f, sizeof(p->text.login)), &p->text.login, sizeof(p->text.login));
+	frame_send(c, &f);
+	frame = conn_receive(c, RNBD_FRAME_CHALLENGE, &len, LOGIN_MS);
+	if (!frame)
+		return amiss("no challenge");
+	memcpy(&challenge, frame + HDR_BYTES, sizeof(challenge));
+	if (memcmp(challenge.reserved, zero, sizeof(challenge.reserved)) ||
+	    !memcmp(challenge.nonce, zero, sizeof(zero)))
+		return amiss("an odd challenge");
+	memcpy(p->text.target_nonce, challenge.nonce, sizeof(challenge.nonce));
+	return true;
+}
+
+static void make_proof(struct proven *p)
+{
+	struct uuid random[2] = { random_uuid(), random_uuid() };
+
+	memcpy(p->text.client_nonce, random, sizeof(random));
+	memcpy(p->proof.nonce, random, sizeof(random));
+	auth_mac(&p->text, RNBD_LABEL_CLIENT, p->proof.mac);
+}
+
+static void send_proof(struct proven *p, int32_t more)
+{
+	struct frame f;
+
+	frame_begin(&f, RNBD_FRAME_PROOF, 1);
+	memcpy(frame_add(&f, sizeof(p->proof)), &p->proof, sizeof(p->proof));
+	frame_seal(&p->c, &f);
+	conn_post(&p->c, f.b, f.len + more, IBV_WR_SEND, 0);
+}
+
+/* The target's proof and the grant. */
+static bool admitted(struct proven *p)
+{
+	static const uint8_t zero[32];
+	struct rnbd_proof proof;
+	const uint8_t *frame;
+	uint8_t mac[32];
+	uint32_t len;
+
+	frame = conn_receive(&p->c, RNBD_FRAME_PROOF, &len, LOGIN_MS);
+	if (!frame)
+		return amiss("the target does not prove itself");
+	memcpy(&proof, frame + HDR_BYTES, sizeof(proof));
+	auth_mac(&p->text, RNBD_LABEL_TARGET, mac);
+	if (memcmp(proof.mac, mac, sizeof(mac)) || memcmp(proof.nonce, zero, sizeof(zero)))
+		return amiss("the proof of the target is wrong");
+	frame = conn_receive(&p->c, RNBD_FRAME_LOGIN_REPLY, &len, LOGIN_MS);
+	return (frame && login_granted(&p->c, &p->text.login, frame, len)) ||
+	       amiss("not let in: %u", p->c.grant.status);
+}
+
+static bool admit(struct proven *p)
+{
+	if (!challenged(p))
+		return false;
+	make_proof(p);
+	send_proof(p, 0);
+	return admitted(p);
+}
+
+/* A refusal that says AUTH, and the end. */
+static void turned_away(struct conn *c, uint8_t type)
+{
+	const uint8_t *frame;
+	uint16_t status;
+	uint32_t len;
+
+	frame = conn_receive(c, type, &len, LOGIN_MS);
+	if (!frame) {
+		amiss("no refusal");
+		return;
+	}
+	memcpy(&status, frame + HDR_BYTES, sizeof(status));
+	counter_due_refusal(le16toh(status));
+	if (le16toh(status) != RNBD_ST_AUTH)
+		amiss("status %u, wanted AUTH", le16toh(status));
+	/* Who is told that there is no list for him may stay for a while. */
+	if (type == RNBD_FRAME_LOGIN_REPLY && !conn_wait_gone(c, CLOSE_MS))
+		amiss("the target goes on");
+}
+
+static void closed_without_answer(struct conn *c, const char *why)
+{
+	uint32_t len;
+
+	if (conn_receive(c, 0, &len, CLOSE_MS))
+		amiss("answered");
+	if (!c->gone)
+		amiss("the target goes on");
+	monitor_closed(why);
+}
+
+static void still_there(struct proven *p)
+{
+	int status = simple_request(&p->c, req_entry(RNBD_OP_READ, 0, 3, 0, 4096, 9));
+
+	if (status)
+		amiss("the lawful session: status %d", status);
+}
+
+enum how {
+	ADMITTED, BIT, ZERO, SWAPPED_LABEL, OTHER_LOGIN, OTHER_EPOCH, OTHER_NONCE, LISTING,
+	CUT, LONGER, UNASKED_READ, LOGIN_AGAIN, TWICE_SENT,
+};
+
+static const struct {
+	const char *name;
+	enum how how;
+	const char *why;	/* closed without an answer for that */
+} proofs[] = {
+	{ "auth-admitted", ADMITTED },
+	{ "auth-wrong-bit", BIT },
+	{ "auth-zero", ZERO },
+	{ "auth-reflected", SWAPPED_LABEL },
+	{ "auth-of-another-login", OTHER_LOGIN },
+	{ "auth-of-another-epoch", OTHER_EPOCH },
+	{ "auth-of-another-nonce", OTHER_NONCE },
+	{ "auth-list", LISTING },
+	{ "auth-cut", CUT, SHORT },
+	{ "auth-long", LONGER, LONG },
+	{ "auth-missing", UNASKED_READ, TYPE },
+	{ "auth-login-again", LOGIN_AGAIN, TYPE },
+	{ "auth-twice", TWICE_SENT, TYPE },
+};
+
+static void run_proof(size_t i)
+{
+	enum how how = proofs[i].how;
+	struct rnbd_req_entry entry = req_entry(RNBD_OP_READ, 0, 1, 0, 4096, 0);
+	static struct proven p;
+	struct frame f;
+	uint32_t len;
+
+	prepare(&p, 1);
+	if (how == LISTING) {
+		memset(&p.text.login, 0, sizeof(p.text.login));
+		p.text.login.flags = htole32(RNBD_LOGIN_DISCOVER);
+	}
+	if (!challenged(&p))
+		goto close;
+	if (how == OTHER_LOGIN)
+		p.text.login.export[0]++;
+	else if (how == OTHER_EPOCH)
+		p.text.req.epoch = htole32(2);
+	else if (how == OTHER_NONCE)
+		p.text.target_nonce[31] ^= 1;
+	make_proof(&p);
+	if (how == BIT || how == LISTING)
+		p.proof.mac[31] ^= 0x80;
+	else if (how == ZERO)
+		memset(&p.proof, 0, sizeof(p.proof));
+	else if (how == SWAPPED_LABEL)
+		auth_mac(&p.text, RNBD_LABEL_TARGET, p.proof.mac);
+	if (how == UNASKED_READ || how == LOGIN_AGAIN) {
+		frame_begin(&f, how == LOGIN_AGAIN ? RNBD_FRAME_LOGIN : RNBD_FRAME_REQUEST, 1);
+		if (how == LOGIN_AGAIN)
+			memcpy(frame_add(&f, sizeof(p.text.login)), &p.text.login,
+			       sizeof(p.text.login));
+		else
+			memcpy(frame_add(&f, sizeof(entry)), &entry, sizeof(entry));
+		frame_send(&p.c, &f);
+	} else {
+		send_proof(&p, how == CUT ? -1 : how == LONGER);
+		if (how == TWICE_SENT)
+			send_proof(&p, 0);
+	}
+	if (how == TWICE_SENT) {
+		/* An answer to the first may be on its way. */
+		while (conn_receive(&p.c, 0, &len, CLOSE_MS))
+			;
+		if (!p.c.gone)
+			amiss("the target goes on");
+		monitor_closed(proofs[i].why);
+	} else if (proofs[i].why) {
+		closed_without_answer(&p.c, proofs[i].why);
+	} else if (how == ADMITTED) {
+		if (admitted(&p))
+			still_there(&p);
+	} else {
+		turned_away(&p.c, how == LISTING ? RNBD_FRAME_DISCOVER_REPLY :
+						   RNBD_FRAME_LOGIN_REPLY);
+	}
+close:
+	conn_close(&p.c);
+}
+
+/* A proof that was right once, word for word. */
+static void replayed(void)
+{
+	static struct proven a, b;
+
+	prepare(&a, 1);
+	admit(&a);
+	conn_close(&a.c);
+	prepare(&b, 1);
+	b.req = a.req;
+	b.req.cm.epoch = htole32(2);
+	if (challenged(&b)) {
+		b.proof = a.proof;
+		send_proof(&b, 0);
+		turned_away(&b.c, RNBD_FRAME_LOGIN_REPLY);
+	}
+	conn_close(&b.c);
+}
+
+/* Who knows the ids of a live session, and no secret, cannot end it. */
+static void epoch_unproven(void)
+{
+	static struct proven a, b;
+
+	prepare(&a, 1);
+	if (admit(&a)) {
+		prepare(&b, 1);
+		b.req = a.req;
+		b.req.cm.epoch = htole32(1000);
+		memset(b.text.login.boot_id, 0x77, sizeof(b.text.login.boot_id));
+		if (challenged(&b)) {
+			still_there(&a);
+			make_proof(&b);
+			b.proof.mac[0] ^= 1;
+			send_proof(&b, 0);
+			turned_away(&b.c, RNBD_FRAME_LOGIN_REPLY);
+		}
+		conn_close(&b.c);
+		still_there(&a);
+	}
+	conn_close(&a.c);
+}
+
+/* Queue 1 with a wrong token, the host id, the right one, and that once more. */
+static void tokens(void)
+{
+	static struct proven a;
+	struct request req;
+	struct conn c, q;
+	uint8_t mac[32];
+	int status, i;
+
+	prepare(&a, 1);
+	if (!admit(&a))
+		goto close;
+	req = a.req;
+	req.cm.queue = htole16(1);
+	a.text.queue = req.cm;
+	memset(a.text.queue.host_id, 0, sizeof(a.text.queue.host_id));
+	auth_mac(&a.text, RNBD_LABEL_QUEUE, mac);
+	for (i = 0; i < 3; i++) {
+		if (i)
+			memcpy(req.cm.host_id, mac, sizeof(req.cm.host_id));
+		if (i == 1)
+			req.cm.host_id[15] ^= 1;
+		status = conn_open(i < 2 ? &c : &q, &req);
+		if (i < 2) {
+			if (status != RNBD_ST_NO_SESSION)
+				amiss("token %d: status %d", i, status);
+			conn_close(&c);
+		} else if (status) {
+			amiss("the right token: status %d", status);
+		}
+	}
+	status = conn_open(&c, &req);
+	if (!status || status == NEVER)
+		amiss("the token once more: status %d", status);
+	conn_close(&c);
+	still_there(&a);
+	conn_close(&q);
+close:
+	conn_close(&a.c);
+}
+
+/* What a host that has no secret leaves, one that has does not find, and neither way. */
+static void fresh_pool(void)
+{
+	static struct proven p;
+	uint32_t round;
+
+	for (round = 0; round < 4; round++) {
+		struct conn plain = { }, *c = round % 2 ? &p.c : &plain;
+		uint32_t bytes;
+
+		prepare(&p, 1);
+		if (round % 2 ? !admit(&p) : !session_start_export(c, 2, "hostile"))
+			return;
+		bytes = le32toh(c->grant.r.pool_units) * RNBD_UNIT_SIZE;
+		if (session_whole_pool(c, IBV_WR_RDMA_READ) && !all_zero(c->data, bytes))
+			amiss("the pool of session %u is not zeroed", round);
+		memset(c->data, 0xc7, bytes);
+		session_whole_pool(c, IBV_WR_RDMA_WRITE);
+		conn_close(c);
+		monitor_closed("the client disconnected");
+	}
+}
+
+/* Somebody else gives the host another secret. */
+static void secret_changed(void)
+{
+	static struct proven p;
+
+	prepare(&p, 1);
+	memset(p.text.login.export, 0, sizeof(p.text.login.export));
+	memcpy(p.text.login.export, "slow", 4);
+	if (admit(&p))
+		hammer(&p.c, "the secret of the host was changed");
+	conn_close(&p.c);
+	prepare(&p, 1);
+	if (challenged(&p)) {
+		make_proof(&p);
+		send_proof(&p, 0);
+		turned_away(&p.c, RNBD_FRAME_LOGIN_REPLY);
+	}
+	conn_close(&p.c);
+}
+
+static const struct client_story stories[] = {
+	{ "auth-replayed", replayed },
+	{ "auth-epoch-unproven", epoch_unproven },
+	{ "auth-tokens", tokens },
+	{ "auth-fresh-pool", fresh_pool },
+	{ "until-changed", secret_changed },
+};
+
+void client_auth_cases(struct results *results)
+{
+	if (!has_secret)
+		return;
+	RUN_CASES(proofs, results, run_proof(i));
+	RUN_CASES(stories, results, stories[i].run());
+}

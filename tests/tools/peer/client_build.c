@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Valid frames of a client, before a case breaks a rule in them.
+ */
+#include <string.h>
+
+#include "client.h"
+
+void client_add_request(struct frame *f, struct rnbd_req_entry entry)
+{
+	memcpy(frame_add(f, sizeof(entry)), &entry, sizeof(entry));
+}
+
+/* 17 units, not one beside the other. */
+static void build_read_17(struct frame *f)
+{
+	struct rnbd_wire_extent_entry more[4];
+	struct rnbd_req_entry entry = req_entry(RNBD_OP_READ, 0, 1, 0, 17 * 4096, 0);
+	uint32_t i;
+
+	frame_begin(f, RNBD_FRAME_REQUEST, 5);
+	entry.nr_extents = 17;
+	entry.extent.units = htole32(1);
+	for (i = 0; i < 16; i++) {
+		more[i / 4].extent[i % 4].unit = htole32(2 + 2 * i);
+		more[i / 4].extent[i % 4].units = htole32(1);
+	}
+	client_add_request(f, entry);
+	memcpy(frame_add(f, sizeof(more)), more, sizeof(more));
+}
+
+void client_build(struct frame *f, enum base which, const char *export)
+{
+	static const struct {
+		uint8_t op, flags;
+		uint32_t length;
+	} ops[] = {
+		[READ] = { RNBD_OP_READ, 0, 4096 },
+		[WRITE] = { RNBD_OP_WRITE, 0, 4096 },
+		[FLUSH] = { RNBD_OP_FLUSH, 0, 0 },
+		[DISCARD] = { RNBD_OP_DISCARD, 0, 4096 },
+		[ZEROES] = { RNBD_OP_WRITE_ZEROES, 0, 4096 },
+		[READ_INLINE] = { RNBD_OP_READ, RNBD_REQ_INLINE, 512 },
+		[WRITE_INLINE] = { RNBD_OP_WRITE, RNBD_REQ_INLINE, 512 },
+	};
+	static const struct {
+		uint8_t type, bytes;
+	} foreign[] = {
+		[LOGIN_REPLY] = { RNBD_FRAME_LOGIN_REPLY, sizeof(struct rnbd_login_reply) },
+		[REPLY] = { RNBD_FRAME_REPLY, sizeof(struct rnbd_reply_entry) },
+		[RESIZE] = { RNBD_FRAME_RESIZE, sizeof(struct rnbd_resize) },
+		[DISCOVER_REPLY] = { RNBD_FRAME_DISCOVER_REPLY,
+				     sizeof(struct rnbd_discover_reply) },
+		[CHALLENGE] = { RNBD_FRAME_CHALLENGE, sizeof(struct rnbd_challenge) },
+		[PROOF] = { RNBD_FRAME_PROOF, sizeof(struct rnbd_proof) },
+	};
+	struct rnbd_login l;
+
+	switch (which) {
+	case READ ... WRITE_INLINE:
+		frame_begin(f, RNBD_FRAME_REQUEST, 1);
+		client_add_request(f, req_entry(ops[which].op, ops[which].flags, 1, 0,
+						ops[which].length, 0));
+		if (which == WRITE_INLINE) {
+			memset(frame_add(f, 512), 0x33, 512);
+			f->b[1] = RNBD_FRAME_DATA;
+		}
+		break;
+	case READ_17:
+		build_read_17(f);
+		break;
+	case TWINS:
+		frame_begin(f, RNBD_FRAME_REQUEST, 2);
+		client_add_request(f, req_entry(RNBD_OP_READ, 0, 1, 0, 4096, 0));
+		client_add_request(f, req_entry(RNBD_OP_READ, 0, 1, 8192, 4096, 1));
+		break;
+	case CREDIT:
+		frame_begin(f, RNBD_FRAME_CREDIT, 0);
+		break;
+	case LOGIN:
+	case DISCOVER:
+		login_fill(&l, export);
+		if (which == DISCOVER) {
+			memset(&l, 0, sizeof(l));
+			l.flags = htole32(RNBD_LOGIN_DISCOVER);
+		}
+		frame_begin(f, RNBD_FRAME_LOGIN, 1);
+		memcpy(frame_add(f, sizeof(l)), &l, sizeof(l));
+		break;
+	case GARBAGE:
+		frame_begin(f, 0, 0);
+		memset(frame_add(f, 1000), 0xa5, 1000);
+		memset(f->b, 0xa5, sizeof(struct rnbd_frame_hdr));
+		break;
+	default:
+		frame_begin(f, foreign[which].type, 1);
+		frame_add(f, foreign[which].bytes);
+	}
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Cases of credits and keep-alive: more frames than credits, receive slots that are not
+ * there, credits that are never returned, and silence.
+ */
+#include <string.h>
+
+#include "client.h"
+
+/* More frames than there are credits, all at once: the wire holds them back. */
+static void overrun(void)
+{
+	struct conn c = { };
+	uint32_t i;
+
+	if (session_start_export(&c, 2, "hostile")) {
+		for (i = 0; i < 3 * SLOTS && !c.gone; i++)
+			frame_credit(&c);
+		session_lives(&c);
+	}
+	conn_close(&c);
+}
+
+/* And so that the target cannot have given any: it has got none itself. */
+static void credits_none(void)
+{
+	struct request req;
+	struct rnbd_login l;
+	struct conn c;
+	uint32_t i;
+
+	request_init(&req, 2, RNBD_RING_SLOTS_MIN, SLOT_SIZE);
+	login_fill(&l, "hostile");
+	if (conn_open(&c, &req) || !login(&c, &l, LOGIN_MS)) {
+		amiss("no session");
+	} else {
+		c.mute = true;
+		for (i = 0; i < 40 && !c.gone; i++)
+			frame_credit(&c);
+		session_ends(&c, CREDITS);
+	}
+	conn_close(&c);
+}
+
+/* Slots that are announced and not there. */
+static void no_slots(void)
+{
+	struct request req;
+	struct conn c;
+	struct frame f;
+	int status;
+
+	request_init(&req, 2, SLOTS, SLOT_SIZE);
+	req.no_slots = true;
+	status = conn_open(&c, &req);
+	if (status) {
+		amiss("not connected: %d", status);
+	} else {
+		client_build(&f, LOGIN, "hostile");
+		frame_send(&c, &f);
+		session_must_go(&c, 20000);
+		monitor_closed("*");
+	}
+	conn_close(&c);
+}
+
+enum starving {
+	SILENT,		/* says nothing */
+	MUTE,		/* gives signs of life, and never returns a credit */
+	LIAR,		/* returns credits for slots that it does not post again */
+};
+
+static void starve(enum starving how, const char *why)
+{
+	uint32_t interval = 300 * slow, i, len;
+	uint64_t end = deadline(20000);
+	struct conn c = { };
+	struct rnbd_login l;
+	struct frame f;
+
+	login_fill(&l, "hostile");
+	l.keepalive_ms = htole32(interval);
+	if (session_start(&c, 2)) {
+		if (!login(&c, &l, LOGIN_MS))
+			amiss("login: status %u", c.grant.status);
+		c.mute = how != LIAR;
+		c.liar = how == LIAR;
+		/* Replies that take the target's credits, or come to nothing. */
+		for (i = 0; i < 13 && how != SILENT; i++) {
+			frame_begin(&f, RNBD_FRAME_REQUEST, 1);
+			client_add_request(&f, req_entry(RNBD_OP_FLUSH, 0, i, 0, 0, 0));
+			frame_send(&c, &f);
+		}
+		while (!c.gone && now_ms() < end) {
+			if (how == LIAR)
+				conn_receive(&c, 0, &len, 1);
+			else
+				conn_step(&c);
+			if (how != SILENT && now_ms() > c.last_sent + interval * 3 / 4)
+				frame_credit(&c);
+			nap();
+		}
+		session_must_go(&c, 0);
+		monitor_closed(why);
+	}
+	conn_close(&c);
+}
+
+static void no_credits(void)
+{
+	starve(MUTE, "the peer gives no credits");
+}
+
+static void credits_lies(void)
+{
+	/* Some devices give up first. */
+	starve(LIAR, "*");
+}
+
+static void silence(void)
+{
+	starve(SILENT, "no sign of life from the peer");
+}
+
+static const struct client_story stories[] = {
+	{ "overrun", overrun },
+	{ "credits-none", credits_none },
+	{ "credits-lies", credits_lies },
+	{ "no-slots", no_slots },
+	{ "no-credits", no_credits },
+	{ "silence", silence },
+};
+
+void client_credit_cases(struct results *results)
+{
+	RUN_CASES(stories, results, stories[i].run());
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Cases of session ids: epochs that are not new, and queues that do not fit the session.
+ */
+#include <string.h>
+
+#include "client.h"
+
+/* One session id: an epoch once seen is refused, a newer one ends the older. */
+static void epochs(void)
+{
+	static const struct {
+		uint32_t epoch;
+		int status;
+	} tries[] = {
+		{ 5, RNBD_ST_EPOCH }, { 4, RNBD_ST_EPOCH }, { 1, RNBD_ST_EPOCH },
+	};
+	struct conn a = { }, b;
+	struct rnbd_login l;
+	struct request req;
+	uint32_t i;
+	int status;
+
+	request_init(&req, 2, SLOTS, SLOT_SIZE);
+	req.cm.epoch = htole32(5);
+	login_fill(&l, "hostile");
+	if (conn_open(&a, &req) || !login(&a, &l, LOGIN_MS)) {
+		amiss("no session");
+	} else {
+		for (i = 0; i < ARRAY_SIZE(tries); i++) {
+			req.cm.epoch = htole32(tries[i].epoch);
+			status = conn_open(&b, &req);
+			if (status != tries[i].status)
+				amiss("epoch %u: status %d", tries[i].epoch, status);
+			conn_close(&b);
+		}
+		session_lives(&a);
+	}
+	conn_close(&a);
+}
+
+/* Who hung up before the login is in nobody's way. */
+static void epoch_half_open(void)
+{
+	struct conn a = { }, b = { };
+	struct rnbd_login l;
+	struct request req;
+	int status;
+
+	request_init(&req, 2, SLOTS, SLOT_SIZE);
+	login_fill(&l, "hostile");
+	status = conn_open(&a, &req);
+	if (status) {
+		amiss("not connected: status %d", status);
+	} else {
+		req.cm.epoch = htole32(le32toh(req.cm.epoch) + 1);
+		status = conn_open(&b, &req);
+		if (status)
+			amiss("a newer epoch than one that never logged in: status %d", status);
+		else if (!login(&b, &l, LOGIN_MS))
+			amiss("no login");
+		else
+			session_lives(&b);
+		session_must_go(&a, CLOSE_MS);
+	}
+	conn_close(&a);
+	conn_close(&b);
+}
+
+/* Further queues that cannot be. */
+static void queues(void)
+{
+	static const struct {
+		uint16_t queue;
+		uint32_t epoch;
+		uint32_t host;
+		int status;
+	} tries[] = {
+		{ 1, 2, 2, RNBD_ST_EPOCH }, { 2, 1, 2, RNBD_ST_QUEUE }, { 63, 1, 2, RNBD_ST_QUEUE },
+		{ 1, 1, 3, RNBD_ST_NO_SESSION },
+	};
+	struct conn first = { }, second = { }, c;
+	struct uuid host;
+	struct request req;
+	uint32_t i;
+	int status;
+
+	if (session_start_second(&second, &first)) {
+		conn_close(&second);
+		session_must_go(&first, CLOSE_MS);
+	}
+	conn_close(&first);
+	conn_close(&second);
+
+	request_init(&req, 2, SLOTS, SLOT_SIZE);
+	if (!conn_open(&first, &req)) {
+		struct rnbd_login l;
+
+		login_fill(&l, "hostile");
+		l.nr_queues = htole16(2);
+		if (!login(&first, &l, LOGIN_MS))
+			amiss("no login");
+		for (i = 0; i < ARRAY_SIZE(tries); i++) {
+			host = host_uuid(tries[i].host);
+			memcpy(req.cm.host_id, &host, sizeof(host));
+			req.cm.queue = htole16(tries[i].queue);
+			req.cm.epoch = htole32(tries[i].epoch);
+			status = conn_open(&c, &req);
+			if (status != tries[i].status)
+				amiss("queue %u: status %d", tries[i].queue, status);
+			conn_close(&c);
+		}
+		session_lives(&first);
+	}
+	conn_close(&first);
+}
+
+static const struct client_story stories[] = {
+	{ "epochs", epochs },
+	{ "epoch-half-open", epoch_half_open },
+	{ "queues", queues },
+};
+
+void client_epoch_cases(struct results *results)
+{
+	RUN_CASES(stories, results, stories[i].run());
+}

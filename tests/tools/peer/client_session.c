@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Sessions of the hostile client: how they begin, how they end, and what they may do.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "client.h"
+
+#define BUSY_MS		100
+
+bool session_start(struct conn *c, uint32_t host)
+{
+	struct request req;
+	int status;
+
+	request_init(&req, host, SLOTS, SLOT_SIZE);
+	status = conn_open(c, &req);
+	return !status || amiss("not connected: status %d", status);
+}
+
+bool session_start_export(struct conn *c, uint32_t host, const char *export)
+{
+	unsigned int tries;
+	struct rnbd_login l;
+
+	login_fill(&l, export);
+	for (tries = LOGIN_MS / BUSY_MS; session_start(c, host); tries--) {
+		if (login(c, &l, LOGIN_MS))
+			return true;
+		/* what the case before has left is still being ended */
+		if (c->grant.status != RNBD_ST_BUSY || !tries)
+			return amiss("login to %s: status %u", export, c->grant.status);
+		conn_close(c);
+		usleep(BUSY_MS * 1000);
+	}
+	return false;
+}
+
+/* Without a reply, and for this reason. */
+bool session_ends(struct conn *c, const char *why)
+{
+	uint32_t len;
+
+	if (conn_receive(c, 0, &len, CLOSE_MS))
+		return amiss("answered, not closed for: %s", why);
+	if (!c->gone)
+		return amiss("not closed for: %s", why);
+	return monitor_closed(why);
+}
+
+void session_must_go(struct conn *c, uint32_t ms)
+{
+	if (!conn_wait_gone(c, ms))
+		amiss("the target goes on");
+}
+
+bool session_lives(struct conn *c)
+{
+	int status = simple_request(c, req_entry(RNBD_OP_READ, 0, 3, 0, 4096, 9));
+
+	return !status || amiss("a lawful READ afterwards: status %d", status);
+}
+
+/* Numbers of the session that a patch may be relative to. */
+void session_relatives(const struct grant *g, uint64_t *rel)
+{
+	rel[CAPACITY] = le64toh(g->r.capacity);
+	rel[POOL] = le32toh(g->r.pool_units);
+	rel[SEGMENT] = le32toh(g->r.segment_units);
+}
+
+/* A session with two queues; @c becomes the second. */
+bool session_start_second(struct conn *c, struct conn *first)
+{
+	struct rnbd_login l;
+	struct request req;
+	int status;
+
+	request_init(&req, 2, SLOTS, SLOT_SIZE);
+	if (conn_open(first, &req))
+		return amiss("not connected");
+	login_fill(&l, "hostile");
+	l.nr_queues = htole16(2);
+	if (!login(first, &l, LOGIN_MS) || le16toh(first->grant.r.nr_queues) != 2)
+		return amiss("no two queues");
+	req.cm.queue = htole16(1);
+	status = conn_open(c, &req);
+	c->grant = first->grant;
+	return !status || amiss("queue 1: status %d", status);
+}
+
+bool session_rdma(struct conn *c, enum ibv_wr_opcode opcode, uint32_t at, uint32_t units,
+		  uint32_t unit)
+{
+	uint32_t rkey;
+	uint64_t remote = unit_address(c, unit, &rkey);
+	int status;
+
+	conn_rdma(c, opcode, at, units * RNBD_UNIT_SIZE, remote, rkey);
+	status = conn_rdma_wait(c, 10000);
+	return !status || amiss("lawful RDMA: status %d", status);
+}
+
+/* All of the pool to our data, or from there. */
+bool session_whole_pool(struct conn *c, enum ibv_wr_opcode opcode)
+{
+	uint32_t units = le32toh(c->grant.r.pool_units), unit, run;
+
+	for (unit = 0; unit < units; unit += run) {
+		uint32_t seg = le32toh(c->grant.r.segment_units);
+
+		run = seg - unit % seg;
+		if (run > units - unit)
+			run = units - unit;
+		if (run > 64)
+			run = 64;
+		if (!session_rdma(c, opcode, unit * RNBD_UNIT_SIZE, run, unit))
+			return false;
+	}
+	return true;
+}
+
+bool all_zero(const uint8_t *bytes, size_t len)
+{
+	return !bytes[0] && !memcmp(bytes, bytes + 1, len - 1);
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A peer in user space that breaks the rules of the protocol on purpose.
+ *
+ * It is written from Documentation/protocol.rst and <rnbd/wire.h> and shares no
+ * other line with the modules: where the two disagree, one of them is wrong. What
+ * its opposite sends is checked as strictly, and a frame that the document does not
+ * allow fails the case.
+ */
+#ifndef PEER_H
+#define PEER_H
+
+#include <endian.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include <rdma/rdma_cma.h>
+#include <rnbd/wire.h>
+
+#define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
+#define NEVER			(-1)
+
+#define HDR_BYTES		((uint32_t)sizeof(struct rnbd_frame_hdr))
+#define MAX_SEGMENTS		64
+#define DATA_BYTES		(3u << 20)	/* memory of a connection for RDMA */
+#define SENDS			64		/* frames and RDMA operations under way */
+
+struct uuid {
+	uint8_t b[16];
+};
+
+/* A frame in the making: lawful but for what is patched afterwards. */
+struct frame {
+	uint8_t b[RNBD_SLOT_SIZE_MAX + 64];
+	uint32_t len;
+};
+
+/* What a client was granted: as on the wire. */
+struct grant {
+	uint16_t status;
+	struct rnbd_login_reply r;
+	struct rnbd_segment seg[MAX_SEGMENTS];
+};
+
+/**
+ * struct conn - a connection, of either side
+ * @taken: receive slots that hold frames, in order
+ * @serves: we are the target, and our data are open to RDMA
+ * @mute: slots are not posted again and no credits returned
+ * @liar: credits are returned for slots that are not posted again
+ * @status: of a refused connection: enum rnbd_status, or NEVER if it says none
+ * @failed: first work completion of ours that was no success, nor flushed
+ * @flushed: work completions that were flushed
+ */
+struct conn {
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *id;
+	struct ibv_cq *cq;
+	struct ibv_mr *mr;
+	uint8_t *mem;
+	uint8_t *data;
+	uint32_t slots, slot_size, peer_slots;
+	uint32_t epoch, send_seq, recv_seq;
+	int32_t credits;	/* below 0 if we send more frames than we may */
+	uint32_t owed;
+	struct {
+		uint32_t slot, len;
+	} taken[RNBD_RING_SLOTS_MAX];
+	uint32_t head, tail;
+	uint32_t send_next, sends_busy;
+	bool established, gone, refused, mute, liar, resolved, serves;
+	int status;
+	uint16_t version;
+	enum ibv_wc_status failed;
+	uint32_t flushed;
+	bool rdma_done;
+	uint32_t queue;
+	struct grant grant;
+	uint64_t last_sent;
+};
+
+/* What a connection request says. */
+struct request {
+	struct rnbd_cm_req cm;
+	uint8_t len;		/* of the private data */
+	bool no_slots;		/* receive slots are announced, not posted */
+};
+
+/* What a patch may be relative to. */
+enum relative { ABSOLUTE, CAPACITY, POOL, SEGMENT, TAG_SENT, NR_RELATIVE };
+
+/* Bytes of a message to be overwritten, little-endian; more than 8 all the same. */
+struct patch {
+	uint16_t at;
+	uint8_t size, relative;
+	int64_t value;
+};
+
+#define PATCH(base, type, field, rel, value)					\
+	{ (base) + offsetof(type, field), sizeof(((type *)NULL)->field), rel, value }
+#define H(field, value)		PATCH(0, struct rnbd_frame_hdr, field, ABSOLUTE, value)
+
+/* Reasons, as the modules tell them */
+#define TYPE	"unexpected frame type"
+#define MAGIC	"the peer does not speak this protocol"
+#define VERSION	"unknown protocol version"
+#define IDENTITY "host or session id is missing"
+#define SHORT	"message too short"
+#define LONG	"unexpected bytes at the end of the message"
+#define RESERVED "reserved bytes are not zero"
+#define COUNT	"number of entries does not fit the frame"
+#define SEQ	"frame out of sequence"
+#define EPOCH	"wrong session epoch"
+#define CREDITS	"impossible number of credits"
+#define RATE	"frames come faster than they may"
+#define GEOMETRY "ring slots, slot size, queues or depth out of range"
+#define NAME	"invalid export name"
+#define OP	"operation unknown or not offered"
+#define FLAGS	"flags not allowed here"
+#define TAG	"tag out of range"
+#define LENGTH	"length invalid or above the limit"
+#define OFFSET	"offset unaligned or outside of the export"
+#define EXTENT	"invalid pool extent"
+#define LIMITS	"absurd properties in a login"
+#define KIND	"peer sent an unexpected kind of message"
+#define ACCESS	"access to memory that was not granted"
+
+/* main.c */
+extern const char *address;
+extern uint16_t port;
+extern unsigned int slow;
+extern bool verbose;
+extern const char *secret_file;
+
+uint64_t now_ms(void);
+uint64_t deadline(uint32_t ms);
+void nap(void);
+__attribute__((noreturn, format(printf, 1, 2))) void die(const char *fmt, ...);
+__attribute__((format(printf, 1, 2))) bool amiss(const char *fmt, ...);
+__attribute__((format(printf, 1, 2))) void note(const char *fmt, ...);
+struct uuid host_uuid(uint32_t nr);
+struct uuid random_uuid(void);
+bool selected(const char *name);
+bool amiss_so_far(void);
+bool judge(const char *name, bool ok, uint64_t began);
+uint64_t counted(const char *dir, const char *name);
+
+/* watch.c */
+void monitor_open(const char *file);
+bool monitor_closed(const char *reason);
+bool monitor_tells(const char *event, const char *reason);
+void counters_open(void);
+void counter_due_fault(const char *reason);
+void counter_due_refusal(int status);
+void watch_session(void);
+void watch_settled(void);
+
+/* rng.c: a generator whose numbers depend on the seed alone */
+struct rng {
+	uint64_t state;
+};
+
+void rng_seed(struct rng *rng, uint64_t seed, uint64_t nr);
+uint32_t rng_next(struct rng *rng);
+uint32_t rng_below(struct rng *rng, uint32_t limit);
+void rng_mutate(struct rng *rng, uint8_t *bytes, uint32_t *len, uint32_t room);
+
+/* conn.c */
+extern uint32_t conn_data_bytes;
+
+void request_init(struct request *req, uint32_t host, uint32_t slots, uint32_t slot_size);
+int conn_open(struct conn *c, const struct request *req);
+bool conn_begin(struct conn *c, const struct request *req);
+bool conn_accept(struct conn *c, struct rdma_cm_id *id, const struct rnbd_cm_req *req,
+		 const void *answer, uint8_t len);
+void conn_close(struct conn *c);
+void conn_drop(struct conn *c);
+void conn_step(struct conn *c);
+bool conn_queue_pair(struct conn *c, bool no_slots);
+bool conn_post(struct conn *c, const void *bytes, uint32_t len, enum ibv_wr_opcode opcode,
+	       uint32_t imm_or_key);
+bool conn_rdma(struct conn *c, enum ibv_wr_opcode opcode, uint32_t at, uint32_t len,
+	       uint64_t remote, uint32_t rkey);
+int conn_rdma_wait(struct conn *c, uint32_t ms);
+bool conn_wait_gone(struct conn *c, uint32_t ms);
+const uint8_t *conn_receive(struct conn *c, uint8_t type, uint32_t *len, uint32_t ms);
+void conn_alive(struct conn *c, uint32_t interval_ms);
+
+/* frame.c */
+void frame_begin(struct frame *f, uint8_t type, uint32_t entries);
+void *frame_add(struct frame *f, uint32_t bytes);
+void frame_seal(struct conn *c, struct frame *f);
+bool frame_send(struct conn *c, struct frame *f);
+bool frame_check(struct conn *c, const uint8_t *bytes, uint32_t len);
+void frame_credit(struct conn *c);
+void patch_apply(uint8_t *bytes, const struct patch *p, const uint64_t *relative);
+void login_fill(struct rnbd_login *l, const char *export);
+bool login(struct conn *c, const struct rnbd_login *l, uint32_t ms);
+bool login_granted(struct conn *c, const struct rnbd_login *l, const uint8_t *frame, uint32_t len);
+struct rnbd_req_entry req_entry(uint8_t op, uint8_t flags, uint16_t tag, uint64_t offset,
+				uint32_t length, uint32_t unit);
+int await_reply(struct conn *c, uint16_t tag, uint32_t length, const uint8_t **data);
+int simple_request(struct conn *c, struct rnbd_req_entry entry);
+uint64_t unit_address(const struct conn *c, uint32_t unit, uint32_t *rkey);
+
+/* job.c */
+struct job {
+	pid_t pid;
+	int fd;
+	char said[2048];
+	uint32_t len;
+	int status;		/* valid once pid is 0 */
+};
+
+void job_start(struct job *job, const char *command);
+bool job_done(struct job *job);
+
+/* auth.c */
+extern uint8_t secret[RNBD_SECRET_SIZE];
+extern bool has_secret;
+
+void auth_read_secret(const char *file);
+void auth_mac(struct rnbd_auth_text *text, const char *label, uint8_t *mac);
+
+/* target_auth.c: the target's side of a proof, and what may be wrong with it */
+enum proof { RIGHT, FLIPPED, EMPTY, REFLECTED, ECHOED, REPLAYED };
+
+void target_auth_begin(const struct rnbd_cm_req *req, const struct rnbd_login *l);
+void target_auth_challenge(struct frame *f);
+bool target_auth_take(const uint8_t *frame);
+void target_auth_prove(struct frame *f, enum proof proof);
+
+/* target_aside.c: attaches that take long, beside the cases */
+void aside_begin(struct rdma_event_channel *channel);
+void aside_step(void);
+bool aside_request(struct rdma_cm_event *event);
+void aside_end(void (*serve)(void), uint32_t *done, uint32_t *failed);
+
+/* entries of the client and of the target */
+int client_cases(void);
+int client_random(uint64_t seed, uint64_t from, uint32_t seconds);
+int client_rogue(const char *way, uint32_t seconds);
+int target_cases(void);
+int target_random(uint64_t seed, uint64_t from, uint32_t seconds);
+
+/**
+ * struct flood - which connections are made that never log in
+ * @connects: how many are there at a time
+ * @seconds: how long
+ * @host: whose id they have
+ * @slots: receive slots that they announce
+ * @frames: CREDIT frames that the first sends, then it ends; 0: none
+ * @sources: addresses with commas between, or NULL
+ */
+struct flood {
+	uint32_t connects, seconds, host, slots, frames;
+	char *sources;
+};
+
+/* flood.c */
+int client_flood(const struct flood *flood);
+
+#endif /* PEER_H */

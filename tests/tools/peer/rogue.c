@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A rogue: a client that is let in and gives its target as much work as it can.
+ *
+ * Operation: --rogue logins logs in, breaks a rule, and comes again at once, for as many
+ * seconds as it is told. --rogue requests keeps one session and as many requests under way
+ * as it has tags, which are refused: WRITEs to an export that is read-only. Neither waits
+ * when it is told that the target is busy. In the end a line says how far it came.
+ * Ownership, Concurrency: one thread, one connection at a time.
+ * Errors: what the target refuses is counted, what it should not do is said.
+ */
+#include <string.h>
+
+#include "client.h"
+
+#define POOL_MB		64	/* what clients ask for by default */
+#define TAGS		14	/* frames under way, and no more than slots */
+
+static struct {
+	uint32_t asked, busy, refused, logins, requests;
+} did;
+
+static bool come_in(struct conn *c, const char *export)
+{
+	struct request req;
+	struct rnbd_login l;
+	int status;
+
+	request_init(&req, 2, SLOTS, SLOT_SIZE);
+	login_fill(&l, export);
+	l.pool_bytes = htole64((uint64_t)POOL_MB << 20);
+	did.asked++;
+	status = conn_open(c, &req);
+	if (!status && login(c, &l, LOGIN_MS)) {
+		did.logins++;
+		return true;
+	}
+	if (!status)
+		status = c->grant.status;
+	if (status == RNBD_ST_BUSY)
+		did.busy++;
+	else
+		did.refused++;
+	conn_close(c);
+	return false;
+}
+
+static void break_a_rule(struct conn *c)
+{
+	struct frame f;
+
+	frame_begin(&f, 200, 0);
+	frame_send(c, &f);
+}
+
+static void logins(uint64_t end)
+{
+	struct conn c;
+
+	while (now_ms() < end) {
+		if (!come_in(&c, "fixed"))
+			continue;
+		break_a_rule(&c);
+		conn_wait_gone(&c, 5000);
+		conn_close(&c);
+	}
+}
+
+static bool ask(struct conn *c, uint16_t tag)
+{
+	struct rnbd_req_entry entry = req_entry(RNBD_OP_WRITE, 0, tag, 0, 4096, tag);
+	struct frame f;
+
+	frame_begin(&f, RNBD_FRAME_REQUEST, 1);
+	memcpy(frame_add(&f, sizeof(entry)), &entry, sizeof(entry));
+	return frame_send(c, &f);
+}
+
+/* Each reply of a frame gives a tag back, and the tag goes out again at once. */
+static void requests(uint64_t end)
+{
+	struct rnbd_frame_hdr hdr;
+	const uint8_t *frame;
+	struct conn c;
+	uint32_t len;
+	uint16_t i;
+
+	while (!come_in(&c, "fixed"))
+		if (now_ms() >= end)
+			return;
+	for (i = 0; i < TAGS; i++)
+		ask(&c, i);
+	while (now_ms() < end) {
+		frame = conn_receive(&c, RNBD_FRAME_REPLY, &len, 5000);
+		if (!frame)
+			break;
+		memcpy(&hdr, frame, sizeof(hdr));
+		for (i = 0; i < le16toh(hdr.nr_entries); i++) {
+			struct rnbd_reply_entry reply;
+
+			memcpy(&reply, frame + HDR_BYTES + i * sizeof(reply), sizeof(reply));
+			if (le16toh(reply.status) != RNBD_ST_READONLY)
+				amiss("a WRITE to an export that is read-only: status %u",
+				      le16toh(reply.status));
+			ask(&c, le16toh(reply.tag));
+			did.requests++;
+		}
+	}
+	conn_close(&c);
+}
+
+int client_rogue(const char *way, uint32_t seconds)
+{
+	uint64_t end = now_ms() + seconds * 1000ull;
+
+	conn_data_bytes = 4096;
+	if (!strcmp(way, "logins"))
+		logins(end);
+	else if (!strcmp(way, "requests"))
+		requests(end);
+	else
+		die("--rogue %s: logins or requests", way);
+	printf("rogue: asked %u, logins %u, busy %u, otherwise refused %u, requests %u\n",
+	       did.asked, did.logins, did.busy, did.refused, did.requests);
+	return amiss_so_far();
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A hostile target: cases against the client of the kernel.
+ *
+ * Operation: it listens, and runs "rnbd attach" or "rnbd discover" itself. Cases are
+ * lines of a table: a lawful message of a target, what is wrong with it, and when it is
+ * sent. A case that strikes while the disk is being attached must make that fail, with
+ * one line that has the reason; one that strikes later must make the client hang up and
+ * say why, and the disk must be gone after "rnbd detach --force" then. What is lawful is
+ * served from memory.
+ * Ownership: a case has one connection; while it is over and the client comes again,
+ * it is refused.
+ * Concurrency: one thread; programs run beside it.
+ * Errors: a case that does not end as it says is counted, and the next one begins.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "target.h"
+
+static void run_live(const struct target_case *tc, const char *disk)
+{
+	struct job job, reader = { };
+	char command[2200];
+
+	target.live = true;
+	if (tc->base || tc->also)
+		target_strike(&target.c);
+	if (tc->also == STARVE) {
+		snprintf(command, sizeof(command),
+			 "dd if=%s of=/dev/null bs=512 count=2000 iflag=direct", disk);
+		job_start(&reader, command);
+	}
+	if (tc->why) {
+		must_lose(tc, disk);
+	} else {
+		target_job_run(&job, "dd if=%s of=/dev/null bs=4k count=8 iflag=direct 2>&1", disk);
+		if (job.status)
+			amiss("reads fail: %s", job.said);
+		must_detach(disk);
+	}
+	target_job_wait(&reader, "a reader");
+}
+
+static void run_case(const struct target_case *tc)
+{
+	uint64_t all = violations(NULL), of_kind = violations(violation_kind(tc->why));
+	const char *why = tc->why;
+	char command[200];
+	struct job job;
+	size_t len;
+
+	target.tc = tc;
+	target.struck = false;
+	target.live = false;
+	target.silent = false;
+	memset(target.rel, 0, sizeof(target.rel));
+	if (tc->when == AT_LIST)
+		snprintf(command, sizeof(command), "rnbd discover %s:%u", address, port);
+	else
+		snprintf(command, sizeof(command),
+			 "rnbd attach %s:%u %s --queues 1 --keepalive 20000", address, port,
+			 tc->name);
+	len = strlen(command);
+	if (tc->secret)
+		snprintf(command + len, sizeof(command) - len, " --secret-file %s", secret_file);
+	job_start(&job, command);
+	if (target_job_wait(&job, command)) {
+		note("%s", job.said);
+		if (tc->why && tc->when != AT_LIVE) {
+			if (!target.struck)
+				amiss("it did not come to that");
+			if (job.status) {
+				if (tc->also == ENDLESS && strstr(job.said, TOO_LATE))
+					why = TOO_LATE;
+				if (!strstr(job.said, why))
+					amiss("it says: %s; not: %s", job.said, why);
+				if (target.c.id)
+					must_hang_up();
+			} else if (tc->late) {
+				must_lose(tc, job.said);
+			} else {
+				amiss("it succeeds");
+				must_detach(job.said);
+			}
+		} else if (job.status) {
+			amiss("it fails: %s", job.said);
+		} else if (tc->when != AT_LIST) {
+			run_live(tc, job.said);
+		}
+	}
+	/* What is told with "" may be one violation or none. */
+	if (!why || *why)
+		must_count(why, all, of_kind);
+	if (disks_left())
+		amiss("a disk is left over");
+	conn_close(&target.c);
+}
+
+int target_cases(void)
+{
+	uint32_t done = 0, failed = 0;
+	uint64_t began;
+	size_t i;
+
+	target_listen();
+	aside_begin(target.channel);
+	for (i = 0; i < target_table_size; i++) {
+		if (!selected(target_table[i].name) || (target_table[i].secret && !has_secret))
+			continue;
+		began = now_ms();
+		run_case(&target_table[i]);
+		done++;
+		failed += !judge(target_table[i].name, true, began);
+	}
+	aside_end(target_serve, &done, &failed);
+	printf("%u cases, %u failed\n", done, failed);
+	return !done || failed;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the files of the hostile target share: the cases, the state of the one that runs, and
+ * the steps of a case.
+ */
+#ifndef PEER_TARGET_H
+#define PEER_TARGET_H
+
+#include "peer.h"
+
+#define DISK_BYTES	0x100000u
+#define POOL_UNITS	512u
+#define SEGMENT_UNITS	256u
+#define OVERSIZED	INT32_MAX	/* more than a slot holds */
+#define JOB_MS		40000
+#define GONE_MS		8000
+
+/* When it strikes: in the answer to the connection, instead of it, ... */
+enum when {
+	AT_ANSWER, AT_REFUSAL, AT_CONNECTED, AT_LOGIN, AT_PROOF, AT_PROVEN, AT_REQUEST, AT_LIVE,
+	AT_LIST,
+};
+
+enum base {
+	NOTHING, LOGIN_REPLY, REPLY, RESIZE, CREDIT, DISCOVER_REPLY, LOGIN, REQUEST,
+	CHALLENGE, PROOF, DENIAL, GARBAGE,
+};
+
+/* What is done beside, or instead of, sending one frame. */
+enum also {
+	ONCE, TWICE, HANG_UP, SILENT, IMMEDIATE, INVALIDATE, FLOOD, STARVE, ENDLESS, RELENT,
+	EAGER, DOUBLE, OVERDRAW,
+};
+
+#define NO_SENSE	"the target's answer makes no sense"
+#define ODD_REFUSAL	"the target's refusal makes no sense"
+#define STATUS		"unexpected status"
+#define CLOSED		"the target closed the connection"
+#define NOT_ASKED	"the target has no secret for this host (there: rnbd host secret)"
+#define ASKED		"the target asks for the secret of this host (attach with --secret-file)"
+#define UNPROVEN	"the target did not prove that it knows the secret of this host"
+#define WRONG_PROOF	"the target does not know the secret of this host"
+/* A list has 20 s, which a slow machine may need before it is too long. */
+#define TOO_LATE	"the target does not answer the login"
+
+struct target_case {
+	const char *name;
+	enum when when;
+	enum base base;
+	const char *why;	/* NULL: all goes well; "": some reason */
+	struct patch p[3];	/* of that frame, or of the connection's answer */
+	int32_t more;
+	enum also also;
+	struct patch grant[3];	/* of a LOGIN_REPLY before */
+	bool secret;		/* the client has one */
+	bool late;		/* or the disk is lost: a lawful reply comes first */
+	enum proof proof;
+};
+
+/* State of the case that runs, one at a time. */
+struct target_state {
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *listener;
+	const struct target_case *tc;
+	struct conn c;
+	struct rnbd_cm_req req;
+	struct rnbd_login login;
+	bool struck, live, silent;
+	uint64_t rel[NR_RELATIVE];
+	struct rng *mutate;	/* of random mode */
+	uint32_t mutate_at;	/* in so many frames */
+	uint32_t mutated;
+};
+
+extern struct target_state target;
+
+/* target_table.c */
+extern const struct target_case target_table[];
+extern const size_t target_table_size;
+
+/* target_build.c */
+void target_build_grant(struct frame *f);
+void target_build_list(struct frame *f, bool more, uint32_t nr);
+void target_build(struct frame *f, enum base which);
+
+/* target_strike.c */
+void target_patch(uint8_t *bytes, const struct patch *p, size_t nr);
+bool target_has_credit(struct conn *c);
+void target_send(struct conn *c, struct frame *f);
+void target_strike(struct conn *c);
+
+/* target_serve.c */
+void target_listen(void);
+void target_serve(void);
+
+/* target_judge.c */
+bool target_job_wait(struct job *job, const char *what);
+bool target_job_run(struct job *job, const char *fmt, const char *arg);
+bool disks_left(void);
+void must_hang_up(void);
+const char *violation_kind(const char *why);
+uint64_t violations(const char *kind);
+void must_count(const char *why, uint64_t all, uint64_t of_kind);
+void must_detach(const char *disk);
+void must_lose(const struct target_case *tc, const char *disk);
+
+#endif /* PEER_TARGET_H */

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Valid frames of a target, before a case breaks a rule in them.
+ */
+#include <string.h>
+
+#include "target.h"
+
+/* A grant of two segments within the client's wishes. */
+void target_build_grant(struct frame *f)
+{
+	struct rnbd_login_reply r = {
+		.nr_queues = htole16(1),
+		.features = target.login.features,
+		.fence_generation = target.login.fence_generation ?: htole32(1),
+		.capacity = htole64(DISK_BYTES),
+		.max_io = htole32(64 << 10),
+		.logical_block = htole32(512),
+		.physical_block = htole32(512),
+		.io_min = htole32(512),
+		.max_discard = htole32(DISK_BYTES),
+		.discard_granularity = htole32(512),
+		.max_write_zeroes = htole32(DISK_BYTES),
+		.pool_units = htole32(POOL_UNITS),
+		.segment_units = htole32(SEGMENT_UNITS),
+		.nr_segments = htole32(2),
+		.keepalive_ms = htole32(RNBD_KEEPALIVE_MS_MAX),
+		.incarnation = { 1 },
+		.export_uuid = { 2 },
+	};
+	uint32_t i;
+
+	r.queue_depth = htole16(le16toh(target.login.queue_depth) < 64 ?
+				le16toh(target.login.queue_depth) : 64);
+	frame_begin(f, RNBD_FRAME_LOGIN_REPLY, 3);
+	memcpy(frame_add(f, sizeof(r)), &r, sizeof(r));
+	for (i = 0; i < 2; i++) {
+		struct rnbd_segment seg = {
+			.addr = htole64((uintptr_t)target.c.data +
+					i * SEGMENT_UNITS * RNBD_UNIT_SIZE),
+			.rkey = htole32(target.c.mr->rkey),
+			.units = htole32(SEGMENT_UNITS),
+		};
+
+		memcpy(frame_add(f, sizeof(seg)), &seg, sizeof(seg));
+	}
+}
+
+void target_build_list(struct frame *f, bool more, uint32_t nr)
+{
+	struct rnbd_discover_reply head = { .flags = htole16(more ? RNBD_DISCOVER_MORE : 0) };
+	struct rnbd_export_entry e = {
+		.name = "an-export",
+		.capacity = htole64(DISK_BYTES),
+		.logical_block = htole32(512),
+	};
+	uint32_t i;
+
+	frame_begin(f, RNBD_FRAME_DISCOVER_REPLY, nr + 1);
+	memcpy(frame_add(f, sizeof(head)), &head, sizeof(head));
+	for (i = 0; i < nr; i++)
+		memcpy(frame_add(f, sizeof(e)), &e, sizeof(e));
+}
+
+void target_build(struct frame *f, enum base which)
+{
+	struct rnbd_reply_entry reply = { .tag = htole16(target.rel[TAG_SENT]) };
+	struct rnbd_resize resize = { .capacity = htole64(DISK_BYTES / 2) };
+	struct rnbd_login_reply denial = { .status = htole16(RNBD_ST_AUTH) };
+	static const struct {
+		uint8_t type, bytes;
+	} foreign[] = {
+		[LOGIN] = { RNBD_FRAME_LOGIN, sizeof(struct rnbd_login) },
+		[REQUEST] = { RNBD_FRAME_REQUEST, sizeof(struct rnbd_req_entry) },
+	};
+
+	switch (which) {
+	case LOGIN_REPLY:
+		target_build_grant(f);
+		break;
+	case REPLY:
+		reply.length = htole32(target.rel[CAPACITY]);
+		frame_begin(f, RNBD_FRAME_REPLY, target.tc->also == DOUBLE ? 2 : 1);
+		memcpy(frame_add(f, sizeof(reply)), &reply, sizeof(reply));
+		if (target.tc->also == DOUBLE)
+			memcpy(frame_add(f, sizeof(reply)), &reply, sizeof(reply));
+		break;
+	case RESIZE:
+		frame_begin(f, RNBD_FRAME_RESIZE, 1);
+		memcpy(frame_add(f, sizeof(resize)), &resize, sizeof(resize));
+		break;
+	case DISCOVER_REPLY:
+		target_build_list(f, false, 1);
+		break;
+	case CHALLENGE:
+		target_auth_challenge(f);
+		break;
+	case PROOF:
+		target_auth_prove(f, target.struck ? target.tc->proof : RIGHT);
+		break;
+	case DENIAL:
+		frame_begin(f, RNBD_FRAME_LOGIN_REPLY, 1);
+		memcpy(frame_add(f, sizeof(denial)), &denial, sizeof(denial));
+		break;
+	case GARBAGE:
+		frame_begin(f, 0, 0);
+		frame_add(f, 1000);
+		memset(f->b, 0xa5, f->len);
+		break;
+	case CREDIT:
+		frame_begin(f, RNBD_FRAME_CREDIT, 0);
+		break;
+	default:
+		frame_begin(f, foreign[which].type, 1);
+		frame_add(f, foreign[which].bytes);
+	}
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Judgement of the client: it must end the connection, count the violation, and give up the
+ * disk.
+ */
+#include <glob.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "target.h"
+
+/* Serve until it is done. */
+bool target_job_wait(struct job *job, const char *what)
+{
+	uint64_t end = deadline(JOB_MS);
+
+	while (!job_done(job) && now_ms() < end) {
+		target_serve();
+		nap();
+	}
+	if (!job->pid)
+		return true;
+	kill(job->pid, SIGKILL);
+	return amiss("%s does not end", what);
+}
+
+bool target_job_run(struct job *job, const char *fmt, const char *arg)
+{
+	char command[2200];
+
+	snprintf(command, sizeof(command), fmt, arg);
+	job_start(job, command);
+	return target_job_wait(job, command);
+}
+
+bool disks_left(void)
+{
+	glob_t g = { };
+	bool some = !glob("/sys/block/rnbd*", 0, NULL, &g);
+
+	globfree(&g);
+	return some;
+}
+
+/* The client must hang up. */
+void must_hang_up(void)
+{
+	uint64_t end = deadline(2 * GONE_MS);
+
+	while (!target.c.gone && now_ms() < end) {
+		target_serve();
+		nap();
+	}
+	if (!target.c.gone)
+		amiss("the client goes on");
+}
+
+#define VIOLATIONS	"/sys/kernel/rnbd/violations"
+
+/* What the client has to count, "" for something, NULL for nothing. */
+const char *violation_kind(const char *why)
+{
+	static const char * const kinds[][2] = {
+		{ TYPE, "type" }, { SHORT, "short" }, { LONG, "long" }, { RESERVED, "reserved" },
+		{ COUNT, "count" }, { SEQ, "seq" }, { EPOCH, "epoch" }, { CREDITS, "credits" },
+		{ RATE, "rate" }, { GEOMETRY, "geometry" }, { NAME, "name" }, { FLAGS, "flags" },
+		{ TAG, "tag" }, { LENGTH, "length" }, { LIMITS, "limits" }, { STATUS, "status" },
+		{ KIND, "message" }, { NO_SENSE, "" }, { ODD_REFUSAL, "" },
+	};
+	size_t i;
+
+	for (i = 0; why && i < ARRAY_SIZE(kinds); i++)
+		if (!strcmp(why, kinds[i][0]))
+			return kinds[i][1];
+	return NULL;
+}
+
+uint64_t violations(const char *kind)
+{
+	return counted(VIOLATIONS, kind && *kind ? kind : NULL);
+}
+
+/* One more of the kind, and of no other. */
+void must_count(const char *why, uint64_t all, uint64_t of_kind)
+{
+	const char *kind = violation_kind(why);
+	uint64_t more = violations(NULL) - all;
+
+	if (more != !!kind)
+		amiss("%llu violations counted", (unsigned long long)more);
+	else if (kind && violations(kind) != of_kind + 1)
+		amiss("not counted as %s", kind);
+}
+
+void must_detach(const char *disk)
+{
+	struct job job;
+
+	target_job_run(&job, "rnbd detach --force %s", disk);
+	if (job.status)
+		amiss("detach fails: %s", job.said);
+}
+
+/* A disk that is there must lose its connection for that. */
+void must_lose(const struct target_case *tc, const char *disk)
+{
+	char counters[2200];
+
+	must_hang_up();
+	monitor_tells("-> reconnecting: ", *tc->why ? tc->why : "*");
+	snprintf(counters, sizeof(counters), "/sys/block/%s/rnbd", disk + strlen("/dev/"));
+	if (counted(counters, "violations") != !!violation_kind(tc->why))
+		amiss("the disk does not count it");
+	must_detach(disk);
+}

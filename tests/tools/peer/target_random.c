@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A target whose frames and answers are valid except for some of each attachment.
+ *
+ * Operation: which frames are wrong, and how, follows from the numbers of that attachment;
+ * how far the attachment comes with them also depends on the client.
+ * Ownership, Concurrency, Errors: as in target.c.
+ */
+#include "target.h"
+
+#define RANDOM_MS	5000
+
+struct tally {
+	uint32_t refused, lost;
+};
+
+/*
+ * One name, attached or asked for. A disk is read and written, and lost as often as the
+ * client finds that a frame is wrong: it comes again for the next.
+ */
+static void random_attachment(struct rng *rng, struct tally *tally)
+{
+	static const struct target_case attach = { "random", AT_LIVE };
+	struct job job, user = { };
+	char command[4400];
+	uint64_t end;
+	bool list = !rng_below(rng, 5);
+
+	target.tc = &attach;
+	target.struck = false;
+	target.live = false;
+	target.silent = false;
+	target.mutate = rng;
+	target.mutate_at = rng_below(rng, list ? 1 : 24);
+	snprintf(command, sizeof(command), list ? "rnbd discover %s:%u" :
+		 "rnbd attach %s:%u random --queues 1 --keepalive 2000", address, port);
+	job_start(&job, command);
+	if (!target_job_wait(&job, command) || list || job.status) {
+		tally->refused += !!job.status;
+		note("%s", job.said);
+	} else {
+		/* An error ends it, and it starts again. */
+		snprintf(command, sizeof(command),
+			 "while dd if=%s of=/dev/null bs=16k count=8 iflag=direct &&\n"
+			 "dd if=/dev/zero of=%s bs=16k count=4 oflag=direct conv=nocreat;"
+			 "do :; done >/dev/null 2>&1", job.said, job.said);
+		for (end = deadline(RANDOM_MS); now_ms() < end; nap()) {
+			if (job_done(&user))
+				job_start(&user, command);
+			target_serve();
+			if (target.c.gone) {
+				conn_close(&target.c);
+				tally->lost++;
+			}
+		}
+		/* It may hang for as long as the disk is away. */
+		target_job_run(&job, "rnbd detach --force %s", job.said);
+		if (job.status)
+			amiss("detach fails: %s", job.said);
+		target_job_wait(&user, "a user of the disk");
+	}
+	if (disks_left())
+		amiss("a disk is left over");
+	conn_close(&target.c);
+}
+
+int target_random(uint64_t seed, uint64_t from, uint32_t seconds)
+{
+	uint64_t end = now_ms() + seconds * 1000ull, nr, began = now_ms();
+	struct tally tally = { };
+	struct rng rng;
+
+	target_listen();
+	for (nr = from; now_ms() < end; nr++) {
+		rng_seed(&rng, seed, nr);
+		random_attachment(&rng, &tally);
+		if (amiss_so_far()) {
+			printf("again: rnbd-peer target --seed %llu --from %llu\n",
+			       (unsigned long long)seed, (unsigned long long)nr);
+			judge("random", false, began);
+			return 1;
+		}
+	}
+	printf("seed %llu: %llu attachments and lists, %u refused; ", (unsigned long long)seed,
+	       (unsigned long long)(nr - from), tally.refused);
+	printf("%u frames and answers mutated, %u connections lost\n", target.mutated, tally.lost);
+	return !(tally.refused && tally.lost);
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Service of a target: connection requests, logins, and requests to a disk in memory, until
+ * the case strikes.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "target.h"
+
+static uint8_t disk[DISK_BYTES];
+
+struct target_state target;
+
+void target_listen(void)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET, .sin_port = htons(port) };
+
+	if (inet_pton(AF_INET, address, &addr.sin_addr) != 1)
+		die("%s is no address", address);
+	target.channel = rdma_create_event_channel();
+	if (!target.channel ||
+	    rdma_create_id(target.channel, &target.listener, NULL, RDMA_PS_TCP) ||
+	    rdma_bind_addr(target.listener, (struct sockaddr *)&addr) ||
+	    rdma_listen(target.listener, 16))
+		die("cannot listen on %s:%u: %s", address, port, strerror(errno));
+	fcntl(target.channel->fd, F_SETFL, fcntl(target.channel->fd, F_GETFL) | O_NONBLOCK);
+}
+
+static void refuse(struct rdma_cm_id *id, bool hostile)
+{
+	struct rnbd_cm_rej rej = {
+		.magic = htole32(RNBD_MAGIC),
+		.version = htole16(RNBD_VERSION),
+		.status = htole16(RNBD_ST_SHUTDOWN),
+	};
+	uint32_t len = sizeof(rej);
+
+	if (hostile)
+		target_patch((uint8_t *)&rej, target.tc->p, ARRAY_SIZE(target.tc->p));
+	if (target.mutate) {
+		rng_mutate(target.mutate, (uint8_t *)&rej, &len, len);
+		target.mutated++;
+	}
+	rdma_reject(id, &rej, len);
+	rdma_destroy_id(id);
+}
+
+/* What the client of the kernel asks for has to be lawful. */
+static bool request_lawful(const struct rdma_conn_param *conn, struct rnbd_cm_req *req)
+{
+	if (conn->private_data_len < sizeof(*req))
+		return amiss("a request of %u bytes", conn->private_data_len);
+	memcpy(req, conn->private_data, sizeof(*req));
+	if (le32toh(req->magic) != RNBD_MAGIC || le16toh(req->version) != RNBD_VERSION ||
+	    req->reserved0 || req->reserved1 || !req->epoch ||
+	    le16toh(req->queue) >= RNBD_QUEUES_MAX ||
+	    le16toh(req->ring_slots) < RNBD_RING_SLOTS_MIN ||
+	    le16toh(req->ring_slots) > RNBD_RING_SLOTS_MAX ||
+	    le32toh(req->slot_size) < RNBD_SLOT_SIZE_MIN ||
+	    le32toh(req->slot_size) > RNBD_SLOT_SIZE_MAX)
+		return amiss("an unlawful connection request");
+	return true;
+}
+
+static void on_request(struct rdma_cm_event *event)
+{
+	struct rdma_cm_id *id = event->id;
+	struct conn *c = &target.c;
+	struct rnbd_cm_rep rep;
+	struct rnbd_cm_req req;
+	uint32_t len = sizeof(rep);
+
+	if (target.tc && target.tc->when == AT_REFUSAL &&
+	    (target.tc->also != RELENT || !target.struck)) {
+		target.struck = true;
+		refuse(id, true);
+		return;
+	}
+	if (c->id || !target.tc || (target.struck && target.tc->also != RELENT) ||
+	    (target.mutate && !rng_below(target.mutate, 20)) ||
+	    !request_lawful(&event->param.conn, &req)) {
+		refuse(id, false);
+		return;
+	}
+	rep = (struct rnbd_cm_rep) {
+		.magic = htole32(RNBD_MAGIC),
+		.version = htole16(RNBD_VERSION),
+		.ring_slots = req.ring_slots,
+		.slot_size = req.slot_size,
+		.epoch = req.epoch,
+	};
+	if (target.tc->when == AT_ANSWER) {
+		target_patch((uint8_t *)&rep, target.tc->p, ARRAY_SIZE(target.tc->p));
+		target.struck = true;
+	}
+	if (target.mutate && !rng_below(target.mutate, 20)) {
+		rng_mutate(target.mutate, (uint8_t *)&rep, &len, len);
+		target.mutated++;
+	}
+	target.req = req;
+	conn_accept(c, id, &req, &rep, len);
+}
+
+/* The lawful answer to a login. */
+static void let_in(struct conn *c)
+{
+	static struct frame f;
+
+	if (target.login.flags & htole32(RNBD_LOGIN_DISCOVER))
+		target_build_list(&f, false, 2);
+	else
+		target_build_grant(&f);
+	target_patch(f.b, target.tc->grant, ARRAY_SIZE(target.tc->grant));
+	/* what is patched into the head would be lost */
+	target_send(c, &f);
+}
+
+static void on_proof(struct conn *c, const uint8_t *frame)
+{
+	static struct frame f;
+
+	if (!target.tc->secret) {
+		amiss("a proof that nobody can ask for");
+		return;
+	}
+	/* One that we did not wait for. */
+	if (target.struck || !target_auth_take(frame))
+		return;
+	if (target.tc->when == AT_PROOF) {
+		target_strike(c);
+		return;
+	}
+	target_build(&f, PROOF);
+	target_send(c, &f);
+	if (target.tc->when == AT_PROVEN)
+		target_strike(c);
+	else
+		let_in(c);
+}
+
+static void on_login(struct conn *c, const uint8_t *frame)
+{
+	static struct frame f;
+
+	memcpy(&target.login, frame + HDR_BYTES, sizeof(target.login));
+	target_auth_begin(&target.req, &target.login);
+	if (target.tc->when == AT_CONNECTED) {
+		if (!target.struck)
+			target_strike(c);
+		return;
+	}
+	if (target.tc->when ==
+	    (target.login.flags & htole32(RNBD_LOGIN_DISCOVER) ? AT_LIST : AT_LOGIN)) {
+		target_strike(c);
+		return;
+	}
+	if (!target.tc->secret) {
+		let_in(c);
+		return;
+	}
+	target_build(&f, CHALLENGE);
+	target_send(c, &f);
+}
+
+static const struct rnbd_wire_extent *extent_of(const struct rnbd_req_entry *e, uint32_t i)
+{
+	const struct rnbd_wire_extent_entry *more = (const void *)(e + 1);
+
+	return i ? &more[(i - 1) / 4].extent[(i - 1) % 4] : &e->extent;
+}
+
+/* Data between the disk and the pool. */
+static void move_data(struct conn *c, const struct rnbd_req_entry *e)
+{
+	uint64_t at = le64toh(e->offset);
+	uint32_t left = le32toh(e->length), i;
+
+	for (i = 0; i < e->nr_extents; i++) {
+		uint32_t unit = le32toh(extent_of(e, i)->unit);
+		uint32_t bytes = le32toh(extent_of(e, i)->units) * RNBD_UNIT_SIZE;
+		uint8_t *pool = c->data + (size_t)unit * RNBD_UNIT_SIZE;
+
+		if (bytes > left)
+			bytes = left;
+		if (unit >= POOL_UNITS || bytes > (POOL_UNITS - unit) * RNBD_UNIT_SIZE) {
+			/* unless it was told of a larger pool */
+			if (!target.mutate)
+				amiss("an extent at unit %u", unit);
+			return;
+		}
+		if (e->op == RNBD_OP_READ)
+			memcpy(pool, disk + at, bytes);
+		else
+			memcpy(disk + at, pool, bytes);
+		at += bytes;
+		left -= bytes;
+	}
+}
+
+static void on_requests(struct conn *c, const uint8_t *frame, uint32_t len)
+{
+	const struct rnbd_req_entry *e = (const void *)(frame + HDR_BYTES);
+	const struct rnbd_req_entry *end = (const void *)(frame + len);
+	struct rnbd_reply_entry reply = { };
+	static struct frame f;
+
+	for (; e < end; e += 1 + (e->nr_extents + 2) / 4) {
+		uint32_t length = le32toh(e->length);
+		uint64_t offset = le64toh(e->offset);
+
+		target.rel[TAG_SENT] = le16toh(e->tag);
+		target.rel[CAPACITY] = length;
+		if (target.tc->when == AT_REQUEST && !target.struck) {
+			target_strike(c);
+			return;
+		}
+		reply.tag = e->tag;
+		reply.status = 0;
+		reply.length = e->length;
+		/* A disk that has grown has no more data for all that. */
+		if (length > DISK_BYTES || offset > DISK_BYTES - length) {
+			reply.status = htole16(RNBD_ST_RANGE);
+			reply.length = 0;
+		} else {
+			move_data(c, e);
+		}
+		if (!target_has_credit(c))
+			return;
+		frame_begin(&f, RNBD_FRAME_REPLY, 1);
+		memcpy(frame_add(&f, sizeof(reply)), &reply, sizeof(reply));
+		target_send(c, &f);
+	}
+}
+
+/* Take what has come, and answer it. */
+void target_serve(void)
+{
+	static uint8_t copy[RNBD_SLOT_SIZE_MAX];
+	struct rdma_cm_event *event;
+	struct conn *c = &target.c;
+	const uint8_t *frame;
+	uint32_t len;
+
+	while (!rdma_get_cm_event(target.channel, &event)) {
+		if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST && !aside_request(event))
+			on_request(event);
+		rdma_ack_cm_event(event);
+	}
+	aside_step();
+	if (!c->id)
+		return;
+	conn_step(c);
+	if (c->established && target.tc->when == AT_CONNECTED && !target.struck)
+		target_strike(c);
+	while (!c->gone && !target.silent && (frame = conn_receive(c, 0, &len, 0))) {
+		memcpy(copy, frame, len);
+		if (copy[0] == RNBD_FRAME_LOGIN)
+			on_login(c, copy);
+		else if (copy[0] == RNBD_FRAME_REQUEST)
+			on_requests(c, copy, len);
+		else if (copy[0] == RNBD_FRAME_PROOF)
+			on_proof(c, copy);
+		else
+			amiss("a frame of type %u from a client", copy[0]);
+	}
+	if (target.live && !target.silent && target.struck && target.tc->also == STARVE)
+		conn_alive(c, 800);
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The strike of a case: sends its frame, or what else breaks the rule.
+ */
+#include "target.h"
+
+void target_patch(uint8_t *bytes, const struct patch *p, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		patch_apply(bytes, &p[i], target.rel);
+}
+
+/* Wait for credits that a lawful target needs. */
+bool target_has_credit(struct conn *c)
+{
+	uint64_t end = deadline(GONE_MS);
+	uint32_t len;
+
+	while (c->credits <= 1 && !c->gone && now_ms() < end)
+		conn_receive(c, 0, &len, 0);
+	return c->credits > 1 && !c->gone;
+}
+
+static void flood(struct conn *c, enum base which, uint32_t frames)
+{
+	static struct frame f;
+
+	while (frames-- && target_has_credit(c)) {
+		target_build(&f, which);
+		frame_send(c, &f);
+	}
+}
+
+/* More frames than there were credits for, and none given back. */
+static void overdraw(struct conn *c, enum base which)
+{
+	uint32_t frames = c->slots * (c->slots / 2 + 2);
+	static struct frame f;
+
+	c->mute = true;
+	while (frames-- && !c->gone) {
+		target_build(&f, which);
+		frame_seal(c, &f);
+		if (!conn_post(c, f.b, f.len, IBV_WR_SEND, 0))
+			break;
+		conn_step(c);
+	}
+}
+
+/* More exports than there can be. */
+static void endless_list(struct conn *c)
+{
+	uint32_t per_frame = (c->slot_size - HDR_BYTES - sizeof(struct rnbd_discover_reply)) /
+			     sizeof(struct rnbd_export_entry);
+	static struct frame f;
+	uint32_t i;
+
+	for (i = 0; i <= RNBD_EXPORTS_MAX / per_frame + 1 && target_has_credit(c); i++) {
+		target_build_list(&f, true, per_frame);
+		frame_send(c, &f);
+	}
+}
+
+/* The lawful frame, mutated in random mode. */
+void target_send(struct conn *c, struct frame *f)
+{
+	frame_seal(c, f);
+	if (target.mutate && target.mutate_at-- == 0) {
+		rng_mutate(target.mutate, f->b, &f->len, c->slot_size);
+		target.mutate_at = rng_below(target.mutate, 12);
+		target.mutated++;
+	}
+	conn_post(c, f->b, f->len, IBV_WR_SEND, 0);
+}
+
+void target_strike(struct conn *c)
+{
+	const struct target_case *tc = target.tc;
+	enum ibv_wr_opcode opcode = IBV_WR_SEND;
+	int frames = tc->also == TWICE ? 2 : 1;
+	static struct frame f;
+
+	target.struck = true;
+	if (tc->also == IMMEDIATE)
+		opcode = IBV_WR_SEND_WITH_IMM;
+	else if (tc->also == INVALIDATE)
+		opcode = IBV_WR_SEND_WITH_INV;
+	else if (tc->also == FLOOD)
+		flood(c, tc->base, 1000);
+	else if (tc->also == ENDLESS)
+		endless_list(c);
+	else if (tc->also == OVERDRAW)
+		overdraw(c, tc->base);
+	else if (tc->also == SILENT)
+		target.silent = true;
+	else if (tc->also == STARVE)
+		c->mute = true;
+	while (frames-- && tc->base && tc->also != ENDLESS && tc->also != OVERDRAW) {
+		target_build(&f, tc->base);
+		if (tc->base != GARBAGE)
+			frame_seal(c, &f);
+		target_patch(f.b, tc->p, ARRAY_SIZE(tc->p));
+		f.len = tc->more == OVERSIZED ? c->slot_size + 64 : f.len + tc->more;
+		conn_post(c, f.b, f.len, opcode, 0x12345);
+	}
+	if (tc->also == EAGER) {
+		target_build(&f, LOGIN_REPLY);
+		frame_send(c, &f);
+	}
+	if (tc->also == HANG_UP) {
+		/* A frame may have overtaken the last message of the connection manager. */
+		uint64_t end = deadline(GONE_MS);
+
+		while (!c->established && now_ms() < end) {
+			conn_step(c);
+			nap();
+		}
+		rdma_disconnect(c->id);
+	}
+}

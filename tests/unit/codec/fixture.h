@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Shared parts of the codec's unit tests: messages, and the record of protocol errors
+ * that a decoder has returned so far.
+ */
+#ifndef RNBD_UNIT_CODEC_FIXTURE_H
+#define RNBD_UNIT_CODEC_FIXTURE_H
+
+#include "cm.h"
+#include "discover.h"
+#include "geometry.h"
+#include "io.h"
+#include "login.h"
+#include "names.h"
+#include "unit.h"
+
+#define assert_fault(call, want) check_fault(call, want, #call, __LINE__)
+
+void check_fault(enum rnbd_proto_err got, enum rnbd_proto_err want, const char *what, int line);
+
+/* A change of a valid message, and the result that it must lead to. */
+struct patch {
+	u32 offset, bytes;
+	u64 value;
+	enum rnbd_proto_err want;
+};
+
+#define PATCH(type, member, value, want) {				\
+	offsetof(struct type, member),					\
+	sizeof(((struct type *)0)->member), value, RNBD_PERR_##want	\
+}
+
+#define SEQ	0x80000001u
+#define EPOCH	3u
+#define SLOTS	8u
+
+struct message {
+	_Alignas(8) u8 buf[8192];
+	u32 len;
+	struct rnbd_frame frame;
+};
+
+void message_init(struct message *msg, u8 type, u16 nr_entries, u32 bytes);
+enum rnbd_proto_err message_decode_to(const struct message *msg, struct rnbd_frame *frame);
+enum rnbd_proto_err message_decode(struct message *msg);
+
+/* The login that the tests of logins and of their replies send. */
+extern const struct rnbd_login_info asked;
+
+/* Each runs the tests of its file and returns the number of those that failed. */
+int codec_frame_tests(void);
+int codec_io_request_tests(void);
+int codec_io_reply_tests(void);
+int codec_cm_tests(void);
+int codec_login_tests(void);
+int codec_login_reply_tests(void);
+int codec_discover_tests(void);
+
+#endif /* RNBD_UNIT_CODEC_FIXTURE_H */

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Frames: the shape of every type, their length, their header, and the data behind
+ * the entries.
+ */
+#include "fixture.h"
+
+static const struct {
+	u8 type;
+	u16 nr_entries;
+	u32 bytes;
+} shapes[] = {
+	{ RNBD_FRAME_LOGIN, 1, 128 },
+	{ RNBD_FRAME_LOGIN_REPLY, 1, 128 },
+	{ RNBD_FRAME_LOGIN_REPLY, 2, 144 },
+	{ RNBD_FRAME_LOGIN_REPLY, 100, 128 + 99 * 16 },
+	{ RNBD_FRAME_REQUEST, 1, 32 },
+	{ RNBD_FRAME_REQUEST, 100, 3200 },
+	{ RNBD_FRAME_REPLY, 1, 16 },
+	{ RNBD_FRAME_REPLY, 300, 4800 },
+	{ RNBD_FRAME_CREDIT, 0, 0 },
+	{ RNBD_FRAME_RESIZE, 1, 16 },
+	{ RNBD_FRAME_DISCOVER_REPLY, 1, 16 },
+	{ RNBD_FRAME_DISCOVER_REPLY, 50, 16 + 49 * 112 },
+	{ RNBD_FRAME_CHALLENGE, 1, 64 },
+	{ RNBD_FRAME_PROOF, 1, 64 },
+};
+
+static void test_frame_round_trip(void **state)
+{
+	struct message msg;
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
+		message_init(&msg, shapes[i].type, shapes[i].nr_entries,
+			     shapes[i].bytes);
+		assert_fault(message_decode(&msg), RNBD_PERR_NONE);
+		assert_int_equal(msg.frame.type, shapes[i].type);
+		assert_int_equal(msg.frame.nr_entries, shapes[i].nr_entries);
+		assert_int_equal(msg.frame.bytes, shapes[i].bytes);
+		assert_int_equal(msg.frame.credits,
+				 shapes[i].type == RNBD_FRAME_CREDIT ? SLOTS : 0);
+	}
+}
+
+static void test_frame_size(void **state)
+{
+	struct message msg;
+	u32 i, len;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
+		message_init(&msg, shapes[i].type, shapes[i].nr_entries,
+			     shapes[i].bytes);
+		len = msg.len;
+		for (msg.len = 0; msg.len < len; msg.len++)
+			assert_fault(message_decode(&msg), RNBD_PERR_SHORT);
+		for (msg.len = len + 1; msg.len < len + 40; msg.len++)
+			assert_fault(message_decode(&msg), RNBD_PERR_LONG);
+
+		/* one entry more or less than there are bytes for */
+		if (shapes[i].type == RNBD_FRAME_CREDIT)
+			continue;
+		msg.len = len;
+		unit_put(msg.buf + 2, 2, 0);
+		assert_fault(message_decode(&msg), RNBD_PERR_COUNT);
+		if (shapes[i].type == RNBD_FRAME_LOGIN ||
+		    shapes[i].type == RNBD_FRAME_RESIZE ||
+		    shapes[i].type == RNBD_FRAME_CHALLENGE ||
+		    shapes[i].type == RNBD_FRAME_PROOF)
+			continue;
+		unit_put(msg.buf + 2, 2, shapes[i].nr_entries + 1);
+		assert_fault(message_decode(&msg), RNBD_PERR_SHORT);
+		unit_put(msg.buf + 2, 2, 0xffff);
+		assert_fault(message_decode(&msg), RNBD_PERR_SHORT);
+		if (shapes[i].nr_entries == 1)
+			continue;
+		unit_put(msg.buf + 2, 2, shapes[i].nr_entries - 1);
+		assert_fault(message_decode(&msg), RNBD_PERR_LONG);
+	}
+}
+
+static void test_frame_faults(void **state)
+{
+	static const struct patch patches[] = {
+		PATCH(rnbd_frame_hdr, flags, 2, RESERVED),
+		PATCH(rnbd_frame_hdr, flags, 0x80, RESERVED),
+		PATCH(rnbd_frame_hdr, reserved, 1, RESERVED),
+		PATCH(rnbd_frame_hdr, reserved, 0x8000, RESERVED),
+		PATCH(rnbd_frame_hdr, type, 0, TYPE),
+		PATCH(rnbd_frame_hdr, type, 10, TYPE),
+		PATCH(rnbd_frame_hdr, type, 0xff, TYPE),
+		PATCH(rnbd_frame_hdr, seq, SEQ - 1, SEQ),
+		PATCH(rnbd_frame_hdr, seq, SEQ + 1, SEQ),
+		PATCH(rnbd_frame_hdr, seq, 1, SEQ),
+		PATCH(rnbd_frame_hdr, epoch, EPOCH - 1, EPOCH),
+		PATCH(rnbd_frame_hdr, epoch, EPOCH + 1, EPOCH),
+		PATCH(rnbd_frame_hdr, epoch, 0, EPOCH),
+		PATCH(rnbd_frame_hdr, credits, SLOTS, NONE),
+		PATCH(rnbd_frame_hdr, credits, SLOTS + 1, CREDITS),
+		PATCH(rnbd_frame_hdr, credits, 0xffff, CREDITS),
+	};
+	struct message msg;
+	u32 i, j;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
+		for (j = 0; j < ARRAY_SIZE(patches); j++) {
+			message_init(&msg, shapes[i].type, shapes[i].nr_entries,
+				     shapes[i].bytes);
+			unit_put(msg.buf + patches[j].offset, patches[j].bytes,
+				 patches[j].value);
+			assert_fault(message_decode(&msg), patches[j].want);
+		}
+	}
+
+	/* a login and a resize are one entry, a credit frame none */
+	message_init(&msg, RNBD_FRAME_LOGIN, 2, 256);
+	assert_fault(message_decode(&msg), RNBD_PERR_COUNT);
+	message_init(&msg, RNBD_FRAME_RESIZE, 2, 32);
+	assert_fault(message_decode(&msg), RNBD_PERR_COUNT);
+	message_init(&msg, RNBD_FRAME_RESIZE, 1, 16);
+	msg.buf[1] = RNBD_FRAME_DATA;
+	assert_fault(message_decode(&msg), RNBD_PERR_FLAGS);
+	message_init(&msg, RNBD_FRAME_CREDIT, 1, 0);
+	assert_fault(message_decode(&msg), RNBD_PERR_COUNT);
+	message_init(&msg, RNBD_FRAME_CREDIT, 1, 32);
+	assert_fault(message_decode(&msg), RNBD_PERR_COUNT);
+	message_init(&msg, RNBD_FRAME_CREDIT, 0, 0);
+	unit_put(msg.buf + 4, 2, 0);
+	/* a mere sign of life */
+	assert_fault(message_decode(&msg), RNBD_PERR_NONE);
+	unit_put(msg.buf + 4, 2, 1);
+	assert_fault(message_decode(&msg), RNBD_PERR_NONE);
+}
+
+/* Only requests and replies have data behind them, and those have some. */
+static void test_frame_data(void **state)
+{
+	struct message msg;
+	u32 i, more;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
+		bool may = shapes[i].type == RNBD_FRAME_REQUEST ||
+			   shapes[i].type == RNBD_FRAME_REPLY;
+
+		for (more = 0; more < 20; more++) {
+			message_init(&msg, shapes[i].type, shapes[i].nr_entries,
+				     shapes[i].bytes + more);
+			unit_put(msg.buf + 1, 1, RNBD_FRAME_DATA);
+			assert_fault(message_decode(&msg),
+				     !may ? RNBD_PERR_FLAGS :
+				     more ? RNBD_PERR_NONE : RNBD_PERR_SHORT);
+			if (!may || !more)
+				continue;
+			assert_int_equal(msg.frame.data_bytes, more);
+			/* nobody has asked for them */
+			assert_fault(rnbd_decode_end(&msg.frame), RNBD_PERR_LONG);
+			unit_put(msg.buf + 1, 1, RNBD_FRAME_DATA | 2);
+			assert_fault(message_decode(&msg), RNBD_PERR_RESERVED);
+		}
+	}
+	message_init(&msg, RNBD_FRAME_REQUEST, 1, 32);
+	assert_fault(message_decode(&msg), RNBD_PERR_NONE);
+	assert_fault(rnbd_decode_end(&msg.frame), RNBD_PERR_NONE);
+}
+
+int codec_frame_tests(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_frame_round_trip),
+		cmocka_unit_test(test_frame_size),
+		cmocka_unit_test(test_frame_faults),
+		cmocka_unit_test(test_frame_data),
+	};
+
+	return cmocka_run_group_tests_name("frame", tests, NULL, NULL);
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Replies to requests, with and without inline data.
+ */
+#include "fixture.h"
+
+static void test_reply(void **state)
+{
+	static const struct patch patches[] = {
+		PATCH(rnbd_reply_entry, tag, 31, NONE),
+		PATCH(rnbd_reply_entry, tag, 32, TAG),
+		PATCH(rnbd_reply_entry, tag, 0xffff, TAG),
+		PATCH(rnbd_reply_entry, status, 1, LENGTH),
+		PATCH(rnbd_reply_entry, status, 9, LENGTH),
+		PATCH(rnbd_reply_entry, status, 10, STATUS),
+		PATCH(rnbd_reply_entry, status, 32, STATUS),
+		PATCH(rnbd_reply_entry, status, 0xffff, STATUS),
+		PATCH(rnbd_reply_entry, length, 0, NONE),
+		PATCH(rnbd_reply_entry, length, 0xffffffff, NONE),
+		/* without inline data */
+		PATCH(rnbd_reply_entry, flags, RNBD_REPLY_INLINE, SHORT),
+		PATCH(rnbd_reply_entry, flags, 2, FLAGS),
+		PATCH(rnbd_reply_entry, flags, 0x80, FLAGS),
+		{ 9, 1, 1, RNBD_PERR_RESERVED },
+		{ 15, 1, 0x80, RNBD_PERR_RESERVED },
+	};
+	struct rnbd_reply reply, out, untouched;
+	struct message msg;
+	u32 i, j;
+
+	(void)state;
+	memset(&untouched, 0xa5, sizeof(untouched));
+	message_init(&msg, RNBD_FRAME_REPLY, 10, 160);
+	memset(msg.buf + 16, 0xee, 160);
+	for (i = 0; i < 10; i++) {
+		reply = (struct rnbd_reply) {
+			.tag = i + 20, .status = i, .length = i ? 0 : 4096,
+		};
+		rnbd_encode_reply((void *)(msg.buf + 16 + i * 16), &reply);
+	}
+	assert_fault(message_decode(&msg), RNBD_PERR_NONE);
+	for (i = 0; i < 10; i++) {
+		assert_fault(rnbd_decode_reply(&msg.frame, i, 32, &out),
+			     RNBD_PERR_NONE);
+		assert_int_equal(out.tag, i + 20);
+		assert_int_equal(out.status, i);
+		assert_int_equal(out.length, i ? 0 : 4096);
+	}
+	assert_fault(rnbd_decode_reply(&msg.frame, 10, 32, &out),
+		     RNBD_PERR_COUNT);
+	assert_fault(rnbd_decode_reply(&msg.frame, 0xffff, 32, &out),
+		     RNBD_PERR_COUNT);
+
+	for (i = 0; i < ARRAY_SIZE(patches); i++) {
+		enum rnbd_proto_err fault;
+		u8 saved[16];
+
+		j = i % 2 ? 0 : 9;
+		reply = (struct rnbd_reply) { .tag = 7, .length = 512 };
+		memcpy(saved, msg.buf + 16 + j * 16, 16);
+		rnbd_encode_reply((void *)(msg.buf + 16 + j * 16), &reply);
+		unit_put(msg.buf + 16 + j * 16 + patches[i].offset,
+			 patches[i].bytes, patches[i].value);
+		out = untouched;
+		fault = rnbd_decode_reply(&msg.frame, j, 32, &out);
+		assert_fault(fault, patches[i].want);
+		if (fault)
+			assert_memory_equal(&out, &untouched, sizeof(out));
+		memcpy(msg.buf + 16 + j * 16, saved, 16);
+	}
+
+	message_init(&msg, RNBD_FRAME_REQUEST, 1, 32);
+	assert_fault(message_decode(&msg), RNBD_PERR_NONE);
+	assert_fault(rnbd_decode_reply(&msg.frame, 0, 32, &out),
+		     RNBD_PERR_TYPE);
+}
+
+static void test_reply_inline(void **state)
+{
+	static const struct rnbd_reply replies[] = {
+		{ .tag = 1, .length = 512, .is_inline = true },
+		{ .tag = 2, .length = 4096 },
+		{ .tag = 3, .status = RNBD_ST_IO },
+		{ .tag = 4, .length = 1024, .is_inline = true },
+	};
+	struct rnbd_reply out, none = { .tag = 5, .is_inline = true };
+	struct message msg;
+	u32 bytes, i;
+
+	(void)state;
+	for (bytes = 1; bytes < 2048; bytes++) {
+		message_init(&msg, RNBD_FRAME_REPLY, 4, 64 + bytes);
+		unit_put(msg.buf + 1, 1, RNBD_FRAME_DATA);
+		for (i = 0; i < 4; i++)
+			rnbd_encode_reply((void *)(msg.buf + 16 + 16 * i), &replies[i]);
+		assert_fault(message_decode(&msg), RNBD_PERR_NONE);
+		for (i = 0; i < 4; i++) {
+			bool enough = bytes >= (i < 3 ? 512 : 1536);
+
+			assert_fault(rnbd_decode_reply(&msg.frame, i, 32, &out),
+				     enough ? RNBD_PERR_NONE : RNBD_PERR_SHORT);
+			if (!enough)
+				break;
+			assert_int_equal(out.tag, replies[i].tag);
+			assert_int_equal(out.status, replies[i].status);
+			assert_int_equal(out.length, replies[i].length);
+			assert_int_equal(out.is_inline, replies[i].is_inline);
+			assert_ptr_equal(out.data, !out.is_inline ? NULL :
+				msg.buf + 16 + 64 + (i ? 512 : 0));
+		}
+		if (i == 4)
+			assert_fault(rnbd_decode_end(&msg.frame),
+				     bytes == 1536 ? RNBD_PERR_NONE : RNBD_PERR_LONG);
+	}
+
+	/* nothing is not sent inline, least of all by a request that failed */
+	message_init(&msg, RNBD_FRAME_REPLY, 1, 16 + 512);
+	unit_put(msg.buf + 1, 1, RNBD_FRAME_DATA);
+	rnbd_encode_reply((void *)(msg.buf + 16), &none);
+	assert_fault(message_decode(&msg), RNBD_PERR_NONE);
+	assert_fault(rnbd_decode_reply(&msg.frame, 0, 32, &out), RNBD_PERR_SHORT);
+	none.status = RNBD_ST_IO;
+	rnbd_encode_reply((void *)(msg.buf + 16), &none);
+	assert_fault(rnbd_decode_reply(&msg.frame, 0, 32, &out), RNBD_PERR_SHORT);
+	/* as long as 32 bits can say */
+	none = replies[0];
+	none.length = 0xffffffff;
+	rnbd_encode_reply((void *)(msg.buf + 16), &none);
+	assert_fault(rnbd_decode_reply(&msg.frame, 0, 32, &out), RNBD_PERR_SHORT);
+}
+
+int codec_io_reply_tests(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_reply),
+		cmocka_unit_test(test_reply_inline),
+	};
+
+	return cmocka_run_group_tests_name("io_reply", tests, NULL, NULL);
+}

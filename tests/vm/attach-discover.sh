@@ -1,0 +1,210 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 2 --cpus 1 --mem 1024 --timeout 300
+# short: a target tells each host what it may attach there, and nothing else, also while that changes
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+
+MANY=120
+STORY="connecting>login login>listing listing>closing closing>dead"
+
+sessions_gone() { [ -z "$(ls /sys/kernel/rnbd-target/sessions)" ]; }
+held() { [ "$(hits rnbd-target delay_login)" = "$1" ]; }
+listing() { rnbd session list --json | jq -e 'length == 1 and .[0].state == "listing"'; }
+
+# story: "old>new" of each change of state that the monitor has seen
+story() { sed -nE 's/^[^ ]+ session .* ([a-z]+) -> ([a-z]+)(: .*)?$/\1>\2/p' "$OUT/monitor" | xargs; }
+story_is() { [ "$(story)" = "$1" ]; }
+
+# make_many: exports of one file for host 4 alone, faster than the tool does
+make_many() {
+	local name
+
+	mkdir -p "$CFG/hosts/$(host_id 4)"
+	for name; do names+=("$CFG/exports/$name"); done
+	mkdir "${names[@]}" || die "mkdir"
+	for name in "${names[@]}"; do
+		echo /dev/shm/many >"$name/path"
+		echo 1 >"$name/enable" || die "enable $name"
+		ln -s "$CFG/hosts/$(host_id 4)" "$name/allowed_hosts/4" || die "allow $name"
+	done
+	ln -s "${names[@]}" "$CFG/ports/1/exports/" || die "links"
+}
+
+set_host_id
+if [ "$NODE" = 1 ]; then
+	target_start
+	export_disk plain "$(null_disk 64)" 2
+	export_disk both "$(null_disk 16 blocksize=4096)" 2 3
+	export_disk fixed "$(null_disk 32)" 2 -- --read-only
+	export_disk foreign "$(null_disk 16)" 3
+	export_disk off "$(null_disk 16)" 2
+	rnbd export disable off || die "disable"
+	rnbd export add elsewhere --path "$(null_disk 16)" --host "$(host_id 2)" --port "$ADDR:4428" ||
+		die "export elsewhere"
+	truncate -s 1M /dev/shm/many
+	mapfile -t many < <(seq -f 'm%03g' $MANY)
+	make_many "${many[@]}"
+	tell uuids "$(cat "$CFG"/exports/{both,fixed,plain}/uuid | xargs)"
+	rnbd monitor >"$OUT/monitor" 2>"$OUT/monitor.err" &
+	monitor=$!
+	wait_for 10 grep -q 'listening to rnbd-target$' "$OUT/monitor.err"
+	barrier exported 120
+
+	barrier first
+	wait_for 10 story_is "$STORY"
+	kill $monitor
+	barrier seen
+	barrier listed 120
+
+	strike rnbd-target delay_login 1 1000000
+	barrier armed
+	wait_for 20 held 1
+	barrier held
+	barrier killed
+	strike rnbd-target delay_login 0
+	wait_for 20 sessions_gone
+
+	# Without its credits the list of host 4 is never at its end.
+	strike rnbd-target delay_login 1 1000000
+	barrier armed
+	wait_for 20 held 2
+	lab pause 2
+	strike rnbd-target delay_login 0
+	wait_for 10 listing
+	name=${many[-1]}
+	rm "$CFG/ports/1/exports/$name" "$CFG/exports/$name/allowed_hosts/4"
+	rmdir "$CFG/exports/$name" || die "remove $name"
+	listing || die "the session is gone"
+	echo 0 >"$CFG/ports/1/enable" || die "disable the port"
+	sessions_gone || wait_for 5 sessions_gone
+	echo 1 >"$CFG/ports/1/enable" || die "enable the port"
+	lab resume 2
+	barrier resumed
+
+	barrier begin
+	for ((i = 0; i < 12; i++)); do
+		name=${many[i]}
+		rm "$CFG/ports/1/exports/$name" || die "unlink $name"
+		echo 0 >"$CFG/exports/$name/enable" || die "disable $name"
+		[ $((i % 3)) != 2 ] || {
+			echo 0 >"$CFG/ports/1/enable" || die "disable the port"
+			echo 1 >"$CFG/ports/1/enable" || die "enable the port"
+		}
+		rm "$CFG/exports/$name/allowed_hosts/4"
+		rmdir "$CFG/exports/$name" || die "remove $name"
+	done
+	: >"$SHARED/churned"
+	barrier churned 120
+	barrier end
+	wait_for 20 sessions_gone
+	same "$(rnbd session list --json | jq length)" 0 "sessions that are left"
+	rm "$CFG"/ports/1/exports/m* "$CFG"/exports/m*/allowed_hosts/*
+	rmdir "$CFG"/exports/m*
+	configfs_clear
+	[ -z "$(ls "$CFG/exports")" ] || die "exports are left over"
+	unload
+	exit 0
+fi
+
+# names HOST-NODE OPTION...: what this host sees, on one line
+names() { rnbd discover "$ADDR" --host-id "$(host_id "$1")" --json "${@:2}" | jq -r '.[].name' | xargs; }
+
+# fails STATUS PATTERN ARGUMENT...: with one line that says so
+fails() {
+	local status=0 text
+
+	text=$(rnbd discover "${@:3}" 2>&1 >/dev/null) || status=$?
+	echo "  $text"
+	same $status "$1" "exit status of discover ${*:3}"
+	same "$(wc -l <<<"$text")" 1 "lines of: $text"
+	echo "$text" | grep -q "$2" || die "unclear: $text"
+}
+
+fails 1 'loaded; run: modprobe rnbd' "$ADDR"
+modprobe rnbd
+before=$(rdma_own)
+barrier exported 120
+
+rnbd discover "$ADDR" --json >"$OUT/first" || die "discover failed"
+cat "$OUT/first"
+barrier first
+read -r both fixed plain <<<"$(told uuids)"
+same "$(jq -c . "$OUT/first")" "$(jq -nc --arg both "$both" --arg fixed "$fixed" --arg plain "$plain" '
+	def row($name; $uuid; $size; $block; $ro):
+		{name: $name, uuid: $uuid, size: ($size * 1048576), block_size: $block, readonly: $ro};
+	[row("both"; $both; 16; 4096; false), row("fixed"; $fixed; 32; 512; true),
+	 row("plain"; $plain; 64; 512; false)]')" "what host 2 may attach"
+barrier seen
+
+same "$(rnbd discover "$ADDR" | sed 's/ \+/ /g')" "EXPORT SIZE BLOCK MODE UUID
+both 16M 4096 rw $both
+fixed 32M 512 ro $fixed
+plain 64M 512 rw $plain" "table"
+same "$(names 3)" "both foreign" "what host 3 may attach"
+same "$(names 2 --port 4428)" elsewhere "what the other port offers"
+note "a host without rights, and one that the port does not know"
+for host in 3 9; do
+	rnbd discover "$ADDR:4428" --host-id "$(host_id $host)" --json >"$OUT/list" 2>"$OUT/hint" ||
+		die "host $host: $(cat "$OUT/hint")"
+	same "$(jq -c . "$OUT/list")" '[]' "list of host $host"
+	grep -q "host $(host_id $host) may attach nothing there" "$OUT/hint" || die "no hint: $(cat "$OUT/hint")"
+done
+
+count_calls rnbdc_handle_discover_reply
+same "$(names 4)" "$(seq -f 'm%03g' $MANY | xargs)" "a long list"
+need_counter "$(calls rnbdc_handle_discover_reply)" -ge $((MANY / 18)) "frames of it"
+echo 0 >/sys/kernel/tracing/events/rnbdproof/enable
+
+fails 1 'no rnbd target listens' "$ADDR:4999"
+fails 1 'answer\|reach\|resolve\|route' 10.9.0.77
+text=$(setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set -all \
+	rnbd discover "$ADDR" --host-id "$(host_id 2)" 2>&1) && die "anybody may ask: $text"
+echo "$text" | grep -qi 'not permitted' || die "unclear: $text"
+fails 2 'UUID' "$ADDR" --host-id 7
+fails 2 'operand is missing'
+wait_for 10 rdma_own_is "$before"
+barrier listed 120
+
+note "a signal that kills ends the question"
+barrier armed
+rnbd discover "$ADDR" >/dev/null &
+asker=$!
+barrier held
+kill -KILL $asker
+wait $asker && die "it ended by itself"
+wait_for 10 rdma_own_is "$before"
+barrier killed
+
+note "an export goes, then the port, while the list is being told"
+barrier armed
+fails 1 'clos\|retry' "$ADDR" --host-id "$(host_id 4)"
+barrier resumed
+wait_for 10 rdma_own_is "$before"
+
+note "exports go and the port is off and on meanwhile"
+barrier begin
+done=0 refused=0
+while :; do
+	last=
+	[ ! -e "$SHARED/churned" ] || last=1
+	if timeout 60 rnbd discover "$ADDR" --host-id "$(host_id 4)" --json >"$OUT/list" 2>"$OUT/error"; then
+		done=$((done + 1))
+		same "$(jq -r '.[].name' "$OUT/list" | uniq -d)" '' "told twice"
+	else
+		status=$?
+		same $status 1 "exit status while that changes: $(cat "$OUT/error")"
+		same "$(wc -l <"$OUT/error")" 1 "lines of: $(cat "$OUT/error")"
+		sort "$OUT/error" >>"$OUT/errors"
+		refused=$((refused + 1))
+	fi
+	[ -z "$last" ] || break
+done
+note "$done lists, $refused refused"
+[ ! -e "$OUT/errors" ] || sort "$OUT/errors" | uniq -c
+[ $done -gt 1 ] || die "hardly a list"
+same "$(names 4)" "$(seq -f 'm%03g' 13 $((MANY - 1)) | xargs)" "what is left"
+barrier churned 120
+wait_for 10 rdma_own_is "$before"
+unload
+barrier end

@@ -1,0 +1,97 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 2 --cpus 2 --mem 1024 --timeout 200
+# short: two logins with one session id, and logins with an older epoch: exactly one wins
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+
+set_host_id
+if [ "$NODE" = 1 ]; then
+	target_start
+	export_disk disk0 "$(null_disk 64)"
+	lab barrier exported
+	# never more than one session, whoever has it
+	sessions=$CFG/exports/disk0/sessions
+	most=0
+	while [ ! -e "$SHARED/end" ]; do
+		# not all of a processor: others need it, too
+		read -r now <"$sessions"
+		[ "$now" -le "$most" ] || most=$now
+		sleep 0.02
+	done
+	echo "sessions at a time: $most"
+	[ "$most" = 1 ] || die "$most sessions at a time"
+	lab barrier ended
+	wait_for 10 grep -qx 0 "$sessions"
+	configfs_clear
+	unload
+	exit 0
+fi
+
+lab barrier exported
+modprobe rnbd
+
+# twin EPOCH - attach once more with the same session id, to begin with EPOCH;
+# the device is in $twin. Told that the target is busy, the tool asks again, with
+# epoch 1, and is refused.
+twin() {
+	strike rnbd fixed_session 1000
+	strike rnbd set_epoch 1 "$1"
+	twin=$(rnbd attach "$ADDR" disk0 --queues 2 2>"$OUT/error")
+}
+
+# twin_soon EPOCH - the same, with higher epochs while the target ends the former
+twin_soon() {
+	local e
+
+	for ((e = $1; e < $1 + 100; e++)); do
+		twin "$e" && return
+		sleep 0.1
+	done
+	die "refused: $(cat "$OUT/error")"
+}
+
+strike rnbd fixed_session 1
+dev=$(attach disk0 --queues 2 --keepalive $((500 * ${LAB_SLOW:-1}))) || exit 1
+note "session $(counter "$dev" session_id), epoch $(counter "$dev" epoch)"
+
+note "a twin with the same epoch, or an older one, is refused, and does no harm"
+strike rnbd kill_queue 1
+wait_for 20 counter_over "$dev" reconnects 0
+epoch=$(counter "$dev" epoch)
+for e in $((epoch)) 1; do
+	twin "$e" && die "attached with epoch $e beside epoch $epoch"
+	cat "$OUT/error"
+	grep -q "a newer login of this session exists" "$OUT/error" || die "not refused for its epoch"
+	[ "$(hits rnbd set_epoch)" -gt 0 ] || die "the epoch was not set"
+done
+works "$dev"
+need "$dev" reconnects -eq 1
+
+note "a twin with a newer one ends the former, which cannot come back"
+twin_soon 100000
+same "$(counter "$twin" session_id)" "$(counter "$dev" session_id)" "session"
+note "epoch $(counter "$twin" epoch)"
+works "$twin"
+wait_for 20 grep -q reconnecting "/sys/block/$(basename "$dev")/rnbd/state"
+seen=$(counter "$dev" attempt)
+wait_for 20 counter_over "$dev" attempt $((seen + 2))
+note "the former: $(counter "$dev" last_error)"
+counter "$dev" last_error | grep -q "a newer login of this session exists" || die "not refused for its epoch"
+works "$twin"
+need "$twin" reconnects -eq 0
+rnbd detach "$dev" --force || die "detach failed"
+works "$twin"
+need "$twin" reconnects -eq 0
+
+note "the epoch is remembered when nobody is left"
+epoch=$(counter "$twin" epoch)
+detach "$twin"
+twin "$epoch" && die "attached with the epoch of a session that has gone"
+cat "$OUT/error"
+twin_soon $((epoch + 1))
+works "$twin"
+detach "$twin"
+: >"$SHARED/end"
+lab barrier ended
+unload

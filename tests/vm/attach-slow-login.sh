@@ -1,0 +1,108 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 2 --cpus 1 --mem 1024 --timeout 300
+# beside: it waits for most of its time
+# short: a target that takes long to answer a login is waited for; one that fell silent, or never ends, is not
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+
+# Longer than an end may be silent, three times 5 s, and than a login may take, 50 s.
+SLOW=17000
+FOREVER=1000000
+
+# held: does the target hold one more login than before
+held() { [ "$(hits rnbd-target delay_login)" -gt "$before" ]; }
+
+# closed WHY: has the target ended a session for this reason
+closed() { dmesg | grep -q "rnbd-target: session .* on port 1: $1"; }
+
+set_host_id
+if [ "$NODE" = 1 ]; then
+	target_start
+	export_disk disk0 "$(null_disk 64)"
+	before=0
+	strike rnbd-target delay_login 1 $SLOW
+	barrier exported
+	wait_for 20 held
+	barrier held
+	barrier attached 120
+	same "$(hits rnbd-target delay_login)" 1 "held logins"
+
+	for way in silent endless; do
+		before=$(hits rnbd-target delay_login)
+		strike rnbd-target delay_login 1 $FOREVER
+		barrier "armed-$way"
+		wait_for 20 held
+		barrier "held-$way"
+		# The link is still cut: no other reason can be the first.
+		[ $way != silent ] || wait_for 30 closed "no sign of life from the peer"
+		barrier "given-up-$way" 150
+		strike rnbd-target delay_login 0
+		wait_for 30 sh -c "! ls /sys/kernel/rnbd-target/sessions | grep -q ."
+		barrier "gone-$way"
+	done
+	barrier end
+	configfs_clear
+	unload
+	exit 0
+fi
+
+now_ms() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
+
+# begin_attach WAY: and wait until the target holds the login
+begin_attach() {
+	barrier "armed-$1"
+	began=$(now_ms)
+	rnbd attach "$ADDR" disk0 --pool 4M >"$OUT/attach" 2>&1 &
+	attach=$!
+	barrier "held-$1"
+}
+
+# given_up SECONDS PATTERN: the attach that runs ends not before, and says why
+given_up() {
+	wait $attach && die "attached to a target that does not answer: $(cat "$OUT/attach")"
+	cat "$OUT/attach"
+	grep -q "$2" "$OUT/attach" || die "unclear"
+	[ $(($(now_ms) - began)) -ge $(($1 * 1000)) ] || die "gave up too early"
+	wait_for 20 rdma_own_is "$before"
+}
+
+modprobe rnbd
+before=$(rdma_own)
+barrier exported
+
+began=$(now_ms)
+rnbd attach "$ADDR" disk0 --queues 2 --pool 4M --keepalive $((500 * ${LAB_SLOW:-1})) >"$OUT/attach" 2>&1 &
+attach=$!
+barrier held
+# The signals of a shell whose user presses Ctrl-Z and thinks better of it.
+kill -STOP $attach
+kill -CONT $attach
+wait $attach || die "attach failed: $(cat "$OUT/attach")"
+dev=$(cat "$OUT/attach")
+took=$(($(now_ms) - began))
+note "attached after $took ms"
+[ $took -ge $SLOW ] || die "the login was not held"
+verify "$dev" --rw=randwrite --bs=4k --iodepth=8 --size=1m
+need "$dev" reconnects -eq 0
+detach "$dev"
+barrier attached
+
+begin_attach silent
+lab cut 2
+given_up 14 "no sign of life from the peer"
+barrier given-up-silent
+lab join 2
+barrier gone-silent
+
+begin_attach endless
+given_up 50 "the target does not answer the login"
+barrier given-up-endless
+barrier gone-endless
+
+note "and after that it works"
+dev=$(attach disk0) || exit 1
+verify "$dev" --rw=randwrite --bs=4k --iodepth=8 --size=1m
+detach "$dev"
+unload
+barrier end

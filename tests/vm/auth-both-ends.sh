@@ -1,0 +1,263 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 1 --cpus 2 --mem 1024 --timeout 300
+# short: a host that has a secret has to prove it, and its target too; a wrong one changes nothing
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+
+HOST=$(host_id 1)
+DIR=$CFG/hosts/$HOST
+STORED=/etc/rnbd/secrets/$HOST
+RIGHT=$OUT/right WRONG=$OUT/wrong
+
+# fails PATTERN COMMAND...: it must fail, and say so in one line at its end
+fails() {
+	local want=$1
+	shift
+	if text=$("$@" 2>&1); then die "this must be refused: $*: $text"; fi
+	echo "! $*"
+	echo "  $text"
+	grep -qF -- "$want" <<<"$text" || die "\"$want\" is not said: $*"
+}
+
+live() { [ "$(rnbd session list --json | grep -c '"state": "live"')" = "$1" ]; }
+state() { counter "$dev" state; }
+state_is() { [ "$(state)" = "$1" ]; }
+last_error() { counter "$dev" last_error | grep -qF -- "$1"; }
+proofs() { same "$(cat "$DIR/failed_proofs")" "$1" "failed proofs"; }
+
+set_host_id
+target_start
+modprobe rnbd || die "modprobe rnbd failed"
+
+note "files with secrets"
+run rnbd secret generate "$RIGHT"
+run rnbd secret generate "$WRONG"
+same "$(stat -c %a "$RIGHT")" 600 "mode of a secret"
+grep -qE '^rnbd-secret:1:[0-9a-f]{64}:[0-9a-f]{8}$' "$RIGHT" || die "no secret: $(<"$RIGHT")"
+cmp -s "$RIGHT" "$WRONG" && die "two secrets are the same"
+fails "not replaced" rnbd secret generate "$RIGHT"
+rnbd secret generate | grep -q '^rnbd-secret:1:' || die "nothing is printed"
+export_disk disk0 "$(null_disk 64)"
+
+note "from the moment that a host has a secret, who is attached without it is out"
+dev=$(attach disk0 --queues 2) || exit 1
+same "$(rnbd show "$dev" --json | sed -n 's/.*"authenticated": *\([a-z]*\).*/\1/p')" false authenticated
+run rnbd host secret "$HOST" --secret-file "$RIGHT"
+live 0 || die "a session is live that nobody has proven"
+rnbd host list | grep -q "^$HOST *yes " || die "host list does not tell that there is a secret"
+wait_for 20 last_error "asks for the secret of this host"
+run rnbd detach "$dev" --force
+
+note "it is told to nobody"
+same "$(stat -c %a "$DIR/secret")" 200 "mode of the secret in configfs"
+cat "$DIR/secret" 2>&1 && die "the secret can be read"
+same "$(cat "$DIR/has_secret")" 1 has_secret
+fails "Invalid argument" bash -c "echo rnbd-secret:1:$(printf '%064d' 0):00000000 >$DIR/secret"
+dmesg | grep -q "host $HOST: secret: the checksum of the secret is wrong" || die "the log does not say what is wrong"
+# shellcheck disable=SC2016 # $1 is for that shell
+for text in '' ' ' nonet; do
+	fails "Invalid argument" bash -c 'echo "$1" >"$2"' - "$text" "$DIR/secret"
+done
+same "$(cat "$DIR/has_secret")" 1 "has_secret after a line without a secret"
+same "$(stat -c %a:%u "$STORED" "$(dirname "$STORED")" | paste -sd ' ')" "600:0 700:0" "the copy"
+cmp "$RIGHT" "$STORED" || die "the copy is another secret"
+
+note "without the secret, or with another one, nothing is granted and nothing told"
+fails "asks for the secret of this host (attach with --secret-file)" rnbd attach "$ADDR" disk0
+fails "asks for the secret of this host" rnbd discover "$ADDR"
+proofs 0
+fails "wrong secret for this host" rnbd attach "$ADDR" disk0 --secret-file "$WRONG"
+fails "wrong secret for this host" rnbd attach "$ADDR" nosuch --secret-file "$WRONG"
+fails "wrong secret for this host" rnbd discover "$ADDR" --secret-file "$WRONG"
+proofs 3
+chmod 644 "$WRONG"
+fails "chmod 600" rnbd attach "$ADDR" disk0 --secret-file "$WRONG"
+chmod 600 "$WRONG"
+head -c 40 "$RIGHT" >"$OUT/short" && chmod 600 "$OUT/short"
+fails "cut off" rnbd attach "$ADDR" disk0 --secret-file "$OUT/short"
+fails "No such file" rnbd attach "$ADDR" disk0 --secret-file "$OUT/nosuch"
+
+note "with it, all goes as ever: several queues, a list, a connection that is lost"
+run rnbd discover "$ADDR" --secret-file "$RIGHT"
+fails "no such enabled export" rnbd attach "$ADDR" nosuch --secret-file "$RIGHT"
+cat >"$OUT/disk0.conf" <<-END
+	address = $ADDR
+	export = disk0
+	queues = 2
+	poll-queues = 1
+	secret-file = $RIGHT
+END
+strike rnbd fixed_session 1
+dev=$(rnbd attach --config "$OUT/disk0.conf" --keepalive $((500 * ${LAB_SLOW:-1}))) || die "attach failed"
+same "$(rnbd show "$dev" --json | sed -n 's/.*"authenticated": *\([a-z]*\).*/\1/p')" true authenticated
+same "$(rnbd show "$dev" --json | sed -n 's/^ *"queues": *\([0-9]*\).*/\1/p' | head -1)" 3 queues
+works "$dev"
+strike rnbd kill_queue 1
+wait_for 20 counter_over "$dev" reconnects 0
+works "$dev"
+proofs 3
+run rnbd attach --config "$OUT/disk0.conf" --idempotent
+
+note "a newer epoch of that session, without proof, ends nothing and is not remembered"
+strike rnbd fixed_session 1
+strike rnbd set_epoch 1 4000000000
+fails "wrong secret for this host" rnbd attach "$ADDR" disk0 --secret-file "$WRONG"
+[ "$(hits rnbd set_epoch)" = 1 ] || die "the epoch was not set"
+strike rnbd fixed_session 1
+strike rnbd set_epoch 1 4000000000
+fails "asks for the secret" rnbd attach "$ADDR" disk0
+works "$dev"
+need "$dev" reconnects -eq 1
+strike rnbd kill_queue 1
+wait_for 20 counter_over "$dev" reconnects 1
+works "$dev"
+proofs 4
+
+note "the same secret again: nothing happens"
+run rnbd host secret "$HOST" --secret-file "$RIGHT"
+state_is live || die "the disk is $(state)"
+need "$dev" reconnects -eq 2
+
+note "a secret that cannot be kept, or that the kernel does not take, changes nothing"
+only_copy() {
+	cmp "$1" "$STORED" || die "the copy is another secret"
+	same "$(ls -A "${STORED%/*}")" "$HOST" "what is beside the copy"
+}
+run mount -t tmpfs -o mode=700,nr_inodes=1 full "${STORED%/*}"
+fails "nothing is changed: it cannot be kept" rnbd host secret "$HOST" --secret-file "$WRONG"
+same "$(ls -A "${STORED%/*}")" "" "what is on the full disk"
+run umount "${STORED%/*}"
+run mount --bind /dev/full "$DIR/secret"
+fails "cannot set it" rnbd host secret "$HOST" --secret-file "$WRONG"
+run umount "$DIR/secret"
+only_copy "$RIGHT"
+mkdir "$CFG/hosts/$(host_id 2)"
+run mount --bind /dev/full "$CFG/hosts/$(host_id 2)/secret"
+fails "cannot set it" rnbd host secret "$(host_id 2)" --secret-file "$WRONG"
+run umount "$CFG/hosts/$(host_id 2)/secret"
+run rnbd host remove "$(host_id 2)"
+only_copy "$RIGHT"
+state_is live || die "the disk is $(state)"
+need "$dev" reconnects -eq 2
+
+note "killed before the kernel has it: what is kept is the new one, and what is left over goes"
+mkfifo /tmp/never-read && run mount --bind /tmp/never-read "$DIR/secret"
+rnbd host secret "$HOST" --secret-file "$WRONG" &
+killed=$!
+wait_for 10 cmp -s "$WRONG" "$STORED"
+kill -KILL $killed
+wait $killed
+run umount "$DIR/secret"
+state_is live || die "the disk is $(state)"
+run rnbd host secret "$HOST" --secret-file "$RIGHT"
+only_copy "$RIGHT"
+state_is live || die "the disk is $(state)"
+need "$dev" reconnects -eq 2
+
+note "another secret, while it is being used"
+fio --name=load --filename="$dev" --direct=1 --ioengine=libaio --iodepth=8 --rw=randrw --bs=4k \
+	--time_based --runtime=300 --minimal >/dev/null 2>&1 &
+load=$!
+served=$(counter "$dev" requests)
+wait_for 10 counter_over "$dev" requests "$((served + 100))"
+run rnbd host secret "$HOST" --secret-file "$WRONG"
+live 0 || die "a session is live that is proven with the old secret"
+wait_for 20 last_error "wrong secret for this host"
+rnbd show "$dev" | grep "last_error: wrong secret" || die "show does not say why"
+run rnbd host secret "$HOST" --secret-file "$RIGHT"
+wait_for 20 state_is live
+served=$(counter "$dev" requests)
+wait_for 10 counter_over "$dev" requests "$((served + 100))"
+kill $load
+wait $load
+works "$dev"
+
+note "a target that does not know the secret is no target for who has one"
+run rnbd host secret "$HOST" --clear
+[ ! -e "$STORED" ] || die "the copy is still there"
+live 0 || die "a session is live that is proven with the old secret"
+wait_for 20 last_error "the target has no secret for this host"
+run rnbd detach "$dev" --force
+fails "the target has no secret for this host" rnbd attach "$ADDR" disk0 --secret-file "$RIGHT"
+fails "the target has no secret for this host" rnbd discover "$ADDR" --secret-file "$RIGHT"
+dev=$(attach disk0) || exit 1
+works "$dev"
+fails "secret-file (none)" rnbd attach "$ADDR" disk0 --secret-file "$RIGHT" --idempotent
+detach "$dev"
+
+note "save and restore"
+run rnbd save "$OUT/before.json"
+run rnbd host secret "$HOST" --secret-file "$RIGHT"
+run rnbd save "$OUT/target.json"
+grep -q "\"secret_file\": \"$STORED\"" "$OUT/target.json" || die "the file does not name the secret"
+grep -qF "$(cut -d: -f3 "$RIGHT")" "$OUT/target.json" && die "the file has the secret"
+run rnbd clear
+mv "$STORED" "$OUT/moved"
+fails "is allowed nothing without its secret; run: rnbd host secret" rnbd restore "$OUT/target.json"
+[ ! -e "$DIR" ] || die "the host is there without its secret"
+[ -z "$(ls "$CFG/exports/disk0/allowed_hosts")" ] || die "somebody is allowed"
+fails "not allowed" rnbd attach "$ADDR" disk0
+mkdir "$DIR"
+fails "is allowed nothing without its secret" rnbd restore "$OUT/target.json"
+[ -z "$(ls "$CFG/exports/disk0/allowed_hosts")" ] || die "a host without its secret is allowed"
+echo 0 >"$CFG/exports/disk0/enable"
+ln -s "$DIR" "$CFG/exports/disk0/allowed_hosts/by-hand"
+fails "export disk0: host $HOST is allowed, but not as wanted, see above; left disabled" rnbd restore "$OUT/target.json"
+same "$(cat "$CFG/exports/disk0/enable")" 0 "the export of a host without its secret"
+rm "$CFG/exports/disk0/allowed_hosts/by-hand"
+cp "$OUT/moved" "$STORED"
+run rnbd restore "$OUT/target.json"
+fails "asks for the secret" rnbd attach "$ADDR" disk0
+dev=$(attach disk0 --secret-file "$RIGHT") || exit 1
+works "$dev"
+
+note "restore sets the secret that is in the file, and the same one ends nothing"
+run rnbd restore "$OUT/target.json"
+state_is live || die "the disk is $(state)"
+need "$dev" reconnects -eq 0
+sed "s#$STORED#$WRONG#" "$OUT/target.json" >"$OUT/other.json"
+run rnbd restore "$OUT/other.json"
+live 0 || die "a session is live that is proven with the old secret"
+wait_for 20 last_error "wrong secret for this host"
+chmod 644 "$WRONG"
+fails "host $HOST keeps the secret that it has" rnbd restore "$OUT/other.json"
+run rnbd restore "$OUT/target.json"
+wait_for 20 state_is live
+works "$dev"
+detach "$dev"
+wait_for 20 live 0
+
+note "nothing is cleared for a file that names a secret which cannot be read"
+fails "nothing is cleared" rnbd restore --clear "$OUT/other.json"
+grep -qF "host $HOST: $WRONG: see above" <<<"$text" || die "it does not say what is wrong"
+same "$(cat "$DIR/has_secret") $(cat "$CFG/exports/disk0/enable")" "1 1" "secret and export"
+text=$(rnbd restore --check "$OUT/other.json" 2>&1) || die "restore --check: $text"
+grep -qF "$WRONG: others may use it" <<<"$text" || die "restore --check does not say what is wrong"
+chmod 600 "$WRONG"
+run rnbd restore --clear "$OUT/target.json"
+
+note "a file from before the secret does not bring the host back without"
+run rnbd clear
+text=$(rnbd restore "$OUT/before.json" 2>&1) || die "restore: $text"
+echo "  $text"
+grep -qF "has its secret from $STORED" <<<"$text" || die "it does not say so"
+same "$(cat "$DIR/has_secret")" 1 has_secret
+fails "asks for the secret" rnbd attach "$ADDR" disk0
+dev=$(attach disk0 --secret-file "$RIGHT") || exit 1
+rm "$STORED"
+fails "nothing is saved" rnbd save "$OUT/target.json"
+cp "$OUT/moved" "$STORED"
+run rnbd save "$OUT/again.json"
+cmp "$OUT/target.json" "$OUT/again.json" || die "saved differently"
+
+note "no log has ever seen a secret"
+for file in "$RIGHT" "$WRONG"; do
+	dmesg | grep -qF "$(cut -d: -f3 "$file")" && die "the log has a secret"
+done
+detach "$dev"
+run rnbd export remove disk0
+run rnbd host remove "$HOST"
+[ ! -e "$STORED" ] || die "the copy is still there"
+configfs_clear
+unload

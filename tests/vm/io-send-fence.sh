@@ -1,0 +1,105 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 2 --cpus 2 --mem 1024 --timeout 420
+# short: early release needs the send fence: with lost READ responses data is wrong without it, right with it
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+
+# A READ whose response is lost is executed again by the responder. Without
+# the send fence, another WRITE may have overwritten the extent by then.
+#
+# Only READs of one packet are disturbed. soft-RoCE of 6.12 cannot resume a READ
+# in its middle and kills the queue pair; see io-read-loss.sh. That would hide what
+# this test is about.
+
+set_host_id
+if [ "$NODE" = 1 ]; then
+	target_start
+	export_disk disk0 "$(null_disk 64)"
+	lab barrier exported
+	lab barrier end --timeout 400
+	configfs_clear
+	unload
+	exit 0
+fi
+
+lab barrier exported
+
+# One in 16 READ responses of a single packet is lost on its arrival. (A packet
+# dropped on its way out would not be lost: soft-RoCE would know.)
+nft -f - <<-'EOF'
+	table ip rnbd_loss {
+		chain input {
+			type filter hook input priority 0;
+			udp dport 4791 @th,64,8 0x10 numgen random mod 16 == 0 counter drop
+		}
+	}
+EOF
+
+# Each block tells its number, and the pool is so small that every extent is
+# used again at once.
+fill() {
+	fio --name=mix --filename="$dev" --direct=1 --ioengine=libaio --rw=write --bs=4k \
+	    --iodepth=16 --size=2m --verify=crc32c-intel --do_verify=0 --minimal >/dev/null ||
+		die "filling the disk failed"
+}
+
+try() {
+	fio --name=mix --filename="$dev" --direct=1 --ioengine=libaio --rw=randread --bs=4k \
+	    --iodepth=16 --size=2m --verify=crc32c-intel --verify_fatal=1 \
+	    --minimal --output="$OUT/read.$1" >/dev/null 2>"$OUT/read.$1.err"
+}
+
+# phase EARLY-RELEASE NO-SEND-FENCE: attach the disk with these switches
+phase() {
+	strike rnbd no_send_fence $(($2 * 1000000000))
+	dev=$(attach disk0 --queues 1 --pool 64K --max-io 16K --inline-read 0) || exit 1
+	echo "$1" >"/sys/block/$(basename "$dev")/rnbd/early_release"
+}
+
+# many frames: each is a chance to be too early
+modprobe rnbd coalesce=0 gather=64
+phase 0 0
+fill
+detach "$dev"
+
+echo "early release, send fence on"
+phase 1 0
+try on || { cat "$OUT/read.on.err"; die "wrong data although the send fence is on"; }
+need "$dev" send_fences -gt 5
+detach "$dev"
+
+echo "early release, send fence forced off"
+phase 1 1
+bad=0
+for i in $(seq 10); do
+	if ! try "off$i"; then
+		bad=$i
+		break
+	fi
+done
+need "$dev" send_fences -eq 0
+[ "$(hits rnbd no_send_fence)" -gt 5 ] || die "hardly any send fence was left out"
+[ "$(counter "$dev" state)" = live ] || die "the connection was lost: this test proves nothing"
+[ "$bad" -gt 0 ] || die "no wrong data without the send fence: this test proves nothing"
+grep -h -m1 'verify: bad' "$OUT/read.off$bad.err" || die "fio failed for another reason"
+echo "  wrong data in round $bad, as it must be"
+detach "$dev"
+
+echo "early release, send fence on again"
+phase 1 0
+try again || { cat "$OUT/read.again.err"; die "wrong data although the send fence is on again"; }
+need "$dev" send_fences -gt 5
+detach "$dev"
+
+echo "late release, no send fence needed"
+phase 0 1
+try late || die "wrong data with late release"
+need "$dev" send_fences -eq 0
+detach "$dev"
+
+lost=$(nft list table ip rnbd_loss | grep -o 'packets [0-9]*' | cut -d' ' -f2)
+echo "READ responses lost: $lost"
+[ "$lost" -gt 50 ] || die "too few READ responses were lost to prove anything"
+lab barrier end --timeout 400
+unload

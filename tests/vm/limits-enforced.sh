@@ -1,0 +1,291 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 1 --cpus 2 --mem 1536 --timeout 480
+# short: every limit of the target refuses what is beyond it, says so and counts it; a flood of connections keeps no client out
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+
+T=/sys/kernel/rnbd-target
+P=/sys/module/rnbd_target/parameters
+ME=$(host_id 1)
+
+count() { cat "$T/$1"; }
+over() { [ "$(count "$1")" -gt "$2" ]; }
+gone() { [ -z "$(ls $T/sessions)" ]; }
+param() { echo "$2" >"$P/$1" || die "parameter $1"; }
+# a flood has this host's id, and as many connections at a time as it is told
+flood=(rnbd-peer client --host 1 --flood)
+host() { echo "$2" >"$CFG/hosts/$ME/$1" || die "host's $1"; }
+
+# hit COUNTER COMMAND...: counted at least once while it runs, and nothing before
+hit() {
+	local before
+	before=$(count "$1")
+	"${@:2}"
+	wait_for 30 over "$1" "$before"
+	echo "  $1: $before -> $(count "$1")"
+}
+
+# denied PATTERN OPTION...: an attach fails with one line that says so
+denied() {
+	local text
+	if text=$(rnbd attach "$ADDR" disk0 --wait 0 "${@:2}" 2>&1); then die "attached: $text"; fi
+	echo "  $text"
+	same "$(wc -l <<<"$text")" 1 "lines of the refusal"
+	grep -q "$1" <<<"$text" || die "unclear: $text"
+}
+
+# granted NAME VALUE OPTION...: an attach is given this, and then detached
+granted() {
+	local dev
+	dev=$(attach disk0 "${@:3}") || exit 1
+	need "$dev" "$1" -eq "$2"
+	detach "$dev"
+}
+
+set_host_id
+target_start
+export_disk disk0 "$(null_disk 64)"
+# for the rogue of rnbd-peer
+export_disk fixed "$(null_disk 64)" 1 2 -- --read-only
+small=(--queues 1 --pool 1M)
+
+note "a client that is put off comes again by itself"
+param login_burst 1
+param login_rate 1
+granted queues 1 "${small[@]}"
+before=$(count limits/logins)
+attach disk0 "${small[@]}" >"$OUT/again" &
+again=$!
+wait_for 30 over limits/logins "$before"
+# what was taken at a rate of one a minute does not keep it out at another one
+param login_rate 600
+wait $again || die "not attached"
+param login_burst 1024
+param login_rate 240
+detach "$(cat "$OUT/again")"
+dmesg_has "host $ME logs in too often: its connections are put off" || die "not in the log"
+
+note "sessions"
+first=$(attach disk0 "${small[@]}") || exit 1
+host max_sessions 1
+hit limits/host_sessions denied 'limit on sessions' "${small[@]}"
+rnbd discover "$ADDR" >/dev/null || die "a host that has all its sessions may not ask"
+host max_sessions 0
+param max_host_sessions 1
+hit refused/limit denied 'limit on sessions' "${small[@]}"
+host max_sessions 2
+granted pool_units 256 "${small[@]}"
+host max_sessions 0
+param max_host_sessions 256
+param max_sessions 1
+hit limits/sessions denied 'limit on sessions' "${small[@]}"
+param max_sessions 4096
+granted pool_units 256 "${small[@]}"
+
+note "queues, and their memory"
+param max_queues 1
+hit limits/session_queues granted queues 1 --queues 2 --pool 1M
+param max_queues 0
+granted queues 2 --queues 2 --pool 1M
+param queue_limit_mb 1
+hit limits/host_queue_memory denied 'limit on sessions, queues' "${small[@]}"
+param queue_limit_mb 2
+hit limits/host_queue_memory denied 'limit on sessions, queues' "${small[@]}"
+param queue_limit_mb 0
+granted queues 1 "${small[@]}"
+
+note "pools: of a session, of a host, of all"
+param session_pool_limit_mb 1
+hit limits/session_pool granted pool_units 256 --queues 1 --pool 4M
+host max_session_pool_bytes 2097152
+hit limits/session_pool granted pool_units 512 --queues 1 --pool 4M
+host max_session_pool_bytes 0
+param session_pool_limit_mb 1024
+param host_pool_limit_mb 2
+hit limits/host_pool granted pool_units 256 --queues 1 --pool 4M
+host max_pool_bytes 4194304
+hit limits/host_pool granted pool_units 768 --queues 1 --pool 4M
+param host_pool_limit_mb 1
+host max_pool_bytes 0
+hit refused/pool_full denied pool --queues 1 --pool 4M
+param host_pool_limit_mb 0
+param pool_limit_mb 4
+hit limits/host_pool granted pool_units 640 --queues 1 --pool 4M
+host max_pool_bytes 16777216
+hit limits/pool granted pool_units 768 --queues 1 --pool 4M
+param pool_limit_mb 1
+hit limits/pool denied pool --queues 1 --pool 4M
+param pool_limit_mb 0
+host max_pool_bytes 0
+granted pool_units 1024 --queues 1 --pool 4M
+detach "$first"
+
+note "what is being closed is waited for: nobody is refused, or given less, for that"
+# after_close: another export while a session of the first one takes its time to end
+after_close() {
+	local dev attach before
+	wait_for 60 gone
+	strike rnbd-target delay_close 1 1000000
+	dev=$(attach fixed "${small[@]}") || exit 1
+	detach "$dev"
+	wait_for 20 grep -q closing $T/sessions/*/state
+	before=$(count refused/busy)
+	attach disk0 "${small[@]}" >"$OUT/after" &
+	attach=$!
+	wait_for 20 over refused/busy "$before"
+	strike rnbd-target delay_close 0
+	wait $attach || die "not attached"
+	dev=$(cat "$OUT/after")
+	need "$dev" pool_units -eq 256
+	detach "$dev"
+}
+refused=$(count refused/limit)
+host max_sessions 1
+after_close
+host max_sessions 0
+host max_pool_bytes 1048576
+after_close
+host max_pool_bytes 0
+same "$(count refused/limit)" "$refused" "logins that were refused for good"
+
+note "what is not closed within 10 s counts"
+wait_for 60 gone
+host max_sessions 1
+strike rnbd-target delay_close 1 1000000
+dev=$(attach fixed "${small[@]}") || exit 1
+detach "$dev"
+wait_for 20 grep -q closing $T/sessions/*/state
+hit limits/host_sessions denied 'limit on sessions' "${small[@]}"
+strike rnbd-target delay_close 0
+host max_sessions 0
+
+note "a disk that finds another one in its place asks for its own ever more rarely"
+swapped=$(null_disk 64) || exit 1
+export_disk swapped "$swapped"
+dev=$(attach swapped "${small[@]}") || exit 1
+rnbd export remove swapped || die "export remove"
+export_disk swapped "$swapped"
+wait_for 30 sh -c "rnbd show $dev | grep -q 'another export has this name now'"
+wait_for 60 counter_over "$dev" attempt 4
+took=${EPOCHREALTIME/[.,]/}
+wait_for 90 counter_over "$dev" attempt $(($(counter "$dev" attempt) + 1))
+took=$(((${EPOCHREALTIME/[.,]/} - took) / 1000))
+need_counter $took -ge 6000 "ms for two attempts"
+detach "$dev"
+rnbd export remove swapped || die "export remove"
+
+note "a connection that does not log in, one that sends frames instead, and one that sends more than it may"
+param login_timeout_ms 300
+hit limits/login_time "${flood[@]}" 1 --seconds 2
+param login_timeout_ms 10000
+hit violations/rate "${flood[@]}" 1 --frames 40 --seconds 30
+dmesg_has 'broke the protocol on queue 0: frames come faster than they may' || die "not in the log"
+param login_frames 10000
+hit violations/credits "${flood[@]}" 1 --slots 4 --frames 60 --seconds 30
+param login_frames 20
+wait_for 60 gone
+
+note "a rogue that logs in, breaks a rule, and comes again at once"
+param login_burst 2
+param login_rate 6
+secs=$((8 * ${LAB_SLOW:-1}))
+# rogue: how many logins it gets in so many seconds, in $logins
+rogue() {
+	rnbd-peer client --rogue logins --seconds $secs >"$OUT/rogue" || die "rogue: $(cat "$OUT/rogue")"
+	cat "$OUT/rogue"
+	logins=$(sed -n 's/.* logins \([0-9]*\),.*/\1/p' "$OUT/rogue")
+}
+busy=$(count refused/busy)
+hit limits/logins rogue
+over refused/busy "$busy" || die "nothing was put off"
+most=$((2 + secs / 10 + 1))
+need_counter "$logins" -le $most "logins at most"
+param login_rate 0
+rogue
+need_counter "$logins" -gt $most "logins without a limit"
+param login_burst 1024
+param login_rate 240
+wait_for 60 gone
+
+note "half-open connections from one address"
+sessions() { find $T/sessions -mindepth 1 -maxdepth 1 2>/dev/null | wc -l; }
+# flooded COUNTER TIMES OPTION...: a flood goes on until it is counted so often
+flooded() {
+	local before
+	before=$(count "$1")
+	"${flood[@]}" 20 "${@:3}" --seconds 600 &
+	pid=$!
+	wait_for 60 over "$1" $((before + $2 - 1))
+	echo "  $1: $before -> $(count "$1")"
+}
+flood_ends() {
+	kill $pid
+	wait $pid
+	wait_for 180 gone
+}
+param half_open_address_max 8
+param half_open_grace_ms 60000
+flooded limits/half_open_address 1
+flood_ends
+param half_open_grace_ms 500
+flooded limits/half_open_ended 1
+flood_ends
+
+ip addr add 10.9.0.101/24 dev eth0 || die "address"
+param half_open_address_max 32
+# A debug kernel does not get as many in the time of the test.
+if [ -z "${LAB_SLOW-}" ]; then
+	note "connections of one address that are ended, but do not go"
+	param login_timeout_ms 300
+	strike rnbd-target delay_linger 10000 1000000
+	flooded limits/half_open_address 20 --sources 10.9.0.101
+	param login_timeout_ms 10000
+	# those of another one are let in
+	granted queues 1 "${small[@]}"
+	lingering=$(sessions)
+	strike rnbd-target delay_linger 0
+	need_counter "$lingering" -ge 128 "sessions at least"
+	need_counter "$lingering" -le 148 "sessions at most"
+	flood_ends
+fi
+param half_open_grace_ms $((2000 * ${LAB_SLOW:-1}))
+# Nor in that of a login.
+param login_timeout_ms $((10000 * ${LAB_SLOW:-1}))
+half_open_max=$((128 / (LAB_SLOW ? 8 : 1)))
+param half_open_max $half_open_max
+
+# What goes wrong on a machine that is busy with the flood is tried once more.
+lawful() { dev=$(rnbd attach "$ADDR" disk0 "${small[@]}" 2>>"$OUT/tries"); }
+
+note "a flood from many addresses, and from that of a lawful client"
+sources=$ADDR,10.9.0.101
+for i in $(seq 102 120); do
+	ip addr add "10.9.0.$i/24" dev eth0 || die "address"
+	sources+=,10.9.0.$i
+done
+"${flood[@]}" 500 --sources "$sources" --seconds $((450 * ${LAB_SLOW:-1})) >"$OUT/flood" 2>&1 &
+pid=$!
+wait_for 60 over limits/half_open 100
+wait_for 60 over limits/half_open_ended 10
+most=0
+for i in 1 2; do
+	began=${EPOCHREALTIME/[.,]/}
+	wait_for 100 lawful
+	note "attached after $(((${EPOCHREALTIME/[.,]/} - began) / 1000)) ms"
+	verify "$dev" --rw=randwrite --bs=4k --iodepth=8 --size=1m
+	need "$dev" reconnects -eq 0
+	detach "$dev"
+	now=$(sessions)
+	[ "$now" -le "$most" ] || most=$now
+done
+# as many again that are being taken apart, 1024 that the connection manager holds, and ours
+need_counter "$most" -le $((2 * half_open_max + 1026)) "sessions at most"
+kill $pid
+wait $pid
+cat "$OUT/flood"
+need_counter "$(sed -n 's/.* accepted \([0-9]*\) .*/\1/p' "$OUT/flood")" -gt $half_open_max "connections of the flood that were accepted"
+[ ! -s "$OUT/tries" ] || sort "$OUT/tries" | uniq -c
+wait_for 180 gone
+configfs_clear
+unload

@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 2 --cpus 2 --mem 1024 --timeout 240
+# short: the client's machine dies under load and comes back: its old session ends first, no generation is lost
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+
+set_host_id
+if [ "$NODE" = 1 ]; then
+	target_start
+	export_disk disk0 "$(null_disk 16)"
+	barrier exported
+	for boot in 1 2; do
+		wait_for 120 test -e "$SHARED/writes$boot"
+		dmesg -C
+		# while it writes, and its keep-alive is not due for long
+		lab kill 2
+		same "$(cat "$CFG/exports/disk0/sessions")" 1 "sessions of a machine that has just died"
+		lab start 2
+		wait_for 120 test -e "$SHARED/attached$((boot + 1))"
+		same "$(cat "$CFG/exports/disk0/sessions")" 1 sessions
+		dmesg | grep "rnbd-target: session" >"$OUT/ended$boot"
+	done
+	# The first time it comes with the very numbers of the old connection, and the
+	# connection manager is first to see it; the second time with others.
+	grep -q 'the client disconnected' "$OUT/ended1" || die "the connection was not stale"
+	grep -q 'the client has been started anew' "$OUT/ended2" || die "not known by its boot id"
+	barrier end 120
+	configfs_clear
+	unload
+	exit 0
+fi
+
+ops=500
+[ -z "$LAB_SLOW" ] || ops=100
+
+# until_killed: write until the machine dies
+until_killed() {
+	# on the host, because it must survive the machine
+	gencheck run --journal "$OUT/journal" --journal-io pwrite --threads 4 --io 1-8 --time 1000 "$dev" &
+	wait_for 30 counter_over "$dev" requests 300
+	: >"$SHARED/writes$LAB_BOOT"
+	wait
+	die "gencheck ended"
+}
+
+if [ "$LAB_BOOT" = 1 ]; then
+	barrier exported
+	dev=$(attach disk0 --queues 2 --keepalive 60000) || exit 1
+	until_killed
+fi
+
+start=${EPOCHREALTIME/[.,]/}
+dev=$(attach disk0 --queues 2 --keepalive 60000) || exit 1
+echo "attached again after $(((${EPOCHREALTIME/[.,]/} - start) / 1000)) ms"
+: >"$SHARED/attached$LAB_BOOT"
+# in memory, where that takes a tenth of the time
+cp "$OUT/journal" /dev/shm/journal
+run gencheck verify --journal /dev/shm/journal --adopt "$dev"
+if [ "$LAB_BOOT" = 2 ]; then
+	cp /dev/shm/journal "$OUT/journal"
+	until_killed
+fi
+run gencheck run --journal /dev/shm/journal --threads 4 --ops $ops "$dev"
+run gencheck verify --journal /dev/shm/journal "$dev"
+detach "$dev"
+barrier end
+unload

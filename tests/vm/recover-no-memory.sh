@@ -1,0 +1,189 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 2 --cpus 2 --mem 1024 --timeout 400 --ignore-report Cannot.allocate.a.scan.area
+# kernel: debug
+# short: memory allocations fail in logins and I/O at both ends: one clear error or another try, data right
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+
+# at least so many logins that work, and that are refused, in at most so many
+EACH=4 TRIES=80
+FAIL=/sys/kernel/debug/failslab
+
+# text MODULE - first and last address of its functions
+text() {
+	awk -v m="[$1]" '$4 == m && $2 ~ /[tT]/ { print $1 }' /proc/kallsyms | sort | sed -n '1p;$p'
+}
+# the same of what keeps kmemleak's books: without memory it would give up
+text_kmemleak() {
+	sort /proc/kallsyms | awk '
+		go { print $1; exit }
+		$3 == "__alloc_object" { print $1; go = 1 }'
+}
+
+# within FIRST LAST - of allocations that have a function between these addresses in their stack
+within() {
+	local from to dir
+	{ read -r from && read -r to; } < <(text_kmemleak)
+	if [ -z "$2" ] || [ -z "$to" ]; then die "no such functions, or none of kmemleak"; fi
+	for dir in $FAIL ${FAIL%/*}/fail_page_alloc; do
+		echo "0x$1" >"$dir"/require-start
+		echo "0x$2" >"$dir"/require-end
+		echo 0x"$from" >"$dir"/reject-start
+		echo 0x"$to" >"$dir"/reject-end
+		echo 32 >"$dir"/stacktrace-depth
+		echo N >"$dir"/ignore-gfp-wait
+		echo N >"$dir"/task-filter
+		echo 0 >"$dir"/verbose
+	done
+}
+
+# fail MODULE N - of the allocations with a function of this module in their stack one in N
+# fails; the queues of soft-RoCE are made of very many single pages
+fail() {
+	local first last
+	{ read -r first && read -r last; } < <(text "$1")
+	within "$first" "$last"
+	echo 100000 | tee $FAIL/times >"${FAIL%/*}/fail_page_alloc/times"
+	echo $(($2 / 100)) >$FAIL/interval
+	echo $(($2 / 3)) >"${FAIL%/*}/fail_page_alloc/interval"
+	echo 1 | tee $FAIL/probability >"${FAIL%/*}/fail_page_alloc/probability"
+	echo 0 >"${FAIL%/*}/fail_page_alloc/min-order"
+}
+# fail_once FUNCTION - its next allocation fails
+fail_once() {
+	local first last
+	{ read -r first && read -r last; } < <(sort /proc/kallsyms | awk -v f="$1" '
+		go { print $1; exit }
+		$3 == f { print $1; go = 1 }')
+	within "$first" "$last"
+	echo 1 | tee $FAIL/times >$FAIL/interval
+	echo 100 >$FAIL/probability
+}
+no_fail() {
+	echo 0 >"$FAIL"/probability
+	echo 0 >"${FAIL%/*}/fail_page_alloc/probability"
+}
+failed() { echo $((200000 - $(cat $FAIL/times) - $(cat "${FAIL%/*}/fail_page_alloc/times"))); }
+
+set_host_id
+debugfs_ready
+if [ "$NODE" = 1 ]; then
+	target_start
+	# Both are whole: where the storage itself fails to get memory that is its error.
+	disk=$(null_disk 16) || exit 1
+	dd if=/dev/zero of="$disk" bs=1M count=16 oflag=direct status=none || die "dd failed"
+	dd if=/dev/zero of=/dev/shm/file bs=1M count=16 status=none || die "dd failed"
+	export_disk disk0 "$disk"
+	export_disk file0 /dev/shm/file
+	# with these a list takes more than one frame
+	for i in {1..18}; do
+		dir=$CFG/exports/more$i
+		mkdir "$dir" || die "mkdir"
+		echo /dev/shm/file >"$dir/path"
+		echo 1 >"$dir/enable" || die "enable"
+		ln -s "$CFG/hosts/$(host_id 2)" "$dir/allowed_hosts/2"
+		ln -s "$dir" "$CFG/ports/1/exports/"
+	done
+	idle=$(rdma_own)
+	barrier exported
+	barrier client-logins 600
+	fail rnbd_target 600
+	barrier target-fails
+	barrier target-logins 600
+	note "allocations that failed here in logins: $(failed)"
+	[ "$(failed)" -ge $EACH ] || die "hardly an allocation failed"
+	no_fail
+	barrier target-works
+	barrier load 120
+	fail rnbd_target 400
+	barrier io-fails
+	barrier io-done 600
+	note "allocations that failed here in I/O: $(failed)"
+	[ "$(failed)" -gt 0 ] || die "no allocation failed"
+	no_fail
+	barrier end 120
+	wait_for 20 rdma_own_is "$idle"
+	configfs_clear
+	unload
+	exit 0
+fi
+
+barrier exported
+modprobe rnbd
+idle=$(rdma_own)
+
+note "a list that there is no memory for"
+fail_once rnbdc_handle_discover_reply
+if rnbd discover "$ADDR" >"$OUT/list" 2>"$OUT/error"; then die "a list: $(cat "$OUT/list")"; fi
+no_fail
+same "$(cat $FAIL/times)" 0 "failures left"
+grep 'no memory for the list of exports; try again' "$OUT/error" || die "unclear: $(cat "$OUT/error")"
+same "$(cat /sys/kernel/rnbd/violations/* | sort -u)" 0 "violations of a target that did nothing wrong"
+same "$(rnbd discover "$ADDR" --json | jq length)" 20 "exports"
+
+# logins END - some work, the others say why not and leave nothing
+logins() {
+	local dev good=0 bad=0
+	for _ in $(seq $TRIES); do
+		if [ $good -ge $EACH ] && [ $bad -ge $EACH ]; then break; fi
+		if dev=$(rnbd attach "$ADDR" disk0 --queues 2 --pool 4M 2>"$OUT/error"); then
+			good=$((good + 1))
+			dd if="$dev" of=/dev/null bs=64k count=2 iflag=direct status=none ||
+				die "$dev does not read"
+			detach "$dev"
+		else
+			bad=$((bad + 1))
+			same "$(grep -c ^rnbd: "$OUT/error")" 1 "lines of an error"
+			cat "$OUT/error"
+		fi
+	done
+	note "allocations fail at the $1: $good attached, $bad refused"
+	[ $good -ge $EACH ] || die "hardly a login worked"
+	[ $bad -ge $EACH ] || die "hardly a login was refused"
+}
+
+fail rnbd 400
+logins client
+note "allocations that failed here in logins: $(failed)"
+[ "$(failed)" -ge $EACH ] || die "hardly an allocation failed"
+no_fail
+barrier client-logins
+barrier target-fails
+logins target
+barrier target-logins
+barrier target-works
+wait_for 20 rdma_own_is "$idle"
+
+dev=$(attach disk0 --queues 2 --keepalive 2000) || exit 1
+file=$(attach file0 --queues 1 --keepalive 60000) || exit 1
+gencheck run --journal /dev/shm/journal --threads 4 --io 1-64 --time 10000 "$dev" >"$OUT/gencheck" &
+pids=($!)
+gencheck run --journal /dev/shm/journal-file --threads 4 --io 1-64 --time 10000 "$file" >"$OUT/gencheck-file" &
+pids+=($!)
+wait_for 20 counter_over "$dev" requests 100
+barrier load
+fail rnbd 800
+barrier io-fails
+for i in 1 2 3 4 5 6 7 8; do
+	# the keep-alive of the other disk comes much later
+	strike rnbd kill_queue 1
+	wait_for 60 counter_over "$dev" reconnects $((i - 1))
+	before=$(counter "$dev" requests)
+	wait_for 60 counter_over "$dev" requests $((before + 50))
+	if [ "$i" -ge 2 ] && [ "$(failed)" -gt 0 ]; then break; fi
+done
+note "allocations that failed here in I/O: $(failed)"
+[ "$(failed)" -gt 0 ] || die "no allocation failed"
+no_fail
+barrier io-done
+kill "${pids[@]}"
+for p in "${pids[@]}"; do wait "$p" || die "gencheck: $(cat "$OUT"/gencheck*)"; done
+cat "$OUT"/gencheck*
+run gencheck verify --journal /dev/shm/journal "$dev"
+run gencheck verify --journal /dev/shm/journal-file "$file"
+detach "$dev"
+detach "$file"
+wait_for 20 rdma_own_is "$idle"
+barrier end
+unload

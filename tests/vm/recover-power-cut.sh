@@ -1,0 +1,129 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 2 --cpus 2 --mem 1024 --disk 64M --disk 768M --timeout 500
+# short: ext4 over a target whose power fails at any flush: fsck is clean, and what was synced is there
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+
+# dm-log-writes under the target logs every write and flush in the order in
+# which the storage saw them. A part of the log written to a disk is what a
+# power cut at that moment leaves.
+
+FILES=6
+CHECKS=8		# flushes that are looked at, besides the moments after each sync
+TREE=/usr/share/zoneinfo/Europe
+LOG=/dev/lab/disk1
+# not fewer than 4: writes between the second and the third get lost, others follow
+if [ -n "$LAB_SLOW" ]; then FILES=4 CHECKS=3 TREE=/usr/share/zoneinfo/Indian; fi
+
+set_host_id
+if [ "$NODE" = 2 ]; then
+	mkdir -p /mnt/t
+	for mode in through back; do
+		barrier "exported-$mode" 120
+		dev=$(attach disk0) || exit 1
+		run mkfs.ext4 -q -F "$dev"
+		mount "$dev" /mnt/t || die "mount failed"
+		sync -f /mnt/t
+		tell "done-$mode-0" ""
+		wait_for 60 test -e "$SHARED/marked-$mode-0"
+		for i in $(seq 1 $FILES); do
+			# what nobody has synced, in between
+			cp -a $TREE "/mnt/t/tree-$i" &
+			dd if=/dev/urandom of="/mnt/t/new" bs=1k count=$((i * 37)) conv=fsync status=none || die dd
+			mv /mnt/t/new "/mnt/t/file-$i"
+			sync /mnt/t
+			tell "sum-$mode-$i" "$(md5sum <"/mnt/t/file-$i")"
+			tell "done-$mode-$i" ""
+			wait_for 60 test -e "$SHARED/marked-$mode-$i"
+			wait
+			rm -r "/mnt/t/tree-$i"
+		done
+		umount /mnt/t
+		detach "$dev"
+		barrier "written-$mode" 120
+	done
+	barrier end 280
+	unload
+	exit 0
+fi
+
+# holds IMAGE N MODE - the file system is whole and has the first N files
+holds() {
+	local i
+	cp --sparse=always "$1" /dev/shm/check
+	e2fsck -y -E journal_only /dev/shm/check >"$OUT/fsck" 2>&1
+	[ $? -le 1 ] || return 1
+	e2fsck -fn /dev/shm/check >"$OUT/fsck" 2>&1 || return 1
+	# with one program for all files: to start it is most of the work
+	rm -rf /dev/shm/files && mkdir /dev/shm/files
+	for i in $(seq 1 "$2"); do echo "dump file-$i /dev/shm/files/$i"; done |
+		debugfs -f - /dev/shm/check >/dev/null 2>&1
+	for i in $(seq 1 "$2"); do
+		echo "$(told "sum-$3-$i" | cut -d ' ' -f 1)  /dev/shm/files/$i"
+	done >/dev/shm/sums
+	[ "$2" = 0 ] || md5sum -c --strict --status /dev/shm/sums
+}
+
+# mark_at NAME - the entry of a mark
+mark_at() { sed -n "s/^entry=\([0-9]*\) .* mark=$1$/\1/p" "$OUT/list"; }
+
+modprobe dm-log-writes || die "no dm-log-writes"
+target_start
+for mode in through back; do
+	sectors=$(blockdev --getsz /dev/lab/disk0)
+	blkdiscard -f -z /dev/lab/disk0
+	dmsetup create log --table "0 $sectors log-writes /dev/lab/disk0 $LOG" || die "dmsetup failed"
+	export_disk disk0 /dev/mapper/log -- --write-cache $mode
+	barrier "exported-$mode" 120
+	for i in $(seq 0 $FILES); do
+		wait_for 120 test -e "$SHARED/done-$mode-$i"
+		dmsetup message log 0 mark "file-$i" || die "no mark"
+		tell "marked-$mode-$i" ""
+	done
+	barrier "written-$mode" 120
+	configfs_clear
+	dmsetup remove log || die "dmsetup remove failed"
+
+	logreplay list $LOG >"$OUT/list" || die "the log cannot be read"
+	first=$(mark_at file-0)
+	last=$(mark_at "file-$FILES")
+	# after the sync of each file, and after some of the flushes
+	awk -v first="$first" -v last="$last" -v checks=$CHECKS '
+		{ at = substr($1, 7) + 0 }
+		at > first && at < last && $4 ~ /flush|fua/ { flush[n++] = at + 1 }
+		at >= first && at <= last && $4 ~ /mark/ { print at }
+		END { for (i = 0; i < n && i < checks; i++) print flush[int(i * n / checks)] }
+	' "$OUT/list" | sort -nu >"$OUT/points"
+	flushes=$(grep -cE 'flags=(flush|fua)' "$OUT/list")
+	note "write cache $mode: $(wc -l <"$OUT/list") entries, $flushes of them with flush or FUA"
+	[ "$flushes" -gt 20 ] || die "hardly a flush came to the storage"
+
+	rm -f /dev/shm/image
+	truncate -s $((sectors * 512)) /dev/shm/image
+	at=0
+	while read -r point; do
+		run logreplay replay $LOG /dev/shm/image "$at" "$point"
+		at=$point
+		have=0
+		for i in $(seq 1 $FILES); do
+			[ "$(mark_at "file-$i")" -gt "$point" ] || have=$i
+		done
+		holds /dev/shm/image "$have" "$mode" ||
+			die "a power cut after entry $point: $(tail -3 "$OUT/fsck"), files that must be there: $have"
+		# the check must be able to fail: what was not yet written is not there
+		if [ "$have" -lt $FILES ] && [ "$(mark_at "file-$have")" = "$point" ]; then
+			holds /dev/shm/image $((have + 1)) "$mode" && die "a file before it was written"
+		fi
+	done <"$OUT/points"
+	note "$(wc -l <"$OUT/points") moments of a power cut: clean, and what was synced is there"
+
+	# and what a storage that loses writes leaves is found out
+	rm -f /dev/shm/image
+	truncate -s $((sectors * 512)) /dev/shm/image
+	run logreplay replay $LOG /dev/shm/image 0 "$(mark_at file-2)"
+	run logreplay replay $LOG /dev/shm/image "$(mark_at file-3)" "$last"
+	holds /dev/shm/image $FILES "$mode" && die "lost writes go unnoticed: this test proves nothing"
+done
+barrier end
+unload

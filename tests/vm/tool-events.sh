@@ -1,0 +1,212 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 2 --cpus 2 --mem 1024 --timeout 240
+# short: session list, monitor and tracepoints of both ends tell the same story: attach, loss, return, detach
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+
+TRACING=/sys/kernel/tracing
+SEEN=$OUT/monitor
+NOTES=$OUT/monitor.err
+
+# monitor_start FAMILY: returns when events of that family are heard
+monitor_start() {
+	rnbd monitor >>"$SEEN" 2>>"$NOTES" &
+	monitor=$!
+	heard "$1" 1
+}
+
+# heard FAMILY TIMES: the monitor has begun to listen to it so often
+heard() { wait_for 10 sh -c "[ \$(grep -c 'listening to $1\$' $NOTES) = $2 ]"; }
+
+# monitor_end SIGNAL
+monitor_end() {
+	kill -"$1" "$monitor"
+	wait "$monitor" || die "rnbd monitor ended with $? on SIG$1"
+	grep -q "events were lost" "$NOTES" && die "events were lost"
+	return 0
+}
+
+# story KEY...: "old>new" of each line of the monitor that begins with KEY
+story() { sed -nE "s/^[^ ]+ $* .* ([a-z]+) -> ([a-z]+)(: .*)?\$/\1>\2/p" "$SEEN" | xargs; }
+
+# story_is KEY STORY: for wait_for
+story_is() { [ "$(story "$1")" = "$2" ]; }
+
+# traced EVENT KEY: the same, out of the trace buffer
+traced() { sed -nE "s/^.* $1: $2 (.* )?([a-z]+) -> ([a-z]+)(: .*)?\$/\2>\3/p" $TRACING/trace | xargs; }
+
+# traced_at TEXT: line of the trace buffer
+traced_at() { grep -n "$1" $TRACING/trace | cut -d: -f1; }
+
+unprivileged() {
+	setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set -all "$@" 2>&1
+}
+
+# session FILTER: of the only session there is
+session() { rnbd session list --json | jq -er "if length == 1 then .[0] | $1 else empty end"; }
+
+# alone SERIAL: that session is live, and no other is there
+alone() { [ "$(session 'select(.state == "live") | .session' 2>/dev/null)" = "$1" ]; }
+empty() { [ -z "$(ls "$1")" ]; }
+nobody() { rnbd session list --json | jq -e 'length == 0'; }
+
+# Whatever the story, it must say why a session left the state live.
+reason() { grep -E " $1 .* live -> $2: ." "$SEEN" || die "no reason of $1: live -> $2"; }
+
+set_host_id
+for command in "session list" monitor; do
+	# shellcheck disable=SC2086 # two words
+	text=$(timeout 10 rnbd $command 2>&1) && die "rnbd $command works without a module"
+	echo "$text" | grep -q 'loaded; run: modprobe' || die "unclear: $text"
+	same "$(echo "$text" | wc -l)" 1 "lines of: $text"
+done
+
+if [ "$NODE" = 1 ]; then
+	target_start
+	disk=$(null_disk 64) || exit 1
+	export_disk disk0 "$disk" 2
+	monitor_start rnbd-target
+	echo 1 >$TRACING/events/rnbd_target/enable
+	nobody >/dev/null || die "a session before the first attach"
+	barrier exported
+
+	barrier written
+	rnbd session list
+	first=$(session .session) || die "not one session"
+	same "$(session .host_id)" "$(host_id 2)" host
+	same "$(session .address)" 10.9.0.2 address
+	same "$(session .export)" disk0 export
+	same "$(session .state)" live state
+	same "$(session .reason)" '' reason
+	same "$(session .epoch)" 1 epoch
+	same "$(session .queues)" 2 queues
+	same "$(session .depth)" 16 depth
+	same "$(session .pool_bytes)" 4194304 pool
+	same "$(session .session_id)" "$(told session_id)" "id of the attachment"
+	need_counter "$(session .write_bytes)" -ge 1048576 "bytes written"
+	need_counter "$(session .read_bytes)" -ge 1048576 "bytes read"
+	need_counter "$(session .requests)" -ge 2 "requests"
+	rnbd session list | grep -q "^$first *$(host_id 2) *10.9.0.2 *disk0 *live *20" ||
+		die "the table says something else"
+	wait_for 10 test -d "/sys/kernel/rnbd-target/sessions/$first"
+	for key in state reason host_id session_id export port address epoch queues depth \
+		pool_bytes requests read_bytes write_bytes; do
+		same "$(cat "/sys/kernel/rnbd-target/sessions/$first/$key")" \
+			"$(session ".$key")" "$key in sysfs"
+	done
+	# who knows these can pretend to be the client
+	for key in host_id session_id; do
+		unprivileged cat "/sys/kernel/rnbd-target/sessions/$first/$key" &&
+			die "anybody can read $key in sysfs"
+	done
+	unprivileged rnbd session list && die "anybody can list sessions"
+	unprivileged timeout 5 rnbd monitor >"$OUT/denied"
+	grep -q 'not permitted; run it as root' "$OUT/denied" || die "anybody can listen to events"
+	# a block that nobody else reads or writes
+	grep -E "rnbdt_(request|reply): session=$first .* write offset=12288 length=4096" \
+		$TRACING/trace >"$OUT/write"
+	cat "$OUT/write"
+	same "$(grep -c 'rnbdt_request: ' "$OUT/write")" 1 "requests traced"
+	same "$(grep -c 'rnbdt_reply: .* status=0$' "$OUT/write")" 1 "replies traced"
+	barrier looked
+
+	barrier again
+	second=$(session .session) || die "not one session"
+	[ "$second" -gt "$first" ] || die "session $second is not a new one"
+	alone "$second" || die "session $second is not live"
+	same "$(session .session_id)" "$(told session_id)" "id of the attachment"
+	same "$(session .epoch)" "$(told epoch)" epoch
+	wait_for 10 story_is "session $first" "connecting>login login>live live>closing closing>dead"
+	wait_for 10 story_is "session $second" "connecting>login login>live"
+	reason "session $first" closing
+	barrier looked-again
+
+	barrier detached
+	wait_for 10 nobody
+	wait_for 10 empty /sys/kernel/rnbd-target/sessions
+	wait_for 10 story_is "session $second" "connecting>login login>live live>closing closing>dead"
+	for i in "$first" "$second"; do
+		same "$(traced rnbdt_state "session=$i")" "$(story "session $i")" "trace of session $i"
+	done
+	[ "$(traced_at "session=$first .* -> dead")" -lt "$(traced_at "session=$second .* -> login")" ] ||
+		die "session $second began before the end of session $first"
+	cat "$SEEN"
+
+	echo "the module is unloaded and loaded again while the monitor listens"
+	configfs_clear
+	unload
+	wait_for 10 grep -q 'rnbd-target was unloaded' "$NOTES"
+	target_start
+	heard rnbd-target 2
+	modprobe rnbd
+	heard rnbd 1
+	rnbd monitor --json >"$OUT/json" 2>"$OUT/json.err" &
+	json=$!
+	wait_for 10 grep -q 'listening to rnbd-target' "$OUT/json.err"
+	export_disk disk0 "$disk" 2
+	barrier reloaded
+	barrier end
+	wait_for 10 sh -c "[ \$(grep -c 'closing -> dead' $SEEN) = 3 ]"
+	wait_for 10 grep -q '"state":"dead"' "$OUT/json"
+	same "$(jq -r 'select(.family == "rnbd-target") | "\(.old_state)>\(.state)"' "$OUT/json" | xargs)" \
+		"connecting>login login>live live>closing closing>dead" "events as JSON"
+	kill "$json"
+	wait "$json" || die "rnbd monitor --json ended with $?"
+	kill -0 "$monitor" || die "rnbd monitor has ended"
+	configfs_clear
+	unload
+	monitor_end TERM
+	exit 0
+fi
+
+modprobe rnbd
+monitor_start rnbd
+echo 1 >$TRACING/events/rnbd/rnbdc_state/enable
+barrier exported
+dev=$(attach disk0 --queues 2 --queue-depth 16 --pool 4M --keepalive 500) || exit 1
+name=$(basename "$dev")
+tell session_id "$(counter "$dev" session_id)"
+dd if=/dev/zero of="$dev" bs=1M count=1 seek=1 oflag=direct status=none || die "write failed"
+dd if="$dev" of=/dev/null bs=1M count=1 skip=1 iflag=direct status=none || die "read failed"
+dd if=/dev/zero of="$dev" bs=4k count=1 seek=3 oflag=direct status=none || die "write failed"
+rnbd list --json | jq -e ".[0].session_id == \"$(counter "$dev" session_id)\"" ||
+	die "rnbd list does not say the id of the session"
+same "$(unprivileged rnbd list --json | jq -r '.[0] | "\(.disk) \(.session_id) \(.host_id)"')" \
+	"$name null null" "what others see of the session"
+unprivileged cat "/sys/block/$name/rnbd/session_id" && die "anybody can read session_id in sysfs"
+unprivileged timeout 5 rnbd monitor >"$OUT/denied"
+grep -q 'not permitted; run it as root' "$OUT/denied" || die "anybody can listen to events"
+barrier written
+barrier looked
+
+strike rnbd kill_queue 1
+wait_for 40 counter_over "$dev" reconnects 0
+wait_for 20 grep -q live "/sys/block/$name/rnbd/state"
+same "$(hits rnbd kill_queue)" 1 "queues killed"
+tell epoch "$(counter "$dev" epoch)"
+wait_for 10 story_is "disk $name" "connecting>live live>reconnecting reconnecting>live"
+reason "disk $name" reconnecting
+barrier again
+barrier looked-again
+
+detach "$dev"
+all="connecting>live live>reconnecting reconnecting>live live>closing"
+wait_for 10 story_is "disk $name" "$all"
+same "$(traced rnbdc_state "disk=${name#rnbd}")" "$all" "trace of $name"
+barrier detached
+cat "$SEEN"
+
+unload
+wait_for 10 grep -q 'rnbd was unloaded' "$NOTES"
+modprobe rnbd
+heard rnbd 2
+barrier reloaded
+dev=$(attach disk0) || exit 1
+echo "the module detaches when it is unloaded, and tells"
+# udev may have it open for a moment
+wait_for 10 rmmod rnbd
+wait_for 10 story_is "disk $name" "$all connecting>live live>closing"
+barrier end
+unload
+monitor_end INT

@@ -1,0 +1,332 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 1 --cpus 2 --mem 1024 --disk 64M --timeout 300
+# short: the target's configuration saved, cleared, restored: the same bytes; what cannot be restored is named
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+
+FILE=/etc/rnbd/target.json
+H1=$(host_id 1) H2=$(host_id 2)
+BY_HAND=ABCDEF00-0000-4000-8000-000000000003
+UUID=11111111-2222-4333-8444-555555555555
+
+# fails PATTERN COMMAND...: it must fail with 1 and say so; all that it says is in $text
+fails() { fails_with 1 "$@"; }
+
+# fails_with STATUS PATTERN COMMAND...
+fails_with() {
+	local code=$1 want=$2 status
+	shift 2
+	text=$("$@" 2>&1)
+	status=$?
+	echo "! $*"
+	echo "${text//rnbd:/  rnbd:}"
+	[ "$status" = "$code" ] || die "exit status $status: $*"
+	grep -q -- "$want" <<<"$text" || die "\"$want\" is not said: $*"
+}
+
+# says PATTERN: so does $text
+says() { grep -q -- "$1" <<<"$text" || die "\"$1\" is not said"; }
+
+# unchanged FILE: the target is as that says
+unchanged() { rnbd save - | cmp - "$1" || die "the target is not as $1 says"; }
+
+set_host_id
+target_start
+disk=$(null_disk 64) || exit 1
+mkfs.ext4 -q -F /dev/lab/disk0 || die "mkfs failed"
+mkdir -p /mnt/b /mnt/t
+mount /dev/lab/disk0 /mnt/b
+truncate -s 8M /mnt/b/f /mnt/b/late "/mnt/b/g \"h"
+
+echo "exports, hosts and ports"
+run rnbd export add blk --path "$disk" --host "$H1" --host "$H2" --port "$ADDR"
+run rnbd export add file --path /mnt/b/f --read-only --write-cache back --host "$H1" --port "$ADDR:4428"
+run rnbd export add cached --path "/mnt/b/g \"h" --cache pagecache --uuid $UUID --host "$H1" --port "$ADDR"
+run rnbd export disable cached
+run rnbd host limit "${H2^^}" 1M --session-pool 512K --sessions 3
+same "$(rnbd port add "$ADDR:4429")" 3 "the ID of the new port"
+# what somebody made by hand: other names of links, capitals, and not yet finished
+mkdir "$CFG/hosts/$BY_HAND" "$CFG/ports/spare" "$CFG/exports/later"
+ln -s "$CFG/hosts/$BY_HAND" "$CFG/exports/blk/allowed_hosts/by-hand"
+ln -s "$CFG/exports/file" "$CFG/ports/3/exports/by-hand"
+
+echo "save"
+run rnbd save
+same "$(stat -c %a:%u:%g $FILE)" 600:0:0 "mode and owner of the file"
+same "$(find /etc/rnbd -type f | wc -l)" 2 "files in /etc/rnbd: hostid, target.json"
+unchanged $FILE
+cp $FILE "$OUT/target.json"
+run rnbd restore --check
+same "$(grep -c '"uuid"' $FILE)" 7 "UUIDs of three hosts and four exports"
+grep -q "\"${BY_HAND,,}\"" $FILE || die "the host with capitals is missing"
+
+echo "restore with everything there: nothing happens"
+run rnbd restore
+run rnbd restore --compare
+unchanged $FILE
+
+echo "show and list"
+text=$(rnbd export show blk) || die "export show failed"
+says "^path: $disk$"
+says "^hosts: .*$H1 $H2"
+says "^ports: $ADDR:4427$"
+same "$(rnbd export show blk --json | grep -c '": ')" "$(wc -l <<<"$text")" "keys of JSON and of text"
+fails 'no export "nosuch"' rnbd export show nosuch
+text=$(rnbd host list) || die "host list failed"
+says "^$H2  *no  *1M  *512K  *3  *0  *blk$"
+says "^$BY_HAND  *no  *-  *-  *-  *0  *blk$"
+text=$(rnbd port list) || die "port list failed"
+says "^1  *$ADDR  *4427  *listening  *0  *blk,cached$"
+says "^3  *$ADDR  *4429  *listening  *0  *file$"
+says "^spare  *-  *4427  *disabled  *0  *-$"
+rnbd port list --json | grep -q '"state": "listening"' || die "port list --json"
+for limit in max_pool_bytes:1048576 max_session_pool_bytes:524288 max_sessions:3; do
+	rnbd host list --json | grep -q "\"${limit%:*}\": ${limit#*:}," || die "$limit is not in host list --json"
+done
+
+echo "the same once more"
+add=(rnbd export add blk --path "$disk" --host "$H2" --port "$ADDR")
+run "${add[@]}" --idempotent
+fails 'export show blk' "${add[@]}"
+fails "host $(host_id 9) is not allowed" "${add[@]}" --idempotent --read-only --host "$(host_id 9)" \
+	--port "$ADDR:4428" --uuid $UUID
+says 'readonly is "0", not "1"'
+says "not offered at $ADDR:4428"
+says "uuid is .* not \"$UUID\""
+fails 'no export' rnbd export remove nosuch
+run rnbd export remove nosuch --idempotent
+fails 'listens there already' rnbd port add "$ADDR"
+fails 'offers exports (file)' rnbd port remove 3
+fails 'no such port' rnbd port remove 10.9.0.9
+unchanged $FILE
+
+echo "ports that are disabled"
+same "$(rnbd port add "$ADDR:4430")" 4 "the ID of the new port"
+echo 0 >"$CFG/ports/4/enable"
+run rnbd export add late --path /mnt/b/late --host "$H1" --port "$ADDR:4430"
+same "$(cat "$CFG/ports/4/state")" listening "the port that was disabled"
+run rnbd port remove 4 --force
+add=(rnbd export add late --path /mnt/b/late --host "$H1" --idempotent)
+run "${add[@]}"
+same "$(find "$CFG"/ports/*/exports -name late | wc -l)" 4 "ports that offer it now"
+run "${add[@]}" --port "$ADDR"
+for id in 1 2 3; do echo 0 >"$CFG/ports/$id/enable"; done
+fails 'all ports are disabled; run: rnbd port add' "${add[@]}"
+run rnbd export remove late
+fails 'all ports are disabled; run: rnbd port add' "${add[@]}"
+[ ! -e "$CFG/exports/late" ] || die "half an export is left over"
+# what fails later takes the port back that it enabled
+fails 'cannot set 1' "${add[@]}" --port "$ADDR" --port 10.9.0.77
+same "$(cat "$CFG/ports/1/state")" disabled "the port that a failed command had enabled"
+run rnbd restore
+unchanged $FILE
+
+echo "limits and hosts that nobody needs"
+run rnbd host limit "$H2" none
+same "$(cat "$CFG/hosts/$H2/max_pool_bytes")" 0 "the limit that is none"
+fails "host $H2 differs: max_pool_bytes is \"0\", not \"1048576\"" rnbd restore
+limits() { cat "$CFG/hosts/$H2"/max_{pool_bytes,session_pool_bytes,sessions} | xargs; }
+same "$(limits)" "0 524288 3" "limits, of which one was taken away"
+run rnbd restore --compare
+run rnbd host limit "$H2" --sessions none
+same "$(limits)" "0 524288 0" "limits, of which two were taken away"
+fails "host $H2 differs: max_sessions is \"0\", not \"3\"" rnbd restore
+run rnbd host limit "$H2" --session-pool none --sessions 4294967295
+same "$(limits)" "0 0 4294967295" "limits"
+fails_with 2 "sessions 0: wanted" rnbd host limit "$H2" 1M --sessions 0
+same "$(limits)" "0 0 4294967295" "limits after one that was refused"
+run rnbd host limit "$H2" 1024k --session-pool 512k --sessions 3
+(echo 9223372036854775808 >"$CFG/hosts/$H2/max_pool_bytes") 2>/dev/null && die "a limit beyond all bounds"
+dmesg_has "host $H2: max_pool_bytes is a number up to 9223372036854775807" || die "no reason in the log"
+run rnbd host allow file "$(host_id 9)"
+fails '(file); first run for each: rnbd host deny EXPORT' rnbd host remove "$(host_id 9)"
+run rnbd host deny file "$(host_id 9)"
+[ -e "$CFG/hosts/$(host_id 9)" ] || die "the host is gone already"
+run rnbd host remove "$(host_id 9)"
+[ ! -e "$CFG/hosts/$(host_id 9)" ] || die "the host is still there"
+unchanged $FILE
+
+echo "hosts and ports that come and go"
+run rnbd host allow file "$H2"
+fails "$H2" rnbd restore
+says "export file differs: it allows host $H2"
+run rnbd host deny file "${H2^^}"
+fails 'not allowed anyway' rnbd host deny file "$H2"
+run rnbd host deny blk "${BY_HAND,,}"
+run rnbd port remove "$ADDR:4429" --force
+fails "export blk: it does not allow host ${BY_HAND,,}" rnbd restore --compare
+says 'port 3 is not there'
+run rnbd restore
+run rnbd restore --compare
+unchanged $FILE
+
+echo "an attached disk"
+modprobe rnbd
+dev=$(attach blk --loss-timeout 0) || exit 1
+verify "$dev" --rw=randwrite --bs=4k --iodepth=4 --size=256k
+fails "host $H1 at $ADDR uses export blk" rnbd clear
+fails "host $H1 at $ADDR uses export blk" rnbd restore --clear
+says 'rnbd clear --force'
+text=$(rnbd session list)
+says "^[0-9]*  *$H1  *$ADDR  *blk  *live "
+unchanged $FILE
+run rnbd clear --force
+configfs_is_empty || die "something is left"
+unload_target() { rmmod rnbd-target 2>/dev/null; }
+wait_for 20 unload_target
+target_start
+run rnbd restore
+unchanged $FILE
+state() { cat "/sys/block/${dev##*/}/rnbd/state"; }
+is_live() { [ "$(state)" = live ]; }
+wait_for 60 is_live
+fio --name=again --filename="$dev" --direct=1 --ioengine=libaio --verify=crc32c-intel \
+	--verify_fatal=1 --verify_only --rw=randwrite --bs=4k --size=256k --minimal >/dev/null ||
+	die "other data"
+detach "$dev"
+
+echo "clear, restore"
+run rnbd clear
+configfs_is_empty || die "something is left"
+run rnbd save "$OUT/empty.json"
+run rnbd restore $FILE
+unchanged $FILE
+dev=$(attach blk) || exit 1
+verify "$dev" --rw=randwrite --bs=4k --iodepth=4 --size=256k
+detach "$dev"
+
+echo "a restore of which a part fails"
+sed "s#/mnt/b/f\"#/mnt/b/other\"#; s#$ADDR\"#10.9.0.77\"#" $FILE >/tmp/part.json
+sed -i "0,/10.9.0.77/s//$ADDR/" /tmp/part.json
+run rnbd clear
+fails 'exports/file/enable: cannot set 1: No such file' rnbd restore /tmp/part.json
+says 'ports/2/enable: cannot set 1'
+same "$(cat "$CFG/exports/blk/enable") $(cat "$CFG/exports/file/enable")" "1 0" "exports that are enabled"
+fails 'export file: path is "/mnt/b/other", not "/mnt/b/f"' rnbd restore --compare
+fails 'export file is not enabled' rnbd restore --compare /tmp/part.json
+rnbd port list | grep -q "^1  *$ADDR .*blk,cached" || die "port 1 is missing"
+truncate -s 8M /mnt/b/other
+sed -i "s#10.9.0.77#$ADDR#" /tmp/part.json
+fails 'port 2 differs: addr is "10.9.0.77", not' rnbd restore /tmp/part.json
+same "$(cat "$CFG/exports/file/enable")" 1 "the export whose file is there now"
+fails 'export file differs: path is "/mnt/b/other", not "/mnt/b/f"; left as it is' rnbd restore
+same "$(cat "$CFG/exports/file/path")" /mnt/b/other "its path"
+run rnbd restore --clear
+unchanged $FILE
+
+echo "nothing is cleared for what this machine does not have"
+sed "s#/mnt/b/f\"#/mnt/b/none\"#" $FILE >/tmp/part.json
+fails 'nothing is cleared' rnbd restore --clear /tmp/part.json
+says 'export file: /mnt/b/none: No such file or directory (on this machine, now)'
+sed "s#$ADDR\"#10.9.0.77\"#" $FILE >/tmp/part.json
+fails 'nothing is cleared' rnbd restore --clear /tmp/part.json
+says 'port 1: 10.9.0.77: Cannot assign requested address'
+unchanged $FILE
+
+echo "a path that comes late"
+rnbd clear || die "clear failed"
+run mv /mnt/b/f /mnt/b/f.late
+rnbd restore --wait 240 2>/tmp/waiting &
+restore=$!
+waits() { grep -q 'waiting 240 s for /mnt/b/f (export file)' /tmp/waiting; }
+wait_for 60 waits
+port_has_blk() { rnbd port list | grep -q "^1  *$ADDR  *4427  *listening .*blk"; }
+wait_for 60 port_has_blk
+same "$(cat "$CFG/exports/blk/enable") $(cat "$CFG/exports/file/enable")" "1 0" "meanwhile enabled"
+same "$(grep -c waiting /tmp/waiting)" 1 "paths that are waited for"
+# whoever saves now loses nothing
+cp $FILE /tmp/meanwhile.json
+run rnbd save /tmp/meanwhile.json
+cmp $FILE /tmp/meanwhile.json || die "the file is not as before"
+run mv /mnt/b/f.late /mnt/b/f
+wait $restore || die "restore --wait failed: $(cat /tmp/waiting)"
+unchanged $FILE
+start=$SECONDS
+run rnbd restore --wait 240
+need_counter $((SECONDS - start)) -lt 200 "seconds with nothing to wait for"
+
+echo "a path that never comes, and a save then"
+rnbd clear || die "clear failed"
+run mv /mnt/b/f /mnt/b/f.late
+start=$SECONDS
+fails 'exports/file/enable: cannot set 1: No such file' rnbd restore --wait 3
+says 'waiting 3 s for /mnt/b/f (export file)'
+need_counter $((SECONDS - start)) -ge 3 "seconds"
+need_counter $((SECONDS - start)) -lt 120 "seconds"
+same "$(cat "$CFG/exports/blk/enable") $(cat "$CFG/exports/file/enable")" "1 0" "enabled"
+text=$(rnbd save 2>&1) || die "save failed: $text"
+says 'export file is disabled because /mnt/b/f is not there; the file keeps it enabled'
+cmp $FILE "$OUT/target.json" || die "the file does not have it enabled"
+rnbd save - | cmp -s - $FILE && die "the export is enabled without its file"
+# nothing to keep: no file, no configuration; and one that somebody has disabled
+run rnbd save /tmp/fresh.json
+rnbd save - | cmp - /tmp/fresh.json || die "a new file is not as the target"
+echo old >/tmp/fresh.json
+text=$(rnbd save /tmp/fresh.json 2>&1) || die "save failed: $text"
+says 'no configuration'
+run mv /mnt/b/f.late /mnt/b/f
+cp $FILE /tmp/meanwhile.json
+run rnbd save /tmp/meanwhile.json
+rnbd save - | cmp - /tmp/meanwhile.json || die "a disabled export stays enabled in the file"
+run rnbd restore
+unchanged $FILE
+
+echo "files that are refused, whole"
+bad() {
+	fails_with 2 "$1" rnbd restore --check /tmp/bad.json
+	fails_with 2 "$1" rnbd restore --clear /tmp/bad.json
+}
+sed 's/"version": 1/"version": 7/' $FILE >/tmp/bad.json; bad '"version" is 7'
+sed 's/"path"/"pfad"/' $FILE >/tmp/bad.json; bad 'export blk: "path" is missing'
+head -c 300 $FILE >/tmp/bad.json; bad 'line 1[0-9]: '
+head -c 100000 /dev/urandom >/tmp/bad.json; bad ': '
+truncate -s 5M /tmp/bad.json; bad 'larger than'
+fails 'No such file' rnbd restore --check /tmp/nosuch.json
+fails 'No such file' rnbd restore --compare /tmp/nosuch.json
+unchanged $FILE
+
+echo "a file that cannot be written stays as it was"
+mount -t tmpfs -o size=4k tmpfs /mnt/t || die "no tmpfs"
+echo old >/mnt/t/c.json
+fails 'No space left' rnbd save /mnt/t/c.json
+same "$(cat /mnt/t/c.json) $(ls -A /mnt/t)" "old c.json" "what is on the full disk"
+mount -o remount,ro /mnt/t
+fails 'Read-only' rnbd save /mnt/t/c.json
+umount /mnt/t
+fails 'No such file' rnbd save /mnt/t/no/c.json
+fails 'no regular file' rnbd save /dev/null
+[ -c /dev/null ] || die "/dev/null was replaced"
+ln -s c.json /mnt/t/link.json
+echo old >/mnt/t/c.json
+run rnbd save /mnt/t/link.json
+[ -L /mnt/t/link.json ] || die "the link was replaced"
+unchanged /mnt/t/c.json
+
+run rm /mnt/t/c.json
+fails 'leads to no file' rnbd save /mnt/t/link.json
+same "$(ls -A /mnt/t) $(readlink /mnt/t/link.json)" "link.json c.json" "what is there"
+
+echo "a file keeps its owner, and nobody gets to read it"
+for mode in 600 400 640 666; do
+	echo old >/mnt/t/owned.json
+	chown 65534:7 /mnt/t/owned.json
+	chmod $mode /mnt/t/owned.json
+	run rnbd save /mnt/t/owned.json
+	want=600
+	[ $mode != 400 ] || want=400
+	same "$(stat -c %a:%u:%g /mnt/t/owned.json)" $want:65534:7 "mode and owner of one that was $mode"
+done
+
+echo "checking needs neither root nor the module"
+run rnbd clear
+unload
+run setpriv --reuid 65534 --clear-groups rnbd restore --check - <$FILE
+fails 'modprobe rnbd-target' rnbd restore
+fails 'modprobe rnbd-target' rnbd restore --compare
+fails 'modprobe rnbd-target' rnbd save
+fails 'modprobe rnbd-target' rnbd clear
+fails 'modprobe rnbd-target' rnbd host list
+fails 'modprobe rnbd-target' rnbd port add "$ADDR"
+cmp $FILE "$OUT/target.json" || die "the file changed"
+umount /mnt/b || die "the backing file system is still held"

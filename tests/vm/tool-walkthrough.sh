@@ -1,0 +1,39 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 2 --cpus 1 --mem 1024 --disk 1G --disk 256M --timeout 600
+# short: the commands of the administrator's guide and of the README, as they stand there, on two machines
+. ../lib/lab.sh
+. ../lib/document.sh
+
+# The rules are those that the guide tells in "What is needed", see document.sh.
+GUIDE=../../Documentation/admin-guide.rst
+README=../../README.md
+
+# What they start from: an Ethernet card, the host id that is shown, the disk /dev/sdb,
+# a file system for /srv.
+read_commands "$GUIDE"
+rdma link del rxe0 || die "rxe0 cannot be removed"
+if [ "$NODE" = 1 ]; then
+	me=target
+	run ln -s lab/disk1 /dev/sdb
+	run mkfs.ext4 -q -F /dev/lab/disk0
+	run mount /dev/lab/disk0 /srv
+else
+	me=client
+	for ((i = 0; i < ${#commands[@]}; i++)); do
+		[ "${commands[i]}" = "rnbd hostid" ] || continue
+		mkdir -p /etc/rnbd
+		echo "${outputs[i]}" >/etc/rnbd/hostid
+	done
+fi
+
+need_commands 'rdma link add ' 'rnbd export add ' 'rnbd attach ' mkfs. 'mount ' 'rnbd save' \
+	'rnbd export resize ' 'rnbd detach ' 'rnbd export remove '
+walk guide $me both
+for module in rnbd rnbd_target; do
+	! grep -q "^$module " /proc/modules || die "$module is still loaded"
+done
+
+read_commands "$README"
+need_commands 'rnbd export add ' 'rnbd attach ' mkfs. 'mount ' 'rnbd detach '
+walk readme $me both
