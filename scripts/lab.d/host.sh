@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034,SC2153,SC2154 # variables shared with the other pieces
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 # What every command of the lab leans on: messages, the cache, packages of the host.
 
 : "${RNBD_LAB_CACHE:=/var/cache/rnbd-lab}"
@@ -64,7 +64,8 @@ logged() {
 		report_progress "$file" "$PROGRESS" &
 		reporter=$!
 	fi
-	"$@" >"$file" 2>&1 || failed=1
+	# dash, which mmdebstrap runs, takes no file descriptor above 9: leave it the low ones
+	"$@" >"$file" 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- || failed=1
 	if [ -n "$reporter" ]; then
 		kill "$reporter" 2>/dev/null
 		wait "$reporter" 2>/dev/null

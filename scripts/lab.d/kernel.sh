@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034,SC2153,SC2154 # variables shared with the other pieces
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 # The debug kernels: built once, from Debian's source of the very version that
 # the guest root has, and kept in the cache.
 #
@@ -12,7 +12,7 @@
 # KERNEL is stock, debug (the lean one, for every run) or heavy (more checkers).
 
 # How much slower a test may be on such a kernel: tests/run multiplies timeouts,
-# lib.sh its deadlines. In a machine it is LAB_SLOW.
+# tests/lib/lab.sh its deadlines. In a machine it is LAB_SLOW.
 slow_factor() {
 	case ${1:-$KERNEL} in
 	debug) echo 5 ;;

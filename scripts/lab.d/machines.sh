@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034,SC2153,SC2154 # variables shared with the other pieces
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 # The machines of one run: network, start and stop, requests, verdict.
 #
 # Every run has a directory in the cache (RUN) and a network namespace, both
@@ -196,16 +196,16 @@ start_node() {
 		console=(-chardev "file,id=con,path=$dir/console.log,append=on")
 	fi
 	for ((k = 0; k < ${#DISKS[@]}; k++)); do
-		disks+=(-drive "if=none,id=d$k,file=$RUN/n$i.disk$k,format=raw,cache=writeback,discard=unmap"
+		disks+=(-drive "if=none,id=d$k,file=$RUN/n$i.disk$k,format=raw,cache=$DISK_CACHE,discard=unmap"
 			-device "virtio-blk-pci,drive=d$k,serial=disk$k")
 	done
-	TMPDIR=$RUN ip netns exec "$NS" setpriv --pdeathsig KILL -- \
+	TMPDIR=$RUN/overlay "${ENTER[@]}" setpriv --pdeathsig KILL -- \
 		qemu-system-x86_64 -name "n$i" -uuid "00000000-0000-4000-8000-00000109000$i" \
 		-nodefaults -no-user-config -display none "${reboot[@]}" \
 		-M "$MACHINE" "${accel[@]}" -smp "$CPUS" -m "$MEM" \
 		-kernel "$ROOT/vmlinux" -initrd "$RUN/initrd" -append "$append" \
 		"${console[@]}" -serial chardev:con -device virtio-rng-pci \
-		-drive "if=none,id=root,file=$IMAGE,format=raw,snapshot=on,cache=unsafe" \
+		-drive "if=none,id=root,file=$IMAGE,format=raw,snapshot=on,cache=unsafe$ROOT_ERRORS" \
 		-device virtio-blk-pci,drive=root,serial=root "${disks[@]}" \
 		-netdev "tap,id=net,ifname=tap$i,script=no,downscript=no" \
 		-device "virtio-net-pci,netdev=net,host_mtu=9000,mac=52:54:00:10:90:0$i,romfile=" \

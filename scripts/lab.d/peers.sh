@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034,SC2153,SC2154 # variables shared with the other pieces
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 # What a benchmark compares with and Debian's kernel does not have: the kernel's own
 # RNBD and RTRS, built once as modules from Debian's source of the very version that
 # the guest root has. They are for Debian's kernel only.

@@ -1,13 +1,13 @@
 # shellcheck shell=bash disable=SC2034,SC2153,SC2154 # variables shared with the other pieces
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 # The modules, the tool and the tests' tools, built in the guest root for the guest kernel.
 #
 # Each checkout has a directory in the cache: a writable layer over the guest
 # root that holds a copy of the sources with its objects, so that a second
 # build is incremental and the checkout stays clean.
 
-readonly SOURCES="Kbuild Makefile drivers include userspace tests/tool.mk tests/gencheck tests/logreplay
-	tests/abuse tests/fuzz/peer"
+readonly SOURCES="Kbuild Makefile drivers include userspace tests/lib/tool.mk tests/lib/hmac.h
+	tests/tools"
 
 # Sets BUILD, the directory of this checkout for this root.
 find_build() {

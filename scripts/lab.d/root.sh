@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034,SC2153,SC2154 # variables shared with the other pieces
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 # The guest root: made once per package list, kept in the cache, never modified.
 #
 #   root-KEY/tree      the root as a directory, for chroot (builds, static checks)

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034,SC2153,SC2154 # variables shared with the other pieces
-# SPDX-License-Identifier: GPL-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 # Guest roots with more packages, for the few tests that need them (--with NAME): what they
 # take to install and to copy is not for those that run all the time.
 #

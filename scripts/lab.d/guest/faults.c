@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * rnbd_faults: deliberate faults, to prove that the debug kernel reports them
  * and that the lab notices. `modprobe rnbd_faults fault=NAME` commits one; the

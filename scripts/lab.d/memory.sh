@@ -1,0 +1,61 @@
+# shellcheck shell=bash disable=SC2034,SC2153,SC2154 # variables shared with the other pieces
+# SPDX-License-Identifier: GPL-2.0-only
+# Keeps the root disk of machines that count instructions (--icount) in the host's memory.
+#
+# The clock of such a machine leaps to the next timer whenever its processor is idle. While
+# the machine waits for the host's disk it is idle, and within a millisecond of the host many
+# timers pass: a slow disk makes minutes of guest time, measurements are wrong, and the guest
+# reports hung tasks.
+#
+# The data of the root image are locked into the page cache, which all runs share (hold.c).
+# Everything that a machine writes to its root goes to a tmpfs of its own, which ends with its
+# QEMU. Scratch disks (--disk) are new and small enough for the page cache.
+
+# What one machine may write to its root before it gets I/O errors.
+readonly OVERLAY_MIB=1024
+
+# Sets ENTER (the command that starts QEMU in the network namespace), ROOT_ERRORS (a drive
+# option) and DISK_CACHE (how QEMU treats flushes of scratch disks).
+choose_storage() {
+	mkdir -p "$RUN/overlay"
+	ENTER=(ip netns exec "$NS") ROOT_ERRORS='' DISK_CACHE=writeback
+	[ -n "$ICOUNT" ] || return 0
+	need_memory
+	hold_image
+	# ip-netns makes a mount namespace; the tmpfs lives as long as that. A full tmpfs is
+	# an I/O error in the guest; otherwise QEMU would stop the machine.
+	# shellcheck disable=SC2016 # expanded by the inner shell
+	ENTER+=(sh -c 'mount -t tmpfs -o "size=$1m,mode=700" rnbdlab "$TMPDIR" || {
+		echo "cannot mount a tmpfs for what the machine writes"
+		exit 1
+	}
+	shift
+	exec "$@"' sh "$OVERLAY_MIB")
+	ROOT_ERRORS=,werror=report DISK_CACHE=unsafe
+}
+
+# The image, and for each machine its memory and its overlay must fit.
+need_memory() {
+	local need available
+
+	need=$(($(du -m "$IMAGE" | cut -f 1) + NODES * (MEM + OVERLAY_MIB)))
+	available=$(awk '$1 == "MemAvailable:" { print int($2 / 1024) }' /proc/meminfo)
+	[ "$available" -ge "$need" ] ||
+		die "--icount keeps the root disk in memory: it needs $need MiB, $available MiB are available"
+}
+
+# Returns when the image is in memory; HOLD_PID keeps it there.
+hold_image() {
+	local hold line fd
+
+	hold=$RNBD_LAB_CACHE/hold-$(sha256sum <"$LAB_D/hold.c" | cut -c 1-16)
+	if [ ! -x "$hold" ]; then
+		need_commands gcc:gcc /usr/include/stdlib.h:libc6-dev
+		gcc -O2 -o "$hold.$$" "$LAB_D/hold.c" || die "cannot build $LAB_D/hold.c"
+		find "$RNBD_LAB_CACHE" -maxdepth 1 -name 'hold-*' ! -path "$hold*" -mmin +60 -delete
+		mv "$hold.$$" "$hold"
+	fi
+	exec {fd}< <(exec setpriv --pdeathsig KILL -- "$hold" "$IMAGE")
+	HOLD_PID=$!
+	read -ru "$fd" line || die "cannot hold the root disk in memory"
+}
