@@ -5,11 +5,8 @@
  * Operation: a point costs a no-op in the instruction stream until a number of
  * times, which may be 0, and an argument are written to its file in debugfs,
  * rnbd/<module>/<point>. Reading it shows times left, argument and hits. Once
- * written to, it stays a call that looks at the times left until the module goes:
- * a test that strikes again and again would otherwise rewrite running code each
- * time, which QEMU 7.2 does not always survive (as we read it, a processor
- * translates a page while another one changes it, and goes on executing the
- * breakpoint).
+ * written to, it stays a call that looks at the times left until the module
+ * goes, so that a test that strikes often does not rewrite running code each time.
  * Ownership: points are static data of their module, which adds and removes
  * them.
  * Concurrency: any context may hit a point; each hit is counted once.

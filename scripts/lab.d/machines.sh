@@ -157,7 +157,7 @@ prepare_node() {
 	outfd[i]=$fd
 	exec {fd}<"$dir/stderr"
 	errfd[i]=$fd
-	outpart[i]='' errpart[i]='' boots[i]=0 why[i]='' code[i]='' mortal[i]=0 again[i]=0
+	outpart[i]='' errpart[i]='' boots[i]=0 why[i]='' code[i]='' mortal[i]=0
 }
 
 start_node() {
@@ -405,29 +405,6 @@ end_by() {
 	return 0
 }
 
-# Did the kernel of this node die at boot, of a breakpoint that is not there any more?
-# With one thread per emulated processor QEMU 7.2 now and then keeps the translation of
-# code that another processor has just patched; at boot the kernel patches what the timer
-# interrupt runs. Nothing of ours has been loaded by then.
-died_of_patching() {
-	awk '
-		/Linux version/ { up = 0; hit = 0 }
-		/lab: n[1-4]: up after/ { up = 1 }
-		/Oops: int3/ && !up { hit = 1 }
-		END { exit !hit }
-	' "$OUTDIR/n$1/console.log"
-}
-
-start_again() {
-	local i=$1 dir=$OUTDIR/n$1
-
-	again[i]=$((again[i] + 1))
-	mv "$dir/console.log" "$dir/console.failed-boot-${again[i]}"
-	say "n$i: the kernel died at boot of a fault of the emulator, started again"
-	boots[i]=$((boots[i] - 1))
-	start_node "$i"
-}
-
 # Has the machine ended, as a script or as a machine?
 look_after() {
 	local i=$1 dir=$OUTDIR/n$1 status
@@ -447,10 +424,6 @@ look_after() {
 		pid[i]=
 		state[i]=dead
 		forget_arrivals "$i"
-		if [ "${again[i]}" -lt 2 ] && died_of_patching "$i"; then
-			start_again "$i"
-			return
-		fi
 		if [ "${mortal[i]}" = 1 ]; then
 			return
 		elif grep -aq 'Kernel panic' "$dir/console.log" 2>/dev/null; then
