@@ -20,14 +20,14 @@
 
 #include "plugin.h"
 
-int qemu_plugin_version = 1;
+int qemu_plugin_version = 4;
 
 static const uint8_t mark[] = { 0x0f, 0x1f, 0x84, 0x00, 'm', 'a', 'r', 'k' };
 
 /* Blocks are translated anew now and then: they find their counter again. */
 struct counter {
 	uint64_t addr;
-	uint64_t insns;
+	qemu_plugin_u64 insns;
 	struct counter *next;
 };
 
@@ -50,6 +50,7 @@ static struct counter *find(uint64_t addr)
 	if (!c)
 		abort();
 	c->addr = addr;
+	c->insns.score = qemu_plugin_scoreboard_new(sizeof(uint64_t));
 	c->next = *bucket;
 	*bucket = c;
 	return c;
@@ -62,13 +63,12 @@ static void on_mark(unsigned int cpu, void *data)
 	FILE *f;
 	int i;
 
-	(void)cpu;
 	(void)data;
 	if (++marks % 2) {
 		for (i = 0; i < BUCKETS; i++)
 			for (c = counters[i]; c; c = c->next)
-				c->insns = 0;
-		user.insns = 0;
+				qemu_plugin_u64_set(c->insns, cpu, 0);
+		qemu_plugin_u64_set(user.insns, cpu, 0);
 		return;
 	}
 	snprintf(path, sizeof(path), "%s.%d", prefix, marks / 2);
@@ -79,9 +79,10 @@ static void on_mark(unsigned int cpu, void *data)
 	}
 	for (i = 0; i < BUCKETS; i++)
 		for (c = counters[i]; c; c = c->next)
-			if (c->insns)
-				fprintf(f, "%016" PRIx64 " %" PRIu64 "\n", c->addr, c->insns);
-	fprintf(f, "user %" PRIu64 "\n", user.insns);
+			if (qemu_plugin_u64_get(c->insns, cpu))
+				fprintf(f, "%016" PRIx64 " %" PRIu64 "\n", c->addr,
+					qemu_plugin_u64_get(c->insns, cpu));
+	fprintf(f, "user %" PRIu64 "\n", qemu_plugin_u64_get(user.insns, cpu));
 	if (fclose(f))
 		perror(path);
 }
@@ -89,18 +90,20 @@ static void on_mark(unsigned int cpu, void *data)
 static void on_translation(uint64_t id, struct qemu_plugin_tb *tb)
 {
 	size_t n = qemu_plugin_tb_n_insns(tb), i;
+	uint8_t code[sizeof(mark)];
 	struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, 0);
 	uint64_t addr = qemu_plugin_insn_vaddr(insn);
 	struct counter *c = addr >= KERNEL ? find(addr) : &user;
 
 	(void)id;
-	qemu_plugin_register_vcpu_tb_exec_inline(tb, ADD_U64, &c->insns, n);
+	qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, ADD_U64, c->insns, n);
 	if (addr >= KERNEL)
 		return;
 	for (i = 0; i < n; i++) {
 		insn = qemu_plugin_tb_get_insn(tb, i);
 		if (qemu_plugin_insn_size(insn) == sizeof(mark) &&
-		    !memcmp(qemu_plugin_insn_data(insn), mark, sizeof(mark)))
+		    qemu_plugin_insn_data(insn, code, sizeof(code)) == sizeof(code) &&
+		    !memcmp(code, mark, sizeof(mark)))
 			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_mark,
 							       NO_REGISTERS, NULL);
 	}
@@ -118,6 +121,7 @@ int qemu_plugin_install(uint64_t id, const struct qemu_info_t *info, int argc, c
 		}
 		prefix = strdup(argv[i] + 4);
 	}
+	user.insns.score = qemu_plugin_scoreboard_new(sizeof(uint64_t));
 	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
 	return 0;
 }

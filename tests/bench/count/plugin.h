@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What plugin.c uses of QEMU's plugin interface, version 1: Debian's packages have no
+ * What plugin.c uses of QEMU's plugin interface, version 4: Debian's packages have no
  * header of it.
  */
 #ifndef PLUGIN_H
@@ -15,16 +15,27 @@ struct qemu_info_t;
 
 enum { ADD_U64 = 0, NO_REGISTERS = 0 };
 
+/* A counter per emulated processor. */
+struct qemu_plugin_scoreboard;
+typedef struct {
+	struct qemu_plugin_scoreboard *score;
+	size_t offset;
+} qemu_plugin_u64;
+
+struct qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t element_size);
+uint64_t qemu_plugin_u64_get(qemu_plugin_u64 entry, unsigned int cpu);
+void qemu_plugin_u64_set(qemu_plugin_u64 entry, unsigned int cpu, uint64_t value);
+
 void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t id,
 					   void (*cb)(uint64_t id, struct qemu_plugin_tb *tb));
-void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb *tb, int op,
-					      void *counter, uint64_t amount);
+void qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(struct qemu_plugin_tb *tb, int op,
+						      qemu_plugin_u64 entry, uint64_t amount);
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn,
 					    void (*cb)(unsigned int cpu, void *data),
 					    int flags, void *data);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t i);
-const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
+size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *dest, size_t len);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
 int qemu_plugin_install(uint64_t id, const struct qemu_info_t *info, int argc, char **argv);
