@@ -27,7 +27,7 @@ static const uint8_t mark[] = { 0x0f, 0x1f, 0x84, 0x00, 'm', 'a', 'r', 'k' };
 /* Blocks are translated anew now and then: they find their counter again. */
 struct counter {
 	uint64_t addr;
-	qemu_plugin_u64 insns;
+	struct plugin_u64 insns;
 	struct counter *next;
 };
 

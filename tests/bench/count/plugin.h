@@ -17,19 +17,20 @@ enum { ADD_U64 = 0, NO_REGISTERS = 0 };
 
 /* A counter per emulated processor. */
 struct qemu_plugin_scoreboard;
-typedef struct {
+struct plugin_u64 {
 	struct qemu_plugin_scoreboard *score;
 	size_t offset;
-} qemu_plugin_u64;
+};
 
 struct qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t element_size);
-uint64_t qemu_plugin_u64_get(qemu_plugin_u64 entry, unsigned int cpu);
-void qemu_plugin_u64_set(qemu_plugin_u64 entry, unsigned int cpu, uint64_t value);
+uint64_t qemu_plugin_u64_get(struct plugin_u64 entry, unsigned int cpu);
+void qemu_plugin_u64_set(struct plugin_u64 entry, unsigned int cpu, uint64_t value);
 
 void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t id,
 					   void (*cb)(uint64_t id, struct qemu_plugin_tb *tb));
 void qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(struct qemu_plugin_tb *tb, int op,
-						      qemu_plugin_u64 entry, uint64_t amount);
+						       struct plugin_u64 entry,
+						       uint64_t amount);
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn,
 					    void (*cb)(unsigned int cpu, void *data),
 					    int flags, void *data);
