@@ -79,11 +79,13 @@ for i in $(seq 10); do
 	fi
 done
 need "$dev" send_fences -eq 0
-[ "$(hits rnbd no_send_fence)" -gt 5 ] || die "hardly any send fence was left out"
+# fio stops at the first wrong block, which a single missing send fence can cause
+left_out=$(hits rnbd no_send_fence)
+echo "  $left_out send fences left out, wrong data in round $bad (0: none)"
+[ "$left_out" -gt 0 ] || die "no send fence was left out"
 [ "$(counter "$dev" state)" = live ] || die "the connection was lost: this test proves nothing"
 [ "$bad" -gt 0 ] || die "no wrong data without the send fence: this test proves nothing"
 grep -h -m1 'verify: bad' "$OUT/read.off$bad.err" || die "fio failed for another reason"
-echo "  wrong data in round $bad, as it must be"
 detach "$dev"
 
 echo "early release, send fence on again"
