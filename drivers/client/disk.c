@@ -37,6 +37,7 @@
 #include <linux/timekeeping.h>
 #include <rdma/ib_verbs.h>
 
+#include "../compat/block.h"
 #include "../core/geometry.h"
 #include "../core/io.h"
 #include "../core/login.h"
@@ -208,7 +209,7 @@ static int rnbdc_init_hctx(struct blk_mq_hw_ctx *hctx, void *data, unsigned int 
 }
 
 static int rnbdc_init_rq(struct blk_mq_tag_set *set, struct request *rq,
-			 unsigned int hctx_idx, unsigned int numa_node)
+			 unsigned int hctx_idx, rnbd_compat_node_t numa_node)
 {
 	struct rnbdc_req *req = blk_mq_rq_to_pdu(rq);
 	struct rnbdc_session *sess = set->driver_data;
@@ -343,7 +344,7 @@ int rnbdc_disk_create(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 	set->queue_depth = sess->grant.queue_depth;
 	set->numa_node = NUMA_NO_NODE;
 	/* No scheduler by default: the target's device has one if it needs one. */
-	set->flags = BLK_MQ_F_SHOULD_MERGE | BLK_MQ_F_NO_SCHED_BY_DEFAULT;
+	set->flags = BLK_MQ_F_NO_SCHED_BY_DEFAULT;
 	set->cmd_size = struct_size_t(struct rnbdc_req, sge, sess->disk.max_segments);
 	set->timeout = READ_ONCE(io_timeout) * HZ;
 	set->driver_data = sess;

@@ -41,6 +41,7 @@
 #include <linux/mempool.h>
 #include <linux/workqueue.h>
 
+#include "../compat/block.h"
 #include "../core/geometry.h"
 #include "../core/inject.h"
 #include "../core/io.h"
@@ -251,7 +252,7 @@ static void rnbdt_bdev_range(struct rnbdt_req *treq)
 	sector_t nr = treq->req.length >> SECTOR_SHIFT;
 	bio_end_io_t *end_io = rnbdt_bdev_end_io;
 	struct bio *bio = NULL;
-	int ret;
+	int ret = 0;
 
 	rnbdt_req_start_parts(treq);
 	if (unlikely(!rnbdt_may_submit(treq))) {
@@ -259,7 +260,7 @@ static void rnbdt_bdev_range(struct rnbdt_req *treq)
 		return;
 	}
 	if (treq->req.op == RNBD_OP_DISCARD) {
-		ret = __blkdev_issue_discard(bdev, sector, nr, GFP_NOIO, &bio);
+		__blkdev_issue_discard(bdev, sector, nr, GFP_NOIO, &bio);
 	} else {
 		ret = __blkdev_issue_zeroout(bdev, sector, nr, GFP_NOIO, &bio,
 					     treq->req.flags & RNBD_REQ_NOUNMAP ?
@@ -384,7 +385,7 @@ void rnbdt_bdev_limits(struct rnbdt_backend *be)
 	geo->physical_block = bdev_physical_block_size(bdev);
 	geo->io_min = bdev_io_min(bdev);
 	geo->io_opt = bdev_io_opt(bdev);
-	if (!bdev_nonrot(bdev))
+	if (bdev_rot(bdev))
 		geo->flags |= RNBD_EXPORT_ROTATIONAL;
 	if (bdev_max_discard_sectors(bdev)) {
 		geo->discard_granularity = bdev_discard_granularity(bdev);

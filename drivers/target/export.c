@@ -37,6 +37,7 @@
 #include <linux/workqueue.h>
 #include <rnbd/wire.h>
 
+#include "../compat/workqueue.h"
 #include "../core/geometry.h"
 #include "backend.h"
 #include "bdev.h"
@@ -143,7 +144,8 @@ static struct rnbdt_backend *rnbdt_backend_alloc(struct rnbdt_export *export)
 	if (!be)
 		return NULL;
 	be->submit_wq = alloc_workqueue("rnbd-t-%s", WQ_MEM_RECLAIM |
-					(READ_ONCE(submit_unbound) ? WQ_UNBOUND : WQ_HIGHPRI),
+					(READ_ONCE(submit_unbound) ? WQ_UNBOUND :
+									WQ_PERCPU | WQ_HIGHPRI),
 					0, rnbdt_export_name(export));
 	be->io_wq = alloc_workqueue("rnbd-io-%s", WQ_UNBOUND | WQ_MEM_RECLAIM, 0,
 				    rnbdt_export_name(export));

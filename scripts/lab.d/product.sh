@@ -44,7 +44,7 @@ hash_sources() {
 }
 
 # Objects of a build in the checkout itself are neither copied nor hashed.
-LITTER=('*.o' '*.ko' '*.mod' '*.mod.c' '*.cmd' '*.a' '*.d' '*.tmp' '*.swp' .tmp_versions
+LITTER=('*.o' '*.ko' '*.mod' '*.mod.c' '*.cmd' '*.probe' '*.a' '*.d' '*.tmp' '*.swp' .tmp_versions
 	modules.order Module.symvers)
 LITTER_FIND=()
 LITTER_RSYNC=()

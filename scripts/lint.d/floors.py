@@ -125,7 +125,7 @@ def directions(edges, floors):
     """Violations: edges to another module, upwards, or along a floor."""
     for (start, end), reasons in edges.items():
         if start.module != end.module:
-            if end.module != 'core':
+            if end.module not in graph.LOWER[start.module]:
                 yield from tell(reasons, start, '%s must not use %s' % (start.module, end.module))
             continue
         level = floors[start.module].level
@@ -135,6 +135,16 @@ def directions(edges, floors):
         yield from tell(reasons, start, '%s is on the same floor' % end if above == below else
                         '%s is %d floor%s above it' %
                         (end, above - below, 's' if above - below > 1 else ''))
+
+
+def unincluded(deps):
+    """Violations: what a header of compat replaces is used without it, as the kernel's."""
+    for (start, end), reasons in deps.edges.items():
+        if end.module != 'compat' or start.module == 'compat':
+            continue
+        included = {r.path for r in reasons if r.kind == 'include'}
+        yield from tell([r for r in reasons if r.path not in included], start,
+                        'the file does not include drivers/%s.h' % end)
 
 
 def tell(reasons, start, verdict):

@@ -15,7 +15,10 @@ import os
 
 import csource
 
-MODULES = ('core', 'client', 'target')
+MODULES = ('compat', 'core', 'client', 'target')
+# Other folders whose files the ones of a folder may use; compat uses none.
+LOWER = {'compat': (), 'core': ('compat',), 'client': ('core', 'compat'),
+         'target': ('core', 'compat')}
 
 
 class Reason:
@@ -74,7 +77,7 @@ class Graph:
     def parse(self, source):
         macros = {}
         for other in self.sources.values():
-            if other.header and other.module in ('core', source.module):
+            if other.header and other.module in (source.module,) + LOWER[source.module]:
                 macros.update(other.macros)
         source.parse(macros)
         for chunk in source.chunks:
@@ -95,7 +98,7 @@ class Graph:
     def find(self, source, name):
         """The definition that an identifier of a source means, or None."""
         found = source.file_names.get(name)
-        for module in (source.module, 'core'):
+        for module in (source.module,) + LOWER[source.module]:
             found = found or self.globals[module].get(name)
         if found is None:
             for module in MODULES:
@@ -260,7 +263,7 @@ class Graph:
 
 def callees_of(module):
     """Modules whose functions a pointer that is called in the given one can lead to."""
-    return MODULES if module == 'core' else ('core', module)
+    return MODULES if module == 'core' else (module,) + LOWER[module]
 
 
 def components(nodes, edges):

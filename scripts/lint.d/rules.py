@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Rules for single files: their length, their head comment, and the names in them.
+"""Rules for single files: length, head comment, names, and what kernel they are for.
 
 Operation: each function yields a line per violation. A file whose head says that it
 is auto-generated is exempt, and so is data: folders called golden, corpus or build.
@@ -7,15 +7,22 @@ is auto-generated is exempt, and so is data: folders called golden, corpus or bu
 import os
 import re
 
+import csource
+
 LINES_MAX = 600
 FOLDERS = ('drivers', 'include', 'userspace', 'scripts', 'tests')
 DATA = {'golden', 'corpus', 'build', '__pycache__'}
 SOURCES = ('.c', '.h', '.sh', '.py')
 SHEBANG = re.compile(rb'#!.*[/ ](ba|da)?sh\b|#!.*python|#!.*awk')
-PREFIX = {'core': 'rnbd_', 'client': 'rnbdc_', 'target': 'rnbdt_'}
+PREFIX = {'compat': 'rnbd_compat_', 'core': 'rnbd_', 'client': 'rnbdc_', 'target': 'rnbdt_'}
 # Names that the kernel's headers prescribe.
 KERNEL_NAMES = {'pr_fmt', 'CREATE_TRACE_POINTS', 'TRACE_SYSTEM', 'TRACE_INCLUDE_PATH',
                 'TRACE_INCLUDE_FILE'}
+# What depends on the version of the kernel, and the results of the probes.
+VERSION = re.compile(r'\b(?:LINUX_VERSION_\w+|KERNEL_VERSION|RHEL_\w+|UTS_RELEASE)\b|'
+                     r'\b(?:linux/version|utsrelease)\.h\b')
+RESULT = re.compile(r'\bRNBD_HAVE_\w+|\bRNBD_PROBE_\w+')
+COMPAT = 'drivers/compat'
 ATTRIBUTE = re.compile(r'_*[A-Z_]*ATTR(_[A-Z_]+)?')
 SPDX = r'(?://[^\n]*SPDX[^\n]*\n|/\*[^\n]*SPDX[^\n]*\*/\n)'
 
@@ -60,6 +67,42 @@ def head(path, text):
         yield '%s: the head comment has no first sentence' % path
     if re.search(r'\d\.[ch]$', path):
         yield '%s: a number does not say what the file is about' % path
+
+
+def kernel(path, text):
+    """Probes say what a kernel has, not version numbers, and only drivers/compat asks them."""
+    if not path.startswith(('drivers/', 'include/')):
+        return
+    text = csource.COMMENT.sub(lambda match: '\n' * match.group().count('\n'), text)
+    for number, line in enumerate(text.split('\n'), 1):
+        for match in VERSION.finditer(line):
+            yield '%s:%d: %s: distributions port changes back; use a probe of %s' % (
+                path, number, match.group(), COMPAT)
+        for match in RESULT.finditer(line):
+            if not path.startswith(COMPAT + '/'):
+                yield '%s:%d: %s: only %s depends on what the kernel has' % (
+                    path, number, match.group(), COMPAT)
+
+
+def probes(top):
+    """Each result that is used has a probe, and each probe is used and has two forms."""
+    used, made = {}, {}
+    for base, _, names in os.walk(os.path.join(top, COMPAT)):
+        for name in sorted(n for n in names if n.endswith(('.c', '.h'))):
+            path = os.path.join(base, name)
+            with open(path, encoding='utf-8') as file:
+                found = set(RESULT.findall(csource.COMMENT.sub(' ', file.read())))
+            path = os.path.relpath(path, top)
+            if os.path.basename(base) == 'probes':
+                made['RNBD_HAVE_' + name[:-2].upper()] = path
+                if 'RNBD_PROBE_NEW' not in found:
+                    yield '%s: the probe does not depend on RNBD_PROBE_NEW' % path
+            for result in found - {'RNBD_PROBE_NEW'}:
+                used.setdefault(result, path)
+    for result in sorted(set(used) - set(made)):
+        yield '%s: no probe is called %s' % (used[result], result)
+    for result in sorted(set(made) - set(used)):
+        yield '%s: nothing uses %s' % (made[result], result)
 
 
 def forced(source):

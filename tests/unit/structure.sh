@@ -19,6 +19,20 @@ put() {
 
 # The clean tree has what looks like a use and is none: prototypes, comments, members.
 make_tree() {
+	put drivers/compat/block.h <<-'END'
+		/* RNBD_HAVE_NOTHING and KERNEL_VERSION stand in a comment */
+		#ifndef RNBD_HAVE_BDEV_ROT
+		static inline int bdev_rot(struct block_device *bdev)
+		{
+			return !bdev_nonrot(bdev);
+		}
+		#endif
+	END
+	put drivers/compat/probes/bdev_rot.c <<-'END'
+		#ifdef RNBD_PROBE_NEW
+		static_assert(__same_type(bdev_rot, int (struct block_device *)));
+		#endif
+	END
 	put drivers/core/ring.h <<-'END'
 		struct rnbd_ring_ops {
 			void (*frame)(int seq);
@@ -52,10 +66,15 @@ make_tree() {
 		int rnbdc_disk_add(struct rnbdc_state *state);
 	END
 	put drivers/client/disk.c <<-'END'
+		#include "../compat/block.h"
 		#include "../core/ring.h"
 		#include "disk.h"
 		#include "state.h"
 		RNBD_NUMBER(depth);
+		static int rnbdc_disk_rot(struct block_device *bdev)
+		{
+			return bdev_rot(bdev);
+		}
 		static void rnbdc_disk_frame(int seq)
 		{
 		}
@@ -124,6 +143,7 @@ make_tree() {
 		static int rnbdt_main;
 	END
 	mkdir -p scripts/lint.d tests/golden
+	printf '%s\n' 'floor block' 'name bdev_rot: of the kernel' >scripts/lint.d/compat.floors
 	echo 'floor ring' >scripts/lint.d/core.floors
 	echo 'allow ring -> client/* frame: its user supplies it' >>scripts/lint.d/core.floors
 	printf 'floor %s\n' main "disk queue" state >scripts/lint.d/client.floors
@@ -143,7 +163,7 @@ mkdir clean && (cd clean && make_tree) && cp -r clean tree
 says 0 '' "the clean tree" "$checker" --top clean
 same "$("$checker" --top clean)" '' "output for the clean tree"
 same "$("$checker" --top clean --floors | paste -sd ' ')" \
-	"# client floor main floor disk floor queue state # core floor ring # target floor main" \
+	"# client floor main floor disk floor queue state # compat floor block # core floor ring # target floor main" \
 	"proposed floors"
 same "$("$checker" --top clean --edges client | grep -c '^client/main -> client/disk: ')" 2 \
 	"edges from main.c to disk.c"
@@ -235,6 +255,30 @@ printf '%s\n' 'floor main' 'floor disk' 'floor state' 'join queue -> disk: to be
 	>tree/scripts/lint.d/client.floors
 says 0 '' "a joined file" "$checker" --top tree
 rm -rf tree && cp -r clean tree
+
+# What depends on the kernel
+
+echo '#include "../core/ring.h"' >>tree/drivers/compat/block.h
+reported "an include upwards from compat" "compat must not use core"
+echo 'static int rnbdc_state_rot(void) { return bdev_rot(NULL); }' >>$client/state.c
+reported "a use of compat without its header" "the file does not include drivers/compat/block.h"
+for text in '#include <linux/version.h>' '#include <generated/uapi/linux/version.h>' \
+	'#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)' '#ifdef RHEL_RELEASE_CODE'; do
+	echo "$text" >>$client/disk.c
+	reported "a version of the kernel: $text" "distributions port changes back"
+	echo "$text" >>tree/drivers/compat/block.h
+	reported "a version of the kernel in compat: $text" "distributions port changes back"
+done
+echo '#ifdef RNBD_HAVE_BDEV_ROT' >>$client/disk.c
+reported "the result of a probe outside of compat" "only drivers/compat depends on what the kernel has"
+echo '#ifdef RNBD_HAVE_BDEV_ROTS' >>tree/drivers/compat/block.h
+reported "a result without a probe" "no probe is called RNBD_HAVE_BDEV_ROTS"
+cp tree/drivers/compat/probes/{bdev_rot,new}.c
+reported "a probe that nothing uses" "nothing uses RNBD_HAVE_NEW"
+sed -i s/RNBD_PROBE_NEW/RNBD_HAVE_BDEV_ROT/ tree/drivers/compat/probes/bdev_rot.c
+reported "a probe of one form" "the probe does not depend on RNBD_PROBE_NEW"
+sed -i /^name/d tree/scripts/lint.d/compat.floors
+reported "a name without prefix in compat" "function bdev_rot does not begin with rnbd_compat_"
 
 # Names, lengths and heads
 

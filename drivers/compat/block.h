@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What older kernels lack of the block layer.
+ *
+ * Operation
+ *
+ * The modules are written for the newest kernel. Where the block layer of an older
+ * one differs, this header gives it the newest form. Each RNBD_HAVE_* macro is the
+ * result of the probe of that name in drivers/compat/probes, which Kbuild compiles
+ * before the modules; no other file may test one, and none tests a version number,
+ * because distributions port changes back.
+ *
+ * Ownership, concurrency
+ *
+ * As for the function of the kernel that is wrapped.
+ *
+ * Errors
+ *
+ * As for the function of the kernel that is wrapped. A kernel that has neither form
+ * ends the build in the probe.
+ */
+#ifndef RNBD_COMPAT_BLOCK_H
+#define RNBD_COMPAT_BLOCK_H
+
+#include <linux/blk-mq.h>
+#include <linux/blkdev.h>
+
+#ifndef RNBD_HAVE_BDEV_ROT
+/**
+ * bdev_rot - check whether a block device rotates
+ * @bdev: open block device
+ *
+ * Context: any.
+ * Return: whether seeks are slow.
+ */
+static inline bool bdev_rot(struct block_device *bdev)
+{
+	return !bdev_nonrot(bdev);
+}
+#endif
+
+/* Type of the last parameter of blk_mq_ops.init_request. */
+#ifdef RNBD_HAVE_INIT_REQUEST_INT
+#define rnbd_compat_node_t	int
+#else
+#define rnbd_compat_node_t	unsigned int
+#endif
+
+#ifndef RNBD_HAVE_MERGE_BY_DEFAULT
+/**
+ * rnbd_compat_alloc_tag_set - allocate a tag set whose queues merge adjacent bios
+ * @set: tag set
+ *
+ * Context: process context; may sleep.
+ * Return: 0 or a negative errno.
+ */
+static inline int rnbd_compat_alloc_tag_set(struct blk_mq_tag_set *set)
+{
+	set->flags |= BLK_MQ_F_SHOULD_MERGE;
+	return blk_mq_alloc_tag_set(set);
+}
+
+#define blk_mq_alloc_tag_set rnbd_compat_alloc_tag_set
+#endif
+
+#endif
