@@ -1,0 +1,66 @@
+# shellcheck shell=bash disable=SC2034,SC2153,SC2154 # variables shared with the other pieces
+# SPDX-License-Identifier: GPL-2.0-only
+# Headers of the kernels that Debian serves for the release of the guest root, also in
+# its backports. The compiler that they need is the one of the guest root.
+#
+#   headers/served             "RELEASE VERSION" of each, oldest first, at most 12 hours old
+#   headers/RELEASE_VERSION    the unpacked packages
+
+readonly HEADERS=$RNBD_LAB_CACHE/headers
+
+# need_served - make the list of what Debian serves; a failure leaves the list as it was
+need_served() {
+	need_root
+	mkdir -p "$HEADERS"
+	(
+		flock 9
+		[ -z "$(find "$HEADERS/served" -mmin -720 2>/dev/null)" ] || exit 0
+		ask_debian list >"$HEADERS/served.new" || exit
+		mv "$HEADERS/served.new" "$HEADERS/served"
+		drop_headers
+	) 9>"$HEADERS.lock"
+}
+
+# Debian does not serve what it was asked for.
+readonly NOT_SERVED=3
+
+# need_headers RELEASE VERSION - fetch and unpack the packages, unless they are there
+need_headers() {
+	local dir=$HEADERS/$1_$2
+
+	(
+		flock 9
+		[ ! -e "$dir" ] || exit 0
+		rm -rf "$dir.new"
+		# in the root, /lib is a link
+		mkdir -p "$dir.new/usr/lib" && ln -s usr/lib "$dir.new/lib"
+		ask_debian fetch "$1" >"$dir.new/tar" || exit
+		tar -C "$dir.new" --ignore-zeros --keep-directory-symlink --exclude=./usr/share \
+			-xf "$dir.new/tar" || exit
+		rm "$dir.new/lib" "$dir.new/tar"
+		mv "$dir.new" "$dir"
+	) 9>"$HEADERS.lock"
+}
+
+# ask_debian list | ask_debian fetch RELEASE - run apt in a layer over the root that is
+# thrown away
+ask_debian() {
+	local state status
+
+	state=$(mktemp -d "$HEADERS/apt.XXXXXX") || return
+	# the locks are not for the processes of the root
+	in_root "$state" bash -s "$@" <"$LAB_D/guest/headers" 9>&- 2>"$HEADERS/log"
+	status=$?
+	rm -rf --one-file-system "$state"
+	return $status
+}
+
+# Headers that Debian no longer serves, and what an interrupted run left.
+drop_headers() {
+	local dir name
+
+	for dir in "$HEADERS"/*/; do
+		name=$(basename "$dir")
+		grep -qxF "${name/_/ }" "$HEADERS/served" || rm -rf --one-file-system "$dir"
+	done
+}
