@@ -20,7 +20,14 @@ if [ "$2" = install ]; then
 	for module in rnbd-core rnbd rnbd-target; do
 		[[ $(modinfo -k "$kver" -n "$module") = */updates/dkms/$module.ko* ]]
 	done
-	rnbd --version
+	release=$(rnbd --version)
+	# DKMS passes over a kernel (77) that dkms.conf does not claim, and looks for the
+	# headers (21) of one that it claims.
+	for pair in 6.1.99:77 6.12.0:21 6.13.0:77 7.3.99:21 7.4.0:77; do
+		status=0
+		dkms build "rnbd/${release#rnbd }" -k "${pair%:*}" || status=$?
+		[ "$status" = "${pair#*:}" ]
+	done
 	exit
 fi
 
