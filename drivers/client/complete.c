@@ -44,6 +44,7 @@
 #include "../core/op.h"
 #include "../core/proto_err.h"
 #include "../core/ring.h"
+#include "batch.h"
 #include "bounce.h"
 #include "complete.h"
 #include "data.h"
@@ -97,8 +98,7 @@ static void rnbdc_disk_complete(struct request *rq, struct io_comp_batch *iob)
 
 	if (req->cpu != raw_smp_processor_id() && blk_mq_complete_request_remote(rq))
 		return;
-	if (unlikely(req->replay) ||
-	    !blk_mq_add_to_batch(rq, iob, req->status, rnbdc_complete_batch))
+	if (!rnbdc_add_to_batch(rq, iob, req->replay, req->status, rnbdc_complete_batch))
 		rnbdc_complete_rq(rq);
 }
 

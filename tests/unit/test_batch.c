@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * No request with an error ends as part of a batch, whatever blk_mq_add_to_batch()
+ * takes for an error: the kernels of the stable series have three conventions.
+ */
+#include "unit.h"
+#include "portable.h"
+
+typedef u8 blk_status_t;
+
+#define BLK_STS_OK	0
+#define unlikely(x)	(x)
+
+/* Conventions of the third argument: which values blk_mq_add_to_batch() refuses. */
+enum convention { NOT_ZERO, NEGATIVE, BOOL, CONVENTIONS };
+
+struct io_comp_batch {
+	enum convention convention;
+	u32 nr;
+};
+
+struct request {
+	u32 unused;
+};
+
+static bool blk_mq_add_to_batch(struct request *rq, struct io_comp_batch *iob, int error,
+				void (*complete)(struct io_comp_batch *iob))
+{
+	bool refused = iob->convention == NEGATIVE ? error < 0 :
+		       iob->convention == BOOL ? (bool)error : error != 0;
+
+	(void)rq;
+	assert_non_null(complete);
+	iob->nr += !refused;
+	return !refused;
+}
+
+#include "../../drivers/client/batch.h"
+
+static void complete(struct io_comp_batch *iob)
+{
+	(void)iob;
+}
+
+static void test_batch(void **state)
+{
+	struct io_comp_batch iob = { };
+	struct request rq = { };
+	u32 status;
+
+	(void)state;
+	for (; iob.convention < CONVENTIONS; iob.convention++) {
+		for (status = 0; status < 256; status++) {
+			iob.nr = 0;
+			assert_int_equal(rnbdc_add_to_batch(&rq, &iob, false, status, complete),
+					 status == BLK_STS_OK);
+			assert_int_equal(iob.nr, status == BLK_STS_OK);
+			iob.nr = 0;
+			assert_false(rnbdc_add_to_batch(&rq, &iob, true, status, complete));
+			assert_int_equal(iob.nr, 0);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_batch),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
