@@ -27,7 +27,10 @@
  *
  * Errors
  *
- * A request that the target answers with an error ends with that error. A
+ * A request that the target answers with an error ends with that error, which
+ * is a path error only if the target has lost its storage (core/status.c). A
+ * request for which the target lacked memory is sent again after a pause: it
+ * never ends with that error, however often the target is asked. A
  * protocol error or a failed work request ends the connection; the requests in
  * flight are then taken back by rnbdc_disk_cancel_requests(), after the device
  * has released their pages, to be sent again over the next connection or to
@@ -44,6 +47,7 @@
 #include "../core/op.h"
 #include "../core/proto_err.h"
 #include "../core/ring.h"
+#include "../core/status.h"
 #include "batch.h"
 #include "bounce.h"
 #include "complete.h"
@@ -57,6 +61,9 @@
 /* Bytes after which a batch of READs is signalled, so that pages return early. */
 #define RNBDC_READ_BATCH_BYTES	(256 * 1024)
 
+/* Milliseconds until a request is sent again for which the target lacked memory. */
+#define RNBDC_NOMEM_DELAY_MS	20
+
 /**
  * rnbdc_complete_rq - unmap a finished request and end or requeue it
  * @rq: request that no posted work request refers to
@@ -66,12 +73,17 @@
 void rnbdc_complete_rq(struct request *rq)
 {
 	struct rnbdc_req *req = blk_mq_rq_to_pdu(rq);
+	struct request_queue *queue = rq->q;
 
 	rnbdc_req_unmap(req);
-	if (unlikely(req->replay))
+	if (unlikely(req->replay)) {
 		blk_mq_requeue_request(rq, READ_ONCE(req->queue->ready));
-	else
+	} else if (unlikely(req->status == BLK_STS_RESOURCE)) {
+		blk_mq_requeue_request(rq, false);
+		blk_mq_delay_kick_requeue_list(queue, RNBDC_NOMEM_DELAY_MS);
+	} else {
 		blk_mq_end_request(rq, req->status);
+	}
 }
 
 static void rnbdc_complete_batch(struct io_comp_batch *iob)
@@ -200,25 +212,11 @@ static void rnbdc_batch_add(struct rnbdc_queue *q, struct rnbdc_batch *batch,
 		rnbdc_batch_close(q, batch);
 }
 
+/* BLK_STS_RESOURCE, see rnbdc_complete_rq(), for RNBD_ST_NOMEM and nothing else. */
 static blk_status_t rnbdc_blk_status(u16 status)
 {
-	switch (status) {
-	case RNBD_ST_OK:
-		return BLK_STS_OK;
-	case RNBD_ST_MEDIUM:
-		return BLK_STS_MEDIUM;
-	case RNBD_ST_NOSPC:
-		return BLK_STS_NOSPC;
-	case RNBD_ST_NOTSUPP:
-		return BLK_STS_NOTSUPP;
-	case RNBD_ST_RESV:
-		return BLK_STS_RESV_CONFLICT;
-	case RNBD_ST_RANGE:
-	case RNBD_ST_READONLY:
-		return BLK_STS_TARGET;
-	default:
-		return BLK_STS_IOERR;
-	}
+	return likely(status == RNBD_ST_OK) ? BLK_STS_OK :
+					      errno_to_blk_status(rnbd_status_errno(status));
 }
 
 /* Record acknowledged writes that a crash of the target could lose, and flushes. */
@@ -261,6 +259,8 @@ static enum rnbd_proto_err rnbdc_complete_reply(struct rnbdc_queue *q,
 		return RNBD_PERR_FLAGS;
 
 	req->status = rnbdc_blk_status(reply->status);
+	if (unlikely(req->status == BLK_STS_RESOURCE))
+		q->stats.nomem_retries++;
 	rnbdc_note_durable(q, req);
 	trace_rnbdc_reply(q, req);
 	if (rnbd_op_data_in(req->wire.op)) {
@@ -385,7 +385,7 @@ void rnbdc_queue_credit(struct rnbd_ring *ring)
 /**
  * rnbdc_queue_abandon - take a request back from a queue without a connection
  * @q: drained queue
- * @req: request in flight; its status becomes BLK_STS_IOERR
+ * @req: request in flight; its status becomes rnbdc_lost_status()
  *
  * Context: teardown of the connection; the queue has no other user.
  */
@@ -395,7 +395,7 @@ static void rnbdc_queue_abandon(struct rnbdc_queue *q, struct rnbdc_req *req)
 		q->reqs[req->wire.tag] = NULL;
 	rnbdc_free_space(q, req);
 	req->state = RNBDC_REQ_IDLE;
-	req->status = BLK_STS_IOERR;
+	req->status = rnbdc_lost_status(q->sess);
 }
 
 static bool rnbdc_cancel_rq(struct request *rq, void *data)

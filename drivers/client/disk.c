@@ -17,7 +17,7 @@
  * disk's open_mutex, as does the claim of a detach.
  *
  * Errors: Without a connection requests wait in the block layer, or end with
- * BLK_STS_IOERR, see recover.c. A request that is not answered in time ends the
+ * BLK_STS_TRANSPORT, see recover.c. A request that is not answered in time ends the
  * connection, because only that makes the device release its pages.
  */
 

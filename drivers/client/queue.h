@@ -122,6 +122,7 @@ struct rnbdc_stage {
  * @pool_stalls: stops of the hardware queue for lack of pool space
  * @starts: restarts of the hardware queue at the low watermarks
  * @fragmented: requests that took more than one extent
+ * @nomem_retries: requests to be sent again because the target lacked memory
  */
 struct rnbdc_queue_stats {
 	u64 requests;
@@ -140,6 +141,7 @@ struct rnbdc_queue_stats {
 	u64 pool_stalls;
 	u64 starts;
 	u64 fragmented;
+	u64 nomem_retries;
 };
 
 /**

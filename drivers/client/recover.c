@@ -389,7 +389,7 @@ void rnbdc_recover_abort(struct rnbdc_session *sess)
  * @sess: session whose disk the caller keeps from being removed
  *
  * On return the device holds nothing of the session, and requests that were in flight
- * have ended with BLK_STS_IOERR, as after a loss. Requests that waited or that follow
+ * have ended with BLK_STS_TRANSPORT, as after a loss. Requests that waited or that follow
  * fail at once, until the disk is detached. The target may still execute requests that
  * it has received.
  *

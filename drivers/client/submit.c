@@ -285,20 +285,32 @@ static int rnbdc_alloc_space(struct rnbdc_queue *q, struct rnbdc_req *req)
 }
 
 /**
+ * rnbdc_lost_status - get the status of a request that fails without a connection
+ * @sess: session
+ *
+ * Context: any.
+ * Return: BLK_STS_TRANSPORT, a path error, after which multipath sends the request
+ * over another path, or BLK_STS_RESV_CONFLICT, which is none, if the host was fenced.
+ */
+blk_status_t rnbdc_lost_status(const struct rnbdc_session *sess)
+{
+	return test_bit(RNBDC_SESS_REVOKED, &sess->flags) ? BLK_STS_RESV_CONFLICT :
+							    BLK_STS_TRANSPORT;
+}
+
+/**
  * rnbdc_queue_down_status - get the status of a request that finds no connection
  * @q: queue
  *
  * Context: any.
- * Return: BLK_STS_RESOURCE while I/O waits, so that the block layer keeps the request.
- * If I/O is to fail, BLK_STS_IOERR, which multipath sends again over another path, or
- * BLK_STS_RESV_CONFLICT, which it does not, if the host was fenced.
+ * Return: BLK_STS_RESOURCE while I/O waits, so that the block layer keeps the request;
+ * rnbdc_lost_status() if I/O is to fail.
  */
 blk_status_t rnbdc_queue_down_status(const struct rnbdc_queue *q)
 {
 	if (!test_bit(RNBDC_SESS_FAIL_IO, &q->sess->flags))
 		return BLK_STS_RESOURCE;
-	return test_bit(RNBDC_SESS_REVOKED, &q->sess->flags) ? BLK_STS_RESV_CONFLICT :
-							       BLK_STS_IOERR;
+	return rnbdc_lost_status(q->sess);
 }
 
 static bool rnbdc_has_data(const struct rnbdc_req *req)

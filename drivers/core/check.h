@@ -45,10 +45,16 @@ static inline bool rnbd_all_zero(const void *bytes, size_t len)
 	return !memchr_inv(bytes, 0, len);
 }
 
+/* Is this a status of a request? */
+static inline bool rnbd_status_of_request(u16 status)
+{
+	return status <= RNBD_ST_PROTECTION;
+}
+
 /* A status that may refuse a login or a connection, as version 1 knows it. */
 static inline bool rnbd_status_known(u16 status)
 {
-	return status <= RNBD_ST_RESV ||
+	return rnbd_status_of_request(status) ||
 	       (status >= RNBD_ST_MALFORMED && status <= RNBD_ST_REVOKED);
 }
 

@@ -314,7 +314,7 @@ enum rnbd_proto_err rnbd_decode_reply(struct rnbd_frame *frame, u16 pos,
 		return RNBD_PERR_TAG;
 	if (wire.flags & ~RNBD_REPLY_INLINE)
 		return RNBD_PERR_FLAGS;
-	if (status > RNBD_ST_RESV)
+	if (!rnbd_status_of_request(status))
 		return RNBD_PERR_STATUS;
 	if (!rnbd_all_zero(wire.reserved, sizeof(wire.reserved)))
 		return RNBD_PERR_RESERVED;

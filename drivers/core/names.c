@@ -31,8 +31,13 @@ static const struct rnbd_name rnbd_status_names[] = {
 	[RNBD_ST_RANGE] = { NULL, "the request does not lie within the export" },
 	[RNBD_ST_NOTSUPP] = { NULL, "the backing device does not support the operation" },
 	[RNBD_ST_NOMEM] = { "nomem", "the target is short of memory" },
-	[RNBD_ST_GONE] = { NULL, "the export was removed" },
+	[RNBD_ST_GONE] = { NULL, "the target has lost the backing device" },
 	[RNBD_ST_RESV] = { NULL, "another host holds a reservation" },
+	[RNBD_ST_REFUSED] = { NULL, "the backing device refused the request" },
+	[RNBD_ST_PROTECTION] = {
+		NULL,
+		"the backing device found wrong protection information"
+	},
 	[RNBD_ST_MALFORMED] = { "malformed", "the message could not be understood" },
 	[RNBD_ST_VERSION] = { "version", "the protocol version is not spoken by the target" },
 	[RNBD_ST_HOST_DENIED] = {

@@ -46,6 +46,7 @@
 #include "../core/inject.h"
 #include "../core/io.h"
 #include "../core/op.h"
+#include "../core/status.h"
 #include "backend.h"
 #include "bdev.h"
 #include "epoch.h"
@@ -233,7 +234,7 @@ static void rnbdt_bdev_end_zeroes_fua(struct bio *bio)
 
 	bio_put(bio);
 	if (error) {
-		rnbdt_req_done(treq, rnbdt_errno_status(error));
+		rnbdt_req_done(treq, rnbd_errno_status(error));
 		return;
 	}
 	INIT_WORK(&treq->work, rnbdt_bdev_flush_work);

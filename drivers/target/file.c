@@ -54,6 +54,7 @@
 #include "../core/inject.h"
 #include "../core/io.h"
 #include "../core/op.h"
+#include "../core/status.h"
 #include "backend.h"
 #include "bdev.h"
 #include "epoch.h"
@@ -117,7 +118,7 @@ static bool rnbdt_file_moved(struct rnbdt_req *treq, long ret)
 		if (ret && treq->iocb.ki_flags & IOCB_DSYNC && !be->through &&
 		    !treq->stale)
 			rnbdt_file_set_lost(be, ret);
-		rnbdt_file_rw_done(treq, ret ? rnbdt_errno_status(ret) :
+		rnbdt_file_rw_done(treq, ret ? rnbd_errno_status(ret) :
 				   rnbd_op_data_in(treq->req.op) ? RNBD_ST_RANGE :
 				   RNBD_ST_IO);
 		return true;
@@ -275,7 +276,7 @@ static void rnbdt_file_execute(struct rnbdt_req *treq)
 		ret = -EOPNOTSUPP;
 		break;
 	}
-	rnbdt_req_done(treq, rnbdt_errno_status(ret));
+	rnbdt_req_done(treq, rnbd_errno_status(ret));
 }
 
 static void rnbdt_file_work(struct work_struct *work)

@@ -17,6 +17,7 @@ RNBD_INJECT(rnbdt_inject_drop_reply, "drop_reply");
 RNBD_INJECT(rnbdt_inject_no_epoch_check, "no_epoch_check");
 RNBD_INJECT(rnbdt_inject_no_drain, "no_drain");
 RNBD_INJECT(rnbdt_inject_no_copy, "no_copy");
+RNBD_INJECT(rnbdt_inject_fail_request, "fail_request");
 
 static struct rnbd_inject *const rnbdt_inject_points[] = {
 	&rnbdt_inject_delay_submit,
@@ -28,6 +29,7 @@ static struct rnbd_inject *const rnbdt_inject_points[] = {
 	&rnbdt_inject_no_epoch_check,
 	&rnbdt_inject_no_drain,
 	&rnbdt_inject_no_copy,
+	&rnbdt_inject_fail_request,
 	NULL,
 };
 

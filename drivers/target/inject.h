@@ -16,6 +16,7 @@ extern struct rnbd_inject rnbdt_inject_drop_reply;
 extern struct rnbd_inject rnbdt_inject_no_epoch_check;
 extern struct rnbd_inject rnbdt_inject_no_drain;
 extern struct rnbd_inject rnbdt_inject_no_copy;
+extern struct rnbd_inject rnbdt_inject_fail_request;
 void rnbdt_inject_init(void);
 void rnbdt_inject_exit(void);
 

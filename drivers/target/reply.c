@@ -30,7 +30,7 @@
  *
  * Errors
  *
- * rnbdt_errno_status() maps the errno of the storage to a status, for all kinds of
+ * rnbd_errno_status() maps the errno of the storage to a status, for all kinds of
  * backends. The first error of the parts of a request is its result.
  */
 
@@ -46,6 +46,7 @@
 #include "../core/param.h"
 #include "../core/ring.h"
 #include "../core/ring_send.h"
+#include "../core/status.h"
 #include "inject.h"
 #include "pool.h"
 #include "queue.h"
@@ -258,41 +259,6 @@ void rnbdt_queue_resize(struct rnbdt_queue *q, u64 capacity)
 }
 
 /**
- * rnbdt_errno_status - map an error of the storage to a status
- * @error: errno, negative, or 0
- *
- * Context: any.
- * Return: enum rnbd_status.
- */
-u16 rnbdt_errno_status(int error)
-{
-	switch (error) {
-	case 0:
-		return RNBD_ST_OK;
-	case -ENODATA:
-	case -EILSEQ:
-		return RNBD_ST_MEDIUM;
-	case -ENOSPC:
-	case -EDQUOT:
-	case -EFBIG:
-		return RNBD_ST_NOSPC;
-	case -EOPNOTSUPP:
-		return RNBD_ST_NOTSUPP;
-	case -ENOMEM:
-		return RNBD_ST_NOMEM;
-	case -EROFS:
-	case -EPERM:
-		return RNBD_ST_READONLY;
-	case -EBADE:
-		return RNBD_ST_RESV;
-	case -ESTALE:
-		return RNBD_ST_GONE;
-	default:
-		return RNBD_ST_IO;
-	}
-}
-
-/**
  * rnbdt_req_start_parts - prepare a request for being cut into parts
  * @treq: request
  *
@@ -319,5 +285,5 @@ void rnbdt_req_part_done(struct rnbdt_req *treq, int error)
 	if (unlikely(error))
 		cmpxchg(&treq->error, 0, error);
 	if (atomic_dec_and_test(&treq->parts))
-		rnbdt_req_done(treq, rnbdt_errno_status(treq->error));
+		rnbdt_req_done(treq, rnbd_errno_status(treq->error));
 }

@@ -10,7 +10,6 @@
 struct rnbdt_queue;
 struct rnbdt_req;
 
-u16 rnbdt_errno_status(int error);
 void rnbdt_req_start_parts(struct rnbdt_req *treq);
 void rnbdt_req_part_done(struct rnbdt_req *treq, int error);
 void rnbdt_queue_copy(struct rnbdt_req *treq, void *data, bool to_pool);

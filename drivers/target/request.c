@@ -37,11 +37,14 @@
 #include <linux/module.h>
 
 #include "../core/frame.h"
+#include "../core/inject.h"
 #include "../core/io.h"
 #include "../core/op.h"
 #include "../core/proto_err.h"
+#include "../core/status.h"
 #include "backend.h"
 #include "graph.h"
+#include "inject.h"
 #include "queue.h"
 #include "reply.h"
 #include "request.h"
@@ -62,6 +65,7 @@ MODULE_PARM_DESC(reply_batch,
 static void rnbdt_backend_submit(struct rnbdt_req *treq)
 {
 	struct rnbdt_session *s = treq->queue->session;
+	u32 error;
 
 	if (unlikely(s->granted.readonly && rnbd_ops[treq->req.op].modifies)) {
 		rnbdt_req_done(treq, RNBD_ST_READONLY);
@@ -71,6 +75,10 @@ static void rnbdt_backend_submit(struct rnbdt_req *treq)
 	if (unlikely(treq->req.offset + treq->req.length >
 		     READ_ONCE(s->backend->geo.capacity))) {
 		rnbdt_req_done(treq, RNBD_ST_RANGE);
+		return;
+	}
+	if (rnbd_inject(&rnbdt_inject_fail_request, &error)) {
+		rnbdt_req_done(treq, rnbd_errno_status(-(int)error));
 		return;
 	}
 	s->backend->ops->submit(treq);

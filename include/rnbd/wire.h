@@ -64,15 +64,17 @@
  * the wire format; new ones go to the end of their group.
  *
  * @RNBD_ST_OK: done
- * @RNBD_ST_IO: the backend failed the I/O
+ * @RNBD_ST_IO: the backend failed the I/O and gave no reason
  * @RNBD_ST_MEDIUM: the backend reports a medium error
  * @RNBD_ST_NOSPC: the backend is out of space
  * @RNBD_ST_READONLY: write to a read-only export
  * @RNBD_ST_RANGE: the request does not lie within the export
  * @RNBD_ST_NOTSUPP: the backend cannot do this operation
  * @RNBD_ST_NOMEM: the target is short of memory
- * @RNBD_ST_GONE: the export went away while the session lived
+ * @RNBD_ST_GONE: the storage, or the target's own path to it, is gone
  * @RNBD_ST_RESV: another host holds a reservation
+ * @RNBD_ST_REFUSED: the backend refused the request as illegal
+ * @RNBD_ST_PROTECTION: the backend found that data and protection information differ
  * @RNBD_ST_MALFORMED: the message could not be understood
  * @RNBD_ST_VERSION: protocol version not spoken here
  * @RNBD_ST_HOST_DENIED: this host may not use the port or the export
@@ -102,6 +104,8 @@ enum rnbd_status {
 	RNBD_ST_NOMEM		= 7,
 	RNBD_ST_GONE		= 8,
 	RNBD_ST_RESV		= 9,
+	RNBD_ST_REFUSED		= 10,
+	RNBD_ST_PROTECTION	= 11,
 
 	RNBD_ST_MALFORMED	= 32,
 	RNBD_ST_VERSION		= 33,

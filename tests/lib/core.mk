@@ -5,4 +5,4 @@
 # encoders and decoders of messages
 CODEC	:= frame io cm login geometry discover
 # all of them
-CORE	:= $(CODEC) op names auth secret pool
+CORE	:= $(CODEC) op names status auth secret pool

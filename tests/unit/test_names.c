@@ -18,7 +18,7 @@ static bool lower_case_sentence(const char *text)
 
 static bool status_exists(u32 status)
 {
-	return status <= RNBD_ST_RESV ||
+	return status <= RNBD_ST_PROTECTION ||
 	       (status >= RNBD_ST_MALFORMED && status <= RNBD_ST_REVOKED);
 }
 

@@ -195,6 +195,7 @@ static void test_numbers(void **state)
 		{ RNBD_ST_NOSPC, 3 }, { RNBD_ST_READONLY, 4 },
 		{ RNBD_ST_RANGE, 5 }, { RNBD_ST_NOTSUPP, 6 },
 		{ RNBD_ST_NOMEM, 7 }, { RNBD_ST_GONE, 8 }, { RNBD_ST_RESV, 9 },
+		{ RNBD_ST_REFUSED, 10 }, { RNBD_ST_PROTECTION, 11 },
 		{ RNBD_ST_MALFORMED, 32 }, { RNBD_ST_VERSION, 33 },
 		{ RNBD_ST_HOST_DENIED, 34 }, { RNBD_ST_NO_EXPORT, 35 },
 		{ RNBD_ST_BUSY, 36 }, { RNBD_ST_POOL_FULL, 37 },

@@ -145,7 +145,7 @@ const struct target_case target_table[] = {
 	{ "request-garbage", AT_REQUEST, GARBAGE, "" },
 	{ "reply-tag-other", AT_REQUEST, REPLY, TAG, { R_TAG(1) } },
 	{ "reply-tag-65535", AT_REQUEST, REPLY, TAG, { R(tag, 65535) } },
-	{ "reply-status-10", AT_REQUEST, REPLY, STATUS, { R(status, 10), R(length, 0) } },
+	{ "reply-status-12", AT_REQUEST, REPLY, STATUS, { R(status, 12), R(length, 0) } },
 	{ "reply-status-33", AT_REQUEST, REPLY, STATUS, { R(status, 33), R(length, 0) } },
 	{ "reply-status-65535", AT_REQUEST, REPLY, STATUS, { R(status, 65535) } },
 	{ "reply-length-0", AT_REQUEST, REPLY, LENGTH, { R(length, 0) } },

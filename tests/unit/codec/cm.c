@@ -167,7 +167,7 @@ static void test_cm_rej(void **state)
 		PATCH(rnbd_cm_rej, version, 0xffff, NONE),
 		PATCH(rnbd_cm_rej, status, 0, STATUS),
 		PATCH(rnbd_cm_rej, status, 7, NONE),
-		PATCH(rnbd_cm_rej, status, 10, STATUS),
+		PATCH(rnbd_cm_rej, status, 12, STATUS),
 		PATCH(rnbd_cm_rej, status, 31, STATUS),
 		PATCH(rnbd_cm_rej, status, 32, NONE),
 		PATCH(rnbd_cm_rej, status, 45, NONE),

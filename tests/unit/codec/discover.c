@@ -85,7 +85,7 @@ static void test_discover_round_trip(void **state)
 static void test_discover_faults(void **state)
 {
 	static const struct patch patches[] = {
-		PATCH(rnbd_discover_reply, status, 10, STATUS),
+		PATCH(rnbd_discover_reply, status, 12, STATUS),
 		PATCH(rnbd_discover_reply, status, 48, STATUS),
 		PATCH(rnbd_discover_reply, status, 0xffff, STATUS),
 		/* a refusal without a list */

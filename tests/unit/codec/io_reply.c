@@ -12,7 +12,7 @@ static void test_reply(void **state)
 		PATCH(rnbd_reply_entry, tag, 0xffff, TAG),
 		PATCH(rnbd_reply_entry, status, 1, LENGTH),
 		PATCH(rnbd_reply_entry, status, 9, LENGTH),
-		PATCH(rnbd_reply_entry, status, 10, STATUS),
+		PATCH(rnbd_reply_entry, status, 12, STATUS),
 		PATCH(rnbd_reply_entry, status, 32, STATUS),
 		PATCH(rnbd_reply_entry, status, 0xffff, STATUS),
 		PATCH(rnbd_reply_entry, length, 0, NONE),
