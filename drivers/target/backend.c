@@ -5,12 +5,17 @@
  * bdev.c and file.c implement the two kinds of backends; struct rnbdt_backend_ops
  * is their interface. The export owns the backend. Sessions use it without a
  * reference: disabling the export waits for them (export.c).
+ *
+ * A backend is gone if its block device, or the one below its file, has been removed.
+ * Its requests are answered with RNBD_ST_GONE, which multipath takes for a path error.
  */
 
 #include <linux/blkdev.h>
 #include <linux/file.h>
 #include <linux/fs.h>
+#include <rnbd/wire.h>
 
+#include "../core/status.h"
 #include "backend.h"
 
 /**
@@ -24,4 +29,38 @@ u64 rnbdt_backend_size(const struct rnbdt_backend *be)
 {
 	return be->bdev ? bdev_nr_bytes(be->bdev) :
 			  i_size_read(file_inode(be->file));
+}
+
+/**
+ * rnbdt_backend_gone - check whether the block device of the storage was removed
+ * @be: open backend
+ *
+ * The block layer sets the capacity of a removed disk to 0. That of its partitions
+ * stays, and file systems report only EIO.
+ *
+ * Context: any.
+ * Return: true if no request can reach the storage until the export is enabled again.
+ */
+bool rnbdt_backend_gone(const struct rnbdt_backend *be)
+{
+	struct block_device *bdev = be->bdev ?: file_inode(be->file)->i_sb->s_bdev;
+
+	return READ_ONCE(be->gone) || (bdev && !bdev_nr_sectors(bdev_whole(bdev)));
+}
+
+/**
+ * rnbdt_backend_status - map an error of the storage to a status
+ * @be: open backend
+ * @error: errno, negative, or 0
+ *
+ * The block layer returns a plain -EIO to a request that meets a removed disk.
+ *
+ * Context: any.
+ * Return: enum rnbd_status.
+ */
+u16 rnbdt_backend_status(const struct rnbdt_backend *be, int error)
+{
+	u16 status = rnbd_errno_status(error);
+
+	return unlikely(status == RNBD_ST_IO) && rnbdt_backend_gone(be) ? RNBD_ST_GONE : status;
 }

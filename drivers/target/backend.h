@@ -11,6 +11,7 @@
 #include "../core/geometry.h"
 
 struct rnbdt_backend;
+struct rnbdt_export;
 struct rnbdt_req;
 
 /**
@@ -30,12 +31,14 @@ struct rnbdt_backend_ops {
 
 /**
  * struct rnbdt_backend - an opened block device or file
+ * @export: export that owns the backend
  * @ops: operations of this kind of backend
  * @file: opened storage
  * @bdev: block device, or NULL for a regular file
  * @readonly: opened for reading only
  * @direct: I/O bypasses the page cache
  * @through: every write is made durable before it is acknowledged
+ * @gone: the block device has reported that it is gone; set once, and requests fail
  * @lost: an acknowledged write could not be written back; set once. The page cache
  *	reports such an error only once, later flushes must fail nevertheless
  * @submit_wq: submits requests, one work item per queue
@@ -43,15 +46,17 @@ struct rnbdt_backend_ops {
  * @geo: properties of the export; its capacity is written under rnbdt_lock and read
  *	without
  *
- * Constant from open to close, except the capacity and @lost. The export owns it.
+ * Constant from open to close, except the capacity, @gone and @lost. The export owns it.
  */
 struct rnbdt_backend {
+	struct rnbdt_export *export;
 	const struct rnbdt_backend_ops *ops;
 	struct file *file;
 	struct block_device *bdev;
 	bool readonly;
 	bool direct;
 	bool through;
+	bool gone;
 	bool lost;
 	struct workqueue_struct *submit_wq;
 	struct workqueue_struct *io_wq;
@@ -59,5 +64,7 @@ struct rnbdt_backend {
 };
 
 u64 rnbdt_backend_size(const struct rnbdt_backend *be);
+bool rnbdt_backend_gone(const struct rnbdt_backend *be);
+u16 rnbdt_backend_status(const struct rnbdt_backend *be, int error);
 
 #endif /* RNBDT_BACKEND_H */

@@ -12,7 +12,7 @@
  *
  * Ownership
  *
- * The device is opened exclusively, with the export as the holder: a device that
+ * The device is opened exclusively, with the backend as the holder: a device that
  * is mounted, part of another device, or already exported is refused. Pool pages
  * stay until the teardown of the session has waited for all its requests; a bio
  * takes no reference.
@@ -30,7 +30,9 @@
  * Errors
  *
  * The first error of the parts is the result. A request of a session that is not
- * live, or whose epoch is old, ends here without access to the device.
+ * live, or whose epoch is old, ends here without access to the device. When the
+ * device is removed, the block layer notifies its holder, and requests end with
+ * RNBD_ST_GONE.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -46,7 +48,6 @@
 #include "../core/inject.h"
 #include "../core/io.h"
 #include "../core/op.h"
-#include "../core/status.h"
 #include "backend.h"
 #include "bdev.h"
 #include "epoch.h"
@@ -234,7 +235,8 @@ static void rnbdt_bdev_end_zeroes_fua(struct bio *bio)
 
 	bio_put(bio);
 	if (error) {
-		rnbdt_req_done(treq, rnbd_errno_status(error));
+		rnbdt_req_done(treq, rnbdt_backend_status(treq->queue->session->backend,
+						  error));
 		return;
 	}
 	INIT_WORK(&treq->work, rnbdt_bdev_flush_work);
@@ -280,14 +282,26 @@ static void rnbdt_bdev_range(struct rnbdt_req *treq)
 	rnbdt_bdev_send(treq, bio);
 }
 
+/* Refuse what has become impossible since the login, without a notification. */
+static u16 rnbdt_bdev_check(const struct rnbdt_backend *be, const struct rnbd_request *req)
+{
+	if (unlikely(READ_ONCE(be->gone)))
+		return RNBD_ST_GONE;
+	if (unlikely(req->offset + req->length > bdev_nr_bytes(be->bdev)))
+		return rnbdt_backend_gone(be) ? RNBD_ST_GONE : RNBD_ST_RANGE;
+	if (unlikely(rnbd_ops[req->op].modifies && bdev_read_only(be->bdev)))
+		return RNBD_ST_READONLY;
+	return RNBD_ST_OK;
+}
+
 static void rnbdt_bdev_submit(struct rnbdt_req *treq)
 {
 	struct rnbdt_backend *be = treq->queue->session->backend;
 	const struct rnbd_request *req = &treq->req;
+	u16 status = rnbdt_bdev_check(be, req);
 
-	/* The device may have shrunk without a notification. */
-	if (unlikely(req->offset + req->length > bdev_nr_bytes(be->bdev))) {
-		rnbdt_req_done(treq, RNBD_ST_RANGE);
+	if (unlikely(status)) {
+		rnbdt_req_done(treq, status);
 		return;
 	}
 	switch (req->op) {
@@ -331,6 +345,26 @@ static u32 rnbdt_bdev_bytes(u32 sectors, u32 limit)
 	return min_t(u64, (u64)sectors << SECTOR_SHIFT, limit);
 }
 
+/*
+ * The device is being removed, or another medium is in it. The holder keeps the backend
+ * alive while bd_holder_lock is held.
+ */
+static void rnbdt_bdev_mark_dead(struct block_device *bdev, bool surprise)
+{
+	struct rnbdt_backend *be = bdev->bd_holder;
+
+	WRITE_ONCE(be->gone, true);
+	pr_err("export %s: its device %pg is gone, requests fail; disable the export, and enable it when the device is back\n",
+	       rnbdt_export_name(be->export), bdev);
+	mutex_unlock(&bdev->bd_holder_lock);
+	/* The block layer does this only for a holder without this function. */
+	sync_blockdev(bdev);
+}
+
+static const struct blk_holder_ops rnbdt_holder_ops = {
+	.mark_dead	= rnbdt_bdev_mark_dead,
+};
+
 /**
  * rnbdt_bdev_open_file - open a block device exclusively
  * @export: export with the path
@@ -347,7 +381,7 @@ int rnbdt_bdev_open_file(struct rnbdt_export *export, struct rnbdt_backend *be)
 
 	if (!be->readonly)
 		mode |= BLK_OPEN_WRITE;
-	file = bdev_file_open_by_path(export->path, mode, export, NULL);
+	file = bdev_file_open_by_path(export->path, mode, be, &rnbdt_holder_ops);
 	if (IS_ERR(file)) {
 		int ret = PTR_ERR(file);
 

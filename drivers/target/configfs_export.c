@@ -286,6 +286,18 @@ static ssize_t rnbdt_export_size_show(struct config_item *item, char *page)
 }
 CONFIGFS_ATTR_RO(rnbdt_export_, size);
 
+static ssize_t rnbdt_export_gone_show(struct config_item *item, char *page)
+{
+	struct rnbdt_export *export = rnbdt_to_export(item);
+	bool gone;
+
+	mutex_lock(&rnbdt_lock);
+	gone = export->backend && rnbdt_backend_gone(export->backend);
+	mutex_unlock(&rnbdt_lock);
+	return sysfs_emit(page, "%d\n", gone);
+}
+CONFIGFS_ATTR_RO(rnbdt_export_, gone);
+
 static ssize_t rnbdt_export_resize_store(struct config_item *item,
 					 const char *page, size_t count)
 {
@@ -344,6 +356,7 @@ static struct configfs_attribute *rnbdt_export_attrs[] = {
 	&rnbdt_export_attr_uuid,
 	&rnbdt_export_attr_enable,
 	&rnbdt_export_attr_size,
+	&rnbdt_export_attr_gone,
 	&rnbdt_export_attr_resize,
 	&rnbdt_export_attr_sessions,
 	&rnbdt_export_attr_stale_requests,

@@ -143,6 +143,7 @@ static struct rnbdt_backend *rnbdt_backend_alloc(struct rnbdt_export *export)
 
 	if (!be)
 		return NULL;
+	be->export = export;
 	be->submit_wq = alloc_workqueue("rnbd-t-%s", WQ_MEM_RECLAIM |
 					(READ_ONCE(submit_unbound) ? WQ_UNBOUND :
 									WQ_PERCPU | WQ_HIGHPRI),

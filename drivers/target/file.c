@@ -32,9 +32,11 @@
  * Errors
  *
  * A transfer that stops at the end of the file means that the file has shrunk:
- * RNBD_ST_RANGE. A request of a session that is not live ends without access to
- * the file. The page cache reports a failed writeback only once; be->lost makes
- * all later flushes fail until the export is disabled.
+ * RNBD_ST_RANGE. If the device below the file is gone, the status is RNBD_ST_GONE,
+ * a path error, only if every acknowledged write is durable. A request of a
+ * session that is not live ends without access to the file. The page cache reports
+ * a failed writeback only once; be->lost makes all later flushes fail until the
+ * export is disabled.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -54,7 +56,6 @@
 #include "../core/inject.h"
 #include "../core/io.h"
 #include "../core/op.h"
-#include "../core/status.h"
 #include "backend.h"
 #include "bdev.h"
 #include "epoch.h"
@@ -97,6 +98,17 @@ static int rnbdt_file_sync(struct rnbdt_backend *be, loff_t start, loff_t end)
 	return READ_ONCE(be->lost) ? -EIO : 0;
 }
 
+/*
+ * Map an error. Multipath must not resend over another path what could follow the
+ * loss of acknowledged writes here: a flush would succeed there.
+ */
+static u16 rnbdt_file_status(const struct rnbdt_backend *be, int error)
+{
+	u16 status = rnbdt_backend_status(be, error);
+
+	return unlikely(status == RNBD_ST_GONE) && !be->through ? RNBD_ST_IO : status;
+}
+
 static void rnbdt_file_rw_done(struct rnbdt_req *treq, u16 status)
 {
 	if (treq->bvec != treq->inline_bvec)
@@ -118,7 +130,7 @@ static bool rnbdt_file_moved(struct rnbdt_req *treq, long ret)
 		if (ret && treq->iocb.ki_flags & IOCB_DSYNC && !be->through &&
 		    !treq->stale)
 			rnbdt_file_set_lost(be, ret);
-		rnbdt_file_rw_done(treq, ret ? rnbd_errno_status(ret) :
+		rnbdt_file_rw_done(treq, ret ? rnbdt_file_status(be, ret) :
 				   rnbd_op_data_in(treq->req.op) ? RNBD_ST_RANGE :
 				   RNBD_ST_IO);
 		return true;
@@ -237,7 +249,8 @@ static u16 rnbdt_file_check(struct rnbdt_req *treq)
 	if (unlikely(!rnbdt_may_submit(treq)))
 		return RNBD_ST_IO;
 	if (unlikely(treq->req.offset + treq->req.length > rnbdt_backend_size(be)))
-		return RNBD_ST_RANGE;
+		return rnbdt_backend_gone(be) ? rnbdt_file_status(be, -ENODEV) :
+						RNBD_ST_RANGE;
 	return RNBD_ST_OK;
 }
 
@@ -276,7 +289,7 @@ static void rnbdt_file_execute(struct rnbdt_req *treq)
 		ret = -EOPNOTSUPP;
 		break;
 	}
-	rnbdt_req_done(treq, rnbd_errno_status(ret));
+	rnbdt_req_done(treq, rnbdt_file_status(s->backend, ret));
 }
 
 static void rnbdt_file_work(struct work_struct *work)

@@ -30,7 +30,7 @@
  *
  * Errors
  *
- * rnbd_errno_status() maps the errno of the storage to a status, for all kinds of
+ * rnbdt_backend_status() maps the errno of the storage to a status, for all kinds of
  * backends. The first error of the parts of a request is its result.
  */
 
@@ -46,7 +46,7 @@
 #include "../core/param.h"
 #include "../core/ring.h"
 #include "../core/ring_send.h"
-#include "../core/status.h"
+#include "backend.h"
 #include "inject.h"
 #include "pool.h"
 #include "queue.h"
@@ -285,5 +285,6 @@ void rnbdt_req_part_done(struct rnbdt_req *treq, int error)
 	if (unlikely(error))
 		cmpxchg(&treq->error, 0, error);
 	if (atomic_dec_and_test(&treq->parts))
-		rnbdt_req_done(treq, rnbd_errno_status(treq->error));
+		rnbdt_req_done(treq, rnbdt_backend_status(treq->queue->session->backend,
+							  treq->error));
 }

@@ -80,7 +80,7 @@ lab barrier fail
 lab barrier failing
 errno() { dd if="$dev" of=/dev/null bs=4k skip="$1" count=1 iflag=direct 2>&1 | head -1; }
 out=$(errno 10000)
-[[ $out == *"Input/output error"* ]] || die "bad block: $out"
+[[ $out == *"Remote I/O error"* ]] || die "bad block: $out"
 dd if="$dev" of=/dev/null bs=4k count=1000 iflag=direct status=none || die "good blocks fail too"
 echo "  error for the bad range only; state $(cat "$(sys)/state")"
 
@@ -88,7 +88,7 @@ echo "storage that shrank"
 lab barrier shrink
 lab barrier shrunk
 out=$(errno 5000)
-[[ $out == *error* ]] || die "beyond the end: $out"
+[[ $out == *"Remote I/O error"* ]] || die "beyond the end: $out"
 dd if="$dev" of=/dev/null bs=4k count=1000 iflag=direct status=none || die "blocks before the end fail too"
 grep -q live "$(sys)/state" || die "the session did not survive"
 same "$(cat "$(sys)/lost")" 1 "connections lost"

@@ -109,7 +109,7 @@ lost() {
 	wait_for 60 grep -q failed "/sys/block/$(basename "$1")/rnbd/state"
 	wait_for 30 sh -c "! kill -0 $pid 2>/dev/null"
 	wait $pid && die "fio saw no error"
-	grep -q 'Input/output error' "$OUT/load" || die "fio ended for another reason: $(tail -3 "$OUT/load")"
+	grep -q 'Link has been severed' "$OUT/load" || die "fio ended for another reason: $(tail -3 "$OUT/load")"
 	echo "  $(counter "$1" state): $(counter "$1" reason)"
 	if dd if="$1" of=/dev/null bs=4k count=1 iflag=direct 2>/dev/null; then die "still reads"; fi
 	detach "$1"
@@ -154,7 +154,7 @@ deactivate() {
 	wait_for 5 sh -c "! kill -0 $pid 2>/dev/null"
 	wait $pid && die "no error"
 	if dd if="$1" of=/dev/null bs=4k count=1 iflag=direct 2>"$OUT/dd"; then die "still reads"; fi
-	grep -q 'Input/output error' "$OUT/dd" || die "another error: $(cat "$OUT/dd")"
+	grep -q 'Link has been severed' "$OUT/dd" || die "another error: $(cat "$OUT/dd")"
 	same "$(counter "$1" requests)" "$sent" "requests sent"
 	run rnbd deactivate "$1"
 	(echo 0 >"/sys/block/${1##*/}/rnbd/deactivate") 2>/dev/null && die "activated again"
@@ -173,7 +173,7 @@ lab barrier load-held
 lab barrier held
 wait_for 5 stuck "$dev"
 deactivate "$dev"
-grep -q 'Input/output error' "$OUT/load" || die "fio ended for another reason: $(tail -3 "$OUT/load")"
+grep -q 'Link has been severed' "$OUT/load" || die "fio ended for another reason: $(tail -3 "$OUT/load")"
 story="connecting>live live>failed"
 wait_for 10 story_is "$story"
 need "$dev" lost -eq 0
