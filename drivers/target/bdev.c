@@ -32,7 +32,8 @@
  * The first error of the parts is the result. A request of a session that is not
  * live, or whose epoch is old, ends here without access to the device. When the
  * device is removed, the block layer notifies its holder, and requests end with
- * RNBD_ST_GONE.
+ * RNBD_ST_GONE. A device may refuse WRITE ZEROES only when it gets one; zeroes are
+ * then written to it.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -117,7 +118,7 @@ static blk_opf_t rnbdt_bdev_opf(const struct rnbdt_req *treq)
 {
 	blk_opf_t opf = REQ_OP_READ;
 
-	if (rnbd_op_data_out(treq->req.op)) {
+	if (rnbd_ops[treq->req.op].modifies) {
 		opf = REQ_OP_WRITE | REQ_SYNC | REQ_IDLE;
 		if (treq->req.flags & RNBD_REQ_FUA ||
 		    treq->queue->session->backend->through)
@@ -227,20 +228,58 @@ static void rnbdt_bdev_flush_work(struct work_struct *work)
 	rnbdt_bdev_flush(container_of(work, struct rnbdt_req, work));
 }
 
-/* The zeroes are written; flush them before the reply. */
-static void rnbdt_bdev_end_zeroes_fua(struct bio *bio)
+/* Write zeroes as data. No bio is longer than its vectors, which all name one page. */
+static void rnbdt_bdev_zero_pages(struct rnbdt_req *treq)
+{
+	blk_opf_t opf = rnbdt_bdev_opf(treq);
+	u64 offset = treq->req.offset;
+	u32 left = treq->req.length;
+
+	rnbdt_req_start_parts(treq);
+	while (left) {
+		struct bio *bio = rnbdt_bdev_bio(treq, DIV_ROUND_UP(left, PAGE_SIZE), opf,
+						 offset, rnbdt_bdev_end_io);
+
+		while (left && bio->bi_vcnt < bio->bi_max_vecs) {
+			u32 len = min_t(u32, left, PAGE_SIZE);
+
+			__bio_add_page(bio, ZERO_PAGE(0), len, 0);
+			left -= len;
+			offset += len;
+		}
+		rnbdt_bdev_send(treq, bio);
+		cond_resched();
+	}
+	rnbdt_req_part_done(treq, 0);
+}
+
+static void rnbdt_bdev_zero_pages_work(struct work_struct *work)
+{
+	rnbdt_bdev_zero_pages(container_of(work, struct rnbdt_req, work));
+}
+
+/*
+ * The device has executed a WRITE ZEROES or refused it. One that refuses for good sets its
+ * limit to 0, with whatever error.
+ */
+static void rnbdt_bdev_end_zeroes(struct bio *bio)
 {
 	struct rnbdt_req *treq = bio->bi_private;
+	struct rnbdt_backend *be = treq->queue->session->backend;
 	int error = blk_status_to_errno(bio->bi_status);
 
 	bio_put(bio);
-	if (error) {
-		rnbdt_req_done(treq, rnbdt_backend_status(treq->queue->session->backend,
-						  error));
-		return;
+	if (unlikely(error) && !treq->stale &&
+	    (error == -EOPNOTSUPP || !bdev_write_zeroes_sectors(be->bdev))) {
+		INIT_WORK(&treq->work, rnbdt_bdev_zero_pages_work);
+		queue_work(be->io_wq, &treq->work);
+	} else if (!error && (treq->req.flags & RNBD_REQ_FUA || be->through) &&
+		   bdev_write_cache(be->bdev)) {
+		INIT_WORK(&treq->work, rnbdt_bdev_flush_work);
+		queue_work(be->io_wq, &treq->work);
+	} else {
+		rnbdt_req_part_done(treq, error);
 	}
-	INIT_WORK(&treq->work, rnbdt_bdev_flush_work);
-	queue_work(treq->queue->session->backend->io_wq, &treq->work);
 }
 
 /*
@@ -249,11 +288,10 @@ static void rnbdt_bdev_end_zeroes_fua(struct bio *bio)
  */
 static void rnbdt_bdev_range(struct rnbdt_req *treq)
 {
-	struct rnbdt_session *s = treq->queue->session;
-	struct block_device *bdev = s->backend->bdev;
+	struct block_device *bdev = treq->queue->session->backend->bdev;
+	bool zero = treq->req.op == RNBD_OP_WRITE_ZEROES;
 	sector_t sector = treq->req.offset >> SECTOR_SHIFT;
 	sector_t nr = treq->req.length >> SECTOR_SHIFT;
-	bio_end_io_t *end_io = rnbdt_bdev_end_io;
 	struct bio *bio = NULL;
 	int ret = 0;
 
@@ -262,23 +300,23 @@ static void rnbdt_bdev_range(struct rnbdt_req *treq)
 		rnbdt_req_part_done(treq, -EIO);
 		return;
 	}
-	if (treq->req.op == RNBD_OP_DISCARD) {
-		__blkdev_issue_discard(bdev, sector, nr, GFP_NOIO, &bio);
-	} else {
+	if (zero)
 		ret = __blkdev_issue_zeroout(bdev, sector, nr, GFP_NOIO, &bio,
-					     treq->req.flags & RNBD_REQ_NOUNMAP ?
-					     BLKDEV_ZERO_NOUNMAP : 0);
-		if ((treq->req.flags & RNBD_REQ_FUA || s->backend->through) &&
-		    bdev_write_cache(bdev))
-			end_io = rnbdt_bdev_end_zeroes_fua;
-	}
+					     BLKDEV_ZERO_NOFALLBACK |
+					     (treq->req.flags & RNBD_REQ_NOUNMAP ?
+					      BLKDEV_ZERO_NOUNMAP : 0));
+	else
+		__blkdev_issue_discard(bdev, sector, nr, GFP_NOIO, &bio);
 	if (!bio) {
-		rnbdt_req_part_done(treq, ret);
+		if (zero && ret == -EOPNOTSUPP)
+			rnbdt_bdev_zero_pages(treq);
+		else
+			rnbdt_req_part_done(treq, ret);
 		return;
 	}
 	/* The part that the submitter holds becomes that of the bio. */
 	bio->bi_private = treq;
-	bio->bi_end_io = end_io;
+	bio->bi_end_io = zero ? rnbdt_bdev_end_zeroes : rnbdt_bdev_end_io;
 	rnbdt_bdev_send(treq, bio);
 }
 
@@ -429,7 +467,7 @@ void rnbdt_bdev_limits(struct rnbdt_backend *be)
 						    1U << 31);
 	}
 	/* Zeroes that must be written out still do not use the network. */
-	geo->max_write_zeroes = zeroes ? rnbdt_bdev_bytes(zeroes, 1U << 31) :
+	geo->max_write_zeroes = zeroes ? rnbdt_bdev_bytes(zeroes, RNBDT_ZEROES_MAX) :
 					 RNBDT_ZERO_OUT_MAX;
 }
 
