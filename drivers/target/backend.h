@@ -5,7 +5,9 @@
 #ifndef RNBDT_BACKEND_H
 #define RNBDT_BACKEND_H
 
+#include <linux/errseq.h>
 #include <linux/fs.h>
+#include <linux/rwsem.h>
 #include <linux/workqueue.h>
 
 #include "../core/geometry.h"
@@ -39,8 +41,12 @@ struct rnbdt_backend_ops {
  * @direct: I/O bypasses the page cache
  * @through: every write is made durable before it is acknowledged
  * @gone: the block device has reported that it is gone; set once, and requests fail
- * @lost: an acknowledged write could not be written back; set once. The page cache
- *	reports such an error only once, later flushes must fail nevertheless
+ * @lost: file backend: an acknowledged write could not be written back; set once,
+ *	all later flushes fail
+ * @mapping: file backend: the page cache of the file, which records its errors
+ * @opened: file backend: error state of @mapping when the file was opened
+ * @alone: file backend: held shared by requests that write through the page cache,
+ *	exclusively by one that is executed a second time
  * @submit_wq: submits requests, one work item per queue
  * @io_wq: runs requests that need a work item of their own
  * @geo: properties of the export; its capacity is written under rnbdt_lock and read
@@ -58,6 +64,9 @@ struct rnbdt_backend {
 	bool through;
 	bool gone;
 	bool lost;
+	struct address_space *mapping;
+	errseq_t opened;
+	struct rw_semaphore alone;
 	struct workqueue_struct *submit_wq;
 	struct workqueue_struct *io_wq;
 	struct rnbd_geometry geo;

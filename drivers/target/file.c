@@ -18,6 +18,9 @@
  * data that does not change while it is written, writes go through the page cache,
  * synchronously, because that makes the copy.
  *
+ * A request whose result may be that of another one's write-back is executed a
+ * second time, synchronously and alone; writeback.c decides which.
+ *
  * Ownership
  *
  * The request owns its bvecs: its inline ones, or an array from a reserve, large
@@ -29,14 +32,16 @@
  * I/O and are not throttled for dirty pages like an ordinary writer: reclaim may
  * wait for a client on this very machine.
  *
+ * A work item holds be->alone while it executes a request: shared if the request
+ * writes through the page cache, exclusively if it is executed a second time.
+ *
  * Errors
  *
  * A transfer that stops at the end of the file means that the file has shrunk:
  * RNBD_ST_RANGE. If the device below the file is gone, the status is RNBD_ST_GONE,
  * a path error, only if every acknowledged write is durable. A request of a
- * session that is not live ends without access to the file. The page cache reports
- * a failed writeback only once; be->lost makes all later flushes fail until the
- * export is disabled.
+ * session that is not live ends without access to the file. writeback.c handles
+ * errors of the page cache.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -66,52 +71,26 @@
 #include "queue.h"
 #include "reply.h"
 #include "session.h"
+#include "writeback.h"
 
 #define RNBDT_MAX_BVECS		(RNBDT_MAX_IO_MAX / RNBD_UNIT_SIZE)
 #define RNBDT_BVEC_RESERVE	4
 
 static mempool_t *rnbdt_bvecs;
 
-static void rnbdt_file_set_lost(struct rnbdt_backend *be, int error)
-{
-	if (!xchg(&be->lost, true))
-		pr_err("%pD: not written back, error %d; flushes fail until its export is disabled and enabled\n",
-		       be->file, error);
-}
-
 /*
- * Make a range durable. The page cache reports a failure only once and then regards
- * the pages as clean: without be->lost a later flush would succeed.
+ * End a request, or execute it again if its status may be that of another. May be
+ * called within rnbdt_file_work(): the work item then runs again afterwards.
  */
-static int rnbdt_file_sync(struct rnbdt_backend *be, loff_t start, loff_t end)
+static void rnbdt_file_done(struct rnbdt_req *treq, u16 status)
 {
-	int ret;
-
-	if (unlikely(READ_ONCE(be->lost)))
-		return -EIO;
-	ret = vfs_fsync_range(be->file, start, end, 1);
-	if (unlikely(ret)) {
-		rnbdt_file_set_lost(be, ret);
-		return ret;
+	if (unlikely(rnbdt_wb_unsure(treq, &status))) {
+		treq->alone = true;
+		treq->moved = 0;
+		queue_work(treq->queue->session->backend->io_wq, &treq->work);
+		return;
 	}
-	/* A concurrent flush may have got the error of this range. */
-	return READ_ONCE(be->lost) ? -EIO : 0;
-}
-
-/*
- * Map an error. Multipath must not resend over another path what could follow the
- * loss of acknowledged writes here: a flush would succeed there.
- */
-static u16 rnbdt_file_status(const struct rnbdt_backend *be, int error)
-{
-	u16 status = rnbdt_backend_status(be, error);
-
-	return unlikely(status == RNBD_ST_GONE) && !be->through ? RNBD_ST_IO : status;
-}
-
-static void rnbdt_file_rw_done(struct rnbdt_req *treq, u16 status)
-{
-	if (treq->bvec != treq->inline_bvec)
+	if (treq->bvec && treq->bvec != treq->inline_bvec)
 		mempool_free(treq->bvec, rnbdt_bvecs);
 	treq->bvec = NULL;
 	rnbdt_req_done(treq, status);
@@ -123,21 +102,17 @@ static void rnbdt_file_rw_done(struct rnbdt_req *treq, u16 status)
  */
 static bool rnbdt_file_moved(struct rnbdt_req *treq, long ret)
 {
-	struct rnbdt_backend *be = treq->queue->session->backend;
+	const struct rnbdt_backend *be = treq->queue->session->backend;
 
 	if (unlikely(ret <= 0)) {
-		/* The error may be that of earlier writes that were not flushed. */
-		if (ret && treq->iocb.ki_flags & IOCB_DSYNC && !be->through &&
-		    !treq->stale)
-			rnbdt_file_set_lost(be, ret);
-		rnbdt_file_rw_done(treq, ret ? rnbdt_file_status(be, ret) :
-				   rnbd_op_data_in(treq->req.op) ? RNBD_ST_RANGE :
-				   RNBD_ST_IO);
+		rnbdt_file_done(treq, ret ? rnbdt_wb_status(be, ret) :
+				rnbd_op_data_in(treq->req.op) ? RNBD_ST_RANGE :
+				RNBD_ST_IO);
 		return true;
 	}
 	treq->moved += ret;
 	if (likely(treq->moved >= treq->req.length)) {
-		rnbdt_file_rw_done(treq, RNBD_ST_OK);
+		rnbdt_file_done(treq, RNBD_ST_OK);
 		return true;
 	}
 	return false;
@@ -188,19 +163,15 @@ static void rnbdt_file_rw(struct rnbdt_req *treq)
 
 		init_sync_kiocb(iocb, be->file);
 		iocb->ki_pos = treq->req.offset + treq->moved;
-		iocb->ki_complete = rnbdt_file_complete;
-		if (write) {
+		/* Without a handler of the completion the I/O is synchronous. */
+		if (!treq->buffered && !treq->alone)
+			iocb->ki_complete = rnbdt_file_complete;
+		if (treq->buffered)
+			iocb->ki_flags &= ~IOCB_DIRECT;
+		if (write)
 			iocb->ki_flags |= IOCB_WRITE;
-			if (treq->req.flags & RNBD_REQ_FUA || be->through)
-				iocb->ki_flags |= IOCB_DSYNC;
-			/* This can change while it is open. */
-			if (be->direct &&
-			    mapping_stable_writes(be->file->f_mapping) &&
-			    !rnbd_inject(&rnbdt_inject_no_copy, NULL)) {
-				iocb->ki_flags &= ~IOCB_DIRECT;
-				iocb->ki_flags |= IOCB_DSYNC;
-			}
-		}
+		if (treq->durable)
+			iocb->ki_flags |= IOCB_DSYNC;
 
 		/*
 		 * One part for the submitter: the file system accesses file
@@ -225,6 +196,7 @@ static int rnbdt_file_zero(struct rnbdt_req *treq)
 {
 	const struct rnbd_request *req = &treq->req;
 	struct file *file = treq->queue->session->backend->file;
+	loff_t end = req->offset + req->length - 1;
 	int ret = -EOPNOTSUPP;
 
 	/* A hole reads as zeroes too, and needs no space; prefer it if allowed. */
@@ -234,10 +206,8 @@ static int rnbdt_file_zero(struct rnbdt_req *treq)
 	if (ret == -EOPNOTSUPP)
 		ret = vfs_fallocate(file, FALLOC_FL_ZERO_RANGE |
 				    FALLOC_FL_KEEP_SIZE, req->offset, req->length);
-	if (!ret && (req->flags & RNBD_REQ_FUA ||
-		     treq->queue->session->backend->through))
-		ret = rnbdt_file_sync(treq->queue->session->backend, req->offset,
-				      req->offset + req->length - 1);
+	if (!ret && treq->durable)
+		ret = vfs_fsync_range(file, req->offset, end, 1);
 	return ret;
 }
 
@@ -249,7 +219,7 @@ static u16 rnbdt_file_check(struct rnbdt_req *treq)
 	if (unlikely(!rnbdt_may_submit(treq)))
 		return RNBD_ST_IO;
 	if (unlikely(treq->req.offset + treq->req.length > rnbdt_backend_size(be)))
-		return rnbdt_backend_gone(be) ? rnbdt_file_status(be, -ENODEV) :
+		return rnbdt_backend_gone(be) ? rnbdt_wb_status(be, -ENODEV) :
 						RNBD_ST_RANGE;
 	return RNBD_ST_OK;
 }
@@ -264,10 +234,7 @@ static void rnbdt_file_execute(struct rnbdt_req *treq)
 
 	status = rnbdt_file_check(treq);
 	if (status) {
-		if (treq->bvec)
-			rnbdt_file_rw_done(treq, status);
-		else
-			rnbdt_req_done(treq, status);
+		rnbdt_file_done(treq, status);
 		return;
 	}
 	switch (req->op) {
@@ -276,7 +243,7 @@ static void rnbdt_file_execute(struct rnbdt_req *treq)
 		rnbdt_file_rw(treq);
 		return;
 	case RNBD_OP_FLUSH:
-		ret = rnbdt_file_sync(s->backend, 0, LLONG_MAX);
+		ret = rnbdt_wb_flush(s->backend);
 		break;
 	case RNBD_OP_DISCARD:
 		ret = vfs_fallocate(file, FALLOC_FL_PUNCH_HOLE |
@@ -289,17 +256,61 @@ static void rnbdt_file_execute(struct rnbdt_req *treq)
 		ret = -EOPNOTSUPP;
 		break;
 	}
-	rnbdt_req_done(treq, rnbdt_file_status(s->backend, ret));
+	rnbdt_file_done(treq, rnbdt_wb_status(s->backend, ret));
+}
+
+/* Choose how a request is executed; the properties of the storage can change. */
+static void rnbdt_file_prepare(struct rnbdt_req *treq)
+{
+	struct rnbdt_backend *be = treq->queue->session->backend;
+	const struct rnbd_request *req = &treq->req;
+	bool copy;
+
+	copy = req->op == RNBD_OP_WRITE && be->direct &&
+	       mapping_stable_writes(be->mapping) &&
+	       !rnbd_inject(&rnbdt_inject_no_copy, NULL);
+	treq->buffered = copy || !be->direct;
+	switch (req->op) {
+	case RNBD_OP_WRITE:
+	case RNBD_OP_WRITE_ZEROES:
+		treq->durable = copy || be->through || req->flags & RNBD_REQ_FUA;
+		break;
+	case RNBD_OP_FLUSH:
+		/* With write_cache=back a failed flush is final. */
+		treq->durable = be->through;
+		break;
+	default:
+		treq->durable = false;
+		break;
+	}
 }
 
 static void rnbdt_file_work(struct work_struct *work)
 {
 	struct rnbdt_req *treq = container_of(work, struct rnbdt_req, work);
+	struct rnbdt_backend *be = treq->queue->session->backend;
 	unsigned int throttle = current->flags & PF_LOCAL_THROTTLE;
 	unsigned int noio = memalloc_noio_save();
+	bool continued = treq->moved;
+	bool alone = treq->alone;
+	bool shared;
 
 	current->flags |= PF_LOCAL_THROTTLE;
+	if (!continued)
+		rnbdt_file_prepare(treq);
+	shared = treq->buffered && rnbd_ops[treq->req.op].modifies && !alone;
+	if (shared)
+		down_read(&be->alone);
+	else if (unlikely(alone))
+		down_write(&be->alone);
+	if (!continued)
+		rnbdt_wb_start(treq);
+	/* The request may be gone afterwards. */
 	rnbdt_file_execute(treq);
+	if (shared)
+		up_read(&be->alone);
+	else if (unlikely(alone))
+		up_write(&be->alone);
 	if (!throttle)
 		current->flags &= ~PF_LOCAL_THROTTLE;
 	memalloc_noio_restore(noio);
@@ -311,6 +322,7 @@ static void rnbdt_file_submit(struct rnbdt_req *treq)
 
 	treq->bvec = NULL;
 	treq->moved = 0;
+	treq->alone = false;
 	INIT_WORK(&treq->work, rnbdt_file_work);
 	queue_work(be->io_wq, &treq->work);
 }
@@ -319,7 +331,7 @@ static void rnbdt_file_close(struct rnbdt_backend *be)
 {
 	/* A failure sets be->lost. */
 	if (!be->readonly)
-		rnbdt_file_sync(be, 0, LLONG_MAX);
+		rnbdt_wb_flush(be);
 	if (be->bdev)
 		bdev_fput(be->file);
 	else
@@ -445,6 +457,7 @@ int rnbdt_file_open(struct rnbdt_export *export, struct rnbdt_backend *be,
 	}
 	if (!be->through)
 		be->geo.flags |= RNBD_EXPORT_VOLATILE_CACHE | RNBD_EXPORT_FUA;
+	rnbdt_wb_open(be);
 	be->ops = &rnbdt_file_ops;
 	return 0;
 }

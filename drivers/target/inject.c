@@ -18,6 +18,7 @@ RNBD_INJECT(rnbdt_inject_no_epoch_check, "no_epoch_check");
 RNBD_INJECT(rnbdt_inject_no_drain, "no_drain");
 RNBD_INJECT(rnbdt_inject_no_copy, "no_copy");
 RNBD_INJECT(rnbdt_inject_fail_request, "fail_request");
+RNBD_INJECT(rnbdt_inject_no_wb_check, "no_wb_check");
 
 static struct rnbd_inject *const rnbdt_inject_points[] = {
 	&rnbdt_inject_delay_submit,
@@ -30,6 +31,7 @@ static struct rnbd_inject *const rnbdt_inject_points[] = {
 	&rnbdt_inject_no_drain,
 	&rnbdt_inject_no_copy,
 	&rnbdt_inject_fail_request,
+	&rnbdt_inject_no_wb_check,
 	NULL,
 };
 

@@ -13,6 +13,7 @@
 
 #include <linux/bio.h>
 #include <linux/completion.h>
+#include <linux/errseq.h>
 #include <linux/fs.h>
 #include <linux/llist.h>
 #include <linux/workqueue.h>
@@ -46,6 +47,11 @@ struct rnbdt_queue;
  * @nr_bvec: file backend: used members of @bvec
  * @moved: file backend: bytes that were transferred
  * @result: file backend: return value of the asynchronous I/O, bytes or errno
+ * @since: file backend: error state of the page cache before the execution
+ * @buffered: file backend: data move through the page cache, synchronously
+ * @durable: file backend: a success means that the data are on stable storage
+ * @alone: file backend: executed a second time, without other writes through the page
+ *	cache
  * @inline_bvec: file backend: space for the extents of a small request
  *
  * The backend owns the request from when @busy is set until rnbdt_req_done().
@@ -66,6 +72,10 @@ struct rnbdt_req {
 	u32 nr_bvec;
 	u32 moved;
 	long result;
+	errseq_t since;
+	bool buffered;
+	bool durable;
+	bool alone;
 	struct bio_vec inline_bvec[RNBDT_INLINE_BVECS];
 };
 
