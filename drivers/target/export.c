@@ -19,12 +19,14 @@
  * remains in use; that, too, is under rnbdt_lock.
  *
  * Errors: a failed enable is logged, returns an errno and leaves the export
- * disabled. Disabling cannot fail. If the page cache has lost acknowledged writes,
+ * disabled. Storage that another export has opened, under whatever name, is
+ * refused. Disabling cannot fail. If the page cache has lost acknowledged writes,
  * disabling changes the incarnation, which notifies clients of the loss.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
+#include <linux/dcache.h>
 #include <linux/fs.h>
 #include <linux/log2.h>
 #include <linux/module.h>
@@ -59,6 +61,32 @@ MODULE_PARM_DESC(submit_unbound,
 
 static LIST_HEAD(rnbdt_open_exports);	/* that have a backend; rnbdt_lock */
 
+/*
+ * Refuse storage that another export has opened: two backends with different caches
+ * would hide the writes of each from the other. A file has one inode whatever its
+ * name; a block device has one number.
+ */
+static int rnbdt_export_check_storage(struct rnbdt_export *export,
+				      const struct inode *inode)
+{
+	struct rnbdt_export *other;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	list_for_each_entry(other, &rnbdt_open_exports, entry) {
+		const struct rnbdt_backend *be = other->backend;
+
+		if (be->bdev ? !S_ISBLK(inode->i_mode) || inode->i_rdev != be->bdev->bd_dev :
+			       inode != be->mapping->host)
+			continue;
+		pr_err("export %s: %s is in use by export %s as %s; disable that one first\n",
+		       rnbdt_export_name(export), export->path,
+		       rnbdt_export_name(other), other->path);
+		return -EBUSY;
+	}
+	return 0;
+}
+
 static int rnbdt_backend_open(struct rnbdt_export *export,
 			      struct rnbdt_backend *be)
 {
@@ -73,7 +101,12 @@ static int rnbdt_backend_open(struct rnbdt_export *export,
 		return ret;
 	}
 	mode = d_backing_inode(path.dentry)->i_mode;
+	mutex_lock(&rnbdt_lock);
+	ret = rnbdt_export_check_storage(export, d_real_inode(path.dentry));
+	mutex_unlock(&rnbdt_lock);
 	path_put(&path);
+	if (ret)
+		return ret;
 
 	be->readonly = export->readonly;
 	be->direct = export->cache == RNBDT_CACHE_NONE;
@@ -159,7 +192,8 @@ static struct rnbdt_backend *rnbdt_backend_alloc(struct rnbdt_export *export)
 
 /*
  * Allow sessions, unless another enabled export has the same UUID: clients would
- * regard both as the same data, and write to either.
+ * regard both as the same data, and write to either. A file may have been opened
+ * by another export since rnbdt_backend_open() looked; a block device may not.
  */
 static int rnbdt_export_publish(struct rnbdt_export *export, struct rnbdt_backend *be)
 {
@@ -167,6 +201,8 @@ static int rnbdt_export_publish(struct rnbdt_export *export, struct rnbdt_backen
 	int ret = 0;
 
 	mutex_lock(&rnbdt_lock);
+	if (!be->bdev)
+		ret = rnbdt_export_check_storage(export, be->mapping->host);
 	list_for_each_entry(other, &rnbdt_open_exports, entry) {
 		if (!uuid_equal(&other->uuid, &export->uuid))
 			continue;
@@ -190,7 +226,7 @@ static int rnbdt_export_publish(struct rnbdt_export *export, struct rnbdt_backen
  *
  * Context: process context, export->lock held, rnbdt_lock not held; may sleep.
  * Return: 0 or a negative errno, which was logged; -EEXIST if an enabled export
- * has the same UUID.
+ * has the same UUID, -EBUSY if one has the same storage.
  */
 int rnbdt_export_enable(struct rnbdt_export *export)
 {

@@ -261,6 +261,30 @@ wrong 1 'disk0' 'export other' 'rnbd export disable other' -- rnbd export enable
 run rnbd export remove other
 run rnbd export enable disk0
 run mount "$other" /mnt/other
+# storage that is exported already, under whatever name
+run truncate -s 1M /mnt/other/file
+run ln /mnt/other/file /mnt/other/hard
+run ln -s file /mnt/other/soft
+run mkdir /mnt/bound
+run mount --bind /mnt/other /mnt/bound
+run mknod /mnt/other/node b "$(stat -c 0x%t "$disk")" "$(stat -c 0x%T "$disk")"
+run rnbd export add file --path /mnt/other/file --host "$ID"
+for name in /mnt/other/file /mnt/other/hard /mnt/other/soft /mnt/bound/hard; do
+	wrong 1 'again' 'busy' 'kernel log' -- rnbd export add again --path $name --cache pagecache
+	dmesg_has "export again: $name is in use by export file as /mnt/other/file; disable" ||
+		die "the kernel does not say who has $name"
+done
+for name in "$disk" /mnt/other/node; do
+	wrong 1 'again' 'busy' 'kernel log' -- rnbd export add again --path "$name" --cache pagecache
+	dmesg_has "export again: $name is in use by export disk0 as $disk; disable" ||
+		die "the kernel does not say who has $name"
+done
+run rnbd export disable file
+run rnbd export add again --path /mnt/bound/hard --cache pagecache
+wrong 1 'file' 'busy' -- rnbd export enable file
+run rnbd export remove file
+run rnbd export remove again
+run umount /mnt/bound
 wrong 1 "discover $ADDR:4999" 'listens' -- rnbd discover "$ADDR:4999"
 wrong 1 "$ADDR:4999" 'listens' -- rnbd attach "$ADDR:4999" disk0
 wrong 1 "other at $ADDR:4427" 'rnbd export list' -- rnbd attach "$ADDR" other
