@@ -47,8 +47,8 @@ struct rnbdt_backend_ops {
  * @opened: file backend: error state of @mapping when the file was opened
  * @alone: file backend: held shared by requests that write through the page cache,
  *	exclusively by one that is executed a second time
- * @submit_wq: submits requests, one work item per queue
- * @io_wq: runs requests that need a work item of their own
+ * @io_wq: submits requests, one work item per queue, and runs requests that need a
+ *	work item of their own
  * @geo: properties of the export; its capacity is written under rnbdt_lock and read
  *	without
  *
@@ -67,7 +67,6 @@ struct rnbdt_backend {
 	struct address_space *mapping;
 	errseq_t opened;
 	struct rw_semaphore alone;
-	struct workqueue_struct *submit_wq;
 	struct workqueue_struct *io_wq;
 	struct rnbd_geometry geo;
 };

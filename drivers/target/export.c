@@ -10,7 +10,7 @@
  * are refused at once (request.c).
  *
  * Ownership: the export owns the backend. Sessions use it without a reference:
- * disabling waits for them. Each backend has its own work queues, so that storage
+ * disabling waits for them. Each backend has its own work queue, so that storage
  * that hangs delays no other export.
  *
  * Concurrency: enabling and disabling happen under export->lock. export->enabled
@@ -87,11 +87,26 @@ static int rnbdt_export_check_storage(struct rnbdt_export *export,
 	return 0;
 }
 
+/*
+ * Each export has a work queue of its own: if memory is short, the rescuer thread
+ * executes one work item after the other, and storage that hangs would stop it for
+ * all exports that share it.
+ */
+static int rnbdt_backend_alloc_wq(struct rnbdt_export *export,
+				  struct rnbdt_backend *be, bool unbound)
+{
+	be->io_wq = alloc_workqueue("rnbd-t-%s", WQ_MEM_RECLAIM |
+				    (unbound ? WQ_UNBOUND : WQ_PERCPU | WQ_HIGHPRI), 0,
+				    rnbdt_export_name(export));
+	return be->io_wq ? 0 : -ENOMEM;
+}
+
 static int rnbdt_backend_open(struct rnbdt_export *export,
 			      struct rnbdt_backend *be)
 {
 	struct path path;
 	umode_t mode;
+	bool bios;
 	int ret;
 
 	ret = kern_path(export->path, LOOKUP_FOLLOW, &path);
@@ -116,7 +131,11 @@ static int rnbdt_backend_open(struct rnbdt_export *export,
 		       rnbdt_export_name(export), export->path);
 		return -EINVAL;
 	}
-	if (S_ISBLK(mode) && be->direct)
+	bios = S_ISBLK(mode) && be->direct;
+	ret = rnbdt_backend_alloc_wq(export, be, !bios || READ_ONCE(submit_unbound));
+	if (ret)
+		return ret;
+	if (bios)
 		return rnbdt_bdev_open(export, be);
 	return rnbdt_file_open(export, be, S_ISBLK(mode));
 }
@@ -162,32 +181,9 @@ static int rnbdt_backend_check(struct rnbdt_export *export,
 
 static void rnbdt_backend_free(struct rnbdt_backend *be)
 {
-	if (be->submit_wq)
-		destroy_workqueue(be->submit_wq);
 	if (be->io_wq)
 		destroy_workqueue(be->io_wq);
 	kfree(be);
-}
-
-/* Own work queues, so that storage that hangs does not delay other exports. */
-static struct rnbdt_backend *rnbdt_backend_alloc(struct rnbdt_export *export)
-{
-	struct rnbdt_backend *be = kzalloc(sizeof(*be), GFP_KERNEL);
-
-	if (!be)
-		return NULL;
-	be->export = export;
-	be->submit_wq = alloc_workqueue("rnbd-t-%s", WQ_MEM_RECLAIM |
-					(READ_ONCE(submit_unbound) ? WQ_UNBOUND :
-									WQ_PERCPU | WQ_HIGHPRI),
-					0, rnbdt_export_name(export));
-	be->io_wq = alloc_workqueue("rnbd-io-%s", WQ_UNBOUND | WQ_MEM_RECLAIM, 0,
-				    rnbdt_export_name(export));
-	if (!be->submit_wq || !be->io_wq) {
-		rnbdt_backend_free(be);
-		return NULL;
-	}
-	return be;
 }
 
 /*
@@ -240,9 +236,10 @@ int rnbdt_export_enable(struct rnbdt_export *export)
 		       rnbdt_export_name(export));
 		return -EINVAL;
 	}
-	be = rnbdt_backend_alloc(export);
+	be = kzalloc(sizeof(*be), GFP_KERNEL);
 	if (!be)
 		return -ENOMEM;
+	be->export = export;
 	ret = rnbdt_backend_open(export, be);
 	if (ret)
 		goto free;

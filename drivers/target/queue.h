@@ -87,7 +87,7 @@ struct rnbdt_req {
  * @index: index in rnbdt_session.queues; constant
  * @reqs: requests by tag, as many as the granted depth; NULL before the login
  * @todo: requests to submit, newest first
- * @submit_work: submits @todo, on the submit_wq of the backend
+ * @submit_work: submits @todo, on the io_wq of the backend
  * @submitter: task that runs @submit_work at this time, or NULL; read without a lock
  * @done: requests whose reply was not put into a frame yet
  * @nr_done: length of @done; written under ring->lock, read without

@@ -88,7 +88,7 @@ static void rnbdt_backend_submit(struct rnbdt_req *treq)
  * rnbdt_queue_submit_work - submit the queued requests of a queue in their order
  * @work: rnbdt_queue.submit_work
  *
- * Context: work item of the backend's submit_wq; may sleep in the storage.
+ * Context: work item of the backend's io_wq; may sleep in the storage.
  */
 void rnbdt_queue_submit_work(struct work_struct *work)
 {
@@ -165,6 +165,6 @@ enum rnbd_proto_err rnbdt_queue_requests(struct rnbdt_queue *q,
 	}
 	/* Only the first entry of an empty list must queue the work item. */
 	if (work)
-		queue_work(s->backend->submit_wq, &q->submit_work);
+		queue_work(s->backend->io_wq, &q->submit_work);
 	return perr ?: rnbd_decode_end(frame);
 }
