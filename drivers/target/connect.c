@@ -74,6 +74,7 @@
 #include "sysfs.h"
 #include "target.h"
 #include "teardown.h"
+#include "timers.h"
 
 static u32 rnbdt_next_serial;		/* rnbdt_lock */
 

@@ -30,10 +30,9 @@
  *
  * Errors
  *
- * A refused login gets a reply with the status and RNBDT_REFUSED_GRACE to read it.
+ * A refused login gets a reply with the status and a moment to read it (timers.c).
  * An allowed host cannot probe for exports of others: exports that it may not use,
- * that do not exist or that are disabled all return RNBD_ST_NO_EXPORT. A session
- * that has received no login or proof within login_timeout_ms is closed.
+ * that do not exist or that are disabled all return RNBD_ST_NO_EXPORT.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -53,7 +52,6 @@
 #include "../core/param.h"
 #include "../core/proto_err.h"
 #include "../core/ring.h"
-#include "../core/ring_complete.h"
 #include "../core/ring_send.h"
 #include "auth.h"
 #include "backend.h"
@@ -92,83 +90,8 @@ static u32 rnbdt_max_io(void)
 	return round_down(READ_ONCE(max_io_kb) << 10, RNBD_UNIT_SIZE);
 }
 
-/* Time for the client to read the refusal and to disconnect. */
-#define RNBDT_REFUSED_GRACE	(HZ / 2)
 /* Time for the client to receive a list of exports; our client waits for less. */
 #define RNBDT_LISTING_TIMEOUT	(50 * HZ)
-
-/**
- * rnbdt_session_keepalive - check and send the keep-alives of all queues
- * @work: rnbdt_session.login.keepalive_work
- *
- * Run from the login on: allocating the pool may take long, and the client waits.
- *
- * Context: work item of rnbdt_timer_wq; takes rnbdt_lock, may sleep.
- */
-void rnbdt_session_keepalive(struct work_struct *work)
-{
-	struct rnbdt_session *s = container_of(to_delayed_work(work),
-					       struct rnbdt_session,
-					       login.keepalive_work);
-	enum rnbdt_state state = READ_ONCE(s->state);
-	u32 i, interval_ms = RNBD_LOGIN_KEEPALIVE_MS;
-
-	if (state == RNBDT_LIVE)
-		interval_ms = s->login.info.keepalive_ms;
-	else if (state != RNBDT_AUTHENTICATING && state != RNBDT_LOGIN &&
-		 state != RNBDT_LISTING)
-		return;
-	mutex_lock(&rnbdt_lock);
-	for (i = 0; i < RNBD_QUEUES_MAX; i++)
-		if (s->queues[i])
-			rnbd_ring_keepalive(&s->queues[i]->ring, interval_ms);
-	mutex_unlock(&rnbdt_lock);
-	queue_delayed_work(rnbdt_timer_wq, &s->login.keepalive_work,
-			   msecs_to_jiffies(interval_ms) / 2);
-}
-
-/**
- * rnbdt_session_timeout - close a session whose client has exceeded its time
- * @work: rnbdt_session.login.timeout_work
- *
- * Context: work item of rnbdt_timer_wq.
- */
-void rnbdt_session_timeout(struct work_struct *work)
-{
-	struct rnbdt_session *s = container_of(to_delayed_work(work),
-					       struct rnbdt_session,
-					       login.timeout_work);
-
-	switch (READ_ONCE(s->state)) {
-	case RNBDT_CONNECTING:
-		rnbdt_count(RNBDT_COUNT_LIMITS, RNBDT_LIMIT_LOGIN_TIME);
-		rnbdt_session_close(s, "no login in time");
-		break;
-	case RNBDT_AUTHENTICATING:
-		rnbdt_count(RNBDT_COUNT_LIMITS, RNBDT_LIMIT_LOGIN_TIME);
-		rnbdt_session_close(s, "no proof in time");
-		break;
-	case RNBDT_REFUSED:
-		rnbdt_session_close(s, "login refused");
-		break;
-	case RNBDT_LISTING:
-		rnbdt_session_close(s, "the client did not go after its list of exports");
-		break;
-	default:
-		break;
-	}
-}
-
-/**
- * rnbdt_session_refusal_sent - shorten the timeout once a refusal was delivered
- * @s: session whose login was refused
- *
- * Context: any; does not sleep.
- */
-void rnbdt_session_refusal_sent(struct rnbdt_session *s)
-{
-	mod_delayed_work(rnbdt_timer_wq, &s->login.timeout_work, RNBDT_REFUSED_GRACE);
-}
 
 static void rnbdt_close_stale(struct rnbdt_session *old,
 			      const struct rnbdt_session *s)

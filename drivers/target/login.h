@@ -12,9 +12,6 @@
 struct rnbd_frame;
 struct rnbdt_session;
 
-void rnbdt_session_keepalive(struct work_struct *work);
-void rnbdt_session_timeout(struct work_struct *work);
-void rnbdt_session_refusal_sent(struct rnbdt_session *s);
 void rnbdt_session_login_work(struct work_struct *work);
 void rnbdt_login_continue_list(struct rnbdt_session *s);
 enum rnbd_proto_err rnbdt_session_handle_login(struct rnbdt_session *s,

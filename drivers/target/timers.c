@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Timers of a session: keep-alives, and the time that a client has for its login.
+ *
+ * Operation: keep-alives are checked and sent from the login on. A session that has
+ * received no login or proof within login_timeout_ms is closed, and so is one whose
+ * client does not disconnect after a refusal or a list of exports.
+ *
+ * Ownership: the timers are part of the session; the teardown cancels them.
+ *
+ * Concurrency: both work items run on rnbdt_timer_wq, which no login delays, and
+ * allocate nothing.
+ *
+ * Errors: an exceeded time closes the session and, before the login, is counted.
+ */
+
+#include <linux/jiffies.h>
+#include <linux/mutex.h>
+#include <linux/workqueue.h>
+
+#include "../core/ring.h"
+#include "../core/ring_complete.h"
+#include "counters.h"
+#include "queue.h"
+#include "session.h"
+#include "state.h"
+#include "target.h"
+#include "timers.h"
+
+/* Time for the client to read the refusal and to disconnect. */
+#define RNBDT_REFUSED_GRACE	(HZ / 2)
+
+/**
+ * rnbdt_session_keepalive - check and send the keep-alives of all queues
+ * @work: rnbdt_session.login.keepalive_work
+ *
+ * Run from the login on: allocating the pool may take long, and the client waits.
+ *
+ * Context: work item of rnbdt_timer_wq; takes rnbdt_lock, may sleep.
+ */
+void rnbdt_session_keepalive(struct work_struct *work)
+{
+	struct rnbdt_session *s = container_of(to_delayed_work(work),
+					       struct rnbdt_session,
+					       login.keepalive_work);
+	enum rnbdt_state state = READ_ONCE(s->state);
+	u32 i, interval_ms = RNBD_LOGIN_KEEPALIVE_MS;
+
+	if (state == RNBDT_LIVE)
+		interval_ms = s->login.info.keepalive_ms;
+	else if (state != RNBDT_AUTHENTICATING && state != RNBDT_LOGIN &&
+		 state != RNBDT_LISTING)
+		return;
+	mutex_lock(&rnbdt_lock);
+	for (i = 0; i < RNBD_QUEUES_MAX; i++)
+		if (s->queues[i])
+			rnbd_ring_keepalive(&s->queues[i]->ring, interval_ms);
+	mutex_unlock(&rnbdt_lock);
+	queue_delayed_work(rnbdt_timer_wq, &s->login.keepalive_work,
+			   msecs_to_jiffies(interval_ms) / 2);
+}
+
+/**
+ * rnbdt_session_timeout - close a session whose client has exceeded its time
+ * @work: rnbdt_session.login.timeout_work
+ *
+ * Context: work item of rnbdt_timer_wq.
+ */
+void rnbdt_session_timeout(struct work_struct *work)
+{
+	struct rnbdt_session *s = container_of(to_delayed_work(work),
+					       struct rnbdt_session,
+					       login.timeout_work);
+
+	switch (READ_ONCE(s->state)) {
+	case RNBDT_CONNECTING:
+		rnbdt_count(RNBDT_COUNT_LIMITS, RNBDT_LIMIT_LOGIN_TIME);
+		rnbdt_session_close(s, "no login in time");
+		break;
+	case RNBDT_AUTHENTICATING:
+		rnbdt_count(RNBDT_COUNT_LIMITS, RNBDT_LIMIT_LOGIN_TIME);
+		rnbdt_session_close(s, "no proof in time");
+		break;
+	case RNBDT_REFUSED:
+		rnbdt_session_close(s, "login refused");
+		break;
+	case RNBDT_LISTING:
+		rnbdt_session_close(s, "the client did not go after its list of exports");
+		break;
+	default:
+		break;
+	}
+}
+
+/**
+ * rnbdt_session_refusal_sent - shorten the timeout once a refusal was delivered
+ * @s: session whose login was refused
+ *
+ * Context: any; does not sleep.
+ */
+void rnbdt_session_refusal_sent(struct rnbdt_session *s)
+{
+	mod_delayed_work(rnbdt_timer_wq, &s->login.timeout_work, RNBDT_REFUSED_GRACE);
+}
