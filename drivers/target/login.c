@@ -20,7 +20,9 @@
  * Ownership
  *
  * The login work writes the granted values of the session, which are constant once
- * it is live. Memory of a failed login is freed by the teardown.
+ * it is live. Memory of a failed login is freed by the teardown. The login work
+ * allocates without I/O: reclaim may wait for a disk of this machine, or of another
+ * target, which waits for this login.
  *
  * Concurrency
  *
@@ -40,6 +42,7 @@
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/sched/mm.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
@@ -364,17 +367,9 @@ static u16 rnbdt_login_authenticate(struct rnbdt_session *s)
 	return status;
 }
 
-/**
- * rnbdt_session_login_work - process a login, or continue a list of exports
- * @work: rnbdt_session.login.login_work
- *
- * Context: work item of rnbdt_login_wq; takes rnbdt_lock, may sleep for memory
- * and for the send queue of queue 0.
- */
-void rnbdt_session_login_work(struct work_struct *work)
+/* Process a login, or continue a list of exports. */
+static void rnbdt_login_process(struct rnbdt_session *s)
 {
-	struct rnbdt_session *s = container_of(work, struct rnbdt_session,
-					       login.login_work);
 	struct rnbd_ring *ring = &s->queues[0]->ring;
 	enum rnbdt_state state = READ_ONCE(s->state);
 	struct rnbd_grant grant = { };
@@ -448,6 +443,22 @@ void rnbdt_session_login_work(struct work_struct *work)
 	s->resize.reported_at = jiffies - RNBDT_RESIZE_PAUSE;
 	rnbdt_session_resize(s);
 	mutex_unlock(&rnbdt_lock);
+}
+
+/**
+ * rnbdt_session_login_work - process a login, or continue a list of exports
+ * @work: rnbdt_session.login.login_work
+ *
+ * Context: work item of rnbdt_login_wq; takes rnbdt_lock, may sleep for memory
+ * and for the send queue of queue 0.
+ */
+void rnbdt_session_login_work(struct work_struct *work)
+{
+	/* Reclaim may wait for the disk of this login. */
+	unsigned int noio = memalloc_noio_save();
+
+	rnbdt_login_process(container_of(work, struct rnbdt_session, login.login_work));
+	memalloc_noio_restore(noio);
 }
 
 /**

@@ -17,13 +17,15 @@
  *
  * Errors: a malformed request is refused before memory is allocated. A port
  * whose device was removed keeps its configuration and retries to listen every
- * RNBDT_PORT_RETRY until it succeeds or is disabled.
+ * RNBDT_PORT_RETRY until it succeeds or is disabled. Clients may wait for it, and
+ * reclaim for their disks, so it allocates without I/O.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
 #include <linux/inet.h>
 #include <linux/mutex.h>
+#include <linux/sched/mm.h>
 #include <linux/socket.h>
 #include <linux/workqueue.h>
 #include <net/net_namespace.h>
@@ -146,13 +148,16 @@ static struct rdma_cm_id *rnbdt_port_swap_id(struct rnbdt_port *port,
 static int rnbdt_port_listen(struct rnbdt_port *port,
 			     struct sockaddr_storage *addr)
 {
+	unsigned int noio = memalloc_noio_save();
 	struct rdma_cm_id *id;
 	int ret;
 
 	id = rdma_create_id(&init_net, rnbdt_port_cm_event, port, RDMA_PS_TCP,
 			    IB_QPT_RC);
-	if (IS_ERR(id))
-		return PTR_ERR(id);
+	if (IS_ERR(id)) {
+		ret = PTR_ERR(id);
+		goto restore;
+	}
 
 	/*
 	 * Once the id is bound, its device may be removed, and the handler would
@@ -168,12 +173,13 @@ static int rnbdt_port_listen(struct rnbdt_port *port,
 	if (!ret)
 		ret = rdma_listen(id, RNBDT_BACKLOG);
 	rdma_unlock_handler(id);
-	if (!ret)
-		return 0;
-
-	id = rnbdt_port_swap_id(port, NULL);
-	if (id)
-		rdma_destroy_id(id);
+	if (ret) {
+		id = rnbdt_port_swap_id(port, NULL);
+		if (id)
+			rdma_destroy_id(id);
+	}
+restore:
+	memalloc_noio_restore(noio);
 	return ret;
 }
 

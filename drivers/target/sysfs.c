@@ -12,9 +12,9 @@
  *
  * Concurrency: a reader of sysfs can block others while it waits for memory, and
  * reclaim may wait for the login of a client. So a work item creates the directory
- * and no login waits for it; the directory is removed after the session has left
- * rnbdt_sessions. Removal waits for readers, which take rnbdt_lock, so it must be
- * called without that lock.
+ * and no login waits for it; the teardown does, so it allocates without I/O. The
+ * directory is removed after the session has left rnbdt_sessions. Removal waits for
+ * readers, which take rnbdt_lock, so it must be called without that lock.
  *
  * Errors: a session whose directory cannot be created works without it.
  */
@@ -24,6 +24,7 @@
 #include <linux/kobject.h>
 #include <linux/kref.h>
 #include <linux/mutex.h>
+#include <linux/sched/mm.h>
 #include <linux/sysfs.h>
 #include <linux/workqueue.h>
 
@@ -136,6 +137,7 @@ static void rnbdt_sysfs_work(struct work_struct *work)
 {
 	struct rnbdt_session *s = container_of(work, struct rnbdt_session,
 					       sysfs.sysfs_work);
+	unsigned int noio = memalloc_noio_save();
 
 	/* the reference of the work item becomes that of the directory */
 	s->sysfs.in_sysfs = !kobject_init_and_add(&s->sysfs.kobj, &rnbdt_session_ktype,
@@ -144,6 +146,7 @@ static void rnbdt_sysfs_work(struct work_struct *work)
 		pr_warn("session %u is not shown in sysfs: no memory\n", s->serial);
 		kobject_put(&s->sysfs.kobj);
 	}
+	memalloc_noio_restore(noio);
 }
 
 /**

@@ -25,7 +25,8 @@
  * s->conn.connecting is zero; a handler raises that under rnbdt_lock, only after it
  * found the session live. It runs on rnbdt_teardown_wq. A session that was
  * never live uses rnbdt_hangup_wq and, for the wait for the connection manager,
- * rnbdt_linger_wq: a flood of such sessions delays no other teardown.
+ * rnbdt_linger_wq: a flood of such sessions delays no other teardown. A teardown
+ * allocates without I/O: reclaim may wait for a disk whose login waits for it.
  *
  * Errors
  *
@@ -36,6 +37,7 @@
 
 #include <linux/completion.h>
 #include <linux/mutex.h>
+#include <linux/sched/mm.h>
 #include <linux/sysfs.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -107,8 +109,11 @@ static void rnbdt_finish_teardown(struct rnbdt_session *s)
  */
 void rnbdt_linger_work(struct work_struct *work)
 {
+	unsigned int noio = memalloc_noio_save();
+
 	rnbd_inject_delay(&rnbdt_inject_delay_linger);
 	rnbdt_finish_teardown(container_of(work, struct rnbdt_session, teardown.linger_work));
+	memalloc_noio_restore(noio);
 }
 
 /**
@@ -122,6 +127,7 @@ void rnbdt_teardown_work(struct work_struct *work)
 {
 	struct rnbdt_session *s = container_of(work, struct rnbdt_session,
 					       teardown.teardown_work);
+	unsigned int noio = memalloc_noio_save();
 	u32 i;
 
 	/* A handler that found the session live has raised s->conn.connecting by now. */
@@ -174,4 +180,5 @@ void rnbdt_teardown_work(struct work_struct *work)
 		rnbdt_finish_teardown(s);
 	else
 		queue_work(rnbdt_linger_wq, &s->teardown.linger_work);
+	memalloc_noio_restore(noio);
 }
