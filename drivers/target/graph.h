@@ -180,8 +180,8 @@ struct rnbdt_offer {
  * enum rnbdt_port_state - state of a port
  * @RNBDT_PORT_DISABLED: the port does not listen
  * @RNBDT_PORT_LISTENING: the port accepts connection requests
- * @RNBDT_PORT_NO_DEVICE: the port is enabled, but its RDMA device was removed; it
- *	listens again when the device is back
+ * @RNBDT_PORT_NO_DEVICE: the port is enabled, but its RDMA device was removed, or its
+ *	address moved to another one; it listens again when a device has the address
  */
 enum rnbdt_port_state {
 	RNBDT_PORT_DISABLED,
@@ -198,11 +198,11 @@ enum rnbdt_port_state {
  * @addr: IPv4 or IPv6 address as text, "": not set; @lock
  * @port: service port; @lock
  * @state: state of the port; rnbdt_lock. Changes are made under @lock too, except
- *	that the removal of the device clears RNBDT_PORT_LISTENING without it
+ *	that the loss of the listener clears RNBDT_PORT_LISTENING without it
  * @cm_id: listening id, or NULL; rnbdt_lock. The context that takes it out of here
  *	destroys it
  * @exports: offered exports, struct rnbdt_offer; rnbdt_lock
- * @retry_work: listens again when the device is back, on rnbdt_login_wq
+ * @retry_work: listens again when a device has the address, on rnbdt_login_wq
  */
 struct rnbdt_port {
 	struct config_group group;

@@ -6,8 +6,9 @@
  * is checked for form and device here, then passed to connect.c.
  *
  * Ownership: the context that takes the listener out of port->cm_id under
- * rnbdt_lock destroys it: rnbdt_port_disable(), or, when the device is removed,
- * the handler, whose non-zero return makes the connection manager destroy it. The
+ * rnbdt_lock destroys it: rnbdt_port_disable(), or, when the device is removed or
+ * the address has moved to another device, the handler, whose non-zero return makes
+ * the connection manager destroy it. The
  * id of a refused connection is destroyed in the same way. The id of an accepted
  * connection belongs to its session.
  *
@@ -15,8 +16,8 @@
  * the handler mutex of the listener and take rnbdt_lock, never port->lock, so
  * destroying the listener under port->lock is safe.
  *
- * Errors: a malformed request is refused before memory is allocated. A port
- * whose device was removed keeps its configuration and retries to listen every
+ * Errors: a malformed request is refused before memory is allocated. A port that
+ * has lost its listener keeps its configuration and retries to listen every
  * RNBDT_PORT_RETRY until it succeeds or is disabled. Clients may wait for it, and
  * reclaim for their disks, so it allocates without I/O.
  */
@@ -85,8 +86,11 @@ static int rnbdt_port_connect(struct rnbdt_port *port, struct rdma_cm_id *id,
 			   rnbdt_session_connect(port, id, &req, conn);
 }
 
-static int rnbdt_port_device_removal(struct rnbdt_port *port,
-				     struct rdma_cm_id *id)
+/*
+ * The listener is of no use any more: another one is made when a device has the address.
+ * Returns whether the connection manager must destroy @id.
+ */
+static int rnbdt_port_lost(struct rnbdt_port *port, struct rdma_cm_id *id, const char *reason)
 {
 	bool ours;
 
@@ -102,8 +106,7 @@ static int rnbdt_port_device_removal(struct rnbdt_port *port,
 			port->state = RNBDT_PORT_NO_DEVICE;
 		queue_delayed_work(rnbdt_login_wq, &port->retry_work,
 				   RNBDT_PORT_RETRY);
-		pr_warn("port %s: the RDMA device was removed\n",
-			rnbdt_port_name(port));
+		pr_warn("port %s: %s\n", rnbdt_port_name(port), reason);
 	}
 	mutex_unlock(&rnbdt_lock);
 	/* Otherwise rnbdt_port_disable() destroys the listener. */
@@ -120,7 +123,10 @@ static int rnbdt_port_cm_event(struct rdma_cm_id *id,
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
 		return rnbdt_port_connect(port, id, &event->param.conn);
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		return rnbdt_port_device_removal(port, id);
+		return rnbdt_port_lost(port, id, "the RDMA device was removed");
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+		/* The id stays bound to the device that had the address before. */
+		return rnbdt_port_lost(port, id, "the address has moved to another device");
 	default:
 		pr_debug("port %s: %s\n", rnbdt_port_name(port),
 			 rdma_event_msg(event->event));
