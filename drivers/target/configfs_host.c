@@ -33,6 +33,7 @@
 #include "configfs_host.h"
 #include "fence.h"
 #include "graph.h"
+#include "half_open.h"
 #include "state.h"
 #include "target.h"
 
@@ -163,8 +164,11 @@ static ssize_t rnbdt_host_secret_store(struct config_item *item,
 
 	mutex_lock(&rnbdt_lock);
 	changed = !rnbdt_secret_same(host->secret, secret);
-	if (changed)
+	if (changed) {
 		swap(host->secret, secret);
+		/* The client was not authenticated by this secret. */
+		rnbdt_half_open_forget(host);
+	}
 	mutex_unlock(&rnbdt_lock);
 	rnbdt_secret_put(secret);
 	if (changed)

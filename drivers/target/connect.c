@@ -214,7 +214,7 @@ static u16 rnbdt_session_admit(struct rnbdt_port *port,
 	status = rnbdt_is_newest_epoch(*host, req, NULL);
 	if (status)
 		return status;
-	return rnbdt_limits_connect(&id->route.addr.dst_addr, req);
+	return rnbdt_limits_connect(*host, &id->route.addr.dst_addr, req);
 }
 
 static struct rnbdt_session *rnbdt_session_alloc(struct rnbdt_port *port,

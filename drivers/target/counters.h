@@ -10,7 +10,7 @@
 /**
  * enum rnbdt_limit - limits whose use is counted
  * @RNBDT_LIMIT_HALF_OPEN: connections that have not logged in
- * @RNBDT_LIMIT_HALF_OPEN_ADDRESS: of these, from one address
+ * @RNBDT_LIMIT_HALF_OPEN_HOST: of these, of one host
  * @RNBDT_LIMIT_HALF_OPEN_ENDED: of these, evicted for a newer connection
  * @RNBDT_LIMIT_LOGIN_TIME: of these, closed after login_timeout_ms
  * @RNBDT_LIMIT_LOGINS: logins per time of a host
@@ -27,7 +27,7 @@
  */
 enum rnbdt_limit {
 	RNBDT_LIMIT_HALF_OPEN,
-	RNBDT_LIMIT_HALF_OPEN_ADDRESS,
+	RNBDT_LIMIT_HALF_OPEN_HOST,
 	RNBDT_LIMIT_HALF_OPEN_ENDED,
 	RNBDT_LIMIT_LOGIN_TIME,
 	RNBDT_LIMIT_LOGINS,

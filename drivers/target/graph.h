@@ -7,15 +7,21 @@
 
 #include <linux/configfs.h>
 #include <linux/mutex.h>
+#include <linux/socket.h>
 #include <linux/uuid.h>
 #include <linux/workqueue.h>
 #include <rdma/rdma_cm.h>
+
+#include "session.h"
 
 struct rnbdt_backend;
 struct rnbdt_secret;
 
 /* Ended attachments of a host whose newest epoch is remembered, see epoch.c. */
 #define RNBDT_HOST_EPOCHS	64
+
+/* Addresses of a host that are remembered, see half_open.c. */
+#define RNBDT_HOST_ADDRESSES	8
 
 /**
  * enum rnbdt_write_cache - when an acknowledged write is durable
@@ -89,6 +95,11 @@ struct rnbdt_fence {
  * @next_epoch: index of the member of @epochs to replace next; rnbdt_lock
  * @fence: fencing state; rnbdt_lock
  * @unfence_on_restart: a login with another boot id lifts a complete fence; rnbdt_lock
+ * @known: addresses of the latest logins of the host, family 0: unused; rnbdt_lock
+ * @next_known: index of the member of @known to replace next; rnbdt_lock
+ * @hangups: sessions of the host by class, see rnbdt_account.hung_up; rnbdt_lock
+ * @half_open: MiB of the host's half-open connections of one class, valid during one
+ *	call of rnbdt_limits_connect(); rnbdt_lock
  *
  * Freed after rmdir, which waits for the sessions of the host.
  */
@@ -110,6 +121,10 @@ struct rnbdt_host {
 	u32 next_epoch;
 	struct rnbdt_fence fence;
 	bool unfence_on_restart;
+	struct sockaddr_storage known[RNBDT_HOST_ADDRESSES];
+	u32 next_known;
+	u32 hangups[RNBDT_PEER_CLASSES];
+	u32 half_open;
 };
 
 #define RNBDT_INCARNATION_SIZE	16

@@ -5,16 +5,24 @@
  * Operation
  *
  * A half-open connection costs the rings of queue 0 and a queue pair, and every
- * peer that knows the id of a host can create one. Each counts by the MiB of its
- * rings, 1 to 8, against a limit per source address and a limit for all.
+ * peer that knows the id of a host can create one, from any address: the address
+ * is what the peer writes into its connection request. Each counts by the MiB of
+ * its rings, 1 to 8.
  *
- * When a limit is reached, the oldest connections of that address, or of the
- * address that has the most, are evicted for the new one. A connection younger
- * than half_open_grace_ms is never evicted: a well-behaved client logs in within
- * that time. If no connection can be evicted, the new one is refused with
- * RNBD_ST_BUSY. A flood from one address thus harms that address only; a flood
- * from many must create half_open_max connections within each grace period to keep
- * others out. Half-open connections in teardown may use as much again, not more.
+ * The connections are in two classes: those from an address from which the host
+ * has logged in lately, and all others. Each class has a limit per host and a
+ * limit for all, so made-up addresses take no place from a client that reconnects.
+ * Limits count by host because hosts, other than addresses, cannot be made up.
+ *
+ * If the limit for all is reached, the oldest connection of the host that has the
+ * most is evicted, unless the new connection would give its own host as many.
+ * Otherwise, and if the limit of a host is reached, the oldest connection is
+ * evicted if it is older than half_open_grace_ms: a well-behaved client logs in
+ * within that time. If none is that old, all of them may belong to a flood that
+ * renews them in time, or to many disks that reconnect at once: the target refuses
+ * most new connections (RNBD_ST_BUSY) and evicts a random one for the others, so
+ * that a client that retries gets in, however fast the flood is. Half-open
+ * connections in teardown may use as much again, not more.
  *
  * A connection that has not logged in login_timeout_ms after its connection
  * request is closed, whatever frames it has sent; more than login_frames frames a
@@ -25,22 +33,20 @@
  *
  * Ownership
  *
- * A session is in the list of half-open sessions until its login is accepted, and
- * in rnbdt_hangups from rnbdt_limits_freed() to rnbdt_limits_gone().
+ * A session is in the list of half-open sessions until its login is accepted.
  *
  * Concurrency
  *
- * All lists and costs are under rnbdt_lock. Parameters are read without a lock.
+ * The list, the counts and the remembered addresses are under rnbdt_lock.
+ * Parameters are read without a lock.
  *
  * Errors
  *
  * A refusal is RNBD_ST_BUSY for the client, and increases a counter in sysfs.
  */
 
-#include <linux/jhash.h>
 #include <linux/math64.h>
 #include <linux/module.h>
-#include <linux/once.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/socket.h>
@@ -49,6 +55,7 @@
 #include "../core/cm.h"
 #include "../core/param.h"
 #include "counters.h"
+#include "graph.h"
 #include "half_open.h"
 #include "session.h"
 #include "state.h"
@@ -58,26 +65,26 @@
 #define RNBDT_HALF_OPEN_COST_MAX	8u
 
 /*
- * Limits of sessions that were never live and of which only the connection id is left.
- * The connection manager may hold the id for a minute if the peer does not answer.
- * Addresses that have less than RNBDT_ADDRESS_HANGUPS_FEW may exceed the limit of all
- * fourfold.
+ * Limits of sessions that were never live and of which only the connection id is left:
+ * of a class, and of a host in it. The connection manager may hold the id for a minute
+ * if the peer does not answer. Hosts that have less than RNBDT_HOST_HANGUPS_FEW may
+ * exceed the limit of all.
  */
-#define RNBDT_HANGUPS_MAX		1024
-#define RNBDT_ADDRESS_HANGUPS_MAX	128
-#define RNBDT_ADDRESS_HANGUPS_FEW	8
+#define RNBDT_HANGUPS_MAX	4096
+#define RNBDT_HOST_HANGUPS_MAX	512
+#define RNBDT_HOST_HANGUPS_FEW	8
 
-/* The costs of addresses are summed by hash to find the address with the most. */
-#define RNBDT_ADDRESS_HASHES	1024
+/* Of so many connections that find only younger ones, one evicts a random one. */
+#define RNBDT_EVICT_ONE_IN	4
 
 RNBD_PARAM_UINT(half_open_max, 128, 8, 4096,
-		"connections that have not logged in, of all clients; each MiB of rings counts");
+		"connections that have not logged in, of all hosts, and as many again from addresses from which their host has logged in; each MiB of rings counts");
 
-RNBD_PARAM_UINT(half_open_address_max, 32, 8, 4096,
-		"connections that have not logged in, from one address; each MiB of rings counts");
+RNBD_PARAM_UINT(half_open_host_max, 32, 8, 4096,
+		"connections that have not logged in, of one host, and as many again from addresses from which it has logged in; each MiB of rings counts");
 
 RNBD_PARAM_UINT(half_open_grace_ms, 1000, 10, 60000,
-		"milliseconds that a connection has for its login before it may be ended in favour of another");
+		"milliseconds that a connection has for its login before a newer one evicts it");
 
 RNBD_PARAM_UINT(login_timeout_ms, 10000, 100, 600000,
 		"milliseconds from the connection request until the client has to have logged in");
@@ -86,8 +93,7 @@ RNBD_PARAM_UINT(login_frames, 20, 4, 10000,
 		"frames per second that are taken from a client that has not logged in");
 
 static LIST_HEAD(rnbdt_half_open);	/* oldest first; rnbdt_lock */
-LIST_HEAD(rnbdt_hangups);	/* see RNBDT_HANGUPS_MAX; rnbdt_lock */
-static u32 rnbdt_address_costs[RNBDT_ADDRESS_HASHES];	/* rnbdt_lock */
+static u32 rnbdt_nr_hangups[RNBDT_PEER_CLASSES];	/* rnbdt_lock */
 
 /**
  * rnbdt_login_timeout - return the time from the connection request to the login
@@ -160,6 +166,18 @@ static bool rnbdt_half_open_idle(const struct rnbdt_session *s)
 }
 
 /**
+ * struct rnbdt_newcomer - a connection that asks for a place
+ * @host: host that its connection request names
+ * @peer_class: class of the connection
+ * @cost: MiB of its rings
+ */
+struct rnbdt_newcomer {
+	struct rnbdt_host *host;
+	enum rnbdt_peer_class peer_class;
+	u32 cost;
+};
+
+/**
  * struct rnbdt_half_opens - costs of half-open connections
  * @open: cost of connections that are not closing
  * @closing: cost of connections in teardown
@@ -169,15 +187,15 @@ struct rnbdt_half_opens {
 	u32 closing;
 };
 
-/* Sum the costs of @address, or of all addresses if that is NULL. */
-static void rnbdt_half_open_sum(const struct sockaddr_storage *address,
+/* Sum the costs of the class of @new, of its host only or of all hosts. */
+static void rnbdt_half_open_sum(const struct rnbdt_newcomer *new, bool of_host,
 				struct rnbdt_half_opens *sum)
 {
 	struct rnbdt_session *s;
 
 	*sum = (struct rnbdt_half_opens) { };
 	list_for_each_entry(s, &rnbdt_half_open, account.half_open) {
-		if (address && !rnbdt_same_address(&s->peer, address))
+		if (s->account.peer_class != new->peer_class || (of_host && s->host != new->host))
 			continue;
 		if (READ_ONCE(s->state) < RNBDT_CLOSING)
 			sum->open += s->account.half_open_cost;
@@ -186,110 +204,115 @@ static void rnbdt_half_open_sum(const struct sockaddr_storage *address,
 	}
 }
 
-/* Return the sum of an address and of those with the same hash. */
-static u32 *rnbdt_address_cost(const struct sockaddr_storage *address)
-{
-	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)address;
-	const struct sockaddr_in *in = (const struct sockaddr_in *)address;
-	static u32 seed __read_mostly;
-	u32 hash;
-
-	get_random_once(&seed, sizeof(seed));
-	if (address->ss_family == AF_INET)
-		hash = jhash(&in->sin_addr, sizeof(in->sin_addr), seed);
-	else
-		hash = jhash(&in6->sin6_addr, sizeof(in6->sin6_addr), seed);
-	return &rnbdt_address_costs[hash % RNBDT_ADDRESS_HASHES];
-}
-
-static void rnbdt_address_costs_sum(void)
+/* Sum the costs of the class for each host; return the highest sum. */
+static u32 rnbdt_half_open_sum_hosts(const struct rnbdt_newcomer *new)
 {
 	struct rnbdt_session *s;
+	u32 most = 0;
 
-	memset(rnbdt_address_costs, 0, sizeof(rnbdt_address_costs));
+	new->host->half_open = 0;
 	list_for_each_entry(s, &rnbdt_half_open, account.half_open)
-		if (READ_ONCE(s->state) < RNBDT_CLOSING)
-			*rnbdt_address_cost(&s->peer) += s->account.half_open_cost;
+		s->host->half_open = 0;
+	list_for_each_entry(s, &rnbdt_half_open, account.half_open) {
+		if (s->account.peer_class != new->peer_class ||
+		    READ_ONCE(s->state) >= RNBDT_CLOSING)
+			continue;
+		s->host->half_open += s->account.half_open_cost;
+		most = max(most, s->host->half_open);
+	}
+	return most;
 }
 
 /*
- * Choose the connection to evict: the oldest of @address or, if that is NULL, the
- * oldest of the address with the highest cost; none within its grace period.
+ * Choose the connection to evict, of the host of @new or, if that is NULL, of hosts that
+ * have at least @least. The oldest one; if all are within their grace period, chance
+ * decides whether one is evicted and which.
  */
-static struct rnbdt_session *
-rnbdt_half_open_victim(const struct sockaddr_storage *address)
+static struct rnbdt_session *rnbdt_half_open_victim(const struct rnbdt_newcomer *new,
+						    const struct rnbdt_host *host,
+						    u32 least, unsigned long grace)
 {
-	unsigned long grace = msecs_to_jiffies(READ_ONCE(half_open_grace_ms));
 	struct rnbdt_session *s, *victim = NULL;
-	u32 cost, most = 0;
+	u32 nr = 0;
 
-	if (!address)
-		rnbdt_address_costs_sum();
 	list_for_each_entry(s, &rnbdt_half_open, account.half_open) {
-		if (time_before(jiffies, s->account.half_open_since + grace))
-			break;
-		if (!rnbdt_half_open_idle(s))
+		if (s->account.peer_class != new->peer_class || !rnbdt_half_open_idle(s) ||
+		    (host ? s->host != host : s->host->half_open < least))
 			continue;
-		if (address) {
-			if (rnbdt_same_address(&s->peer, address))
-				return s;
-			continue;
-		}
-		cost = *rnbdt_address_cost(&s->peer);
-		if (cost > most) {
-			most = cost;
+		if (!nr && (!grace || time_after_eq(jiffies, s->account.half_open_since + grace)))
+			return s;
+		if (!get_random_u32_below(++nr))
 			victim = s;
-		}
 	}
-	return victim;
+	return get_random_u32_below(RNBDT_EVICT_ONE_IN) ? NULL : victim;
 }
 
-/* Evict until @cost more fits for @address, or for all if that is NULL. */
-static bool rnbdt_half_open_fits(const struct sockaddr_storage *address, u32 cost,
-				 u32 max)
+static struct rnbdt_session *rnbdt_half_open_choose(const struct rnbdt_newcomer *new, bool of_host)
+{
+	unsigned long grace = msecs_to_jiffies(READ_ONCE(half_open_grace_ms));
+	u32 most;
+
+	if (of_host)
+		return rnbdt_half_open_victim(new, new->host, 0, grace);
+	most = rnbdt_half_open_sum_hosts(new);
+	/* A host that has less than others gets its share, however fast they renew theirs. */
+	if (most > new->host->half_open + new->cost)
+		return rnbdt_half_open_victim(new, NULL, most, 0);
+	return rnbdt_half_open_victim(new, NULL, new->host->half_open, grace);
+}
+
+/* Evict until @new fits the limit @max of its host or of all hosts. */
+static bool rnbdt_half_open_fits(const struct rnbdt_newcomer *new, bool of_host, u32 max)
 {
 	struct rnbdt_half_opens sum;
 
-	rnbdt_half_open_sum(address, &sum);
-	while (sum.open + cost <= 2 * max - min(sum.closing, 2 * max)) {
+	rnbdt_half_open_sum(new, of_host, &sum);
+	while (sum.open + new->cost <= 2 * max - min(sum.closing, 2 * max)) {
 		struct rnbdt_session *s;
 
-		if (sum.open + cost <= max)
+		if (sum.open + new->cost <= max)
 			return true;
-		s = rnbdt_half_open_victim(address);
+		s = rnbdt_half_open_choose(new, of_host);
 		if (!s)
 			return false;
 		rnbdt_limit_hit(RNBDT_LIMIT_HALF_OPEN_ENDED);
 		rnbdt_session_close(s, "no login, and others wait for its place");
-		rnbdt_half_open_sum(address, &sum);
+		rnbdt_half_open_sum(new, of_host, &sum);
 	}
 	return false;
 }
 
 /* Limit the connection ids that the connection manager still holds. */
-static bool rnbdt_hangups_fit(const struct sockaddr_storage *address)
+static bool rnbdt_hangups_fit(const struct rnbdt_newcomer *new)
 {
-	u32 all = 0, of_address = 0;
-	struct rnbdt_session *s;
+	u32 of_host = new->host->hangups[new->peer_class];
 
-	list_for_each_entry(s, &rnbdt_hangups, account.half_open) {
-		all++;
-		of_address += rnbdt_same_address(&s->peer, address);
-	}
-	/* An address with few of them is not refused because others have many. */
-	if (all >= 4 * RNBDT_HANGUPS_MAX ||
-	    (all >= RNBDT_HANGUPS_MAX && of_address >= RNBDT_ADDRESS_HANGUPS_FEW))
+	/* A host with few of them is not refused because others have many. */
+	if (rnbdt_nr_hangups[new->peer_class] >= RNBDT_HANGUPS_MAX &&
+	    of_host >= RNBDT_HOST_HANGUPS_FEW)
 		rnbdt_limit_hit(RNBDT_LIMIT_HALF_OPEN);
-	else if (of_address >= RNBDT_ADDRESS_HANGUPS_MAX)
-		rnbdt_limit_hit(RNBDT_LIMIT_HALF_OPEN_ADDRESS);
+	else if (of_host >= RNBDT_HOST_HANGUPS_MAX)
+		rnbdt_limit_hit(RNBDT_LIMIT_HALF_OPEN_HOST);
 	else
 		return true;
 	return false;
 }
 
+static enum rnbdt_peer_class rnbdt_host_class(const struct rnbdt_host *host,
+					      const struct sockaddr_storage *peer)
+{
+	u32 i;
+
+	for (i = 0; i < RNBDT_HOST_ADDRESSES; i++)
+		if (host->known[i].ss_family && rnbdt_same_address(&host->known[i], peer))
+			return RNBDT_PEER_KNOWN;
+	return RNBDT_PEER_NEW;
+}
+
 /**
  * rnbdt_limits_connect - check the half-open limits for a new connection
- * @peer: source address
+ * @host: host that the connection request names
+ * @peer: source address, which the peer may have made up
  * @req: connection request for queue 0
  *
  * May evict older half-open connections.
@@ -297,21 +320,24 @@ static bool rnbdt_hangups_fit(const struct sockaddr_storage *address)
  * Context: process context, rnbdt_lock held.
  * Return: RNBD_ST_OK, or RNBD_ST_BUSY if a limit is reached.
  */
-u16 rnbdt_limits_connect(const struct sockaddr_storage *peer,
+u16 rnbdt_limits_connect(struct rnbdt_host *host, const struct sockaddr_storage *peer,
 			 const struct rnbd_conn_req *req)
 {
-	u32 cost = rnbdt_half_open_cost(req);
-	u32 max = READ_ONCE(half_open_max);
+	const struct rnbdt_newcomer new = {
+		.host = host,
+		.peer_class = rnbdt_host_class(host, peer),
+		.cost = rnbdt_half_open_cost(req),
+	};
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	if (!rnbdt_hangups_fit(peer))
+	if (!rnbdt_hangups_fit(&new))
 		return RNBD_ST_BUSY;
-	if (!rnbdt_half_open_fits(peer, cost, READ_ONCE(half_open_address_max))) {
-		rnbdt_limit_hit(RNBDT_LIMIT_HALF_OPEN_ADDRESS);
+	if (!rnbdt_half_open_fits(&new, true, READ_ONCE(half_open_host_max))) {
+		rnbdt_limit_hit(RNBDT_LIMIT_HALF_OPEN_HOST);
 		return RNBD_ST_BUSY;
 	}
-	if (!rnbdt_half_open_fits(NULL, cost, max)) {
+	if (!rnbdt_half_open_fits(&new, false, READ_ONCE(half_open_max))) {
 		rnbdt_limit_hit(RNBDT_LIMIT_HALF_OPEN);
 		return RNBD_ST_BUSY;
 	}
@@ -323,13 +349,81 @@ u16 rnbdt_limits_connect(const struct sockaddr_storage *peer,
  * @s: new session
  * @req: its connection request
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, rnbdt_lock held since rnbdt_limits_connect().
  */
 void rnbdt_limits_opened(struct rnbdt_session *s, const struct rnbd_conn_req *req)
 {
 	lockdep_assert_held(&rnbdt_lock);
 
+	s->account.peer_class = rnbdt_host_class(s->host, &s->peer);
 	s->account.half_open_cost = rnbdt_half_open_cost(req);
 	s->account.half_open_since = jiffies;
 	list_add_tail(&s->account.half_open, &rnbdt_half_open);
+}
+
+/**
+ * rnbdt_half_open_login - remove a session from the half-open ones; remember its address
+ * @s: half-open session whose client is authenticated and whose login is accepted
+ *
+ * Context: process context, rnbdt_lock held.
+ */
+void rnbdt_half_open_login(struct rnbdt_session *s)
+{
+	struct rnbdt_host *host = s->host;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	list_del_init(&s->account.half_open);
+	if (rnbdt_host_class(host, &s->peer) == RNBDT_PEER_KNOWN)
+		return;
+	host->known[host->next_known] = s->peer;
+	host->next_known = (host->next_known + 1) % RNBDT_HOST_ADDRESSES;
+}
+
+/**
+ * rnbdt_half_open_freed - count a session of which only the connection id is left
+ * @s: session in teardown
+ *
+ * Context: process context, rnbdt_lock held.
+ */
+void rnbdt_half_open_freed(struct rnbdt_session *s)
+{
+	lockdep_assert_held(&rnbdt_lock);
+
+	list_del_init(&s->account.half_open);
+	if (s->live_at)
+		return;
+	s->account.hung_up = true;
+	s->host->hangups[s->account.peer_class]++;
+	rnbdt_nr_hangups[s->account.peer_class]++;
+}
+
+/**
+ * rnbdt_half_open_gone - uncount a session whose connection id is gone
+ * @s: session at the end of its teardown
+ *
+ * Context: process context, rnbdt_lock held.
+ */
+void rnbdt_half_open_gone(struct rnbdt_session *s)
+{
+	lockdep_assert_held(&rnbdt_lock);
+
+	if (!s->account.hung_up)
+		return;
+	s->account.hung_up = false;
+	s->host->hangups[s->account.peer_class]--;
+	rnbdt_nr_hangups[s->account.peer_class]--;
+}
+
+/**
+ * rnbdt_half_open_forget - forget the addresses from which a host has logged in
+ * @host: host whose secret was changed
+ *
+ * Context: process context, rnbdt_lock held.
+ */
+void rnbdt_half_open_forget(struct rnbdt_host *host)
+{
+	lockdep_assert_held(&rnbdt_lock);
+
+	memset(host->known, 0, sizeof(host->known));
 }

@@ -8,16 +8,20 @@
 #include <linux/socket.h>
 
 struct rnbd_conn_req;
+struct rnbdt_host;
 struct rnbdt_session;
 
-extern struct list_head rnbdt_hangups;
 unsigned long rnbdt_login_timeout(void);
 u32 rnbdt_login_frames(void);
 bool rnbdt_same_address(const struct sockaddr_storage *a,
 			const struct sockaddr_storage *b);
 u64 rnbdt_ring_bytes(u32 slots, u32 slot_size);
-u16 rnbdt_limits_connect(const struct sockaddr_storage *peer,
+u16 rnbdt_limits_connect(struct rnbdt_host *host, const struct sockaddr_storage *peer,
 			 const struct rnbd_conn_req *req);
 void rnbdt_limits_opened(struct rnbdt_session *s, const struct rnbd_conn_req *req);
+void rnbdt_half_open_login(struct rnbdt_session *s);
+void rnbdt_half_open_freed(struct rnbdt_session *s);
+void rnbdt_half_open_gone(struct rnbdt_session *s);
+void rnbdt_half_open_forget(struct rnbdt_host *host);
 
 #endif /* RNBDT_HALF_OPEN_H */

@@ -273,7 +273,7 @@ u16 rnbdt_limits_login(struct rnbdt_session *s)
 	s->host->nr_sessions++;
 	rnbdt_nr_sessions++;
 	s->account.counted = true;
-	list_del_init(&s->account.half_open);
+	rnbdt_half_open_login(s);
 	return RNBD_ST_OK;
 }
 
@@ -421,9 +421,7 @@ void rnbdt_limits_freed(struct rnbdt_session *s)
 {
 	lockdep_assert_held(&rnbdt_lock);
 
-	list_del_init(&s->account.half_open);
-	if (!s->live_at)
-		list_add_tail(&s->account.half_open, &rnbdt_hangups);
+	rnbdt_half_open_freed(s);
 	s->host->pool_bytes -= s->account.pool_bytes;
 	rnbdt_pool_bytes -= s->account.pool_bytes;
 	s->account.pool_bytes = 0;
@@ -442,7 +440,7 @@ void rnbdt_limits_gone(struct rnbdt_session *s)
 {
 	lockdep_assert_held(&rnbdt_lock);
 
-	list_del_init(&s->account.half_open);
+	rnbdt_half_open_gone(s);
 	if (s->account.counted) {
 		s->host->nr_sessions--;
 		rnbdt_nr_sessions--;

@@ -46,6 +46,20 @@ struct rnbdt_secret;
 #define RNBDT_MAX_IO_MAX	(4u << 20)
 
 /**
+ * enum rnbdt_peer_class - classes of connections that have not logged in
+ * @RNBDT_PEER_NEW: the host has not logged in from the address of the connection
+ * @RNBDT_PEER_KNOWN: the host has logged in from this address lately
+ * @RNBDT_PEER_CLASSES: number of classes
+ *
+ * Each class has its own limits, see half_open.c.
+ */
+enum rnbdt_peer_class {
+	RNBDT_PEER_NEW,
+	RNBDT_PEER_KNOWN,
+	RNBDT_PEER_CLASSES,
+};
+
+/**
  * enum rnbdt_state - state of a session; see rnbdt_session_set_state()
  * @RNBDT_CONNECTING: queue 0 is being connected; no login was received
  * @RNBDT_AUTHENTICATING: a challenge was sent; the client must answer with a PROOF
@@ -154,11 +168,13 @@ struct rnbdt_auth {
  * @queue_bytes: bytes of rings and requests charged to the accounts; rnbdt_lock
  * @counted: the session is included in rnbdt_host.nr_sessions; rnbdt_lock
  * @copied: pages that the backend holds as copies of write data
- * @half_open: in the list of half-open sessions until the login is accepted; in
- *	rnbdt_hangups if the session was never live and only its connection id is
- *	left; rnbdt_lock
+ * @half_open: in the list of half-open sessions until the login is accepted;
+ *	rnbdt_lock
  * @half_open_since: jiffies of the connection request; constant
  * @half_open_cost: MiB of rings that count against the half-open limits; constant
+ * @peer_class: enum rnbdt_peer_class of the connection request; constant
+ * @hung_up: the session was never live and only its connection id is left;
+ *	rnbdt_lock
  */
 struct rnbdt_account {
 	u64 pool_bytes;
@@ -168,6 +184,8 @@ struct rnbdt_account {
 	struct list_head half_open;
 	unsigned long half_open_since;
 	u32 half_open_cost;
+	enum rnbdt_peer_class peer_class;
+	bool hung_up;
 };
 
 /**

@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 1 --cpus 2 --mem 1536 --timeout 240
+# short: a flood from many made-up addresses, in the names of many hosts, keeps no client from its first login and its reconnects
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+
+T=/sys/kernel/rnbd-target
+P=/sys/module/rnbd_target/parameters
+HOSTS="1 2 3 4 5 6"
+
+count() { cat "$T/limits/$1"; }
+over() { [ "$(count "$1")" -gt "$2" ]; }
+param() { echo "$2" >"$P/$1" || die "parameter $1"; }
+sessions() { find $T/sessions -mindepth 1 -maxdepth 1 2>/dev/null | wc -l; }
+
+set_host_id
+target_start
+# shellcheck disable=SC2086 # a list
+export_disk disk0 "$(null_disk 64)" $HOSTS
+# nothing of the flood goes by itself while the test runs
+param half_open_grace_ms 60000
+param login_timeout_ms 600000
+[ ! -e $P/half_open_host_max ] || param half_open_host_max 32
+
+# Our own address is not among them: to the target those of the flood are made up.
+sources=
+for i in $(seq 20 200); do
+	ip addr add "10.9.0.$i/24" dev eth0 || die "address"
+	sources+=${sources:+,}10.9.0.$i
+done
+pids=()
+for host in $HOSTS; do
+	rnbd-peer client --flood $((50 / ${LAB_SLOW:-1})) --host "$host" --slots 64 --sources "$sources" \
+		--seconds 600 >"$OUT/flood$host" 2>&1 &
+	pids+=($!)
+done
+# the limit for all is used up, by connections that no grace ends
+wait_for 60 over half_open $((20 / ${LAB_SLOW:-1}))
+
+# lawful OPTION...: log in for the first time, and lose the connection
+lawful() {
+	local began before
+	before=$(count half_open)
+	began=${EPOCHREALTIME/[.,]/}
+	dev=$(attach disk0 --queues 1 --pool 1M "$@") || die "kept out: $(cat $T/limits/*)"
+	note "first login after $(((${EPOCHREALTIME/[.,]/} - began) / 1000)) ms"
+	works "$dev"
+	# nothing was let go, and the flood goes on
+	wait_for 30 over half_open "$before"
+	began=${EPOCHREALTIME/[.,]/}
+	strike rnbd kill_queue 1
+	wait_for 30 counter_over "$dev" reconnects 0
+	note "reconnected after $(((${EPOCHREALTIME/[.,]/} - began) / 1000)) ms"
+	works "$dev"
+	detach "$dev"
+}
+
+note "a host without a secret"
+lawful
+note "a host with a secret: what its name did before counts no more"
+rnbd secret generate "$OUT/secret" || die "secret"
+rnbd host secret "$(host_id 1)" --secret-file "$OUT/secret" || die "host secret"
+lawful --secret-file "$OUT/secret"
+
+# two classes, each once more in teardown, and what the connection manager holds
+need_counter "$(sessions)" -le $((4 * 128 + 4096)) "sessions at most"
+kill "${pids[@]}"
+wait "${pids[@]}"
+cat "$OUT"/flood*
+param login_timeout_ms 100
+configfs_clear
+unload
