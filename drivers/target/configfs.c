@@ -57,6 +57,15 @@ static struct configfs_subsystem rnbdt_subsys = {
 	},
 };
 
+/* Readers take rnbdt_lock, which logins need: any user could slow those. */
+static void rnbdt_attrs_for_root(const struct config_item_type *type)
+{
+	struct configfs_attribute **attr;
+
+	for (attr = type->ct_attrs; *attr; attr++)
+		(*attr)->ca_mode &= 0700;
+}
+
 /**
  * rnbdt_configfs_init - register the configuration
  *
@@ -67,6 +76,9 @@ int rnbdt_configfs_init(void)
 {
 	struct config_group *root = &rnbdt_subsys.su_group;
 
+	rnbdt_attrs_for_root(&rnbdt_export_type);
+	rnbdt_attrs_for_root(&rnbdt_host_type);
+	rnbdt_attrs_for_root(&rnbdt_port_type);
 	config_group_init(root);
 	mutex_init(&rnbdt_subsys.su_mutex);
 

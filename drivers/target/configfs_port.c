@@ -185,7 +185,7 @@ static struct configfs_item_operations rnbdt_port_item_ops = {
 	.release = rnbdt_port_release,
 };
 
-static const struct config_item_type rnbdt_port_type = {
+const struct config_item_type rnbdt_port_type = {
 	.ct_owner	= THIS_MODULE,
 	.ct_item_ops	= &rnbdt_port_item_ops,
 	.ct_attrs	= rnbdt_port_attrs,

@@ -5,6 +5,9 @@
 #ifndef RNBDT_CONFIGFS_PORT_H
 #define RNBDT_CONFIGFS_PORT_H
 
+#include <linux/configfs.h>
+
+extern const struct config_item_type rnbdt_port_type;
 extern const struct config_item_type rnbdt_ports_type;
 
 #endif /* RNBDT_CONFIGFS_PORT_H */

@@ -247,6 +247,7 @@ static struct rnbdt_session *rnbdt_session_alloc(struct rnbdt_port *port,
 	s->conn.dev = id->device;
 	s->state = RNBDT_CONNECTING;
 	spin_lock_init(&s->state_lock);
+	seqcount_mutex_init(&s->ended_seq, &rnbdt_lock);
 	init_waitqueue_head(&s->conn.wait);
 	init_completion(&s->teardown.drained);
 	init_completion(&s->teardown.gone);
@@ -485,7 +486,8 @@ static u16 rnbdt_session_admit_queue(struct rnbdt_port *port,
 		*queue = NULL;
 		return status;
 	}
-	s->queues[req->queue] = *queue;
+	/* pairs with the acquire in rnbdt_session_stats() */
+	smp_store_release(&s->queues[req->queue], *queue);
 	s->conn.connecting++;
 	return RNBD_ST_OK;
 }

@@ -68,7 +68,7 @@ static int rnbdt_put_grant(struct sk_buff *msg, const struct rnbdt_session *s,
 	return 0;
 }
 
-static int rnbdt_put_stats(struct sk_buff *msg, struct rnbdt_session *s)
+static int rnbdt_put_stats(struct sk_buff *msg, const struct rnbdt_session *s)
 {
 	struct rnbdt_stats stats;
 

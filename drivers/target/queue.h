@@ -98,6 +98,7 @@ struct rnbdt_req {
  * @replies_per_frame: replies that fit into one frame; constant once connected
  * @inflight: requests in the backend, plus one until the ring is drained
  * @idle: completed when @inflight is zero
+ * @rcu: delays kfree() until no reader of @stats is left
  *
  * The handler of a connection request allocates a queue. The teardown frees it
  * after it has destroyed @cm_id, so that no handler can use a freed queue.
@@ -119,6 +120,7 @@ struct rnbdt_queue {
 	u32 replies_per_frame;
 	atomic_t inflight;
 	struct completion idle;
+	struct rcu_head rcu;
 };
 
 #endif /* RNBDT_QUEUE_H */

@@ -120,5 +120,5 @@ void rnbdt_queue_wait_idle(struct rnbdt_queue *q)
 void rnbdt_queue_free(struct rnbdt_queue *q)
 {
 	kvfree(q->reqs);
-	kfree(q);
+	kfree_rcu(q, rcu);
 }

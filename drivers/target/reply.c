@@ -59,13 +59,13 @@ RNBD_PARAM_UINT(reply_gather, 1, 1, 65535,
 /* Called under ring->lock. */
 static void rnbdt_queue_count(struct rnbdt_queue *q, const struct rnbdt_req *treq)
 {
-	q->stats.requests++;
+	WRITE_ONCE(q->stats.requests, q->stats.requests + 1);
 	if (treq->status != RNBD_ST_OK)
 		return;
 	if (rnbd_op_data_in(treq->req.op))
-		q->stats.read_bytes += treq->req.length;
+		WRITE_ONCE(q->stats.read_bytes, q->stats.read_bytes + treq->req.length);
 	else if (rnbd_op_data_out(treq->req.op))
-		q->stats.write_bytes += treq->req.length;
+		WRITE_ONCE(q->stats.write_bytes, q->stats.write_bytes + treq->req.length);
 }
 
 /* Check whether the client accepts the data of a request inside the reply. */

@@ -24,6 +24,7 @@
 #include <linux/kobject.h>
 #include <linux/kref.h>
 #include <linux/scatterlist.h>
+#include <linux/seqlock.h>
 #include <linux/socket.h>
 #include <linux/sysfs.h>
 #include <linux/uuid.h>
@@ -241,7 +242,8 @@ struct rnbdt_conn {
 /**
  * struct rnbdt_login - login of a session, and its timers
  * @info: decoded login; written by the frame handler before the login work is queued
- * @has_login: @login was decoded and is constant
+ * @has_login: @info was decoded and is constant; written with a release, so that a
+ *	reader without the lock sees @info
  * @login_work: authenticates and answers the login, or sends the list of exports; on
  *	rnbdt_login_wq
  * @timeout_work: closes a session whose client does not log in, or does not disconnect
@@ -340,8 +342,9 @@ struct rnbdt_session_dir {
  * @state: enum rnbdt_state; written under @state_lock, read without by requests
  * @live_at: seconds of the boot clock when the session became live; 0: it never was
  * @queues: queues by index; rnbdt_lock. Once the session is closing and @connecting
- *	is 0, only the teardown changes it
- * @ended: sum of the counters of freed queues; rnbdt_lock
+ *	is 0, only the teardown changes it. Readers of counters use RCU
+ * @ended_seq: changes when a queue is removed from @queues and added to @ended
+ * @ended: sum of the counters of freed queues; rnbdt_lock and @ended_seq
  * @pool: delegated memory
  * @auth: authentication of a session
  * @account: what a session has taken from the accounts of its host
@@ -372,6 +375,7 @@ struct rnbdt_session {
 	enum rnbdt_state state;
 	time64_t live_at;
 	struct rnbdt_queue *queues[RNBD_QUEUES_MAX];
+	seqcount_mutex_t ended_seq;
 	struct rnbdt_stats ended;
 	struct rnbdt_pool pool;
 
@@ -393,12 +397,13 @@ struct rnbdt_session {
  *
  * The name is a copy from the login: it remains valid when the export is removed.
  *
- * Context: s->state_lock held.
+ * Context: any.
  * Return: name of an export, which need not exist; "" before the login.
  */
 static inline const char *rnbdt_session_export(const struct rnbdt_session *s)
 {
-	return s->login.has_login ? s->login.info.export : "";
+	/* pairs with the release in rnbdt_session_set_state() */
+	return smp_load_acquire(&s->login.has_login) ? s->login.info.export : "";
 }
 
 #endif /* RNBDT_SESSION_H */

@@ -22,6 +22,8 @@
  * s->state is written under s->state_lock, which may be taken in any context.
  * Requests read the state without the lock, see rnbdt_may_submit(). A change is
  * reported by a work item, see netlink.c. rnbdt_sessions is under rnbdt_lock.
+ * Counters are read without a lock: RCU keeps the queues, and s->ended_seq makes
+ * the reader repeat a sum during which a queue has ended.
  *
  * Errors
  *
@@ -34,6 +36,8 @@
 #include <linux/completion.h>
 #include <linux/kref.h>
 #include <linux/mutex.h>
+#include <linux/rcupdate.h>
+#include <linux/seqlock.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 #include <linux/workqueue.h>
@@ -101,8 +105,10 @@ static bool rnbdt_session_set_state(struct rnbdt_session *s, enum rnbdt_state to
 		return false;
 	if (reason)
 		s->log.reason = reason;
-	if (to == RNBDT_AUTHENTICATING || to == RNBDT_LOGIN)
-		s->login.has_login = true;
+	if (to == RNBDT_AUTHENTICATING || to == RNBDT_LOGIN) {
+		/* pairs with the acquire in rnbdt_session_export() */
+		smp_store_release(&s->login.has_login, true);
+	}
 	if (to == RNBDT_LIVE)
 		s->live_at = ktime_get_boottime_seconds();
 	if (to == RNBDT_CLOSING)
@@ -180,36 +186,42 @@ void rnbdt_session_put(struct rnbdt_session *s)
  * @sum: sum to increase
  * @q: queue, which the caller keeps from being freed
  *
- * Context: any; q->ring.lock not held.
+ * Context: any.
  */
-void rnbdt_stats_add(struct rnbdt_stats *sum, struct rnbdt_queue *q)
+void rnbdt_stats_add(struct rnbdt_stats *sum, const struct rnbdt_queue *q)
 {
-	unsigned long flags;
-
-	spin_lock_irqsave(&q->ring.lock, flags);
-	sum->requests += q->stats.requests;
-	sum->read_bytes += q->stats.read_bytes;
-	sum->write_bytes += q->stats.write_bytes;
-	spin_unlock_irqrestore(&q->ring.lock, flags);
+	sum->requests += READ_ONCE(q->stats.requests);
+	sum->read_bytes += READ_ONCE(q->stats.read_bytes);
+	sum->write_bytes += READ_ONCE(q->stats.write_bytes);
 }
 
 /**
  * rnbdt_session_stats - sum the counters of a session
- * @s: session
+ * @s: session on which the caller has a reference
  * @sum: filled with the counters of its present and former queues
  *
- * Context: process context, rnbdt_lock held.
+ * Any user may call this often: it must not delay logins or I/O.
+ *
+ * Context: any; takes no lock.
  */
-void rnbdt_session_stats(struct rnbdt_session *s, struct rnbdt_stats *sum)
+void rnbdt_session_stats(const struct rnbdt_session *s, struct rnbdt_stats *sum)
 {
+	const struct rnbdt_queue *q;
+	unsigned int seq;
 	u32 i;
 
-	lockdep_assert_held(&rnbdt_lock);
-
-	*sum = s->ended;
-	for (i = 0; i < RNBD_QUEUES_MAX; i++)
-		if (s->queues[i])
-			rnbdt_stats_add(sum, s->queues[i]);
+	do {
+		seq = read_seqcount_begin(&s->ended_seq);
+		rcu_read_lock();
+		*sum = s->ended;
+		for (i = 0; i < RNBD_QUEUES_MAX; i++) {
+			/* pairs with the release when the queue was added */
+			q = smp_load_acquire(&s->queues[i]);
+			if (q)
+				rnbdt_stats_add(sum, q);
+		}
+		rcu_read_unlock();
+	} while (read_seqcount_retry(&s->ended_seq, seq));
 }
 
 /**

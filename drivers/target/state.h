@@ -19,8 +19,8 @@ bool rnbdt_session_advance(struct rnbdt_session *s, enum rnbdt_state from,
 			   enum rnbdt_state to, const char *reason);
 void rnbdt_session_close(struct rnbdt_session *s, const char *reason);
 void rnbdt_session_put(struct rnbdt_session *s);
-void rnbdt_stats_add(struct rnbdt_stats *sum, struct rnbdt_queue *q);
-void rnbdt_session_stats(struct rnbdt_session *s, struct rnbdt_stats *sum);
+void rnbdt_stats_add(struct rnbdt_stats *sum, const struct rnbdt_queue *q);
+void rnbdt_session_stats(const struct rnbdt_session *s, struct rnbdt_stats *sum);
 void rnbdt_sessions_end(struct rnbdt_host *host, struct rnbdt_export *export,
 			struct rnbdt_port *port, const char *reason);
 void rnbdt_sessions_end_secret(struct rnbdt_host *host, const char *reason);

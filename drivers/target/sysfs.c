@@ -14,7 +14,8 @@
  * reclaim may wait for the login of a client. So a work item creates the directory
  * and no login waits for it; the teardown does, so it allocates without I/O. The
  * directory is removed after the session has left rnbdt_sessions. Removal waits for
- * readers, which take rnbdt_lock, so it must be called without that lock.
+ * readers, so it must be called without locks. Readers take no lock of the module:
+ * a user who reads often must not delay logins or I/O.
  *
  * Errors: a session whose directory cannot be created works without it.
  */
@@ -58,7 +59,10 @@ static struct kobj_attribute rnbdt_attr_##_name = __ATTR_RO_MODE(_name, mode)
 #define RNBDT_ATTR(_name, fmt, args...)						\
 	RNBDT_ATTR_MODE(_name, 0444, fmt, args)
 
-/* Readable by root only: with both ids a peer can impersonate this client. */
+/*
+ * Readable by root only: with both ids a peer can impersonate this client, and counters
+ * tell what it does.
+ */
 #define RNBDT_ADMIN_ATTR(_name, fmt, args...)					\
 	RNBDT_ATTR_MODE(_name, 0400, fmt, args)
 
@@ -73,35 +77,19 @@ RNBDT_ATTR(queues, "%u", READ_ONCE(s->granted.nr_queues));
 RNBDT_ATTR(depth, "%u", READ_ONCE(s->granted.depth));
 RNBDT_ATTR(pool_bytes, "%llu", READ_ONCE(s->account.pool_bytes));
 
-static ssize_t export_show(struct kobject *kobj, struct kobj_attribute *attr,
-			   char *buf)
-{
-	struct rnbdt_session *s = rnbdt_to_session(kobj);
-	unsigned long flags;
-	const char *export;
+RNBDT_ATTR(export, "%s", rnbdt_session_export(s));
 
-	/* The name is constant once it is set. */
-	spin_lock_irqsave(&s->state_lock, flags);
-	export = rnbdt_session_export(s);
-	spin_unlock_irqrestore(&s->state_lock, flags);
-	return sysfs_emit(buf, "%s\n", export);
-}
-
-static struct kobj_attribute rnbdt_attr_export = __ATTR_RO(export);
-
-static struct rnbdt_stats rnbdt_read_stats(struct rnbdt_session *s)
+static struct rnbdt_stats rnbdt_read_stats(const struct rnbdt_session *s)
 {
 	struct rnbdt_stats stats;
 
-	mutex_lock(&rnbdt_lock);
 	rnbdt_session_stats(s, &stats);
-	mutex_unlock(&rnbdt_lock);
 	return stats;
 }
 
-RNBDT_ATTR(requests, "%llu", rnbdt_read_stats(s).requests);
-RNBDT_ATTR(read_bytes, "%llu", rnbdt_read_stats(s).read_bytes);
-RNBDT_ATTR(write_bytes, "%llu", rnbdt_read_stats(s).write_bytes);
+RNBDT_ADMIN_ATTR(requests, "%llu", rnbdt_read_stats(s).requests);
+RNBDT_ADMIN_ATTR(read_bytes, "%llu", rnbdt_read_stats(s).read_bytes);
+RNBDT_ADMIN_ATTR(write_bytes, "%llu", rnbdt_read_stats(s).write_bytes);
 
 static struct attribute *rnbdt_session_attrs[] = {
 	&rnbdt_attr_state.attr,

@@ -38,6 +38,7 @@
 #include <linux/completion.h>
 #include <linux/mutex.h>
 #include <linux/sched/mm.h>
+#include <linux/seqlock.h>
 #include <linux/sysfs.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -68,10 +69,12 @@ static void rnbdt_teardown_queue(struct rnbdt_session *s, u32 index)
 	struct rnbdt_queue *q = s->queues[index];
 
 	mutex_lock(&rnbdt_lock);
-	rnbdt_stats_add(&s->ended, q);
 	if (s->export)
 		atomic64_add(q->ring.stats.late_frames, &s->export->stale_frames);
-	s->queues[index] = NULL;
+	write_seqcount_begin(&s->ended_seq);
+	rnbdt_stats_add(&s->ended, q);
+	WRITE_ONCE(s->queues[index], NULL);
+	write_seqcount_end(&s->ended_seq);
 	mutex_unlock(&rnbdt_lock);
 
 	rdma_destroy_id(q->cm_id);
