@@ -22,6 +22,7 @@
 #include "configfs.h"
 #include "parse.h"
 #include "target.h"
+#include "target_wait.h"
 
 #define ANY_ADDR	"0.0.0.0"
 #define HOST_SIZE	256
@@ -504,8 +505,12 @@ static int set_enable(const struct args *args, const char *verb, bool enable)
 	if (!dir)
 		return RNBD_EXIT_FAIL;
 	ret = enable ? check_uuid_unused(dir) : 0;
-	if (!ret)
-		ret = configfs_write(dir, "enable", enable ? "1" : "0");
+	if (!ret && enable)
+		ret = configfs_write(dir, "enable", "1");
+	else if (!ret && args_has(args, "no-wait"))
+		ret = target_begin_disable(dir);
+	else if (!ret)
+		ret = target_disable(dir);
 	free(dir);
 	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
 }

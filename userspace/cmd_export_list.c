@@ -23,7 +23,7 @@
  * struct export - what configfs says about an export
  */
 struct export {
-	char *path, *cache, *write_cache, *uuid;
+	char *path, *state, *cache, *write_cache, *uuid;
 	bool enabled, gone, readonly;
 	uint64_t size, sessions;
 	struct strlist hosts, ports;
@@ -64,6 +64,7 @@ static void read_export(const char *name, struct export *export)
 		.cache = configfs_read(dir, "cache"),
 		.write_cache = configfs_read(dir, "write_cache"),
 		.uuid = configfs_read(dir, "uuid"),
+		.state = configfs_read(dir, "state"),
 		.enabled = configfs_read_u64(dir, "enable"),
 		.gone = configfs_read_u64(dir, "gone"),
 		.readonly = configfs_read_u64(dir, "readonly"),
@@ -82,6 +83,7 @@ static void free_export(struct export *export)
 	free(export->uuid);
 	free(export->write_cache);
 	free(export->cache);
+	free(export->state);
 	free(export->path);
 }
 
@@ -94,6 +96,7 @@ static struct json_object *export_json(const char *name, const struct export *ex
 	json_add_u64(obj, "size", export->size);
 	json_add_bool(obj, "enabled", export->enabled);
 	json_add_bool(obj, "gone", export->gone);
+	json_add_string(obj, "state", export->state);
 	json_add_bool(obj, "readonly", export->readonly);
 	json_add_string(obj, "cache", export->cache);
 	json_add_string(obj, "write_cache", export->write_cache);
@@ -114,8 +117,8 @@ static void table_export(struct table *table, const char *name,
 	table_cell(table, "%s", name);
 	table_cell(table, "%s", export->path);
 	table_cell(table, "%s", export->enabled ? size : "-");
-	table_cell(table, "%s%s", export->gone ? "gone" :
-		   export->enabled ? "enabled" : "disabled", export->readonly ? ",ro" : "");
+	table_cell(table, "%s%s", export->gone ? "gone" : export->state,
+		   export->readonly ? ",ro" : "");
 	table_cell(table, "%s", export->cache);
 	table_cell(table, "%zu", export->hosts.nr);
 	table_cell(table, "%s", ports);

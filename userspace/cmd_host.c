@@ -21,6 +21,7 @@
 #include "output.h"
 #include "secret_store.h"
 #include "target.h"
+#include "target_wait.h"
 
 /* Before anything is done: a wrong command line does nothing. */
 static int check_hosts(const struct args *args)
@@ -57,6 +58,7 @@ static int allow(const struct args *args)
 
 static int deny_host(const char *export_dir, const char *text)
 {
+	uint8_t uuid[UUID_SIZE];
 	char *link;
 	int ret;
 
@@ -67,6 +69,9 @@ static int deny_host(const char *export_dir, const char *text)
 	}
 	ret = configfs_unlink(link);
 	free(link);
+	if (!ret)
+		ret = parse_uuid(text, uuid) ?:
+		      target_wait_denied(uuid, strrchr(export_dir, '/') + 1);
 	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
 }
 

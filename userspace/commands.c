@@ -74,6 +74,11 @@ static const struct opt export_remove_opts[] = {
 	{ }
 };
 
+static const struct opt export_disable_opts[] = {
+	{ "no-wait", NULL, "only begin; rnbd export list shows when it is disabled" },
+	{ }
+};
+
 static const struct opt port_remove_opts[] = {
 	{ "force", NULL, "even if it offers exports; their sessions there end" },
 	{ }
@@ -157,8 +162,9 @@ const struct command commands[] = {
 	  NULL, 2, -1, COMPLETE_EXPORT, COMPLETE_HOST, cmd_export_deny },
 	{ "export enable", "NAME", "open an export to its hosts", NULL,
 	  NULL, 1, 1, COMPLETE_EXPORT, NULL, cmd_export_enable },
-	{ "export disable", "NAME", "end its sessions and close it", NULL,
-	  NULL, 1, 1, COMPLETE_EXPORT, NULL, cmd_export_disable },
+	{ "export disable", "NAME", "end its sessions and close it",
+	  "That waits for the storage. It ends nevertheless if you stop waiting.",
+	  export_disable_opts, 1, 1, COMPLETE_EXPORT, NULL, cmd_export_disable },
 	{ "export resize", "NAME", "take over the size of what is exported",
 	  "Grow or shrink the block device or file first. Whoever has the export\n"
 	  "attached sees the new size at once.",

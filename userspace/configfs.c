@@ -25,6 +25,9 @@
 #define CONFIGFS	"/sys/kernel/config"
 #define CFG_ROOT	CONFIGFS "/rnbd"
 
+#define BUSY_MS		10000
+#define BUSY_NAP_MS	100
+
 /**
  * configfs_check() - is the target there to be configured
  *
@@ -158,13 +161,18 @@ int configfs_write(const char *path, const char *attr, const char *value)
 	return ret;
 }
 
+/* A host that was removed cannot be made again until its last session has ended. */
 int configfs_mkdir(const char *path)
 {
-	if (!mkdir(path, 0755))
-		return 0;
-	if (errno == EEXIST)
-		return -EEXIST;
-	err("cannot make %s: %s", configfs_tail(path), strerror(errno));
+	uint64_t end = now_ms() + BUSY_MS;
+	int ret;
+
+	while ((ret = mkdir(path, 0755) ? -errno : 0) == -EBUSY && now_ms() < end)
+		take_nap(BUSY_NAP_MS);
+	if (!ret || ret == -EEXIST)
+		return ret;
+	err("cannot make %s: %s (the kernel log says more)", configfs_tail(path),
+	    strerror(-ret));
 	return -EIO;
 }
 

@@ -23,6 +23,7 @@
 #include "output.h"
 #include "parse.h"
 #include "target.h"
+#include "target_wait.h"
 
 /* What was made, to be unmade in reverse: "d path", "l path", or "e path" of what was enabled. */
 static struct strlist made;
@@ -46,7 +47,7 @@ void target_unmake(void)
 		if (step[0] == 'd')
 			configfs_rmdir(step + 2);
 		else if (step[0] == 'e')
-			configfs_write(step + 2, "enable", "0");
+			target_begin_disable(step + 2);
 		else
 			configfs_unlink(step + 2);
 		free(made.item[--made.nr]);
@@ -131,7 +132,7 @@ int target_remove_export(const char *dir)
 	char *hosts = xasprintf("%s/allowed_hosts", dir);
 	int ret;
 
-	ret = configfs_write(dir, "enable", "0");
+	ret = target_disable(dir);
 	if (!ret)
 		ret = unlink_all(hosts);
 	if (!ret)
@@ -420,7 +421,7 @@ int target_remove_port(const char *dir)
 	char *exports = xasprintf("%s/exports", dir);
 	int ret;
 
-	ret = configfs_write(dir, "enable", "0");
+	ret = target_disable(dir);
 	if (!ret)
 		ret = unlink_all(exports);
 	if (!ret)

@@ -29,6 +29,7 @@
 #include "parse.h"
 #include "secret_store.h"
 #include "target.h"
+#include "target_wait.h"
 
 /* UUIDs in the one form that they have in a configuration */
 static void canonical_host(char *name)
@@ -477,6 +478,24 @@ static int remove_object(enum target_config_kind kind, const char *dir)
 	}
 }
 
+/* All of them end at the same time, and one that hangs keeps no other one from ending. */
+static void begin_clear(enum target_config_kind kind)
+{
+	struct strlist names = { };
+	char *all = configfs_path("%s", target_config_schema[kind].dir);
+	size_t i;
+
+	configfs_names(all, &names);
+	for (i = 0; i < names.nr; i++) {
+		char *dir = xasprintf("%s/%s", all, names.item[i]);
+
+		target_begin_disable(dir);
+		free(dir);
+	}
+	strlist_free(&names);
+	free(all);
+}
+
 /**
  * target_config_clear() - remove every port, export and host, and the sessions that they have
  *
@@ -487,6 +506,8 @@ int target_config_clear(void)
 	int kind, ret = 0;
 	size_t i;
 
+	begin_clear(TARGET_CONFIG_PORT);
+	begin_clear(TARGET_CONFIG_EXPORT);
 	for (kind = TARGET_CONFIG_KINDS - 1; kind >= 0; kind--) {
 		struct strlist names = { };
 		char *all = configfs_path("%s", target_config_schema[kind].dir);

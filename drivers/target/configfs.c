@@ -2,8 +2,8 @@
 /*
  * configfs: the directory /sys/kernel/config/rnbd.
  *
- *	exports/<name>/{path,readonly,cache,write_cache,uuid,enable,size,resize,
- *		sessions,stale_requests,stale_frames}
+ *	exports/<name>/{path,readonly,cache,write_cache,uuid,enable,state,size,
+ *		resize,sessions,stale_requests,stale_frames}
  *	exports/<name>/allowed_hosts/<any name> -> hosts/<uuid>
  *	hosts/<uuid>/{max_pool_bytes,max_session_pool_bytes,max_sessions,
  *		secret,has_secret,failed_proofs,fenced,fence_state,fence_done,
@@ -18,15 +18,18 @@
  * Ownership: configfs owns the objects and counts their references; each pins the
  * module. A directory that is the target of a link, or that contains links, cannot
  * be removed, so exports and ports lose their sessions link by link at the latest.
+ * A removed object lives on while sessions use it, which also pin the module.
  * The directories for links are part of their export or port, but have references
  * of their own: a task that creates a link there holds such a reference, and no
  * lock, while it looks up the target. Therefore they hold a reference on the
  * object that contains them.
  *
  * Concurrency: the lock of an object serialises its stores. The graph is under
- * rnbdt_lock. A change that removes access changes the graph first and then ends
+ * rnbdt_lock. A change that removes access changes the graph first and then closes
  * the sessions that had it, so that no login can begin in between. configfs holds
- * its own locks around all callbacks; no teardown needs those.
+ * its own locks around all callbacks; no teardown needs those. rmdir and unlink
+ * lock a directory that others list, so they do not wait for the sessions; only a
+ * write of 0 to "enable", and one to "secret" or "fenced", does.
  *
  * Errors: a refused store changes nothing. Removing access never fails.
  */

@@ -5,15 +5,19 @@
  * Operation: path, readonly, cache, write_cache and uuid can be changed while the
  * export is disabled. Another path changes the incarnation, because other storage
  * lacks the writes that clients did not flush. "resize" reads the present size of
- * the storage. A link in allowed_hosts allows a host; removing it ends the
- * sessions of the host on this export.
+ * the storage. A link in allowed_hosts allows a host; removing it closes the
+ * sessions of the host on this export. Writing 0 to "enable" waits until the export
+ * is disabled; removing a link or the directory does not.
  *
  * Ownership: an export is freed with the last reference on its directory;
- * allowed_hosts holds one, see configfs.c.
+ * allowed_hosts holds one, see configfs.c, and so does an export that is being
+ * disabled, see export.c.
  *
- * Concurrency: export->lock for the attributes, rnbdt_lock for the links.
+ * Concurrency: export->lock for writers of attributes, rnbdt_lock for the links and
+ * for readers. No reader waits for storage.
  *
- * Errors: a refused store is logged with the remedy and changes nothing.
+ * Errors: a refused store is logged with the remedy and changes nothing. A fatal
+ * signal ends a wait.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -74,7 +78,7 @@ char *rnbdt_dup_word(const char *page, size_t count)
 static int rnbdt_export_must_be_off(struct rnbdt_export *export, const char *what)
 {
 	lockdep_assert_held(&export->lock);
-	if (!export->enabled)
+	if (!READ_ONCE(export->backend))
 		return 0;
 	pr_err("export %s: disable it before changing %s\n",
 	       rnbdt_export_name(export), what);
@@ -86,9 +90,9 @@ static ssize_t rnbdt_export_path_show(struct config_item *item, char *page)
 	struct rnbdt_export *export = rnbdt_to_export(item);
 	ssize_t ret;
 
-	mutex_lock(&export->lock);
+	mutex_lock(&rnbdt_lock);
 	ret = sysfs_emit(page, "%s\n", export->path ?: "");
-	mutex_unlock(&export->lock);
+	mutex_unlock(&rnbdt_lock);
 	return ret;
 }
 
@@ -101,7 +105,10 @@ static ssize_t rnbdt_export_path_store(struct config_item *item,
 
 	if (!path)
 		return -ENOMEM;
-	mutex_lock(&export->lock);
+	if (mutex_lock_killable(&export->lock)) {
+		kfree(path);
+		return -EINTR;
+	}
 	ret = rnbdt_export_must_be_off(export, "path");
 	if (!ret && path[0] != '/') {
 		pr_err("export %s: path has to be absolute\n",
@@ -109,9 +116,11 @@ static ssize_t rnbdt_export_path_store(struct config_item *item,
 		ret = -EINVAL;
 	}
 	if (!ret) {
+		mutex_lock(&rnbdt_lock);
 		swap(export->path, path);
 		/* Other storage lacks the writes that clients did not flush. */
 		get_random_bytes(export->incarnation, sizeof(export->incarnation));
+		mutex_unlock(&rnbdt_lock);
 	}
 	mutex_unlock(&export->lock);
 	kfree(path);
@@ -134,7 +143,8 @@ static ssize_t rnbdt_export_readonly_store(struct config_item *item,
 	ret = kstrtobool(page, &readonly);
 	if (ret)
 		return ret;
-	mutex_lock(&export->lock);
+	if (mutex_lock_killable(&export->lock))
+		return -EINTR;
 	ret = rnbdt_export_must_be_off(export, "readonly");
 	if (!ret)
 		WRITE_ONCE(export->readonly, readonly);
@@ -167,7 +177,8 @@ static ssize_t rnbdt_export_cache_store(struct config_item *item,
 		       rnbdt_export_name(export));
 		return cache;
 	}
-	mutex_lock(&export->lock);
+	if (mutex_lock_killable(&export->lock))
+		return -EINTR;
 	ret = rnbdt_export_must_be_off(export, "cache");
 	if (!ret)
 		WRITE_ONCE(export->cache, cache);
@@ -200,7 +211,8 @@ static ssize_t rnbdt_export_write_cache_store(struct config_item *item,
 		       rnbdt_export_name(export));
 		return cache;
 	}
-	mutex_lock(&export->lock);
+	if (mutex_lock_killable(&export->lock))
+		return -EINTR;
 	ret = rnbdt_export_must_be_off(export, "write_cache");
 	if (!ret)
 		WRITE_ONCE(export->write_cache, cache);
@@ -214,9 +226,9 @@ static ssize_t rnbdt_export_uuid_show(struct config_item *item, char *page)
 	struct rnbdt_export *export = rnbdt_to_export(item);
 	ssize_t ret;
 
-	mutex_lock(&export->lock);
+	mutex_lock(&rnbdt_lock);
 	ret = sysfs_emit(page, "%pUb\n", &export->uuid);
-	mutex_unlock(&export->lock);
+	mutex_unlock(&rnbdt_lock);
 	return ret;
 }
 
@@ -239,10 +251,14 @@ static ssize_t rnbdt_export_uuid_store(struct config_item *item,
 		       rnbdt_export_name(export));
 		return -EINVAL;
 	}
-	mutex_lock(&export->lock);
+	if (mutex_lock_killable(&export->lock))
+		return -EINTR;
 	ret = rnbdt_export_must_be_off(export, "uuid");
-	if (!ret)
+	if (!ret) {
+		mutex_lock(&rnbdt_lock);
 		export->uuid = uuid;
+		mutex_unlock(&rnbdt_lock);
+	}
 	mutex_unlock(&export->lock);
 	return ret ?: count;
 }
@@ -253,25 +269,46 @@ static ssize_t rnbdt_export_enable_show(struct config_item *item, char *page)
 	return sysfs_emit(page, "%d\n", READ_ONCE(rnbdt_to_export(item)->enabled));
 }
 
+/*
+ * "begin-disable" does not wait: the writer reads state. While a writer waits, a reader
+ * of any attribute does not; only rmdir waits for the writer.
+ */
 static ssize_t rnbdt_export_enable_store(struct config_item *item,
 					 const char *page, size_t count)
 {
 	struct rnbdt_export *export = rnbdt_to_export(item);
-	bool enable;
-	int ret;
+	bool enable = false, wait = !sysfs_streq(page, RNBDT_BEGIN_DISABLE);
+	u32 before = 0;
+	int ret = 0;
 
-	ret = kstrtobool(page, &enable);
+	if (wait)
+		ret = kstrtobool(page, &enable);
 	if (ret)
 		return ret;
-	mutex_lock(&export->lock);
+	if (mutex_lock_killable(&export->lock))
+		return -EINTR;
 	if (!enable)
-		rnbdt_export_disable(export);
+		before = rnbdt_export_disable(export);
 	else if (!export->enabled)
 		ret = rnbdt_export_enable(export);
 	mutex_unlock(&export->lock);
+	if (!enable && wait)
+		ret = rnbdt_export_wait_disabled(export, before);
 	return ret ?: count;
 }
 CONFIGFS_ATTR(rnbdt_export_, enable);
+
+static ssize_t rnbdt_export_state_show(struct config_item *item, char *page)
+{
+	struct rnbdt_export *export = rnbdt_to_export(item);
+	const char *state;
+
+	mutex_lock(&rnbdt_lock);
+	state = export->enabled ? "enabled" : export->backend ? "disabling" : "disabled";
+	mutex_unlock(&rnbdt_lock);
+	return sysfs_emit(page, "%s\n", state);
+}
+CONFIGFS_ATTR_RO(rnbdt_export_, state);
 
 static ssize_t rnbdt_export_size_show(struct config_item *item, char *page)
 {
@@ -355,6 +392,7 @@ static struct configfs_attribute *rnbdt_export_attrs[] = {
 	&rnbdt_export_attr_write_cache,
 	&rnbdt_export_attr_uuid,
 	&rnbdt_export_attr_enable,
+	&rnbdt_export_attr_state,
 	&rnbdt_export_attr_size,
 	&rnbdt_export_attr_gone,
 	&rnbdt_export_attr_resize,
@@ -430,8 +468,9 @@ static void rnbdt_deny_host(struct config_item *src, struct config_item *target)
 		kfree(allow);
 	}
 	mutex_unlock(&rnbdt_lock);
-	rnbdt_sessions_end(host, export, NULL,
-			   "the host may not use the export any more");
+	/* configfs holds the lock of the directory: do not wait for storage. */
+	rnbdt_sessions_close(host, export, NULL,
+			     "the host may not use the export any more");
 }
 
 static void rnbdt_allowed_hosts_release(struct config_item *item)
@@ -465,6 +504,7 @@ static struct config_group *rnbdt_exports_make(struct config_group *group,
 	mutex_init(&export->lock);
 	INIT_LIST_HEAD(&export->entry);
 	INIT_LIST_HEAD(&export->hosts);
+	rnbdt_export_init(export);
 	uuid_gen(&export->uuid);
 	get_random_bytes(export->incarnation, sizeof(export->incarnation));
 
@@ -481,9 +521,8 @@ static void rnbdt_exports_drop(struct config_group *group,
 {
 	struct rnbdt_export *export = rnbdt_to_export(item);
 
-	mutex_lock(&export->lock);
+	/* configfs holds the lock of exports/: do not wait for storage. */
 	rnbdt_export_disable(export);
-	mutex_unlock(&export->lock);
 	configfs_remove_default_groups(&export->group);
 	config_item_put(item);
 }

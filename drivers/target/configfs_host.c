@@ -7,9 +7,10 @@
  * ends the sessions that began with another one before the store returns.
  * fence_state is what userspace keeps and restores, see fence.c.
  *
- * Ownership: a host is freed with the last reference on its directory. rmdir
- * requires that no export links the host, and ends connections of it that have not
- * logged in.
+ * Ownership: a host is freed with the last reference on its directory; each session
+ * holds one. rmdir requires that no export links the host, and closes connections
+ * of it that have not logged in. Until the last session has gone, the host cannot
+ * be created again.
  *
  * Concurrency: rnbdt_lock; a host has no lock of its own.
  *
@@ -147,7 +148,8 @@ static struct rnbdt_secret *rnbdt_host_read_secret(const char *name, const char 
 
 /*
  * Sessions that began without the secret or with an older one have ended when this
- * returns. Writing the same secret again changes nothing.
+ * returns, unless a fatal signal ends the wait. Writing the same secret again changes
+ * nothing.
  */
 static ssize_t rnbdt_host_secret_store(struct config_item *item,
 				       const char *page, size_t count)
@@ -155,6 +157,7 @@ static ssize_t rnbdt_host_secret_store(struct config_item *item,
 	struct rnbdt_host *host = rnbdt_to_host(item);
 	struct rnbdt_secret *secret;
 	bool changed;
+	int ret = 0;
 
 	secret = rnbdt_host_read_secret(config_item_name(item), page, count);
 	/* configfs frees its buffer without wiping it. */
@@ -172,8 +175,8 @@ static ssize_t rnbdt_host_secret_store(struct config_item *item,
 	mutex_unlock(&rnbdt_lock);
 	rnbdt_secret_put(secret);
 	if (changed)
-		rnbdt_sessions_end_secret(host, "the secret of the host was changed");
-	return count;
+		ret = rnbdt_sessions_end_secret(host, "the secret of the host was changed");
+	return ret ?: count;
 }
 
 /* Only root may write a secret. */
@@ -334,6 +337,9 @@ static void rnbdt_host_release(struct config_item *item)
 {
 	struct rnbdt_host *host = rnbdt_to_host(item);
 
+	mutex_lock(&rnbdt_lock);
+	list_del(&host->entry);
+	mutex_unlock(&rnbdt_lock);
 	rnbdt_secret_put(host->secret);
 	kfree(host);
 }
@@ -351,7 +357,7 @@ const struct config_item_type rnbdt_host_type = {
 static struct config_group *rnbdt_hosts_make(struct config_group *group,
 					     const char *name)
 {
-	struct rnbdt_host *host;
+	struct rnbdt_host *host, *old;
 	uuid_t uuid;
 	int ret = 0;
 
@@ -368,11 +374,17 @@ static struct config_group *rnbdt_hosts_make(struct config_group *group,
 
 	/* Upper and lower case name the same host. */
 	mutex_lock(&rnbdt_lock);
-	if (rnbdt_host_find(&uuid))
+	old = rnbdt_host_find(&uuid);
+	if (old && old->removed)
+		ret = -EBUSY;
+	else if (old)
 		ret = -EEXIST;
 	else
 		list_add_tail(&host->entry, &rnbdt_hosts);
 	mutex_unlock(&rnbdt_lock);
+	if (ret == -EBUSY)
+		pr_err("host %s: was removed, and its sessions still end; try again when its storage has ended its requests\n",
+		       name);
 	if (ret) {
 		kfree(host);
 		return ERR_PTR(ret);
@@ -387,10 +399,10 @@ static void rnbdt_hosts_drop(struct config_group *group,
 	struct rnbdt_host *host = rnbdt_to_host(item);
 
 	mutex_lock(&rnbdt_lock);
-	list_del(&host->entry);
+	host->removed = true;
 	mutex_unlock(&rnbdt_lock);
-	/* No export is linked, but a connection may not have logged in yet. */
-	rnbdt_sessions_end(host, NULL, NULL, "the host was removed");
+	/* No export is linked, but sessions may still end, or not have logged in yet. */
+	rnbdt_sessions_close(host, NULL, NULL, "the host was removed");
 	config_item_put(item);
 }
 

@@ -3,13 +3,14 @@
  * configfs: ports/<id>/, the address of a port and the exports that it offers.
  *
  * Operation: addr and port can be changed while the port is disabled. A link in
- * exports offers an export; removing it ends the sessions of the export on this
+ * exports offers an export; removing it closes the sessions of the export on this
  * port. Links are numbered in the order of their creation, which discover.c uses.
  *
  * Ownership: a port is freed with the last reference on its directory; its
- * directory "exports" holds one, see configfs.c.
+ * directory "exports" holds one, see configfs.c, and each session holds one.
  *
- * Concurrency: port->lock for the attributes, rnbdt_lock for the links.
+ * Concurrency: port->lock for writers of attributes, rnbdt_lock for the links and
+ * for readers. No reader waits for storage.
  *
  * Errors: a refused store is logged with the remedy and changes nothing.
  */
@@ -54,9 +55,9 @@ static ssize_t rnbdt_port_addr_show(struct config_item *item, char *page)
 	struct rnbdt_port *port = rnbdt_to_port(item);
 	ssize_t ret;
 
-	mutex_lock(&port->lock);
+	mutex_lock(&rnbdt_lock);
 	ret = sysfs_emit(page, "%s\n", port->addr);
-	mutex_unlock(&port->lock);
+	mutex_unlock(&rnbdt_lock);
 	return ret;
 }
 
@@ -81,7 +82,9 @@ static ssize_t rnbdt_port_addr_store(struct config_item *item,
 		       rnbdt_port_name(port));
 		goto unlock;
 	}
+	mutex_lock(&rnbdt_lock);
 	strscpy(port->addr, addr, sizeof(port->addr));
+	mutex_unlock(&rnbdt_lock);
 	ret = 0;
 unlock:
 	mutex_unlock(&port->lock);
@@ -123,14 +126,16 @@ static ssize_t rnbdt_port_enable_show(struct config_item *item, char *page)
 					RNBDT_PORT_DISABLED);
 }
 
+/* "begin-disable" does not wait until sessions has become 0. */
 static ssize_t rnbdt_port_enable_store(struct config_item *item,
 				       const char *page, size_t count)
 {
 	struct rnbdt_port *port = rnbdt_to_port(item);
-	bool enable;
-	int ret;
+	bool enable = false, wait = !sysfs_streq(page, RNBDT_BEGIN_DISABLE);
+	int ret = 0;
 
-	ret = kstrtobool(page, &enable);
+	if (wait)
+		ret = kstrtobool(page, &enable);
 	if (ret)
 		return ret;
 	mutex_lock(&port->lock);
@@ -139,6 +144,8 @@ static ssize_t rnbdt_port_enable_store(struct config_item *item,
 	else if (READ_ONCE(port->state) != RNBDT_PORT_LISTENING)
 		ret = rnbdt_port_enable(port);
 	mutex_unlock(&port->lock);
+	if (!enable && wait)
+		ret = rnbdt_sessions_wait(NULL, NULL, port);
 	return ret ?: count;
 }
 CONFIGFS_ATTR(rnbdt_port_, enable);
@@ -244,8 +251,9 @@ static void rnbdt_withdraw_export(struct config_item *src,
 		kfree(offer);
 	}
 	mutex_unlock(&rnbdt_lock);
-	rnbdt_sessions_end(NULL, export, port,
-			   "the port does not offer the export any more");
+	/* configfs holds the lock of the directory: do not wait for storage. */
+	rnbdt_sessions_close(NULL, export, port,
+			     "the port does not offer the export any more");
 }
 
 static void rnbdt_port_exports_release(struct config_item *item)

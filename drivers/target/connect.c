@@ -15,7 +15,8 @@
  *
  * A connection id belongs to its session as soon as its queue is in s->queues:
  * from then on the handler returns 0 and the teardown destroys the id. Before, the
- * error return of the handler makes the connection manager destroy it.
+ * error return of the handler makes the connection manager destroy it. A session
+ * takes references on host, port and module, which rnbdt_finish_teardown() drops.
  *
  * Concurrency
  *
@@ -35,7 +36,9 @@
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
+#include <linux/configfs.h>
 #include <linux/kref.h>
+#include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/netlink.h>
 #include <linux/sched/mm.h>
@@ -422,6 +425,10 @@ int rnbdt_session_connect(struct rnbdt_port *port, struct rdma_cm_id *id,
 			status = RNBD_ST_NOMEM;
 	}
 	if (s) {
+		/* The port is in configfs, which pins the module. */
+		__module_get(THIS_MODULE);
+		config_item_get(&host->group.cg_item);
+		config_item_get(&port->group.cg_item);
 		s->conn.connecting = 1;
 		list_add_tail(&s->entry, &rnbdt_sessions);
 		rnbdt_limits_opened(s, req);

@@ -3,29 +3,34 @@
  * Exports: enable, disable and capacity.
  *
  * Operation: enabling an export opens its path as a block device (bdev.c) or as a
- * file (file.c) and checks the properties of the storage; disabling it ends its
- * sessions and closes the backend. The size of the storage is read when it is
+ * file (file.c) and checks the properties of the storage. Disabling it closes its
+ * sessions at once; a work item waits until they are gone, which storage can delay
+ * forever, and closes the backend. The size of the storage is read when it is
  * opened, at each login and when the administrator writes to resize; if it has
  * changed, clients are notified (resize.c), and requests beyond a smaller capacity
  * are refused at once (request.c).
  *
  * Ownership: the export owns the backend. Sessions use it without a reference:
- * disabling waits for them. Each backend has its own work queue, so that storage
+ * the work item waits for them. It has a reference on the export, which may have
+ * been removed from configfs. Each backend has its own work queue, so that storage
  * that hangs delays no other export.
  *
- * Concurrency: enabling and disabling happen under export->lock. export->enabled
- * is cleared first, under rnbdt_lock, so that no login can choose the export while
- * its sessions are being ended. Until they have ended, the UUID of the export
- * remains in use; that, too, is under rnbdt_lock.
+ * Concurrency: enabling happens under export->lock. export->enabled is cleared
+ * first, under rnbdt_lock, so that no login can choose the export while its
+ * sessions are being ended. Until the backend is closed, the export cannot be
+ * enabled, and its UUID and path remain in use. No lock is held while the work item
+ * waits, and a reader of an attribute takes rnbdt_lock only.
  *
  * Errors: a failed enable is logged, returns an errno and leaves the export
  * disabled. Storage that another export has opened, under whatever name, is
- * refused. Disabling cannot fail. If the page cache has lost acknowledged writes,
- * disabling changes the incarnation, which notifies clients of the loss.
+ * refused. Disabling cannot fail; a fatal signal ends the wait for it. If the page
+ * cache has lost acknowledged writes, disabling changes the incarnation, which
+ * notifies clients of the loss.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
+#include <linux/configfs.h>
 #include <linux/dcache.h>
 #include <linux/fs.h>
 #include <linux/log2.h>
@@ -36,6 +41,7 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/uuid.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <rnbd/wire.h>
 
@@ -200,6 +206,13 @@ static int rnbdt_export_publish(struct rnbdt_export *export, struct rnbdt_backen
 	if (!be->bdev)
 		ret = rnbdt_export_check_storage(export, be->mapping->host);
 	list_for_each_entry(other, &rnbdt_open_exports, entry) {
+		/* Requests of a removed export may still be executed by its storage. */
+		if (!other->enabled && !strcmp(other->path, export->path)) {
+			pr_err("export %s: export %s has the same path and is still being disabled; wait for its storage to end its requests\n",
+			       rnbdt_export_name(export), rnbdt_export_name(other));
+			ret = -EBUSY;
+			break;
+		}
 		if (!uuid_equal(&other->uuid, &export->uuid))
 			continue;
 		pr_err("export %s: export %s is enabled and has the same uuid; disable that one, or write another uuid to this one\n",
@@ -209,8 +222,8 @@ static int rnbdt_export_publish(struct rnbdt_export *export, struct rnbdt_backen
 	}
 	if (!ret) {
 		list_add_tail(&export->entry, &rnbdt_open_exports);
-		export->backend = be;
-		export->enabled = true;
+		WRITE_ONCE(export->backend, be);
+		WRITE_ONCE(export->enabled, true);
 	}
 	mutex_unlock(&rnbdt_lock);
 	return ret;
@@ -221,8 +234,9 @@ static int rnbdt_export_publish(struct rnbdt_export *export, struct rnbdt_backen
  * @export: export that is not enabled
  *
  * Context: process context, export->lock held, rnbdt_lock not held; may sleep.
- * Return: 0 or a negative errno, which was logged; -EEXIST if an enabled export
- * has the same UUID, -EBUSY if one has the same storage.
+ * Return: 0 or a negative errno, which was logged; -EBUSY if the export is being
+ * disabled or another one has the same storage; -EEXIST if an enabled export has the
+ * same UUID.
  */
 int rnbdt_export_enable(struct rnbdt_export *export)
 {
@@ -231,6 +245,11 @@ int rnbdt_export_enable(struct rnbdt_export *export)
 
 	lockdep_assert_held(&export->lock);
 
+	if (READ_ONCE(export->backend)) {
+		pr_err("export %s: still being disabled; enable it when state is \"disabled\"\n",
+		       rnbdt_export_name(export));
+		return -EBUSY;
+	}
 	if (!export->path) {
 		pr_err("export %s: set path before enabling it\n",
 		       rnbdt_export_name(export));
@@ -295,38 +314,84 @@ int rnbdt_export_update_capacity(struct rnbdt_export *export)
 	return 0;
 }
 
-/**
- * rnbdt_export_disable - end the sessions and close the backend
- * @export: export, enabled or not
- *
- * Context: process context, export->lock held, rnbdt_lock not held; sleeps until
- * the storage has completed all requests, without a limit of time.
- */
-void rnbdt_export_disable(struct rnbdt_export *export)
+/* Close the backend of an export when its sessions are gone. */
+static void rnbdt_export_disable_work(struct work_struct *work)
 {
-	struct rnbdt_backend *be;
+	struct rnbdt_export *export = container_of(work, struct rnbdt_export, disable_work);
+	struct rnbdt_backend *be = export->backend;
 
-	lockdep_assert_held(&export->lock);
-
-	mutex_lock(&rnbdt_lock);
-	export->enabled = false;
-	mutex_unlock(&rnbdt_lock);
-
-	rnbdt_sessions_end(NULL, export, NULL, "the export was disabled");
+	/* A kernel thread gets no signal, so all of them are gone afterwards. */
+	rnbdt_sessions_wait(NULL, export, NULL);
+	be->ops->close(be);
 
 	mutex_lock(&rnbdt_lock);
-	be = export->backend;
-	export->backend = NULL;
+	if (be->lost)
+		get_random_bytes(export->incarnation, sizeof(export->incarnation));
 	list_del_init(&export->entry);
+	export->nr_disabled++;
+	WRITE_ONCE(export->backend, NULL);
 	mutex_unlock(&rnbdt_lock);
-	if (be) {
-		be->ops->close(be);
-		if (be->lost)
-			get_random_bytes(export->incarnation,
-					 sizeof(export->incarnation));
-		rnbdt_backend_free(be);
-		pr_info("export %s: disabled\n", rnbdt_export_name(export));
-	}
+	rnbdt_backend_free(be);
+	pr_info("export %s: disabled\n", rnbdt_export_name(export));
+
+	wake_up_all(&export->wait);
+	config_item_put(&export->group.cg_item);
+	/* The exit of the module waits until this work item has returned. */
+	module_put(THIS_MODULE);
+}
+
+/**
+ * rnbdt_export_init - initialise an export
+ * @export: zeroed export
+ *
+ * Context: any.
+ */
+void rnbdt_export_init(struct rnbdt_export *export)
+{
+	INIT_WORK(&export->disable_work, rnbdt_export_disable_work);
+	init_waitqueue_head(&export->wait);
+}
+
+/**
+ * rnbdt_export_disable - close the sessions and begin to close the backend
+ * @export: export in configfs, which pins the module, enabled or not
+ *
+ * Context: process context, rnbdt_lock not held; does not wait for the storage.
+ * Return: value for rnbdt_export_wait_disabled().
+ */
+u32 rnbdt_export_disable(struct rnbdt_export *export)
+{
+	u32 before;
+	bool begin;
+
+	mutex_lock(&rnbdt_lock);
+	before = export->nr_disabled;
+	begin = export->enabled;
+	WRITE_ONCE(export->enabled, false);
+	mutex_unlock(&rnbdt_lock);
+	if (!begin)
+		return before;
+	__module_get(THIS_MODULE);
+	config_item_get(&export->group.cg_item);
+	rnbdt_sessions_close(NULL, export, NULL, "the export was disabled");
+	queue_work(rnbdt_disable_wq, &export->disable_work);
+	return before;
+}
+
+/**
+ * rnbdt_export_wait_disabled - wait until an export that is being disabled is closed
+ * @export: export
+ * @before: value that rnbdt_export_disable() returned
+ *
+ * Context: process context without export->lock and rnbdt_lock; sleeps until the
+ * storage has completed all requests, without a limit of time.
+ * Return: 0, or -EINTR after a fatal signal; the export is disabled nevertheless.
+ */
+int rnbdt_export_wait_disabled(struct rnbdt_export *export, u32 before)
+{
+	return wait_event_killable(export->wait, !READ_ONCE(export->backend) ||
+						 READ_ONCE(export->nr_disabled) != before) ?
+	       -EINTR : 0;
 }
 
 /**

@@ -9,6 +9,7 @@
 #include <linux/mutex.h>
 #include <linux/socket.h>
 #include <linux/uuid.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <rdma/rdma_cm.h>
 
@@ -95,13 +96,16 @@ struct rnbdt_fence {
  * @next_epoch: index of the member of @epochs to replace next; rnbdt_lock
  * @fence: fencing state; rnbdt_lock
  * @unfence_on_restart: a login with another boot id lifts a complete fence; rnbdt_lock
+ * @removed: the directory was removed, but sessions of the host are left; rnbdt_lock
  * @known: addresses of the latest logins of the host, family 0: unused; rnbdt_lock
  * @next_known: index of the member of @known to replace next; rnbdt_lock
  * @hangups: sessions of the host by class, see rnbdt_account.hung_up; rnbdt_lock
  * @half_open: MiB of the host's half-open connections of one class, valid during one
  *	call of rnbdt_limits_connect(); rnbdt_lock
  *
- * Freed after rmdir, which waits for the sessions of the host.
+ * Freed after rmdir, when its last session has gone. Until then it is in
+ * rnbdt_hosts and cannot be created again, because a new object would not know
+ * what requests of the old one the storage still executes.
  */
 struct rnbdt_host {
 	struct config_group group;
@@ -121,6 +125,7 @@ struct rnbdt_host {
 	u32 next_epoch;
 	struct rnbdt_fence fence;
 	bool unfence_on_restart;
+	bool removed;
 	struct sockaddr_storage known[RNBDT_HOST_ADDRESSES];
 	u32 next_known;
 	u32 hangups[RNBDT_PEER_CLASSES];
@@ -129,23 +134,33 @@ struct rnbdt_host {
 
 #define RNBDT_INCARNATION_SIZE	16
 
+/* Written to "enable" of an export or port: disable it, and do not wait for the storage. */
+#define RNBDT_BEGIN_DISABLE	"begin-disable"
+
 /**
  * struct rnbdt_export - storage that clients may attach
  * @group: configfs directory exports/<name>
  * @hosts_group: configfs directory exports/<name>/allowed_hosts
- * @lock: serialises writers of the attributes; held while the export is enabled or
- *	disabled
- * @path: absolute path of a block device or file, or NULL; @lock
- * @readonly: requests that write are refused; @lock, constant while enabled
- * @cache: cache of the target; @lock, constant while enabled
- * @write_cache: durability of acknowledged writes; @lock, constant while enabled
- * @uuid: identity of the data; @lock, constant while enabled
+ * @lock: serialises writers of the attributes; held while the backend is opened, but
+ *	not while it is closed
+ * @path: absolute path of a block device or file, or NULL; rnbdt_lock, written under
+ *	@lock as well, constant while there is a backend
+ * @readonly: requests that write are refused; @lock, constant while there is a
+ *	backend
+ * @cache: cache of the target; @lock, constant while there is a backend
+ * @write_cache: durability of acknowledged writes; @lock, constant while there is a
+ *	backend
+ * @uuid: identity of the data; as @path
  * @incarnation: random; a changed value notifies clients that writes which they did
- *	not flush may be lost; @lock, constant while enabled
- * @enabled: logins are granted; rnbdt_lock, written under @lock as well
- * @backend: opened storage; not NULL while enabled and until the last session has
- *	gone; rnbdt_lock, written under @lock as well
+ *	not flush may be lost; rnbdt_lock, constant while there is a backend
+ * @enabled: logins are granted; rnbdt_lock
+ * @backend: opened storage; not NULL while enabled and until it is closed;
+ *	rnbdt_lock. An export with a backend that is not enabled is being disabled
  * @entry: in the list of exports that have a backend; rnbdt_lock
+ * @disable_work: waits for the sessions and closes the backend, on
+ *	rnbdt_disable_wq; holds a reference on the export and on the module
+ * @nr_disabled: number of times that @disable_work has run; rnbdt_lock
+ * @wait: woken when @nr_disabled changes
  * @hosts: allowed hosts, struct rnbdt_allow; rnbdt_lock
  * @stale_requests: requests of ended sessions or old epochs that were dropped
  *	before they reached the storage
@@ -164,6 +179,9 @@ struct rnbdt_export {
 	bool enabled;
 	struct rnbdt_backend *backend;
 	struct list_head entry;
+	struct work_struct disable_work;
+	u32 nr_disabled;
+	wait_queue_head_t wait;
 	struct list_head hosts;
 	atomic64_t stale_requests;
 	atomic64_t stale_frames;
@@ -209,8 +227,9 @@ enum rnbdt_port_state {
  * @group: configfs directory ports/<id>
  * @exports_group: configfs directory ports/<id>/exports
  * @lock: serialises writers of the attributes; held while the port is enabled or
- *	disabled
- * @addr: IPv4 or IPv6 address as text, "": not set; @lock
+ *	disabled, but not while its sessions end
+ * @addr: IPv4 or IPv6 address as text, "": not set; rnbdt_lock, written under @lock
+ *	as well
  * @port: service port; @lock
  * @state: state of the port; rnbdt_lock. Changes are made under @lock too, except
  *	that the loss of the listener clears RNBDT_PORT_LISTENING without it

@@ -6,8 +6,9 @@
  * and backends before configfs, through which everything else begins. The netlink
  * family is registered before the first session can exist, and is unregistered
  * after the last event of the last session.
- * Ownership: every configfs directory pins the module, and removing a directory
- * waits for the sessions that used it, so no session exists when the module exits.
+ * Ownership: every configfs directory, every session and every export that is being
+ * disabled pins the module, so none exists when the module exits. A work item drops
+ * its reference at its end; the exit waits until it has returned.
  * Concurrency: init and exit run alone.
  * Errors: a failed init undoes its steps in reverse order.
  */
@@ -75,9 +76,14 @@ static int __init rnbdt_init(void)
 	if (!rnbdt_linger_wq)
 		goto destroy_hangup_wq;
 
+	rnbdt_disable_wq = alloc_workqueue("rnbd-target-disable", WQ_UNBOUND,
+					   WQ_MAX_ACTIVE);
+	if (!rnbdt_disable_wq)
+		goto destroy_linger_wq;
+
 	ret = rnbdt_backend_init();
 	if (ret)
-		goto destroy_linger_wq;
+		goto destroy_disable_wq;
 
 	ret = rnbdt_configfs_init();
 	if (ret)
@@ -87,6 +93,8 @@ static int __init rnbdt_init(void)
 
 exit_backend:
 	rnbdt_backend_exit();
+destroy_disable_wq:
+	destroy_workqueue(rnbdt_disable_wq);
 destroy_linger_wq:
 	destroy_workqueue(rnbdt_linger_wq);
 destroy_hangup_wq:
@@ -108,6 +116,7 @@ static void __exit rnbdt_exit(void)
 {
 	rnbdt_inject_exit();
 	rnbdt_configfs_exit();
+	destroy_workqueue(rnbdt_disable_wq);
 	rnbdt_backend_exit();
 	destroy_workqueue(rnbdt_linger_wq);
 	destroy_workqueue(rnbdt_hangup_wq);

@@ -212,7 +212,7 @@ static int rnbdt_port_try(struct rnbdt_port *port, struct sockaddr_storage *addr
 	ret = rnbdt_port_listen(port, addr);
 	if (ret) {
 		rnbdt_port_set_state(port, otherwise);
-		rnbdt_sessions_end(NULL, NULL, port, "the port was disabled");
+		rnbdt_sessions_close(NULL, NULL, port, "the port was disabled");
 		return ret;
 	}
 	pr_info("port %s: listening on %pISpc\n", rnbdt_port_name(port), addr);
@@ -227,7 +227,7 @@ static void rnbdt_port_retry(struct work_struct *work)
 	struct sockaddr_storage addr;
 	bool again = true;
 
-	/* The holder may be disabling the port, or waiting for storage: do not wait. */
+	/* The holder may be disabling the port: do not wait. */
 	if (mutex_trylock(&port->lock)) {
 		again = port->state == RNBDT_PORT_NO_DEVICE &&
 			(rnbdt_port_address(port, &addr) ||
@@ -296,11 +296,11 @@ int rnbdt_port_enable(struct rnbdt_port *port)
 }
 
 /**
- * rnbdt_port_disable - stop listening and end all sessions of the port
+ * rnbdt_port_disable - stop listening and close all sessions of the port
  * @port: port
  *
  * Context: process context, port->lock held, rnbdt_lock not held; sleeps until the
- * storage has completed all requests, without a limit of time.
+ * handlers of the listener have returned, but does not wait for storage.
  */
 void rnbdt_port_disable(struct rnbdt_port *port)
 {
@@ -312,5 +312,5 @@ void rnbdt_port_disable(struct rnbdt_port *port)
 	id = rnbdt_port_swap_id(port, NULL);
 	if (id)
 		rdma_destroy_id(id);
-	rnbdt_sessions_end(NULL, NULL, port, "the port was disabled");
+	rnbdt_sessions_close(NULL, NULL, port, "the port was disabled");
 }

@@ -8,9 +8,9 @@
  * and the teardown frees it (state.c, teardown.c).
  *
  * Ownership: a session owns its queues, its pool, its protection domain and its
- * references on the secret. Its host, port and export outlive it, because they are
- * removed only after rnbdt_sessions_end(). What the session has charged to the
- * accounts is recorded in it, see limits.c.
+ * references on the secret, on its host, on its port and on the module. Its export
+ * remains open until the session has gone (export.c). What the session has charged
+ * to the accounts is recorded in it, see limits.c.
  *
  * Concurrency: the member documentation names the lock of each member. "Login
  * work" means that only login_work accesses the member until the session is live.
@@ -331,8 +331,8 @@ struct rnbdt_session_dir {
  * @epoch: epoch of this session; constant
  * @newest_epoch: highest epoch that the client has used for this attachment;
  *	written under rnbdt_lock, read without
- * @host: host of the session; constant; valid while the session is in rnbdt_sessions
- * @port: port of the session; constant; valid while the session is in rnbdt_sessions
+ * @host: host of the session, referenced until the session is dead; constant
+ * @port: port of the session, referenced until the session is dead; constant
  * @port_name: copy of the name of @port; constant
  * @peer: address of the client; constant
  * @export: export of the session; set once by the login work under rnbdt_lock; valid

@@ -13,9 +13,9 @@
  * Ownership
  *
  * rnbdt_sessions holds a reference on each session until its teardown has ended. A
- * session in that list keeps its host, port and export: the code that removes one
- * of those first prevents new sessions, then calls rnbdt_sessions_end(), which
- * ends the sessions that use it and waits until they are gone.
+ * session in that list holds references on its host, its port and the module, and
+ * its export remains open: the code that removes one of those first prevents new
+ * sessions, then calls rnbdt_sessions_close(), and need not wait.
  *
  * Concurrency
  *
@@ -28,7 +28,8 @@
  * Errors
  *
  * A transition that the table does not allow is refused and changes nothing. The
- * reason of the first close is kept.
+ * reason of the first close is kept. A fatal signal ends a wait for sessions; they
+ * end nevertheless.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -230,12 +231,16 @@ void rnbdt_session_stats(const struct rnbdt_session *s, struct rnbdt_stats *sum)
  * @export: sessions of this export, or NULL
  * @port: sessions of this port, or NULL
  * @outdated: only sessions that began with another secret than their host has now
+ * @begun: only sessions up to @last
+ * @last: serial of the last session, if @begun
  */
 struct rnbdt_match {
 	const struct rnbdt_host *host;
 	const struct rnbdt_export *export;
 	const struct rnbdt_port *port;
 	bool outdated;
+	bool begun;
+	u32 last;
 };
 
 static bool rnbdt_session_matches(const struct rnbdt_session *s,
@@ -245,43 +250,62 @@ static bool rnbdt_session_matches(const struct rnbdt_session *s,
 	return (!match->host || s->host == match->host) &&
 	       (!match->export || s->export == match->export) &&
 	       (!match->port || s->port == match->port) &&
-	       (!match->outdated || s->auth.secret != s->host->secret);
+	       (!match->outdated || s->auth.secret != s->host->secret) &&
+	       (!match->begun || (s32)(s->serial - match->last) <= 0);
 }
 
-static void rnbdt_sessions_end_matching(const struct rnbdt_match *match, const char *reason)
+static void rnbdt_sessions_close_matching(const struct rnbdt_match *match, const char *reason)
 {
 	struct rnbdt_session *s;
-	bool found;
 
 	mutex_lock(&rnbdt_lock);
 	list_for_each_entry(s, &rnbdt_sessions, entry)
 		if (rnbdt_session_matches(s, match))
 			rnbdt_session_close(s, reason);
-	do {
-		found = false;
-		list_for_each_entry(s, &rnbdt_sessions, entry) {
-			found = rnbdt_session_matches(s, match);
-			if (found)
-				break;
-		}
-		if (!found)
+	mutex_unlock(&rnbdt_lock);
+}
+
+static struct rnbdt_session *rnbdt_session_find(const struct rnbdt_match *match)
+{
+	struct rnbdt_session *s;
+
+	list_for_each_entry(s, &rnbdt_sessions, entry)
+		if (rnbdt_session_matches(s, match))
+			return s;
+	return NULL;
+}
+
+/* Wait for the sessions that exist now, not for those that begin later. */
+static int rnbdt_sessions_wait_matching(struct rnbdt_match *match)
+{
+	struct rnbdt_session *s;
+	long left = 1;
+
+	mutex_lock(&rnbdt_lock);
+	if (!list_empty(&rnbdt_sessions))
+		match->last = list_last_entry(&rnbdt_sessions, struct rnbdt_session,
+					      entry)->serial;
+	match->begun = true;
+	while (left >= 0) {
+		s = rnbdt_session_find(match);
+		if (!s)
 			break;
 		kref_get(&s->ref);
 		mutex_unlock(&rnbdt_lock);
 
-		rnbdt_session_close(s, reason);
-		while (!wait_for_completion_timeout(&s->teardown.gone, 30 * HZ))
-			pr_warn("waiting for session %u to end its I/O\n",
-				s->serial);
+		left = wait_for_completion_killable_timeout(&s->teardown.gone, 30 * HZ);
+		if (!left)
+			pr_warn("waiting for session %u to end its I/O\n", s->serial);
 		rnbdt_session_put(s);
 
 		mutex_lock(&rnbdt_lock);
-	} while (found);
+	}
 	mutex_unlock(&rnbdt_lock);
+	return left < 0 ? -EINTR : 0;
 }
 
 /**
- * rnbdt_sessions_end - end sessions and wait until they are gone
+ * rnbdt_sessions_close - end sessions without waiting
  * @host: end sessions of this host only, or NULL
  * @export: end sessions of this export only, or NULL
  * @port: end sessions of this port only, or NULL
@@ -289,17 +313,34 @@ static void rnbdt_sessions_end_matching(const struct rnbdt_match *match, const c
  *
  * The caller has made sure that no further sessions of that kind begin.
  *
- * Context: process context without rnbdt_lock; sleeps until the storage has
- * completed the requests of the sessions, without a limit of time.
+ * Context: process context without rnbdt_lock; may sleep.
  */
-void rnbdt_sessions_end(struct rnbdt_host *host, struct rnbdt_export *export,
-			struct rnbdt_port *port, const char *reason)
+void rnbdt_sessions_close(const struct rnbdt_host *host, const struct rnbdt_export *export,
+			  const struct rnbdt_port *port, const char *reason)
 {
 	const struct rnbdt_match match = {
 		.host = host, .export = export, .port = port,
 	};
 
-	rnbdt_sessions_end_matching(&match, reason);
+	rnbdt_sessions_close_matching(&match, reason);
+}
+
+/**
+ * rnbdt_sessions_wait - wait until the sessions that exist now are gone
+ * @host: wait for sessions of this host only, or NULL
+ * @export: wait for sessions of this export only, or NULL
+ * @port: wait for sessions of this port only, or NULL
+ *
+ * Context: process context without rnbdt_lock; sleeps until the storage has
+ * completed the requests of the sessions, without a limit of time.
+ * Return: 0, or -EINTR after a fatal signal, which a kernel thread never gets.
+ */
+int rnbdt_sessions_wait(const struct rnbdt_host *host, const struct rnbdt_export *export,
+			const struct rnbdt_port *port)
+{
+	struct rnbdt_match match = { .host = host, .export = export, .port = port };
+
+	return rnbdt_sessions_wait_matching(&match);
 }
 
 /**
@@ -312,12 +353,14 @@ void rnbdt_sessions_end(struct rnbdt_host *host, struct rnbdt_export *export,
  *
  * Context: process context without rnbdt_lock; sleeps until the storage has
  * completed the requests of the sessions, without a limit of time.
+ * Return: 0, or -EINTR after a fatal signal; the sessions end nevertheless.
  */
-void rnbdt_sessions_end_secret(struct rnbdt_host *host, const char *reason)
+int rnbdt_sessions_end_secret(struct rnbdt_host *host, const char *reason)
 {
-	const struct rnbdt_match match = { .host = host, .outdated = true };
+	struct rnbdt_match match = { .host = host, .outdated = true };
 
-	rnbdt_sessions_end_matching(&match, reason);
+	rnbdt_sessions_close_matching(&match, reason);
+	return rnbdt_sessions_wait_matching(&match);
 }
 
 /**

@@ -31,5 +31,6 @@ extern struct workqueue_struct *rnbdt_timer_wq;
 extern struct workqueue_struct *rnbdt_teardown_wq;
 extern struct workqueue_struct *rnbdt_hangup_wq;
 extern struct workqueue_struct *rnbdt_linger_wq;
+extern struct workqueue_struct *rnbdt_disable_wq;
 
 #endif /* RNBDT_TARGET_H */

@@ -36,6 +36,8 @@
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
 #include <linux/completion.h>
+#include <linux/configfs.h>
+#include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/sched/mm.h>
 #include <linux/seqlock.h>
@@ -84,6 +86,8 @@ static void rnbdt_teardown_queue(struct rnbdt_session *s, u32 index)
 /* End the teardown. The connection manager may keep an id for a minute. */
 static void rnbdt_finish_teardown(struct rnbdt_session *s)
 {
+	struct rnbdt_host *host = s->host;
+	struct rnbdt_port *port = s->port;
 	u32 i;
 
 	/* The device may be gone once its last id is destroyed. */
@@ -102,6 +106,10 @@ static void rnbdt_finish_teardown(struct rnbdt_session *s)
 	rnbdt_sysfs_remove_session(s);
 	complete_all(&s->teardown.gone);
 	rnbdt_session_put(s);
+	config_item_put(&port->group.cg_item);
+	config_item_put(&host->group.cg_item);
+	/* The exit of the module waits until this work item has returned. */
+	module_put(THIS_MODULE);
 }
 
 /**

@@ -180,12 +180,12 @@ netem() {
 # netem_packets: how many have left that way
 netem_packets() { tc -s qdisc show dev eth0 | sed -n 's/^ Sent .* \([0-9]*\) pkt.*/\1/p'; }
 
-# unload: both modules must go
+# unload: both modules must go; sessions that never logged in may last for a minute
 unload() {
 	local m
 	for m in rnbd rnbd_target rnbd_core; do
 		if grep -q "^$m " /proc/modules; then
-			rmmod "$m" || die "module $m does not unload"
+			wait_for 90 rmmod "$m"
 		fi
 	done
 }

@@ -26,6 +26,8 @@ allow_again() {
 	esac
 }
 
+sessions_are() { [ "$(cat "$CFG/exports/$1/sessions")" = "$2" ]; }
+
 set_host_id
 if [ "$NODE" = 1 ]; then
 	target_start
@@ -35,6 +37,8 @@ if [ "$NODE" = 1 ]; then
 		lab barrier "load-$way"
 		echo "$way under load"
 		end_session "$way" || die "$way failed"
+		# a removed link only begins it
+		[ "$way" != export-unlinked ] || wait_for 20 sessions_are disk0 0
 		[ "$(cat "$CFG/exports/disk0/sessions")" = 0 ] || die "a session is left over"
 		lab barrier "down-$way" --timeout 120
 		allow_again "$way" || die "undoing $way failed"
@@ -46,14 +50,13 @@ if [ "$NODE" = 1 ]; then
 	disk=$(null_disk 64) || exit 1
 	echo "0 131072 linear $disk 0" | dmsetup create back || die "dmsetup failed"
 	export_disk held /dev/mapper/back
-	sessions_are() { [ "$(cat "$CFG/exports/held/sessions")" = "$1" ]; }
 	lab barrier up-held
 	lab barrier load-held --timeout 60
 	dmsetup suspend --noflush --nolockfs back || die "suspend failed"
 	lab barrier held
 	lab barrier let-go --timeout 60
 	dmsetup resume back || die "resume failed"
-	wait_for 20 sessions_are 0
+	wait_for 20 sessions_are held 0
 	lab barrier gone
 	lab barrier login --timeout 60
 	strike rnbd-target delay_login 1 1000000
@@ -62,7 +65,7 @@ if [ "$NODE" = 1 ]; then
 	lab barrier held-login
 	lab barrier let-login-go --timeout 60
 	strike rnbd-target delay_login 0
-	wait_for 20 sessions_are 0
+	wait_for 20 sessions_are held 0
 	lab barrier login-gone
 	lab barrier nobody --timeout 60
 	rnbd export disable held || die "disable failed"
@@ -73,7 +76,7 @@ if [ "$NODE" = 1 ]; then
 	# it is stopped, twice, and never hears of it
 	lab barrier silent --timeout 120
 	lab barrier both --timeout 200
-	wait_for 20 sessions_are 0
+	wait_for 20 sessions_are held 0
 	rnbd export remove held || die "export remove failed"
 	dmsetup remove back || die "dmsetup remove failed"
 

@@ -1,0 +1,148 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 1 --cpus 2 --mem 1024 --timeout 180
+# short: storage hangs while its export is disabled: only those who ask for its end wait, and they can be killed; logins allocate without I/O
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+
+T=/sys/kernel/tracing
+X=$CFG/exports
+
+gone() { ! kill -0 "$1" 2>/dev/null; }
+# quick COMMAND...: must end within 2 s, whatever it returns
+quick() {
+	"$@" >"$OUT/quick" 2>&1 &
+	local pid=$!
+	wait_quietly 2 gone $pid || die "waits for the storage: $*"
+	wait $pid
+}
+state_is() { [ "$(cat "$X/$1/state")" = "$2" ]; }
+# reads: everything that shows something
+reads() {
+	local file
+	quick rnbd export list || die "export list"
+	quick rnbd export show hung --json || die "export show"
+	quick rnbd host list || die "host list"
+	quick rnbd port list || die "port list"
+	quick rnbd session list || die "session list"
+	quick rnbd save "$OUT/now.json" || die "save"
+	quick rnbd restore --compare "$OUT/target.json"
+	while read -r file; do
+		quick cat "$file"
+	done < <(find "$CFG" /sys/kernel/rnbd-target/sessions -type f -perm -400)
+}
+
+set_host_id
+modprobe dm-mod 2>/dev/null
+disk=$(null_disk 64) || exit 1
+echo "0 131072 linear $disk 0" | dmsetup create back || die "dmsetup"
+target_start
+export_disk hung /dev/mapper/back
+export_disk fine "$(null_disk 16)"
+
+note "no page of a login, a list of exports or a teardown is allocated in a way that may wait for I/O"
+mount -t tracefs tracefs $T 2>/dev/null
+echo 16384 >$T/buffer_size_kb
+echo 1 >$T/options/stacktrace
+echo 'comm ~ "kworker*"' >$T/events/kmem/mm_page_alloc/filter
+echo 1 >$T/events/kmem/mm_page_alloc/enable || die "no trace point"
+dev=$(attach fine --queues 2 --pool 8M) || exit 1
+rnbd discover "$ADDR" >/dev/null || die "discover"
+detach "$dev"
+no_session() { [ -z "$(ls /sys/kernel/rnbd-target/sessions)" ]; }
+wait_for 60 no_session
+echo 0 >$T/events/kmem/mm_page_alloc/enable
+echo 0 >$T/options/stacktrace
+# a line for each allocation with a function of the target in its stack: its flags
+awk '/mm_page_alloc:/ { flags = $NF }
+     / => rnbdt_/ && flags { print flags; flags = "" }' $T/trace >"$OUT/pages"
+sort "$OUT/pages" | uniq -c
+need_counter "$(wc -l <"$OUT/pages")" -ge 8 "allocations of pages by the target"
+if grep -q 'GFP_KERNEL\|__GFP_IO\|__GFP_FS\|GFP_NOFS' "$OUT/pages"; then die "the target waits for I/O"; fi
+
+note "an export whose storage hangs is disabled"
+rnbd save "$OUT/target.json" || die "save"
+dev=$(attach hung --queues 2 --pool 4M --loss-timeout 0) || exit 1
+dmsetup suspend --noflush --nolockfs back || die "suspend"
+dd if=/dev/zero of="$dev" bs=64k count=8 oflag=direct status=none 2>/dev/null &
+writer=$!
+in_flight() { [ "$(awk '{ print $2 }' "/sys/block/${dev##*/}/inflight")" -gt 0 ]; }
+wait_for 10 in_flight
+sh -c "echo 0 >$X/hung/enable" &
+disable=$!
+wait_for 10 grep -q 0 "$X/hung/enable"
+reads
+state_is hung disabling || die "it is $(cat "$X/hung/state")"
+quick rnbd export list
+grep -q 'hung .* disabling ' "$OUT/quick" || die "the list does not say so: $(cat "$OUT/quick")"
+
+note "who waits can be killed, and what was begun goes on"
+gone $disable && die "it was disabled while the storage hangs"
+kill -9 $disable
+wait_for 2 gone $disable
+rnbd export disable hung &
+disable=$!
+rnbd export deny hung "$(host_id 1)" &
+deny=$!
+wait_for 10 sh -c "[ -z \"\$(ls $X/hung/allowed_hosts)\" ]"
+reads
+kill -9 $disable
+kill $deny
+wait_for 2 gone $disable
+wait_for 2 gone $deny
+quick rnbd export disable hung --no-wait || die "disable"
+if quick rnbd export enable hung; then die "enabled while it is being disabled"; fi
+grep -q 'busy' "$OUT/quick" || die "unclear: $(cat "$OUT/quick")"
+dmesg_has 'export hung: still being disabled' || die "not in the log"
+if quick sh -c "echo /dev/null >$X/hung/path"; then die "its path was changed"; fi
+
+note "others work"
+other=$(attach fine --queues 1 --pool 1M) || exit 1
+works "$other"
+detach "$other"
+
+note "it can be removed, but nothing else gets its storage before that has ended"
+quick rm "$CFG/ports/1/exports/hung" || die "unlink: $(cat "$OUT/quick")"
+quick rmdir "$X/hung" || die "rmdir: $(cat "$OUT/quick")"
+same "$(ls "$X")" fine "exports"
+mkdir "$X/again" || die "mkdir"
+echo /dev/mapper/back >"$X/again/path"
+if quick sh -c "echo 1 >$X/again/enable"; then die "two exports have one storage"; fi
+quick rnbd export list || die "export list"
+rnbd session list | grep -q closing || die "no session is closing"
+
+note "the storage works again"
+dmsetup resume back || die "resume"
+enabled() { sh -c "echo 1 >$X/again/enable" 2>/dev/null; }
+wait_for 20 enabled
+dmesg_has 'export hung: disabled' || die "not in the log"
+rnbd deactivate "$dev" || die "deactivate"
+wait $writer && die "the write to the disk worked"
+detach "$dev"
+
+note "counters are for root, and a reader takes no lock that a login needs"
+dev=$(attach fine --queues 2 --pool 1M) || exit 1
+works "$dev"
+session=$(ls /sys/kernel/rnbd-target/sessions)
+for name in requests read_bytes write_bytes; do
+	same "$(stat -c %a "/sys/kernel/rnbd-target/sessions/$session/$name")" 400 "mode of $name"
+done
+same "$(find "$CFG" -type f -perm /077)" "" "attributes in configfs that are not for root alone"
+lock=$(awk '$3 == "rnbdt_lock" { print "0x" $1 }' /proc/kallsyms)
+echo 'p:rnbdproof/lock mutex_lock lock=%di:x64' >>$T/kprobe_events || die "no probe"
+echo "lock == $lock && comm == \"cat\"" >$T/events/rnbdproof/lock/filter || die "no filter"
+echo >$T/trace
+echo 1 >$T/events/rnbdproof/lock/enable
+requests=$(cat "/sys/kernel/rnbd-target/sessions/$session/requests")
+cat /sys/kernel/rnbd-target/sessions/"$session"/* >"$OUT/session"
+same "$(grep -c 'lock: ' $T/trace)" 0 "times that a reader took the lock"
+# the probe works
+cat "$X/fine/size" >/dev/null
+need_counter "$(grep -c 'lock: ' $T/trace)" -ge 1 "times that a reader of configfs took it"
+echo 0 >$T/events/rnbdproof/lock/enable
+echo >$T/kprobe_events
+need_counter "$requests" -gt 0 "requests counted"
+detach "$dev"
+configfs_clear
+dmsetup remove back || die "dmsetup remove"
+unload
