@@ -11,6 +11,8 @@
 #define RNBD_SECRET_PREFIX	"rnbd-secret:1:"
 /* Written to configfs in the place of a secret, it takes the secret away. */
 #define RNBD_SECRET_NONE	"none"
+/* Written to configfs in place of the old secret, it stands for the present secret. */
+#define RNBD_SECRET_CURRENT	"current"
 /* Prefix, hexadecimal secret, colon, checksum of 8 digits, NUL */
 #define RNBD_SECRET_TEXT_SIZE	(sizeof(RNBD_SECRET_PREFIX) + \
 				 2 * RNBD_SECRET_SIZE + 1 + 8)

@@ -4,20 +4,20 @@
  *
  * Operation
  *
- * A session takes the secret that its host has at the connection request. If there
- * is one, the login is answered with a challenge, and the login work begins with
- * the check of the proof that the client returns. Until the proof is verified the
- * session is nothing but a connection: it affects no other session, no epoch and
- * no account of the host. The target then proves to the client that it knows the
- * secret too. Connection requests for further queues carry a token that is
- * computed from the same secret. See "Authentication" in
+ * If the host has a secret at the connection request, the login is answered with a
+ * challenge, and the login work begins with the check of the proof that the client
+ * returns. While a secret is being rotated the host has two, and either proves.
+ * Until the proof is verified the session is nothing but a connection: it affects
+ * no other session, no epoch and no account of the host. The target then proves to
+ * the client that it knows the same secret too. Connection requests for further
+ * queues carry a token that is computed from that secret. See "Authentication" in
  * Documentation/protocol.rst.
  *
  * Ownership
  *
- * A secret is constant and reference counted: its host holds one reference, each
- * session that began with it another. A changed secret is a new object; the
- * sessions to end are those with another secret than their host.
+ * A secret is constant and reference counted: its host holds one reference for each
+ * use, each session that has proven it another. A changed secret is a new object;
+ * the sessions to end are those whose secret is none of their host.
  *
  * Concurrency
  *
@@ -33,6 +33,7 @@
 
 #include <crypto/algapi.h>
 #include <linux/kref.h>
+#include <linux/mutex.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
@@ -46,8 +47,10 @@
 #include "../core/ring.h"
 #include "../core/ring_send.h"
 #include "auth.h"
+#include "graph.h"
 #include "queue.h"
 #include "session.h"
+#include "target.h"
 
 /**
  * struct rnbdt_secret - secret of a host
@@ -176,27 +179,89 @@ enum rnbd_proto_err rnbdt_auth_handle_proof(struct rnbdt_session *s, const struc
 }
 
 /**
- * rnbdt_auth_check - verify the proof of the client
- * @s: session whose proof was decoded
+ * rnbdt_auth_outdated - check whether the host has withdrawn what a session relies on
+ * @s: session
  *
- * Context: login work; may sleep.
- * Return: RNBD_ST_OK with the proof of the target in @s->auth.mac, RNBD_ST_AUTH for a
- * wrong proof, or RNBD_ST_NOMEM if the HMAC cannot be computed.
+ * A session that still has to prove a secret is checked when it does.
+ *
+ * Context: process context, rnbdt_lock held.
+ * Return: true if the session must end.
  */
-u16 rnbdt_auth_check(struct rnbdt_session *s)
+bool rnbdt_auth_outdated(const struct rnbdt_session *s)
+{
+	const struct rnbdt_secret *secret = s->auth.secret;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	if (!secret)
+		return s->auth.required != !!s->host->secret;
+	return secret != s->host->secret && secret != s->host->old_secret;
+}
+
+/* Compare the proof of the client with that of a secret. */
+static u16 rnbdt_auth_verify(struct rnbdt_session *s, const struct rnbdt_secret *secret)
 {
 	u8 mac[RNBD_MAC_SIZE];
 	u16 status = RNBD_ST_OK;
 
 	rnbd_auth_label(&s->auth.text, RNBD_LABEL_CLIENT);
-	if (rnbd_mac(s->auth.secret->key, &s->auth.text, mac))
+	if (rnbd_mac(secret->key, &s->auth.text, mac))
 		return RNBD_ST_NOMEM;
 	if (crypto_memneq(mac, s->auth.mac, sizeof(mac)))
 		status = RNBD_ST_AUTH;
-	rnbd_auth_label(&s->auth.text, RNBD_LABEL_TARGET);
-	if (!status && rnbd_mac(s->auth.secret->key, &s->auth.text, s->auth.mac))
-		status = RNBD_ST_NOMEM;
 	memzero_explicit(mac, sizeof(mac));
+	return status;
+}
+
+/* Accept a proven secret unless it was withdrawn since, and compute the target's proof. */
+static u16 rnbdt_auth_accept(struct rnbdt_session *s, struct rnbdt_secret *secret)
+{
+	u16 status = RNBD_ST_OK;
+
+	rnbd_auth_label(&s->auth.text, RNBD_LABEL_TARGET);
+	if (rnbd_mac(secret->key, &s->auth.text, s->auth.mac))
+		return RNBD_ST_NOMEM;
+	mutex_lock(&rnbdt_lock);
+	s->auth.secret = secret;
+	if (rnbdt_auth_outdated(s)) {
+		s->auth.secret = NULL;
+		status = RNBD_ST_AUTH;
+	} else {
+		rnbdt_secret_get(secret);
+	}
+	mutex_unlock(&rnbdt_lock);
+	return status;
+}
+
+/**
+ * rnbdt_auth_check - verify the proof of the client
+ * @s: session whose proof was decoded
+ *
+ * Context: login work; takes rnbdt_lock, may sleep.
+ * Return: RNBD_ST_OK with the proven secret in @s->auth.secret and the proof of the
+ * target in @s->auth.mac, RNBD_ST_AUTH for a wrong proof, or RNBD_ST_NOMEM if the HMAC
+ * cannot be computed.
+ */
+u16 rnbdt_auth_check(struct rnbdt_session *s)
+{
+	struct rnbdt_secret *secrets[2];
+	u16 status = RNBD_ST_AUTH;
+	u32 i;
+
+	mutex_lock(&rnbdt_lock);
+	secrets[0] = rnbdt_secret_get(s->host->secret);
+	secrets[1] = rnbdt_secret_get(s->host->old_secret);
+	mutex_unlock(&rnbdt_lock);
+
+	for (i = 0; i < ARRAY_SIZE(secrets) && status == RNBD_ST_AUTH; i++) {
+		if (!secrets[i])
+			continue;
+		status = rnbdt_auth_verify(s, secrets[i]);
+		if (!status)
+			status = rnbdt_auth_accept(s, secrets[i]);
+	}
+	for (i = 0; i < ARRAY_SIZE(secrets); i++)
+		rnbdt_secret_put(secrets[i]);
 	return status;
 }
 
@@ -228,7 +293,7 @@ int rnbdt_auth_send_proof(struct rnbdt_session *s)
  * @s: live session
  * @req: connection request for a queue other than 0 with the id of the session
  *
- * Compare the token of the request or, if the session has no secret, the host id.
+ * Compare the token of the request or, if no proof was required, the host id.
  *
  * Context: process context, rnbdt_lock held.
  * Return: true if the request is from the client of the session.
@@ -239,7 +304,7 @@ bool rnbdt_auth_queue(const struct rnbdt_session *s, const struct rnbd_conn_req 
 	u8 mac[RNBD_MAC_SIZE];
 	bool ours;
 
-	if (!s->auth.secret)
+	if (!s->auth.required)
 		return !memcmp(&s->host_id, req->host_id, sizeof(req->host_id));
 	text = s->auth.text;
 	rnbd_auth_queue(&text, req);

@@ -6,8 +6,9 @@
  *		resize,sessions,stale_requests,stale_frames}
  *	exports/<name>/allowed_hosts/<any name> -> hosts/<uuid>
  *	hosts/<uuid>/{max_pool_bytes,max_session_pool_bytes,max_sessions,
- *		secret,has_secret,failed_proofs,fenced,fence_state,fence_done,
- *		unfence_on_restart,active_sessions,sessions}
+ *		secret,has_secret,old_secret,has_old_secret,old_secret_sessions,
+ *		failed_proofs,fenced,fence_state,fence_done,unfence_on_restart,
+ *		active_sessions,sessions}
  *	ports/<id>/{addr,port,enable,state,sessions}
  *	ports/<id>/exports/<any name> -> exports/<name>
  *

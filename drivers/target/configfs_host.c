@@ -3,8 +3,10 @@
  * configfs: hosts/<uuid>/, the limits, the secret and the fencing of a host.
  *
  * Operation: the name of the directory is the id of the host. The max_* limits
- * apply to new logins; 0 means that the module parameter applies. A changed secret
- * ends the sessions that began with another one before the store returns.
+ * apply to new logins; 0 means that the module parameter applies. A host has a
+ * secret and, while that is being rotated, the old one as well; either proves a
+ * login. When a store to one of them returns, the sessions have ended that rely on
+ * a secret which the host no longer has.
  * fence_state is what userspace keeps and restores, see fence.c.
  *
  * Ownership: a host is freed with the last reference on its directory; each session
@@ -123,8 +125,8 @@ CONFIGFS_ATTR(rnbdt_host_, max_sessions);
  * Returns the secret, NULL for "none", or an ERR_PTR(). Only that word removes a
  * secret: an empty variable of a script must not. No copy of @page is made.
  */
-static struct rnbdt_secret *rnbdt_host_read_secret(const char *name, const char *page,
-						   size_t count)
+static struct rnbdt_secret *rnbdt_host_read_secret(const char *name, const char *attr,
+						   const char *page, size_t count)
 {
 	struct rnbdt_secret *secret;
 	u8 bytes[RNBD_SECRET_SIZE];
@@ -134,47 +136,70 @@ static struct rnbdt_secret *rnbdt_host_read_secret(const char *name, const char 
 		return NULL;
 	reason = rnbd_secret_parse(page, count, bytes);
 	if (reason) {
-		pr_err("host %s: secret: %s; \"" RNBD_SECRET_NONE "\" takes it away\n", name,
-		       reason);
+		pr_err("host %s: %s: %s; \"" RNBD_SECRET_NONE "\" takes it away\n", name,
+		       attr, reason);
 		return ERR_PTR(-EINVAL);
 	}
 	secret = rnbdt_secret_alloc(bytes);
 	memzero_explicit(bytes, sizeof(bytes));
 	if (IS_ERR(secret))
-		pr_err("host %s: secret: the kernel cannot compute an HMAC-SHA256 (error %ld; is the module hmac there?)\n",
-		       name, PTR_ERR(secret));
+		pr_err("host %s: %s: the kernel cannot compute an HMAC-SHA256 (error %ld; is the module hmac there?)\n",
+		       name, attr, PTR_ERR(secret));
 	return secret;
 }
 
 /*
- * Sessions that began without the secret or with an older one have ended when this
- * returns, unless a fatal signal ends the wait. Writing the same secret again changes
- * nothing.
+ * Sessions are compared with their host by the object: a secret that the host has
+ * already stays the same object. Consumes the reference on @secret.
+ */
+static struct rnbdt_secret *rnbdt_host_known_secret(const struct rnbdt_host *host,
+						    struct rnbdt_secret *secret)
+{
+	struct rnbdt_secret *known;
+
+	if (rnbdt_secret_same(secret, host->secret))
+		known = host->secret;
+	else if (rnbdt_secret_same(secret, host->old_secret))
+		known = host->old_secret;
+	else
+		return secret;
+	rnbdt_secret_get(known);
+	rnbdt_secret_put(secret);
+	return known;
+}
+
+/*
+ * Sessions that rely on a secret which the host no longer has, or on none, have ended
+ * when this returns, unless a fatal signal ends the wait. Writing the same secret again
+ * changes nothing.
  */
 static ssize_t rnbdt_host_secret_store(struct config_item *item,
 				       const char *page, size_t count)
 {
 	struct rnbdt_host *host = rnbdt_to_host(item);
-	struct rnbdt_secret *secret;
+	struct rnbdt_secret *secret, *old = NULL;
 	bool changed;
 	int ret = 0;
 
-	secret = rnbdt_host_read_secret(config_item_name(item), page, count);
+	secret = rnbdt_host_read_secret(config_item_name(item), "secret", page, count);
 	/* configfs frees its buffer without wiping it. */
 	memzero_explicit((char *)page, count);
 	if (IS_ERR(secret))
 		return PTR_ERR(secret);
 
 	mutex_lock(&rnbdt_lock);
-	changed = !rnbdt_secret_same(host->secret, secret);
-	if (changed) {
-		swap(host->secret, secret);
-		/* The client was not authenticated by this secret. */
+	secret = rnbdt_host_known_secret(host, secret);
+	changed = secret != host->secret;
+	swap(host->secret, secret);
+	if (!host->secret)
+		swap(host->old_secret, old);
+	/* The client was not authenticated by this secret. */
+	if (changed)
 		rnbdt_half_open_forget(host);
-	}
 	mutex_unlock(&rnbdt_lock);
 	rnbdt_secret_put(secret);
-	if (changed)
+	rnbdt_secret_put(old);
+	if (changed || old)
 		ret = rnbdt_sessions_end_secret(host, "the secret of the host was changed");
 	return ret ?: count;
 }
@@ -186,6 +211,71 @@ static struct configfs_attribute rnbdt_host_attr_secret = {
 	.ca_owner	= THIS_MODULE,
 	.store		= rnbdt_host_secret_store,
 };
+
+/*
+ * "current" makes the present secret the old one as well, which a new secret can
+ * then replace without an effect on the sessions.
+ */
+static ssize_t rnbdt_host_old_secret_store(struct config_item *item,
+					   const char *page, size_t count)
+{
+	struct rnbdt_host *host = rnbdt_to_host(item);
+	bool current_one = sysfs_streq(page, RNBD_SECRET_CURRENT);
+	struct rnbdt_secret *secret = NULL;
+	int ret = 0;
+
+	if (!current_one)
+		secret = rnbdt_host_read_secret(config_item_name(item), "old_secret", page, count);
+	/* configfs frees its buffer without wiping it. */
+	memzero_explicit((char *)page, count);
+	if (IS_ERR(secret))
+		return PTR_ERR(secret);
+
+	mutex_lock(&rnbdt_lock);
+	if (current_one)
+		secret = rnbdt_secret_get(host->secret);
+	else
+		secret = rnbdt_host_known_secret(host, secret);
+	/* A host without a secret asks for no proof. */
+	if ((secret || current_one) && !host->secret)
+		ret = -ENOKEY;
+	else
+		swap(host->old_secret, secret);
+	mutex_unlock(&rnbdt_lock);
+	rnbdt_secret_put(secret);
+	if (ret) {
+		pr_err("host %s: old_secret: the host has no secret; set that first\n",
+		       config_item_name(item));
+		return ret;
+	}
+	ret = rnbdt_sessions_end_secret(host, "the old secret of the host was withdrawn");
+	return ret ?: count;
+}
+
+/* Only root may write a secret. */
+static struct configfs_attribute rnbdt_host_attr_old_secret = {
+	.ca_name	= "old_secret",
+	.ca_mode	= 0200,
+	.ca_owner	= THIS_MODULE,
+	.store		= rnbdt_host_old_secret_store,
+};
+
+static ssize_t rnbdt_host_has_old_secret_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%d\n", !!READ_ONCE(rnbdt_to_host(item)->old_secret));
+}
+CONFIGFS_ATTR_RO(rnbdt_host_, has_old_secret);
+
+static ssize_t rnbdt_host_old_secret_sessions_show(struct config_item *item, char *page)
+{
+	u32 nr;
+
+	mutex_lock(&rnbdt_lock);
+	nr = rnbdt_sessions_count_old_secret(rnbdt_to_host(item));
+	mutex_unlock(&rnbdt_lock);
+	return sysfs_emit(page, "%u\n", nr);
+}
+CONFIGFS_ATTR_RO(rnbdt_host_, old_secret_sessions);
 
 static ssize_t rnbdt_host_has_secret_show(struct config_item *item, char *page)
 {
@@ -323,6 +413,9 @@ static struct configfs_attribute *rnbdt_host_attrs[] = {
 	&rnbdt_host_attr_max_sessions,
 	&rnbdt_host_attr_secret,
 	&rnbdt_host_attr_has_secret,
+	&rnbdt_host_attr_old_secret,
+	&rnbdt_host_attr_has_old_secret,
+	&rnbdt_host_attr_old_secret_sessions,
 	&rnbdt_host_attr_failed_proofs,
 	&rnbdt_host_attr_fenced,
 	&rnbdt_host_attr_fence_state,
@@ -341,6 +434,7 @@ static void rnbdt_host_release(struct config_item *item)
 	list_del(&host->entry);
 	mutex_unlock(&rnbdt_lock);
 	rnbdt_secret_put(host->secret);
+	rnbdt_secret_put(host->old_secret);
 	kfree(host);
 }
 

@@ -242,8 +242,8 @@ static struct rnbdt_session *rnbdt_session_alloc(struct rnbdt_port *port,
 	s->epoch = req->epoch;
 	s->newest_epoch = req->epoch;
 	s->host = host;
-	s->auth.secret = rnbdt_secret_get(host->secret);
-	s->auth.authenticated = !s->auth.secret;
+	s->auth.required = host->secret;
+	s->auth.authenticated = !s->auth.required;
 	s->auth.req = *req;
 	s->port = port;
 	s->peer = id->route.addr.dst_addr;

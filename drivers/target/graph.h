@@ -85,6 +85,8 @@ struct rnbdt_fence {
  * @max_sessions: limit of sessions, 0: the module parameter applies; rnbdt_lock
  * @pool_bytes: bytes of pools charged to the host; rnbdt_lock
  * @secret: secret that clients of the host must prove to know, or NULL; rnbdt_lock
+ * @old_secret: former secret, which clients may prove instead of @secret, or NULL;
+ *	NULL if @secret is; rnbdt_lock
  * @failed_proofs: number of logins with a wrong proof
  * @queue_bytes: bytes of rings and requests charged to the host; rnbdt_lock
  * @nr_sessions: sessions of the host that have logged in; rnbdt_lock
@@ -116,6 +118,7 @@ struct rnbdt_host {
 	u64 max_sessions;
 	u64 pool_bytes;
 	struct rnbdt_secret *secret;
+	struct rnbdt_secret *old_secret;
 	atomic64_t failed_proofs;
 	u64 queue_bytes;
 	u32 nr_sessions;

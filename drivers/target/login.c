@@ -347,7 +347,7 @@ static u16 rnbdt_login_authenticate(struct rnbdt_session *s)
 {
 	u16 status;
 
-	if (!s->auth.secret)
+	if (!s->auth.required)
 		return RNBD_ST_OK;
 	status = rnbdt_auth_check(s);
 	if (status) {
@@ -495,11 +495,11 @@ enum rnbd_proto_err rnbdt_session_handle_login(struct rnbdt_session *s,
 	if (perr)
 		return perr;
 	if (!rnbdt_session_advance(s, RNBDT_CONNECTING,
-				   s->auth.secret ? RNBDT_AUTHENTICATING : RNBDT_LOGIN, NULL))
+				   s->auth.required ? RNBDT_AUTHENTICATING : RNBDT_LOGIN, NULL))
 		return RNBD_PERR_NONE;
 	queue_delayed_work(rnbdt_timer_wq, &s->login.keepalive_work,
 			   msecs_to_jiffies(RNBD_LOGIN_KEEPALIVE_MS) / 2);
-	if (!s->auth.secret)
+	if (!s->auth.required)
 		queue_work(rnbdt_login_wq, &s->login.login_work);
 	else if (rnbdt_auth_challenge(s))
 		rnbdt_session_close(s, "the challenge could not be sent");

@@ -147,8 +147,11 @@ struct rnbdt_pool {
 
 /**
  * struct rnbdt_auth - authentication of a session
- * @secret: secret that @host had at the connection request, or NULL; constant
- * @authenticated: there is no @secret, or the client has proven that it knows it;
+ * @required: the host had a secret at the connection request: the client must prove
+ *	that it knows one; constant
+ * @secret: secret that the client has proven, or NULL; set once by the login work
+ *	under rnbdt_lock, constant once live
+ * @authenticated: a proof is not @required, or the client has proven @secret;
  *	rnbdt_lock
  * @req: connection request of queue 0; constant
  * @text: input of the HMAC; constant once live
@@ -156,6 +159,7 @@ struct rnbdt_pool {
  *	then by the login work
  */
 struct rnbdt_auth {
+	bool required;
 	struct rnbdt_secret *secret;
 	bool authenticated;
 	struct rnbd_conn_req req;

@@ -44,6 +44,7 @@
 #include <linux/workqueue.h>
 #include <rnbd/wire.h>
 
+#include "auth.h"
 #include "graph.h"
 #include "queue.h"
 #include "session.h"
@@ -230,7 +231,8 @@ void rnbdt_session_stats(const struct rnbdt_session *s, struct rnbdt_stats *sum)
  * @host: sessions of this host, or NULL
  * @export: sessions of this export, or NULL
  * @port: sessions of this port, or NULL
- * @outdated: only sessions that began with another secret than their host has now
+ * @secret: sessions that have proven this secret, or NULL
+ * @outdated: only sessions whose secret the host no longer has
  * @begun: only sessions up to @last
  * @last: serial of the last session, if @begun
  */
@@ -238,6 +240,7 @@ struct rnbdt_match {
 	const struct rnbdt_host *host;
 	const struct rnbdt_export *export;
 	const struct rnbdt_port *port;
+	const struct rnbdt_secret *secret;
 	bool outdated;
 	bool begun;
 	u32 last;
@@ -250,7 +253,8 @@ static bool rnbdt_session_matches(const struct rnbdt_session *s,
 	return (!match->host || s->host == match->host) &&
 	       (!match->export || s->export == match->export) &&
 	       (!match->port || s->port == match->port) &&
-	       (!match->outdated || s->auth.secret != s->host->secret) &&
+	       (!match->secret || s->auth.secret == match->secret) &&
+	       (!match->outdated || rnbdt_auth_outdated(s)) &&
 	       (!match->begun || (s32)(s->serial - match->last) <= 0);
 }
 
@@ -344,12 +348,12 @@ int rnbdt_sessions_wait(const struct rnbdt_host *host, const struct rnbdt_export
 }
 
 /**
- * rnbdt_sessions_end_secret - end the sessions that began with an older secret
- * @host: host whose secret was changed
+ * rnbdt_sessions_end_secret - end the sessions whose secret the host no longer has
+ * @host: host whose secrets were changed
  * @reason: constant text for the log and sysfs
  *
- * Half-open sessions are included. Sessions that begin during the call use the
- * new secret.
+ * Sessions that have no secret are included if the host has one. A session whose
+ * proof is still outstanding must prove a secret that the host has then.
  *
  * Context: process context without rnbdt_lock; sleeps until the storage has
  * completed the requests of the sessions, without a limit of time.
@@ -361,6 +365,16 @@ int rnbdt_sessions_end_secret(struct rnbdt_host *host, const char *reason)
 
 	rnbdt_sessions_close_matching(&match, reason);
 	return rnbdt_sessions_wait_matching(&match);
+}
+
+static u32 rnbdt_sessions_count_matching(const struct rnbdt_match *match)
+{
+	struct rnbdt_session *s;
+	u32 nr = 0;
+
+	list_for_each_entry(s, &rnbdt_sessions, entry)
+		nr += rnbdt_session_matches(s, match);
+	return nr;
 }
 
 /**
@@ -378,12 +392,26 @@ u32 rnbdt_sessions_count(struct rnbdt_host *host, struct rnbdt_export *export,
 	const struct rnbdt_match match = {
 		.host = host, .export = export, .port = port,
 	};
-	struct rnbdt_session *s;
-	u32 nr = 0;
+	u32 nr;
 
 	mutex_lock(&rnbdt_lock);
-	list_for_each_entry(s, &rnbdt_sessions, entry)
-		nr += rnbdt_session_matches(s, &match);
+	nr = rnbdt_sessions_count_matching(&match);
 	mutex_unlock(&rnbdt_lock);
 	return nr;
+}
+
+/**
+ * rnbdt_sessions_count_old_secret - count the sessions that rely on the old secret
+ * @host: host
+ *
+ * Context: process context, rnbdt_lock held.
+ * Return: number of sessions that end when the old secret is withdrawn.
+ */
+u32 rnbdt_sessions_count_old_secret(const struct rnbdt_host *host)
+{
+	const struct rnbdt_match match = { .host = host, .secret = host->old_secret };
+
+	if (!host->old_secret || host->old_secret == host->secret)
+		return 0;
+	return rnbdt_sessions_count_matching(&match);
 }

@@ -28,5 +28,6 @@ int rnbdt_sessions_wait(const struct rnbdt_host *host, const struct rnbdt_export
 int rnbdt_sessions_end_secret(struct rnbdt_host *host, const char *reason);
 u32 rnbdt_sessions_count(struct rnbdt_host *host, struct rnbdt_export *export,
 			 struct rnbdt_port *port);
+u32 rnbdt_sessions_count_old_secret(const struct rnbdt_host *host);
 
 #endif /* RNBDT_STATE_H */
