@@ -36,8 +36,8 @@
 #include <rnbd/wire.h>
 
 #include "../core/inject.h"
-#include "../core/mac.h"
 #include "attach.h"
+#include "auth.h"
 #include "connect.h"
 #include "disk.h"
 #include "errmsg.h"
@@ -49,15 +49,6 @@
 #include "session.h"
 #include "state.h"
 #include "sysfs.h"
-
-static void rnbdc_errmsg_no_key(struct rnbdc_errmsg *errmsg, long error)
-{
-	if (error == -ENOENT)
-		rnbdc_errmsg_set(errmsg,
-				 "the kernel has no hmac(sha256); try: modprobe -a hmac sha256");
-	else if (error != -ENOMEM)
-		rnbdc_errmsg_set(errmsg, "the kernel cannot make an hmac(sha256) (%ld)", error);
-}
 
 /**
  * rnbdc_session_alloc - allocate a session that is not connected
@@ -76,14 +67,12 @@ struct rnbdc_session *rnbdc_session_alloc(const struct rnbdc_options *opt,
 	if (!sess)
 		return ERR_PTR(-ENOMEM);
 	if (opt->secret) {
-		struct crypto_shash *key = rnbd_mac_alloc(opt->secret);
+		int ret = rnbdc_auth_set_secret(sess, opt->secret, errmsg);
 
-		if (IS_ERR(key)) {
-			rnbdc_errmsg_no_key(errmsg, PTR_ERR(key));
+		if (ret) {
 			kfree(sess);
-			return ERR_CAST(key);
+			return ERR_PTR(ret);
 		}
-		sess->auth.key = key;
 	}
 	kref_init(&sess->ref);
 	INIT_LIST_HEAD(&sess->list);
@@ -95,7 +84,7 @@ struct rnbdc_session *rnbdc_session_alloc(const struct rnbdc_options *opt,
 	init_waitqueue_head(&sess->wait);
 	rnbdc_recover_init(sess);
 	sess->opt = *opt;
-	/* The secret belongs to the caller; sess->auth.key holds it. */
+	/* The secret belongs to the caller; sess->auth holds a transform with it. */
 	sess->opt.secret = NULL;
 	sess->early_release = opt->early_release;
 	sess->state = RNBDC_CONNECTING;

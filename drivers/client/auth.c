@@ -8,13 +8,15 @@
  * carry a token that proves that they belong to the session. See
  * "Authentication" in Documentation/protocol.rst.
  *
- * Ownership: The secret is held by the HMAC transform that the session has from
- * its allocation to its release, and by nothing else. An attach therefore needs
- * no key in a kernel keyring, which a reconnect would have to find again.
+ * Ownership: The secret is held by an HMAC transform of the session, and by nothing
+ * else. An attach therefore needs no key in a kernel keyring, which a reconnect
+ * would have to find again. A new secret waits in sess->auth.next_key until a login
+ * begins, so that all proofs and tokens of a connection are made with one secret.
  *
  * Concurrency: Frames are handled in the completion handler of queue 0; all
  * else is done by the thread that connects. sess->auth.step says which of the two
- * acts next, and is handed over with release and acquire.
+ * acts next, and is handed over with release and acquire. Any thread may set a
+ * secret at any time: next_key is exchanged atomically.
  *
  * Errors: Each failure sets one constant text for the user. Before the target
  * has authenticated, the client uses nothing of its reply except a refusal that
@@ -32,17 +34,55 @@
 #include "../core/proto_err.h"
 #include "auth.h"
 #include "cm.h"
+#include "errmsg.h"
 #include "queue.h"
 #include "session.h"
+
+/**
+ * rnbdc_auth_set_secret - set the secret that the next login of a session uses
+ * @sess: session, live or not
+ * @secret: RNBD_SECRET_SIZE bytes; not used after the call
+ * @errmsg: filled on error, unless that is -ENOMEM
+ *
+ * The present connection is not affected.
+ *
+ * Context: process context, may sleep; may load a module.
+ * Return: 0, -ENOMEM, or the error of the crypto API.
+ */
+int rnbdc_auth_set_secret(struct rnbdc_session *sess, const u8 *secret,
+			  struct rnbdc_errmsg *errmsg)
+{
+	struct crypto_shash *key = rnbd_mac_alloc(secret);
+
+	if (IS_ERR(key)) {
+		if (PTR_ERR(key) == -ENOENT)
+			rnbdc_errmsg_set(errmsg,
+					 "the kernel has no hmac(sha256); try: modprobe -a hmac sha256");
+		else if (PTR_ERR(key) != -ENOMEM)
+			rnbdc_errmsg_set(errmsg, "the kernel cannot make an hmac(sha256) (%ld)",
+					 PTR_ERR(key));
+		return PTR_ERR(key);
+	}
+	rnbd_mac_free(xchg(&sess->auth.next_key, key));
+	return 0;
+}
 
 /**
  * rnbdc_auth_login - prepare the authentication of a login
  * @sess: session with sess->auth.req and sess->login.info filled
  *
- * Context: the thread that connects.
+ * A secret that was set since the last login takes effect.
+ *
+ * Context: the thread that connects; may sleep.
  */
 void rnbdc_auth_login(struct rnbdc_session *sess)
 {
+	struct crypto_shash *key = xchg(&sess->auth.next_key, NULL);
+
+	if (key) {
+		rnbd_mac_free(sess->auth.key);
+		sess->auth.key = key;
+	}
 	rnbd_auth_begin(&sess->auth.text, &sess->auth.req, &sess->login.info);
 	WRITE_ONCE(sess->auth.step, RNBDC_AUTH_NONE);
 }

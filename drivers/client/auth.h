@@ -11,9 +11,12 @@
 
 struct rnbd_conn_req;
 struct rnbd_frame;
+struct rnbdc_errmsg;
 struct rnbdc_queue;
 struct rnbdc_session;
 
+int rnbdc_auth_set_secret(struct rnbdc_session *sess, const u8 *secret,
+			  struct rnbdc_errmsg *errmsg);
 void rnbdc_auth_login(struct rnbdc_session *sess);
 enum rnbd_proto_err rnbdc_auth_handle_challenge(struct rnbdc_queue *q,
 						const struct rnbd_frame *frame);

@@ -283,6 +283,8 @@ int rnbdc_login(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 			return -ECONNREFUSED;
 		}
 	}
+	/* A session with a key accepts a grant only after both proofs. */
+	WRITE_ONCE(sess->auth.authenticated, !!sess->auth.key);
 	return 0;
 }
 

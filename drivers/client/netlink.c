@@ -11,7 +11,8 @@
  * list of exports that a target sent is owned by the dump that reports it. A
  * secret stays in the message in which it came until it is wiped there, because
  * an error echoes that message. A message that the policy refuses reaches no
- * handler and is echoed with its secret, to its sender only.
+ * handler and is echoed with its secret, to its sender only, unless that has set
+ * NETLINK_CAP_ACK.
  *
  * Concurrency: Commands run in parallel. The list of sessions is walked under
  * its lock. rnbdc_attach_sem keeps the module from being unloaded during an
@@ -20,6 +21,8 @@
  * Errors: Every error carries a text for the user and, if an attribute is the
  * cause, that attribute.
  */
+
+#define pr_fmt(fmt) "rnbd: " fmt
 
 #include <linux/in6.h>
 #include <linux/inet.h>
@@ -37,6 +40,7 @@
 #include "../core/discover.h"
 #include "../core/names.h"
 #include "attach.h"
+#include "auth.h"
 #include "discover.h"
 #include "errmsg.h"
 #include "events.h"
@@ -341,6 +345,31 @@ int rnbd_nl_detach_doit(struct sk_buff *skb, struct genl_info *info)
 	ret = rnbdc_session_detach(sess, flags & RNBD_FLAG_FORCE, &errmsg);
 	if (ret)
 		rnbdc_put_errmsg(info->extack, &errmsg, ret);
+	rnbdc_session_put(sess);
+	return ret;
+}
+
+int rnbd_nl_set_secret_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct rnbdc_errmsg errmsg = { };
+	struct rnbdc_session *sess;
+	int ret;
+
+	if (GENL_REQ_ATTR_CHECK(info, RNBD_ATTR_SECRET)) {
+		NL_SET_ERR_MSG(info->extack, "a secret is needed");
+		return -EINVAL;
+	}
+	sess = rnbdc_info_session(info);
+	if (IS_ERR(sess)) {
+		rnbdc_wipe_secret(info);
+		return PTR_ERR(sess);
+	}
+	ret = rnbdc_auth_set_secret(sess, nla_data(info->attrs[RNBD_ATTR_SECRET]), &errmsg);
+	rnbdc_wipe_secret(info);
+	if (ret)
+		rnbdc_put_errmsg(info->extack, &errmsg, ret);
+	else
+		pr_info("%s: the next login uses a new secret\n", rnbdc_session_name(sess));
 	rnbdc_session_put(sess);
 	return ret;
 }

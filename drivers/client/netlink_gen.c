@@ -89,8 +89,14 @@ static const struct nla_policy rnbd_discover_nl_policy[RNBD_ATTR_SECRET + 1] = {
 	[RNBD_ATTR_SECRET] = NLA_POLICY_EXACT_LEN(RNBD_SECRET_LEN),
 };
 
+/* RNBD_CMD_SET_SECRET - do */
+static const struct nla_policy rnbd_set_secret_nl_policy[RNBD_ATTR_SECRET + 1] = {
+	[RNBD_ATTR_DISK] = { .type = NLA_NUL_STRING, .len = RNBD_DISK_LEN, },
+	[RNBD_ATTR_SECRET] = NLA_POLICY_EXACT_LEN(RNBD_SECRET_LEN),
+};
+
 /* Ops table for rnbd */
-const struct genl_split_ops rnbd_nl_ops[5] = {
+const struct genl_split_ops rnbd_nl_ops[6] = {
 	{
 		.cmd		= RNBD_CMD_ATTACH,
 		.doit		= rnbd_nl_attach_doit,
@@ -127,6 +133,13 @@ const struct genl_split_ops rnbd_nl_ops[5] = {
 		.policy		= rnbd_discover_nl_policy,
 		.maxattr	= RNBD_ATTR_SECRET,
 		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DUMP,
+	},
+	{
+		.cmd		= RNBD_CMD_SET_SECRET,
+		.doit		= rnbd_nl_set_secret_doit,
+		.policy		= rnbd_set_secret_nl_policy,
+		.maxattr	= RNBD_ATTR_SECRET,
+		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 };
 

@@ -137,8 +137,7 @@ int rnbdc_put_session(struct sk_buff *msg, struct rnbdc_session *sess,
 	    (admin && rnbdc_put_ids(msg, sess)) ||
 	    nla_put(msg, RNBD_ATTR_EXPORT_ID, UUID_SIZE, sess->grant.export_uuid) ||
 	    rnbdc_put_options(msg, sess, RNBDC_REPORT_GRANTED) ||
-	    /* A session with a key has a disk only after both proofs. */
-	    nla_put_u32(msg, RNBD_ATTR_AUTHENTICATED, !!sess->auth.key) ||
+	    nla_put_u32(msg, RNBD_ATTR_AUTHENTICATED, READ_ONCE(sess->auth.authenticated)) ||
 	    nla_put_u32(msg, RNBD_ATTR_EPOCH, change->epoch) ||
 	    nla_put_u64_64bit(msg, RNBD_ATTR_RECONNECTS,
 			      READ_ONCE(sess->stats.reconnects), RNBD_ATTR_PAD) ||

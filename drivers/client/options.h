@@ -3,7 +3,7 @@
  * Options of an attach.
  *
  * netlink.c fills the options from a command. A session has a constant copy,
- * in which the secret is replaced by rnbdc_session.auth.key.
+ * in which the secret is replaced by rnbdc_session.auth.
  */
 #ifndef RNBDC_OPTIONS_H
 #define RNBDC_OPTIONS_H

@@ -29,6 +29,7 @@ static void rnbdc_session_release(struct kref *ref)
 		kfree(sess->queues[i]);
 	}
 	rnbd_mac_free(sess->auth.key);
+	rnbd_mac_free(sess->auth.next_key);
 	kfree(sess);
 }
 

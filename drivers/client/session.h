@@ -158,7 +158,10 @@ struct rnbdc_login {
 /**
  * struct rnbdc_auth - authentication of a login
  * @key: keyed HMAC transform that holds the secret of this host, or NULL if the host
- *	has no secret for this target; constant
+ *	has no secret for this target; replaced by the connecting thread before a login
+ * @next_key: transform that replaces @key at the next login, or NULL; accessed with
+ *	xchg()
+ * @authenticated: both ends proved the secret at the latest login that succeeded
  * @step: progress of authentication
  * @req: connection request of queue 0
  * @text: data that the proofs authenticate; written by the connecting thread, except
@@ -167,6 +170,8 @@ struct rnbdc_login {
  */
 struct rnbdc_auth {
 	struct crypto_shash *key;
+	struct crypto_shash *next_key;
+	bool authenticated;
 	enum rnbdc_auth_step step;
 	struct rnbd_conn_req req;
 	struct rnbd_auth_text text;

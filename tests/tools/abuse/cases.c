@@ -103,8 +103,9 @@ static const struct field detach_fields[] = {
 	{ RNBD_ATTR_FLAGS, U32, MASK, 0, RNBD_FLAG_FORCE, 0, NULL },
 };
 
-static const struct field list_fields[] = {
+static const struct field set_secret_fields[] = {
 	{ RNBD_ATTR_DISK, STRING, NEEDED, 0, 31, 0, "rnbd77" },
+	{ RNBD_ATTR_SECRET, BYTES, NEEDED, 0, 32, 0, NULL },
 };
 
 static const struct command client_commands[] = {
@@ -114,8 +115,10 @@ static const struct command client_commands[] = {
 	  discover_fields, ARRAY_SIZE(discover_fields), RNBD_ATTR_MAX },
 	{ "detach", RNBD_CMD_DETACH, false, false, ENODEV,
 	  detach_fields, ARRAY_SIZE(detach_fields), RNBD_ATTR_MAX },
+	{ "set-secret", RNBD_CMD_SET_SECRET, false, false, ENODEV,
+	  set_secret_fields, ARRAY_SIZE(set_secret_fields), RNBD_ATTR_MAX },
 	{ "list", RNBD_CMD_LIST, false, true, ENODEV,
-	  list_fields, ARRAY_SIZE(list_fields), RNBD_ATTR_MAX },
+	  set_secret_fields, 1, RNBD_ATTR_MAX },
 };
 
 static const struct command target_commands[] = {
@@ -179,12 +182,12 @@ static void begin(struct message *msg, const struct command *c)
 
 static void put_lawful(struct message *msg, const struct field *f)
 {
-	static const uint8_t id[16] = { 1 };
+	static const uint8_t bytes[RNBD_SECRET_LEN] = { 1 };
 
 	if (f->kind == STRING)
 		nl_put(msg, f->attr, f->lawful, strlen(f->lawful) + 1);
 	else
-		nl_put(msg, f->attr, id, sizeof(id));
+		nl_put(msg, f->attr, bytes, f->max);
 }
 
 /* What the command needs, but for @but; NULL for all of it. */
@@ -537,7 +540,7 @@ static void cases_of_pairs(void)
 void cases_client(int fd, int id)
 {
 	static const uint8_t known[] = { RNBD_CMD_ATTACH, RNBD_CMD_DETACH, RNBD_CMD_LIST,
-					 RNBD_CMD_DISCOVER };
+					 RNBD_CMD_DISCOVER, RNBD_CMD_SET_SECRET };
 	unsigned int i;
 
 	begin_family(fd, id);

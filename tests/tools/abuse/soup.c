@@ -114,7 +114,7 @@ static void likely_attr(struct message *msg, uint8_t cmd)
 		RNBD_ATTR_INLINE_WRITE, RNBD_ATTR_FAST_IO_FAIL, RNBD_ATTR_LOSS_TIMEOUT,
 		RNBD_ATTR_KEEPALIVE_MS, RNBD_ATTR_POLICY, RNBD_ATTR_FLAGS,
 	};
-	static const uint16_t of_disk[] = { RNBD_ATTR_DISK, RNBD_ATTR_FLAGS };
+	static const uint16_t of_disk[] = { RNBD_ATTR_DISK, RNBD_ATTR_FLAGS, RNBD_ATTR_SECRET };
 
 	if (cmd == RNBD_CMD_ATTACH)
 		sensible_attr(msg, of_attach[below(ARRAY_SIZE(of_attach))]);
@@ -138,7 +138,8 @@ static void some_sense(struct message *msg, uint8_t cmd)
 static void random_message(struct message *msg, const int *families, unsigned int nr_families)
 {
 	static const uint8_t cmds[] = { RNBD_CMD_ATTACH, RNBD_CMD_ATTACH, RNBD_CMD_ATTACH,
-					RNBD_CMD_DETACH, RNBD_CMD_LIST, RNBD_CMD_DISCOVER };
+					RNBD_CMD_DETACH, RNBD_CMD_LIST, RNBD_CMD_DISCOVER,
+					RNBD_CMD_SET_SECRET };
 	uint8_t cmd = one_in(20) ? below(256) : cmds[below(ARRAY_SIZE(cmds))];
 	bool dump = (cmd == RNBD_CMD_DISCOVER) ^ one_in(20);
 	struct nlmsghdr *hdr = (struct nlmsghdr *)msg->buf;
