@@ -10,7 +10,9 @@
  * has its limits and the name of the option. netlink_client.c and netlink_target.c
  * know the commands and attributes of the two families.
  *
- * Ownership: the socket lives from rnbd_open() or rnbd_open_target() to rnbd_close().
+ * Ownership: the socket lives from rnbd_open() or rnbd_open_target() to rnbd_close(). A
+ * request may hold a secret: it is wiped before it is freed, and the kernel must not echo
+ * it behind an error.
  * Concurrency: one thread.
  * Errors: a negative errno; rnbd_error() then has the text, the kernel's own if it gave
  * one.
@@ -291,6 +293,7 @@ int netlink_talk(struct nl_msg *msg, bool full,
 	ret = reply.error;
 out:
 	nl_cb_put(cb);
+	explicit_bzero(nlmsg_hdr(msg), nlmsg_get_max_size(msg));
 	nlmsg_free(msg);
 	return ret;
 }
@@ -311,11 +314,16 @@ static int open_family(const char *name)
 					nl_geterror(ret));
 		goto free;
 	}
-	/* Without these there is no text for people; the errors remain. */
+	/* Without this there is no text for people; the errors remain. */
 	setsockopt(nl_socket_get_fd(sock), SOL_NETLINK, NETLINK_EXT_ACK, &on,
 		   sizeof(on));
-	setsockopt(nl_socket_get_fd(sock), SOL_NETLINK, NETLINK_CAP_ACK, &on,
-		   sizeof(on));
+	/* Without this an error echoes the request, and the secret that may be in it. */
+	if (setsockopt(nl_socket_get_fd(sock), SOL_NETLINK, NETLINK_CAP_ACK, &on,
+		       sizeof(on))) {
+		ret = netlink_set_error(-errno, "cannot set NETLINK_CAP_ACK: %s",
+					strerror(errno));
+		goto free;
+	}
 
 	family = genl_ctrl_resolve(sock, name);
 	if (family == -NLE_OBJ_NOTFOUND) {
