@@ -14,6 +14,7 @@ int cmd_attach(const struct args *args);
 int cmd_discover(const struct args *args);
 int cmd_deactivate(const struct args *args);
 int cmd_detach(const struct args *args);
+int cmd_secret_set(const struct args *args);
 int cmd_list(const struct args *args);
 int cmd_show(const struct args *args);
 int cmd_stat(const struct args *args);

@@ -275,6 +275,7 @@ static void list_host(const char *name, struct table *table, struct json_object 
 	uint64_t max_sessions = configfs_read_u64(dir, "max_sessions");
 	uint64_t sessions = configfs_read_u64(dir, "sessions");
 	bool has_secret = configfs_read_u64(dir, "has_secret");
+	bool has_old = configfs_read_u64(dir, "has_old_secret");
 	struct strlist exports = { };
 	char *joined, *text;
 
@@ -282,8 +283,10 @@ static void list_host(const char *name, struct table *table, struct json_object 
 	joined = strlist_join(&exports, ",");
 	json_add_string(obj, "host", name);
 	json_add_bool(obj, "has_secret", has_secret);
+	json_add_bool(obj, "has_old_secret", has_old);
+	json_add_u64(obj, "old_secret_sessions", configfs_read_u64(dir, "old_secret_sessions"));
 	table_cell(table, "%s", name);
-	table_cell(table, "%s", has_secret ? "yes" : "no");
+	table_cell(table, "%s", has_old ? "two" : has_secret ? "yes" : "no");
 	list_size(dir, "max_pool_bytes", table, obj);
 	list_size(dir, "max_session_pool_bytes", table, obj);
 	text = max_sessions ? xasprintf("%" PRIu64, max_sessions) : xstrdup("");

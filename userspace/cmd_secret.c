@@ -3,7 +3,8 @@
  * rnbd secret generate, rnbd host secret: make a secret, and demand it of a host.
  *
  * Operation: secret_store.c keeps a copy of the secret that the kernel of the target is
- * told; host_give() says in which order.
+ * told; host_give() says in which order. A rotation leaves the host with two secrets, of
+ * which either proves a login, until the old one is withdrawn.
  * Ownership: a secret is wiped as soon as it is written or told. rnbd secret generate
  * alone prints one.
  * Concurrency: the directory of the copies is locked while a secret changes.
@@ -83,36 +84,118 @@ static int host_set(const char *dir, const uint8_t *secret)
  * changed because others know it. If only this program dies, the kernel has that one
  * until it is run again, and nobody was told that it had succeeded.
  */
-static int host_give(const char *dir, const struct secret_copy *copy, const char *file)
+static int host_give(const char *dir, const struct secret_copy *copy, const uint8_t *secret)
 {
-	uint8_t secret[RNBD_SECRET_SIZE];
-	int ret = secret_read(file, secret);
+	int ret = secret_copy_store(copy, secret);
 	int undone;
 
+	if (ret)
+		return ret;
+	ret = host_set(dir, secret);
+	undone = ret ? secret_copy_undo(copy) : secret_copy_settle(copy);
+	if (ret && undone)
+		err("%s has it nevertheless, run it again: %s", copy->path, strerror(-undone));
+	return ret;
+}
+
+static int check_host(const char *dir)
+{
+	if (configfs_exists(dir))
+		return 0;
+	err("there is no such host; see: rnbd host list");
+	return -ENOENT;
+}
+
+/*
+ * The copy goes first: after a crash in between the target starts without the old secret,
+ * which others may know.
+ */
+static int host_withdraw(const char *dir, const struct secret_copy *copy)
+{
+	int ret = check_host(dir);
+
 	if (!ret)
-		ret = secret_copy_store(copy, secret);
-	if (!ret) {
-		ret = host_set(dir, secret);
-		undone = ret ? secret_copy_undo(copy) : secret_copy_settle(copy);
-		if (ret && undone)
-			err("%s has it nevertheless, run it again: %s", copy->path,
-			    strerror(-undone));
+		ret = secret_copy_forget_old(copy);
+	return ret ?: configfs_write(dir, "old_secret", RNBD_SECRET_NONE);
+}
+
+/* From now on this secret alone counts. */
+static int host_replace(const char *dir, const struct secret_copy *copy, const uint8_t *secret)
+{
+	int ret = host_give(dir, copy, secret);
+
+	return ret ?: host_withdraw(dir, copy);
+}
+
+/*
+ * The present secret becomes the old one as well, and then the new one replaces it. After a
+ * crash in between both secrets are the present one, or restore gives the host the new and
+ * the old one. Running the command again completes it.
+ */
+static int host_rotate(const char *dir, const struct secret_copy *copy, const uint8_t *secret)
+{
+	bool has_old;
+	int ret = check_host(dir);
+
+	if (ret)
+		return ret;
+	if (!configfs_read_u64(dir, "has_secret")) {
+		err("it has no secret that could count as well; run it without --rotate");
+		return -ENOKEY;
 	}
-	explicit_bzero(secret, sizeof(secret));
+	has_old = configfs_read_u64(dir, "has_old_secret");
+	if (has_old && secret_copy_is(copy, secret))
+		return host_give(dir, copy, secret);
+	if (has_old && !secret_copy_is_old(copy)) {
+		err("an older secret still counts; first run: rnbd host secret %s --withdraw",
+		    strrchr(dir, '/') + 1);
+		return -EBUSY;
+	}
+	if (access(copy->path, F_OK)) {
+		ret = -errno;
+		err("its present secret is not kept in %s: %s; run it without --rotate",
+		    copy->path, strerror(-ret));
+		return ret;
+	}
+	ret = secret_copy_store_old(copy);
+	if (!ret)
+		ret = configfs_write(dir, "old_secret", RNBD_SECRET_CURRENT);
+	if (!ret)
+		ret = host_give(dir, copy, secret);
+	if (ret) {
+		/* The present secret stays the only one. */
+		secret_copy_forget_old(copy);
+		configfs_write(dir, "old_secret", RNBD_SECRET_NONE);
+	}
 	return ret;
 }
 
 /* The kernel first: a crash in between leaves a host that has to prove itself again. */
 static int host_take(const char *dir, const struct secret_copy *copy)
 {
+	int ret = check_host(dir);
+
+	if (!ret)
+		ret = secret_set(dir, NULL);
+	return ret ?: secret_copy_forget(copy);
+}
+
+static int host_secret(const struct args *args, const char *dir, const struct secret_copy *copy)
+{
+	const char *file = args_value(args, "secret-file");
+	uint8_t secret[RNBD_SECRET_SIZE];
 	int ret;
 
-	if (!configfs_exists(dir)) {
-		err("there is no such host; see: rnbd host list");
-		return -ENOENT;
-	}
-	ret = secret_set(dir, NULL);
-	return ret ?: secret_copy_forget(copy);
+	if (args_has(args, "withdraw"))
+		return host_withdraw(dir, copy);
+	if (!file)
+		return host_take(dir, copy);
+	ret = secret_read_operand(file, secret);
+	if (!ret)
+		ret = args_has(args, "rotate") ? host_rotate(dir, copy, secret) :
+						 host_replace(dir, copy, secret);
+	explicit_bzero(secret, sizeof(secret));
+	return ret;
 }
 
 int cmd_host_secret(const struct args *args)
@@ -127,8 +210,10 @@ int cmd_host_secret(const struct args *args)
 	context_set("host secret %s", args->operand[0]);
 	if (parse_uuid(args->operand[0], uuid))
 		return usage_err("not a UUID; rnbd hostid on the client prints it");
-	if (!file == !args_has(args, "clear"))
-		return usage_err("wanted --secret-file FILE or --clear");
+	if (!!file + args_has(args, "clear") + args_has(args, "withdraw") != 1)
+		return usage_err("wanted --secret-file FILE, --withdraw or --clear");
+	if (!file && args_has(args, "rotate"))
+		return usage_err("--rotate needs --secret-file FILE");
 	if (configfs_check())
 		return RNBD_EXIT_FAIL;
 	format_uuid(uuid, text);
@@ -139,7 +224,7 @@ int cmd_host_secret(const struct args *args)
 	}
 	secret_copy_init(&copy, text);
 	dir = target_host_dir(args->operand[0]);
-	ret = file ? host_give(dir, &copy, file) : host_take(dir, &copy);
+	ret = host_secret(args, dir, &copy);
 	free(dir);
 	secret_copy_exit(&copy);
 	if (copy.store >= 0)

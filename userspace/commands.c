@@ -24,6 +24,12 @@ static const struct opt detach_opts[] = {
 	{ }
 };
 
+static const struct opt secret_set_opts[] = {
+	{ "secret-file", "FILE", "the new secret; -: standard input (needed)", COMPLETE_FILE },
+	{ "all", NULL, "all disks of this machine" },
+	{ }
+};
+
 static const struct opt discover_opts[] = {
 	{ "port", "N", "port of the target (default 4427)" },
 	{ "secret-file", "FILE", "secret of this machine, if the target asks for it",
@@ -96,8 +102,11 @@ static const struct opt fence_opts[] = {
 };
 
 static const struct opt host_secret_opts[] = {
-	{ "secret-file", "FILE", "the host has to prove that it knows this", COMPLETE_FILE },
-	{ "clear", NULL, "it has not to prove anything any more" },
+	{ "secret-file", "FILE", "the host must prove that it knows this; -: standard input",
+	  COMPLETE_FILE },
+	{ "rotate", NULL, "the present secret counts as well, until --withdraw" },
+	{ "withdraw", NULL, "the old secret no longer counts; sessions that rely on it end" },
+	{ "clear", NULL, "remove its secrets; the host no longer authenticates" },
 	{ }
 };
 
@@ -180,9 +189,12 @@ const struct command commands[] = {
 	  "those of the module count. A size takes a suffix K, M or G. What is not given\n"
 	  "stays. It counts for logins to come; pools that are given out stay.",
 	  host_limit_opts, 1, 2, COMPLETE_HOST, "none", cmd_host_limit },
-	{ "host secret", "UUID --secret-file FILE | UUID --clear", "demand proof of who a host is",
+	{ "host secret", "UUID --secret-file FILE [--rotate] | UUID --withdraw | UUID --clear",
+	  "demand proof of who a host is",
 	  "Give the same file to rnbd attach on that host. Its sessions end if the secret is\n"
-	  "another one than before. A copy is kept in /etc/rnbd/secrets for rnbd restore.",
+	  "another one than before, unless it is rotated. A copy is kept in /etc/rnbd/secrets.\n"
+	  "To rotate a secret while disks are attached: --rotate here, rnbd secret set on that\n"
+	  "host, --withdraw here.",
 	  host_secret_opts, 1, 1, COMPLETE_HOST, NULL, cmd_host_secret },
 	{ "host remove", "UUID", "forget a host that may attach nothing", NULL,
 	  NULL, 1, 1, COMPLETE_HOST, NULL, cmd_host_remove },
@@ -207,6 +219,10 @@ const struct command commands[] = {
 	  "FILE is made, for its owner only; one that is there is not replaced. Without\n"
 	  "FILE the secret is printed.",
 	  NULL, 0, 1, COMPLETE_FILE, NULL, cmd_secret_generate },
+	{ "secret set", "DISK | --all", "replace the secret of a disk that is attached",
+	  "The connection stays. From its next login on the disk proves the new secret, and\n"
+	  "asks the target for it. DISK is written as in rnbd detach.",
+	  secret_set_opts, 0, 1, COMPLETE_DISK, NULL, cmd_secret_set },
 	{ "port add", "ADDR[:PORT]", "listen at an address of this machine",
 	  "ADDR is numeric, and in brackets if it is IPv6 and a port follows. Prints\n"
 	  "the ID of the port.",

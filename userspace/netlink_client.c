@@ -199,6 +199,23 @@ int rnbd_detach(const char *name, bool force)
 }
 
 /**
+ * rnbd_set_secret() - replace the secret of a disk
+ * @name: of the disk
+ * @secret: RNBD_SECRET_SIZE bytes
+ *
+ * Return: 0 or a negative errno.
+ */
+int rnbd_set_secret(const char *name, const uint8_t *secret)
+{
+	struct nl_msg *msg = netlink_request(RNBD_CMD_SET_SECRET, 0);
+	bool full;
+
+	full = nla_put_string(msg, RNBD_ATTR_DISK, name) ||
+	       nla_put(msg, RNBD_ATTR_SECRET, RNBD_SECRET_SIZE, secret);
+	return netlink_talk(msg, full, NULL, NULL);
+}
+
+/**
  * rnbd_list() - what is attached
  * @name: of one disk, or NULL for all of them
  * @disks: where they go; the caller frees disks->disk

@@ -116,6 +116,7 @@ struct attach {
 
 int rnbd_attach(const struct attach *attach, struct disk *disk);
 int rnbd_detach(const char *name, bool force);
+int rnbd_set_secret(const char *name, const uint8_t *secret);
 int rnbd_list(const char *name, struct disks *disks);
 int rnbd_discover(const char *address, uint16_t port, const uint8_t host_id[UUID_SIZE],
 		  const uint8_t *secret, struct exports *exports);

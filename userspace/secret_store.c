@@ -5,7 +5,8 @@
  * Operation: a secret is one line in a file that nobody but its owner may read. The
  * client is given such a file at each attach. The kernel of the target is told the
  * secret and never tells it again, so a copy is kept in /etc/rnbd/secrets, from which
- * rnbd restore takes it; cmd_secret.c says in which order.
+ * rnbd restore takes it; cmd_secret.c says in which order. While a secret
+ * is being rotated there is a copy of the old one, too.
  * Ownership: no secret is kept longer than it is needed, nor put on a command line, into
  * a message or into what is printed.
  * Concurrency: of two that give a host its secret at once the last one wins, in the
@@ -48,6 +49,34 @@ static int check_rights(const char *file, const struct stat *st)
 	return 0;
 }
 
+/* A pipe may hand the text over in pieces. */
+static int read_secret(int fd, const char *name, uint8_t *secret)
+{
+	char text[RNBD_SECRET_TEXT_SIZE + 2];
+	const char *why;
+	size_t len = 0;
+	ssize_t got;
+	int ret = 0;
+
+	do {
+		got = read(fd, text + len, sizeof(text) - len);
+		if (got > 0)
+			len += got;
+	} while (got > 0 && len < sizeof(text));
+	if (got < 0) {
+		ret = -errno;
+		err("%s: cannot be read: %s", name, strerror(errno));
+	} else {
+		why = rnbd_secret_parse(text, len, secret);
+		if (why) {
+			err("%s: %s", name, why);
+			ret = -EINVAL;
+		}
+	}
+	explicit_bzero(text, sizeof(text));
+	return ret;
+}
+
 /**
  * secret_read() - read a file with a secret
  * @file: its path
@@ -57,37 +86,32 @@ static int check_rights(const char *file, const struct stat *st)
  */
 int secret_read(const char *file, uint8_t *secret)
 {
-	char text[RNBD_SECRET_TEXT_SIZE + 2];
 	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	const char *why;
 	struct stat st;
-	ssize_t len;
 	int ret;
 
 	if (fd < 0 || fstat(fd, &st)) {
 		ret = -errno;
 		err("%s: %s", file, strerror(errno));
-		goto out;
+	} else {
+		ret = check_rights(file, &st) ?: read_secret(fd, file, secret);
 	}
-	ret = check_rights(file, &st);
-	if (ret)
-		goto out;
-	len = read(fd, text, sizeof(text));
-	if (len < 0) {
-		ret = -errno;
-		err("%s: cannot be read: %s", file, strerror(errno));
-		goto out;
-	}
-	why = rnbd_secret_parse(text, len, secret);
-	explicit_bzero(text, sizeof(text));
-	if (why) {
-		err("%s: %s", file, why);
-		ret = -EINVAL;
-	}
-out:
 	if (fd >= 0)
 		close(fd);
 	return ret;
+}
+
+/**
+ * secret_read_operand() - read a file with a secret, or standard input
+ * @file: its path, or "-"
+ * @secret: RNBD_SECRET_SIZE bytes; the caller wipes them
+ *
+ * Return: 0, or a negative errno after a message.
+ */
+int secret_read_operand(const char *file, uint8_t *secret)
+{
+	return strcmp(file, "-") ? secret_read(file, secret) :
+	       read_secret(STDIN_FILENO, "standard input", secret);
 }
 
 /**
@@ -143,6 +167,7 @@ int secret_store_lock(bool make)
 void secret_copy_init(struct secret_copy *copy, const char *uuid_text)
 {
 	copy->path = secret_stored_path(uuid_text);
+	copy->old = xasprintf("%s.old", copy->path);
 	copy->former = xasprintf("%s.former", copy->path);
 	copy->fresh = xasprintf("%s.new", copy->path);
 }
@@ -151,6 +176,7 @@ void secret_copy_exit(struct secret_copy *copy)
 {
 	free(copy->fresh);
 	free(copy->former);
+	free(copy->old);
 	free(copy->path);
 }
 
@@ -222,9 +248,55 @@ int secret_copy_settle(const struct secret_copy *copy)
 	return remove_file(copy->former);
 }
 
+/* The present copy is that of the old secret as well. */
+int secret_copy_store_old(const struct secret_copy *copy)
+{
+	int ret = remove_file(copy->old);
+
+	if (!ret && (link(copy->path, copy->old) || fsync(copy->store))) {
+		ret = -errno;
+		err("nothing is changed: the present secret cannot be kept in %s: %s", copy->old,
+		    strerror(-ret));
+	}
+	return ret;
+}
+
+int secret_copy_forget_old(const struct secret_copy *copy)
+{
+	int ret = remove_file(copy->old);
+
+	if (!ret && copy->store >= 0 && fsync(copy->store)) {
+		ret = -errno;
+		err("%s: its removal may not last: %s", copy->old, strerror(-ret));
+	}
+	return ret;
+}
+
+/* Is that secret the one that is kept? No message if there is no copy. */
+bool secret_copy_is(const struct secret_copy *copy, const uint8_t *secret)
+{
+	uint8_t kept[RNBD_SECRET_SIZE];
+	bool same = !access(copy->path, F_OK) && !secret_read(copy->path, kept) &&
+		    !memcmp(kept, secret, sizeof(kept));
+
+	explicit_bzero(kept, sizeof(kept));
+	return same;
+}
+
+/* Is the copy of the old secret that of the present one, so that no other is in use? */
+bool secret_copy_is_old(const struct secret_copy *copy)
+{
+	uint8_t old[RNBD_SECRET_SIZE];
+	bool same = !access(copy->old, F_OK) && !secret_read(copy->old, old) &&
+		    secret_copy_is(copy, old);
+
+	explicit_bzero(old, sizeof(old));
+	return same;
+}
+
 int secret_copy_forget(const struct secret_copy *copy)
 {
-	const char * const names[] = { copy->path, copy->former, copy->fresh };
+	const char * const names[] = { copy->path, copy->old, copy->former, copy->fresh };
 	int ret = 0;
 	size_t i;
 
@@ -255,25 +327,31 @@ int secret_forget(const char *uuid_text)
 	return ret;
 }
 
-/**
- * secret_set() - tell the kernel the secret of a host
- * @dir: of the host in configfs
- * @secret: RNBD_SECRET_SIZE bytes, or NULL to take it away
- *
- * Sessions that began with another one have ended when this returns.
- *
- * Return: 0, or a negative errno after a message.
- */
-int secret_set(const char *dir, const uint8_t *secret)
+static int set_attr(const char *dir, const char *attr, const uint8_t *secret)
 {
 	char text[RNBD_SECRET_TEXT_SIZE] = RNBD_SECRET_NONE;
 	int ret;
 
 	if (secret)
 		rnbd_secret_format(secret, text);
-	ret = configfs_write_secret(dir, "secret", text);
+	ret = configfs_write_secret(dir, attr, text);
 	explicit_bzero(text, sizeof(text));
 	return ret;
+}
+
+/**
+ * secret_set() - tell the kernel the secret of a host
+ * @dir: of the host in configfs
+ * @secret: RNBD_SECRET_SIZE bytes, or NULL to remove it, and the old one
+ *
+ * Sessions that rely on a secret which the host no longer has have ended when this
+ * returns. The old secret still counts.
+ *
+ * Return: 0, or a negative errno after a message.
+ */
+int secret_set(const char *dir, const uint8_t *secret)
+{
+	return set_attr(dir, "secret", secret);
 }
 
 /**

@@ -11,12 +11,13 @@
  * struct secret_copy - the copy of a host's secret, which takes the place of an older one
  * @store: the locked directory of the copies, or a negative errno
  * @path: of the copy
+ * @old: of the copy of the old secret, which counts as well until it is withdrawn
  * @former: name of the older copy until it is known which of both stays
  * @fresh: name of the new copy while it is written; what a crash leaves is replaced
  */
 struct secret_copy {
 	int store;
-	char *path, *former, *fresh;
+	char *path, *old, *former, *fresh;
 };
 
 void secret_copy_init(struct secret_copy *copy, const char *uuid_text);
@@ -25,10 +26,15 @@ int secret_copy_store(const struct secret_copy *copy, const uint8_t *secret);
 int secret_copy_undo(const struct secret_copy *copy);
 int secret_copy_settle(const struct secret_copy *copy);
 int secret_copy_forget(const struct secret_copy *copy);
+int secret_copy_store_old(const struct secret_copy *copy);
+int secret_copy_forget_old(const struct secret_copy *copy);
+bool secret_copy_is(const struct secret_copy *copy, const uint8_t *secret);
+bool secret_copy_is_old(const struct secret_copy *copy);
 int secret_store_lock(bool make);
 
 int secret_write(int fd, const uint8_t *secret);
 int secret_read(const char *file, uint8_t *secret);
+int secret_read_operand(const char *file, uint8_t *secret);
 char *secret_stored_path(const char *uuid_text);
 int secret_forget(const char *uuid_text);
 int secret_set(const char *dir, const uint8_t *secret);

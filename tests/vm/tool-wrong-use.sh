@@ -137,7 +137,12 @@ wrong 2 '--write-cache some' 'through or back' -- rnbd export add disk0 --path /
 wrong 2 '--name a/b' -- rnbd attach "$ADDR" disk0 --name a/b
 wrong 2 'host limit 12' 'UUID' 'rnbd host list' -- rnbd host limit 12 1M
 wrong 2 'host secret 12' 'UUID' 'rnbd hostid' -- rnbd host secret 12 --clear
-wrong 2 "host secret $ID" '--secret-file FILE or --clear' -- rnbd host secret "$ID"
+wrong 2 "host secret $ID" '--secret-file FILE, --withdraw or --clear' -- rnbd host secret "$ID"
+wrong 2 "host secret $ID" '--secret-file FILE, --withdraw or --clear' -- rnbd host secret "$ID" --withdraw --clear
+wrong 2 "host secret $ID" '--rotate needs --secret-file' -- rnbd host secret "$ID" --withdraw --rotate
+wrong 2 'DISK | --all' -- rnbd secret set --secret-file /dev/null
+wrong 2 '--secret-file FILE' -- rnbd secret set rnbd0
+wrong 1 '/dev/null' 'regular file' -- rnbd secret set rnbd0 --secret-file /dev/null
 wrong 2 'host secret' 'operand is missing' -- rnbd host secret --clear
 wrong 2 'secret generate' 'too much' -- rnbd secret generate one two
 wrong 1 'secret generate /nosuch/s' 'No such file' -- rnbd secret generate /nosuch/s
