@@ -414,6 +414,7 @@ static int prune_ports(const struct strlist *ports)
 	return ret;
 }
 
+/* A fenced host stays; what is kept of the others stays, see target_remove_host(). */
 static int prune_hosts(const struct strlist *hosts)
 {
 	int ret = 0;
@@ -422,8 +423,11 @@ static int prune_hosts(const struct strlist *hosts)
 	for (i = 0; !ret && i < hosts->nr; i++) {
 		char *dir = configfs_path("hosts/%s", hosts->item[i]);
 
-		if (!host_in_use(hosts->item[i]))
-			ret = configfs_rmdir(dir);
+		if (!host_in_use(hosts->item[i]) && configfs_read_u64(dir, "fenced"))
+			note("host %s stays, it is fenced; see: rnbd unfence, rnbd host remove",
+			     hosts->item[i]);
+		else if (!host_in_use(hosts->item[i]))
+			ret = target_remove_host(dir);
 		free(dir);
 	}
 	return ret;

@@ -65,7 +65,7 @@ int cmd_secret_generate(const struct args *args)
 static int host_set(const char *dir, const uint8_t *secret)
 {
 	/* Before the host may attach anything, if that is still to come. */
-	int ret = target_make_host(dir);
+	int ret = target_make_bare_host(dir);
 	bool made = !ret;
 
 	if (ret == -EEXIST)

@@ -5,7 +5,7 @@
  * Operation: a secret is one line in a file that nobody but its owner may read. The
  * client is given such a file at each attach. The kernel of the target is told the
  * secret and never tells it again, so a copy is kept in /etc/rnbd/secrets, from which
- * rnbd restore takes it; cmd_secret.c says in which order. While a secret
+ * a host that is made again gets it; cmd_secret.c says in which order. While a secret
  * is being rotated there is a copy of the old one, too.
  * Ownership: no secret is kept longer than it is needed, nor put on a command line, into
  * a message or into what is printed.
@@ -24,7 +24,9 @@
 
 #include "../drivers/core/secret.h"
 #include "configfs.h"
+#include "parse.h"
 #include "secret_store.h"
+#include "util.h"
 
 #define STORE_PARENT	"/etc/rnbd"
 #define STORE		SECRET_STORE_DIR
@@ -372,5 +374,66 @@ int secret_set_from(const char *dir, const char *file)
 	explicit_bzero(secret, sizeof(secret));
 	if (store >= 0)
 		close(store);
+	return ret;
+}
+
+static int put_back(const char *dir, const char *attr, const char *file)
+{
+	uint8_t secret[RNBD_SECRET_SIZE];
+	int ret = secret_read(file, secret);
+
+	if (!ret)
+		ret = set_attr(dir, attr, secret);
+	explicit_bzero(secret, sizeof(secret));
+	return ret;
+}
+
+/* 1 if the host has no secret and one is kept, otherwise 0, or -EIO after a message */
+static int needs_kept(const char *dir, const struct secret_copy *copy)
+{
+	char *has = configfs_get(dir, "has_secret");
+	int ret = has ? !strcmp(has, "0") : -EIO;
+
+	free(has);
+	/* A copy that is there and cannot be used must not be taken for none. */
+	if (ret > 0 && access(copy->path, F_OK) && errno == ENOENT)
+		ret = 0;
+	return ret;
+}
+
+/**
+ * secret_put_back() - give a host without a secret those that are kept of it
+ * @dir: of the host in configfs
+ *
+ * Return: 1 if it has got a secret, 0 if it has one or none is kept, or a negative errno
+ * after a message.
+ */
+int secret_put_back(const char *dir)
+{
+	struct secret_copy copy = { };
+	char text[UUID_TEXT_SIZE];
+	uint8_t uuid[UUID_SIZE];
+	int ret;
+
+	/* the directory may be in upper case */
+	if (parse_uuid(strrchr(dir, '/') + 1, uuid))
+		abort();
+	format_uuid(uuid, text);
+	secret_copy_init(&copy, text);
+	/* The lock may wait for the I/O of another host: it is taken only if needed. */
+	ret = needs_kept(dir, &copy);
+	if (ret > 0) {
+		copy.store = secret_store_lock(false);
+		ret = copy.store < 0 ? copy.store : needs_kept(dir, &copy);
+		if (copy.store < 0)
+			err(STORE ": cannot use it: %s", strerror(-ret));
+	}
+	if (ret > 0)
+		ret = put_back(dir, "secret", copy.path) ?: 1;
+	if (ret > 0 && (!access(copy.old, F_OK) || errno != ENOENT))
+		ret = put_back(dir, "old_secret", copy.old) ?: 1;
+	if (copy.store > 0)
+		close(copy.store);
+	secret_copy_exit(&copy);
 	return ret;
 }

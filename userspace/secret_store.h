@@ -39,5 +39,6 @@ char *secret_stored_path(const char *uuid_text);
 int secret_forget(const char *uuid_text);
 int secret_set(const char *dir, const uint8_t *secret);
 int secret_set_from(const char *dir, const char *file);
+int secret_put_back(const char *dir);
 
 #endif /* RNBD_SECRET_STORE_H */

@@ -22,6 +22,7 @@
 #include "fence_store.h"
 #include "output.h"
 #include "parse.h"
+#include "secret_store.h"
 #include "target.h"
 #include "target_wait.h"
 
@@ -206,14 +207,15 @@ char *target_find_host(const char *uuid_text)
 }
 
 /**
- * target_make_host() - make a host, fenced if it was
+ * target_make_bare_host() - make a host without its secret, fenced if it was
  * @dir: of the host
  *
- * One that is there may have been left by somebody who got no further.
+ * The caller sets the secret. One that is there may have been left by somebody who got
+ * no further.
  *
  * Return: 0, -EEXIST quietly if it was there, or another negative errno after a message.
  */
-int target_make_host(const char *dir)
+int target_make_bare_host(const char *dir)
 {
 	int made = configfs_mkdir(dir);
 	int lock, ret;
@@ -239,8 +241,39 @@ int target_make_host(const char *dir)
 }
 
 /**
+ * target_make_host() - make a host with the secrets that are kept of it, fenced if it was
+ * @dir: of the host
+ * @say: report that it has its secret from the copy
+ *
+ * A host that is there and has no secret gets them as well: no host may be let in without
+ * proof because it was made again.
+ *
+ * Return: 0, -EEXIST quietly if it was there, or another negative errno after a message.
+ */
+int target_make_host(const char *dir, bool say)
+{
+	int made = target_make_bare_host(dir);
+	int ret;
+
+	if (made && made != -EEXIST)
+		return made;
+	ret = secret_put_back(dir);
+	if (ret > 0 && say)
+		note("host %s: has its secret from " SECRET_STORE_DIR, strrchr(dir, '/') + 1);
+	if (ret >= 0)
+		return made;
+	err("host %s: is allowed nothing without its secret; run: rnbd host secret",
+	    strrchr(dir, '/') + 1);
+	if (!made)
+		configfs_rmdir(dir);
+	return ret;
+}
+
+/**
  * target_remove_host() - remove a host that may attach nothing
  * @dir: of the host
+ *
+ * What is kept of it stays: that it was fenced, and its secret.
  *
  * Return: 0, or a negative errno after a message.
  */
@@ -269,7 +302,7 @@ int target_allow_host(const char *export_dir, const char *uuid_text)
 		ret = 0;
 	} else {
 		link = xasprintf("%s/allowed_hosts/%s", export_dir, strrchr(dir, '/') + 1);
-		ret = target_make_host(dir);
+		ret = target_make_host(dir, true);
 		if (!ret || ret == -EEXIST)
 			ret = target_make_link(dir, link);
 		if (ret == -EEXIST)

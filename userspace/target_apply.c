@@ -236,7 +236,7 @@ static int set_values(enum target_config_kind kind, const char *dir,
 static int make_object(enum target_config_kind kind, const char *dir,
 		       const struct target_config_object *want)
 {
-	int ret = kind == TARGET_CONFIG_HOST ? target_make_host(dir) : configfs_mkdir(dir);
+	int ret = kind == TARGET_CONFIG_HOST ? target_make_host(dir, false) : configfs_mkdir(dir);
 
 	target_keep();
 	if (ret == -EEXIST)
@@ -321,7 +321,7 @@ static int set_fences(enum target_config_kind kind, const char *dir,
 		      const struct target_config_object *want)
 {
 	const struct target_config_schema *schema = &target_config_schema[kind];
-	int ret = kind == TARGET_CONFIG_HOST ? target_make_host(dir) : 0;
+	int ret = kind == TARGET_CONFIG_HOST ? target_make_bare_host(dir) : 0;
 	int i;
 
 	if (ret == -EEXIST)
