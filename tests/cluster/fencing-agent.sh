@@ -78,7 +78,7 @@ second_target() {
 	mkdir -p /run/sshd /root/.ssh
 	chmod 700 /root/.ssh
 	barrier key
-	echo "restrict,command=\"/usr/sbin/fence_rnbd --serve\" $(told key)" >/root/.ssh/authorized_keys
+	echo "restrict,command=\"/usr/sbin/fence_rnbd --serve --hosts=n3:$HOST\" $(told key)" >/root/.ssh/authorized_keys
 	/usr/sbin/sshd || die "no sshd"
 	target
 	barrier exported

@@ -25,9 +25,16 @@ t=$DIR/${TARGET:=local}
 echo "$TARGET: $*" >>"$DIR/calls"
 mode=$(cat "$t/mode")
 word() { cat "$t/$1" 2>/dev/null || echo no; }
-# the last fence that was complete, of 7
-ended() { case $mode-$(word "$1") in lifted-no | *-fenced) echo 7 ;; *) echo 3 ;; esac; }
+generation() { cat "$t/generation-$1" 2>/dev/null || echo 7; }
+# the last fence that was complete
+ended() { case $mode-$(word "$1") in lifted-no | *-fenced) generation "$1" ;; *) echo 3 ;; esac; }
 case "$mode $1" in
+stuck-$2\ fence)
+	echo draining >"$t/$2"
+	echo $(($(generation "$2") + 1)) >"$t/generation-$2"
+	until [ -e "$t/drained" ]; do sleep 0.05; done
+	echo fenced >"$t/$2"
+	exit 0 ;;
 lying\ fence | lifted\ fence) exit 0 ;;
 verdict\ fence) echo "status 0"; exit 1 ;;
 slow\ *) exec sleep 30 ;;
@@ -45,7 +52,7 @@ fenced)
 		id=${f##*known-}
 		[[ $2 = --json || $2 = "$id" ]] || continue
 		printf '  {\n    "host": "%s",\n    "fenced": "%s",\n    "unfence_on_restart": true,\n' "$id" "$(word "$id")"
-		printf '    "fence_generation": 7,\n    "fence_done": %s\n  }\n' "$(ended "$id")"
+		printf '    "fence_generation": %s,\n    "fence_done": %s\n  }\n' "$(generation "$id")" "$(ended "$id")"
 	done ;;
 esac
 END
@@ -232,26 +239,31 @@ agent 1 "n2:$N2:" -o validate-all -a t1,t2 --hosts "n2:$N2:"
 printf '%s\n' nodename=node1 ip=t1,t2 action=validate-all port=node1 | "$agent" >/dev/null 2>&1
 same $? 0 "validate-all from Pacemaker"
 
-# the key of an agent that may do nothing else
+# the key of an agent that may do nothing else: serve STATUS COMMAND [OWNER [OPTION...]]
 serve() {
-	local want=$1
-	SSH_ORIGINAL_COMMAND=$2 FENCE_RNBD_LOCK=$DIR/lock "$agent" "--serve${3:+=$3}" >/dev/null 2>&1
-	same $? "$want" "--serve of $2"
+	local want=$1 command=$2 owner=${3-}
+
+	shift $(($# > 3 ? 3 : $#))
+	SSH_ORIGINAL_COMMAND=$command FENCE_RNBD_LOCK=$DIR/lock "$agent" "--serve${owner:+=$owner}" \
+		--hosts-file hosts "$@" >said 2>&1
+	same $? "$want" "--serve of $command ($(<said))"
 }
 fresh
+printf '%s\n' "# those of one cluster" "$N2 n2 2" "${N3^^}" >hosts
 serve 0 "rnbd fence $N2 --timeout 47"
 fenced_on local $N2 fenced
 serve 0 "rnbd fenced $N2 --json"
 serve 0 "rnbd fenced --json"
 serve 0 "rnbd unfence $N2"
 fenced_on local $N2 no
+calls=$(wc -l <calls)
 for bad in "" "rnbd fence $N2 --timeout 47; touch pwned" "rnbd fence $N2 --timeout 47 \$(touch pwned)" \
 	"rnbd clear --force" "sh" "rnbd fence $N2" $'rnbd fenced --json\ntouch pwned' " rnbd fenced --json"; do
 	serve 1 "$bad"
 done
 [ ! -e pwned ] || fail "--serve executed something else"
-same "$(wc -l <calls)" 4 "calls by --serve"
-# whose key it is fences nobody if it is fenced itself
+same "$(wc -l <calls)" "$calls" "calls by --serve"
+# whose key it is fences no host if it is fenced itself
 serve 0 "rnbd fence $N3 --timeout 47" "$N2"
 serve 1 "rnbd fence $N2 --timeout 47" "$N3"
 fenced_on local $N2 no
@@ -261,6 +273,56 @@ serve 0 "rnbd unfence $N3" "$N3"
 serve 0 "rnbd fence $N2 --timeout 47" "$N3"
 serve 1 "rnbd fence $N3 --timeout 47" "$OTHER"
 serve 1 "rnbd fence $N3 --timeout 47" "no-uuid"
+
+# what is listed, and nothing else: the target may have hosts of others
+fresh
+touch local/known-$OTHER
+echo fenced >local/$N3
+printf '%s\n' "$N2 n2 2" "$N3 n3 3" >hosts
+for bad in "fence $OTHER --timeout 47" "unfence $OTHER" "fenced $OTHER --json" "fence ${OTHER^^} --timeout 47"; do
+	serve 1 "rnbd $bad" "$N2"
+	same "$(grep -c "host $OTHER is not listed for this key" said)" 1 "the message for $bad: $(<said)"
+done
+fenced_on local $OTHER no
+same "$(cat calls)" "" "calls for a host that is not listed"
+serve 0 "rnbd fenced --json" "$N2"
+same "$(grep -oE '"host": "[^"]*"' said | sort | tr -d '\n')" "\"host\": \"$N2\"\"host\": \"$N3\"" "who is shown"
+serve 0 "rnbd fence $OTHER --timeout 47" "$N2" --hosts "other:$OTHER"
+fenced_on local $OTHER fenced
+echo nomodule >local/mode
+serve 1 "rnbd fenced --json" "$N2"
+# what is listed on the command line is all; nothing is listed, nothing is allowed
+fresh
+printf '%s\n' "$N2 n2 2" >hosts
+same "$(SSH_ORIGINAL_COMMAND="rnbd fence $N2 --timeout 5" FENCE_RNBD_LOCK=$DIR/lock "$agent" --serve "--hosts=n3:$N3" 2>&1)" \
+	"fence_rnbd: --serve: host $N2 is not listed for this key, neither by --hosts nor in /dev/null" "only --hosts"
+: >hosts
+serve 1 "rnbd fence $N2 --timeout 47" "$N3"
+same "$(grep -c "no host is listed for this key" said)" 1 "the message without a list: $(<said)"
+same "$(cat calls)" "" "calls without a list"
+
+# a fence that waits for its storage keeps no other one waiting, and its host fences none
+fresh
+printf '%s\n' "$N2" "$N3" "$OTHER" >hosts
+touch local/known-$OTHER
+echo "stuck-$N2" >local/mode
+serve 0 "rnbd fence $N2 --timeout 47" "$N3" &
+stuck=$!
+for ((i = 0; i < 200; i++)); do
+	[ "$(cat local/$N2 2>/dev/null)" != draining ] || break
+	sleep 0.05
+done
+SSH_ORIGINAL_COMMAND="rnbd fence $OTHER --timeout 3" FENCE_RNBD_LOCK=$DIR/lock \
+	timeout 20 "$agent" "--serve=$N3" --hosts-file hosts >said-2 2>&1
+same $? 0 "a fence beside one that waits: $(<said-2)"
+fenced_on local $OTHER fenced
+fenced_on local $N2 draining
+SSH_ORIGINAL_COMMAND="rnbd fence $N3 --timeout 3" FENCE_RNBD_LOCK=$DIR/lock \
+	timeout 20 "$agent" "--serve=$N2" --hosts-file hosts >said-2 2>&1
+same "$? $(grep -c "is fenced itself" said-2)" "1 1" "a host that is being fenced fences none: $(<said-2)"
+touch local/drained
+wait $stuck
+fenced_on local $N2 fenced
 
 # what describes it
 "$agent" -o metadata >metadata.xml || fail "no metadata"
