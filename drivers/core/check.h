@@ -55,7 +55,7 @@ static inline bool rnbd_status_of_request(u16 status)
 static inline bool rnbd_status_known(u16 status)
 {
 	return rnbd_status_of_request(status) ||
-	       (status >= RNBD_ST_MALFORMED && status <= RNBD_ST_REVOKED);
+	       (status >= RNBD_ST_MALFORMED && status <= RNBD_ST_ATTACHED);
 }
 
 #endif /* RNBD_CORE_CHECK_H */

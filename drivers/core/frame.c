@@ -88,6 +88,11 @@ static enum rnbd_proto_err rnbd_entry_bytes(u8 type, u16 nr_entries, u32 *bytes)
 			return RNBD_PERR_COUNT;
 		*bytes = sizeof(struct rnbd_proof);
 		break;
+	case RNBD_FRAME_QUERY:
+		if (nr_entries != 1)
+			return RNBD_PERR_COUNT;
+		*bytes = sizeof(struct rnbd_query);
+		break;
 	default:
 		return RNBD_PERR_TYPE;
 	}
@@ -127,7 +132,7 @@ enum rnbd_proto_err rnbd_decode_frame(const void *buf, u32 len, u32 seq, u32 epo
 
 	if ((hdr.flags & ~RNBD_FRAME_DATA) || hdr.reserved)
 		return RNBD_PERR_RESERVED;
-	if (hdr.type < RNBD_FRAME_LOGIN || hdr.type > RNBD_FRAME_PROOF)
+	if (hdr.type < RNBD_FRAME_LOGIN || hdr.type > RNBD_FRAME_QUERY)
 		return RNBD_PERR_TYPE;
 	if (le32_to_cpu(hdr.seq) != seq)
 		return RNBD_PERR_SEQ;

@@ -56,6 +56,16 @@ struct rnbd_reply {
 	const void *data;
 };
 
+/**
+ * struct rnbd_query_info - a decoded query or its answer
+ * @tag: checked to be below the depth, not whether it is in use
+ * @state: enum rnbd_query_state
+ */
+struct rnbd_query_info {
+	u16 tag;
+	u8 state;
+};
+
 u32 rnbd_request_entries(u8 nr_extents);
 void rnbd_encode_request(struct rnbd_req_entry *entry,
 			 const struct rnbd_request *req);
@@ -66,5 +76,8 @@ void rnbd_encode_reply(struct rnbd_reply_entry *entry,
 		       const struct rnbd_reply *reply);
 enum rnbd_proto_err rnbd_decode_reply(struct rnbd_frame *frame, u16 pos,
 				      u32 depth, struct rnbd_reply *reply);
+void rnbd_encode_query(struct rnbd_query *wire, const struct rnbd_query_info *query);
+enum rnbd_proto_err rnbd_decode_query(const struct rnbd_frame *frame, u32 depth,
+				      bool answer, struct rnbd_query_info *query);
 
 #endif /* RNBD_CORE_IO_H */

@@ -69,6 +69,10 @@ static const struct rnbd_name rnbd_status_names[] = {
 		"revoked",
 		"this host was fenced since; detach the disk and attach it again"
 	},
+	[RNBD_ST_ATTACHED] = {
+		"attached",
+		"this host has the export attached; detach that disk, or use another host id"
+	},
 };
 
 /**

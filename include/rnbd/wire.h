@@ -91,6 +91,7 @@
  * @RNBD_ST_AUTH: the client's proof is wrong: the secrets differ
  * @RNBD_ST_FENCED: the host is fenced
  * @RNBD_ST_REVOKED: the host was fenced since this disk was attached
+ * @RNBD_ST_ATTACHED: the host has another session for this export
  */
 enum rnbd_status {
 	RNBD_ST_OK		= 0,
@@ -123,6 +124,7 @@ enum rnbd_status {
 	RNBD_ST_AUTH		= 45,
 	RNBD_ST_FENCED		= 46,
 	RNBD_ST_REVOKED		= 47,
+	RNBD_ST_ATTACHED	= 48,
 };
 
 /* ------------------------------------------------------------------------
@@ -221,6 +223,7 @@ static_assert(sizeof(struct rnbd_cm_rej) == 16);
  *	secret: one struct rnbd_challenge
  * @RNBD_FRAME_PROOF: client, in answer to that, and then target, before it
  *	answers the login: one struct rnbd_proof
+ * @RNBD_FRAME_QUERY: client, and then target in answer to it: one struct rnbd_query
  */
 enum rnbd_frame_type {
 	RNBD_FRAME_LOGIN	= 1,
@@ -232,6 +235,7 @@ enum rnbd_frame_type {
 	RNBD_FRAME_DISCOVER_REPLY = 7,
 	RNBD_FRAME_CHALLENGE	= 8,
 	RNBD_FRAME_PROOF	= 9,
+	RNBD_FRAME_QUERY	= 10,
 };
 
 /**

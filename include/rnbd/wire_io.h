@@ -109,4 +109,31 @@ struct rnbd_reply_entry {
 
 static_assert(sizeof(struct rnbd_reply_entry) == 16);
 
+/**
+ * enum rnbd_query_state - what a QUERY frame states about a request
+ * @RNBD_QUERY_ASK: client: is the request being executed?
+ * @RNBD_QUERY_EXECUTING: target: yes, its reply will follow
+ * @RNBD_QUERY_UNKNOWN: target: no, there is no request with this tag
+ */
+enum rnbd_query_state {
+	RNBD_QUERY_ASK		= 0,
+	RNBD_QUERY_EXECUTING	= 1,
+	RNBD_QUERY_UNKNOWN	= 2,
+};
+
+/**
+ * struct rnbd_query - question about a request, or the answer
+ * @tag: of the request
+ * @state: enum rnbd_query_state
+ * @reserved: zero
+ */
+struct rnbd_query {
+	__le16	tag;
+	__u8	state;
+	__u8	reserved[13];
+};
+
+static_assert(sizeof(struct rnbd_query) == 16);
+static_assert(offsetof(struct rnbd_query, state) == 2);
+
 #endif /* RNBD_WIRE_IO_H */

@@ -243,6 +243,7 @@ static void lie(const u8 *bytes, u32 size, u32 missing, u8 type)
 	struct rnbd_frame frame;
 	struct rnbd_reply reply;
 	u8 nonce[32], mac[32];
+	struct rnbd_query_info query;
 	u64 capacity;
 	u8 *memory;
 	u16 pos;
@@ -274,6 +275,9 @@ static void lie(const u8 *bytes, u32 size, u32 missing, u8 type)
 	rnbd_decode_login(&frame, &login);
 	rnbd_decode_grant(&frame, &world.asked, &granted);
 	rnbd_decode_resize(&frame, lim->block_mask + 1, &capacity);
+	rnbd_decode_query(&frame, lim->depth, false, &query);
+	ASAN_UNPOISON_MEMORY_REGION(fuzz_message, fuzz_message_bytes);
+	rnbd_decode_query(&frame, lim->depth, true, &query);
 	rnbd_decode_challenge(&frame, nonce);
 	rnbd_decode_proof(&frame, nonce, mac);
 	ASAN_UNPOISON_MEMORY_REGION(fuzz_message, fuzz_message_bytes);

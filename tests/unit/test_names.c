@@ -19,7 +19,7 @@ static bool lower_case_sentence(const char *text)
 static bool status_exists(u32 status)
 {
 	return status <= RNBD_ST_PROTECTION ||
-	       (status >= RNBD_ST_MALFORMED && status <= RNBD_ST_REVOKED);
+	       (status >= RNBD_ST_MALFORMED && status <= RNBD_ST_ATTACHED);
 }
 
 static void test_status(void **state)
@@ -83,7 +83,7 @@ static void test_words(void **state)
 	for (i = 0; i <= 0xffff; i++) {
 		const char *word = rnbd_status_word(i);
 
-		if (i != RNBD_ST_NOMEM && (i < RNBD_ST_MALFORMED || i > RNBD_ST_REVOKED)) {
+		if (i != RNBD_ST_NOMEM && (i < RNBD_ST_MALFORMED || i > RNBD_ST_ATTACHED)) {
 			assert_null(word);
 			continue;
 		}

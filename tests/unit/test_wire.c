@@ -179,6 +179,8 @@ static void test_numbers(void **state)
 		{ RNBD_FRAME_CREDIT, 5 }, { RNBD_FRAME_RESIZE, 6 },
 		{ RNBD_FRAME_DISCOVER_REPLY, 7 },
 		{ RNBD_FRAME_CHALLENGE, 8 }, { RNBD_FRAME_PROOF, 9 },
+		{ RNBD_FRAME_QUERY, 10 }, { RNBD_QUERY_ASK, 0 },
+		{ RNBD_QUERY_EXECUTING, 1 }, { RNBD_QUERY_UNKNOWN, 2 },
 		{ RNBD_SECRET_SIZE, 32 }, { RNBD_TOKEN_SIZE, 16 },
 		{ RNBD_OP_READ, 1 }, { RNBD_OP_WRITE, 2 },
 		{ RNBD_OP_FLUSH, 3 }, { RNBD_OP_DISCARD, 4 },
@@ -204,6 +206,7 @@ static void test_numbers(void **state)
 		{ RNBD_ST_RING, 42 }, { RNBD_ST_DEVICE, 43 },
 		{ RNBD_ST_SHUTDOWN, 44 }, { RNBD_ST_AUTH, 45 },
 		{ RNBD_ST_FENCED, 46 }, { RNBD_ST_REVOKED, 47 },
+		{ RNBD_ST_ATTACHED, 48 },
 	};
 	size_t i;
 
@@ -279,6 +282,22 @@ static void test_golden_resize(void **state)
 	(void)state;
 	memset(&wire, 0xee, sizeof(wire));
 	rnbd_encode_resize(&wire, 0x1122334455667000ull);
+	assert_memory_equal(&wire, golden, sizeof(golden));
+}
+
+static void test_golden_query(void **state)
+{
+	static const u8 golden[] = {
+		0x23, 0x01, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00,
+		0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+	};
+	const struct rnbd_query_info query = { .tag = 0x0123, .state = RNBD_QUERY_UNKNOWN };
+	struct rnbd_query wire;
+
+	(void)state;
+	assert_int_equal(sizeof(wire), 16);
+	memset(&wire, 0xee, sizeof(wire));
+	rnbd_encode_query(&wire, &query);
 	assert_memory_equal(&wire, golden, sizeof(golden));
 }
 
@@ -466,6 +485,7 @@ int main(void)
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_golden_request),
 		cmocka_unit_test(test_golden_reply),
+		cmocka_unit_test(test_golden_query),
 		cmocka_unit_test(test_golden_resize),
 		cmocka_unit_test(test_golden_connection),
 		cmocka_unit_test(test_golden_login),

@@ -242,6 +242,17 @@ u32 hostile_build(enum kind kind, u8 *buf)
 		rnbd_encode_frame_hdr(buf, RNBD_FRAME_RESIZE, 0, 1, credits,
 				      world.seq, world.epoch);
 		return 16 + 16;
+	case KIND_QUERY: {
+		const struct rnbd_query_info query = {
+			.tag = below(world.lim.depth),
+			.state = world.is_target ? RNBD_QUERY_ASK : 1 + below(2),
+		};
+
+		rnbd_encode_query((void *)at, &query);
+		rnbd_encode_frame_hdr(buf, RNBD_FRAME_QUERY, 0, 1, credits,
+				      world.seq, world.epoch);
+		return 16 + 16;
+	}
 	case KIND_CM_REQ:
 		rnbd_encode_cm_req((void *)buf, &world.conn);
 		return sizeof(struct rnbd_cm_req);

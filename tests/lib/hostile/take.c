@@ -46,6 +46,7 @@ static void check_wrong_type(struct rnbd_frame *frame)
 		struct rnbd_discover_info list;
 		struct rnbd_export_info export;
 		u64 capacity;
+		struct rnbd_query_info query;
 		u8 proof[2][32];
 	} out, untouched;
 	u16 pos = 0;
@@ -84,6 +85,9 @@ static void check_wrong_type(struct rnbd_frame *frame)
 	if (type != RNBD_FRAME_PROOF)
 		assert_int_equal(rnbd_decode_proof(frame, out.proof[0], out.proof[1]),
 				 RNBD_PERR_TYPE);
+	if (type != RNBD_FRAME_QUERY)
+		assert_int_equal(rnbd_decode_query(frame, world.lim.depth, world.is_target,
+						   &out.query), RNBD_PERR_TYPE);
 	assert_int_equal(pos, 0);
 	assert_memory_equal(&out, &untouched, sizeof(out));
 	assert_memory_equal(frame, &before, sizeof(before));
@@ -133,6 +137,8 @@ static enum rnbd_proto_err take_frame(const u8 *buf, u32 len)
 		return take_challenge(&frame, again);
 	case RNBD_FRAME_PROOF:
 		return take_proof(&frame, again);
+	case RNBD_FRAME_QUERY:
+		return take_query(&frame, again);
 	case RNBD_FRAME_CREDIT:
 		assert_int_equal(len, 16);
 		return RNBD_PERR_NONE;

@@ -88,6 +88,8 @@ static int64_t entry_bytes(uint8_t type, uint32_t nr)
 		return nr == 1 ? (int64_t)sizeof(struct rnbd_challenge) : NEVER;
 	case RNBD_FRAME_PROOF:
 		return nr == 1 ? (int64_t)sizeof(struct rnbd_proof) : NEVER;
+	case RNBD_FRAME_QUERY:
+		return nr == 1 ? (int64_t)sizeof(struct rnbd_query) : NEVER;
 	case RNBD_FRAME_RESIZE:
 		return nr == 1 ? (int64_t)sizeof(struct rnbd_resize) : NEVER;
 	case RNBD_FRAME_DISCOVER_REPLY:

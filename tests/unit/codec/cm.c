@@ -171,7 +171,7 @@ static void test_cm_rej(void **state)
 		PATCH(rnbd_cm_rej, status, 31, STATUS),
 		PATCH(rnbd_cm_rej, status, 32, NONE),
 		PATCH(rnbd_cm_rej, status, 45, NONE),
-		PATCH(rnbd_cm_rej, status, 48, STATUS),
+		PATCH(rnbd_cm_rej, status, 49, STATUS),
 		PATCH(rnbd_cm_rej, status, 0xffff, STATUS),
 		{ 8, 1, 1, RNBD_PERR_RESERVED },
 		{ 15, 1, 0x80, RNBD_PERR_RESERVED },

@@ -86,7 +86,7 @@ static void test_discover_faults(void **state)
 {
 	static const struct patch patches[] = {
 		PATCH(rnbd_discover_reply, status, 12, STATUS),
-		PATCH(rnbd_discover_reply, status, 48, STATUS),
+		PATCH(rnbd_discover_reply, status, 49, STATUS),
 		PATCH(rnbd_discover_reply, status, 0xffff, STATUS),
 		/* a refusal without a list */
 		PATCH(rnbd_discover_reply, status, RNBD_ST_NOMEM, COUNT),

@@ -24,6 +24,7 @@ static const struct {
 	{ RNBD_FRAME_DISCOVER_REPLY, 50, 16 + 49 * 112 },
 	{ RNBD_FRAME_CHALLENGE, 1, 64 },
 	{ RNBD_FRAME_PROOF, 1, 64 },
+	{ RNBD_FRAME_QUERY, 1, 16 },
 };
 
 static void test_frame_round_trip(void **state)
@@ -68,7 +69,8 @@ static void test_frame_size(void **state)
 		if (shapes[i].type == RNBD_FRAME_LOGIN ||
 		    shapes[i].type == RNBD_FRAME_RESIZE ||
 		    shapes[i].type == RNBD_FRAME_CHALLENGE ||
-		    shapes[i].type == RNBD_FRAME_PROOF)
+		    shapes[i].type == RNBD_FRAME_PROOF ||
+		    shapes[i].type == RNBD_FRAME_QUERY)
 			continue;
 		unit_put(msg.buf + 2, 2, shapes[i].nr_entries + 1);
 		assert_fault(message_decode(&msg), RNBD_PERR_SHORT);
@@ -89,7 +91,7 @@ static void test_frame_faults(void **state)
 		PATCH(rnbd_frame_hdr, reserved, 1, RESERVED),
 		PATCH(rnbd_frame_hdr, reserved, 0x8000, RESERVED),
 		PATCH(rnbd_frame_hdr, type, 0, TYPE),
-		PATCH(rnbd_frame_hdr, type, 10, TYPE),
+		PATCH(rnbd_frame_hdr, type, 11, TYPE),
 		PATCH(rnbd_frame_hdr, type, 0xff, TYPE),
 		PATCH(rnbd_frame_hdr, seq, SEQ - 1, SEQ),
 		PATCH(rnbd_frame_hdr, seq, SEQ + 1, SEQ),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Replies to requests, with and without inline data.
+ * Replies to requests, with and without inline data, and queries about requests.
  */
 #include "fixture.h"
 
@@ -129,11 +129,72 @@ static void test_reply_inline(void **state)
 	assert_fault(rnbd_decode_reply(&msg.frame, 0, 32, &out), RNBD_PERR_SHORT);
 }
 
+static void test_query(void **state)
+{
+	static const struct patch questions[] = {
+		PATCH(rnbd_query, tag, 31, NONE),
+		PATCH(rnbd_query, tag, 32, TAG),
+		PATCH(rnbd_query, tag, 0xffff, TAG),
+		PATCH(rnbd_query, state, RNBD_QUERY_EXECUTING, STATUS),
+		PATCH(rnbd_query, state, RNBD_QUERY_UNKNOWN, STATUS),
+		PATCH(rnbd_query, state, 3, STATUS),
+		PATCH(rnbd_query, state, 0xff, STATUS),
+		{ 3, 1, 1, RNBD_PERR_RESERVED },
+		{ 15, 1, 0x80, RNBD_PERR_RESERVED },
+	};
+	static const struct patch answers[] = {
+		PATCH(rnbd_query, tag, 31, NONE),
+		PATCH(rnbd_query, tag, 32, TAG),
+		PATCH(rnbd_query, state, RNBD_QUERY_ASK, STATUS),
+		PATCH(rnbd_query, state, RNBD_QUERY_UNKNOWN, NONE),
+		PATCH(rnbd_query, state, 3, STATUS),
+		PATCH(rnbd_query, state, 0xff, STATUS),
+		{ 3, 1, 0x80, RNBD_PERR_RESERVED },
+		{ 15, 1, 1, RNBD_PERR_RESERVED },
+	};
+	struct rnbd_query_info query = { .tag = 7 }, out, untouched;
+	struct message msg;
+	u32 i, way;
+
+	(void)state;
+	memset(&untouched, 0xa5, sizeof(untouched));
+	for (way = 0; way < 2; way++) {
+		const struct patch *patches = way ? answers : questions;
+		u32 nr = way ? ARRAY_SIZE(answers) : ARRAY_SIZE(questions);
+
+		query.state = way ? RNBD_QUERY_EXECUTING : RNBD_QUERY_ASK;
+		message_init(&msg, RNBD_FRAME_QUERY, 1, 16);
+		rnbd_encode_query((void *)(msg.buf + 16), &query);
+		assert_fault(message_decode(&msg), RNBD_PERR_NONE);
+		assert_fault(rnbd_decode_query(&msg.frame, 32, way, &out), RNBD_PERR_NONE);
+		assert_int_equal(out.tag, 7);
+		assert_int_equal(out.state, query.state);
+		/* what one end asks, the other one does not take for an answer */
+		assert_fault(rnbd_decode_query(&msg.frame, 32, !way, &out), RNBD_PERR_STATUS);
+		for (i = 0; i < nr; i++) {
+			enum rnbd_proto_err fault;
+
+			rnbd_encode_query((void *)(msg.buf + 16), &query);
+			unit_put(msg.buf + 16 + patches[i].offset, patches[i].bytes,
+				 patches[i].value);
+			out = untouched;
+			fault = rnbd_decode_query(&msg.frame, 32, way, &out);
+			assert_fault(fault, patches[i].want);
+			if (fault)
+				assert_memory_equal(&out, &untouched, sizeof(out));
+		}
+	}
+	message_init(&msg, RNBD_FRAME_REPLY, 1, 16);
+	assert_fault(message_decode(&msg), RNBD_PERR_NONE);
+	assert_fault(rnbd_decode_query(&msg.frame, 32, true, &out), RNBD_PERR_TYPE);
+}
+
 int codec_io_reply_tests(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reply),
 		cmocka_unit_test(test_reply_inline),
+		cmocka_unit_test(test_query),
 	};
 
 	return cmocka_run_group_tests_name("io_reply", tests, NULL, NULL);

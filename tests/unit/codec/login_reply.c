@@ -99,7 +99,7 @@ static void test_grant_patches(void **state)
 {
 	static const struct patch patches[] = {
 		PATCH(rnbd_login_reply, status, 12, STATUS),
-		PATCH(rnbd_login_reply, status, 48, STATUS),
+		PATCH(rnbd_login_reply, status, 49, STATUS),
 		PATCH(rnbd_login_reply, status, RNBD_ST_BUSY, RESERVED),
 		PATCH(rnbd_login_reply, nr_queues, 0, GEOMETRY),
 		PATCH(rnbd_login_reply, nr_queues, 1, NONE),
@@ -310,7 +310,7 @@ static void test_grant_refused(void **state)
 
 	(void)state;
 	for (status = 1; status <= 0x100; status++) {
-		bool known = status <= 11 || (status >= 32 && status <= 47);
+		bool known = status <= 11 || (status >= 32 && status <= 48);
 
 		grant.status = status;
 		message_grant(&msg, &grant, 0);
