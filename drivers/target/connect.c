@@ -92,6 +92,9 @@ static enum rnbd_proto_err rnbdt_queue_frame(struct rnbd_ring *ring,
 	case RNBD_FRAME_REQUEST:
 		perr = rnbdt_queue_requests(q, frame);
 		break;
+	case RNBD_FRAME_QUERY:
+		perr = rnbdt_queue_query(q, frame);
+		break;
 	case RNBD_FRAME_LOGIN:
 		if (!q->index)
 			perr = rnbdt_session_handle_login(s, frame);

@@ -94,6 +94,8 @@ struct rnbdt_req {
  * @done_inline: bytes of READ data of @done that the client accepts inside a frame
  * @resize: queue 0: capacity in bytes to report to the client, 0: none; written under
  *	ring->lock, read without
+ * @query: tag, plus one, of the request that the client asks about, 0: none; written
+ *	under ring->lock, read without
  * @stats: counters of completed requests
  * @replies_per_frame: replies that fit into one frame; constant once connected
  * @inflight: requests in the backend, plus one until the ring is drained
@@ -116,6 +118,7 @@ struct rnbdt_queue {
 	u32 nr_done;
 	u32 done_inline;
 	u64 resize;
+	u32 query;
 	struct rnbdt_stats stats;
 	u32 replies_per_frame;
 	atomic_t inflight;

@@ -14,7 +14,8 @@
  * frame if all such data of the frame fits, otherwise none does: the client
  * fetches what is left together.
  *
- * A report of a changed capacity precedes the replies and uses a credit as well.
+ * A report of a changed capacity, and the answer to a query, precede the replies and
+ * use a credit as well.
  *
  * Ownership
  *
@@ -130,6 +131,22 @@ static void rnbdt_queue_send_resize(struct rnbdt_queue *q)
 	rnbd_ring_send(ring, NULL, NULL, IB_SEND_SIGNALED);
 }
 
+/* Called under ring->lock. Without a credit the answer stays queued. */
+static void rnbdt_queue_send_answer(struct rnbdt_queue *q)
+{
+	struct rnbd_ring *ring = &q->ring;
+	struct rnbd_query_info info = { .tag = q->query - 1 };
+
+	if (!rnbd_ring_open(ring, RNBD_FRAME_QUERY))
+		return;
+	/* A request is no longer busy once the frame with its reply was posted. */
+	info.state = READ_ONCE(q->reqs[info.tag].busy) ? RNBD_QUERY_EXECUTING :
+							 RNBD_QUERY_UNKNOWN;
+	rnbd_encode_query(rnbd_ring_add(ring, sizeof(struct rnbd_query), 1), &info);
+	WRITE_ONCE(q->query, 0);
+	rnbd_ring_send(ring, NULL, NULL, IB_SEND_SIGNALED);
+}
+
 /* Called under ring->lock. */
 static void rnbdt_queue_send_replies(struct rnbdt_queue *q)
 {
@@ -137,6 +154,8 @@ static void rnbdt_queue_send_replies(struct rnbdt_queue *q)
 
 	if (unlikely(q->resize))
 		rnbdt_queue_send_resize(q);
+	if (unlikely(q->query))
+		rnbdt_queue_send_answer(q);
 	while (q->nr_done) {
 		struct rnbd_reply_entry *entry;
 		struct rnbdt_req *treq, *next;
@@ -196,7 +215,7 @@ void rnbdt_queue_kick(struct rnbdt_queue *q)
 	unsigned long flags;
 
 	/* A context that adds to the list sends by itself if it can. */
-	if (!READ_ONCE(q->nr_done) && !READ_ONCE(q->resize))
+	if (!READ_ONCE(q->nr_done) && !READ_ONCE(q->resize) && !READ_ONCE(q->query))
 		return;
 	spin_lock_irqsave(&q->ring.lock, flags);
 	rnbdt_queue_send_replies(q);
@@ -226,7 +245,10 @@ void rnbdt_req_done(struct rnbdt_req *treq, u16 status)
 
 	treq->status = status;
 	spin_lock_irqsave(&q->ring.lock, flags);
-	if (likely(!treq->stale) && !rnbd_inject(&rnbdt_inject_drop_reply, NULL)) {
+	if (unlikely(!treq->stale && rnbd_inject(&rnbdt_inject_drop_reply, NULL))) {
+		/* The target forgets the request. */
+		smp_store_release(&treq->busy, false);
+	} else if (likely(!treq->stale)) {
 		list_add_tail(&treq->entry, &q->done);
 		if (rnbdt_queue_inline(treq))
 			q->done_inline += treq->req.length;
@@ -239,6 +261,29 @@ void rnbdt_req_done(struct rnbdt_req *treq, u16 status)
 	/* The queue may be freed as soon as this is zero. */
 	if (atomic_dec_and_test(&q->inflight))
 		complete(&q->idle);
+}
+
+/**
+ * rnbdt_queue_answer - answer a query of the client about a request
+ * @q: queue of a live session
+ * @tag: tag of the request, below the granted depth
+ *
+ * Context: completion handler of the queue, without ring->lock.
+ * Return: RNBD_PERR_NONE, or RNBD_PERR_RATE if the previous query was not answered.
+ */
+enum rnbd_proto_err rnbdt_queue_answer(struct rnbdt_queue *q, u16 tag)
+{
+	enum rnbd_proto_err perr = RNBD_PERR_NONE;
+	unsigned long flags;
+
+	spin_lock_irqsave(&q->ring.lock, flags);
+	if (q->query)
+		perr = RNBD_PERR_RATE;
+	else
+		WRITE_ONCE(q->query, tag + 1);
+	rnbdt_queue_send_replies(q);
+	spin_unlock_irqrestore(&q->ring.lock, flags);
+	return perr;
 }
 
 /**

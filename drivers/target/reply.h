@@ -7,6 +7,8 @@
 
 #include <linux/types.h>
 
+#include "../core/proto_err.h"
+
 struct rnbdt_queue;
 struct rnbdt_req;
 
@@ -15,6 +17,7 @@ void rnbdt_req_part_done(struct rnbdt_req *treq, int error);
 void rnbdt_queue_copy(struct rnbdt_req *treq, void *data, bool to_pool);
 void rnbdt_queue_kick(struct rnbdt_queue *q);
 void rnbdt_req_done(struct rnbdt_req *treq, u16 status);
+enum rnbd_proto_err rnbdt_queue_answer(struct rnbdt_queue *q, u16 tag);
 void rnbdt_queue_resize(struct rnbdt_queue *q, u64 capacity);
 
 #endif /* RNBDT_REPLY_H */

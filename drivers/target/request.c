@@ -10,7 +10,8 @@
  * because the handler shares its completion queue with other queues. Inline data
  * of a WRITE is copied to the pool first. Before the submission a request is
  * checked against what may change while a session is live, the capacity of the
- * export, and against the read-only flag.
+ * export, and against the read-only flag. A query about a request is answered by
+ * reply.c, after the replies that were posted before.
  *
  * Ownership
  *
@@ -167,4 +168,28 @@ enum rnbd_proto_err rnbdt_queue_requests(struct rnbdt_queue *q,
 	if (work)
 		queue_work(s->backend->io_wq, &q->submit_work);
 	return perr ?: rnbd_decode_end(frame);
+}
+
+/**
+ * rnbdt_queue_query - handle a query about a request
+ * @q: queue
+ * @frame: frame of type RNBD_FRAME_QUERY
+ *
+ * Context: completion handler of the queue; does not sleep.
+ * Return: RNBD_PERR_NONE, or a protocol error if the session is not live yet, the
+ * frame is malformed or the previous query was not answered.
+ */
+enum rnbd_proto_err rnbdt_queue_query(struct rnbdt_queue *q, const struct rnbd_frame *frame)
+{
+	struct rnbdt_session *s = q->session;
+	enum rnbd_proto_err perr;
+	struct rnbd_query_info info;
+	enum rnbdt_state state;
+
+	/* Pairs with the release that makes the session live. */
+	state = smp_load_acquire(&s->state);
+	if (state != RNBDT_LIVE)
+		return state < RNBDT_LIVE ? RNBD_PERR_TYPE : RNBD_PERR_NONE;
+	perr = rnbd_decode_query(frame, s->granted.limits.depth, false, &info);
+	return perr ?: rnbdt_queue_answer(q, info.tag);
 }
