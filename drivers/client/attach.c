@@ -132,6 +132,20 @@ static void rnbdc_release_name(struct rnbdc_session *sess)
 	mutex_unlock(&rnbdc_sessions_lock);
 }
 
+/* Test whether another disk has the same export, as far as the names tell. */
+static bool rnbdc_has_twin(const struct rnbdc_session *sess)
+{
+	struct rnbdc_session *other;
+	bool found = false;
+
+	mutex_lock(&rnbdc_sessions_lock);
+	list_for_each_entry(other, &rnbdc_sessions, list)
+		found |= !strcmp(other->opt.export, sess->opt.export) &&
+			 !memcmp(other->opt.host_id, sess->opt.host_id, UUID_SIZE);
+	mutex_unlock(&rnbdc_sessions_lock);
+	return found;
+}
+
 /**
  * rnbdc_session_attach - connect to an export and create its disk
  * @opt: options
@@ -140,8 +154,8 @@ static void rnbdc_release_name(struct rnbdc_session *sess)
  * Context: process context, may sleep for as long as the network takes; ends
  * early on a fatal signal.
  * Return: the session with a reference for the caller, or an ERR_PTR after
- * which nothing is left behind: -EBUSY if the target is still closing a session
- * of this host from before its restart, -EEXIST if another disk has the name.
+ * which nothing is left behind: -EBUSY if the target still has an older session of
+ * this host, -EEXIST if another disk has the name or the export.
  */
 struct rnbdc_session *rnbdc_session_attach(const struct rnbdc_options *opt,
 					   struct rnbdc_errmsg *errmsg)
@@ -157,6 +171,9 @@ struct rnbdc_session *rnbdc_session_attach(const struct rnbdc_options *opt,
 	if (ret)
 		goto put;
 	ret = rnbdc_connect(sess, errmsg);
+	/* The target has not noticed yet that an older session is gone. */
+	if (ret == -EEXIST && !rnbdc_has_twin(sess))
+		ret = -EBUSY;
 	if (ret)
 		goto fail;
 	ret = rnbdc_disk_create(sess, errmsg);

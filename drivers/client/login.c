@@ -248,7 +248,7 @@ static int rnbdc_login_authenticate(struct rnbdc_session *sess, struct rnbdc_err
  * Context: process context, may sleep; ends early on a fatal signal, or when
  * the session is detached or deactivated.
  * Return: 0 or a negative errno. A refusal by the target gives -ENOENT, -EACCES,
- * -EKEYREVOKED, -ENOSPC, -EBUSY or -ECONNREFUSED.
+ * -EKEYREVOKED, -ENOSPC, -EBUSY, -EEXIST or -ECONNREFUSED.
  */
 int rnbdc_login(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 {
@@ -279,6 +279,8 @@ int rnbdc_login(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 			return -ENOSPC;
 		case RNBD_ST_BUSY:
 			return -EBUSY;
+		case RNBD_ST_ATTACHED:
+			return -EEXIST;
 		default:
 			return -ECONNREFUSED;
 		}

@@ -6,16 +6,11 @@
  *
  * The first frame of queue 0 is the login. If the host has a secret, a challenge
  * is sent and the client answers with a proof (auth.c). The login work then checks
- * fence and epoch, binds the session to an export, cuts the requested sizes to the
+ * the epoch, binds the session to an export (bind.c), cuts the requested sizes to the
  * limits, allocates and registers the pool, and answers with the pool and the
  * properties of the export. The session is live before the reply is posted,
  * because the client may send requests as soon as it has the reply. A client that
  * only asks for a list of exports is answered by discover.c.
- *
- * A login with another boot id closes the sessions that the host had before its
- * client module restarted. A login is answered with RNBD_ST_BUSY while such
- * a session, or one that closes for another reason, is left on the same export:
- * old writes must not reach the storage after new ones.
  *
  * Ownership
  *
@@ -27,8 +22,7 @@
  * Concurrency
  *
  * Login and proof are handled one after the other in the completion handler of
- * queue 0, which then queues the login work; that runs once at a time. Binding to
- * an export happens under rnbdt_lock, together with the check of the fence.
+ * queue 0, which then queues the login work; that runs once at a time.
  *
  * Errors
  *
@@ -58,6 +52,7 @@
 #include "../core/ring_send.h"
 #include "auth.h"
 #include "backend.h"
+#include "bind.h"
 #include "counters.h"
 #include "discover.h"
 #include "epoch.h"
@@ -95,70 +90,6 @@ static u32 rnbdt_max_io(void)
 
 /* Time for the client to receive a list of exports; our client waits for less. */
 #define RNBDT_LISTING_TIMEOUT	(50 * HZ)
-
-static void rnbdt_close_stale(struct rnbdt_session *old,
-			      const struct rnbdt_session *s)
-{
-	if (old->state == RNBDT_LIVE &&
-	    !rnbdt_same_address(&old->peer, &s->peer))
-		pr_warn_ratelimited("host %pUb now comes from %pISc, not from %pISc: if these are two machines, give one of them another host id\n",
-				    &s->host_id, &s->peer, &old->peer);
-	rnbdt_session_close(old, "the client has been started anew");
-}
-
-/*
- * Close the sessions that the host had before its client module restarted. Returns
- * whether one of these, or another closing session, is left on the export of @s.
- */
-static bool rnbdt_close_all_stale(const struct rnbdt_session *s)
-{
-	struct rnbdt_session *old;
-	bool some = false;
-
-	lockdep_assert_held(&rnbdt_lock);
-
-	list_for_each_entry(old, &rnbdt_sessions, entry) {
-		/* pairs with the release in rnbdt_session_set_state() */
-		enum rnbdt_state state = smp_load_acquire(&old->state);
-
-		/* Sessions that were never live have sent no requests. */
-		if (old->host != s->host || state < RNBDT_LIVE || !old->live_at)
-			continue;
-		if (memcmp(old->login.info.boot_id, s->login.info.boot_id,
-			   sizeof(s->login.info.boot_id)))
-			rnbdt_close_stale(old, s);
-		else if (state == RNBDT_LIVE ||
-			 rnbd_inject(&rnbdt_inject_no_drain, NULL))
-			continue;
-		some |= old->export == s->export;
-	}
-	return some;
-}
-
-static u16 rnbdt_login_bind(struct rnbdt_session *s)
-{
-	struct rnbdt_export *export;
-	u16 status;
-
-	mutex_lock(&rnbdt_lock);
-	status = rnbdt_fence_check(s);
-	export = rnbdt_port_find_export(s->port, s->host, s->login.info.export);
-	if (!status && !export)
-		status = RNBD_ST_NO_EXPORT;
-	if (!status) {
-		s->granted.fence_generation = s->host->fence.generation;
-		s->export = export;
-		s->backend = export->backend;
-		/* The grant then carries the present capacity. */
-		rnbdt_export_update_capacity(export);
-		status = rnbdt_close_all_stale(s) ? RNBD_ST_BUSY :
-						      rnbdt_limits_login(s);
-	}
-	if (!status)
-		rnbdt_fence_admit(s);
-	mutex_unlock(&rnbdt_lock);
-	return status;
-}
 
 /* Cut the requested values to the limits, and charge the pool to the accounts. */
 static u16 rnbdt_login_negotiate(struct rnbdt_session *s, u32 segment_units)
@@ -224,7 +155,7 @@ static u16 rnbdt_login_set_up(struct rnbdt_session *s)
 	int ret;
 
 	rnbd_inject_delay(&rnbdt_inject_delay_login);
-	status = rnbdt_login_bind(s);
+	status = rnbdt_bind(s);
 	if (status)
 		return status;
 	s->granted.readonly = s->backend->readonly ||

@@ -15,6 +15,7 @@ if [ "$NODE" = 1 ]; then
 	mkdir "$CFG/hosts/$(host_id 4)"
 	echo 65536 >"$CFG/hosts/$(host_id 4)/max_pool_bytes"
 	export_disk small "$(null_disk 16)" 4
+	export_disk other "$(null_disk 16)" 4
 	lab barrier exported
 	lab barrier end --timeout 150
 	configfs_clear
@@ -51,6 +52,8 @@ refuse 'answer\|reach\|resolve\|route' 192.0.2.1 disk0
 refuse 'name' 10.9.0.1 'bad/name'
 refuse 'slot' 10.9.0.1 disk0 --slot-size 100
 refuse 'max-io' 10.9.0.1 disk0 --max-io 1000
+refuse 'at least 4 keep-alive intervals' 10.9.0.1 disk0 --loss-timeout 8
+refuse 'at least 4 keep-alive intervals' 10.9.0.1 disk0 --loss-timeout 240 --keepalive 60000
 
 echo "after all that, a lawful attach works"
 dev=$(attach disk0) || exit 1
@@ -59,11 +62,26 @@ verify "$dev" --rw=randwrite --bs=4k --iodepth=8 --size=1m
 echo "a pool that is used up"
 small=$(attach small --queues 1 --max-io 32K --host-id "$(host_id 4)") || exit 1
 need "$small" pool_units -eq 16
-if text=$(rnbd attach "$ADDR" small --queues 1 --host-id "$(host_id 4)" 2>&1); then
+if text=$(rnbd attach "$ADDR" other --queues 1 --host-id "$(host_id 4)" 2>&1); then
 	die "a second pool was granted"
 fi
 echo "  $text"
 echo "$text" | grep -q pool || die "unclear: $text"
+
+echo "a host attaches an export once"
+start=$SECONDS
+for id in "$(host_id 2)" "$(host_id 4)"; do
+	export=disk0
+	[ "$id" = "$(host_id 2)" ] || export=small
+	if text=$(rnbd attach "$ADDR" $export --queues 1 --read-only --host-id "$id" 2>&1); then
+		die "$export is attached twice"
+	fi
+	echo "  $text"
+	echo "$text" | grep -q 'has the export attached; detach that disk' || die "unclear: $text"
+done
+[ $((SECONDS - start)) -lt $((10 * ${LAB_SLOW:-1})) ] || die "the tool has tried again and again"
+works "$dev"
+need "$dev" lost -eq 0
 detach "$small"
 
 echo "an open disk is not detached without force"

@@ -61,8 +61,8 @@ done
 lab barrier counted
 # The probes must be able to count: attach once more.
 if [ "$NODE" = 2 ]; then
-	dev2=$(attach disk0) || exit 1
-	detach "$dev2"
+	detach "$dev"
+	dev=$(attach disk0) || exit 1
 	detach "$dev"
 	[ "$(calls ib_map_mr_sg)" = 0 ] || die "the client registered memory"
 	lab barrier detached

@@ -67,7 +67,8 @@ mkfs.ext4 -q -F /dev/lab/disk0 || die "mkfs failed"
 mkdir -p /mnt/b /mnt/a
 mount /dev/lab/disk0 /mnt/b
 truncate -s 32M /mnt/b/file
-export_disk block /dev/mapper/back
+# a host attaches an export once
+export_disk block /dev/mapper/back 1 2 3
 export_disk file /mnt/b/file -- --write-cache back
 
 udevadm monitor --kernel --property --subsystem-match=block \
@@ -76,7 +77,7 @@ monitor=$!
 wait_for 10 grep -q 'kernel uevent' "$UEVENTS"
 
 one=$(attach block --inline-write 0 --queues 1) || exit 1
-two=$(attach block) || exit 1
+two=$(attach block --host-id "$(host_id 2)") || exit 1
 third=$(attach file) || exit 1
 for dev in "$one" "$two" "$third"; do size "$dev" 32 || die "size of $dev"; done
 
@@ -106,7 +107,7 @@ same "$(resized "$one")" 1 "events after a resize to the same size"
 
 echo "whoever attaches sees the size of now, and then the others do"
 table 96
-dev=$(attach block --read-only) || exit 1
+dev=$(attach block --read-only --host-id "$(host_id 3)") || exit 1
 size "$dev" 96 || die "the newcomer does not see it"
 seen "$one" 96
 seen "$two" 96

@@ -67,7 +67,7 @@ detach "$(cat "$OUT/again")"
 dmesg_has "host $ME logs in too often: its connections are put off" || die "not in the log"
 
 note "sessions"
-first=$(attach disk0 "${small[@]}") || exit 1
+first=$(attach fixed "${small[@]}") || exit 1
 host max_sessions 1
 hit limits/host_sessions denied 'limit on sessions' "${small[@]}"
 rnbd discover "$ADDR" >/dev/null || die "a host that has all its sessions may not ask"

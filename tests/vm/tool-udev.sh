@@ -19,7 +19,7 @@ set_host_id
 unset DM_DISABLE_UDEV
 run /lib/systemd/systemd-udevd --daemon
 target_start
-export_disk disk0 /dev/lab/disk0 -- --uuid $DISK
+export_disk disk0 /dev/lab/disk0 1 2 -- --uuid $DISK
 export_disk disk1 /dev/lab/disk1
 
 note "a disk"
@@ -76,7 +76,7 @@ same "$(property "${dev}p1" ID_SERIAL)" $DISK "ID_SERIAL of a partition"
 wait_for 30 no_link /dev/disk/by-uuid/$UUID
 
 note "two disks of one export: the link is that of the one that can be written"
-other=$(attach disk0 --queues 1 --read-only) || exit
+other=$(attach disk0 --queues 1 --read-only --host-id "$(host_id 2)") || exit
 run udevadm settle --timeout=60
 same "$(property "$other" ID_SERIAL)" $DISK "ID_SERIAL of the other disk"
 run link_to $ID "$dev"

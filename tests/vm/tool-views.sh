@@ -73,7 +73,7 @@ grammar "$OUT/none"
 run rnbd detach db --idempotent
 
 target_start
-export_disk disk0 "$(null_disk 64)" -- --uuid $UUID
+export_disk disk0 "$(null_disk 64)" 1 2 -- --uuid $UUID
 modprobe rnbd
 same "$(rnbd stat --prometheus | tail -n 1)" "rnbd_up 1" "without a disk"
 same "$(rnbd list --json | jq -c .)" "[]" "no disks"
@@ -132,7 +132,7 @@ fails 2 "name the whole disk: $dev" rnbd detach "${name}p1"
 run partx -d "$dev"
 
 echo "two disks with one export: the UUID does not say which"
-second=$(attach disk0 --queues 1 --pool 4M) || exit 1
+second=$(attach disk0 --queues 1 --pool 4M --host-id "$(host_id 2)") || exit 1
 fails 1 "$name, ${second##*/}; name one of them" rnbd detach $UUID
 same "$(rnbd list | gawk '{ print $1, $NF }' | xargs)" "DISK NAME $name db ${second##*/} -" "the table"
 same "$(rnbd stat --json | jq -r .disk | xargs)" "$name ${second##*/}" "counters of both"

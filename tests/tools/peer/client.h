@@ -56,7 +56,7 @@ bool all_zero(const uint8_t *bytes, size_t len);
 enum base {
 	READ = 1, WRITE, FLUSH, DISCARD, ZEROES, READ_INLINE, WRITE_INLINE, READ_17, TWINS,
 	CREDIT, LOGIN, DISCOVER, GARBAGE, LOGIN_REPLY, REPLY, RESIZE, DISCOVER_REPLY,
-	CHALLENGE, PROOF,
+	CHALLENGE, PROOF, QUERY,
 };
 
 void client_add_request(struct frame *f, struct rnbd_req_entry entry);

@@ -53,6 +53,7 @@ void client_build(struct frame *f, enum base which, const char *export)
 				     sizeof(struct rnbd_discover_reply) },
 		[CHALLENGE] = { RNBD_FRAME_CHALLENGE, sizeof(struct rnbd_challenge) },
 		[PROOF] = { RNBD_FRAME_PROOF, sizeof(struct rnbd_proof) },
+		[QUERY] = { RNBD_FRAME_QUERY, sizeof(struct rnbd_query) },
 	};
 	struct rnbd_login l;
 

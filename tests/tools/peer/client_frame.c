@@ -8,6 +8,7 @@
 #include "client.h"
 
 #define E(field, value)		PATCH(16, struct rnbd_req_entry, field, ABSOLUTE, value)
+#define Q(field, value)		PATCH(16, struct rnbd_query, field, ABSOLUTE, value)
 #define E_OF(rel, field, value)	PATCH(16, struct rnbd_req_entry, field, rel, value)
 #define X(field, value)		PATCH(48, struct rnbd_wire_extent_entry, field, ABSOLUTE, value)
 #define L(field, value)		PATCH(16, struct rnbd_login, field, ABSOLUTE, value)
@@ -62,6 +63,14 @@ static const struct frame_case {
 	{ "type-challenge", CHALLENGE, TYPE },
 	{ "type-proof", PROOF, TYPE },
 	{ "proof-first", PROOF, TYPE, .when = FIRST },
+	{ "query-first", QUERY, TYPE, .when = FIRST },
+	{ "query-long", QUERY, LONG, .more = 1 },
+	{ "query-tag", QUERY, TAG, { Q(tag, 16) } },
+	{ "query-tag-65535", QUERY, TAG, { Q(tag, 65535) } },
+	{ "query-answer", QUERY, STATUS, { Q(state, RNBD_QUERY_EXECUTING) } },
+	{ "query-unknown", QUERY, STATUS, { Q(state, RNBD_QUERY_UNKNOWN) } },
+	{ "query-state", QUERY, STATUS, { Q(state, 255) } },
+	{ "query-reserved", QUERY, RESERVED, { Q(reserved[12], 1) } },
 	{ "login-twice", LOGIN, TYPE },
 	{ "discover-when-live", DISCOVER, TYPE },
 	{ "read-before-login", READ, TYPE, .when = FIRST },

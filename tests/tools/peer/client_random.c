@@ -106,8 +106,8 @@ static void random_session(struct rng *rng, struct tally *tally)
 		drain(&c, tally, 50);
 	} else if (!login(&c, &l, 20000)) {
 		/* What a host still has there may stand in its own way. */
-		if (c.grant.status != RNBD_ST_BUSY && c.grant.status != RNBD_ST_POOL_FULL &&
-		    c.grant.status != RNBD_ST_LIMIT)
+		if (c.grant.status != RNBD_ST_BUSY && c.grant.status != RNBD_ST_ATTACHED &&
+		    c.grant.status != RNBD_ST_POOL_FULL && c.grant.status != RNBD_ST_LIMIT)
 			amiss("a lawful login: status %u", c.grant.status);
 	}
 	for (i = 0; i < frames && !c.gone && c.credits > 1; i++) {

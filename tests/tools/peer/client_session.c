@@ -29,7 +29,8 @@ bool session_start_export(struct conn *c, uint32_t host, const char *export)
 		if (login(c, &l, LOGIN_MS))
 			return true;
 		/* what the case before has left is still being ended */
-		if (c->grant.status != RNBD_ST_BUSY || !tries)
+		if ((c->grant.status != RNBD_ST_BUSY &&
+		     c->grant.status != RNBD_ST_ATTACHED) || !tries)
 			return amiss("login to %s: status %u", export, c->grant.status);
 		conn_close(c);
 		usleep(BUSY_MS * 1000);

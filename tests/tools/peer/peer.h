@@ -125,6 +125,7 @@ struct patch {
 #define OFFSET	"offset unaligned or outside of the export"
 #define EXTENT	"invalid pool extent"
 #define LIMITS	"absurd properties in a login"
+#define STATUS	"unexpected status"
 #define KIND	"peer sent an unexpected kind of message"
 #define ACCESS	"access to memory that was not granted"
 

@@ -37,7 +37,7 @@ static bool come_in(struct conn *c, const char *export)
 	}
 	if (!status)
 		status = c->grant.status;
-	if (status == RNBD_ST_BUSY)
+	if (status == RNBD_ST_BUSY || status == RNBD_ST_ATTACHED)
 		did.busy++;
 	else
 		did.refused++;

@@ -23,7 +23,7 @@ enum when {
 
 enum base {
 	NOTHING, LOGIN_REPLY, REPLY, RESIZE, CREDIT, DISCOVER_REPLY, LOGIN, REQUEST,
-	CHALLENGE, PROOF, DENIAL, GARBAGE,
+	CHALLENGE, PROOF, DENIAL, QUERY, GARBAGE,
 };
 
 /* What is done beside, or instead of, sending one frame. */
@@ -34,7 +34,6 @@ enum also {
 
 #define NO_SENSE	"the target's answer makes no sense"
 #define ODD_REFUSAL	"the target's refusal makes no sense"
-#define STATUS		"unexpected status"
 #define CLOSED		"the target closed the connection"
 #define NOT_ASKED	"the target has no secret for this host (there: rnbd host secret)"
 #define ASKED		"the target asks for the secret of this host (attach with --secret-file)"

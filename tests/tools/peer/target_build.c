@@ -72,6 +72,7 @@ void target_build(struct frame *f, enum base which)
 	} foreign[] = {
 		[LOGIN] = { RNBD_FRAME_LOGIN, sizeof(struct rnbd_login) },
 		[REQUEST] = { RNBD_FRAME_REQUEST, sizeof(struct rnbd_req_entry) },
+		[QUERY] = { RNBD_FRAME_QUERY, sizeof(struct rnbd_query) },
 	};
 
 	switch (which) {

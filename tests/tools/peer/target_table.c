@@ -211,6 +211,7 @@ const struct target_case target_table[] = {
 	{ "live-request", AT_LIVE, REQUEST, TYPE },
 	{ "live-challenge", AT_LIVE, CHALLENGE, TYPE },
 	{ "live-proof", AT_LIVE, PROOF, TYPE },
+	{ "live-query", AT_LIVE, QUERY, TYPE },
 	{ "live-credits", AT_LIVE, CREDIT, CREDITS, { H(credits, 64) } },
 	{ "live-overdrawn", AT_LIVE, RESIZE, CREDITS, .also = OVERDRAW },
 	{ "live-list", AT_LIVE, DISCOVER_REPLY, TYPE },

@@ -31,7 +31,7 @@ static const struct {
 	{ TYPE, "type" }, { RESERVED, "reserved" }, { COUNT, "count" }, { SEQ, "seq" },
 	{ EPOCH, "epoch" }, { CREDITS, "credits" }, { GEOMETRY, "geometry" }, { NAME, "name" },
 	{ OP, "op" }, { FLAGS, "flags" }, { TAG, "tag" }, { LENGTH, "length" },
-	{ OFFSET, "offset" }, { EXTENT, "extent" }, { LIMITS, "limits" },
+	{ OFFSET, "offset" }, { EXTENT, "extent" }, { LIMITS, "limits" }, { STATUS, "status" },
 	{ IDENTITY, "identity" }, { RATE, "rate" }, { KIND, "message" }, { ACCESS, "access" },
 };
 
@@ -46,6 +46,7 @@ static const struct {
 	{ RNBD_ST_EPOCH, "epoch" }, { RNBD_ST_NO_SESSION, "no_session" },
 	{ RNBD_ST_QUEUE, "queue" }, { RNBD_ST_RING, "ring" }, { RNBD_ST_DEVICE, "device" },
 	{ RNBD_ST_SHUTDOWN, "shutdown" }, { RNBD_ST_AUTH, "auth" },
+	{ RNBD_ST_ATTACHED, "attached" },
 };
 
 struct counter {
