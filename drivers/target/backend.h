@@ -16,6 +16,12 @@ struct rnbdt_backend;
 struct rnbdt_export;
 struct rnbdt_req;
 
+/*
+ * Bytes of one DISCARD or WRITE_ZEROES: storage may take seconds for more, and nothing
+ * can abort it.
+ */
+#define RNBDT_RANGE_MAX		(64u << 20)
+
 /**
  * struct rnbdt_backend_ops - operations of a kind of backend
  * @atomic: @submit does not sleep

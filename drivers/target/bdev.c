@@ -463,11 +463,14 @@ void rnbdt_bdev_limits(struct rnbdt_backend *be)
 	if (bdev_max_discard_sectors(bdev)) {
 		geo->discard_granularity = bdev_discard_granularity(bdev);
 		geo->discard_alignment = bdev_discard_alignment(bdev);
+		/* Not below a granule or a block, which the protocol demands. */
 		geo->max_discard = rnbdt_bdev_bytes(bdev_max_discard_sectors(bdev),
-						    1U << 31);
+						    max3(RNBDT_RANGE_MAX,
+							 geo->discard_granularity,
+							 geo->physical_block));
 	}
 	/* Zeroes that must be written out still do not use the network. */
-	geo->max_write_zeroes = zeroes ? rnbdt_bdev_bytes(zeroes, RNBDT_ZEROES_MAX) :
+	geo->max_write_zeroes = zeroes ? rnbdt_bdev_bytes(zeroes, RNBDT_RANGE_MAX) :
 					 RNBDT_ZERO_OUT_MAX;
 }
 

@@ -10,8 +10,6 @@ struct rnbdt_export;
 
 /* Bytes of one WRITE_ZEROES to a device that must write zeroes out as data. */
 #define RNBDT_ZERO_OUT_MAX	(16u << 20)
-/* To any other, which may still refuse it: to be written before the client times out. */
-#define RNBDT_ZEROES_MAX	(256u << 20)
 
 int rnbdt_bdev_open_file(struct rnbdt_export *export, struct rnbdt_backend *be);
 void rnbdt_bdev_limits(struct rnbdt_backend *be);

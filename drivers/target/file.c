@@ -413,8 +413,8 @@ static int rnbdt_file_limits(struct rnbdt_export *export,
 	geo->io_min = geo->physical_block;
 	if (fallocate) {
 		geo->discard_granularity = i_blocksize(inode);
-		geo->max_discard = 1U << 31;
-		geo->max_write_zeroes = 1U << 31;
+		geo->max_discard = RNBDT_RANGE_MAX;
+		geo->max_write_zeroes = RNBDT_RANGE_MAX;
 	}
 	return 0;
 }

@@ -54,6 +54,7 @@
 #include "backend.h"
 #include "bind.h"
 #include "counters.h"
+#include "depth.h"
 #include "discover.h"
 #include "epoch.h"
 #include "export.h"
@@ -129,6 +130,7 @@ static u16 rnbdt_login_negotiate(struct rnbdt_session *s, u32 segment_units)
 	queues = rnbdt_limits_queues(requested->nr_queues);
 	s->granted.nr_queues = min_t(u64, queues, div_u64(bytes, floor));
 	s->granted.depth = requested->queue_depth;
+	rnbdt_depth_fit(s);
 	s->granted.max_io = min_t(u64, s->granted.max_io, round_down(div_u64(bytes,
 									     s->granted.nr_queues),
 								     RNBD_UNIT_SIZE));

@@ -40,8 +40,8 @@ export_disk() {
 		die "export of $path as $name failed"
 }
 
-# null_disk MIB [NULL_BLK-ATTR=VALUE...]: a memory-backed block device; its
-# path is printed
+# null_disk MIB [NULL_BLK-ATTR=VALUE...]: a memory-backed block device that takes 1024
+# requests, more than a disk has in flight; its path is printed
 null_disk() {
 	local size=$1 i=0 dir
 	shift
@@ -52,8 +52,11 @@ null_disk() {
 	echo "$size" >"$dir/size"
 	echo 1 >"$dir/memory_backed"
 	echo 1 >"$dir/discard"
+	echo 1024 >"$dir/hw_queue_depth"
 	for i in "$@"; do echo "${i#*=}" >"$dir/${i%%=*}"; done
 	echo 1 >"$dir/power"
+	# a scheduler takes fewer
+	echo none >"/sys/block/${dir##*/}/queue/scheduler"
 	echo "/dev/$(basename "$dir")"
 }
 
