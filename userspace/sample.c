@@ -100,6 +100,8 @@ const struct value_info value_infos[NR_VALUES] = {
 			       "Completions that were found by polling."),
 	[VALUE_FRAGMENTED] = SYSFS(fragmented, "fragmented_requests_total",
 				   "Requests that took more than one extent of the pool."),
+	[VALUE_SLOW_REQUESTS] = SYSFS(slow_requests, "slow_requests_total",
+				      "Requests that were not answered within io_timeout."),
 	[VALUE_CREDIT_STALLS] = SYSFS(credit_stalls, "credit_stalls_total",
 				      "Stops of a queue for lack of credits or slots."),
 	[VALUE_SQ_STALLS] = SYSFS(sq_stalls, "sq_stalls_total",

@@ -137,6 +137,8 @@ static void rnbdc_retire(struct rnbdc_queue *q, struct rnbdc_req *req,
 {
 	rnbdc_free_space(q, req);
 	q->reqs[req->wire.tag] = NULL;
+	if (unlikely(q->query.req == req))
+		q->query.req = NULL;
 	q->in_flight--;
 	req->state = RNBDC_REQ_IDLE;
 	req->next = *done;

@@ -52,6 +52,7 @@
 #include "queue.h"
 #include "queue_alloc.h"
 #include "session.h"
+#include "slow.h"
 #include "state.h"
 
 static enum rnbd_proto_err rnbdc_queue_frame(struct rnbd_ring *ring,
@@ -66,6 +67,8 @@ static enum rnbd_proto_err rnbdc_queue_frame(struct rnbd_ring *ring,
 		rnbdc_handle_login_reply(q, frame, &perr);
 	else if (frame->type == RNBD_FRAME_RESIZE)
 		perr = rnbdc_handle_resize(q, frame);
+	else if (frame->type == RNBD_FRAME_QUERY)
+		perr = rnbdc_handle_query(q, frame);
 	else if (frame->type == RNBD_FRAME_DISCOVER_REPLY)
 		rnbdc_handle_discover_reply(q, frame, &perr);
 	else if (frame->type == RNBD_FRAME_CHALLENGE)

@@ -17,8 +17,7 @@
  * disk's open_mutex, as does the claim of a detach.
  *
  * Errors: Without a connection requests wait in the block layer, or end with
- * BLK_STS_TRANSPORT, see recover.c. A request that is not answered in time ends the
- * connection, because only that makes the device release its pages.
+ * BLK_STS_TRANSPORT, see recover.c. slow.c handles a request that is not answered in time.
  */
 
 #define pr_fmt(fmt) "rnbd: " fmt
@@ -52,12 +51,11 @@
 #include "errmsg.h"
 #include "queue.h"
 #include "session.h"
-#include "state.h"
+#include "slow.h"
 #include "submit.h"
 
-/* A target that does not answer within this time is considered dead. */
 RNBD_PARAM_UINT(io_timeout, 30, 1, 3600,
-		"seconds until an unanswered request ends the connection; of disks attached from then on");
+		"seconds until the target is asked about an unanswered request; of disks attached from then on");
 
 RNBD_PARAM_UINT(inline_depth, 1, 0, 65535,
 		"requests in flight on a queue, below which small writes go inside the request; 0: never");
@@ -159,19 +157,6 @@ static blk_status_t rnbdc_queue_rq(struct blk_mq_hw_ctx *hctx,
 static void rnbdc_commit_rqs(struct blk_mq_hw_ctx *hctx)
 {
 	rnbdc_queue_commit(hctx->driver_data);
-}
-
-static enum blk_eh_timer_return rnbdc_timeout_rq(struct request *rq)
-{
-	struct rnbdc_req *req = blk_mq_rq_to_pdu(rq);
-
-	/* The request may be answered while no task polls for it. */
-	rnbd_ring_poll(&req->queue->ring);
-	if (blk_mq_rq_state(rq) != MQ_RQ_IN_FLIGHT)
-		return BLK_EH_DONE;
-	/* The request must not end before the device has released its pages. */
-	rnbdc_session_fail(req->queue->sess, "a request was not answered in time");
-	return BLK_EH_RESET_TIMER;
 }
 
 static int rnbdc_poll(struct blk_mq_hw_ctx *hctx, struct io_comp_batch *iob)

@@ -46,6 +46,10 @@ enum rnbdc_req_state {
  * @cpu: processor that submitted the request
  * @wrs: send-queue entries reserved for the request
  * @replay: requeue the request instead of completing it
+ * @slow: time-outs since the request was sent, see slow.c
+ * @ask: the target is to be asked about the request
+ * @stuck: the request was answered, and then timed out
+ * @sent_at: jiffies when the request was put into its frame
  * @flush_ns: ktime_get_ns() when a FLUSH was sent
  * @wire: request as sent, with the pool extents that it holds
  * @read_cqe: completion of the RDMA READ that is signalled for its batch
@@ -62,6 +66,10 @@ struct rnbdc_req {
 	u8 state;
 	bool replay;
 	blk_status_t status;
+	u8 slow;
+	bool ask;
+	bool stuck;
+	unsigned long sent_at;
 	u64 flush_ns;
 	u32 frame_seq;
 	u32 cpu;
@@ -105,6 +113,22 @@ struct rnbdc_stage {
 };
 
 /**
+ * struct rnbdc_query - query about a request that the target has not answered
+ * @open: the answer is awaited
+ * @tag: tag that was asked for
+ * @req: request that had the tag; NULL once it was answered
+ * @sent_at: jiffies when the query was sent
+ *
+ * Protected by the lock of the queue's ring.
+ */
+struct rnbdc_query {
+	bool open;
+	u16 tag;
+	struct rnbdc_req *req;
+	unsigned long sent_at;
+};
+
+/**
  * struct rnbdc_queue_stats - counters of a queue; protected by its ring's lock
  * @requests: requests put into frames
  * @rdma_writes: RDMA WRITEs posted
@@ -123,6 +147,7 @@ struct rnbdc_stage {
  * @starts: restarts of the hardware queue at the low watermarks
  * @fragmented: requests that took more than one extent
  * @nomem_retries: requests to be sent again because the target lacked memory
+ * @slow_requests: requests that were not answered within the time-out
  */
 struct rnbdc_queue_stats {
 	u64 requests;
@@ -142,6 +167,7 @@ struct rnbdc_queue_stats {
 	u64 starts;
 	u64 fragmented;
 	u64 nomem_retries;
+	u64 slow_requests;
 };
 
 /**
@@ -179,6 +205,7 @@ struct rnbdc_queue_stats {
  * @ready: requests may be submitted: the session is live, or about to be
  * @last_write_ns: ktime_get_ns() when the latest write was acknowledged that needs a
  *	flush to be durable
+ * @query: the query that is in flight
  * @stats: counters
  */
 struct rnbdc_queue {
@@ -214,7 +241,22 @@ struct rnbdc_queue {
 	bool stopped;
 	bool ready;
 	u64 last_write_ns;
+	struct rnbdc_query query;
 	struct rnbdc_queue_stats stats;
 };
+
+/**
+ * rnbdc_req_posted - test whether the frame with a request was posted
+ * @req: request that is in a frame of the present or latest connection
+ *
+ * A frame takes the number send_seq when it is posted.
+ *
+ * Context: ring.lock held, or the queue is drained.
+ * Return: true if so.
+ */
+static inline bool rnbdc_req_posted(const struct rnbdc_req *req)
+{
+	return (s32)(req->frame_seq - req->queue->ring.send_seq) < 0;
+}
 
 #endif /* RNBDC_QUEUE_H */

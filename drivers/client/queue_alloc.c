@@ -64,6 +64,7 @@ int rnbdc_queue_alloc(struct rnbdc_queue *q)
 	q->waiting = NULL;
 	q->send_fence = NULL;
 	q->stopped = false;
+	q->query = (struct rnbdc_query) { };
 	q->sq_size = rnbdc_queue_data_wrs(sess);
 	q->sq_free = q->sq_size;
 	if (q->sq_size < rnbdc_max_req_wrs(sess))

@@ -37,6 +37,7 @@
  */
 
 #include <linux/blk-mq.h>
+#include <linux/jiffies.h>
 #include <linux/module.h>
 #include <linux/timekeeping.h>
 #include <rdma/ib_verbs.h>
@@ -376,6 +377,10 @@ static blk_status_t rnbdc_submit_locked(struct rnbdc_queue *q, struct rnbdc_req 
 		req->flush_ns = ktime_get_ns();
 	req->state = RNBDC_REQ_SENT;
 	req->frame_seq = ring->send_seq;
+	req->sent_at = jiffies;
+	req->slow = 0;
+	req->ask = false;
+	req->stuck = false;
 	q->reqs[req->wire.tag] = req;
 	q->in_flight++;
 	q->open_reqs++;

@@ -1,0 +1,125 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 1 --cpus 2 --mem 1024 --timeout 150
+# short: storage that is silent costs no connection; a request that the target has lost is sent again; the depth fits the storage
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+
+TIMEOUT=$((2 * ${LAB_SLOW:-1}))	# seconds, of 30 by default
+SILENT=$((8 * TIMEOUT))
+P=/sys/module/rnbd/parameters
+
+set_host_id
+target_start
+modprobe rnbd io_timeout=$TIMEOUT
+modprobe dm-mod 2>/dev/null
+disk=$(null_disk 64) || exit 1
+echo "0 131072 linear $disk 0" | dmsetup create back || die "dmsetup failed"
+export_disk disk0 /dev/mapper/back
+dev=$(attach disk0 --queues 2 --keepalive $((1000 * ${LAB_SLOW:-1}))) || exit 1
+
+fall_silent() { dmsetup suspend --noflush --nolockfs back || die "suspend failed"; }
+speak() { dmsetup resume back || die "resume failed"; }
+# put GENERATION: write a block
+put() {
+	printf '%04d%4092s' "$1" '' |
+		dd of="$dev" bs=4k count=1 iflag=fullblock oflag=direct status=none
+}
+in_flight() { [ "$(awk '{ print $9 }' "/sys/block/${dev##*/}/stat")" -ge 1 ]; }
+got() { dd if="$dev" bs=4k count=1 iflag=direct status=none | head -c 4; }
+
+note "the storage is silent for $SILENT s under load, with an io_timeout of $TIMEOUT s"
+fio --name=load --filename="$dev" --direct=1 --ioengine=libaio --rw=randrw --bs=4k-64k --iodepth=32 \
+	--offset=1m --size=32m --time_based --runtime=3600 --verify=crc32c-intel --verify_fatal=1 \
+	--verify_backlog=64 --verify_state_save=0 --minimal >"$OUT/load" 2>&1 &
+load=$!
+wait_for 20 counter_over "$dev" requests 500
+fall_silent
+sleep $SILENT
+need "$dev" slow_requests -ge 16
+need "$dev" lost -eq 0
+speak
+before=$(counter "$dev" requests)
+wait_for 20 counter_over "$dev" requests $((before + 500))
+kill -0 $load || die "fio ended: $(tail -5 "$OUT/load")"
+kill $load
+wait $load
+if grep -q 'verify\|error' "$OUT/load"; then die "fio: $(grep -m3 'verify\|error' "$OUT/load")"; fi
+need "$dev" lost -eq 0
+dmesg_has "${dev##*/}: a request has waited .* for the target's storage" || die "not in the log"
+same "$(rnbd stat "$dev" --json | jq -r .slow_requests)" "$(counter "$dev" slow_requests)" "what rnbd stat says"
+
+note "the target loses a request: a query finds that, and it is sent again"
+slow=$(counter "$dev" slow_requests)
+strike rnbd-target drop_reply 1
+start=$SECONDS
+put 1 || die "I/O error"
+same "$(hits rnbd-target drop_reply)" 1 "replies dropped"
+need "$dev" slow_requests -eq $((slow + 1))
+need "$dev" lost -eq 1
+need "$dev" replayed -eq 1
+same "$(counter "$dev" reason)" "the target has lost a request" reason
+same "$(got)" 0001 "the block"
+note "after $((SECONDS - start)) s"
+
+note "beyond io_limit the connection ends, whatever the target answers"
+echo $((2 * TIMEOUT)) >$P/io_limit || die "parameter"
+fall_silent
+put 2 &
+pid=$!
+wait_for $((10 * TIMEOUT)) counter_over "$dev" lost 1
+same "$(counter "$dev" reason)" "a request was not answered within io_limit" reason
+speak
+wait $pid || die "I/O error"
+wait_for 20 grep -q live "/sys/block/${dev##*/}/rnbd/state"
+same "$(got)" 0002 "the block"
+echo 3600 >$P/io_limit || die "parameter"
+
+note "a forced detach waits no longer than io_timeout"
+fall_silent
+put 3 2>/dev/null &
+pid=$!
+wait_for 10 in_flight
+start=$SECONDS
+rnbd detach "$dev" --force || die "forced detach failed"
+[ $((SECONDS - start)) -le $((5 * TIMEOUT)) ] || die "it took $((SECONDS - start)) s"
+wait $pid && die "no error"
+speak
+
+note "the depth fits the storage"
+small=$(null_disk 16 hw_queue_depth=16) || exit 1
+echo none >"/sys/block/${small##*/}/queue/scheduler"
+turning=$(null_disk 16) || exit 1
+echo 1 >"/sys/block/${turning##*/}/queue/rotational" || die "not rotational"
+truncate -s 16M /run/file || die "no file"
+export_disk small "$small"
+export_disk turning "$turning"
+export_disk file /run/file -- --cache pagecache
+# grants EXPORT QUEUES DEPTH
+grants() {
+	dev=$(attach "$1" --queues 2 --queue-depth 128 --keepalive 500) || exit 1
+	need "$dev" queues -eq "$2"
+	need "$dev" depth -eq "$3"
+}
+grants small 1 16
+echo 8 >/sys/module/rnbd_target/parameters/storage_inflight || die "parameter"
+strike rnbd kill_queue 1
+wait_for 20 counter_over "$dev" reconnects 0
+need "$dev" depth -eq 16
+works "$dev"
+detach "$dev"
+grants small 1 8
+detach "$dev"
+echo 0 >/sys/module/rnbd_target/parameters/storage_inflight || die "parameter"
+grants turning 2 32
+detach "$dev"
+grants file 2 128
+same "$(cat "/sys/block/${dev##*/}/queue/discard_max_hw_bytes")" $((64 << 20)) "bytes of a DISCARD"
+same "$(cat "/sys/block/${dev##*/}/queue/write_zeroes_max_bytes")" $((64 << 20)) "bytes of a WRITE_ZEROES"
+detach "$dev"
+grants disk0 2 128
+same "$(cat "/sys/block/${dev##*/}/queue/discard_max_hw_bytes")" $((64 << 20)) "bytes of a DISCARD"
+detach "$dev"
+configfs_clear
+dmsetup remove back
+unload
