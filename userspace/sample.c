@@ -120,6 +120,8 @@ const struct value_info value_infos[NR_VALUES] = {
 				 "Requests that were sent again over a new connection."),
 	[VALUE_IN_FLIGHT] = BLOCK_STAT(in_flight, 8, 1, false, "requests_in_flight",
 				       "Requests in flight."),
+	[VALUE_HELD] = SYSFS(held, "held_requests",
+			     "Writes held until the target no longer executes them."),
 	[VALUE_POOL_USED] = POOL(pool_used_bytes, pool_used, "pool_used_bytes",
 				 "Pool space given out."),
 	[VALUE_POOL_PEAK] = POOL(pool_peak_bytes, pool_peak, "pool_peak_bytes",

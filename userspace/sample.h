@@ -50,6 +50,7 @@ enum value {
 	NR_COUNTERS,
 	/* what goes down again */
 	VALUE_IN_FLIGHT = NR_COUNTERS,
+	VALUE_HELD,
 	VALUE_POOL_USED,
 	VALUE_POOL_PEAK,
 	NR_VALUES,

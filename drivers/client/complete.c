@@ -33,8 +33,8 @@
  * never ends with that error, however often the target is asked. A
  * protocol error or a failed work request ends the connection; the requests in
  * flight are then taken back by rnbdc_disk_cancel_requests(), after the device
- * has released their pages, to be sent again over the next connection or to
- * fail.
+ * has released their pages, to be sent again over the next connection, to fail, or to
+ * be held (hold.c).
  */
 
 #include <linux/blk-mq.h>
@@ -52,6 +52,7 @@
 #include "bounce.h"
 #include "complete.h"
 #include "data.h"
+#include "hold.h"
 #include "queue.h"
 #include "session.h"
 #include "stage.h"
@@ -400,16 +401,29 @@ static void rnbdc_queue_abandon(struct rnbdc_queue *q, struct rnbdc_req *req)
 	req->status = rnbdc_lost_status(q->sess);
 }
 
+/* How rnbdc_cancel_rq() ends requests. */
+struct rnbdc_cancel {
+	bool replay;
+	bool hold;
+};
+
 static bool rnbdc_cancel_rq(struct request *rq, void *data)
 {
 	struct rnbdc_req *req = blk_mq_rq_to_pdu(rq);
-	const bool *replay = data;
+	const struct rnbdc_cancel *cancel = data;
+	bool hold;
 
-	if (!blk_mq_request_started(rq) || blk_mq_request_completed(rq))
+	if (!blk_mq_request_started(rq) || blk_mq_request_completed(rq) ||
+	    req->state == RNBDC_REQ_HELD)
 		return true;
+	hold = cancel->hold && rnbdc_must_hold(req);
 	rnbdc_queue_abandon(req->queue, req);
-	req->replay = *replay;
-	if (*replay)
+	if (hold) {
+		rnbdc_hold(req);
+		return true;
+	}
+	req->replay = cancel->replay;
+	if (cancel->replay)
 		req->queue->sess->stats.replayed++;
 	blk_mq_complete_request(rq);
 	return true;
@@ -419,13 +433,17 @@ static bool rnbdc_cancel_rq(struct request *rq, void *data)
  * rnbdc_disk_cancel_requests - end all requests in flight of a lost connection
  * @sess: disconnected session with quiesced queues
  * @replay: requeue the requests in the block layer instead of failing them
+ * @hold: keep those that the target may still execute, see hold.c
  *
- * On return the block layer owns all requests, and their pages are unmapped.
+ * On return the block layer owns all requests that are not held, and the pages of all
+ * of them are unmapped.
  *
- * Context: process context, may sleep.
+ * Context: process context, may sleep; recover_lock held.
  */
-void rnbdc_disk_cancel_requests(struct rnbdc_session *sess, bool replay)
+void rnbdc_disk_cancel_requests(struct rnbdc_session *sess, bool replay, bool hold)
 {
-	blk_mq_tagset_busy_iter(&sess->disk.tag_set, rnbdc_cancel_rq, &replay);
+	struct rnbdc_cancel cancel = { .replay = replay, .hold = hold };
+
+	blk_mq_tagset_busy_iter(&sess->disk.tag_set, rnbdc_cancel_rq, &cancel);
 	blk_mq_tagset_wait_completed_request(&sess->disk.tag_set);
 }

@@ -16,6 +16,7 @@ RNBD_INJECT(rnbdc_inject_set_epoch, "set_epoch");
 RNBD_INJECT(rnbdc_inject_stray, "stray_writes");
 RNBD_INJECT(rnbdc_inject_no_send_fence, "no_send_fence");
 RNBD_INJECT(rnbdc_inject_no_read_guard, "no_read_guard");
+RNBD_INJECT(rnbdc_inject_no_hold, "no_hold");
 
 static struct rnbd_inject *const rnbdc_inject_points[] = {
 	&rnbdc_inject_kill_queue,
@@ -25,6 +26,7 @@ static struct rnbd_inject *const rnbdc_inject_points[] = {
 	&rnbdc_inject_stray,
 	&rnbdc_inject_no_send_fence,
 	&rnbdc_inject_no_read_guard,
+	&rnbdc_inject_no_hold,
 	NULL,
 };
 

@@ -14,6 +14,7 @@ extern struct rnbd_inject rnbdc_inject_set_epoch;
 extern struct rnbd_inject rnbdc_inject_stray;
 extern struct rnbd_inject rnbdc_inject_no_send_fence;
 extern struct rnbd_inject rnbdc_inject_no_read_guard;
+extern struct rnbd_inject rnbdc_inject_no_hold;
 void rnbdc_inject_init(void);
 void rnbdc_inject_exit(void);
 

@@ -33,6 +33,9 @@
 #include "options.h"
 #include "session.h"
 
+/* Milliseconds for a target that is busy when a keep-alive is overdue. */
+#define RNBDC_LOSS_MARGIN_MS	1000
+
 static const char * const rnbdc_policy_words[] = {
 	[RNBD_POLICY_QUEUE]	= "queue",
 	[RNBD_POLICY_FAIL]	= "fail",
@@ -70,6 +73,18 @@ static bool rnbdc_name_ok(const struct rnbdc_options *opt)
 	return rnbd_disk_alias_ok(opt->name);
 }
 
+/*
+ * When the disk fails, writes that were sent are given back. The target must have
+ * noticed the loss by then: it checks twice per interval for one that was missed
+ * RNBD_KEEPALIVE_MISSED times.
+ */
+static bool rnbdc_loss_timeout_ok(const struct rnbdc_options *opt)
+{
+	return !opt->loss_timeout ||
+	       opt->loss_timeout * 1000ULL >=
+	       (RNBD_KEEPALIVE_MISSED + 1) * (u64)opt->keepalive_ms + RNBDC_LOSS_MARGIN_MS;
+}
+
 #define RNBDC_REQUESTED(member)	RNBDC_FIELD(struct rnbdc_options, member)
 #define RNBDC_GRANTED(member)	RNBDC_FIELD(struct rnbdc_session, member)
 #define RNBDC_REPORT_BOTH	(RNBDC_REPORT_GRANTED | RNBDC_REPORT_REQUESTED)
@@ -104,7 +119,9 @@ const struct rnbdc_option rnbdc_option_table[] = {
 	  .requested = RNBDC_REQUESTED(fast_io_fail) },
 	{ "loss_timeout", RNBDC_OPTION_U32, RNBDC_SCOPE_DISK, RNBD_ATTR_LOSS_TIMEOUT,
 	  .preset = 600, .mode = 0444, .report = RNBDC_REPORT_GRANTED,
-	  .requested = RNBDC_REQUESTED(loss_timeout) },
+	  .requested = RNBDC_REQUESTED(loss_timeout), .check = rnbdc_loss_timeout_ok,
+	  .refusal =
+	  "at least 4 keep-alive intervals and 1 s: until then old writes may be executed" },
 	{ "keepalive_ms", RNBDC_OPTION_U32, RNBDC_SCOPE_SESSION, RNBD_ATTR_KEEPALIVE_MS,
 	  .preset = 2000, .mode = 0444, .report = RNBDC_REPORT_GRANTED,
 	  .requested = RNBDC_REQUESTED(keepalive_ms),

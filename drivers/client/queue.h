@@ -29,12 +29,14 @@ struct rnbdc_session;
  * @RNBDC_REQ_WAIT_SENT: answered, but the SEND of its frame has not completed, so the
  *	device may still read its pages
  * @RNBDC_REQ_FETCHING: answered, its RDMA READ is posted
+ * @RNBDC_REQ_HELD: its connection is lost, and the target may still execute it
  */
 enum rnbdc_req_state {
 	RNBDC_REQ_IDLE,
 	RNBDC_REQ_SENT,
 	RNBDC_REQ_WAIT_SENT,
 	RNBDC_REQ_FETCHING,
+	RNBDC_REQ_HELD,
 };
 
 /**

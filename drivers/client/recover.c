@@ -13,6 +13,8 @@
  *
  * Without a connection I/O waits, or fails if that is the disk's policy. Waiting
  * I/O fails after fast_io_fail seconds, or when recovery ends after loss_timeout.
+ * Writes that were sent fail only when recovery ends: until a login is granted the
+ * target may still execute them (hold.c).
  *
  * An export that returns with another incarnation may have lost writes that
  * were acknowledged but not flushed. If there are any, the whole disk fails:
@@ -52,6 +54,7 @@
 #include "complete.h"
 #include "connect.h"
 #include "errmsg.h"
+#include "hold.h"
 #include "inject.h"
 #include "login.h"
 #include "queue_alloc.h"
@@ -101,8 +104,9 @@ static void rnbdc_fail_io_work(struct work_struct *work)
 	struct rnbdc_session *sess = container_of(to_delayed_work(work),
 						  struct rnbdc_session, recovery.fail_io_work);
 
-	pr_warn("%s: no connection for %u seconds, I/O fails\n",
-		rnbdc_session_name(sess), sess->opt.fast_io_fail);
+	pr_warn("%s: no connection for %u seconds, I/O fails, %u writes that were sent wait\n",
+		rnbdc_session_name(sess), sess->opt.fast_io_fail,
+		READ_ONCE(sess->recovery.nr_held));
 	rnbdc_fail_io(sess);
 }
 
@@ -191,8 +195,10 @@ static int rnbdc_go_live(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg
 		rnbdc_queue_ready(sess->queues[i], true);
 	/* Before the change of state, so that its observers see it. */
 	sess->stats.restarts += restarted;
+	sess->stats.replayed += sess->recovery.nr_held;
 	if (!rnbdc_session_advance(sess, RNBDC_LIVE)) {
 		sess->stats.restarts -= restarted;
+		sess->stats.replayed -= sess->recovery.nr_held;
 		rnbdc_errmsg_set(errmsg, "%s", sess->recovery.broken_reason ?: "connection lost");
 		for (i = 0; i < sess->nr_queues; i++)
 			rnbdc_queue_ready(sess->queues[i], false);
@@ -201,6 +207,8 @@ static int rnbdc_go_live(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg
 	}
 	queue_delayed_work(rnbdc_timer_wq, &sess->recovery.keepalive_work,
 			   msecs_to_jiffies(sess->grant.keepalive_ms) / 2);
+	/* The target has granted the login: it executes nothing of an older epoch. */
+	rnbdc_held_release(sess, true);
 	rnbdc_unquiesce(sess);
 	return 0;
 }
@@ -208,9 +216,9 @@ static int rnbdc_go_live(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg
 /* Drain the queue pairs, return requests to the block layer and free the connection. */
 static void rnbdc_teardown_connection(struct rnbdc_session *sess)
 {
-	bool replay = test_bit(RNBDC_SESS_ATTACHED, &sess->flags) &&
-		      !rnbdc_session_ending(sess) &&
-		      !sess->opt.fail_policy;
+	bool keep = test_bit(RNBDC_SESS_ATTACHED, &sess->flags) &&
+		    !rnbdc_session_ending(sess);
+	bool replay = keep && !sess->opt.fail_policy;
 	u32 i;
 
 	/* After this no task is in queue_rq, and none enters it. */
@@ -221,7 +229,8 @@ static void rnbdc_teardown_connection(struct rnbdc_session *sess)
 	cancel_delayed_work_sync(&sess->recovery.keepalive_work);
 	rnbdc_disconnect(sess);
 	/* The device no longer holds a page: requests may be sent again. */
-	rnbdc_disk_cancel_requests(sess, replay);
+	rnbdc_disk_cancel_requests(sess, replay,
+				   keep && !rnbd_inject(&rnbdc_inject_no_hold, NULL));
 	/*
 	 * Fail requests queued in blk-mq now: they do not use the connection,
 	 * and releasing it may block for long.
@@ -231,6 +240,17 @@ static void rnbdc_teardown_connection(struct rnbdc_session *sess)
 	rnbdc_release_connection(sess);
 	if (replay)
 		rnbdc_wait_or_fail(sess);
+}
+
+/* End recovery: all I/O fails, also what was held. */
+static void rnbdc_give_up(struct rnbdc_session *sess)
+{
+	lockdep_assert_held(&sess->recovery.lock);
+
+	if (!rnbdc_session_advance(sess, RNBDC_FAILED))
+		return;
+	rnbdc_held_release(sess, false);
+	rnbdc_unquiesce(sess);
 }
 
 static unsigned long rnbdc_pause(const struct rnbdc_session *sess, int error)
@@ -301,8 +321,7 @@ static void rnbdc_recover(struct rnbdc_session *sess)
 			return;
 		if (ret == -EKEYREVOKED)
 			set_bit(RNBDC_SESS_REVOKED, &sess->flags);
-		if (rnbdc_session_advance(sess, RNBDC_FAILED))
-			rnbdc_unquiesce(sess);
+		rnbdc_give_up(sess);
 		return;
 	}
 	sess->recovery.next_try = jiffies + rnbdc_pause(sess, ret);
@@ -413,8 +432,7 @@ void rnbdc_recover_deactivate(struct rnbdc_session *sess)
 		if (sess->conn.dev)
 			rnbdc_teardown_connection(sess);
 		rnbdc_session_set_error(sess, RNBDC_DEACTIVATED_REASON);
-		if (rnbdc_session_advance(sess, RNBDC_FAILED))
-			rnbdc_unquiesce(sess);
+		rnbdc_give_up(sess);
 	}
 	mutex_unlock(&sess->recovery.lock);
 	memalloc_noio_restore(noio);

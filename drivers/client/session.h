@@ -40,6 +40,7 @@
 struct rnbd_segment_info;
 struct rnbdc_exports;
 struct rnbdc_queue;
+struct rnbdc_req;
 
 /**
  * enum rnbdc_state - state of a session
@@ -194,6 +195,9 @@ struct rnbdc_auth {
  *	rnbdc_timer_wq
  * @keepalive_work: sends keep-alives and checks those of the target; on
  *	rnbdc_timer_wq
+ * @held: requests of a lost connection that the target may still execute, linked by
+ *	rnbdc_req.next, see hold.c; protected by @lock
+ * @nr_held: length of @held; written under @lock
  */
 struct rnbdc_recovery {
 	struct mutex lock;	/* letting I/O flow */
@@ -207,6 +211,8 @@ struct rnbdc_recovery {
 	struct delayed_work recover_work;
 	struct delayed_work fail_io_work;
 	struct delayed_work keepalive_work;
+	struct rnbdc_req *held;
+	u32 nr_held;
 };
 
 /**

@@ -92,7 +92,7 @@ static const char *rnbdc_timed_out(struct rnbdc_queue *q, struct rnbdc_req *req,
 	lockdep_assert_held(&q->ring.lock);
 
 	/* The connection is being torn down, or the request ends. */
-	if (!q->ring.live || req->state == RNBDC_REQ_IDLE)
+	if (!q->ring.live || req->state == RNBDC_REQ_IDLE || req->state == RNBDC_REQ_HELD)
 		return NULL;
 	/* A detach must not wait for slow storage. */
 	if (test_bit(RNBDC_SESS_DETACH, &q->sess->flags))

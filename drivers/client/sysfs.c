@@ -190,6 +190,7 @@ static struct rnbdc_number rnbdc_numbers[] = {
 	RNBDC_VALUE(reconnects, stats.reconnects),
 	RNBDC_VALUE(restarts, stats.restarts),
 	RNBDC_VALUE(replayed, stats.replayed),
+	RNBDC_VALUE(held, recovery.nr_held),
 	RNBDC_VALUE(epoch, epoch),
 	RNBDC_VALUE(pool_units, grant.pool_units),
 	RNBDC_VALUE(segment_units, grant.segment_units),

@@ -69,6 +69,7 @@ put 2 &
 pid=$!
 wait_for $((10 * TIMEOUT)) counter_over "$dev" lost 1
 same "$(counter "$dev" reason)" "a request was not answered within io_limit" reason
+need "$dev" held -eq 1
 speak
 wait $pid || die "I/O error"
 wait_for 20 grep -q live "/sys/block/${dev##*/}/rnbd/state"

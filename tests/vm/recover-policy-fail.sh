@@ -97,6 +97,8 @@ fi
 
 modprobe rnbd io_timeout=$((10 * ${LAB_SLOW:-1}))
 before=$(rdma_own)
+# as short as the keep-alive allows: writes that were sent wait for the end of recovery
+fail=(--policy fail --keepalive $((250 * ${LAB_SLOW:-1})) --loss-timeout $((1 + ${LAB_SLOW:-1})))
 
 # load DEV [RW]: I/O that goes on until it fails
 load() {
@@ -121,7 +123,7 @@ lost() {
 
 for way in $WAYS; do
 	lab barrier "up-$way"
-	dev=$(attach disk0 --policy fail --loss-timeout 1) || exit 1
+	dev=$(attach disk0 "${fail[@]}") || exit 1
 	# writes alone, too: those that are flushed were never read requests
 	case $way in
 	export-disabled | port-disabled) load "$dev" randwrite ;;
@@ -260,14 +262,14 @@ wait_for 10 rdma_own_is "$before"
 lab barrier both
 
 lab barrier up2 --timeout 60
-dev=$(attach disk0 --policy fail --loss-timeout 1) || exit 1
+dev=$(attach disk0 "${fail[@]}") || exit 1
 load "$dev"
 lab barrier load2
 lost "$dev"
 lab barrier down2
 
 lab barrier up3 --timeout 60
-dev=$(attach disk0 --policy fail --loss-timeout 1) || exit 1
+dev=$(attach disk0 "${fail[@]}") || exit 1
 load "$dev"
 echo "our own RDMA device is removed under load"
 rdma link delete rxe0 || die "rdma link delete failed"
@@ -277,7 +279,7 @@ wait $pid && die "fio saw no error"
 detach "$dev"
 rdma link add rxe0 type rxe netdev eth0
 before=$(rdma_own)
-dev=$(attach disk0 --policy fail --loss-timeout 1) || exit 1
+dev=$(attach disk0 "${fail[@]}") || exit 1
 load "$dev"
 echo "the target dies"
 lab kill 1

@@ -1,34 +1,40 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 240
-# short: no write of an old epoch lands after its replay: both guards are needed, and enough
+# short: no old write lands on a newer one, whoever sent that: three guards are needed, and enough
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# The target holds one write up (a fault point), the client loses its queue
-# pair and connects again. Two places can hold it up, and each has its guard:
+# The target holds one write up (a fault point), and the client loses its queue pair.
+# Each of three guards keeps that write from landing on newer data, and is switched off
+# once to show that it is needed:
 #
-# - after the target has looked at the epoch, as slow storage does: the login
-#   must wait until the old write has ended (drain);
-# - before that, as a slow thread does: the look at the epoch must drop it
-#   (check), although the client was told long ago that the write failed.
+# - drain: the client connects again. The login must wait until a write that is held up
+#   behind the check of the epoch, as by slow storage, has ended.
+# - check: the administrator deactivates the disk, so the write fails. If it is held up
+#   before the check of the epoch, as by a slow thread, the check must drop it.
+# - hold: the disk has the policy to fail, and the application writes what has failed
+#   over another attachment (another host id), and newer data after it. The client must
+#   keep the write until the target has confirmed that it no longer executes it.
 
 HELD=200000		# ms at most: ended when the client says so
 BLOCK=7
+ROUNDS="queue-none queue-drain gone-none gone-check path-none path-hold"
 
 set_host_id
 if [ "$NODE" = 1 ]; then
 	target_start
 	disk=$(null_disk 64) || exit 1
-	export_disk disk0 "$disk"
+	export_disk disk0 "$disk" 1 2 3
 	lab barrier exported
-	for round in queue-none queue-drain fail-none fail-check; do
+	for round in $ROUNDS; do
 		for point in delay_bio delay_submit no_drain no_epoch_check; do
 			strike rnbd-target "$point" 0
 		done
 		case $round in
-		queue-*) hold=delay_bio ;;
-		fail-*) hold=delay_submit ;;
+		queue-*) hold=delay_bio left=1 ;;
+		gone-*) hold=delay_submit left=0 ;;
+		path-*) hold=delay_bio left=2 ;;
 		esac
 		struck=$(hits rnbd-target "$hold")
 		stale=$(cat "$CFG/exports/disk0/stale_requests")
@@ -45,13 +51,13 @@ if [ "$NODE" = 1 ]; then
 		strike rnbd-target "$hold" 0
 		lab barrier "written-$round" --timeout 60
 		# the old session has gone: what was held up has landed, or not
-		wait_for 20 grep -qx 1 "$CFG/exports/disk0/sessions"
+		wait_for 20 grep -qx "$left" "$CFG/exports/disk0/sessions"
 		[ "$(hits rnbd-target "$hold")" = $((struck + 1)) ] || die "$round: no write was held up"
 		stale=$(($(cat "$CFG/exports/disk0/stale_requests") - stale))
 		echo "$round: stale requests dropped: $stale"
 		case $round in
-		fail-none) [ "$stale" -ge 1 ] || die "no stale request was dropped" ;;
-		fail-check) [ "$stale" = 0 ] || die "the check is not off" ;;
+		gone-none) [ "$stale" -ge 1 ] || die "no stale request was dropped" ;;
+		gone-check) [ "$stale" = 0 ] || die "the check is not off" ;;
 		esac
 		dd if="$disk" bs=4k skip=$BLOCK count=1 iflag=direct status=none |
 			head -c 4 >"$SHARED/found-$round"
@@ -65,59 +71,98 @@ fi
 lab barrier exported
 modprobe rnbd
 
-# put GENERATION: write the block
+# put DEV GENERATION: write the block
 put() {
-	printf '%04d%4092s' "$1" '' |
-		dd of="$dev" bs=4k seek=$BLOCK count=1 iflag=fullblock oflag=direct status=none
+	printf '%04d%4092s' "$2" '' |
+		dd of="$1" bs=4k seek=$BLOCK count=1 iflag=fullblock oflag=direct status=none
+}
+
+# both: the application writes over one path, over the other one what has failed, and then
+# newer data
+both() {
+	put "$dev" 2 2>/dev/null || put "$other" 2 || return 1
+	put "$other" 3
 }
 
 # one ROUND ATTACH-OPTIONS...: generation 1 is written; 2 is held up while the
-# connection is lost; with the policy to queue, 3 follows it
+# connection is lost; 3 follows it
 one() {
 	local round=$1 pid
 	shift
 	dev=$(attach disk0 --queues 1 --keepalive 500 "$@") || exit 1
-	put 1 || die "$round: first write failed"
+	put "$dev" 1 || die "$round: first write failed"
 	lab barrier "first-$round"
 	lab barrier "hold-$round"
-	put 2 2>/dev/null &
+	case $round in
+	path-*)
+		# its keep-alive is too rare to meet the fault point
+		other=$(attach disk0 --queues 1 --keepalive 60000 --host-id "$(host_id 3)") || exit 1
+		both &
+		;;
+	*) put "$dev" 2 2>/dev/null & ;;
+	esac
 	pid=$!
 	lab barrier "held-$round"
-	strike rnbd kill_queue 1
-	wait_for 20 counter_over "$dev" lost 0
 	case $round in
-	queue-none)
+	gone-*)
+		rnbd deactivate "$dev" || die "rnbd deactivate failed"
+		wait $pid && die "$round: the write that was held up succeeded"
+		lab barrier "release-$round"
+		;;
+	*)
+		strike rnbd no_hold 0
+		[ "$round" != path-hold ] || strike rnbd no_hold 1
+		strike rnbd kill_queue 1
+		wait_for 20 counter_over "$dev" lost 0
+		;;
+	esac
+	case $round in
+	queue-none | path-none)
 		# the login waits for the write that is held up
 		wait_for 20 counter_over "$dev" attempt 3
+		need "$dev" held -eq 1
+		kill -0 $pid || die "$round: the write has ended"
+		if [ "$round" = path-none ] && dd if="$dev" of=/dev/null bs=4k count=1 iflag=direct 2>/dev/null; then
+			die "$round: a read waits in spite of the policy"
+		fi
 		lab barrier "release-$round"
-		wait $pid || die "$round: I/O error in spite of the policy"
-		put 3 || die "$round: write failed"
+		wait $pid || die "$round: I/O error"
+		need "$dev" held -eq 0
+		need "$dev" replayed -eq 1
 		;;
 	queue-drain)
 		wait $pid || die "$round: I/O error in spite of the policy"
-		put 3 || die "$round: write failed"
+		put "$dev" 3 || die "$round: write failed"
 		lab barrier "release-$round"
 		;;
-	fail-*)
-		wait $pid && die "$round: the write that was held up succeeded"
+	path-hold)
+		wait $pid || die "$round: the application saw an error on both paths"
 		lab barrier "release-$round"
 		wait_for 20 counter_over "$dev" reconnects 0
 		;;
 	esac
+	[ "$round" != queue-none ] || put "$dev" 3 || die "$round: write failed"
 	echo "  attempts: $(counter "$dev" attempt), reconnects: $(counter "$dev" reconnects)"
 	lab barrier "written-$round" --timeout 60
 	lab barrier "checked-$round" --timeout 60
 	detach "$dev"
+	[ -z "$other" ] || detach "$other"
+	other=
 	found=$(cat "$SHARED/found-$round")
 	echo "$round: generation $found on the disk"
 }
 
+other=
 one queue-none
 [ "$found" = 0003 ] || die "a newer write was overwritten"
 one queue-drain
 [ "$found" = 0002 ] || die "nothing is wrong without draining: this test proves nothing"
-one fail-none --policy fail
+one gone-none
 [ "$found" = 0001 ] || die "a write that had failed was executed later"
-one fail-check --policy fail
+one gone-check
 [ "$found" = 0002 ] || die "nothing is wrong without the check: this test proves nothing"
+one path-none --policy fail
+[ "$found" = 0003 ] || die "a newer write was overwritten over another path"
+one path-hold --policy fail
+[ "$found" = 0002 ] || die "nothing is wrong if writes are not held: this test proves nothing"
 unload

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Held writes: requests that the target may still execute after a loss.
+ *
+ * Operation
+ *
+ * When a connection is lost, the target may have requests of it that it executes
+ * later: it notices the loss up to four keep-alive intervals after the client, and
+ * its storage may be slow. An application or dm-multipath that gets a write back
+ * with an error sends it again over another path, and newer writes after it. The
+ * old copy would then overwrite the newer data. So the client keeps every request
+ * that modifies the disk and was sent, whatever the disk's policy is, until the
+ * target confirms that it cannot execute them: it grants a login of the session only
+ * when the older epochs are drained. They are then sent again. Reads, and requests
+ * that were never sent, cannot do harm and do as the policy says.
+ *
+ * Held requests fail when the disk fails or is detached by force: after loss_timeout,
+ * which is long enough for the target to notice the loss (option_table.c), when the
+ * administrator deactivates it, and when a login is refused for good, which the
+ * target does only after it has drained the older epochs.
+ *
+ * Ownership
+ *
+ * A held request belongs to the list in sess->recovery.held. For the block layer it
+ * is in flight. It has no mapped pages, pool space or tag of a queue.
+ *
+ * Concurrency: the list is protected by recover_lock; nr_held is read without it. The
+ * state of a request is read without a lock by its time-out.
+ *
+ * Errors: none; holding allocates no memory.
+ */
+
+#include <linux/blk-mq.h>
+#include <linux/lockdep.h>
+
+#include "../core/op.h"
+#include "data.h"
+#include "hold.h"
+#include "queue.h"
+#include "session.h"
+#include "submit.h"
+
+/**
+ * rnbdc_must_hold - test whether the target may still execute a request
+ * @req: request in flight of a queue that is drained
+ *
+ * Context: teardown of the connection; the queue has no other user.
+ * Return: true if the request modifies the disk and the frame with it was posted.
+ */
+bool rnbdc_must_hold(const struct rnbdc_req *req)
+{
+	return rnbd_ops[req->wire.op].modifies && rnbdc_req_posted(req);
+}
+
+/**
+ * rnbdc_hold - keep a request of a lost connection
+ * @req: request that no queue refers to and whose pages the device has released
+ *
+ * Context: process context, recover_lock held.
+ */
+void rnbdc_hold(struct rnbdc_req *req)
+{
+	struct rnbdc_session *sess = req->queue->sess;
+
+	lockdep_assert_held(&sess->recovery.lock);
+
+	/* The device may be gone when the request ends. */
+	rnbdc_req_unmap(req);
+	WRITE_ONCE(req->state, RNBDC_REQ_HELD);
+	req->next = sess->recovery.held;
+	sess->recovery.held = req;
+	WRITE_ONCE(sess->recovery.nr_held, sess->recovery.nr_held + 1);
+}
+
+/**
+ * rnbdc_held_release - give all held requests back to the block layer
+ * @sess: session
+ * @replay: requeue the requests to be sent again, otherwise fail them
+ *
+ * Context: process context, recover_lock held. With @replay the session is live and
+ * its queues are quiesced, otherwise I/O of the session fails.
+ */
+void rnbdc_held_release(struct rnbdc_session *sess, bool replay)
+{
+	struct rnbdc_req *req = sess->recovery.held;
+
+	lockdep_assert_held(&sess->recovery.lock);
+
+	sess->recovery.held = NULL;
+	WRITE_ONCE(sess->recovery.nr_held, 0);
+	while (req) {
+		struct rnbdc_req *next = req->next;
+
+		WRITE_ONCE(req->state, RNBDC_REQ_IDLE);
+		req->replay = replay;
+		if (!replay)
+			req->status = rnbdc_queue_down_status(req->queue);
+		blk_mq_complete_request(blk_mq_rq_from_pdu(req));
+		req = next;
+	}
+}
