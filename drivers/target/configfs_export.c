@@ -385,6 +385,30 @@ static ssize_t rnbdt_export_stale_frames_show(struct config_item *item, char *pa
 }
 CONFIGFS_ATTR_RO(rnbdt_export_, stale_frames);
 
+static ssize_t rnbdt_export_io_stat_show(struct config_item *item, char *page)
+{
+	return rnbdt_iostat_show(&rnbdt_to_export(item)->iostat, page);
+}
+
+static struct configfs_attribute rnbdt_export_attr_io_stat = {
+	.ca_name	= "io_stat",
+	.ca_mode	= 0440,
+	.ca_owner	= THIS_MODULE,
+	.show		= rnbdt_export_io_stat_show,
+};
+
+static ssize_t rnbdt_export_io_errors_show(struct config_item *item, char *page)
+{
+	return rnbdt_iostat_show_errors(&rnbdt_to_export(item)->iostat, page);
+}
+
+static struct configfs_attribute rnbdt_export_attr_io_errors = {
+	.ca_name	= "io_errors",
+	.ca_mode	= 0440,
+	.ca_owner	= THIS_MODULE,
+	.show		= rnbdt_export_io_errors_show,
+};
+
 static struct configfs_attribute *rnbdt_export_attrs[] = {
 	&rnbdt_export_attr_path,
 	&rnbdt_export_attr_readonly,
@@ -399,6 +423,8 @@ static struct configfs_attribute *rnbdt_export_attrs[] = {
 	&rnbdt_export_attr_sessions,
 	&rnbdt_export_attr_stale_requests,
 	&rnbdt_export_attr_stale_frames,
+	&rnbdt_export_attr_io_stat,
+	&rnbdt_export_attr_io_errors,
 	NULL,
 };
 
@@ -408,6 +434,7 @@ static void rnbdt_export_release(struct config_item *item)
 
 	mutex_destroy(&export->lock);
 	kfree(export->path);
+	rnbdt_iostat_exit(&export->iostat);
 	kfree(export);
 }
 
@@ -501,6 +528,10 @@ static struct config_group *rnbdt_exports_make(struct config_group *group,
 	export = kzalloc(sizeof(*export), GFP_KERNEL);
 	if (!export)
 		return ERR_PTR(-ENOMEM);
+	if (rnbdt_iostat_init(&export->iostat)) {
+		kfree(export);
+		return ERR_PTR(-ENOMEM);
+	}
 	mutex_init(&export->lock);
 	INIT_LIST_HEAD(&export->entry);
 	INIT_LIST_HEAD(&export->hosts);

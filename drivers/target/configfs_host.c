@@ -407,6 +407,30 @@ static ssize_t rnbdt_host_sessions_show(struct config_item *item, char *page)
 }
 CONFIGFS_ATTR_RO(rnbdt_host_, sessions);
 
+static ssize_t rnbdt_host_io_stat_show(struct config_item *item, char *page)
+{
+	return rnbdt_iostat_show(&rnbdt_to_host(item)->iostat, page);
+}
+
+static struct configfs_attribute rnbdt_host_attr_io_stat = {
+	.ca_name	= "io_stat",
+	.ca_mode	= 0440,
+	.ca_owner	= THIS_MODULE,
+	.show		= rnbdt_host_io_stat_show,
+};
+
+static ssize_t rnbdt_host_io_errors_show(struct config_item *item, char *page)
+{
+	return rnbdt_iostat_show_errors(&rnbdt_to_host(item)->iostat, page);
+}
+
+static struct configfs_attribute rnbdt_host_attr_io_errors = {
+	.ca_name	= "io_errors",
+	.ca_mode	= 0440,
+	.ca_owner	= THIS_MODULE,
+	.show		= rnbdt_host_io_errors_show,
+};
+
 static struct configfs_attribute *rnbdt_host_attrs[] = {
 	&rnbdt_host_attr_max_pool_bytes,
 	&rnbdt_host_attr_max_session_pool_bytes,
@@ -423,6 +447,8 @@ static struct configfs_attribute *rnbdt_host_attrs[] = {
 	&rnbdt_host_attr_active_sessions,
 	&rnbdt_host_attr_unfence_on_restart,
 	&rnbdt_host_attr_sessions,
+	&rnbdt_host_attr_io_stat,
+	&rnbdt_host_attr_io_errors,
 	NULL,
 };
 
@@ -435,6 +461,7 @@ static void rnbdt_host_release(struct config_item *item)
 	mutex_unlock(&rnbdt_lock);
 	rnbdt_secret_put(host->secret);
 	rnbdt_secret_put(host->old_secret);
+	rnbdt_iostat_exit(&host->iostat);
 	kfree(host);
 }
 
@@ -463,6 +490,10 @@ static struct config_group *rnbdt_hosts_make(struct config_group *group,
 	host = kzalloc(sizeof(*host), GFP_KERNEL);
 	if (!host)
 		return ERR_PTR(-ENOMEM);
+	if (rnbdt_iostat_init(&host->iostat)) {
+		kfree(host);
+		return ERR_PTR(-ENOMEM);
+	}
 	host->uuid = uuid;
 	host->fence.generation = 1;
 
@@ -480,6 +511,7 @@ static struct config_group *rnbdt_hosts_make(struct config_group *group,
 		pr_err("host %s: was removed, and its sessions still end; try again when its storage has ended its requests\n",
 		       name);
 	if (ret) {
+		rnbdt_iostat_exit(&host->iostat);
 		kfree(host);
 		return ERR_PTR(ret);
 	}

@@ -14,6 +14,7 @@
 #include <rdma/rdma_cm.h>
 
 #include "session.h"
+#include "iostat.h"
 
 struct rnbdt_backend;
 struct rnbdt_secret;
@@ -104,6 +105,7 @@ struct rnbdt_fence {
  * @hangups: sessions of the host by class, see rnbdt_account.hung_up; rnbdt_lock
  * @half_open: MiB of the host's half-open connections of one class, valid during one
  *	call of rnbdt_limits_connect(); rnbdt_lock
+ * @iostat: I/O statistics of all sessions that the host has had
  *
  * Freed after rmdir, when its last session has gone. Until then it is in
  * rnbdt_hosts and cannot be created again, because a new object would not know
@@ -133,6 +135,7 @@ struct rnbdt_host {
 	u32 next_known;
 	u32 hangups[RNBDT_PEER_CLASSES];
 	u32 half_open;
+	struct rnbdt_iostat iostat;
 };
 
 #define RNBDT_INCARNATION_SIZE	16
@@ -168,6 +171,7 @@ struct rnbdt_host {
  * @stale_requests: requests of ended sessions or old epochs that were dropped
  *	before they reached the storage
  * @stale_frames: frames of closing sessions that were dropped unread
+ * @iostat: I/O statistics of all sessions that the export has had
  */
 struct rnbdt_export {
 	struct config_group group;
@@ -188,6 +192,7 @@ struct rnbdt_export {
 	struct list_head hosts;
 	atomic64_t stale_requests;
 	atomic64_t stale_frames;
+	struct rnbdt_iostat iostat;
 };
 
 /**

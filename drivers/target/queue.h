@@ -32,6 +32,7 @@ struct rnbdt_queue;
  * @queue: queue of the request; constant
  * @entry: in rnbdt_queue.done; ring->lock
  * @todo: in rnbdt_queue.todo
+ * @begun: monotonic time in ns when the frame of the request was decoded
  * @busy: the client waits for the reply; set by the frame handler, cleared
  *	(release) when the reply is put into a frame, because the client may use
  *	the tag again as soon as that frame is posted
@@ -60,6 +61,7 @@ struct rnbdt_req {
 	struct rnbdt_queue *queue;
 	struct list_head entry;
 	struct llist_node todo;
+	u64 begun;
 	bool busy;
 	bool stale;
 	u16 status;

@@ -38,6 +38,7 @@
 #include <linux/completion.h>
 #include <linux/highmem.h>
 #include <linux/module.h>
+#include <linux/timekeeping.h>
 #include <rdma/ib_verbs.h>
 
 #include "../core/geometry.h"
@@ -48,6 +49,7 @@
 #include "../core/ring.h"
 #include "../core/ring_send.h"
 #include "backend.h"
+#include "graph.h"
 #include "inject.h"
 #include "pool.h"
 #include "queue.h"
@@ -231,6 +233,18 @@ static bool rnbdt_queue_submitting(const struct rnbdt_queue *q)
 	return in_task() && READ_ONCE(q->submitter) == current;
 }
 
+/*
+ * Count a request for its export and its host, which stay while it is in flight. The
+ * number of a request that the client has seen completed is never missing.
+ */
+static void rnbdt_req_count(const struct rnbdt_req *treq)
+{
+	const struct rnbdt_session *s = treq->queue->session;
+
+	rnbdt_iostat_count(&s->export->iostat, &s->host->iostat, treq->req.op, treq->status,
+			   treq->req.length, ktime_get_ns() - treq->begun);
+}
+
 /**
  * rnbdt_req_done - complete a request
  * @treq: request of a backend; belongs to the queue from here on
@@ -244,6 +258,8 @@ void rnbdt_req_done(struct rnbdt_req *treq, u16 status)
 	unsigned long flags;
 
 	treq->status = status;
+	if (likely(!treq->stale))
+		rnbdt_req_count(treq);
 	spin_lock_irqsave(&q->ring.lock, flags);
 	if (unlikely(!treq->stale && rnbd_inject(&rnbdt_inject_drop_reply, NULL))) {
 		/* The target forgets the request. */

@@ -36,6 +36,7 @@
 #include <linux/llist.h>
 #include <linux/workqueue.h>
 #include <linux/module.h>
+#include <linux/timekeeping.h>
 
 #include "../core/frame.h"
 #include "../core/inject.h"
@@ -128,6 +129,7 @@ enum rnbd_proto_err rnbdt_queue_requests(struct rnbdt_queue *q,
 	enum rnbdt_state state;
 	bool work = false;
 	u16 pos = 0;
+	u64 now;
 
 	/* Pairs with the release that makes the session live. */
 	state = smp_load_acquire(&s->state);
@@ -142,6 +144,7 @@ enum rnbd_proto_err rnbdt_queue_requests(struct rnbdt_queue *q,
 		return RNBD_PERR_NONE;
 	}
 
+	now = ktime_get_ns();
 	while (pos < frame->nr_entries) {
 		perr = rnbd_decode_request(frame, &pos, &s->granted.limits, &req);
 		if (unlikely(perr))
@@ -153,6 +156,7 @@ enum rnbd_proto_err rnbdt_queue_requests(struct rnbdt_queue *q,
 			break;
 		}
 		treq->busy = true;
+		treq->begun = now;
 		memcpy(&treq->req, &req, offsetof(struct rnbd_request, extents) +
 		       req.nr_extents * sizeof(req.extents[0]));
 		if (req.data)

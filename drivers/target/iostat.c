@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * I/O statistics: requests, bytes, errors and latencies of an export or a host.
+ *
+ * Operation
+ *
+ * rnbdt_req_done() counts each request that the backend has completed, before the
+ * reply is sent, for the export and for the host of its session. Requests that were
+ * dropped because their session closes or their epoch is old are not counted here,
+ * see rnbdt_export.stale_requests. The time of a request begins when its frame is
+ * decoded and ends when its result is known; the network is not part of it.
+ *
+ * Ownership
+ *
+ * The statistics belong to the export or the host: they begin at zero with its
+ * configfs directory and survive sessions, reconnects and "enable". configfs_*.c
+ * show them.
+ *
+ * Concurrency
+ *
+ * Each CPU counts in memory of its own with operations that need no lock and may be
+ * interrupted. Errors are rare and use shared atomic counters. A reader adds up
+ * the CPUs without a lock, so numbers that are read while I/O runs need not be of
+ * the same moment; no number decreases from one read to the next. On a 32-bit machine a
+ * number can be read while half of it is written.
+ *
+ * Errors: a status without a word of its own is shown as "other".
+ */
+
+#include <linux/bitops.h>
+#include <linux/bug.h>
+#include <linux/build_bug.h>
+#include <linux/cpumask.h>
+#include <linux/errno.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/sysfs.h>
+#include <linux/time64.h>
+
+#include "iostat.h"
+
+static const char * const rnbdt_io_errors[] = {
+	[RNBD_ST_IO]		= "io",
+	[RNBD_ST_MEDIUM]	= "medium",
+	[RNBD_ST_NOSPC]		= "nospc",
+	[RNBD_ST_READONLY]	= "readonly",
+	[RNBD_ST_RANGE]		= "range",
+	[RNBD_ST_NOTSUPP]	= "notsupp",
+	[RNBD_ST_NOMEM]		= "nomem",
+	[RNBD_ST_GONE]		= "gone",
+	[RNBD_ST_RESV]		= "resv",
+};
+
+/* One operation takes at most this many characters of a page. */
+#define RNBDT_OP_LINE_MAX	((RNBDT_LATENCY_BUCKETS + 3) * 21 + 64)
+
+/**
+ * rnbdt_iostat_init - allocate statistics that are all zero
+ * @stat: statistics in zeroed memory
+ *
+ * Context: process context; may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int rnbdt_iostat_init(struct rnbdt_iostat *stat)
+{
+	stat->cpu = alloc_percpu(struct rnbdt_iostat_cpu);
+	return stat->cpu ? 0 : -ENOMEM;
+}
+
+/**
+ * rnbdt_iostat_exit - free statistics
+ * @stat: statistics that no request and no reader uses
+ *
+ * Context: any context that may free per-CPU memory.
+ */
+void rnbdt_iostat_exit(struct rnbdt_iostat *stat)
+{
+	free_percpu(stat->cpu);
+}
+
+static void rnbdt_iostat_add(struct rnbdt_iostat *stat, u8 op, u16 status, u32 bytes, u64 nsecs,
+			     u32 bucket)
+{
+	struct rnbdt_iostat_cpu __percpu *cpu = stat->cpu;
+
+	this_cpu_inc(cpu->ops[op].latency[bucket]);
+	this_cpu_add(cpu->ops[op].nsecs, nsecs);
+	if (likely(status == RNBD_ST_OK))
+		this_cpu_add(cpu->ops[op].bytes, bytes);
+	else
+		atomic64_inc(&stat->errors[status]);
+}
+
+/**
+ * rnbdt_iostat_count - count a completed request
+ * @export: statistics of its export
+ * @host: statistics of its host
+ * @op: enum rnbd_op, accepted by the decoder
+ * @status: enum rnbd_status, the result
+ * @bytes: length of the request
+ * @nsecs: time that it took, in nanoseconds
+ *
+ * Context: any.
+ */
+void rnbdt_iostat_count(struct rnbdt_iostat *export, struct rnbdt_iostat *host, u8 op,
+			u16 status, u32 bytes, u64 nsecs)
+{
+	u32 bucket = min_t(u32, fls64(div_u64(nsecs, NSEC_PER_USEC)), RNBDT_LATENCY_BUCKETS - 1);
+
+	if (WARN_ON_ONCE(status >= RNBDT_IO_STATUSES))
+		status = RNBD_ST_IO;
+	rnbdt_iostat_add(export, op, status, bytes, nsecs, bucket);
+	rnbdt_iostat_add(host, op, status, bytes, nsecs, bucket);
+}
+
+static void rnbdt_iostat_sum(const struct rnbdt_iostat *stat, u8 op, struct rnbdt_op_stat *sum)
+{
+	int cpu;
+	u32 i;
+
+	*sum = (struct rnbdt_op_stat) { };
+	for_each_possible_cpu(cpu) {
+		const struct rnbdt_op_stat *part = &per_cpu_ptr(stat->cpu, cpu)->ops[op];
+
+		sum->bytes += READ_ONCE(part->bytes);
+		sum->nsecs += READ_ONCE(part->nsecs);
+		for (i = 0; i < RNBDT_LATENCY_BUCKETS; i++)
+			sum->latency[i] += READ_ONCE(part->latency[i]);
+	}
+}
+
+/**
+ * rnbdt_iostat_show - print requests, bytes and latencies
+ * @stat: statistics
+ * @page: page of memory
+ *
+ * Context: process context; takes no lock.
+ * Return: number of characters: a line per operation.
+ */
+ssize_t rnbdt_iostat_show(const struct rnbdt_iostat *stat, char *page)
+{
+	struct rnbdt_op_stat sum;
+	int len = 0;
+	u32 i;
+	u8 op;
+
+	BUILD_BUG_ON((RNBD_OP_END - 1) * RNBDT_OP_LINE_MAX > PAGE_SIZE);
+
+	for (op = 0; op < RNBD_OP_END; op++) {
+		u64 requests = 0;
+
+		if (!rnbd_op_find(op))
+			continue;
+		rnbdt_iostat_sum(stat, op, &sum);
+		/* No counter of its own: the numbers of a line always agree. */
+		for (i = 0; i < RNBDT_LATENCY_BUCKETS; i++)
+			requests += sum.latency[i];
+		len += sysfs_emit_at(page, len, "%s requests=%llu bytes=%llu nsecs=%llu latency=",
+				     rnbd_op_text(op), requests, sum.bytes, sum.nsecs);
+		for (i = 0; i < RNBDT_LATENCY_BUCKETS; i++)
+			len += sysfs_emit_at(page, len, "%s%llu", i ? "," : "", sum.latency[i]);
+		len += sysfs_emit_at(page, len, "\n");
+	}
+	return len;
+}
+
+/**
+ * rnbdt_iostat_show_errors - print the failed requests by class
+ * @stat: statistics
+ * @page: page of memory
+ *
+ * Context: process context; takes no lock.
+ * Return: number of characters: a line per class.
+ */
+ssize_t rnbdt_iostat_show_errors(const struct rnbdt_iostat *stat, char *page)
+{
+	u64 other = 0;
+	int len = 0;
+	u16 status;
+
+	for (status = RNBD_ST_OK + 1; status < RNBDT_IO_STATUSES; status++) {
+		u64 errors = atomic64_read(&stat->errors[status]);
+
+		if (status < ARRAY_SIZE(rnbdt_io_errors) && rnbdt_io_errors[status])
+			len += sysfs_emit_at(page, len, "%s %llu\n", rnbdt_io_errors[status],
+					     errors);
+		else
+			other += errors;
+	}
+	return len + sysfs_emit_at(page, len, "other %llu\n", other);
+}

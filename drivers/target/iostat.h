@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * I/O statistics of an export or a host. See iostat.c.
+ */
+#ifndef RNBDT_IOSTAT_H
+#define RNBDT_IOSTAT_H
+
+#include <linux/atomic.h>
+#include <linux/percpu.h>
+#include <linux/types.h>
+#include <rnbd/wire.h>
+
+#include "../core/op.h"
+
+/*
+ * Bucket i of a histogram counts the requests that took less than 2^i microseconds
+ * and did not fit into bucket i - 1; the last bucket, from 4.2 s on, has no end.
+ */
+#define RNBDT_LATENCY_BUCKETS	24
+
+/* Statuses of requests are below RNBD_ST_MALFORMED. */
+#define RNBDT_IO_STATUSES	RNBD_ST_MALFORMED
+
+/**
+ * struct rnbdt_op_stat - statistics of one operation
+ * @bytes: length of the successful requests in bytes
+ * @nsecs: time that all requests took, in nanoseconds
+ * @latency: number of requests by the time that they took
+ */
+struct rnbdt_op_stat {
+	u64 bytes;
+	u64 nsecs;
+	u64 latency[RNBDT_LATENCY_BUCKETS];
+};
+
+/**
+ * struct rnbdt_iostat_cpu - statistics of the requests that completed on one CPU
+ * @ops: by enum rnbd_op; member 0 is not used
+ */
+struct rnbdt_iostat_cpu {
+	struct rnbdt_op_stat ops[RNBD_OP_END];
+};
+
+/**
+ * struct rnbdt_iostat - I/O statistics of an export or a host
+ * @cpu: statistics by CPU; the sum over the CPUs is what is shown
+ * @errors: number of failed requests by enum rnbd_status
+ */
+struct rnbdt_iostat {
+	struct rnbdt_iostat_cpu __percpu *cpu;
+	atomic64_t errors[RNBDT_IO_STATUSES];
+};
+
+int rnbdt_iostat_init(struct rnbdt_iostat *stat);
+void rnbdt_iostat_exit(struct rnbdt_iostat *stat);
+void rnbdt_iostat_count(struct rnbdt_iostat *export, struct rnbdt_iostat *host, u8 op,
+			u16 status, u32 bytes, u64 nsecs);
+ssize_t rnbdt_iostat_show(const struct rnbdt_iostat *stat, char *page);
+ssize_t rnbdt_iostat_show_errors(const struct rnbdt_iostat *stat, char *page);
+
+#endif /* RNBDT_IOSTAT_H */
