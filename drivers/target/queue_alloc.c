@@ -13,7 +13,8 @@
  * rnbdt_queue_wait_idle() drops after the ring was drained.
  *
  * Errors: a failed allocation refuses the connection or the login. Storage that
- * does not complete requests is waited for without a limit of time, and logged.
+ * does not complete requests is waited for without a limit of time. A log line names
+ * one of the waiting sessions and their number: thousands may wait for one device.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -21,6 +22,7 @@
 #include <linux/completion.h>
 #include <linux/llist.h>
 #include <linux/mm.h>
+#include <linux/ratelimit.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <rdma/rdma_cm.h>
@@ -30,6 +32,13 @@
 #include "queue_alloc.h"
 #include "request.h"
 #include "session.h"
+
+/* Period of the log lines about sessions that wait, and lines per period */
+#define RNBDT_WAIT_LOG		(30 * HZ)
+#define RNBDT_WAIT_LOG_LINES	4
+
+static DEFINE_RATELIMIT_STATE(rnbdt_wait_log, RNBDT_WAIT_LOG, RNBDT_WAIT_LOG_LINES);
+static atomic_t rnbdt_waiting;		/* sessions that wait for the storage */
 
 /**
  * rnbdt_queue_alloc - allocate a queue without ring and requests
@@ -102,11 +111,16 @@ void rnbdt_queue_stop(struct rnbdt_queue *q)
  */
 void rnbdt_queue_wait_idle(struct rnbdt_queue *q)
 {
-	if (!atomic_dec_and_test(&q->inflight))
-		while (!wait_for_completion_timeout(&q->idle, 30 * HZ))
-			pr_warn("session %u: queue %u waits for the storage to end %d requests\n",
-				q->session->serial, q->index,
-				atomic_read(&q->inflight));
+	if (!atomic_dec_and_test(&q->inflight)) {
+		atomic_inc(&rnbdt_waiting);
+		while (!wait_for_completion_timeout(&q->idle, RNBDT_WAIT_LOG))
+			if (__ratelimit(&rnbdt_wait_log))
+				pr_warn("session %u: queue %u waits for the storage of export %s to complete %d requests; sessions that wait: %d\n",
+					q->session->serial, q->index,
+					rnbdt_session_export(q->session),
+					atomic_read(&q->inflight), atomic_read(&rnbdt_waiting));
+		atomic_dec(&rnbdt_waiting);
+	}
 	/* The work item has no requests left, but may not have returned yet. */
 	flush_work(&q->submit_work);
 }
