@@ -400,6 +400,12 @@ static ssize_t rnbdt_host_failed_proofs_show(struct config_item *item, char *pag
 }
 CONFIGFS_ATTR_RO(rnbdt_host_, failed_proofs);
 
+static ssize_t rnbdt_host_logins_put_off_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%llu\n", READ_ONCE(rnbdt_to_host(item)->put_off.count));
+}
+CONFIGFS_ATTR_RO(rnbdt_host_, logins_put_off);
+
 static ssize_t rnbdt_host_sessions_show(struct config_item *item, char *page)
 {
 	return sysfs_emit(page, "%u\n",
@@ -441,6 +447,7 @@ static struct configfs_attribute *rnbdt_host_attrs[] = {
 	&rnbdt_host_attr_has_old_secret,
 	&rnbdt_host_attr_old_secret_sessions,
 	&rnbdt_host_attr_failed_proofs,
+	&rnbdt_host_attr_logins_put_off,
 	&rnbdt_host_attr_fenced,
 	&rnbdt_host_attr_fence_state,
 	&rnbdt_host_attr_fence_done,

@@ -426,6 +426,8 @@ int rnbdt_session_connect(struct rnbdt_port *port, struct rdma_cm_id *id,
 		s = rnbdt_session_alloc(port, host, id, req);
 		if (!s)
 			status = RNBD_ST_NOMEM;
+	} else if (status == RNBD_ST_BUSY) {
+		rnbdt_limits_put_off(host);
 	}
 	if (s) {
 		/* The port is in configfs, which pins the module. */

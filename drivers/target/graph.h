@@ -75,6 +75,23 @@ struct rnbdt_fence {
 };
 
 /**
+ * struct rnbdt_put_off - connections and logins of a host answered with RNBD_ST_BUSY
+ * @count: number of them
+ * @since: monotonic time in ns of the first one of the present series; a series ends
+ *	when RNBDT_PUT_OFF_GAP_NS pass without another one
+ * @last: monotonic time in ns of the latest one
+ * @log_at: monotonic time in ns from which a series is logged again
+ *
+ * Protected by rnbdt_lock; see limits.c.
+ */
+struct rnbdt_put_off {
+	u64 count;
+	u64 since;
+	u64 last;
+	u64 log_at;
+};
+
+/**
  * struct rnbdt_host - a client machine that exports may allow
  * @group: configfs directory hosts/<uuid>
  * @entry: in rnbdt_hosts; rnbdt_lock
@@ -95,6 +112,7 @@ struct rnbdt_fence {
  *	rnbdt_lock
  * @logins_log_at: monotonic time in ns from which an empty bucket is logged again;
  *	rnbdt_lock
+ * @put_off: logins that were put off; rnbdt_lock
  * @epochs: newest epochs of the latest attachments of the host; rnbdt_lock
  * @next_epoch: index of the member of @epochs to replace next; rnbdt_lock
  * @fence: fencing state; rnbdt_lock
@@ -126,6 +144,7 @@ struct rnbdt_host {
 	u32 nr_sessions;
 	u64 logins_until;
 	u64 logins_log_at;
+	struct rnbdt_put_off put_off;
 	struct rnbdt_epoch epochs[RNBDT_HOST_EPOCHS];
 	u32 next_epoch;
 	struct rnbdt_fence fence;

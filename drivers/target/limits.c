@@ -33,7 +33,9 @@
  *
  * The accounts are under rnbdt_lock. A changed limit applies to new logins.
  *
- * Errors: a reached limit is a status for the client and increases a counter.
+ * Errors: a reached limit is a status for the client and increases a counter. The log
+ * has a line when all pools come near their limit, and when the logins of a host are
+ * put off for long.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -65,6 +67,13 @@
 /* Least time between two log lines about a host that logs in too often. */
 #define RNBDT_LOGINS_LOG_NS	(60ull * NSEC_PER_SEC)
 
+/*
+ * A client that reconnects is put off for a moment. It is logged if that lasts for
+ * RNBDT_PUT_OFF_LOG_NS; RNBDT_PUT_OFF_GAP_NS is more than a client pauses.
+ */
+#define RNBDT_PUT_OFF_LOG_NS	(10ull * NSEC_PER_SEC)
+#define RNBDT_PUT_OFF_GAP_NS	(60ull * NSEC_PER_SEC)
+
 RNBD_PARAM_UINT(login_burst, 1024, 1, 65536,
 		"logins of one host at once, after a while without; each 128 MiB of a pool count");
 
@@ -94,6 +103,7 @@ RNBD_PARAM_UINT(queue_limit_mb, 0, 0, 16777216,
 
 static u32 rnbdt_nr_sessions;		/* that have logged in; rnbdt_lock */
 static u64 rnbdt_pool_bytes;		/* of all sessions; rnbdt_lock */
+static bool rnbdt_pool_near;		/* the limit; rnbdt_lock */
 static u64 rnbdt_queue_bytes;		/* of all sessions; rnbdt_lock */
 
 /* Return the nanoseconds per login, 0: logins are not limited. */
@@ -136,6 +146,47 @@ u16 rnbdt_limits_host(struct rnbdt_host *host)
 		host->logins_log_at = now + RNBDT_LOGINS_LOG_NS;
 	}
 	return RNBD_ST_BUSY;
+}
+
+/**
+ * rnbdt_limits_put_off - note that a connection or a login was answered with BUSY
+ * @host: host of the client
+ *
+ * Context: process context, rnbdt_lock held.
+ */
+void rnbdt_limits_put_off(struct rnbdt_host *host)
+{
+	struct rnbdt_put_off *off = &host->put_off;
+	u64 now = ktime_get_ns();
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	if (!off->count || now - off->last > RNBDT_PUT_OFF_GAP_NS)
+		off->since = now;
+	off->last = now;
+	off->count++;
+	if (now - off->since < RNBDT_PUT_OFF_LOG_NS || now < off->log_at)
+		return;
+	pr_warn("host %pUb: its logins are put off since %llu s; are sessions of it closing (rnbd session list)?\n",
+		&host->uuid, div_u64(now - off->since, NSEC_PER_SEC));
+	off->log_at = now + RNBDT_LOGINS_LOG_NS;
+}
+
+/**
+ * rnbdt_limits_refused - count that a login is not granted
+ * @s: session whose client gets a reply with @status
+ * @status: enum rnbd_status
+ *
+ * Context: process context; takes rnbdt_lock.
+ */
+void rnbdt_limits_refused(struct rnbdt_session *s, u16 status)
+{
+	rnbdt_count(RNBDT_COUNT_REFUSED, status);
+	if (status != RNBD_ST_BUSY)
+		return;
+	mutex_lock(&rnbdt_lock);
+	rnbdt_limits_put_off(s->host);
+	mutex_unlock(&rnbdt_lock);
 }
 
 /* Take @nr tokens of a host. One left is enough: the bucket may go into debt. */
@@ -339,6 +390,28 @@ static u64 rnbdt_limit_cut(u64 bytes, u64 left, enum rnbdt_limit which)
 	return left;
 }
 
+static u64 rnbdt_pool_limit(void)
+{
+	return rnbdt_limit_bytes(READ_ONCE(pool_limit_mb), 4);
+}
+
+/* Log once when 90 percent of the limit are used, again after less than 75 percent. */
+static void rnbdt_limits_check_pool(void)
+{
+	u64 limit = rnbdt_pool_limit();
+
+	if (rnbdt_pool_near) {
+		rnbdt_pool_near = rnbdt_pool_bytes >= limit - limit / 4;
+		return;
+	}
+	if (rnbdt_pool_bytes < limit - limit / 10)
+		return;
+	rnbdt_pool_near = true;
+	rnbdt_limit_hit(RNBDT_LIMIT_POOL_NEAR);
+	pr_warn("pools use %llu of %llu MiB: further logins get a smaller pool or none (pool_limit_mb)\n",
+		rnbdt_pool_bytes >> 20, limit >> 20);
+}
+
 /**
  * rnbdt_limits_pool - limit the size of the pool of a session
  * @s: session that logs in
@@ -350,7 +423,7 @@ static u64 rnbdt_limit_cut(u64 bytes, u64 left, enum rnbdt_limit which)
  */
 u16 rnbdt_limits_pool(const struct rnbdt_session *s, u64 *bytes)
 {
-	u64 all = rnbdt_limit_bytes(READ_ONCE(pool_limit_mb), 4);
+	u64 all = rnbdt_pool_limit();
 	u64 of_session = s->host->max_session_pool_bytes ?:
 			 (u64)READ_ONCE(session_pool_limit_mb) << 20;
 	u64 of_host = s->host->max_pool_bytes ?:
@@ -390,6 +463,7 @@ u16 rnbdt_limits_charge_pool(struct rnbdt_session *s, u64 bytes)
 	s->account.pool_bytes = bytes;
 	s->host->pool_bytes += bytes;
 	rnbdt_pool_bytes += bytes;
+	rnbdt_limits_check_pool();
 	return RNBD_ST_OK;
 }
 
@@ -424,6 +498,7 @@ void rnbdt_limits_freed(struct rnbdt_session *s)
 	rnbdt_half_open_freed(s);
 	s->host->pool_bytes -= s->account.pool_bytes;
 	rnbdt_pool_bytes -= s->account.pool_bytes;
+	rnbdt_limits_check_pool();
 	s->account.pool_bytes = 0;
 	s->host->queue_bytes -= s->account.queue_bytes;
 	rnbdt_queue_bytes -= s->account.queue_bytes;

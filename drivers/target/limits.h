@@ -12,6 +12,8 @@ struct rnbdt_host;
 struct rnbdt_session;
 
 u16 rnbdt_limits_host(struct rnbdt_host *host);
+void rnbdt_limits_put_off(struct rnbdt_host *host);
+void rnbdt_limits_refused(struct rnbdt_session *s, u16 status);
 u16 rnbdt_limits_login(struct rnbdt_session *s);
 u16 rnbdt_limits_list(struct rnbdt_session *s);
 u32 rnbdt_limits_queues(u32 requested);

@@ -329,7 +329,7 @@ static void rnbdt_login_process(struct rnbdt_session *s)
 	if (READ_ONCE(s->state) != RNBDT_LOGIN)
 		return;
 	if (grant.status)
-		rnbdt_count(RNBDT_COUNT_REFUSED, grant.status);
+		rnbdt_limits_refused(s, grant.status);
 	if (grant.status == RNBD_ST_OK) {
 		rnbdt_login_fill_grant(s, &grant);
 		pr_info("session %u: host %pUb attached export %s: %u queues, depth %u, pool %llu KiB, epoch %u\n",
