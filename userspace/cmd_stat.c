@@ -3,18 +3,17 @@
  * rnbd stat: counters since the attach, or rates by interval.
  *
  * Operation: without an interval one sample, as a table with a column per disk, a
- * JSON object per disk, or Prometheus' text. With one a sample at each multiple of
- * it, and a line per disk with what happened since the sample before. A disk may
- * come and go meanwhile: one that is gone has no line, one that came counts from its
- * attach. A word for a disk is looked up for each sample, so that a name means
- * whatever has that name by then.
+ * JSON object per disk, or Prometheus' text, which also has the metrics of a target
+ * on this machine. With an interval, interval.c takes the samples, and a line per
+ * disk shows what happened since the sample before. A disk that is gone has no
+ * line, a new one counts from its attach. A word for a disk is looked up for each
+ * sample, so that a name means the disk that has it by then.
  *
- * Output: stdout is line buffered. A file gets its name when it is whole, so that
- * node_exporter never reads half of it.
+ * Output: a file gets its name when it is whole, so that node_exporter never reads
+ * half of it.
  *
  * Ownership: a list of samples is freed when the next one has replaced it.
- * Concurrency: one thread. SIGINT and SIGTERM are blocked and waited for, so that
- * they end it between two lines.
+ * Concurrency: one thread.
  * Errors: one line, also if the module is unloaded meanwhile. Prometheus is told
  * without a module that it is not there, which is an answer and no failure.
  */
@@ -22,51 +21,38 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "args.h"
 #include "cmd.h"
 #include "disks.h"
+#include "interval.h"
 #include "netlink_client.h"
 #include "output.h"
 #include "prometheus.h"
+#include "prometheus_target.h"
 #include "resolve.h"
 #include "sample.h"
+#include "target_stat.h"
 #include "util.h"
 
-#define INTERVAL_MAX	(24 * 3600)
-#define NS_PER_S	1000000000ull
-/* Samples between two heads on a terminal */
-#define HEAD_EVERY	20
-#define STAMP_SIZE	32
-
 /**
- * struct stat_job - what is asked for
- * @word: the disk, NULL for all
- * @interval: seconds, 0: once
- * @count: samples, 0: until a signal comes
+ * struct stat_job - what is asked for, and the samples
+ * @words: the disk, and when
  * @json: print JSON
+ * @old: the samples before
+ * @now: the latest samples
  */
 struct stat_job {
-	const char *word;
-	uint32_t interval;
-	uint32_t count;
+	struct interval_words words;
 	bool json;
+	struct samples old;
+	struct samples now;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * NS_PER_S + now.tv_nsec;
-}
 
 static int add_sample(struct samples *samples, const struct disk *disk)
 {
@@ -123,14 +109,8 @@ static int take_samples(const char *word, bool missing, struct samples *samples)
 /* What every JSON object begins with. */
 static struct json_object *identity_json(const struct disk *disk)
 {
-	struct json_object *obj = json_object_new_object();
-	char stamp[STAMP_SIZE];
-	time_t now = time(NULL);
-	struct tm tm;
+	struct json_object *obj = interval_json();
 
-	localtime_r(&now, &tm);
-	strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", &tm);
-	json_add_string(obj, "time", stamp);
 	json_add_string(obj, "disk", disk->disk);
 	json_add_string(obj, "name", *disk->name ? disk->name : NULL);
 	json_add_string(obj, "export", disk->export);
@@ -182,7 +162,7 @@ static int stat_once(const struct stat_job *job)
 	struct samples samples = { };
 	int ret;
 
-	ret = take_samples(job->word, false, &samples);
+	ret = take_samples(job->words.word, false, &samples);
 	if (ret == RNBD_EXIT_OK && job->json)
 		print_counters_json(&samples);
 	else if (ret == RNBD_EXIT_OK)
@@ -221,106 +201,66 @@ static void print_head(void)
 	       "STALLS/s", "RECONN");
 }
 
-static void print_rate(int width, int decimals, double rate)
-{
-	if (isnan(rate))
-		printf(" %*s", width, "-");
-	else
-		printf(" %*.*f", width, decimals, rate);
-}
-
 static void print_rates(const struct sample *sample, const struct rates *rates)
 {
 	char stamp[STAMP_SIZE];
-	time_t now = time(NULL);
-	struct tm tm;
 
-	localtime_r(&now, &tm);
-	strftime(stamp, sizeof(stamp), "%H:%M:%S", &tm);
+	interval_stamp(stamp);
 	printf("%-8s  %-8s", stamp, sample->disk.disk);
-	print_rate(9, 1, rates->read_iops);
-	print_rate(9, 1, rates->write_iops);
-	print_rate(9, 2, rates->read_bytes / 1e6);
-	print_rate(9, 2, rates->write_bytes / 1e6);
-	print_rate(9, 1, rates->frames);
-	print_rate(7, 2, rates->entries_per_frame);
-	print_rate(9, 1, rates->coalesced);
-	print_rate(9, 1, rates->inline_hits);
-	print_rate(8, 1, rates->stalls);
-	print_rate(7, 0, rates->reconnects);
+	interval_print_rate(9, 1, rates->read_iops);
+	interval_print_rate(9, 1, rates->write_iops);
+	interval_print_rate(9, 2, rates->read_bytes / 1e6);
+	interval_print_rate(9, 2, rates->write_bytes / 1e6);
+	interval_print_rate(9, 1, rates->frames);
+	interval_print_rate(7, 2, rates->entries_per_frame);
+	interval_print_rate(9, 1, rates->coalesced);
+	interval_print_rate(9, 1, rates->inline_hits);
+	interval_print_rate(8, 1, rates->stalls);
+	interval_print_rate(7, 0, rates->reconnects);
 	putchar('\n');
 }
 
-static void print_interval(const struct stat_job *job, const struct samples *old,
-			   const struct samples *now)
+static void print_interval(void *arg)
 {
+	struct stat_job *job = arg;
 	struct rates rates;
 	size_t i;
 
-	for (i = 0; i < now->nr; i++) {
-		const struct sample *sample = &now->sample[i];
+	for (i = 0; i < job->now.nr; i++) {
+		const struct sample *sample = &job->now.sample[i];
 
-		rates_between(samples_find(old, sample->disk.disk), sample, &rates);
+		rates_between(samples_find(&job->old, sample->disk.disk), sample, &rates);
 		if (job->json)
 			print_rates_json(sample, &rates);
 		else
 			print_rates(sample, &rates);
 	}
+	free(job->old.sample);
+	job->old = job->now;
+	job->now = (struct samples){ };
 }
 
-/* Returns false if a signal came before. */
-static bool wait_until(uint64_t when, const sigset_t *ending)
+static int take_interval(void *arg, bool first)
 {
-	for (;;) {
-		uint64_t now = now_ns(), left = when > now ? when - now : 0;
-		const struct timespec rest = {
-			.tv_sec = left / NS_PER_S, .tv_nsec = left % NS_PER_S,
-		};
+	struct stat_job *job = arg;
 
-		if (sigtimedwait(ending, NULL, &rest) >= 0)
-			return false;
-		if (errno == EAGAIN)
-			return true;
-	}
+	return take_samples(job->words.word, !first, first ? &job->old : &job->now);
 }
 
-static int stat_intervals(const struct stat_job *job)
+static int stat_intervals(struct stat_job *job)
 {
-	struct samples old = { }, now = { };
-	uint32_t done = 0;
-	sigset_t ending;
-	uint64_t next;
-	int ret;
+	const struct interval_job interval = {
+		.seconds = job->words.seconds,
+		.count = job->words.count,
+		.head = job->json ? NULL : print_head,
+		.take = take_interval,
+		.print = print_interval,
+		.arg = job,
+	};
+	int ret = interval_run(&interval);
 
-	sigemptyset(&ending);
-	sigaddset(&ending, SIGINT);
-	sigaddset(&ending, SIGTERM);
-	sigprocmask(SIG_BLOCK, &ending, NULL);
-	setvbuf(stdout, NULL, _IOLBF, 0);
-
-	next = now_ns();
-	ret = take_samples(job->word, false, &old);
-	while (ret == RNBD_EXIT_OK && !ferror(stdout)) {
-		if (!job->json && (!done || (isatty(STDOUT_FILENO) && !(done % HEAD_EVERY))))
-			print_head();
-		next += job->interval * NS_PER_S;
-		if (!wait_until(next, &ending))
-			break;
-		ret = take_samples(job->word, true, &now);
-		if (ret != RNBD_EXIT_OK)
-			break;
-		print_interval(job, &old, &now);
-		free(old.sample);
-		old = now;
-		now = (struct samples){ };
-		if (++done == job->count)
-			break;
-		/* What was missed is not made up for. */
-		if (now_ns() > next + job->interval * NS_PER_S)
-			next = now_ns();
-	}
-	free(old.sample);
-	free(now.sample);
+	free(job->old.sample);
+	free(job->now.sample);
 	return ret;
 }
 
@@ -328,8 +268,29 @@ static int stat_intervals(const struct stat_job *job)
  * Prometheus
  */
 
+/**
+ * struct metrics - what is printed for Prometheus
+ * @loaded: the module rnbd is there
+ * @samples: a sample per disk
+ * @target: the target of this machine; not printed if a disk was asked for
+ * @with_target: print @target
+ */
+struct metrics {
+	bool loaded;
+	struct samples samples;
+	struct target_stats target;
+	bool with_target;
+};
+
+static void print_metrics(FILE *out, const struct metrics *metrics)
+{
+	prometheus_print(out, &metrics->samples, metrics->loaded);
+	if (metrics->with_target)
+		prometheus_target_print(out, &metrics->target);
+}
+
 /* Writes beside the file, under a name that no collector takes, and renames. */
-static int write_file(const char *path, const struct samples *samples, bool loaded)
+static int write_file(const char *path, const struct metrics *metrics)
 {
 	char *temporary = xasprintf("%s.XXXXXX", path);
 	int ret = RNBD_EXIT_FAIL;
@@ -347,7 +308,7 @@ static int write_file(const char *path, const struct samples *samples, bool load
 			close(fd);
 		goto remove;
 	}
-	prometheus_print(out, samples, loaded);
+	print_metrics(out, metrics);
 	/* The collector is another user; mkostemp() allows nobody else. */
 	if (fchmod(fd, 0666 & ~mask) || fflush(out) || ferror(out)) {
 		err("%s: cannot write it: %s", path, strerror(errno));
@@ -368,73 +329,53 @@ remove:
 
 static int stat_prometheus(const char *word, const char *path, bool loaded)
 {
-	struct samples samples = { };
+	struct metrics metrics = { .loaded = loaded, .with_target = !word };
 	int ret = RNBD_EXIT_OK;
 
 	if (loaded)
-		ret = take_samples(word, false, &samples);
+		ret = take_samples(word, false, &metrics.samples);
+	if (ret == RNBD_EXIT_OK && metrics.with_target)
+		ret = target_stats_take(&metrics.target);
 	if (ret == RNBD_EXIT_OK) {
 		if (path)
-			ret = write_file(path, &samples, loaded);
+			ret = write_file(path, &metrics);
 		else
-			prometheus_print(stdout, &samples, loaded);
+			print_metrics(stdout, &metrics);
 	}
-	free(samples.sample);
+	target_stats_free(&metrics.target);
+	free(metrics.samples.sample);
 	return ret;
-}
-
-/* The operands, of which the disk comes first, unless all are asked for. */
-static int get_job(const struct args *args, struct stat_job *job)
-{
-	const bool all = args_has(args, "all");
-	const char * const *operand = (const char * const *)args->operand;
-	int left = args->nr_operands;
-
-	if (!all && left) {
-		job->word = *operand++;
-		left--;
-	}
-	if (left > 2)
-		return usage_err("\"%s\" is too much; usage: rnbd stat --all [INTERVAL [COUNT]]",
-				 operand[2]);
-	if (left > 0 && parse_u32(operand[0], 1, INTERVAL_MAX, &job->interval))
-		return usage_err("INTERVAL %s: wanted seconds from 1 to %u", operand[0],
-				 INTERVAL_MAX);
-	if (left > 1 && parse_u32(operand[1], 1, UINT32_MAX, &job->count))
-		return usage_err("COUNT %s: wanted a number from 1 on", operand[1]);
-	job->json = args_has(args, "json");
-	if (job->word && resolve_check(job->word))
-		return usage_err("%s", resolve_error());
-	return 0;
 }
 
 int cmd_stat(const struct args *args)
 {
 	const bool prometheus = args_has(args, "prometheus");
 	const char *path = args_value(args, "output");
-	struct stat_job job = { };
+	struct stat_job job = { .json = args_has(args, "json") };
 	bool loaded = true;
 	int ret;
 
-	ret = get_job(args, &job);
+	ret = interval_words(args, &job.words);
 	if (ret)
 		return ret;
-	if (prometheus && (job.json || job.interval))
+	if (job.words.word && resolve_check(job.words.word))
+		return usage_err("%s", resolve_error());
+	if (prometheus && (job.json || job.words.seconds))
 		return usage_err("--prometheus goes with neither --json nor INTERVAL");
 	if (path && !prometheus)
 		return usage_err("--output goes with --prometheus only");
 
 	ret = rnbd_open();
-	if (ret == -ENOENT && prometheus && !job.word) {
+	if (ret == -ENOENT && prometheus && !job.words.word) {
 		loaded = false;
 	} else if (ret) {
 		err("%s", rnbd_error());
 		return RNBD_EXIT_FAIL;
 	}
 	if (prometheus)
-		ret = stat_prometheus(job.word, path, loaded);
+		ret = stat_prometheus(job.words.word, path, loaded);
 	else
-		ret = job.interval ? stat_intervals(&job) : stat_once(&job);
+		ret = job.words.seconds ? stat_intervals(&job) : stat_once(&job);
 	rnbd_close();
 	return ret;
 }

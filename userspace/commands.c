@@ -52,6 +52,18 @@ static const struct opt stat_opts[] = {
 	{ }
 };
 
+static const struct opt export_stat_opts[] = {
+	{ "all", NULL, "all exports: the first operand is INTERVAL" },
+	{ "json", NULL, "print a JSON object per line" },
+	{ }
+};
+
+static const struct opt host_stat_opts[] = {
+	{ "all", NULL, "all hosts: the first operand is INTERVAL" },
+	{ "json", NULL, "print a JSON object per line" },
+	{ }
+};
+
 static const struct opt monitor_opts[] = {
 	{ "json", NULL, "print a JSON object per line" },
 	{ }
@@ -148,7 +160,8 @@ const struct command commands[] = {
 	{ "stat", "[DISK] [INTERVAL [COUNT]]", "show counters or rates of disks",
 	  "Without INTERVAL the counters since the attach, with it rates each so many\n"
 	  "seconds, COUNT times or until it is interrupted. The first operand is a disk, as\n"
-	  "for rnbd list, also if it is a number; rates of all disks: rnbd stat --all 1",
+	  "for rnbd list, also if it is a number; rates of all disks: rnbd stat --all 1\n"
+	  "Of a target: rnbd export stat, rnbd host stat; --prometheus has its numbers too.",
 	  stat_opts, 0, 3, COMPLETE_DISK, NULL, cmd_stat },
 	{ "hostid", "", "print the identity of this machine",
 	  "A target allows hosts by it. It is made at the first use and kept in\n"
@@ -165,6 +178,11 @@ const struct command commands[] = {
 	  json_opts, 0, 1, COMPLETE_EXPORT, NULL, cmd_export_list },
 	{ "export show", "NAME", "show all about an export", NULL,
 	  json_opts, 1, 1, COMPLETE_EXPORT, NULL, cmd_export_show },
+	{ "export stat", "[NAME] [INTERVAL [COUNT]]", "show counters or rates of exports",
+	  "Without INTERVAL the counters since the export was made, with it rates each so\n"
+	  "many seconds, COUNT times or until it is interrupted. Times are those that requests\n"
+	  "spent in the target. Rates of all exports: rnbd export stat --all 1",
+	  export_stat_opts, 0, 3, COMPLETE_EXPORT, NULL, cmd_export_stat },
 	{ "export allow", "NAME UUID...", "let hosts attach an export", NULL,
 	  NULL, 2, -1, COMPLETE_EXPORT, COMPLETE_HOST, cmd_export_allow },
 	{ "export deny", "NAME UUID...", "end that, and their sessions", NULL,
@@ -200,6 +218,9 @@ const struct command commands[] = {
 	  NULL, 1, 1, COMPLETE_HOST, NULL, cmd_host_remove },
 	{ "host list", "", "show hosts and what they may attach", NULL,
 	  json_opts, 0, 0, NULL, NULL, cmd_host_list },
+	{ "host stat", "[UUID] [INTERVAL [COUNT]]", "show counters or rates of hosts",
+	  "The same as rnbd export stat, for all exports that a host uses.",
+	  host_stat_opts, 0, 3, COMPLETE_HOST, NULL, cmd_host_stat },
 	{ "host fencing", "UUID restart|unfence", "set until when a host stays fenced",
 	  "restart: until its rnbd module was loaded anew, so that it has nothing left to\n"
 	  "send. unfence, the default: only until rnbd unfence.",

@@ -80,7 +80,7 @@ static const char *configfs_tail(const char *path)
 }
 
 /* Reads an attribute without its end of line; NULL and errno if that fails. */
-static char *read_attr(const char *path, const char *attr)
+char *configfs_try(const char *path, const char *attr)
 {
 	char *file = xasprintf("%s/%s", path, attr);
 	int fd = open(file, O_RDONLY | O_CLOEXEC);
@@ -103,13 +103,13 @@ static char *read_attr(const char *path, const char *attr)
 /* Value of an attribute; "" if it cannot be read. */
 char *configfs_read(const char *path, const char *attr)
 {
-	return read_attr(path, attr) ?: xstrdup("");
+	return configfs_try(path, attr) ?: xstrdup("");
 }
 
 /* Value of an attribute that has to be there, or NULL after a message. */
 char *configfs_get(const char *path, const char *attr)
 {
-	char *value = read_attr(path, attr);
+	char *value = configfs_try(path, attr);
 
 	if (!value)
 		err("%s/%s: cannot read: %s", configfs_tail(path), attr, strerror(errno));

@@ -10,6 +10,7 @@
 int configfs_check(void);
 char *configfs_path(const char *fmt, ...) __printf(1, 2);
 bool configfs_exists(const char *path);
+char *configfs_try(const char *path, const char *attr);
 char *configfs_read(const char *path, const char *attr);
 char *configfs_get(const char *path, const char *attr);
 uint64_t configfs_read_u64(const char *path, const char *attr);

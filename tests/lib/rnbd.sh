@@ -244,3 +244,58 @@ calls() {
 
 # dmesg_has RE: for wait_for
 dmesg_has() { dmesg | grep -q "$1"; }
+
+# prometheus_text FILE: Prometheus' text format, line by line, stricter than the format is:
+# HELP, TYPE, then the samples of that metric, each series once; buckets do not decrease
+prometheus_text() {
+	gawk '
+	function bad(why) { print FILENAME ":" FNR ": " why ": " $0; wrong = 1; exit 1 }
+	{
+		name = "[a-zA-Z_:][a-zA-Z0-9_:]*"
+		label = "[a-zA-Z_][a-zA-Z0-9_]*=\"([^\"\\\\]|\\\\[\\\\\"n])*\""
+		number = "(0|[1-9][0-9]*)([.][0-9]+)?"
+	}
+	/^# HELP / {
+		if ($0 !~ "^# HELP " name " [^ ].*$") bad("HELP")
+		if ($3 in help) bad("HELP again")
+		if (expect != "help" && expect != "sample") bad("a metric without samples")
+		help[$3] = 1; metric = $3; expect = "type"; next
+	}
+	/^# TYPE / {
+		if (expect != "type" || $3 != metric) bad("TYPE without its HELP")
+		if ($0 !~ "^# TYPE " name " (counter|gauge|histogram)$") bad("TYPE")
+		if (($4 == "counter") != (metric ~ /_total$/)) bad("the name of a counter")
+		type = $4; expect = "first"; next
+	}
+	{
+		if (expect != "first" && expect != "sample") bad("sample without its TYPE")
+		if ($0 !~ "^" name "([{]" label "(," label ")*[}])? " number "$") bad("sample")
+		series = substr($0, 1, match($0, / [0-9.]+$/) - 1)
+		if (series in seen) bad("series again")
+		seen[series] = 1
+		part = series
+		sub(/[{].*/, "", part)
+		expect = "sample"
+	}
+	type == "histogram" {
+		if (part !~ "^" metric "_(bucket|sum|count)$") bad("sample of another metric")
+		whole = series
+		sub(/_(bucket|sum|count)[{]/, "{", whole)
+		sub(/,le="[^"]*"/, "", whole)
+		if (part ~ /_bucket$/) {
+			match(series, /le="[^"]*"/)
+			le = substr(series, RSTART + 4, RLENGTH - 5)
+			if (whole in total && $NF + 0 < total[whole]) bad("bucket below the one before")
+			if (le != "+Inf" && whole in bound && le + 0 <= bound[whole]) bad("order of the buckets")
+			bound[whole] = le == "+Inf" ? 1e300 : le + 0
+			total[whole] = $NF + 0
+		} else if (part ~ /_count$/ && (bound[whole] != 1e300 || total[whole] != $NF + 0)) {
+			bad("the last bucket is not the count")
+		}
+		next
+	}
+	part != metric { bad("sample of another metric") }
+	BEGIN { expect = "help" }
+	END { if (!wrong && (expect != "sample" || !FNR)) { print FILENAME ": cut short"; exit 1 } }
+	' "$1" || die "not the format: $1"
+}

@@ -59,6 +59,9 @@ counted() {
 	mask <"$OUT/raw.counted" | sed -E 's/\b[0-9]+(\.[0-9]+)?\b/<number>/g; s/ +/ /g'
 }
 
+# The bounds of the buckets are masked, so one of each histogram is enough.
+prometheus() { rnbd stat --prometheus | grep -v 'le="[0-9]'; }
+
 all_help() {
 	local command
 	rnbd help
@@ -91,6 +94,10 @@ golden export-list.json rnbd export list --json
 golden export-list-one.json rnbd export list archive --json
 golden export-show.txt rnbd export show disk0
 golden export-show.json rnbd export show disk0 --json
+golden export-stat.txt rnbd export stat
+golden export-stat.json rnbd export stat --json
+golden host-stat.txt rnbd host stat
+golden host-stat.json rnbd host stat --json
 golden host-list.txt rnbd host list
 golden host-list.json rnbd host list --json
 golden fenced.txt rnbd fenced
@@ -109,7 +116,7 @@ golden show.txt shown rnbd show rnbd1
 golden show.json shown rnbd show rnbd1 --json
 golden stat.txt counted rnbd stat
 golden stat.json counted rnbd stat --json
-golden stat.prom counted rnbd stat --prometheus
+golden stat.prom counted prometheus
 golden_columns session-list.txt REQUESTS READ WRITTEN -- rnbd session list
 golden session-list.json rnbd session list --json
 

@@ -93,6 +93,8 @@ wrong 2 'session list' 'more' -- rnbd session list more
 wrong 2 'show' 'operand is missing' 'DISK' -- rnbd show
 wrong 2 'stat' 'much' -- rnbd stat rnbd0 1 2 3
 wrong 2 'export show' 'operand is missing' 'NAME' -- rnbd export show
+wrong 2 'export stat' 'much' -- rnbd export stat disk0 1 2 3
+wrong 2 'host stat' 'much' -- rnbd host stat --all 1 2 3
 wrong 2 'host allow' 'operand is missing' 'UUID' -- rnbd host allow disk0
 wrong 2 'host deny' 'operand is missing' 'UUID' -- rnbd host deny disk0
 wrong 2 'host list' 'more' -- rnbd host list more
@@ -160,6 +162,8 @@ for number in 0 1K -1 4294967296 ''; do
 done
 wrong 2 'INTERVAL 0' 'seconds' -- rnbd stat rnbd0 0
 wrong 2 'COUNT x' 'number' -- rnbd stat rnbd0 1 x
+wrong 2 'INTERVAL x' 'seconds' -- rnbd export stat --all x
+wrong 2 'host stat 5' 'not a UUID' -- rnbd host stat 5
 wrong 2 '--output' '--prometheus' -- rnbd stat --output /tmp/x
 wrong 2 "$ADDR:x" 'ADDR:PORT' -- rnbd port add "$ADDR:x"
 
@@ -173,6 +177,7 @@ wrong 1 'monitor' 'modprobe rnbd' -- rnbd monitor
 wrong 1 'session list' 'modprobe rnbd-target' -- rnbd session list
 wrong 1 'show' 'modprobe rnbd' -- rnbd show rnbd0
 wrong 1 'stat' 'modprobe rnbd' -- rnbd stat
+wrong 1 'modprobe rnbd-target' -- rnbd export stat
 wrong 1 'disk0' 'modprobe rnbd-target' -- rnbd export add disk0 --path /etc/passwd
 wrong 1 'host list' 'modprobe rnbd-target' -- rnbd host list
 wrong 1 'host allow disk0' 'modprobe rnbd-target' -- rnbd host allow disk0 "$ID"
@@ -210,6 +215,8 @@ wrong 1 'rnbd7' 'not attached' 'rnbd list' -- rnbd stat rnbd7
 wrong 2 '/dev/null' 'block device' 'rnbd list' -- rnbd detach /dev/null
 wrong 2 '/dev/null' 'block device' 'rnbd list' -- rnbd deactivate /dev/null
 wrong 1 'gone' 'rnbd export list' -- rnbd export show gone
+wrong 1 'gone' 'rnbd export list' -- rnbd export stat gone
+wrong 1 "host stat $ID" 'no such host' -- rnbd host stat "$ID"
 wrong 1 'gone' 'rnbd export list' -- rnbd host allow gone "$ID"
 wrong 1 'gone' 'rnbd export list' -- rnbd host deny gone "$ID"
 wrong 1 "host limit $ID" 'no such host' "rnbd host allow EXPORT $ID" -- rnbd host limit "$ID" 1M

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Samples at regular intervals, for the commands that print rates.
+ *
+ * Operation: the first sample is taken at once, the next ones at multiples of the
+ * interval; a multiple that was missed is skipped. On a terminal the head of the
+ * table is repeated.
+ *
+ * Ownership: the samples belong to the functions of the job.
+ * Concurrency: one thread. SIGINT and SIGTERM are blocked and waited for, so that
+ * they end a command between two lines. Standard output is line buffered.
+ * Errors: those of the functions of the job; output that cannot be written ends it.
+ */
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "args.h"
+#include "interval.h"
+#include "output.h"
+#include "parse.h"
+#include "util.h"
+
+#define INTERVAL_MAX	(24 * 3600)
+#define NS_PER_S	1000000000ull
+/* Samples between two heads on a terminal */
+#define HEAD_EVERY	20
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+/* Returns false if a signal came before. */
+static bool wait_until(uint64_t when, const sigset_t *ending)
+{
+	for (;;) {
+		uint64_t now = now_ns(), left = when > now ? when - now : 0;
+		const struct timespec rest = {
+			.tv_sec = left / NS_PER_S, .tv_nsec = left % NS_PER_S,
+		};
+
+		if (sigtimedwait(ending, NULL, &rest) >= 0)
+			return false;
+		if (errno == EAGAIN)
+			return true;
+	}
+}
+
+/**
+ * interval_words() - read the operands [WORD] [INTERVAL [COUNT]]
+ * @args: with --all the word is missing
+ * @words: filled
+ *
+ * Return: 0 or an exit code after a message.
+ */
+int interval_words(const struct args *args, struct interval_words *words)
+{
+	const char * const *operand = (const char * const *)args->operand;
+	int left = args->nr_operands;
+
+	*words = (struct interval_words){ };
+	if (!args_has(args, "all") && left) {
+		words->word = *operand++;
+		left--;
+	}
+	if (left > 2)
+		return usage_err("\"%s\" is too much; usage: rnbd %s --all [INTERVAL [COUNT]]",
+				 operand[2], args->cmd->name);
+	if (left > 0 && parse_u32(operand[0], 1, INTERVAL_MAX, &words->seconds))
+		return usage_err("INTERVAL %s: wanted seconds from 1 to %u", operand[0],
+				 INTERVAL_MAX);
+	if (left > 1 && parse_u32(operand[1], 1, UINT32_MAX, &words->count))
+		return usage_err("COUNT %s: wanted a number from 1 on", operand[1]);
+	return 0;
+}
+
+/**
+ * interval_run() - take samples and print what happened between them
+ * @job: what is taken and printed
+ *
+ * Return: an exit code; RNBD_EXIT_OK after a signal.
+ */
+int interval_run(const struct interval_job *job)
+{
+	uint32_t done = 0;
+	sigset_t ending;
+	uint64_t next;
+	int ret;
+
+	sigemptyset(&ending);
+	sigaddset(&ending, SIGINT);
+	sigaddset(&ending, SIGTERM);
+	sigprocmask(SIG_BLOCK, &ending, NULL);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+
+	next = now_ns();
+	ret = job->take(job->arg, true);
+	while (ret == RNBD_EXIT_OK && !ferror(stdout)) {
+		if (job->head && (!done || (isatty(STDOUT_FILENO) && !(done % HEAD_EVERY))))
+			job->head();
+		next += job->seconds * NS_PER_S;
+		if (!wait_until(next, &ending))
+			break;
+		ret = job->take(job->arg, false);
+		if (ret != RNBD_EXIT_OK)
+			break;
+		job->print(job->arg);
+		if (++done == job->count)
+			break;
+		if (now_ns() > next + job->seconds * NS_PER_S)
+			next = now_ns();
+	}
+	return ret;
+}
+
+static void format_now(char *stamp, const char *format)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+
+	localtime_r(&now, &tm);
+	strftime(stamp, STAMP_SIZE, format, &tm);
+}
+
+/**
+ * interval_stamp() - the time of day for a line of a table
+ * @stamp: STAMP_SIZE bytes
+ */
+void interval_stamp(char *stamp)
+{
+	format_now(stamp, "%H:%M:%S");
+}
+
+/**
+ * interval_print_rate() - print a cell of a line, after a blank
+ * @width: characters
+ * @decimals: digits behind the point
+ * @rate: NAN: unknown, printed as a dash
+ */
+void interval_print_rate(int width, int decimals, double rate)
+{
+	if (isnan(rate))
+		printf(" %*s", width, "-");
+	else
+		printf(" %*.*f", width, decimals, rate);
+}
+
+/**
+ * interval_json() - begin the JSON object of a sample
+ *
+ * Return: an object with the key time; the caller owns it.
+ */
+struct json_object *interval_json(void)
+{
+	struct json_object *obj = json_object_new_object();
+	char stamp[STAMP_SIZE];
+
+	format_now(stamp, "%Y-%m-%dT%H:%M:%S");
+	json_add_string(obj, "time", stamp);
+	return obj;
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Statistics of the exports and hosts of the target, and the counters of its module.
+ *
+ * Operation: configfs has the numbers of each export and host, and sysfs those of the
+ * module. Reading them takes no lock of the target and waits for no storage.
+ *
+ * Ownership: the caller frees what was taken.
+ * Concurrency: one thread; an object that is removed meanwhile is left out.
+ * Errors: an exit code, after a message.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "configfs.h"
+#include "target_stat.h"
+#include "util.h"
+
+#define SYS_TARGET	"/sys/kernel/rnbd-target"
+
+const struct target_kind target_exports = {
+	.dir = "exports",
+	.label = "export",
+	.head = "EXPORT",
+	.values = {
+		{ "enable", "enabled", "1 if clients may attach the export." },
+		{ "size", "size_bytes", "Size of the export, 0 while it is disabled." },
+		{ "sessions", "sessions", "Sessions of the export." },
+		{ "stale_requests", "stale_requests_total",
+		  "Requests of ended sessions that were dropped before the storage." },
+	},
+};
+
+const struct target_kind target_hosts = {
+	.dir = "hosts",
+	.label = "host",
+	.head = "HOST",
+	.values = {
+		{ "fenced", "fenced", "1 if the host is fenced." },
+		{ "sessions", "sessions", "Sessions of the host." },
+		{ "failed_proofs", "failed_proofs_total", "Logins with a wrong secret." },
+		{ "logins_put_off", "logins_put_off_total",
+		  "Connections and logins that the host had to retry." },
+	},
+};
+
+const struct target_event_group target_event_groups[TARGET_EVENT_GROUPS] = {
+	{ "limits", "limit", "rnbd_target_limit_hits_total", "Times that a limit was reached." },
+	{ "violations", "kind", "rnbd_target_protocol_errors_total",
+	  "Protocol errors of clients." },
+	{ "refused", "status", "rnbd_target_refused_total",
+	  "Connections and logins refused." },
+};
+
+/* Reads both attributes; -ENOENT if the object was removed meanwhile. */
+static int read_iostat(const char *dir, struct iostat *stat)
+{
+	char *text = configfs_try(dir, "io_stat");
+	int ret = text ? iostat_parse(text, stat) : -errno;
+
+	free(text);
+	if (ret)
+		return ret;
+	text = configfs_try(dir, "io_errors");
+	ret = text ? iostat_parse_errors(text, stat) : -errno;
+	free(text);
+	return ret;
+}
+
+static int add_object(const struct target_kind *kind, const char *name,
+		      struct target_objects *objects)
+{
+	struct target_object object = { };
+	char *dir = configfs_path("%s/%s", kind->dir, name);
+	size_t i;
+	int ret;
+
+	ret = read_iostat(dir, &object.io);
+	for (i = 0; kind->values[i].attr && !ret; i++)
+		object.value[i] = configfs_read_u64(dir, kind->values[i].attr);
+	if (ret && ret != -ENOENT)
+		err("%s %s: cannot read its statistics: %s", kind->label, name, strerror(-ret));
+	if (!ret) {
+		object.name = xstrdup(name);
+		objects->object = xrealloc(objects->object, objects->nr + 1,
+					   sizeof(*objects->object));
+		objects->object[objects->nr++] = object;
+	}
+	free(dir);
+	return ret && ret != -ENOENT ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
+}
+
+/**
+ * target_objects_take() - read the statistics of exports or hosts
+ * @kind: exports or hosts
+ * @word: name of an object, NULL for all
+ * @objects: filled; the caller frees them, also after a failure
+ *
+ * Return: an exit code; an object that is not there is left out.
+ */
+int target_objects_take(const struct target_kind *kind, const char *word,
+			struct target_objects *objects)
+{
+	struct strlist names = { };
+	int ret = RNBD_EXIT_OK;
+	struct timespec now;
+	size_t i;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	objects->taken_ns = now.tv_sec * 1000000000ull + now.tv_nsec;
+	if (word) {
+		strlist_add(&names, word);
+	} else {
+		char *dir = configfs_path("%s", kind->dir);
+
+		configfs_names(dir, &names);
+		free(dir);
+	}
+	for (i = 0; i < names.nr && ret == RNBD_EXIT_OK; i++)
+		ret = add_object(kind, names.item[i], objects);
+	strlist_free(&names);
+	return ret;
+}
+
+/**
+ * target_objects_find() - look up an object by its name
+ * @objects: objects of one moment
+ * @name: of the object
+ *
+ * Return: the object, NULL if it was not there.
+ */
+const struct target_object *target_objects_find(const struct target_objects *objects,
+						const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < objects->nr; i++) {
+		if (!strcmp(objects->object[i].name, name))
+			return &objects->object[i];
+	}
+	return NULL;
+}
+
+void target_objects_free(struct target_objects *objects)
+{
+	size_t i;
+
+	for (i = 0; i < objects->nr; i++)
+		free(objects->object[i].name);
+	free(objects->object);
+	*objects = (struct target_objects){ };
+}
+
+static void add_event(struct target_stats *stats, size_t group, const char *word)
+{
+	char *path = xasprintf(SYS_TARGET "/%s/%s", target_event_groups[group].dir, word);
+	FILE *file = fopen(path, "re");
+	unsigned long long count;
+
+	free(path);
+	if (!file)
+		return;
+	if (fscanf(file, "%llu", &count) == 1) {
+		stats->event = xrealloc(stats->event, stats->nr_events + 1,
+					sizeof(*stats->event));
+		stats->event[stats->nr_events++] = (struct target_event) {
+			.group = group, .word = xstrdup(word), .count = count,
+		};
+	}
+	fclose(file);
+}
+
+static void take_events(struct target_stats *stats, size_t group)
+{
+	char *path = xasprintf(SYS_TARGET "/%s", target_event_groups[group].dir);
+	struct strlist words = { };
+	DIR *dir = opendir(path);
+	struct dirent *de;
+	size_t i;
+
+	free(path);
+	if (!dir)
+		return;
+	while ((de = readdir(dir)))
+		if (de->d_type == DT_REG)
+			strlist_add(&words, de->d_name);
+	closedir(dir);
+	strlist_sort(&words);
+	for (i = 0; i < words.nr; i++)
+		add_event(stats, group, words.item[i]);
+	strlist_free(&words);
+}
+
+/**
+ * target_stats_take() - read all numbers of the target
+ * @stats: filled; the caller frees them, also after a failure
+ *
+ * Return: an exit code; a module that is not loaded is no failure.
+ */
+int target_stats_take(struct target_stats *stats)
+{
+	char *dir = configfs_path("exports");
+	int ret;
+	size_t i;
+
+	stats->loaded = configfs_exists(dir);
+	free(dir);
+	if (!stats->loaded)
+		return RNBD_EXIT_OK;
+	ret = target_objects_take(&target_exports, NULL, &stats->exports);
+	if (ret == RNBD_EXIT_OK)
+		ret = target_objects_take(&target_hosts, NULL, &stats->hosts);
+	for (i = 0; i < TARGET_EVENT_GROUPS && ret == RNBD_EXIT_OK; i++)
+		take_events(stats, i);
+	return ret;
+}
+
+void target_stats_free(struct target_stats *stats)
+{
+	size_t i;
+
+	for (i = 0; i < stats->nr_events; i++)
+		free(stats->event[i].word);
+	free(stats->event);
+	target_objects_free(&stats->exports);
+	target_objects_free(&stats->hosts);
+}
