@@ -49,6 +49,8 @@ static const char * const rnbdt_io_errors[] = {
 	[RNBD_ST_NOMEM]		= "nomem",
 	[RNBD_ST_GONE]		= "gone",
 	[RNBD_ST_RESV]		= "resv",
+	[RNBD_ST_REFUSED]	= "refused",
+	[RNBD_ST_PROTECTION]	= "protection",
 };
 
 /* One operation takes at most this many characters of a page. */
