@@ -259,7 +259,10 @@ static int rnbdc_connect_queue(struct rnbdc_session *sess, u32 index,
 	param.rnr_retry_count = 3;
 
 	rnbdc_cm_wait_arm(q);
-	ret = rdma_connect(cm_id, &param);
+	/* A frame may arrive before the connection manager reports the connection. */
+	ret = rnbd_ring_start(&q->ring, 0);
+	if (!ret)
+		ret = rdma_connect(cm_id, &param);
 	if (!ret)
 		ret = rnbdc_cm_wait(q, step_ms, errmsg, "the target does not answer");
 	if (ret)
@@ -299,8 +302,8 @@ static u32 rnbdc_poll_share(const struct rnbdc_session *sess)
  * @sess: session without a connection
  * @errmsg: filled on error
  *
- * Context: process context, may sleep; ends early on a fatal signal, or when
- * the session is detached or deactivated.
+ * Context: process context, may sleep; ends early when the attach is aborted, or the
+ * session is detached or deactivated.
  * Return: 0 or a negative errno. rnbdc_disconnect() and rnbdc_release_connection()
  * are to be called after either.
  */
@@ -328,8 +331,8 @@ int rnbdc_connect_first(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
  * @sess: session without a connection
  * @errmsg: filled on error
  *
- * Context: process context, may sleep; ends early on a fatal signal, or when
- * the session is detached or deactivated.
+ * Context: process context, may sleep; ends early when the attach is aborted, or the
+ * session is detached or deactivated.
  * Return: 0 with sess->login.offer valid and checked, or a negative errno, after which
  * rnbdc_disconnect() and rnbdc_release_connection() are to be called.
  */
@@ -387,6 +390,8 @@ void rnbdc_disconnect(struct rnbdc_session *sess)
 	for (i = 0; i < RNBD_QUEUES_MAX && sess->queues[i]; i++)
 		if (sess->queues[i]->ring.qp)
 			rdma_disconnect(sess->queues[i]->cm_id);
+	for (i = 0; i < RNBD_QUEUES_MAX && sess->queues[i]; i++)
+		rnbd_ring_drain_start(&sess->queues[i]->ring);
 	for (i = 0; i < RNBD_QUEUES_MAX && sess->queues[i]; i++)
 		rnbd_ring_drain(&sess->queues[i]->ring);
 }

@@ -4,7 +4,7 @@
  *
  * Operation: a library of the control ring, the wire codec, the pool allocator,
  * the names of states and errors, and fault points for tests. It has no state
- * of its own but for a directory in debugfs.
+ * of its own except a directory in debugfs and a work queue.
  * Ownership, Concurrency, Errors: see the files of each part.
  */
 
@@ -13,17 +13,27 @@
 #include <rnbd/version.h>
 
 #include "inject.h"
+#include "ring_setup.h"
 
 static int __init rnbd_core_init(void)
 {
+	int ret;
+
 	/* Sizes in bytes are read without a lock. */
 	BUILD_BUG_ON(BITS_PER_LONG != 64);
-	return rnbd_inject_init();
+	ret = rnbd_ring_setup_init();
+	if (ret)
+		return ret;
+	ret = rnbd_inject_init();
+	if (ret)
+		rnbd_ring_setup_exit();
+	return ret;
 }
 
 static void __exit rnbd_core_exit(void)
 {
 	rnbd_inject_exit();
+	rnbd_ring_setup_exit();
 }
 
 module_init(rnbd_core_init);

@@ -6,6 +6,7 @@
 #define RNBD_CORE_RING_H
 
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
@@ -121,6 +122,8 @@ struct rnbd_ring_stats {
  * @quirks: those of the device
  * @nr_cqe: what was taken from @cq
  * @poll_lock: whoever polls @cq; never waited for but to see the last one leave
+ * @drain_work: drains a polled ring; on a work queue of ring_setup.c
+ * @draining: rnbd_ring_drain_start() was called; the owner's
  * @attr: geometry
  * @recv: receive slots
  * @send: send slots, one more than frames can be outstanding (credit frame)
@@ -159,6 +162,8 @@ struct rnbd_ring {
 	u32 nr_cqe;
 	struct rnbd_quirks quirks;
 	spinlock_t poll_lock;	/* polling */
+	struct work_struct drain_work;
+	bool draining;
 	struct rnbd_ring_attr attr;
 	struct rnbd_slot *recv;
 	struct rnbd_slot *send;

@@ -5,7 +5,8 @@
  * Operation: rnbd_ring_create() allocates and maps all slots and posts the
  * receive slots, so the peer's first frame is safe as soon as the connection
  * stands. rnbd_ring_drain() waits until the device has let go of every slot;
- * rnbd_ring_destroy() frees them.
+ * rnbd_ring_destroy() frees them. A work item drains a polled ring, so that
+ * several of them are drained at a time.
  *
  * Concurrency: process context. No completion is handled after
  * rnbd_ring_drain().
@@ -15,10 +16,13 @@
 
 #include <linux/dma-mapping.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 
 #include "ring.h"
 #include "ring_complete.h"
 #include "ring_setup.h"
+
+static struct workqueue_struct *rnbd_ring_drain_wq;
 
 static void rnbd_ring_free_slots(struct rnbd_ring *ring, struct rnbd_slot *slots,
 				 u32 nr, enum dma_data_direction dir)
@@ -149,6 +153,36 @@ static void rnbd_ring_reset(struct rnbd_ring *ring)
 }
 
 /**
+ * rnbd_ring_setup_init - create the work queue that drains polled rings
+ *
+ * Context: process context, may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int rnbd_ring_setup_init(void)
+{
+	/* WQ_MEM_RECLAIM: writeback may wait until a connection is torn down. */
+	rnbd_ring_drain_wq = alloc_workqueue("rnbd-drain", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return rnbd_ring_drain_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * rnbd_ring_setup_exit - destroy the work queue
+ *
+ * Context: process context, may sleep; no ring exists.
+ */
+void rnbd_ring_setup_exit(void)
+{
+	destroy_workqueue(rnbd_ring_drain_wq);
+}
+
+static void rnbd_ring_drain_work(struct work_struct *work)
+{
+	struct rnbd_ring *ring = container_of(work, struct rnbd_ring, drain_work);
+
+	ib_drain_qp(ring->qp);
+}
+
+/**
  * rnbd_ring_create - make a queue pair and its two rings
  * @ring: initialised, and destroyed if it was created before
  * @cm_id: connection that is not yet connected or accepted
@@ -179,6 +213,8 @@ int rnbd_ring_create(struct rnbd_ring *ring, struct rdma_cm_id *cm_id,
 	ring->dev = cm_id->device;
 	ring->pd = pd;
 	ring->attr = *attr;
+	INIT_WORK(&ring->drain_work, rnbd_ring_drain_work);
+	ring->draining = false;
 	rnbd_quirks_init(&ring->quirks, ring->dev);
 	ring->nr_send = attr->slots + 1;
 	rnbd_ring_reset(ring);
@@ -242,9 +278,12 @@ EXPORT_SYMBOL_GPL(rnbd_ring_create);
 /**
  * rnbd_ring_start - let frames flow
  * @ring: a ring that was created
- * @peer_slots: receive slots that the peer says it has posted
+ * @peer_slots: receive slots that the peer says it has posted, or 0 if it has not yet
  *
- * The target calls it before it accepts, the client when it was accepted.
+ * The target calls it before it accepts. The client calls it before it connects, when it
+ * does not know @peer_slots, because a frame of the target may overtake the connection
+ * manager, and again when it was accepted. Until then the ring receives, but cannot
+ * send.
  *
  * Context: any.
  * Return: 0, or -ENOTCONN if the ring has failed already.
@@ -288,16 +327,16 @@ int rnbd_ring_disable_remote_access(struct rnbd_ring *ring)
 EXPORT_SYMBOL_GPL(rnbd_ring_disable_remote_access);
 
 /**
- * rnbd_ring_drain - wait until the device is done with the ring
+ * rnbd_ring_drain_start - begin to drain a ring
  * @ring: ring; a ring that was never created is fine
  *
- * The queue pair goes to the error state. On return no callback of the ring
- * runs or will run, and the device holds none of its memory and none of the
- * owner's work requests.
+ * ib_drain_qp() polls a queue that is polled only ten times a second. An owner of
+ * several rings therefore begins to drain all of them before it waits for the first.
  *
- * Context: process context, may sleep; not a completion handler.
+ * Context: process context, may sleep; not a completion handler. The caller waits with
+ * rnbd_ring_drain() before it destroys the ring.
  */
-void rnbd_ring_drain(struct rnbd_ring *ring)
+void rnbd_ring_drain_start(struct rnbd_ring *ring)
 {
 	unsigned long flags;
 
@@ -315,7 +354,33 @@ void rnbd_ring_drain(struct rnbd_ring *ring)
 	/* Nor does anybody poll any more: from here on the drain does. */
 	spin_lock(&ring->poll_lock);
 	spin_unlock(&ring->poll_lock);
-	ib_drain_qp(ring->qp);
+	ring->draining = true;
+	if (ring->attr.poll == IB_POLL_DIRECT)
+		queue_work(rnbd_ring_drain_wq, &ring->drain_work);
+}
+EXPORT_SYMBOL_GPL(rnbd_ring_drain_start);
+
+/**
+ * rnbd_ring_drain - wait until the device is done with the ring
+ * @ring: ring; a ring that was never created is fine
+ *
+ * The queue pair goes to the error state. On return no callback of the ring
+ * runs or will run, and the device holds none of its memory and none of the
+ * owner's work requests.
+ *
+ * Context: process context, may sleep; not a completion handler.
+ */
+void rnbd_ring_drain(struct rnbd_ring *ring)
+{
+	if (!ring->qp)
+		return;
+	if (!ring->draining)
+		rnbd_ring_drain_start(ring);
+	ring->draining = false;
+	if (ring->attr.poll == IB_POLL_DIRECT)
+		flush_work(&ring->drain_work);
+	else
+		ib_drain_qp(ring->qp);
 }
 EXPORT_SYMBOL_GPL(rnbd_ring_drain);
 

@@ -11,7 +11,10 @@ int rnbd_ring_create(struct rnbd_ring *ring, struct rdma_cm_id *cm_id,
 		     struct ib_pd *pd, const struct rnbd_ring_attr *attr);
 int rnbd_ring_start(struct rnbd_ring *ring, u16 peer_slots);
 int rnbd_ring_disable_remote_access(struct rnbd_ring *ring);
+void rnbd_ring_drain_start(struct rnbd_ring *ring);
 void rnbd_ring_drain(struct rnbd_ring *ring);
 void rnbd_ring_destroy(struct rnbd_ring *ring);
+int rnbd_ring_setup_init(void);
+void rnbd_ring_setup_exit(void);
 
 #endif /* RNBD_CORE_RING_SETUP_H */
