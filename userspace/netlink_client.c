@@ -258,12 +258,18 @@ int rnbd_list(const char *name, struct disks *disks)
 int rnbd_discover(const char *address, uint16_t port, const uint8_t host_id[UUID_SIZE],
 		  const uint8_t *secret, struct exports *exports)
 {
-	struct nl_msg *msg = netlink_request(RNBD_CMD_DISCOVER, NLM_F_DUMP);
+	struct nl_msg *msg = netlink_request(RNBD_CMD_DISCOVER, 0);
 	bool full;
+	int ret;
 
 	full = nla_put_string(msg, RNBD_ATTR_ADDR, address) ||
 	       nla_put_u16(msg, RNBD_ATTR_PORT, port) ||
 	       nla_put(msg, RNBD_ATTR_HOST_ID, UUID_SIZE, host_id) ||
 	       (secret && nla_put(msg, RNBD_ATTR_SECRET, RNBD_SECRET_SIZE, secret));
-	return netlink_talk(msg, full, take_exports, exports);
+	ret = netlink_talk(msg, full, NULL, NULL);
+	if (ret)
+		return ret;
+	/* The module keeps the list for this socket. */
+	return netlink_talk(netlink_request(RNBD_CMD_DISCOVER, NLM_F_DUMP), false,
+			    take_exports, exports);
 }

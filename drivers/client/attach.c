@@ -36,6 +36,7 @@
 #include <rnbd/wire.h>
 
 #include "../core/inject.h"
+#include "abort.h"
 #include "attach.h"
 #include "auth.h"
 #include "connect.h"
@@ -84,8 +85,9 @@ struct rnbdc_session *rnbdc_session_alloc(const struct rnbdc_options *opt,
 	init_waitqueue_head(&sess->wait);
 	rnbdc_recover_init(sess);
 	sess->opt = *opt;
-	/* The secret belongs to the caller; sess->auth holds a transform with it. */
+	/* Both belong to the caller; sess->auth holds a transform with the secret. */
 	sess->opt.secret = NULL;
+	sess->opt.abort = NULL;
 	sess->early_release = opt->early_release;
 	sess->state = RNBDC_CONNECTING;
 	sess->state_ns = ktime_get_ns();
@@ -146,16 +148,36 @@ static bool rnbdc_has_twin(const struct rnbdc_session *sess)
 	return found;
 }
 
+/*
+ * Put a session with a new disk on the list unless its connection was lost or the
+ * attach is aborted. An abort that is requested after this has no effect, and finds
+ * the disk on the list.
+ */
+static bool rnbdc_list_session(struct rnbdc_session *sess, struct rnbdc_abort *abort)
+{
+	bool list;
+
+	mutex_lock(&rnbdc_sessions_lock);
+	list = !rnbdc_abort_unbind(abort) && READ_ONCE(sess->state) == RNBDC_LIVE;
+	if (list) {
+		kref_get(&sess->ref);
+		list_add_tail(&sess->list, &rnbdc_sessions);
+	}
+	mutex_unlock(&rnbdc_sessions_lock);
+	return list;
+}
+
 /**
  * rnbdc_session_attach - connect to an export and create its disk
  * @opt: options
  * @errmsg: filled on error
  *
  * Context: process context, may sleep for as long as the network takes; ends
- * early on a fatal signal.
+ * early when opt->abort requests it.
  * Return: the session with a reference for the caller, or an ERR_PTR after
  * which nothing is left behind: -EBUSY if the target still has an older session of
- * this host, -EEXIST if another disk has the name or the export.
+ * this host, -EEXIST if another disk has the name or the export, -EINTR if it was
+ * aborted.
  */
 struct rnbdc_session *rnbdc_session_attach(const struct rnbdc_options *opt,
 					   struct rnbdc_errmsg *errmsg)
@@ -167,6 +189,7 @@ struct rnbdc_session *rnbdc_session_attach(const struct rnbdc_options *opt,
 	if (IS_ERR(sess))
 		return sess;
 
+	rnbdc_abort_bind(opt->abort, sess);
 	ret = rnbdc_reserve_name(sess, errmsg);
 	if (ret)
 		goto put;
@@ -192,7 +215,7 @@ struct rnbdc_session *rnbdc_session_attach(const struct rnbdc_options *opt,
 	set_bit(RNBDC_SESS_ATTACHED, &sess->flags);
 	/* Report a capacity that changed while the disk was added. */
 	rnbdc_schedule_events(sess);
-	if (READ_ONCE(sess->state) != RNBDC_LIVE) {
+	if (!rnbdc_list_session(sess, opt->abort)) {
 		/* Use reason: broken_reason may be of an attempt to recover. */
 		rnbdc_errmsg_set(errmsg, "%s", READ_ONCE(sess->log.reason));
 		ret = -ECONNRESET;
@@ -206,11 +229,6 @@ struct rnbdc_session *rnbdc_session_attach(const struct rnbdc_options *opt,
 		rnbdc_session_name(sess), opt->export, opt->addr,
 		sess->grant.geo.capacity, sess->nr_queues, sess->grant.queue_depth,
 		sess->grant.pool_units << (RNBD_UNIT_SHIFT - 10));
-
-	kref_get(&sess->ref);
-	mutex_lock(&rnbdc_sessions_lock);
-	list_add_tail(&sess->list, &rnbdc_sessions);
-	mutex_unlock(&rnbdc_sessions_lock);
 	return sess;
 
 fail:
@@ -223,11 +241,14 @@ fail:
 	flush_work(&sess->log.event_work);
 	rnbdc_disk_remove(sess);
 	rnbdc_release_name(sess);
+	if (rnbdc_abort_unbind(opt->abort))
+		ret = -EINTR;
 	/* Do not log EBUSY: the caller is expected to retry. */
 	if (ret != -EINTR && ret != -EBUSY)
 		pr_err("cannot attach %s at %s: %s\n", opt->export, opt->addr,
 		       errmsg->text[0] ? errmsg->text : "no memory");
 put:
+	rnbdc_abort_unbind(opt->abort);
 	rnbdc_session_put(sess);
 	return ERR_PTR(ret);
 }
@@ -321,9 +342,8 @@ struct rnbdc_session *rnbdc_session_find(const char *disk)
 /**
  * rnbdc_sessions_detach_all - detach all disks before the module is unloaded
  *
- * Open disks pin the module, so none is open, and rnbdc_netlink_stop() has ended
- * attaching. A detach in progress reports its events before its command returns, which
- * rnbdc_netlink_exit() waits for.
+ * Open disks pin the module, so none is open, and rnbdc_jobs_stop() has waited for every
+ * attach and detach.
  *
  * Context: process context, may sleep.
  */

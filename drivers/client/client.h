@@ -5,13 +5,14 @@
  * Locks, outermost first. A task that holds one of them takes only locks
  * that are listed below it:
  *
- *	rnbdc_attach_sem		attach against unloading the module
+ *	rnbdc_jobs_lock			the list of jobs
  *	gendisk.open_mutex		the block layer's, and the claim of a detach
  *	rnbdc_sessions_lock		the lists of sessions
  *	rnbdc_session.recovery.lock	going live, recovery and deactivation
  *	rnbdc_session.conn_lock		resources of the connection
  *	rnbd_ring.poll_lock		the polled completion queue of one queue
  *	rnbd_ring.lock			state of one queue
+ *	rnbdc_abort.lock		request to end an attach
  *	rnbdc_session.lock		state of one session
  *
  * rnbdc_sessions_lock and recover_lock are never held together. Recovery
@@ -19,15 +20,16 @@
  *
  * A writer of the sysfs file "deactivate" takes recover_lock, and removal of
  * the disk waits for that writer: del_gendisk() is called without a lock of
- * this list except rnbdc_attach_sem. The connection manager calls its event
- * handler under a mutex of the cm_id, for which rdma_destroy_id() waits. The
- * handler takes only the two spinlocks at the end of the list.
+ * this list. The connection manager calls its event handler under a mutex of
+ * the cm_id, for which rdma_destroy_id() waits. The handler takes only
+ * rnbd_ring.lock and rnbdc_session.lock.
  *
  * Work queues: rnbdc_wq runs recovery, which may block for seconds.
  * rnbdc_timer_wq runs keep-alive and fast_io_fail, which recovery must not
  * delay. Both have WQ_MEM_RECLAIM, because writeback may wait for them.
  * rnbdc_event_wq runs reports, which may themselves wait for memory and thus
- * for I/O of the disk.
+ * for I/O of the disk. The work queue of job.c runs attach, detach and
+ * discovery, which may do the same.
  */
 #ifndef RNBDC_CLIENT_H
 #define RNBDC_CLIENT_H

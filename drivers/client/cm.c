@@ -27,6 +27,7 @@
 #include <rdma/rdma_cm.h>
 
 #include "../core/cm.h"
+#include "../core/inject.h"
 #include "../core/names.h"
 #include "../core/proto_err.h"
 #include "../core/ring.h"
@@ -34,6 +35,7 @@
 #include "../core/ring_setup.h"
 #include "cm.h"
 #include "errmsg.h"
+#include "inject.h"
 #include "queue.h"
 #include "session.h"
 #include "state.h"
@@ -102,6 +104,7 @@ static void rnbdc_cm_established(struct rnbdc_queue *q, struct rdma_cm_event *ev
 		rnbdc_queue_wake(q, -EPROTO);
 		return;
 	}
+	rnbd_inject_delay(&rnbdc_inject_late_start);
 	WRITE_ONCE(q->established, true);
 	rnbdc_queue_wake(q, rnbd_ring_start(&q->ring, slots));
 }
@@ -190,7 +193,7 @@ void rnbdc_keepalive(struct rnbdc_session *sess, u32 nr, u32 interval_ms)
 
 /*
  * Sleep once, and send keep-alives on the queues that are already connected, and on
- * queue 0 while it waits for the login. Returns jiffies slept, or -ERESTARTSYS.
+ * queue 0 while it waits for the login. Returns jiffies slept.
  */
 static long rnbdc_cm_wait_step(struct rnbdc_queue *q, long left)
 {
@@ -204,10 +207,7 @@ static long rnbdc_cm_wait_step(struct rnbdc_queue *q, long left)
 	}
 	if (connected)
 		nap = min_t(long, left, msecs_to_jiffies(interval_ms) / 2 + 1);
-	/* Killable only: netlink sends no answer after other signals. */
-	ret = wait_event_killable_timeout(sess->wait, rnbdc_cm_wait_done(q), nap);
-	if (ret < 0)
-		return ret;
+	ret = wait_event_idle_timeout(sess->wait, rnbdc_cm_wait_done(q), nap);
 	if (connected)
 		rnbdc_keepalive(sess, connected, interval_ms);
 	return nap - ret;
@@ -220,7 +220,7 @@ static long rnbdc_cm_wait_step(struct rnbdc_queue *q, long left)
  * @errmsg: filled on error
  * @late: error message if the deadline passes
  *
- * Context: process context, may sleep; ends early on a fatal signal, or when the
+ * Context: process context, may sleep; ends early when the attach is aborted, or the
  * session is detached or deactivated.
  * Return: 0, -ETIMEDOUT, -EINTR, -ECANCELED, or the error of rnbdc_queue_wake().
  */
@@ -229,21 +229,16 @@ int rnbdc_cm_wait(struct rnbdc_queue *q, unsigned int ms, struct rnbdc_errmsg *e
 {
 	struct rnbdc_session *sess = q->sess;
 	long left = msecs_to_jiffies(ms);
-	long slept = 0;
 
-	while (left > 0 && !rnbdc_cm_wait_done(q)) {
-		slept = rnbdc_cm_wait_step(q, left);
-		if (slept < 0)
-			break;
-		left -= slept;
-	}
-	if (slept >= 0 && rnbdc_session_ending(sess)) {
-		rnbdc_errmsg_set(errmsg, "detached or deactivated meanwhile");
-		return -ECANCELED;
-	}
-	if (slept < 0) {
+	while (left > 0 && !rnbdc_cm_wait_done(q))
+		left -= rnbdc_cm_wait_step(q, left);
+	if (test_bit(RNBDC_SESS_ABORTED, &sess->flags)) {
 		rnbdc_errmsg_set(errmsg, "interrupted");
 		return -EINTR;
+	}
+	if (rnbdc_session_ending(sess)) {
+		rnbdc_errmsg_set(errmsg, "detached or deactivated meanwhile");
+		return -ECANCELED;
 	}
 	if (!rnbdc_cm_wait_done(q)) {
 		rnbdc_errmsg_set(errmsg, "%s", late);

@@ -64,6 +64,8 @@
 
 /* Milliseconds until a request is sent again for which the target lacked memory. */
 #define RNBDC_NOMEM_DELAY_MS	20
+/* Milliseconds until a read whose pages could not be mapped is sent again. */
+#define RNBDC_RETRY_MS		10
 
 /**
  * rnbdc_complete_rq - unmap a finished request and end or requeue it
@@ -78,7 +80,10 @@ void rnbdc_complete_rq(struct request *rq)
 
 	rnbdc_req_unmap(req);
 	if (unlikely(req->replay)) {
-		blk_mq_requeue_request(rq, READ_ONCE(req->queue->ready));
+		/* Without a connection, the next one kicks the list. */
+		blk_mq_requeue_request(rq, false);
+		if (READ_ONCE(req->queue->ready))
+			blk_mq_delay_kick_requeue_list(queue, RNBDC_RETRY_MS);
 	} else if (unlikely(req->status == BLK_STS_RESOURCE)) {
 		blk_mq_requeue_request(rq, false);
 		blk_mq_delay_kick_requeue_list(queue, RNBDC_NOMEM_DELAY_MS);
@@ -101,7 +106,8 @@ static void rnbdc_complete_batch(struct io_comp_batch *iob)
  * @rq: request with rnbdc_req.status set
  * @iob: batch of requests that end together; the caller calls iob->complete if it is set
  *
- * The attribute rq_affinity of the disk decides which processor ends the request.
+ * The attribute rq_affinity of the disk decides which processor ends the request. On
+ * either, the request is MQ_RQ_COMPLETE while it ends, so that its timer ignores it.
  *
  * Context: completion handler, without ring.lock.
  */
@@ -109,7 +115,10 @@ static void rnbdc_disk_complete(struct request *rq, struct io_comp_batch *iob)
 {
 	struct rnbdc_req *req = blk_mq_rq_to_pdu(rq);
 
-	if (req->cpu != raw_smp_processor_id() && blk_mq_complete_request_remote(rq))
+	/* A test makes the block layer lose the request, which then times out. */
+	if (unlikely(blk_should_fake_timeout(rq->q)))
+		return;
+	if (blk_mq_complete_request_remote(rq))
 		return;
 	if (!rnbdc_add_to_batch(rq, iob, req->replay, req->status, rnbdc_complete_batch))
 		rnbdc_complete_rq(rq);

@@ -26,6 +26,7 @@
 #include "../core/ring.h"
 #include "../core/ring_send.h"
 #include "data.h"
+#include "inject.h"
 #include "queue.h"
 #include "session.h"
 
@@ -148,7 +149,9 @@ void rnbdc_inline_read(struct rnbdc_queue *q, struct rnbdc_req *req,
  */
 bool rnbdc_map_late(struct rnbdc_queue *q, struct rnbdc_req *req)
 {
-	if (!(req->wire.flags & RNBD_REQ_INLINE) || q->sess->opt.copy ||
+	if (!(req->wire.flags & RNBD_REQ_INLINE) || q->sess->opt.copy)
+		return true;
+	if (!rnbd_inject(&rnbdc_inject_fail_map, NULL) &&
 	    !rnbdc_req_map(q, blk_mq_rq_from_pdu(req)))
 		return true;
 	/* A read can be repeated without harm. */

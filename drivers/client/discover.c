@@ -20,6 +20,7 @@
  */
 
 #include "../core/login.h"
+#include "abort.h"
 #include "attach.h"
 #include "connect.h"
 #include "discover.h"
@@ -53,7 +54,7 @@ static bool rnbdc_discover_nothing(const struct rnbdc_session *sess)
  * @errmsg: filled on error
  *
  * Context: process context, may sleep for as long as the network takes; ends
- * early on a fatal signal.
+ * early when opt->abort requests it.
  * Return: 0 or a negative errno; the caller frees the list after either.
  */
 int rnbdc_discover(const struct rnbdc_options *opt, struct rnbdc_exports *exports,
@@ -72,6 +73,7 @@ int rnbdc_discover(const struct rnbdc_options *opt, struct rnbdc_exports *export
 	if (IS_ERR(sess))
 		return PTR_ERR(sess);
 	sess->login.exports = exports;
+	rnbdc_abort_bind(opt->abort, sess);
 
 	ret = rnbdc_connect_first(sess, errmsg);
 	if (!ret) {
@@ -81,6 +83,7 @@ int rnbdc_discover(const struct rnbdc_options *opt, struct rnbdc_exports *export
 		ret = 0;
 	}
 
+	rnbdc_abort_unbind(opt->abort);
 	rnbdc_session_advance(sess, RNBDC_CLOSING);
 	rnbdc_recover_end(sess);
 	rnbdc_session_put(sess);

@@ -29,8 +29,6 @@
 #include <linux/idr.h>
 #include <linux/kobject.h>
 #include <linux/module.h>
-#include <linux/namei.h>
-#include <linux/path.h>
 #include <linux/sched/mm.h>
 #include <linux/sysfs.h>
 #include <linux/timekeeping.h>
@@ -135,7 +133,6 @@ static blk_status_t rnbdc_queue_rq(struct blk_mq_hw_ctx *hctx,
 		return BLK_STS_TARGET;
 
 	req->queue = q;
-	req->cpu = raw_smp_processor_id();
 	req->nr_sge = 0;
 	req->status = BLK_STS_OK;
 	req->replay = false;
@@ -275,12 +272,13 @@ static void rnbdc_disk_limits(const struct rnbdc_session *sess,
 
 /*
  * Choose the lowest free number for which no other driver has a disk: the
- * kernel's own RNBD client uses the same names.
+ * kernel's own RNBD client uses the same names. If that driver adds a disk of the
+ * name before this one does, rnbdc_disk_add() fails.
  */
 static int rnbdc_disk_name(struct rnbdc_session *sess)
 {
-	char name[sizeof("/sys/class/block/") + DISK_NAME_LEN];
-	struct path path;
+	char *name = sess->disk.gd->disk_name;
+	struct device *other;
 	int first = 0;
 	int index;
 
@@ -288,15 +286,16 @@ static int rnbdc_disk_name(struct rnbdc_session *sess)
 		index = ida_alloc_min(&rnbdc_disk_ida, first, GFP_KERNEL);
 		if (index < 0)
 			return index;
-		snprintf(name, sizeof(name), "/sys/class/block/rnbd%d", index);
-		if (kern_path(name, 0, &path))
+		snprintf(name, DISK_NAME_LEN, "rnbd%d", index);
+		/* The class of all disks, which the kernel does not export by name. */
+		other = class_find_device_by_name(disk_to_dev(sess->disk.gd)->class, name);
+		if (!other)
 			break;
-		path_put(&path);
+		put_device(other);
 		ida_free(&rnbdc_disk_ida, index);
 		first = index + 1;
 	}
 	sess->disk.index = index;
-	snprintf(sess->disk.gd->disk_name, DISK_NAME_LEN, "rnbd%d", index);
 	return 0;
 }
 
@@ -372,7 +371,10 @@ int rnbdc_disk_add(struct rnbdc_session *sess, const struct attribute_group **gr
 	ret = rnbdc_class_add(sess);
 	if (!ret)
 		ret = device_add_disk(sess->disk.parent, sess->disk.gd, groups);
-	if (ret)
+	if (ret == -EEXIST)
+		rnbdc_errmsg_set(errmsg, "another driver has just added %s; try again",
+				 sess->disk.gd->disk_name);
+	else if (ret)
 		rnbdc_errmsg_set(errmsg, "the kernel refuses the disk %s (%d)",
 				 sess->disk.gd->disk_name, ret);
 	return ret;

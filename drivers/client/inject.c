@@ -17,6 +17,8 @@ RNBD_INJECT(rnbdc_inject_stray, "stray_writes");
 RNBD_INJECT(rnbdc_inject_no_send_fence, "no_send_fence");
 RNBD_INJECT(rnbdc_inject_no_read_guard, "no_read_guard");
 RNBD_INJECT(rnbdc_inject_no_hold, "no_hold");
+RNBD_INJECT(rnbdc_inject_fail_map, "fail_map");
+RNBD_INJECT(rnbdc_inject_late_start, "late_start");
 
 static struct rnbd_inject *const rnbdc_inject_points[] = {
 	&rnbdc_inject_kill_queue,
@@ -27,6 +29,8 @@ static struct rnbd_inject *const rnbdc_inject_points[] = {
 	&rnbdc_inject_no_send_fence,
 	&rnbdc_inject_no_read_guard,
 	&rnbdc_inject_no_hold,
+	&rnbdc_inject_fail_map,
+	&rnbdc_inject_late_start,
 	NULL,
 };
 

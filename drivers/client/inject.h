@@ -15,6 +15,8 @@ extern struct rnbd_inject rnbdc_inject_stray;
 extern struct rnbd_inject rnbdc_inject_no_send_fence;
 extern struct rnbd_inject rnbdc_inject_no_read_guard;
 extern struct rnbd_inject rnbdc_inject_no_hold;
+extern struct rnbd_inject rnbdc_inject_fail_map;
+extern struct rnbd_inject rnbdc_inject_late_start;
 void rnbdc_inject_init(void);
 void rnbdc_inject_exit(void);
 

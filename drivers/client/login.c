@@ -128,7 +128,7 @@ static u32 rnbdc_login_ms(const struct rnbdc_session *sess)
 	unsigned long waited = jiffies - sess->recovery.lost_at;
 	unsigned long limit = sess->opt.loss_timeout * HZ;
 
-	/* A list needs no pool, and the waiting dump blocks generic netlink. */
+	/* A list needs no pool. */
 	if (sess->login.exports)
 		return RNBDC_LIST_MS;
 	if (!sess->disk.gd || !limit)
@@ -168,8 +168,8 @@ u32 rnbdc_requested_queues(const struct rnbdc_session *sess)
  * @sess: session whose queue 0 is connected
  * @errmsg: filled on error
  *
- * Context: process context, may sleep; ends early on a fatal signal, or when
- * the session is detached or deactivated.
+ * Context: process context, may sleep; ends early when the attach is aborted, or the
+ * session is detached or deactivated.
  * Return: 0 with sess->login.offer and sess->conn.segments valid, -ENOMEM, or an error of
  * rnbdc_login().
  */
@@ -245,8 +245,8 @@ static int rnbdc_login_authenticate(struct rnbdc_session *sess, struct rnbdc_err
  * @sess: session whose queue 0 is connected, with sess->login.info filled
  * @errmsg: filled on error
  *
- * Context: process context, may sleep; ends early on a fatal signal, or when
- * the session is detached or deactivated.
+ * Context: process context, may sleep; ends early when the attach is aborted, or the
+ * session is detached or deactivated.
  * Return: 0 or a negative errno. A refusal by the target gives -ENOENT, -EACCES,
  * -EKEYREVOKED, -ENOSPC, -EBUSY, -EEXIST or -ECONNREFUSED.
  */

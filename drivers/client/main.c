@@ -4,7 +4,7 @@
  *
  * Operation: Init creates the work queues, registers class, sysfs and fault
  * points, and last the netlink family, through which disks are attached and
- * detached (attach.c). Exit first ends attaching, then detaches all disks, and
+ * detached (attach.c). Exit first ends all jobs, then detaches all disks, and
  * then undoes init in reverse order.
  *
  * Ownership: The module owns the work queues and the lists of sessions, which
@@ -28,6 +28,7 @@
 #include "class.h"
 #include "client.h"
 #include "inject.h"
+#include "job.h"
 #include "netlink.h"
 #include "state.h"
 #include "sysfs.h"
@@ -61,11 +62,17 @@ static int __init rnbdc_init(void)
 		goto exit_parent;
 
 	rnbdc_inject_init();
-	ret = rnbdc_netlink_init();
+	ret = rnbdc_jobs_init();
 	if (ret)
 		goto remove_inject;
+
+	ret = rnbdc_netlink_init();
+	if (ret)
+		goto exit_jobs;
 	return 0;
 
+exit_jobs:
+	rnbdc_jobs_exit();
 remove_inject:
 	rnbdc_inject_exit();
 	rnbdc_sysfs_exit();
@@ -82,9 +89,10 @@ destroy_wq:
 
 static void __exit rnbdc_exit(void)
 {
-	rnbdc_netlink_stop();
+	rnbdc_jobs_stop();
 	rnbdc_sessions_detach_all();
 	rnbdc_netlink_exit();
+	rnbdc_jobs_exit();
 	rnbdc_inject_exit();
 	rnbdc_sysfs_exit();
 	rnbdc_class_exit();

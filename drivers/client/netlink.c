@@ -4,19 +4,18 @@
  *
  * Operation: The rnbd tool attaches, detaches, lists and discovers with these
  * commands. Documentation/netlink/rnbd.yaml is their manual; policies and
- * operations are generated from it. Attributes are written by nlattr.c, events
- * by events.c.
+ * operations are generated from it. Handlers must not wait, because generic
+ * netlink holds a lock of all families: attach, detach and discovery are jobs
+ * (job.c). Attributes are written by nlattr.c, events by events.c.
  *
  * Ownership: Commands hold a reference of the session that they work on. The
- * list of exports that a target sent is owned by the dump that reports it. A
- * secret stays in the message in which it came until it is wiped there, because
- * an error echoes that message. A message that the policy refuses reaches no
- * handler and is echoed with its secret, to its sender only, unless that has set
- * NETLINK_CAP_ACK.
+ * list of exports that a target sent is owned by the dump that reports it. The
+ * handler moves a secret from the message to the job, because an error echoes
+ * the message. A message that the policy refuses reaches no handler and is
+ * echoed with its secret, to its sender only, unless that has set NETLINK_CAP_ACK.
  *
  * Concurrency: Commands run in parallel. The list of sessions is walked under
- * its lock. rnbdc_attach_sem keeps the module from being unloaded during an
- * attach.
+ * its lock.
  *
  * Errors: Every error carries a text for the user and, if an attribute is the
  * cause, that attribute.
@@ -29,7 +28,6 @@
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/netlink.h>
-#include <linux/rwsem.h>
 #include <linux/slab.h>
 #include <linux/uuid.h>
 #include <net/genetlink.h>
@@ -45,6 +43,7 @@
 #include "errmsg.h"
 #include "events.h"
 #include "exports.h"
+#include "job.h"
 #include "netlink.h"
 #include "netlink_gen.h"
 #include "nlattr.h"
@@ -55,8 +54,6 @@
 #include "state.h"
 
 static struct genl_family rnbdc_genl_family;
-static DECLARE_RWSEM(rnbdc_attach_sem);	/* rnbdc_attach_stopped */
-static bool rnbdc_attach_stopped;
 
 /*
  * The limits of the specification that are limits of the wire format, or sizes
@@ -232,19 +229,31 @@ static void rnbdc_session_now(struct rnbdc_session *sess, struct rnbdc_change *n
 	spin_unlock_irqrestore(&sess->lock, flags);
 }
 
-/* Add a whole message about a session, the answer to @request, to @msg. */
+/**
+ * struct rnbdc_asker - receiver of an answer
+ * @portid: port of its socket
+ * @seq: sequence number of its request
+ * @admin: it has CAP_NET_ADMIN and may see the ids
+ */
+struct rnbdc_asker {
+	u32 portid;
+	u32 seq;
+	bool admin;
+};
+
+/* Add a whole message about a session to @msg. */
 static int rnbdc_put_answer(struct sk_buff *msg, struct rnbdc_session *sess,
-			    struct sk_buff *request, u32 seq, int flags)
+			    const struct rnbdc_asker *asker, int flags)
 {
 	struct rnbdc_change now;
 	void *hdr;
 
-	hdr = genlmsg_put(msg, NETLINK_CB(request).portid, seq, &rnbdc_genl_family, flags,
+	hdr = genlmsg_put(msg, asker->portid, asker->seq, &rnbdc_genl_family, flags,
 			  RNBD_CMD_LIST);
 	if (!hdr)
 		return -EMSGSIZE;
 	rnbdc_session_now(sess, &now);
-	if (rnbdc_put_session(msg, sess, &now, netlink_capable(request, CAP_NET_ADMIN))) {
+	if (rnbdc_put_session(msg, sess, &now, asker->admin)) {
 		genlmsg_cancel(msg, hdr);
 		return -EMSGSIZE;
 	}
@@ -256,58 +265,96 @@ static int rnbdc_put_answer(struct sk_buff *msg, struct rnbdc_session *sess,
  * Answer a command with the attributes of a session. A detach removes the session
  * from the list before it removes the disk, so the lock of the list keeps the disk.
  */
-static int rnbdc_reply_session(struct sk_buff *skb, struct genl_info *info,
-			       struct rnbdc_session *sess)
+static int rnbdc_reply_session(const struct rnbdc_asker *asker, struct rnbdc_session *sess,
+			       struct netlink_ext_ack *extack)
 {
 	struct sk_buff *msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
 	int ret = -ENODEV;
 
 	if (!msg) {
-		NL_SET_ERR_MSG(info->extack, "out of memory");
+		NL_SET_ERR_MSG(extack, "out of memory");
 		return -ENOMEM;
 	}
 	mutex_lock(&rnbdc_sessions_lock);
 	if (!list_empty(&sess->list))
-		ret = rnbdc_put_answer(msg, sess, skb, info->snd_seq, 0);
+		ret = rnbdc_put_answer(msg, sess, asker, 0);
 	mutex_unlock(&rnbdc_sessions_lock);
 	if (ret) {
-		NL_SET_ERR_MSG(info->extack, "the disk was detached meanwhile");
+		NL_SET_ERR_MSG(extack, "the disk was detached meanwhile");
 		nlmsg_free(msg);
 		return ret;
 	}
-	return genlmsg_reply(msg, info);
+	return genlmsg_unicast(&init_net, msg, asker->portid);
 }
 
-int rnbd_nl_attach_doit(struct sk_buff *skb, struct genl_info *info)
+/**
+ * rnbd_nl_admin_pre_doit - refuse a command to callers without CAP_SYS_ADMIN
+ * @ops: command
+ * @skb: message with the request
+ * @info: request
+ *
+ * A disk brings data that the kernel and udev of the machine parse, and its removal takes
+ * data from every user of the machine: CAP_NET_ADMIN, which a container may have for
+ * its network, is not enough.
+ *
+ * Context: process context of the requester.
+ * Return: 0 or -EPERM.
+ */
+int rnbd_nl_admin_pre_doit(const struct genl_split_ops *ops, struct sk_buff *skb,
+			   struct genl_info *info)
 {
-	struct rnbdc_options opt = { };
+	if (netlink_capable(skb, CAP_SYS_ADMIN))
+		return 0;
+	rnbdc_wipe_secret(info);
+	NL_SET_ERR_MSG(info->extack,
+		       "not permitted; run it as root (CAP_SYS_ADMIN in the initial user namespace)");
+	return -EPERM;
+}
+
+/* Start a job whose request was parsed with result @ret; returns what the handler does. */
+static int rnbdc_start_job(struct rnbdc_job *job, int ret, struct sk_buff *skb,
+			   struct genl_info *info)
+{
+	/* The message, which lives as long as the job, is echoed by an error. */
+	if (job->opt.secret) {
+		memcpy(job->secret, job->opt.secret, sizeof(job->secret));
+		job->opt.secret = job->secret;
+	}
+	rnbdc_wipe_secret(info);
+	if (!ret)
+		ret = rnbdc_job_start(job, skb, info);
+	if (ret != -EINTR)
+		rnbdc_job_free(job);
+	return ret;
+}
+
+static int rnbdc_run_attach(struct rnbdc_job *job, struct netlink_ext_ack *extack)
+{
+	/* Only callers with CAP_SYS_ADMIN attach. */
+	struct rnbdc_asker asker = { .portid = job->portid, .seq = job->seq, .admin = true };
 	struct rnbdc_session *sess;
 	struct rnbdc_errmsg errmsg = { };
 	int ret;
 
-	ret = rnbdc_parse_attach(info, &opt);
-	if (ret) {
-		rnbdc_wipe_secret(info);
-		return ret;
-	}
-
-	/* rnbdc_netlink_stop() waits for this attach, whose disk is then detached. */
-	down_read(&rnbdc_attach_sem);
-	if (rnbdc_attach_stopped) {
-		rnbdc_errmsg_set(&errmsg, "the module is being unloaded");
-		sess = ERR_PTR(-ESHUTDOWN);
-	} else {
-		sess = rnbdc_session_attach(&opt, &errmsg);
-	}
-	up_read(&rnbdc_attach_sem);
-	rnbdc_wipe_secret(info);
+	sess = rnbdc_session_attach(&job->opt, &errmsg);
 	if (IS_ERR(sess)) {
-		rnbdc_put_errmsg(info->extack, &errmsg, PTR_ERR(sess));
+		rnbdc_put_errmsg(extack, &errmsg, PTR_ERR(sess));
 		return PTR_ERR(sess);
 	}
-	ret = rnbdc_reply_session(skb, info, sess);
+	ret = rnbdc_reply_session(&asker, sess, extack);
 	rnbdc_session_put(sess);
 	return ret;
+}
+
+int rnbd_nl_attach_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct rnbdc_job *job = rnbdc_job_alloc(info, rnbdc_run_attach);
+
+	if (!job) {
+		rnbdc_wipe_secret(info);
+		return -ENOMEM;
+	}
+	return rnbdc_start_job(job, rnbdc_parse_attach(info, &job->opt), skb, info);
 }
 
 static struct rnbdc_session *rnbdc_info_session(struct genl_info *info)
@@ -329,10 +376,24 @@ static struct rnbdc_session *rnbdc_info_session(struct genl_info *info)
 	return sess;
 }
 
+static int rnbdc_run_detach(struct rnbdc_job *job, struct netlink_ext_ack *extack)
+{
+	struct rnbdc_errmsg errmsg = { };
+	int ret;
+
+	ret = rnbdc_session_detach(job->sess, job->force, &errmsg);
+	if (ret)
+		rnbdc_put_errmsg(extack, &errmsg, ret);
+	/* Before the acknowledgment: the last reference frees the disk. */
+	rnbdc_session_put(job->sess);
+	job->sess = NULL;
+	return ret;
+}
+
 int rnbd_nl_detach_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct rnbdc_session *sess;
-	struct rnbdc_errmsg errmsg = { };
+	struct rnbdc_job *job;
 	u32 flags;
 	int ret;
 
@@ -342,11 +403,14 @@ int rnbd_nl_detach_doit(struct sk_buff *skb, struct genl_info *info)
 	sess = rnbdc_info_session(info);
 	if (IS_ERR(sess))
 		return PTR_ERR(sess);
-	ret = rnbdc_session_detach(sess, flags & RNBD_FLAG_FORCE, &errmsg);
-	if (ret)
-		rnbdc_put_errmsg(info->extack, &errmsg, ret);
-	rnbdc_session_put(sess);
-	return ret;
+	job = rnbdc_job_alloc(info, rnbdc_run_detach);
+	if (!job) {
+		rnbdc_session_put(sess);
+		return -ENOMEM;
+	}
+	job->sess = sess;
+	job->force = flags & RNBD_FLAG_FORCE;
+	return rnbdc_start_job(job, 0, skb, info);
 }
 
 int rnbd_nl_set_secret_doit(struct sk_buff *skb, struct genl_info *info)
@@ -376,18 +440,28 @@ int rnbd_nl_set_secret_doit(struct sk_buff *skb, struct genl_info *info)
 
 int rnbd_nl_list_doit(struct sk_buff *skb, struct genl_info *info)
 {
+	struct rnbdc_asker asker = {
+		.portid = info->snd_portid,
+		.seq = info->snd_seq,
+		.admin = netlink_capable(skb, CAP_NET_ADMIN),
+	};
 	struct rnbdc_session *sess = rnbdc_info_session(info);
 	int ret;
 
 	if (IS_ERR(sess))
 		return PTR_ERR(sess);
-	ret = rnbdc_reply_session(skb, info, sess);
+	ret = rnbdc_reply_session(&asker, sess, info->extack);
 	rnbdc_session_put(sess);
 	return ret;
 }
 
 int rnbd_nl_list_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
+	struct rnbdc_asker asker = {
+		.portid = NETLINK_CB(cb->skb).portid,
+		.seq = cb->nlh->nlmsg_seq,
+		.admin = netlink_capable(cb->skb, CAP_NET_ADMIN),
+	};
 	struct rnbdc_session *sess;
 	long skip = cb->args[0];
 	long n = 0;
@@ -396,7 +470,7 @@ int rnbd_nl_list_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	list_for_each_entry(sess, &rnbdc_sessions, list) {
 		if (n++ < skip)
 			continue;
-		if (rnbdc_put_answer(skb, sess, cb->skb, cb->nlh->nlmsg_seq, NLM_F_MULTI)) {
+		if (rnbdc_put_answer(skb, sess, &asker, NLM_F_MULTI)) {
 			n--;
 			break;
 		}
@@ -406,44 +480,58 @@ int rnbd_nl_list_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	return skb->len;
 }
 
+static int rnbdc_run_discover(struct rnbdc_job *job, struct netlink_ext_ack *extack)
+{
+	struct rnbdc_errmsg errmsg = { };
+	int ret;
+
+	ret = rnbdc_discover(&job->opt, &job->exports, &errmsg);
+	if (ret)
+		rnbdc_put_errmsg(extack, &errmsg, ret);
+	return ret;
+}
+
+int rnbd_nl_discover_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct rnbdc_job *job = rnbdc_job_alloc(info, rnbdc_run_discover);
+
+	if (!job) {
+		rnbdc_wipe_secret(info);
+		return -ENOMEM;
+	}
+	job->keep = true;
+	return rnbdc_start_job(job, rnbdc_parse_target(info, &job->opt), skb, info);
+}
+
 /*
- * The whole list is fetched when the dump begins, and then reported as fast as the
- * user reads it: a socket buffers only a limited number of messages.
+ * The list is reported as fast as the user reads it: a socket buffers only a limited
+ * number of messages.
  */
 int rnbd_nl_discover_start(struct netlink_callback *cb)
 {
 	const struct genl_info *info = genl_info_dump(cb);
-	struct rnbdc_options opt = { };
-	struct rnbdc_exports *exports;
-	struct rnbdc_errmsg errmsg = { };
-	int ret;
+	struct rnbdc_job *job;
 
-	ret = rnbdc_parse_target(info, &opt);
-	exports = ret ? NULL : kmalloc(sizeof(*exports), GFP_KERNEL);
-	if (!exports) {
-		if (!ret)
-			NL_SET_ERR_MSG(info->extack, "out of memory");
-		rnbdc_wipe_secret(info);
-		return ret ?: -ENOMEM;
+	if (!netlink_capable(cb->skb, CAP_SYS_ADMIN)) {
+		NL_SET_ERR_MSG(info->extack,
+			       "not permitted; run it as root (CAP_SYS_ADMIN in the initial user namespace)");
+		return -EPERM;
 	}
-	rnbdc_exports_init(exports);
-	ret = rnbdc_discover(&opt, exports, &errmsg);
-	rnbdc_wipe_secret(info);
-	if (ret) {
-		rnbdc_put_errmsg(info->extack, &errmsg, ret);
-		rnbdc_exports_free(exports);
-		kfree(exports);
-		return ret;
+	job = rnbdc_job_take_finished(NETLINK_CB(cb->skb).portid);
+	if (!job) {
+		NL_SET_ERR_MSG(info->extack,
+			       "this socket has no list of exports; discover them first");
+		return -ENODATA;
 	}
-	cb->args[0] = (long)exports;
+	cb->args[0] = (long)job;
 	return 0;
 }
 
 /* Fill one message with as many exports as fit. */
 int rnbd_nl_discover_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	struct rnbdc_exports *exports = (void *)cb->args[0];
-	const struct rnbd_export_info *export = rnbdc_exports_first(exports);
+	struct rnbdc_job *job = (void *)cb->args[0];
+	const struct rnbd_export_info *export = rnbdc_exports_first(&job->exports);
 	struct nlattr *nest = NULL;
 	void *hdr;
 
@@ -459,8 +547,8 @@ int rnbd_nl_discover_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 		return -EMSGSIZE;
 	}
 	do {
-		rnbdc_exports_remove_first(exports);
-		export = rnbdc_exports_first(exports);
+		rnbdc_exports_remove_first(&job->exports);
+		export = rnbdc_exports_first(&job->exports);
 	} while (export && !rnbdc_put_export(skb, export));
 	nla_nest_end(skb, nest);
 	genlmsg_end(skb, hdr);
@@ -469,10 +557,7 @@ int rnbd_nl_discover_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 
 int rnbd_nl_discover_done(struct netlink_callback *cb)
 {
-	struct rnbdc_exports *exports = (void *)cb->args[0];
-
-	rnbdc_exports_free(exports);
-	kfree(exports);
+	rnbdc_job_free((void *)cb->args[0]);
 	return 0;
 }
 
@@ -496,20 +581,6 @@ static struct genl_family rnbdc_genl_family __ro_after_init = {
 	/* strict from the first command on */
 	.resv_start_op = RNBD_CMD_ATTACH,
 };
-
-/**
- * rnbdc_netlink_stop - end attaching before the module is unloaded
- *
- * On return no attach is in progress, and further ones are refused.
- *
- * Context: process context, may sleep; waits for attaches in progress.
- */
-void rnbdc_netlink_stop(void)
-{
-	down_write(&rnbdc_attach_sem);
-	rnbdc_attach_stopped = true;
-	up_write(&rnbdc_attach_sem);
-}
 
 /*
  * rnbdc_parse_requested() looks up the attributes of all options in those of ATTACH,
@@ -546,7 +617,7 @@ int rnbdc_netlink_init(void)
 /**
  * rnbdc_netlink_exit - unregister the family
  *
- * Context: process context, may sleep; waits for commands in progress.
+ * Context: process context, may sleep; waits for handlers in progress.
  */
 void rnbdc_netlink_exit(void)
 {

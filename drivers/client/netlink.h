@@ -7,7 +7,6 @@
 
 #include <linux/netlink.h>
 
-void rnbdc_netlink_stop(void);
 int rnbdc_netlink_init(void);
 void rnbdc_netlink_exit(void);
 

@@ -81,12 +81,16 @@ static const struct nla_policy rnbd_list_do_nl_policy[RNBD_ATTR_DISK + 1] = {
 static const struct nla_policy rnbd_list_dump_nl_policy[RNBD_ATTR_PAD + 1] = {
 };
 
-/* RNBD_CMD_DISCOVER - dump */
-static const struct nla_policy rnbd_discover_nl_policy[RNBD_ATTR_SECRET + 1] = {
+/* RNBD_CMD_DISCOVER - do */
+static const struct nla_policy rnbd_discover_do_nl_policy[RNBD_ATTR_SECRET + 1] = {
 	[RNBD_ATTR_ADDR] = { .type = NLA_NUL_STRING, .len = RNBD_ADDR_LEN, },
 	[RNBD_ATTR_PORT] = NLA_POLICY_MIN(NLA_U16, 1),
 	[RNBD_ATTR_HOST_ID] = NLA_POLICY_EXACT_LEN(RNBD_UUID_LEN),
 	[RNBD_ATTR_SECRET] = NLA_POLICY_EXACT_LEN(RNBD_SECRET_LEN),
+};
+
+/* RNBD_CMD_DISCOVER - dump */
+static const struct nla_policy rnbd_discover_dump_nl_policy[RNBD_ATTR_PAD + 1] = {
 };
 
 /* RNBD_CMD_SET_SECRET - do */
@@ -96,20 +100,22 @@ static const struct nla_policy rnbd_set_secret_nl_policy[RNBD_ATTR_SECRET + 1] =
 };
 
 /* Ops table for rnbd */
-const struct genl_split_ops rnbd_nl_ops[6] = {
+const struct genl_split_ops rnbd_nl_ops[7] = {
 	{
 		.cmd		= RNBD_CMD_ATTACH,
+		.pre_doit	= rnbd_nl_admin_pre_doit,
 		.doit		= rnbd_nl_attach_doit,
 		.policy		= rnbd_attach_nl_policy,
 		.maxattr	= RNBD_ATTR_SECRET,
-		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
+		.flags		= GENL_CMD_CAP_DO,
 	},
 	{
 		.cmd		= RNBD_CMD_DETACH,
+		.pre_doit	= rnbd_nl_admin_pre_doit,
 		.doit		= rnbd_nl_detach_doit,
 		.policy		= rnbd_detach_nl_policy,
 		.maxattr	= RNBD_ATTR_FLAGS,
-		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
+		.flags		= GENL_CMD_CAP_DO,
 	},
 	{
 		.cmd		= RNBD_CMD_LIST,
@@ -127,19 +133,28 @@ const struct genl_split_ops rnbd_nl_ops[6] = {
 	},
 	{
 		.cmd		= RNBD_CMD_DISCOVER,
+		.pre_doit	= rnbd_nl_admin_pre_doit,
+		.doit		= rnbd_nl_discover_doit,
+		.policy		= rnbd_discover_do_nl_policy,
+		.maxattr	= RNBD_ATTR_SECRET,
+		.flags		= GENL_CMD_CAP_DO,
+	},
+	{
+		.cmd		= RNBD_CMD_DISCOVER,
 		.start		= rnbd_nl_discover_start,
 		.dumpit		= rnbd_nl_discover_dumpit,
 		.done		= rnbd_nl_discover_done,
-		.policy		= rnbd_discover_nl_policy,
-		.maxattr	= RNBD_ATTR_SECRET,
-		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DUMP,
+		.policy		= rnbd_discover_dump_nl_policy,
+		.maxattr	= RNBD_ATTR_PAD,
+		.flags		= GENL_CMD_CAP_DUMP,
 	},
 	{
 		.cmd		= RNBD_CMD_SET_SECRET,
+		.pre_doit	= rnbd_nl_admin_pre_doit,
 		.doit		= rnbd_nl_set_secret_doit,
 		.policy		= rnbd_set_secret_nl_policy,
 		.maxattr	= RNBD_ATTR_SECRET,
-		.flags		= GENL_ADMIN_PERM | GENL_CMD_CAP_DO,
+		.flags		= GENL_CMD_CAP_DO,
 	},
 };
 

@@ -12,8 +12,10 @@
 #include <uapi/rnbd/netlink.h>
 
 /* Ops table for rnbd */
-extern const struct genl_split_ops rnbd_nl_ops[6];
+extern const struct genl_split_ops rnbd_nl_ops[7];
 
+int rnbd_nl_admin_pre_doit(const struct genl_split_ops *ops,
+			   struct sk_buff *skb, struct genl_info *info);
 int rnbd_nl_discover_start(struct netlink_callback *cb);
 int rnbd_nl_discover_done(struct netlink_callback *cb);
 
@@ -21,6 +23,7 @@ int rnbd_nl_attach_doit(struct sk_buff *skb, struct genl_info *info);
 int rnbd_nl_detach_doit(struct sk_buff *skb, struct genl_info *info);
 int rnbd_nl_list_doit(struct sk_buff *skb, struct genl_info *info);
 int rnbd_nl_list_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
+int rnbd_nl_discover_doit(struct sk_buff *skb, struct genl_info *info);
 int rnbd_nl_discover_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 int rnbd_nl_set_secret_doit(struct sk_buff *skb, struct genl_info *info);
 

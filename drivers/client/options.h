@@ -14,6 +14,8 @@
 #include <linux/uuid.h>
 #include <rnbd/netlink.h>
 
+struct rnbdc_abort;
+
 /**
  * struct rnbdc_options - options of one attach
  * @dst: address and port of the target
@@ -40,10 +42,12 @@
  * @inline_write: requested limit of writes whose data the request carries, in bytes
  * @secret: RNBD_SECRET_SIZE bytes that authenticate this host, or NULL; the
  *	caller's, a session keeps them in its key
+ * @abort: request to end the attach early; the caller's, a session does not keep it
  *
- * Each option has a row in rnbdc_option_table[]. @dst, @addr, @export, @host_id and
- * @secret have none: they identify and authenticate the ends of the session. All are
- * constant once the session is allocated, unless the row allows changes.
+ * Each option has a row in rnbdc_option_table[]. @dst, @addr, @export, @host_id,
+ * @secret and @abort have none: they identify and authenticate the ends of the session,
+ * or end its attach. All are constant once the session is allocated, unless the row
+ * allows changes.
  */
 struct rnbdc_options {
 	struct sockaddr_storage dst;
@@ -68,6 +72,7 @@ struct rnbdc_options {
 	u32 inline_read;
 	u32 inline_write;
 	const u8 *secret;
+	struct rnbdc_abort *abort;
 };
 
 #endif /* RNBDC_OPTIONS_H */

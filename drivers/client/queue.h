@@ -45,7 +45,6 @@ enum rnbdc_req_state {
  * @state: enum rnbdc_req_state
  * @status: result for the block layer
  * @frame_seq: number of the frame that carries the request
- * @cpu: processor that submitted the request
  * @wrs: send-queue entries reserved for the request
  * @replay: requeue the request instead of completing it
  * @slow: time-outs since the request was sent, see slow.c
@@ -74,7 +73,6 @@ struct rnbdc_req {
 	unsigned long sent_at;
 	u64 flush_ns;
 	u32 frame_seq;
-	u32 cpu;
 	u32 wrs;
 	struct rnbd_request wire;
 	struct ib_cqe read_cqe;

@@ -122,6 +122,7 @@ struct rnbdc_change {
 #define RNBDC_SESS_RESIZED	4	/* event_work must report the disk's capacity */
 #define RNBDC_SESS_DEACTIVATED	5	/* I/O fails permanently; set under sess->lock */
 #define RNBDC_SESS_REVOKED	6	/* the host was fenced; set before FAIL_IO */
+#define RNBDC_SESS_ABORTED	7	/* the requester of the attach is gone */
 
 /**
  * struct rnbdc_conn - RDMA resources of the connection; cleared as one when it is released

@@ -16,8 +16,9 @@
  * target sends replies and answers in order, so a request that it does not know and
  * that has had no reply when the answer comes is lost.
  *
- * An answered request waits only for the wire (RDMA READ or SEND); if that takes from
- * one time-out to the next, the connection ends.
+ * An answered request waits only for the wire (RDMA READ or SEND) or for its
+ * completion by the block layer; if that takes from one time-out to the next, the
+ * connection ends.
  *
  * Ownership: nothing is allocated. q->query.req is only compared, and complete.c
  * clears it when the request ends.
@@ -91,8 +92,8 @@ static const char *rnbdc_timed_out(struct rnbdc_queue *q, struct rnbdc_req *req,
 {
 	lockdep_assert_held(&q->ring.lock);
 
-	/* The connection is being torn down, or the request ends. */
-	if (!q->ring.live || req->state == RNBDC_REQ_IDLE || req->state == RNBDC_REQ_HELD)
+	/* The connection is being torn down. */
+	if (!q->ring.live || req->state == RNBDC_REQ_HELD)
 		return NULL;
 	/* A detach must not wait for slow storage. */
 	if (test_bit(RNBDC_SESS_DETACH, &q->sess->flags))

@@ -230,12 +230,13 @@ void rnbdc_session_fail(struct rnbdc_session *sess, const char *reason)
  * @sess: session
  *
  * Context: any.
- * Return: true if the disk is being detached or is deactivated.
+ * Return: true if the disk is being detached or is deactivated, or its attach aborted.
  */
 bool rnbdc_session_ending(const struct rnbdc_session *sess)
 {
 	return test_bit(RNBDC_SESS_DETACH, &sess->flags) ||
-	       test_bit(RNBDC_SESS_DEACTIVATED, &sess->flags);
+	       test_bit(RNBDC_SESS_DEACTIVATED, &sess->flags) ||
+	       test_bit(RNBDC_SESS_ABORTED, &sess->flags);
 }
 
 atomic64_t rnbdc_proto_err_counts[RNBD_PERR_KINDS];

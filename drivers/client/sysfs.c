@@ -19,6 +19,7 @@
  */
 
 #include <linux/blkdev.h>
+#include <linux/capability.h>
 #include <linux/device.h>
 #include <linux/kobject.h>
 #include <linux/kstrtox.h>
@@ -96,6 +97,9 @@ static ssize_t deactivate_store(struct device *dev, struct device_attribute *att
 	bool on;
 	int ret = kstrtobool(buf, &on);
 
+	/* Root without capabilities, as in a container, owns the file as well. */
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
 	if (ret)
 		return ret;
 	if (!on)
@@ -253,6 +257,8 @@ static ssize_t rnbdc_option_store(struct device *dev, struct device_attribute *a
 	u64 value;
 	int ret;
 
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
 	if (row->type == RNBDC_OPTION_FLAG) {
 		ret = kstrtobool(buf, &on);
 		value = on;

@@ -7,7 +7,7 @@
  * address has no route, the disk does not exist. From these all messages are made.
  * What is on a limit has to get as far as the lawful message, what is beyond has to
  * be refused before, with a text. What generic netlink refuses before a family sees
- * it (no privilege, no such command, no room for its header) has no text in any.
+ * it (no such command, no room for its header) has no text in any.
  * Errors: told, and the next case is tried.
  */
 #include <errno.h>
@@ -111,8 +111,10 @@ static const struct field set_secret_fields[] = {
 static const struct command client_commands[] = {
 	{ "attach", RNBD_CMD_ATTACH, false, false, ENETUNREACH,
 	  attach_fields, ARRAY_SIZE(attach_fields), RNBD_ATTR_MAX },
-	{ "discover", RNBD_CMD_DISCOVER, true, false, ENETUNREACH,
+	{ "discover", RNBD_CMD_DISCOVER, false, true, ENETUNREACH,
 	  discover_fields, ARRAY_SIZE(discover_fields), RNBD_ATTR_MAX },
+	{ "list of a discovery", RNBD_CMD_DISCOVER, true, true, ENODATA, NULL, 0,
+	  RNBD_ATTR_MAX },
 	{ "detach", RNBD_CMD_DETACH, false, false, ENODEV,
 	  detach_fields, ARRAY_SIZE(detach_fields), RNBD_ATTR_MAX },
 	{ "set-secret", RNBD_CMD_SET_SECRET, false, false, ENODEV,
@@ -579,10 +581,10 @@ void cases_denied(int fd, int client, unsigned int client_group, int target,
 		if (c->cmd == RNBD_CMD_LIST)
 			continue;
 		lawful(&msg, c, NULL);
-		expect(&msg, label("%s without privilege", c->name), EPERM, EPERM, false);
+		expect(&msg, label("%s without privilege", c->name), EPERM, EPERM, true);
 		begin(&msg, c);
 		expect(&msg, label("%s of nothing without privilege", c->name), EPERM, EPERM,
-		       false);
+		       true);
 	}
 	nl_begin(&msg, client, NLM_F_DUMP, RNBD_CMD_LIST);
 	nl_talk(fd, &msg, &answer);

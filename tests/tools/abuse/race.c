@@ -407,8 +407,11 @@ static void use(int fd)
 
 	switch (below(8)) {
 	case 0:
-		nl_begin(&msg, family, NLM_F_DUMP, RNBD_CMD_DISCOVER);
+		nl_begin(&msg, family, 0, RNBD_CMD_DISCOVER);
 		put_target(&msg, below(PORTS));
+		if (ask(fd, DISCOVER, &msg, &answer))
+			return;
+		nl_begin(&msg, family, NLM_F_DUMP, RNBD_CMD_DISCOVER);
 		ask(fd, DISCOVER, &msg, &answer);
 		return;
 	case 1:

@@ -141,7 +141,7 @@ static void random_message(struct message *msg, const int *families, unsigned in
 					RNBD_CMD_DETACH, RNBD_CMD_LIST, RNBD_CMD_DISCOVER,
 					RNBD_CMD_SET_SECRET };
 	uint8_t cmd = one_in(20) ? below(256) : cmds[below(ARRAY_SIZE(cmds))];
-	bool dump = (cmd == RNBD_CMD_DISCOVER) ^ one_in(20);
+	bool dump = one_in(cmd == RNBD_CMD_DISCOVER ? 4 : 20);
 	struct nlmsghdr *hdr = (struct nlmsghdr *)msg->buf;
 	bool likely = !one_in(3);
 	unsigned int nr = below(likely ? 6 : ATTRS_MAX);

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Requests to end an attach or a discovery early.
+ *
+ * Operation: The thread that attaches or discovers binds its session, and
+ * unbinds it before others can use the session. A request made until then sets
+ * RNBDC_SESS_ABORTED, which ends waits in cm.c and attempts of recovery, and
+ * fails the connection, which ends I/O on a disk that is being added. The
+ * thread then undoes what it has done.
+ *
+ * Ownership: The command owns struct rnbdc_abort and unbinds the session before
+ * it drops its reference of it.
+ *
+ * Concurrency: The lock makes a request come either before the unbinding, which
+ * then returns true, or after it, when it has no effect.
+ *
+ * Errors: None.
+ */
+
+#include <linux/bitops.h>
+#include <linux/wait.h>
+
+#include "abort.h"
+#include "session.h"
+#include "state.h"
+
+/* Called with abort->lock held, which keeps the session. */
+static void rnbdc_abort_session(struct rnbdc_session *sess)
+{
+	set_bit(RNBDC_SESS_ABORTED, &sess->flags);
+	rnbdc_session_fail(sess, "interrupted");
+	wake_up(&sess->wait);
+}
+
+/**
+ * rnbdc_abort_init - initialise a request that is not made
+ * @abort: request
+ *
+ * Context: any.
+ */
+void rnbdc_abort_init(struct rnbdc_abort *abort)
+{
+	spin_lock_init(&abort->lock);
+	abort->requested = false;
+	abort->sess = NULL;
+}
+
+/**
+ * rnbdc_abort_request - request that the command end
+ * @abort: request of a command that runs or will run
+ *
+ * Context: process context; does not wait for the command.
+ */
+void rnbdc_abort_request(struct rnbdc_abort *abort)
+{
+	spin_lock(&abort->lock);
+	abort->requested = true;
+	if (abort->sess)
+		rnbdc_abort_session(abort->sess);
+	spin_unlock(&abort->lock);
+}
+
+/**
+ * rnbdc_abort_bind - let requests end a session that is being established
+ * @abort: request
+ * @sess: new session
+ *
+ * Context: process context.
+ */
+void rnbdc_abort_bind(struct rnbdc_abort *abort, struct rnbdc_session *sess)
+{
+	spin_lock(&abort->lock);
+	abort->sess = sess;
+	if (abort->requested)
+		rnbdc_abort_session(sess);
+	spin_unlock(&abort->lock);
+}
+
+/**
+ * rnbdc_abort_unbind - let further requests have no effect on the session
+ * @abort: request
+ *
+ * Context: process context.
+ * Return: true if the command has to end.
+ */
+bool rnbdc_abort_unbind(struct rnbdc_abort *abort)
+{
+	bool requested;
+
+	spin_lock(&abort->lock);
+	abort->sess = NULL;
+	requested = abort->requested;
+	spin_unlock(&abort->lock);
+	return requested;
+}

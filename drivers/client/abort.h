@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Requests to end an attach or a discovery early. See abort.c.
+ */
+#ifndef RNBDC_ABORT_H
+#define RNBDC_ABORT_H
+
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+struct rnbdc_session;
+
+/**
+ * struct rnbdc_abort - request to end an attach or a discovery
+ * @lock: protects the other members
+ * @requested: the command is to end; never cleared
+ * @sess: session that the command is establishing, or NULL
+ */
+struct rnbdc_abort {
+	spinlock_t lock;	/* requested, sess */
+	bool requested;
+	struct rnbdc_session *sess;
+};
+
+void rnbdc_abort_init(struct rnbdc_abort *abort);
+void rnbdc_abort_request(struct rnbdc_abort *abort);
+void rnbdc_abort_bind(struct rnbdc_abort *abort, struct rnbdc_session *sess);
+bool rnbdc_abort_unbind(struct rnbdc_abort *abort);
+
+#endif /* RNBDC_ABORT_H */

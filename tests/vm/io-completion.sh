@@ -1,0 +1,86 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --cpus 8 --mem 1536 --timeout 200
+# short: how requests and connections end: timer, retries, early frames, many polled queues
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+
+now_ms() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
+
+# wrong TEXT: the test fails, but only at its end
+failures=0
+wrong() {
+	echo "WRONG: $*"
+	failures=$((failures + 1))
+}
+
+set_host_id
+target_start
+# It takes bios, not requests: only those of the client are counted.
+modprobe brd rd_nr=1 rd_size=65536 || die "no brd"
+export_disk disk0 /dev/ram0
+modprobe rnbd
+arm rnbd
+
+note "every request is marked complete before it ends, on whatever processor"
+dev=$(attach disk0 --queues 2) || exit 1
+# soft-RoCE works where unbound work items do: on the processor of the submitter
+unbound=/sys/devices/virtual/workqueue/cpumask
+mask=$(<$unbound)
+echo 1 >$unbound || die "no mask of work queues"
+count_calls blk_mq_complete_request_remote
+taskset -c 0 dd if="$dev" of=/dev/null bs=4k count=500 iflag=direct status=none || die "dd failed"
+echo 0 >/sys/kernel/tracing/events/rnbdproof/enable
+echo "$mask" >$unbound
+marked=$(calls blk_mq_complete_request_remote)
+note "$marked of 500 requests"
+[ "$marked" -ge 500 ] || wrong "requests ended that the block layer considers in flight"
+
+note "a read whose pages cannot be mapped is sent again, but not at once"
+strike rnbd fail_map 1000000
+fio --name=map --filename="$dev" --direct=1 --ioengine=libaio --rw=randread --bs=4k --iodepth=16 --time_based \
+    --runtime=3 --minimal >"$OUT/fio" 2>&1 &
+load=$!
+failed_once() { [ "$(hits rnbd fail_map)" -gt 0 ]; }
+wait_for 20 failed_once
+first=$(hits rnbd fail_map) began=$(now_ms)
+sleep 1
+rate=$((($(hits rnbd fail_map) - first) * 1000 / ($(now_ms) - began)))
+strike rnbd fail_map 0
+wait $load || die "fio: $(tail -3 "$OUT/fio")"
+note "$rate reads per second were sent again"
+# 16 reads, each of which waits 10 ms
+[ $rate -gt 0 ] || wrong "none"
+[ $rate -le 1650 ] || wrong "too many"
+need "$dev" lost -eq 0
+detach "$dev"
+
+note "frames arrive before the connection manager reports the connection"
+# The target sends keep-alives 2.5 s after the login, and then one each second. Those of
+# queue 1 come early; queue 0 gets as many.
+strike rnbd late_start 2 4000
+if dev=$(rnbd attach "$ADDR" disk0 --queues 2 --keepalive 2000); then
+	same "$(hits rnbd late_start)" 2 "connections that were reported late"
+	need "$dev" credit_frames_received -ge 4
+	works "$dev"
+	[ "$(counter "$dev" lost)" = 0 ] || wrong "the connection was lost"
+	detach "$dev"
+else
+	wrong "no disk"
+fi
+strike rnbd late_start 0
+[ "$(cat /sys/kernel/rnbd/violations/* | sort -u)" = 0 ] || wrong "protocol errors"
+
+note "polled queues are drained at a time"
+dev=$(attach disk0 --queues 1 --poll-queues 8) || exit 1
+same "$(counter "$dev" poll_queues)" 8 "polled queues"
+began=$(now_ms)
+rnbd deactivate "$dev" || die "deactivate failed"
+took=$(($(now_ms) - began))
+note "deactivated in $took ms"
+# 0.2 s for each if one follows the other
+[ $took -lt 1500 ] || wrong "too long"
+detach "$dev"
+configfs_clear
+unload
+[ $failures = 0 ] || die "$failures times wrong"
