@@ -6,7 +6,8 @@
  * commands. Documentation/netlink/rnbd.yaml is their manual; policies and
  * operations are generated from it. Handlers must not wait, because generic
  * netlink holds a lock of all families: attach, detach and discovery are jobs
- * (job.c). Attributes are written by nlattr.c, events by events.c.
+ * (job.c). Requests are parsed by nlparse.c, attributes of answers are written by
+ * nlattr.c, events by events.c.
  *
  * Ownership: Commands hold a reference of the session that they work on. The
  * list of exports that a target sent is owned by the dump that reports it. The
@@ -47,6 +48,7 @@
 #include "netlink.h"
 #include "netlink_gen.h"
 #include "nlattr.h"
+#include "nlparse.h"
 #include "option_table.h"
 #include "options.h"
 #include "release.h"
@@ -54,163 +56,6 @@
 #include "state.h"
 
 static struct genl_family rnbdc_genl_family;
-
-/*
- * The limits of the specification that are limits of the wire format, or sizes
- * of the kernel.
- */
-static_assert(RNBD_OPT_QUEUES_MAX == RNBD_QUEUES_MAX);
-static_assert(RNBD_QUEUES_MAX - 1 == RNBD_OPT_POLL_QUEUES_MAX);
-static_assert(RNBD_OPT_DEPTH_MAX == RNBD_DEPTH_MAX);
-static_assert(RNBD_OPT_RING_SLOTS_MIN == RNBD_RING_SLOTS_MIN);
-static_assert(RNBD_OPT_RING_SLOTS_MAX == RNBD_RING_SLOTS_MAX);
-static_assert(RNBD_OPT_SLOT_SIZE_MIN == RNBD_SLOT_SIZE_MIN);
-static_assert(RNBD_OPT_SLOT_SIZE_MAX == RNBD_SLOT_SIZE_MAX);
-static_assert(RNBD_OPT_POOL_BYTES_MIN == RNBD_UNIT_SIZE);
-static_assert(RNBD_OPT_MAX_IO_MIN == RNBD_UNIT_SIZE);
-static_assert(RNBD_OPT_MAX_IO_MAX == RNBD_MAX_IO_MAX);
-static_assert(RNBD_OPT_KEEPALIVE_MS_MIN == RNBD_KEEPALIVE_MS_MIN);
-static_assert(RNBD_OPT_KEEPALIVE_MS_MAX == RNBD_KEEPALIVE_MS_MAX);
-static_assert(RNBD_EXPORT_NAME_SIZE - 1 == RNBD_EXPORT_LEN);
-static_assert(RNBD_NAME_SIZE - 1 == RNBD_NAME_LEN);
-static_assert(RNBD_SECRET_LEN == RNBD_SECRET_SIZE);
-static_assert(UUID_SIZE == RNBD_UUID_LEN);
-static_assert(DISK_NAME_LEN - 1 == RNBD_DISK_LEN);
-static_assert(INET6_ADDRSTRLEN - 1 == RNBD_ADDR_LEN);
-
-/* Return the text of an error; an error without one is mostly a lack of memory. */
-static void rnbdc_put_errmsg(struct netlink_ext_ack *extack, const struct rnbdc_errmsg *errmsg,
-			     int error)
-{
-	if (errmsg->text[0])
-		NL_SET_ERR_MSG_FMT(extack, "%s", errmsg->text);
-	else if (error == -ENOMEM)
-		NL_SET_ERR_MSG(extack, "out of memory");
-	else
-		NL_SET_ERR_MSG_FMT(extack, "the kernel refuses (%d)", error);
-}
-
-/* Check flags per command, which the generated policy does not express. */
-static int rnbdc_get_flags(struct genl_info *info, u32 allowed, u32 *flags)
-{
-	const struct nlattr *attr = info->attrs[RNBD_ATTR_FLAGS];
-
-	*flags = attr ? nla_get_u32(attr) : 0;
-	if (*flags & ~allowed) {
-		NL_SET_ERR_MSG_ATTR(info->extack, attr,
-				    "a flag does not apply to this command");
-		return -EINVAL;
-	}
-	return 0;
-}
-
-static void rnbdc_parse_option(const struct nlattr *attr, const struct rnbdc_option *row,
-			       struct rnbdc_options *opt)
-{
-	switch (row->type) {
-	case RNBDC_OPTION_U32:
-		rnbdc_option_request(row, opt, nla_get_u32(attr));
-		break;
-	case RNBDC_OPTION_U64:
-		rnbdc_option_request(row, opt, nla_get_u64(attr));
-		break;
-	case RNBDC_OPTION_FLAG:
-		rnbdc_option_request(row, opt, !!(nla_get_u32(attr) & row->flag));
-		break;
-	case RNBDC_OPTION_TEXT:
-		nla_strscpy(rnbdc_option_text(row, opt), attr, row->requested.size);
-		break;
-	}
-}
-
-static int rnbdc_parse_requested(struct genl_info *info, struct rnbdc_options *opt)
-{
-	const struct rnbdc_option *row;
-	struct rnbdc_errmsg errmsg = { };
-	u32 allowed = 0, flags;
-	int ret;
-
-	for (row = rnbdc_option_table; row->name; row++)
-		allowed |= row->flag;
-	ret = rnbdc_get_flags(info, allowed, &flags);
-	if (ret)
-		return ret;
-	rnbdc_options_preset(opt);
-	for (row = rnbdc_option_table; row->name; row++) {
-		if (info->attrs[row->attr])
-			rnbdc_parse_option(info->attrs[row->attr], row, opt);
-	}
-	/* The validity of an option may depend on any other one. */
-	for (row = rnbdc_option_table; row->name; row++) {
-		if (!info->attrs[row->attr] || rnbdc_option_check(row, opt, &errmsg))
-			continue;
-		NL_SET_ERR_MSG_ATTR_FMT(info->extack, info->attrs[row->attr], "%s", errmsg.text);
-		return -EINVAL;
-	}
-	return 0;
-}
-
-/* Parse the address of the target, and the id and secret of this host. */
-static int rnbdc_parse_target(const struct genl_info *info, struct rnbdc_options *opt)
-{
-	struct nlattr **attrs = info->attrs;
-	char port[sizeof("65535")];
-
-	if (GENL_REQ_ATTR_CHECK(info, RNBD_ATTR_ADDR) ||
-	    GENL_REQ_ATTR_CHECK(info, RNBD_ATTR_HOST_ID)) {
-		NL_SET_ERR_MSG(info->extack, "address and host id are needed");
-		return -EINVAL;
-	}
-
-	nla_strscpy(opt->addr, attrs[RNBD_ATTR_ADDR], sizeof(opt->addr));
-	snprintf(port, sizeof(port), "%u", attrs[RNBD_ATTR_PORT] ?
-		 nla_get_u16(attrs[RNBD_ATTR_PORT]) : RNBD_DEFAULT_PORT);
-	if (inet_pton_with_scope(&init_net, AF_UNSPEC, opt->addr, port, &opt->dst)) {
-		NL_SET_ERR_MSG_ATTR(info->extack, attrs[RNBD_ATTR_ADDR],
-				    "not a numeric IPv4 or IPv6 address");
-		return -EINVAL;
-	}
-
-	memcpy(opt->host_id, nla_data(attrs[RNBD_ATTR_HOST_ID]), UUID_SIZE);
-	if (!memchr_inv(opt->host_id, 0, UUID_SIZE)) {
-		NL_SET_ERR_MSG_ATTR(info->extack, attrs[RNBD_ATTR_HOST_ID],
-				    "the host id must not be zero");
-		return -EINVAL;
-	}
-	if (attrs[RNBD_ATTR_SECRET])
-		opt->secret = nla_data(attrs[RNBD_ATTR_SECRET]);
-	return 0;
-}
-
-/* Wipe the secret: an error would echo the message that holds it. */
-static void rnbdc_wipe_secret(const struct genl_info *info)
-{
-	if (info->attrs[RNBD_ATTR_SECRET])
-		memzero_explicit(nla_data(info->attrs[RNBD_ATTR_SECRET]),
-				 nla_len(info->attrs[RNBD_ATTR_SECRET]));
-}
-
-static int rnbdc_parse_attach(struct genl_info *info, struct rnbdc_options *opt)
-{
-	struct nlattr **attrs = info->attrs;
-	int ret;
-
-	ret = rnbdc_parse_target(info, opt);
-	if (ret)
-		return ret;
-	if (GENL_REQ_ATTR_CHECK(info, RNBD_ATTR_EXPORT)) {
-		NL_SET_ERR_MSG(info->extack, "the name of an export is needed");
-		return -EINVAL;
-	}
-
-	nla_strscpy(opt->export, attrs[RNBD_ATTR_EXPORT], sizeof(opt->export));
-	if (!rnbd_export_name_ok(opt->export, sizeof(opt->export))) {
-		NL_SET_ERR_MSG_ATTR(info->extack, attrs[RNBD_ATTR_EXPORT],
-				    "an export name has 1 to 63 of A-Z a-z 0-9 . _ : -");
-		return -EINVAL;
-	}
-	return rnbdc_parse_requested(info, opt);
-}
 
 /* Describe the present state as a change from the state to itself. */
 static void rnbdc_session_now(struct rnbdc_session *sess, struct rnbdc_change *now)
@@ -305,7 +150,7 @@ int rnbd_nl_admin_pre_doit(const struct genl_split_ops *ops, struct sk_buff *skb
 {
 	if (netlink_capable(skb, CAP_SYS_ADMIN))
 		return 0;
-	rnbdc_wipe_secret(info);
+	rnbdc_nl_wipe_secret(info);
 	NL_SET_ERR_MSG(info->extack,
 		       "not permitted; run it as root (CAP_SYS_ADMIN in the initial user namespace)");
 	return -EPERM;
@@ -320,7 +165,7 @@ static int rnbdc_start_job(struct rnbdc_job *job, int ret, struct sk_buff *skb,
 		memcpy(job->secret, job->opt.secret, sizeof(job->secret));
 		job->opt.secret = job->secret;
 	}
-	rnbdc_wipe_secret(info);
+	rnbdc_nl_wipe_secret(info);
 	if (!ret)
 		ret = rnbdc_job_start(job, skb, info);
 	if (ret != -EINTR)
@@ -338,7 +183,7 @@ static int rnbdc_run_attach(struct rnbdc_job *job, struct netlink_ext_ack *extac
 
 	sess = rnbdc_session_attach(&job->opt, &errmsg);
 	if (IS_ERR(sess)) {
-		rnbdc_put_errmsg(extack, &errmsg, PTR_ERR(sess));
+		rnbdc_nl_put_errmsg(extack, &errmsg, PTR_ERR(sess));
 		return PTR_ERR(sess);
 	}
 	ret = rnbdc_reply_session(&asker, sess, extack);
@@ -351,10 +196,10 @@ int rnbd_nl_attach_doit(struct sk_buff *skb, struct genl_info *info)
 	struct rnbdc_job *job = rnbdc_job_alloc(info, rnbdc_run_attach);
 
 	if (!job) {
-		rnbdc_wipe_secret(info);
+		rnbdc_nl_wipe_secret(info);
 		return -ENOMEM;
 	}
-	return rnbdc_start_job(job, rnbdc_parse_attach(info, &job->opt), skb, info);
+	return rnbdc_start_job(job, rnbdc_nl_parse_attach(info, &job->opt), skb, info);
 }
 
 static struct rnbdc_session *rnbdc_info_session(struct genl_info *info)
@@ -383,7 +228,7 @@ static int rnbdc_run_detach(struct rnbdc_job *job, struct netlink_ext_ack *extac
 
 	ret = rnbdc_session_detach(job->sess, job->force, &errmsg);
 	if (ret)
-		rnbdc_put_errmsg(extack, &errmsg, ret);
+		rnbdc_nl_put_errmsg(extack, &errmsg, ret);
 	/* Before the acknowledgment: the last reference frees the disk. */
 	rnbdc_session_put(job->sess);
 	job->sess = NULL;
@@ -397,7 +242,7 @@ int rnbd_nl_detach_doit(struct sk_buff *skb, struct genl_info *info)
 	u32 flags;
 	int ret;
 
-	ret = rnbdc_get_flags(info, RNBD_FLAG_FORCE, &flags);
+	ret = rnbdc_nl_flags(info, RNBD_FLAG_FORCE, &flags);
 	if (ret)
 		return ret;
 	sess = rnbdc_info_session(info);
@@ -425,13 +270,13 @@ int rnbd_nl_set_secret_doit(struct sk_buff *skb, struct genl_info *info)
 	}
 	sess = rnbdc_info_session(info);
 	if (IS_ERR(sess)) {
-		rnbdc_wipe_secret(info);
+		rnbdc_nl_wipe_secret(info);
 		return PTR_ERR(sess);
 	}
 	ret = rnbdc_auth_set_secret(sess, nla_data(info->attrs[RNBD_ATTR_SECRET]), &errmsg);
-	rnbdc_wipe_secret(info);
+	rnbdc_nl_wipe_secret(info);
 	if (ret)
-		rnbdc_put_errmsg(info->extack, &errmsg, ret);
+		rnbdc_nl_put_errmsg(info->extack, &errmsg, ret);
 	else
 		pr_info("%s: the next login uses a new secret\n", rnbdc_session_name(sess));
 	rnbdc_session_put(sess);
@@ -487,7 +332,7 @@ static int rnbdc_run_discover(struct rnbdc_job *job, struct netlink_ext_ack *ext
 
 	ret = rnbdc_discover(&job->opt, &job->exports, &errmsg);
 	if (ret)
-		rnbdc_put_errmsg(extack, &errmsg, ret);
+		rnbdc_nl_put_errmsg(extack, &errmsg, ret);
 	return ret;
 }
 
@@ -496,11 +341,11 @@ int rnbd_nl_discover_doit(struct sk_buff *skb, struct genl_info *info)
 	struct rnbdc_job *job = rnbdc_job_alloc(info, rnbdc_run_discover);
 
 	if (!job) {
-		rnbdc_wipe_secret(info);
+		rnbdc_nl_wipe_secret(info);
 		return -ENOMEM;
 	}
 	job->keep = true;
-	return rnbdc_start_job(job, rnbdc_parse_target(info, &job->opt), skb, info);
+	return rnbdc_start_job(job, rnbdc_nl_parse_target(info, &job->opt), skb, info);
 }
 
 /*
@@ -583,7 +428,7 @@ static struct genl_family rnbdc_genl_family __ro_after_init = {
 };
 
 /*
- * rnbdc_parse_requested() looks up the attributes of all options in those of ATTACH,
+ * rnbdc_nl_parse_requested() looks up the attributes of all options in those of ATTACH,
  * which end with the last one that the specification lists there.
  */
 static bool rnbdc_attach_has_options(void)
