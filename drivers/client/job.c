@@ -138,7 +138,7 @@ static void rnbdc_job_work(struct work_struct *work)
 
 /**
  * rnbdc_job_start - execute a command in a work item
- * @job: job; belongs to the work item on success
+ * @job: job; belongs to the work item, or is freed on error
  * @request: message with the request
  * @info: the request
  *
@@ -164,6 +164,8 @@ int rnbdc_job_start(struct rnbdc_job *job, struct sk_buff *request, struct genl_
 		queue_work(rnbdc_job_wq, &job->work);
 	}
 	mutex_unlock(&rnbdc_jobs_lock);
+	if (ret != -EINTR)
+		rnbdc_job_free(job);
 	return ret;
 }
 

@@ -150,15 +150,17 @@ int rnbd_nl_admin_pre_doit(const struct genl_split_ops *ops, struct sk_buff *skb
 {
 	if (netlink_capable(skb, CAP_SYS_ADMIN))
 		return 0;
-	rnbdc_nl_wipe_secret(info);
+	/* The attributes of a command end with the last one that it takes. */
+	if (ops->maxattr >= RNBD_ATTR_SECRET)
+		rnbdc_nl_wipe_secret(info);
 	NL_SET_ERR_MSG(info->extack,
 		       "not permitted; run it as root (CAP_SYS_ADMIN in the initial user namespace)");
 	return -EPERM;
 }
 
-/* Start a job whose request was parsed with result @ret; returns what the handler does. */
-static int rnbdc_start_job(struct rnbdc_job *job, int ret, struct sk_buff *skb,
-			   struct genl_info *info)
+/* Start a job that may have a secret, and whose request was parsed with result @ret. */
+static int rnbdc_start_login(struct rnbdc_job *job, int ret, struct sk_buff *skb,
+			     struct genl_info *info)
 {
 	/* The message, which lives as long as the job, is echoed by an error. */
 	if (job->opt.secret) {
@@ -167,9 +169,8 @@ static int rnbdc_start_job(struct rnbdc_job *job, int ret, struct sk_buff *skb,
 	}
 	rnbdc_nl_wipe_secret(info);
 	if (!ret)
-		ret = rnbdc_job_start(job, skb, info);
-	if (ret != -EINTR)
-		rnbdc_job_free(job);
+		return rnbdc_job_start(job, skb, info);
+	rnbdc_job_free(job);
 	return ret;
 }
 
@@ -199,7 +200,7 @@ int rnbd_nl_attach_doit(struct sk_buff *skb, struct genl_info *info)
 		rnbdc_nl_wipe_secret(info);
 		return -ENOMEM;
 	}
-	return rnbdc_start_job(job, rnbdc_nl_parse_attach(info, &job->opt), skb, info);
+	return rnbdc_start_login(job, rnbdc_nl_parse_attach(info, &job->opt), skb, info);
 }
 
 static struct rnbdc_session *rnbdc_info_session(struct genl_info *info)
@@ -255,7 +256,7 @@ int rnbd_nl_detach_doit(struct sk_buff *skb, struct genl_info *info)
 	}
 	job->sess = sess;
 	job->force = flags & RNBD_FLAG_FORCE;
-	return rnbdc_start_job(job, 0, skb, info);
+	return rnbdc_job_start(job, skb, info);
 }
 
 int rnbd_nl_set_secret_doit(struct sk_buff *skb, struct genl_info *info)
@@ -345,7 +346,7 @@ int rnbd_nl_discover_doit(struct sk_buff *skb, struct genl_info *info)
 		return -ENOMEM;
 	}
 	job->keep = true;
-	return rnbdc_start_job(job, rnbdc_nl_parse_target(info, &job->opt), skb, info);
+	return rnbdc_start_login(job, rnbdc_nl_parse_target(info, &job->opt), skb, info);
 }
 
 /*

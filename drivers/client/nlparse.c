@@ -182,7 +182,7 @@ int rnbdc_nl_parse_target(const struct genl_info *info, struct rnbdc_options *op
 }
 
 /**
- * rnbdc_nl_wipe_secret - wipe the secret of a message, which an error would echo
+ * rnbdc_nl_wipe_secret - wipe the secret of a command that takes one: an error echoes it
  * @info: request
  *
  * Context: any.

@@ -122,7 +122,14 @@ grep 'no memory for the list of exports; try again' "$OUT/error" || die "unclear
 same "$(cat /sys/kernel/rnbd/violations/* | sort -u)" 0 "violations of a target that did nothing wrong"
 same "$(rnbd discover "$ADDR" --json | jq length)" 20 "exports"
 
-# logins END - some work, the others say why not and leave nothing
+# no_disk - detach what is attached; true if nothing is left
+no_disk() {
+	rnbd detach --all
+	[ -z "$(ls -d /sys/block/rnbd* 2>/dev/null)" ]
+}
+
+# logins END - some work, the others say why not and leave nothing. An acknowledgment that
+# finds no memory is an error of the socket, although the disk is attached or detached.
 logins() {
 	local dev good=0 bad=0
 	for _ in $(seq $TRIES); do
@@ -131,11 +138,12 @@ logins() {
 			good=$((good + 1))
 			dd if="$dev" of=/dev/null bs=64k count=2 iflag=direct status=none ||
 				die "$dev does not read"
-			detach "$dev"
+			wait_for 20 no_disk
 		else
 			bad=$((bad + 1))
 			same "$(grep -c ^rnbd: "$OUT/error")" 1 "lines of an error"
 			cat "$OUT/error"
+			wait_for 20 no_disk
 		fi
 	done
 	note "allocations fail at the $1: $good attached, $bad refused"
