@@ -58,7 +58,8 @@ static void draw_grant(struct rnbd_grant *grant)
 
 	memset(grant, 0, sizeof(*grant));
 	if (one_in(8)) {
-		grant->status = one_in(2) ? 1 + below(9) : 32 + below(14);
+		grant->status = one_in(2) ? 1 + below(RNBD_ST_PROTECTION) :
+				32 + below(RNBD_ST_ATTACHED - 31);
 		return;
 	}
 	grant->nr_queues = 1 + below(min(asked->nr_queues, 8));
@@ -158,7 +159,7 @@ u32 hostile_build(enum kind kind, u8 *buf)
 		for (i = 0; i < n; i++) {
 			struct rnbd_reply reply = {
 				.tag = below(world.lim.depth),
-				.status = one_in(2) ? 0 : 1 + below(9),
+				.status = one_in(2) ? 0 : 1 + below(RNBD_ST_PROTECTION),
 			};
 
 			if (reply.status == RNBD_ST_OK)
@@ -261,8 +262,8 @@ u32 hostile_build(enum kind kind, u8 *buf)
 				   world.conn.slot_size, world.conn.epoch);
 		return sizeof(struct rnbd_cm_rep);
 	case KIND_CM_REJ:
-		rnbd_encode_cm_rej((void *)buf, one_in(2) ? 1 + below(9) :
-				   32 + below(14));
+		rnbd_encode_cm_rej((void *)buf, one_in(2) ? 1 + below(RNBD_ST_PROTECTION) :
+				   32 + below(RNBD_ST_ATTACHED - 31));
 		return sizeof(struct rnbd_cm_rej);
 	default:
 		fail();

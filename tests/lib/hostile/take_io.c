@@ -116,7 +116,7 @@ enum rnbd_proto_err take_replies(struct rnbd_frame *frame, u8 *again)
 			return fault;
 		}
 		assert_true(reply.tag < world.lim.depth);
-		assert_true(reply.status <= 9);
+		assert_true(reply.status <= RNBD_ST_PROTECTION);
 		assert_true(!reply.status || !reply.length);
 		if (reply.is_inline) {
 			assert_ptr_equal(reply.data, data);
