@@ -43,6 +43,8 @@ struct rnbdt_backend_ops {
  * @ops: operations of this kind of backend
  * @file: opened storage
  * @bdev: block device, or NULL for a regular file
+ * @dev: number of the block device, or 0 for a regular file; valid after @close
+ * @inode: inode of the file, to be compared only; valid after @close
  * @readonly: opened for reading only
  * @direct: I/O bypasses the page cache
  * @through: every write is made durable before it is acknowledged
@@ -65,6 +67,8 @@ struct rnbdt_backend {
 	const struct rnbdt_backend_ops *ops;
 	struct file *file;
 	struct block_device *bdev;
+	dev_t dev;
+	const struct inode *inode;
 	bool readonly;
 	bool direct;
 	bool through;

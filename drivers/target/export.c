@@ -82,8 +82,9 @@ static int rnbdt_export_check_storage(struct rnbdt_export *export,
 	list_for_each_entry(other, &rnbdt_open_exports, entry) {
 		const struct rnbdt_backend *be = other->backend;
 
-		if (be->bdev ? !S_ISBLK(inode->i_mode) || inode->i_rdev != be->bdev->bd_dev :
-			       inode != be->mapping->host)
+		/* @other may be closing its storage without rnbdt_lock. */
+		if (be->dev ? !S_ISBLK(inode->i_mode) || inode->i_rdev != be->dev :
+			      inode != be->inode)
 			continue;
 		pr_err("export %s: %s is in use by export %s as %s; disable that one first\n",
 		       rnbdt_export_name(export), export->path,
@@ -202,9 +203,11 @@ static int rnbdt_export_publish(struct rnbdt_export *export, struct rnbdt_backen
 	struct rnbdt_export *other;
 	int ret = 0;
 
+	be->dev = be->bdev ? be->bdev->bd_dev : 0;
+	be->inode = be->mapping ? be->mapping->host : NULL;
 	mutex_lock(&rnbdt_lock);
 	if (!be->bdev)
-		ret = rnbdt_export_check_storage(export, be->mapping->host);
+		ret = rnbdt_export_check_storage(export, be->inode);
 	list_for_each_entry(other, &rnbdt_open_exports, entry) {
 		/* Requests of a removed export may still be executed by its storage. */
 		if (!other->enabled && !strcmp(other->path, export->path)) {
