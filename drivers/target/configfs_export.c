@@ -389,25 +389,13 @@ static ssize_t rnbdt_export_io_stat_show(struct config_item *item, char *page)
 {
 	return rnbdt_iostat_show(&rnbdt_to_export(item)->iostat, page);
 }
-
-static struct configfs_attribute rnbdt_export_attr_io_stat = {
-	.ca_name	= "io_stat",
-	.ca_mode	= 0440,
-	.ca_owner	= THIS_MODULE,
-	.show		= rnbdt_export_io_stat_show,
-};
+CONFIGFS_ATTR_RO(rnbdt_export_, io_stat);
 
 static ssize_t rnbdt_export_io_errors_show(struct config_item *item, char *page)
 {
 	return rnbdt_iostat_show_errors(&rnbdt_to_export(item)->iostat, page);
 }
-
-static struct configfs_attribute rnbdt_export_attr_io_errors = {
-	.ca_name	= "io_errors",
-	.ca_mode	= 0440,
-	.ca_owner	= THIS_MODULE,
-	.show		= rnbdt_export_io_errors_show,
-};
+CONFIGFS_ATTR_RO(rnbdt_export_, io_errors);
 
 static struct configfs_attribute *rnbdt_export_attrs[] = {
 	&rnbdt_export_attr_path,

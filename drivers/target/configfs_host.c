@@ -417,25 +417,13 @@ static ssize_t rnbdt_host_io_stat_show(struct config_item *item, char *page)
 {
 	return rnbdt_iostat_show(&rnbdt_to_host(item)->iostat, page);
 }
-
-static struct configfs_attribute rnbdt_host_attr_io_stat = {
-	.ca_name	= "io_stat",
-	.ca_mode	= 0440,
-	.ca_owner	= THIS_MODULE,
-	.show		= rnbdt_host_io_stat_show,
-};
+CONFIGFS_ATTR_RO(rnbdt_host_, io_stat);
 
 static ssize_t rnbdt_host_io_errors_show(struct config_item *item, char *page)
 {
 	return rnbdt_iostat_show_errors(&rnbdt_to_host(item)->iostat, page);
 }
-
-static struct configfs_attribute rnbdt_host_attr_io_errors = {
-	.ca_name	= "io_errors",
-	.ca_mode	= 0440,
-	.ca_owner	= THIS_MODULE,
-	.show		= rnbdt_host_io_errors_show,
-};
+CONFIGFS_ATTR_RO(rnbdt_host_, io_errors);
 
 static struct configfs_attribute *rnbdt_host_attrs[] = {
 	&rnbdt_host_attr_max_pool_bytes,
