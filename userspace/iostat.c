@@ -78,7 +78,7 @@ int iostat_parse(const char *text, struct iostat *stat)
 {
 	memset(stat->op, 0, sizeof(stat->op));
 	while (*text) {
-		size_t len = strcspn(text, " \n");
+		size_t len = strcspn(text, "\n ");
 		struct op_stat *op = find_op(stat, text, len);
 
 		if (!len || (op && parse_op(text + len, op)))

@@ -71,7 +71,7 @@
  * exceed the limit of all.
  */
 #define RNBDT_HANGUPS_MAX	4096
-#define RNBDT_HOST_HANGUPS_MAX	512
+#define RNBDT_HOST_HANGUPS_MAX	256
 #define RNBDT_HOST_HANGUPS_FEW	8
 
 /* Of so many connections that find only younger ones, one evicts a random one. */

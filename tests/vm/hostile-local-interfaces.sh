@@ -95,7 +95,7 @@ garbage=('' $'\n' ' ' x -1 '%s%n' $'\x01\xff' '-0' 28446744073709551616 'e9' "$(
 files=0
 for file in "$X"/e/* "$H/$one"/* "$P"/p/*; do
 	[ -f "$file" ] || continue
-	[ "$(stat -c %a "$file")" = 644 ] || continue
+	[ "$(stat -c %a "$file")" = 600 ] || continue
 	files=$((files + 1))
 	# an empty one is no write at all
 	kept "$file" "${garbage[@]:1}"

@@ -65,8 +65,8 @@ both() {
 	gencheck verify --journal /dev/shm/good $FILE >"$OUT/good-verify"
 	gencheck verify --journal /dev/shm/bad $FILE >"$OUT/bad-verify"
 	tail -qn 1 "$OUT/good-verify" "$OUT/bad-verify"
-	bad=$(total "$OUT/bad" writes) failed=$(total "$OUT/bad" EIO)
-	good=$(total "$OUT/good" writes) charged=$(total "$OUT/good" EIO)
+	bad=$(total "$OUT/bad" writes) failed=$(total "$OUT/bad" EREMOTEIO)
+	good=$(total "$OUT/good" writes) charged=$(total "$OUT/good" EREMOTEIO)
 	lost=$(grep -c '^wrong' "$OUT/bad-verify")
 	if grep '^wrong' "$OUT/good-verify"; then die "a write to good blocks is not on the disk"; fi
 	need_counter "$good" -gt 20 "acknowledged writes to good blocks"
@@ -128,12 +128,12 @@ same "$(physical $((PART - 1)))" $((SLOW + SLOWS - 8)) "the end of the first par
 
 note "write_cache=through through the page cache"
 export_disk cached $FILE -- --cache pagecache
-shown cached 150
+shown cached 120
 refuted cached 40
 run rnbd export remove cached
 note "direct I/O, but the storage needs stable pages"
 export_disk copied $FILE
-shown copied 100
+shown copied 80
 refuted copied 40
 configfs_clear
 run umount /mnt/f
