@@ -1,0 +1,45 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Storage that fails with a certain error, and what a reader or writer then sees:
+# sourced after rnbd.sh. The disk of scsi_debug fails as its injected errors say.
+
+# have_scsi: does this kernel have scsi_debug; the debug kernel has no SCSI
+have_scsi() { modprobe -n -q scsi_debug; }
+
+# scsi_disk MIB [MODULE-OPTION...]: load scsi_debug with one disk; its path is printed
+scsi_disk() {
+	local found="find /sys/bus/pseudo/drivers/scsi_debug/adapter0/ -path '*/block/*' -prune -name 'sd*'"
+
+	modprobe sd_mod || die "no SCSI disks"
+	modprobe scsi_debug dev_size_mb="$1" delay=0 "${@:2}" || die "modprobe scsi_debug failed"
+	wait_for 10 sh -c "$found | grep -q ."
+	echo "/dev/$(basename "$(sh -c "$found")")"
+}
+
+scsi_errors() {
+	debugfs_ready
+	echo "/sys/kernel/debug/scsi_debug/$(basename "$(readlink -f "/sys/block/${1##*/}/device")")/error"
+}
+
+# scsi_fail DISK OPCODE HOST STATUS [KEY ASC ASCQ]: commands with this opcode fail from
+# now on with host byte, SCSI status and sense; all numbers are hexadecimal
+scsi_fail() {
+	echo "2 1 $2 $3 0 $4 ${5-0} ${6-0} ${7-0}" >"$(scsi_errors "$1")" || die "no error injection"
+}
+
+# scsi_well DISK OPCODE: they succeed again
+scsi_well() { echo "- 2 $2" >"$(scsi_errors "$1")" || die "no injected error of $2"; }
+
+# fails TEXT COMMAND...: it must fail with this text of an errno
+fails() {
+	local out
+
+	out=$(LC_ALL=C "${@:2}" 2>&1) && die "no error, wanted '$1': ${*:2}"
+	[[ $out == *"$1"* ]] || die "wanted '$1': ${*:2}: $out"
+}
+
+# reads DEV BLOCK, writes DEV BLOCK: one block of 4 KiB, past the page cache
+reads() { dd if="$1" of=/dev/null bs=4k skip="$2" count=1 iflag=direct status=none; }
+writes() { dd if=/dev/zero of="$1" bs=4k seek="$2" count=1 oflag=direct status=none; }
+# flushes DEV
+flushes() { dd if=/dev/null of="$1" conv=fsync,notrunc status=none; }

@@ -1,0 +1,197 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --cpus 2 --mem 1024 --timeout 180
+# short: each error of the storage reaches the application as the protocol's table says; refused zeroes are written
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+. ../lib/storage.sh
+
+# The errno that only a lost path gives, and the one for what no other path can do
+PATH_LOST="Link has been severed" REFUSED="Remote I/O error"
+
+gone() { cat "$CFG/exports/$1/gone"; }
+# lives DEV: its session has lost no connection
+lives() {
+	same "$(counter "$1" state)" live "state of $1"
+	same "$(counter "$1" lost)" 0 "connections lost by $1"
+}
+
+# removed EXPORT DEV COMMAND...: the storage goes, and all that follows is a path error
+removed() {
+	local export=$1 dev=$2
+
+	same "$(gone "$export")" 0 "gone before"
+	reads "$dev" 1 || die "$export: good storage fails"
+	"${@:3}" || die "${*:3} failed"
+	wait_for 10 sh -c "grep -qx 1 $CFG/exports/$export/gone"
+	fails "$PATH_LOST" reads "$dev" 1
+	fails "$PATH_LOST" writes "$dev" 1
+	lives "$dev"
+	same "$(rnbd export show "$export" --json | jq .gone)" true "rnbd export show"
+	rnbd export list "$export" | grep -qw gone || die "rnbd export list"
+	note "$export: gone"
+}
+
+set_host_id
+target_start
+modprobe rnbd || die "modprobe rnbd failed"
+
+note "every errno, by a fault point: $PATH_LOST for a lost path only"
+export_disk disk0 "$(null_disk 16 cache_size=4)" -- --write-cache back
+dev=$(attach disk0) || exit 1
+while read -r number text; do
+	strike rnbd-target fail_request 1 "$number"
+	fails "$text" reads "$dev" 0
+	same "$(hits rnbd-target fail_request)" $((++n)) hits
+done <<-END
+	5 $REFUSED
+	22 $REFUSED
+	30 $REFUSED
+	121 $REFUSED
+	61 No data available
+	84 Invalid or incomplete multibyte or wide character
+	28 No space left on device
+	95 Operation not supported
+	52 Invalid exchange
+	6 $PATH_LOST
+	19 $PATH_LOST
+	67 $PATH_LOST
+	110 $PATH_LOST
+	116 $PATH_LOST
+END
+same "$(counter "$dev" nomem_retries)" 0 "requests sent again"
+
+note "a shortage of memory is not reported; the request is sent again until it passes"
+# short ERRNO COMMAND...
+short() {
+	strike rnbd-target fail_request 20 "$1"
+	"${@:2}" || die "errno $1 was reported: ${*:2}"
+	same "$(hits rnbd-target fail_request)" $((n += 20)) hits
+}
+fill() { dd if="$OUT/random" of="$dev" bs=64k oflag=direct status=none; }
+fetch() { dd if="$dev" bs="$1" count=16 iflag=direct status=none | cmp -n $((16 * $1)) - "$OUT/random"; }
+dd if=/dev/urandom of="$OUT/random" bs=64k count=16 status=none
+for number in 12 11; do
+	short $number fill
+	short $number fetch 65536
+	short $number fetch 512
+	short $number flushes "$dev"
+	short $number blkdiscard -z -o 2M -l 64k "$dev"
+done
+same "$(counter "$dev" nomem_retries)" 200 nomem_retries
+lives "$dev"
+strike rnbd-target fail_request 0
+detach "$dev"
+
+if have_scsi; then
+	note "errors that a SCSI disk reports"
+	disk=$(scsi_disk 64) || exit 1
+	export_disk scsi "$disk"
+	dev=$(attach scsi) || exit 1
+	while read -r opcode host status key asc ascq text; do
+		scsi_fail "$disk" "$opcode" "$host" "$status" "$key" "$asc" "$ascq"
+		case $opcode in
+		28) fails "$text" reads "$dev" 1000 ;;
+		2a) fails "$text" writes "$dev" 1000 ;;
+		esac
+		scsi_well "$disk" "$opcode"
+		reads "$dev" 1000 || die "$text: stays"
+		writes "$dev" 1000 || die "$text: stays"
+	done <<-END
+		28 4 0 0 0 0 $REFUSED
+		28 0 2 5 24 0 $REFUSED
+		28 0 2 3 11 0 No data available
+		28 0 2 b 10 1 Invalid or incomplete multibyte or wide character
+		28 f 0 0 0 0 $PATH_LOST
+		2a 0 2 5 26 0 $REFUSED
+		2a 0 2 3 14 0 No data available
+		2a 0 2 7 27 7 No space left on device
+		2a 0 18 0 0 0 Invalid exchange
+	END
+	blockdev --setro "$disk"
+	fails "$REFUSED" writes "$dev" 1000
+	fails "$REFUSED" blkdiscard -z -o 0 -l 1M "$dev"
+	blockdev --setrw "$disk"
+	writes "$dev" 1000 || die "stays read-only"
+
+	note "write zeroes that the disk refuses only when it gets them"
+	limit=/sys/block/${disk##*/}/queue/write_zeroes_max_bytes
+	[ "$(<"$limit")" -gt 0 ] || die "the disk offers no write zeroes"
+	dd if="$OUT/random" of="$dev" bs=64k oflag=direct status=none || die "write failed"
+	blkdiscard -z -o 0 -l 64k "$dev" || die "the disk writes no zeroes"
+	scsi_fail "$disk" 93 0 2 5 20 0
+	scsi_fail "$disk" 41 0 2 5 20 0
+	trace=/sys/kernel/tracing
+	mountpoint -q $trace || mount -t tracefs tracefs $trace
+	echo 1 >$trace/events/block/block_rq_issue/enable
+	blkdiscard -z -o 128k -l 512k "$dev" || die "the error reached the client"
+	echo 0 >$trace/events/block/block_rq_issue/enable
+	same "$(<"$limit")" 0 "write_zeroes_max_bytes: the disk has not refused"
+	number=$(tr : , <"/sys/block/${disk##*/}/dev")
+	grep " $number W" $trace/trace >"$OUT/zeroes"
+	# the export is write-through: all of it is durable
+	same "$(awk -v n="$number" '{ for (i = 1; i < NF; i++)
+			if ($i == n && $(i + 1) == "WFS") sum += $(i + 2) }
+		END { print sum + 0 }' "$OUT/zeroes")" $((512 * 1024)) "bytes written with FUA"
+	{ head -c 64k /dev/zero
+	  tail -c +$((64 * 1024 + 1)) "$OUT/random" | head -c 64k
+	  head -c 512k /dev/zero
+	  tail -c +$((640 * 1024 + 1)) "$OUT/random"; } >"$OUT/want"
+	dd if="$dev" bs=64k count=16 iflag=direct status=none | cmp - "$OUT/want" || die "wrong data"
+	# without a limit, no request is tried that is refused
+	blkdiscard -z -o 128k -l 64k "$dev" || die "no zeroes afterwards"
+
+	note "storage that goes away"
+	removed scsi "$dev" sh -c "echo 1 >/sys/block/${disk##*/}/device/delete"
+	fails "$PATH_LOST" blkdiscard -f -z -o 0 -l 64k "$dev"
+	dmesg_has "export scsi: its device ${disk##*/} is gone" || die "not in the log"
+	detach "$dev"
+	run rnbd export remove scsi
+	# the target has let go of the disk
+	wait_for 10 rmmod scsi_debug
+fi
+
+# a partition, whose own size stays, a file, and the page cache
+disk=$(null_disk 64) || exit 1
+power=/sys/kernel/config/nullb/${disk##*/}/power
+{ head -c 446 /dev/zero
+  printf '\0\0\0\0\x83\0\0\0\0\x08\0\0\0\x70\0\0'
+  printf '\0\0\0\0\x83\0\0\0\0\x78\0\0\0\x80\x01\0'
+  head -c 32 /dev/zero
+  printf '\x55\xaa'; } | dd of="$disk" conv=notrunc status=none
+blockdev --rereadpt "$disk" || die "no partitions"
+export_disk part "${disk}p1"
+mkfs.ext4 -q -F "${disk}p2" || die "mkfs failed"
+mkdir -p /mnt/fs
+mount "${disk}p2" /mnt/fs || die "mount failed"
+for file in through back; do
+	head -c 4M /dev/zero >/mnt/fs/$file
+	sync /mnt/fs/$file
+	export_disk $file /mnt/fs/$file -- --write-cache $file
+done
+part=$(attach part) || exit 1
+through=$(attach through) || exit 1
+back=$(attach back) || exit 1
+removed part "$part" sh -c "echo 0 >$power"
+fails "$PATH_LOST" reads "$through" 1
+fails "$PATH_LOST" writes "$through" 1
+# What is not durable yet is lost with this target: no other path may hide that.
+fails "$REFUSED" writes "$back" 1
+fails "$REFUSED" flushes "$back"
+for dev in "$part" "$through" "$back"; do
+	lives "$dev"
+	detach "$dev"
+done
+configfs_clear
+umount /mnt/fs || die "umount failed"
+
+# a device that comes back
+echo 1 >"$power"
+wait_for 10 test -b "$disk"
+export_disk part "$disk"
+same "$(gone part)" 0 "gone, of an export that was enabled anew"
+dev=$(attach part) || exit 1
+works "$dev"
+detach "$dev"
+configfs_clear
+unload
