@@ -16,7 +16,7 @@ listing() { rnbd session list --json | jq -e 'length == 1 and .[0].state == "lis
 story() { sed -nE 's/^[^ ]+ session .* ([a-z]+) -> ([a-z]+)(: .*)?$/\1>\2/p' "$OUT/monitor" | xargs; }
 story_is() { [ "$(story)" = "$1" ]; }
 
-# make_many: exports of one file for host 4 alone, faster than the tool does
+# make_many: exports of small files for host 4 alone, faster than the tool does
 make_many() {
 	local name
 
@@ -24,7 +24,7 @@ make_many() {
 	for name; do names+=("$CFG/exports/$name"); done
 	mkdir "${names[@]}" || die "mkdir"
 	for name in "${names[@]}"; do
-		echo /dev/shm/many >"$name/path"
+		echo "/dev/shm/many/${name##*/}" >"$name/path"
 		echo 1 >"$name/enable" || die "enable $name"
 		ln -s "$CFG/hosts/$(host_id 4)" "$name/allowed_hosts/4" || die "allow $name"
 	done
@@ -42,8 +42,9 @@ if [ "$NODE" = 1 ]; then
 	rnbd export disable off || die "disable"
 	rnbd export add elsewhere --path "$(null_disk 16)" --host "$(host_id 2)" --port "$ADDR:4428" ||
 		die "export elsewhere"
-	truncate -s 1M /dev/shm/many
+	mkdir /dev/shm/many || die "mkdir"
 	mapfile -t many < <(seq -f 'm%03g' $MANY)
+	truncate -s 1M "${many[@]/#//dev/shm/many/}"
 	make_many "${many[@]}"
 	tell uuids "$(cat "$CFG"/exports/{both,fixed,plain}/uuid | xargs)"
 	rnbd monitor >"$OUT/monitor" 2>"$OUT/monitor.err" &

@@ -364,7 +364,8 @@ static void attach_one(int fd, char *disk, size_t size)
 	put_u32(&msg, RNBD_ATTR_RING_SLOTS, 8);
 	put_u32(&msg, RNBD_ATTR_MAX_IO, 65536);
 	put_u32(&msg, RNBD_ATTR_POLICY, RNBD_POLICY_FAIL);
-	put_u32(&msg, RNBD_ATTR_LOSS_TIMEOUT, 1);
+	put_u32(&msg, RNBD_ATTR_KEEPALIVE_MS, 250);
+	put_u32(&msg, RNBD_ATTR_LOSS_TIMEOUT, 2);
 	if (!ask(fd, ATTACH, &msg, &answer))
 		snprintf(disk, size, "%s", answer.disk);
 }
