@@ -39,6 +39,7 @@
 #include "abort.h"
 #include "attach.h"
 #include "auth.h"
+#include "complete.h"
 #include "connect.h"
 #include "disk.h"
 #include "errmsg.h"
@@ -84,6 +85,7 @@ struct rnbdc_session *rnbdc_session_alloc(const struct rnbdc_options *opt,
 	INIT_WORK(&sess->log.event_work, rnbdc_event_work);
 	init_waitqueue_head(&sess->wait);
 	rnbdc_recover_init(sess);
+	rnbdc_retry_init(sess);
 	sess->opt = *opt;
 	/* Both belong to the caller; sess->auth holds a transform with the secret. */
 	sess->opt.secret = NULL;
@@ -134,7 +136,7 @@ static void rnbdc_release_name(struct rnbdc_session *sess)
 	mutex_unlock(&rnbdc_sessions_lock);
 }
 
-/* Test whether another disk has the same export, as far as the names tell. */
+/* Test whether another disk has the same export, as far as addresses and names tell. */
 static bool rnbdc_has_twin(const struct rnbdc_session *sess)
 {
 	struct rnbdc_session *other;
@@ -142,7 +144,8 @@ static bool rnbdc_has_twin(const struct rnbdc_session *sess)
 
 	mutex_lock(&rnbdc_sessions_lock);
 	list_for_each_entry(other, &rnbdc_sessions, list)
-		found |= !strcmp(other->opt.export, sess->opt.export) &&
+		found |= !memcmp(&other->opt.dst, &sess->opt.dst, sizeof(sess->opt.dst)) &&
+			 !strcmp(other->opt.export, sess->opt.export) &&
 			 !memcmp(other->opt.host_id, sess->opt.host_id, UUID_SIZE);
 	mutex_unlock(&rnbdc_sessions_lock);
 	return found;

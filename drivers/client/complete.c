@@ -40,6 +40,7 @@
 #include <linux/blk-mq.h>
 #include <linux/completion.h>
 #include <linux/timekeeping.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
 #include "../core/frame.h"
@@ -50,12 +51,14 @@
 #include "../core/status.h"
 #include "batch.h"
 #include "bounce.h"
+#include "client.h"
 #include "complete.h"
 #include "data.h"
 #include "hold.h"
 #include "queue.h"
 #include "session.h"
 #include "stage.h"
+#include "state.h"
 #include "submit.h"
 #include "trace.h"
 
@@ -67,6 +70,35 @@
 /* Milliseconds until a read whose pages could not be mapped is sent again. */
 #define RNBDC_RETRY_MS		10
 
+static void rnbdc_retry_work(struct work_struct *work)
+{
+	struct rnbdc_session *sess = container_of(to_delayed_work(work),
+						  struct rnbdc_session, disk.retry_work);
+
+	blk_mq_kick_requeue_list(sess->disk.gd->queue);
+}
+
+/**
+ * rnbdc_retry_init - initialise the work item that sends requests again
+ * @sess: session that is being allocated
+ *
+ * Context: any.
+ */
+void rnbdc_retry_init(struct rnbdc_session *sess)
+{
+	INIT_DELAYED_WORK(&sess->disk.retry_work, rnbdc_retry_work);
+}
+
+/*
+ * Send a request again after a pause. Other than blk_mq_delay_kick_requeue_list(), this
+ * does not begin the pause of earlier requests anew.
+ */
+static void rnbdc_retry(struct rnbdc_session *sess, struct request *rq, unsigned int ms)
+{
+	blk_mq_requeue_request(rq, false);
+	queue_delayed_work(rnbdc_timer_wq, &sess->disk.retry_work, msecs_to_jiffies(ms));
+}
+
 /**
  * rnbdc_complete_rq - unmap a finished request and end or requeue it
  * @rq: request that no posted work request refers to
@@ -76,17 +108,21 @@
 void rnbdc_complete_rq(struct request *rq)
 {
 	struct rnbdc_req *req = blk_mq_rq_to_pdu(rq);
-	struct request_queue *queue = rq->q;
+	struct rnbdc_session *sess = req->queue->sess;
 
 	rnbdc_req_unmap(req);
 	if (unlikely(req->replay)) {
 		/* Without a connection, the next one kicks the list. */
-		blk_mq_requeue_request(rq, false);
 		if (READ_ONCE(req->queue->ready))
-			blk_mq_delay_kick_requeue_list(queue, RNBDC_RETRY_MS);
+			rnbdc_retry(sess, rq, RNBDC_RETRY_MS);
+		else
+			blk_mq_requeue_request(rq, false);
 	} else if (unlikely(req->status == BLK_STS_RESOURCE)) {
-		blk_mq_requeue_request(rq, false);
-		blk_mq_delay_kick_requeue_list(queue, RNBDC_NOMEM_DELAY_MS);
+		/* A detach must not wait for as long as the target lacks memory. */
+		if (rnbdc_session_ending(sess))
+			blk_mq_end_request(rq, rnbdc_lost_status(sess));
+		else
+			rnbdc_retry(sess, rq, RNBDC_NOMEM_DELAY_MS);
 	} else {
 		blk_mq_end_request(rq, req->status);
 	}
@@ -420,13 +456,23 @@ static bool rnbdc_cancel_rq(struct request *rq, void *data)
 {
 	struct rnbdc_req *req = blk_mq_rq_to_pdu(rq);
 	const struct rnbdc_cancel *cancel = data;
-	bool hold;
+	bool hold, answered;
+	blk_status_t status;
 
 	if (!blk_mq_request_started(rq) || blk_mq_request_completed(rq) ||
 	    req->state == RNBDC_REQ_HELD)
 		return true;
-	hold = cancel->hold && rnbdc_must_hold(req);
+	answered = req->state == RNBDC_REQ_WAIT_SENT;
+	status = req->status;
+	hold = cancel->hold && !answered && rnbdc_must_hold(req);
 	rnbdc_queue_abandon(req->queue, req);
+	if (answered) {
+		/* It waited only until the device released its pages. */
+		req->status = status;
+		req->replay = false;
+		blk_mq_complete_request(rq);
+		return true;
+	}
 	if (hold) {
 		rnbdc_hold(req);
 		return true;

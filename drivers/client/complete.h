@@ -14,6 +14,7 @@ struct rnbd_ring;
 struct rnbdc_queue;
 struct rnbdc_session;
 
+void rnbdc_retry_init(struct rnbdc_session *sess);
 void rnbdc_complete_rq(struct request *rq);
 void rnbdc_disk_cancel_requests(struct rnbdc_session *sess, bool replay, bool hold);
 enum rnbd_proto_err rnbdc_handle_replies(struct rnbdc_queue *q,

@@ -412,6 +412,7 @@ void rnbdc_disk_resized(struct rnbdc_session *sess)
 void rnbdc_disk_remove(struct rnbdc_session *sess)
 {
 	rnbdc_class_remove(sess);
+	cancel_delayed_work_sync(&sess->disk.retry_work);
 	if (sess->disk.index >= 0)
 		ida_free(&rnbdc_disk_ida, sess->disk.index);
 	sess->disk.index = -1;

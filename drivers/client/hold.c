@@ -15,9 +15,10 @@
  * that were never sent, cannot do harm and do as the policy says.
  *
  * Held requests fail when the disk fails or is detached by force: after loss_timeout,
- * which is long enough for the target to notice the loss (option_table.c), when the
- * administrator deactivates it, and when a login is refused for good, which the
- * target does only after it has drained the older epochs.
+ * unless the target answers that it is busy, when the administrator deactivates it, and
+ * when a login is refused for good, which the target does only after it has drained the
+ * older epochs. loss_timeout is long enough for a target that is cut off to notice the
+ * loss (option_table.c).
  *
  * Ownership
  *
@@ -73,6 +74,21 @@ void rnbdc_hold(struct rnbdc_req *req)
 }
 
 /**
+ * rnbdc_silent_since - get the time from which loss_timeout counts
+ * @sess: session that reconnects
+ *
+ * A target that answers BUSY runs, and may still execute what is held: unlike one that
+ * is cut off, it does not drop that after a time. So loss_timeout begins anew.
+ *
+ * Context: recover_work, or a login that it waits for.
+ * Return: jiffies of the loss, or of the latest answer BUSY if requests are held.
+ */
+unsigned long rnbdc_silent_since(const struct rnbdc_session *sess)
+{
+	return sess->recovery.nr_held ? sess->recovery.busy_at : sess->recovery.lost_at;
+}
+
+/**
  * rnbdc_held_release - give all held requests back to the block layer
  * @sess: session
  * @replay: requeue the requests to be sent again, otherwise fail them
@@ -91,10 +107,12 @@ void rnbdc_held_release(struct rnbdc_session *sess, bool replay)
 	while (req) {
 		struct rnbdc_req *next = req->next;
 
-		WRITE_ONCE(req->state, RNBDC_REQ_IDLE);
 		req->replay = replay;
-		if (!replay)
+		/* Its time-out ignores a request in RNBDC_REQ_HELD until it is sent again. */
+		if (!replay) {
+			WRITE_ONCE(req->state, RNBDC_REQ_IDLE);
 			req->status = rnbdc_queue_down_status(req->queue);
+		}
 		blk_mq_complete_request(blk_mq_rq_from_pdu(req));
 		req = next;
 	}

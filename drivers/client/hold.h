@@ -12,6 +12,7 @@ struct rnbdc_session;
 
 bool rnbdc_must_hold(const struct rnbdc_req *req);
 void rnbdc_hold(struct rnbdc_req *req);
+unsigned long rnbdc_silent_since(const struct rnbdc_session *sess);
 void rnbdc_held_release(struct rnbdc_session *sess, bool replay);
 
 #endif /* RNBDC_HOLD_H */

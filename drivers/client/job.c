@@ -214,14 +214,19 @@ static struct notifier_block rnbdc_jobs_notifier = {
 };
 
 /**
- * rnbdc_jobs_stop - let no further job start, and wait for all that run
+ * rnbdc_jobs_stop - let no further job start, abort attaches, and wait for all jobs
  *
  * Context: process context, may sleep.
  */
 void rnbdc_jobs_stop(void)
 {
+	struct rnbdc_job *job;
+
 	mutex_lock(&rnbdc_jobs_lock);
 	rnbdc_jobs_stopped = true;
+	list_for_each_entry(job, &rnbdc_jobs, list)
+		if (!job->finished)
+			rnbdc_abort_request(&job->abort);
 	mutex_unlock(&rnbdc_jobs_lock);
 	flush_workqueue(rnbdc_job_wq);
 }

@@ -38,6 +38,7 @@
 #include "client.h"
 #include "cm.h"
 #include "errmsg.h"
+#include "hold.h"
 #include "login.h"
 #include "queue.h"
 #include "session.h"
@@ -125,7 +126,7 @@ static u32 rnbdc_inline_limit(const struct rnbdc_session *sess, u32 requested)
 /* Milliseconds to wait for a reply; a reconnect ends with loss_timeout. */
 static u32 rnbdc_login_ms(const struct rnbdc_session *sess)
 {
-	unsigned long waited = jiffies - sess->recovery.lost_at;
+	unsigned long waited = jiffies - rnbdc_silent_since(sess);
 	unsigned long limit = sess->opt.loss_timeout * HZ;
 
 	/* A list needs no pool. */

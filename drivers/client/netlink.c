@@ -158,9 +158,9 @@ int rnbd_nl_admin_pre_doit(const struct genl_split_ops *ops, struct sk_buff *skb
 	return -EPERM;
 }
 
-/* Start a job that may have a secret, and whose request was parsed with result @ret. */
-static int rnbdc_start_login(struct rnbdc_job *job, int ret, struct sk_buff *skb,
-			     struct genl_info *info)
+/* Start a job whose request may hold a secret, and was parsed with result @ret. */
+static int rnbdc_start_with_secret(struct rnbdc_job *job, int ret, struct sk_buff *skb,
+				   struct genl_info *info)
 {
 	/* The message, which lives as long as the job, is echoed by an error. */
 	if (job->opt.secret) {
@@ -200,7 +200,7 @@ int rnbd_nl_attach_doit(struct sk_buff *skb, struct genl_info *info)
 		rnbdc_nl_wipe_secret(info);
 		return -ENOMEM;
 	}
-	return rnbdc_start_login(job, rnbdc_nl_parse_attach(info, &job->opt), skb, info);
+	return rnbdc_start_with_secret(job, rnbdc_nl_parse_attach(info, &job->opt), skb, info);
 }
 
 static struct rnbdc_session *rnbdc_info_session(struct genl_info *info)
@@ -259,11 +259,25 @@ int rnbd_nl_detach_doit(struct sk_buff *skb, struct genl_info *info)
 	return rnbdc_job_start(job, skb, info);
 }
 
-int rnbd_nl_set_secret_doit(struct sk_buff *skb, struct genl_info *info)
+static int rnbdc_run_set_secret(struct rnbdc_job *job, struct netlink_ext_ack *extack)
 {
 	struct rnbdc_errmsg errmsg = { };
-	struct rnbdc_session *sess;
 	int ret;
+
+	ret = rnbdc_auth_set_secret(job->sess, job->secret, &errmsg);
+	if (ret)
+		rnbdc_nl_put_errmsg(extack, &errmsg, ret);
+	else
+		pr_info("%s: the next login uses a new secret\n", rnbdc_session_name(job->sess));
+	rnbdc_session_put(job->sess);
+	job->sess = NULL;
+	return ret;
+}
+
+int rnbd_nl_set_secret_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct rnbdc_session *sess;
+	struct rnbdc_job *job;
 
 	if (GENL_REQ_ATTR_CHECK(info, RNBD_ATTR_SECRET)) {
 		NL_SET_ERR_MSG(info->extack, "a secret is needed");
@@ -274,14 +288,16 @@ int rnbd_nl_set_secret_doit(struct sk_buff *skb, struct genl_info *info)
 		rnbdc_nl_wipe_secret(info);
 		return PTR_ERR(sess);
 	}
-	ret = rnbdc_auth_set_secret(sess, nla_data(info->attrs[RNBD_ATTR_SECRET]), &errmsg);
-	rnbdc_nl_wipe_secret(info);
-	if (ret)
-		rnbdc_nl_put_errmsg(info->extack, &errmsg, ret);
-	else
-		pr_info("%s: the next login uses a new secret\n", rnbdc_session_name(sess));
-	rnbdc_session_put(sess);
-	return ret;
+	/* The keyed transform may need a module to be loaded. */
+	job = rnbdc_job_alloc(info, rnbdc_run_set_secret);
+	if (!job) {
+		rnbdc_nl_wipe_secret(info);
+		rnbdc_session_put(sess);
+		return -ENOMEM;
+	}
+	job->sess = sess;
+	job->opt.secret = nla_data(info->attrs[RNBD_ATTR_SECRET]);
+	return rnbdc_start_with_secret(job, 0, skb, info);
 }
 
 int rnbd_nl_list_doit(struct sk_buff *skb, struct genl_info *info)
@@ -346,7 +362,7 @@ int rnbd_nl_discover_doit(struct sk_buff *skb, struct genl_info *info)
 		return -ENOMEM;
 	}
 	job->keep = true;
-	return rnbdc_start_login(job, rnbdc_nl_parse_target(info, &job->opt), skb, info);
+	return rnbdc_start_with_secret(job, rnbdc_nl_parse_target(info, &job->opt), skb, info);
 }
 
 /*

@@ -281,14 +281,27 @@ static int rnbdc_attempt(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg
 	return ret;
 }
 
+/* Has loss_timeout passed since @since, in jiffies? */
+static bool rnbdc_overdue(const struct rnbdc_session *sess, unsigned long since)
+{
+	return sess->opt.loss_timeout &&
+	       time_after(jiffies, since + sess->opt.loss_timeout * HZ);
+}
+
 static bool rnbdc_may_retry(struct rnbdc_session *sess)
 {
-	if (rnbdc_session_ending(sess))
-		return false;
-	if (sess->opt.loss_timeout &&
-	    time_after(jiffies, sess->recovery.lost_at + sess->opt.loss_timeout * HZ))
-		return false;
-	return true;
+	return !rnbdc_session_ending(sess) && !rnbdc_overdue(sess, rnbdc_silent_since(sess));
+}
+
+/* After loss_timeout only what is held still waits. */
+static void rnbdc_fail_overdue_io(struct rnbdc_session *sess)
+{
+	if (sess->recovery.overdue || !rnbdc_overdue(sess, sess->recovery.lost_at))
+		return;
+	sess->recovery.overdue = true;
+	pr_warn("%s: no connection for %u seconds, I/O fails, %u writes wait because the target may still execute them\n",
+		rnbdc_session_name(sess), sess->opt.loss_timeout, sess->recovery.nr_held);
+	rnbdc_fail_io(sess);
 }
 
 static void rnbdc_recover(struct rnbdc_session *sess)
@@ -298,6 +311,8 @@ static void rnbdc_recover(struct rnbdc_session *sess)
 
 	/* The first run after a loss tears the old connection down. */
 	if (!sess->recovery.attempt && sess->conn.dev) {
+		sess->recovery.busy_at = sess->recovery.lost_at;
+		sess->recovery.overdue = false;
 		rnbdc_session_set_error(sess, sess->log.reason);
 		rnbdc_teardown_connection(sess);
 	}
@@ -307,6 +322,8 @@ static void rnbdc_recover(struct rnbdc_session *sess)
 		ret = rnbdc_attempt(sess, &errmsg);
 		if (!ret)
 			return;
+		if (ret == -EBUSY)
+			sess->recovery.busy_at = jiffies;
 		if (!errmsg.text[0])
 			rnbdc_errmsg_set(&errmsg, "no memory");
 		rnbdc_session_set_error(sess, errmsg.text);
@@ -321,9 +338,12 @@ static void rnbdc_recover(struct rnbdc_session *sess)
 			return;
 		if (ret == -EKEYREVOKED)
 			set_bit(RNBDC_SESS_REVOKED, &sess->flags);
+		if (ret == -EUCLEAN)
+			set_bit(RNBDC_SESS_DATA_LOST, &sess->flags);
 		rnbdc_give_up(sess);
 		return;
 	}
+	rnbdc_fail_overdue_io(sess);
 	sess->recovery.next_try = jiffies + rnbdc_pause(sess, ret);
 	queue_delayed_work(rnbdc_wq, &sess->recovery.recover_work,
 			   sess->recovery.next_try - jiffies);

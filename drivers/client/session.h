@@ -123,6 +123,7 @@ struct rnbdc_change {
 #define RNBDC_SESS_DEACTIVATED	5	/* I/O fails permanently; set under sess->lock */
 #define RNBDC_SESS_REVOKED	6	/* the host was fenced; set before FAIL_IO */
 #define RNBDC_SESS_ABORTED	7	/* the requester of the attach is gone */
+#define RNBDC_SESS_DATA_LOST	8	/* acknowledged writes are lost; set before FAIL_IO */
 
 /**
  * struct rnbdc_conn - RDMA resources of the connection; cleared as one when it is released
@@ -190,6 +191,9 @@ struct rnbdc_auth {
  * @lost_at: jiffies of the latest change to RNBDC_RECONNECTING
  * @attempt: attempts to connect since the loss; written by recover_work, reset
  *	under @lock
+ * @busy_at: jiffies of the latest loss, or of the latest answer BUSY after it;
+ *	recover_work's
+ * @overdue: loss_timeout has passed since the loss; recover_work's
  * @next_try: jiffies of the next attempt to connect; written by recover_work
  * @recover_work: replaces a lost connection, see recover.c; on rnbdc_wq
  * @fail_io_work: makes I/O fail @opt.fast_io_fail seconds after a loss; on
@@ -208,6 +212,8 @@ struct rnbdc_recovery {
 	unsigned long live_at;
 	unsigned long lost_at;
 	u32 attempt;
+	unsigned long busy_at;
+	bool overdue;
 	unsigned long next_try;
 	struct delayed_work recover_work;
 	struct delayed_work fail_io_work;
@@ -275,6 +281,8 @@ struct rnbdc_resize {
  * @max_segments: memory pieces of one request: its pages, or bounce memory
  * @flushed_ns: ktime_get_ns() when the latest successful FLUSH was sent; written
  *	with cmpxchg
+ * @retry_work: sends requests again that the target could not execute, see complete.c;
+ *	on rnbdc_timer_wq
  */
 struct rnbdc_disk {
 	struct blk_mq_tag_set tag_set;
@@ -284,6 +292,7 @@ struct rnbdc_disk {
 	int index;
 	u32 max_segments;
 	u64 flushed_ns;
+	struct delayed_work retry_work;
 };
 
 /**

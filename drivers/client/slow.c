@@ -95,8 +95,9 @@ static const char *rnbdc_timed_out(struct rnbdc_queue *q, struct rnbdc_req *req,
 	/* The connection is being torn down. */
 	if (!q->ring.live || req->state == RNBDC_REQ_HELD)
 		return NULL;
-	/* A detach must not wait for slow storage. */
-	if (test_bit(RNBDC_SESS_DETACH, &q->sess->flags))
+	/* Neither a detach nor an attach, which reads partitions, waits for slow storage. */
+	if (test_bit(RNBDC_SESS_DETACH, &q->sess->flags) ||
+	    !test_bit(RNBDC_SESS_ATTACHED, &q->sess->flags))
 		return "a request was not answered in time";
 	if (time_after(jiffies, req->sent_at + READ_ONCE(io_limit) * HZ))
 		return "a request was not answered within io_limit";

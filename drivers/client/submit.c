@@ -291,12 +291,16 @@ static int rnbdc_alloc_space(struct rnbdc_queue *q, struct rnbdc_req *req)
  *
  * Context: any.
  * Return: BLK_STS_TRANSPORT, a path error, after which multipath sends the request
- * over another path, or BLK_STS_RESV_CONFLICT, which is none, if the host was fenced.
+ * over another path; or, which is none, BLK_STS_RESV_CONFLICT if the host was fenced,
+ * and BLK_STS_TARGET if acknowledged writes are lost: over another path a flush would
+ * succeed without them.
  */
 blk_status_t rnbdc_lost_status(const struct rnbdc_session *sess)
 {
-	return test_bit(RNBDC_SESS_REVOKED, &sess->flags) ? BLK_STS_RESV_CONFLICT :
-							    BLK_STS_TRANSPORT;
+	if (test_bit(RNBDC_SESS_REVOKED, &sess->flags))
+		return BLK_STS_RESV_CONFLICT;
+	return test_bit(RNBDC_SESS_DATA_LOST, &sess->flags) ? BLK_STS_TARGET :
+							      BLK_STS_TRANSPORT;
 }
 
 /**

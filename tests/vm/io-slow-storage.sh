@@ -4,6 +4,7 @@
 # short: storage that is silent costs no connection; a request that the target has lost is sent again; the depth fits the storage
 . ../lib/lab.sh
 . ../lib/rnbd.sh
+. ../lib/storage.sh
 
 TIMEOUT=$((2 * ${LAB_SLOW:-1}))	# seconds, of 30 by default
 SILENT=$((8 * TIMEOUT))
@@ -16,10 +17,15 @@ modprobe dm-mod 2>/dev/null
 disk=$(null_disk 64) || exit 1
 echo "0 131072 linear $disk 0" | dmsetup create back || die "dmsetup failed"
 export_disk disk0 /dev/mapper/back
+other=$(null_disk 64) || exit 1
+echo "0 131072 linear $other 0" | dmsetup create back1 || die "dmsetup failed"
+export_disk disk1 /dev/mapper/back1
 dev=$(attach disk0 --queues 2 --keepalive $((1000 * ${LAB_SLOW:-1}))) || exit 1
 
-fall_silent() { dmsetup suspend --noflush --nolockfs back || die "suspend failed"; }
-speak() { dmsetup resume back || die "resume failed"; }
+fall_silent() { dmsetup suspend --noflush --nolockfs back || die "suspend failed"
+	dmsetup suspend --noflush --nolockfs back1 || die "suspend failed"; }
+speak() { dmsetup resume back || die "resume failed"
+	dmsetup resume back1 || die "resume failed"; }
 # put GENERATION: write a block
 put() {
 	printf '%04d%4092s' "$1" '' |
@@ -69,12 +75,40 @@ put 2 &
 pid=$!
 wait_for $((10 * TIMEOUT)) counter_over "$dev" lost 1
 same "$(counter "$dev" reason)" "a request was not answered within io_limit" reason
-need "$dev" held -eq 1
+wait_for 10 grep -qx 1 "/sys/block/${dev##*/}/rnbd/held"
 speak
 wait $pid || die "I/O error"
 wait_for 20 grep -q live "/sys/block/${dev##*/}/rnbd/state"
 same "$(got)" 0002 "the block"
 echo 3600 >$P/io_limit || die "parameter"
+
+note "after loss_timeout a write is held while the target says that it drains"
+limit=$((3 * ${LAB_SLOW:-1}))
+detach "$dev"
+dev=$(attach disk1 --queues 1 --keepalive $((500 * ${LAB_SLOW:-1})) --policy fail --loss-timeout $limit) || exit 1
+fall_silent
+put 5 &
+pid=$!
+wait_for 10 in_flight
+strike rnbd kill_queue 1
+wait_for 30 grep -qx 1 "/sys/block/${dev##*/}/rnbd/held"
+wait_for $((4 * limit)) dmesg_has "${dev##*/}: no connection for $limit seconds, I/O fails, 1 writes wait"
+kill -0 $pid || die "the write was given back"
+need "$dev" held -eq 1
+fails "Link has been severed" reads "$dev" 1
+speak
+wait $pid || die "I/O error"
+wait_for 20 grep -q live "/sys/block/${dev##*/}/rnbd/state"
+same "$(got)" 0005 "the block"
+detach "$dev"
+
+note "an attach does not wait for storage that is silent, nor does the removal of the module"
+fall_silent
+start=$SECONDS
+fails "" rnbd attach "$ADDR" disk1 --queues 1
+[ $((SECONDS - start)) -le $((10 * TIMEOUT)) ] || die "it took $((SECONDS - start)) s"
+speak
+dev=$(attach disk0 --queues 2) || exit 1
 
 note "a forced detach waits no longer than io_timeout"
 fall_silent
@@ -122,5 +156,5 @@ grants disk0 2 128
 same "$(cat "/sys/block/${dev##*/}/queue/discard_max_hw_bytes")" $((64 << 20)) "bytes of a DISCARD"
 detach "$dev"
 configfs_clear
-dmsetup remove back
+dmsetup remove back back1
 unload
