@@ -49,8 +49,8 @@ struct rnbdt_backend_ops {
  * @direct: I/O bypasses the page cache
  * @through: every write is made durable before it is acknowledged
  * @gone: the block device has reported that it is gone; set once, and requests fail
- * @lost: file backend: an acknowledged write could not be written back; set once,
- *	all later flushes fail
+ * @lost: an acknowledged write could not be written back, or was in the cache of a
+ *	device that was removed; set once, all later flushes of a file backend fail
  * @mapping: file backend: the page cache of the file, which records its errors
  * @opened: file backend: error state of @mapping when the file was opened
  * @alone: file backend: held shared by requests that write through the page cache,

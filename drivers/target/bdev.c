@@ -369,6 +369,9 @@ static void rnbdt_bdev_submit(struct rnbdt_req *treq)
 
 static void rnbdt_bdev_close(struct rnbdt_backend *be)
 {
+	/* A device that was removed has lost what its cache held. */
+	if (be->geo.flags & RNBD_EXPORT_VOLATILE_CACHE && rnbdt_backend_gone(be))
+		be->lost = true;
 	bdev_fput(be->file);
 }
 
@@ -451,7 +454,6 @@ void rnbdt_bdev_limits(struct rnbdt_backend *be)
 {
 	struct block_device *bdev = be->bdev;
 	struct rnbd_geometry *geo = &be->geo;
-	u32 zeroes = bdev_write_zeroes_sectors(bdev);
 
 	geo->capacity = bdev_nr_bytes(bdev);
 	geo->logical_block = bdev_logical_block_size(bdev);
@@ -469,9 +471,11 @@ void rnbdt_bdev_limits(struct rnbdt_backend *be)
 							 geo->discard_granularity,
 							 geo->physical_block));
 	}
-	/* Zeroes that must be written out still do not use the network. */
-	geo->max_write_zeroes = zeroes ? rnbdt_bdev_bytes(zeroes, RNBDT_RANGE_MAX) :
-					 RNBDT_ZERO_OUT_MAX;
+	/*
+	 * Every device takes zeroes, which are written out if it refuses them: a device
+	 * that begins to refuse must not offer less to the next login.
+	 */
+	geo->max_write_zeroes = RNBDT_ZERO_OUT_MAX;
 }
 
 /**

@@ -8,7 +8,7 @@
 struct rnbdt_backend;
 struct rnbdt_export;
 
-/* Bytes of one WRITE_ZEROES to a device that must write zeroes out as data. */
+/* Bytes of one WRITE_ZEROES to a block device, which may have to write them as data. */
 #define RNBDT_ZERO_OUT_MAX	(16u << 20)
 
 int rnbdt_bdev_open_file(struct rnbdt_export *export, struct rnbdt_backend *be);

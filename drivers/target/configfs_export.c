@@ -270,8 +270,8 @@ static ssize_t rnbdt_export_enable_show(struct config_item *item, char *page)
 }
 
 /*
- * "begin-disable" does not wait: the writer reads state. While a writer waits, a reader
- * of any attribute does not; only rmdir waits for the writer.
+ * "begin-disable" does not wait: the writer reads state. While a writer of "0" waits,
+ * rmdir waits for the writer, and from then on all readers of attributes wait for rmdir.
  */
 static ssize_t rnbdt_export_enable_store(struct config_item *item,
 					 const char *page, size_t count)
@@ -329,7 +329,8 @@ static ssize_t rnbdt_export_gone_show(struct config_item *item, char *page)
 	bool gone;
 
 	mutex_lock(&rnbdt_lock);
-	gone = export->backend && rnbdt_backend_gone(export->backend);
+	/* The storage of an export that is being disabled may be closed at any time. */
+	gone = export->enabled && rnbdt_backend_gone(export->backend);
 	mutex_unlock(&rnbdt_lock);
 	return sysfs_emit(page, "%d\n", gone);
 }

@@ -24,6 +24,7 @@
 #include <linux/minmax.h>
 #include <linux/module.h>
 
+#include "../compat/block.h"
 #include "../core/param.h"
 #include "backend.h"
 #include "depth.h"
@@ -63,7 +64,7 @@ static u32 rnbdt_storage_takes(const struct rnbdt_backend *be)
 	queue = bdev_get_queue(bdev);
 	if (queue_is_mq(queue))
 		takes = READ_ONCE(queue->nr_requests) * rnbdt_storage_queues(queue->tag_set);
-	if (!bdev_nonrot(bdev))
+	if (bdev_rot(bdev))
 		takes = min(takes, READ_ONCE(rotational_inflight));
 	return takes;
 }

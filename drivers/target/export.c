@@ -32,6 +32,7 @@
 
 #include <linux/configfs.h>
 #include <linux/dcache.h>
+#include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/log2.h>
 #include <linux/module.h>
@@ -326,6 +327,8 @@ static void rnbdt_export_disable_work(struct work_struct *work)
 	/* A kernel thread gets no signal, so all of them are gone afterwards. */
 	rnbdt_sessions_wait(NULL, export, NULL);
 	be->ops->close(be);
+	/* In a kernel thread, a file is closed later; its file system stays busy until then. */
+	flush_delayed_fput();
 
 	mutex_lock(&rnbdt_lock);
 	if (be->lost)

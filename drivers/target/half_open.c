@@ -29,7 +29,9 @@
  * second from it are a protocol error.
  *
  * Sessions that were never live, and of which only the connection id is left, are
- * limited as well, see RNBDT_HANGUPS_MAX.
+ * limited as well, see RNBDT_HANGUPS_MAX. Nothing evicts them: a flood of peers that
+ * use the id of a host and do not answer the connection manager can keep that host, and
+ * no other, from logging in.
  *
  * Ownership
  *

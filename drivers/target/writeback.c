@@ -75,11 +75,15 @@ static void rnbdt_wb_forget(struct rnbdt_backend *be)
  */
 void rnbdt_wb_open(struct rnbdt_backend *be)
 {
+	errseq_t seen = 0;
+
 	init_rwsem(&be->alone);
 	/* The pages of a file on overlayfs belong to another inode. */
 	be->mapping = be->bdev ? be->file->f_mapping :
 				 d_real_inode(be->file->f_path.dentry)->i_mapping;
 	rnbdt_wb_forget(be);
+	if (be->mapping != be->file->f_mapping)
+		errseq_check_and_advance(&be->mapping->wb_err, &seen);
 	be->opened = filemap_sample_wb_err(be->mapping);
 }
 

@@ -3,9 +3,6 @@
 # Storage that fails with a certain error, and what a reader or writer then sees:
 # sourced after rnbd.sh. The disk of scsi_debug fails as its injected errors say.
 
-# have_scsi: does this kernel have scsi_debug; the debug kernel has no SCSI
-have_scsi() { modprobe -n -q scsi_debug; }
-
 # scsi_disk MIB [MODULE-OPTION...]: load scsi_debug with one disk; its path is printed
 scsi_disk() {
 	local found="find /sys/bus/pseudo/drivers/scsi_debug/adapter0/ -path '*/block/*' -prune -name 'sd*'"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# lab: --cpus 2 --mem 1024 --timeout 180
+# lab: --cpus 2 --mem 1024 --timeout 240
 # short: each error of the storage reaches the application as the protocol's table says; refused zeroes are written
 . ../lib/lab.sh
 . ../lib/rnbd.sh
@@ -47,10 +47,14 @@ done <<-END
 	5 $REFUSED
 	22 $REFUSED
 	30 $REFUSED
+	1 $REFUSED
+	16 $REFUSED
 	121 $REFUSED
 	61 No data available
 	84 Invalid or incomplete multibyte or wide character
 	28 No space left on device
+	122 No space left on device
+	27 No space left on device
 	95 Operation not supported
 	52 Invalid exchange
 	6 $PATH_LOST
@@ -80,76 +84,95 @@ for number in 12 11; do
 done
 same "$(counter "$dev" nomem_retries)" 200 nomem_retries
 lives "$dev"
+note "a forced detach does not wait for as long as the target lacks memory"
+strike rnbd-target fail_request 1000000 12
+writes "$dev" 1 2>"$OUT/short" &
+pid=$!
+wait_for 10 counter_over "$dev" nomem_retries 210
+timeout 20 rnbd detach "$dev" --force || die "the detach waits"
+wait $pid && die "the write succeeded"
+grep -q "$PATH_LOST" "$OUT/short" || die "it says: $(cat "$OUT/short")"
 strike rnbd-target fail_request 0
+
+note "a host that is fenced"
+dev=$(attach disk0) || exit 1
+run rnbd fence "$(host_id 1)"
+fails "Invalid exchange" reads "$dev" 1
+fails "Invalid exchange" writes "$dev" 1
 detach "$dev"
+run rnbd unfence "$(host_id 1)"
 
-if have_scsi; then
-	note "errors that a SCSI disk reports"
-	disk=$(scsi_disk 64) || exit 1
-	export_disk scsi "$disk"
-	dev=$(attach scsi) || exit 1
-	while read -r opcode host status key asc ascq text; do
-		scsi_fail "$disk" "$opcode" "$host" "$status" "$key" "$asc" "$ascq"
-		case $opcode in
-		28) fails "$text" reads "$dev" 1000 ;;
-		2a) fails "$text" writes "$dev" 1000 ;;
-		esac
-		scsi_well "$disk" "$opcode"
-		reads "$dev" 1000 || die "$text: stays"
-		writes "$dev" 1000 || die "$text: stays"
-	done <<-END
-		28 4 0 0 0 0 $REFUSED
-		28 0 2 5 24 0 $REFUSED
-		28 0 2 3 11 0 No data available
-		28 0 2 b 10 1 Invalid or incomplete multibyte or wide character
-		28 f 0 0 0 0 $PATH_LOST
-		2a 0 2 5 26 0 $REFUSED
-		2a 0 2 3 14 0 No data available
-		2a 0 2 7 27 7 No space left on device
-		2a 0 18 0 0 0 Invalid exchange
-	END
-	blockdev --setro "$disk"
-	fails "$REFUSED" writes "$dev" 1000
-	fails "$REFUSED" blkdiscard -z -o 0 -l 1M "$dev"
-	blockdev --setrw "$disk"
-	writes "$dev" 1000 || die "stays read-only"
+note "errors that a SCSI disk reports"
+disk=$(scsi_disk 64) || exit 1
+export_disk scsi "$disk"
+dev=$(attach scsi) || exit 1
+while read -r opcode host status key asc ascq text; do
+	scsi_fail "$disk" "$opcode" "$host" "$status" "$key" "$asc" "$ascq"
+	case $opcode in
+	28) fails "$text" reads "$dev" 1000 ;;
+	2a) fails "$text" writes "$dev" 1000 ;;
+	esac
+	scsi_well "$disk" "$opcode"
+	reads "$dev" 1000 || die "$text: stays"
+	writes "$dev" 1000 || die "$text: stays"
+done <<-END
+	28 4 0 0 0 0 $REFUSED
+	28 0 2 5 24 0 $REFUSED
+	28 0 2 3 11 0 No data available
+	28 0 2 b 10 1 Invalid or incomplete multibyte or wide character
+	28 f 0 0 0 0 $PATH_LOST
+	2a 0 2 5 26 0 $REFUSED
+	2a 0 2 3 14 0 No data available
+	2a 0 2 7 27 7 No space left on device
+	2a 0 18 0 0 0 Invalid exchange
+END
+blockdev --setro "$disk"
+fails "$REFUSED" writes "$dev" 1000
+fails "$REFUSED" blkdiscard -z -o 0 -l 1M "$dev"
+blockdev --setrw "$disk"
+writes "$dev" 1000 || die "stays read-only"
 
-	note "write zeroes that the disk refuses only when it gets them"
-	limit=/sys/block/${disk##*/}/queue/write_zeroes_max_bytes
-	[ "$(<"$limit")" -gt 0 ] || die "the disk offers no write zeroes"
-	dd if="$OUT/random" of="$dev" bs=64k oflag=direct status=none || die "write failed"
-	blkdiscard -z -o 0 -l 64k "$dev" || die "the disk writes no zeroes"
-	scsi_fail "$disk" 93 0 2 5 20 0
-	scsi_fail "$disk" 41 0 2 5 20 0
-	trace=/sys/kernel/tracing
-	mountpoint -q $trace || mount -t tracefs tracefs $trace
-	echo 1 >$trace/events/block/block_rq_issue/enable
-	blkdiscard -z -o 128k -l 512k "$dev" || die "the error reached the client"
-	echo 0 >$trace/events/block/block_rq_issue/enable
-	same "$(<"$limit")" 0 "write_zeroes_max_bytes: the disk has not refused"
-	number=$(tr : , <"/sys/block/${disk##*/}/dev")
-	grep " $number W" $trace/trace >"$OUT/zeroes"
-	# the export is write-through: all of it is durable
-	same "$(awk -v n="$number" '{ for (i = 1; i < NF; i++)
-			if ($i == n && $(i + 1) == "WFS") sum += $(i + 2) }
-		END { print sum + 0 }' "$OUT/zeroes")" $((512 * 1024)) "bytes written with FUA"
-	{ head -c 64k /dev/zero
-	  tail -c +$((64 * 1024 + 1)) "$OUT/random" | head -c 64k
-	  head -c 512k /dev/zero
-	  tail -c +$((640 * 1024 + 1)) "$OUT/random"; } >"$OUT/want"
-	dd if="$dev" bs=64k count=16 iflag=direct status=none | cmp - "$OUT/want" || die "wrong data"
-	# without a limit, no request is tried that is refused
-	blkdiscard -z -o 128k -l 64k "$dev" || die "no zeroes afterwards"
+note "write zeroes that the disk refuses only when it gets them"
+limit=/sys/block/${disk##*/}/queue/write_zeroes_max_bytes
+[ "$(<"$limit")" -gt 0 ] || die "the disk offers no write zeroes"
+dd if="$OUT/random" of="$dev" bs=64k oflag=direct status=none || die "write failed"
+blkdiscard -z -o 0 -l 64k "$dev" || die "the disk writes no zeroes"
+scsi_fail "$disk" 93 0 2 5 20 0
+scsi_fail "$disk" 41 0 2 5 20 0
+trace=/sys/kernel/tracing
+mountpoint -q $trace || mount -t tracefs tracefs $trace
+echo 1 >$trace/events/block/block_rq_issue/enable
+blkdiscard -z -o 128k -l 512k "$dev" || die "the error reached the client"
+echo 0 >$trace/events/block/block_rq_issue/enable
+same "$(<"$limit")" 0 "write_zeroes_max_bytes: the disk has not refused"
+number=$(tr : , <"/sys/block/${disk##*/}/dev")
+grep " $number W" $trace/trace >"$OUT/zeroes"
+# the export is write-through: all of it is durable
+same "$(awk -v n="$number" '{ for (i = 1; i < NF; i++)
+		if ($i == n && $(i + 1) == "WFS") sum += $(i + 2) }
+	END { print sum + 0 }' "$OUT/zeroes")" $((512 * 1024)) "bytes written with FUA"
+{ head -c 64k /dev/zero
+  tail -c +$((64 * 1024 + 1)) "$OUT/random" | head -c 64k
+  head -c 512k /dev/zero
+  tail -c +$((640 * 1024 + 1)) "$OUT/random"; } >"$OUT/want"
+dd if="$dev" bs=64k count=16 iflag=direct status=none | cmp - "$OUT/want" || die "wrong data"
+# without a limit, no request is tried that is refused
+blkdiscard -z -o 128k -l 64k "$dev" || die "no zeroes afterwards"
+run rnbd export disable scsi
+run rnbd export enable scsi
+# the export grants what it did before
+wait_for 20 grep -qx live "/sys/block/${dev##*/}/rnbd/state"
+blkdiscard -z -o 128k -l 64k "$dev" || die "no zeroes after the export was enabled again"
+detach "$dev"
+dev=$(attach scsi) || exit 1
 
-	note "storage that goes away"
-	removed scsi "$dev" sh -c "echo 1 >/sys/block/${disk##*/}/device/delete"
-	fails "$PATH_LOST" blkdiscard -f -z -o 0 -l 64k "$dev"
-	dmesg_has "export scsi: its device ${disk##*/} is gone" || die "not in the log"
-	detach "$dev"
-	run rnbd export remove scsi
-	# the target has let go of the disk
-	wait_for 10 rmmod scsi_debug
-fi
+note "storage that goes away"
+removed scsi "$dev" sh -c "echo 1 >/sys/block/${disk##*/}/device/delete"
+fails "$PATH_LOST" blkdiscard -f -z -o 0 -l 64k "$dev"
+dmesg_has "export scsi: its device ${disk##*/} is gone" || die "not in the log"
+detach "$dev"
+run rnbd export remove scsi
+rmmod scsi_debug || die "the target has not let go of the disk"
 
 # a partition, whose own size stays, a file, and the page cache
 disk=$(null_disk 64) || exit 1
@@ -193,5 +216,39 @@ same "$(gone part)" 0 "gone, of an export that was enabled anew"
 dev=$(attach part) || exit 1
 works "$dev"
 detach "$dev"
+configfs_clear
+
+note "acknowledged writes that were in the cache of a disk that is removed"
+disk=$(null_disk 16 cache_size=4) || exit 1
+power=/sys/kernel/config/nullb/${disk##*/}/power
+export_disk cached "$disk" -- --write-cache back
+dev=$(attach cached) || exit 1
+writes "$dev" 1 || die "write failed"
+echo 0 >"$power"
+wait_for 10 grep -qx 1 "$CFG/exports/cached/gone"
+run rnbd export disable cached
+echo 1 >"$power"
+wait_for 10 test -b "$disk"
+run rnbd export enable cached
+wait_for 20 grep -qx failed "/sys/block/${dev##*/}/rnbd/state"
+grep -q 'may have lost' "/sys/block/${dev##*/}/rnbd/last_error" ||
+	die "it says: $(cat "/sys/block/${dev##*/}/rnbd/last_error")"
+fails "$REFUSED" flushes "$dev"
+detach "$dev"
+configfs_clear
+
+note "an export that is disabled has closed its file"
+mkfs.ext4 -q -F "$disk" || die "mkfs failed"
+for round in {1..10}; do
+	mount "$disk" /mnt/fs || die "mount failed"
+	truncate -s 1M /mnt/fs/disk
+	[ "$round" -gt 1 ] || export_disk file /mnt/fs/disk
+	echo 1 >"$CFG/exports/file/enable" || die "enable failed"
+	# umount(2), system call 166, at once
+	perl -e '
+		open(FILE, ">", $ARGV[0]) && syswrite(FILE, "0") && close(FILE) or die "disable: $!";
+		syscall(166, $ARGV[1], 0) == 0 or die "umount: $!";
+	' "$CFG/exports/file/enable" /mnt/fs || die "busy in round $round"
+done
 configfs_clear
 unload

@@ -27,11 +27,7 @@ modprobe -a dm-multipath dm-round-robin raid1 || die "no dm-multipath"
 modprobe rnbd || die "modprobe rnbd failed"
 target_start
 
-if have_scsi; then
-	disk=$(scsi_disk 64) || exit 1
-else
-	disk=$(null_disk 64) || exit 1
-fi
+disk=$(scsi_disk 64) || exit 1
 # the second half fails
 { echo "0 $HALF linear $disk 0"
   echo "$HALF $HALF error"; } | dmsetup create back || die "dmsetup failed"
@@ -45,19 +41,17 @@ same "$(paths both)" "A A" paths
 note "errors of the storage, over two paths to it"
 alone "Remote I/O error" reads /dev/mapper/both 10000
 alone "Remote I/O error" writes /dev/mapper/both 10000
-if have_scsi; then
-	while read -r status key asc text; do
-		scsi_fail "$disk" 28 0 "$status" "$key" "$asc" 0
-		fails "$text" reads /dev/mapper/both 200
-		scsi_well "$disk" 28
-		alone "Remote I/O error" reads /dev/mapper/both 10000
-	done <<-END
-		2 3 11 No data available
-		2 5 24 Remote I/O error
-		2 b 10 Invalid or incomplete multibyte or wide character
-		18 0 0 Invalid exchange
-	END
-fi
+while read -r status key asc text; do
+	scsi_fail "$disk" 28 0 "$status" "$key" "$asc" 0
+	fails "$text" reads /dev/mapper/both 200
+	scsi_well "$disk" 28
+	alone "Remote I/O error" reads /dev/mapper/both 10000
+done <<-END
+	2 3 11 No data available
+	2 5 24 Remote I/O error
+	2 b 10 Invalid or incomplete multibyte or wide character
+	18 0 0 Invalid exchange
+END
 
 note "RAID 1 reads from its other half"
 mirror=$(null_disk 64) || exit 1
@@ -114,11 +108,7 @@ pid=$!
 wait_for 20 counter_over "$left" requests 200
 same "$(paths both)" "A A" "paths before"
 same "$(counter "$right" rdma_writes)" 0 "writes over the second path"
-if have_scsi; then
-	echo 1 >"/sys/block/${disk##*/}/device/delete" || die "delete failed"
-else
-	echo 0 >"/sys/kernel/config/nullb/${disk##*/}/power" || die "power off failed"
-fi
+echo 1 >"/sys/block/${disk##*/}/device/delete" || die "delete failed"
 wait $pid || { cat "$OUT/load"; die "the load saw an error"; }
 same "$(paths both)" "F A" "paths after"
 need "$right" rdma_writes -gt 0

@@ -78,18 +78,31 @@ need_counter $((($(io exports disk0 write nsecs) - nsecs) / 1000000)) -ge 300 "m
 
 echo "the connection is replaced under load"
 before[write requests]=$(io exports disk0 write requests)
-dd if=/dev/zero of="$dev" bs=16k count=400 oflag=direct status=none &
+# zeroes: write until the connection was replaced; the number of writes is printed
+zeroes() {
+	local writes=0
+
+	until [ -e "$OUT/replaced" ]; do
+		dd if=/dev/zero of="$dev" bs=16k count=100 oflag=direct status=none || return
+		writes=$((writes + 100))
+	done
+	echo $writes
+}
+zeroes >"$OUT/writes" &
 load=$!
 requests=$(counter "$dev" requests)
 wait_for 20 counter_over "$dev" requests $((requests + 50))
 strike rnbd kill_queue 1
 wait_for 30 counter_over "$dev" reconnects 0
+kill -0 $load || die "the load ended before the connection was replaced"
+: >"$OUT/replaced"
 wait $load || die "write failed"
+writes=$(<"$OUT/writes")
 was=${before[write requests]}
 done=$(($(io exports disk0 write requests) - was))
-note "400 writes, $(counter "$dev" replayed) requests replayed, $done counted"
-need_counter "$done" -ge 400 "writes counted"
-need_counter "$done" -le $((400 + $(counter "$dev" replayed))) "writes counted"
+note "$writes writes, $(counter "$dev" replayed) requests replayed, $done counted"
+need_counter "$done" -ge "$writes" "writes counted"
+need_counter "$done" -le $((writes + $(counter "$dev" replayed))) "writes counted"
 session=$(rnbd session list --json | jq '[.[] | select(.state == "live") | .requests] | add')
 total=$(gawk '{ sub("requests=", "", $2); sum += $2 } END { print sum }' "$CFG/exports/disk0/io_stat")
 need_counter "$session" -lt "$((total - 50))" "requests of the new session"
