@@ -7,7 +7,8 @@
  * is the kernel's: a link from an export to a host is all that there is.
  * Ownership: the tree is the state; nothing is kept elsewhere.
  * Concurrency: see configfs.c.
- * Errors: one line; hosts behind one that fails are left as they were.
+ * Errors: one line; hosts behind one that fails are left as they were. deny waits for
+ * the storage of the hosts before that one.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -56,30 +57,27 @@ static int allow(const struct args *args)
 	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
 }
 
-static int deny_host(const char *export_dir, const char *text)
+static int unlink_host(const char *export_dir, const char *text)
 {
-	uint8_t uuid[UUID_SIZE];
-	char *link;
+	char *link = target_allowed_link(export_dir, text);
 	int ret;
 
-	link = target_allowed_link(export_dir, text);
 	if (!link) {
 		err("host %s is not allowed anyway", text);
-		return RNBD_EXIT_FAIL;
+		return -ENOENT;
 	}
 	ret = configfs_unlink(link);
 	free(link);
-	if (!ret)
-		ret = parse_uuid(text, uuid) ?:
-		      target_wait_denied(uuid, strrchr(export_dir, '/') + 1);
-	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
+	return ret;
 }
 
+/* The storage of one session may hang: deny all hosts before the first wait. */
 static int deny(const struct args *args)
 {
-	int ret = RNBD_EXIT_OK;
+	uint8_t uuid[UUID_SIZE];
+	int denied, failed, i;
+	int ret = 0;
 	char *dir;
-	int i;
 
 	context_set("%s %s", args->cmd->name, args->operand[0]);
 	if (check_hosts(args))
@@ -87,10 +85,18 @@ static int deny(const struct args *args)
 	dir = target_find_export(args->operand[0]);
 	if (!dir)
 		return RNBD_EXIT_FAIL;
-	for (i = 1; !ret && i < args->nr_operands; i++)
-		ret = deny_host(dir, args->operand[i]);
+	for (denied = 1; denied < args->nr_operands; denied++) {
+		ret = unlink_host(dir, args->operand[denied]);
+		if (ret)
+			break;
+	}
+	for (i = 1; i < denied; i++) {
+		failed = parse_uuid(args->operand[i], uuid) ?:
+			 target_wait_denied(uuid, strrchr(dir, '/') + 1);
+		ret = ret ?: failed;
+	}
 	free(dir);
-	return ret;
+	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
 }
 
 int cmd_host_allow(const struct args *args)
