@@ -35,6 +35,9 @@ stuck-$2\ fence)
 	until [ -e "$t/drained" ]; do sleep 0.05; done
 	echo fenced >"$t/$2"
 	exit 0 ;;
+late-$2\ fence)
+	touch "$t/begun"
+	until [ -e "$t/mark" ]; do sleep 0.05; done ;;
 lying\ fence | lifted\ fence) exit 0 ;;
 verdict\ fence) echo "status 0"; exit 1 ;;
 slow\ *) exec sleep 30 ;;
@@ -322,6 +325,40 @@ SSH_ORIGINAL_COMMAND="rnbd fence $N3 --timeout 3" FENCE_RNBD_LOCK=$DIR/lock \
 same "$? $(grep -c "is fenced itself" said-2)" "1 1" "a host that is being fenced fences none: $(<said-2)"
 touch local/drained
 wait $stuck
+fenced_on local $N2 fenced
+
+# The child of sudo belongs to root: the user of the key cannot signal it. The lock is kept
+# until the host is marked all the same.
+fresh
+printf '%s\n' "$N2" "$N3" >hosts
+echo "late-$N2" >local/mode
+mkdir sudo
+printf '%s\n' '#!/bin/bash' 'shift' 'exec "$@"' >sudo/sudo
+chmod +x sudo/sudo
+(
+	failed=0
+	PATH=$DIR/sudo:$PATH
+	# shellcheck disable=SC2317 # the agent calls it
+	kill() { return 1; }
+	export -f kill
+	serve 0 "sudo -n rnbd fence $N2 --timeout 47" "$N3"
+	[ $failed = 0 ]
+) &
+late=$!
+for ((i = 0; i < 200; i++)); do
+	[ ! -e local/begun ] || break
+	sleep 0.05
+done
+[ -e local/begun ] || fail "rnbd fence was not called"
+sleep 0.3
+flock -n lock true && fail "the lock is released before the host is marked"
+touch local/mark
+wait $late || fail "a fence by sudo: $(<said)"
+fenced_on local $N2 fenced
+flock -w 5 lock true || fail "the lock is kept"
+# a lock that this user cannot open
+same "$(SSH_ORIGINAL_COMMAND="rnbd unfence $N2" FENCE_RNBD_LOCK=$DIR/none/lock "$agent" "--serve=$N3" --hosts-file hosts 2>&1 |
+	grep -c "fence_rnbd: --serve: $DIR/none/lock cannot be opened by user .*FENCE_RNBD_LOCK")" 1 "a lock that cannot be opened"
 fenced_on local $N2 fenced
 
 # what describes it
