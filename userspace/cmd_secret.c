@@ -7,7 +7,8 @@
  * which either proves a login, until the old one is withdrawn.
  * Ownership: a secret is wiped as soon as it is written or told. rnbd secret generate
  * alone prints one.
- * Concurrency: the directory of the copies is locked while a secret changes.
+ * Concurrency: the directory of the copies is locked while a secret changes. The lock is
+ * released before the command waits for the storage of the sessions that end.
  * Errors: one line that names the host or the file and what to do.
  */
 #include <errno.h>
@@ -24,6 +25,7 @@
 #include "parse.h"
 #include "secret_store.h"
 #include "target.h"
+#include "target_wait.h"
 #include "util.h"
 
 int cmd_secret_generate(const struct args *args)
@@ -225,9 +227,12 @@ int cmd_host_secret(const struct args *args)
 	secret_copy_init(&copy, text);
 	dir = target_host_dir(args->operand[0]);
 	ret = host_secret(args, dir, &copy);
-	free(dir);
 	secret_copy_exit(&copy);
 	if (copy.store >= 0)
 		close(copy.store);
+	/* A rotation ends no session. */
+	if (!ret && !args_has(args, "rotate"))
+		ret = target_wait_outdated(dir);
+	free(dir);
 	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
 }

@@ -158,7 +158,7 @@ int secret_store_lock(bool make)
 	if (!flock(fd, LOCK_EX | LOCK_NB))
 		return fd;
 	if (errno == EWOULDBLOCK)
-		note("waits for a secret that is being changed, and for the I/O of its host");
+		note("waits for a secret that is being changed");
 	if (!flock(fd, LOCK_EX))
 		return fd;
 	ret = -errno;
@@ -346,8 +346,8 @@ static int set_attr(const char *dir, const char *attr, const uint8_t *secret)
  * @dir: of the host in configfs
  * @secret: RNBD_SECRET_SIZE bytes, or NULL to remove it, and the old one
  *
- * Sessions that rely on a secret which the host no longer has have ended when this
- * returns. The old secret still counts.
+ * The kernel closes the sessions that rely on a secret which the host no longer has;
+ * target_wait_outdated() waits for their end. The old secret still counts.
  *
  * Return: 0, or a negative errno after a message.
  */
@@ -420,7 +420,7 @@ int secret_put_back(const char *dir)
 		abort();
 	format_uuid(uuid, text);
 	secret_copy_init(&copy, text);
-	/* The lock may wait for the I/O of another host: it is taken only if needed. */
+	/* Another command may hold the lock: take it only if needed. */
 	ret = needs_kept(dir, &copy);
 	if (ret > 0) {
 		copy.store = secret_store_lock(false);

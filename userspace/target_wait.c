@@ -24,13 +24,16 @@
 
 /**
  * struct wait_for - an end that is waited for
- * @dir: of an export or port, or NULL: of sessions
+ * @dir: of an export or port, or NULL
+ * @host_dir: of a host whose secrets were changed, or NULL; if @dir is NULL as well,
+ *	the other members describe sessions
  * @uuid: sessions of this host
  * @export: on the export of this name
  * @last: that have at most this number; 0: not known yet
  */
 struct wait_for {
 	const char *dir;
+	const char *host_dir;
 	const uint8_t *uuid;
 	const char *export;
 	uint32_t last;
@@ -81,6 +84,8 @@ static int sessions_are_left(struct wait_for *wait)
 /* Returns 1 if it has not ended yet, 0, or a negative errno after a message. */
 static int is_ending(struct wait_for *wait)
 {
+	if (wait->host_dir)
+		return configfs_read_u64(wait->host_dir, "outdated_sessions") > 0;
 	if (!wait->dir)
 		return sessions_are_left(wait);
 	return export_is_ending(wait->dir) || port_is_ending(wait->dir);
@@ -135,6 +140,17 @@ int target_disable(const char *dir)
 int target_wait_denied(const uint8_t *uuid, const char *export)
 {
 	struct wait_for wait = { .uuid = uuid, .export = export };
+
+	return wait_until_ended(&wait);
+}
+
+/**
+ * target_wait_outdated() - wait until the sessions whose secret the host no longer has end
+ * @host_dir: of the host
+ */
+int target_wait_outdated(const char *host_dir)
+{
+	struct wait_for wait = { .host_dir = host_dir };
 
 	return wait_until_ended(&wait);
 }

@@ -7,7 +7,7 @@
  *	exports/<name>/allowed_hosts/<any name> -> hosts/<uuid>
  *	hosts/<uuid>/{max_pool_bytes,max_session_pool_bytes,max_sessions,
  *		secret,has_secret,old_secret,has_old_secret,old_secret_sessions,
- *		failed_proofs,fenced,fence_state,fence_done,unfence_on_restart,
+ *		outdated_sessions,failed_proofs,fenced,fence_state,fence_done,unfence_on_restart,
  *		active_sessions,sessions}
  *	ports/<id>/{addr,port,enable,state,sessions}
  *	ports/<id>/exports/<any name> -> exports/<name>
@@ -30,7 +30,7 @@
  * the sessions that had it, so that no login can begin in between. configfs holds
  * its own locks around all callbacks; no teardown needs those. rmdir and unlink
  * lock a directory that others list, so they do not wait for the sessions; only a
- * write of 0 to "enable", and one to "secret" or "fenced", does.
+ * write of 0 to "enable", and of 1 to "fenced", does.
  *
  * Errors: a refused store changes nothing. Removing access never fails.
  */

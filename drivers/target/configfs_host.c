@@ -5,8 +5,9 @@
  * Operation: the name of the directory is the id of the host. The max_* limits
  * apply to new logins; 0 means that the module parameter applies. A host has a
  * secret and, while that is being rotated, the old one as well; either proves a
- * login. When a store to one of them returns, the sessions have ended that rely on
- * a secret which the host no longer has.
+ * login. A store to one of them closes the sessions that rely on a secret which the
+ * host no longer has, and does not wait for their storage: the writer polls
+ * outdated_sessions.
  * fence_state is what userspace keeps and restores, see fence.c.
  *
  * Ownership: a host is freed with the last reference on its directory; each session
@@ -169,9 +170,8 @@ static struct rnbdt_secret *rnbdt_host_known_secret(const struct rnbdt_host *hos
 }
 
 /*
- * Sessions that rely on a secret which the host no longer has, or on none, have ended
- * when this returns, unless a fatal signal ends the wait. Writing the same secret again
- * changes nothing.
+ * Close the sessions that rely on a secret which the host no longer has, or on none,
+ * without waiting for their end. Writing the same secret again changes nothing.
  */
 static ssize_t rnbdt_host_secret_store(struct config_item *item,
 				       const char *page, size_t count)
@@ -179,7 +179,6 @@ static ssize_t rnbdt_host_secret_store(struct config_item *item,
 	struct rnbdt_host *host = rnbdt_to_host(item);
 	struct rnbdt_secret *secret, *old = NULL;
 	bool changed;
-	int ret = 0;
 
 	secret = rnbdt_host_read_secret(config_item_name(item), "secret", page, count);
 	/* configfs frees its buffer without wiping it. */
@@ -200,8 +199,8 @@ static ssize_t rnbdt_host_secret_store(struct config_item *item,
 	rnbdt_secret_put(secret);
 	rnbdt_secret_put(old);
 	if (changed || old)
-		ret = rnbdt_sessions_end_secret(host, "the secret of the host was changed");
-	return ret ?: count;
+		rnbdt_sessions_close_outdated(host, "the secret of the host was changed");
+	return count;
 }
 
 /* Only root may write a secret. */
@@ -248,8 +247,8 @@ static ssize_t rnbdt_host_old_secret_store(struct config_item *item,
 		       config_item_name(item));
 		return ret;
 	}
-	ret = rnbdt_sessions_end_secret(host, "the old secret of the host was withdrawn");
-	return ret ?: count;
+	rnbdt_sessions_close_outdated(host, "the old secret of the host was withdrawn");
+	return count;
 }
 
 /* Only root may write a secret. */
@@ -276,6 +275,17 @@ static ssize_t rnbdt_host_old_secret_sessions_show(struct config_item *item, cha
 	return sysfs_emit(page, "%u\n", nr);
 }
 CONFIGFS_ATTR_RO(rnbdt_host_, old_secret_sessions);
+
+static ssize_t rnbdt_host_outdated_sessions_show(struct config_item *item, char *page)
+{
+	u32 nr;
+
+	mutex_lock(&rnbdt_lock);
+	nr = rnbdt_sessions_count_outdated(rnbdt_to_host(item));
+	mutex_unlock(&rnbdt_lock);
+	return sysfs_emit(page, "%u\n", nr);
+}
+CONFIGFS_ATTR_RO(rnbdt_host_, outdated_sessions);
 
 static ssize_t rnbdt_host_has_secret_show(struct config_item *item, char *page)
 {
@@ -434,6 +444,7 @@ static struct configfs_attribute *rnbdt_host_attrs[] = {
 	&rnbdt_host_attr_old_secret,
 	&rnbdt_host_attr_has_old_secret,
 	&rnbdt_host_attr_old_secret_sessions,
+	&rnbdt_host_attr_outdated_sessions,
 	&rnbdt_host_attr_failed_proofs,
 	&rnbdt_host_attr_logins_put_off,
 	&rnbdt_host_attr_fenced,

@@ -348,23 +348,21 @@ int rnbdt_sessions_wait(const struct rnbdt_host *host, const struct rnbdt_export
 }
 
 /**
- * rnbdt_sessions_end_secret - end the sessions whose secret the host no longer has
+ * rnbdt_sessions_close_outdated - end the sessions whose secret the host no longer has
  * @host: host whose secrets were changed
  * @reason: constant text for the log and sysfs
  *
  * Sessions that have no secret are included if the host has one. A session whose
  * proof is still outstanding must prove a secret that the host has then.
  *
- * Context: process context without rnbdt_lock; sleeps until the storage has
- * completed the requests of the sessions, without a limit of time.
- * Return: 0, or -EINTR after a fatal signal; the sessions end nevertheless.
+ * Context: process context without rnbdt_lock; may sleep, but does not wait for the
+ * storage: rnbdt_sessions_count_outdated() returns 0 when the sessions have ended.
  */
-int rnbdt_sessions_end_secret(struct rnbdt_host *host, const char *reason)
+void rnbdt_sessions_close_outdated(const struct rnbdt_host *host, const char *reason)
 {
-	struct rnbdt_match match = { .host = host, .outdated = true };
+	const struct rnbdt_match match = { .host = host, .outdated = true };
 
 	rnbdt_sessions_close_matching(&match, reason);
-	return rnbdt_sessions_wait_matching(&match);
 }
 
 static u32 rnbdt_sessions_count_matching(const struct rnbdt_match *match)
@@ -413,5 +411,20 @@ u32 rnbdt_sessions_count_old_secret(const struct rnbdt_host *host)
 
 	if (!host->old_secret || host->old_secret == host->secret)
 		return 0;
+	return rnbdt_sessions_count_matching(&match);
+}
+
+/**
+ * rnbdt_sessions_count_outdated - count the sessions whose secret the host no longer has
+ * @host: host
+ *
+ * Context: process context, rnbdt_lock held.
+ * Return: number of sessions that rnbdt_sessions_close_outdated() has closed or would
+ * close, and that have not ended.
+ */
+u32 rnbdt_sessions_count_outdated(const struct rnbdt_host *host)
+{
+	const struct rnbdt_match match = { .host = host, .outdated = true };
+
 	return rnbdt_sessions_count_matching(&match);
 }

@@ -25,9 +25,10 @@ void rnbdt_sessions_close(const struct rnbdt_host *host, const struct rnbdt_expo
 			  const struct rnbdt_port *port, const char *reason);
 int rnbdt_sessions_wait(const struct rnbdt_host *host, const struct rnbdt_export *export,
 			const struct rnbdt_port *port);
-int rnbdt_sessions_end_secret(struct rnbdt_host *host, const char *reason);
+void rnbdt_sessions_close_outdated(const struct rnbdt_host *host, const char *reason);
 u32 rnbdt_sessions_count(struct rnbdt_host *host, struct rnbdt_export *export,
 			 struct rnbdt_port *port);
 u32 rnbdt_sessions_count_old_secret(const struct rnbdt_host *host);
+u32 rnbdt_sessions_count_outdated(const struct rnbdt_host *host);
 
 #endif /* RNBDT_STATE_H */

@@ -17,6 +17,18 @@ quick() {
 	wait $pid
 }
 state_is() { [ "$(cat "$X/$1/state")" = "$2" ]; }
+# waits COMMAND...: must not end before it is killed
+waits() {
+	"$@" >"$OUT/waits" 2>&1 &
+	waiting=$!
+}
+killed() {
+	gone "$waiting" && die "does not wait for the storage: $(cat "$OUT/waits")"
+	kill "$waiting"
+	wait_for 2 gone "$waiting"
+}
+host_attr_is() { [ "$(cat "$CFG/hosts/$(host_id "$1")/$2")" = "$3" ]; }
+port_is() { [ "$(cat "$CFG/ports/1/state")" = "$1" ]; }
 # reads: everything that shows something
 reads() {
 	local file
@@ -39,6 +51,9 @@ echo "0 131072 linear $disk 0" | dmsetup create back || die "dmsetup"
 target_start
 export_disk hung /dev/mapper/back
 export_disk fine "$(null_disk 16)"
+run rnbd host allow hung "$(host_id 2)"
+run rnbd secret generate "$OUT/a"
+run rnbd secret generate "$OUT/b"
 
 note "no page of a login, a list of exports or a teardown is allocated in a way that may wait for I/O"
 mount -t tracefs tracefs $T 2>/dev/null
@@ -82,7 +97,8 @@ kill -9 $disable
 wait_for 2 gone $disable
 rnbd export disable hung &
 disable=$!
-rnbd export deny hung "$(host_id 1)" &
+# the second host is denied although the storage of the first one hangs
+rnbd export deny hung "$(host_id 1)" "$(host_id 2)" &
 deny=$!
 wait_for 10 sh -c "[ -z \"\$(ls $X/hung/allowed_hosts)\" ]"
 reads
@@ -95,6 +111,31 @@ if quick rnbd export enable hung; then die "enabled while it is being disabled";
 grep -q 'busy' "$OUT/quick" || die "unclear: $(cat "$OUT/quick")"
 dmesg_has 'export hung: still being disabled' || die "not in the log"
 if quick sh -c "echo /dev/null >$X/hung/path"; then die "its path was changed"; fi
+
+note "a secret is set, rotated and withdrawn while storage hangs, and blocks no other host"
+waits rnbd host secret "$(host_id 1)" --secret-file "$OUT/a"
+wait_for 10 host_attr_is 1 has_secret 1
+quick rnbd host secret "$(host_id 2)" --secret-file "$OUT/b" || die "host secret: $(cat "$OUT/quick")"
+host_attr_is 2 has_secret 1 || die "the second host has no secret"
+same "$(cat "$CFG/hosts/$(host_id 1)/outdated_sessions")" 1 "sessions of the first host that rely on no secret"
+quick rnbd host secret "$(host_id 1)" --secret-file "$OUT/b" --rotate || die "rotate: $(cat "$OUT/quick")"
+host_attr_is 1 has_old_secret 1 || die "there is no old secret"
+killed
+waits rnbd host secret "$(host_id 1)" --withdraw
+wait_for 10 host_attr_is 1 has_old_secret 0
+killed
+quick sh -c "cat '$OUT/a' >$CFG/hosts/$(host_id 1)/secret" || die "the kernel waits for the storage"
+quick rnbd host secret "$(host_id 1)" --clear || die "clear: $(cat "$OUT/quick")"
+quick rnbd host remove "$(host_id 2)" || die "host remove: $(cat "$OUT/quick")"
+
+note "rnbd port remove and rnbd clear end what works, and can be killed while they wait"
+waits rnbd port remove 1 --force
+wait_for 10 port_is disabled
+killed
+waits rnbd clear --force
+wait_for 10 state_is fine disabled
+killed
+quick sh -c "echo 1 >$X/fine/enable; echo 1 >$CFG/ports/1/enable" || die "enable: $(cat "$OUT/quick")"
 
 note "others work"
 other=$(attach fine --queues 1 --pool 1M) || exit 1
