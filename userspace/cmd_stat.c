@@ -330,13 +330,14 @@ remove:
 static int stat_prometheus(const char *word, const char *path, bool loaded)
 {
 	struct metrics metrics = { .loaded = loaded, .with_target = !word };
-	int ret = RNBD_EXIT_OK;
+	int ret = RNBD_EXIT_OK, target_ret = RNBD_EXIT_OK;
 
 	if (loaded)
 		ret = take_samples(word, false, &metrics.samples);
-	if (ret == RNBD_EXIT_OK && metrics.with_target)
-		ret = target_stats_take(&metrics.target);
 	if (ret == RNBD_EXIT_OK) {
+		/* A failure of the target does not hide the metrics of the client. */
+		if (metrics.with_target)
+			target_ret = target_stats_take(&metrics.target);
 		if (path)
 			ret = write_file(path, &metrics);
 		else
@@ -344,7 +345,7 @@ static int stat_prometheus(const char *word, const char *path, bool loaded)
 	}
 	target_stats_free(&metrics.target);
 	free(metrics.samples.sample);
-	return ret;
+	return ret == RNBD_EXIT_OK ? target_ret : ret;
 }
 
 int cmd_stat(const struct args *args)

@@ -7,7 +7,8 @@
  *
  * Ownership: the caller frees what was taken.
  * Concurrency: one thread; an object that is removed meanwhile is left out.
- * Errors: an exit code, after a message.
+ * Errors: an exit code, after a message. The attributes in configfs are for root only; a
+ * caller that wants all numbers gets the others without them.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -71,6 +72,7 @@ static int read_iostat(const char *dir, struct iostat *stat)
 	return ret;
 }
 
+/* Returns a negative errno, after a message unless that is -EACCES. */
 static int add_object(const struct target_kind *kind, const char *name,
 		      struct target_objects *objects)
 {
@@ -82,7 +84,7 @@ static int add_object(const struct target_kind *kind, const char *name,
 	ret = read_iostat(dir, &object.io);
 	for (i = 0; kind->values[i].attr && !ret; i++)
 		object.value[i] = configfs_read_u64(dir, kind->values[i].attr);
-	if (ret && ret != -ENOENT)
+	if (ret && ret != -ENOENT && ret != -EACCES)
 		err("%s %s: cannot read its statistics: %s", kind->label, name, strerror(-ret));
 	if (!ret) {
 		object.name = xstrdup(name);
@@ -91,7 +93,32 @@ static int add_object(const struct target_kind *kind, const char *name,
 		objects->object[objects->nr++] = object;
 	}
 	free(dir);
-	return ret && ret != -ENOENT ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
+	return ret == -ENOENT ? 0 : ret;
+}
+
+/* Returns a negative errno, after a message unless that is -EACCES. */
+static int take_objects(const struct target_kind *kind, const char *word,
+			struct target_objects *objects)
+{
+	struct strlist names = { };
+	struct timespec now;
+	int ret = 0;
+	size_t i;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	objects->taken_ns = now.tv_sec * 1000000000ull + now.tv_nsec;
+	if (word) {
+		strlist_add(&names, word);
+	} else {
+		char *dir = configfs_path("%s", kind->dir);
+
+		configfs_names(dir, &names);
+		free(dir);
+	}
+	for (i = 0; i < names.nr && !ret; i++)
+		ret = add_object(kind, names.item[i], objects);
+	strlist_free(&names);
+	return ret;
 }
 
 /**
@@ -105,25 +132,11 @@ static int add_object(const struct target_kind *kind, const char *name,
 int target_objects_take(const struct target_kind *kind, const char *word,
 			struct target_objects *objects)
 {
-	struct strlist names = { };
-	int ret = RNBD_EXIT_OK;
-	struct timespec now;
-	size_t i;
+	int ret = take_objects(kind, word, objects);
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	objects->taken_ns = now.tv_sec * 1000000000ull + now.tv_nsec;
-	if (word) {
-		strlist_add(&names, word);
-	} else {
-		char *dir = configfs_path("%s", kind->dir);
-
-		configfs_names(dir, &names);
-		free(dir);
-	}
-	for (i = 0; i < names.nr && ret == RNBD_EXIT_OK; i++)
-		ret = add_object(kind, names.item[i], objects);
-	strlist_free(&names);
-	return ret;
+	if (ret == -EACCES)
+		err("only root may read the statistics of the target");
+	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
 }
 
 /**
@@ -199,7 +212,11 @@ static void take_events(struct target_stats *stats, size_t group)
  * target_stats_take() - read all numbers of the target
  * @stats: filled; the caller frees them, also after a failure
  *
- * Return: an exit code; a module that is not loaded is no failure.
+ * If the numbers of an export or a host cannot be read, @stats has none of any export or
+ * host, but all others.
+ *
+ * Return: an exit code; a module that is not loaded, and a caller who is not root, are no
+ * failure.
  */
 int target_stats_take(struct target_stats *stats)
 {
@@ -211,12 +228,19 @@ int target_stats_take(struct target_stats *stats)
 	free(dir);
 	if (!stats->loaded)
 		return RNBD_EXIT_OK;
-	ret = target_objects_take(&target_exports, NULL, &stats->exports);
-	if (ret == RNBD_EXIT_OK)
-		ret = target_objects_take(&target_hosts, NULL, &stats->hosts);
-	for (i = 0; i < TARGET_EVENT_GROUPS && ret == RNBD_EXIT_OK; i++)
+	ret = take_objects(&target_exports, NULL, &stats->exports) ?:
+	      take_objects(&target_hosts, NULL, &stats->hosts);
+	if (ret) {
+		target_objects_free(&stats->exports);
+		target_objects_free(&stats->hosts);
+	}
+	if (ret == -EACCES) {
+		note("only root may read the statistics of the target; they are left out");
+		ret = 0;
+	}
+	for (i = 0; i < TARGET_EVENT_GROUPS; i++)
 		take_events(stats, i);
-	return ret;
+	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
 }
 
 void target_stats_free(struct target_stats *stats)

@@ -188,6 +188,17 @@ done
 same "$(series "$OUT/rnbd.prom" 'rnbd_target_export_errors_total{export="bad",error="io"}')" \
 	"$(error exports bad io)" "errors for Prometheus"
 same "$(series "$OUT/rnbd.prom" 'rnbd_target_limit_hits_total{limit="pool_near"}')" 1 "the limit for Prometheus"
+text=$(setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set -all \
+	rnbd stat --prometheus 2>&1 >"$OUT/nobody.prom") || die "stat --prometheus of a user: $text"
+grep -q 'only root may read' <<<"$text" || die "not reported: $text"
+prometheus_text "$OUT/nobody.prom"
+same "$(series "$OUT/nobody.prom" rnbd_target_up) $(grep -c '^rnbd_disk_info' "$OUT/nobody.prom")" "1 $WAITING" \
+	"target and disks of a user"
+same "$(grep -c '^rnbd_target_\(export\|host\)_' "$OUT/nobody.prom")" 0 "metrics of exports for a user"
+run mount --bind /proc/$$/mem "$CFG/exports/disk0/io_stat"
+if rnbd stat --prometheus --output "$OUT/broken.prom"; then die "a statistic that cannot be read is no failure"; fi
+run umount "$CFG/exports/disk0/io_stat"
+same "$(grep -c '^rnbd_disk_info' "$OUT/broken.prom")" "$WAITING" "disks beside a target that cannot be read"
 wait_for 60 dmesg_has 'waits for the storage of export hung'
 wait_for 60 dmesg_has "host $HOST: its logins are put off since"
 need_counter "$(cat "$CFG/hosts/$HOST/logins_put_off")" -gt $WAITING "logins put off"
