@@ -124,8 +124,13 @@ static int host_withdraw(const char *dir, const struct secret_copy *copy)
 /* From now on this secret alone counts. */
 static int host_replace(const char *dir, const struct secret_copy *copy, const uint8_t *secret)
 {
-	int ret = host_give(dir, copy, secret);
+	int ret = 0;
 
+	/* rnbd restore must not give back an old secret that the kernel does not have. */
+	if (configfs_read_u64(dir, "has_secret") && !configfs_read_u64(dir, "has_old_secret"))
+		ret = secret_copy_forget_old(copy);
+	if (!ret)
+		ret = host_give(dir, copy, secret);
 	return ret ?: host_withdraw(dir, copy);
 }
 

@@ -298,7 +298,8 @@ bool secret_copy_is_old(const struct secret_copy *copy)
 
 int secret_copy_forget(const struct secret_copy *copy)
 {
-	const char * const names[] = { copy->path, copy->old, copy->former, copy->fresh };
+	/* The old secret must not be kept without the present one. */
+	const char * const names[] = { copy->old, copy->former, copy->fresh, copy->path };
 	int ret = 0;
 	size_t i;
 
@@ -388,24 +389,44 @@ static int put_back(const char *dir, const char *attr, const char *file)
 	return ret;
 }
 
-/* 1 if the host has no secret and one is kept, otherwise 0, or -EIO after a message */
-static int needs_kept(const char *dir, const struct secret_copy *copy)
+/* 1, 0, or -EIO after a message */
+static int has_attr(const char *dir, const char *attr)
 {
-	char *has = configfs_get(dir, "has_secret");
-	int ret = has ? !strcmp(has, "0") : -EIO;
+	char *has = configfs_get(dir, attr);
+	int ret = has ? !!strcmp(has, "0") : -EIO;
 
 	free(has);
-	/* A copy that is there and cannot be used must not be taken for none. */
-	if (ret > 0 && access(copy->path, F_OK) && errno == ENOENT)
-		ret = 0;
 	return ret;
 }
 
+/* A copy that is there and cannot be used must not be taken for none. */
+static bool is_kept(const char *path)
+{
+	return !access(path, F_OK) || errno != ENOENT;
+}
+
+/*
+ * 1 if the host lacks a secret that is kept, otherwise 0, or -EIO after a message. A host
+ * with a secret can lack the old one if a program died after it had set the first.
+ */
+static int needs_kept(const char *dir, const struct secret_copy *copy)
+{
+	int has = has_attr(dir, "has_secret");
+
+	if (!has)
+		return is_kept(copy->path);
+	if (has > 0)
+		has = has_attr(dir, "has_old_secret");
+	return has ? (has < 0 ? has : 0) : is_kept(copy->old);
+}
+
 /**
- * secret_put_back() - give a host without a secret those that are kept of it
+ * secret_put_back() - give a host those of its secrets that are kept and that it lacks
  * @dir: of the host in configfs
  *
- * Return: 1 if it has got a secret, 0 if it has one or none is kept, or a negative errno
+ * A secret that was withdrawn is not kept: the copy goes before the kernel's secret.
+ *
+ * Return: 1 if it has got a secret, 0 if it lacks none that is kept, or a negative errno
  * after a message.
  */
 int secret_put_back(const char *dir)
@@ -428,9 +449,9 @@ int secret_put_back(const char *dir)
 		if (copy.store < 0)
 			err(STORE ": cannot use it: %s", strerror(-ret));
 	}
-	if (ret > 0)
+	if (ret > 0 && !configfs_read_u64(dir, "has_secret"))
 		ret = put_back(dir, "secret", copy.path) ?: 1;
-	if (ret > 0 && (!access(copy.old, F_OK) || errno != ENOENT))
+	if (ret > 0 && is_kept(copy.old))
 		ret = put_back(dir, "old_secret", copy.old) ?: 1;
 	if (copy.store > 0)
 		close(copy.store);

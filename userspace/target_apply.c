@@ -344,7 +344,10 @@ static int set_secrets(enum target_config_kind kind, const char *dir,
 	for (i = 0; !ret && i < schema->nr_attrs; i++)
 		if (schema->attr[i].type == TARGET_CONFIG_SECRET && want->value[i])
 			ret = set_secret(dir, want, have, want->value[i]);
-	return ret;
+	/* An earlier restore may have died before it set the old secret. */
+	if (!ret && kind == TARGET_CONFIG_HOST)
+		ret = secret_put_back(dir);
+	return ret < 0 ? ret : 0;
 }
 
 static void apply_object(struct work *work, enum target_config_kind kind,

@@ -165,6 +165,8 @@ m=$(counter "$b" reconnects)
 run rnbd host secret "$HOST" --withdraw
 same "$(attr has_secret) $(attr has_old_secret) $(attr old_secret_sessions)" "1 0 0" "secrets"
 [ ! -e "$STORED.old" ] || die "the copy of the old secret is still there"
+run rnbd restore "$OUT/target.json"
+same "$(attr has_old_secret)" 0 "has_old_secret after restore"
 wait_for 20 counter_over "$b" reconnects "$m"
 wait_for 20 state_is "$b" live
 works "$b"
@@ -195,6 +197,27 @@ same_copies "$OTHER" "$NEW"
 wait_for 30 attr_is old_secret_sessions 2
 run rnbd host secret "$HOST" --secret-file "$NEW"
 same "$(attr has_old_secret)" 0 "has_old_secret after a replacement"
+for dev in "$a" "$b"; do state_is "$dev" live || die "$dev: $(counter "$dev" state)"; done
+
+note "restore completes a rotation that died before the kernel got the new secret"
+echo current >"$DIR/old_secret" || die "old_secret"
+for file in "$STORED.old" "$STORED.former"; do run cp -p "$STORED" "$file"; done
+run cp "$OTHER" "$STORED"
+run rnbd restore "$OUT/target.json"
+same_copies "$OTHER" "$NEW"
+for file in "$OTHER" "$NEW"; do run rnbd discover "$ADDR" --secret-file "$file"; done
+for dev in "$a" "$b"; do state_is "$dev" live || die "$dev: $(counter "$dev" state)"; done
+
+note "restore gives the old secret back if an earlier one died before it did so"
+echo none >"$DIR/old_secret" || die "old_secret"
+same "$(attr has_secret) $(attr has_old_secret)" "1 0" "secrets"
+run rnbd restore "$OUT/target.json"
+same "$(attr has_secret) $(attr has_old_secret)" "1 1" "secrets after restore"
+for dev in "$a" "$b"; do wait_for 30 state_is "$dev" live; done
+for file in "$OTHER" "$NEW"; do run rnbd discover "$ADDR" --secret-file "$file"; done
+run rnbd host secret "$HOST" --secret-file "$NEW"
+run rnbd restore "$OUT/target.json"
+same "$(attr has_secret) $(attr has_old_secret)" "1 0" "secrets after a replacement and restore"
 for dev in "$a" "$b"; do state_is "$dev" live || die "$dev: $(counter "$dev" state)"; done
 
 note "a disk and a host without a secret get one"
