@@ -80,7 +80,8 @@ if [ "$NODE" = 1 ]; then
 	for i in {1..18}; do
 		dir=$CFG/exports/more$i
 		mkdir "$dir" || die "mkdir"
-		echo /dev/shm/file >"$dir/path"
+		truncate -s 1M "/dev/shm/more$i" || die "truncate"
+		echo "/dev/shm/more$i" >"$dir/path"
 		echo 1 >"$dir/enable" || die "enable"
 		ln -s "$CFG/hosts/$(host_id 2)" "$dir/allowed_hosts/2"
 		ln -s "$dir" "$CFG/ports/1/exports/"
