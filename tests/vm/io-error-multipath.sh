@@ -103,7 +103,7 @@ right=$(attach right --host-id "$(host_id 2)") || exit 1
 dmsetup create both --table "0 $((2 * HALF)) multipath 0 0 2 1 round-robin 0 1 1 $left 1 round-robin 0 1 1 $right 1" ||
 	die "no multipath map"
 fio --name=load --filename=/dev/mapper/both --direct=1 --ioengine=libaio --rw=randrw --bs=16k \
-	--iodepth=16 --size=64m --time_based --runtime=5 --minimal >"$OUT/load" 2>&1 &
+	--iodepth=16 --size=64m --time_based --runtime=$((5 * ${LAB_SLOW:-1})) --minimal >"$OUT/load" 2>&1 &
 pid=$!
 wait_for 20 counter_over "$left" requests 200
 same "$(paths both)" "A A" "paths before"

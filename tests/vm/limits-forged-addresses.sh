@@ -21,7 +21,10 @@ export_disk disk0 "$(null_disk 64)" $HOSTS
 # nothing of the flood goes by itself while the test runs
 param half_open_grace_ms 60000
 param login_timeout_ms 600000
-[ ! -e $P/half_open_host_max ] || param half_open_host_max 32
+# scaled NUMBER: as much smaller as the flood of a slow machine, 8 at least
+scaled() { echo $(($1 / ${LAB_SLOW:-1} > 8 ? $1 / ${LAB_SLOW:-1} : 8)); }
+param half_open_max "$(scaled 128)"
+param half_open_host_max "$(scaled 32)"
 
 # Our own address is not among them: to the target those of the flood are made up.
 sources=

@@ -170,7 +170,10 @@ for name in requests read_bytes write_bytes; do
 done
 same "$(find "$CFG" -type f -perm /077)" "" "attributes in configfs that are not for root alone"
 lock=$(awk '$3 == "rnbdt_lock" { print "0x" $1 }' /proc/kallsyms)
-echo 'p:rnbdproof/lock mutex_lock lock=%di:x64' >>$T/kprobe_events || die "no probe"
+# with lockdep, mutex_lock() is a macro
+locker=mutex_lock
+grep -q ' T mutex_lock_nested$' /proc/kallsyms && locker=mutex_lock_nested
+echo "p:rnbdproof/lock $locker lock=%di:x64" >>$T/kprobe_events || die "no probe"
 echo "lock == $lock && comm == \"cat\"" >$T/events/rnbdproof/lock/filter || die "no filter"
 echo >$T/trace
 echo 1 >$T/events/rnbdproof/lock/enable
