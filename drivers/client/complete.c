@@ -90,8 +90,8 @@ void rnbdc_retry_init(struct rnbdc_session *sess)
 }
 
 /*
- * Send a request again after a pause. Other than blk_mq_delay_kick_requeue_list(), this
- * does not begin the pause of earlier requests anew.
+ * Send a request again after a pause. Unlike blk_mq_delay_kick_requeue_list(), this does
+ * not prolong the pause of requests that already wait.
  */
 static void rnbdc_retry(struct rnbdc_session *sess, struct request *rq, unsigned int ms)
 {
@@ -467,7 +467,7 @@ static bool rnbdc_cancel_rq(struct request *rq, void *data)
 	hold = cancel->hold && !answered && rnbdc_must_hold(req);
 	rnbdc_queue_abandon(req->queue, req);
 	if (answered) {
-		/* It waited only until the device released its pages. */
+		/* The reply has come; the request waited for its SEND to complete. */
 		req->status = status;
 		req->replay = false;
 		blk_mq_complete_request(rq);

@@ -77,8 +77,8 @@ void rnbdc_hold(struct rnbdc_req *req)
  * rnbdc_silent_since - get the time from which loss_timeout counts
  * @sess: session that reconnects
  *
- * A target that answers BUSY runs, and may still execute what is held: unlike one that
- * is cut off, it does not drop that after a time. So loss_timeout begins anew.
+ * A target that answers BUSY may still execute the held requests, for as long as its
+ * storage takes. A target that is cut off submits nothing more after a time.
  *
  * Context: recover_work, or a login that it waits for.
  * Return: jiffies of the loss, or of the latest answer BUSY if requests are held.

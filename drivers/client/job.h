@@ -26,7 +26,7 @@ struct sock;
  * @run: execute the command; returns 0 or a negative errno, for which it sets a message
  * @opt: options of an attach or a discovery
  * @secret: secret that @opt refers to, if there is one
- * @sess: disk to detach, with a reference, or NULL
+ * @sess: disk to detach or to give a new secret, with a reference, or NULL
  * @force: detach the disk although it is open
  * @exports: list that a discovery fills
  * @keep: the job stays for a dump of @exports if it succeeds

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What older kernels lack of the block layer.
+ * Newest form of the block layer interface for older kernels.
  *
  * Operation
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What older kernels lack of workqueues.
+ * Newest form of the workqueue interface for older kernels.
  *
  * Operation
  *

@@ -29,9 +29,9 @@
  * second from it are a protocol error.
  *
  * Sessions that were never live, and of which only the connection id is left, are
- * limited as well, see RNBDT_HANGUPS_MAX. Nothing evicts them: a flood of peers that
- * use the id of a host and do not answer the connection manager can keep that host, and
- * no other, from logging in.
+ * limited as well, see RNBDT_HANGUPS_MAX. The target cannot evict them: peers that use
+ * the id of a host and do not answer the connection manager can keep that host, and no
+ * other, from logging in.
  *
  * Ownership
  *
@@ -76,7 +76,7 @@
 #define RNBDT_HOST_HANGUPS_MAX	256
 #define RNBDT_HOST_HANGUPS_FEW	8
 
-/* Of so many connections that find only younger ones, one evicts a random one. */
+/* If all connections are within their grace, one new one in this number evicts one. */
 #define RNBDT_EVICT_ONE_IN	4
 
 RNBD_PARAM_UINT(half_open_max, 128, 8, 4096,

@@ -53,7 +53,7 @@ static const char * const rnbdt_io_errors[] = {
 	[RNBD_ST_PROTECTION]	= "protection",
 };
 
-/* One operation takes at most this many characters of a page. */
+/* Characters of the line of one operation, at most. */
 #define RNBDT_OP_LINE_MAX	((RNBDT_LATENCY_BUCKETS + 3) * 21 + 64)
 
 /**
