@@ -265,25 +265,26 @@ static ssize_t rnbdt_host_has_old_secret_show(struct config_item *item, char *pa
 }
 CONFIGFS_ATTR_RO(rnbdt_host_, has_old_secret);
 
-static ssize_t rnbdt_host_old_secret_sessions_show(struct config_item *item, char *page)
+static ssize_t rnbdt_host_show_count(struct config_item *item, char *page,
+				     u32 (*count)(const struct rnbdt_host *host))
 {
 	u32 nr;
 
 	mutex_lock(&rnbdt_lock);
-	nr = rnbdt_sessions_count_old_secret(rnbdt_to_host(item));
+	nr = count(rnbdt_to_host(item));
 	mutex_unlock(&rnbdt_lock);
 	return sysfs_emit(page, "%u\n", nr);
+}
+
+static ssize_t rnbdt_host_old_secret_sessions_show(struct config_item *item, char *page)
+{
+	return rnbdt_host_show_count(item, page, rnbdt_sessions_count_old_secret);
 }
 CONFIGFS_ATTR_RO(rnbdt_host_, old_secret_sessions);
 
 static ssize_t rnbdt_host_outdated_sessions_show(struct config_item *item, char *page)
 {
-	u32 nr;
-
-	mutex_lock(&rnbdt_lock);
-	nr = rnbdt_sessions_count_outdated(rnbdt_to_host(item));
-	mutex_unlock(&rnbdt_lock);
-	return sysfs_emit(page, "%u\n", nr);
+	return rnbdt_host_show_count(item, page, rnbdt_sessions_count_outdated);
 }
 CONFIGFS_ATTR_RO(rnbdt_host_, outdated_sessions);
 
@@ -372,12 +373,7 @@ CONFIGFS_ATTR_RO(rnbdt_host_, fence_done);
 
 static ssize_t rnbdt_host_active_sessions_show(struct config_item *item, char *page)
 {
-	u32 nr;
-
-	mutex_lock(&rnbdt_lock);
-	nr = rnbdt_sessions_active(rnbdt_to_host(item));
-	mutex_unlock(&rnbdt_lock);
-	return sysfs_emit(page, "%u\n", nr);
+	return rnbdt_host_show_count(item, page, rnbdt_sessions_active);
 }
 CONFIGFS_ATTR_RO(rnbdt_host_, active_sessions);
 
