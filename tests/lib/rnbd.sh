@@ -68,9 +68,9 @@ attach() {
 	echo "$dev"
 }
 
-# detach DEV: must succeed
+# detach DEV: must succeed; udev opens a disk for a while after it was written
 detach() {
-	rnbd detach "$1" || die "detach of $1 failed"
+	rnbd detach "$1" --wait $((2 * ${LAB_SLOW:-1})) || die "detach of $1 failed"
 	[ ! -e "/sys/block/$(basename "$1")" ] || die "$1 is still there"
 }
 
