@@ -27,7 +27,7 @@ for queues in 1 2 4; do
 	check --rw=randwrite --bsrange=4k-64k --bs_unaligned=0 --iodepth=32 --size="$(kib 16384)"
 	check --rw=write --bs=128k --iodepth=16 --size="$(kib 16384)" --numjobs=2 --offset_increment=64m
 	check --rw=randwrite --bs=1m --iodepth=4 --size="$(kib 16384)"
-	check --rw=write --bs=4m --iodepth=1 --size="$(kib 16384)"
+	check --rw=write --bs=4m --iodepth=1 --size="$(kib 32768)"
 	check --rw=randwrite --bs=4m --iodepth=16 --size="$(kib 65536)"
 	# eight at a time, so that a dispatch has several requests
 	check --rw=randwrite --bs=4k --iodepth=32 --iodepth_batch_submit=8 \
