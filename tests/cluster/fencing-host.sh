@@ -132,10 +132,10 @@ sum_differs() { [ "$(sum)" != "$1" ]; }
 
 # target_again: the target starts anew, with what was saved in $OUT/saved
 target_again() {
-	# As after a power cut: a removal of the host keeps what is true by now.
+	# Removing the host rewrites its kept file; a power cut would leave the file as it was.
 	cp "$KEPT" "$OUT/kept" || die "nothing is kept"
 	configfs_clear
-	cp "$OUT/kept" "$KEPT" || die "cp"
+	cp "$OUT/kept" "$KEPT" || die "$KEPT cannot be put back"
 	rmmod rnbd-target || die "rmmod rnbd-target"
 	target_start
 	rnbd restore "$OUT/saved" || die "restore"
