@@ -257,6 +257,8 @@ param half_open_grace_ms $((2000 * ${LAB_SLOW:-1}))
 param login_timeout_ms $((10000 * ${LAB_SLOW:-1}))
 half_open_max=$((128 / (LAB_SLOW ? 8 : 1)))
 param half_open_max $half_open_max
+# All connections are of one host, whose limit has to be the lower one to be reached.
+param half_open_host_max $((32 / (LAB_SLOW ? 4 : 1)))
 
 # What goes wrong on a machine that is busy with the flood is tried once more.
 lawful() { dev=$(rnbd attach "$ADDR" disk0 "${small[@]}" 2>>"$OUT/tries"); }
