@@ -109,7 +109,7 @@ rates=$!
 rnbd stat --all 1 >"$OUT/table" &
 table=$!
 fio --name=load --filename="$dev" --direct=1 --ioengine=libaio --rw=randrw --bs=4k --iodepth=8 \
-	--time_based --runtime=12 --output-format=json --output="$OUT/fio" || die "fio failed"
+	--time_based --runtime=$((12 * (LAB_SLOW ? 3 : 1))) --output-format=json --output="$OUT/fio" || die "fio failed"
 kill -INT $rates
 kill -TERM $table
 wait $rates || die "rnbd stat ended with $? on SIGINT"
