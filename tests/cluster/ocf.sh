@@ -120,7 +120,7 @@ agent 0 disk monitor "${DISK[@]}" max_reconnect=0 OCF_CHECK_LEVEL=10
 agent 0 disk stop "${DISK[@]}"
 
 echo "a disk that has failed for good"
-agent 0 disk start "${DISK[@]}" loss_timeout=2 wait=0
+agent 0 disk start "${DISK[@]}" loss_timeout=9 wait=0
 # what was changed and not saved is kept
 run rnbd export disable disk1
 agent 0 target stop
@@ -129,7 +129,7 @@ agent 7 target monitor
 wait_for 30 is failed
 agent 1 disk monitor "${DISK[@]}"
 says "rnbd0 is failed"
-agent 1 disk start "${DISK[@]}" loss_timeout=2 wait=0
+agent 1 disk start "${DISK[@]}" loss_timeout=9 wait=0
 agent 7 disk monitor "${DISK[@]}"
 agent 0 target start
 agent 0 disk start "${DISK[@]}"
