@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Limits, features and timing of the adapters that the model stands for.
+ *
+ * Operation: profile.c holds one constant table entry per adapter; a device copies
+ * nothing and keeps a pointer to its entry.
+ * Ownership: constant data of the module.
+ * Concurrency: never written, needs no lock.
+ * Errors: a device with an unknown profile name is not created.
+ */
+#ifndef MDL_PROFILE_H
+#define MDL_PROFILE_H
+
+#include <linux/bits.h>
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+
+/*
+ * Features of a profile; the first four end up in the attributes of the device.
+ * The bits are for what an adapter does, not for how strictly the model checks.
+ */
+/* Reads and writes of the local DMA key of a protection domain need no region. */
+#define MDL_F_LOCAL_DMA_LKEY	BIT(0)
+/* REG_MR, LOCAL_INV and SEND_WITH_INV (IB_DEVICE_MEM_MGT_EXTENSIONS). */
+#define MDL_F_MEM_MGT		BIT(1)
+/* Regions of IB_MR_TYPE_SG_GAPS. */
+#define MDL_F_SG_GAPS		BIT(2)
+/* modify_cq(): completions are moderated by count and period. */
+#define MDL_F_CQ_MODERATION	BIT(3)
+/* create_srq() and the limit event of shared receive queues. */
+#define MDL_F_SRQ		BIT(4)
+/* IB_SEND_INLINE, up to max_inline_data. */
+#define MDL_F_INLINE		BIT(5)
+/* RDMA_WRITE_WITH_IMM. */
+#define MDL_F_WRITE_IMM		BIT(6)
+/* The adapter places the data of a READ in any order. */
+#define MDL_F_READ_UNORDERED	BIT(7)
+/* The adapter places the data of a WRITE in any order before its completion. */
+#define MDL_F_WRITE_UNORDERED	BIT(8)
+/* Receive queues without a message limit the sender by RNR NAK. */
+#define MDL_F_RNR		BIT(9)
+
+/**
+ * struct mdl_timing - what an operation costs on an adapter
+ * @link_mbps: link rate, Mbit/s of payload and headers
+ * @header_bytes: bytes of headers and gaps per packet of path MTU on the wire
+ * @round_trip_ns: time from a SEND on the wire until its acknowledgement, ns, without
+ *	the serialisation of data
+ * @doorbell_ns: CPU time of the MMIO write of one post call, ns
+ * @doorbell_to_fetch_ns: time from the doorbell until the adapter asks for the work
+ *	request, ns
+ * @wqe_fetch_ns: time to fetch one work request block over PCIe, ns
+ * @wqe_block_bytes: bytes of a send queue block, the unit of a fetch
+ * @wqe_ns: time between two work requests of one send queue, ns (message rate of a queue)
+ * @device_wqe_ns: time between two work requests of the whole adapter, ns (message rate)
+ * @cqe_write_ns: time from the end of an operation until its completion is in memory, ns
+ * @pcie_read_ns: round trip of a read of host memory, ns
+ * @pcie_mbps: PCIe rate for data, Mbit/s
+ * @reg_mr_ns: time of a REG_MR without its pages, ns
+ * @reg_mr_page_ns: additional time of a REG_MR per page, ns
+ * @local_inv_ns: time of a LOCAL_INV or of a remote invalidation, ns
+ * @reg_mr_stalls: whether a REG_MR or LOCAL_INV stops the whole adapter, not only its
+ *	queue, for its time
+ * @interrupt_ns: time from the event until the handler is entered, ns
+ * @moderation_count: default number of completions per interrupt, 0 without moderation
+ * @moderation_us: default period of moderation, us
+ */
+struct mdl_timing {
+	u32 link_mbps;
+	u32 header_bytes;
+	u32 round_trip_ns;
+	u32 doorbell_ns;
+	u32 doorbell_to_fetch_ns;
+	u32 wqe_fetch_ns;
+	u32 wqe_block_bytes;
+	u32 wqe_ns;
+	u32 device_wqe_ns;
+	u32 cqe_write_ns;
+	u32 pcie_read_ns;
+	u32 pcie_mbps;
+	u32 reg_mr_ns;
+	u32 reg_mr_page_ns;
+	u32 local_inv_ns;
+	bool reg_mr_stalls;
+	u32 interrupt_ns;
+	u32 moderation_count;
+	u32 moderation_us;
+};
+
+/**
+ * struct mdl_profile - what one kind of adapter offers
+ * @name: name of the profile, as the module parameter gives it
+ * @features: bits MDL_F_*
+ * @device_cap_flags: enum ib_device_cap_flags besides those that follow from @features
+ * @kernel_cap_flags: enum ib_kernel_cap_flags besides those that follow from @features
+ * @max_mr_size: bytes of the longest memory region
+ * @page_size_cap: bits of the page sizes of memory regions
+ * @max_qp: number of queue pairs
+ * @max_qp_wr: work requests of one send or receive queue
+ * @max_send_sge: scatter/gather entries of a work request of a send queue
+ * @max_recv_sge: scatter/gather entries of a receive work request
+ * @max_sge_rd: scatter/gather entries of an RDMA READ
+ * @max_sgl_rd: entries of an RDMA READ beyond which the core prefers a registration
+ *	(rdma_rw), 0 without such a number
+ * @max_cq: number of completion queues
+ * @max_cqe: entries of one completion queue
+ * @max_mr: number of memory regions
+ * @max_pd: number of protection domains
+ * @max_qp_rd_atom: RDMA READs that a queue pair serves concurrently
+ * @max_qp_init_rd_atom: RDMA READs that a queue pair issues concurrently
+ * @max_res_rd_atom: RDMA READs that the device serves concurrently
+ * @atomic_cap: support of atomic operations as the adapter reports it; the model
+ *	executes none
+ * @max_ah: number of address handles
+ * @max_srq: number of shared receive queues
+ * @max_srq_wr: work requests of one shared receive queue
+ * @max_srq_sge: scatter/gather entries of a work request of a shared receive queue
+ * @max_fast_reg_page_list_len: pages of one fast registration
+ * @max_pi_fast_reg_page_list_len: pages of one registration with integrity data
+ * @max_pkeys: entries of the partition key table
+ * @local_ca_ack_delay: as the adapter reports it, 4.096 us times 2 to this power
+ * @max_inline_data: bytes of inline data in a work request
+ * @cqe_slack: entries that the adapter adds to the requested size of a completion queue
+ *	before it rounds up
+ * @cqe_power_of_two: whether the size of a completion queue is rounded up to a power of 2
+ * @wr_power_of_two: whether the size of a send, receive or shared receive queue is
+ *	rounded up to a power of 2
+ * @num_comp_vectors: number of completion vectors; the device limits it to the number
+ *	of processors
+ * @max_cq_moderation_count: largest count of CQ moderation
+ * @max_cq_moderation_period: longest period of CQ moderation, us
+ * @gid_table_len: entries of the GID table of a port
+ * @max_mtu: largest path MTU
+ * @max_msg_sz: bytes of the longest message
+ * @dma_bits: number of bits of a DMA address
+ * @max_segment_size: bytes of one DMA segment
+ * @max_mapping_size: bytes of one DMA mapping with the model's own mapping, 0 for any
+ * @seg_boundary_mask: segments do not cross an address with these low bits all set
+ * @timing: costs, for comparisons by a model of time
+ */
+struct mdl_profile {
+	const char *name;
+	u32 features;
+	u64 device_cap_flags;
+	u64 kernel_cap_flags;
+	u64 max_mr_size;
+	u64 page_size_cap;
+	u32 max_qp;
+	u32 max_qp_wr;
+	u32 max_send_sge;
+	u32 max_recv_sge;
+	u32 max_sge_rd;
+	u32 max_sgl_rd;
+	u32 max_cq;
+	u32 max_cqe;
+	u32 max_mr;
+	u32 max_pd;
+	u32 max_qp_rd_atom;
+	u32 max_qp_init_rd_atom;
+	u32 max_res_rd_atom;
+	enum ib_atomic_cap atomic_cap;
+	u32 max_ah;
+	u32 max_srq;
+	u32 max_srq_wr;
+	u32 max_srq_sge;
+	u32 max_fast_reg_page_list_len;
+	u32 max_pi_fast_reg_page_list_len;
+	u16 max_pkeys;
+	u8 local_ca_ack_delay;
+	u32 max_inline_data;
+	u32 cqe_slack;
+	bool cqe_power_of_two;
+	bool wr_power_of_two;
+	u32 num_comp_vectors;
+	u16 max_cq_moderation_count;
+	u16 max_cq_moderation_period;
+	u32 gid_table_len;
+	enum ib_mtu max_mtu;
+	u32 max_msg_sz;
+	u32 dma_bits;
+	u32 max_segment_size;
+	u32 max_mapping_size;
+	u64 seg_boundary_mask;
+	struct mdl_timing timing;
+};
+
+const struct mdl_profile *mdl_profile_find(const char *name);
+
+#endif
