@@ -7,7 +7,7 @@
 # build is incremental and the checkout stays clean.
 
 readonly SOURCES="Kbuild Makefile drivers include userspace tests/lib/tool.mk tests/lib/hmac.h
-	tests/tools"
+	tests/tools tests/adapter"
 
 # Sets BUILD, the directory of this checkout for this root.
 find_build() {

@@ -2,51 +2,112 @@
 /*
  * The profiles of the modelled adapter: limits, features and timing.
  *
- * Operation: mdl_profile_find() looks a profile up by its name.
+ * Operation: mdl_profile_find() looks a profile up by its name. A limit comes from the
+ * Linux driver of the adapter: as a constant of the driver, or, where the driver asks
+ * the firmware, as the value that users of the adapter published. The comments say
+ * "guess" where neither was found.
+ *
+ * Sources, by the names that the comments use:
+ *
+ * - "driver": torvalds/linux, drivers/infiniband/hw/, the query_device function of the
+ *   adapter's directory; compared with the modules of Debian's kernel 6.12.
+ * - "ibv_devinfo": output of that tool in openucx/ucx issues 10317 and 10430 and in
+ *   open-mpi/ompi pull request 6137 (mlx5), deepseek-ai/3FS issue 192 (irdma), and
+ *   uccl-project/uccl issue 250 (bnxt_re).
+ * - "REG_MR commit": the nvme-rdma IOPS of kernel commit 064e52624707, as the issue of
+ *   this module quotes them; the commit itself was not read.
+ * - "papers": Neugebauer et al., SIGCOMM 2018 (PCIe), and Zambre et al., ICPP 2019
+ *   (breakdown of a message). Their figures are recalled, not read again.
+ *
+ * All profiles have a link of 100 Gb/s and a round trip of 2.5 us; other round trips are
+ * for the user of the timing to substitute. A packet has 82 bytes besides its payload:
+ * preamble 8, Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4, gap 12.
+ *
+ * max_mapping_size is a choice of the model: no driver limits it.
+ *
  * Ownership: constant data of the module.
  * Concurrency: never written, needs no lock.
  * Errors: NULL for an unknown name.
  */
 #include <linux/kernel.h>
+#include <linux/limits.h>
 #include <linux/sizes.h>
 #include <linux/string.h>
 
 #include "profile.h"
 
 static const struct mdl_profile mdl_profiles[] = {
+	/*
+	 * ConnectX-6 and -7, RoCE. The driver has no device-wide DMA key: local_dma_lkey is
+	 * 0, and the core calls get_dma_mr() for every protection domain.
+	 */
 	{
 		.name = "mlx5",
-		.features = MDL_F_LOCAL_DMA_LKEY | MDL_F_MEM_MGT | MDL_F_SG_GAPS |
-			    MDL_F_CQ_MODERATION | MDL_F_SRQ | MDL_F_INLINE |
-			    MDL_F_WRITE_IMM | MDL_F_RNR,
+		/*
+		 * The driver lets the PCIe writes of kernel ULPs pass each other (relaxed
+		 * ordering by default since Linux 5.14), so data land in any order before
+		 * the completion.
+		 */
+		.features = MDL_F_MEM_MGT | MDL_F_SG_GAPS | MDL_F_CQ_MODERATION | MDL_F_SRQ |
+			    MDL_F_INLINE | MDL_F_WRITE_IMM | MDL_F_RNR |
+			    MDL_F_READ_UNORDERED | MDL_F_WRITE_UNORDERED,
+		/* Driver and ibv_devinfo (0x25321c36), without what raw Ethernet needs. */
+		.device_cap_flags = IB_DEVICE_BAD_PKEY_CNTR | IB_DEVICE_BAD_QKEY_CNTR |
+				    IB_DEVICE_AUTO_PATH_MIG | IB_DEVICE_CHANGE_PHY_PORT |
+				    IB_DEVICE_PORT_ACTIVE_EVENT | IB_DEVICE_SYS_IMAGE_GUID |
+				    IB_DEVICE_RC_RNR_NAK_GEN | IB_DEVICE_XRC |
+				    IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B,
+		/*
+		 * The adapter also reports IBK_INTEGRITY_HANDOVER. The model must not:
+		 * nvme-rdma would call alloc_mr_integrity().
+		 */
+		.kernel_cap_flags = 0,
 		.max_mr_size = U64_MAX,
-		.page_size_cap = SZ_4K,
-		.max_qp = 65536,
+		.page_size_cap = ~(u64)(SZ_4K - 1),
+		.max_qp = 131072,
+		/*
+		 * The limit counts blocks of 64 bytes, and a work request takes
+		 * ALIGN(132 + 16 * max_send_sge, 64) bytes (calc_sq_size(), sq_overhead()):
+		 * with 30 entries a send queue holds 3276 work requests.
+		 */
 		.max_qp_wr = 32768,
+		/* (512 - 16 - 16) / 16 and MLX5_MAX_SGE_RD. */
 		.max_send_sge = 30,
 		.max_recv_sge = 32,
 		.max_sge_rd = 30,
-		.max_cq = 65536,
+		/*
+		 * The firmware reports a limit (max_sgl_for_optimized_performance) whose
+		 * value no source gives. 0 favours nvmet-rdma: it registers less.
+		 */
+		.max_sgl_rd = 0,
+		.max_cq = 1 << 24,
 		.max_cqe = 4194303,
 		.max_mr = 1 << 24,
-		.max_pd = 1 << 24,
+		.max_pd = 1 << 23,
 		.max_qp_rd_atom = 16,
 		.max_qp_init_rd_atom = 16,
-		.max_res_rd_atom = 1 << 20,
+		.max_res_rd_atom = 2097152,
+		.atomic_cap = IB_ATOMIC_HCA,
 		.max_ah = INT_MAX,
-		.max_srq = 1 << 20,
+		.max_srq = 1 << 23,
 		.max_srq_wr = 32767,
 		.max_srq_sge = 31,
-		.max_fast_reg_page_list_len = 65535,
+		/* 1 << log_max_klm_list_size; 16 is a guess. */
+		.max_fast_reg_page_list_len = 65536,
+		.max_pi_fast_reg_page_list_len = 32768,
+		/* The table of a RoCE port; the device attribute is 128. */
 		.max_pkeys = 1,
 		.local_ca_ack_delay = 16,
-		.max_inline_data = 512,
+		/* 1024 bytes of a work request (firmware) less 132 of overhead and 4. */
+		.max_inline_data = 888,
 		.cqe_slack = 1,
 		.cqe_power_of_two = true,
 		.wr_power_of_two = true,
-		.num_comp_vectors = 64,
+		/* The number of processors, at most 63 in ibv_devinfo. */
+		.num_comp_vectors = 63,
 		.max_cq_moderation_count = U16_MAX,
 		.max_cq_moderation_period = 4095,
+		/* Guess, from the firmware. */
 		.gid_table_len = 255,
 		.max_mtu = IB_MTU_4096,
 		.max_msg_sz = SZ_1G,
@@ -54,6 +115,372 @@ static const struct mdl_profile mdl_profiles[] = {
 		.max_segment_size = SZ_2G,
 		.max_mapping_size = SZ_1M,
 		.seg_boundary_mask = U32_MAX,
+		.timing = {
+			.link_mbps = 100000,
+			.header_bytes = 82,
+			.round_trip_ns = 2500,
+			/* An 8-byte doorbell per post: 50 to 250 in papers. */
+			.doorbell_ns = 100,
+			/* PCIe one way (140, papers) and a guess for the adapter. */
+			.doorbell_to_fetch_ns = 250,
+			.wqe_fetch_ns = 550,
+			.wqe_block_bytes = 64,
+			/* Guess, 50 to 270: perftest issue 273 has 3.7 or 7.5 million/s. */
+			.wqe_ns = 80,
+			/* 215 million messages/s, product brief of ConnectX-6. */
+			.device_wqe_ns = 5,
+			/* PCIe one way and root complex to memory (papers: 378). */
+			.cqe_write_ns = 350,
+			/*
+			 * Papers: 547 on a Xeon E5, 1213 on a Xeon E3. It fits the 565 ns per
+			 * I/O of the REG_MR commit if that saves one read by the adapter.
+			 */
+			.pcie_read_ns = 550,
+			/* 16 lanes at 16 GT/s, less packet headers (computed). */
+			.pcie_mbps = 200000,
+			/*
+			 * REG_MR commit: 4952K IOPS leave 202 ns of the adapter for REG_MR and
+			 * invalidation. More than 8 pages cost a PCIe read besides (set_reg_wr()).
+			 */
+			.reg_mr_ns = 145,
+			.reg_mr_page_ns = 5,
+			.local_inv_ns = 50,
+			.reg_mr_stalls = true,
+			/* Guess, 800 to 5000. */
+			.interrupt_ns = 1500,
+			/* None until the core's adaptive moderation calls modify_cq(). */
+			.moderation_count = 0,
+			.moderation_us = 0,
+		},
+	},
+	/*
+	 * Intel E810 in RoCE mode. The counts of objects are those of ibv_devinfo, from a
+	 * driver outside of the kernel; the kernel computes them from the adapter's memory.
+	 */
+	{
+		.name = "irdma",
+		.features = MDL_F_LOCAL_DMA_LKEY | MDL_F_MEM_MGT | MDL_F_INLINE |
+			    MDL_F_WRITE_IMM | MDL_F_RNR,
+		/* Driver: 0x221000, with MDL_F_MEM_MGT. */
+		.device_cap_flags = IB_DEVICE_MEM_WINDOW | IB_DEVICE_RC_RNR_NAK_GEN,
+		/* IRDMA_MAX_MR_SIZE; 4 KiB, 2 MiB and 1 GiB. */
+		.max_mr_size = 0x200000000000ULL,
+		.page_size_cap = SZ_4K | SZ_2M | SZ_1G,
+		.max_qp = 4092,
+		/* (32768 - 258) / 8, IRDMA_MAX_QP_WRS(). */
+		.max_qp_wr = 4063,
+		/* IRDMA_MAX_WQ_FRAGMENT_COUNT, IRDMA_MAX_SGE_RD; 6 in ibv_devinfo. */
+		.max_send_sge = 13,
+		.max_recv_sge = 13,
+		.max_sge_rd = 13,
+		.max_sgl_rd = 0,
+		.max_cq = 8189,
+		.max_cqe = 1048574,
+		.max_mr = 4194301,
+		.max_pd = 262141,
+		/* ICRDMA_MAX_IRD_SIZE and ICRDMA_MAX_ORD_SIZE; 8 and 8 in ibv_devinfo. */
+		.max_qp_rd_atom = 127,
+		.max_qp_init_rd_atom = 255,
+		/* The driver does not fill it in: it is no limit. */
+		.max_res_rd_atom = 0,
+		.atomic_cap = IB_ATOMIC_NONE,
+		.max_ah = 131072,
+		/* IRDMA_MAX_PAGES_PER_FMR. */
+		.max_fast_reg_page_list_len = 262144,
+		.max_pkeys = 1,
+		.local_ca_ack_delay = 0,
+		/* IRDMA_MAX_INLINE_DATA_SIZE. */
+		.max_inline_data = 101,
+		/* The ring is (n + 1) * 2 entries, of which a completion takes up to 2. */
+		.cqe_slack = 1,
+		.cqe_power_of_two = false,
+		.wr_power_of_two = true,
+		/* Guess: the number of processors, if there are interrupts for all. */
+		.num_comp_vectors = 63,
+		.gid_table_len = 32,
+		.max_mtu = IB_MTU_4096,
+		.max_msg_sz = S32_MAX,
+		.dma_bits = 64,
+		.max_segment_size = U32_MAX,
+		.max_mapping_size = SZ_1M,
+		.seg_boundary_mask = U32_MAX,
+		/* PCIe as for mlx5; all else is a guess. */
+		.timing = {
+			.link_mbps = 100000,
+			.header_bytes = 82,
+			.round_trip_ns = 2500,
+			.doorbell_ns = 100,
+			.doorbell_to_fetch_ns = 300,
+			.wqe_fetch_ns = 550,
+			/* struct irdma_qp_quanta. */
+			.wqe_block_bytes = 32,
+			.wqe_ns = 150,
+			.device_wqe_ns = 20,
+			.cqe_write_ns = 350,
+			.pcie_read_ns = 550,
+			.pcie_mbps = 200000,
+			.reg_mr_ns = 700,
+			.reg_mr_page_ns = 1,
+			.local_inv_ns = 150,
+			.reg_mr_stalls = false,
+			.interrupt_ns = 1500,
+			.moderation_count = 0,
+			.moderation_us = 0,
+		},
+	},
+	/*
+	 * Broadcom P5 (BCM57508) with work requests of fixed size. P7 (BCM57608) has 13
+	 * entries, 4351 work requests and 208 bytes of inline data instead (driver).
+	 */
+	{
+		.name = "bnxt_re",
+		.features = MDL_F_LOCAL_DMA_LKEY | MDL_F_MEM_MGT | MDL_F_SRQ | MDL_F_INLINE |
+			    MDL_F_WRITE_IMM | MDL_F_RNR,
+		/* Driver: 0x1225d81, with MDL_F_MEM_MGT. */
+		.device_cap_flags = IB_DEVICE_CURR_QP_STATE_MOD | IB_DEVICE_RC_RNR_NAK_GEN |
+				    IB_DEVICE_SHUTDOWN_PORT | IB_DEVICE_SYS_IMAGE_GUID |
+				    IB_DEVICE_RESIZE_MAX_WR | IB_DEVICE_PORT_ACTIVE_EVENT |
+				    IB_DEVICE_N_NOTIFY_CQ | IB_DEVICE_MEM_WINDOW |
+				    IB_DEVICE_MEM_WINDOW_TYPE_2B,
+		/* BNXT_RE_MAX_MR_SIZE; BNXT_RE_PAGE_SIZE_SUPPORTED, 4 KiB to 1 GiB. */
+		.max_mr_size = BIT_ULL(39),
+		.page_size_cap = 0x7ffff000,
+		/* BNXT_RE_MAX_QPC_COUNT and QP1; the firmware may report another one. */
+		.max_qp = 65537,
+		/* The firmware's 16-bit number less 1; 65535 is a guess. */
+		.max_qp_wr = 65534,
+		/* bnxt_qplib_get_dev_attr(). */
+		.max_send_sge = 6,
+		.max_recv_sge = 6,
+		.max_sge_rd = 6,
+		.max_sgl_rd = 0,
+		.max_cq = 65536,
+		/* BNXT_QPLIB_MAX_CQ_WQES. */
+		.max_cqe = 0xfffff,
+		/* BNXT_RE_MAX_MRW_COUNT_256K; the firmware may report another one. */
+		.max_mr = 262144,
+		.max_pd = 65536,
+		/* BNXT_QPLIB_MAX_OUT_RD_ATOM; ibv_devinfo has the same on P7. */
+		.max_qp_rd_atom = 126,
+		.max_qp_init_rd_atom = 126,
+		/* The driver sets 0: it is no limit. */
+		.max_res_rd_atom = 0,
+		/* IB_ATOMIC_GLOB where PCIe atomics are enabled. */
+		.atomic_cap = IB_ATOMIC_NONE,
+		/* These four are from the firmware and guesses. */
+		.max_ah = 65536,
+		.max_srq = 4096,
+		.max_srq_wr = 65534,
+		.max_srq_sge = 6,
+		/* MAX_PBL_LVL_1_PGS. */
+		.max_fast_reg_page_list_len = 512,
+		.max_pkeys = 1,
+		/* BNXT_RE_DEFAULT_ACK_DELAY. */
+		.local_ca_ack_delay = 16,
+		/* 6 entries of 16 bytes. */
+		.max_inline_data = 96,
+		.cqe_slack = 1,
+		.cqe_power_of_two = true,
+		.wr_power_of_two = true,
+		/* BNXT_RE_MAX_MSIX 9 less the control queue's; 63 in newer kernels. */
+		.num_comp_vectors = 8,
+		/* BNXT_QPLIB_NUM_GIDS_SUPPORTED. */
+		.gid_table_len = 256,
+		.max_mtu = IB_MTU_4096,
+		.max_msg_sz = SZ_1G,
+		.dma_bits = 64,
+		.max_segment_size = U32_MAX,
+		.max_mapping_size = SZ_1M,
+		.seg_boundary_mask = U32_MAX,
+		.timing = {
+			.link_mbps = 100000,
+			.header_bytes = 82,
+			.round_trip_ns = 2500,
+			/* As for mlx5: a property of PCIe and host. */
+			.doorbell_ns = 100,
+			.doorbell_to_fetch_ns = 300,
+			.wqe_fetch_ns = 550,
+			/* 32 bytes and 6 entries of 16. */
+			.wqe_block_bytes = 128,
+			/* Guesses: no published message rate was found. */
+			.wqe_ns = 100,
+			.device_wqe_ns = 10,
+			.cqe_write_ns = 350,
+			.pcie_read_ns = 550,
+			.pcie_mbps = 200000,
+			/*
+			 * A REG_MR refers to its page list by a DMA address
+			 * (bnxt_re_build_reg_wqe()), so it costs a PCIe read; 150 is a guess.
+			 */
+			.reg_mr_ns = 700,
+			.reg_mr_page_ns = 1,
+			.local_inv_ns = 150,
+			.reg_mr_stalls = false,
+			/* Guess, 800 to 5000. */
+			.interrupt_ns = 1500,
+			/* BNXT_QPLIB_CQ_COAL_DEF_*_P5 of newer kernels. P7 gathers 8. */
+			.moderation_count = 1,
+			.moderation_us = 1,
+		},
+	},
+	/*
+	 * AMD Pensando. The driver reports no device-wide DMA key, and get_dma_mr() returns
+	 * key 0; numbers of objects are guesses, those of an emulated device.
+	 */
+	{
+		.name = "ionic",
+		.features = MDL_F_MEM_MGT | MDL_F_INLINE | MDL_F_WRITE_IMM | MDL_F_RNR,
+		.device_cap_flags = IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B,
+		/* Half of the page table entries (npts_per_lif, guess) of 4 KiB. */
+		.max_mr_size = SZ_2G,
+		/* IONIC_PAGE_SIZE_SUPPORTED. */
+		.page_size_cap = SZ_4K | SZ_2M | SZ_1G,
+		.max_qp = 32768,
+		/* IONIC_MAX_DEPTH. */
+		.max_qp_wr = 65535,
+		/* IONIC_SPEC_HIGH. */
+		.max_send_sge = 8,
+		.max_recv_sge = 8,
+		.max_sge_rd = 8,
+		.max_sgl_rd = 0,
+		.max_cq = 32768,
+		/* IONIC_MAX_CQ_DEPTH - IONIC_CQ_GRACE. */
+		.max_cqe = 65435,
+		.max_mr = 131072,
+		/* IONIC_MAX_PD. */
+		.max_pd = 1024,
+		/* IONIC_MAX_RD_ATOM; max_res_rd_atom is no limit of the device. */
+		.max_qp_rd_atom = 16,
+		.max_qp_init_rd_atom = 16,
+		.max_res_rd_atom = 16,
+		.atomic_cap = IB_ATOMIC_GLOB,
+		.max_ah = 32768,
+		/* npts_per_lif / 2, guess. */
+		.max_fast_reg_page_list_len = 524288,
+		.max_pkeys = 1,
+		.local_ca_ack_delay = 0,
+		/* Stride (512, guess) less 32: ionic_v1_send_wqe_max_data(). */
+		.max_inline_data = 480,
+		/* IONIC_CQ_GRACE and the entry that tells full from empty. */
+		.cqe_slack = 101,
+		.cqe_power_of_two = true,
+		.wr_power_of_two = true,
+		/* IONIC_EQ_COUNT - 2. */
+		.num_comp_vectors = 30,
+		/* IONIC_GID_TBL_LEN. */
+		.gid_table_len = 256,
+		.max_mtu = IB_MTU_4096,
+		.max_msg_sz = SZ_2G,
+		/* IONIC_ADDR_LEN. */
+		.dma_bits = 52,
+		/* The driver sets none: this is the default of the PCI core. */
+		.max_segment_size = SZ_64K,
+		.max_mapping_size = SZ_1M,
+		.seg_boundary_mask = U32_MAX,
+		/* PCIe as for mlx5; all else is a guess. */
+		.timing = {
+			.link_mbps = 100000,
+			.header_bytes = 82,
+			.round_trip_ns = 2500,
+			.doorbell_ns = 100,
+			.doorbell_to_fetch_ns = 300,
+			.wqe_fetch_ns = 550,
+			/* struct ionic_v1_wqe. */
+			.wqe_block_bytes = 64,
+			.wqe_ns = 150,
+			.device_wqe_ns = 20,
+			.cqe_write_ns = 350,
+			.pcie_read_ns = 550,
+			.pcie_mbps = 200000,
+			/* struct ionic_v1_reg_mr_bdy has a DMA address: as for bnxt_re. */
+			.reg_mr_ns = 700,
+			.reg_mr_page_ns = 1,
+			.local_inv_ns = 150,
+			.reg_mr_stalls = false,
+			.interrupt_ns = 1500,
+			.moderation_count = 0,
+			.moderation_us = 0,
+		},
+	},
+	/*
+	 * The least that the InfiniBand specification, the kernel's MAD layer and rnbd
+	 * accept. No adapter is known to be that small; counts of objects are not reduced,
+	 * because tests use many.
+	 */
+	{
+		.name = "minimal",
+		/* RNR NAK generation is optional; rnbd never sends without a credit. */
+		.features = MDL_F_MEM_MGT | MDL_F_WRITE_IMM |
+			    MDL_F_READ_UNORDERED | MDL_F_WRITE_UNORDERED,
+		.device_cap_flags = 0,
+		.max_mr_size = SZ_1M,
+		.page_size_cap = SZ_4K,
+		.max_qp = 4096,
+		/* ib_mad.c asks for 512 receive work requests on QP1. */
+		.max_qp_wr = 512,
+		/*
+		 * rnbd goes without inline data if there is one entry. QP1 must be exempt:
+		 * ib_mad.c asks for two entries of any device.
+		 */
+		.max_send_sge = 1,
+		.max_recv_sge = 1,
+		.max_sge_rd = 1,
+		.max_sgl_rd = 0,
+		.max_cq = 4096,
+		/* ib_mad.c asks for 640. */
+		.max_cqe = 1024,
+		.max_mr = 65536,
+		.max_pd = 1024,
+		/* rnbd needs one RDMA READ in flight. */
+		.max_qp_rd_atom = 1,
+		.max_qp_init_rd_atom = 1,
+		.max_res_rd_atom = 4096,
+		.atomic_cap = IB_ATOMIC_NONE,
+		.max_ah = 4096,
+		/*
+		 * rnbd accepts 1. With 16, its default pool needs more segments than a login
+		 * reply can name, and nvme-rdma still works.
+		 */
+		.max_fast_reg_page_list_len = 16,
+		.max_pkeys = 1,
+		.local_ca_ack_delay = 0,
+		.cqe_slack = 0,
+		.cqe_power_of_two = false,
+		.wr_power_of_two = false,
+		.num_comp_vectors = 1,
+		.gid_table_len = 4,
+		.max_mtu = IB_MTU_256,
+		/* The largest request of rnbd. */
+		.max_msg_sz = SZ_16M,
+		.dma_bits = 32,
+		/* The default of the PCI core. */
+		.max_segment_size = SZ_64K,
+		/* The limit of the kernel's bounce buffers (swiotlb). */
+		.max_mapping_size = SZ_256K,
+		.seg_boundary_mask = U32_MAX,
+		/* The slow end of every range. */
+		.timing = {
+			.link_mbps = 100000,
+			.header_bytes = 82,
+			.round_trip_ns = 2500,
+			.doorbell_ns = 250,
+			.doorbell_to_fetch_ns = 400,
+			.wqe_fetch_ns = 1250,
+			.wqe_block_bytes = 64,
+			.wqe_ns = 270,
+			.device_wqe_ns = 20,
+			.cqe_write_ns = 450,
+			.pcie_read_ns = 1250,
+			.pcie_mbps = 100000,
+			/* REG_MR commit, before it: 1303K IOPS. */
+			.reg_mr_ns = 765,
+			.reg_mr_page_ns = 20,
+			.local_inv_ns = 200,
+			.reg_mr_stalls = true,
+			.interrupt_ns = 5000,
+			.moderation_count = 0,
+			.moderation_us = 0,
+		},
 	},
 };
 

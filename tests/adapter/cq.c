@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Completion queues: entries, polling, events, moderation.
+ *
+ * Operation: engines write entries, the ULP polls them. Polling frees the entries of
+ * the work queues, as drivers do, so that a ULP which posts before it polled what
+ * makes room overflows the queue. An armed completion queue raises one event; with
+ * moderation it does so after a number of entries or a delay.
+ *
+ * Ownership: the RDMA core allocates completion queues, the model their rings.
+ *
+ * Concurrency: the lock of a completion queue protects ring and event state.
+ *
+ * Errors: an entry that finds the ring full is a violation, breaks the completion
+ * queue and raises IB_EVENT_CQ_ERR.
+ */
+#include <linux/slab.h>
+#include <linux/version.h>
+
+#include "model.h"
+
+static void mdl_cq_raise(struct mdl_cq *cq)
+{
+	lockdep_assert_held(&cq->lock);
+	cq->arm = MDL_ARM_NONE;
+	cq->pending = 0;
+	mdl_vector_raise(cq);
+}
+
+static enum hrtimer_restart mdl_cq_timer(struct hrtimer *timer)
+{
+	struct mdl_cq *cq = container_of(timer, struct mdl_cq, timer);
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	if (cq->arm != MDL_ARM_NONE && cq->pending)
+		mdl_cq_raise(cq);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return HRTIMER_NORESTART;
+}
+
+/**
+ * mdl_create_cq - create a completion queue
+ * @ibcq: completion queue
+ * @attr: attributes
+ * @attrs: NULL for the kernel
+ *
+ * Context: process context, may sleep.
+ * Return: 0 or errno.
+ */
+int mdl_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		  struct uverbs_attr_bundle *attrs)
+{
+	struct mdl_dev *dev = mdl_dev_of(ibcq->device);
+	const struct mdl_profile *p = dev->profile;
+	struct mdl_cq *cq = mdl_cq_of(ibcq);
+	u32 cqe = attr->cqe;
+
+	if (attrs || attr->flags)
+		return -EOPNOTSUPP;
+	if (!cqe || cqe > p->max_cqe)
+		return -EINVAL;
+	if (p->cqe_power_of_two)
+		cqe = roundup_pow_of_two(cqe + p->cqe_slack) - p->cqe_slack;
+	cq->ring = kvcalloc(cqe, sizeof(*cq->ring), GFP_KERNEL);
+	if (!cq->ring)
+		return -ENOMEM;
+	spin_lock_init(&cq->lock);
+	INIT_LIST_HEAD(&cq->vector_entry);
+	cq->vector = &dev->vectors[attr->comp_vector % ibcq->device->num_comp_vectors];
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	hrtimer_setup(&cq->timer, mdl_cq_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
+#else
+	hrtimer_init(&cq->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
+	cq->timer.function = mdl_cq_timer;
+#endif
+	ibcq->cqe = cqe;
+	return 0;
+}
+
+/**
+ * mdl_destroy_cq - destroy a completion queue
+ * @ibcq: completion queue, which no queue pair uses
+ * @udata: NULL for the kernel
+ *
+ * Context: process context, may sleep.
+ * Return: 0.
+ */
+int mdl_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
+{
+	struct mdl_dev *dev = mdl_dev_of(ibcq->device);
+	struct mdl_cq *cq = mdl_cq_of(ibcq);
+
+	hrtimer_cancel(&cq->timer);
+	mdl_vector_drop(cq);
+	flush_workqueue(dev->events);
+	kvfree(cq->ring);
+	return 0;
+}
+
+/**
+ * mdl_modify_cq - set the moderation of a completion queue
+ * @ibcq: completion queue
+ * @count: completions per event
+ * @period: longest delay of an event, us
+ *
+ * Context: process context.
+ * Return: 0 or -EINVAL.
+ */
+int mdl_modify_cq(struct ib_cq *ibcq, u16 count, u16 period)
+{
+	const struct mdl_profile *p = mdl_dev_of(ibcq->device)->profile;
+	struct mdl_cq *cq = mdl_cq_of(ibcq);
+	unsigned long flags;
+
+	if (count > p->max_cq_moderation_count || period > p->max_cq_moderation_period)
+		return -EINVAL;
+	spin_lock_irqsave(&cq->lock, flags);
+	cq->count = count;
+	cq->period = period;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return 0;
+}
+
+/**
+ * mdl_poll_cq - poll completions
+ * @ibcq: completion queue
+ * @n: capacity of @wc
+ * @wc: result
+ *
+ * Context: any.
+ * Return: number of completions.
+ */
+int mdl_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc)
+{
+	struct mdl_cq *cq = mdl_cq_of(ibcq);
+	const struct mdl_cqe *cqe;
+	unsigned long flags;
+	int i;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	for (i = 0; i < n && cq->tail != cq->head; i++, cq->tail++) {
+		cqe = &cq->ring[cq->tail % ibcq->cqe];
+		wc[i] = cqe->wc;
+		if (cqe->rq)
+			atomic_inc(&cqe->rq->freed);
+		else
+			/* Pairs with the acquire of a post. */
+			smp_store_release(&cqe->qp->sq.freed, cqe->sq_index + 1);
+	}
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return i;
+}
+
+/**
+ * mdl_req_notify_cq - arm a completion queue
+ * @ibcq: completion queue
+ * @flags: enum ib_cq_notify_flags
+ *
+ * Context: any.
+ * Return: 1 if completions are there and the caller asked for that, otherwise 0.
+ */
+int mdl_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+{
+	struct mdl_cq *cq = mdl_cq_of(ibcq);
+	unsigned long irq;
+	int missed;
+
+	spin_lock_irqsave(&cq->lock, irq);
+	if ((flags & IB_CQ_SOLICITED_MASK) == IB_CQ_NEXT_COMP)
+		cq->arm = MDL_ARM_NEXT;
+	else if (cq->arm == MDL_ARM_NONE)
+		cq->arm = MDL_ARM_SOLICITED;
+	missed = flags & IB_CQ_REPORT_MISSED_EVENTS && cq->head != cq->tail;
+	spin_unlock_irqrestore(&cq->lock, irq);
+	return missed;
+}
+
+/* One more entry may raise the event that the ULP requested. */
+static void mdl_cq_notify(struct mdl_cq *cq, bool solicited)
+{
+	lockdep_assert_held(&cq->lock);
+	cq->pending++;
+	if (cq->arm == MDL_ARM_NONE || (cq->arm == MDL_ARM_SOLICITED && !solicited))
+		return;
+	if (!cq->period || cq->pending >= cq->count)
+		mdl_cq_raise(cq);
+	else if (!hrtimer_active(&cq->timer))
+		hrtimer_start(&cq->timer, ns_to_ktime(cq->period * NSEC_PER_USEC), HRTIMER_MODE_REL_SOFT);
+}
+
+/**
+ * mdl_cq_add - write an entry
+ * @cq: completion queue
+ * @cqe: entry
+ *
+ * Context: engine.
+ * Return: whether it found room; otherwise the caller must fail the queue pair.
+ */
+bool mdl_cq_add(struct mdl_cq *cq, const struct mdl_cqe *cqe)
+{
+	struct mdl_dev *dev = mdl_dev_of(cq->ib.device);
+	bool full, first = false;
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	full = cq->broken || cq->head - cq->tail == cq->ib.cqe;
+	if (full) {
+		first = !cq->broken;
+		cq->broken = true;
+	} else {
+		cq->ring[cq->head++ % cq->ib.cqe] = *cqe;
+		mdl_cq_notify(cq, cqe->solicited || cqe->wc.status != IB_WC_SUCCESS);
+	}
+	spin_unlock_irqrestore(&cq->lock, flags);
+	mdl_count(dev, MDL_STAT_CQE);
+	if (first) {
+		mdl_violation(dev, cqe->qp, cqe->wc.wr_id,
+			      "overflow of a completion queue of %d entries", cq->ib.cqe);
+		mdl_event_cq(cq, IB_EVENT_CQ_ERR);
+	}
+	return !full;
+}
+
+/**
+ * mdl_cq_clean - remove the entries of a queue pair
+ * @cq: completion queue
+ * @qp: queue pair, which adds no further entries
+ *
+ * Context: any.
+ */
+void mdl_cq_clean(struct mdl_cq *cq, struct mdl_qp *qp)
+{
+	struct mdl_cqe *cqe;
+	unsigned long flags;
+	u32 from, to;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	for (from = cq->tail, to = cq->tail; from != cq->head; from++) {
+		cqe = &cq->ring[from % cq->ib.cqe];
+		if (cqe->qp != qp)
+			cq->ring[to++ % cq->ib.cqe] = *cqe;
+		else if (cqe->rq)
+			atomic_inc(&cqe->rq->freed);
+	}
+	cq->head = to;
+	spin_unlock_irqrestore(&cq->lock, flags);
+}

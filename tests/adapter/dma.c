@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Mappings of a device: an address is valid exactly while it is mapped.
+ *
+ * Operation: each mapping gets addresses that were not used before, with a gap of one
+ * page to the next one, and shadow pages. The device accesses the shadow; data move
+ * between memory and shadow when memory is mapped, unmapped and synchronised, so that
+ * a synchronisation that is missing shows as wrong data. Coherent memory has no
+ * shadow. With dma=direct an address is a physical address, and nothing is known.
+ *
+ * Ownership: a mapping owns its shadow pages until it is unmapped.
+ *
+ * Concurrency: all functions take the lock of the mappings and may be called in any
+ * context.
+ *
+ * Errors: memory allocation fails as DMA_MAPPING_ERROR. Wrong calls are reported as
+ * violations.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/highmem.h>
+#include <linux/slab.h>
+
+#include "model.h"
+
+/* Addresses below are never valid: small numbers are a usual mistake. */
+#define MDL_DMA_FIRST	SZ_1G
+
+/**
+ * struct mdl_mapping - memory that a device may access
+ * @node: node of mdl_dma.root
+ * @addr: first address
+ * @size: bytes
+ * @page: first page of the memory
+ * @offset: offset of @addr in @page
+ * @dir: direction
+ * @nr: number of shadow pages, 0 if the device accesses the memory itself
+ * @shadow: shadow pages
+ */
+struct mdl_mapping {
+	struct rb_node node;
+	u64 addr;
+	size_t size;
+	struct page *page;
+	size_t offset;
+	enum dma_data_direction dir;
+	u32 nr;
+	struct page *shadow[] __counted_by(nr);
+};
+
+/* The mapping that contains @addr. */
+static struct mdl_mapping *mdl_dma_find(struct mdl_dma *dma, u64 addr)
+{
+	struct rb_node *node = dma->root.rb_node;
+	struct mdl_mapping *m;
+
+	lockdep_assert_held(&dma->lock);
+	while (node) {
+		m = rb_entry(node, struct mdl_mapping, node);
+		if (addr < m->addr)
+			node = node->rb_left;
+		else if (addr - m->addr >= m->size)
+			node = node->rb_right;
+		else
+			return m;
+	}
+	return NULL;
+}
+
+static void mdl_dma_insert(struct mdl_dma *dma, struct mdl_mapping *new)
+{
+	struct rb_node **link = &dma->root.rb_node, *parent = NULL;
+
+	while (*link) {
+		parent = *link;
+		link = new->addr < rb_entry(parent, struct mdl_mapping, node)->addr ?
+		       &parent->rb_left : &parent->rb_right;
+	}
+	rb_link_node(&new->node, parent, link);
+	rb_insert_color(&new->node, &dma->root);
+}
+
+/* The first mapping that ends behind @addr, or NULL. */
+static struct mdl_mapping *mdl_dma_after(struct mdl_dma *dma, u64 addr)
+{
+	struct rb_node *node = dma->root.rb_node;
+	struct mdl_mapping *m, *best = NULL;
+
+	while (node) {
+		m = rb_entry(node, struct mdl_mapping, node);
+		if (m->addr + m->size > addr) {
+			best = m;
+			node = node->rb_left;
+		} else {
+			node = node->rb_right;
+		}
+	}
+	return best;
+}
+
+/* Addresses for whole pages and a gap; old ones come again only after all others. */
+static u64 mdl_dma_find_room(struct mdl_dma *dma, u64 bytes)
+{
+	struct mdl_mapping *m;
+	bool wrapped = false;
+	u64 addr;
+
+	lockdep_assert_held(&dma->lock);
+	for (addr = dma->next; ; addr = round_up(m->addr + m->size, PAGE_SIZE) + PAGE_SIZE) {
+		if (addr + bytes < addr || addr + bytes > dma->end) {
+			if (wrapped)
+				return 0;
+			wrapped = true;
+			addr = MDL_DMA_FIRST;
+		}
+		m = mdl_dma_after(dma, addr);
+		if (!m || m->addr >= addr + bytes)
+			break;
+	}
+	dma->next = addr + bytes;
+	return addr;
+}
+
+/* Copy bytes from @from of the mapping on between its memory and its shadow. */
+static void mdl_dma_copy(struct mdl_mapping *m, size_t from, size_t len, bool to_device)
+{
+	size_t at = (m->addr & ~PAGE_MASK) + from, mem = m->offset + from, n;
+
+	if (!m->nr)
+		return;
+	while (len) {
+		n = min3(len, PAGE_SIZE - (at & ~PAGE_MASK), PAGE_SIZE - (mem & ~PAGE_MASK));
+		if (to_device)
+			memcpy_page(m->shadow[at >> PAGE_SHIFT], at & ~PAGE_MASK,
+				    m->page + (mem >> PAGE_SHIFT), mem & ~PAGE_MASK, n);
+		else
+			memcpy_page(m->page + (mem >> PAGE_SHIFT), mem & ~PAGE_MASK,
+				    m->shadow[at >> PAGE_SHIFT], at & ~PAGE_MASK, n);
+		at += n;
+		mem += n;
+		len -= n;
+	}
+}
+
+static void mdl_dma_free(struct mdl_mapping *m)
+{
+	u32 i;
+
+	for (i = 0; i < m->nr; i++)
+		if (m->shadow[i])
+			__free_page(m->shadow[i]);
+	kfree(m);
+}
+
+static struct mdl_mapping *mdl_dma_alloc(size_t pages)
+{
+	struct mdl_mapping *m;
+	u32 i;
+
+	m = kzalloc(struct_size(m, shadow, pages), GFP_ATOMIC | __GFP_NOWARN);
+	if (!m)
+		return NULL;
+	m->nr = pages;
+	for (i = 0; i < pages; i++) {
+		m->shadow[i] = alloc_page(GFP_ATOMIC | __GFP_NOWARN);
+		if (!m->shadow[i]) {
+			mdl_dma_free(m);
+			return NULL;
+		}
+	}
+	return m;
+}
+
+/**
+ * mdl_dma_map - map memory
+ * @dev: device
+ * @page: first page
+ * @offset: offset in @page
+ * @size: bytes
+ * @dir: direction
+ * @copy: whether data are copied to the shadow
+ * @coherent: whether the device accesses the memory itself
+ *
+ * Context: any.
+ * Return: address, or DMA_MAPPING_ERROR.
+ */
+dma_addr_t mdl_dma_map(struct mdl_dev *dev, struct page *page, size_t offset, size_t size,
+		       enum dma_data_direction dir, bool copy, bool coherent)
+{
+	size_t in_page = offset & ~PAGE_MASK;
+	size_t pages = PFN_UP(in_page + size);
+	struct mdl_dma *dma = &dev->dma;
+	struct mdl_mapping *m;
+	unsigned long flags;
+	u64 addr;
+
+	if (!size || (!coherent && dev->profile->max_mapping_size &&
+		      size > dev->profile->max_mapping_size)) {
+		mdl_violation(dev, NULL, 0, "a mapping of %zu bytes", size);
+		return DMA_MAPPING_ERROR;
+	}
+	m = mdl_dma_alloc(coherent ? 0 : pages);
+	if (!m)
+		return DMA_MAPPING_ERROR;
+	m->size = size;
+	m->page = page;
+	m->offset = offset;
+	m->dir = dir;
+	spin_lock_irqsave(&dma->lock, flags);
+	addr = mdl_dma_find_room(dma, (pages + 1) * PAGE_SIZE);
+	if (addr) {
+		m->addr = addr + in_page;
+		/* What the device does not write must not be lost: copy always. */
+		if (copy)
+			mdl_dma_copy(m, 0, size, true);
+		mdl_dma_insert(dma, m);
+	}
+	spin_unlock_irqrestore(&dma->lock, flags);
+	if (!addr) {
+		mdl_dma_free(m);
+		return DMA_MAPPING_ERROR;
+	}
+	mdl_count(dev, MDL_STAT_MAP);
+	mdl_add(dev, MDL_STAT_MAPPED, size);
+	return m->addr;
+}
+
+/**
+ * mdl_dma_unmap - unmap memory
+ * @dev: device
+ * @addr: address
+ * @size: bytes
+ * @dir: direction
+ * @copy: whether data are copied from the shadow
+ *
+ * Context: any.
+ */
+void mdl_dma_unmap(struct mdl_dev *dev, dma_addr_t addr, size_t size,
+		   enum dma_data_direction dir, bool copy)
+{
+	struct mdl_dma *dma = &dev->dma;
+	struct mdl_mapping *m;
+	unsigned long flags;
+
+	spin_lock_irqsave(&dma->lock, flags);
+	m = mdl_dma_find(dma, addr);
+	if (!m || m->addr != addr) {
+		spin_unlock_irqrestore(&dma->lock, flags);
+		mdl_violation(dev, NULL, 0, "unmaps address %llx, which is not mapped",
+			      (u64)addr);
+		return;
+	}
+	rb_erase(&m->node, &dma->root);
+	if (copy && m->dir != DMA_TO_DEVICE)
+		mdl_dma_copy(m, 0, m->size, false);
+	spin_unlock_irqrestore(&dma->lock, flags);
+	if (m->size != size || m->dir != dir)
+		mdl_violation(dev, NULL, 0,
+			      "unmaps address %llx with size %zx and direction %d, mapped with %zx and %d",
+			      (u64)addr, size, dir, m->size, m->dir);
+	mdl_count(dev, MDL_STAT_UNMAP);
+	mdl_add(dev, MDL_STAT_MAPPED, -(s64)m->size);
+	mdl_dma_free(m);
+}
+
+/**
+ * mdl_dma_sync - synchronise memory and shadow
+ * @dev: device
+ * @addr: address, anywhere in a mapping
+ * @size: bytes
+ * @dir: direction
+ * @to_device: whether the device may access it next
+ *
+ * Context: any.
+ */
+void mdl_dma_sync(struct mdl_dev *dev, dma_addr_t addr, size_t size,
+		  enum dma_data_direction dir, bool to_device)
+{
+	struct mdl_dma *dma = &dev->dma;
+	const char *wrong = NULL;
+	struct mdl_mapping *m;
+	unsigned long flags;
+
+	mdl_count(dev, MDL_STAT_SYNC);
+	spin_lock_irqsave(&dma->lock, flags);
+	m = mdl_dma_find(dma, addr);
+	if (!m)
+		wrong = "which is not mapped";
+	else if (size > m->size - (addr - m->addr))
+		wrong = "beyond its end";
+	else if (dir != m->dir && m->dir != DMA_BIDIRECTIONAL)
+		wrong = "with another direction";
+	else if (m->dir != (to_device ? DMA_FROM_DEVICE : DMA_TO_DEVICE))
+		mdl_dma_copy(m, addr - m->addr, size, to_device);
+	spin_unlock_irqrestore(&dma->lock, flags);
+	if (wrong)
+		mdl_violation(dev, NULL, 0, "synchronises address %llx, size %zx, %s",
+			      (u64)addr, size, wrong);
+}
+
+static const char *mdl_dma_access_direct(u64 addr, void *buf, u32 len, bool write)
+{
+	struct page *page;
+
+	if (!pfn_valid(PHYS_PFN(addr)))
+		return "address that is no memory";
+	page = pfn_to_page(PHYS_PFN(addr));
+	if (write)
+		memcpy_to_page(page, offset_in_page(addr), buf, len);
+	else
+		memcpy_from_page(buf, page, offset_in_page(addr), len);
+	return NULL;
+}
+
+/**
+ * mdl_dma_access - access memory as the device does
+ * @dev: device
+ * @addr: address
+ * @buf: buffer
+ * @len: bytes, which must not cross a page of @addr
+ * @write: whether the device writes
+ *
+ * Context: engine.
+ * Return: NULL, or what is wrong.
+ */
+const char *mdl_dma_access(struct mdl_dev *dev, u64 addr, void *buf, u32 len, bool write)
+{
+	struct mdl_dma *dma = &dev->dma;
+	const char *wrong = NULL;
+	struct mdl_mapping *m;
+	unsigned long flags;
+	struct page *page;
+	u64 at;
+
+	if (mdl_dma_direct)
+		return mdl_dma_access_direct(addr, buf, len, write);
+	spin_lock_irqsave(&dma->lock, flags);
+	m = mdl_dma_find(dma, addr);
+	if (!m) {
+		wrong = "address that is not mapped";
+	} else if (len > m->size - (addr - m->addr)) {
+		wrong = "access beyond the end of a mapping";
+	} else if (m->dir == (write ? DMA_TO_DEVICE : DMA_FROM_DEVICE)) {
+		wrong = "access against the direction of a mapping";
+	} else {
+		at = addr - (m->addr & PAGE_MASK);
+		page = m->nr ? m->shadow[at >> PAGE_SHIFT] :
+			       m->page + ((m->offset + (addr - m->addr)) >> PAGE_SHIFT);
+		if (write)
+			memcpy_to_page(page, offset_in_page(addr), buf, len);
+		else
+			memcpy_from_page(buf, page, offset_in_page(addr), len);
+	}
+	spin_unlock_irqrestore(&dma->lock, flags);
+	return wrong;
+}
+
+/**
+ * mdl_dma_init - prepare the mappings of a device
+ * @dev: device with its profile
+ *
+ * Context: process context.
+ */
+void mdl_dma_init(struct mdl_dev *dev)
+{
+	struct mdl_dma *dma = &dev->dma;
+
+	spin_lock_init(&dma->lock);
+	dma->root = RB_ROOT;
+	dma->next = MDL_DMA_FIRST;
+	/* The last addresses stand for DMA_MAPPING_ERROR. */
+	dma->end = (DMA_BIT_MASK(dev->profile->dma_bits) & PAGE_MASK) - PAGE_SIZE;
+}
+
+/**
+ * mdl_dma_exit - report and free the mappings that are left
+ * @dev: device
+ *
+ * Context: process context.
+ */
+void mdl_dma_exit(struct mdl_dev *dev)
+{
+	struct mdl_mapping *m, *next;
+	u32 left = 0;
+
+	rbtree_postorder_for_each_entry_safe(m, next, &dev->dma.root, node) {
+		if (!left++)
+			pr_err("rdma-model: %s: still mapped: %llx, size %zx, direction %d\n",
+			       dev_name(&dev->ib.dev), m->addr, m->size, m->dir);
+		mdl_dma_free(m);
+	}
+	if (left)
+		mdl_violation(dev, NULL, 0, "%u mappings are left at removal", left);
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * DMA operations of the parent device: what the kernel's DMA API calls.
+ *
+ * Operation: each call becomes a call of dma.c. With dma=direct the parent has no
+ * operations, and the kernel maps directly, with swiotlb if it is forced to.
+ *
+ * Ownership: coherent memory belongs to the caller until it frees it.
+ *
+ * Concurrency: callable in any context.
+ *
+ * Errors: DMA_MAPPING_ERROR, -ENOMEM.
+ */
+#include <linux/dma-map-ops.h>
+#include <linux/module.h>
+#include <linux/platform_device.h>
+
+#include "model.h"
+
+bool mdl_dma_direct;
+
+static int mdl_dma_set(const char *val, const struct kernel_param *kp)
+{
+	if (sysfs_streq(val, "direct"))
+		mdl_dma_direct = true;
+	else if (sysfs_streq(val, "model"))
+		mdl_dma_direct = false;
+	else
+		return -EINVAL;
+	return 0;
+}
+
+static int mdl_dma_get(char *buf, const struct kernel_param *kp)
+{
+	return sysfs_emit(buf, "%s\n", mdl_dma_direct ? "direct" : "model");
+}
+
+static const struct kernel_param_ops mdl_dma_param = {
+	.set = mdl_dma_set,
+	.get = mdl_dma_get,
+};
+
+module_param_cb(dma, &mdl_dma_param, NULL, 0444);
+MODULE_PARM_DESC(dma, "model: mappings of the model's own, checked; direct: the kernel's");
+
+static struct mdl_dev *mdl_of(struct device *dev)
+{
+	return dev_get_drvdata(dev);
+}
+
+static void *mdl_op_alloc(struct device *dev, size_t size, dma_addr_t *handle, gfp_t gfp,
+			  unsigned long attrs)
+{
+	void *virt = alloc_pages_exact(size, gfp | __GFP_ZERO);
+
+	if (!virt)
+		return NULL;
+	*handle = mdl_dma_map(mdl_of(dev), virt_to_page(virt), 0, size, DMA_BIDIRECTIONAL,
+			      false, true);
+	if (*handle == DMA_MAPPING_ERROR) {
+		free_pages_exact(virt, size);
+		return NULL;
+	}
+	return virt;
+}
+
+static void mdl_op_free(struct device *dev, size_t size, void *virt, dma_addr_t handle,
+			unsigned long attrs)
+{
+	mdl_dma_unmap(mdl_of(dev), handle, size, DMA_BIDIRECTIONAL, false);
+	free_pages_exact(virt, size);
+}
+
+static dma_addr_t mdl_op_map_page(struct device *dev, struct page *page,
+				  unsigned long offset, size_t size,
+				  enum dma_data_direction dir, unsigned long attrs)
+{
+	return mdl_dma_map(mdl_of(dev), page, offset, size, dir,
+			   !(attrs & DMA_ATTR_SKIP_CPU_SYNC), false);
+}
+
+static void mdl_op_unmap_page(struct device *dev, dma_addr_t addr, size_t size,
+			      enum dma_data_direction dir, unsigned long attrs)
+{
+	mdl_dma_unmap(mdl_of(dev), addr, size, dir, !(attrs & DMA_ATTR_SKIP_CPU_SYNC));
+}
+
+static void mdl_op_unmap_sg(struct device *dev, struct scatterlist *sgl, int nents,
+			    enum dma_data_direction dir, unsigned long attrs)
+{
+	struct scatterlist *sg;
+	int i;
+
+	for_each_sg(sgl, sg, nents, i)
+		mdl_op_unmap_page(dev, sg_dma_address(sg), sg_dma_len(sg), dir, attrs);
+}
+
+static int mdl_op_map_sg(struct device *dev, struct scatterlist *sgl, int nents,
+			 enum dma_data_direction dir, unsigned long attrs)
+{
+	struct scatterlist *sg;
+	int i;
+
+	for_each_sg(sgl, sg, nents, i) {
+		sg_dma_address(sg) = mdl_op_map_page(dev, sg_page(sg), sg->offset, sg->length,
+						     dir, attrs);
+		if (sg_dma_address(sg) == DMA_MAPPING_ERROR) {
+			mdl_op_unmap_sg(dev, sgl, i, dir, attrs | DMA_ATTR_SKIP_CPU_SYNC);
+			return -ENOMEM;
+		}
+		sg_dma_len(sg) = sg->length;
+	}
+	return nents;
+}
+
+static void mdl_op_sync_for_cpu(struct device *dev, dma_addr_t addr, size_t size,
+				enum dma_data_direction dir)
+{
+	mdl_dma_sync(mdl_of(dev), addr, size, dir, false);
+}
+
+static void mdl_op_sync_for_device(struct device *dev, dma_addr_t addr, size_t size,
+				   enum dma_data_direction dir)
+{
+	mdl_dma_sync(mdl_of(dev), addr, size, dir, true);
+}
+
+static void mdl_op_sync_sg_for_cpu(struct device *dev, struct scatterlist *sgl, int nents,
+				   enum dma_data_direction dir)
+{
+	struct scatterlist *sg;
+	int i;
+
+	for_each_sg(sgl, sg, nents, i)
+		mdl_op_sync_for_cpu(dev, sg_dma_address(sg), sg_dma_len(sg), dir);
+}
+
+static void mdl_op_sync_sg_for_device(struct device *dev, struct scatterlist *sgl,
+				      int nents, enum dma_data_direction dir)
+{
+	struct scatterlist *sg;
+	int i;
+
+	for_each_sg(sgl, sg, nents, i)
+		mdl_op_sync_for_device(dev, sg_dma_address(sg), sg_dma_len(sg), dir);
+}
+
+static size_t mdl_op_max_mapping_size(struct device *dev)
+{
+	return mdl_of(dev)->profile->max_mapping_size ?: SIZE_MAX;
+}
+
+static const struct dma_map_ops mdl_dma_ops = {
+	.alloc = mdl_op_alloc,
+	.free = mdl_op_free,
+	.map_page = mdl_op_map_page,
+	.unmap_page = mdl_op_unmap_page,
+	.map_sg = mdl_op_map_sg,
+	.unmap_sg = mdl_op_unmap_sg,
+	.sync_single_for_cpu = mdl_op_sync_for_cpu,
+	.sync_single_for_device = mdl_op_sync_for_device,
+	.sync_sg_for_cpu = mdl_op_sync_sg_for_cpu,
+	.sync_sg_for_device = mdl_op_sync_sg_for_device,
+	.max_mapping_size = mdl_op_max_mapping_size,
+};
+
+/**
+ * mdl_dma_ops_set - give the parent of a device its DMA operations and limits
+ * @dev: device with parent and profile
+ *
+ * Context: process context.
+ * Return: 0 or errno.
+ */
+int mdl_dma_ops_set(struct mdl_dev *dev)
+{
+	struct device *parent = &dev->pdev->dev;
+	int ret;
+
+	dev_set_drvdata(parent, dev);
+	if (!mdl_dma_direct)
+		set_dma_ops(parent, &mdl_dma_ops);
+	ret = dma_set_mask_and_coherent(parent, DMA_BIT_MASK(dev->profile->dma_bits));
+	if (ret)
+		return ret;
+	dma_set_max_seg_size(parent, dev->profile->max_segment_size);
+	if (dev->profile->seg_boundary_mask)
+		dma_set_seg_boundary(parent, dev->profile->seg_boundary_mask);
+	return 0;
+}

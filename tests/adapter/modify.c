@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * State and attributes of queue pairs.
+ *
+ * Operation: the RDMA core's table says which transitions and attributes are allowed.
+ * Entering the error state has the engine flush; entering the reset state forgets all
+ * work requests and completions.
+ *
+ * Ownership: nothing is allocated.
+ *
+ * Concurrency: the lock of the queue pair; a reset waits for the engines.
+ *
+ * Errors: -EINVAL.
+ */
+#include "model.h"
+
+/* Attributes that were checked; mdl_query_qp() returns them. */
+static void mdl_qp_set_attr(struct mdl_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	lockdep_assert_held(&qp->lock);
+	if (mask & IB_QP_ACCESS_FLAGS)
+		qp->attr.qp_access_flags = attr->qp_access_flags;
+	if (mask & IB_QP_PKEY_INDEX)
+		qp->attr.pkey_index = attr->pkey_index;
+	if (mask & IB_QP_PORT)
+		qp->attr.port_num = attr->port_num;
+	if (mask & IB_QP_QKEY)
+		qp->attr.qkey = attr->qkey;
+	if (mask & IB_QP_PATH_MTU)
+		qp->attr.path_mtu = attr->path_mtu;
+	if (mask & IB_QP_TIMEOUT)
+		qp->attr.timeout = attr->timeout;
+	if (mask & IB_QP_RETRY_CNT)
+		qp->attr.retry_cnt = attr->retry_cnt;
+	if (mask & IB_QP_RNR_RETRY)
+		qp->attr.rnr_retry = attr->rnr_retry;
+	if (mask & IB_QP_RQ_PSN)
+		qp->attr.rq_psn = attr->rq_psn;
+	if (mask & IB_QP_SQ_PSN)
+		qp->attr.sq_psn = attr->sq_psn;
+	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
+		qp->attr.max_rd_atomic = attr->max_rd_atomic;
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
+		qp->attr.max_dest_rd_atomic = attr->max_dest_rd_atomic;
+	if (mask & IB_QP_MIN_RNR_TIMER)
+		qp->attr.min_rnr_timer = attr->min_rnr_timer;
+	if (mask & IB_QP_DEST_QPN)
+		qp->attr.dest_qp_num = attr->dest_qp_num;
+	if (mask & IB_QP_AV) {
+		qp->attr.ah_attr = attr->ah_attr;
+		/* The RDMA core holds its own reference and fills that in. */
+		qp->attr.ah_attr.grh.sgid_attr = NULL;
+		mdl_av_set(&qp->av, &attr->ah_attr);
+	}
+}
+
+static int mdl_qp_check_attr(struct mdl_dev *dev, const struct ib_qp_attr *attr, int mask)
+{
+	const struct mdl_profile *p = dev->profile;
+
+	if ((mask & IB_QP_PKEY_INDEX && attr->pkey_index >= p->max_pkeys) ||
+	    (mask & IB_QP_PORT && attr->port_num != 1) ||
+	    (mask & IB_QP_MAX_QP_RD_ATOMIC && attr->max_rd_atomic > p->max_qp_init_rd_atom) ||
+	    (mask & IB_QP_MAX_DEST_RD_ATOMIC &&
+	     attr->max_dest_rd_atomic > p->max_qp_rd_atom) ||
+	    (mask & IB_QP_PATH_MTU && attr->path_mtu > p->max_mtu) ||
+	    (mask & IB_QP_AV && !(rdma_ah_get_ah_flags(&attr->ah_attr) & IB_AH_GRH)) ||
+	    mask & (IB_QP_CAP | IB_QP_ALT_PATH))
+		return -EINVAL;
+	return 0;
+}
+
+static void mdl_qp_reset(struct mdl_qp *qp)
+{
+	/* Engines execute a work request within one RCU read section. */
+	synchronize_rcu();
+	mdl_cq_clean(mdl_cq_of(qp->ib.send_cq), qp);
+	if (qp->ib.recv_cq != qp->ib.send_cq)
+		mdl_cq_clean(mdl_cq_of(qp->ib.recv_cq), qp);
+	mdl_sq_reset(&qp->sq);
+	mdl_rq_reset(&qp->rq);
+	qp->last_wqe = false;
+	qp->established = false;
+	qp->retries = 0;
+	qp->rnr_retries = 0;
+}
+
+/**
+ * mdl_modify_qp - change state and attributes of a queue pair
+ * @ibqp: queue pair
+ * @attr: attributes
+ * @mask: which of them
+ * @udata: NULL for the kernel
+ *
+ * Context: process context, may sleep.
+ * Return: 0 or -EINVAL.
+ */
+int mdl_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_udata *udata)
+{
+	struct mdl_dev *dev = mdl_dev_of(ibqp->device);
+	struct mdl_qp *qp = mdl_qp_of(ibqp);
+	enum ib_qp_state from, to;
+
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+		return -EOPNOTSUPP;
+	if (mdl_qp_check_attr(dev, attr, mask))
+		return -EINVAL;
+	spin_lock_irq(&qp->lock);
+	from = mask & IB_QP_CUR_STATE ? attr->cur_qp_state : qp->state;
+	to = mask & IB_QP_STATE ? attr->qp_state : from;
+	if ((mask & IB_QP_CUR_STATE && from != qp->state) ||
+	    !ib_modify_qp_is_ok(from, to, ibqp->qp_type, mask)) {
+		spin_unlock_irq(&qp->lock);
+		return -EINVAL;
+	}
+	mdl_qp_set_attr(qp, attr, mask);
+	qp->state = to;
+	if (to == IB_QPS_ERR || to == IB_QPS_RESET)
+		qp->waiting = false;
+	spin_unlock_irq(&qp->lock);
+	if (to == IB_QPS_RESET)
+		mdl_qp_reset(qp);
+	else if (to != IB_QPS_INIT && to != IB_QPS_RTR)
+		mdl_engine_kick(qp);
+	return 0;
+}
+
+/**
+ * mdl_query_qp - return state and attributes of a queue pair
+ * @ibqp: queue pair
+ * @attr: result
+ * @mask: which of them are needed
+ * @init: result, attributes of the creation
+ *
+ * Context: process context.
+ * Return: 0.
+ */
+int mdl_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		 struct ib_qp_init_attr *init)
+{
+	struct mdl_qp *qp = mdl_qp_of(ibqp);
+
+	spin_lock_irq(&qp->lock);
+	*attr = qp->attr;
+	attr->qp_state = qp->state;
+	attr->cur_qp_state = qp->state;
+	attr->cap = qp->init.cap;
+	*init = qp->init;
+	spin_unlock_irq(&qp->lock);
+	return 0;
+}

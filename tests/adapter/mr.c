@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Memory regions: registration, invalidation, translation.
+ *
+ * Operation: a key is the index of a region and a variant byte. map_mr_sg() stages a
+ * list of pieces; REG_MR makes it the active one, as an adapter does that fetches the
+ * list when it executes the work request. A region of all memory maps addresses to
+ * themselves.
+ *
+ * Ownership: the model allocates regions and frees them after an RCU grace period,
+ * because an engine may look at one that is being removed.
+ *
+ * Concurrency: the lock of a region protects what an engine reads and changes. The
+ * ULP serialises map_mr_sg() and the work requests of one region.
+ *
+ * Errors: functions for the engine return a text that says what is wrong, or NULL.
+ */
+#include <linux/slab.h>
+
+#include "model.h"
+
+#define MDL_KEY_SHIFT	8
+#define MDL_VARIANT	GENMASK(7, 0)
+#define MDL_MAX_INDEX	GENMASK(23, 0)
+/* Small indices would make keys that look like MDL_LOCAL_DMA_LKEY. */
+#define MDL_MIN_INDEX	0x10
+
+static void mdl_mr_free(struct mdl_mr *mr)
+{
+	kvfree(mr->active);
+	kvfree(mr->staged);
+	kfree(mr);
+}
+
+static void mdl_mr_free_rcu(struct rcu_head *rcu)
+{
+	mdl_mr_free(container_of(rcu, struct mdl_mr, rcu));
+}
+
+static struct mdl_mr *mdl_mr_create(struct ib_pd *ibpd, u32 max)
+{
+	struct mdl_dev *dev = mdl_dev_of(ibpd->device);
+	u32 index;
+	struct mdl_mr *mr;
+	int ret;
+
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	spin_lock_init(&mr->lock);
+	mr->ib.pd = ibpd;
+	mr->ib.device = ibpd->device;
+	if (max) {
+		mr->max = max;
+		mr->active = kvcalloc(max, sizeof(*mr->active), GFP_KERNEL);
+		mr->staged = kvcalloc(max, sizeof(*mr->staged), GFP_KERNEL);
+		if (!mr->active || !mr->staged) {
+			mdl_mr_free(mr);
+			return ERR_PTR(-ENOMEM);
+		}
+	}
+	/* Cyclic: a key is not reused soon, so that a stale one is noticed. */
+	ret = xa_alloc_cyclic_bh(&dev->mrs, &index, NULL,
+				 XA_LIMIT(MDL_MIN_INDEX, MDL_MAX_INDEX), &dev->next_mr,
+				 GFP_KERNEL);
+	if (ret < 0) {
+		mdl_mr_free(mr);
+		return ERR_PTR(ret);
+	}
+	mr->key = index << MDL_KEY_SHIFT;
+	mr->ib.lkey = mr->key;
+	mr->ib.rkey = mr->key;
+	return mr;
+}
+
+/* The region is complete: lookups find it from now on. */
+static struct ib_mr *mdl_mr_publish(struct mdl_dev *dev, struct mdl_mr *mr)
+{
+	xa_store_bh(&dev->mrs, mr->key >> MDL_KEY_SHIFT, mr, GFP_KERNEL);
+	return &mr->ib;
+}
+
+/**
+ * mdl_get_dma_mr - create a region of all memory
+ * @ibpd: protection domain
+ * @access: enum ib_access_flags
+ *
+ * Context: process context, may sleep.
+ * Return: the region or an error pointer.
+ */
+struct ib_mr *mdl_get_dma_mr(struct ib_pd *ibpd, int access)
+{
+	struct mdl_mr *mr = mdl_mr_create(ibpd, 0);
+
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	mr->is_dma = true;
+	mr->valid = true;
+	mr->access = access;
+	mr->length = U64_MAX;
+	return mdl_mr_publish(mdl_dev_of(ibpd->device), mr);
+}
+
+/**
+ * mdl_reg_user_mr - refuse to register memory of user space
+ * @ibpd: protection domain
+ * @start: first address
+ * @length: bytes
+ * @virt: first address in the region
+ * @access: enum ib_access_flags
+ * @udata: of user space
+ *
+ * The RDMA core expects the operation of every device that kernel ULPs may use.
+ *
+ * Context: process context.
+ * Return: -EOPNOTSUPP.
+ */
+struct ib_mr *mdl_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 virt,
+			      int access, struct ib_udata *udata)
+{
+	return ERR_PTR(-EOPNOTSUPP);
+}
+
+/**
+ * mdl_alloc_mr - create a region for fast registration
+ * @ibpd: protection domain
+ * @type: IB_MR_TYPE_MEM_REG or IB_MR_TYPE_SG_GAPS
+ * @max_num_sg: capacity in pages or pieces
+ *
+ * Context: process context, may sleep.
+ * Return: the region or an error pointer.
+ */
+struct ib_mr *mdl_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_num_sg)
+{
+	const struct mdl_profile *p = mdl_dev_of(ibpd->device)->profile;
+	struct mdl_mr *mr;
+
+	if (!(p->features & MDL_F_MEM_MGT) ||
+	    (type != IB_MR_TYPE_MEM_REG &&
+	     !(type == IB_MR_TYPE_SG_GAPS && p->features & MDL_F_SG_GAPS)))
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!max_num_sg || max_num_sg > p->max_fast_reg_page_list_len)
+		return ERR_PTR(-EINVAL);
+	mr = mdl_mr_create(ibpd, max_num_sg);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	return mdl_mr_publish(mdl_dev_of(ibpd->device), mr);
+}
+
+/**
+ * mdl_dereg_mr - destroy a region
+ * @ibmr: region
+ * @udata: NULL for the kernel
+ *
+ * Context: process context, may sleep.
+ * Return: 0.
+ */
+int mdl_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
+{
+	struct mdl_dev *dev = mdl_dev_of(ibmr->device);
+	struct mdl_mr *mr = mdl_mr_of(ibmr);
+
+	xa_erase_bh(&dev->mrs, mr->key >> MDL_KEY_SHIFT);
+	call_rcu(&mr->rcu, mdl_mr_free_rcu);
+	return 0;
+}
+
+static int mdl_set_page(struct ib_mr *ibmr, u64 addr)
+{
+	struct mdl_mr *mr = mdl_mr_of(ibmr);
+
+	if (mr->staged_nr == mr->max)
+		return -ENOMEM;
+	mr->staged[mr->staged_nr++] = (struct mdl_piece) { addr, ibmr->page_size };
+	return 0;
+}
+
+/* Pieces of any length, as IB_MR_TYPE_SG_GAPS allows. */
+static int mdl_set_gaps(struct mdl_mr *mr, struct scatterlist *sgl, int nents,
+			unsigned int *offset)
+{
+	unsigned int skip = offset ? *offset : 0;
+	struct scatterlist *sg;
+	int i;
+
+	mr->ib.iova = sg_dma_address(sgl) + skip;
+	mr->ib.length = 0;
+	for_each_sg(sgl, sg, nents, i) {
+		if (mr->staged_nr == mr->max)
+			break;
+		mr->staged[mr->staged_nr++] = (struct mdl_piece) {
+			sg_dma_address(sg) + skip, sg_dma_len(sg) - skip,
+		};
+		mr->ib.length += sg_dma_len(sg) - skip;
+		skip = 0;
+	}
+	if (offset)
+		*offset = 0;
+	return i;
+}
+
+/**
+ * mdl_map_mr_sg - stage the memory of the next registration
+ * @ibmr: region
+ * @sgl: list of mapped memory
+ * @nents: number of its entries
+ * @offset: offset in the first entry; result, the offset in the first one left out
+ *
+ * Context: any.
+ * Return: number of entries staged, or errno.
+ */
+int mdl_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sgl, int nents,
+		  unsigned int *offset)
+{
+	struct mdl_mr *mr = mdl_mr_of(ibmr);
+
+	mr->staged_nr = 0;
+	if (ibmr->type == IB_MR_TYPE_SG_GAPS)
+		return mdl_set_gaps(mr, sgl, nents, offset);
+	return ib_sg_to_pages(ibmr, sgl, nents, offset, mdl_set_page);
+}
+
+/* The region of a key whose variant may differ; RCU read section. */
+static struct mdl_mr *mdl_mr_find(struct mdl_dev *dev, u32 key)
+{
+	return xa_load(&dev->mrs, key >> MDL_KEY_SHIFT);
+}
+
+/**
+ * mdl_mr_register - execute a REG_MR
+ * @dev: device
+ * @pd: protection domain of the queue pair
+ * @wqe: work request
+ *
+ * Context: engine.
+ * Return: NULL, or what is wrong.
+ */
+const char *mdl_mr_register(struct mdl_dev *dev, struct ib_pd *pd,
+			    const struct mdl_swqe *wqe)
+{
+	const char *wrong = NULL;
+	unsigned long flags;
+	struct mdl_mr *mr;
+	u32 i;
+
+	rcu_read_lock();
+	mr = mdl_mr_find(dev, wqe->mr_key);
+	if (!mr || mr->is_dma || mr->ib.pd != pd) {
+		rcu_read_unlock();
+		return "REG_MR of a region that the queue pair cannot use";
+	}
+	spin_lock_irqsave(&mr->lock, flags);
+	if (mr->valid) {
+		wrong = "REG_MR of a region that is still registered";
+	} else if ((wqe->key ^ wqe->mr_key) >> MDL_KEY_SHIFT) {
+		wrong = "REG_MR changes more of the key than its lowest byte";
+	} else if (!mr->staged_nr) {
+		wrong = "REG_MR without memory";
+	} else {
+		for (i = 0; i < mr->staged_nr; i++)
+			mr->active[i] = mr->staged[i];
+		mr->nr = mr->staged_nr;
+		mr->key = wqe->key;
+		mr->access = wqe->access;
+		mr->iova = mr->ib.iova;
+		mr->length = mr->ib.length;
+		mr->valid = true;
+	}
+	spin_unlock_irqrestore(&mr->lock, flags);
+	rcu_read_unlock();
+	return wrong;
+}
+
+/**
+ * mdl_mr_invalidate - execute a LOCAL_INV or the invalidation by a SEND
+ * @dev: device
+ * @pd: protection domain of the queue pair
+ * @key: key of the region
+ *
+ * Context: engine.
+ * Return: NULL, or what is wrong.
+ */
+const char *mdl_mr_invalidate(struct mdl_dev *dev, struct ib_pd *pd, u32 key)
+{
+	const char *wrong = NULL;
+	unsigned long flags;
+	struct mdl_mr *mr;
+
+	rcu_read_lock();
+	mr = mdl_mr_find(dev, key);
+	if (!mr || mr->is_dma || mr->ib.pd != pd) {
+		rcu_read_unlock();
+		return "invalidation of a region that the queue pair cannot use";
+	}
+	spin_lock_irqsave(&mr->lock, flags);
+	if (!mr->valid)
+		wrong = "invalidation of a region that is not registered";
+	else if (mr->key != key)
+		wrong = "invalidation with a former key";
+	else
+		mr->valid = false;
+	spin_unlock_irqrestore(&mr->lock, flags);
+	rcu_read_unlock();
+	return wrong;
+}
+
+/**
+ * mdl_mr_check - check whether a queue pair may access memory by a key
+ * @dev: device
+ * @pd: protection domain of the queue pair
+ * @key: local or remote key
+ * @addr: first address
+ * @len: bytes
+ * @access: required enum ib_access_flags, 0 to read locally
+ *
+ * Context: engine.
+ * Return: NULL, or what is wrong.
+ */
+const char *mdl_mr_check(struct mdl_dev *dev, struct ib_pd *pd, u32 key, u64 addr,
+			 u64 len, int access)
+{
+	int remote = IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE;
+	const char *wrong = NULL;
+	unsigned long flags;
+	struct mdl_mr *mr;
+
+	if (key == MDL_LOCAL_DMA_LKEY && dev->profile->features & MDL_F_LOCAL_DMA_LKEY)
+		return access & remote ? "remote access by the local key of all memory" : NULL;
+	rcu_read_lock();
+	mr = mdl_mr_find(dev, key);
+	if (!mr) {
+		rcu_read_unlock();
+		return "unknown key";
+	}
+	spin_lock_irqsave(&mr->lock, flags);
+	if (!mr->valid)
+		wrong = "key of a region that is not registered";
+	else if (mr->key != key)
+		wrong = "former key of a region";
+	else if (mr->ib.pd != pd)
+		wrong = "key of another protection domain";
+	else if (access & ~mr->access)
+		wrong = "access that the region does not allow";
+	else if (addr < mr->iova || len > mr->length || addr - mr->iova > mr->length - len)
+		wrong = "address out of the bounds of the region";
+	spin_unlock_irqrestore(&mr->lock, flags);
+	rcu_read_unlock();
+	return wrong;
+}
+
+/* An address beyond the pieces leaves @len at 0. */
+static void mdl_mr_find_piece(struct mdl_mr *mr, u64 addr, u32 all, u64 *dma, u32 *len)
+{
+	u64 offset = addr - mr->iova;
+	u32 i = 0;
+
+	if (mr->ib.type != IB_MR_TYPE_SG_GAPS) {
+		/* Pages of equal length, of which the first may begin in its middle. */
+		offset += mr->iova & (mr->ib.page_size - 1);
+		i = offset / mr->ib.page_size;
+		offset %= mr->ib.page_size;
+	} else {
+		while (i < mr->nr && offset >= mr->active[i].len)
+			offset -= mr->active[i++].len;
+	}
+	if (i >= mr->nr)
+		return;
+	*dma = mr->active[i].addr + offset;
+	*len = min_t(u64, all, mr->active[i].len - offset);
+}
+
+/**
+ * mdl_mr_translate - find the DMA address of memory that mdl_mr_check() allowed
+ * @dev: device
+ * @key: local or remote key
+ * @addr: address
+ * @dma: result, DMA address
+ * @len: bytes; result, bytes that are consecutive at @dma
+ *
+ * Context: engine.
+ * Return: NULL, or what is wrong.
+ */
+const char *mdl_mr_translate(struct mdl_dev *dev, u32 key, u64 addr, u64 *dma, u32 *len)
+{
+	const char *wrong = NULL;
+	unsigned long flags;
+	struct mdl_mr *mr;
+	u32 all = *len;
+
+	if (key == MDL_LOCAL_DMA_LKEY && dev->profile->features & MDL_F_LOCAL_DMA_LKEY) {
+		*dma = addr;
+		return NULL;
+	}
+	rcu_read_lock();
+	mr = mdl_mr_find(dev, key);
+	if (!mr) {
+		rcu_read_unlock();
+		return "region destroyed while in use";
+	}
+	*len = 0;
+	spin_lock_irqsave(&mr->lock, flags);
+	if (!mr->valid || mr->key != key) {
+		wrong = "region invalidated while in use";
+	} else if (mr->is_dma) {
+		*dma = addr;
+		*len = all;
+	} else {
+		mdl_mr_find_piece(mr, addr, all, dma, len);
+		if (!*len)
+			wrong = "region shorter than its length says";
+	}
+	spin_unlock_irqrestore(&mr->lock, flags);
+	rcu_read_unlock();
+	return wrong;
+}

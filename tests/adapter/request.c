@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Requests of reliable connections: SEND, RDMA WRITE, RDMA READ, and those on memory
+ * regions.
+ *
+ * Operation: the engine of the requester also does what the responder's adapter does:
+ * it takes the receive work request, checks the remote key, moves data packet by
+ * packet, and delivers the completion of the receiver.
+ *
+ * Ownership: the requester's engine holds a reference to the responder's queue pair
+ * while it executes one request.
+ *
+ * Concurrency: requests of one queue pair follow each other; nothing else is ordered.
+ *
+ * Errors: the requester's status; a responder that refuses a request enters the error
+ * state, as the InfiniBand specification demands, and reports an event.
+ */
+#include "model.h"
+
+/* What both sides need while one request is executed. */
+struct mdl_exchange {
+	struct mdl_dev *dev;
+	struct mdl_qp *qp;
+	struct mdl_swqe *wqe;
+	struct mdl_dev *peer_dev;
+	struct mdl_qp *peer;
+};
+
+static void mdl_wrong_request(const struct mdl_exchange *x, const char *wrong)
+{
+	mdl_violation(x->dev, x->qp, x->wqe->wr_id, "%s (opcode %u)", wrong, x->wqe->opcode);
+}
+
+/* The other end of the connection, with a reference, or NULL if it does not answer. */
+static bool mdl_find_peer(struct mdl_exchange *x)
+{
+	struct mdl_qp *peer;
+
+	x->peer_dev = mdl_find_gid(&x->qp->av.dgid);
+	if (!x->peer_dev || !READ_ONCE(x->peer_dev->active) || !READ_ONCE(x->dev->active))
+		return false;
+	peer = mdl_qp_get(x->peer_dev, x->qp->attr.dest_qp_num);
+	if (!peer)
+		return false;
+	if (peer->ib.qp_type != IB_QPT_RC || peer->attr.dest_qp_num != x->qp->ib.qp_num ||
+	    READ_ONCE(peer->state) < IB_QPS_RTR || READ_ONCE(peer->state) > IB_QPS_SQD) {
+		mdl_qp_put(peer);
+		return false;
+	}
+	x->peer = peer;
+	if (peer->state == IB_QPS_RTR && !peer->established) {
+		peer->established = true;
+		mdl_event_qp(peer, IB_EVENT_COMM_EST);
+	}
+	return true;
+}
+
+/* Memory of the requester. */
+static struct mdl_mem mdl_local(const struct mdl_exchange *x, int access)
+{
+	return (struct mdl_mem) {
+		.dev = x->dev,
+		.qp = x->qp,
+		.by = x->qp,
+		.wr_id = x->wqe->wr_id,
+		.sge = x->wqe->sge,
+		.num_sge = x->wqe->num_sge,
+		.access = access,
+		.data = x->wqe->flags & IB_SEND_INLINE ? x->wqe->data : NULL,
+	};
+}
+
+/* Memory of the responder by its remote key. */
+static struct mdl_mem mdl_remote(const struct mdl_exchange *x, const struct ib_sge *sge,
+				 int access)
+{
+	return (struct mdl_mem) {
+		.dev = x->peer_dev,
+		.qp = x->peer,
+		.by = x->qp,
+		.wr_id = x->wqe->wr_id,
+		.sge = sge,
+		.num_sge = 1,
+		.access = access,
+	};
+}
+
+static void mdl_refuse(struct mdl_exchange *x, enum ib_event_type event)
+{
+	mdl_qp_fail(x->peer);
+	mdl_event_qp(x->peer, event);
+}
+
+static enum ib_wc_status mdl_check_remote(struct mdl_exchange *x, struct mdl_mem *mem)
+{
+	if (!x->wqe->length)
+		return IB_WC_SUCCESS;
+	if (mem->access & ~x->peer->attr.qp_access_flags)
+		mdl_wrong_request(x, "access that the responder's queue pair does not allow");
+	else if (mdl_mem_check(mem) == IB_WC_SUCCESS)
+		return IB_WC_SUCCESS;
+	mdl_refuse(x, IB_EVENT_QP_ACCESS_ERR);
+	return IB_WC_REM_ACCESS_ERR;
+}
+
+/* Move the data of the request; the status tells which side was wrong. */
+static enum ib_wc_status mdl_move(struct mdl_exchange *x, struct mdl_mem *from,
+				  struct mdl_mem *to, enum ib_wc_status from_wrong,
+				  enum ib_wc_status to_wrong)
+{
+	u32 mtu = ib_mtu_enum_to_int(x->qp->attr.path_mtu);
+	void *packet = x->dev->engine.packet;
+	u32 left, n;
+
+	for (left = x->wqe->length; left; left -= n) {
+		n = min3(left, mtu, MDL_MAX_PACKET);
+		if (mdl_mem_move(from, packet, n))
+			return from_wrong;
+		if (mdl_mem_move(to, packet, n))
+			return to_wrong;
+	}
+	return IB_WC_SUCCESS;
+}
+
+static void mdl_moved(struct mdl_dev *from, struct mdl_dev *to, u32 len)
+{
+	mdl_add(from, MDL_STAT_BYTES_OUT, len);
+	mdl_add(to, MDL_STAT_BYTES_IN, len);
+}
+
+static bool mdl_take_recv(struct mdl_exchange *x, struct mdl_rwqe *rwqe)
+{
+	bool below;
+
+	if (!mdl_rq_take(mdl_qp_rq(x->peer), rwqe, x->dev->engine.sge, &below))
+		return false;
+	if (below)
+		mdl_event_srq(mdl_srq_of(x->peer->ib.srq), IB_EVENT_SRQ_LIMIT_REACHED);
+	return true;
+}
+
+/* The responder completes its receive with an error and refuses the request. */
+static void mdl_recv_wrong(struct mdl_exchange *x, const struct mdl_rwqe *rwqe,
+			   enum ib_wc_status status)
+{
+	struct ib_wc wc = { .status = status, .opcode = IB_WC_RECV };
+
+	mdl_qp_recv_done(x->peer, rwqe, &wc, true);
+	mdl_qp_fail(x->peer);
+}
+
+static enum ib_wc_status mdl_recv_done(struct mdl_exchange *x, const struct mdl_rwqe *rwqe)
+{
+	struct mdl_swqe *wqe = x->wqe;
+	struct ib_wc wc = {
+		.status = IB_WC_SUCCESS,
+		.opcode = IB_WC_RECV,
+		.byte_len = wqe->length,
+		.src_qp = x->qp->ib.qp_num,
+	};
+
+	if (wqe->opcode == IB_WR_RDMA_WRITE_WITH_IMM)
+		wc.opcode = IB_WC_RECV_RDMA_WITH_IMM;
+	if (wqe->opcode == IB_WR_SEND_WITH_IMM || wqe->opcode == IB_WR_RDMA_WRITE_WITH_IMM) {
+		wc.wc_flags |= IB_WC_WITH_IMM;
+		wc.ex.imm_data = wqe->imm.imm_data;
+	}
+	if (wqe->opcode == IB_WR_SEND_WITH_INV) {
+		wc.wc_flags |= IB_WC_WITH_INVALIDATE;
+		wc.ex.invalidate_rkey = wqe->imm.invalidate_rkey;
+	}
+	if (!mdl_qp_recv_done(x->peer, rwqe, &wc, wqe->flags & IB_SEND_SOLICITED))
+		return IB_WC_REM_OP_ERR;
+	return IB_WC_SUCCESS;
+}
+
+static enum ib_wc_status mdl_send(struct mdl_exchange *x)
+{
+	struct mdl_mem from = mdl_local(x, 0), to;
+	enum ib_wc_status status;
+	struct mdl_rwqe rwqe;
+	const char *wrong;
+
+	if (mdl_mem_check(&from))
+		return IB_WC_LOC_PROT_ERR;
+	if (!mdl_take_recv(x, &rwqe))
+		return MDL_STATUS_RNR;
+	if (x->wqe->length > mdl_mem_length(rwqe.sge, rwqe.num_sge)) {
+		mdl_recv_wrong(x, &rwqe, IB_WC_LOC_LEN_ERR);
+		return IB_WC_REM_INV_REQ_ERR;
+	}
+	to = (struct mdl_mem) {
+		.dev = x->peer_dev,
+		.qp = x->peer,
+		.by = x->peer,
+		.wr_id = rwqe.wr_id,
+		.sge = rwqe.sge,
+		.num_sge = rwqe.num_sge,
+		.access = IB_ACCESS_LOCAL_WRITE,
+	};
+	status = mdl_mem_check(&to) ? IB_WC_REM_OP_ERR :
+		 mdl_move(x, &from, &to, IB_WC_LOC_PROT_ERR, IB_WC_REM_OP_ERR);
+	if (status) {
+		mdl_recv_wrong(x, &rwqe, status == IB_WC_REM_OP_ERR ? IB_WC_LOC_PROT_ERR :
+								      IB_WC_WR_FLUSH_ERR);
+		return status;
+	}
+	if (x->wqe->opcode == IB_WR_SEND_WITH_INV) {
+		wrong = mdl_mr_invalidate(x->peer_dev, x->peer->ib.pd,
+					  x->wqe->imm.invalidate_rkey);
+		if (wrong) {
+			mdl_wrong_request(x, wrong);
+			mdl_recv_wrong(x, &rwqe, IB_WC_LOC_QP_OP_ERR);
+			return IB_WC_REM_ACCESS_ERR;
+		}
+	}
+	mdl_moved(x->dev, x->peer_dev, x->wqe->length);
+	mdl_count(x->peer_dev, MDL_STAT_SERVED_SEND);
+	return mdl_recv_done(x, &rwqe);
+}
+
+static enum ib_wc_status mdl_write(struct mdl_exchange *x)
+{
+	struct ib_sge sge = { x->wqe->remote_addr, x->wqe->length, x->wqe->rkey };
+	struct mdl_mem to = mdl_remote(x, &sge, IB_ACCESS_REMOTE_WRITE);
+	struct mdl_mem from = mdl_local(x, 0);
+	enum ib_wc_status status;
+	struct mdl_rwqe rwqe;
+
+	if (mdl_mem_check(&from))
+		return IB_WC_LOC_PROT_ERR;
+	status = mdl_check_remote(x, &to);
+	if (status)
+		return status;
+	if (x->wqe->opcode == IB_WR_RDMA_WRITE_WITH_IMM && !mdl_take_recv(x, &rwqe))
+		return MDL_STATUS_RNR;
+	status = mdl_move(x, &from, &to, IB_WC_LOC_PROT_ERR, IB_WC_REM_ACCESS_ERR);
+	if (status == IB_WC_REM_ACCESS_ERR)
+		mdl_refuse(x, IB_EVENT_QP_ACCESS_ERR);
+	if (status) {
+		if (x->wqe->opcode == IB_WR_RDMA_WRITE_WITH_IMM)
+			mdl_recv_wrong(x, &rwqe, IB_WC_WR_FLUSH_ERR);
+		return status;
+	}
+	mdl_moved(x->dev, x->peer_dev, x->wqe->length);
+	mdl_count(x->peer_dev, MDL_STAT_SERVED_WRITE);
+	if (x->wqe->opcode == IB_WR_RDMA_WRITE_WITH_IMM)
+		return mdl_recv_done(x, &rwqe);
+	return IB_WC_SUCCESS;
+}
+
+static enum ib_wc_status mdl_read(struct mdl_exchange *x)
+{
+	struct ib_sge sge = { x->wqe->remote_addr, x->wqe->length, x->wqe->rkey };
+	struct mdl_mem from = mdl_remote(x, &sge, IB_ACCESS_REMOTE_READ);
+	struct mdl_mem to = mdl_local(x, IB_ACCESS_LOCAL_WRITE);
+	enum ib_wc_status status;
+
+	if (!x->qp->attr.max_rd_atomic) {
+		mdl_wrong_request(x, "RDMA READ on a queue pair with max_rd_atomic 0");
+		return IB_WC_LOC_QP_OP_ERR;
+	}
+	if (x->qp->sq.reads > x->peer->attr.max_dest_rd_atomic) {
+		mdl_wrong_request(x, "more RDMA READs than the responder's max_dest_rd_atomic");
+		mdl_refuse(x, IB_EVENT_QP_REQ_ERR);
+		return IB_WC_REM_INV_REQ_ERR;
+	}
+	if (mdl_mem_check(&to))
+		return IB_WC_LOC_PROT_ERR;
+	status = mdl_check_remote(x, &from);
+	if (status)
+		return status;
+	status = mdl_move(x, &from, &to, IB_WC_REM_ACCESS_ERR, IB_WC_LOC_PROT_ERR);
+	if (status == IB_WC_REM_ACCESS_ERR)
+		mdl_refuse(x, IB_EVENT_QP_ACCESS_ERR);
+	if (status)
+		return status;
+	mdl_moved(x->peer_dev, x->dev, x->wqe->length);
+	mdl_count(x->peer_dev, MDL_STAT_SERVED_READ);
+	return IB_WC_SUCCESS;
+}
+
+/* Requests that concern memory regions of the requester only. */
+static enum ib_wc_status mdl_memory(struct mdl_exchange *x)
+{
+	const char *wrong;
+
+	if (x->wqe->opcode == IB_WR_REG_MR)
+		wrong = mdl_mr_register(x->dev, x->qp->ib.pd, x->wqe);
+	else
+		wrong = mdl_mr_invalidate(x->dev, x->qp->ib.pd, x->wqe->imm.invalidate_rkey);
+	if (!wrong)
+		return IB_WC_SUCCESS;
+	mdl_wrong_request(x, wrong);
+	return IB_WC_MW_BIND_ERR;
+}
+
+static const enum mdl_stat mdl_request_stat[] = {
+	[IB_WR_SEND] = MDL_STAT_SEND,
+	[IB_WR_SEND_WITH_IMM] = MDL_STAT_SEND,
+	[IB_WR_SEND_WITH_INV] = MDL_STAT_SEND_INV,
+	[IB_WR_RDMA_WRITE] = MDL_STAT_WRITE,
+	[IB_WR_RDMA_WRITE_WITH_IMM] = MDL_STAT_WRITE_IMM,
+	[IB_WR_RDMA_READ] = MDL_STAT_READ,
+	[IB_WR_LOCAL_INV] = MDL_STAT_LOCAL_INV,
+	[IB_WR_REG_MR] = MDL_STAT_REG_MR,
+};
+
+/**
+ * mdl_request - execute a request of a reliable connection
+ * @qp: queue pair
+ * @wqe: work request
+ *
+ * Context: engine, RCU read section.
+ * Return: status, or MDL_STATUS_* if the request must be repeated.
+ */
+enum ib_wc_status mdl_request(struct mdl_qp *qp, struct mdl_swqe *wqe)
+{
+	struct mdl_exchange x = { mdl_dev_of(qp->ib.device), qp, wqe };
+	enum ib_wc_status status;
+
+	if (wqe->opcode == IB_WR_REG_MR || wqe->opcode == IB_WR_LOCAL_INV) {
+		status = mdl_memory(&x);
+	} else {
+		if (!mdl_find_peer(&x))
+			return MDL_STATUS_NO_ANSWER;
+		switch (wqe->opcode) {
+		case IB_WR_RDMA_READ:
+			status = mdl_read(&x);
+			break;
+		case IB_WR_RDMA_WRITE:
+		case IB_WR_RDMA_WRITE_WITH_IMM:
+			status = mdl_write(&x);
+			break;
+		default:
+			status = mdl_send(&x);
+		}
+		mdl_qp_put(x.peer);
+	}
+	if (status != MDL_STATUS_RNR)
+		mdl_count(x.dev, mdl_request_stat[wqe->opcode]);
+	return status;
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Receive queues, of one queue pair or shared.
+ *
+ * Operation: the ULP posts work requests, engines take them in the order in which
+ * they were posted. An entry is in use until the ULP polled its completion.
+ *
+ * Ownership: a queue pair or shared receive queue owns its ring.
+ *
+ * Concurrency: the lock of the receive queue; @freed is atomic, because polling holds
+ * the lock of the completion queue.
+ *
+ * Errors: -ENOMEM beyond the capacity and -EINVAL for too many entries, both reported
+ * as violations.
+ */
+#include <linux/slab.h>
+
+#include "model.h"
+
+/**
+ * mdl_rq_init - allocate a receive queue
+ * @rq: receive queue, zeroed
+ * @size: capacity
+ * @max_sge: entries of a work request
+ *
+ * Context: process context, may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int mdl_rq_init(struct mdl_rq *rq, u32 size, u32 max_sge)
+{
+	u32 i;
+
+	spin_lock_init(&rq->lock);
+	rq->size = size;
+	rq->max_sge = max_sge;
+	if (!size)
+		return 0;
+	rq->wqe = kvcalloc(size, sizeof(*rq->wqe), GFP_KERNEL);
+	rq->sge = kvcalloc(size_mul(size, max(max_sge, 1)), sizeof(*rq->sge), GFP_KERNEL);
+	if (!rq->wqe || !rq->sge) {
+		mdl_rq_exit(rq);
+		return -ENOMEM;
+	}
+	for (i = 0; i < size; i++)
+		rq->wqe[i].sge = rq->sge + (size_t)i * max_sge;
+	return 0;
+}
+
+/**
+ * mdl_rq_exit - free a receive queue
+ * @rq: receive queue
+ *
+ * Context: process context.
+ */
+void mdl_rq_exit(struct mdl_rq *rq)
+{
+	kvfree(rq->wqe);
+	kvfree(rq->sge);
+	rq->wqe = NULL;
+	rq->sge = NULL;
+}
+
+static const char *mdl_rq_add(struct mdl_rq *rq, const struct ib_recv_wr *wr, int *ret)
+{
+	struct mdl_rwqe *wqe;
+
+	lockdep_assert_held(&rq->lock);
+	if (wr->num_sge < 0 || wr->num_sge > rq->max_sge) {
+		*ret = -EINVAL;
+		return "more entries than a receive work request of this queue has";
+	}
+	if (rq->head - (u32)atomic_read(&rq->freed) >= rq->size) {
+		*ret = -ENOMEM;
+		return "posted beyond the capacity of the receive queue";
+	}
+	wqe = &rq->wqe[rq->head++ % rq->size];
+	wqe->wr_id = wr->wr_id;
+	wqe->num_sge = wr->num_sge;
+	memcpy(wqe->sge, wr->sg_list, wr->num_sge * sizeof(*wqe->sge));
+	return NULL;
+}
+
+/**
+ * mdl_rq_post - post receive work requests
+ * @dev: device
+ * @qp: queue pair, or NULL for a shared receive queue
+ * @rq: receive queue
+ * @wr: list of work requests
+ * @bad_wr: result, the first one not posted
+ *
+ * Context: any.
+ * Return: 0 or errno.
+ */
+int mdl_rq_post(struct mdl_dev *dev, struct mdl_qp *qp, struct mdl_rq *rq,
+		const struct ib_recv_wr *wr, const struct ib_recv_wr **bad_wr)
+{
+	const char *wrong = NULL;
+	unsigned long flags;
+	int ret = 0;
+
+	mdl_count(dev, MDL_STAT_POST_RECV);
+	spin_lock_irqsave(&rq->lock, flags);
+	for (; wr; wr = wr->next) {
+		wrong = mdl_rq_add(rq, wr, &ret);
+		if (wrong)
+			break;
+	}
+	spin_unlock_irqrestore(&rq->lock, flags);
+	if (wrong) {
+		mdl_violation(dev, qp, wr->wr_id, "%s: %d entries, capacity %u",
+			      wrong, wr->num_sge, rq->size);
+		*bad_wr = wr;
+	}
+	return ret;
+}
+
+/**
+ * mdl_rq_take - take the oldest receive work request
+ * @rq: receive queue
+ * @wqe: result
+ * @sge: room for its entries, or NULL if they are not needed
+ * @below_limit: result, whether a shared receive queue fell below its limit
+ *
+ * Context: engine.
+ * Return: whether there was one.
+ */
+bool mdl_rq_take(struct mdl_rq *rq, struct mdl_rwqe *wqe, struct ib_sge *sge,
+		 bool *below_limit)
+{
+	unsigned long flags;
+	bool found;
+
+	*below_limit = false;
+	spin_lock_irqsave(&rq->lock, flags);
+	found = rq->next != rq->head;
+	if (found) {
+		*wqe = rq->wqe[rq->next++ % rq->size];
+		if (sge)
+			memcpy(sge, wqe->sge, wqe->num_sge * sizeof(*sge));
+		wqe->sge = sge;
+		if (rq->limit && rq->head - rq->next < rq->limit) {
+			rq->limit = 0;
+			*below_limit = true;
+		}
+	}
+	spin_unlock_irqrestore(&rq->lock, flags);
+	return found;
+}
+
+/**
+ * mdl_rq_reset - forget all work requests
+ * @rq: receive queue of a queue pair whose completions were removed
+ *
+ * Context: any.
+ */
+void mdl_rq_reset(struct mdl_rq *rq)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&rq->lock, flags);
+	rq->head = 0;
+	rq->next = 0;
+	atomic_set(&rq->freed, 0);
+	spin_unlock_irqrestore(&rq->lock, flags);
+}

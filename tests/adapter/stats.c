@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Counters of a device: /sys/kernel/debug/rdma-model/DEVICE/stats, one per line.
+ *
+ * Operation: mdl_count() counts; the file shows all counters.
+ *
+ * Ownership: a device owns its folder.
+ *
+ * Concurrency: counters are atomic.
+ *
+ * Errors: a device without debugfs has no files and works nonetheless.
+ */
+#include <linux/debugfs.h>
+#include <linux/seq_file.h>
+
+#include "model.h"
+
+static const char *const mdl_stat_names[MDL_STAT_COUNT] = {
+	[MDL_STAT_POST_SEND] = "post_send_calls",
+	[MDL_STAT_POST_RECV] = "post_recv_calls",
+	[MDL_STAT_SEND] = "sends",
+	[MDL_STAT_SEND_INV] = "sends_with_invalidate",
+	[MDL_STAT_WRITE] = "writes",
+	[MDL_STAT_WRITE_IMM] = "writes_with_immediate",
+	[MDL_STAT_READ] = "reads",
+	[MDL_STAT_REG_MR] = "registrations",
+	[MDL_STAT_LOCAL_INV] = "local_invalidates",
+	[MDL_STAT_DATAGRAM] = "datagrams",
+	[MDL_STAT_RECV] = "receives",
+	[MDL_STAT_SERVED_SEND] = "served_sends",
+	[MDL_STAT_SERVED_WRITE] = "served_writes",
+	[MDL_STAT_SERVED_READ] = "served_reads",
+	[MDL_STAT_BYTES_OUT] = "bytes_out",
+	[MDL_STAT_BYTES_IN] = "bytes_in",
+	[MDL_STAT_CQE] = "completions",
+	[MDL_STAT_INTERRUPT] = "interrupts",
+	[MDL_STAT_RNR] = "receiver_not_ready",
+	[MDL_STAT_RETRY] = "retries",
+	[MDL_STAT_FENCE_WAIT] = "fence_waits",
+	[MDL_STAT_READ_WAIT] = "read_limit_waits",
+	[MDL_STAT_MAP] = "maps",
+	[MDL_STAT_UNMAP] = "unmaps",
+	[MDL_STAT_SYNC] = "syncs",
+	[MDL_STAT_MAPPED] = "mapped_bytes",
+	[MDL_STAT_VIOLATION] = "violations",
+};
+
+static struct dentry *mdl_debugfs;
+
+static int mdl_stats_show(struct seq_file *m, void *unused)
+{
+	struct mdl_dev *dev = m->private;
+	int i;
+
+	for (i = 0; i < MDL_STAT_COUNT; i++)
+		seq_printf(m, "%s %lld\n", mdl_stat_names[i],
+			   (s64)atomic64_read(&dev->stats[i]));
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(mdl_stats);
+
+static int mdl_profile_show(struct seq_file *m, void *unused)
+{
+	struct mdl_dev *dev = m->private;
+
+	seq_printf(m, "%s\n", dev->profile->name);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(mdl_profile);
+
+/**
+ * mdl_stats_add - create the debugfs files of a registered device
+ * @dev: device
+ *
+ * Context: process context, may sleep.
+ */
+void mdl_stats_add(struct mdl_dev *dev)
+{
+	dev->debugfs = debugfs_create_dir(dev_name(&dev->ib.dev), mdl_debugfs);
+	debugfs_create_file("stats", 0444, dev->debugfs, dev, &mdl_stats_fops);
+	debugfs_create_file("profile", 0444, dev->debugfs, dev, &mdl_profile_fops);
+}
+
+/**
+ * mdl_stats_remove - remove the debugfs files of a device
+ * @dev: device
+ *
+ * Context: process context, may sleep.
+ */
+void mdl_stats_remove(struct mdl_dev *dev)
+{
+	debugfs_remove_recursive(dev->debugfs);
+}
+
+/**
+ * mdl_stats_init - create the debugfs folder of the module
+ *
+ * Context: process context, may sleep.
+ */
+void mdl_stats_init(void)
+{
+	mdl_debugfs = debugfs_create_dir("rdma-model", NULL);
+}
+
+/**
+ * mdl_stats_exit - remove the debugfs folder of the module
+ *
+ * Context: process context, may sleep.
+ */
+void mdl_stats_exit(void)
+{
+	debugfs_remove_recursive(mdl_debugfs);
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Completion vectors: events of completion queues, each vector on its own processor.
+ *
+ * Operation: a completion queue that has an event is put on the list of its vector,
+ * whose bottom half, the interrupt handler, calls the ULP.
+ *
+ * Ownership: a device owns its vectors.
+ *
+ * Concurrency: the bottom half of one vector never runs on two processors. Once
+ * mdl_vector_drop() returns, the ULP is not called for that completion queue.
+ *
+ * Errors: -ENOMEM.
+ */
+#include <linux/slab.h>
+
+#include "model.h"
+
+static void mdl_vector_work(struct work_struct *work)
+{
+	struct mdl_vector *v = container_of(work, struct mdl_vector, work);
+	struct mdl_cq *cq;
+
+	mdl_count(v->dev, MDL_STAT_INTERRUPT);
+	spin_lock_irq(&v->lock);
+	while ((cq = list_first_entry_or_null(&v->cqs, struct mdl_cq, vector_entry))) {
+		list_del_init(&cq->vector_entry);
+		spin_unlock_irq(&v->lock);
+		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
+		spin_lock_irq(&v->lock);
+	}
+	spin_unlock_irq(&v->lock);
+}
+
+/**
+ * mdl_vector_raise - have the ULP called for a completion queue
+ * @cq: completion queue
+ *
+ * Context: any.
+ */
+void mdl_vector_raise(struct mdl_cq *cq)
+{
+	struct mdl_vector *v = cq->vector;
+	unsigned long flags;
+
+	spin_lock_irqsave(&v->lock, flags);
+	if (list_empty(&cq->vector_entry)) {
+		list_add_tail(&cq->vector_entry, &v->cqs);
+		queue_work_on(v->cpu, mdl_wq, &v->work);
+	}
+	spin_unlock_irqrestore(&v->lock, flags);
+}
+
+/**
+ * mdl_vector_drop - have the ULP called no longer for a completion queue
+ * @cq: completion queue, which raises no further event
+ *
+ * Context: process context, may sleep.
+ */
+void mdl_vector_drop(struct mdl_cq *cq)
+{
+	struct mdl_vector *v = cq->vector;
+
+	spin_lock_irq(&v->lock);
+	list_del_init(&cq->vector_entry);
+	spin_unlock_irq(&v->lock);
+	flush_work(&v->work);
+}
+
+/**
+ * mdl_get_vector_affinity - return the processors of a vector
+ * @ibdev: device
+ * @vector: number of the vector
+ *
+ * Context: any.
+ * Return: set of one processor, or NULL.
+ */
+const struct cpumask *mdl_get_vector_affinity(struct ib_device *ibdev, int vector)
+{
+	struct mdl_dev *dev = mdl_dev_of(ibdev);
+
+	if (vector < 0 || vector >= ibdev->num_comp_vectors)
+		return NULL;
+	return cpumask_of(dev->vectors[vector].cpu);
+}
+
+/**
+ * mdl_vectors_init - create the vectors of a device
+ * @dev: device with the number of its vectors
+ *
+ * Context: process context, may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int mdl_vectors_init(struct mdl_dev *dev)
+{
+	int i, cpu = cpumask_first(cpu_online_mask);
+
+	dev->vectors = kcalloc(dev->ib.num_comp_vectors, sizeof(*dev->vectors), GFP_KERNEL);
+	if (!dev->vectors)
+		return -ENOMEM;
+	for (i = 0; i < dev->ib.num_comp_vectors; i++) {
+		struct mdl_vector *v = &dev->vectors[i];
+
+		spin_lock_init(&v->lock);
+		INIT_LIST_HEAD(&v->cqs);
+		INIT_WORK(&v->work, mdl_vector_work);
+		v->dev = dev;
+		v->cpu = cpu;
+		cpu = cpumask_next(cpu, cpu_online_mask);
+		if (cpu >= nr_cpu_ids)
+			cpu = cpumask_first(cpu_online_mask);
+	}
+	return 0;
+}
+
+/**
+ * mdl_vectors_exit - free the vectors of a device
+ * @dev: device without completion queues
+ *
+ * Context: process context, may sleep.
+ */
+void mdl_vectors_exit(struct mdl_dev *dev)
+{
+	kfree(dev->vectors);
+}

@@ -1,0 +1,85 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Helpers of the tests on the modelled adapter: sourced after rnbd.sh.
+#
+# One machine has two devices: mdl0 for the client with the address MDL_CLIENT, mdl1 for
+# the target with MDL_TARGET. Both addresses are local, and the kernel routes local
+# addresses over lo, from where rdma_cm would pick the device of the destination for
+# both ends. So the local routes are removed, and each address is a neighbour of the
+# other device.
+
+MDL_CLIENT=10.77.0.1
+MDL_TARGET=10.77.0.2
+MDL_DEBUG=/sys/kernel/debug/rdma-model
+
+# adapter_load [PARAMETER=VALUE...]: the module of the model
+adapter_load() {
+	debugfs_ready
+	modprobe rdma-model "$@" || die "modprobe rdma-model failed"
+}
+
+# adapter_netdev NUMBER ADDRESS: a network device dNUMBER
+adapter_netdev() {
+	run ip link add "d$1" type dummy
+	# a dummy has no neighbours unless it is told to
+	run ip link set "d$1" address "02:00:00:00:77:0$1" mtu 9000 arp on up
+	run ip addr add "$2/32" dev "d$1"
+}
+
+# adapter_neighbour NUMBER ADDRESS PEER-NUMBER PEER-ADDRESS: the way to the other device
+adapter_neighbour() {
+	run ip route add "$4/32" dev "d$1" src "$2"
+	run ip neigh add "$4" lladdr "02:00:00:00:77:0$3" dev "d$1" nud permanent
+	# last: an address that is not local cannot become the source of a route
+	run ip route del local "$2" dev "d$1" table local
+}
+
+# port_active DEVICE: for wait_for
+port_active() { grep -q ACTIVE "/sys/class/infiniband/$1/ports/1/state"; }
+
+# gid_of DEVICE ADDRESS: does the device have the GID of this IPv4 address; for wait_for
+gid_of() {
+	local a b c d
+	IFS=. read -r a b c d <<<"$2"
+	grep -qh "$(printf '0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x' "$a" "$b" "$c" "$d")" \
+		"/sys/class/infiniband/$1/ports/1/gids/"*
+}
+
+# adapter_up: both devices, ready for rdma_cm
+adapter_up() {
+	[ -d /sys/module/rdma_model ] || adapter_load
+	modprobe dummy numdummies=0 || die "no dummy network devices"
+	adapter_netdev 0 "$MDL_CLIENT"
+	adapter_netdev 1 "$MDL_TARGET"
+	adapter_neighbour 0 "$MDL_CLIENT" 1 "$MDL_TARGET"
+	adapter_neighbour 1 "$MDL_TARGET" 0 "$MDL_CLIENT"
+	run rdma link add mdl0 type model netdev d0
+	run rdma link add mdl1 type model netdev d1
+	wait_for 10 port_active mdl0
+	wait_for 10 port_active mdl1
+	wait_for 10 gid_of mdl0 "$MDL_CLIENT"
+	wait_for 10 gid_of mdl1 "$MDL_TARGET"
+}
+
+# adapter_down: remove devices and module; what is left mapped is a violation
+adapter_down() {
+	run rdma link delete mdl0
+	run rdma link delete mdl1
+	wait_for 10 rmmod rdma_model
+	ip link del d0
+	ip link del d1
+}
+
+# mdl_stat DEVICE NAME: a counter of the device
+mdl_stat() { awk -v name="$2" '$1 == name { print $2 }' "$MDL_DEBUG/$1/stats"; }
+
+# mdl_need DEVICE NAME RELATION NUMBER: a counter of the device must be so
+mdl_need() { need_counter "$(mdl_stat "$1" "$2")" "$3" "$4" "$1 $2"; }
+
+# mdl_show: all counters of both devices that are not 0
+mdl_show() {
+	local dev
+	for dev in "$MDL_DEBUG"/*/; do
+		note "${dev#"$MDL_DEBUG/"} $(awk '$2 { printf "%s=%s ", $1, $2 }' "$dev/stats")"
+	done
+}
