@@ -6,7 +6,7 @@
  * page to the next one, and shadow pages. The device accesses the shadow; data move
  * between memory and shadow when memory is mapped, unmapped and synchronised, so that
  * a synchronisation that is missing shows as wrong data. Coherent memory has no
- * shadow. With dma=direct an address is a physical address, and nothing is known.
+ * shadow, nor has any memory of a device without bounce buffers. With dma=direct an address is a physical address, and nothing is known.
  *
  * Ownership: a mapping owns its shadow pages until it is unmapped.
  *
@@ -178,7 +178,7 @@ static struct mdl_mapping *mdl_dma_alloc(size_t pages)
  * @size: bytes
  * @dir: direction
  * @copy: whether data are copied to the shadow
- * @coherent: whether the device accesses the memory itself
+ * @coherent: whether the device accesses the memory itself in any case
  *
  * Context: any.
  * Return: address, or DMA_MAPPING_ERROR.
@@ -188,17 +188,19 @@ dma_addr_t mdl_dma_map(struct mdl_dev *dev, struct page *page, size_t offset, si
 {
 	size_t in_page = offset & ~PAGE_MASK;
 	size_t pages = PFN_UP(in_page + size);
+	bool shadow = dev->bounce && !coherent;
 	struct mdl_dma *dma = &dev->dma;
 	struct mdl_mapping *m;
 	unsigned long flags;
 	u64 addr;
 
-	if (!size || (!coherent && dev->profile->max_mapping_size &&
+	if (!size || (shadow && dev->profile->max_mapping_size &&
 		      size > dev->profile->max_mapping_size)) {
-		mdl_violation(dev, NULL, 0, "a mapping of %zu bytes", size);
+		mdl_violation(dev, NULL, 0, "a mapping of %zu bytes, beyond dma_max_mapping_size()",
+			      size);
 		return DMA_MAPPING_ERROR;
 	}
-	m = mdl_dma_alloc(coherent ? 0 : pages);
+	m = mdl_dma_alloc(shadow ? pages : 0);
 	if (!m)
 		return DMA_MAPPING_ERROR;
 	m->size = size;

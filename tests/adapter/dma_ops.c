@@ -2,8 +2,10 @@
 /*
  * DMA operations of the parent device: what the kernel's DMA API calls.
  *
- * Operation: each call becomes a call of dma.c. With dma=direct the parent has no
- * operations, and the kernel maps directly, with swiotlb if it is forced to.
+ * Operation: each call becomes a call of dma.c. A device without bounce buffers has no
+ * operations to synchronise, so that dma_need_sync() is false for it. With dma=direct
+ * the parent has no operations, and the kernel maps directly, with swiotlb if it is
+ * forced to.
  *
  * Ownership: coherent memory belongs to the caller until it frees it.
  *
@@ -42,6 +44,10 @@ static const struct kernel_param_ops mdl_dma_param = {
 
 module_param_cb(dma, &mdl_dma_param, NULL, 0444);
 MODULE_PARM_DESC(dma, "model: mappings of the model's own, checked; direct: the kernel's");
+
+static bool mdl_bounce = true;
+module_param_named(bounce, mdl_bounce, bool, 0644);
+MODULE_PARM_DESC(bounce, "with dma=model: bounce buffers for devices made from now on (default: Y)");
 
 static struct mdl_dev *mdl_of(struct device *dev)
 {
@@ -102,6 +108,10 @@ static int mdl_op_map_sg(struct device *dev, struct scatterlist *sgl, int nents,
 	int i;
 
 	for_each_sg(sgl, sg, nents, i) {
+		if (sg->length > dma_get_max_seg_size(dev))
+			mdl_violation(mdl_of(dev), NULL, 0,
+				      "maps a segment of %u bytes, beyond dma_get_max_seg_size() of %u",
+				      sg->length, dma_get_max_seg_size(dev));
 		sg_dma_address(sg) = mdl_op_map_page(dev, sg_page(sg), sg->offset, sg->length,
 						     dir, attrs);
 		if (sg_dma_address(sg) == DMA_MAPPING_ERROR) {
@@ -150,13 +160,20 @@ static size_t mdl_op_max_mapping_size(struct device *dev)
 	return mdl_of(dev)->profile->max_mapping_size ?: SIZE_MAX;
 }
 
+#define MDL_DMA_OPS_COMMON				\
+	.alloc = mdl_op_alloc,				\
+	.free = mdl_op_free,				\
+	.map_page = mdl_op_map_page,			\
+	.unmap_page = mdl_op_unmap_page,		\
+	.map_sg = mdl_op_map_sg,			\
+	.unmap_sg = mdl_op_unmap_sg
+
 static const struct dma_map_ops mdl_dma_ops = {
-	.alloc = mdl_op_alloc,
-	.free = mdl_op_free,
-	.map_page = mdl_op_map_page,
-	.unmap_page = mdl_op_unmap_page,
-	.map_sg = mdl_op_map_sg,
-	.unmap_sg = mdl_op_unmap_sg,
+	MDL_DMA_OPS_COMMON,
+};
+
+static const struct dma_map_ops mdl_bounce_ops = {
+	MDL_DMA_OPS_COMMON,
 	.sync_single_for_cpu = mdl_op_sync_for_cpu,
 	.sync_single_for_device = mdl_op_sync_for_device,
 	.sync_sg_for_cpu = mdl_op_sync_sg_for_cpu,
@@ -177,8 +194,9 @@ int mdl_dma_ops_set(struct mdl_dev *dev)
 	int ret;
 
 	dev_set_drvdata(parent, dev);
+	dev->bounce = READ_ONCE(mdl_bounce) && !mdl_dma_direct;
 	if (!mdl_dma_direct)
-		set_dma_ops(parent, &mdl_dma_ops);
+		set_dma_ops(parent, dev->bounce ? &mdl_bounce_ops : &mdl_dma_ops);
 	ret = dma_set_mask_and_coherent(parent, DMA_BIT_MASK(dev->profile->dma_bits));
 	if (ret)
 		return ret;

@@ -54,7 +54,7 @@ static enum rdma_network_type mdl_network_header(union rdma_network_hdr *hdr,
 }
 
 static void mdl_deliver(struct mdl_dev *dev, struct mdl_dev *peer_dev, struct mdl_qp *peer,
-			struct mdl_swqe *wqe)
+			struct mdl_swqe *wqe, u32 qkey)
 {
 	struct ib_wc wc = {
 		.status = IB_WC_SUCCESS,
@@ -70,7 +70,7 @@ static void mdl_deliver(struct mdl_dev *dev, struct mdl_dev *peer_dev, struct md
 	bool below;
 
 	if (peer->ib.qp_type != IB_QPT_GSI || READ_ONCE(peer->state) < IB_QPS_RTR ||
-	    READ_ONCE(peer->state) > IB_QPS_SQD || peer->attr.qkey != wqe->qkey ||
+	    READ_ONCE(peer->state) > IB_QPS_SQD || peer->attr.qkey != qkey ||
 	    !mdl_rq_take(mdl_qp_rq(peer), &rwqe, dev->engine.sge, &below))
 		return;
 	to = (struct mdl_mem) {
@@ -112,6 +112,8 @@ enum ib_wc_status mdl_datagram(struct mdl_qp *qp, struct mdl_swqe *wqe)
 		.num_sge = wqe->num_sge,
 		.data = wqe->flags & IB_SEND_INLINE ? wqe->data : NULL,
 	};
+	/* A Q_Key with its highest bit set stands for that of the queue pair. */
+	u32 qkey = wqe->qkey & IB_QP_SET_QKEY ? qp->attr.qkey : wqe->qkey;
 	struct mdl_qp *peer;
 
 	mdl_count(dev, MDL_STAT_DATAGRAM);
@@ -124,7 +126,7 @@ enum ib_wc_status mdl_datagram(struct mdl_qp *qp, struct mdl_swqe *wqe)
 		return IB_WC_SUCCESS;
 	peer = mdl_qp_get(peer_dev, wqe->remote_qpn);
 	if (peer) {
-		mdl_deliver(dev, peer_dev, peer, wqe);
+		mdl_deliver(dev, peer_dev, peer, wqe, qkey);
 		mdl_qp_put(peer);
 	}
 	return IB_WC_SUCCESS;

@@ -141,6 +141,7 @@ struct mdl_vector {
  * @stats: counters
  * @debugfs: folder of the device
  * @active: whether the port was reported as active
+ * @bounce: whether mappings have shadow pages
  */
 struct mdl_dev {
 	struct ib_device ib;
@@ -160,6 +161,7 @@ struct mdl_dev {
 	atomic64_t stats[MDL_STAT_COUNT];
 	struct dentry *debugfs;
 	bool active;
+	bool bounce;
 };
 
 struct mdl_pd {

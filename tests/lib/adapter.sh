@@ -45,7 +45,19 @@ gid_of() {
 		"/sys/class/infiniband/$1/ports/1/gids/"*
 }
 
-# adapter_up: both devices, ready for rdma_cm
+# adapter_link DEVICE NETDEV [PARAMETER=VALUE...]: a device with these parameters; without
+# them it has those of the device before
+adapter_link() {
+	local setting
+	for setting in "${@:3}"; do
+		echo "${setting#*=}" >"/sys/module/rdma_model/parameters/${setting%%=*}" ||
+			die "the model refuses $setting"
+	done
+	run rdma link add "$1" type model netdev "$2"
+}
+
+# adapter_up [PARAMETER=VALUE...]: both devices, ready for rdma_cm. The target of RNBD
+# accepts no device that needs bounce buffers.
 adapter_up() {
 	[ -d /sys/module/rdma_model ] || adapter_load
 	modprobe dummy numdummies=0 || die "no dummy network devices"
@@ -53,8 +65,8 @@ adapter_up() {
 	adapter_netdev 1 "$MDL_TARGET"
 	adapter_neighbour 0 "$MDL_CLIENT" 1 "$MDL_TARGET"
 	adapter_neighbour 1 "$MDL_TARGET" 0 "$MDL_CLIENT"
-	run rdma link add mdl0 type model netdev d0
-	run rdma link add mdl1 type model netdev d1
+	adapter_link mdl0 d0 bounce=Y "$@"
+	adapter_link mdl1 d1 bounce=N "$@"
 	wait_for 10 port_active mdl0
 	wait_for 10 port_active mdl1
 	wait_for 10 gid_of mdl0 "$MDL_CLIENT"
