@@ -18,6 +18,7 @@
  */
 #include <linux/dma-mapping.h>
 #include <linux/highmem.h>
+#include <linux/log2.h>
 #include <linux/slab.h>
 
 #include "model.h"
@@ -97,20 +98,25 @@ static struct mdl_mapping *mdl_dma_after(struct mdl_dma *dma, u64 addr)
 	return best;
 }
 
-/* Addresses for whole pages and a gap; old ones come again only after all others. */
-static u64 mdl_dma_find_room(struct mdl_dma *dma, u64 bytes)
+/*
+ * Addresses for whole pages and a gap; old ones come again only after all others. They
+ * are aligned to the size, as those of an IOMMU are: ULPs register chunks as one page.
+ */
+static u64 mdl_dma_find_room(struct mdl_dma *dma, u64 pages)
 {
+	u64 bytes = (pages + 1) << PAGE_SHIFT, align = roundup_pow_of_two(pages) << PAGE_SHIFT;
 	struct mdl_mapping *m;
 	bool wrapped = false;
 	u64 addr;
 
 	lockdep_assert_held(&dma->lock);
-	for (addr = dma->next; ; addr = round_up(m->addr + m->size, PAGE_SIZE) + PAGE_SIZE) {
+	for (addr = dma->next; ; addr = m->addr + m->size + PAGE_SIZE) {
+		addr = round_up(addr, align);
 		if (addr + bytes < addr || addr + bytes > dma->end) {
 			if (wrapped)
 				return 0;
 			wrapped = true;
-			addr = MDL_DMA_FIRST;
+			addr = round_up(MDL_DMA_FIRST, align);
 		}
 		m = mdl_dma_after(dma, addr);
 		if (!m || m->addr >= addr + bytes)
@@ -208,7 +214,7 @@ dma_addr_t mdl_dma_map(struct mdl_dev *dev, struct page *page, size_t offset, si
 	m->offset = offset;
 	m->dir = dir;
 	spin_lock_irqsave(&dma->lock, flags);
-	addr = mdl_dma_find_room(dma, (pages + 1) * PAGE_SIZE);
+	addr = mdl_dma_find_room(dma, pages);
 	if (addr) {
 		m->addr = addr + in_page;
 		/* What the device does not write must not be lost: copy always. */

@@ -212,9 +212,15 @@ static int mdl_set_gaps(struct mdl_mr *mr, struct scatterlist *sgl, int nents,
 int mdl_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sgl, int nents,
 		  unsigned int *offset)
 {
+	struct mdl_dev *dev = mdl_dev_of(ibmr->device);
 	struct mdl_mr *mr = mdl_mr_of(ibmr);
 
 	mr->staged_nr = 0;
+	if (!(ibmr->page_size & dev->profile->page_size_cap)) {
+		mdl_violation(dev, NULL, 0, "pages of %u bytes in a region, not in page_size_cap",
+			      ibmr->page_size);
+		return -EINVAL;
+	}
 	if (ibmr->type == IB_MR_TYPE_SG_GAPS)
 		return mdl_set_gaps(mr, sgl, nents, offset);
 	return ib_sg_to_pages(ibmr, sgl, nents, offset, mdl_set_page);

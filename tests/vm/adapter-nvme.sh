@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 1 --cpus 2 --mem 1024 --timeout 240
+# short: nvme-rdma and nvmet-rdma run on modelled adapters, with and without SRQ
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+. ../lib/adapter.sh
+. ../bench/peers.sh
+
+TARGET=$MDL_TARGET
+adapter_load
+# nvmet-rdma maps a reply before it fills it and does not synchronise: no bounce buffers there
+adapter_up
+backend=$(null_disk 64) || exit 1
+
+for srq in N Y; do
+	note "nvmet-rdma use_srq=$srq"
+	modprobe nvmet-rdma "use_srq=$srq" || die "no nvmet-rdma"
+	nvmet_export rdma 4096
+	nvme_attach rdma --nr-io-queues=2
+	verify "$dev" --rw=randwrite --bs=4k --iodepth=32 --size=8m
+	verify "$dev" --rw=write --bs=1m --iodepth=4 --size=16m
+	verify "$dev" --rw=randwrite --bsrange=512-128k --bs_unaligned=0 --iodepth=16 --size=8m
+	nvme disconnect -n bench >/dev/null || die "nvme disconnect failed"
+	modprobe -r nvme-rdma || die "nvme-rdma stays"
+	nvmet_unexport rdma
+done
+mdl_show
+
+# The client registers, the target moves the data and invalidates.
+mdl_need mdl0 registrations -gt 0
+mdl_need mdl0 sends -gt 0
+mdl_need mdl1 reads -gt 0
+mdl_need mdl1 writes -gt 0
+mdl_need mdl1 sends_with_invalidate -gt 0
+mdl_need mdl0 served_writes -gt 0
+for dev in mdl0 mdl1; do
+	mdl_need "$dev" violations -eq 0
+done
+adapter_down

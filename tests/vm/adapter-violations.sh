@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 1 --cpus 2 --mem 1024 --timeout 120
+# short: the modelled adapter reports each planted violation
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+. ../lib/adapter.sh
+
+# A warning would fail the run; adapter-warns shows that there is one.
+adapter_load warn=N
+adapter_up
+
+# commit WHAT: have it committed; the messages since then are in $said
+commit() {
+	dmesg -C
+	modprobe rdma-model-plant "what=$1" || { dmesg; die "$1 was not committed"; }
+	rmmod rdma_model_plant
+	said=$(dmesg)
+}
+
+# plant WHAT TEXT: it must be reported so
+plant() {
+	commit "$1"
+	grep 'rdma-model: VIOLATION: mdl[01]: .*'"$2" <<<"$said" || die "$1: not reported: $said"
+}
+
+commit nothing
+if grep VIOLATION <<<"$said"; then die "a report of nothing"; fi
+
+plant unmapped 'address that is not mapped (local read'
+plant direction 'access against the direction of a mapping (local write'
+plant unmap 'unmaps address'
+plant sends 'posted beyond the capacity of the send queue'
+plant recvs 'posted beyond the capacity of the receive queue'
+plant cq 'overflow of a completion queue'
+plant sges 'more entries than a send work request'
+plant recv-sges 'more entries than a receive work request'
+plant rkey 'unknown key (remote write'
+plant old-rkey 'former key of a region (remote write'
+plant bounds 'address out of the bounds of the region (remote write'
+plant access 'access that the region does not allow (remote read'
+
+# A report names the queue pair and the work request.
+grep -q 'qp [1-9][0-9]*: work request [0-9a-f]* (mdl_plant_done \[rdma_model_plant\])' <<<"$said" ||
+	die "no work request: $said"
+
+commit leak
+dmesg -C
+adapter_down
+dmesg | grep 'VIOLATION: mdl0: .*1 mappings are left at removal' || die "no leak: $(dmesg)"

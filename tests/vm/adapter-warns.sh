@@ -1,0 +1,11 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 1 --cpus 2 --mem 1024 --timeout 60
+# short: a violation on the modelled adapter fails the run though the script passes
+# expect: report
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+. ../lib/adapter.sh
+
+adapter_up
+modprobe rdma-model-plant what=unmapped || die "it was not committed"
