@@ -50,7 +50,7 @@ gid_of() {
 adapter_link() {
 	local setting
 	for setting in "${@:3}"; do
-		echo "${setting#*=}" >"/sys/module/rdma_model/parameters/${setting%%=*}" ||
+		printf %s "${setting#*=}" >"/sys/module/rdma_model/parameters/${setting%%=*}" ||
 			die "the model refuses $setting"
 	done
 	run rdma link add "$1" type model netdev "$2"
