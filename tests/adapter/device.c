@@ -302,6 +302,12 @@ int mdl_newlink(const char *name, struct net_device *ndev)
 	}
 	if (ndev->type != ARPHRD_ETHER)
 		return -EINVAL;
+	/* rdma_cm takes the path MTU from the network device alone. */
+	if (iboe_get_mtu(ndev->mtu) > profile->max_mtu) {
+		pr_err("rdma-model: the MTU of %s is too large for profile '%s'\n",
+		       ndev->name, profile->name);
+		return -EINVAL;
+	}
 	dev = ib_alloc_device(mdl_dev, ib);
 	if (!dev)
 		return -ENOMEM;

@@ -26,6 +26,9 @@ static int mdl_qp_grant(struct mdl_dev *dev, struct ib_qp_init_attr *init)
 	const struct mdl_profile *p = dev->profile;
 	struct ib_qp_cap *cap = &init->cap;
 
+	/* The RDMA core asks every device for the same capacities for this one. */
+	if (init->qp_type == IB_QPT_GSI)
+		return 0;
 	if (init->srq) {
 		cap->max_recv_wr = 0;
 		cap->max_recv_sge = 0;

@@ -18,11 +18,11 @@ adapter_load() {
 	modprobe rdma-model "$@" || die "modprobe rdma-model failed"
 }
 
-# adapter_netdev NUMBER ADDRESS: a network device dNUMBER
+# adapter_netdev NUMBER ADDRESS MTU: a network device dNUMBER
 adapter_netdev() {
 	run ip link add "d$1" type dummy
 	# a dummy has no neighbours unless it is told to
-	run ip link set "d$1" address "02:00:00:00:77:0$1" mtu 9000 arp on up
+	run ip link set "d$1" address "02:00:00:00:77:0$1" mtu "$3" arp on up
 	run ip addr add "$2/32" dev "d$1"
 }
 
@@ -59,10 +59,14 @@ adapter_link() {
 # adapter_up [PARAMETER=VALUE...]: both devices, ready for rdma_cm. The target of RNBD
 # accepts no device that needs bounce buffers.
 adapter_up() {
+	local mtu=9000
+
 	[ -d /sys/module/rdma_model ] || adapter_load
 	modprobe dummy numdummies=0 || die "no dummy network devices"
-	adapter_netdev 0 "$MDL_CLIENT"
-	adapter_netdev 1 "$MDL_TARGET"
+	# rdma_cm takes the path MTU from here and does not ask what the port can do
+	[[ " $* " != *" profile=minimal "* ]] || mtu=400
+	adapter_netdev 0 "$MDL_CLIENT" $mtu
+	adapter_netdev 1 "$MDL_TARGET" $mtu
 	adapter_neighbour 0 "$MDL_CLIENT" 1 "$MDL_TARGET"
 	adapter_neighbour 1 "$MDL_TARGET" 0 "$MDL_CLIENT"
 	adapter_link mdl0 d0 bounce=Y "$@"
