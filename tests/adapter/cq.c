@@ -15,7 +15,6 @@
  * queue and raises IB_EVENT_CQ_ERR.
  */
 #include <linux/slab.h>
-#include <linux/version.h>
 
 #include "model.h"
 
@@ -68,7 +67,7 @@ int mdl_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	spin_lock_init(&cq->lock);
 	INIT_LIST_HEAD(&cq->vector_entry);
 	cq->vector = &dev->vectors[attr->comp_vector % ibcq->device->num_comp_vectors];
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+#ifdef MDL_HAVE_HRTIMER_SETUP
 	hrtimer_setup(&cq->timer, mdl_cq_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
 #else
 	hrtimer_init(&cq->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
@@ -186,7 +185,8 @@ static void mdl_cq_notify(struct mdl_cq *cq, bool solicited)
 	if (!cq->period || cq->pending >= cq->count)
 		mdl_cq_raise(cq);
 	else if (!hrtimer_active(&cq->timer))
-		hrtimer_start(&cq->timer, ns_to_ktime(cq->period * NSEC_PER_USEC), HRTIMER_MODE_REL_SOFT);
+		hrtimer_start(&cq->timer, ns_to_ktime(cq->period * NSEC_PER_USEC),
+			      HRTIMER_MODE_REL_SOFT);
 }
 
 /**

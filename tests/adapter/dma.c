@@ -6,7 +6,8 @@
  * page to the next one, and shadow pages. The device accesses the shadow; data move
  * between memory and shadow when memory is mapped, unmapped and synchronised, so that
  * a synchronisation that is missing shows as wrong data. Coherent memory has no
- * shadow, nor has any memory of a device without bounce buffers. With dma=direct an address is a physical address, and nothing is known.
+ * shadow, nor has any memory of a device without bounce buffers. With dma=direct an
+ * address is a physical address, and nothing is checked.
  *
  * Ownership: a mapping owns its shadow pages until it is unmapped.
  *

@@ -44,7 +44,7 @@
  * struct mdl_timing - what an operation costs on an adapter
  * @link_mbps: link rate, Mbit/s of payload and headers
  * @header_bytes: bytes of headers and gaps per packet of path MTU on the wire
- * @round_trip_ns: time from a SEND on the wire until its acknowledgement, ns, without
+ * @round_trip_ns: time from a SEND on the wire until its acknowledgment, ns, without
  *	the serialisation of data
  * @doorbell_ns: CPU time of the MMIO write of one post call, ns
  * @doorbell_to_fetch_ns: time from the doorbell until the adapter asks for the work

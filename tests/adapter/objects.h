@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Objects of the modelled adapter.
+ *
+ * Operation: every object embeds the object of the RDMA core as its first member.
+ *
+ * Ownership: the RDMA core frees devices, protection domains, address handles, queue
+ * pairs, and completion queues; the model frees regions and mappings.
+ *
+ * Concurrency: no lock is taken under another, except that of a vector under that of a
+ * completion queue. All of them are taken with interrupts disabled, because a ULP may
+ * post, poll, map and unmap in any context. Devices, queue pairs and regions are looked
+ * up under RCU.
+ *
+ * Errors: the errors of the functions are in model.h.
+ */
+#ifndef MDL_OBJECTS_H
+#define MDL_OBJECTS_H
+
+#include <linux/hrtimer.h>
+#include <linux/if_ether.h>
+#include <linux/rbtree.h>
+#include <linux/refcount.h>
+#include <linux/timer.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+
+#include "profile.h"
+
+/* Data move in pieces of at most one path MTU. */
+#define MDL_MAX_PACKET		4096
+/* Bytes of a global route header in front of each datagram. */
+#define MDL_GRH_SIZE		40
+/* Key of all memory, for local access by work requests of the kernel. */
+#define MDL_LOCAL_DMA_LKEY	0x100
+/* Number of the queue pair for management datagrams. */
+#define MDL_GSI_QPN		1
+/* Entries of a receive work request in any profile. */
+#define MDL_MAX_RECV_SGE	64
+
+struct dentry;
+struct mdl_dev;
+struct mdl_qp;
+struct platform_device;
+
+/* Counters of a device; mdl_stat_names holds their names. */
+enum mdl_stat {
+	MDL_STAT_POST_SEND,
+	MDL_STAT_POST_RECV,
+	MDL_STAT_SEND,
+	MDL_STAT_SEND_INV,
+	MDL_STAT_WRITE,
+	MDL_STAT_WRITE_IMM,
+	MDL_STAT_READ,
+	MDL_STAT_REG_MR,
+	MDL_STAT_LOCAL_INV,
+	MDL_STAT_DATAGRAM,
+	MDL_STAT_RECV,
+	MDL_STAT_SERVED_SEND,
+	MDL_STAT_SERVED_WRITE,
+	MDL_STAT_SERVED_READ,
+	MDL_STAT_BYTES_OUT,
+	MDL_STAT_BYTES_IN,
+	MDL_STAT_CQE,
+	MDL_STAT_INTERRUPT,
+	MDL_STAT_RNR,
+	MDL_STAT_RETRY,
+	MDL_STAT_FENCE_WAIT,
+	MDL_STAT_READ_WAIT,
+	MDL_STAT_MAP,
+	MDL_STAT_UNMAP,
+	MDL_STAT_SYNC,
+	MDL_STAT_MAPPED,
+	MDL_STAT_VIOLATION,
+	MDL_STAT_COUNT
+};
+
+/**
+ * struct mdl_dma - the mappings of one device
+ * @lock: protects all members and the shadow pages
+ * @root: mappings by address
+ * @next: address from which the next mapping is looked for
+ * @end: first address that the device cannot use
+ */
+struct mdl_dma {
+	spinlock_t lock;	/* mappings and shadow pages */
+	struct rb_root root;
+	u64 next;
+	u64 end;
+};
+
+/**
+ * struct mdl_engine - what executes the send queues of one device
+ * @lock: protects @active and mdl_qp.active
+ * @active: queue pairs with work, each with a reference
+ * @work: bottom half; never runs on two processors
+ * @packet: data of one packet on their way; used by @work only
+ * @sge: entries of a receive work request; used by @work only
+ */
+struct mdl_engine {
+	spinlock_t lock;	/* list of queue pairs */
+	struct list_head active;
+	struct work_struct work;
+	void *packet;
+	struct ib_sge *sge;
+};
+
+/**
+ * struct mdl_vector - completion vector
+ * @lock: protects @cqs and mdl_cq.vector_entry
+ * @cqs: completion queues with an event to be delivered
+ * @work: bottom half on @cpu, the interrupt handler
+ * @dev: device
+ * @cpu: processor of the interrupt
+ */
+struct mdl_vector {
+	spinlock_t lock;	/* list of completion queues */
+	struct list_head cqs;
+	struct work_struct work;
+	struct mdl_dev *dev;
+	int cpu;
+};
+
+/**
+ * struct mdl_dev - device
+ * @ib: device of the RDMA core
+ * @pdev: parent, whose DMA operations are those of the model
+ * @ndev: network device; a reference until the device is freed
+ * @profile: limits
+ * @link: entry of mdl_devices
+ * @gids: struct mdl_gid entries; RCU, protected by mdl_devices_lock
+ * @qps: queue pairs by number
+ * @mrs: regions by key without its variant byte
+ * @next_qp: hint for the next number of a queue pair; protected by the lock of @qps
+ * @next_mr: hint for the next index of a region; protected by the lock of @mrs
+ * @dma: mappings
+ * @engine: execution of send queues
+ * @vectors: completion vectors, ib.num_comp_vectors of them
+ * @events: ordered workqueue on which asynchronous events are delivered
+ * @stats: counters
+ * @debugfs: folder of the device
+ * @active: whether the port was reported as active
+ * @bounce: whether mappings have shadow pages
+ */
+struct mdl_dev {
+	struct ib_device ib;
+	struct platform_device *pdev;
+	struct net_device *ndev;
+	const struct mdl_profile *profile;
+	struct list_head link;
+	struct list_head gids;
+	struct xarray qps;
+	struct xarray mrs;
+	u32 next_qp;
+	u32 next_mr;
+	struct mdl_dma dma;
+	struct mdl_engine engine;
+	struct mdl_vector *vectors;
+	struct workqueue_struct *events;
+	atomic64_t stats[MDL_STAT_COUNT];
+	struct dentry *debugfs;
+	bool active;
+	bool bounce;
+};
+
+struct mdl_pd {
+	struct ib_pd ib;
+};
+
+/**
+ * struct mdl_av - address vector, copied from an address handle
+ * @sgid: source GID
+ * @dgid: destination GID
+ * @dmac: MAC address of the destination as the ULP resolved it
+ * @smac: MAC address of the source
+ * @hop_limit: hop limit
+ * @tclass: traffic class
+ */
+struct mdl_av {
+	union ib_gid sgid;
+	union ib_gid dgid;
+	u8 dmac[ETH_ALEN];
+	u8 smac[ETH_ALEN];
+	u8 hop_limit;
+	u8 tclass;
+};
+
+struct mdl_ah {
+	struct ib_ah ib;
+	struct mdl_av av;
+};
+
+/**
+ * struct mdl_piece - consecutive part of a memory region
+ * @addr: DMA address
+ * @len: length, bytes
+ */
+struct mdl_piece {
+	u64 addr;
+	u32 len;
+};
+
+/**
+ * struct mdl_mr - memory region
+ * @ib: region of the RDMA core
+ * @rcu: defers freeing
+ * @lock: protects all that follow, except @is_dma, @max and the staged pieces
+ * @is_dma: whether it stands for all memory
+ * @valid: whether it can be accessed
+ * @key: local and remote key; the lowest byte is the variant
+ * @access: enum ib_access_flags
+ * @iova: first address in the region
+ * @length: bytes
+ * @nr: number of pieces
+ * @active: pieces, used while @valid
+ * @max: capacity of @active and @staged
+ * @staged_nr: number of staged pieces; the ULP serialises access
+ * @staged: pieces that map_mr_sg() left for the next REG_MR
+ */
+struct mdl_mr {
+	struct ib_mr ib;
+	struct rcu_head rcu;
+	spinlock_t lock;	/* what an engine uses */
+	bool is_dma;
+	bool valid;
+	u32 key;
+	int access;
+	u64 iova;
+	u64 length;
+	u32 nr;
+	struct mdl_piece *active;
+	u32 max;
+	u32 staged_nr;
+	struct mdl_piece *staged;
+};
+
+/**
+ * struct mdl_cqe - work completion in a completion queue
+ * @wc: completion for the ULP
+ * @qp: queue pair; entries of a destroyed one are removed
+ * @rq: receive queue of which polling frees an entry, NULL for a send completion
+ * @sq_index: index of the send queue up to which polling frees the entries
+ * @solicited: whether it raises an event for solicited completions
+ */
+struct mdl_cqe {
+	struct ib_wc wc;
+	struct mdl_qp *qp;
+	struct mdl_rq *rq;
+	u32 sq_index;
+	bool solicited;
+};
+
+enum mdl_arm { MDL_ARM_NONE, MDL_ARM_SOLICITED, MDL_ARM_NEXT };
+
+/**
+ * struct mdl_cq - completion queue
+ * @ib: completion queue of the RDMA core
+ * @lock: protects the following members up to @broken
+ * @ring: entries
+ * @head: index of the next entry to be written, counts up
+ * @tail: index of the next entry to be polled, counts up
+ * @arm: event that the ULP requested
+ * @count: moderation: completions per event
+ * @period: moderation: longest delay of an event, us
+ * @pending: completions since the last event
+ * @broken: whether it overflowed
+ * @timer: moderation timer
+ * @vector: completion vector
+ * @vector_entry: entry of mdl_vector.cqs
+ */
+struct mdl_cq {
+	struct ib_cq ib;
+	spinlock_t lock;	/* ring and events */
+	struct mdl_cqe *ring;
+	u32 head;
+	u32 tail;
+	enum mdl_arm arm;
+	u16 count;
+	u16 period;
+	u32 pending;
+	bool broken;
+	struct hrtimer timer;
+	struct mdl_vector *vector;
+	struct list_head vector_entry;
+};
+
+/**
+ * struct mdl_rwqe - receive work request
+ * @wr_id: as posted
+ * @num_sge: number of entries
+ * @sge: entries
+ */
+struct mdl_rwqe {
+	u64 wr_id;
+	u32 num_sge;
+	struct ib_sge *sge;
+};
+
+/**
+ * struct mdl_rq - receive queue of a queue pair, or shared
+ * @lock: protects all members but @freed
+ * @wqe: ring
+ * @sge: entries of the ring
+ * @size: capacity
+ * @max_sge: entries of one work request
+ * @head: index of the next request to be posted, counts up
+ * @next: index of the next request to be consumed, counts up
+ * @freed: number of requests whose completions were polled
+ * @limit: shared: event if fewer requests are left, 0 without
+ */
+struct mdl_rq {
+	spinlock_t lock;	/* ring */
+	struct mdl_rwqe *wqe;
+	struct ib_sge *sge;
+	u32 size;
+	u32 max_sge;
+	u32 head;
+	u32 next;
+	atomic_t freed;
+	u32 limit;
+};
+
+struct mdl_srq {
+	struct ib_srq ib;
+	struct mdl_rq rq;
+};
+
+/**
+ * struct mdl_swqe - send work request
+ * @wr_id: as posted
+ * @opcode: enum ib_wr_opcode
+ * @flags: enum ib_send_flags
+ * @num_sge: number of entries
+ * @length: sum of their lengths, or bytes of inline data
+ * @imm: immediate data or key to be invalidated
+ * @remote_addr: RDMA: address
+ * @rkey: RDMA: remote key
+ * @mr_key: REG_MR: key of the region while it is not registered
+ * @key: REG_MR: new key
+ * @access: REG_MR: access
+ * @av: datagram: address
+ * @remote_qpn: datagram: queue pair
+ * @qkey: datagram: Q_Key
+ * @status: result, once @finished
+ * @finished: whether it was executed; the engine's
+ * @sge: entries
+ * @data: inline data
+ */
+struct mdl_swqe {
+	u64 wr_id;
+	u32 opcode;
+	u32 flags;
+	u32 num_sge;
+	u32 length;
+	union {
+		__be32 imm_data;
+		u32 invalidate_rkey;
+	} imm;
+	union {
+		struct {
+			u64 remote_addr;
+			u32 rkey;
+		};
+		struct {
+			u32 mr_key;
+			u32 key;
+			int access;
+		};
+		struct {
+			struct mdl_av av;
+			u32 remote_qpn;
+			u32 qkey;
+		};
+	};
+	enum ib_wc_status status;
+	bool finished;
+	struct ib_sge *sge;
+	void *data;
+};
+
+/**
+ * struct mdl_sq - send queue
+ * @wqe: ring
+ * @sge: entries of the ring
+ * @data: inline data of the ring
+ * @size: capacity
+ * @max_sge: entries of one work request
+ * @max_inline: inline data of one work request, bytes
+ * @head: index of the next request to be posted; protected by mdl_qp.lock
+ * @next: index of the next request to be issued; the engine's
+ * @done: index of the oldest request without completion; the engine's
+ * @freed: index of the oldest request whose entry is in use; written by polling
+ *	under the lock of the completion queue
+ * @reads: RDMA READs issued and not answered; the engine's
+ */
+struct mdl_sq {
+	struct mdl_swqe *wqe;
+	struct ib_sge *sge;
+	void *data;
+	u32 size;
+	u32 max_sge;
+	u32 max_inline;
+	u32 head;
+	u32 next;
+	u32 done;
+	u32 freed;
+	u32 reads;
+};
+
+/**
+ * struct mdl_qp - queue pair
+ * @ib: queue pair of the RDMA core
+ * @lock: protects @state, @attr, @av, @waiting, @dying, @flushed and mdl_sq.head
+ * @refs: references; mdl_qp_put()
+ * @gone: completed with the last reference
+ * @state: state
+ * @attr: attributes as modified so far
+ * @init: attributes of the creation, with the granted capacities
+ * @av: path of a connected queue pair
+ * @sq: send queue
+ * @rq: receive queue, unused with a shared one
+ * @timer: RNR and retry timer
+ * @retries: retries of the current request without an answer; the engine's
+ * @rnr_retries: retries of the current request by a receiver not ready; the engine's
+ * @waiting: whether @timer holds the send queue
+ * @dying: whether it is being destroyed
+ * @last_wqe: whether the event of the last receive request was delivered
+ * @established: whether the first message in state RTR was reported
+ * @active: whether it is in mdl_engine.active; protected by mdl_engine.lock
+ * @engine_entry: entry of mdl_engine.active
+ */
+struct mdl_qp {
+	struct ib_qp ib;
+	spinlock_t lock;	/* state, attributes, head of the send queue */
+	refcount_t refs;
+	struct completion gone;
+	enum ib_qp_state state;
+	struct ib_qp_attr attr;
+	struct ib_qp_init_attr init;
+	struct mdl_av av;
+	struct mdl_sq sq;
+	struct mdl_rq rq;
+	struct timer_list timer;
+	u32 retries;
+	u32 rnr_retries;
+	bool waiting;
+	bool dying;
+	bool last_wqe;
+	bool established;
+	bool active;
+	struct list_head engine_entry;
+};
+
+/**
+ * struct mdl_mem - position in memory that a work request names
+ * @dev: device whose memory it is
+ * @qp: queue pair whose protection domain is used
+ * @by: queue pair of the work request, for reports
+ * @wr_id: work request, for reports
+ * @sge: entries; one with remote address and key for remote memory
+ * @num_sge: number of entries left
+ * @offset: bytes of the first entry that are behind
+ * @access: 0 to read, IB_ACCESS_LOCAL_WRITE to write, or a remote access
+ * @data: inline data instead of entries
+ */
+struct mdl_mem {
+	struct mdl_dev *dev;
+	struct mdl_qp *qp;
+	struct mdl_qp *by;
+	u64 wr_id;
+	const struct ib_sge *sge;
+	u32 num_sge;
+	u32 offset;
+	int access;
+	const void *data;
+};
+
+/*
+ * Status inside the engine: the receiver was not ready, or did not answer. The values
+ * are those of reliable datagrams, which do not exist here.
+ */
+#define MDL_STATUS_RNR		IB_WC_INV_EEC_STATE_ERR
+#define MDL_STATUS_NO_ANSWER	IB_WC_INV_EECN_ERR
+
+#define mdl_dev_of(ibdev)	container_of(ibdev, struct mdl_dev, ib)
+#define mdl_ah_of(ibah)		container_of(ibah, struct mdl_ah, ib)
+#define mdl_mr_of(ibmr)		container_of(ibmr, struct mdl_mr, ib)
+#define mdl_cq_of(ibcq)		container_of(ibcq, struct mdl_cq, ib)
+#define mdl_srq_of(ibsrq)	container_of(ibsrq, struct mdl_srq, ib)
+#define mdl_qp_of(ibqp)		container_of(ibqp, struct mdl_qp, ib)
+
+#endif

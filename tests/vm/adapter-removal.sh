@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 1 --cpus 2 --mem 1024 --timeout 180
+# short: modelled adapters are removed under load, at the client and at the target, and come back
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+. ../lib/adapter.sh
+
+ADDR=$MDL_TARGET
+set_host_id
+adapter_up
+target_start
+export_disk disk0 "$(null_disk 64)"
+dev=$(attach disk0) || exit 1
+
+# connected TIMES: the disk is live and has connected so often; for wait_for
+connected() {
+	[ "$(cat "/sys/block/${dev##*/}/rnbd/state")" = live ] &&
+		[ "$(dmesg | grep -c 'connected again')" = "$1" ]
+}
+
+# load: data that are verified while the devices come and go
+load() {
+	verify "$dev" --rw=randwrite --bs=16k --iodepth=16 --size=32m --time_based --runtime=20
+}
+
+load &
+load=$!
+wait_for 10 sh -c "[ \$(awk '\$1 == \"writes\" { print \$2 }' $MDL_DEBUG/mdl0/stats) -gt 100 ]"
+run rdma link delete mdl0
+adapter_link mdl0 d0 bounce=Y
+wait_for 30 connected 1
+note "the client's device was removed"
+
+before=$(mdl_stat mdl1 served_writes)
+wait_for 10 sh -c "[ \$(awk '\$1 == \"served_writes\" { print \$2 }' $MDL_DEBUG/mdl1/stats) -gt $((before + 100)) ]"
+run rdma link delete mdl1
+adapter_link mdl1 d1 bounce=N
+wait_for 30 connected 2
+note "the target's device was removed"
+wait "$load" || die "the load failed"
+
+detach "$dev"
+configfs_clear
+unload
+mdl_show
+for dev in mdl0 mdl1; do
+	mdl_need "$dev" violations -eq 0
+done
+adapter_down
