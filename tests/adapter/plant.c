@@ -33,6 +33,7 @@ MODULE_PARM_DESC(what, "violation to be committed");
  * @pd: protection domain
  * @cq: completion queue of both work queues, polled directly
  * @qp: queue pair
+ * @send_wrs: granted capacity of its send queue
  * @mr: region for fast registration
  * @page: memory
  * @addr: its address, mapped in both directions
@@ -45,6 +46,7 @@ struct mdl_plant {
 	struct ib_pd *pd;
 	struct ib_cq *cq;
 	struct ib_qp *qp;
+	u32 send_wrs;
 	struct ib_mr *mr;
 	struct page *page;
 	u64 addr;
@@ -114,6 +116,7 @@ static int mdl_plant_open(struct mdl_plant *end, const char *name, u32 cqe)
 	end->qp = ib_create_qp(end->pd, &init);
 	if (IS_ERR(end->qp))
 		return PTR_ERR(end->qp);
+	end->send_wrs = init.cap.max_send_wr;
 	end->mr = ib_alloc_mr(end->pd, IB_MR_TYPE_MEM_REG, 1);
 	return PTR_ERR_OR_ZERO(end->mr);
 }
@@ -287,12 +290,12 @@ static int mdl_plant_direction(struct mdl_plant *end, struct mdl_plant *peer)
 	return ret;
 }
 
-/* Work requests that nothing receives keep their places: one too many. */
+/* Work requests that nothing receives keep their places: one more than were granted. */
 static int mdl_plant_sends(struct mdl_plant *end, struct mdl_plant *peer)
 {
 	int i, ret;
 
-	for (i = 0; i < PLANT_WRS; i++) {
+	for (i = 0; i < end->send_wrs; i++) {
 		ret = mdl_plant_send(end, end->addr, 64, 1);
 		if (ret)
 			return ret;

@@ -103,6 +103,10 @@ static const struct mdl_profile mdl_profiles[] = {
 		.cqe_slack = 1,
 		.cqe_power_of_two = true,
 		.wr_power_of_two = true,
+		/* calc_sq_size() with calc_send_wqe() for RC: 2^15 blocks of 64 bytes. */
+		.sq_bytes = SZ_2M,
+		.sq_overhead = 132,
+		.sq_align = 64,
 		/* The number of processors, at most 63 in ibv_devinfo. */
 		.num_comp_vectors = 63,
 		.max_cq_moderation_count = U16_MAX,

@@ -124,7 +124,10 @@ struct mdl_timing {
  *	before it rounds up
  * @cqe_power_of_two: whether the size of a completion queue is rounded up to a power of 2
  * @wr_power_of_two: whether the size of a send, receive or shared receive queue is
- *	rounded up to a power of 2
+ *	rounded up to a power of 2; with @sq_bytes it is the bytes of a send queue that are
+ * @sq_bytes: bytes of the largest send queue, 0 if its entries count alone
+ * @sq_overhead: bytes of a send work request besides its scatter/gather entries
+ * @sq_align: alignment of a send work request, bytes
  * @num_comp_vectors: number of completion vectors; the device limits it to the number
  *	of processors
  * @max_cq_moderation_count: largest count of CQ moderation
@@ -171,6 +174,9 @@ struct mdl_profile {
 	u32 cqe_slack;
 	bool cqe_power_of_two;
 	bool wr_power_of_two;
+	u32 sq_bytes;
+	u32 sq_overhead;
+	u32 sq_align;
 	u32 num_comp_vectors;
 	u16 max_cq_moderation_count;
 	u16 max_cq_moderation_period;

@@ -20,6 +20,21 @@
 #define MDL_MIN_QPN	0x10
 #define MDL_MAX_QPN	GENMASK(23, 0)
 
+/*
+ * A send queue has room for bytes, not for work requests, and how many bytes one takes
+ * depends on its entries.
+ */
+static int mdl_qp_grant_send(const struct mdl_profile *p, struct ib_qp_cap *cap)
+{
+	u64 stride = ALIGN(p->sq_overhead + cap->max_send_sge * sizeof(struct ib_sge), p->sq_align);
+	u64 bytes = roundup_pow_of_two(cap->max_send_wr * stride);
+
+	if (bytes > p->sq_bytes)
+		return -ENOMEM;
+	cap->max_send_wr = bytes / stride;
+	return 0;
+}
+
 /* Check the capacities and replace them by those that are granted. */
 static int mdl_qp_grant(struct mdl_dev *dev, struct ib_qp_init_attr *init)
 {
@@ -37,12 +52,14 @@ static int mdl_qp_grant(struct mdl_dev *dev, struct ib_qp_init_attr *init)
 	    cap->max_send_sge > p->max_send_sge || cap->max_recv_sge > p->max_recv_sge ||
 	    cap->max_inline_data > (p->features & MDL_F_INLINE ? p->max_inline_data : 0))
 		return -EINVAL;
-	if (p->wr_power_of_two) {
-		if (cap->max_send_wr)
-			cap->max_send_wr = roundup_pow_of_two(cap->max_send_wr);
-		if (cap->max_recv_wr)
-			cap->max_recv_wr = roundup_pow_of_two(cap->max_recv_wr);
-	}
+	if (p->wr_power_of_two && cap->max_recv_wr)
+		cap->max_recv_wr = roundup_pow_of_two(cap->max_recv_wr);
+	if (!cap->max_send_wr)
+		return 0;
+	if (p->sq_bytes)
+		return mdl_qp_grant_send(p, cap);
+	if (p->wr_power_of_two)
+		cap->max_send_wr = roundup_pow_of_two(cap->max_send_wr);
 	return 0;
 }
 

@@ -139,6 +139,13 @@ static bool mdl_take_recv(struct mdl_exchange *x, struct mdl_rwqe *rwqe)
 	return true;
 }
 
+/* The responder has no receive work request: it asks for patience, or drops the message. */
+static enum ib_wc_status mdl_not_ready(const struct mdl_exchange *x)
+{
+	return x->peer_dev->profile->features & MDL_F_RNR ? MDL_STATUS_RNR :
+							    MDL_STATUS_NO_ANSWER;
+}
+
 /* The responder completes its receive with an error and refuses the request. */
 static void mdl_recv_wrong(struct mdl_exchange *x, const struct mdl_rwqe *rwqe,
 			   enum ib_wc_status status)
@@ -184,7 +191,7 @@ static enum ib_wc_status mdl_send(struct mdl_exchange *x)
 	if (mdl_mem_check(&from))
 		return IB_WC_LOC_PROT_ERR;
 	if (!mdl_take_recv(x, &rwqe))
-		return MDL_STATUS_RNR;
+		return mdl_not_ready(x);
 	if (x->wqe->length > mdl_mem_length(rwqe.sge, rwqe.num_sge)) {
 		mdl_recv_wrong(x, &rwqe, IB_WC_LOC_LEN_ERR);
 		return IB_WC_REM_INV_REQ_ERR;
@@ -233,7 +240,7 @@ static enum ib_wc_status mdl_write(struct mdl_exchange *x)
 	if (status)
 		return status;
 	if (x->wqe->opcode == IB_WR_RDMA_WRITE_WITH_IMM && !mdl_take_recv(x, &rwqe))
-		return MDL_STATUS_RNR;
+		return mdl_not_ready(x);
 	status = mdl_move(x, &from, &to, IB_WC_LOC_PROT_ERR, IB_WC_REM_ACCESS_ERR);
 	if (status == IB_WC_REM_ACCESS_ERR)
 		mdl_refuse(x, IB_EVENT_QP_ACCESS_ERR);
@@ -337,7 +344,7 @@ enum ib_wc_status mdl_request(struct mdl_qp *qp, struct mdl_swqe *wqe)
 		}
 		mdl_qp_put(x.peer);
 	}
-	if (status != MDL_STATUS_RNR)
+	if (status != MDL_STATUS_RNR && status != MDL_STATUS_NO_ANSWER)
 		mdl_count(x.dev, mdl_request_stat[wqe->opcode]);
 	return status;
 }

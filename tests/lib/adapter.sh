@@ -12,7 +12,7 @@ MDL_CLIENT=10.77.0.1
 MDL_TARGET=10.77.0.2
 MDL_DEBUG=/sys/kernel/debug/rdma-model
 
-# adapter_load [PARAMETER=VALUE...]: the module of the model
+# adapter_load PARAMETER=VALUE...: the module of the model
 adapter_load() {
 	debugfs_ready
 	modprobe rdma-model "$@" || die "modprobe rdma-model failed"
@@ -56,12 +56,12 @@ adapter_link() {
 	run rdma link add "$1" type model netdev "$2"
 }
 
-# adapter_up [PARAMETER=VALUE...]: both devices, ready for rdma_cm. The target of RNBD
+# adapter_up PARAMETER=VALUE...: both devices, ready for rdma_cm. The target of RNBD
 # accepts no device that needs bounce buffers.
 adapter_up() {
 	local mtu=9000
 
-	[ -d /sys/module/rdma_model ] || adapter_load
+	[ -d /sys/module/rdma_model ] || adapter_load dma=model
 	modprobe dummy numdummies=0 || die "no dummy network devices"
 	# rdma_cm takes the path MTU from here and does not ask what the port can do
 	[[ " $* " != *" profile=minimal "* ]] || mtu=400

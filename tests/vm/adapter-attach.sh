@@ -6,7 +6,7 @@
 . ../lib/rnbd.sh
 . ../lib/adapter.sh
 
-adapter_up
+adapter_up profile=mlx5
 rdma link show
 for dev in mdl0 mdl1; do
 	rdma link show "$dev/1" | grep -q "state ACTIVE" || die "$dev is not active"

@@ -9,9 +9,9 @@
 . ../bench/peers.sh
 
 TARGET=$MDL_TARGET
-adapter_load
+adapter_load dma=model
 # rtrs-server refuses what needs bounce buffers: it maps memory only once
-adapter_up
+adapter_up profile=mlx5
 backend=$(null_disk 64) || exit 1
 
 intree_export Y

@@ -12,7 +12,7 @@ disk=$(null_disk 64) || exit 1
 
 note "mappings of the kernel"
 adapter_load dma=direct
-adapter_up
+adapter_up profile=mlx5
 target_start
 export_disk disk0 "$disk"
 dev=$(attach disk0) || exit 1
@@ -27,7 +27,7 @@ done
 adapter_down
 
 note "bounce buffers at the target"
-adapter_load
+adapter_load dma=model
 # with small segments: the default pool has some beyond dma_max_mapping_size()
 adapter_up bounce=Y profile=minimal
 target_start

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 240
+# kernel: stock
 # short: nvme-rdma and nvmet-rdma run on modelled adapters, with and without SRQ
 . ../lib/lab.sh
 . ../lib/rnbd.sh
@@ -8,9 +9,9 @@
 . ../bench/peers.sh
 
 TARGET=$MDL_TARGET
-adapter_load
+adapter_load dma=model
 # nvmet-rdma maps a reply before it fills it and does not synchronise: no bounce buffers there
-adapter_up
+adapter_up profile=mlx5
 backend=$(null_disk 64) || exit 1
 
 for srq in N Y; do

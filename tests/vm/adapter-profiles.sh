@@ -9,7 +9,7 @@
 ADDR=$MDL_TARGET
 set_host_id
 disk=$(null_disk 64) || exit 1
-adapter_load
+adapter_load dma=model
 
 # Not ionic: the target maps segments of its pool that are longer than
 # dma_get_max_seg_size() of that device.
@@ -34,5 +34,5 @@ for profile in ${1-mlx5 irdma bnxt_re minimal}; do
 		mdl_need "$dev" violations -eq 0
 	done
 	adapter_down
-	adapter_load
+	adapter_load dma=model
 done

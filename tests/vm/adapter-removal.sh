@@ -8,7 +8,7 @@
 
 ADDR=$MDL_TARGET
 set_host_id
-adapter_up
+adapter_up profile=mlx5
 target_start
 export_disk disk0 "$(null_disk 64)"
 dev=$(attach disk0) || exit 1

@@ -8,7 +8,7 @@
 
 # A warning would fail the run; adapter-warns shows that there is one.
 adapter_load warn=N
-adapter_up
+adapter_up profile=mlx5
 
 # commit WHAT: have it committed; the messages since then are in $said
 commit() {

@@ -7,5 +7,5 @@
 . ../lib/rnbd.sh
 . ../lib/adapter.sh
 
-adapter_up
+adapter_up profile=mlx5
 modprobe rdma-model-plant what=unmapped || die "it was not committed"
