@@ -400,12 +400,30 @@ static int mdl_plant_nothing(struct mdl_plant *end, struct mdl_plant *peer)
 	return ret ?: end->status || peer->status ? -EIO : 0;
 }
 
+/* Nothing wrong: what was received reaches memory when it is synchronised, not before. */
+static int mdl_plant_sync(struct mdl_plant *end, struct mdl_plant *peer)
+{
+	u8 *virt = page_address(end->page);
+	int ret;
+
+	memset(page_address(peer->page), 0x5a, 64);
+	ret = mdl_plant_recv(end, end->addr, 1) ?: mdl_plant_send(peer, peer->addr, 64, 1) ?:
+	      mdl_plant_wait(peer, 1) ?: mdl_plant_wait(end, 1);
+	if (ret)
+		return ret;
+	if (READ_ONCE(*virt))
+		return -EIO;
+	ib_dma_sync_single_for_cpu(end->dev, end->addr, 64, DMA_BIDIRECTIONAL);
+	return READ_ONCE(*virt) == 0x5a ? 0 : -EIO;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(struct mdl_plant *end, struct mdl_plant *peer);
 	u32 cqe;
 } mdl_plants[] = {
 	{ "nothing", mdl_plant_nothing, PLANT_CQE },
+	{ "sync", mdl_plant_sync, PLANT_CQE },
 	{ "unmapped", mdl_plant_unmapped, PLANT_CQE },
 	{ "direction", mdl_plant_direction, PLANT_CQE },
 	{ "sends", mdl_plant_sends, PLANT_CQE },
