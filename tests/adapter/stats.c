@@ -2,7 +2,8 @@
 /*
  * Counters of a device: /sys/kernel/debug/rdma-model/DEVICE/stats, one per line.
  *
- * Operation: mdl_count() counts; the file shows all counters.
+ * Operation: mdl_count() counts; the file shows all counters. The file "state" shows
+ * the queues, for the search for a queue pair that hangs.
  *
  * Ownership: a device owns its folder.
  *
@@ -68,6 +69,51 @@ static int mdl_profile_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(mdl_profile);
 
+static void mdl_state_qp(struct seq_file *m, const struct mdl_qp *qp)
+{
+	const struct mdl_sq *sq = &qp->sq;
+	const struct mdl_rq *rq = &qp->rq;
+
+	seq_printf(m, "qp %u state %d waiting %d active %d reads %u retries %u %u\n",
+		   qp->ib.qp_num, qp->state, qp->waiting, qp->active, sq->reads, qp->retries,
+		   qp->rnr_retries);
+	seq_printf(m, "  send head %u next %u done %u freed %u of %u\n",
+		   sq->head, sq->next, sq->done, sq->freed, sq->size);
+	seq_printf(m, "  receive head %u next %u freed %u of %u\n",
+		   rq->head, rq->next, atomic_read(&rq->freed), rq->size);
+}
+
+static void mdl_state_cq(struct seq_file *m, const struct ib_cq *ibcq)
+{
+	const struct mdl_cq *cq = container_of_const(ibcq, struct mdl_cq, ib);
+
+	seq_printf(m, "  cq %u head %u tail %u of %d arm %d event %d context %d\n",
+		   ibcq->res.id, cq->head, cq->tail, ibcq->cqe, cq->arm,
+		   !list_empty(&cq->vector_entry), ibcq->poll_ctx);
+}
+
+/* What all queue pairs are waiting for, read without locks. */
+static int mdl_state_show(struct seq_file *m, void *unused)
+{
+	struct mdl_dev *dev = m->private;
+	unsigned long index;
+	struct mdl_qp *qp;
+
+	rcu_read_lock();
+	xa_for_each(&dev->qps, index, qp) {
+		if (!refcount_inc_not_zero(&qp->refs))
+			continue;
+		mdl_state_qp(m, qp);
+		mdl_state_cq(m, qp->ib.send_cq);
+		if (qp->ib.recv_cq != qp->ib.send_cq)
+			mdl_state_cq(m, qp->ib.recv_cq);
+		mdl_qp_put(qp);
+	}
+	rcu_read_unlock();
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(mdl_state);
+
 /**
  * mdl_stats_add - create the debugfs files of a registered device
  * @dev: device
@@ -78,6 +124,7 @@ void mdl_stats_add(struct mdl_dev *dev)
 {
 	dev->debugfs = debugfs_create_dir(dev_name(&dev->ib.dev), mdl_debugfs);
 	debugfs_create_file("stats", 0444, dev->debugfs, dev, &mdl_stats_fops);
+	debugfs_create_file("state", 0444, dev->debugfs, dev, &mdl_state_fops);
 	debugfs_create_file("profile", 0444, dev->debugfs, dev, &mdl_profile_fops);
 }
 
