@@ -54,10 +54,32 @@ void rnbdc_req_unmap(struct rnbdc_req *req)
 	req->nr_sge = 0;
 }
 
+/* Map @len bytes of @bv from @skip on as the next gather entry of the request. */
+static blk_status_t rnbdc_map_piece(struct rnbdc_session *sess, struct rnbdc_req *req,
+				    const struct bio_vec *bv, u32 skip, u32 len)
+{
+	struct ib_sge *sge = &req->sge[req->nr_sge];
+
+	if (WARN_ON_ONCE(req->nr_sge == sess->disk.max_segments))
+		return BLK_STS_IOERR;
+	sge->addr = ib_dma_map_page(sess->conn.dev, bv->bv_page, bv->bv_offset + skip,
+				    len, rnbdc_req_dir(req));
+	if (ib_dma_mapping_error(sess->conn.dev, sge->addr))
+		return BLK_STS_RESOURCE;
+	sge->length = len;
+	sge->lkey = sess->conn.pd->local_dma_lkey;
+	req->nr_sge++;
+	return BLK_STS_OK;
+}
+
 /**
  * rnbdc_req_map - map the pages of a request for the device
  * @q: queue
  * @rq: READ or WRITE whose rnbdc_req.wire has its opcode
+ *
+ * A piece of memory that is longer than the largest segment of the disk becomes
+ * several gather entries: the block layer counts it so, and the device cannot map
+ * more at once.
  *
  * Context: any.
  * Return: BLK_STS_OK, BLK_STS_RESOURCE if a page cannot be mapped now, or
@@ -66,31 +88,24 @@ void rnbdc_req_unmap(struct rnbdc_req *req)
 blk_status_t rnbdc_req_map(struct rnbdc_queue *q, struct request *rq)
 {
 	struct rnbdc_req *req = blk_mq_rq_to_pdu(rq);
-	struct rnbdc_session *sess = q->sess;
+	u32 max_segment = queue_max_segment_size(rq->q);
 	struct req_iterator iter;
 	struct bio_vec bv;
-	blk_status_t status = BLK_STS_RESOURCE;
+	blk_status_t status;
+	u32 done, len;
 
 	req->nr_sge = 0;
 	rq_for_each_bvec(bv, rq, iter) {
-		struct ib_sge *sge = &req->sge[req->nr_sge];
-
-		if (WARN_ON_ONCE(req->nr_sge == sess->disk.max_segments)) {
-			status = BLK_STS_IOERR;
-			goto unmap;
+		for (done = 0; done < bv.bv_len; done += len) {
+			len = min(bv.bv_len - done, max_segment);
+			status = rnbdc_map_piece(q->sess, req, &bv, done, len);
+			if (status) {
+				rnbdc_req_unmap(req);
+				return status;
+			}
 		}
-		sge->addr = ib_dma_map_page(sess->conn.dev, bv.bv_page, bv.bv_offset,
-					    bv.bv_len, rnbdc_req_dir(req));
-		if (ib_dma_mapping_error(sess->conn.dev, sge->addr))
-			goto unmap;
-		sge->length = bv.bv_len;
-		sge->lkey = sess->conn.pd->local_dma_lkey;
-		req->nr_sge++;
 	}
 	return BLK_STS_OK;
-unmap:
-	rnbdc_req_unmap(req);
-	return status;
 }
 
 /**

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# lab: --nodes 1 --cpus 2 --mem 1024 --timeout 180
+# lab: --nodes 1 --cpus 2 --mem 1024 --timeout 240
 # short: modelled adapters with the kernel's own mappings; the target refuses bounce buffers
 . ../lib/lab.sh
 . ../lib/rnbd.sh
@@ -37,4 +37,27 @@ refused rnbd attach "$ADDR" disk0
 dmesg | grep 'pool of .* on mdl1'
 configfs_clear
 unload
+adapter_down
+
+# Memory of a request that is contiguous over more than dma_max_mapping_size() is mapped
+# in pieces. The device reports a mapping that is longer.
+note "requests longer than a mapping"
+adapter_load dma=model
+adapter_up profile=minimal
+target_start
+export_disk disk0 "$disk"
+echo 16 >/proc/sys/vm/nr_hugepages
+modprobe rnbd chunk_kb=0 || die "modprobe rnbd failed"
+dev=$(attach disk0) || exit 1
+same "$(cat "/sys/block/${dev##*/}/queue/max_sectors_kb")" 1024
+before=$(mdl_stat mdl0 maps)
+verify "$dev" --rw=write --bs=1m --iodepth=4 --size=16m --iomem=mmaphuge --hugepage-size=2m
+# at least four mappings of at most 256 KiB for each MiB, written and read
+mdl_need mdl0 maps -ge $((before + 128))
+detach "$dev"
+configfs_clear
+unload
+for dev in mdl0 mdl1; do
+	mdl_need "$dev" violations -eq 0
+done
 adapter_down
