@@ -182,6 +182,7 @@ static int rnbdc_connect_queue(struct rnbdc_session *sess, u32 index,
 	u32 step_ms = sess->disk.gd ? RNBDC_RECONNECT_MS : RNBDC_STEP_MS;
 	struct rnbd_cm_req wire;
 	struct rdma_cm_id *cm_id;
+	u32 left = 0;
 	int ret;
 
 	WRITE_ONCE(q->established, false);
@@ -268,7 +269,10 @@ static int rnbdc_connect_queue(struct rnbdc_session *sess, u32 index,
 	if (ret)
 		return ret;
 
-	ret = rnbd_ring_disable_remote_access(&q->ring);
+	ret = rnbd_ring_disable_remote_access(&q->ring, &left);
+	if (!ret && left)
+		pr_warn_once("device %s does not switch remote access off, it reports %#x; the client offers no memory to its peer all the same\n",
+			     dev_name(&sess->conn.dev->dev), left);
 	if (ret) {
 		rnbdc_errmsg_set(errmsg, "device %s cannot switch remote access off (%d)",
 				 dev_name(&sess->conn.dev->dev), ret);

@@ -31,6 +31,7 @@
 
 #include "../core/names.h"
 #include "../core/proto_err.h"
+#include "../core/ring_setup.h"
 #include "errmsg.h"
 #include "names.h"
 #include "option_table.h"
@@ -110,28 +111,25 @@ static ssize_t deactivate_store(struct device *dev, struct device_attribute *att
 static DEVICE_ATTR_WO(deactivate);
 
 /*
- * Remote access that the device grants on the queue pairs, as the device
- * reports it: the flags of all queues combined, which must be 0.
+ * Remote access that the device grants on the queue pairs, as the device reports it:
+ * the flags of all queues combined. It is 0 unless the driver cannot switch it off.
  */
 static ssize_t remote_access_show(struct device *dev,
 				  struct device_attribute *attr, char *buf)
 {
 	struct rnbdc_session *sess = rnbdc_dev_session(dev);
-	struct ib_qp_init_attr init_attr;
-	struct ib_qp_attr qp_attr;
-	unsigned int flags = 0, noio;
+	u32 flags = 0, queue_flags, i;
+	unsigned int noio;
 	int ret = -ENOTCONN;
-	u32 i;
 
 	/* Recovery waits for conn_lock, and an allocation may wait for recovery. */
 	noio = memalloc_noio_save();
 	mutex_lock(&sess->conn_lock);
 	for (i = 0; i < sess->nr_queues && sess->queues[i]->ring.qp; i++) {
-		ret = ib_query_qp(sess->queues[i]->ring.qp, &qp_attr,
-				  IB_QP_ACCESS_FLAGS, &init_attr);
+		ret = rnbd_ring_query_remote_access(&sess->queues[i]->ring, &queue_flags);
 		if (ret)
 			break;
-		flags |= qp_attr.qp_access_flags;
+		flags |= queue_flags;
 	}
 	mutex_unlock(&sess->conn_lock);
 	memalloc_noio_restore(noio);

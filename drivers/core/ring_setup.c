@@ -308,21 +308,48 @@ int rnbd_ring_start(struct rnbd_ring *ring, u16 peer_slots)
 EXPORT_SYMBOL_GPL(rnbd_ring_start);
 
 /**
- * rnbd_ring_disable_remote_access - take all remote access away from the peer
+ * rnbd_ring_query_remote_access - ask the device which remote access it grants
  * @ring: a connected ring
- *
- * The connection manager enables remote access on every queue pair that it
- * connects. A client offers no memory at all, so it does not need that; with
- * it off, not even a key that leaked from another program could be used.
+ * @flags: result, those of enum ib_access_flags that concern the peer
  *
  * Context: process context, may sleep.
  * Return: 0 or what the device says.
  */
-int rnbd_ring_disable_remote_access(struct rnbd_ring *ring)
+int rnbd_ring_query_remote_access(const struct rnbd_ring *ring, u32 *flags)
+{
+	struct ib_qp_init_attr init_attr;
+	struct ib_qp_attr attr;
+	int ret;
+
+	ret = ib_query_qp(ring->qp, &attr, IB_QP_ACCESS_FLAGS, &init_attr);
+	if (!ret)
+		*flags = attr.qp_access_flags & (IB_ACCESS_REMOTE_READ |
+						 IB_ACCESS_REMOTE_WRITE |
+						 IB_ACCESS_REMOTE_ATOMIC);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(rnbd_ring_query_remote_access);
+
+/**
+ * rnbd_ring_disable_remote_access - take all remote access away from the peer
+ * @ring: a connected ring
+ * @left: result, remote access flags that the device still reports
+ *
+ * The connection manager enables remote access on every queue pair that it
+ * connects. A client offers no memory at all, so it does not need that; with
+ * it off, not even a key that leaked from another program could be used. The
+ * driver irdma reports success and changes nothing, therefore the flags are
+ * read back.
+ *
+ * Context: process context, may sleep.
+ * Return: 0 or what the device says.
+ */
+int rnbd_ring_disable_remote_access(struct rnbd_ring *ring, u32 *left)
 {
 	struct ib_qp_attr attr = { .qp_access_flags = 0 };
 
-	return ib_modify_qp(ring->qp, &attr, IB_QP_ACCESS_FLAGS);
+	return ib_modify_qp(ring->qp, &attr, IB_QP_ACCESS_FLAGS) ?:
+	       rnbd_ring_query_remote_access(ring, left);
 }
 EXPORT_SYMBOL_GPL(rnbd_ring_disable_remote_access);
 

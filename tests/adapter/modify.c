@@ -19,7 +19,7 @@ static void mdl_qp_set_attr(struct mdl_qp *qp, const struct ib_qp_attr *attr, in
 {
 	lockdep_assert_held(&qp->lock);
 	if (mask & IB_QP_ACCESS_FLAGS)
-		qp->attr.qp_access_flags = attr->qp_access_flags;
+		qp->attr.qp_access_flags = attr->qp_access_flags | qp->access_stays;
 	if (mask & IB_QP_PKEY_INDEX)
 		qp->attr.pkey_index = attr->pkey_index;
 	if (mask & IB_QP_PORT)

@@ -416,6 +416,7 @@ struct mdl_sq {
  * @gone: completed with the last reference
  * @state: state
  * @attr: attributes as modified so far
+ * @access_stays: access flags that modify_qp() does not take back
  * @init: attributes of the creation, with the granted capacities
  * @av: path of a connected queue pair
  * @sq: send queue
@@ -437,6 +438,7 @@ struct mdl_qp {
 	struct completion gone;
 	enum ib_qp_state state;
 	struct ib_qp_attr attr;
+	int access_stays;
 	struct ib_qp_init_attr init;
 	struct mdl_av av;
 	struct mdl_sq sq;

@@ -164,7 +164,7 @@ static const struct mdl_profile mdl_profiles[] = {
 	{
 		.name = "irdma",
 		.features = MDL_F_LOCAL_DMA_LKEY | MDL_F_MEM_MGT | MDL_F_INLINE |
-			    MDL_F_WRITE_IMM | MDL_F_RNR,
+			    MDL_F_WRITE_IMM | MDL_F_RNR | MDL_F_ACCESS_STAYS,
 		/* Driver: 0x221000, with MDL_F_MEM_MGT. */
 		.device_cap_flags = IB_DEVICE_MEM_WINDOW | IB_DEVICE_RC_RNR_NAK_GEN,
 		/* IRDMA_MAX_MR_SIZE; 4 KiB, 2 MiB and 1 GiB. */

@@ -39,6 +39,8 @@
 #define MDL_F_WRITE_UNORDERED	BIT(8)
 /* Receive queues without a message limit the sender by RNR NAK. */
 #define MDL_F_RNR		BIT(9)
+/* All remote access is allowed from the creation of a queue pair on, modify_qp() takes none back. */
+#define MDL_F_ACCESS_STAYS	BIT(10)
 
 /**
  * struct mdl_timing - what an operation costs on an adapter

@@ -105,6 +105,10 @@ int mdl_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_ud
 	timer_setup(&qp->timer, mdl_sq_timer, 0);
 	qp->state = IB_QPS_RESET;
 	qp->init = *init;
+	if (dev->profile->features & MDL_F_ACCESS_STAYS)
+		qp->access_stays = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
+				   IB_ACCESS_REMOTE_READ;
+	qp->attr.qp_access_flags = qp->access_stays;
 	ret = mdl_sq_init(&qp->sq, &init->cap);
 	if (ret)
 		return ret;

@@ -22,6 +22,14 @@ for profile in ${1-mlx5 irdma bnxt_re minimal}; do
 	for options in "" "--inline-read 0 --inline-write 0" "--transfer copy"; do
 		# shellcheck disable=SC2086 # a list
 		dev=$(attach disk0 --queues 2 $options) || exit 1
+		access=$(counter "$dev" remote_access)
+		if [ "$profile" = irdma ]; then
+			same "$access" 0x6 "remote access of a device that does not switch it off"
+			dmesg | grep -q 'device mdl0 does not switch remote access off, it reports 0x6' ||
+				die "the client does not say that remote access stays on"
+		else
+			same "$access" 0x0 "remote access"
+		fi
 		verify "$dev" --rw=randwrite --bs=4k --iodepth=32 --size=4m
 		verify "$dev" --rw=write --bs=1m --iodepth=4 --size=8m
 		verify "$dev" --rw=randwrite --bsrange=512-64k --bs_unaligned=0 --iodepth=8 --size=4m
