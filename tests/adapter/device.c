@@ -211,7 +211,6 @@ static const struct ib_device_ops mdl_ops = {
 	.get_dma_mr = mdl_get_dma_mr,
 	.get_link_layer = mdl_get_link_layer,
 	.get_port_immutable = mdl_get_port_immutable,
-	.get_vector_affinity = mdl_get_vector_affinity,
 	.map_mr_sg = mdl_map_mr_sg,
 	.modify_qp = mdl_modify_qp,
 	.poll_cq = mdl_poll_cq,

@@ -91,6 +91,26 @@ static void mdl_op_unmap_page(struct device *dev, dma_addr_t addr, size_t size,
 	mdl_dma_unmap(mdl_of(dev), addr, size, dir, !(attrs & DMA_ATTR_SKIP_CPU_SYNC));
 }
 
+#ifdef MDL_HAVE_MAP_PHYS
+static dma_addr_t mdl_op_map_phys(struct device *dev, phys_addr_t phys, size_t size,
+				  enum dma_data_direction dir, unsigned long attrs)
+{
+	/* No test maps the registers of another device. */
+	if (!pfn_valid(PHYS_PFN(phys)))
+		return DMA_MAPPING_ERROR;
+	return mdl_op_map_page(dev, phys_to_page(phys), offset_in_page(phys), size, dir,
+			       attrs);
+}
+
+#define MDL_DMA_OPS_PIECE				\
+	.map_phys = mdl_op_map_phys,			\
+	.unmap_phys = mdl_op_unmap_page
+#else
+#define MDL_DMA_OPS_PIECE				\
+	.map_page = mdl_op_map_page,			\
+	.unmap_page = mdl_op_unmap_page
+#endif
+
 static void mdl_op_unmap_sg(struct device *dev, struct scatterlist *sgl, int nents,
 			    enum dma_data_direction dir, unsigned long attrs)
 {
@@ -163,8 +183,7 @@ static size_t mdl_op_max_mapping_size(struct device *dev)
 #define MDL_DMA_OPS_COMMON				\
 	.alloc = mdl_op_alloc,				\
 	.free = mdl_op_free,				\
-	.map_page = mdl_op_map_page,			\
-	.unmap_page = mdl_op_unmap_page,		\
+	MDL_DMA_OPS_PIECE,				\
 	.map_sg = mdl_op_map_sg,			\
 	.unmap_sg = mdl_op_unmap_sg
 

@@ -46,8 +46,13 @@ void mdl_av_set(struct mdl_av *av, const struct rdma_ah_attr *attr);
 
 /* mr.c */
 struct ib_mr *mdl_get_dma_mr(struct ib_pd *ibpd, int access);
+#ifdef MDL_HAVE_DMAH
+struct ib_mr *mdl_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 virt,
+			      int access, struct ib_dmah *dmah, struct ib_udata *udata);
+#else
 struct ib_mr *mdl_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 virt,
 			      int access, struct ib_udata *udata);
+#endif
 struct ib_mr *mdl_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_num_sg);
 int mdl_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 int mdl_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sgl, int nents,
@@ -72,7 +77,6 @@ void mdl_cq_clean(struct mdl_cq *cq, struct mdl_qp *qp);
 /* vector.c */
 int mdl_vectors_init(struct mdl_dev *dev);
 void mdl_vectors_exit(struct mdl_dev *dev);
-const struct cpumask *mdl_get_vector_affinity(struct ib_device *ibdev, int vector);
 void mdl_vector_raise(struct mdl_cq *cq);
 void mdl_vector_drop(struct mdl_cq *cq);
 

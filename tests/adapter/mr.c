@@ -101,22 +101,17 @@ struct ib_mr *mdl_get_dma_mr(struct ib_pd *ibpd, int access)
 	return mdl_mr_publish(mdl_dev_of(ibpd->device), mr);
 }
 
-/**
- * mdl_reg_user_mr - refuse to register memory of user space
- * @ibpd: protection domain
- * @start: first address
- * @length: bytes
- * @virt: first address in the region
- * @access: enum ib_access_flags
- * @udata: of user space
- *
- * The RDMA core expects the operation of every device that kernel ULPs may use.
- *
- * Context: process context.
- * Return: -EOPNOTSUPP.
+/*
+ * Refuse to register memory of user space. The RDMA core expects the operation of every
+ * device that kernel ULPs may use.
  */
+#ifdef MDL_HAVE_DMAH
+struct ib_mr *mdl_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 virt,
+			      int access, struct ib_dmah *dmah, struct ib_udata *udata)
+#else
 struct ib_mr *mdl_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 virt,
 			      int access, struct ib_udata *udata)
+#endif
 {
 	return ERR_PTR(-EOPNOTSUPP);
 }

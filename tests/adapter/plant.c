@@ -14,6 +14,7 @@
  */
 #include <linux/delay.h>
 #include <linux/module.h>
+#include <linux/netdevice.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
 #include <rdma/ib_cache.h>
@@ -80,7 +81,20 @@ static int mdl_plant_wait(struct mdl_plant *end, u32 n)
 	return 0;
 }
 
-static int mdl_plant_open(struct mdl_plant *end, const char *name, u32 cqe)
+/* The adapter of a network device, or NULL. */
+static struct ib_device *mdl_plant_device(const char *netdev)
+{
+	struct net_device *ndev = dev_get_by_name(&init_net, netdev);
+	struct ib_device *dev;
+
+	if (!ndev)
+		return NULL;
+	dev = ib_device_get_by_netdev(ndev, RDMA_DRIVER_UNKNOWN);
+	dev_put(ndev);
+	return dev;
+}
+
+static int mdl_plant_open(struct mdl_plant *end, const char *netdev, u32 cqe)
 {
 	struct ib_qp_init_attr init = {
 		.cap = {
@@ -94,7 +108,7 @@ static int mdl_plant_open(struct mdl_plant *end, const char *name, u32 cqe)
 	};
 
 	end->cqe.done = mdl_plant_done;
-	end->dev = ib_device_get_by_name(name, RDMA_DRIVER_UNKNOWN);
+	end->dev = mdl_plant_device(netdev);
 	if (!end->dev)
 		return -ENODEV;
 	end->page = alloc_page(GFP_KERNEL | __GFP_ZERO);
@@ -449,8 +463,8 @@ static int __init mdl_plant_init(void)
 			break;
 	if (i == ARRAY_SIZE(mdl_plants))
 		return -EINVAL;
-	ret = mdl_plant_open(end, "mdl0", mdl_plants[i].cqe) ?:
-	      mdl_plant_open(peer, "mdl1", PLANT_CQE) ?:
+	ret = mdl_plant_open(end, "d0", mdl_plants[i].cqe) ?:
+	      mdl_plant_open(peer, "d1", PLANT_CQE) ?:
 	      mdl_plant_connect(end, peer) ?: mdl_plant_connect(peer, end);
 	if (ret)
 		pr_err("rdma-model-plant: cannot set up: %d\n", ret);

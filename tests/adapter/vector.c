@@ -68,23 +68,6 @@ void mdl_vector_drop(struct mdl_cq *cq)
 }
 
 /**
- * mdl_get_vector_affinity - return the processors of a vector
- * @ibdev: device
- * @vector: number of the vector
- *
- * Context: any.
- * Return: set of one processor, or NULL.
- */
-const struct cpumask *mdl_get_vector_affinity(struct ib_device *ibdev, int vector)
-{
-	struct mdl_dev *dev = mdl_dev_of(ibdev);
-
-	if (vector < 0 || vector >= ibdev->num_comp_vectors)
-		return NULL;
-	return cpumask_of(dev->vectors[vector].cpu);
-}
-
-/**
  * mdl_vectors_init - create the vectors of a device
  * @dev: device with the number of its vectors
  *
