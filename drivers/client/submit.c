@@ -101,7 +101,8 @@ u32 rnbdc_max_req_wrs(const struct rnbdc_session *sess)
 
 /*
  * Upper bound of the RDMA operations for a request: one per extent, and one
- * more whenever the gather list of an operation or the stage is full.
+ * more whenever the gather list of an operation or the stage is full. Neither
+ * happens to a request of one piece.
  */
 static u32 rnbdc_req_wrs(const struct rnbdc_session *sess, struct rnbdc_req *req)
 {
@@ -117,8 +118,9 @@ static u32 rnbdc_req_wrs(const struct rnbdc_session *sess, struct rnbdc_req *req
 		if (!sess->opt.copy)
 			nr_sge = blk_rq_nr_phys_segments(blk_mq_rq_from_pdu(req));
 	}
-	wrs = req->wire.nr_extents + (nr_sge + req->wire.nr_extents) / sge +
-	      RNBDC_STAGE_BREAKS;
+	wrs = req->wire.nr_extents;
+	if (nr_sge > 1 || wrs > 1)
+		wrs += (nr_sge + wrs) / sge + RNBDC_STAGE_BREAKS;
 	if (write)
 		return wrs;
 	if (rnbd_quirks_limits_reads(&sess->conn.quirks))
