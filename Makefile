@@ -29,6 +29,10 @@ help:
 	@echo 'make check           all tests; TESTS="io-*" selects by name, JOBS=N runs N at once'
 	@echo 'make check-debug     the lab tests on a kernel with KASAN, lockdep, kmemleak, ...;'
 	@echo '                     the first time it is built, which takes 15 to 40 minutes'
+	@echo 'make check-adapter   tests on two modelled RDMA adapters of one machine, each on one of'
+	@echo '                     the profiles mlx5, irdma, bnxt_re, ionic, minimal in turn;'
+	@echo '                     PROFILES="mlx5 ionic": each on all of these; SEEDS="1 2": other'
+	@echo '                     random numbers, in turn other profiles; NASTY=all; TESTS, JOBS'
 	@echo 'make check-cluster   OCFS2 and GFS2 on two clients of one target, nodes that die;'
 	@echo '                     TESTS and JOBS as above, not a part of make check'
 	@echo 'make fuzz            hostile input for the codec and for both ends; FUZZ=NAME selects,'
@@ -115,6 +119,14 @@ check-debug: export JOBS := $(JOBS)
 check-debug:
 	LAB_KERNEL=debug tests/run
 
+check-adapter: export TESTS := $(TESTS)
+check-adapter: export JOBS := $(JOBS)
+check-adapter: export ADAPTER := $(or $(PROFILES),rotate)
+check-adapter: export SEED := $(or $(SEEDS),1)
+check-adapter: export NASTY := $(NASTY)
+check-adapter:
+	SUITES=vm tests/run
+
 check-cluster: export TESTS := $(TESTS)
 check-cluster: export JOBS := $(JOBS)
 check-cluster:
@@ -158,5 +170,5 @@ clean:
 	rm -rf build
 
 .PHONY: all help modules tool install install-modules install-tool uninstall uninstall-modules \
-	uninstall-tool dkms deb lab demo check check-debug check-cluster check-unit fuzz fuzz-coverage \
+	uninstall-tool dkms deb lab demo check check-debug check-adapter check-cluster check-unit fuzz fuzz-coverage \
 	soak bench lint clean

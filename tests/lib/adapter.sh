@@ -7,6 +7,9 @@
 # addresses over lo, from where rdma_cm would pick the device of the destination for
 # both ends. So the local routes are removed, and each address is a neighbour of the
 # other device.
+#
+# "scripts/lab run --adapter" (tests/run with ADAPTER) has rnbd.sh source this file and
+# make the devices: a test of the product then runs on them as it does on soft-RoCE.
 
 MDL_CLIENT=10.77.0.1
 MDL_TARGET=10.77.0.2
@@ -86,6 +89,39 @@ adapter_down() {
 	ip link del d1
 }
 
+# adapter_begin: the devices that the options of scripts/lab run ask for; they are
+# checked when the script ends
+adapter_begin() {
+	local settings=("profile=$LAB_ADAPTER")
+
+	[ "$NODES" = 1 ] || die "modelled adapters of several machines do not reach each other"
+	[ -z "$LAB_NASTY" ] || settings+=("nasty=$LAB_NASTY" "seed=$LAB_SEED")
+	adapter_up "${settings[@]}"
+	ADDR=$MDL_TARGET
+	trap adapter_end EXIT
+}
+
+# adapter_end: the script has used both devices, committed no violation, and leaves
+# nothing mapped
+adapter_end() {
+	local status=$? dev
+
+	trap - EXIT
+	mdl_show
+	[ $status -eq 0 ] || exit $status
+	[ ! -d /sys/module/rnbd ] || rnbd detach --all || die "detach --all failed"
+	[ ! -d "$CFG" ] || configfs_clear
+	unload
+	mdl_need mdl0 sends -gt 0
+	mdl_need mdl0 served_sends -gt 0
+	mdl_need mdl1 sends -gt 0
+	mdl_need mdl1 served_sends -gt 0
+	for dev in mdl0 mdl1; do
+		mdl_need "$dev" violations -eq 0
+	done
+	adapter_down
+}
+
 # mdl_stat DEVICE NAME: a counter of the device
 mdl_stat() { awk -v name="$2" '$1 == name { print $2 }' "$MDL_DEBUG/$1/stats"; }
 
@@ -96,6 +132,7 @@ mdl_need() { need_counter "$(mdl_stat "$1" "$2")" "$3" "$4" "$1 $2"; }
 mdl_show() {
 	local dev
 	for dev in "$MDL_DEBUG"/*/; do
+		[ -d "$dev" ] || continue
 		note "${dev#"$MDL_DEBUG/"} $(awk '$2 { printf "%s=%s ", $1, $2 }' "$dev/stats")"
 	done
 }

@@ -4,7 +4,7 @@
 #
 # Host ids are fixed per node, so that the target can allow a client that has
 # not started yet. Node 1 is the target; tests on one node use soft-RoCE's
-# loopback to the node's own address.
+# loopback to the node's own address, or two modelled adapters (adapter.sh).
 
 CFG=/sys/kernel/config/rnbd
 ADDR=10.9.0.1
@@ -139,7 +139,7 @@ verify() {
 
 # rdma_own: RDMA objects of this machine, but for completion queues, which the
 # RDMA core keeps in a pool of its own once they were needed
-rdma_own() { rdma_resources | sed 's/ cq [0-9]*//'; }
+rdma_own() { rdma_resources | sed 's/ cq [0-9]*//g'; }
 
 # rdma_is TEXT, rdma_own_is TEXT: are the RDMA objects these; for wait_for
 rdma_is() { [ "$(rdma_resources)" = "$1" ]; }
@@ -299,3 +299,9 @@ prometheus_text() {
 	END { if (!wrong && (expect != "sample" || !FNR)) { print FILENAME ": cut short"; exit 1 } }
 	' "$1" || die "not the format: $1"
 }
+
+if [ -n "${LAB_ADAPTER-}" ]; then
+	# shellcheck source=tests/lib/adapter.sh
+	. ../lib/adapter.sh
+	adapter_begin
+fi

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 240 --peers
 # kernel: stock
+# adapter: own
 # short: the kernel's own RNBD runs on modelled adapters
 . ../lib/lab.sh
 . ../lib/rnbd.sh

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 240
 # kernel: stock
+# adapter: own
 # short: nvme-rdma and nvmet-rdma run on modelled adapters, with and without SRQ
 . ../lib/lab.sh
 . ../lib/rnbd.sh

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 180
+# adapter: own
 # short: modelled adapters are removed under load, at the client and at the target, and come back
 . ../lib/lab.sh
 . ../lib/rnbd.sh

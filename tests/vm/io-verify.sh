@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 4 --mem 2048 --timeout 420
+# adapter: also
 # short: fio verify at 4 KiB to 4 MiB, depth 1 to 128, 1 to 4 jobs, 1, 2 and 4 queues
 . ../lib/lab.sh
 . ../lib/rnbd.sh
