@@ -173,7 +173,8 @@ start_node() {
 		printf 'NODE=%q NODES=%q LAB_BOOT=%q\n' "$i" "$NODES" "${boots[i]}"
 		printf 'LAB_KERNEL=%q LAB_SLOW=%q\n' "$KERNEL" "$(slow_factor)"
 		printf 'LAB_SYSTEMD=%q\n' "$SYSTEMD"
-		printf 'LAB_ADAPTER=%q LAB_SEED=%q LAB_NASTY=%q\n' "$ADAPTER" "$SEED" "$NASTY"
+		printf 'LAB_ADAPTER=%q LAB_SIDES=%q LAB_SEED=%q LAB_NASTY=%q\n' \
+			"$ADAPTER" "$SIDES" "$SEED" "$NASTY"
 		printf 'LAB_SHELL=%q LAB_ROWS=%q LAB_COLS=%q LAB_TERM=%q\n' \
 			"$LAB_SHELL" "${ROWS:-24}" "${COLS:-80}" "${TERM:-vt100}"
 		printf 'LAB_SCRIPT=%q\nLAB_ARGS=(' "$SCRIPT_REL"

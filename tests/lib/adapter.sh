@@ -15,6 +15,9 @@ MDL_CLIENT=10.77.0.1
 MDL_TARGET=10.77.0.2
 MDL_DEBUG=/sys/kernel/debug/rdma-model
 
+# shellcheck source=tests/lib/sides.sh
+[ -z "${LAB_SIDES-}" ] || . ../lib/sides.sh
+
 # adapter_load PARAMETER=VALUE...: the module of the model
 adapter_load() {
 	debugfs_ready
@@ -89,25 +92,44 @@ adapter_down() {
 	ip link del d1
 }
 
-# adapter_begin: the devices that the options of scripts/lab run ask for; they are
-# checked when the script ends
-adapter_begin() {
-	local settings=("profile=$LAB_ADAPTER")
+# adapter_returns DEVICE: after "rdma link delete", with its former parameters
+adapter_returns() {
+	case $1 in
+	mdl0) adapter_link mdl0 d0 bounce=Y ;;
+	mdl1) adapter_link mdl1 d1 bounce=N ;;
+	esac
+}
 
-	[ "$NODES" = 1 ] || die "modelled adapters of several machines do not reach each other"
-	[ -z "$LAB_NASTY" ] || settings+=("nasty=$LAB_NASTY" "seed=$LAB_SEED")
-	adapter_up "${settings[@]}"
+# link_down DEVICE, link_up DEVICE: the port loses its link, as when a cable is pulled; the
+# network device keeps its addresses and routes
+link_down() { run ip link set "d${1#mdl}" carrier off; }
+link_up() {
+	run ip link set "d${1#mdl}" carrier on
+	wait_for 10 port_active "$1"
+}
+
+# adapter_begin: the devices that the options of scripts/lab run ask for; they are
+# checked when the script ends; with the arguments of the script
+adapter_begin() {
+	if [ -z "${LAB_SIDE-}" ]; then
+		local settings=("profile=$LAB_ADAPTER")
+		[ -z "$LAB_NASTY" ] || settings+=("nasty=$LAB_NASTY" "seed=$LAB_SEED")
+		adapter_up "${settings[@]}"
+		trap adapter_end EXIT
+	fi
+	# shellcheck disable=SC2034 # of rnbd.sh
 	ADDR=$MDL_TARGET
-	trap adapter_end EXIT
+	[ -z "$LAB_SIDES" ] || sides_begin "$@"
 }
 
 # adapter_end: the script has used both devices, committed no violation, and leaves
-# nothing mapped
+# nothing mapped. Its violations have warned even if a device is gone that counted them.
 adapter_end() {
 	local status=$? dev
 
 	trap - EXIT
 	mdl_show
+	[ -z "$LAB_SIDES" ] || sides_end $status
 	[ $status -eq 0 ] || exit $status
 	[ ! -d /sys/module/rnbd ] || rnbd detach --all || die "detach --all failed"
 	[ ! -d "$CFG" ] || configfs_clear

@@ -168,6 +168,20 @@ memory_kernel() {
 	awk 'NR > 2 { print "slab-" $1, $2 }' /proc/slabinfo
 }
 
+# device_remove, device_add: the RDMA device of this node goes and comes back
+device_remove() {
+	local dev=rxe0
+	[ -z "${LAB_ADAPTER-}" ] || dev=$(side_device)
+	rdma link delete "$dev" || die "rdma link delete failed"
+}
+device_add() {
+	if [ -n "${LAB_ADAPTER-}" ]; then
+		adapter_returns "$(side_device)"
+	else
+		rdma link add rxe0 type rxe netdev eth0
+	fi
+}
+
 # netem_ready: before anything is attached; netem OPTION...: how packets leave from
 # now on. While a qdisc is being put in place packets are refused, and soft-RoCE takes
 # one that is refused for the end of its queue pair, even of that for management, which
@@ -186,7 +200,7 @@ netem_packets() { tc -s qdisc show dev eth0 | sed -n 's/^ Sent .* \([0-9]*\) pkt
 # unload: both modules must go; sessions that never logged in may last for a minute
 unload() {
 	local m
-	for m in rnbd rnbd_target rnbd_core; do
+	for m in ${UNLOADS-rnbd rnbd_target rnbd_core}; do
 		if grep -q "^$m " /proc/modules; then
 			wait_for 90 rmmod "$m"
 		fi
@@ -303,5 +317,5 @@ prometheus_text() {
 if [ -n "${LAB_ADAPTER-}" ]; then
 	# shellcheck source=tests/lib/adapter.sh
 	. ../lib/adapter.sh
-	adapter_begin
+	adapter_begin "$@"
 fi

@@ -1,0 +1,89 @@
+# shellcheck shell=bash disable=SC2034 # variables of the script and of the other pieces
+# SPDX-License-Identifier: GPL-2.0-only
+# Both sides of a test for two machines in one machine with two modelled adapters: sourced
+# by adapter.sh.
+#
+# The script runs twice at the same time, as NODE 1 on mdl1 and as NODE 2 on mdl0. NODE 2
+# makes the devices, starts the other one and judges the run. The functions here take the
+# place of the command lab and of those helpers that would meddle with the other side:
+# both share one kernel, its modules, /etc and the log.
+
+SIDES=/run/lab/sides
+
+# side_device [NODE]: the device of this side, or of another one
+side_device() { echo "mdl$((2 - ${1-$NODE}))"; }
+
+# sides_begin ARG...: with the arguments of the script; the devices are there
+sides_begin() {
+	NODES=2
+	ADDR=$MDL_TARGET
+	if [ -n "${LAB_SIDE-}" ]; then
+		NODE=1 UNLOADS=rnbd_target
+		trap 'echo $? >$SIDES/ended.1' EXIT
+		return
+	fi
+	NODE=2 UNLOADS=rnbd
+	mkdir -p $SIDES
+	LAB_SIDE=1 bash "$0" "$@" &
+	side_pid=$!
+}
+
+# sides_end STATUS: the other side must have succeeded, too; sets the exit status
+sides_end() {
+	local other
+
+	echo "$1" >$SIDES/ended.2
+	[ "$1" -eq 0 ] || kill "$side_pid" 2>/dev/null
+	wait "$side_pid"
+	other=$?
+	unset UNLOADS
+	unset -f lab
+	[ "$1" -eq 0 ] || exit "$1"
+	[ -e $SIDES/killed ] || [ $other -eq 0 ] || exit $other
+}
+
+# side_came NAME COUNT: has the other side come to the barrier so often; it may have ended
+# right after
+side_came() {
+	local file=$SIDES/barrier.$1.$((3 - NODE)) count=0
+
+	[ ! -e "$file" ] || read -r count <"$file"
+	[ "${count:-0}" -ge "$2" ]
+}
+
+side_came_or_ended() { [ -e $SIDES/ended.$((3 - NODE)) ] || side_came "$@"; }
+
+# side_barrier NAME [--timeout S]
+side_barrier() {
+	local file=$SIDES/barrier.$1.$NODE count=0
+
+	[ ! -e "$file" ] || read -r count <"$file"
+	echo $((count + 1)) >"$file.new"
+	mv "$file.new" "$file"
+	wait_quietly "${3:-3600}" side_came_or_ended "$1" $((count + 1)) || die "barrier $1: timeout"
+	side_came "$1" $((count + 1)) || die "barrier $1: node $((3 - NODE)) has ended"
+}
+
+# A machine that stands still, or dies, is one whose adapter does not answer.
+lab() {
+	case $1 in
+	barrier) side_barrier "${@:2}" ;;
+	cut | pause) link_down "$(side_device "$2")" ;;
+	join | resume) link_up "$(side_device "$2")" ;;
+	kill)
+		[ "$2" = 1 ] || die "lab kill $2: this side judges the run"
+		link_down "$(side_device "$2")"
+		touch $SIDES/killed
+		kill "$side_pid"
+		;;
+	log) note "${@:2}" ;;
+	*) die "lab $1 needs two machines" ;;
+	esac
+}
+
+rdma_resources() { rdma resource show "$(side_device)" | tr -s ' \n' ' '; }
+
+set_host_id() {
+	mkdir -p /etc/rnbd
+	host_id 2 >/etc/rnbd/hostid
+}
