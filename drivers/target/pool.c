@@ -64,15 +64,11 @@ u32 rnbdt_pool_segment_units(struct ib_device *dev)
 	return pages ? rounddown_pow_of_two(pages) : 0;
 }
 
-/*
- * Allocate @units pages from @first on. Returns the number of contiguous extents, each
- * of which becomes one scatterlist entry.
- */
+/* Allocate @units pages from @first on, in extents as long as memory has them. */
 static int rnbdt_pool_alloc_pages(struct rnbdt_pool *pool, u32 first, u32 units)
 {
 	unsigned int order = min_t(unsigned int, ilog2(units), MAX_PAGE_ORDER);
 	int node = ibdev_to_node(pool->dev);
-	int runs = 0;
 	u32 done = 0;
 
 	while (done < units) {
@@ -96,29 +92,25 @@ static int rnbdt_pool_alloc_pages(struct rnbdt_pool *pool, u32 first, u32 units)
 			pool->ahead[first + done + i] = (1U << order) - i;
 		}
 		done += 1U << order;
-		runs++;
 		cond_resched();
 	}
-	return runs;
+	return 0;
 }
 
 static int rnbdt_pool_map_segment(struct rnbdt_pool *pool, struct ib_pd *pd,
-				  struct rnbdt_segment *seg, u32 first, int runs)
+				  struct rnbdt_segment *seg, u32 first)
 {
 	struct ib_device *dev = pool->dev;
 	struct scatterlist *sg;
-	int i, n, nents;
-	u32 unit = first;
+	int i, n, nents, ret;
 
-	if (sg_alloc_table(&seg->sgt, runs, GFP_KERNEL))
-		return -ENOMEM;
-	for_each_sg(seg->sgt.sgl, sg, runs, i) {
-		sg_set_page(sg, pool->pages[unit],
-			    pool->ahead[unit] * RNBD_UNIT_SIZE, 0);
-		unit += pool->ahead[unit];
-	}
+	ret = sg_alloc_table_from_pages_segment(&seg->sgt, &pool->pages[first], seg->units, 0,
+						(size_t)seg->units * RNBD_UNIT_SIZE,
+						ib_dma_max_seg_size(dev), GFP_KERNEL);
+	if (ret)
+		return ret;
 
-	nents = ib_dma_map_sg(dev, seg->sgt.sgl, runs, DMA_BIDIRECTIONAL);
+	nents = ib_dma_map_sg(dev, seg->sgt.sgl, seg->sgt.orig_nents, DMA_BIDIRECTIONAL);
 	if (!nents)
 		return -ENOMEM;
 	seg->mapped = true;
@@ -134,8 +126,7 @@ static int rnbdt_pool_map_segment(struct rnbdt_pool *pool, struct ib_pd *pd,
 
 	seg->mr = ib_alloc_mr(pd, IB_MR_TYPE_MEM_REG, pool->segment_units);
 	if (IS_ERR(seg->mr)) {
-		int ret = PTR_ERR(seg->mr);
-
+		ret = PTR_ERR(seg->mr);
 		seg->mr = NULL;
 		return ret;
 	}
@@ -192,9 +183,8 @@ int rnbdt_pool_alloc(struct rnbdt_session *s, u32 units, u32 segment_units)
 			return -ENOTCONN;
 		seg->units = min(segment_units, units - first);
 		ret = rnbdt_pool_alloc_pages(pool, first, seg->units);
-		if (ret < 0)
-			return ret;
-		ret = rnbdt_pool_map_segment(pool, pd, seg, first, ret);
+		if (!ret)
+			ret = rnbdt_pool_map_segment(pool, pd, seg, first);
 		if (ret)
 			return ret;
 	}

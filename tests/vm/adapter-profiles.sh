@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# lab: --nodes 1 --cpus 2 --mem 1024 --timeout 400
+# lab: --nodes 1 --cpus 2 --mem 1024 --timeout 500
 # adapter: own
 # short: client and target on each profile of the modelled adapter
 . ../lib/lab.sh
@@ -12,9 +12,7 @@ set_host_id
 disk=$(null_disk 64) || exit 1
 adapter_load dma=model
 
-# Not ionic: the target maps segments of its pool that are longer than
-# dma_get_max_seg_size() of that device.
-for profile in ${1-mlx5 irdma bnxt_re minimal}; do
+for profile in ${1-mlx5 irdma bnxt_re ionic minimal}; do
 	note "$profile"
 	adapter_up "profile=$profile"
 	same "$(cat "$MDL_DEBUG/mdl1/profile")" "$profile"
