@@ -61,7 +61,10 @@ static const struct rnbd_name rnbd_status_names[] = {
 	},
 	[RNBD_ST_QUEUE] = { "queue", "the queue is out of range or already connected" },
 	[RNBD_ST_RING] = { "ring", "the target does not grant this ring size" },
-	[RNBD_ST_DEVICE] = { "device", "the RDMA device cannot do what is needed" },
+	[RNBD_ST_DEVICE] = {
+		"device",
+		"the RDMA device of the target cannot do what is needed (see the target's kernel log)"
+	},
 	[RNBD_ST_SHUTDOWN] = { "shutdown", "the port of the target is shutting down" },
 	[RNBD_ST_AUTH] = { "auth", "wrong secret for this host (on the target: rnbd host secret)" },
 	[RNBD_ST_FENCED] = { "fenced", "this host is fenced (on the target: rnbd unfence)" },

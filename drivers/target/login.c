@@ -150,6 +150,19 @@ static u32 rnbdt_login_inline(const struct rnbdt_session *s, u32 requested)
 	return min3(requested, s->granted.max_io, slot_size - RNBD_RING_DATA_OFFSET);
 }
 
+/* The reason why a pool could not be made, as far as the errno tells. */
+static const char *rnbdt_login_pool_error(int error)
+{
+	switch (error) {
+	case -ENOMEM:
+		return "no memory";
+	case -EOPNOTSUPP:
+		return "the device needs bounce buffers or cache flushes (swiotlb, IOMMU)";
+	default:
+		return "the device could not register it";
+	}
+}
+
 static u16 rnbdt_login_set_up(struct rnbdt_session *s)
 {
 	u32 segment_units = rnbdt_pool_segment_units(s->conn.dev);
@@ -175,8 +188,9 @@ static u16 rnbdt_login_set_up(struct rnbdt_session *s)
 		ret = rnbdt_pool_register(s);
 	if (ret) {
 		if (READ_ONCE(s->state) == RNBDT_LOGIN)
-			pr_err("session %u: pool of %llu bytes on %s: error %d\n",
-			       s->serial, s->account.pool_bytes, s->conn.dev->name, ret);
+			pr_err("session %u: pool of %llu bytes on %s: %s (error %d)\n",
+			       s->serial, s->account.pool_bytes, s->conn.dev->name,
+			       rnbdt_login_pool_error(ret), ret);
 		return ret == -ENOMEM ? RNBD_ST_POOL_FULL : RNBD_ST_DEVICE;
 	}
 

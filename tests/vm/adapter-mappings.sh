@@ -29,15 +29,22 @@ adapter_down
 
 note "bounce buffers at the target"
 adapter_load dma=model
-# with small segments: the default pool has some beyond dma_max_mapping_size()
-adapter_up bounce=Y profile=minimal
+# its dma_max_mapping_size() is below the length of a segment of the pool
+adapter_up bounce=Y profile=mlx5
 target_start
 export_disk disk0 "$disk"
 modprobe rnbd || die "modprobe rnbd failed"
-refused rnbd attach "$ADDR" disk0
-dmesg | grep 'pool of .* on mdl1'
+refused rnbd attach "$ADDR" disk0 2>"$OUT/refused"
+cat "$OUT/refused"
+grep -q "RDMA device of the target cannot do what is needed" "$OUT/refused" ||
+	die "the refusal does not name the device"
+dmesg_has 'pool of .* on mdl1: .*bounce buffers' || die "the log does not name bounce buffers"
+mdl_need mdl1 maps -gt 0
 configfs_clear
 unload
+for dev in mdl0 mdl1; do
+	mdl_need "$dev" violations -eq 0
+done
 adapter_down
 
 # Memory of a request that is contiguous over more than dma_max_mapping_size() is mapped
