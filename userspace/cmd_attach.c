@@ -32,6 +32,7 @@
 /* A target ends what this host had there before it was started anew. */
 #define TARGET_WAIT_MS	30000
 #define TARGET_NAP_MS	100
+#define TARGET_NAP_MAX_MS	2000
 #define NAP_MS		10
 /* While the target is not there at all; each attempt takes its time as well. */
 #define RETRY_NAP_MS	500
@@ -87,13 +88,14 @@ struct attempt {
 static int attach_patiently(const char *address, void *arg)
 {
 	uint64_t end = now_ms() + TARGET_WAIT_MS;
+	unsigned int nap = TARGET_NAP_MS;
 	struct attempt *attempt = arg;
 	int ret;
 
 	attempt->attach.address = address;
 	while ((ret = rnbd_attach(&attempt->attach, &attempt->disk)) == -EBUSY &&
 	       now_ms() < end)
-		take_nap(TARGET_NAP_MS);
+		nap = take_longer_naps(nap, TARGET_NAP_MAX_MS);
 	if (ret)
 		attempt->why = rnbd_error();
 	return ret;

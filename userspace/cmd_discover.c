@@ -25,6 +25,7 @@
 
 #define BUSY_WAIT_MS	10000
 #define BUSY_NAP_MS	200
+#define BUSY_NAP_MAX_MS	2000
 
 /**
  * struct question - what a target is asked, and its answer
@@ -62,10 +63,11 @@ static int ask(const char *address, void *arg)
 static int ask_patiently(const char *address, void *arg)
 {
 	uint64_t end = now_ms() + BUSY_WAIT_MS;
+	unsigned int nap = BUSY_NAP_MS;
 	int ret;
 
 	while ((ret = ask(address, arg)) == -EBUSY && now_ms() < end)
-		take_nap(BUSY_NAP_MS);
+		nap = take_longer_naps(nap, BUSY_NAP_MAX_MS);
 	return ret;
 }
 

@@ -140,12 +140,17 @@ uint64_t now_ms(void)
 	return now.tv_sec * 1000ull + now.tv_nsec / 1000000;
 }
 
-/* @ms: less than 1000 */
 void take_nap(unsigned int ms)
 {
-	const struct timespec nap = { .tv_nsec = ms * 1000000 };
+	const struct timespec nap = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
 
 	nanosleep(&nap, NULL);
+}
+
+unsigned int take_longer_naps(unsigned int ms, unsigned int most)
+{
+	take_nap(ms);
+	return ms + ms / 2 < most ? ms + ms / 2 : most;
 }
 
 void strlist_add(struct strlist *list, const char *s)

@@ -31,6 +31,15 @@ uint64_t now_ms(void);
 void take_nap(unsigned int ms);
 
 /**
+ * take_longer_naps() - sleep between two attempts of a row
+ * @ms: milliseconds to sleep
+ * @most: most milliseconds
+ *
+ * Return: milliseconds to sleep after the next attempt.
+ */
+unsigned int take_longer_naps(unsigned int ms, unsigned int most);
+
+/**
  * struct strlist - strings that grow in number
  * @item: the strings; the list owns them
  * @nr: how many

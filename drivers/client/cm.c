@@ -63,9 +63,12 @@ static int rnbdc_cm_refused(struct rnbdc_queue *q, const void *data, u8 len)
 		q->cm_reason = "the target's refusal makes no sense";
 		return -EPROTO;
 	}
-	q->cm_reason = q->cm_status == RNBD_ST_VERSION ?
-		       "the target speaks another protocol version" :
-		       rnbd_status_text(q->cm_status);
+	if (!version)
+		q->cm_reason = "the target gave up the connection; its kernel log may say why";
+	else if (q->cm_status == RNBD_ST_VERSION)
+		q->cm_reason = "the target speaks another protocol version";
+	else
+		q->cm_reason = rnbd_status_text(q->cm_status);
 	return q->cm_status == RNBD_ST_BUSY ? -EBUSY : -ECONNREFUSED;
 }
 

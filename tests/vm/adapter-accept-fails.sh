@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 1 --cpus 2 --mem 1024 --timeout 240
+# adapter: own
+# short: a target that cannot accept a connection is asked ever more rarely, and the client says what happened
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+. ../lib/adapter.sh
+
+ADDR=$MDL_TARGET
+set_host_id
+# The client asks for the path MTU of its network device, which the target's adapter
+# cannot do: rdma_accept() fails there.
+adapter_up profile=minimal
+run rdma link delete mdl0
+run ip link set d0 mtu 9000
+adapter_link mdl0 d0 bounce=Y profile=mlx5
+wait_for 10 gid_of mdl0 "$MDL_CLIENT"
+target_start
+export_disk disk0 "$(null_disk 16)"
+modprobe rnbd || die "modprobe rnbd failed"
+
+began=${EPOCHREALTIME/[.,]/}
+refused rnbd attach "$ADDR" disk0 --wait 0 2>"$OUT/refused"
+took=$(((${EPOCHREALTIME/[.,]/} - began) / 1000))
+cat "$OUT/refused"
+grep -q "gave up the connection" "$OUT/refused" || die "the client does not say what happened"
+grep -q "drains an older login" "$OUT/refused" && die "the client says that the target is busy"
+
+# The target numbers its sessions: the last one tells how many there were.
+attempts=$(dmesg | sed -n 's/.*session \([0-9]*\): queue 0 could not be accepted: error -22.*/\1/p' | tail -n 1)
+note "$attempts attempts in $took ms"
+need_counter "${attempts:-0}" -ge 2 "attempts"
+need_counter "$attempts" -le 30 "attempts"
+configfs_clear
+unload
+for dev in mdl0 mdl1; do
+	mdl_need "$dev" violations -eq 0
+done
+adapter_down
