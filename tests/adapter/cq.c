@@ -184,7 +184,7 @@ static void mdl_cq_notify(struct mdl_cq *cq, bool solicited)
 		return;
 	if (!cq->period || cq->pending >= cq->count)
 		mdl_cq_raise(cq);
-	else if (!hrtimer_active(&cq->timer))
+	else if (!hrtimer_is_queued(&cq->timer))
 		hrtimer_start(&cq->timer, ns_to_ktime(cq->period * NSEC_PER_USEC),
 			      HRTIMER_MODE_REL_SOFT);
 }
