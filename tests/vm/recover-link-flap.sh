@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 240
+# adapter: only
 # short: the link goes and comes back every few seconds under load: one reconnect each time, every generation right
 . ../lib/lab.sh
 . ../lib/rnbd.sh

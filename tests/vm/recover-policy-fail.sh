@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 1 --mem 1024 --timeout 300
+# adapter: only
 # short: a lost connection with policy fail, or a deactivated disk: all I/O ends with an error, nothing hangs
 . ../lib/lab.sh
 . ../lib/rnbd.sh
@@ -83,12 +84,12 @@ if [ "$NODE" = 1 ]; then
 	lab barrier up2
 	lab barrier load2
 	echo "the RDMA device is removed under load"
-	rdma link delete rxe0 || die "rdma link delete failed"
+	device_remove
 	lab barrier down2 --timeout 120
 	configfs_clear
 	unload
 	# the machine is killed by its peer in the last part
-	rdma link add rxe0 type rxe netdev eth0
+	device_add
 	target_start
 	export_disk disk0 "$(null_disk 64)"
 	lab barrier up3
@@ -273,12 +274,12 @@ lab barrier up3 --timeout 60
 dev=$(attach disk0 "${fail[@]}") || exit 1
 load "$dev"
 echo "our own RDMA device is removed under load"
-rdma link delete rxe0 || die "rdma link delete failed"
+device_remove
 before=
 wait_for 30 grep -q failed "/sys/block/$(basename "$dev")/rnbd/state"
 wait $pid && die "fio saw no error"
 detach "$dev"
-rdma link add rxe0 type rxe netdev eth0
+device_add
 before=$(rdma_own)
 dev=$(attach disk0 "${fail[@]}") || exit 1
 load "$dev"

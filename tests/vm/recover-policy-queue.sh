@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 300
+# adapter: only
 # short: policy queue: cut links, killed queues, lost replies and removed devices cost time, never an I/O error
 . ../lib/lab.sh
 . ../lib/rnbd.sh
@@ -18,9 +19,9 @@ if [ "$NODE" = 1 ]; then
 
 	lab barrier remove --timeout 120
 	echo "the target's RDMA device goes and comes back"
-	rdma link delete rxe0 || die "rdma link delete failed"
+	device_remove
 	sleep 1
-	rdma link add rxe0 type rxe netdev eth0
+	device_add
 	wait_for 20 grep -q listening "$CFG/ports/1/state"
 	lab barrier removed --timeout 120
 
@@ -109,10 +110,10 @@ lab barrier removed
 seen=$(counter "$dev" reconnects)
 
 echo "our own RDMA device goes and comes back"
-rdma link delete rxe0 || die "rdma link delete failed"
+device_remove
 wait_for 10 grep -q reconnecting "$sys/state"
 sleep 1
-rdma link add rxe0 type rxe netdev eth0
+device_add
 again "our device was removed"
 
 lab barrier off
