@@ -69,6 +69,8 @@ adapter_up() {
 
 	[ -d /sys/module/rdma_model ] || adapter_load dma=model
 	modprobe dummy numdummies=0 || die "no dummy network devices"
+	# rnbd tries whether an address can be bound, which needs its local route otherwise
+	echo 1 >/proc/sys/net/ipv4/ip_nonlocal_bind
 	# rdma_cm takes the path MTU from here and does not ask what the port can do
 	[[ " $* " != *" profile=minimal "* ]] || mtu=400
 	adapter_netdev 0 "$MDL_CLIENT" $mtu
