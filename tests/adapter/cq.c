@@ -5,7 +5,8 @@
  * Operation: engines write entries, the ULP polls them. Polling frees the entries of
  * the work queues, as drivers do, so that a ULP which posts before it polled what
  * makes room overflows the queue. An armed completion queue raises one event; with
- * moderation it does so after a number of entries or a delay.
+ * moderation it does so after a number of entries or a delay. A device that is nasty
+ * has entries held until they are due (delay.c).
  *
  * Ownership: the RDMA core allocates completion queues, the model their rings.
  *
@@ -64,6 +65,10 @@ int mdl_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	cq->ring = kvcalloc(cqe, sizeof(*cq->ring), GFP_KERNEL);
 	if (!cq->ring)
 		return -ENOMEM;
+	if (mdl_delay_cq_init(cq, cqe)) {
+		kvfree(cq->ring);
+		return -ENOMEM;
+	}
 	spin_lock_init(&cq->lock);
 	INIT_LIST_HEAD(&cq->vector_entry);
 	cq->vector = &dev->vectors[attr->comp_vector % ibcq->device->num_comp_vectors];
@@ -90,6 +95,7 @@ int mdl_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	struct mdl_dev *dev = mdl_dev_of(ibcq->device);
 	struct mdl_cq *cq = mdl_cq_of(ibcq);
 
+	mdl_delay_cq_exit(cq);
 	hrtimer_cancel(&cq->timer);
 	mdl_vector_drop(cq);
 	flush_workqueue(dev->events);
@@ -190,7 +196,35 @@ static void mdl_cq_notify(struct mdl_cq *cq, bool solicited)
 }
 
 /**
- * mdl_cq_add - write an entry
+ * mdl_cq_write - write an entry
+ * @cq: completion queue
+ * @cqe: entry
+ *
+ * Context: any, lock of the completion queue held.
+ * Return: whether it found room; otherwise the caller must fail the queue pair.
+ */
+bool mdl_cq_write(struct mdl_cq *cq, const struct mdl_cqe *cqe)
+{
+	struct mdl_dev *dev = mdl_dev_of(cq->ib.device);
+
+	lockdep_assert_held(&cq->lock);
+	mdl_count(dev, MDL_STAT_CQE);
+	if (!cq->broken && cq->head - cq->tail != cq->ib.cqe) {
+		cq->ring[cq->head++ % cq->ib.cqe] = *cqe;
+		mdl_cq_notify(cq, cqe->solicited || cqe->wc.status != IB_WC_SUCCESS);
+		return true;
+	}
+	if (!cq->broken) {
+		cq->broken = true;
+		mdl_violation(dev, cqe->qp, cqe->wc.wr_id,
+			      "overflow of a completion queue of %d entries", cq->ib.cqe);
+		mdl_event_cq(cq, IB_EVENT_CQ_ERR);
+	}
+	return false;
+}
+
+/**
+ * mdl_cq_add - add a completion, now or later
  * @cq: completion queue
  * @cqe: entry
  *
@@ -199,27 +233,14 @@ static void mdl_cq_notify(struct mdl_cq *cq, bool solicited)
  */
 bool mdl_cq_add(struct mdl_cq *cq, const struct mdl_cqe *cqe)
 {
-	struct mdl_dev *dev = mdl_dev_of(cq->ib.device);
-	bool full, first = false;
+	ktime_t due = mdl_nasty_cqe(mdl_dev_of(cq->ib.device));
 	unsigned long flags;
+	bool ok;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	full = cq->broken || cq->head - cq->tail == cq->ib.cqe;
-	if (full) {
-		first = !cq->broken;
-		cq->broken = true;
-	} else {
-		cq->ring[cq->head++ % cq->ib.cqe] = *cqe;
-		mdl_cq_notify(cq, cqe->solicited || cqe->wc.status != IB_WC_SUCCESS);
-	}
+	ok = mdl_delay_cqe(cq, cqe, due) || mdl_cq_write(cq, cqe);
 	spin_unlock_irqrestore(&cq->lock, flags);
-	mdl_count(dev, MDL_STAT_CQE);
-	if (first) {
-		mdl_violation(dev, cqe->qp, cqe->wc.wr_id,
-			      "overflow of a completion queue of %d entries", cq->ib.cqe);
-		mdl_event_cq(cq, IB_EVENT_CQ_ERR);
-	}
-	return !full;
+	return ok;
 }
 
 /**
@@ -244,5 +265,6 @@ void mdl_cq_clean(struct mdl_cq *cq, struct mdl_qp *qp)
 			atomic_inc(&cqe->rq->freed);
 	}
 	cq->head = to;
+	mdl_delay_cq_clean(cq, qp);
 	spin_unlock_irqrestore(&cq->lock, flags);
 }

@@ -83,7 +83,8 @@ static int mdl_query_device(struct ib_device *ibdev, struct ib_device_attr *attr
 
 static bool mdl_port_active(struct mdl_dev *dev)
 {
-	return netif_running(dev->ndev) && netif_carrier_ok(dev->ndev);
+	return netif_running(dev->ndev) && netif_carrier_ok(dev->ndev) &&
+	       !READ_ONCE(dev->port_down);
 }
 
 static int mdl_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr)
@@ -161,6 +162,7 @@ static int mdl_enable_driver(struct ib_device *ibdev)
 	spin_lock_bh(&mdl_devices_lock);
 	list_add_tail_rcu(&dev->link, &mdl_devices);
 	spin_unlock_bh(&mdl_devices_lock);
+	mdl_nasty_events_start(dev);
 	return 0;
 }
 
@@ -169,6 +171,7 @@ static void mdl_dealloc_driver(struct ib_device *ibdev)
 {
 	struct mdl_dev *dev = mdl_dev_of(ibdev);
 
+	mdl_nasty_events_stop(dev);
 	if (dev->link.next) {
 		spin_lock_bh(&mdl_devices_lock);
 		list_del_rcu(&dev->link);
@@ -317,6 +320,7 @@ int mdl_newlink(const char *name, struct net_device *ndev)
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
 	xa_init_flags(&dev->mrs, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
 	mdl_dma_init(dev);
+	mdl_nasty_init(dev);
 	ret = mdl_setup(dev);
 	if (!ret) {
 		dev->active = mdl_port_active(dev);

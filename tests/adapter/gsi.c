@@ -116,7 +116,6 @@ enum ib_wc_status mdl_datagram(struct mdl_qp *qp, struct mdl_swqe *wqe)
 	u32 qkey = wqe->qkey & IB_QP_SET_QKEY ? qp->attr.qkey : wqe->qkey;
 	struct mdl_qp *peer;
 
-	mdl_count(dev, MDL_STAT_DATAGRAM);
 	if (wqe->length > MDL_MAX_PACKET)
 		return IB_WC_LOC_LEN_ERR;
 	if (mdl_mem_check(&from) || mdl_mem_move(&from, dev->engine.packet, wqe->length))

@@ -96,6 +96,33 @@ static enum ib_wc_status mdl_mem_move_piece(struct mdl_mem *mem, void *buf, u32 
 }
 
 /**
+ * mdl_mem_skip - move on without copying
+ * @mem: position
+ * @len: bytes, at most what is left
+ *
+ * Context: engine.
+ */
+void mdl_mem_skip(struct mdl_mem *mem, u32 len)
+{
+	u32 n;
+
+	if (mem->data) {
+		mem->offset += len;
+		return;
+	}
+	while (len) {
+		n = min(len, mem->sge->length - mem->offset);
+		mem->offset += n;
+		len -= n;
+		if (len) {
+			mem->sge++;
+			mem->num_sge--;
+			mem->offset = 0;
+		}
+	}
+}
+
+/**
  * mdl_mem_move - copy the next bytes
  * @mem: position, moved on
  * @buf: buffer

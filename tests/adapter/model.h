@@ -71,8 +71,18 @@ int mdl_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int mdl_modify_cq(struct ib_cq *ibcq, u16 count, u16 period);
 int mdl_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc);
 int mdl_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+bool mdl_cq_write(struct mdl_cq *cq, const struct mdl_cqe *cqe);
 bool mdl_cq_add(struct mdl_cq *cq, const struct mdl_cqe *cqe);
 void mdl_cq_clean(struct mdl_cq *cq, struct mdl_qp *qp);
+
+/* delay.c */
+int mdl_delay_cq_init(struct mdl_cq *cq, u32 cqe);
+void mdl_delay_cq_exit(struct mdl_cq *cq);
+bool mdl_delay_cqe(struct mdl_cq *cq, const struct mdl_cqe *cqe, ktime_t due);
+void mdl_delay_cq_clean(struct mdl_cq *cq, struct mdl_qp *qp);
+void mdl_delay_qp_init(struct mdl_qp *qp);
+void mdl_delay_qp_exit(struct mdl_qp *qp);
+void mdl_delay_qp(struct mdl_qp *qp, ktime_t due);
 
 /* vector.c */
 int mdl_vectors_init(struct mdl_dev *dev);
@@ -85,6 +95,8 @@ int mdl_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_ud
 int mdl_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 struct mdl_qp *mdl_qp_get(struct mdl_dev *dev, u32 qpn);
 void mdl_qp_put(struct mdl_qp *qp);
+bool mdl_qp_serve(struct mdl_qp *qp);
+void mdl_qp_served(struct mdl_qp *qp);
 void mdl_qp_fail(struct mdl_qp *qp);
 bool mdl_qp_recv_done(struct mdl_qp *qp, const struct mdl_rwqe *wqe, struct ib_wc *wc,
 		      bool solicited);
@@ -128,8 +140,15 @@ int mdl_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 int mdl_sq_init(struct mdl_sq *sq, const struct ib_qp_cap *cap);
 void mdl_sq_exit(struct mdl_sq *sq);
 void mdl_sq_reset(struct mdl_sq *sq);
+enum ib_wc_status mdl_sq_execute(struct mdl_qp *qp, struct mdl_swqe *wqe);
+void mdl_sq_finished(struct mdl_qp *qp, struct mdl_swqe *wqe, enum ib_wc_status status);
 bool mdl_sq_run(struct mdl_qp *qp, int *budget);
 void mdl_sq_timer(struct timer_list *timer);
+u64 mdl_sq_rnr_delay(const struct mdl_qp *qp);
+
+/* read.c */
+enum ib_wc_status mdl_read_issue(struct mdl_qp *qp, struct mdl_swqe *wqe);
+void mdl_read_go_on(struct mdl_qp *qp);
 
 /* engine.c */
 int mdl_engine_init(struct mdl_dev *dev);
@@ -139,11 +158,23 @@ void mdl_engine_kick(struct mdl_qp *qp);
 /* request.c */
 enum ib_wc_status mdl_request(struct mdl_qp *qp, struct mdl_swqe *wqe);
 
+/* place.c */
+struct mdl_place;
+struct mdl_place *mdl_place_alloc(struct mdl_qp *qp, const struct mdl_swqe *wqe);
+void *mdl_place_data(struct mdl_place *place);
+void mdl_place_free(struct mdl_place *place);
+void mdl_place_add(struct mdl_qp *qp, struct mdl_place *place);
+void mdl_place_before(struct mdl_qp *qp, const struct mdl_swqe *wqe);
+void mdl_place_all(struct mdl_qp *qp);
+void mdl_place_end(struct mdl_qp *qp);
+void mdl_place_key(struct mdl_dev *dev, u32 key);
+
 /* gsi.c */
 enum ib_wc_status mdl_datagram(struct mdl_qp *qp, struct mdl_swqe *wqe);
 
 /* mem.c */
 enum ib_wc_status mdl_mem_check(struct mdl_mem *mem);
+void mdl_mem_skip(struct mdl_mem *mem, u32 len);
 enum ib_wc_status mdl_mem_move(struct mdl_mem *mem, void *buf, u32 len);
 u64 mdl_mem_length(const struct ib_sge *sge, u32 num_sge);
 
@@ -166,6 +197,30 @@ int mdl_dma_ops_set(struct mdl_dev *dev);
 void mdl_event_qp(struct mdl_qp *qp, enum ib_event_type type);
 void mdl_event_cq(struct mdl_cq *cq, enum ib_event_type type);
 void mdl_event_srq(struct mdl_srq *srq, enum ib_event_type type);
+
+/* nasty.c */
+extern const char *const mdl_nasty_names[MDL_NASTY_COUNT];
+void mdl_nasty_init(struct mdl_dev *dev);
+u32 mdl_random(struct mdl_dev *dev, u32 below);
+bool mdl_nasty(struct mdl_dev *dev, enum mdl_nasty kind);
+ktime_t mdl_nasty_cqe(struct mdl_dev *dev);
+bool mdl_nasty_rnr(struct mdl_dev *dev, const struct mdl_qp *qp, u64 delay_us);
+bool mdl_nasty_error(struct mdl_dev *dev, const struct mdl_swqe *wqe,
+		     enum ib_wc_status *status, bool *executed);
+void mdl_nasty_sleep(struct mdl_dev *dev, enum mdl_nasty kind);
+static inline void mdl_nasty_count(struct mdl_dev *dev, enum mdl_nasty kind)
+{
+	mdl_count(dev, MDL_STAT_NASTY + kind);
+}
+
+static inline bool mdl_is_nasty(const struct mdl_dev *dev, enum mdl_nasty kind)
+{
+	return dev->dice.kinds & BIT(kind);
+}
+
+/* nasty_event.c */
+void mdl_nasty_events_start(struct mdl_dev *dev);
+void mdl_nasty_events_stop(struct mdl_dev *dev);
 
 /* report.c */
 __printf(4, 5)

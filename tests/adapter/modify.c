@@ -74,6 +74,7 @@ static void mdl_qp_reset(struct mdl_qp *qp)
 {
 	/* Engines execute a work request within one RCU read section. */
 	synchronize_rcu();
+	mdl_place_end(qp);
 	mdl_cq_clean(mdl_cq_of(qp->ib.send_cq), qp);
 	if (qp->ib.recv_cq != qp->ib.send_cq)
 		mdl_cq_clean(mdl_cq_of(qp->ib.recv_cq), qp);
@@ -106,6 +107,7 @@ int mdl_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		return -EOPNOTSUPP;
 	if (mdl_qp_check_attr(dev, attr, mask))
 		return -EINVAL;
+	mdl_nasty_sleep(dev, MDL_NASTY_MODIFY);
 	spin_lock_irq(&qp->lock);
 	from = mask & IB_QP_CUR_STATE ? attr->cur_qp_state : qp->state;
 	to = mask & IB_QP_STATE ? attr->qp_state : from;

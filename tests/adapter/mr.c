@@ -44,6 +44,7 @@ static struct mdl_mr *mdl_mr_create(struct ib_pd *ibpd, u32 max)
 	struct mdl_mr *mr;
 	int ret;
 
+	mdl_nasty_sleep(dev, MDL_NASTY_REGISTER);
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
@@ -155,6 +156,8 @@ int mdl_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	struct mdl_dev *dev = mdl_dev_of(ibmr->device);
 	struct mdl_mr *mr = mdl_mr_of(ibmr);
 
+	mdl_nasty_sleep(dev, MDL_NASTY_REGISTER);
+	mdl_place_key(dev, mr->key);
 	xa_erase_bh(&dev->mrs, mr->key >> MDL_KEY_SHIFT);
 	call_rcu(&mr->rcu, mdl_mr_free_rcu);
 	return 0;
@@ -287,6 +290,7 @@ const char *mdl_mr_invalidate(struct mdl_dev *dev, struct ib_pd *pd, u32 key)
 	unsigned long flags;
 	struct mdl_mr *mr;
 
+	mdl_place_key(dev, key);
 	rcu_read_lock();
 	mr = mdl_mr_find(dev, key);
 	if (!mr || mr->is_dma || mr->ib.pd != pd) {

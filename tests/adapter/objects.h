@@ -7,8 +7,9 @@
  * Ownership: the RDMA core frees devices, protection domains, address handles, queue
  * pairs, and completion queues; the model frees regions and mappings.
  *
- * Concurrency: no lock is taken under another, except that of a vector under that of a
- * completion queue. All of them are taken with interrupts disabled, because a ULP may
+ * Concurrency: no lock is taken under another, with two exceptions: that of a vector
+ * under that of a completion queue, and all others but those under that of deferred
+ * writes. All of them are taken with interrupts disabled, because a ULP may
  * post, poll, map and unmap in any context. Devices, queue pairs and regions are looked
  * up under RCU.
  *
@@ -19,6 +20,7 @@
 
 #include <linux/hrtimer.h>
 #include <linux/if_ether.h>
+#include <linux/prandom.h>
 #include <linux/rbtree.h>
 #include <linux/refcount.h>
 #include <linux/timer.h>
@@ -43,6 +45,25 @@ struct dentry;
 struct mdl_dev;
 struct mdl_qp;
 struct platform_device;
+
+/*
+ * Kinds of legal but nasty behaviour; mdl_nasty_names holds their names. The last ones
+ * do harm and are not part of "all".
+ */
+enum mdl_nasty {
+	MDL_NASTY_DELAY,
+	MDL_NASTY_MERGE,
+	MDL_NASTY_LATE,
+	MDL_NASTY_AGAIN,
+	MDL_NASTY_DEFER,
+	MDL_NASTY_RNR,
+	MDL_NASTY_EVENT,
+	MDL_NASTY_REGISTER,
+	MDL_NASTY_MODIFY,
+	MDL_NASTY_ERROR,
+	MDL_NASTY_FATAL,
+	MDL_NASTY_COUNT
+};
 
 /* Counters of a device; mdl_stat_names holds their names. */
 enum mdl_stat {
@@ -73,7 +94,32 @@ enum mdl_stat {
 	MDL_STAT_SYNC,
 	MDL_STAT_MAPPED,
 	MDL_STAT_VIOLATION,
-	MDL_STAT_COUNT
+	/* What became of nastiness, and, from MDL_STAT_NASTY on, one per kind. */
+	MDL_STAT_PASSED,
+	MDL_STAT_PIECE,
+	MDL_STAT_DROPPED,
+	MDL_STAT_NASTY,
+	MDL_STAT_COUNT = MDL_STAT_NASTY + MDL_NASTY_COUNT
+};
+
+/**
+ * struct mdl_dice - what decides when a device is nasty
+ * @lock: protects @rnd and @rnr_next
+ * @rnd: random numbers, from the parameter "seed"
+ * @kinds: bits 1 << enum mdl_nasty
+ * @rate: one opportunity in so many is taken
+ * @rnr_next: time before which no further RNR NAK is sent
+ * @event: next asynchronous event
+ * @events: number of events so far
+ */
+struct mdl_dice {
+	spinlock_t lock;	/* random numbers */
+	struct rnd_state rnd;
+	u32 kinds;
+	u32 rate;
+	ktime_t rnr_next;
+	struct delayed_work event;
+	u32 events;
 };
 
 /**
@@ -140,6 +186,9 @@ struct mdl_vector {
  * @events: ordered workqueue on which asynchronous events are delivered
  * @stats: counters
  * @debugfs: folder of the device
+ * @dice: nastiness
+ * @writes: number of WRITEs to memory of this device that are deferred
+ * @port_down: whether the port is down though the network device is not; RTNL
  * @active: whether the port was reported as active
  * @bounce: whether mappings have shadow pages
  */
@@ -160,6 +209,9 @@ struct mdl_dev {
 	struct workqueue_struct *events;
 	atomic64_t stats[MDL_STAT_COUNT];
 	struct dentry *debugfs;
+	struct mdl_dice dice;
+	atomic_t writes;
+	bool port_down;
 	bool active;
 	bool bounce;
 };
@@ -251,6 +303,13 @@ struct mdl_cqe {
 	bool solicited;
 };
 
+/* Completion that is delivered later; delay.c. */
+struct mdl_held {
+	struct list_head entry;
+	ktime_t due;
+	struct mdl_cqe cqe;
+};
+
 enum mdl_arm { MDL_ARM_NONE, MDL_ARM_SOLICITED, MDL_ARM_NEXT };
 
 /**
@@ -268,6 +327,10 @@ enum mdl_arm { MDL_ARM_NONE, MDL_ARM_SOLICITED, MDL_ARM_NEXT };
  * @timer: moderation timer
  * @vector: completion vector
  * @vector_entry: entry of mdl_vector.cqs
+ * @held: struct mdl_held entries by their time; protected by @lock, like @held_free
+ * @held_free: unused struct mdl_held entries
+ * @held_pool: array of all struct mdl_held
+ * @held_timer: expires when the first of @held is due
  */
 struct mdl_cq {
 	struct ib_cq ib;
@@ -283,6 +346,10 @@ struct mdl_cq {
 	struct hrtimer timer;
 	struct mdl_vector *vector;
 	struct list_head vector_entry;
+	struct list_head held;
+	struct list_head held_free;
+	struct mdl_held *held_pool;
+	struct hrtimer held_timer;
 };
 
 /**
@@ -343,7 +410,12 @@ struct mdl_srq {
  * @remote_qpn: datagram: queue pair
  * @qkey: datagram: Q_Key
  * @status: result, once @finished
- * @finished: whether it was executed; the engine's
+ * @finished: whether it was executed to its end; the engine's, like those up to @again
+ * @due: time before which it is not executed, or not executed further
+ * @from: READ: offset of the part to be executed next
+ * @bytes: READ: length of that part; otherwise the same as @length
+ * @missing: READ: bit per part whose data were not placed, 0 if they are moved at once
+ * @again: READ: whether its data were placed and it will be executed once more
  * @sge: entries
  * @data: inline data
  */
@@ -375,6 +447,11 @@ struct mdl_swqe {
 	};
 	enum ib_wc_status status;
 	bool finished;
+	ktime_t due;
+	u32 from;
+	u32 bytes;
+	u64 missing;
+	bool again;
 	struct ib_sge *sge;
 	void *data;
 };
@@ -392,7 +469,8 @@ struct mdl_swqe {
  * @done: index of the oldest request without completion; the engine's
  * @freed: index of the oldest request whose entry is in use; written by polling
  *	under the lock of the completion queue
- * @reads: RDMA READs issued and not answered; the engine's
+ * @reads: RDMA READs issued and not completed; the engine's
+ * @stopped: whether a request failed, so that no further one is issued; the engine's
  */
 struct mdl_sq {
 	struct mdl_swqe *wqe;
@@ -406,12 +484,13 @@ struct mdl_sq {
 	u32 done;
 	u32 freed;
 	u32 reads;
+	bool stopped;
 };
 
 /**
  * struct mdl_qp - queue pair
  * @ib: queue pair of the RDMA core
- * @lock: protects @state, @attr, @av, @waiting, @dying, @flushed and mdl_sq.head
+ * @lock: protects @state, @attr, @av, @waiting, @dying, @serving and mdl_sq.head
  * @refs: references; mdl_qp_put()
  * @gone: completed with the last reference
  * @state: state
@@ -422,10 +501,17 @@ struct mdl_sq {
  * @sq: send queue
  * @rq: receive queue, unused with a shared one
  * @timer: RNR and retry timer
+ * @due_timer: has the engine go on with requests that are due later
+ * @cqe_due: times of the last completions of send and receive queue; protected by the
+ *	locks of their completion queues
+ * @place_lock: protects @places and @place_bytes
+ * @places: deferred WRITEs of the peer, in their order
+ * @place_bytes: bytes of them
  * @retries: retries of the current request without an answer; the engine's
  * @rnr_retries: retries of the current request by a receiver not ready; the engine's
  * @waiting: whether @timer holds the send queue
  * @dying: whether it is being destroyed
+ * @serving: whether the peer's engine executes a request on it
  * @last_wqe: whether the event of the last receive request was delivered
  * @established: whether the first message in state RTR was reported
  * @active: whether it is in mdl_engine.active; protected by mdl_engine.lock
@@ -444,10 +530,16 @@ struct mdl_qp {
 	struct mdl_sq sq;
 	struct mdl_rq rq;
 	struct timer_list timer;
+	struct hrtimer due_timer;
+	ktime_t cqe_due[2];
+	spinlock_t place_lock;	/* deferred WRITEs */
+	struct list_head places;
+	u32 place_bytes;
 	u32 retries;
 	u32 rnr_retries;
 	bool waiting;
 	bool dying;
+	bool serving;
 	bool last_wqe;
 	bool established;
 	bool active;

@@ -84,6 +84,11 @@ static void mdl_post_fill(struct mdl_swqe *wqe, const struct mdl_qp *qp,
 	wqe->num_sge = wr->num_sge;
 	wqe->length = mdl_mem_length(wr->sg_list, wr->num_sge);
 	wqe->finished = false;
+	wqe->due = 0;
+	wqe->from = 0;
+	wqe->bytes = wqe->length;
+	wqe->missing = 0;
+	wqe->again = false;
 	wqe->status = IB_WC_SUCCESS;
 	wqe->imm.imm_data = wr->ex.imm_data;
 	if (wr->send_flags & IB_SEND_INLINE)

@@ -98,11 +98,15 @@ int mdl_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_ud
 	ret = mdl_qp_grant(dev, init);
 	if (ret)
 		return ret;
+	mdl_nasty_sleep(dev, MDL_NASTY_MODIFY);
 	spin_lock_init(&qp->lock);
 	refcount_set(&qp->refs, 1);
 	init_completion(&qp->gone);
 	INIT_LIST_HEAD(&qp->engine_entry);
+	spin_lock_init(&qp->place_lock);
+	INIT_LIST_HEAD(&qp->places);
 	timer_setup(&qp->timer, mdl_sq_timer, 0);
+	mdl_delay_qp_init(qp);
 	qp->state = IB_QPS_RESET;
 	qp->init = *init;
 	if (dev->profile->features & MDL_F_ACCESS_STAYS)
@@ -152,6 +156,47 @@ void mdl_qp_put(struct mdl_qp *qp)
 {
 	if (refcount_dec_and_test(&qp->refs))
 		complete(&qp->gone);
+}
+
+/**
+ * mdl_qp_serve - begin to execute a request of the peer
+ * @qp: responder
+ *
+ * A queue pair is not flushed while it serves: a ULP may unmap its memory once it has
+ * drained the queue pair.
+ *
+ * Context: the peer's engine.
+ * Return: whether the state allows it; then the caller must call mdl_qp_served().
+ */
+bool mdl_qp_serve(struct mdl_qp *qp)
+{
+	unsigned long flags;
+	bool ok;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	ok = qp->state >= IB_QPS_RTR && qp->state <= IB_QPS_SQD;
+	qp->serving = ok;
+	spin_unlock_irqrestore(&qp->lock, flags);
+	return ok;
+}
+
+/**
+ * mdl_qp_served - end what mdl_qp_serve() began
+ * @qp: responder
+ *
+ * Context: the peer's engine.
+ */
+void mdl_qp_served(struct mdl_qp *qp)
+{
+	unsigned long flags;
+	bool failed;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	qp->serving = false;
+	failed = qp->state == IB_QPS_ERR;
+	spin_unlock_irqrestore(&qp->lock, flags);
+	if (failed)
+		mdl_engine_kick(qp);
 }
 
 /**
@@ -216,15 +261,18 @@ int mdl_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct mdl_dev *dev = mdl_dev_of(ibqp->device);
 	struct mdl_qp *qp = mdl_qp_of(ibqp);
 
+	mdl_nasty_sleep(dev, MDL_NASTY_MODIFY);
 	xa_erase_bh(&dev->qps, ibqp->qp_num);
 	spin_lock_irq(&qp->lock);
 	qp->dying = true;
 	qp->state = IB_QPS_RESET;
 	spin_unlock_irq(&qp->lock);
 	timer_delete_sync(&qp->timer);
+	mdl_delay_qp_exit(qp);
 	mdl_qp_put(qp);
 	/* The engine drops the reference of its list when it finds nothing to do. */
 	wait_for_completion(&qp->gone);
+	mdl_place_end(qp);
 	flush_workqueue(dev->events);
 	mdl_cq_clean(mdl_cq_of(ibqp->send_cq), qp);
 	if (ibqp->recv_cq != ibqp->send_cq)

@@ -5,7 +5,8 @@
  *
  * Operation: the engine of the requester also does what the responder's adapter does:
  * it takes the receive work request, checks the remote key, moves data packet by
- * packet, and delivers the completion of the receiver.
+ * packet, and delivers the completion of the receiver. Of a READ it executes the part
+ * that the work request names.
  *
  * Ownership: the requester's engine holds a reference to the responder's queue pair
  * while it executes one request.
@@ -43,7 +44,7 @@ static bool mdl_find_peer(struct mdl_exchange *x)
 	if (!peer)
 		return false;
 	if (peer->ib.qp_type != IB_QPT_RC || peer->attr.dest_qp_num != x->qp->ib.qp_num ||
-	    READ_ONCE(peer->state) < IB_QPS_RTR || READ_ONCE(peer->state) > IB_QPS_SQD) {
+	    !mdl_qp_serve(peer)) {
 		mdl_qp_put(peer);
 		return false;
 	}
@@ -112,7 +113,7 @@ static enum ib_wc_status mdl_move(struct mdl_exchange *x, struct mdl_mem *from,
 	void *packet = x->dev->engine.packet;
 	u32 left, n;
 
-	for (left = x->wqe->length; left; left -= n) {
+	for (left = x->wqe->bytes; left; left -= n) {
 		n = min3(left, mtu, MDL_MAX_PACKET);
 		if (mdl_mem_move(from, packet, n))
 			return from_wrong;
@@ -132,6 +133,8 @@ static bool mdl_take_recv(struct mdl_exchange *x, struct mdl_rwqe *rwqe)
 {
 	bool below;
 
+	if (mdl_nasty_rnr(x->peer_dev, x->qp, mdl_sq_rnr_delay(x->qp)))
+		return false;
 	if (!mdl_rq_take(mdl_qp_rq(x->peer), rwqe, x->dev->engine.sge, &below))
 		return false;
 	if (below)
@@ -176,6 +179,7 @@ static enum ib_wc_status mdl_recv_done(struct mdl_exchange *x, const struct mdl_
 		wc.wc_flags |= IB_WC_WITH_INVALIDATE;
 		wc.ex.invalidate_rkey = wqe->imm.invalidate_rkey;
 	}
+	mdl_place_all(x->peer);
 	if (!mdl_qp_recv_done(x->peer, rwqe, &wc, wqe->flags & IB_SEND_SOLICITED))
 		return IB_WC_REM_OP_ERR;
 	return IB_WC_SUCCESS;
@@ -226,6 +230,22 @@ static enum ib_wc_status mdl_send(struct mdl_exchange *x)
 	return mdl_recv_done(x, &rwqe);
 }
 
+/* Keep the data of a WRITE, if it is deferred; result, whether it is. */
+static enum ib_wc_status mdl_defer(struct mdl_exchange *x, struct mdl_mem *from, bool *deferred)
+{
+	struct mdl_place *place = mdl_place_alloc(x->peer, x->wqe);
+
+	*deferred = place;
+	if (!place)
+		return IB_WC_SUCCESS;
+	if (mdl_mem_move(from, mdl_place_data(place), x->wqe->length)) {
+		mdl_place_free(place);
+		return IB_WC_LOC_PROT_ERR;
+	}
+	mdl_place_add(x->peer, place);
+	return IB_WC_SUCCESS;
+}
+
 static enum ib_wc_status mdl_write(struct mdl_exchange *x)
 {
 	struct ib_sge sge = { x->wqe->remote_addr, x->wqe->length, x->wqe->rkey };
@@ -233,6 +253,7 @@ static enum ib_wc_status mdl_write(struct mdl_exchange *x)
 	struct mdl_mem from = mdl_local(x, 0);
 	enum ib_wc_status status;
 	struct mdl_rwqe rwqe;
+	bool deferred;
 
 	if (mdl_mem_check(&from))
 		return IB_WC_LOC_PROT_ERR;
@@ -241,7 +262,10 @@ static enum ib_wc_status mdl_write(struct mdl_exchange *x)
 		return status;
 	if (x->wqe->opcode == IB_WR_RDMA_WRITE_WITH_IMM && !mdl_take_recv(x, &rwqe))
 		return mdl_not_ready(x);
-	status = mdl_move(x, &from, &to, IB_WC_LOC_PROT_ERR, IB_WC_REM_ACCESS_ERR);
+	mdl_place_before(x->peer, x->wqe);
+	status = mdl_defer(x, &from, &deferred);
+	if (!deferred)
+		status = mdl_move(x, &from, &to, IB_WC_LOC_PROT_ERR, IB_WC_REM_ACCESS_ERR);
 	if (status == IB_WC_REM_ACCESS_ERR)
 		mdl_refuse(x, IB_EVENT_QP_ACCESS_ERR);
 	if (status) {
@@ -277,13 +301,19 @@ static enum ib_wc_status mdl_read(struct mdl_exchange *x)
 	status = mdl_check_remote(x, &from);
 	if (status)
 		return status;
+	mdl_place_all(x->peer);
+	if (x->wqe->from) {
+		mdl_mem_skip(&from, x->wqe->from);
+		mdl_mem_skip(&to, x->wqe->from);
+	}
 	status = mdl_move(x, &from, &to, IB_WC_REM_ACCESS_ERR, IB_WC_LOC_PROT_ERR);
 	if (status == IB_WC_REM_ACCESS_ERR)
 		mdl_refuse(x, IB_EVENT_QP_ACCESS_ERR);
 	if (status)
 		return status;
-	mdl_moved(x->peer_dev, x->dev, x->wqe->length);
-	mdl_count(x->peer_dev, MDL_STAT_SERVED_READ);
+	mdl_moved(x->peer_dev, x->dev, x->wqe->bytes);
+	if (!x->wqe->from)
+		mdl_count(x->peer_dev, MDL_STAT_SERVED_READ);
 	return IB_WC_SUCCESS;
 }
 
@@ -302,16 +332,19 @@ static enum ib_wc_status mdl_memory(struct mdl_exchange *x)
 	return IB_WC_MW_BIND_ERR;
 }
 
-static const enum mdl_stat mdl_request_stat[] = {
-	[IB_WR_SEND] = MDL_STAT_SEND,
-	[IB_WR_SEND_WITH_IMM] = MDL_STAT_SEND,
-	[IB_WR_SEND_WITH_INV] = MDL_STAT_SEND_INV,
-	[IB_WR_RDMA_WRITE] = MDL_STAT_WRITE,
-	[IB_WR_RDMA_WRITE_WITH_IMM] = MDL_STAT_WRITE_IMM,
-	[IB_WR_RDMA_READ] = MDL_STAT_READ,
-	[IB_WR_LOCAL_INV] = MDL_STAT_LOCAL_INV,
-	[IB_WR_REG_MR] = MDL_STAT_REG_MR,
-};
+/* Execute a request that has a responder. */
+static enum ib_wc_status mdl_remote_request(struct mdl_exchange *x)
+{
+	switch (x->wqe->opcode) {
+	case IB_WR_RDMA_READ:
+		return mdl_read(x);
+	case IB_WR_RDMA_WRITE:
+	case IB_WR_RDMA_WRITE_WITH_IMM:
+		return mdl_write(x);
+	default:
+		return mdl_send(x);
+	}
+}
 
 /**
  * mdl_request - execute a request of a reliable connection
@@ -324,27 +357,28 @@ static const enum mdl_stat mdl_request_stat[] = {
 enum ib_wc_status mdl_request(struct mdl_qp *qp, struct mdl_swqe *wqe)
 {
 	struct mdl_exchange x = { mdl_dev_of(qp->ib.device), qp, wqe };
-	enum ib_wc_status status;
+	enum ib_wc_status status, error;
+	bool executed = true, fails;
 
-	if (wqe->opcode == IB_WR_REG_MR || wqe->opcode == IB_WR_LOCAL_INV) {
-		status = mdl_memory(&x);
-	} else {
-		if (!mdl_find_peer(&x))
-			return MDL_STATUS_NO_ANSWER;
-		switch (wqe->opcode) {
-		case IB_WR_RDMA_READ:
-			status = mdl_read(&x);
-			break;
-		case IB_WR_RDMA_WRITE:
-		case IB_WR_RDMA_WRITE_WITH_IMM:
-			status = mdl_write(&x);
-			break;
-		default:
-			status = mdl_send(&x);
-		}
-		mdl_qp_put(x.peer);
+	fails = mdl_nasty_error(x.dev, wqe, &error, &executed);
+	if (fails && !executed && error != IB_WC_REM_OP_ERR) {
+		mdl_nasty_count(x.dev, MDL_NASTY_ERROR);
+		return error;
 	}
-	if (status != MDL_STATUS_RNR && status != MDL_STATUS_NO_ANSWER)
-		mdl_count(x.dev, mdl_request_stat[wqe->opcode]);
-	return status;
+	if (wqe->opcode == IB_WR_REG_MR || wqe->opcode == IB_WR_LOCAL_INV)
+		return mdl_memory(&x);
+	if (!mdl_find_peer(&x))
+		return MDL_STATUS_NO_ANSWER;
+	if (executed) {
+		status = mdl_remote_request(&x);
+	} else {
+		mdl_refuse(&x, IB_EVENT_QP_FATAL);
+		status = IB_WC_SUCCESS;
+	}
+	mdl_qp_served(x.peer);
+	mdl_qp_put(x.peer);
+	if (!fails || status != IB_WC_SUCCESS)
+		return status;
+	mdl_nasty_count(x.dev, MDL_NASTY_ERROR);
+	return error;
 }

@@ -2,11 +2,11 @@
 /*
  * Send queues: order, fences, retries, completions.
  *
- * Operation: the engine issues work requests in order. RDMA READs are only issued at
- * first; their data move after the requests behind them were executed, as far as
- * max_rd_atomic and fences allow that, since an adapter gives no other guarantee.
- * Completions come in order. A request that fails moves the queue pair to the error
- * state; what is behind it is flushed, unsignalled requests included.
+ * Operation: the engine issues work requests in order. RDMA READs are in flight until
+ * the requests behind them were issued, as far as max_rd_atomic and fences allow that;
+ * read.c says when their data move. Completions come in order. A request that fails
+ * moves the queue pair to the error state; what is behind it is flushed, unsignalled
+ * requests included.
  *
  * Ownership: a queue pair owns its ring.
  *
@@ -24,6 +24,9 @@ static const u32 mdl_rnr_delay[] = {
 	65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768,
 	1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
 };
+
+/* A registration that takes long takes less than that, us. */
+#define MDL_REGISTER_US		2000
 
 static const enum ib_wc_opcode mdl_wc_opcode[] = {
 	[IB_WR_RDMA_WRITE] = IB_WC_RDMA_WRITE,
@@ -98,6 +101,7 @@ void mdl_sq_reset(struct mdl_sq *sq)
 	sq->done = 0;
 	sq->freed = 0;
 	sq->reads = 0;
+	sq->stopped = false;
 }
 
 /* Deliver the completion of the oldest request. */
@@ -130,6 +134,7 @@ static void mdl_sq_flush(struct mdl_qp *qp, u32 head)
 	struct mdl_rwqe rwqe;
 	bool below;
 
+	mdl_place_end(qp);
 	while (qp->sq.done != head)
 		mdl_sq_complete(qp, IB_WC_WR_FLUSH_ERR);
 	qp->sq.next = head;
@@ -175,6 +180,20 @@ static void mdl_sq_wait(struct mdl_qp *qp, u64 usecs)
 	spin_unlock_irqrestore(&qp->lock, flags);
 }
 
+/**
+ * mdl_sq_rnr_delay - return for how long an RNR NAK stops a send queue
+ * @qp: requester
+ *
+ * The receiver says how long; both sides have the same setting here.
+ *
+ * Context: any.
+ * Return: us.
+ */
+u64 mdl_sq_rnr_delay(const struct mdl_qp *qp)
+{
+	return mdl_rnr_delay[qp->attr.min_rnr_timer & 31] * 10;
+}
+
 /* The final status of a request that was not answered, MDL_STATUS_* if it waits. */
 static enum ib_wc_status mdl_sq_retry(struct mdl_qp *qp, enum ib_wc_status status)
 {
@@ -184,8 +203,7 @@ static enum ib_wc_status mdl_sq_retry(struct mdl_qp *qp, enum ib_wc_status statu
 		mdl_count(dev, MDL_STAT_RNR);
 		if (qp->attr.rnr_retry != 7 && qp->rnr_retries++ >= qp->attr.rnr_retry)
 			return IB_WC_RNR_RETRY_EXC_ERR;
-		/* The receiver says how long; both sides have the same setting here. */
-		mdl_sq_wait(qp, mdl_rnr_delay[qp->attr.min_rnr_timer & 31] * 10);
+		mdl_sq_wait(qp, mdl_sq_rnr_delay(qp));
 		return status;
 	}
 	mdl_count(dev, MDL_STAT_RETRY);
@@ -217,7 +235,29 @@ static bool mdl_sq_may_issue(struct mdl_qp *qp, const struct mdl_swqe *wqe)
 	return true;
 }
 
-static enum ib_wc_status mdl_sq_execute(struct mdl_qp *qp, struct mdl_swqe *wqe)
+/* Whether the time of the next request has come; registrations may take long. */
+static bool mdl_sq_is_due(struct mdl_qp *qp, struct mdl_swqe *wqe)
+{
+	struct mdl_dev *dev = mdl_dev_of(qp->ib.device);
+
+	if (!wqe->due &&
+	    (wqe->opcode == IB_WR_REG_MR || wqe->opcode == IB_WR_LOCAL_INV) &&
+	    mdl_nasty(dev, MDL_NASTY_REGISTER)) {
+		wqe->due = ktime_add_us(ktime_get(), mdl_random(dev, MDL_REGISTER_US));
+		mdl_nasty_count(dev, MDL_NASTY_REGISTER);
+	}
+	return !wqe->due || !ktime_after(wqe->due, ktime_get());
+}
+
+/**
+ * mdl_sq_execute - try to execute a request, or a part of it
+ * @qp: queue pair
+ * @wqe: work request
+ *
+ * Context: engine.
+ * Return: status; MDL_STATUS_* if the send queue waits for another try.
+ */
+enum ib_wc_status mdl_sq_execute(struct mdl_qp *qp, struct mdl_swqe *wqe)
 {
 	enum ib_wc_status status;
 
@@ -230,45 +270,82 @@ static enum ib_wc_status mdl_sq_execute(struct mdl_qp *qp, struct mdl_swqe *wqe)
 		qp->retries = 0;
 		qp->rnr_retries = 0;
 	}
-	wqe->status = status;
-	wqe->finished = true;
 	return status;
 }
 
-/* Issue requests; returns whether the send queue can go on after the READs. */
-static bool mdl_sq_issue(struct mdl_qp *qp, u32 head, int *budget)
+/**
+ * mdl_sq_finished - note that a request was executed to its end
+ * @qp: queue pair
+ * @wqe: work request
+ * @status: status of its completion
+ *
+ * Context: engine.
+ */
+void mdl_sq_finished(struct mdl_qp *qp, struct mdl_swqe *wqe, enum ib_wc_status status)
 {
-	struct mdl_sq *sq = &qp->sq;
-	struct mdl_swqe *wqe;
+	static const enum mdl_stat stats[] = {
+		[IB_WR_SEND] = MDL_STAT_SEND,
+		[IB_WR_SEND_WITH_IMM] = MDL_STAT_SEND,
+		[IB_WR_SEND_WITH_INV] = MDL_STAT_SEND_INV,
+		[IB_WR_RDMA_WRITE] = MDL_STAT_WRITE,
+		[IB_WR_RDMA_WRITE_WITH_IMM] = MDL_STAT_WRITE_IMM,
+		[IB_WR_RDMA_READ] = MDL_STAT_READ,
+		[IB_WR_LOCAL_INV] = MDL_STAT_LOCAL_INV,
+		[IB_WR_REG_MR] = MDL_STAT_REG_MR,
+	};
 
-	while (sq->next != head && *budget > 0) {
-		if (READ_ONCE(qp->state) != IB_QPS_RTS)
-			return true;
-		wqe = &sq->wqe[sq->next % sq->size];
-		if (!mdl_sq_may_issue(qp, wqe))
-			return true;
-		*budget -= 1 + wqe->length / MDL_MAX_PACKET;
-		if (wqe->opcode == IB_WR_RDMA_READ) {
-			sq->reads++;
-			sq->next++;
-			continue;
-		}
-		switch (mdl_sq_execute(qp, wqe)) {
-		case IB_WC_SUCCESS:
-			sq->next++;
-			break;
-		case MDL_STATUS_RNR:
-		case MDL_STATUS_NO_ANSWER:
-			return false;
-		default:
-			sq->next++;
-			return false;
-		}
-	}
-	return sq->next != head;
+	wqe->status = status;
+	wqe->finished = true;
+	if (qp->ib.qp_type == IB_QPT_GSI)
+		mdl_count(mdl_dev_of(qp->ib.device), MDL_STAT_DATAGRAM);
+	else
+		mdl_count(mdl_dev_of(qp->ib.device), stats[wqe->opcode]);
 }
 
-/* Answer the READs in flight and deliver completions, in order. */
+/* Issue one request; MDL_STATUS_* if the send queue waits. */
+static enum ib_wc_status mdl_sq_issue_one(struct mdl_qp *qp, struct mdl_swqe *wqe)
+{
+	enum ib_wc_status status;
+
+	if (wqe->opcode == IB_WR_RDMA_READ) {
+		qp->sq.reads++;
+		status = mdl_read_issue(qp, wqe);
+		if (status == MDL_STATUS_RNR || status == MDL_STATUS_NO_ANSWER)
+			qp->sq.reads--;
+		return status;
+	}
+	status = mdl_sq_execute(qp, wqe);
+	if (status != MDL_STATUS_RNR && status != MDL_STATUS_NO_ANSWER)
+		mdl_sq_finished(qp, wqe, status);
+	return status;
+}
+
+static void mdl_sq_issue(struct mdl_qp *qp, u32 head, int *budget)
+{
+	struct mdl_sq *sq = &qp->sq;
+	enum ib_wc_status status;
+	struct mdl_swqe *wqe;
+
+	while (sq->next != head && *budget > 0 && !sq->stopped) {
+		if (READ_ONCE(qp->state) != IB_QPS_RTS)
+			return;
+		wqe = &sq->wqe[sq->next % sq->size];
+		if (!mdl_sq_may_issue(qp, wqe))
+			return;
+		if (!mdl_sq_is_due(qp, wqe)) {
+			mdl_delay_qp(qp, wqe->due);
+			return;
+		}
+		*budget -= 1 + wqe->length / MDL_MAX_PACKET;
+		status = mdl_sq_issue_one(qp, wqe);
+		if (status == MDL_STATUS_RNR || status == MDL_STATUS_NO_ANSWER)
+			return;
+		sq->next++;
+		sq->stopped = status != IB_WC_SUCCESS;
+	}
+}
+
+/* Deliver completions, in order. */
 static enum ib_wc_status mdl_sq_finish(struct mdl_qp *qp)
 {
 	struct mdl_sq *sq = &qp->sq;
@@ -277,12 +354,10 @@ static enum ib_wc_status mdl_sq_finish(struct mdl_qp *qp)
 
 	while (sq->done != sq->next && READ_ONCE(qp->state) == IB_QPS_RTS) {
 		wqe = &sq->wqe[sq->done % sq->size];
-		if (!wqe->finished) {
-			status = mdl_sq_execute(qp, wqe);
-			if (status == MDL_STATUS_RNR || status == MDL_STATUS_NO_ANSWER)
-				return IB_WC_SUCCESS;
+		if (!wqe->finished)
+			return IB_WC_SUCCESS;
+		if (wqe->opcode == IB_WR_RDMA_READ)
 			sq->reads--;
-		}
 		status = wqe->status;
 		if (!mdl_sq_complete(qp, status))
 			return IB_WC_GENERAL_ERR;
@@ -303,8 +378,8 @@ static enum ib_wc_status mdl_sq_finish(struct mdl_qp *qp)
 bool mdl_sq_run(struct mdl_qp *qp, int *budget)
 {
 	enum ib_qp_state state;
-	bool waiting, more;
-	u32 head;
+	bool waiting, serving, more = false;
+	u32 head, reads;
 
 	/* Pairs with the synchronize_rcu() of a reset. */
 	rcu_read_lock();
@@ -312,16 +387,21 @@ bool mdl_sq_run(struct mdl_qp *qp, int *budget)
 	state = qp->state;
 	head = qp->sq.head;
 	waiting = qp->waiting;
+	serving = qp->serving;
 	spin_unlock_irq(&qp->lock);
-	more = false;
 	if (state == IB_QPS_ERR) {
-		mdl_sq_flush(qp, head);
+		/* mdl_qp_served() has the engine come back. */
+		if (!serving)
+			mdl_sq_flush(qp, head);
 	} else if (state == IB_QPS_RTS && !waiting) {
-		more = mdl_sq_issue(qp, head, budget);
-		if (mdl_sq_finish(qp) != IB_WC_SUCCESS) {
+		mdl_sq_issue(qp, head, budget);
+		mdl_read_go_on(qp);
+		reads = qp->sq.reads;
+		if (mdl_sq_finish(qp) != IB_WC_SUCCESS)
 			mdl_qp_fail(qp);
-			more = false;
-		}
+		else if (qp->sq.next != head)
+			/* Otherwise a timer has it go on. */
+			more = *budget <= 0 || qp->sq.reads < reads;
 	}
 	rcu_read_unlock();
 	return more;

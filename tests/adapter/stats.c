@@ -16,7 +16,7 @@
 
 #include "model.h"
 
-static const char *const mdl_stat_names[MDL_STAT_COUNT] = {
+static const char *const mdl_stat_names[MDL_STAT_NASTY] = {
 	[MDL_STAT_POST_SEND] = "post_send_calls",
 	[MDL_STAT_POST_RECV] = "post_recv_calls",
 	[MDL_STAT_SEND] = "sends",
@@ -44,6 +44,9 @@ static const char *const mdl_stat_names[MDL_STAT_COUNT] = {
 	[MDL_STAT_SYNC] = "syncs",
 	[MDL_STAT_MAPPED] = "mapped_bytes",
 	[MDL_STAT_VIOLATION] = "violations",
+	[MDL_STAT_PASSED] = "completions_passed",
+	[MDL_STAT_PIECE] = "read_pieces",
+	[MDL_STAT_DROPPED] = "writes_dropped",
 };
 
 static struct dentry *mdl_debugfs;
@@ -53,8 +56,11 @@ static int mdl_stats_show(struct seq_file *m, void *unused)
 	struct mdl_dev *dev = m->private;
 	int i;
 
-	for (i = 0; i < MDL_STAT_COUNT; i++)
+	for (i = 0; i < MDL_STAT_NASTY; i++)
 		seq_printf(m, "%s %lld\n", mdl_stat_names[i],
+			   (s64)atomic64_read(&dev->stats[i]));
+	for (; i < MDL_STAT_COUNT; i++)
+		seq_printf(m, "nasty_%s %lld\n", mdl_nasty_names[i - MDL_STAT_NASTY],
 			   (s64)atomic64_read(&dev->stats[i]));
 	return 0;
 }
@@ -68,6 +74,19 @@ static int mdl_profile_show(struct seq_file *m, void *unused)
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(mdl_profile);
+
+/* The kinds of nastiness that can happen, one per line. */
+static int mdl_nasty_show(struct seq_file *m, void *unused)
+{
+	struct mdl_dev *dev = m->private;
+	int i;
+
+	for (i = 0; i < MDL_NASTY_COUNT; i++)
+		if (mdl_is_nasty(dev, i))
+			seq_printf(m, "%s\n", mdl_nasty_names[i]);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(mdl_nasty);
 
 static void mdl_state_qp(struct seq_file *m, const struct mdl_qp *qp)
 {
@@ -126,6 +145,7 @@ void mdl_stats_add(struct mdl_dev *dev)
 	debugfs_create_file("stats", 0444, dev->debugfs, dev, &mdl_stats_fops);
 	debugfs_create_file("state", 0444, dev->debugfs, dev, &mdl_state_fops);
 	debugfs_create_file("profile", 0444, dev->debugfs, dev, &mdl_profile_fops);
+	debugfs_create_file("nasty", 0444, dev->debugfs, dev, &mdl_nasty_fops);
 }
 
 /**

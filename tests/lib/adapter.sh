@@ -77,6 +77,11 @@ adapter_up() {
 	adapter_netdev 1 "$MDL_TARGET" $mtu
 	adapter_neighbour 0 "$MDL_CLIENT" 1 "$MDL_TARGET"
 	adapter_neighbour 1 "$MDL_TARGET" 0 "$MDL_CLIENT"
+	adapter_devices "$@"
+}
+
+# adapter_devices PARAMETER=VALUE...: both devices on the network devices that there are
+adapter_devices() {
 	adapter_link mdl0 d0 bounce=Y "$@"
 	adapter_link mdl1 d1 bounce=N "$@"
 	wait_for 10 port_active mdl0
@@ -85,8 +90,29 @@ adapter_up() {
 	wait_for 10 gid_of mdl1 "$MDL_TARGET"
 }
 
+# nasty_needed: each kind of nastiness that was asked for must have happened on one of the
+# devices, except for those in MDL_CANNOT, which the script cannot meet
+nasty_needed() {
+	local kind kinds
+	mapfile -t kinds < <(sort -u "$MDL_DEBUG"/mdl[01]/nasty)
+	for kind in "${kinds[@]}"; do
+		[[ " ${MDL_CANNOT-} " != *" $kind "* ]] || continue
+		grep -q "^nasty_$kind [1-9]" "$MDL_DEBUG"/mdl[01]/stats ||
+			die "nastiness of the kind $kind was asked for and never happened"
+	done
+}
+
+# adapter_again PARAMETER=VALUE...: both devices once more, with other parameters
+adapter_again() {
+	nasty_needed
+	run rdma link delete mdl0
+	run rdma link delete mdl1
+	adapter_devices "$@"
+}
+
 # adapter_down: remove devices and module; what is left mapped is a violation
 adapter_down() {
+	nasty_needed
 	run rdma link delete mdl0
 	run rdma link delete mdl1
 	wait_for 10 rmmod rdma_model

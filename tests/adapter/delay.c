@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Delays: completions that are delivered later, and send queues that go on later.
+ *
+ * Operation: whoever knows how long something takes hands over the time at which it is
+ * due, as CLOCK_MONOTONIC has it. A completion that is not due is held by its completion
+ * queue and written when a timer expires; all that are due then appear at once. Only
+ * completions of the same work queue keep their order. A held completion takes no entry
+ * of the ring, as the adapter has not written it, but its work request keeps its place.
+ * A send queue has one timer, which wakes the engine at the earliest time that it
+ * asked for.
+ *
+ * Ownership: a completion queue owns as many struct mdl_held as it has entries. If all
+ * are in use, everything that is held becomes due.
+ *
+ * Concurrency: the lock of the completion queue protects what it holds, that of the
+ * queue pair its timer.
+ *
+ * Errors: -ENOMEM. A completion that finds the ring full fails its queue pair.
+ */
+#include <linux/slab.h>
+
+#include "model.h"
+
+static ktime_t *mdl_delay_last(const struct mdl_cqe *cqe)
+{
+	return &cqe->qp->cqe_due[!!cqe->rq];
+}
+
+/* Write the first completion that is held. */
+static bool mdl_delay_write(struct mdl_cq *cq, struct mdl_held *held)
+{
+	lockdep_assert_held(&cq->lock);
+	list_move(&held->entry, &cq->held_free);
+	return mdl_cq_write(cq, &held->cqe);
+}
+
+/* All that is due; result, a queue pair that has failed, with a reference. */
+static struct mdl_qp *mdl_delay_release(struct mdl_cq *cq)
+{
+	struct mdl_dev *dev = mdl_dev_of(cq->ib.device);
+	ktime_t now = ktime_get();
+	struct mdl_held *held;
+	struct mdl_qp *qp;
+	int n = 0;
+
+	lockdep_assert_held(&cq->lock);
+	while ((held = list_first_entry_or_null(&cq->held, struct mdl_held, entry))) {
+		if (ktime_after(held->due, now)) {
+			hrtimer_start(&cq->held_timer, held->due, HRTIMER_MODE_ABS_SOFT);
+			break;
+		}
+		qp = held->cqe.qp;
+		/* One that is being destroyed needs not fail any more. */
+		if (!mdl_delay_write(cq, held) && refcount_inc_not_zero(&qp->refs)) {
+			hrtimer_start(&cq->held_timer, now, HRTIMER_MODE_ABS_SOFT);
+			return qp;
+		}
+		if (++n == 2 && mdl_is_nasty(dev, MDL_NASTY_MERGE))
+			mdl_nasty_count(dev, MDL_NASTY_MERGE);
+	}
+	return NULL;
+}
+
+static enum hrtimer_restart mdl_delay_cq_timer(struct hrtimer *timer)
+{
+	struct mdl_cq *cq = container_of(timer, struct mdl_cq, held_timer);
+	unsigned long flags;
+	struct mdl_qp *qp;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	qp = mdl_delay_release(cq);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	if (qp) {
+		mdl_qp_fail(qp);
+		mdl_qp_put(qp);
+	}
+	return HRTIMER_NORESTART;
+}
+
+static void mdl_delay_timer_init(struct hrtimer *timer,
+				 enum hrtimer_restart (*function)(struct hrtimer *))
+{
+#ifdef MDL_HAVE_HRTIMER_SETUP
+	hrtimer_setup(timer, function, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+#else
+	hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+	timer->function = function;
+#endif
+}
+
+/**
+ * mdl_delay_cq_init - prepare a completion queue to hold completions
+ * @cq: completion queue
+ * @cqe: number of its entries
+ *
+ * Context: process context, may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int mdl_delay_cq_init(struct mdl_cq *cq, u32 cqe)
+{
+	struct mdl_dev *dev = mdl_dev_of(cq->ib.device);
+	u32 i;
+
+	INIT_LIST_HEAD(&cq->held);
+	INIT_LIST_HEAD(&cq->held_free);
+	mdl_delay_timer_init(&cq->held_timer, mdl_delay_cq_timer);
+	if (!mdl_is_nasty(dev, MDL_NASTY_DELAY) && !mdl_is_nasty(dev, MDL_NASTY_MERGE))
+		return 0;
+	cq->held_pool = kvcalloc(cqe, sizeof(*cq->held_pool), GFP_KERNEL);
+	if (!cq->held_pool)
+		return -ENOMEM;
+	for (i = 0; i < cqe; i++)
+		list_add_tail(&cq->held_pool[i].entry, &cq->held_free);
+	return 0;
+}
+
+/**
+ * mdl_delay_cq_exit - free what a completion queue needs to hold completions
+ * @cq: completion queue, which no queue pair uses
+ *
+ * Context: process context, may sleep.
+ */
+void mdl_delay_cq_exit(struct mdl_cq *cq)
+{
+	hrtimer_cancel(&cq->held_timer);
+	kvfree(cq->held_pool);
+}
+
+/**
+ * mdl_delay_cqe - hold a completion until it is due
+ * @cq: completion queue
+ * @cqe: completion
+ * @due: time, or 0 for at once
+ *
+ * A completion is never due before those of the same work queue that came before it.
+ *
+ * Context: engine, lock of the completion queue held.
+ * Return: whether it is held; otherwise the caller must write it now.
+ */
+bool mdl_delay_cqe(struct mdl_cq *cq, const struct mdl_cqe *cqe, ktime_t due)
+{
+	struct mdl_held *held, *after;
+	ktime_t now;
+
+	lockdep_assert_held(&cq->lock);
+	if (!cq->held_pool || (!due && list_empty(&cq->held)))
+		return false;
+	now = ktime_get();
+	due = max3(due, now, *mdl_delay_last(cqe));
+	if (due == now && list_empty(&cq->held))
+		return false;
+	held = list_first_entry_or_null(&cq->held_free, struct mdl_held, entry);
+	if (!held) {
+		/* What is held cannot overflow here without having overflowed the ring. */
+		while ((held = list_first_entry_or_null(&cq->held, struct mdl_held, entry)))
+			mdl_delay_write(cq, held);
+		return false;
+	}
+	*mdl_delay_last(cqe) = due;
+	held->due = due;
+	held->cqe = *cqe;
+	list_for_each_entry_reverse(after, &cq->held, entry)
+		if (!ktime_after(after->due, due))
+			break;
+	if (after->entry.next != &cq->held)
+		mdl_count(mdl_dev_of(cq->ib.device), MDL_STAT_PASSED);
+	list_move(&held->entry, &after->entry);
+	if (list_is_first(&held->entry, &cq->held))
+		hrtimer_start(&cq->held_timer, due, HRTIMER_MODE_ABS_SOFT);
+	return true;
+}
+
+/**
+ * mdl_delay_cq_clean - forget the completions of a queue pair that are held
+ * @cq: completion queue
+ * @qp: queue pair, which adds no further entries
+ *
+ * Context: any, lock of the completion queue held.
+ */
+void mdl_delay_cq_clean(struct mdl_cq *cq, struct mdl_qp *qp)
+{
+	struct mdl_held *held, *next;
+
+	lockdep_assert_held(&cq->lock);
+	list_for_each_entry_safe(held, next, &cq->held, entry) {
+		if (held->cqe.qp != qp)
+			continue;
+		if (held->cqe.rq)
+			atomic_inc(&held->cqe.rq->freed);
+		list_move(&held->entry, &cq->held_free);
+	}
+}
+
+static enum hrtimer_restart mdl_delay_qp_timer(struct hrtimer *timer)
+{
+	struct mdl_qp *qp = container_of(timer, struct mdl_qp, due_timer);
+
+	/* mdl_delay_qp_exit() waits for this function before the last reference goes. */
+	if (!READ_ONCE(qp->dying))
+		mdl_engine_kick(qp);
+	return HRTIMER_NORESTART;
+}
+
+/**
+ * mdl_delay_qp_init - prepare the timer of a send queue
+ * @qp: queue pair
+ *
+ * Context: process context.
+ */
+void mdl_delay_qp_init(struct mdl_qp *qp)
+{
+	mdl_delay_timer_init(&qp->due_timer, mdl_delay_qp_timer);
+}
+
+/**
+ * mdl_delay_qp_exit - stop the timer of a send queue
+ * @qp: queue pair that is being destroyed
+ *
+ * Context: process context, may sleep.
+ */
+void mdl_delay_qp_exit(struct mdl_qp *qp)
+{
+	hrtimer_cancel(&qp->due_timer);
+}
+
+/**
+ * mdl_delay_qp - have the engine look at a send queue again
+ * @qp: queue pair
+ * @due: time
+ *
+ * Context: engine.
+ */
+void mdl_delay_qp(struct mdl_qp *qp, ktime_t due)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	if (qp->state == IB_QPS_RTS && !qp->dying &&
+	    (!hrtimer_is_queued(&qp->due_timer) ||
+	     ktime_before(due, hrtimer_get_expires(&qp->due_timer))))
+		hrtimer_start(&qp->due_timer, due, HRTIMER_MODE_ABS_SOFT);
+	spin_unlock_irqrestore(&qp->lock, flags);
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Asynchronous events of devices that are nasty.
+ *
+ * Operation: from time to time a device reports that its GIDs or partition keys have
+ * changed or that clients should register again, although nothing has changed, or its
+ * port fails and is active again a moment later; what is sent in between is lost and retried. A device
+ * with the kind "fatal" fails once: all its queue pairs enter the error state.
+ *
+ * Ownership: a device owns its work item.
+ *
+ * Concurrency: the work item of one device never runs on two processors. It runs only
+ * while it has a reference to the registered device.
+ *
+ * Errors: none.
+ */
+#include <linux/rtnetlink.h>
+
+#include "model.h"
+
+/* Between two events, ms. */
+#define MDL_EVENT_MIN_MS	50
+#define MDL_EVENT_SPREAD_MS	400
+/* For how long a port fails, ms. */
+#define MDL_PORT_DOWN_MS	2
+/* One event in so many is a failure of the port, as a ULP may wait a second after it. */
+#define MDL_PORT_EVENTS		16
+/* Which event is the failure of the whole device. */
+#define MDL_FATAL_EVENT		12
+
+static void mdl_nasty_port(struct mdl_dev *dev, bool down)
+{
+	rtnl_lock();
+	WRITE_ONCE(dev->port_down, down);
+	mdl_port_changed(dev);
+	rtnl_unlock();
+}
+
+static void mdl_nasty_fatal(struct mdl_dev *dev)
+{
+	unsigned long index;
+	struct mdl_qp *qp;
+
+	rcu_read_lock();
+	xa_for_each(&dev->qps, index, qp) {
+		if (qp->ib.qp_type != IB_QPT_RC || !refcount_inc_not_zero(&qp->refs))
+			continue;
+		mdl_qp_fail(qp);
+		mdl_qp_put(qp);
+	}
+	rcu_read_unlock();
+	mdl_nasty_count(dev, MDL_NASTY_FATAL);
+}
+
+/* Report an event, or the failure of the port; returns ms until the next step. */
+static u32 mdl_nasty_next(struct mdl_dev *dev)
+{
+	static const enum ib_event_type events[] = {
+		/* The RDMA core reports the first one to no client, but reads all GIDs. */
+		IB_EVENT_GID_CHANGE, IB_EVENT_PKEY_CHANGE, IB_EVENT_CLIENT_REREGISTER,
+	};
+	struct mdl_dice *dice = &dev->dice;
+	struct ib_event event = { .device = &dev->ib, .element.port_num = 1 };
+
+	if (dev->port_down) {
+		mdl_nasty_port(dev, false);
+		mdl_nasty_count(dev, MDL_NASTY_EVENT);
+		return MDL_EVENT_MIN_MS + mdl_random(dev, MDL_EVENT_SPREAD_MS);
+	}
+	dice->events++;
+	if (dice->kinds & BIT(MDL_NASTY_FATAL) && dice->events == MDL_FATAL_EVENT) {
+		mdl_nasty_fatal(dev);
+		event.event = IB_EVENT_DEVICE_FATAL;
+		ib_dispatch_event(&event);
+	} else if (dice->kinds & BIT(MDL_NASTY_EVENT)) {
+		if (dice->events % MDL_PORT_EVENTS == 2 && dev->active) {
+			mdl_nasty_port(dev, true);
+			return MDL_PORT_DOWN_MS;
+		}
+		event.event = events[mdl_random(dev, ARRAY_SIZE(events))];
+		ib_dispatch_event(&event);
+		mdl_nasty_count(dev, MDL_NASTY_EVENT);
+	}
+	return MDL_EVENT_MIN_MS + mdl_random(dev, MDL_EVENT_SPREAD_MS);
+}
+
+static void mdl_nasty_event_work(struct work_struct *work)
+{
+	struct mdl_dev *dev = container_of(to_delayed_work(work), struct mdl_dev, dice.event);
+	u32 ms;
+
+	/* A device that is being removed reports nothing. */
+	if (!ib_device_try_get(&dev->ib))
+		return;
+	ms = mdl_nasty_next(dev);
+	schedule_delayed_work(&dev->dice.event, msecs_to_jiffies(ms));
+	ib_device_put(&dev->ib);
+}
+
+/**
+ * mdl_nasty_events_start - begin to report events
+ * @dev: device that is about to be registered
+ *
+ * Context: process context.
+ */
+void mdl_nasty_events_start(struct mdl_dev *dev)
+{
+	INIT_DELAYED_WORK(&dev->dice.event, mdl_nasty_event_work);
+	if (dev->dice.kinds & (BIT(MDL_NASTY_EVENT) | BIT(MDL_NASTY_FATAL)))
+		schedule_delayed_work(&dev->dice.event, msecs_to_jiffies(MDL_EVENT_MIN_MS));
+}
+
+/**
+ * mdl_nasty_events_stop - report no further events
+ * @dev: device that is no longer registered, or never was
+ *
+ * Context: process context, may sleep.
+ */
+void mdl_nasty_events_stop(struct mdl_dev *dev)
+{
+	if (dev->dice.event.work.func)
+		cancel_delayed_work_sync(&dev->dice.event);
+}

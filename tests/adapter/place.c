@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Deferred WRITEs: data that have arrived at the responder but are not in memory.
+ *
+ * Operation: the acknowledgment of an RDMA WRITE says that the responder has received
+ * it. Its data must be in memory only before the next message of the queue pair is
+ * delivered, before an RDMA READ of the queue pair is executed, and before the region
+ * ends. Until then a responder that is nasty keeps them, and places them in pieces and
+ * in any order; only WRITEs that overlap keep their order. When the connection ends,
+ * data that nothing has ordered are placed or dropped.
+ *
+ * Ownership: the responder's queue pair owns what is deferred, and copies of the data.
+ *
+ * Concurrency: the lock of the queue pair's list is held while data are placed, so that
+ * nothing is placed any longer when a function returns that ends the deferral.
+ *
+ * Errors: memory that is no longer registered is left alone; memory that is registered
+ * and no longer mapped is reported as a violation.
+ */
+#include <linux/slab.h>
+
+#include "model.h"
+
+/* What one WRITE may have, and what one queue pair defers, bytes. */
+#define MDL_PLACE_MAX		SZ_64K
+#define MDL_PLACE_LIMIT		SZ_256K
+/* Pieces of one WRITE. */
+#define MDL_PLACE_PIECES	8
+
+struct mdl_place {
+	struct list_head entry;
+	u64 wr_id;
+	u64 addr;
+	u32 key;
+	u32 len;
+	u8 data[] __counted_by(len);
+};
+
+static struct mdl_dev *mdl_place_dev(const struct mdl_qp *qp)
+{
+	return mdl_dev_of(qp->ib.device);
+}
+
+/**
+ * mdl_place_alloc - decide whether a WRITE is deferred, and prepare that
+ * @qp: responder
+ * @wqe: work request, of the peer
+ *
+ * Context: the peer's engine.
+ * Return: memory for its data, or NULL if it is executed at once.
+ */
+struct mdl_place *mdl_place_alloc(struct mdl_qp *qp, const struct mdl_swqe *wqe)
+{
+	struct mdl_place *place;
+
+	if (wqe->opcode != IB_WR_RDMA_WRITE || !wqe->length || wqe->length > MDL_PLACE_MAX ||
+	    !mdl_nasty(mdl_place_dev(qp), MDL_NASTY_DEFER))
+		return NULL;
+	place = kmalloc(struct_size(place, data, wqe->length), GFP_ATOMIC | __GFP_NOWARN);
+	if (!place)
+		return NULL;
+	place->wr_id = wqe->wr_id;
+	place->addr = wqe->remote_addr;
+	place->key = wqe->rkey;
+	place->len = wqe->length;
+	return place;
+}
+
+/**
+ * mdl_place_data - return the memory for the data of a deferred WRITE
+ * @place: deferred WRITE
+ *
+ * Context: any.
+ * Return: the memory.
+ */
+void *mdl_place_data(struct mdl_place *place)
+{
+	return place->data;
+}
+
+/**
+ * mdl_place_free - forget a deferred WRITE that was not added
+ * @place: deferred WRITE
+ *
+ * Context: any.
+ */
+void mdl_place_free(struct mdl_place *place)
+{
+	kfree(place);
+}
+
+static void mdl_place_remove(struct mdl_qp *qp, struct mdl_place *place)
+{
+	lockdep_assert_held(&qp->place_lock);
+	list_del(&place->entry);
+	qp->place_bytes -= place->len;
+	atomic_dec(&mdl_place_dev(qp)->writes);
+	kfree(place);
+}
+
+/* Every second, third, ... piece, until all were placed. */
+static void mdl_place_write(struct mdl_qp *qp, struct mdl_place *place)
+{
+	struct ib_sge sge = { place->addr, place->len, place->key };
+	u32 piece = DIV_ROUND_UP(place->len, MDL_PLACE_PIECES), from, len, i;
+	struct mdl_dev *dev = mdl_place_dev(qp);
+	u32 first = mdl_random(dev, MDL_PLACE_PIECES);
+	/* Odd, so that all pieces are met. */
+	u32 step = 1 + 2 * mdl_random(dev, MDL_PLACE_PIECES / 2);
+
+	lockdep_assert_held(&qp->place_lock);
+	/* It was registered when the WRITE arrived. */
+	if (mdl_mr_check(dev, qp->ib.pd, place->key, place->addr, place->len,
+			 IB_ACCESS_REMOTE_WRITE))
+		return;
+	for (i = 0; i < MDL_PLACE_PIECES; i++) {
+		struct mdl_mem to = {
+			.dev = dev,
+			.qp = qp,
+			.by = qp,
+			.wr_id = place->wr_id,
+			.sge = &sge,
+			.num_sge = 1,
+			.access = IB_ACCESS_REMOTE_WRITE,
+		};
+
+		from = (first + i * step) % MDL_PLACE_PIECES * piece;
+		if (from >= place->len)
+			continue;
+		len = min(piece, place->len - from);
+		mdl_mem_skip(&to, from);
+		if (mdl_mem_move(&to, place->data + from, len))
+			return;
+	}
+}
+
+static struct mdl_place *mdl_place_pick(struct mdl_qp *qp)
+{
+	struct mdl_place *place = list_first_entry(&qp->places, struct mdl_place, entry);
+	u32 skip = mdl_random(mdl_place_dev(qp), MDL_PLACE_PIECES);
+
+	while (skip-- && !list_is_last(&place->entry, &qp->places))
+		place = list_next_entry(place, entry);
+	return place;
+}
+
+static void mdl_place_flush(struct mdl_qp *qp)
+{
+	struct mdl_place *place;
+
+	lockdep_assert_held(&qp->place_lock);
+	while (!list_empty(&qp->places)) {
+		place = mdl_place_pick(qp);
+		mdl_place_write(qp, place);
+		mdl_place_remove(qp, place);
+	}
+}
+
+/**
+ * mdl_place_before - place the deferred WRITEs that a WRITE would overwrite
+ * @qp: responder
+ * @wqe: work request of the peer, about to be executed or deferred
+ *
+ * Context: the peer's engine.
+ */
+void mdl_place_before(struct mdl_qp *qp, const struct mdl_swqe *wqe)
+{
+	struct mdl_place *place, *next;
+	unsigned long flags;
+
+	if (list_empty_careful(&qp->places))
+		return;
+	spin_lock_irqsave(&qp->place_lock, flags);
+	list_for_each_entry_safe(place, next, &qp->places, entry) {
+		if (place->addr >= wqe->remote_addr + wqe->length ||
+		    wqe->remote_addr >= place->addr + place->len)
+			continue;
+		mdl_place_write(qp, place);
+		mdl_place_remove(qp, place);
+	}
+	spin_unlock_irqrestore(&qp->place_lock, flags);
+}
+
+/**
+ * mdl_place_add - defer a WRITE
+ * @qp: responder, which serves the peer
+ * @place: deferred WRITE with its data
+ *
+ * Context: the peer's engine.
+ */
+void mdl_place_add(struct mdl_qp *qp, struct mdl_place *place)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->place_lock, flags);
+	if (qp->place_bytes + place->len > MDL_PLACE_LIMIT)
+		mdl_place_flush(qp);
+	list_add_tail(&place->entry, &qp->places);
+	qp->place_bytes += place->len;
+	atomic_inc(&mdl_place_dev(qp)->writes);
+	spin_unlock_irqrestore(&qp->place_lock, flags);
+	mdl_nasty_count(mdl_place_dev(qp), MDL_NASTY_DEFER);
+}
+
+/**
+ * mdl_place_all - place all deferred WRITEs of a queue pair
+ * @qp: responder
+ *
+ * Context: any.
+ */
+void mdl_place_all(struct mdl_qp *qp)
+{
+	unsigned long flags;
+
+	if (list_empty_careful(&qp->places))
+		return;
+	spin_lock_irqsave(&qp->place_lock, flags);
+	mdl_place_flush(qp);
+	spin_unlock_irqrestore(&qp->place_lock, flags);
+}
+
+/**
+ * mdl_place_end - place or drop the deferred WRITEs of a connection that has ended
+ * @qp: responder, which does not serve the peer
+ *
+ * Context: any.
+ */
+void mdl_place_end(struct mdl_qp *qp)
+{
+	struct mdl_dev *dev = mdl_place_dev(qp);
+	struct mdl_place *place;
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->place_lock, flags);
+	while (!list_empty(&qp->places)) {
+		place = mdl_place_pick(qp);
+		if (mdl_random(dev, 2))
+			mdl_place_write(qp, place);
+		else
+			mdl_count(dev, MDL_STAT_DROPPED);
+		mdl_place_remove(qp, place);
+	}
+	spin_unlock_irqrestore(&qp->place_lock, flags);
+}
+
+/**
+ * mdl_place_key - place all deferred WRITEs to a region that is about to end
+ * @dev: device
+ * @key: key of the region
+ *
+ * Context: any.
+ */
+void mdl_place_key(struct mdl_dev *dev, u32 key)
+{
+	struct mdl_place *place, *next;
+	unsigned long flags, index;
+	struct mdl_qp *qp;
+
+	if (!atomic_read(&dev->writes))
+		return;
+	rcu_read_lock();
+	xa_for_each(&dev->qps, index, qp) {
+		if (!refcount_inc_not_zero(&qp->refs))
+			continue;
+		spin_lock_irqsave(&qp->place_lock, flags);
+		list_for_each_entry_safe(place, next, &qp->places, entry) {
+			if (place->key != key)
+				continue;
+			mdl_place_write(qp, place);
+			mdl_place_remove(qp, place);
+		}
+		spin_unlock_irqrestore(&qp->place_lock, flags);
+		mdl_qp_put(qp);
+	}
+	rcu_read_unlock();
+}
