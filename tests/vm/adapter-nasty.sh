@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 1 --cpus 2 --mem 1024 --timeout 180
+# short: a ULP sees each kind of nastiness of the modelled adapter, and what must hold holds
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+. ../lib/adapter.sh
+
+# look CASE SEEN: rdma-model-plant looks for the behaviour; $said is what it says. All
+# cases are run, also after one that fails.
+failed=
+look() {
+	local dev
+	dmesg -C
+	modprobe rdma-model-plant "what=$1" "seen=$2" ||
+		{ dmesg; note "FAILED: $1, seen=$2"; failed+=" $1"; return; }
+	rmmod rdma_model_plant
+	said=$(dmesg | sed -n 's/.*rdma-model-plant: //p')
+	note "$said"
+	for dev in mdl0 mdl1; do
+		same "$(mdl_stat "$dev" violations)" 0 "$1: violations of $dev"
+	done
+}
+
+# kind NAME [PARAMETER=VALUE...]: new devices that are nasty so whenever they can be
+kind() {
+	adapter_again bounce=N "nasty=$1" nasty_rate=1 "${@:2}"
+	same "$(cat "$MDL_DEBUG/mdl0/nasty")" "$1" "the kind of mdl0"
+}
+
+# without bounce buffers the ULP can watch data arrive
+adapter_up profile=mlx5 bounce=N seed=1
+
+note "no nastiness"
+for case in unfenced fenced swap sender-first defer; do look $case N; done
+
+kind again
+look unfenced Y
+look fenced N
+mdl_need mdl0 fence_waits -gt 0
+mdl_need mdl0 nasty_again -gt 1
+
+kind late
+look pieces Y
+look unfenced Y
+look fenced N
+mdl_need mdl0 read_pieces -gt 100
+
+kind defer
+look defer Y
+look drop Y
+mdl_need mdl1 nasty_defer -gt 1
+
+kind delay
+look swap Y
+look sender-first Y
+mdl_need mdl0 completions_passed -gt 0
+
+kind merge
+look merge Y
+
+kind rnr
+look message Y
+mdl_need mdl0 receiver_not_ready -gt 0
+mdl_need mdl1 nasty_rnr -gt 0
+
+kind register
+look register Y
+kind modify
+look modify Y
+kind event
+look events Y
+
+kind fatal
+look fatal Y
+
+# The seed decides; nothing else draws numbers here.
+kind error
+look error Y
+first=$said
+kind error
+look error Y
+same "$said" "$first" "errors of the same seed"
+kind error seed=2
+look error Y
+[ "$said" != "$first" ] || die "another seed makes no difference"
+
+# Nastiness that never happens fails a run.
+kind again seed=1
+look message Y
+(nasty_needed) && die "nasty_needed does not notice that no READ was executed again"
+MDL_CANNOT=again
+[ -z "$failed" ] || die "not as they should be:$failed"
+adapter_down
