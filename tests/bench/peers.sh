@@ -83,6 +83,8 @@ intree_attach() {
 
 intree_detach() {
 	echo normal >/sys/block/rnbd0/rnbd/unmap_device
+	# it closes the session behind that, and is not protected from being unloaded until then
+	wait_for 10 test ! -e /sys/class/rtrs-client/bench
 	rmmod rnbd-client rtrs-client || die "rnbd-client stays"
 	[ -d /sys/module/rtrs_server ] || rmmod rtrs-core
 }

@@ -3,7 +3,7 @@
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 240
 # kernel: stock
 # adapter: own
-# short: nvme-rdma and nvmet-rdma run on modelled adapters, with and without SRQ
+# short: nvme-rdma and nvmet-rdma run on modelled adapters that are nasty, with and without SRQ
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/adapter.sh
@@ -12,7 +12,7 @@
 TARGET=$MDL_TARGET
 adapter_load dma=model
 # nvmet-rdma maps a reply before it fills it and does not synchronise: no bounce buffers there
-adapter_up profile=mlx5
+adapter_up profile=mlx5 nasty=all
 backend=$(null_disk 64) || exit 1
 
 for srq in N Y; do

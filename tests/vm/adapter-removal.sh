@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 180
 # adapter: own
-# short: modelled adapters are removed under load, at the client and at the target, and come back
+# short: modelled adapters that are nasty are removed under load, at client and target, and come back
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/adapter.sh
 
 ADDR=$MDL_TARGET
 set_host_id
-adapter_up profile=mlx5
+adapter_up profile=mlx5 nasty=all
 target_start
 export_disk disk0 "$(null_disk 64)"
 dev=$(attach disk0) || exit 1

@@ -1,0 +1,42 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 1 --cpus 2 --mem 1024 --timeout 240
+# short: requests fail and devices report that they are broken: client and target recover, data is right
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+. ../lib/adapter.sh
+
+ADDR=$MDL_TARGET
+set_host_id
+adapter_up profile=mlx5 nasty=all,error,fatal nasty_rate=16
+target_start
+export_disk disk0 "$(null_disk 64)"
+modprobe rnbd || die "modprobe rnbd failed"
+
+# attached: for wait_for; an attach fails if its connections do
+attached() { dev=$(rnbd attach "$ADDR" disk0 --queues 2); }
+wait_for 30 attached
+
+connections() { dmesg | grep -c 'connected again'; }
+
+# happened KIND: for wait_for
+happened() { grep -q "^nasty_$1 [1-9]" "$MDL_DEBUG"/mdl[01]/stats; }
+
+# load: data that are verified, round after round, until both kinds have happened
+rounds=0
+until [ "$rounds" -ge 3 ] && happened error && happened fatal && [ "$(connections)" -ge 2 ]; do
+	verify "$dev" --rw=randwrite --bs=4k --iodepth=16 --size=2m
+	verify "$dev" --rw=write --bs=256k --iodepth=4 --size=4m
+	rounds=$((rounds + 1))
+	[ "$rounds" -lt 30 ] || die "no error in 30 rounds"
+done
+note "$rounds rounds, connected again $(connections) times"
+mdl_show
+
+detach "$dev"
+configfs_clear
+unload
+for d in mdl0 mdl1; do
+	mdl_need "$d" violations -eq 0
+done
+adapter_down
