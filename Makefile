@@ -41,6 +41,9 @@ help:
 	@echo 'make soak            30 minutes of mixed faults under load; MINUTES=N, SEED=N'
 	@echo 'make bench           side by side with nvme-rdma, the kernel RNBD, nvme-tcp and nbd;'
 	@echo '                     QUICK=1 takes under ten minutes'
+	@echo 'make hw-check TARGET=HOST CLIENT=HOST'
+	@echo '                     the modules on two real machines with RDMA adapters, over ssh; reads'
+	@echo '                     only, unless ACCEPT=yes; Documentation/hardware.rst has the options'
 	@echo 'make check-unit      only the tests that need no machine'
 	@echo 'make lint            all static checks'
 	@echo 'make lab             build the lab; see scripts/lab help'
@@ -98,6 +101,8 @@ deb:
 	mkdir -p build/deb/rnbd-$(RELEASE)
 	cp -a Kbuild Makefile dkms.conf debian drivers include userspace Documentation \
 		COPYING LICENSES ChangeLog README.md CONTRIBUTING.md SECURITY.md \
+		build/deb/rnbd-$(RELEASE)
+	cp -a --parents tests/hw tests/lib tests/bench/peers.sh tests/tools/gencheck \
 		build/deb/rnbd-$(RELEASE)
 	cd build/deb/rnbd-$(RELEASE) && dpkg-buildpackage -us -uc
 	rm -r build/deb/rnbd-$(RELEASE)
@@ -157,6 +162,11 @@ bench: export RUNS := $(RUNS)
 bench:
 	tests/bench/run
 
+# Options are variables of the command line, which make passes on (MODULES
+# is one of them and there not the list from above).
+hw-check:
+	@tests/hw/run
+
 check-unit:
 	tests/run 'unit-*'
 
@@ -171,4 +181,4 @@ clean:
 
 .PHONY: all help modules tool install install-modules install-tool uninstall uninstall-modules \
 	uninstall-tool dkms deb lab demo check check-debug check-adapter check-cluster check-unit fuzz fuzz-coverage \
-	soak bench lint clean
+	soak bench hw-check lint clean

@@ -9,7 +9,7 @@
 #   rnbd-copy         ours through bounce buffers
 #   nvme-rdma         nvme-rdma and nvmet-rdma as they come
 #   nvme-rdma-best    with 16 KiB of inline data
-#   nvme-rdma-poll    that, with a poll queue that io_uring polls
+#   nvme-rdma-poll    that, with as many poll queues, which io_uring polls
 #   rnbd-intree       the kernel's RNBD over RTRS as it comes
 #   rnbd-intree-fast  with always_invalidate=N
 #   nvme-tcp          nvme-tcp and nvmet-tcp
@@ -45,7 +45,14 @@ nvmet_unexport() {
 	modprobe -r "nvmet-$1" nvmet
 }
 
-nvme_size() { ls /sys/class/nvme-subsystem/*/nvme*n1/size; }
+# nvme_size: the file "size" of the disk of the subsystem, among all that the machine has
+nvme_size() {
+	local dir
+
+	dir=$(dirname "$(grep -lx bench /sys/class/nvme-subsystem/*/subsysnqn)")
+	# without native multipath the disk is that of the controller
+	ls "$dir"/nvme*n1/size 2>/dev/null || ls "$dir"/nvme*/nvme*n1/size
+}
 
 # nvme_attach TRANSPORT OPTIONS
 nvme_attach() {
@@ -131,7 +138,7 @@ rnbd_attach() {
 	case $1 in
 	rnbd-copy) opts+=(--transfer copy) ;;
 	rnbd+inline-off) opts+=(--inline-read 0 --inline-write 0) ;;
-	rnbd+poll) opts+=(--poll-queues 1) ;;
+	rnbd+poll) opts+=(--poll-queues "$2") ;;
 	esac
 	dev=$(attach bench "${opts[@]}") || exit 1
 	[ "$1" != rnbd+early-release ] || echo 1 >"/sys/block/$(basename "$dev")/rnbd/early_release"
@@ -169,10 +176,11 @@ peer_unexport() {
 # With a single queue, which is what a machine with one processor gives them, the block
 # layer puts a scheduler before all of the others. Nobody wants one before a network.
 no_scheduler() {
-	local file
-	for file in /sys/block/*/queue/scheduler; do
+	local name=${dev##*/} file
+	# the paths below a disk of nvme's native multipath, too
+	for file in "/sys/block/$name/queue/scheduler" /sys/block/${name/n1/c*n1}/queue/scheduler; do
 		case $file in
-		*/nvme* | */nbd* | */rnbd*) echo none >"$file" || die "$file: cannot be none" ;;
+		*/nvme* | */nbd* | */rnbd*) [ ! -e "$file" ] || echo none >"$file" || die "$file: cannot be none" ;;
 		esac
 	done
 }
@@ -184,7 +192,7 @@ peer_attach() {
 	rnbd | rnbd+* | rnbd-copy) rnbd_attach "$@" ;;
 	nvme-rdma-poll)
 		engine=(--ioengine=io_uring --hipri=1)
-		nvme_attach rdma -i "$2" -P 1
+		nvme_attach rdma -i "$2" -P "$2"
 		;;
 	nvme-rdma*) nvme_attach rdma -i "$2" ;;
 	nvme-tcp) nvme_attach tcp -i "$2" ;;

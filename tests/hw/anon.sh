@@ -1,0 +1,98 @@
+# shellcheck shell=bash disable=SC2154 # variables are shared with tests/hw/run
+# SPDX-License-Identifier: GPL-2.0-only
+# Replace what identifies machines and users in the results: sourced by tests/hw/run.
+#
+# Equal text is replaced by equal text in all files, so that the results can still be
+# read. Known names and IPv4 addresses are replaced wherever they stand; MAC and IPv6
+# addresses, GIDs, GUIDs and UUIDs by their form.
+
+# secrets: "TEXT NAME" lines
+secrets() {
+	local side name n=0
+
+	for side in $SIDES; do
+		for name in "${host[$side]}" "${host[$side]#*@}" "$(facts "$side" name)"; do
+			echo "$name $side"
+			echo "${name%%.*} $side"
+		done
+	done
+	cat "$WORK"/secrets.* | sort -u | grep -vE '^(127\.|0\.0\.0\.0|::1$|fe80::$)' | grep -F . |
+		while read -r name; do
+			n=$((n + 1))
+			echo "$name ip4-$n"
+		done
+}
+
+# anonymise FOLDER: all text files below it
+anonymise() {
+	secrets | awk 'length($1) > 1 && $1 != "localhost" && !seen[$1]++ { print length($1), $0 }' |
+		sort -k 1,1nr | cut -d ' ' -f 2- >"$WORK/replace"
+	# shellcheck disable=SC2016 # a program of awk
+	find "$1" -type f -print0 | sort -z | xargs -0 awk -v list="$WORK/replace" '
+		function hex(n,  s) { s = ""; while (n-- > 0) s = s "[0-9a-fA-F]"; return s }
+		# form(LINE, RE, KIND): replace what RE matches where no word goes on
+		function form(line, re, kind,  out, text, before, after) {
+			out = ""
+			while (match(line, re)) {
+				text = substr(line, RSTART, RLENGTH)
+				before = RSTART > 1 ? substr(line, RSTART - 1, 1) : ""
+				after = substr(line, RSTART + RLENGTH, 1)
+				if (before !~ /[0-9a-zA-Z]/ && after !~ /[0-9a-zA-Z]/) {
+					if (!((kind, tolower(text)) in name))
+						name[kind, tolower(text)] = kind "-" ++count[kind]
+					text = name[kind, tolower(text)]
+				}
+				out = out substr(line, 1, RSTART - 1) text
+				line = substr(line, RSTART + RLENGTH)
+			}
+			return out line
+		}
+		# known(LINE, TEXT, NAME): the same for a text that is known
+		function known(line, text, to,  out, at, before, after) {
+			out = ""
+			while ((at = index(line, text))) {
+				before = at > 1 ? substr(line, at - 1, 1) : substr(out, length(out))
+				after = substr(line, at + length(text), 1)
+				out = out substr(line, 1, at - 1)
+				if (before ~ /[0-9a-zA-Z]/ || after ~ /[0-9a-zA-Z]/)
+					out = out text
+				else
+					out = out to
+				line = substr(line, at + length(text))
+			}
+			return out line
+		}
+		BEGIN {
+			while ((getline line <list) > 0) {
+				split(line, part, " ")
+				text[++n] = part[1]; to[n] = part[2]
+			}
+			h2 = hex(2); h4 = hex(4)
+			uuid = h4 h4 "-" h4 "-" h4 "-" h4 "-" h4 h4 h4
+			# of Ethernet or InfiniBand
+			mac = h2 ":" h2 ":" h2 ":" h2 ":" h2 "(:" h2 ")+"
+			gid = h4 ":" h4 ":" h4 ":" h4 ":" h4 ":" h4 ":" h4 ":" h4
+			guid = h4 ":" h4 ":" h4 ":" h4
+			hx = "[0-9a-fA-F]*"
+			ip6 = "(fe80|fd" h2 "|fc" h2 "|2" hex(3) ")(:" hx ")+(:" hx ")+"
+		}
+		FNR == 1 { if (file) close(file); file = FILENAME ".new"; printf "" >file }
+		{
+			line = $0
+			for (i = 1; i <= n; i++)
+				if (index(line, text[i]))
+					line = known(line, text[i], to[i])
+			if (line ~ /[0-9a-fA-F]-[0-9a-fA-F]/)
+				line = form(line, uuid, "uuid")
+			if (line ~ /[0-9a-fA-F]:[0-9a-fA-F:]/) {
+				line = form(line, gid, "gid")
+				line = form(line, mac, "mac")
+				line = form(line, guid, "guid")
+				line = form(line, ip6, "ip6")
+			}
+			if (FILENAME ~ /logs\//)
+				line = form(line, "[0-9]+[.][0-9]+[.][0-9]+[.][0-9]+", "ip")
+			print line >file
+		}' || return 1
+	find "$1" -type f -name '*.new' -print0 | while IFS= read -rd '' name; do mv "$name" "${name%.new}"; done
+}

@@ -1,0 +1,138 @@
+# shellcheck shell=bash disable=SC2034,SC2154 # variables are shared with tests/hw/run
+# SPDX-License-Identifier: GPL-2.0-only
+# The two machines, seen from the one that runs the check: sourced by tests/hw/run.
+#
+# A side is "target" or "client". Commands run there as root, by ssh or by ssh and
+# "sudo -n". ssh shares one connection per side, except for the keepers.
+
+declare -A host sudo kit fact
+host=([target]=$TARGET [client]=$CLIENT)
+sudo=([target]='' [client]='')
+kit=()
+SIDES="target client"
+
+# quoted WORD...: for the shell at the other side
+quoted() { printf '%q ' "$@"; }
+
+# on_input SIDE COMMAND...: run it there as root, with this standard input
+on_input() {
+	local side=$1
+
+	shift
+	# shellcheck disable=SC2086 # options, and a command or nothing
+	$SSH "${SSH_OPTIONS[@]}" "${host[$side]}" "${sudo[$side]} $(quoted "$@")"
+}
+
+on() { on_input "$@" </dev/null; }
+
+# at SIDE STEP [ARG...]: a step of tests/hw/node
+at() { on "$1" "${kit[$1]}/tests/hw/node" "${@:2}"; }
+
+# reach SIDE: is the machine there, and may we be root?
+reach() {
+	local id
+
+	id=$(on "$1" id -u) || die "ssh ${host[$1]} failed; \"$SSH ${host[$1]} id\" must work without a question"
+	if [ "$id" != 0 ]; then
+		sudo[$1]='sudo -n'
+		[ "$(on "$1" id -u)" = 0 ] || die "${host[$1]}: neither root nor \"sudo -n\""
+	fi
+}
+
+# record SIDE FOLDER: the environment into files, and the facts into $WORK
+record() {
+	local side=$1 dir=$2
+
+	mkdir -p "$dir"
+	{
+		printf 'HW_BACKEND=%q\n' "$([ "$side" != target ] || echo "$BACKEND")"
+		cat "$HW/env.sh"
+	} | on_input "$side" bash -s 2>"$dir/stderr" |
+		awk -v dir="$dir" '/^@@ / { if (file) close(file); file = dir "/" $2 ".txt"; printf "" >file; next }
+			file { print >file }' ||
+		return 1
+	[ -s "$dir/storage.txt" ] || return 1
+	mv "$dir/facts.txt" "$WORK/facts.$side"
+	sed -n 's/^secret //p' "$WORK/facts.$side" >"$WORK/secrets.$side"
+	[ -s "$dir/stderr" ] || rm "$dir/stderr"
+}
+
+# facts SIDE KEY: the values of a key, a line each
+facts() { sed -n "s/^$2 //p" "$WORK/facts.$1"; }
+
+# lacks SIDE WHAT
+lacks() { facts "$1" lacks | grep -qx "$2"; }
+
+# find_address: TARGET_ADDR, if it was not given: the first address of an active RDMA
+# port of the target to which the client has a route over an RDMA port
+find_address() {
+	local dev port state nd addr
+
+	[ -z "$TARGET_ADDR" ] || return 0
+	while read -r dev port state nd addr; do
+		[ "$state" = ACTIVE ] || continue
+		if facts client rdma | awk '$3 == "ACTIVE" { print $4 }' | sort -u |
+				grep -qx "$(on client ip -o route get "$addr" 2>/dev/null |
+					sed -n 's/.* dev \([^ ]*\).*/\1/p')"; then
+			TARGET_ADDR=$addr
+			return 0
+		fi
+	done < <(facts target rdma)
+	return 1
+}
+
+# copy_kit SIDE: a new folder there with the sources and the settings
+copy_kit() {
+	local side=$1
+
+	kit[$side]=$(on "$side" mktemp -d /var/tmp/rnbd-hw.XXXXXX) || return
+	echo "${kit[$side]}" >"$WORK/kit.$side"
+	tar -C "$TOP" --exclude='*.o' --exclude='*.ko' --exclude='*.cmd' --exclude='*.probe' -cf - \
+		Kbuild Makefile drivers include userspace tests/lib tests/hw \
+		tests/bench/peers.sh tests/tools/gencheck |
+		on_input "$side" tar -C "${kit[$side]}" --no-same-owner -xf - || return
+	on "$side" mkdir -p "${kit[$side]}/state" || return
+	{
+		printf 'HW_ADDR=%q HW_HOST=%q HW_BACKEND=%q HW_MODULES=%q HW_RUN=%q HW_SSH=%q\n' \
+			"$TARGET_ADDR" "$HOST_UUID" "$([ "$side" != target ] || echo "$BACKEND")" "$MODULES" \
+			"$RUN" "$(facts "$side" ssh)"
+	} | on_input "$side" tee "${kit[$side]}/state/settings" >/dev/null
+}
+
+# keep SIDE: start the keeper, which undoes the run if this machine goes away. It has a
+# connection of its own; signals from the terminal must not reach it.
+keep() {
+	local side=$1
+
+	(
+		trap '' INT HUP TERM
+		while [ ! -e "$WORK/end" ] && kill -0 $$ 2>/dev/null; do
+			echo alive
+			sleep 2
+		done
+		[ ! -e "$WORK/end" ] || echo end
+	) 2>/dev/null | (
+		trap '' INT HUP TERM
+		# shellcheck disable=SC2086
+		exec $SSH -o ControlMaster=no -o ControlPath=none "${SSH_OPTIONS[@]}" "${host[$side]}" \
+			"${sudo[$side]} $(quoted "${kit[$side]}/tests/hw/node" keeper)"
+	) >/dev/null 2>&1 &
+	keepers+=($!)
+}
+
+# reset_sides: remove what a part has left that failed
+reset_sides() {
+	at client reset
+	at target reset
+}
+
+# take SIDE: the logs of a side into the results
+take() {
+	local side=$1 name
+
+	mkdir -p "$DIR/logs/$side"
+	for name in dmesg check.log fio.err; do
+		on "$side" cat "${kit[$side]}/out/$name" >"$DIR/logs/$side/$name" 2>/dev/null
+		[ -s "$DIR/logs/$side/$name" ] || rm -f "$DIR/logs/$side/$name"
+	done
+}

@@ -1,0 +1,282 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# What a hardware check changes on a machine and how it is restored: sourced by
+# tests/hw/node.
+#
+# The state before the run is recorded once, by step_begin. step_undo removes the
+# objects of the run by their names, so that it needs no record of how far the
+# run had come; modules and mounts are compared with the recorded state.
+
+# The names of what a run makes; those of nvmet are in ../bench/peers.sh.
+HW_NAME=hwcheck
+NULLB=/sys/kernel/config/nullb
+TRACE=/sys/kernel/tracing
+PROBES=rnbdproof
+
+# OWN: modules that are built from the sources of the kit, in the order of their use
+OWN="rnbd-core rnbd rnbd-target"
+
+modules_now() { cut -d ' ' -f 1 /proc/modules | sort; }
+mounts_now() { awk '$3 ~ /^(debugfs|tracefs|configfs)$/ { print $2 }' /proc/mounts | sort; }
+
+# objects_now: what a run may leave behind, a line each
+objects_now() {
+	local file
+
+	modules_now | grep -xFf <(sort -u "$STATE/modules" "$STATE/loads") | sed 's/^/module /'
+	mounts_now | sed 's/^/mount /'
+	find "$CFG"/{exports,hosts,ports} "$NVMET"/{subsystems,ports} "$NULLB" -mindepth 1 -maxdepth 1 -type d \
+		-printf 'configfs %p\n' 2>/dev/null
+	for file in /sys/class/block/{rnbd,nvme,ram}* "/sys/class/block/$HW_NAME"; do
+		[ ! -e "$file" ] || echo "disk ${file##*/}"
+	done
+	sed 's/^/probe /' "$TRACE/kprobe_events" 2>/dev/null
+	for file in /sys/class/net/*/device; do
+		[ ! -e "$file" ] || echo "link ${file%/device} flags $(cat "${file%device}flags")"
+	done
+	for file in /etc/rnbd /etc/rnbd/* /etc/nvme/host*; do
+		[ ! -f "$file" ] || echo "file $file $(md5sum <"$file")"
+	done
+	for file in /sys/module/rnbd*/parameters/*; do
+		[ ! -e "$file" ] || echo "parameter $file $(cat "$file")"
+	done
+	return 0
+}
+
+# need_unused: refuse a machine on which the run would disturb what is in use
+need_unused() {
+	local file
+
+	for file in "$CFG"/{exports,ports,hosts}/* /sys/block/rnbd* "$NVMET"/{subsystems,ports}/* \
+		"$NULLB/$HW_NAME"; do
+		[ ! -e "$file" ] || die "in use on this machine: $file"
+	done
+	[ "$HW_MODULES" != build ] || ! grep -q '^rnbd' /proc/modules ||
+		die "modules rnbd* are loaded: unload them, or use MODULES=installed"
+}
+
+step_begin() {
+	mkdir -p "$STATE/running" "$OUT"
+	[ ! -e "$STATE/before" ] || die "this folder has been used"
+	need_unused
+	mounts_now >"$STATE/mounts"
+	modules_now >"$STATE/modules"
+	: >"$STATE/loads"
+	objects_now | sort >"$STATE/before"
+	# where the part of the kernel log begins that is kept
+	echo "rnbd-hw: $HW_RUN begins" >/dev/kmsg
+}
+
+# need_mount TYPE PATH
+need_mount() { mountpoint -q "$2" || mount -t "$1" "$1" "$2" || die "$2 cannot be mounted"; }
+
+# depends FILE: modules that a module built from the kit needs, without its own
+depends() {
+	local name
+
+	for name in $(modinfo -F depends "$1" | tr , ' '); do
+		[[ " ${OWN//-/_} " = *" ${name//-/_} "* ]] || echo "$name"
+	done
+}
+
+# note_load MODULE: the names of all modules that modprobe might load with it
+note_load() {
+	command modprobe --show-depends "$1" 2>/dev/null |
+		sed -n 's|^insmod .*/\([^/ ]*\)\.ko[.a-z0-9]* .*|\1|p; s|^insmod .*/\([^/ ]*\)\.ko[.a-z0-9]*$|\1|p' |
+		tr - _ >>"$STATE/loads"
+}
+
+# load MODULE [PARAMETER...]: record the modules first, then load them
+load() {
+	local name=$1 file=$KIT/$1.ko dep
+
+	shift
+	[ ! -e "/sys/module/${name//-/_}" ] || return 0
+	if [ "$HW_MODULES" = build ] && [[ " $OWN " = *" $name "* ]]; then
+		[ "$name" = rnbd-core ] || load rnbd-core || return
+		for dep in $(depends "$file"); do load "$dep" || return; done
+		echo "${name//-/_}" >>"$STATE/loads"
+		insmod "$file" "$@"
+	else
+		note_load "$name"
+		command modprobe "$name" "$@"
+	fi
+}
+
+# modprobe as the libraries of the tests call it; modules stay until "node undo"
+modprobe() {
+	local name
+
+	case $1 in
+	-r) return 0 ;;
+	-a)
+		for name in "${@:2}"; do load "$name" || return; done
+		;;
+	*) load "$@" ;;
+	esac
+}
+
+# What was loaded for the run and is not in use
+unload_new() {
+	local name again=1
+
+	while [ -n "$again" ]; do
+		again=
+		for name in $(modules_now | comm -13 "$STATE/modules" - |
+				grep -xFf <(sort -u "$STATE/loads")); do
+			rmmod "$name" 2>/dev/null && again=1
+		done
+	done
+}
+
+unloaded() {
+	unload_new
+	! modules_now | comm -13 "$STATE/modules" - | grep -qxFf <(sort -u "$STATE/loads")
+}
+
+# end_running: end the process groups of the other commands
+end_running() {
+	local file pid
+
+	for file in "$STATE"/running/*; do
+		[ -e "$file" ] || continue
+		pid=${file##*/}
+		kill -TERM -- "-$pid" 2>/dev/null && note "ended process group $pid"
+		wait_quietly 20 group_ended "$pid" || kill -KILL -- "-$pid" 2>/dev/null
+		rm -f "$file"
+	done
+}
+group_ended() { ! kill -0 -- "-$1" 2>/dev/null; }
+
+disarm() {
+	local point
+
+	for point in /sys/kernel/debug/rnbd/{rnbd,rnbd-target}/*; do
+		[ ! -e "$point" ] || grep -q '^0 ' "$point" || echo 0 >"$point"
+	done
+}
+
+remove_probes() {
+	[ -e "$TRACE/events/$PROBES" ] || return 0
+	find "$TRACE/events/$PROBES" -mindepth 2 -maxdepth 2 -name trigger | while read -r file; do
+		grep '^hist:' "$file" | sed 's/ \[active\]//; s/^/!/' | while read -r line; do
+			echo "$line" >"$file"
+		done
+	done
+	echo 0 >"$TRACE/events/$PROBES/enable"
+	sed -n "s|^[a-z0-9]*:\($PROBES/[^ ]*\).*|-:\1|p" "$TRACE/kprobe_events" |
+		while read -r line; do echo "$line" >>"$TRACE/kprobe_events"; done
+}
+
+remove_client() {
+	local disk
+
+	if [ -e /sys/module/rnbd ] && command -v rnbd >/dev/null; then
+		for disk in /sys/block/rnbd*; do
+			# a disk of somebody else keeps step_begin from starting
+			[ -d "$disk/rnbd" ] || continue
+			note "detaching ${disk##*/}"
+			timeout 90 rnbd detach "${disk##*/}" || timeout 90 rnbd detach "${disk##*/}" --force
+		done
+	fi
+	if grep -qsx bench /sys/class/nvme-subsystem/*/subsysnqn; then
+		note "disconnecting nvme"
+		timeout 90 nvme disconnect -n bench >/dev/null
+	fi
+}
+
+remove_target() {
+	local dir
+
+	if [ -d "$CFG" ] && command -v rnbd >/dev/null; then
+		for dir in "$CFG"/exports/*/; do
+			[ -d "$dir" ] || continue
+			note "removing export $(basename "$dir")"
+			timeout 90 rnbd export remove "$(basename "$dir")" --prune
+		done
+		rmdir "$CFG"/ports/* "$CFG"/hosts/* 2>/dev/null
+	fi
+	if [ -d "$NVMET/subsystems/bench" ]; then
+		note "removing the subsystem of nvmet"
+		nvmet_unexport rdma 2>/dev/null
+	fi
+	[ ! -d "$NULLB/$HW_NAME" ] || rmdir "$NULLB/$HW_NAME"
+}
+
+# A link that the run has set down; the timer of step_port_down does the same later.
+restore_link() {
+	[ -e "$STATE/link" ] || return 0
+	bash "$STATE/link" && rm -f "$STATE/link"
+}
+
+restore_parameters() {
+	local file value
+
+	[ -e "$STATE/parameters" ] || return 0
+	while read -r file value; do
+		[ ! -e "$file" ] || echo "$value" >"$file"
+	done <"$STATE/parameters"
+	rm -f "$STATE/parameters"
+}
+
+unmount_new() {
+	mounts_now | comm -13 "$STATE/mounts" - | while read -r file; do umount "$file"; done
+}
+
+# reset: remove what a part has left that failed, for the next part
+step_reset() {
+	rm -f "$STATE/running/$$"
+	end_running
+	disarm
+	remove_probes
+	remove_client
+	restore_parameters
+	remove_target
+}
+
+# undo: restore the machine; the kit's folder stays for the logs
+step_undo() {
+	exec 9>"$KIT/undo.lock"
+	flock 9
+	[ -e "$STATE/before" ] || return 0
+	: >"$STATE/undone"
+	end_running
+	restore_link
+	disarm
+	remove_probes
+	remove_client
+	restore_parameters
+	remove_target
+	wait_quietly 90 unloaded
+	unmount_new
+	dmesg | awk -v run="$HW_RUN" '
+		index($0, "rnbd-hw: " run " begins") { found = 1 }
+		found && !/audit:|\[UFW|IN=.* OUT=/ { print }' >"$OUT/dmesg"
+	step_leftovers
+}
+
+# leftovers: what differs from the state before the run; fails if anything does
+step_leftovers() {
+	objects_now | sort >"$STATE/after"
+	modules_now | comm -13 "$STATE/modules" - | grep -vxFf <(sort -u "$STATE/loads") |
+		sed 's/^/also loaded since, by others or on demand: /'
+	if diff "$STATE/before" "$STATE/after" >"$STATE/diff"; then
+		echo "nothing is left over"
+		return 0
+	fi
+	sed -n 's/^> /left over: /p; s/^< /missing: /p' "$STATE/diff"
+	return 1
+}
+
+# keeper: tests/hw/run sends a line every few seconds, and "end" after its own undo. If
+# the lines stop, the machine restores itself and removes the kit.
+step_keeper() {
+	local line
+
+	trap '' HUP INT
+	while read -r -t 60 line; do
+		[ "$line" != end ] || exit 0
+	done
+	logger -t rnbd-hw "lost the machine that runs the check: undoing" 2>/dev/null
+	step_undo >"$OUT/undo.log" 2>&1 && rm -rf "$KIT"
+}
