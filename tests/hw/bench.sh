@@ -114,6 +114,12 @@ bench_tables() {
 # bench_skip SYSTEM: print why a system cannot be measured here
 bench_skip() {
 	case $1 in
+	*poll)
+		if lacks client io_uring; then
+			echo "io_uring is disabled on the client"
+			return
+		fi
+		;;&
 	nvme-rdma*)
 		if lacks client nvme; then
 			echo "no nvme-cli on the client"

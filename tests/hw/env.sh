@@ -70,6 +70,7 @@ facts() {
 		command -v $tool >/dev/null 2>&1 || echo "lacks $tool"
 	done
 	[ -e "/lib/modules/$(uname -r)/build/Makefile" ] || echo "lacks headers"
+	[ "$(cat /proc/sys/kernel/io_uring_disabled 2>/dev/null)" != 2 ] || echo "lacks io_uring"
 	for tool in rnbd-core rnbd rnbd-target null_blk brd nvme-rdma nvmet-rdma; do
 		if [ -e "/sys/module/${tool//-/_}" ]; then
 			echo "loaded $tool"
