@@ -3,6 +3,8 @@
 # Print the environment of a machine: tests/hw/run passes this script to "bash -s"
 # over ssh and splits the output at lines "@@ TOPIC" into files.
 #
+# The variable HW_BACKEND names the block device to judge; with HW_FACTS set, the
+# script prints nothing but what tests/hw/run needs to know.
 # The script only reads. A tool or a file that the machine lacks leaves a line
 # "not available". Serial numbers and names of users are not printed.
 
@@ -22,12 +24,22 @@ show() {
 	[ "${PIPESTATUS[0]}" = 0 ] || echo "not available: $1 failed"
 }
 
+# content FILE: into $text, without a process; fails if the file cannot be read
+content() {
+	text=
+	[ -r "$1" ] || return
+	# read fails at the end of the file, and sets the text nevertheless
+	{ IFS= read -rd '' text; } <"$1" 2>/dev/null
+	text=${text%$'\n'}
+	[ -n "$text" ] || [ ! -s "$1" ]
+}
+
 # values FILE...: a line "FILE: CONTENT" per file
 values() {
 	local file text
 
 	for file; do
-		if text=$(cat "$file" 2>/dev/null); then
+		if content "$file"; then
 			echo "$file: ${text//$'\n'/ | }"
 		else
 			echo "$file: not available"
@@ -35,17 +47,21 @@ values() {
 	done
 }
 
-# netdevs DEVICE: network devices whose addresses the RDMA device has
-netdevs() {
-	{
-		cat $IB/"$1"/ports/*/gid_attrs/ndevs/* 2>/dev/null
-		ls $IB/"$1"/device/net 2>/dev/null
-	} | sort -u
-}
-
 devices() { ls $IB 2>/dev/null; }
 
-all_netdevs() { for dev in $(devices); do netdevs "$dev"; done | sort -u; }
+# Network devices whose addresses an RDMA device has. Adapters have up to thousands of
+# GIDs, most without a network device, whose files cannot be read.
+declare -A netdevs_of=()
+for dev in $(devices); do
+	netdevs_of[$dev]=$({
+		cat $IB/"$dev"/ports/*/gid_attrs/ndevs/* 2>/dev/null
+		ls $IB/"$dev"/device/net 2>/dev/null
+	} | sort -u)
+done
+
+netdevs() { echo "${netdevs_of[$1]}"; }
+
+all_netdevs() { printf '%s\n' "${netdevs_of[@]}" | sort -u; }
 
 # What tests/hw/run needs to know, a line "KEY VALUE..." each
 facts() {
@@ -114,6 +130,7 @@ backend() {
 
 topic facts
 facts
+[ -z "${HW_FACTS-}" ] || exit 0
 
 topic kernel
 show uname -srvm
@@ -174,13 +191,15 @@ show ibv_devinfo -v
 topic gid
 for dev in $(devices); do
 	for file in "$IB/$dev"/ports/*/gids/*; do
-		gid=$(cat "$file" 2>/dev/null)
-		case $gid in
+		content "$file"
+		case $text in
 		'' | 0000:0000:0000:0000:0000:0000:0000:0000) continue ;;
 		esac
-		attrs=${file%/gids/*}/gid_attrs index=${file##*/}
-		echo "$dev $index $gid $(cat "$attrs/types/$index" 2>/dev/null)" \
-			"$(cat "$attrs/ndevs/$index" 2>/dev/null)"
+		attrs=${file%/gids/*}/gid_attrs index=${file##*/} gid=$text
+		content "$attrs/types/$index"
+		gid+=" $text"
+		content "$attrs/ndevs/$index"
+		echo "$dev $index $gid $text"
 	done
 done
 

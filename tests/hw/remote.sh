@@ -41,17 +41,20 @@ reach() {
 
 # record SIDE FOLDER: the environment into files, and the facts into $WORK
 record() {
-	local side=$1 dir=$2
+	local side=$1 dir=$2 facts_only=1
 
+	[[ " $PARTS " != *" env "* ]] || facts_only=
 	mkdir -p "$dir"
 	{
-		printf 'HW_BACKEND=%q\n' "$([ "$side" != target ] || echo "$BACKEND")"
+		printf 'HW_BACKEND=%q HW_FACTS=%q\n' "$([ "$side" != target ] || echo "$BACKEND")" "$facts_only"
 		cat "$HW/env.sh"
 	} | on_input "$side" bash -s 2>"$dir/stderr" |
 		awk -v dir="$dir" '/^@@ / { if (file) close(file); file = dir "/" $2 ".txt"; printf "" >file; next }
 			file { print >file }' ||
 		return 1
-	[ -s "$dir/storage.txt" ] || return 1
+	[ -s "$dir/facts.txt" ] || return 1
+	# the last topic
+	[ -n "$facts_only" ] || [ -s "$dir/storage.txt" ] || return 1
 	mv "$dir/facts.txt" "$WORK/facts.$side"
 	sed -n 's/^secret //p' "$WORK/facts.$side" >"$WORK/secrets.$side"
 	[ -s "$dir/stderr" ] || rm "$dir/stderr"
