@@ -120,8 +120,7 @@ step_verify() { verify "$(<"$STATE/dev")" "$@"; }
 # soft-RoCE that execute the work requests.
 REGISTER="ib_alloc_mr ib_alloc_mr_integrity ib_map_mr_sg ib_map_mr_sg_pi ib_dereg_mr_user
 	rxe_reg_fast_mr rxe_invalidate_mr"
-# How work requests are posted, by driver; the first that the kernel has and whose
-# module has a device counts
+# The functions that post work requests, by driver; all that the kernel has are probed
 POST="mlx5_ib_post_send mlx4_ib_post_send irdma_post_send bnxt_re_post_send ionic_post_send
 	hns_roce_v2_post_send qedr_post_send ocrdma_post_send erdma_post_send c4iw_post_send
 	pvrdma_post_send rvt_post_send siw_post_send mdl_post_send rxe_post_send"
@@ -138,8 +137,8 @@ probe_posts() {
 	local name=$1 next='$arg2' fields='' condition='' i
 
 	for i in 0 1 2 3; do
-		probe "post$i" "$name${fields} op=+28($next):u32" || return
-		echo "hist:keys=op${condition:+ if $condition}" >"$TRACE/events/$PROBES/post$i/trigger" || return
+		probe "post_${name}_$i" "$name${fields} op=+28($next):u32" || return
+		echo "hist:keys=op${condition:+ if $condition}" >"$TRACE/events/$PROBES/post_${name}_$i/trigger" || return
 		fields+=" n$i=+0($next):x64"
 		condition+="${condition:+ && }n$i != 0"
 		next="+0($next)"
@@ -164,15 +163,14 @@ step_probes_on() {
 		else
 			echo "opcodes: not available: no probe on $name"
 		fi
-		break
 	done
 	echo 1 >"$TRACE/events/$PROBES/enable" || die "the probes cannot be switched on"
 }
 
 # probes: "calls FUNCTION N" and "opcode NUMBER N"
 step_probes() {
-	awk '$1 !~ /^post[0-9]$/ { print "calls", $1, $2 }' "$TRACE/kprobe_profile"
-	cat "$TRACE/events/$PROBES"/post*/hist 2>/dev/null |
+	awk '$1 !~ /^post_/ { print "calls", $1, $2 }' "$TRACE/kprobe_profile"
+	cat "$TRACE/events/$PROBES"/post_*/hist 2>/dev/null |
 		sed -n 's/^{ op: *\([0-9]*\) *} hitcount: *\([0-9]*\).*/\1 \2/p' |
 		awk '{ n[$1] += $2 } END { for (op in n) print "opcode", op, n[op] }' | sort
 }
