@@ -125,6 +125,8 @@ backend() {
 		echo "backend has partitions or is used by another device"
 	elif grep -q "^$dev " /proc/mounts /proc/swaps; then
 		echo "backend is in use"
+	elif [ "$(blockdev --getsize64 "$dev")" -lt $((1 << 30)) ]; then
+		echo "backend is smaller than 1 GiB"
 	fi
 }
 

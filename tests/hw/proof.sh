@@ -48,7 +48,7 @@ show_probes() {
 # counted FILE NAME: a counter of the disk
 counted() { awk -v name="$2" '$1 == name { print $2 }' "$1"; }
 
-# need VALUE RELATION NUMBER WHAT
+# need_value VALUE RELATION NUMBER WHAT
 need_value() {
 	test "${1:-none}" "$2" "$3" 2>/dev/null || die "$4: $1, wanted $2 $3"
 	echo "  $4: $1"
@@ -57,6 +57,10 @@ need_value() {
 part_proof() {
 	local side mib=64 dir=$DIR/results/proof
 
+	if lacks client fio; then
+		echo "skip: no fio on the client"
+		return 77
+	fi
 	[ -z "$QUICK" ] || mib=8
 	mkdir -p "$dir"
 	at target target_up $((mib * 4)) memory || return

@@ -25,9 +25,6 @@ step_build() {
 
 # --- the target
 
-# backend_size: MiB of BACKEND that are used
-backend_size() { echo $(($(blockdev --getsize64 "$HW_BACKEND") >> 20)); }
-
 # make_backend MIB memory|null: sets $backend; BACKEND, or a disk that holds nothing else
 make_backend() {
 	local dir=$NULLB/$HW_NAME setting memory=1
@@ -39,8 +36,10 @@ make_backend() {
 		return
 	fi
 	if ! modprobe null_blk nr_devices=0; then
-		[ ! -e /sys/module/brd ] || die "no null_blk, and ram disks are in use: name a BACKEND"
-		modprobe brd rd_nr=1 rd_size=$(($1 << 10)) || die "no null_blk and no ram disk: name a BACKEND"
+		[ ! -e /sys/module/brd ] || grep -qx brd "$STATE/loads" ||
+			die "no null_blk, and ram disks are in use: name a BACKEND"
+		# one size for all parts: brd stays until "node undo"
+		modprobe brd rd_nr=1 rd_size=$((1 << 20)) || die "no null_blk and no ram disk: name a BACKEND"
 		backend=/dev/ram0
 		return
 	fi
