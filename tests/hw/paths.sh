@@ -19,9 +19,9 @@ lost() {
 # hits_of SIDE MODULE POINT
 hits_of() { at "$1" hits "$2" "$3"; }
 
-# fault KIND
+# fault KIND: 77 and a reason in $skip, if it cannot be injected here
 fault() {
-	local before seen
+	local before seen status
 
 	before=$(at client counter reconnects) || return
 	case $1 in
@@ -41,7 +41,10 @@ fault() {
 	export) at target export_toggle ;;
 	port) at target port_toggle ;;
 	link)
-		at client port_down 60 || return
+		skip=$(at client port_down 60)
+		status=$?
+		echo "$skip"
+		[ $status = 0 ] || return $status
 		at client wait_state reconnecting || return
 		at client port_up
 		;;
@@ -51,7 +54,7 @@ fault() {
 
 part_gencheck() {
 	local kinds="kill-queue fail-post late-write export" round kind status rounds=${ROUNDS:-20} blocks=16384 threads=16
-	local start before total=0
+	local start total=0 skip=
 
 	if lacks client gencheck && lacks client gcc; then
 		echo "skip: gencheck cannot be built on the client: no gcc"
@@ -75,7 +78,7 @@ part_gencheck() {
 			status=$?
 			if [ $status = 77 ] && [ $round = 1 ]; then
 				kinds=${kinds/ link/}
-				say "gencheck: link: skipped, ssh uses the same port"
+				say "gencheck: link: ${skip#skip: }"
 				continue
 			fi
 			[ $status = 0 ] || die "round $round, $kind: I/O did not go on"

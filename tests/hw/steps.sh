@@ -224,6 +224,11 @@ step_port_down() {
 		echo "skip: ssh uses $dev, or its address is not known"
 		exit 77
 	fi
+	# its queue pair for the connection manager dies of a packet that cannot be sent
+	if grep -qsx "$dev" /sys/class/infiniband/*/parent; then
+		echo "skip: soft-RoCE on $dev makes no connection after its port was down"
+		exit 77
+	fi
 	{
 		echo "ip link set dev $dev up"
 		ip route show dev "$dev" | grep -v 'proto kernel' | sed "s/^/ip route replace /; s/$/ dev $dev/"
