@@ -95,7 +95,7 @@ killed() {
 }
 
 killed TERM
-says "^hw-check: 5 passed, 1 failed, 0 skipped: "
+says "^hw-check: 7 passed, 1 failed, 0 skipped: "
 unchanged || die "left over after SIGTERM: $(diff <(echo "$before") <(states))"
 
 killed KILL
@@ -106,7 +106,7 @@ note "undone by the machines themselves after $SECONDS s"
 # ssh to 127.0.0.1 does not use the port; soft-RoCE does not survive that it is down
 check ACCEPT=yes CLIENT=127.0.0.1 PORT_DOWN=yes MODULES=installed PARTS="proof gencheck bench" BENCH_SECONDS=1 SYSTEMS="rnbd nvme-rdma-best" ||
 	die "exit $?: $(cat "$OUT/check")"
-says "^hw-check: 8 passed, 0 failed, 0 skipped: $RESULTS/hw-check-.*-target-client.tar.gz"
+says "^hw-check: 10 passed, 0 failed, 0 skipped: $RESULTS/hw-check-.*-target-client.tar.gz"
 unchanged || die "left over: $(diff <(echo "$before") <(states))"
 unpack
 holds logs/proof.log "registrations and invalidations at the client: 0"
