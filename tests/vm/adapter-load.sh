@@ -1,0 +1,64 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 1 --cpus 2 --mem 1536 --timeout 300
+# adapter: own
+# short: verified load on two disks of a nasty adapter: small and scattered requests, early release
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+. ../lib/adapter.sh
+
+# adapter/planted/run plants bugs, each of which this load must bring to light. The
+# profile has few entries in a work request. The kinds of nastiness are those that
+# show an order that is not kept.
+ADDR=$MDL_TARGET
+set_host_id
+adapter_up profile=bnxt_re nasty=late,again,delay seed="${LAB_SEED:-1}"
+target_start
+export_disk disk0 "$(null_disk 64)"
+export_disk disk1 "$(null_disk 64)"
+# many frames: each is a chance to be too early
+modprobe rnbd gather=64 || die "modprobe rnbd failed"
+
+# Pages of a file in memory that is written at random are scattered in memory.
+mkdir -p "$OUT/mem"
+run mount -t tmpfs -o size=48m tmpfs "$OUT/mem"
+run fio --name=scatter --filename="$OUT/mem/pages" --rw=randwrite --bs=4k --size=32m \
+    --minimal --output=/dev/null
+
+# both COMMAND... DISK ...: with each disk in place of DISK, at once
+both() {
+	local disk pids=() pid
+	for disk in "$one" "$two"; do
+		"${@/DISK/$disk}" &
+		pids+=($!)
+	done
+	for pid in "${pids[@]}"; do wait "$pid" || exit 1; done
+}
+
+note "both disks: small requests, neighbours in the pool share an RDMA operation"
+one=$(attach disk0 --queues 1 --inline-read 0) || exit 1
+two=$(attach disk1 --queues 1 --inline-read 0 --inline-write 0) || exit 1
+both verify DISK --rw=randwrite --bs=4k --iodepth=64 --size=4m
+both verify DISK --rw=randwrite --bsrange=512-16k --bs_unaligned=0 --iodepth=16 --size=4m
+
+note "scattered memory: many work requests for each request"
+verify "$one" --rw=randwrite --bs=256k --iodepth=64 --size=32m --iomem="mmapshared:$OUT/mem/pages"
+need "$one" coalesced -gt 0
+detach "$one"
+detach "$two"
+
+note "a pool so small that each extent is used again at once, released early"
+one=$(attach disk0 --queues 1 --pool 64K --max-io 16K --inline-read 0) || exit 1
+two=$(attach disk1 --queues 1 --pool 64K --max-io 16K --inline-read 0) || exit 1
+for dev in "$one" "$two"; do echo 1 >"/sys/block/${dev##*/}/rnbd/early_release"; done
+both verify DISK --rw=randwrite --bs=4k --iodepth=16 --size=4m
+need "$one" send_fences -gt 5
+detach "$one"
+detach "$two"
+umount "$OUT/mem"
+configfs_clear
+unload
+for dev in mdl0 mdl1; do
+	mdl_need "$dev" violations -eq 0
+done
+adapter_down
