@@ -39,7 +39,7 @@
 #define MDL_F_WRITE_UNORDERED	BIT(8)
 /* Receive queues without a message limit the sender by RNR NAK. */
 #define MDL_F_RNR		BIT(9)
-/* All remote access is allowed from the creation of a queue pair on, modify_qp() takes none back. */
+/* Queue pairs allow all remote access when they are made, and modify_qp() takes none back. */
 #define MDL_F_ACCESS_STAYS	BIT(10)
 
 /**

@@ -93,9 +93,9 @@ adapter_devices() {
 # nasty_needed: each kind of nastiness that was asked for must have happened on one of the
 # devices, except for those in MDL_CANNOT, which the script cannot meet
 nasty_needed() {
-	local kind kinds
-	mapfile -t kinds < <(sort -u "$MDL_DEBUG"/mdl[01]/nasty)
-	for kind in "${kinds[@]}"; do
+	local kind asked
+	mapfile -t asked < <(sort -u "$MDL_DEBUG"/mdl[01]/nasty)
+	for kind in "${asked[@]}"; do
 		[[ " ${MDL_CANNOT-} " != *" $kind "* ]] || continue
 		grep -q "^nasty_$kind [1-9]" "$MDL_DEBUG"/mdl[01]/stats ||
 			die "nastiness of the kind $kind was asked for and never happened"
@@ -103,6 +103,7 @@ nasty_needed() {
 }
 
 # adapter_again PARAMETER=VALUE...: both devices once more, with other parameters
+# shellcheck disable=SC2317 # only some of the scripts that source this call it
 adapter_again() {
 	nasty_needed
 	run rdma link delete mdl0

@@ -24,7 +24,7 @@ for profile in ${1-mlx5 irdma bnxt_re ionic minimal}; do
 		access=$(counter "$dev" remote_access)
 		if [ "$profile" = irdma ]; then
 			same "$access" 0x6 "remote access of a device that does not switch it off"
-			dmesg | grep -q 'device mdl0 does not switch remote access off, it reports 0x6' ||
+			dmesg_has "device mdl0 does not switch remote access off, it reports 0x6" ||
 				die "the client does not say that remote access stays on"
 		else
 			same "$access" 0x0 "remote access"
