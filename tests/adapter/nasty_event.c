@@ -4,8 +4,9 @@
  *
  * Operation: from time to time a device reports that its GIDs or partition keys have
  * changed or that clients should register again, although nothing has changed, or its
- * port fails and is active again a moment later; what is sent in between is lost and retried. A device
- * with the kind "fatal" fails once: all its queue pairs enter the error state.
+ * port fails and is active again a moment later; what is sent in between is lost and
+ * retried. A device with the kind "fatal" fails once: all its queue pairs enter the error
+ * state.
  *
  * Ownership: a device owns its work item.
  *
