@@ -93,9 +93,9 @@ adapter_devices() {
 # nasty_needed: each kind of nastiness that was asked for must have happened on one of the
 # devices, except for those in MDL_CANNOT, which the script cannot meet
 nasty_needed() {
-	local kind asked
-	mapfile -t asked < <(sort -u "$MDL_DEBUG"/mdl[01]/nasty)
-	for kind in "${asked[@]}"; do
+	local kind nasty_kinds
+	mapfile -t nasty_kinds < <(sort -u "$MDL_DEBUG"/mdl[01]/nasty)
+	for kind in "${nasty_kinds[@]}"; do
 		[[ " ${MDL_CANNOT-} " != *" $kind "* ]] || continue
 		grep -q "^nasty_$kind [1-9]" "$MDL_DEBUG"/mdl[01]/stats ||
 			die "nastiness of the kind $kind was asked for and never happened"

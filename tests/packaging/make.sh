@@ -19,7 +19,11 @@ for part in Kbuild Makefile dkms.conf debian drivers include userspace Documenta
 	COPYING LICENSES ChangeLog README.md CONTRIBUTING.md SECURITY.md; do
 	diff -r -x .gitignore "$part" "/tmp/source/$part"
 done
-test "$(find /tmp/source -mindepth 1 -maxdepth 1 | wc -l)" = 14
+# what hw-check needs of the tests
+for part in tests/hw tests/lib tests/bench/peers.sh tests/tools/gencheck; do
+	diff -r -x .gitignore "$part" "/tmp/source/$part"
+done
+test "$(find /tmp/source -mindepth 1 -maxdepth 1 | wc -l)" = 15
 dpkg -x "build/deb/rnbd-dkms_${release}_all.deb" /tmp/rnbd-dkms
 dpkg -x build/deb/rnbd-tools_"${release}"_*.deb /tmp/rnbd-tools
 

@@ -69,7 +69,8 @@ static void refuse(struct aside *a, struct rdma_cm_id *id)
 		.status = htole16(RNBD_ST_BUSY),
 	};
 
-	if (a->asked % 2)
+	/* Some of the first refusals are of the connection manager itself. */
+	if (a->asked % 2 && a->asked < 8)
 		memset(&rej, 0, sizeof(rej));
 	rdma_reject(id, &rej, sizeof(rej));
 	rdma_destroy_id(id);
