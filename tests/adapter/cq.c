@@ -6,7 +6,8 @@
  * the work queues, as drivers do, so that a ULP which posts before it polled what
  * makes room overflows the queue. An armed completion queue raises one event; with
  * moderation it does so after a number of entries or a delay. A device that is nasty
- * has entries held until they are due (delay.c).
+ * or timed has entries held until they are due (delay.c); that of a timed one can be
+ * polled as soon as they are due, and its event is an interrupt of the clock (clock.c).
  *
  * Ownership: the RDMA core allocates completion queues, the model their rings.
  *
@@ -18,6 +19,15 @@
 #include <linux/slab.h>
 
 #include "model.h"
+
+/* What mdl_delay_due() returned: a queue pair whose completion found no room, or NULL. */
+static void mdl_cq_fail(struct mdl_qp *qp)
+{
+	if (!qp)
+		return;
+	mdl_qp_fail(qp);
+	mdl_qp_put(qp);
+}
 
 static void mdl_cq_raise(struct mdl_cq *cq)
 {
@@ -71,6 +81,12 @@ int mdl_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	}
 	spin_lock_init(&cq->lock);
 	INIT_LIST_HEAD(&cq->vector_entry);
+	INIT_LIST_HEAD(&cq->event_entry);
+	cq->event_due = U64_MAX;
+	if (mdl_timed) {
+		cq->count = dev->busy.timing.moderation_count;
+		cq->period = dev->busy.timing.moderation_us;
+	}
 	cq->vector = &dev->vectors[attr->comp_vector % ibcq->device->num_comp_vectors];
 #ifdef MDL_HAVE_HRTIMER_SETUP
 	hrtimer_setup(&cq->timer, mdl_cq_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
@@ -94,7 +110,13 @@ int mdl_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct mdl_dev *dev = mdl_dev_of(ibcq->device);
 	struct mdl_cq *cq = mdl_cq_of(ibcq);
+	unsigned long flags;
 
+	if (mdl_timed) {
+		flags = mdl_enter();
+		mdl_clock_event(cq, U64_MAX);
+		mdl_leave(flags);
+	}
 	mdl_delay_cq_exit(cq);
 	hrtimer_cancel(&cq->timer);
 	mdl_vector_drop(cq);
@@ -139,11 +161,14 @@ int mdl_modify_cq(struct ib_cq *ibcq, u16 count, u16 period)
 int mdl_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc)
 {
 	struct mdl_cq *cq = mdl_cq_of(ibcq);
+	unsigned long flags, section = mdl_enter();
+	struct mdl_qp *failed = NULL;
 	const struct mdl_cqe *cqe;
-	unsigned long flags;
 	int i;
 
 	spin_lock_irqsave(&cq->lock, flags);
+	if (mdl_timed)
+		failed = mdl_delay_due(cq);
 	for (i = 0; i < n && cq->tail != cq->head; i++, cq->tail++) {
 		cqe = &cq->ring[cq->tail % ibcq->cqe];
 		wc[i] = cqe->wc;
@@ -154,6 +179,8 @@ int mdl_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc)
 			smp_store_release(&cqe->qp->sq.freed, cqe->sq_index + 1);
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);
+	mdl_cq_fail(failed);
+	mdl_leave(section);
 	return i;
 }
 
@@ -167,17 +194,27 @@ int mdl_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc)
  */
 int mdl_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {
+	struct mdl_dev *dev = mdl_dev_of(ibcq->device);
+	unsigned long irq, section = mdl_enter();
 	struct mdl_cq *cq = mdl_cq_of(ibcq);
-	unsigned long irq;
+	struct mdl_qp *failed = NULL;
 	int missed;
 
 	spin_lock_irqsave(&cq->lock, irq);
+	if (mdl_timed)
+		failed = mdl_delay_due(cq);
 	if ((flags & IB_CQ_SOLICITED_MASK) == IB_CQ_NEXT_COMP)
 		cq->arm = MDL_ARM_NEXT;
 	else if (cq->arm == MDL_ARM_NONE)
 		cq->arm = MDL_ARM_SOLICITED;
 	missed = flags & IB_CQ_REPORT_MISSED_EVENTS && cq->head != cq->tail;
+	if (mdl_timed)
+		mdl_delay_event(cq);
 	spin_unlock_irqrestore(&cq->lock, irq);
+	mdl_cq_fail(failed);
+	/* The processor tells the adapter, as it does when it posts. */
+	if (mdl_timed)
+		mdl_clock_leave(section, dev->busy.timing.doorbell_ns);
 	return missed;
 }
 
@@ -188,7 +225,10 @@ static void mdl_cq_notify(struct mdl_cq *cq, bool solicited)
 	cq->pending++;
 	if (cq->arm == MDL_ARM_NONE || (cq->arm == MDL_ARM_SOLICITED && !solicited))
 		return;
-	if (!cq->period || cq->pending >= cq->count)
+	if (mdl_timed)
+		mdl_clock_event(cq, min(cq->event_due, mdl_clock_now() +
+					mdl_dev_of(cq->ib.device)->busy.timing.interrupt_ns));
+	else if (!cq->period || cq->pending >= cq->count)
 		mdl_cq_raise(cq);
 	else if (!hrtimer_is_queued(&cq->timer))
 		hrtimer_start(&cq->timer, ns_to_ktime(cq->period * NSEC_PER_USEC),
@@ -227,20 +267,41 @@ bool mdl_cq_write(struct mdl_cq *cq, const struct mdl_cqe *cqe)
  * mdl_cq_add - add a completion, now or later
  * @cq: completion queue
  * @cqe: entry
+ * @due: timed: when what it reports is done, ns of the clock
  *
  * Context: engine.
  * Return: whether it found room; otherwise the caller must fail the queue pair.
  */
-bool mdl_cq_add(struct mdl_cq *cq, const struct mdl_cqe *cqe)
+bool mdl_cq_add(struct mdl_cq *cq, const struct mdl_cqe *cqe, u64 due)
 {
-	ktime_t due = mdl_nasty_cqe(mdl_dev_of(cq->ib.device));
-	unsigned long flags;
+	struct mdl_dev *dev = mdl_dev_of(cq->ib.device);
+	unsigned long flags, section = mdl_enter();
 	bool ok;
 
+	due = mdl_timed ? due + dev->busy.timing.cqe_write_ns : mdl_nasty_cqe(dev);
 	spin_lock_irqsave(&cq->lock, flags);
 	ok = mdl_delay_cqe(cq, cqe, due) || mdl_cq_write(cq, cqe);
 	spin_unlock_irqrestore(&cq->lock, flags);
+	mdl_leave(section);
 	return ok;
+}
+
+/**
+ * mdl_cq_interrupt - prepare the interrupt of a completion queue of a timed device
+ * @cq: completion queue, whose ULP the caller will call
+ *
+ * Context: a section of the clock.
+ */
+void mdl_cq_interrupt(struct mdl_cq *cq)
+{
+	struct mdl_qp *failed;
+
+	spin_lock(&cq->lock);
+	cq->arm = MDL_ARM_NONE;
+	mdl_clock_event(cq, U64_MAX);
+	failed = mdl_delay_due(cq);
+	spin_unlock(&cq->lock);
+	mdl_cq_fail(failed);
 }
 
 /**

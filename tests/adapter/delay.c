@@ -4,7 +4,9 @@
  *
  * Operation: whoever knows how long something takes hands over the time at which it is
  * due, as CLOCK_MONOTONIC has it. A completion that is not due is held by its completion
- * queue and written when a timer expires; all that are due then appear at once. Only
+ * queue and written when a timer expires; all that are due then appear at once. A timed
+ * device takes the clock of clock.c instead, and looks for completions that are due when
+ * the ULP polls or is interrupted. Only
  * completions of the same work queue keep their order. A held completion takes no entry
  * of the ring, as the adapter has not written it, but its work request keeps its place.
  * A send queue has one timer, which wakes the engine at the earliest time that it
@@ -27,6 +29,11 @@ static ktime_t *mdl_delay_last(const struct mdl_cqe *cqe)
 	return &cqe->qp->cqe_due[!!cqe->rq];
 }
 
+static u64 mdl_delay_now(void)
+{
+	return mdl_timed ? mdl_clock_now() : ktime_get();
+}
+
 /* Write the first completion that is held. */
 static bool mdl_delay_write(struct mdl_cq *cq, struct mdl_held *held)
 {
@@ -35,11 +42,17 @@ static bool mdl_delay_write(struct mdl_cq *cq, struct mdl_held *held)
 	return mdl_cq_write(cq, &held->cqe);
 }
 
-/* All that is due; result, a queue pair that has failed, with a reference. */
-static struct mdl_qp *mdl_delay_release(struct mdl_cq *cq)
+/**
+ * mdl_delay_due - write the completions that are due
+ * @cq: completion queue
+ *
+ * Context: any, lock of the completion queue held.
+ * Return: a queue pair that must fail, with a reference, or NULL.
+ */
+struct mdl_qp *mdl_delay_due(struct mdl_cq *cq)
 {
 	struct mdl_dev *dev = mdl_dev_of(cq->ib.device);
-	ktime_t now = ktime_get();
+	ktime_t now = mdl_delay_now();
 	struct mdl_held *held;
 	struct mdl_qp *qp;
 	int n = 0;
@@ -47,19 +60,54 @@ static struct mdl_qp *mdl_delay_release(struct mdl_cq *cq)
 	lockdep_assert_held(&cq->lock);
 	while ((held = list_first_entry_or_null(&cq->held, struct mdl_held, entry))) {
 		if (ktime_after(held->due, now)) {
-			hrtimer_start(&cq->held_timer, held->due, HRTIMER_MODE_ABS_SOFT);
+			if (!mdl_timed)
+				hrtimer_start(&cq->held_timer, held->due, HRTIMER_MODE_ABS_SOFT);
 			break;
 		}
 		qp = held->cqe.qp;
 		/* One that is being destroyed needs not fail any more. */
 		if (!mdl_delay_write(cq, held) && refcount_inc_not_zero(&qp->refs)) {
-			hrtimer_start(&cq->held_timer, now, HRTIMER_MODE_ABS_SOFT);
+			if (!mdl_timed)
+				hrtimer_start(&cq->held_timer, now, HRTIMER_MODE_ABS_SOFT);
 			return qp;
 		}
 		if (++n == 2 && mdl_is_nasty(dev, MDL_NASTY_MERGE))
 			mdl_nasty_count(dev, MDL_NASTY_MERGE);
 	}
 	return NULL;
+}
+
+/**
+ * mdl_delay_event - say when a completion queue of a timed device interrupts
+ * @cq: completion queue
+ *
+ * Moderation delays the interrupt until enough completions are due, but not beyond its
+ * period. An interrupt that is to come already does not come later than before.
+ *
+ * Context: a section of the clock, lock of the completion queue held.
+ */
+void mdl_delay_event(struct mdl_cq *cq)
+{
+	u64 due, last = U64_MAX, first = cq->event_due;
+	const struct mdl_held *held;
+	u32 n = 0;
+
+	lockdep_assert_held(&cq->lock);
+	if (cq->arm == MDL_ARM_NONE)
+		return;
+	list_for_each_entry(held, &cq->held, entry) {
+		if (cq->arm == MDL_ARM_SOLICITED && !held->cqe.solicited &&
+		    held->cqe.wc.status == IB_WC_SUCCESS)
+			continue;
+		due = held->due + mdl_dev_of(cq->ib.device)->busy.timing.interrupt_ns;
+		if (!n++)
+			last = due + cq->period * NSEC_PER_USEC;
+		if (!cq->period || n >= cq->count) {
+			first = min(first, due);
+			break;
+		}
+	}
+	mdl_clock_event(cq, min(first, last));
 }
 
 static enum hrtimer_restart mdl_delay_cq_timer(struct hrtimer *timer)
@@ -69,7 +117,7 @@ static enum hrtimer_restart mdl_delay_cq_timer(struct hrtimer *timer)
 	struct mdl_qp *qp;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	qp = mdl_delay_release(cq);
+	qp = mdl_delay_due(cq);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	if (qp) {
 		mdl_qp_fail(qp);
@@ -105,7 +153,8 @@ int mdl_delay_cq_init(struct mdl_cq *cq, u32 cqe)
 	INIT_LIST_HEAD(&cq->held);
 	INIT_LIST_HEAD(&cq->held_free);
 	mdl_delay_timer_init(&cq->held_timer, mdl_delay_cq_timer);
-	if (!mdl_is_nasty(dev, MDL_NASTY_DELAY) && !mdl_is_nasty(dev, MDL_NASTY_MERGE))
+	if (!mdl_timed && !mdl_is_nasty(dev, MDL_NASTY_DELAY) &&
+	    !mdl_is_nasty(dev, MDL_NASTY_MERGE))
 		return 0;
 	cq->held_pool = kvcalloc(cqe, sizeof(*cq->held_pool), GFP_KERNEL);
 	if (!cq->held_pool)
@@ -146,7 +195,7 @@ bool mdl_delay_cqe(struct mdl_cq *cq, const struct mdl_cqe *cqe, ktime_t due)
 	lockdep_assert_held(&cq->lock);
 	if (!cq->held_pool || (!due && list_empty(&cq->held)))
 		return false;
-	now = ktime_get();
+	now = mdl_delay_now();
 	due = max3(due, now, *mdl_delay_last(cqe));
 	if (due == now && list_empty(&cq->held))
 		return false;
@@ -166,7 +215,9 @@ bool mdl_delay_cqe(struct mdl_cq *cq, const struct mdl_cqe *cqe, ktime_t due)
 	if (after->entry.next != &cq->held)
 		mdl_count(mdl_dev_of(cq->ib.device), MDL_STAT_PASSED);
 	list_move(&held->entry, &after->entry);
-	if (list_is_first(&held->entry, &cq->held))
+	if (mdl_timed)
+		mdl_delay_event(cq);
+	else if (list_is_first(&held->entry, &cq->held))
 		hrtimer_start(&cq->held_timer, due, HRTIMER_MODE_ABS_SOFT);
 	return true;
 }

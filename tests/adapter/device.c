@@ -249,6 +249,10 @@ static int mdl_setup(struct mdl_dev *dev)
 	struct ib_device *ibdev = &dev->ib;
 	int ret;
 
+	if (mdl_timed && dev->dice.kinds) {
+		pr_err("rdma-model: nastiness has no place in the timing table; load with timed=N\n");
+		return -EINVAL;
+	}
 	dev->pdev = platform_device_register_simple("rdma-model", PLATFORM_DEVID_AUTO, NULL, 0);
 	if (IS_ERR(dev->pdev)) {
 		ret = PTR_ERR(dev->pdev);
@@ -321,6 +325,7 @@ int mdl_newlink(const char *name, struct net_device *ndev)
 	xa_init_flags(&dev->mrs, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
 	mdl_dma_init(dev);
 	mdl_nasty_init(dev);
+	mdl_timing_init(dev);
 	ret = mdl_setup(dev);
 	if (!ret) {
 		dev->active = mdl_port_active(dev);

@@ -3,13 +3,15 @@
  * The engine of a device: executes the send queues that have work.
  *
  * Operation: a bottom half takes the queue pairs from a list and executes some work
- * requests of each, so that no queue pair waits for another one for long.
+ * requests of each, so that no queue pair waits for another one for long. On a timed
+ * device a post executes the requests of its queue pair itself.
  *
  * Ownership: a queue pair in the list has a reference. The engine owns the packet that
  * carries data from one device to another.
  *
  * Concurrency: the bottom half of one device never runs on two processors; the engines
- * of two devices run concurrently, and each writes into the memory of the other one.
+ * of two devices run concurrently, and each writes into the memory of the other one. A
+ * post does not interrupt a bottom half, because no ULP posts in an interrupt.
  *
  * Errors: -ENOMEM.
  */
@@ -73,6 +75,23 @@ void mdl_engine_kick(struct mdl_qp *qp)
 	}
 	spin_unlock_irqrestore(&engine->lock, flags);
 	queue_work(mdl_wq, &engine->work);
+}
+
+/**
+ * mdl_engine_run - execute the requests of a queue pair of a timed device at once
+ * @qp: queue pair, which the caller holds
+ *
+ * A real adapter needs no bottom half, and the clock shall not see one.
+ *
+ * Context: a section of the clock.
+ */
+void mdl_engine_run(struct mdl_qp *qp)
+{
+	int budget;
+
+	do {
+		budget = MDL_QP_BUDGET;
+	} while (mdl_sq_run(qp, &budget));
 }
 
 /**

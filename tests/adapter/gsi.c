@@ -89,7 +89,7 @@ static void mdl_deliver(struct mdl_dev *dev, struct mdl_dev *peer_dev, struct md
 	else if (mdl_mem_check(&to) || mdl_mem_move(&to, &hdr, MDL_GRH_SIZE) ||
 		 mdl_mem_move(&to, dev->engine.packet, wqe->length))
 		wc.status = IB_WC_LOC_PROT_ERR;
-	mdl_qp_recv_done(peer, &rwqe, &wc, wqe->flags & IB_SEND_SOLICITED);
+	mdl_qp_recv_done(peer, &rwqe, &wc, wqe->flags & IB_SEND_SOLICITED, 0);
 }
 
 /**

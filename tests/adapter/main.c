@@ -59,6 +59,9 @@ static int __init mdl_init(void)
 		pr_err("rdma-model: this kernel has no dma_map_ops; load with dma=direct\n");
 		return -EOPNOTSUPP;
 	}
+	ret = mdl_clock_init();
+	if (ret)
+		return ret;
 	mdl_wq = alloc_workqueue("rdma-model", WQ_BH, 0);
 	if (!mdl_wq)
 		return -ENOMEM;
@@ -82,6 +85,7 @@ static void __exit mdl_exit(void)
 	rcu_barrier();
 	mdl_stats_exit();
 	destroy_workqueue(mdl_wq);
+	mdl_clock_exit();
 }
 
 module_init(mdl_init);

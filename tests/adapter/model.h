@@ -10,6 +10,7 @@
 #ifndef MDL_MODEL_H
 #define MDL_MODEL_H
 
+#include "clock.h"
 #include "objects.h"
 
 static inline void mdl_count(struct mdl_dev *dev, enum mdl_stat stat)
@@ -72,7 +73,8 @@ int mdl_modify_cq(struct ib_cq *ibcq, u16 count, u16 period);
 int mdl_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc);
 int mdl_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 bool mdl_cq_write(struct mdl_cq *cq, const struct mdl_cqe *cqe);
-bool mdl_cq_add(struct mdl_cq *cq, const struct mdl_cqe *cqe);
+bool mdl_cq_add(struct mdl_cq *cq, const struct mdl_cqe *cqe, u64 due);
+void mdl_cq_interrupt(struct mdl_cq *cq);
 void mdl_cq_clean(struct mdl_cq *cq, struct mdl_qp *qp);
 
 /* delay.c */
@@ -80,6 +82,8 @@ int mdl_delay_cq_init(struct mdl_cq *cq, u32 cqe);
 void mdl_delay_cq_exit(struct mdl_cq *cq);
 bool mdl_delay_cqe(struct mdl_cq *cq, const struct mdl_cqe *cqe, ktime_t due);
 void mdl_delay_cq_clean(struct mdl_cq *cq, struct mdl_qp *qp);
+struct mdl_qp *mdl_delay_due(struct mdl_cq *cq);
+void mdl_delay_event(struct mdl_cq *cq);
 void mdl_delay_qp_init(struct mdl_qp *qp);
 void mdl_delay_qp_exit(struct mdl_qp *qp);
 void mdl_delay_qp(struct mdl_qp *qp, ktime_t due);
@@ -99,7 +103,7 @@ bool mdl_qp_serve(struct mdl_qp *qp);
 void mdl_qp_served(struct mdl_qp *qp);
 void mdl_qp_fail(struct mdl_qp *qp);
 bool mdl_qp_recv_done(struct mdl_qp *qp, const struct mdl_rwqe *wqe, struct ib_wc *wc,
-		      bool solicited);
+		      bool solicited, u64 due);
 
 /* modify.c */
 int mdl_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
@@ -154,6 +158,7 @@ void mdl_read_go_on(struct mdl_qp *qp);
 int mdl_engine_init(struct mdl_dev *dev);
 void mdl_engine_exit(struct mdl_dev *dev);
 void mdl_engine_kick(struct mdl_qp *qp);
+void mdl_engine_run(struct mdl_qp *qp);
 
 /* request.c */
 enum ib_wc_status mdl_request(struct mdl_qp *qp, struct mdl_swqe *wqe);
@@ -228,6 +233,7 @@ void mdl_violation(struct mdl_dev *dev, const struct mdl_qp *qp, u64 wr_id,
 		   const char *fmt, ...);
 
 /* stats.c */
+extern const char *const mdl_stat_names[MDL_STAT_NASTY];
 void mdl_stats_init(void);
 void mdl_stats_exit(void);
 void mdl_stats_add(struct mdl_dev *dev);

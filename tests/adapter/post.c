@@ -89,6 +89,9 @@ static void mdl_post_fill(struct mdl_swqe *wqe, const struct mdl_qp *qp,
 	wqe->bytes = wqe->length;
 	wqe->missing = 0;
 	wqe->again = false;
+	wqe->posted = mdl_timed ? mdl_clock_now() : 0;
+	wqe->arrives = 0;
+	wqe->ends = 0;
 	wqe->status = IB_WC_SUCCESS;
 	wqe->imm.imm_data = wr->ex.imm_data;
 	if (wr->send_flags & IB_SEND_INLINE)
@@ -103,6 +106,7 @@ static void mdl_post_fill(struct mdl_swqe *wqe, const struct mdl_qp *qp,
 		wqe->mr_key = reg_wr(wr)->mr->lkey;
 		wqe->key = reg_wr(wr)->key;
 		wqe->access = reg_wr(wr)->access;
+		wqe->pages = DIV_ROUND_UP_ULL(reg_wr(wr)->mr->length, reg_wr(wr)->mr->page_size);
 	} else if (wr->opcode == IB_WR_RDMA_READ || wr->opcode == IB_WR_RDMA_WRITE ||
 		   wr->opcode == IB_WR_RDMA_WRITE_WITH_IMM) {
 		wqe->remote_addr = rdma_wr(wr)->remote_addr;
@@ -114,6 +118,7 @@ static const char *mdl_post_one(struct mdl_dev *dev, struct mdl_qp *qp,
 				const struct ib_send_wr *wr, int *ret)
 {
 	struct mdl_sq *sq = &qp->sq;
+	struct mdl_swqe *wqe;
 	const char *wrong;
 
 	lockdep_assert_held(&qp->lock);
@@ -127,7 +132,9 @@ static const char *mdl_post_one(struct mdl_dev *dev, struct mdl_qp *qp,
 		*ret = -ENOMEM;
 		return "posted beyond the capacity of the send queue";
 	}
-	mdl_post_fill(&sq->wqe[sq->head % sq->size], qp, wr);
+	wqe = &sq->wqe[sq->head % sq->size];
+	mdl_post_fill(wqe, qp, wr);
+	mdl_add(dev, MDL_STAT_WQE_BLOCK, mdl_timing_blocks(dev, wqe));
 	sq->head++;
 	return NULL;
 }
@@ -146,17 +153,17 @@ int mdl_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 {
 	struct mdl_dev *dev = mdl_dev_of(ibqp->device);
 	struct mdl_qp *qp = mdl_qp_of(ibqp);
+	unsigned long flags, section;
 	const char *wrong = NULL;
-	unsigned long flags;
 	int ret = 0;
 
-	mdl_count(dev, MDL_STAT_POST_SEND);
-	spin_lock_irqsave(&qp->lock, flags);
-	if (qp->state < IB_QPS_RTS) {
-		spin_unlock_irqrestore(&qp->lock, flags);
+	if (READ_ONCE(qp->state) < IB_QPS_RTS) {
 		*bad_wr = wr;
 		return -EINVAL;
 	}
+	section = mdl_enter();
+	mdl_count(dev, MDL_STAT_POST_SEND);
+	spin_lock_irqsave(&qp->lock, flags);
 	for (; wr; wr = wr->next) {
 		wrong = mdl_post_one(dev, qp, wr, &ret);
 		if (wrong)
@@ -168,7 +175,12 @@ int mdl_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 			      wrong, wr->opcode, wr->num_sge, qp->sq.size);
 		*bad_wr = wr;
 	}
-	mdl_engine_kick(qp);
+	if (mdl_timed) {
+		mdl_engine_run(qp);
+		mdl_clock_leave(section, dev->busy.timing.doorbell_ns);
+	} else {
+		mdl_engine_kick(qp);
+	}
 	return ret;
 }
 

@@ -14,6 +14,7 @@
  * Errors: errno for capacities beyond the profile.
  */
 #include <linux/log2.h>
+#include <linux/slab.h>
 
 #include "model.h"
 
@@ -113,9 +114,14 @@ int mdl_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_ud
 		qp->access_stays = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
 				   IB_ACCESS_REMOTE_READ;
 	qp->attr.qp_access_flags = qp->access_stays;
+	if (mdl_timed) {
+		qp->pace = kzalloc(sizeof(*qp->pace), GFP_KERNEL);
+		if (!qp->pace)
+			return -ENOMEM;
+	}
 	ret = mdl_sq_init(&qp->sq, &init->cap);
 	if (ret)
-		return ret;
+		goto err_pace;
 	ret = mdl_rq_init(&qp->rq, init->cap.max_recv_wr, init->cap.max_recv_sge);
 	if (ret)
 		goto err_sq;
@@ -128,6 +134,8 @@ err_rq:
 	mdl_rq_exit(&qp->rq);
 err_sq:
 	mdl_sq_exit(&qp->sq);
+err_pace:
+	kfree(qp->pace);
 	return ret;
 }
 
@@ -223,12 +231,13 @@ void mdl_qp_fail(struct mdl_qp *qp)
  * @wqe: work request
  * @wc: completion with status, opcode, length and what depends on the message
  * @solicited: whether the sender asked for an event
+ * @due: timed: when the message is complete
  *
  * Context: engine.
  * Return: whether the completion queue had room; otherwise the queue pair has failed.
  */
 bool mdl_qp_recv_done(struct mdl_qp *qp, const struct mdl_rwqe *wqe, struct ib_wc *wc,
-		      bool solicited)
+		      bool solicited, u64 due)
 {
 	struct mdl_cqe cqe = {
 		.wc = *wc,
@@ -241,7 +250,7 @@ bool mdl_qp_recv_done(struct mdl_qp *qp, const struct mdl_rwqe *wqe, struct ib_w
 	cqe.wc.qp = &qp->ib;
 	cqe.wc.port_num = 1;
 	mdl_count(mdl_dev_of(qp->ib.device), MDL_STAT_RECV);
-	if (mdl_cq_add(mdl_cq_of(qp->ib.recv_cq), &cqe))
+	if (mdl_cq_add(mdl_cq_of(qp->ib.recv_cq), &cqe, due))
 		return true;
 	if (READ_ONCE(qp->state) != IB_QPS_ERR)
 		mdl_qp_fail(qp);
@@ -279,5 +288,6 @@ int mdl_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 		mdl_cq_clean(mdl_cq_of(ibqp->recv_cq), qp);
 	mdl_rq_exit(&qp->rq);
 	mdl_sq_exit(&qp->sq);
+	kfree(qp->pace);
 	return 0;
 }

@@ -155,7 +155,7 @@ static void mdl_recv_wrong(struct mdl_exchange *x, const struct mdl_rwqe *rwqe,
 {
 	struct ib_wc wc = { .status = status, .opcode = IB_WC_RECV };
 
-	mdl_qp_recv_done(x->peer, rwqe, &wc, true);
+	mdl_qp_recv_done(x->peer, rwqe, &wc, true, x->wqe->arrives);
 	mdl_qp_fail(x->peer);
 }
 
@@ -180,7 +180,7 @@ static enum ib_wc_status mdl_recv_done(struct mdl_exchange *x, const struct mdl_
 		wc.ex.invalidate_rkey = wqe->imm.invalidate_rkey;
 	}
 	mdl_place_all(x->peer);
-	if (!mdl_qp_recv_done(x->peer, rwqe, &wc, wqe->flags & IB_SEND_SOLICITED))
+	if (!mdl_qp_recv_done(x->peer, rwqe, &wc, wqe->flags & IB_SEND_SOLICITED, wqe->arrives))
 		return IB_WC_REM_OP_ERR;
 	return IB_WC_SUCCESS;
 }
@@ -322,6 +322,8 @@ static enum ib_wc_status mdl_memory(struct mdl_exchange *x)
 {
 	const char *wrong;
 
+	if (mdl_timed)
+		mdl_timing_request(x->qp, x->dev, x->wqe);
 	if (x->wqe->opcode == IB_WR_REG_MR)
 		wrong = mdl_mr_register(x->dev, x->qp->ib.pd, x->wqe);
 	else
@@ -335,6 +337,8 @@ static enum ib_wc_status mdl_memory(struct mdl_exchange *x)
 /* Execute a request that has a responder. */
 static enum ib_wc_status mdl_remote_request(struct mdl_exchange *x)
 {
+	if (mdl_timed)
+		mdl_timing_request(x->qp, x->peer_dev, x->wqe);
 	switch (x->wqe->opcode) {
 	case IB_WR_RDMA_READ:
 		return mdl_read(x);

@@ -94,8 +94,8 @@ static const char *mdl_rq_add(struct mdl_rq *rq, const struct ib_recv_wr *wr, in
 int mdl_rq_post(struct mdl_dev *dev, struct mdl_qp *qp, struct mdl_rq *rq,
 		const struct ib_recv_wr *wr, const struct ib_recv_wr **bad_wr)
 {
+	unsigned long flags, section = mdl_enter();
 	const char *wrong = NULL;
-	unsigned long flags;
 	int ret = 0;
 
 	mdl_count(dev, MDL_STAT_POST_RECV);
@@ -111,6 +111,7 @@ int mdl_rq_post(struct mdl_dev *dev, struct mdl_qp *qp, struct mdl_rq *rq,
 			      wrong, wr->num_sge, rq->size);
 		*bad_wr = wr;
 	}
+	mdl_leave(section);
 	return ret;
 }
 

@@ -124,7 +124,7 @@ static bool mdl_sq_complete(struct mdl_qp *qp, enum ib_wc_status status)
 	qp->sq.done++;
 	if (status == IB_WC_SUCCESS && !(wqe->flags & IB_SEND_SIGNALED))
 		return true;
-	return mdl_cq_add(mdl_cq_of(qp->ib.send_cq), &cqe);
+	return mdl_cq_add(mdl_cq_of(qp->ib.send_cq), &cqe, wqe->ends);
 }
 
 /* All requests of a queue pair in the error state. */
@@ -141,7 +141,7 @@ static void mdl_sq_flush(struct mdl_qp *qp, u32 head)
 	qp->sq.reads = 0;
 	if (!qp->ib.srq) {
 		while (mdl_rq_take(&qp->rq, &rwqe, NULL, &below))
-			mdl_qp_recv_done(qp, &rwqe, &wc, false);
+			mdl_qp_recv_done(qp, &rwqe, &wc, false, 0);
 	} else if (!qp->last_wqe) {
 		qp->last_wqe = true;
 		mdl_event_qp(qp, IB_EVENT_QP_LAST_WQE_REACHED);
@@ -372,23 +372,24 @@ static enum ib_wc_status mdl_sq_finish(struct mdl_qp *qp)
  * @qp: queue pair
  * @budget: packets and work requests, reduced by what was executed
  *
- * Context: engine.
+ * Context: engine, or a section of the clock.
  * Return: whether there is more to do.
  */
 bool mdl_sq_run(struct mdl_qp *qp, int *budget)
 {
 	enum ib_qp_state state;
 	bool waiting, serving, more = false;
+	unsigned long flags;
 	u32 head, reads;
 
 	/* Pairs with the synchronize_rcu() of a reset. */
 	rcu_read_lock();
-	spin_lock_irq(&qp->lock);
+	spin_lock_irqsave(&qp->lock, flags);
 	state = qp->state;
 	head = qp->sq.head;
 	waiting = qp->waiting;
 	serving = qp->serving;
-	spin_unlock_irq(&qp->lock);
+	spin_unlock_irqrestore(&qp->lock, flags);
 	if (state == IB_QPS_ERR) {
 		/* mdl_qp_served() has the engine come back. */
 		if (!serving)

@@ -15,8 +15,9 @@
 #include <linux/seq_file.h>
 
 #include "model.h"
+#include "window.h"
 
-static const char *const mdl_stat_names[MDL_STAT_NASTY] = {
+const char *const mdl_stat_names[MDL_STAT_NASTY] = {
 	[MDL_STAT_POST_SEND] = "post_send_calls",
 	[MDL_STAT_POST_RECV] = "post_recv_calls",
 	[MDL_STAT_SEND] = "sends",
@@ -43,6 +44,7 @@ static const char *const mdl_stat_names[MDL_STAT_NASTY] = {
 	[MDL_STAT_UNMAP] = "unmaps",
 	[MDL_STAT_SYNC] = "syncs",
 	[MDL_STAT_MAPPED] = "mapped_bytes",
+	[MDL_STAT_WQE_BLOCK] = "work_request_blocks",
 	[MDL_STAT_VIOLATION] = "violations",
 	[MDL_STAT_PASSED] = "completions_passed",
 	[MDL_STAT_PIECE] = "read_pieces",
@@ -167,6 +169,7 @@ void mdl_stats_remove(struct mdl_dev *dev)
 void mdl_stats_init(void)
 {
 	mdl_debugfs = debugfs_create_dir("rdma-model", NULL);
+	mdl_window_init(mdl_debugfs);
 }
 
 /**
@@ -177,4 +180,5 @@ void mdl_stats_init(void)
 void mdl_stats_exit(void)
 {
 	debugfs_remove_recursive(mdl_debugfs);
+	mdl_window_exit();
 }

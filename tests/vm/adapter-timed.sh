@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 1 --cpus 1 --mem 1024 --timeout 240
+# kernel: stock
+# adapter: own
+# short: timed adapters delay what is seen of a request by the time of their table
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+. ../lib/adapter.sh
+
+# The time of the machine is that of the host, so the adapter is made so slow that the
+# time of the processor does not matter.
+ADDR=$MDL_TARGET
+SLOW=100
+WINDOW=$MDL_DEBUG/window
+set_host_id
+adapter_load dma=direct timed=Y slowdown=$SLOW round_trip_ns=2500
+adapter_up profile=mlx5
+disk=$(null_disk 64) || exit 1
+target_start
+export_disk disk0 "$disk"
+
+value() { awk -v name="$1" '$1 == name { print $2 }' "$OUT/window"; }
+
+# latency RW COUNT OPTION...: median latency of 4 KiB at depth 1, us of the adapter, in $lat
+latency() {
+	local dev
+	dev=$(attach disk0 --queues 1 "${@:3}") || exit 1
+	echo "${dev##*/} rw 50 $2" >"$WINDOW" || die "the model does not measure"
+	run fio --name=t --filename="$dev" --direct=1 --ioengine=libaio --rw="$1" --bs=4k \
+	    --iodepth=1 --size=32m --number_ios=$(($2 + 80)) --minimal --output=/dev/null
+	timeout 60 cat "$WINDOW" >"$OUT/window" || die "the measurement does not end"
+	detach "$dev"
+	lat=$(($(value latency_p50_ns) / SLOW / 1000))
+	note "$1 ${*:3}: $lat us, of $(value ios) requests"
+	same "$(value ios)" "$2" "requests that were measured"
+}
+
+# between VALUE LOW HIGH WHAT
+between() {
+	if [ "$1" -lt "$2" ] || [ "$1" -gt "$3" ]; then die "$4: $1, not $2 to $3"; fi
+	echo "  $4: $1"
+}
+
+note "round trip of 2.5 us"
+latency randread 300
+inline=$lat
+latency randread 300 --inline-read 0
+pool=$lat
+latency randwrite 300 --inline-write 0
+write=$lat
+
+note "round trip of 50 us"
+configfs_clear
+unload
+adapter_again round_trip_ns=50000
+target_start
+export_disk disk0 "$disk"
+latency randread 300
+# one way for the request, one for the reply with the data
+between $((lat - inline)) 42 54 "an inline read takes longer by us"
+latency randread 300 --inline-read 0
+# the RDMA READ is one more round trip
+between $((lat - pool)) 86 108 "a read through the pool takes longer by us"
+latency randwrite 300 --inline-write 0
+# the RDMA WRITE goes ahead of its request; the completion of the SEND arrives with the reply
+between $((lat - write)) 42 58 "a write takes longer by us"
+
+mdl_need mdl0 violations -eq 0
+mdl_need mdl1 violations -eq 0
+configfs_clear
+unload
+adapter_down
