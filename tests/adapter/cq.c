@@ -72,11 +72,12 @@ int mdl_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		return -EINVAL;
 	if (p->cqe_power_of_two)
 		cqe = roundup_pow_of_two(cqe + p->cqe_slack) - p->cqe_slack;
-	cq->ring = kvcalloc(cqe, sizeof(*cq->ring), GFP_KERNEL);
-	if (!cq->ring)
+	if (!mdl_object_add(dev, MDL_OBJECT_CQ, p->max_cq))
 		return -ENOMEM;
-	if (mdl_delay_cq_init(cq, cqe)) {
+	cq->ring = kvcalloc(cqe, sizeof(*cq->ring), GFP_KERNEL);
+	if (!cq->ring || mdl_delay_cq_init(cq, cqe)) {
 		kvfree(cq->ring);
+		mdl_object_del(dev, MDL_OBJECT_CQ);
 		return -ENOMEM;
 	}
 	spin_lock_init(&cq->lock);
@@ -122,6 +123,7 @@ int mdl_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	mdl_vector_drop(cq);
 	flush_workqueue(dev->events);
 	kvfree(cq->ring);
+	mdl_object_del(dev, MDL_OBJECT_CQ);
 	return 0;
 }
 

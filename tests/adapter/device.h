@@ -44,6 +44,16 @@ enum mdl_nasty {
 	MDL_NASTY_COUNT
 };
 
+/* Objects whose number a profile limits. */
+enum mdl_object {
+	MDL_OBJECT_PD,
+	MDL_OBJECT_CQ,
+	MDL_OBJECT_QP,
+	MDL_OBJECT_SRQ,
+	MDL_OBJECT_MR,
+	MDL_OBJECT_COUNT
+};
+
 /* Counters of a device; mdl_stat_names holds their names. */
 enum mdl_stat {
 	MDL_STAT_POST_SEND,
@@ -166,6 +176,7 @@ struct mdl_vector {
  * @events: ordered workqueue on which asynchronous events are delivered
  * @stats: counters
  * @debugfs: folder of the device
+ * @objects: numbers of objects
  * @dice: nastiness
  * @busy: what a timed device is busy with
  * @window: counters of a measurement; window.c
@@ -191,6 +202,7 @@ struct mdl_dev {
 	struct workqueue_struct *events;
 	atomic64_t stats[MDL_STAT_COUNT];
 	struct dentry *debugfs;
+	atomic_t objects[MDL_OBJECT_COUNT];
 	struct mdl_dice dice;
 	struct mdl_busy busy;
 	s64 window[MDL_STAT_COUNT];

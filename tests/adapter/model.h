@@ -23,6 +23,25 @@ static inline void mdl_add(struct mdl_dev *dev, enum mdl_stat stat, s64 n)
 	atomic64_add(n, &dev->stats[stat]);
 }
 
+/**
+ * mdl_object_add - count one more object of a device
+ * @dev: device
+ * @kind: kind of object
+ * @max: how many of them the profile allows
+ *
+ * Context: any.
+ * Return: whether there may be one more; then mdl_object_del() must follow.
+ */
+static inline bool mdl_object_add(struct mdl_dev *dev, enum mdl_object kind, u32 max)
+{
+	return atomic_add_unless(&dev->objects[kind], 1, max);
+}
+
+static inline void mdl_object_del(struct mdl_dev *dev, enum mdl_object kind)
+{
+	atomic_dec(&dev->objects[kind]);
+}
+
 /* main.c */
 extern struct workqueue_struct *mdl_wq;
 

@@ -37,41 +37,48 @@ static void mdl_mr_free_rcu(struct rcu_head *rcu)
 	mdl_mr_free(container_of(rcu, struct mdl_mr, rcu));
 }
 
+static int mdl_mr_alloc_pieces(struct mdl_mr *mr, u32 max)
+{
+	mr->max = max;
+	mr->active = kvcalloc(max, sizeof(*mr->active), GFP_KERNEL);
+	mr->staged = kvcalloc(max, sizeof(*mr->staged), GFP_KERNEL);
+	return mr->active && mr->staged ? 0 : -ENOMEM;
+}
+
 static struct mdl_mr *mdl_mr_create(struct ib_pd *ibpd, u32 max)
 {
 	struct mdl_dev *dev = mdl_dev_of(ibpd->device);
 	u32 index;
 	struct mdl_mr *mr;
-	int ret;
+	int ret = -ENOMEM;
 
 	mdl_nasty_sleep(dev, MDL_NASTY_REGISTER);
+	if (!mdl_object_add(dev, MDL_OBJECT_MR, dev->profile->max_mr))
+		return ERR_PTR(-ENOMEM);
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
 	if (!mr)
-		return ERR_PTR(-ENOMEM);
+		goto err_object;
 	spin_lock_init(&mr->lock);
 	mr->ib.pd = ibpd;
 	mr->ib.device = ibpd->device;
-	if (max) {
-		mr->max = max;
-		mr->active = kvcalloc(max, sizeof(*mr->active), GFP_KERNEL);
-		mr->staged = kvcalloc(max, sizeof(*mr->staged), GFP_KERNEL);
-		if (!mr->active || !mr->staged) {
-			mdl_mr_free(mr);
-			return ERR_PTR(-ENOMEM);
-		}
-	}
+	if (max && mdl_mr_alloc_pieces(mr, max))
+		goto err_mr;
 	/* Cyclic: a key is not reused soon, so that a stale one is noticed. */
 	ret = xa_alloc_cyclic_bh(&dev->mrs, &index, NULL,
 				 XA_LIMIT(MDL_MIN_INDEX, MDL_MAX_INDEX), &dev->next_mr,
 				 GFP_KERNEL);
-	if (ret < 0) {
-		mdl_mr_free(mr);
-		return ERR_PTR(ret);
-	}
+	if (ret < 0)
+		goto err_mr;
 	mr->key = index << MDL_KEY_SHIFT;
 	mr->ib.lkey = mr->key;
 	mr->ib.rkey = mr->key;
 	return mr;
+
+err_mr:
+	mdl_mr_free(mr);
+err_object:
+	mdl_object_del(dev, MDL_OBJECT_MR);
+	return ERR_PTR(ret);
 }
 
 /* The region is complete: lookups find it from now on. */
@@ -160,6 +167,7 @@ int mdl_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	mdl_place_key(dev, mr->key);
 	xa_erase_bh(&dev->mrs, mr->key >> MDL_KEY_SHIFT);
 	call_rcu(&mr->rcu, mdl_mr_free_rcu);
+	mdl_object_del(dev, MDL_OBJECT_MR);
 	return 0;
 }
 

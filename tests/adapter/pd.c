@@ -22,11 +22,15 @@
  * @udata: NULL for the kernel
  *
  * Context: process context, may sleep.
- * Return: 0 or -EOPNOTSUPP.
+ * Return: 0 or errno.
  */
 int mdl_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
-	return udata ? -EOPNOTSUPP : 0;
+	struct mdl_dev *dev = mdl_dev_of(ibpd->device);
+
+	if (udata)
+		return -EOPNOTSUPP;
+	return mdl_object_add(dev, MDL_OBJECT_PD, dev->profile->max_pd) ? 0 : -ENOMEM;
 }
 
 /**
@@ -39,6 +43,7 @@ int mdl_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
  */
 int mdl_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
+	mdl_object_del(mdl_dev_of(ibpd->device), MDL_OBJECT_PD);
 	return 0;
 }
 

@@ -99,6 +99,8 @@ int mdl_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_ud
 	ret = mdl_qp_grant(dev, init);
 	if (ret)
 		return ret;
+	if (!mdl_object_add(dev, MDL_OBJECT_QP, dev->profile->max_qp))
+		return -ENOMEM;
 	mdl_nasty_sleep(dev, MDL_NASTY_MODIFY);
 	spin_lock_init(&qp->lock);
 	refcount_set(&qp->refs, 1);
@@ -116,8 +118,9 @@ int mdl_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_ud
 	qp->attr.qp_access_flags = qp->access_stays;
 	if (mdl_timed) {
 		qp->pace = kzalloc(sizeof(*qp->pace), GFP_KERNEL);
+		ret = -ENOMEM;
 		if (!qp->pace)
-			return -ENOMEM;
+			goto err_object;
 	}
 	ret = mdl_sq_init(&qp->sq, &init->cap);
 	if (ret)
@@ -136,6 +139,8 @@ err_sq:
 	mdl_sq_exit(&qp->sq);
 err_pace:
 	kfree(qp->pace);
+err_object:
+	mdl_object_del(dev, MDL_OBJECT_QP);
 	return ret;
 }
 
@@ -289,5 +294,6 @@ int mdl_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	mdl_rq_exit(&qp->rq);
 	mdl_sq_exit(&qp->sq);
 	kfree(qp->pace);
+	mdl_object_del(dev, MDL_OBJECT_QP);
 	return 0;
 }

@@ -27,7 +27,8 @@
 int mdl_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		   struct ib_udata *udata)
 {
-	const struct mdl_profile *p = mdl_dev_of(ibsrq->device)->profile;
+	struct mdl_dev *dev = mdl_dev_of(ibsrq->device);
+	const struct mdl_profile *p = dev->profile;
 	struct mdl_srq *srq = mdl_srq_of(ibsrq);
 	int ret;
 
@@ -36,11 +37,15 @@ int mdl_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	if (!init->attr.max_wr || init->attr.max_wr > p->max_srq_wr ||
 	    init->attr.max_sge > p->max_srq_sge || init->attr.srq_limit > init->attr.max_wr)
 		return -EINVAL;
+	if (!mdl_object_add(dev, MDL_OBJECT_SRQ, p->max_srq))
+		return -ENOMEM;
 	if (p->wr_power_of_two)
 		init->attr.max_wr = roundup_pow_of_two(init->attr.max_wr);
 	ret = mdl_rq_init(&srq->rq, init->attr.max_wr, init->attr.max_sge);
-	if (ret)
+	if (ret) {
+		mdl_object_del(dev, MDL_OBJECT_SRQ);
 		return ret;
+	}
 	srq->rq.limit = init->attr.srq_limit;
 	return 0;
 }
@@ -103,6 +108,7 @@ int mdl_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
 	flush_workqueue(mdl_dev_of(ibsrq->device)->events);
 	mdl_rq_exit(&mdl_srq_of(ibsrq)->rq);
+	mdl_object_del(mdl_dev_of(ibsrq->device), MDL_OBJECT_SRQ);
 	return 0;
 }
 
