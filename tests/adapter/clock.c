@@ -168,7 +168,7 @@ static struct mdl_cq *mdl_clock_due(void)
 /* The interrupt. */
 static enum hrtimer_restart mdl_clock_expired(struct hrtimer *timer)
 {
-	const struct mdl_vector *last = NULL;
+	struct mdl_vector *last = NULL;
 	unsigned long flags;
 	struct mdl_cq *cq;
 
@@ -176,7 +176,7 @@ static enum hrtimer_restart mdl_clock_expired(struct hrtimer *timer)
 	while ((cq = mdl_clock_due())) {
 		/* One interrupt is for all completion queues of a vector. */
 		if (cq->vector != last)
-			mdl_count(cq->vector->dev, MDL_STAT_INTERRUPT);
+			mdl_vector_count(cq->vector);
 		last = cq->vector;
 		mdl_cq_interrupt(cq);
 		mdl_clock_leave(flags, 0);

@@ -149,6 +149,7 @@ struct mdl_engine {
  * @work: bottom half on @cpu, the interrupt handler
  * @dev: device
  * @cpu: processor of the interrupt
+ * @interrupts: number of interrupts
  */
 struct mdl_vector {
 	spinlock_t lock;	/* list of completion queues */
@@ -156,6 +157,7 @@ struct mdl_vector {
 	struct work_struct work;
 	struct mdl_dev *dev;
 	int cpu;
+	atomic_t interrupts;
 };
 
 /**

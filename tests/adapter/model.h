@@ -110,6 +110,7 @@ void mdl_delay_qp(struct mdl_qp *qp, ktime_t due);
 /* vector.c */
 int mdl_vectors_init(struct mdl_dev *dev);
 void mdl_vectors_exit(struct mdl_dev *dev);
+void mdl_vector_count(struct mdl_vector *v);
 void mdl_vector_raise(struct mdl_cq *cq);
 void mdl_vector_drop(struct mdl_cq *cq);
 

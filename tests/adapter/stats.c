@@ -119,7 +119,11 @@ static int mdl_state_show(struct seq_file *m, void *unused)
 	struct mdl_dev *dev = m->private;
 	unsigned long index;
 	struct mdl_qp *qp;
+	int i;
 
+	for (i = 0; i < dev->ib.num_comp_vectors; i++)
+		seq_printf(m, "vector %d processor %d interrupts %d\n", i, dev->vectors[i].cpu,
+			   atomic_read(&dev->vectors[i].interrupts));
 	rcu_read_lock();
 	xa_for_each(&dev->qps, index, qp) {
 		if (!refcount_inc_not_zero(&qp->refs))

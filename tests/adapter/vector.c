@@ -16,12 +16,24 @@
 
 #include "model.h"
 
+/**
+ * mdl_vector_count - count an interrupt
+ * @v: completion vector
+ *
+ * Context: any.
+ */
+void mdl_vector_count(struct mdl_vector *v)
+{
+	mdl_count(v->dev, MDL_STAT_INTERRUPT);
+	atomic_inc(&v->interrupts);
+}
+
 static void mdl_vector_work(struct work_struct *work)
 {
 	struct mdl_vector *v = container_of(work, struct mdl_vector, work);
 	struct mdl_cq *cq;
 
-	mdl_count(v->dev, MDL_STAT_INTERRUPT);
+	mdl_vector_count(v);
 	spin_lock_irq(&v->lock);
 	while ((cq = list_first_entry_or_null(&v->cqs, struct mdl_cq, vector_entry))) {
 		list_del_init(&cq->vector_entry);
