@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 1 --cpus 2 --mem 1024 --timeout 180 --append swiotlb=force
+# kernel: stock
+# adapter: own
+# short: a machine that bounces all DMA: the target refuses its device and says why
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+. ../lib/adapter.sh
+
+# The kernel copies what each mapping holds. Memory of the pool is mapped for as long as
+# the session lives, so the target cannot use such a device.
+ADDR=$MDL_TARGET
+set_host_id
+debugfs_ready
+[ "$(cat /sys/kernel/debug/swiotlb/io_tlb_nslabs)" -gt 0 ] || die "the kernel has no bounce buffers"
+adapter_load dma=direct
+adapter_up profile=mlx5
+target_start
+export_disk disk0 "$(null_disk 64)"
+modprobe rnbd || die "modprobe rnbd failed"
+refused rnbd attach "$ADDR" disk0 2>"$OUT/refused"
+cat "$OUT/refused"
+grep -q "RDMA device of the target cannot do what is needed" "$OUT/refused" ||
+	die "the refusal does not name the device"
+dmesg_has 'pool of .* on mdl1: .*bounce buffers' || die "the log does not name bounce buffers"
+configfs_clear
+unload
+for dev in mdl0 mdl1; do
+	mdl_need "$dev" violations -eq 0
+done
+adapter_down
