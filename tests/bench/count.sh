@@ -11,6 +11,8 @@
 . ../lib/rnbd.sh
 # shellcheck source=tests/bench/peers.sh
 . ./peers.sh
+# shellcheck source=tests/bench/attribute.sh
+. ./attribute.sh
 
 TARGET=$ADDR
 wanted=$1
@@ -26,19 +28,6 @@ ended() {
 	read -ra f <"/sys/block/${dev##*/}/stat" && done=$((f[0] + f[4]))
 }
 ended_over() { ended && [ "$done" -gt "$1" ]; }
-
-# attribute FILE IOS: the counts by address become instructions per I/O by symbol.
-# Addresses are compared as text, for no awk counts that far.
-attribute() {
-	{
-		awk '$2 ~ /^[tTwW]$/ { print $1, "symbol", $3, ($4 == "" ? "[kernel]" : $4) }' /proc/kallsyms
-		grep -v '^user' "$1" | awk '{ print $1, "x", $2 }'
-	} | LC_ALL=C sort | awk -v ios="$2" '
-		$2 == "symbol" { name = $3; module = $4; next }
-		{ sum[module " " name] += $3 }
-		END { for (s in sum) printf "%s %.1f\n", s, sum[s] / ios }'
-	awk -v ios="$2" '$1 == "user" { printf "user user %.1f\n", $2 / ios }' "$1"
-}
 
 # count SYSTEM RW DEPTH
 counted=0
@@ -61,18 +50,10 @@ count() {
 	kill $pid
 	wait $pid
 	wait_for 20 test -s "$OUT/count.$counted"
-	attribute "$OUT/count.$counted" $((after - before)) >/tmp/symbols
-	jq -Rnc --arg system "$sys" --arg rw "$rw" --argjson depth "$depth" \
-		--argjson ios $((after - before)) '
-		[inputs | split(" ") | {module: .[0] | gsub("[][]"; ""), name: .[1], insns: .[2] | tonumber}] |
-		{
-			system: $system, rw: $rw, depth: $depth, ios: $ios,
-			insns: (map(.insns) | add),
-			modules: (group_by(.module) | map({key: .[0].module, value: (map(.insns) | add)}) |
-				  from_entries),
-			functions: (sort_by(-.insns) |
-				    .[:80] + (.[80:] | map(select(.module | test("rnbd|rtrs|nvme|ib_core")))))
-		}' /tmp/symbols >>"$OUT/breakdown" || die "jq failed"
+	attribute "$OUT/count.$counted" $((after - before)) |
+		breakdown $((after - before)) \
+			"$(jq -nc --arg system "$sys" --arg rw "$rw" --argjson depth "$depth" \
+				'{ $system, $rw, $depth }')" >>"$OUT/breakdown" || die "jq failed"
 	lab log "$sys $rw depth $depth: $(tail -n 1 "$OUT/breakdown" |
 		jq -r '"\(.insns | round) instructions per I/O: " + (.modules | to_entries | sort_by(-.value) |
 			map("\(.key) \(.value | round)") | join(", "))')"

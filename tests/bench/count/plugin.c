@@ -97,8 +97,6 @@ static void on_translation(uint64_t id, struct qemu_plugin_tb *tb)
 
 	(void)id;
 	qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, ADD_U64, c->insns, n);
-	if (addr >= KERNEL)
-		return;
 	for (i = 0; i < n; i++) {
 		insn = qemu_plugin_tb_get_insn(tb, i);
 		if (qemu_plugin_insn_size(insn) == sizeof(mark) &&
