@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 400
-# adapter: also
+# adapter: only
 # short: 100 attach/detach cycles and module reloads leave nothing behind
 . ../lib/lab.sh
 . ../lib/rnbd.sh

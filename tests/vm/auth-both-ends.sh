@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 300
-# adapter: also
+# adapter: only
 # short: a host that has a secret has to prove it, and its target too; a wrong one changes nothing
 . ../lib/lab.sh
 . ../lib/rnbd.sh

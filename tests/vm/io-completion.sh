@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --cpus 8 --mem 1536 --timeout 200
-# adapter: also
+# adapter: only
 # short: how requests and connections end: timer, retries, early frames, many polled queues
 . ../lib/lab.sh
 . ../lib/rnbd.sh

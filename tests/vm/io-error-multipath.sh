@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --cpus 2 --mem 1024 --timeout 180
-# adapter: also
+# adapter: only
 # short: multipath keeps its paths on an error of the storage and fails over when storage is gone; RAID 1, ext4
 . ../lib/lab.sh
 . ../lib/rnbd.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 150
-# adapter: also
+# adapter: only
 # short: storage that is silent costs no connection; a request that the target has lost is sent again; the depth fits the storage
 . ../lib/lab.sh
 . ../lib/rnbd.sh

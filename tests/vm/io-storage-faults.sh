@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --disk 64M --timeout 240
-# adapter: also
+# adapter: only
 # short: storage that hangs, fails, fills up or shrinks: the right error for that I/O, the session lives
 . ../lib/lab.sh
 . ../lib/rnbd.sh

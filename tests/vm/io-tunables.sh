@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 400
-# adapter: also mlx5 irdma bnxt_re ionic
+# adapter: only mlx5 irdma bnxt_re ionic
 # short: verified I/O with each optimisation off, turned up, and alone; counters show that it was
 . ../lib/lab.sh
 . ../lib/rnbd.sh

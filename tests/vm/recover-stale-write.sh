@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 240
-# adapter: also
+# adapter: only
 # short: no old write lands on a newer one, whoever sent that: three guards are needed, and enough
 . ../lib/lab.sh
 . ../lib/rnbd.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 300
-# adapter: also
+# adapter: only
 # short: counters of exports and hosts outlive sessions; errors, latencies, Prometheus; waiting sessions log little
 . ../lib/lab.sh
 . ../lib/rnbd.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 300
-# adapter: also
+# adapter: only
 # short: a disk by each of its names; show, stat, Prometheus' text and list agree; idempotent attach, detach
 . ../lib/lab.sh
 . ../lib/rnbd.sh
