@@ -139,32 +139,6 @@ static u32 rnbdc_login_ms(const struct rnbdc_session *sess)
 }
 
 /**
- * rnbdc_requested_poll - get the number of polled queues to request
- * @sess: session
- *
- * blk-mq uses at most one queue of a kind per processor.
- *
- * Context: any.
- * Return: number of queues.
- */
-u32 rnbdc_requested_poll(const struct rnbdc_session *sess)
-{
-	return min(sess->opt.poll_queues, nr_cpu_ids);
-}
-
-/**
- * rnbdc_requested_queues - get the number of all queues to request
- * @sess: session
- *
- * Context: any.
- * Return: number of queues, polled ones included.
- */
-u32 rnbdc_requested_queues(const struct rnbdc_session *sess)
-{
-	return min(sess->opt.queues, nr_cpu_ids) + rnbdc_requested_poll(sess);
-}
-
-/**
  * rnbdc_login_to_export - log in to the export of a disk
  * @sess: session whose queue 0 is connected
  * @errmsg: filled on error

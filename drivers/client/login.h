@@ -17,8 +17,6 @@ struct rnbdc_session;
 void rnbdc_handle_login_reply(struct rnbdc_queue *q, const struct rnbd_frame *frame,
 			      enum rnbd_proto_err *perr);
 enum rnbd_proto_err rnbdc_handle_resize(struct rnbdc_queue *q, const struct rnbd_frame *frame);
-u32 rnbdc_requested_poll(const struct rnbdc_session *sess);
-u32 rnbdc_requested_queues(const struct rnbdc_session *sess);
 int rnbdc_login_to_export(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg);
 int rnbdc_login(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg);
 bool rnbdc_restarted(const struct rnbdc_session *sess);

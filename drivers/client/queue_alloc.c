@@ -29,13 +29,24 @@
 #include "submit.h"
 
 /*
+ * Entries up to which a deep send queue grows for large requests. mlx5 creates no
+ * send queue of more than 3276 entries with 30 gather entries each.
+ */
+#define RNBDC_LARGE_WRS		2560
+
+/*
  * Send-queue entries for data: two and a guard for every request that may be in
- * flight, and at least enough for two of the largest requests.
+ * flight, and one for each full gather list that the queue's share of the pool can
+ * need. At least enough for two of the largest requests.
  */
 static u32 rnbdc_queue_data_wrs(const struct rnbdc_session *sess)
 {
-	u32 want = max((2 + rnbdc_guard_wrs(sess)) * sess->opt.depth,
-		       2 * rnbdc_max_req_wrs(sess));
+	u64 pages = div_u64(sess->opt.pool_bytes >> RNBD_UNIT_SHIFT,
+			    rnbdc_requested_queues(sess));
+	u32 sge = min(sess->conn.max_sge, sess->conn.max_sge_rd);
+	u32 small = (2 + rnbdc_guard_wrs(sess)) * sess->opt.depth;
+	u32 large = min_t(u64, small + div_u64(pages, sge), RNBDC_LARGE_WRS);
+	u32 want = max3(small, large, 2 * rnbdc_max_req_wrs(sess));
 	u32 other = sess->opt.ring_slots + 2;
 	u32 have = sess->conn.dev->attrs.max_qp_wr > other ?
 		   sess->conn.dev->attrs.max_qp_wr - other : 0;

@@ -355,4 +355,30 @@ struct rnbdc_session {
 	struct rnbdc_disk disk;
 };
 
+/**
+ * rnbdc_requested_poll - get the number of polled queues to request
+ * @sess: session
+ *
+ * blk-mq uses at most one queue of a kind per processor.
+ *
+ * Context: any.
+ * Return: number of queues.
+ */
+static inline u32 rnbdc_requested_poll(const struct rnbdc_session *sess)
+{
+	return min(sess->opt.poll_queues, nr_cpu_ids);
+}
+
+/**
+ * rnbdc_requested_queues - get the number of all queues to request
+ * @sess: session
+ *
+ * Context: any.
+ * Return: number of queues, polled ones included.
+ */
+static inline u32 rnbdc_requested_queues(const struct rnbdc_session *sess)
+{
+	return min(sess->opt.queues, nr_cpu_ids) + rnbdc_requested_poll(sess);
+}
+
 #endif /* RNBDC_SESSION_H */

@@ -55,13 +55,6 @@ module_param(coalesce, bool, 0644);
 MODULE_PARM_DESC(coalesce,
 		 "one RDMA operation for requests that are neighbours in the pool (default Y)");
 
-/*
- * Work requests and gather entries that can be staged before they are posted.
- * A read guard may take one more of each.
- */
-#define RNBDC_STAGE_WRS		32
-#define RNBDC_STAGE_SGES		256
-
 /**
  * rnbdc_stage_init - allocate the memory of a stage
  * @stage: stage, all zero
@@ -222,10 +215,15 @@ void rnbdc_stage_req(struct rnbdc_queue *q, struct rnbdc_stage *stage,
 {
 	const struct rnbd_grant *grant = &q->sess->grant;
 	const struct ib_sge *sge = req->sge;
+	u32 pieces = req->nr_sge + req->wire.nr_extents - 1;
 	u32 left = req->wire.length;
 	bool new_req = true;
 	u32 skip = 0;
 	u32 i;
+
+	/* A stage that is full in the middle of an operation would cut it in two. */
+	if (stage->nr_sges + pieces > RNBDC_STAGE_SGES)
+		rnbdc_stage_post(q, stage);
 
 	for (i = 0; i < req->wire.nr_extents; i++) {
 		const struct rnbd_extent *extent = &req->wire.extents[i];

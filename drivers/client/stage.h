@@ -9,8 +9,12 @@
 
 #include "queue.h"
 
-/* Times that the pieces of one request can reach the end of the stage. */
-#define RNBDC_STAGE_BREAKS	2
+/*
+ * Work requests and gather entries that can be staged before they are posted.
+ * A read guard may take one more of each.
+ */
+#define RNBDC_STAGE_WRS		32
+#define RNBDC_STAGE_SGES	256
 
 int rnbdc_stage_init(struct rnbdc_stage *stage);
 void rnbdc_stage_exit(struct rnbdc_stage *stage);

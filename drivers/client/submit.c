@@ -80,6 +80,17 @@ u32 rnbdc_guard_wrs(const struct rnbdc_session *sess)
 	return sess->conn.quirks.guard_reads;
 }
 
+/*
+ * Upper bound of the RDMA operations that move @nr_sge pieces of memory to or from
+ * @nr_extents extents. An extent with k pieces takes at most 1 + (k - 1) / @sge
+ * operations, and the ends of extents cut at most @nr_extents - 1 pieces in two. A
+ * request with more pieces than the stage holds is posted in parts.
+ */
+static u32 rnbdc_transfer_wrs(u32 nr_sge, u32 nr_extents, u32 sge)
+{
+	return nr_extents + (nr_sge - 1) / sge + (nr_sge + nr_extents - 1) / RNBDC_STAGE_SGES;
+}
+
 /**
  * rnbdc_max_req_wrs - get the work requests that the largest request can need
  * @sess: session whose device is known
@@ -90,20 +101,15 @@ u32 rnbdc_guard_wrs(const struct rnbdc_session *sess)
 u32 rnbdc_max_req_wrs(const struct rnbdc_session *sess)
 {
 	u32 sge = min(sess->conn.max_sge, sess->conn.max_sge_rd);
-
-	u32 wrs = RNBD_EXTENTS_MAX + RNBDC_STAGE_BREAKS + rnbdc_guard_wrs(sess) +
-		  DIV_ROUND_UP(sess->disk.max_segments + RNBD_EXTENTS_MAX, sge);
+	u32 wrs = rnbdc_transfer_wrs(sess->disk.max_segments, RNBD_EXTENTS_MAX, sge) +
+		  rnbdc_guard_wrs(sess);
 
 	if (rnbd_quirks_limits_reads(&sess->conn.quirks))
 		wrs += sess->disk.max_segments + sess->opt.max_io / sess->conn.quirks.read_limit;
 	return wrs;
 }
 
-/*
- * Upper bound of the RDMA operations for a request: one per extent, and one
- * more whenever the gather list of an operation or the stage is full. Neither
- * happens to a request of one piece.
- */
+/* Upper bound of the RDMA operations for a request. */
 static u32 rnbdc_req_wrs(const struct rnbdc_session *sess, struct rnbdc_req *req)
 {
 	bool write = rnbd_op_data_out(req->wire.op);
@@ -118,9 +124,7 @@ static u32 rnbdc_req_wrs(const struct rnbdc_session *sess, struct rnbdc_req *req
 		if (!sess->opt.copy)
 			nr_sge = blk_rq_nr_phys_segments(blk_mq_rq_from_pdu(req));
 	}
-	wrs = req->wire.nr_extents;
-	if (nr_sge > 1 || wrs > 1)
-		wrs += (nr_sge + wrs) / sge + RNBDC_STAGE_BREAKS;
+	wrs = rnbdc_transfer_wrs(nr_sge, req->wire.nr_extents, sge);
 	if (write)
 		return wrs;
 	if (rnbd_quirks_limits_reads(&sess->conn.quirks))

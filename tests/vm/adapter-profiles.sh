@@ -12,6 +12,26 @@ set_host_id
 disk=$(null_disk 64) || exit 1
 adapter_load dma=model
 
+# Pages of a file in memory that is written at random are scattered in memory.
+mkdir -p "$OUT/mem"
+run mount -t tmpfs -o size=48m tmpfs "$OUT/mem"
+run fio --name=scatter --filename="$OUT/mem/pages" --rw=randwrite --bs=4k --size=36m \
+    --minimal --output=/dev/null
+
+# full_depth: reads of 1, 2 and 64 pages at depth 128 never wait for send-queue entries
+full_depth() {
+	local bs
+
+	dev=$(attach disk0 --queues 1 --queue-depth 128 --inline-read 0) || exit 1
+	for bs in 4k 8k 256k; do
+		run fio --name=depth --filename="$dev" --direct=1 --ioengine=libaio --rw=randread \
+		    --bs=$bs --iodepth=128 --number_ios=2000 --norandommap \
+		    --iomem="mmapshared:$OUT/mem/pages" --minimal --output=/dev/null
+		need "$dev" sq_stalls -eq 0
+	done
+	detach "$dev"
+}
+
 for profile in ${1-mlx5 irdma bnxt_re ionic minimal}; do
 	note "$profile"
 	adapter_up "profile=$profile"
@@ -34,6 +54,8 @@ for profile in ${1-mlx5 irdma bnxt_re ionic minimal}; do
 		verify "$dev" --rw=randwrite --bsrange=512-64k --bs_unaligned=0 --iodepth=8 --size=4m
 		detach "$dev"
 	done
+	# The queue pairs of "minimal" are too small for that.
+	[ "$profile" = minimal ] || full_depth
 	configfs_clear
 	unload
 	mdl_show
@@ -43,3 +65,4 @@ for profile in ${1-mlx5 irdma bnxt_re ionic minimal}; do
 	adapter_down
 	adapter_load dma=model
 done
+umount "$OUT/mem"
