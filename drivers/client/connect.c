@@ -23,6 +23,8 @@
  * for every partly established connection.
  */
 
+#define pr_fmt(fmt) "rnbd: " fmt
+
 #include <linux/device.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
@@ -45,6 +47,7 @@
 #include "cm.h"
 #include "complete.h"
 #include "connect.h"
+#include "data.h"
 #include "errmsg.h"
 #include "exports.h"
 #include "inject.h"
@@ -157,6 +160,13 @@ static int rnbdc_setup_device(struct rnbdc_session *sess, struct rdma_cm_id *cm_
 	ret = rnbd_quirks_add_port(&sess->conn.quirks, dev, cm_id->port_num, sess->recovery.lossy);
 	if (ret)
 		return ret;
+	/* The block layer cuts requests for the device that the disk was created with. */
+	if (sess->disk.gd && rnbdc_max_segment_size(dev) <
+			     queue_max_segment_size(sess->disk.gd->queue)) {
+		rnbdc_errmsg_set(errmsg, "device %s maps less at once than the disk was made for",
+				 dev_name(&dev->dev));
+		return -EOPNOTSUPP;
+	}
 	sess->conn.max_sge = min(dev->attrs.max_send_sge, 32);
 	sess->conn.max_sge_rd = min3(dev->attrs.max_sge_rd, dev->attrs.max_send_sge, 32);
 	if (!sess->disk.gd)
@@ -271,8 +281,9 @@ static int rnbdc_connect_queue(struct rnbdc_session *sess, u32 index,
 
 	ret = rnbd_ring_disable_remote_access(&q->ring, &left);
 	if (!ret && left)
-		pr_warn_once("device %s does not switch remote access off, it reports %#x; the client offers no memory to its peer all the same\n",
-			     dev_name(&sess->conn.dev->dev), left);
+		pr_warn_ratelimited("%s: device %s does not switch remote access off, it reports %#x; the client still offers no memory to the target\n",
+				    rnbdc_session_name(sess), dev_name(&sess->conn.dev->dev),
+				    left);
 	if (ret) {
 		rnbdc_errmsg_set(errmsg, "device %s cannot switch remote access off (%d)",
 				 dev_name(&sess->conn.dev->dev), ret);

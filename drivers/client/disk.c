@@ -231,12 +231,6 @@ static void rnbdc_disk_limits(const struct rnbdc_session *sess,
 	const struct rnbd_geometry *geo = &grant->geo;
 	u64 share = (u64)(grant->pool_units / grant->nr_queues) << RNBD_UNIT_SHIFT;
 	u32 chunk = READ_ONCE(chunk_kb) * 1024;
-	struct ib_device *dev = sess->conn.dev;
-	size_t max_segment = ib_dma_max_seg_size(dev);
-
-	/* DMA bounce buffers (swiotlb) hold less than the device accepts. */
-	if (!ib_uses_virt_dma(dev))
-		max_segment = min(max_segment, dma_max_mapping_size(dev->dma_device));
 
 	/* max_hw_sectors: the largest request fits the queue's share of the pool. */
 	*lim = (struct queue_limits) {
@@ -246,7 +240,7 @@ static void rnbdc_disk_limits(const struct rnbdc_session *sess,
 		.io_opt = geo->io_opt,
 		.max_hw_sectors = min_t(u64, grant->max_io, share) >> SECTOR_SHIFT,
 		.max_segments = sess->disk.max_segments,
-		.max_segment_size = max_segment,
+		.max_segment_size = rnbdc_max_segment_size(sess->conn.dev),
 		/* The client accepts any address; devices prefer aligned words. */
 		.dma_alignment = 3,
 		.max_hw_discard_sectors = geo->max_discard >> SECTOR_SHIFT,

@@ -41,6 +41,17 @@ wait_for 30 connected 2
 note "the target's device was removed"
 wait "$load" || die "the load failed"
 
+# The block layer cuts requests for mlx5, which maps 1 MiB at once, ionic only 64 KiB.
+refuses_device() { [[ $(cat "/sys/block/${dev##*/}/rnbd/last_error") = *"mdl0 maps less at once"* ]]; }
+run rdma link delete mdl0
+adapter_link mdl0 d0 bounce=Y profile=ionic
+wait_for 30 refuses_device
+run rdma link delete mdl0
+adapter_link mdl0 d0 bounce=Y profile=mlx5
+wait_for 30 connected 3
+verify "$dev" --rw=write --bs=1m --iodepth=4 --size=16m
+note "the client's device was replaced by one that maps less"
+
 detach "$dev"
 configfs_clear
 unload
