@@ -31,11 +31,11 @@ uint64_t now_ms(void);
 void take_nap(unsigned int ms);
 
 /**
- * take_longer_naps() - sleep between two attempts of a row
- * @ms: milliseconds to sleep
- * @most: most milliseconds
+ * take_longer_naps() - sleep between two attempts, longer each time
+ * @ms: duration of this sleep in milliseconds
+ * @most: longest sleep in milliseconds
  *
- * Return: milliseconds to sleep after the next attempt.
+ * Return: duration of the sleep after the next attempt in milliseconds.
  */
 unsigned int take_longer_naps(unsigned int ms, unsigned int most);
 

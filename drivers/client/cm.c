@@ -64,7 +64,7 @@ static int rnbdc_cm_refused(struct rnbdc_queue *q, const void *data, u8 len)
 		return -EPROTO;
 	}
 	if (!version)
-		q->cm_reason = "the target gave up the connection; its kernel log may say why";
+		q->cm_reason = "the target gave up the connection (see the target's kernel log)";
 	else if (q->cm_status == RNBD_ST_VERSION)
 		q->cm_reason = "the target speaks another protocol version";
 	else

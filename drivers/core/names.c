@@ -63,7 +63,7 @@ static const struct rnbd_name rnbd_status_names[] = {
 	[RNBD_ST_RING] = { "ring", "the target does not grant this ring size" },
 	[RNBD_ST_DEVICE] = {
 		"device",
-		"the RDMA device of the target cannot do what is needed (see the target's kernel log)"
+		"the RDMA device of the target is not usable (see the target's kernel log)"
 	},
 	[RNBD_ST_SHUTDOWN] = { "shutdown", "the port of the target is shutting down" },
 	[RNBD_ST_AUTH] = { "auth", "wrong secret for this host (on the target: rnbd host secret)" },

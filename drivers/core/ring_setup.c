@@ -313,12 +313,12 @@ EXPORT_SYMBOL_GPL(rnbd_ring_start);
  * @flags: result, those of enum ib_access_flags that concern the peer
  *
  * Context: process context, may sleep.
- * Return: 0 or what the device says.
+ * Return: 0 or the errno of the driver.
  */
 int rnbd_ring_query_remote_access(const struct rnbd_ring *ring, u32 *flags)
 {
-	struct ib_qp_init_attr init_attr;
-	struct ib_qp_attr attr;
+	struct ib_qp_init_attr init_attr = { };
+	struct ib_qp_attr attr = { };
 	int ret;
 
 	ret = ib_query_qp(ring->qp, &attr, IB_QP_ACCESS_FLAGS, &init_attr);
@@ -337,19 +337,23 @@ EXPORT_SYMBOL_GPL(rnbd_ring_query_remote_access);
  *
  * The connection manager enables remote access on every queue pair that it
  * connects. A client offers no memory at all, so it does not need that; with
- * it off, not even a key that leaked from another program could be used. The
- * driver irdma reports success and changes nothing, therefore the flags are
- * read back.
+ * it off, not even a key that leaked from another program could be used. Some
+ * drivers report success and change nothing (irdma), so the flags are read back;
+ * a driver that cannot report them is trusted.
  *
  * Context: process context, may sleep.
- * Return: 0 or what the device says.
+ * Return: 0 or the errno with which the driver refuses to change the flags.
  */
 int rnbd_ring_disable_remote_access(struct rnbd_ring *ring, u32 *left)
 {
 	struct ib_qp_attr attr = { .qp_access_flags = 0 };
+	int ret;
 
-	return ib_modify_qp(ring->qp, &attr, IB_QP_ACCESS_FLAGS) ?:
-	       rnbd_ring_query_remote_access(ring, left);
+	*left = 0;
+	ret = ib_modify_qp(ring->qp, &attr, IB_QP_ACCESS_FLAGS);
+	if (!ret)
+		rnbd_ring_query_remote_access(ring, left);
+	return ret;
 }
 EXPORT_SYMBOL_GPL(rnbd_ring_disable_remote_access);
 

@@ -485,8 +485,11 @@ static u16 rnbdt_session_admit_queue(struct rnbdt_port *port,
 		return RNBD_ST_NO_SESSION;
 	if (s->epoch != req->epoch || s->newest_epoch != s->epoch)
 		return RNBD_ST_EPOCH;
-	if (s->conn.dev != id->device)
+	if (s->conn.dev != id->device) {
+		pr_err_ratelimited("session %u: queue %u arrived on device %s, the session uses %s\n",
+				   s->serial, req->queue, id->device->name, s->conn.dev->name);
 		return RNBD_ST_DEVICE;
+	}
 	if (req->queue >= s->granted.nr_queues || s->queues[req->queue])
 		return RNBD_ST_QUEUE;
 	*queue = rnbdt_queue_alloc(s, req->queue, id);

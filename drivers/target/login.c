@@ -150,7 +150,7 @@ static u32 rnbdt_login_inline(const struct rnbdt_session *s, u32 requested)
 	return min3(requested, s->granted.max_io, slot_size - RNBD_RING_DATA_OFFSET);
 }
 
-/* The reason why a pool could not be made, as far as the errno tells. */
+/* Reason for an error of rnbdt_pool_alloc() or rnbdt_pool_register(). */
 static const char *rnbdt_login_pool_error(int error)
 {
 	switch (error) {
@@ -159,7 +159,7 @@ static const char *rnbdt_login_pool_error(int error)
 	case -EOPNOTSUPP:
 		return "the device needs bounce buffers or cache flushes (swiotlb, IOMMU)";
 	default:
-		return "the device could not register it";
+		return "the device could not map or register it";
 	}
 }
 
@@ -175,8 +175,11 @@ static u16 rnbdt_login_set_up(struct rnbdt_session *s)
 		return status;
 	s->granted.readonly = s->backend->readonly ||
 		      (s->login.info.flags & RNBD_LOGIN_READONLY);
-	if (!segment_units)
+	if (!segment_units) {
+		pr_err_ratelimited("session %u: device %s cannot register memory by work requests\n",
+				   s->serial, s->conn.dev->name);
 		return RNBD_ST_DEVICE;
+	}
 	status = rnbdt_login_negotiate(s, segment_units);
 	if (status)
 		return status;

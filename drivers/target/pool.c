@@ -64,7 +64,7 @@ u32 rnbdt_pool_segment_units(struct ib_device *dev)
 	return pages ? rounddown_pow_of_two(pages) : 0;
 }
 
-/* Allocate @units pages from @first on, in extents as long as memory has them. */
+/* Allocate @units pages from @first on, in the longest extents that are free. */
 static int rnbdt_pool_alloc_pages(struct rnbdt_pool *pool, u32 first, u32 units)
 {
 	unsigned int order = min_t(unsigned int, ilog2(units), MAX_PAGE_ORDER);
@@ -122,7 +122,7 @@ static int rnbdt_pool_map_segment(struct rnbdt_pool *pool, struct ib_pd *pd,
 
 	nents = ib_dma_map_sg(dev, seg->sgt.sgl, seg->sgt.orig_nents, DMA_BIDIRECTIONAL);
 	if (!nents)
-		return -ENOMEM;
+		return -EIO;
 	seg->mapped = true;
 
 	/*

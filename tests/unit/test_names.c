@@ -38,6 +38,8 @@ static void test_status(void **state)
 			continue;
 		}
 		assert_true(lower_case_sentence(text));
+		/* An error message of the kernel holds so much (NETLINK_MAX_FMTMSG_LEN). */
+		assert_true(strlen(text) < 80);
 		assert_string_not_equal(text, unknown);
 		for (j = 0; j < i; j++)
 			if (status_exists(j))

@@ -36,7 +36,7 @@ export_disk disk0 "$disk"
 modprobe rnbd || die "modprobe rnbd failed"
 refused rnbd attach "$ADDR" disk0 2>"$OUT/refused"
 cat "$OUT/refused"
-grep -q "RDMA device of the target cannot do what is needed" "$OUT/refused" ||
+grep -q "RDMA device of the target is not usable" "$OUT/refused" ||
 	die "the refusal does not name the device"
 dmesg_has 'pool of .* on mdl1: .*bounce buffers' || die "the log does not name bounce buffers"
 mdl_need mdl1 maps -gt 0
