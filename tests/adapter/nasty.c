@@ -65,6 +65,7 @@ static u32 mdl_nasty_kinds;
 static int mdl_nasty_set(const char *val, const struct kernel_param *kp)
 {
 	char copy[128], *list, *name;
+	bool except;
 	u32 kinds = 0;
 	int i;
 
@@ -78,10 +79,11 @@ static int mdl_nasty_set(const char *val, const struct kernel_param *kp)
 			kinds |= MDL_NASTY_ALL;
 			continue;
 		}
-		i = match_string(mdl_nasty_names, MDL_NASTY_COUNT, name);
+		except = *name == '-';
+		i = match_string(mdl_nasty_names, MDL_NASTY_COUNT, name + except);
 		if (i < 0)
 			return i;
-		kinds |= BIT(i);
+		kinds = except ? kinds & ~BIT(i) : kinds | BIT(i);
 	}
 	mdl_nasty_kinds = kinds;
 	return 0;
@@ -103,7 +105,7 @@ static const struct kernel_param_ops mdl_nasty_param = {
 };
 
 module_param_cb(nasty, &mdl_nasty_param, NULL, 0644);
-MODULE_PARM_DESC(nasty, "kinds of legal but nasty behaviour of devices made from now on, separated by commas; all: those that do no harm (default: none)");
+MODULE_PARM_DESC(nasty, "kinds of legal but nasty behaviour of devices made from now on, separated by commas; all: those that do no harm, -KIND: except that one (default: none)");
 
 static uint mdl_nasty_rate = 8;
 module_param_named(nasty_rate, mdl_nasty_rate, uint, 0644);

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 240
 # adapter: only
+# without: event, because a lost packet costs a retry time-out that is longer than the keep-alive
 # short: no old write lands on a newer one, whoever sent that: three guards are needed, and enough
 . ../lib/lab.sh
 . ../lib/rnbd.sh
