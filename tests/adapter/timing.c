@@ -5,16 +5,16 @@
  * Operation: when a request is executed, this file computes when its message is complete
  * at the responder and when the requester knows that. The parts of an adapter are used
  * one request after the other: its send queues, the processing of work requests, PCIe
- * for data that it sends, and the wire. Data move when the request is executed, which is
- * not later; what is seen of a request are its completions, and they are held until
- * their time.
+ * for data that it sends, and the wire. The model copies the data when it executes the
+ * request, which is never later than the computed time. Only the completions are held
+ * until their computed time.
  *
- * The table of the profile is taken times "slowdown", because one instruction of the
- * emulated processor takes a nanosecond, and a real one executes several in that time.
+ * All times of the profile are multiplied by "slowdown": the emulated processor executes
+ * one instruction per nanosecond, a real one about two.
  *
- * Not modelled: a READ response reserves the wire when the READ is issued, so a shorter
- * message that the responder sends meanwhile waits for it; acknowledgments use no wire;
- * there is no congestion, and caches of the adapter never miss.
+ * Simplifications: a READ response reserves the wire when the READ is issued, so a
+ * shorter message that the responder sends in the meantime waits for it; acknowledgments
+ * take no time on the wire; there is no congestion, and caches of the adapter never miss.
  *
  * Ownership: devices and queue pairs own their parts.
  * Concurrency: engine, interrupts disabled, one processor.
@@ -38,7 +38,7 @@ MODULE_PARM_DESC(round_trip_ns, "round trip of devices made from now on (default
 
 static unsigned int mdl_slowdown = 1;
 module_param_named(slowdown, mdl_slowdown, uint, 0644);
-MODULE_PARM_DESC(slowdown, "factor for all times of devices made from now on (default 1)");
+MODULE_PARM_DESC(slowdown, "factor for all times of devices made from now on, 1 to 1000 (default 1)");
 
 /**
  * mdl_timing_init - prepare the timing of a device
@@ -48,7 +48,7 @@ MODULE_PARM_DESC(slowdown, "factor for all times of devices made from now on (de
  */
 void mdl_timing_init(struct mdl_dev *dev)
 {
-	u32 slow = clamp(READ_ONCE(mdl_slowdown), 1U, 100U);
+	u32 slow = clamp(READ_ONCE(mdl_slowdown), 1U, 1000U);
 	struct mdl_timing *t = &dev->busy.timing;
 
 	*t = dev->profile->timing;

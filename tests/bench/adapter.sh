@@ -3,7 +3,7 @@
 # Measures systems on two modelled adapters that take time; runs in a lab machine that
 # counts instructions (--icount --plugin):
 #
-#   adapter.sh PROFILE JOBS ROUND-TRIP-NS SYSTEM...
+#   adapter.sh PROFILE JOBS ROUND-TRIP-NS[xSLOWDOWN] SYSTEM...
 #
 # JOBS is a file in the folder of results that all machines share, with lines
 #   RW BS DEPTH NUMJOBS BATCH IOS [NOTE]
@@ -11,11 +11,12 @@
 #   disks=N     N disks, each with a job of its own
 #   beside      4 KiB random writes while others read 1 MiB each; only the writes count
 #
-# The module of the model measures (tests/adapter/window.c): by a clock that stands
-# still while the model works, and with all its times multiplied by SLOWDOWN, because a
-# real processor executes about so many instructions per nanosecond. The results are
-# divided by it. Each job goes into $OUT/results as a line of JSON, and what the
-# instructions were spent on into $OUT/breakdown.
+# The module rdma-model measures (tests/adapter/window.c) with a clock that stands still
+# while the model works. The emulated processor executes one instruction per nanosecond, a
+# real one about two; all times of the adapter are therefore multiplied by SLOWDOWN, which
+# is 2 by default, and the results divided by it. With 1000 the processor takes next to no
+# time, so that the adapters limit the throughput (mode "ceiling"). $OUT/results gets a
+# line of JSON per job, $OUT/breakdown the instructions of each kernel function.
 # shellcheck source=tests/lib/lab.sh
 . ../lib/lab.sh
 # shellcheck source=tests/lib/rnbd.sh
@@ -29,10 +30,12 @@
 # shellcheck source=tests/bench/attribute.sh
 . ./attribute.sh
 
-profile=$1 jobs_file=../../build/bench/$2 round_trip=$3
+profile=$1 jobs_file=../../build/bench/$2
+IFS=x read -r round_trip SLOWDOWN <<<"$3"
 shift 3
 [ -r "$jobs_file" ] || die "no jobs: $jobs_file"
-: "${SLOWDOWN:=2}"
+mode=${SLOWDOWN:+ceiling}
+: "${mode:=adapter}" "${SLOWDOWN:=2}"
 WINDOW=$MDL_DEBUG/window
 TARGET=$MDL_TARGET
 # shellcheck disable=SC2034 # of rnbd.sh
@@ -121,7 +124,7 @@ one() {
 	wait $fio
 	counted=$((counted + 1))
 	wait_for 20 test -s "$OUT/count.$counted"
-	more=$(jq -nc --arg system "$sys" --arg profile "$profile" --arg rw "$rw" --arg bs "$bs" \
+	more=$(jq -nc --arg mode "$mode" --arg system "$sys" --arg profile "$profile" --arg rw "$rw" --arg bs "$bs" \
 		--argjson depth "$depth" --argjson jobs "$numjobs" --argjson batch "$batch" \
 		--arg note "$note" --argjson round_trip "$round_trip" --argjson slow "$SLOWDOWN" \
 		--argjson ios "$(value ios)" --argjson ns "$(value time_ns)" \
@@ -129,9 +132,10 @@ one() {
 		--argjson p99 "$(value latency_p99_ns)" --argjson own "$(value own_ns)" \
 		--argjson client "$(per_io mdl0)" --argjson target "$(per_io mdl1)" '
 		def bytes: if endswith("k") then .[:-1] | tonumber * 1024
-			   else .[:-1] | tonumber * 1048576 end;
+			   elif endswith("m") then .[:-1] | tonumber * 1048576
+			   else tonumber end;
 		($ios * 1e9 * $slow / $ns) as $iops | {
-			mode: "adapter", $profile, round_trip_us: ($round_trip / 1000),
+			$mode, $profile, round_trip_us: ($round_trip / 1000),
 			$system, $rw, bs: ($bs | bytes), $depth, $jobs, $batch, $note, run: 1,
 			$ios, $iops, mbps: ($iops * ($bs | bytes) / 1e6),
 			lat_us: ($mean / $slow / 1000), p50_us: ($p50 / $slow / 1000),
@@ -140,7 +144,7 @@ one() {
 	attribute "$OUT/count.$counted" "$(value ios)" |
 		breakdown "$(value ios)" "$more" >"$OUT/one" || die "jq failed"
 	rm "$OUT/count.$counted"
-	jq -c '{system, profile, round_trip_us, rw, bs, depth, jobs, batch, note, ios, insns, modules,
+	jq -c '{mode, system, profile, round_trip_us, rw, bs, depth, jobs, batch, note, ios, insns, modules,
 		functions}' "$OUT/one" >>"$OUT/breakdown"
 	jq -c '.host_instructions = .insns - .model - (.modules.user // 0) - (.modules.null_blk // 0) |
 		.host_instructions_fio = .insns - .model |
