@@ -21,6 +21,10 @@ help:
 	@echo '                     with DESTDIR only put the sources where DKMS looks for them'
 	@echo 'make deb             Debian source package, rnbd-dkms and rnbd-tools, in build/deb'
 	@echo 'make clean           remove what a build left in the checkout'
+	@echo 'make hw-check TARGET=HOST CLIENT=HOST'
+	@echo '                     read the environment of two machines with RDMA adapters over ssh;'
+	@echo '                     with ACCEPT=yes load the modules there, test them, and restore the'
+	@echo '                     machines; all options: Documentation/hardware.rst'
 	@echo
 	@echo 'The following need root and a Debian machine, install what they need, and'
 	@echo 'run in virtual machines; kernel modules are never loaded here.'
@@ -29,21 +33,21 @@ help:
 	@echo 'make check           all tests; TESTS="io-*" selects by name, JOBS=N runs N at once'
 	@echo 'make check-debug     the lab tests on a kernel with KASAN, lockdep, kmemleak, ...;'
 	@echo '                     the first time it is built, which takes 15 to 40 minutes'
-	@echo 'make check-adapter   tests on two modelled RDMA adapters of one machine, each on one of'
-	@echo '                     the profiles mlx5, irdma, bnxt_re, ionic, minimal in turn;'
-	@echo '                     PROFILES="mlx5 ionic": each on all of these; SEEDS="1 2": other'
-	@echo '                     random numbers, in turn other profiles; NASTY=all; TESTS, JOBS'
+	@echo 'make check-adapter   the lab tests that run on two modelled RDMA adapters in one machine;'
+	@echo '                     the name of a test and the seed select its profile from mlx5, irdma,'
+	@echo '                     bnxt_re, ionic, minimal; PROFILES="mlx5 ionic" runs each test on all'
+	@echo '                     of these, SEEDS="1 2" once per seed (default 1); NASTY=LIST selects'
+	@echo '                     rare but allowed behaviour (default all; none); TESTS and JOBS as above'
 	@echo 'make check-cluster   OCFS2 and GFS2 on two clients of one target, nodes that die;'
 	@echo '                     TESTS and JOBS as above, not a part of make check'
+	@echo 'make check-long      tests that take long: make hw-check between two lab machines;'
+	@echo '                     not a part of make check'
 	@echo 'make fuzz            hostile input for the codec and for both ends; FUZZ=NAME selects,'
 	@echo '                     FUZZ_SECONDS=60 each, SEED=N; a part of make check'
 	@echo 'make fuzz-coverage   lines of the codec that the kept corpus reaches'
 	@echo 'make soak            30 minutes of mixed faults under load; MINUTES=N, SEED=N'
 	@echo 'make bench           side by side with nvme-rdma, the kernel RNBD, nvme-tcp and nbd;'
 	@echo '                     QUICK=1 takes under ten minutes'
-	@echo 'make hw-check TARGET=HOST CLIENT=HOST'
-	@echo '                     the modules on two real machines with RDMA adapters, over ssh; reads'
-	@echo '                     only, unless ACCEPT=yes; Documentation/hardware.rst has the options'
 	@echo 'make check-unit      only the tests that need no machine'
 	@echo 'make lint            all static checks'
 	@echo 'make lab             build the lab; see scripts/lab help'
@@ -132,6 +136,11 @@ check-adapter: export NASTY := $(NASTY)
 check-adapter:
 	SUITES=vm tests/run
 
+check-long: export TESTS := $(TESTS)
+check-long: export JOBS := $(JOBS)
+check-long:
+	SUITES=long tests/run
+
 check-cluster: export TESTS := $(TESTS)
 check-cluster: export JOBS := $(JOBS)
 check-cluster:
@@ -180,5 +189,5 @@ clean:
 	rm -rf build
 
 .PHONY: all help modules tool install install-modules install-tool uninstall uninstall-modules \
-	uninstall-tool dkms deb lab demo check check-debug check-adapter check-cluster check-unit fuzz fuzz-coverage \
+	uninstall-tool dkms deb lab demo check check-debug check-adapter check-cluster check-long check-unit fuzz fuzz-coverage \
 	soak bench hw-check lint clean
