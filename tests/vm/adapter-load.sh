@@ -9,10 +9,14 @@
 
 # adapter/planted/run plants bugs, each of which this load must bring to light. The
 # profile has few entries in a work request. The kinds of nastiness are those that
-# show an order that is not kept.
-ADDR=$MDL_TARGET
+# show an order that is not kept. With the argument "rxe" the same load runs on soft-RoCE,
+# to see which of the bugs soft-RoCE brings to light.
+device=${1-model}
 set_host_id
-adapter_up profile=bnxt_re nasty=late,again,delay seed="${LAB_SEED:-1}"
+if [ "$device" = model ]; then
+	ADDR=$MDL_TARGET
+	adapter_up profile=bnxt_re nasty=late,again,delay seed="${LAB_SEED:-1}"
+fi
 target_start
 export_disk disk0 "$(null_disk 64)"
 export_disk disk1 "$(null_disk 64)"
@@ -58,6 +62,7 @@ detach "$two"
 umount "$OUT/mem"
 configfs_clear
 unload
+[ "$device" = model ] || exit 0
 for dev in mdl0 mdl1; do
 	mdl_need "$dev" violations -eq 0
 done
