@@ -3,12 +3,13 @@
  * The clock of a timed adapter: CLOCK_MONOTONIC without the time that the model itself
  * takes, and the interrupts that are due by it.
  *
- * Operation: a real adapter does its work beside the processor, the model does it on the
- * processor. So the clock stands still in a section, that is while the model works for a
- * ULP. What an adapter takes is added to this clock and becomes the time at which a
- * completion can be seen. An armed completion queue with a completion has a time for its
- * interrupt; one timer of the kernel expires at the earliest of them and is the
- * interrupt. Each end of a section sets it anew, because time has been taken out.
+ * Operation: a real adapter works in parallel with the processor, the model works on the
+ * processor. The clock therefore stands still in a section, that is while a function of
+ * the model runs. timing.c adds the duration of a request to this clock; the sum is the
+ * time at which the completion becomes visible. An armed completion queue with a
+ * completion has an interrupt time. One kernel timer expires at the earliest interrupt
+ * time and calls the ULP. The end of each section restarts the timer, because the clock
+ * stood still in the section.
  *
  * Ownership: the module owns timer and list. A completion queue is in the list while it
  * has an interrupt to come.

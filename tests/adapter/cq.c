@@ -2,12 +2,12 @@
 /*
  * Completion queues: entries, polling, events, moderation.
  *
- * Operation: engines write entries, the ULP polls them. Polling frees the entries of
- * the work queues, as drivers do, so that a ULP which posts before it polled what
- * makes room overflows the queue. An armed completion queue raises one event; with
- * moderation it does so after a number of entries or a delay. A device that is nasty
- * or timed has entries held until they are due (delay.c); that of a timed one can be
- * polled as soon as they are due, and its event is an interrupt of the clock (clock.c).
+ * Operation: engines write entries, the ULP polls them. Polling a completion frees the
+ * entry of its work queue, as drivers do; a ULP that posts before it polls overflows the
+ * work queue. An armed completion queue raises one event; with moderation, after a number
+ * of entries or a delay. On a nasty or timed device, entries are held until they are due
+ * (delay.c). On a timed device, entries can be polled once they are due, and the event is
+ * an interrupt of the clock (clock.c).
  *
  * Ownership: the RDMA core allocates completion queues, the model their rings.
  *

@@ -2,15 +2,13 @@
 /*
  * Delays: completions that are delivered later, and send queues that go on later.
  *
- * Operation: whoever knows how long something takes hands over the time at which it is
- * due, as CLOCK_MONOTONIC has it. A completion that is not due is held by its completion
- * queue and written when a timer expires; all that are due then appear at once. A timed
- * device takes the clock of clock.c instead, and looks for completions that are due when
- * the ULP polls or is interrupted. Only
- * completions of the same work queue keep their order. A held completion takes no entry
- * of the ring, as the adapter has not written it, but its work request keeps its place.
- * A send queue has one timer, which wakes the engine at the earliest time that it
- * asked for.
+ * Operation: the caller passes the time at which a completion is due, in ns of
+ * CLOCK_MONOTONIC. A completion queue holds a completion until then; when its timer
+ * expires, all due completions are written to the ring together. A timed device uses the
+ * clock of clock.c and no timer: polling and the interrupt write the due completions.
+ * Only completions of the same work queue keep their order. A held completion occupies
+ * no entry of the ring, but its work request still occupies its entry of the work queue.
+ * A send queue has one timer, which wakes the engine at the earliest requested time.
  *
  * Ownership: a completion queue owns as many struct mdl_held as it has entries. If all
  * are in use, everything that is held becomes due.

@@ -5,12 +5,12 @@
  * Operation: an event is delivered on the ordered workqueue of the device, because a
  * handler may sleep.
  *
- * Ownership: an event in flight is freed after its delivery. Whoever destroys the
- * object flushes the workqueue first.
+ * Ownership: an event in flight is freed after its delivery. The function that destroys
+ * an object flushes the workqueue first.
  *
  * Concurrency: callable in any context.
  *
- * Errors: an event is lost without memory, which is logged.
+ * Errors: an event is dropped and logged if its allocation fails.
  */
 #include <linux/slab.h>
 

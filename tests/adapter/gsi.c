@@ -9,7 +9,7 @@
  *
  * Concurrency: see engine.c.
  *
- * Errors: a datagram that cannot be delivered is dropped; its sender is not told.
+ * Errors: a datagram that cannot be delivered is dropped without an error at the sender.
  */
 #include <linux/etherdevice.h>
 #include <linux/in6.h>

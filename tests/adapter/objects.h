@@ -7,11 +7,12 @@
  * Ownership: the RDMA core frees devices, protection domains, address handles, queue
  * pairs, and completion queues; the model frees regions and mappings.
  *
- * Concurrency: no lock is taken under another, with two exceptions: that of a vector
- * under that of a completion queue, and all others but those under that of deferred
- * writes. All of them are taken with interrupts disabled, because a ULP may
- * post, poll, map and unmap in any context. Devices, queue pairs and regions are looked
- * up under RCU.
+ * Concurrency: locks do not nest, with two exceptions. The lock of a vector is taken
+ * inside the lock of a completion queue. The locks of regions, mappings and random
+ * numbers are taken inside place_lock of a queue pair. mdl_devices_lock is taken with
+ * bottom halves disabled, all other locks with interrupts disabled, because a ULP may
+ * post, poll, map and unmap in any context. Lookups of devices, queue pairs and regions
+ * use RCU.
  *
  * Errors: the errors of the functions are in model.h.
  */

@@ -11,8 +11,8 @@
  *
  * Ownership: the responder's queue pair owns what is deferred, and copies of the data.
  *
- * Concurrency: the lock of the queue pair's list is held while data are placed, so that
- * nothing is placed any longer when a function returns that ends the deferral.
+ * Concurrency: place_lock is held while data are placed. Once mdl_place_all() or
+ * mdl_place_end() has returned, no earlier WRITE is placed.
  *
  * Errors: memory that is no longer registered is left alone; memory that is registered
  * and no longer mapped is reported as a violation.

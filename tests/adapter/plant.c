@@ -3,7 +3,7 @@
  * Planted violations: a ULP that does what an adapter does not allow.
  *
  * Operation: loading the module with "what=NAME" connects two queue pairs of the
- * devices mdl0 and mdl1, commits the violation NAME, and takes all down again. A test
+ * devices mdl0 and mdl1, commits the violation NAME, and frees all objects. A test
  * then looks for the report of the model. Other names are those of plant_nasty.c.
  *
  * Ownership: an end owns its objects; everything is released before init returns.

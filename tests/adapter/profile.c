@@ -14,8 +14,8 @@
  * - "ibv_devinfo": output of that tool in openucx/ucx issues 10317 and 10430 and in
  *   open-mpi/ompi pull request 6137 (mlx5), deepseek-ai/3FS issue 192 (irdma), and
  *   uccl-project/uccl issue 250 (bnxt_re).
- * - "REG_MR commit": the nvme-rdma IOPS of kernel commit 064e52624707, as the issue of
- *   this module quotes them; the commit itself was not read.
+ * - "REG_MR commit": the nvme-rdma IOPS in the message of kernel commit 064e52624707,
+ *   taken from a quotation; the commit itself was not read.
  * - "papers": Neugebauer et al., SIGCOMM 2018 (PCIe), and Zambre et al., ICPP 2019
  *   (breakdown of a message). Their figures are recalled, not read again.
  *

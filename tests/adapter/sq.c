@@ -2,11 +2,11 @@
 /*
  * Send queues: order, fences, retries, completions.
  *
- * Operation: the engine issues work requests in order. RDMA READs are in flight until
- * the requests behind them were issued, as far as max_rd_atomic and fences allow that;
- * read.c says when their data move. Completions come in order. A request that fails
- * moves the queue pair to the error state; what is behind it is flushed, unsignalled
- * requests included.
+ * Operation: the engine issues work requests in order. Requests behind an RDMA READ are
+ * issued while the READ is in flight, unless max_rd_atomic or a fence forbids that;
+ * read.c describes when the data of a READ move. Completions come in order. A request
+ * that fails moves the queue pair to the error state; the requests behind it are flushed,
+ * unsignalled ones included.
  *
  * Ownership: a queue pair owns its ring.
  *

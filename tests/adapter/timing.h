@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a timed adapter is busy with; timing.c explains it.
+ * Busy times of the parts of a timed adapter; timing.c explains them.
  *
  * Operation: the times are those of the clock in clock.h, in ns.
  * Ownership: parts of devices and queue pairs.

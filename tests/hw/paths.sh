@@ -3,9 +3,9 @@
 # The generation checker while the path fails: sourced by tests/hw/run.
 #
 # gencheck writes and reads until it is told to end, while the faults of a round
-# happen one after the other. A fault has happened when the connection was replaced,
-# or, where the client notices nothing, when its fault point has been hit. In the end
-# gencheck compares all blocks with its journal.
+# happen one after the other. After each fault the client must have reconnected and
+# must complete further requests. In the end gencheck compares all blocks with its
+# journal.
 
 # lost BEFORE: the connection was replaced and requests are answered
 lost() {

@@ -4,9 +4,9 @@
 # by adapter.sh.
 #
 # The script runs twice at the same time, as NODE 1 on mdl1 and as NODE 2 on mdl0. NODE 2
-# makes the devices, starts the other one and judges the run. The functions here take the
-# place of the command lab and of those helpers that would meddle with the other side:
-# both share one kernel, its modules, /etc and the log.
+# makes the devices, starts NODE 1 and determines the result of the run. Both nodes share
+# one kernel, its modules, /etc and the kernel log. The functions here therefore replace
+# the command lab and the helpers that would affect the other node.
 
 SIDES=/run/lab/sides
 
@@ -42,8 +42,8 @@ sides_end() {
 	[ -e $SIDES/killed ] || [ $other -eq 0 ] || exit $other
 }
 
-# side_came NAME COUNT: has the other side come to the barrier so often; it may have ended
-# right after
+# side_came NAME COUNT: succeed if the other node has reached the barrier COUNT times, even
+# if the other node has exited since
 side_came() {
 	local file=$SIDES/barrier.$1.$((3 - NODE)) count=0
 
@@ -64,7 +64,8 @@ side_barrier() {
 	side_came "$1" $((count + 1)) || die "barrier $1: node $((3 - NODE)) has ended"
 }
 
-# A machine that stands still, or dies, is one whose adapter does not answer.
+# lab COMMAND...: replaces the lab's command; "pause", "cut" and "kill" set the link of the
+# node's adapter down, so that the other node gets no answer
 lab() {
 	case $1 in
 	barrier) side_barrier "${@:2}" ;;
