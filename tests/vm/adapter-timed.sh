@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# lab: --nodes 1 --cpus 1 --mem 1024 --timeout 240
+# lab: --nodes 1 --icount --mem 1024 --timeout 400
 # kernel: stock
 # adapter: own
 # short: timed adapters delay what is seen of a request by the time of their table
@@ -8,8 +8,8 @@
 . ../lib/rnbd.sh
 . ../lib/adapter.sh
 
-# The time of the machine is that of the host, so the adapter is made so slow that the
-# time of the processor does not matter.
+# Instructions are the clock, so the load of the host does not matter. The adapter is made
+# so slow that the instructions of the processor do not matter either.
 ADDR=$MDL_TARGET
 SLOW=100
 WINDOW=$MDL_DEBUG/window
