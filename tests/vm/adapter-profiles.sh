@@ -10,6 +10,7 @@
 ADDR=$MDL_TARGET
 set_host_id
 disk=$(null_disk 64) || exit 1
+slow=$(null_disk 64 irqmode=2 completion_nsec=20000000) || exit 1
 adapter_load dma=model
 
 # Pages of a file in memory that is written at random are scattered in memory.
@@ -18,14 +19,16 @@ run mount -t tmpfs -o size=48m tmpfs "$OUT/mem"
 run fio --name=scatter --filename="$OUT/mem/pages" --rw=randwrite --bs=4k --size=36m \
     --minimal --output=/dev/null
 
-# full_depth: reads of 1, 2 and 64 pages at depth 128 never wait for send-queue entries
+# full_depth: reads of 1, 2 and 64 pages at depth 128 never wait for send-queue entries;
+# the storage takes 20 ms, so that all of them are in flight
 full_depth() {
 	local bs
 
-	dev=$(attach disk0 --queues 1 --queue-depth 128 --inline-read 0) || exit 1
+	export_disk slow "$slow"
+	dev=$(attach slow --queues 1 --queue-depth 128 --inline-read 0) || exit 1
 	for bs in 4k 8k 256k; do
 		run fio --name=depth --filename="$dev" --direct=1 --ioengine=libaio --rw=randread \
-		    --bs=$bs --iodepth=128 --number_ios=2000 --norandommap \
+		    --bs=$bs --iodepth=128 --number_ios=1000 --norandommap \
 		    --iomem="mmapshared:$OUT/mem/pages" --minimal --output=/dev/null
 		need "$dev" sq_stalls -eq 0
 	done
