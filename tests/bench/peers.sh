@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2034,SC2154 # variables are shared with whoever sources this
+# shellcheck shell=bash disable=SC2034,SC2154 # variables are shared with the script that sources this file
 # SPDX-License-Identifier: GPL-2.0-only
 # The systems that are compared: each exports $backend on the machine that calls
 # peer_export, and peer_attach on the client's machine sets $dev.
