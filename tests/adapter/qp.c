@@ -286,6 +286,8 @@ int mdl_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	mdl_qp_put(qp);
 	/* The engine drops the reference of its list when it finds nothing to do. */
 	wait_for_completion(&qp->gone);
+	/* A lookup that began before xa_erase_bh() may still read the counter of references. */
+	synchronize_rcu_expedited();
 	mdl_place_end(qp);
 	flush_workqueue(dev->events);
 	mdl_cq_clean(mdl_cq_of(ibqp->send_cq), qp);
