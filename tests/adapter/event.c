@@ -2,15 +2,16 @@
 /*
  * Asynchronous events of queue pairs, completion queues, and shared receive queues.
  *
- * Operation: an event is delivered on the ordered workqueue of the device, because a
- * handler may sleep.
+ * Operation: an event is delivered on the ordered workqueue of the device, with
+ * interrupts disabled, because drivers deliver events in an interrupt.
  *
  * Ownership: an event in flight is freed after its delivery. The function that destroys
  * an object flushes the workqueue first.
  *
  * Concurrency: callable in any context.
  *
- * Errors: an event is dropped and logged if its allocation fails.
+ * Errors: an event is dropped and logged if its allocation fails. A handler that returns
+ * with interrupts enabled is a violation, as it may have slept.
  */
 #include <linux/slab.h>
 
@@ -26,8 +27,17 @@ struct mdl_event {
 static void mdl_event_work(struct work_struct *work)
 {
 	struct mdl_event *e = container_of(work, struct mdl_event, work);
+	unsigned long flags;
+	bool enabled;
 
+	local_irq_save(flags);
 	e->handler(&e->event, e->context);
+	enabled = !irqs_disabled();
+	local_irq_restore(flags);
+	if (enabled)
+		mdl_violation(mdl_dev_of(e->event.device), NULL, 0,
+			      "the handler of event %d enabled interrupts or slept",
+			      e->event.event);
 	kfree(e);
 }
 

@@ -133,6 +133,13 @@ static int mdl_plant_access(struct mdl_plant *end, struct mdl_plant *peer)
 	       mdl_plant_remote(end, IB_WR_RDMA_READ, peer->mr->iova, peer->mr->rkey, 64);
 }
 
+/* The peer reports the access by an unknown key as an event. */
+static int mdl_plant_event(struct mdl_plant *end, struct mdl_plant *peer)
+{
+	peer->enables = true;
+	return mdl_plant_rkey(end, peer);
+}
+
 static int mdl_plant_unmap(struct mdl_plant *end, struct mdl_plant *peer)
 {
 	ib_dma_unmap_page(end->dev, end->addr, PAGE_SIZE, DMA_BIDIRECTIONAL);
@@ -194,6 +201,7 @@ static const struct {
 	{ "old-rkey", mdl_plant_old_rkey, PLANT_CQE },
 	{ "bounds", mdl_plant_bounds, PLANT_CQE },
 	{ "access", mdl_plant_access, PLANT_CQE },
+	{ "event", mdl_plant_event, PLANT_CQE },
 	{ "unmap", mdl_plant_unmap, PLANT_CQE },
 	{ "leak", mdl_plant_leak, PLANT_CQE },
 };

@@ -28,6 +28,8 @@
  * @addr: its address, mapped in both directions
  * @status: status of the last completion
  * @first: queue pair of the first completion since the last wait
+ * @byte_len: length in the last completion
+ * @enables: whether its handler of events enables interrupts, as one that sleeps does
  * @done: number of completions since the last wait
  * @cqe: completion function of all work requests
  */
@@ -42,6 +44,8 @@ struct mdl_plant {
 	struct page *page;
 	u64 addr;
 	enum ib_wc_status status;
+	u32 byte_len;
+	bool enables;
 	struct ib_qp *first;
 	u32 done;
 	struct ib_cqe cqe;

@@ -23,8 +23,17 @@ static void mdl_plant_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct mdl_plant *end = cq->cq_context;
 
 	end->status = wc->status;
+	end->byte_len = wc->byte_len;
 	if (!end->done++)
 		end->first = wc->qp;
+}
+
+static void mdl_plant_event(struct ib_event *event, void *context)
+{
+	struct mdl_plant *end = context;
+
+	if (end->enables)
+		local_irq_enable();
 }
 
 /**
@@ -82,6 +91,8 @@ int mdl_plant_open(struct mdl_plant *end, const char *netdev, u32 cqe)
 		},
 		.sq_sig_type = IB_SIGNAL_ALL_WR,
 		.qp_type = IB_QPT_RC,
+		.event_handler = mdl_plant_event,
+		.qp_context = end,
 	};
 
 	end->cqe.done = mdl_plant_done;

@@ -42,6 +42,7 @@ plant rkey 'unknown key (remote write'
 plant old-rkey 'former key of a region (remote write'
 plant bounds 'address out of the bounds of the region (remote write'
 plant access 'access that the region does not allow (remote read'
+plant event 'the handler of event [0-9]* enabled interrupts or slept'
 
 # A report names the queue pair and the work request.
 grep -q 'qp [1-9][0-9]*: work request [0-9a-f]* (mdl_plant_done \[rdma_model_plant\])' <<<"$said" ||
