@@ -151,6 +151,20 @@ int mdl_modify_cq(struct ib_cq *ibcq, u16 count, u16 period)
 	return 0;
 }
 
+/* Copy a completion for the ULP. Most of one without success is undefined. */
+static void mdl_cq_fill(struct ib_wc *wc, const struct ib_wc *from)
+{
+	if (from->status == IB_WC_SUCCESS) {
+		*wc = *from;
+		return;
+	}
+	memset(wc, MDL_UNDEFINED, sizeof(*wc));
+	wc->wr_id = from->wr_id;
+	wc->status = from->status;
+	wc->qp = from->qp;
+	wc->vendor_err = from->vendor_err;
+}
+
 /**
  * mdl_poll_cq - poll completions
  * @ibcq: completion queue
@@ -173,7 +187,7 @@ int mdl_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc)
 		failed = mdl_delay_due(cq);
 	for (i = 0; i < n && cq->tail != cq->head; i++, cq->tail++) {
 		cqe = &cq->ring[cq->tail % ibcq->cqe];
-		wc[i] = cqe->wc;
+		mdl_cq_fill(&wc[i], &cqe->wc);
 		if (cqe->rq)
 			atomic_inc(&cqe->rq->freed);
 		else

@@ -37,6 +37,8 @@
 #define MDL_GSI_QPN		1
 /* Entries of a receive work request in any profile. */
 #define MDL_MAX_RECV_SGE	64
+/* Byte that fills what is undefined in a work completion. */
+#define MDL_UNDEFINED		0x5a
 
 struct mdl_pd {
 	struct ib_pd ib;

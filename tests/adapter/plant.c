@@ -183,6 +183,21 @@ static int mdl_plant_sync(struct mdl_plant *end, struct mdl_plant *peer)
 	return READ_ONCE(*virt) == 0x5a ? 0 : -EIO;
 }
 
+/* Nothing wrong: a completion without success has no length, nor has that of a SEND. */
+static int mdl_plant_undefined(struct mdl_plant *end, struct mdl_plant *peer)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	int ret = mdl_plant_nothing(end, peer);
+
+	if (ret)
+		return ret;
+	if (end->byte_len <= PAGE_SIZE || peer->byte_len != 64)
+		return -EIO;
+	ret = mdl_plant_recv(peer, peer->addr, 1) ?: ib_modify_qp(peer->qp, &attr, IB_QP_STATE) ?:
+	      mdl_plant_wait(peer, 1);
+	return ret ?: peer->status == IB_WC_WR_FLUSH_ERR && peer->byte_len > PAGE_SIZE ? 0 : -EIO;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(struct mdl_plant *end, struct mdl_plant *peer);
@@ -190,6 +205,7 @@ static const struct {
 } mdl_plants[] = {
 	{ "nothing", mdl_plant_nothing, PLANT_CQE },
 	{ "sync", mdl_plant_sync, PLANT_CQE },
+	{ "undefined", mdl_plant_undefined, PLANT_CQE },
 	{ "unmapped", mdl_plant_unmapped, PLANT_CQE },
 	{ "direction", mdl_plant_direction, PLANT_CQE },
 	{ "sends", mdl_plant_sends, PLANT_CQE },

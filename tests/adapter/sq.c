@@ -113,7 +113,6 @@ static bool mdl_sq_complete(struct mdl_qp *qp, enum ib_wc_status status)
 			.wr_id = wqe->wr_id,
 			.status = status,
 			.opcode = mdl_wc_opcode[wqe->opcode],
-			.byte_len = wqe->length,
 			.qp = &qp->ib,
 			.port_num = 1,
 		},
@@ -121,6 +120,10 @@ static bool mdl_sq_complete(struct mdl_qp *qp, enum ib_wc_status status)
 		.sq_index = qp->sq.done,
 	};
 
+	/* Of successful send work requests only an RDMA READ has a length. */
+	memset(&cqe.wc.byte_len, MDL_UNDEFINED, sizeof(cqe.wc.byte_len));
+	if (wqe->opcode == IB_WR_RDMA_READ)
+		cqe.wc.byte_len = wqe->length;
 	qp->sq.done++;
 	if (status == IB_WC_SUCCESS && !(wqe->flags & IB_SEND_SIGNALED))
 		return true;

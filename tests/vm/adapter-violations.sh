@@ -25,7 +25,7 @@ plant() {
 	grep 'rdma-model: VIOLATION: mdl[01]: .*'"$2" <<<"$said" || die "$1: not reported: $said"
 }
 
-for nothing in nothing sync; do
+for nothing in nothing sync undefined; do
 	commit $nothing
 	if grep VIOLATION <<<"$said"; then die "a report of nothing"; fi
 done
