@@ -198,6 +198,14 @@ static int mdl_plant_undefined(struct mdl_plant *end, struct mdl_plant *peer)
 	return ret ?: peer->status == IB_WC_WR_FLUSH_ERR && peer->byte_len > PAGE_SIZE ? 0 : -EIO;
 }
 
+/* Not a violation, but counted: a message that nothing receives. */
+static int mdl_plant_unreceived(struct mdl_plant *end, struct mdl_plant *peer)
+{
+	int ret = mdl_plant_send(end, end->addr, 64, 1) ?: mdl_plant_wait(end, 1);
+
+	return ret ?: end->status == IB_WC_RNR_RETRY_EXC_ERR ? 0 : -EIO;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(struct mdl_plant *end, struct mdl_plant *peer);
@@ -206,6 +214,7 @@ static const struct {
 	{ "nothing", mdl_plant_nothing, PLANT_CQE },
 	{ "sync", mdl_plant_sync, PLANT_CQE },
 	{ "undefined", mdl_plant_undefined, PLANT_CQE },
+	{ "unreceived", mdl_plant_unreceived, PLANT_CQE },
 	{ "unmapped", mdl_plant_unmapped, PLANT_CQE },
 	{ "direction", mdl_plant_direction, PLANT_CQE },
 	{ "sends", mdl_plant_sends, PLANT_CQE },

@@ -135,8 +135,10 @@ static bool mdl_take_recv(struct mdl_exchange *x, struct mdl_rwqe *rwqe)
 
 	if (mdl_nasty_rnr(x->peer_dev, x->qp, mdl_sq_rnr_delay(x->qp)))
 		return false;
-	if (!mdl_rq_take(mdl_qp_rq(x->peer), rwqe, x->dev->engine.sge, &below))
+	if (!mdl_rq_take(mdl_qp_rq(x->peer), rwqe, x->dev->engine.sge, &below)) {
+		mdl_count(x->peer_dev, MDL_STAT_NO_RECEIVE);
 		return false;
+	}
 	if (below)
 		mdl_event_srq(mdl_srq_of(x->peer->ib.srq), IB_EVENT_SRQ_LIMIT_REACHED);
 	return true;

@@ -37,6 +37,7 @@ const char *const mdl_stat_names[MDL_STAT_NASTY] = {
 	[MDL_STAT_CQE] = "completions",
 	[MDL_STAT_INTERRUPT] = "interrupts",
 	[MDL_STAT_RNR] = "receiver_not_ready",
+	[MDL_STAT_NO_RECEIVE] = "no_receive",
 	[MDL_STAT_RETRY] = "retries",
 	[MDL_STAT_FENCE_WAIT] = "fence_waits",
 	[MDL_STAT_READ_WAIT] = "read_limit_waits",

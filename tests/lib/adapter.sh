@@ -160,7 +160,8 @@ adapter_begin() {
 
 # adapter_end: fail unless the script used both devices, committed no violation and leaves
 # nothing mapped. A violation on a device that was removed is not counted here, but its
-# kernel warning has failed the run.
+# kernel warning has failed the run. Credits keep the product from sending to a queue pair
+# without a receive work request; nvme-rdma and the kernel's RNBD do not do so either.
 adapter_end() {
 	local status=$? dev
 
@@ -177,6 +178,7 @@ adapter_end() {
 	mdl_need mdl1 served_sends -gt 0
 	for dev in mdl0 mdl1; do
 		mdl_need "$dev" violations -eq 0
+		mdl_need "$dev" no_receive -eq 0
 	done
 	adapter_down
 }

@@ -30,6 +30,10 @@ for nothing in nothing sync undefined; do
 	if grep VIOLATION <<<"$said"; then die "a report of nothing"; fi
 done
 
+mdl_need mdl1 no_receive -eq 0
+commit unreceived
+mdl_need mdl1 no_receive -gt 0
+
 plant unmapped 'address that is not mapped (local read'
 plant direction 'access against the direction of a mapping (local write'
 plant unmap 'unmaps address'
