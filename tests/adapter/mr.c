@@ -238,6 +238,24 @@ static struct mdl_mr *mdl_mr_find(struct mdl_dev *dev, u32 key)
 	return xa_load(&dev->mrs, key >> MDL_KEY_SHIFT);
 }
 
+/* Check a REG_MR against the region, whose lock is held. */
+static const char *mdl_mr_check_register(const struct mdl_mr *mr, const struct mdl_swqe *wqe)
+{
+	lockdep_assert_held(&mr->lock);
+	if (mr->valid)
+		return "REG_MR of a region that is still registered";
+	if ((wqe->key ^ wqe->mr_key) >> MDL_KEY_SHIFT)
+		return "REG_MR changes more of the key than its lowest byte";
+	if (mr->used && wqe->key == mr->key)
+		return "REG_MR with the key of the registration before";
+	if (wqe->access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC) &&
+	    !(wqe->access & IB_ACCESS_LOCAL_WRITE))
+		return "REG_MR allows to write remotely but not locally";
+	if (!mr->staged_nr)
+		return "REG_MR without memory";
+	return NULL;
+}
+
 /**
  * mdl_mr_register - execute a REG_MR
  * @dev: device
@@ -250,8 +268,8 @@ static struct mdl_mr *mdl_mr_find(struct mdl_dev *dev, u32 key)
 const char *mdl_mr_register(struct mdl_dev *dev, struct ib_pd *pd,
 			    const struct mdl_swqe *wqe)
 {
-	const char *wrong = NULL;
 	unsigned long flags;
+	const char *wrong;
 	struct mdl_mr *mr;
 	u32 i;
 
@@ -262,13 +280,8 @@ const char *mdl_mr_register(struct mdl_dev *dev, struct ib_pd *pd,
 		return "REG_MR of a region that the queue pair cannot use";
 	}
 	spin_lock_irqsave(&mr->lock, flags);
-	if (mr->valid) {
-		wrong = "REG_MR of a region that is still registered";
-	} else if ((wqe->key ^ wqe->mr_key) >> MDL_KEY_SHIFT) {
-		wrong = "REG_MR changes more of the key than its lowest byte";
-	} else if (!mr->staged_nr) {
-		wrong = "REG_MR without memory";
-	} else {
+	wrong = mdl_mr_check_register(mr, wqe);
+	if (!wrong) {
 		for (i = 0; i < mr->staged_nr; i++)
 			mr->active[i] = mr->staged[i];
 		mr->nr = mr->staged_nr;
@@ -277,6 +290,7 @@ const char *mdl_mr_register(struct mdl_dev *dev, struct ib_pd *pd,
 		mr->iova = mr->ib.iova;
 		mr->length = mr->ib.length;
 		mr->valid = true;
+		mr->used = true;
 	}
 	spin_unlock_irqrestore(&mr->lock, flags);
 	rcu_read_unlock();

@@ -84,6 +84,7 @@ struct mdl_piece {
  * @lock: protects all that follow, except @is_dma, @max and the staged pieces
  * @is_dma: whether it stands for all memory
  * @valid: whether it can be accessed
+ * @used: whether it was registered before, with @key the last time
  * @key: local and remote key; the lowest byte is the variant
  * @access: enum ib_access_flags
  * @iova: first address in the region
@@ -100,6 +101,7 @@ struct mdl_mr {
 	spinlock_t lock;	/* what an engine uses */
 	bool is_dma;
 	bool valid;
+	bool used;
 	u32 key;
 	int access;
 	u64 iova;

@@ -133,6 +133,27 @@ static int mdl_plant_access(struct mdl_plant *end, struct mdl_plant *peer)
 	       mdl_plant_remote(end, IB_WR_RDMA_READ, peer->mr->iova, peer->mr->rkey, 64);
 }
 
+/* A region that the peer can write must be writable locally. */
+static int mdl_plant_reg_access(struct mdl_plant *end, struct mdl_plant *peer)
+{
+	int ret = mdl_plant_register_key(peer, ib_inc_rkey(peer->mr->rkey),
+					 IB_ACCESS_REMOTE_WRITE);
+
+	return ret == -EIO && peer->status == IB_WC_MW_BIND_ERR ? 0 : -EIO;
+}
+
+/* Two registrations with the same key. */
+static int mdl_plant_reg_key(struct mdl_plant *end, struct mdl_plant *peer)
+{
+	int ret = mdl_plant_register(peer, IB_ACCESS_REMOTE_WRITE) ?: mdl_plant_invalidate(peer);
+
+	if (ret)
+		return ret;
+	ret = mdl_plant_register_key(peer, peer->mr->rkey,
+				     IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE);
+	return ret == -EIO && peer->status == IB_WC_MW_BIND_ERR ? 0 : -EIO;
+}
+
 /* The peer reports the access by an unknown key as an event. */
 static int mdl_plant_event(struct mdl_plant *end, struct mdl_plant *peer)
 {
@@ -226,6 +247,8 @@ static const struct {
 	{ "old-rkey", mdl_plant_old_rkey, PLANT_CQE },
 	{ "bounds", mdl_plant_bounds, PLANT_CQE },
 	{ "access", mdl_plant_access, PLANT_CQE },
+	{ "reg-access", mdl_plant_reg_access, PLANT_CQE },
+	{ "reg-key", mdl_plant_reg_key, PLANT_CQE },
 	{ "event", mdl_plant_event, PLANT_CQE },
 	{ "unmap", mdl_plant_unmap, PLANT_CQE },
 	{ "leak", mdl_plant_leak, PLANT_CQE },

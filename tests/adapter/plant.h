@@ -59,7 +59,9 @@ int mdl_plant_send(struct mdl_plant *end, u64 addr, u32 len, int num_sge);
 int mdl_plant_recv(struct mdl_plant *end, u64 addr, int num_sge);
 int mdl_plant_rdma(struct mdl_plant *end, enum ib_wr_opcode opcode, u64 remote,
 		   u32 rkey, u32 len);
+int mdl_plant_register_key(struct mdl_plant *end, u32 key, int access);
 int mdl_plant_register(struct mdl_plant *end, int access);
+int mdl_plant_invalidate(struct mdl_plant *end);
 
 /* plant_nasty.c */
 int mdl_plant_nasty(const char *name, struct mdl_plant *end, struct mdl_plant *peer);

@@ -302,14 +302,15 @@ int mdl_plant_rdma(struct mdl_plant *end, enum ib_wr_opcode opcode, u64 remote,
 }
 
 /**
- * mdl_plant_register - register the page, and wait for that
+ * mdl_plant_register_key - register the page by a key, and wait for that
  * @end: end
- * @access: remote access
+ * @key: key
+ * @access: access
  *
  * Context: process context, may sleep.
  * Return: 0 or errno.
  */
-int mdl_plant_register(struct mdl_plant *end, int access)
+int mdl_plant_register_key(struct mdl_plant *end, u32 key, int access)
 {
 	struct ib_reg_wr wr = { .wr = { .wr_cqe = &end->cqe, .opcode = IB_WR_REG_MR } };
 	struct scatterlist sg;
@@ -322,11 +323,44 @@ int mdl_plant_register(struct mdl_plant *end, int access)
 	ret = ib_map_mr_sg(end->mr, &sg, 1, NULL, PAGE_SIZE);
 	if (ret != 1)
 		return ret < 0 ? ret : -EIO;
-	ib_update_fast_reg_key(end->mr, ib_inc_rkey(end->mr->rkey));
+	ib_update_fast_reg_key(end->mr, key);
 	wr.mr = end->mr;
 	wr.key = end->mr->rkey;
-	wr.access = IB_ACCESS_LOCAL_WRITE | access;
+	wr.access = access;
 	ret = ib_post_send(end->qp, &wr.wr, NULL);
 	return ret ?: mdl_plant_wait(end, 1) ?: end->status ? -EIO : 0;
+}
+
+/**
+ * mdl_plant_register - register the page by the next key, and wait for that
+ * @end: end
+ * @access: remote access
+ *
+ * Context: process context, may sleep.
+ * Return: 0 or errno.
+ */
+int mdl_plant_register(struct mdl_plant *end, int access)
+{
+	return mdl_plant_register_key(end, ib_inc_rkey(end->mr->rkey),
+				      IB_ACCESS_LOCAL_WRITE | access);
+}
+
+/**
+ * mdl_plant_invalidate - invalidate what mdl_plant_register() registered, and wait for that
+ * @end: end
+ *
+ * Context: process context, may sleep.
+ * Return: 0 or errno.
+ */
+int mdl_plant_invalidate(struct mdl_plant *end)
+{
+	struct ib_send_wr wr = {
+		.wr_cqe = &end->cqe,
+		.opcode = IB_WR_LOCAL_INV,
+		.ex.invalidate_rkey = end->mr->rkey,
+	};
+	int ret = ib_post_send(end->qp, &wr, NULL) ?: mdl_plant_wait(end, 1);
+
+	return ret ?: end->status ? -EIO : 0;
 }
 

@@ -46,6 +46,8 @@ plant rkey 'unknown key (remote write'
 plant old-rkey 'former key of a region (remote write'
 plant bounds 'address out of the bounds of the region (remote write'
 plant access 'access that the region does not allow (remote read'
+plant reg-access 'REG_MR allows to write remotely but not locally'
+plant reg-key 'REG_MR with the key of the registration before'
 plant event 'the handler of event [0-9]* enabled interrupts or slept'
 
 # A report names the queue pair and the work request.
