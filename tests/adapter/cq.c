@@ -3,9 +3,9 @@
  * Completion queues: entries, polling, events, moderation.
  *
  * Operation: engines write entries, the ULP polls them. Polling a completion frees the
- * entry of its work queue, as drivers do; a ULP that posts before it polls overflows the
- * work queue. An armed completion queue raises one event; with moderation, after a number
- * of entries or a delay. On a nasty or timed device, entries are held until they are due
+ * entry of its work queue (retire.c), as drivers do; a ULP that posts before it polls
+ * overflows the work queue. An armed completion queue raises one event; with moderation,
+ * after a number of entries or a delay. On a nasty or timed device, entries are held until they are due
  * (delay.c). On a timed device, entries can be polled once they are due, and the event is
  * an interrupt of the clock (clock.c).
  *
@@ -188,11 +188,7 @@ int mdl_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc)
 	for (i = 0; i < n && cq->tail != cq->head; i++, cq->tail++) {
 		cqe = &cq->ring[cq->tail % ibcq->cqe];
 		mdl_cq_fill(&wc[i], &cqe->wc);
-		if (cqe->rq)
-			atomic_inc(&cqe->rq->freed);
-		else
-			/* Pairs with the acquire of a post. */
-			smp_store_release(&cqe->qp->sq.freed, cqe->sq_index + 1);
+		mdl_retire(cqe);
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);
 	mdl_cq_fail(failed);
@@ -338,7 +334,8 @@ void mdl_cq_clean(struct mdl_cq *cq, struct mdl_qp *qp)
 		cqe = &cq->ring[from % cq->ib.cqe];
 		if (cqe->qp != qp)
 			cq->ring[to++ % cq->ib.cqe] = *cqe;
-		else if (cqe->rq)
+		/* mdl_retire_all() retires those of the queue pair's own queues. */
+		else if (cqe->rq && cqe->rq != &qp->rq)
 			atomic_inc(&cqe->rq->freed);
 	}
 	cq->head = to;

@@ -235,7 +235,7 @@ void mdl_delay_cq_clean(struct mdl_cq *cq, struct mdl_qp *qp)
 	list_for_each_entry_safe(held, next, &cq->held, entry) {
 		if (held->cqe.qp != qp)
 			continue;
-		if (held->cqe.rq)
+		if (held->cqe.rq && held->cqe.rq != &qp->rq)
 			atomic_inc(&held->cqe.rq->freed);
 		list_move(&held->entry, &cq->held_free);
 	}

@@ -35,6 +35,9 @@
  * @page: first page of the memory
  * @offset: offset of @addr in @page
  * @dir: direction
+ * @pins: number of entries of posted work requests that refer to it; retire.c
+ * @pin_qpn: queue pair of the last one of these
+ * @pin_wr_id: the last one of these
  * @nr: number of shadow pages, 0 if the device accesses the memory itself
  * @shadow: shadow pages
  */
@@ -45,6 +48,9 @@ struct mdl_mapping {
 	struct page *page;
 	size_t offset;
 	enum dma_data_direction dir;
+	u32 pins;
+	u32 pin_qpn;
+	u64 pin_wr_id;
 	u32 nr;
 	struct page *shadow[] __counted_by(nr);
 };
@@ -234,6 +240,64 @@ dma_addr_t mdl_dma_map(struct mdl_dev *dev, struct page *page, size_t offset, si
 }
 
 /**
+ * mdl_dma_pin - note that a posted work request refers to a mapping
+ * @dev: device
+ * @addr: address, anywhere in a mapping; without a mapping nothing happens
+ * @qpn: queue pair, for the report
+ * @wr_id: work request, for the report
+ *
+ * Context: any.
+ */
+void mdl_dma_pin(struct mdl_dev *dev, u64 addr, u32 qpn, u64 wr_id)
+{
+	struct mdl_dma *dma = &dev->dma;
+	struct mdl_mapping *m;
+	unsigned long flags;
+
+	spin_lock_irqsave(&dma->lock, flags);
+	m = mdl_dma_find(dma, addr);
+	if (m) {
+		m->pins++;
+		m->pin_qpn = qpn;
+		m->pin_wr_id = wr_id;
+	}
+	spin_unlock_irqrestore(&dma->lock, flags);
+}
+
+/**
+ * mdl_dma_unpin - undo mdl_dma_pin()
+ * @dev: device
+ * @addr: the same address
+ *
+ * Context: any.
+ */
+void mdl_dma_unpin(struct mdl_dev *dev, u64 addr)
+{
+	struct mdl_dma *dma = &dev->dma;
+	struct mdl_mapping *m;
+	unsigned long flags;
+
+	spin_lock_irqsave(&dma->lock, flags);
+	m = mdl_dma_find(dma, addr);
+	if (m && m->pins)
+		m->pins--;
+	spin_unlock_irqrestore(&dma->lock, flags);
+}
+
+static void mdl_dma_report_pin(struct mdl_dev *dev, const struct mdl_mapping *m)
+{
+	struct mdl_qp *qp;
+
+	rcu_read_lock();
+	qp = mdl_qp_get(dev, m->pin_qpn);
+	mdl_violation(dev, qp, m->pin_wr_id,
+		      "address %llx is unmapped before the work request is retired", m->addr);
+	if (qp)
+		mdl_qp_put(qp);
+	rcu_read_unlock();
+}
+
+/**
  * mdl_dma_unmap - unmap memory
  * @dev: device
  * @addr: address
@@ -266,6 +330,8 @@ void mdl_dma_unmap(struct mdl_dev *dev, dma_addr_t addr, size_t size,
 		mdl_violation(dev, NULL, 0,
 			      "unmaps address %llx with size %zx and direction %d, mapped with %zx and %d",
 			      (u64)addr, size, dir, m->size, m->dir);
+	if (m->pins)
+		mdl_dma_report_pin(dev, m);
 	mdl_count(dev, MDL_STAT_UNMAP);
 	mdl_add(dev, MDL_STAT_MAPPED, -(s64)m->size);
 	mdl_dma_free(m);

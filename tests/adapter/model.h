@@ -80,6 +80,7 @@ int mdl_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sgl, int nents,
 const char *mdl_mr_register(struct mdl_dev *dev, struct ib_pd *pd,
 			    const struct mdl_swqe *wqe);
 const char *mdl_mr_invalidate(struct mdl_dev *dev, struct ib_pd *pd, u32 key);
+bool mdl_mr_is_dma(struct mdl_dev *dev, u32 key);
 const char *mdl_mr_check(struct mdl_dev *dev, struct ib_pd *pd, u32 key, u64 addr,
 			 u64 len, int access);
 const char *mdl_mr_translate(struct mdl_dev *dev, u32 key, u64 addr, u64 *dma, u32 *len);
@@ -160,6 +161,12 @@ int mdl_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 int mdl_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		  const struct ib_recv_wr **bad_wr);
 
+/* retire.c */
+void mdl_hold_send(struct mdl_qp *qp, const struct mdl_swqe *wqe);
+void mdl_hold_recv(struct mdl_qp *qp, const struct mdl_rwqe *wqe);
+void mdl_retire(const struct mdl_cqe *cqe);
+void mdl_retire_all(struct mdl_qp *qp);
+
 /* sq.c */
 int mdl_sq_init(struct mdl_sq *sq, const struct ib_qp_cap *cap);
 void mdl_sq_exit(struct mdl_sq *sq);
@@ -211,6 +218,8 @@ dma_addr_t mdl_dma_map(struct mdl_dev *dev, struct page *page, size_t offset, si
 		       enum dma_data_direction dir, bool copy, bool coherent);
 void mdl_dma_unmap(struct mdl_dev *dev, dma_addr_t addr, size_t size,
 		   enum dma_data_direction dir, bool copy);
+void mdl_dma_pin(struct mdl_dev *dev, u64 addr, u32 qpn, u64 wr_id);
+void mdl_dma_unpin(struct mdl_dev *dev, u64 addr);
 void mdl_dma_sync(struct mdl_dev *dev, dma_addr_t addr, size_t size,
 		  enum dma_data_direction dir, bool to_device);
 

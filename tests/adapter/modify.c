@@ -78,6 +78,7 @@ static void mdl_qp_reset(struct mdl_qp *qp)
 	mdl_cq_clean(mdl_cq_of(qp->ib.send_cq), qp);
 	if (qp->ib.recv_cq != qp->ib.send_cq)
 		mdl_cq_clean(mdl_cq_of(qp->ib.recv_cq), qp);
+	mdl_retire_all(qp);
 	mdl_sq_reset(&qp->sq);
 	mdl_rq_reset(&qp->rq);
 	qp->last_wqe = false;

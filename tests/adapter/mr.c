@@ -332,6 +332,28 @@ const char *mdl_mr_invalidate(struct mdl_dev *dev, struct ib_pd *pd, u32 key)
 }
 
 /**
+ * mdl_mr_is_dma - find out whether a key stands for all memory
+ * @dev: device
+ * @key: local key
+ *
+ * Context: any.
+ * Return: whether an address with this key is a DMA address.
+ */
+bool mdl_mr_is_dma(struct mdl_dev *dev, u32 key)
+{
+	struct mdl_mr *mr;
+	bool is_dma;
+
+	if (key == MDL_LOCAL_DMA_LKEY && dev->profile->features & MDL_F_LOCAL_DMA_LKEY)
+		return true;
+	rcu_read_lock();
+	mr = mdl_mr_find(dev, key);
+	is_dma = mr && mr->is_dma;
+	rcu_read_unlock();
+	return is_dma;
+}
+
+/**
  * mdl_mr_check - check whether a queue pair may access memory by a key
  * @dev: device
  * @pd: protection domain of the queue pair

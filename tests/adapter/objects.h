@@ -7,9 +7,10 @@
  * Ownership: the RDMA core frees devices, protection domains, address handles, queue
  * pairs, and completion queues; the model frees regions and mappings.
  *
- * Concurrency: locks do not nest, with two exceptions. The lock of a vector is taken
+ * Concurrency: locks do not nest, with three exceptions. The lock of a vector is taken
  * inside the lock of a completion queue. The locks of regions, mappings and random
- * numbers are taken inside place_lock of a queue pair. mdl_devices_lock is taken with
+ * numbers are taken inside place_lock of a queue pair. The lock of mappings is taken
+ * inside those of queues and queue pairs. mdl_devices_lock is taken with
  * bottom halves disabled, all other locks with interrupts disabled, because a ULP may
  * post, poll, map and unmap in any context. Lookups of devices, queue pairs and regions
  * use RCU.

@@ -44,7 +44,7 @@ static int mdl_plant_direction(struct mdl_plant *end, struct mdl_plant *peer)
 	if (ib_dma_mapping_error(peer->dev, addr))
 		return -ENOMEM;
 	ret = mdl_plant_recv(peer, addr, 1) ?: mdl_plant_send(end, end->addr, 64, 1) ?:
-	      mdl_plant_wait(end, 1);
+	      mdl_plant_wait(end, 1) ?: mdl_plant_wait(peer, 1);
 	ib_dma_unmap_page(peer->dev, addr, PAGE_SIZE, DMA_TO_DEVICE);
 	return ret;
 }
@@ -161,6 +161,26 @@ static int mdl_plant_event(struct mdl_plant *end, struct mdl_plant *peer)
 	return mdl_plant_rkey(end, peer);
 }
 
+/* The message has arrived, but the sender has not polled its completion. */
+static int mdl_plant_early_unmap(struct mdl_plant *end, struct mdl_plant *peer)
+{
+	int ret = mdl_plant_recv(peer, peer->addr, 1) ?:
+		  mdl_plant_send(end, end->addr, 64, 1) ?: mdl_plant_wait(peer, 1);
+
+	ib_dma_unmap_page(end->dev, end->addr, PAGE_SIZE, DMA_BIDIRECTIONAL);
+	end->addr = 0;
+	return ret ?: mdl_plant_wait(end, 1);
+}
+
+static int mdl_plant_early_unmap_recv(struct mdl_plant *end, struct mdl_plant *peer)
+{
+	int ret = mdl_plant_recv(peer, peer->addr, 1);
+
+	ib_dma_unmap_page(peer->dev, peer->addr, PAGE_SIZE, DMA_BIDIRECTIONAL);
+	peer->addr = 0;
+	return ret;
+}
+
 static int mdl_plant_unmap(struct mdl_plant *end, struct mdl_plant *peer)
 {
 	ib_dma_unmap_page(end->dev, end->addr, PAGE_SIZE, DMA_BIDIRECTIONAL);
@@ -250,6 +270,8 @@ static const struct {
 	{ "reg-access", mdl_plant_reg_access, PLANT_CQE },
 	{ "reg-key", mdl_plant_reg_key, PLANT_CQE },
 	{ "event", mdl_plant_event, PLANT_CQE },
+	{ "early-unmap", mdl_plant_early_unmap, PLANT_CQE },
+	{ "early-unmap-recv", mdl_plant_early_unmap_recv, PLANT_CQE },
 	{ "unmap", mdl_plant_unmap, PLANT_CQE },
 	{ "leak", mdl_plant_leak, PLANT_CQE },
 };

@@ -134,6 +134,7 @@ static const char *mdl_post_one(struct mdl_dev *dev, struct mdl_qp *qp,
 	}
 	wqe = &sq->wqe[sq->head % sq->size];
 	mdl_post_fill(wqe, qp, wr);
+	mdl_hold_send(qp, wqe);
 	mdl_add(dev, MDL_STAT_WQE_BLOCK, mdl_timing_blocks(dev, wqe));
 	sq->head++;
 	return NULL;

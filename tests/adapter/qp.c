@@ -293,6 +293,7 @@ int mdl_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	mdl_cq_clean(mdl_cq_of(ibqp->send_cq), qp);
 	if (ibqp->recv_cq != ibqp->send_cq)
 		mdl_cq_clean(mdl_cq_of(ibqp->recv_cq), qp);
+	mdl_retire_all(qp);
 	mdl_rq_exit(&qp->rq);
 	mdl_sq_exit(&qp->sq);
 	kfree(qp->pace);

@@ -60,7 +60,8 @@ void mdl_rq_exit(struct mdl_rq *rq)
 	rq->sge = NULL;
 }
 
-static const char *mdl_rq_add(struct mdl_rq *rq, const struct ib_recv_wr *wr, int *ret)
+static const char *mdl_rq_add(struct mdl_qp *qp, struct mdl_rq *rq,
+			      const struct ib_recv_wr *wr, int *ret)
 {
 	struct mdl_rwqe *wqe;
 
@@ -69,7 +70,8 @@ static const char *mdl_rq_add(struct mdl_rq *rq, const struct ib_recv_wr *wr, in
 		*ret = -EINVAL;
 		return "more entries than a receive work request of this queue has";
 	}
-	if (rq->head - (u32)atomic_read(&rq->freed) >= rq->size) {
+	/* Pairs with the release of polling. */
+	if (rq->head - (u32)atomic_read_acquire(&rq->freed) >= rq->size) {
 		*ret = -ENOMEM;
 		return "posted beyond the capacity of the receive queue";
 	}
@@ -77,6 +79,8 @@ static const char *mdl_rq_add(struct mdl_rq *rq, const struct ib_recv_wr *wr, in
 	wqe->wr_id = wr->wr_id;
 	wqe->num_sge = wr->num_sge;
 	memcpy(wqe->sge, wr->sg_list, wr->num_sge * sizeof(*wqe->sge));
+	if (qp)
+		mdl_hold_recv(qp, wqe);
 	return NULL;
 }
 
@@ -101,7 +105,7 @@ int mdl_rq_post(struct mdl_dev *dev, struct mdl_qp *qp, struct mdl_rq *rq,
 	mdl_count(dev, MDL_STAT_POST_RECV);
 	spin_lock_irqsave(&rq->lock, flags);
 	for (; wr; wr = wr->next) {
-		wrong = mdl_rq_add(rq, wr, &ret);
+		wrong = mdl_rq_add(qp, rq, wr, &ret);
 		if (wrong)
 			break;
 	}

@@ -36,6 +36,8 @@ mdl_need mdl1 no_receive -gt 0
 
 plant unmapped 'address that is not mapped (local read'
 plant direction 'access against the direction of a mapping (local write'
+plant early-unmap 'mdl_plant_done.*is unmapped before the work request is retired'
+plant early-unmap-recv 'mdl_plant_done.*is unmapped before the work request is retired'
 plant unmap 'unmaps address'
 plant sends 'posted beyond the capacity of the send queue'
 plant recvs 'posted beyond the capacity of the receive queue'

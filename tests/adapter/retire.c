@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Retirement of work requests: what a posted one holds until it is retired.
+ *
+ * Operation: the mappings that a posted work request names by the local DMA key belong
+ * to the device until the ULP has polled its completion or a later one of its queue.
+ * They are pinned until then, and the end of a pinned mapping is a violation (dma.c).
+ * Polling also frees the entry of the work queue. A reset and the destruction of a queue
+ * pair retire all its work requests.
+ *
+ * Receive work requests of a shared receive queue, and those of the queue pair for
+ * management datagrams, are not pinned: their completions may come in another order.
+ *
+ * Ownership: the entry of the ring keeps what is needed to unpin.
+ *
+ * Concurrency: the lock of the queue pair or receive queue when posting, that of the
+ * completion queue when polling. The lock of the mappings is taken inside all of these.
+ *
+ * Errors: none.
+ */
+#include "model.h"
+
+/* Pin or unpin what the entries of a work request name by its DMA address. */
+static void mdl_pin(const struct mdl_qp *qp, u64 wr_id, const struct ib_sge *sge, u32 num_sge,
+		    bool pin)
+{
+	struct mdl_dev *dev = mdl_dev_of(qp->ib.device);
+	u32 i;
+
+	if (mdl_dma_direct)
+		return;
+	for (i = 0; i < num_sge; i++) {
+		if (!sge[i].length || !mdl_mr_is_dma(dev, sge[i].lkey))
+			continue;
+		if (pin)
+			mdl_dma_pin(dev, sge[i].addr, qp->ib.qp_num, wr_id);
+		else
+			mdl_dma_unpin(dev, sge[i].addr);
+	}
+}
+
+static void mdl_pin_send(const struct mdl_qp *qp, const struct mdl_swqe *wqe, bool pin)
+{
+	if (!(wqe->flags & IB_SEND_INLINE))
+		mdl_pin(qp, wqe->wr_id, wqe->sge, wqe->num_sge, pin);
+}
+
+static void mdl_pin_recv(const struct mdl_qp *qp, const struct mdl_rwqe *wqe, bool pin)
+{
+	if (qp->ib.qp_type == IB_QPT_RC)
+		mdl_pin(qp, wqe->wr_id, wqe->sge, wqe->num_sge, pin);
+}
+
+/**
+ * mdl_hold_send - pin the memory of a send work request
+ * @qp: queue pair
+ * @wqe: work request that is being posted
+ *
+ * Context: any, lock of the queue pair held.
+ */
+void mdl_hold_send(struct mdl_qp *qp, const struct mdl_swqe *wqe)
+{
+	lockdep_assert_held(&qp->lock);
+	mdl_pin_send(qp, wqe, true);
+}
+
+/**
+ * mdl_hold_recv - pin the memory of a receive work request
+ * @qp: queue pair
+ * @wqe: work request that is being posted to its own receive queue
+ *
+ * Context: any, lock of the receive queue held.
+ */
+void mdl_hold_recv(struct mdl_qp *qp, const struct mdl_rwqe *wqe)
+{
+	lockdep_assert_held(&qp->rq.lock);
+	mdl_pin_recv(qp, wqe, true);
+}
+
+/* Unpin from the oldest send work request in use up to before @to. */
+static void mdl_retire_sends(struct mdl_qp *qp, u32 to)
+{
+	struct mdl_sq *sq = &qp->sq;
+	u32 i;
+
+	for (i = sq->freed; i != to; i++)
+		mdl_pin_send(qp, &sq->wqe[i % sq->size], false);
+	/* Pairs with the acquire of a post. */
+	smp_store_release(&sq->freed, to);
+}
+
+static void mdl_retire_recvs(struct mdl_qp *qp, u32 to)
+{
+	struct mdl_rq *rq = &qp->rq;
+	u32 i;
+
+	for (i = atomic_read(&rq->freed); i != to; i++)
+		mdl_pin_recv(qp, &rq->wqe[i % rq->size], false);
+	/* Pairs with the acquire of a post. */
+	atomic_set_release(&rq->freed, to);
+}
+
+/**
+ * mdl_retire - retire the work requests that a completion reports as done
+ * @cqe: completion that is being polled
+ *
+ * Context: any, lock of the completion queue held.
+ */
+void mdl_retire(const struct mdl_cqe *cqe)
+{
+	struct mdl_qp *qp = cqe->qp;
+
+	if (!cqe->rq)
+		mdl_retire_sends(qp, cqe->sq_index + 1);
+	else if (cqe->rq == &qp->rq)
+		mdl_retire_recvs(qp, atomic_read(&qp->rq.freed) + 1);
+	else
+		atomic_inc(&cqe->rq->freed);
+}
+
+/**
+ * mdl_retire_all - retire all work requests of a queue pair
+ * @qp: queue pair that is being reset or destroyed, whose completions were removed
+ *
+ * Context: any.
+ */
+void mdl_retire_all(struct mdl_qp *qp)
+{
+	mdl_retire_sends(qp, qp->sq.head);
+	mdl_retire_recvs(qp, qp->rq.head);
+}
