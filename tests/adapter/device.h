@@ -83,6 +83,7 @@ enum mdl_stat {
 	MDL_STAT_UNMAP,
 	MDL_STAT_SYNC,
 	MDL_STAT_MAPPED,
+	MDL_STAT_JOINED,
 	MDL_STAT_WQE_BLOCK,
 	MDL_STAT_VIOLATION,
 	/* What became of nastiness, and, from MDL_STAT_NASTY on, one per kind. */

@@ -3,11 +3,11 @@
  * Mappings of a device: an address is valid exactly while it is mapped.
  *
  * Operation: each mapping gets addresses that were not used before, with a gap of one
- * page to the next one, and shadow pages. The device accesses the shadow; data move
- * between memory and shadow when memory is mapped, unmapped and synchronised, so that
- * a synchronisation that is missing shows as wrong data. Coherent memory has no
- * shadow, nor has any memory of a device without bounce buffers. With dma=direct an
- * address is a physical address, and nothing is checked.
+ * page to the next one unless it joins it in one segment, and shadow pages. The device
+ * accesses the shadow; data move between memory and shadow when memory is mapped, unmapped
+ * and synchronised, so that a synchronisation that is missing shows as wrong data. Coherent
+ * memory has no shadow, nor has any memory of a device without bounce buffers. With
+ * dma=direct an address is a physical address, and nothing is checked.
  *
  * Ownership: a mapping owns its shadow pages until it is unmapped.
  *
@@ -35,6 +35,8 @@
  * @page: first page of the memory
  * @offset: offset of @addr in @page
  * @dir: direction
+ * @joined: whether the mapping at the next address belongs to the same segment
+ * @nents: first of a list: number of entries of the list, otherwise 0
  * @pins: number of entries of posted work requests that refer to it; retire.c
  * @pin_qpn: queue pair of the last one of these
  * @pin_wr_id: the last one of these
@@ -48,6 +50,8 @@ struct mdl_mapping {
 	struct page *page;
 	size_t offset;
 	enum dma_data_direction dir;
+	bool joined;
+	u32 nents;
 	u32 pins;
 	u32 pin_qpn;
 	u64 pin_wr_id;
@@ -184,24 +188,45 @@ static struct mdl_mapping *mdl_dma_alloc(size_t pages)
 }
 
 /**
+ * mdl_dma_reserve - find addresses for mappings that follow each other
+ * @dev: device
+ * @pages: number of pages
+ *
+ * They are not found again before all others were.
+ *
+ * Context: any.
+ * Return: address, or 0.
+ */
+u64 mdl_dma_reserve(struct mdl_dev *dev, u64 pages)
+{
+	struct mdl_dma *dma = &dev->dma;
+	unsigned long flags;
+	u64 addr;
+
+	spin_lock_irqsave(&dma->lock, flags);
+	addr = mdl_dma_find_room(dma, pages);
+	spin_unlock_irqrestore(&dma->lock, flags);
+	return addr;
+}
+
+/**
  * mdl_dma_map - map memory
  * @dev: device
- * @page: first page
- * @offset: offset in @page
+ * @phys: physical address
  * @size: bytes
  * @dir: direction
- * @copy: whether data are copied to the shadow
- * @coherent: whether the device accesses the memory itself in any case
+ * @how: MDL_MAP_* flags
+ * @room: page of mdl_dma_reserve(), or 0
  *
  * Context: any.
  * Return: address, or DMA_MAPPING_ERROR.
  */
-dma_addr_t mdl_dma_map(struct mdl_dev *dev, struct page *page, size_t offset, size_t size,
-		       enum dma_data_direction dir, bool copy, bool coherent)
+dma_addr_t mdl_dma_map(struct mdl_dev *dev, phys_addr_t phys, size_t size,
+		       enum dma_data_direction dir, u32 how, u64 room)
 {
-	size_t in_page = offset & ~PAGE_MASK;
+	bool shadow = dev->bounce && !(how & MDL_MAP_COHERENT);
+	size_t in_page = offset_in_page(phys);
 	size_t pages = PFN_UP(in_page + size);
-	bool shadow = dev->bounce && !coherent;
 	struct mdl_dma *dma = &dev->dma;
 	struct mdl_mapping *m;
 	unsigned long flags;
@@ -217,15 +242,15 @@ dma_addr_t mdl_dma_map(struct mdl_dev *dev, struct page *page, size_t offset, si
 	if (!m)
 		return DMA_MAPPING_ERROR;
 	m->size = size;
-	m->page = page;
-	m->offset = offset;
+	m->page = pfn_to_page(PHYS_PFN(phys));
+	m->offset = in_page;
 	m->dir = dir;
 	spin_lock_irqsave(&dma->lock, flags);
-	addr = mdl_dma_find_room(dma, pages);
+	addr = room ?: mdl_dma_find_room(dma, pages);
 	if (addr) {
 		m->addr = addr + in_page;
 		/* What the device does not write must not be lost: copy always. */
-		if (copy)
+		if (how & MDL_MAP_COPY)
 			mdl_dma_copy(m, 0, size, true);
 		mdl_dma_insert(dma, m);
 	}
@@ -237,6 +262,53 @@ dma_addr_t mdl_dma_map(struct mdl_dev *dev, struct page *page, size_t offset, si
 	mdl_count(dev, MDL_STAT_MAP);
 	mdl_add(dev, MDL_STAT_MAPPED, size);
 	return m->addr;
+}
+
+/**
+ * mdl_dma_join - join a mapping with the one at the next address into one segment
+ * @dev: device
+ * @addr: first address of the mapping
+ *
+ * Context: any.
+ */
+void mdl_dma_join(struct mdl_dev *dev, u64 addr)
+{
+	struct mdl_dma *dma = &dev->dma;
+	struct mdl_mapping *m;
+	unsigned long flags;
+
+	spin_lock_irqsave(&dma->lock, flags);
+	m = mdl_dma_find(dma, addr);
+	if (m)
+		m->joined = true;
+	spin_unlock_irqrestore(&dma->lock, flags);
+	mdl_count(dev, MDL_STAT_JOINED);
+}
+
+/**
+ * mdl_dma_set_nents - note how long the list is that begins with a mapping
+ * @dev: device
+ * @addr: address of the mapping
+ * @nents: number of entries of the list, 0 to return only
+ *
+ * Context: any.
+ * Return: the number of entries before, 0 if the mapping begins no list.
+ */
+u32 mdl_dma_set_nents(struct mdl_dev *dev, u64 addr, u32 nents)
+{
+	struct mdl_dma *dma = &dev->dma;
+	struct mdl_mapping *m;
+	unsigned long flags;
+	u32 before = 0;
+
+	spin_lock_irqsave(&dma->lock, flags);
+	m = mdl_dma_find(dma, addr);
+	if (m) {
+		before = m->nents;
+		m->nents = nents ?: before;
+	}
+	spin_unlock_irqrestore(&dma->lock, flags);
+	return before;
 }
 
 /**
@@ -297,11 +369,30 @@ static void mdl_dma_report_pin(struct mdl_dev *dev, const struct mdl_mapping *m)
 	rcu_read_unlock();
 }
 
+/* End the mapping that begins at @addr; the caller frees it. */
+static struct mdl_mapping *mdl_dma_remove(struct mdl_dma *dma, u64 addr, bool copy)
+{
+	struct mdl_mapping *m;
+	unsigned long flags;
+
+	spin_lock_irqsave(&dma->lock, flags);
+	m = mdl_dma_find(dma, addr);
+	if (m && m->addr != addr)
+		m = NULL;
+	if (m) {
+		rb_erase(&m->node, &dma->root);
+		if (copy && m->dir != DMA_TO_DEVICE)
+			mdl_dma_copy(m, 0, m->size, false);
+	}
+	spin_unlock_irqrestore(&dma->lock, flags);
+	return m;
+}
+
 /**
  * mdl_dma_unmap - unmap memory
  * @dev: device
  * @addr: address
- * @size: bytes
+ * @size: bytes, of all mappings of a segment
  * @dir: direction
  * @copy: whether data are copied from the shadow
  *
@@ -310,31 +401,50 @@ static void mdl_dma_report_pin(struct mdl_dev *dev, const struct mdl_mapping *m)
 void mdl_dma_unmap(struct mdl_dev *dev, dma_addr_t addr, size_t size,
 		   enum dma_data_direction dir, bool copy)
 {
-	struct mdl_dma *dma = &dev->dma;
+	enum dma_data_direction mapped_dir;
 	struct mdl_mapping *m;
-	unsigned long flags;
+	size_t mapped = 0;
+	bool joined;
 
-	spin_lock_irqsave(&dma->lock, flags);
-	m = mdl_dma_find(dma, addr);
-	if (!m || m->addr != addr) {
-		spin_unlock_irqrestore(&dma->lock, flags);
-		mdl_violation(dev, NULL, 0, "unmaps address %llx, which is not mapped",
-			      (u64)addr);
-		return;
-	}
-	rb_erase(&m->node, &dma->root);
-	if (copy && m->dir != DMA_TO_DEVICE)
-		mdl_dma_copy(m, 0, m->size, false);
-	spin_unlock_irqrestore(&dma->lock, flags);
-	if (m->size != size || m->dir != dir)
+	do {
+		m = mdl_dma_remove(&dev->dma, addr + mapped, copy);
+		if (!m) {
+			mdl_violation(dev, NULL, 0, "unmaps address %llx, which is not mapped",
+				      (u64)addr + mapped);
+			return;
+		}
+		if (m->pins)
+			mdl_dma_report_pin(dev, m);
+		joined = m->joined;
+		mapped += m->size;
+		mapped_dir = m->dir;
+		mdl_count(dev, MDL_STAT_UNMAP);
+		mdl_add(dev, MDL_STAT_MAPPED, -(s64)m->size);
+		mdl_dma_free(m);
+	} while (joined);
+	if (mapped != size || mapped_dir != dir)
 		mdl_violation(dev, NULL, 0,
 			      "unmaps address %llx with size %zx and direction %d, mapped with %zx and %d",
-			      (u64)addr, size, dir, m->size, m->dir);
-	if (m->pins)
-		mdl_dma_report_pin(dev, m);
-	mdl_count(dev, MDL_STAT_UNMAP);
-	mdl_add(dev, MDL_STAT_MAPPED, -(s64)m->size);
-	mdl_dma_free(m);
+			      (u64)addr, size, dir, mapped, mapped_dir);
+}
+
+/* Synchronise bytes of one mapping; @size is how many. */
+static const char *mdl_dma_sync_one(struct mdl_mapping *m, u64 addr, size_t *size,
+				    enum dma_data_direction dir, bool to_device)
+{
+	size_t left;
+
+	if (!m)
+		return "which is not mapped";
+	left = m->size - (addr - m->addr);
+	if (*size > left && !m->joined)
+		return "beyond its end";
+	if (dir != m->dir && m->dir != DMA_BIDIRECTIONAL)
+		return "with another direction";
+	*size = min(*size, left);
+	if (m->dir != (to_device ? DMA_FROM_DEVICE : DMA_TO_DEVICE))
+		mdl_dma_copy(m, addr - m->addr, *size, to_device);
+	return NULL;
 }
 
 /**
@@ -352,20 +462,16 @@ void mdl_dma_sync(struct mdl_dev *dev, dma_addr_t addr, size_t size,
 {
 	struct mdl_dma *dma = &dev->dma;
 	const char *wrong = NULL;
-	struct mdl_mapping *m;
+	size_t done, n;
 	unsigned long flags;
 
 	mdl_count(dev, MDL_STAT_SYNC);
 	spin_lock_irqsave(&dma->lock, flags);
-	m = mdl_dma_find(dma, addr);
-	if (!m)
-		wrong = "which is not mapped";
-	else if (size > m->size - (addr - m->addr))
-		wrong = "beyond its end";
-	else if (dir != m->dir && m->dir != DMA_BIDIRECTIONAL)
-		wrong = "with another direction";
-	else if (m->dir != (to_device ? DMA_FROM_DEVICE : DMA_TO_DEVICE))
-		mdl_dma_copy(m, addr - m->addr, size, to_device);
+	for (done = 0; done < size && !wrong; done += n) {
+		n = size - done;
+		wrong = mdl_dma_sync_one(mdl_dma_find(dma, addr + done), addr + done, &n, dir,
+					 to_device);
+	}
 	spin_unlock_irqrestore(&dma->lock, flags);
 	if (wrong)
 		mdl_violation(dev, NULL, 0, "synchronises address %llx, size %zx, %s",

@@ -61,8 +61,8 @@ static void *mdl_op_alloc(struct device *dev, size_t size, dma_addr_t *handle, g
 
 	if (!virt)
 		return NULL;
-	*handle = mdl_dma_map(mdl_of(dev), virt_to_page(virt), 0, size, DMA_BIDIRECTIONAL,
-			      false, true);
+	*handle = mdl_dma_map(mdl_of(dev), virt_to_phys(virt), size, DMA_BIDIRECTIONAL,
+			      MDL_MAP_COHERENT, 0);
 	if (*handle == DMA_MAPPING_ERROR) {
 		free_pages_exact(virt, size);
 		return NULL;
@@ -81,8 +81,8 @@ static dma_addr_t mdl_op_map_page(struct device *dev, struct page *page,
 				  unsigned long offset, size_t size,
 				  enum dma_data_direction dir, unsigned long attrs)
 {
-	return mdl_dma_map(mdl_of(dev), page, offset, size, dir,
-			   !(attrs & DMA_ATTR_SKIP_CPU_SYNC), false);
+	return mdl_dma_map(mdl_of(dev), page_to_phys(page) + offset, size, dir,
+			   attrs & DMA_ATTR_SKIP_CPU_SYNC ? 0 : MDL_MAP_COPY, 0);
 }
 
 static void mdl_op_unmap_page(struct device *dev, dma_addr_t addr, size_t size,
@@ -111,38 +111,6 @@ static dma_addr_t mdl_op_map_phys(struct device *dev, phys_addr_t phys, size_t s
 	.unmap_page = mdl_op_unmap_page
 #endif
 
-static void mdl_op_unmap_sg(struct device *dev, struct scatterlist *sgl, int nents,
-			    enum dma_data_direction dir, unsigned long attrs)
-{
-	struct scatterlist *sg;
-	int i;
-
-	for_each_sg(sgl, sg, nents, i)
-		mdl_op_unmap_page(dev, sg_dma_address(sg), sg_dma_len(sg), dir, attrs);
-}
-
-static int mdl_op_map_sg(struct device *dev, struct scatterlist *sgl, int nents,
-			 enum dma_data_direction dir, unsigned long attrs)
-{
-	struct scatterlist *sg;
-	int i;
-
-	for_each_sg(sgl, sg, nents, i) {
-		if (sg->length > dma_get_max_seg_size(dev))
-			mdl_violation(mdl_of(dev), NULL, 0,
-				      "maps a segment of %u bytes, beyond dma_get_max_seg_size() of %u",
-				      sg->length, dma_get_max_seg_size(dev));
-		sg_dma_address(sg) = mdl_op_map_page(dev, sg_page(sg), sg->offset, sg->length,
-						     dir, attrs);
-		if (sg_dma_address(sg) == DMA_MAPPING_ERROR) {
-			mdl_op_unmap_sg(dev, sgl, i, dir, attrs | DMA_ATTR_SKIP_CPU_SYNC);
-			return -ENOMEM;
-		}
-		sg_dma_len(sg) = sg->length;
-	}
-	return nents;
-}
-
 static void mdl_op_sync_for_cpu(struct device *dev, dma_addr_t addr, size_t size,
 				enum dma_data_direction dir)
 {
@@ -153,26 +121,6 @@ static void mdl_op_sync_for_device(struct device *dev, dma_addr_t addr, size_t s
 				   enum dma_data_direction dir)
 {
 	mdl_dma_sync(mdl_of(dev), addr, size, dir, true);
-}
-
-static void mdl_op_sync_sg_for_cpu(struct device *dev, struct scatterlist *sgl, int nents,
-				   enum dma_data_direction dir)
-{
-	struct scatterlist *sg;
-	int i;
-
-	for_each_sg(sgl, sg, nents, i)
-		mdl_op_sync_for_cpu(dev, sg_dma_address(sg), sg_dma_len(sg), dir);
-}
-
-static void mdl_op_sync_sg_for_device(struct device *dev, struct scatterlist *sgl,
-				      int nents, enum dma_data_direction dir)
-{
-	struct scatterlist *sg;
-	int i;
-
-	for_each_sg(sgl, sg, nents, i)
-		mdl_op_sync_for_device(dev, sg_dma_address(sg), sg_dma_len(sg), dir);
 }
 
 static size_t mdl_op_max_mapping_size(struct device *dev)

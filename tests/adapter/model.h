@@ -214,14 +214,30 @@ u64 mdl_mem_length(const struct ib_sge *sge, u32 num_sge);
 void mdl_dma_init(struct mdl_dev *dev);
 void mdl_dma_exit(struct mdl_dev *dev);
 const char *mdl_dma_access(struct mdl_dev *dev, u64 addr, void *buf, u32 len, bool write);
-dma_addr_t mdl_dma_map(struct mdl_dev *dev, struct page *page, size_t offset, size_t size,
-		       enum dma_data_direction dir, bool copy, bool coherent);
+u64 mdl_dma_reserve(struct mdl_dev *dev, u64 pages);
+/* Copy data to the shadow; let the device access the memory itself in any case. */
+#define MDL_MAP_COPY		BIT(0)
+#define MDL_MAP_COHERENT	BIT(1)
+dma_addr_t mdl_dma_map(struct mdl_dev *dev, phys_addr_t phys, size_t size,
+		       enum dma_data_direction dir, u32 how, u64 room);
+void mdl_dma_join(struct mdl_dev *dev, u64 addr);
+u32 mdl_dma_set_nents(struct mdl_dev *dev, u64 addr, u32 nents);
 void mdl_dma_unmap(struct mdl_dev *dev, dma_addr_t addr, size_t size,
 		   enum dma_data_direction dir, bool copy);
 void mdl_dma_pin(struct mdl_dev *dev, u64 addr, u32 qpn, u64 wr_id);
 void mdl_dma_unpin(struct mdl_dev *dev, u64 addr);
 void mdl_dma_sync(struct mdl_dev *dev, dma_addr_t addr, size_t size,
 		  enum dma_data_direction dir, bool to_device);
+
+/* dma_sg.c */
+int mdl_op_map_sg(struct device *dev, struct scatterlist *sgl, int nents,
+		  enum dma_data_direction dir, unsigned long attrs);
+void mdl_op_unmap_sg(struct device *dev, struct scatterlist *sgl, int nents,
+		     enum dma_data_direction dir, unsigned long attrs);
+void mdl_op_sync_sg_for_cpu(struct device *dev, struct scatterlist *sgl, int nents,
+			    enum dma_data_direction dir);
+void mdl_op_sync_sg_for_device(struct device *dev, struct scatterlist *sgl, int nents,
+			       enum dma_data_direction dir);
 
 /* dma_ops.c */
 extern bool mdl_dma_direct;

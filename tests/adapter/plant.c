@@ -189,6 +189,28 @@ static int mdl_plant_unmap(struct mdl_plant *end, struct mdl_plant *peer)
 	return 0;
 }
 
+/* A list that became shorter must be unmapped with its number of entries, not of segments. */
+static int mdl_plant_unmap_count(struct mdl_plant *end, struct mdl_plant *peer)
+{
+	struct scatterlist sg[2];
+	int i, n;
+
+	sg_init_table(sg, 2);
+	sg_set_page(&sg[0], end->page, PAGE_SIZE, 0);
+	sg_set_page(&sg[1], peer->page, PAGE_SIZE, 0);
+	for (i = 0; i < 100; i++) {
+		n = ib_dma_map_sg(end->dev, sg, 2, DMA_TO_DEVICE);
+		if (!n)
+			return -ENOMEM;
+		if (n == 1 && sg_dma_len(&sg[0]) != 2 * PAGE_SIZE)
+			return -EIO;
+		ib_dma_unmap_sg(end->dev, sg, n, DMA_TO_DEVICE);
+		if (n == 1)
+			return 0;
+	}
+	return -EIO;
+}
+
 /* The model reports what is left when the device is removed. */
 static int mdl_plant_leak(struct mdl_plant *end, struct mdl_plant *peer)
 {
@@ -273,6 +295,7 @@ static const struct {
 	{ "early-unmap", mdl_plant_early_unmap, PLANT_CQE },
 	{ "early-unmap-recv", mdl_plant_early_unmap_recv, PLANT_CQE },
 	{ "unmap", mdl_plant_unmap, PLANT_CQE },
+	{ "unmap-count", mdl_plant_unmap_count, PLANT_CQE },
 	{ "leak", mdl_plant_leak, PLANT_CQE },
 };
 

@@ -45,6 +45,7 @@ const char *const mdl_stat_names[MDL_STAT_NASTY] = {
 	[MDL_STAT_UNMAP] = "unmaps",
 	[MDL_STAT_SYNC] = "syncs",
 	[MDL_STAT_MAPPED] = "mapped_bytes",
+	[MDL_STAT_JOINED] = "joined_entries",
 	[MDL_STAT_WQE_BLOCK] = "work_request_blocks",
 	[MDL_STAT_VIOLATION] = "violations",
 	[MDL_STAT_PASSED] = "completions_passed",

@@ -29,6 +29,7 @@ done
 
 # The client registers, the target moves the data and invalidates.
 mdl_need mdl0 registrations -gt 0
+mdl_need mdl0 joined_entries -gt 0
 mdl_need mdl0 sends -gt 0
 mdl_need mdl1 reads -gt 0
 mdl_need mdl1 writes -gt 0
