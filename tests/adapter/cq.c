@@ -80,6 +80,7 @@ int mdl_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		mdl_object_del(dev, MDL_OBJECT_CQ);
 		return -ENOMEM;
 	}
+	cq->requested = attr->cqe;
 	spin_lock_init(&cq->lock);
 	INIT_LIST_HEAD(&cq->vector_entry);
 	INIT_LIST_HEAD(&cq->event_entry);

@@ -146,6 +146,8 @@ enum mdl_arm { MDL_ARM_NONE, MDL_ARM_SOLICITED, MDL_ARM_NEXT };
  * @ring: entries
  * @head: index of the next entry to be written, counts up
  * @tail: index of the next entry to be polled, counts up
+ * @requested: number of entries that the ULP requested; not protected
+ * @owed: number of work requests that may still add an entry; atomic
  * @arm: event that the ULP requested
  * @count: moderation: completions per event
  * @period: moderation: longest delay of an event, us
@@ -167,6 +169,8 @@ struct mdl_cq {
 	struct mdl_cqe *ring;
 	u32 head;
 	u32 tail;
+	u32 requested;
+	atomic_t owed;
 	enum mdl_arm arm;
 	u16 count;
 	u16 period;

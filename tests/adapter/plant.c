@@ -87,6 +87,15 @@ static int mdl_plant_cq(struct mdl_plant *end, struct mdl_plant *peer)
 	return ret;
 }
 
+/* Two work requests for one entry, though their completions come one after the other. */
+static int mdl_plant_cq_posted(struct mdl_plant *end, struct mdl_plant *peer)
+{
+	int ret = mdl_plant_recv(end, end->addr, 1);
+
+	return ret ?: mdl_plant_recv(peer, peer->addr, 1) ?:
+	       mdl_plant_send(end, end->addr, 64, 1) ?: mdl_plant_wait(end, 1);
+}
+
 static int mdl_plant_sges(struct mdl_plant *end, struct mdl_plant *peer)
 {
 	return mdl_plant_send(end, end->addr, 64, PLANT_SGE + 1) == -EINVAL ? 0 : -EIO;
@@ -283,6 +292,7 @@ static const struct {
 	{ "sends", mdl_plant_sends, PLANT_CQE },
 	{ "recvs", mdl_plant_recvs, PLANT_CQE },
 	{ "cq", mdl_plant_cq, 1 },
+	{ "cq-posted", mdl_plant_cq_posted, 1 },
 	{ "sges", mdl_plant_sges, PLANT_CQE },
 	{ "recv-sges", mdl_plant_recv_sges, PLANT_CQE },
 	{ "rkey", mdl_plant_rkey, PLANT_CQE },

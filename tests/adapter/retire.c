@@ -8,6 +8,10 @@
  * Polling also frees the entry of the work queue. A reset and the destruction of a queue
  * pair retire all its work requests.
  *
+ * In the error state each work request that is not retired adds an entry to its
+ * completion queue, unsignalled ones included. To post more of them than the ULP
+ * requested entries is a violation, as it makes the overflow possible.
+ *
  * Receive work requests of a shared receive queue, and those of the queue pair for
  * management datagrams, are not pinned: their completions may come in another order.
  *
@@ -51,8 +55,19 @@ static void mdl_pin_recv(const struct mdl_qp *qp, const struct mdl_rwqe *wqe, bo
 		mdl_pin(qp, wqe->wr_id, wqe->sge, wqe->num_sge, pin);
 }
 
+static void mdl_owe(struct ib_cq *ibcq, const struct mdl_qp *qp, u64 wr_id)
+{
+	struct mdl_cq *cq = mdl_cq_of(ibcq);
+
+	/* One report each time that the limit is exceeded. */
+	if (atomic_inc_return(&cq->owed) == cq->requested + 1)
+		mdl_violation(mdl_dev_of(ibcq->device), qp, wr_id,
+			      "more work requests than the %u entries that were requested of the completion queue",
+			      cq->requested);
+}
+
 /**
- * mdl_hold_send - pin the memory of a send work request
+ * mdl_hold_send - account for and pin the memory of a send work request
  * @qp: queue pair
  * @wqe: work request that is being posted
  *
@@ -61,11 +76,12 @@ static void mdl_pin_recv(const struct mdl_qp *qp, const struct mdl_rwqe *wqe, bo
 void mdl_hold_send(struct mdl_qp *qp, const struct mdl_swqe *wqe)
 {
 	lockdep_assert_held(&qp->lock);
+	mdl_owe(qp->ib.send_cq, qp, wqe->wr_id);
 	mdl_pin_send(qp, wqe, true);
 }
 
 /**
- * mdl_hold_recv - pin the memory of a receive work request
+ * mdl_hold_recv - account for and pin the memory of a receive work request
  * @qp: queue pair
  * @wqe: work request that is being posted to its own receive queue
  *
@@ -74,6 +90,7 @@ void mdl_hold_send(struct mdl_qp *qp, const struct mdl_swqe *wqe)
 void mdl_hold_recv(struct mdl_qp *qp, const struct mdl_rwqe *wqe)
 {
 	lockdep_assert_held(&qp->rq.lock);
+	mdl_owe(qp->ib.recv_cq, qp, wqe->wr_id);
 	mdl_pin_recv(qp, wqe, true);
 }
 
@@ -85,6 +102,7 @@ static void mdl_retire_sends(struct mdl_qp *qp, u32 to)
 
 	for (i = sq->freed; i != to; i++)
 		mdl_pin_send(qp, &sq->wqe[i % sq->size], false);
+	atomic_sub(to - sq->freed, &mdl_cq_of(qp->ib.send_cq)->owed);
 	/* Pairs with the acquire of a post. */
 	smp_store_release(&sq->freed, to);
 }
@@ -96,6 +114,7 @@ static void mdl_retire_recvs(struct mdl_qp *qp, u32 to)
 
 	for (i = atomic_read(&rq->freed); i != to; i++)
 		mdl_pin_recv(qp, &rq->wqe[i % rq->size], false);
+	atomic_sub(to - (u32)atomic_read(&rq->freed), &mdl_cq_of(qp->ib.recv_cq)->owed);
 	/* Pairs with the acquire of a post. */
 	atomic_set_release(&rq->freed, to);
 }
