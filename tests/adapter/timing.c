@@ -9,12 +9,17 @@
  * request, which is never later than the computed time. Only the completions are held
  * until their computed time.
  *
+ * The parts that all queue pairs share are lanes: a lane is a list of reserved spans of
+ * time, and a request takes the first gap after its start that is long enough. A request
+ * that waits for its own queue pair, or whose data arrive later, thus does not delay
+ * others. The messages of one queue pair and direction keep their order on the wire.
+ *
  * All times of the profile are multiplied by "slowdown": the emulated processor executes
  * one instruction per nanosecond, a real one about two.
  *
- * Simplifications: a READ response reserves the wire when the READ is issued, so a
- * shorter message that the responder sends in the meantime waits for it; acknowledgments
- * take no time on the wire; there is no congestion, and caches of the adapter never miss.
+ * Simplifications: a message occupies the wire without a break, so a short one waits for
+ * the end of a long one that was sent before; acknowledgments take no time on the wire;
+ * there is no congestion, and caches of the adapter never miss.
  *
  * Ownership: devices and queue pairs own their parts.
  * Concurrency: engine, interrupts disabled, one processor.
@@ -22,6 +27,7 @@
  */
 #include <linux/math.h>
 #include <linux/module.h>
+#include <linux/string.h>
 
 #include "model.h"
 
@@ -109,27 +115,98 @@ static u64 mdl_timing_bits(u64 bytes, u32 mbps)
 	return div_u64(bytes * BITS_PER_BYTE * 1000, mbps);
 }
 
-/* Send a message of so many bytes that is ready; result, when it has arrived. */
-static u64 mdl_timing_wire(struct mdl_dev *dev, const struct mdl_qp *qp, u64 ready, u32 len)
+/* Forget the spans that have passed, and the shortest one if the array is full. */
+static void mdl_timing_clean(struct mdl_lane *lane)
+{
+	u64 now = mdl_clock_now(), len, shortest = U64_MAX;
+	u32 i, n = 0, victim = 0;
+
+	for (i = 0; i < lane->n; i++) {
+		if (lane->spans[i].to <= now)
+			continue;
+		lane->spans[n] = lane->spans[i];
+		len = lane->spans[n].to - lane->spans[n].from;
+		if (len < shortest) {
+			shortest = len;
+			victim = n;
+		}
+		n++;
+	}
+	if (n == MDL_TIMING_SPANS) {
+		n--;
+		memmove(&lane->spans[victim], &lane->spans[victim + 1],
+			(n - victim) * sizeof(lane->spans[0]));
+	}
+	lane->n = n;
+}
+
+/* Insert a span before the one with this index; spans that touch become one. */
+static void mdl_timing_insert(struct mdl_lane *lane, u32 i, u64 from, u64 to)
+{
+	struct mdl_span *span = &lane->spans[i];
+	bool before = i && span[-1].to == from;
+	bool after = i < lane->n && span->from == to;
+
+	if (before && after) {
+		span[-1].to = span->to;
+		lane->n--;
+		memmove(span, span + 1, (lane->n - i) * sizeof(*span));
+	} else if (before) {
+		span[-1].to = to;
+	} else if (after) {
+		span->from = from;
+	} else {
+		memmove(span + 1, span, (lane->n - i) * sizeof(*span));
+		*span = (struct mdl_span) { from, to };
+		lane->n++;
+	}
+}
+
+/* Reserve a lane for some time, not before the start; result, when that time begins. */
+static u64 mdl_timing_reserve(struct mdl_lane *lane, u64 start, u64 len)
+{
+	u32 i;
+
+	if (!len)
+		return start;
+	mdl_timing_clean(lane);
+	for (i = 0; i < lane->n && lane->spans[i].from < start + len; i++)
+		start = max(start, lane->spans[i].to);
+	mdl_timing_insert(lane, i, start, start + len);
+	return start;
+}
+
+/*
+ * Send a message of so many bytes that is ready, after the one of the same queue pair that
+ * ended at *last; result, when it has arrived.
+ */
+static u64 mdl_timing_wire(struct mdl_dev *dev, const struct mdl_qp *qp, u64 *last, u64 ready,
+			   u32 len)
 {
 	u32 mtu = ib_mtu_enum_to_int(qp->attr.path_mtu);
 	u32 packets = max(DIV_ROUND_UP(len, mtu), 1);
 	const struct mdl_timing *t = &dev->busy.timing;
-	u64 start = max(ready, dev->busy.wire);
+	u64 took = mdl_timing_bits(len + (u64)packets * t->header_bytes, t->link_mbps);
 
-	dev->busy.wire = start + mdl_timing_bits(len + (u64)packets * t->header_bytes,
-						 t->link_mbps);
-	return dev->busy.wire + t->round_trip_ns / 2;
+	*last = mdl_timing_reserve(&dev->busy.wire, max(ready, *last), took) + took;
+	return *last + t->round_trip_ns / 2;
 }
 
 /* Read data from host memory; result, when the first of them are there. */
 static u64 mdl_timing_fetch(struct mdl_dev *dev, u64 ready, u32 len)
 {
 	const struct mdl_timing *t = &dev->busy.timing;
-	u64 start = max(ready, dev->busy.pcie);
 
-	dev->busy.pcie = start + mdl_timing_bits(len, t->pcie_mbps);
-	return start + t->pcie_read_ns;
+	return mdl_timing_reserve(&dev->busy.pcie, ready, mdl_timing_bits(len, t->pcie_mbps)) +
+	       t->pcie_read_ns;
+}
+
+/* How long a request on a memory region takes. */
+static u64 mdl_timing_memory_ns(const struct mdl_timing *t, const struct mdl_swqe *wqe)
+{
+	if (wqe->opcode == IB_WR_REG_MR)
+		return t->reg_mr_ns + (u64)wqe->pages * t->reg_mr_page_ns;
+	return wqe->opcode == IB_WR_LOCAL_INV ? t->local_inv_ns : 0;
 }
 
 /* When the adapter begins to execute a request. */
@@ -138,33 +215,28 @@ static u64 mdl_timing_start(struct mdl_qp *qp, struct mdl_swqe *wqe)
 	struct mdl_dev *dev = mdl_dev_of(qp->ib.device);
 	const struct mdl_timing *t = &dev->busy.timing;
 	struct mdl_pace *pace = qp->pace;
-	u64 start;
+	u64 start, engine;
 
 	start = wqe->posted + t->doorbell_to_fetch_ns + t->wqe_fetch_ns;
-	start = max3(start, pace->sq, dev->busy.wqe);
+	start = max(start, pace->sq);
 	if (wqe->flags & IB_SEND_FENCE && pace->reads)
 		start = max(start, pace->read_ends[(pace->reads - 1) % MDL_TIMING_READS]);
 	if (wqe->opcode == IB_WR_RDMA_READ && pace->reads >= qp->attr.max_rd_atomic)
 		start = max(start, pace->read_ends[(pace->reads - qp->attr.max_rd_atomic) %
 						   MDL_TIMING_READS]);
+	engine = (u64)t->device_wqe_ns * mdl_timing_blocks(dev, wqe);
+	if (t->reg_mr_stalls)
+		engine = max(engine, mdl_timing_memory_ns(t, wqe));
+	start = mdl_timing_reserve(&dev->busy.wqe, start, engine);
 	pace->sq = start + t->wqe_ns;
-	dev->busy.wqe = start + (u64)t->device_wqe_ns * mdl_timing_blocks(dev, wqe);
 	return start;
 }
 
 /* A request on a memory region: it ends before the next one of its queue begins. */
-static void mdl_timing_memory(struct mdl_qp *qp, struct mdl_swqe *wqe, u64 start, u32 pages)
+static void mdl_timing_memory(struct mdl_qp *qp, struct mdl_swqe *wqe, u64 start)
 {
-	struct mdl_dev *dev = mdl_dev_of(qp->ib.device);
-	const struct mdl_timing *t = &dev->busy.timing;
-
-	if (wqe->opcode == IB_WR_REG_MR)
-		start += t->reg_mr_ns + (u64)pages * t->reg_mr_page_ns;
-	else
-		start += t->local_inv_ns;
+	start += mdl_timing_memory_ns(&mdl_dev_of(qp->ib.device)->busy.timing, wqe);
 	qp->pace->sq = max(qp->pace->sq, start);
-	if (t->reg_mr_stalls)
-		dev->busy.wqe = max(dev->busy.wqe, start);
 	wqe->arrives = start;
 	wqe->ends = start;
 }
@@ -174,11 +246,11 @@ static void mdl_timing_read(struct mdl_qp *qp, struct mdl_dev *peer, struct mdl_
 {
 	struct mdl_dev *dev = mdl_dev_of(qp->ib.device);
 	struct mdl_pace *pace = qp->pace;
-	u64 asked = mdl_timing_wire(dev, qp, start, MDL_RETH_BYTES);
+	u64 asked = mdl_timing_wire(dev, qp, &pace->sent, start, MDL_RETH_BYTES);
 
 	wqe->arrives = asked;
-	wqe->ends = mdl_timing_wire(peer, qp, mdl_timing_fetch(peer, asked, wqe->length),
-				    wqe->length);
+	wqe->ends = mdl_timing_wire(peer, qp, &pace->answered,
+				    mdl_timing_fetch(peer, asked, wqe->length), wqe->length);
 	pace->read_ends[pace->reads++ % MDL_TIMING_READS] = wqe->ends;
 }
 
@@ -200,7 +272,7 @@ void mdl_timing_request(struct mdl_qp *qp, struct mdl_dev *peer, struct mdl_swqe
 	switch (wqe->opcode) {
 	case IB_WR_REG_MR:
 	case IB_WR_LOCAL_INV:
-		mdl_timing_memory(qp, wqe, start, wqe->pages);
+		mdl_timing_memory(qp, wqe, start);
 		return;
 	case IB_WR_RDMA_READ:
 		mdl_timing_read(qp, peer, wqe, start);
@@ -213,7 +285,7 @@ void mdl_timing_request(struct mdl_qp *qp, struct mdl_dev *peer, struct mdl_swqe
 	/* Inline data came with the work request. */
 	if (wqe->length && !(wqe->flags & IB_SEND_INLINE))
 		start = mdl_timing_fetch(dev, start, wqe->length);
-	wqe->arrives = mdl_timing_wire(dev, qp, start, len);
+	wqe->arrives = mdl_timing_wire(dev, qp, &qp->pace->sent, start, len);
 	wqe->ends = wqe->arrives + t->round_trip_ns / 2;
 	if (wqe->opcode == IB_WR_SEND_WITH_INV)
 		wqe->arrives += peer->busy.timing.local_inv_ns;
