@@ -199,14 +199,17 @@ int mdl_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 {
 	struct mdl_dev *dev = mdl_dev_of(ibqp->device);
 	struct mdl_qp *qp = mdl_qp_of(ibqp);
+	unsigned long section;
 	int ret;
 
 	if (READ_ONCE(qp->state) == IB_QPS_RESET || ibqp->srq) {
 		*bad_wr = wr;
 		return -EINVAL;
 	}
+	section = mdl_enter();
 	ret = mdl_rq_post(dev, qp, &qp->rq, wr, bad_wr);
 	if (READ_ONCE(qp->state) == IB_QPS_ERR)
 		mdl_engine_kick(qp);
+	mdl_leave(section);
 	return ret;
 }
