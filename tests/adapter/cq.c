@@ -177,8 +177,9 @@ static void mdl_cq_fill(struct ib_wc *wc, const struct ib_wc *from)
  */
 int mdl_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc)
 {
-	struct mdl_cq *cq = mdl_cq_of(ibcq);
+	struct mdl_dev *dev = mdl_dev_of(ibcq->device);
 	unsigned long flags, section = mdl_enter();
+	struct mdl_cq *cq = mdl_cq_of(ibcq);
 	struct mdl_qp *failed = NULL;
 	const struct mdl_cqe *cqe;
 	int i;
@@ -193,7 +194,8 @@ int mdl_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc)
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);
 	mdl_cq_fail(failed);
-	mdl_leave(section);
+	if (mdl_timed)
+		mdl_clock_leave(section, i ? dev->busy.timing.cq_doorbell_ns : 0);
 	return i;
 }
 

@@ -125,6 +125,9 @@ static const struct mdl_profile mdl_profiles[] = {
 			.round_trip_ns = 2500,
 			/* An 8-byte doorbell per post: 50 to 250 in papers. */
 			.doorbell_ns = 100,
+			/* Memory records (mlx5_ib_post_recv(), mlx5_cq_set_ci()). */
+			.recv_doorbell_ns = 0,
+			.cq_doorbell_ns = 0,
 			/* PCIe one way (140, papers) and a guess for the adapter. */
 			.doorbell_to_fetch_ns = 250,
 			.wqe_fetch_ns = 550,
@@ -214,6 +217,12 @@ static const struct mdl_profile mdl_profiles[] = {
 			.header_bytes = 82,
 			.round_trip_ns = 2500,
 			.doorbell_ns = 100,
+			/*
+			 * Driver: a valid bit in the receive queue and a shadow area in memory
+			 * (irdma_uk_post_receive(), irdma_uk_cq_poll_cmpl()).
+			 */
+			.recv_doorbell_ns = 0,
+			.cq_doorbell_ns = 0,
 			.doorbell_to_fetch_ns = 300,
 			.wqe_fetch_ns = 550,
 			/* struct irdma_qp_quanta. */
@@ -302,6 +311,10 @@ static const struct mdl_profile mdl_profiles[] = {
 			.round_trip_ns = 2500,
 			/* As for mlx5: a property of PCIe and host. */
 			.doorbell_ns = 100,
+			/* Driver: one per 32 requests and at the end (bnxt_re_post_recv()). */
+			.recv_doorbell_ns = 100,
+			/* Driver: if any completion was polled (bnxt_qplib_poll_cq()). */
+			.cq_doorbell_ns = 100,
 			.doorbell_to_fetch_ns = 300,
 			.wqe_fetch_ns = 550,
 			/* 32 bytes and 6 entries of 16. */
@@ -387,6 +400,13 @@ static const struct mdl_profile mdl_profiles[] = {
 			.header_bytes = 82,
 			.round_trip_ns = 2500,
 			.doorbell_ns = 100,
+			/* Driver: ionic_post_recv_common(). */
+			.recv_doorbell_ns = 100,
+			/*
+			 * Driver: posting rings it when the credits of the queue are used up,
+			 * which is too rare to count (ionic_reserve_cq()).
+			 */
+			.cq_doorbell_ns = 0,
 			.doorbell_to_fetch_ns = 300,
 			.wqe_fetch_ns = 550,
 			/* struct ionic_v1_wqe. */
@@ -468,6 +488,8 @@ static const struct mdl_profile mdl_profiles[] = {
 			.header_bytes = 82,
 			.round_trip_ns = 2500,
 			.doorbell_ns = 250,
+			.recv_doorbell_ns = 250,
+			.cq_doorbell_ns = 250,
 			.doorbell_to_fetch_ns = 400,
 			.wqe_fetch_ns = 1250,
 			.wqe_block_bytes = 64,

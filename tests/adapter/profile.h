@@ -48,7 +48,11 @@
  * @header_bytes: bytes of headers and gaps per packet of path MTU on the wire
  * @round_trip_ns: time from a SEND on the wire until its acknowledgment, ns, without
  *	the serialisation of data
- * @doorbell_ns: CPU time of the MMIO write of one post call, ns
+ * @doorbell_ns: CPU time of the MMIO write of one post call of a send queue, ns
+ * @recv_doorbell_ns: CPU time of the MMIO write of one post call of a receive queue, ns; 0
+ *	if the driver writes to memory only
+ * @cq_doorbell_ns: CPU time of the MMIO write of one poll that returns completions, ns; 0
+ *	if the driver writes to memory only
  * @doorbell_to_fetch_ns: time from the doorbell until the adapter asks for the work
  *	request, ns
  * @wqe_fetch_ns: time to fetch one work request block over PCIe, ns
@@ -72,6 +76,8 @@ struct mdl_timing {
 	u32 header_bytes;
 	u32 round_trip_ns;
 	u32 doorbell_ns;
+	u32 recv_doorbell_ns;
+	u32 cq_doorbell_ns;
 	u32 doorbell_to_fetch_ns;
 	u32 wqe_fetch_ns;
 	u32 wqe_block_bytes;

@@ -115,7 +115,8 @@ int mdl_rq_post(struct mdl_dev *dev, struct mdl_qp *qp, struct mdl_rq *rq,
 			      wrong, wr->num_sge, rq->size);
 		*bad_wr = wr;
 	}
-	mdl_leave(section);
+	if (mdl_timed)
+		mdl_clock_leave(section, dev->busy.timing.recv_doorbell_ns);
 	return ret;
 }
 

@@ -62,6 +62,8 @@ void mdl_timing_init(struct mdl_dev *dev)
 	t->link_mbps /= slow;
 	t->round_trip_ns *= slow;
 	t->doorbell_ns *= slow;
+	t->recv_doorbell_ns *= slow;
+	t->cq_doorbell_ns *= slow;
 	t->doorbell_to_fetch_ns *= slow;
 	t->wqe_fetch_ns *= slow;
 	t->wqe_ns *= slow;
