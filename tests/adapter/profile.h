@@ -65,8 +65,8 @@
  * @reg_mr_ns: time of a REG_MR without its pages, ns
  * @reg_mr_page_ns: additional time of a REG_MR per page, ns
  * @local_inv_ns: time of a LOCAL_INV or of a remote invalidation, ns
- * @reg_mr_stalls: whether a REG_MR or LOCAL_INV stops the whole adapter, not only its
- *	queue, for its time
+ * @reg_mr_stalls: whether a REG_MR, a LOCAL_INV or a remote invalidation stops the whole
+ *	adapter, not only its queue, for its time
  * @interrupt_ns: time from the event until the handler is entered, ns
  * @moderation_count: default number of completions per interrupt, 0 without moderation
  * @moderation_us: default period of moderation, us

@@ -243,6 +243,16 @@ static void mdl_timing_memory(struct mdl_qp *qp, struct mdl_swqe *wqe, u64 start
 	wqe->ends = start;
 }
 
+/* When the responder has invalidated the key that a message names. */
+static u64 mdl_timing_invalidate(struct mdl_dev *peer, u64 arrives)
+{
+	const struct mdl_timing *t = &peer->busy.timing;
+
+	if (t->reg_mr_stalls)
+		arrives = mdl_timing_reserve(&peer->busy.wqe, arrives, t->local_inv_ns);
+	return arrives + t->local_inv_ns;
+}
+
 static void mdl_timing_read(struct mdl_qp *qp, struct mdl_dev *peer, struct mdl_swqe *wqe,
 			    u64 start)
 {
@@ -290,5 +300,5 @@ void mdl_timing_request(struct mdl_qp *qp, struct mdl_dev *peer, struct mdl_swqe
 	wqe->arrives = mdl_timing_wire(dev, qp, &qp->pace->sent, start, len);
 	wqe->ends = wqe->arrives + t->round_trip_ns / 2;
 	if (wqe->opcode == IB_WR_SEND_WITH_INV)
-		wqe->arrives += peer->busy.timing.local_inv_ns;
+		wqe->arrives = mdl_timing_invalidate(peer, wqe->arrives);
 }
