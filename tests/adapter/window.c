@@ -6,8 +6,12 @@
  * whose names begin with DISK; OP is r, w or rw. After SKIP requests have completed it
  * notes the time of the clock (clock.c) and the counters of all devices, after COUNT
  * further ones again. Reading the file waits for the end and shows the differences and
- * the latencies between issue and completion. At both times a certain NOP is executed,
+ * the latencies between start and completion. At both times a certain NOP is executed,
  * at which an emulator can count instructions (tests/bench/count).
+ *
+ * A latency starts where the block layer creates the request (block_io_start), because
+ * each driver starts a request (block_rq_issue) at another point of its queue_rq(). It
+ * ends in blk_mq_end_request() (block_rq_complete), which all drivers call last.
  *
  * Ownership: the module owns all data.
  *
@@ -38,7 +42,7 @@
 struct mdl_flight {
 	struct hlist_node entry;
 	const struct request *rq;
-	u64 issued;
+	u64 started;
 };
 
 enum mdl_phase { MDL_PHASE_NONE, MDL_PHASE_SKIP, MDL_PHASE_RUN, MDL_PHASE_DONE };
@@ -46,7 +50,7 @@ enum mdl_phase { MDL_PHASE_NONE, MDL_PHASE_SKIP, MDL_PHASE_RUN, MDL_PHASE_DONE }
 static struct {
 	struct mutex lock;	/* writers and readers */
 	wait_queue_head_t wait;
-	struct tracepoint *issue;
+	struct tracepoint *start;
 	struct tracepoint *complete;
 	enum mdl_phase phase;
 	char disk[DISK_NAME_LEN];
@@ -113,35 +117,47 @@ static bool mdl_window_is_ours(const struct request *rq)
 	       req_op(rq) == REQ_OP_WRITE && mdl_window.writes;
 }
 
-static void mdl_window_issue(void *data, struct request *rq)
+static struct mdl_flight *mdl_window_find(const struct request *rq)
+{
+	struct mdl_flight *f;
+
+	hash_for_each_possible(mdl_window.flight, f, entry, (unsigned long)rq)
+		if (f->rq == rq)
+			return f;
+	return NULL;
+}
+
+static void mdl_window_started(void *data, struct request *rq)
 {
 	unsigned long flags = mdl_enter();
 	struct mdl_flight *f;
 
-	if (mdl_window_is_ours(rq) && !hlist_empty(&mdl_window.free)) {
+	if (!mdl_window_is_ours(rq))
+		goto out;
+	/* A request that was merged into another one never completed. */
+	f = mdl_window_find(rq);
+	if (!f && !hlist_empty(&mdl_window.free)) {
 		f = hlist_entry(mdl_window.free.first, struct mdl_flight, entry);
 		hlist_del(&f->entry);
 		f->rq = rq;
-		f->issued = mdl_clock_now();
 		hash_add(mdl_window.flight, &f->entry, (unsigned long)rq);
 	}
+	if (f)
+		f->started = mdl_clock_now();
+out:
 	mdl_leave(flags);
 }
 
 static void mdl_window_latency(const struct request *rq)
 {
-	struct mdl_flight *f;
+	struct mdl_flight *f = mdl_window_find(rq);
 
-	hash_for_each_possible(mdl_window.flight, f, entry, (unsigned long)rq) {
-		if (f->rq != rq)
-			continue;
-		if (mdl_window.phase == MDL_PHASE_RUN)
-			mdl_window.latency[mdl_window.latencies++] =
-				mdl_clock_now() - f->issued;
-		hash_del(&f->entry);
-		hlist_add_head(&f->entry, &mdl_window.free);
+	if (!f)
 		return;
-	}
+	if (mdl_window.phase == MDL_PHASE_RUN)
+		mdl_window.latency[mdl_window.latencies++] = mdl_clock_now() - f->started;
+	hash_del(&f->entry);
+	hlist_add_head(&f->entry, &mdl_window.free);
 }
 
 static void mdl_window_complete(void *data, struct request *rq, blk_status_t error,
@@ -172,13 +188,13 @@ out:
 
 static int mdl_window_probe(void)
 {
-	int ret = tracepoint_probe_register(mdl_window.issue, mdl_window_issue, NULL);
+	int ret = tracepoint_probe_register(mdl_window.start, mdl_window_started, NULL);
 
 	if (ret)
 		return ret;
 	ret = tracepoint_probe_register(mdl_window.complete, mdl_window_complete, NULL);
 	if (ret)
-		tracepoint_probe_unregister(mdl_window.issue, mdl_window_issue, NULL);
+		tracepoint_probe_unregister(mdl_window.start, mdl_window_started, NULL);
 	return ret;
 }
 
@@ -187,7 +203,7 @@ static void mdl_window_stop(void)
 {
 	if (mdl_window.phase != MDL_PHASE_NONE) {
 		tracepoint_probe_unregister(mdl_window.complete, mdl_window_complete, NULL);
-		tracepoint_probe_unregister(mdl_window.issue, mdl_window_issue, NULL);
+		tracepoint_probe_unregister(mdl_window.start, mdl_window_started, NULL);
 		tracepoint_synchronize_unregister();
 	}
 	mdl_window.phase = MDL_PHASE_NONE;
@@ -320,10 +336,12 @@ static const struct file_operations mdl_window_fops = {
 	.release = single_release,
 };
 
-static void mdl_window_find(struct tracepoint *tp, void *unused)
+static void mdl_window_tracepoint(struct tracepoint *tp, void *unused)
 {
-	if (!strcmp(tp->name, "block_rq_issue"))
-		mdl_window.issue = tp;
+	if (!strcmp(tp->name, "block_io_start"))
+		mdl_window.start = tp;
+	else if (!strcmp(tp->name, "block_rq_issue") && !mdl_window.start)
+		mdl_window.start = tp;
 	else if (!strcmp(tp->name, "block_rq_complete"))
 		mdl_window.complete = tp;
 }
@@ -338,8 +356,8 @@ void mdl_window_init(struct dentry *folder)
 {
 	mutex_init(&mdl_window.lock);
 	init_waitqueue_head(&mdl_window.wait);
-	for_each_kernel_tracepoint(mdl_window_find, NULL);
-	if (mdl_timed && mdl_window.issue && mdl_window.complete)
+	for_each_kernel_tracepoint(mdl_window_tracepoint, NULL);
+	if (mdl_timed && mdl_window.start && mdl_window.complete)
 		debugfs_create_file("window", 0600, folder, NULL, &mdl_window_fops);
 }
 
