@@ -47,6 +47,8 @@ static struct {
 	u64 cost;
 	/* What a section takes outside of the two times that it reads, ns. */
 	u64 edge;
+	/* Interrupts of the timer at which nothing was due. */
+	u64 stale;
 } mdl_clock;
 
 /**
@@ -71,6 +73,17 @@ u64 mdl_clock_now(void)
 u64 mdl_clock_own(void)
 {
 	return mdl_clock.own + ktime_get_ns() - mdl_clock.entered;
+}
+
+/**
+ * mdl_clock_stale - return how many interrupts of the timer found nothing due
+ *
+ * Context: a section.
+ * Return: number since the module was loaded.
+ */
+u64 mdl_clock_stale(void)
+{
+	return mdl_clock.stale;
 }
 
 /**
@@ -118,6 +131,18 @@ static void mdl_clock_set_timer(void)
 	mdl_clock.cost = mdl_clock_exclude();
 }
 
+/*
+ * Whether the timer expired in this section. The interrupt controller keeps such an
+ * interrupt, although the timer will be set to a later time.
+ */
+static bool mdl_clock_expired_inside(void)
+{
+	u64 expires = hrtimer_get_expires_ns(&mdl_clock.timer);
+
+	return hrtimer_is_queued(&mdl_clock.timer) && expires > mdl_clock.entered &&
+	       expires <= ktime_get_ns();
+}
+
 /**
  * mdl_clock_leave - end a section; mdl_leave()
  * @flags: result of mdl_clock_enter()
@@ -129,6 +154,7 @@ void mdl_clock_leave(unsigned long flags, u32 charge)
 {
 	mdl_clock.excluded -= charge;
 	if (mdl_clock.depth == 1) {
+		mdl_clock.stale += mdl_clock_expired_inside();
 		mdl_clock_set_timer();
 		mdl_clock_exclude();
 		mdl_clock.excluded += mdl_clock.edge;
@@ -174,6 +200,7 @@ static enum hrtimer_restart mdl_clock_expired(struct hrtimer *timer)
 	struct mdl_cq *cq;
 
 	flags = mdl_clock_enter();
+	mdl_clock.stale += !mdl_clock_due();
 	while ((cq = mdl_clock_due())) {
 		/* One interrupt is for all completion queues of a vector. */
 		if (cq->vector != last)

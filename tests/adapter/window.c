@@ -64,6 +64,7 @@ static struct {
 	u64 time;
 	u64 wall;
 	u64 own;
+	u64 stale;
 	struct hlist_head free;
 	DECLARE_HASHTABLE(flight, 10);
 	struct mdl_flight *pool;
@@ -105,6 +106,7 @@ static void mdl_window_times(void)
 	mdl_window.time = mdl_clock_now() - mdl_window.time;
 	mdl_window.wall = ktime_get_ns() - mdl_window.wall;
 	mdl_window.own = mdl_clock_own() - mdl_window.own;
+	mdl_window.stale = mdl_clock_stale() - mdl_window.stale;
 }
 
 static bool mdl_window_is_ours(const struct request *rq)
@@ -226,6 +228,7 @@ static int mdl_window_start(const char *op)
 	mdl_window.time = 0;
 	mdl_window.wall = 0;
 	mdl_window.own = 0;
+	mdl_window.stale = 0;
 	mdl_window_clear();
 	INIT_HLIST_HEAD(&mdl_window.free);
 	hash_init(mdl_window.flight);
@@ -315,6 +318,7 @@ static int mdl_window_show(struct seq_file *m, void *unused)
 		seq_printf(m, "time_ns %llu\n", mdl_window.time);
 		seq_printf(m, "wall_ns %llu\n", mdl_window.wall);
 		seq_printf(m, "own_ns %llu\n", mdl_window.own);
+		seq_printf(m, "stale_interrupts %llu\n", mdl_window.stale);
 		mdl_window_show_latencies(m);
 		mdl_window_show_devices(m);
 	}

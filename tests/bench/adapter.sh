@@ -130,6 +130,7 @@ one() {
 		--argjson ios "$(value ios)" --argjson ns "$(value time_ns)" \
 		--argjson mean "$(value latency_mean_ns)" --argjson p50 "$(value latency_p50_ns)" \
 		--argjson p99 "$(value latency_p99_ns)" --argjson own "$(value own_ns)" \
+		--argjson stale "$(value stale_interrupts)" \
 		--argjson client "$(per_io mdl0)" --argjson target "$(per_io mdl1)" '
 		def bytes: if endswith("k") then .[:-1] | tonumber * 1024
 			   elif endswith("m") then .[:-1] | tonumber * 1048576
@@ -139,7 +140,8 @@ one() {
 			$system, $rw, bs: ($bs | bytes), $depth, $jobs, $batch, $note, run: 1,
 			$ios, $iops, mbps: ($iops * ($bs | bytes) / 1e6),
 			lat_us: ($mean / $slow / 1000), p50_us: ($p50 / $slow / 1000),
-			p99_us: ($p99 / $slow / 1000), model: ($own / $ios), $client, $target
+			p99_us: ($p99 / $slow / 1000), model: ($own / $ios),
+			stale_interrupts: ($stale / $ios), $client, $target
 		}') || die "jq failed: $(cat "$OUT/window")"
 	attribute "$OUT/count.$counted" "$(value ios)" |
 		breakdown "$(value ios)" "$more" >"$OUT/one" || die "jq failed"
