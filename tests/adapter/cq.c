@@ -139,17 +139,22 @@ int mdl_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
  */
 int mdl_modify_cq(struct ib_cq *ibcq, u16 count, u16 period)
 {
-	const struct mdl_profile *p = mdl_dev_of(ibcq->device)->profile;
+	struct mdl_dev *dev = mdl_dev_of(ibcq->device);
+	const struct mdl_profile *p = dev->profile;
+	unsigned long flags, section = mdl_enter();
 	struct mdl_cq *cq = mdl_cq_of(ibcq);
-	unsigned long flags;
+	int ret = -EINVAL;
 
 	if (count > p->max_cq_moderation_count || period > p->max_cq_moderation_period)
-		return -EINVAL;
+		goto out;
 	spin_lock_irqsave(&cq->lock, flags);
 	cq->count = count;
-	cq->period = period;
+	cq->period = mdl_timed ? period * dev->busy.slowdown : period;
 	spin_unlock_irqrestore(&cq->lock, flags);
-	return 0;
+	ret = 0;
+out:
+	mdl_leave(section);
+	return ret;
 }
 
 /* Copy a completion for the ULP. Most of one without success is undefined. */

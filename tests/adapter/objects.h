@@ -150,7 +150,7 @@ enum mdl_arm { MDL_ARM_NONE, MDL_ARM_SOLICITED, MDL_ARM_NEXT };
  * @owed: number of work requests that may still add an entry; atomic
  * @arm: event that the ULP requested
  * @count: moderation: completions per event
- * @period: moderation: longest delay of an event, us
+ * @period: moderation: longest delay of an event, us; timed: with the slowdown
  * @pending: completions since the last event
  * @broken: whether it overflowed
  * @timer: moderation timer
@@ -173,7 +173,7 @@ struct mdl_cq {
 	atomic_t owed;
 	enum mdl_arm arm;
 	u16 count;
-	u16 period;
+	u32 period;
 	u32 pending;
 	bool broken;
 	struct hrtimer timer;

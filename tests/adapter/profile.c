@@ -50,7 +50,7 @@ static const struct mdl_profile mdl_profiles[] = {
 		 */
 		.features = MDL_F_MEM_MGT | MDL_F_SG_GAPS | MDL_F_CQ_MODERATION | MDL_F_SRQ |
 			    MDL_F_INLINE | MDL_F_WRITE_IMM | MDL_F_RNR |
-			    MDL_F_READ_UNORDERED | MDL_F_WRITE_UNORDERED,
+			    MDL_F_READ_UNORDERED | MDL_F_WRITE_UNORDERED | MDL_F_CQ_DIM,
 		/* Driver and ibv_devinfo (0x25321c36), without what raw Ethernet needs. */
 		.device_cap_flags = IB_DEVICE_BAD_PKEY_CNTR | IB_DEVICE_BAD_QKEY_CNTR |
 				    IB_DEVICE_AUTO_PATH_MIG | IB_DEVICE_CHANGE_PHY_PORT |
@@ -155,7 +155,7 @@ static const struct mdl_profile mdl_profiles[] = {
 			.reg_mr_stalls = true,
 			/* Guess, 800 to 5000. */
 			.interrupt_ns = 1500,
-			/* None until the core's adaptive moderation calls modify_cq(). */
+			/* None until the RDMA core calls modify_cq() (MDL_F_CQ_DIM). */
 			.moderation_count = 0,
 			.moderation_us = 0,
 		},

@@ -41,6 +41,8 @@
 #define MDL_F_RNR		BIT(9)
 /* Queue pairs allow all remote access when they are made, and modify_qp() takes none back. */
 #define MDL_F_ACCESS_STAYS	BIT(10)
+/* The driver has the RDMA core adapt the moderation of completion queues (use_cq_dim). */
+#define MDL_F_CQ_DIM		BIT(11)
 
 /**
  * struct mdl_timing - what an operation costs on an adapter

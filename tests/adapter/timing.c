@@ -57,6 +57,7 @@ void mdl_timing_init(struct mdl_dev *dev)
 	u32 slow = clamp(READ_ONCE(mdl_slowdown), 1U, 1000U);
 	struct mdl_timing *t = &dev->busy.timing;
 
+	dev->busy.slowdown = slow;
 	*t = dev->profile->timing;
 	t->round_trip_ns = READ_ONCE(mdl_round_trip_ns) ?: t->round_trip_ns;
 	t->link_mbps /= slow;

@@ -43,12 +43,14 @@ struct mdl_lane {
 /**
  * struct mdl_busy - when the parts of a device are in use
  * @timing: timing table of the device, with the settings of the module
+ * @slowdown: factor that the times of the table contain
  * @wqe: processing of work requests
  * @pcie: reading of host memory
  * @wire: sending
  */
 struct mdl_busy {
 	struct mdl_timing timing;
+	u32 slowdown;
 	struct mdl_lane wqe;
 	struct mdl_lane pcie;
 	struct mdl_lane wire;
