@@ -8,8 +8,8 @@
  * the model runs. timing.c adds the duration of a request to this clock; the sum is the
  * time at which the completion becomes visible. An armed completion queue with a
  * completion has an interrupt time. One kernel timer expires at the earliest interrupt
- * time and calls the ULP. The end of each section restarts the timer, because the clock
- * stood still in the section.
+ * time and calls the ULP. Each section stops the timer and restarts it at its end, because
+ * the clock stands still in between.
  *
  * Ownership: the module owns timer and list. A completion queue is in the list while it
  * has an interrupt to come.
@@ -24,8 +24,13 @@
 
 #include "model.h"
 
-/* A timer that expires so early is in time, ns: it costs less than one more interrupt. */
-#define MDL_CLOCK_SLACK	100
+/* An interrupt that comes so early is in time, ns: a second one would cost more. */
+#define MDL_CLOCK_SLACK	1000
+/*
+ * The timer may expire so early if there is an interrupt anyway, ns: somewhat more than it
+ * takes to stop the timer, and less than MDL_CLOCK_SLACK by the error of the times taken.
+ */
+#define MDL_CLOCK_RANGE	700
 /* Sections that do nothing, to measure what a section takes besides. */
 #define MDL_CLOCK_TRIES	64
 
@@ -47,6 +52,8 @@ static struct {
 	u64 cost;
 	/* What a section takes outside of the two times that it reads, ns. */
 	u64 edge;
+	/* Whether the timer expired while the section stopped it. */
+	bool latched;
 	/* Interrupts of the timer at which nothing was due. */
 	u64 stale;
 } mdl_clock;
@@ -86,6 +93,18 @@ u64 mdl_clock_stale(void)
 	return mdl_clock.stale;
 }
 
+/*
+ * Stop the timer at the beginning of a section. If it expired in the section, the interrupt
+ * controller would keep the interrupt, although the end sets the timer to a later time.
+ */
+static void mdl_clock_stop_timer(void)
+{
+	u64 expires = hrtimer_get_expires_ns(&mdl_clock.timer);
+
+	if (hrtimer_is_queued(&mdl_clock.timer) && hrtimer_try_to_cancel(&mdl_clock.timer) > 0)
+		mdl_clock.latched = expires > mdl_clock.entered && expires <= ktime_get_ns();
+}
+
 /**
  * mdl_clock_enter - begin a section; mdl_enter()
  *
@@ -97,8 +116,10 @@ unsigned long mdl_clock_enter(void)
 	unsigned long flags;
 
 	local_irq_save(flags);
-	if (!mdl_clock.depth++)
+	if (!mdl_clock.depth++) {
 		mdl_clock.entered = ktime_get_ns();
+		mdl_clock_stop_timer();
+	}
 	return flags;
 }
 
@@ -115,32 +136,24 @@ static u64 mdl_clock_exclude(void)
 
 static void mdl_clock_set_timer(void)
 {
-	u64 first = U64_MAX;
+	u64 took, expires, first = U64_MAX;
 	struct mdl_cq *cq;
 
 	list_for_each_entry(cq, &mdl_clock.events, event_entry)
 		first = min(first, cq->event_due);
-	if (first == U64_MAX) {
-		hrtimer_try_to_cancel(&mdl_clock.timer);
+	if (mdl_clock.latched && first > mdl_clock_now() + MDL_CLOCK_RANGE)
+		mdl_clock.stale++;
+	mdl_clock.latched = false;
+	if (first == U64_MAX)
 		return;
-	}
 	mdl_clock_exclude();
-	hrtimer_start(&mdl_clock.timer,
-		      ns_to_ktime(first + mdl_clock.excluded + mdl_clock.cost),
-		      HRTIMER_MODE_ABS_HARD);
-	mdl_clock.cost = mdl_clock_exclude();
-}
-
-/*
- * Whether the timer expired in this section. The interrupt controller keeps such an
- * interrupt, although the timer will be set to a later time.
- */
-static bool mdl_clock_expired_inside(void)
-{
-	u64 expires = hrtimer_get_expires_ns(&mdl_clock.timer);
-
-	return hrtimer_is_queued(&mdl_clock.timer) && expires > mdl_clock.entered &&
-	       expires <= ktime_get_ns();
+	expires = first + mdl_clock.excluded + mdl_clock.cost;
+	hrtimer_start_range_ns(&mdl_clock.timer, ns_to_ktime(expires - MDL_CLOCK_RANGE),
+			       MDL_CLOCK_RANGE, HRTIMER_MODE_ABS_HARD);
+	took = mdl_clock_exclude();
+	/* In its own interrupt the timer is cheaper to set. */
+	if (!hrtimer_callback_running(&mdl_clock.timer))
+		mdl_clock.cost = took;
 }
 
 /**
@@ -154,7 +167,6 @@ void mdl_clock_leave(unsigned long flags, u32 charge)
 {
 	mdl_clock.excluded -= charge;
 	if (mdl_clock.depth == 1) {
-		mdl_clock.stale += mdl_clock_expired_inside();
 		mdl_clock_set_timer();
 		mdl_clock_exclude();
 		mdl_clock.excluded += mdl_clock.edge;
