@@ -46,6 +46,10 @@ static unsigned int mdl_slowdown = 1;
 module_param_named(slowdown, mdl_slowdown, uint, 0644);
 MODULE_PARM_DESC(slowdown, "factor for all times of devices made from now on, 1 to 1000 (default 1)");
 
+static bool mdl_doorbells = true;
+module_param_named(doorbells, mdl_doorbells, bool, 0644);
+MODULE_PARM_DESC(doorbells, "doorbells of devices made from now on take time of the processor (default Y)");
+
 /**
  * mdl_timing_init - prepare the timing of a device
  * @dev: device with its profile
@@ -62,9 +66,9 @@ void mdl_timing_init(struct mdl_dev *dev)
 	t->round_trip_ns = READ_ONCE(mdl_round_trip_ns) ?: t->round_trip_ns;
 	t->link_mbps /= slow;
 	t->round_trip_ns *= slow;
-	t->doorbell_ns *= slow;
-	t->recv_doorbell_ns *= slow;
-	t->cq_doorbell_ns *= slow;
+	t->doorbell_ns *= mdl_doorbells ? slow : 0;
+	t->recv_doorbell_ns *= mdl_doorbells ? slow : 0;
+	t->cq_doorbell_ns *= mdl_doorbells ? slow : 0;
 	t->doorbell_to_fetch_ns *= slow;
 	t->wqe_fetch_ns *= slow;
 	t->wqe_ns *= slow;

@@ -14,9 +14,10 @@
 # The module rdma-model measures (tests/adapter/window.c) with a clock that stands still
 # while the model works. The emulated processor executes one instruction per nanosecond, a
 # real one about two; all times of the adapter are therefore multiplied by SLOWDOWN, which
-# is 2 by default, and the results divided by it. With 1000 the processor takes next to no
-# time, so that the adapters limit the throughput (mode "ceiling"). $OUT/results gets a
-# line of JSON per job, $OUT/breakdown the instructions of each kernel function.
+# is 2 by default, and the results divided by it. If SLOWDOWN is given (1000, mode
+# "ceiling"), the processor takes next to no time, and none for doorbells, so that the
+# adapters limit the throughput. $OUT/results gets a line of JSON per job, $OUT/breakdown
+# the instructions of each kernel function.
 # shellcheck source=tests/lib/lab.sh
 . ../lib/lab.sh
 # shellcheck source=tests/lib/rnbd.sh
@@ -42,7 +43,9 @@ TARGET=$MDL_TARGET
 ADDR=$MDL_TARGET
 set_host_id
 
-adapter_load dma=direct timed=Y "slowdown=$SLOWDOWN" "round_trip_ns=$round_trip"
+doorbells=Y
+[ $mode = adapter ] || doorbells=N
+adapter_load dma=direct timed=Y "slowdown=$SLOWDOWN" "round_trip_ns=$round_trip" "doorbells=$doorbells"
 adapter_up "profile=$profile"
 [ "$(cat /sys/devices/system/clocksource/clocksource0/current_clocksource)" = tsc ] ||
 	die "the clock does not count instructions"
