@@ -15,7 +15,7 @@
  *   open-mpi/ompi pull request 6137 (mlx5), deepseek-ai/3FS issue 192 (irdma), and
  *   uccl-project/uccl issue 250 (bnxt_re).
  * - "REG_MR commit": the nvme-rdma IOPS in the message of kernel commit 064e52624707,
- *   taken from a quotation; the commit itself was not read.
+ *   which was read (ConnectX-5, PCIe Gen3 x16, null_blk).
  * - "papers": Neugebauer et al., SIGCOMM 2018 (PCIe), and Zambre et al., ICPP 2019
  *   (breakdown of a message). Their figures are recalled, not read again.
  *
