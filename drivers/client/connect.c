@@ -35,6 +35,7 @@
 #include <rdma/rdma_cm.h>
 
 #include "../core/cm.h"
+#include "../core/dma.h"
 #include "../core/frame.h"
 #include "../core/inject.h"
 #include "../core/pool.h"
@@ -47,7 +48,6 @@
 #include "cm.h"
 #include "complete.h"
 #include "connect.h"
-#include "data.h"
 #include "errmsg.h"
 #include "exports.h"
 #include "inject.h"
@@ -161,7 +161,7 @@ static int rnbdc_setup_device(struct rnbdc_session *sess, struct rdma_cm_id *cm_
 	if (ret)
 		return ret;
 	/* The block layer cuts requests for the device that the disk was created with. */
-	if (sess->disk.gd && rnbdc_max_segment_size(dev) <
+	if (sess->disk.gd && rnbd_max_segment_size(dev) <
 			     queue_max_segment_size(sess->disk.gd->queue)) {
 		rnbdc_errmsg_set(errmsg, "device %s maps less at once than the disk was made for",
 				 dev_name(&dev->dev));

@@ -36,22 +36,6 @@ static enum dma_data_direction rnbdc_req_dir(const struct rnbdc_req *req)
 }
 
 /**
- * rnbdc_max_segment_size - get the largest piece of memory that a device maps at once
- * @dev: device
- *
- * Context: any.
- * Return: bytes. DMA bounce buffers (swiotlb) may hold less than the device accepts.
- */
-size_t rnbdc_max_segment_size(struct ib_device *dev)
-{
-	size_t bytes = ib_dma_max_seg_size(dev);
-
-	if (!ib_uses_virt_dma(dev))
-		bytes = min(bytes, dma_max_mapping_size(dev->dma_device));
-	return bytes;
-}
-
-/**
  * rnbdc_req_unmap - unmap the pages of a request
  * @req: request that no posted work request refers to
  *

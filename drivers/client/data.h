@@ -7,11 +7,9 @@
 
 #include <linux/blk-mq.h>
 
-struct ib_device;
 struct rnbdc_queue;
 struct rnbdc_req;
 
-size_t rnbdc_max_segment_size(struct ib_device *dev);
 void rnbdc_req_unmap(struct rnbdc_req *req);
 blk_status_t rnbdc_req_map(struct rnbdc_queue *q, struct request *rq);
 void rnbdc_inline_write(struct rnbdc_queue *q, struct rnbdc_req *req);

@@ -35,6 +35,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "../compat/block.h"
+#include "../core/dma.h"
 #include "../core/geometry.h"
 #include "../core/io.h"
 #include "../core/login.h"
@@ -240,7 +241,7 @@ static void rnbdc_disk_limits(const struct rnbdc_session *sess,
 		.io_opt = geo->io_opt,
 		.max_hw_sectors = min_t(u64, grant->max_io, share) >> SECTOR_SHIFT,
 		.max_segments = sess->disk.max_segments,
-		.max_segment_size = rnbdc_max_segment_size(sess->conn.dev),
+		.max_segment_size = rnbd_max_segment_size(sess->conn.dev),
 		/* The client accepts any address; devices prefer aligned words. */
 		.dma_alignment = 3,
 		.max_hw_discard_sectors = geo->max_discard >> SECTOR_SHIFT,

@@ -40,6 +40,7 @@
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
+#include "../core/dma.h"
 #include "../core/io.h"
 #include "../core/ring.h"
 #include "pool.h"
@@ -97,16 +98,6 @@ static int rnbdt_pool_alloc_pages(struct rnbdt_pool *pool, u32 first, u32 units)
 	return 0;
 }
 
-/* Bytes that the device can map as one scatterlist entry. */
-static unsigned int rnbdt_pool_max_entry(struct ib_device *dev)
-{
-	size_t bytes = ib_dma_max_seg_size(dev);
-
-	if (!ib_uses_virt_dma(dev))
-		bytes = min(bytes, dma_max_mapping_size(dev->dma_device));
-	return bytes;
-}
-
 static int rnbdt_pool_map_segment(struct rnbdt_pool *pool, struct ib_pd *pd,
 				  struct rnbdt_segment *seg, u32 first)
 {
@@ -116,7 +107,7 @@ static int rnbdt_pool_map_segment(struct rnbdt_pool *pool, struct ib_pd *pd,
 
 	ret = sg_alloc_table_from_pages_segment(&seg->sgt, &pool->pages[first], seg->units, 0,
 						(size_t)seg->units * RNBD_UNIT_SIZE,
-						rnbdt_pool_max_entry(dev), GFP_KERNEL);
+						rnbd_max_segment_size(dev), GFP_KERNEL);
 	if (ret)
 		return ret;
 
