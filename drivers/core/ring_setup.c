@@ -338,8 +338,8 @@ EXPORT_SYMBOL_GPL(rnbd_ring_query_remote_access);
  * The connection manager enables remote access on every queue pair that it
  * connects. A client offers no memory at all, so it does not need that; with
  * it off, not even a key that leaked from another program could be used. Some
- * drivers report success and change nothing (irdma), so the flags are read back;
- * a driver that cannot report them is trusted.
+ * drivers report success and change nothing (irdma, bnxt_re), so the flags are read
+ * back; a driver that cannot report them is trusted.
  *
  * Context: process context, may sleep.
  * Return: 0 or the errno with which the driver refuses to change the flags.

@@ -248,7 +248,7 @@ static const struct mdl_profile mdl_profiles[] = {
 	{
 		.name = "bnxt_re",
 		.features = MDL_F_LOCAL_DMA_LKEY | MDL_F_MEM_MGT | MDL_F_SRQ | MDL_F_INLINE |
-			    MDL_F_WRITE_IMM | MDL_F_RNR,
+			    MDL_F_WRITE_IMM | MDL_F_RNR | MDL_F_ACCESS_STAYS,
 		/* Driver: 0x1225d81, with MDL_F_MEM_MGT. */
 		.device_cap_flags = IB_DEVICE_CURR_QP_STATE_MOD | IB_DEVICE_RC_RNR_NAK_GEN |
 				    IB_DEVICE_SHUTDOWN_PORT | IB_DEVICE_SYS_IMAGE_GUID |

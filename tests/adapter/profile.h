@@ -39,7 +39,7 @@
 #define MDL_F_WRITE_UNORDERED	BIT(8)
 /* Receive queues without a message limit the sender by RNR NAK. */
 #define MDL_F_RNR		BIT(9)
-/* Queue pairs allow all remote access when they are made, and modify_qp() takes none back. */
+/* Queue pairs allow all remote access, and modify_qp() takes none of it back. */
 #define MDL_F_ACCESS_STAYS	BIT(10)
 /* The driver has the RDMA core adapt the moderation of completion queues (use_cq_dim). */
 #define MDL_F_CQ_DIM		BIT(11)

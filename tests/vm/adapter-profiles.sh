@@ -45,7 +45,7 @@ for profile in ${1-mlx5 irdma bnxt_re ionic minimal}; do
 		# shellcheck disable=SC2086 # a list
 		dev=$(attach disk0 --queues 2 $options) || exit 1
 		access=$(counter "$dev" remote_access)
-		if [ "$profile" = irdma ]; then
+		if [[ $profile = irdma || $profile = bnxt_re ]]; then
 			same "$access" 0x6 "remote access of a device that does not switch it off"
 			dmesg_has "device mdl0 does not switch remote access off, it reports 0x6" ||
 				die "the client does not say that remote access stays on"
