@@ -128,6 +128,34 @@ adapter_down() {
 	ip link del d1
 }
 
+# no_violations: the devices have reported none
+no_violations() {
+	local dev
+
+	for dev in mdl0 mdl1; do
+		mdl_need "$dev" violations -eq 0
+	done
+}
+
+# own_adapter_end: the end of a test that makes its devices itself. Nothing is attached.
+own_adapter_end() {
+	configfs_clear
+	unload
+	mdl_show
+	no_violations
+	adapter_down
+}
+
+# attach_refused_for_bounce_buffers EXPORT: rnbd attach fails, because the device of the target
+# needs bounce buffers, and error and log say so
+attach_refused_for_bounce_buffers() {
+	refused rnbd attach "$ADDR" "$1" 2>"$OUT/refused"
+	cat "$OUT/refused"
+	grep -q "RDMA device of the target is not usable" "$OUT/refused" ||
+		die "the refusal does not name the device"
+	dmesg_has 'pool of .* on mdl1: .*bounce buffers' || die "the log does not name bounce buffers"
+}
+
 # adapter_returns DEVICE: after "rdma link delete", with its former parameters
 adapter_returns() {
 	case $1 in
@@ -163,7 +191,7 @@ adapter_begin() {
 # kernel warning has failed the run. Credits keep the product from sending to a queue pair
 # without a receive work request; nvme-rdma and the kernel's RNBD do not do so either.
 adapter_end() {
-	local status=$? dev
+	local status=$?
 
 	trap - EXIT
 	mdl_show
@@ -176,10 +204,9 @@ adapter_end() {
 	mdl_need mdl0 served_sends -gt 0
 	mdl_need mdl1 sends -gt 0
 	mdl_need mdl1 served_sends -gt 0
-	for dev in mdl0 mdl1; do
-		mdl_need "$dev" violations -eq 0
-		mdl_need "$dev" no_receive -eq 0
-	done
+	no_violations
+	mdl_need mdl0 no_receive -eq 0
+	mdl_need mdl1 no_receive -eq 0
 	adapter_down
 }
 

@@ -32,9 +32,4 @@ attempts=$(dmesg | sed -n 's/.*session \([0-9]*\): queue 0 could not be accepted
 note "$attempts attempts in $took ms"
 need_counter "${attempts:-0}" -ge 2 "attempts"
 need_counter "$attempts" -le 30 "attempts"
-configfs_clear
-unload
-for dev in mdl0 mdl1; do
-	mdl_need "$dev" violations -eq 0
-done
-adapter_down
+own_adapter_end

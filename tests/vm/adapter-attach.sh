@@ -36,9 +36,4 @@ mdl_need mdl1 served_reads -gt 0
 mdl_need mdl1 writes -eq 0
 
 detach "$dev"
-configfs_clear
-unload
-for dev in mdl0 mdl1; do
-	mdl_need "$dev" violations -eq 0
-done
-adapter_down
+own_adapter_end

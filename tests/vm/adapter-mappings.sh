@@ -19,13 +19,8 @@ export_disk disk0 "$disk"
 dev=$(attach disk0) || exit 1
 verify "$dev" --rw=randwrite --bsrange=512-256k --bs_unaligned=0 --iodepth=16 --size=16m
 detach "$dev"
-configfs_clear
-unload
 mdl_need mdl0 maps -eq 0
-for dev in mdl0 mdl1; do
-	mdl_need "$dev" violations -eq 0
-done
-adapter_down
+own_adapter_end
 
 note "bounce buffers at the target"
 adapter_load dma=model
@@ -34,18 +29,9 @@ adapter_up bounce=Y profile=mlx5
 target_start
 export_disk disk0 "$disk"
 modprobe rnbd || die "modprobe rnbd failed"
-refused rnbd attach "$ADDR" disk0 2>"$OUT/refused"
-cat "$OUT/refused"
-grep -q "RDMA device of the target is not usable" "$OUT/refused" ||
-	die "the refusal does not name the device"
-dmesg_has 'pool of .* on mdl1: .*bounce buffers' || die "the log does not name bounce buffers"
+attach_refused_for_bounce_buffers disk0
 mdl_need mdl1 maps -gt 0
-configfs_clear
-unload
-for dev in mdl0 mdl1; do
-	mdl_need "$dev" violations -eq 0
-done
-adapter_down
+own_adapter_end
 
 # Memory of a request that is contiguous over more than dma_max_mapping_size() is mapped
 # in pieces. The device reports a mapping that is longer.
@@ -63,9 +49,4 @@ verify "$dev" --rw=write --bs=1m --iodepth=4 --size=16m --iomem=mmaphuge --hugep
 # at least four mappings of at most 256 KiB for each MiB, written and read
 mdl_need mdl0 maps -ge $((before + 128))
 detach "$dev"
-configfs_clear
-unload
-for dev in mdl0 mdl1; do
-	mdl_need "$dev" violations -eq 0
-done
-adapter_down
+own_adapter_end

@@ -35,9 +35,4 @@ note "$rounds rounds, connected again $(connections) times"
 mdl_show
 
 detach "$dev"
-configfs_clear
-unload
-for d in mdl0 mdl1; do
-	mdl_need "$d" violations -eq 0
-done
-adapter_down
+own_adapter_end

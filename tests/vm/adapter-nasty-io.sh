@@ -26,12 +26,6 @@ for profile in ${1-mlx5 bnxt_re minimal}; do
 		verify "$dev" --rw=randwrite --bsrange=512-64k --bs_unaligned=0 --iodepth=8 --size=4m
 		detach "$dev"
 	done
-	configfs_clear
-	unload
-	mdl_show
-	for dev in mdl0 mdl1; do
-		mdl_need "$dev" violations -eq 0
-	done
-	adapter_down
+	own_adapter_end
 	seed=$((seed + 1))
 done

@@ -59,13 +59,7 @@ for profile in ${1-mlx5 irdma bnxt_re ionic minimal}; do
 	done
 	# The queue pairs of "minimal" are too small for that.
 	[ "$profile" = minimal ] || full_depth
-	configfs_clear
-	unload
-	mdl_show
-	for dev in mdl0 mdl1; do
-		mdl_need "$dev" violations -eq 0
-	done
-	adapter_down
+	own_adapter_end
 	adapter_load dma=model
 done
 umount "$OUT/mem"

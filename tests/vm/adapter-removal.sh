@@ -53,10 +53,4 @@ verify "$dev" --rw=write --bs=1m --iodepth=4 --size=16m
 note "the client's device was replaced by one that maps less"
 
 detach "$dev"
-configfs_clear
-unload
-mdl_show
-for dev in mdl0 mdl1; do
-	mdl_need "$dev" violations -eq 0
-done
-adapter_down
+own_adapter_end

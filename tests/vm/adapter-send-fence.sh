@@ -93,9 +93,4 @@ need "$dev" send_fences -eq 0
 repeated
 detach "$dev"
 
-configfs_clear
-unload
-for dev in mdl0 mdl1; do
-	mdl_need "$dev" violations -eq 0
-done
-adapter_down
+own_adapter_end

@@ -19,14 +19,5 @@ adapter_up profile=mlx5
 target_start
 export_disk disk0 "$(null_disk 64)"
 modprobe rnbd || die "modprobe rnbd failed"
-refused rnbd attach "$ADDR" disk0 2>"$OUT/refused"
-cat "$OUT/refused"
-grep -q "RDMA device of the target is not usable" "$OUT/refused" ||
-	die "the refusal does not name the device"
-dmesg_has 'pool of .* on mdl1: .*bounce buffers' || die "the log does not name bounce buffers"
-configfs_clear
-unload
-for dev in mdl0 mdl1; do
-	mdl_need "$dev" violations -eq 0
-done
-adapter_down
+attach_refused_for_bounce_buffers disk0
+own_adapter_end

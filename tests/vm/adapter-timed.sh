@@ -66,8 +66,4 @@ latency randwrite 300 --inline-write 0
 # the RDMA WRITE goes ahead of its request; the completion of the SEND arrives with the reply
 between $((lat - write)) 42 58 "a write takes longer by us"
 
-mdl_need mdl0 violations -eq 0
-mdl_need mdl1 violations -eq 0
-configfs_clear
-unload
-adapter_down
+own_adapter_end
