@@ -19,6 +19,7 @@
  *
  * Errors: -EINVAL on a machine with several processors.
  */
+#include <linux/hardirq.h>
 #include <linux/hrtimer.h>
 #include <linux/module.h>
 
@@ -52,10 +53,10 @@ static struct {
 	u64 cost;
 	/* What a section takes outside of the two times that it reads, ns. */
 	u64 edge;
-	/* Whether the timer expired while the section stopped it. */
-	bool latched;
-	/* Interrupts of the timer at which nothing was due. */
-	u64 stale;
+	/* Whether the timer's function runs, which sets the timer when it ends. */
+	bool expiring;
+	/* Interrupts of the timer at which something was due. */
+	u64 useful;
 } mdl_clock;
 
 /**
@@ -83,26 +84,21 @@ u64 mdl_clock_own(void)
 }
 
 /**
- * mdl_clock_stale - return how many interrupts of the timer found nothing due
+ * mdl_clock_stale - return how many timer interrupts were not for an adapter
+ *
+ * An adapter does not raise them. They are those of the kernel's own timers, and those
+ * that the interrupt controller kept although a section had stopped the timer.
  *
  * Context: a section.
- * Return: number since the module was loaded.
+ * Return: number since the machine started, less a constant.
  */
 u64 mdl_clock_stale(void)
 {
-	return mdl_clock.stale;
-}
-
-/*
- * Stop the timer at the beginning of a section. If it expired in the section, the interrupt
- * controller would keep the interrupt, although the end sets the timer to a later time.
- */
-static void mdl_clock_stop_timer(void)
-{
-	u64 expires = hrtimer_get_expires_ns(&mdl_clock.timer);
-
-	if (hrtimer_is_queued(&mdl_clock.timer) && hrtimer_try_to_cancel(&mdl_clock.timer) > 0)
-		mdl_clock.latched = expires > mdl_clock.entered && expires <= ktime_get_ns();
+#ifdef CONFIG_X86_LOCAL_APIC
+	return this_cpu_read(irq_stat.apic_timer_irqs) - mdl_clock.useful;
+#else
+	return 0;
+#endif
 }
 
 /**
@@ -118,7 +114,7 @@ unsigned long mdl_clock_enter(void)
 	local_irq_save(flags);
 	if (!mdl_clock.depth++) {
 		mdl_clock.entered = ktime_get_ns();
-		mdl_clock_stop_timer();
+		hrtimer_try_to_cancel(&mdl_clock.timer);
 	}
 	return flags;
 }
@@ -141,10 +137,8 @@ static void mdl_clock_set_timer(void)
 
 	list_for_each_entry(cq, &mdl_clock.events, event_entry)
 		first = min(first, cq->event_due);
-	if (mdl_clock.latched && first > mdl_clock_now() + MDL_CLOCK_RANGE)
-		mdl_clock.stale++;
-	mdl_clock.latched = false;
-	if (first == U64_MAX)
+	/* The timer cannot be stopped again while its function runs. */
+	if (first == U64_MAX || mdl_clock.expiring)
 		return;
 	mdl_clock_exclude();
 	expires = first + mdl_clock.excluded + mdl_clock.cost;
@@ -212,7 +206,8 @@ static enum hrtimer_restart mdl_clock_expired(struct hrtimer *timer)
 	struct mdl_cq *cq;
 
 	flags = mdl_clock_enter();
-	mdl_clock.stale += !mdl_clock_due();
+	mdl_clock.expiring = true;
+	mdl_clock.useful += !!mdl_clock_due();
 	while ((cq = mdl_clock_due())) {
 		/* One interrupt is for all completion queues of a vector. */
 		if (cq->vector != last)
@@ -223,6 +218,7 @@ static enum hrtimer_restart mdl_clock_expired(struct hrtimer *timer)
 		cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
 		flags = mdl_clock_enter();
 	}
+	mdl_clock.expiring = false;
 	mdl_clock_leave(flags, 0);
 	return HRTIMER_NORESTART;
 }
