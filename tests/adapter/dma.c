@@ -363,7 +363,8 @@ static void mdl_dma_report_pin(struct mdl_dev *dev, const struct mdl_mapping *m)
 	rcu_read_lock();
 	qp = mdl_qp_get(dev, m->pin_qpn);
 	mdl_violation(dev, qp, m->pin_wr_id,
-		      "address %llx is unmapped before the work request is retired", m->addr);
+		      "address %llx is unmapped before %u work requests that name it are retired, the last one posted is this",
+		      m->addr, m->pins);
 	if (qp)
 		mdl_qp_put(qp);
 	rcu_read_unlock();

@@ -164,7 +164,8 @@ void mdl_op_unmap_sg(struct device *dev, struct scatterlist *sgl, int nents,
 		mdl_violation(mdl_of(dev), NULL, 0,
 			      "unmaps a list of %d entries that was mapped with %u entries",
 			      nents, mapped);
-	mdl_sg_unmap(dev, sgl, max_t(int, nents, mapped), dir, attrs);
+	/* A wrong number must not lead beyond the list. */
+	mdl_sg_unmap(dev, sgl, mapped ?: nents, dir, attrs);
 }
 
 static void mdl_sg_sync(struct device *dev, struct scatterlist *sgl, int nents,

@@ -10,7 +10,8 @@
  *
  * In the error state each work request that is not retired adds an entry to its
  * completion queue, unsignalled ones included. To post more of them than the ULP
- * requested entries is a violation, as it makes the overflow possible.
+ * requested entries is a violation, as it makes the overflow possible. A completion
+ * queue of the RDMA core's pool counts with all entries that it was given.
  *
  * Receive work requests of a shared receive queue, and those of the queue pair for
  * management datagrams, are not pinned: their completions may come in another order.
@@ -58,12 +59,14 @@ static void mdl_pin_recv(const struct mdl_qp *qp, const struct mdl_rwqe *wqe, bo
 static void mdl_owe(struct ib_cq *ibcq, const struct mdl_qp *qp, u64 wr_id)
 {
 	struct mdl_cq *cq = mdl_cq_of(ibcq);
+	/* The RDMA core shares out all entries that a queue of its pool was given. */
+	u32 entries = ibcq->shared ? ibcq->cqe : cq->requested;
 
 	/* One report each time that the limit is exceeded. */
-	if (atomic_inc_return(&cq->owed) == cq->requested + 1)
+	if (atomic_inc_return(&cq->owed) == entries + 1)
 		mdl_violation(mdl_dev_of(ibcq->device), qp, wr_id,
 			      "more work requests than the %u entries that were requested of the completion queue",
-			      cq->requested);
+			      entries);
 }
 
 /**

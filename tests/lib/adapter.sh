@@ -128,12 +128,15 @@ adapter_down() {
 	ip link del d1
 }
 
-# no_violations: the devices have reported none
+# no_violations: the devices have reported none, and no message found no receive work
+# request. Credits keep the product from sending such a one; nvme-rdma and the kernel's
+# RNBD do not do so either.
 no_violations() {
 	local dev
 
 	for dev in mdl0 mdl1; do
 		mdl_need "$dev" violations -eq 0
+		mdl_need "$dev" no_receive -eq 0
 	done
 }
 
@@ -188,8 +191,7 @@ adapter_begin() {
 
 # adapter_end: fail unless the script used both devices, committed no violation and leaves
 # nothing mapped. A violation on a device that was removed is not counted here, but its
-# kernel warning has failed the run. Credits keep the product from sending to a queue pair
-# without a receive work request; nvme-rdma and the kernel's RNBD do not do so either.
+# kernel warning has failed the run.
 adapter_end() {
 	local status=$?
 
@@ -205,8 +207,6 @@ adapter_end() {
 	mdl_need mdl1 sends -gt 0
 	mdl_need mdl1 served_sends -gt 0
 	no_violations
-	mdl_need mdl0 no_receive -eq 0
-	mdl_need mdl1 no_receive -eq 0
 	adapter_down
 }
 

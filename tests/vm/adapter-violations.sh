@@ -36,8 +36,8 @@ mdl_need mdl1 no_receive -gt 0
 
 plant unmapped 'address that is not mapped (local read'
 plant direction 'access against the direction of a mapping (local write'
-plant early-unmap 'mdl_plant_done.*is unmapped before the work request is retired'
-plant early-unmap-recv 'mdl_plant_done.*is unmapped before the work request is retired'
+plant early-unmap 'mdl_plant_done.*is unmapped before 1 work requests'
+plant early-unmap-recv 'mdl_plant_done.*is unmapped before 1 work requests'
 plant unmap 'unmaps address'
 plant unmap-count 'unmaps a list of 1 entries that was mapped with 2 entries'
 plant sends 'posted beyond the capacity of the send queue'
