@@ -272,7 +272,9 @@ static int mdl_setup(struct mdl_dev *dev)
 	ibdev->node_type = RDMA_NODE_IB_CA;
 	ibdev->phys_port_cnt = 1;
 	ibdev->num_comp_vectors = min(dev->profile->num_comp_vectors, num_online_cpus());
-	ibdev->use_cq_dim = !!(dev->profile->features & MDL_F_CQ_DIM);
+	/* It measures completions per millisecond, of which a slower clock leaves too few. */
+	ibdev->use_cq_dim = dev->profile->features & MDL_F_CQ_DIM &&
+			    !(mdl_timed && dev->busy.slowdown > 2);
 	ibdev->dev.parent = &dev->pdev->dev;
 	if (dev->profile->features & MDL_F_LOCAL_DMA_LKEY)
 		ibdev->local_dma_lkey = MDL_LOCAL_DMA_LKEY;

@@ -224,7 +224,8 @@ static u64 mdl_timing_start(struct mdl_qp *qp, struct mdl_swqe *wqe)
 	struct mdl_pace *pace = qp->pace;
 	u64 start, engine;
 
-	start = wqe->posted + t->doorbell_to_fetch_ns + t->wqe_fetch_ns;
+	/* A request that is repeated, or stands behind one, begins now. */
+	start = max(wqe->posted, mdl_clock_now()) + t->doorbell_to_fetch_ns + t->wqe_fetch_ns;
 	start = max(start, pace->sq);
 	if (wqe->flags & IB_SEND_FENCE && pace->reads)
 		start = max(start, pace->read_ends[(pace->reads - 1) % MDL_TIMING_READS]);
