@@ -132,7 +132,7 @@ static u64 mdl_clock_exclude(void)
 
 static void mdl_clock_set_timer(void)
 {
-	u64 took, expires, first = U64_MAX;
+	u64 expires, first = U64_MAX;
 	struct mdl_cq *cq;
 
 	list_for_each_entry(cq, &mdl_clock.events, event_entry)
@@ -144,10 +144,7 @@ static void mdl_clock_set_timer(void)
 	expires = first + mdl_clock.excluded + mdl_clock.cost;
 	hrtimer_start_range_ns(&mdl_clock.timer, ns_to_ktime(expires - MDL_CLOCK_RANGE),
 			       MDL_CLOCK_RANGE, HRTIMER_MODE_ABS_HARD);
-	took = mdl_clock_exclude();
-	/* In its own interrupt the timer is cheaper to set. */
-	if (!hrtimer_callback_running(&mdl_clock.timer))
-		mdl_clock.cost = took;
+	mdl_clock.cost = mdl_clock_exclude();
 }
 
 /**
@@ -202,6 +199,7 @@ static struct mdl_cq *mdl_clock_due(void)
 static enum hrtimer_restart mdl_clock_expired(struct hrtimer *timer)
 {
 	struct mdl_vector *last = NULL;
+	u64 cost = mdl_clock.cost;
 	unsigned long flags;
 	struct mdl_cq *cq;
 
@@ -220,6 +218,8 @@ static enum hrtimer_restart mdl_clock_expired(struct hrtimer *timer)
 	}
 	mdl_clock.expiring = false;
 	mdl_clock_leave(flags, 0);
+	/* In its own interrupt the timer is cheaper to set. */
+	mdl_clock.cost = cost;
 	return HRTIMER_NORESTART;
 }
 

@@ -5,9 +5,9 @@
  * Operation: engines write entries, the ULP polls them. Polling a completion frees the
  * entry of its work queue (retire.c), as drivers do; a ULP that posts before it polls
  * overflows the work queue. An armed completion queue raises one event; with moderation,
- * after a number of entries or a delay. On a nasty or timed device, entries are held until they are due
- * (delay.c). On a timed device, entries can be polled once they are due, and the event is
- * an interrupt of the clock (clock.c).
+ * after a number of entries or a delay. On a nasty or timed device, entries are held
+ * until they are due (delay.c). On a timed device, entries can be polled once they are
+ * due, and the event is an interrupt of the clock (clock.c).
  *
  * Ownership: the RDMA core allocates completion queues, the model their rings.
  *

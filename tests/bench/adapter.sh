@@ -44,7 +44,7 @@ ADDR=$MDL_TARGET
 set_host_id
 
 doorbells=Y
-[ $mode = adapter ] || doorbells=N
+[ "$mode" = adapter ] || doorbells=N
 adapter_load dma=direct timed=Y "slowdown=$SLOWDOWN" "round_trip_ns=$round_trip" "doorbells=$doorbells"
 adapter_up "profile=$profile"
 [ "$(cat /sys/devices/system/clocksource/clocksource0/current_clocksource)" = tsc ] ||
