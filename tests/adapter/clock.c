@@ -19,7 +19,6 @@
  *
  * Errors: -EINVAL on a machine with several processors.
  */
-#include <linux/hardirq.h>
 #include <linux/hrtimer.h>
 #include <linux/module.h>
 
@@ -56,7 +55,7 @@ static struct {
 	/* Whether the timer's function runs, which sets the timer when it ends. */
 	bool expiring;
 	/* Interrupts of the timer at which something was due. */
-	u64 useful;
+	u64 interrupts;
 } mdl_clock;
 
 /**
@@ -84,21 +83,14 @@ u64 mdl_clock_own(void)
 }
 
 /**
- * mdl_clock_stale - return how many timer interrupts were not for an adapter
- *
- * An adapter does not raise them. They are those of the kernel's own timers, and those
- * that the interrupt controller kept although a section had stopped the timer.
+ * mdl_clock_interrupts - return how many interrupts of the timer were for an adapter
  *
  * Context: a section.
- * Return: number since the machine started, less a constant.
+ * Return: number since the module was loaded.
  */
-u64 mdl_clock_stale(void)
+u64 mdl_clock_interrupts(void)
 {
-#ifdef CONFIG_X86_LOCAL_APIC
-	return this_cpu_read(irq_stat.apic_timer_irqs) - mdl_clock.useful;
-#else
-	return 0;
-#endif
+	return mdl_clock.interrupts;
 }
 
 /**
@@ -205,7 +197,7 @@ static enum hrtimer_restart mdl_clock_expired(struct hrtimer *timer)
 
 	flags = mdl_clock_enter();
 	mdl_clock.expiring = true;
-	mdl_clock.useful += !!mdl_clock_due();
+	mdl_clock.interrupts += !!mdl_clock_due();
 	while ((cq = mdl_clock_due())) {
 		/* One interrupt is for all completion queues of a vector. */
 		if (cq->vector != last)

@@ -24,7 +24,7 @@ unsigned long mdl_clock_enter(void);
 void mdl_clock_leave(unsigned long flags, u32 charge);
 u64 mdl_clock_now(void);
 u64 mdl_clock_own(void);
-u64 mdl_clock_stale(void);
+u64 mdl_clock_interrupts(void);
 void mdl_clock_event(struct mdl_cq *cq, u64 due);
 
 /**

@@ -52,6 +52,7 @@ static struct {
 	wait_queue_head_t wait;
 	struct tracepoint *start;
 	struct tracepoint *complete;
+	struct tracepoint *timer;
 	enum mdl_phase phase;
 	char disk[DISK_NAME_LEN];
 	bool reads;
@@ -64,6 +65,7 @@ static struct {
 	u64 time;
 	u64 wall;
 	u64 own;
+	u64 timers;
 	u64 stale;
 	struct hlist_head free;
 	DECLARE_HASHTABLE(flight, 10);
@@ -106,7 +108,8 @@ static void mdl_window_times(void)
 	mdl_window.time = mdl_clock_now() - mdl_window.time;
 	mdl_window.wall = ktime_get_ns() - mdl_window.wall;
 	mdl_window.own = mdl_clock_own() - mdl_window.own;
-	mdl_window.stale = mdl_clock_stale() - mdl_window.stale;
+	/* Timer interrupts that were not for an adapter. */
+	mdl_window.stale = mdl_window.timers - mdl_clock_interrupts() - mdl_window.stale;
 }
 
 static bool mdl_window_is_ours(const struct request *rq)
@@ -188,6 +191,12 @@ out:
 	mdl_leave(flags);
 }
 
+/* Called first in each timer interrupt of the processor. */
+static void mdl_window_timer(void *data, int vector)
+{
+	mdl_window.timers++;
+}
+
 static int mdl_window_probe(void)
 {
 	int ret = tracepoint_probe_register(mdl_window.start, mdl_window_started, NULL);
@@ -196,7 +205,16 @@ static int mdl_window_probe(void)
 		return ret;
 	ret = tracepoint_probe_register(mdl_window.complete, mdl_window_complete, NULL);
 	if (ret)
-		tracepoint_probe_unregister(mdl_window.start, mdl_window_started, NULL);
+		goto err_start;
+	ret = tracepoint_probe_register(mdl_window.timer, mdl_window_timer, NULL);
+	if (ret)
+		goto err_complete;
+	return 0;
+
+err_complete:
+	tracepoint_probe_unregister(mdl_window.complete, mdl_window_complete, NULL);
+err_start:
+	tracepoint_probe_unregister(mdl_window.start, mdl_window_started, NULL);
 	return ret;
 }
 
@@ -204,6 +222,7 @@ static int mdl_window_probe(void)
 static void mdl_window_stop(void)
 {
 	if (mdl_window.phase != MDL_PHASE_NONE) {
+		tracepoint_probe_unregister(mdl_window.timer, mdl_window_timer, NULL);
 		tracepoint_probe_unregister(mdl_window.complete, mdl_window_complete, NULL);
 		tracepoint_probe_unregister(mdl_window.start, mdl_window_started, NULL);
 		tracepoint_synchronize_unregister();
@@ -348,6 +367,8 @@ static void mdl_window_tracepoint(struct tracepoint *tp, void *unused)
 		mdl_window.start = tp;
 	else if (!strcmp(tp->name, "block_rq_complete"))
 		mdl_window.complete = tp;
+	else if (!strcmp(tp->name, "local_timer_entry"))
+		mdl_window.timer = tp;
 }
 
 /**
@@ -361,7 +382,7 @@ void mdl_window_init(struct dentry *folder)
 	mutex_init(&mdl_window.lock);
 	init_waitqueue_head(&mdl_window.wait);
 	for_each_kernel_tracepoint(mdl_window_tracepoint, NULL);
-	if (mdl_timed && mdl_window.start && mdl_window.complete)
+	if (mdl_timed && mdl_window.start && mdl_window.complete && mdl_window.timer)
 		debugfs_create_file("window", 0600, folder, NULL, &mdl_window_fops);
 }
 
