@@ -65,6 +65,8 @@ static struct {
 	u64 time;
 	u64 wall;
 	u64 own;
+	u64 bytes;
+	u64 moved;
 	u64 timers;
 	u64 stale;
 	struct hlist_head free;
@@ -174,9 +176,11 @@ static void mdl_window_complete(void *data, struct request *rq, blk_status_t err
 		goto out;
 	mdl_window_latency(rq);
 	mdl_window.n++;
+	mdl_window.bytes += bytes;
 	if (mdl_window.phase == MDL_PHASE_SKIP && mdl_window.n == mdl_window.skip) {
 		mdl_window.phase = MDL_PHASE_RUN;
 		mdl_window.n = 0;
+		mdl_window.bytes = 0;
 		mdl_window_counters();
 		mdl_window_times();
 		mdl_window_mark();
@@ -185,6 +189,7 @@ static void mdl_window_complete(void *data, struct request *rq, blk_status_t err
 		mdl_window_times();
 		mdl_window_counters();
 		mdl_window.phase = MDL_PHASE_DONE;
+		mdl_window.moved = mdl_window.bytes;
 		wake_up_all(&mdl_window.wait);
 	}
 out:
@@ -334,6 +339,7 @@ static int mdl_window_show(struct seq_file *m, void *unused)
 	mutex_lock(&mdl_window.lock);
 	if (mdl_window.phase == MDL_PHASE_DONE) {
 		seq_printf(m, "ios %u\n", mdl_window.count);
+		seq_printf(m, "bytes %llu\n", mdl_window.moved);
 		seq_printf(m, "time_ns %llu\n", mdl_window.time);
 		seq_printf(m, "wall_ns %llu\n", mdl_window.wall);
 		seq_printf(m, "own_ns %llu\n", mdl_window.own);

@@ -91,6 +91,15 @@ per_io() {
 # value NAME: of the measurement
 value() { awk -v name="$1" '$1 == name { print $2 }' "$OUT/window"; }
 
+# whole_ios BS: let "ios" be the I/Os of fio, which the block layer may have cut into
+# several requests
+whole_ios() {
+	local bytes
+
+	bytes=$(numfmt --from=iec "${1^^}") || die "no block size: $1"
+	sed -i "s/^ios .*/ios $(awk -v bs="$bytes" '$1 == "bytes" { print $2 / bs }' "$OUT/window")/" "$OUT/window"
+}
+
 fio_options=(--direct=1 --norandommap --size=60m --randseed=7 --time_based --runtime=600
 	--group_reporting --minimal)
 
@@ -123,6 +132,7 @@ one() {
 	echo "$(request_disk) $op $skip $ios" >"$WINDOW" || die "the model does not measure"
 	load "$rw" "$bs" "$depth" "$numjobs" "$batch" "$note"
 	timeout 120 cat "$WINDOW" >"$OUT/window" || die "$sys $rw $bs: no end after two minutes: $(cat "$OUT/fio")"
+	[ "$note" = beside ] || whole_ios "$bs"
 	kill $fio
 	wait $fio
 	counted=$((counted + 1))
