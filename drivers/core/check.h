@@ -12,7 +12,7 @@
  *
  * Arithmetic on numbers of a peer either is done in 64 bits, where 32-bit
  * numbers cannot wrap, or subtracts a number that was compared before. The limits
- * (struct rnbd_limits) are local and trusted.
+ * (struct rnbd_limits, struct rnbd_export_limits) are local and trusted.
  *
  * Ownership: struct rnbd_frame points into the buffer that it was decoded from and
  * is valid as long as that buffer is.

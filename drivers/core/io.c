@@ -93,7 +93,8 @@ EXPORT_SYMBOL_GPL(rnbd_encode_request);
 /* Check opcode and flags. @max is set to the limit of the length in bytes. */
 static enum rnbd_proto_err rnbd_check_op(const struct rnbd_request *req,
 					 const struct rnbd_op_row *row,
-					 const struct rnbd_limits *lim, u32 *max)
+					 const struct rnbd_limits *lim,
+					 const struct rnbd_export_limits *exp, u32 *max)
 {
 	u32 inline_max = rnbd_op_inline_limit(row, lim);
 	u8 flags = row->flags;
@@ -101,7 +102,7 @@ static enum rnbd_proto_err rnbd_check_op(const struct rnbd_request *req,
 	if (!inline_max)
 		flags &= ~RNBD_REQ_INLINE;
 	if (row->range) {
-		*max = rnbd_op_limit(row, lim);
+		*max = rnbd_op_limit(row, exp);
 		if (!*max)
 			return RNBD_PERR_OP;
 		if (req->flags & flags & RNBD_REQ_INLINE)
@@ -114,14 +115,14 @@ static enum rnbd_proto_err rnbd_check_op(const struct rnbd_request *req,
 
 /* Check the place on the export of a request that has one. */
 static enum rnbd_proto_err rnbd_check_range(const struct rnbd_request *req,
-					    const struct rnbd_limits *lim, u32 max)
+					    const struct rnbd_export_limits *exp, u32 max)
 {
-	u64 capacity = READ_ONCE(lim->capacity);
+	u64 capacity = READ_ONCE(exp->capacity);
 
 	if (!req->length || req->length > max ||
-	    (req->length & lim->block_mask))
+	    (req->length & exp->block_mask))
 		return RNBD_PERR_LENGTH;
-	if ((req->offset & lim->block_mask) ||
+	if ((req->offset & exp->block_mask) ||
 	    req->offset > capacity ||
 	    req->length > capacity - req->offset)
 		return RNBD_PERR_OFFSET;
@@ -155,7 +156,8 @@ static bool rnbd_extent_ok(const struct rnbd_request *req, u32 index,
  *	are decoded in order, because their inline data lie in that order
  * @pos: index of the request's first entry; advanced past its last one, up to
  *	frame->nr_entries
- * @lim: limits in bytes and units
+ * @lim: limits of the session
+ * @exp: limits of the export that the request is for
  * @req: result; runs from nr_runs on are not set
  *
  * Context: any.
@@ -163,6 +165,7 @@ static bool rnbd_extent_ok(const struct rnbd_request *req, u32 index,
  */
 enum rnbd_proto_err rnbd_decode_request(struct rnbd_frame *frame, u16 *pos,
 					const struct rnbd_limits *lim,
+					const struct rnbd_export_limits *exp,
 					struct rnbd_request *req)
 {
 	const struct rnbd_op_row *row;
@@ -191,7 +194,7 @@ enum rnbd_proto_err rnbd_decode_request(struct rnbd_frame *frame, u16 *pos,
 	row = rnbd_op_find(req->op);
 	if (!row)
 		return RNBD_PERR_OP;
-	perr = rnbd_check_op(req, row, lim, &max);
+	perr = rnbd_check_op(req, row, lim, exp, &max);
 	if (perr)
 		return perr;
 	if (req->tag >= lim->depth)
@@ -200,7 +203,7 @@ enum rnbd_proto_err rnbd_decode_request(struct rnbd_frame *frame, u16 *pos,
 		return RNBD_PERR_RESERVED;
 
 	if (row->range) {
-		perr = rnbd_check_range(req, lim, max);
+		perr = rnbd_check_range(req, exp, max);
 		if (perr)
 			return perr;
 	} else {

@@ -71,6 +71,7 @@ void rnbd_encode_request(struct rnbd_req_entry *entry,
 			 const struct rnbd_request *req);
 enum rnbd_proto_err rnbd_decode_request(struct rnbd_frame *frame, u16 *pos,
 					const struct rnbd_limits *lim,
+					const struct rnbd_export_limits *exp,
 					struct rnbd_request *req);
 void rnbd_encode_reply(struct rnbd_reply_entry *entry,
 		       const struct rnbd_reply *reply);

@@ -13,7 +13,7 @@
  */
 #include "op.h"
 
-#define RNBD_OP_LIMIT(member)	offsetof(struct rnbd_limits, member)
+#define RNBD_OP_LIMIT(member)	offsetof(struct rnbd_export_limits, member)
 
 const struct rnbd_op_row rnbd_ops[RNBD_OP_END] = {
 	[RNBD_OP_READ] = {

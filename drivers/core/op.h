@@ -21,27 +21,16 @@ enum rnbd_op_data {
 };
 
 /**
- * struct rnbd_limits - what a request must stay within
- * @capacity: bytes of the export, the largest that was reported to the client, whose
- *	requests in flight may have been made for that one
- * @block_mask: logical block size - 1
- * @max_io: bytes of one READ or WRITE
- * @max_discard: bytes of one DISCARD, 0: refused
- * @max_write_zeroes: bytes of one WRITE_ZEROES, 0: refused
+ * struct rnbd_limits - limits that the session sets for a request
  * @pool_units: size of the session's pool
  * @segment_units: size of a pool segment, a power of two
  * @depth: tags are below it
  * @inline_read: bytes of a READ whose reply may carry the data, 0: none
  * @inline_write: bytes of a WRITE that may carry its data, 0: none
  *
- * Written once at login; a resize raises @capacity while requests are decoded.
+ * Constant while requests are decoded.
  */
 struct rnbd_limits {
-	u64 capacity;
-	u32 block_mask;
-	u32 max_io;
-	u32 max_discard;
-	u32 max_write_zeroes;
 	u32 pool_units;
 	u32 segment_units;
 	u32 depth;
@@ -50,10 +39,29 @@ struct rnbd_limits {
 };
 
 /**
+ * struct rnbd_export_limits - limits that the export sets for a request
+ * @capacity: bytes of the export, the largest that was reported to the client, whose
+ *	requests in flight may have been made for that one
+ * @block_mask: logical block size - 1
+ * @max_io: bytes of one READ or WRITE
+ * @max_discard: bytes of one DISCARD, 0: refused
+ * @max_write_zeroes: bytes of one WRITE_ZEROES, 0: refused
+ *
+ * Constant while requests are decoded, except that a resize raises @capacity.
+ */
+struct rnbd_export_limits {
+	u64 capacity;
+	u32 block_mask;
+	u32 max_io;
+	u32 max_discard;
+	u32 max_write_zeroes;
+};
+
+/**
  * struct rnbd_op_row - properties of an opcode
  * @name: word for logs and traces; NULL if there is no such opcode
- * @limit: offset in struct rnbd_limits of the longest request in bytes; the target
- *	does not support the opcode if that is 0. Not used without @range.
+ * @limit: offset in struct rnbd_export_limits of the longest request in bytes; the
+ *	target does not support the opcode if that is 0. Not used without @range.
  * @flags: RNBD_REQ_* that a request may have
  * @data: enum rnbd_op_data
  * @range: a request names a range of the export that is not empty; without @range
@@ -95,19 +103,20 @@ static inline const struct rnbd_op_row *rnbd_op_find(u8 op)
 /**
  * rnbd_op_limit - the longest request of an opcode that has a range
  * @row: of the opcode
- * @lim: limits
+ * @exp: limits of the export
  *
  * Return: bytes, 0 if the target does not support the opcode.
  */
-static inline u32 rnbd_op_limit(const struct rnbd_op_row *row, const struct rnbd_limits *lim)
+static inline u32 rnbd_op_limit(const struct rnbd_op_row *row,
+				const struct rnbd_export_limits *exp)
 {
-	return *(const u32 *)((const u8 *)lim + row->limit);
+	return *(const u32 *)((const u8 *)exp + row->limit);
 }
 
 /**
  * rnbd_op_inline_limit - the longest request whose data may be inside a frame
  * @row: of an opcode that may have RNBD_REQ_INLINE
- * @lim: limits
+ * @lim: limits of the session
  *
  * Return: bytes, 0 if inline data are not negotiated.
  */

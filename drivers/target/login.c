@@ -197,12 +197,14 @@ static u16 rnbdt_login_set_up(struct rnbdt_session *s)
 		return ret == -ENOMEM ? RNBD_ST_POOL_FULL : RNBD_ST_DEVICE;
 	}
 
-	s->granted.limits = (struct rnbd_limits) {
+	s->granted.export_limits = (struct rnbd_export_limits) {
 		.capacity = READ_ONCE(s->backend->geo.capacity),
 		.block_mask = s->backend->geo.logical_block - 1,
 		.max_io = s->granted.max_io,
 		.max_discard = s->backend->geo.max_discard,
 		.max_write_zeroes = s->backend->geo.max_write_zeroes,
+	};
+	s->granted.limits = (struct rnbd_limits) {
 		.pool_units = s->pool.units,
 		.segment_units = s->pool.segment_units,
 		.depth = s->granted.depth,
@@ -220,7 +222,7 @@ static void rnbdt_login_fill_grant(struct rnbdt_session *s,
 	grant->features = s->login.info.features & RNBD_FEATURES;
 	/* The capacity of the backend may change now; the granted limits hold the valid one. */
 	grant->geo = data_race(s->backend->geo);
-	grant->geo.capacity = s->granted.limits.capacity;
+	grant->geo.capacity = s->granted.export_limits.capacity;
 	if (s->granted.readonly)
 		grant->geo.flags |= RNBD_EXPORT_READONLY;
 	grant->max_io = s->granted.max_io;

@@ -146,7 +146,8 @@ enum rnbd_proto_err rnbdt_queue_requests(struct rnbdt_queue *q,
 
 	now = ktime_get_ns();
 	while (pos < frame->nr_entries) {
-		perr = rnbd_decode_request(frame, &pos, &s->granted.limits, &req);
+		perr = rnbd_decode_request(frame, &pos, &s->granted.limits,
+					   &s->granted.export_limits, &req);
 		if (unlikely(perr))
 			break;
 		treq = &q->reqs[req.tag];

@@ -64,8 +64,8 @@ void rnbdt_session_resize_work(struct work_struct *work)
 	capacity = s->backend->geo.capacity;
 	if (capacity != s->resize.reported && READ_ONCE(s->state) == RNBDT_LIVE) {
 		/* Requests for the new capacity may arrive right after the report. */
-		if (capacity > s->granted.limits.capacity)
-			WRITE_ONCE(s->granted.limits.capacity, capacity);
+		if (capacity > s->granted.export_limits.capacity)
+			WRITE_ONCE(s->granted.export_limits.capacity, capacity);
 		s->resize.reported = capacity;
 		s->resize.reported_at = jiffies;
 		rnbdt_queue_resize(s->queues[0], capacity);

@@ -269,8 +269,9 @@ struct rnbdt_login {
  * @max_io: granted bytes of one READ or WRITE; set before live
  * @readonly: requests that write are refused; set before live
  * @fence_generation: fence generation of @host when @export was set
- * @limits: limits for the request decoder; set before live, except that rnbdt_lock
- *	protects writes of the capacity
+ * @limits: limits of the session for the request decoder; set before live
+ * @export_limits: limits of the export for the request decoder; set before live,
+ *	except that rnbdt_lock protects writes of the capacity
  */
 struct rnbdt_granted {
 	u16 nr_queues;
@@ -279,6 +280,7 @@ struct rnbdt_granted {
 	bool readonly;
 	u32 fence_generation;
 	struct rnbd_limits limits;
+	struct rnbd_export_limits export_limits;
 };
 
 /**

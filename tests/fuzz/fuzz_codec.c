@@ -64,11 +64,11 @@ static const struct field {
 	u64 min;
 	u64 max;
 } fields[] = {
-	FIELD(lim.capacity, 0, U64_MAX / 2),
-	FIELD(lim.block_mask, 0, U32_MAX),
-	FIELD(lim.max_io, RNBD_UNIT_SIZE, RNBD_MAX_IO_MAX),
-	FIELD(lim.max_discard, 0, U32_MAX),
-	FIELD(lim.max_write_zeroes, 0, U32_MAX),
+	FIELD(exp.capacity, 0, U64_MAX / 2),
+	FIELD(exp.block_mask, 0, U32_MAX),
+	FIELD(exp.max_io, RNBD_UNIT_SIZE, RNBD_MAX_IO_MAX),
+	FIELD(exp.max_discard, 0, U32_MAX),
+	FIELD(exp.max_write_zeroes, 0, U32_MAX),
 	FIELD(lim.pool_units, 1, RNBD_POOL_UNITS_MAX),
 	FIELD(lim.segment_units, 1, RNBD_POOL_UNITS_MAX),
 	FIELD(lim.depth, 1, RNBD_DEPTH_MAX),
@@ -101,6 +101,7 @@ static u64 round_to(u64 value, u64 unit)
 /* Numbers that were drawn for a head are their own image. Little-endian machines only. */
 static void world_from_head(const u8 *head)
 {
+	struct rnbd_export_limits *exp = &world.exp;
 	struct rnbd_limits *lim = &world.lim;
 	u32 at = HEAD_FIELDS, i, block;
 
@@ -115,14 +116,14 @@ static void world_from_head(const u8 *head)
 	}
 	must(at <= HEAD_SIZE);
 
-	block = lim->block_mask + 1;
+	block = exp->block_mask + 1;
 	if (!is_power(block) || block < 512 || block > 4096)
 		block = 512u << block % 4;
-	lim->block_mask = block - 1;
-	lim->capacity = round_to(lim->capacity, block);
-	lim->max_discard = round_to(lim->max_discard, block);
-	lim->max_write_zeroes = round_to(lim->max_write_zeroes, block);
-	lim->max_io = round_to(lim->max_io, RNBD_UNIT_SIZE);
+	exp->block_mask = block - 1;
+	exp->capacity = round_to(exp->capacity, block);
+	exp->max_discard = round_to(exp->max_discard, block);
+	exp->max_write_zeroes = round_to(exp->max_write_zeroes, block);
+	exp->max_io = round_to(exp->max_io, RNBD_UNIT_SIZE);
 	if (!is_power(lim->segment_units))
 		lim->segment_units = 1u << lim->segment_units % 21;
 	world.conn.slot_size = round_to(world.conn.slot_size, RNBD_SLOT_SIZE_ALIGN);
@@ -262,7 +263,7 @@ static void lie(const u8 *bytes, u32 size, u32 missing, u8 type)
 	for (pos = 0; pos < frame.nr_entries; ) {
 		u16 before = pos;
 
-		if (rnbd_decode_request(&frame, &pos, lim, &req))
+		if (rnbd_decode_request(&frame, &pos, lim, &world.exp, &req))
 			break;
 		must(pos > before && pos <= frame.nr_entries);
 		must(pos * 32u <= frame.bytes);
@@ -274,7 +275,7 @@ static void lie(const u8 *bytes, u32 size, u32 missing, u8 type)
 	ASAN_UNPOISON_MEMORY_REGION(fuzz_message, fuzz_message_bytes);
 	rnbd_decode_login(&frame, &login);
 	rnbd_decode_grant(&frame, &world.asked, &granted);
-	rnbd_decode_resize(&frame, lim->block_mask + 1, &capacity);
+	rnbd_decode_resize(&frame, world.exp.block_mask + 1, &capacity);
 	rnbd_decode_query(&frame, lim->depth, false, &query);
 	ASAN_UNPOISON_MEMORY_REGION(fuzz_message, fuzz_message_bytes);
 	rnbd_decode_query(&frame, lim->depth, true, &query);

@@ -38,16 +38,16 @@ static void test_rows(void **state)
 		size_t limit;
 	} want[] = {
 		{ RNBD_OP_READ, RNBD_REQ_INLINE, .in = true, .range = true,
-		  .limit = offsetof(struct rnbd_limits, max_io) },
+		  .limit = offsetof(struct rnbd_export_limits, max_io) },
 		{ RNBD_OP_WRITE, RNBD_REQ_FUA | RNBD_REQ_INLINE, .out = true,
 		  .range = true, .modifies = true, .needs_flush = true,
-		  .limit = offsetof(struct rnbd_limits, max_io) },
+		  .limit = offsetof(struct rnbd_export_limits, max_io) },
 		{ RNBD_OP_FLUSH, 0, .flushes = true },
 		{ RNBD_OP_DISCARD, 0, .range = true, .modifies = true,
-		  .limit = offsetof(struct rnbd_limits, max_discard) },
+		  .limit = offsetof(struct rnbd_export_limits, max_discard) },
 		{ RNBD_OP_WRITE_ZEROES, RNBD_REQ_FUA | RNBD_REQ_NOUNMAP,
 		  .range = true, .modifies = true, .needs_flush = true,
-		  .limit = offsetof(struct rnbd_limits, max_write_zeroes) },
+		  .limit = offsetof(struct rnbd_export_limits, max_write_zeroes) },
 	};
 	const struct rnbd_limits limits = { .inline_read = 1, .inline_write = 2 };
 	size_t i;

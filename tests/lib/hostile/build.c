@@ -7,8 +7,9 @@
 
 static void draw_request(struct rnbd_request *req)
 {
+	const struct rnbd_export_limits *exp = &world.exp;
 	const struct rnbd_limits *lim = &world.lim;
-	u32 block = lim->block_mask + 1, max = 0;
+	u32 block = exp->block_mask + 1, max = 0;
 	const struct rnbd_op_row *row;
 	int nr_extents;
 	u8 flags;
@@ -21,12 +22,12 @@ static void draw_request(struct rnbd_request *req)
 	if (flags)
 		req->flags = below(flags + 1) & flags;
 	if (row->range)
-		max = rnbd_op_limit(row, lim);
+		max = rnbd_op_limit(row, exp);
 	if (row->flags & RNBD_REQ_INLINE && rnbd_op_inline_limit(row, lim) && one_in(2)) {
 		req->flags |= RNBD_REQ_INLINE;
 		max = rnbd_op_inline_limit(row, lim);
 	}
-	max = min((u64)max, lim->capacity) / block;
+	max = min((u64)max, exp->capacity) / block;
 	if (!max) {
 		*req = (struct rnbd_request) {
 			.op = RNBD_OP_FLUSH, .tag = req->tag,
@@ -35,7 +36,7 @@ static void draw_request(struct rnbd_request *req)
 	}
 	req->length = block * (1 + below(one_in(2) ? max : min(max, 40u)));
 	req->offset = unit_random64(&rnd) %
-		((lim->capacity - req->length) / block + 1) * block;
+		((exp->capacity - req->length) / block + 1) * block;
 	if (!rnbd_op_has_data(req->op))
 		return;
 	nr_extents = rnbd_pool_alloc(&world.pool, DIV_ROUND_UP(req->length, 4096),
@@ -239,7 +240,7 @@ u32 hostile_build(enum kind kind, u8 *buf)
 				      credits, world.seq, world.epoch);
 		return 16;
 	case KIND_RESIZE:
-		rnbd_encode_resize((void *)at, world.lim.capacity);
+		rnbd_encode_resize((void *)at, world.exp.capacity);
 		rnbd_encode_frame_hdr(buf, RNBD_FRAME_RESIZE, 0, 1, credits,
 				      world.seq, world.epoch);
 		return 16 + 16;

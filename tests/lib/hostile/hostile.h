@@ -46,6 +46,7 @@ enum kind {
 /* State that both ends have agreed about; redrawn from time to time. */
 struct world {
 	struct rnbd_limits lim;
+	struct rnbd_export_limits exp;
 	struct rnbd_pool pool;
 	struct rnbd_conn_req conn;
 	struct rnbd_login_info asked;

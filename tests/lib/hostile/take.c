@@ -55,7 +55,8 @@ static void check_wrong_type(struct rnbd_frame *frame)
 	memset(&untouched, 0xa5, sizeof(untouched));
 	memset(&out, 0xa5, sizeof(out));
 	if (type != RNBD_FRAME_REQUEST)
-		assert_int_equal(rnbd_decode_request(frame, &pos, &world.lim, &out.req),
+		assert_int_equal(rnbd_decode_request(frame, &pos, &world.lim, &world.exp,
+						     &out.req),
 				 RNBD_PERR_TYPE);
 	if (type != RNBD_FRAME_REPLY)
 		assert_int_equal(rnbd_decode_reply(frame, 0, world.lim.depth, &out.reply),

@@ -10,8 +10,9 @@ u64 requests_accepted, extents_accepted, inline_accepted;
 static void check_request(const struct rnbd_request *req)
 {
 	const struct rnbd_op_row *row = rnbd_op_find(req->op);
+	const struct rnbd_export_limits *exp = &world.exp;
 	const struct rnbd_limits *lim = &world.lim;
-	u64 block = lim->block_mask + 1, units = 0;
+	u64 block = exp->block_mask + 1, units = 0;
 	u32 i, j;
 
 	/* unit-op holds the rows against the protocol */
@@ -23,14 +24,14 @@ static void check_request(const struct rnbd_request *req)
 		assert_true(!req->length && !req->offset && !req->nr_extents);
 	} else {
 		u32 max = req->flags & RNBD_REQ_INLINE ? rnbd_op_inline_limit(row, lim) :
-							 rnbd_op_limit(row, lim);
+							 rnbd_op_limit(row, exp);
 
 		assert_true(req->length > 0 && req->length <= max);
 		assert_true(req->length % block == 0);
 		assert_true(req->offset % block == 0);
 		/* 128 bits do not wrap */
 		assert_true((__uint128_t)req->offset + req->length <=
-			    lim->capacity);
+			    exp->capacity);
 	}
 
 	if (row->data != RNBD_DATA_NONE) {
@@ -71,7 +72,7 @@ enum rnbd_proto_err take_requests(struct rnbd_frame *frame, u8 *again)
 		u16 before = pos;
 
 		memset(&req, 0xa5, sizeof(req));
-		fault = rnbd_decode_request(frame, &pos, &world.lim, &req);
+		fault = rnbd_decode_request(frame, &pos, &world.lim, &world.exp, &req);
 		if (fault) {
 			assert_int_equal(pos, before);
 			return fault;
@@ -92,7 +93,7 @@ enum rnbd_proto_err take_requests(struct rnbd_frame *frame, u8 *again)
 			      again + 32 * before, 32 * (pos - before));
 		requests_accepted++;
 	}
-	assert_int_equal(rnbd_decode_request(frame, &pos, &world.lim, &req),
+	assert_int_equal(rnbd_decode_request(frame, &pos, &world.lim, &world.exp, &req),
 			 RNBD_PERR_COUNT);
 	assert_int_equal(rnbd_decode_end(frame),
 			 data == end ? RNBD_PERR_NONE : RNBD_PERR_LONG);

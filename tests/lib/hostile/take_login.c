@@ -165,13 +165,13 @@ enum rnbd_proto_err take_resize(const struct rnbd_frame *frame, u8 *again)
 	u64 capacity = untouched;
 	enum rnbd_proto_err fault;
 
-	fault = rnbd_decode_resize(frame, world.lim.block_mask + 1, &capacity);
+	fault = rnbd_decode_resize(frame, world.exp.block_mask + 1, &capacity);
 	if (fault) {
 		assert_true(capacity == untouched);
 		return fault;
 	}
 	assert_true(capacity && !(capacity >> 63));
-	assert_true(capacity % (world.lim.block_mask + 1) == 0);
+	assert_true(capacity % (world.exp.block_mask + 1) == 0);
 	rnbd_encode_resize((void *)again, capacity);
 	check_encoded(frame->entries, again, 16);
 	return RNBD_PERR_NONE;

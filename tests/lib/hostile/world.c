@@ -91,23 +91,24 @@ void draw_identities(void)
 
 void draw_world(void)
 {
+	struct rnbd_export_limits *exp = &world.exp;
 	struct rnbd_limits *lim = &world.lim;
 	u32 block = 512u << below(4);
 
-	lim->block_mask = block - 1;
+	exp->block_mask = block - 1;
 	switch (below(3)) {
 	case 0: /* as large as can be */
-		lim->capacity = (U64_MAX / 2) & ~(u64)lim->block_mask;
+		exp->capacity = (U64_MAX / 2) & ~(u64)exp->block_mask;
 		break;
 	case 1:
-		lim->capacity = block * (1ull + below(64));
+		exp->capacity = block * (1ull + below(64));
 		break;
 	default:
-		lim->capacity = (u64)block * (1 + below(1u << 31));
+		exp->capacity = (u64)block * (1 + below(1u << 31));
 	}
-	lim->max_io = 4096 * (1 + below(one_in(4) ? 4096 : 64));
-	lim->max_discard = one_in(3) ? 0 : ~0u & ~lim->block_mask;
-	lim->max_write_zeroes = one_in(3) ? 0 : block * (1 + below(1000));
+	exp->max_io = 4096 * (1 + below(one_in(4) ? 4096 : 64));
+	exp->max_discard = one_in(3) ? 0 : ~0u & ~exp->block_mask;
+	exp->max_write_zeroes = one_in(3) ? 0 : block * (1 + below(1000));
 	lim->pool_units = 1 + below(one_in(4) ? 20000 : 300);
 	lim->segment_units = 1u << below(12);
 	lim->depth = 1 + below(RNBD_DEPTH_MAX);

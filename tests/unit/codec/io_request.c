@@ -6,14 +6,17 @@
 #include "fixture.h"
 
 static const struct rnbd_limits limits = {
+	.pool_units = 1000,
+	.segment_units = 64,
+	.depth = 32,
+};
+
+static const struct rnbd_export_limits export_limits = {
 	.capacity = 1ull << 40,
 	.block_mask = 511,
 	.max_io = 64 * 4096,
 	.max_discard = 1u << 30,
 	.max_write_zeroes = 1u << 20,
-	.pool_units = 1000,
-	.segment_units = 64,
-	.depth = 32,
 };
 
 static void message_request(struct message *msg, const struct rnbd_request *req)
@@ -26,29 +29,44 @@ static void message_request(struct message *msg, const struct rnbd_request *req)
 	assert_fault(message_decode(msg), RNBD_PERR_NONE);
 }
 
-static enum rnbd_proto_err decode_request(struct message *msg, u16 *pos,
-					  const struct rnbd_limits *lim,
-					  struct rnbd_request *req)
+static enum rnbd_proto_err decode_for(struct message *msg, u16 *pos,
+				      const struct rnbd_limits *lim,
+				      const struct rnbd_export_limits *exp,
+				      struct rnbd_request *req)
 {
 	enum rnbd_proto_err fault;
 	u16 before = *pos;
 
 	memset(req, 0xa5, sizeof(*req));
-	fault = rnbd_decode_request(&msg->frame, pos, lim, req);
+	fault = rnbd_decode_request(&msg->frame, pos, lim, exp, req);
 	if (fault)
 		assert_int_equal(*pos, before);
 	return fault;
 }
 
-static enum rnbd_proto_err try_request(const struct rnbd_request *req,
-				       const struct rnbd_limits *lim)
+static enum rnbd_proto_err decode_request(struct message *msg, u16 *pos,
+					  const struct rnbd_limits *lim,
+					  struct rnbd_request *req)
+{
+	return decode_for(msg, pos, lim, &export_limits, req);
+}
+
+static enum rnbd_proto_err try_for(const struct rnbd_request *req,
+				   const struct rnbd_limits *lim,
+				   const struct rnbd_export_limits *exp)
 {
 	struct rnbd_request out;
 	struct message msg;
 	u16 pos = 0;
 
 	message_request(&msg, req);
-	return decode_request(&msg, &pos, lim, &out);
+	return decode_for(&msg, &pos, lim, exp, &out);
+}
+
+static enum rnbd_proto_err try_request(const struct rnbd_request *req,
+				       const struct rnbd_limits *lim)
+{
+	return try_for(req, lim, &export_limits);
 }
 
 static void assert_request_equal(const struct rnbd_request *a,
@@ -298,6 +316,7 @@ static void test_request_patches(void **state)
 /* Units that add up only if the sum wraps around 32 bits. */
 static void test_request_sum_wraps(void **state)
 {
+	struct rnbd_export_limits exp = export_limits;
 	struct rnbd_limits wide = limits;
 	struct rnbd_request req = {
 		.op = RNBD_OP_READ, .length = 4096, .nr_extents = 3,
@@ -316,31 +335,31 @@ static void test_request_sum_wraps(void **state)
 	assert_fault(try_request(&req, &wide), RNBD_PERR_NONE);
 
 	/* the largest length there is does not become 0 units */
-	wide.max_io = 0xffffffff;
-	wide.block_mask = 0;
+	exp.max_io = 0xffffffff;
+	exp.block_mask = 0;
 	wide.pool_units = 1u << 20;
 	wide.segment_units = 1u << 20;
 	req.length = 0xffffffff;
 	req.extents[0] = (struct rnbd_extent) { 0, 1u << 20 };
-	assert_fault(try_request(&req, &wide), RNBD_PERR_NONE);
+	assert_fault(try_for(&req, &wide, &exp), RNBD_PERR_NONE);
 	req.extents[0].units = 1;
-	assert_fault(try_request(&req, &wide), RNBD_PERR_EXTENT);
+	assert_fault(try_for(&req, &wide, &exp), RNBD_PERR_EXTENT);
 }
 
 /* An end of the range that wraps around 64 bits. */
 static void test_request_range_wraps(void **state)
 {
-	struct rnbd_limits wide = limits;
+	struct rnbd_export_limits wide = export_limits;
 	struct rnbd_request req = { .op = RNBD_OP_DISCARD, .length = 1024 };
 
 	(void)state;
 	wide.capacity = ~511ull;
 	req.offset = wide.capacity - 1024;
-	assert_fault(try_request(&req, &wide), RNBD_PERR_NONE);
+	assert_fault(try_for(&req, &limits, &wide), RNBD_PERR_NONE);
 	req.offset += 512;
-	assert_fault(try_request(&req, &wide), RNBD_PERR_OFFSET);
+	assert_fault(try_for(&req, &limits, &wide), RNBD_PERR_OFFSET);
 	req.offset += 512;
-	assert_fault(try_request(&req, &wide), RNBD_PERR_OFFSET);
+	assert_fault(try_for(&req, &limits, &wide), RNBD_PERR_OFFSET);
 }
 
 /* An extent of no units, although the others hold all of the data. */
@@ -399,7 +418,7 @@ static void test_request_plain_faults(void **state)
 		  RNBD_PERR_FLAGS },
 		{ { .op = RNBD_OP_WRITE, .length = 512 }, RNBD_PERR_EXTENT },
 	};
-	struct rnbd_limits none = limits;
+	struct rnbd_export_limits none = export_limits;
 	struct rnbd_request req = { .op = RNBD_OP_DISCARD, .length = 512 };
 	struct rnbd_request out;
 	struct message msg;
@@ -412,11 +431,11 @@ static void test_request_plain_faults(void **state)
 
 	/* what is not offered */
 	none.max_discard = 0;
-	assert_fault(try_request(&req, &none), RNBD_PERR_OP);
+	assert_fault(try_for(&req, &limits, &none), RNBD_PERR_OP);
 	req.op = RNBD_OP_WRITE_ZEROES;
-	assert_fault(try_request(&req, &none), RNBD_PERR_NONE);
+	assert_fault(try_for(&req, &limits, &none), RNBD_PERR_NONE);
 	none.max_write_zeroes = 0;
-	assert_fault(try_request(&req, &none), RNBD_PERR_OP);
+	assert_fault(try_for(&req, &limits, &none), RNBD_PERR_OP);
 
 	/* an extent without a count */
 	req = (struct rnbd_request) { .op = RNBD_OP_FLUSH };
@@ -432,12 +451,12 @@ static void test_request_plain_faults(void **state)
 	/* blocks of 4 KiB */
 	none.block_mask = 4095;
 	req = data_request(RNBD_OP_READ, 1);
-	assert_fault(try_request(&req, &none), RNBD_PERR_NONE);
+	assert_fault(try_for(&req, &limits, &none), RNBD_PERR_NONE);
 	req.offset += 512;
-	assert_fault(try_request(&req, &none), RNBD_PERR_OFFSET);
+	assert_fault(try_for(&req, &limits, &none), RNBD_PERR_OFFSET);
 	req.offset -= 512;
 	req.length -= 512;
-	assert_fault(try_request(&req, &none), RNBD_PERR_LENGTH);
+	assert_fault(try_for(&req, &limits, &none), RNBD_PERR_LENGTH);
 
 	/* a frame of another type */
 	message_init(&msg, RNBD_FRAME_REPLY, 2, 32);
