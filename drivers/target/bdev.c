@@ -98,7 +98,7 @@ static void rnbdt_bdev_send(struct rnbdt_req *treq, struct bio *bio)
 static struct bio *rnbdt_bdev_bio(struct rnbdt_req *treq, u32 vecs,
 				  blk_opf_t opf, u64 offset, bio_end_io_t *end_io)
 {
-	struct rnbdt_backend *be = treq->queue->session->backend;
+	struct rnbdt_backend *be = treq->att->backend;
 	struct bio *bio;
 
 	/* The cache keeps freed bios: do not let it drain the reserve. */
@@ -121,7 +121,7 @@ static blk_opf_t rnbdt_bdev_opf(const struct rnbdt_req *treq)
 	if (rnbd_ops[treq->req.op].modifies) {
 		opf = REQ_OP_WRITE | REQ_SYNC | REQ_IDLE;
 		if (treq->req.flags & RNBD_REQ_FUA ||
-		    treq->queue->session->backend->through)
+		    treq->att->backend->through)
 			opf |= REQ_FUA;
 	}
 	return opf;
@@ -209,7 +209,7 @@ static void rnbdt_bdev_copy_write(struct rnbdt_req *treq)
 
 static void rnbdt_bdev_flush(struct rnbdt_req *treq)
 {
-	struct block_device *bdev = treq->queue->session->backend->bdev;
+	struct block_device *bdev = treq->att->backend->bdev;
 	struct bio *bio;
 
 	if (!bdev_write_cache(bdev)) {
@@ -265,7 +265,7 @@ static void rnbdt_bdev_zero_pages_work(struct work_struct *work)
 static void rnbdt_bdev_end_zeroes(struct bio *bio)
 {
 	struct rnbdt_req *treq = bio->bi_private;
-	struct rnbdt_backend *be = treq->queue->session->backend;
+	struct rnbdt_backend *be = treq->att->backend;
 	int error = blk_status_to_errno(bio->bi_status);
 
 	bio_put(bio);
@@ -288,7 +288,7 @@ static void rnbdt_bdev_end_zeroes(struct bio *bio)
  */
 static void rnbdt_bdev_range(struct rnbdt_req *treq)
 {
-	struct block_device *bdev = treq->queue->session->backend->bdev;
+	struct block_device *bdev = treq->att->backend->bdev;
 	bool zero = treq->req.op == RNBD_OP_WRITE_ZEROES;
 	sector_t sector = treq->req.offset >> SECTOR_SHIFT;
 	sector_t nr = treq->req.length >> SECTOR_SHIFT;
@@ -334,7 +334,7 @@ static u16 rnbdt_bdev_check(const struct rnbdt_backend *be, const struct rnbd_re
 
 static void rnbdt_bdev_submit(struct rnbdt_req *treq)
 {
-	struct rnbdt_backend *be = treq->queue->session->backend;
+	struct rnbdt_backend *be = treq->att->backend;
 	const struct rnbd_request *req = &treq->req;
 	u16 status = rnbdt_bdev_check(be, req);
 

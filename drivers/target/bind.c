@@ -69,7 +69,7 @@ static u16 rnbdt_check_others(const struct rnbdt_session *s,
 
 		if (old == s || old->host != s->host)
 			continue;
-		if (state == RNBDT_LOGIN && old->export == export) {
+		if (state == RNBDT_LOGIN && old->att.export == export) {
 			status = RNBD_ST_BUSY;
 			continue;
 		}
@@ -80,7 +80,7 @@ static u16 rnbdt_check_others(const struct rnbdt_session *s,
 				   sizeof(s->login.info.boot_id));
 		if (restarted)
 			rnbdt_close_stale(old, s);
-		if (old->export != export)
+		if (old->att.export != export)
 			continue;
 		if (!restarted && state == RNBDT_LIVE)
 			return RNBD_ST_ATTACHED;
@@ -95,8 +95,8 @@ static u16 rnbdt_check_others(const struct rnbdt_session *s,
  * @s: session whose client is authenticated
  *
  * Context: login work; takes rnbdt_lock, may sleep.
- * Return: RNBD_ST_OK, after which s->export, s->backend and the fence generation are
- * set, or the reason for which the login is refused.
+ * Return: RNBD_ST_OK, after which the attachment of the session is bound
+ * to the export, or the reason for which the login is refused.
  */
 u16 rnbdt_bind(struct rnbdt_session *s)
 {
@@ -113,9 +113,9 @@ u16 rnbdt_bind(struct rnbdt_session *s)
 	if (!status)
 		status = rnbdt_limits_login(s);
 	if (!status) {
-		s->granted.fence_generation = s->host->fence.generation;
-		s->export = export;
-		s->backend = export->backend;
+		s->att.fence_generation = s->host->fence.generation;
+		s->att.export = export;
+		s->att.backend = export->backend;
 		/* The grant then carries the present capacity. */
 		rnbdt_export_update_capacity(export);
 		rnbdt_fence_admit(s);

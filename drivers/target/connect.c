@@ -264,7 +264,8 @@ static struct rnbdt_session *rnbdt_session_alloc(struct rnbdt_port *port,
 	INIT_WORK(&s->teardown.linger_work, rnbdt_linger_work);
 	INIT_DELAYED_WORK(&s->login.timeout_work, rnbdt_session_timeout);
 	INIT_DELAYED_WORK(&s->login.keepalive_work, rnbdt_session_keepalive);
-	INIT_DELAYED_WORK(&s->resize.resize_work, rnbdt_session_resize_work);
+	s->att.session = s;
+	INIT_DELAYED_WORK(&s->att.resize.resize_work, rnbdt_attach_resize_work);
 	rnbdt_netlink_init_session(s);
 	return s;
 

@@ -77,7 +77,7 @@ static u32 rnbdt_storage_takes(const struct rnbdt_backend *be)
  */
 void rnbdt_depth_fit(struct rnbdt_session *s)
 {
-	u32 limit = READ_ONCE(storage_inflight) ?: rnbdt_storage_takes(s->backend);
+	u32 limit = READ_ONCE(storage_inflight) ?: rnbdt_storage_takes(s->att.backend);
 	u32 depth = s->granted.depth, queues = s->granted.nr_queues;
 
 	/* Only the login of a disk that exists has a generation. */

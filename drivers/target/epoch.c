@@ -178,7 +178,7 @@ bool rnbdt_may_submit(struct rnbdt_req *treq)
 		     READ_ONCE(s->newest_epoch) != s->epoch) &&
 	    !rnbd_inject(&rnbdt_inject_no_epoch_check, NULL)) {
 		pr_debug("session %u: stale request dropped\n", s->serial);
-		atomic64_inc(&s->export->stale_requests);
+		atomic64_inc(&treq->att->export->stale_requests);
 		treq->stale = true;
 		return false;
 	}

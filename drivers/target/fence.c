@@ -133,7 +133,7 @@ static bool rnbdt_session_active(struct rnbdt_session *s, const struct rnbdt_hos
 				 u32 generation)
 {
 	lockdep_assert_held(&rnbdt_lock);
-	return s->host == host && s->export && s->granted.fence_generation < generation &&
+	return s->host == host && s->att.export && s->att.fence_generation < generation &&
 	       !completion_done(&s->teardown.drained);
 }
 

@@ -87,7 +87,7 @@ static void rnbdt_file_done(struct rnbdt_req *treq, u16 status)
 	if (unlikely(rnbdt_wb_unsure(treq, &status))) {
 		treq->alone = true;
 		treq->moved = 0;
-		queue_work(treq->queue->session->backend->io_wq, &treq->work);
+		queue_work(treq->att->backend->io_wq, &treq->work);
 		return;
 	}
 	if (treq->bvec && treq->bvec != treq->inline_bvec)
@@ -102,7 +102,7 @@ static void rnbdt_file_done(struct rnbdt_req *treq, u16 status)
  */
 static bool rnbdt_file_moved(struct rnbdt_req *treq, long ret)
 {
-	const struct rnbdt_backend *be = treq->queue->session->backend;
+	const struct rnbdt_backend *be = treq->att->backend;
 
 	if (unlikely(ret <= 0)) {
 		rnbdt_file_done(treq, ret ? rnbdt_wb_status(be, ret) :
@@ -127,7 +127,7 @@ static void rnbdt_file_complete(struct kiocb *iocb, long ret)
 	treq->result = ret;
 	/* The submitter may not have returned from the file system yet. */
 	if (atomic_dec_and_test(&treq->parts) && !rnbdt_file_moved(treq, ret))
-		queue_work(treq->queue->session->backend->io_wq, &treq->work);
+		queue_work(treq->att->backend->io_wq, &treq->work);
 }
 
 static void rnbdt_file_map(struct rnbdt_req *treq)
@@ -147,8 +147,7 @@ static void rnbdt_file_map(struct rnbdt_req *treq)
 
 static void rnbdt_file_rw(struct rnbdt_req *treq)
 {
-	struct rnbdt_session *s = treq->queue->session;
-	struct rnbdt_backend *be = s->backend;
+	struct rnbdt_backend *be = treq->att->backend;
 	bool write = rnbd_op_data_out(treq->req.op);
 	struct kiocb *iocb = &treq->iocb;
 	struct iov_iter iter;
@@ -195,7 +194,7 @@ static void rnbdt_file_rw(struct rnbdt_req *treq)
 static int rnbdt_file_zero(struct rnbdt_req *treq)
 {
 	const struct rnbd_request *req = &treq->req;
-	struct file *file = treq->queue->session->backend->file;
+	struct file *file = treq->att->backend->file;
 	loff_t end = req->offset + req->length - 1;
 	int ret = -EOPNOTSUPP;
 
@@ -214,7 +213,7 @@ static int rnbdt_file_zero(struct rnbdt_req *treq)
 /* Check directly before the access: a write must not extend a shrunken file. */
 static u16 rnbdt_file_check(struct rnbdt_req *treq)
 {
-	struct rnbdt_backend *be = treq->queue->session->backend;
+	struct rnbdt_backend *be = treq->att->backend;
 
 	if (unlikely(!rnbdt_may_submit(treq)))
 		return RNBD_ST_IO;
@@ -226,9 +225,8 @@ static u16 rnbdt_file_check(struct rnbdt_req *treq)
 
 static void rnbdt_file_execute(struct rnbdt_req *treq)
 {
-	struct rnbdt_session *s = treq->queue->session;
+	struct rnbdt_backend *be = treq->att->backend;
 	const struct rnbd_request *req = &treq->req;
-	struct file *file = s->backend->file;
 	u16 status;
 	int ret;
 
@@ -243,10 +241,10 @@ static void rnbdt_file_execute(struct rnbdt_req *treq)
 		rnbdt_file_rw(treq);
 		return;
 	case RNBD_OP_FLUSH:
-		ret = rnbdt_wb_flush(s->backend);
+		ret = rnbdt_wb_flush(be);
 		break;
 	case RNBD_OP_DISCARD:
-		ret = vfs_fallocate(file, FALLOC_FL_PUNCH_HOLE |
+		ret = vfs_fallocate(be->file, FALLOC_FL_PUNCH_HOLE |
 				    FALLOC_FL_KEEP_SIZE, req->offset, req->length);
 		break;
 	case RNBD_OP_WRITE_ZEROES:
@@ -256,13 +254,13 @@ static void rnbdt_file_execute(struct rnbdt_req *treq)
 		ret = -EOPNOTSUPP;
 		break;
 	}
-	rnbdt_file_done(treq, rnbdt_wb_status(s->backend, ret));
+	rnbdt_file_done(treq, rnbdt_wb_status(be, ret));
 }
 
 /* Choose how a request is executed; the properties of the storage can change. */
 static void rnbdt_file_prepare(struct rnbdt_req *treq)
 {
-	struct rnbdt_backend *be = treq->queue->session->backend;
+	struct rnbdt_backend *be = treq->att->backend;
 	const struct rnbd_request *req = &treq->req;
 	bool copy;
 
@@ -288,7 +286,7 @@ static void rnbdt_file_prepare(struct rnbdt_req *treq)
 static void rnbdt_file_work(struct work_struct *work)
 {
 	struct rnbdt_req *treq = container_of(work, struct rnbdt_req, work);
-	struct rnbdt_backend *be = treq->queue->session->backend;
+	struct rnbdt_backend *be = treq->att->backend;
 	unsigned int throttle = current->flags & PF_LOCAL_THROTTLE;
 	unsigned int noio = memalloc_noio_save();
 	bool continued = treq->moved;
@@ -318,7 +316,7 @@ static void rnbdt_file_work(struct work_struct *work)
 
 static void rnbdt_file_submit(struct rnbdt_req *treq)
 {
-	struct rnbdt_backend *be = treq->queue->session->backend;
+	struct rnbdt_backend *be = treq->att->backend;
 
 	treq->bvec = NULL;
 	treq->moved = 0;

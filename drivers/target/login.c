@@ -166,6 +166,7 @@ static const char *rnbdt_login_pool_error(int error)
 static u16 rnbdt_login_set_up(struct rnbdt_session *s)
 {
 	u32 segment_units = rnbdt_pool_segment_units(s->conn.dev);
+	struct rnbdt_attach *att = &s->att;
 	u16 status;
 	int ret;
 
@@ -173,8 +174,7 @@ static u16 rnbdt_login_set_up(struct rnbdt_session *s)
 	status = rnbdt_bind(s);
 	if (status)
 		return status;
-	s->granted.readonly = s->backend->readonly ||
-		      (s->login.info.flags & RNBD_LOGIN_READONLY);
+	att->readonly = att->backend->readonly || (s->login.info.flags & RNBD_LOGIN_READONLY);
 	if (!segment_units) {
 		pr_err_ratelimited("session %u: device %s cannot register memory by work requests\n",
 				   s->serial, s->conn.dev->name);
@@ -197,12 +197,12 @@ static u16 rnbdt_login_set_up(struct rnbdt_session *s)
 		return ret == -ENOMEM ? RNBD_ST_POOL_FULL : RNBD_ST_DEVICE;
 	}
 
-	s->granted.export_limits = (struct rnbd_export_limits) {
-		.capacity = READ_ONCE(s->backend->geo.capacity),
-		.block_mask = s->backend->geo.logical_block - 1,
+	att->limits = (struct rnbd_export_limits) {
+		.capacity = READ_ONCE(att->backend->geo.capacity),
+		.block_mask = att->backend->geo.logical_block - 1,
 		.max_io = s->granted.max_io,
-		.max_discard = s->backend->geo.max_discard,
-		.max_write_zeroes = s->backend->geo.max_write_zeroes,
+		.max_discard = att->backend->geo.max_discard,
+		.max_write_zeroes = att->backend->geo.max_write_zeroes,
 	};
 	s->granted.limits = (struct rnbd_limits) {
 		.pool_units = s->pool.units,
@@ -217,25 +217,26 @@ static u16 rnbdt_login_set_up(struct rnbdt_session *s)
 static void rnbdt_login_fill_grant(struct rnbdt_session *s,
 				   struct rnbd_grant *grant)
 {
+	const struct rnbdt_attach *att = &s->att;
+
 	grant->nr_queues = s->granted.nr_queues;
 	grant->queue_depth = s->granted.depth;
 	grant->features = s->login.info.features & RNBD_FEATURES;
 	/* The capacity of the backend may change now; the granted limits hold the valid one. */
-	grant->geo = data_race(s->backend->geo);
-	grant->geo.capacity = s->granted.export_limits.capacity;
-	if (s->granted.readonly)
+	grant->geo = data_race(att->backend->geo);
+	grant->geo.capacity = att->limits.capacity;
+	if (att->readonly)
 		grant->geo.flags |= RNBD_EXPORT_READONLY;
 	grant->max_io = s->granted.max_io;
 	grant->pool_units = s->pool.units;
 	grant->segment_units = s->pool.segment_units;
 	grant->nr_segments = s->pool.nr_segments;
 	grant->keepalive_ms = s->login.info.keepalive_ms;
-	memcpy(grant->incarnation, s->export->incarnation,
-	       sizeof(grant->incarnation));
-	export_uuid(grant->export_uuid, &s->export->uuid);
+	memcpy(grant->incarnation, att->export->incarnation, sizeof(grant->incarnation));
+	export_uuid(grant->export_uuid, &att->export->uuid);
 	grant->inline_read = s->granted.limits.inline_read;
 	grant->inline_write = s->granted.limits.inline_write;
-	grant->fence_generation = s->granted.fence_generation;
+	grant->fence_generation = att->fence_generation;
 }
 
 /* Called under ring->lock. */
@@ -352,7 +353,7 @@ static void rnbdt_login_process(struct rnbdt_session *s)
 	if (grant.status == RNBD_ST_OK) {
 		rnbdt_login_fill_grant(s, &grant);
 		pr_info("session %u: host %pUb attached export %s: %u queues, depth %u, pool %llu KiB, epoch %u\n",
-			s->serial, &s->host_id, rnbdt_export_name(s->export),
+			s->serial, &s->host_id, rnbdt_export_name(s->att.export),
 			s->granted.nr_queues, s->granted.depth, s->account.pool_bytes >> 10,
 			s->epoch);
 	} else if (grant.status != RNBD_ST_BUSY) {
@@ -391,9 +392,9 @@ static void rnbdt_login_process(struct rnbdt_session *s)
 			   msecs_to_jiffies(grant.keepalive_ms) / 2);
 	/* From here on changes of the capacity are reported, also a recent one. */
 	mutex_lock(&rnbdt_lock);
-	s->resize.reported = grant.geo.capacity;
-	s->resize.reported_at = jiffies - RNBDT_RESIZE_PAUSE;
-	rnbdt_session_resize(s);
+	s->att.resize.reported = grant.geo.capacity;
+	s->att.resize.reported_at = jiffies - RNBDT_RESIZE_PAUSE;
+	rnbdt_attach_resize(&s->att);
 	mutex_unlock(&rnbdt_lock);
 }
 

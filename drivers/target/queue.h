@@ -30,6 +30,7 @@ struct rnbdt_queue;
 /**
  * struct rnbdt_req - a request of a client, found by its tag
  * @queue: queue of the request; constant
+ * @att: attachment that the request is for; set by the frame handler
  * @entry: in rnbdt_queue.done; ring->lock
  * @todo: in rnbdt_queue.todo
  * @begun: monotonic time in ns when the frame of the request was decoded
@@ -59,6 +60,7 @@ struct rnbdt_queue;
  */
 struct rnbdt_req {
 	struct rnbdt_queue *queue;
+	struct rnbdt_attach *att;
 	struct list_head entry;
 	struct llist_node todo;
 	u64 begun;

@@ -239,9 +239,9 @@ static bool rnbdt_queue_submitting(const struct rnbdt_queue *q)
  */
 static void rnbdt_req_count(const struct rnbdt_req *treq)
 {
-	const struct rnbdt_session *s = treq->queue->session;
+	struct rnbdt_host *host = treq->queue->session->host;
 
-	rnbdt_iostat_count(&s->export->iostat, &s->host->iostat, treq->req.op, treq->status,
+	rnbdt_iostat_count(&treq->att->export->iostat, &host->iostat, treq->req.op, treq->status,
 			   treq->req.length, ktime_get_ns() - treq->begun);
 }
 
@@ -346,6 +346,6 @@ void rnbdt_req_part_done(struct rnbdt_req *treq, int error)
 	if (unlikely(error))
 		cmpxchg(&treq->error, 0, error);
 	if (atomic_dec_and_test(&treq->parts))
-		rnbdt_req_done(treq, rnbdt_backend_status(treq->queue->session->backend,
+		rnbdt_req_done(treq, rnbdt_backend_status(treq->att->backend,
 							  treq->error));
 }

@@ -66,16 +66,16 @@ MODULE_PARM_DESC(reply_batch,
  */
 static void rnbdt_backend_submit(struct rnbdt_req *treq)
 {
-	struct rnbdt_session *s = treq->queue->session;
+	struct rnbdt_attach *att = treq->att;
 	u32 error;
 
-	if (unlikely(s->granted.readonly && rnbd_ops[treq->req.op].modifies)) {
+	if (unlikely(att->readonly && rnbd_ops[treq->req.op].modifies)) {
 		rnbdt_req_done(treq, RNBD_ST_READONLY);
 		return;
 	}
 	/* The client may not know yet that the export has shrunk. */
 	if (unlikely(treq->req.offset + treq->req.length >
-		     READ_ONCE(s->backend->geo.capacity))) {
+		     READ_ONCE(att->backend->geo.capacity))) {
 		rnbdt_req_done(treq, RNBD_ST_RANGE);
 		return;
 	}
@@ -83,7 +83,7 @@ static void rnbdt_backend_submit(struct rnbdt_req *treq)
 		rnbdt_req_done(treq, rnbd_errno_status(-(int)error));
 		return;
 	}
-	s->backend->ops->submit(treq);
+	att->backend->ops->submit(treq);
 }
 
 /**
@@ -123,6 +123,7 @@ enum rnbd_proto_err rnbdt_queue_requests(struct rnbdt_queue *q,
 					 struct rnbd_frame *frame)
 {
 	struct rnbdt_session *s = q->session;
+	struct rnbdt_attach *att = &s->att;
 	enum rnbd_proto_err perr = RNBD_PERR_NONE;
 	struct rnbd_request req;
 	struct rnbdt_req *treq;
@@ -137,7 +138,7 @@ enum rnbd_proto_err rnbdt_queue_requests(struct rnbdt_queue *q,
 		return RNBD_PERR_TYPE;
 	if (unlikely(state > RNBDT_LIVE)) {
 		/* A session may close before it is bound to an export. */
-		struct rnbdt_export *export = READ_ONCE(s->export);
+		struct rnbdt_export *export = READ_ONCE(att->export);
 
 		if (export)
 			atomic64_inc(&export->stale_frames);
@@ -146,8 +147,7 @@ enum rnbd_proto_err rnbdt_queue_requests(struct rnbdt_queue *q,
 
 	now = ktime_get_ns();
 	while (pos < frame->nr_entries) {
-		perr = rnbd_decode_request(frame, &pos, &s->granted.limits,
-					   &s->granted.export_limits, &req);
+		perr = rnbd_decode_request(frame, &pos, &s->granted.limits, &att->limits, &req);
 		if (unlikely(perr))
 			break;
 		treq = &q->reqs[req.tag];
@@ -157,6 +157,7 @@ enum rnbd_proto_err rnbdt_queue_requests(struct rnbdt_queue *q,
 			break;
 		}
 		treq->busy = true;
+		treq->att = att;
 		treq->begun = now;
 		memcpy(&treq->req, &req, offsetof(struct rnbd_request, extents) +
 		       req.nr_extents * sizeof(req.extents[0]));
@@ -164,14 +165,14 @@ enum rnbd_proto_err rnbdt_queue_requests(struct rnbdt_queue *q,
 			rnbdt_queue_copy(treq, (void *)req.data, true);
 		trace_rnbdt_request(treq);
 		atomic_inc(&q->inflight);
-		if (s->backend->ops->atomic)
+		if (att->backend->ops->atomic)
 			rnbdt_backend_submit(treq);
 		else
 			work |= llist_add(&treq->todo, &q->todo);
 	}
 	/* Only the first entry of an empty list must queue the work item. */
 	if (work)
-		queue_work(s->backend->io_wq, &q->submit_work);
+		queue_work(att->backend->io_wq, &q->submit_work);
 	return perr ?: rnbd_decode_end(frame);
 }
 

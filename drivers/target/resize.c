@@ -26,48 +26,50 @@
 #include "target.h"
 
 /**
- * rnbdt_session_resize - schedule a report of the capacity to a client
- * @s: session
+ * rnbdt_attach_resize - schedule a report of the capacity to a client
+ * @att: attachment that is bound to an export
  *
  * Has no effect if the client knows the capacity, does not support such reports or
  * has not received its login reply.
  *
  * Context: process context, rnbdt_lock held; does not sleep.
  */
-void rnbdt_session_resize(struct rnbdt_session *s)
+void rnbdt_attach_resize(struct rnbdt_attach *att)
 {
-	unsigned long next = s->resize.reported_at + RNBDT_RESIZE_PAUSE;
+	const struct rnbdt_session *s = att->session;
+	unsigned long next = att->resize.reported_at + RNBDT_RESIZE_PAUSE;
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	if (!s->resize.reported || s->resize.reported == s->backend->geo.capacity ||
+	if (!att->resize.reported || att->resize.reported == att->backend->geo.capacity ||
 	    !(s->login.info.features & RNBD_FEATURE_RESIZE) ||
 	    READ_ONCE(s->state) != RNBDT_LIVE)
 		return;
-	queue_delayed_work(rnbdt_timer_wq, &s->resize.resize_work,
+	queue_delayed_work(rnbdt_timer_wq, &att->resize.resize_work,
 			   time_before(jiffies, next) ? next - jiffies : 0);
 }
 
 /**
- * rnbdt_session_resize_work - report the capacity to a client
- * @work: rnbdt_session.resize.resize_work
+ * rnbdt_attach_resize_work - report the capacity to a client
+ * @work: rnbdt_attach.resize.resize_work
  *
  * Context: work item of rnbdt_timer_wq; takes rnbdt_lock.
  */
-void rnbdt_session_resize_work(struct work_struct *work)
+void rnbdt_attach_resize_work(struct work_struct *work)
 {
-	struct rnbdt_session *s = container_of(to_delayed_work(work),
-					       struct rnbdt_session, resize.resize_work);
+	struct rnbdt_attach *att = container_of(to_delayed_work(work),
+						struct rnbdt_attach, resize.resize_work);
+	struct rnbdt_session *s = att->session;
 	u64 capacity;
 
 	mutex_lock(&rnbdt_lock);
-	capacity = s->backend->geo.capacity;
-	if (capacity != s->resize.reported && READ_ONCE(s->state) == RNBDT_LIVE) {
+	capacity = att->backend->geo.capacity;
+	if (capacity != att->resize.reported && READ_ONCE(s->state) == RNBDT_LIVE) {
 		/* Requests for the new capacity may arrive right after the report. */
-		if (capacity > s->granted.export_limits.capacity)
-			WRITE_ONCE(s->granted.export_limits.capacity, capacity);
-		s->resize.reported = capacity;
-		s->resize.reported_at = jiffies;
+		if (capacity > att->limits.capacity)
+			WRITE_ONCE(att->limits.capacity, capacity);
+		att->resize.reported = capacity;
+		att->resize.reported_at = jiffies;
 		rnbdt_queue_resize(s->queues[0], capacity);
 	}
 	mutex_unlock(&rnbdt_lock);
@@ -86,6 +88,6 @@ void rnbdt_sessions_resize(const struct rnbdt_export *export)
 	lockdep_assert_held(&rnbdt_lock);
 
 	list_for_each_entry(s, &rnbdt_sessions, entry)
-		if (s->export == export)
-			rnbdt_session_resize(s);
+		if (s->att.export == export)
+			rnbdt_attach_resize(&s->att);
 }

@@ -7,14 +7,14 @@
 
 #include <linux/workqueue.h>
 
+struct rnbdt_attach;
 struct rnbdt_export;
-struct rnbdt_session;
 
 /* Least time between two reports of a capacity to a client. */
 #define RNBDT_RESIZE_PAUSE	HZ
 
-void rnbdt_session_resize(struct rnbdt_session *s);
-void rnbdt_session_resize_work(struct work_struct *work);
+void rnbdt_attach_resize(struct rnbdt_attach *att);
+void rnbdt_attach_resize_work(struct work_struct *work);
 void rnbdt_sessions_resize(const struct rnbdt_export *export);
 
 #endif /* RNBDT_RESIZE_H */

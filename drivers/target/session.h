@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The session: one attachment of a host to an export through a port.
+ * The session: one login of a host at a port, with one attachment of an export.
  *
  * Operation: a connection request for queue 0 creates a session (connect.c); a
  * login makes it live or refused, or starts a list of exports (login.c); the
@@ -8,8 +8,8 @@
  * and the teardown frees it (state.c, teardown.c).
  *
  * Ownership: a session owns its queues, its pool, its protection domain and its
- * references on the secret, on its host, on its port and on the module. Its export
- * remains open until the session has gone (export.c). What the session has charged
+ * references on the secret, on its host, on its port and on the module. The export of
+ * its attachment remains open until the session has gone (export.c). What the session has charged
  * to the accounts is recorded in it, see limits.c.
  *
  * Concurrency: the member documentation names the lock of each member. "Login
@@ -35,10 +35,8 @@
 #include "../core/cm.h"
 #include "../core/io.h"
 #include "../core/login.h"
-#include "../core/op.h"
+#include "attach.h"
 
-struct rnbdt_backend;
-struct rnbdt_export;
 struct rnbdt_host;
 struct rnbdt_port;
 struct rnbdt_queue;
@@ -267,33 +265,13 @@ struct rnbdt_login {
  * @nr_queues: granted number of queues; set before live
  * @depth: granted number of requests per queue; set before live
  * @max_io: granted bytes of one READ or WRITE; set before live
- * @readonly: requests that write are refused; set before live
- * @fence_generation: fence generation of @host when @export was set
  * @limits: limits of the session for the request decoder; set before live
- * @export_limits: limits of the export for the request decoder; set before live,
- *	except that rnbdt_lock protects writes of the capacity
  */
 struct rnbdt_granted {
 	u16 nr_queues;
 	u16 depth;
 	u32 max_io;
-	bool readonly;
-	u32 fence_generation;
 	struct rnbd_limits limits;
-	struct rnbd_export_limits export_limits;
-};
-
-/**
- * struct rnbdt_resize - capacity that the client knows
- * @reported: capacity in bytes last reported to the client; 0: the login reply was
- *	not sent; rnbdt_lock
- * @reported_at: jiffies of the latest report of a capacity; rnbdt_lock
- * @resize_work: reports a changed capacity to the client, on rnbdt_timer_wq
- */
-struct rnbdt_resize {
-	u64 reported;
-	unsigned long reported_at;
-	struct delayed_work resize_work;
 };
 
 /**
@@ -341,9 +319,7 @@ struct rnbdt_session_dir {
  * @port: port of the session, referenced until the session is dead; constant
  * @port_name: copy of the name of @port; constant
  * @peer: address of the client; constant
- * @export: export of the session; set once by the login work under rnbdt_lock; valid
- *	while the session is in rnbdt_sessions
- * @backend: backend of @export; set with it
+ * @att: attachment of the session; bound to an export by the login work
  * @state_lock: protects @state to @nr_reported; taken with interrupts disabled
  * @state: enum rnbdt_state; written under @state_lock, read without by requests
  * @live_at: seconds of the boot clock when the session became live; 0: it never was
@@ -359,7 +335,6 @@ struct rnbdt_session_dir {
  * @conn: RDMA resources that all queues share, and handlers that add queues
  * @login: login of a session, and its timers
  * @granted: limits that the login reply granted
- * @resize: capacity that the client knows
  * @teardown: teardown of a session
  * @sysfs: directory of a session in sysfs
  */
@@ -375,8 +350,7 @@ struct rnbdt_session {
 	struct rnbdt_port *port;
 	char *port_name;
 	struct sockaddr_storage peer;
-	struct rnbdt_export *export;
-	struct rnbdt_backend *backend;
+	struct rnbdt_attach att;
 	spinlock_t state_lock;	/* state to nr_reported */
 	enum rnbdt_state state;
 	time64_t live_at;
@@ -392,7 +366,6 @@ struct rnbdt_session {
 	struct rnbdt_conn conn;
 	struct rnbdt_login login;
 	struct rnbdt_granted granted;
-	struct rnbdt_resize resize;
 	struct rnbdt_teardown teardown;
 	struct rnbdt_session_dir sysfs;
 };

@@ -251,7 +251,7 @@ static bool rnbdt_session_matches(const struct rnbdt_session *s,
 {
 	lockdep_assert_held(&rnbdt_lock);
 	return (!match->host || s->host == match->host) &&
-	       (!match->export || s->export == match->export) &&
+	       (!match->export || s->att.export == match->export) &&
 	       (!match->port || s->port == match->port) &&
 	       (!match->secret || s->auth.secret == match->secret) &&
 	       (!match->outdated || rnbdt_auth_outdated(s)) &&

@@ -71,8 +71,8 @@ static void rnbdt_teardown_queue(struct rnbdt_session *s, u32 index)
 	struct rnbdt_queue *q = s->queues[index];
 
 	mutex_lock(&rnbdt_lock);
-	if (s->export)
-		atomic64_add(q->ring.stats.late_frames, &s->export->stale_frames);
+	if (s->att.export)
+		atomic64_add(q->ring.stats.late_frames, &s->att.export->stale_frames);
 	write_seqcount_begin(&s->ended_seq);
 	rnbdt_stats_add(&s->ended, q);
 	WRITE_ONCE(s->queues[index], NULL);
@@ -170,7 +170,7 @@ void rnbdt_teardown_work(struct work_struct *work)
 	cancel_work_sync(&s->login.login_work);
 	cancel_delayed_work_sync(&s->login.timeout_work);
 	cancel_delayed_work_sync(&s->login.keepalive_work);
-	cancel_delayed_work_sync(&s->resize.resize_work);
+	cancel_delayed_work_sync(&s->att.resize.resize_work);
 
 	for (i = 0; i < RNBD_QUEUES_MAX; i++)
 		if (s->queues[i])

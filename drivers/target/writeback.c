@@ -95,7 +95,7 @@ void rnbdt_wb_open(struct rnbdt_backend *be)
  */
 void rnbdt_wb_start(struct rnbdt_req *treq)
 {
-	struct rnbdt_backend *be = treq->queue->session->backend;
+	struct rnbdt_backend *be = treq->att->backend;
 
 	rnbdt_wb_forget(be);
 	treq->since = filemap_sample_wb_err(be->mapping);
@@ -132,7 +132,7 @@ u16 rnbdt_wb_status(const struct rnbdt_backend *be, int error)
  */
 bool rnbdt_wb_unsure(struct rnbdt_req *treq, u16 *status)
 {
-	struct rnbdt_backend *be = treq->queue->session->backend;
+	struct rnbdt_backend *be = treq->att->backend;
 	int error;
 
 	error = filemap_check_wb_err(be->mapping, treq->since);
