@@ -7,7 +7,7 @@
  * limits of the export.
  *
  * Ownership: the session owns the attachment. The export and its backend stay while
- * an attachment is bound to them, see export.c.
+ * an attachment is bound to them, see attached.c.
  *
  * Concurrency: the member documentation names the lock of each member. Members that
  * are set before the session is live are constant from then on.
@@ -15,6 +15,7 @@
 #ifndef RNBDT_ATTACH_H
 #define RNBDT_ATTACH_H
 
+#include <linux/list.h>
 #include <linux/workqueue.h>
 
 #include "../core/op.h"
@@ -39,9 +40,10 @@ struct rnbdt_resize {
 /**
  * struct rnbdt_attach - one export in one session
  * @session: session that owns the attachment; constant
- * @export: attached export; set once by the login work under rnbdt_lock; valid while
- *	the session is in rnbdt_sessions
- * @backend: backend of @export; set with it
+ * @entry: in rnbdt_export.attached while @export is set; rnbdt_lock
+ * @export: attached export, or NULL; set by the login work, cleared by the teardown when
+ *	no request is left; rnbdt_lock
+ * @backend: backend of @export; set and cleared with it
  * @fence_generation: fence generation of the host when @export was set
  * @readonly: requests that write are refused; set before live
  * @limits: limits of the export for the request decoder; set before live, except that
@@ -50,6 +52,7 @@ struct rnbdt_resize {
  */
 struct rnbdt_attach {
 	struct rnbdt_session *session;
+	struct list_head entry;
 	struct rnbdt_export *export;
 	struct rnbdt_backend *backend;
 	u32 fence_generation;

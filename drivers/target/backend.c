@@ -3,7 +3,7 @@
  * The backend of an export: an opened block device or file.
  *
  * bdev.c and file.c implement the two kinds of backends; struct rnbdt_backend_ops
- * is their interface. The export owns the backend. Sessions use it without a
+ * is their interface. The export owns the backend. Attachments use it without a
  * reference: disabling the export waits for them (export.c).
  *
  * A backend is gone if its block device, or the one below its file, has been removed.

@@ -13,7 +13,7 @@
  * answered with RNBD_ST_ATTACHED: there is no order between requests of two sessions,
  * so a write of a lost connection of one could follow newer writes of the other.
  *
- * Ownership: a bound session keeps its export, see state.c.
+ * Ownership: a bound attachment keeps its export, see attached.c.
  *
  * Concurrency: all is under rnbdt_lock, together with the check of the fence. A
  * session of the host that is bound but not live yet makes other logins wait
@@ -29,6 +29,7 @@
 #include <linux/string.h>
 
 #include "../core/inject.h"
+#include "attached.h"
 #include "bind.h"
 #include "export.h"
 #include "fence.h"
@@ -114,8 +115,7 @@ u16 rnbdt_bind(struct rnbdt_session *s)
 		status = rnbdt_limits_login(s);
 	if (!status) {
 		s->att.fence_generation = s->host->fence.generation;
-		s->att.export = export;
-		s->att.backend = export->backend;
+		rnbdt_attached_add(&s->att, export);
 		/* The grant then carries the present capacity. */
 		rnbdt_export_update_capacity(export);
 		rnbdt_fence_admit(s);

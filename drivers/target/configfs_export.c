@@ -32,6 +32,7 @@
 #include <linux/uuid.h>
 
 #include "../core/names.h"
+#include "attached.h"
 #include "backend.h"
 #include "configfs_export.h"
 #include "configfs_host.h"
@@ -366,8 +367,7 @@ CONFIGFS_ATTR_WO(rnbdt_export_, resize);
 
 static ssize_t rnbdt_export_sessions_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%u\n",
-			  rnbdt_sessions_count(NULL, rnbdt_to_export(item), NULL));
+	return sysfs_emit(page, "%u\n", READ_ONCE(rnbdt_to_export(item)->nr_attached));
 }
 CONFIGFS_ATTR_RO(rnbdt_export_, sessions);
 
@@ -485,8 +485,7 @@ static void rnbdt_deny_host(struct config_item *src, struct config_item *target)
 	}
 	mutex_unlock(&rnbdt_lock);
 	/* configfs holds the lock of the directory: do not wait for storage. */
-	rnbdt_sessions_close(host, export, NULL,
-			     "the host may not use the export any more");
+	rnbdt_attached_close(export, host, NULL, "the host may not use the export any more");
 }
 
 static void rnbdt_allowed_hosts_release(struct config_item *item)

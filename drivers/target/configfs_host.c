@@ -414,8 +414,7 @@ CONFIGFS_ATTR_RO(rnbdt_host_, logins_put_off);
 
 static ssize_t rnbdt_host_sessions_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%u\n",
-			  rnbdt_sessions_count(rnbdt_to_host(item), NULL, NULL));
+	return sysfs_emit(page, "%u\n", rnbdt_sessions_count(rnbdt_to_host(item), NULL));
 }
 CONFIGFS_ATTR_RO(rnbdt_host_, sessions);
 
@@ -530,7 +529,7 @@ static void rnbdt_hosts_drop(struct config_group *group,
 	host->removed = true;
 	mutex_unlock(&rnbdt_lock);
 	/* No export is linked, but sessions may still end, or not have logged in yet. */
-	rnbdt_sessions_close(host, NULL, NULL, "the host was removed");
+	rnbdt_sessions_close(host, NULL, "the host was removed");
 	config_item_put(item);
 }
 

@@ -28,6 +28,7 @@
 #include <net/net_namespace.h>
 
 #include "../core/names.h"
+#include "attached.h"
 #include "configfs_export.h"
 #include "configfs_port.h"
 #include "graph.h"
@@ -145,7 +146,7 @@ static ssize_t rnbdt_port_enable_store(struct config_item *item,
 		ret = rnbdt_port_enable(port);
 	mutex_unlock(&port->lock);
 	if (!enable && wait)
-		ret = rnbdt_sessions_wait(NULL, NULL, port);
+		ret = rnbdt_sessions_wait(port);
 	return ret ?: count;
 }
 CONFIGFS_ATTR(rnbdt_port_, enable);
@@ -166,8 +167,7 @@ CONFIGFS_ATTR_RO(rnbdt_port_, state);
 
 static ssize_t rnbdt_port_sessions_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%u\n",
-			  rnbdt_sessions_count(NULL, NULL, rnbdt_to_port(item)));
+	return sysfs_emit(page, "%u\n", rnbdt_sessions_count(NULL, rnbdt_to_port(item)));
 }
 CONFIGFS_ATTR_RO(rnbdt_port_, sessions);
 
@@ -252,8 +252,7 @@ static void rnbdt_withdraw_export(struct config_item *src,
 	}
 	mutex_unlock(&rnbdt_lock);
 	/* configfs holds the lock of the directory: do not wait for storage. */
-	rnbdt_sessions_close(NULL, export, port,
-			     "the port does not offer the export any more");
+	rnbdt_attached_close(export, NULL, port, "the port does not offer the export any more");
 }
 
 static void rnbdt_port_exports_release(struct config_item *item)

@@ -4,20 +4,20 @@
  *
  * Operation: enabling an export opens its path as a block device (bdev.c) or as a
  * file (file.c) and checks the properties of the storage. Disabling it closes its
- * sessions at once; a work item waits until they are gone, which storage can delay
+ * attachments at once; a work item waits until they are gone, which storage can delay
  * forever, and closes the backend. The size of the storage is read when it is
  * opened, at each login and when the administrator writes to resize; if it has
  * changed, clients are notified (resize.c), and requests beyond a smaller capacity
  * are refused at once (request.c).
  *
- * Ownership: the export owns the backend. Sessions use it without a reference:
+ * Ownership: the export owns the backend. Attachments use it without a reference:
  * the work item waits for them. It has a reference on the export, which may have
  * been removed from configfs. Each backend has its own work queue, so that storage
  * that hangs delays no other export.
  *
  * Concurrency: enabling happens under export->lock. export->enabled is cleared
  * first, under rnbdt_lock, so that no login can choose the export while its
- * sessions are being ended. Until the backend is closed, the export cannot be
+ * attachments are being ended. Until the backend is closed, the export cannot be
  * enabled, and its UUID and path remain in use. No lock is held while the work item
  * waits, and a reader of an attribute takes rnbdt_lock only.
  *
@@ -48,13 +48,13 @@
 
 #include "../compat/workqueue.h"
 #include "../core/geometry.h"
+#include "attached.h"
 #include "backend.h"
 #include "bdev.h"
 #include "export.h"
 #include "file.h"
 #include "graph.h"
 #include "resize.h"
-#include "state.h"
 #include "target.h"
 
 /*
@@ -318,14 +318,13 @@ int rnbdt_export_update_capacity(struct rnbdt_export *export)
 	return 0;
 }
 
-/* Close the backend of an export when its sessions are gone. */
+/* Close the backend of an export when no request for it is left. */
 static void rnbdt_export_disable_work(struct work_struct *work)
 {
 	struct rnbdt_export *export = container_of(work, struct rnbdt_export, disable_work);
 	struct rnbdt_backend *be = export->backend;
 
-	/* A kernel thread gets no signal, so all of them are gone afterwards. */
-	rnbdt_sessions_wait(NULL, export, NULL);
+	rnbdt_attached_wait(export);
 	be->ops->close(be);
 	/* In a kernel thread, a file is closed later; its file system stays busy until then. */
 	flush_delayed_fput();
@@ -355,11 +354,12 @@ static void rnbdt_export_disable_work(struct work_struct *work)
 void rnbdt_export_init(struct rnbdt_export *export)
 {
 	INIT_WORK(&export->disable_work, rnbdt_export_disable_work);
+	INIT_LIST_HEAD(&export->attached);
 	init_waitqueue_head(&export->wait);
 }
 
 /**
- * rnbdt_export_disable - close the sessions and begin to close the backend
+ * rnbdt_export_disable - close the attachments and begin to close the backend
  * @export: export in configfs, which pins the module, enabled or not
  *
  * Context: process context, rnbdt_lock not held; does not wait for the storage.
@@ -379,7 +379,7 @@ u32 rnbdt_export_disable(struct rnbdt_export *export)
 		return before;
 	__module_get(THIS_MODULE);
 	config_item_get(&export->group.cg_item);
-	rnbdt_sessions_close(NULL, export, NULL, "the export was disabled");
+	rnbdt_attached_close(export, NULL, NULL, "the export was disabled");
 	queue_work(rnbdt_disable_wq, &export->disable_work);
 	return before;
 }

@@ -185,7 +185,9 @@ struct rnbdt_host {
  * @disable_work: waits for the sessions and closes the backend, on
  *	rnbdt_disable_wq; holds a reference on the export and on the module
  * @nr_disabled: number of times that @disable_work has run; rnbdt_lock
- * @wait: woken when @nr_disabled changes
+ * @attached: attachments, struct rnbdt_attach, see attached.c; rnbdt_lock
+ * @nr_attached: length of @attached; written under rnbdt_lock, read without
+ * @wait: woken when @nr_disabled or @nr_attached changes
  * @hosts: allowed hosts, struct rnbdt_allow; rnbdt_lock
  * @stale_requests: requests of ended sessions or old epochs that were dropped
  *	before they reached the storage
@@ -207,6 +209,8 @@ struct rnbdt_export {
 	struct list_head entry;
 	struct work_struct disable_work;
 	u32 nr_disabled;
+	struct list_head attached;
+	u32 nr_attached;
 	wait_queue_head_t wait;
 	struct list_head hosts;
 	atomic64_t stale_requests;

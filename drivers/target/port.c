@@ -212,7 +212,7 @@ static int rnbdt_port_try(struct rnbdt_port *port, struct sockaddr_storage *addr
 	ret = rnbdt_port_listen(port, addr);
 	if (ret) {
 		rnbdt_port_set_state(port, otherwise);
-		rnbdt_sessions_close(NULL, NULL, port, "the port was disabled");
+		rnbdt_sessions_close(NULL, port, "the port was disabled");
 		return ret;
 	}
 	pr_info("port %s: listening on %pISpc\n", rnbdt_port_name(port), addr);
@@ -312,5 +312,5 @@ void rnbdt_port_disable(struct rnbdt_port *port)
 	id = rnbdt_port_swap_id(port, NULL);
 	if (id)
 		rdma_destroy_id(id);
-	rnbdt_sessions_close(NULL, NULL, port, "the port was disabled");
+	rnbdt_sessions_close(NULL, port, "the port was disabled");
 }

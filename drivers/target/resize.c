@@ -22,7 +22,6 @@
 #include "reply.h"
 #include "resize.h"
 #include "session.h"
-#include "state.h"
 #include "target.h"
 
 /**
@@ -83,11 +82,10 @@ void rnbdt_attach_resize_work(struct work_struct *work)
  */
 void rnbdt_sessions_resize(const struct rnbdt_export *export)
 {
-	struct rnbdt_session *s;
+	struct rnbdt_attach *att;
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	list_for_each_entry(s, &rnbdt_sessions, entry)
-		if (s->att.export == export)
-			rnbdt_attach_resize(&s->att);
+	list_for_each_entry(att, &export->attached, entry)
+		rnbdt_attach_resize(att);
 }

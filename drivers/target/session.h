@@ -9,8 +9,8 @@
  *
  * Ownership: a session owns its queues, its pool, its protection domain and its
  * references on the secret, on its host, on its port and on the module. The export of
- * its attachment remains open until the session has gone (export.c). What the session has charged
- * to the accounts is recorded in it, see limits.c.
+ * its attachment remains open until no request of it is left (attached.c). What the
+ * session has charged to the accounts is recorded in it, see limits.c.
  *
  * Concurrency: the member documentation names the lock of each member. "Login
  * work" means that only login_work accesses the member until the session is live.

@@ -13,9 +13,9 @@
  * Ownership
  *
  * rnbdt_sessions holds a reference on each session until its teardown has ended. A
- * session in that list holds references on its host, its port and the module, and
- * its export remains open: the code that removes one of those first prevents new
- * sessions, then calls rnbdt_sessions_close(), and need not wait.
+ * session in that list holds references on its host, its port and the module: the
+ * code that removes one of those first prevents new sessions, then calls
+ * rnbdt_sessions_close(), and need not wait. attached.c does the same for exports.
  *
  * Concurrency
  *
@@ -229,7 +229,6 @@ void rnbdt_session_stats(const struct rnbdt_session *s, struct rnbdt_stats *sum)
 /**
  * struct rnbdt_match - selection of sessions
  * @host: sessions of this host, or NULL
- * @export: sessions of this export, or NULL
  * @port: sessions of this port, or NULL
  * @secret: sessions that have proven this secret, or NULL
  * @outdated: only sessions whose secret the host no longer has
@@ -238,7 +237,6 @@ void rnbdt_session_stats(const struct rnbdt_session *s, struct rnbdt_stats *sum)
  */
 struct rnbdt_match {
 	const struct rnbdt_host *host;
-	const struct rnbdt_export *export;
 	const struct rnbdt_port *port;
 	const struct rnbdt_secret *secret;
 	bool outdated;
@@ -251,7 +249,6 @@ static bool rnbdt_session_matches(const struct rnbdt_session *s,
 {
 	lockdep_assert_held(&rnbdt_lock);
 	return (!match->host || s->host == match->host) &&
-	       (!match->export || s->att.export == match->export) &&
 	       (!match->port || s->port == match->port) &&
 	       (!match->secret || s->auth.secret == match->secret) &&
 	       (!match->outdated || rnbdt_auth_outdated(s)) &&
@@ -311,7 +308,6 @@ static int rnbdt_sessions_wait_matching(struct rnbdt_match *match)
 /**
  * rnbdt_sessions_close - end sessions without waiting
  * @host: end sessions of this host only, or NULL
- * @export: end sessions of this export only, or NULL
  * @port: end sessions of this port only, or NULL
  * @reason: constant text for the log and sysfs
  *
@@ -319,30 +315,25 @@ static int rnbdt_sessions_wait_matching(struct rnbdt_match *match)
  *
  * Context: process context without rnbdt_lock; may sleep.
  */
-void rnbdt_sessions_close(const struct rnbdt_host *host, const struct rnbdt_export *export,
-			  const struct rnbdt_port *port, const char *reason)
+void rnbdt_sessions_close(const struct rnbdt_host *host, const struct rnbdt_port *port,
+			  const char *reason)
 {
-	const struct rnbdt_match match = {
-		.host = host, .export = export, .port = port,
-	};
+	const struct rnbdt_match match = { .host = host, .port = port };
 
 	rnbdt_sessions_close_matching(&match, reason);
 }
 
 /**
- * rnbdt_sessions_wait - wait until the sessions that exist now are gone
- * @host: wait for sessions of this host only, or NULL
- * @export: wait for sessions of this export only, or NULL
- * @port: wait for sessions of this port only, or NULL
+ * rnbdt_sessions_wait - wait until the present sessions of a port are gone
+ * @port: port of the sessions
  *
  * Context: process context without rnbdt_lock; sleeps until the storage has
  * completed the requests of the sessions, without a limit of time.
- * Return: 0, or -EINTR after a fatal signal, which a kernel thread never gets.
+ * Return: 0, or -EINTR after a fatal signal.
  */
-int rnbdt_sessions_wait(const struct rnbdt_host *host, const struct rnbdt_export *export,
-			const struct rnbdt_port *port)
+int rnbdt_sessions_wait(const struct rnbdt_port *port)
 {
-	struct rnbdt_match match = { .host = host, .export = export, .port = port };
+	struct rnbdt_match match = { .port = port };
 
 	return rnbdt_sessions_wait_matching(&match);
 }
@@ -378,18 +369,14 @@ static u32 rnbdt_sessions_count_matching(const struct rnbdt_match *match)
 /**
  * rnbdt_sessions_count - count sessions, closing ones included
  * @host: count sessions of this host only, or NULL
- * @export: count sessions of this export only, or NULL
  * @port: count sessions of this port only, or NULL
  *
  * Context: process context without rnbdt_lock; may sleep.
  * Return: number of sessions.
  */
-u32 rnbdt_sessions_count(struct rnbdt_host *host, struct rnbdt_export *export,
-			 struct rnbdt_port *port)
+u32 rnbdt_sessions_count(const struct rnbdt_host *host, const struct rnbdt_port *port)
 {
-	const struct rnbdt_match match = {
-		.host = host, .export = export, .port = port,
-	};
+	const struct rnbdt_match match = { .host = host, .port = port };
 	u32 nr;
 
 	mutex_lock(&rnbdt_lock);

@@ -9,7 +9,6 @@
 
 #include "session.h"
 
-struct rnbdt_export;
 struct rnbdt_host;
 struct rnbdt_port;
 struct rnbdt_queue;
@@ -21,13 +20,11 @@ void rnbdt_session_close(struct rnbdt_session *s, const char *reason);
 void rnbdt_session_put(struct rnbdt_session *s);
 void rnbdt_stats_add(struct rnbdt_stats *sum, const struct rnbdt_queue *q);
 void rnbdt_session_stats(const struct rnbdt_session *s, struct rnbdt_stats *sum);
-void rnbdt_sessions_close(const struct rnbdt_host *host, const struct rnbdt_export *export,
-			  const struct rnbdt_port *port, const char *reason);
-int rnbdt_sessions_wait(const struct rnbdt_host *host, const struct rnbdt_export *export,
-			const struct rnbdt_port *port);
+void rnbdt_sessions_close(const struct rnbdt_host *host, const struct rnbdt_port *port,
+			  const char *reason);
+int rnbdt_sessions_wait(const struct rnbdt_port *port);
 void rnbdt_sessions_close_outdated(const struct rnbdt_host *host, const char *reason);
-u32 rnbdt_sessions_count(struct rnbdt_host *host, struct rnbdt_export *export,
-			 struct rnbdt_port *port);
+u32 rnbdt_sessions_count(const struct rnbdt_host *host, const struct rnbdt_port *port);
 u32 rnbdt_sessions_count_old_secret(const struct rnbdt_host *host);
 u32 rnbdt_sessions_count_outdated(const struct rnbdt_host *host);
 

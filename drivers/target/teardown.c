@@ -9,7 +9,8 @@
  * pairs, cancels the work items, waits for the backend without a limit of time
  * (bios cannot be aborted), and then frees everything that the device or the
  * backend could have accessed: rings, pool, protection domain. After that no I/O
- * of the session is in flight and s->teardown.drained completes, which fencing waits for.
+ * of the session is in flight: its attachment ends, and s->teardown.drained completes,
+ * which fencing waits for.
  * The rest, destroying the connection ids and removing the session from the list,
  * can take a minute, because the connection manager may keep an id that long.
  *
@@ -51,6 +52,7 @@
 #include "../core/inject.h"
 #include "../core/ring.h"
 #include "../core/ring_setup.h"
+#include "attached.h"
 #include "auth.h"
 #include "epoch.h"
 #include "graph.h"
@@ -71,8 +73,6 @@ static void rnbdt_teardown_queue(struct rnbdt_session *s, u32 index)
 	struct rnbdt_queue *q = s->queues[index];
 
 	mutex_lock(&rnbdt_lock);
-	if (s->att.export)
-		atomic64_add(q->ring.stats.late_frames, &s->att.export->stale_frames);
 	write_seqcount_begin(&s->ended_seq);
 	rnbdt_stats_add(&s->ended, q);
 	WRITE_ONCE(s->queues[index], NULL);
@@ -81,6 +81,21 @@ static void rnbdt_teardown_queue(struct rnbdt_session *s, u32 index)
 
 	rdma_destroy_id(q->cm_id);
 	rnbdt_queue_free(q);
+}
+
+/* End the use of the export. No request and no frame of the session is left. */
+static void rnbdt_teardown_attach(struct rnbdt_session *s)
+{
+	struct rnbdt_export *export = s->att.export;
+	u32 i;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	for (i = 0; export && i < RNBD_QUEUES_MAX; i++)
+		if (s->queues[i])
+			atomic64_add(s->queues[i]->ring.stats.late_frames,
+				     &export->stale_frames);
+	rnbdt_attached_remove(&s->att);
 }
 
 /* End the teardown. The connection manager may keep an id for a minute. */
@@ -185,6 +200,7 @@ void rnbdt_teardown_work(struct work_struct *work)
 	/* All memory is free; the connection ids may take longer. */
 	mutex_lock(&rnbdt_lock);
 	rnbdt_limits_freed(s);
+	rnbdt_teardown_attach(s);
 	complete_all(&s->teardown.drained);
 	mutex_unlock(&rnbdt_lock);
 	if (s->live_at)
