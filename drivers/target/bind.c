@@ -63,12 +63,12 @@ static u16 rnbdt_check_others(const struct rnbdt_session *s,
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	list_for_each_entry(old, &rnbdt_sessions, entry) {
+	list_for_each_entry(old, &s->host->sessions, host_entry) {
 		/* pairs with the release in rnbdt_session_set_state() */
 		enum rnbdt_state state = smp_load_acquire(&old->state);
 		bool restarted;
 
-		if (old == s || old->host != s->host)
+		if (old == s)
 			continue;
 		if (state == RNBDT_LOGIN && old->att.export == export) {
 			status = RNBD_ST_BUSY;

@@ -497,6 +497,7 @@ static struct config_group *rnbdt_hosts_make(struct config_group *group,
 	}
 	host->uuid = uuid;
 	host->fence.generation = 1;
+	INIT_LIST_HEAD(&host->sessions);
 
 	/* Upper and lower case name the same host. */
 	mutex_lock(&rnbdt_lock);

@@ -437,6 +437,7 @@ int rnbdt_session_connect(struct rnbdt_port *port, struct rdma_cm_id *id,
 		config_item_get(&port->group.cg_item);
 		s->conn.connecting = 1;
 		list_add_tail(&s->entry, &rnbdt_sessions);
+		list_add_tail(&s->host_entry, &host->sessions);
 		rnbdt_limits_opened(s, req);
 		queue_delayed_work(rnbdt_timer_wq, &s->login.timeout_work,
 				   rnbdt_login_timeout());

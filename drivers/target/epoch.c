@@ -143,8 +143,8 @@ u16 rnbdt_is_newest_epoch(struct rnbdt_host *host, const struct rnbd_conn_req *r
 	if (rnbdt_knows_newer_epoch(host, req))
 		return RNBD_ST_EPOCH;
 
-	list_for_each_entry(old, &rnbdt_sessions, entry) {
-		if (old == s || old->host != host || !old->auth.authenticated ||
+	list_for_each_entry(old, &host->sessions, host_entry) {
+		if (old == s || !old->auth.authenticated ||
 		    memcmp(&old->session_id, req->session_id, sizeof(req->session_id)))
 			continue;
 		again = rnbdt_check_epoch(old, req->epoch, authenticated);

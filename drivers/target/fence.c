@@ -81,9 +81,8 @@ static void rnbdt_sessions_fence(const struct rnbdt_host *host)
 	struct rnbdt_session *s;
 
 	lockdep_assert_held(&rnbdt_lock);
-	list_for_each_entry(s, &rnbdt_sessions, entry)
-		if (s->host == host)
-			rnbdt_session_close(s, "the host was fenced");
+	list_for_each_entry(s, &host->sessions, host_entry)
+		rnbdt_session_close(s, "the host was fenced");
 }
 
 /**
@@ -129,11 +128,10 @@ u32 rnbdt_fence_begin(struct rnbdt_host *host)
 }
 
 /* Check whether @s can reach the storage and was granted before @generation. */
-static bool rnbdt_session_active(struct rnbdt_session *s, const struct rnbdt_host *host,
-				 u32 generation)
+static bool rnbdt_session_active(struct rnbdt_session *s, u32 generation)
 {
 	lockdep_assert_held(&rnbdt_lock);
-	return s->host == host && s->att.export && s->att.fence_generation < generation &&
+	return s->att.export && s->att.fence_generation < generation &&
 	       !completion_done(&s->teardown.drained);
 }
 
@@ -143,8 +141,8 @@ static struct rnbdt_session *rnbdt_session_find_active(const struct rnbdt_host *
 	struct rnbdt_session *s;
 
 	lockdep_assert_held(&rnbdt_lock);
-	list_for_each_entry(s, &rnbdt_sessions, entry)
-		if (rnbdt_session_active(s, host, generation))
+	list_for_each_entry(s, &host->sessions, host_entry)
+		if (rnbdt_session_active(s, generation))
 			return s;
 	return NULL;
 }
@@ -358,7 +356,7 @@ u32 rnbdt_sessions_active(const struct rnbdt_host *host)
 	u32 nr = 0;
 
 	lockdep_assert_held(&rnbdt_lock);
-	list_for_each_entry(s, &rnbdt_sessions, entry)
-		nr += rnbdt_session_active(s, host, U32_MAX);
+	list_for_each_entry(s, &host->sessions, host_entry)
+		nr += rnbdt_session_active(s, U32_MAX);
 	return nr;
 }

@@ -107,6 +107,8 @@ struct rnbdt_put_off {
  *	NULL if @secret is; rnbdt_lock
  * @failed_proofs: number of logins with a wrong proof
  * @queue_bytes: bytes of rings and requests charged to the host; rnbdt_lock
+ * @sessions: sessions in the name of the host, struct rnbdt_session, in the order of
+ *	their serials; rnbdt_lock
  * @nr_sessions: sessions of the host that have logged in; rnbdt_lock
  * @logins_until: monotonic time in ns when the token bucket of logins is full;
  *	rnbdt_lock
@@ -141,6 +143,7 @@ struct rnbdt_host {
 	struct rnbdt_secret *old_secret;
 	atomic64_t failed_proofs;
 	u64 queue_bytes;
+	struct list_head sessions;
 	u32 nr_sessions;
 	u64 logins_until;
 	u64 logins_log_at;

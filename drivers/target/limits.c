@@ -224,9 +224,9 @@ static struct rnbdt_closing rnbdt_limits_closing(const struct rnbdt_host *host)
 	struct rnbdt_closing has = { };
 	const struct rnbdt_session *s;
 
-	list_for_each_entry(s, &rnbdt_sessions, entry) {
+	list_for_each_entry(s, &host->sessions, host_entry) {
 		/* pairs with the release in rnbdt_session_set_state() */
-		if (s->host != host || smp_load_acquire(&s->state) < RNBDT_CLOSING ||
+		if (smp_load_acquire(&s->state) < RNBDT_CLOSING ||
 		    time_after(jiffies, READ_ONCE(s->teardown.closing_since) + RNBDT_CLOSING_WAIT))
 			continue;
 		has.sessions |= s->account.counted;
@@ -346,9 +346,8 @@ u16 rnbdt_limits_list(struct rnbdt_session *s)
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	list_for_each_entry(other, &rnbdt_sessions, entry)
-		if (other->host == s->host && other->state == RNBDT_LISTING &&
-		    other->listing.list_status == RNBD_ST_OK)
+	list_for_each_entry(other, &s->host->sessions, host_entry)
+		if (other->state == RNBDT_LISTING && other->listing.list_status == RNBD_ST_OK)
 			of_host++;
 	if (of_host >= RNBDT_HOST_LISTS_MAX) {
 		rnbdt_limit_hit(RNBDT_LIMIT_HOST_LISTS);

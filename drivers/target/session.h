@@ -308,6 +308,7 @@ struct rnbdt_session_dir {
  * struct rnbdt_session - one attachment of a host
  * @ref: references on this structure; rnbdt_sessions holds one, @kobj another
  * @entry: in rnbdt_sessions until the session is dead; rnbdt_lock
+ * @host_entry: in rnbdt_host.sessions as long; rnbdt_lock
  * @serial: number of the session for logs and netlink; ascending in
  *	rnbdt_sessions; constant
  * @host_id: id of the host; constant
@@ -341,6 +342,7 @@ struct rnbdt_session_dir {
 struct rnbdt_session {
 	struct kref ref;
 	struct list_head entry;
+	struct list_head host_entry;
 	u32 serial;
 	uuid_t host_id;
 	uuid_t session_id;

@@ -228,7 +228,7 @@ void rnbdt_session_stats(const struct rnbdt_session *s, struct rnbdt_stats *sum)
 
 /**
  * struct rnbdt_match - selection of sessions
- * @host: sessions of this host, or NULL
+ * @host: sessions of this host, or NULL for those of all
  * @port: sessions of this port, or NULL
  * @secret: sessions that have proven this secret, or NULL
  * @outdated: only sessions whose secret the host no longer has
@@ -248,32 +248,43 @@ static bool rnbdt_session_matches(const struct rnbdt_session *s,
 				  const struct rnbdt_match *match)
 {
 	lockdep_assert_held(&rnbdt_lock);
-	return (!match->host || s->host == match->host) &&
-	       (!match->port || s->port == match->port) &&
+	return (!match->port || s->port == match->port) &&
 	       (!match->secret || s->auth.secret == match->secret) &&
 	       (!match->outdated || rnbdt_auth_outdated(s)) &&
 	       (!match->begun || (s32)(s->serial - match->last) <= 0);
 }
 
-static void rnbdt_sessions_close_matching(const struct rnbdt_match *match, const char *reason)
+/* Return the session that matches after @s, or the first one if @s is NULL. */
+static struct rnbdt_session *rnbdt_session_next(const struct rnbdt_match *match,
+						const struct rnbdt_session *s)
 {
-	struct rnbdt_session *s;
+	const struct list_head *head = &rnbdt_sessions;
+	size_t link = offsetof(struct rnbdt_session, entry);
+	const struct list_head *pos;
 
-	mutex_lock(&rnbdt_lock);
-	list_for_each_entry(s, &rnbdt_sessions, entry)
-		if (rnbdt_session_matches(s, match))
-			rnbdt_session_close(s, reason);
-	mutex_unlock(&rnbdt_lock);
+	/* A target has many hosts: look only at the sessions of this one. */
+	if (match->host) {
+		head = &match->host->sessions;
+		link = offsetof(struct rnbdt_session, host_entry);
+	}
+	pos = s ? (void *)s + link : head;
+	while ((pos = pos->next) != head) {
+		struct rnbdt_session *next = (void *)pos - link;
+
+		if (rnbdt_session_matches(next, match))
+			return next;
+	}
+	return NULL;
 }
 
-static struct rnbdt_session *rnbdt_session_find(const struct rnbdt_match *match)
+static void rnbdt_sessions_close_matching(const struct rnbdt_match *match, const char *reason)
 {
-	struct rnbdt_session *s;
+	struct rnbdt_session *s = NULL;
 
-	list_for_each_entry(s, &rnbdt_sessions, entry)
-		if (rnbdt_session_matches(s, match))
-			return s;
-	return NULL;
+	mutex_lock(&rnbdt_lock);
+	while ((s = rnbdt_session_next(match, s)))
+		rnbdt_session_close(s, reason);
+	mutex_unlock(&rnbdt_lock);
 }
 
 /* Wait for the sessions that exist now, not for those that begin later. */
@@ -288,7 +299,7 @@ static int rnbdt_sessions_wait_matching(struct rnbdt_match *match)
 					      entry)->serial;
 	match->begun = true;
 	while (left >= 0) {
-		s = rnbdt_session_find(match);
+		s = rnbdt_session_next(match, NULL);
 		if (!s)
 			break;
 		kref_get(&s->ref);
@@ -358,11 +369,11 @@ void rnbdt_sessions_close_outdated(const struct rnbdt_host *host, const char *re
 
 static u32 rnbdt_sessions_count_matching(const struct rnbdt_match *match)
 {
-	struct rnbdt_session *s;
+	struct rnbdt_session *s = NULL;
 	u32 nr = 0;
 
-	list_for_each_entry(s, &rnbdt_sessions, entry)
-		nr += rnbdt_session_matches(s, match);
+	while ((s = rnbdt_session_next(match, s)))
+		nr++;
 	return nr;
 }
 

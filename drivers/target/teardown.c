@@ -114,6 +114,7 @@ static void rnbdt_finish_teardown(struct rnbdt_session *s)
 	rnbdt_remember_epoch(s);
 	rnbdt_limits_gone(s);
 	list_del(&s->entry);
+	list_del(&s->host_entry);
 	rnbdt_session_advance(s, RNBDT_CLOSING, RNBDT_DEAD, NULL);
 	mutex_unlock(&rnbdt_lock);
 
