@@ -41,9 +41,9 @@
 #include "auth.h"
 #include "complete.h"
 #include "connect.h"
-#include "disk.h"
 #include "errmsg.h"
 #include "events.h"
+#include "gendisk.h"
 #include "inject.h"
 #include "options.h"
 #include "recover.h"
@@ -85,7 +85,7 @@ struct rnbdc_session *rnbdc_session_alloc(const struct rnbdc_options *opt,
 	INIT_WORK(&sess->log.event_work, rnbdc_event_work);
 	init_waitqueue_head(&sess->wait);
 	rnbdc_recover_init(sess);
-	rnbdc_retry_init(sess);
+	rnbdc_retry_init(&sess->disk);
 	sess->opt = *opt;
 	/* Both belong to the caller; sess->auth holds a transform with the secret. */
 	sess->opt.secret = NULL;
@@ -93,6 +93,7 @@ struct rnbdc_session *rnbdc_session_alloc(const struct rnbdc_options *opt,
 	sess->early_release = opt->early_release;
 	sess->state = RNBDC_CONNECTING;
 	sess->state_ns = ktime_get_ns();
+	sess->disk.sess = sess;
 	sess->disk.index = -1;
 	generate_random_uuid(sess->id);
 	if (rnbd_inject(&rnbdc_inject_fixed_session, NULL))
@@ -202,13 +203,13 @@ struct rnbdc_session *rnbdc_session_attach(const struct rnbdc_options *opt,
 		ret = -EBUSY;
 	if (ret)
 		goto fail;
-	ret = rnbdc_disk_create(sess, errmsg);
+	ret = rnbdc_disk_create(&sess->disk, errmsg);
 	if (ret)
 		goto fail;
 	ret = rnbdc_recover_start(sess, errmsg);
 	if (ret)
 		goto fail;
-	ret = rnbdc_disk_add(sess, rnbdc_disk_groups, errmsg);
+	ret = rnbdc_disk_add(&sess->disk, rnbdc_disk_groups, errmsg);
 	if (ret)
 		goto fail;
 	/*
@@ -242,7 +243,7 @@ fail:
 	rnbdc_recover_end(sess);
 	/* Reports use the disk's name, which is free for another disk after this. */
 	flush_work(&sess->log.event_work);
-	rnbdc_disk_remove(sess);
+	rnbdc_disk_remove(&sess->disk);
 	rnbdc_release_name(sess);
 	if (rnbdc_abort_unbind(opt->abort))
 		ret = -EINTR;
@@ -312,7 +313,7 @@ int rnbdc_session_detach(struct rnbdc_session *sess, bool force, struct rnbdc_er
 	rnbdc_recover_end(sess);
 	/* Reports use the disk's name, which is free for another disk after this. */
 	flush_work(&sess->log.event_work);
-	rnbdc_disk_remove(sess);
+	rnbdc_disk_remove(&sess->disk);
 	rnbdc_release_name(sess);
 	/* the reference of the list */
 	rnbdc_session_put(sess);

@@ -24,6 +24,7 @@
 #include <linux/sysfs.h>
 
 #include "class.h"
+#include "disk.h"
 #include "names.h"
 #include "session.h"
 
@@ -31,16 +32,16 @@
 static ssize_t _name##_show(struct device *dev, struct device_attribute *attr,	\
 			    char *buf)						\
 {										\
-	const struct rnbdc_session *sess __maybe_unused = dev_get_drvdata(dev);	\
+	const struct rnbdc_disk *disk __maybe_unused = dev_get_drvdata(dev);	\
 										\
 	return sysfs_emit(buf, fmt "\n", args);					\
 }										\
 static DEVICE_ATTR_RO(_name)
 
 RNBDC_CLASS_SHOW(vendor, "%s", "rnbd");
-RNBDC_CLASS_SHOW(model, "%s", sess->opt.export);
-RNBDC_CLASS_SHOW(serial, "%pU", sess->grant.export_uuid);
-RNBDC_CLASS_SHOW(state, "%s", rnbdc_state_text(READ_ONCE(sess->state)));
+RNBDC_CLASS_SHOW(model, "%s", disk->sess->opt.export);
+RNBDC_CLASS_SHOW(serial, "%pU", disk->sess->grant.export_uuid);
+RNBDC_CLASS_SHOW(state, "%s", rnbdc_state_text(READ_ONCE(disk->sess->state)));
 RNBDC_CLASS_SHOW(rev, "%s", THIS_MODULE->version);
 
 static struct attribute *rnbdc_class_attrs[] = {
@@ -74,32 +75,32 @@ static const struct class rnbdc_class = {
 
 /**
  * rnbdc_class_add - create the parent device of a disk
- * @sess: session with a disk that has a name
+ * @disk: disk that has a name
  *
  * Context: process context, may sleep.
  * Return: 0 or a negative errno.
  */
-int rnbdc_class_add(struct rnbdc_session *sess)
+int rnbdc_class_add(struct rnbdc_disk *disk)
 {
 	struct device *parent;
 
-	parent = device_create_with_groups(&rnbdc_class, NULL, MKDEV(0, 0), sess,
+	parent = device_create_with_groups(&rnbdc_class, NULL, MKDEV(0, 0), disk,
 					   rnbdc_class_groups, "%s",
-					   sess->disk.gd->disk_name);
+					   disk->gd->disk_name);
 	if (IS_ERR(parent))
 		return PTR_ERR(parent);
-	sess->disk.parent = parent;
+	disk->parent = parent;
 	return 0;
 }
 
 /**
  * rnbdc_class_event - send a uevent about the state of a session
- * @sess: session with a disk that is attached and not being detached
+ * @disk: disk that is attached and not being detached
  * @state: state to report
  *
  * Context: process context, may sleep; allocates without waiting for I/O.
  */
-void rnbdc_class_event(struct rnbdc_session *sess, enum rnbdc_state state)
+void rnbdc_class_event(struct rnbdc_disk *disk, enum rnbdc_state state)
 {
 	char text[32];
 	char *envp[2] = { text };
@@ -107,21 +108,21 @@ void rnbdc_class_event(struct rnbdc_session *sess, enum rnbdc_state state)
 
 	snprintf(text, sizeof(text), "RNBD_STATE=%s", rnbdc_state_text(state));
 	noio = memalloc_noio_save();
-	kobject_uevent_env(&sess->disk.parent->kobj, KOBJ_CHANGE, envp);
+	kobject_uevent_env(&disk->parent->kobj, KOBJ_CHANGE, envp);
 	memalloc_noio_restore(noio);
 }
 
 /**
  * rnbdc_class_remove - remove the parent device of a disk
- * @sess: session whose disk was deleted, or never added
+ * @disk: disk that was deleted, or never added
  *
  * Context: process context, may sleep.
  */
-void rnbdc_class_remove(struct rnbdc_session *sess)
+void rnbdc_class_remove(struct rnbdc_disk *disk)
 {
-	if (sess->disk.parent)
-		device_unregister(sess->disk.parent);
-	sess->disk.parent = NULL;
+	if (disk->parent)
+		device_unregister(disk->parent);
+	disk->parent = NULL;
 }
 
 /**

@@ -5,11 +5,12 @@
 #ifndef RNBDC_CLASS_H
 #define RNBDC_CLASS_H
 
+#include "disk.h"
 #include "session.h"
 
-int rnbdc_class_add(struct rnbdc_session *sess);
-void rnbdc_class_event(struct rnbdc_session *sess, enum rnbdc_state state);
-void rnbdc_class_remove(struct rnbdc_session *sess);
+int rnbdc_class_add(struct rnbdc_disk *disk);
+void rnbdc_class_event(struct rnbdc_disk *disk, enum rnbdc_state state);
+void rnbdc_class_remove(struct rnbdc_disk *disk);
 int rnbdc_class_init(void);
 void rnbdc_class_exit(void);
 

@@ -54,6 +54,7 @@
 #include "client.h"
 #include "complete.h"
 #include "data.h"
+#include "disk.h"
 #include "hold.h"
 #include "queue.h"
 #include "session.h"
@@ -72,31 +73,31 @@
 
 static void rnbdc_retry_work(struct work_struct *work)
 {
-	struct rnbdc_session *sess = container_of(to_delayed_work(work),
-						  struct rnbdc_session, disk.retry_work);
+	struct rnbdc_disk *disk = container_of(to_delayed_work(work), struct rnbdc_disk,
+					       retry_work);
 
-	blk_mq_kick_requeue_list(sess->disk.gd->queue);
+	blk_mq_kick_requeue_list(disk->gd->queue);
 }
 
 /**
  * rnbdc_retry_init - initialise the work item that sends requests again
- * @sess: session that is being allocated
+ * @disk: disk that is being allocated
  *
  * Context: any.
  */
-void rnbdc_retry_init(struct rnbdc_session *sess)
+void rnbdc_retry_init(struct rnbdc_disk *disk)
 {
-	INIT_DELAYED_WORK(&sess->disk.retry_work, rnbdc_retry_work);
+	INIT_DELAYED_WORK(&disk->retry_work, rnbdc_retry_work);
 }
 
 /*
  * Send a request again after a pause. Unlike blk_mq_delay_kick_requeue_list(), this does
  * not prolong the pause of requests that already wait.
  */
-static void rnbdc_retry(struct rnbdc_session *sess, struct request *rq, unsigned int ms)
+static void rnbdc_retry(struct rnbdc_disk *disk, struct request *rq, unsigned int ms)
 {
 	blk_mq_requeue_request(rq, false);
-	queue_delayed_work(rnbdc_timer_wq, &sess->disk.retry_work, msecs_to_jiffies(ms));
+	queue_delayed_work(rnbdc_timer_wq, &disk->retry_work, msecs_to_jiffies(ms));
 }
 
 /**
@@ -108,21 +109,21 @@ static void rnbdc_retry(struct rnbdc_session *sess, struct request *rq, unsigned
 void rnbdc_complete_rq(struct request *rq)
 {
 	struct rnbdc_req *req = blk_mq_rq_to_pdu(rq);
-	struct rnbdc_session *sess = req->queue->sess;
+	struct rnbdc_disk *disk = req->hwq->disk;
 
 	rnbdc_req_unmap(req);
 	if (unlikely(req->replay)) {
 		/* Without a connection, the next one kicks the list. */
 		if (READ_ONCE(req->queue->ready))
-			rnbdc_retry(sess, rq, RNBDC_RETRY_MS);
+			rnbdc_retry(disk, rq, RNBDC_RETRY_MS);
 		else
 			blk_mq_requeue_request(rq, false);
 	} else if (unlikely(req->status == BLK_STS_RESOURCE)) {
 		/* A detach must not wait for as long as the target lacks memory. */
-		if (rnbdc_session_ending(sess))
-			blk_mq_end_request(rq, rnbdc_lost_status(sess));
+		if (rnbdc_session_ending(disk->sess))
+			blk_mq_end_request(rq, rnbdc_lost_status(disk->sess));
 		else
-			rnbdc_retry(sess, rq, RNBDC_NOMEM_DELAY_MS);
+			rnbdc_retry(disk, rq, RNBDC_NOMEM_DELAY_MS);
 	} else {
 		blk_mq_end_request(rq, req->status);
 	}
@@ -174,7 +175,7 @@ static void rnbdc_finish(struct rnbdc_queue *q, struct rnbdc_req *done, bool sta
 	if (iob.complete)
 		iob.complete(&iob);
 	if (start)
-		blk_mq_start_stopped_hw_queue(q->hctx, true);
+		blk_mq_start_stopped_hw_queue(q->hwq->hctx, true);
 }
 
 /* Release a request; the caller hands the list @done to the block layer. */
@@ -268,22 +269,22 @@ static blk_status_t rnbdc_blk_status(u16 status)
 }
 
 /* Record acknowledged writes that a crash of the target could lose, and flushes. */
-static void rnbdc_note_durable(struct rnbdc_queue *q, const struct rnbdc_req *req)
+static void rnbdc_note_durable(const struct rnbdc_req *req)
 {
-	struct rnbdc_session *sess = q->sess;
+	struct rnbdc_disk *disk = req->hwq->disk;
 
-	if (!(sess->grant.geo.flags & RNBD_EXPORT_VOLATILE_CACHE) ||
+	if (!(disk->sess->grant.geo.flags & RNBD_EXPORT_VOLATILE_CACHE) ||
 	    req->status != BLK_STS_OK)
 		return;
 	if (rnbd_ops[req->wire.op].flushes) {
-		u64 old = READ_ONCE(sess->disk.flushed_ns);
+		u64 old = READ_ONCE(disk->flushed_ns);
 
 		/* Flushes of other queues may have been sent later. */
 		while (old < req->flush_ns &&
-		       !try_cmpxchg64(&sess->disk.flushed_ns, &old, req->flush_ns))
+		       !try_cmpxchg64(&disk->flushed_ns, &old, req->flush_ns))
 			;
 	} else if (rnbd_op_needs_flush(req->wire.op, req->wire.flags)) {
-		q->last_write_ns = ktime_get_ns();
+		req->hwq->last_write_ns = ktime_get_ns();
 	}
 }
 
@@ -309,7 +310,7 @@ static enum rnbd_proto_err rnbdc_complete_reply(struct rnbdc_queue *q,
 	req->status = rnbdc_blk_status(reply->status);
 	if (unlikely(req->status == BLK_STS_RESOURCE))
 		q->stats.nomem_retries++;
-	rnbdc_note_durable(q, req);
+	rnbdc_note_durable(req);
 	trace_rnbdc_reply(q, req);
 	if (rnbd_op_data_in(req->wire.op)) {
 		if (reply->is_inline) {
@@ -486,7 +487,7 @@ static bool rnbdc_cancel_rq(struct request *rq, void *data)
 
 /**
  * rnbdc_disk_cancel_requests - end all requests in flight of a lost connection
- * @sess: disconnected session with quiesced queues
+ * @disk: disk of a disconnected session, with quiesced queues
  * @replay: requeue the requests in the block layer instead of failing them
  * @hold: keep those that the target may still execute, see hold.c
  *
@@ -495,10 +496,10 @@ static bool rnbdc_cancel_rq(struct request *rq, void *data)
  *
  * Context: process context, may sleep; recover_lock held.
  */
-void rnbdc_disk_cancel_requests(struct rnbdc_session *sess, bool replay, bool hold)
+void rnbdc_disk_cancel_requests(struct rnbdc_disk *disk, bool replay, bool hold)
 {
 	struct rnbdc_cancel cancel = { .replay = replay, .hold = hold };
 
-	blk_mq_tagset_busy_iter(&sess->disk.tag_set, rnbdc_cancel_rq, &cancel);
-	blk_mq_tagset_wait_completed_request(&sess->disk.tag_set);
+	blk_mq_tagset_busy_iter(&disk->tag_set, rnbdc_cancel_rq, &cancel);
+	blk_mq_tagset_wait_completed_request(&disk->tag_set);
 }

@@ -11,12 +11,12 @@
 
 struct rnbd_frame;
 struct rnbd_ring;
+struct rnbdc_disk;
 struct rnbdc_queue;
-struct rnbdc_session;
 
-void rnbdc_retry_init(struct rnbdc_session *sess);
+void rnbdc_retry_init(struct rnbdc_disk *disk);
 void rnbdc_complete_rq(struct request *rq);
-void rnbdc_disk_cancel_requests(struct rnbdc_session *sess, bool replay, bool hold);
+void rnbdc_disk_cancel_requests(struct rnbdc_disk *disk, bool replay, bool hold);
 enum rnbd_proto_err rnbdc_handle_replies(struct rnbdc_queue *q,
 					 struct rnbd_frame *frame);
 void rnbdc_queue_sent(struct rnbd_ring *ring, u32 seq, u32 slot);

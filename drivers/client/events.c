@@ -29,9 +29,9 @@
 #include <rnbd/netlink.h>
 
 #include "class.h"
-#include "disk.h"
 #include "errmsg.h"
 #include "events.h"
+#include "gendisk.h"
 #include "nlattr.h"
 #include "release.h"
 #include "session.h"
@@ -129,7 +129,7 @@ static void rnbdc_report_change(struct rnbdc_session *sess,
 	}
 	rnbdc_netlink_event(sess, change);
 	if (rnbdc_session_has_events(sess))
-		rnbdc_class_event(sess, change->to);
+		rnbdc_class_event(&sess->disk, change->to);
 }
 
 /* Take the next change; false: there is none. @lost: changes were overwritten. */
@@ -170,6 +170,6 @@ void rnbdc_event_work(struct work_struct *work)
 	}
 	if (rnbdc_session_has_events(sess) &&
 	    test_and_clear_bit(RNBDC_SESS_RESIZED, &sess->flags))
-		rnbdc_disk_resized(sess);
+		rnbdc_disk_resized(&sess->disk);
 	rnbdc_session_put(sess);
 }

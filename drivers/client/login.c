@@ -37,6 +37,7 @@
 #include "auth.h"
 #include "client.h"
 #include "cm.h"
+#include "disk.h"
 #include "errmsg.h"
 #include "hold.h"
 #include "login.h"
@@ -279,12 +280,12 @@ bool rnbdc_restarted(const struct rnbdc_session *sess)
 }
 
 /* Test for acknowledged writes that a crash of the target may have lost. */
-static bool rnbdc_unflushed(const struct rnbdc_session *sess)
+static bool rnbdc_unflushed(const struct rnbdc_disk *disk)
 {
 	u32 i;
 
-	for (i = 0; i < sess->nr_queues; i++)
-		if (sess->queues[i]->last_write_ns > READ_ONCE(sess->disk.flushed_ns))
+	for (i = 0; i < disk->tag_set.nr_hw_queues; i++)
+		if (disk->hwqs[i].last_write_ns > READ_ONCE(disk->flushed_ns))
 			return true;
 	return false;
 }
@@ -318,7 +319,7 @@ int rnbdc_check_offer(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 		rnbdc_errmsg_set(errmsg, "the target grants less than before");
 		return -EMEDIUMTYPE;
 	}
-	if (rnbdc_restarted(sess) && rnbdc_unflushed(sess)) {
+	if (rnbdc_restarted(sess) && rnbdc_unflushed(&sess->disk)) {
 		rnbdc_errmsg_set(errmsg,
 				 "the target restarted and may have lost acknowledged writes");
 		return -EUCLEAN;

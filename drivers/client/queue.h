@@ -19,6 +19,7 @@
 #include "../core/pool.h"
 #include "../core/ring.h"
 
+struct rnbdc_hwq;
 struct rnbdc_queue;
 struct rnbdc_session;
 
@@ -41,6 +42,7 @@ enum rnbdc_req_state {
 
 /**
  * struct rnbdc_req - driver data of a block request
+ * @hwq: hardware queue of the disk that the request is for
  * @queue: queue that carries the request
  * @state: enum rnbdc_req_state
  * @status: result for the block layer
@@ -63,6 +65,7 @@ enum rnbdc_req_state {
  * Before that the submitter owns the request and maps @sge.
  */
 struct rnbdc_req {
+	struct rnbdc_hwq *hwq;
 	struct rnbdc_queue *queue;
 	u8 state;
 	bool replay;
@@ -182,7 +185,8 @@ struct rnbdc_queue_stats {
  * @cm_reason: constant text, reason of @cm_error, or NULL
  * @established: the target has accepted the connection. Before that only the
  *	connection manager reports the result, even if the queue pair fails.
- * @hctx: hardware queue that this queue serves; NULL until the disk is created
+ * @hwq: hardware queue of the disk that this queue serves; NULL until the disk is
+ *	created
  * @pool: this queue's share of the pool
  * @bounce: local mirror of @pool in transfer mode "copy"
  * @nr_bounce: members of @bounce
@@ -203,8 +207,6 @@ struct rnbdc_queue_stats {
  *	overtake, or NULL
  * @stopped: the hardware queue is stopped at a high watermark
  * @ready: requests may be submitted: the session is live, or about to be
- * @last_write_ns: ktime_get_ns() when the latest write was acknowledged that needs a
- *	flush to be durable
  * @query: the query that is in flight
  * @stats: counters
  */
@@ -220,7 +222,7 @@ struct rnbdc_queue {
 	const char *cm_reason;
 	bool established;
 
-	struct blk_mq_hw_ctx *hctx;
+	struct rnbdc_hwq *hwq;
 	struct rnbd_pool pool;
 	struct rnbdc_bounce *bounce;
 	u32 nr_bounce;
@@ -240,7 +242,6 @@ struct rnbdc_queue {
 	struct rnbdc_req *send_fence;
 	bool stopped;
 	bool ready;
-	u64 last_write_ns;
 	struct rnbdc_query query;
 	struct rnbdc_queue_stats stats;
 };

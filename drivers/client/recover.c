@@ -229,7 +229,7 @@ static void rnbdc_teardown_connection(struct rnbdc_session *sess)
 	cancel_delayed_work_sync(&sess->recovery.keepalive_work);
 	rnbdc_disconnect(sess);
 	/* The device no longer holds a page: requests may be sent again. */
-	rnbdc_disk_cancel_requests(sess, replay,
+	rnbdc_disk_cancel_requests(&sess->disk, replay,
 				   keep && !rnbd_inject(&rnbdc_inject_no_hold, NULL));
 	/*
 	 * Fail requests queued in blk-mq now: they do not use the connection,

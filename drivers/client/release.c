@@ -14,7 +14,7 @@
 
 #include "../core/mac.h"
 #include "bounce.h"
-#include "disk.h"
+#include "gendisk.h"
 #include "release.h"
 #include "session.h"
 
@@ -23,7 +23,7 @@ static void rnbdc_session_release(struct kref *ref)
 	struct rnbdc_session *sess = container_of(ref, struct rnbdc_session, ref);
 	u32 i;
 
-	rnbdc_disk_free(sess);
+	rnbdc_disk_free(&sess->disk);
 	for (i = 0; i < RNBD_QUEUES_MAX && sess->queues[i]; i++) {
 		rnbdc_bounce_free(sess->queues[i]);
 		kfree(sess->queues[i]);

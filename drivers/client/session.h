@@ -22,8 +22,6 @@
 #ifndef RNBDC_SESSION_H
 #define RNBDC_SESSION_H
 
-#include <linux/blk-mq.h>
-#include <linux/blkdev.h>
 #include <linux/kref.h>
 #include <linux/mutex.h>
 #include <linux/uuid.h>
@@ -34,6 +32,7 @@
 #include "../core/cm.h"
 #include "../core/login.h"
 #include "../core/quirks.h"
+#include "disk.h"
 #include "errmsg.h"
 #include "options.h"
 
@@ -269,30 +268,6 @@ struct rnbdc_resize {
 	u64 capacity;
 	struct delayed_work resize_work;
 	unsigned long resized_at;
-};
-
-/**
- * struct rnbdc_disk - the disk of a session
- * @tag_set: blk-mq tags
- * @gd: the disk; NULL until rnbdc_disk_create()
- * @made_ns: ktime_get_ns() when the disk was created
- * @parent: parent device of the disk; NULL until it is added
- * @index: N of the disk name rnbdN, or -1
- * @max_segments: memory pieces of one request: its pages, or bounce memory
- * @flushed_ns: ktime_get_ns() when the latest successful FLUSH was sent; written
- *	with cmpxchg
- * @retry_work: sends requests again that the target could not execute, see complete.c;
- *	on rnbdc_timer_wq
- */
-struct rnbdc_disk {
-	struct blk_mq_tag_set tag_set;
-	struct gendisk *gd;
-	u64 made_ns;
-	struct device *parent;
-	int index;
-	u32 max_segments;
-	u64 flushed_ns;
-	struct delayed_work retry_work;
 };
 
 /**

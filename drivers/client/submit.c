@@ -53,6 +53,7 @@
 #include "../core/ring_send.h"
 #include "bounce.h"
 #include "data.h"
+#include "disk.h"
 #include "inject.h"
 #include "queue.h"
 #include "session.h"
@@ -230,7 +231,7 @@ static blk_status_t rnbdc_stall(struct rnbdc_queue *q, enum rnbdc_stall stall)
 	if (q->ring.open)
 		rnbdc_send_frame(q);
 	q->stopped = true;
-	blk_mq_stop_hw_queue(q->hctx);
+	blk_mq_stop_hw_queue(q->hwq->hctx);
 	return BLK_STS_RESOURCE;
 }
 

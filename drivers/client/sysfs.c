@@ -32,6 +32,7 @@
 #include "../core/names.h"
 #include "../core/proto_err.h"
 #include "../core/ring_setup.h"
+#include "disk.h"
 #include "errmsg.h"
 #include "names.h"
 #include "option_table.h"
@@ -43,7 +44,9 @@
 
 static struct rnbdc_session *rnbdc_dev_session(struct device *dev)
 {
-	return dev_to_disk(dev)->private_data;
+	const struct rnbdc_disk *disk = dev_to_disk(dev)->private_data;
+
+	return disk->sess;
 }
 
 #define RNBDC_ATTR_SHOW_MODE(_name, mode, fmt, args...)				\

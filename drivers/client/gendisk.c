@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The disk: blk-mq operations, limits and the gendisk.
+ * The gendisk of a disk: blk-mq operations, limits, registration.
  *
  * Operation: Each queue pair has one hardware queue; the last ones may be
  * polled. Limits and features are those of the export, narrowed by the grant.
@@ -8,9 +8,9 @@
  * driver data, so that the I/O path allocates no memory. submit.c and
  * complete.c transfer the requests.
  *
- * Ownership: The session owns disk and tag set. The disk's private data, the
- * session, is used only while the disk is added. The number of the disk is
- * allocated with its name and freed after the disk has been removed.
+ * Ownership: struct rnbdc_disk owns gendisk, tag set and hardware queues. The private
+ * data of the gendisk, the disk, is used only while the gendisk is added. The number
+ * of the disk is allocated with its name and freed after the gendisk has been removed.
  *
  * Concurrency: The rules of blk-mq apply. A request belongs to the client from
  * rnbdc_queue_submit() to blk_mq_complete_request(). An open runs under the
@@ -29,6 +29,7 @@
 #include <linux/idr.h>
 #include <linux/kobject.h>
 #include <linux/module.h>
+#include <linux/slab.h>
 #include <linux/sched/mm.h>
 #include <linux/sysfs.h>
 #include <linux/timekeeping.h>
@@ -48,6 +49,7 @@
 #include "data.h"
 #include "disk.h"
 #include "errmsg.h"
+#include "gendisk.h"
 #include "queue.h"
 #include "session.h"
 #include "slow.h"
@@ -118,7 +120,8 @@ static bool rnbdc_inline(const struct rnbdc_queue *q, const struct rnbd_request 
 static blk_status_t rnbdc_queue_rq(struct blk_mq_hw_ctx *hctx,
 				   const struct blk_mq_queue_data *bd)
 {
-	struct rnbdc_queue *q = hctx->driver_data;
+	struct rnbdc_hwq *hwq = hctx->driver_data;
+	struct rnbdc_queue *q = hwq->queue;
 	struct request *rq = bd->rq;
 	struct rnbdc_req *req = blk_mq_rq_to_pdu(rq);
 	blk_status_t status;
@@ -133,6 +136,7 @@ static blk_status_t rnbdc_queue_rq(struct blk_mq_hw_ctx *hctx,
 	if (unlikely(req->wire.offset + req->wire.length > READ_ONCE(q->sess->grant.geo.capacity)))
 		return BLK_STS_TARGET;
 
+	req->hwq = hwq;
 	req->queue = q;
 	req->nr_sge = 0;
 	req->status = BLK_STS_OK;
@@ -154,19 +158,22 @@ static blk_status_t rnbdc_queue_rq(struct blk_mq_hw_ctx *hctx,
 
 static void rnbdc_commit_rqs(struct blk_mq_hw_ctx *hctx)
 {
-	rnbdc_queue_commit(hctx->driver_data);
+	const struct rnbdc_hwq *hwq = hctx->driver_data;
+
+	rnbdc_queue_commit(hwq->queue);
 }
 
 static int rnbdc_poll(struct blk_mq_hw_ctx *hctx, struct io_comp_batch *iob)
 {
-	struct rnbdc_queue *q = hctx->driver_data;
+	const struct rnbdc_hwq *hwq = hctx->driver_data;
 
-	return rnbd_ring_poll(&q->ring);
+	return rnbd_ring_poll(&hwq->queue->ring);
 }
 
 static void rnbdc_map_queues(struct blk_mq_tag_set *set)
 {
-	const struct rnbdc_session *sess = set->driver_data;
+	const struct rnbdc_disk *disk = set->driver_data;
+	const struct rnbdc_session *sess = disk->sess;
 	struct blk_mq_queue_map *map = &set->map[HCTX_TYPE_DEFAULT];
 
 	map->nr_queues = sess->nr_queues - sess->nr_poll;
@@ -183,11 +190,13 @@ static void rnbdc_map_queues(struct blk_mq_tag_set *set)
 
 static int rnbdc_init_hctx(struct blk_mq_hw_ctx *hctx, void *data, unsigned int index)
 {
-	struct rnbdc_session *sess = data;
-	struct rnbdc_queue *q = sess->queues[index];
+	struct rnbdc_disk *disk = data;
+	struct rnbdc_hwq *hwq = &disk->hwqs[index];
 
-	hctx->driver_data = q;
-	q->hctx = hctx;
+	hwq->hctx = hctx;
+	hctx->driver_data = hwq;
+	/* Replies are protocol errors until there is a disk. */
+	hwq->queue->hwq = hwq;
 	return 0;
 }
 
@@ -195,9 +204,10 @@ static int rnbdc_init_rq(struct blk_mq_tag_set *set, struct request *rq,
 			 unsigned int hctx_idx, rnbd_compat_node_t numa_node)
 {
 	struct rnbdc_req *req = blk_mq_rq_to_pdu(rq);
-	struct rnbdc_session *sess = set->driver_data;
+	struct rnbdc_disk *disk = set->driver_data;
 
-	req->queue = sess->queues[hctx_idx];
+	req->hwq = &disk->hwqs[hctx_idx];
+	req->queue = req->hwq->queue;
 	return 0;
 }
 
@@ -212,12 +222,12 @@ static const struct blk_mq_ops rnbdc_mq_ops = {
 	.init_request = rnbdc_init_rq,
 };
 
-static int rnbdc_open_disk(struct gendisk *disk, blk_mode_t mode)
+static int rnbdc_open_disk(struct gendisk *gd, blk_mode_t mode)
 {
-	struct rnbdc_session *sess = disk->private_data;
+	struct rnbdc_disk *disk = gd->private_data;
 
-	/* The caller and rnbdc_claim_detach() both hold disk->open_mutex. */
-	return test_bit(RNBDC_SESS_DETACH, &sess->flags) ? -ENXIO : 0;
+	/* The caller and rnbdc_claim_detach() both hold gd->open_mutex. */
+	return test_bit(RNBDC_SESS_DETACH, &disk->sess->flags) ? -ENXIO : 0;
 }
 
 static const struct block_device_operations rnbdc_disk_ops = {
@@ -225,9 +235,9 @@ static const struct block_device_operations rnbdc_disk_ops = {
 	.open = rnbdc_open_disk,
 };
 
-static void rnbdc_disk_limits(const struct rnbdc_session *sess,
-			      struct queue_limits *lim)
+static void rnbdc_disk_limits(const struct rnbdc_disk *disk, struct queue_limits *lim)
 {
+	const struct rnbdc_session *sess = disk->sess;
 	const struct rnbd_grant *grant = &sess->grant;
 	const struct rnbd_geometry *geo = &grant->geo;
 	u64 share = (u64)(grant->pool_units / grant->nr_queues) << RNBD_UNIT_SHIFT;
@@ -240,7 +250,7 @@ static void rnbdc_disk_limits(const struct rnbdc_session *sess,
 		.io_min = geo->io_min,
 		.io_opt = geo->io_opt,
 		.max_hw_sectors = min_t(u64, grant->max_io, share) >> SECTOR_SHIFT,
-		.max_segments = sess->disk.max_segments,
+		.max_segments = disk->max_segments,
 		.max_segment_size = rnbd_max_segment_size(sess->conn.dev),
 		/* The client accepts any address; devices prefer aligned words. */
 		.dma_alignment = 3,
@@ -270,9 +280,9 @@ static void rnbdc_disk_limits(const struct rnbdc_session *sess,
  * kernel's own RNBD client uses the same names. If that driver adds a disk of the
  * name before this one does, rnbdc_disk_add() fails.
  */
-static int rnbdc_disk_name(struct rnbdc_session *sess)
+static int rnbdc_disk_name(struct rnbdc_disk *disk)
 {
-	char *name = sess->disk.gd->disk_name;
+	char *name = disk->gd->disk_name;
 	struct device *other;
 	int first = 0;
 	int index;
@@ -283,31 +293,46 @@ static int rnbdc_disk_name(struct rnbdc_session *sess)
 			return index;
 		snprintf(name, DISK_NAME_LEN, "rnbd%d", index);
 		/* The class of all disks, which the kernel does not export by name. */
-		other = class_find_device_by_name(disk_to_dev(sess->disk.gd)->class, name);
+		other = class_find_device_by_name(disk_to_dev(disk->gd)->class, name);
 		if (!other)
 			break;
 		put_device(other);
 		ida_free(&rnbdc_disk_ida, index);
 		first = index + 1;
 	}
-	sess->disk.index = index;
+	disk->index = index;
+	return 0;
+}
+
+static int rnbdc_alloc_hwqs(struct rnbdc_disk *disk, u32 nr)
+{
+	u32 i;
+
+	disk->hwqs = kcalloc(nr, sizeof(*disk->hwqs), GFP_KERNEL);
+	if (!disk->hwqs)
+		return -ENOMEM;
+	for (i = 0; i < nr; i++) {
+		disk->hwqs[i].disk = disk;
+		disk->hwqs[i].queue = disk->sess->queues[i];
+	}
 	return 0;
 }
 
 /**
  * rnbdc_disk_create - allocate tag set and disk, and choose the disk's name
- * @sess: connected session
+ * @disk: disk of a connected session
  * @errmsg: filled on error
  *
  * Context: process context, may sleep.
- * Return: 0, after which sess->disk.gd exists but is not visible, or a negative errno,
- * after which rnbdc_disk_remove() and rnbdc_disk_free() are to be called.
+ * Return: 0, after which disk->gd exists but is not visible, or a negative errno, after
+ * which rnbdc_disk_remove() and rnbdc_disk_free() are to be called.
  */
-int rnbdc_disk_create(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
+int rnbdc_disk_create(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 {
-	struct blk_mq_tag_set *set = &sess->disk.tag_set;
+	const struct rnbdc_session *sess = disk->sess;
+	struct blk_mq_tag_set *set = &disk->tag_set;
 	struct queue_limits lim;
-	struct gendisk *disk;
+	struct gendisk *gd;
 	int ret;
 
 	/* The protocol allows less, but the block layer requires a page. */
@@ -324,105 +349,115 @@ int rnbdc_disk_create(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 	set->numa_node = NUMA_NO_NODE;
 	/* No scheduler by default: the target's device has one if it needs one. */
 	set->flags = BLK_MQ_F_NO_SCHED_BY_DEFAULT;
-	set->cmd_size = struct_size_t(struct rnbdc_req, sge, sess->disk.max_segments);
+	set->cmd_size = struct_size_t(struct rnbdc_req, sge, disk->max_segments);
 	set->timeout = READ_ONCE(io_timeout) * HZ;
-	set->driver_data = sess;
-	ret = blk_mq_alloc_tag_set(set);
+	set->driver_data = disk;
+	ret = rnbdc_alloc_hwqs(disk, sess->nr_queues);
 	if (ret)
 		return ret;
+	ret = blk_mq_alloc_tag_set(set);
+	if (ret)
+		goto free_hwqs;
 
-	rnbdc_disk_limits(sess, &lim);
-	disk = blk_mq_alloc_disk(set, &lim, sess);
-	if (IS_ERR(disk)) {
-		ret = PTR_ERR(disk);
+	rnbdc_disk_limits(disk, &lim);
+	gd = blk_mq_alloc_disk(set, &lim, disk);
+	if (IS_ERR(gd)) {
+		ret = PTR_ERR(gd);
 		rnbdc_errmsg_set(errmsg, "the kernel refuses the limits of the export (%d)", ret);
-		blk_mq_free_tag_set(set);
-		return ret;
+		goto free_tag_set;
 	}
-	disk->fops = &rnbdc_disk_ops;
-	disk->private_data = sess;
-	set_capacity(disk, sess->grant.geo.capacity >> SECTOR_SHIFT);
+	gd->fops = &rnbdc_disk_ops;
+	gd->private_data = disk;
+	set_capacity(gd, sess->grant.geo.capacity >> SECTOR_SHIFT);
 	if (sess->opt.readonly || (sess->grant.geo.flags & RNBD_EXPORT_READONLY))
-		set_disk_ro(disk, true);
-	sess->disk.made_ns = ktime_get_ns();
-	sess->disk.gd = disk;
-	return rnbdc_disk_name(sess);
+		set_disk_ro(gd, true);
+	disk->made_ns = ktime_get_ns();
+	disk->gd = gd;
+	return rnbdc_disk_name(disk);
+
+free_tag_set:
+	blk_mq_free_tag_set(set);
+free_hwqs:
+	kfree(disk->hwqs);
+	disk->hwqs = NULL;
+	return ret;
 }
 
 /**
  * rnbdc_disk_add - add the disk and its parent device
- * @sess: live session with a disk; the kernel reads its partition table
+ * @disk: disk of a live session; the kernel reads its partition table
  * @groups: attribute groups of the disk's device in sysfs
  * @errmsg: filled on error
  *
  * Context: process context, may sleep.
  * Return: 0 or a negative errno.
  */
-int rnbdc_disk_add(struct rnbdc_session *sess, const struct attribute_group **groups,
+int rnbdc_disk_add(struct rnbdc_disk *disk, const struct attribute_group **groups,
 		   struct rnbdc_errmsg *errmsg)
 {
 	int ret;
 
-	ret = rnbdc_class_add(sess);
+	ret = rnbdc_class_add(disk);
 	if (!ret)
-		ret = device_add_disk(sess->disk.parent, sess->disk.gd, groups);
+		ret = device_add_disk(disk->parent, disk->gd, groups);
 	if (ret == -EEXIST)
 		rnbdc_errmsg_set(errmsg, "another driver has just added %s; try again",
-				 sess->disk.gd->disk_name);
+				 disk->gd->disk_name);
 	else if (ret)
 		rnbdc_errmsg_set(errmsg, "the kernel refuses the disk %s (%d)",
-				 sess->disk.gd->disk_name, ret);
+				 disk->gd->disk_name, ret);
 	return ret;
 }
 
 /**
  * rnbdc_disk_resized - log a new capacity and send the uevent about it
- * @sess: session with a disk that is attached and not being detached
+ * @disk: disk that is attached and not being detached
  *
  * This is the second half of set_capacity_and_notify(), which recovery must not call:
  * sending a uevent takes a lock of all uevents, and may wait for memory.
  *
  * Context: event_work; allocates without waiting for I/O.
  */
-void rnbdc_disk_resized(struct rnbdc_session *sess)
+void rnbdc_disk_resized(struct rnbdc_disk *disk)
 {
 	char event[] = "RESIZE=1";
 	char *envp[2] = { event };
 	unsigned int noio;
 
-	pr_info_ratelimited("%s (%s at %s): %llu bytes now\n", sess->disk.gd->disk_name,
-			    sess->opt.export, sess->opt.addr,
-			    (u64)get_capacity(sess->disk.gd) << SECTOR_SHIFT);
+	pr_info_ratelimited("%s (%s at %s): %llu bytes now\n", disk->gd->disk_name,
+			    disk->sess->opt.export, disk->sess->opt.addr,
+			    (u64)get_capacity(disk->gd) << SECTOR_SHIFT);
 	noio = memalloc_noio_save();
-	kobject_uevent_env(&disk_to_dev(sess->disk.gd)->kobj, KOBJ_CHANGE, envp);
+	kobject_uevent_env(&disk_to_dev(disk->gd)->kobj, KOBJ_CHANGE, envp);
 	memalloc_noio_restore(noio);
 }
 
 /**
  * rnbdc_disk_remove - remove the parent device and free the number of the disk
- * @sess: session whose disk was deleted, or never added
+ * @disk: disk whose gendisk was deleted, or never added
  *
  * Context: process context, may sleep.
  */
-void rnbdc_disk_remove(struct rnbdc_session *sess)
+void rnbdc_disk_remove(struct rnbdc_disk *disk)
 {
-	rnbdc_class_remove(sess);
-	cancel_delayed_work_sync(&sess->disk.retry_work);
-	if (sess->disk.index >= 0)
-		ida_free(&rnbdc_disk_ida, sess->disk.index);
-	sess->disk.index = -1;
+	rnbdc_class_remove(disk);
+	cancel_delayed_work_sync(&disk->retry_work);
+	if (disk->index >= 0)
+		ida_free(&rnbdc_disk_ida, disk->index);
+	disk->index = -1;
 }
 
 /**
- * rnbdc_disk_free - free disk and tag set
- * @sess: session without references, with or without a disk
+ * rnbdc_disk_free - free gendisk, tag set and hardware queues
+ * @disk: disk of a session without references, with or without a gendisk
  *
  * Context: process context, may sleep.
  */
-void rnbdc_disk_free(struct rnbdc_session *sess)
+void rnbdc_disk_free(struct rnbdc_disk *disk)
 {
-	if (!sess->disk.gd)
+	if (!disk->gd)
 		return;
-	put_disk(sess->disk.gd);
-	blk_mq_free_tag_set(&sess->disk.tag_set);
+	put_disk(disk->gd);
+	blk_mq_free_tag_set(&disk->tag_set);
+	kfree(disk->hwqs);
 }
