@@ -3,7 +3,7 @@
  * Attach and detach of disks.
  *
  * Operation: rnbdc_session_attach() reserves the name, connects, creates the
- * disk, lets I/O flow and adds the disk. Until RNBDC_SESS_ATTACHED is set, a
+ * disk, lets I/O flow and adds the disk. Until RNBDC_DISK_ATTACHED is set, a
  * loss makes I/O fail, so that the reader of the partition table does not
  * block; after that, I/O waits for recovery (recover.c).
  * rnbdc_session_detach() removes the disk while the connection still stands,
@@ -14,7 +14,7 @@
  * last reference (release.c). The name is reserved from before the connection
  * until the disk is removed.
  *
- * Concurrency: RNBDC_SESS_DETACH is claimed by one thread only, under the
+ * Concurrency: RNBDC_DISK_DETACH is claimed by one thread only, under the
  * disk's open_mutex unless the detach is forced; opens fail from then on.
  * A detach first removes the session from the list, so that rnbdc_sessions_lock
  * keeps the disk of a session that is on the list.
@@ -216,14 +216,14 @@ struct rnbdc_session *rnbdc_session_attach(const struct rnbdc_options *opt,
 	 * Until here a loss makes I/O fail, so that adding the disk cannot
 	 * block on its partition table; from here on the disk may be in use.
 	 */
-	set_bit(RNBDC_SESS_ATTACHED, &sess->flags);
+	set_bit(RNBDC_DISK_ATTACHED, &sess->disk.flags);
 	/* Report a capacity that changed while the disk was added. */
 	rnbdc_schedule_events(sess);
 	if (!rnbdc_list_session(sess, opt->abort)) {
 		/* Use reason: broken_reason may be of an attempt to recover. */
 		rnbdc_errmsg_set(errmsg, "%s", READ_ONCE(sess->log.reason));
 		ret = -ECONNRESET;
-		set_bit(RNBDC_SESS_DETACH, &sess->flags);
+		set_bit(RNBDC_DISK_DETACH, &sess->disk.flags);
 		rnbdc_recover_abort(sess);
 		del_gendisk(sess->disk.gd);
 		goto fail;
@@ -237,7 +237,7 @@ struct rnbdc_session *rnbdc_session_attach(const struct rnbdc_options *opt,
 
 fail:
 	/* A recovery in progress must not wait for all its time limits. */
-	set_bit(RNBDC_SESS_DETACH, &sess->flags);
+	set_bit(RNBDC_DISK_DETACH, &sess->disk.flags);
 	wake_up(&sess->wait);
 	rnbdc_session_advance(sess, RNBDC_CLOSING);
 	rnbdc_recover_end(sess);
@@ -265,14 +265,14 @@ static int rnbdc_claim_detach(struct rnbdc_session *sess, bool force,
 
 	/* The holder of open_mutex may wait for I/O that only the detach ends. */
 	if (force)
-		return test_and_set_bit(RNBDC_SESS_DETACH, &sess->flags) ?
+		return test_and_set_bit(RNBDC_DISK_DETACH, &sess->disk.flags) ?
 		       -EALREADY : 0;
 
 	mutex_lock(&sess->disk.gd->open_mutex);
 	if (disk_openers(sess->disk.gd)) {
 		rnbdc_errmsg_set(errmsg, "the disk is in use (close it, or detach with force)");
 		ret = -EBUSY;
-	} else if (test_and_set_bit(RNBDC_SESS_DETACH, &sess->flags)) {
+	} else if (test_and_set_bit(RNBDC_DISK_DETACH, &sess->disk.flags)) {
 		ret = -EALREADY;
 	}
 	mutex_unlock(&sess->disk.gd->open_mutex);

@@ -121,7 +121,7 @@ void rnbdc_complete_rq(struct request *rq)
 	} else if (unlikely(req->status == BLK_STS_RESOURCE)) {
 		/* A detach must not wait for as long as the target lacks memory. */
 		if (rnbdc_session_ending(disk->sess))
-			blk_mq_end_request(rq, rnbdc_lost_status(disk->sess));
+			blk_mq_end_request(rq, rnbdc_lost_status(disk));
 		else
 			rnbdc_retry(disk, rq, RNBDC_NOMEM_DELAY_MS);
 	} else {
@@ -444,7 +444,7 @@ static void rnbdc_queue_abandon(struct rnbdc_queue *q, struct rnbdc_req *req)
 		q->reqs[req->wire.tag] = NULL;
 	rnbdc_free_space(q, req);
 	req->state = RNBDC_REQ_IDLE;
-	req->status = rnbdc_lost_status(q->sess);
+	req->status = rnbdc_lost_status(req->hwq->disk);
 }
 
 /* How rnbdc_cancel_rq() ends requests. */
@@ -480,7 +480,7 @@ static bool rnbdc_cancel_rq(struct request *rq, void *data)
 	}
 	req->replay = cancel->replay;
 	if (cancel->replay)
-		req->queue->sess->stats.replayed++;
+		req->hwq->disk->stats.replayed++;
 	blk_mq_complete_request(rq);
 	return true;
 }

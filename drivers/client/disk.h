@@ -21,7 +21,21 @@
 
 struct rnbdc_disk;
 struct rnbdc_queue;
+struct rnbdc_req;
 struct rnbdc_session;
+
+/* Jiffies between two changes of capacity: udev reads the disk after each. */
+#define RNBDC_RESIZE_PAUSE	HZ
+
+/* Bits of rnbdc_disk.flags */
+#define RNBDC_DISK_ATTACHED	0	/* the disk may be in use; I/O waits after a loss */
+#define RNBDC_DISK_DETACH	1	/* a detach has begun; opens fail */
+#define RNBDC_DISK_QUIESCED	2	/* the disk's queues are quiesced */
+#define RNBDC_DISK_FAIL_IO	3	/* I/O fails while there is no connection */
+#define RNBDC_DISK_RESIZED	4	/* event_work must report the disk's capacity */
+#define RNBDC_DISK_DEACTIVATED	5	/* I/O fails permanently; set under sess->lock */
+#define RNBDC_DISK_REVOKED	6	/* the host was fenced; set before FAIL_IO */
+#define RNBDC_DISK_DATA_LOST	7	/* acknowledged writes are lost; set before FAIL_IO */
 
 /**
  * struct rnbdc_hwq - a hardware queue of a disk
@@ -39,8 +53,33 @@ struct rnbdc_hwq {
 };
 
 /**
+ * struct rnbdc_resize - capacity that the target reported last
+ * @capacity: bytes of the export, as the target last reported over this connection;
+ *	read and written without a lock
+ * @resize_work: sets the disk's capacity to @capacity, at most once in
+ *	RNBDC_RESIZE_PAUSE; on rnbdc_wq
+ * @resized_at: jiffies when @resize_work last ran
+ */
+struct rnbdc_resize {
+	u64 capacity;
+	struct delayed_work resize_work;
+	unsigned long resized_at;
+};
+
+/**
+ * struct rnbdc_disk_stats - counters of a disk; protected by recover_lock
+ * @restarts: reconnects that found another incarnation of the export
+ * @replayed: requests that were sent again after a loss
+ */
+struct rnbdc_disk_stats {
+	u64 restarts;
+	u64 replayed;
+};
+
+/**
  * struct rnbdc_disk - the disk of a session
  * @sess: session that contains the disk
+ * @flags: RNBDC_DISK_* bits
  * @tag_set: blk-mq tags
  * @hwqs: hardware queues by index, as many as @tag_set has
  * @gd: the disk; NULL until rnbdc_disk_create()
@@ -52,9 +91,16 @@ struct rnbdc_hwq {
  *	with cmpxchg
  * @retry_work: sends requests again that the target could not execute, see complete.c;
  *	on rnbdc_timer_wq
+ * @fail_io_work: makes I/O fail fast_io_fail seconds after a loss; on rnbdc_timer_wq
+ * @held: requests of a lost connection that the target may still execute, linked by
+ *	rnbdc_req.next, see hold.c; protected by recover_lock
+ * @nr_held: length of @held; written under recover_lock
+ * @resize: capacity that the target reported last
+ * @stats: counters
  */
 struct rnbdc_disk {
 	struct rnbdc_session *sess;
+	unsigned long flags;
 	struct blk_mq_tag_set tag_set;
 	struct rnbdc_hwq *hwqs;
 	struct gendisk *gd;
@@ -64,6 +110,11 @@ struct rnbdc_disk {
 	u32 max_segments;
 	u64 flushed_ns;
 	struct delayed_work retry_work;
+	struct delayed_work fail_io_work;
+	struct rnbdc_req *held;
+	u32 nr_held;
+	struct rnbdc_resize resize;
+	struct rnbdc_disk_stats stats;
 };
 
 #endif /* RNBDC_DISK_H */

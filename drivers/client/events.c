@@ -98,8 +98,8 @@ lost:
 /* The kernel sends uevents for a disk that is added or removed. */
 static bool rnbdc_session_has_events(const struct rnbdc_session *sess)
 {
-	return test_bit(RNBDC_SESS_ATTACHED, &sess->flags) &&
-	       !test_bit(RNBDC_SESS_DETACH, &sess->flags);
+	return test_bit(RNBDC_DISK_ATTACHED, &sess->disk.flags) &&
+	       !test_bit(RNBDC_DISK_DETACH, &sess->disk.flags);
 }
 
 static void rnbdc_report_change(struct rnbdc_session *sess,
@@ -169,7 +169,7 @@ void rnbdc_event_work(struct work_struct *work)
 		rnbdc_report_change(sess, &change);
 	}
 	if (rnbdc_session_has_events(sess) &&
-	    test_and_clear_bit(RNBDC_SESS_RESIZED, &sess->flags))
+	    test_and_clear_bit(RNBDC_DISK_RESIZED, &sess->disk.flags))
 		rnbdc_disk_resized(&sess->disk);
 	rnbdc_session_put(sess);
 }

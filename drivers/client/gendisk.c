@@ -128,7 +128,7 @@ static blk_status_t rnbdc_queue_rq(struct blk_mq_hw_ctx *hctx,
 
 	/* Checked again under the lock; checking here saves the mapping. */
 	if (unlikely(!READ_ONCE(q->ready) || !READ_ONCE(q->ring.live)))
-		return rnbdc_queue_down_status(q);
+		return rnbdc_down_status(hwq->disk);
 	if (unlikely(rnbdc_wire_op(rq, &req->wire)))
 		return BLK_STS_NOTSUPP;
 
@@ -227,7 +227,7 @@ static int rnbdc_open_disk(struct gendisk *gd, blk_mode_t mode)
 	struct rnbdc_disk *disk = gd->private_data;
 
 	/* The caller and rnbdc_claim_detach() both hold gd->open_mutex. */
-	return test_bit(RNBDC_SESS_DETACH, &disk->sess->flags) ? -ENXIO : 0;
+	return test_bit(RNBDC_DISK_DETACH, &disk->flags) ? -ENXIO : 0;
 }
 
 static const struct block_device_operations rnbdc_disk_ops = {

@@ -22,7 +22,7 @@
  *
  * Ownership
  *
- * A held request belongs to the list in sess->recovery.held. For the block layer it
+ * A held request belongs to the list in rnbdc_disk.held. For the block layer it
  * is in flight. It has no mapped pages, pool space or tag of a queue.
  *
  * Concurrency: the list is protected by recover_lock; nr_held is read without it. The
@@ -36,6 +36,7 @@
 
 #include "../core/op.h"
 #include "data.h"
+#include "disk.h"
 #include "hold.h"
 #include "queue.h"
 #include "session.h"
@@ -61,21 +62,21 @@ bool rnbdc_must_hold(const struct rnbdc_req *req)
  */
 void rnbdc_hold(struct rnbdc_req *req)
 {
-	struct rnbdc_session *sess = req->queue->sess;
+	struct rnbdc_disk *disk = req->hwq->disk;
 
-	lockdep_assert_held(&sess->recovery.lock);
+	lockdep_assert_held(&disk->sess->recovery.lock);
 
 	/* The device may be gone when the request ends. */
 	rnbdc_req_unmap(req);
 	WRITE_ONCE(req->state, RNBDC_REQ_HELD);
-	req->next = sess->recovery.held;
-	sess->recovery.held = req;
-	WRITE_ONCE(sess->recovery.nr_held, sess->recovery.nr_held + 1);
+	req->next = disk->held;
+	disk->held = req;
+	WRITE_ONCE(disk->nr_held, disk->nr_held + 1);
 }
 
 /**
  * rnbdc_silent_since - get the time from which loss_timeout counts
- * @sess: session that reconnects
+ * @disk: disk of a session that reconnects
  *
  * A target that answers BUSY may still execute the held requests, for as long as its
  * storage takes. A target that is cut off submits nothing more after a time.
@@ -83,27 +84,29 @@ void rnbdc_hold(struct rnbdc_req *req)
  * Context: recover_work, or a login that it waits for.
  * Return: jiffies of the loss, or of the latest answer BUSY if requests are held.
  */
-unsigned long rnbdc_silent_since(const struct rnbdc_session *sess)
+unsigned long rnbdc_silent_since(const struct rnbdc_disk *disk)
 {
-	return sess->recovery.nr_held ? sess->recovery.busy_at : sess->recovery.lost_at;
+	const struct rnbdc_recovery *recovery = &disk->sess->recovery;
+
+	return disk->nr_held ? recovery->busy_at : recovery->lost_at;
 }
 
 /**
  * rnbdc_held_release - give all held requests back to the block layer
- * @sess: session
+ * @disk: disk
  * @replay: requeue the requests to be sent again, otherwise fail them
  *
  * Context: process context, recover_lock held. With @replay the session is live and
  * its queues are quiesced, otherwise I/O of the session fails.
  */
-void rnbdc_held_release(struct rnbdc_session *sess, bool replay)
+void rnbdc_held_release(struct rnbdc_disk *disk, bool replay)
 {
-	struct rnbdc_req *req = sess->recovery.held;
+	struct rnbdc_req *req = disk->held;
 
-	lockdep_assert_held(&sess->recovery.lock);
+	lockdep_assert_held(&disk->sess->recovery.lock);
 
-	sess->recovery.held = NULL;
-	WRITE_ONCE(sess->recovery.nr_held, 0);
+	disk->held = NULL;
+	WRITE_ONCE(disk->nr_held, 0);
 	while (req) {
 		struct rnbdc_req *next = req->next;
 
@@ -111,7 +114,7 @@ void rnbdc_held_release(struct rnbdc_session *sess, bool replay)
 		/* Its time-out ignores a request in RNBDC_REQ_HELD until it is sent again. */
 		if (!replay) {
 			WRITE_ONCE(req->state, RNBDC_REQ_IDLE);
-			req->status = rnbdc_queue_down_status(req->queue);
+			req->status = rnbdc_down_status(disk);
 		}
 		blk_mq_complete_request(blk_mq_rq_from_pdu(req));
 		req = next;

@@ -7,12 +7,12 @@
 
 #include <linux/types.h>
 
+struct rnbdc_disk;
 struct rnbdc_req;
-struct rnbdc_session;
 
 bool rnbdc_must_hold(const struct rnbdc_req *req);
 void rnbdc_hold(struct rnbdc_req *req);
-unsigned long rnbdc_silent_since(const struct rnbdc_session *sess);
-void rnbdc_held_release(struct rnbdc_session *sess, bool replay);
+unsigned long rnbdc_silent_since(const struct rnbdc_disk *disk);
+void rnbdc_held_release(struct rnbdc_disk *disk, bool replay);
 
 #endif /* RNBDC_HOLD_H */

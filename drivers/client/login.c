@@ -81,7 +81,7 @@ void rnbdc_handle_login_reply(struct rnbdc_queue *q, const struct rnbd_frame *fr
 					    &sess->conn.segments[i]);
 	if (*perr)
 		return;
-	WRITE_ONCE(sess->resize.capacity, sess->login.offer.geo.capacity);
+	WRITE_ONCE(sess->disk.resize.capacity, sess->login.offer.geo.capacity);
 	WRITE_ONCE(sess->login.status, sess->login.offer.status);
 	rnbdc_queue_wake(q, 0);
 }
@@ -99,6 +99,7 @@ void rnbdc_handle_login_reply(struct rnbdc_queue *q, const struct rnbd_frame *fr
 enum rnbd_proto_err rnbdc_handle_resize(struct rnbdc_queue *q, const struct rnbd_frame *frame)
 {
 	struct rnbdc_session *sess = q->sess;
+	struct rnbdc_disk *disk = &sess->disk;
 	enum rnbd_proto_err perr;
 	unsigned long next;
 	u64 capacity;
@@ -109,9 +110,9 @@ enum rnbd_proto_err rnbdc_handle_resize(struct rnbdc_queue *q, const struct rnbd
 	perr = rnbd_decode_resize(frame, sess->login.offer.geo.logical_block, &capacity);
 	if (perr)
 		return perr;
-	WRITE_ONCE(sess->resize.capacity, capacity);
-	next = READ_ONCE(sess->resize.resized_at) + RNBDC_RESIZE_PAUSE;
-	queue_delayed_work(rnbdc_wq, &sess->resize.resize_work,
+	WRITE_ONCE(disk->resize.capacity, capacity);
+	next = READ_ONCE(disk->resize.resized_at) + RNBDC_RESIZE_PAUSE;
+	queue_delayed_work(rnbdc_wq, &disk->resize.resize_work,
 			   time_before(jiffies, next) ? next - jiffies : 0);
 	return RNBD_PERR_NONE;
 }
@@ -127,7 +128,7 @@ static u32 rnbdc_inline_limit(const struct rnbdc_session *sess, u32 requested)
 /* Milliseconds to wait for a reply; a reconnect ends with loss_timeout. */
 static u32 rnbdc_login_ms(const struct rnbdc_session *sess)
 {
-	unsigned long waited = jiffies - rnbdc_silent_since(sess);
+	unsigned long waited = jiffies - rnbdc_silent_since(&sess->disk);
 	unsigned long limit = sess->opt.loss_timeout * HZ;
 
 	/* A list needs no pool. */

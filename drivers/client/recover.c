@@ -29,8 +29,8 @@
  * connection from either. Its only caller is a sysfs file of the disk, which is
  * removed before a detach ends the connection.
  *
- * Concurrency: RNBDC_SESS_QUIESCED ensures that the disk's queues are quiesced
- * once and unquiesced once, whichever task is first. RNBDC_SESS_FAIL_IO changes
+ * Concurrency: RNBDC_DISK_QUIESCED ensures that the disk's queues are quiesced
+ * once and unquiesced once, whichever task is first. RNBDC_DISK_FAIL_IO changes
  * under sess->lock, with the state. fail_io_work is neither pending nor running
  * while a connection is torn down or goes live.
  *
@@ -53,6 +53,7 @@
 #include "cm.h"
 #include "complete.h"
 #include "connect.h"
+#include "disk.h"
 #include "errmsg.h"
 #include "hold.h"
 #include "inject.h"
@@ -68,46 +69,47 @@
 /* Milliseconds: the longest pause while the offer does not fit the disk. */
 #define RNBDC_PAUSE_OTHER_MS	10000
 
-static void rnbdc_quiesce(struct rnbdc_session *sess)
+static void rnbdc_quiesce(struct rnbdc_disk *disk)
 {
-	if (!test_and_set_bit(RNBDC_SESS_QUIESCED, &sess->flags))
-		blk_mq_quiesce_queue(sess->disk.gd->queue);
+	if (!test_and_set_bit(RNBDC_DISK_QUIESCED, &disk->flags))
+		blk_mq_quiesce_queue(disk->gd->queue);
 }
 
-static void rnbdc_unquiesce(struct rnbdc_session *sess)
+static void rnbdc_unquiesce(struct rnbdc_disk *disk)
 {
-	struct request_queue *queue = sess->disk.gd->queue;
+	struct request_queue *queue = disk->gd->queue;
 
-	if (test_and_clear_bit(RNBDC_SESS_QUIESCED, &sess->flags))
+	if (test_and_clear_bit(RNBDC_DISK_QUIESCED, &disk->flags))
 		blk_mq_unquiesce_queue(queue);
 	blk_mq_start_stopped_hw_queues(queue, true);
 	blk_mq_kick_requeue_list(queue);
 }
 
 /* Make I/O fail until a connection is live, which a deactivated disk never has. */
-static void rnbdc_fail_io(struct rnbdc_session *sess)
+static void rnbdc_fail_io(struct rnbdc_disk *disk)
 {
+	struct rnbdc_session *sess = disk->sess;
 	unsigned long flags;
 	bool fail;
 
 	spin_lock_irqsave(&sess->lock, flags);
-	fail = sess->state != RNBDC_LIVE || test_bit(RNBDC_SESS_DEACTIVATED, &sess->flags);
+	fail = sess->state != RNBDC_LIVE || test_bit(RNBDC_DISK_DEACTIVATED, &disk->flags);
 	if (fail)
-		set_bit(RNBDC_SESS_FAIL_IO, &sess->flags);
+		set_bit(RNBDC_DISK_FAIL_IO, &disk->flags);
 	spin_unlock_irqrestore(&sess->lock, flags);
 	if (fail)
-		rnbdc_unquiesce(sess);
+		rnbdc_unquiesce(disk);
 }
 
 static void rnbdc_fail_io_work(struct work_struct *work)
 {
-	struct rnbdc_session *sess = container_of(to_delayed_work(work),
-						  struct rnbdc_session, recovery.fail_io_work);
+	struct rnbdc_disk *disk = container_of(to_delayed_work(work), struct rnbdc_disk,
+					       fail_io_work);
 
 	pr_warn("%s: no connection for %u seconds, I/O fails, %u writes that were sent wait\n",
-		rnbdc_session_name(sess), sess->opt.fast_io_fail,
-		READ_ONCE(sess->recovery.nr_held));
-	rnbdc_fail_io(sess);
+		rnbdc_session_name(disk->sess), disk->sess->opt.fast_io_fail,
+		READ_ONCE(disk->nr_held));
+	rnbdc_fail_io(disk);
 }
 
 static void rnbdc_keepalive_work(struct work_struct *work)
@@ -126,16 +128,16 @@ static void rnbdc_keepalive_work(struct work_struct *work)
 }
 
 /* Let I/O of the quiesced disk fail, or schedule fast_io_fail. */
-static void rnbdc_wait_or_fail(struct rnbdc_session *sess)
+static void rnbdc_wait_or_fail(struct rnbdc_disk *disk)
 {
-	unsigned long limit = sess->opt.fast_io_fail * HZ;
-	unsigned long waited = jiffies - sess->recovery.lost_at;
+	unsigned long limit = disk->sess->opt.fast_io_fail * HZ;
+	unsigned long waited = jiffies - disk->sess->recovery.lost_at;
 
-	if (test_bit(RNBDC_SESS_FAIL_IO, &sess->flags) ||
-	    !test_bit(RNBDC_SESS_ATTACHED, &sess->flags))
-		rnbdc_unquiesce(sess);
+	if (test_bit(RNBDC_DISK_FAIL_IO, &disk->flags) ||
+	    !test_bit(RNBDC_DISK_ATTACHED, &disk->flags))
+		rnbdc_unquiesce(disk);
 	else if (limit)
-		queue_delayed_work(rnbdc_timer_wq, &sess->recovery.fail_io_work,
+		queue_delayed_work(rnbdc_timer_wq, &disk->fail_io_work,
 				   limit - min(limit, waited));
 }
 
@@ -143,32 +145,34 @@ static void rnbdc_wait_or_fail(struct rnbdc_session *sess)
  * Set the capacity that the target reported last. event_work notifies users, because
  * a uevent allocates memory, which may wait for this disk.
  */
-static void rnbdc_apply_capacity(struct rnbdc_session *sess)
+static void rnbdc_apply_capacity(struct rnbdc_disk *disk)
 {
-	u64 capacity = READ_ONCE(sess->resize.capacity);
+	u64 capacity = READ_ONCE(disk->resize.capacity);
+	struct rnbdc_session *sess = disk->sess;
 
 	lockdep_assert_held(&sess->recovery.lock);
 
 	/* queue_rq checks requests against it: set it before the disk's capacity. */
 	WRITE_ONCE(sess->grant.geo.capacity, capacity);
-	if (test_bit(RNBDC_SESS_DETACH, &sess->flags) ||
-	    get_capacity(sess->disk.gd) == capacity >> SECTOR_SHIFT)
+	if (test_bit(RNBDC_DISK_DETACH, &disk->flags) ||
+	    get_capacity(disk->gd) == capacity >> SECTOR_SHIFT)
 		return;
-	set_capacity(sess->disk.gd, capacity >> SECTOR_SHIFT);
-	set_bit(RNBDC_SESS_RESIZED, &sess->flags);
+	set_capacity(disk->gd, capacity >> SECTOR_SHIFT);
+	set_bit(RNBDC_DISK_RESIZED, &disk->flags);
 	rnbdc_schedule_events(sess);
 }
 
 static void rnbdc_resize_work(struct work_struct *work)
 {
-	struct rnbdc_session *sess = container_of(to_delayed_work(work),
-						  struct rnbdc_session, resize.resize_work);
+	struct rnbdc_disk *disk = container_of(to_delayed_work(work), struct rnbdc_disk,
+					       resize.resize_work);
+	struct rnbdc_session *sess = disk->sess;
 
-	WRITE_ONCE(sess->resize.resized_at, jiffies);
+	WRITE_ONCE(disk->resize.resized_at, jiffies);
 	mutex_lock(&sess->recovery.lock);
 	/* Otherwise rnbdc_go_live() applies the capacity. */
 	if (READ_ONCE(sess->state) == RNBDC_LIVE)
-		rnbdc_apply_capacity(sess);
+		rnbdc_apply_capacity(disk);
 	mutex_unlock(&sess->recovery.lock);
 }
 
@@ -179,6 +183,7 @@ static void rnbdc_resize_work(struct work_struct *work)
 static int rnbdc_go_live(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 {
 	bool restarted = rnbdc_restarted(sess);
+	struct rnbdc_disk *disk = &sess->disk;
 	u32 i;
 
 	lockdep_assert_held(&sess->recovery.lock);
@@ -187,59 +192,60 @@ static int rnbdc_go_live(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg
 	 * Requests that are to fail may be in queue_rq. None may be there while
 	 * the queues change, or are torn down after an error.
 	 */
-	cancel_delayed_work_sync(&sess->recovery.fail_io_work);
-	rnbdc_quiesce(sess);
+	cancel_delayed_work_sync(&disk->fail_io_work);
+	rnbdc_quiesce(disk);
 	sess->grant = sess->login.offer;
-	rnbdc_apply_capacity(sess);
+	rnbdc_apply_capacity(disk);
 	for (i = 0; i < sess->nr_queues; i++)
 		rnbdc_queue_ready(sess->queues[i], true);
 	/* Before the change of state, so that its observers see it. */
-	sess->stats.restarts += restarted;
-	sess->stats.replayed += sess->recovery.nr_held;
+	disk->stats.restarts += restarted;
+	disk->stats.replayed += disk->nr_held;
 	if (!rnbdc_session_advance(sess, RNBDC_LIVE)) {
-		sess->stats.restarts -= restarted;
-		sess->stats.replayed -= sess->recovery.nr_held;
+		disk->stats.restarts -= restarted;
+		disk->stats.replayed -= disk->nr_held;
 		rnbdc_errmsg_set(errmsg, "%s", sess->recovery.broken_reason ?: "connection lost");
 		for (i = 0; i < sess->nr_queues; i++)
 			rnbdc_queue_ready(sess->queues[i], false);
-		rnbdc_wait_or_fail(sess);
+		rnbdc_wait_or_fail(disk);
 		return -ECONNRESET;
 	}
 	queue_delayed_work(rnbdc_timer_wq, &sess->recovery.keepalive_work,
 			   msecs_to_jiffies(sess->grant.keepalive_ms) / 2);
 	/* The target has granted the login: it executes nothing of an older epoch. */
-	rnbdc_held_release(sess, true);
-	rnbdc_unquiesce(sess);
+	rnbdc_held_release(disk, true);
+	rnbdc_unquiesce(disk);
 	return 0;
 }
 
 /* Drain the queue pairs, return requests to the block layer and free the connection. */
 static void rnbdc_teardown_connection(struct rnbdc_session *sess)
 {
-	bool keep = test_bit(RNBDC_SESS_ATTACHED, &sess->flags) &&
+	struct rnbdc_disk *disk = &sess->disk;
+	bool keep = test_bit(RNBDC_DISK_ATTACHED, &disk->flags) &&
 		    !rnbdc_session_ending(sess);
 	bool replay = keep && !sess->opt.fail_policy;
 	u32 i;
 
 	/* After this no task is in queue_rq, and none enters it. */
-	cancel_delayed_work_sync(&sess->recovery.fail_io_work);
-	rnbdc_quiesce(sess);
+	cancel_delayed_work_sync(&disk->fail_io_work);
+	rnbdc_quiesce(disk);
 	for (i = 0; i < sess->nr_queues; i++)
 		rnbdc_queue_ready(sess->queues[i], false);
 	cancel_delayed_work_sync(&sess->recovery.keepalive_work);
 	rnbdc_disconnect(sess);
 	/* The device no longer holds a page: requests may be sent again. */
-	rnbdc_disk_cancel_requests(&sess->disk, replay,
+	rnbdc_disk_cancel_requests(disk, replay,
 				   keep && !rnbd_inject(&rnbdc_inject_no_hold, NULL));
 	/*
 	 * Fail requests queued in blk-mq now: they do not use the connection,
 	 * and releasing it may block for long.
 	 */
 	if (!replay)
-		rnbdc_fail_io(sess);
+		rnbdc_fail_io(disk);
 	rnbdc_release_connection(sess);
 	if (replay)
-		rnbdc_wait_or_fail(sess);
+		rnbdc_wait_or_fail(disk);
 }
 
 /* End recovery: all I/O fails, also what was held. */
@@ -249,8 +255,8 @@ static void rnbdc_give_up(struct rnbdc_session *sess)
 
 	if (!rnbdc_session_advance(sess, RNBDC_FAILED))
 		return;
-	rnbdc_held_release(sess, false);
-	rnbdc_unquiesce(sess);
+	rnbdc_held_release(&sess->disk, false);
+	rnbdc_unquiesce(&sess->disk);
 }
 
 static unsigned long rnbdc_pause(const struct rnbdc_session *sess, int error)
@@ -290,7 +296,7 @@ static bool rnbdc_overdue(const struct rnbdc_session *sess, unsigned long since)
 
 static bool rnbdc_may_retry(struct rnbdc_session *sess)
 {
-	return !rnbdc_session_ending(sess) && !rnbdc_overdue(sess, rnbdc_silent_since(sess));
+	return !rnbdc_session_ending(sess) && !rnbdc_overdue(sess, rnbdc_silent_since(&sess->disk));
 }
 
 /* After loss_timeout only what is held still waits. */
@@ -300,8 +306,8 @@ static void rnbdc_fail_overdue_io(struct rnbdc_session *sess)
 		return;
 	sess->recovery.overdue = true;
 	pr_warn("%s: no connection for %u seconds, I/O fails, %u writes wait because the target may still execute them\n",
-		rnbdc_session_name(sess), sess->opt.loss_timeout, sess->recovery.nr_held);
-	rnbdc_fail_io(sess);
+		rnbdc_session_name(sess), sess->opt.loss_timeout, sess->disk.nr_held);
+	rnbdc_fail_io(&sess->disk);
 }
 
 static void rnbdc_recover(struct rnbdc_session *sess)
@@ -334,12 +340,12 @@ static void rnbdc_recover(struct rnbdc_session *sess)
 	/* Requests of a fenced host must not reach the storage later: do not retry. */
 	if (!rnbdc_may_retry(sess) || ret == -EUCLEAN || ret == -EKEYREVOKED) {
 		/* rnbdc_recover_deactivate() waits for the lock and does the rest. */
-		if (test_bit(RNBDC_SESS_DEACTIVATED, &sess->flags))
+		if (test_bit(RNBDC_DISK_DEACTIVATED, &sess->disk.flags))
 			return;
 		if (ret == -EKEYREVOKED)
-			set_bit(RNBDC_SESS_REVOKED, &sess->flags);
+			set_bit(RNBDC_DISK_REVOKED, &sess->disk.flags);
 		if (ret == -EUCLEAN)
-			set_bit(RNBDC_SESS_DATA_LOST, &sess->flags);
+			set_bit(RNBDC_DISK_DATA_LOST, &sess->disk.flags);
 		rnbdc_give_up(sess);
 		return;
 	}
@@ -391,15 +397,15 @@ int rnbdc_recover_start(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 void rnbdc_recover_init(struct rnbdc_session *sess)
 {
 	INIT_DELAYED_WORK(&sess->recovery.recover_work, rnbdc_recover_work);
-	INIT_DELAYED_WORK(&sess->recovery.fail_io_work, rnbdc_fail_io_work);
+	INIT_DELAYED_WORK(&sess->disk.fail_io_work, rnbdc_fail_io_work);
 	INIT_DELAYED_WORK(&sess->recovery.keepalive_work, rnbdc_keepalive_work);
-	INIT_DELAYED_WORK(&sess->resize.resize_work, rnbdc_resize_work);
-	sess->resize.resized_at = jiffies - RNBDC_RESIZE_PAUSE;
+	INIT_DELAYED_WORK(&sess->disk.resize.resize_work, rnbdc_resize_work);
+	sess->disk.resize.resized_at = jiffies - RNBDC_RESIZE_PAUSE;
 }
 
 /**
  * rnbdc_recover_abort - end recovery and resizing before a detach
- * @sess: session with RNBDC_SESS_DETACH set
+ * @sess: session with RNBDC_DISK_DETACH set
  *
  * A live session stays live, so that the target ends its requests. On return the
  * capacity of the disk no longer changes, and no event about the disk is queued.
@@ -416,8 +422,8 @@ void rnbdc_recover_abort(struct rnbdc_session *sess)
 		mod_delayed_work(rnbdc_wq, &sess->recovery.recover_work, 0);
 	spin_unlock_irqrestore(&sess->lock, flags);
 	/* Work that begins after this sees that the session is being detached. */
-	cancel_delayed_work_sync(&sess->resize.resize_work);
-	/* A holder of the lock has seen RNBDC_SESS_DETACH, or has ended. */
+	cancel_delayed_work_sync(&sess->disk.resize.resize_work);
+	/* A holder of the lock has seen RNBDC_DISK_DETACH, or has ended. */
 	mutex_lock(&sess->recovery.lock);
 	mutex_unlock(&sess->recovery.lock);
 	flush_work(&sess->log.event_work);
@@ -441,14 +447,14 @@ void rnbdc_recover_deactivate(struct rnbdc_session *sess)
 	unsigned long flags;
 
 	spin_lock_irqsave(&sess->lock, flags);
-	set_bit(RNBDC_SESS_DEACTIVATED, &sess->flags);
+	set_bit(RNBDC_DISK_DEACTIVATED, &sess->disk.flags);
 	spin_unlock_irqrestore(&sess->lock, flags);
 	/* An attempt to connect that is in progress ends. */
 	wake_up(&sess->wait);
 
 	mutex_lock(&sess->recovery.lock);
 	if (READ_ONCE(sess->state) != RNBDC_FAILED) {
-		cancel_delayed_work_sync(&sess->recovery.fail_io_work);
+		cancel_delayed_work_sync(&sess->disk.fail_io_work);
 		if (sess->conn.dev)
 			rnbdc_teardown_connection(sess);
 		rnbdc_session_set_error(sess, RNBDC_DEACTIVATED_REASON);
@@ -468,10 +474,10 @@ void rnbdc_recover_end(struct rnbdc_session *sess)
 {
 	/* In this state only the work queues itself, which cancel stops. */
 	cancel_delayed_work_sync(&sess->recovery.recover_work);
-	cancel_delayed_work_sync(&sess->recovery.fail_io_work);
+	cancel_delayed_work_sync(&sess->disk.fail_io_work);
 	cancel_delayed_work_sync(&sess->recovery.keepalive_work);
 	rnbdc_disconnect(sess);
 	/* After the drain no RESIZE frame queues it again. */
-	cancel_delayed_work_sync(&sess->resize.resize_work);
+	cancel_delayed_work_sync(&sess->disk.resize.resize_work);
 	rnbdc_release_connection(sess);
 }

@@ -39,7 +39,6 @@
 struct rnbd_segment_info;
 struct rnbdc_exports;
 struct rnbdc_queue;
-struct rnbdc_req;
 
 /**
  * enum rnbdc_state - state of a session
@@ -110,19 +109,8 @@ struct rnbdc_change {
 /* Changes that can wait for event_work; a longer block overwrites the oldest. */
 #define RNBDC_CHANGES		16
 
-/* Jiffies between two changes of capacity: udev reads the disk after each. */
-#define RNBDC_RESIZE_PAUSE	HZ
-
 /* Bits of rnbdc_session.flags */
-#define RNBDC_SESS_ATTACHED	0	/* the disk may be in use; I/O waits after a loss */
-#define RNBDC_SESS_DETACH	1	/* a detach has begun; opens fail */
-#define RNBDC_SESS_QUIESCED	2	/* the disk's queues are quiesced */
-#define RNBDC_SESS_FAIL_IO	3	/* I/O fails while there is no connection */
-#define RNBDC_SESS_RESIZED	4	/* event_work must report the disk's capacity */
-#define RNBDC_SESS_DEACTIVATED	5	/* I/O fails permanently; set under sess->lock */
-#define RNBDC_SESS_REVOKED	6	/* the host was fenced; set before FAIL_IO */
-#define RNBDC_SESS_ABORTED	7	/* the requester of the attach is gone */
-#define RNBDC_SESS_DATA_LOST	8	/* acknowledged writes are lost; set before FAIL_IO */
+#define RNBDC_SESS_ABORTED	0	/* the requester of the attach is gone */
 
 /**
  * struct rnbdc_conn - RDMA resources of the connection; cleared as one when it is released
@@ -195,13 +183,8 @@ struct rnbdc_auth {
  * @overdue: loss_timeout has passed since the loss; recover_work's
  * @next_try: jiffies of the next attempt to connect; written by recover_work
  * @recover_work: replaces a lost connection, see recover.c; on rnbdc_wq
- * @fail_io_work: makes I/O fail @opt.fast_io_fail seconds after a loss; on
- *	rnbdc_timer_wq
  * @keepalive_work: sends keep-alives and checks those of the target; on
  *	rnbdc_timer_wq
- * @held: requests of a lost connection that the target may still execute, linked by
- *	rnbdc_req.next, see hold.c; protected by @lock
- * @nr_held: length of @held; written under @lock
  */
 struct rnbdc_recovery {
 	struct mutex lock;	/* letting I/O flow */
@@ -215,10 +198,7 @@ struct rnbdc_recovery {
 	bool overdue;
 	unsigned long next_try;
 	struct delayed_work recover_work;
-	struct delayed_work fail_io_work;
 	struct delayed_work keepalive_work;
-	struct rnbdc_req *held;
-	u32 nr_held;
 };
 
 /**
@@ -244,30 +224,12 @@ struct rnbdc_log {
  * struct rnbdc_session_stats - counters of a session
  * @lost: number of connections lost
  * @reconnects: number of lost connections that were replaced
- * @restarts: reconnects that found another incarnation of the export
- * @replayed: requests that were sent again after a loss
  * @proto_errs: number of protocol errors of the target
  */
 struct rnbdc_session_stats {
 	u64 lost;
 	u64 reconnects;
-	u64 restarts;
-	u64 replayed;
 	atomic64_t proto_errs;
-};
-
-/**
- * struct rnbdc_resize - capacity that the target reported last
- * @capacity: bytes of the export, as the target last reported over this connection;
- *	read and written without a lock
- * @resize_work: sets the disk's capacity to @capacity, at most once in
- *	RNBDC_RESIZE_PAUSE; on rnbdc_wq
- * @resized_at: jiffies when @resize_work last ran
- */
-struct rnbdc_resize {
-	u64 capacity;
-	struct delayed_work resize_work;
-	unsigned long resized_at;
 };
 
 /**
@@ -278,7 +240,8 @@ struct rnbdc_resize {
  * @opt: options of the attach; constant, without the secret
  * @id: UUID of the session; constant
  * @epoch: number of the latest attempt to connect, from 1; written under @lock
- * @lock: protects @state to @last_error, and RNBDC_SESS_FAIL_IO in @flags
+ * @lock: protects @state to @last_error, and RNBDC_DISK_FAIL_IO in the flags of
+ *	@disk
  * @state: enum rnbdc_state; written by rnbdc_session_set_state() only
  * @state_ns: ktime_get_ns() of the latest change of @state
  * @flags: RNBDC_SESS_* bits
@@ -298,7 +261,6 @@ struct rnbdc_resize {
  * @recovery: loss of the connection and its replacement
  * @log: changes of state to report, and the latest error
  * @stats: counters of a session
- * @resize: capacity that the target reported last
  * @disk: the disk of a session
  */
 struct rnbdc_session {
@@ -326,7 +288,6 @@ struct rnbdc_session {
 	struct rnbdc_recovery recovery;
 	struct rnbdc_log log;
 	struct rnbdc_session_stats stats;
-	struct rnbdc_resize resize;
 	struct rnbdc_disk disk;
 };
 

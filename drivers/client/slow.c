@@ -43,6 +43,7 @@
 #include "../core/ring.h"
 #include "../core/ring_complete.h"
 #include "../core/ring_send.h"
+#include "disk.h"
 #include "queue.h"
 #include "session.h"
 #include "slow.h"
@@ -96,8 +97,8 @@ static const char *rnbdc_timed_out(struct rnbdc_queue *q, struct rnbdc_req *req,
 	if (!q->ring.live || req->state == RNBDC_REQ_HELD)
 		return NULL;
 	/* Neither a detach nor an attach, which reads partitions, waits for slow storage. */
-	if (test_bit(RNBDC_SESS_DETACH, &q->sess->flags) ||
-	    !test_bit(RNBDC_SESS_ATTACHED, &q->sess->flags))
+	if (test_bit(RNBDC_DISK_DETACH, &req->hwq->disk->flags) ||
+	    !test_bit(RNBDC_DISK_ATTACHED, &req->hwq->disk->flags))
 		return "a request was not answered in time";
 	if (time_after(jiffies, req->sent_at + READ_ONCE(io_limit) * HZ))
 		return "a request was not answered within io_limit";

@@ -112,13 +112,13 @@ static bool rnbdc_session_set_state(struct rnbdc_session *sess, enum rnbdc_state
 		return false;
 	/* A connection that failed while it was established must not become live. */
 	if (state == RNBDC_LIVE &&
-	    (sess->recovery.broken || test_bit(RNBDC_SESS_DEACTIVATED, &sess->flags)))
+	    (sess->recovery.broken || test_bit(RNBDC_DISK_DEACTIVATED, &sess->disk.flags)))
 		return false;
 	WRITE_ONCE(sess->state, state);
 	sess->state_ns = ktime_get_ns();
 	switch (state) {
 	case RNBDC_LIVE:
-		clear_bit(RNBDC_SESS_FAIL_IO, &sess->flags);
+		clear_bit(RNBDC_DISK_FAIL_IO, &sess->disk.flags);
 		sess->recovery.live_at = jiffies;
 		if (old == RNBDC_RECONNECTING)
 			sess->stats.reconnects++;
@@ -138,7 +138,7 @@ static bool rnbdc_session_set_state(struct rnbdc_session *sess, enum rnbdc_state
 		}
 		fallthrough;
 	case RNBDC_CLOSING:
-		set_bit(RNBDC_SESS_FAIL_IO, &sess->flags);
+		set_bit(RNBDC_DISK_FAIL_IO, &sess->disk.flags);
 		break;
 	default:
 		break;
@@ -219,7 +219,7 @@ void rnbdc_session_fail(struct rnbdc_session *sess, const char *reason)
 	sess->recovery.broken = true;
 	/* rnbdc_recover_deactivate() tears the connection down itself. */
 	if (sess->state == RNBDC_LIVE &&
-	    !test_bit(RNBDC_SESS_DEACTIVATED, &sess->flags) &&
+	    !test_bit(RNBDC_DISK_DEACTIVATED, &sess->disk.flags) &&
 	    rnbdc_session_set_state(sess, RNBDC_RECONNECTING))
 		mod_delayed_work(rnbdc_wq, &sess->recovery.recover_work, 0);
 	spin_unlock_irqrestore(&sess->lock, flags);
@@ -234,8 +234,8 @@ void rnbdc_session_fail(struct rnbdc_session *sess, const char *reason)
  */
 bool rnbdc_session_ending(const struct rnbdc_session *sess)
 {
-	return test_bit(RNBDC_SESS_DETACH, &sess->flags) ||
-	       test_bit(RNBDC_SESS_DEACTIVATED, &sess->flags) ||
+	return test_bit(RNBDC_DISK_DETACH, &sess->disk.flags) ||
+	       test_bit(RNBDC_DISK_DEACTIVATED, &sess->disk.flags) ||
 	       test_bit(RNBDC_SESS_ABORTED, &sess->flags);
 }
 

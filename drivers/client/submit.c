@@ -32,7 +32,7 @@
  *
  * Errors
  *
- * Without a connection rnbdc_queue_down_status() decides whether the block
+ * Without a connection rnbdc_down_status() decides whether the block
  * layer keeps a request or fails it. A post that fails ends the connection.
  */
 
@@ -294,7 +294,7 @@ static int rnbdc_alloc_space(struct rnbdc_queue *q, struct rnbdc_req *req)
 
 /**
  * rnbdc_lost_status - get the status of a request that fails without a connection
- * @sess: session
+ * @disk: disk
  *
  * Context: any.
  * Return: BLK_STS_TRANSPORT, a path error, after which multipath sends the request
@@ -302,27 +302,27 @@ static int rnbdc_alloc_space(struct rnbdc_queue *q, struct rnbdc_req *req)
  * and BLK_STS_TARGET if acknowledged writes are lost: over another path a flush would
  * succeed without them.
  */
-blk_status_t rnbdc_lost_status(const struct rnbdc_session *sess)
+blk_status_t rnbdc_lost_status(const struct rnbdc_disk *disk)
 {
-	if (test_bit(RNBDC_SESS_REVOKED, &sess->flags))
+	if (test_bit(RNBDC_DISK_REVOKED, &disk->flags))
 		return BLK_STS_RESV_CONFLICT;
-	return test_bit(RNBDC_SESS_DATA_LOST, &sess->flags) ? BLK_STS_TARGET :
+	return test_bit(RNBDC_DISK_DATA_LOST, &disk->flags) ? BLK_STS_TARGET :
 							      BLK_STS_TRANSPORT;
 }
 
 /**
- * rnbdc_queue_down_status - get the status of a request that finds no connection
- * @q: queue
+ * rnbdc_down_status - get the status of a request that finds no connection
+ * @disk: disk
  *
  * Context: any.
  * Return: BLK_STS_RESOURCE while I/O waits, so that the block layer keeps the request;
  * rnbdc_lost_status() if I/O is to fail.
  */
-blk_status_t rnbdc_queue_down_status(const struct rnbdc_queue *q)
+blk_status_t rnbdc_down_status(const struct rnbdc_disk *disk)
 {
-	if (!test_bit(RNBDC_SESS_FAIL_IO, &q->sess->flags))
+	if (!test_bit(RNBDC_DISK_FAIL_IO, &disk->flags))
 		return BLK_STS_RESOURCE;
-	return rnbdc_lost_status(q->sess);
+	return rnbdc_lost_status(disk);
 }
 
 static bool rnbdc_has_data(const struct rnbdc_req *req)
@@ -334,7 +334,7 @@ static bool rnbdc_has_data(const struct rnbdc_req *req)
 static blk_status_t rnbdc_place_locked(struct rnbdc_queue *q, struct rnbdc_req *req)
 {
 	if (unlikely(!q->ring.live || !q->ready))
-		return rnbdc_queue_down_status(q);
+		return rnbdc_down_status(req->hwq->disk);
 	if (!q->ring.open && !rnbd_ring_can_open(&q->ring))
 		return rnbdc_stall(q, RNBDC_STALL_CREDIT);
 	if (!rnbdc_has_data(req) || req->wire.nr_extents)
@@ -375,7 +375,7 @@ static blk_status_t rnbdc_submit_locked(struct rnbdc_queue *q, struct rnbdc_req 
 		if (!rnbd_ring_open(ring, RNBD_FRAME_REQUEST)) {
 			rnbdc_free_space(q, req);
 			return ring->live ? rnbdc_stall(q, RNBDC_STALL_CREDIT) :
-					    rnbdc_queue_down_status(q);
+					    rnbdc_down_status(req->hwq->disk);
 		}
 	}
 	/* This cannot fail: the smallest slot holds the largest request. */
@@ -423,7 +423,7 @@ static blk_status_t rnbdc_submit_locked(struct rnbdc_queue *q, struct rnbdc_req 
  *
  * Context: any; takes ring.lock.
  * Return: BLK_STS_OK, BLK_STS_RESOURCE with the hardware queue stopped, or
- * rnbdc_queue_down_status(). After an error the caller still owns the request.
+ * rnbdc_down_status(). After an error the caller still owns the request.
  */
 blk_status_t rnbdc_queue_submit(struct rnbdc_queue *q, struct request *rq, bool last)
 {

@@ -7,6 +7,7 @@
 
 #include <linux/blk-mq.h>
 
+struct rnbdc_disk;
 struct rnbdc_queue;
 struct rnbdc_req;
 struct rnbdc_session;
@@ -16,8 +17,8 @@ u32 rnbdc_max_req_wrs(const struct rnbdc_session *sess);
 void rnbdc_send_frame(struct rnbdc_queue *q);
 bool rnbdc_restart_hw_queue(struct rnbdc_queue *q);
 void rnbdc_free_space(struct rnbdc_queue *q, struct rnbdc_req *req);
-blk_status_t rnbdc_lost_status(const struct rnbdc_session *sess);
-blk_status_t rnbdc_queue_down_status(const struct rnbdc_queue *q);
+blk_status_t rnbdc_lost_status(const struct rnbdc_disk *disk);
+blk_status_t rnbdc_down_status(const struct rnbdc_disk *disk);
 blk_status_t rnbdc_queue_submit(struct rnbdc_queue *q, struct request *rq, bool last);
 void rnbdc_queue_commit(struct rnbdc_queue *q);
 
