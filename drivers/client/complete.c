@@ -184,6 +184,7 @@ static void rnbdc_retire(struct rnbdc_queue *q, struct rnbdc_req *req,
 {
 	rnbdc_free_space(q, req);
 	q->reqs[req->wire.tag] = NULL;
+	q->free_tags[q->nr_free_tags++] = req->wire.tag;
 	if (unlikely(q->query.req == req))
 		q->query.req = NULL;
 	q->in_flight--;

@@ -379,6 +379,7 @@ int rnbdc_connect(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 			if (ret)
 				return ret;
 		}
+		rnbdc_queue_init_tags(sess->queues[i], sess->login.offer.queue_depth);
 		ret = rnbd_pool_init(&sess->queues[i]->pool, i * share, share,
 				     sess->login.offer.segment_units);
 		if (!ret && sess->opt.copy)

@@ -83,7 +83,6 @@ static int rnbdc_wire_op(struct request *rq, struct rnbd_request *wire)
 	if (unlikely(op >= ARRAY_SIZE(rnbdc_wire_ops) || !rnbdc_wire_ops[op]))
 		return -EOPNOTSUPP;
 	wire->op = rnbdc_wire_ops[op];
-	wire->tag = rq->tag;
 	wire->offset = 0;
 	wire->length = 0;
 	if (likely(rnbd_ops[wire->op].range)) {

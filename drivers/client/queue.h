@@ -54,7 +54,7 @@ enum rnbdc_req_state {
  * @stuck: the request was answered, and then timed out
  * @sent_at: jiffies when the request was put into its frame
  * @flush_ns: ktime_get_ns() when a FLUSH was sent
- * @wire: request as sent, with the pool extents that it holds
+ * @wire: request as sent, with the wire tag and the pool extents that it holds
  * @read_cqe: completion of the RDMA READ that is signalled for its batch
  * @next: next in a list of finished, waiting or fetched requests
  * @batch: list of requests that @read_cqe covers; this request is the last one
@@ -144,7 +144,8 @@ struct rnbdc_query {
  * @read_guards: RDMA READs posted as guards, see struct rnbd_quirks
  * @inline_reads: reads whose data came inside the reply
  * @inline_writes: writes whose data went inside the request
- * @credit_stalls: stops of the hardware queue for lack of credits or send slots
+ * @credit_stalls: stops of the hardware queue for lack of credits, send slots or wire
+ *	tags
  * @sq_stalls: stops of the hardware queue for lack of send-queue entries
  * @pool_stalls: stops of the hardware queue for lack of pool space
  * @starts: restarts of the hardware queue at the low watermarks
@@ -190,7 +191,9 @@ struct rnbdc_queue_stats {
  * @pool: this queue's share of the pool
  * @bounce: local mirror of @pool in transfer mode "copy"
  * @nr_bounce: members of @bounce
- * @reqs: requests in flight, by tag
+ * @reqs: requests in flight, by wire tag
+ * @free_tags: stack of the wire tags that no request has
+ * @nr_free_tags: used members of @free_tags
  * @out: RDMA WRITEs of the open frame
  * @in: RDMA READs of the reply frame that is being handled
  * @data_cqe: completion of RDMA operations that are not signalled
@@ -227,6 +230,8 @@ struct rnbdc_queue {
 	struct rnbdc_bounce *bounce;
 	u32 nr_bounce;
 	struct rnbdc_req **reqs;
+	u16 *free_tags;
+	u32 nr_free_tags;
 	struct rnbdc_stage out;
 	struct rnbdc_stage in;
 	struct ib_cqe data_cqe;

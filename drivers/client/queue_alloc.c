@@ -83,10 +83,29 @@ int rnbdc_queue_alloc(struct rnbdc_queue *q)
 	q->frame_wrs = kvcalloc(sess->opt.ring_slots + 1, sizeof(*q->frame_wrs),
 				GFP_KERNEL);
 	q->reqs = kvcalloc(sess->opt.depth, sizeof(*q->reqs), GFP_KERNEL);
-	if (!q->frame_wrs || !q->reqs || rnbdc_stage_init(&q->out) ||
+	q->free_tags = kvcalloc(sess->opt.depth, sizeof(*q->free_tags), GFP_KERNEL);
+	q->nr_free_tags = 0;
+	if (!q->frame_wrs || !q->reqs || !q->free_tags || rnbdc_stage_init(&q->out) ||
 	    rnbdc_stage_init(&q->in))
 		return -ENOMEM;
 	return 0;
+}
+
+/**
+ * rnbdc_queue_init_tags - make the granted wire tags of a queue available
+ * @q: queue after rnbdc_queue_alloc()
+ * @depth: granted number of wire tags, at most the requested one
+ *
+ * Context: process context; no request reaches the queue yet.
+ */
+void rnbdc_queue_init_tags(struct rnbdc_queue *q, u32 depth)
+{
+	u32 tag;
+
+	/* Low tags are on top of the stack. */
+	for (tag = 0; tag < depth; tag++)
+		q->free_tags[tag] = depth - 1 - tag;
+	q->nr_free_tags = depth;
 }
 
 /**
@@ -99,6 +118,8 @@ void rnbdc_queue_free(struct rnbdc_queue *q)
 {
 	rnbdc_stage_exit(&q->in);
 	rnbdc_stage_exit(&q->out);
+	kvfree(q->free_tags);
+	q->free_tags = NULL;
 	kvfree(q->reqs);
 	q->reqs = NULL;
 	kvfree(q->frame_wrs);

@@ -14,16 +14,17 @@
  * so that requests that arrive one at a time share frames too. A read sends its
  * request in the same way; complete.c fetches its data.
  *
- * Flow control: send-queue entries, pool space and a frame (slot and credit)
- * are assured before a request is accepted. If one is lacking (the high
+ * Flow control: send-queue entries, pool space, a frame (slot and credit) and a
+ * wire tag are assured before a request is accepted. If one is lacking (the high
  * watermark), the hardware queue is stopped, until completions have brought all
- * three above their low watermarks, which is always the case when nothing is in
- * flight.
+ * of them above their low watermarks, which is always the case when nothing is in
+ * flight. The wire tag is not the tag of the block layer: a request has one only
+ * while it is in flight.
  *
  * Ownership
  *
- * Pool space belongs to a request from its submission until complete.c
- * releases it. A request that is not accepted keeps nothing.
+ * Pool space and wire tag belong to a request from its submission until complete.c
+ * releases them. A request that is not accepted keeps nothing.
  *
  * Concurrency
  *
@@ -239,7 +240,7 @@ static bool rnbdc_above_low_watermark(const struct rnbdc_queue *q)
 {
 	const struct rnbd_ring *ring = &q->ring;
 
-	return ring->credits >= max(ring->peer_slots / 4, 2) &&
+	return ring->credits >= max(ring->peer_slots / 4, 2) && q->nr_free_tags &&
 	       ring->send_free >= max(ring->attr.slots / 4, 2u) &&
 	       q->sq_free >= q->sq_size / 4 &&
 	       q->pool.used <= q->pool.units - q->pool.units / 4;
@@ -335,7 +336,7 @@ static blk_status_t rnbdc_place_locked(struct rnbdc_queue *q, struct rnbdc_req *
 {
 	if (unlikely(!q->ring.live || !q->ready))
 		return rnbdc_down_status(req->hwq->disk);
-	if (!q->ring.open && !rnbd_ring_can_open(&q->ring))
+	if (!q->nr_free_tags || (!q->ring.open && !rnbd_ring_can_open(&q->ring)))
 		return rnbdc_stall(q, RNBDC_STALL_CREDIT);
 	if (!rnbdc_has_data(req) || req->wire.nr_extents)
 		return BLK_STS_OK;
@@ -378,6 +379,7 @@ static blk_status_t rnbdc_submit_locked(struct rnbdc_queue *q, struct rnbdc_req 
 					    rnbdc_down_status(req->hwq->disk);
 		}
 	}
+	req->wire.tag = q->free_tags[--q->nr_free_tags];
 	/* This cannot fail: the smallest slot holds the largest request. */
 	entry = rnbd_ring_add(ring, entries * sizeof(*entry), entries);
 	rnbd_encode_request(entry, &req->wire);
