@@ -93,6 +93,10 @@ static enum rnbd_proto_err rnbd_entry_bytes(u8 type, u16 nr_entries, u32 *bytes)
 			return RNBD_PERR_COUNT;
 		*bytes = sizeof(struct rnbd_query);
 		break;
+	case RNBD_FRAME_CONTROL:
+		/* At least; the entries have lengths of their own. */
+		*bytes = nr_entries * (u32)sizeof(struct rnbd_ctl);
+		break;
 	default:
 		return RNBD_PERR_TYPE;
 	}
@@ -111,7 +115,8 @@ static enum rnbd_proto_err rnbd_entry_bytes(u8 type, u16 nr_entries, u32 *bytes)
  * The entries fill the frame to its last byte, unless inline data follow: what
  * that may be only the entries tell, see rnbd_decode_end(). A LOGIN_REPLY counts
  * its struct rnbd_login_reply and each struct rnbd_segment as one entry, and a
- * DISCOVER_REPLY its head and each struct rnbd_export_entry.
+ * DISCOVER_REPLY its head and each struct rnbd_export_entry. The entries of a CONTROL
+ * frame are checked by rnbd_decode_ctl(), except that there is room for their heads.
  *
  * Context: any.
  * Return: the first thing wrong, @frame is untouched then.
@@ -132,7 +137,7 @@ enum rnbd_proto_err rnbd_decode_frame(const void *buf, u32 len, u32 seq, u32 epo
 
 	if ((hdr.flags & ~RNBD_FRAME_DATA) || hdr.reserved)
 		return RNBD_PERR_RESERVED;
-	if (hdr.type < RNBD_FRAME_LOGIN || hdr.type > RNBD_FRAME_QUERY)
+	if (hdr.type < RNBD_FRAME_LOGIN || hdr.type > RNBD_FRAME_CONTROL)
 		return RNBD_PERR_TYPE;
 	if (le32_to_cpu(hdr.seq) != seq)
 		return RNBD_PERR_SEQ;
@@ -147,6 +152,8 @@ enum rnbd_proto_err rnbd_decode_frame(const void *buf, u32 len, u32 seq, u32 epo
 	len -= sizeof(hdr);
 	if (len < bytes)
 		return RNBD_PERR_SHORT;
+	if (hdr.type == RNBD_FRAME_CONTROL)
+		bytes = len;
 	if (hdr.flags & RNBD_FRAME_DATA) {
 		if (hdr.type != RNBD_FRAME_REQUEST && hdr.type != RNBD_FRAME_REPLY)
 			return RNBD_PERR_FLAGS;

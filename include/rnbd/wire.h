@@ -2,8 +2,8 @@
 /*
  * The rnbd wire format.
  *
- * Everything that two machines exchange is here and in wire_io.h: the private data of
- * the RDMA connection manager, and the frames of the control ring. Kernel and
+ * Everything that two machines exchange is here, in wire_ctl.h and in wire_io.h: the
+ * private data of the RDMA connection manager, and the frames of the control ring. Kernel and
  * user space build from it. Documentation/protocol.rst tells the story.
  *
  * All integers are little-endian and of fixed width. Bytes called "reserved"
@@ -224,6 +224,7 @@ static_assert(sizeof(struct rnbd_cm_rej) == 16);
  * @RNBD_FRAME_PROOF: client, in answer to that, and then target, before it
  *	answers the login: one struct rnbd_proof
  * @RNBD_FRAME_QUERY: client, and then target in answer to it: one struct rnbd_query
+ * @RNBD_FRAME_CONTROL: either: control entries, each a struct rnbd_ctl and its body
  */
 enum rnbd_frame_type {
 	RNBD_FRAME_LOGIN	= 1,
@@ -236,6 +237,7 @@ enum rnbd_frame_type {
 	RNBD_FRAME_CHALLENGE	= 8,
 	RNBD_FRAME_PROOF	= 9,
 	RNBD_FRAME_QUERY	= 10,
+	RNBD_FRAME_CONTROL	= 11,
 };
 
 /**
@@ -554,6 +556,7 @@ struct rnbd_resize {
 static_assert(sizeof(struct rnbd_resize) == 16);
 static_assert(offsetof(struct rnbd_resize, reserved) == 8);
 
+#include <rnbd/wire_ctl.h>
 #include <rnbd/wire_io.h>
 
 #endif /* RNBD_WIRE_H */

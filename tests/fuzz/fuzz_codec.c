@@ -245,6 +245,8 @@ static void lie(const u8 *bytes, u32 size, u32 missing, u8 type)
 	struct rnbd_reply reply;
 	u8 nonce[32], mac[32];
 	struct rnbd_query_info query;
+	struct rnbd_ctl_pos ctl_pos = { };
+	struct rnbd_ctl_entry ctl;
 	u64 capacity;
 	u8 *memory;
 	u16 pos;
@@ -285,6 +287,9 @@ static void lie(const u8 *bytes, u32 size, u32 missing, u8 type)
 	for (i = 0; i <= frame.nr_entries; i++)
 		if (rnbd_decode_segment(&frame, i, &grant, &seg))
 			break;
+	ASAN_UNPOISON_MEMORY_REGION(fuzz_message, fuzz_message_bytes);
+	while (!rnbd_decode_ctl(&frame, &ctl_pos, &ctl))
+		must(ctl_pos.index <= frame.nr_entries && ctl_pos.offset <= frame.bytes);
 	ASAN_UNPOISON_MEMORY_REGION(fuzz_message, fuzz_message_bytes);
 	rnbd_decode_discover_reply(&frame, world.room, &list);
 	for (i = 0; i <= frame.nr_entries; i++)

@@ -82,6 +82,7 @@ int main(void)
 	failed += codec_login_tests();
 	failed += codec_login_reply_tests();
 	failed += codec_discover_tests();
+	failed += codec_ctl_tests();
 	failed += cmocka_run_group_tests_name("errors", tests, NULL, NULL);
 	return failed;
 }

@@ -100,6 +100,7 @@ static void test_hostile_reach(void **state)
 	assert_true(inline_accepted > 0);
 	assert_true(exports_accepted > 0);
 	assert_true(lists_asked > 0);
+	assert_true(ctl_accepted > 0);
 	assert_true(extents_accepted > requests_accepted / 2);
 }
 

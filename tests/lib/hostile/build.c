@@ -133,6 +133,28 @@ static void build_segments(u8 *at, const struct rnbd_grant *grant)
 }
 
 /* A valid message of @kind at @buf. Returns its length. */
+static u32 build_ctl(u8 *buf, u16 credits)
+{
+	u32 i, n = 1 + below(6), len = 16;
+	u8 body[64];
+
+	for (i = 0; i < n; i++) {
+		struct rnbd_ctl_entry entry = {
+			.type = 1 + below(0x7fff),
+			.mandatory = one_in(2),
+			.id = draw_number(),
+			.body = body,
+			.bytes = 8 * below(sizeof(body) / 8 + 1),
+		};
+
+		draw_bytes(body, sizeof(body));
+		rnbd_encode_ctl(buf + len, &entry);
+		len += 8 + entry.bytes;
+	}
+	rnbd_encode_frame_hdr(buf, RNBD_FRAME_CONTROL, 0, n, credits, world.seq, world.epoch);
+	return len;
+}
+
 u32 hostile_build(enum kind kind, u8 *buf)
 {
 	u16 credits = below(world.slots + 1);
@@ -255,6 +277,8 @@ u32 hostile_build(enum kind kind, u8 *buf)
 				      world.seq, world.epoch);
 		return 16 + 16;
 	}
+	case KIND_CONTROL:
+		return build_ctl(buf, credits);
 	case KIND_CM_REQ:
 		rnbd_encode_cm_req((void *)buf, &world.conn);
 		return sizeof(struct rnbd_cm_req);

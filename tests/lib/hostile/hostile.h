@@ -23,6 +23,7 @@
 #define RNBD_HOSTILE_H
 
 #include "cm.h"
+#include "ctl.h"
 #include "discover.h"
 #include "geometry.h"
 #include "io.h"
@@ -37,8 +38,8 @@
 
 enum kind {
 	KIND_REQUEST, KIND_REPLY, KIND_LOGIN, KIND_GRANT, KIND_CREDIT, KIND_RESIZE,
-	KIND_DISCOVER, KIND_CHALLENGE, KIND_PROOF, KIND_QUERY, KIND_CM_REQ,
-	KIND_CM_REP, KIND_CM_REJ, NR_KINDS,
+	KIND_DISCOVER, KIND_CHALLENGE, KIND_PROOF, KIND_QUERY, KIND_CONTROL,
+	KIND_CM_REQ, KIND_CM_REP, KIND_CM_REJ, NR_KINDS,
 };
 
 /* What both ends have agreed about, drawn anew from time to time. */
@@ -62,7 +63,7 @@ extern struct world world;
 
 /* Parts of messages that a decoder has accepted */
 extern u64 requests_accepted, extents_accepted, segments_accepted;
-extern u64 inline_accepted, exports_accepted, lists_asked;
+extern u64 inline_accepted, exports_accepted, lists_asked, ctl_accepted;
 
 /* A number below @n; true once in @n times on average */
 u32 below(u32 n);

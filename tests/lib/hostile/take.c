@@ -47,6 +47,7 @@ static void check_wrong_type(struct rnbd_frame *frame)
 		struct rnbd_export_info export;
 		u64 capacity;
 		struct rnbd_query_info query;
+		struct rnbd_ctl_entry ctl;
 		u8 proof[2][32];
 	} out, untouched;
 	u16 pos = 0;
@@ -57,6 +58,9 @@ static void check_wrong_type(struct rnbd_frame *frame)
 	if (type != RNBD_FRAME_REQUEST)
 		assert_int_equal(rnbd_decode_request(frame, &pos, &world.lim, &world.exp,
 						     &out.req),
+				 RNBD_PERR_TYPE);
+	if (type != RNBD_FRAME_CONTROL)
+		assert_int_equal(rnbd_decode_ctl(frame, &(struct rnbd_ctl_pos) { }, &out.ctl),
 				 RNBD_PERR_TYPE);
 	if (type != RNBD_FRAME_REPLY)
 		assert_int_equal(rnbd_decode_reply(frame, 0, world.lim.depth, &out.reply),
@@ -140,6 +144,8 @@ static enum rnbd_proto_err take_frame(const u8 *buf, u32 len)
 		return take_proof(&frame, again);
 	case RNBD_FRAME_QUERY:
 		return take_query(&frame, again);
+	case RNBD_FRAME_CONTROL:
+		return take_ctl(&frame, again);
 	case RNBD_FRAME_CREDIT:
 		assert_int_equal(len, 16);
 		return RNBD_PERR_NONE;

@@ -20,6 +20,7 @@ enum rnbd_proto_err take_resize(const struct rnbd_frame *frame, u8 *again);
 enum rnbd_proto_err take_challenge(const struct rnbd_frame *frame, u8 *again);
 enum rnbd_proto_err take_proof(const struct rnbd_frame *frame, u8 *again);
 enum rnbd_proto_err take_query(const struct rnbd_frame *frame, u8 *again);
+enum rnbd_proto_err take_ctl(struct rnbd_frame *frame, u8 *again);
 enum rnbd_proto_err take_discover(const struct rnbd_frame *frame, u8 *again);
 enum rnbd_proto_err take_cm_req(const u8 *buf, u32 len);
 enum rnbd_proto_err take_cm_rep(const u8 *buf, u32 len);

@@ -55,5 +55,6 @@ int codec_cm_tests(void);
 int codec_login_tests(void);
 int codec_login_reply_tests(void);
 int codec_discover_tests(void);
+int codec_ctl_tests(void);
 
 #endif /* RNBD_UNIT_CODEC_FIXTURE_H */

@@ -91,7 +91,7 @@ static void test_frame_faults(void **state)
 		PATCH(rnbd_frame_hdr, reserved, 1, RESERVED),
 		PATCH(rnbd_frame_hdr, reserved, 0x8000, RESERVED),
 		PATCH(rnbd_frame_hdr, type, 0, TYPE),
-		PATCH(rnbd_frame_hdr, type, 11, TYPE),
+		PATCH(rnbd_frame_hdr, type, 12, TYPE),
 		PATCH(rnbd_frame_hdr, type, 0xff, TYPE),
 		PATCH(rnbd_frame_hdr, seq, SEQ - 1, SEQ),
 		PATCH(rnbd_frame_hdr, seq, SEQ + 1, SEQ),
