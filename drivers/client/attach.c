@@ -231,7 +231,7 @@ struct rnbdc_session *rnbdc_session_attach(const struct rnbdc_options *opt,
 
 	pr_info("%s: attached %s at %s, %llu bytes, %u queues of %u, pool %u KiB\n",
 		rnbdc_session_name(sess), opt->export, opt->addr,
-		sess->grant.geo.capacity, sess->nr_queues, sess->grant.queue_depth,
+		sess->disk.geo.capacity, sess->nr_queues, sess->grant.queue_depth,
 		sess->grant.pool_units << (RNBD_UNIT_SHIFT - 10));
 	return sess;
 

@@ -274,7 +274,7 @@ static void rnbdc_note_durable(const struct rnbdc_req *req)
 {
 	struct rnbdc_disk *disk = req->hwq->disk;
 
-	if (!(disk->sess->grant.geo.flags & RNBD_EXPORT_VOLATILE_CACHE) ||
+	if (!(disk->geo.flags & RNBD_EXPORT_VOLATILE_CACHE) ||
 	    req->status != BLK_STS_OK)
 		return;
 	if (rnbd_ops[req->wire.op].flushes) {

@@ -366,7 +366,7 @@ int rnbdc_connect(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 
 	/* No request uses the pool before the session is live: divide it now. */
 	if (!sess->disk.gd) {
-		sess->grant = sess->login.offer;
+		rnbdc_accept_offer(sess);
 		sess->nr_queues = sess->login.offer.nr_queues;
 		sess->nr_poll = rnbdc_poll_share(sess);
 	}

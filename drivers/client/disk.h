@@ -17,7 +17,10 @@
 
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
+#include <linux/uuid.h>
 #include <linux/workqueue.h>
+
+#include "../core/geometry.h"
 
 struct rnbdc_disk;
 struct rnbdc_queue;
@@ -82,6 +85,12 @@ struct rnbdc_disk_stats {
  * @flags: RNBDC_DISK_* bits
  * @tag_set: blk-mq tags
  * @hwqs: hardware queues by index, as many as @tag_set has
+ * @geo: properties of the export; replaced only while the queues are quiesced, except
+ *	the capacity, which is written under recover_lock and read without a lock
+ * @incarnation: incarnation of the export; replaced with @geo
+ * @export_uuid: identity of the data; the same over reconnects
+ * @fence_generation: fence generation of this host, which a reconnect sends; 0 before
+ *	the first login
  * @gd: the disk; NULL until rnbdc_disk_create()
  * @made_ns: ktime_get_ns() when the disk was created
  * @parent: parent device of the disk; NULL until it is added
@@ -103,6 +112,10 @@ struct rnbdc_disk {
 	unsigned long flags;
 	struct blk_mq_tag_set tag_set;
 	struct rnbdc_hwq *hwqs;
+	struct rnbd_geometry geo;
+	u8 incarnation[16];
+	u8 export_uuid[UUID_SIZE];
+	u32 fence_generation;
 	struct gendisk *gd;
 	u64 made_ns;
 	struct device *parent;

@@ -132,7 +132,7 @@ static blk_status_t rnbdc_queue_rq(struct blk_mq_hw_ctx *hctx,
 		return BLK_STS_NOTSUPP;
 
 	/* The disk shrank since: fail as the target would, with no error of the path. */
-	if (unlikely(req->wire.offset + req->wire.length > READ_ONCE(q->sess->grant.geo.capacity)))
+	if (unlikely(req->wire.offset + req->wire.length > READ_ONCE(hwq->disk->geo.capacity)))
 		return BLK_STS_TARGET;
 
 	req->hwq = hwq;
@@ -238,7 +238,7 @@ static void rnbdc_disk_limits(const struct rnbdc_disk *disk, struct queue_limits
 {
 	const struct rnbdc_session *sess = disk->sess;
 	const struct rnbd_grant *grant = &sess->grant;
-	const struct rnbd_geometry *geo = &grant->geo;
+	const struct rnbd_geometry *geo = &disk->geo;
 	u64 share = (u64)(grant->pool_units / grant->nr_queues) << RNBD_UNIT_SHIFT;
 	u32 chunk = READ_ONCE(chunk_kb) * 1024;
 
@@ -367,8 +367,8 @@ int rnbdc_disk_create(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 	}
 	gd->fops = &rnbdc_disk_ops;
 	gd->private_data = disk;
-	set_capacity(gd, sess->grant.geo.capacity >> SECTOR_SHIFT);
-	if (sess->opt.readonly || (sess->grant.geo.flags & RNBD_EXPORT_READONLY))
+	set_capacity(gd, disk->geo.capacity >> SECTOR_SHIFT);
+	if (sess->opt.readonly || (disk->geo.flags & RNBD_EXPORT_READONLY))
 		set_disk_ro(gd, true);
 	disk->made_ns = ktime_get_ns();
 	disk->gd = gd;

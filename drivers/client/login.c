@@ -174,7 +174,7 @@ int rnbdc_login_to_export(struct rnbdc_session *sess, struct rnbdc_errmsg *errms
 	info->inline_write = rnbdc_inline_limit(sess, sess->opt.inline_write);
 	info->flags = sess->opt.readonly ? RNBD_LOGIN_READONLY : 0;
 	/* The target rejects a stale generation: the host was fenced since. */
-	info->fence_generation = sess->grant.fence_generation;
+	info->fence_generation = sess->disk.fence_generation;
 	return rnbdc_login(sess, errmsg);
 }
 
@@ -268,6 +268,24 @@ int rnbdc_login(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 }
 
 /**
+ * rnbdc_accept_offer - let the limits and properties of the offer take effect
+ * @sess: session with an offer that was checked
+ *
+ * Context: any; the caller owns the connection, and no request is in queue_rq.
+ */
+void rnbdc_accept_offer(struct rnbdc_session *sess)
+{
+	const struct rnbd_grant *offer = &sess->login.offer;
+	struct rnbdc_disk *disk = &sess->disk;
+
+	sess->grant = *offer;
+	disk->geo = offer->geo;
+	memcpy(disk->incarnation, offer->incarnation, sizeof(disk->incarnation));
+	memcpy(disk->export_uuid, offer->export_uuid, sizeof(disk->export_uuid));
+	disk->fence_generation = offer->fence_generation;
+}
+
+/**
  * rnbdc_restarted - test whether the offer is of another incarnation of the export
  * @sess: session with a disk and an offer
  *
@@ -276,8 +294,8 @@ int rnbdc_login(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
  */
 bool rnbdc_restarted(const struct rnbdc_session *sess)
 {
-	return memcmp(sess->grant.incarnation, sess->login.offer.incarnation,
-		      sizeof(sess->grant.incarnation));
+	return memcmp(sess->disk.incarnation, sess->login.offer.incarnation,
+		      sizeof(sess->disk.incarnation));
 }
 
 /* Test for acknowledged writes that a crash of the target may have lost. */
@@ -303,24 +321,26 @@ static bool rnbdc_unflushed(const struct rnbdc_disk *disk)
 int rnbdc_check_offer(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 {
 	const struct rnbd_grant *old = &sess->grant, *new = &sess->login.offer;
+	const struct rnbdc_disk *disk = &sess->disk;
 
-	if (memcmp(old->export_uuid, new->export_uuid, sizeof(old->export_uuid))) {
+	if (memcmp(disk->export_uuid, new->export_uuid, sizeof(disk->export_uuid))) {
 		rnbdc_errmsg_set(errmsg, "another export has this name now");
 		return -EMEDIUMTYPE;
 	}
-	if (old->geo.logical_block != new->geo.logical_block || old->geo.flags != new->geo.flags) {
+	if (disk->geo.logical_block != new->geo.logical_block ||
+	    disk->geo.flags != new->geo.flags) {
 		rnbdc_errmsg_set(errmsg,
 				 "the export has other properties now; detach it and attach it again");
 		return -EMEDIUMTYPE;
 	}
 	if (new->queue_depth < old->queue_depth || new->max_io < old->max_io ||
-	    new->geo.max_discard < old->geo.max_discard ||
-	    new->geo.max_write_zeroes < old->geo.max_write_zeroes ||
+	    new->geo.max_discard < disk->geo.max_discard ||
+	    new->geo.max_write_zeroes < disk->geo.max_write_zeroes ||
 	    new->nr_queues < old->nr_queues) {
 		rnbdc_errmsg_set(errmsg, "the target grants less than before");
 		return -EMEDIUMTYPE;
 	}
-	if (rnbdc_restarted(sess) && rnbdc_unflushed(&sess->disk)) {
+	if (rnbdc_restarted(sess) && rnbdc_unflushed(disk)) {
 		rnbdc_errmsg_set(errmsg,
 				 "the target restarted and may have lost acknowledged writes");
 		return -EUCLEAN;

@@ -19,6 +19,7 @@ void rnbdc_handle_login_reply(struct rnbdc_queue *q, const struct rnbd_frame *fr
 enum rnbd_proto_err rnbdc_handle_resize(struct rnbdc_queue *q, const struct rnbd_frame *frame);
 int rnbdc_login_to_export(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg);
 int rnbdc_login(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg);
+void rnbdc_accept_offer(struct rnbdc_session *sess);
 bool rnbdc_restarted(const struct rnbdc_session *sess);
 int rnbdc_check_offer(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg);
 

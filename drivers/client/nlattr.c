@@ -135,7 +135,7 @@ int rnbdc_put_session(struct sk_buff *msg, struct rnbdc_session *sess,
 	    nla_put_u16(msg, RNBD_ATTR_PORT, rnbdc_session_port(sess)) ||
 	    nla_put_string(msg, RNBD_ATTR_EXPORT, sess->opt.export) ||
 	    (admin && rnbdc_put_ids(msg, sess)) ||
-	    nla_put(msg, RNBD_ATTR_EXPORT_ID, UUID_SIZE, sess->grant.export_uuid) ||
+	    nla_put(msg, RNBD_ATTR_EXPORT_ID, UUID_SIZE, sess->disk.export_uuid) ||
 	    rnbdc_put_options(msg, sess, RNBDC_REPORT_GRANTED) ||
 	    nla_put_u32(msg, RNBD_ATTR_AUTHENTICATED, READ_ONCE(sess->auth.authenticated)) ||
 	    nla_put_u32(msg, RNBD_ATTR_EPOCH, change->epoch) ||

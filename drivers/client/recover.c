@@ -153,7 +153,7 @@ static void rnbdc_apply_capacity(struct rnbdc_disk *disk)
 	lockdep_assert_held(&sess->recovery.lock);
 
 	/* queue_rq checks requests against it: set it before the disk's capacity. */
-	WRITE_ONCE(sess->grant.geo.capacity, capacity);
+	WRITE_ONCE(disk->geo.capacity, capacity);
 	if (test_bit(RNBDC_DISK_DETACH, &disk->flags) ||
 	    get_capacity(disk->gd) == capacity >> SECTOR_SHIFT)
 		return;
@@ -194,7 +194,7 @@ static int rnbdc_go_live(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg
 	 */
 	cancel_delayed_work_sync(&disk->fail_io_work);
 	rnbdc_quiesce(disk);
-	sess->grant = sess->login.offer;
+	rnbdc_accept_offer(sess);
 	rnbdc_apply_capacity(disk);
 	for (i = 0; i < sess->nr_queues; i++)
 		rnbdc_queue_ready(sess->queues[i], true);

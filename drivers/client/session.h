@@ -247,9 +247,8 @@ struct rnbdc_session_stats {
  * @flags: RNBDC_SESS_* bits
  * @wait: wait queue of rnbdc_cm_wait()
  * @conn_lock: keeps the connection's resources from being freed under a reader
- * @grant: limits and properties granted by the target; replaced only together with
- *	the connection, except the capacity, which is written under @recover_lock
- *	and read without a lock
+ * @grant: limits granted by the target; replaced only together with the connection.
+ *	@disk has a copy of what belongs to the export
  * @nr_queues: used members of @queues
  * @nr_poll: number of polled queues; they are the last ones of @queues
  * @queues: queues; a queue stays allocated until the session is released

@@ -69,7 +69,7 @@ RNBDC_ATTR_SHOW(export, "%s", sess->opt.export);
 RNBDC_ATTR_SHOW(address, "%pISpc", &sess->opt.dst);
 /* A program that knows this and the host id can impersonate the session. */
 RNBDC_ATTR_SHOW_MODE(session_id, 0400, "%pU", sess->id);
-RNBDC_ATTR_SHOW(export_id, "%pU", sess->grant.export_uuid);
+RNBDC_ATTR_SHOW(export_id, "%pU", sess->disk.export_uuid);
 
 /* Why the last attempt to connect failed, while there is no connection. */
 static ssize_t last_error_show(struct device *dev, struct device_attribute *attr,
