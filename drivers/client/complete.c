@@ -161,8 +161,8 @@ static void rnbdc_disk_complete(struct request *rq, struct io_comp_batch *iob)
 		rnbdc_complete_rq(rq);
 }
 
-/* Hand finished requests to the block layer and start the queue. */
-static void rnbdc_finish(struct rnbdc_queue *q, struct rnbdc_req *done, bool start)
+/* Hand finished requests to the block layer and start hardware queues. */
+static void rnbdc_finish(struct rnbdc_req *done, struct rnbdc_hwq *start)
 {
 	DEFINE_IO_COMP_BATCH(iob);
 
@@ -174,8 +174,12 @@ static void rnbdc_finish(struct rnbdc_queue *q, struct rnbdc_req *done, bool sta
 	}
 	if (iob.complete)
 		iob.complete(&iob);
-	if (start)
-		blk_mq_start_stopped_hw_queue(q->hwq->hctx, true);
+	while (start) {
+		struct rnbdc_hwq *hwq = start;
+
+		start = hwq->next_start;
+		blk_mq_start_stopped_hw_queue(hwq->hctx, true);
+	}
 }
 
 /* Release a request; the caller hands the list @done to the block layer. */
@@ -199,7 +203,7 @@ static void rnbdc_read_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct rnbdc_queue *q = last->queue;
 	struct rnbdc_req *req, *next, *done = NULL;
 	unsigned long flags;
-	bool start;
+	struct rnbdc_hwq *start;
 
 	if (unlikely(wc->status != IB_WC_SUCCESS)) {
 		rnbdc_data_failed(q, wc);
@@ -216,9 +220,9 @@ static void rnbdc_read_done(struct ib_cq *cq, struct ib_wc *wc)
 		q->sq_free += req->wrs;
 		rnbdc_retire(q, req, &done);
 	}
-	start = rnbdc_restart_hw_queue(q);
+	start = rnbdc_restart_hw_queues(q);
 	spin_unlock_irqrestore(&q->ring.lock, flags);
-	rnbdc_finish(q, done, start);
+	rnbdc_finish(done, start);
 }
 
 /* Requests whose READs are staged and will be covered by one completion. */
@@ -352,7 +356,7 @@ enum rnbd_proto_err rnbdc_handle_replies(struct rnbdc_queue *q,
 	enum rnbd_proto_err perr = RNBD_PERR_NONE;
 	struct rnbd_reply reply;
 	unsigned long flags;
-	bool start;
+	struct rnbdc_hwq *start;
 	u16 i;
 
 	spin_lock_irqsave(&q->ring.lock, flags);
@@ -369,10 +373,10 @@ enum rnbd_proto_err rnbdc_handle_replies(struct rnbdc_queue *q,
 		perr = rnbd_decode_end(frame);
 	rnbdc_batch_close(q, &batch);
 	rnbdc_stage_post(q, &q->in);
-	start = rnbdc_restart_hw_queue(q);
+	start = rnbdc_restart_hw_queues(q);
 	spin_unlock_irqrestore(&q->ring.lock, flags);
 
-	rnbdc_finish(q, done, start);
+	rnbdc_finish(done, start);
 	return perr;
 }
 
@@ -391,7 +395,7 @@ void rnbdc_queue_sent(struct rnbd_ring *ring, u32 seq, u32 slot)
 	struct rnbdc_queue *q = container_of(ring, struct rnbdc_queue, ring);
 	struct rnbdc_req *req, *next, *keep = NULL, *done = NULL;
 	unsigned long flags;
-	bool start;
+	struct rnbdc_hwq *start;
 
 	spin_lock_irqsave(&ring->lock, flags);
 	q->sent_seq = seq + 1;
@@ -409,9 +413,9 @@ void rnbdc_queue_sent(struct rnbd_ring *ring, u32 seq, u32 slot)
 	q->waiting = keep;
 	if (ring->open && ring->live)
 		rnbdc_send_frame(q);
-	start = rnbdc_restart_hw_queue(q);
+	start = rnbdc_restart_hw_queues(q);
 	spin_unlock_irqrestore(&ring->lock, flags);
-	rnbdc_finish(q, done, start);
+	rnbdc_finish(done, start);
 }
 
 /**
@@ -424,12 +428,12 @@ void rnbdc_queue_credit(struct rnbd_ring *ring)
 {
 	struct rnbdc_queue *q = container_of(ring, struct rnbdc_queue, ring);
 	unsigned long flags;
-	bool start;
+	struct rnbdc_hwq *start;
 
 	spin_lock_irqsave(&ring->lock, flags);
-	start = rnbdc_restart_hw_queue(q);
+	start = rnbdc_restart_hw_queues(q);
 	spin_unlock_irqrestore(&ring->lock, flags);
-	rnbdc_finish(q, NULL, start);
+	rnbdc_finish(NULL, start);
 }
 
 /**

@@ -64,7 +64,7 @@ static enum rnbd_proto_err rnbdc_queue_frame(struct rnbd_ring *ring,
 	struct rnbdc_queue *q = container_of(ring, struct rnbdc_queue, ring);
 	enum rnbd_proto_err perr = RNBD_PERR_TYPE;
 
-	if (frame->type == RNBD_FRAME_REPLY && q->hwq)
+	if (frame->type == RNBD_FRAME_REPLY && READ_ONCE(q->used))
 		return rnbdc_handle_replies(q, frame);
 	if (frame->type == RNBD_FRAME_LOGIN_REPLY)
 		rnbdc_handle_login_reply(q, frame, &perr);

@@ -46,13 +46,22 @@ struct rnbdc_session;
  * @queue: queue that carries the requests; constant
  * @hctx: hardware queue of blk-mq; constant
  * @last_write_ns: ktime_get_ns() when the latest write was acknowledged that needs a
- *	flush to be durable; written under the lock of @queue's ring
+ *	flush to be durable
+ * @stalled: @hctx is stopped at a high watermark of @queue
+ * @next_stalled: next in the list of stalled hardware queues of @queue
+ * @next_start: next in a list of hardware queues that a completion handler of @queue
+ *	starts; only that handler uses it
+ *
+ * The lock of @queue's ring protects the members from @last_write_ns to @next_stalled.
  */
 struct rnbdc_hwq {
 	struct rnbdc_disk *disk;
 	struct rnbdc_queue *queue;
 	struct blk_mq_hw_ctx *hctx;
 	u64 last_write_ns;
+	bool stalled;
+	struct rnbdc_hwq *next_stalled;
+	struct rnbdc_hwq *next_start;
 };
 
 /**

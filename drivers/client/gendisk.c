@@ -194,8 +194,7 @@ static int rnbdc_init_hctx(struct blk_mq_hw_ctx *hctx, void *data, unsigned int 
 
 	hwq->hctx = hctx;
 	hctx->driver_data = hwq;
-	/* Replies are protocol errors until there is a disk. */
-	hwq->queue->hwq = hwq;
+	WRITE_ONCE(hwq->queue->used, true);
 	return 0;
 }
 

@@ -186,8 +186,7 @@ struct rnbdc_queue_stats {
  * @cm_reason: constant text, reason of @cm_error, or NULL
  * @established: the target has accepted the connection. Before that only the
  *	connection manager reports the result, even if the queue pair fails.
- * @hwq: hardware queue of the disk that this queue serves; NULL until the disk is
- *	created
+ * @used: a disk uses the queue, so that replies may arrive; set when it is created
  * @pool: this queue's share of the pool
  * @bounce: local mirror of @pool in transfer mode "copy"
  * @nr_bounce: members of @bounce
@@ -208,7 +207,9 @@ struct rnbdc_queue_stats {
  * @waiting: requests in RNBDC_REQ_WAIT_SENT
  * @send_fence: last request whose RDMA READ the next SEND or RDMA WRITE must not
  *	overtake, or NULL
- * @stopped: the hardware queue is stopped at a high watermark
+ * @stalled: hardware queues that are stopped at a high watermark, in the order in
+ *	which they were stopped
+ * @stalled_tail: end of @stalled
  * @ready: requests may be submitted: the session is live, or about to be
  * @query: the query that is in flight
  * @stats: counters
@@ -225,7 +226,7 @@ struct rnbdc_queue {
 	const char *cm_reason;
 	bool established;
 
-	struct rnbdc_hwq *hwq;
+	bool used;
 	struct rnbd_pool pool;
 	struct rnbdc_bounce *bounce;
 	u32 nr_bounce;
@@ -245,7 +246,8 @@ struct rnbdc_queue {
 	u32 sent_seq;
 	struct rnbdc_req *waiting;
 	struct rnbdc_req *send_fence;
-	bool stopped;
+	struct rnbdc_hwq *stalled;
+	struct rnbdc_hwq **stalled_tail;
 	bool ready;
 	struct rnbdc_query query;
 	struct rnbdc_queue_stats stats;

@@ -22,6 +22,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "../core/ring.h"
+#include "disk.h"
 #include "queue.h"
 #include "queue_alloc.h"
 #include "session.h"
@@ -54,6 +55,17 @@ static u32 rnbdc_queue_data_wrs(const struct rnbdc_session *sess)
 	return min(want, have);
 }
 
+/* Recovery starts the hardware queues that stalled on the last connection. */
+static void rnbdc_clear_stalled(struct rnbdc_queue *q)
+{
+	struct rnbdc_hwq *hwq;
+
+	for (hwq = q->stalled; hwq; hwq = hwq->next_stalled)
+		hwq->stalled = false;
+	q->stalled = NULL;
+	q->stalled_tail = &q->stalled;
+}
+
 /**
  * rnbdc_queue_alloc - allocate the memory that a queue needs for a connection
  * @q: queue whose session knows its device
@@ -74,7 +86,7 @@ int rnbdc_queue_alloc(struct rnbdc_queue *q)
 	q->sent_seq = 0;
 	q->waiting = NULL;
 	q->send_fence = NULL;
-	q->stopped = false;
+	rnbdc_clear_stalled(q);
 	q->query = (struct rnbdc_query) { };
 	q->sq_size = rnbdc_queue_data_wrs(sess);
 	q->sq_free = q->sq_size;

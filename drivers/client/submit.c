@@ -16,7 +16,8 @@
  *
  * Flow control: send-queue entries, pool space, a frame (slot and credit) and a
  * wire tag are assured before a request is accepted. If one is lacking (the high
- * watermark), the hardware queue is stopped, until completions have brought all
+ * watermark), the hardware queue of the disk is stopped and waits in a list of the
+ * queue, first in, first out, until completions have brought all
  * of them above their low watermarks, which is always the case when nothing is in
  * flight. The wire tag is not the tag of the block layer: a request has one only
  * while it is in flight.
@@ -214,7 +215,8 @@ static void rnbdc_flush_frame(struct rnbdc_queue *q)
 enum rnbdc_stall { RNBDC_STALL_CREDIT, RNBDC_STALL_SQ, RNBDC_STALL_POOL };
 
 /* A high watermark was hit: stop the hardware queue. */
-static blk_status_t rnbdc_stall(struct rnbdc_queue *q, enum rnbdc_stall stall)
+static blk_status_t rnbdc_stall(struct rnbdc_queue *q, struct rnbdc_hwq *hwq,
+				enum rnbdc_stall stall)
 {
 	switch (stall) {
 	case RNBDC_STALL_CREDIT:
@@ -231,8 +233,13 @@ static blk_status_t rnbdc_stall(struct rnbdc_queue *q, enum rnbdc_stall stall)
 	/* Gathered requests must not wait: a stopped queue dispatches nothing. */
 	if (q->ring.open)
 		rnbdc_send_frame(q);
-	q->stopped = true;
-	blk_mq_stop_hw_queue(q->hwq->hctx);
+	if (!hwq->stalled) {
+		hwq->stalled = true;
+		hwq->next_stalled = NULL;
+		*q->stalled_tail = hwq;
+		q->stalled_tail = &hwq->next_stalled;
+	}
+	blk_mq_stop_hw_queue(hwq->hctx);
 	return BLK_STS_RESOURCE;
 }
 
@@ -247,21 +254,31 @@ static bool rnbdc_above_low_watermark(const struct rnbdc_queue *q)
 }
 
 /**
- * rnbdc_restart_hw_queue - clear the stop of a hardware queue at the low watermarks
+ * rnbdc_restart_hw_queues - clear the stop of hardware queues at the low watermarks
  * @q: queue
  *
- * Context: any, ring.lock held.
- * Return: true if the caller must start the hardware queue after it has dropped the
- * lock.
+ * All stalled hardware queues are started, not only the first: the requests in flight
+ * may be those of a disk whose storage hangs, so that no further completion comes.
+ *
+ * Context: completion handler of @q, ring.lock held.
+ * Return: the hardware queues that the caller must start after it has dropped the lock,
+ * linked by rnbdc_hwq.next_start in the order in which they stalled; NULL if none.
  */
-bool rnbdc_restart_hw_queue(struct rnbdc_queue *q)
+struct rnbdc_hwq *rnbdc_restart_hw_queues(struct rnbdc_queue *q)
 {
-	if (!q->stopped || !q->ring.live || !rnbdc_above_low_watermark(q))
-		return false;
-	q->stopped = false;
-	q->stats.starts++;
-	trace_rnbdc_start(q, -1);
-	return true;
+	struct rnbdc_hwq *first = q->stalled, *hwq;
+
+	if (likely(!first) || !q->ring.live || !rnbdc_above_low_watermark(q))
+		return NULL;
+	for (hwq = first; hwq; hwq = hwq->next_stalled) {
+		hwq->stalled = false;
+		hwq->next_start = hwq->next_stalled;
+		q->stats.starts++;
+		trace_rnbdc_start(q, -1);
+	}
+	q->stalled = NULL;
+	q->stalled_tail = &q->stalled;
+	return first;
 }
 
 /**
@@ -337,11 +354,11 @@ static blk_status_t rnbdc_place_locked(struct rnbdc_queue *q, struct rnbdc_req *
 	if (unlikely(!q->ring.live || !q->ready))
 		return rnbdc_down_status(req->hwq->disk);
 	if (!q->nr_free_tags || (!q->ring.open && !rnbd_ring_can_open(&q->ring)))
-		return rnbdc_stall(q, RNBDC_STALL_CREDIT);
+		return rnbdc_stall(q, req->hwq, RNBDC_STALL_CREDIT);
 	if (!rnbdc_has_data(req) || req->wire.nr_extents)
 		return BLK_STS_OK;
 	if (rnbdc_alloc_space(q, req))
-		return rnbdc_stall(q, RNBDC_STALL_POOL);
+		return rnbdc_stall(q, req->hwq, RNBDC_STALL_POOL);
 	if (q->sess->opt.copy)
 		rnbdc_bounce_map(q, req);
 	return BLK_STS_OK;
@@ -363,7 +380,7 @@ static blk_status_t rnbdc_submit_locked(struct rnbdc_queue *q, struct rnbdc_req 
 	req->wrs = rnbdc_has_data(req) ? rnbdc_req_wrs(q->sess, req) : 0;
 	if (req->wrs > q->sq_free) {
 		rnbdc_free_space(q, req);
-		return rnbdc_stall(q, RNBDC_STALL_SQ);
+		return rnbdc_stall(q, req->hwq, RNBDC_STALL_SQ);
 	}
 
 	entries = rnbd_request_entries(req->wire.nr_extents);
@@ -375,7 +392,7 @@ static blk_status_t rnbdc_submit_locked(struct rnbdc_queue *q, struct rnbdc_req 
 		rnbdc_send_frame(q);
 		if (!rnbd_ring_open(ring, RNBD_FRAME_REQUEST)) {
 			rnbdc_free_space(q, req);
-			return ring->live ? rnbdc_stall(q, RNBDC_STALL_CREDIT) :
+			return ring->live ? rnbdc_stall(q, req->hwq, RNBDC_STALL_CREDIT) :
 					    rnbdc_down_status(req->hwq->disk);
 		}
 	}
@@ -410,7 +427,7 @@ static blk_status_t rnbdc_submit_locked(struct rnbdc_queue *q, struct rnbdc_req 
 			q->sq_free += req->wrs - used;
 	}
 	/* The block layer sets no "last" for a queue that it found stopped. */
-	if (q->stopped || q->open_bytes >= READ_ONCE(frame_kb) * 1024ULL)
+	if (req->hwq->stalled || q->open_bytes >= READ_ONCE(frame_kb) * 1024ULL)
 		rnbdc_send_frame(q);
 	else if (last)
 		rnbdc_flush_frame(q);
