@@ -86,11 +86,9 @@ struct rnbdc_session *rnbdc_session_alloc(const struct rnbdc_options *opt,
 	init_waitqueue_head(&sess->wait);
 	rnbdc_recover_init(sess);
 	rnbdc_retry_init(&sess->disk);
-	sess->opt = *opt;
-	/* Both belong to the caller; sess->auth holds a transform with the secret. */
-	sess->opt.secret = NULL;
-	sess->opt.abort = NULL;
-	sess->early_release = opt->early_release;
+	sess->opt = opt->sess;
+	sess->disk.opt = opt->disk;
+	sess->early_release = opt->sess.early_release;
 	sess->state = RNBDC_CONNECTING;
 	sess->state_ns = ktime_get_ns();
 	sess->disk.sess = sess;
@@ -107,20 +105,20 @@ static int rnbdc_reserve_name(struct rnbdc_session *sess, struct rnbdc_errmsg *e
 	struct rnbdc_session *other;
 	int ret = 0;
 
-	if (!sess->opt.name[0])
+	if (!sess->disk.opt.name[0])
 		return 0;
 	mutex_lock(&rnbdc_sessions_lock);
 	list_for_each_entry(other, &rnbdc_sessions_named, named) {
-		if (strcmp(other->opt.name, sess->opt.name))
+		if (strcmp(other->disk.opt.name, sess->disk.opt.name))
 			continue;
 		/* Only a session on the list is certain to have a disk. */
 		if (list_empty(&other->list))
 			rnbdc_errmsg_set(errmsg,
 					 "the name %s is taken by an attach or detach under way",
-					 sess->opt.name);
+					 sess->disk.opt.name);
 		else
 			rnbdc_errmsg_set(errmsg, "the name %s is taken by %s; choose another",
-					 sess->opt.name, other->disk.gd->disk_name);
+					 sess->disk.opt.name, other->disk.gd->disk_name);
 		ret = -EEXIST;
 		break;
 	}
@@ -146,7 +144,7 @@ static bool rnbdc_has_twin(const struct rnbdc_session *sess)
 	mutex_lock(&rnbdc_sessions_lock);
 	list_for_each_entry(other, &rnbdc_sessions, list)
 		found |= !memcmp(&other->opt.dst, &sess->opt.dst, sizeof(sess->opt.dst)) &&
-			 !strcmp(other->opt.export, sess->opt.export) &&
+			 !strcmp(other->disk.opt.export, sess->disk.opt.export) &&
 			 !memcmp(other->opt.host_id, sess->opt.host_id, UUID_SIZE);
 	mutex_unlock(&rnbdc_sessions_lock);
 	return found;
@@ -230,7 +228,7 @@ struct rnbdc_session *rnbdc_session_attach(const struct rnbdc_options *opt,
 	}
 
 	pr_info("%s: attached %s at %s, %llu bytes, %u queues of %u, pool %u KiB\n",
-		rnbdc_session_name(sess), opt->export, opt->addr,
+		rnbdc_session_name(sess), opt->disk.export, opt->sess.addr,
 		sess->disk.geo.capacity, sess->nr_queues, sess->grant.queue_depth,
 		sess->grant.pool_units << (RNBD_UNIT_SHIFT - 10));
 	return sess;
@@ -249,7 +247,7 @@ fail:
 		ret = -EINTR;
 	/* Do not log EBUSY: the caller is expected to retry. */
 	if (ret != -EINTR && ret != -EBUSY)
-		pr_err("cannot attach %s at %s: %s\n", opt->export, opt->addr,
+		pr_err("cannot attach %s at %s: %s\n", opt->disk.export, opt->sess.addr,
 		       errmsg->text[0] ? errmsg->text : "no memory");
 put:
 	rnbdc_abort_unbind(opt->abort);

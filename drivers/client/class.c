@@ -39,7 +39,7 @@ static ssize_t _name##_show(struct device *dev, struct device_attribute *attr,	\
 static DEVICE_ATTR_RO(_name)
 
 RNBDC_CLASS_SHOW(vendor, "%s", "rnbd");
-RNBDC_CLASS_SHOW(model, "%s", disk->sess->opt.export);
+RNBDC_CLASS_SHOW(model, "%s", disk->opt.export);
 RNBDC_CLASS_SHOW(serial, "%pU", disk->export_uuid);
 RNBDC_CLASS_SHOW(state, "%s", rnbdc_state_text(READ_ONCE(disk->sess->state)));
 RNBDC_CLASS_SHOW(rev, "%s", THIS_MODULE->version);

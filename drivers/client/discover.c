@@ -64,11 +64,11 @@ int rnbdc_discover(const struct rnbdc_options *opt, struct rnbdc_exports *export
 	struct rnbdc_session *sess;
 	int ret;
 
-	least.queues = 1;
-	least.depth = 1;
-	least.max_io = RNBD_UNIT_SIZE;
-	least.ring_slots = RNBDC_DISCOVER_SLOTS;
-	least.slot_size = RNBDC_DISCOVER_SLOT_SIZE;
+	least.sess.queues = 1;
+	least.sess.depth = 1;
+	least.sess.max_io = RNBD_UNIT_SIZE;
+	least.sess.ring_slots = RNBDC_DISCOVER_SLOTS;
+	least.sess.slot_size = RNBDC_DISCOVER_SLOT_SIZE;
 	sess = rnbdc_session_alloc(&least, errmsg);
 	if (IS_ERR(sess))
 		return PTR_ERR(sess);

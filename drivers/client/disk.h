@@ -21,6 +21,7 @@
 #include <linux/workqueue.h>
 
 #include "../core/geometry.h"
+#include "options.h"
 
 struct rnbdc_disk;
 struct rnbdc_queue;
@@ -91,6 +92,7 @@ struct rnbdc_disk_stats {
 /**
  * struct rnbdc_disk - the disk of a session
  * @sess: session that contains the disk
+ * @opt: options of the disk; constant
  * @flags: RNBDC_DISK_* bits
  * @tag_set: blk-mq tags
  * @hwqs: hardware queues by index, as many as @tag_set has
@@ -118,6 +120,7 @@ struct rnbdc_disk_stats {
  */
 struct rnbdc_disk {
 	struct rnbdc_session *sess;
+	struct rnbdc_disk_options opt;
 	unsigned long flags;
 	struct blk_mq_tag_set tag_set;
 	struct rnbdc_hwq *hwqs;

@@ -111,17 +111,17 @@ static void rnbdc_report_change(struct rnbdc_session *sess,
 	switch (change->to) {
 	case RNBDC_RECONNECTING:
 		pr_warn("%s (%s at %s): connection lost: %s\n", name,
-			sess->opt.export, sess->opt.addr, change->reason);
+			sess->disk.opt.export, sess->opt.addr, change->reason);
 		break;
 	case RNBDC_FAILED:
 		rnbdc_session_last_error(sess, error);
 		pr_err("%s (%s at %s): given up, all I/O fails: %s\n", name,
-		       sess->opt.export, sess->opt.addr, error);
+		       sess->disk.opt.export, sess->opt.addr, error);
 		break;
 	case RNBDC_LIVE:
 		if (change->from == RNBDC_RECONNECTING)
 			pr_info("%s (%s at %s): connected again, attempt %u, epoch %u\n",
-				name, sess->opt.export, sess->opt.addr,
+				name, sess->disk.opt.export, sess->opt.addr,
 				change->attempt, change->epoch);
 		break;
 	default:

@@ -367,7 +367,7 @@ int rnbdc_disk_create(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 	gd->fops = &rnbdc_disk_ops;
 	gd->private_data = disk;
 	set_capacity(gd, disk->geo.capacity >> SECTOR_SHIFT);
-	if (sess->opt.readonly || (disk->geo.flags & RNBD_EXPORT_READONLY))
+	if (disk->opt.readonly || (disk->geo.flags & RNBD_EXPORT_READONLY))
 		set_disk_ro(gd, true);
 	disk->made_ns = ktime_get_ns();
 	disk->gd = gd;
@@ -423,7 +423,7 @@ void rnbdc_disk_resized(struct rnbdc_disk *disk)
 	unsigned int noio;
 
 	pr_info_ratelimited("%s (%s at %s): %llu bytes now\n", disk->gd->disk_name,
-			    disk->sess->opt.export, disk->sess->opt.addr,
+			    disk->opt.export, disk->sess->opt.addr,
 			    (u64)get_capacity(disk->gd) << SECTOR_SHIFT);
 	noio = memalloc_noio_save();
 	kobject_uevent_env(&disk_to_dev(disk->gd)->kobj, KOBJ_CHANGE, envp);

@@ -129,7 +129,7 @@ static u32 rnbdc_inline_limit(const struct rnbdc_session *sess, u32 requested)
 static u32 rnbdc_login_ms(const struct rnbdc_session *sess)
 {
 	unsigned long waited = jiffies - rnbdc_silent_since(&sess->disk);
-	unsigned long limit = sess->opt.loss_timeout * HZ;
+	unsigned long limit = sess->disk.opt.loss_timeout * HZ;
 
 	/* A list needs no pool. */
 	if (sess->login.exports)
@@ -160,7 +160,7 @@ int rnbdc_login_to_export(struct rnbdc_session *sess, struct rnbdc_errmsg *errms
 		return -ENOMEM;
 
 	memset(info, 0, sizeof(*info));
-	strscpy(info->export, sess->opt.export);
+	strscpy(info->export, sess->disk.opt.export);
 	memcpy(info->boot_id, rnbdc_boot_id, sizeof(info->boot_id));
 	info->features = RNBD_FEATURES;
 	info->pool_bytes = sess->opt.pool_bytes;
@@ -172,7 +172,7 @@ int rnbdc_login_to_export(struct rnbdc_session *sess, struct rnbdc_errmsg *errms
 	info->keepalive_ms = sess->opt.keepalive_ms;
 	info->inline_read = rnbdc_inline_limit(sess, sess->opt.inline_read);
 	info->inline_write = rnbdc_inline_limit(sess, sess->opt.inline_write);
-	info->flags = sess->opt.readonly ? RNBD_LOGIN_READONLY : 0;
+	info->flags = sess->disk.opt.readonly ? RNBD_LOGIN_READONLY : 0;
 	/* The target rejects a stale generation: the host was fenced since. */
 	info->fence_generation = sess->disk.fence_generation;
 	return rnbdc_login(sess, errmsg);

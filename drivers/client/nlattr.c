@@ -82,14 +82,14 @@ static int rnbdc_put_options(struct sk_buff *msg, struct rnbdc_session *sess, u3
 		if (!(row->report & report))
 			continue;
 		if (row->type == RNBDC_OPTION_TEXT) {
-			const char *text = rnbdc_option_text(row, &sess->opt);
+			const char *text = rnbdc_option_text(row, sess);
 
 			if (text[0] && nla_put_string(msg, row->attr, text))
 				return -EMSGSIZE;
 			continue;
 		}
 		value = report == RNBDC_REPORT_GRANTED ? rnbdc_option_granted(row, sess) :
-							 rnbdc_option_requested(row, &sess->opt);
+							 rnbdc_option_requested(row, sess);
 		if (row->type == RNBDC_OPTION_FLAG)
 			flags |= value ? row->flag : 0;
 		else if (rnbdc_put_value(msg, row, value))
@@ -133,7 +133,7 @@ int rnbdc_put_session(struct sk_buff *msg, struct rnbdc_session *sess,
 	if (nla_put_string(msg, RNBD_ATTR_DISK, sess->disk.gd->disk_name) ||
 	    nla_put_string(msg, RNBD_ATTR_ADDR, sess->opt.addr) ||
 	    nla_put_u16(msg, RNBD_ATTR_PORT, rnbdc_session_port(sess)) ||
-	    nla_put_string(msg, RNBD_ATTR_EXPORT, sess->opt.export) ||
+	    nla_put_string(msg, RNBD_ATTR_EXPORT, sess->disk.opt.export) ||
 	    (admin && rnbdc_put_ids(msg, sess)) ||
 	    nla_put(msg, RNBD_ATTR_EXPORT_ID, UUID_SIZE, sess->disk.export_uuid) ||
 	    rnbdc_put_options(msg, sess, RNBDC_REPORT_GRANTED) ||

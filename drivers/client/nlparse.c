@@ -110,7 +110,7 @@ static void rnbdc_parse_option(const struct nlattr *attr, const struct rnbdc_opt
 		rnbdc_option_request(row, opt, !!(nla_get_u32(attr) & row->flag));
 		break;
 	case RNBDC_OPTION_TEXT:
-		nla_strscpy(rnbdc_option_text(row, opt), attr, row->requested.size);
+		nla_strscpy(rnbdc_option_buffer(row, opt), attr, row->requested.size);
 		break;
 	}
 }
@@ -161,17 +161,17 @@ int rnbdc_nl_parse_target(const struct genl_info *info, struct rnbdc_options *op
 		return -EINVAL;
 	}
 
-	nla_strscpy(opt->addr, attrs[RNBD_ATTR_ADDR], sizeof(opt->addr));
+	nla_strscpy(opt->sess.addr, attrs[RNBD_ATTR_ADDR], sizeof(opt->sess.addr));
 	snprintf(port, sizeof(port), "%u", attrs[RNBD_ATTR_PORT] ?
 		 nla_get_u16(attrs[RNBD_ATTR_PORT]) : RNBD_DEFAULT_PORT);
-	if (inet_pton_with_scope(&init_net, AF_UNSPEC, opt->addr, port, &opt->dst)) {
+	if (inet_pton_with_scope(&init_net, AF_UNSPEC, opt->sess.addr, port, &opt->sess.dst)) {
 		NL_SET_ERR_MSG_ATTR(info->extack, attrs[RNBD_ATTR_ADDR],
 				    "not a numeric IPv4 or IPv6 address");
 		return -EINVAL;
 	}
 
-	memcpy(opt->host_id, nla_data(attrs[RNBD_ATTR_HOST_ID]), UUID_SIZE);
-	if (!memchr_inv(opt->host_id, 0, UUID_SIZE)) {
+	memcpy(opt->sess.host_id, nla_data(attrs[RNBD_ATTR_HOST_ID]), UUID_SIZE);
+	if (!memchr_inv(opt->sess.host_id, 0, UUID_SIZE)) {
 		NL_SET_ERR_MSG_ATTR(info->extack, attrs[RNBD_ATTR_HOST_ID],
 				    "the host id must not be zero");
 		return -EINVAL;
@@ -215,8 +215,8 @@ int rnbdc_nl_parse_attach(struct genl_info *info, struct rnbdc_options *opt)
 		return -EINVAL;
 	}
 
-	nla_strscpy(opt->export, attrs[RNBD_ATTR_EXPORT], sizeof(opt->export));
-	if (!rnbd_export_name_ok(opt->export, sizeof(opt->export))) {
+	nla_strscpy(opt->disk.export, attrs[RNBD_ATTR_EXPORT], sizeof(opt->disk.export));
+	if (!rnbd_export_name_ok(opt->disk.export, sizeof(opt->disk.export))) {
 		NL_SET_ERR_MSG_ATTR(info->extack, attrs[RNBD_ATTR_EXPORT],
 				    "an export name has 1 to 63 of A-Z a-z 0-9 . _ : -");
 		return -EINVAL;

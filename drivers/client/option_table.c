@@ -3,10 +3,11 @@
  * The table of the options of an attach: one row each.
  *
  * Operation: a row says which netlink attribute has the value of an option, what its
- * file in sysfs is called, which value it has by default, and where the requested and
- * the granted value are stored. The ATTACH command (netlink.c), the messages about a
- * session (nlattr.c) and sysfs (sysfs.c) walk along the table, so a new option is a
- * member of struct rnbdc_options and a row. The ranges are those of the netlink
+ * file in sysfs is called, which value it has by default, whether it belongs to the
+ * session or to the disk, and where the requested and the granted value are stored.
+ * The ATTACH command (netlink.c), the messages about a session (nlattr.c) and sysfs
+ * (sysfs.c) walk along the table, so a new option is a member of a struct of options.h
+ * and a row. The ranges are those of the netlink
  * policy, which is generated from Documentation/netlink/rnbd.yaml; a row repeats none.
  * Only an option whose file in sysfs takes a number names its RNBD_OPT_* limits again,
  * because no policy applies there.
@@ -42,7 +43,7 @@ static const char * const rnbdc_policy_words[] = {
 	NULL
 };
 
-/* rnbdc_options.fail_policy has the value of the enumeration. */
+/* rnbdc_disk_options.fail_policy has the value of the enumeration. */
 static_assert(RNBD_POLICY_QUEUE == 0 && RNBD_POLICY_FAIL == 1);
 
 static const char * const rnbdc_transfer_words[] = { "zero-copy", "copy", NULL };
@@ -65,12 +66,12 @@ static u64 rnbdc_granted_readonly(const struct rnbdc_session *sess)
 
 static bool rnbdc_early_release_ok(const struct rnbdc_options *opt)
 {
-	return !opt->early_release || !opt->copy;
+	return !opt->sess.early_release || !opt->sess.copy;
 }
 
 static bool rnbdc_name_ok(const struct rnbdc_options *opt)
 {
-	return rnbd_disk_alias_ok(opt->name);
+	return rnbd_disk_alias_ok(opt->disk.name);
 }
 
 /*
@@ -80,12 +81,13 @@ static bool rnbdc_name_ok(const struct rnbdc_options *opt)
  */
 static bool rnbdc_loss_timeout_ok(const struct rnbdc_options *opt)
 {
-	return !opt->loss_timeout ||
-	       opt->loss_timeout * 1000ULL >=
-	       (RNBD_KEEPALIVE_MISSED + 1) * (u64)opt->keepalive_ms + RNBDC_LOSS_MARGIN_MS;
+	return !opt->disk.loss_timeout ||
+	       opt->disk.loss_timeout * 1000ULL >=
+	       (RNBD_KEEPALIVE_MISSED + 1) * (u64)opt->sess.keepalive_ms + RNBDC_LOSS_MARGIN_MS;
 }
 
-#define RNBDC_REQUESTED(member)	RNBDC_FIELD(struct rnbdc_options, member)
+#define RNBDC_REQUESTED(member)	RNBDC_FIELD(struct rnbdc_session_options, member)
+#define RNBDC_DISK_REQUESTED(member)	RNBDC_FIELD(struct rnbdc_disk_options, member)
 #define RNBDC_GRANTED(member)	RNBDC_FIELD(struct rnbdc_session, member)
 #define RNBDC_REPORT_BOTH	(RNBDC_REPORT_GRANTED | RNBDC_REPORT_REQUESTED)
 
@@ -113,13 +115,13 @@ const struct rnbdc_option rnbdc_option_table[] = {
 	  .requested = RNBDC_REQUESTED(max_io), .get = rnbdc_granted_max_io },
 	{ "policy", RNBDC_OPTION_U32, RNBDC_SCOPE_DISK, RNBD_ATTR_POLICY,
 	  .words = rnbdc_policy_words, .preset = RNBD_POLICY_QUEUE, .mode = 0444,
-	  .report = RNBDC_REPORT_GRANTED, .requested = RNBDC_REQUESTED(fail_policy) },
+	  .report = RNBDC_REPORT_GRANTED, .requested = RNBDC_DISK_REQUESTED(fail_policy) },
 	{ "fast_io_fail", RNBDC_OPTION_U32, RNBDC_SCOPE_DISK, RNBD_ATTR_FAST_IO_FAIL,
 	  .mode = 0444, .report = RNBDC_REPORT_GRANTED,
-	  .requested = RNBDC_REQUESTED(fast_io_fail) },
+	  .requested = RNBDC_DISK_REQUESTED(fast_io_fail) },
 	{ "loss_timeout", RNBDC_OPTION_U32, RNBDC_SCOPE_DISK, RNBD_ATTR_LOSS_TIMEOUT,
 	  .preset = 600, .mode = 0444, .report = RNBDC_REPORT_GRANTED,
-	  .requested = RNBDC_REQUESTED(loss_timeout), .check = rnbdc_loss_timeout_ok,
+	  .requested = RNBDC_DISK_REQUESTED(loss_timeout), .check = rnbdc_loss_timeout_ok,
 	  .refusal =
 	  "at least 4 keep-alive intervals and 1 s: until then old writes may be executed" },
 	{ "keepalive_ms", RNBDC_OPTION_U32, RNBDC_SCOPE_SESSION, RNBD_ATTR_KEEPALIVE_MS,
@@ -136,7 +138,7 @@ const struct rnbdc_option rnbdc_option_table[] = {
 	  .granted = RNBDC_GRANTED(grant.inline_write) },
 	{ "readonly", RNBDC_OPTION_FLAG, RNBDC_SCOPE_DISK, RNBD_ATTR_FLAGS,
 	  RNBD_FLAG_READONLY, .report = RNBDC_REPORT_BOTH,
-	  .requested = RNBDC_REQUESTED(readonly), .get = rnbdc_granted_readonly },
+	  .requested = RNBDC_DISK_REQUESTED(readonly), .get = rnbdc_granted_readonly },
 	{ "early_release", RNBDC_OPTION_FLAG, RNBDC_SCOPE_SESSION, RNBD_ATTR_FLAGS,
 	  RNBD_FLAG_EARLY_RELEASE, .mode = 0644, .report = RNBDC_REPORT_BOTH,
 	  .requested = RNBDC_REQUESTED(early_release), .granted = RNBDC_GRANTED(early_release),
@@ -146,7 +148,7 @@ const struct rnbdc_option rnbdc_option_table[] = {
 	  RNBD_FLAG_COPY, .words = rnbdc_transfer_words, .mode = 0444,
 	  .report = RNBDC_REPORT_BOTH, .requested = RNBDC_REQUESTED(copy) },
 	{ "name", RNBDC_OPTION_TEXT, RNBDC_SCOPE_DISK, RNBD_ATTR_NAME,
-	  .mode = 0444, .report = RNBDC_REPORT_GRANTED, .requested = RNBDC_REQUESTED(name),
+	  .mode = 0444, .report = RNBDC_REPORT_GRANTED, .requested = RNBDC_DISK_REQUESTED(name),
 	  .check = rnbdc_name_ok,
 	  .refusal =
 	  "a name has 1 to 63 of A-Z a-z 0-9 . _ : -, no dot first, no rnbd<N>/number/UUID" },
@@ -199,6 +201,20 @@ static void rnbdc_field_write(void *object, struct rnbdc_field field, u64 value)
 	}
 }
 
+/* The struct that has the requested value, among the options of an attach. */
+static void *rnbdc_option_part(const struct rnbdc_option *row, struct rnbdc_options *opt)
+{
+	return row->scope == RNBDC_SCOPE_DISK ? (void *)&opt->disk : (void *)&opt->sess;
+}
+
+/* The struct that has the requested value, of a session with a disk. */
+static const void *rnbdc_session_part(const struct rnbdc_option *row,
+				      const struct rnbdc_session *sess)
+{
+	return row->scope == RNBDC_SCOPE_DISK ? (const void *)&sess->disk.opt :
+						(const void *)&sess->opt;
+}
+
 /**
  * rnbdc_options_preset - give all options of the table their defaults
  * @opt: options
@@ -209,10 +225,11 @@ void rnbdc_options_preset(struct rnbdc_options *opt)
 
 	for (row = rnbdc_option_table; row->name; row++) {
 		if (row->type != RNBDC_OPTION_TEXT)
-			rnbdc_field_write(opt, row->requested, row->preset);
+			rnbdc_field_write(rnbdc_option_part(row, opt), row->requested,
+					  row->preset);
 	}
 	/* More queues than CPUs are never used. */
-	opt->queues = min(opt->queues, num_online_cpus());
+	opt->sess.queues = min(opt->sess.queues, num_online_cpus());
 }
 
 /**
@@ -223,31 +240,43 @@ void rnbdc_options_preset(struct rnbdc_options *opt)
  */
 void rnbdc_option_request(const struct rnbdc_option *row, struct rnbdc_options *opt, u64 value)
 {
-	rnbdc_field_write(opt, row->requested, value);
+	rnbdc_field_write(rnbdc_option_part(row, opt), row->requested, value);
 }
 
 /**
  * rnbdc_option_requested - get the requested value of an option
  * @row: option that is no text
- * @opt: options
+ * @sess: session with a disk
  *
  * Return: the value.
  */
-u64 rnbdc_option_requested(const struct rnbdc_option *row, const struct rnbdc_options *opt)
+u64 rnbdc_option_requested(const struct rnbdc_option *row, const struct rnbdc_session *sess)
 {
-	return rnbdc_field_read(opt, row->requested);
+	return rnbdc_field_read(rnbdc_session_part(row, sess), row->requested);
 }
 
 /**
- * rnbdc_option_text - get the buffer of a text
+ * rnbdc_option_buffer - get the buffer of a text
  * @row: option of type RNBDC_OPTION_TEXT
  * @opt: options
  *
  * Return: a string, in a buffer of @row->requested.size bytes.
  */
-char *rnbdc_option_text(const struct rnbdc_option *row, struct rnbdc_options *opt)
+char *rnbdc_option_buffer(const struct rnbdc_option *row, struct rnbdc_options *opt)
 {
-	return (char *)opt + row->requested.offset;
+	return rnbdc_option_part(row, opt) + row->requested.offset;
+}
+
+/**
+ * rnbdc_option_text - get a text
+ * @row: option of type RNBDC_OPTION_TEXT
+ * @sess: session with a disk
+ *
+ * Return: a string.
+ */
+const char *rnbdc_option_text(const struct rnbdc_option *row, const struct rnbdc_session *sess)
+{
+	return rnbdc_session_part(row, sess) + row->requested.offset;
 }
 
 /**
@@ -263,7 +292,7 @@ u64 rnbdc_option_granted(const struct rnbdc_option *row, const struct rnbdc_sess
 		return row->get(sess);
 	if (row->granted.size)
 		return rnbdc_field_read(sess, row->granted);
-	return rnbdc_option_requested(row, &sess->opt);
+	return rnbdc_option_requested(row, sess);
 }
 
 /**
@@ -274,10 +303,12 @@ u64 rnbdc_option_granted(const struct rnbdc_option *row, const struct rnbdc_sess
  *
  * Return: true if the value is valid and suits the other options.
  */
-bool rnbdc_option_check(const struct rnbdc_option *row, const struct rnbdc_options *opt,
+bool rnbdc_option_check(const struct rnbdc_option *row, struct rnbdc_options *opt,
 			struct rnbdc_errmsg *errmsg)
 {
-	if (row->align && !IS_ALIGNED(rnbdc_option_requested(row, opt), row->align)) {
+	if (row->align &&
+	    !IS_ALIGNED(rnbdc_field_read(rnbdc_option_part(row, opt), row->requested),
+			row->align)) {
 		rnbdc_errmsg_set(errmsg, "%s must be a multiple of %u", row->name, row->align);
 		return false;
 	}
@@ -299,7 +330,8 @@ bool rnbdc_option_check(const struct rnbdc_option *row, const struct rnbdc_optio
  */
 int rnbdc_option_change(const struct rnbdc_option *row, struct rnbdc_session *sess, u64 value)
 {
-	struct rnbdc_options changed = sess->opt;
+	struct rnbdc_options changed = { .sess = sess->opt, .disk = sess->disk.opt };
+	void *part = row->scope == RNBDC_SCOPE_DISK ? (void *)&sess->disk.opt : &sess->opt;
 	struct rnbdc_errmsg errmsg = { };
 
 	if (row->type != RNBDC_OPTION_FLAG && (value < row->min || value > row->max))
@@ -310,6 +342,6 @@ int rnbdc_option_change(const struct rnbdc_option *row, struct rnbdc_session *se
 	if (row->granted.size)
 		rnbdc_field_write(sess, row->granted, value);
 	else
-		rnbdc_option_request(row, &sess->opt, value);
+		rnbdc_field_write(part, row->requested, value);
 	return 0;
 }

@@ -68,7 +68,8 @@ struct rnbdc_field {
  * @min: smallest number that may be written to the file, RNBD_OPT_*
  * @max: largest one
  * @report: RNBDC_REPORT_*
- * @requested: member of struct rnbdc_options
+ * @requested: member of struct rnbdc_session_options or struct rnbdc_disk_options, as
+ *	@scope says
  * @granted: member of struct rnbdc_session that has the granted, or the current,
  *	value; none if that is the requested one
  * @get: returns the granted value if that is no member; may be NULL
@@ -102,10 +103,11 @@ extern const struct rnbdc_option rnbdc_option_table[];
 u64 rnbdc_field_read(const void *object, struct rnbdc_field field);
 void rnbdc_options_preset(struct rnbdc_options *opt);
 void rnbdc_option_request(const struct rnbdc_option *row, struct rnbdc_options *opt, u64 value);
-u64 rnbdc_option_requested(const struct rnbdc_option *row, const struct rnbdc_options *opt);
-char *rnbdc_option_text(const struct rnbdc_option *row, struct rnbdc_options *opt);
+u64 rnbdc_option_requested(const struct rnbdc_option *row, const struct rnbdc_session *sess);
+char *rnbdc_option_buffer(const struct rnbdc_option *row, struct rnbdc_options *opt);
+const char *rnbdc_option_text(const struct rnbdc_option *row, const struct rnbdc_session *sess);
 u64 rnbdc_option_granted(const struct rnbdc_option *row, const struct rnbdc_session *sess);
-bool rnbdc_option_check(const struct rnbdc_option *row, const struct rnbdc_options *opt,
+bool rnbdc_option_check(const struct rnbdc_option *row, struct rnbdc_options *opt,
 			struct rnbdc_errmsg *errmsg);
 int rnbdc_option_change(const struct rnbdc_option *row, struct rnbdc_session *sess, u64 value);
 

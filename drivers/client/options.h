@@ -2,8 +2,8 @@
 /*
  * Options of an attach.
  *
- * netlink.c fills the options from a command. A session has a constant copy,
- * in which the secret is replaced by rnbdc_session.auth.
+ * nlparse.c fills the options from a command. Session and disk have constant copies of
+ * their parts. The secret is replaced by rnbdc_session.auth.
  */
 #ifndef RNBDC_OPTIONS_H
 #define RNBDC_OPTIONS_H
@@ -17,11 +17,9 @@
 struct rnbdc_abort;
 
 /**
- * struct rnbdc_options - options of one attach
+ * struct rnbdc_session_options - options of a session
  * @dst: address and port of the target
  * @addr: the address as text
- * @export: name of the export
- * @name: name that the administrator gave the disk, or ""
  * @host_id: UUID of this machine
  * @queues: requested queues
  * @poll_queues: requested queues, in addition, whose submitters poll for completions
@@ -30,30 +28,15 @@ struct rnbdc_abort;
  * @slot_size: bytes of a slot
  * @pool_bytes: requested bytes of the pool
  * @max_io: requested bytes of one request
- * @readonly: attach read-only
- * @fail_policy: without a connection I/O fails at once instead of waiting
- * @fast_io_fail: seconds without a connection after which I/O fails, 0: never
- * @loss_timeout: seconds without a connection after which the client no longer
- *	reconnects, 0: never
  * @keepalive_ms: requested milliseconds between keep-alives
  * @early_release: initial value of rnbdc_session.early_release
  * @copy: data go through bounce buffers
  * @inline_read: requested limit of reads whose data the reply carries, in bytes
  * @inline_write: requested limit of writes whose data the request carries, in bytes
- * @secret: RNBD_SECRET_SIZE bytes that authenticate this host, or NULL; the
- *	caller's, a session keeps them in its key
- * @abort: request to end the attach early; the caller's, a session does not keep it
- *
- * Each option has a row in rnbdc_option_table[]. @dst, @addr, @export, @host_id,
- * @secret and @abort have none: they identify and authenticate the ends of the session,
- * or end its attach. All are constant once the session is allocated, unless the row
- * allows changes.
  */
-struct rnbdc_options {
+struct rnbdc_session_options {
 	struct sockaddr_storage dst;
 	char addr[INET6_ADDRSTRLEN];
-	char export[RNBD_EXPORT_NAME_SIZE];
-	char name[RNBD_NAME_SIZE];
 	u8 host_id[UUID_SIZE];
 	u32 queues;
 	u32 poll_queues;
@@ -62,15 +45,48 @@ struct rnbdc_options {
 	u32 slot_size;
 	u64 pool_bytes;
 	u32 max_io;
-	bool readonly;
-	bool fail_policy;
-	u32 fast_io_fail;
-	u32 loss_timeout;
 	u32 keepalive_ms;
 	bool early_release;
 	bool copy;
 	u32 inline_read;
 	u32 inline_write;
+};
+
+/**
+ * struct rnbdc_disk_options - options of a disk
+ * @export: name of the export
+ * @name: name that the administrator gave the disk, or ""
+ * @readonly: attach read-only
+ * @fail_policy: without a connection I/O fails at once instead of waiting
+ * @fast_io_fail: seconds without a connection after which I/O fails, 0: never
+ * @loss_timeout: seconds without a connection after which the client no longer
+ *	reconnects, 0: never
+ */
+struct rnbdc_disk_options {
+	char export[RNBD_EXPORT_NAME_SIZE];
+	char name[RNBD_NAME_SIZE];
+	bool readonly;
+	bool fail_policy;
+	u32 fast_io_fail;
+	u32 loss_timeout;
+};
+
+/**
+ * struct rnbdc_options - options of one attach
+ * @sess: options of the session
+ * @disk: options of the disk
+ * @secret: RNBD_SECRET_SIZE bytes that authenticate this host, or NULL; the
+ *	caller's, a session keeps them in its key
+ * @abort: request to end the attach early; the caller's, a session does not keep it
+ *
+ * Each option has a row in rnbdc_option_table[], whose scope tells which of the two
+ * structs it is in. Address, export, host id, secret and @abort have none: they identify
+ * and authenticate the ends of the session, or end its attach. All are constant once
+ * session and disk are allocated, unless the row allows changes.
+ */
+struct rnbdc_options {
+	struct rnbdc_session_options sess;
+	struct rnbdc_disk_options disk;
 	const u8 *secret;
 	struct rnbdc_abort *abort;
 };

@@ -107,7 +107,7 @@ static void rnbdc_fail_io_work(struct work_struct *work)
 					       fail_io_work);
 
 	pr_warn("%s: no connection for %u seconds, I/O fails, %u writes that were sent wait\n",
-		rnbdc_session_name(disk->sess), disk->sess->opt.fast_io_fail,
+		rnbdc_session_name(disk->sess), disk->opt.fast_io_fail,
 		READ_ONCE(disk->nr_held));
 	rnbdc_fail_io(disk);
 }
@@ -130,7 +130,7 @@ static void rnbdc_keepalive_work(struct work_struct *work)
 /* Let I/O of the quiesced disk fail, or schedule fast_io_fail. */
 static void rnbdc_wait_or_fail(struct rnbdc_disk *disk)
 {
-	unsigned long limit = disk->sess->opt.fast_io_fail * HZ;
+	unsigned long limit = disk->opt.fast_io_fail * HZ;
 	unsigned long waited = jiffies - disk->sess->recovery.lost_at;
 
 	if (test_bit(RNBDC_DISK_FAIL_IO, &disk->flags) ||
@@ -224,7 +224,7 @@ static void rnbdc_teardown_connection(struct rnbdc_session *sess)
 	struct rnbdc_disk *disk = &sess->disk;
 	bool keep = test_bit(RNBDC_DISK_ATTACHED, &disk->flags) &&
 		    !rnbdc_session_ending(sess);
-	bool replay = keep && !sess->opt.fail_policy;
+	bool replay = keep && !disk->opt.fail_policy;
 	u32 i;
 
 	/* After this no task is in queue_rq, and none enters it. */
@@ -290,8 +290,8 @@ static int rnbdc_attempt(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg
 /* Has loss_timeout passed since @since, in jiffies? */
 static bool rnbdc_overdue(const struct rnbdc_session *sess, unsigned long since)
 {
-	return sess->opt.loss_timeout &&
-	       time_after(jiffies, since + sess->opt.loss_timeout * HZ);
+	return sess->disk.opt.loss_timeout &&
+	       time_after(jiffies, since + sess->disk.opt.loss_timeout * HZ);
 }
 
 static bool rnbdc_may_retry(struct rnbdc_session *sess)
@@ -306,7 +306,7 @@ static void rnbdc_fail_overdue_io(struct rnbdc_session *sess)
 		return;
 	sess->recovery.overdue = true;
 	pr_warn("%s: no connection for %u seconds, I/O fails, %u writes wait because the target may still execute them\n",
-		rnbdc_session_name(sess), sess->opt.loss_timeout, sess->disk.nr_held);
+		rnbdc_session_name(sess), sess->disk.opt.loss_timeout, sess->disk.nr_held);
 	rnbdc_fail_io(&sess->disk);
 }
 

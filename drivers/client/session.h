@@ -237,7 +237,7 @@ struct rnbdc_session_stats {
  * @ref: references of the list, of lookups and of a queued @event_work
  * @list: entry of rnbdc_sessions; protected by rnbdc_sessions_lock
  * @named: entry of rnbdc_sessions_named; protected by rnbdc_sessions_lock
- * @opt: options of the attach; constant, without the secret
+ * @opt: options of the session; constant
  * @id: UUID of the session; constant
  * @epoch: number of the latest attempt to connect, from 1; written under @lock
  * @lock: protects @state to @last_error, and RNBDC_DISK_FAIL_IO in the flags of
@@ -266,7 +266,7 @@ struct rnbdc_session {
 	struct kref ref;
 	struct list_head list;
 	struct list_head named;
-	struct rnbdc_options opt;
+	struct rnbdc_session_options opt;
 	u8 id[UUID_SIZE];
 	u32 epoch;
 	spinlock_t lock;	/* state to last_error */

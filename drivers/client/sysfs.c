@@ -65,7 +65,7 @@ static struct device_attribute dev_attr_##_name = __ATTR_RO_MODE(_name, mode)
 RNBDC_ATTR_SHOW(state, "%s", rnbdc_state_text(READ_ONCE(sess->state)));
 RNBDC_ATTR_SHOW(reason, "%s", READ_ONCE(sess->log.reason) ?: "");
 RNBDC_ATTR_SHOW(violations, "%llu", (u64)atomic64_read(&sess->stats.proto_errs));
-RNBDC_ATTR_SHOW(export, "%s", sess->opt.export);
+RNBDC_ATTR_SHOW(export, "%s", sess->disk.opt.export);
 RNBDC_ATTR_SHOW(address, "%pISpc", &sess->opt.dst);
 /* A program that knows this and the host id can impersonate the session. */
 RNBDC_ATTR_SHOW_MODE(session_id, 0400, "%pU", sess->id);
@@ -243,7 +243,7 @@ static ssize_t rnbdc_option_show(struct device *dev, struct device_attribute *at
 	u64 value;
 
 	if (row->type == RNBDC_OPTION_TEXT)
-		return sysfs_emit(buf, "%s\n", rnbdc_option_text(row, &sess->opt));
+		return sysfs_emit(buf, "%s\n", rnbdc_option_text(row, sess));
 	value = rnbdc_option_granted(row, sess);
 	if (row->words)
 		return sysfs_emit(buf, "%s\n", row->words[value]);
