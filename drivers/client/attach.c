@@ -2,22 +2,22 @@
 /*
  * Attach and detach of disks.
  *
- * Operation: rnbdc_session_attach() reserves the name, connects, creates the
+ * Operation: rnbdc_disk_attach() reserves the name, connects, creates the
  * disk, lets I/O flow and adds the disk. Until RNBDC_DISK_ATTACHED is set, a
  * loss makes I/O fail, so that the reader of the partition table does not
  * block; after that, I/O waits for recovery (recover.c).
- * rnbdc_session_detach() removes the disk while the connection still stands,
+ * rnbdc_disk_detach() removes the disk while the connection still stands,
  * so that the target ends the requests in flight, and then disconnects.
  *
- * Ownership: The list of sessions holds a reference from attach until detach,
+ * Ownership: The list of disks holds a reference from attach until detach,
  * the caller of attach or find another one. Memory and disk are freed with the
  * last reference (release.c). The name is reserved from before the connection
  * until the disk is removed.
  *
  * Concurrency: RNBDC_DISK_DETACH is claimed by one thread only, under the
  * disk's open_mutex unless the detach is forced; opens fail from then on.
- * A detach first removes the session from the list, so that rnbdc_sessions_lock
- * keeps the disk of a session that is on the list.
+ * A detach first removes the disk from the list, so that rnbdc_disks_lock
+ * keeps a disk that is on the list.
  *
  * Errors: A failed attach undoes everything and leaves the reason in struct
  * rnbdc_errmsg. A detach fails only before it has changed anything.
@@ -41,6 +41,7 @@
 #include "auth.h"
 #include "complete.h"
 #include "connect.h"
+#include "disk.h"
 #include "errmsg.h"
 #include "events.h"
 #include "gendisk.h"
@@ -77,8 +78,8 @@ struct rnbdc_session *rnbdc_session_alloc(const struct rnbdc_options *opt,
 		}
 	}
 	kref_init(&sess->ref);
-	INIT_LIST_HEAD(&sess->list);
-	INIT_LIST_HEAD(&sess->named);
+	INIT_LIST_HEAD(&sess->disk.list);
+	INIT_LIST_HEAD(&sess->disk.named);
 	spin_lock_init(&sess->lock);
 	mutex_init(&sess->conn_lock);
 	mutex_init(&sess->recovery.lock);
@@ -100,149 +101,153 @@ struct rnbdc_session *rnbdc_session_alloc(const struct rnbdc_options *opt,
 }
 
 /* Reserve the name of a disk: names must identify one disk. */
-static int rnbdc_reserve_name(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
+static int rnbdc_reserve_name(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 {
-	struct rnbdc_session *other;
+	struct rnbdc_disk *other;
 	int ret = 0;
 
-	if (!sess->disk.opt.name[0])
+	if (!disk->opt.name[0])
 		return 0;
-	mutex_lock(&rnbdc_sessions_lock);
-	list_for_each_entry(other, &rnbdc_sessions_named, named) {
-		if (strcmp(other->disk.opt.name, sess->disk.opt.name))
+	mutex_lock(&rnbdc_disks_lock);
+	list_for_each_entry(other, &rnbdc_disks_named, named) {
+		if (strcmp(other->opt.name, disk->opt.name))
 			continue;
-		/* Only a session on the list is certain to have a disk. */
+		/* Only a disk on the list is certain to have a gendisk. */
 		if (list_empty(&other->list))
 			rnbdc_errmsg_set(errmsg,
 					 "the name %s is taken by an attach or detach under way",
-					 sess->disk.opt.name);
+					 disk->opt.name);
 		else
 			rnbdc_errmsg_set(errmsg, "the name %s is taken by %s; choose another",
-					 sess->disk.opt.name, other->disk.gd->disk_name);
+					 disk->opt.name, other->gd->disk_name);
 		ret = -EEXIST;
 		break;
 	}
 	if (!ret)
-		list_add_tail(&sess->named, &rnbdc_sessions_named);
-	mutex_unlock(&rnbdc_sessions_lock);
+		list_add_tail(&disk->named, &rnbdc_disks_named);
+	mutex_unlock(&rnbdc_disks_lock);
 	return ret;
 }
 
-static void rnbdc_release_name(struct rnbdc_session *sess)
+static void rnbdc_release_name(struct rnbdc_disk *disk)
 {
-	mutex_lock(&rnbdc_sessions_lock);
-	list_del_init(&sess->named);
-	mutex_unlock(&rnbdc_sessions_lock);
+	mutex_lock(&rnbdc_disks_lock);
+	list_del_init(&disk->named);
+	mutex_unlock(&rnbdc_disks_lock);
 }
 
 /* Test whether another disk has the same export, as far as addresses and names tell. */
-static bool rnbdc_has_twin(const struct rnbdc_session *sess)
+static bool rnbdc_has_twin(const struct rnbdc_disk *disk)
 {
-	struct rnbdc_session *other;
+	const struct rnbdc_session_options *opt = &disk->sess->opt;
+	struct rnbdc_disk *other;
 	bool found = false;
 
-	mutex_lock(&rnbdc_sessions_lock);
-	list_for_each_entry(other, &rnbdc_sessions, list)
-		found |= !memcmp(&other->opt.dst, &sess->opt.dst, sizeof(sess->opt.dst)) &&
-			 !strcmp(other->disk.opt.export, sess->disk.opt.export) &&
-			 !memcmp(other->opt.host_id, sess->opt.host_id, UUID_SIZE);
-	mutex_unlock(&rnbdc_sessions_lock);
+	mutex_lock(&rnbdc_disks_lock);
+	list_for_each_entry(other, &rnbdc_disks, list)
+		found |= !memcmp(&other->sess->opt.dst, &opt->dst, sizeof(opt->dst)) &&
+			 !strcmp(other->opt.export, disk->opt.export) &&
+			 !memcmp(other->sess->opt.host_id, opt->host_id, UUID_SIZE);
+	mutex_unlock(&rnbdc_disks_lock);
 	return found;
 }
 
 /*
- * Put a session with a new disk on the list unless its connection was lost or the
+ * Put a new disk on the list unless the connection of its session was lost or the
  * attach is aborted. An abort that is requested after this has no effect, and finds
  * the disk on the list.
  */
-static bool rnbdc_list_session(struct rnbdc_session *sess, struct rnbdc_abort *abort)
+static bool rnbdc_list_disk(struct rnbdc_disk *disk, struct rnbdc_abort *abort)
 {
+	struct rnbdc_session *sess = disk->sess;
 	bool list;
 
-	mutex_lock(&rnbdc_sessions_lock);
+	mutex_lock(&rnbdc_disks_lock);
 	list = !rnbdc_abort_unbind(abort) && READ_ONCE(sess->state) == RNBDC_LIVE;
 	if (list) {
 		kref_get(&sess->ref);
-		list_add_tail(&sess->list, &rnbdc_sessions);
+		list_add_tail(&disk->list, &rnbdc_disks);
 	}
-	mutex_unlock(&rnbdc_sessions_lock);
+	mutex_unlock(&rnbdc_disks_lock);
 	return list;
 }
 
 /**
- * rnbdc_session_attach - connect to an export and create its disk
+ * rnbdc_disk_attach - connect to an export and create its disk
  * @opt: options
  * @errmsg: filled on error
  *
  * Context: process context, may sleep for as long as the network takes; ends
  * early when opt->abort requests it.
- * Return: the session with a reference for the caller, or an ERR_PTR after
+ * Return: the disk with a reference for the caller, or an ERR_PTR after
  * which nothing is left behind: -EBUSY if the target still has an older session of
  * this host, -EEXIST if another disk has the name or the export, -EINTR if it was
  * aborted.
  */
-struct rnbdc_session *rnbdc_session_attach(const struct rnbdc_options *opt,
-					   struct rnbdc_errmsg *errmsg)
+struct rnbdc_disk *rnbdc_disk_attach(const struct rnbdc_options *opt,
+				     struct rnbdc_errmsg *errmsg)
 {
 	struct rnbdc_session *sess;
+	struct rnbdc_disk *disk;
 	int ret;
 
 	sess = rnbdc_session_alloc(opt, errmsg);
 	if (IS_ERR(sess))
-		return sess;
+		return ERR_CAST(sess);
+	disk = &sess->disk;
 
 	rnbdc_abort_bind(opt->abort, sess);
-	ret = rnbdc_reserve_name(sess, errmsg);
+	ret = rnbdc_reserve_name(disk, errmsg);
 	if (ret)
 		goto put;
 	ret = rnbdc_connect(sess, errmsg);
 	/* The target has not noticed yet that an older session is gone. */
-	if (ret == -EEXIST && !rnbdc_has_twin(sess))
+	if (ret == -EEXIST && !rnbdc_has_twin(disk))
 		ret = -EBUSY;
 	if (ret)
 		goto fail;
-	ret = rnbdc_disk_create(&sess->disk, errmsg);
+	ret = rnbdc_disk_create(disk, errmsg);
 	if (ret)
 		goto fail;
 	ret = rnbdc_recover_start(sess, errmsg);
 	if (ret)
 		goto fail;
-	ret = rnbdc_disk_add(&sess->disk, rnbdc_disk_groups, errmsg);
+	ret = rnbdc_disk_add(disk, rnbdc_disk_groups, errmsg);
 	if (ret)
 		goto fail;
 	/*
 	 * Until here a loss makes I/O fail, so that adding the disk cannot
 	 * block on its partition table; from here on the disk may be in use.
 	 */
-	set_bit(RNBDC_DISK_ATTACHED, &sess->disk.flags);
+	set_bit(RNBDC_DISK_ATTACHED, &disk->flags);
 	/* Report a capacity that changed while the disk was added. */
 	rnbdc_schedule_events(sess);
-	if (!rnbdc_list_session(sess, opt->abort)) {
+	if (!rnbdc_list_disk(disk, opt->abort)) {
 		/* Use reason: broken_reason may be of an attempt to recover. */
 		rnbdc_errmsg_set(errmsg, "%s", READ_ONCE(sess->log.reason));
 		ret = -ECONNRESET;
-		set_bit(RNBDC_DISK_DETACH, &sess->disk.flags);
+		set_bit(RNBDC_DISK_DETACH, &disk->flags);
 		rnbdc_recover_abort(sess);
-		del_gendisk(sess->disk.gd);
+		del_gendisk(disk->gd);
 		goto fail;
 	}
 
 	pr_info("%s: attached %s at %s, %llu bytes, %u queues of %u, pool %u KiB\n",
 		rnbdc_session_name(sess), opt->disk.export, opt->sess.addr,
-		sess->disk.geo.capacity, sess->nr_queues, sess->grant.queue_depth,
+		disk->geo.capacity, sess->nr_queues, sess->grant.queue_depth,
 		sess->grant.pool_units << (RNBD_UNIT_SHIFT - 10));
-	return sess;
+	return disk;
 
 fail:
 	/* A recovery in progress must not wait for all its time limits. */
-	set_bit(RNBDC_DISK_DETACH, &sess->disk.flags);
+	set_bit(RNBDC_DISK_DETACH, &disk->flags);
 	wake_up(&sess->wait);
 	rnbdc_session_advance(sess, RNBDC_CLOSING);
 	rnbdc_recover_end(sess);
 	/* Reports use the disk's name, which is free for another disk after this. */
 	flush_work(&sess->log.event_work);
-	rnbdc_disk_remove(&sess->disk);
-	rnbdc_release_name(sess);
+	rnbdc_disk_remove(disk);
+	rnbdc_release_name(disk);
 	if (rnbdc_abort_unbind(opt->abort))
 		ret = -EINTR;
 	/* Do not log EBUSY: the caller is expected to retry. */
@@ -256,114 +261,114 @@ put:
 }
 
 /* Claim the detach for this thread; opens fail after that. */
-static int rnbdc_claim_detach(struct rnbdc_session *sess, bool force,
+static int rnbdc_claim_detach(struct rnbdc_disk *disk, bool force,
 			      struct rnbdc_errmsg *errmsg)
 {
 	int ret = 0;
 
 	/* The holder of open_mutex may wait for I/O that only the detach ends. */
 	if (force)
-		return test_and_set_bit(RNBDC_DISK_DETACH, &sess->disk.flags) ?
+		return test_and_set_bit(RNBDC_DISK_DETACH, &disk->flags) ?
 		       -EALREADY : 0;
 
-	mutex_lock(&sess->disk.gd->open_mutex);
-	if (disk_openers(sess->disk.gd)) {
+	mutex_lock(&disk->gd->open_mutex);
+	if (disk_openers(disk->gd)) {
 		rnbdc_errmsg_set(errmsg, "the disk is in use (close it, or detach with force)");
 		ret = -EBUSY;
-	} else if (test_and_set_bit(RNBDC_DISK_DETACH, &sess->disk.flags)) {
+	} else if (test_and_set_bit(RNBDC_DISK_DETACH, &disk->flags)) {
 		ret = -EALREADY;
 	}
-	mutex_unlock(&sess->disk.gd->open_mutex);
+	mutex_unlock(&disk->gd->open_mutex);
 	return ret;
 }
 
 /**
- * rnbdc_session_detach - remove the disk and end the connection
- * @sess: session on which the caller holds a reference
+ * rnbdc_disk_detach - remove the disk and end the connection
+ * @disk: disk on which the caller holds a reference
  * @force: detach although the disk is open
  * @errmsg: filled on error
  *
  * Requests in flight end first: the target ends them while the connection
- * stands, otherwise they fail. A session that detaches does not reconnect.
+ * stands, otherwise they fail. The session of a disk that detaches does not reconnect.
  *
  * Context: process context, may sleep.
  * Return: 0, -EBUSY if the disk is open, -EALREADY if it is being detached.
  */
-int rnbdc_session_detach(struct rnbdc_session *sess, bool force, struct rnbdc_errmsg *errmsg)
+int rnbdc_disk_detach(struct rnbdc_disk *disk, bool force, struct rnbdc_errmsg *errmsg)
 {
+	struct rnbdc_session *sess = disk->sess;
 	int ret;
 
-	ret = rnbdc_claim_detach(sess, force, errmsg);
+	ret = rnbdc_claim_detach(disk, force, errmsg);
 	if (ret == -EALREADY)
 		rnbdc_errmsg_set(errmsg, "the disk is being detached already");
 	if (ret)
 		return ret;
 
-	mutex_lock(&rnbdc_sessions_lock);
-	list_del_init(&sess->list);
-	mutex_unlock(&rnbdc_sessions_lock);
+	mutex_lock(&rnbdc_disks_lock);
+	list_del_init(&disk->list);
+	mutex_unlock(&rnbdc_disks_lock);
 
 	pr_info("%s: detaching\n", rnbdc_session_name(sess));
 	/* Otherwise I/O would wait for a connection for ever, and del_gendisk() for it. */
 	rnbdc_recover_abort(sess);
-	del_gendisk(sess->disk.gd);
+	del_gendisk(disk->gd);
 	rnbdc_session_advance(sess, RNBDC_CLOSING);
 	rnbdc_recover_end(sess);
 	/* Reports use the disk's name, which is free for another disk after this. */
 	flush_work(&sess->log.event_work);
-	rnbdc_disk_remove(&sess->disk);
-	rnbdc_release_name(sess);
+	rnbdc_disk_remove(disk);
+	rnbdc_release_name(disk);
 	/* the reference of the list */
-	rnbdc_session_put(sess);
+	rnbdc_disk_put(disk);
 	return 0;
 }
 
 /**
- * rnbdc_session_find - find an attached session by its disk
- * @disk: name of the disk without /dev/
+ * rnbdc_disk_find - find an attached disk by its name
+ * @name: name of the disk without /dev/
  *
  * Context: process context, may sleep.
- * Return: the session with a reference for the caller, or NULL.
+ * Return: the disk with a reference for the caller, or NULL.
  */
-struct rnbdc_session *rnbdc_session_find(const char *disk)
+struct rnbdc_disk *rnbdc_disk_find(const char *name)
 {
-	struct rnbdc_session *sess, *found = NULL;
+	struct rnbdc_disk *disk, *found = NULL;
 
-	mutex_lock(&rnbdc_sessions_lock);
-	list_for_each_entry(sess, &rnbdc_sessions, list) {
-		if (strcmp(sess->disk.gd->disk_name, disk))
+	mutex_lock(&rnbdc_disks_lock);
+	list_for_each_entry(disk, &rnbdc_disks, list) {
+		if (strcmp(disk->gd->disk_name, name))
 			continue;
-		kref_get(&sess->ref);
-		found = sess;
+		kref_get(&disk->sess->ref);
+		found = disk;
 		break;
 	}
-	mutex_unlock(&rnbdc_sessions_lock);
+	mutex_unlock(&rnbdc_disks_lock);
 	return found;
 }
 
 /**
- * rnbdc_sessions_detach_all - detach all disks before the module is unloaded
+ * rnbdc_disks_detach_all - detach all disks before the module is unloaded
  *
  * Open disks pin the module, so none is open, and rnbdc_jobs_stop() has waited for every
  * attach and detach.
  *
  * Context: process context, may sleep.
  */
-void rnbdc_sessions_detach_all(void)
+void rnbdc_disks_detach_all(void)
 {
-	struct rnbdc_session *sess;
 	struct rnbdc_errmsg errmsg = {};
+	struct rnbdc_disk *disk;
 
 	for (;;) {
-		mutex_lock(&rnbdc_sessions_lock);
-		sess = list_first_entry_or_null(&rnbdc_sessions,
-						struct rnbdc_session, list);
-		if (sess)
-			kref_get(&sess->ref);
-		mutex_unlock(&rnbdc_sessions_lock);
-		if (!sess)
+		mutex_lock(&rnbdc_disks_lock);
+		disk = list_first_entry_or_null(&rnbdc_disks, struct rnbdc_disk, list);
+		if (disk)
+			kref_get(&disk->sess->ref);
+		mutex_unlock(&rnbdc_disks_lock);
+		if (!disk)
 			return;
-		rnbdc_session_detach(sess, true, &errmsg);
-		rnbdc_session_put(sess);
+		rnbdc_disk_detach(disk, true, &errmsg);
+		rnbdc_disk_put(disk);
 	}
 }

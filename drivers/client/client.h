@@ -7,7 +7,7 @@
  *
  *	rnbdc_jobs_lock			the list of jobs
  *	gendisk.open_mutex		the block layer's, and the claim of a detach
- *	rnbdc_sessions_lock		the lists of sessions
+ *	rnbdc_disks_lock		the lists of disks
  *	rnbdc_session.recovery.lock	going live, recovery and deactivation
  *	rnbdc_session.conn_lock		resources of the connection
  *	rnbd_ring.poll_lock		the polled completion queue of one queue
@@ -15,7 +15,7 @@
  *	rnbdc_abort.lock		request to end an attach
  *	rnbdc_session.lock		state of one session
  *
- * rnbdc_sessions_lock and recover_lock are never held together. Recovery
+ * rnbdc_disks_lock and recover_lock are never held together. Recovery
  * never takes open_mutex, because its holder may wait for I/O of the disk.
  *
  * A writer of the sysfs file "deactivate" takes recover_lock, and removal of

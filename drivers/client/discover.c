@@ -5,7 +5,7 @@
  * Operation: A session without a disk connects queue 0 with the smallest
  * limits, logs in with RNBD_LOGIN_DISCOVER and collects the exports of the
  * frames that answer (exports.c), up to the frame that is marked as the last;
- * then it disconnects. The session is not on the list of sessions. A target
+ * then it disconnects. The session is not on the list of disks. A target
  * refuses a host that may attach nothing before the host can log in; this
  * counts as an empty list.
  *

@@ -7,6 +7,8 @@
  * the queue of the session that carries it.
  *
  * Ownership: the session contains the disk, and the disk exists as long as the session.
+ * A reference of the disk is one of the session. The list of disks holds one from
+ * attach until detach.
  * The hardware queues are freed with the tag set.
  *
  * Concurrency: the member documentation names the lock of each member. A member that
@@ -17,6 +19,7 @@
 
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
+#include <linux/list.h>
 #include <linux/uuid.h>
 #include <linux/workqueue.h>
 
@@ -92,6 +95,8 @@ struct rnbdc_disk_stats {
 /**
  * struct rnbdc_disk - the disk of a session
  * @sess: session that contains the disk
+ * @list: entry of rnbdc_disks; protected by rnbdc_disks_lock
+ * @named: entry of rnbdc_disks_named; protected by rnbdc_disks_lock
  * @opt: options of the disk; constant
  * @flags: RNBDC_DISK_* bits
  * @tag_set: blk-mq tags
@@ -120,6 +125,8 @@ struct rnbdc_disk_stats {
  */
 struct rnbdc_disk {
 	struct rnbdc_session *sess;
+	struct list_head list;
+	struct list_head named;
 	struct rnbdc_disk_options opt;
 	unsigned long flags;
 	struct blk_mq_tag_set tag_set;

@@ -83,7 +83,7 @@ static void rnbdc_netlink_event(struct rnbdc_session *sess, const struct rnbdc_c
 	if (!msg)
 		goto lost;
 	hdr = genlmsg_put(msg, 0, 0, family, 0, RNBD_CMD_EVENT);
-	if (!hdr || rnbdc_put_session(msg, sess, change, true))
+	if (!hdr || rnbdc_put_disk(msg, &sess->disk, change, true))
 		goto free;
 	genlmsg_end(msg, hdr);
 	genlmsg_multicast(family, msg, 0, rnbdc_events_group, GFP_NOIO);

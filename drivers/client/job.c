@@ -76,8 +76,8 @@ struct rnbdc_job *rnbdc_job_alloc(struct genl_info *info,
  */
 void rnbdc_job_free(struct rnbdc_job *job)
 {
-	if (job->sess)
-		rnbdc_session_put(job->sess);
+	if (job->disk)
+		rnbdc_disk_put(job->disk);
 	rnbdc_exports_free(&job->exports);
 	kfree_sensitive(job);
 }

@@ -17,7 +17,7 @@
 struct genl_info;
 struct netlink_ext_ack;
 struct nlmsghdr;
-struct rnbdc_session;
+struct rnbdc_disk;
 struct sk_buff;
 struct sock;
 
@@ -26,7 +26,7 @@ struct sock;
  * @run: execute the command; returns 0 or a negative errno, for which it sets a message
  * @opt: options of an attach or a discovery
  * @secret: secret that @opt refers to, if there is one
- * @sess: disk to detach or to give a new secret, with a reference, or NULL
+ * @disk: disk to detach or to give a new secret, with a reference, or NULL
  * @force: detach the disk although it is open
  * @exports: list that a discovery fills
  * @keep: the job stays for a dump of @exports if it succeeds
@@ -48,7 +48,7 @@ struct rnbdc_job {
 	int (*run)(struct rnbdc_job *job, struct netlink_ext_ack *extack);
 	struct rnbdc_options opt;
 	u8 secret[RNBD_SECRET_SIZE];
-	struct rnbdc_session *sess;
+	struct rnbdc_disk *disk;
 	bool force;
 	struct rnbdc_exports exports;
 	bool keep;

@@ -7,7 +7,7 @@
  * detached (attach.c). Exit first ends all jobs, then detaches all disks, and
  * then undoes init in reverse order.
  *
- * Ownership: The module owns the work queues and the lists of sessions, which
+ * Ownership: The module owns the work queues and the lists of disks, which
  * state.c defines.
  *
  * Concurrency: No command runs before the family is registered, and none after
@@ -90,7 +90,7 @@ destroy_wq:
 static void __exit rnbdc_exit(void)
 {
 	rnbdc_jobs_stop();
-	rnbdc_sessions_detach_all();
+	rnbdc_disks_detach_all();
 	rnbdc_netlink_exit();
 	rnbdc_jobs_exit();
 	rnbdc_inject_exit();

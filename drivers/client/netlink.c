@@ -9,13 +9,13 @@
  * (job.c). Requests are parsed by nlparse.c, attributes of answers are written by
  * nlattr.c, events by events.c.
  *
- * Ownership: Commands hold a reference of the session that they work on. The
+ * Ownership: Commands hold a reference of the disk that they work on. The
  * list of exports that a target sent is owned by the dump that reports it. The
  * handler moves a secret from the message to the job, because an error echoes
  * the message. A message that the policy refuses reaches no handler and is
  * echoed with its secret, to its sender only, unless that has set NETLINK_CAP_ACK.
  *
- * Concurrency: Commands run in parallel. The list of sessions is walked under
+ * Concurrency: Commands run in parallel. The list of disks is walked under
  * its lock.
  *
  * Errors: Every error carries a text for the user and, if an attribute is the
@@ -41,6 +41,7 @@
 #include "attach.h"
 #include "auth.h"
 #include "discover.h"
+#include "disk.h"
 #include "errmsg.h"
 #include "events.h"
 #include "exports.h"
@@ -86,8 +87,8 @@ struct rnbdc_asker {
 	bool admin;
 };
 
-/* Add a whole message about a session to @msg. */
-static int rnbdc_put_answer(struct sk_buff *msg, struct rnbdc_session *sess,
+/* Add a whole message about a disk to @msg. */
+static int rnbdc_put_answer(struct sk_buff *msg, struct rnbdc_disk *disk,
 			    const struct rnbdc_asker *asker, int flags)
 {
 	struct rnbdc_change now;
@@ -97,8 +98,8 @@ static int rnbdc_put_answer(struct sk_buff *msg, struct rnbdc_session *sess,
 			  RNBD_CMD_LIST);
 	if (!hdr)
 		return -EMSGSIZE;
-	rnbdc_session_now(sess, &now);
-	if (rnbdc_put_session(msg, sess, &now, asker->admin)) {
+	rnbdc_session_now(disk->sess, &now);
+	if (rnbdc_put_disk(msg, disk, &now, asker->admin)) {
 		genlmsg_cancel(msg, hdr);
 		return -EMSGSIZE;
 	}
@@ -107,11 +108,11 @@ static int rnbdc_put_answer(struct sk_buff *msg, struct rnbdc_session *sess,
 }
 
 /*
- * Answer a command with the attributes of a session. A detach removes the session
- * from the list before it removes the disk, so the lock of the list keeps the disk.
+ * Answer a command with the attributes of a disk. A detach takes the disk off the list
+ * before it removes the gendisk, so the lock of the list keeps it.
  */
-static int rnbdc_reply_session(const struct rnbdc_asker *asker, struct rnbdc_session *sess,
-			       struct netlink_ext_ack *extack)
+static int rnbdc_reply_disk(const struct rnbdc_asker *asker, struct rnbdc_disk *disk,
+			    struct netlink_ext_ack *extack)
 {
 	struct sk_buff *msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
 	int ret = -ENODEV;
@@ -120,10 +121,10 @@ static int rnbdc_reply_session(const struct rnbdc_asker *asker, struct rnbdc_ses
 		NL_SET_ERR_MSG(extack, "out of memory");
 		return -ENOMEM;
 	}
-	mutex_lock(&rnbdc_sessions_lock);
-	if (!list_empty(&sess->list))
-		ret = rnbdc_put_answer(msg, sess, asker, 0);
-	mutex_unlock(&rnbdc_sessions_lock);
+	mutex_lock(&rnbdc_disks_lock);
+	if (!list_empty(&disk->list))
+		ret = rnbdc_put_answer(msg, disk, asker, 0);
+	mutex_unlock(&rnbdc_disks_lock);
 	if (ret) {
 		NL_SET_ERR_MSG(extack, "the disk was detached meanwhile");
 		nlmsg_free(msg);
@@ -178,17 +179,17 @@ static int rnbdc_run_attach(struct rnbdc_job *job, struct netlink_ext_ack *extac
 {
 	/* Only callers with CAP_SYS_ADMIN attach. */
 	struct rnbdc_asker asker = { .portid = job->portid, .seq = job->seq, .admin = true };
-	struct rnbdc_session *sess;
+	struct rnbdc_disk *disk;
 	struct rnbdc_errmsg errmsg = { };
 	int ret;
 
-	sess = rnbdc_session_attach(&job->opt, &errmsg);
-	if (IS_ERR(sess)) {
-		rnbdc_nl_put_errmsg(extack, &errmsg, PTR_ERR(sess));
-		return PTR_ERR(sess);
+	disk = rnbdc_disk_attach(&job->opt, &errmsg);
+	if (IS_ERR(disk)) {
+		rnbdc_nl_put_errmsg(extack, &errmsg, PTR_ERR(disk));
+		return PTR_ERR(disk);
 	}
-	ret = rnbdc_reply_session(&asker, sess, extack);
-	rnbdc_session_put(sess);
+	ret = rnbdc_reply_disk(&asker, disk, extack);
+	rnbdc_disk_put(disk);
 	return ret;
 }
 
@@ -203,9 +204,9 @@ int rnbd_nl_attach_doit(struct sk_buff *skb, struct genl_info *info)
 	return rnbdc_start_with_secret(job, rnbdc_nl_parse_attach(info, &job->opt), skb, info);
 }
 
-static struct rnbdc_session *rnbdc_info_session(struct genl_info *info)
+static struct rnbdc_disk *rnbdc_info_disk(struct genl_info *info)
 {
-	struct rnbdc_session *sess;
+	struct rnbdc_disk *disk;
 	char name[DISK_NAME_LEN];
 
 	if (GENL_REQ_ATTR_CHECK(info, RNBD_ATTR_DISK)) {
@@ -213,13 +214,13 @@ static struct rnbdc_session *rnbdc_info_session(struct genl_info *info)
 		return ERR_PTR(-EINVAL);
 	}
 	nla_strscpy(name, info->attrs[RNBD_ATTR_DISK], sizeof(name));
-	sess = rnbdc_session_find(name);
-	if (!sess) {
+	disk = rnbdc_disk_find(name);
+	if (!disk) {
 		NL_SET_ERR_MSG_ATTR_FMT(info->extack, info->attrs[RNBD_ATTR_DISK],
 					"%s is not attached", name);
 		return ERR_PTR(-ENODEV);
 	}
-	return sess;
+	return disk;
 }
 
 static int rnbdc_run_detach(struct rnbdc_job *job, struct netlink_ext_ack *extack)
@@ -227,18 +228,18 @@ static int rnbdc_run_detach(struct rnbdc_job *job, struct netlink_ext_ack *extac
 	struct rnbdc_errmsg errmsg = { };
 	int ret;
 
-	ret = rnbdc_session_detach(job->sess, job->force, &errmsg);
+	ret = rnbdc_disk_detach(job->disk, job->force, &errmsg);
 	if (ret)
 		rnbdc_nl_put_errmsg(extack, &errmsg, ret);
 	/* Before the acknowledgment: the last reference frees the disk. */
-	rnbdc_session_put(job->sess);
-	job->sess = NULL;
+	rnbdc_disk_put(job->disk);
+	job->disk = NULL;
 	return ret;
 }
 
 int rnbd_nl_detach_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct rnbdc_session *sess;
+	struct rnbdc_disk *disk;
 	struct rnbdc_job *job;
 	u32 flags;
 	int ret;
@@ -246,15 +247,15 @@ int rnbd_nl_detach_doit(struct sk_buff *skb, struct genl_info *info)
 	ret = rnbdc_nl_flags(info, RNBD_FLAG_FORCE, &flags);
 	if (ret)
 		return ret;
-	sess = rnbdc_info_session(info);
-	if (IS_ERR(sess))
-		return PTR_ERR(sess);
+	disk = rnbdc_info_disk(info);
+	if (IS_ERR(disk))
+		return PTR_ERR(disk);
 	job = rnbdc_job_alloc(info, rnbdc_run_detach);
 	if (!job) {
-		rnbdc_session_put(sess);
+		rnbdc_disk_put(disk);
 		return -ENOMEM;
 	}
-	job->sess = sess;
+	job->disk = disk;
 	job->force = flags & RNBD_FLAG_FORCE;
 	return rnbdc_job_start(job, skb, info);
 }
@@ -264,38 +265,39 @@ static int rnbdc_run_set_secret(struct rnbdc_job *job, struct netlink_ext_ack *e
 	struct rnbdc_errmsg errmsg = { };
 	int ret;
 
-	ret = rnbdc_auth_set_secret(job->sess, job->secret, &errmsg);
+	ret = rnbdc_auth_set_secret(job->disk->sess, job->secret, &errmsg);
 	if (ret)
 		rnbdc_nl_put_errmsg(extack, &errmsg, ret);
 	else
-		pr_info("%s: the next login uses a new secret\n", rnbdc_session_name(job->sess));
-	rnbdc_session_put(job->sess);
-	job->sess = NULL;
+		pr_info("%s: the next login uses a new secret\n",
+			rnbdc_session_name(job->disk->sess));
+	rnbdc_disk_put(job->disk);
+	job->disk = NULL;
 	return ret;
 }
 
 int rnbd_nl_set_secret_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct rnbdc_session *sess;
+	struct rnbdc_disk *disk;
 	struct rnbdc_job *job;
 
 	if (GENL_REQ_ATTR_CHECK(info, RNBD_ATTR_SECRET)) {
 		NL_SET_ERR_MSG(info->extack, "a secret is needed");
 		return -EINVAL;
 	}
-	sess = rnbdc_info_session(info);
-	if (IS_ERR(sess)) {
+	disk = rnbdc_info_disk(info);
+	if (IS_ERR(disk)) {
 		rnbdc_nl_wipe_secret(info);
-		return PTR_ERR(sess);
+		return PTR_ERR(disk);
 	}
 	/* The keyed transform may need a module to be loaded. */
 	job = rnbdc_job_alloc(info, rnbdc_run_set_secret);
 	if (!job) {
 		rnbdc_nl_wipe_secret(info);
-		rnbdc_session_put(sess);
+		rnbdc_disk_put(disk);
 		return -ENOMEM;
 	}
-	job->sess = sess;
+	job->disk = disk;
 	job->opt.secret = nla_data(info->attrs[RNBD_ATTR_SECRET]);
 	return rnbdc_start_with_secret(job, 0, skb, info);
 }
@@ -307,13 +309,13 @@ int rnbd_nl_list_doit(struct sk_buff *skb, struct genl_info *info)
 		.seq = info->snd_seq,
 		.admin = netlink_capable(skb, CAP_NET_ADMIN),
 	};
-	struct rnbdc_session *sess = rnbdc_info_session(info);
+	struct rnbdc_disk *disk = rnbdc_info_disk(info);
 	int ret;
 
-	if (IS_ERR(sess))
-		return PTR_ERR(sess);
-	ret = rnbdc_reply_session(&asker, sess, info->extack);
-	rnbdc_session_put(sess);
+	if (IS_ERR(disk))
+		return PTR_ERR(disk);
+	ret = rnbdc_reply_disk(&asker, disk, info->extack);
+	rnbdc_disk_put(disk);
 	return ret;
 }
 
@@ -324,21 +326,21 @@ int rnbd_nl_list_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 		.seq = cb->nlh->nlmsg_seq,
 		.admin = netlink_capable(cb->skb, CAP_NET_ADMIN),
 	};
-	struct rnbdc_session *sess;
+	struct rnbdc_disk *disk;
 	long skip = cb->args[0];
 	long n = 0;
 
-	mutex_lock(&rnbdc_sessions_lock);
-	list_for_each_entry(sess, &rnbdc_sessions, list) {
+	mutex_lock(&rnbdc_disks_lock);
+	list_for_each_entry(disk, &rnbdc_disks, list) {
 		if (n++ < skip)
 			continue;
-		if (rnbdc_put_answer(skb, sess, &asker, NLM_F_MULTI)) {
+		if (rnbdc_put_answer(skb, disk, &asker, NLM_F_MULTI)) {
 			n--;
 			break;
 		}
 	}
 	cb->args[0] = n;
-	mutex_unlock(&rnbdc_sessions_lock);
+	mutex_unlock(&rnbdc_disks_lock);
 	return skb->len;
 }
 

@@ -21,6 +21,7 @@
 #include <rnbd/netlink.h>
 
 #include "../core/discover.h"
+#include "disk.h"
 #include "errmsg.h"
 #include "names.h"
 #include "nlattr.h"
@@ -115,27 +116,29 @@ static u64 rnbdc_ms_since(u64 ns)
 }
 
 /**
- * rnbdc_put_session - add the attributes of a session to a message
+ * rnbdc_put_disk - add the attributes of a disk and its session to a message
  * @msg: message with an open generic netlink header
- * @sess: session with a disk
+ * @disk: disk
  * @change: state to report; its @from is the same as its @to unless it changed
  * @admin: the receivers have CAP_NET_ADMIN and may see the ids
  *
  * Context: process context; the caller keeps the disk from being removed.
  * Return: 0 or -EMSGSIZE.
  */
-int rnbdc_put_session(struct sk_buff *msg, struct rnbdc_session *sess,
-		      const struct rnbdc_change *change, bool admin)
+int rnbdc_put_disk(struct sk_buff *msg, struct rnbdc_disk *disk,
+		   const struct rnbdc_change *change, bool admin)
 {
+	struct rnbdc_session *sess = disk->sess;
+
 	/* sin_port and sin6_port lie at the same place. */
 	BUILD_BUG_ON(offsetof(struct sockaddr_in, sin_port) !=
 		     offsetof(struct sockaddr_in6, sin6_port));
-	if (nla_put_string(msg, RNBD_ATTR_DISK, sess->disk.gd->disk_name) ||
+	if (nla_put_string(msg, RNBD_ATTR_DISK, disk->gd->disk_name) ||
 	    nla_put_string(msg, RNBD_ATTR_ADDR, sess->opt.addr) ||
 	    nla_put_u16(msg, RNBD_ATTR_PORT, rnbdc_session_port(sess)) ||
-	    nla_put_string(msg, RNBD_ATTR_EXPORT, sess->disk.opt.export) ||
+	    nla_put_string(msg, RNBD_ATTR_EXPORT, disk->opt.export) ||
 	    (admin && rnbdc_put_ids(msg, sess)) ||
-	    nla_put(msg, RNBD_ATTR_EXPORT_ID, UUID_SIZE, sess->disk.export_uuid) ||
+	    nla_put(msg, RNBD_ATTR_EXPORT_ID, UUID_SIZE, disk->export_uuid) ||
 	    rnbdc_put_options(msg, sess, RNBDC_REPORT_GRANTED) ||
 	    nla_put_u32(msg, RNBD_ATTR_AUTHENTICATED, READ_ONCE(sess->auth.authenticated)) ||
 	    nla_put_u32(msg, RNBD_ATTR_EPOCH, change->epoch) ||
@@ -146,12 +149,12 @@ int rnbdc_put_session(struct sk_buff *msg, struct rnbdc_session *sess,
 	     nla_put_string(msg, RNBD_ATTR_OLD_STATE,
 			    rnbdc_state_text(change->from))) ||
 	    nla_put_u64_64bit(msg, RNBD_ATTR_SIZE,
-			      (u64)get_capacity(sess->disk.gd) << SECTOR_SHIFT,
+			      (u64)get_capacity(disk->gd) << SECTOR_SHIFT,
 			      RNBD_ATTR_PAD) ||
 	    nla_put_u32(msg, RNBD_ATTR_BLOCK_SIZE,
-			queue_logical_block_size(sess->disk.gd->queue)) ||
+			queue_logical_block_size(disk->gd->queue)) ||
 	    nla_put_u64_64bit(msg, RNBD_ATTR_ATTACHED_MS,
-			      rnbdc_ms_since(sess->disk.made_ns), RNBD_ATTR_PAD) ||
+			      rnbdc_ms_since(disk->made_ns), RNBD_ATTR_PAD) ||
 	    nla_put_u64_64bit(msg, RNBD_ATTR_STATE_MS,
 			      rnbdc_ms_since(change->when_ns), RNBD_ATTR_PAD) ||
 	    rnbdc_put_requested(msg, sess) ||

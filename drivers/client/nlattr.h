@@ -7,10 +7,10 @@
 
 struct rnbd_export_info;
 struct rnbdc_change;
-struct rnbdc_session;
+struct rnbdc_disk;
 
-int rnbdc_put_session(struct sk_buff *msg, struct rnbdc_session *sess,
-		      const struct rnbdc_change *change, bool admin);
+int rnbdc_put_disk(struct sk_buff *msg, struct rnbdc_disk *disk,
+		   const struct rnbdc_change *change, bool admin);
 int rnbdc_put_export(struct sk_buff *msg, const struct rnbd_export_info *export);
 
 #endif /* RNBDC_NLATTR_H */

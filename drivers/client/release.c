@@ -2,7 +2,7 @@
 /*
  * References of a session and its release with the last one.
  *
- * The list of sessions, lookups and a queued event_work hold references. The
+ * The list of disks, lookups and a queued event_work hold references. The
  * last one frees the disk, the queues with their bounce memory, the key and the
  * session. The connection's resources are freed earlier, when the connection
  * ends (connect.c): a disk without a connection may stay open for long.
@@ -14,6 +14,7 @@
 
 #include "../core/mac.h"
 #include "bounce.h"
+#include "disk.h"
 #include "gendisk.h"
 #include "release.h"
 #include "session.h"
@@ -42,4 +43,15 @@ static void rnbdc_session_release(struct kref *ref)
 void rnbdc_session_put(struct rnbdc_session *sess)
 {
 	kref_put(&sess->ref, rnbdc_session_release);
+}
+
+/**
+ * rnbdc_disk_put - drop a reference of a disk
+ * @disk: disk; it may be freed with its session
+ *
+ * Context: process context, may sleep.
+ */
+void rnbdc_disk_put(struct rnbdc_disk *disk)
+{
+	rnbdc_session_put(disk->sess);
 }

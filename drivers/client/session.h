@@ -9,7 +9,7 @@
  *
  * Ownership: The session owns the disk, the connection (one queue pair per
  * hardware queue) and the management of the pool that the target registered
- * for it. The list of sessions holds a reference until detach; lookups and a
+ * for it. The list of disks holds a reference until detach; lookups and a
  * queued event_work hold one each. Memory and disk are freed with the last
  * reference (release.c). RDMA resources belong to the connection and are freed
  * when it ends (connect.c), so that an RDMA device can be removed while a disk
@@ -235,8 +235,6 @@ struct rnbdc_session_stats {
 /**
  * struct rnbdc_session - an attached disk
  * @ref: references of the list, of lookups and of a queued @event_work
- * @list: entry of rnbdc_sessions; protected by rnbdc_sessions_lock
- * @named: entry of rnbdc_sessions_named; protected by rnbdc_sessions_lock
  * @opt: options of the session; constant
  * @id: UUID of the session; constant
  * @epoch: number of the latest attempt to connect, from 1; written under @lock
@@ -264,8 +262,6 @@ struct rnbdc_session_stats {
  */
 struct rnbdc_session {
 	struct kref ref;
-	struct list_head list;
-	struct list_head named;
 	struct rnbdc_session_options opt;
 	u8 id[UUID_SIZE];
 	u32 epoch;

@@ -7,7 +7,7 @@
  * event and queues event_work, which reports the change. A live session whose
  * connection fails becomes RNBDC_RECONNECTING and queues recover_work; while a
  * connection is being established, the thread that does so notices the failure
- * and cleans up. This file also holds the lists of sessions and the work queues.
+ * and cleans up. This file also holds the lists of disks and the work queues.
  *
  * Ownership: A recorded change belongs to the session, which a queued
  * event_work keeps with a reference of its own.
@@ -263,7 +263,7 @@ struct workqueue_struct *rnbdc_wq;
 struct workqueue_struct *rnbdc_timer_wq;
 /* Reports, which may wait for memory and thus for I/O of a disk. */
 struct workqueue_struct *rnbdc_event_wq;
-LIST_HEAD(rnbdc_sessions);
-LIST_HEAD(rnbdc_sessions_named);
-DEFINE_MUTEX(rnbdc_sessions_lock);	/* both lists */
+LIST_HEAD(rnbdc_disks);
+LIST_HEAD(rnbdc_disks_named);
+DEFINE_MUTEX(rnbdc_disks_lock);	/* both lists */
 u8 rnbdc_boot_id[UUID_SIZE];

@@ -12,9 +12,9 @@
 #include "session.h"
 
 extern u8 rnbdc_boot_id[UUID_SIZE];
-extern struct list_head rnbdc_sessions;
-extern struct list_head rnbdc_sessions_named;
-extern struct mutex rnbdc_sessions_lock;
+extern struct list_head rnbdc_disks;
+extern struct list_head rnbdc_disks_named;
+extern struct mutex rnbdc_disks_lock;
 const char *rnbdc_session_name(const struct rnbdc_session *sess);
 void rnbdc_schedule_events(struct rnbdc_session *sess);
 void rnbdc_session_set_error(struct rnbdc_session *sess, const char *text);
