@@ -10,8 +10,8 @@
  * so that the target ends the requests in flight, and then disconnects.
  *
  * Ownership: The list of disks holds a reference from attach until detach,
- * the caller of attach or find another one. Memory and disk are freed with the
- * last reference (release.c). The name is reserved from before the connection
+ * the caller of attach or find another one. The disk is freed with the last
+ * reference, and its session with it (release.c). The name is reserved from before the connection
  * until the disk is removed.
  *
  * Concurrency: RNBDC_DISK_DETACH is claimed by one thread only, under the
@@ -39,9 +39,11 @@
 #include "abort.h"
 #include "attach.h"
 #include "auth.h"
+#include "bounce.h"
 #include "complete.h"
 #include "connect.h"
 #include "disk.h"
+#include "disk_recover.h"
 #include "errmsg.h"
 #include "events.h"
 #include "gendisk.h"
@@ -54,7 +56,7 @@
 #include "sysfs.h"
 
 /**
- * rnbdc_session_alloc - allocate a session that is not connected
+ * rnbdc_session_alloc - allocate a session that is not connected and has no disk
  * @opt: options; copied
  * @errmsg: filled on error, unless that is -ENOMEM
  *
@@ -78,26 +80,69 @@ struct rnbdc_session *rnbdc_session_alloc(const struct rnbdc_options *opt,
 		}
 	}
 	kref_init(&sess->ref);
-	INIT_LIST_HEAD(&sess->disk.list);
-	INIT_LIST_HEAD(&sess->disk.named);
+	INIT_LIST_HEAD(&sess->disks);
 	spin_lock_init(&sess->lock);
 	mutex_init(&sess->conn_lock);
 	mutex_init(&sess->recovery.lock);
-	INIT_WORK(&sess->log.event_work, rnbdc_event_work);
 	init_waitqueue_head(&sess->wait);
 	rnbdc_recover_init(sess);
-	rnbdc_retry_init(&sess->disk);
 	sess->opt = opt->sess;
-	sess->disk.opt = opt->disk;
 	sess->early_release = opt->sess.early_release;
-	sess->state = RNBDC_CONNECTING;
-	sess->state_ns = ktime_get_ns();
-	sess->disk.sess = sess;
-	sess->disk.index = -1;
+	sess->max_segments = clamp(opt->sess.max_io >> RNBD_UNIT_SHIFT, RNBDC_SEGMENTS_MIN,
+				   RNBDC_SEGMENTS_MAX);
+	if (opt->sess.copy)
+		sess->max_segments = max(sess->max_segments,
+					 rnbdc_bounce_segments(opt->sess.max_io));
+	sess->state = RNBDC_SESS_NEW;
 	generate_random_uuid(sess->id);
 	if (rnbd_inject(&rnbdc_inject_fixed_session, NULL))
 		memset(sess->id, 0x11, sizeof(sess->id));
 	return sess;
+}
+
+/* Allocate a disk, which takes the caller's reference of the session. */
+static struct rnbdc_disk *rnbdc_disk_alloc(struct rnbdc_session *sess,
+					   const struct rnbdc_disk_options *opt)
+{
+	struct rnbdc_disk *disk = kzalloc(sizeof(*disk), GFP_KERNEL);
+
+	if (!disk)
+		return NULL;
+	kref_init(&disk->ref);
+	INIT_LIST_HEAD(&disk->list);
+	INIT_LIST_HEAD(&disk->named);
+	INIT_WORK(&disk->log.event_work, rnbdc_event_work);
+	rnbdc_disk_recover_init(disk);
+	rnbdc_retry_init(disk);
+	disk->opt = *opt;
+	disk->sess = sess;
+	disk->index = -1;
+	disk->state = RNBDC_CONNECTING;
+	disk->state_ns = ktime_get_ns();
+	spin_lock_irq(&sess->lock);
+	list_add_tail(&disk->entry, &sess->disks);
+	spin_unlock_irq(&sess->lock);
+	return disk;
+}
+
+/* End the connection of a disk, after which nothing refers to it but references. */
+static void rnbdc_disk_close(struct rnbdc_disk *disk)
+{
+	struct rnbdc_session *sess = disk->sess;
+
+	rnbdc_disk_advance(disk, RNBDC_CLOSING);
+	rnbdc_session_close(sess);
+	rnbdc_recover_end(sess);
+	/* After the drain no RESIZE frame queues its work. */
+	rnbdc_disk_recover_end(disk);
+	mutex_lock(&sess->recovery.lock);
+	spin_lock_irq(&sess->lock);
+	list_del(&disk->entry);
+	spin_unlock_irq(&sess->lock);
+	mutex_unlock(&sess->recovery.lock);
+	/* Reports use the disk's name, which is free for another disk after this. */
+	flush_work(&disk->log.event_work);
+	rnbdc_disk_remove(disk);
 }
 
 /* Reserve the name of a disk: names must identify one disk. */
@@ -159,13 +204,12 @@ static bool rnbdc_has_twin(const struct rnbdc_disk *disk)
  */
 static bool rnbdc_list_disk(struct rnbdc_disk *disk, struct rnbdc_abort *abort)
 {
-	struct rnbdc_session *sess = disk->sess;
 	bool list;
 
 	mutex_lock(&rnbdc_disks_lock);
-	list = !rnbdc_abort_unbind(abort) && READ_ONCE(sess->state) == RNBDC_LIVE;
+	list = !rnbdc_abort_unbind(abort) && READ_ONCE(disk->state) == RNBDC_LIVE;
 	if (list) {
-		kref_get(&sess->ref);
+		kref_get(&disk->ref);
 		list_add_tail(&disk->list, &rnbdc_disks);
 	}
 	mutex_unlock(&rnbdc_disks_lock);
@@ -194,7 +238,11 @@ struct rnbdc_disk *rnbdc_disk_attach(const struct rnbdc_options *opt,
 	sess = rnbdc_session_alloc(opt, errmsg);
 	if (IS_ERR(sess))
 		return ERR_CAST(sess);
-	disk = &sess->disk;
+	disk = rnbdc_disk_alloc(sess, &opt->disk);
+	if (!disk) {
+		rnbdc_session_put(sess);
+		return ERR_PTR(-ENOMEM);
+	}
 
 	rnbdc_abort_bind(opt->abort, sess);
 	ret = rnbdc_reserve_name(disk, errmsg);
@@ -221,19 +269,19 @@ struct rnbdc_disk *rnbdc_disk_attach(const struct rnbdc_options *opt,
 	 */
 	set_bit(RNBDC_DISK_ATTACHED, &disk->flags);
 	/* Report a capacity that changed while the disk was added. */
-	rnbdc_schedule_events(sess);
+	rnbdc_schedule_events(disk);
 	if (!rnbdc_list_disk(disk, opt->abort)) {
 		/* Use reason: broken_reason may be of an attempt to recover. */
-		rnbdc_errmsg_set(errmsg, "%s", READ_ONCE(sess->log.reason));
+		rnbdc_errmsg_set(errmsg, "%s", READ_ONCE(disk->log.reason));
 		ret = -ECONNRESET;
 		set_bit(RNBDC_DISK_DETACH, &disk->flags);
-		rnbdc_recover_abort(sess);
+		rnbdc_recover_abort(disk);
 		del_gendisk(disk->gd);
 		goto fail;
 	}
 
 	pr_info("%s: attached %s at %s, %llu bytes, %u queues of %u, pool %u KiB\n",
-		rnbdc_session_name(sess), opt->disk.export, opt->sess.addr,
+		rnbdc_disk_name(disk), opt->disk.export, opt->sess.addr,
 		disk->geo.capacity, sess->nr_queues, sess->grant.queue_depth,
 		sess->grant.pool_units << (RNBD_UNIT_SHIFT - 10));
 	return disk;
@@ -242,11 +290,7 @@ fail:
 	/* A recovery in progress must not wait for all its time limits. */
 	set_bit(RNBDC_DISK_DETACH, &disk->flags);
 	wake_up(&sess->wait);
-	rnbdc_session_advance(sess, RNBDC_CLOSING);
-	rnbdc_recover_end(sess);
-	/* Reports use the disk's name, which is free for another disk after this. */
-	flush_work(&sess->log.event_work);
-	rnbdc_disk_remove(disk);
+	rnbdc_disk_close(disk);
 	rnbdc_release_name(disk);
 	if (rnbdc_abort_unbind(opt->abort))
 		ret = -EINTR;
@@ -256,7 +300,7 @@ fail:
 		       errmsg->text[0] ? errmsg->text : "no memory");
 put:
 	rnbdc_abort_unbind(opt->abort);
-	rnbdc_session_put(sess);
+	rnbdc_disk_put(disk);
 	return ERR_PTR(ret);
 }
 
@@ -296,7 +340,6 @@ static int rnbdc_claim_detach(struct rnbdc_disk *disk, bool force,
  */
 int rnbdc_disk_detach(struct rnbdc_disk *disk, bool force, struct rnbdc_errmsg *errmsg)
 {
-	struct rnbdc_session *sess = disk->sess;
 	int ret;
 
 	ret = rnbdc_claim_detach(disk, force, errmsg);
@@ -309,15 +352,11 @@ int rnbdc_disk_detach(struct rnbdc_disk *disk, bool force, struct rnbdc_errmsg *
 	list_del_init(&disk->list);
 	mutex_unlock(&rnbdc_disks_lock);
 
-	pr_info("%s: detaching\n", rnbdc_session_name(sess));
+	pr_info("%s: detaching\n", rnbdc_disk_name(disk));
 	/* Otherwise I/O would wait for a connection for ever, and del_gendisk() for it. */
-	rnbdc_recover_abort(sess);
+	rnbdc_recover_abort(disk);
 	del_gendisk(disk->gd);
-	rnbdc_session_advance(sess, RNBDC_CLOSING);
-	rnbdc_recover_end(sess);
-	/* Reports use the disk's name, which is free for another disk after this. */
-	flush_work(&sess->log.event_work);
-	rnbdc_disk_remove(disk);
+	rnbdc_disk_close(disk);
 	rnbdc_release_name(disk);
 	/* the reference of the list */
 	rnbdc_disk_put(disk);
@@ -339,7 +378,7 @@ struct rnbdc_disk *rnbdc_disk_find(const char *name)
 	list_for_each_entry(disk, &rnbdc_disks, list) {
 		if (strcmp(disk->gd->disk_name, name))
 			continue;
-		kref_get(&disk->sess->ref);
+		kref_get(&disk->ref);
 		found = disk;
 		break;
 	}
@@ -364,7 +403,7 @@ void rnbdc_disks_detach_all(void)
 		mutex_lock(&rnbdc_disks_lock);
 		disk = list_first_entry_or_null(&rnbdc_disks, struct rnbdc_disk, list);
 		if (disk)
-			kref_get(&disk->sess->ref);
+			kref_get(&disk->ref);
 		mutex_unlock(&rnbdc_disks_lock);
 		if (!disk)
 			return;

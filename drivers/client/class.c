@@ -41,7 +41,7 @@ static DEVICE_ATTR_RO(_name)
 RNBDC_CLASS_SHOW(vendor, "%s", "rnbd");
 RNBDC_CLASS_SHOW(model, "%s", disk->opt.export);
 RNBDC_CLASS_SHOW(serial, "%pU", disk->export_uuid);
-RNBDC_CLASS_SHOW(state, "%s", rnbdc_state_text(READ_ONCE(disk->sess->state)));
+RNBDC_CLASS_SHOW(state, "%s", rnbdc_state_text(READ_ONCE(disk->state)));
 RNBDC_CLASS_SHOW(rev, "%s", THIS_MODULE->version);
 
 static struct attribute *rnbdc_class_attrs[] = {

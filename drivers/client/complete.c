@@ -120,7 +120,7 @@ void rnbdc_complete_rq(struct request *rq)
 			blk_mq_requeue_request(rq, false);
 	} else if (unlikely(req->status == BLK_STS_RESOURCE)) {
 		/* A detach must not wait for as long as the target lacks memory. */
-		if (rnbdc_session_ending(disk->sess))
+		if (rnbdc_disk_ending(disk))
 			blk_mq_end_request(rq, rnbdc_lost_status(disk));
 		else
 			rnbdc_retry(disk, rq, RNBDC_NOMEM_DELAY_MS);

@@ -58,6 +58,12 @@
 #include "slow.h"
 #include "state.h"
 
+/* Whether the session was live before. */
+static bool rnbdc_reconnects(const struct rnbdc_session *sess)
+{
+	return sess->state != RNBDC_SESS_NEW;
+}
+
 static enum rnbd_proto_err rnbdc_queue_frame(struct rnbd_ring *ring,
 					     struct rnbd_frame *frame)
 {
@@ -160,20 +166,16 @@ static int rnbdc_setup_device(struct rnbdc_session *sess, struct rdma_cm_id *cm_
 	ret = rnbd_quirks_add_port(&sess->conn.quirks, dev, cm_id->port_num, sess->recovery.lossy);
 	if (ret)
 		return ret;
-	/* The block layer cuts requests for the device that the disk was created with. */
-	if (sess->disk.gd && rnbd_max_segment_size(dev) <
-			     queue_max_segment_size(sess->disk.gd->queue)) {
+	/* The block layer cuts requests for the device that the disks were created with. */
+	if (sess->max_segment_size > rnbd_max_segment_size(dev)) {
 		rnbdc_errmsg_set(errmsg, "device %s maps less at once than the disk was made for",
 				 dev_name(&dev->dev));
 		return -EOPNOTSUPP;
 	}
+	if (!sess->max_segment_size)
+		sess->max_segment_size = rnbd_max_segment_size(dev);
 	sess->conn.max_sge = min(dev->attrs.max_send_sge, 32);
 	sess->conn.max_sge_rd = min3(dev->attrs.max_sge_rd, dev->attrs.max_send_sge, 32);
-	if (!sess->disk.gd)
-		sess->disk.max_segments = max(rnbdc_bounce_segments(sess->opt.max_io) *
-					      sess->opt.copy,
-					      clamp(sess->opt.max_io >> RNBD_UNIT_SHIFT,
-						    RNBDC_SEGMENTS_MIN, RNBDC_SEGMENTS_MAX));
 	return 0;
 }
 
@@ -189,7 +191,7 @@ static int rnbdc_connect_queue(struct rnbdc_session *sess, u32 index,
 	};
 	struct rdma_conn_param param = { };
 	struct rnbd_ring_attr attr;
-	u32 step_ms = sess->disk.gd ? RNBDC_RECONNECT_MS : RNBDC_STEP_MS;
+	u32 step_ms = rnbdc_reconnects(sess) ? RNBDC_RECONNECT_MS : RNBDC_STEP_MS;
 	struct rnbd_cm_req wire;
 	struct rdma_cm_id *cm_id;
 	u32 left = 0;
@@ -282,8 +284,7 @@ static int rnbdc_connect_queue(struct rnbdc_session *sess, u32 index,
 	ret = rnbd_ring_disable_remote_access(&q->ring, &left);
 	if (!ret && left)
 		pr_warn_ratelimited("%s: device %s does not switch remote access off, it reports %#x; the client still offers no memory to the target\n",
-				    rnbdc_session_name(sess), dev_name(&sess->conn.dev->dev),
-				    left);
+				    sess->opt.addr, dev_name(&sess->conn.dev->dev), left);
 	if (ret) {
 		rnbdc_errmsg_set(errmsg, "device %s cannot switch remote access off (%d)",
 				 dev_name(&sess->conn.dev->dev), ret);
@@ -333,7 +334,7 @@ int rnbdc_connect_first(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 	sess->recovery.broken_reason = NULL;
 	sess->login.status = RNBDC_LOGIN_NONE;
 	sess->epoch++;
-	if (!sess->disk.gd && rnbd_inject(&rnbdc_inject_set_epoch, &epoch))
+	if (!rnbdc_reconnects(sess) && rnbd_inject(&rnbdc_inject_set_epoch, &epoch))
 		sess->epoch = epoch;
 	spin_unlock_irqrestore(&sess->lock, flags);
 
@@ -353,20 +354,21 @@ int rnbdc_connect_first(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
  */
 int rnbdc_connect(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 {
+	struct rnbdc_disk *disk = rnbdc_login_disk(sess);
 	u32 i, share;
 	int ret;
 
 	ret = rnbdc_connect_first(sess, errmsg);
 	if (!ret)
 		ret = rnbdc_login_to_export(sess, errmsg);
-	if (!ret && sess->disk.gd)
-		ret = rnbdc_check_offer(sess, errmsg);
+	if (!ret && disk->gd)
+		ret = rnbdc_check_offer(disk, errmsg);
 	if (ret)
 		return ret;
 
 	/* No request uses the pool before the session is live: divide it now. */
-	if (!sess->disk.gd) {
-		rnbdc_accept_offer(sess);
+	if (!disk->gd) {
+		rnbdc_accept_offer(sess, disk);
 		sess->nr_queues = sess->login.offer.nr_queues;
 		sess->nr_poll = rnbdc_poll_share(sess);
 	}

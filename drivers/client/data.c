@@ -60,7 +60,7 @@ static blk_status_t rnbdc_map_piece(struct rnbdc_session *sess, struct rnbdc_req
 {
 	struct ib_sge *sge = &req->sge[req->nr_sge];
 
-	if (WARN_ON_ONCE(req->nr_sge == sess->disk.max_segments))
+	if (WARN_ON_ONCE(req->nr_sge == sess->max_segments))
 		return BLK_STS_IOERR;
 	sge->addr = ib_dma_map_page(sess->conn.dev, bv->bv_page, bv->bv_offset + skip,
 				    len, rnbdc_req_dir(req));

@@ -84,7 +84,7 @@ int rnbdc_discover(const struct rnbdc_options *opt, struct rnbdc_exports *export
 	}
 
 	rnbdc_abort_unbind(opt->abort);
-	rnbdc_session_advance(sess, RNBDC_CLOSING);
+	rnbdc_session_close(sess);
 	rnbdc_recover_end(sess);
 	rnbdc_session_put(sess);
 	return ret;

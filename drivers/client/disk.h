@@ -6,10 +6,9 @@
  * each hardware queue, which leads from a request of the block layer to the disk and to
  * the queue of the session that carries it.
  *
- * Ownership: the session contains the disk, and the disk exists as long as the session.
- * A reference of the disk is one of the session. The list of disks holds one from
- * attach until detach.
- * The hardware queues are freed with the tag set.
+ * Ownership: the list of disks holds a reference from attach until detach; lookups and a
+ * queued event_work hold one each. The disk holds a reference of its session. The
+ * hardware queues are freed with the tag set.
  *
  * Concurrency: the member documentation names the lock of each member. A member that
  * names no lock is constant once the disk is visible.
@@ -19,12 +18,37 @@
 
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
+#include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/uuid.h>
 #include <linux/workqueue.h>
 
 #include "../core/geometry.h"
+#include "errmsg.h"
 #include "options.h"
+
+/**
+ * enum rnbdc_state - state of a disk
+ * @RNBDC_CONNECTING: the first connection is being established; the disk is not
+ *	visible
+ * @RNBDC_LIVE: connected, I/O flows
+ * @RNBDC_RECONNECTING: the connection is lost; it is being replaced
+ * @RNBDC_FAILED: recovery of the disk has ended, or it is deactivated; I/O fails and
+ *	the disk can be detached
+ * @RNBDC_CLOSING: the disk is being detached
+ */
+enum rnbdc_state {
+	RNBDC_CONNECTING,
+	RNBDC_LIVE,
+	RNBDC_RECONNECTING,
+	RNBDC_FAILED,
+	RNBDC_CLOSING,
+};
+
+/* Changes that can wait for event_work; a longer block overwrites the oldest. */
+#define RNBDC_CHANGES		16
+
+#define RNBDC_DEACTIVATED_REASON	"deactivated by the administrator"
 
 struct rnbdc_disk;
 struct rnbdc_queue;
@@ -40,9 +64,49 @@ struct rnbdc_session;
 #define RNBDC_DISK_QUIESCED	2	/* the disk's queues are quiesced */
 #define RNBDC_DISK_FAIL_IO	3	/* I/O fails while there is no connection */
 #define RNBDC_DISK_RESIZED	4	/* event_work must report the disk's capacity */
-#define RNBDC_DISK_DEACTIVATED	5	/* I/O fails permanently; set under sess->lock */
+#define RNBDC_DISK_DEACTIVATED	5	/* I/O fails permanently; set under the session's lock */
 #define RNBDC_DISK_REVOKED	6	/* the host was fenced; set before FAIL_IO */
 #define RNBDC_DISK_DATA_LOST	7	/* acknowledged writes are lost; set before FAIL_IO */
+#define RNBDC_DISK_OVERDUE	8	/* loss_timeout has passed since the loss; recover_work's */
+
+/**
+ * struct rnbdc_change - a change of state for event_work to report
+ * @from: state before the change
+ * @to: state after the change
+ * @epoch: number of the connection at the change
+ * @attempt: attempts to connect since the loss
+ * @reason: constant text, why the disk last left RNBDC_LIVE, or NULL
+ * @when_ns: ktime_get_ns() of the change
+ */
+struct rnbdc_change {
+	enum rnbdc_state from;
+	enum rnbdc_state to;
+	u32 epoch;
+	u32 attempt;
+	const char *reason;
+	u64 when_ns;
+};
+
+/**
+ * struct rnbdc_log - changes of state to report, and the latest error
+ * @reason: constant text, why the disk last left RNBDC_LIVE, or NULL
+ * @changes: ring of the changes of state that are not reported yet
+ * @nr_changes: number of changes since the disk exists
+ * @nr_reported: number of changes that were reported or overwritten
+ * @last_error: why the latest attempt to connect failed; empty if none did
+ * @event_work: reports @changes and the disk's capacity, see events.c; on
+ *	rnbdc_event_wq
+ *
+ * The lock of the session protects all members but @event_work.
+ */
+struct rnbdc_log {
+	const char *reason;
+	struct rnbdc_change changes[RNBDC_CHANGES];
+	u32 nr_changes;
+	u32 nr_reported;
+	char last_error[RNBDC_ERRMSG_SIZE];
+	struct work_struct event_work;
+};
 
 /**
  * struct rnbdc_hwq - a hardware queue of a disk
@@ -93,8 +157,13 @@ struct rnbdc_disk_stats {
 };
 
 /**
- * struct rnbdc_disk - the disk of a session
- * @sess: session that contains the disk
+ * struct rnbdc_disk - a disk of a session
+ * @ref: references of the list, of lookups and of a queued event_work
+ * @sess: session, on which the disk holds a reference
+ * @entry: entry of rnbdc_session.disks
+ * @state: enum rnbdc_state; written by state.c only; protected by the lock of @sess
+ * @state_ns: ktime_get_ns() of the latest change of @state
+ * @log: changes of state to report, and the latest error
  * @list: entry of rnbdc_disks; protected by rnbdc_disks_lock
  * @named: entry of rnbdc_disks_named; protected by rnbdc_disks_lock
  * @opt: options of the disk; constant
@@ -111,7 +180,6 @@ struct rnbdc_disk_stats {
  * @made_ns: ktime_get_ns() when the disk was created
  * @parent: parent device of the disk; NULL until it is added
  * @index: N of the disk name rnbdN, or -1
- * @max_segments: memory pieces of one request: its pages, or bounce memory
  * @flushed_ns: ktime_get_ns() when the latest successful FLUSH was sent; written
  *	with cmpxchg
  * @retry_work: sends requests again that the target could not execute, see complete.c;
@@ -124,7 +192,12 @@ struct rnbdc_disk_stats {
  * @stats: counters
  */
 struct rnbdc_disk {
+	struct kref ref;
 	struct rnbdc_session *sess;
+	struct list_head entry;
+	enum rnbdc_state state;
+	u64 state_ns;
+	struct rnbdc_log log;
 	struct list_head list;
 	struct list_head named;
 	struct rnbdc_disk_options opt;
@@ -139,7 +212,6 @@ struct rnbdc_disk {
 	u64 made_ns;
 	struct device *parent;
 	int index;
-	u32 max_segments;
 	u64 flushed_ns;
 	struct delayed_work retry_work;
 	struct delayed_work fail_io_work;

@@ -2,13 +2,13 @@
 /*
  * Events: log lines, uevents and netlink messages about changes of state.
  *
- * Operation: state.c records changes of state in a ring of the session and
+ * Operation: state.c records changes of state in a ring of the disk and
  * queues event_work. event_work reports them in the order in which they
  * happened: to the log, to the listeners of the netlink group and to udev
  * (class.c). A changed capacity is reported as well (disk.c). A disk that is
  * added or removed has uevents of its own, so changes of state send none then.
  *
- * Ownership: A queued event_work holds a reference of the session, which it
+ * Ownership: A queued event_work holds a reference of the disk, which it
  * drops last.
  *
  * Concurrency: event_work runs on its own work queue, because a report may wait
@@ -29,6 +29,7 @@
 #include <rnbd/netlink.h>
 
 #include "class.h"
+#include "disk.h"
 #include "errmsg.h"
 #include "events.h"
 #include "gendisk.h"
@@ -66,12 +67,12 @@ static void rnbdc_netlink_event_lost(void)
 
 /**
  * rnbdc_netlink_event - report a change of state to all listeners
- * @sess: session with a disk
+ * @disk: disk
  * @change: change to report; all other attributes have their present values
  *
  * Context: process context, may sleep; allocates without waiting for I/O.
  */
-static void rnbdc_netlink_event(struct rnbdc_session *sess, const struct rnbdc_change *change)
+static void rnbdc_netlink_event(struct rnbdc_disk *disk, const struct rnbdc_change *change)
 {
 	const struct genl_family *family = rnbdc_events_family;
 	struct sk_buff *msg;
@@ -83,7 +84,7 @@ static void rnbdc_netlink_event(struct rnbdc_session *sess, const struct rnbdc_c
 	if (!msg)
 		goto lost;
 	hdr = genlmsg_put(msg, 0, 0, family, 0, RNBD_CMD_EVENT);
-	if (!hdr || rnbdc_put_disk(msg, &sess->disk, change, true))
+	if (!hdr || rnbdc_put_disk(msg, disk, change, true))
 		goto free;
 	genlmsg_end(msg, hdr);
 	genlmsg_multicast(family, msg, 0, rnbdc_events_group, GFP_NOIO);
@@ -96,80 +97,81 @@ lost:
 }
 
 /* The kernel sends uevents for a disk that is added or removed. */
-static bool rnbdc_session_has_events(const struct rnbdc_session *sess)
+static bool rnbdc_disk_has_events(const struct rnbdc_disk *disk)
 {
-	return test_bit(RNBDC_DISK_ATTACHED, &sess->disk.flags) &&
-	       !test_bit(RNBDC_DISK_DETACH, &sess->disk.flags);
+	return test_bit(RNBDC_DISK_ATTACHED, &disk->flags) &&
+	       !test_bit(RNBDC_DISK_DETACH, &disk->flags);
 }
 
-static void rnbdc_report_change(struct rnbdc_session *sess,
-				const struct rnbdc_change *change)
+static void rnbdc_report_change(struct rnbdc_disk *disk, const struct rnbdc_change *change)
 {
-	const char *name = rnbdc_session_name(sess);
+	const char *addr = disk->sess->opt.addr;
+	const char *name = rnbdc_disk_name(disk);
 	char error[RNBDC_ERRMSG_SIZE];
 
 	switch (change->to) {
 	case RNBDC_RECONNECTING:
-		pr_warn("%s (%s at %s): connection lost: %s\n", name,
-			sess->disk.opt.export, sess->opt.addr, change->reason);
+		pr_warn("%s (%s at %s): connection lost: %s\n", name, disk->opt.export, addr,
+			change->reason);
 		break;
 	case RNBDC_FAILED:
-		rnbdc_session_last_error(sess, error);
+		rnbdc_disk_last_error(disk, error);
 		pr_err("%s (%s at %s): given up, all I/O fails: %s\n", name,
-		       sess->disk.opt.export, sess->opt.addr, error);
+		       disk->opt.export, addr, error);
 		break;
 	case RNBDC_LIVE:
 		if (change->from == RNBDC_RECONNECTING)
 			pr_info("%s (%s at %s): connected again, attempt %u, epoch %u\n",
-				name, sess->disk.opt.export, sess->opt.addr,
-				change->attempt, change->epoch);
+				name, disk->opt.export, addr, change->attempt,
+				change->epoch);
 		break;
 	default:
 		break;
 	}
-	rnbdc_netlink_event(sess, change);
-	if (rnbdc_session_has_events(sess))
-		rnbdc_class_event(&sess->disk, change->to);
+	rnbdc_netlink_event(disk, change);
+	if (rnbdc_disk_has_events(disk))
+		rnbdc_class_event(disk, change->to);
 }
 
 /* Take the next change; false: there is none. @lost: changes were overwritten. */
-static bool rnbdc_session_next_change(struct rnbdc_session *sess,
-				      struct rnbdc_change *change, bool *lost)
+static bool rnbdc_disk_next_change(struct rnbdc_disk *disk, struct rnbdc_change *change,
+				   bool *lost)
 {
+	struct rnbdc_session *sess = disk->sess;
+	struct rnbdc_log *log = &disk->log;
 	unsigned long flags;
 	u32 waiting;
 
 	spin_lock_irqsave(&sess->lock, flags);
-	waiting = sess->log.nr_changes - sess->log.nr_reported;
+	waiting = log->nr_changes - log->nr_reported;
 	*lost = waiting > RNBDC_CHANGES;
 	if (*lost)
-		sess->log.nr_reported = sess->log.nr_changes - RNBDC_CHANGES;
+		log->nr_reported = log->nr_changes - RNBDC_CHANGES;
 	if (waiting)
-		*change = sess->log.changes[sess->log.nr_reported++ % RNBDC_CHANGES];
+		*change = log->changes[log->nr_reported++ % RNBDC_CHANGES];
 	spin_unlock_irqrestore(&sess->lock, flags);
 	return waiting;
 }
 
 /**
- * rnbdc_event_work - report the recorded changes of a session
- * @work: rnbdc_session.log.event_work, with a reference of the session
+ * rnbdc_event_work - report the recorded changes of a disk
+ * @work: rnbdc_disk.log.event_work, with a reference of the disk
  *
  * Context: rnbdc_event_wq, may sleep.
  */
 void rnbdc_event_work(struct work_struct *work)
 {
-	struct rnbdc_session *sess = container_of(work, struct rnbdc_session,
-						  log.event_work);
+	struct rnbdc_disk *disk = container_of(work, struct rnbdc_disk, log.event_work);
 	struct rnbdc_change change;
 	bool lost;
 
-	while (rnbdc_session_next_change(sess, &change, &lost)) {
+	while (rnbdc_disk_next_change(disk, &change, &lost)) {
 		if (lost)
 			rnbdc_netlink_event_lost();
-		rnbdc_report_change(sess, &change);
+		rnbdc_report_change(disk, &change);
 	}
-	if (rnbdc_session_has_events(sess) &&
-	    test_and_clear_bit(RNBDC_DISK_RESIZED, &sess->disk.flags))
-		rnbdc_disk_resized(&sess->disk);
-	rnbdc_session_put(sess);
+	if (rnbdc_disk_has_events(disk) &&
+	    test_and_clear_bit(RNBDC_DISK_RESIZED, &disk->flags))
+		rnbdc_disk_resized(disk);
+	rnbdc_disk_put(disk);
 }

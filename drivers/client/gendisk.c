@@ -36,7 +36,6 @@
 #include <rdma/ib_verbs.h>
 
 #include "../compat/block.h"
-#include "../core/dma.h"
 #include "../core/geometry.h"
 #include "../core/io.h"
 #include "../core/login.h"
@@ -248,8 +247,8 @@ static void rnbdc_disk_limits(const struct rnbdc_disk *disk, struct queue_limits
 		.io_min = geo->io_min,
 		.io_opt = geo->io_opt,
 		.max_hw_sectors = min_t(u64, grant->max_io, share) >> SECTOR_SHIFT,
-		.max_segments = disk->max_segments,
-		.max_segment_size = rnbd_max_segment_size(sess->conn.dev),
+		.max_segments = sess->max_segments,
+		.max_segment_size = sess->max_segment_size,
 		/* The client accepts any address; devices prefer aligned words. */
 		.dma_alignment = 3,
 		.max_hw_discard_sectors = geo->max_discard >> SECTOR_SHIFT,
@@ -347,7 +346,7 @@ int rnbdc_disk_create(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 	set->numa_node = NUMA_NO_NODE;
 	/* No scheduler by default: the target's device has one if it needs one. */
 	set->flags = BLK_MQ_F_NO_SCHED_BY_DEFAULT;
-	set->cmd_size = struct_size_t(struct rnbdc_req, sge, disk->max_segments);
+	set->cmd_size = struct_size_t(struct rnbdc_req, sge, sess->max_segments);
 	set->timeout = READ_ONCE(io_timeout) * HZ;
 	set->driver_data = disk;
 	ret = rnbdc_alloc_hwqs(disk, sess->nr_queues);
@@ -447,7 +446,7 @@ void rnbdc_disk_remove(struct rnbdc_disk *disk)
 
 /**
  * rnbdc_disk_free - free gendisk, tag set and hardware queues
- * @disk: disk of a session without references, with or without a gendisk
+ * @disk: disk without references, with or without a gendisk
  *
  * Context: process context, may sleep.
  */

@@ -81,7 +81,7 @@ void rnbdc_handle_login_reply(struct rnbdc_queue *q, const struct rnbd_frame *fr
 					    &sess->conn.segments[i]);
 	if (*perr)
 		return;
-	WRITE_ONCE(sess->disk.resize.capacity, sess->login.offer.geo.capacity);
+	WRITE_ONCE(rnbdc_login_disk(sess)->resize.capacity, sess->login.offer.geo.capacity);
 	WRITE_ONCE(sess->login.status, sess->login.offer.status);
 	rnbdc_queue_wake(q, 0);
 }
@@ -99,12 +99,12 @@ void rnbdc_handle_login_reply(struct rnbdc_queue *q, const struct rnbd_frame *fr
 enum rnbd_proto_err rnbdc_handle_resize(struct rnbdc_queue *q, const struct rnbd_frame *frame)
 {
 	struct rnbdc_session *sess = q->sess;
-	struct rnbdc_disk *disk = &sess->disk;
+	struct rnbdc_disk *disk = rnbdc_login_disk(sess);
 	enum rnbd_proto_err perr;
 	unsigned long next;
 	u64 capacity;
 
-	if (q->index || sess->login.status != RNBD_ST_OK ||
+	if (q->index || !disk || sess->login.status != RNBD_ST_OK ||
 	    !(sess->login.offer.features & RNBD_FEATURE_RESIZE))
 		return RNBD_PERR_TYPE;
 	perr = rnbd_decode_resize(frame, sess->login.offer.geo.logical_block, &capacity);
@@ -126,16 +126,19 @@ static u32 rnbdc_inline_limit(const struct rnbdc_session *sess, u32 requested)
 }
 
 /* Milliseconds to wait for a reply; a reconnect ends with loss_timeout. */
-static u32 rnbdc_login_ms(const struct rnbdc_session *sess)
+static u32 rnbdc_login_ms(struct rnbdc_session *sess)
 {
-	unsigned long waited = jiffies - rnbdc_silent_since(&sess->disk);
-	unsigned long limit = sess->disk.opt.loss_timeout * HZ;
+	const struct rnbdc_disk *disk;
+	unsigned long waited, limit;
 
 	/* A list needs no pool. */
 	if (sess->login.exports)
 		return RNBDC_LIST_MS;
-	if (!sess->disk.gd || !limit)
+	disk = rnbdc_login_disk(sess);
+	limit = disk->opt.loss_timeout * HZ;
+	if (!disk->gd || !limit)
 		return RNBDC_LOGIN_MS;
+	waited = jiffies - rnbdc_silent_since(disk);
 	return min_t(u32, RNBDC_LOGIN_MS,
 		     jiffies_to_msecs(limit - min(limit, waited)) + 1);
 }
@@ -152,6 +155,7 @@ static u32 rnbdc_login_ms(const struct rnbdc_session *sess)
  */
 int rnbdc_login_to_export(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 {
+	const struct rnbdc_disk *disk = rnbdc_login_disk(sess);
 	struct rnbd_login_info *info = &sess->login.info;
 
 	sess->conn.segments = kvcalloc(rnbd_max_segments(sess->opt.slot_size),
@@ -160,7 +164,7 @@ int rnbdc_login_to_export(struct rnbdc_session *sess, struct rnbdc_errmsg *errms
 		return -ENOMEM;
 
 	memset(info, 0, sizeof(*info));
-	strscpy(info->export, sess->disk.opt.export);
+	strscpy(info->export, disk->opt.export);
 	memcpy(info->boot_id, rnbdc_boot_id, sizeof(info->boot_id));
 	info->features = RNBD_FEATURES;
 	info->pool_bytes = sess->opt.pool_bytes;
@@ -172,9 +176,9 @@ int rnbdc_login_to_export(struct rnbdc_session *sess, struct rnbdc_errmsg *errms
 	info->keepalive_ms = sess->opt.keepalive_ms;
 	info->inline_read = rnbdc_inline_limit(sess, sess->opt.inline_read);
 	info->inline_write = rnbdc_inline_limit(sess, sess->opt.inline_write);
-	info->flags = sess->disk.opt.readonly ? RNBD_LOGIN_READONLY : 0;
+	info->flags = disk->opt.readonly ? RNBD_LOGIN_READONLY : 0;
 	/* The target rejects a stale generation: the host was fenced since. */
-	info->fence_generation = sess->disk.fence_generation;
+	info->fence_generation = disk->fence_generation;
 	return rnbdc_login(sess, errmsg);
 }
 
@@ -270,13 +274,13 @@ int rnbdc_login(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 /**
  * rnbdc_accept_offer - let the limits and properties of the offer take effect
  * @sess: session with an offer that was checked
+ * @disk: disk that the offer is for
  *
  * Context: any; the caller owns the connection, and no request is in queue_rq.
  */
-void rnbdc_accept_offer(struct rnbdc_session *sess)
+void rnbdc_accept_offer(struct rnbdc_session *sess, struct rnbdc_disk *disk)
 {
 	const struct rnbd_grant *offer = &sess->login.offer;
-	struct rnbdc_disk *disk = &sess->disk;
 
 	sess->grant = *offer;
 	disk->geo = offer->geo;
@@ -287,15 +291,15 @@ void rnbdc_accept_offer(struct rnbdc_session *sess)
 
 /**
  * rnbdc_restarted - test whether the offer is of another incarnation of the export
- * @sess: session with a disk and an offer
+ * @disk: disk of a session with an offer
  *
  * Context: any; the caller owns the connection.
  * Return: true if the target restarted since the last connection.
  */
-bool rnbdc_restarted(const struct rnbdc_session *sess)
+bool rnbdc_restarted(const struct rnbdc_disk *disk)
 {
-	return memcmp(sess->disk.incarnation, sess->login.offer.incarnation,
-		      sizeof(sess->disk.incarnation));
+	return memcmp(disk->incarnation, disk->sess->login.offer.incarnation,
+		      sizeof(disk->incarnation));
 }
 
 /* Test for acknowledged writes that a crash of the target may have lost. */
@@ -311,17 +315,17 @@ static bool rnbdc_unflushed(const struct rnbdc_disk *disk)
 
 /**
  * rnbdc_check_offer - check that a reconnect offers the export of the disk
- * @sess: session with a disk and an offer
+ * @disk: disk with a gendisk, of a session with an offer
  * @errmsg: filled on error
  *
  * Context: any; the caller owns the connection.
  * Return: 0, -EMEDIUMTYPE if the offer does not fit the disk, or -EUCLEAN if the
  * target restarted and may have lost acknowledged writes.
  */
-int rnbdc_check_offer(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
+int rnbdc_check_offer(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 {
+	const struct rnbdc_session *sess = disk->sess;
 	const struct rnbd_grant *old = &sess->grant, *new = &sess->login.offer;
-	const struct rnbdc_disk *disk = &sess->disk;
 
 	if (memcmp(disk->export_uuid, new->export_uuid, sizeof(disk->export_uuid))) {
 		rnbdc_errmsg_set(errmsg, "another export has this name now");
@@ -340,7 +344,7 @@ int rnbdc_check_offer(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 		rnbdc_errmsg_set(errmsg, "the target grants less than before");
 		return -EMEDIUMTYPE;
 	}
-	if (rnbdc_restarted(sess) && rnbdc_unflushed(disk)) {
+	if (rnbdc_restarted(disk) && rnbdc_unflushed(disk)) {
 		rnbdc_errmsg_set(errmsg,
 				 "the target restarted and may have lost acknowledged writes");
 		return -EUCLEAN;

@@ -5,7 +5,7 @@
 #ifndef RNBDC_NAMES_H
 #define RNBDC_NAMES_H
 
-#include "session.h"
+#include "disk.h"
 
 const char *rnbdc_state_text(enum rnbdc_state state);
 

@@ -59,18 +59,19 @@
 static struct genl_family rnbdc_genl_family;
 
 /* Describe the present state as a change from the state to itself. */
-static void rnbdc_session_now(struct rnbdc_session *sess, struct rnbdc_change *now)
+static void rnbdc_disk_now(const struct rnbdc_disk *disk, struct rnbdc_change *now)
 {
+	struct rnbdc_session *sess = disk->sess;
 	unsigned long flags;
 
 	spin_lock_irqsave(&sess->lock, flags);
 	*now = (struct rnbdc_change) {
-		.from = sess->state,
-		.to = sess->state,
+		.from = disk->state,
+		.to = disk->state,
 		.epoch = sess->epoch,
 		.attempt = READ_ONCE(sess->recovery.attempt),
-		.reason = sess->log.reason,
-		.when_ns = sess->state_ns,
+		.reason = disk->log.reason,
+		.when_ns = disk->state_ns,
 	};
 	spin_unlock_irqrestore(&sess->lock, flags);
 }
@@ -98,7 +99,7 @@ static int rnbdc_put_answer(struct sk_buff *msg, struct rnbdc_disk *disk,
 			  RNBD_CMD_LIST);
 	if (!hdr)
 		return -EMSGSIZE;
-	rnbdc_session_now(disk->sess, &now);
+	rnbdc_disk_now(disk, &now);
 	if (rnbdc_put_disk(msg, disk, &now, asker->admin)) {
 		genlmsg_cancel(msg, hdr);
 		return -EMSGSIZE;
@@ -270,7 +271,7 @@ static int rnbdc_run_set_secret(struct rnbdc_job *job, struct netlink_ext_ack *e
 		rnbdc_nl_put_errmsg(extack, &errmsg, ret);
 	else
 		pr_info("%s: the next login uses a new secret\n",
-			rnbdc_session_name(job->disk->sess));
+			rnbdc_disk_name(job->disk));
 	rnbdc_disk_put(job->disk);
 	job->disk = NULL;
 	return ret;

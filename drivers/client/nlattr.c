@@ -34,17 +34,17 @@ static u16 rnbdc_session_port(const struct rnbdc_session *sess)
 	return be16_to_cpu(((const struct sockaddr_in *)&sess->opt.dst)->sin_port);
 }
 
-/* Add the progress of recovery of a session without a connection. */
-static int rnbdc_put_recovery(struct sk_buff *msg, struct rnbdc_session *sess,
+/* Add the progress of recovery of a disk without a connection. */
+static int rnbdc_put_recovery(struct sk_buff *msg, struct rnbdc_disk *disk,
 			      const struct rnbdc_change *change)
 {
-	long left = (long)(READ_ONCE(sess->recovery.next_try) - jiffies);
+	long left = (long)(READ_ONCE(disk->sess->recovery.next_try) - jiffies);
 	enum rnbdc_state state = change->to;
 	char error[RNBDC_ERRMSG_SIZE];
 
 	if (state == RNBDC_LIVE || state == RNBDC_CONNECTING)
 		return 0;
-	rnbdc_session_last_error(sess, error);
+	rnbdc_disk_last_error(disk, error);
 	if ((change->reason && nla_put_string(msg, RNBD_ATTR_REASON, change->reason)) ||
 	    (error[0] && nla_put_string(msg, RNBD_ATTR_LAST_ERROR, error)) ||
 	    nla_put_u32(msg, RNBD_ATTR_ATTEMPT, change->attempt))
@@ -73,7 +73,7 @@ static int rnbdc_put_value(struct sk_buff *msg, const struct rnbdc_option *row, 
 }
 
 /* Add the options whose rows have the bit @report, with their granted or requested values. */
-static int rnbdc_put_options(struct sk_buff *msg, struct rnbdc_session *sess, u32 report)
+static int rnbdc_put_options(struct sk_buff *msg, const struct rnbdc_disk *disk, u32 report)
 {
 	const struct rnbdc_option *row;
 	u32 flags = 0;
@@ -83,14 +83,14 @@ static int rnbdc_put_options(struct sk_buff *msg, struct rnbdc_session *sess, u3
 		if (!(row->report & report))
 			continue;
 		if (row->type == RNBDC_OPTION_TEXT) {
-			const char *text = rnbdc_option_text(row, sess);
+			const char *text = rnbdc_option_text(row, disk);
 
 			if (text[0] && nla_put_string(msg, row->attr, text))
 				return -EMSGSIZE;
 			continue;
 		}
-		value = report == RNBDC_REPORT_GRANTED ? rnbdc_option_granted(row, sess) :
-							 rnbdc_option_requested(row, sess);
+		value = report == RNBDC_REPORT_GRANTED ? rnbdc_option_granted(row, disk) :
+							 rnbdc_option_requested(row, disk);
 		if (row->type == RNBDC_OPTION_FLAG)
 			flags |= value ? row->flag : 0;
 		else if (rnbdc_put_value(msg, row, value))
@@ -100,11 +100,11 @@ static int rnbdc_put_options(struct sk_buff *msg, struct rnbdc_session *sess, u3
 }
 
 /* Add the requested options, which the tool compares with those of an attach. */
-static int rnbdc_put_requested(struct sk_buff *msg, struct rnbdc_session *sess)
+static int rnbdc_put_requested(struct sk_buff *msg, const struct rnbdc_disk *disk)
 {
 	struct nlattr *nest = nla_nest_start(msg, RNBD_ATTR_REQUESTED);
 
-	if (!nest || rnbdc_put_options(msg, sess, RNBDC_REPORT_REQUESTED))
+	if (!nest || rnbdc_put_options(msg, disk, RNBDC_REPORT_REQUESTED))
 		return -EMSGSIZE;
 	nla_nest_end(msg, nest);
 	return 0;
@@ -139,7 +139,7 @@ int rnbdc_put_disk(struct sk_buff *msg, struct rnbdc_disk *disk,
 	    nla_put_string(msg, RNBD_ATTR_EXPORT, disk->opt.export) ||
 	    (admin && rnbdc_put_ids(msg, sess)) ||
 	    nla_put(msg, RNBD_ATTR_EXPORT_ID, UUID_SIZE, disk->export_uuid) ||
-	    rnbdc_put_options(msg, sess, RNBDC_REPORT_GRANTED) ||
+	    rnbdc_put_options(msg, disk, RNBDC_REPORT_GRANTED) ||
 	    nla_put_u32(msg, RNBD_ATTR_AUTHENTICATED, READ_ONCE(sess->auth.authenticated)) ||
 	    nla_put_u32(msg, RNBD_ATTR_EPOCH, change->epoch) ||
 	    nla_put_u64_64bit(msg, RNBD_ATTR_RECONNECTS,
@@ -157,8 +157,8 @@ int rnbdc_put_disk(struct sk_buff *msg, struct rnbdc_disk *disk,
 			      rnbdc_ms_since(disk->made_ns), RNBD_ATTR_PAD) ||
 	    nla_put_u64_64bit(msg, RNBD_ATTR_STATE_MS,
 			      rnbdc_ms_since(change->when_ns), RNBD_ATTR_PAD) ||
-	    rnbdc_put_requested(msg, sess) ||
-	    rnbdc_put_recovery(msg, sess, change))
+	    rnbdc_put_requested(msg, disk) ||
+	    rnbdc_put_recovery(msg, disk, change))
 		return -EMSGSIZE;
 	return 0;
 }

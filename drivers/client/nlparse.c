@@ -15,6 +15,7 @@
  */
 
 #include <linux/in6.h>
+#include <linux/blkdev.h>
 #include <linux/inet.h>
 #include <linux/netlink.h>
 #include <linux/string.h>

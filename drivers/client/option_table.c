@@ -5,7 +5,7 @@
  * Operation: a row says which netlink attribute has the value of an option, what its
  * file in sysfs is called, which value it has by default, whether it belongs to the
  * session or to the disk, and where the requested and the granted value are stored.
- * The ATTACH command (netlink.c), the messages about a session (nlattr.c) and sysfs
+ * The ATTACH command (netlink.c), the messages about a disk (nlattr.c) and sysfs
  * (sysfs.c) walk along the table, so a new option is a member of a struct of options.h
  * and a row. The ranges are those of the netlink
  * policy, which is generated from Documentation/netlink/rnbd.yaml; a row repeats none.
@@ -29,6 +29,7 @@
 #include <rnbd/wire.h>
 
 #include "../core/names.h"
+#include "disk.h"
 #include "errmsg.h"
 #include "option_table.h"
 #include "options.h"
@@ -48,20 +49,20 @@ static_assert(RNBD_POLICY_QUEUE == 0 && RNBD_POLICY_FAIL == 1);
 
 static const char * const rnbdc_transfer_words[] = { "zero-copy", "copy", NULL };
 
-static u64 rnbdc_granted_pool(const struct rnbdc_session *sess)
+static u64 rnbdc_granted_pool(const struct rnbdc_disk *disk)
 {
-	return (u64)sess->grant.pool_units << RNBD_UNIT_SHIFT;
+	return (u64)disk->sess->grant.pool_units << RNBD_UNIT_SHIFT;
 }
 
-static u64 rnbdc_granted_max_io(const struct rnbdc_session *sess)
+static u64 rnbdc_granted_max_io(const struct rnbdc_disk *disk)
 {
-	return (u64)queue_max_hw_sectors(sess->disk.gd->queue) << SECTOR_SHIFT;
+	return (u64)queue_max_hw_sectors(disk->gd->queue) << SECTOR_SHIFT;
 }
 
 /* The export may be read-only, too. */
-static u64 rnbdc_granted_readonly(const struct rnbdc_session *sess)
+static u64 rnbdc_granted_readonly(const struct rnbdc_disk *disk)
 {
-	return get_disk_ro(sess->disk.gd);
+	return get_disk_ro(disk->gd);
 }
 
 static bool rnbdc_early_release_ok(const struct rnbdc_options *opt)
@@ -207,12 +208,12 @@ static void *rnbdc_option_part(const struct rnbdc_option *row, struct rnbdc_opti
 	return row->scope == RNBDC_SCOPE_DISK ? (void *)&opt->disk : (void *)&opt->sess;
 }
 
-/* The struct that has the requested value, of a session with a disk. */
-static const void *rnbdc_session_part(const struct rnbdc_option *row,
-				      const struct rnbdc_session *sess)
+/* The struct that has the requested value, of an attached disk. */
+static const void *rnbdc_disk_part(const struct rnbdc_option *row,
+				   const struct rnbdc_disk *disk)
 {
-	return row->scope == RNBDC_SCOPE_DISK ? (const void *)&sess->disk.opt :
-						(const void *)&sess->opt;
+	return row->scope == RNBDC_SCOPE_DISK ? (const void *)&disk->opt :
+						(const void *)&disk->sess->opt;
 }
 
 /**
@@ -246,13 +247,13 @@ void rnbdc_option_request(const struct rnbdc_option *row, struct rnbdc_options *
 /**
  * rnbdc_option_requested - get the requested value of an option
  * @row: option that is no text
- * @sess: session with a disk
+ * @disk: disk with a gendisk
  *
  * Return: the value.
  */
-u64 rnbdc_option_requested(const struct rnbdc_option *row, const struct rnbdc_session *sess)
+u64 rnbdc_option_requested(const struct rnbdc_option *row, const struct rnbdc_disk *disk)
 {
-	return rnbdc_field_read(rnbdc_session_part(row, sess), row->requested);
+	return rnbdc_field_read(rnbdc_disk_part(row, disk), row->requested);
 }
 
 /**
@@ -270,29 +271,29 @@ char *rnbdc_option_buffer(const struct rnbdc_option *row, struct rnbdc_options *
 /**
  * rnbdc_option_text - get a text
  * @row: option of type RNBDC_OPTION_TEXT
- * @sess: session with a disk
+ * @disk: disk with a gendisk
  *
  * Return: a string.
  */
-const char *rnbdc_option_text(const struct rnbdc_option *row, const struct rnbdc_session *sess)
+const char *rnbdc_option_text(const struct rnbdc_option *row, const struct rnbdc_disk *disk)
 {
-	return rnbdc_session_part(row, sess) + row->requested.offset;
+	return rnbdc_disk_part(row, disk) + row->requested.offset;
 }
 
 /**
  * rnbdc_option_granted - get the granted, or the current, value of an option
  * @row: option that is no text
- * @sess: session with a disk
+ * @disk: disk with a gendisk
  *
  * Return: the value.
  */
-u64 rnbdc_option_granted(const struct rnbdc_option *row, const struct rnbdc_session *sess)
+u64 rnbdc_option_granted(const struct rnbdc_option *row, const struct rnbdc_disk *disk)
 {
 	if (row->get)
-		return row->get(sess);
+		return row->get(disk);
 	if (row->granted.size)
-		return rnbdc_field_read(sess, row->granted);
-	return rnbdc_option_requested(row, sess);
+		return rnbdc_field_read(disk->sess, row->granted);
+	return rnbdc_option_requested(row, disk);
 }
 
 /**
@@ -322,16 +323,17 @@ bool rnbdc_option_check(const struct rnbdc_option *row, struct rnbdc_options *op
 /**
  * rnbdc_option_change - change the current value of an option at run time
  * @row: option whose file can be written
- * @sess: session with a disk
+ * @disk: disk with a gendisk
  * @value: new value
  *
  * Return: 0, -ERANGE if the value is out of range, or -EINVAL if it is not valid
  * with the other options.
  */
-int rnbdc_option_change(const struct rnbdc_option *row, struct rnbdc_session *sess, u64 value)
+int rnbdc_option_change(const struct rnbdc_option *row, struct rnbdc_disk *disk, u64 value)
 {
-	struct rnbdc_options changed = { .sess = sess->opt, .disk = sess->disk.opt };
-	void *part = row->scope == RNBDC_SCOPE_DISK ? (void *)&sess->disk.opt : &sess->opt;
+	struct rnbdc_session *sess = disk->sess;
+	struct rnbdc_options changed = { .sess = sess->opt, .disk = disk->opt };
+	void *part = row->scope == RNBDC_SCOPE_DISK ? (void *)&disk->opt : &sess->opt;
 	struct rnbdc_errmsg errmsg = { };
 
 	if (row->type != RNBDC_OPTION_FLAG && (value < row->min || value > row->max))

@@ -8,9 +8,9 @@
 #include <linux/stddef.h>
 #include <linux/types.h>
 
+struct rnbdc_disk;
 struct rnbdc_errmsg;
 struct rnbdc_options;
-struct rnbdc_session;
 
 /**
  * enum rnbdc_option_type - type of the attribute that has the value of an option
@@ -36,7 +36,7 @@ enum rnbdc_option_scope {
 	RNBDC_SCOPE_DISK,
 };
 
-/* Bits of rnbdc_option.report: values that a message about a session has */
+/* Bits of rnbdc_option.report: values that a message about a disk has */
 #define RNBDC_REPORT_GRANTED	1	/* the granted value */
 #define RNBDC_REPORT_REQUESTED	2	/* the requested value, in the nest */
 
@@ -91,7 +91,7 @@ struct rnbdc_option {
 	u32 report;
 	struct rnbdc_field requested;
 	struct rnbdc_field granted;
-	u64 (*get)(const struct rnbdc_session *sess);
+	u64 (*get)(const struct rnbdc_disk *disk);
 	bool (*check)(const struct rnbdc_options *opt);
 	const char *refusal;
 };
@@ -103,12 +103,12 @@ extern const struct rnbdc_option rnbdc_option_table[];
 u64 rnbdc_field_read(const void *object, struct rnbdc_field field);
 void rnbdc_options_preset(struct rnbdc_options *opt);
 void rnbdc_option_request(const struct rnbdc_option *row, struct rnbdc_options *opt, u64 value);
-u64 rnbdc_option_requested(const struct rnbdc_option *row, const struct rnbdc_session *sess);
+u64 rnbdc_option_requested(const struct rnbdc_option *row, const struct rnbdc_disk *disk);
 char *rnbdc_option_buffer(const struct rnbdc_option *row, struct rnbdc_options *opt);
-const char *rnbdc_option_text(const struct rnbdc_option *row, const struct rnbdc_session *sess);
-u64 rnbdc_option_granted(const struct rnbdc_option *row, const struct rnbdc_session *sess);
+const char *rnbdc_option_text(const struct rnbdc_option *row, const struct rnbdc_disk *disk);
+u64 rnbdc_option_granted(const struct rnbdc_option *row, const struct rnbdc_disk *disk);
 bool rnbdc_option_check(const struct rnbdc_option *row, struct rnbdc_options *opt,
 			struct rnbdc_errmsg *errmsg);
-int rnbdc_option_change(const struct rnbdc_option *row, struct rnbdc_session *sess, u64 value);
+int rnbdc_option_change(const struct rnbdc_option *row, struct rnbdc_disk *disk, u64 value);
 
 #endif /* RNBDC_OPTION_TABLE_H */

@@ -5,13 +5,14 @@
 #ifndef RNBDC_RECOVER_H
 #define RNBDC_RECOVER_H
 
+struct rnbdc_disk;
 struct rnbdc_errmsg;
 struct rnbdc_session;
 
 int rnbdc_recover_start(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg);
 void rnbdc_recover_init(struct rnbdc_session *sess);
-void rnbdc_recover_abort(struct rnbdc_session *sess);
-void rnbdc_recover_deactivate(struct rnbdc_session *sess);
+void rnbdc_recover_abort(struct rnbdc_disk *disk);
+void rnbdc_recover_deactivate(struct rnbdc_disk *disk);
 void rnbdc_recover_end(struct rnbdc_session *sess);
 
 #endif /* RNBDC_RECOVER_H */

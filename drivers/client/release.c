@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * References of a session and its release with the last one.
+ * References of sessions and disks, and their release with the last one.
  *
- * The list of disks, lookups and a queued event_work hold references. The
- * last one frees the disk, the queues with their bounce memory, the key and the
- * session. The connection's resources are freed earlier, when the connection
- * ends (connect.c): a disk without a connection may stay open for long.
+ * Ownership: The list of disks, lookups and a queued event_work hold references of a
+ * disk. Disks and a discovery hold references of a session. The last reference of a
+ * disk frees its gendisk and tag set, the last one of a session the queues with their
+ * bounce memory and the key. The connection's resources are freed earlier, when the
+ * connection ends (connect.c): a disk without a connection may stay open for long.
  */
 
 #include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/slab.h>
 #include <rnbd/wire.h>
 
@@ -24,7 +27,6 @@ static void rnbdc_session_release(struct kref *ref)
 	struct rnbdc_session *sess = container_of(ref, struct rnbdc_session, ref);
 	u32 i;
 
-	rnbdc_disk_free(&sess->disk);
 	for (i = 0; i < RNBD_QUEUES_MAX && sess->queues[i]; i++) {
 		rnbdc_bounce_free(sess->queues[i]);
 		kfree(sess->queues[i]);
@@ -36,13 +38,23 @@ static void rnbdc_session_release(struct kref *ref)
 
 /**
  * rnbdc_session_put - drop a reference of a session
- * @sess: session; it may be freed with its disk
+ * @sess: session; it may be freed
  *
  * Context: process context, may sleep.
  */
 void rnbdc_session_put(struct rnbdc_session *sess)
 {
 	kref_put(&sess->ref, rnbdc_session_release);
+}
+
+static void rnbdc_disk_release(struct kref *ref)
+{
+	struct rnbdc_disk *disk = container_of(ref, struct rnbdc_disk, ref);
+
+	/* The tag set refers to the queues of the session. */
+	rnbdc_disk_free(disk);
+	rnbdc_session_put(disk->sess);
+	kfree(disk);
 }
 
 /**
@@ -53,5 +65,5 @@ void rnbdc_session_put(struct rnbdc_session *sess)
  */
 void rnbdc_disk_put(struct rnbdc_disk *disk)
 {
-	rnbdc_session_put(disk->sess);
+	kref_put(&disk->ref, rnbdc_disk_release);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * References of a session and its release with the last one. See release.c.
+ * References of sessions and disks. See release.c.
  */
 #ifndef RNBDC_RELEASE_H
 #define RNBDC_RELEASE_H

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The session: one attached disk, its connection and its pool.
+ * The session: the connection to a target, the pool, and the disks that use them.
  *
  * Operation: attach.c creates a session with a disk; discover.c creates one
  * without a disk to fetch a list of exports. A lost connection is replaced by
- * recover.c while the disk stays. state.c is the only file that changes the
- * state.
+ * recover.c while the disks stay. state.c is the only file that changes the
+ * states of sessions and disks.
  *
- * Ownership: The session owns the disk, the connection (one queue pair per
- * hardware queue) and the management of the pool that the target registered
- * for it. The list of disks holds a reference until detach; lookups and a
- * queued event_work hold one each. Memory and disk are freed with the last
- * reference (release.c). RDMA resources belong to the connection and are freed
- * when it ends (connect.c), so that an RDMA device can be removed while a disk
- * without a connection is still open.
+ * Ownership: The session owns the connection (one queue pair per hardware queue)
+ * and the management of the pool that the target registered for it. Each disk
+ * holds a reference of its session; the queues are freed with the last one
+ * (release.c). RDMA resources belong to the connection and are freed when it
+ * ends (connect.c), so that an RDMA device can be removed while a disk without a
+ * connection is still open.
  *
  * Concurrency: See client.h for the lock order. A member that names no lock is
  * constant once the disk is visible, or is written by the owner of the
@@ -23,6 +22,7 @@
 #define RNBDC_SESSION_H
 
 #include <linux/kref.h>
+#include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/uuid.h>
 #include <linux/wait.h>
@@ -32,8 +32,6 @@
 #include "../core/cm.h"
 #include "../core/login.h"
 #include "../core/quirks.h"
-#include "disk.h"
-#include "errmsg.h"
 #include "options.h"
 
 struct rnbd_segment_info;
@@ -41,31 +39,25 @@ struct rnbdc_exports;
 struct rnbdc_queue;
 
 /**
- * enum rnbdc_state - state of a session
- * @RNBDC_CONNECTING: the first connection is being established; the disk is not
- *	visible
- * @RNBDC_LIVE: connected, I/O flows
- * @RNBDC_RECONNECTING: the connection is lost and is being replaced
- * @RNBDC_FAILED: recovery has ended, or the disk is deactivated; I/O fails and the
- *	disk can be detached
- * @RNBDC_CLOSING: the disk is being detached
+ * enum rnbdc_session_state - state of the connection of a session
+ * @RNBDC_SESS_NEW: the first connection is being established
+ * @RNBDC_SESS_LIVE: connected
+ * @RNBDC_SESS_LOST: the connection is lost; it is replaced as long as a disk needs it
+ * @RNBDC_SESS_CLOSED: the last disk is being detached
  */
-enum rnbdc_state {
-	RNBDC_CONNECTING,
-	RNBDC_LIVE,
-	RNBDC_RECONNECTING,
-	RNBDC_FAILED,
-	RNBDC_CLOSING,
+enum rnbdc_session_state {
+	RNBDC_SESS_NEW,
+	RNBDC_SESS_LIVE,
+	RNBDC_SESS_LOST,
+	RNBDC_SESS_CLOSED,
 };
 
 /*
- * Limits of rnbdc_session.disk.max_segments. The minimum covers one block however it
+ * Limits of rnbdc_session.max_segments. The minimum covers one block however it
  * is fragmented in memory; the maximum bounds the driver data of a request.
  */
 #define RNBDC_SEGMENTS_MIN	16u
 #define RNBDC_SEGMENTS_MAX	256u
-
-#define RNBDC_DEACTIVATED_REASON	"deactivated by the administrator"
 
 /* login_status while the reply is awaited; not a status of the protocol. */
 #define RNBDC_LOGIN_OPEN		U16_MAX
@@ -87,27 +79,6 @@ enum rnbdc_auth_step {
 	RNBDC_AUTH_ANSWERED,
 	RNBDC_AUTH_PROVEN,
 };
-
-/**
- * struct rnbdc_change - a change of state for event_work to report
- * @from: state before the change
- * @to: state after the change
- * @epoch: number of the connection at the change
- * @attempt: attempts to connect since the loss
- * @reason: constant text, why the session last left RNBDC_LIVE, or NULL
- * @when_ns: ktime_get_ns() of the change
- */
-struct rnbdc_change {
-	enum rnbdc_state from;
-	enum rnbdc_state to;
-	u32 epoch;
-	u32 attempt;
-	const char *reason;
-	u64 when_ns;
-};
-
-/* Changes that can wait for event_work; a longer block overwrites the oldest. */
-#define RNBDC_CHANGES		16
 
 /* Bits of rnbdc_session.flags */
 #define RNBDC_SESS_ABORTED	0	/* the requester of the attach is gone */
@@ -174,13 +145,12 @@ struct rnbdc_auth {
  * @broken: the connection, established or not, is unusable
  * @lossy: connections are short-lived, see rnbd_quirks_lossy()
  * @broken_reason: constant text, the first reason for @broken
- * @live_at: jiffies of the latest change to RNBDC_LIVE
- * @lost_at: jiffies of the latest change to RNBDC_RECONNECTING
+ * @live_at: jiffies of the latest change to RNBDC_SESS_LIVE
+ * @lost_at: jiffies of the latest change to RNBDC_SESS_LOST
  * @attempt: attempts to connect since the loss; written by recover_work, reset
  *	under @lock
  * @busy_at: jiffies of the latest loss, or of the latest answer BUSY after it;
  *	recover_work's
- * @overdue: loss_timeout has passed since the loss; recover_work's
  * @next_try: jiffies of the next attempt to connect; written by recover_work
  * @recover_work: replaces a lost connection, see recover.c; on rnbdc_wq
  * @keepalive_work: sends keep-alives and checks those of the target; on
@@ -195,29 +165,9 @@ struct rnbdc_recovery {
 	unsigned long lost_at;
 	u32 attempt;
 	unsigned long busy_at;
-	bool overdue;
 	unsigned long next_try;
 	struct delayed_work recover_work;
 	struct delayed_work keepalive_work;
-};
-
-/**
- * struct rnbdc_log - changes of state to report, and the latest error
- * @reason: constant text, why the session last left RNBDC_LIVE, or NULL
- * @changes: ring of the changes of state that are not reported yet
- * @nr_changes: number of changes since the session exists
- * @nr_reported: number of changes that were reported or overwritten
- * @last_error: why the latest attempt to connect failed; empty if none did
- * @event_work: reports @changes and the disk's capacity, see events.c; on
- *	rnbdc_event_wq
- */
-struct rnbdc_log {
-	const char *reason;
-	struct rnbdc_change changes[RNBDC_CHANGES];
-	u32 nr_changes;
-	u32 nr_reported;
-	char last_error[RNBDC_ERRMSG_SIZE];
-	struct work_struct event_work;
 };
 
 /**
@@ -233,41 +183,41 @@ struct rnbdc_session_stats {
 };
 
 /**
- * struct rnbdc_session - an attached disk
- * @ref: references of the list, of lookups and of a queued @event_work
+ * struct rnbdc_session - the connection to a target and its disks
+ * @ref: references of the disks, and of a discovery
  * @opt: options of the session; constant
  * @id: UUID of the session; constant
  * @epoch: number of the latest attempt to connect, from 1; written under @lock
- * @lock: protects @state to @last_error, and RNBDC_DISK_FAIL_IO in the flags of
- *	@disk
- * @state: enum rnbdc_state; written by rnbdc_session_set_state() only
- * @state_ns: ktime_get_ns() of the latest change of @state
+ * @lock: protects @state, @disks and the states of the disks
+ * @state: enum rnbdc_session_state; written by state.c only
  * @flags: RNBDC_SESS_* bits
  * @wait: wait queue of rnbdc_cm_wait()
  * @conn_lock: keeps the connection's resources from being freed under a reader
  * @grant: limits granted by the target; replaced only together with the connection.
- *	@disk has a copy of what belongs to the export
+ *	Each disk has a copy of what belongs to its export
  * @nr_queues: used members of @queues
  * @nr_poll: number of polled queues; they are the last ones of @queues
  * @queues: queues; a queue stays allocated until the session is released
+ * @max_segments: memory pieces of one request: its pages, or bounce memory; constant
+ * @max_segment_size: bytes of one piece that the device of the first connection maps at
+ *	once; constant after that
  * @early_release: release the pool space of a read as soon as its RDMA READ is
  *	posted, behind a send fence; written by sysfs without a lock
  * @conn: RDMA resources of the connection; cleared as one when it is released
  * @login: login of the connection that is being made
  * @auth: authentication of a login
  * @recovery: loss of the connection and its replacement
- * @log: changes of state to report, and the latest error
  * @stats: counters of a session
- * @disk: the disk of a session
+ * @disks: disks, linked by rnbdc_disk.entry; changed under @lock and recovery.lock, read
+ *	under either
  */
 struct rnbdc_session {
 	struct kref ref;
 	struct rnbdc_session_options opt;
 	u8 id[UUID_SIZE];
 	u32 epoch;
-	spinlock_t lock;	/* state to last_error */
-	enum rnbdc_state state;
-	u64 state_ns;
+	spinlock_t lock;	/* states and disks */
+	enum rnbdc_session_state state;
 	unsigned long flags;
 	wait_queue_head_t wait;
 	struct mutex conn_lock;		/* readers of the connection */
@@ -275,15 +225,16 @@ struct rnbdc_session {
 	u32 nr_queues;
 	u32 nr_poll;
 	struct rnbdc_queue *queues[RNBD_QUEUES_MAX];
+	u32 max_segments;
+	size_t max_segment_size;
 	bool early_release;
 
 	struct rnbdc_conn conn;
 	struct rnbdc_login login;
 	struct rnbdc_auth auth;
 	struct rnbdc_recovery recovery;
-	struct rnbdc_log log;
 	struct rnbdc_session_stats stats;
-	struct rnbdc_disk disk;
+	struct list_head disks;
 };
 
 /**

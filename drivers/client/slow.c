@@ -155,7 +155,7 @@ enum blk_eh_timer_return rnbdc_timeout_rq(struct request *rq)
 		rnbdc_session_fail(q->sess, reason);
 	else if (slow)
 		pr_warn_ratelimited("%s: a request has waited %u s for the target's storage\n",
-				    rnbdc_session_name(q->sess), secs);
+				    rnbdc_disk_name(req->hwq->disk), secs);
 	return BLK_EH_RESET_TIMER;
 }
 

@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * States of a session: transitions, reasons, errors and protocol errors.
+ * States of sessions and disks: transitions, reasons, errors and protocol errors.
  *
- * Operation: rnbdc_session_set_state() is the only function that changes a
- * state: it checks the transition, updates times and counters, emits a trace
- * event and queues event_work, which reports the change. A live session whose
- * connection fails becomes RNBDC_RECONNECTING and queues recover_work; while a
- * connection is being established, the thread that does so notices the failure
- * and cleans up. This file also holds the lists of disks and the work queues.
+ * Operation: The state of a session is that of its connection, the state of a
+ * disk is what users see. Only the two functions *_set_state() change them: they
+ * check the transition and update times and counters. That of a disk also emits a
+ * trace event and queues event_work, which reports the change. When the connection
+ * of a live session fails, the session becomes RNBDC_SESS_LOST, its live disks
+ * RNBDC_RECONNECTING, and recover_work is queued; while a connection is being
+ * established, the thread that does so notices the failure and cleans up. This
+ * file also holds the lists of disks and the work queues.
  *
- * Ownership: A recorded change belongs to the session, which a queued
- * event_work keeps with a reference of its own.
+ * Ownership: A recorded change belongs to the disk, which a queued event_work
+ * keeps with a reference of its own.
  *
- * Concurrency: sess->lock protects state, reasons and the queueing of
- * recover_work: a task that sees a state which needs no recovery and then
- * cancels the work knows that nothing queues it again. A state may change in
- * interrupt context; event_work reports the changes later, in order.
+ * Concurrency: sess->lock protects the states of a session and of its disks,
+ * reasons and the queueing of recover_work: a task that sees a state which needs
+ * no recovery and then cancels the work knows that nothing queues it again. A
+ * state may change in interrupt context; event_work reports the changes later, in
+ * order.
  *
  * Errors: The first reason for the end of a connection is kept. A transition
  * that is not possible is refused and changes nothing. Protocol errors are
@@ -35,24 +38,33 @@
 #include "../core/proto_err.h"
 #include "../core/quirks.h"
 #include "client.h"
+#include "disk.h"
 #include "errmsg.h"
 #include "session.h"
 #include "state.h"
 #include "trace.h"
 
 /**
- * rnbdc_session_name - get the name of the session's disk for messages
- * @sess: session
+ * rnbdc_disk_name - get the name of a disk for messages
+ * @disk: disk
  *
  * Context: any.
- * Return: the name, or "new disk" if there is no disk yet.
+ * Return: the name, or "new disk" if it has none yet.
  */
-const char *rnbdc_session_name(const struct rnbdc_session *sess)
+const char *rnbdc_disk_name(const struct rnbdc_disk *disk)
 {
-	return sess->disk.gd ? sess->disk.gd->disk_name : "new disk";
+	return disk->gd ? disk->gd->disk_name : "new disk";
 }
 
-/* The states that may follow each state. */
+/* The states of a session that may follow each state. */
+static const u8 rnbdc_session_next[] = {
+	[RNBDC_SESS_NEW]	= BIT(RNBDC_SESS_LIVE) | BIT(RNBDC_SESS_CLOSED),
+	[RNBDC_SESS_LIVE]	= BIT(RNBDC_SESS_LOST) | BIT(RNBDC_SESS_CLOSED),
+	[RNBDC_SESS_LOST]	= BIT(RNBDC_SESS_LIVE) | BIT(RNBDC_SESS_CLOSED),
+	[RNBDC_SESS_CLOSED]	= 0,
+};
+
+/* The states of a disk that may follow each state. */
 static const u8 rnbdc_state_next[] = {
 	[RNBDC_CONNECTING]	= BIT(RNBDC_LIVE) | BIT(RNBDC_CLOSING),
 	[RNBDC_LIVE]		= BIT(RNBDC_RECONNECTING) | BIT(RNBDC_FAILED) |
@@ -65,138 +77,223 @@ static const u8 rnbdc_state_next[] = {
 
 /**
  * rnbdc_schedule_events - queue event_work
- * @sess: session on which the caller holds a reference
+ * @disk: disk on which the caller holds a reference
  *
  * The work item holds a reference of its own. This function never drops the last one,
  * because the caller's reference is still there.
  *
  * Context: any.
  */
-void rnbdc_schedule_events(struct rnbdc_session *sess)
+void rnbdc_schedule_events(struct rnbdc_disk *disk)
 {
-	kref_get(&sess->ref);
-	if (!queue_work(rnbdc_event_wq, &sess->log.event_work))
-		refcount_dec(&sess->ref.refcount);
+	kref_get(&disk->ref);
+	if (!queue_work(rnbdc_event_wq, &disk->log.event_work))
+		refcount_dec(&disk->ref.refcount);
 }
 
 /* Record a change of state for event_work to report. */
-static void rnbdc_record_change(struct rnbdc_session *sess, enum rnbdc_state from)
+static void rnbdc_record_change(struct rnbdc_disk *disk, enum rnbdc_state from)
 {
-	struct rnbdc_change *change = &sess->log.changes[sess->log.nr_changes % RNBDC_CHANGES];
+	const struct rnbdc_session *sess = disk->sess;
+	struct rnbdc_log *log = &disk->log;
 
 	lockdep_assert_held(&sess->lock);
 
-	/* A session without a disk is not visible to users. */
-	if (!sess->disk.gd)
+	/* A disk without a name is not visible to users. */
+	if (!disk->gd)
 		return;
-	*change = (struct rnbdc_change) {
+	log->changes[log->nr_changes++ % RNBDC_CHANGES] = (struct rnbdc_change) {
 		.from = from,
-		.to = sess->state,
+		.to = disk->state,
 		.epoch = sess->epoch,
-		.attempt = sess->recovery.attempt,
-		.reason = sess->log.reason,
-		.when_ns = sess->state_ns,
+		/* A disk that was live is deactivated without an attempt to connect. */
+		.attempt = from == RNBDC_LIVE ? 0 : sess->recovery.attempt,
+		.reason = log->reason,
+		.when_ns = disk->state_ns,
 	};
-	sess->log.nr_changes++;
-	rnbdc_schedule_events(sess);
+	rnbdc_schedule_events(disk);
 }
 
-/* Change the state; only this function does. Returns false if that is not possible. */
-static bool rnbdc_session_set_state(struct rnbdc_session *sess, enum rnbdc_state state)
+/* Change the state of a disk; only this function does. False: that is not possible. */
+static bool rnbdc_disk_set_state(struct rnbdc_disk *disk, enum rnbdc_state state)
 {
-	enum rnbdc_state old = sess->state;
+	enum rnbdc_state old = disk->state;
 
-	lockdep_assert_held(&sess->lock);
+	lockdep_assert_held(&disk->sess->lock);
 
 	if (!(rnbdc_state_next[old] & BIT(state)))
 		return false;
-	/* A connection that failed while it was established must not become live. */
-	if (state == RNBDC_LIVE &&
-	    (sess->recovery.broken || test_bit(RNBDC_DISK_DEACTIVATED, &sess->disk.flags)))
-		return false;
-	WRITE_ONCE(sess->state, state);
-	sess->state_ns = ktime_get_ns();
+	WRITE_ONCE(disk->state, state);
+	disk->state_ns = ktime_get_ns();
 	switch (state) {
 	case RNBDC_LIVE:
-		clear_bit(RNBDC_DISK_FAIL_IO, &sess->disk.flags);
-		sess->recovery.live_at = jiffies;
-		if (old == RNBDC_RECONNECTING)
-			sess->stats.reconnects++;
+		clear_bit(RNBDC_DISK_FAIL_IO, &disk->flags);
 		break;
 	case RNBDC_RECONNECTING:
-		sess->log.reason = sess->recovery.broken_reason;
-		sess->stats.lost++;
-		sess->recovery.lost_at = jiffies;
-		sess->recovery.lossy = rnbd_quirks_lossy(sess->recovery.lossy,
-							 sess->recovery.live_at);
-		sess->recovery.attempt = 0;
+		disk->log.reason = disk->sess->recovery.broken_reason;
 		break;
 	case RNBDC_FAILED:
-		if (old == RNBDC_LIVE) {
-			sess->log.reason = RNBDC_DEACTIVATED_REASON;
-			sess->recovery.attempt = 0;
-		}
+		if (old == RNBDC_LIVE)
+			disk->log.reason = RNBDC_DEACTIVATED_REASON;
 		fallthrough;
 	case RNBDC_CLOSING:
-		set_bit(RNBDC_DISK_FAIL_IO, &sess->disk.flags);
+		set_bit(RNBDC_DISK_FAIL_IO, &disk->flags);
 		break;
 	default:
 		break;
 	}
-	trace_rnbdc_state(sess, old, state);
-	rnbdc_record_change(sess, old);
+	trace_rnbdc_state(disk, old, state);
+	rnbdc_record_change(disk, old);
+	return true;
+}
+
+/**
+ * rnbdc_disk_advance - change the state of a disk and queue its report
+ * @disk: disk
+ * @state: new state
+ *
+ * Context: any; takes the lock of the session.
+ * Return: true, or false if the transition is not possible and nothing was changed.
+ */
+bool rnbdc_disk_advance(struct rnbdc_disk *disk, enum rnbdc_state state)
+{
+	unsigned long flags;
+	bool ok;
+
+	spin_lock_irqsave(&disk->sess->lock, flags);
+	ok = rnbdc_disk_set_state(disk, state);
+	spin_unlock_irqrestore(&disk->sess->lock, flags);
+	return ok;
+}
+
+/* Note a loss; the live disks reconnect, unless they are deactivated. */
+static void rnbdc_session_lost(struct rnbdc_session *sess)
+{
+	struct rnbdc_recovery *recovery = &sess->recovery;
+	struct rnbdc_disk *disk;
+
+	sess->stats.lost++;
+	recovery->lost_at = jiffies;
+	recovery->lossy = rnbd_quirks_lossy(recovery->lossy, recovery->live_at);
+	recovery->attempt = 0;
+	list_for_each_entry(disk, &sess->disks, entry)
+		if (disk->state == RNBDC_LIVE &&
+		    !test_bit(RNBDC_DISK_DEACTIVATED, &disk->flags))
+			rnbdc_disk_set_state(disk, RNBDC_RECONNECTING);
+}
+
+/* Change the state of a session; only this function does. False: that is not possible. */
+static bool rnbdc_session_set_state(struct rnbdc_session *sess,
+				    enum rnbdc_session_state state)
+{
+	enum rnbdc_session_state old = sess->state;
+
+	lockdep_assert_held(&sess->lock);
+
+	if (!(rnbdc_session_next[old] & BIT(state)))
+		return false;
+	WRITE_ONCE(sess->state, state);
+	if (state == RNBDC_SESS_LOST) {
+		rnbdc_session_lost(sess);
+	} else if (state == RNBDC_SESS_LIVE) {
+		sess->recovery.live_at = jiffies;
+		if (old == RNBDC_SESS_LOST)
+			sess->stats.reconnects++;
+	}
 	return true;
 }
 
 /**
  * rnbdc_session_set_error - record why an attempt to connect failed
- * @sess: session
- * @text: error message; copied
+ * @sess: session; all its disks that reconnect show the error
+ * @text: error message; copied. NULL means the reason of the loss
  *
  * Context: any; takes sess->lock.
  */
 void rnbdc_session_set_error(struct rnbdc_session *sess, const char *text)
 {
+	struct rnbdc_disk *disk;
 	unsigned long flags;
 
 	spin_lock_irqsave(&sess->lock, flags);
-	strscpy(sess->log.last_error, text);
+	list_for_each_entry(disk, &sess->disks, entry)
+		if (disk->state == RNBDC_RECONNECTING)
+			strscpy(disk->log.last_error, text ?: disk->log.reason);
 	spin_unlock_irqrestore(&sess->lock, flags);
 }
 
 /**
- * rnbdc_session_last_error - get the reason why the last attempt to connect failed
- * @sess: session
+ * rnbdc_disk_set_error - record why a disk fails
+ * @disk: disk
+ * @text: error message; copied
+ *
+ * Context: any; takes the lock of the session.
+ */
+void rnbdc_disk_set_error(struct rnbdc_disk *disk, const char *text)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&disk->sess->lock, flags);
+	strscpy(disk->log.last_error, text);
+	spin_unlock_irqrestore(&disk->sess->lock, flags);
+}
+
+/**
+ * rnbdc_disk_last_error - get the reason why the last attempt to connect failed
+ * @disk: disk
  * @text: result, RNBDC_ERRMSG_SIZE bytes; empty if no attempt failed
  *
- * Context: any; takes sess->lock.
+ * Context: any; takes the lock of the session.
  */
-void rnbdc_session_last_error(struct rnbdc_session *sess, char *text)
+void rnbdc_disk_last_error(struct rnbdc_disk *disk, char *text)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&sess->lock, flags);
-	memcpy(text, sess->log.last_error, RNBDC_ERRMSG_SIZE);
-	spin_unlock_irqrestore(&sess->lock, flags);
+	spin_lock_irqsave(&disk->sess->lock, flags);
+	memcpy(text, disk->log.last_error, RNBDC_ERRMSG_SIZE);
+	spin_unlock_irqrestore(&disk->sess->lock, flags);
 }
 
 /**
- * rnbdc_session_advance - change the state of a session and queue its report
+ * rnbdc_session_live - note that a session is connected
  * @sess: session
- * @state: new state
  *
  * Context: any; takes sess->lock.
- * Return: true, or false if the transition is not possible and nothing was changed.
+ * Return: true, or false if the connection failed meanwhile or no disk needs it.
  */
-bool rnbdc_session_advance(struct rnbdc_session *sess, enum rnbdc_state state)
+bool rnbdc_session_live(struct rnbdc_session *sess)
 {
+	struct rnbdc_disk *disk;
 	unsigned long flags;
-	bool ok;
+	bool needed = false, ok;
 
 	spin_lock_irqsave(&sess->lock, flags);
-	ok = rnbdc_session_set_state(sess, state);
+	list_for_each_entry(disk, &sess->disks, entry)
+		needed |= !test_bit(RNBDC_DISK_DEACTIVATED, &disk->flags);
+	/* A connection that failed while it was established must not become live. */
+	ok = needed && !sess->recovery.broken &&
+	     rnbdc_session_set_state(sess, RNBDC_SESS_LIVE);
+	if (ok)
+		list_for_each_entry(disk, &sess->disks, entry)
+			if (!test_bit(RNBDC_DISK_DEACTIVATED, &disk->flags))
+				rnbdc_disk_set_state(disk, RNBDC_LIVE);
 	spin_unlock_irqrestore(&sess->lock, flags);
 	return ok;
+}
+
+/**
+ * rnbdc_session_close - note that a session makes no further connection
+ * @sess: session
+ *
+ * Context: any; takes sess->lock.
+ */
+void rnbdc_session_close(struct rnbdc_session *sess)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&sess->lock, flags);
+	rnbdc_session_set_state(sess, RNBDC_SESS_CLOSED);
+	spin_unlock_irqrestore(&sess->lock, flags);
 }
 
 /**
@@ -217,26 +314,47 @@ void rnbdc_session_fail(struct rnbdc_session *sess, const char *reason)
 	if (!sess->recovery.broken)
 		sess->recovery.broken_reason = reason;
 	sess->recovery.broken = true;
-	/* rnbdc_recover_deactivate() tears the connection down itself. */
-	if (sess->state == RNBDC_LIVE &&
-	    !test_bit(RNBDC_DISK_DEACTIVATED, &sess->disk.flags) &&
-	    rnbdc_session_set_state(sess, RNBDC_RECONNECTING))
+	if (sess->state == RNBDC_SESS_LIVE && rnbdc_session_set_state(sess, RNBDC_SESS_LOST))
 		mod_delayed_work(rnbdc_wq, &sess->recovery.recover_work, 0);
 	spin_unlock_irqrestore(&sess->lock, flags);
+}
+
+/**
+ * rnbdc_disk_ending - test whether a disk needs no connection any more
+ * @disk: disk
+ *
+ * Context: any.
+ * Return: true if the disk is being detached or is deactivated, or its attach aborted.
+ */
+bool rnbdc_disk_ending(const struct rnbdc_disk *disk)
+{
+	return test_bit(RNBDC_DISK_DETACH, &disk->flags) ||
+	       test_bit(RNBDC_DISK_DEACTIVATED, &disk->flags) ||
+	       test_bit(RNBDC_SESS_ABORTED, &disk->sess->flags);
 }
 
 /**
  * rnbdc_session_ending - test whether attempts to connect must end
  * @sess: session
  *
- * Context: any.
- * Return: true if the disk is being detached or is deactivated, or its attach aborted.
+ * Context: any; takes sess->lock.
+ * Return: true if the attach or the discovery was aborted, or no disk needs a connection.
  */
-bool rnbdc_session_ending(const struct rnbdc_session *sess)
+bool rnbdc_session_ending(struct rnbdc_session *sess)
 {
-	return test_bit(RNBDC_DISK_DETACH, &sess->disk.flags) ||
-	       test_bit(RNBDC_DISK_DEACTIVATED, &sess->disk.flags) ||
-	       test_bit(RNBDC_SESS_ABORTED, &sess->flags);
+	struct rnbdc_disk *disk;
+	unsigned long flags;
+	bool ending;
+
+	if (test_bit(RNBDC_SESS_ABORTED, &sess->flags))
+		return true;
+	spin_lock_irqsave(&sess->lock, flags);
+	/* A discovery has no disk. */
+	ending = !list_empty(&sess->disks);
+	list_for_each_entry(disk, &sess->disks, entry)
+		ending &= rnbdc_disk_ending(disk) || disk->state == RNBDC_FAILED;
+	spin_unlock_irqrestore(&sess->lock, flags);
+	return ending;
 }
 
 atomic64_t rnbdc_proto_err_counts[RNBD_PERR_KINDS];
@@ -252,8 +370,7 @@ void rnbdc_count_proto_err(struct rnbdc_session *sess, enum rnbd_proto_err perr)
 {
 	atomic64_inc(&rnbdc_proto_err_counts[perr]);
 	atomic64_inc(&sess->stats.proto_errs);
-	pr_warn_ratelimited("%s: the target at %s broke the protocol: %s\n",
-			    rnbdc_session_name(sess), sess->opt.addr,
+	pr_warn_ratelimited("the target at %s broke the protocol: %s\n", sess->opt.addr,
 			    rnbd_proto_err_text(perr));
 }
 

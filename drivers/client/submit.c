@@ -104,11 +104,11 @@ static u32 rnbdc_transfer_wrs(u32 nr_sge, u32 nr_extents, u32 sge)
 u32 rnbdc_max_req_wrs(const struct rnbdc_session *sess)
 {
 	u32 sge = min(sess->conn.max_sge, sess->conn.max_sge_rd);
-	u32 wrs = rnbdc_transfer_wrs(sess->disk.max_segments, RNBD_EXTENTS_MAX, sge) +
+	u32 wrs = rnbdc_transfer_wrs(sess->max_segments, RNBD_EXTENTS_MAX, sge) +
 		  rnbdc_guard_wrs(sess);
 
 	if (rnbd_quirks_limits_reads(&sess->conn.quirks))
-		wrs += sess->disk.max_segments + sess->opt.max_io / sess->conn.quirks.read_limit;
+		wrs += sess->max_segments + sess->opt.max_io / sess->conn.quirks.read_limit;
 	return wrs;
 }
 

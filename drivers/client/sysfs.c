@@ -42,18 +42,21 @@
 #include "state.h"
 #include "sysfs.h"
 
+static struct rnbdc_disk *rnbdc_dev_disk(struct device *dev)
+{
+	return dev_to_disk(dev)->private_data;
+}
+
 static struct rnbdc_session *rnbdc_dev_session(struct device *dev)
 {
-	const struct rnbdc_disk *disk = dev_to_disk(dev)->private_data;
-
-	return disk->sess;
+	return rnbdc_dev_disk(dev)->sess;
 }
 
 #define RNBDC_ATTR_SHOW_MODE(_name, mode, fmt, args...)				\
 static ssize_t _name##_show(struct device *dev, struct device_attribute *attr,	\
 			    char *buf)						\
 {										\
-	struct rnbdc_session *sess = rnbdc_dev_session(dev);			\
+	const struct rnbdc_disk *disk = rnbdc_dev_disk(dev);			\
 										\
 	return sysfs_emit(buf, fmt "\n", args);					\
 }										\
@@ -62,14 +65,14 @@ static struct device_attribute dev_attr_##_name = __ATTR_RO_MODE(_name, mode)
 #define RNBDC_ATTR_SHOW(_name, fmt, args...)					\
 	RNBDC_ATTR_SHOW_MODE(_name, 0444, fmt, args)
 
-RNBDC_ATTR_SHOW(state, "%s", rnbdc_state_text(READ_ONCE(sess->state)));
-RNBDC_ATTR_SHOW(reason, "%s", READ_ONCE(sess->log.reason) ?: "");
-RNBDC_ATTR_SHOW(violations, "%llu", (u64)atomic64_read(&sess->stats.proto_errs));
-RNBDC_ATTR_SHOW(export, "%s", sess->disk.opt.export);
-RNBDC_ATTR_SHOW(address, "%pISpc", &sess->opt.dst);
+RNBDC_ATTR_SHOW(state, "%s", rnbdc_state_text(READ_ONCE(disk->state)));
+RNBDC_ATTR_SHOW(reason, "%s", READ_ONCE(disk->log.reason) ?: "");
+RNBDC_ATTR_SHOW(violations, "%llu", (u64)atomic64_read(&disk->sess->stats.proto_errs));
+RNBDC_ATTR_SHOW(export, "%s", disk->opt.export);
+RNBDC_ATTR_SHOW(address, "%pISpc", &disk->sess->opt.dst);
 /* A program that knows this and the host id can impersonate the session. */
-RNBDC_ATTR_SHOW_MODE(session_id, 0400, "%pU", sess->id);
-RNBDC_ATTR_SHOW(export_id, "%pU", sess->disk.export_uuid);
+RNBDC_ATTR_SHOW_MODE(session_id, 0400, "%pU", disk->sess->id);
+RNBDC_ATTR_SHOW(export_id, "%pU", disk->export_uuid);
 
 /* Why the last attempt to connect failed, while there is no connection. */
 static ssize_t last_error_show(struct device *dev, struct device_attribute *attr,
@@ -77,7 +80,7 @@ static ssize_t last_error_show(struct device *dev, struct device_attribute *attr
 {
 	char error[RNBDC_ERRMSG_SIZE];
 
-	rnbdc_session_last_error(rnbdc_dev_session(dev), error);
+	rnbdc_disk_last_error(rnbdc_dev_disk(dev), error);
 	return sysfs_emit(buf, "%s\n", error);
 }
 static DEVICE_ATTR_RO(last_error);
@@ -85,10 +88,10 @@ static DEVICE_ATTR_RO(last_error);
 static ssize_t next_try_ms_show(struct device *dev, struct device_attribute *attr,
 				char *buf)
 {
-	struct rnbdc_session *sess = rnbdc_dev_session(dev);
-	long left = (long)(READ_ONCE(sess->recovery.next_try) - jiffies);
+	const struct rnbdc_disk *disk = rnbdc_dev_disk(dev);
+	long left = (long)(READ_ONCE(disk->sess->recovery.next_try) - jiffies);
 
-	if (READ_ONCE(sess->state) != RNBDC_RECONNECTING || left < 0)
+	if (READ_ONCE(disk->state) != RNBDC_RECONNECTING || left < 0)
 		left = 0;
 	return sysfs_emit(buf, "%u\n", jiffies_to_msecs(left));
 }
@@ -108,7 +111,7 @@ static ssize_t deactivate_store(struct device *dev, struct device_attribute *att
 		return ret;
 	if (!on)
 		return -EINVAL;
-	rnbdc_recover_deactivate(rnbdc_dev_session(dev));
+	rnbdc_recover_deactivate(rnbdc_dev_disk(dev));
 	return count;
 }
 static DEVICE_ATTR_WO(deactivate);
@@ -143,7 +146,7 @@ static DEVICE_ATTR_RO(remote_access);
 /**
  * struct rnbdc_number - a file with a number
  * @file: the file
- * @field: member of struct rnbdc_session or of struct rnbdc_queue
+ * @field: member of struct rnbdc_session, struct rnbdc_disk or struct rnbdc_queue
  */
 struct rnbdc_number {
 	struct device_attribute file;
@@ -157,6 +160,14 @@ static ssize_t rnbdc_number_show(struct device *dev, struct device_attribute *at
 
 	return sysfs_emit(buf, "%llu\n",
 			  rnbdc_field_read(rnbdc_dev_session(dev), number->field));
+}
+
+static ssize_t rnbdc_disk_number_show(struct device *dev, struct device_attribute *attr,
+				      char *buf)
+{
+	const struct rnbdc_number *number = container_of_const(attr, struct rnbdc_number, file);
+
+	return sysfs_emit(buf, "%llu\n", rnbdc_field_read(rnbdc_dev_disk(dev), number->field));
 }
 
 /* Show the sum over the queues. */
@@ -184,6 +195,11 @@ static ssize_t rnbdc_counter_show(struct device *dev, struct device_attribute *a
 	.field = RNBDC_FIELD(struct rnbdc_session, member),			\
 }
 
+#define RNBDC_DISK_VALUE(name, member) {					\
+	.file = __ATTR(name, 0444, rnbdc_disk_number_show, NULL),		\
+	.field = RNBDC_FIELD(struct rnbdc_disk, member),			\
+}
+
 #define RNBDC_COUNTER(name, member) {						\
 	.file = __ATTR(name, 0444, rnbdc_counter_show, NULL),			\
 	.field = RNBDC_FIELD(struct rnbdc_queue, member),			\
@@ -193,9 +209,9 @@ static struct rnbdc_number rnbdc_numbers[] = {
 	RNBDC_VALUE(attempt, recovery.attempt),
 	RNBDC_VALUE(lost, stats.lost),
 	RNBDC_VALUE(reconnects, stats.reconnects),
-	RNBDC_VALUE(restarts, disk.stats.restarts),
-	RNBDC_VALUE(replayed, disk.stats.replayed),
-	RNBDC_VALUE(held, disk.nr_held),
+	RNBDC_DISK_VALUE(restarts, stats.restarts),
+	RNBDC_DISK_VALUE(replayed, stats.replayed),
+	RNBDC_DISK_VALUE(held, nr_held),
 	RNBDC_VALUE(epoch, epoch),
 	RNBDC_VALUE(pool_units, grant.pool_units),
 	RNBDC_VALUE(segment_units, grant.segment_units),
@@ -239,12 +255,12 @@ static ssize_t rnbdc_option_show(struct device *dev, struct device_attribute *at
 				 char *buf)
 {
 	const struct rnbdc_option *row = rnbdc_file_option(attr);
-	struct rnbdc_session *sess = rnbdc_dev_session(dev);
+	const struct rnbdc_disk *disk = rnbdc_dev_disk(dev);
 	u64 value;
 
 	if (row->type == RNBDC_OPTION_TEXT)
-		return sysfs_emit(buf, "%s\n", rnbdc_option_text(row, sess));
-	value = rnbdc_option_granted(row, sess);
+		return sysfs_emit(buf, "%s\n", rnbdc_option_text(row, disk));
+	value = rnbdc_option_granted(row, disk);
 	if (row->words)
 		return sysfs_emit(buf, "%s\n", row->words[value]);
 	return sysfs_emit(buf, "%llu\n", value);
@@ -268,7 +284,7 @@ static ssize_t rnbdc_option_store(struct device *dev, struct device_attribute *a
 	}
 	if (ret)
 		return ret;
-	ret = rnbdc_option_change(row, rnbdc_dev_session(dev), value);
+	ret = rnbdc_option_change(row, rnbdc_dev_disk(dev), value);
 	return ret ?: count;
 }
 

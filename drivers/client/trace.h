@@ -12,26 +12,27 @@
 
 #include "../core/names.h"
 #include "../core/op.h"
+#include "disk.h"
 #include "names.h"
 #include "queue.h"
 #include "session.h"
 
 TRACE_EVENT(rnbdc_state,
-	TP_PROTO(const struct rnbdc_session *sess, enum rnbdc_state from,
+	TP_PROTO(const struct rnbdc_disk *disk, enum rnbdc_state from,
 		 enum rnbdc_state to),
-	TP_ARGS(sess, from, to),
+	TP_ARGS(disk, from, to),
 	TP_STRUCT__entry(
 		__field(int, index)
 		__array(u8, session, UUID_SIZE)
 		__field(u32, epoch)
 		__field(u8, from)
 		__field(u8, to)
-		__string(reason, sess->log.reason ?: "")
+		__string(reason, disk->log.reason ?: "")
 	),
 	TP_fast_assign(
-		__entry->index = sess->disk.index;
-		memcpy(__entry->session, sess->id, UUID_SIZE);
-		__entry->epoch = sess->epoch;
+		__entry->index = disk->index;
+		memcpy(__entry->session, disk->sess->id, UUID_SIZE);
+		__entry->epoch = disk->sess->epoch;
 		__entry->from = from;
 		__entry->to = to;
 		__assign_str(reason);
@@ -46,20 +47,20 @@ TRACE_EVENT(rnbdc_frame,
 	TP_PROTO(const struct rnbdc_queue *q, u32 seq, u32 entries, u32 wrs),
 	TP_ARGS(q, seq, entries, wrs),
 	TP_STRUCT__entry(
-		__field(int, index)
+		__array(u8, session, UUID_SIZE)
 		__field(u32, queue)
 		__field(u32, seq)
 		__field(u32, entries)
 		__field(u32, wrs)
 	),
 	TP_fast_assign(
-		__entry->index = q->sess->disk.index;
+		memcpy(__entry->session, q->sess->id, UUID_SIZE);
 		__entry->queue = q->index;
 		__entry->seq = seq;
 		__entry->entries = entries;
 		__entry->wrs = wrs;
 	),
-	TP_printk("disk=%d queue=%u seq=%u entries=%u wrs=%u", __entry->index,
+	TP_printk("session=%pU queue=%u seq=%u entries=%u wrs=%u", __entry->session,
 		  __entry->queue, __entry->seq, __entry->entries, __entry->wrs)
 );
 
@@ -77,7 +78,7 @@ TRACE_EVENT(rnbdc_reply,
 		__field(u64, offset)
 	),
 	TP_fast_assign(
-		__entry->index = q->sess->disk.index;
+		__entry->index = req->hwq->disk->index;
 		__entry->queue = q->index;
 		__entry->tag = req->wire.tag;
 		__entry->op = req->wire.op;
@@ -96,7 +97,7 @@ DECLARE_EVENT_CLASS(rnbdc_watermark,
 	TP_PROTO(const struct rnbdc_queue *q, int stall),
 	TP_ARGS(q, stall),
 	TP_STRUCT__entry(
-		__field(int, index)
+		__array(u8, session, UUID_SIZE)
 		__field(u32, queue)
 		__field(int, stall)
 		__field(u32, credits)
@@ -104,15 +105,15 @@ DECLARE_EVENT_CLASS(rnbdc_watermark,
 		__field(u32, pool_used)
 	),
 	TP_fast_assign(
-		__entry->index = q->sess->disk.index;
+		memcpy(__entry->session, q->sess->id, UUID_SIZE);
 		__entry->queue = q->index;
 		__entry->stall = stall;
 		__entry->credits = q->ring.credits;
 		__entry->sq_free = q->sq_free;
 		__entry->pool_used = q->pool.used;
 	),
-	TP_printk("disk=%d queue=%u for=%s credits=%u sq_free=%u pool_used=%u",
-		  __entry->index, __entry->queue,
+	TP_printk("session=%pU queue=%u for=%s credits=%u sq_free=%u pool_used=%u",
+		  __entry->session, __entry->queue,
 		  __print_symbolic(__entry->stall, { -1, "all" }, { 0, "credit" },
 				   { 1, "sq" }, { 2, "pool" }),
 		  __entry->credits, __entry->sq_free, __entry->pool_used)

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A disk during the loss of its connection: which I/O waits, fails or is held.
+ *
+ * Operation: Recovery of the session (recover.c) suspends each disk, and cancels
+ * its requests when the queue pairs are drained. Requests then wait in the block
+ * layer to be sent again, or they fail if that is the disk's policy. Waiting I/O
+ * fails after fast_io_fail seconds. After loss_timeout the disk fails for good.
+ * Writes that were sent fail only then: until a login is granted, the target may
+ * still execute them (hold.c). A new connection resumes the disk.
+ *
+ * Ownership: nothing is allocated or kept.
+ *
+ * Concurrency: recovery.lock of the session serialises all but the work items.
+ * RNBDC_DISK_QUIESCED ensures that the disk's queues are quiesced once and
+ * unquiesced once, whichever task is first. RNBDC_DISK_FAIL_IO changes under
+ * sess->lock, with the state. fail_io_work is neither pending nor running while a
+ * disk is suspended.
+ *
+ * Errors: none. Work in this file must not wait for I/O, which may be this disk's.
+ */
+
+#define pr_fmt(fmt) "rnbd: " fmt
+
+#include <linux/blk-mq.h>
+#include <linux/blkdev.h>
+#include <linux/mutex.h>
+#include <linux/workqueue.h>
+
+#include "../core/inject.h"
+#include "client.h"
+#include "complete.h"
+#include "disk.h"
+#include "disk_recover.h"
+#include "hold.h"
+#include "inject.h"
+#include "session.h"
+#include "state.h"
+
+static void rnbdc_quiesce(struct rnbdc_disk *disk)
+{
+	if (!test_and_set_bit(RNBDC_DISK_QUIESCED, &disk->flags))
+		blk_mq_quiesce_queue(disk->gd->queue);
+}
+
+static void rnbdc_unquiesce(struct rnbdc_disk *disk)
+{
+	struct request_queue *queue = disk->gd->queue;
+
+	if (test_and_clear_bit(RNBDC_DISK_QUIESCED, &disk->flags))
+		blk_mq_unquiesce_queue(queue);
+	blk_mq_start_stopped_hw_queues(queue, true);
+	blk_mq_kick_requeue_list(queue);
+}
+
+/* Make I/O fail until the disk is live, which a deactivated disk never is. */
+static void rnbdc_fail_io(struct rnbdc_disk *disk)
+{
+	struct rnbdc_session *sess = disk->sess;
+	unsigned long flags;
+	bool fail;
+
+	spin_lock_irqsave(&sess->lock, flags);
+	fail = disk->state != RNBDC_LIVE || test_bit(RNBDC_DISK_DEACTIVATED, &disk->flags);
+	if (fail)
+		set_bit(RNBDC_DISK_FAIL_IO, &disk->flags);
+	spin_unlock_irqrestore(&sess->lock, flags);
+	if (fail)
+		rnbdc_unquiesce(disk);
+}
+
+static void rnbdc_fail_io_work(struct work_struct *work)
+{
+	struct rnbdc_disk *disk = container_of(to_delayed_work(work), struct rnbdc_disk,
+					       fail_io_work);
+
+	pr_warn("%s: no connection for %u seconds, I/O fails, %u writes that were sent wait\n",
+		rnbdc_disk_name(disk), disk->opt.fast_io_fail, READ_ONCE(disk->nr_held));
+	rnbdc_fail_io(disk);
+}
+
+/**
+ * rnbdc_disk_suspend - keep requests away from the connection
+ * @disk: disk with a gendisk
+ *
+ * On return no task is in queue_rq, and none enters it.
+ *
+ * Context: process context, may sleep; recovery.lock held.
+ */
+void rnbdc_disk_suspend(struct rnbdc_disk *disk)
+{
+	/* Requests that are to fail may be in queue_rq. */
+	cancel_delayed_work_sync(&disk->fail_io_work);
+	rnbdc_quiesce(disk);
+}
+
+/**
+ * rnbdc_disk_resume - let requests flow over a new connection
+ * @disk: suspended disk that is live
+ *
+ * The target has granted the login, so it executes nothing of an older epoch: writes
+ * that were held are sent again.
+ *
+ * Context: process context, may sleep; recovery.lock held.
+ */
+void rnbdc_disk_resume(struct rnbdc_disk *disk)
+{
+	rnbdc_held_release(disk, true);
+	rnbdc_unquiesce(disk);
+}
+
+/**
+ * rnbdc_disk_wait - let I/O of a suspended disk fail, or schedule fast_io_fail
+ * @disk: suspended disk without a connection
+ *
+ * Context: process context; recovery.lock held.
+ */
+void rnbdc_disk_wait(struct rnbdc_disk *disk)
+{
+	unsigned long limit = disk->opt.fast_io_fail * HZ;
+	unsigned long waited = jiffies - disk->sess->recovery.lost_at;
+
+	if (test_bit(RNBDC_DISK_FAIL_IO, &disk->flags) ||
+	    !test_bit(RNBDC_DISK_ATTACHED, &disk->flags))
+		rnbdc_unquiesce(disk);
+	else if (limit)
+		queue_delayed_work(rnbdc_timer_wq, &disk->fail_io_work,
+				   limit - min(limit, waited));
+}
+
+/**
+ * rnbdc_disk_lost - take the requests in flight back from a lost connection
+ * @disk: suspended disk of a session whose queue pairs are drained
+ *
+ * Context: process context, may sleep; recovery.lock held.
+ */
+void rnbdc_disk_lost(struct rnbdc_disk *disk)
+{
+	bool keep = test_bit(RNBDC_DISK_ATTACHED, &disk->flags) && !rnbdc_disk_ending(disk);
+	bool replay = keep && !disk->opt.fail_policy;
+
+	clear_bit(RNBDC_DISK_OVERDUE, &disk->flags);
+	/* The device no longer holds a page: requests may be sent again. */
+	rnbdc_disk_cancel_requests(disk, replay,
+				   keep && !rnbd_inject(&rnbdc_inject_no_hold, NULL));
+	/*
+	 * Fail requests queued in blk-mq now: they do not use the connection,
+	 * and releasing it may block for long.
+	 */
+	if (!replay)
+		rnbdc_fail_io(disk);
+}
+
+/**
+ * rnbdc_disk_give_up - end recovery of a disk: all I/O fails, also what was held
+ * @disk: disk that is not being closed
+ *
+ * Context: process context, may sleep; recovery.lock held.
+ */
+void rnbdc_disk_give_up(struct rnbdc_disk *disk)
+{
+	lockdep_assert_held(&disk->sess->recovery.lock);
+
+	if (!rnbdc_disk_advance(disk, RNBDC_FAILED))
+		return;
+	cancel_delayed_work_sync(&disk->fail_io_work);
+	rnbdc_held_release(disk, false);
+	rnbdc_unquiesce(disk);
+}
+
+/* Has loss_timeout passed since @since, in jiffies? */
+static bool rnbdc_overdue(const struct rnbdc_disk *disk, unsigned long since)
+{
+	return disk->opt.loss_timeout &&
+	       time_after(jiffies, since + disk->opt.loss_timeout * HZ);
+}
+
+/**
+ * rnbdc_disk_check_time - fail a disk, or its I/O, if it has waited for too long
+ * @disk: disk
+ *
+ * After loss_timeout only the writes that are held still wait, as long as the target
+ * answers that it is busy.
+ *
+ * Context: process context, may sleep; recovery.lock held.
+ */
+void rnbdc_disk_check_time(struct rnbdc_disk *disk)
+{
+	if (disk->state != RNBDC_RECONNECTING ||
+	    test_bit(RNBDC_DISK_DEACTIVATED, &disk->flags))
+		return;
+	if (rnbdc_disk_ending(disk) || rnbdc_overdue(disk, rnbdc_silent_since(disk))) {
+		rnbdc_disk_give_up(disk);
+		return;
+	}
+	if (!rnbdc_overdue(disk, disk->sess->recovery.lost_at) ||
+	    test_and_set_bit(RNBDC_DISK_OVERDUE, &disk->flags))
+		return;
+	pr_warn("%s: no connection for %u seconds, I/O fails, %u writes wait because the target may still execute them\n",
+		rnbdc_disk_name(disk), disk->opt.loss_timeout, disk->nr_held);
+	rnbdc_fail_io(disk);
+}
+
+/**
+ * rnbdc_apply_capacity - set the capacity that the target reported last
+ * @disk: disk with a gendisk
+ *
+ * event_work notifies users, because a uevent allocates memory, which may wait for this
+ * disk.
+ *
+ * Context: process context, may sleep; recovery.lock held.
+ */
+void rnbdc_apply_capacity(struct rnbdc_disk *disk)
+{
+	u64 capacity = READ_ONCE(disk->resize.capacity);
+
+	lockdep_assert_held(&disk->sess->recovery.lock);
+
+	/* queue_rq checks requests against it: set it before the disk's capacity. */
+	WRITE_ONCE(disk->geo.capacity, capacity);
+	if (test_bit(RNBDC_DISK_DETACH, &disk->flags) ||
+	    get_capacity(disk->gd) == capacity >> SECTOR_SHIFT)
+		return;
+	set_capacity(disk->gd, capacity >> SECTOR_SHIFT);
+	set_bit(RNBDC_DISK_RESIZED, &disk->flags);
+	rnbdc_schedule_events(disk);
+}
+
+static void rnbdc_resize_work(struct work_struct *work)
+{
+	struct rnbdc_disk *disk = container_of(to_delayed_work(work), struct rnbdc_disk,
+					       resize.resize_work);
+	struct rnbdc_session *sess = disk->sess;
+
+	WRITE_ONCE(disk->resize.resized_at, jiffies);
+	mutex_lock(&sess->recovery.lock);
+	/* Otherwise the next connection applies the capacity. */
+	if (READ_ONCE(disk->state) == RNBDC_LIVE)
+		rnbdc_apply_capacity(disk);
+	mutex_unlock(&sess->recovery.lock);
+}
+
+/**
+ * rnbdc_disk_recover_init - initialise the work items
+ * @disk: disk that is being allocated
+ *
+ * Context: any.
+ */
+void rnbdc_disk_recover_init(struct rnbdc_disk *disk)
+{
+	INIT_DELAYED_WORK(&disk->fail_io_work, rnbdc_fail_io_work);
+	INIT_DELAYED_WORK(&disk->resize.resize_work, rnbdc_resize_work);
+	disk->resize.resized_at = jiffies - RNBDC_RESIZE_PAUSE;
+}
+
+/**
+ * rnbdc_disk_recover_end - end the work items
+ * @disk: disk in state RNBDC_CLOSING that no frame of the target can reach
+ *
+ * Context: process context, may sleep; recovery.lock not held.
+ */
+void rnbdc_disk_recover_end(struct rnbdc_disk *disk)
+{
+	cancel_delayed_work_sync(&disk->fail_io_work);
+	cancel_delayed_work_sync(&disk->resize.resize_work);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A disk during the loss of its connection. See disk_recover.c.
+ */
+#ifndef RNBDC_DISK_RECOVER_H
+#define RNBDC_DISK_RECOVER_H
+
+#include <linux/types.h>
+
+struct rnbdc_disk;
+
+void rnbdc_disk_recover_init(struct rnbdc_disk *disk);
+void rnbdc_disk_recover_end(struct rnbdc_disk *disk);
+void rnbdc_disk_suspend(struct rnbdc_disk *disk);
+void rnbdc_disk_resume(struct rnbdc_disk *disk);
+void rnbdc_disk_wait(struct rnbdc_disk *disk);
+void rnbdc_disk_lost(struct rnbdc_disk *disk);
+void rnbdc_disk_give_up(struct rnbdc_disk *disk);
+void rnbdc_disk_check_time(struct rnbdc_disk *disk);
+void rnbdc_apply_capacity(struct rnbdc_disk *disk);
+
+#endif /* RNBDC_DISK_RECOVER_H */
