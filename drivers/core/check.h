@@ -48,14 +48,14 @@ static inline bool rnbd_all_zero(const void *bytes, size_t len)
 /* Is this a status of a request? */
 static inline bool rnbd_status_of_request(u16 status)
 {
-	return status <= RNBD_ST_PROTECTION;
+	return status <= RNBD_ST_CLOSED;
 }
 
 /* A status that may refuse a login or a connection, as version 1 knows it. */
 static inline bool rnbd_status_known(u16 status)
 {
 	return rnbd_status_of_request(status) ||
-	       (status >= RNBD_ST_MALFORMED && status <= RNBD_ST_ATTACHED);
+	       (status >= RNBD_ST_MALFORMED && status <= RNBD_ST_REMOVED);
 }
 
 #endif /* RNBD_CORE_CHECK_H */

@@ -69,11 +69,6 @@ static enum rnbd_proto_err rnbd_entry_bytes(u8 type, u16 nr_entries, u32 *bytes)
 			return RNBD_PERR_COUNT;
 		*bytes = 0;
 		break;
-	case RNBD_FRAME_RESIZE:
-		if (nr_entries != 1)
-			return RNBD_PERR_COUNT;
-		*bytes = sizeof(struct rnbd_resize);
-		break;
 	case RNBD_FRAME_DISCOVER_REPLY:
 		*bytes = sizeof(struct rnbd_discover_reply) +
 			 (nr_entries - 1u) * (u32)sizeof(struct rnbd_export_entry);

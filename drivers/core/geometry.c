@@ -2,8 +2,8 @@
 /*
  * Properties of an export.
  *
- * Operation: a login reply carries all of struct rnbd_geometry, which passes as one
- * from the target's backend to the client's disk. A RESIZE frame carries a new
+ * Operation: the answer to an ATTACH carries all of struct rnbd_geometry, which passes
+ * as one from the target's backend to the client's disk. A CAPACITY entry carries a new
  * capacity, and a list of exports only capacity and logical block.
  *
  * Ownership: nothing is allocated or kept.
@@ -84,12 +84,12 @@ bool rnbd_geometry_ok(const struct rnbd_geometry *geo)
 
 /**
  * rnbd_encode_geometry - write the properties of an export
- * @wire: login reply; the other members are left alone
+ * @wire: answer to a request to attach; the other members are left alone
  * @geo: properties
  *
  * Context: any.
  */
-void rnbd_encode_geometry(struct rnbd_login_reply *wire, const struct rnbd_geometry *geo)
+void rnbd_encode_geometry(struct rnbd_ctl_attach_reply *wire, const struct rnbd_geometry *geo)
 {
 	wire->capacity = cpu_to_le64(geo->capacity);
 	wire->flags = cpu_to_le32(geo->flags);
@@ -105,12 +105,12 @@ void rnbd_encode_geometry(struct rnbd_login_reply *wire, const struct rnbd_geome
 
 /**
  * rnbd_decode_geometry - copy out the properties of an export
- * @wire: copy of a login reply
+ * @wire: copy of an answer to a request to attach
  * @geo: result, to be checked by rnbd_geometry_ok()
  *
  * Context: any.
  */
-void rnbd_decode_geometry(const struct rnbd_login_reply *wire, struct rnbd_geometry *geo)
+void rnbd_decode_geometry(const struct rnbd_ctl_attach_reply *wire, struct rnbd_geometry *geo)
 {
 	*geo = (struct rnbd_geometry) {
 		.capacity = le64_to_cpu(wire->capacity),
@@ -125,50 +125,3 @@ void rnbd_decode_geometry(const struct rnbd_login_reply *wire, struct rnbd_geome
 		.max_write_zeroes = le32_to_cpu(wire->max_write_zeroes),
 	};
 }
-
-/**
- * rnbd_encode_resize - write the new size of an export
- * @wire: entry of the RESIZE frame
- * @capacity: bytes
- *
- * Context: any.
- */
-void rnbd_encode_resize(struct rnbd_resize *wire, u64 capacity)
-{
-	*wire = (struct rnbd_resize) {
-		.capacity = cpu_to_le64(capacity),
-	};
-}
-EXPORT_SYMBOL_GPL(rnbd_encode_resize);
-
-/**
- * rnbd_decode_resize - check and copy out the new size of an export
- * @frame: from rnbd_decode_frame(), of type RNBD_FRAME_RESIZE
- * @logical_block: of the export, a power of two
- * @capacity: result: bytes, whole logical blocks, not 0
- *
- * Context: any.
- * Return: the first thing wrong, @capacity is untouched then.
- */
-enum rnbd_proto_err rnbd_decode_resize(const struct rnbd_frame *frame,
-				       u32 logical_block, u64 *capacity)
-{
-	struct rnbd_resize wire;
-	u64 bytes;
-
-	if (frame->type != RNBD_FRAME_RESIZE)
-		return RNBD_PERR_TYPE;
-	if (frame->nr_entries != 1)
-		return RNBD_PERR_COUNT;
-	if (!rnbd_copy_entry(frame, 0, &wire, sizeof(wire)))
-		return RNBD_PERR_SHORT;
-	if (!rnbd_all_zero(wire.reserved, sizeof(wire.reserved)))
-		return RNBD_PERR_RESERVED;
-	bytes = le64_to_cpu(wire.capacity);
-	if (!rnbd_capacity_ok(bytes, logical_block))
-		return RNBD_PERR_LIMITS;
-
-	*capacity = bytes;
-	return RNBD_PERR_NONE;
-}
-EXPORT_SYMBOL_GPL(rnbd_decode_resize);

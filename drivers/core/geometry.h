@@ -37,10 +37,7 @@ bool rnbd_block_ok(u32 block);
 bool rnbd_capacity_ok(u64 capacity, u32 block);
 bool rnbd_geometry_ok(const struct rnbd_geometry *geo);
 
-void rnbd_encode_geometry(struct rnbd_login_reply *wire, const struct rnbd_geometry *geo);
-void rnbd_decode_geometry(const struct rnbd_login_reply *wire, struct rnbd_geometry *geo);
-void rnbd_encode_resize(struct rnbd_resize *wire, u64 capacity);
-enum rnbd_proto_err rnbd_decode_resize(const struct rnbd_frame *frame,
-				       u32 logical_block, u64 *capacity);
+void rnbd_encode_geometry(struct rnbd_ctl_attach_reply *wire, const struct rnbd_geometry *geo);
+void rnbd_decode_geometry(const struct rnbd_ctl_attach_reply *wire, struct rnbd_geometry *geo);
 
 #endif /* RNBD_CORE_GEOMETRY_H */

@@ -77,6 +77,8 @@ void rnbd_encode_request(struct rnbd_req_entry *entry,
 		.length = cpu_to_le32(req->length),
 		.offset = cpu_to_le64(req->offset),
 		.nr_extents = req->nr_extents,
+		.index = cpu_to_le16(req->handle.index),
+		.generation = cpu_to_le32(req->handle.generation),
 	};
 	if (req->nr_extents)
 		entry->extent = rnbd_extent_to_wire(&req->extents[0]);
@@ -151,45 +153,70 @@ static bool rnbd_extent_ok(const struct rnbd_request *req, u32 index,
 }
 
 /**
+ * rnbd_begin_request - copy the first entry of a request
+ * @frame: from rnbd_decode_frame(), of type RNBD_FRAME_REQUEST
+ * @pos: index of the request's first entry
+ * @cursor: result; the caller finds the attachment that its handle names, and passes
+ *	both to rnbd_decode_request()
+ *
+ * Context: any.
+ * Return: the first thing wrong, @cursor is undefined then.
+ */
+enum rnbd_proto_err rnbd_begin_request(const struct rnbd_frame *frame, u16 pos,
+				       struct rnbd_req_cursor *cursor)
+{
+	struct rnbd_req_entry *wire = &cursor->wire;
+
+	if (frame->type != RNBD_FRAME_REQUEST)
+		return RNBD_PERR_TYPE;
+	if (pos >= frame->nr_entries)
+		return RNBD_PERR_COUNT;
+	if (!rnbd_copy_entry(frame, pos * sizeof(*wire), wire, sizeof(*wire)))
+		return RNBD_PERR_SHORT;
+	cursor->pos = pos;
+	cursor->handle.index = le16_to_cpu(wire->index);
+	cursor->handle.generation = le32_to_cpu(wire->generation);
+	if (cursor->handle.index >= RNBD_ATTACH_MAX || !cursor->handle.generation)
+		return RNBD_PERR_HANDLE;
+	return RNBD_PERR_NONE;
+}
+EXPORT_SYMBOL_GPL(rnbd_begin_request);
+
+/**
  * rnbd_decode_request - check and copy out one request
  * @frame: from rnbd_decode_frame(), of type RNBD_FRAME_REQUEST; its requests
  *	are decoded in order, because their inline data lie in that order
- * @pos: index of the request's first entry; advanced past its last one, up to
- *	frame->nr_entries
+ * @pos: set to the index behind the request's last entry, up to frame->nr_entries
+ * @cursor: from rnbd_begin_request()
  * @lim: limits of the session
  * @exp: limits of the export that the request is for
- * @req: result; runs from nr_runs on are not set
+ * @req: result; extents from nr_extents on are not set
  *
  * Context: any.
  * Return: the first thing wrong, @pos is untouched then.
  */
 enum rnbd_proto_err rnbd_decode_request(struct rnbd_frame *frame, u16 *pos,
+					const struct rnbd_req_cursor *cursor,
 					const struct rnbd_limits *lim,
 					const struct rnbd_export_limits *exp,
 					struct rnbd_request *req)
 {
+	const struct rnbd_req_entry *wire = &cursor->wire;
 	const struct rnbd_op_row *row;
-	struct rnbd_req_entry wire;
 	enum rnbd_proto_err perr;
 	u32 i, entries, max = 0;
-	u32 at = *pos;
+	u32 at = cursor->pos;
 	u64 units = 0;
 
-	if (frame->type != RNBD_FRAME_REQUEST)
-		return RNBD_PERR_TYPE;
-	if (at >= frame->nr_entries)
-		return RNBD_PERR_COUNT;
-	if (!rnbd_copy_entry(frame, at * sizeof(wire), &wire, sizeof(wire)))
-		return RNBD_PERR_SHORT;
-
-	req->op = wire.op;
-	req->flags = wire.flags;
-	req->tag = le16_to_cpu(wire.tag);
-	req->length = le32_to_cpu(wire.length);
-	req->offset = le64_to_cpu(wire.offset);
-	req->nr_extents = wire.nr_extents;
+	req->op = wire->op;
+	req->flags = wire->flags;
+	req->tag = le16_to_cpu(wire->tag);
+	req->length = le32_to_cpu(wire->length);
+	req->offset = le64_to_cpu(wire->offset);
+	req->nr_extents = wire->nr_extents;
+	req->handle = cursor->handle;
 	req->data = NULL;
-	req->extents[0] = rnbd_extent_from_wire(&wire.extent);
+	req->extents[0] = rnbd_extent_from_wire(&wire->extent);
 
 	row = rnbd_op_find(req->op);
 	if (!row)
@@ -199,7 +226,7 @@ enum rnbd_proto_err rnbd_decode_request(struct rnbd_frame *frame, u16 *pos,
 		return perr;
 	if (req->tag >= lim->depth)
 		return RNBD_PERR_TAG;
-	if (!rnbd_all_zero(wire.reserved, sizeof(wire.reserved)))
+	if (wire->reserved)
 		return RNBD_PERR_RESERVED;
 
 	if (row->range) {

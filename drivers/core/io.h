@@ -6,6 +6,7 @@
 #define RNBD_CORE_IO_H
 
 #include "frame.h"
+#include "handle.h"
 #include "op.h"
 
 /**
@@ -25,6 +26,7 @@ struct rnbd_extent {
  * @tag: checked to be below the depth, not whether it is in use
  * @length: bytes
  * @offset: bytes on the export
+ * @handle: attachment that the request is for
  * @nr_extents: used members of @extents
  * @data: of an inline WRITE that was decoded: inside the frame, not a copy
  * @extents: pool space, in the order of the data
@@ -35,6 +37,7 @@ struct rnbd_request {
 	u16 tag;
 	u32 length;
 	u64 offset;
+	struct rnbd_handle handle;
 	const void *data;
 	u8 nr_extents;
 	struct rnbd_extent extents[RNBD_EXTENTS_MAX];
@@ -66,10 +69,25 @@ struct rnbd_query_info {
 	u8 state;
 };
 
+/**
+ * struct rnbd_req_cursor - a request whose first entry was copied
+ * @wire: copy of the first entry
+ * @pos: index of the first entry in the frame
+ * @handle: attachment that the request is for
+ */
+struct rnbd_req_cursor {
+	struct rnbd_req_entry wire;
+	u16 pos;
+	struct rnbd_handle handle;
+};
+
 u32 rnbd_request_entries(u8 nr_extents);
 void rnbd_encode_request(struct rnbd_req_entry *entry,
 			 const struct rnbd_request *req);
+enum rnbd_proto_err rnbd_begin_request(const struct rnbd_frame *frame, u16 pos,
+				       struct rnbd_req_cursor *cursor);
 enum rnbd_proto_err rnbd_decode_request(struct rnbd_frame *frame, u16 *pos,
+					const struct rnbd_req_cursor *cursor,
 					const struct rnbd_limits *lim,
 					const struct rnbd_export_limits *exp,
 					struct rnbd_request *req);

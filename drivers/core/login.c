@@ -2,7 +2,7 @@
 /*
  * Logins, their authentication and what they are granted.
  *
- * Operation: queue 0 asks for an export or for a list of exports. If the host has a
+ * Operation: queue 0 asks for a session or for a list of exports. If the host has a
  * secret, both ends prove that they know it. The target grants limits, a pool and its
  * segments, or refuses.
  *
@@ -12,7 +12,6 @@
  */
 #include "check.h"
 #include "login.h"
-#include "names.h"
 
 static bool rnbd_keepalive_ok(u32 ms)
 {
@@ -22,8 +21,7 @@ static bool rnbd_keepalive_ok(u32 ms)
 /**
  * rnbd_encode_login - write a login
  * @wire: entry of the LOGIN frame
- * @info: what to ask for; a valid, terminated export name, or all zero except
- *	the flag RNBD_LOGIN_DISCOVER
+ * @info: what to ask for; or all zero except the flag RNBD_LOGIN_DISCOVER
  *
  * Context: any.
  */
@@ -39,11 +37,7 @@ void rnbd_encode_login(struct rnbd_login *wire, const struct rnbd_login_info *in
 		.keepalive_ms = cpu_to_le32(info->keepalive_ms),
 		.inline_read = cpu_to_le32(info->inline_read),
 		.inline_write = cpu_to_le32(info->inline_write),
-		.fence_generation = cpu_to_le32(info->fence_generation),
 	};
-	/* the last byte stays NUL whatever the caller did */
-	memcpy(wire->export, info->export,
-	       strnlen(info->export, sizeof(wire->export) - 1));
 	memcpy(wire->boot_id, info->boot_id, sizeof(wire->boot_id));
 }
 EXPORT_SYMBOL_GPL(rnbd_encode_login);
@@ -92,12 +86,9 @@ enum rnbd_proto_err rnbd_decode_login(const struct rnbd_frame *frame,
 		info->flags = RNBD_LOGIN_DISCOVER;
 		return RNBD_PERR_NONE;
 	}
-	if (!rnbd_export_name_ok(wire.export, sizeof(wire.export)))
-		return RNBD_PERR_NAME;
 	if (!rnbd_all_zero(wire.reserved, sizeof(wire.reserved)))
 		return RNBD_PERR_RESERVED;
 
-	memcpy(out.export, wire.export, sizeof(out.export));
 	memcpy(out.boot_id, wire.boot_id, sizeof(out.boot_id));
 	out.features = le64_to_cpu(wire.features);
 	out.pool_bytes = le64_to_cpu(wire.pool_bytes);
@@ -108,7 +99,6 @@ enum rnbd_proto_err rnbd_decode_login(const struct rnbd_frame *frame,
 	out.keepalive_ms = le32_to_cpu(wire.keepalive_ms);
 	out.inline_read = le32_to_cpu(wire.inline_read);
 	out.inline_write = le32_to_cpu(wire.inline_write);
-	out.fence_generation = le32_to_cpu(wire.fence_generation);
 
 	if (out.flags & ~RNBD_LOGIN_FLAGS)
 		return RNBD_PERR_FLAGS;
@@ -166,16 +156,12 @@ void rnbd_encode_grant(struct rnbd_login_reply *wire, const struct rnbd_grant *g
 	wire->queue_depth = cpu_to_le16(grant->queue_depth);
 	wire->features = cpu_to_le64(grant->features);
 	wire->max_io = cpu_to_le32(grant->max_io);
-	rnbd_encode_geometry(wire, &grant->geo);
 	wire->pool_units = cpu_to_le32(grant->pool_units);
 	wire->segment_units = cpu_to_le32(grant->segment_units);
 	wire->nr_segments = cpu_to_le32(grant->nr_segments);
 	wire->keepalive_ms = cpu_to_le32(grant->keepalive_ms);
-	memcpy(wire->incarnation, grant->incarnation, sizeof(wire->incarnation));
-	memcpy(wire->export_uuid, grant->export_uuid, sizeof(wire->export_uuid));
 	wire->inline_read = cpu_to_le32(grant->inline_read);
 	wire->inline_write = cpu_to_le32(grant->inline_write);
-	wire->fence_generation = cpu_to_le32(grant->fence_generation);
 }
 EXPORT_SYMBOL_GPL(rnbd_encode_grant);
 
@@ -206,8 +192,9 @@ static bool rnbd_grant_pool_ok(const struct rnbd_grant *grant,
 {
 	u32 units, crossings;
 
+	/* So it is a multiple of each logical block. */
 	if (grant->max_io < RNBD_UNIT_SIZE || grant->max_io > asked->max_io ||
-	    !rnbd_multiple(grant->max_io, grant->geo.logical_block))
+	    !rnbd_multiple(grant->max_io, RNBD_UNIT_SIZE))
 		return false;
 	if (!grant->pool_units || grant->pool_units > RNBD_POOL_UNITS_MAX ||
 	    !is_power_of_2(grant->segment_units) ||
@@ -231,11 +218,7 @@ static bool rnbd_grant_pool_ok(const struct rnbd_grant *grant,
  * @asked: what was asked for
  * @grant: result; if its status is not RNBD_ST_OK, nothing else is set
  *
- * An accepted grant suits the block layer: logical blocks of 512 to 4096
- * bytes (PAGE_SIZE is its limit, and 4 KiB the smallest), physical blocks up to
- * 1 MiB, all sizes multiples of the logical block, hints that do not make it
- * read ahead without measure, discards that it can cut. It suits the pool
- * allocator: the empty share of a queue, pool_units / nr_queues, holds a
+ * An accepted grant suits the pool allocator: the empty share of a queue, pool_units / nr_queues, holds a
  * request of max_io in at most RNBD_EXTENTS_MAX extents.
  *
  * Context: any.
@@ -270,29 +253,24 @@ enum rnbd_proto_err rnbd_decode_grant(const struct rnbd_frame *frame,
 	}
 
 	if (wire.reserved0 ||
-	    !rnbd_all_zero(wire.reserved2, sizeof(wire.reserved2)))
+	    !rnbd_all_zero(wire.reserved1, sizeof(wire.reserved1)))
 		return RNBD_PERR_RESERVED;
 
 	out.nr_queues = le16_to_cpu(wire.nr_queues);
 	out.queue_depth = le16_to_cpu(wire.queue_depth);
 	out.features = le64_to_cpu(wire.features);
 	out.max_io = le32_to_cpu(wire.max_io);
-	rnbd_decode_geometry(&wire, &out.geo);
 	out.pool_units = le32_to_cpu(wire.pool_units);
 	out.segment_units = le32_to_cpu(wire.segment_units);
 	out.nr_segments = le32_to_cpu(wire.nr_segments);
 	out.keepalive_ms = le32_to_cpu(wire.keepalive_ms);
-	memcpy(out.incarnation, wire.incarnation, sizeof(out.incarnation));
-	memcpy(out.export_uuid, wire.export_uuid, sizeof(out.export_uuid));
 	out.inline_read = le32_to_cpu(wire.inline_read);
 	out.inline_write = le32_to_cpu(wire.inline_write);
-	out.fence_generation = le32_to_cpu(wire.fence_generation);
 
 	if (!out.nr_queues || out.nr_queues > asked->nr_queues ||
 	    !out.queue_depth || out.queue_depth > asked->queue_depth)
 		return RNBD_PERR_GEOMETRY;
-	if ((out.features & ~asked->features) ||
-	    (out.geo.flags & ~RNBD_EXPORT_FLAGS))
+	if (out.features & ~asked->features)
 		return RNBD_PERR_FLAGS;
 	if (!(out.features & RNBD_FEATURE_INLINE) &&
 	    (out.inline_read || out.inline_write))
@@ -300,10 +278,7 @@ enum rnbd_proto_err rnbd_decode_grant(const struct rnbd_frame *frame,
 	if (out.inline_read > asked->inline_read ||
 	    out.inline_write > asked->inline_write)
 		return RNBD_PERR_LIMITS;
-	if (!rnbd_geometry_ok(&out.geo) || !rnbd_grant_pool_ok(&out, asked) ||
-	    !rnbd_keepalive_ok(out.keepalive_ms) || !out.fence_generation)
-		return RNBD_PERR_LIMITS;
-	if (asked->fence_generation && out.fence_generation != asked->fence_generation)
+	if (!rnbd_grant_pool_ok(&out, asked) || !rnbd_keepalive_ok(out.keepalive_ms))
 		return RNBD_PERR_LIMITS;
 	if (out.nr_segments != frame->nr_entries - 1u)
 		return RNBD_PERR_COUNT;

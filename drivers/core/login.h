@@ -6,11 +6,9 @@
 #define RNBD_CORE_LOGIN_H
 
 #include "frame.h"
-#include "geometry.h"
 
 /* struct rnbd_login_info - decoded struct rnbd_login */
 struct rnbd_login_info {
-	char export[RNBD_EXPORT_NAME_SIZE];
 	u8 boot_id[16];
 	u64 features;
 	u64 pool_bytes;
@@ -21,7 +19,6 @@ struct rnbd_login_info {
 	u32 keepalive_ms;
 	u32 inline_read;
 	u32 inline_write;
-	u32 fence_generation;
 };
 
 /* struct rnbd_segment_info - decoded struct rnbd_segment */
@@ -37,17 +34,13 @@ struct rnbd_grant {
 	u16 nr_queues;
 	u16 queue_depth;
 	u64 features;
-	struct rnbd_geometry geo;
 	u32 max_io;
 	u32 pool_units;
 	u32 segment_units;
 	u32 nr_segments;
 	u32 keepalive_ms;
-	u8 incarnation[16];
-	u8 export_uuid[16];
 	u32 inline_read;
 	u32 inline_write;
-	u32 fence_generation;
 };
 
 void rnbd_encode_login(struct rnbd_login *wire, const struct rnbd_login_info *info);

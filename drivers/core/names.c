@@ -38,6 +38,7 @@ static const struct rnbd_name rnbd_status_names[] = {
 		NULL,
 		"the backing device found wrong protection information"
 	},
+	[RNBD_ST_CLOSED] = { NULL, "the target has closed the attachment of the disk" },
 	[RNBD_ST_MALFORMED] = { "malformed", "the message could not be understood" },
 	[RNBD_ST_VERSION] = { "version", "the protocol version is not spoken by the target" },
 	[RNBD_ST_HOST_DENIED] = {
@@ -75,6 +76,11 @@ static const struct rnbd_name rnbd_status_names[] = {
 	[RNBD_ST_ATTACHED] = {
 		"attached",
 		"this host has the export attached; detach that disk, or use another host id"
+	},
+	[RNBD_ST_NO_ATTACH] = { "no_attach", "the target knows no such attachment" },
+	[RNBD_ST_REMOVED] = {
+		"removed",
+		"the export was disabled or withdrawn (on the target: rnbd export list)"
 	},
 };
 
@@ -132,6 +138,7 @@ static const struct rnbd_name rnbd_proto_err_names[] = {
 	[RNBD_PERR_STATUS] = { "status", "unexpected status" },
 	[RNBD_PERR_LIMITS] = { "limits", "absurd properties in a login" },
 	[RNBD_PERR_IDENTITY] = { "identity", "host or session id is missing" },
+	[RNBD_PERR_HANDLE] = { "handle", "invalid handle of an attachment" },
 	[RNBD_PERR_RATE] = { "rate", "frames come faster than they may" },
 	[RNBD_PERR_MESSAGE] = { "message", "peer sent an unexpected kind of message" },
 	[RNBD_PERR_ACCESS] = { "access", "access to memory that was not granted" },

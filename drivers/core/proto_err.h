@@ -33,6 +33,7 @@
  * @RNBD_PERR_STATUS: unknown status
  * @RNBD_PERR_LIMITS: absurd properties in a login reply
  * @RNBD_PERR_IDENTITY: host or session id is zero
+ * @RNBD_PERR_HANDLE: no attachment can have this handle
  * @RNBD_PERR_RATE: frames come faster than they may; no decoder says so, nor the
  *	next ones
  * @RNBD_PERR_MESSAGE: a message that is no frame, such as one with immediate data
@@ -61,6 +62,7 @@ enum rnbd_proto_err {
 	RNBD_PERR_STATUS,
 	RNBD_PERR_LIMITS,
 	RNBD_PERR_IDENTITY,
+	RNBD_PERR_HANDLE,
 	RNBD_PERR_RATE,
 	RNBD_PERR_MESSAGE,
 	RNBD_PERR_ACCESS,

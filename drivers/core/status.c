@@ -66,8 +66,8 @@ EXPORT_SYMBOL_GPL(rnbd_errno_status);
  * @status: enum rnbd_status of a request
  *
  * The kernel regards only -ENOLINK (BLK_STS_TRANSPORT) of these as a path error, see
- * blk_path_error(); -ENOMEM (BLK_STS_RESOURCE) means that the request must be sent
- * again.
+ * blk_path_error(); -ENOMEM (BLK_STS_RESOURCE) means that the request was not executed
+ * and must be sent again.
  *
  * Context: any.
  * Return: 0 or a negative errno that errno_to_blk_status() maps to a status of its own.
@@ -88,6 +88,7 @@ int rnbd_status_errno(u16 status)
 	case RNBD_ST_RESV:
 		return -EBADE;
 	case RNBD_ST_NOMEM:
+	case RNBD_ST_CLOSED:
 		return -ENOMEM;
 	case RNBD_ST_GONE:
 		return -ENOLINK;

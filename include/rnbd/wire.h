@@ -51,6 +51,8 @@
 #define RNBD_IO_HINT_MAX	0x4000000u	/* 64 MiB: io_min, io_opt */
 #define RNBD_EXPORT_NAME_SIZE	64	/* with at least one NUL at its end */
 #define RNBD_EXPORTS_MAX	65536	/* of one list of exports */
+#define RNBD_ATTACH_MAX		4096	/* attachments of one session */
+#define RNBD_CTL_OPEN_MAX	16	/* control requests of a client without an answer */
 
 #define RNBD_SECRET_SIZE	32	/* of a host, known to it and to its targets */
 #define RNBD_NONCE_SIZE		32
@@ -75,6 +77,8 @@
  * @RNBD_ST_RESV: another host holds a reservation
  * @RNBD_ST_REFUSED: the backend refused the request as illegal
  * @RNBD_ST_PROTECTION: the backend found that data and protection information differ
+ * @RNBD_ST_CLOSED: the attachment is closed; the request was not executed and may be
+ *	sent again under another attachment
  * @RNBD_ST_MALFORMED: the message could not be understood
  * @RNBD_ST_VERSION: protocol version not spoken here
  * @RNBD_ST_HOST_DENIED: this host may not use the port or the export
@@ -91,7 +95,9 @@
  * @RNBD_ST_AUTH: the client's proof is wrong: the secrets differ
  * @RNBD_ST_FENCED: the host is fenced
  * @RNBD_ST_REVOKED: the host was fenced since this disk was attached
- * @RNBD_ST_ATTACHED: the host has another session for this export
+ * @RNBD_ST_ATTACHED: the host has attached this export already
+ * @RNBD_ST_NO_ATTACH: no attachment has this handle
+ * @RNBD_ST_REMOVED: the export was disabled, or is no longer for this host or port
  */
 enum rnbd_status {
 	RNBD_ST_OK		= 0,
@@ -107,6 +113,7 @@ enum rnbd_status {
 	RNBD_ST_RESV		= 9,
 	RNBD_ST_REFUSED		= 10,
 	RNBD_ST_PROTECTION	= 11,
+	RNBD_ST_CLOSED		= 12,
 
 	RNBD_ST_MALFORMED	= 32,
 	RNBD_ST_VERSION		= 33,
@@ -125,6 +132,8 @@ enum rnbd_status {
 	RNBD_ST_FENCED		= 46,
 	RNBD_ST_REVOKED		= 47,
 	RNBD_ST_ATTACHED	= 48,
+	RNBD_ST_NO_ATTACH	= 49,
+	RNBD_ST_REMOVED		= 50,
 };
 
 /* ------------------------------------------------------------------------
@@ -143,7 +152,7 @@ enum rnbd_status {
  * @reserved1: zero
  * @host_id: persistent UUID of the client machine; of a later queue of a session
  *	that was proven: its token, see struct rnbd_auth_text
- * @session_id: UUID of this attachment, the same over reconnects
+ * @session_id: UUID of the session, the same over reconnects
  *
  * 56 bytes is all that InfiniBand leaves to a user of RDMA_PS_TCP.
  */
@@ -214,8 +223,6 @@ static_assert(sizeof(struct rnbd_cm_rej) == 16);
  * @RNBD_FRAME_REPLY: target: struct rnbd_reply_entry
  * @RNBD_FRAME_CREDIT: either: no entry; returns credits, uses the slot that
  *	no other frame may use; without any credit it is a mere sign of life
- * @RNBD_FRAME_RESIZE: target, queue 0, with RNBD_FEATURE_RESIZE and after the
- *	LOGIN_REPLY: one struct rnbd_resize
  * @RNBD_FRAME_DISCOVER_REPLY: target, after a login with RNBD_LOGIN_DISCOVER:
  *	one struct rnbd_discover_reply and any number of struct
  *	rnbd_export_entry; further ones follow while RNBD_DISCOVER_MORE is set
@@ -224,7 +231,8 @@ static_assert(sizeof(struct rnbd_cm_rej) == 16);
  * @RNBD_FRAME_PROOF: client, in answer to that, and then target, before it
  *	answers the login: one struct rnbd_proof
  * @RNBD_FRAME_QUERY: client, and then target in answer to it: one struct rnbd_query
- * @RNBD_FRAME_CONTROL: either: control entries, each a struct rnbd_ctl and its body
+ * @RNBD_FRAME_CONTROL: either, queue 0, after the LOGIN_REPLY: control entries, each
+ *	a struct rnbd_ctl and its body
  */
 enum rnbd_frame_type {
 	RNBD_FRAME_LOGIN	= 1,
@@ -232,7 +240,6 @@ enum rnbd_frame_type {
 	RNBD_FRAME_REQUEST	= 3,
 	RNBD_FRAME_REPLY	= 4,
 	RNBD_FRAME_CREDIT	= 5,
-	RNBD_FRAME_RESIZE	= 6,
 	RNBD_FRAME_DISCOVER_REPLY = 7,
 	RNBD_FRAME_CHALLENGE	= 8,
 	RNBD_FRAME_PROOF	= 9,
@@ -288,23 +295,19 @@ static_assert(offsetof(struct rnbd_frame_hdr, seq) == 8);
  */
 #define RNBD_LOGIN_KEEPALIVE_MS	5000u
 
-/* rnbd_login.flags: wish of a client that only reads */
-#define RNBD_LOGIN_READONLY	0x1u
 /*
  * rnbd_login.flags: the client attaches nothing but asks what it may attach. All
  * the rest of the login is zero, other flags included; there is only queue 0.
  */
-#define RNBD_LOGIN_DISCOVER	0x2u
-#define RNBD_LOGIN_FLAGS	(RNBD_LOGIN_READONLY | RNBD_LOGIN_DISCOVER)
+#define RNBD_LOGIN_DISCOVER	0x1u
+#define RNBD_LOGIN_FLAGS	RNBD_LOGIN_DISCOVER
 
 /* Feature bits of version 1 */
 #define RNBD_FEATURE_INLINE	0x1ull	/* data of small requests inside frames */
-#define RNBD_FEATURE_RESIZE	0x2ull	/* the target tells of another capacity */
-#define RNBD_FEATURES		(RNBD_FEATURE_INLINE | RNBD_FEATURE_RESIZE)
+#define RNBD_FEATURES		RNBD_FEATURE_INLINE
 
 /**
- * struct rnbd_login - the client asks for an export, or for a list of them
- * @export: name of the export, padded with NUL
+ * struct rnbd_login - the client asks for a session, or for a list of exports
  * @boot_id: random, new whenever the client module starts
  * @features: feature bits the client can use
  * @pool_bytes: wished size of the delegated pool
@@ -317,12 +320,9 @@ static_assert(offsetof(struct rnbd_frame_hdr, seq) == 8);
  *	bytes; 0 without RNBD_FEATURE_INLINE
  * @inline_write: wished limit of a WRITE whose data go inside the request, in
  *	bytes; 0 without RNBD_FEATURE_INLINE
- * @fence_generation: what the reply said by which this disk came to be; 0 if there
- *	was none yet
  * @reserved: zero
  */
 struct rnbd_login {
-	char	export[RNBD_EXPORT_NAME_SIZE];
 	__u8	boot_id[16];
 	__le64	features;
 	__le64	pool_bytes;
@@ -333,16 +333,14 @@ struct rnbd_login {
 	__le32	keepalive_ms;
 	__le32	inline_read;
 	__le32	inline_write;
-	__le32	fence_generation;
-	__u8	reserved[4];
+	__u8	reserved[8];
 };
 
-static_assert(sizeof(struct rnbd_login) == 128);
-static_assert(offsetof(struct rnbd_login, features) == 80);
-static_assert(offsetof(struct rnbd_login, flags) == 104);
-static_assert(offsetof(struct rnbd_login, keepalive_ms) == 108);
-static_assert(offsetof(struct rnbd_login, inline_read) == 112);
-static_assert(offsetof(struct rnbd_login, fence_generation) == 120);
+static_assert(sizeof(struct rnbd_login) == 64);
+static_assert(offsetof(struct rnbd_login, features) == 16);
+static_assert(offsetof(struct rnbd_login, flags) == 40);
+static_assert(offsetof(struct rnbd_login, keepalive_ms) == 44);
+static_assert(offsetof(struct rnbd_login, inline_read) == 48);
 
 /**
  * struct rnbd_challenge - the target wants to see that the client knows the secret
@@ -397,14 +395,14 @@ struct rnbd_auth_text {
 	struct rnbd_cm_req queue;
 };
 
-static_assert(sizeof(struct rnbd_auth_text) == 320);
+static_assert(sizeof(struct rnbd_auth_text) == 256);
 static_assert(offsetof(struct rnbd_auth_text, req) == 16);
 static_assert(offsetof(struct rnbd_auth_text, login) == 72);
-static_assert(offsetof(struct rnbd_auth_text, target_nonce) == 200);
-static_assert(offsetof(struct rnbd_auth_text, client_nonce) == 232);
-static_assert(offsetof(struct rnbd_auth_text, queue) == 264);
+static_assert(offsetof(struct rnbd_auth_text, target_nonce) == 136);
+static_assert(offsetof(struct rnbd_auth_text, client_nonce) == 168);
+static_assert(offsetof(struct rnbd_auth_text, queue) == 200);
 
-/* Properties of the export, rnbd_login_reply.flags */
+/* Properties of the export, rnbd_ctl_attach_reply.flags */
 #define RNBD_EXPORT_READONLY		0x1u
 #define RNBD_EXPORT_VOLATILE_CACHE	0x2u	/* flush matters */
 #define RNBD_EXPORT_FUA			0x4u
@@ -432,31 +430,15 @@ static_assert(sizeof(struct rnbd_segment) == 16);
  * @queue_depth: granted
  * @reserved0: zero
  * @features: feature bits that both can use
- * @capacity: bytes of the export
  * @max_io: granted limit of one READ or WRITE in bytes
- * @flags: RNBD_EXPORT_*
- * @logical_block: bytes; every offset and length is a multiple
- * @physical_block: bytes
- * @io_min: preferred minimum in bytes, at most RNBD_IO_HINT_MAX
- * @io_opt: preferred size in bytes, at most RNBD_IO_HINT_MAX, 0 if unknown
- * @discard_granularity: bytes, not 0 if DISCARD is supported
- * @discard_alignment: bytes
- * @max_discard: bytes of one DISCARD, not less than @discard_granularity and
- *	@physical_block; 0 if not supported
- * @max_write_zeroes: bytes of one WRITE_ZEROES, 0 if not supported
  * @pool_units: size of the pool
  * @segment_units: size of every segment but the last, a power of two
  * @nr_segments: segments that follow
  * @keepalive_ms: granted; each end sends a frame at least that often, and
  *	takes the peer for dead after RNBD_KEEPALIVE_MISSED times as long
- * @incarnation: random, another one if writes that were acknowledged and not
- *	flushed may be gone
- * @export_uuid: identity of the data
  * @inline_read: granted, not more than was wished
  * @inline_write: granted, not more than was wished
- * @fence_generation: rises whenever the host is fenced; not 0, and what the login
- *	says if that says one
- * @reserved2: zero
+ * @reserved1: zero
  */
 struct rnbd_login_reply {
 	__le16	status;
@@ -464,36 +446,21 @@ struct rnbd_login_reply {
 	__le16	queue_depth;
 	__le16	reserved0;
 	__le64	features;
-	__le64	capacity;
 	__le32	max_io;
-	__le32	flags;
-	__le32	logical_block;
-	__le32	physical_block;
-	__le32	io_min;
-	__le32	io_opt;
-	__le32	discard_granularity;
-	__le32	discard_alignment;
-	__le32	max_discard;
-	__le32	max_write_zeroes;
 	__le32	pool_units;
 	__le32	segment_units;
 	__le32	nr_segments;
 	__le32	keepalive_ms;
-	__u8	incarnation[16];
-	__u8	export_uuid[16];
 	__le32	inline_read;
 	__le32	inline_write;
-	__le32	fence_generation;
-	__u8	reserved2[4];
+	__u8	reserved1[20];
 };
 
-static_assert(sizeof(struct rnbd_login_reply) == 128);
-static_assert(offsetof(struct rnbd_login_reply, capacity) == 16);
-static_assert(offsetof(struct rnbd_login_reply, pool_units) == 64);
-static_assert(offsetof(struct rnbd_login_reply, keepalive_ms) == 76);
-static_assert(offsetof(struct rnbd_login_reply, incarnation) == 80);
-static_assert(offsetof(struct rnbd_login_reply, inline_read) == 112);
-static_assert(offsetof(struct rnbd_login_reply, fence_generation) == 120);
+static_assert(sizeof(struct rnbd_login_reply) == 64);
+static_assert(offsetof(struct rnbd_login_reply, max_io) == 16);
+static_assert(offsetof(struct rnbd_login_reply, pool_units) == 20);
+static_assert(offsetof(struct rnbd_login_reply, keepalive_ms) == 32);
+static_assert(offsetof(struct rnbd_login_reply, inline_read) == 36);
 
 /* rnbd_discover_reply.flags: this is not the last frame of the list */
 #define RNBD_DISCOVER_MORE	0x1u
@@ -539,22 +506,6 @@ static_assert(sizeof(struct rnbd_export_entry) == 112);
 static_assert(offsetof(struct rnbd_export_entry, uuid) == 64);
 static_assert(offsetof(struct rnbd_export_entry, capacity) == 80);
 static_assert(offsetof(struct rnbd_export_entry, flags) == 92);
-
-/**
- * struct rnbd_resize - the export has another size
- * @capacity: bytes, as in struct rnbd_login_reply
- * @reserved: zero
- *
- * Requests that were under way when it shrank are answered with RNBD_ST_RANGE if
- * they lie behind its end.
- */
-struct rnbd_resize {
-	__le64	capacity;
-	__u8	reserved[8];
-};
-
-static_assert(sizeof(struct rnbd_resize) == 16);
-static_assert(offsetof(struct rnbd_resize, reserved) == 8);
 
 #include <rnbd/wire_ctl.h>
 #include <rnbd/wire_io.h>

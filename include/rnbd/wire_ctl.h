@@ -37,4 +37,143 @@ struct rnbd_ctl {
 static_assert(sizeof(struct rnbd_ctl) == 8);
 static_assert(offsetof(struct rnbd_ctl, id) == 4);
 
+/**
+ * enum rnbd_ctl_type - type of a control entry
+ * @RNBD_CTL_ATTACH: client: attach an export; struct rnbd_ctl_attach
+ * @RNBD_CTL_ATTACH_REPLY: target, in answer: struct rnbd_ctl_attach_reply
+ * @RNBD_CTL_DETACH: client: end an attachment; struct rnbd_ctl_handle
+ * @RNBD_CTL_DETACHED: target, in answer, when every request of the attachment was
+ *	answered and none is in the storage: struct rnbd_ctl_handle
+ * @RNBD_CTL_CLOSED: target: it has closed an attachment; struct rnbd_ctl_handle
+ * @RNBD_CTL_CAPACITY: target: an export has another size; struct rnbd_ctl_capacity
+ */
+enum rnbd_ctl_type {
+	RNBD_CTL_ATTACH		= 1,
+	RNBD_CTL_ATTACH_REPLY	= 2,
+	RNBD_CTL_DETACH		= 3,
+	RNBD_CTL_DETACHED	= 4,
+	RNBD_CTL_CLOSED		= 5,
+	RNBD_CTL_CAPACITY	= 6,
+};
+
+/* rnbd_ctl_attach.flags: the client only reads */
+#define RNBD_ATTACH_READONLY	0x1u
+#define RNBD_ATTACH_FLAGS	RNBD_ATTACH_READONLY
+
+/**
+ * struct rnbd_ctl_attach - attach an export under a handle
+ * @index: of the attachment, below RNBD_ATTACH_MAX; the client chooses a free one
+ * @flags: RNBD_ATTACH_*
+ * @generation: not 0; higher than any that the session has used for @index, unless this
+ *	repeats a request whose answer was lost
+ * @fence_generation: what the first reply for this disk said; 0 if there was none yet
+ * @reserved: zero
+ * @export: name of the export, padded with NUL
+ *
+ * Index and generation together are the handle of the attachment. A handle of a former
+ * generation is closed by this request.
+ */
+struct rnbd_ctl_attach {
+	__le16	index;
+	__le16	flags;
+	__le32	generation;
+	__le32	fence_generation;
+	__u8	reserved[4];
+	char	export[RNBD_EXPORT_NAME_SIZE];
+};
+
+static_assert(sizeof(struct rnbd_ctl_attach) == 80);
+static_assert(offsetof(struct rnbd_ctl_attach, fence_generation) == 8);
+static_assert(offsetof(struct rnbd_ctl_attach, export) == 16);
+
+/**
+ * struct rnbd_ctl_attach_reply - answer to a request to attach
+ * @index: as requested
+ * @status: enum rnbd_status; if not RNBD_ST_OK the rest but @generation and @retry_ms is
+ *	zero
+ * @generation: as requested
+ * @retry_ms: with RNBD_ST_BUSY: milliseconds after which to ask again, or 0
+ * @fence_generation: rises whenever the host is fenced; not 0, and what the request says
+ *	if that says one
+ * @capacity: bytes of the export
+ * @flags: RNBD_EXPORT_*
+ * @logical_block: bytes; every offset and length is a multiple
+ * @physical_block: bytes
+ * @io_min: preferred minimum in bytes, at most RNBD_IO_HINT_MAX
+ * @io_opt: preferred size in bytes, at most RNBD_IO_HINT_MAX, 0 if unknown
+ * @discard_granularity: bytes, not 0 if DISCARD is supported
+ * @discard_alignment: bytes
+ * @max_discard: bytes of one DISCARD, not less than @discard_granularity and
+ *	@physical_block; 0 if not supported
+ * @max_write_zeroes: bytes of one WRITE_ZEROES, 0 if not supported
+ * @reserved: zero
+ * @incarnation: random, another one if writes that were acknowledged and not
+ *	flushed may be gone
+ * @export_uuid: identity of the data
+ */
+struct rnbd_ctl_attach_reply {
+	__le16	index;
+	__le16	status;
+	__le32	generation;
+	__le32	retry_ms;
+	__le32	fence_generation;
+	__le64	capacity;
+	__le32	flags;
+	__le32	logical_block;
+	__le32	physical_block;
+	__le32	io_min;
+	__le32	io_opt;
+	__le32	discard_granularity;
+	__le32	discard_alignment;
+	__le32	max_discard;
+	__le32	max_write_zeroes;
+	__u8	reserved[4];
+	__u8	incarnation[16];
+	__u8	export_uuid[16];
+};
+
+static_assert(sizeof(struct rnbd_ctl_attach_reply) == 96);
+static_assert(offsetof(struct rnbd_ctl_attach_reply, capacity) == 16);
+static_assert(offsetof(struct rnbd_ctl_attach_reply, logical_block) == 28);
+static_assert(offsetof(struct rnbd_ctl_attach_reply, incarnation) == 64);
+
+/**
+ * struct rnbd_ctl_handle - about an attachment
+ * @index: of the handle
+ * @status: enum rnbd_status; RNBD_ST_OK in a request
+ * @generation: of the handle
+ * @retry_ms: RNBD_CTL_CLOSED: milliseconds after which to attach again, or 0; otherwise 0
+ * @reserved: zero
+ */
+struct rnbd_ctl_handle {
+	__le16	index;
+	__le16	status;
+	__le32	generation;
+	__le32	retry_ms;
+	__u8	reserved[4];
+};
+
+static_assert(sizeof(struct rnbd_ctl_handle) == 16);
+static_assert(offsetof(struct rnbd_ctl_handle, retry_ms) == 8);
+
+/**
+ * struct rnbd_ctl_capacity - the export has another size
+ * @index: of the handle
+ * @reserved: zero
+ * @generation: of the handle
+ * @capacity: bytes, as in struct rnbd_ctl_attach_reply
+ *
+ * Requests that were under way when it shrank are answered with RNBD_ST_RANGE if
+ * they lie behind its end.
+ */
+struct rnbd_ctl_capacity {
+	__le16	index;
+	__u8	reserved[2];
+	__le32	generation;
+	__le64	capacity;
+};
+
+static_assert(sizeof(struct rnbd_ctl_capacity) == 16);
+static_assert(offsetof(struct rnbd_ctl_capacity, capacity) == 8);
+
 #endif /* RNBD_WIRE_CTL_H */

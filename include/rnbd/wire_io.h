@@ -60,6 +60,8 @@ static_assert(sizeof(struct rnbd_wire_extent) == 8);
  *	follow, four to an rnbd_wire_extent_entry. Together they hold exactly
  *	@length rounded up to whole units; data fills them in order.
  * @reserved: zero
+ * @index: index of the attachment
+ * @generation: generation of the attachment
  */
 struct rnbd_req_entry {
 	__u8	op;
@@ -69,12 +71,15 @@ struct rnbd_req_entry {
 	__le64	offset;
 	struct rnbd_wire_extent extent;
 	__u8	nr_extents;
-	__u8	reserved[7];
+	__u8	reserved;
+	__le16	index;
+	__le32	generation;
 };
 
 static_assert(sizeof(struct rnbd_req_entry) == 32);
 static_assert(offsetof(struct rnbd_req_entry, offset) == 8);
 static_assert(offsetof(struct rnbd_req_entry, nr_extents) == 24);
+static_assert(offsetof(struct rnbd_req_entry, generation) == 28);
 
 #define RNBD_EXTENTS_PER_ENTRY	4
 

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Control entries about attachments: the use of exports by a session.
+ *
+ * Operation: the client attaches an export under a handle that it chooses. The target
+ * answers with the properties of the export, or refuses. Either may end the attachment:
+ * the client with DETACH, the target with CLOSED. A new capacity is reported.
+ *
+ * Ownership: nothing is allocated or kept.
+ * Concurrency: pure functions, any context.
+ * Errors: a decoder returns the first thing wrong, see proto_err.h and check.h. What a
+ * handle names is the caller's to check.
+ */
+#include "attach.h"
+#include "check.h"
+#include "names.h"
+
+static enum rnbd_proto_err rnbd_check_handle(__le16 index, __le32 generation,
+					     struct rnbd_handle *handle)
+{
+	handle->index = le16_to_cpu(index);
+	handle->generation = le32_to_cpu(generation);
+	if (handle->index >= RNBD_ATTACH_MAX || !handle->generation)
+		return RNBD_PERR_HANDLE;
+	return RNBD_PERR_NONE;
+}
+
+/**
+ * rnbd_encode_attach - write a request to attach
+ * @wire: body of an entry of type RNBD_CTL_ATTACH
+ * @info: what is attached; a valid, terminated export name
+ *
+ * Context: any.
+ */
+void rnbd_encode_attach(struct rnbd_ctl_attach *wire, const struct rnbd_attach_info *info)
+{
+	*wire = (struct rnbd_ctl_attach) {
+		.index = cpu_to_le16(info->handle.index),
+		.flags = cpu_to_le16(info->flags),
+		.generation = cpu_to_le32(info->handle.generation),
+		.fence_generation = cpu_to_le32(info->fence_generation),
+	};
+	/* The last byte stays NUL whatever the caller did. */
+	memcpy(wire->export, info->export, strnlen(info->export, sizeof(wire->export) - 1));
+}
+EXPORT_SYMBOL_GPL(rnbd_encode_attach);
+
+/**
+ * rnbd_decode_attach - check and copy out a request to attach
+ * @entry: from rnbd_decode_ctl(), of type RNBD_CTL_ATTACH
+ * @info: result
+ *
+ * Context: any.
+ * Return: the first thing wrong, @info is untouched then.
+ */
+enum rnbd_proto_err rnbd_decode_attach(const struct rnbd_ctl_entry *entry,
+				       struct rnbd_attach_info *info)
+{
+	struct rnbd_attach_info out;
+	struct rnbd_ctl_attach wire;
+	enum rnbd_proto_err perr;
+
+	perr = rnbd_ctl_body(entry, &wire, sizeof(wire));
+	if (!perr)
+		perr = rnbd_check_handle(wire.index, wire.generation, &out.handle);
+	if (perr)
+		return perr;
+	if (!rnbd_export_name_ok(wire.export, sizeof(wire.export)))
+		return RNBD_PERR_NAME;
+	if (!rnbd_all_zero(wire.reserved, sizeof(wire.reserved)))
+		return RNBD_PERR_RESERVED;
+	out.flags = le16_to_cpu(wire.flags);
+	if (out.flags & ~RNBD_ATTACH_FLAGS)
+		return RNBD_PERR_FLAGS;
+	out.fence_generation = le32_to_cpu(wire.fence_generation);
+	memcpy(out.export, wire.export, sizeof(out.export));
+	*info = out;
+	return RNBD_PERR_NONE;
+}
+EXPORT_SYMBOL_GPL(rnbd_decode_attach);
+
+/**
+ * rnbd_encode_attach_reply - write the answer to a request to attach
+ * @wire: body of an entry of type RNBD_CTL_ATTACH_REPLY
+ * @grant: what is granted; if its status is not RNBD_ST_OK, only handle, status and
+ *	retry_ms are sent
+ *
+ * Context: any.
+ */
+void rnbd_encode_attach_reply(struct rnbd_ctl_attach_reply *wire,
+			      const struct rnbd_attach_grant *grant)
+{
+	*wire = (struct rnbd_ctl_attach_reply) {
+		.index = cpu_to_le16(grant->handle.index),
+		.status = cpu_to_le16(grant->status),
+		.generation = cpu_to_le32(grant->handle.generation),
+		.retry_ms = cpu_to_le32(grant->retry_ms),
+	};
+	if (grant->status != RNBD_ST_OK)
+		return;
+	wire->fence_generation = cpu_to_le32(grant->fence_generation);
+	rnbd_encode_geometry(wire, &grant->geo);
+	memcpy(wire->incarnation, grant->incarnation, sizeof(wire->incarnation));
+	memcpy(wire->export_uuid, grant->export_uuid, sizeof(wire->export_uuid));
+}
+EXPORT_SYMBOL_GPL(rnbd_encode_attach_reply);
+
+static enum rnbd_proto_err rnbd_check_refusal(const struct rnbd_ctl_attach_reply *wire)
+{
+	const size_t head = offsetof(struct rnbd_ctl_attach_reply, fence_generation);
+
+	return rnbd_all_zero((const u8 *)wire + head, sizeof(*wire) - head) ?
+	       RNBD_PERR_NONE : RNBD_PERR_RESERVED;
+}
+
+/**
+ * rnbd_decode_attach_reply - check and copy out the answer to a request to attach
+ * @entry: from rnbd_decode_ctl(), of type RNBD_CTL_ATTACH_REPLY
+ * @grant: result; if its status is not RNBD_ST_OK, only handle and retry_ms are set
+ *
+ * An accepted grant suits the block layer, see rnbd_geometry_ok().
+ *
+ * Context: any.
+ * Return: the first thing wrong, @grant is untouched then.
+ */
+enum rnbd_proto_err rnbd_decode_attach_reply(const struct rnbd_ctl_entry *entry,
+					     struct rnbd_attach_grant *grant)
+{
+	struct rnbd_attach_grant out = { };
+	struct rnbd_ctl_attach_reply wire;
+	enum rnbd_proto_err perr;
+
+	perr = rnbd_ctl_body(entry, &wire, sizeof(wire));
+	if (!perr)
+		perr = rnbd_check_handle(wire.index, wire.generation, &out.handle);
+	if (perr)
+		return perr;
+	out.status = le16_to_cpu(wire.status);
+	out.retry_ms = le32_to_cpu(wire.retry_ms);
+	if (!rnbd_status_known(out.status))
+		return RNBD_PERR_STATUS;
+	if (out.retry_ms && out.status != RNBD_ST_BUSY)
+		return RNBD_PERR_RESERVED;
+	if (out.status != RNBD_ST_OK) {
+		perr = rnbd_check_refusal(&wire);
+		if (!perr)
+			*grant = out;
+		return perr;
+	}
+	if (!rnbd_all_zero(wire.reserved, sizeof(wire.reserved)))
+		return RNBD_PERR_RESERVED;
+	out.fence_generation = le32_to_cpu(wire.fence_generation);
+	rnbd_decode_geometry(&wire, &out.geo);
+	memcpy(out.incarnation, wire.incarnation, sizeof(out.incarnation));
+	memcpy(out.export_uuid, wire.export_uuid, sizeof(out.export_uuid));
+	if (out.geo.flags & ~RNBD_EXPORT_FLAGS)
+		return RNBD_PERR_FLAGS;
+	if (!rnbd_geometry_ok(&out.geo) || !out.fence_generation)
+		return RNBD_PERR_LIMITS;
+	*grant = out;
+	return RNBD_PERR_NONE;
+}
+EXPORT_SYMBOL_GPL(rnbd_decode_attach_reply);
+
+/**
+ * rnbd_encode_handle - write the body of a DETACH, DETACHED or CLOSED entry
+ * @wire: body of the entry
+ * @info: attachment and status
+ *
+ * Context: any.
+ */
+void rnbd_encode_handle(struct rnbd_ctl_handle *wire, const struct rnbd_handle_info *info)
+{
+	*wire = (struct rnbd_ctl_handle) {
+		.index = cpu_to_le16(info->handle.index),
+		.status = cpu_to_le16(info->status),
+		.generation = cpu_to_le32(info->handle.generation),
+		.retry_ms = cpu_to_le32(info->retry_ms),
+	};
+}
+EXPORT_SYMBOL_GPL(rnbd_encode_handle);
+
+/**
+ * rnbd_decode_handle - check and copy out a DETACH, DETACHED or CLOSED entry
+ * @entry: from rnbd_decode_ctl(), of one of these types
+ * @info: result
+ *
+ * A DETACH has the status RNBD_ST_OK, a CLOSED entry has another one. Only a CLOSED
+ * entry has retry_ms.
+ *
+ * Context: any.
+ * Return: the first thing wrong, @info is untouched then.
+ */
+enum rnbd_proto_err rnbd_decode_handle(const struct rnbd_ctl_entry *entry,
+				       struct rnbd_handle_info *info)
+{
+	struct rnbd_handle_info out;
+	struct rnbd_ctl_handle wire;
+	enum rnbd_proto_err perr;
+
+	perr = rnbd_ctl_body(entry, &wire, sizeof(wire));
+	if (!perr)
+		perr = rnbd_check_handle(wire.index, wire.generation, &out.handle);
+	if (perr)
+		return perr;
+	out.status = le16_to_cpu(wire.status);
+	out.retry_ms = le32_to_cpu(wire.retry_ms);
+	if (!rnbd_all_zero(wire.reserved, sizeof(wire.reserved)))
+		return RNBD_PERR_RESERVED;
+	if (out.retry_ms && entry->type != RNBD_CTL_CLOSED)
+		return RNBD_PERR_RESERVED;
+	if (!rnbd_status_known(out.status) ||
+	    (entry->type == RNBD_CTL_DETACH && out.status != RNBD_ST_OK) ||
+	    (entry->type == RNBD_CTL_CLOSED && out.status == RNBD_ST_OK))
+		return RNBD_PERR_STATUS;
+	*info = out;
+	return RNBD_PERR_NONE;
+}
+EXPORT_SYMBOL_GPL(rnbd_decode_handle);
+
+/**
+ * rnbd_encode_capacity - write the body of a CAPACITY entry
+ * @wire: body of the entry
+ * @info: attachment and capacity in bytes
+ *
+ * Context: any.
+ */
+void rnbd_encode_capacity(struct rnbd_ctl_capacity *wire, const struct rnbd_capacity_info *info)
+{
+	*wire = (struct rnbd_ctl_capacity) {
+		.index = cpu_to_le16(info->handle.index),
+		.generation = cpu_to_le32(info->handle.generation),
+		.capacity = cpu_to_le64(info->capacity),
+	};
+}
+EXPORT_SYMBOL_GPL(rnbd_encode_capacity);
+
+/**
+ * rnbd_decode_capacity - check and copy out a CAPACITY entry
+ * @entry: from rnbd_decode_ctl(), of type RNBD_CTL_CAPACITY
+ * @info: result; the caller checks the capacity against the logical block with
+ *	rnbd_capacity_ok()
+ *
+ * Context: any.
+ * Return: the first thing wrong, @info is untouched then.
+ */
+enum rnbd_proto_err rnbd_decode_capacity(const struct rnbd_ctl_entry *entry,
+					 struct rnbd_capacity_info *info)
+{
+	struct rnbd_ctl_capacity wire;
+	struct rnbd_handle handle;
+	enum rnbd_proto_err perr;
+
+	perr = rnbd_ctl_body(entry, &wire, sizeof(wire));
+	if (!perr)
+		perr = rnbd_check_handle(wire.index, wire.generation, &handle);
+	if (perr)
+		return perr;
+	if (!rnbd_all_zero(wire.reserved, sizeof(wire.reserved)))
+		return RNBD_PERR_RESERVED;
+	info->handle = handle;
+	info->capacity = le64_to_cpu(wire.capacity);
+	return RNBD_PERR_NONE;
+}
+EXPORT_SYMBOL_GPL(rnbd_decode_capacity);
