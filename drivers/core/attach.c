@@ -99,6 +99,7 @@ void rnbd_encode_attach_reply(struct rnbd_ctl_attach_reply *wire,
 	if (grant->status != RNBD_ST_OK)
 		return;
 	wire->fence_generation = cpu_to_le32(grant->fence_generation);
+	wire->storage_inflight = cpu_to_le32(grant->storage_inflight);
 	rnbd_encode_geometry(wire, &grant->geo);
 	memcpy(wire->incarnation, grant->incarnation, sizeof(wire->incarnation));
 	memcpy(wire->export_uuid, grant->export_uuid, sizeof(wire->export_uuid));
@@ -147,9 +148,8 @@ enum rnbd_proto_err rnbd_decode_attach_reply(const struct rnbd_ctl_entry *entry,
 			*grant = out;
 		return perr;
 	}
-	if (!rnbd_all_zero(wire.reserved, sizeof(wire.reserved)))
-		return RNBD_PERR_RESERVED;
 	out.fence_generation = le32_to_cpu(wire.fence_generation);
+	out.storage_inflight = le32_to_cpu(wire.storage_inflight);
 	rnbd_decode_geometry(&wire, &out.geo);
 	memcpy(out.incarnation, wire.incarnation, sizeof(out.incarnation));
 	memcpy(out.export_uuid, wire.export_uuid, sizeof(out.export_uuid));

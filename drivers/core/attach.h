@@ -23,6 +23,7 @@ struct rnbd_attach_grant {
 	u16 status;
 	u32 retry_ms;
 	u32 fence_generation;
+	u32 storage_inflight;
 	struct rnbd_geometry geo;
 	u8 incarnation[16];
 	u8 export_uuid[16];

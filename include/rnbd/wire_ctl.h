@@ -106,7 +106,8 @@ static_assert(offsetof(struct rnbd_ctl_attach, export) == 16);
  * @max_discard: bytes of one DISCARD, not less than @discard_granularity and
  *	@physical_block; 0 if not supported
  * @max_write_zeroes: bytes of one WRITE_ZEROES, 0 if not supported
- * @reserved: zero
+ * @storage_inflight: requests in flight that the storage of the export takes; 0 if there
+ *	is no bound
  * @incarnation: random, another one if writes that were acknowledged and not
  *	flushed may be gone
  * @export_uuid: identity of the data
@@ -127,7 +128,7 @@ struct rnbd_ctl_attach_reply {
 	__le32	discard_alignment;
 	__le32	max_discard;
 	__le32	max_write_zeroes;
-	__u8	reserved[4];
+	__le32	storage_inflight;
 	__u8	incarnation[16];
 	__u8	export_uuid[16];
 };
