@@ -37,6 +37,7 @@ void rnbd_encode_login(struct rnbd_login *wire, const struct rnbd_login_info *in
 		.keepalive_ms = cpu_to_le32(info->keepalive_ms),
 		.inline_read = cpu_to_le32(info->inline_read),
 		.inline_write = cpu_to_le32(info->inline_write),
+		.fence_generation = cpu_to_le32(info->fence_generation),
 	};
 	memcpy(wire->boot_id, info->boot_id, sizeof(wire->boot_id));
 }
@@ -99,6 +100,7 @@ enum rnbd_proto_err rnbd_decode_login(const struct rnbd_frame *frame,
 	out.keepalive_ms = le32_to_cpu(wire.keepalive_ms);
 	out.inline_read = le32_to_cpu(wire.inline_read);
 	out.inline_write = le32_to_cpu(wire.inline_write);
+	out.fence_generation = le32_to_cpu(wire.fence_generation);
 
 	if (out.flags & ~RNBD_LOGIN_FLAGS)
 		return RNBD_PERR_FLAGS;

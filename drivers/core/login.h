@@ -19,6 +19,7 @@ struct rnbd_login_info {
 	u32 keepalive_ms;
 	u32 inline_read;
 	u32 inline_write;
+	u32 fence_generation;
 };
 
 /* struct rnbd_segment_info - decoded struct rnbd_segment */

@@ -320,6 +320,8 @@ static_assert(offsetof(struct rnbd_frame_hdr, seq) == 8);
  *	bytes; 0 without RNBD_FEATURE_INLINE
  * @inline_write: wished limit of a WRITE whose data go inside the request, in
  *	bytes; 0 without RNBD_FEATURE_INLINE
+ * @fence_generation: the highest that an attachment of this session was granted; 0 if
+ *	there was none yet
  * @reserved: zero
  */
 struct rnbd_login {
@@ -333,7 +335,8 @@ struct rnbd_login {
 	__le32	keepalive_ms;
 	__le32	inline_read;
 	__le32	inline_write;
-	__u8	reserved[8];
+	__le32	fence_generation;
+	__u8	reserved[4];
 };
 
 static_assert(sizeof(struct rnbd_login) == 64);
