@@ -38,6 +38,7 @@
 #include "../core/inject.h"
 #include "abort.h"
 #include "attach.h"
+#include "attach_ctl.h"
 #include "auth.h"
 #include "bounce.h"
 #include "complete.h"
@@ -84,6 +85,7 @@ struct rnbdc_session *rnbdc_session_alloc(const struct rnbdc_options *opt,
 	spin_lock_init(&sess->lock);
 	mutex_init(&sess->conn_lock);
 	mutex_init(&sess->recovery.lock);
+	mutex_init(&sess->ctl.lock);
 	init_waitqueue_head(&sess->wait);
 	rnbdc_recover_init(sess);
 	sess->opt = opt->sess;
@@ -113,6 +115,7 @@ static struct rnbdc_disk *rnbdc_disk_alloc(struct rnbdc_session *sess,
 	INIT_LIST_HEAD(&disk->named);
 	INIT_WORK(&disk->log.event_work, rnbdc_event_work);
 	rnbdc_disk_recover_init(disk);
+	rnbdc_recover_init_disk(disk);
 	rnbdc_retry_init(disk);
 	disk->opt = *opt;
 	disk->sess = sess;
@@ -133,7 +136,7 @@ static void rnbdc_disk_close(struct rnbdc_disk *disk)
 	rnbdc_disk_advance(disk, RNBDC_CLOSING);
 	rnbdc_session_close(sess);
 	rnbdc_recover_end(sess);
-	/* After the drain no RESIZE frame queues its work. */
+	/* After the drain no control entry queues its work. */
 	rnbdc_disk_recover_end(disk);
 	mutex_lock(&sess->recovery.lock);
 	spin_lock_irq(&sess->lock);
@@ -249,15 +252,18 @@ struct rnbdc_disk *rnbdc_disk_attach(const struct rnbdc_options *opt,
 	if (ret)
 		goto put;
 	ret = rnbdc_connect(sess, errmsg);
+	if (!ret)
+		ret = rnbdc_recover_start(sess, errmsg);
+	if (!ret)
+		ret = rnbdc_export_attach(disk, errmsg);
 	/* The target has not noticed yet that an older session is gone. */
 	if (ret == -EEXIST && !rnbdc_has_twin(disk))
 		ret = -EBUSY;
 	if (ret)
 		goto fail;
 	ret = rnbdc_disk_create(disk, errmsg);
-	if (ret)
-		goto fail;
-	ret = rnbdc_recover_start(sess, errmsg);
+	if (!ret)
+		ret = rnbdc_recover_attach(disk, errmsg);
 	if (ret)
 		goto fail;
 	ret = rnbdc_disk_add(disk, rnbdc_disk_groups, errmsg);
@@ -282,7 +288,7 @@ struct rnbdc_disk *rnbdc_disk_attach(const struct rnbdc_options *opt,
 
 	pr_info("%s: attached %s at %s, %llu bytes, %u queues of %u, pool %u KiB\n",
 		rnbdc_disk_name(disk), opt->disk.export, opt->sess.addr,
-		disk->geo.capacity, sess->nr_queues, sess->grant.queue_depth,
+		disk->geo.capacity, disk->nr_queues, disk->tag_set.queue_depth,
 		sess->grant.pool_units << (RNBD_UNIT_SHIFT - 10));
 	return disk;
 

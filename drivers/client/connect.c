@@ -43,6 +43,7 @@
 #include "../core/quirks.h"
 #include "../core/ring.h"
 #include "../core/ring_setup.h"
+#include "attach_ctl.h"
 #include "auth.h"
 #include "bounce.h"
 #include "cm.h"
@@ -74,8 +75,8 @@ static enum rnbd_proto_err rnbdc_queue_frame(struct rnbd_ring *ring,
 		return rnbdc_handle_replies(q, frame);
 	if (frame->type == RNBD_FRAME_LOGIN_REPLY)
 		rnbdc_handle_login_reply(q, frame, &perr);
-	else if (frame->type == RNBD_FRAME_RESIZE)
-		perr = rnbdc_handle_resize(q, frame);
+	else if (frame->type == RNBD_FRAME_CONTROL)
+		perr = rnbdc_handle_control(q, frame);
 	else if (frame->type == RNBD_FRAME_QUERY)
 		perr = rnbdc_handle_query(q, frame);
 	else if (frame->type == RNBD_FRAME_DISCOVER_REPLY)
@@ -297,22 +298,6 @@ static int rnbdc_connect_queue(struct rnbdc_session *sess, u32 index,
 	return ret;
 }
 
-/*
- * Number of granted queues that are polled: all that were requested, or their share
- * if the target granted fewer. Queue 0 is never polled, because it logs in.
- */
-static u32 rnbdc_poll_share(const struct rnbdc_session *sess)
-{
-	u32 poll = rnbdc_requested_poll(sess);
-	u32 requested = rnbdc_requested_queues(sess);
-
-	if (!poll || sess->nr_queues < 2)
-		return 0;
-	if (sess->nr_queues >= requested)
-		return poll;
-	return clamp(sess->nr_queues * poll / requested, 1U, sess->nr_queues - 1);
-}
-
 /**
  * rnbdc_connect_first - connect queue 0 of a session
  * @sess: session without a connection
@@ -354,23 +339,22 @@ int rnbdc_connect_first(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
  */
 int rnbdc_connect(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 {
-	struct rnbdc_disk *disk = rnbdc_login_disk(sess);
 	u32 i, share;
 	int ret;
 
 	ret = rnbdc_connect_first(sess, errmsg);
 	if (!ret)
-		ret = rnbdc_login_to_export(sess, errmsg);
-	if (!ret && disk->gd)
-		ret = rnbdc_check_offer(disk, errmsg);
+		ret = rnbdc_login_to_target(sess, errmsg);
+	if (!ret && rnbdc_reconnects(sess))
+		ret = rnbdc_check_offer(sess, errmsg);
 	if (ret)
 		return ret;
 
 	/* No request uses the pool before the session is live: divide it now. */
-	if (!disk->gd) {
-		rnbdc_accept_offer(sess, disk);
+	if (!rnbdc_reconnects(sess)) {
+		sess->grant = sess->login.offer;
 		sess->nr_queues = sess->login.offer.nr_queues;
-		sess->nr_poll = rnbdc_poll_share(sess);
+		sess->nr_poll = rnbdc_poll_share(sess, sess->nr_queues);
 	}
 	share = sess->login.offer.pool_units / sess->nr_queues;
 	for (i = 0; i < sess->nr_queues; i++) {

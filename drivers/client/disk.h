@@ -23,6 +23,7 @@
 #include <linux/uuid.h>
 #include <linux/workqueue.h>
 
+#include "../core/attach.h"
 #include "../core/geometry.h"
 #include "errmsg.h"
 #include "options.h"
@@ -172,10 +173,24 @@ struct rnbdc_disk_stats {
  * @hwqs: hardware queues by index, as many as @tag_set has
  * @geo: properties of the export; replaced only while the queues are quiesced, except
  *	the capacity, which is written under recover_lock and read without a lock
+ * @handle: handle of the attachment that requests carry; replaced with @geo
+ * @offer: reply to the latest request to attach
+ * @lost_at: jiffies of the latest change to RNBDC_RECONNECTING
+ * @busy_at: jiffies of the latest loss, or of the latest answer BUSY after it; protected
+ *	by recovery.lock
+ * @attempt: attempts to connect or attach since the disk was live; protected by
+ *	recovery.lock
+ * @asked: the target was asked for the export on the present connection; protected by
+ *	recovery.lock
+ * @next_try: jiffies of the next attempt to attach
+ * @made_live: the disk was live before; protected by recovery.lock
+ * @attach_work: attaches the export again, see recover.c; on rnbdc_wq
+ * @nr_queues: hardware queues
+ * @nr_poll: polled ones of them; they are the last ones
  * @incarnation: incarnation of the export; replaced with @geo
  * @export_uuid: identity of the data; the same over reconnects
- * @fence_generation: fence generation of this host, which a reconnect sends; 0 before
- *	the first login
+ * @fence_generation: fence generation of this host, which the next request to attach
+ *	sends; 0 before the first one
  * @gd: the disk; NULL until rnbdc_disk_create()
  * @made_ns: ktime_get_ns() when the disk was created
  * @parent: parent device of the disk; NULL until it is added
@@ -205,6 +220,17 @@ struct rnbdc_disk {
 	struct blk_mq_tag_set tag_set;
 	struct rnbdc_hwq *hwqs;
 	struct rnbd_geometry geo;
+	struct rnbd_handle handle;
+	struct rnbd_attach_grant offer;
+	unsigned long lost_at;
+	unsigned long busy_at;
+	u32 attempt;
+	bool asked;
+	unsigned long next_try;
+	bool made_live;
+	struct delayed_work attach_work;
+	u32 nr_queues;
+	u32 nr_poll;
 	u8 incarnation[16];
 	u8 export_uuid[UUID_SIZE];
 	u32 fence_generation;
@@ -220,5 +246,15 @@ struct rnbdc_disk {
 	struct rnbdc_resize resize;
 	struct rnbdc_disk_stats stats;
 };
+
+/**
+ * rnbdc_for_each_disk - for each disk of a session that has a gendisk
+ * @disk: struct rnbdc_disk pointer
+ * @sess: session
+ */
+#define rnbdc_for_each_disk(disk, sess)						\
+	list_for_each_entry(disk, &(sess)->disks, entry)			\
+		if (!(disk)->gd) {						\
+		} else
 
 #endif /* RNBDC_DISK_H */

@@ -118,7 +118,7 @@ void rnbdc_disk_resume(struct rnbdc_disk *disk)
 void rnbdc_disk_wait(struct rnbdc_disk *disk)
 {
 	unsigned long limit = disk->opt.fast_io_fail * HZ;
-	unsigned long waited = jiffies - disk->sess->recovery.lost_at;
+	unsigned long waited = jiffies - disk->lost_at;
 
 	if (test_bit(RNBDC_DISK_FAIL_IO, &disk->flags) ||
 	    !test_bit(RNBDC_DISK_ATTACHED, &disk->flags))
@@ -193,7 +193,7 @@ void rnbdc_disk_check_time(struct rnbdc_disk *disk)
 		rnbdc_disk_give_up(disk);
 		return;
 	}
-	if (!rnbdc_overdue(disk, disk->sess->recovery.lost_at) ||
+	if (!rnbdc_overdue(disk, disk->lost_at) ||
 	    test_and_set_bit(RNBDC_DISK_OVERDUE, &disk->flags))
 		return;
 	pr_warn("%s: no connection for %u seconds, I/O fails, %u writes wait because the target may still execute them\n",
@@ -261,6 +261,7 @@ void rnbdc_disk_recover_init(struct rnbdc_disk *disk)
  */
 void rnbdc_disk_recover_end(struct rnbdc_disk *disk)
 {
+	cancel_delayed_work_sync(&disk->attach_work);
 	cancel_delayed_work_sync(&disk->fail_io_work);
 	cancel_delayed_work_sync(&disk->resize.resize_work);
 }

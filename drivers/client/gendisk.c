@@ -64,6 +64,9 @@ RNBD_PARAM_UINT(inline_depth, 1, 0, 65535,
 RNBD_PARAM_UINT(chunk_kb, 256, 0, 16384,
 		"KiB, initial max_sectors_kb of a disk: larger requests are cut into such chunks; 0: never");
 
+/* Depth of a hardware queue below which fewer queues are used instead. */
+#define RNBDC_DEPTH_MIN		32u
+
 static DEFINE_IDA(rnbdc_disk_ida);
 
 /* The opcode of each operation of the block layer; 0: not supported. */
@@ -125,7 +128,8 @@ static blk_status_t rnbdc_queue_rq(struct blk_mq_hw_ctx *hctx,
 	blk_status_t status;
 
 	/* Checked again under the lock; checking here saves the mapping. */
-	if (unlikely(!READ_ONCE(q->ready) || !READ_ONCE(q->ring.live)))
+	if (unlikely(!READ_ONCE(q->ready) || !READ_ONCE(q->ring.live) ||
+		     READ_ONCE(hwq->disk->state) != RNBDC_LIVE))
 		return rnbdc_down_status(hwq->disk);
 	if (unlikely(rnbdc_wire_op(rq, &req->wire)))
 		return BLK_STS_NOTSUPP;
@@ -136,6 +140,7 @@ static blk_status_t rnbdc_queue_rq(struct blk_mq_hw_ctx *hctx,
 
 	req->hwq = hwq;
 	req->queue = q;
+	req->wire.handle = hwq->disk->handle;
 	req->nr_sge = 0;
 	req->status = BLK_STS_OK;
 	req->replay = false;
@@ -171,18 +176,17 @@ static int rnbdc_poll(struct blk_mq_hw_ctx *hctx, struct io_comp_batch *iob)
 static void rnbdc_map_queues(struct blk_mq_tag_set *set)
 {
 	const struct rnbdc_disk *disk = set->driver_data;
-	const struct rnbdc_session *sess = disk->sess;
 	struct blk_mq_queue_map *map = &set->map[HCTX_TYPE_DEFAULT];
 
-	map->nr_queues = sess->nr_queues - sess->nr_poll;
+	map->nr_queues = disk->nr_queues - disk->nr_poll;
 	blk_mq_map_queues(map);
-	if (!sess->nr_poll)
+	if (!disk->nr_poll)
 		return;
 	/* Reads share the default queues: otherwise all would use the first queue. */
 	set->map[HCTX_TYPE_READ].nr_queues = 0;
 	map = &set->map[HCTX_TYPE_POLL];
-	map->nr_queues = sess->nr_poll;
-	map->queue_offset = sess->nr_queues - sess->nr_poll;
+	map->nr_queues = disk->nr_poll;
+	map->queue_offset = disk->nr_queues - disk->nr_poll;
 	blk_mq_map_queues(map);
 }
 
@@ -301,16 +305,38 @@ static int rnbdc_disk_name(struct rnbdc_disk *disk)
 	return 0;
 }
 
-static int rnbdc_alloc_hwqs(struct rnbdc_disk *disk, u32 nr)
+/*
+ * Choose hardware queues and depth: those of the session, but no more requests in flight
+ * than the storage takes. Fewer queues are used rather than a depth below RNBDC_DEPTH_MIN.
+ */
+static void rnbdc_fit_storage(struct rnbdc_disk *disk, u32 *depth)
 {
-	u32 i;
+	const struct rnbdc_session *sess = disk->sess;
+	u32 limit = disk->offer.storage_inflight ?: U32_MAX;
 
-	disk->hwqs = kcalloc(nr, sizeof(*disk->hwqs), GFP_KERNEL);
+	*depth = sess->grant.queue_depth;
+	disk->nr_queues = sess->nr_queues;
+	if ((u64)*depth * disk->nr_queues > limit) {
+		disk->nr_queues = clamp(limit / min(*depth, RNBDC_DEPTH_MIN), 1U,
+					sess->nr_queues);
+		*depth = clamp(limit / disk->nr_queues, 1U, *depth);
+	}
+	disk->nr_poll = rnbdc_poll_share(sess, disk->nr_queues);
+}
+
+static int rnbdc_alloc_hwqs(struct rnbdc_disk *disk)
+{
+	const struct rnbdc_session *sess = disk->sess;
+	u32 i, first_poll = disk->nr_queues - disk->nr_poll;
+
+	disk->hwqs = kcalloc(disk->nr_queues, sizeof(*disk->hwqs), GFP_KERNEL);
 	if (!disk->hwqs)
 		return -ENOMEM;
-	for (i = 0; i < nr; i++) {
+	/* The polled queues of a session are its last ones. */
+	for (i = 0; i < disk->nr_queues; i++) {
 		disk->hwqs[i].disk = disk;
-		disk->hwqs[i].queue = disk->sess->queues[i];
+		disk->hwqs[i].queue = i < first_poll ? sess->queues[i] :
+				      sess->queues[sess->nr_queues - disk->nr_queues + i];
 	}
 	return 0;
 }
@@ -330,6 +356,7 @@ int rnbdc_disk_create(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 	struct blk_mq_tag_set *set = &disk->tag_set;
 	struct queue_limits lim;
 	struct gendisk *gd;
+	u32 depth;
 	int ret;
 
 	/* The protocol allows less, but the block layer requires a page. */
@@ -339,17 +366,18 @@ int rnbdc_disk_create(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 				 sess->grant.max_io);
 		return -EOPNOTSUPP;
 	}
+	rnbdc_fit_storage(disk, &depth);
 	set->ops = &rnbdc_mq_ops;
-	set->nr_hw_queues = sess->nr_queues;
-	set->nr_maps = sess->nr_poll ? HCTX_MAX_TYPES : 1;
-	set->queue_depth = sess->grant.queue_depth;
+	set->nr_hw_queues = disk->nr_queues;
+	set->nr_maps = disk->nr_poll ? HCTX_MAX_TYPES : 1;
+	set->queue_depth = depth;
 	set->numa_node = NUMA_NO_NODE;
 	/* No scheduler by default: the target's device has one if it needs one. */
 	set->flags = BLK_MQ_F_NO_SCHED_BY_DEFAULT;
 	set->cmd_size = struct_size_t(struct rnbdc_req, sge, sess->max_segments);
 	set->timeout = READ_ONCE(io_timeout) * HZ;
 	set->driver_data = disk;
-	ret = rnbdc_alloc_hwqs(disk, sess->nr_queues);
+	ret = rnbdc_alloc_hwqs(disk);
 	if (ret)
 		return ret;
 	ret = blk_mq_alloc_tag_set(set);

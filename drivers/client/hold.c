@@ -86,9 +86,7 @@ void rnbdc_hold(struct rnbdc_req *req)
  */
 unsigned long rnbdc_silent_since(const struct rnbdc_disk *disk)
 {
-	const struct rnbdc_recovery *recovery = &disk->sess->recovery;
-
-	return disk->nr_held ? recovery->busy_at : recovery->lost_at;
+	return disk->nr_held ? disk->busy_at : disk->lost_at;
 }
 
 /**

@@ -81,40 +81,8 @@ void rnbdc_handle_login_reply(struct rnbdc_queue *q, const struct rnbd_frame *fr
 					    &sess->conn.segments[i]);
 	if (*perr)
 		return;
-	WRITE_ONCE(rnbdc_login_disk(sess)->resize.capacity, sess->login.offer.geo.capacity);
 	WRITE_ONCE(sess->login.status, sess->login.offer.status);
 	rnbdc_queue_wake(q, 0);
-}
-
-/**
- * rnbdc_handle_resize - handle a new capacity of the export
- * @q: queue
- * @frame: frame of type RNBD_FRAME_RESIZE
- *
- * If the session is not live yet, the capacity takes effect when it is.
- *
- * Context: completion handler of @q.
- * Return: RNBD_PERR_NONE or the protocol error.
- */
-enum rnbd_proto_err rnbdc_handle_resize(struct rnbdc_queue *q, const struct rnbd_frame *frame)
-{
-	struct rnbdc_session *sess = q->sess;
-	struct rnbdc_disk *disk = rnbdc_login_disk(sess);
-	enum rnbd_proto_err perr;
-	unsigned long next;
-	u64 capacity;
-
-	if (q->index || !disk || sess->login.status != RNBD_ST_OK ||
-	    !(sess->login.offer.features & RNBD_FEATURE_RESIZE))
-		return RNBD_PERR_TYPE;
-	perr = rnbd_decode_resize(frame, sess->login.offer.geo.logical_block, &capacity);
-	if (perr)
-		return perr;
-	WRITE_ONCE(disk->resize.capacity, capacity);
-	next = READ_ONCE(disk->resize.resized_at) + RNBDC_RESIZE_PAUSE;
-	queue_delayed_work(rnbdc_wq, &disk->resize.resize_work,
-			   time_before(jiffies, next) ? next - jiffies : 0);
-	return RNBD_PERR_NONE;
 }
 
 /* Limit inline data to a slot; the device must gather entries and data. */
@@ -125,37 +93,40 @@ static u32 rnbdc_inline_limit(const struct rnbdc_session *sess, u32 requested)
 	return min(requested, sess->opt.slot_size - RNBD_RING_DATA_OFFSET);
 }
 
-/* Milliseconds to wait for a reply; a reconnect ends with loss_timeout. */
+/* Milliseconds to wait for a reply; a reconnect ends with the last loss_timeout. */
 static u32 rnbdc_login_ms(struct rnbdc_session *sess)
 {
-	const struct rnbdc_disk *disk;
 	unsigned long waited, limit;
+	struct rnbdc_disk *disk;
+	u32 ms = 0;
 
 	/* A list needs no pool. */
 	if (sess->login.exports)
 		return RNBDC_LIST_MS;
-	disk = rnbdc_login_disk(sess);
-	limit = disk->opt.loss_timeout * HZ;
-	if (!disk->gd || !limit)
+	if (sess->state == RNBDC_SESS_NEW)
 		return RNBDC_LOGIN_MS;
-	waited = jiffies - rnbdc_silent_since(disk);
-	return min_t(u32, RNBDC_LOGIN_MS,
-		     jiffies_to_msecs(limit - min(limit, waited)) + 1);
+	list_for_each_entry(disk, &sess->disks, entry) {
+		limit = disk->opt.loss_timeout * HZ;
+		if (!limit)
+			return RNBDC_LOGIN_MS;
+		waited = jiffies - rnbdc_silent_since(disk);
+		ms = max(ms, jiffies_to_msecs(limit - min(limit, waited)) + 1);
+	}
+	return min_t(u32, RNBDC_LOGIN_MS, ms);
 }
 
 /**
- * rnbdc_login_to_export - log in to the export of a disk
+ * rnbdc_login_to_target - log in to a target
  * @sess: session whose queue 0 is connected
  * @errmsg: filled on error
  *
- * Context: process context, may sleep; ends early when the attach is aborted, or the
- * session is detached or deactivated.
+ * Context: process context, may sleep; ends early when the attach is aborted, or no disk
+ * needs the session.
  * Return: 0 with sess->login.offer and sess->conn.segments valid, -ENOMEM, or an error of
  * rnbdc_login().
  */
-int rnbdc_login_to_export(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
+int rnbdc_login_to_target(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 {
-	const struct rnbdc_disk *disk = rnbdc_login_disk(sess);
 	struct rnbd_login_info *info = &sess->login.info;
 
 	sess->conn.segments = kvcalloc(rnbd_max_segments(sess->opt.slot_size),
@@ -164,21 +135,18 @@ int rnbdc_login_to_export(struct rnbdc_session *sess, struct rnbdc_errmsg *errms
 		return -ENOMEM;
 
 	memset(info, 0, sizeof(*info));
-	strscpy(info->export, disk->opt.export);
 	memcpy(info->boot_id, rnbdc_boot_id, sizeof(info->boot_id));
 	info->features = RNBD_FEATURES;
 	info->pool_bytes = sess->opt.pool_bytes;
 	info->max_io = sess->opt.max_io;
-	/* A reconnect must be granted the limits that the disk was created with. */
+	/* A reconnect must be granted the limits that the disks were created with. */
 	info->nr_queues = sess->nr_queues ?:
 			  min(rnbdc_requested_queues(sess), RNBD_QUEUES_MAX);
 	info->queue_depth = sess->grant.queue_depth ?: sess->opt.depth;
 	info->keepalive_ms = sess->opt.keepalive_ms;
 	info->inline_read = rnbdc_inline_limit(sess, sess->opt.inline_read);
 	info->inline_write = rnbdc_inline_limit(sess, sess->opt.inline_write);
-	info->flags = disk->opt.readonly ? RNBD_LOGIN_READONLY : 0;
-	/* The target rejects a stale generation: the host was fenced since. */
-	info->fence_generation = disk->fence_generation;
+	info->fence_generation = sess->fence_generation;
 	return rnbdc_login(sess, errmsg);
 }
 
@@ -222,14 +190,42 @@ static int rnbdc_login_authenticate(struct rnbdc_session *sess, struct rnbdc_err
 }
 
 /**
+ * rnbdc_status_error - map the status with which a target refuses something to an errno
+ * @status: enum rnbd_status, not RNBD_ST_OK
+ *
+ * Context: any.
+ * Return: a negative errno.
+ */
+int rnbdc_status_error(u16 status)
+{
+	switch (status) {
+	case RNBD_ST_NO_EXPORT:
+		return -ENOENT;
+	case RNBD_ST_HOST_DENIED:
+	case RNBD_ST_AUTH:
+		return -EACCES;
+	case RNBD_ST_FENCED:
+	case RNBD_ST_REVOKED:
+		return -EKEYREVOKED;
+	case RNBD_ST_POOL_FULL:
+		return -ENOSPC;
+	case RNBD_ST_BUSY:
+		return -EBUSY;
+	case RNBD_ST_ATTACHED:
+		return -EEXIST;
+	default:
+		return -ECONNREFUSED;
+	}
+}
+
+/**
  * rnbdc_login - send the login and wait for the reply
  * @sess: session whose queue 0 is connected, with sess->login.info filled
  * @errmsg: filled on error
  *
  * Context: process context, may sleep; ends early when the attach is aborted, or the
  * session is detached or deactivated.
- * Return: 0 or a negative errno. A refusal by the target gives -ENOENT, -EACCES,
- * -EKEYREVOKED, -ENOSPC, -EBUSY, -EEXIST or -ECONNREFUSED.
+ * Return: 0 or a negative errno, for a refusal that of rnbdc_status_error().
  */
 int rnbdc_login(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 {
@@ -247,24 +243,7 @@ int rnbdc_login(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 		return ret;
 	if (sess->login.status != RNBD_ST_OK) {
 		rnbdc_errmsg_set(errmsg, "%s", rnbd_status_text(sess->login.status));
-		switch (sess->login.status) {
-		case RNBD_ST_NO_EXPORT:
-			return -ENOENT;
-		case RNBD_ST_HOST_DENIED:
-		case RNBD_ST_AUTH:
-			return -EACCES;
-		case RNBD_ST_FENCED:
-		case RNBD_ST_REVOKED:
-			return -EKEYREVOKED;
-		case RNBD_ST_POOL_FULL:
-			return -ENOSPC;
-		case RNBD_ST_BUSY:
-			return -EBUSY;
-		case RNBD_ST_ATTACHED:
-			return -EEXIST;
-		default:
-			return -ECONNREFUSED;
-		}
+		return rnbdc_status_error(sess->login.status);
 	}
 	/* A session with a key accepts a grant only after both proofs. */
 	WRITE_ONCE(sess->auth.authenticated, !!sess->auth.key);
@@ -272,82 +251,21 @@ int rnbdc_login(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 }
 
 /**
- * rnbdc_accept_offer - let the limits and properties of the offer take effect
- * @sess: session with an offer that was checked
- * @disk: disk that the offer is for
- *
- * Context: any; the caller owns the connection, and no request is in queue_rq.
- */
-void rnbdc_accept_offer(struct rnbdc_session *sess, struct rnbdc_disk *disk)
-{
-	const struct rnbd_grant *offer = &sess->login.offer;
-
-	sess->grant = *offer;
-	disk->geo = offer->geo;
-	memcpy(disk->incarnation, offer->incarnation, sizeof(disk->incarnation));
-	memcpy(disk->export_uuid, offer->export_uuid, sizeof(disk->export_uuid));
-	disk->fence_generation = offer->fence_generation;
-}
-
-/**
- * rnbdc_restarted - test whether the offer is of another incarnation of the export
- * @disk: disk of a session with an offer
- *
- * Context: any; the caller owns the connection.
- * Return: true if the target restarted since the last connection.
- */
-bool rnbdc_restarted(const struct rnbdc_disk *disk)
-{
-	return memcmp(disk->incarnation, disk->sess->login.offer.incarnation,
-		      sizeof(disk->incarnation));
-}
-
-/* Test for acknowledged writes that a crash of the target may have lost. */
-static bool rnbdc_unflushed(const struct rnbdc_disk *disk)
-{
-	u32 i;
-
-	for (i = 0; i < disk->tag_set.nr_hw_queues; i++)
-		if (disk->hwqs[i].last_write_ns > READ_ONCE(disk->flushed_ns))
-			return true;
-	return false;
-}
-
-/**
- * rnbdc_check_offer - check that a reconnect offers the export of the disk
- * @disk: disk with a gendisk, of a session with an offer
+ * rnbdc_check_offer - check that a reconnect offers what the disks were created with
+ * @sess: session with an offer
  * @errmsg: filled on error
  *
  * Context: any; the caller owns the connection.
- * Return: 0, -EMEDIUMTYPE if the offer does not fit the disk, or -EUCLEAN if the
- * target restarted and may have lost acknowledged writes.
+ * Return: 0, or -EMEDIUMTYPE if the offer does not suit the disks.
  */
-int rnbdc_check_offer(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
+int rnbdc_check_offer(const struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 {
-	const struct rnbdc_session *sess = disk->sess;
 	const struct rnbd_grant *old = &sess->grant, *new = &sess->login.offer;
 
-	if (memcmp(disk->export_uuid, new->export_uuid, sizeof(disk->export_uuid))) {
-		rnbdc_errmsg_set(errmsg, "another export has this name now");
-		return -EMEDIUMTYPE;
-	}
-	if (disk->geo.logical_block != new->geo.logical_block ||
-	    disk->geo.flags != new->geo.flags) {
-		rnbdc_errmsg_set(errmsg,
-				 "the export has other properties now; detach it and attach it again");
-		return -EMEDIUMTYPE;
-	}
 	if (new->queue_depth < old->queue_depth || new->max_io < old->max_io ||
-	    new->geo.max_discard < disk->geo.max_discard ||
-	    new->geo.max_write_zeroes < disk->geo.max_write_zeroes ||
 	    new->nr_queues < old->nr_queues) {
 		rnbdc_errmsg_set(errmsg, "the target grants less than before");
 		return -EMEDIUMTYPE;
-	}
-	if (rnbdc_restarted(disk) && rnbdc_unflushed(disk)) {
-		rnbdc_errmsg_set(errmsg,
-				 "the target restarted and may have lost acknowledged writes");
-		return -EUCLEAN;
 	}
 	return 0;
 }

@@ -69,7 +69,7 @@ static void rnbdc_disk_now(const struct rnbdc_disk *disk, struct rnbdc_change *n
 		.from = disk->state,
 		.to = disk->state,
 		.epoch = sess->epoch,
-		.attempt = READ_ONCE(sess->recovery.attempt),
+		.attempt = READ_ONCE(disk->attempt),
 		.reason = disk->log.reason,
 		.when_ns = disk->state_ns,
 	};

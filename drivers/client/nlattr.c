@@ -38,7 +38,6 @@ static u16 rnbdc_session_port(const struct rnbdc_session *sess)
 static int rnbdc_put_recovery(struct sk_buff *msg, struct rnbdc_disk *disk,
 			      const struct rnbdc_change *change)
 {
-	long left = (long)(READ_ONCE(disk->sess->recovery.next_try) - jiffies);
 	enum rnbdc_state state = change->to;
 	char error[RNBDC_ERRMSG_SIZE];
 
@@ -50,8 +49,7 @@ static int rnbdc_put_recovery(struct sk_buff *msg, struct rnbdc_disk *disk,
 	    nla_put_u32(msg, RNBD_ATTR_ATTEMPT, change->attempt))
 		return -EMSGSIZE;
 	if (state == RNBDC_RECONNECTING &&
-	    nla_put_u32(msg, RNBD_ATTR_NEXT_TRY_MS,
-			left > 0 ? jiffies_to_msecs(left) : 0))
+	    nla_put_u32(msg, RNBD_ATTR_NEXT_TRY_MS, rnbdc_next_try_ms(disk)))
 		return -EMSGSIZE;
 	return 0;
 }

@@ -49,6 +49,21 @@ static_assert(RNBD_POLICY_QUEUE == 0 && RNBD_POLICY_FAIL == 1);
 
 static const char * const rnbdc_transfer_words[] = { "zero-copy", "copy", NULL };
 
+static u64 rnbdc_granted_queues(const struct rnbdc_disk *disk)
+{
+	return disk->nr_queues;
+}
+
+static u64 rnbdc_granted_poll(const struct rnbdc_disk *disk)
+{
+	return disk->nr_poll;
+}
+
+static u64 rnbdc_granted_depth(const struct rnbdc_disk *disk)
+{
+	return disk->tag_set.queue_depth;
+}
+
 static u64 rnbdc_granted_pool(const struct rnbdc_disk *disk)
 {
 	return (u64)disk->sess->grant.pool_units << RNBD_UNIT_SHIFT;
@@ -95,13 +110,13 @@ static bool rnbdc_loss_timeout_ok(const struct rnbdc_options *opt)
 const struct rnbdc_option rnbdc_option_table[] = {
 	{ "queues", RNBDC_OPTION_U32, RNBDC_SCOPE_SESSION, RNBD_ATTR_QUEUES,
 	  .preset = 8, .mode = 0444, .report = RNBDC_REPORT_BOTH,
-	  .requested = RNBDC_REQUESTED(queues), .granted = RNBDC_GRANTED(nr_queues) },
+	  .requested = RNBDC_REQUESTED(queues), .get = rnbdc_granted_queues },
 	{ "poll_queues", RNBDC_OPTION_U32, RNBDC_SCOPE_SESSION, RNBD_ATTR_POLL_QUEUES,
 	  .mode = 0444, .report = RNBDC_REPORT_BOTH,
-	  .requested = RNBDC_REQUESTED(poll_queues), .granted = RNBDC_GRANTED(nr_poll) },
+	  .requested = RNBDC_REQUESTED(poll_queues), .get = rnbdc_granted_poll },
 	{ "depth", RNBDC_OPTION_U32, RNBDC_SCOPE_SESSION, RNBD_ATTR_DEPTH,
 	  .preset = 128, .mode = 0444, .report = RNBDC_REPORT_BOTH,
-	  .requested = RNBDC_REQUESTED(depth), .granted = RNBDC_GRANTED(grant.queue_depth) },
+	  .requested = RNBDC_REQUESTED(depth), .get = rnbdc_granted_depth },
 	{ "ring_slots", RNBDC_OPTION_U32, RNBDC_SCOPE_SESSION, RNBD_ATTR_RING_SLOTS,
 	  .preset = 64, .mode = 0444, .report = RNBDC_REPORT_BOTH,
 	  .requested = RNBDC_REQUESTED(ring_slots) },

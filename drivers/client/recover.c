@@ -7,9 +7,11 @@
  * recover_work tears the old connection down: it suspends the disks, drains all
  * queue pairs and only then returns the requests in flight to the block layer, to
  * be sent again or to fail (disk_recover.c). Then it tries to connect, with
- * growing pauses and a higher epoch each time, as long as a disk needs it. The
- * target grants such a login only when its storage holds no request of an older
- * epoch, so a request that is sent again cannot be overtaken by its earlier copy.
+ * growing pauses and a higher epoch each time, as long as a disk needs it. When the
+ * session is connected, attach_work of each disk attaches its export again. The target
+ * grants that only when its storage holds no request of an older attachment, so a
+ * request that is sent again cannot be overtaken by its earlier copy. If the target
+ * closes an attachment, only attach_work runs.
  *
  * An export that returns with another incarnation may have lost writes that
  * were acknowledged but not flushed. If there are any, the whole disk fails:
@@ -39,6 +41,7 @@
 #include <linux/workqueue.h>
 
 #include "../core/inject.h"
+#include "attach_ctl.h"
 #include "client.h"
 #include "cm.h"
 #include "connect.h"
@@ -46,7 +49,6 @@
 #include "disk_recover.h"
 #include "errmsg.h"
 #include "inject.h"
-#include "login.h"
 #include "queue_alloc.h"
 #include "recover.h"
 #include "session.h"
@@ -81,42 +83,55 @@ static void rnbdc_open_queues(struct rnbdc_session *sess, bool ready)
 		rnbdc_queue_ready(sess->queues[i], ready);
 }
 
-/*
- * Let I/O flow over a new connection; after an error the caller ends it. Called under
- * recovery.lock, so that recovery of a loss begins only when all this is done.
- */
+/* Let I/O of a disk flow that was attached. Called under recovery.lock. */
+static int rnbdc_disk_go_live(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
+{
+	bool restarted = disk->made_live && rnbdc_restarted(disk);
+	u32 held = disk->nr_held;
+
+	lockdep_assert_held(&disk->sess->recovery.lock);
+
+	/* No request may be in queue_rq while the properties change. */
+	rnbdc_disk_suspend(disk);
+	rnbdc_accept_attach(disk);
+	rnbdc_apply_capacity(disk);
+	/* Before the change of state, so that its observers see it. */
+	disk->stats.restarts += restarted;
+	disk->stats.replayed += held;
+	if (!rnbdc_disk_live(disk)) {
+		disk->stats.replayed -= held;
+		rnbdc_errmsg_set(errmsg, "%s", disk->sess->recovery.broken_reason ?:
+				 "the target has closed the attachment");
+		rnbdc_disk_wait(disk);
+		return -ECONNRESET;
+	}
+	disk->made_live = true;
+	rnbdc_disk_resume(disk);
+	return 0;
+}
+
+/* Let the session be live; after an error the caller ends the connection. */
 static int rnbdc_go_live(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 {
 	struct rnbdc_disk *disk;
-	bool restarted;
 
 	lockdep_assert_held(&sess->recovery.lock);
 
-	/* No request may be in queue_rq while the queues change. */
-	list_for_each_entry(disk, &sess->disks, entry)
-		rnbdc_disk_suspend(disk);
-	list_for_each_entry(disk, &sess->disks, entry) {
-		restarted = rnbdc_restarted(disk);
-		rnbdc_accept_offer(sess, disk);
-		rnbdc_apply_capacity(disk);
-		/* Before the change of state, so that its observers see it. */
-		disk->stats.restarts += restarted;
-		disk->stats.replayed += disk->nr_held;
-	}
+	sess->grant = sess->login.offer;
 	rnbdc_open_queues(sess, true);
 	if (!rnbdc_session_live(sess)) {
 		rnbdc_errmsg_set(errmsg, "%s", sess->recovery.broken_reason ?: "connection lost");
 		rnbdc_open_queues(sess, false);
-		list_for_each_entry(disk, &sess->disks, entry) {
-			disk->stats.replayed -= disk->nr_held;
-			rnbdc_disk_wait(disk);
-		}
 		return -ECONNRESET;
 	}
 	queue_delayed_work(rnbdc_timer_wq, &sess->recovery.keepalive_work,
 			   msecs_to_jiffies(sess->grant.keepalive_ms) / 2);
-	list_for_each_entry(disk, &sess->disks, entry)
-		rnbdc_disk_resume(disk);
+	/* Each disk attaches its export by itself: one that must wait delays no other. */
+	list_for_each_entry(disk, &sess->disks, entry) {
+		disk->asked = false;
+		if (READ_ONCE(disk->state) == RNBDC_RECONNECTING)
+			mod_delayed_work(rnbdc_wq, &disk->attach_work, 0);
+	}
 	return 0;
 }
 
@@ -125,22 +140,22 @@ static void rnbdc_teardown_connection(struct rnbdc_session *sess)
 {
 	struct rnbdc_disk *disk;
 
-	list_for_each_entry(disk, &sess->disks, entry)
+	rnbdc_for_each_disk(disk, sess)
 		rnbdc_disk_suspend(disk);
 	rnbdc_open_queues(sess, false);
 	cancel_delayed_work_sync(&sess->recovery.keepalive_work);
 	rnbdc_disconnect(sess);
-	list_for_each_entry(disk, &sess->disks, entry)
+	rnbdc_for_each_disk(disk, sess)
 		rnbdc_disk_lost(disk);
 	rnbdc_release_connection(sess);
-	list_for_each_entry(disk, &sess->disks, entry)
+	rnbdc_for_each_disk(disk, sess)
 		rnbdc_disk_wait(disk);
 }
 
-static unsigned long rnbdc_pause(const struct rnbdc_session *sess, int error)
+static unsigned long rnbdc_pause(u32 attempt, int error)
 {
 	/* EBUSY: a session is closing, which is quick, or logins are rate-limited. */
-	u32 step = error == -EBUSY ? sess->recovery.attempt / 10 : sess->recovery.attempt;
+	u32 step = error == -EBUSY ? attempt / 10 : attempt;
 	/* Retry rarely: each attempt costs a login that finds another export. */
 	u32 most = error == -EMEDIUMTYPE ? RNBDC_PAUSE_OTHER_MS : RNBDC_PAUSE_MAX_MS;
 	u32 ms = min_t(u32, RNBDC_PAUSE_MIN_MS << min(step, 10u), most);
@@ -152,9 +167,12 @@ static unsigned long rnbdc_pause(const struct rnbdc_session *sess, int error)
 
 static int rnbdc_attempt(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 {
+	struct rnbdc_disk *disk;
 	int ret;
 
 	sess->recovery.attempt++;
+	list_for_each_entry(disk, &sess->disks, entry)
+		disk->attempt++;
 	ret = rnbdc_connect(sess, errmsg);
 	if (!ret)
 		ret = rnbdc_go_live(sess, errmsg);
@@ -165,24 +183,38 @@ static int rnbdc_attempt(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg
 	return ret;
 }
 
-/* Fail the disks of a session whose login was refused for good, or that wait too long. */
+/* Fail a disk if it was refused for good, or waits for too long. */
+static void rnbdc_check_disk(struct rnbdc_disk *disk, int error)
+{
+	/* rnbdc_recover_deactivate() waits for the lock and does the rest. */
+	if (test_bit(RNBDC_DISK_DEACTIVATED, &disk->flags))
+		return;
+	/* Requests of a fenced host must not reach the storage later. */
+	if (error == -EKEYREVOKED)
+		set_bit(RNBDC_DISK_REVOKED, &disk->flags);
+	if (error == -EUCLEAN)
+		set_bit(RNBDC_DISK_DATA_LOST, &disk->flags);
+	if (error == -EKEYREVOKED || error == -EUCLEAN)
+		rnbdc_disk_give_up(disk);
+	else
+		rnbdc_disk_check_time(disk);
+}
+
 static void rnbdc_check_disks(struct rnbdc_session *sess, int error)
 {
 	struct rnbdc_disk *disk;
 
-	list_for_each_entry(disk, &sess->disks, entry) {
-		/* Requests of a fenced host must not reach the storage later. */
-		if (error == -EKEYREVOKED)
-			set_bit(RNBDC_DISK_REVOKED, &disk->flags);
-		if (error == -EUCLEAN)
-			set_bit(RNBDC_DISK_DATA_LOST, &disk->flags);
-		/* rnbdc_recover_deactivate() waits for the lock and does the rest. */
-		if ((error == -EKEYREVOKED || error == -EUCLEAN) &&
-		    !test_bit(RNBDC_DISK_DEACTIVATED, &disk->flags))
-			rnbdc_disk_give_up(disk);
-		else
-			rnbdc_disk_check_time(disk);
-	}
+	rnbdc_for_each_disk(disk, sess)
+		rnbdc_check_disk(disk, error);
+}
+
+/* The target may still execute the held requests of all disks. */
+static void rnbdc_note_busy(struct rnbdc_session *sess)
+{
+	struct rnbdc_disk *disk;
+
+	list_for_each_entry(disk, &sess->disks, entry)
+		disk->busy_at = jiffies;
 }
 
 static void rnbdc_recover(struct rnbdc_session *sess)
@@ -192,7 +224,6 @@ static void rnbdc_recover(struct rnbdc_session *sess)
 
 	/* The first run after a loss tears the old connection down. */
 	if (!sess->recovery.attempt && sess->conn.dev) {
-		sess->recovery.busy_at = sess->recovery.lost_at;
 		rnbdc_session_set_error(sess, NULL);
 		rnbdc_teardown_connection(sess);
 	}
@@ -203,7 +234,7 @@ static void rnbdc_recover(struct rnbdc_session *sess)
 	if (!ret)
 		return;
 	if (ret == -EBUSY)
-		sess->recovery.busy_at = jiffies;
+		rnbdc_note_busy(sess);
 	if (!errmsg.text[0])
 		rnbdc_errmsg_set(&errmsg, "no memory");
 	rnbdc_session_set_error(sess, errmsg.text);
@@ -211,7 +242,7 @@ static void rnbdc_recover(struct rnbdc_session *sess)
 	rnbdc_check_disks(sess, ret);
 	if (rnbdc_session_ending(sess))
 		return;
-	sess->recovery.next_try = jiffies + rnbdc_pause(sess, ret);
+	sess->recovery.next_try = jiffies + rnbdc_pause(sess->recovery.attempt, ret);
 	queue_delayed_work(rnbdc_wq, &sess->recovery.recover_work,
 			   sess->recovery.next_try - jiffies);
 }
@@ -229,9 +260,87 @@ static void rnbdc_recover_work(struct work_struct *work)
 	memalloc_noio_restore(noio);
 }
 
+/* Attach the export of a disk again. */
+static void rnbdc_disk_recover(struct rnbdc_disk *disk)
+{
+	struct rnbdc_session *sess = disk->sess;
+	struct rnbdc_errmsg errmsg = { };
+	int ret;
+
+	rnbdc_check_disk(disk, 0);
+	if (disk->state != RNBDC_RECONNECTING || rnbdc_disk_ending(disk))
+		return;
+	/* The attempt to connect counts with the first request to attach. */
+	disk->attempt += disk->asked || !disk->attempt;
+	disk->asked = true;
+	rnbdc_disk_suspend(disk);
+	rnbdc_disk_wait(disk);
+	ret = rnbdc_export_attach(disk, &errmsg);
+	if (!ret)
+		ret = rnbdc_disk_go_live(disk, &errmsg);
+	if (!ret)
+		return;
+	if (ret == -EBUSY)
+		disk->busy_at = jiffies;
+	rnbdc_disk_set_error(disk, errmsg.text);
+	pr_debug("%s: attempt %u: %s\n", rnbdc_disk_name(disk), disk->attempt, errmsg.text);
+	rnbdc_check_disk(disk, ret);
+	if (READ_ONCE(sess->state) != RNBDC_SESS_LIVE || rnbdc_disk_ending(disk) ||
+	    disk->state != RNBDC_RECONNECTING)
+		return;
+	disk->next_try = jiffies + rnbdc_pause(disk->attempt, ret);
+	queue_delayed_work(rnbdc_wq, &disk->attach_work, disk->next_try - jiffies);
+}
+
+static void rnbdc_attach_work(struct work_struct *work)
+{
+	struct rnbdc_disk *disk = container_of(to_delayed_work(work), struct rnbdc_disk,
+					       attach_work);
+	struct rnbdc_session *sess = disk->sess;
+	unsigned int noio = memalloc_noio_save();
+
+	mutex_lock(&sess->recovery.lock);
+	if (READ_ONCE(sess->state) == RNBDC_SESS_LIVE)
+		rnbdc_disk_recover(disk);
+	mutex_unlock(&sess->recovery.lock);
+	memalloc_noio_restore(noio);
+}
+
 /**
- * rnbdc_recover_start - let I/O flow over the first connection
- * @sess: session that is connected and has a disk
+ * rnbdc_recover_init_disk - initialise the work item that attaches a disk again
+ * @disk: disk that is being allocated
+ *
+ * Context: any.
+ */
+void rnbdc_recover_init_disk(struct rnbdc_disk *disk)
+{
+	INIT_DELAYED_WORK(&disk->attach_work, rnbdc_attach_work);
+}
+
+/**
+ * rnbdc_recover_attach - let I/O of a new disk flow
+ * @disk: disk with a gendisk, whose request to attach was granted
+ * @errmsg: filled on error
+ *
+ * From here on attach_work handles the end of the attachment, even before this function
+ * returns.
+ *
+ * Context: process context, may sleep; takes recovery.lock.
+ * Return: 0, or -ECONNRESET if the connection or the attachment has ended already.
+ */
+int rnbdc_recover_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
+{
+	int ret;
+
+	mutex_lock(&disk->sess->recovery.lock);
+	ret = rnbdc_disk_go_live(disk, errmsg);
+	mutex_unlock(&disk->sess->recovery.lock);
+	return ret;
+}
+
+/**
+ * rnbdc_recover_start - let a session be live over its first connection
+ * @sess: session that is connected
  * @errmsg: filled on error
  *
  * From here on recover_work handles a loss, even before this function returns.
@@ -279,6 +388,8 @@ void rnbdc_recover_abort(struct rnbdc_disk *disk)
 	spin_lock_irqsave(&sess->lock, flags);
 	if (sess->state == RNBDC_SESS_LOST)
 		mod_delayed_work(rnbdc_wq, &sess->recovery.recover_work, 0);
+	else if (disk->state == RNBDC_RECONNECTING)
+		mod_delayed_work(rnbdc_wq, &disk->attach_work, 0);
 	spin_unlock_irqrestore(&sess->lock, flags);
 	/* Work that begins after this sees that the disk is being detached. */
 	cancel_delayed_work_sync(&disk->resize.resize_work);

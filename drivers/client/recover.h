@@ -11,6 +11,8 @@ struct rnbdc_session;
 
 int rnbdc_recover_start(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg);
 void rnbdc_recover_init(struct rnbdc_session *sess);
+void rnbdc_recover_init_disk(struct rnbdc_disk *disk);
+int rnbdc_recover_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg);
 void rnbdc_recover_abort(struct rnbdc_disk *disk);
 void rnbdc_recover_deactivate(struct rnbdc_disk *disk);
 void rnbdc_recover_end(struct rnbdc_session *sess);

@@ -35,6 +35,7 @@
 #include "options.h"
 
 struct rnbd_segment_info;
+struct rnbdc_disk;
 struct rnbdc_exports;
 struct rnbdc_queue;
 
@@ -117,6 +118,26 @@ struct rnbdc_login {
 };
 
 /**
+ * struct rnbdc_ctl - the control request that waits for its answer
+ * @lock: one request at a time
+ * @id: id of the request
+ * @disk: disk that it is about; NULL if no answer is awaited; protected by the lock of the
+ *	session
+ * @done: the answer has come
+ * @status: enum rnbd_status of the answer, valid once @done
+ * @generation: generation of the latest handle of the session; protected by the lock of the
+ *	session
+ */
+struct rnbdc_ctl {
+	struct mutex lock;	/* requests */
+	u32 id;
+	struct rnbdc_disk *disk;
+	bool done;
+	u16 status;
+	u32 generation;
+};
+
+/**
  * struct rnbdc_auth - authentication of a login
  * @key: keyed HMAC transform that holds the secret of this host, or NULL if the host
  *	has no secret for this target; replaced by the connecting thread before a login
@@ -146,11 +167,8 @@ struct rnbdc_auth {
  * @lossy: connections are short-lived, see rnbd_quirks_lossy()
  * @broken_reason: constant text, the first reason for @broken
  * @live_at: jiffies of the latest change to RNBDC_SESS_LIVE
- * @lost_at: jiffies of the latest change to RNBDC_SESS_LOST
  * @attempt: attempts to connect since the loss; written by recover_work, reset
  *	under @lock
- * @busy_at: jiffies of the latest loss, or of the latest answer BUSY after it;
- *	recover_work's
  * @next_try: jiffies of the next attempt to connect; written by recover_work
  * @recover_work: replaces a lost connection, see recover.c; on rnbdc_wq
  * @keepalive_work: sends keep-alives and checks those of the target; on
@@ -162,9 +180,7 @@ struct rnbdc_recovery {
 	bool lossy;
 	const char *broken_reason;
 	unsigned long live_at;
-	unsigned long lost_at;
 	u32 attempt;
-	unsigned long busy_at;
 	unsigned long next_try;
 	struct delayed_work recover_work;
 	struct delayed_work keepalive_work;
@@ -193,8 +209,7 @@ struct rnbdc_session_stats {
  * @flags: RNBDC_SESS_* bits
  * @wait: wait queue of rnbdc_cm_wait()
  * @conn_lock: keeps the connection's resources from being freed under a reader
- * @grant: limits granted by the target; replaced only together with the connection.
- *	Each disk has a copy of what belongs to its export
+ * @grant: limits granted by the target; replaced only together with the connection
  * @nr_queues: used members of @queues
  * @nr_poll: number of polled queues; they are the last ones of @queues
  * @queues: queues; a queue stays allocated until the session is released
@@ -204,7 +219,9 @@ struct rnbdc_session_stats {
  * @early_release: release the pool space of a read as soon as its RDMA READ is
  *	posted, behind a send fence; written by sysfs without a lock
  * @conn: RDMA resources of the connection; cleared as one when it is released
+ * @fence_generation: highest fence generation that a disk was granted; 0 before that
  * @login: login of the connection that is being made
+ * @ctl: the control request that waits for its answer
  * @auth: authentication of a login
  * @recovery: loss of the connection and its replacement
  * @stats: counters of a session
@@ -229,8 +246,10 @@ struct rnbdc_session {
 	size_t max_segment_size;
 	bool early_release;
 
+	u32 fence_generation;
 	struct rnbdc_conn conn;
 	struct rnbdc_login login;
+	struct rnbdc_ctl ctl;
 	struct rnbdc_auth auth;
 	struct rnbdc_recovery recovery;
 	struct rnbdc_session_stats stats;
@@ -261,6 +280,29 @@ static inline u32 rnbdc_requested_poll(const struct rnbdc_session *sess)
 static inline u32 rnbdc_requested_queues(const struct rnbdc_session *sess)
 {
 	return min(sess->opt.queues, nr_cpu_ids) + rnbdc_requested_poll(sess);
+}
+
+/**
+ * rnbdc_poll_share - get the number of queues that are polled
+ * @sess: session
+ * @queues: number of queues of the session or of a disk
+ *
+ * All that were requested, or their share if there are fewer queues. Queue 0 is never
+ * polled, because it logs in.
+ *
+ * Context: any.
+ * Return: number of queues, less than @queues.
+ */
+static inline u32 rnbdc_poll_share(const struct rnbdc_session *sess, u32 queues)
+{
+	u32 poll = rnbdc_requested_poll(sess);
+	u32 requested = rnbdc_requested_queues(sess);
+
+	if (!poll || queues < 2)
+		return 0;
+	if (queues >= requested)
+		return poll;
+	return clamp(queues * poll / requested, 1U, queues - 1);
 }
 
 #endif /* RNBDC_SESSION_H */

@@ -106,8 +106,7 @@ static void rnbdc_record_change(struct rnbdc_disk *disk, enum rnbdc_state from)
 		.from = from,
 		.to = disk->state,
 		.epoch = sess->epoch,
-		/* A disk that was live is deactivated without an attempt to connect. */
-		.attempt = from == RNBDC_LIVE ? 0 : sess->recovery.attempt,
+		.attempt = disk->attempt,
 		.reason = log->reason,
 		.when_ns = disk->state_ns,
 	};
@@ -130,11 +129,16 @@ static bool rnbdc_disk_set_state(struct rnbdc_disk *disk, enum rnbdc_state state
 		clear_bit(RNBDC_DISK_FAIL_IO, &disk->flags);
 		break;
 	case RNBDC_RECONNECTING:
-		disk->log.reason = disk->sess->recovery.broken_reason;
+		disk->lost_at = jiffies;
+		disk->busy_at = jiffies;
+		disk->attempt = 0;
+		disk->asked = false;
 		break;
 	case RNBDC_FAILED:
-		if (old == RNBDC_LIVE)
+		if (old == RNBDC_LIVE) {
 			disk->log.reason = RNBDC_DEACTIVATED_REASON;
+			disk->attempt = 0;
+		}
 		fallthrough;
 	case RNBDC_CLOSING:
 		set_bit(RNBDC_DISK_FAIL_IO, &disk->flags);
@@ -166,6 +170,30 @@ bool rnbdc_disk_advance(struct rnbdc_disk *disk, enum rnbdc_state state)
 	return ok;
 }
 
+/* A live disk has lost its attachment. */
+static bool rnbdc_disk_reconnects(struct rnbdc_disk *disk, const char *reason)
+{
+	lockdep_assert_held(&disk->sess->lock);
+
+	if (disk->state != RNBDC_LIVE || test_bit(RNBDC_DISK_DEACTIVATED, &disk->flags))
+		return false;
+	disk->log.reason = reason;
+	return rnbdc_disk_set_state(disk, RNBDC_RECONNECTING);
+}
+
+/**
+ * rnbdc_disk_closed - note that the target has closed the attachment of a disk
+ * @disk: disk
+ * @reason: constant text
+ *
+ * Context: any; sess->lock held.
+ */
+void rnbdc_disk_closed(struct rnbdc_disk *disk, const char *reason)
+{
+	if (rnbdc_disk_reconnects(disk, reason))
+		mod_delayed_work(rnbdc_wq, &disk->attach_work, 0);
+}
+
 /* Note a loss; the live disks reconnect, unless they are deactivated. */
 static void rnbdc_session_lost(struct rnbdc_session *sess)
 {
@@ -173,13 +201,10 @@ static void rnbdc_session_lost(struct rnbdc_session *sess)
 	struct rnbdc_disk *disk;
 
 	sess->stats.lost++;
-	recovery->lost_at = jiffies;
 	recovery->lossy = rnbd_quirks_lossy(recovery->lossy, recovery->live_at);
 	recovery->attempt = 0;
 	list_for_each_entry(disk, &sess->disks, entry)
-		if (disk->state == RNBDC_LIVE &&
-		    !test_bit(RNBDC_DISK_DEACTIVATED, &disk->flags))
-			rnbdc_disk_set_state(disk, RNBDC_RECONNECTING);
+		rnbdc_disk_reconnects(disk, recovery->broken_reason);
 }
 
 /* Change the state of a session; only this function does. False: that is not possible. */
@@ -259,24 +284,38 @@ void rnbdc_disk_last_error(struct rnbdc_disk *disk, char *text)
  * @sess: session
  *
  * Context: any; takes sess->lock.
- * Return: true, or false if the connection failed meanwhile or no disk needs it.
+ * Return: true, or false if the connection failed meanwhile.
  */
 bool rnbdc_session_live(struct rnbdc_session *sess)
 {
-	struct rnbdc_disk *disk;
 	unsigned long flags;
-	bool needed = false, ok;
+	bool ok;
 
 	spin_lock_irqsave(&sess->lock, flags);
-	list_for_each_entry(disk, &sess->disks, entry)
-		needed |= !test_bit(RNBDC_DISK_DEACTIVATED, &disk->flags);
 	/* A connection that failed while it was established must not become live. */
-	ok = needed && !sess->recovery.broken &&
-	     rnbdc_session_set_state(sess, RNBDC_SESS_LIVE);
-	if (ok)
-		list_for_each_entry(disk, &sess->disks, entry)
-			if (!test_bit(RNBDC_DISK_DEACTIVATED, &disk->flags))
-				rnbdc_disk_set_state(disk, RNBDC_LIVE);
+	ok = !sess->recovery.broken && rnbdc_session_set_state(sess, RNBDC_SESS_LIVE);
+	spin_unlock_irqrestore(&sess->lock, flags);
+	return ok;
+}
+
+/**
+ * rnbdc_disk_live - note that a disk is attached
+ * @disk: disk whose request to attach was granted
+ *
+ * Context: any; takes the lock of the session.
+ * Return: true, or false if the connection or the attachment has ended already, or the
+ * disk is deactivated.
+ */
+bool rnbdc_disk_live(struct rnbdc_disk *disk)
+{
+	struct rnbdc_session *sess = disk->sess;
+	unsigned long flags;
+	bool ok;
+
+	spin_lock_irqsave(&sess->lock, flags);
+	ok = sess->state == RNBDC_SESS_LIVE && disk->offer.status == RNBD_ST_OK &&
+	     !test_bit(RNBDC_DISK_DEACTIVATED, &disk->flags) &&
+	     rnbdc_disk_set_state(disk, RNBDC_LIVE);
 	spin_unlock_irqrestore(&sess->lock, flags);
 	return ok;
 }
@@ -317,6 +356,25 @@ void rnbdc_session_fail(struct rnbdc_session *sess, const char *reason)
 	if (sess->state == RNBDC_SESS_LIVE && rnbdc_session_set_state(sess, RNBDC_SESS_LOST))
 		mod_delayed_work(rnbdc_wq, &sess->recovery.recover_work, 0);
 	spin_unlock_irqrestore(&sess->lock, flags);
+}
+
+/**
+ * rnbdc_next_try_ms - get the time until the next attempt to connect or to attach
+ * @disk: disk
+ *
+ * Context: any.
+ * Return: milliseconds, 0 unless the disk reconnects and a time is known.
+ */
+u32 rnbdc_next_try_ms(const struct rnbdc_disk *disk)
+{
+	const struct rnbdc_session *sess = disk->sess;
+	unsigned long next = READ_ONCE(sess->state) == RNBDC_SESS_LIVE ?
+			     READ_ONCE(disk->next_try) : READ_ONCE(sess->recovery.next_try);
+	long left = (long)(next - jiffies);
+
+	if (READ_ONCE(disk->state) != RNBDC_RECONNECTING || left < 0)
+		return 0;
+	return jiffies_to_msecs(left);
 }
 
 /**

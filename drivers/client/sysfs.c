@@ -89,11 +89,8 @@ static ssize_t next_try_ms_show(struct device *dev, struct device_attribute *att
 				char *buf)
 {
 	const struct rnbdc_disk *disk = rnbdc_dev_disk(dev);
-	long left = (long)(READ_ONCE(disk->sess->recovery.next_try) - jiffies);
 
-	if (READ_ONCE(disk->state) != RNBDC_RECONNECTING || left < 0)
-		left = 0;
-	return sysfs_emit(buf, "%u\n", jiffies_to_msecs(left));
+	return sysfs_emit(buf, "%u\n", rnbdc_next_try_ms(disk));
 }
 static DEVICE_ATTR_RO(next_try_ms);
 
@@ -206,7 +203,7 @@ static ssize_t rnbdc_counter_show(struct device *dev, struct device_attribute *a
 }
 
 static struct rnbdc_number rnbdc_numbers[] = {
-	RNBDC_VALUE(attempt, recovery.attempt),
+	RNBDC_DISK_VALUE(attempt, attempt),
 	RNBDC_VALUE(lost, stats.lost),
 	RNBDC_VALUE(reconnects, stats.reconnects),
 	RNBDC_DISK_VALUE(restarts, stats.restarts),

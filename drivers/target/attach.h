@@ -2,32 +2,50 @@
 /*
  * The attachment: the use of one export by one session.
  *
- * Operation: the login binds the attachment of its session to an export (bind.c).
- * Each request names its attachment, through which it finds the backend and the
- * limits of the export.
+ * Operation: the client attaches an export under a handle (attach_ctl.c). Each request
+ * names its attachment, through which it finds the backend and the limits of the
+ * export. An attachment that is closed, by either end, accepts no request; when the
+ * last one is done it leaves the export (attached.c). Its structure remains for late
+ * requests until the client has detached it or uses the index again.
  *
  * Ownership: the session owns the attachment. The export and its backend stay while
- * an attachment is bound to them, see attached.c.
+ * an attachment is bound to them. Each request in flight holds a reference.
  *
- * Concurrency: the member documentation names the lock of each member. Members that
- * are set before the session is live are constant from then on.
+ * Concurrency: the member documentation names the lock of each member. Frame handlers
+ * find an attachment under RCU. Members that are set before it is found are constant.
  */
 #ifndef RNBDT_ATTACH_H
 #define RNBDT_ATTACH_H
 
 #include <linux/list.h>
+#include <linux/llist.h>
+#include <linux/percpu-refcount.h>
 #include <linux/workqueue.h>
 
+#include "../core/attach.h"
 #include "../core/op.h"
 
 struct rnbdt_backend;
 struct rnbdt_export;
+struct rnbdt_queue;
 struct rnbdt_session;
 
 /**
+ * enum rnbdt_attach_state - state of an attachment
+ * @RNBDT_ATTACH_OPEN: requests are executed
+ * @RNBDT_ATTACH_CLOSING: requests are answered with RNBD_ST_CLOSED; those that the
+ *	storage has are still in flight
+ * @RNBDT_ATTACH_CLOSED: it has left its export
+ */
+enum rnbdt_attach_state {
+	RNBDT_ATTACH_OPEN,
+	RNBDT_ATTACH_CLOSING,
+	RNBDT_ATTACH_CLOSED,
+};
+
+/**
  * struct rnbdt_resize - capacity that the client knows
- * @reported: capacity in bytes last reported to the client; 0: the login reply was
- *	not sent; rnbdt_lock
+ * @reported: capacity in bytes last reported to the client; rnbdt_lock
  * @reported_at: jiffies of the latest report of a capacity; rnbdt_lock
  * @resize_work: reports a changed capacity to the client, on rnbdt_timer_wq
  */
@@ -38,20 +56,64 @@ struct rnbdt_resize {
 };
 
 /**
+ * struct rnbdt_submit - requests of one queue on the way to the storage of one export
+ * @att: attachment; constant
+ * @queue: queue; written by its frame handler, always the same
+ * @todo: requests to submit, newest first
+ * @work: submits @todo, on the io_wq of the backend
+ * @submitter: task that runs @work at this time, or NULL; read without a lock
+ */
+struct rnbdt_submit {
+	struct rnbdt_attach *att;
+	struct rnbdt_queue *queue;
+	struct llist_head todo;
+	struct work_struct work;
+	struct task_struct *submitter;
+};
+
+/**
+ * struct rnbdt_attach_events - what the client must be told about an attachment
+ * @entry: in rnbdt_ctl.events while there is something
+ * @closed: status of a CLOSED entry to send, or RNBD_ST_OK
+ * @capacity: bytes of a CAPACITY entry to send, or 0
+ *
+ * Protected by the lock of the ring of queue 0.
+ */
+struct rnbdt_attach_events {
+	struct list_head entry;
+	u16 closed;
+	u64 capacity;
+};
+
+/**
  * struct rnbdt_attach - one export in one session
  * @session: session that owns the attachment; constant
+ * @handle: handle; constant
+ * @name: name of the export, for messages; constant
+ * @ref: requests in flight; killed when the attachment closes
+ * @state: enum rnbdt_attach_state; written under rnbdt_lock, read without
+ * @detach: the client waits for the end of the attachment; rnbdt_lock
  * @entry: in rnbdt_export.attached while @export is set; rnbdt_lock
- * @export: attached export, or NULL; set by the login work, cleared by the teardown when
- *	no request is left; rnbdt_lock
- * @backend: backend of @export; set and cleared with it
- * @fence_generation: fence generation of the host when @export was set
- * @readonly: requests that write are refused; set before live
- * @limits: limits of the export for the request decoder; set before live, except that
- *	rnbdt_lock protects writes of the capacity
+ * @export: attached export, or NULL when the attachment has left it; rnbdt_lock
+ * @backend: backend of @export; valid while requests are in flight
+ * @fence_generation: fence generation of the host when @export was set; constant
+ * @readonly: requests that write are refused; constant
+ * @limits: limits of the export for the request decoder; rnbdt_lock protects writes of the
+ *	capacity, all else is constant
  * @resize: capacity that the client knows
+ * @events: what the client must be told
+ * @nr_submits: members of @submits
+ * @submits: requests on the way to the storage, by queue
+ * @closed_work: leaves the export when @ref is zero, on rnbdt_attach_wq
+ * @free_work: frees the attachment when no frame handler can have found it
  */
 struct rnbdt_attach {
 	struct rnbdt_session *session;
+	struct rnbd_handle handle;
+	char name[RNBD_EXPORT_NAME_SIZE];
+	struct percpu_ref ref;
+	enum rnbdt_attach_state state;
+	bool detach;
 	struct list_head entry;
 	struct rnbdt_export *export;
 	struct rnbdt_backend *backend;
@@ -59,6 +121,11 @@ struct rnbdt_attach {
 	bool readonly;
 	struct rnbd_export_limits limits;
 	struct rnbdt_resize resize;
+	struct rnbdt_attach_events events;
+	u32 nr_submits;
+	struct rnbdt_submit *submits;
+	struct work_struct closed_work;
+	struct rcu_work free_work;
 };
 
 #endif /* RNBDT_ATTACH_H */

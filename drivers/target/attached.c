@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The attachments of an export: the list, its end, and the wait for it.
+ * Life of an attachment: on the list of its export, closing, and the wait for it.
  *
- * Operation: a login adds its attachment to the list of the export (bind.c). The
- * teardown of the session removes it when no request of it is in the storage and
- * none can follow (teardown.c). Whoever disables, denies or withdraws an export
- * closes the attachments on its list.
+ * Operation: an attachment that is granted joins the list of its export (bind.c). Whoever
+ * ends it closes it: the client, the teardown of the session, or who disables, denies
+ * or withdraws the export. From then on its requests are refused, and when the last
+ * request in flight is done, it leaves the list.
  *
- * Ownership: the session owns its attachment. An attachment on the list keeps the
- * backend of the export open, because the export waits for an empty list before it
- * closes the backend (export.c).
+ * Ownership: the session owns its attachments, by index. An attachment on the list
+ * keeps the backend of the export open, because the export waits for an empty list
+ * before it closes the backend (export.c). Frame handlers may have found an attachment
+ * under RCU, so it is freed after a grace period.
  *
- * Concurrency: the list is under rnbdt_lock. rnbdt_attached_wait() waits without it.
+ * Concurrency: list and states are under rnbdt_lock. rnbdt_attached_wait() waits without
+ * it.
  *
  * Errors: none. The storage can delay the end of an attachment without a limit of
  * time, which the log shows.
@@ -23,17 +25,115 @@
 #include <linux/list.h>
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
+#include <linux/percpu-refcount.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/wait.h>
+#include <linux/xarray.h>
 
 #include "attach.h"
 #include "attached.h"
+#include "ctl.h"
 #include "graph.h"
+#include "request.h"
+#include "resize.h"
 #include "session.h"
-#include "state.h"
 #include "target.h"
 
 /* Period of the log lines about an export that waits for its attachments */
 #define RNBDT_ATTACHED_LOG	(30 * HZ)
+
+/* The last request is done. */
+static void rnbdt_attach_idle(struct percpu_ref *ref)
+{
+	struct rnbdt_attach *att = container_of(ref, struct rnbdt_attach, ref);
+
+	queue_work(rnbdt_teardown_wq, &att->closed_work);
+}
+
+static void rnbdt_attach_closed_work(struct work_struct *work)
+{
+	struct rnbdt_attach *att = container_of(work, struct rnbdt_attach, closed_work);
+	struct rnbdt_session *s = att->session;
+	u32 i;
+
+	/* These have no requests left, but may not have returned yet. */
+	for (i = 0; i < att->nr_submits; i++)
+		flush_work(&att->submits[i].work);
+	cancel_delayed_work_sync(&att->resize.resize_work);
+
+	mutex_lock(&rnbdt_lock);
+	rnbdt_attached_remove(att);
+	WRITE_ONCE(att->state, RNBDT_ATTACH_CLOSED);
+	/* The client may wait for this to detach, or to use the index again. */
+	if (READ_ONCE(s->state) == RNBDT_LIVE)
+		queue_work(rnbdt_login_wq, &s->ctl.work);
+	s->nr_bound--;
+	/* The session may be freed as soon as the lock is released. */
+	wake_up_all(&s->conn.wait);
+	mutex_unlock(&rnbdt_lock);
+}
+
+static void rnbdt_attach_free_work(struct work_struct *work)
+{
+	struct rnbdt_attach *att = container_of(to_rcu_work(work), struct rnbdt_attach,
+						free_work);
+
+	percpu_ref_exit(&att->ref);
+	kfree(att->submits);
+	kfree(att);
+}
+
+/**
+ * rnbdt_attach_alloc - allocate an attachment that is not bound
+ * @s: live session
+ * @info: request of the client
+ *
+ * Context: process context, may sleep.
+ * Return: the attachment, or NULL without memory.
+ */
+struct rnbdt_attach *rnbdt_attach_alloc(struct rnbdt_session *s,
+					const struct rnbd_attach_info *info)
+{
+	struct rnbdt_attach *att = kzalloc(sizeof(*att), GFP_KERNEL);
+	u32 i;
+
+	if (!att)
+		return NULL;
+	att->nr_submits = s->granted.nr_queues;
+	att->submits = kcalloc(att->nr_submits, sizeof(*att->submits), GFP_KERNEL);
+	if (!att->submits || percpu_ref_init(&att->ref, rnbdt_attach_idle, 0, GFP_KERNEL)) {
+		kfree(att->submits);
+		kfree(att);
+		return NULL;
+	}
+	for (i = 0; i < att->nr_submits; i++) {
+		att->submits[i].att = att;
+		init_llist_head(&att->submits[i].todo);
+		INIT_WORK(&att->submits[i].work, rnbdt_submit_work);
+	}
+	att->session = s;
+	att->handle = info->handle;
+	strscpy(att->name, info->export);
+	INIT_LIST_HEAD(&att->events.entry);
+	INIT_DELAYED_WORK(&att->resize.resize_work, rnbdt_attach_resize_work);
+	INIT_WORK(&att->closed_work, rnbdt_attach_closed_work);
+	INIT_RCU_WORK(&att->free_work, rnbdt_attach_free_work);
+	return att;
+}
+
+/**
+ * rnbdt_attach_free - free an attachment
+ * @att: attachment that is closed or was never bound, and is not found any more
+ *
+ * Context: process context; frees after a grace period.
+ */
+void rnbdt_attach_free(struct rnbdt_attach *att)
+{
+	rnbdt_ctl_forget(att);
+	queue_rcu_work(rnbdt_teardown_wq, &att->free_work);
+}
 
 /**
  * rnbdt_attached_add - bind an attachment to an export
@@ -50,15 +150,16 @@ void rnbdt_attached_add(struct rnbdt_attach *att, struct rnbdt_export *export)
 	WRITE_ONCE(att->export, export);
 	list_add_tail(&att->entry, &export->attached);
 	WRITE_ONCE(export->nr_attached, export->nr_attached + 1);
+	att->session->nr_bound++;
 }
 
 /**
  * rnbdt_attached_remove - end the use of an export
- * @att: attachment without requests, bound to an export or not
+ * @att: attachment without requests, bound to an export
  *
  * The export may be freed afterwards.
  *
- * Context: rnbdt_lock held; no frame of the session is being handled.
+ * Context: rnbdt_lock held.
  */
 void rnbdt_attached_remove(struct rnbdt_attach *att)
 {
@@ -66,8 +167,6 @@ void rnbdt_attached_remove(struct rnbdt_attach *att)
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	if (!export)
-		return;
 	list_del(&att->entry);
 	WRITE_ONCE(att->export, NULL);
 	att->backend = NULL;
@@ -76,11 +175,30 @@ void rnbdt_attached_remove(struct rnbdt_attach *att)
 }
 
 /**
+ * rnbdt_attach_close - close an attachment without waiting
+ * @att: attachment; one that is closed or closing already is fine
+ * @status: status of the CLOSED entry for the client, or RNBD_ST_OK to send none
+ *
+ * Context: rnbdt_lock held; does not sleep.
+ */
+void rnbdt_attach_close(struct rnbdt_attach *att, u16 status)
+{
+	lockdep_assert_held(&rnbdt_lock);
+
+	if (att->state != RNBDT_ATTACH_OPEN)
+		return;
+	WRITE_ONCE(att->state, RNBDT_ATTACH_CLOSING);
+	if (status)
+		rnbdt_ctl_closed(att, status);
+	percpu_ref_kill(&att->ref);
+}
+
+/**
  * rnbdt_attached_close - close the attachments of an export without waiting
  * @export: export
  * @host: only those of this host, or NULL
  * @port: only those through this port, or NULL
- * @reason: constant text for the log and sysfs
+ * @reason: constant text for the log
  *
  * The caller has made sure that no further attachments of that kind begin.
  *
@@ -95,10 +213,35 @@ void rnbdt_attached_close(struct rnbdt_export *export, const struct rnbdt_host *
 	list_for_each_entry(att, &export->attached, entry) {
 		struct rnbdt_session *s = att->session;
 
-		if ((!host || s->host == host) && (!port || s->port == port))
-			rnbdt_session_close(s, reason);
+		if ((host && s->host != host) || (port && s->port != port) ||
+		    att->state != RNBDT_ATTACH_OPEN)
+			continue;
+		pr_info("session %u: host %pUb: attachment of export %s is closed: %s\n",
+			s->serial, &s->host_id, att->name, reason);
+		rnbdt_attach_close(att, RNBD_ST_REMOVED);
 	}
 	mutex_unlock(&rnbdt_lock);
+}
+
+/**
+ * rnbdt_session_export - return the name of an export of a session
+ * @s: session
+ * @name: result, RNBD_EXPORT_NAME_SIZE bytes: name of the export of its first attachment,
+ *	which may be closed; "" without one
+ *
+ * Context: any; takes no lock.
+ */
+void rnbdt_session_export(struct rnbdt_session *s, char *name)
+{
+	struct rnbdt_attach *att;
+	unsigned long index = 0;
+
+	*name = 0;
+	rcu_read_lock();
+	att = xa_find(&s->attaches, &index, ULONG_MAX, XA_PRESENT);
+	if (att)
+		strscpy(name, att->name, RNBD_EXPORT_NAME_SIZE);
+	rcu_read_unlock();
 }
 
 /**

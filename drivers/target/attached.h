@@ -1,19 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The attachments of an export. See attached.c.
+ * Life of an attachment. See attached.c.
  */
 #ifndef RNBDT_ATTACHED_H
 #define RNBDT_ATTACHED_H
 
+#include <linux/types.h>
+
+struct rnbd_attach_info;
 struct rnbdt_attach;
 struct rnbdt_export;
 struct rnbdt_host;
 struct rnbdt_port;
+struct rnbdt_session;
 
+struct rnbdt_attach *rnbdt_attach_alloc(struct rnbdt_session *s,
+					const struct rnbd_attach_info *info);
+void rnbdt_attach_free(struct rnbdt_attach *att);
+void rnbdt_attach_close(struct rnbdt_attach *att, u16 status);
 void rnbdt_attached_add(struct rnbdt_attach *att, struct rnbdt_export *export);
 void rnbdt_attached_remove(struct rnbdt_attach *att);
 void rnbdt_attached_close(struct rnbdt_export *export, const struct rnbdt_host *host,
 			  const struct rnbdt_port *port, const char *reason);
+void rnbdt_session_export(struct rnbdt_session *s, char *name);
 void rnbdt_attached_wait(struct rnbdt_export *export);
 
 #endif /* RNBDT_ATTACHED_H */

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Binding of a login to an export, and the other sessions of its host.
+ * Which attachments may exist: binding to an export, and the others of the host.
  *
  * Operation
  *
- * A login with another boot id closes the sessions that the host had before its
- * client module restarted. A login is answered with RNBD_ST_BUSY while such
- * a session, or one that closes for another reason, is left on the same export:
- * old writes must not reach the storage after new ones.
+ * A login with another boot id closes the sessions that the host had before its client
+ * module restarted. A request to attach is answered with RNBD_ST_BUSY while another
+ * attachment of the host that closes is left on the same export: old writes must not
+ * reach the storage after new ones.
  *
- * A host has one session per export. While it is live, a login of another session is
- * answered with RNBD_ST_ATTACHED: there is no order between requests of two sessions,
- * so a write of a lost connection of one could follow newer writes of the other.
+ * A host has one attachment per export. While it is open, a request for another one is
+ * answered with RNBD_ST_ATTACHED: there is no order between requests of two
+ * attachments, so a write of a lost connection of one could follow newer writes of the
+ * other.
  *
  * Ownership: a bound attachment keeps its export, see attached.c.
  *
- * Concurrency: all is under rnbdt_lock, together with the check of the fence. A
- * session of the host that is bound but not live yet makes other logins wait
- * (RNBD_ST_BUSY), so that two of them cannot become live.
+ * Concurrency: all is under rnbdt_lock, together with the check of the fence.
  *
- * Errors: a login that is refused here is not bound.
+ * Errors: an attachment that is refused here is not bound.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -30,96 +29,116 @@
 
 #include "../core/inject.h"
 #include "attached.h"
+#include "backend.h"
 #include "bind.h"
 #include "export.h"
 #include "fence.h"
 #include "graph.h"
 #include "half_open.h"
 #include "inject.h"
-#include "limits.h"
 #include "session.h"
 #include "state.h"
 #include "target.h"
 
-static void rnbdt_close_stale(struct rnbdt_session *old,
-			      const struct rnbdt_session *s)
+static bool rnbdt_restarted(const struct rnbdt_session *old, const struct rnbdt_session *s)
 {
-	if (old->state == RNBDT_LIVE &&
-	    !rnbdt_same_address(&old->peer, &s->peer))
-		pr_warn_ratelimited("host %pUb now comes from %pISc, not from %pISc: if these are two machines, give one of them another host id\n",
-				    &s->host_id, &s->peer, &old->peer);
-	rnbdt_session_close(old, "the client has been started anew");
+	return memcmp(old->login.info.boot_id, s->login.info.boot_id,
+		      sizeof(s->login.info.boot_id));
 }
 
-/*
- * Close the sessions that the host had before its client module restarted, and look
- * for sessions of the host that forbid another one for @export.
+/**
+ * rnbdt_close_restarted - close what the host had before its client module restarted
+ * @s: session whose client is authenticated
+ *
+ * Context: rnbdt_lock held.
  */
-static u16 rnbdt_check_others(const struct rnbdt_session *s,
-			      const struct rnbdt_export *export)
+void rnbdt_close_restarted(const struct rnbdt_session *s)
 {
 	struct rnbdt_session *old;
-	u16 status = RNBD_ST_OK;
 
 	lockdep_assert_held(&rnbdt_lock);
 
 	list_for_each_entry(old, &s->host->sessions, host_entry) {
-		/* pairs with the release in rnbdt_session_set_state() */
-		enum rnbdt_state state = smp_load_acquire(&old->state);
-		bool restarted;
+		/*
+		 * Pairs with the release in rnbdt_session_set_state(). Sessions that
+		 * were never live have sent no requests.
+		 */
+		if (old == s || smp_load_acquire(&old->state) < RNBDT_LIVE || !old->live_at ||
+		    !rnbdt_restarted(old, s))
+			continue;
+		if (old->state == RNBDT_LIVE && !rnbdt_same_address(&old->peer, &s->peer))
+			pr_warn_ratelimited("host %pUb now comes from %pISc, not from %pISc: if these are two machines, give one of them another host id\n",
+					    &s->host_id, &s->peer, &old->peer);
+		rnbdt_session_close(old, "the client has been started anew");
+	}
+}
 
-		if (old == s)
+/* Look for attachments of the host that forbid another one for @export. */
+static u16 rnbdt_check_others(const struct rnbdt_session *s, const struct rnbdt_export *export)
+{
+	struct rnbdt_attach *other;
+	u16 status = RNBD_ST_OK;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	list_for_each_entry(other, &export->attached, entry) {
+		const struct rnbdt_session *old = other->session;
+
+		if (old->host != s->host)
 			continue;
-		if (state == RNBDT_LOGIN && old->att.export == export) {
-			status = RNBD_ST_BUSY;
-			continue;
-		}
-		/* Sessions that were never live have sent no requests. */
-		if (state < RNBDT_LIVE || !old->live_at)
-			continue;
-		restarted = memcmp(old->login.info.boot_id, s->login.info.boot_id,
-				   sizeof(s->login.info.boot_id));
-		if (restarted)
-			rnbdt_close_stale(old, s);
-		if (old->att.export != export)
-			continue;
-		if (!restarted && state == RNBDT_LIVE)
+		if (other->state == RNBDT_ATTACH_OPEN && READ_ONCE(old->state) == RNBDT_LIVE)
 			return RNBD_ST_ATTACHED;
-		if (restarted || !rnbd_inject(&rnbdt_inject_no_drain, NULL))
+		if (rnbdt_restarted(old, s) || !rnbd_inject(&rnbdt_inject_no_drain, NULL))
 			status = RNBD_ST_BUSY;
 	}
 	return status;
 }
 
 /**
- * rnbdt_bind - bind a session to the export that its login names
- * @s: session whose client is authenticated
+ * rnbdt_bind_check - find the export of a request to attach, and check that it may be used
+ * @s: live session
+ * @info: request
+ * @export: result
  *
- * Context: login work; takes rnbdt_lock, may sleep.
- * Return: RNBD_ST_OK, after which the attachment of the session is bound
- * to the export, or the reason for which the login is refused.
+ * Context: rnbdt_lock held.
+ * Return: RNBD_ST_OK, or the reason for which the request is refused.
  */
-u16 rnbdt_bind(struct rnbdt_session *s)
+u16 rnbdt_bind_check(const struct rnbdt_session *s, const struct rnbd_attach_info *info,
+		     struct rnbdt_export **export)
 {
-	struct rnbdt_export *export;
-	u16 status;
+	u16 status = rnbdt_fence_check_attach(s, info->fence_generation);
 
-	mutex_lock(&rnbdt_lock);
-	status = rnbdt_fence_check(s);
-	export = rnbdt_port_find_export(s->port, s->host, s->login.info.export);
-	if (!status && !export)
+	*export = rnbdt_port_find_export(s->port, s->host, info->export);
+	if (!status && !*export)
 		status = RNBD_ST_NO_EXPORT;
-	if (!status)
-		status = rnbdt_check_others(s, export);
-	if (!status)
-		status = rnbdt_limits_login(s);
-	if (!status) {
-		s->att.fence_generation = s->host->fence.generation;
-		rnbdt_attached_add(&s->att, export);
-		/* The grant then carries the present capacity. */
-		rnbdt_export_update_capacity(export);
-		rnbdt_fence_admit(s);
-	}
-	mutex_unlock(&rnbdt_lock);
-	return status;
+	return status ?: rnbdt_check_others(s, *export);
+}
+
+/**
+ * rnbdt_bind - bind an attachment to an export
+ * @att: new attachment
+ * @export: from rnbdt_bind_check(), in the same section of the lock
+ * @flags: RNBD_ATTACH_* of the request
+ *
+ * Context: rnbdt_lock held; may sleep.
+ */
+void rnbdt_bind(struct rnbdt_attach *att, struct rnbdt_export *export, u16 flags)
+{
+	const struct rnbd_geometry *geo;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	att->fence_generation = att->session->host->fence.generation;
+	rnbdt_attached_add(att, export);
+	/* The reply then carries the present capacity. */
+	rnbdt_export_update_capacity(export);
+	geo = &att->backend->geo;
+	att->readonly = att->backend->readonly || (flags & RNBD_ATTACH_READONLY);
+	att->limits = (struct rnbd_export_limits) {
+		.capacity = geo->capacity,
+		.block_mask = geo->logical_block - 1,
+		.max_io = att->session->granted.max_io,
+		.max_discard = geo->max_discard,
+		.max_write_zeroes = geo->max_write_zeroes,
+	};
 }

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Binding of a login to an export, and the other sessions of its host. See bind.c.
+ * Which attachments may exist. See bind.c.
  */
 #ifndef RNBDT_BIND_H
 #define RNBDT_BIND_H
 
 #include <linux/types.h>
 
+struct rnbd_attach_info;
+struct rnbdt_attach;
+struct rnbdt_export;
 struct rnbdt_session;
 
-u16 rnbdt_bind(struct rnbdt_session *s);
+void rnbdt_close_restarted(const struct rnbdt_session *s);
+u16 rnbdt_bind_check(const struct rnbdt_session *s, const struct rnbd_attach_info *info,
+		     struct rnbdt_export **export);
+void rnbdt_bind(struct rnbdt_attach *att, struct rnbdt_export *export, u16 flags);
 
 #endif /* RNBDT_BIND_H */

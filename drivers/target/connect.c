@@ -8,8 +8,8 @@
  * something on the port, its epoch is the newest and no limit is reached; the
  * first frame must be a login (login.c). A request for another queue adds the
  * queue to the live session whose id it names. The handler creates the queue pair
- * and accepts. Frames are dispatched by type: requests go to request.c, logins and
- * proofs, on queue 0 only, to login.c.
+ * and accepts. Frames are dispatched by type: requests go to request.c; on queue 0 only,
+ * logins and proofs go to login.c, control entries to attach_ctl.c.
  *
  * Ownership
  *
@@ -57,9 +57,11 @@
 #include "../core/proto_err.h"
 #include "../core/ring.h"
 #include "../core/ring_setup.h"
+#include "attach_ctl.h"
 #include "auth.h"
 #include "connect.h"
 #include "counters.h"
+#include "ctl.h"
 #include "epoch.h"
 #include "graph.h"
 #include "half_open.h"
@@ -71,7 +73,6 @@
 #include "queue_alloc.h"
 #include "reply.h"
 #include "request.h"
-#include "resize.h"
 #include "session.h"
 #include "state.h"
 #include "sysfs.h"
@@ -94,6 +95,10 @@ static enum rnbd_proto_err rnbdt_queue_frame(struct rnbd_ring *ring,
 		break;
 	case RNBD_FRAME_QUERY:
 		perr = rnbdt_queue_query(q, frame);
+		break;
+	case RNBD_FRAME_CONTROL:
+		if (!q->index)
+			perr = rnbdt_session_handle_control(s, frame);
 		break;
 	case RNBD_FRAME_LOGIN:
 		if (!q->index)
@@ -264,8 +269,9 @@ static struct rnbdt_session *rnbdt_session_alloc(struct rnbdt_port *port,
 	INIT_WORK(&s->teardown.linger_work, rnbdt_linger_work);
 	INIT_DELAYED_WORK(&s->login.timeout_work, rnbdt_session_timeout);
 	INIT_DELAYED_WORK(&s->login.keepalive_work, rnbdt_session_keepalive);
-	s->att.session = s;
-	INIT_DELAYED_WORK(&s->att.resize.resize_work, rnbdt_attach_resize_work);
+	xa_init(&s->attaches);
+	rnbdt_ctl_init(s);
+	INIT_WORK(&s->ctl.work, rnbdt_ctl_work);
 	rnbdt_netlink_init_session(s);
 	return s;
 

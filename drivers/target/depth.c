@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Depth: how many requests of a session may be in flight.
+ * Depth: how many requests of a disk may be in flight.
  *
  * Operation: requests beyond what the storage works on only wait in its queue, where
  * neither the client nor the target can abort them: a lost connection is replaced
- * when the last of them has ended. So the queues and the depth that a login is
- * granted allow no more requests than the queue of the storage takes
- * (nr_requests, of each hardware queue), and few if the storage is rotational. Storage
- * without a request queue (device mapper, brd, files in the page cache) has no such
- * bound. Fewer queues are granted rather than a depth below RNBDT_DEPTH_MIN.
- *
- * A reconnect is granted what the disk was created with, even if the storage or the
- * parameters were changed since: the client could not use less.
+ * when the last of them has ended. So the reply to an ATTACH names how many requests
+ * the queue of the storage takes (nr_requests, of each hardware queue), and few if the
+ * storage is rotational, and the client makes its disk for as many. Storage without a
+ * request queue (device mapper, brd, files in the page cache) has no such bound.
  *
  * Ownership: the storage belongs to the backend.
- * Concurrency: called by the login work; the parameters may change at any time.
+ * Concurrency: called by the control work; the parameters may change at any time.
  * Errors: none.
  */
 
@@ -28,16 +24,12 @@
 #include "../core/param.h"
 #include "backend.h"
 #include "depth.h"
-#include "session.h"
 
 RNBD_PARAM_UINT(storage_inflight, 0, 0, 65536,
-		"requests in flight of a session; 0: as many as the queue of its storage takes");
+		"requests in flight of a disk; 0: as many as the queue of its storage takes");
 
 RNBD_PARAM_UINT(rotational_inflight, 64, 1, 65536,
-		"requests in flight of a session whose storage is rotational, unless storage_inflight is set");
-
-/* Depth of a queue below which fewer queues are granted instead. */
-#define RNBDT_DEPTH_MIN		32u
+		"requests in flight of a disk whose storage is rotational, unless storage_inflight is set");
 
 /* Hardware queues of the storage for requests whose submitter does not poll. */
 static u32 rnbdt_storage_queues(const struct blk_mq_tag_set *set)
@@ -70,20 +62,15 @@ static u32 rnbdt_storage_takes(const struct rnbdt_backend *be)
 }
 
 /**
- * rnbdt_depth_fit - cut the granted queues and depth to what the storage takes
- * @s: session that is bound to an export; granted.nr_queues and granted.depth are set
+ * rnbdt_depth_limit - return how many requests of a disk the storage takes
+ * @be: backend of the export
  *
- * Context: login work.
+ * Context: process context.
+ * Return: requests in flight, or 0 if there is no bound.
  */
-void rnbdt_depth_fit(struct rnbdt_session *s)
+u32 rnbdt_depth_limit(const struct rnbdt_backend *be)
 {
-	u32 limit = READ_ONCE(storage_inflight) ?: rnbdt_storage_takes(s->att.backend);
-	u32 depth = s->granted.depth, queues = s->granted.nr_queues;
+	u32 limit = READ_ONCE(storage_inflight) ?: rnbdt_storage_takes(be);
 
-	/* Only the login of a disk that exists has a generation. */
-	if (s->login.info.fence_generation || depth * queues <= limit)
-		return;
-	queues = clamp(limit / min(depth, RNBDT_DEPTH_MIN), 1U, queues);
-	s->granted.nr_queues = queues;
-	s->granted.depth = clamp(limit / queues, 1U, depth);
+	return limit == U32_MAX ? 0 : limit;
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Depth: how many requests of a session may be in flight. See depth.c.
+ * Depth: how many requests of a disk may be in flight. See depth.c.
  */
 #ifndef RNBDT_DEPTH_H
 #define RNBDT_DEPTH_H
 
-struct rnbdt_session;
+#include <linux/types.h>
 
-void rnbdt_depth_fit(struct rnbdt_session *s);
+struct rnbdt_backend;
+
+u32 rnbdt_depth_limit(const struct rnbdt_backend *be);
 
 #endif /* RNBDT_DEPTH_H */

@@ -162,7 +162,8 @@ u16 rnbdt_is_newest_epoch(struct rnbdt_host *host, const struct rnbd_conn_req *r
  *
  * Call directly before the submission, whatever was checked when the request
  * arrived. If the session is not live or its epoch is old, mark the request stale:
- * the caller ends it with any status, and no reply is sent.
+ * the caller ends it with any status, and no reply is sent. If only the attachment
+ * closes, the reply has the status RNBD_ST_CLOSED, whatever the caller says.
  *
  * Context: process context; may sleep at a fault point.
  * Return: true if the request may be submitted.
@@ -180,6 +181,10 @@ bool rnbdt_may_submit(struct rnbdt_req *treq)
 		pr_debug("session %u: stale request dropped\n", s->serial);
 		atomic64_inc(&treq->att->export->stale_requests);
 		treq->stale = true;
+		return false;
+	}
+	if (unlikely(READ_ONCE(treq->att->state) != RNBDT_ATTACH_OPEN)) {
+		treq->closed = true;
 		return false;
 	}
 	if (write)

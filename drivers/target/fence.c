@@ -127,12 +127,19 @@ u32 rnbdt_fence_begin(struct rnbdt_host *host)
 	return generation;
 }
 
-/* Check whether @s can reach the storage and was granted before @generation. */
+/* Check whether @s can reach storage that it was granted before @generation. */
 static bool rnbdt_session_active(struct rnbdt_session *s, u32 generation)
 {
+	struct rnbdt_attach *att;
+	unsigned long index;
+
 	lockdep_assert_held(&rnbdt_lock);
-	return s->att.export && s->att.fence_generation < generation &&
-	       !completion_done(&s->teardown.drained);
+	if (!s->nr_bound)
+		return false;
+	xa_for_each(&s->attaches, index, att)
+		if (att->export && att->fence_generation < generation)
+			return true;
+	return false;
 }
 
 static struct rnbdt_session *rnbdt_session_find_active(const struct rnbdt_host *host,
@@ -152,7 +159,7 @@ static struct rnbdt_session *rnbdt_session_find_active(const struct rnbdt_host *
  * @host: host
  * @generation: wait for sessions that were granted before this generation
  *
- * Sessions that were not bound to an export are not waited for.
+ * Sessions without a bound attachment are not waited for.
  *
  * Context: process context without rnbdt_lock; sleeps until the storage has
  * completed the requests, without a limit of time.
@@ -301,9 +308,8 @@ static u16 rnbdt_fence_lift(const struct rnbdt_session *s, const uuid_t *boot_id
  * that.
  *
  * Context: rnbdt_lock held.
- * Return: RNBD_ST_OK; RNBD_ST_FENCED; RNBD_ST_REVOKED if the attachment is of an
- * older generation; RNBD_ST_BUSY if the fence is not complete; RNBD_ST_SHUTDOWN if
- * the session closes.
+ * Return: RNBD_ST_OK; RNBD_ST_FENCED; RNBD_ST_BUSY if the fence is not complete;
+ * RNBD_ST_SHUTDOWN if the session closes.
  */
 u16 rnbdt_fence_check(const struct rnbdt_session *s)
 {
@@ -316,14 +322,35 @@ u16 rnbdt_fence_check(const struct rnbdt_session *s)
 	/* A session that a fence has closed must not lift one; it gets no reply. */
 	if (READ_ONCE(s->state) != RNBDT_LOGIN)
 		return RNBD_ST_SHUTDOWN;
+	if (!fence->fenced)
+		return RNBD_ST_OK;
 	import_uuid(&boot_id, s->login.info.boot_id);
 	/* The first login seen may still come from the client that was fenced. */
-	if (fence->fenced && uuid_is_null(&fence->boot_id) &&
-	    !(s->login.info.flags & RNBD_LOGIN_DISCOVER))
+	if (uuid_is_null(&fence->boot_id) && !(s->login.info.flags & RNBD_LOGIN_DISCOVER))
 		fence->boot_id = boot_id;
 	if (generation && generation != fence->generation)
-		return fence->fenced ? RNBD_ST_FENCED : RNBD_ST_REVOKED;
-	return fence->fenced ? rnbdt_fence_lift(s, &boot_id) : RNBD_ST_OK;
+		return RNBD_ST_FENCED;
+	return rnbdt_fence_lift(s, &boot_id);
+}
+
+/**
+ * rnbdt_fence_check_attach - check whether fencing allows a disk to be attached
+ * @s: live session
+ * @generation: generation that the client says, 0: the disk was not attached before
+ *
+ * Context: rnbdt_lock held.
+ * Return: RNBD_ST_OK; RNBD_ST_FENCED; RNBD_ST_REVOKED if the host was fenced since the
+ * disk was attached.
+ */
+u16 rnbdt_fence_check_attach(const struct rnbdt_session *s, u32 generation)
+{
+	const struct rnbdt_fence *fence = &s->host->fence;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	if (fence->fenced)
+		return RNBD_ST_FENCED;
+	return generation && generation != fence->generation ? RNBD_ST_REVOKED : RNBD_ST_OK;
 }
 
 /**

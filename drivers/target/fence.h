@@ -20,6 +20,7 @@ int rnbdt_fence_host(struct rnbdt_host *host);
 void rnbdt_unfence_host(struct rnbdt_host *host);
 void rnbdt_fence_restore(struct rnbdt_host *host, const struct rnbdt_fence *fence);
 u16 rnbdt_fence_check(const struct rnbdt_session *s);
+u16 rnbdt_fence_check_attach(const struct rnbdt_session *s, u32 generation);
 void rnbdt_fence_admit(const struct rnbdt_session *s);
 u32 rnbdt_sessions_active(const struct rnbdt_host *host);
 

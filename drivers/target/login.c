@@ -6,10 +6,9 @@
  *
  * The first frame of queue 0 is the login. If the host has a secret, a challenge
  * is sent and the client answers with a proof (auth.c). The login work then checks
- * the epoch, binds the session to an export (bind.c), cuts the requested sizes to the
- * limits, allocates and registers the pool, and answers with the pool and the
- * properties of the export. The session is live before the reply is posted,
- * because the client may send requests as soon as it has the reply. A client that
+ * the epoch, cuts the requested sizes to the limits, allocates and registers the pool,
+ * and answers with the pool. The session is live before the reply is posted, because
+ * the client may attach exports as soon as it has the reply (attach_ctl.c). A client that
  * only asks for a list of exports is answered by discover.c.
  *
  * Ownership
@@ -27,8 +26,6 @@
  * Errors
  *
  * A refused login gets a reply with the status and a moment to read it (timers.c).
- * An allowed host cannot probe for exports of others: exports that it may not use,
- * that do not exist or that are disabled all return RNBD_ST_NO_EXPORT.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -45,19 +42,15 @@
 #include "../core/io.h"
 #include "../core/login.h"
 #include "../core/names.h"
-#include "../core/op.h"
 #include "../core/param.h"
 #include "../core/proto_err.h"
 #include "../core/ring.h"
 #include "../core/ring_send.h"
 #include "auth.h"
-#include "backend.h"
 #include "bind.h"
 #include "counters.h"
-#include "depth.h"
 #include "discover.h"
 #include "epoch.h"
-#include "export.h"
 #include "fence.h"
 #include "graph.h"
 #include "half_open.h"
@@ -67,7 +60,6 @@
 #include "pool.h"
 #include "queue.h"
 #include "queue_alloc.h"
-#include "resize.h"
 #include "session.h"
 #include "state.h"
 #include "target.h"
@@ -130,7 +122,6 @@ static u16 rnbdt_login_negotiate(struct rnbdt_session *s, u32 segment_units)
 	queues = rnbdt_limits_queues(requested->nr_queues);
 	s->granted.nr_queues = min_t(u64, queues, div_u64(bytes, floor));
 	s->granted.depth = requested->queue_depth;
-	rnbdt_depth_fit(s);
 	s->granted.max_io = min_t(u64, s->granted.max_io, round_down(div_u64(bytes,
 									     s->granted.nr_queues),
 								     RNBD_UNIT_SIZE));
@@ -163,18 +154,33 @@ static const char *rnbdt_login_pool_error(int error)
 	}
 }
 
+/* Admit the login, and close what the host had before its client module restarted. */
+static u16 rnbdt_login_admit(struct rnbdt_session *s)
+{
+	u16 status;
+
+	mutex_lock(&rnbdt_lock);
+	status = rnbdt_fence_check(s);
+	if (!status)
+		status = rnbdt_limits_login(s);
+	if (!status) {
+		rnbdt_close_restarted(s);
+		rnbdt_fence_admit(s);
+	}
+	mutex_unlock(&rnbdt_lock);
+	return status;
+}
+
 static u16 rnbdt_login_set_up(struct rnbdt_session *s)
 {
 	u32 segment_units = rnbdt_pool_segment_units(s->conn.dev);
-	struct rnbdt_attach *att = &s->att;
 	u16 status;
 	int ret;
 
 	rnbd_inject_delay(&rnbdt_inject_delay_login);
-	status = rnbdt_bind(s);
+	status = rnbdt_login_admit(s);
 	if (status)
 		return status;
-	att->readonly = att->backend->readonly || (s->login.info.flags & RNBD_LOGIN_READONLY);
 	if (!segment_units) {
 		pr_err_ratelimited("session %u: device %s cannot register memory by work requests\n",
 				   s->serial, s->conn.dev->name);
@@ -197,13 +203,6 @@ static u16 rnbdt_login_set_up(struct rnbdt_session *s)
 		return ret == -ENOMEM ? RNBD_ST_POOL_FULL : RNBD_ST_DEVICE;
 	}
 
-	att->limits = (struct rnbd_export_limits) {
-		.capacity = READ_ONCE(att->backend->geo.capacity),
-		.block_mask = att->backend->geo.logical_block - 1,
-		.max_io = s->granted.max_io,
-		.max_discard = att->backend->geo.max_discard,
-		.max_write_zeroes = att->backend->geo.max_write_zeroes,
-	};
 	s->granted.limits = (struct rnbd_limits) {
 		.pool_units = s->pool.units,
 		.segment_units = s->pool.segment_units,
@@ -217,26 +216,16 @@ static u16 rnbdt_login_set_up(struct rnbdt_session *s)
 static void rnbdt_login_fill_grant(struct rnbdt_session *s,
 				   struct rnbd_grant *grant)
 {
-	const struct rnbdt_attach *att = &s->att;
-
 	grant->nr_queues = s->granted.nr_queues;
 	grant->queue_depth = s->granted.depth;
 	grant->features = s->login.info.features & RNBD_FEATURES;
-	/* The capacity of the backend may change now; the granted limits hold the valid one. */
-	grant->geo = data_race(att->backend->geo);
-	grant->geo.capacity = att->limits.capacity;
-	if (att->readonly)
-		grant->geo.flags |= RNBD_EXPORT_READONLY;
 	grant->max_io = s->granted.max_io;
 	grant->pool_units = s->pool.units;
 	grant->segment_units = s->pool.segment_units;
 	grant->nr_segments = s->pool.nr_segments;
 	grant->keepalive_ms = s->login.info.keepalive_ms;
-	memcpy(grant->incarnation, att->export->incarnation, sizeof(grant->incarnation));
-	export_uuid(grant->export_uuid, &att->export->uuid);
 	grant->inline_read = s->granted.limits.inline_read;
 	grant->inline_write = s->granted.limits.inline_write;
-	grant->fence_generation = att->fence_generation;
 }
 
 /* Called under ring->lock. */
@@ -352,14 +341,13 @@ static void rnbdt_login_process(struct rnbdt_session *s)
 		rnbdt_limits_refused(s, grant.status);
 	if (grant.status == RNBD_ST_OK) {
 		rnbdt_login_fill_grant(s, &grant);
-		pr_info("session %u: host %pUb attached export %s: %u queues, depth %u, pool %llu KiB, epoch %u\n",
-			s->serial, &s->host_id, rnbdt_export_name(s->att.export),
+		pr_info("session %u: host %pUb logged in on port %s: %u queues, depth %u, pool %llu KiB, epoch %u\n",
+			s->serial, &s->host_id, rnbdt_port_name(s->port),
 			s->granted.nr_queues, s->granted.depth, s->account.pool_bytes >> 10,
 			s->epoch);
 	} else if (grant.status != RNBD_ST_BUSY) {
-		pr_warn_ratelimited("session %u: host %pUb: login to export \"%s\" on port %s refused: %s\n",
-				    s->serial, &s->host_id, s->login.info.export,
-				    rnbdt_port_name(s->port),
+		pr_warn_ratelimited("session %u: host %pUb: login on port %s refused: %s\n",
+				    s->serial, &s->host_id, rnbdt_port_name(s->port),
 				    rnbd_status_text(grant.status));
 	}
 
@@ -390,12 +378,6 @@ static void rnbdt_login_process(struct rnbdt_session *s)
 		return;
 	queue_delayed_work(rnbdt_timer_wq, &s->login.keepalive_work,
 			   msecs_to_jiffies(grant.keepalive_ms) / 2);
-	/* From here on changes of the capacity are reported, also a recent one. */
-	mutex_lock(&rnbdt_lock);
-	s->att.resize.reported = grant.geo.capacity;
-	s->att.resize.reported_at = jiffies - RNBDT_RESIZE_PAUSE;
-	rnbdt_attach_resize(&s->att);
-	mutex_unlock(&rnbdt_lock);
 }
 
 /**

@@ -42,6 +42,7 @@
 
 #include <rnbd/netlink-target.h>
 
+#include "attached.h"
 #include "names.h"
 #include "netlink.h"
 #include "netlink_gen.h"
@@ -103,7 +104,7 @@ static int rnbdt_put_session(struct sk_buff *msg, struct rnbdt_session *s,
 	char addr[INET6_ADDRSTRLEN];
 	struct rnbdt_change now;
 	unsigned long irq;
-	const char *export;
+	char export[RNBD_EXPORT_NAME_SIZE];
 	time64_t live_at;
 	void *hdr;
 
@@ -117,9 +118,9 @@ static int rnbdt_put_session(struct sk_buff *msg, struct rnbdt_session *s,
 	now.from = s->state;
 	now.to = s->state;
 	now.reason = s->log.reason;
-	export = rnbdt_session_export(s);
 	live_at = s->live_at;
 	spin_unlock_irqrestore(&s->state_lock, irq);
+	rnbdt_session_export(s, export);
 
 	snprintf(addr, sizeof(addr), "%pISc", &s->peer);
 	if (nla_put_u32(msg, RNBDT_ATTR_SERIAL, s->serial) ||

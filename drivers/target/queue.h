@@ -30,15 +30,18 @@ struct rnbdt_queue;
 /**
  * struct rnbdt_req - a request of a client, found by its tag
  * @queue: queue of the request; constant
- * @att: attachment that the request is for; set by the frame handler
+ * @att: attachment that the request is for, on which it holds a reference; NULL if that
+ *	was closed; set by the frame handler
+ * @submit: way of the request to the storage; set with @att
  * @entry: in rnbdt_queue.done; ring->lock
- * @todo: in rnbdt_queue.todo
+ * @todo: in rnbdt_submit.todo
  * @begun: monotonic time in ns when the frame of the request was decoded
  * @busy: the client waits for the reply; set by the frame handler, cleared
  *	(release) when the reply is put into a frame, because the client may use
  *	the tag again as soon as that frame is posted
  * @stale: rnbdt_may_submit() has dropped the request because its session closes or its
  *	epoch is old; it gets no reply, and the client sends it again when it reconnects
+ * @closed: rnbdt_may_submit() has refused the request because its attachment closes
  * @status: result, enum rnbd_status
  * @error: first errno of the parts, negative, or 0
  * @parts: bios or asynchronous I/O in flight, plus one while they are being submitted
@@ -61,11 +64,13 @@ struct rnbdt_queue;
 struct rnbdt_req {
 	struct rnbdt_queue *queue;
 	struct rnbdt_attach *att;
+	struct rnbdt_submit *submit;
 	struct list_head entry;
 	struct llist_node todo;
 	u64 begun;
 	bool busy;
 	bool stale;
+	bool closed;
 	u16 status;
 	int error;
 	atomic_t parts;
@@ -90,14 +95,9 @@ struct rnbdt_req {
  * @cm_id: connection id; the queue is its context
  * @index: index in rnbdt_session.queues; constant
  * @reqs: requests by tag, as many as the granted depth; NULL before the login
- * @todo: requests to submit, newest first
- * @submit_work: submits @todo, on the io_wq of the backend
- * @submitter: task that runs @submit_work at this time, or NULL; read without a lock
  * @done: requests whose reply was not put into a frame yet
  * @nr_done: length of @done; written under ring->lock, read without
  * @done_inline: bytes of READ data of @done that the client accepts inside a frame
- * @resize: queue 0: capacity in bytes to report to the client, 0: none; written under
- *	ring->lock, read without
  * @query: tag, plus one, of the request that the client asks about, 0: none; written
  *	under ring->lock, read without
  * @stats: counters of completed requests
@@ -115,13 +115,9 @@ struct rnbdt_queue {
 	struct rdma_cm_id *cm_id;
 	u16 index;
 	struct rnbdt_req *reqs;
-	struct llist_head todo;
-	struct work_struct submit_work;
-	struct task_struct *submitter;
 	struct list_head done;
 	u32 nr_done;
 	u32 done_inline;
-	u64 resize;
 	u32 query;
 	struct rnbdt_stats stats;
 	u32 replies_per_frame;

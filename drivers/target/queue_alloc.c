@@ -60,8 +60,6 @@ struct rnbdt_queue *rnbdt_queue_alloc(struct rnbdt_session *s, u16 index,
 	q->session = s;
 	q->cm_id = id;
 	q->index = index;
-	init_llist_head(&q->todo);
-	INIT_WORK(&q->submit_work, rnbdt_queue_submit_work);
 	INIT_LIST_HEAD(&q->done);
 	atomic_set(&q->inflight, 1);
 	init_completion(&q->idle);
@@ -115,14 +113,11 @@ void rnbdt_queue_wait_idle(struct rnbdt_queue *q)
 		atomic_inc(&rnbdt_waiting);
 		while (!wait_for_completion_timeout(&q->idle, RNBDT_WAIT_LOG))
 			if (__ratelimit(&rnbdt_wait_log))
-				pr_warn("session %u: queue %u waits for the storage of export %s to complete %d requests; sessions that wait: %d\n",
+				pr_warn("session %u: queue %u waits for the storage to complete %d requests; sessions that wait: %d\n",
 					q->session->serial, q->index,
-					rnbdt_session_export(q->session),
 					atomic_read(&q->inflight), atomic_read(&rnbdt_waiting));
 		atomic_dec(&rnbdt_waiting);
 	}
-	/* The work item has no requests left, but may not have returned yet. */
-	flush_work(&q->submit_work);
 }
 
 /**

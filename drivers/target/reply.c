@@ -14,8 +14,8 @@
  * frame if all such data of the frame fits, otherwise none does: the client
  * fetches what is left together.
  *
- * A report of a changed capacity, and the answer to a query, precede the replies and
- * use a credit as well.
+ * Control entries (ctl.c), and the answer to a query, precede the replies and use a credit
+ * as well.
  *
  * Ownership
  *
@@ -38,10 +38,10 @@
 #include <linux/completion.h>
 #include <linux/highmem.h>
 #include <linux/module.h>
+#include <linux/percpu-refcount.h>
 #include <linux/timekeeping.h>
 #include <rdma/ib_verbs.h>
 
-#include "../core/geometry.h"
 #include "../core/inject.h"
 #include "../core/io.h"
 #include "../core/op.h"
@@ -49,6 +49,7 @@
 #include "../core/ring.h"
 #include "../core/ring_send.h"
 #include "backend.h"
+#include "ctl.h"
 #include "graph.h"
 #include "inject.h"
 #include "pool.h"
@@ -121,18 +122,6 @@ static bool rnbdt_queue_sends_inline(const struct rnbdt_queue *q)
 	       q->done_inline <= q->ring.attr.slot_size - RNBD_RING_DATA_OFFSET;
 }
 
-/* Called under ring->lock. Without a credit the report stays queued. */
-static void rnbdt_queue_send_resize(struct rnbdt_queue *q)
-{
-	struct rnbd_ring *ring = &q->ring;
-
-	if (!rnbd_ring_open(ring, RNBD_FRAME_RESIZE))
-		return;
-	rnbd_encode_resize(rnbd_ring_add(ring, sizeof(struct rnbd_resize), 1), q->resize);
-	WRITE_ONCE(q->resize, 0);
-	rnbd_ring_send(ring, NULL, NULL, IB_SEND_SIGNALED);
-}
-
 /* Called under ring->lock. Without a credit the answer stays queued. */
 static void rnbdt_queue_send_answer(struct rnbdt_queue *q)
 {
@@ -149,13 +138,19 @@ static void rnbdt_queue_send_answer(struct rnbdt_queue *q)
 	rnbd_ring_send(ring, NULL, NULL, IB_SEND_SIGNALED);
 }
 
+/* Control entries of the session travel on queue 0. */
+static bool rnbdt_queue_has_ctl(const struct rnbdt_queue *q)
+{
+	return !q->index && READ_ONCE(q->session->ctl.pending);
+}
+
 /* Called under ring->lock. */
 static void rnbdt_queue_send_replies(struct rnbdt_queue *q)
 {
 	struct rnbd_ring *ring = &q->ring;
 
-	if (unlikely(q->resize))
-		rnbdt_queue_send_resize(q);
+	if (unlikely(rnbdt_queue_has_ctl(q)))
+		rnbdt_ctl_send(q);
 	if (unlikely(q->query))
 		rnbdt_queue_send_answer(q);
 	while (q->nr_done) {
@@ -207,7 +202,7 @@ static void rnbdt_queue_send_replies(struct rnbdt_queue *q)
 }
 
 /**
- * rnbdt_queue_kick - send replies and reports that wait
+ * rnbdt_queue_kick - send replies and control entries that wait
  * @q: queue that may have got a credit or a send slot
  *
  * Context: any, without ring->lock; does not sleep.
@@ -217,7 +212,7 @@ void rnbdt_queue_kick(struct rnbdt_queue *q)
 	unsigned long flags;
 
 	/* A context that adds to the list sends by itself if it can. */
-	if (!READ_ONCE(q->nr_done) && !READ_ONCE(q->resize) && !READ_ONCE(q->query))
+	if (!READ_ONCE(q->nr_done) && !READ_ONCE(q->query) && !rnbdt_queue_has_ctl(q))
 		return;
 	spin_lock_irqsave(&q->ring.lock, flags);
 	rnbdt_queue_send_replies(q);
@@ -228,9 +223,9 @@ void rnbdt_queue_kick(struct rnbdt_queue *q)
  * Check whether a request completes during its submission. Others of its frame may
  * do so as well; their replies leave together when all are submitted.
  */
-static bool rnbdt_queue_submitting(const struct rnbdt_queue *q)
+static bool rnbdt_queue_submitting(const struct rnbdt_req *treq)
 {
-	return in_task() && READ_ONCE(q->submitter) == current;
+	return in_task() && treq->att && READ_ONCE(treq->submit->submitter) == current;
 }
 
 /*
@@ -254,11 +249,13 @@ static void rnbdt_req_count(const struct rnbdt_req *treq)
  */
 void rnbdt_req_done(struct rnbdt_req *treq, u16 status)
 {
+	struct rnbdt_attach *att = treq->att;
 	struct rnbdt_queue *q = treq->queue;
+	bool submitting = rnbdt_queue_submitting(treq);
 	unsigned long flags;
 
-	treq->status = status;
-	if (likely(!treq->stale))
+	treq->status = unlikely(treq->closed) ? RNBD_ST_CLOSED : status;
+	if (likely(!treq->stale && treq->status != RNBD_ST_CLOSED))
 		rnbdt_req_count(treq);
 	spin_lock_irqsave(&q->ring.lock, flags);
 	if (unlikely(!treq->stale && rnbd_inject(&rnbdt_inject_drop_reply, NULL))) {
@@ -270,10 +267,12 @@ void rnbdt_req_done(struct rnbdt_req *treq, u16 status)
 			q->done_inline += treq->req.length;
 		WRITE_ONCE(q->nr_done, q->nr_done + 1);
 	}
-	if (!rnbdt_queue_submitting(q))
+	if (!submitting)
 		rnbdt_queue_send_replies(q);
 	spin_unlock_irqrestore(&q->ring.lock, flags);
 
+	if (likely(att))
+		percpu_ref_put(&att->ref);
 	/* The queue may be freed as soon as this is zero. */
 	if (atomic_dec_and_test(&q->inflight))
 		complete(&q->idle);
@@ -300,23 +299,6 @@ enum rnbd_proto_err rnbdt_queue_answer(struct rnbdt_queue *q, u16 tag)
 	rnbdt_queue_send_replies(q);
 	spin_unlock_irqrestore(&q->ring.lock, flags);
 	return perr;
-}
-
-/**
- * rnbdt_queue_resize - report a changed capacity to the client
- * @q: queue 0 of a live session whose client supports such reports
- * @capacity: bytes; replaces a report that was not sent yet
- *
- * Context: any, without ring->lock; does not sleep.
- */
-void rnbdt_queue_resize(struct rnbdt_queue *q, u64 capacity)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&q->ring.lock, flags);
-	WRITE_ONCE(q->resize, capacity);
-	rnbdt_queue_send_replies(q);
-	spin_unlock_irqrestore(&q->ring.lock, flags);
 }
 
 /**

@@ -18,6 +18,5 @@ void rnbdt_queue_copy(struct rnbdt_req *treq, void *data, bool to_pool);
 void rnbdt_queue_kick(struct rnbdt_queue *q);
 void rnbdt_req_done(struct rnbdt_req *treq, u16 status);
 enum rnbd_proto_err rnbdt_queue_answer(struct rnbdt_queue *q, u16 tag);
-void rnbdt_queue_resize(struct rnbdt_queue *q, u64 capacity);
 
 #endif /* RNBDT_REPLY_H */

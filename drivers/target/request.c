@@ -6,8 +6,9 @@
  *
  * The frame handler decodes the requests of a frame, copies each into the
  * structure that its tag names and passes it to the backend: directly if the
- * backend never sleeps, otherwise through the submit work item of the queue,
- * because the handler shares its completion queue with other queues. Inline data
+ * backend never sleeps, otherwise through a work item of the attachment and queue,
+ * because the handler shares its completion queue with other queues, and storage that
+ * makes a submitter wait must not delay requests for other exports. Inline data
  * of a WRITE is copied to the pool first. Before the submission a request is
  * checked against what may change while a session is live, the capacity of the
  * export, and against the read-only flag. A query about a request is answered by
@@ -21,22 +22,26 @@
  *
  * Concurrency
  *
- * Frames of one queue are handled one at a time in softirq context. q->todo is a
- * lock-free list: the handler adds, the work item takes all. The teardown waits
- * until q->inflight is zero and flushes the work item before it frees the queue.
+ * Frames of one queue are handled one at a time in softirq context. The list of a
+ * struct rnbdt_submit is lock-free: the handler adds, the work item takes all. The
+ * attachment leaves its export when it has no request and the work items have ended.
  *
  * Errors
  *
  * A malformed request or a tag in use is a protocol error, which ends the session.
- * A request that cannot be executed gets a reply with a status. Frames that arrive
+ * A request that cannot be executed gets a reply with a status: RNBD_ST_CLOSED if its
+ * attachment closes or was closed. Frames that arrive
  * when the session closes are counted as stale and dropped.
  */
 
 #include <linux/blkdev.h>
 #include <linux/llist.h>
+#include <linux/percpu-refcount.h>
+#include <linux/rcupdate.h>
 #include <linux/workqueue.h>
 #include <linux/module.h>
 #include <linux/timekeeping.h>
+#include <linux/xarray.h>
 
 #include "../core/frame.h"
 #include "../core/inject.h"
@@ -87,27 +92,126 @@ static void rnbdt_backend_submit(struct rnbdt_req *treq)
 }
 
 /**
- * rnbdt_queue_submit_work - submit the queued requests of a queue in their order
- * @work: rnbdt_queue.submit_work
+ * rnbdt_submit_work - submit requests to the storage in their order
+ * @work: rnbdt_submit.work
  *
  * Context: work item of the backend's io_wq; may sleep in the storage.
  */
-void rnbdt_queue_submit_work(struct work_struct *work)
+void rnbdt_submit_work(struct work_struct *work)
 {
-	struct rnbdt_queue *q = container_of(work, struct rnbdt_queue, submit_work);
-	struct llist_node *todo = llist_reverse_order(llist_del_all(&q->todo));
+	struct rnbdt_submit *submit = container_of(work, struct rnbdt_submit, work);
+	struct llist_node *todo = llist_reverse_order(llist_del_all(&submit->todo));
 	struct rnbdt_req *treq, *next;
 	struct blk_plug plug;
 
 	if (READ_ONCE(reply_batch))
-		WRITE_ONCE(q->submitter, current);
+		WRITE_ONCE(submit->submitter, current);
 	blk_start_plug(&plug);
 	llist_for_each_entry_safe(treq, next, todo, todo)
 		rnbdt_backend_submit(treq);
 	blk_finish_plug(&plug);
-	WRITE_ONCE(q->submitter, NULL);
+	WRITE_ONCE(submit->submitter, NULL);
 	/* The queue stays until this work item has been flushed. */
-	rnbdt_queue_kick(q);
+	rnbdt_queue_kick(submit->queue);
+}
+
+/* The limits of an export that is not known any more: they refuse nothing. */
+static const struct rnbd_export_limits rnbdt_no_limits = {
+	.capacity = U64_MAX / 2,
+	.max_io = U32_MAX,
+	.max_discard = U32_MAX,
+	.max_write_zeroes = U32_MAX,
+};
+
+/*
+ * Find the attachment of a request. @att is set to NULL if it was closed and another one
+ * has its index. Called under RCU.
+ */
+static enum rnbd_proto_err rnbdt_find_attach(struct rnbdt_session *s,
+					     const struct rnbd_handle *handle,
+					     struct rnbdt_attach **att)
+{
+	struct rnbdt_attach *found = *att;
+
+	if (!found || found->handle.index != handle->index)
+		found = xa_load(&s->attaches, handle->index);
+	if (unlikely(!found || handle->generation > found->handle.generation))
+		return RNBD_PERR_HANDLE;
+	*att = handle->generation == found->handle.generation ? found : NULL;
+	return RNBD_PERR_NONE;
+}
+
+/* Pass an accepted request on, or refuse it because its attachment was closed. */
+static void rnbdt_queue_begin(struct rnbdt_queue *q, struct rnbdt_req *treq,
+			      struct rnbdt_attach *att, const void *data)
+{
+	struct rnbdt_submit *submit;
+
+	treq->att = NULL;
+	atomic_inc(&q->inflight);
+	if (unlikely(!att || !percpu_ref_tryget_live(&att->ref))) {
+		rnbdt_req_done(treq, RNBD_ST_CLOSED);
+		return;
+	}
+	submit = &att->submits[q->index];
+	WRITE_ONCE(submit->queue, q);
+	treq->att = att;
+	treq->submit = submit;
+	if (data)
+		rnbdt_queue_copy(treq, (void *)data, true);
+	trace_rnbdt_request(treq);
+	if (att->backend->ops->atomic)
+		rnbdt_backend_submit(treq);
+	else if (llist_add(&treq->todo, &submit->todo))
+		/* Only the first entry of an empty list must queue the work item. */
+		queue_work(att->backend->io_wq, &submit->work);
+}
+
+/* Handle the next request of a frame. Called under RCU. */
+static enum rnbd_proto_err rnbdt_queue_request(struct rnbdt_queue *q, struct rnbd_frame *frame,
+					       u16 *pos, struct rnbdt_attach **att, u64 now)
+{
+	struct rnbdt_session *s = q->session;
+	struct rnbd_req_cursor cursor;
+	enum rnbd_proto_err perr;
+	struct rnbd_request req;
+	struct rnbdt_req *treq;
+
+	perr = rnbd_begin_request(frame, *pos, &cursor);
+	if (!perr)
+		perr = rnbdt_find_attach(s, &cursor.handle, att);
+	if (!perr)
+		perr = rnbd_decode_request(frame, pos, &cursor, &s->granted.limits,
+					   *att ? &(*att)->limits : &rnbdt_no_limits, &req);
+	if (unlikely(perr))
+		return perr;
+	treq = &q->reqs[req.tag];
+	/* pairs with the release in rnbdt_queue_send_replies() */
+	if (unlikely(smp_load_acquire(&treq->busy)))
+		return RNBD_PERR_TAG;
+	treq->busy = true;
+	treq->closed = false;
+	treq->begun = now;
+	memcpy(&treq->req, &req, offsetof(struct rnbd_request, extents) +
+	       req.nr_extents * sizeof(req.extents[0]));
+	rnbdt_queue_begin(q, treq, *att, req.data);
+	return RNBD_PERR_NONE;
+}
+
+/* Count a frame that arrives when the session closes, for the export of its first request. */
+static void rnbdt_count_stale(struct rnbdt_session *s, const struct rnbd_frame *frame)
+{
+	struct rnbd_req_cursor cursor;
+	struct rnbdt_export *export;
+	struct rnbdt_attach *att;
+
+	if (rnbd_begin_request(frame, 0, &cursor))
+		return;
+	att = xa_load(&s->attaches, cursor.handle.index);
+	export = att ? READ_ONCE(att->export) : NULL;
+	/* The teardown, which ends the attachment, waits for this handler. */
+	if (export)
+		atomic64_inc(&export->stale_frames);
 }
 
 /**
@@ -117,18 +221,15 @@ void rnbdt_queue_submit_work(struct work_struct *work)
  *
  * Context: completion handler of the queue; does not sleep.
  * Return: RNBD_PERR_NONE, or a protocol error if the session is not live yet, the
- * frame is malformed or a tag is in use.
+ * frame is malformed, a tag is in use, or no attachment has the handle of a request.
  */
 enum rnbd_proto_err rnbdt_queue_requests(struct rnbdt_queue *q,
 					 struct rnbd_frame *frame)
 {
 	struct rnbdt_session *s = q->session;
-	struct rnbdt_attach *att = &s->att;
 	enum rnbd_proto_err perr = RNBD_PERR_NONE;
-	struct rnbd_request req;
-	struct rnbdt_req *treq;
+	struct rnbdt_attach *att = NULL;
 	enum rnbdt_state state;
-	bool work = false;
 	u16 pos = 0;
 	u64 now;
 
@@ -136,43 +237,16 @@ enum rnbd_proto_err rnbdt_queue_requests(struct rnbdt_queue *q,
 	state = smp_load_acquire(&s->state);
 	if (unlikely(state < RNBDT_LIVE))
 		return RNBD_PERR_TYPE;
+	rcu_read_lock();
 	if (unlikely(state > RNBDT_LIVE)) {
-		/* A session may close before it is bound to an export. */
-		struct rnbdt_export *export = READ_ONCE(att->export);
-
-		if (export)
-			atomic64_inc(&export->stale_frames);
+		rnbdt_count_stale(s, frame);
+		rcu_read_unlock();
 		return RNBD_PERR_NONE;
 	}
-
 	now = ktime_get_ns();
-	while (pos < frame->nr_entries) {
-		perr = rnbd_decode_request(frame, &pos, &s->granted.limits, &att->limits, &req);
-		if (unlikely(perr))
-			break;
-		treq = &q->reqs[req.tag];
-		/* pairs with the release in rnbdt_queue_send_replies() */
-		if (unlikely(smp_load_acquire(&treq->busy))) {
-			perr = RNBD_PERR_TAG;
-			break;
-		}
-		treq->busy = true;
-		treq->att = att;
-		treq->begun = now;
-		memcpy(&treq->req, &req, offsetof(struct rnbd_request, extents) +
-		       req.nr_extents * sizeof(req.extents[0]));
-		if (req.data)
-			rnbdt_queue_copy(treq, (void *)req.data, true);
-		trace_rnbdt_request(treq);
-		atomic_inc(&q->inflight);
-		if (att->backend->ops->atomic)
-			rnbdt_backend_submit(treq);
-		else
-			work |= llist_add(&treq->todo, &q->todo);
-	}
-	/* Only the first entry of an empty list must queue the work item. */
-	if (work)
-		queue_work(att->backend->io_wq, &q->submit_work);
+	while (!perr && pos < frame->nr_entries)
+		perr = rnbdt_queue_request(q, frame, &pos, &att, now);
+	rcu_read_unlock();
 	return perr ?: rnbd_decode_end(frame);
 }
 

@@ -12,7 +12,7 @@
 struct rnbd_frame;
 struct rnbdt_queue;
 
-void rnbdt_queue_submit_work(struct work_struct *work);
+void rnbdt_submit_work(struct work_struct *work);
 enum rnbd_proto_err rnbdt_queue_requests(struct rnbdt_queue *q,
 					 struct rnbd_frame *frame);
 enum rnbd_proto_err rnbdt_queue_query(struct rnbdt_queue *q, const struct rnbd_frame *frame);

@@ -2,15 +2,15 @@
 /*
  * Resize: reports a changed capacity to the clients.
  *
- * Operation: when the capacity of an export changes (export.c), the clients of its
- * live sessions that support the feature get a RESIZE frame on queue 0, at most
- * one per RNBDT_RESIZE_PAUSE; a later capacity replaces one that was not reported
+ * Operation: when the capacity of an export changes (export.c), each client that has
+ * attached it gets a CAPACITY entry, at most one per RNBDT_RESIZE_PAUSE and
+ * attachment; a later capacity replaces one that was not reported
  * yet. A larger capacity is accepted by the decoder from the report on. A smaller
  * one never lowers the limit of the decoder, because requests for the old capacity
  * may be in flight: request.c answers those with RNBD_ST_RANGE.
  *
  * Concurrency: rnbdt_lock protects what was reported. The work item runs on
- * rnbdt_timer_wq; the teardown cancels it.
+ * rnbdt_timer_wq; the end of the attachment cancels it.
  */
 
 #include <linux/mutex.h>
@@ -18,8 +18,8 @@
 #include <rnbd/wire.h>
 
 #include "backend.h"
+#include "ctl.h"
 #include "graph.h"
-#include "reply.h"
 #include "resize.h"
 #include "session.h"
 #include "target.h"
@@ -28,21 +28,19 @@
  * rnbdt_attach_resize - schedule a report of the capacity to a client
  * @att: attachment that is bound to an export
  *
- * Has no effect if the client knows the capacity, does not support such reports or
- * has not received its login reply.
+ * Has no effect if the client knows the capacity or the attachment closes.
  *
  * Context: process context, rnbdt_lock held; does not sleep.
  */
 void rnbdt_attach_resize(struct rnbdt_attach *att)
 {
-	const struct rnbdt_session *s = att->session;
 	unsigned long next = att->resize.reported_at + RNBDT_RESIZE_PAUSE;
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	if (!att->resize.reported || att->resize.reported == att->backend->geo.capacity ||
-	    !(s->login.info.features & RNBD_FEATURE_RESIZE) ||
-	    READ_ONCE(s->state) != RNBDT_LIVE)
+	if (att->state != RNBDT_ATTACH_OPEN ||
+	    att->resize.reported == att->backend->geo.capacity ||
+	    READ_ONCE(att->session->state) != RNBDT_LIVE)
 		return;
 	queue_delayed_work(rnbdt_timer_wq, &att->resize.resize_work,
 			   time_before(jiffies, next) ? next - jiffies : 0);
@@ -58,18 +56,18 @@ void rnbdt_attach_resize_work(struct work_struct *work)
 {
 	struct rnbdt_attach *att = container_of(to_delayed_work(work),
 						struct rnbdt_attach, resize.resize_work);
-	struct rnbdt_session *s = att->session;
 	u64 capacity;
 
 	mutex_lock(&rnbdt_lock);
-	capacity = att->backend->geo.capacity;
-	if (capacity != att->resize.reported && READ_ONCE(s->state) == RNBDT_LIVE) {
+	capacity = att->state == RNBDT_ATTACH_OPEN ? att->backend->geo.capacity : 0;
+	if (capacity && capacity != att->resize.reported &&
+	    READ_ONCE(att->session->state) == RNBDT_LIVE) {
 		/* Requests for the new capacity may arrive right after the report. */
 		if (capacity > att->limits.capacity)
 			WRITE_ONCE(att->limits.capacity, capacity);
 		att->resize.reported = capacity;
 		att->resize.reported_at = jiffies;
-		rnbdt_queue_resize(s->queues[0], capacity);
+		rnbdt_ctl_capacity(att, capacity);
 	}
 	mutex_unlock(&rnbdt_lock);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The session: one login of a host at a port, with one attachment of an export.
+ * The session: one login of a host at a port, with its attachments of exports.
  *
  * Operation: a connection request for queue 0 creates a session (connect.c); a
  * login makes it live or refused, or starts a list of exports (login.c); the
@@ -8,8 +8,8 @@
  * and the teardown frees it (state.c, teardown.c).
  *
  * Ownership: a session owns its queues, its pool, its protection domain and its
- * references on the secret, on its host, on its port and on the module. The export of
- * its attachment remains open until no request of it is left (attached.c). What the
+ * references on the secret, on its host, on its port and on the module. It owns its
+ * attachments, each of which keeps its export open until no request is left (attached.c). What the
  * session has charged to the accounts is recorded in it, see limits.c.
  *
  * Concurrency: the member documentation names the lock of each member. "Login
@@ -30,6 +30,7 @@
 #include <linux/uuid.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
 #include "../core/cm.h"
@@ -261,6 +262,48 @@ struct rnbdt_login {
 };
 
 /**
+ * struct rnbdt_ctl_slot - a control request of the client
+ * @entry: in a list of struct rnbdt_ctl
+ * @type: RNBD_CTL_ATTACH or RNBD_CTL_DETACH
+ * @id: id of the entry, which the answer repeats
+ * @attach: ATTACH: request
+ * @grant: ATTACH: answer
+ * @info: DETACH: handle, and status of the answer
+ */
+struct rnbdt_ctl_slot {
+	struct list_head entry;
+	u16 type;
+	u32 id;
+	struct rnbd_attach_info attach;
+	struct rnbd_attach_grant grant;
+	struct rnbd_handle_info info;
+};
+
+/**
+ * struct rnbdt_ctl - control entries of a session
+ * @slots: requests of the client
+ * @free: slots without a request
+ * @todo: slots for the control work, in their order
+ * @waiting: slots that the control work could not answer yet
+ * @ready: slots with an answer to send
+ * @events: attachments, struct rnbdt_attach, with something to tell the client
+ * @pending: there is something to send; written under the lock, read without
+ * @work: handles @todo, on rnbdt_login_wq
+ *
+ * The lock of the ring of queue 0 protects the lists.
+ */
+struct rnbdt_ctl {
+	struct rnbdt_ctl_slot slots[RNBD_CTL_OPEN_MAX];
+	struct list_head free;
+	struct list_head todo;
+	struct list_head waiting;
+	struct list_head ready;
+	struct list_head events;
+	bool pending;
+	struct work_struct work;
+};
+
+/**
  * struct rnbdt_granted - limits that the login reply granted
  * @nr_queues: granted number of queues; set before live
  * @depth: granted number of requests per queue; set before live
@@ -305,22 +348,23 @@ struct rnbdt_session_dir {
 };
 
 /**
- * struct rnbdt_session - one attachment of a host
+ * struct rnbdt_session - one login of a host
  * @ref: references on this structure; rnbdt_sessions holds one, @kobj another
  * @entry: in rnbdt_sessions until the session is dead; rnbdt_lock
  * @host_entry: in rnbdt_host.sessions as long; rnbdt_lock
  * @serial: number of the session for logs and netlink; ascending in
  *	rnbdt_sessions; constant
  * @host_id: id of the host; constant
- * @session_id: id of the attachment; constant
+ * @session_id: id of the session, the same over reconnects; constant
  * @epoch: epoch of this session; constant
- * @newest_epoch: highest epoch that the client has used for this attachment;
+ * @newest_epoch: highest epoch that the client has used for this session;
  *	written under rnbdt_lock, read without
  * @host: host of the session, referenced until the session is dead; constant
  * @port: port of the session, referenced until the session is dead; constant
  * @port_name: copy of the name of @port; constant
  * @peer: address of the client; constant
- * @att: attachment of the session; bound to an export by the login work
+ * @attaches: attachments by index; written under rnbdt_lock, read under RCU
+ * @nr_bound: attachments that are bound to an export; rnbdt_lock
  * @state_lock: protects @state to @nr_reported; taken with interrupts disabled
  * @state: enum rnbdt_state; written under @state_lock, read without by requests
  * @live_at: seconds of the boot clock when the session became live; 0: it never was
@@ -335,6 +379,7 @@ struct rnbdt_session_dir {
  * @log: changes of state to report
  * @conn: RDMA resources that all queues share, and handlers that add queues
  * @login: login of a session, and its timers
+ * @ctl: control entries
  * @granted: limits that the login reply granted
  * @teardown: teardown of a session
  * @sysfs: directory of a session in sysfs
@@ -352,7 +397,8 @@ struct rnbdt_session {
 	struct rnbdt_port *port;
 	char *port_name;
 	struct sockaddr_storage peer;
-	struct rnbdt_attach att;
+	struct xarray attaches;
+	u32 nr_bound;
 	spinlock_t state_lock;	/* state to nr_reported */
 	enum rnbdt_state state;
 	time64_t live_at;
@@ -367,24 +413,10 @@ struct rnbdt_session {
 	struct rnbdt_log log;
 	struct rnbdt_conn conn;
 	struct rnbdt_login login;
+	struct rnbdt_ctl ctl;
 	struct rnbdt_granted granted;
 	struct rnbdt_teardown teardown;
 	struct rnbdt_session_dir sysfs;
 };
-
-/**
- * rnbdt_session_export - return the name of the requested export
- * @s: session
- *
- * The name is a copy from the login: it remains valid when the export is removed.
- *
- * Context: any.
- * Return: name of an export, which need not exist; "" before the login.
- */
-static inline const char *rnbdt_session_export(const struct rnbdt_session *s)
-{
-	/* pairs with the release in rnbdt_session_set_state() */
-	return smp_load_acquire(&s->login.has_login) ? s->login.info.export : "";
-}
 
 #endif /* RNBDT_SESSION_H */

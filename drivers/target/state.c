@@ -108,7 +108,7 @@ static bool rnbdt_session_set_state(struct rnbdt_session *s, enum rnbdt_state to
 	if (reason)
 		s->log.reason = reason;
 	if (to == RNBDT_AUTHENTICATING || to == RNBDT_LOGIN) {
-		/* pairs with the acquire in rnbdt_session_export() */
+		/* pairs with the acquire of readers of the login */
 		smp_store_release(&s->login.has_login, true);
 	}
 	if (to == RNBDT_LIVE)

@@ -30,6 +30,7 @@
 #include <linux/workqueue.h>
 
 #include "../core/names.h"
+#include "attached.h"
 #include "counters.h"
 #include "names.h"
 #include "session.h"
@@ -77,7 +78,17 @@ RNBDT_ATTR(queues, "%u", READ_ONCE(s->granted.nr_queues));
 RNBDT_ATTR(depth, "%u", READ_ONCE(s->granted.depth));
 RNBDT_ATTR(pool_bytes, "%llu", READ_ONCE(s->account.pool_bytes));
 
-RNBDT_ATTR(export, "%s", rnbdt_session_export(s));
+static ssize_t rnbdt_export_show(struct kobject *kobj, struct kobj_attribute *attr,
+				 char *buf)
+{
+	struct rnbdt_session *s = container_of(kobj, struct rnbdt_session, sysfs.kobj);
+	char name[RNBD_EXPORT_NAME_SIZE];
+
+	rnbdt_session_export(s, name);
+	return sysfs_emit(buf, "%s\n", name);
+}
+
+static struct kobj_attribute rnbdt_attr_export = __ATTR(export, 0444, rnbdt_export_show, NULL);
 
 static struct rnbdt_stats rnbdt_read_stats(const struct rnbdt_session *s)
 {

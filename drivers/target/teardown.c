@@ -9,8 +9,8 @@
  * pairs, cancels the work items, waits for the backend without a limit of time
  * (bios cannot be aborted), and then frees everything that the device or the
  * backend could have accessed: rings, pool, protection domain. After that no I/O
- * of the session is in flight: its attachment ends, and s->teardown.drained completes,
- * which fencing waits for.
+ * of the session is in flight and its attachments have ended, and s->teardown.drained
+ * completes, which fencing waits for.
  * The rest, destroying the connection ids and removing the session from the list,
  * can take a minute, because the connection manager may keep an id that long.
  *
@@ -45,6 +45,7 @@
 #include <linux/sysfs.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 #include <rnbd/wire.h>
@@ -83,19 +84,51 @@ static void rnbdt_teardown_queue(struct rnbdt_session *s, u32 index)
 	rnbdt_queue_free(q);
 }
 
-/* End the use of the export. No request and no frame of the session is left. */
-static void rnbdt_teardown_attach(struct rnbdt_session *s)
+/* Refuse the requests that the storage does not have yet. */
+static void rnbdt_teardown_close_attaches(struct rnbdt_session *s)
 {
-	struct rnbdt_export *export = s->att.export;
+	struct rnbdt_attach *att;
+	unsigned long index;
+
+	mutex_lock(&rnbdt_lock);
+	xa_for_each(&s->attaches, index, att)
+		rnbdt_attach_close(att, RNBD_ST_OK);
+	mutex_unlock(&rnbdt_lock);
+}
+
+/* Count frames that came too late for the export of the first attachment. */
+static void rnbdt_teardown_count_late(struct rnbdt_session *s)
+{
+	struct rnbdt_export *export = NULL;
+	struct rnbdt_attach *att;
+	unsigned long index;
 	u32 i;
 
-	lockdep_assert_held(&rnbdt_lock);
-
+	mutex_lock(&rnbdt_lock);
+	xa_for_each(&s->attaches, index, att) {
+		export = att->export;
+		if (export)
+			break;
+	}
 	for (i = 0; export && i < RNBD_QUEUES_MAX; i++)
 		if (s->queues[i])
 			atomic64_add(s->queues[i]->ring.stats.late_frames,
 				     &export->stale_frames);
-	rnbdt_attached_remove(&s->att);
+	mutex_unlock(&rnbdt_lock);
+}
+
+/* Wait until the attachments have left their exports, and free them. */
+static void rnbdt_teardown_attaches(struct rnbdt_session *s)
+{
+	struct rnbdt_attach *att;
+	unsigned long index;
+
+	wait_event(s->conn.wait, !READ_ONCE(s->nr_bound));
+	mutex_lock(&rnbdt_lock);
+	xa_for_each(&s->attaches, index, att)
+		rnbdt_attach_free(att);
+	xa_destroy(&s->attaches);
+	mutex_unlock(&rnbdt_lock);
 }
 
 /* End the teardown. The connection manager may keep an id for a minute. */
@@ -186,11 +219,14 @@ void rnbdt_teardown_work(struct work_struct *work)
 	cancel_work_sync(&s->login.login_work);
 	cancel_delayed_work_sync(&s->login.timeout_work);
 	cancel_delayed_work_sync(&s->login.keepalive_work);
-	cancel_delayed_work_sync(&s->att.resize.resize_work);
+	cancel_work_sync(&s->ctl.work);
+	rnbdt_teardown_count_late(s);
+	rnbdt_teardown_close_attaches(s);
 
 	for (i = 0; i < RNBD_QUEUES_MAX; i++)
 		if (s->queues[i])
 			rnbdt_queue_wait_idle(s->queues[i]);
+	rnbdt_teardown_attaches(s);
 	for (i = 0; i < RNBD_QUEUES_MAX; i++)
 		if (s->queues[i])
 			rnbd_ring_destroy(&s->queues[i]->ring);
@@ -201,7 +237,6 @@ void rnbdt_teardown_work(struct work_struct *work)
 	/* All memory is free; the connection ids may take longer. */
 	mutex_lock(&rnbdt_lock);
 	rnbdt_limits_freed(s);
-	rnbdt_teardown_attach(s);
 	complete_all(&s->teardown.drained);
 	mutex_unlock(&rnbdt_lock);
 	if (s->live_at)

@@ -31,7 +31,6 @@ TRACE_EVENT(rnbdt_state,
 		__field(u32, serial)
 		__field(u32, epoch)
 		__array(u8, host, UUID_SIZE)
-		__string(export, rnbdt_session_export(s))
 		__string(from, rnbdt_state_text(from))
 		__string(to, rnbdt_state_text(s->state))
 		__string(reason, s->log.reason ?: "")
@@ -40,14 +39,13 @@ TRACE_EVENT(rnbdt_state,
 		__entry->serial = s->serial;
 		__entry->epoch = s->epoch;
 		export_uuid(__entry->host, &s->host_id);
-		__assign_str(export);
 		__assign_str(from);
 		__assign_str(to);
 		__assign_str(reason);
 	),
-	TP_printk("session=%u host=%pUb export=%s epoch=%u %s -> %s%s%s",
-		  __entry->serial, __entry->host, __get_str(export),
-		  __entry->epoch, __get_str(from), __get_str(to),
+	TP_printk("session=%u host=%pUb epoch=%u %s -> %s%s%s",
+		  __entry->serial, __entry->host, __entry->epoch,
+		  __get_str(from), __get_str(to),
 		  __get_str(reason)[0] ? ": " : "", __get_str(reason))
 );
 

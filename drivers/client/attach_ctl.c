@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Control entries: attach an export, and events about attachments.
+ *
+ * Operation: rnbdc_export_attach() asks the target on queue 0 of a live session for the
+ * export of a disk, under a new handle, and waits for the answer, which it compares
+ * with what the disk was created with. The target reports when it has closed an
+ * attachment, which makes the disk attach again, and when the capacity has changed.
+ *
+ * Ownership: disk->offer belongs to the completion handler of queue 0 until it has set
+ * sess->ctl.done, then to the thread that waits.
+ *
+ * Concurrency: sess->ctl.lock lets one request at a time wait. Frames of queue 0 are
+ * handled one at a time; the lock of the session protects the list of disks and offers.
+ *
+ * Errors: each failure sets one text for the user. An answer that nobody awaits, or an
+ * event about a handle that the session has not used yet, is a protocol error.
+ */
+
+#include <linux/jiffies.h>
+#include <linux/mutex.h>
+#include <linux/string.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include "../core/attach.h"
+#include "../core/ctl.h"
+#include "../core/frame.h"
+#include "../core/geometry.h"
+#include "../core/names.h"
+#include "../core/ring.h"
+#include "../core/ring_send.h"
+#include "attach_ctl.h"
+#include "client.h"
+#include "disk.h"
+#include "errmsg.h"
+#include "login.h"
+#include "queue.h"
+#include "session.h"
+#include "state.h"
+#include "submit.h"
+
+/* Milliseconds for the answer, which does not wait for the storage. */
+#define RNBDC_ATTACH_MS		10000
+/* Milliseconds after which a frame is tried again that found no credit. */
+#define RNBDC_ATTACH_RETRY_MS	10
+
+/* Send a frame with one entry. Returns -EAGAIN without a credit. */
+static int rnbdc_ctl_post(struct rnbdc_queue *q, const struct rnbd_ctl_entry *entry)
+{
+	struct rnbd_ring *ring = &q->ring;
+	unsigned long flags;
+	int ret = -EAGAIN;
+	void *buf;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	if (!ring->live) {
+		ret = -ENOTCONN;
+	} else {
+		if (ring->open)
+			rnbdc_send_frame(q);
+		if (rnbd_ring_open(ring, RNBD_FRAME_CONTROL)) {
+			buf = rnbd_ring_add(ring, sizeof(struct rnbd_ctl) + entry->bytes, 1);
+			rnbd_encode_ctl(buf, entry);
+			ret = rnbd_ring_send(ring, NULL, NULL, IB_SEND_SIGNALED);
+		}
+	}
+	spin_unlock_irqrestore(&ring->lock, flags);
+	return ret;
+}
+
+/* Does the thread that waits for an answer have to look? */
+static bool rnbdc_ctl_ready(const struct rnbdc_disk *disk)
+{
+	struct rnbdc_session *sess = disk->sess;
+
+	/* pairs with the release in rnbdc_handle_attach_reply() */
+	return smp_load_acquire(&sess->ctl.done) || rnbdc_disk_ending(disk) ||
+	       READ_ONCE(sess->state) != RNBDC_SESS_LIVE;
+}
+
+/* Ask the target for the export, and wait for the answer. */
+static int rnbdc_ctl_ask(struct rnbdc_disk *disk, const struct rnbd_ctl_entry *entry,
+			 struct rnbdc_errmsg *errmsg)
+{
+	unsigned long until = jiffies + msecs_to_jiffies(RNBDC_ATTACH_MS);
+	struct rnbdc_session *sess = disk->sess;
+	int ret;
+
+	while ((ret = rnbdc_ctl_post(sess->queues[0], entry)) == -EAGAIN &&
+	       !rnbdc_ctl_ready(disk) && time_before(jiffies, until))
+		wait_event_idle_timeout(sess->wait, rnbdc_ctl_ready(disk),
+					msecs_to_jiffies(RNBDC_ATTACH_RETRY_MS) + 1);
+	if (!ret)
+		wait_event_idle_timeout(sess->wait, rnbdc_ctl_ready(disk),
+					max_t(long, until - jiffies, 1));
+	if (smp_load_acquire(&sess->ctl.done))
+		return 0;
+	if (test_bit(RNBDC_SESS_ABORTED, &sess->flags)) {
+		rnbdc_errmsg_set(errmsg, "interrupted");
+		return -EINTR;
+	}
+	if (rnbdc_disk_ending(disk)) {
+		rnbdc_errmsg_set(errmsg, "detached or deactivated meanwhile");
+		return -ECANCELED;
+	}
+	if (READ_ONCE(sess->state) != RNBDC_SESS_LIVE || ret == -ENOTCONN) {
+		rnbdc_errmsg_set(errmsg, "%s", sess->recovery.broken_reason ?: "connection lost");
+		return -ECONNRESET;
+	}
+	rnbdc_errmsg_set(errmsg, "the target does not answer the request to attach");
+	return -ETIMEDOUT;
+}
+
+/* Test for acknowledged writes that a crash of the target may have lost. */
+static bool rnbdc_unflushed(const struct rnbdc_disk *disk)
+{
+	u32 i;
+
+	for (i = 0; i < disk->tag_set.nr_hw_queues; i++)
+		if (disk->hwqs[i].last_write_ns > READ_ONCE(disk->flushed_ns))
+			return true;
+	return false;
+}
+
+/**
+ * rnbdc_restarted - test whether the offer is of another incarnation of the export
+ * @disk: disk with a gendisk and an offer
+ *
+ * Context: any; recovery.lock held.
+ * Return: true if the target restarted since the disk was attached last.
+ */
+bool rnbdc_restarted(const struct rnbdc_disk *disk)
+{
+	return memcmp(disk->incarnation, disk->offer.incarnation, sizeof(disk->incarnation));
+}
+
+/* Compare an offer with what the disk was created with. */
+static int rnbdc_check_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
+{
+	const struct rnbd_geometry *old = &disk->geo, *new = &disk->offer.geo;
+
+	if (memcmp(disk->export_uuid, disk->offer.export_uuid, sizeof(disk->export_uuid))) {
+		rnbdc_errmsg_set(errmsg, "another export has this name now");
+		return -EMEDIUMTYPE;
+	}
+	if (old->logical_block != new->logical_block || old->flags != new->flags) {
+		rnbdc_errmsg_set(errmsg,
+				 "the export has other properties now; detach it and attach it again");
+		return -EMEDIUMTYPE;
+	}
+	if (new->max_discard < old->max_discard ||
+	    new->max_write_zeroes < old->max_write_zeroes) {
+		rnbdc_errmsg_set(errmsg, "the target grants less than before");
+		return -EMEDIUMTYPE;
+	}
+	if (rnbdc_restarted(disk) && rnbdc_unflushed(disk)) {
+		rnbdc_errmsg_set(errmsg,
+				 "the target restarted and may have lost acknowledged writes");
+		return -EUCLEAN;
+	}
+	return 0;
+}
+
+/**
+ * rnbdc_export_attach - attach the export of a disk
+ * @disk: disk of a live session
+ * @errmsg: filled on error
+ *
+ * Context: process context, may sleep; ends early when the connection is lost, the disk is
+ * detached or deactivated, or the attach is aborted.
+ * Return: 0 with disk->offer valid and checked, or a negative errno, for a refusal that of
+ * rnbdc_status_error().
+ */
+int rnbdc_export_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
+{
+	struct rnbdc_session *sess = disk->sess;
+	struct rnbd_ctl_attach wire;
+	struct rnbd_attach_info info = {
+		.handle.index = disk->handle.index,
+		.flags = disk->opt.readonly ? RNBD_ATTACH_READONLY : 0,
+		.fence_generation = disk->fence_generation,
+	};
+	struct rnbd_ctl_entry entry = {
+		.type = RNBD_CTL_ATTACH,
+		.mandatory = true,
+		.body = &wire,
+		.bytes = sizeof(wire),
+	};
+	int ret;
+
+	strscpy(info.export, disk->opt.export);
+	mutex_lock(&sess->ctl.lock);
+	spin_lock_irq(&sess->lock);
+	info.handle.generation = ++sess->ctl.generation;
+	entry.id = ++sess->ctl.id;
+	disk->offer = (struct rnbd_attach_grant) { .handle = info.handle };
+	sess->ctl.done = false;
+	sess->ctl.disk = disk;
+	spin_unlock_irq(&sess->lock);
+
+	rnbd_encode_attach(&wire, &info);
+	ret = rnbdc_ctl_ask(disk, &entry, errmsg);
+
+	spin_lock_irq(&sess->lock);
+	sess->ctl.disk = NULL;
+	if (!ret && sess->ctl.status) {
+		rnbdc_errmsg_set(errmsg, "%s", rnbd_status_text(sess->ctl.status));
+		ret = rnbdc_status_error(sess->ctl.status);
+	}
+	spin_unlock_irq(&sess->lock);
+	mutex_unlock(&sess->ctl.lock);
+	return ret ?: disk->gd ? rnbdc_check_attach(disk, errmsg) : 0;
+}
+
+/**
+ * rnbdc_accept_attach - let the properties of the offer take effect
+ * @disk: disk with an offer that was checked
+ *
+ * Context: any; no request of the disk is in queue_rq.
+ */
+void rnbdc_accept_attach(struct rnbdc_disk *disk)
+{
+	const struct rnbd_attach_grant *offer = &disk->offer;
+	struct rnbdc_session *sess = disk->sess;
+
+	disk->handle = offer->handle;
+	disk->geo = offer->geo;
+	memcpy(disk->incarnation, offer->incarnation, sizeof(disk->incarnation));
+	memcpy(disk->export_uuid, offer->export_uuid, sizeof(disk->export_uuid));
+	disk->fence_generation = offer->fence_generation;
+	sess->fence_generation = max(sess->fence_generation, offer->fence_generation);
+}
+
+static enum rnbd_proto_err rnbdc_handle_attach_reply(struct rnbdc_session *sess,
+						     const struct rnbd_ctl_entry *entry)
+{
+	struct rnbd_attach_grant grant;
+	enum rnbd_proto_err perr;
+	struct rnbdc_disk *disk;
+	unsigned long flags;
+
+	perr = rnbd_decode_attach_reply(entry, &grant);
+	if (perr)
+		return perr;
+	spin_lock_irqsave(&sess->lock, flags);
+	disk = sess->ctl.disk;
+	if (!disk) {
+		/* The thread may have given up. */
+		if (grant.handle.generation > sess->ctl.generation)
+			perr = RNBD_PERR_HANDLE;
+	} else if (entry->id != sess->ctl.id || sess->ctl.done ||
+		   !rnbd_handle_equal(&grant.handle, &disk->offer.handle)) {
+		if (entry->id >= sess->ctl.id)
+			perr = RNBD_PERR_HANDLE;
+	} else if (grant.status == RNBD_ST_OK && disk->fence_generation &&
+		   grant.fence_generation != disk->fence_generation) {
+		perr = RNBD_PERR_LIMITS;
+	} else {
+		disk->offer = grant;
+		WRITE_ONCE(disk->resize.capacity, grant.geo.capacity);
+		sess->ctl.status = grant.status;
+		/* pairs with the acquire in rnbdc_ctl_ready() */
+		smp_store_release(&sess->ctl.done, true);
+	}
+	spin_unlock_irqrestore(&sess->lock, flags);
+	wake_up(&sess->wait);
+	return perr;
+}
+
+/*
+ * Find the disk that has a handle. @perr is set if the session has not used the handle
+ * yet; that of a former attachment has no disk.
+ */
+static struct rnbdc_disk *rnbdc_find_handle(struct rnbdc_session *sess,
+					    const struct rnbd_handle *handle,
+					    enum rnbd_proto_err *perr)
+{
+	struct rnbdc_disk *disk;
+
+	lockdep_assert_held(&sess->lock);
+
+	*perr = handle->generation > sess->ctl.generation ? RNBD_PERR_HANDLE : RNBD_PERR_NONE;
+	list_for_each_entry(disk, &sess->disks, entry)
+		if (rnbd_handle_equal(&disk->offer.handle, handle))
+			return disk;
+	return NULL;
+}
+
+static enum rnbd_proto_err rnbdc_handle_closed(struct rnbdc_session *sess,
+					       const struct rnbd_ctl_entry *entry)
+{
+	struct rnbd_handle_info info;
+	enum rnbd_proto_err perr;
+	struct rnbdc_disk *disk;
+	unsigned long flags;
+
+	perr = rnbd_decode_handle(entry, &info);
+	if (perr)
+		return perr;
+	spin_lock_irqsave(&sess->lock, flags);
+	disk = rnbdc_find_handle(sess, &info.handle, &perr);
+	if (disk) {
+		/* A disk that is about to become live must not. */
+		disk->offer.status = info.status;
+		rnbdc_disk_closed(disk, rnbd_status_text(info.status));
+	}
+	spin_unlock_irqrestore(&sess->lock, flags);
+	return perr;
+}
+
+/* If the disk is not live yet, the capacity takes effect when it is. */
+static enum rnbd_proto_err rnbdc_handle_capacity(struct rnbdc_session *sess,
+						 const struct rnbd_ctl_entry *entry)
+{
+	struct rnbd_capacity_info info;
+	enum rnbd_proto_err perr;
+	struct rnbdc_disk *disk;
+	unsigned long flags;
+	unsigned long next;
+
+	perr = rnbd_decode_capacity(entry, &info);
+	if (perr)
+		return perr;
+	spin_lock_irqsave(&sess->lock, flags);
+	disk = rnbdc_find_handle(sess, &info.handle, &perr);
+	if (disk && !rnbd_capacity_ok(info.capacity, disk->offer.geo.logical_block)) {
+		perr = RNBD_PERR_LIMITS;
+	} else if (disk) {
+		WRITE_ONCE(disk->resize.capacity, info.capacity);
+		next = READ_ONCE(disk->resize.resized_at) + RNBDC_RESIZE_PAUSE;
+		queue_delayed_work(rnbdc_wq, &disk->resize.resize_work,
+				   time_before(jiffies, next) ? next - jiffies : 0);
+	}
+	spin_unlock_irqrestore(&sess->lock, flags);
+	return perr;
+}
+
+/**
+ * rnbdc_handle_control - handle a frame of control entries
+ * @q: queue
+ * @frame: frame of type RNBD_FRAME_CONTROL
+ *
+ * Context: completion handler of @q.
+ * Return: RNBD_PERR_NONE or the protocol error.
+ */
+enum rnbd_proto_err rnbdc_handle_control(struct rnbdc_queue *q, const struct rnbd_frame *frame)
+{
+	struct rnbdc_session *sess = q->sess;
+	enum rnbd_proto_err perr = RNBD_PERR_NONE;
+	struct rnbd_ctl_pos pos = { };
+	struct rnbd_ctl_entry entry;
+
+	if (q->index || sess->login.exports || sess->login.status != RNBD_ST_OK)
+		return RNBD_PERR_TYPE;
+	while (!perr && pos.index < frame->nr_entries) {
+		perr = rnbd_decode_ctl(frame, &pos, &entry);
+		if (perr)
+			break;
+		switch (entry.type) {
+		case RNBD_CTL_ATTACH_REPLY:
+			perr = rnbdc_handle_attach_reply(sess, &entry);
+			break;
+		case RNBD_CTL_CLOSED:
+			perr = rnbdc_handle_closed(sess, &entry);
+			break;
+		case RNBD_CTL_CAPACITY:
+			perr = rnbdc_handle_capacity(sess, &entry);
+			break;
+		default:
+			perr = rnbd_ctl_unknown(&entry);
+			break;
+		}
+	}
+	return perr;
+}

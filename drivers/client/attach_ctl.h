@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Control entries: attach an export, and events about attachments. See attach_ctl.c.
+ */
+#ifndef RNBDC_ATTACH_CTL_H
+#define RNBDC_ATTACH_CTL_H
+
+#include <linux/types.h>
+
+#include "../core/proto_err.h"
+
+struct rnbd_frame;
+struct rnbdc_disk;
+struct rnbdc_errmsg;
+struct rnbdc_queue;
+
+int rnbdc_export_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg);
+void rnbdc_accept_attach(struct rnbdc_disk *disk);
+bool rnbdc_restarted(const struct rnbdc_disk *disk);
+enum rnbd_proto_err rnbdc_handle_control(struct rnbdc_queue *q, const struct rnbd_frame *frame);
+
+#endif /* RNBDC_ATTACH_CTL_H */

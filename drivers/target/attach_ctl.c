@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Requests of the client to attach and detach exports.
+ *
+ * Operation
+ *
+ * Queue 0 of a live session receives the requests as control entries. The control work
+ * handles them in their order. ATTACH binds an attachment under the handle that the
+ * client chose, and answers with the properties of the export; the same request again
+ * gets the same answer. A request for an index whose former attachment has not ended is
+ * answered with RNBD_ST_BUSY. DETACH closes an attachment and is answered when the
+ * storage has completed its requests; then the client may use the index again.
+ *
+ * Ownership: s->attaches owns the attachments. A closed one remains there until it is
+ * detached or replaced, so that late requests for it can be told from wrong ones.
+ *
+ * Concurrency: the control work runs once at a time and takes rnbdt_lock. It allocates
+ * without I/O: reclaim may wait for a disk of this client.
+ *
+ * Errors: a client cannot tell exports that it may not use from those that do not exist.
+ * An entry that is malformed, or one too many, is a protocol error.
+ */
+
+#define pr_fmt(fmt) "rnbd-target: " fmt
+
+#include <linux/jiffies.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/sched/mm.h>
+#include <linux/string.h>
+#include <linux/uuid.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+
+#include "../core/attach.h"
+#include "../core/ctl.h"
+#include "../core/names.h"
+#include "../core/ring.h"
+#include "attach_ctl.h"
+#include "attached.h"
+#include "backend.h"
+#include "bind.h"
+#include "ctl.h"
+#include "depth.h"
+#include "fence.h"
+#include "graph.h"
+#include "limits.h"
+#include "queue.h"
+#include "resize.h"
+#include "session.h"
+#include "target.h"
+
+/* Milliseconds after which a client should ask again for an export that drains. */
+#define RNBDT_BUSY_MS		100
+
+static void rnbdt_fill_grant(const struct rnbdt_attach *att, struct rnbd_attach_grant *grant)
+{
+	lockdep_assert_held(&rnbdt_lock);
+
+	grant->status = RNBD_ST_OK;
+	grant->fence_generation = att->fence_generation;
+	grant->storage_inflight = rnbdt_depth_limit(att->backend);
+	grant->geo = att->backend->geo;
+	if (att->readonly)
+		grant->geo.flags |= RNBD_EXPORT_READONLY;
+	memcpy(grant->incarnation, att->export->incarnation, sizeof(grant->incarnation));
+	export_uuid(grant->export_uuid, &att->export->uuid);
+}
+
+/*
+ * Compare a request with the attachment that has or had its index. Returns RNBD_ST_OK if a
+ * new attachment may take the index.
+ */
+static u16 rnbdt_check_index(struct rnbdt_attach *old, const struct rnbd_attach_info *info)
+{
+	u32 generation = info->handle.generation;
+
+	if (!old)
+		return RNBD_ST_OK;
+	if (generation <= old->handle.generation)
+		return RNBD_ST_NO_ATTACH;
+	/* The client has given up the former attachment. */
+	rnbdt_attach_close(old, RNBD_ST_OK);
+	return READ_ONCE(old->state) == RNBDT_ATTACH_CLOSED ? RNBD_ST_OK : RNBD_ST_BUSY;
+}
+
+/* Does @old answer the same request, whose answer may be lost? */
+static bool rnbdt_is_repeated(const struct rnbdt_attach *old, const struct rnbd_attach_info *info)
+{
+	return old && rnbd_handle_equal(&old->handle, &info->handle) &&
+	       old->state == RNBDT_ATTACH_OPEN && !strcmp(old->name, info->export);
+}
+
+static u16 rnbdt_attach_locked(struct rnbdt_session *s, struct rnbdt_attach *att,
+			       struct rnbdt_ctl_slot *slot)
+{
+	const struct rnbd_attach_info *info = &slot->attach;
+	struct rnbdt_attach *old = xa_load(&s->attaches, info->handle.index);
+	struct rnbdt_export *export;
+	u16 status;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	if (READ_ONCE(s->state) != RNBDT_LIVE)
+		return RNBD_ST_SHUTDOWN;
+	if (rnbdt_is_repeated(old, info)) {
+		rnbdt_fill_grant(old, &slot->grant);
+		return RNBD_ST_OK;
+	}
+	status = rnbdt_check_index(old, info) ?: rnbdt_bind_check(s, info, &export);
+	if (status)
+		return status;
+	if (xa_err(xa_store(&s->attaches, info->handle.index, att, GFP_KERNEL)))
+		return RNBD_ST_NOMEM;
+	if (old)
+		rnbdt_attach_free(old);
+	rnbdt_bind(att, export, info->flags);
+	rnbdt_fill_grant(att, &slot->grant);
+	/* A change of the capacity is reported behind the reply. */
+	att->resize.reported = slot->grant.geo.capacity;
+	att->resize.reported_at = jiffies - RNBDT_RESIZE_PAUSE;
+	return RNBD_ST_OK;
+}
+
+static void rnbdt_handle_attach(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot)
+{
+	const struct rnbd_attach_info *info = &slot->attach;
+	struct rnbdt_attach *att = rnbdt_attach_alloc(s, info);
+	u16 status = RNBD_ST_NOMEM;
+	bool used = false;
+
+	slot->grant = (struct rnbd_attach_grant) { .handle = info->handle };
+	if (att) {
+		mutex_lock(&rnbdt_lock);
+		status = rnbdt_attach_locked(s, att, slot);
+		used = xa_load(&s->attaches, info->handle.index) == att;
+		mutex_unlock(&rnbdt_lock);
+		if (!used)
+			rnbdt_attach_free(att);
+	}
+	slot->grant.status = status;
+	if (status == RNBD_ST_BUSY)
+		slot->grant.retry_ms = RNBDT_BUSY_MS;
+	if (used)
+		pr_info("session %u: host %pUb attached export %s\n", s->serial, &s->host_id,
+			info->export);
+	else if (status && status != RNBD_ST_BUSY)
+		pr_warn_ratelimited("session %u: host %pUb: export \"%s\" on port %s refused: %s\n",
+				    s->serial, &s->host_id, info->export,
+				    rnbdt_port_name(s->port), rnbd_status_text(status));
+	rnbdt_ctl_answer(s, slot);
+	if (!used)
+		return;
+	/* The capacity may have changed since the reply was filled. */
+	mutex_lock(&rnbdt_lock);
+	if (xa_load(&s->attaches, info->handle.index) == att)
+		rnbdt_attach_resize(att);
+	mutex_unlock(&rnbdt_lock);
+}
+
+/* Returns false if the attachment has not ended yet. */
+static bool rnbdt_handle_detach(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot)
+{
+	struct rnbdt_attach *att;
+	bool ended = true;
+
+	mutex_lock(&rnbdt_lock);
+	att = xa_load(&s->attaches, slot->info.handle.index);
+	if (!att || !rnbd_handle_equal(&att->handle, &slot->info.handle)) {
+		slot->info.status = RNBD_ST_NO_ATTACH;
+	} else {
+		rnbdt_attach_close(att, RNBD_ST_OK);
+		ended = att->state == RNBDT_ATTACH_CLOSED;
+		if (ended) {
+			xa_erase(&s->attaches, att->handle.index);
+			rnbdt_attach_free(att);
+		}
+	}
+	mutex_unlock(&rnbdt_lock);
+	return ended;
+}
+
+/**
+ * rnbdt_ctl_work - handle the control requests of a session
+ * @work: rnbdt_session.ctl.work
+ *
+ * Context: work item of rnbdt_login_wq; takes rnbdt_lock, may sleep.
+ */
+void rnbdt_ctl_work(struct work_struct *work)
+{
+	struct rnbdt_session *s = container_of(work, struct rnbdt_session, ctl.work);
+	unsigned int noio = memalloc_noio_save();
+	struct rnbdt_ctl_slot *slot;
+
+	rnbdt_ctl_retry(s);
+	while ((slot = rnbdt_ctl_next(s))) {
+		if (slot->type == RNBD_CTL_ATTACH)
+			rnbdt_handle_attach(s, slot);
+		else if (rnbdt_handle_detach(s, slot))
+			rnbdt_ctl_answer(s, slot);
+		else
+			rnbdt_ctl_wait(s, slot);
+	}
+	memalloc_noio_restore(noio);
+}
+
+static enum rnbd_proto_err rnbdt_decode_slot(const struct rnbd_ctl_entry *entry,
+					     struct rnbdt_ctl_slot *slot)
+{
+	slot->type = entry->type;
+	slot->id = entry->id;
+	if (entry->type == RNBD_CTL_ATTACH)
+		return rnbd_decode_attach(entry, &slot->attach);
+	return rnbd_decode_handle(entry, &slot->info);
+}
+
+static enum rnbd_proto_err rnbdt_handle_entry(struct rnbdt_session *s,
+					      const struct rnbd_ctl_entry *entry)
+{
+	struct rnbd_ring *ring = &s->queues[0]->ring;
+	struct rnbdt_ctl_slot *slot;
+	enum rnbd_proto_err perr;
+	unsigned long flags;
+
+	if (entry->type != RNBD_CTL_ATTACH && entry->type != RNBD_CTL_DETACH)
+		return rnbd_ctl_unknown(entry);
+	spin_lock_irqsave(&ring->lock, flags);
+	slot = list_first_entry_or_null(&s->ctl.free, struct rnbdt_ctl_slot, entry);
+	perr = slot ? rnbdt_decode_slot(entry, slot) : RNBD_PERR_COUNT;
+	if (!perr)
+		list_move_tail(&slot->entry, &s->ctl.todo);
+	spin_unlock_irqrestore(&ring->lock, flags);
+	return perr;
+}
+
+/**
+ * rnbdt_session_handle_control - handle a frame of control entries
+ * @s: session
+ * @frame: frame of type RNBD_FRAME_CONTROL that queue 0 has received
+ *
+ * Context: completion handler of queue 0; does not sleep.
+ * Return: RNBD_PERR_NONE, or a protocol error if the session is not live yet, an entry
+ * is malformed, or the client has too many requests open.
+ */
+enum rnbd_proto_err rnbdt_session_handle_control(struct rnbdt_session *s,
+						 const struct rnbd_frame *frame)
+{
+	/* Pairs with the release that makes the session live. */
+	enum rnbdt_state state = smp_load_acquire(&s->state);
+	enum rnbd_proto_err perr = RNBD_PERR_NONE;
+	struct rnbd_ctl_pos pos = { };
+	struct rnbd_ctl_entry entry;
+
+	if (state != RNBDT_LIVE)
+		return state < RNBDT_LIVE ? RNBD_PERR_TYPE : RNBD_PERR_NONE;
+	while (!perr && pos.index < frame->nr_entries) {
+		perr = rnbd_decode_ctl(frame, &pos, &entry);
+		if (!perr)
+			perr = rnbdt_handle_entry(s, &entry);
+	}
+	queue_work(rnbdt_login_wq, &s->ctl.work);
+	return perr;
+}

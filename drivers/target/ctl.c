@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Control entries that wait to be handled or sent.
+ *
+ * Operation: the frame handler of queue 0 puts each control request of the client into a
+ * slot (attach_ctl.c). The control work of the session handles the slots in their order
+ * and answers them; a request that has to wait is handled again later. Answers, and
+ * events about attachments, are sent when the client has a credit.
+ *
+ * Ownership: memory is bounded: a session has RNBD_CTL_OPEN_MAX slots, and each
+ * attachment keeps its own events.
+ *
+ * Concurrency: the lock of the ring of queue 0 protects the lists. The control work owns
+ * a slot that it has taken from the list of new ones until it answers.
+ *
+ * Errors: a client that has more requests open than there are slots breaks the protocol.
+ */
+
+#include <linux/list.h>
+#include <linux/lockdep.h>
+
+#include "../core/attach.h"
+#include "../core/ctl.h"
+#include "../core/ring.h"
+#include "../core/ring_send.h"
+#include "ctl.h"
+#include "queue.h"
+#include "session.h"
+
+/**
+ * rnbdt_ctl_init - prepare the slots of a session
+ * @s: session that is being allocated; its control work is initialised elsewhere
+ *
+ * Context: any.
+ */
+void rnbdt_ctl_init(struct rnbdt_session *s)
+{
+	struct rnbdt_ctl *ctl = &s->ctl;
+	u32 i;
+
+	INIT_LIST_HEAD(&ctl->free);
+	INIT_LIST_HEAD(&ctl->todo);
+	INIT_LIST_HEAD(&ctl->waiting);
+	INIT_LIST_HEAD(&ctl->ready);
+	INIT_LIST_HEAD(&ctl->events);
+	for (i = 0; i < RNBD_CTL_OPEN_MAX; i++)
+		list_add_tail(&ctl->slots[i].entry, &ctl->free);
+}
+
+/**
+ * rnbdt_ctl_next - take the next request that is to be handled
+ * @s: session
+ *
+ * Context: control work.
+ * Return: the slot, which the caller answers or lets wait, or NULL.
+ */
+struct rnbdt_ctl_slot *rnbdt_ctl_next(struct rnbdt_session *s)
+{
+	struct rnbd_ring *ring = &s->queues[0]->ring;
+	struct rnbdt_ctl_slot *slot;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	slot = list_first_entry_or_null(&s->ctl.todo, struct rnbdt_ctl_slot, entry);
+	if (slot)
+		list_del_init(&slot->entry);
+	spin_unlock_irqrestore(&ring->lock, flags);
+	return slot;
+}
+
+/**
+ * rnbdt_ctl_wait - let a request wait for rnbdt_ctl_retry()
+ * @s: session
+ * @slot: slot that the control work has taken
+ *
+ * Context: control work.
+ */
+void rnbdt_ctl_wait(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot)
+{
+	struct rnbd_ring *ring = &s->queues[0]->ring;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	list_add_tail(&slot->entry, &s->ctl.waiting);
+	spin_unlock_irqrestore(&ring->lock, flags);
+}
+
+/**
+ * rnbdt_ctl_retry - handle the requests that wait once more
+ * @s: session
+ *
+ * Context: control work.
+ */
+void rnbdt_ctl_retry(struct rnbdt_session *s)
+{
+	struct rnbd_ring *ring = &s->queues[0]->ring;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	list_splice_init(&s->ctl.waiting, &s->ctl.todo);
+	spin_unlock_irqrestore(&ring->lock, flags);
+}
+
+/**
+ * rnbdt_ctl_answer - send the answer to a request
+ * @s: session
+ * @slot: slot that the control work has taken, with the answer filled in
+ *
+ * Context: control work.
+ */
+void rnbdt_ctl_answer(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot)
+{
+	struct rnbdt_queue *q = s->queues[0];
+	unsigned long flags;
+
+	spin_lock_irqsave(&q->ring.lock, flags);
+	list_add_tail(&slot->entry, &s->ctl.ready);
+	WRITE_ONCE(s->ctl.pending, true);
+	rnbdt_ctl_send(q);
+	spin_unlock_irqrestore(&q->ring.lock, flags);
+}
+
+static void rnbdt_ctl_event(struct rnbdt_attach *att, u16 closed, u64 capacity)
+{
+	struct rnbdt_session *s = att->session;
+	struct rnbdt_queue *q = s->queues[0];
+	unsigned long flags;
+
+	spin_lock_irqsave(&q->ring.lock, flags);
+	if (closed)
+		att->events.closed = closed;
+	if (capacity)
+		att->events.capacity = capacity;
+	if (list_empty(&att->events.entry))
+		list_add_tail(&att->events.entry, &s->ctl.events);
+	WRITE_ONCE(s->ctl.pending, true);
+	rnbdt_ctl_send(q);
+	spin_unlock_irqrestore(&q->ring.lock, flags);
+}
+
+/**
+ * rnbdt_ctl_closed - tell the client that an attachment was closed
+ * @att: attachment of a session whose queue 0 exists
+ * @status: why
+ *
+ * Context: any, without ring->lock; does not sleep.
+ */
+void rnbdt_ctl_closed(struct rnbdt_attach *att, u16 status)
+{
+	rnbdt_ctl_event(att, status, 0);
+}
+
+/**
+ * rnbdt_ctl_capacity - tell the client the capacity of an export
+ * @att: attachment of a session whose queue 0 exists
+ * @capacity: bytes; replaces a capacity that was not sent yet
+ *
+ * Context: any, without ring->lock; does not sleep.
+ */
+void rnbdt_ctl_capacity(struct rnbdt_attach *att, u64 capacity)
+{
+	rnbdt_ctl_event(att, RNBD_ST_OK, capacity);
+}
+
+/**
+ * rnbdt_ctl_forget - drop the events of an attachment
+ * @att: attachment that is about to be freed, of a session whose queue 0 exists
+ *
+ * Context: process context, without ring->lock.
+ */
+void rnbdt_ctl_forget(struct rnbdt_attach *att)
+{
+	struct rnbd_ring *ring = &att->session->queues[0]->ring;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	list_del_init(&att->events.entry);
+	spin_unlock_irqrestore(&ring->lock, flags);
+}
+
+/* Add an entry to the open frame; false if it does not fit. */
+static bool rnbdt_ctl_add(struct rnbd_ring *ring, u16 type, u32 id, const void *body,
+			  u32 bytes)
+{
+	const struct rnbd_ctl_entry entry = {
+		.type = type,
+		.mandatory = type != RNBD_CTL_CAPACITY,
+		.id = id,
+		.body = body,
+		.bytes = bytes,
+	};
+	void *buf = rnbd_ring_add(ring, sizeof(struct rnbd_ctl) + bytes, 1);
+
+	if (buf)
+		rnbd_encode_ctl(buf, &entry);
+	return buf;
+}
+
+static bool rnbdt_ctl_add_answer(struct rnbd_ring *ring, const struct rnbdt_ctl_slot *slot)
+{
+	struct rnbd_ctl_attach_reply reply;
+	struct rnbd_ctl_handle handle;
+
+	if (slot->type == RNBD_CTL_ATTACH) {
+		rnbd_encode_attach_reply(&reply, &slot->grant);
+		return rnbdt_ctl_add(ring, RNBD_CTL_ATTACH_REPLY, slot->id, &reply,
+				     sizeof(reply));
+	}
+	rnbd_encode_handle(&handle, &slot->info);
+	return rnbdt_ctl_add(ring, RNBD_CTL_DETACHED, slot->id, &handle, sizeof(handle));
+}
+
+static bool rnbdt_ctl_add_events(struct rnbd_ring *ring, struct rnbdt_attach *att)
+{
+	struct rnbdt_attach_events *events = &att->events;
+	struct rnbd_ctl_capacity capacity;
+	struct rnbd_ctl_handle handle;
+
+	if (events->capacity) {
+		rnbd_encode_capacity(&capacity, &(struct rnbd_capacity_info) {
+			.handle = att->handle,
+			.capacity = events->capacity,
+		});
+		if (!rnbdt_ctl_add(ring, RNBD_CTL_CAPACITY, 0, &capacity, sizeof(capacity)))
+			return false;
+		events->capacity = 0;
+	}
+	if (events->closed) {
+		rnbd_encode_handle(&handle, &(struct rnbd_handle_info) {
+			.handle = att->handle,
+			.status = events->closed,
+		});
+		if (!rnbdt_ctl_add(ring, RNBD_CTL_CLOSED, 0, &handle, sizeof(handle)))
+			return false;
+		events->closed = RNBD_ST_OK;
+	}
+	return true;
+}
+
+/* Fill the open frame. Answers come first: no event precedes the reply to its ATTACH. */
+static void rnbdt_ctl_fill(struct rnbdt_ctl *ctl, struct rnbd_ring *ring)
+{
+	struct rnbdt_attach *att;
+	struct rnbdt_ctl_slot *slot;
+
+	while ((slot = list_first_entry_or_null(&ctl->ready, struct rnbdt_ctl_slot, entry))) {
+		if (!rnbdt_ctl_add_answer(ring, slot))
+			return;
+		list_move_tail(&slot->entry, &ctl->free);
+	}
+	while ((att = list_first_entry_or_null(&ctl->events, struct rnbdt_attach,
+					       events.entry))) {
+		if (!rnbdt_ctl_add_events(ring, att))
+			return;
+		list_del_init(&att->events.entry);
+	}
+}
+
+/**
+ * rnbdt_ctl_send - send the answers and events that wait
+ * @q: queue 0; without a credit they wait on
+ *
+ * Context: any, ring->lock held.
+ */
+void rnbdt_ctl_send(struct rnbdt_queue *q)
+{
+	struct rnbdt_ctl *ctl = &q->session->ctl;
+	struct rnbd_ring *ring = &q->ring;
+
+	lockdep_assert_held(&ring->lock);
+
+	while (!list_empty(&ctl->ready) || !list_empty(&ctl->events)) {
+		if (!rnbd_ring_open(ring, RNBD_FRAME_CONTROL))
+			return;
+		rnbdt_ctl_fill(ctl, ring);
+		if (rnbd_ring_send(ring, NULL, NULL, IB_SEND_SIGNALED))
+			return;
+	}
+	WRITE_ONCE(ctl->pending, false);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Control entries that wait to be handled or sent. See ctl.c.
+ */
+#ifndef RNBDT_CTL_H
+#define RNBDT_CTL_H
+
+#include <linux/types.h>
+
+struct rnbdt_attach;
+struct rnbdt_ctl_slot;
+struct rnbdt_queue;
+struct rnbdt_session;
+
+void rnbdt_ctl_init(struct rnbdt_session *s);
+struct rnbdt_ctl_slot *rnbdt_ctl_next(struct rnbdt_session *s);
+void rnbdt_ctl_wait(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot);
+void rnbdt_ctl_retry(struct rnbdt_session *s);
+void rnbdt_ctl_answer(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot);
+void rnbdt_ctl_closed(struct rnbdt_attach *att, u16 status);
+void rnbdt_ctl_capacity(struct rnbdt_attach *att, u64 capacity);
+void rnbdt_ctl_forget(struct rnbdt_attach *att);
+void rnbdt_ctl_send(struct rnbdt_queue *q);
+
+#endif /* RNBDT_CTL_H */
