@@ -43,6 +43,7 @@ bool rnbd_capacity_ok(u64 capacity, u32 block)
 {
 	return capacity && capacity <= U64_MAX / 2 && rnbd_multiple(capacity, block);
 }
+EXPORT_SYMBOL_GPL(rnbd_capacity_ok);
 
 /**
  * rnbd_geometry_ok - can a disk of the block layer have these properties
