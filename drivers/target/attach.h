@@ -60,14 +60,14 @@ struct rnbdt_resize {
  * @att: attachment; constant
  * @queue: queue; written by its frame handler, always the same
  * @todo: requests to submit, newest first
- * @work: submits @todo, on the io_wq of the backend
- * @submitter: task that runs @work at this time, or NULL; read without a lock
+ * @submit_work: submits @todo, on the io_wq of the backend
+ * @submitter: task that runs @submit_work at this time, or NULL; read without a lock
  */
 struct rnbdt_submit {
 	struct rnbdt_attach *att;
 	struct rnbdt_queue *queue;
 	struct llist_head todo;
-	struct work_struct work;
+	struct work_struct submit_work;
 	struct task_struct *submitter;
 };
 

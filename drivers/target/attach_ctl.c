@@ -46,6 +46,7 @@
 #include "graph.h"
 #include "limits.h"
 #include "queue.h"
+#include "request.h"
 #include "resize.h"
 #include "session.h"
 #include "target.h"
@@ -122,10 +123,24 @@ static u16 rnbdt_attach_locked(struct rnbdt_session *s, struct rnbdt_attach *att
 	return RNBD_ST_OK;
 }
 
+static struct rnbdt_attach *rnbdt_new_attach(struct rnbdt_session *s,
+					     const struct rnbd_attach_info *info)
+{
+	struct rnbdt_attach *att = rnbdt_attach_alloc(s, info);
+	u32 i;
+
+	if (!att)
+		return NULL;
+	for (i = 0; i < att->nr_submits; i++)
+		INIT_WORK(&att->submits[i].submit_work, rnbdt_submit_work);
+	INIT_DELAYED_WORK(&att->resize.resize_work, rnbdt_attach_resize_work);
+	return att;
+}
+
 static void rnbdt_handle_attach(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot)
 {
 	const struct rnbd_attach_info *info = &slot->attach;
-	struct rnbdt_attach *att = rnbdt_attach_alloc(s, info);
+	struct rnbdt_attach *att = rnbdt_new_attach(s, info);
 	u16 status = RNBD_ST_NOMEM;
 	bool used = false;
 
@@ -182,13 +197,13 @@ static bool rnbdt_handle_detach(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 
 /**
  * rnbdt_ctl_work - handle the control requests of a session
- * @work: rnbdt_session.ctl.work
+ * @work: rnbdt_session.ctl.ctl_work
  *
  * Context: work item of rnbdt_login_wq; takes rnbdt_lock, may sleep.
  */
 void rnbdt_ctl_work(struct work_struct *work)
 {
-	struct rnbdt_session *s = container_of(work, struct rnbdt_session, ctl.work);
+	struct rnbdt_session *s = container_of(work, struct rnbdt_session, ctl.ctl_work);
 	unsigned int noio = memalloc_noio_save();
 	struct rnbdt_ctl_slot *slot;
 
@@ -258,6 +273,6 @@ enum rnbd_proto_err rnbdt_session_handle_control(struct rnbdt_session *s,
 		if (!perr)
 			perr = rnbdt_handle_entry(s, &entry);
 	}
-	queue_work(rnbdt_login_wq, &s->ctl.work);
+	queue_work(rnbdt_login_wq, &s->ctl.ctl_work);
 	return perr;
 }

@@ -36,8 +36,6 @@
 #include "attached.h"
 #include "ctl.h"
 #include "graph.h"
-#include "request.h"
-#include "resize.h"
 #include "session.h"
 #include "target.h"
 
@@ -60,7 +58,7 @@ static void rnbdt_attach_closed_work(struct work_struct *work)
 
 	/* These have no requests left, but may not have returned yet. */
 	for (i = 0; i < att->nr_submits; i++)
-		flush_work(&att->submits[i].work);
+		flush_work(&att->submits[i].submit_work);
 	cancel_delayed_work_sync(&att->resize.resize_work);
 
 	mutex_lock(&rnbdt_lock);
@@ -68,7 +66,7 @@ static void rnbdt_attach_closed_work(struct work_struct *work)
 	WRITE_ONCE(att->state, RNBDT_ATTACH_CLOSED);
 	/* The client may wait for this to detach, or to use the index again. */
 	if (READ_ONCE(s->state) == RNBDT_LIVE)
-		queue_work(rnbdt_login_wq, &s->ctl.work);
+		queue_work(rnbdt_login_wq, &s->ctl.ctl_work);
 	s->nr_bound--;
 	/* The session may be freed as soon as the lock is released. */
 	wake_up_all(&s->conn.wait);
@@ -89,6 +87,8 @@ static void rnbdt_attach_free_work(struct work_struct *work)
  * rnbdt_attach_alloc - allocate an attachment that is not bound
  * @s: live session
  * @info: request of the client
+ *
+ * The caller initialises the work items that submit requests and report the capacity.
  *
  * Context: process context, may sleep.
  * Return: the attachment, or NULL without memory.
@@ -111,13 +111,11 @@ struct rnbdt_attach *rnbdt_attach_alloc(struct rnbdt_session *s,
 	for (i = 0; i < att->nr_submits; i++) {
 		att->submits[i].att = att;
 		init_llist_head(&att->submits[i].todo);
-		INIT_WORK(&att->submits[i].work, rnbdt_submit_work);
 	}
 	att->session = s;
 	att->handle = info->handle;
 	strscpy(att->name, info->export);
 	INIT_LIST_HEAD(&att->events.entry);
-	INIT_DELAYED_WORK(&att->resize.resize_work, rnbdt_attach_resize_work);
 	INIT_WORK(&att->closed_work, rnbdt_attach_closed_work);
 	INIT_RCU_WORK(&att->free_work, rnbdt_attach_free_work);
 	return att;

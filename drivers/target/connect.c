@@ -271,7 +271,7 @@ static struct rnbdt_session *rnbdt_session_alloc(struct rnbdt_port *port,
 	INIT_DELAYED_WORK(&s->login.keepalive_work, rnbdt_session_keepalive);
 	xa_init(&s->attaches);
 	rnbdt_ctl_init(s);
-	INIT_WORK(&s->ctl.work, rnbdt_ctl_work);
+	INIT_WORK(&s->ctl.ctl_work, rnbdt_ctl_work);
 	rnbdt_netlink_init_session(s);
 	return s;
 

@@ -93,13 +93,13 @@ static void rnbdt_backend_submit(struct rnbdt_req *treq)
 
 /**
  * rnbdt_submit_work - submit requests to the storage in their order
- * @work: rnbdt_submit.work
+ * @work: rnbdt_submit.submit_work
  *
  * Context: work item of the backend's io_wq; may sleep in the storage.
  */
 void rnbdt_submit_work(struct work_struct *work)
 {
-	struct rnbdt_submit *submit = container_of(work, struct rnbdt_submit, work);
+	struct rnbdt_submit *submit = container_of(work, struct rnbdt_submit, submit_work);
 	struct llist_node *todo = llist_reverse_order(llist_del_all(&submit->todo));
 	struct rnbdt_req *treq, *next;
 	struct blk_plug plug;
@@ -164,7 +164,7 @@ static void rnbdt_queue_begin(struct rnbdt_queue *q, struct rnbdt_req *treq,
 		rnbdt_backend_submit(treq);
 	else if (llist_add(&treq->todo, &submit->todo))
 		/* Only the first entry of an empty list must queue the work item. */
-		queue_work(att->backend->io_wq, &submit->work);
+		queue_work(att->backend->io_wq, &submit->submit_work);
 }
 
 /* Handle the next request of a frame. Called under RCU. */

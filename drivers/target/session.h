@@ -288,7 +288,7 @@ struct rnbdt_ctl_slot {
  * @ready: slots with an answer to send
  * @events: attachments, struct rnbdt_attach, with something to tell the client
  * @pending: there is something to send; written under the lock, read without
- * @work: handles @todo, on rnbdt_login_wq
+ * @ctl_work: handles @todo, on rnbdt_login_wq
  *
  * The lock of the ring of queue 0 protects the lists.
  */
@@ -300,7 +300,7 @@ struct rnbdt_ctl {
 	struct list_head ready;
 	struct list_head events;
 	bool pending;
-	struct work_struct work;
+	struct work_struct ctl_work;
 };
 
 /**

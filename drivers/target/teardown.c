@@ -219,7 +219,7 @@ void rnbdt_teardown_work(struct work_struct *work)
 	cancel_work_sync(&s->login.login_work);
 	cancel_delayed_work_sync(&s->login.timeout_work);
 	cancel_delayed_work_sync(&s->login.keepalive_work);
-	cancel_work_sync(&s->ctl.work);
+	cancel_work_sync(&s->ctl.ctl_work);
 	rnbdt_teardown_count_late(s);
 	rnbdt_teardown_close_attaches(s);
 
