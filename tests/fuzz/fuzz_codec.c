@@ -6,7 +6,8 @@
  * decoder gets the message, how it lies in memory, and what both ends have agreed about: the
  * limits, the ring, what was asked for (fields[] below). Any bytes are a lawful head, since
  * these things are our own and trusted. tests/lib/hostile, which is shared with
- * unit-hostile, decodes the message and judges the result. In addition
+ * unit-hostile, decodes the message and judges the result; fuzz_ctl.c does that for control
+ * entries about attachments. In addition
  *
  * - the message ends where its memory does;
  * - no decoder reads a byte of it twice or looks at inline data (once.h);
@@ -19,6 +20,7 @@
  *
  * Errors: whatever should not be ends the process.
  */
+#include "fuzz_ctl.h"
 #include "hostile_assert.h"
 #include "hostile.h"
 #include "libfuzzer.h"
@@ -240,6 +242,7 @@ static void lie(const u8 *bytes, u32 size, u32 missing, u8 type)
 	struct rnbd_segment_info seg;
 	struct rnbd_login_info login;
 	struct rnbd_grant granted;
+	struct rnbd_req_cursor cursor;
 	struct rnbd_request req;
 	struct rnbd_frame frame;
 	struct rnbd_reply reply;
@@ -247,7 +250,6 @@ static void lie(const u8 *bytes, u32 size, u32 missing, u8 type)
 	struct rnbd_query_info query;
 	struct rnbd_ctl_pos ctl_pos = { };
 	struct rnbd_ctl_entry ctl;
-	u64 capacity;
 	u8 *memory;
 	u16 pos;
 	u32 i;
@@ -265,7 +267,8 @@ static void lie(const u8 *bytes, u32 size, u32 missing, u8 type)
 	for (pos = 0; pos < frame.nr_entries; ) {
 		u16 before = pos;
 
-		if (rnbd_decode_request(&frame, &pos, lim, &world.exp, &req))
+		if (rnbd_begin_request(&frame, pos, &cursor) ||
+		    rnbd_decode_request(&frame, &pos, &cursor, lim, &world.exp, &req))
 			break;
 		must(pos > before && pos <= frame.nr_entries);
 		must(pos * 32u <= frame.bytes);
@@ -277,7 +280,6 @@ static void lie(const u8 *bytes, u32 size, u32 missing, u8 type)
 	ASAN_UNPOISON_MEMORY_REGION(fuzz_message, fuzz_message_bytes);
 	rnbd_decode_login(&frame, &login);
 	rnbd_decode_grant(&frame, &world.asked, &granted);
-	rnbd_decode_resize(&frame, world.exp.block_mask + 1, &capacity);
 	rnbd_decode_query(&frame, lim->depth, false, &query);
 	ASAN_UNPOISON_MEMORY_REGION(fuzz_message, fuzz_message_bytes);
 	rnbd_decode_query(&frame, lim->depth, true, &query);
@@ -288,13 +290,31 @@ static void lie(const u8 *bytes, u32 size, u32 missing, u8 type)
 		if (rnbd_decode_segment(&frame, i, &grant, &seg))
 			break;
 	ASAN_UNPOISON_MEMORY_REGION(fuzz_message, fuzz_message_bytes);
-	while (!rnbd_decode_ctl(&frame, &ctl_pos, &ctl))
+	while (!rnbd_decode_ctl(&frame, &ctl_pos, &ctl)) {
 		must(ctl_pos.index <= frame.nr_entries && ctl_pos.offset <= frame.bytes);
+		fuzz_ctl_take_any(&ctl);
+	}
 	ASAN_UNPOISON_MEMORY_REGION(fuzz_message, fuzz_message_bytes);
 	rnbd_decode_discover_reply(&frame, world.room, &list);
 	for (i = 0; i <= frame.nr_entries; i++)
 		if (rnbd_decode_export(&frame, i, &export))
 			break;
+	take_away(memory);
+}
+
+/* hostile_take() has read the heads alone, but its judgement has hidden the bodies. */
+static void take_control(const u8 *bytes, u32 size, u32 shift)
+{
+	struct rnbd_ctl_pos pos = { };
+	struct rnbd_ctl_entry entry;
+	struct rnbd_frame frame;
+	u8 *memory;
+
+	memory = place(bytes, size, shift);
+	if (!rnbd_decode_frame(fuzz_message, size, world.seq, world.epoch, world.slots,
+			       &frame) && frame.type == RNBD_FRAME_CONTROL)
+		while (!rnbd_decode_ctl(&frame, &pos, &entry))
+			fuzz_ctl_take(&entry);
 	take_away(memory);
 }
 
@@ -323,14 +343,16 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	memory = place(bytes, size, data[HEAD_PLACE] & PLACE_ALIGN);
 	hostile_take(kinds[taker], fuzz_message, size);
 	take_away(memory);
+	if (taker == TAKER_FRAME)
+		take_control(bytes, size, data[HEAD_PLACE] & PLACE_ALIGN);
 	if (taker == TAKER_FRAME && (data[HEAD_PLACE] & PLACE_LIE))
 		lie(bytes, size, unit_get(data + HEAD_LIE, 2), data[HEAD_TYPE]);
 
 	/* a login reply that names them fills a slot, and one more would not fit */
 	segments = rnbd_max_segments(world.conn.slot_size);
-	must(16 + 128 + 16 * segments <= world.conn.slot_size);
-	must(16 + 128 + 16 * (segments + 1) > world.conn.slot_size);
-	must(!rnbd_max_segments(size % 144));
+	must(16 + 64 + 16 * segments <= world.conn.slot_size);
+	must(16 + 64 + 16 * (segments + 1) > world.conn.slot_size);
+	must(!rnbd_max_segments(size % 80));
 	return 0;
 }
 
@@ -345,11 +367,11 @@ static size_t frame_layout(u8 type, size_t *further)
 {
 	switch (type) {
 	case RNBD_FRAME_LOGIN:
-		*further = 128;
-		return 16 + 128;
+		*further = 64;
+		return 16 + 64;
 	case RNBD_FRAME_LOGIN_REPLY:
 		*further = 16;
-		return 16 + 128;
+		return 16 + 64;
 	case RNBD_FRAME_REQUEST:
 		*further = 32;
 		return 16 + 32;
@@ -388,6 +410,8 @@ static size_t repair(enum taker taker, u8 *message, size_t size)
 	unit_put(message + 6, 2, 0);
 	unit_put(message + 8, 4, world.seq);
 	unit_put(message + 12, 4, world.epoch);
+	if (message[0] == RNBD_FRAME_CONTROL)
+		return fuzz_ctl_repair(message, size);
 	one = frame_layout(message[0], &further);
 	if (size < one)
 		return size;
@@ -443,6 +467,10 @@ static size_t fresh(enum taker taker, u8 *message, size_t max)
 		size = fresh_text(scratch);
 		break;
 	default:
+		if (one_in(6)) {
+			size = fuzz_ctl_build(scratch);
+			break;
+		}
 		/* requests ask it for space */
 		if (world.pool.units != world.lim.pool_units ||
 		    world.pool.segment_units != world.lim.segment_units)

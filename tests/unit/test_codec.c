@@ -6,7 +6,7 @@
  */
 #include "codec/fixture.h"
 
-static bool seen[RNBD_PERR_IDENTITY + 1];
+static bool seen[RNBD_PERR_HANDLE + 1];
 
 void check_fault(enum rnbd_proto_err got, enum rnbd_proto_err want, const char *what, int line)
 {
@@ -76,6 +76,7 @@ int main(void)
 	int failed = 0;
 
 	failed += codec_frame_tests();
+	failed += codec_io_handle_tests();
 	failed += codec_io_request_tests();
 	failed += codec_io_reply_tests();
 	failed += codec_cm_tests();
@@ -83,6 +84,7 @@ int main(void)
 	failed += codec_login_reply_tests();
 	failed += codec_discover_tests();
 	failed += codec_ctl_tests();
+	failed += codec_attach_tests();
 	failed += cmocka_run_group_tests_name("errors", tests, NULL, NULL);
 	return failed;
 }

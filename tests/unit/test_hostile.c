@@ -16,7 +16,7 @@
 #define NS_MAX		10000000000ull
 
 static u64 accepted[NR_KINDS], refused[NR_KINDS];
-static u64 faults[RNBD_PERR_IDENTITY + 1];
+static u64 faults[RNBD_PERR_HANDLE + 1];
 
 static void one_round(void)
 {

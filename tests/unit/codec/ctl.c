@@ -3,7 +3,6 @@
  * CONTROL frames: round trips, the bounds of lengths, bodies of other versions, and
  * entries of unknown types.
  */
-#include "ctl.h"
 #include "fixture.h"
 
 static const u8 body[40] = {
@@ -11,11 +10,11 @@ static const u8 body[40] = {
 	17, 18, 19, 20, 21, 22, 23, 24,
 };
 
-/* An empty entry, one of 24 bytes behind the head, and one of 8 zeros. */
+/* An empty entry, one of 24 bytes behind the head, and one of 8 zeros; unknown types. */
 static const struct rnbd_ctl_entry entries[] = {
-	{ .type = 1, .mandatory = true, .id = 0x80000001 },
+	{ .type = 0x101, .mandatory = true, .id = 0x80000001 },
 	{ .type = 0x7fff, .id = 7, .body = body, .bytes = 24 },
-	{ .type = 3, .mandatory = true, .body = body + 32, .bytes = 8 },
+	{ .type = 0x103, .mandatory = true, .body = body + 32, .bytes = 8 },
 };
 
 #define AT_SECOND	(16 + 8)
@@ -220,5 +219,5 @@ int codec_ctl_tests(void)
 		cmocka_unit_test(test_ctl_unknown),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests_name("ctl", tests, NULL, NULL);
 }

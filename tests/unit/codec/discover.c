@@ -85,8 +85,8 @@ static void test_discover_round_trip(void **state)
 static void test_discover_faults(void **state)
 {
 	static const struct patch patches[] = {
-		PATCH(rnbd_discover_reply, status, 12, STATUS),
-		PATCH(rnbd_discover_reply, status, 49, STATUS),
+		PATCH(rnbd_discover_reply, status, 13, STATUS),
+		PATCH(rnbd_discover_reply, status, 51, STATUS),
 		PATCH(rnbd_discover_reply, status, 0xffff, STATUS),
 		/* a refusal without a list */
 		PATCH(rnbd_discover_reply, status, RNBD_ST_NOMEM, COUNT),

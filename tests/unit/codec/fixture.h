@@ -6,9 +6,9 @@
 #ifndef RNBD_UNIT_CODEC_FIXTURE_H
 #define RNBD_UNIT_CODEC_FIXTURE_H
 
+#include "attach.h"
 #include "cm.h"
 #include "discover.h"
-#include "geometry.h"
 #include "io.h"
 #include "login.h"
 #include "names.h"
@@ -49,6 +49,7 @@ extern const struct rnbd_login_info asked;
 
 /* Each runs the tests of its file and returns the number of those that failed. */
 int codec_frame_tests(void);
+int codec_io_handle_tests(void);
 int codec_io_request_tests(void);
 int codec_io_reply_tests(void);
 int codec_cm_tests(void);
@@ -56,5 +57,6 @@ int codec_login_tests(void);
 int codec_login_reply_tests(void);
 int codec_discover_tests(void);
 int codec_ctl_tests(void);
+int codec_attach_tests(void);
 
 #endif /* RNBD_UNIT_CODEC_FIXTURE_H */

@@ -10,16 +10,15 @@ static const struct {
 	u16 nr_entries;
 	u32 bytes;
 } shapes[] = {
-	{ RNBD_FRAME_LOGIN, 1, 128 },
-	{ RNBD_FRAME_LOGIN_REPLY, 1, 128 },
-	{ RNBD_FRAME_LOGIN_REPLY, 2, 144 },
-	{ RNBD_FRAME_LOGIN_REPLY, 100, 128 + 99 * 16 },
+	{ RNBD_FRAME_LOGIN, 1, 64 },
+	{ RNBD_FRAME_LOGIN_REPLY, 1, 64 },
+	{ RNBD_FRAME_LOGIN_REPLY, 2, 80 },
+	{ RNBD_FRAME_LOGIN_REPLY, 100, 64 + 99 * 16 },
 	{ RNBD_FRAME_REQUEST, 1, 32 },
 	{ RNBD_FRAME_REQUEST, 100, 3200 },
 	{ RNBD_FRAME_REPLY, 1, 16 },
 	{ RNBD_FRAME_REPLY, 300, 4800 },
 	{ RNBD_FRAME_CREDIT, 0, 0 },
-	{ RNBD_FRAME_RESIZE, 1, 16 },
 	{ RNBD_FRAME_DISCOVER_REPLY, 1, 16 },
 	{ RNBD_FRAME_DISCOVER_REPLY, 50, 16 + 49 * 112 },
 	{ RNBD_FRAME_CHALLENGE, 1, 64 },
@@ -67,7 +66,6 @@ static void test_frame_size(void **state)
 		unit_put(msg.buf + 2, 2, 0);
 		assert_fault(message_decode(&msg), RNBD_PERR_COUNT);
 		if (shapes[i].type == RNBD_FRAME_LOGIN ||
-		    shapes[i].type == RNBD_FRAME_RESIZE ||
 		    shapes[i].type == RNBD_FRAME_CHALLENGE ||
 		    shapes[i].type == RNBD_FRAME_PROOF ||
 		    shapes[i].type == RNBD_FRAME_QUERY)
@@ -117,12 +115,16 @@ static void test_frame_faults(void **state)
 		}
 	}
 
-	/* a login and a resize are one entry, a credit frame none */
-	message_init(&msg, RNBD_FRAME_LOGIN, 2, 256);
+	/* between the types that there are */
+	message_init(&msg, 6, 1, 16);
+	assert_fault(message_decode(&msg), RNBD_PERR_TYPE);
+
+	/* a login and a query are one entry, a credit frame none */
+	message_init(&msg, RNBD_FRAME_LOGIN, 2, 128);
 	assert_fault(message_decode(&msg), RNBD_PERR_COUNT);
-	message_init(&msg, RNBD_FRAME_RESIZE, 2, 32);
+	message_init(&msg, RNBD_FRAME_QUERY, 2, 32);
 	assert_fault(message_decode(&msg), RNBD_PERR_COUNT);
-	message_init(&msg, RNBD_FRAME_RESIZE, 1, 16);
+	message_init(&msg, RNBD_FRAME_QUERY, 1, 16);
 	msg.buf[1] = RNBD_FRAME_DATA;
 	assert_fault(message_decode(&msg), RNBD_PERR_FLAGS);
 	message_init(&msg, RNBD_FRAME_CREDIT, 1, 0);

@@ -19,13 +19,25 @@ static const struct rnbd_export_limits export_limits = {
 	.max_write_zeroes = 1u << 20,
 };
 
+/* A request to which a test gives no handle gets this one. */
+static const struct rnbd_handle some_handle = { .index = 4095, .generation = 0x80000001 };
+
+static void encode_request(void *at, const struct rnbd_request *req)
+{
+	struct rnbd_request copy = *req;
+
+	if (!copy.handle.generation)
+		copy.handle = some_handle;
+	rnbd_encode_request(at, &copy);
+}
+
 static void message_request(struct message *msg, const struct rnbd_request *req)
 {
 	u32 entries = rnbd_request_entries(req->nr_extents);
 
 	message_init(msg, RNBD_FRAME_REQUEST, entries, entries * 32);
 	memset(msg->buf + 16, 0xee, entries * 32);
-	rnbd_encode_request((void *)(msg->buf + 16), req);
+	encode_request(msg->buf + 16, req);
 	assert_fault(message_decode(msg), RNBD_PERR_NONE);
 }
 
@@ -34,11 +46,14 @@ static enum rnbd_proto_err decode_for(struct message *msg, u16 *pos,
 				      const struct rnbd_export_limits *exp,
 				      struct rnbd_request *req)
 {
+	struct rnbd_req_cursor cursor;
 	enum rnbd_proto_err fault;
 	u16 before = *pos;
 
 	memset(req, 0xa5, sizeof(*req));
-	fault = rnbd_decode_request(&msg->frame, pos, lim, exp, req);
+	fault = rnbd_begin_request(&msg->frame, *pos, &cursor);
+	if (!fault)
+		fault = rnbd_decode_request(&msg->frame, pos, &cursor, lim, exp, req);
 	if (fault)
 		assert_int_equal(*pos, before);
 	return fault;
@@ -74,6 +89,8 @@ static void assert_request_equal(const struct rnbd_request *a,
 {
 	u32 i;
 
+	assert_true(rnbd_handle_equal(&a->handle,
+				      b->handle.generation ? &b->handle : &some_handle));
 	assert_int_equal(a->op, b->op);
 	assert_int_equal(a->flags, b->flags);
 	assert_int_equal(a->tag, b->tag);
@@ -169,8 +186,8 @@ static void test_request_many(void **state)
 	for (i = 0; i < ARRAY_SIZE(nr_extents); i++) {
 		req[i] = data_request(RNBD_OP_WRITE, nr_extents[i]);
 		req[i].tag = i;
-		rnbd_encode_request((void *)(msg.buf + 16 + 32 * entries),
-				    &req[i]);
+		req[i].handle = (struct rnbd_handle) { .index = i, .generation = ~i };
+		encode_request(msg.buf + 16 + 32 * entries, &req[i]);
 		entries += rnbd_request_entries(nr_extents[i]);
 	}
 	rnbd_encode_frame_hdr(msg.buf, RNBD_FRAME_REQUEST, 0, entries, 0, SEQ, EPOCH);
@@ -260,9 +277,9 @@ static void test_request_patches(void **state)
 		PATCH(rnbd_req_entry, nr_extents, 17, COUNT),
 		PATCH(rnbd_req_entry, nr_extents, 18, EXTENT),
 		PATCH(rnbd_req_entry, nr_extents, 255, EXTENT),
-		/* reserved, the first and the last byte */
+		/* reserved, the first and the last bit */
 		{ 25, 1, 1, RNBD_PERR_RESERVED },
-		{ 31, 1, 0x80, RNBD_PERR_RESERVED },
+		{ 25, 1, 0x80, RNBD_PERR_RESERVED },
 		/* the first extent, 900+2 */
 		PATCH(rnbd_req_entry, extent.unit, 998, NONE),
 		PATCH(rnbd_req_entry, extent.unit, 999, EXTENT),
@@ -503,7 +520,7 @@ static void test_request_inline(void **state)
 		message_init(&msg, RNBD_FRAME_REQUEST, 3, 96 + bytes);
 		unit_put(msg.buf + 1, 1, RNBD_FRAME_DATA);
 		for (i = 0; i < 3; i++)
-			rnbd_encode_request((void *)(msg.buf + 16 + 32 * i), &req[i]);
+			encode_request(msg.buf + 16 + 32 * i, &req[i]);
 		assert_fault(message_decode(&msg), RNBD_PERR_NONE);
 		pos = 0;
 		if (bytes < 512) {

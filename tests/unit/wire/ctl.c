@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The bodies of control entries, byte for byte, as version 1 has them.
+ */
+#include "attach.h"
+#include "fixture.h"
+#include "unit.h"
+
+static void test_ctl_capacity(void **state)
+{
+	static const u8 golden[] = {
+		0x02, 0x01, 0x00, 0x00, 0x06, 0x05, 0x04, 0x03,
+		0x00, 0x70, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11,
+	};
+	const struct rnbd_capacity_info info = {
+		.handle = { .index = 0x0102, .generation = 0x03040506 },
+		.capacity = 0x1122334455667000ull,
+	};
+	struct rnbd_ctl_capacity wire;
+
+	(void)state;
+	memset(&wire, 0xee, sizeof(wire));
+	rnbd_encode_capacity(&wire, &info);
+	assert_memory_equal(&wire, golden, sizeof(golden));
+}
+
+static void test_ctl_handle(void **state)
+{
+	static const u8 golden[] = {
+		0x02, 0x01, 0x32, 0x00, 0x06, 0x05, 0x04, 0x03,
+		0x14, 0x13, 0x12, 0x11, 0x00, 0x00, 0x00, 0x00,
+	};
+	const struct rnbd_handle_info info = {
+		.handle = { .index = 0x0102, .generation = 0x03040506 },
+		.status = RNBD_ST_REMOVED, .retry_ms = 0x11121314,
+	};
+	struct rnbd_ctl_handle wire;
+
+	(void)state;
+	memset(&wire, 0xee, sizeof(wire));
+	rnbd_encode_handle(&wire, &info);
+	assert_memory_equal(&wire, golden, sizeof(golden));
+}
+
+/* A request to attach and its answer: each member carries a number of its own. */
+static void test_ctl_attach(void **state)
+{
+	const struct rnbd_attach_info info = {
+		.handle = { .index = 0x0102, .generation = 0x03040506 },
+		.flags = 0x1112, .fence_generation = 0x21222324, .export = "disk0",
+	};
+	struct rnbd_attach_grant grant = {
+		.handle = { .index = 0x0102, .generation = 0x03040506 },
+		.status = RNBD_ST_OK, .fence_generation = 0x21222324,
+		.geo.capacity = 0x3132333435363738ull,
+		.geo.flags = 0x41, .geo.logical_block = 0x42, .geo.physical_block = 0x43,
+		.geo.io_min = 0x44, .geo.io_opt = 0x45, .geo.discard_granularity = 0x46,
+		.geo.discard_alignment = 0x47, .geo.max_discard = 0x48,
+		.geo.max_write_zeroes = 0x49,
+		.incarnation = { 1, 2, 3 }, .export_uuid = { 4, 5, 6 },
+	};
+	struct rnbd_ctl_attach_reply reply;
+	struct rnbd_ctl_attach attach;
+	u8 golden[96] = { 0 };
+	u32 i;
+
+	(void)state;
+	memset(&attach, 0xee, sizeof(attach));
+	memset(&reply, 0xee, sizeof(reply));
+
+	unit_put(golden, 2, 0x0102);
+	unit_put(golden + 2, 2, 0x1112);
+	unit_put(golden + 4, 4, 0x03040506);
+	unit_put(golden + 8, 4, 0x21222324);
+	memcpy(golden + 16, "disk0", 5);
+	rnbd_encode_attach(&attach, &info);
+	assert_memory_equal(&attach, golden, 80);
+
+	memset(golden, 0, sizeof(golden));
+	unit_put(golden, 2, 0x0102);
+	unit_put(golden + 4, 4, 0x03040506);
+	unit_put(golden + 12, 4, 0x21222324);
+	unit_put(golden + 16, 8, 0x3132333435363738ull);
+	for (i = 0; i < 9; i++)
+		unit_put(golden + 24 + 4 * i, 4, 0x41 + i);
+	memcpy(golden + 64, "\x01\x02\x03", 3);
+	memcpy(golden + 80, "\x04\x05\x06", 3);
+	rnbd_encode_attach_reply(&reply, &grant);
+	assert_memory_equal(&reply, golden, 96);
+
+	/* of a refusal only the begin */
+	memset(golden + 12, 0, sizeof(golden) - 12);
+	unit_put(golden + 2, 2, 36);
+	unit_put(golden + 8, 4, 0x51525354);
+	grant.status = RNBD_ST_BUSY;
+	grant.retry_ms = 0x51525354;
+	rnbd_encode_attach_reply(&reply, &grant);
+	assert_memory_equal(&reply, golden, 96);
+}
+
+int wire_ctl_tests(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ctl_attach),
+		cmocka_unit_test(test_ctl_handle),
+		cmocka_unit_test(test_ctl_capacity),
+	};
+
+	return cmocka_run_group_tests_name("ctl", tests, NULL, NULL);
+}
