@@ -13,6 +13,7 @@ target_start
 # hundreds of sessions, each of which breaks a rule, are more than a host may have
 echo 0 >/sys/module/rnbd_target/parameters/login_rate || die "parameter"
 export_disk hostile "$(null_disk 64)" 2 3
+export_disk fixed "$(null_disk 16)" 2 3
 export_disk lawful "$(null_disk 16)" 1
 dev=$(attach lawful) || exit 1
 resources=$(rdma_own)

@@ -101,6 +101,11 @@ static void test_hostile_reach(void **state)
 	assert_true(exports_accepted > 0);
 	assert_true(lists_asked > 0);
 	assert_true(ctl_accepted > 0);
+	for (i = 0; i < ARRAY_SIZE(ctl_bodies_accepted); i++) {
+		printf("hostile: %9llu bodies of type %u\n",
+		       (unsigned long long)ctl_bodies_accepted[i], i);
+		assert_true(ctl_bodies_accepted[i] > 0);
+	}
 	assert_true(extents_accepted > requests_accepted / 2);
 }
 

@@ -69,11 +69,11 @@ worker=$!
 
 start=${EPOCHREALTIME/[.,]/}
 # One of each kind that says no more than so often: the log has them, too.
-peer --only '@(cm-magic|cm-host-unknown|login-name-open|login-queues-0|login-pool-0|login-to-nothing)' >"$OUT/first" ||
+peer --only '@(cm-magic|cm-host-unknown|attach-name-open|login-queues-0|login-pool-0|attach-to-nothing)' >"$OUT/first" ||
 	{ cat "$OUT/first"; die "the target is wrong, or the peer"; }
 for text in "refused: the peer does not speak this protocol" "queue 0 refused: this host is not allowed" \
 	"queue 0: invalid export name" "queue 0: ring slots, slot size" "queue 0: absurd properties" \
-	"login to export \"nothing\" on port .* refused: the port offers no"; do
+	"export \"nothing\" on port .* refused: the port offers no"; do
 	dmesg_has "$text" || die "not in the log: $text"
 done
 # shellcheck disable=SC2086 # a choice of cases, or none

@@ -5,6 +5,29 @@
 #include "hostile_assert.h"
 #include "hostile.h"
 
+static void draw_handle(struct rnbd_handle *handle)
+{
+	handle->index = below(RNBD_ATTACH_MAX);
+	handle->generation = draw_number();
+	if (!handle->generation)
+		handle->generation = 1;
+}
+
+/* One of any status but RNBD_ST_OK. */
+static u16 draw_refusal(void)
+{
+	return one_in(2) ? 1 + below(RNBD_ST_CLOSED) :
+			   RNBD_ST_MALFORMED + below(RNBD_ST_REMOVED - RNBD_ST_MALFORMED + 1);
+}
+
+/* Without tag and handle it is a FLUSH. */
+static void make_flush(struct rnbd_request *req)
+{
+	*req = (struct rnbd_request) {
+		.op = RNBD_OP_FLUSH, .tag = req->tag, .handle = req->handle,
+	};
+}
+
 static void draw_request(struct rnbd_request *req)
 {
 	const struct rnbd_export_limits *exp = &world.exp;
@@ -15,6 +38,7 @@ static void draw_request(struct rnbd_request *req)
 	u8 flags;
 
 	memset(req, 0, sizeof(*req));
+	draw_handle(&req->handle);
 	req->tag = below(lim->depth);
 	req->op = RNBD_OP_READ + below(RNBD_OP_END - RNBD_OP_READ);
 	row = &rnbd_ops[req->op];
@@ -29,9 +53,7 @@ static void draw_request(struct rnbd_request *req)
 	}
 	max = min((u64)max, exp->capacity) / block;
 	if (!max) {
-		*req = (struct rnbd_request) {
-			.op = RNBD_OP_FLUSH, .tag = req->tag,
-		};
+		make_flush(req);
 		return;
 	}
 	req->length = block * (1 + below(one_in(2) ? max : min(max, 40u)));
@@ -42,9 +64,7 @@ static void draw_request(struct rnbd_request *req)
 	nr_extents = rnbd_pool_alloc(&world.pool, DIV_ROUND_UP(req->length, 4096),
 				     req->extents, RNBD_EXTENTS_MAX);
 	if (nr_extents < 0) {
-		*req = (struct rnbd_request) {
-			.op = RNBD_OP_FLUSH, .tag = req->tag,
-		};
+		make_flush(req);
 		return;
 	}
 	req->nr_extents = nr_extents;
@@ -55,32 +75,16 @@ static void draw_request(struct rnbd_request *req)
 static void draw_grant(struct rnbd_grant *grant)
 {
 	const struct rnbd_login_info *asked = &world.asked;
-	u32 block = 512u << below(4), units;
+	u32 units;
 
 	memset(grant, 0, sizeof(*grant));
 	if (one_in(8)) {
-		grant->status = one_in(2) ? 1 + below(RNBD_ST_PROTECTION) :
-				32 + below(RNBD_ST_ATTACHED - 31);
+		grant->status = draw_refusal();
 		return;
 	}
 	grant->nr_queues = 1 + below(min(asked->nr_queues, 8));
 	grant->queue_depth = 1 + below(asked->queue_depth);
 	grant->features = asked->features & unit_random64(&rnd);
-	grant->geo.capacity = (1 + unit_random64(&rnd) % (1ull << 50)) * block;
-	grant->geo.flags = below(16);
-	if (grant->geo.flags & RNBD_EXPORT_VOLATILE_CACHE)
-		grant->geo.flags |= RNBD_EXPORT_FUA;
-	grant->geo.logical_block = block;
-	grant->geo.physical_block = block << below(8);
-	grant->geo.io_min = block * (1 + below(100));
-	grant->geo.io_opt = block * below(100);
-	grant->geo.discard_granularity = block * below(100);
-	grant->geo.discard_alignment = block * below(3);
-	grant->geo.max_discard = block * below(1u << 19);
-	if (!grant->geo.discard_granularity ||
-	    grant->geo.max_discard < max(grant->geo.discard_granularity, grant->geo.physical_block))
-		grant->geo.max_discard = 0;
-	grant->geo.max_write_zeroes = block * below(1u << 19);
 	grant->segment_units = 16u << below(8);
 	units = 1 + below(min(asked->max_io / 4096, 16 * grant->segment_units));
 	grant->max_io = units * 4096;
@@ -88,29 +92,25 @@ static void draw_grant(struct rnbd_grant *grant)
 	grant->nr_segments = (grant->pool_units + grant->segment_units - 1) /
 			     grant->segment_units;
 	grant->keepalive_ms = 100 + below(59901);
-	draw_bytes(grant->incarnation, 16);
-	draw_bytes(grant->export_uuid, 16);
 	if (grant->features & RNBD_FEATURE_INLINE) {
 		grant->inline_read = draw_number();
 		grant->inline_read = min(grant->inline_read, asked->inline_read);
 		grant->inline_write = draw_number();
 		grant->inline_write = min(grant->inline_write, asked->inline_write);
 	}
-	grant->fence_generation = asked->fence_generation ?: 1 + below(1u << 31);
 }
 
 static void build_exports(u8 *at, u32 nr)
 {
 	for (; nr; nr--, at += 112) {
-		u32 block = 512u << below(4), i;
+		u32 block = 512u << below(4);
 		struct rnbd_export_info info = {
 			.capacity = (1 + unit_random64(&rnd) % (1ull << 50)) * block,
 			.logical_block = block,
 			.flags = below(2),
 		};
 
-		for (i = 0; i < 1 + below(63); i++)
-			info.name[i] = "abzAZ059_:-."[below(i ? 12 : 11)];
+		draw_name(info.name);
 		draw_bytes(info.uuid, 16);
 		rnbd_encode_export((void *)at, &info);
 	}
@@ -132,22 +132,124 @@ static void build_segments(u8 *at, const struct rnbd_grant *grant)
 	}
 }
 
-/* A valid message of @kind at @buf. Returns its length. */
+/* Properties that the block layer can live with. */
+static void draw_geometry(struct rnbd_geometry *geo)
+{
+	u32 block = 512u << below(4);
+
+	*geo = (struct rnbd_geometry) {
+		.capacity = (1 + unit_random64(&rnd) % (1ull << 50)) * block,
+		.flags = below(16),
+		.logical_block = block,
+		.physical_block = block << below(8),
+		.io_min = block * (1 + below(100)),
+		.io_opt = block * below(100),
+		.discard_granularity = block * below(100),
+		.discard_alignment = block * below(3),
+		.max_discard = block * below(1u << 19),
+		.max_write_zeroes = block * below(1u << 19),
+	};
+	if (geo->flags & RNBD_EXPORT_VOLATILE_CACHE)
+		geo->flags |= RNBD_EXPORT_FUA;
+	if (!geo->discard_granularity ||
+	    geo->max_discard < max(geo->discard_granularity, geo->physical_block))
+		geo->max_discard = 0;
+}
+
+static u32 build_attach(void *body)
+{
+	struct rnbd_attach_info info = {
+		.flags = below(2),
+		.fence_generation = one_in(2) ? draw_number() : 0,
+	};
+
+	draw_handle(&info.handle);
+	draw_name(info.export);
+	rnbd_encode_attach(body, &info);
+	return sizeof(struct rnbd_ctl_attach);
+}
+
+static u32 build_attach_reply(void *body)
+{
+	struct rnbd_attach_grant grant = { };
+
+	draw_handle(&grant.handle);
+	if (one_in(4)) {
+		grant.status = one_in(3) ? RNBD_ST_BUSY : draw_refusal();
+		if (grant.status == RNBD_ST_BUSY)
+			grant.retry_ms = draw_number();
+	} else {
+		grant.fence_generation = 1 + below(U32_MAX);
+		draw_geometry(&grant.geo);
+		draw_bytes(grant.incarnation, 16);
+		draw_bytes(grant.export_uuid, 16);
+	}
+	rnbd_encode_attach_reply(body, &grant);
+	return sizeof(struct rnbd_ctl_attach_reply);
+}
+
+static u32 build_handle(void *body, u16 type)
+{
+	struct rnbd_handle_info info = { };
+
+	draw_handle(&info.handle);
+	if (type == RNBD_CTL_CLOSED) {
+		info.status = draw_refusal();
+		info.retry_ms = draw_number();
+	} else if (type == RNBD_CTL_DETACHED && one_in(2)) {
+		info.status = draw_refusal();
+	}
+	rnbd_encode_handle(body, &info);
+	return sizeof(struct rnbd_ctl_handle);
+}
+
+static u32 build_capacity(void *body)
+{
+	struct rnbd_capacity_info info = { .capacity = draw_number() };
+
+	draw_handle(&info.handle);
+	rnbd_encode_capacity(body, &info);
+	return sizeof(struct rnbd_ctl_capacity);
+}
+
+/* The body of an entry of @type, if somebody knows it, as this version sends it. */
+static u32 build_body(u16 type, void *body)
+{
+	switch (type) {
+	case RNBD_CTL_ATTACH:
+		return build_attach(body);
+	case RNBD_CTL_ATTACH_REPLY:
+		return build_attach_reply(body);
+	case RNBD_CTL_DETACH:
+	case RNBD_CTL_DETACHED:
+	case RNBD_CTL_CLOSED:
+		return build_handle(body, type);
+	case RNBD_CTL_CAPACITY:
+		return build_capacity(body);
+	default:
+		draw_bytes(body, 64);
+		return 8 * below(9);
+	}
+}
+
 static u32 build_ctl(u8 *buf, u16 credits)
 {
 	u32 i, n = 1 + below(6), len = 16;
-	u8 body[64];
+	_Alignas(8) u8 body[128];
 
 	for (i = 0; i < n; i++) {
 		struct rnbd_ctl_entry entry = {
-			.type = 1 + below(0x7fff),
+			.type = 1 + below(one_in(3) ? 0x7fff : RNBD_CTL_CAPACITY),
 			.mandatory = one_in(2),
 			.id = draw_number(),
 			.body = body,
-			.bytes = 8 * below(sizeof(body) / 8 + 1),
 		};
 
-		draw_bytes(body, sizeof(body));
+		memset(body, 0, sizeof(body));
+		entry.bytes = build_body(entry.type, body);
+		/* A later version may say more, and here that is zero. */
+		if (entry.type <= RNBD_CTL_CAPACITY && one_in(4))
+			entry.bytes += 8 * (1 + below(3));
 		rnbd_encode_ctl(buf + len, &entry);
 		len += 8 + entry.bytes;
 	}
@@ -155,6 +257,7 @@ static u32 build_ctl(u8 *buf, u16 credits)
 	return len;
 }
 
+/* A valid message of @kind at @buf. Returns its length. */
 u32 hostile_build(enum kind kind, u8 *buf)
 {
 	u16 credits = below(world.slots + 1);
@@ -182,7 +285,7 @@ u32 hostile_build(enum kind kind, u8 *buf)
 		for (i = 0; i < n; i++) {
 			struct rnbd_reply reply = {
 				.tag = below(world.lim.depth),
-				.status = one_in(2) ? 0 : 1 + below(RNBD_ST_PROTECTION),
+				.status = one_in(2) ? 0 : 1 + below(RNBD_ST_CLOSED),
 			};
 
 			if (reply.status == RNBD_ST_OK)
@@ -211,17 +314,17 @@ u32 hostile_build(enum kind kind, u8 *buf)
 		}
 		rnbd_encode_frame_hdr(buf, RNBD_FRAME_LOGIN, 0, 1, credits,
 				      world.seq, world.epoch);
-		return 16 + 128;
+		return 16 + 64;
 	case KIND_GRANT: {
 		struct rnbd_grant grant;
 
 		draw_grant(&grant);
 		rnbd_encode_grant((void *)at, &grant);
-		build_segments(at + 128, &grant);
+		build_segments(at + 64, &grant);
 		rnbd_encode_frame_hdr(buf, RNBD_FRAME_LOGIN_REPLY, 0,
 				      1 + grant.nr_segments, credits,
 				      world.seq, world.epoch);
-		return 16 + 128 + 16 * grant.nr_segments;
+		return 16 + 64 + 16 * grant.nr_segments;
 	}
 	case KIND_DISCOVER:
 		if (one_in(8))
@@ -229,7 +332,7 @@ u32 hostile_build(enum kind kind, u8 *buf)
 		n = min(n, world.room);
 		if (one_in(8)) {
 			n = 0;
-			rnbd_encode_discover_reply((void *)at, 32 + below(14), false);
+			rnbd_encode_discover_reply((void *)at, draw_refusal(), false);
 		} else {
 			rnbd_encode_discover_reply((void *)at, RNBD_ST_OK,
 						   n && one_in(2));
@@ -261,11 +364,6 @@ u32 hostile_build(enum kind kind, u8 *buf)
 		rnbd_encode_frame_hdr(buf, RNBD_FRAME_CREDIT, 0, 0,
 				      credits, world.seq, world.epoch);
 		return 16;
-	case KIND_RESIZE:
-		rnbd_encode_resize((void *)at, world.exp.capacity);
-		rnbd_encode_frame_hdr(buf, RNBD_FRAME_RESIZE, 0, 1, credits,
-				      world.seq, world.epoch);
-		return 16 + 16;
 	case KIND_QUERY: {
 		const struct rnbd_query_info query = {
 			.tag = below(world.lim.depth),
@@ -287,8 +385,7 @@ u32 hostile_build(enum kind kind, u8 *buf)
 				   world.conn.slot_size, world.conn.epoch);
 		return sizeof(struct rnbd_cm_rep);
 	case KIND_CM_REJ:
-		rnbd_encode_cm_rej((void *)buf, one_in(2) ? 1 + below(RNBD_ST_PROTECTION) :
-				   32 + below(RNBD_ST_ATTACHED - 31));
+		rnbd_encode_cm_rej((void *)buf, draw_refusal());
 		return sizeof(struct rnbd_cm_rej);
 	default:
 		fail();

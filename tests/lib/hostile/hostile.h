@@ -22,6 +22,7 @@
 #ifndef RNBD_HOSTILE_H
 #define RNBD_HOSTILE_H
 
+#include "attach.h"
 #include "cm.h"
 #include "ctl.h"
 #include "discover.h"
@@ -37,8 +38,8 @@
 #define INLINE_MAX	4096
 
 enum kind {
-	KIND_REQUEST, KIND_REPLY, KIND_LOGIN, KIND_GRANT, KIND_CREDIT, KIND_RESIZE,
-	KIND_DISCOVER, KIND_CHALLENGE, KIND_PROOF, KIND_QUERY, KIND_CONTROL,
+	KIND_REQUEST, KIND_REPLY, KIND_LOGIN, KIND_GRANT, KIND_CREDIT, KIND_DISCOVER,
+	KIND_CHALLENGE, KIND_PROOF, KIND_QUERY, KIND_CONTROL,
 	KIND_CM_REQ, KIND_CM_REP, KIND_CM_REJ, NR_KINDS,
 };
 
@@ -64,6 +65,8 @@ extern struct world world;
 /* Parts of messages that a decoder has accepted */
 extern u64 requests_accepted, extents_accepted, segments_accepted;
 extern u64 inline_accepted, exports_accepted, lists_asked, ctl_accepted;
+/* Control entries, by type; 0 is for those of a type that nobody knows */
+extern u64 ctl_bodies_accepted[RNBD_CTL_CAPACITY + 1];
 
 /* A number below @n; true once in @n times on average */
 u32 below(u32 n);
@@ -72,6 +75,7 @@ bool one_in(u32 n);
 void draw_bytes(void *bytes, u32 len);
 u64 draw_number(void);
 void draw_pool(void);
+void draw_name(char *name);
 void draw_identities(void);
 void draw_world(void);
 

@@ -9,6 +9,10 @@
 
 #include "hostile.h"
 
+/* Is this any status, and one of a request? */
+bool status_known(u16 status);
+bool status_of_request(u16 status);
+
 /* Fail unless our own encoder makes the same bytes. */
 void check_encoded(const u8 *buf, const u8 *again, u32 len);
 
@@ -16,11 +20,11 @@ enum rnbd_proto_err take_requests(struct rnbd_frame *frame, u8 *again);
 enum rnbd_proto_err take_replies(struct rnbd_frame *frame, u8 *again);
 enum rnbd_proto_err take_login(const struct rnbd_frame *frame, u8 *again);
 enum rnbd_proto_err take_grant(const struct rnbd_frame *frame, u8 *again);
-enum rnbd_proto_err take_resize(const struct rnbd_frame *frame, u8 *again);
 enum rnbd_proto_err take_challenge(const struct rnbd_frame *frame, u8 *again);
 enum rnbd_proto_err take_proof(const struct rnbd_frame *frame, u8 *again);
 enum rnbd_proto_err take_query(const struct rnbd_frame *frame, u8 *again);
 enum rnbd_proto_err take_ctl(struct rnbd_frame *frame, u8 *again);
+enum rnbd_proto_err take_body(const struct rnbd_ctl_entry *entry);
 enum rnbd_proto_err take_discover(const struct rnbd_frame *frame, u8 *again);
 enum rnbd_proto_err take_cm_req(const u8 *buf, u32 len);
 enum rnbd_proto_err take_cm_rep(const u8 *buf, u32 len);

@@ -67,8 +67,7 @@ enum rnbd_proto_err take_cm_rej(const u8 *buf, u32 len)
 		return RNBD_PERR_NONE;
 	}
 	assert_true(version > 0);
-	assert_true(status && (status <= RNBD_ST_PROTECTION ||
-			       (status >= 32 && status <= RNBD_ST_ATTACHED)));
+	assert_true(status && status_known(status));
 	rnbd_encode_cm_rej(&again, status);
 	unit_put((u8 *)&again + 4, 2, version);
 	check_encoded(buf, (u8 *)&again, sizeof(again));

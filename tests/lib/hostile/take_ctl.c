@@ -9,7 +9,7 @@ u64 ctl_accepted;
 
 enum rnbd_proto_err take_ctl(struct rnbd_frame *frame, u8 *again)
 {
-	struct rnbd_ctl_entry entry, untouched;
+	struct rnbd_ctl_entry entry, untouched, original;
 	struct rnbd_ctl_pos pos = { };
 	enum rnbd_proto_err fault;
 
@@ -31,9 +31,14 @@ enum rnbd_proto_err take_ctl(struct rnbd_frame *frame, u8 *again)
 		assert_int_equal(pos.index, before.index + 1);
 		assert_int_equal(pos.offset, before.offset + 8 + entry.bytes);
 		assert_true(pos.offset <= frame->bytes);
-		rnbd_encode_ctl(again, &entry);
+		original = entry;
+		original.body = hostile_original(entry.body);
+		rnbd_encode_ctl(again, &original);
 		check_encoded((const u8 *)frame->entries + before.offset, again,
 			      8 + entry.bytes);
+		fault = take_body(&entry);
+		if (fault)
+			return fault;
 		ctl_accepted++;
 	}
 	assert_int_equal(pos.offset, frame->bytes);

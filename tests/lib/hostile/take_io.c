@@ -15,6 +15,7 @@ static void check_request(const struct rnbd_request *req)
 	u64 block = exp->block_mask + 1, units = 0;
 	u32 i, j;
 
+	assert_true(req->handle.index < 4096 && req->handle.generation);
 	/* unit-op holds the rows against the protocol */
 	assert_ptr_equal(row, &rnbd_ops[req->op]);
 	assert_true(req->tag < lim->depth);
@@ -64,6 +65,7 @@ enum rnbd_proto_err take_requests(struct rnbd_frame *frame, u8 *again)
 {
 	const u8 *data = (const u8 *)frame->entries + frame->bytes;
 	const u8 *end = data + frame->data_bytes;
+	struct rnbd_req_cursor cursor;
 	struct rnbd_request req;
 	enum rnbd_proto_err fault;
 	u16 pos = 0;
@@ -72,12 +74,17 @@ enum rnbd_proto_err take_requests(struct rnbd_frame *frame, u8 *again)
 		u16 before = pos;
 
 		memset(&req, 0xa5, sizeof(req));
-		fault = rnbd_decode_request(frame, &pos, &world.lim, &world.exp, &req);
+		fault = rnbd_begin_request(frame, pos, &cursor);
+		if (fault)
+			return fault;
+		assert_int_equal(cursor.pos, before);
+		fault = rnbd_decode_request(frame, &pos, &cursor, &world.lim, &world.exp, &req);
 		if (fault) {
 			assert_int_equal(pos, before);
 			return fault;
 		}
 		check_request(&req);
+		assert_true(rnbd_handle_equal(&req.handle, &cursor.handle));
 		if (rnbd_op_data_out(req.op) && req.flags & RNBD_REQ_INLINE) {
 			assert_ptr_equal(req.data, data);
 			assert_true(end - data >= req.length);
@@ -93,8 +100,7 @@ enum rnbd_proto_err take_requests(struct rnbd_frame *frame, u8 *again)
 			      again + 32 * before, 32 * (pos - before));
 		requests_accepted++;
 	}
-	assert_int_equal(rnbd_decode_request(frame, &pos, &world.lim, &world.exp, &req),
-			 RNBD_PERR_COUNT);
+	assert_int_equal(rnbd_begin_request(frame, pos, &cursor), RNBD_PERR_COUNT);
 	assert_int_equal(rnbd_decode_end(frame),
 			 data == end ? RNBD_PERR_NONE : RNBD_PERR_LONG);
 	return rnbd_decode_end(frame);
@@ -117,7 +123,7 @@ enum rnbd_proto_err take_replies(struct rnbd_frame *frame, u8 *again)
 			return fault;
 		}
 		assert_true(reply.tag < world.lim.depth);
-		assert_true(reply.status <= RNBD_ST_PROTECTION);
+		assert_true(status_of_request(reply.status));
 		assert_true(!reply.status || !reply.length);
 		if (reply.is_inline) {
 			assert_ptr_equal(reply.data, data);

@@ -72,20 +72,25 @@ void draw_pool(void)
 	}
 }
 
+/* A valid name of an export, padded. */
+void draw_name(char *name)
+{
+	u32 i, len = 1 + below(63);
+
+	memset(name, 0, RNBD_EXPORT_NAME_SIZE);
+	for (i = 0; i < len; i++)
+		name[i] = "abzAZ059_:-."[below(i ? 12 : 11)];
+}
+
 /* What no decoder compares anything with. */
 void draw_identities(void)
 {
-	u32 i;
-
 	world.conn.queue = below(RNBD_QUEUES_MAX);
 	draw_bytes(world.conn.host_id, 16);
 	draw_bytes(world.conn.session_id, 16);
-	memset(world.asked.export, 0, sizeof(world.asked.export));
-	for (i = 0; i < 1 + below(63); i++)
-		world.asked.export[i] = "abzAZ059_:-."[below(i ? 12 : 11)];
 	draw_bytes(world.asked.boot_id, 16);
 	world.asked.pool_bytes = 4096 + unit_random64(&rnd) / 2;
-	world.asked.flags = below(2);
+	world.asked.flags = 0;
 	world.asked.keepalive_ms = 100 + below(59901);
 }
 
@@ -130,7 +135,6 @@ void draw_world(void)
 	memset(&world.asked, 0, sizeof(world.asked));
 	draw_identities();
 	world.asked.features = unit_random64(&rnd);
-	world.asked.fence_generation = below(2) ? draw_number() : 0;
 	world.asked.max_io = 4096 * (1 + below(4096));
 	world.asked.nr_queues = 1 + below(RNBD_QUEUES_MAX);
 	world.asked.queue_depth = 1 + below(RNBD_DEPTH_MAX);

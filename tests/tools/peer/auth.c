@@ -25,7 +25,7 @@ void auth_mac(struct rnbd_auth_text *text, const char *label, uint8_t *mac)
 
 static void check_example(void)
 {
-	static const uint8_t head[] = { 0xc0, 0x23, 0x63, 0x4a, 0x9a, 0x33, 0x6c, 0xa5 };
+	static const uint8_t head[] = { 0x2c, 0x85, 0x27, 0xd4, 0xa3, 0xdd, 0x6d, 0xad };
 	struct rnbd_auth_text text = { };
 	uint8_t mac[32], key[32];
 	int i;
@@ -39,7 +39,6 @@ static void check_example(void)
 		text.req.session_id[i] = 0x11 + i;
 		text.login.boot_id[i] = 0x21 + i;
 	}
-	memcpy(text.login.export, "disk0", 5);
 	text.login.features = htole64(3);
 	text.login.pool_bytes = htole64(64 << 20);
 	text.login.max_io = htole32(1 << 20);

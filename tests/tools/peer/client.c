@@ -3,11 +3,12 @@
  * A hostile client: cases against the target of the kernel.
  *
  * Operation: most cases are lines of a table, a lawful message and what is wrong with
- * it. Each has a session of its own, host 2's unless it says otherwise, and says how
+ * it. Each has a session of its own, host 2's unless it says otherwise, which has one
+ * attachment, with index 0 and generation 1, unless the case is about that; and says how
  * that ends: refused with a status, answered with a status and living on, or closed
  * without an answer for a reason, which the target's events must tell as well.
  * The target has the exports "hostile", "fixed" (read-only) and "slow" (every request
- * takes a while) for hosts 2 and 3, and "secret" for others.
+ * takes a while) for hosts 2 and 3, and "secret" for others, and none called "nothing".
  * Ownership, Concurrency: one thread, one case at a time.
  * Errors: a case that does not end as it says is counted, and the next one begins.
  */
@@ -23,6 +24,7 @@ int client_cases(void)
 	client_credit_cases(&results);
 	client_epoch_cases(&results);
 	client_write_cases(&results);
+	client_attach_cases(&results);
 	client_request_cases(&results);
 	client_frame_cases(&results);
 	client_rdma_cases(&results);

@@ -11,7 +11,6 @@
 #define SLOTS		16
 #define SLOT_SIZE	4096
 #define CLOSE_MS	8000
-#define LOGIN_MS	20000
 
 struct results {
 	uint32_t done, failed;
@@ -41,6 +40,7 @@ struct client_story {
 
 /* client_session.c */
 bool session_start(struct conn *c, uint32_t host);
+bool session_login(struct conn *c, const struct rnbd_login *l, const char *export);
 bool session_start_export(struct conn *c, uint32_t host, const char *export);
 bool session_start_second(struct conn *c, struct conn *first);
 bool session_ends(struct conn *c, const char *why);
@@ -55,9 +55,16 @@ bool all_zero(const uint8_t *bytes, size_t len);
 /* client_build.c */
 enum base {
 	READ = 1, WRITE, FLUSH, DISCARD, ZEROES, READ_INLINE, WRITE_INLINE, READ_17, TWINS,
-	CREDIT, LOGIN, DISCOVER, GARBAGE, LOGIN_REPLY, REPLY, RESIZE, DISCOVER_REPLY,
-	CHALLENGE, PROOF, QUERY,
+	CREDIT, LOGIN, DISCOVER, GARBAGE, LOGIN_REPLY, REPLY, DISCOVER_REPLY, CHALLENGE,
+	PROOF, QUERY, ATTACH, ATTACH_REPLY, DETACH, DETACHED, CLOSED, CAPACITY_OF, UNKNOWN,
 };
+
+/* What ATTACH asks for: not the attachment that the session has already */
+#define OTHER_INDEX	5
+#define OTHER_EXPORT	"fixed"
+/* The type of UNKNOWN, which is mandatory, and its id as well as that of the others */
+#define UNKNOWN_TYPE	0x7123
+#define BUILD_ID	0x51
 
 void client_add_request(struct frame *f, struct rnbd_req_entry entry);
 void client_build(struct frame *f, enum base which, const char *export);
@@ -71,6 +78,7 @@ void client_key_cases(struct results *results);
 void client_credit_cases(struct results *results);
 void client_epoch_cases(struct results *results);
 void client_write_cases(struct results *results);
+void client_attach_cases(struct results *results);
 void client_request_cases(struct results *results);
 void client_frame_cases(struct results *results);
 void client_rdma_cases(struct results *results);

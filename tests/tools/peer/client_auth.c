@@ -16,6 +16,7 @@ struct proven {
 	struct request req;
 	struct rnbd_auth_text text;
 	struct rnbd_proof proof;
+	const char *export;
 	struct conn c;
 };
 
@@ -24,7 +25,8 @@ static void prepare(struct proven *p, uint32_t epoch)
 	memset(p, 0, sizeof(*p));
 	request_init(&p->req, 5, SLOTS, SLOT_SIZE);
 	p->req.cm.epoch = htole32(epoch);
-	login_fill(&p->text.login, "hostile");
+	login_fill(&p->text.login);
+	p->export = "hostile";
 	p->text.login.nr_queues = htole16(2);
 }
 
@@ -81,7 +83,7 @@ static void send_proof(struct proven *p, int32_t more)
 	conn_post(&p->c, f.b, f.len + more, IBV_WR_SEND, 0);
 }
 
-/* The target's proof and the grant. */
+/* The target's proof, the grant, and an attachment. */
 static bool admitted(struct proven *p)
 {
 	static const uint8_t zero[32];
@@ -98,7 +100,8 @@ static bool admitted(struct proven *p)
 	if (memcmp(proof.mac, mac, sizeof(mac)) || memcmp(proof.nonce, zero, sizeof(zero)))
 		return amiss("the proof of the target is wrong");
 	frame = conn_receive(&p->c, RNBD_FRAME_LOGIN_REPLY, &len, LOGIN_MS);
-	return (frame && login_granted(&p->c, &p->text.login, frame, len)) ||
+	return (frame && login_granted(&p->c, &p->text.login, frame, len) &&
+		attach(&p->c, p->export)) ||
 	       amiss("not let in: %u", p->c.grant.status);
 }
 
@@ -192,7 +195,7 @@ static void run_proof(size_t i)
 	if (!challenged(&p))
 		goto close;
 	if (how == OTHER_LOGIN)
-		p.text.login.export[0]++;
+		p.text.login.boot_id[0]++;
 	else if (how == OTHER_EPOCH)
 		p.text.req.epoch = htole32(2);
 	else if (how == OTHER_NONCE)
@@ -350,8 +353,7 @@ static void secret_changed(void)
 	static struct proven p;
 
 	prepare(&p, 1);
-	memset(p.text.login.export, 0, sizeof(p.text.login.export));
-	memcpy(p.text.login.export, "slow", 4);
+	p.export = "slow";
 	if (admit(&p))
 		hammer(&p.c, "the secret of the host was changed");
 	conn_close(&p.c);

@@ -48,13 +48,22 @@ void client_build(struct frame *f, enum base which, const char *export)
 	} foreign[] = {
 		[LOGIN_REPLY] = { RNBD_FRAME_LOGIN_REPLY, sizeof(struct rnbd_login_reply) },
 		[REPLY] = { RNBD_FRAME_REPLY, sizeof(struct rnbd_reply_entry) },
-		[RESIZE] = { RNBD_FRAME_RESIZE, sizeof(struct rnbd_resize) },
 		[DISCOVER_REPLY] = { RNBD_FRAME_DISCOVER_REPLY,
 				     sizeof(struct rnbd_discover_reply) },
 		[CHALLENGE] = { RNBD_FRAME_CHALLENGE, sizeof(struct rnbd_challenge) },
 		[PROOF] = { RNBD_FRAME_PROOF, sizeof(struct rnbd_proof) },
 		[QUERY] = { RNBD_FRAME_QUERY, sizeof(struct rnbd_query) },
 	};
+	static const struct {
+		uint16_t type, bytes;
+	} entries[] = {
+		[ATTACH_REPLY] = { RNBD_CTL_ATTACH_REPLY, sizeof(struct rnbd_ctl_attach_reply) },
+		[DETACHED] = { RNBD_CTL_DETACHED, sizeof(struct rnbd_ctl_handle) },
+		[CLOSED] = { RNBD_CTL_CLOSED, sizeof(struct rnbd_ctl_handle) },
+		[CAPACITY_OF] = { RNBD_CTL_CAPACITY, sizeof(struct rnbd_ctl_capacity) },
+		[UNKNOWN] = { UNKNOWN_TYPE, 16 },
+	};
+	struct rnbd_ctl_attach attach;
 	struct rnbd_login l;
 
 	switch (which) {
@@ -80,7 +89,7 @@ void client_build(struct frame *f, enum base which, const char *export)
 		break;
 	case LOGIN:
 	case DISCOVER:
-		login_fill(&l, export);
+		login_fill(&l);
 		if (which == DISCOVER) {
 			memset(&l, 0, sizeof(l));
 			l.flags = htole32(RNBD_LOGIN_DISCOVER);
@@ -92,6 +101,21 @@ void client_build(struct frame *f, enum base which, const char *export)
 		frame_begin(f, 0, 0);
 		memset(frame_add(f, 1000), 0xa5, 1000);
 		memset(f->b, 0xa5, sizeof(struct rnbd_frame_hdr));
+		break;
+	case ATTACH:
+		attach = attach_entry(OTHER_INDEX, 1, export);
+		frame_begin(f, RNBD_FRAME_CONTROL, 0);
+		attach_add(f, &attach, BUILD_ID);
+		break;
+	case DETACH:
+		frame_begin(f, RNBD_FRAME_CONTROL, 0);
+		detach_add(f, HANDLE_INDEX, HANDLE_GENERATION, BUILD_ID);
+		break;
+	case ATTACH_REPLY:
+	case DETACHED ... UNKNOWN:
+		frame_begin(f, RNBD_FRAME_CONTROL, 0);
+		memset(ctl_add(f, entries[which].type, BUILD_ID, entries[which].bytes), 0x11,
+		       entries[which].bytes);
 		break;
 	default:
 		frame_begin(f, foreign[which].type, 1);

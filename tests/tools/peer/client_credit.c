@@ -30,8 +30,8 @@ static void credits_none(void)
 	uint32_t i;
 
 	request_init(&req, 2, RNBD_RING_SLOTS_MIN, SLOT_SIZE);
-	login_fill(&l, "hostile");
-	if (conn_open(&c, &req) || !login(&c, &l, LOGIN_MS)) {
+	login_fill(&l);
+	if (conn_open(&c, &req) || !session_login(&c, &l, "hostile")) {
 		amiss("no session");
 	} else {
 		c.mute = true;
@@ -78,10 +78,10 @@ static void starve(enum starving how, const char *why)
 	struct rnbd_login l;
 	struct frame f;
 
-	login_fill(&l, "hostile");
+	login_fill(&l);
 	l.keepalive_ms = htole32(interval);
 	if (session_start(&c, 2)) {
-		if (!login(&c, &l, LOGIN_MS))
+		if (!session_login(&c, &l, "hostile"))
 			amiss("login: status %u", c.grant.status);
 		c.mute = how != LIAR;
 		c.liar = how == LIAR;

@@ -23,8 +23,8 @@ static void epochs(void)
 
 	request_init(&req, 2, SLOTS, SLOT_SIZE);
 	req.cm.epoch = htole32(5);
-	login_fill(&l, "hostile");
-	if (conn_open(&a, &req) || !login(&a, &l, LOGIN_MS)) {
+	login_fill(&l);
+	if (conn_open(&a, &req) || !session_login(&a, &l, "hostile")) {
 		amiss("no session");
 	} else {
 		for (i = 0; i < ARRAY_SIZE(tries); i++) {
@@ -48,7 +48,7 @@ static void epoch_half_open(void)
 	int status;
 
 	request_init(&req, 2, SLOTS, SLOT_SIZE);
-	login_fill(&l, "hostile");
+	login_fill(&l);
 	status = conn_open(&a, &req);
 	if (status) {
 		amiss("not connected: status %d", status);
@@ -57,7 +57,7 @@ static void epoch_half_open(void)
 		status = conn_open(&b, &req);
 		if (status)
 			amiss("a newer epoch than one that never logged in: status %d", status);
-		else if (!login(&b, &l, LOGIN_MS))
+		else if (!session_login(&b, &l, "hostile"))
 			amiss("no login");
 		else
 			session_lives(&b);
@@ -96,9 +96,9 @@ static void queues(void)
 	if (!conn_open(&first, &req)) {
 		struct rnbd_login l;
 
-		login_fill(&l, "hostile");
+		login_fill(&l);
 		l.nr_queues = htole16(2);
-		if (!login(&first, &l, LOGIN_MS))
+		if (!session_login(&first, &l, "hostile"))
 			amiss("no login");
 		for (i = 0; i < ARRAY_SIZE(tries); i++) {
 			host = host_uuid(tries[i].host);

@@ -12,9 +12,13 @@
 #define E_OF(rel, field, value)	PATCH(16, struct rnbd_req_entry, field, rel, value)
 #define X(field, value)		PATCH(48, struct rnbd_wire_extent_entry, field, ABSOLUTE, value)
 #define L(field, value)		PATCH(16, struct rnbd_login, field, ABSOLUTE, value)
+#define K(field, value)		PATCH(16, struct rnbd_ctl, field, ABSOLUTE, value)
+#define T(field, value)		PATCH(24, struct rnbd_ctl_attach, field, ABSOLUTE, value)
+#define V(field, value)		PATCH(24, struct rnbd_ctl_handle, field, ABSOLUTE, value)
+#define BEHIND(body, value)	{ 24 + sizeof(struct body), 1, ABSOLUTE, value }
 
-/* When it is sent. */
-enum when { LIVE, FIRST, LISTING, SECOND };
+/* When it is sent: LOGGED_IN is before anything was attached, SECOND on queue 1. */
+enum when { LIVE, FIRST, LISTING, SECOND, LOGGED_IN };
 
 static const struct frame_case {
 	const char *name;
@@ -23,19 +27,20 @@ static const struct frame_case {
 	struct patch p[4];
 	int32_t more;		/* bytes more than it has, or fewer */
 	enum when when;
-	const char *export;
+	const char *export;	/* of an ATTACH, otherwise of the session */
 	uint16_t status;
 } frames[] = {
 	/* heads */
 	{ "head-empty", READ, SHORT, .more = -48 },
 	{ "head-cut", READ, SHORT, .more = -33 },
 	{ "head-type-0", READ, TYPE, { H(type, 0) } },
+	{ "head-type-6", READ, TYPE, { H(type, 6) } },
 	{ "head-type-200", READ, TYPE, { H(type, 200) } },
 	{ "head-type-255", CREDIT, TYPE, { H(type, 255) } },
 	{ "head-flags", READ, RESERVED, { H(flags, 0x82) } },
 	{ "head-reserved", READ, RESERVED, { H(reserved, 0x8000) } },
 	{ "head-seq-behind", READ, SEQ, { H(seq, 0) } },
-	{ "head-seq-ahead", READ, SEQ, { H(seq, 2) } },
+	{ "head-seq-ahead", READ, SEQ, { H(seq, 3) } },
 	{ "head-seq-far", CREDIT, SEQ, { H(seq, -1) } },
 	{ "head-epoch-behind", READ, EPOCH, { H(epoch, 0) } },
 	{ "head-epoch-ahead", CREDIT, EPOCH, { H(epoch, 2) } },
@@ -58,7 +63,6 @@ static const struct frame_case {
 	/* frames of a target, and at the wrong time */
 	{ "type-login-reply", LOGIN_REPLY, TYPE },
 	{ "type-reply", REPLY, TYPE },
-	{ "type-resize", RESIZE, TYPE },
 	{ "type-discover-reply", DISCOVER_REPLY, TYPE },
 	{ "type-challenge", CHALLENGE, TYPE },
 	{ "type-proof", PROOF, TYPE },
@@ -92,8 +96,8 @@ static const struct frame_case {
 	{ "tag-depth", READ, TAG, { E(tag, 16) } },
 	{ "tag-65535", FLUSH, TAG, { E(tag, 65535) } },
 	{ "tag-in-use", TWINS, TAG, .export = "slow" },
-	{ "entry-reserved", READ, RESERVED, { E(reserved[0], 1) } },
-	{ "entry-reserved-end", FLUSH, RESERVED, { E(reserved[6], 0x80) } },
+	{ "entry-reserved", READ, RESERVED, { E(reserved, 1) } },
+	{ "entry-reserved-flush", FLUSH, RESERVED, { E(reserved, 0x80) } },
 	{ "length-0", READ, LENGTH, { E(length, 0) } },
 	{ "length-odd", READ, LENGTH, { E(length, 511) } },
 	{ "length-max-io", READ, LENGTH, { E(length, (128 << 10) + 512) } },
@@ -145,13 +149,91 @@ static const struct frame_case {
 	{ "readonly-inline", WRITE_INLINE, .export = "fixed", .status = RNBD_ST_READONLY },
 	{ "readonly-discard", DISCARD, .export = "fixed", .status = RNBD_ST_READONLY },
 	{ "readonly-zeroes", ZEROES, .export = "fixed", .status = RNBD_ST_READONLY },
+	/* handles of requests: the attachment of the session has index 0 and generation 1 */
+	{ "handle-unknown", READ, HANDLE, { E(index, 1) } },
+	{ "handle-unknown-last", READ, HANDLE, { E(index, RNBD_ATTACH_MAX - 1) } },
+	{ "handle-index-4096", READ, HANDLE, { E(index, RNBD_ATTACH_MAX) } },
+	{ "handle-index-65535", FLUSH, HANDLE, { E(index, 65535) } },
+	{ "handle-generation-0", READ, HANDLE, { E(generation, 0) } },
+	{ "handle-generation-high", WRITE, HANDLE, { E(generation, 2) } },
+	{ "handle-generation-far", READ, HANDLE, { E(generation, 0xffffffff) } },
+	{ "handle-wrong-in-discard", DISCARD, HANDLE, { E(generation, 2) } },
+	{ "handle-and-op", READ, HANDLE, { E(index, RNBD_ATTACH_MAX), E(op, 255) } },
+	{ "handle-unattached", READ, HANDLE, .when = LOGGED_IN },
+	{ "handle-unknown-on-queue-1", READ, HANDLE, { E(index, 1) }, .when = SECOND },
+	/* control entries */
+	{ "control-first", ATTACH, TYPE, .when = FIRST },
+	{ "control-while-listing", ATTACH, TYPE, .when = LISTING },
+	{ "control-on-queue-1", ATTACH, TYPE, .when = SECOND },
+	{ "control-detach-on-queue-1", DETACH, TYPE, .when = SECOND },
+	{ "control-optional-on-queue-1", UNKNOWN, TYPE, { K(type, UNKNOWN_TYPE) }, .when = SECOND },
+	{ "control-data", ATTACH, FLAGS, { H(flags, RNBD_FRAME_DATA) }, .more = 8 },
+	{ "control-count-0", ATTACH, COUNT, { H(nr_entries, 0) } },
+	{ "control-count-2", UNKNOWN, SHORT, { K(type, UNKNOWN_TYPE), H(nr_entries, 2) } },
+	{ "control-count-65535", ATTACH, SHORT, { H(nr_entries, 65535) } },
+	{ "control-empty", ATTACH, SHORT, .more = -88 },
+	{ "control-head-cut", ATTACH, SHORT, .more = -81 },
+	{ "control-cut", ATTACH, SHORT, .more = -1 },
+	{ "control-long", ATTACH, LONG, .more = 8 },
+	{ "control-type-0", UNKNOWN, TYPE, { K(type, 0) } },
+	{ "control-type-0-mandatory", UNKNOWN, TYPE, { K(type, RNBD_CTL_MANDATORY) } },
+	{ "control-mandatory", UNKNOWN, TYPE },
+	{ "control-mandatory-highest", UNKNOWN, TYPE, { K(type, 0xffff) } },
+	{ "control-optional", UNKNOWN, .p = { K(type, UNKNOWN_TYPE) } },
+	{ "control-optional-without-id", UNKNOWN, .p = { K(type, UNKNOWN_TYPE), K(id, 0) } },
+	{ "control-optional-without-body", UNKNOWN, .p = { K(type, 0x7fff), K(length, 8) },
+	  .more = -16 },
+	{ "control-optional-length-9", UNKNOWN, LENGTH, { K(type, UNKNOWN_TYPE), K(length, 9) } },
+	{ "control-length-0", ATTACH, LENGTH, { K(length, 0) } },
+	{ "control-length-7", ATTACH, LENGTH, { K(length, 7) } },
+	{ "control-length-84", ATTACH, LENGTH, { K(length, 84) } },
+	{ "control-length-80", ATTACH, LONG, { K(length, 80) } },
+	{ "control-length-96", ATTACH, SHORT, { K(length, 96) } },
+	{ "control-length-65528", ATTACH, SHORT, { K(length, 65528) } },
+	{ "control-length-65535", ATTACH, LENGTH, { K(length, 65535) } },
+	/* those of a target */
+	{ "control-attach-reply", ATTACH_REPLY, TYPE },
+	{ "control-detached", DETACHED, TYPE },
+	{ "control-closed", CLOSED, TYPE },
+	{ "control-capacity", CAPACITY_OF, TYPE },
+	/* attachments */
+	{ "attach", ATTACH },
+	{ "attach-first-of-all", ATTACH, .when = LOGGED_IN },
+	{ "attach-index-last", ATTACH, .p = { T(index, RNBD_ATTACH_MAX - 1) } },
+	{ "attach-generation-last", ATTACH, .p = { T(generation, 0xffffffff) } },
+	{ "attach-readonly", ATTACH, .p = { T(flags, RNBD_ATTACH_READONLY) } },
+	{ "attach-body-of-later", ATTACH, .p = { K(length, 8 + 80 + 16) }, .more = 16 },
+	{ "attach-body-unknown", ATTACH, RESERVED,
+	  { K(length, 8 + 80 + 16), BEHIND(rnbd_ctl_attach, 1) }, .more = 16 },
+	{ "attach-body-cut", ATTACH, SHORT, { K(length, 80) }, .more = -8 },
+	{ "attach-body-none", ATTACH, SHORT, { K(length, 8) }, .more = -80 },
+	{ "attach-index-4096", ATTACH, HANDLE, { T(index, RNBD_ATTACH_MAX) } },
+	{ "attach-index-65535", ATTACH, HANDLE, { T(index, 65535) } },
+	{ "attach-generation-0", ATTACH, HANDLE, { T(generation, 0) } },
+	{ "attach-name-open", ATTACH, NAME, { T(export, 'a') } },
+	{ "attach-name-empty", ATTACH, NAME, { T(export, 0) } },
+	{ "attach-name-path", ATTACH, NAME, { T(export[0], '/') } },
+	{ "attach-name-control", ATTACH, NAME, { T(export[1], 7) } },
+	{ "attach-name-tail", ATTACH, NAME, { T(export[40], 'x') } },
+	{ "attach-reserved", ATTACH, RESERVED, { T(reserved[3], 1) } },
+	{ "attach-flags", ATTACH, FLAGS, { T(flags, 0x8000) } },
+	{ "attach-to-nothing", ATTACH, .status = RNBD_ST_NO_EXPORT, .export = "nothing" },
+	{ "attach-to-foreign", ATTACH, .status = RNBD_ST_NO_EXPORT, .export = "secret" },
+	{ "attach-attached", ATTACH, .status = RNBD_ST_ATTACHED, .export = "hostile" },
+	{ "attach-fence-generation", ATTACH, .status = RNBD_ST_REVOKED,
+	  .p = { T(fence_generation, 0x7fffffff) } },
+	{ "detach-unknown", DETACH, .status = RNBD_ST_NO_ATTACH, .p = { V(index, 7) } },
+	{ "detach-generation-high", DETACH, .status = RNBD_ST_NO_ATTACH,
+	  .p = { V(generation, 2) } },
+	{ "detach-index-4096", DETACH, HANDLE, { V(index, RNBD_ATTACH_MAX) } },
+	{ "detach-generation-0", DETACH, HANDLE, { V(generation, 0) } },
+	{ "detach-status", DETACH, STATUS, { V(status, RNBD_ST_SHUTDOWN) } },
+	{ "detach-status-9999", DETACH, STATUS, { V(status, 9999) } },
+	{ "detach-retry", DETACH, RESERVED, { V(retry_ms, 1) } },
+	{ "detach-reserved", DETACH, RESERVED, { V(reserved[3], 1) } },
+	{ "detach-body-cut", DETACH, SHORT, { K(length, 16) }, .more = -8 },
 	/* logins */
-	{ "login-name-open", LOGIN, NAME, { L(export, 'a') }, .when = FIRST },
-	{ "login-name-empty", LOGIN, NAME, { L(export, 0) }, .when = FIRST },
-	{ "login-name-path", LOGIN, NAME, { L(export[0], '/') }, .when = FIRST },
-	{ "login-name-control", LOGIN, NAME, { L(export[1], 7) }, .when = FIRST },
-	{ "login-name-tail", LOGIN, NAME, { L(export[40], 'x') }, .when = FIRST },
-	{ "login-reserved", LOGIN, RESERVED, { L(reserved[3], 1) }, .when = FIRST },
+	{ "login-reserved", LOGIN, RESERVED, { L(reserved[7], 1) }, .when = FIRST },
 	{ "login-flags", LOGIN, FLAGS, { L(flags, 0x80000000) }, .when = FIRST },
 	{ "login-queues-0", LOGIN, GEOMETRY, { L(nr_queues, 0) }, .when = FIRST },
 	{ "login-queues-65", LOGIN, GEOMETRY, { L(nr_queues, 65) }, .when = FIRST },
@@ -168,60 +250,69 @@ static const struct frame_case {
 	{ "login-inline-unasked", LOGIN, RESERVED, { L(features, 0) }, .when = FIRST },
 	{ "login-short", LOGIN, SHORT, .more = -1, .when = FIRST },
 	{ "login-long", LOGIN, LONG, .more = 64, .when = FIRST },
-	{ "login-count-2", LOGIN, COUNT, { H(nr_entries, 2) }, .more = 128, .when = FIRST },
+	{ "login-count-2", LOGIN, COUNT, { H(nr_entries, 2) }, .more = 64, .when = FIRST },
 	{ "login-seq", LOGIN, SEQ, { H(seq, 1) }, .when = FIRST },
 	{ "login-epoch", LOGIN, EPOCH, { H(epoch, 7) }, .when = FIRST },
 	{ "discover-with-wish", DISCOVER, RESERVED, { L(pool_bytes, 4096) }, .when = FIRST },
-	{ "discover-with-name", DISCOVER, RESERVED, { L(export[0], 'a') }, .when = FIRST },
-	{ "discover-readonly", DISCOVER, FLAGS, { L(flags, 3) }, .when = FIRST },
-	{ "login-to-nothing", LOGIN, .status = RNBD_ST_NO_EXPORT, .export = "nothing",
-	  .when = FIRST },
-	{ "login-to-foreign", LOGIN, .status = RNBD_ST_NO_EXPORT, .export = "secret",
-	  .when = FIRST },
+	{ "discover-with-boot-id", DISCOVER, RESERVED, { L(boot_id[0], 'a') }, .when = FIRST },
+	{ "discover-flags", DISCOVER, FLAGS, { L(flags, 3) }, .when = FIRST },
 };
 
-static bool await_login_status(struct conn *c, uint16_t want)
+/* The answer to an ATTACH or DETACH, which may name another handle than it was built with. */
+static void await_answer(struct conn *c, const struct frame_case *fc, const struct frame *f)
 {
-	const uint8_t *reply;
-	uint32_t len;
-	uint16_t status;
+	struct rnbd_ctl_attach attach;
+	struct rnbd_ctl_handle h;
+	int status = 0;
 
-	reply = conn_receive(c, RNBD_FRAME_LOGIN_REPLY, &len, LOGIN_MS);
-	if (!reply)
-		return amiss("no answer to the login");
-	memcpy(&status, reply + HDR_BYTES, sizeof(status));
-	status = le16toh(status);
-	counter_due_refusal(status);
-	return status == want || amiss("login: status %u, wanted %u", status, want);
+	memcpy(&attach, f->b + HDR_BYTES + sizeof(struct rnbd_ctl), sizeof(attach));
+	memcpy(&h, f->b + HDR_BYTES + sizeof(struct rnbd_ctl), sizeof(h));
+	if (fc->base == ATTACH)
+		status = await_attach(c, &attach, BUILD_ID);
+	else if (fc->base == DETACH)
+		status = await_detached(c, le16toh(h.index), le32toh(h.generation), BUILD_ID);
+	if (status != fc->status)
+		amiss("status %d, wanted %u", status, fc->status);
+}
+
+static bool start(const struct frame_case *fc, struct conn *c, struct conn *first)
+{
+	const char *export = fc->export && fc->base != ATTACH ? fc->export : "hostile";
+	static struct frame f;
+	struct rnbd_login l;
+	uint32_t len;
+
+	if (fc->when == SECOND)
+		return session_start_second(c, first);
+	if (fc->when == LIVE)
+		return session_start_export(c, 2, export);
+	if (!session_start(c, 2))
+		return false;
+	if (fc->when == LISTING) {
+		client_build(&f, DISCOVER, "");
+		frame_send(c, &f);
+		return conn_receive(c, RNBD_FRAME_DISCOVER_REPLY, &len, LOGIN_MS) ||
+		       amiss("no list");
+	}
+	if (fc->when == LOGGED_IN) {
+		login_fill(&l);
+		return login(c, &l, LOGIN_MS) || amiss("login: status %u", c->grant.status);
+	}
+	return true;
 }
 
 static void run_frame(const struct frame_case *fc)
 {
-	const char *export = fc->export ?: "hostile";
 	struct conn c = { }, first = { };
 	static struct frame f;
 	uint64_t rel[NR_RELATIVE] = { };
-	uint32_t i, len;
-	bool ok = true;
+	uint32_t i;
 	int status;
 
-	if (fc->when == SECOND)
-		ok = session_start_second(&c, &first);
-	else if (fc->when == LIVE)
-		ok = session_start_export(&c, 2, export);
-	else
-		ok = session_start(&c, 2);
-	if (ok && fc->when == LISTING) {
-		client_build(&f, DISCOVER, "");
-		frame_send(&c, &f);
-		ok = conn_receive(&c, RNBD_FRAME_DISCOVER_REPLY, &len, LOGIN_MS);
-		if (!ok)
-			amiss("no list");
-	}
-	if (!ok)
+	if (!start(fc, &c, &first))
 		goto close;
 
-	client_build(&f, fc->base, export);
+	client_build(&f, fc->base, fc->export ?: OTHER_EXPORT);
 	session_relatives(&c.grant, rel);
 	if (fc->base != GARBAGE)
 		frame_seal(&c, &f);
@@ -234,8 +325,10 @@ static void run_frame(const struct frame_case *fc)
 		session_ends(&c, fc->why);
 		if (first.id && !conn_wait_gone(&first, CLOSE_MS))
 			amiss("queue 0 stands");
-	} else if (fc->base == LOGIN) {
-		await_login_status(&c, fc->status);
+	} else if (fc->base == ATTACH || fc->base == DETACH || fc->base == UNKNOWN) {
+		await_answer(&c, fc, &f);
+		if (fc->when != LOGGED_IN)
+			session_lives(&c);
 	} else {
 		status = await_reply(&c, 1, fc->status ? 0 : fc->base == READ_17 ? 17 * 4096 : 4096,
 				     NULL);

@@ -20,9 +20,9 @@ static void build_request(struct rng *rng, struct frame *f, const struct grant *
 		RNBD_OP_READ, RNBD_OP_READ, RNBD_OP_WRITE, RNBD_OP_WRITE, RNBD_OP_FLUSH,
 		RNBD_OP_DISCARD, RNBD_OP_WRITE_ZEROES,
 	};
-	uint32_t units = le32toh(g->r.pool_units) ?: 1, block = le32toh(g->r.logical_block) ?: 512;
+	uint32_t units = le32toh(g->r.pool_units) ?: 1, block = le32toh(g->a.logical_block) ?: 512;
 	uint32_t entries = 1 + rng_below(rng, 4), i, data = 0;
-	uint64_t blocks = le64toh(g->r.capacity) / block;
+	uint64_t blocks = le64toh(g->a.capacity) / block;
 
 	if (blocks < 256)
 		blocks = 256;
@@ -53,6 +53,27 @@ static void build_request(struct rng *rng, struct frame *f, const struct grant *
 	}
 }
 
+/* Attachments come and go: of two exports, mostly lawful, and some handles are nobody's. */
+static void build_control(struct rng *rng, struct frame *f, uint32_t nr)
+{
+	uint32_t entries = 1 + rng_below(rng, 3), i;
+
+	frame_begin(f, RNBD_FRAME_CONTROL, 0);
+	for (i = 0; i < entries; i++) {
+		uint16_t index = rng_below(rng, 3);
+		uint32_t generation = 1 + rng_below(rng, 4), id = 1000 + nr + i;
+
+		if (rng_below(rng, 3)) {
+			struct rnbd_ctl_attach a = attach_entry(index, generation,
+								index ? "fixed" : "hostile");
+
+			attach_add(f, &a, id);
+		} else {
+			detach_add(f, index, generation, id);
+		}
+	}
+}
+
 /* Take what comes until it is quiet for a moment, or for long if an answer is due. */
 static bool drain(struct conn *c, struct tally *tally, uint32_t ms)
 {
@@ -69,6 +90,7 @@ static bool drain(struct conn *c, struct tally *tally, uint32_t ms)
 static void random_session(struct rng *rng, struct tally *tally)
 {
 	bool wild_request = !rng_below(rng, 10), wild_login = !rng_below(rng, 6);
+	bool wild_attach = !rng_below(rng, 6);
 	uint32_t frames = rng_below(rng, 24), wild = 1 + rng_below(rng, 8), i, len;
 	struct rnbd_login l;
 	struct request req;
@@ -91,7 +113,7 @@ static void random_session(struct rng *rng, struct tally *tally)
 		conn_close(&c);
 		return;
 	}
-	login_fill(&l, "hostile");
+	login_fill(&l);
 	if (!rng_below(rng, 8)) {
 		memset(&l, 0, sizeof(l));
 		l.flags = htole32(RNBD_LOGIN_DISCOVER);
@@ -104,11 +126,18 @@ static void random_session(struct rng *rng, struct tally *tally)
 			rng_mutate(rng, f.b, &f.len, SLOT_SIZE);
 		conn_post(&c, f.b, f.len, IBV_WR_SEND, 0);
 		drain(&c, tally, 50);
-	} else if (!login(&c, &l, 20000)) {
+	} else if (wild_attach && login(&c, &l, LOGIN_MS)) {
+		build_control(rng, &f, 0);
+		frame_seal(&c, &f);
+		rng_mutate(rng, f.b, &f.len, SLOT_SIZE);
+		tally->mutated++;
+		conn_post(&c, f.b, f.len, IBV_WR_SEND, 0);
+		drain(&c, tally, 50);
+	} else if (wild_attach || !session_login(&c, &l, "hostile")) {
 		/* What a host still has there may stand in its own way. */
 		if (c.grant.status != RNBD_ST_BUSY && c.grant.status != RNBD_ST_ATTACHED &&
 		    c.grant.status != RNBD_ST_POOL_FULL && c.grant.status != RNBD_ST_LIMIT)
-			amiss("a lawful login: status %u", c.grant.status);
+			amiss("a lawful login, or ATTACH: status %u", c.grant.status);
 	}
 	for (i = 0; i < frames && !c.gone && c.credits > 1; i++) {
 		enum ibv_wr_opcode opcode = IBV_WR_SEND;
@@ -129,6 +158,8 @@ static void random_session(struct rng *rng, struct tally *tally)
 			opcode = IBV_WR_SEND_WITH_INV;
 		if (kind < 12)
 			frame_begin(&f, RNBD_FRAME_CREDIT, 0);
+		else if (kind < 16)
+			build_control(rng, &f, i * 4);
 		else
 			build_request(rng, &f, &c.grant, i * 4);
 		frame_seal(&c, &f);

@@ -19,19 +19,25 @@ bool session_start(struct conn *c, uint32_t host)
 	return !status || amiss("not connected: status %d", status);
 }
 
+/* Log in and attach. */
+bool session_login(struct conn *c, const struct rnbd_login *l, const char *export)
+{
+	return login(c, l, LOGIN_MS) && attach(c, export);
+}
+
 bool session_start_export(struct conn *c, uint32_t host, const char *export)
 {
 	unsigned int tries;
 	struct rnbd_login l;
 
-	login_fill(&l, export);
+	login_fill(&l);
 	for (tries = LOGIN_MS / BUSY_MS; session_start(c, host); tries--) {
-		if (login(c, &l, LOGIN_MS))
+		if (session_login(c, &l, export))
 			return true;
 		/* what the case before has left is still being ended */
 		if ((c->grant.status != RNBD_ST_BUSY &&
 		     c->grant.status != RNBD_ST_ATTACHED) || !tries)
-			return amiss("login to %s: status %u", export, c->grant.status);
+			return amiss("login and %s: status %u", export, c->grant.status);
 		conn_close(c);
 		usleep(BUSY_MS * 1000);
 	}
@@ -66,7 +72,7 @@ bool session_lives(struct conn *c)
 /* Numbers of the session that a patch may be relative to. */
 void session_relatives(const struct grant *g, uint64_t *rel)
 {
-	rel[CAPACITY] = le64toh(g->r.capacity);
+	rel[CAPACITY] = le64toh(g->a.capacity);
 	rel[POOL] = le32toh(g->r.pool_units);
 	rel[SEGMENT] = le32toh(g->r.segment_units);
 }
@@ -81,9 +87,9 @@ bool session_start_second(struct conn *c, struct conn *first)
 	request_init(&req, 2, SLOTS, SLOT_SIZE);
 	if (conn_open(first, &req))
 		return amiss("not connected");
-	login_fill(&l, "hostile");
+	login_fill(&l);
 	l.nr_queues = htole16(2);
-	if (!login(first, &l, LOGIN_MS) || le16toh(first->grant.r.nr_queues) != 2)
+	if (!session_login(first, &l, "hostile") || le16toh(first->grant.r.nr_queues) != 2)
 		return amiss("no two queues");
 	req.cm.queue = htole16(1);
 	status = conn_open(c, &req);

@@ -25,25 +25,34 @@ static void write_all(struct conn *c, uint32_t *tags, uint32_t length)
 	frame_send(c, &f);
 }
 
-/* Take a frame of replies: their tags, and how many had each of two statuses. */
-static bool take_replies(struct conn *c, uint32_t *tags, uint32_t *ok, uint32_t *nomem)
+/* Count the replies of a frame that have success or @other, and take back their tags. */
+static void count_replies(const uint8_t *frame, uint32_t len, uint32_t *tags, uint32_t *ok,
+			  uint16_t other, uint32_t *others)
 {
-	const uint8_t *frame;
 	struct rnbd_reply_entry reply;
-	uint32_t len, at;
+	uint32_t at;
 
-	frame = conn_receive(c, RNBD_FRAME_REPLY, &len, 100);
-	for (at = HDR_BYTES; frame && at < len; at += sizeof(reply)) {
+	for (at = HDR_BYTES; at < len; at += sizeof(reply)) {
 		memcpy(&reply, frame + at, sizeof(reply));
-		if (le16toh(reply.status) == RNBD_ST_NOMEM)
-			(*nomem)++;
+		if (le16toh(reply.status) == other)
+			(*others)++;
 		else if (reply.status)
 			amiss("status %u", le16toh(reply.status));
 		else
 			(*ok)++;
 		*tags |= 1u << (le16toh(reply.tag) & 31);
 	}
-	return frame;
+}
+
+/* Take a frame of replies: their tags, and how many had each of two statuses. */
+static void take_replies(struct conn *c, uint32_t *tags, uint32_t *ok, uint32_t *nomem)
+{
+	const uint8_t *frame;
+	uint32_t len;
+
+	frame = conn_receive(c, RNBD_FRAME_REPLY, &len, 100);
+	if (frame)
+		count_replies(frame, len, tags, ok, RNBD_ST_NOMEM, nomem);
 }
 
 /*
@@ -57,9 +66,9 @@ static void copies_bounded(void)
 	struct rnbd_login l;
 	struct conn c;
 
-	login_fill(&l, "stable");
+	login_fill(&l);
 	l.pool_bytes = htole64(64 * RNBD_UNIT_SIZE);
-	if (!session_start(&c, 2) || !login(&c, &l, LOGIN_MS) ||
+	if (!session_start(&c, 2) || !session_login(&c, &l, "stable") ||
 	    le32toh(c.grant.r.pool_units) != 64 ||
 	    le32toh(c.grant.r.max_io) != 32 * RNBD_UNIT_SIZE) {
 		amiss("no session with a small pool");
@@ -116,19 +125,76 @@ void hammer(struct conn *c, const char *why)
 		amiss("RDMA after the end: %d", status);
 }
 
+/* Is this the end of the attachment, because the export is not for us any more? */
+static void check_closed(const struct ctl *entry)
+{
+	struct rnbd_ctl_handle h;
+
+	memcpy(&h, entry->body, sizeof(h));
+	if (entry->type != RNBD_CTL_CLOSED)
+		amiss("a control entry of type %u, wanted CLOSED", entry->type);
+	else if (le16toh(h.index) != HANDLE_INDEX || le32toh(h.generation) != HANDLE_GENERATION)
+		amiss("index %u with generation %u is closed", le16toh(h.index),
+		      le32toh(h.generation));
+	else if (le16toh(h.status) != RNBD_ST_REMOVED)
+		amiss("closed with status %u", le16toh(h.status));
+}
+
+/*
+ * As many WRITEs as there are tags, always, until the target closes the attachment; what is
+ * sent after that is not executed, and the session goes on.
+ */
+static void hammer_closed(struct conn *c)
+{
+	uint32_t tags = 0xffff, ok = 0, refused = 0, before = 0, rounds = 0, len;
+	uint64_t end = deadline(30000);
+	bool closed = false;
+	struct ctl entry;
+
+	while (!c->gone && now_ms() < end && !(rounds == 4 && tags == 0xffff)) {
+		const uint8_t *frame;
+
+		/* After the end each round begins when all before it was answered. */
+		if (closed ? rounds < 4 && tags == 0xffff : tags) {
+			rounds += closed;
+			before = ok;
+			write_all(c, &tags, RNBD_UNIT_SIZE);
+		}
+		frame = conn_receive(c, 0, &len, 100);
+		if (frame && frame[0] == RNBD_FRAME_CONTROL) {
+			ctl_take(c, frame, len);
+			while (ctl_left(c, &entry))
+				check_closed(&entry);
+			closed = true;
+		} else if (frame && frame[0] == RNBD_FRAME_REPLY) {
+			count_replies(frame, len, &tags, &ok, RNBD_ST_CLOSED, &refused);
+			if (rounds && ok != before)
+				amiss("a WRITE was done after the attachment was closed");
+		} else if (frame) {
+			amiss("a frame of type %u", frame[0]);
+		}
+	}
+	note("%u requests were done, %u refused", ok, refused);
+	if (c->gone)
+		amiss("the session was ended");
+	else if (rounds < 4 || tags != 0xffff)
+		amiss(closed ? "not all was answered" : "the attachment was not closed");
+	if (ok < 16)
+		amiss("%u requests were done", ok);
+}
+
 /* Somebody else forbids it. */
 static void forbidden(void)
 {
-	struct rnbd_login l;
 	struct conn c = { };
+	int status;
 
-	if (session_start_export(&c, 2, "slow"))
-		hammer(&c, "the host may not use the export any more");
-	conn_close(&c);
-	login_fill(&l, "slow");
-	if (session_start(&c, 2) &&
-	    (login(&c, &l, LOGIN_MS) || c.grant.status != RNBD_ST_NO_EXPORT))
-		amiss("login afterwards: status %u", c.grant.status);
+	if (session_start_export(&c, 2, "slow")) {
+		hammer_closed(&c);
+		status = attach_handle(&c, HANDLE_INDEX, HANDLE_GENERATION + 1, "slow");
+		if (status != RNBD_ST_NO_EXPORT)
+			amiss("attached afterwards: status %d", status);
+	}
 	conn_close(&c);
 }
 

@@ -90,11 +90,12 @@ static int64_t entry_bytes(uint8_t type, uint32_t nr)
 		return nr == 1 ? (int64_t)sizeof(struct rnbd_proof) : NEVER;
 	case RNBD_FRAME_QUERY:
 		return nr == 1 ? (int64_t)sizeof(struct rnbd_query) : NEVER;
-	case RNBD_FRAME_RESIZE:
-		return nr == 1 ? (int64_t)sizeof(struct rnbd_resize) : NEVER;
 	case RNBD_FRAME_DISCOVER_REPLY:
 		return nr ? (int64_t)sizeof(struct rnbd_discover_reply) +
 			    (nr - 1) * (int64_t)sizeof(struct rnbd_export_entry) : NEVER;
+	case RNBD_FRAME_CONTROL:
+		/* at least; their lengths are their own */
+		return nr ? nr * (int64_t)sizeof(struct rnbd_ctl) : NEVER;
 	}
 	return NEVER;
 }
@@ -120,6 +121,8 @@ bool frame_check(struct conn *c, const uint8_t *bytes, uint32_t len)
 	want = entry_bytes(hdr.type, le16toh(hdr.nr_entries));
 	if (want == NEVER)
 		return amiss("type %u with %u entries", hdr.type, le16toh(hdr.nr_entries));
+	if (hdr.type == RNBD_FRAME_CONTROL && !hdr.flags)
+		return ctl_check(c, bytes, len, le16toh(hdr.nr_entries));
 	len -= sizeof(hdr);
 	if (hdr.flags ? len <= want : len != want)
 		return amiss("type %u with %u bytes, its entries take %d", hdr.type, len,
@@ -130,12 +133,11 @@ bool frame_check(struct conn *c, const uint8_t *bytes, uint32_t len)
 }
 
 /* Wishes that every target can grant: a pool of two segments, the last one short. */
-void login_fill(struct rnbd_login *l, const char *export)
+void login_fill(struct rnbd_login *l)
 {
 	struct uuid boot = { "a boot of a peer" };
 
 	memset(l, 0, sizeof(*l));
-	memcpy(l->export, export, strlen(export));
 	memcpy(l->boot_id, &boot, sizeof(boot));
 	l->features = htole64(RNBD_FEATURES);
 	l->pool_bytes = htole64(520 * RNBD_UNIT_SIZE);
@@ -147,19 +149,14 @@ void login_fill(struct rnbd_login *l, const char *export)
 	l->inline_write = htole32(1024);
 }
 
-static bool power_of_2(uint32_t n)
-{
-	return n && !(n & (n - 1));
-}
-
 /* Nothing above the wishes, and all parts fit together. */
 static bool check_grant(const struct rnbd_login *l, const struct grant *g, uint32_t nr)
 {
-	uint32_t block = le32toh(g->r.logical_block), left = le32toh(g->r.pool_units), i;
-	uint32_t per_segment = le32toh(g->r.segment_units);
+	uint32_t per_segment = le32toh(g->r.segment_units), left = le32toh(g->r.pool_units), i;
+	static const uint8_t zero[sizeof(g->r.reserved1)];
 
-	if (g->r.reserved0 || le64toh(g->r.features) & ~le64toh(l->features) ||
-	    le32toh(g->r.flags) & ~RNBD_EXPORT_FLAGS)
+	if (g->r.reserved0 || memcmp(g->r.reserved1, zero, sizeof(zero)) ||
+	    le64toh(g->r.features) & ~le64toh(l->features))
 		return amiss("a grant with bits that were not wished");
 	if (!g->r.nr_queues || le16toh(g->r.nr_queues) > le16toh(l->nr_queues) ||
 	    !g->r.queue_depth || le16toh(g->r.queue_depth) > le16toh(l->queue_depth) ||
@@ -168,10 +165,7 @@ static bool check_grant(const struct rnbd_login *l, const struct grant *g, uint3
 	    le32toh(g->r.inline_write) > le32toh(l->inline_write) ||
 	    (uint64_t)left * RNBD_UNIT_SIZE > le64toh(l->pool_bytes))
 		return amiss("a grant above the wishes");
-	if (!g->r.fence_generation ||
-	    (l->fence_generation && g->r.fence_generation != l->fence_generation))
-		return amiss("a grant without its fence generation, or with another one");
-	if (!power_of_2(block) || !g->r.capacity || le64toh(g->r.capacity) % block ||
+	if (le32toh(g->r.max_io) % RNBD_UNIT_SIZE ||
 	    le32toh(g->r.keepalive_ms) < RNBD_KEEPALIVE_MS_MIN ||
 	    le32toh(g->r.keepalive_ms) > RNBD_KEEPALIVE_MS_MAX)
 		return amiss("a grant that makes no sense");
@@ -235,6 +229,8 @@ struct rnbd_req_entry req_entry(uint8_t op, uint8_t flags, uint16_t tag, uint64_
 		.tag = htole16(tag),
 		.length = htole32(length),
 		.offset = htole64(offset),
+		.index = htole16(HANDLE_INDEX),
+		.generation = htole32(HANDLE_GENERATION),
 	};
 
 	if (op == RNBD_OP_READ || op == RNBD_OP_WRITE) {

@@ -23,6 +23,12 @@
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
 #define NEVER			(-1)
 
+#define LOGIN_MS		20000	/* for the answer to a login, and to an ATTACH */
+
+/* The attachment that all requests name unless a case says otherwise */
+#define HANDLE_INDEX		0
+#define HANDLE_GENERATION	1
+
 #define HDR_BYTES		((uint32_t)sizeof(struct rnbd_frame_hdr))
 #define MAX_SEGMENTS		64
 #define DATA_BYTES		(3u << 20)	/* memory of a connection for RDMA */
@@ -38,11 +44,20 @@ struct frame {
 	uint32_t len;
 };
 
-/* What a client was granted: as on the wire. */
+/* What a client was granted: as on the wire. @status is that of the latest answer. */
 struct grant {
 	uint16_t status;
 	struct rnbd_login_reply r;
 	struct rnbd_segment seg[MAX_SEGMENTS];
+	struct rnbd_ctl_attach_reply a;
+};
+
+/* An entry of a CONTROL frame, in the frame. */
+struct ctl {
+	uint16_t type;		/* without RNBD_CTL_MANDATORY */
+	uint32_t id;
+	uint32_t bytes;		/* of the body */
+	const uint8_t *body;
 };
 
 /**
@@ -54,6 +69,8 @@ struct grant {
  * @status: of a refused connection: enum rnbd_status, or NEVER if it says none
  * @failed: first work completion of ours that was no success, nor flushed
  * @flushed: work completions that were flushed
+ * @ctl_id: the latest id of a control request
+ * @ctl: a CONTROL frame, and where the first entry is that was not taken
  */
 struct conn {
 	struct rdma_event_channel *channel;
@@ -80,6 +97,11 @@ struct conn {
 	uint32_t queue;
 	struct grant grant;
 	uint64_t last_sent;
+	uint32_t ctl_id;
+	struct {
+		uint8_t b[RNBD_SLOT_SIZE_MAX];
+		uint32_t len, at;
+	} ctl;
 };
 
 /* What a connection request says. */
@@ -89,8 +111,15 @@ struct request {
 	bool no_slots;		/* receive slots are announced, not posted */
 };
 
+static inline bool power_of_2(uint32_t n)
+{
+	return n && !(n & (n - 1));
+}
+
 /* What a patch may be relative to. */
-enum relative { ABSOLUTE, CAPACITY, POOL, SEGMENT, TAG_SENT, NR_RELATIVE };
+enum relative {
+	ABSOLUTE, CAPACITY, POOL, SEGMENT, TAG_SENT, INDEX, GENERATION, CTL_ID, NR_RELATIVE,
+};
 
 /* Bytes of a message to be overwritten, little-endian; more than 8 all the same. */
 struct patch {
@@ -126,6 +155,7 @@ struct patch {
 #define EXTENT	"invalid pool extent"
 #define LIMITS	"absurd properties in a login"
 #define STATUS	"unexpected status"
+#define HANDLE	"invalid handle of an attachment"
 #define KIND	"peer sent an unexpected kind of message"
 #define ACCESS	"access to memory that was not granted"
 
@@ -156,6 +186,7 @@ bool monitor_tells(const char *event, const char *reason);
 void counters_open(void);
 void counter_due_fault(const char *reason);
 void counter_due_refusal(int status);
+void counter_may_refusal(int status, uint32_t most);
 void watch_session(void);
 void watch_settled(void);
 
@@ -198,7 +229,7 @@ bool frame_send(struct conn *c, struct frame *f);
 bool frame_check(struct conn *c, const uint8_t *bytes, uint32_t len);
 void frame_credit(struct conn *c);
 void patch_apply(uint8_t *bytes, const struct patch *p, const uint64_t *relative);
-void login_fill(struct rnbd_login *l, const char *export);
+void login_fill(struct rnbd_login *l);
 bool login(struct conn *c, const struct rnbd_login *l, uint32_t ms);
 bool login_granted(struct conn *c, const struct rnbd_login *l, const uint8_t *frame, uint32_t len);
 struct rnbd_req_entry req_entry(uint8_t op, uint8_t flags, uint16_t tag, uint64_t offset,
@@ -206,6 +237,21 @@ struct rnbd_req_entry req_entry(uint8_t op, uint8_t flags, uint16_t tag, uint64_
 int await_reply(struct conn *c, uint16_t tag, uint32_t length, const uint8_t **data);
 int simple_request(struct conn *c, struct rnbd_req_entry entry);
 uint64_t unit_address(const struct conn *c, uint32_t unit, uint32_t *rkey);
+
+/* ctl.c */
+void *ctl_add(struct frame *f, uint16_t type, uint32_t id, uint32_t bytes);
+bool ctl_check(const struct conn *c, const uint8_t *frame, uint32_t len, uint32_t nr);
+void ctl_take(struct conn *c, const uint8_t *frame, uint32_t len);
+bool ctl_left(struct conn *c, struct ctl *entry);
+bool ctl_receive(struct conn *c, struct ctl *entry, uint32_t ms);
+struct rnbd_ctl_attach attach_entry(uint16_t index, uint32_t generation, const char *export);
+void attach_add(struct frame *f, const struct rnbd_ctl_attach *a, uint32_t id);
+int await_attach(struct conn *c, const struct rnbd_ctl_attach *a, uint32_t id);
+int attach_handle(struct conn *c, uint16_t index, uint32_t generation, const char *export);
+bool attach(struct conn *c, const char *export);
+void detach_add(struct frame *f, uint16_t index, uint32_t generation, uint32_t id);
+int await_detached(struct conn *c, uint16_t index, uint32_t generation, uint32_t id);
+int detach_handle(struct conn *c, uint16_t index, uint32_t generation);
 
 /* job.c */
 struct job {

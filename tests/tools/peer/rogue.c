@@ -27,13 +27,15 @@ static bool come_in(struct conn *c, const char *export)
 	int status;
 
 	request_init(&req, 2, SLOTS, SLOT_SIZE);
-	login_fill(&l, export);
+	login_fill(&l);
 	l.pool_bytes = htole64((uint64_t)POOL_MB << 20);
 	did.asked++;
 	status = conn_open(c, &req);
 	if (!status && login(c, &l, LOGIN_MS)) {
+		/* The rations are of logins, whatever is attached then. */
 		did.logins++;
-		return true;
+		if (attach(c, export))
+			return true;
 	}
 	if (!status)
 		status = c->grant.status;

@@ -15,16 +15,24 @@
 #define JOB_MS		40000
 #define GONE_MS		8000
 
-/* When it strikes: in the answer to the connection, instead of it, ... */
+/*
+ * When it strikes: in the answer to the connection, instead of it, ... AT_AGAIN: the disk
+ * is there, its attachment is closed, and it strikes when the client attaches again: in
+ * place of the answer if that is its frame, otherwise after it.
+ */
 enum when {
-	AT_ANSWER, AT_REFUSAL, AT_CONNECTED, AT_LOGIN, AT_PROOF, AT_PROVEN, AT_REQUEST, AT_LIVE,
-	AT_LIST,
+	AT_ANSWER, AT_REFUSAL, AT_CONNECTED, AT_LOGIN, AT_PROOF, AT_PROVEN, AT_ATTACH, AT_REQUEST,
+	AT_LIVE, AT_AGAIN, AT_LIST,
 };
 
 enum base {
-	NOTHING, LOGIN_REPLY, REPLY, RESIZE, CREDIT, DISCOVER_REPLY, LOGIN, REQUEST,
-	CHALLENGE, PROOF, DENIAL, QUERY, GARBAGE,
+	NOTHING, LOGIN_REPLY, REPLY, CREDIT, DISCOVER_REPLY, LOGIN, REQUEST, CHALLENGE, PROOF,
+	DENIAL, QUERY, GARBAGE, ATTACH_REPLY, NO_ATTACHMENT, ATTACH, DETACH, DETACHED, END,
+	NEW_CAPACITY, UNKNOWN,
 };
+
+#define UNKNOWN_TYPE	0x7123	/* of UNKNOWN, which is mandatory */
+#define AGAIN_MS	100	/* until a client shall attach again */
 
 /* What is done beside, or instead of, sending one frame. */
 enum also {
@@ -35,6 +43,7 @@ enum also {
 #define NO_SENSE	"the target's answer makes no sense"
 #define ODD_REFUSAL	"the target's refusal makes no sense"
 #define CLOSED		"the target closed the connection"
+#define SOME_FAULT	"*"	/* a violation of some kind, by which the connection ends */
 #define NOT_ASKED	"the target has no secret for this host (there: rnbd host secret)"
 #define ASKED		"the target asks for the secret of this host (attach with --secret-file)"
 #define UNPROVEN	"the target did not prove that it knows the secret of this host"
@@ -51,6 +60,7 @@ struct target_case {
 	int32_t more;
 	enum also also;
 	struct patch grant[3];	/* of a LOGIN_REPLY before */
+	struct patch attach[3];	/* of an ATTACH_REPLY before */
 	bool secret;		/* the client has one */
 	bool late;		/* or the disk is lost: a lawful reply comes first */
 	enum proof proof;
@@ -64,6 +74,10 @@ struct target_state {
 	struct conn c;
 	struct rnbd_cm_req req;
 	struct rnbd_login login;
+	struct rnbd_ctl_attach attach;	/* the latest, all zero if there was none */
+	uint32_t attach_id;
+	bool attached;			/* its handle is good */
+	uint32_t asked;			/* how often an ATTACH came on this connection */
 	bool struck, live, silent;
 	uint64_t rel[NR_RELATIVE];
 	struct rng *mutate;	/* of random mode */
@@ -81,12 +95,14 @@ extern const size_t target_table_size;
 void target_build_grant(struct frame *f);
 void target_build_list(struct frame *f, bool more, uint32_t nr);
 void target_build(struct frame *f, enum base which);
+void target_build_detached(struct frame *f, const struct rnbd_ctl_handle *h, uint32_t id);
 
 /* target_strike.c */
 void target_patch(uint8_t *bytes, const struct patch *p, size_t nr);
 bool target_has_credit(struct conn *c);
 void target_send(struct conn *c, struct frame *f);
 void target_strike(struct conn *c);
+void target_close_attachment(struct conn *c);
 
 /* target_serve.c */
 void target_listen(void);

@@ -12,21 +12,11 @@ void target_build_grant(struct frame *f)
 	struct rnbd_login_reply r = {
 		.nr_queues = htole16(1),
 		.features = target.login.features,
-		.fence_generation = target.login.fence_generation ?: htole32(1),
-		.capacity = htole64(DISK_BYTES),
 		.max_io = htole32(64 << 10),
-		.logical_block = htole32(512),
-		.physical_block = htole32(512),
-		.io_min = htole32(512),
-		.max_discard = htole32(DISK_BYTES),
-		.discard_granularity = htole32(512),
-		.max_write_zeroes = htole32(DISK_BYTES),
 		.pool_units = htole32(POOL_UNITS),
 		.segment_units = htole32(SEGMENT_UNITS),
 		.nr_segments = htole32(2),
 		.keepalive_ms = htole32(RNBD_KEEPALIVE_MS_MAX),
-		.incarnation = { 1 },
-		.export_uuid = { 2 },
 	};
 	uint32_t i;
 
@@ -62,10 +52,81 @@ void target_build_list(struct frame *f, bool more, uint32_t nr)
 		memcpy(frame_add(f, sizeof(e)), &e, sizeof(e));
 }
 
+/* The disk in memory, for the ATTACH that came last. */
+static void build_attach_reply(struct frame *f)
+{
+	struct rnbd_ctl_attach_reply r = {
+		.index = target.attach.index,
+		.generation = htole32(target.rel[GENERATION]),
+		.fence_generation = target.attach.fence_generation ?: htole32(1),
+		.capacity = htole64(DISK_BYTES),
+		.logical_block = htole32(512),
+		.physical_block = htole32(512),
+		.io_min = htole32(512),
+		.max_discard = htole32(DISK_BYTES),
+		.discard_granularity = htole32(512),
+		.max_write_zeroes = htole32(DISK_BYTES),
+		.incarnation = { 1 },
+		.export_uuid = { 2 },
+	};
+
+	frame_begin(f, RNBD_FRAME_CONTROL, 0);
+	memcpy(ctl_add(f, RNBD_CTL_ATTACH_REPLY, target.attach_id, sizeof(r)), &r, sizeof(r));
+}
+
+void target_build_detached(struct frame *f, const struct rnbd_ctl_handle *h, uint32_t id)
+{
+	frame_begin(f, RNBD_FRAME_CONTROL, 0);
+	memcpy(ctl_add(f, RNBD_CTL_DETACHED, id, sizeof(*h)), h, sizeof(*h));
+}
+
+/* An entry about the handle of the ATTACH that came last. */
+static void build_entry(struct frame *f, enum base which)
+{
+	struct rnbd_ctl_handle h = {
+		.index = target.attach.index,
+		.generation = htole32(target.rel[GENERATION]),
+	};
+	struct rnbd_ctl_capacity capacity = {
+		.index = h.index,
+		.generation = h.generation,
+		.capacity = htole64(DISK_BYTES / 2),
+	};
+	struct rnbd_ctl_attach attach = attach_entry(0, 1, "an-export");
+
+	frame_begin(f, RNBD_FRAME_CONTROL, 0);
+	switch (which) {
+	case ATTACH:
+		attach_add(f, &attach, 1);
+		break;
+	case DETACH:
+		detach_add(f, target.rel[INDEX], target.rel[GENERATION], 1);
+		break;
+	case DETACHED:
+		target_build_detached(f, &h, target.attach_id);
+		break;
+	case END:
+		h.status = htole16(RNBD_ST_REMOVED);
+		h.retry_ms = htole32(AGAIN_MS);
+		memcpy(ctl_add(f, RNBD_CTL_CLOSED, 0, sizeof(h)), &h, sizeof(h));
+		break;
+	case NEW_CAPACITY:
+		memcpy(ctl_add(f, RNBD_CTL_CAPACITY, 0, sizeof(capacity)), &capacity,
+		       sizeof(capacity));
+		break;
+	case NO_ATTACHMENT:
+		h.status = htole16(RNBD_ST_NO_EXPORT);
+		memcpy(ctl_add(f, RNBD_CTL_ATTACH_REPLY, target.attach_id,
+			       sizeof(struct rnbd_ctl_attach_reply)), &h, sizeof(h));
+		break;
+	default:
+		memset(ctl_add(f, UNKNOWN_TYPE, 0, 16), 0x11, 16);
+	}
+}
+
 void target_build(struct frame *f, enum base which)
 {
 	struct rnbd_reply_entry reply = { .tag = htole16(target.rel[TAG_SENT]) };
-	struct rnbd_resize resize = { .capacity = htole64(DISK_BYTES / 2) };
 	struct rnbd_login_reply denial = { .status = htole16(RNBD_ST_AUTH) };
 	static const struct {
 		uint8_t type, bytes;
@@ -86,9 +147,11 @@ void target_build(struct frame *f, enum base which)
 		if (target.tc->also == DOUBLE)
 			memcpy(frame_add(f, sizeof(reply)), &reply, sizeof(reply));
 		break;
-	case RESIZE:
-		frame_begin(f, RNBD_FRAME_RESIZE, 1);
-		memcpy(frame_add(f, sizeof(resize)), &resize, sizeof(resize));
+	case ATTACH_REPLY:
+		build_attach_reply(f);
+		break;
+	case NO_ATTACHMENT ... UNKNOWN:
+		build_entry(f, which);
 		break;
 	case DISCOVER_REPLY:
 		target_build_list(f, false, 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Service of a target: connection requests, logins, and requests to a disk in memory, until
- * the case strikes.
+ * Service of a target: connection requests, logins, one attachment, and requests to a disk in
+ * memory, until the case strikes.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -73,6 +73,9 @@ static void on_request(struct rdma_cm_event *event)
 	struct rnbd_cm_req req;
 	uint32_t len = sizeof(rep);
 
+	/* Who was told to come again later may do so on another connection. */
+	if (c->id && c->gone && target.tc && target.tc->also == RELENT)
+		conn_close(c);
 	if (target.tc && target.tc->when == AT_REFUSAL &&
 	    (target.tc->also != RELENT || !target.struck)) {
 		target.struck = true;
@@ -101,6 +104,11 @@ static void on_request(struct rdma_cm_event *event)
 		target.mutated++;
 	}
 	target.req = req;
+	memset(&target.attach, 0, sizeof(target.attach));
+	target.attached = false;
+	target.asked = 0;
+	target.rel[INDEX] = 0;
+	target.rel[GENERATION] = 1;
 	conn_accept(c, id, &req, &rep, len);
 }
 
@@ -165,6 +173,97 @@ static void on_login(struct conn *c, const uint8_t *frame)
 	target_send(c, &f);
 }
 
+/* Who has attached a disk may do it again with a higher generation only, or ask once more. */
+static bool attach_lawful(const struct ctl *entry)
+{
+	struct rnbd_ctl_attach a;
+	bool again;
+
+	memcpy(&a, entry->body, sizeof(a));
+	if (strcmp(a.export, target.tc->name))
+		return amiss("an ATTACH of %s", a.export);
+	if (!entry->id)
+		return amiss("an ATTACH without an id");
+	again = target.asked && a.index == target.attach.index;
+	if (again && le32toh(a.generation) < le32toh(target.attach.generation))
+		return amiss("an ATTACH with generation %u after %u", le32toh(a.generation),
+			     le32toh(target.attach.generation));
+	target.attach = a;
+	target.attach_id = entry->id;
+	target.rel[INDEX] = le16toh(a.index);
+	target.rel[GENERATION] = le32toh(a.generation);
+	target.rel[CTL_ID] = entry->id;
+	target.asked++;
+	return true;
+}
+
+static void on_attach(struct conn *c, const struct ctl *entry)
+{
+	const struct target_case *tc = target.tc;
+	bool due = tc->when == AT_ATTACH || (tc->when == AT_AGAIN && target.live);
+	static struct frame f;
+
+	/* After a strike there is nothing to be had, unless it relents. */
+	if (!attach_lawful(entry) || (tc->when == AT_ATTACH && target.struck && tc->also != RELENT))
+		return;
+	due &= !target.struck;
+	if (due && (tc->when == AT_ATTACH || tc->base == ATTACH_REPLY)) {
+		target_strike(c);
+		return;
+	}
+	if (!target_has_credit(c))
+		return;
+	target_build(&f, ATTACH_REPLY);
+	target_patch(f.b, tc->attach, ARRAY_SIZE(tc->attach));
+	target.attached = true;
+	target_send(c, &f);
+	if (due)
+		target_strike(c);
+}
+
+static void on_detach(struct conn *c, const struct ctl *entry)
+{
+	struct rnbd_ctl_handle h;
+	static struct frame f;
+
+	memcpy(&h, entry->body, sizeof(h));
+	if (!target.attached || h.index != target.attach.index ||
+	    h.generation != target.attach.generation)
+		h.status = htole16(RNBD_ST_NO_ATTACH);
+	else
+		target.attached = false;
+	/* Without an id nobody waits for the answer. */
+	if (!entry->id || !target_has_credit(c))
+		return;
+	target_build_detached(&f, &h, entry->id);
+	target_send(c, &f);
+}
+
+static void on_control(struct conn *c, const uint8_t *frame, uint32_t len)
+{
+	struct ctl entry;
+
+	ctl_take(c, frame, len);
+	while (ctl_left(c, &entry)) {
+		if (entry.type == RNBD_CTL_ATTACH)
+			on_attach(c, &entry);
+		else
+			on_detach(c, &entry);
+	}
+}
+
+/* Is it for the attachment? False if for none that ever was. */
+static bool handle_lawful(const struct rnbd_req_entry *e, bool *closed)
+{
+	uint32_t generation = le32toh(target.attach.generation);
+
+	*closed = !target.attached || e->generation != target.attach.generation;
+	return (target.asked && e->index == target.attach.index &&
+		e->generation && le32toh(e->generation) <= generation) ||
+	       amiss("a request with index %u and generation %u", le16toh(e->index),
+		     le32toh(e->generation));
+}
+
 static const struct rnbd_wire_extent *extent_of(const struct rnbd_req_entry *e, uint32_t i)
 {
 	const struct rnbd_wire_extent_entry *more = (const void *)(e + 1);
@@ -200,6 +299,24 @@ static void move_data(struct conn *c, const struct rnbd_req_entry *e)
 	}
 }
 
+/* A disk that is in use loses its attachment, or is told its size, now and then. */
+static void say_something(struct conn *c)
+{
+	static const struct patch size =
+		PATCH(24, struct rnbd_ctl_capacity, capacity, ABSOLUTE, DISK_BYTES);
+	static struct frame f;
+
+	if (!target.attached || !target_has_credit(c))
+		return;
+	if (rng_below(target.mutate, 2)) {
+		target_close_attachment(c);
+		return;
+	}
+	target_build(&f, NEW_CAPACITY);
+	target_patch(f.b, &size, 1);
+	target_send(c, &f);
+}
+
 static void on_requests(struct conn *c, const uint8_t *frame, uint32_t len)
 {
 	const struct rnbd_req_entry *e = (const void *)(frame + HDR_BYTES);
@@ -210,9 +327,12 @@ static void on_requests(struct conn *c, const uint8_t *frame, uint32_t len)
 	for (; e < end; e += 1 + (e->nr_extents + 2) / 4) {
 		uint32_t length = le32toh(e->length);
 		uint64_t offset = le64toh(e->offset);
+		bool closed;
 
 		target.rel[TAG_SENT] = le16toh(e->tag);
 		target.rel[CAPACITY] = length;
+		if (!handle_lawful(e, &closed))
+			return;
 		if (target.tc->when == AT_REQUEST && !target.struck) {
 			target_strike(c);
 			return;
@@ -221,8 +341,8 @@ static void on_requests(struct conn *c, const uint8_t *frame, uint32_t len)
 		reply.status = 0;
 		reply.length = e->length;
 		/* A disk that has grown has no more data for all that. */
-		if (length > DISK_BYTES || offset > DISK_BYTES - length) {
-			reply.status = htole16(RNBD_ST_RANGE);
+		if (closed || length > DISK_BYTES || offset > DISK_BYTES - length) {
+			reply.status = htole16(closed ? RNBD_ST_CLOSED : RNBD_ST_RANGE);
 			reply.length = 0;
 		} else {
 			move_data(c, e);
@@ -232,6 +352,8 @@ static void on_requests(struct conn *c, const uint8_t *frame, uint32_t len)
 		frame_begin(&f, RNBD_FRAME_REPLY, 1);
 		memcpy(frame_add(&f, sizeof(reply)), &reply, sizeof(reply));
 		target_send(c, &f);
+		if (target.mutate && !rng_below(target.mutate, 64))
+			say_something(c);
 	}
 }
 
@@ -261,6 +383,8 @@ void target_serve(void)
 			on_login(c, copy);
 		else if (copy[0] == RNBD_FRAME_REQUEST)
 			on_requests(c, copy, len);
+		else if (copy[0] == RNBD_FRAME_CONTROL)
+			on_control(c, copy, len);
 		else if (copy[0] == RNBD_FRAME_PROOF)
 			on_proof(c, copy);
 		else

@@ -75,6 +75,16 @@ void target_send(struct conn *c, struct frame *f)
 	conn_post(c, f->b, f->len, IBV_WR_SEND, 0);
 }
 
+/* The attachment that there is ends, and may begin again soon. */
+void target_close_attachment(struct conn *c)
+{
+	static struct frame f;
+
+	target_build(&f, END);
+	target_send(c, &f);
+	target.attached = false;
+}
+
 void target_strike(struct conn *c)
 {
 	const struct target_case *tc = target.tc;
@@ -97,6 +107,8 @@ void target_strike(struct conn *c)
 		target.silent = true;
 	else if (tc->also == STARVE)
 		c->mute = true;
+	/* What it grants may be used at once. */
+	target.attached |= tc->base == ATTACH_REPLY;
 	while (frames-- && tc->base && tc->also != ENDLESS && tc->also != OVERDRAW) {
 		target_build(&f, tc->base);
 		if (tc->base != GARBAGE)

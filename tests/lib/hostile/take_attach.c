@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Bodies of control entries about attachments that the decoder accepted or refused.
+ */
+#include "hostile_assert.h"
+#include "take.h"
+
+u64 ctl_bodies_accepted[RNBD_CTL_CAPACITY + 1];
+
+/* Would we have sent the body, apart from zeros at the end? */
+static void check_body(const struct rnbd_ctl_entry *entry, const void *again, u32 bytes)
+{
+	const u8 *body = hostile_original(entry->body);
+
+	assert_true(entry->bytes >= bytes);
+	assert_memory_equal(body, again, bytes);
+	assert_true(is_zero(body + bytes, entry->bytes - bytes));
+	ctl_bodies_accepted[entry->type]++;
+}
+
+static void check_handle(const struct rnbd_handle *handle)
+{
+	assert_true(handle->index < 4096);
+	assert_true(handle->generation > 0);
+}
+
+static void check_geometry(const struct rnbd_geometry *geo)
+{
+	u64 block = geo->logical_block;
+
+	assert_true(geo->flags <= 0xf);
+	assert_true(!(geo->flags & 2) || geo->flags & 4);
+	assert_true(is_power(block) && block >= 512 && block <= 4096);
+	assert_true(geo->capacity > 0 && geo->capacity < 1ull << 63);
+	assert_true(geo->capacity % block == 0);
+	assert_true(is_power(geo->physical_block));
+	assert_in_range(geo->physical_block, block, 1u << 20);
+	assert_true(geo->io_min >= block && geo->io_min % block == 0);
+	assert_true(geo->io_opt % block == 0);
+	assert_true(geo->io_min <= 64u << 20 && geo->io_opt <= 64u << 20);
+	if (geo->max_discard) {
+		assert_true(geo->discard_granularity > 0);
+		assert_true(geo->max_discard >= geo->discard_granularity);
+		assert_true(geo->max_discard >= geo->physical_block);
+	}
+	assert_true(geo->discard_granularity % block == 0);
+	assert_true(geo->discard_alignment % block == 0);
+	assert_true(geo->max_discard % block == 0);
+	assert_true(geo->max_write_zeroes % block == 0);
+}
+
+static enum rnbd_proto_err take_attach(const struct rnbd_ctl_entry *entry)
+{
+	struct rnbd_attach_info info, untouched;
+	struct rnbd_ctl_attach again;
+	enum rnbd_proto_err fault;
+	size_t len;
+
+	memset(&untouched, 0xa5, sizeof(untouched));
+	memcpy(&info, &untouched, sizeof(info));
+	fault = rnbd_decode_attach(entry, &info);
+	if (fault) {
+		assert_memory_equal(&info, &untouched, sizeof(info));
+		return fault;
+	}
+	check_handle(&info.handle);
+	len = strnlen(info.export, sizeof(info.export));
+	assert_in_range(len, 1, 63);
+	assert_int_equal(strspn(info.export, NAME_CHARS), len);
+	assert_true(info.export[0] != '.');
+	assert_true(is_zero(info.export + len, sizeof(info.export) - len));
+	assert_true(info.flags <= 1);
+	rnbd_encode_attach(&again, &info);
+	check_body(entry, &again, sizeof(again));
+	return RNBD_PERR_NONE;
+}
+
+static enum rnbd_proto_err take_attach_reply(const struct rnbd_ctl_entry *entry)
+{
+	struct rnbd_attach_grant grant, untouched;
+	struct rnbd_ctl_attach_reply again;
+	enum rnbd_proto_err fault;
+
+	memset(&untouched, 0xa5, sizeof(untouched));
+	memcpy(&grant, &untouched, sizeof(grant));
+	fault = rnbd_decode_attach_reply(entry, &grant);
+	if (fault) {
+		assert_memory_equal(&grant, &untouched, sizeof(grant));
+		return fault;
+	}
+	check_handle(&grant.handle);
+	assert_true(status_known(grant.status));
+	if (grant.status) {
+		assert_true(!grant.retry_ms || grant.status == RNBD_ST_BUSY);
+		assert_int_equal(grant.fence_generation, 0);
+		assert_true(is_zero(&grant.geo, sizeof(grant.geo)));
+		assert_true(is_zero(grant.incarnation, 16) && is_zero(grant.export_uuid, 16));
+	} else {
+		assert_int_equal(grant.retry_ms, 0);
+		assert_true(grant.fence_generation > 0);
+		check_geometry(&grant.geo);
+	}
+	rnbd_encode_attach_reply(&again, &grant);
+	check_body(entry, &again, sizeof(again));
+	return RNBD_PERR_NONE;
+}
+
+static enum rnbd_proto_err take_handle(const struct rnbd_ctl_entry *entry)
+{
+	struct rnbd_handle_info info, untouched;
+	struct rnbd_ctl_handle again;
+	enum rnbd_proto_err fault;
+
+	memset(&untouched, 0xa5, sizeof(untouched));
+	memcpy(&info, &untouched, sizeof(info));
+	fault = rnbd_decode_handle(entry, &info);
+	if (fault) {
+		assert_memory_equal(&info, &untouched, sizeof(info));
+		return fault;
+	}
+	check_handle(&info.handle);
+	assert_true(status_known(info.status));
+	if (entry->type == RNBD_CTL_DETACH)
+		assert_int_equal(info.status, 0);
+	if (entry->type == RNBD_CTL_CLOSED)
+		assert_int_not_equal(info.status, 0);
+	else
+		assert_int_equal(info.retry_ms, 0);
+	rnbd_encode_handle(&again, &info);
+	check_body(entry, &again, sizeof(again));
+	return RNBD_PERR_NONE;
+}
+
+static enum rnbd_proto_err take_capacity(const struct rnbd_ctl_entry *entry)
+{
+	u32 block = world.exp.block_mask + 1;
+	struct rnbd_capacity_info info, untouched;
+	struct rnbd_ctl_capacity again;
+	enum rnbd_proto_err fault;
+
+	memset(&untouched, 0xa5, sizeof(untouched));
+	memcpy(&info, &untouched, sizeof(info));
+	fault = rnbd_decode_capacity(entry, &info);
+	if (fault) {
+		assert_memory_equal(&info, &untouched, sizeof(info));
+		return fault;
+	}
+	check_handle(&info.handle);
+	/* What it is worth depends on the export. */
+	assert_int_equal(rnbd_capacity_ok(info.capacity, block),
+			 info.capacity && !(info.capacity >> 63) && info.capacity % block == 0);
+	rnbd_encode_capacity(&again, &info);
+	check_body(entry, &again, sizeof(again));
+	return RNBD_PERR_NONE;
+}
+
+enum rnbd_proto_err take_body(const struct rnbd_ctl_entry *entry)
+{
+	switch (entry->type) {
+	case 1:
+		return take_attach(entry);
+	case 2:
+		return take_attach_reply(entry);
+	case 3:
+	case 4:
+	case 5:
+		return take_handle(entry);
+	case 6:
+		return take_capacity(entry);
+	default:
+		/* It is skipped, or ends the connection: whoever receives it decides. */
+		assert_int_equal(rnbd_ctl_unknown(entry),
+				 entry->mandatory ? RNBD_PERR_TYPE : RNBD_PERR_NONE);
+		ctl_bodies_accepted[0]++;
+		return RNBD_PERR_NONE;
+	}
+}

@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Cases of attachments that take more than one message: handles that were, or are not yet,
+ * the same request again, and more requests than may be open.
+ */
+#include <string.h>
+
+#include "client.h"
+
+#define FIRST_ID	0x100	/* of requests that are many */
+#define BUSY_TRIES	200
+
+static struct rnbd_req_entry read_of(uint16_t index, uint32_t generation)
+{
+	struct rnbd_req_entry entry = req_entry(RNBD_OP_READ, 0, 4, 0, 4096, 11);
+
+	entry.index = htole16(index);
+	entry.generation = htole32(generation);
+	return entry;
+}
+
+static void must_read(struct conn *c, uint16_t index, uint32_t generation, uint16_t want)
+{
+	int status = simple_request(c, read_of(index, generation));
+
+	if (status != want)
+		amiss("a READ of index %u, generation %u: status %d, wanted %u", index, generation,
+		      status, want);
+}
+
+/* A request that is alone, and ends the session. */
+static void must_end(struct conn *c, uint16_t index, uint32_t generation)
+{
+	struct frame f;
+
+	frame_begin(&f, RNBD_FRAME_REQUEST, 1);
+	client_add_request(&f, read_of(index, generation));
+	frame_send(c, &f);
+	session_ends(c, HANDLE);
+}
+
+static bool must_attach(struct conn *c, uint16_t index, uint32_t generation, const char *export)
+{
+	int status = attach_handle(c, index, generation, export);
+
+	return !status || amiss("index %u, generation %u: not attached, status %d", index,
+				generation, status);
+}
+
+static bool must_detach(struct conn *c, uint16_t index, uint32_t generation, uint16_t want)
+{
+	int status = detach_handle(c, index, generation);
+
+	return status == want || amiss("index %u, generation %u: detach has status %d, wanted %u",
+				       index, generation, status, want);
+}
+
+/* What was attached before under this index may take a while to go. */
+static bool attach_patiently(struct conn *c, uint16_t index, uint32_t *generation,
+			     const char *export)
+{
+	int status = RNBD_ST_BUSY, tries;
+
+	for (tries = 0; status == RNBD_ST_BUSY && tries < BUSY_TRIES; tries++) {
+		uint64_t end = deadline(100);
+
+		while (tries && now_ms() < end)
+			nap();
+		status = attach_handle(c, index, ++*generation, export);
+	}
+	return !status || amiss("index %u: not attached again, status %d", index, status);
+}
+
+/* A handle is of no use after its end, and one that was never granted ends the session. */
+static void attach_again(struct conn *c)
+{
+	uint32_t generation = HANDLE_GENERATION;
+
+	must_detach(c, HANDLE_INDEX, HANDLE_GENERATION, RNBD_ST_OK);
+	must_read(c, HANDLE_INDEX, HANDLE_GENERATION, RNBD_ST_CLOSED);
+	must_detach(c, HANDLE_INDEX, HANDLE_GENERATION, RNBD_ST_NO_ATTACH);
+	if (!attach_patiently(c, HANDLE_INDEX, &generation, "hostile"))
+		return;
+	must_read(c, HANDLE_INDEX, HANDLE_GENERATION, RNBD_ST_CLOSED);
+	must_read(c, HANDLE_INDEX, generation, RNBD_ST_OK);
+	must_detach(c, HANDLE_INDEX, HANDLE_GENERATION, RNBD_ST_NO_ATTACH);
+	must_read(c, HANDLE_INDEX, generation, RNBD_ST_OK);
+	must_end(c, HANDLE_INDEX, generation + 1);
+}
+
+/* A newer generation takes the place of an older one that was not detached. */
+static void attach_over(struct conn *c)
+{
+	uint32_t generation = HANDLE_GENERATION;
+
+	if (!attach_patiently(c, HANDLE_INDEX, &generation, "hostile"))
+		return;
+	must_read(c, HANDLE_INDEX, HANDLE_GENERATION, RNBD_ST_CLOSED);
+	must_read(c, HANDLE_INDEX, generation, RNBD_ST_OK);
+}
+
+/* The same request has the same answer, whatever its id is. */
+static void attach_repeated(struct conn *c)
+{
+	struct rnbd_ctl_attach_reply before = c->grant.a;
+
+	if (must_attach(c, HANDLE_INDEX, HANDLE_GENERATION, "hostile") &&
+	    memcmp(&before, &c->grant.a, sizeof(before)))
+		amiss("another answer to the same request");
+	session_lives(c);
+}
+
+/* Two of them at once, before the first has been answered. */
+static void attach_repeated_at_once(struct conn *c)
+{
+	struct rnbd_ctl_attach a = attach_entry(OTHER_INDEX, 1, OTHER_EXPORT);
+	struct rnbd_ctl_attach_reply first;
+	struct frame f;
+
+	frame_begin(&f, RNBD_FRAME_CONTROL, 0);
+	attach_add(&f, &a, FIRST_ID);
+	attach_add(&f, &a, FIRST_ID + 1);
+	frame_send(c, &f);
+	if (await_attach(c, &a, FIRST_ID)) {
+		amiss("not attached");
+		return;
+	}
+	first = c->grant.a;
+	if (await_attach(c, &a, FIRST_ID + 1) || memcmp(&first, &c->grant.a, sizeof(first)))
+		amiss("another answer to the same request");
+	must_read(c, OTHER_INDEX, 1, RNBD_ST_OK);
+	session_lives(c);
+}
+
+static void attach_lower(struct conn *c)
+{
+	int status;
+
+	if (!must_attach(c, OTHER_INDEX, 5, OTHER_EXPORT))
+		return;
+	status = attach_handle(c, OTHER_INDEX, 3, OTHER_EXPORT);
+	if (status != RNBD_ST_NO_ATTACH)
+		amiss("a lower generation: status %d", status);
+	must_read(c, OTHER_INDEX, 5, RNBD_ST_OK);
+	must_read(c, OTHER_INDEX, 3, RNBD_ST_CLOSED);
+	session_lives(c);
+}
+
+/* Also when nothing is attached there any more. */
+static void attach_lower_detached(struct conn *c)
+{
+	int status;
+
+	if (!must_attach(c, OTHER_INDEX, 5, OTHER_EXPORT) ||
+	    !must_detach(c, OTHER_INDEX, 5, RNBD_ST_OK))
+		return;
+	status = attach_handle(c, OTHER_INDEX, 4, OTHER_EXPORT);
+	if (status != RNBD_ST_NO_ATTACH)
+		amiss("a lower generation: status %d", status);
+	session_lives(c);
+}
+
+/* A request that does not wait for the answer: it is too early, or in time by luck. */
+static void attach_early(struct conn *c)
+{
+	struct rnbd_ctl_attach a = attach_entry(OTHER_INDEX, 1, OTHER_EXPORT);
+	struct frame f;
+
+	frame_begin(&f, RNBD_FRAME_CONTROL, 0);
+	attach_add(&f, &a, FIRST_ID);
+	frame_send(c, &f);
+	frame_begin(&f, RNBD_FRAME_REQUEST, 1);
+	client_add_request(&f, read_of(OTHER_INDEX, 1));
+	frame_send(c, &f);
+	if (!await_attach(c, &a, FIRST_ID) && !await_reply(c, 4, 4096, NULL)) {
+		note("in time");
+		session_lives(c);
+		return;
+	}
+	session_must_go(c, CLOSE_MS);
+	monitor_closed(HANDLE);
+}
+
+/* What was refused is no attachment. */
+static void attach_refused(struct conn *c)
+{
+	int status = attach_handle(c, OTHER_INDEX, 1, "nothing");
+
+	if (status != RNBD_ST_NO_EXPORT)
+		amiss("attached to nothing: status %d", status);
+	must_detach(c, OTHER_INDEX, 1, RNBD_ST_NO_ATTACH);
+	must_end(c, OTHER_INDEX, 1);
+}
+
+static void send_many(struct conn *c, uint32_t nr)
+{
+	struct rnbd_ctl_attach a;
+	struct frame f;
+	uint32_t i;
+
+	frame_begin(&f, RNBD_FRAME_CONTROL, 0);
+	for (i = 0; i < nr; i++) {
+		a = attach_entry(OTHER_INDEX + i, 1, "nothing");
+		attach_add(&f, &a, FIRST_ID + i);
+	}
+	frame_send(c, &f);
+}
+
+/* As many as may be open, each with an answer, in any order. */
+static void attach_16(struct conn *c)
+{
+	struct rnbd_ctl_attach_reply r;
+	uint32_t seen = 0, nr;
+	struct ctl entry;
+
+	send_many(c, RNBD_CTL_OPEN_MAX);
+	for (nr = 0; nr < RNBD_CTL_OPEN_MAX && ctl_receive(c, &entry, LOGIN_MS); nr++) {
+		uint32_t i = entry.id - FIRST_ID;
+
+		memcpy(&r, entry.body, sizeof(r));
+		if (entry.type != RNBD_CTL_ATTACH_REPLY || i >= RNBD_CTL_OPEN_MAX ||
+		    seen >> i & 1 || le16toh(r.index) != OTHER_INDEX + i) {
+			amiss("an entry of type %u with id %u", entry.type, entry.id);
+			break;
+		}
+		seen |= 1u << i;
+		counter_due_refusal(le16toh(r.status));
+		if (le16toh(r.status) != RNBD_ST_NO_EXPORT)
+			amiss("status %u", le16toh(r.status));
+	}
+	if (nr < RNBD_CTL_OPEN_MAX)
+		amiss("%u answers", nr);
+	session_lives(c);
+}
+
+/* One more: answers to the others may come before the end. */
+static void attach_17(struct conn *c)
+{
+	struct ctl entry;
+
+	/* One that was looked at may be counted, and its answer be too late. */
+	counter_may_refusal(RNBD_ST_NO_EXPORT, RNBD_CTL_OPEN_MAX + 1);
+	send_many(c, RNBD_CTL_OPEN_MAX + 1);
+	while (ctl_receive(c, &entry, CLOSE_MS))
+		;
+	session_must_go(c, CLOSE_MS);
+	monitor_closed(COUNT);
+}
+
+/* Two exports in one session, and requests to both in one frame. */
+static void attach_two(struct conn *c)
+{
+	struct rnbd_req_entry entries[2] = {
+		read_of(OTHER_INDEX, 1), req_entry(RNBD_OP_WRITE, 0, 5, 0, 4096, 12),
+	};
+	uint32_t replies = 0, at, len, i;
+	const uint8_t *frame;
+	struct frame f;
+
+	if (!must_attach(c, OTHER_INDEX, 1, OTHER_EXPORT))
+		return;
+	frame_begin(&f, RNBD_FRAME_REQUEST, 2);
+	for (i = 0; i < 2; i++)
+		client_add_request(&f, entries[i]);
+	frame_send(c, &f);
+	while (replies < 2 && (frame = conn_receive(c, RNBD_FRAME_REPLY, &len, CLOSE_MS))) {
+		for (at = HDR_BYTES; at < len; at += sizeof(struct rnbd_reply_entry)) {
+			struct rnbd_reply_entry reply;
+
+			memcpy(&reply, frame + at, sizeof(reply));
+			replies++;
+			if (reply.status)
+				amiss("tag %u: status %u", le16toh(reply.tag),
+				      le16toh(reply.status));
+		}
+	}
+	if (replies != 2)
+		amiss("%u replies", replies);
+	/* The other one is read-only, and the end of it is not that of the first. */
+	entries[1].index = htole16(OTHER_INDEX);
+	if (simple_request(c, entries[1]) != RNBD_ST_READONLY)
+		amiss("a WRITE to an export that is read-only");
+	must_detach(c, OTHER_INDEX, 1, RNBD_ST_OK);
+	must_read(c, OTHER_INDEX, 1, RNBD_ST_CLOSED);
+	session_lives(c);
+}
+
+/* Whoever only wants to read must not write. */
+static void attach_readonly(struct conn *c)
+{
+	struct rnbd_req_entry entry = req_entry(RNBD_OP_WRITE, 0, 5, 0, 4096, 12);
+	struct rnbd_ctl_attach a = attach_entry(OTHER_INDEX, 1, "slow");
+	struct frame f;
+	int status;
+
+	a.flags = htole16(RNBD_ATTACH_READONLY);
+	frame_begin(&f, RNBD_FRAME_CONTROL, 0);
+	attach_add(&f, &a, FIRST_ID);
+	frame_send(c, &f);
+	if (await_attach(c, &a, FIRST_ID)) {
+		amiss("not attached");
+		return;
+	}
+	if (!(le32toh(c->grant.a.flags) & RNBD_EXPORT_READONLY))
+		amiss("the disk may be written");
+	entry.index = htole16(OTHER_INDEX);
+	status = simple_request(c, entry);
+	if (status != RNBD_ST_READONLY)
+		amiss("a WRITE of a reader: status %d", status);
+	session_lives(c);
+}
+
+/* An entry that the target does not know, before one that it does. */
+static void attach_behind_unknown(struct conn *c)
+{
+	struct rnbd_ctl_attach a = attach_entry(OTHER_INDEX, 1, OTHER_EXPORT);
+	struct rnbd_ctl head = {
+		.type = htole16(UNKNOWN_TYPE), .length = htole16(sizeof(head) + 40),
+		.id = htole32(FIRST_ID + 1),
+	};
+	struct frame f;
+
+	frame_begin(&f, RNBD_FRAME_CONTROL, 0);
+	memset(ctl_add(&f, UNKNOWN_TYPE, 0, 40), 0x77, 40);
+	memcpy(f.b + HDR_BYTES, &head, sizeof(head));
+	attach_add(&f, &a, FIRST_ID);
+	frame_send(c, &f);
+	if (await_attach(c, &a, FIRST_ID))
+		amiss("not attached");
+	else
+		must_read(c, OTHER_INDEX, 1, RNBD_ST_OK);
+	session_lives(c);
+}
+
+/* Both in one frame: whatever comes of it, each is answered, and the handle is of no use. */
+static void attach_detach_at_once(struct conn *c)
+{
+	struct rnbd_ctl_attach a = attach_entry(OTHER_INDEX, 1, OTHER_EXPORT);
+	bool attached = false, detached = false;
+	struct rnbd_ctl_handle h;	/* of ATTACH_REPLY, too, the beginning */
+	uint32_t generation = 1;
+	struct ctl entry;
+	struct frame f;
+
+	frame_begin(&f, RNBD_FRAME_CONTROL, 0);
+	attach_add(&f, &a, FIRST_ID);
+	detach_add(&f, OTHER_INDEX, 1, FIRST_ID + 1);
+	frame_send(c, &f);
+	while ((!attached || !detached) && ctl_receive(c, &entry, LOGIN_MS)) {
+		memcpy(&h, entry.body, sizeof(h));
+		if (entry.type == RNBD_CTL_ATTACH_REPLY)
+			counter_due_refusal(le16toh(h.status));
+		attached |= entry.type == RNBD_CTL_ATTACH_REPLY && entry.id == FIRST_ID;
+		detached |= entry.type == RNBD_CTL_DETACHED && entry.id == FIRST_ID + 1;
+	}
+	if (!attached || !detached)
+		amiss("an ATTACH is %sanswered, its DETACH is %s", attached ? "" : "not ",
+		      detached ? "too" : "not");
+	else if (attach_patiently(c, OTHER_INDEX, &generation, OTHER_EXPORT))
+		must_read(c, OTHER_INDEX, generation, RNBD_ST_OK);
+	session_lives(c);
+}
+
+/* With requests under way: all are answered, and then the DETACH. */
+static void detach_under_way(struct conn *c)
+{
+	uint32_t replies = 0, at, len, i, done = 0;
+	bool detached = false;
+	const uint8_t *frame;
+	struct ctl entry;
+	struct frame f;
+
+	frame_begin(&f, RNBD_FRAME_REQUEST, 8);
+	for (i = 0; i < 8; i++)
+		client_add_request(&f, req_entry(RNBD_OP_WRITE, 0, i, 8192 * i, 4096, i));
+	frame_send(c, &f);
+	frame_begin(&f, RNBD_FRAME_CONTROL, 0);
+	detach_add(&f, HANDLE_INDEX, HANDLE_GENERATION, FIRST_ID);
+	frame_send(c, &f);
+	while (!detached && (frame = conn_receive(c, 0, &len, LOGIN_MS))) {
+		if (frame[0] == RNBD_FRAME_CONTROL) {
+			ctl_take(c, frame, len);
+			detached = ctl_left(c, &entry) && entry.type == RNBD_CTL_DETACHED &&
+				   entry.id == FIRST_ID;
+			if (!detached)
+				break;
+			continue;
+		}
+		for (at = HDR_BYTES; at < len; at += sizeof(struct rnbd_reply_entry)) {
+			struct rnbd_reply_entry reply;
+
+			memcpy(&reply, frame + at, sizeof(reply));
+			replies++;
+			done += !reply.status;
+			if (reply.status && le16toh(reply.status) != RNBD_ST_CLOSED)
+				amiss("status %u", le16toh(reply.status));
+		}
+	}
+	note("%u of %u were done", done, replies);
+	if (!detached || replies != 8)
+		amiss("%u replies, and the DETACH is %sanswered", replies, detached ? "" : "not ");
+	must_read(c, HANDLE_INDEX, HANDLE_GENERATION, RNBD_ST_CLOSED);
+}
+
+static const struct attach_story {
+	const char *name;
+	void (*run)(struct conn *c);
+	const char *export;	/* of the session, "hostile" by default */
+} stories[] = {
+	{ "attach-again", attach_again },
+	{ "attach-over", attach_over },
+	{ "attach-repeated", attach_repeated },
+	{ "attach-repeated-at-once", attach_repeated_at_once },
+	{ "attach-lower", attach_lower },
+	{ "attach-lower-detached", attach_lower_detached },
+	{ "attach-early", attach_early },
+	{ "attach-refused", attach_refused },
+	{ "attach-16", attach_16 },
+	{ "attach-17", attach_17 },
+	{ "attach-two", attach_two },
+	{ "attach-reader", attach_readonly },
+	{ "attach-behind-unknown", attach_behind_unknown },
+	{ "attach-detach-at-once", attach_detach_at_once },
+	{ "detach-under-way", detach_under_way, "slow" },
+};
+
+static void run_story(const struct attach_story *story)
+{
+	struct conn c = { };
+
+	if (session_start_export(&c, 2, story->export ?: "hostile"))
+		story->run(&c);
+	conn_close(&c);
+}
+
+void client_attach_cases(struct results *results)
+{
+	RUN_CASES(stories, results, run_story(&stories[i]));
+}

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Control entries: made as the document says, and checked as it says; and the attachments
+ * of a lawful client.
+ *
+ * Operation: ctl_add() puts an entry into a frame that frame_begin() has begun, and counts
+ * it there. What the other side sends is checked with its frame, and handed out by
+ * ctl_receive(), entry by entry.
+ * Ownership: a connection keeps the frame whose entries are handed out.
+ * Concurrency: one thread.
+ * Errors: an entry of the other side that breaks a rule fails the case.
+ */
+#include <string.h>
+
+#include "peer.h"
+
+/* Add an entry; its body is zero. Known types are marked as mandatory. */
+void *ctl_add(struct frame *f, uint16_t type, uint32_t id, uint32_t bytes)
+{
+	struct rnbd_ctl head = {
+		.type = htole16(type | RNBD_CTL_MANDATORY),
+		.length = htole16(sizeof(head) + bytes),
+		.id = htole32(id),
+	};
+	struct rnbd_frame_hdr hdr;
+
+	memcpy(frame_add(f, sizeof(head)), &head, sizeof(head));
+	memcpy(&hdr, f->b, sizeof(hdr));
+	hdr.nr_entries = htole16(le16toh(hdr.nr_entries) + 1);
+	memcpy(f->b, &hdr, sizeof(hdr));
+	return frame_add(f, bytes);
+}
+
+/* The entry at @at of a frame, which is advanced. False if it does not fit there. */
+static bool next_entry(const uint8_t *frame, uint32_t len, uint32_t *at, struct ctl *entry)
+{
+	struct rnbd_ctl head;
+	uint32_t length;
+
+	if (len - *at < sizeof(head))
+		return false;
+	memcpy(&head, frame + *at, sizeof(head));
+	length = le16toh(head.length);
+	if (length < sizeof(head) || length % RNBD_CTL_ALIGN || length > len - *at)
+		return false;
+	entry->type = le16toh(head.type) & ~RNBD_CTL_MANDATORY;
+	entry->id = le32toh(head.id);
+	entry->bytes = length - sizeof(head);
+	entry->body = frame + *at + sizeof(head);
+	*at += length;
+	return true;
+}
+
+static bool handle_possible(uint16_t index, uint32_t generation)
+{
+	return (le16toh(index) < RNBD_ATTACH_MAX && generation) ||
+	       amiss("a handle with index %u and generation %u", le16toh(index),
+		     le32toh(generation));
+}
+
+static bool check_attach(const struct ctl *entry)
+{
+	static const struct rnbd_ctl_attach none;
+	struct rnbd_ctl_attach a;
+	size_t len;
+
+	memcpy(&a, entry->body, sizeof(a));
+	len = strnlen(a.export, sizeof(a.export));
+	if (le16toh(a.flags) & ~RNBD_ATTACH_FLAGS || memcmp(a.reserved, none.reserved, 4))
+		return amiss("an ATTACH with flags %u, or with reserved bytes", le16toh(a.flags));
+	if (!len || len == sizeof(a.export) ||
+	    memcmp(a.export + len, none.export, sizeof(a.export) - len))
+		return amiss("an ATTACH without a name, or with more than that");
+	return handle_possible(a.index, a.generation);
+}
+
+/* Properties of an export that fit together. */
+static bool check_properties(const struct rnbd_ctl_attach_reply *r)
+{
+	uint32_t block = le32toh(r->logical_block), flags = le32toh(r->flags);
+
+	if (r->retry_ms || memcmp(r->reserved, "\0\0\0", 4) || flags & ~RNBD_EXPORT_FLAGS)
+		return amiss("an attachment with bits that are reserved");
+	if (!r->fence_generation)
+		return amiss("an attachment without a fence generation");
+	if (!power_of_2(block) || block < 512 || block > RNBD_UNIT_SIZE ||
+	    !r->capacity || le64toh(r->capacity) % block || le64toh(r->capacity) >> 63 ||
+	    !power_of_2(le32toh(r->physical_block)) || le32toh(r->physical_block) < block ||
+	    le32toh(r->io_min) < block || le32toh(r->io_min) > RNBD_IO_HINT_MAX ||
+	    le32toh(r->io_opt) > RNBD_IO_HINT_MAX ||
+	    (le32toh(r->max_discard) && le32toh(r->max_discard) <
+					le32toh(r->discard_granularity)) ||
+	    (flags & RNBD_EXPORT_VOLATILE_CACHE && !(flags & RNBD_EXPORT_FUA)))
+		return amiss("an attachment that makes no sense");
+	return true;
+}
+
+static bool check_attach_reply(const struct ctl *entry)
+{
+	const size_t rest = offsetof(struct rnbd_ctl_attach_reply, fence_generation);
+	static const struct rnbd_ctl_attach_reply none;
+	struct rnbd_ctl_attach_reply r;
+
+	memcpy(&r, entry->body, sizeof(r));
+	if (!handle_possible(r.index, r.generation))
+		return false;
+	if (!r.status)
+		return check_properties(&r);
+	if (r.retry_ms && le16toh(r.status) != RNBD_ST_BUSY)
+		return amiss("an attachment is refused with status %u and a time to wait",
+			     le16toh(r.status));
+	return !memcmp((uint8_t *)&r + rest, (const uint8_t *)&none + rest, sizeof(r) - rest) ||
+	       amiss("an attachment is refused and described");
+}
+
+static bool check_handle(const struct ctl *entry)
+{
+	struct rnbd_ctl_handle h;
+
+	memcpy(&h, entry->body, sizeof(h));
+	if (memcmp(h.reserved, "\0\0\0", 4) || (h.retry_ms && entry->type != RNBD_CTL_CLOSED))
+		return amiss("reserved bytes in an entry of type %u", entry->type);
+	if (entry->type == RNBD_CTL_DETACH ? h.status :
+	    entry->type == RNBD_CTL_CLOSED ? !h.status : 0)
+		return amiss("an entry of type %u with status %u", entry->type, le16toh(h.status));
+	if (entry->type == RNBD_CTL_CLOSED && entry->id)
+		return amiss("an entry of type %u with id %u", entry->type, entry->id);
+	return handle_possible(h.index, h.generation);
+}
+
+static bool check_capacity(const struct ctl *entry)
+{
+	struct rnbd_ctl_capacity c;
+
+	memcpy(&c, entry->body, sizeof(c));
+	if (c.reserved[0] || c.reserved[1] || entry->id || !c.capacity ||
+	    le64toh(c.capacity) % 512 || le64toh(c.capacity) >> 63)
+		return amiss("an odd capacity");
+	return handle_possible(c.index, c.generation);
+}
+
+/* Nobody sends what this program does not know. */
+static bool check_entry(const struct ctl *entry, bool of_client)
+{
+	static const struct {
+		bool of_client;
+		uint8_t bytes;
+		bool (*check)(const struct ctl *entry);
+	} known[] = {
+		[RNBD_CTL_ATTACH] = { true, sizeof(struct rnbd_ctl_attach), check_attach },
+		[RNBD_CTL_ATTACH_REPLY] = {
+			false, sizeof(struct rnbd_ctl_attach_reply), check_attach_reply
+		},
+		[RNBD_CTL_DETACH] = { true, sizeof(struct rnbd_ctl_handle), check_handle },
+		[RNBD_CTL_DETACHED] = { false, sizeof(struct rnbd_ctl_handle), check_handle },
+		[RNBD_CTL_CLOSED] = { false, sizeof(struct rnbd_ctl_handle), check_handle },
+		[RNBD_CTL_CAPACITY] = { false, sizeof(struct rnbd_ctl_capacity), check_capacity },
+	};
+
+	if (entry->type >= ARRAY_SIZE(known) || !known[entry->type].check ||
+	    known[entry->type].of_client != of_client)
+		return amiss("a control entry of type %u", entry->type);
+	if (entry->bytes != known[entry->type].bytes)
+		return amiss("a control entry of type %u with %u bytes", entry->type, entry->bytes);
+	return known[entry->type].check(entry);
+}
+
+/* Is this CONTROL frame, of which the head was checked, one that the other side may send? */
+bool ctl_check(const struct conn *c, const uint8_t *frame, uint32_t len, uint32_t nr)
+{
+	uint32_t at = HDR_BYTES;
+	struct ctl entry;
+
+	if (c->queue)
+		return amiss("control entries on queue %u", c->queue);
+	for (; nr; nr--) {
+		if (!next_entry(frame, len, &at, &entry))
+			return amiss("a control entry that does not fit its frame");
+		if (!check_entry(&entry, c->serves))
+			return false;
+	}
+	return at == len || amiss("%u bytes after the last control entry", len - at);
+}
+
+/* Take the entries of this frame, in place of what is left of another one. */
+void ctl_take(struct conn *c, const uint8_t *frame, uint32_t len)
+{
+	memcpy(c->ctl.b, frame, len);
+	c->ctl.len = len;
+	c->ctl.at = HDR_BYTES;
+}
+
+/* The next entry of that frame, if there is one. */
+bool ctl_left(struct conn *c, struct ctl *entry)
+{
+	return c->ctl.at < c->ctl.len && next_entry(c->ctl.b, c->ctl.len, &c->ctl.at, entry);
+}
+
+/* The next entry, which is there until another frame is taken. */
+bool ctl_receive(struct conn *c, struct ctl *entry, uint32_t ms)
+{
+	const uint8_t *frame;
+	uint32_t len;
+
+	if (ctl_left(c, entry))
+		return true;
+	frame = conn_receive(c, RNBD_FRAME_CONTROL, &len, ms);
+	if (!frame)
+		return false;
+	ctl_take(c, frame, len);
+	return ctl_left(c, entry);
+}
+
+/* Is this the answer to request @id, and about this handle? */
+static bool is_answer(const struct ctl *entry, uint16_t type, uint32_t id, uint16_t index,
+		      uint32_t generation)
+{
+	struct rnbd_ctl_handle h;	/* of ATTACH_REPLY, too, the beginning */
+
+	if (entry->type != type || entry->id != id)
+		return amiss("an entry of type %u with id %u, wanted %u and %u", entry->type,
+			     entry->id, type, id);
+	memcpy(&h, entry->body, sizeof(h));
+	return (h.index == index && h.generation == generation) ||
+	       amiss("an answer about index %u and generation %u, wanted %u and %u",
+		     le16toh(h.index), le32toh(h.generation), le16toh(index),
+		     le32toh(generation));
+}
+
+struct rnbd_ctl_attach attach_entry(uint16_t index, uint32_t generation, const char *export)
+{
+	struct rnbd_ctl_attach a = {
+		.index = htole16(index),
+		.generation = htole32(generation),
+	};
+
+	memcpy(a.export, export, strlen(export));
+	return a;
+}
+
+void attach_add(struct frame *f, const struct rnbd_ctl_attach *a, uint32_t id)
+{
+	memcpy(ctl_add(f, RNBD_CTL_ATTACH, id, sizeof(*a)), a, sizeof(*a));
+}
+
+/* Wait for the answer to @a. Returns its status, or NEVER; c->grant.a is the answer. */
+int await_attach(struct conn *c, const struct rnbd_ctl_attach *a, uint32_t id)
+{
+	struct rnbd_ctl_attach_reply *r = &c->grant.a;
+	struct ctl entry;
+
+	memset(r, 0, sizeof(*r));
+	if (!ctl_receive(c, &entry, LOGIN_MS) ||
+	    !is_answer(&entry, RNBD_CTL_ATTACH_REPLY, id, a->index, a->generation))
+		return NEVER;
+	memcpy(r, entry.body, sizeof(*r));
+	if (r->status)
+		counter_due_refusal(le16toh(r->status));
+	else if (a->fence_generation && r->fence_generation != a->fence_generation)
+		amiss("an attachment with another fence generation than was asked for");
+	return le16toh(r->status);
+}
+
+/* Ask for an attachment as is lawful. Returns the status of the answer, or NEVER. */
+int attach_handle(struct conn *c, uint16_t index, uint32_t generation, const char *export)
+{
+	struct rnbd_ctl_attach a = attach_entry(index, generation, export);
+	uint32_t id = ++c->ctl_id;
+	struct frame f;
+
+	frame_begin(&f, RNBD_FRAME_CONTROL, 0);
+	attach_add(&f, &a, id);
+	if (!frame_send(c, &f))
+		return NEVER;
+	return await_attach(c, &a, id);
+}
+
+/* With the handle that all requests name. True if granted; c->grant.status tells why not. */
+bool attach(struct conn *c, const char *export)
+{
+	int status = attach_handle(c, HANDLE_INDEX, HANDLE_GENERATION, export);
+
+	c->grant.status = status == NEVER ? UINT16_MAX : status;
+	return !status;
+}
+
+void detach_add(struct frame *f, uint16_t index, uint32_t generation, uint32_t id)
+{
+	struct rnbd_ctl_handle h = {
+		.index = htole16(index),
+		.generation = htole32(generation),
+	};
+
+	memcpy(ctl_add(f, RNBD_CTL_DETACH, id, sizeof(h)), &h, sizeof(h));
+}
+
+/* Wait for the answer to a DETACH. Returns its status, or NEVER. */
+int await_detached(struct conn *c, uint16_t index, uint32_t generation, uint32_t id)
+{
+	struct rnbd_ctl_handle h;
+	struct ctl entry;
+
+	if (!ctl_receive(c, &entry, LOGIN_MS) ||
+	    !is_answer(&entry, RNBD_CTL_DETACHED, id, htole16(index), htole32(generation)))
+		return NEVER;
+	memcpy(&h, entry.body, sizeof(h));
+	return le16toh(h.status);
+}
+
+/* End an attachment as is lawful. Returns the status of the answer, or NEVER. */
+int detach_handle(struct conn *c, uint16_t index, uint32_t generation)
+{
+	uint32_t id = ++c->ctl_id;
+	struct frame f;
+
+	frame_begin(&f, RNBD_FRAME_CONTROL, 0);
+	detach_add(&f, index, generation, id);
+	if (!frame_send(c, &f))
+		return NEVER;
+	return await_detached(c, index, generation, id);
+}
