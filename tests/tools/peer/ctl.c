@@ -79,7 +79,7 @@ static bool check_properties(const struct rnbd_ctl_attach_reply *r)
 {
 	uint32_t block = le32toh(r->logical_block), flags = le32toh(r->flags);
 
-	if (r->retry_ms || memcmp(r->reserved, "\0\0\0", 4) || flags & ~RNBD_EXPORT_FLAGS)
+	if (r->retry_ms || flags & ~RNBD_EXPORT_FLAGS)
 		return amiss("an attachment with bits that are reserved");
 	if (!r->fence_generation)
 		return amiss("an attachment without a fence generation");

@@ -139,7 +139,6 @@ const struct target_case target_table[] = {
 	{ "attach-retry", AT_ATTACH, ATTACH_REPLY, RESERVED, { T(retry_ms, 1) } },
 	{ "attach-status-20", AT_ATTACH, NO_ATTACHMENT, STATUS, { T(status, 20) } },
 	{ "attach-status-9999", AT_ATTACH, NO_ATTACHMENT, STATUS, { T(status, 9999) } },
-	{ "attach-reserved", AT_ATTACH, ATTACH_REPLY, RESERVED, { T(reserved[3], 1) } },
 	{ "attach-fence-generation", AT_ATTACH, ATTACH_REPLY, LIMITS, { T(fence_generation, 0) } },
 	{ "attach-id", AT_ATTACH, ATTACH_REPLY, SOME_FAULT, { K_ID(1) } },
 	{ "attach-id-0", AT_ATTACH, ATTACH_REPLY, SOME_FAULT, { K(id, 0) } },

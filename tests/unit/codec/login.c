@@ -49,7 +49,8 @@ static void test_login(void **state)
 		PATCH(rnbd_login, inline_write, 0xffffffff, NONE),
 		/* wishes without the feature */
 		PATCH(rnbd_login, features, 0xe, RESERVED),
-		{ 56, 1, 1, RNBD_PERR_RESERVED },
+		PATCH(rnbd_login, fence_generation, 0xffffffff, NONE),
+		{ 60, 1, 1, RNBD_PERR_RESERVED },
 		{ 63, 1, 0x80, RNBD_PERR_RESERVED },
 	};
 	struct rnbd_login_info out, untouched;
