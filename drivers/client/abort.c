@@ -61,6 +61,17 @@ void rnbdc_abort_request(struct rnbdc_abort *abort)
 }
 
 /**
+ * rnbdc_abort_requested - test whether the command is to end
+ * @abort: request
+ *
+ * Context: any.
+ */
+bool rnbdc_abort_requested(const struct rnbdc_abort *abort)
+{
+	return READ_ONCE(abort->requested);
+}
+
+/**
  * rnbdc_abort_bind - let requests end a session that is being established
  * @abort: request
  * @sess: new session

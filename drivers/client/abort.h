@@ -24,6 +24,7 @@ struct rnbdc_abort {
 
 void rnbdc_abort_init(struct rnbdc_abort *abort);
 void rnbdc_abort_request(struct rnbdc_abort *abort);
+bool rnbdc_abort_requested(const struct rnbdc_abort *abort);
 void rnbdc_abort_bind(struct rnbdc_abort *abort, struct rnbdc_session *sess);
 bool rnbdc_abort_unbind(struct rnbdc_abort *abort);
 

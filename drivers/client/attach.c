@@ -2,8 +2,8 @@
 /*
  * Attach and detach of disks.
  *
- * Operation: rnbdc_disk_attach() reserves the name, connects, creates the
- * disk, lets I/O flow and adds the disk. Until RNBDC_DISK_ATTACHED is set, a
+ * Operation: rnbdc_disk_attach() joins or creates a session (session_get.c), reserves
+ * the name, attaches the export, creates the disk, lets I/O flow and adds the disk. Until RNBDC_DISK_ATTACHED is set, a
  * loss makes I/O fail, so that the reader of the partition table does not
  * block; after that, I/O waits for recovery (recover.c).
  * rnbdc_disk_detach() removes the disk while the connection still stands,
@@ -26,21 +26,18 @@
 #define pr_fmt(fmt) "rnbd: " fmt
 
 #include <linux/blkdev.h>
+#include <linux/idr.h>
 #include <linux/kref.h>
 #include <linux/mutex.h>
-#include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <rnbd/wire.h>
 
-#include "../core/inject.h"
 #include "abort.h"
 #include "attach.h"
 #include "attach_ctl.h"
-#include "auth.h"
-#include "bounce.h"
 #include "complete.h"
 #include "connect.h"
 #include "disk.h"
@@ -48,68 +45,28 @@
 #include "errmsg.h"
 #include "events.h"
 #include "gendisk.h"
-#include "inject.h"
 #include "options.h"
 #include "recover.h"
 #include "release.h"
 #include "session.h"
+#include "session_get.h"
 #include "state.h"
 #include "sysfs.h"
-
-/**
- * rnbdc_session_alloc - allocate a session that is not connected and has no disk
- * @opt: options; copied
- * @errmsg: filled on error, unless that is -ENOMEM
- *
- * Context: process context, may sleep; may load a module for the secret.
- * Return: the session with a reference for the caller, or an ERR_PTR: -ENOMEM or
- * the error of the crypto API.
- */
-struct rnbdc_session *rnbdc_session_alloc(const struct rnbdc_options *opt,
-					  struct rnbdc_errmsg *errmsg)
-{
-	struct rnbdc_session *sess = kzalloc(sizeof(*sess), GFP_KERNEL);
-
-	if (!sess)
-		return ERR_PTR(-ENOMEM);
-	if (opt->secret) {
-		int ret = rnbdc_auth_set_secret(sess, opt->secret, errmsg);
-
-		if (ret) {
-			kfree(sess);
-			return ERR_PTR(ret);
-		}
-	}
-	kref_init(&sess->ref);
-	INIT_LIST_HEAD(&sess->disks);
-	spin_lock_init(&sess->lock);
-	mutex_init(&sess->conn_lock);
-	mutex_init(&sess->recovery.lock);
-	mutex_init(&sess->ctl.lock);
-	init_waitqueue_head(&sess->wait);
-	rnbdc_recover_init(sess);
-	sess->opt = opt->sess;
-	sess->early_release = opt->sess.early_release;
-	sess->max_segments = clamp(opt->sess.max_io >> RNBD_UNIT_SHIFT, RNBDC_SEGMENTS_MIN,
-				   RNBDC_SEGMENTS_MAX);
-	if (opt->sess.copy)
-		sess->max_segments = max(sess->max_segments,
-					 rnbdc_bounce_segments(opt->sess.max_io));
-	sess->state = RNBDC_SESS_NEW;
-	generate_random_uuid(sess->id);
-	if (rnbd_inject(&rnbdc_inject_fixed_session, NULL))
-		memset(sess->id, 0x11, sizeof(sess->id));
-	return sess;
-}
 
 /* Allocate a disk, which takes the caller's reference of the session. */
 static struct rnbdc_disk *rnbdc_disk_alloc(struct rnbdc_session *sess,
 					   const struct rnbdc_disk_options *opt)
 {
+	int index = ida_alloc_max(&sess->indexes, RNBD_ATTACH_MAX - 1, GFP_KERNEL);
 	struct rnbdc_disk *disk = kzalloc(sizeof(*disk), GFP_KERNEL);
 
-	if (!disk)
+	if (index < 0 || !disk) {
+		if (index >= 0)
+			ida_free(&sess->indexes, index);
+		kfree(disk);
 		return NULL;
+	}
+	disk->handle.index = index;
 	kref_init(&disk->ref);
 	INIT_LIST_HEAD(&disk->list);
 	INIT_LIST_HEAD(&disk->named);
@@ -122,27 +79,38 @@ static struct rnbdc_disk *rnbdc_disk_alloc(struct rnbdc_session *sess,
 	disk->index = -1;
 	disk->state = RNBDC_CONNECTING;
 	disk->state_ns = ktime_get_ns();
+	mutex_lock(&sess->recovery.lock);
 	spin_lock_irq(&sess->lock);
 	list_add_tail(&disk->entry, &sess->disks);
 	spin_unlock_irq(&sess->lock);
+	mutex_unlock(&sess->recovery.lock);
 	return disk;
 }
 
-/* End the connection of a disk, after which nothing refers to it but references. */
+/*
+ * End the use of the session by a disk, after which nothing refers to the disk but
+ * references. The last disk ends the connection.
+ */
 static void rnbdc_disk_close(struct rnbdc_disk *disk)
 {
 	struct rnbdc_session *sess = disk->sess;
+	bool last = rnbdc_session_leave(sess);
 
 	rnbdc_disk_advance(disk, RNBDC_CLOSING);
-	rnbdc_session_close(sess);
-	rnbdc_recover_end(sess);
-	/* After the drain no control entry queues its work. */
-	rnbdc_disk_recover_end(disk);
+	if (last) {
+		rnbdc_session_close(sess);
+		wake_up_all(&sess->wait);
+		rnbdc_recover_end(sess);
+	} else {
+		rnbdc_export_detach(disk);
+	}
 	mutex_lock(&sess->recovery.lock);
 	spin_lock_irq(&sess->lock);
 	list_del(&disk->entry);
 	spin_unlock_irq(&sess->lock);
 	mutex_unlock(&sess->recovery.lock);
+	/* No control entry and no recovery finds the disk now. */
+	rnbdc_disk_recover_end(disk);
 	/* Reports use the disk's name, which is free for another disk after this. */
 	flush_work(&disk->log.event_work);
 	rnbdc_disk_remove(disk);
@@ -236,24 +204,31 @@ struct rnbdc_disk *rnbdc_disk_attach(const struct rnbdc_options *opt,
 {
 	struct rnbdc_session *sess;
 	struct rnbdc_disk *disk;
+	bool created;
 	int ret;
 
-	sess = rnbdc_session_alloc(opt, errmsg);
+	sess = rnbdc_session_get(opt, &created, errmsg);
 	if (IS_ERR(sess))
 		return ERR_CAST(sess);
 	disk = rnbdc_disk_alloc(sess, &opt->disk);
 	if (!disk) {
+		if (rnbdc_session_leave(sess)) {
+			rnbdc_session_close(sess);
+			wake_up_all(&sess->wait);
+			rnbdc_recover_end(sess);
+		}
 		rnbdc_session_put(sess);
 		return ERR_PTR(-ENOMEM);
 	}
 
 	rnbdc_abort_bind(opt->abort, sess);
 	ret = rnbdc_reserve_name(disk, errmsg);
-	if (ret)
-		goto put;
-	ret = rnbdc_connect(sess, errmsg);
-	if (!ret)
+	if (!ret && created)
+		ret = rnbdc_connect(sess, errmsg);
+	if (!ret && created)
 		ret = rnbdc_recover_start(sess, errmsg);
+	/* Others may wait for the session. */
+	wake_up_all(&sess->wait);
 	if (!ret)
 		ret = rnbdc_export_attach(disk, errmsg);
 	/* The target has not noticed yet that an older session is gone. */
@@ -304,8 +279,6 @@ fail:
 	if (ret != -EINTR && ret != -EBUSY)
 		pr_err("cannot attach %s at %s: %s\n", opt->disk.export, opt->sess.addr,
 		       errmsg->text[0] ? errmsg->text : "no memory");
-put:
-	rnbdc_abort_unbind(opt->abort);
 	rnbdc_disk_put(disk);
 	return ERR_PTR(ret);
 }

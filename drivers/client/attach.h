@@ -10,8 +10,6 @@ struct rnbdc_errmsg;
 struct rnbdc_options;
 struct rnbdc_session;
 
-struct rnbdc_session *rnbdc_session_alloc(const struct rnbdc_options *opt,
-					  struct rnbdc_errmsg *errmsg);
 struct rnbdc_disk *rnbdc_disk_attach(const struct rnbdc_options *opt,
 				     struct rnbdc_errmsg *errmsg);
 int rnbdc_disk_detach(struct rnbdc_disk *disk, bool force, struct rnbdc_errmsg *errmsg);

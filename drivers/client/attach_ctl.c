@@ -22,6 +22,7 @@
 #include <linux/string.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 
 #include "../core/attach.h"
 #include "../core/ctl.h"
@@ -213,6 +214,88 @@ int rnbdc_export_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 	return ret ?: disk->gd ? rnbdc_check_attach(disk, errmsg) : 0;
 }
 
+/* Release the index of a handle; it may be used again. */
+static void rnbdc_release_index(struct rnbdc_session *sess, u32 index)
+{
+	xa_erase_irq(&sess->detaching, index);
+	ida_free(&sess->indexes, index);
+}
+
+/**
+ * rnbdc_export_detach - end the attachment of a disk on a session that stays
+ * @disk: disk without requests
+ *
+ * The index of the handle is in use until the target confirms the end, or the connection is
+ * lost.
+ *
+ * Context: process context, may sleep; recovery.lock not held.
+ */
+void rnbdc_export_detach(struct rnbdc_disk *disk)
+{
+	unsigned long until = jiffies + msecs_to_jiffies(RNBDC_ATTACH_MS);
+	struct rnbdc_session *sess = disk->sess;
+	struct rnbd_ctl_handle wire;
+	struct rnbd_ctl_entry entry = {
+		.type = RNBD_CTL_DETACH,
+		.mandatory = true,
+		.body = &wire,
+		.bytes = sizeof(wire),
+	};
+	struct rnbd_handle_info info;
+	int ret = -ENOTCONN;
+
+	/* Recovery neither attaches the disk again nor forgets the handle meanwhile. */
+	mutex_lock(&sess->recovery.lock);
+	info = (struct rnbd_handle_info) { .handle = disk->offer.handle };
+	if (READ_ONCE(sess->state) == RNBDC_SESS_LIVE && info.handle.generation &&
+	    !xa_err(xa_store_irq(&sess->detaching, info.handle.index,
+				 xa_mk_value(info.handle.generation), GFP_KERNEL))) {
+		rnbd_encode_handle(&wire, &info);
+		while ((ret = rnbdc_ctl_post(sess->queues[0], &entry)) == -EAGAIN &&
+		       time_before(jiffies, until))
+			wait_event_idle_timeout(sess->wait,
+						READ_ONCE(sess->state) != RNBDC_SESS_LIVE,
+						msecs_to_jiffies(RNBDC_ATTACH_RETRY_MS) + 1);
+		if (ret == -EAGAIN)
+			rnbdc_session_fail(sess, "the target gives no credit for a detach");
+	} else {
+		rnbdc_release_index(sess, disk->handle.index);
+	}
+	mutex_unlock(&sess->recovery.lock);
+}
+
+/**
+ * rnbdc_forget_detached - release the indexes whose end the target did not confirm
+ * @sess: session whose connection is lost, so that the target has no attachment of it
+ *
+ * Context: process context; recovery.lock held.
+ */
+void rnbdc_forget_detached(struct rnbdc_session *sess)
+{
+	unsigned long index;
+	void *value;
+
+	xa_for_each(&sess->detaching, index, value)
+		rnbdc_release_index(sess, index);
+}
+
+static enum rnbd_proto_err rnbdc_handle_detached(struct rnbdc_session *sess,
+						 const struct rnbd_ctl_entry *entry)
+{
+	struct rnbd_handle_info info;
+	enum rnbd_proto_err perr;
+	void *value;
+
+	perr = rnbd_decode_handle(entry, &info);
+	if (perr)
+		return perr;
+	value = xa_load(&sess->detaching, info.handle.index);
+	if (!value || xa_to_value(value) != info.handle.generation)
+		return RNBD_PERR_HANDLE;
+	rnbdc_release_index(sess, info.handle.index);
+	return RNBD_PERR_NONE;
+}
+
 /**
  * rnbdc_accept_attach - let the properties of the offer take effect
  * @disk: disk with an offer that was checked
@@ -360,6 +443,9 @@ enum rnbd_proto_err rnbdc_handle_control(struct rnbdc_queue *q, const struct rnb
 		switch (entry.type) {
 		case RNBD_CTL_ATTACH_REPLY:
 			perr = rnbdc_handle_attach_reply(sess, &entry);
+			break;
+		case RNBD_CTL_DETACHED:
+			perr = rnbdc_handle_detached(sess, &entry);
 			break;
 		case RNBD_CTL_CLOSED:
 			perr = rnbdc_handle_closed(sess, &entry);

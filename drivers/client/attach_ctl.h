@@ -13,8 +13,11 @@ struct rnbd_frame;
 struct rnbdc_disk;
 struct rnbdc_errmsg;
 struct rnbdc_queue;
+struct rnbdc_session;
 
 int rnbdc_export_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg);
+void rnbdc_export_detach(struct rnbdc_disk *disk);
+void rnbdc_forget_detached(struct rnbdc_session *sess);
 void rnbdc_accept_attach(struct rnbdc_disk *disk);
 bool rnbdc_restarted(const struct rnbdc_disk *disk);
 enum rnbd_proto_err rnbdc_handle_control(struct rnbdc_queue *q, const struct rnbd_frame *frame);

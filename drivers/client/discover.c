@@ -32,6 +32,7 @@
 #include "recover.h"
 #include "release.h"
 #include "session.h"
+#include "session_get.h"
 #include "state.h"
 
 /* The smallest ring that every target grants: a list is short and not urgent. */

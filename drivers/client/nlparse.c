@@ -130,8 +130,12 @@ static int rnbdc_nl_parse_requested(struct genl_info *info, struct rnbdc_options
 		return ret;
 	rnbdc_options_preset(opt);
 	for (row = rnbdc_option_table; row->name; row++) {
-		if (info->attrs[row->attr])
-			rnbdc_parse_option(info->attrs[row->attr], row, opt);
+		if (!info->attrs[row->attr])
+			continue;
+		rnbdc_parse_option(info->attrs[row->attr], row, opt);
+		/* A flag that is not set was not given. */
+		if (row->type != RNBDC_OPTION_FLAG || flags & row->flag)
+			opt->given |= BIT(row - rnbdc_option_table);
 	}
 	/* The validity of an option may depend on any other one. */
 	for (row = rnbdc_option_table; row->name; row++) {

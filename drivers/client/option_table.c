@@ -336,6 +336,36 @@ bool rnbdc_option_check(const struct rnbdc_option *row, struct rnbdc_options *op
 }
 
 /**
+ * rnbdc_options_agree - compare the options of an attach with those of a session
+ * @opt: options of the attach; what was not given explicitly agrees
+ * @sess: options of the session
+ * @errmsg: filled if they differ
+ *
+ * Return: true if the options of the session that were given are those it has.
+ */
+bool rnbdc_options_agree(const struct rnbdc_options *opt,
+			 const struct rnbdc_session_options *sess,
+			 struct rnbdc_errmsg *errmsg)
+{
+	const struct rnbdc_option *row;
+	u64 has;
+
+	for (row = rnbdc_option_table; row->name; row++) {
+		if (row->scope != RNBDC_SCOPE_SESSION ||
+		    !(opt->given & BIT(row - rnbdc_option_table)))
+			continue;
+		has = rnbdc_field_read(sess, row->requested);
+		if (rnbdc_field_read(&opt->sess, row->requested) == has)
+			continue;
+		rnbdc_errmsg_set(errmsg,
+				 "%s of the session with this target is %llu; omit it, or use a new session",
+				 row->name, has);
+		return false;
+	}
+	return true;
+}
+
+/**
  * rnbdc_option_change - change the current value of an option at run time
  * @row: option whose file can be written
  * @disk: disk with a gendisk

@@ -11,6 +11,7 @@
 struct rnbdc_disk;
 struct rnbdc_errmsg;
 struct rnbdc_options;
+struct rnbdc_session_options;
 
 /**
  * enum rnbdc_option_type - type of the attribute that has the value of an option
@@ -109,6 +110,9 @@ const char *rnbdc_option_text(const struct rnbdc_option *row, const struct rnbdc
 u64 rnbdc_option_granted(const struct rnbdc_option *row, const struct rnbdc_disk *disk);
 bool rnbdc_option_check(const struct rnbdc_option *row, struct rnbdc_options *opt,
 			struct rnbdc_errmsg *errmsg);
+bool rnbdc_options_agree(const struct rnbdc_options *opt,
+			 const struct rnbdc_session_options *sess,
+			 struct rnbdc_errmsg *errmsg);
 int rnbdc_option_change(const struct rnbdc_option *row, struct rnbdc_disk *disk, u64 value);
 
 #endif /* RNBDC_OPTION_TABLE_H */

@@ -75,6 +75,8 @@ struct rnbdc_disk_options {
  * struct rnbdc_options - options of one attach
  * @sess: options of the session
  * @disk: options of the disk
+ * @given: bits of the rows of the table whose options were given explicitly
+ * @new_session: use a session that no other disk uses
  * @secret: RNBD_SECRET_SIZE bytes that authenticate this host, or NULL; the
  *	caller's, a session keeps them in its key
  * @abort: request to end the attach early; the caller's, a session does not keep it
@@ -87,6 +89,8 @@ struct rnbdc_disk_options {
 struct rnbdc_options {
 	struct rnbdc_session_options sess;
 	struct rnbdc_disk_options disk;
+	u32 given;
+	bool new_session;
 	const u8 *secret;
 	struct rnbdc_abort *abort;
 };

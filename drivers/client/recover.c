@@ -148,6 +148,7 @@ static void rnbdc_teardown_connection(struct rnbdc_session *sess)
 	rnbdc_for_each_disk(disk, sess)
 		rnbdc_disk_lost(disk);
 	rnbdc_release_connection(sess);
+	rnbdc_forget_detached(sess);
 	rnbdc_for_each_disk(disk, sess)
 		rnbdc_disk_wait(disk);
 }

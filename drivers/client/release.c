@@ -33,6 +33,8 @@ static void rnbdc_session_release(struct kref *ref)
 	}
 	rnbd_mac_free(sess->auth.key);
 	rnbd_mac_free(sess->auth.next_key);
+	xa_destroy(&sess->detaching);
+	ida_destroy(&sess->indexes);
 	kfree(sess);
 }
 

@@ -21,12 +21,14 @@
 #ifndef RNBDC_SESSION_H
 #define RNBDC_SESSION_H
 
+#include <linux/idr.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/uuid.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
 #include "../core/cm.h"
@@ -201,6 +203,10 @@ struct rnbdc_session_stats {
 /**
  * struct rnbdc_session - the connection to a target and its disks
  * @ref: references of the disks, and of a discovery
+ * @entry: entry of the list of sessions that disks may join; protected by
+ *	rnbdc_disks_lock
+ * @users: disks that use the session, or are about to; protected by rnbdc_disks_lock
+ * @own: other disks must not join the session; constant
  * @opt: options of the session; constant
  * @id: UUID of the session; constant
  * @epoch: number of the latest attempt to connect, from 1; written under @lock
@@ -225,11 +231,16 @@ struct rnbdc_session_stats {
  * @auth: authentication of a login
  * @recovery: loss of the connection and its replacement
  * @stats: counters of a session
+ * @indexes: indexes of handles that are in use
+ * @detaching: generations of the handles, by index, whose DETACHED is awaited
  * @disks: disks, linked by rnbdc_disk.entry; changed under @lock and recovery.lock, read
  *	under either
  */
 struct rnbdc_session {
 	struct kref ref;
+	struct list_head entry;
+	u32 users;
+	bool own;
 	struct rnbdc_session_options opt;
 	u8 id[UUID_SIZE];
 	u32 epoch;
@@ -253,6 +264,8 @@ struct rnbdc_session {
 	struct rnbdc_auth auth;
 	struct rnbdc_recovery recovery;
 	struct rnbdc_session_stats stats;
+	struct ida indexes;
+	struct xarray detaching;
 	struct list_head disks;
 };
 

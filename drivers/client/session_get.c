@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Which session a disk uses: it joins that of other disks, or creates one.
+ *
+ * Operation: all disks that a host has attached at an address share a session, unless
+ * one was given a session of its own. The first one creates the session and connects it;
+ * others that come meanwhile wait. The last one that leaves the session closes it.
+ *
+ * Ownership: a disk that uses a session is counted in sess->users, and holds a reference.
+ *
+ * Concurrency: rnbdc_disks_lock protects the list of sessions and the numbers of users. A
+ * session is on the list while disks may join it.
+ *
+ * Errors: an option of the session that differs from what the session has is refused with
+ * its name. If the disk that creates a session fails to connect it, those that wait try to
+ * create one themselves.
+ */
+
+#include <linux/idr.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uuid.h>
+#include <linux/wait.h>
+#include <linux/xarray.h>
+#include <rnbd/wire.h>
+
+#include "../core/inject.h"
+#include "abort.h"
+#include "auth.h"
+#include "bounce.h"
+#include "errmsg.h"
+#include "inject.h"
+#include "option_table.h"
+#include "options.h"
+#include "recover.h"
+#include "release.h"
+#include "session.h"
+#include "session_get.h"
+#include "state.h"
+
+/* Sessions that disks may join; rnbdc_disks_lock */
+static LIST_HEAD(rnbdc_sessions);
+
+/**
+ * rnbdc_session_alloc - allocate a session that is not connected and has no disk
+ * @opt: options; copied
+ * @errmsg: filled on error, unless that is -ENOMEM
+ *
+ * Context: process context, may sleep; may load a module for the secret.
+ * Return: the session with a reference for the caller, or an ERR_PTR: -ENOMEM or
+ * the error of the crypto API.
+ */
+struct rnbdc_session *rnbdc_session_alloc(const struct rnbdc_options *opt,
+					  struct rnbdc_errmsg *errmsg)
+{
+	struct rnbdc_session *sess = kzalloc(sizeof(*sess), GFP_KERNEL);
+
+	if (!sess)
+		return ERR_PTR(-ENOMEM);
+	if (opt->secret) {
+		int ret = rnbdc_auth_set_secret(sess, opt->secret, errmsg);
+
+		if (ret) {
+			kfree(sess);
+			return ERR_PTR(ret);
+		}
+	}
+	kref_init(&sess->ref);
+	INIT_LIST_HEAD(&sess->disks);
+	INIT_LIST_HEAD(&sess->entry);
+	ida_init(&sess->indexes);
+	xa_init_flags(&sess->detaching, XA_FLAGS_LOCK_IRQ);
+	sess->own = opt->new_session;
+	spin_lock_init(&sess->lock);
+	mutex_init(&sess->conn_lock);
+	mutex_init(&sess->recovery.lock);
+	mutex_init(&sess->ctl.lock);
+	init_waitqueue_head(&sess->wait);
+	rnbdc_recover_init(sess);
+	sess->opt = opt->sess;
+	sess->early_release = opt->sess.early_release;
+	sess->max_segments = clamp(opt->sess.max_io >> RNBD_UNIT_SHIFT, RNBDC_SEGMENTS_MIN,
+				   RNBDC_SEGMENTS_MAX);
+	if (opt->sess.copy)
+		sess->max_segments = max(sess->max_segments,
+					 rnbdc_bounce_segments(opt->sess.max_io));
+	sess->state = RNBDC_SESS_NEW;
+	generate_random_uuid(sess->id);
+	if (rnbd_inject(&rnbdc_inject_fixed_session, NULL))
+		memset(sess->id, 0x11, sizeof(sess->id));
+	return sess;
+}
+
+static struct rnbdc_session *rnbdc_session_find(const struct rnbdc_session_options *opt)
+{
+	struct rnbdc_session *sess;
+
+	lockdep_assert_held(&rnbdc_disks_lock);
+
+	list_for_each_entry(sess, &rnbdc_sessions, entry)
+		if (!sess->own && !memcmp(&sess->opt.dst, &opt->dst, sizeof(opt->dst)) &&
+		    !memcmp(sess->opt.host_id, opt->host_id, UUID_SIZE))
+			return sess;
+	return NULL;
+}
+
+/* Wait until the disk that creates the session has connected it. */
+static int rnbdc_session_wait(struct rnbdc_session *sess, struct rnbdc_abort *abort,
+			      struct rnbdc_errmsg *errmsg)
+{
+	wait_event(sess->wait, READ_ONCE(sess->state) != RNBDC_SESS_NEW ||
+			       rnbdc_abort_requested(abort));
+	if (rnbdc_abort_requested(abort)) {
+		rnbdc_errmsg_set(errmsg, "interrupted");
+		return -EINTR;
+	}
+	if (READ_ONCE(sess->state) == RNBDC_SESS_LOST) {
+		rnbdc_errmsg_set(errmsg, "the session with this target has lost its connection and reconnects");
+		return -ECONNRESET;
+	}
+	return READ_ONCE(sess->state) == RNBDC_SESS_LIVE ? 0 : -EAGAIN;
+}
+
+/* Join or create a session. */
+static struct rnbdc_session *rnbdc_session_take(struct rnbdc_session *new,
+						const struct rnbdc_options *opt,
+						struct rnbdc_errmsg *errmsg)
+{
+	struct rnbdc_session *sess;
+
+	mutex_lock(&rnbdc_disks_lock);
+	sess = opt->new_session ? NULL : rnbdc_session_find(&opt->sess);
+	if (!sess) {
+		sess = new;
+		list_add_tail(&sess->entry, &rnbdc_sessions);
+	} else if (!rnbdc_options_agree(opt, &sess->opt, errmsg)) {
+		sess = ERR_PTR(-EINVAL);
+	} else {
+		kref_get(&sess->ref);
+	}
+	if (!IS_ERR(sess))
+		sess->users++;
+	mutex_unlock(&rnbdc_disks_lock);
+	return sess;
+}
+
+/**
+ * rnbdc_session_get - join the session with a target, or create one
+ * @opt: options of the attach
+ * @created: result; the caller has to connect the session
+ * @errmsg: filled on error
+ *
+ * Context: process context, may sleep until another attach has connected the session; ends
+ * early when opt->abort requests it.
+ * Return: the session with a reference, which the caller has to leave, or an ERR_PTR:
+ * -EINVAL if an option contradicts the session, -ECONNRESET while it reconnects.
+ */
+struct rnbdc_session *rnbdc_session_get(const struct rnbdc_options *opt, bool *created,
+					struct rnbdc_errmsg *errmsg)
+{
+	struct rnbdc_session *new, *sess;
+	int ret;
+
+	do {
+		new = rnbdc_session_alloc(opt, errmsg);
+		if (IS_ERR(new))
+			return new;
+		sess = rnbdc_session_take(new, opt, errmsg);
+		*created = sess == new;
+		if (*created)
+			return sess;
+		rnbdc_session_put(new);
+		if (IS_ERR(sess))
+			return sess;
+		ret = rnbdc_session_wait(sess, opt->abort, errmsg);
+		if (ret) {
+			rnbdc_session_leave(sess);
+			rnbdc_session_put(sess);
+		}
+	} while (ret == -EAGAIN);
+	return ret ? ERR_PTR(ret) : sess;
+}
+
+/**
+ * rnbdc_session_leave - end the use of a session
+ * @sess: session that the caller has joined or created
+ *
+ * A session that was never live is closed for all.
+ *
+ * Context: process context, may sleep.
+ * Return: true if the caller has to close the session, which no disk can join any more.
+ */
+bool rnbdc_session_leave(struct rnbdc_session *sess)
+{
+	bool close;
+
+	mutex_lock(&rnbdc_disks_lock);
+	close = !--sess->users || READ_ONCE(sess->state) == RNBDC_SESS_NEW;
+	if (close)
+		list_del_init(&sess->entry);
+	mutex_unlock(&rnbdc_disks_lock);
+	return close;
+}
