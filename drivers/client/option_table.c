@@ -163,6 +163,9 @@ const struct rnbdc_option rnbdc_option_table[] = {
 	{ "transfer", RNBDC_OPTION_FLAG, RNBDC_SCOPE_SESSION, RNBD_ATTR_FLAGS,
 	  RNBD_FLAG_COPY, .words = rnbdc_transfer_words, .mode = 0444,
 	  .report = RNBDC_REPORT_BOTH, .requested = RNBDC_REQUESTED(copy) },
+	{ "new_session", RNBDC_OPTION_FLAG, RNBDC_SCOPE_SESSION, RNBD_ATTR_FLAGS,
+	  RNBD_FLAG_NEW_SESSION, .mode = 0444, .report = RNBDC_REPORT_BOTH,
+	  .requested = RNBDC_REQUESTED(new_session) },
 	{ "name", RNBDC_OPTION_TEXT, RNBDC_SCOPE_DISK, RNBD_ATTR_NAME,
 	  .mode = 0444, .report = RNBDC_REPORT_GRANTED, .requested = RNBDC_DISK_REQUESTED(name),
 	  .check = rnbdc_name_ok,
@@ -358,7 +361,7 @@ bool rnbdc_options_agree(const struct rnbdc_options *opt,
 		if (rnbdc_field_read(&opt->sess, row->requested) == has)
 			continue;
 		rnbdc_errmsg_set(errmsg,
-				 "%s of the session with this target is %llu; omit it, or use a new session",
+				 "%s of the session with this target is %llu; omit it, or use --new-session",
 				 row->name, has);
 		return false;
 	}

@@ -31,6 +31,7 @@ struct rnbdc_abort;
  * @keepalive_ms: requested milliseconds between keep-alives
  * @early_release: initial value of rnbdc_session.early_release
  * @copy: data go through bounce buffers
+ * @new_session: no other disk uses the session
  * @inline_read: requested limit of reads whose data the reply carries, in bytes
  * @inline_write: requested limit of writes whose data the request carries, in bytes
  */
@@ -48,6 +49,7 @@ struct rnbdc_session_options {
 	u32 keepalive_ms;
 	bool early_release;
 	bool copy;
+	bool new_session;
 	u32 inline_read;
 	u32 inline_write;
 };
@@ -76,7 +78,6 @@ struct rnbdc_disk_options {
  * @sess: options of the session
  * @disk: options of the disk
  * @given: bits of the rows of the table whose options were given explicitly
- * @new_session: use a session that no other disk uses
  * @secret: RNBD_SECRET_SIZE bytes that authenticate this host, or NULL; the
  *	caller's, a session keeps them in its key
  * @abort: request to end the attach early; the caller's, a session does not keep it
@@ -90,7 +91,6 @@ struct rnbdc_options {
 	struct rnbdc_session_options sess;
 	struct rnbdc_disk_options disk;
 	u32 given;
-	bool new_session;
 	const u8 *secret;
 	struct rnbdc_abort *abort;
 };

@@ -206,7 +206,6 @@ struct rnbdc_session_stats {
  * @entry: entry of the list of sessions that disks may join; protected by
  *	rnbdc_disks_lock
  * @users: disks that use the session, or are about to; protected by rnbdc_disks_lock
- * @own: other disks must not join the session; constant
  * @opt: options of the session; constant
  * @id: UUID of the session; constant
  * @epoch: number of the latest attempt to connect, from 1; written under @lock
@@ -240,7 +239,6 @@ struct rnbdc_session {
 	struct kref ref;
 	struct list_head entry;
 	u32 users;
-	bool own;
 	struct rnbdc_session_options opt;
 	u8 id[UUID_SIZE];
 	u32 epoch;

@@ -74,7 +74,6 @@ struct rnbdc_session *rnbdc_session_alloc(const struct rnbdc_options *opt,
 	INIT_LIST_HEAD(&sess->entry);
 	ida_init(&sess->indexes);
 	xa_init_flags(&sess->detaching, XA_FLAGS_LOCK_IRQ);
-	sess->own = opt->new_session;
 	spin_lock_init(&sess->lock);
 	mutex_init(&sess->conn_lock);
 	mutex_init(&sess->recovery.lock);
@@ -102,7 +101,7 @@ static struct rnbdc_session *rnbdc_session_find(const struct rnbdc_session_optio
 	lockdep_assert_held(&rnbdc_disks_lock);
 
 	list_for_each_entry(sess, &rnbdc_sessions, entry)
-		if (!sess->own && !memcmp(&sess->opt.dst, &opt->dst, sizeof(opt->dst)) &&
+		if (!sess->opt.new_session && !memcmp(&sess->opt.dst, &opt->dst, sizeof(opt->dst)) &&
 		    !memcmp(sess->opt.host_id, opt->host_id, UUID_SIZE))
 			return sess;
 	return NULL;
@@ -133,7 +132,7 @@ static struct rnbdc_session *rnbdc_session_take(struct rnbdc_session *new,
 	struct rnbdc_session *sess;
 
 	mutex_lock(&rnbdc_disks_lock);
-	sess = opt->new_session ? NULL : rnbdc_session_find(&opt->sess);
+	sess = opt->sess.new_session ? NULL : rnbdc_session_find(&opt->sess);
 	if (!sess) {
 		sess = new;
 		list_add_tail(&sess->entry, &rnbdc_sessions);

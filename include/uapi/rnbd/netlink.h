@@ -50,12 +50,14 @@ enum rnbd_policy {
  * @RNBD_FLAG_EARLY_RELEASE: Release the pool space of a read once its RDMA
  *   READ is posted, behind a send fence.
  * @RNBD_FLAG_COPY: Copy the data of requests through bounce buffers.
+ * @RNBD_FLAG_NEW_SESSION: Use a session that no other disk uses.
  */
 enum rnbd_flag {
 	RNBD_FLAG_READONLY = 1,
 	RNBD_FLAG_FORCE = 2,
 	RNBD_FLAG_EARLY_RELEASE = 4,
 	RNBD_FLAG_COPY = 8,
+	RNBD_FLAG_NEW_SESSION = 16,
 };
 
 enum rnbd_genl_attr {
