@@ -40,6 +40,7 @@
 #include "attached.h"
 #include "backend.h"
 #include "bind.h"
+#include "counters.h"
 #include "ctl.h"
 #include "depth.h"
 #include "fence.h"
@@ -92,37 +93,6 @@ static bool rnbdt_is_repeated(const struct rnbdt_attach *old, const struct rnbd_
 	       old->state == RNBDT_ATTACH_OPEN && !strcmp(old->name, info->export);
 }
 
-static u16 rnbdt_attach_locked(struct rnbdt_session *s, struct rnbdt_attach *att,
-			       struct rnbdt_ctl_slot *slot)
-{
-	const struct rnbd_attach_info *info = &slot->attach;
-	struct rnbdt_attach *old = xa_load(&s->attaches, info->handle.index);
-	struct rnbdt_export *export;
-	u16 status;
-
-	lockdep_assert_held(&rnbdt_lock);
-
-	if (READ_ONCE(s->state) != RNBDT_LIVE)
-		return RNBD_ST_SHUTDOWN;
-	if (rnbdt_is_repeated(old, info)) {
-		rnbdt_fill_grant(old, &slot->grant);
-		return RNBD_ST_OK;
-	}
-	status = rnbdt_check_index(old, info) ?: rnbdt_bind_check(s, info, &export);
-	if (status)
-		return status;
-	if (xa_err(xa_store(&s->attaches, info->handle.index, att, GFP_KERNEL)))
-		return RNBD_ST_NOMEM;
-	if (old)
-		rnbdt_attach_free(old);
-	rnbdt_bind(att, export, info->flags);
-	rnbdt_fill_grant(att, &slot->grant);
-	/* A change of the capacity is reported behind the reply. */
-	att->resize.reported = slot->grant.geo.capacity;
-	att->resize.reported_at = jiffies - RNBDT_RESIZE_PAUSE;
-	return RNBD_ST_OK;
-}
-
 static struct rnbdt_attach *rnbdt_new_attach(struct rnbdt_session *s,
 					     const struct rnbd_attach_info *info)
 {
@@ -137,40 +107,86 @@ static struct rnbdt_attach *rnbdt_new_attach(struct rnbdt_session *s,
 	return att;
 }
 
-static void rnbdt_handle_attach(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot)
+/* The same request once more: the answer has what the client may use from now on. */
+static void rnbdt_attach_again(struct rnbdt_attach *att, struct rnbd_attach_grant *grant)
+{
+	rnbdt_fill_grant(att, grant);
+	if (grant->geo.capacity > att->limits.capacity)
+		WRITE_ONCE(att->limits.capacity, grant->geo.capacity);
+	att->resize.reported = grant->geo.capacity;
+}
+
+/*
+ * Handle a request to attach. Answered under the lock, so that no event about the
+ * attachment precedes the answer. Returns the new attachment, if there is one.
+ */
+static struct rnbdt_attach *rnbdt_attach_locked(struct rnbdt_session *s,
+						struct rnbdt_ctl_slot *slot)
 {
 	const struct rnbd_attach_info *info = &slot->attach;
-	struct rnbdt_attach *att = rnbdt_new_attach(s, info);
-	u16 status = RNBD_ST_NOMEM;
-	bool used = false;
+	struct rnbdt_attach *old = xa_load(&s->attaches, info->handle.index);
+	struct rnbdt_attach *att = NULL;
+	struct rnbdt_export *export;
+	u16 status = RNBD_ST_OK;
+
+	lockdep_assert_held(&rnbdt_lock);
 
 	slot->grant = (struct rnbd_attach_grant) { .handle = info->handle };
+	if (READ_ONCE(s->state) != RNBDT_LIVE) {
+		status = RNBD_ST_SHUTDOWN;
+	} else if (rnbdt_is_repeated(old, info)) {
+		rnbdt_attach_again(old, &slot->grant);
+	} else {
+		status = rnbdt_check_index(old, info) ?: rnbdt_bind_check(s, info, &export);
+		if (!status)
+			att = rnbdt_new_attach(s, info);
+		if (!status && !att)
+			status = RNBD_ST_NOMEM;
+	}
+	if (att && xa_err(xa_reserve(&s->attaches, info->handle.index, GFP_KERNEL))) {
+		rnbdt_attach_free(att);
+		att = NULL;
+		status = RNBD_ST_NOMEM;
+	}
 	if (att) {
-		mutex_lock(&rnbdt_lock);
-		status = rnbdt_attach_locked(s, att, slot);
-		used = xa_load(&s->attaches, info->handle.index) == att;
-		mutex_unlock(&rnbdt_lock);
-		if (!used)
-			rnbdt_attach_free(att);
+		rnbdt_bind(att, export, info->flags);
+		rnbdt_fill_grant(att, &slot->grant);
+		att->resize.reported = slot->grant.geo.capacity;
+		att->resize.reported_at = jiffies - RNBDT_RESIZE_PAUSE;
+		/* From here on frame handlers find it; the entry was reserved. */
+		xa_store(&s->attaches, info->handle.index, att, GFP_KERNEL);
+		if (old)
+			rnbdt_attach_free(old);
 	}
 	slot->grant.status = status;
 	if (status == RNBD_ST_BUSY)
 		slot->grant.retry_ms = RNBDT_BUSY_MS;
-	if (used)
-		pr_info("session %u: host %pUb attached export %s\n", s->serial, &s->host_id,
-			info->export);
+	return att;
+}
+
+static void rnbdt_handle_attach(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot)
+{
+	char name[RNBD_EXPORT_NAME_SIZE];
+	struct rnbdt_attach *att;
+	u16 status;
+
+	strscpy(name, slot->attach.export);
+	mutex_lock(&rnbdt_lock);
+	att = rnbdt_attach_locked(s, slot);
+	status = slot->grant.status;
+	if (status)
+		rnbdt_count(RNBDT_COUNT_REFUSED, status);
+	if (status == RNBD_ST_BUSY)
+		rnbdt_limits_put_off(s->host);
+	rnbdt_ctl_answer(s, slot);
+	mutex_unlock(&rnbdt_lock);
+	if (att)
+		pr_info_ratelimited("session %u: host %pUb attached export %s\n", s->serial,
+				    &s->host_id, name);
 	else if (status && status != RNBD_ST_BUSY)
 		pr_warn_ratelimited("session %u: host %pUb: export \"%s\" on port %s refused: %s\n",
-				    s->serial, &s->host_id, info->export,
-				    rnbdt_port_name(s->port), rnbd_status_text(status));
-	rnbdt_ctl_answer(s, slot);
-	if (!used)
-		return;
-	/* The capacity may have changed since the reply was filled. */
-	mutex_lock(&rnbdt_lock);
-	if (xa_load(&s->attaches, info->handle.index) == att)
-		rnbdt_attach_resize(att);
-	mutex_unlock(&rnbdt_lock);
+				    s->serial, &s->host_id, name, rnbdt_port_name(s->port),
+				    rnbd_status_text(status));
 }
 
 /* Returns false if the attachment has not ended yet. */

@@ -47,7 +47,7 @@ static void rnbdt_attach_idle(struct percpu_ref *ref)
 {
 	struct rnbdt_attach *att = container_of(ref, struct rnbdt_attach, ref);
 
-	queue_work(rnbdt_teardown_wq, &att->closed_work);
+	queue_work(rnbdt_attach_wq, &att->closed_work);
 }
 
 static void rnbdt_attach_closed_work(struct work_struct *work)
@@ -130,7 +130,7 @@ struct rnbdt_attach *rnbdt_attach_alloc(struct rnbdt_session *s,
 void rnbdt_attach_free(struct rnbdt_attach *att)
 {
 	rnbdt_ctl_forget(att);
-	queue_rcu_work(rnbdt_teardown_wq, &att->free_work);
+	queue_rcu_work(rnbdt_attach_wq, &att->free_work);
 }
 
 /**

@@ -19,6 +19,7 @@
  *				flood of them delays no other teardown
  *	rnbdt_linger_wq		the last part of these, which may wait a minute
  *				for the peer and must not delay the first part
+ *	rnbdt_attach_wq		the end of attachments, for which teardowns wait
  *	rnbdt_disable_wq	the end of exports, which waits for teardowns and
  *				may wait for storage forever
  */
@@ -38,6 +39,7 @@ struct workqueue_struct *rnbdt_teardown_wq;
 struct workqueue_struct *rnbdt_hangup_wq;
 struct workqueue_struct *rnbdt_linger_wq;
 struct workqueue_struct *rnbdt_disable_wq;
+struct workqueue_struct *rnbdt_attach_wq;
 
 LIST_HEAD(rnbdt_hosts);		/* rnbdt_lock */
 

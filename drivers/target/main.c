@@ -81,9 +81,14 @@ static int __init rnbdt_init(void)
 	if (!rnbdt_disable_wq)
 		goto destroy_linger_wq;
 
+	rnbdt_attach_wq = alloc_workqueue("rnbd-target-attach", WQ_UNBOUND | WQ_MEM_RECLAIM,
+					  WQ_MAX_ACTIVE);
+	if (!rnbdt_attach_wq)
+		goto destroy_disable_wq;
+
 	ret = rnbdt_backend_init();
 	if (ret)
-		goto destroy_disable_wq;
+		goto destroy_attach_wq;
 
 	ret = rnbdt_configfs_init();
 	if (ret)
@@ -93,6 +98,8 @@ static int __init rnbdt_init(void)
 
 exit_backend:
 	rnbdt_backend_exit();
+destroy_attach_wq:
+	destroy_workqueue(rnbdt_attach_wq);
 destroy_disable_wq:
 	destroy_workqueue(rnbdt_disable_wq);
 destroy_linger_wq:
@@ -121,6 +128,9 @@ static void __exit rnbdt_exit(void)
 	destroy_workqueue(rnbdt_linger_wq);
 	destroy_workqueue(rnbdt_hangup_wq);
 	destroy_workqueue(rnbdt_teardown_wq);
+	/* Attachments that wait for a grace period are not queued yet. */
+	rcu_barrier();
+	destroy_workqueue(rnbdt_attach_wq);
 	destroy_workqueue(rnbdt_timer_wq);
 	destroy_workqueue(rnbdt_login_wq);
 	rnbdt_sysfs_exit();

@@ -202,16 +202,16 @@ static enum rnbd_proto_err rnbdt_queue_request(struct rnbdt_queue *q, struct rnb
 static void rnbdt_count_stale(struct rnbdt_session *s, const struct rnbd_frame *frame)
 {
 	struct rnbd_req_cursor cursor;
-	struct rnbdt_export *export;
 	struct rnbdt_attach *att;
 
 	if (rnbd_begin_request(frame, 0, &cursor))
 		return;
 	att = xa_load(&s->attaches, cursor.handle.index);
-	export = att ? READ_ONCE(att->export) : NULL;
-	/* The teardown, which ends the attachment, waits for this handler. */
-	if (export)
-		atomic64_inc(&export->stale_frames);
+	/* The reference keeps the export. */
+	if (!att || !percpu_ref_tryget(&att->ref))
+		return;
+	atomic64_inc(&att->export->stale_frames);
+	percpu_ref_put(&att->ref);
 }
 
 /**

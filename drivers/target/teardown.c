@@ -125,8 +125,10 @@ static void rnbdt_teardown_attaches(struct rnbdt_session *s)
 
 	wait_event(s->conn.wait, !READ_ONCE(s->nr_bound));
 	mutex_lock(&rnbdt_lock);
-	xa_for_each(&s->attaches, index, att)
+	xa_for_each(&s->attaches, index, att) {
+		xa_erase(&s->attaches, index);
 		rnbdt_attach_free(att);
+	}
 	xa_destroy(&s->attaches);
 	mutex_unlock(&rnbdt_lock);
 }
