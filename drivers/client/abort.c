@@ -2,11 +2,11 @@
 /*
  * Requests to end an attach or a discovery early.
  *
- * Operation: The thread that attaches or discovers binds its session, and
- * unbinds it before others can use the session. A request made until then sets
- * RNBDC_SESS_ABORTED, which ends waits in cm.c and attempts of recovery, and
- * fails the connection, which ends I/O on a disk that is being added. The
- * thread then undoes what it has done.
+ * Operation: The thread that attaches or discovers binds its disk or session, and
+ * unbinds it before others can use the disk. A request made until then sets
+ * RNBDC_DISK_ABORTED or RNBDC_SESS_ABORTED, which end waits and attempts of
+ * recovery, and fails the connection, which ends I/O on a disk that is being added.
+ * The thread then undoes what it has done.
  *
  * Ownership: The command owns struct rnbdc_abort and unbinds the session before
  * it drops its reference of it.
@@ -21,15 +21,20 @@
 #include <linux/wait.h>
 
 #include "abort.h"
+#include "disk.h"
 #include "session.h"
 #include "state.h"
 
-/* Called with abort->lock held, which keeps the session. */
-static void rnbdc_abort_session(struct rnbdc_session *sess)
+/* Called with abort->lock held, which keeps what is bound. */
+static void rnbdc_abort_bound(struct rnbdc_abort *abort)
 {
-	set_bit(RNBDC_SESS_ABORTED, &sess->flags);
-	rnbdc_session_fail(sess, "interrupted");
-	wake_up(&sess->wait);
+	if (abort->disk)
+		set_bit(RNBDC_DISK_ABORTED, &abort->disk->flags);
+	else
+		set_bit(RNBDC_SESS_ABORTED, &abort->sess->flags);
+	/* Other disks of the session connect again. */
+	rnbdc_session_fail(abort->sess, "interrupted");
+	wake_up_all(&abort->sess->wait);
 }
 
 /**
@@ -43,6 +48,7 @@ void rnbdc_abort_init(struct rnbdc_abort *abort)
 	spin_lock_init(&abort->lock);
 	abort->requested = false;
 	abort->sess = NULL;
+	abort->disk = NULL;
 }
 
 /**
@@ -56,7 +62,7 @@ void rnbdc_abort_request(struct rnbdc_abort *abort)
 	spin_lock(&abort->lock);
 	abort->requested = true;
 	if (abort->sess)
-		rnbdc_abort_session(abort->sess);
+		rnbdc_abort_bound(abort);
 	spin_unlock(&abort->lock);
 }
 
@@ -72,18 +78,21 @@ bool rnbdc_abort_requested(const struct rnbdc_abort *abort)
 }
 
 /**
- * rnbdc_abort_bind - let requests end a session that is being established
+ * rnbdc_abort_bind - let requests end an attach or a discovery
  * @abort: request
- * @sess: new session
+ * @sess: session
+ * @disk: disk that is being attached, or NULL: the session is that of a discovery
  *
  * Context: process context.
  */
-void rnbdc_abort_bind(struct rnbdc_abort *abort, struct rnbdc_session *sess)
+void rnbdc_abort_bind(struct rnbdc_abort *abort, struct rnbdc_session *sess,
+		      struct rnbdc_disk *disk)
 {
 	spin_lock(&abort->lock);
 	abort->sess = sess;
+	abort->disk = disk;
 	if (abort->requested)
-		rnbdc_abort_session(sess);
+		rnbdc_abort_bound(abort);
 	spin_unlock(&abort->lock);
 }
 
@@ -100,6 +109,7 @@ bool rnbdc_abort_unbind(struct rnbdc_abort *abort)
 
 	spin_lock(&abort->lock);
 	abort->sess = NULL;
+	abort->disk = NULL;
 	requested = abort->requested;
 	spin_unlock(&abort->lock);
 	return requested;

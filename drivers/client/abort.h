@@ -8,24 +8,28 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
+struct rnbdc_disk;
 struct rnbdc_session;
 
 /**
  * struct rnbdc_abort - request to end an attach or a discovery
  * @lock: protects the other members
  * @requested: the command is to end; never cleared
- * @sess: session that the command is establishing, or NULL
+ * @sess: session that the command uses, or NULL
+ * @disk: disk that the command attaches, or NULL
  */
 struct rnbdc_abort {
-	spinlock_t lock;	/* requested, sess */
+	spinlock_t lock;	/* requested, sess, disk */
 	bool requested;
 	struct rnbdc_session *sess;
+	struct rnbdc_disk *disk;
 };
 
 void rnbdc_abort_init(struct rnbdc_abort *abort);
 void rnbdc_abort_request(struct rnbdc_abort *abort);
 bool rnbdc_abort_requested(const struct rnbdc_abort *abort);
-void rnbdc_abort_bind(struct rnbdc_abort *abort, struct rnbdc_session *sess);
+void rnbdc_abort_bind(struct rnbdc_abort *abort, struct rnbdc_session *sess,
+		      struct rnbdc_disk *disk);
 bool rnbdc_abort_unbind(struct rnbdc_abort *abort);
 
 #endif /* RNBDC_ABORT_H */

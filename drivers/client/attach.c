@@ -91,19 +91,13 @@ static struct rnbdc_disk *rnbdc_disk_alloc(struct rnbdc_session *sess,
  * End the use of the session by a disk, after which nothing refers to the disk but
  * references. The last disk ends the connection.
  */
-static void rnbdc_disk_close(struct rnbdc_disk *disk)
+static void rnbdc_disk_close(struct rnbdc_disk *disk, bool created)
 {
 	struct rnbdc_session *sess = disk->sess;
-	bool last = rnbdc_session_leave(sess);
 
 	rnbdc_disk_advance(disk, RNBDC_CLOSING);
-	if (last) {
-		rnbdc_session_close(sess);
-		wake_up_all(&sess->wait);
-		rnbdc_recover_end(sess);
-	} else {
+	if (!rnbdc_session_leave(sess, created))
 		rnbdc_export_detach(disk);
-	}
 	mutex_lock(&sess->recovery.lock);
 	spin_lock_irq(&sess->lock);
 	list_del(&disk->entry);
@@ -212,16 +206,12 @@ struct rnbdc_disk *rnbdc_disk_attach(const struct rnbdc_options *opt,
 		return ERR_CAST(sess);
 	disk = rnbdc_disk_alloc(sess, &opt->disk);
 	if (!disk) {
-		if (rnbdc_session_leave(sess)) {
-			rnbdc_session_close(sess);
-			wake_up_all(&sess->wait);
-			rnbdc_recover_end(sess);
-		}
+		rnbdc_session_leave(sess, created);
 		rnbdc_session_put(sess);
 		return ERR_PTR(-ENOMEM);
 	}
 
-	rnbdc_abort_bind(opt->abort, sess);
+	rnbdc_abort_bind(opt->abort, sess, disk);
 	ret = rnbdc_reserve_name(disk, errmsg);
 	if (!ret && created)
 		ret = rnbdc_connect(sess, errmsg);
@@ -229,8 +219,9 @@ struct rnbdc_disk *rnbdc_disk_attach(const struct rnbdc_options *opt,
 		ret = rnbdc_recover_start(sess, errmsg);
 	/* Others may wait for the session. */
 	wake_up_all(&sess->wait);
-	if (!ret)
-		ret = rnbdc_export_attach(disk, errmsg);
+	if (ret)
+		goto fail;
+	ret = rnbdc_export_attach(disk, errmsg);
 	/* The target has not noticed yet that an older session is gone. */
 	if (ret == -EEXIST && !rnbdc_has_twin(disk))
 		ret = -EBUSY;
@@ -271,7 +262,7 @@ fail:
 	/* A recovery in progress must not wait for all its time limits. */
 	set_bit(RNBDC_DISK_DETACH, &disk->flags);
 	wake_up(&sess->wait);
-	rnbdc_disk_close(disk);
+	rnbdc_disk_close(disk, created);
 	rnbdc_release_name(disk);
 	if (rnbdc_abort_unbind(opt->abort))
 		ret = -EINTR;
@@ -335,7 +326,7 @@ int rnbdc_disk_detach(struct rnbdc_disk *disk, bool force, struct rnbdc_errmsg *
 	/* Otherwise I/O would wait for a connection for ever, and del_gendisk() for it. */
 	rnbdc_recover_abort(disk);
 	del_gendisk(disk->gd);
-	rnbdc_disk_close(disk);
+	rnbdc_disk_close(disk, false);
 	rnbdc_release_name(disk);
 	/* the reference of the list */
 	rnbdc_disk_put(disk);

@@ -19,6 +19,7 @@
 
 #include <linux/jiffies.h>
 #include <linux/mutex.h>
+#include <linux/sched/mm.h>
 #include <linux/string.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -97,7 +98,7 @@ static int rnbdc_ctl_ask(struct rnbdc_disk *disk, const struct rnbd_ctl_entry *e
 					max_t(long, until - jiffies, 1));
 	if (smp_load_acquire(&sess->ctl.done))
 		return 0;
-	if (test_bit(RNBDC_SESS_ABORTED, &sess->flags)) {
+	if (test_bit(RNBDC_DISK_ABORTED, &disk->flags)) {
 		rnbdc_errmsg_set(errmsg, "interrupted");
 		return -EINTR;
 	}
@@ -241,6 +242,7 @@ void rnbdc_export_detach(struct rnbdc_disk *disk)
 		.body = &wire,
 		.bytes = sizeof(wire),
 	};
+	unsigned int noio = memalloc_noio_save();
 	struct rnbd_handle_info info;
 	int ret = -ENOTCONN;
 
@@ -252,7 +254,7 @@ void rnbdc_export_detach(struct rnbdc_disk *disk)
 				 xa_mk_value(info.handle.generation), GFP_KERNEL))) {
 		rnbd_encode_handle(&wire, &info);
 		while ((ret = rnbdc_ctl_post(sess->queues[0], &entry)) == -EAGAIN &&
-		       time_before(jiffies, until))
+		       READ_ONCE(sess->state) == RNBDC_SESS_LIVE && time_before(jiffies, until))
 			wait_event_idle_timeout(sess->wait,
 						READ_ONCE(sess->state) != RNBDC_SESS_LIVE,
 						msecs_to_jiffies(RNBDC_ATTACH_RETRY_MS) + 1);
@@ -262,6 +264,7 @@ void rnbdc_export_detach(struct rnbdc_disk *disk)
 		rnbdc_release_index(sess, disk->handle.index);
 	}
 	mutex_unlock(&sess->recovery.lock);
+	memalloc_noio_restore(noio);
 }
 
 /**

@@ -240,7 +240,7 @@ int rnbdc_cm_wait(struct rnbdc_queue *q, unsigned int ms, struct rnbdc_errmsg *e
 		return -EINTR;
 	}
 	if (rnbdc_session_ending(sess)) {
-		rnbdc_errmsg_set(errmsg, "detached or deactivated meanwhile");
+		rnbdc_errmsg_set(errmsg, "interrupted, detached or deactivated meanwhile");
 		return -ECANCELED;
 	}
 	if (!rnbdc_cm_wait_done(q)) {

@@ -74,7 +74,7 @@ int rnbdc_discover(const struct rnbdc_options *opt, struct rnbdc_exports *export
 	if (IS_ERR(sess))
 		return PTR_ERR(sess);
 	sess->login.exports = exports;
-	rnbdc_abort_bind(opt->abort, sess);
+	rnbdc_abort_bind(opt->abort, sess, NULL);
 
 	ret = rnbdc_connect_first(sess, errmsg);
 	if (!ret) {

@@ -69,6 +69,7 @@ struct rnbdc_session;
 #define RNBDC_DISK_REVOKED	6	/* the host was fenced; set before FAIL_IO */
 #define RNBDC_DISK_DATA_LOST	7	/* acknowledged writes are lost; set before FAIL_IO */
 #define RNBDC_DISK_OVERDUE	8	/* loss_timeout has passed since the loss; recover_work's */
+#define RNBDC_DISK_ABORTED	9	/* the requester of the attach is gone */
 
 /**
  * struct rnbdc_change - a change of state for event_work to report

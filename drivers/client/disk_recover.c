@@ -120,9 +120,10 @@ void rnbdc_disk_wait(struct rnbdc_disk *disk)
 	unsigned long limit = disk->opt.fast_io_fail * HZ;
 	unsigned long waited = jiffies - disk->lost_at;
 
-	if (test_bit(RNBDC_DISK_FAIL_IO, &disk->flags) ||
-	    !test_bit(RNBDC_DISK_ATTACHED, &disk->flags))
-		rnbdc_unquiesce(disk);
+	/* A disk that is being added must not wait: its partition table is read. */
+	if (disk->opt.fail_policy || !test_bit(RNBDC_DISK_ATTACHED, &disk->flags) ||
+	    test_bit(RNBDC_DISK_FAIL_IO, &disk->flags))
+		rnbdc_fail_io(disk);
 	else if (limit)
 		queue_delayed_work(rnbdc_timer_wq, &disk->fail_io_work,
 				   limit - min(limit, waited));
@@ -136,7 +137,8 @@ void rnbdc_disk_wait(struct rnbdc_disk *disk)
  */
 void rnbdc_disk_lost(struct rnbdc_disk *disk)
 {
-	bool keep = test_bit(RNBDC_DISK_ATTACHED, &disk->flags) && !rnbdc_disk_ending(disk);
+	bool keep = test_bit(RNBDC_DISK_ATTACHED, &disk->flags) && !rnbdc_disk_ending(disk) &&
+		    READ_ONCE(disk->state) != RNBDC_FAILED;
 	bool replay = keep && !disk->opt.fail_policy;
 
 	clear_bit(RNBDC_DISK_OVERDUE, &disk->flags);

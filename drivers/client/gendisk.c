@@ -29,6 +29,7 @@
 #include <linux/idr.h>
 #include <linux/kobject.h>
 #include <linux/module.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/sched/mm.h>
 #include <linux/sysfs.h>
@@ -50,6 +51,7 @@
 #include "errmsg.h"
 #include "gendisk.h"
 #include "queue.h"
+#include "queue_alloc.h"
 #include "session.h"
 #include "slow.h"
 #include "submit.h"
@@ -458,15 +460,21 @@ void rnbdc_disk_resized(struct rnbdc_disk *disk)
 }
 
 /**
- * rnbdc_disk_remove - remove the parent device and free the number of the disk
+ * rnbdc_disk_remove - remove what refers to a disk, and free its number
  * @disk: disk whose gendisk was deleted, or never added
  *
  * Context: process context, may sleep.
  */
 void rnbdc_disk_remove(struct rnbdc_disk *disk)
 {
+	u32 i;
+
 	rnbdc_class_remove(disk);
 	cancel_delayed_work_sync(&disk->retry_work);
+	for (i = 0; disk->hwqs && i < disk->nr_queues; i++)
+		rnbdc_queue_forget(&disk->hwqs[i]);
+	/* A completion handler may be about to start one that it found before. */
+	synchronize_rcu();
 	if (disk->index >= 0)
 		ida_free(&rnbdc_disk_ida, disk->index);
 	disk->index = -1;

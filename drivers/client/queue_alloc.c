@@ -60,6 +60,8 @@ static void rnbdc_clear_stalled(struct rnbdc_queue *q)
 {
 	struct rnbdc_hwq *hwq;
 
+	lockdep_assert_held(&q->ring.lock);
+
 	for (hwq = q->stalled; hwq; hwq = hwq->next_stalled)
 		hwq->stalled = false;
 	q->stalled = NULL;
@@ -86,7 +88,6 @@ int rnbdc_queue_alloc(struct rnbdc_queue *q)
 	q->sent_seq = 0;
 	q->waiting = NULL;
 	q->send_fence = NULL;
-	rnbdc_clear_stalled(q);
 	q->query = (struct rnbdc_query) { };
 	q->sq_size = rnbdc_queue_data_wrs(sess);
 	q->sq_free = q->sq_size;
@@ -158,6 +159,7 @@ int rnbdc_alloc_queue(struct rnbdc_session *sess, u32 index)
 		return -ENOMEM;
 	q->sess = sess;
 	q->index = index;
+	q->stalled_tail = &q->stalled;
 	rnbd_ring_init(&q->ring);
 	sess->queues[index] = q;
 	return 0;
@@ -187,5 +189,29 @@ void rnbdc_queue_ready(struct rnbdc_queue *q, bool ready)
 {
 	spin_lock_irq(&q->ring.lock);
 	WRITE_ONCE(q->ready, ready);
+	if (!ready)
+		rnbdc_clear_stalled(q);
+	spin_unlock_irq(&q->ring.lock);
+}
+
+/**
+ * rnbdc_queue_forget - take a hardware queue off the list of those that stalled
+ * @hwq: hardware queue of a disk without requests, which is about to be freed
+ *
+ * Context: process context; takes ring.lock.
+ */
+void rnbdc_queue_forget(struct rnbdc_hwq *hwq)
+{
+	struct rnbdc_queue *q = hwq->queue;
+	struct rnbdc_hwq **at;
+
+	spin_lock_irq(&q->ring.lock);
+	for (at = &q->stalled; *at && *at != hwq; at = &(*at)->next_stalled)
+		;
+	if (*at) {
+		*at = hwq->next_stalled;
+		if (!*at)
+			q->stalled_tail = at;
+	}
 	spin_unlock_irq(&q->ring.lock);
 }

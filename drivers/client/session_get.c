@@ -42,6 +42,9 @@
 #include "session_get.h"
 #include "state.h"
 
+/* Jiffies between two looks for a request to abort. */
+#define RNBDC_ABORT_PERIOD	(HZ / 10)
+
 /* Sessions that disks may join; rnbdc_disks_lock */
 static LIST_HEAD(rnbdc_sessions);
 
@@ -94,6 +97,12 @@ struct rnbdc_session *rnbdc_session_alloc(const struct rnbdc_options *opt,
 	return sess;
 }
 
+/* Whether all disks of a session have failed, so that nothing connects it again. */
+static bool rnbdc_session_ended(struct rnbdc_session *sess)
+{
+	return READ_ONCE(sess->state) == RNBDC_SESS_LOST && rnbdc_session_ending(sess);
+}
+
 static struct rnbdc_session *rnbdc_session_find(const struct rnbdc_session_options *opt)
 {
 	struct rnbdc_session *sess;
@@ -101,7 +110,7 @@ static struct rnbdc_session *rnbdc_session_find(const struct rnbdc_session_optio
 	lockdep_assert_held(&rnbdc_disks_lock);
 
 	list_for_each_entry(sess, &rnbdc_sessions, entry)
-		if (!sess->opt.new_session && !memcmp(&sess->opt.dst, &opt->dst, sizeof(opt->dst)) &&
+		if (!sess->opt.new_session && !rnbdc_session_ended(sess) && !memcmp(&sess->opt.dst, &opt->dst, sizeof(opt->dst)) &&
 		    !memcmp(sess->opt.host_id, opt->host_id, UUID_SIZE))
 			return sess;
 	return NULL;
@@ -111,8 +120,11 @@ static struct rnbdc_session *rnbdc_session_find(const struct rnbdc_session_optio
 static int rnbdc_session_wait(struct rnbdc_session *sess, struct rnbdc_abort *abort,
 			      struct rnbdc_errmsg *errmsg)
 {
-	wait_event(sess->wait, READ_ONCE(sess->state) != RNBDC_SESS_NEW ||
-			       rnbdc_abort_requested(abort));
+	/* A request to abort does not wake those that wait here. */
+	while (!wait_event_timeout(sess->wait, READ_ONCE(sess->state) != RNBDC_SESS_NEW ||
+					       rnbdc_abort_requested(abort),
+				   RNBDC_ABORT_PERIOD))
+		;
 	if (rnbdc_abort_requested(abort)) {
 		rnbdc_errmsg_set(errmsg, "interrupted");
 		return -EINTR;
@@ -122,6 +134,33 @@ static int rnbdc_session_wait(struct rnbdc_session *sess, struct rnbdc_abort *ab
 		return -ECONNRESET;
 	}
 	return READ_ONCE(sess->state) == RNBDC_SESS_LIVE ? 0 : -EAGAIN;
+}
+
+/**
+ * rnbdc_session_leave - end the use of a session
+ * @sess: session that the caller has joined or created
+ * @created: the caller has created the session: if it was never live, nobody can use it
+ *
+ * The last user closes the session.
+ *
+ * Context: process context, may sleep.
+ * Return: true if the session is closed.
+ */
+bool rnbdc_session_leave(struct rnbdc_session *sess, bool created)
+{
+	bool close;
+
+	mutex_lock(&rnbdc_disks_lock);
+	close = !--sess->users || (created && READ_ONCE(sess->state) == RNBDC_SESS_NEW);
+	if (close)
+		list_del_init(&sess->entry);
+	mutex_unlock(&rnbdc_disks_lock);
+	if (!close)
+		return false;
+	rnbdc_session_close(sess);
+	wake_up_all(&sess->wait);
+	rnbdc_recover_end(sess);
+	return true;
 }
 
 /* Join or create a session. */
@@ -177,30 +216,9 @@ struct rnbdc_session *rnbdc_session_get(const struct rnbdc_options *opt, bool *c
 			return sess;
 		ret = rnbdc_session_wait(sess, opt->abort, errmsg);
 		if (ret) {
-			rnbdc_session_leave(sess);
+			rnbdc_session_leave(sess, false);
 			rnbdc_session_put(sess);
 		}
 	} while (ret == -EAGAIN);
 	return ret ? ERR_PTR(ret) : sess;
-}
-
-/**
- * rnbdc_session_leave - end the use of a session
- * @sess: session that the caller has joined or created
- *
- * A session that was never live is closed for all.
- *
- * Context: process context, may sleep.
- * Return: true if the caller has to close the session, which no disk can join any more.
- */
-bool rnbdc_session_leave(struct rnbdc_session *sess)
-{
-	bool close;
-
-	mutex_lock(&rnbdc_disks_lock);
-	close = !--sess->users || READ_ONCE(sess->state) == RNBDC_SESS_NEW;
-	if (close)
-		list_del_init(&sess->entry);
-	mutex_unlock(&rnbdc_disks_lock);
-	return close;
 }

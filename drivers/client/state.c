@@ -203,8 +203,11 @@ static void rnbdc_session_lost(struct rnbdc_session *sess)
 	sess->stats.lost++;
 	recovery->lossy = rnbd_quirks_lossy(recovery->lossy, recovery->live_at);
 	recovery->attempt = 0;
-	list_for_each_entry(disk, &sess->disks, entry)
+	list_for_each_entry(disk, &sess->disks, entry) {
+		/* What the target offered on this connection is void. */
+		disk->offer.status = RNBD_ST_CLOSED;
 		rnbdc_disk_reconnects(disk, recovery->broken_reason);
+	}
 }
 
 /* Change the state of a session; only this function does. False: that is not possible. */
@@ -356,6 +359,7 @@ void rnbdc_session_fail(struct rnbdc_session *sess, const char *reason)
 	if (sess->state == RNBDC_SESS_LIVE && rnbdc_session_set_state(sess, RNBDC_SESS_LOST))
 		mod_delayed_work(rnbdc_wq, &sess->recovery.recover_work, 0);
 	spin_unlock_irqrestore(&sess->lock, flags);
+	wake_up(&sess->wait);
 }
 
 /**
@@ -388,7 +392,7 @@ bool rnbdc_disk_ending(const struct rnbdc_disk *disk)
 {
 	return test_bit(RNBDC_DISK_DETACH, &disk->flags) ||
 	       test_bit(RNBDC_DISK_DEACTIVATED, &disk->flags) ||
-	       test_bit(RNBDC_SESS_ABORTED, &disk->sess->flags);
+	       test_bit(RNBDC_DISK_ABORTED, &disk->flags);
 }
 
 /**
@@ -396,7 +400,7 @@ bool rnbdc_disk_ending(const struct rnbdc_disk *disk)
  * @sess: session
  *
  * Context: any; takes sess->lock.
- * Return: true if the attach or the discovery was aborted, or no disk needs a connection.
+ * Return: true if the discovery was aborted, or no disk needs a connection.
  */
 bool rnbdc_session_ending(struct rnbdc_session *sess)
 {

@@ -143,7 +143,7 @@ static struct rnbdt_attach *rnbdt_attach_locked(struct rnbdt_session *s,
 		if (!status && !att)
 			status = RNBD_ST_NOMEM;
 	}
-	if (att && xa_err(xa_reserve(&s->attaches, info->handle.index, GFP_KERNEL))) {
+	if (att && xa_reserve(&s->attaches, info->handle.index, GFP_KERNEL)) {
 		rnbdt_attach_free(att);
 		att = NULL;
 		status = RNBD_ST_NOMEM;
