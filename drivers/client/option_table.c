@@ -350,10 +350,17 @@ bool rnbdc_options_agree(const struct rnbdc_options *opt,
 			 const struct rnbdc_session_options *sess,
 			 struct rnbdc_errmsg *errmsg)
 {
+	struct rnbdc_options both = { .sess = *sess, .disk = opt->disk };
 	const struct rnbdc_option *row;
 	u64 has;
 
 	for (row = rnbdc_option_table; row->name; row++) {
+		/* Those of the disk must suit what the session has. */
+		if (row->scope == RNBDC_SCOPE_DISK && row->check && !row->check(&both) &&
+		    opt->given & BIT(row - rnbdc_option_table)) {
+			rnbdc_errmsg_set(errmsg, "%s", row->refusal);
+			return false;
+		}
 		if (row->scope != RNBDC_SCOPE_SESSION ||
 		    !(opt->given & BIT(row - rnbdc_option_table)))
 			continue;
