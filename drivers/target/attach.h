@@ -76,6 +76,8 @@ struct rnbdt_submit {
  * @entry: in rnbdt_ctl.events while there is something
  * @closed: status of a CLOSED entry to send, or RNBD_ST_OK
  * @capacity: bytes of a CAPACITY entry to send, or 0
+ * @detached: a DETACHED entry is to be sent, after which the attachment is freed
+ * @detach_id: id of the DETACH that it answers
  *
  * Protected by the lock of the ring of queue 0.
  */
@@ -83,6 +85,8 @@ struct rnbdt_attach_events {
 	struct list_head entry;
 	u16 closed;
 	u64 capacity;
+	bool detached;
+	u32 detach_id;
 };
 
 /**
@@ -92,7 +96,8 @@ struct rnbdt_attach_events {
  * @name: name of the export, for messages; constant
  * @ref: requests in flight; killed when the attachment closes
  * @state: enum rnbdt_attach_state; written under rnbdt_lock, read without
- * @detach: the client waits for the end of the attachment; rnbdt_lock
+ * @detach: the client waits for the end of the attachment; the control work's
+ * @detach_id: id of that DETACH
  * @entry: in rnbdt_export.attached while @export is set; rnbdt_lock
  * @export: attached export, or NULL when the attachment has left it; rnbdt_lock
  * @backend: backend of @export; valid while requests are in flight
@@ -114,6 +119,7 @@ struct rnbdt_attach {
 	struct percpu_ref ref;
 	enum rnbdt_attach_state state;
 	bool detach;
+	u32 detach_id;
 	struct list_head entry;
 	struct rnbdt_export *export;
 	struct rnbdt_backend *backend;

@@ -12,7 +12,8 @@
  * storage has completed its requests; then the client may use the index again.
  *
  * Ownership: s->attaches owns the attachments. A closed one remains there until it is
- * detached or replaced, so that late requests for it can be told from wrong ones.
+ * detached or replaced. The generation of a detached one remains, so that late requests
+ * for it can be told from wrong ones.
  *
  * Concurrency: the control work runs once at a time and takes rnbdt_lock. It allocates
  * without I/O: reclaim may wait for a disk of this client.
@@ -73,17 +74,21 @@ static void rnbdt_fill_grant(const struct rnbdt_attach *att, struct rnbd_attach_
  * Compare a request with the attachment that has or had its index. Returns RNBD_ST_OK if a
  * new attachment may take the index.
  */
-static u16 rnbdt_check_index(struct rnbdt_attach *old, const struct rnbd_attach_info *info)
+static u16 rnbdt_check_index(struct rnbdt_session *s, struct rnbdt_attach *old,
+			     const struct rnbd_attach_info *info)
 {
 	u32 generation = info->handle.generation;
+	void *entry = xa_load(&s->attaches, info->handle.index);
 
+	if (xa_is_value(entry))
+		return generation > xa_to_value(entry) ? RNBD_ST_OK : RNBD_ST_NO_ATTACH;
 	if (!old)
 		return RNBD_ST_OK;
 	if (generation <= old->handle.generation)
 		return RNBD_ST_NO_ATTACH;
 	/* The client has given up the former attachment. */
 	rnbdt_attach_close(old, RNBD_ST_OK);
-	return READ_ONCE(old->state) == RNBDT_ATTACH_CLOSED ? RNBD_ST_OK : RNBD_ST_BUSY;
+	return old->state == RNBDT_ATTACH_CLOSED && !old->detach ? RNBD_ST_OK : RNBD_ST_BUSY;
 }
 
 /* Does @old answer the same request, whose answer may be lost? */
@@ -124,7 +129,7 @@ static struct rnbdt_attach *rnbdt_attach_locked(struct rnbdt_session *s,
 						struct rnbdt_ctl_slot *slot)
 {
 	const struct rnbd_attach_info *info = &slot->attach;
-	struct rnbdt_attach *old = xa_load(&s->attaches, info->handle.index);
+	struct rnbdt_attach *old = rnbdt_attach_load(s, info->handle.index);
 	struct rnbdt_attach *att = NULL;
 	struct rnbdt_export *export;
 	u16 status = RNBD_ST_OK;
@@ -137,7 +142,7 @@ static struct rnbdt_attach *rnbdt_attach_locked(struct rnbdt_session *s,
 	} else if (rnbdt_is_repeated(old, info)) {
 		rnbdt_attach_again(old, &slot->grant);
 	} else {
-		status = rnbdt_check_index(old, info) ?: rnbdt_bind_check(s, info, &export);
+		status = rnbdt_check_index(s, old, info) ?: rnbdt_bind_check(s, info, &export);
 		if (!status)
 			att = rnbdt_new_attach(s, info);
 		if (!status && !att)
@@ -189,26 +194,51 @@ static void rnbdt_handle_attach(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 				    rnbd_status_text(status));
 }
 
-/* Returns false if the attachment has not ended yet. */
-static bool rnbdt_handle_detach(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot)
+/*
+ * Answer the DETACH of an attachment that has ended. Its index keeps the generation, by
+ * which late requests are told from wrong ones.
+ */
+static void rnbdt_finish_detach(struct rnbdt_session *s, struct rnbdt_attach *att)
+{
+	lockdep_assert_held(&rnbdt_lock);
+
+	xa_store(&s->attaches, att->handle.index, xa_mk_value(att->handle.generation),
+		 GFP_KERNEL);
+	rnbdt_ctl_detached(att, att->detach_id);
+}
+
+static void rnbdt_handle_detach(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot)
 {
 	struct rnbdt_attach *att;
-	bool ended = true;
 
 	mutex_lock(&rnbdt_lock);
-	att = xa_load(&s->attaches, slot->info.handle.index);
-	if (!att || !rnbd_handle_equal(&att->handle, &slot->info.handle)) {
+	att = rnbdt_attach_load(s, slot->info.handle.index);
+	if (!att || !rnbd_handle_equal(&att->handle, &slot->info.handle) || att->detach) {
 		slot->info.status = RNBD_ST_NO_ATTACH;
-	} else {
-		rnbdt_attach_close(att, RNBD_ST_OK);
-		ended = att->state == RNBDT_ATTACH_CLOSED;
-		if (ended) {
-			xa_erase(&s->attaches, att->handle.index);
-			rnbdt_attach_free(att);
-		}
+		rnbdt_ctl_answer(s, slot);
+		goto unlock;
 	}
+	att->detach = true;
+	att->detach_id = slot->id;
+	rnbdt_ctl_drop(s, slot);
+	rnbdt_attach_close(att, RNBD_ST_OK);
+	if (att->state == RNBDT_ATTACH_CLOSED)
+		rnbdt_finish_detach(s, att);
+unlock:
 	mutex_unlock(&rnbdt_lock);
-	return ended;
+}
+
+/* Answer the DETACHs whose attachments have ended since. */
+static void rnbdt_finish_detaches(struct rnbdt_session *s)
+{
+	struct rnbdt_attach *att;
+	unsigned long index;
+
+	mutex_lock(&rnbdt_lock);
+	xa_for_each(&s->attaches, index, att)
+		if (!xa_is_value(att) && att->detach && att->state == RNBDT_ATTACH_CLOSED)
+			rnbdt_finish_detach(s, att);
+	mutex_unlock(&rnbdt_lock);
 }
 
 /**
@@ -223,14 +253,12 @@ void rnbdt_ctl_work(struct work_struct *work)
 	unsigned int noio = memalloc_noio_save();
 	struct rnbdt_ctl_slot *slot;
 
-	rnbdt_ctl_retry(s);
+	rnbdt_finish_detaches(s);
 	while ((slot = rnbdt_ctl_next(s))) {
 		if (slot->type == RNBD_CTL_ATTACH)
 			rnbdt_handle_attach(s, slot);
-		else if (rnbdt_handle_detach(s, slot))
-			rnbdt_ctl_answer(s, slot);
 		else
-			rnbdt_ctl_wait(s, slot);
+			rnbdt_handle_detach(s, slot);
 	}
 	memalloc_noio_restore(noio);
 }

@@ -232,13 +232,16 @@ void rnbdt_attached_close(struct rnbdt_export *export, const struct rnbdt_host *
 void rnbdt_session_export(struct rnbdt_session *s, char *name)
 {
 	struct rnbdt_attach *att;
-	unsigned long index = 0;
+	unsigned long index;
 
 	*name = 0;
 	rcu_read_lock();
-	att = xa_find(&s->attaches, &index, ULONG_MAX, XA_PRESENT);
-	if (att)
+	xa_for_each(&s->attaches, index, att) {
+		if (xa_is_value(att))
+			continue;
 		strscpy(name, att->name, RNBD_EXPORT_NAME_SIZE);
+		break;
+	}
 	rcu_read_unlock();
 }
 

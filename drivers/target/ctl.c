@@ -4,11 +4,12 @@
  *
  * Operation: the frame handler of queue 0 puts each control request of the client into a
  * slot (attach_ctl.c). The control work of the session handles the slots in their order
- * and answers them; a request that has to wait is handled again later. Answers, and
- * events about attachments, are sent when the client has a credit.
+ * and answers them, or keeps the id of a DETACH in its attachment until that has ended.
+ * Answers, and events about attachments, are sent when the client has a credit.
  *
  * Ownership: memory is bounded: a session has RNBD_CTL_OPEN_MAX slots, and each
- * attachment keeps its own events.
+ * attachment keeps its own events. An attachment that is detached is freed when that was
+ * sent.
  *
  * Concurrency: the lock of the ring of queue 0 protects the lists. The control work owns
  * a slot that it has taken from the list of new ones until it answers.
@@ -18,6 +19,7 @@
 
 #include <linux/list.h>
 #include <linux/lockdep.h>
+#include <linux/workqueue.h>
 
 #include "../core/attach.h"
 #include "../core/ctl.h"
@@ -26,6 +28,7 @@
 #include "ctl.h"
 #include "queue.h"
 #include "session.h"
+#include "target.h"
 
 /**
  * rnbdt_ctl_init - prepare the slots of a session
@@ -40,7 +43,6 @@ void rnbdt_ctl_init(struct rnbdt_session *s)
 
 	INIT_LIST_HEAD(&ctl->free);
 	INIT_LIST_HEAD(&ctl->todo);
-	INIT_LIST_HEAD(&ctl->waiting);
 	INIT_LIST_HEAD(&ctl->ready);
 	INIT_LIST_HEAD(&ctl->events);
 	for (i = 0; i < RNBD_CTL_OPEN_MAX; i++)
@@ -69,35 +71,19 @@ struct rnbdt_ctl_slot *rnbdt_ctl_next(struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_ctl_wait - let a request wait for rnbdt_ctl_retry()
+ * rnbdt_ctl_drop - free a slot whose answer comes from its attachment
  * @s: session
  * @slot: slot that the control work has taken
  *
  * Context: control work.
  */
-void rnbdt_ctl_wait(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot)
+void rnbdt_ctl_drop(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot)
 {
 	struct rnbd_ring *ring = &s->queues[0]->ring;
 	unsigned long flags;
 
 	spin_lock_irqsave(&ring->lock, flags);
-	list_add_tail(&slot->entry, &s->ctl.waiting);
-	spin_unlock_irqrestore(&ring->lock, flags);
-}
-
-/**
- * rnbdt_ctl_retry - handle the requests that wait once more
- * @s: session
- *
- * Context: control work.
- */
-void rnbdt_ctl_retry(struct rnbdt_session *s)
-{
-	struct rnbd_ring *ring = &s->queues[0]->ring;
-	unsigned long flags;
-
-	spin_lock_irqsave(&ring->lock, flags);
-	list_splice_init(&s->ctl.waiting, &s->ctl.todo);
+	list_add_tail(&slot->entry, &s->ctl.free);
 	spin_unlock_irqrestore(&ring->lock, flags);
 }
 
@@ -120,7 +106,7 @@ void rnbdt_ctl_answer(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot)
 	spin_unlock_irqrestore(&q->ring.lock, flags);
 }
 
-static void rnbdt_ctl_event(struct rnbdt_attach *att, u16 closed, u64 capacity)
+static void rnbdt_ctl_event(struct rnbdt_attach *att, u16 closed, u64 capacity, bool detached)
 {
 	struct rnbdt_session *s = att->session;
 	struct rnbdt_queue *q = s->queues[0];
@@ -131,6 +117,7 @@ static void rnbdt_ctl_event(struct rnbdt_attach *att, u16 closed, u64 capacity)
 		att->events.closed = closed;
 	if (capacity)
 		att->events.capacity = capacity;
+	att->events.detached |= detached;
 	if (list_empty(&att->events.entry))
 		list_add_tail(&att->events.entry, &s->ctl.events);
 	WRITE_ONCE(s->ctl.pending, true);
@@ -147,7 +134,7 @@ static void rnbdt_ctl_event(struct rnbdt_attach *att, u16 closed, u64 capacity)
  */
 void rnbdt_ctl_closed(struct rnbdt_attach *att, u16 status)
 {
-	rnbdt_ctl_event(att, status, 0);
+	rnbdt_ctl_event(att, status, 0, false);
 }
 
 /**
@@ -159,7 +146,41 @@ void rnbdt_ctl_closed(struct rnbdt_attach *att, u16 status)
  */
 void rnbdt_ctl_capacity(struct rnbdt_attach *att, u64 capacity)
 {
-	rnbdt_ctl_event(att, RNBD_ST_OK, capacity);
+	rnbdt_ctl_event(att, RNBD_ST_OK, capacity, false);
+}
+
+/**
+ * rnbdt_ctl_detached - tell the client that an attachment has ended, and free it
+ * @att: attachment that is closed and not found any more
+ * @id: id of the DETACH
+ *
+ * Context: control work, without ring->lock.
+ */
+void rnbdt_ctl_detached(struct rnbdt_attach *att, u32 id)
+{
+	att->events.detach_id = id;
+	rnbdt_ctl_event(att, RNBD_ST_OK, 0, true);
+}
+
+/**
+ * rnbdt_ctl_purge - free the attachments whose DETACHED was not sent
+ * @s: session whose queue 0 is drained
+ *
+ * Context: teardown; takes ring->lock.
+ */
+void rnbdt_ctl_purge(struct rnbdt_session *s)
+{
+	struct rnbd_ring *ring = &s->queues[0]->ring;
+	struct rnbdt_attach *att, *next;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	list_for_each_entry_safe(att, next, &s->ctl.events, events.entry) {
+		list_del_init(&att->events.entry);
+		if (att->events.detached)
+			queue_rcu_work(rnbdt_attach_wq, &att->free_work);
+	}
+	spin_unlock_irqrestore(&ring->lock, flags);
 }
 
 /**
@@ -234,6 +255,14 @@ static bool rnbdt_ctl_add_events(struct rnbd_ring *ring, struct rnbdt_attach *at
 			return false;
 		events->closed = RNBD_ST_OK;
 	}
+	if (events->detached) {
+		rnbd_encode_handle(&handle, &(struct rnbd_handle_info) {
+			.handle = att->handle,
+		});
+		if (!rnbdt_ctl_add(ring, RNBD_CTL_DETACHED, events->detach_id, &handle,
+				   sizeof(handle)))
+			return false;
+	}
 	return true;
 }
 
@@ -253,6 +282,8 @@ static void rnbdt_ctl_fill(struct rnbdt_ctl *ctl, struct rnbd_ring *ring)
 		if (!rnbdt_ctl_add_events(ring, att))
 			return;
 		list_del_init(&att->events.entry);
+		if (att->events.detached)
+			queue_rcu_work(rnbdt_attach_wq, &att->free_work);
 	}
 }
 

@@ -14,11 +14,12 @@ struct rnbdt_session;
 
 void rnbdt_ctl_init(struct rnbdt_session *s);
 struct rnbdt_ctl_slot *rnbdt_ctl_next(struct rnbdt_session *s);
-void rnbdt_ctl_wait(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot);
-void rnbdt_ctl_retry(struct rnbdt_session *s);
+void rnbdt_ctl_drop(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot);
 void rnbdt_ctl_answer(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot);
 void rnbdt_ctl_closed(struct rnbdt_attach *att, u16 status);
 void rnbdt_ctl_capacity(struct rnbdt_attach *att, u64 capacity);
+void rnbdt_ctl_detached(struct rnbdt_attach *att, u32 id);
+void rnbdt_ctl_purge(struct rnbdt_session *s);
 void rnbdt_ctl_forget(struct rnbdt_attach *att);
 void rnbdt_ctl_send(struct rnbdt_queue *q);
 

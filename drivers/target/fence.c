@@ -137,7 +137,7 @@ static bool rnbdt_session_active(struct rnbdt_session *s, u32 generation)
 	if (!s->nr_bound)
 		return false;
 	xa_for_each(&s->attaches, index, att)
-		if (att->export && att->fence_generation < generation)
+		if (!xa_is_value(att) && att->export && att->fence_generation < generation)
 			return true;
 	return false;
 }

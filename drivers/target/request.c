@@ -135,6 +135,11 @@ static enum rnbd_proto_err rnbdt_find_attach(struct rnbdt_session *s,
 
 	if (!found || found->handle.index != handle->index)
 		found = xa_load(&s->attaches, handle->index);
+	if (unlikely(xa_is_value(found))) {
+		*att = NULL;
+		return handle->generation <= xa_to_value(found) ? RNBD_PERR_NONE :
+								  RNBD_PERR_HANDLE;
+	}
 	if (unlikely(!found || handle->generation > found->handle.generation))
 		return RNBD_PERR_HANDLE;
 	*att = handle->generation == found->handle.generation ? found : NULL;
@@ -206,7 +211,7 @@ static void rnbdt_count_stale(struct rnbdt_session *s, const struct rnbd_frame *
 
 	if (rnbd_begin_request(frame, 0, &cursor))
 		return;
-	att = xa_load(&s->attaches, cursor.handle.index);
+	att = rnbdt_attach_load(s, cursor.handle.index);
 	/* The reference keeps the export. */
 	if (!att || !percpu_ref_tryget(&att->ref))
 		return;

@@ -284,7 +284,6 @@ struct rnbdt_ctl_slot {
  * @slots: requests of the client
  * @free: slots without a request
  * @todo: slots for the control work, in their order
- * @waiting: slots that the control work could not answer yet
  * @ready: slots with an answer to send
  * @events: attachments, struct rnbdt_attach, with something to tell the client
  * @pending: there is something to send; written under the lock, read without
@@ -296,7 +295,6 @@ struct rnbdt_ctl {
 	struct rnbdt_ctl_slot slots[RNBD_CTL_OPEN_MAX];
 	struct list_head free;
 	struct list_head todo;
-	struct list_head waiting;
 	struct list_head ready;
 	struct list_head events;
 	bool pending;
@@ -418,5 +416,20 @@ struct rnbdt_session {
 	struct rnbdt_teardown teardown;
 	struct rnbdt_session_dir sysfs;
 };
+
+/**
+ * rnbdt_attach_load - find the attachment that has an index
+ * @s: session
+ * @index: index of a handle
+ *
+ * Context: any, under RCU or rnbdt_lock.
+ * Return: the attachment, or NULL if there is none or it was detached.
+ */
+static inline struct rnbdt_attach *rnbdt_attach_load(struct rnbdt_session *s, u16 index)
+{
+	void *entry = xa_load(&s->attaches, index);
+
+	return xa_is_value(entry) ? NULL : entry;
+}
 
 #endif /* RNBDT_SESSION_H */

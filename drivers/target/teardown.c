@@ -55,6 +55,7 @@
 #include "../core/ring_setup.h"
 #include "attached.h"
 #include "auth.h"
+#include "ctl.h"
 #include "epoch.h"
 #include "graph.h"
 #include "inject.h"
@@ -92,7 +93,8 @@ static void rnbdt_teardown_close_attaches(struct rnbdt_session *s)
 
 	mutex_lock(&rnbdt_lock);
 	xa_for_each(&s->attaches, index, att)
-		rnbdt_attach_close(att, RNBD_ST_OK);
+		if (!xa_is_value(att))
+			rnbdt_attach_close(att, RNBD_ST_OK);
 	mutex_unlock(&rnbdt_lock);
 }
 
@@ -106,7 +108,7 @@ static void rnbdt_teardown_count_late(struct rnbdt_session *s)
 
 	mutex_lock(&rnbdt_lock);
 	xa_for_each(&s->attaches, index, att) {
-		export = att->export;
+		export = xa_is_value(att) ? NULL : att->export;
 		if (export)
 			break;
 	}
@@ -127,8 +129,10 @@ static void rnbdt_teardown_attaches(struct rnbdt_session *s)
 	mutex_lock(&rnbdt_lock);
 	xa_for_each(&s->attaches, index, att) {
 		xa_erase(&s->attaches, index);
-		rnbdt_attach_free(att);
+		if (!xa_is_value(att))
+			rnbdt_attach_free(att);
 	}
+	rnbdt_ctl_purge(s);
 	xa_destroy(&s->attaches);
 	mutex_unlock(&rnbdt_lock);
 }
