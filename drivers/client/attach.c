@@ -227,6 +227,8 @@ struct rnbdc_disk *rnbdc_disk_attach(const struct rnbdc_options *opt,
 		ret = -EBUSY;
 	if (ret)
 		goto fail;
+	/* The disk is created with the properties of the export. */
+	rnbdc_accept_attach(disk);
 	ret = rnbdc_disk_create(disk, errmsg);
 	if (!ret)
 		ret = rnbdc_recover_attach(disk, errmsg);

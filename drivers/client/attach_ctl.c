@@ -308,14 +308,12 @@ static enum rnbd_proto_err rnbdc_handle_detached(struct rnbdc_session *sess,
 void rnbdc_accept_attach(struct rnbdc_disk *disk)
 {
 	const struct rnbd_attach_grant *offer = &disk->offer;
-	struct rnbdc_session *sess = disk->sess;
 
 	disk->handle = offer->handle;
 	disk->geo = offer->geo;
 	memcpy(disk->incarnation, offer->incarnation, sizeof(disk->incarnation));
 	memcpy(disk->export_uuid, offer->export_uuid, sizeof(disk->export_uuid));
 	disk->fence_generation = offer->fence_generation;
-	sess->fence_generation = max(sess->fence_generation, offer->fence_generation);
 }
 
 static enum rnbd_proto_err rnbdc_handle_attach_reply(struct rnbdc_session *sess,
@@ -344,6 +342,7 @@ static enum rnbd_proto_err rnbdc_handle_attach_reply(struct rnbdc_session *sess,
 		perr = RNBD_PERR_LIMITS;
 	} else {
 		disk->offer = grant;
+		sess->fence_generation = max(sess->fence_generation, grant.fence_generation);
 		WRITE_ONCE(disk->resize.capacity, grant.geo.capacity);
 		sess->ctl.status = grant.status;
 		/* pairs with the acquire in rnbdc_ctl_ready() */
@@ -410,6 +409,9 @@ static enum rnbd_proto_err rnbdc_handle_capacity(struct rnbdc_session *sess,
 		return perr;
 	spin_lock_irqsave(&sess->lock, flags);
 	disk = rnbdc_find_handle(sess, &info.handle, &perr);
+	/* What was refused or has ended has no capacity. */
+	if (disk && disk->offer.status != RNBD_ST_OK)
+		disk = NULL;
 	if (disk && !rnbd_capacity_ok(info.capacity, disk->offer.geo.logical_block)) {
 		perr = RNBD_PERR_LIMITS;
 	} else if (disk) {

@@ -67,9 +67,9 @@ static void rnbdt_attach_closed_work(struct work_struct *work)
 	/* The client may wait for this to detach, or to use the index again. */
 	if (READ_ONCE(s->state) == RNBDT_LIVE)
 		queue_work(rnbdt_login_wq, &s->ctl.ctl_work);
-	s->nr_bound--;
 	/* The session may be freed as soon as the lock is released. */
-	wake_up_all(&s->conn.wait);
+	if (!--s->nr_bound && s->teardown.stopped)
+		queue_work(rnbdt_teardown_wq, &s->teardown.free_work);
 	mutex_unlock(&rnbdt_lock);
 }
 

@@ -4,9 +4,10 @@
  *
  * Operation
  *
- * A client that reconnects uses the id of its attachment with a higher epoch. The
- * older session is closed, and the newer one is admitted only after the older one
- * has gone, unless that was never live (RNBD_ST_BUSY until then). An equal or
+ * A client that reconnects uses the id of its session with a higher epoch. The
+ * older session is closed, and the newer one is admitted only when the queue pairs of
+ * the older one are drained, unless that was never live (RNBD_ST_BUSY until then).
+ * Requests that the storage still has delay only the attachment of their export (bind.c). An equal or
  * lower epoch is refused with RNBD_ST_EPOCH. rnbdt_may_submit() checks state and
  * epoch directly before each submission to the storage, so that a write of a
  * closed session or an old epoch cannot reach the storage after a newer one.
@@ -113,7 +114,8 @@ static u16 rnbdt_check_epoch(struct rnbdt_session *old, u32 epoch, bool authenti
 		rnbdt_session_close(old, "the client has begun a newer epoch");
 	}
 	/* A closing session that was never live has sent no requests: do not wait. */
-	if (smp_load_acquire(&old->state) >= RNBDT_CLOSING && !old->live_at)
+	if (smp_load_acquire(&old->state) >= RNBDT_CLOSING &&
+	    (!old->live_at || old->teardown.stopped))
 		return RNBD_ST_OK;
 	return rnbd_inject(&rnbdt_inject_no_drain, NULL) ? RNBD_ST_OK : RNBD_ST_BUSY;
 }

@@ -27,7 +27,7 @@
  * Ownership
  *
  * Charges are recorded in the session. rnbdt_limits_freed() returns them when the
- * memory is free, rnbdt_limits_gone() uncounts the session when it has gone.
+ * memory is free, rnbdt_limits_stopped() uncounts the session when its queue pairs are drained.
  *
  * Concurrency
  *
@@ -505,18 +505,21 @@ void rnbdt_limits_freed(struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_limits_gone - uncount a session
- * @s: session at the end of its teardown
+ * rnbdt_limits_stopped - uncount a session
+ * @s: closing session whose queue pairs are drained
+ *
+ * The storage may delay the end of its teardown forever, but the client may already have
+ * the next session.
  *
  * Context: process context, rnbdt_lock held.
  */
-void rnbdt_limits_gone(struct rnbdt_session *s)
+void rnbdt_limits_stopped(struct rnbdt_session *s)
 {
 	lockdep_assert_held(&rnbdt_lock);
 
-	rnbdt_half_open_gone(s);
-	if (s->account.counted) {
-		s->host->nr_sessions--;
-		rnbdt_nr_sessions--;
-	}
+	if (!s->account.counted)
+		return;
+	s->account.counted = false;
+	s->host->nr_sessions--;
+	rnbdt_nr_sessions--;
 }

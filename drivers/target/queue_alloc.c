@@ -12,9 +12,7 @@
  * are called by the teardown only, in this order. q->inflight starts at one, which
  * rnbdt_queue_wait_idle() drops after the ring was drained.
  *
- * Errors: a failed allocation refuses the connection or the login. Storage that
- * does not complete requests is waited for without a limit of time. A log line names
- * one of the waiting sessions and their number: thousands may wait for one device.
+ * Errors: a failed allocation refuses the connection or the login.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -22,7 +20,6 @@
 #include <linux/completion.h>
 #include <linux/llist.h>
 #include <linux/mm.h>
-#include <linux/ratelimit.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <rdma/rdma_cm.h>
@@ -32,13 +29,6 @@
 #include "queue_alloc.h"
 #include "request.h"
 #include "session.h"
-
-/* Period of the log lines about sessions that wait, and lines per period */
-#define RNBDT_WAIT_LOG		(30 * HZ)
-#define RNBDT_WAIT_LOG_LINES	4
-
-static DEFINE_RATELIMIT_STATE(rnbdt_wait_log, RNBDT_WAIT_LOG, RNBDT_WAIT_LOG_LINES);
-static atomic_t rnbdt_waiting;		/* sessions that wait for the storage */
 
 /**
  * rnbdt_queue_alloc - allocate a queue without ring and requests
@@ -100,24 +90,18 @@ void rnbdt_queue_stop(struct rnbdt_queue *q)
 }
 
 /**
- * rnbdt_queue_wait_idle - wait until the backend has no request of a queue
- * @q: drained queue
+ * rnbdt_queue_wait_idle - wait until nobody uses the requests of a queue
+ * @q: drained queue of a session without bound attachments
  *
- * Bios cannot be aborted, so there is no limit of time.
+ * The storage has completed all requests; a task that answers the last one may still use
+ * the queue.
  *
- * Context: process context, sleeps; called once per queue.
+ * Context: process context, may sleep for a moment; called once per queue.
  */
 void rnbdt_queue_wait_idle(struct rnbdt_queue *q)
 {
-	if (!atomic_dec_and_test(&q->inflight)) {
-		atomic_inc(&rnbdt_waiting);
-		while (!wait_for_completion_timeout(&q->idle, RNBDT_WAIT_LOG))
-			if (__ratelimit(&rnbdt_wait_log))
-				pr_warn("session %u: queue %u waits for the storage to complete %d requests; sessions that wait: %d\n",
-					q->session->serial, q->index,
-					atomic_read(&q->inflight), atomic_read(&rnbdt_waiting));
-		atomic_dec(&rnbdt_waiting);
-	}
+	if (!atomic_dec_and_test(&q->inflight))
+		wait_for_completion(&q->idle);
 }
 
 /**

@@ -4,13 +4,14 @@
  *
  * Operation
  *
- * rnbdt_teardown_work() is the only place that frees resources of a session. It
- * waits for handlers that are setting up a queue, stops and drains all queue
- * pairs, cancels the work items, waits for the backend without a limit of time
- * (bios cannot be aborted), and then frees everything that the device or the
- * backend could have accessed: rings, pool, protection domain. After that no I/O
- * of the session is in flight and its attachments have ended, and s->teardown.drained
- * completes, which fencing waits for.
+ * rnbdt_teardown_work() waits for handlers that are setting up a queue, stops and
+ * drains all queue pairs, cancels the work items and closes the attachments. Then no
+ * request of the session can reach the storage any more, and a newer epoch of it is
+ * admitted (epoch.c). Requests that the storage has already cannot be aborted, so when
+ * they end has no limit of time. No task waits for them: the end of the last attachment
+ * queues rnbdt_free_work(), which frees everything that the device or the storage could
+ * have accessed: rings, pool, protection domain. Then s->teardown.drained completes,
+ * which fencing waits for.
  * The rest, destroying the connection ids and removing the session from the list,
  * can take a minute, because the connection manager may keep an id that long.
  *
@@ -31,7 +32,8 @@
  *
  * Errors
  *
- * A teardown cannot fail. It may wait for the storage forever, and logs that.
+ * A teardown cannot fail. It may wait for the storage forever. A log line names one of
+ * the sessions that wait and their number: thousands may wait for one device.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -40,6 +42,7 @@
 #include <linux/configfs.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/ratelimit.h>
 #include <linux/sched/mm.h>
 #include <linux/seqlock.h>
 #include <linux/sysfs.h>
@@ -58,6 +61,7 @@
 #include "ctl.h"
 #include "epoch.h"
 #include "graph.h"
+#include "half_open.h"
 #include "inject.h"
 #include "limits.h"
 #include "pool.h"
@@ -68,6 +72,13 @@
 #include "sysfs.h"
 #include "target.h"
 #include "teardown.h"
+
+/* Period of the log lines about sessions that wait for the storage, and lines per period */
+#define RNBDT_WAIT_LOG		(30 * HZ)
+#define RNBDT_WAIT_LOG_LINES	4
+
+static DEFINE_RATELIMIT_STATE(rnbdt_wait_log, RNBDT_WAIT_LOG, RNBDT_WAIT_LOG_LINES);
+static u32 rnbdt_waiting;		/* sessions that wait for the storage; rnbdt_lock */
 
 /* Free a queue whose ring was destroyed, and keep its counters. */
 static void rnbdt_teardown_queue(struct rnbdt_session *s, u32 index)
@@ -85,17 +96,29 @@ static void rnbdt_teardown_queue(struct rnbdt_session *s, u32 index)
 	rnbdt_queue_free(q);
 }
 
-/* Refuse the requests that the storage does not have yet. */
-static void rnbdt_teardown_close_attaches(struct rnbdt_session *s)
+/*
+ * Refuse the requests that the storage does not have yet. Returns whether the storage has
+ * requests, whose end queues free_work.
+ */
+static bool rnbdt_teardown_close_attaches(struct rnbdt_session *s)
 {
 	struct rnbdt_attach *att;
 	unsigned long index;
+	bool waits;
 
 	mutex_lock(&rnbdt_lock);
 	xa_for_each(&s->attaches, index, att)
 		if (!xa_is_value(att))
 			rnbdt_attach_close(att, RNBD_ST_OK);
+	s->teardown.stopped = true;
+	rnbdt_limits_stopped(s);
+	waits = s->nr_bound;
+	if (waits) {
+		rnbdt_waiting++;
+		queue_delayed_work(rnbdt_timer_wq, &s->teardown.wait_work, RNBDT_WAIT_LOG);
+	}
 	mutex_unlock(&rnbdt_lock);
+	return waits;
 }
 
 /* Count frames that came too late for the export of the first attachment. */
@@ -119,13 +142,12 @@ static void rnbdt_teardown_count_late(struct rnbdt_session *s)
 	mutex_unlock(&rnbdt_lock);
 }
 
-/* Wait until the attachments have left their exports, and free them. */
+/* Free the attachments, which have left their exports. */
 static void rnbdt_teardown_attaches(struct rnbdt_session *s)
 {
 	struct rnbdt_attach *att;
 	unsigned long index;
 
-	wait_event(s->conn.wait, !READ_ONCE(s->nr_bound));
 	mutex_lock(&rnbdt_lock);
 	xa_for_each(&s->attaches, index, att) {
 		xa_erase(&s->attaches, index);
@@ -151,7 +173,7 @@ static void rnbdt_finish_teardown(struct rnbdt_session *s)
 
 	mutex_lock(&rnbdt_lock);
 	rnbdt_remember_epoch(s);
-	rnbdt_limits_gone(s);
+	rnbdt_half_open_gone(s);
 	list_del(&s->entry);
 	list_del(&s->host_entry);
 	rnbdt_session_advance(s, RNBDT_CLOSING, RNBDT_DEAD, NULL);
@@ -182,12 +204,77 @@ void rnbdt_linger_work(struct work_struct *work)
 	memalloc_noio_restore(noio);
 }
 
+/* Free the memory of a session whose requests have ended. */
+static void rnbdt_teardown_free(struct rnbdt_session *s)
+{
+	u32 i;
+
+	for (i = 0; i < RNBD_QUEUES_MAX; i++)
+		if (s->queues[i])
+			rnbdt_queue_wait_idle(s->queues[i]);
+	rnbdt_teardown_attaches(s);
+	for (i = 0; i < RNBD_QUEUES_MAX; i++)
+		if (s->queues[i])
+			rnbd_ring_destroy(&s->queues[i]->ring);
+	rnbdt_pool_free(&s->pool);
+	if (s->conn.pd)
+		ib_dealloc_pd(s->conn.pd);
+
+	/* All memory is free; the connection ids may take longer. */
+	mutex_lock(&rnbdt_lock);
+	rnbdt_limits_freed(s);
+	complete_all(&s->teardown.drained);
+	mutex_unlock(&rnbdt_lock);
+	if (s->live_at)
+		rnbdt_finish_teardown(s);
+	else
+		queue_work(rnbdt_linger_wq, &s->teardown.linger_work);
+}
+
 /**
- * rnbdt_teardown_work - drain a closing session and free its memory
+ * rnbdt_free_work - free the memory of a session for whose requests the teardown waited
+ * @work: rnbdt_session.teardown.free_work
+ *
+ * Context: work item of rnbdt_teardown_wq; takes rnbdt_lock, may sleep.
+ */
+void rnbdt_free_work(struct work_struct *work)
+{
+	struct rnbdt_session *s = container_of(work, struct rnbdt_session, teardown.free_work);
+	unsigned int noio = memalloc_noio_save();
+
+	cancel_delayed_work_sync(&s->teardown.wait_work);
+	mutex_lock(&rnbdt_lock);
+	rnbdt_waiting--;
+	mutex_unlock(&rnbdt_lock);
+	rnbdt_teardown_free(s);
+	memalloc_noio_restore(noio);
+}
+
+/**
+ * rnbdt_wait_work - log that a session waits for the storage
+ * @work: rnbdt_session.teardown.wait_work
+ *
+ * Context: work item of rnbdt_timer_wq; takes rnbdt_lock.
+ */
+void rnbdt_wait_work(struct work_struct *work)
+{
+	struct rnbdt_session *s = container_of(to_delayed_work(work), struct rnbdt_session,
+					       teardown.wait_work);
+
+	mutex_lock(&rnbdt_lock);
+	if (__ratelimit(&rnbdt_wait_log))
+		pr_warn("session %u: waits for the storage to complete requests, attachments: %u; sessions that wait: %u\n",
+			s->serial, s->nr_bound, rnbdt_waiting);
+	mutex_unlock(&rnbdt_lock);
+	queue_delayed_work(rnbdt_timer_wq, &s->teardown.wait_work, RNBDT_WAIT_LOG);
+}
+
+/**
+ * rnbdt_teardown_work - stop a closing session, and free its memory unless that must wait
  * @work: rnbdt_session.teardown.teardown_work
  *
- * Context: work item of rnbdt_teardown_wq or rnbdt_hangup_wq; takes rnbdt_lock,
- * waits for the storage without a limit of time.
+ * Context: work item of rnbdt_teardown_wq or rnbdt_hangup_wq; takes rnbdt_lock, may sleep,
+ * but does not wait for the storage.
  */
 void rnbdt_teardown_work(struct work_struct *work)
 {
@@ -227,27 +314,7 @@ void rnbdt_teardown_work(struct work_struct *work)
 	cancel_delayed_work_sync(&s->login.keepalive_work);
 	cancel_work_sync(&s->ctl.ctl_work);
 	rnbdt_teardown_count_late(s);
-	rnbdt_teardown_close_attaches(s);
-
-	for (i = 0; i < RNBD_QUEUES_MAX; i++)
-		if (s->queues[i])
-			rnbdt_queue_wait_idle(s->queues[i]);
-	rnbdt_teardown_attaches(s);
-	for (i = 0; i < RNBD_QUEUES_MAX; i++)
-		if (s->queues[i])
-			rnbd_ring_destroy(&s->queues[i]->ring);
-	rnbdt_pool_free(&s->pool);
-	if (s->conn.pd)
-		ib_dealloc_pd(s->conn.pd);
-
-	/* All memory is free; the connection ids may take longer. */
-	mutex_lock(&rnbdt_lock);
-	rnbdt_limits_freed(s);
-	complete_all(&s->teardown.drained);
-	mutex_unlock(&rnbdt_lock);
-	if (s->live_at)
-		rnbdt_finish_teardown(s);
-	else
-		queue_work(rnbdt_linger_wq, &s->teardown.linger_work);
+	if (!rnbdt_teardown_close_attaches(s))
+		rnbdt_teardown_free(s);
 	memalloc_noio_restore(noio);
 }

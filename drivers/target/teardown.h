@@ -7,7 +7,9 @@
 
 #include <linux/workqueue.h>
 
+void rnbdt_free_work(struct work_struct *work);
 void rnbdt_linger_work(struct work_struct *work);
 void rnbdt_teardown_work(struct work_struct *work);
+void rnbdt_wait_work(struct work_struct *work);
 
 #endif /* RNBDT_TEARDOWN_H */
