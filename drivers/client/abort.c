@@ -5,7 +5,7 @@
  * Operation: The thread that attaches or discovers binds its disk or session, and
  * unbinds it before others can use the disk. A request made until then sets
  * RNBDC_DISK_ABORTED or RNBDC_SESS_ABORTED, which end waits and attempts of
- * recovery, and fails the connection, which ends I/O on a disk that is being added.
+ * recovery. It ends I/O on a disk that is being added, or the connection of a discovery.
  * The thread then undoes what it has done.
  *
  * Ownership: The command owns struct rnbdc_abort and unbinds the session before
@@ -28,13 +28,21 @@
 /* Called with abort->lock held, which keeps what is bound. */
 static void rnbdc_abort_bound(struct rnbdc_abort *abort)
 {
-	if (abort->disk)
+	static const char reason[] = "interrupted";
+	struct rnbdc_session *sess = abort->sess;
+	unsigned long flags;
+
+	if (abort->disk) {
 		set_bit(RNBDC_DISK_ABORTED, &abort->disk->flags);
-	else
-		set_bit(RNBDC_SESS_ABORTED, &abort->sess->flags);
-	/* Other disks of the session connect again. */
-	rnbdc_session_fail(abort->sess, "interrupted");
-	wake_up_all(&abort->sess->wait);
+		/* I/O of a disk that is being added fails; the session serves others. */
+		spin_lock_irqsave(&sess->lock, flags);
+		rnbdc_disk_closed(abort->disk, reason);
+		spin_unlock_irqrestore(&sess->lock, flags);
+	} else {
+		set_bit(RNBDC_SESS_ABORTED, &sess->flags);
+		rnbdc_session_fail(sess, reason);
+	}
+	wake_up_all(&sess->wait);
 }
 
 /**

@@ -3,16 +3,16 @@
  * Attach and detach of disks.
  *
  * Operation: rnbdc_disk_attach() joins or creates a session (session_get.c), reserves
- * the name, attaches the export, creates the disk, lets I/O flow and adds the disk. Until RNBDC_DISK_ATTACHED is set, a
- * loss makes I/O fail, so that the reader of the partition table does not
- * block; after that, I/O waits for recovery (recover.c).
- * rnbdc_disk_detach() removes the disk while the connection still stands,
- * so that the target ends the requests in flight, and then disconnects.
+ * the name, attaches the export, creates the disk, lets I/O flow and adds the disk.
+ * Until RNBDC_DISK_ATTACHED is set, a loss makes I/O fail, so that the reader of the
+ * partition table does not block; after that, I/O waits for recovery (recover.c).
+ * rnbdc_disk_detach() removes the disk while the connection still stands, so that the
+ * target ends the requests in flight. The last disk of a session ends the connection.
  *
  * Ownership: The list of disks holds a reference from attach until detach,
  * the caller of attach or find another one. The disk is freed with the last
- * reference, and its session with it (release.c). The name is reserved from before the connection
- * until the disk is removed.
+ * reference, and drops that of its session then (release.c). The name is reserved from
+ * before the connection until the disk is removed.
  *
  * Concurrency: RNBDC_DISK_DETACH is claimed by one thread only, under the
  * disk's open_mutex unless the detach is forced; opens fail from then on.
@@ -96,6 +96,8 @@ static void rnbdc_disk_close(struct rnbdc_disk *disk, bool created)
 	struct rnbdc_session *sess = disk->sess;
 
 	rnbdc_disk_advance(disk, RNBDC_CLOSING);
+	/* In this state nothing queues it, and it asks for the export no more. */
+	cancel_delayed_work_sync(&disk->attach_work);
 	if (!rnbdc_session_leave(sess, created))
 		rnbdc_export_detach(disk);
 	mutex_lock(&sess->recovery.lock);

@@ -3,8 +3,8 @@
  * Control entries: attach an export, and events about attachments.
  *
  * Operation: rnbdc_export_attach() asks the target on queue 0 of a live session for the
- * export of a disk, under a new handle, and waits for the answer, which it compares
- * with what the disk was created with. The target reports when it has closed an
+ * export of a disk, under a new handle, and waits for the answer. rnbdc_check_attach()
+ * compares it with what the disk was created with. The target reports when it has closed an
  * attachment, which makes the disk attach again, and when the capacity has changed.
  *
  * Ownership: disk->offer belongs to the completion handler of queue 0 until it has set
@@ -137,8 +137,16 @@ bool rnbdc_restarted(const struct rnbdc_disk *disk)
 	return memcmp(disk->incarnation, disk->offer.incarnation, sizeof(disk->incarnation));
 }
 
-/* Compare an offer with what the disk was created with. */
-static int rnbdc_check_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
+/**
+ * rnbdc_check_attach - compare an offer with what the disk was created with
+ * @disk: disk with a gendisk and an offer, of which no request is in flight
+ * @errmsg: filled on error
+ *
+ * Context: any; recovery.lock held.
+ * Return: 0, -EMEDIUMTYPE if the offer does not suit the disk, or -EUCLEAN if acknowledged
+ * writes may be lost.
+ */
+int rnbdc_check_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 {
 	const struct rnbd_geometry *old = &disk->geo, *new = &disk->offer.geo;
 
@@ -171,7 +179,7 @@ static int rnbdc_check_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errm
  *
  * Context: process context, may sleep; ends early when the connection is lost, the disk is
  * detached or deactivated, or the attach is aborted.
- * Return: 0 with disk->offer valid and checked, or a negative errno, for a refusal that of
+ * Return: 0 with disk->offer valid, or a negative errno, for a refusal that of
  * rnbdc_status_error().
  */
 int rnbdc_export_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
@@ -212,7 +220,7 @@ int rnbdc_export_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 	}
 	spin_unlock_irq(&sess->lock);
 	mutex_unlock(&sess->ctl.lock);
-	return ret ?: disk->gd ? rnbdc_check_attach(disk, errmsg) : 0;
+	return ret;
 }
 
 /* Release the index of a handle; it may be used again. */

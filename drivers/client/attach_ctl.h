@@ -15,6 +15,7 @@ struct rnbdc_errmsg;
 struct rnbdc_queue;
 struct rnbdc_session;
 
+int rnbdc_check_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg);
 int rnbdc_export_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg);
 void rnbdc_export_detach(struct rnbdc_disk *disk);
 void rnbdc_forget_detached(struct rnbdc_session *sess);

@@ -15,10 +15,10 @@
  *	rnbdc_abort.lock		request to end an attach
  *	rnbdc_session.lock		state of one session
  *
- * rnbdc_disks_lock and recover_lock are never held together. Recovery
+ * rnbdc_disks_lock and recovery.lock are never held together. Recovery
  * never takes open_mutex, because its holder may wait for I/O of the disk.
  *
- * A writer of the sysfs file "deactivate" takes recover_lock, and removal of
+ * A writer of the sysfs file "deactivate" takes recovery.lock, and removal of
  * the disk waits for that writer: del_gendisk() is called without a lock of
  * this list. The connection manager calls its event handler under a mutex of
  * the cm_id, for which rdma_destroy_id() waits. The handler takes only

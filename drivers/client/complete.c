@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Completion of requests: replies, RDMA READs and cancellation.
+ * Completion of requests: replies and RDMA READs.
  *
  * Operation
  *
@@ -31,10 +31,7 @@
  * is a path error only if the target has lost its storage (core/status.c). A
  * request for which the target lacked memory is sent again after a pause: it
  * never ends with that error, however often the target is asked. A
- * protocol error or a failed work request ends the connection; the requests in
- * flight are then taken back by rnbdc_disk_cancel_requests(), after the device
- * has released their pages, to be sent again over the next connection, to fail, or to
- * be held (hold.c).
+ * protocol error or a failed work request ends the connection (cancel.c).
  */
 
 #include <linux/blk-mq.h>
@@ -55,10 +52,11 @@
 #include "complete.h"
 #include "data.h"
 #include "disk.h"
-#include "hold.h"
+#include "orphan.h"
 #include "queue.h"
 #include "session.h"
 #include "stage.h"
+#include "stall.h"
 #include "state.h"
 #include "submit.h"
 #include "trace.h"
@@ -186,12 +184,15 @@ static void rnbdc_finish(struct rnbdc_req *done, struct rnbdc_hwq *start)
 static void rnbdc_retire(struct rnbdc_queue *q, struct rnbdc_req *req,
 			 struct rnbdc_req **done)
 {
-	rnbdc_free_space(q, req);
-	q->reqs[req->wire.tag] = NULL;
-	q->free_tags[q->nr_free_tags++] = req->wire.tag;
+	if (likely(!req->orphaned)) {
+		rnbdc_free_space(q, req);
+		q->reqs[req->wire.tag] = NULL;
+		q->free_tags[q->nr_free_tags++] = req->wire.tag;
+		rnbdc_hwq_put_tag(req->hwq);
+		q->in_flight--;
+	}
 	if (unlikely(q->query.req == req))
 		q->query.req = NULL;
-	q->in_flight--;
 	req->state = RNBDC_REQ_IDLE;
 	req->next = *done;
 	*done = req;
@@ -300,20 +301,20 @@ static enum rnbd_proto_err rnbdc_complete_reply(struct rnbdc_queue *q,
 {
 	struct rnbd_ring *ring = &q->ring;
 	struct rnbdc_req *req = q->reqs[reply->tag];
+	enum rnbd_proto_err perr;
 
-	/* The request is not in flight, already answered, or not sent yet. */
-	if (unlikely(!req || req->state != RNBDC_REQ_SENT ||
+	if (unlikely(!req))
+		return rnbdc_orphan_reply(q, reply);
+	/* The request is already answered, or not sent yet. */
+	if (unlikely(req->state != RNBDC_REQ_SENT ||
 		     (ring->open && req->frame_seq == ring->send_seq)))
 		return RNBD_PERR_TAG;
-	if (unlikely(reply->status == RNBD_ST_OK && reply->length != req->wire.length))
-		return RNBD_PERR_LENGTH;
-
-	if (unlikely(reply->is_inline && (!rnbd_op_data_in(req->wire.op) ||
-					  !(req->wire.flags & RNBD_REQ_INLINE))))
-		return RNBD_PERR_FLAGS;
+	perr = rnbd_check_reply(reply, &req->wire);
+	if (unlikely(perr))
+		return perr;
 
 	req->status = rnbdc_blk_status(reply->status);
-	if (unlikely(req->status == BLK_STS_RESOURCE))
+	if (unlikely(reply->status == RNBD_ST_NOMEM))
 		q->stats.nomem_retries++;
 	rnbdc_note_durable(req);
 	trace_rnbdc_reply(q, req);
@@ -434,77 +435,4 @@ void rnbdc_queue_credit(struct rnbd_ring *ring)
 	start = rnbdc_restart_hw_queues(q);
 	spin_unlock_irqrestore(&ring->lock, flags);
 	rnbdc_finish(NULL, start);
-}
-
-/**
- * rnbdc_queue_abandon - take a request back from a queue without a connection
- * @q: drained queue
- * @req: request in flight; its status becomes rnbdc_lost_status()
- *
- * Context: teardown of the connection; the queue has no other user.
- */
-static void rnbdc_queue_abandon(struct rnbdc_queue *q, struct rnbdc_req *req)
-{
-	if (q->reqs && q->reqs[req->wire.tag] == req)
-		q->reqs[req->wire.tag] = NULL;
-	rnbdc_free_space(q, req);
-	req->state = RNBDC_REQ_IDLE;
-	req->status = rnbdc_lost_status(req->hwq->disk);
-}
-
-/* How rnbdc_cancel_rq() ends requests. */
-struct rnbdc_cancel {
-	bool replay;
-	bool hold;
-};
-
-static bool rnbdc_cancel_rq(struct request *rq, void *data)
-{
-	struct rnbdc_req *req = blk_mq_rq_to_pdu(rq);
-	const struct rnbdc_cancel *cancel = data;
-	bool hold, answered;
-	blk_status_t status;
-
-	if (!blk_mq_request_started(rq) || blk_mq_request_completed(rq) ||
-	    req->state == RNBDC_REQ_HELD)
-		return true;
-	answered = req->state == RNBDC_REQ_WAIT_SENT;
-	status = req->status;
-	hold = cancel->hold && !answered && rnbdc_must_hold(req);
-	rnbdc_queue_abandon(req->queue, req);
-	if (answered) {
-		/* The reply has come; the request waited for its SEND to complete. */
-		req->status = status;
-		req->replay = false;
-		blk_mq_complete_request(rq);
-		return true;
-	}
-	if (hold) {
-		rnbdc_hold(req);
-		return true;
-	}
-	req->replay = cancel->replay;
-	if (cancel->replay)
-		req->hwq->disk->stats.replayed++;
-	blk_mq_complete_request(rq);
-	return true;
-}
-
-/**
- * rnbdc_disk_cancel_requests - end all requests in flight of a lost connection
- * @disk: disk of a disconnected session, with quiesced queues
- * @replay: requeue the requests in the block layer instead of failing them
- * @hold: keep those that the target may still execute, see hold.c
- *
- * On return the block layer owns all requests that are not held, and the pages of all
- * of them are unmapped.
- *
- * Context: process context, may sleep; recover_lock held.
- */
-void rnbdc_disk_cancel_requests(struct rnbdc_disk *disk, bool replay, bool hold)
-{
-	struct rnbdc_cancel cancel = { .replay = replay, .hold = hold };
-
-	blk_mq_tagset_busy_iter(&disk->tag_set, rnbdc_cancel_rq, &cancel);
-	blk_mq_tagset_wait_completed_request(&disk->tag_set);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Completion of requests: replies, RDMA READs and cancellation. See complete.c.
+ * Completion of requests: replies and RDMA READs. See complete.c.
  */
 #ifndef RNBDC_COMPLETE_H
 #define RNBDC_COMPLETE_H
@@ -16,7 +16,6 @@ struct rnbdc_queue;
 
 void rnbdc_retry_init(struct rnbdc_disk *disk);
 void rnbdc_complete_rq(struct request *rq);
-void rnbdc_disk_cancel_requests(struct rnbdc_disk *disk, bool replay, bool hold);
 enum rnbd_proto_err rnbdc_handle_replies(struct rnbdc_queue *q,
 					 struct rnbd_frame *frame);
 void rnbdc_queue_sent(struct rnbd_ring *ring, u32 seq, u32 slot);

@@ -14,7 +14,7 @@
  * from rnbdc_connect() to rnbdc_release_connection().
  *
  * Concurrency: The caller owns the connection: attach, detach, or recovery
- * under recover_lock. conn_lock is held while queue pairs are created and
+ * under recovery.lock. conn_lock is held while queue pairs are created and
  * resources are freed, so that readers in sysfs find them valid. Completion
  * handlers run until rnbdc_disconnect() has drained the queue pairs.
  *

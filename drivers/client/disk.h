@@ -117,6 +117,8 @@ struct rnbdc_log {
  * @hctx: hardware queue of blk-mq; constant
  * @last_write_ns: ktime_get_ns() when the latest write was acknowledged that needs a
  *	flush to be durable
+ * @tags: wire tags of @queue that requests of @hctx have
+ * @units: pool units of @queue that requests of @hctx have
  * @stalled: @hctx is stopped at a high watermark of @queue
  * @next_stalled: next in the list of stalled hardware queues of @queue
  * @next_start: next in a list of hardware queues that a completion handler of @queue
@@ -129,6 +131,8 @@ struct rnbdc_hwq {
 	struct rnbdc_queue *queue;
 	struct blk_mq_hw_ctx *hctx;
 	u64 last_write_ns;
+	u32 tags;
+	u32 units;
 	bool stalled;
 	struct rnbdc_hwq *next_stalled;
 	struct rnbdc_hwq *next_start;
@@ -149,7 +153,7 @@ struct rnbdc_resize {
 };
 
 /**
- * struct rnbdc_disk_stats - counters of a disk; protected by recover_lock
+ * struct rnbdc_disk_stats - counters of a disk; protected by recovery.lock
  * @restarts: reconnects that found another incarnation of the export
  * @replayed: requests that were sent again after a loss
  */
@@ -173,7 +177,7 @@ struct rnbdc_disk_stats {
  * @tag_set: blk-mq tags
  * @hwqs: hardware queues by index, as many as @tag_set has
  * @geo: properties of the export; replaced only while the queues are quiesced, except
- *	the capacity, which is written under recover_lock and read without a lock
+ *	the capacity, which is written under recovery.lock and read without a lock
  * @handle: handle of the attachment that requests carry; replaced with @geo
  * @offer: reply to the latest request to attach
  * @lost_at: jiffies of the latest change to RNBDC_RECONNECTING
@@ -202,8 +206,8 @@ struct rnbdc_disk_stats {
  *	on rnbdc_timer_wq
  * @fail_io_work: makes I/O fail fast_io_fail seconds after a loss; on rnbdc_timer_wq
  * @held: requests of a lost connection that the target may still execute, linked by
- *	rnbdc_req.next, see hold.c; protected by recover_lock
- * @nr_held: length of @held; written under recover_lock
+ *	rnbdc_req.next, see hold.c; protected by recovery.lock
+ * @nr_held: length of @held; written under recovery.lock
  * @resize: capacity that the target reported last
  * @stats: counters
  */

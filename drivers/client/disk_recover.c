@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A disk during the loss of its connection: which I/O waits, fails or is held.
+ * A disk during the loss of its attachment: which I/O waits, fails or is held.
  *
  * Operation: Recovery of the session (recover.c) suspends each disk, and cancels
  * its requests when the queue pairs are drained. Requests then wait in the block
  * layer to be sent again, or they fail if that is the disk's policy. Waiting I/O
  * fails after fast_io_fail seconds. After loss_timeout the disk fails for good.
- * Writes that were sent fail only then: until a login is granted, the target may
- * still execute them (hold.c). A new connection resumes the disk.
+ * Writes that were sent fail only then: until the export is attached again, the target
+ * may still execute them (hold.c). A new attachment resumes the disk.
+ *
+ * If only the attachment of a disk ends, its requests stay with the connection until the
+ * target has answered them. Those that fail before leave an orphan (orphan.c).
  *
  * Ownership: nothing is allocated or kept.
  *
@@ -28,8 +31,8 @@
 #include <linux/workqueue.h>
 
 #include "../core/inject.h"
+#include "cancel.h"
 #include "client.h"
-#include "complete.h"
 #include "disk.h"
 #include "disk_recover.h"
 #include "hold.h"
@@ -53,7 +56,10 @@ static void rnbdc_unquiesce(struct rnbdc_disk *disk)
 	blk_mq_kick_requeue_list(queue);
 }
 
-/* Make I/O fail until the disk is live, which a deactivated disk never is. */
+/*
+ * Make I/O fail until the disk is live, which a deactivated disk never is. Writes that were
+ * sent over a connection that still stands wait for their replies.
+ */
 static void rnbdc_fail_io(struct rnbdc_disk *disk)
 {
 	struct rnbdc_session *sess = disk->sess;
@@ -65,8 +71,16 @@ static void rnbdc_fail_io(struct rnbdc_disk *disk)
 	if (fail)
 		set_bit(RNBDC_DISK_FAIL_IO, &disk->flags);
 	spin_unlock_irqrestore(&sess->lock, flags);
-	if (fail)
-		rnbdc_unquiesce(disk);
+	if (!fail)
+		return;
+	rnbdc_disk_fail_requests(disk, false);
+	rnbdc_unquiesce(disk);
+}
+
+/* The number of requests that modify the disk and that the target may still execute. */
+static u32 rnbdc_unconfirmed(struct rnbdc_disk *disk)
+{
+	return READ_ONCE(disk->nr_held) + rnbdc_disk_in_flight(disk).modifying;
 }
 
 static void rnbdc_fail_io_work(struct work_struct *work)
@@ -74,8 +88,8 @@ static void rnbdc_fail_io_work(struct work_struct *work)
 	struct rnbdc_disk *disk = container_of(to_delayed_work(work), struct rnbdc_disk,
 					       fail_io_work);
 
-	pr_warn("%s: no connection for %u seconds, I/O fails, %u writes that were sent wait\n",
-		rnbdc_disk_name(disk), disk->opt.fast_io_fail, READ_ONCE(disk->nr_held));
+	pr_warn("%s: not attached for %u seconds, I/O fails, %u writes that were sent wait\n",
+		rnbdc_disk_name(disk), disk->opt.fast_io_fail, rnbdc_unconfirmed(disk));
 	rnbdc_fail_io(disk);
 }
 
@@ -155,7 +169,9 @@ void rnbdc_disk_lost(struct rnbdc_disk *disk)
 
 /**
  * rnbdc_disk_give_up - end recovery of a disk: all I/O fails, also what was held
- * @disk: disk that is not being closed
+ * @disk: disk that is not being closed, and that is suspended if it is live
+ *
+ * Requests whose data are being transferred end when that is done.
  *
  * Context: process context, may sleep; recovery.lock held.
  */
@@ -167,6 +183,7 @@ void rnbdc_disk_give_up(struct rnbdc_disk *disk)
 		return;
 	cancel_delayed_work_sync(&disk->fail_io_work);
 	rnbdc_held_release(disk, false);
+	rnbdc_disk_fail_requests(disk, true);
 	rnbdc_unquiesce(disk);
 }
 
@@ -178,10 +195,25 @@ static bool rnbdc_overdue(const struct rnbdc_disk *disk, unsigned long since)
 }
 
 /**
+ * rnbdc_silent_since - get the time from which loss_timeout counts
+ * @disk: disk that reconnects
+ *
+ * A target that answers BUSY may still execute the writes that were sent, for as long as
+ * its storage takes. A target that is cut off submits nothing more after a time.
+ *
+ * Context: process context.
+ * Return: jiffies of the loss, or of the latest answer BUSY if such writes wait.
+ */
+unsigned long rnbdc_silent_since(struct rnbdc_disk *disk)
+{
+	return rnbdc_unconfirmed(disk) ? disk->busy_at : disk->lost_at;
+}
+
+/**
  * rnbdc_disk_check_time - fail a disk, or its I/O, if it has waited for too long
  * @disk: disk
  *
- * After loss_timeout only the writes that are held still wait, as long as the target
+ * After loss_timeout only the writes that were sent still wait, as long as the target
  * answers that it is busy.
  *
  * Context: process context, may sleep; recovery.lock held.
@@ -198,8 +230,8 @@ void rnbdc_disk_check_time(struct rnbdc_disk *disk)
 	if (!rnbdc_overdue(disk, disk->lost_at) ||
 	    test_and_set_bit(RNBDC_DISK_OVERDUE, &disk->flags))
 		return;
-	pr_warn("%s: no connection for %u seconds, I/O fails, %u writes wait because the target may still execute them\n",
-		rnbdc_disk_name(disk), disk->opt.loss_timeout, disk->nr_held);
+	pr_warn("%s: not attached for %u seconds, I/O fails, %u writes wait because the target may still execute them\n",
+		rnbdc_disk_name(disk), disk->opt.loss_timeout, rnbdc_unconfirmed(disk));
 	rnbdc_fail_io(disk);
 }
 

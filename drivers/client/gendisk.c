@@ -51,9 +51,9 @@
 #include "errmsg.h"
 #include "gendisk.h"
 #include "queue.h"
-#include "queue_alloc.h"
 #include "session.h"
 #include "slow.h"
+#include "stall.h"
 #include "submit.h"
 
 RNBD_PARAM_UINT(io_timeout, 30, 1, 3600,
@@ -316,7 +316,8 @@ static void rnbdc_fit_storage(struct rnbdc_disk *disk, u32 *depth)
 	const struct rnbdc_session *sess = disk->sess;
 	u32 limit = disk->offer.storage_inflight ?: U32_MAX;
 
-	*depth = sess->grant.queue_depth;
+	/* A queue has more wire tags than a disk uses, see stall.c. */
+	*depth = min(sess->opt.depth, sess->grant.queue_depth);
 	disk->nr_queues = sess->nr_queues;
 	if ((u64)*depth * disk->nr_queues > limit) {
 		disk->nr_queues = clamp(limit / min(*depth, RNBDC_DEPTH_MIN), 1U,
@@ -339,8 +340,19 @@ static int rnbdc_alloc_hwqs(struct rnbdc_disk *disk)
 		disk->hwqs[i].disk = disk;
 		disk->hwqs[i].queue = i < first_poll ? sess->queues[i] :
 				      sess->queues[sess->nr_queues - disk->nr_queues + i];
+		rnbdc_hwq_join(&disk->hwqs[i]);
 	}
 	return 0;
+}
+
+static void rnbdc_free_hwqs(struct rnbdc_disk *disk)
+{
+	u32 i;
+
+	for (i = 0; i < disk->nr_queues; i++)
+		rnbdc_hwq_leave(&disk->hwqs[i]);
+	kfree(disk->hwqs);
+	disk->hwqs = NULL;
 }
 
 /**
@@ -405,7 +417,7 @@ int rnbdc_disk_create(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 free_tag_set:
 	blk_mq_free_tag_set(set);
 free_hwqs:
-	kfree(disk->hwqs);
+	rnbdc_free_hwqs(disk);
 	disk->hwqs = NULL;
 	return ret;
 }
@@ -472,7 +484,7 @@ void rnbdc_disk_remove(struct rnbdc_disk *disk)
 	rnbdc_class_remove(disk);
 	cancel_delayed_work_sync(&disk->retry_work);
 	for (i = 0; disk->hwqs && i < disk->nr_queues; i++)
-		rnbdc_queue_forget(&disk->hwqs[i]);
+		rnbdc_hwq_leave(&disk->hwqs[i]);
 	/* A completion handler may be about to start one that it found before. */
 	synchronize_rcu();
 	if (disk->index >= 0)

@@ -25,7 +25,7 @@
  * A held request belongs to the list in rnbdc_disk.held. For the block layer it
  * is in flight. It has no mapped pages, pool space or tag of a queue.
  *
- * Concurrency: the list is protected by recover_lock; nr_held is read without it. The
+ * Concurrency: the list is protected by recovery.lock; nr_held is read without it. The
  * state of a request is read without a lock by its time-out.
  *
  * Errors: none; holding allocates no memory.
@@ -58,7 +58,7 @@ bool rnbdc_must_hold(const struct rnbdc_req *req)
  * rnbdc_hold - keep a request of a lost connection
  * @req: request that no queue refers to and whose pages the device has released
  *
- * Context: process context, recover_lock held.
+ * Context: process context, recovery.lock held.
  */
 void rnbdc_hold(struct rnbdc_req *req)
 {
@@ -75,26 +75,11 @@ void rnbdc_hold(struct rnbdc_req *req)
 }
 
 /**
- * rnbdc_silent_since - get the time from which loss_timeout counts
- * @disk: disk of a session that reconnects
- *
- * A target that answers BUSY may still execute the held requests, for as long as its
- * storage takes. A target that is cut off submits nothing more after a time.
- *
- * Context: recover_work, or a login that it waits for.
- * Return: jiffies of the loss, or of the latest answer BUSY if requests are held.
- */
-unsigned long rnbdc_silent_since(const struct rnbdc_disk *disk)
-{
-	return disk->nr_held ? disk->busy_at : disk->lost_at;
-}
-
-/**
  * rnbdc_held_release - give all held requests back to the block layer
  * @disk: disk
  * @replay: requeue the requests to be sent again, otherwise fail them
  *
- * Context: process context, recover_lock held. With @replay the session is live and
+ * Context: process context, recovery.lock held. With @replay the session is live and
  * its queues are quiesced, otherwise I/O of the session fails.
  */
 void rnbdc_held_release(struct rnbdc_disk *disk, bool replay)

@@ -12,7 +12,6 @@ struct rnbdc_req;
 
 bool rnbdc_must_hold(const struct rnbdc_req *req);
 void rnbdc_hold(struct rnbdc_req *req);
-unsigned long rnbdc_silent_since(const struct rnbdc_disk *disk);
 void rnbdc_held_release(struct rnbdc_disk *disk, bool replay);
 
 #endif /* RNBDC_HOLD_H */

@@ -37,19 +37,14 @@
 #include "auth.h"
 #include "client.h"
 #include "cm.h"
-#include "disk.h"
 #include "errmsg.h"
-#include "hold.h"
 #include "login.h"
 #include "queue.h"
 #include "session.h"
+#include "stall.h"
 #include "state.h"
 
-/*
- * Milliseconds to wait for the reply to a login, and to a request for a list. The
- * target sends keep-alives while it allocates a large pool, so the limit can be long.
- */
-#define RNBDC_LOGIN_MS		50000
+/* Milliseconds to wait for a list, which needs no pool. */
 #define RNBDC_LIST_MS		20000
 
 /**
@@ -93,28 +88,6 @@ static u32 rnbdc_inline_limit(const struct rnbdc_session *sess, u32 requested)
 	return min(requested, sess->opt.slot_size - RNBD_RING_DATA_OFFSET);
 }
 
-/* Milliseconds to wait for a reply; a reconnect ends with the last loss_timeout. */
-static u32 rnbdc_login_ms(struct rnbdc_session *sess)
-{
-	unsigned long waited, limit;
-	struct rnbdc_disk *disk;
-	u32 ms = 0;
-
-	/* A list needs no pool. */
-	if (sess->login.exports)
-		return RNBDC_LIST_MS;
-	if (sess->state == RNBDC_SESS_NEW)
-		return RNBDC_LOGIN_MS;
-	list_for_each_entry(disk, &sess->disks, entry) {
-		limit = disk->opt.loss_timeout * HZ;
-		if (!limit)
-			return RNBDC_LOGIN_MS;
-		waited = jiffies - rnbdc_silent_since(disk);
-		ms = max(ms, jiffies_to_msecs(limit - min(limit, waited)) + 1);
-	}
-	return min_t(u32, RNBDC_LOGIN_MS, ms);
-}
-
 /**
  * rnbdc_login_to_target - log in to a target
  * @sess: session whose queue 0 is connected
@@ -142,7 +115,7 @@ int rnbdc_login_to_target(struct rnbdc_session *sess, struct rnbdc_errmsg *errms
 	/* A reconnect must be granted the limits that the disks were created with. */
 	info->nr_queues = sess->nr_queues ?:
 			  min(rnbdc_requested_queues(sess), RNBD_QUEUES_MAX);
-	info->queue_depth = sess->grant.queue_depth ?: sess->opt.depth;
+	info->queue_depth = sess->grant.queue_depth ?: rnbdc_wire_depth(sess->opt.depth);
 	info->keepalive_ms = sess->opt.keepalive_ms;
 	info->inline_read = rnbdc_inline_limit(sess, sess->opt.inline_read);
 	info->inline_write = rnbdc_inline_limit(sess, sess->opt.inline_write);
@@ -168,7 +141,7 @@ static int rnbdc_login_send(struct rnbdc_session *sess, u8 type, const void *ent
 		rnbdc_errmsg_set(errmsg, "%s", sess->recovery.broken_reason ?: "connection lost");
 		return ret;
 	}
-	return rnbdc_cm_wait(q, rnbdc_login_ms(sess), errmsg,
+	return rnbdc_cm_wait(q, sess->login.exports ? RNBDC_LIST_MS : sess->login.reply_ms, errmsg,
 			     "the target does not answer the login");
 }
 

@@ -20,6 +20,7 @@
 #include "../core/ring.h"
 
 struct rnbdc_hwq;
+struct rnbdc_orphan;
 struct rnbdc_queue;
 struct rnbdc_session;
 
@@ -49,6 +50,7 @@ enum rnbdc_req_state {
  * @frame_seq: number of the frame that carries the request
  * @wrs: send-queue entries reserved for the request
  * @replay: requeue the request instead of completing it
+ * @orphaned: an orphan has the wire tag and the pool space of the request
  * @slow: time-outs since the request was sent, see slow.c
  * @ask: the target is to be asked about the request
  * @stuck: the request was answered, and then timed out
@@ -69,6 +71,7 @@ struct rnbdc_req {
 	struct rnbdc_queue *queue;
 	u8 state;
 	bool replay;
+	bool orphaned;
 	blk_status_t status;
 	u8 slow;
 	bool ask;
@@ -152,6 +155,7 @@ struct rnbdc_query {
  * @fragmented: requests that took more than one extent
  * @nomem_retries: requests to be sent again because the target lacked memory
  * @slow_requests: requests that were not answered within the time-out
+ * @orphans: requests that ended before the target answered them
  */
 struct rnbdc_queue_stats {
 	u64 requests;
@@ -172,6 +176,7 @@ struct rnbdc_queue_stats {
 	u64 fragmented;
 	u64 nomem_retries;
 	u64 slow_requests;
+	u64 orphans;
 };
 
 /**
@@ -191,6 +196,7 @@ struct rnbdc_queue_stats {
  * @bounce: local mirror of @pool in transfer mode "copy"
  * @nr_bounce: members of @bounce
  * @reqs: requests in flight, by wire tag
+ * @orphans: wire tags and pool space of requests that have ended early, see orphan.c
  * @free_tags: stack of the wire tags that no request has
  * @nr_free_tags: used members of @free_tags
  * @out: RDMA WRITEs of the open frame
@@ -202,11 +208,13 @@ struct rnbdc_queue_stats {
  * @open_reqs: requests in the open frame
  * @sq_free: send-queue entries for data work requests that are not reserved
  * @sq_size: send-queue entries for data work requests
- * @in_flight: requests submitted and not completed
+ * @max_req_wrs: send-queue entries that the largest request can need
+ * @in_flight: wire tags in use
  * @sent_seq: the SENDs of all frames before this number have completed
  * @waiting: requests in RNBDC_REQ_WAIT_SENT
  * @send_fence: last request whose RDMA READ the next SEND or RDMA WRITE must not
  *	overtake, or NULL
+ * @nr_idle: hardware queues of disks that use this queue and have no wire tag of it
  * @stalled: hardware queues that are stopped at a high watermark, in the order in
  *	which they were stopped
  * @stalled_tail: end of @stalled
@@ -231,6 +239,7 @@ struct rnbdc_queue {
 	struct rnbdc_bounce *bounce;
 	u32 nr_bounce;
 	struct rnbdc_req **reqs;
+	struct rnbdc_orphan *orphans;
 	u16 *free_tags;
 	u32 nr_free_tags;
 	struct rnbdc_stage out;
@@ -242,10 +251,12 @@ struct rnbdc_queue {
 	u32 open_reqs;
 	u32 sq_free;
 	u32 sq_size;
+	u32 max_req_wrs;
 	u32 in_flight;
 	u32 sent_seq;
 	struct rnbdc_req *waiting;
 	struct rnbdc_req *send_fence;
+	u32 nr_idle;
 	struct rnbdc_hwq *stalled;
 	struct rnbdc_hwq **stalled_tail;
 	bool ready;

@@ -22,11 +22,12 @@
 #include <rdma/ib_verbs.h>
 
 #include "../core/ring.h"
-#include "disk.h"
+#include "orphan.h"
 #include "queue.h"
 #include "queue_alloc.h"
 #include "session.h"
 #include "stage.h"
+#include "stall.h"
 #include "submit.h"
 
 /*
@@ -45,7 +46,7 @@ static u32 rnbdc_queue_data_wrs(const struct rnbdc_session *sess)
 	u64 pages = div_u64(sess->opt.pool_bytes >> RNBD_UNIT_SHIFT,
 			    rnbdc_requested_queues(sess));
 	u32 sge = min(sess->conn.max_sge, sess->conn.max_sge_rd);
-	u32 small = (2 + rnbdc_guard_wrs(sess)) * sess->opt.depth;
+	u32 small = (2 + rnbdc_guard_wrs(sess)) * rnbdc_wire_depth(sess->opt.depth);
 	u32 large = min_t(u64, small + div_u64(pages, sge), RNBDC_LARGE_WRS);
 	u32 want = max3(small, large, 2 * rnbdc_max_req_wrs(sess));
 	u32 other = sess->opt.ring_slots + 2;
@@ -53,19 +54,6 @@ static u32 rnbdc_queue_data_wrs(const struct rnbdc_session *sess)
 		   sess->conn.dev->attrs.max_qp_wr - other : 0;
 
 	return min(want, have);
-}
-
-/* Recovery starts the hardware queues that stalled on the last connection. */
-static void rnbdc_clear_stalled(struct rnbdc_queue *q)
-{
-	struct rnbdc_hwq *hwq;
-
-	lockdep_assert_held(&q->ring.lock);
-
-	for (hwq = q->stalled; hwq; hwq = hwq->next_stalled)
-		hwq->stalled = false;
-	q->stalled = NULL;
-	q->stalled_tail = &q->stalled;
 }
 
 /**
@@ -79,6 +67,7 @@ static void rnbdc_clear_stalled(struct rnbdc_queue *q)
 int rnbdc_queue_alloc(struct rnbdc_queue *q)
 {
 	const struct rnbdc_session *sess = q->sess;
+	u32 depth = rnbdc_wire_depth(sess->opt.depth);
 
 	q->data_cqe.done = rnbdc_data_done;
 	q->open_wrs = 0;
@@ -91,12 +80,13 @@ int rnbdc_queue_alloc(struct rnbdc_queue *q)
 	q->query = (struct rnbdc_query) { };
 	q->sq_size = rnbdc_queue_data_wrs(sess);
 	q->sq_free = q->sq_size;
-	if (q->sq_size < rnbdc_max_req_wrs(sess))
+	q->max_req_wrs = rnbdc_max_req_wrs(sess);
+	if (q->sq_size < q->max_req_wrs)
 		return -EOPNOTSUPP;
 	q->frame_wrs = kvcalloc(sess->opt.ring_slots + 1, sizeof(*q->frame_wrs),
 				GFP_KERNEL);
-	q->reqs = kvcalloc(sess->opt.depth, sizeof(*q->reqs), GFP_KERNEL);
-	q->free_tags = kvcalloc(sess->opt.depth, sizeof(*q->free_tags), GFP_KERNEL);
+	q->reqs = kvcalloc(depth, sizeof(*q->reqs), GFP_KERNEL);
+	q->free_tags = kvcalloc(depth, sizeof(*q->free_tags), GFP_KERNEL);
 	q->nr_free_tags = 0;
 	if (!q->frame_wrs || !q->reqs || !q->free_tags || rnbdc_stage_init(&q->out) ||
 	    rnbdc_stage_init(&q->in))
@@ -129,6 +119,7 @@ void rnbdc_queue_init_tags(struct rnbdc_queue *q, u32 depth)
  */
 void rnbdc_queue_free(struct rnbdc_queue *q)
 {
+	rnbdc_orphans_free(q);
 	rnbdc_stage_exit(&q->in);
 	rnbdc_stage_exit(&q->out);
 	kvfree(q->free_tags);
@@ -191,27 +182,5 @@ void rnbdc_queue_ready(struct rnbdc_queue *q, bool ready)
 	WRITE_ONCE(q->ready, ready);
 	if (!ready)
 		rnbdc_clear_stalled(q);
-	spin_unlock_irq(&q->ring.lock);
-}
-
-/**
- * rnbdc_queue_forget - take a hardware queue off the list of those that stalled
- * @hwq: hardware queue of a disk without requests, which is about to be freed
- *
- * Context: process context; takes ring.lock.
- */
-void rnbdc_queue_forget(struct rnbdc_hwq *hwq)
-{
-	struct rnbdc_queue *q = hwq->queue;
-	struct rnbdc_hwq **at;
-
-	spin_lock_irq(&q->ring.lock);
-	for (at = &q->stalled; *at && *at != hwq; at = &(*at)->next_stalled)
-		;
-	if (*at) {
-		*at = hwq->next_stalled;
-		if (!*at)
-			q->stalled_tail = at;
-	}
 	spin_unlock_irq(&q->ring.lock);
 }

@@ -7,7 +7,6 @@
 
 #include <linux/types.h>
 
-struct rnbdc_hwq;
 struct rnbdc_queue;
 struct rnbdc_session;
 
@@ -16,7 +15,6 @@ int rnbdc_queue_alloc(struct rnbdc_queue *q);
 void rnbdc_queue_init_tags(struct rnbdc_queue *q, u32 depth);
 void rnbdc_queue_free(struct rnbdc_queue *q);
 void rnbdc_queue_kill(struct rnbdc_queue *q);
-void rnbdc_queue_forget(struct rnbdc_hwq *hwq);
 void rnbdc_queue_ready(struct rnbdc_queue *q, bool ready);
 
 #endif /* RNBDC_QUEUE_ALLOC_H */

@@ -17,16 +17,14 @@
  * were acknowledged but not flushed. If there are any, the whole disk fails:
  * a failed flush would report the loss to only one of several users.
  *
- * A deactivated disk fails all I/O permanently. rnbdc_recover_deactivate()
- * tears the connection down in its caller's context, and none replaces it.
+ * A deactivated disk fails all I/O permanently; its session goes on for other disks.
  *
  * Ownership: recover_work owns the connection from the loss until
  * rnbdc_go_live(), attach and detach before and after that. recovery.lock covers
- * the hand-over by attach, and rnbdc_recover_deactivate(), which may take the
- * connection from either. Its only caller is a sysfs file of the disk, which is
- * removed before a detach ends the connection.
+ * the hand-over by attach.
  *
- * Concurrency: recovery.lock serialises all changes of the connection.
+ * Concurrency: recovery.lock serialises the changes of the connection that disks see. It is
+ * not held while a task waits for the target, so that no disk waits for another one.
  *
  * Errors: Each failed attempt leaves its text with the disks that reconnect. Work in
  * this file must not wait for I/O, which may be that of its disks.
@@ -34,6 +32,7 @@
 
 #define pr_fmt(fmt) "rnbd: " fmt
 
+#include <linux/delay.h>
 #include <linux/mutex.h>
 #include <linux/random.h>
 #include <linux/sched/mm.h>
@@ -42,6 +41,7 @@
 
 #include "../core/inject.h"
 #include "attach_ctl.h"
+#include "cancel.h"
 #include "client.h"
 #include "cm.h"
 #include "connect.h"
@@ -166,6 +166,26 @@ static unsigned long rnbdc_pause(u32 attempt, int error)
 	return msecs_to_jiffies(ms);
 }
 
+/* Milliseconds to wait for the reply to a login: until the last loss_timeout ends. */
+static u32 rnbdc_reply_ms(struct rnbdc_session *sess)
+{
+	unsigned long waited, limit;
+	struct rnbdc_disk *disk;
+	u32 ms = 0;
+
+	lockdep_assert_held(&sess->recovery.lock);
+
+	list_for_each_entry(disk, &sess->disks, entry) {
+		limit = disk->opt.loss_timeout * HZ;
+		if (!limit)
+			return RNBDC_LOGIN_MS;
+		waited = jiffies - rnbdc_silent_since(disk);
+		ms = max(ms, jiffies_to_msecs(limit - min(limit, waited)) + 1);
+	}
+	return min_t(u32, RNBDC_LOGIN_MS, ms);
+}
+
+/* Drops recovery.lock while it connects. */
 static int rnbdc_attempt(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 {
 	struct rnbdc_disk *disk;
@@ -174,7 +194,10 @@ static int rnbdc_attempt(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg
 	sess->recovery.attempt++;
 	list_for_each_entry(disk, &sess->disks, entry)
 		disk->attempt++;
+	sess->login.reply_ms = rnbdc_reply_ms(sess);
+	mutex_unlock(&sess->recovery.lock);
 	ret = rnbdc_connect(sess, errmsg);
+	mutex_lock(&sess->recovery.lock);
 	if (!ret)
 		ret = rnbdc_go_live(sess, errmsg);
 	if (ret) {
@@ -261,6 +284,47 @@ static void rnbdc_recover_work(struct work_struct *work)
 	memalloc_noio_restore(noio);
 }
 
+/* Milliseconds for the replies that the target has sent before the one to ATTACH. */
+#define RNBDC_ANSWERED_MS	2000
+
+/*
+ * Wait until the connection carries no request of an older attachment of a disk. The target
+ * has answered them all, but replies on other connections may still be under way.
+ */
+static int rnbdc_wait_answered(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
+{
+	unsigned long until = jiffies + msecs_to_jiffies(RNBDC_ANSWERED_MS);
+
+	while (rnbdc_disk_in_flight(disk).all) {
+		if (READ_ONCE(disk->sess->state) != RNBDC_SESS_LIVE) {
+			rnbdc_errmsg_set(errmsg, "connection lost");
+			return -ECONNRESET;
+		}
+		if (time_after(jiffies, until)) {
+			rnbdc_errmsg_set(errmsg, "requests of the former attachment are not answered");
+			rnbdc_session_fail(disk->sess, "the target has lost a request");
+			return -ECONNRESET;
+		}
+		msleep(1);
+	}
+	return 0;
+}
+
+/* Ask the target for the export, and compare the offer. Drops recovery.lock meanwhile. */
+static int rnbdc_attach_again(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
+{
+	struct rnbdc_session *sess = disk->sess;
+	int ret;
+
+	mutex_unlock(&sess->recovery.lock);
+	ret = rnbdc_export_attach(disk, errmsg);
+	if (!ret)
+		ret = rnbdc_wait_answered(disk, errmsg);
+	mutex_lock(&sess->recovery.lock);
+	/* Only now it is certain which writes were acknowledged. */
+	return ret ?: rnbdc_check_attach(disk, errmsg);
+}
+
 /* Attach the export of a disk again. */
 static void rnbdc_disk_recover(struct rnbdc_disk *disk)
 {
@@ -276,7 +340,7 @@ static void rnbdc_disk_recover(struct rnbdc_disk *disk)
 	disk->asked = true;
 	rnbdc_disk_suspend(disk);
 	rnbdc_disk_wait(disk);
-	ret = rnbdc_export_attach(disk, &errmsg);
+	ret = rnbdc_attach_again(disk, &errmsg);
 	if (!ret)
 		ret = rnbdc_disk_go_live(disk, &errmsg);
 	if (!ret)
@@ -400,6 +464,22 @@ void rnbdc_recover_abort(struct rnbdc_disk *disk)
 	flush_work(&disk->log.event_work);
 }
 
+/* Milliseconds for the data of requests that are being transferred. */
+#define RNBDC_TRANSFER_MS	10000
+
+/* Wait until the device holds no page of a disk that fails. */
+static void rnbdc_wait_idle(struct rnbdc_disk *disk)
+{
+	unsigned long until = jiffies + msecs_to_jiffies(RNBDC_TRANSFER_MS);
+
+	while (rnbdc_disk_in_flight(disk).all) {
+		/* Recovery then takes the requests back. */
+		if (time_after(jiffies, until))
+			rnbdc_session_fail(disk->sess, RNBDC_DEACTIVATED_REASON);
+		msleep(1);
+	}
+}
+
 /**
  * rnbdc_recover_deactivate - make all I/O of a disk fail permanently
  * @disk: disk that the caller keeps from being removed
@@ -407,9 +487,9 @@ void rnbdc_recover_abort(struct rnbdc_disk *disk)
  * On return the device holds nothing of the disk, and requests that were in flight
  * have ended with BLK_STS_TRANSPORT, as after a loss. Requests that waited or that follow
  * fail at once, until the disk is detached. The target may still execute requests that
- * it has received.
+ * it has received. Other disks of the session go on.
  *
- * Context: process context, may sleep, but does not wait for the target; takes
+ * Context: process context, may sleep, but does not wait for the target's storage; takes
  * recovery.lock.
  */
 void rnbdc_recover_deactivate(struct rnbdc_disk *disk)
@@ -421,18 +501,17 @@ void rnbdc_recover_deactivate(struct rnbdc_disk *disk)
 	spin_lock_irqsave(&sess->lock, flags);
 	set_bit(RNBDC_DISK_DEACTIVATED, &disk->flags);
 	spin_unlock_irqrestore(&sess->lock, flags);
-	/* An attempt to connect that is in progress ends. */
-	wake_up(&sess->wait);
+	/* A request to attach that is in progress ends. */
+	wake_up_all(&sess->wait);
 
 	mutex_lock(&sess->recovery.lock);
 	if (READ_ONCE(disk->state) != RNBDC_FAILED) {
-		rnbdc_session_fail(sess, RNBDC_DEACTIVATED_REASON);
-		if (sess->conn.dev)
-			rnbdc_teardown_connection(sess);
+		rnbdc_disk_suspend(disk);
 		rnbdc_disk_set_error(disk, RNBDC_DEACTIVATED_REASON);
 		rnbdc_disk_give_up(disk);
 	}
 	mutex_unlock(&sess->recovery.lock);
+	rnbdc_wait_idle(disk);
 	memalloc_noio_restore(noio);
 }
 

@@ -62,6 +62,12 @@ enum rnbdc_session_state {
 #define RNBDC_SEGMENTS_MIN	16u
 #define RNBDC_SEGMENTS_MAX	256u
 
+/*
+ * Milliseconds to wait for the reply to a login, at most. The target sends keep-alives
+ * while it allocates a large pool, so the limit can be long.
+ */
+#define RNBDC_LOGIN_MS		50000
+
 /* login_status while the reply is awaited; not a status of the protocol. */
 #define RNBDC_LOGIN_OPEN		U16_MAX
 
@@ -111,12 +117,14 @@ struct rnbdc_conn {
  *	RNBDC_LOGIN_NONE
  * @offer: limits and properties granted for the connection being established
  * @exports: list that a discovery fills; NULL if the session is for a disk
+ * @reply_ms: milliseconds to wait for the reply
  */
 struct rnbdc_login {
 	struct rnbd_login_info info;
 	u16 status;
 	struct rnbd_grant offer;
 	struct rnbdc_exports *exports;
+	u32 reply_ms;
 };
 
 /**
@@ -164,7 +172,8 @@ struct rnbdc_auth {
 
 /**
  * struct rnbdc_recovery - loss of the connection and its replacement
- * @lock: serialises going live, recovery, resizing and deactivation
+ * @lock: serialises the end of a connection, going live, resizing and deactivation; nobody
+ *	waits for the target with it
  * @broken: the connection, established or not, is unusable
  * @lossy: connections are short-lived, see rnbd_quirks_lossy()
  * @broken_reason: constant text, the first reason for @broken
@@ -177,7 +186,7 @@ struct rnbdc_auth {
  *	rnbdc_timer_wq
  */
 struct rnbdc_recovery {
-	struct mutex lock;	/* letting I/O flow */
+	struct mutex lock;		/* letting I/O flow */
 	bool broken;
 	bool lossy;
 	const char *broken_reason;

@@ -91,6 +91,7 @@ struct rnbdc_session *rnbdc_session_alloc(const struct rnbdc_options *opt,
 		sess->max_segments = max(sess->max_segments,
 					 rnbdc_bounce_segments(opt->sess.max_io));
 	sess->state = RNBDC_SESS_NEW;
+	sess->login.reply_ms = RNBDC_LOGIN_MS;
 	generate_random_uuid(sess->id);
 	if (rnbd_inject(&rnbdc_inject_fixed_session, NULL))
 		memset(sess->id, 0x11, sizeof(sess->id));
@@ -110,7 +111,8 @@ static struct rnbdc_session *rnbdc_session_find(const struct rnbdc_session_optio
 	lockdep_assert_held(&rnbdc_disks_lock);
 
 	list_for_each_entry(sess, &rnbdc_sessions, entry)
-		if (!sess->opt.new_session && !rnbdc_session_ended(sess) && !memcmp(&sess->opt.dst, &opt->dst, sizeof(opt->dst)) &&
+		if (!sess->opt.new_session && !rnbdc_session_ended(sess) &&
+		    !memcmp(&sess->opt.dst, &opt->dst, sizeof(opt->dst)) &&
 		    !memcmp(sess->opt.host_id, opt->host_id, UUID_SIZE))
 			return sess;
 	return NULL;

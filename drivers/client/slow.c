@@ -4,13 +4,15 @@
  *
  * Operation
  *
- * Storage that is slow is not a lost connection: to end one helps nothing, because the
- * next login waits until the storage has completed the requests. A target that is
- * dead is noticed by its keep-alives. So a request that times out (io_timeout) is
- * counted and logged, and its time begins again. The client asks the target whether
- * it executes the request (QUERY frame). If the target does not know the request, or
- * does not answer the query within another time-out, the connection ends and the
- * request is sent again over the next one. After io_limit the connection ends anyway.
+ * Storage that is slow is not a lost connection, which serves other disks. A target that is
+ * dead is noticed by its keep-alives. So a request that times out (io_timeout) is counted
+ * and logged, and its time begins again. The client asks the target whether it executes the
+ * request (QUERY frame). If the target does not know the request, or does not answer the
+ * query within another time-out, the connection ends and the request is sent again over the
+ * next one. After io_limit the disk is attached again, by its policy.
+ *
+ * A detach does not wait for slow storage, nor does an attach, which reads the partition
+ * table: such a request fails when it times out.
  *
  * One query of a queue is in flight at a time; the answer to it sends the next one. A
  * target sends replies and answers in order, so a request that it does not know and
@@ -35,6 +37,7 @@
 #include <linux/blk-mq.h>
 #include <linux/jiffies.h>
 #include <linux/module.h>
+#include <linux/rcupdate.h>
 #include <rdma/ib_verbs.h>
 
 #include "../core/frame.h"
@@ -43,6 +46,7 @@
 #include "../core/ring.h"
 #include "../core/ring_complete.h"
 #include "../core/ring_send.h"
+#include "cancel.h"
 #include "disk.h"
 #include "queue.h"
 #include "session.h"
@@ -51,7 +55,7 @@
 #include "submit.h"
 
 RNBD_PARAM_UINT(io_limit, 3600, 1, 86400,
-		"seconds until an unanswered request ends the connection, whatever the target answers");
+		"seconds until a disk with an unanswered request attaches again, whatever the target answers");
 
 /* Send the next query of a queue, if there is one and a frame for it. */
 static void rnbdc_query_next(struct rnbdc_queue *q)
@@ -87,76 +91,113 @@ static void rnbdc_query_next(struct rnbdc_queue *q)
 	rnbd_ring_send(ring, NULL, NULL, IB_SEND_SIGNALED);
 }
 
-/* Returns the reason to end the connection, or NULL to wait for the request. */
-static const char *rnbdc_timed_out(struct rnbdc_queue *q, struct rnbdc_req *req,
-				   unsigned int timeout)
+/**
+ * enum rnbdc_timeout - what follows from the time-out of a request
+ * @RNBDC_TIMEOUT_WAIT: the request waits on
+ * @RNBDC_TIMEOUT_LOST: the connection is unusable
+ * @RNBDC_TIMEOUT_FAIL: the request fails
+ * @RNBDC_TIMEOUT_CLOSE: the disk has to attach again
+ */
+enum rnbdc_timeout {
+	RNBDC_TIMEOUT_WAIT,
+	RNBDC_TIMEOUT_LOST,
+	RNBDC_TIMEOUT_FAIL,
+	RNBDC_TIMEOUT_CLOSE,
+};
+
+/* @reason is set unless the request waits on. */
+static enum rnbdc_timeout rnbdc_timed_out(struct rnbdc_queue *q, struct rnbdc_req *req,
+					  unsigned int timeout, const char **reason)
 {
+	const struct rnbdc_disk *disk = req->hwq->disk;
+
 	lockdep_assert_held(&q->ring.lock);
 
 	/* The connection is being torn down. */
 	if (!q->ring.live || req->state == RNBDC_REQ_HELD)
-		return NULL;
-	/* Neither a detach nor an attach, which reads partitions, waits for slow storage. */
-	if (test_bit(RNBDC_DISK_DETACH, &req->hwq->disk->flags) ||
-	    !test_bit(RNBDC_DISK_ATTACHED, &req->hwq->disk->flags))
-		return "a request was not answered in time";
-	if (time_after(jiffies, req->sent_at + READ_ONCE(io_limit) * HZ))
-		return "a request was not answered within io_limit";
+		return RNBDC_TIMEOUT_WAIT;
 	if (req->state != RNBDC_REQ_SENT) {
 		/* The first time the answer may have come just now. */
+		*reason = "the data of a request were not transferred in time";
 		if (req->stuck)
-			return "the data of a request were not transferred in time";
+			return RNBDC_TIMEOUT_LOST;
 		req->stuck = true;
-		return NULL;
+		return RNBDC_TIMEOUT_WAIT;
 	}
+	*reason = "a request was not answered in time";
+	if (test_bit(RNBDC_DISK_DETACH, &disk->flags))
+		return RNBDC_TIMEOUT_FAIL;
+	if (!test_bit(RNBDC_DISK_ATTACHED, &disk->flags))
+		return RNBDC_TIMEOUT_CLOSE;
+	*reason = "a request was not answered within io_limit";
+	if (time_after(jiffies, req->sent_at + READ_ONCE(io_limit) * HZ))
+		return RNBDC_TIMEOUT_CLOSE;
 	/* Requests that wait for credits have the limit of the keep-alive. */
 	if (!rnbdc_req_posted(req))
-		return NULL;
+		return RNBDC_TIMEOUT_WAIT;
 	if (!req->slow)
 		q->stats.slow_requests++;
 	req->slow = min(req->slow + 1, U8_MAX);
 	req->ask = true;
+	*reason = "the target does not answer a query about a request";
 	if (!q->query.open)
 		rnbdc_query_next(q);
 	else if (time_after(jiffies, q->query.sent_at + timeout))
-		return "the target does not answer a query about a request";
-	return NULL;
+		return RNBDC_TIMEOUT_LOST;
+	return RNBDC_TIMEOUT_WAIT;
 }
 
 /**
  * rnbdc_timeout_rq - handle the time-out of a request
  * @rq: request that was started and has not completed
  *
- * Context: work item of the block layer; takes ring.lock.
+ * Context: work item of the block layer; takes ring.lock and the lock of the session.
  * Return: BLK_EH_DONE if the request has completed, otherwise BLK_EH_RESET_TIMER.
  */
 enum blk_eh_timer_return rnbdc_timeout_rq(struct request *rq)
 {
 	struct rnbdc_req *req = blk_mq_rq_to_pdu(rq);
+	struct rnbdc_disk *disk = req->hwq->disk;
 	struct rnbdc_queue *q = req->queue;
+	enum rnbdc_timeout todo;
 	const char *reason;
 	unsigned long flags;
 	unsigned int secs;
 	bool slow;
 
 	/* The request may be answered while no task polls for it. */
+	rcu_read_lock();
 	rnbd_ring_poll(&q->ring);
+	rcu_read_unlock();
 	if (blk_mq_rq_state(rq) != MQ_RQ_IN_FLIGHT)
 		return BLK_EH_DONE;
 
 	spin_lock_irqsave(&q->ring.lock, flags);
-	reason = rnbdc_timed_out(q, req, rq->timeout);
+	todo = rnbdc_timed_out(q, req, rq->timeout, &reason);
 	slow = req->state == RNBDC_REQ_SENT && req->slow;
 	secs = (jiffies - req->sent_at) / HZ;
 	spin_unlock_irqrestore(&q->ring.lock, flags);
 
-	/* The request must not end before the device has released its pages. */
-	if (reason)
+	switch (todo) {
+	case RNBDC_TIMEOUT_LOST:
+		/* The request must not end before the device has released its pages. */
 		rnbdc_session_fail(q->sess, reason);
-	else if (slow)
-		pr_warn_ratelimited("%s: a request has waited %u s for the target's storage\n",
-				    rnbdc_disk_name(req->hwq->disk), secs);
-	return BLK_EH_RESET_TIMER;
+		break;
+	case RNBDC_TIMEOUT_CLOSE:
+		spin_lock_irqsave(&q->sess->lock, flags);
+		rnbdc_disk_closed(disk, reason);
+		spin_unlock_irqrestore(&q->sess->lock, flags);
+		break;
+	case RNBDC_TIMEOUT_FAIL:
+		rnbdc_fail_request(rq);
+		break;
+	case RNBDC_TIMEOUT_WAIT:
+		if (slow)
+			pr_warn_ratelimited("%s: a request has waited %u s for the target's storage\n",
+					    rnbdc_disk_name(disk), secs);
+		break;
+	}
+	return blk_mq_rq_state(rq) == MQ_RQ_IN_FLIGHT ? BLK_EH_RESET_TIMER : BLK_EH_DONE;
 }
 
 /**

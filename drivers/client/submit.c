@@ -15,12 +15,9 @@
  * request in the same way; complete.c fetches its data.
  *
  * Flow control: send-queue entries, pool space, a frame (slot and credit) and a
- * wire tag are assured before a request is accepted. If one is lacking (the high
- * watermark), the hardware queue of the disk is stopped and waits in a list of the
- * queue, first in, first out, until completions have brought all
- * of them above their low watermarks, which is always the case when nothing is in
- * flight. The wire tag is not the tag of the block layer: a request has one only
- * while it is in flight.
+ * wire tag are assured before a request is accepted. If one is lacking, the hardware
+ * queue of the disk is stopped (stall.c). The wire tag is not the tag of the block
+ * layer: a request has one only while it is in flight.
  *
  * Ownership
  *
@@ -60,6 +57,7 @@
 #include "queue.h"
 #include "session.h"
 #include "stage.h"
+#include "stall.h"
 #include "submit.h"
 #include "trace.h"
 
@@ -212,73 +210,15 @@ static void rnbdc_flush_frame(struct rnbdc_queue *q)
 		q->stats.gathered++;
 }
 
-enum rnbdc_stall { RNBDC_STALL_CREDIT, RNBDC_STALL_SQ, RNBDC_STALL_POOL };
-
 /* A high watermark was hit: stop the hardware queue. */
 static blk_status_t rnbdc_stall(struct rnbdc_queue *q, struct rnbdc_hwq *hwq,
 				enum rnbdc_stall stall)
 {
-	switch (stall) {
-	case RNBDC_STALL_CREDIT:
-		q->stats.credit_stalls++;
-		break;
-	case RNBDC_STALL_SQ:
-		q->stats.sq_stalls++;
-		break;
-	case RNBDC_STALL_POOL:
-		q->stats.pool_stalls++;
-		break;
-	}
-	trace_rnbdc_stop(q, stall);
 	/* Gathered requests must not wait: a stopped queue dispatches nothing. */
 	if (q->ring.open)
 		rnbdc_send_frame(q);
-	if (!hwq->stalled) {
-		hwq->stalled = true;
-		hwq->next_stalled = NULL;
-		*q->stalled_tail = hwq;
-		q->stalled_tail = &hwq->next_stalled;
-	}
-	blk_mq_stop_hw_queue(hwq->hctx);
+	rnbdc_hwq_stall(hwq, stall);
 	return BLK_STS_RESOURCE;
-}
-
-static bool rnbdc_above_low_watermark(const struct rnbdc_queue *q)
-{
-	const struct rnbd_ring *ring = &q->ring;
-
-	return ring->credits >= max(ring->peer_slots / 4, 2) && q->nr_free_tags &&
-	       ring->send_free >= max(ring->attr.slots / 4, 2u) &&
-	       q->sq_free >= q->sq_size / 4 &&
-	       q->pool.used <= q->pool.units - q->pool.units / 4;
-}
-
-/**
- * rnbdc_restart_hw_queues - clear the stop of hardware queues at the low watermarks
- * @q: queue
- *
- * All stalled hardware queues are started, not only the first: the requests in flight
- * may be those of a disk whose storage hangs, so that no further completion comes.
- *
- * Context: completion handler of @q, ring.lock held.
- * Return: the hardware queues that the caller must start after it has dropped the lock,
- * linked by rnbdc_hwq.next_start in the order in which they stalled; NULL if none.
- */
-struct rnbdc_hwq *rnbdc_restart_hw_queues(struct rnbdc_queue *q)
-{
-	struct rnbdc_hwq *first = q->stalled, *hwq;
-
-	if (likely(!first) || !q->ring.live || !rnbdc_above_low_watermark(q))
-		return NULL;
-	for (hwq = first; hwq; hwq = hwq->next_stalled) {
-		hwq->stalled = false;
-		hwq->next_start = hwq->next_stalled;
-		q->stats.starts++;
-		trace_rnbdc_start(q, -1);
-	}
-	q->stalled = NULL;
-	q->stalled_tail = &q->stalled;
-	return first;
 }
 
 /**
@@ -290,9 +230,12 @@ struct rnbdc_hwq *rnbdc_restart_hw_queues(struct rnbdc_queue *q)
  */
 void rnbdc_free_space(struct rnbdc_queue *q, struct rnbdc_req *req)
 {
+	u32 used = q->pool.used;
+
 	if (!req->wire.nr_extents)
 		return;
 	rnbd_pool_free(&q->pool, req->wire.extents, req->wire.nr_extents);
+	req->hwq->units -= used - q->pool.used;
 	req->wire.nr_extents = 0;
 }
 
@@ -301,10 +244,13 @@ static int rnbdc_alloc_space(struct rnbdc_queue *q, struct rnbdc_req *req)
 	u32 units = DIV_ROUND_UP(req->wire.length, RNBD_UNIT_SIZE);
 	int extents;
 
+	if (!rnbdc_may_take_units(req->hwq))
+		return -ENOSPC;
 	extents = rnbd_pool_alloc(&q->pool, units, req->wire.extents, RNBD_EXTENTS_MAX);
 	if (extents < 0)
 		return extents;
 	req->wire.nr_extents = extents;
+	req->hwq->units += units;
 	if (extents > 1)
 		q->stats.fragmented++;
 	return 0;
@@ -353,7 +299,7 @@ static blk_status_t rnbdc_place_locked(struct rnbdc_queue *q, struct rnbdc_req *
 {
 	if (unlikely(!q->ring.live || !q->ready))
 		return rnbdc_down_status(req->hwq->disk);
-	if (!q->nr_free_tags || (!q->ring.open && !rnbd_ring_can_open(&q->ring)))
+	if (!rnbdc_may_take_tag(req->hwq) || (!q->ring.open && !rnbd_ring_can_open(&q->ring)))
 		return rnbdc_stall(q, req->hwq, RNBDC_STALL_CREDIT);
 	if (!rnbdc_has_data(req) || req->wire.nr_extents)
 		return BLK_STS_OK;
@@ -396,7 +342,7 @@ static blk_status_t rnbdc_submit_locked(struct rnbdc_queue *q, struct rnbdc_req 
 					    rnbdc_down_status(req->hwq->disk);
 		}
 	}
-	req->wire.tag = q->free_tags[--q->nr_free_tags];
+	req->wire.tag = rnbdc_hwq_take_tag(req->hwq);
 	/* This cannot fail: the smallest slot holds the largest request. */
 	entry = rnbd_ring_add(ring, entries * sizeof(*entry), entries);
 	rnbd_encode_request(entry, &req->wire);
@@ -408,6 +354,7 @@ static blk_status_t rnbdc_submit_locked(struct rnbdc_queue *q, struct rnbdc_req 
 	req->state = RNBDC_REQ_SENT;
 	req->frame_seq = ring->send_seq;
 	req->sent_at = jiffies;
+	req->orphaned = false;
 	req->slow = 0;
 	req->ask = false;
 	req->stuck = false;

@@ -8,7 +8,6 @@
 #include <linux/blk-mq.h>
 
 struct rnbdc_disk;
-struct rnbdc_hwq;
 struct rnbdc_queue;
 struct rnbdc_req;
 struct rnbdc_session;
@@ -16,7 +15,6 @@ struct rnbdc_session;
 u32 rnbdc_guard_wrs(const struct rnbdc_session *sess);
 u32 rnbdc_max_req_wrs(const struct rnbdc_session *sess);
 void rnbdc_send_frame(struct rnbdc_queue *q);
-struct rnbdc_hwq *rnbdc_restart_hw_queues(struct rnbdc_queue *q);
 void rnbdc_free_space(struct rnbdc_queue *q, struct rnbdc_req *req);
 blk_status_t rnbdc_lost_status(const struct rnbdc_disk *disk);
 blk_status_t rnbdc_down_status(const struct rnbdc_disk *disk);

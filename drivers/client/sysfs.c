@@ -234,6 +234,7 @@ static struct rnbdc_number rnbdc_numbers[] = {
 	RNBDC_COUNTER(fragmented, stats.fragmented),
 	RNBDC_COUNTER(nomem_retries, stats.nomem_retries),
 	RNBDC_COUNTER(slow_requests, stats.slow_requests),
+	RNBDC_COUNTER(orphans, stats.orphans),
 	RNBDC_COUNTER(frames_sent, ring.stats.frames_sent),
 	RNBDC_COUNTER(frames_received, ring.stats.frames_received),
 	RNBDC_COUNTER(entries_sent, ring.stats.entries_sent),

@@ -95,6 +95,26 @@ void rnbd_encode_reply(struct rnbd_reply_entry *entry,
 		       const struct rnbd_reply *reply);
 enum rnbd_proto_err rnbd_decode_reply(struct rnbd_frame *frame, u16 pos,
 				      u32 depth, struct rnbd_reply *reply);
+
+/**
+ * rnbd_check_reply - compare a reply with the request that it answers
+ * @reply: decoded reply
+ * @req: request with its tag
+ *
+ * Context: any.
+ * Return: RNBD_PERR_NONE or the protocol error.
+ */
+static inline enum rnbd_proto_err rnbd_check_reply(const struct rnbd_reply *reply,
+						   const struct rnbd_request *req)
+{
+	if (unlikely(reply->status == RNBD_ST_OK && reply->length != req->length))
+		return RNBD_PERR_LENGTH;
+	if (unlikely(reply->is_inline && (!rnbd_op_data_in(req->op) ||
+					  !(req->flags & RNBD_REQ_INLINE))))
+		return RNBD_PERR_FLAGS;
+	return RNBD_PERR_NONE;
+}
+
 void rnbd_encode_query(struct rnbd_query *wire, const struct rnbd_query_info *query);
 enum rnbd_proto_err rnbd_decode_query(const struct rnbd_frame *frame, u32 depth,
 				      bool answer, struct rnbd_query_info *query);

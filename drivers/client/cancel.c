@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Requests that end without their reply: after a loss, or early on a live connection.
+ *
+ * Operation: rnbdc_disk_cancel_requests() takes the requests of a disk back from a
+ * connection that is drained, to be sent again over the next one, to fail, or to be held
+ * (hold.c). rnbdc_disk_fail_requests() and rnbdc_fail_request() end requests while the
+ * connection serves other disks: each leaves an orphan (orphan.c). A write whose SEND has
+ * not completed then waits for that, because the device may still read its pages.
+ *
+ * Ownership: a request that ends belongs to the block layer. What is held belongs to the
+ * disk.
+ *
+ * Concurrency: a request is taken from its queue and becomes MQ_RQ_COMPLETE in one section
+ * under ring.lock, so that a time-out and recovery do not both end it.
+ *
+ * Errors: without memory for an orphan the connection ends.
+ */
+
+#include <linux/blk-mq.h>
+
+#include "../core/op.h"
+#include "../core/ring.h"
+#include "cancel.h"
+#include "complete.h"
+#include "disk.h"
+#include "hold.h"
+#include "orphan.h"
+#include "queue.h"
+#include "session.h"
+#include "stall.h"
+#include "state.h"
+#include "submit.h"
+
+/**
+ * rnbdc_queue_abandon - take a request back from a queue without a connection
+ * @q: drained queue
+ * @req: request in flight; its status becomes rnbdc_lost_status()
+ *
+ * Context: teardown of the connection; ring.lock held.
+ */
+static void rnbdc_queue_abandon(struct rnbdc_queue *q, struct rnbdc_req *req)
+{
+	if (q->reqs && q->reqs[req->wire.tag] == req) {
+		q->reqs[req->wire.tag] = NULL;
+		rnbdc_hwq_put_tag(req->hwq);
+	}
+	rnbdc_free_space(q, req);
+	req->state = RNBDC_REQ_IDLE;
+	req->status = rnbdc_lost_status(req->hwq->disk);
+}
+
+/* How rnbdc_cancel_rq() ends requests. */
+struct rnbdc_cancel {
+	bool replay;
+	bool hold;
+};
+
+/*
+ * Take a request back from its queue. Returns true if it has ended: it is MQ_RQ_COMPLETE, so
+ * that no other task ends it too, and the caller calls rnbdc_complete_rq() unless *@remote.
+ */
+static bool rnbdc_take_back(struct rnbdc_req *req, const struct rnbdc_cancel *cancel,
+			    bool *remote)
+{
+	struct request *rq = blk_mq_rq_from_pdu(req);
+	bool answered = req->state == RNBDC_REQ_WAIT_SENT;
+	blk_status_t status = req->status;
+
+	lockdep_assert_held(&req->queue->ring.lock);
+
+	/* A time-out may have ended it meanwhile. */
+	if (blk_mq_request_completed(rq) || req->state == RNBDC_REQ_HELD)
+		return false;
+	rnbdc_queue_abandon(req->queue, req);
+	if (answered) {
+		/* The reply has come; the request waited for its SEND to complete. */
+		req->status = status;
+		req->replay = false;
+	} else if (cancel->hold && rnbdc_must_hold(req)) {
+		rnbdc_hold(req);
+		return false;
+	} else {
+		req->replay = cancel->replay;
+		if (cancel->replay)
+			req->hwq->disk->stats.replayed++;
+	}
+	*remote = blk_mq_complete_request_remote(rq);
+	return true;
+}
+
+static bool rnbdc_cancel_rq(struct request *rq, void *data)
+{
+	struct rnbdc_req *req = blk_mq_rq_to_pdu(rq);
+	bool ended, remote = false;
+
+	if (!blk_mq_request_started(rq))
+		return true;
+	spin_lock_irq(&req->queue->ring.lock);
+	ended = rnbdc_take_back(req, data, &remote);
+	spin_unlock_irq(&req->queue->ring.lock);
+	if (ended && !remote)
+		rnbdc_complete_rq(rq);
+	return true;
+}
+
+/**
+ * rnbdc_disk_cancel_requests - end all requests in flight of a lost connection
+ * @disk: disk of a disconnected session, with quiesced queues
+ * @replay: requeue the requests in the block layer instead of failing them
+ * @hold: keep those that the target may still execute, see hold.c
+ *
+ * On return the block layer owns all requests that are not held, and the pages of all
+ * of them are unmapped.
+ *
+ * Context: process context, may sleep; recovery.lock held.
+ */
+void rnbdc_disk_cancel_requests(struct rnbdc_disk *disk, bool replay, bool hold)
+{
+	struct rnbdc_cancel cancel = { .replay = replay, .hold = hold };
+
+	blk_mq_tagset_busy_iter(&disk->tag_set, rnbdc_cancel_rq, &cancel);
+	blk_mq_tagset_wait_completed_request(&disk->tag_set);
+}
+
+/* Which requests rnbdc_fail_rq() ends, and what became of them. */
+struct rnbdc_fail {
+	bool all;
+	bool nomem;
+};
+
+/* End a request early; see rnbdc_take_back() for the result. */
+static bool rnbdc_end_early(struct rnbdc_req *req, bool *nomem, bool *remote)
+{
+	struct rnbdc_queue *q = req->queue;
+
+	lockdep_assert_held(&q->ring.lock);
+
+	if (!rnbdc_orphan(q, req)) {
+		*nomem = true;
+		return false;
+	}
+	req->status = rnbdc_lost_status(req->hwq->disk);
+	req->replay = false;
+	if (rnbd_op_data_out(req->wire.op) && req->wrs &&
+	    (s32)(req->frame_seq - q->sent_seq) >= 0) {
+		/* The device may still read its pages. */
+		req->state = RNBDC_REQ_WAIT_SENT;
+		req->next = q->waiting;
+		q->waiting = req;
+		return false;
+	}
+	if (rnbd_op_data_in(req->wire.op))
+		q->sq_free += req->wrs;
+	req->state = RNBDC_REQ_IDLE;
+	*remote = blk_mq_complete_request_remote(blk_mq_rq_from_pdu(req));
+	return true;
+}
+
+static bool rnbdc_fail_rq(struct request *rq, void *data)
+{
+	struct rnbdc_req *req = blk_mq_rq_to_pdu(rq);
+	struct rnbdc_fail *fail = data;
+	bool ended = false, remote = false;
+
+	if (!blk_mq_request_started(rq))
+		return true;
+	spin_lock_irq(&req->queue->ring.lock);
+	if (!blk_mq_request_completed(rq) && req->state == RNBDC_REQ_SENT &&
+	    (fail->all || !rnbd_ops[req->wire.op].modifies))
+		ended = rnbdc_end_early(req, &fail->nomem, &remote);
+	spin_unlock_irq(&req->queue->ring.lock);
+	if (ended && !remote)
+		rnbdc_complete_rq(rq);
+	return !fail->nomem;
+}
+
+/**
+ * rnbdc_disk_fail_requests - end requests that the target has not answered
+ * @disk: disk that is not live, so that no request is submitted
+ * @all: end all requests; otherwise only those that do not modify the disk
+ *
+ * The connection goes on for the other disks. Requests whose data are being transferred end
+ * when that is done.
+ *
+ * Context: process context, may sleep. Without memory the connection ends.
+ */
+void rnbdc_disk_fail_requests(struct rnbdc_disk *disk, bool all)
+{
+	struct rnbdc_fail fail = { .all = all };
+
+	if (!disk->gd)
+		return;
+	blk_mq_tagset_busy_iter(&disk->tag_set, rnbdc_fail_rq, &fail);
+	if (fail.nomem)
+		rnbdc_session_fail(disk->sess, "no memory to end requests early");
+}
+
+/**
+ * rnbdc_fail_request - end one request that the target has not answered in time
+ * @rq: request that was started
+ *
+ * Context: work item of the block layer; takes ring.lock. Without memory the connection
+ * ends.
+ */
+void rnbdc_fail_request(struct request *rq)
+{
+	struct rnbdc_req *req = blk_mq_rq_to_pdu(rq);
+	struct rnbdc_fail fail = { .all = true };
+
+	rnbdc_fail_rq(rq, &fail);
+	if (fail.nomem)
+		rnbdc_session_fail(req->hwq->disk->sess, "no memory to end requests early");
+}
+
+static bool rnbdc_count_rq(struct request *rq, void *data)
+{
+	const struct rnbdc_req *req = blk_mq_rq_to_pdu(rq);
+	struct rnbdc_in_flight *count = data;
+	u8 state = READ_ONCE(req->state);
+
+	if (!blk_mq_request_started(rq) || state == RNBDC_REQ_IDLE || state == RNBDC_REQ_HELD)
+		return true;
+	count->all++;
+	count->modifying += rnbd_ops[req->wire.op].modifies;
+	return true;
+}
+
+/**
+ * rnbdc_disk_in_flight - count the requests of a disk that a connection carries
+ * @disk: disk without tasks in queue_rq
+ *
+ * Context: process context.
+ * Return: the numbers.
+ */
+struct rnbdc_in_flight rnbdc_disk_in_flight(struct rnbdc_disk *disk)
+{
+	struct rnbdc_in_flight count = { };
+
+	if (disk->gd)
+		blk_mq_tagset_busy_iter(&disk->tag_set, rnbdc_count_rq, &count);
+	return count;
+}

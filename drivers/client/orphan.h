@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Requests that end before the target has answered them. See orphan.c.
+ */
+#ifndef RNBDC_ORPHAN_H
+#define RNBDC_ORPHAN_H
+
+#include <linux/types.h>
+
+#include "../core/proto_err.h"
+
+struct rnbd_reply;
+struct rnbdc_queue;
+struct rnbdc_req;
+
+bool rnbdc_orphan(struct rnbdc_queue *q, struct rnbdc_req *req);
+enum rnbd_proto_err rnbdc_orphan_reply(struct rnbdc_queue *q, const struct rnbd_reply *reply);
+void rnbdc_orphans_free(struct rnbdc_queue *q);
+
+#endif /* RNBDC_ORPHAN_H */

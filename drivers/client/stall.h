@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Stalled hardware queues, and the share of a disk in a queue. See stall.c.
+ */
+#ifndef RNBDC_STALL_H
+#define RNBDC_STALL_H
+
+#include <linux/lockdep.h>
+#include <linux/types.h>
+
+#include "disk.h"
+#include "queue.h"
+
+/**
+ * enum rnbdc_stall - what a hardware queue is stopped for
+ * @RNBDC_STALL_CREDIT: a credit, a send slot or a wire tag
+ * @RNBDC_STALL_SQ: send-queue entries
+ * @RNBDC_STALL_POOL: pool space
+ */
+enum rnbdc_stall {
+	RNBDC_STALL_CREDIT,
+	RNBDC_STALL_SQ,
+	RNBDC_STALL_POOL,
+};
+
+u32 rnbdc_wire_depth(u32 depth);
+void rnbdc_hwq_join(struct rnbdc_hwq *hwq);
+void rnbdc_hwq_leave(struct rnbdc_hwq *hwq);
+bool rnbdc_may_take_tag(const struct rnbdc_hwq *hwq);
+bool rnbdc_may_take_units(const struct rnbdc_hwq *hwq);
+void rnbdc_hwq_stall(struct rnbdc_hwq *hwq, enum rnbdc_stall stall);
+void rnbdc_clear_stalled(struct rnbdc_queue *q);
+struct rnbdc_hwq *rnbdc_restart_hw_queues(struct rnbdc_queue *q);
+
+/**
+ * rnbdc_hwq_take_tag - take a free wire tag for a request
+ * @hwq: hardware queue for which rnbdc_may_take_tag() holds
+ *
+ * Context: any; the lock of the queue's ring held.
+ * Return: the wire tag.
+ */
+static inline u16 rnbdc_hwq_take_tag(struct rnbdc_hwq *hwq)
+{
+	struct rnbdc_queue *q = hwq->queue;
+
+	lockdep_assert_held(&q->ring.lock);
+
+	if (!hwq->tags++)
+		q->nr_idle--;
+	return q->free_tags[--q->nr_free_tags];
+}
+
+/**
+ * rnbdc_hwq_put_tag - note that a request of a hardware queue has no wire tag any more
+ * @hwq: hardware queue
+ *
+ * Context: any; the lock of the queue's ring held.
+ */
+static inline void rnbdc_hwq_put_tag(struct rnbdc_hwq *hwq)
+{
+	lockdep_assert_held(&hwq->queue->ring.lock);
+
+	if (!--hwq->tags)
+		hwq->queue->nr_idle++;
+}
+
+#endif /* RNBDC_STALL_H */
