@@ -47,8 +47,8 @@
 /* Milliseconds after which a frame is tried again that found no credit. */
 #define RNBDC_ATTACH_RETRY_MS	10
 
-/* Send a frame with one entry. Returns -EAGAIN without a credit. */
-static int rnbdc_ctl_post(struct rnbdc_queue *q, const struct rnbd_ctl_entry *entry)
+/* Send a frame with one entry on a connection. Returns -EAGAIN without a credit. */
+static int rnbdc_ctl_post(struct rnbdc_queue *q, u32 epoch, const struct rnbd_ctl_entry *entry)
 {
 	struct rnbd_ring *ring = &q->ring;
 	unsigned long flags;
@@ -56,7 +56,7 @@ static int rnbdc_ctl_post(struct rnbdc_queue *q, const struct rnbd_ctl_entry *en
 	void *buf;
 
 	spin_lock_irqsave(&ring->lock, flags);
-	if (!ring->live) {
+	if (!ring->live || ring->attr.epoch != epoch) {
 		ret = -ENOTCONN;
 	} else {
 		if (ring->open)
@@ -82,14 +82,14 @@ static bool rnbdc_ctl_ready(const struct rnbdc_disk *disk)
 }
 
 /* Ask the target for the export, and wait for the answer. */
-static int rnbdc_ctl_ask(struct rnbdc_disk *disk, const struct rnbd_ctl_entry *entry,
+static int rnbdc_ctl_ask(struct rnbdc_disk *disk, u32 epoch, const struct rnbd_ctl_entry *entry,
 			 struct rnbdc_errmsg *errmsg)
 {
 	unsigned long until = jiffies + msecs_to_jiffies(RNBDC_ATTACH_MS);
 	struct rnbdc_session *sess = disk->sess;
 	int ret;
 
-	while ((ret = rnbdc_ctl_post(sess->queues[0], entry)) == -EAGAIN &&
+	while ((ret = rnbdc_ctl_post(sess->queues[0], epoch, entry)) == -EAGAIN &&
 	       !rnbdc_ctl_ready(disk) && time_before(jiffies, until))
 		wait_event_idle_timeout(sess->wait, rnbdc_ctl_ready(disk),
 					msecs_to_jiffies(RNBDC_ATTACH_RETRY_MS) + 1);
@@ -197,6 +197,7 @@ int rnbdc_export_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 		.body = &wire,
 		.bytes = sizeof(wire),
 	};
+	u32 epoch;
 	int ret;
 
 	strscpy(info.export, disk->opt.export);
@@ -207,10 +208,11 @@ int rnbdc_export_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 	disk->offer = (struct rnbd_attach_grant) { .handle = info.handle };
 	sess->ctl.done = false;
 	sess->ctl.disk = disk;
+	epoch = sess->epoch;
 	spin_unlock_irq(&sess->lock);
 
 	rnbd_encode_attach(&wire, &info);
-	ret = rnbdc_ctl_ask(disk, &entry, errmsg);
+	ret = rnbdc_ctl_ask(disk, epoch, &entry, errmsg);
 
 	spin_lock_irq(&sess->lock);
 	sess->ctl.disk = NULL;
@@ -223,21 +225,43 @@ int rnbdc_export_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 	return ret;
 }
 
-/* Release the index of a handle; it may be used again. */
-static void rnbdc_release_index(struct rnbdc_session *sess, u32 index)
+/* The end of an attachment is confirmed: its index may be used again. */
+static void rnbdc_detached(struct rnbdc_session *sess, u32 index)
 {
-	xa_erase_irq(&sess->detaching, index);
-	ida_free(&sess->indexes, index);
+	if (xa_erase_irq(&sess->detaching, index))
+		ida_free(&sess->indexes, index);
+}
+
+/* Begin the end of an attachment. False: the target has none, and the index is free. */
+static bool rnbdc_begin_detach(struct rnbdc_disk *disk, struct rnbd_handle *handle, u32 *epoch)
+{
+	struct rnbdc_session *sess = disk->sess;
+	bool tell;
+
+	lockdep_assert_held(&sess->recovery.lock);
+
+	spin_lock_irq(&sess->lock);
+	*epoch = sess->epoch;
+	*handle = disk->offer.handle;
+	tell = sess->state == RNBDC_SESS_LIVE && handle->generation;
+	spin_unlock_irq(&sess->lock);
+	if (tell && !xa_err(xa_store_irq(&sess->detaching, handle->index,
+					 xa_mk_value(handle->generation), GFP_KERNEL)))
+		return true;
+	if (tell)
+		rnbdc_session_fail(sess, "no memory for a detach");
+	ida_free(&sess->indexes, disk->handle.index);
+	return false;
 }
 
 /**
  * rnbdc_export_detach - end the attachment of a disk on a session that stays
- * @disk: disk without requests
+ * @disk: disk that has failed, or without requests; nobody attaches it any more
  *
- * The index of the handle is in use until the target confirms the end, or the connection is
- * lost.
+ * The target drops what its storage does not have yet. The index of the handle is in use
+ * until the target confirms the end, or the connection is lost. A second call does nothing.
  *
- * Context: process context, may sleep; recovery.lock not held.
+ * Context: process context, may sleep until the target gives a credit; takes recovery.lock.
  */
 void rnbdc_export_detach(struct rnbdc_disk *disk)
 {
@@ -251,27 +275,28 @@ void rnbdc_export_detach(struct rnbdc_disk *disk)
 		.bytes = sizeof(wire),
 	};
 	unsigned int noio = memalloc_noio_save();
-	struct rnbd_handle_info info;
-	int ret = -ENOTCONN;
+	struct rnbd_handle_info info = { };
+	bool tell = false;
+	u32 epoch;
 
-	/* Recovery neither attaches the disk again nor forgets the handle meanwhile. */
 	mutex_lock(&sess->recovery.lock);
-	info = (struct rnbd_handle_info) { .handle = disk->offer.handle };
-	if (READ_ONCE(sess->state) == RNBDC_SESS_LIVE && info.handle.generation &&
-	    !xa_err(xa_store_irq(&sess->detaching, info.handle.index,
-				 xa_mk_value(info.handle.generation), GFP_KERNEL))) {
-		rnbd_encode_handle(&wire, &info);
-		while ((ret = rnbdc_ctl_post(sess->queues[0], &entry)) == -EAGAIN &&
-		       READ_ONCE(sess->state) == RNBDC_SESS_LIVE && time_before(jiffies, until))
-			wait_event_idle_timeout(sess->wait,
-						READ_ONCE(sess->state) != RNBDC_SESS_LIVE,
-						msecs_to_jiffies(RNBDC_ATTACH_RETRY_MS) + 1);
-		if (ret == -EAGAIN)
-			rnbdc_session_fail(sess, "the target gives no credit for a detach");
-	} else {
-		rnbdc_release_index(sess, disk->handle.index);
-	}
+	if (!disk->detached)
+		tell = rnbdc_begin_detach(disk, &info.handle, &epoch);
+	disk->detached = true;
 	mutex_unlock(&sess->recovery.lock);
+	if (!tell)
+		goto out;
+
+	rnbd_encode_handle(&wire, &info);
+	while (rnbdc_ctl_post(sess->queues[0], epoch, &entry) == -EAGAIN) {
+		if (time_after(jiffies, until)) {
+			rnbdc_session_fail(sess, "the target gives no credit for a detach");
+			break;
+		}
+		wait_event_idle_timeout(sess->wait, READ_ONCE(sess->state) != RNBDC_SESS_LIVE,
+					msecs_to_jiffies(RNBDC_ATTACH_RETRY_MS) + 1);
+	}
+out:
 	memalloc_noio_restore(noio);
 }
 
@@ -287,7 +312,7 @@ void rnbdc_forget_detached(struct rnbdc_session *sess)
 	void *value;
 
 	xa_for_each(&sess->detaching, index, value)
-		rnbdc_release_index(sess, index);
+		rnbdc_detached(sess, index);
 }
 
 static enum rnbd_proto_err rnbdc_handle_detached(struct rnbdc_session *sess,
@@ -303,7 +328,7 @@ static enum rnbd_proto_err rnbdc_handle_detached(struct rnbdc_session *sess,
 	value = xa_load(&sess->detaching, info.handle.index);
 	if (!value || xa_to_value(value) != info.handle.generation)
 		return RNBD_PERR_HANDLE;
-	rnbdc_release_index(sess, info.handle.index);
+	rnbdc_detached(sess, info.handle.index);
 	return RNBD_PERR_NONE;
 }
 

@@ -187,6 +187,8 @@ struct rnbdc_disk_stats {
  *	recovery.lock
  * @asked: the target was asked for the export on the present connection; protected by
  *	recovery.lock
+ * @detached: the attachment was ended, and the index of @handle is not the disk's any
+ *	more; protected by recovery.lock
  * @next_try: jiffies of the next attempt to attach
  * @made_live: the disk was live before; protected by recovery.lock
  * @attach_work: attaches the export again, see recover.c; on rnbdc_wq
@@ -231,6 +233,7 @@ struct rnbdc_disk {
 	unsigned long busy_at;
 	u32 attempt;
 	bool asked;
+	bool detached;
 	unsigned long next_try;
 	bool made_live;
 	struct delayed_work attach_work;

@@ -17,7 +17,8 @@
  * were acknowledged but not flushed. If there are any, the whole disk fails:
  * a failed flush would report the loss to only one of several users.
  *
- * A deactivated disk fails all I/O permanently; its session goes on for other disks.
+ * A deactivated disk fails all I/O permanently; its session goes on for other disks. The
+ * connection of a session whose disks have all failed ends.
  *
  * Ownership: recover_work owns the connection from the loss until
  * rnbdc_go_live(), attach and detach before and after that. recovery.lock covers
@@ -357,6 +358,20 @@ static void rnbdc_disk_recover(struct rnbdc_disk *disk)
 	queue_delayed_work(rnbdc_wq, &disk->attach_work, disk->next_try - jiffies);
 }
 
+/*
+ * If a disk has failed, end its attachment, or the connection if no disk needs it. The
+ * target then drops the requests that its storage does not have.
+ */
+static void rnbdc_disk_failed(struct rnbdc_disk *disk)
+{
+	if (READ_ONCE(disk->state) != RNBDC_FAILED)
+		return;
+	if (rnbdc_session_ending(disk->sess))
+		rnbdc_session_fail(disk->sess, "no disk needs the connection");
+	else
+		rnbdc_export_detach(disk);
+}
+
 static void rnbdc_attach_work(struct work_struct *work)
 {
 	struct rnbdc_disk *disk = container_of(to_delayed_work(work), struct rnbdc_disk,
@@ -368,6 +383,7 @@ static void rnbdc_attach_work(struct work_struct *work)
 	if (READ_ONCE(sess->state) == RNBDC_SESS_LIVE)
 		rnbdc_disk_recover(disk);
 	mutex_unlock(&sess->recovery.lock);
+	rnbdc_disk_failed(disk);
 	memalloc_noio_restore(noio);
 }
 
@@ -511,7 +527,11 @@ void rnbdc_recover_deactivate(struct rnbdc_disk *disk)
 		rnbdc_disk_give_up(disk);
 	}
 	mutex_unlock(&sess->recovery.lock);
+	rnbdc_disk_failed(disk);
 	rnbdc_wait_idle(disk);
+	/* Without another disk the connection ends, and so does an attempt to make one. */
+	if (rnbdc_session_ending(sess))
+		flush_delayed_work(&sess->recovery.recover_work);
 	memalloc_noio_restore(noio);
 }
 

@@ -194,18 +194,47 @@ void rnbdc_disk_closed(struct rnbdc_disk *disk, const char *reason)
 		mod_delayed_work(rnbdc_wq, &disk->attach_work, 0);
 }
 
+/**
+ * rnbdc_disk_ending - test whether a disk needs no connection any more
+ * @disk: disk
+ *
+ * Context: any.
+ * Return: true if the disk is being detached or is deactivated, or its attach aborted.
+ */
+bool rnbdc_disk_ending(const struct rnbdc_disk *disk)
+{
+	return test_bit(RNBDC_DISK_DETACH, &disk->flags) ||
+	       test_bit(RNBDC_DISK_DEACTIVATED, &disk->flags) ||
+	       test_bit(RNBDC_DISK_ABORTED, &disk->flags);
+}
+
+/* Does no disk of a session need a connection? A discovery has no disk. */
+static bool rnbdc_disks_ending(struct rnbdc_session *sess)
+{
+	bool ending = !list_empty(&sess->disks);
+	struct rnbdc_disk *disk;
+
+	lockdep_assert_held(&sess->lock);
+
+	list_for_each_entry(disk, &sess->disks, entry)
+		ending &= rnbdc_disk_ending(disk) || disk->state == RNBDC_FAILED;
+	return ending;
+}
+
 /* Note a loss; the live disks reconnect, unless they are deactivated. */
 static void rnbdc_session_lost(struct rnbdc_session *sess)
 {
 	struct rnbdc_recovery *recovery = &sess->recovery;
 	struct rnbdc_disk *disk;
 
-	sess->stats.lost++;
+	if (!rnbdc_disks_ending(sess))
+		sess->stats.lost++;
 	recovery->lossy = rnbd_quirks_lossy(recovery->lossy, recovery->live_at);
 	recovery->attempt = 0;
 	list_for_each_entry(disk, &sess->disks, entry) {
-		/* What the target offered on this connection is void. */
+		/* What the target offered on this connection is void, with its handle. */
 		disk->offer.status = RNBD_ST_CLOSED;
+		disk->offer.handle.generation = 0;
 		rnbdc_disk_reconnects(disk, recovery->broken_reason);
 	}
 }
@@ -382,20 +411,6 @@ u32 rnbdc_next_try_ms(const struct rnbdc_disk *disk)
 }
 
 /**
- * rnbdc_disk_ending - test whether a disk needs no connection any more
- * @disk: disk
- *
- * Context: any.
- * Return: true if the disk is being detached or is deactivated, or its attach aborted.
- */
-bool rnbdc_disk_ending(const struct rnbdc_disk *disk)
-{
-	return test_bit(RNBDC_DISK_DETACH, &disk->flags) ||
-	       test_bit(RNBDC_DISK_DEACTIVATED, &disk->flags) ||
-	       test_bit(RNBDC_DISK_ABORTED, &disk->flags);
-}
-
-/**
  * rnbdc_session_ending - test whether attempts to connect must end
  * @sess: session
  *
@@ -404,17 +419,13 @@ bool rnbdc_disk_ending(const struct rnbdc_disk *disk)
  */
 bool rnbdc_session_ending(struct rnbdc_session *sess)
 {
-	struct rnbdc_disk *disk;
 	unsigned long flags;
 	bool ending;
 
 	if (test_bit(RNBDC_SESS_ABORTED, &sess->flags))
 		return true;
 	spin_lock_irqsave(&sess->lock, flags);
-	/* A discovery has no disk. */
-	ending = !list_empty(&sess->disks);
-	list_for_each_entry(disk, &sess->disks, entry)
-		ending &= rnbdc_disk_ending(disk) || disk->state == RNBDC_FAILED;
+	ending = rnbdc_disks_ending(sess);
 	spin_unlock_irqrestore(&sess->lock, flags);
 	return ending;
 }
