@@ -1,0 +1,118 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 1 --cpus 2 --mem 2048 --timeout 300
+# adapter: only
+# without: event, because a lost message costs a retry time-out that is longer than the keep-alive
+# short: storage of 1 of 32 exports hangs: the link flaps, 31 disks resume within 3 s; attach and detach beside it
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+
+# Rules R1 and R3: a login waits for queue pairs only. Requests in the storage delay only the
+# attachment of their own export.
+DISKS=31
+
+set_host_id
+modprobe dm-mod 2>/dev/null
+target_start
+for ((i = 0; i < DISKS; i++)); do
+	disk=$(null_disk 16) || exit 1
+	export_disk "disk$i" "$disk"
+done
+disk=$(null_disk 16) || exit 1
+echo "0 32768 linear $disk 0" | dmsetup create back || die "dmsetup"
+export_disk hung /dev/mapper/back
+
+modprobe rnbd
+common=(--queues 2 --keepalive $((500 * ${LAB_SLOW:-1})) --pool 16M)
+devs=()
+for ((i = 0; i < DISKS; i++)); do
+	devs[i]=$(attach "disk$i" "${common[@]}" --name "d$i") || exit 1
+done
+hung=$(attach hung "${common[@]}" --loss-timeout 0) || exit 1
+# The session of all disks is one.
+same "$(find /sys/kernel/rnbd-target/sessions -mindepth 1 -maxdepth 1 | wc -l)" 1 "sessions"
+
+# last_io: the time of the latest I/O of each disk; all disks read at depth 1
+jobs=()
+for dev in "${devs[@]}"; do
+	jobs+=(--name="${dev##*/}" --filename="$dev")
+done
+fio --ioengine=libaio --direct=1 --rw=randread --bs=4k --iodepth=1 --time_based --runtime=600 \
+	"${jobs[@]}" --minimal >"$OUT/fio" 2>&1 &
+load=$!
+reads() { awk '{ print $1 }' "/sys/block/${1##*/}/stat"; }
+all_read() {
+	local dev
+	for dev in "${devs[@]}"; do
+		[ "$(reads "$dev")" -gt "${seen[$dev]}" ] || return 1
+	done
+}
+declare -A seen
+remember() {
+	local dev
+	for dev in "${devs[@]}"; do seen[$dev]=$(reads "$dev"); done
+}
+remember
+wait_for 30 all_read
+
+note "the storage of one export hangs with a write in it"
+dmsetup suspend --noflush --nolockfs back || die "suspend"
+dd if=/dev/zero of="$hung" bs=4k count=1 oflag=direct status=none 2>"$OUT/dd" &
+write=$!
+in_storage() { [ "$(cat "$CFG/exports/hung/inflight" 2>/dev/null || echo 1)" -ge 1 ] &&
+	[ "$(awk '{ print $2 }' "/sys/block/${hung##*/}/inflight")" -ge 1 ]; }
+wait_for 10 in_storage
+remember
+wait_for 5 all_read
+
+note "the link flaps"
+before=$(counter "${devs[0]}" reconnects)
+ip link set d0 carrier off
+lost() { [ "$(counter "${devs[0]}" state)" = reconnecting ]; }
+wait_for $((10 * ${LAB_SLOW:-1})) lost
+remember
+ip link set d0 carrier on
+began=${EPOCHREALTIME/[.,]/}
+wait_for 20 all_read
+took=$(((${EPOCHREALTIME/[.,]/} - began) / 1000))
+note "$DISKS disks read again $took ms after the link's return"
+[ $took -lt $((3000 * ${LAB_SLOW:-1})) ] || die "too late"
+for dev in "${devs[@]}"; do
+	same "$(counter "$dev" state)" live "state of $dev"
+done
+[ "$(counter "${devs[0]}" reconnects)" -gt "$before" ] || die "there was no reconnect"
+
+note "the disk of the export that hangs waits, and says for what"
+same "$(counter "$hung" state)" reconnecting "state of the hung disk"
+asked=$(counter "$hung" attempt)
+wait_for 20 counter_over "$hung" attempt "$asked"
+counter "$hung" last_error
+kill -0 $write || die "the write has ended"
+
+note "attach and detach beside it"
+quick() {
+	local began=${EPOCHREALTIME/[.,]/} took
+	"$@" || die "failed: $*"
+	took=$(((${EPOCHREALTIME/[.,]/} - began) / 1000))
+	[ $took -lt $((3000 * ${LAB_SLOW:-1})) ] || die "took $took ms: $*"
+}
+kill -INT $load
+wait $load
+for _ in 1 2 3; do
+	quick detach "${devs[5]}"
+	devs[5]=$(attach disk5 "${common[@]}" --name d5) || exit 1
+done
+works "${devs[5]}"
+
+note "the storage goes on, and so does the disk"
+dmsetup resume back || die "resume"
+wait $write || die "the write failed: $(cat "$OUT/dd")"
+live() { [ "$(counter "$hung" state)" = live ]; }
+wait_for 20 live
+works "$hung"
+same "$(find /sys/kernel/rnbd-target/sessions -mindepth 1 -maxdepth 1 | wc -l)" 1 "sessions"
+for dev in "${devs[@]}" "$hung"; do detach "$dev"; done
+dmsetup_free() { dmsetup remove back 2>/dev/null; }
+configfs_clear
+wait_for 10 dmsetup_free
+unload
