@@ -5,7 +5,7 @@
 #   scripts/lab run --cpus 4 --mem 2048 tests/bench/adapter-facts.sh
 #
 # It prints figures and judges none: DMA mappings per request, stalls of the send queue, and
-# the completion vectors that several disks use.
+# the completion vectors that several sessions use.
 # shellcheck source=tests/lib/lab.sh
 . ../lib/lab.sh
 # shellcheck source=tests/lib/rnbd.sh
@@ -68,11 +68,11 @@ for profile in mlx5 irdma bnxt_re; do
 	unload
 done
 
-note "vectors of 4 disks with 2 queues each, on $(nproc) processors"
+note "vectors of 4 sessions with 2 queues each, on $(nproc) processors"
 target_start
 for i in 0 1 2 3; do export_disk "disk$i" "$(null_disk 64)"; done
 disks=()
-for i in 0 1 2 3; do disks+=("$(attach "disk$i" --queues 2 --pool 4M)"); done
+for i in 0 1 2 3; do disks+=("$(attach "disk$i" --new-session --queues 2 --pool 4M)"); done
 before=$(grep ^vector "$MDL_DEBUG/mdl0/state" | awk '{ print $6 }')
 for dev in "${disks[@]}"; do load "$dev" randread 4k 16 4000 --numjobs=4; done
 paste <(echo "$before") <(grep ^vector "$MDL_DEBUG/mdl0/state") |

@@ -58,8 +58,8 @@ disks_attach() {
 			dev=/dev/rnbd$i
 			wait_for 20 test -b "$dev"
 			;;
-		# pools of the default size for 32 disks exceed what a machine of 4 GiB grants
-		rnbd*) dev=$(attach "bench$i" --queues "$2" --pool 16M) || exit 1 ;;
+		# it shares the session of the first disk, and so its options
+		rnbd*) dev=$(attach "bench$i") || exit 1 ;;
 		nvme-rdma*)
 			dev=${disks[0]%n1}n$((i + 1))
 			wait_for 20 test -b "$dev"

@@ -37,7 +37,7 @@ asked() {
 		[ "$(cat "$s/export" 2>/dev/null)" != fixed ] || cat "$s/requests" 2>/dev/null
 	done | awk '{ s += $1 } END { print s + 0 }'
 }
-logins() { dmesg | grep -c 'attached export fixed'; }
+logins() { dmesg | grep -c ' logged in on port '; }
 
 # load DEV DEPTH
 load() {
@@ -56,7 +56,7 @@ measure() {
 	local rogue='' other='' took n own=0 put more in
 	echo "$2" >$P/login_rate || die "parameter"
 	if [ "$1" = reader ]; then
-		other=$(attach fixed --read-only --queues 1 --pool 4M) || exit 1
+		other=$(attach fixed --read-only --new-session --queues 1 --pool 4M) || exit 1
 		load "$other" 14 &
 		rogue=$!
 	elif [ "$1" != none ]; then

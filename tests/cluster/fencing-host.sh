@@ -67,11 +67,13 @@ client() {
 	for round in disabled fenced kept; do
 		dev=$(attach disk0 --keepalive 500) || exit 1
 		load
+		began=$(now_ms)
 		barrier "sleep-$round"
 		# it sleeps here
 		barrier "slept-$round" 120
 		if [ $round = disabled ]; then
-			wait_for 30 counter_over "$dev" reconnects 0
+			# its session may have stayed
+			wait_for 30 back_since "$dev" "$began"
 			kill $load
 			wait $load
 		else

@@ -255,7 +255,7 @@ barrier uuid
 victim=$(told uuid)
 [ "$NODE" != 1 ] || raw_export
 barrier raw
-if [ "$NODE" = 3 ]; then raw=$(attach raw --queues 1 --queue-depth $DEPTH --keepalive 500) || exit 1; fi
+if [ "$NODE" = 3 ]; then raw=$(attach raw --new-session --queues 1 --queue-depth $DEPTH --keepalive 500) || exit 1; fi
 if [ "$HOW" = killed ]; then
 	[ "$NODE" = 1 ] || without_locks
 elif [ "$NODE" != 2 ]; then

@@ -84,6 +84,28 @@ counter() {
 # counter_over DEV NAME VALUE: for wait_for
 counter_over() { [ "$(counter "$1" "$2")" -gt "$3" ]; }
 
+# Disks that share a session show the same counters of frames, requests and reconnects. The
+# following helpers look at one disk.
+
+# completed DEV: requests that the block layer saw completed; completed_over DEV VALUE: for
+# wait_for
+completed() {
+	local f
+	read -ra f <"/sys/block/${1##*/}/stat" && echo $((f[0] + f[4] + f[11] + f[15]))
+}
+completed_over() { [ "$(completed "$1")" -gt "$2" ]; }
+
+now_ms() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
+
+# back_since DEV MS: the disk is live, and changed its state after MS, a time of now_ms; for
+# wait_for. Unlike a growing counter of reconnects, this shows that the disk itself was
+# attached again, also while its session has stayed.
+back_since() {
+	local age
+	age=$(rnbd list "$1" --json | jq '.[0] | select(.state == "live") | .state_ms') &&
+		[ -n "$age" ] && [ "$age" -lt $(($(now_ms) - $2)) ]
+}
+
 # need DEV NAME TEST VALUE: a counter must be so
 need() {
 	local have

@@ -41,7 +41,7 @@ both() {
 
 note "both disks: small requests, neighbours in the pool share an RDMA operation"
 one=$(attach disk0 --queues 1 --inline-read 0) || exit 1
-two=$(attach disk1 --queues 1 --inline-read 0 --inline-write 0) || exit 1
+two=$(attach disk1 --new-session --queues 1 --inline-read 0 --inline-write 0) || exit 1
 both verify DISK --rw=randwrite --bs=4k --iodepth=64 --size=4m
 both verify DISK --rw=randwrite --bsrange=512-16k --bs_unaligned=0 --iodepth=16 --size=4m
 
@@ -53,7 +53,7 @@ detach "$two"
 
 note "a pool so small that each extent is used again at once, released early"
 one=$(attach disk0 --queues 1 --pool 64K --max-io 16K --inline-read 0) || exit 1
-two=$(attach disk1 --queues 1 --pool 64K --max-io 16K --inline-read 0) || exit 1
+two=$(attach disk1 --new-session --queues 1 --pool 64K --max-io 16K --inline-read 0) || exit 1
 for dev in "$one" "$two"; do echo 1 >"/sys/block/${dev##*/}/rnbd/early_release"; done
 both verify DISK --rw=randwrite --bs=4k --iodepth=16 --size=4m
 need "$one" send_fences -gt 5

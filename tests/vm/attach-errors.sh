@@ -62,7 +62,7 @@ verify "$dev" --rw=randwrite --bs=4k --iodepth=8 --size=1m
 echo "a pool that is used up"
 small=$(attach small --queues 1 --max-io 32K --host-id "$(host_id 4)") || exit 1
 need "$small" pool_units -eq 16
-if text=$(rnbd attach "$ADDR" other --queues 1 --host-id "$(host_id 4)" 2>&1); then
+if text=$(rnbd attach "$ADDR" other --new-session --queues 1 --host-id "$(host_id 4)" 2>&1); then
 	die "a second pool was granted"
 fi
 echo "  $text"
@@ -70,10 +70,11 @@ echo "$text" | grep -q pool || die "unclear: $text"
 
 echo "a host attaches an export once"
 start=$SECONDS
-for id in "$(host_id 2)" "$(host_id 4)"; do
-	export=disk0
-	[ "$id" = "$(host_id 2)" ] || export=small
-	if text=$(rnbd attach "$ADDR" $export --queues 1 --read-only --host-id "$id" 2>&1); then
+# in the session that there is, and in one of its own, for which host 4 has no pool left
+for twice in "disk0 2" "disk0 2 --new-session" "small 4"; do
+	read -r export id option <<<"$twice"
+	# shellcheck disable=SC2086 # an option, or none
+	if text=$(rnbd attach "$ADDR" "$export" --queues 1 --read-only --host-id "$(host_id "$id")" $option 2>&1); then
 		die "$export is attached twice"
 	fi
 	echo "  $text"

@@ -38,7 +38,7 @@ modprobe rnbd
 twin() {
 	strike rnbd fixed_session 1000
 	strike rnbd set_epoch 1 "$1"
-	twin=$(rnbd attach "$ADDR" disk0 --queues 2 2>"$OUT/error")
+	twin=$(rnbd attach "$ADDR" disk0 --new-session --queues 2 2>"$OUT/error")
 }
 
 # twin_soon EPOCH - the same, with higher epochs while the target ends the former

@@ -47,8 +47,6 @@ if [ "$NODE" = 1 ]; then
 	exit 0
 fi
 
-now_ms() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
-
 # begin_attach WAY: and wait until the target holds the login
 begin_attach() {
 	barrier "armed-$1"

@@ -103,11 +103,11 @@ run rnbd attach --config "$OUT/disk0.conf" --idempotent
 note "a newer epoch of that session, without proof, ends nothing and is not remembered"
 strike rnbd fixed_session 1
 strike rnbd set_epoch 1 4000000000
-fails "wrong secret for this host" rnbd attach "$ADDR" disk0 --secret-file "$WRONG"
+fails "wrong secret for this host" rnbd attach "$ADDR" disk0 --new-session --secret-file "$WRONG"
 [ "$(hits rnbd set_epoch)" = 1 ] || die "the epoch was not set"
 strike rnbd fixed_session 1
 strike rnbd set_epoch 1 4000000000
-fails "asks for the secret" rnbd attach "$ADDR" disk0
+fails "asks for the secret" rnbd attach "$ADDR" disk0 --new-session
 works "$dev"
 need "$dev" reconnects -eq 1
 strike rnbd kill_queue 1

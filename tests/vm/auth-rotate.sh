@@ -113,7 +113,8 @@ note "a rotation ends no session, and either secret is accepted"
 export_disk disk1 "$(null_disk 16)"
 keepalive=$((500 * ${LAB_SLOW:-1}))
 a=$(attach disk0 --queues 2 --keepalive $keepalive --secret-file "$OLD") || exit 1
-b=$(attach disk1 --queues 2 --keepalive 60000 --secret-file "$OLD") || exit 1
+# each has a session, and so a secret, of its own
+b=$(attach disk1 --new-session --queues 2 --keepalive 60000 --secret-file "$OLD") || exit 1
 fio --name=load --filename="$a" --direct=1 --ioengine=libaio --iodepth=8 --rw=randrw --bs=4k --size=32m \
 	--verify=crc32c --time_based --runtime=300 --minimal >"$OUT/fio" 2>&1 &
 load=$!
@@ -174,7 +175,7 @@ works "$b"
 need "$a" reconnects -eq "$n"
 proofs=$(attr failed_proofs)
 fails "wrong secret for this host" rnbd discover "$ADDR" --secret-file "$OLD"
-fails "wrong secret for this host" rnbd attach "$ADDR" disk0 --secret-file "$OLD"
+fails "wrong secret for this host" rnbd attach "$ADDR" disk0 --new-session --secret-file "$OLD"
 same "$(attr failed_proofs)" $((proofs + 2)) "failed proofs"
 kill -INT $load
 wait $load
@@ -240,7 +241,7 @@ works "$b"
 note "no secret is left in memory, none comes back in an error"
 watched 0 "$NEW" cat "$NEW" >/dev/null
 [ "$(<"$FOUND")" = "freed"$'\n'"watched" ] || die "the watch sees nothing: $(<"$FOUND")"
-wiped 1 "$NEW" rnbd attach "$ADDR" nosuch --secret-file "$NEW"
+wiped 1 "$NEW" rnbd attach "$ADDR" nosuch --new-session --secret-file "$NEW"
 wiped 2 "$NEW" rnbd attach "$ADDR" disk0 --secret-file "$NEW" --queue-depth 77777
 wiped 0 "$NEW" rnbd discover "$ADDR" --secret-file "$NEW"
 wiped 1 "$OTHER" rnbd discover "$ADDR" --secret-file "$OTHER"

@@ -6,8 +6,6 @@
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-now_ms() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
-
 # wrong TEXT: the test fails, but only at its end
 failures=0
 wrong() {

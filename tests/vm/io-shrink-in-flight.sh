@@ -23,17 +23,18 @@ if [ "$NODE" = 1 ]; then
 	wait_for 20 hit delay_submit
 	barrier sent
 	rnbd export disable disk0 &
-	wait_for 20 grep -q closing /sys/kernel/rnbd-target/sessions/*/state
+	# from now on the target refuses both
+	barrier closed
 	strike rnbd-target delay_submit 0
 	wait $! || die "disable failed"
-	stale=$(cat "$CFG/exports/disk0/stale_requests")
 	table 16 | dmsetup reload back || die "reload failed"
 	dmsetup suspend back || die "suspend failed"
 	dmsetup resume back || die "resume failed"
 	same "$(dd if="$disk" bs=4k skip=1000 count=1 iflag=direct status=none | tr -d '\0')" "" \
 		"what a write left that was refused"
 	rnbd export enable disk0 || die "enable failed"
-	need_counter "$stale" -eq 2 "requests in flight that were dropped"
+	# the session has stayed
+	same "$(cat "$CFG/exports/disk0/stale_requests")" 0 "requests that were dropped without a reply"
 	barrier enabled
 
 	barrier written
@@ -61,6 +62,8 @@ printf 'inside %4089s' '' |
 inside=$!
 wait_for 10 counter_over "$dev" rdma_write_bytes 8191
 barrier sent
+wait_for 20 grep -q reconnecting "$sys/rnbd/state"
+barrier closed
 barrier enabled
 wait_for 30 grep -q live "$sys/rnbd/state"
 wait $beyond && die "a write beyond the end was acknowledged"
@@ -69,8 +72,9 @@ grep -q 'Remote I/O error' "$OUT/beyond" || die "another error"
 wait $inside || die "the write within failed: $(cat "$OUT/inside")"
 same "$(blockdev --getsize64 "$dev")" $((16 << 20)) "size"
 same "$(cat "$sys/size")" $((16 << 11)) "sectors in sysfs"
-need "$dev" lost -eq 1
-need "$dev" replayed -eq 2
+need "$dev" lost -eq 0
+# each was answered "not executed", and sent again
+need "$dev" nomem_retries -ge 2
 dd if="$dev" of="$OUT/end" bs=4k skip=4095 count=1 iflag=direct status=none || die "the last block cannot be read"
 dd if="$dev" of=/dev/null bs=4k skip=4096 count=1 iflag=direct 2>"$OUT/end"
 grep -q '0 bytes' "$OUT/end" || die "there is something behind the last block: $(cat "$OUT/end")"

@@ -27,10 +27,12 @@ hit() {
 	echo "  $1: $before -> $(count "$1")"
 }
 
+# Both make a session, which is what is limited, whatever disks there are.
+
 # denied PATTERN OPTION...: an attach fails with one line that says so
 denied() {
 	local text
-	if text=$(rnbd attach "$ADDR" disk0 --wait 0 "${@:2}" 2>&1); then die "attached: $text"; fi
+	if text=$(rnbd attach "$ADDR" disk0 --new-session --wait 0 "${@:2}" 2>&1); then die "attached: $text"; fi
 	echo "  $text"
 	same "$(wc -l <<<"$text")" 1 "lines of the refusal"
 	grep -q "$1" <<<"$text" || die "unclear: $text"
@@ -39,7 +41,7 @@ denied() {
 # granted NAME VALUE OPTION...: an attach is given this, and then detached
 granted() {
 	local dev
-	dev=$(attach disk0 "${@:3}") || exit 1
+	dev=$(attach disk0 --new-session "${@:3}") || exit 1
 	need "$dev" "$1" -eq "$2"
 	detach "$dev"
 }

@@ -139,7 +139,7 @@ killed
 quick sh -c "echo 1 >$X/fine/enable; echo 1 >$CFG/ports/1/enable" || die "enable: $(cat "$OUT/quick")"
 
 note "others work"
-other=$(attach fine --queues 1 --pool 1M) || exit 1
+other=$(attach fine --new-session --queues 1 --pool 1M) || exit 1
 works "$other"
 detach "$other"
 
@@ -163,6 +163,7 @@ wait $writer && die "the write to the disk worked"
 detach "$dev"
 
 note "counters are for root, and a reader takes no lock that a login needs"
+wait_for 60 no_session
 dev=$(attach fine --queues 2 --pool 1M) || exit 1
 works "$dev"
 session=$(ls /sys/kernel/rnbd-target/sessions)

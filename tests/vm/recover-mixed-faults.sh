@@ -116,13 +116,13 @@ load() {
 	done
 }
 
-# Both are live, and requests are answered.
+# Both are live, and requests of each are answered. They share a session.
 settle() {
 	local i before
 	for i in 0 1; do
 		wait_for 60 is "${dev[i]}" live
-		before=$(counter "${dev[i]}" requests)
-		wait_for 60 counter_over "${dev[i]}" requests $((before + 20))
+		before=$(completed "${dev[i]}")
+		wait_for 60 completed_over "${dev[i]}" $((before + 20))
 		kill -0 "${pid[i]}" 2>/dev/null || die "gencheck ended: $(cat "$OUT/gencheck$i")"
 	done
 }
@@ -137,7 +137,7 @@ check() {
 	done
 }
 
-# lost BEFORE - a connection was lost and is back
+# lost BEFORE - a connection was lost and is back; sum counts that of the session twice
 lost() { wait_for 60 sum_over reconnects "$1"; }
 
 fault() {
@@ -211,8 +211,11 @@ fault() {
 		lost "$before"
 		;;
 	export)
-		ask export disk$((RANDOM % 2))
-		lost "$before"
+		# the session stays
+		i=$((RANDOM % 2))
+		seen=$(now_ms)
+		ask export disk$i
+		wait_for 60 back_since "${dev[i]}" "$seen"
 		;;
 	port)
 		ask port
@@ -238,7 +241,7 @@ fault() {
 		ask resume
 		;;
 	forced)
-		i=$(attach disk2 --queues 1) || exit 1
+		i=$(attach disk2 --new-session --queues 1) || exit 1
 		fio --name=l --filename="$i" --direct=1 --ioengine=libaio --rw=randrw --bs=4k --iodepth=8 \
 			--size=4m --time_based --runtime=3600 >"$OUT/forced" 2>&1 &
 		got=$!
@@ -255,9 +258,9 @@ some_reconnecting() { is "${dev[0]}" reconnecting || is "${dev[1]}" reconnecting
 # the disk whose storage is suspended answers nothing any more
 stands_still() {
 	local before
-	before=$(counter "${dev[0]}" requests)
+	before=$(completed "${dev[0]}")
 	sleep 0.5
-	[ "$(counter "${dev[0]}" requests)" = "$before" ]
+	[ "$(completed "${dev[0]}")" = "$before" ]
 }
 
 # What a failure leaves behind tells why.
@@ -300,7 +303,7 @@ while :; do
 		count[$kind]=$((${count[$kind]-0} + 1))
 		total=$((total + 1))
 		echo "$(((SECONDS + 59) / 60)) min, $total: $kind, goes on after" \
-		     "$(((${EPOCHREALTIME/[.,]/} - start) / 1000)) ms; reconnects $(sum reconnects), replayed $(sum replayed)"
+		     "$(((${EPOCHREALTIME/[.,]/} - start) / 1000)) ms; reconnects $(counter "${dev[0]}" reconnects), replayed $(sum replayed)"
 		if [ $((total % VERIFY_EVERY)) = 0 ]; then
 			check
 			load
@@ -315,7 +318,7 @@ check
 ask stale
 echo "$total faults in $((SECONDS / 60)) min, seed $SEED:"
 for kind in "${KINDS[@]}"; do printf '  %-14s %d\n' "$kind" "${count[$kind]-0}"; done
-echo "lost $(sum lost), reconnects $(sum reconnects), restarts $(sum restarts)," \
+echo "lost $(counter "${dev[0]}" lost), reconnects $(counter "${dev[0]}" reconnects), restarts $(sum restarts)," \
      "replayed $(sum replayed), stale requests and frames dropped since the last start $answer"
 cat "$OUT"/gencheck? "$OUT"/verify?
 for i in 0 1; do detach "${dev[i]}"; done

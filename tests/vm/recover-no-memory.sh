@@ -165,7 +165,7 @@ barrier target-works
 wait_for 20 rdma_own_is "$idle"
 
 dev=$(attach disk0 --queues 2 --keepalive 2000) || exit 1
-file=$(attach file0 --queues 1 --keepalive 60000) || exit 1
+file=$(attach file0 --new-session --queues 1 --keepalive 60000) || exit 1
 gencheck run --journal /dev/shm/journal --threads 4 --io 1-64 --time 10000 "$dev" >"$OUT/gencheck" &
 pids=($!)
 gencheck run --journal /dev/shm/journal-file --threads 4 --io 1-64 --time 10000 "$file" >"$OUT/gencheck-file" &

@@ -184,7 +184,8 @@ deactivate "$dev"
 grep -q 'Link has been severed' "$OUT/load" || die "fio ended for another reason: $(tail -3 "$OUT/load")"
 story="connecting>live live>failed"
 wait_for 10 story_is "$story"
-need "$dev" lost -eq 0
+# the connection that was ended may count, for it is that of all disks of the session
+need "$dev" lost -le 1
 detach "$dev"
 wait_for 10 story_is "$story failed>closing"
 lab barrier let-go
@@ -235,7 +236,7 @@ lab pause 1
 wait_for 5 stuck "$dev"
 deactivate "$dev"
 lab resume 1
-need "$dev" lost -eq 0
+need "$dev" lost -le 1
 detach "$dev"
 dev=$(attach held --queues 2 --loss-timeout 0 --keepalive 500) || exit 1
 lab pause 1

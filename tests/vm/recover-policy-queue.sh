@@ -116,8 +116,15 @@ sleep 1
 device_add
 again "our device was removed"
 
+start=$(now_ms)
+epoch=$(counter "$dev" epoch)
 lab barrier off
-again "the export was disabled"
+wait_for 40 back_since "$dev" "$start"
+still_runs
+counter "$dev" reason | grep -q 'disabled or withdrawn' || die "reason: $(counter "$dev" reason)"
+need "$dev" reconnects -eq "$seen"
+need "$dev" epoch -eq "$epoch"
+echo "  the export was disabled: the disk is attached again, and its session has stayed"
 lab barrier on
 
 kill -0 "$pid" || die "fio ended: $(tail -5 "$OUT/load")"

@@ -141,6 +141,8 @@ one() {
 		wait $pid || die "$round: the application saw an error on both paths"
 		lab barrier "release-$round"
 		wait_for 20 counter_over "$dev" reconnects 0
+		# the session may be there before the target has ended the old write
+		wait_for 20 grep -qx live "/sys/block/${dev##*/}/rnbd/state"
 		;;
 	esac
 	[ "$round" != queue-none ] || put "$dev" 3 || die "$round: write failed"

@@ -129,8 +129,9 @@ if [ "$NODE" = 1 ]; then
 	for i in "$first" "$second"; do
 		same "$(traced rnbdt_state "session=$i")" "$(story "session $i")" "trace of session $i"
 	done
-	[ "$(traced_at "session=$first .* -> dead")" -lt "$(traced_at "session=$second .* -> login")" ] ||
-		die "session $second began before the end of session $first"
+	# its connections have ended by then; what its storage has may delay the end
+	[ "$(traced_at "session=$first .* -> closing")" -lt "$(traced_at "session=$second .* -> login")" ] ||
+		die "session $second logged in while session $first was live"
 	cat "$SEEN"
 
 	echo "the module is unloaded and loaded again while the monitor listens"

@@ -108,7 +108,7 @@ golden save.json rnbd save -
 golden discover.txt rnbd discover "$ADDR"
 golden discover.json rnbd discover "$ADDR" --json
 golden attach.txt rnbd attach "$ADDR" disk0
-golden attach.json rnbd attach "$ADDR" archive --name old --json --pool 16M --queue-depth 64
+golden attach.json rnbd attach "$ADDR" archive --name old --json --pool 16M --queue-depth 64 --new-session
 golden list.txt rnbd list
 golden list.json rnbd list --json
 golden list-one.txt rnbd list rnbd1

@@ -161,7 +161,7 @@ echo "$WAITING sessions wait for storage that hangs"
 for i in $(seq $WAITING); do
 	echo "0 8192 linear $(null_disk 4) 0" | dmsetup create "hung$i" || die "dmsetup failed"
 	export_disk "hung$i" "/dev/mapper/hung$i"
-	devs[i]=$(attach "hung$i" --queues 1 --pool 4M --inline-write 0 --keepalive 1000) || exit 1
+	devs[i]=$(attach "hung$i" --new-session --queues 1 --pool 4M --inline-write 0 --keepalive 1000) || exit 1
 done
 same "$(cat /sys/kernel/rnbd-target/limits/pool_near)" 1 "times that the pools came near their limit"
 dmesg_has 'pools use 24 of 26 MiB' || die "not logged"
@@ -200,7 +200,7 @@ run mount --bind /proc/$$/mem "$CFG/exports/disk0/io_stat"
 if rnbd stat --prometheus --output "$OUT/broken.prom"; then die "a statistic that cannot be read is no failure"; fi
 run umount "$CFG/exports/disk0/io_stat"
 same "$(grep -c '^rnbd_disk_info' "$OUT/broken.prom")" "$WAITING" "disks beside a target that cannot be read"
-wait_for 60 dmesg_has 'waits for the storage of export hung'
+wait_for 60 dmesg_has 'waits for the storage to complete requests'
 wait_for 60 dmesg_has "host $HOST: its logins are put off since"
 need_counter "$(cat "$CFG/hosts/$HOST/logins_put_off")" -gt $WAITING "logins put off"
 # All have begun to wait within a few seconds, so the lines of the others were due.

@@ -88,7 +88,8 @@ static const struct field attach_fields[] = {
 	{ RNBD_ATTR_KEEPALIVE_MS, U32, 0, 100, 60000, 0, NULL },
 	{ RNBD_ATTR_POLICY, U32, 0, 0, RNBD_POLICY_FAIL, 0, NULL },
 	{ RNBD_ATTR_FLAGS, U32, MASK, 0,
-	  RNBD_FLAG_READONLY | RNBD_FLAG_EARLY_RELEASE | RNBD_FLAG_COPY, 0, NULL },
+	  RNBD_FLAG_READONLY | RNBD_FLAG_EARLY_RELEASE | RNBD_FLAG_COPY | RNBD_FLAG_NEW_SESSION,
+	  0, NULL },
 };
 
 static const struct field discover_fields[] = {

@@ -1,0 +1,146 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 1 --cpus 2 --mem 1536 --timeout 300
+# adapter: also
+# short: of two disks in a session one loses its export under load and waits, or fails; the other goes on without a pause
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+. ../lib/storage.sh
+
+# ms: a request of the other disk takes less, and the export is away for longer
+BOUND=$((2000 * ${LAB_SLOW:-1}))
+# requests to attach again, with pauses of up to 1 s, which take longer than that
+ATTEMPTS=$((7 * ${LAB_SLOW:-1}))
+
+state_is() { [ "$(counter "$1" state)" = "$2" ]; }
+ended() { ! kill -0 "$1" 2>/dev/null; }
+# session KEY: of the only live session of the target
+session() { rnbd session list --json | jq -er "map(select(.state == \"live\")) | if length == 1 then .[0].$1 else empty end"; }
+
+# connection: what changes if the session is made again, as both ends have it
+connection() {
+	echo "epoch $(counter "$stay" epoch), lost $(counter "$stay" lost)," \
+		"reconnects $(counter "$stay" reconnects), session $(session session)"
+}
+
+# load: verified I/O on the disk that stays
+load() {
+	local before
+	before=$(completed "$stay")
+	fio --name=stay --filename="$stay" --direct=1 --ioengine=libaio --rw=randrw --bs=4k --iodepth=8 --size=16m \
+	    --time_based --runtime=36000 --verify=crc32c-intel --verify_fatal=1 --verify_backlog=64 \
+	    --verify_state_save=0 --output-format=json --output="$OUT/stay" >"$OUT/stay.said" 2>&1 &
+	load=$!
+	wait_for 20 completed_over "$stay" $((before + 100))
+}
+
+# moves: requests of the disk that stays are answered
+moves() {
+	local before
+	before=$(completed "$stay")
+	wait_for 20 completed_over "$stay" $((before + 50))
+	kill -0 $load 2>/dev/null || die "the load on $stay ended: $(tail -n 5 "$OUT/stay" "$OUT/stay.said")"
+	same "$(counter "$stay" state)" live "state of $stay"
+}
+
+# load_ends: it has seen no error, and no request took long
+load_ends() {
+	local slowest
+	moves
+	kill -INT $load
+	wait $load
+	# the first line is about the signal
+	sed -n '/^{/,$p' "$OUT/stay" >"$OUT/stay.json"
+	jq -e '.jobs[0].error == 0' "$OUT/stay.json" >/dev/null || die "I/O error on $stay: $(cat "$OUT/stay" "$OUT/stay.said")"
+	slowest=$(jq '.jobs[0] | [.read, .write] | map(.clat_ns.max) | max / 1000000 | floor' "$OUT/stay.json")
+	need_counter "${slowest:--1}" -ge 0 "ms of the slowest request of $stay"
+	need_counter "$slowest" -lt "$BOUND" "ms of the slowest request of $stay"
+}
+
+# take_away: disable the export of the other disk. The command returns, and the attachment has ended.
+take_away() {
+	before=$(connection)
+	began=$(now_ms)
+	run timeout $((60 * ${LAB_SLOW:-1})) rnbd export disable one
+	same "$(cat "$CFG/exports/one/sessions")" 0 "attachments of the export that is disabled"
+	same "$(cat "$CFG/exports/stay/sessions")" 1 "attachments of the other export"
+	wait_for 20 state_is "$one" reconnecting
+	counter "$one" reason | grep -q 'disabled or withdrawn' || die "reason: $(counter "$one" reason)"
+	moves
+}
+
+# stays_away: for longer than a request of the other disk may take
+stays_away() {
+	wait_for 60 counter_over "$one" attempt "$ATTEMPTS"
+	counter "$one" last_error | grep -q 'no such enabled export' || die "last_error: $(counter "$one" last_error)"
+	need_counter $(($(now_ms) - began)) -gt "$BOUND" "ms without the export"
+	same "$(counter "$one" state)" reconnecting "state of $one"
+	moves
+}
+
+# give_back: enable the export; the disk comes back by itself, and the session has stayed
+give_back() {
+	began=$(now_ms)
+	run rnbd export enable one
+	wait_for 20 back_since "$one" "$began"
+	moves
+	same "$(connection)" "$before" "the connection"
+	note "$before: as before"
+}
+
+set_host_id
+target_start
+modprobe rnbd || die "modprobe rnbd failed"
+export_disk stay "$(null_disk 32)"
+export_disk one "$(null_disk 16)"
+stay=$(attach stay --queues 2 --keepalive 1000) || exit 1
+one=$(attach one) || exit 1
+same "$(counter "$one" session_id)" "$(counter "$stay" session_id)" "the session of both"
+load
+
+note "policy queue: I/O waits, without an error"
+gencheck run --journal /dev/shm/journal --threads 4 --io 1-16 --time 100000 "$one" >"$OUT/gencheck" 2>&1 &
+checker=$!
+wait_for 20 completed_over "$one" $(($(completed "$one") + 50))
+take_away
+stays_away
+# nothing of it is answered any more
+n=$(completed "$one")
+wait_for 20 counter_over "$one" attempt $(($(counter "$one" attempt) + 1))
+same "$(completed "$one")" "$n" "requests of $one that were completed without its export"
+kill -0 $checker || die "the checker ended: $(cat "$OUT/gencheck")"
+give_back
+wait_for 20 completed_over "$one" $(($(completed "$one") + 50))
+kill $checker
+wait $checker || die "the checker: $(cat "$OUT/gencheck")"
+run gencheck verify --journal /dev/shm/journal "$one"
+detach "$one"
+moves
+load_ends
+
+note "policy fail: I/O fails at once, and works again when the export is there"
+load
+one=$(attach one --policy fail) || exit 1
+same "$(counter "$one" session_id)" "$(counter "$stay" session_id)" "the session of both"
+fio --name=one --filename="$one" --direct=1 --ioengine=libaio --rw=randrw --bs=16k --iodepth=16 --size=16m \
+    --time_based --runtime=36000 --minimal >"$OUT/one" 2>&1 &
+other=$!
+wait_for 20 completed_over "$one" $(($(completed "$one") + 100))
+take_away
+wait_for 20 ended $other
+wait $other && die "the load on $one saw no error"
+grep -q 'Link has been severed' "$OUT/one" || die "the load on $one ended for another reason: $(tail -n 3 "$OUT/one")"
+fails "Link has been severed" reads "$one" 1
+fails "Link has been severed" writes "$one" 1
+stays_away
+fails "Link has been severed" reads "$one" 1
+give_back
+works "$one"
+load_ends
+
+need "$stay" lost -eq 0
+detach "$one"
+works "$stay"
+detach "$stay"
+configfs_clear
+unload

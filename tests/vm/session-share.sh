@@ -1,0 +1,189 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 1 --cpus 2 --mem 1536 --timeout 300
+# adapter: also
+# short: four disks of one target share a session until the last is detached; options that contradict it are refused; --new-session
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+
+HOST=$CFG/hosts/$(host_id 1)
+T=/sys/kernel/rnbd-target/sessions
+
+# Sessions, as the client and as the target have them
+client_sessions() { rnbd list --json | jq '[.[].session_id] | unique | length'; }
+target_sessions() { rnbd session list --json | jq 'map(select(.state == "live")) | length'; }
+# session KEY: of the only live session of the target
+session() { rnbd session list --json | jq -er "map(select(.state == \"live\")) | if length == 1 then .[0].$1 else empty end"; }
+no_session() { [ -z "$(ls $T)" ]; }
+ended() { ! kill -0 "$1" 2>/dev/null; }
+
+# sessions_are NUMBER DISKS: so many sessions for so many disks
+sessions_are() {
+	same "$(rnbd list --json | jq length)" "$2" "disks"
+	same "$(client_sessions)" "$1" "sessions of the client"
+	wait_for 10 target_has "$1"
+}
+target_has() { [ "$(target_sessions)" = "$1" ]; }
+
+# load I: the checker writes to a disk, reads and judges what it has read, until it is stopped
+load() {
+	gencheck run --journal "/dev/shm/journal$1" --writer $(($1 + 1)) --threads 4 --io 1-16 --time 100000 \
+		"${dev[$1]}" >"$OUT/gencheck$1" 2>&1 &
+	pid[$1]=$!
+}
+
+# moves I...: each of these loads goes on, and requests of its own disk are answered
+moves() {
+	local i before
+	for i; do
+		before=$(completed "${dev[i]}")
+		wait_for 20 completed_over "${dev[i]}" $((before + 50))
+		kill -0 "${pid[i]}" 2>/dev/null || die "gencheck on ${dev[i]} ended: $(cat "$OUT/gencheck$i")"
+	done
+}
+
+# stop I...: these loads end without an error, and the disks have what they should have
+stop() {
+	local i
+	for i; do
+		kill "${pid[i]}"
+		wait "${pid[i]}" || die "${dev[i]}: $(cat "$OUT/gencheck$i")"
+		gencheck verify --journal "/dev/shm/journal$i" "${dev[i]}" >"$OUT/verify$i" ||
+			die "${dev[i]}: $(cat "$OUT/verify$i")"
+	done
+}
+
+# contradicts NAME OPTION...: an attach with this option is refused in one line that names it
+contradicts() {
+	local text
+	if text=$(rnbd attach "$ADDR" disk4 "${@:2}" 2>&1); then die "attached in spite of ${*:2}: $text"; fi
+	echo "  $text"
+	same "$(wc -l <<<"$text")" 1 "lines of the refusal of ${*:2}"
+	[[ $text = *"$1 of the session"* ]] || die "${*:2}: the refusal does not name $1: $text"
+}
+
+set_host_id
+target_start
+modprobe rnbd || die "modprobe rnbd failed"
+for i in 0 1 2 3 4; do
+	disk=$(null_disk 16) || exit 1
+	export_disk "disk$i" "$disk"
+done
+none=$(rdma_own)
+dev=() pid=()
+
+note "four disks with options of their own: one session, counted at both ends"
+options=(--queues 2 --pool 8M --keepalive 1000)
+dev[0]=$(attach disk0 "${options[@]}") || exit 1
+sessions_are 1 1
+one=$(rdma_own)
+dev[1]=$(attach disk1 --policy fail) || exit 1
+dev[2]=$(attach disk2 --loss-timeout 60 --fast-io-fail 30) || exit 1
+# the same options of the session once more are no contradiction
+dev[3]=$(attach disk3 --name fourth "${options[@]}") || exit 1
+sessions_are 1 4
+same "$(cat "$HOST/sessions")" 1 "sessions of the host"
+for i in 0 1 2 3; do
+	same "$(cat "$CFG/exports/disk$i/sessions")" 1 "attachments of disk$i"
+	same "$(counter "${dev[i]}" session_id)" "$(counter "${dev[0]}" session_id)" "session of ${dev[i]}"
+	need "${dev[i]}" queues -eq 2
+	need "${dev[i]}" pool_units -eq 2048
+done
+same "$(session pool_bytes)" $((8 << 20)) "bytes of the pool"
+same "$(counter "${dev[1]}" policy) $(counter "${dev[2]}" policy)" "fail queue" "policies"
+same "$(counter "${dev[2]}" loss_timeout) $(counter "${dev[3]}" loss_timeout)" "60 600" "time limits"
+# no queue pair, connection id or memory region is added for a disk
+[ "$(rdma_own)" = "$one" ] || wait_for 5 rdma_own_is "$one"
+
+note "verified I/O on all at once"
+for i in 0 1 2 3; do load $i; done
+moves 0 1 2 3
+
+note "options that contradict the session are refused, also beside the load"
+contradicts queues --queues 1
+contradicts poll_queues --poll-queues 1
+contradicts depth --queue-depth 64
+contradicts ring_slots --ring-slots 32
+contradicts slot_size --slot-size 4096
+contradicts pool_bytes --pool 4M
+contradicts max_io --max-io 64K
+contradicts keepalive_ms --keepalive 500
+contradicts inline_read --inline-read 0
+contradicts inline_write --inline-write 0
+contradicts early_release --early-release
+contradicts transfer --transfer copy
+sessions_are 1 4
+same "$(cat "$CFG/exports/disk4/sessions")" 0 "attachments of disk4"
+
+note "--new-session makes a second one, which no other disk joins"
+dev[4]=$(attach disk4 --new-session --queues 1 --pool 4M) || exit 1
+sessions_are 2 5
+need "${dev[4]}" new_session -eq 1
+need "${dev[4]}" queues -eq 1
+need "${dev[4]}" pool_units -eq 1024
+need "${dev[0]}" new_session -eq 0
+load 4
+moves 0 1 2 3 4
+stop 4
+detach "${dev[4]}"
+sessions_are 1 4
+dev[4]=$(attach disk4) || exit 1
+sessions_are 1 5
+same "$(counter "${dev[4]}" session_id)" "$(counter "${dev[0]}" session_id)" "session of the fifth disk"
+
+note "a disk is detached, also by force under load: the others go on"
+for round in 1 2 3 4; do
+	load 4
+	moves 4
+	if [ $((round % 2)) = 0 ]; then
+		rnbd detach "${dev[4]}" --force || die "forced detach failed"
+		wait_for 20 ended "${pid[4]}"
+		wait "${pid[4]}" && die "the checker saw no error"
+		[ ! -e "/sys/block/${dev[4]##*/}" ] || die "${dev[4]} is still there"
+	else
+		stop 4
+		detach "${dev[4]}"
+	fi
+	moves 0 1 2 3
+	sessions_are 1 4
+	# what was in doubt when the disk went is known when it is there again
+	dev[4]=$(attach disk4) || exit 1
+	gencheck verify --journal /dev/shm/journal4 --adopt "${dev[4]}" >"$OUT/verify4" ||
+		die "${dev[4]}: $(cat "$OUT/verify4")"
+done
+for i in 0 1 2 3; do need "${dev[i]}" lost -eq 0; done
+stop 0 1 2 3
+for i in 0 1 2; do detach "${dev[i]}"; done
+sessions_are 1 2
+works "${dev[3]}"
+
+note "the last detach ends the session"
+detach "${dev[4]}"
+sessions_are 1 1
+detach "${dev[3]}"
+wait_for 20 no_session
+wait_for 20 rdma_own_is "$none"
+
+note "disks that are attached at the same time share one"
+pids=()
+for i in 0 1 2 3; do
+	rnbd attach "$ADDR" "disk$i" >"$OUT/attach$i" 2>&1 &
+	pids+=($!)
+done
+for i in 0 1 2 3; do wait "${pids[i]}" || die "disk$i: $(cat "$OUT/attach$i")"; done
+sessions_are 1 4
+
+note "a disk with a session of its own is no session to join"
+run rnbd detach --all
+wait_for 20 no_session
+dev[0]=$(attach disk0 --new-session) || exit 1
+dev[1]=$(attach disk1) || exit 1
+sessions_are 2 2
+works "${dev[0]}"
+works "${dev[1]}"
+detach "${dev[0]}"
+detach "${dev[1]}"
+wait_for 20 no_session
+wait_for 20 rdma_own_is "$none"
+configfs_clear
+unload
