@@ -54,7 +54,7 @@ static const struct nla_policy rnbd_attach_nl_policy[RNBD_ATTR_SECRET + 1] = {
 	[RNBD_ATTR_SLOT_SIZE] = NLA_POLICY_FULL_RANGE(NLA_U32, &rnbd_attr_slot_size_range),
 	[RNBD_ATTR_POOL_BYTES] = NLA_POLICY_MIN(NLA_U64, RNBD_OPT_POOL_BYTES_MIN),
 	[RNBD_ATTR_MAX_IO] = NLA_POLICY_FULL_RANGE(NLA_U32, &rnbd_attr_max_io_range),
-	[RNBD_ATTR_FLAGS] = NLA_POLICY_MASK(NLA_U32, 0xf),
+	[RNBD_ATTR_FLAGS] = NLA_POLICY_MASK(NLA_U32, 0x1f),
 	[RNBD_ATTR_POLICY] = NLA_POLICY_MAX(NLA_U32, 1),
 	[RNBD_ATTR_FAST_IO_FAIL] = NLA_POLICY_FULL_RANGE(NLA_U32, &rnbd_attr_fast_io_fail_range),
 	[RNBD_ATTR_LOSS_TIMEOUT] = NLA_POLICY_FULL_RANGE(NLA_U32, &rnbd_attr_loss_timeout_range),
@@ -69,7 +69,7 @@ static const struct nla_policy rnbd_attach_nl_policy[RNBD_ATTR_SECRET + 1] = {
 /* RNBD_CMD_DETACH - do */
 static const struct nla_policy rnbd_detach_nl_policy[RNBD_ATTR_FLAGS + 1] = {
 	[RNBD_ATTR_DISK] = { .type = NLA_NUL_STRING, .len = RNBD_DISK_LEN, },
-	[RNBD_ATTR_FLAGS] = NLA_POLICY_MASK(NLA_U32, 0xf),
+	[RNBD_ATTR_FLAGS] = NLA_POLICY_MASK(NLA_U32, 0x1f),
 };
 
 /* RNBD_CMD_LIST - do */
