@@ -11,9 +11,10 @@
  *
  * A session uses memory: its pool, rings and requests. Two accounts, pools and
  * queues, have a limit for all and a share per host. A pool is cut to what is
- * left. If sessions of the host that began to close within RNBDT_CLOSING_WAIT
- * still hold what the login lacks, the login is neither refused nor cut but
- * answered with RNBD_ST_BUSY, so that the client retries.
+ * left. If sessions of the host that began to close within RNBDT_CLOSING_WAIT, or
+ * RNBDT_STORAGE_WAIT if only the storage delays their end, still hold what the login
+ * lacks, the login is neither refused nor cut but answered with RNBD_ST_BUSY, so that
+ * the client retries.
  *
  * A login costs work: memory is zeroed and registered, and freed again. Each host
  * has a token bucket of login_burst logins that fills by login_rate a minute. A
@@ -27,7 +28,8 @@
  * Ownership
  *
  * Charges are recorded in the session. rnbdt_limits_freed() returns them when the
- * memory is free, rnbdt_limits_stopped() uncounts the session when its queue pairs are drained.
+ * memory is free, rnbdt_limits_stopped() uncounts the session when its queue pairs are
+ * drained.
  *
  * Concurrency
  *
@@ -202,10 +204,12 @@ static u16 rnbdt_limits_charge_logins(struct rnbdt_host *host, u64 nr)
 }
 
 /*
- * Storage may delay a teardown forever. A client that waits for what the closing session
- * holds gets RNBD_ST_LIMIT instead of RNBD_ST_BUSY after this time.
+ * A client that waits for what a closing session holds gets RNBD_ST_LIMIT instead of
+ * RNBD_ST_BUSY after this time. It is short if only the storage delays the end: that may
+ * last forever, and all disks of the client wait for its login.
  */
 #define RNBDT_CLOSING_WAIT	(10 * HZ)
+#define RNBDT_STORAGE_WAIT	HZ
 
 /**
  * struct rnbdt_closing - what closing sessions of a host still hold
@@ -219,15 +223,28 @@ struct rnbdt_closing {
 	bool queues;
 };
 
+/* May a login wait for what a session holds? */
+static bool rnbdt_limits_ending(const struct rnbdt_session *s)
+{
+	const struct rnbdt_teardown *teardown = &s->teardown;
+
+	/* pairs with the release in rnbdt_session_set_state() */
+	if (smp_load_acquire(&s->state) < RNBDT_CLOSING)
+		return false;
+	if (!teardown->stopped)
+		return time_before_eq(jiffies, READ_ONCE(teardown->closing_since) +
+					       RNBDT_CLOSING_WAIT);
+	return time_before_eq(jiffies, teardown->stopped_at +
+				       (s->nr_bound ? RNBDT_STORAGE_WAIT : RNBDT_CLOSING_WAIT));
+}
+
 static struct rnbdt_closing rnbdt_limits_closing(const struct rnbdt_host *host)
 {
 	struct rnbdt_closing has = { };
 	const struct rnbdt_session *s;
 
 	list_for_each_entry(s, &host->sessions, host_entry) {
-		/* pairs with the release in rnbdt_session_set_state() */
-		if (smp_load_acquire(&s->state) < RNBDT_CLOSING ||
-		    time_after(jiffies, READ_ONCE(s->teardown.closing_since) + RNBDT_CLOSING_WAIT))
+		if (!rnbdt_limits_ending(s))
 			continue;
 		has.sessions |= s->account.counted;
 		has.pools |= s->account.pool_bytes > 0;
@@ -508,8 +525,9 @@ void rnbdt_limits_freed(struct rnbdt_session *s)
  * rnbdt_limits_stopped - uncount a session
  * @s: closing session whose queue pairs are drained
  *
- * The storage may delay the end of its teardown forever, but the client may already have
- * the next session.
+ * The storage may delay the end of the teardown forever, and the session that replaces
+ * this one must not be refused for it. What waits for the storage is bounded nevertheless:
+ * its memory stays charged, and an export has one attachment of a host.
  *
  * Context: process context, rnbdt_lock held.
  */
