@@ -135,6 +135,7 @@ struct rnbdt_put_off {
  * @hangups: sessions of the host by class, see rnbdt_account.hung_up; rnbdt_lock
  * @half_open: MiB of the host's half-open connections of one class, valid during one
  *	call of rnbdt_limits_connect(); rnbdt_lock
+ * @stale_frames: frames of closing sessions that were dropped unread
  * @iostat: I/O statistics of all sessions that the host has had
  *
  * Freed after rmdir, when its last session has gone. Until then it is in
@@ -167,6 +168,7 @@ struct rnbdt_host {
 	u32 next_known;
 	u32 hangups[RNBDT_PEER_CLASSES];
 	u32 half_open;
+	atomic64_t stale_frames;
 	struct rnbdt_iostat iostat;
 };
 
@@ -204,7 +206,6 @@ struct rnbdt_host {
  * @hosts: allowed hosts, struct rnbdt_allow; rnbdt_lock
  * @stale_requests: requests of ended sessions or old epochs that were dropped
  *	before they reached the storage
- * @stale_frames: frames of closing sessions that were dropped unread
  * @iostat: I/O statistics of all sessions that the export has had
  */
 struct rnbdt_export {
@@ -227,7 +228,6 @@ struct rnbdt_export {
 	wait_queue_head_t wait;
 	struct list_head hosts;
 	atomic64_t stale_requests;
-	atomic64_t stale_frames;
 	struct rnbdt_iostat iostat;
 };
 

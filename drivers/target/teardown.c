@@ -124,25 +124,15 @@ static bool rnbdt_teardown_close_attaches(struct rnbdt_session *s)
 	return waits;
 }
 
-/* Count frames that came too late for the export of the first attachment. */
+/* Count the frames that the drained rings have dropped. */
 static void rnbdt_teardown_count_late(struct rnbdt_session *s)
 {
-	struct rnbdt_export *export = NULL;
-	struct rnbdt_attach *att;
-	unsigned long index;
 	u32 i;
 
-	mutex_lock(&rnbdt_lock);
-	xa_for_each(&s->attaches, index, att) {
-		export = xa_is_value(att) ? NULL : att->export;
-		if (export)
-			break;
-	}
-	for (i = 0; export && i < RNBD_QUEUES_MAX; i++)
+	for (i = 0; i < RNBD_QUEUES_MAX; i++)
 		if (s->queues[i])
 			atomic64_add(s->queues[i]->ring.stats.late_frames,
-				     &export->stale_frames);
-	mutex_unlock(&rnbdt_lock);
+				     &s->host->stale_frames);
 }
 
 /* Free the attachments, which have left their exports. */
