@@ -46,6 +46,8 @@ const struct target_kind target_hosts = {
 		{ "failed_proofs", "failed_proofs_total", "Logins with a wrong secret." },
 		{ "logins_put_off", "logins_put_off_total",
 		  "Connections and logins that the host had to retry." },
+		{ "stale_frames", "stale_frames_total",
+		  "Frames of closing sessions of the host that were dropped unread." },
 	},
 };
 

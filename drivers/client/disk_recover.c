@@ -112,7 +112,7 @@ void rnbdc_disk_suspend(struct rnbdc_disk *disk)
  * rnbdc_disk_resume - let requests flow over a new connection
  * @disk: suspended disk that is live
  *
- * The target has granted the login, so it executes nothing of an older epoch: writes
+ * The target has granted the attachment, so it executes nothing of an older one: writes
  * that were held are sent again.
  *
  * Context: process context, may sleep; recovery.lock held.

@@ -54,7 +54,7 @@ static const struct rnbd_name rnbd_status_names[] = {
 		"the target still drains an older login, or has too many at once; try again"
 	},
 	[RNBD_ST_POOL_FULL] = { "pool_full", "the target has no memory left for the buffer pool" },
-	[RNBD_ST_LIMIT] = { "limit", "a limit on sessions, queues or logins is reached" },
+	[RNBD_ST_LIMIT] = { "limit", "a limit on sessions, queues, logins or attaches is reached" },
 	[RNBD_ST_EPOCH] = { "epoch", "a newer login of this session exists" },
 	[RNBD_ST_NO_SESSION] = {
 		"no_session",

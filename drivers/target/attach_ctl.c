@@ -18,8 +18,9 @@
  * Concurrency: the control work runs once at a time and takes rnbdt_lock. It allocates
  * without I/O: reclaim may wait for a disk of this client.
  *
- * Errors: a client cannot tell exports that it may not use from those that do not exist.
- * An entry that is malformed, or one too many, is a protocol error.
+ * Errors: a client cannot tell exports that it may not use from those that do not exist,
+ * nor try many names: RNBD_ST_LIMIT is the answer to a host that asks too often. An entry
+ * that is malformed, or one too many, is a protocol error.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -55,6 +56,8 @@
 
 /* Milliseconds after which a client should ask again for an export that drains. */
 #define RNBDT_BUSY_MS		100
+/* The same for a host that has asked too often. */
+#define RNBDT_LIMIT_MS		1000
 
 static void rnbdt_fill_grant(const struct rnbdt_attach *att, struct rnbd_attach_grant *grant)
 {
@@ -140,9 +143,14 @@ static struct rnbdt_attach *rnbdt_attach_locked(struct rnbdt_session *s,
 	if (READ_ONCE(s->state) != RNBDT_LIVE) {
 		status = RNBD_ST_SHUTDOWN;
 	} else if (rnbdt_is_repeated(old, info)) {
-		rnbdt_attach_again(old, &slot->grant);
+		status = rnbdt_limits_attach(s->host);
+		if (!status)
+			rnbdt_attach_again(old, &slot->grant);
 	} else {
 		status = rnbdt_check_index(s, old, info) ?: rnbdt_bind_check(s, info, &export);
+		/* A client must repeat what was answered with BUSY: that costs nothing. */
+		if (status != RNBD_ST_BUSY)
+			status = rnbdt_limits_attach(s->host) ?: status;
 		if (!status)
 			att = rnbdt_new_attach(s, info);
 		if (!status && !att)
@@ -166,6 +174,8 @@ static struct rnbdt_attach *rnbdt_attach_locked(struct rnbdt_session *s,
 	slot->grant.status = status;
 	if (status == RNBD_ST_BUSY)
 		slot->grant.retry_ms = RNBDT_BUSY_MS;
+	else if (status == RNBD_ST_LIMIT)
+		slot->grant.retry_ms = RNBDT_LIMIT_MS;
 	return att;
 }
 

@@ -67,9 +67,9 @@ static void rnbdt_attach_closed_work(struct work_struct *work)
 	/* The client may wait for this to detach, or to use the index again. */
 	if (READ_ONCE(s->state) == RNBDT_LIVE)
 		queue_work(rnbdt_login_wq, &s->ctl.ctl_work);
-	/* The session may be freed as soon as the lock is released. */
+	/* Let a teardown go on that waits; then @s may be freed once the lock is released. */
 	if (!--s->nr_bound && s->teardown.stopped)
-		queue_work(rnbdt_teardown_wq, &s->teardown.free_work);
+		queue_work(rnbdt_teardown_wq, &s->teardown.release_work);
 	mutex_unlock(&rnbdt_lock);
 }
 

@@ -7,7 +7,9 @@
  * A login with another boot id closes the sessions that the host had before its client
  * module restarted. A request to attach is answered with RNBD_ST_BUSY while another
  * attachment of the host that closes is left on the same export: old writes must not
- * reach the storage after new ones.
+ * reach the storage after new ones. A refusal waits for the older attachments of the
+ * client as well, because the client may fail its writes after that, and a failed write
+ * must not be executed later.
  *
  * A host has one attachment per export. While it is open, a request for another one is
  * answered with RNBD_ST_ATTACHED: there is no order between requests of two
@@ -26,6 +28,8 @@
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/string.h>
+#include <linux/uuid.h>
+#include <linux/xarray.h>
 
 #include "../core/inject.h"
 #include "attached.h"
@@ -95,13 +99,44 @@ static u16 rnbdt_check_others(const struct rnbdt_session *s, const struct rnbdt_
 }
 
 /**
+ * rnbdt_is_draining - check whether the storage has requests of a client
+ * @s: session of the client
+ * @name: only requests for the export of this name, or NULL
+ *
+ * All epochs of the session count.
+ *
+ * Context: rnbdt_lock held.
+ * Return: true if an attachment of the client is bound.
+ */
+bool rnbdt_is_draining(const struct rnbdt_session *s, const char *name)
+{
+	struct rnbdt_session *old;
+	struct rnbdt_attach *att;
+	unsigned long index;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	list_for_each_entry(old, &s->host->sessions, host_entry) {
+		if (!old->nr_bound || !uuid_equal(&old->session_id, &s->session_id))
+			continue;
+		if (!name)
+			return true;
+		xa_for_each(&old->attaches, index, att)
+			if (!xa_is_value(att) && att->export && !strcmp(att->name, name))
+				return true;
+	}
+	return false;
+}
+
+/**
  * rnbdt_bind_check - find the export of a request to attach, and check that it may be used
  * @s: live session
  * @info: request
  * @export: result
  *
  * Context: rnbdt_lock held.
- * Return: RNBD_ST_OK, or the reason for which the request is refused.
+ * Return: RNBD_ST_OK, or the reason for which the request is refused; RNBD_ST_BUSY while
+ * the storage has requests of an older attachment.
  */
 u16 rnbdt_bind_check(const struct rnbdt_session *s, const struct rnbd_attach_info *info,
 		     struct rnbdt_export **export)
@@ -111,7 +146,9 @@ u16 rnbdt_bind_check(const struct rnbdt_session *s, const struct rnbd_attach_inf
 	*export = rnbdt_port_find_export(s->port, s->host, info->export);
 	if (!status && !*export)
 		status = RNBD_ST_NO_EXPORT;
-	return status ?: rnbdt_check_others(s, *export);
+	if (!status)
+		return rnbdt_check_others(s, *export);
+	return rnbdt_is_draining(s, info->export) ? RNBD_ST_BUSY : status;
 }
 
 /**

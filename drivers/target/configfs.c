@@ -3,12 +3,12 @@
  * configfs: the directory /sys/kernel/config/rnbd.
  *
  *	exports/<name>/{path,readonly,cache,write_cache,uuid,enable,state,size,
- *		resize,sessions,stale_requests,stale_frames}
+ *		resize,sessions,stale_requests}
  *	exports/<name>/allowed_hosts/<any name> -> hosts/<uuid>
  *	hosts/<uuid>/{max_pool_bytes,max_session_pool_bytes,max_sessions,
  *		secret,has_secret,old_secret,has_old_secret,old_secret_sessions,
  *		outdated_sessions,failed_proofs,fenced,fence_state,fence_done,unfence_on_restart,
- *		active_sessions,sessions}
+ *		active_sessions,sessions,stale_frames}
  *	ports/<id>/{addr,port,enable,state,sessions}
  *	ports/<id>/exports/<any name> -> exports/<name>
  *

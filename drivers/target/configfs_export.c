@@ -379,13 +379,6 @@ static ssize_t rnbdt_export_stale_requests_show(struct config_item *item,
 }
 CONFIGFS_ATTR_RO(rnbdt_export_, stale_requests);
 
-static ssize_t rnbdt_export_stale_frames_show(struct config_item *item, char *page)
-{
-	return sysfs_emit(page, "%lld\n",
-			  atomic64_read(&rnbdt_to_export(item)->stale_frames));
-}
-CONFIGFS_ATTR_RO(rnbdt_export_, stale_frames);
-
 static ssize_t rnbdt_export_io_stat_show(struct config_item *item, char *page)
 {
 	return rnbdt_iostat_show(&rnbdt_to_export(item)->iostat, page);
@@ -411,7 +404,6 @@ static struct configfs_attribute *rnbdt_export_attrs[] = {
 	&rnbdt_export_attr_resize,
 	&rnbdt_export_attr_sessions,
 	&rnbdt_export_attr_stale_requests,
-	&rnbdt_export_attr_stale_frames,
 	&rnbdt_export_attr_io_stat,
 	&rnbdt_export_attr_io_errors,
 	NULL,

@@ -412,6 +412,12 @@ static ssize_t rnbdt_host_logins_put_off_show(struct config_item *item, char *pa
 }
 CONFIGFS_ATTR_RO(rnbdt_host_, logins_put_off);
 
+static ssize_t rnbdt_host_stale_frames_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%lld\n", atomic64_read(&rnbdt_to_host(item)->stale_frames));
+}
+CONFIGFS_ATTR_RO(rnbdt_host_, stale_frames);
+
 static ssize_t rnbdt_host_sessions_show(struct config_item *item, char *page)
 {
 	return sysfs_emit(page, "%u\n", rnbdt_sessions_count(rnbdt_to_host(item), NULL));
@@ -442,6 +448,7 @@ static struct configfs_attribute *rnbdt_host_attrs[] = {
 	&rnbdt_host_attr_outdated_sessions,
 	&rnbdt_host_attr_failed_proofs,
 	&rnbdt_host_attr_logins_put_off,
+	&rnbdt_host_attr_stale_frames,
 	&rnbdt_host_attr_fenced,
 	&rnbdt_host_attr_fence_state,
 	&rnbdt_host_attr_fence_done,

@@ -266,7 +266,7 @@ static struct rnbdt_session *rnbdt_session_alloc(struct rnbdt_port *port,
 	INIT_LIST_HEAD(&s->account.half_open);
 	INIT_WORK(&s->login.login_work, rnbdt_session_login_work);
 	INIT_WORK(&s->teardown.teardown_work, rnbdt_teardown_work);
-	INIT_WORK(&s->teardown.free_work, rnbdt_free_work);
+	INIT_WORK(&s->teardown.release_work, rnbdt_release_work);
 	INIT_DELAYED_WORK(&s->teardown.wait_work, rnbdt_wait_work);
 	INIT_WORK(&s->teardown.linger_work, rnbdt_linger_work);
 	INIT_DELAYED_WORK(&s->login.timeout_work, rnbdt_session_timeout);

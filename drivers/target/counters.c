@@ -20,6 +20,7 @@ static const char * const rnbdt_limit_words[RNBDT_LIMITS] = {
 	[RNBDT_LIMIT_HALF_OPEN_ENDED]	= "half_open_ended",
 	[RNBDT_LIMIT_LOGIN_TIME]	= "login_time",
 	[RNBDT_LIMIT_LOGINS]		= "logins",
+	[RNBDT_LIMIT_ATTACHES]		= "attaches",
 	[RNBDT_LIMIT_SESSIONS]		= "sessions",
 	[RNBDT_LIMIT_HOST_SESSIONS]	= "host_sessions",
 	[RNBDT_LIMIT_HOST_LISTS]	= "host_lists",

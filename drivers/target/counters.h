@@ -14,6 +14,7 @@
  * @RNBDT_LIMIT_HALF_OPEN_ENDED: of these, evicted for a newer connection
  * @RNBDT_LIMIT_LOGIN_TIME: of these, closed after login_timeout_ms
  * @RNBDT_LIMIT_LOGINS: logins per time of a host
+ * @RNBDT_LIMIT_ATTACHES: requests to attach per time of a host
  * @RNBDT_LIMIT_SESSIONS: sessions of all hosts
  * @RNBDT_LIMIT_HOST_SESSIONS: sessions of a host
  * @RNBDT_LIMIT_HOST_LISTS: lists of exports that are sent to a host concurrently
@@ -32,6 +33,7 @@ enum rnbdt_limit {
 	RNBDT_LIMIT_HALF_OPEN_ENDED,
 	RNBDT_LIMIT_LOGIN_TIME,
 	RNBDT_LIMIT_LOGINS,
+	RNBDT_LIMIT_ATTACHES,
 	RNBDT_LIMIT_SESSIONS,
 	RNBDT_LIMIT_HOST_SESSIONS,
 	RNBDT_LIMIT_HOST_LISTS,
@@ -52,7 +54,8 @@ enum rnbdt_limit {
  * enum rnbdt_counter_dir - directories of counters in sysfs
  * @RNBDT_COUNT_LIMITS: by enum rnbdt_limit: requests that a limit refused or cut
  * @RNBDT_COUNT_PROTO_ERRS: by enum rnbd_proto_err: protocol errors of clients
- * @RNBDT_COUNT_REFUSED: by enum rnbd_status: refused connections and logins
+ * @RNBDT_COUNT_REFUSED: by enum rnbd_status: refused connections, logins and requests to
+ *	attach
  * @RNBDT_COUNTERS: number of directories
  */
 enum rnbdt_counter_dir {

@@ -7,10 +7,10 @@
  * A client that reconnects uses the id of its session with a higher epoch. The
  * older session is closed, and the newer one is admitted only when the queue pairs of
  * the older one are drained, unless that was never live (RNBD_ST_BUSY until then).
- * Requests that the storage still has delay only the attachment of their export (bind.c). An equal or
- * lower epoch is refused with RNBD_ST_EPOCH. rnbdt_may_submit() checks state and
- * epoch directly before each submission to the storage, so that a write of a
- * closed session or an old epoch cannot reach the storage after a newer one.
+ * Requests that the storage still has delay only the next attachment of their export
+ * (bind.c). An equal or lower epoch is refused with RNBD_ST_EPOCH. rnbdt_may_submit()
+ * checks state and epoch directly before each submission to the storage, so that a write
+ * of a closed session or an old epoch cannot reach the storage after a newer one.
  *
  * Messages of a session may still be in flight when the session has gone: each
  * host remembers the newest epochs of its latest RNBDT_HOST_EPOCHS attachments.
@@ -113,7 +113,10 @@ static u16 rnbdt_check_epoch(struct rnbdt_session *old, u32 epoch, bool authenti
 		WRITE_ONCE(old->newest_epoch, epoch);
 		rnbdt_session_close(old, "the client has begun a newer epoch");
 	}
-	/* A closing session that was never live has sent no requests: do not wait. */
+	/*
+	 * A closing session that was never live has sent no requests: do not wait. Of one
+	 * that has stopped, only the storage may have requests.
+	 */
 	if (smp_load_acquire(&old->state) >= RNBDT_CLOSING &&
 	    (!old->live_at || old->teardown.stopped))
 		return RNBD_ST_OK;
@@ -131,7 +134,7 @@ static u16 rnbdt_check_epoch(struct rnbdt_session *old, u32 epoch, bool authenti
  *
  * Context: process context, rnbdt_lock held.
  * Return: RNBD_ST_OK, RNBD_ST_EPOCH if the host has used a newer epoch, or
- * RNBD_ST_BUSY while a session of an older epoch is being torn down.
+ * RNBD_ST_BUSY until the queue pairs of a session of an older epoch are drained.
  */
 u16 rnbdt_is_newest_epoch(struct rnbdt_host *host, const struct rnbd_conn_req *req,
 			  const struct rnbdt_session *s)
@@ -185,7 +188,8 @@ bool rnbdt_may_submit(struct rnbdt_req *treq)
 		treq->stale = true;
 		return false;
 	}
-	if (unlikely(READ_ONCE(treq->att->state) != RNBDT_ATTACH_OPEN)) {
+	if (unlikely(READ_ONCE(treq->att->state) != RNBDT_ATTACH_OPEN) &&
+	    !rnbd_inject(&rnbdt_inject_no_epoch_check, NULL)) {
 		treq->closed = true;
 		return false;
 	}

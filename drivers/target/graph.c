@@ -14,13 +14,14 @@
  *				events for netlink listeners
  *	rnbdt_timer_wq		keep-alives, timeouts and resize reports, which
  *				must not wait behind logins
- *	rnbdt_teardown_wq	teardowns, which may wait for storage forever
+ *	rnbdt_teardown_wq	teardowns, which wait for the queue pairs
  *	rnbdt_hangup_wq		teardowns of sessions that were never live: a
  *				flood of them delays no other teardown
  *	rnbdt_linger_wq		the last part of these, which may wait a minute
  *				for the peer and must not delay the first part
- *	rnbdt_attach_wq		the end of attachments, for which teardowns wait
- *	rnbdt_disable_wq	the end of exports, which waits for teardowns and
+ *	rnbdt_attach_wq		the end of attachments, which queues the rest of the
+ *				teardowns and wakes what disables an export
+ *	rnbdt_disable_wq	the end of exports, which waits for attachments and
  *				may wait for storage forever
  */
 

@@ -75,6 +75,18 @@ struct rnbdt_fence {
 };
 
 /**
+ * struct rnbdt_bucket - token bucket of a host
+ * @until: monotonic time in ns when the bucket is full
+ * @log_at: monotonic time in ns from which an empty bucket is logged again
+ *
+ * Protected by rnbdt_lock; see limits.c.
+ */
+struct rnbdt_bucket {
+	u64 until;
+	u64 log_at;
+};
+
+/**
  * struct rnbdt_put_off - connections and logins of a host answered with RNBD_ST_BUSY
  * @count: number of them
  * @since: monotonic time in ns of the first one of the present series; a series ends
@@ -110,10 +122,8 @@ struct rnbdt_put_off {
  * @sessions: sessions in the name of the host, struct rnbdt_session, in the order of
  *	their serials; rnbdt_lock
  * @nr_sessions: sessions of the host that have logged in; rnbdt_lock
- * @logins_until: monotonic time in ns when the token bucket of logins is full;
- *	rnbdt_lock
- * @logins_log_at: monotonic time in ns from which an empty bucket is logged again;
- *	rnbdt_lock
+ * @logins: tokens for logins; rnbdt_lock
+ * @attaches: tokens for requests to attach; rnbdt_lock
  * @put_off: logins that were put off; rnbdt_lock
  * @epochs: newest epochs of the latest attachments of the host; rnbdt_lock
  * @next_epoch: index of the member of @epochs to replace next; rnbdt_lock
@@ -125,6 +135,7 @@ struct rnbdt_put_off {
  * @hangups: sessions of the host by class, see rnbdt_account.hung_up; rnbdt_lock
  * @half_open: MiB of the host's half-open connections of one class, valid during one
  *	call of rnbdt_limits_connect(); rnbdt_lock
+ * @stale_frames: frames of closing sessions that were dropped unread
  * @iostat: I/O statistics of all sessions that the host has had
  *
  * Freed after rmdir, when its last session has gone. Until then it is in
@@ -145,8 +156,8 @@ struct rnbdt_host {
 	u64 queue_bytes;
 	struct list_head sessions;
 	u32 nr_sessions;
-	u64 logins_until;
-	u64 logins_log_at;
+	struct rnbdt_bucket logins;
+	struct rnbdt_bucket attaches;
 	struct rnbdt_put_off put_off;
 	struct rnbdt_epoch epochs[RNBDT_HOST_EPOCHS];
 	u32 next_epoch;
@@ -157,6 +168,7 @@ struct rnbdt_host {
 	u32 next_known;
 	u32 hangups[RNBDT_PEER_CLASSES];
 	u32 half_open;
+	atomic64_t stale_frames;
 	struct rnbdt_iostat iostat;
 };
 
@@ -194,7 +206,6 @@ struct rnbdt_host {
  * @hosts: allowed hosts, struct rnbdt_allow; rnbdt_lock
  * @stale_requests: requests of ended sessions or old epochs that were dropped
  *	before they reached the storage
- * @stale_frames: frames of closing sessions that were dropped unread
  * @iostat: I/O statistics of all sessions that the export has had
  */
 struct rnbdt_export {
@@ -217,7 +228,6 @@ struct rnbdt_export {
 	wait_queue_head_t wait;
 	struct list_head hosts;
 	atomic64_t stale_requests;
-	atomic64_t stale_frames;
 	struct rnbdt_iostat iostat;
 };
 

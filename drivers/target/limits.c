@@ -11,9 +11,10 @@
  *
  * A session uses memory: its pool, rings and requests. Two accounts, pools and
  * queues, have a limit for all and a share per host. A pool is cut to what is
- * left. If sessions of the host that began to close within RNBDT_CLOSING_WAIT
- * still hold what the login lacks, the login is neither refused nor cut but
- * answered with RNBD_ST_BUSY, so that the client retries.
+ * left. If sessions of the host that began to close within RNBDT_CLOSING_WAIT, or
+ * RNBDT_STORAGE_WAIT if only the storage delays their end, still hold what the login
+ * lacks, the login is neither refused nor cut but answered with RNBD_ST_BUSY, so that
+ * the client retries.
  *
  * A login costs work: memory is zeroed and registered, and freed again. Each host
  * has a token bucket of login_burst logins that fills by login_rate a minute. A
@@ -24,18 +25,24 @@
  * tokens. The end of a long session returns none: a host could let hundreds of
  * sessions last just long enough.
  *
+ * Requests to attach have a bucket as well (attach_burst, attach_rate), because a client
+ * could try names of exports with them. Each takes one token, also one that is refused,
+ * unless the client must repeat it because the storage has requests of an older
+ * attachment. A request without a token is refused before memory is allocated for it.
+ *
  * Ownership
  *
  * Charges are recorded in the session. rnbdt_limits_freed() returns them when the
- * memory is free, rnbdt_limits_stopped() uncounts the session when its queue pairs are drained.
+ * memory is free, rnbdt_limits_stopped() uncounts the session when its queue pairs are
+ * drained.
  *
  * Concurrency
  *
  * The accounts are under rnbdt_lock. A changed limit applies to new logins.
  *
  * Errors: a reached limit is a status for the client and increases a counter. The log
- * has a line when all pools come near their limit, and when the logins of a host are
- * put off for long.
+ * has a line when all pools come near their limit, when a bucket is empty, and when the
+ * logins of a host are put off for long.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -64,8 +71,8 @@
 /* Bytes of a pool that cost one token of the bucket of logins. */
 #define RNBDT_LOGIN_BYTES	(128ull << 20)
 
-/* Least time between two log lines about a host that logs in too often. */
-#define RNBDT_LOGINS_LOG_NS	(60ull * NSEC_PER_SEC)
+/* Least time between two log lines about a host that logs in or attaches too often. */
+#define RNBDT_BUCKET_LOG_NS	(60ull * NSEC_PER_SEC)
 
 /*
  * A client that reconnects is put off for a moment. It is logged if that lasts for
@@ -73,6 +80,12 @@
  */
 #define RNBDT_PUT_OFF_LOG_NS	(10ull * NSEC_PER_SEC)
 #define RNBDT_PUT_OFF_GAP_NS	(60ull * NSEC_PER_SEC)
+
+RNBD_PARAM_UINT(attach_burst, 8192, 1, 65536,
+		"requests of one host to attach at once, after a while without");
+
+RNBD_PARAM_UINT(attach_rate, 6000, 0, 600000,
+		"requests to attach per minute of one host in the long run; 0: any number");
 
 RNBD_PARAM_UINT(login_burst, 1024, 1, 65536,
 		"logins of one host at once, after a while without; each 128 MiB of a pool count");
@@ -106,12 +119,38 @@ static u64 rnbdt_pool_bytes;		/* of all sessions; rnbdt_lock */
 static bool rnbdt_pool_near;		/* the limit; rnbdt_lock */
 static u64 rnbdt_queue_bytes;		/* of all sessions; rnbdt_lock */
 
-/* Return the nanoseconds per login, 0: logins are not limited. */
-static u64 rnbdt_login_interval(void)
+/* Return the nanoseconds per token, 0: there is no limit. */
+static u64 rnbdt_bucket_interval(u32 per_minute)
 {
-	u32 rate = READ_ONCE(login_rate);
+	return per_minute ? div_u64(60ull * NSEC_PER_SEC, per_minute) : 0;
+}
 
-	return rate ? div_u64(60ull * NSEC_PER_SEC, rate) : 0;
+/*
+ * Does a bucket of @burst tokens have none? @debt, in ns, bounds what it may owe: the
+ * rate may have changed.
+ */
+static bool rnbdt_bucket_empty(struct rnbdt_bucket *bucket, u64 interval, u32 burst, u64 debt)
+{
+	u64 now = ktime_get_ns(), full = burst * interval;
+
+	bucket->until = min(bucket->until, now + full + debt);
+	return interval && bucket->until > now + full - interval;
+}
+
+static void rnbdt_bucket_take(struct rnbdt_bucket *bucket, u64 interval, u64 nr)
+{
+	bucket->until = max(bucket->until, ktime_get_ns()) + nr * interval;
+}
+
+/* Is another log line due about an empty bucket? */
+static bool rnbdt_bucket_log(struct rnbdt_bucket *bucket)
+{
+	u64 now = ktime_get_ns();
+
+	if (now < bucket->log_at)
+		return false;
+	bucket->log_at = now + RNBDT_BUCKET_LOG_NS;
+	return true;
 }
 
 /* Return the debt in ns that the largest pool can leave in a bucket. */
@@ -130,22 +169,42 @@ static u64 rnbdt_login_debt(u64 interval)
  */
 u16 rnbdt_limits_host(struct rnbdt_host *host)
 {
-	u64 interval = rnbdt_login_interval(), now = ktime_get_ns();
-	u64 burst = READ_ONCE(login_burst) * interval;
+	u64 interval = rnbdt_bucket_interval(READ_ONCE(login_rate));
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	/* Bound the debt to that of a large pool: login_rate may have changed. */
-	host->logins_until = min(host->logins_until, now + burst + rnbdt_login_debt(interval));
-	if (!interval || host->logins_until <= now + burst - interval)
+	if (!rnbdt_bucket_empty(&host->logins, interval, READ_ONCE(login_burst),
+				rnbdt_login_debt(interval)))
 		return RNBD_ST_OK;
 	rnbdt_limit_hit(RNBDT_LIMIT_LOGINS);
-	if (now >= host->logins_log_at) {
+	if (rnbdt_bucket_log(&host->logins))
 		pr_warn("host %pUb logs in too often: its connections are put off (login_rate, login_burst)\n",
 			&host->uuid);
-		host->logins_log_at = now + RNBDT_LOGINS_LOG_NS;
-	}
 	return RNBD_ST_BUSY;
+}
+
+/**
+ * rnbdt_limits_attach - check the rate limit of requests to attach, and charge one
+ * @host: host
+ *
+ * Context: process context, rnbdt_lock held.
+ * Return: RNBD_ST_OK, or RNBD_ST_LIMIT if the bucket is empty.
+ */
+u16 rnbdt_limits_attach(struct rnbdt_host *host)
+{
+	u64 interval = rnbdt_bucket_interval(READ_ONCE(attach_rate));
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	if (!rnbdt_bucket_empty(&host->attaches, interval, READ_ONCE(attach_burst), 0)) {
+		rnbdt_bucket_take(&host->attaches, interval, 1);
+		return RNBD_ST_OK;
+	}
+	rnbdt_limit_hit(RNBDT_LIMIT_ATTACHES);
+	if (rnbdt_bucket_log(&host->attaches))
+		pr_warn("host %pUb attaches too often: its requests are refused (attach_rate, attach_burst)\n",
+			&host->uuid);
+	return RNBD_ST_LIMIT;
 }
 
 /**
@@ -169,7 +228,7 @@ void rnbdt_limits_put_off(struct rnbdt_host *host)
 		return;
 	pr_warn("host %pUb: its logins are put off since %llu s; are sessions of it closing (rnbd session list)?\n",
 		&host->uuid, div_u64(now - off->since, NSEC_PER_SEC));
-	off->log_at = now + RNBDT_LOGINS_LOG_NS;
+	off->log_at = now + RNBDT_BUCKET_LOG_NS;
 }
 
 /**
@@ -196,16 +255,17 @@ static u16 rnbdt_limits_charge_logins(struct rnbdt_host *host, u64 nr)
 
 	if (status)
 		return status;
-	host->logins_until = max(host->logins_until, ktime_get_ns()) +
-			     nr * rnbdt_login_interval();
+	rnbdt_bucket_take(&host->logins, rnbdt_bucket_interval(READ_ONCE(login_rate)), nr);
 	return RNBD_ST_OK;
 }
 
 /*
- * Storage may delay a teardown forever. A client that waits for what the closing session
- * holds gets RNBD_ST_LIMIT instead of RNBD_ST_BUSY after this time.
+ * A client that waits for what a closing session holds gets RNBD_ST_LIMIT instead of
+ * RNBD_ST_BUSY after this time. It is short if only the storage delays the end: that may
+ * last forever, and all disks of the client wait for its login.
  */
 #define RNBDT_CLOSING_WAIT	(10 * HZ)
+#define RNBDT_STORAGE_WAIT	HZ
 
 /**
  * struct rnbdt_closing - what closing sessions of a host still hold
@@ -219,15 +279,28 @@ struct rnbdt_closing {
 	bool queues;
 };
 
+/* May a login wait for what a session holds? */
+static bool rnbdt_limits_ending(const struct rnbdt_session *s)
+{
+	const struct rnbdt_teardown *teardown = &s->teardown;
+
+	/* pairs with the release in rnbdt_session_set_state() */
+	if (smp_load_acquire(&s->state) < RNBDT_CLOSING)
+		return false;
+	if (!teardown->stopped)
+		return time_before_eq(jiffies, READ_ONCE(teardown->closing_since) +
+					       RNBDT_CLOSING_WAIT);
+	return time_before_eq(jiffies, teardown->stopped_at +
+				       (s->nr_bound ? RNBDT_STORAGE_WAIT : RNBDT_CLOSING_WAIT));
+}
+
 static struct rnbdt_closing rnbdt_limits_closing(const struct rnbdt_host *host)
 {
 	struct rnbdt_closing has = { };
 	const struct rnbdt_session *s;
 
 	list_for_each_entry(s, &host->sessions, host_entry) {
-		/* pairs with the release in rnbdt_session_set_state() */
-		if (smp_load_acquire(&s->state) < RNBDT_CLOSING ||
-		    time_after(jiffies, READ_ONCE(s->teardown.closing_since) + RNBDT_CLOSING_WAIT))
+		if (!rnbdt_limits_ending(s))
 			continue;
 		has.sessions |= s->account.counted;
 		has.pools |= s->account.pool_bytes > 0;
@@ -508,8 +581,9 @@ void rnbdt_limits_freed(struct rnbdt_session *s)
  * rnbdt_limits_stopped - uncount a session
  * @s: closing session whose queue pairs are drained
  *
- * The storage may delay the end of its teardown forever, but the client may already have
- * the next session.
+ * The storage may delay the end of the teardown forever, and the session that replaces
+ * this one must not be refused for it. What waits for the storage is bounded nevertheless:
+ * its memory stays charged, and an export has one attachment of a host.
  *
  * Context: process context, rnbdt_lock held.
  */

@@ -161,6 +161,9 @@ static u16 rnbdt_login_admit(struct rnbdt_session *s)
 
 	mutex_lock(&rnbdt_lock);
 	status = rnbdt_fence_check(s);
+	/* A fenced client fails its writes, which must not be executed after that. */
+	if (status == RNBD_ST_FENCED && rnbdt_is_draining(s, NULL))
+		status = RNBD_ST_BUSY;
 	if (!status)
 		status = rnbdt_limits_login(s);
 	if (!status) {

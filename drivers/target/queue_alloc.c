@@ -4,9 +4,8 @@
  *
  * Operation: the handler of a connection request allocates a queue. Its requests,
  * one per tag, are allocated when the depth is known: at login for queue 0, at the
- * connection for the others. The teardown stops the ring, waits until the backend
- * has completed all requests, destroys the ring and the connection id, and frees
- * the queue.
+ * connection for the others. The teardown stops the ring and, when the backend has
+ * completed all requests, destroys the ring and the connection id, and frees the queue.
  *
  * Concurrency: rnbdt_queue_stop(), rnbdt_queue_wait_idle() and rnbdt_queue_free()
  * are called by the teardown only, in this order. q->inflight starts at one, which
@@ -90,11 +89,11 @@ void rnbdt_queue_stop(struct rnbdt_queue *q)
 }
 
 /**
- * rnbdt_queue_wait_idle - wait until nobody uses the requests of a queue
+ * rnbdt_queue_wait_idle - wait until no context uses the requests of a queue
  * @q: drained queue of a session without bound attachments
  *
- * The storage has completed all requests; a task that answers the last one may still use
- * the queue.
+ * The storage has completed all requests; a context that has answered one of them may
+ * still use the queue.
  *
  * Context: process context, may sleep for a moment; called once per queue.
  */

@@ -30,8 +30,8 @@
  *
  * A malformed request or a tag in use is a protocol error, which ends the session.
  * A request that cannot be executed gets a reply with a status: RNBD_ST_CLOSED if its
- * attachment closes or was closed. Frames that arrive
- * when the session closes are counted as stale and dropped.
+ * attachment closes or was closed. Frames that arrive when the session closes are counted
+ * for its host, as stale, and dropped.
  */
 
 #include <linux/blkdev.h>
@@ -203,22 +203,6 @@ static enum rnbd_proto_err rnbdt_queue_request(struct rnbdt_queue *q, struct rnb
 	return RNBD_PERR_NONE;
 }
 
-/* Count a frame that arrives when the session closes, for the export of its first request. */
-static void rnbdt_count_stale(struct rnbdt_session *s, const struct rnbd_frame *frame)
-{
-	struct rnbd_req_cursor cursor;
-	struct rnbdt_attach *att;
-
-	if (rnbd_begin_request(frame, 0, &cursor))
-		return;
-	att = rnbdt_attach_load(s, cursor.handle.index);
-	/* The reference keeps the export. */
-	if (!att || !percpu_ref_tryget(&att->ref))
-		return;
-	atomic64_inc(&att->export->stale_frames);
-	percpu_ref_put(&att->ref);
-}
-
 /**
  * rnbdt_queue_requests - handle the requests of a frame
  * @q: queue
@@ -242,12 +226,12 @@ enum rnbd_proto_err rnbdt_queue_requests(struct rnbdt_queue *q,
 	state = smp_load_acquire(&s->state);
 	if (unlikely(state < RNBDT_LIVE))
 		return RNBD_PERR_TYPE;
-	rcu_read_lock();
 	if (unlikely(state > RNBDT_LIVE)) {
-		rnbdt_count_stale(s, frame);
-		rcu_read_unlock();
+		/* A frame has requests for any of the exports of the session. */
+		atomic64_inc(&s->host->stale_frames);
 		return RNBD_PERR_NONE;
 	}
+	rcu_read_lock();
 	now = ktime_get_ns();
 	while (!perr && pos < frame->nr_entries)
 		perr = rnbdt_queue_request(q, frame, &pos, &att, now);

@@ -319,22 +319,24 @@ struct rnbdt_granted {
  * struct rnbdt_teardown - teardown of a session
  * @teardown_work: first part of the teardown, on rnbdt_teardown_wq, or on
  *	rnbdt_hangup_wq if the session was never live; queued once
- * @free_work: second part, on rnbdt_teardown_wq, if the storage had requests at the end of
- *	the first part
+ * @release_work: second part of the teardown, on rnbdt_teardown_wq; queued once, if the
+ *	storage had requests at the end of the first part
  * @wait_work: logs that the second part waits for the storage, on rnbdt_timer_wq
  * @linger_work: last part of the teardown of a session that was never live, on
  *	rnbdt_linger_wq
  * @stopped: all queue pairs are drained and all attachments closing; rnbdt_lock
+ * @stopped_at: jiffies when @stopped was set; rnbdt_lock
  * @drained: completed when no I/O of the session is in flight and none can follow
  * @gone: completed when the teardown has ended and the session is out of the list
  * @closing_since: jiffies when the session began to close; read without a lock
  */
 struct rnbdt_teardown {
 	struct work_struct teardown_work;
-	struct work_struct free_work;
+	struct work_struct release_work;
 	struct delayed_work wait_work;
 	struct work_struct linger_work;
 	bool stopped;
+	unsigned long stopped_at;
 	struct completion drained;
 	struct completion gone;
 	unsigned long closing_since;

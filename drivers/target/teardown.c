@@ -5,30 +5,31 @@
  * Operation
  *
  * rnbdt_teardown_work() waits for handlers that are setting up a queue, stops and
- * drains all queue pairs, cancels the work items and closes the attachments. Then no
- * request of the session can reach the storage any more, and a newer epoch of it is
- * admitted (epoch.c). Requests that the storage has already cannot be aborted, so when
- * they end has no limit of time. No task waits for them: the end of the last attachment
- * queues rnbdt_free_work(), which frees everything that the device or the storage could
- * have accessed: rings, pool, protection domain. Then s->teardown.drained completes,
- * which fencing waits for.
- * The rest, destroying the connection ids and removing the session from the list,
- * can take a minute, because the connection manager may keep an id that long.
+ * drains all queue pairs, cancels the work items and closes the attachments. From then on
+ * a newer epoch of the session is admitted (epoch.c). Requests that the storage has cannot
+ * be aborted, so their end has no limit of time, and no task waits for it: the end of the
+ * last attachment queues rnbdt_release_work(). That frees everything that the device or the
+ * storage could have accessed: rings, pool, protection domain. If no attachment is bound,
+ * rnbdt_teardown_work() does the same at once. Then s->teardown.drained completes, which
+ * fencing waits for. The rest, destroying the connection ids and removing the session from
+ * the list, can take a minute, because the connection manager may keep an id that long.
  *
  * Ownership
  *
  * The teardown owns all queues of a closing session. It destroys a connection id
- * before it frees the queue that is the context of the id. The memory accounts are
- * credited when the memory is free, the session accounts at the end.
+ * before it frees the queue that is the context of the id. The session no longer counts
+ * when its queue pairs are drained; its memory is charged until it is free.
  *
  * Concurrency
  *
  * The teardown is queued once, when the state becomes closing. It starts when
  * s->conn.connecting is zero; a handler raises that under rnbdt_lock, only after it
- * found the session live. It runs on rnbdt_teardown_wq. A session that was
- * never live uses rnbdt_hangup_wq and, for the wait for the connection manager,
- * rnbdt_linger_wq: a flood of such sessions delays no other teardown. A teardown
- * allocates without I/O: reclaim may wait for a disk whose login waits for it.
+ * found the session live. It runs on rnbdt_teardown_wq. Both rnbdt_teardown_work(), when
+ * it sets s->teardown.stopped, and the end of an attachment look at s->nr_bound under
+ * rnbdt_lock, so exactly one of them lets the rest run. A session that was never live uses
+ * rnbdt_hangup_wq and, for the wait for the connection manager, rnbdt_linger_wq: a flood of
+ * such sessions delays no other teardown. A teardown allocates without I/O: reclaim may
+ * wait for a disk whose login waits for it.
  *
  * Errors
  *
@@ -40,6 +41,7 @@
 
 #include <linux/completion.h>
 #include <linux/configfs.h>
+#include <linux/jiffies.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/ratelimit.h>
@@ -97,8 +99,8 @@ static void rnbdt_teardown_queue(struct rnbdt_session *s, u32 index)
 }
 
 /*
- * Refuse the requests that the storage does not have yet. Returns whether the storage has
- * requests, whose end queues free_work.
+ * Refuse the requests that the storage does not have yet. Returns whether it has others;
+ * then their end queues release_work, and @s may be freed at any time.
  */
 static bool rnbdt_teardown_close_attaches(struct rnbdt_session *s)
 {
@@ -111,6 +113,7 @@ static bool rnbdt_teardown_close_attaches(struct rnbdt_session *s)
 		if (!xa_is_value(att))
 			rnbdt_attach_close(att, RNBD_ST_OK);
 	s->teardown.stopped = true;
+	s->teardown.stopped_at = jiffies;
 	rnbdt_limits_stopped(s);
 	waits = s->nr_bound;
 	if (waits) {
@@ -121,25 +124,15 @@ static bool rnbdt_teardown_close_attaches(struct rnbdt_session *s)
 	return waits;
 }
 
-/* Count frames that came too late for the export of the first attachment. */
+/* Count the frames that the drained rings have dropped. */
 static void rnbdt_teardown_count_late(struct rnbdt_session *s)
 {
-	struct rnbdt_export *export = NULL;
-	struct rnbdt_attach *att;
-	unsigned long index;
 	u32 i;
 
-	mutex_lock(&rnbdt_lock);
-	xa_for_each(&s->attaches, index, att) {
-		export = xa_is_value(att) ? NULL : att->export;
-		if (export)
-			break;
-	}
-	for (i = 0; export && i < RNBD_QUEUES_MAX; i++)
+	for (i = 0; i < RNBD_QUEUES_MAX; i++)
 		if (s->queues[i])
 			atomic64_add(s->queues[i]->ring.stats.late_frames,
-				     &export->stale_frames);
-	mutex_unlock(&rnbdt_lock);
+				     &s->host->stale_frames);
 }
 
 /* Free the attachments, which have left their exports. */
@@ -232,14 +225,14 @@ static void rnbdt_teardown_free(struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_free_work - free the memory of a session for whose requests the teardown waited
- * @work: rnbdt_session.teardown.free_work
+ * rnbdt_release_work - free the memory of a session for whose requests the teardown waited
+ * @work: rnbdt_session.teardown.release_work
  *
  * Context: work item of rnbdt_teardown_wq; takes rnbdt_lock, may sleep.
  */
-void rnbdt_free_work(struct work_struct *work)
+void rnbdt_release_work(struct work_struct *work)
 {
-	struct rnbdt_session *s = container_of(work, struct rnbdt_session, teardown.free_work);
+	struct rnbdt_session *s = container_of(work, struct rnbdt_session, teardown.release_work);
 	unsigned int noio = memalloc_noio_save();
 
 	cancel_delayed_work_sync(&s->teardown.wait_work);
@@ -248,6 +241,20 @@ void rnbdt_free_work(struct work_struct *work)
 	mutex_unlock(&rnbdt_lock);
 	rnbdt_teardown_free(s);
 	memalloc_noio_restore(noio);
+}
+
+/* Return the name of an export for whose storage a session waits. */
+static const char *rnbdt_teardown_export(struct rnbdt_session *s)
+{
+	struct rnbdt_attach *att;
+	unsigned long index;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	xa_for_each(&s->attaches, index, att)
+		if (!xa_is_value(att) && att->export)
+			return att->name;
+	return "";
 }
 
 /**
@@ -263,8 +270,8 @@ void rnbdt_wait_work(struct work_struct *work)
 
 	mutex_lock(&rnbdt_lock);
 	if (__ratelimit(&rnbdt_wait_log))
-		pr_warn("session %u: waits for the storage to complete requests, attachments: %u; sessions that wait: %u\n",
-			s->serial, s->nr_bound, rnbdt_waiting);
+		pr_warn("session %u: closing, waits for the storage of export %s to complete requests; attachments that wait: %u, sessions that wait: %u\n",
+			s->serial, rnbdt_teardown_export(s), s->nr_bound, rnbdt_waiting);
 	mutex_unlock(&rnbdt_lock);
 	queue_delayed_work(rnbdt_timer_wq, &s->teardown.wait_work, RNBDT_WAIT_LOG);
 }

@@ -7,8 +7,8 @@
 
 #include <linux/workqueue.h>
 
-void rnbdt_free_work(struct work_struct *work);
 void rnbdt_linger_work(struct work_struct *work);
+void rnbdt_release_work(struct work_struct *work);
 void rnbdt_teardown_work(struct work_struct *work);
 void rnbdt_wait_work(struct work_struct *work);
 

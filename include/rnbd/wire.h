@@ -85,7 +85,8 @@
  * @RNBD_ST_NO_EXPORT: the port offers no such enabled export
  * @RNBD_ST_BUSY: try again: an older epoch is still draining
  * @RNBD_ST_POOL_FULL: no memory for the session's pool within the limits
- * @RNBD_ST_LIMIT: a limit on sessions, queues or half-open logins is reached
+ * @RNBD_ST_LIMIT: a limit on sessions, queues, half-open logins or requests to attach is
+ *	reached
  * @RNBD_ST_EPOCH: a newer epoch of this session exists
  * @RNBD_ST_NO_SESSION: an additional queue for a session unknown here
  * @RNBD_ST_QUEUE: queue index out of range or already connected

@@ -92,7 +92,8 @@ static_assert(offsetof(struct rnbd_ctl_attach, export) == 16);
  * @status: enum rnbd_status; if not RNBD_ST_OK the rest but @generation and @retry_ms is
  *	zero
  * @generation: as requested
- * @retry_ms: with RNBD_ST_BUSY: milliseconds after which to ask again, or 0
+ * @retry_ms: with RNBD_ST_BUSY or RNBD_ST_LIMIT: milliseconds after which to ask again, or
+ *	0
  * @fence_generation: rises whenever the host is fenced; not 0, and what the request says
  *	if that says one
  * @capacity: bytes of the export

@@ -73,7 +73,7 @@ static void draw_attach_reply(struct rnbd_attach_grant *grant)
 {
 	if (one_in(3)) {
 		grant->status = draw_refusal();
-		if (grant->status == RNBD_ST_BUSY)
+		if (grant->status == RNBD_ST_BUSY || grant->status == RNBD_ST_LIMIT)
 			grant->retry_ms = draw_number();
 		return;
 	}
@@ -193,7 +193,7 @@ static void check_geometry(const struct rnbd_geometry *geo)
 static void check_attach_reply(const struct rnbd_attach_grant *grant)
 {
 	must(is_status(grant->status));
-	must(!grant->retry_ms || grant->status == RNBD_ST_BUSY);
+	must(!grant->retry_ms || grant->status == RNBD_ST_BUSY || grant->status == RNBD_ST_LIMIT);
 	if (grant->status == RNBD_ST_OK) {
 		must(grant->fence_generation > 0);
 		check_geometry(&grant->geo);

@@ -117,7 +117,7 @@ kept "$H/$one/fence_state" "0 1 $one" "4294967295 0 $one" "99999999999 0 $one" "
 must "$H/$one/fence_state" "1 1 $one"
 value "$H/$one/fenced"
 same "$value" $'0\n' "fenced by an old generation"
-for file in "$X"/e/{size,sessions,stale_frames} "$P"/p/{state,sessions} "$H/$one"/{active_,}sessions; do
+for file in "$X"/e/{size,sessions,stale_requests} "$P"/p/{state,sessions} "$H/$one"/{{active_,}sessions,stale_frames}; do
 	denied '' dd if=/dev/zero of="$file" bs=16 count=1
 done
 

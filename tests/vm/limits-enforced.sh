@@ -69,6 +69,16 @@ param login_rate 240
 detach "$(cat "$OUT/again")"
 dmesg_has "host $ME logs in too often: its connections are put off" || die "not in the log"
 
+note "requests to attach"
+param attach_burst 1
+param attach_rate 1
+granted queues 1 "${small[@]}"
+hit limits/attaches denied 'logins or attaches' "${small[@]}"
+dmesg_has "host $ME attaches too often: its requests are refused" || die "not in the log"
+param attach_rate 6000
+param attach_burst 8192
+granted queues 1 "${small[@]}"
+
 note "sessions"
 first=$(attach fixed "${small[@]}") || exit 1
 host max_sessions 1

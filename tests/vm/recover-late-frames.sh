@@ -47,7 +47,7 @@ if [ "$NODE" = 1 ]; then
 		     0003 "block $b"
 	done
 	echo "stale requests dropped by the target: $(cat "$CFG/exports/disk0/stale_requests")," \
-		"frames: $(cat "$CFG/exports/disk0/stale_frames")"
+		"frames: $(cat "$CFG/hosts/$(host_id 2)/stale_frames")"
 	barrier end
 	configfs_clear
 	unload

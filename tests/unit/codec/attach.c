@@ -391,7 +391,7 @@ static void test_attach_reply_blocks(void **state)
 	}
 }
 
-/* A refusal is a handle and a status, and BUSY says when to ask again. */
+/* A refusal is a handle and a status, and BUSY and LIMIT say when to ask again. */
 static void test_attach_refused(void **state)
 {
 	_Alignas(8) u8 body[BODY_MAX];
@@ -402,7 +402,7 @@ static void test_attach_refused(void **state)
 	(void)state;
 	for (status = 1; status <= 0x100; status++) {
 		bool known = status <= 12 || (status >= 32 && status <= 50);
-		bool busy = status == RNBD_ST_BUSY;
+		bool retry = status == RNBD_ST_BUSY || status == RNBD_ST_LIMIT;
 
 		grant.status = status;
 		grant.retry_ms = 0;
@@ -427,8 +427,8 @@ static void test_attach_refused(void **state)
 		grant.retry_ms = 0x01020304;
 		rnbd_encode_attach_reply((void *)body, &grant);
 		assert_fault(decode_body(RNBD_CTL_ATTACH_REPLY, body, 96, &out),
-			     busy ? RNBD_PERR_NONE : RNBD_PERR_RESERVED);
-		if (busy)
+			     retry ? RNBD_PERR_NONE : RNBD_PERR_RESERVED);
+		if (retry)
 			assert_int_equal(out.grant.retry_ms, 0x01020304);
 	}
 }
