@@ -17,6 +17,7 @@
  * event about a handle that the session has not used yet, is a protocol error.
  */
 
+#include <linux/idr.h>
 #include <linux/jiffies.h>
 #include <linux/mutex.h>
 #include <linux/sched/mm.h>
@@ -223,6 +224,32 @@ int rnbdc_export_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 	spin_unlock_irq(&sess->lock);
 	mutex_unlock(&sess->ctl.lock);
 	return ret;
+}
+
+/**
+ * rnbdc_renew_index - choose another index for a disk whose attachment was ended
+ * @disk: disk that is to be attached again; nothing happens if it has its index
+ * @errmsg: filled on error
+ *
+ * Context: process context; recovery.lock held.
+ * Return: 0, or -ENOSPC if all indexes of the session are in use.
+ */
+int rnbdc_renew_index(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
+{
+	int index;
+
+	lockdep_assert_held(&disk->sess->recovery.lock);
+
+	if (!disk->detached)
+		return 0;
+	index = ida_alloc_max(&disk->sess->indexes, RNBD_ATTACH_MAX - 1, GFP_NOIO);
+	if (index < 0) {
+		rnbdc_errmsg_set(errmsg, "the session has no room for another attachment");
+		return -ENOSPC;
+	}
+	disk->handle.index = index;
+	disk->detached = false;
+	return 0;
 }
 
 /* The end of an attachment is confirmed: its index may be used again. */

@@ -17,6 +17,7 @@ struct rnbdc_session;
 
 int rnbdc_check_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg);
 int rnbdc_export_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg);
+int rnbdc_renew_index(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg);
 void rnbdc_export_detach(struct rnbdc_disk *disk);
 void rnbdc_forget_detached(struct rnbdc_session *sess);
 void rnbdc_accept_attach(struct rnbdc_disk *disk);

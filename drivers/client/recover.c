@@ -317,13 +317,25 @@ static int rnbdc_attach_again(struct rnbdc_disk *disk, struct rnbdc_errmsg *errm
 	struct rnbdc_session *sess = disk->sess;
 	int ret;
 
+	ret = rnbdc_renew_index(disk, errmsg);
+	if (ret)
+		return ret;
 	mutex_unlock(&sess->recovery.lock);
 	ret = rnbdc_export_attach(disk, errmsg);
 	if (!ret)
 		ret = rnbdc_wait_answered(disk, errmsg);
 	mutex_lock(&sess->recovery.lock);
+	if (ret)
+		return ret;
 	/* Only now it is certain which writes were acknowledged. */
-	return ret ?: rnbdc_check_attach(disk, errmsg);
+	ret = rnbdc_check_attach(disk, errmsg);
+	if (!ret)
+		return 0;
+	/* The target must not keep for this disk what it does not use. */
+	mutex_unlock(&sess->recovery.lock);
+	rnbdc_export_detach(disk);
+	mutex_lock(&sess->recovery.lock);
+	return ret;
 }
 
 /* Attach the export of a disk again. */
