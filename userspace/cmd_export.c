@@ -501,10 +501,14 @@ int cmd_export_remove(const struct args *args)
 
 static int set_enable(const struct args *args, const char *verb, bool enable)
 {
+	uint32_t seconds = 0;
 	char *dir;
 	int ret;
 
 	context_set("export %s %s", verb, args->operand[0]);
+	ret = enable ? RNBD_EXIT_OK : target_wait_options(args, &seconds);
+	if (ret)
+		return ret;
 	dir = target_find_export(args->operand[0]);
 	if (!dir)
 		return RNBD_EXIT_FAIL;
@@ -514,7 +518,7 @@ static int set_enable(const struct args *args, const char *verb, bool enable)
 	else if (!ret && args_has(args, "no-wait"))
 		ret = target_begin_disable(dir);
 	else if (!ret)
-		ret = target_disable(dir);
+		ret = target_disable_export(dir, seconds);
 	free(dir);
 	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
 }

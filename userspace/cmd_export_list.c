@@ -25,7 +25,7 @@
 struct export {
 	char *path, *state, *cache, *write_cache, *uuid;
 	bool enabled, gone, readonly;
-	uint64_t size, sessions;
+	uint64_t size, sessions, closing;
 	struct strlist hosts, ports;
 };
 
@@ -70,6 +70,7 @@ static void read_export(const char *name, struct export *export)
 		.readonly = configfs_read_u64(dir, "readonly"),
 		.size = configfs_read_u64(dir, "size"),
 		.sessions = configfs_read_u64(dir, "sessions"),
+		.closing = configfs_read_u64(dir, "closing"),
 	};
 	target_allowed_hosts(dir, &export->hosts);
 	read_ports(name, &export->ports);
@@ -104,6 +105,7 @@ static struct json_object *export_json(const char *name, const struct export *ex
 	json_add_strings(obj, "hosts", &export->hosts);
 	json_add_strings(obj, "ports", &export->ports);
 	json_add_u64(obj, "sessions", export->sessions);
+	json_add_u64(obj, "closing", export->closing);
 	return obj;
 }
 

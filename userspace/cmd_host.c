@@ -8,7 +8,7 @@
  * Ownership: the tree is the state; nothing is kept elsewhere.
  * Concurrency: see configfs.c.
  * Errors: one line; hosts behind one that fails are left as they were. deny waits for
- * the storage of the hosts before that one.
+ * the requests of the hosts before that one.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -71,30 +71,27 @@ static int unlink_host(const char *export_dir, const char *text)
 	return ret;
 }
 
-/* The storage of one session may hang: deny all hosts before the first wait. */
+/* The storage may hang: deny all hosts before the wait. */
 static int deny(const struct args *args)
 {
-	uint8_t uuid[UUID_SIZE];
-	int denied, failed, i;
+	int denied = 0, waited = 0;
+	uint32_t seconds = 0;
 	int ret = 0;
 	char *dir;
 
 	context_set("%s %s", args->cmd->name, args->operand[0]);
-	if (check_hosts(args))
+	if (check_hosts(args) || target_wait_options(args, &seconds))
 		return RNBD_EXIT_USAGE;
 	dir = target_find_export(args->operand[0]);
 	if (!dir)
 		return RNBD_EXIT_FAIL;
-	for (denied = 1; denied < args->nr_operands; denied++) {
-		ret = unlink_host(dir, args->operand[denied]);
-		if (ret)
-			break;
+	while (!ret && denied + 1 < args->nr_operands) {
+		ret = unlink_host(dir, args->operand[denied + 1]);
+		denied += !ret;
 	}
-	for (i = 1; i < denied; i++) {
-		failed = parse_uuid(args->operand[i], uuid) ?:
-			 target_wait_denied(uuid, strrchr(dir, '/') + 1);
-		ret = ret ?: failed;
-	}
+	if (denied && !args_has(args, "no-wait"))
+		waited = target_wait_closed(dir, seconds);
+	ret = ret ?: waited;
 	free(dir);
 	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
 }

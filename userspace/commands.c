@@ -94,6 +94,13 @@ static const struct opt export_remove_opts[] = {
 
 static const struct opt export_disable_opts[] = {
 	{ "no-wait", NULL, "only begin; rnbd export list shows when it is disabled" },
+	{ "timeout", "SECONDS", "how long to wait for its I/O (default: until it ends)" },
+	{ }
+};
+
+static const struct opt deny_opts[] = {
+	{ "no-wait", NULL, "do not wait; rnbd export show tells how many are closing" },
+	{ "timeout", "SECONDS", "how long to wait for their I/O (default: until it ends)" },
 	{ }
 };
 
@@ -185,11 +192,12 @@ const struct command commands[] = {
 	  export_stat_opts, 0, 3, COMPLETE_EXPORT, NULL, cmd_export_stat },
 	{ "export allow", "NAME UUID...", "let hosts attach an export", NULL,
 	  NULL, 2, -1, COMPLETE_EXPORT, COMPLETE_HOST, cmd_export_allow },
-	{ "export deny", "NAME UUID...", "end that, and their sessions", NULL,
-	  NULL, 2, -1, COMPLETE_EXPORT, COMPLETE_HOST, cmd_export_deny },
+	{ "export deny", "NAME UUID...", "end that, and close their attachments",
+	  "That waits for the storage. It ends nevertheless if you stop waiting.",
+	  deny_opts, 2, -1, COMPLETE_EXPORT, COMPLETE_HOST, cmd_export_deny },
 	{ "export enable", "NAME", "open an export to its hosts", NULL,
 	  NULL, 1, 1, COMPLETE_EXPORT, NULL, cmd_export_enable },
-	{ "export disable", "NAME", "end its sessions and close it",
+	{ "export disable", "NAME", "end its attachments and close it",
 	  "That waits for the storage. It ends nevertheless if you stop waiting.",
 	  export_disable_opts, 1, 1, COMPLETE_EXPORT, NULL, cmd_export_disable },
 	{ "export resize", "NAME", "take over the size of what is exported",
@@ -199,9 +207,9 @@ const struct command commands[] = {
 	{ "host allow", "EXPORT UUID...", "let hosts attach an export",
 	  "The same as rnbd export allow.",
 	  NULL, 2, -1, COMPLETE_EXPORT, COMPLETE_HOST, cmd_host_allow },
-	{ "host deny", "EXPORT UUID...", "end that, and their sessions",
+	{ "host deny", "EXPORT UUID...", "end that, and close their attachments",
 	  "The same as rnbd export deny.",
-	  NULL, 2, -1, COMPLETE_EXPORT, COMPLETE_HOST, cmd_host_deny },
+	  deny_opts, 2, -1, COMPLETE_EXPORT, COMPLETE_HOST, cmd_host_deny },
 	{ "host limit", "UUID [SIZE | none]", "bound the pools and the sessions of a host",
 	  "SIZE is for all its pools on this target together; none: no limit of its own,\n"
 	  "those of the module count. A size takes a suffix K, M or G. What is not given\n"

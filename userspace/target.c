@@ -133,7 +133,7 @@ int target_remove_export(const char *dir)
 	char *hosts = xasprintf("%s/allowed_hosts", dir);
 	int ret;
 
-	ret = target_disable(dir);
+	ret = target_disable_export(dir, 0);
 	if (!ret)
 		ret = unlink_all(hosts);
 	if (!ret)
@@ -454,7 +454,7 @@ int target_remove_port(const char *dir)
 	char *exports = xasprintf("%s/exports", dir);
 	int ret;
 
-	ret = target_disable(dir);
+	ret = target_disable_port(dir);
 	if (!ret)
 		ret = unlink_all(exports);
 	if (!ret)

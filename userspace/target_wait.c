@@ -1,119 +1,123 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The end of exports, ports and sessions of the target on this machine: begin it,
- * and wait for it.
+ * The end of attachments, exports, ports and sessions of the target on this machine:
+ * begin it, and wait for it.
  *
  * Operation: the kernel is told to begin, and its attributes are read until all has
- * ended. Storage that hangs delays that without a limit of time. The waiting is done
- * here and not in a write to configfs, so that it holds no lock of the kernel.
+ * ended. Storage that hangs delays that without a limit of time, unless the caller sets
+ * one. The waiting is done here and not in a write to configfs, so that it holds no lock
+ * of the kernel.
  * Ownership: the tree is the state.
  * Concurrency: another command may enable the object again: that ends the wait, too.
  * Errors: negative errno after a message.
  */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "args.h"
 #include "configfs.h"
-#include "netlink_target.h"
 #include "target_wait.h"
 
 #define NAP_MS		20
 #define NAP_MAX_MS	250
 #define NOTE_MS		3000
+#define NOTE_AGAIN_MS	10000
 
 /**
  * struct wait_for - an end that is waited for
- * @dir: of an export or port, or NULL
- * @host_dir: of a host whose secrets were changed, or NULL; if @dir is NULL as well,
- *	the other members describe sessions
- * @uuid: sessions of this host
- * @export: on the export of this name
- * @last: that have at most this number; 0: not known yet
+ * @dir: of an export, port or host
+ * @attr: attribute with the number of what has not ended
+ * @noun: what that counts
+ * @is_ending: whether the end has begun and is not complete, NULL: @attr is not 0
+ * @seconds: limit of the wait, 0: none
  */
 struct wait_for {
 	const char *dir;
-	const char *host_dir;
-	const uint8_t *uuid;
-	const char *export;
-	uint32_t last;
+	const char *attr;
+	const char *noun;
+	bool (*is_ending)(const char *dir, uint64_t left);
+	uint32_t seconds;
 };
 
-static bool export_is_ending(const char *dir)
+/* After the last attachment has ended, the storage is closed. */
+static bool export_is_ending(const char *dir, uint64_t left)
 {
 	char *state = configfs_read(dir, "state");
 	bool ending = !strcmp(state, "disabling");
 
+	(void)left;
 	free(state);
 	return ending;
 }
 
-static bool port_is_ending(const char *dir)
+static bool port_is_ending(const char *dir, uint64_t left)
 {
-	return configfs_read_u64(dir, "sessions") && !configfs_read_u64(dir, "enable");
+	return left && !configfs_read_u64(dir, "enable");
 }
 
-/* Sessions that begin later are of a host that was allowed again. */
-static int sessions_are_left(struct wait_for *wait)
+/* What was removed has ended; a number that cannot be read must not be taken for 0. */
+static int read_left(const struct wait_for *wait, uint64_t *left)
 {
-	struct sessions sessions = { };
-	uint32_t last = wait->last;
-	int ret, left = 0;
-	size_t i;
+	char *text = configfs_try(wait->dir, wait->attr);
 
-	ret = rnbd_open_target();
-	if (!ret)
-		ret = rnbd_session_list(&sessions);
-	if (ret)
-		err("sessions: %s", rnbd_error());
-	rnbd_close();
-	for (i = 0; !ret && i < sessions.nr; i++) {
-		const struct session *session = &sessions.session[i];
-
-		if (!wait->last && session->serial > last)
-			last = session->serial;
-		if (session->serial <= last && !strcmp(session->export, wait->export) &&
-		    !memcmp(session->host_id, wait->uuid, UUID_SIZE))
-			left = 1;
-	}
-	wait->last = last ?: 1;
-	free(sessions.session);
-	return ret ?: left;
+	*left = text ? strtoull(text, NULL, 10) : 0;
+	free(text);
+	if (text || errno == ENOENT)
+		return 0;
+	err("%s: cannot read: %s", wait->attr, strerror(errno));
+	return -EIO;
 }
 
-/* Returns 1 if it has not ended yet, 0, or a negative errno after a message. */
-static int is_ending(struct wait_for *wait)
+static int wait_until_ended(const struct wait_for *wait)
 {
-	if (wait->host_dir)
-		return configfs_read_u64(wait->host_dir, "outdated_sessions") > 0;
-	if (!wait->dir)
-		return sessions_are_left(wait);
-	return export_is_ending(wait->dir) || port_is_ending(wait->dir);
-}
-
-static int wait_until_ended(struct wait_for *wait)
-{
-	uint64_t note_at = now_ms() + NOTE_MS;
+	uint64_t begin = now_ms(), note_at = begin + NOTE_MS, left;
 	unsigned int nap = NAP_MS;
 	int ret;
 
-	while ((ret = is_ending(wait)) > 0) {
+	for (;;) {
+		ret = read_left(wait, &left);
+		if (ret || !(wait->is_ending ? wait->is_ending(wait->dir, left) : left))
+			return ret;
+		if (wait->seconds && now_ms() - begin >= wait->seconds * 1000ull) {
+			err("the storage has not completed all requests within %" PRIu32
+			    " s (%s: %" PRIu64 "); it ends nevertheless", wait->seconds,
+			    wait->noun, left);
+			return -ETIMEDOUT;
+		}
 		if (now_ms() >= note_at) {
-			note("waiting for the storage; it ends nevertheless if you stop waiting");
-			note_at = UINT64_MAX;
+			note("waiting for the storage to complete requests (%s: %" PRIu64
+			     "); it ends nevertheless if you stop waiting", wait->noun, left);
+			note_at += NOTE_AGAIN_MS;
 		}
 		take_nap(nap);
 		if (nap < NAP_MAX_MS)
 			nap *= 2;
 	}
-	return ret;
+}
+
+/**
+ * target_wait_options() - read the options of a command that waits
+ * @args: with the options no-wait and timeout
+ * @seconds: limit of the wait, unchanged without one
+ *
+ * Return: an exit code, after a message if it is not 0.
+ */
+int target_wait_options(const struct args *args, uint32_t *seconds)
+{
+	if (args_has(args, "no-wait") && args_has(args, "timeout"))
+		return usage_err("--no-wait and --timeout exclude each other");
+	return args_number(args, "timeout", 1, SECONDS_MAX, seconds);
 }
 
 /**
  * target_begin_disable() - begin to disable an export or a port; it may be disabled
  * @dir: of the export or port
  *
- * Its sessions are closed and no other begins. What storage has to do is not waited for.
+ * Its attachments or sessions are closed and no other begins. What storage has to do is not
+ * waited for.
  */
 int target_begin_disable(const char *dir)
 {
@@ -121,36 +125,58 @@ int target_begin_disable(const char *dir)
 }
 
 /**
- * target_disable() - disable an export or a port, and wait until its sessions have ended
- * @dir: of the export or port
+ * target_disable_export() - disable an export, and wait until its storage is closed
+ * @dir: of the export
+ * @seconds: limit of the wait, 0: none; after that the export is disabled nevertheless
  */
-int target_disable(const char *dir)
+int target_disable_export(const char *dir, uint32_t seconds)
 {
-	struct wait_for wait = { .dir = dir };
+	const struct wait_for wait = {
+		.dir = dir, .attr = "closing", .noun = "attachments",
+		.is_ending = export_is_ending, .seconds = seconds,
+	};
 	int ret = target_begin_disable(dir);
 
 	return ret ?: wait_until_ended(&wait);
 }
 
 /**
- * target_wait_denied() - wait until the sessions of a host on an export have ended
- * @uuid: of the host, which may not use the export any more
- * @export: name of the export
+ * target_disable_port() - disable a port, and wait until its sessions have ended
+ * @dir: of the port
  */
-int target_wait_denied(const uint8_t *uuid, const char *export)
+int target_disable_port(const char *dir)
 {
-	struct wait_for wait = { .uuid = uuid, .export = export };
+	const struct wait_for wait = {
+		.dir = dir, .attr = "sessions", .noun = "sessions", .is_ending = port_is_ending,
+	};
+	int ret = target_begin_disable(dir);
+
+	return ret ?: wait_until_ended(&wait);
+}
+
+/**
+ * target_wait_closed() - wait until the storage has no request of a closed attachment
+ * @dir: of the export, which denies hosts
+ * @seconds: limit of the wait, 0: none; after that the attachments end nevertheless
+ */
+int target_wait_closed(const char *dir, uint32_t seconds)
+{
+	const struct wait_for wait = {
+		.dir = dir, .attr = "closing", .noun = "attachments", .seconds = seconds,
+	};
 
 	return wait_until_ended(&wait);
 }
 
 /**
  * target_wait_outdated() - wait until the sessions whose secret the host no longer has end
- * @host_dir: of the host
+ * @dir: of the host
  */
-int target_wait_outdated(const char *host_dir)
+int target_wait_outdated(const char *dir)
 {
-	struct wait_for wait = { .host_dir = host_dir };
+	const struct wait_for wait = {
+		.dir = dir, .attr = "outdated_sessions", .noun = "sessions",
+	};
 
 	return wait_until_ended(&wait);
 }

@@ -4,9 +4,13 @@
 
 #include <stdint.h>
 
+struct args;
+
+int target_wait_options(const struct args *args, uint32_t *seconds);
 int target_begin_disable(const char *dir);
-int target_disable(const char *dir);
-int target_wait_denied(const uint8_t *uuid, const char *export);
-int target_wait_outdated(const char *host_dir);
+int target_disable_export(const char *dir, uint32_t seconds);
+int target_disable_port(const char *dir);
+int target_wait_closed(const char *dir, uint32_t seconds);
+int target_wait_outdated(const char *dir);
 
 #endif /* RNBD_TARGET_WAIT_H */

@@ -222,6 +222,25 @@ void rnbdt_attached_close(struct rnbdt_export *export, const struct rnbdt_host *
 }
 
 /**
+ * rnbdt_attached_closing - count the attachments of an export that only its storage keeps
+ * @export: export
+ *
+ * Context: rnbdt_lock held.
+ * Return: number of attachments that are closed but have requests in the storage.
+ */
+u32 rnbdt_attached_closing(const struct rnbdt_export *export)
+{
+	const struct rnbdt_attach *att;
+	u32 nr = 0;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	list_for_each_entry(att, &export->attached, entry)
+		nr += att->state != RNBDT_ATTACH_OPEN;
+	return nr;
+}
+
+/**
  * rnbdt_session_export - return the name of an export of a session
  * @s: session
  * @name: result, RNBD_EXPORT_NAME_SIZE bytes: name of the export of its first attachment,

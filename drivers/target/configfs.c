@@ -3,7 +3,7 @@
  * configfs: the directory /sys/kernel/config/rnbd.
  *
  *	exports/<name>/{path,readonly,cache,write_cache,uuid,enable,state,size,
- *		resize,sessions,stale_requests}
+ *		resize,sessions,closing,stale_requests}
  *	exports/<name>/allowed_hosts/<any name> -> hosts/<uuid>
  *	hosts/<uuid>/{max_pool_bytes,max_session_pool_bytes,max_sessions,
  *		secret,has_secret,old_secret,has_old_secret,old_secret_sessions,
@@ -29,8 +29,8 @@
  * rnbdt_lock. A change that removes access changes the graph first and then closes
  * the sessions that had it, so that no login can begin in between. configfs holds
  * its own locks around all callbacks; no teardown needs those. rmdir and unlink
- * lock a directory that others list, so they do not wait for the sessions; only a
- * write of 0 to "enable", and of 1 to "fenced", does.
+ * lock a directory that others list, so they do not wait for the storage; only a write
+ * of 0 to "enable" of a port, and of 1 to "fenced", does.
  *
  * Errors: a refused store changes nothing. Removing access never fails.
  */

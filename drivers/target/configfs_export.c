@@ -6,8 +6,8 @@
  * export is disabled. Another path changes the incarnation, because other storage
  * lacks the writes that clients did not flush. "resize" reads the present size of
  * the storage. A link in allowed_hosts allows a host; removing it closes the
- * sessions of the host on this export. Writing 0 to "enable" waits until the export
- * is disabled; removing a link or the directory does not.
+ * attachments of the host. Neither that, nor writing 0 to "enable", nor removing the
+ * directory waits for the storage: "closing" and "state" show when it has ended.
  *
  * Ownership: an export is freed with the last reference on its directory;
  * allowed_hosts holds one, see configfs.c, and so does an export that is being
@@ -16,8 +16,7 @@
  * Concurrency: export->lock for writers of attributes, rnbdt_lock for the links and
  * for readers. No reader waits for storage.
  *
- * Errors: a refused store is logged with the remedy and changes nothing. A fatal
- * signal ends a wait.
+ * Errors: a refused store is logged with the remedy and changes nothing.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -271,30 +270,27 @@ static ssize_t rnbdt_export_enable_show(struct config_item *item, char *page)
 }
 
 /*
- * "begin-disable" does not wait: the writer reads state. While a writer of "0" waits,
- * rmdir waits for the writer, and from then on all readers of attributes wait for rmdir.
+ * Disabling does not wait for the storage: rmdir would wait for the writer, and from then on
+ * all readers of attributes, and of exports/, for rmdir.
  */
 static ssize_t rnbdt_export_enable_store(struct config_item *item,
 					 const char *page, size_t count)
 {
 	struct rnbdt_export *export = rnbdt_to_export(item);
-	bool enable = false, wait = !sysfs_streq(page, RNBDT_BEGIN_DISABLE);
-	u32 before = 0;
+	bool enable = false;
 	int ret = 0;
 
-	if (wait)
+	if (!sysfs_streq(page, RNBDT_BEGIN_DISABLE))
 		ret = kstrtobool(page, &enable);
 	if (ret)
 		return ret;
 	if (mutex_lock_killable(&export->lock))
 		return -EINTR;
 	if (!enable)
-		before = rnbdt_export_disable(export);
+		rnbdt_export_disable(export);
 	else if (!export->enabled)
 		ret = rnbdt_export_enable(export);
 	mutex_unlock(&export->lock);
-	if (!enable && wait)
-		ret = rnbdt_export_wait_disabled(export, before);
 	return ret ?: count;
 }
 CONFIGFS_ATTR(rnbdt_export_, enable);
@@ -371,6 +367,17 @@ static ssize_t rnbdt_export_sessions_show(struct config_item *item, char *page)
 }
 CONFIGFS_ATTR_RO(rnbdt_export_, sessions);
 
+static ssize_t rnbdt_export_closing_show(struct config_item *item, char *page)
+{
+	u32 closing;
+
+	mutex_lock(&rnbdt_lock);
+	closing = rnbdt_attached_closing(rnbdt_to_export(item));
+	mutex_unlock(&rnbdt_lock);
+	return sysfs_emit(page, "%u\n", closing);
+}
+CONFIGFS_ATTR_RO(rnbdt_export_, closing);
+
 static ssize_t rnbdt_export_stale_requests_show(struct config_item *item,
 						char *page)
 {
@@ -403,6 +410,7 @@ static struct configfs_attribute *rnbdt_export_attrs[] = {
 	&rnbdt_export_attr_gone,
 	&rnbdt_export_attr_resize,
 	&rnbdt_export_attr_sessions,
+	&rnbdt_export_attr_closing,
 	&rnbdt_export_attr_stale_requests,
 	&rnbdt_export_attr_io_stat,
 	&rnbdt_export_attr_io_errors,
@@ -476,7 +484,7 @@ static void rnbdt_deny_host(struct config_item *src, struct config_item *target)
 		kfree(allow);
 	}
 	mutex_unlock(&rnbdt_lock);
-	/* configfs holds the lock of the directory: do not wait for storage. */
+	/* configfs holds the lock of the directory: do not wait for storage, see closing. */
 	rnbdt_attached_close(export, host, NULL, "the host may not use the export any more");
 }
 

@@ -13,7 +13,8 @@
  * Ownership: the export owns the backend. Attachments use it without a reference:
  * the work item waits for them. It has a reference on the export, which may have
  * been removed from configfs. Each backend has its own work queue, so that storage
- * that hangs delays no other export.
+ * that hangs delays no other export. No writer of an attribute waits for the work item: it
+ * would keep rmdir, and so each reader of the directory, waiting for the storage.
  *
  * Concurrency: enabling happens under export->lock. export->enabled is cleared
  * first, under rnbdt_lock, so that no login can choose the export while its
@@ -23,9 +24,8 @@
  *
  * Errors: a failed enable is logged, returns an errno and leaves the export
  * disabled. Storage that another export has opened, under whatever name, is
- * refused. Disabling cannot fail; a fatal signal ends the wait for it. If the page
- * cache has lost acknowledged writes, disabling changes the incarnation, which
- * notifies clients of the loss.
+ * refused. Disabling cannot fail. If the page cache has lost acknowledged writes,
+ * disabling changes the incarnation, which notifies clients of the loss.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -333,13 +333,11 @@ static void rnbdt_export_disable_work(struct work_struct *work)
 	if (be->lost)
 		get_random_bytes(export->incarnation, sizeof(export->incarnation));
 	list_del_init(&export->entry);
-	export->nr_disabled++;
 	WRITE_ONCE(export->backend, NULL);
 	mutex_unlock(&rnbdt_lock);
 	rnbdt_backend_free(be);
 	pr_info("export %s: disabled\n", rnbdt_export_name(export));
 
-	wake_up_all(&export->wait);
 	config_item_put(&export->group.cg_item);
 	/* The exit of the module waits until this work item has returned. */
 	module_put(THIS_MODULE);
@@ -362,42 +360,24 @@ void rnbdt_export_init(struct rnbdt_export *export)
  * rnbdt_export_disable - close the attachments and begin to close the backend
  * @export: export in configfs, which pins the module, enabled or not
  *
+ * The export is disabled when it has no backend, which the storage can delay forever.
+ *
  * Context: process context, rnbdt_lock not held; does not wait for the storage.
- * Return: value for rnbdt_export_wait_disabled().
  */
-u32 rnbdt_export_disable(struct rnbdt_export *export)
+void rnbdt_export_disable(struct rnbdt_export *export)
 {
-	u32 before;
 	bool begin;
 
 	mutex_lock(&rnbdt_lock);
-	before = export->nr_disabled;
 	begin = export->enabled;
 	WRITE_ONCE(export->enabled, false);
 	mutex_unlock(&rnbdt_lock);
 	if (!begin)
-		return before;
+		return;
 	__module_get(THIS_MODULE);
 	config_item_get(&export->group.cg_item);
 	rnbdt_attached_close(export, NULL, NULL, "the export was disabled");
 	queue_work(rnbdt_disable_wq, &export->disable_work);
-	return before;
-}
-
-/**
- * rnbdt_export_wait_disabled - wait until an export that is being disabled is closed
- * @export: export
- * @before: value that rnbdt_export_disable() returned
- *
- * Context: process context without export->lock and rnbdt_lock; sleeps until the
- * storage has completed all requests, without a limit of time.
- * Return: 0, or -EINTR after a fatal signal; the export is disabled nevertheless.
- */
-int rnbdt_export_wait_disabled(struct rnbdt_export *export, u32 before)
-{
-	return wait_event_killable(export->wait, !READ_ONCE(export->backend) ||
-						 READ_ONCE(export->nr_disabled) != before) ?
-	       -EINTR : 0;
 }
 
 /**

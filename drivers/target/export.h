@@ -10,8 +10,7 @@ struct rnbdt_export;
 void rnbdt_export_init(struct rnbdt_export *export);
 int rnbdt_export_enable(struct rnbdt_export *export);
 int rnbdt_export_update_capacity(struct rnbdt_export *export);
-u32 rnbdt_export_disable(struct rnbdt_export *export);
-int rnbdt_export_wait_disabled(struct rnbdt_export *export, u32 before);
+void rnbdt_export_disable(struct rnbdt_export *export);
 int rnbdt_backend_init(void);
 void rnbdt_backend_exit(void);
 

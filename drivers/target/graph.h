@@ -174,7 +174,10 @@ struct rnbdt_host {
 
 #define RNBDT_INCARNATION_SIZE	16
 
-/* Written to "enable" of an export or port: disable it, and do not wait for the storage. */
+/*
+ * Written to "enable" of a port: disable it, and do not wait for the storage. For an export
+ * it is the same as 0.
+ */
 #define RNBDT_BEGIN_DISABLE	"begin-disable"
 
 /**
@@ -199,10 +202,9 @@ struct rnbdt_host {
  * @entry: in the list of exports that have a backend; rnbdt_lock
  * @disable_work: waits for the sessions and closes the backend, on
  *	rnbdt_disable_wq; holds a reference on the export and on the module
- * @nr_disabled: number of times that @disable_work has run; rnbdt_lock
  * @attached: attachments, struct rnbdt_attach, see attached.c; rnbdt_lock
  * @nr_attached: length of @attached; written under rnbdt_lock, read without
- * @wait: woken when @nr_disabled or @nr_attached changes
+ * @wait: woken when @nr_attached changes
  * @hosts: allowed hosts, struct rnbdt_allow; rnbdt_lock
  * @stale_requests: requests of ended sessions or old epochs that were dropped
  *	before they reached the storage
@@ -222,7 +224,6 @@ struct rnbdt_export {
 	struct rnbdt_backend *backend;
 	struct list_head entry;
 	struct work_struct disable_work;
-	u32 nr_disabled;
 	struct list_head attached;
 	u32 nr_attached;
 	wait_queue_head_t wait;

@@ -84,18 +84,16 @@ dd if=/dev/zero of="$dev" bs=64k count=8 oflag=direct status=none 2>/dev/null &
 writer=$!
 in_flight() { [ "$(awk '{ print $2 }' "/sys/block/${dev##*/}/inflight")" -gt 0 ]; }
 wait_for 10 in_flight
-sh -c "echo 0 >$X/hung/enable" &
-disable=$!
-wait_for 10 grep -q 0 "$X/hung/enable"
+quick sh -c "echo 0 >$X/hung/enable" || die "disable"
 reads
 state_is hung disabling || die "it is $(cat "$X/hung/state")"
+same "$(cat "$X/hung/closing")" 1 "attachments that wait for the storage"
 quick rnbd export list
 grep -q 'hung .* disabling ' "$OUT/quick" || die "the list does not say so: $(cat "$OUT/quick")"
 
-note "who waits can be killed, and what was begun goes on"
-gone $disable && die "it was disabled while the storage hangs"
-kill -9 $disable
-wait_for 2 gone $disable
+note "who waits can be killed, or sets a limit, and what was begun goes on"
+if rnbd export disable hung --timeout 1 2>"$OUT/limit"; then die "it was disabled while the storage hangs"; fi
+grep -q 'not completed all requests within 1 s (attachments: 1)' "$OUT/limit" || die "unclear: $(cat "$OUT/limit")"
 rnbd export disable hung &
 disable=$!
 # the second host is denied although the storage of the first one hangs
@@ -108,6 +106,7 @@ kill $deny
 wait_for 2 gone $disable
 wait_for 2 gone $deny
 quick rnbd export disable hung --no-wait || die "disable"
+state_is hung disabling || die "it is $(cat "$X/hung/state")"
 if quick rnbd export enable hung; then die "enabled while it is being disabled"; fi
 grep -q 'busy' "$OUT/quick" || die "unclear: $(cat "$OUT/quick")"
 dmesg_has 'export hung: still being disabled' || die "not in the log"

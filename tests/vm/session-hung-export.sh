@@ -71,15 +71,19 @@ ip link set d0 carrier off
 lost() { [ "$(counter "${devs[0]}" state)" = reconnecting ]; }
 wait_for $((10 * ${LAB_SLOW:-1})) lost
 remember
+# The kernel's clock measures: a look at all disks takes a second here.
+echo "test: the link returns" >/dev/kmsg
 ip link set d0 carrier on
-began=${EPOCHREALTIME/[.,]/}
 wait_for 20 all_read
-took=$(((${EPOCHREALTIME/[.,]/} - began) / 1000))
-note "$DISKS disks read again $took ms after the link's return"
-[ $took -lt $((3000 * ${LAB_SLOW:-1})) ] || die "too late"
 for dev in "${devs[@]}"; do
 	same "$(counter "$dev" state)" live "state of $dev"
 done
+took=$(dmesg | tr -d '[]' | awk '/test: the link returns/ { from = $1; n = 0 }
+	/connected again/ && from { n++; to = $1 }
+	END { if (n == '$DISKS') printf "%d", (to - from) * 1000 }')
+note "the last of $DISKS disks is live $took ms after the link's return"
+[ -n "$took" ] || die "not each disk says so"
+[ "$took" -lt $((3000 * ${LAB_SLOW:-1})) ] || die "too late"
 [ "$(counter "${devs[0]}" reconnects)" -gt "$before" ] || die "there was no reconnect"
 
 note "the disk of the export that hangs waits, and says for what"

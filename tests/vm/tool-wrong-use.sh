@@ -89,6 +89,9 @@ done
 for command in allow deny; do
 	wrong 2 "export $command" 'operand is missing' 'UUID' -- rnbd export "$command" disk0
 done
+wrong 2 'export disable disk0' '--no-wait and --timeout' -- rnbd export disable disk0 --no-wait --timeout 1
+wrong 2 'export deny disk0' '--no-wait and --timeout' -- rnbd export deny disk0 "$ID" --no-wait --timeout 1
+wrong 2 'host deny disk0' '--timeout 0' -- rnbd host deny disk0 "$ID" --timeout 0
 wrong 2 'session list' 'more' -- rnbd session list more
 wrong 2 'show' 'operand is missing' 'DISK' -- rnbd show
 wrong 2 'stat' 'much' -- rnbd stat rnbd0 1 2 3
