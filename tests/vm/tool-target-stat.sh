@@ -200,7 +200,7 @@ run mount --bind /proc/$$/mem "$CFG/exports/disk0/io_stat"
 if rnbd stat --prometheus --output "$OUT/broken.prom"; then die "a statistic that cannot be read is no failure"; fi
 run umount "$CFG/exports/disk0/io_stat"
 same "$(grep -c '^rnbd_disk_info' "$OUT/broken.prom")" "$WAITING" "disks beside a target that cannot be read"
-wait_for 60 dmesg_has 'waits for the storage to complete requests'
+wait_for 60 dmesg_has 'waits for the storage of export'
 wait_for 60 dmesg_has "host $HOST: its logins are put off since"
 need_counter "$(cat "$CFG/hosts/$HOST/logins_put_off")" -gt $WAITING "logins put off"
 # All have begun to wait within a few seconds, so the lines of the others were due.
