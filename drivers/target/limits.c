@@ -226,7 +226,7 @@ void rnbdt_limits_put_off(struct rnbdt_host *host)
 	off->count++;
 	if (now - off->since < RNBDT_PUT_OFF_LOG_NS || now < off->log_at)
 		return;
-	pr_warn("host %pUb: its logins are put off since %llu s; are sessions of it closing (rnbd session list)?\n",
+	pr_warn("host %pUb: its logins or requests to attach are put off since %llu s; does storage hang (rnbd session list)?\n",
 		&host->uuid, div_u64(now - off->since, NSEC_PER_SEC));
 	off->log_at = now + RNBDT_BUCKET_LOG_NS;
 }
