@@ -83,7 +83,7 @@ static bool rnbdc_take_back(struct rnbdc_req *req, const struct rnbdc_cancel *ca
 	} else {
 		req->replay = cancel->replay;
 		if (cancel->replay)
-			req->hwq->disk->stats.replayed++;
+			atomic64_inc(&req->hwq->disk->stats.replayed);
 	}
 	*remote = blk_mq_complete_request_remote(rq);
 	return true;

@@ -316,6 +316,8 @@ static enum rnbd_proto_err rnbdc_complete_reply(struct rnbdc_queue *q,
 	req->status = rnbdc_blk_status(reply->status);
 	if (unlikely(reply->status == RNBD_ST_NOMEM))
 		q->stats.nomem_retries++;
+	else if (unlikely(reply->status == RNBD_ST_CLOSED))
+		atomic64_inc(&req->hwq->disk->stats.replayed);
 	rnbdc_note_durable(req);
 	trace_rnbdc_reply(q, req);
 	if (rnbd_op_data_in(req->wire.op)) {

@@ -16,6 +16,7 @@
 #ifndef RNBDC_DISK_H
 #define RNBDC_DISK_H
 
+#include <linux/atomic.h>
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
 #include <linux/kref.h>
@@ -153,13 +154,15 @@ struct rnbdc_resize {
 };
 
 /**
- * struct rnbdc_disk_stats - counters of a disk; protected by recovery.lock
- * @restarts: reconnects that found another incarnation of the export
- * @replayed: requests that were sent again after a loss
+ * struct rnbdc_disk_stats - counters of a disk
+ * @restarts: reconnects that found another incarnation of the export; protected by
+ *	recovery.lock
+ * @replayed: requests that were sent again after a loss, of the connection or of the
+ *	attachment
  */
 struct rnbdc_disk_stats {
 	u64 restarts;
-	u64 replayed;
+	atomic64_t replayed;
 };
 
 /**

@@ -98,9 +98,9 @@ static int rnbdc_disk_go_live(struct rnbdc_disk *disk, struct rnbdc_errmsg *errm
 	rnbdc_apply_capacity(disk);
 	/* Before the change of state, so that its observers see it. */
 	disk->stats.restarts += restarted;
-	disk->stats.replayed += held;
+	atomic64_add(held, &disk->stats.replayed);
 	if (!rnbdc_disk_live(disk)) {
-		disk->stats.replayed -= held;
+		atomic64_sub(held, &disk->stats.replayed);
 		rnbdc_errmsg_set(errmsg, "%s", disk->sess->recovery.broken_reason ?:
 				 "the target has closed the attachment");
 		rnbdc_disk_wait(disk);

@@ -207,7 +207,7 @@ static struct rnbdc_number rnbdc_numbers[] = {
 	RNBDC_VALUE(lost, stats.lost),
 	RNBDC_VALUE(reconnects, stats.reconnects),
 	RNBDC_DISK_VALUE(restarts, stats.restarts),
-	RNBDC_DISK_VALUE(replayed, stats.replayed),
+	RNBDC_DISK_VALUE(replayed, stats.replayed.counter),
 	RNBDC_DISK_VALUE(held, nr_held),
 	RNBDC_VALUE(epoch, epoch),
 	RNBDC_VALUE(pool_units, grant.pool_units),
