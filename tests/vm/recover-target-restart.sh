@@ -110,7 +110,7 @@ took=$(((${EPOCHREALTIME/[.,]/} - start) / 1000))
 # this script may have seen the loss late: the kernel says when it was
 logged_at() { dmesg | grep "$1" | tail -n 1 | sed 's/^\[ *\([0-9]*\)\.\([0-9]*\)\].*/\1\2/'; }
 since_loss() { echo $((($(logged_at "$1") - $(logged_at "connection lost")) / 1000)); }
-gap=$(since_loss "no connection for 2 seconds")
+gap=$(since_loss "not attached for 2 seconds")
 echo "  I/O failed $gap ms after the loss with fast_io_fail 2, and the read after $took ms"
 if [ "$gap" -lt 1900 ] || [ "$took" -gt 5000 ]; then die "fast_io_fail does not hold"; fi
 grep -q reconnecting "$(sys)/state" || die "state: $(cat "$(sys)/state")"
