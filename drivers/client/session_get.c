@@ -16,7 +16,9 @@
  * create one themselves.
  */
 
+#include <linux/err.h>
 #include <linux/idr.h>
+#include <linux/jiffies.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -118,21 +120,33 @@ static struct rnbdc_session *rnbdc_session_find(const struct rnbdc_session_optio
 	return NULL;
 }
 
-/* Wait until the disk that creates the session has connected it. */
+/* Is the session connected, or will it never be? */
+static bool rnbdc_session_settled(struct rnbdc_session *sess)
+{
+	enum rnbdc_session_state state = READ_ONCE(sess->state);
+
+	return state == RNBDC_SESS_LIVE || state == RNBDC_SESS_CLOSED ||
+	       rnbdc_session_ended(sess);
+}
+
+/* Wait until another disk has connected the session, for the first time or again. */
 static int rnbdc_session_wait(struct rnbdc_session *sess, struct rnbdc_abort *abort,
 			      struct rnbdc_errmsg *errmsg)
 {
+	unsigned long until = jiffies + msecs_to_jiffies(RNBDC_LOGIN_MS);
+
 	/* A request to abort does not wake those that wait here. */
-	while (!wait_event_timeout(sess->wait, READ_ONCE(sess->state) != RNBDC_SESS_NEW ||
+	while (!wait_event_timeout(sess->wait, rnbdc_session_settled(sess) ||
 					       rnbdc_abort_requested(abort),
-				   RNBDC_ABORT_PERIOD))
+				   RNBDC_ABORT_PERIOD) &&
+	       time_before(jiffies, until))
 		;
 	if (rnbdc_abort_requested(abort)) {
 		rnbdc_errmsg_set(errmsg, "interrupted");
 		return -EINTR;
 	}
-	if (READ_ONCE(sess->state) == RNBDC_SESS_LOST) {
-		rnbdc_errmsg_set(errmsg, "the session with this target has lost its connection and reconnects");
+	if (!rnbdc_session_settled(sess)) {
+		rnbdc_errmsg_set(errmsg, "the session with this target has no connection; see: rnbd list");
 		return -ECONNRESET;
 	}
 	return READ_ONCE(sess->state) == RNBDC_SESS_LIVE ? 0 : -EAGAIN;
@@ -165,7 +179,7 @@ bool rnbdc_session_leave(struct rnbdc_session *sess, bool created)
 	return true;
 }
 
-/* Join or create a session. */
+/* Join a session, or let others join @new. NULL: there is none to join, and no new one. */
 static struct rnbdc_session *rnbdc_session_take(struct rnbdc_session *new,
 						const struct rnbdc_options *opt,
 						struct rnbdc_errmsg *errmsg)
@@ -176,13 +190,14 @@ static struct rnbdc_session *rnbdc_session_take(struct rnbdc_session *new,
 	sess = opt->sess.new_session ? NULL : rnbdc_session_find(&opt->sess);
 	if (!sess) {
 		sess = new;
-		list_add_tail(&sess->entry, &rnbdc_sessions);
+		if (new)
+			list_add_tail(&new->entry, &rnbdc_sessions);
 	} else if (!rnbdc_options_agree(opt, &sess->opt, errmsg)) {
 		sess = ERR_PTR(-EINVAL);
 	} else {
 		kref_get(&sess->ref);
 	}
-	if (!IS_ERR(sess))
+	if (!IS_ERR_OR_NULL(sess))
 		sess->users++;
 	mutex_unlock(&rnbdc_disks_lock);
 	return sess;
@@ -197,7 +212,7 @@ static struct rnbdc_session *rnbdc_session_take(struct rnbdc_session *new,
  * Context: process context, may sleep until another attach has connected the session; ends
  * early when opt->abort requests it.
  * Return: the session with a reference, which the caller has to leave, or an ERR_PTR:
- * -EINVAL if an option contradicts the session, -ECONNRESET while it reconnects.
+ * -EINVAL if an option contradicts the session, -ECONNRESET if it did not connect in time.
  */
 struct rnbdc_session *rnbdc_session_get(const struct rnbdc_options *opt, bool *created,
 					struct rnbdc_errmsg *errmsg)
@@ -206,14 +221,18 @@ struct rnbdc_session *rnbdc_session_get(const struct rnbdc_options *opt, bool *c
 	int ret;
 
 	do {
-		new = rnbdc_session_alloc(opt, errmsg);
-		if (IS_ERR(new))
-			return new;
-		sess = rnbdc_session_take(new, opt, errmsg);
-		*created = sess == new;
-		if (*created)
-			return sess;
-		rnbdc_session_put(new);
+		*created = false;
+		sess = rnbdc_session_take(NULL, opt, errmsg);
+		if (!sess) {
+			new = rnbdc_session_alloc(opt, errmsg);
+			if (IS_ERR(new))
+				return new;
+			sess = rnbdc_session_take(new, opt, errmsg);
+			*created = sess == new;
+			if (*created)
+				return sess;
+			rnbdc_session_put(new);
+		}
 		if (IS_ERR(sess))
 			return sess;
 		ret = rnbdc_session_wait(sess, opt->abort, errmsg);

@@ -327,6 +327,9 @@ bool rnbdc_session_live(struct rnbdc_session *sess)
 	/* A connection that failed while it was established must not become live. */
 	ok = !sess->recovery.broken && rnbdc_session_set_state(sess, RNBDC_SESS_LIVE);
 	spin_unlock_irqrestore(&sess->lock, flags);
+	/* Those that join the session wait for that. */
+	if (ok)
+		wake_up_all(&sess->wait);
 	return ok;
 }
 
