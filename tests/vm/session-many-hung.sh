@@ -1,0 +1,96 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 1 --cpus 2 --mem 2048 --timeout 300
+# adapter: only
+# short: the storage of 40 disks hangs at full depth: another disk of the session works, attach, detach and deactivate do not wait
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+
+# Rules R2 to R4: hung disks fill neither the tags nor the pool of their session, and a
+# request that ends early keeps its tag and its pool space until the target has answered it.
+HUNG=40
+
+set_host_id
+modprobe dm-mod 2>/dev/null
+target_start
+for ((i = 0; i < HUNG; i++)); do
+	disk=$(null_disk 16) || exit 1
+	echo "0 32768 linear $disk 0" | dmsetup create "back$i" || die "dmsetup"
+	export_disk "hung$i" "/dev/mapper/back$i"
+done
+export_disk fine "$(null_disk 16)"
+export_disk other "$(null_disk 16)"
+modprobe rnbd io_timeout=600
+common=(--queues 2 --pool 16M)
+hung=()
+for ((i = 0; i < HUNG; i++)); do
+	hung[i]=$(attach "hung$i" "${common[@]}" --loss-timeout 0) || exit 1
+done
+fine=$(attach fine "${common[@]}") || exit 1
+sessions() { find /sys/kernel/rnbd-target/sessions -mindepth 1 -maxdepth 1 | wc -l; }
+same "$(sessions)" 1 sessions
+
+for ((i = 0; i < HUNG; i++)); do
+	dmsetup suspend --noflush --nolockfs "back$i" || die "suspend"
+done
+# Each disk has a process that keeps 64 requests of 64 KiB in flight.
+jobs=()
+for dev in "${hung[@]}"; do jobs+=(--name="${dev##*/}" --filename="$dev"); done
+fio --ioengine=libaio --direct=1 --rw=randrw --bs=64k --iodepth=64 --number_ios=64 \
+	"${jobs[@]}" --minimal >"$OUT/fio" 2>&1 &
+load=$!
+waiting() { awk '{ print $1 + $2 }' "/sys/block/${1##*/}/inflight"; }
+all_wait() {
+	local dev
+	for dev in "${hung[@]}"; do [ "$(waiting "$dev")" -ge 1 ] || return 1; done
+}
+wait_for 60 all_wait
+note "requests in flight: $(for dev in "${hung[@]}"; do waiting "$dev"; done | sort -n | uniq -c | awk '{ printf "%s%d disks with %d", NR > 1 ? ", " : "", $1, $2 }')"
+
+# soon MS COMMAND...: must succeed within the time
+soon() {
+	local began=${EPOCHREALTIME/[.,]/} limit=$(($1 * ${LAB_SLOW:-1})) took
+	"${@:2}" || die "failed: ${*:2}"
+	took=$(((${EPOCHREALTIME/[.,]/} - began) / 1000))
+	[ $took -lt $limit ] || die "$took ms instead of $limit: ${*:2}"
+	note "$took ms: ${*:2}"
+}
+note "another disk of the session works"
+soon 5000 works "$fine"
+soon 20000 verify "$fine" --rw=randwrite --bs=4k --iodepth=8 --size=4m
+note "attach and detach beside them"
+attach_it() { dev=$(attach other "${common[@]}"); }
+for _ in 1 2 3; do
+	soon 5000 attach_it
+	soon 5000 works "$dev"
+	soon 5000 detach "$dev"
+done
+need "$fine" lost -eq 0
+
+note "a hung disk is deactivated: its requests fail, and leave orphans until they are answered"
+orphans=$(counter "$fine" orphans)
+used=$(counter "$fine" pool_used)
+soon 5000 rnbd deactivate "${hung[0]}"
+same "$(cat "/sys/block/${hung[0]##*/}/rnbd/state")" failed state
+[ "$(counter "$fine" orphans)" -gt "$orphans" ] || die "no orphan"
+need "$fine" pool_used -le "$used"
+need "$fine" pool_used -ge 1
+soon 5000 rnbd detach "${hung[0]}" --force
+soon 5000 works "$fine"
+need "$fine" lost -eq 0
+
+note "the storage goes on: all that was sent is answered, and nothing is left over"
+for ((i = 0; i < HUNG; i++)); do dmsetup resume "back$i" || die "resume"; done
+wait $load
+idle() { [ "$(counter "$fine" pool_used)" = 0 ]; }
+wait_for 60 idle
+for dev in "${hung[@]:1}" "$fine"; do
+	need "$dev" lost -eq 0
+	detach "$dev"
+done
+none() { [ "$(sessions)" = 0 ]; }
+wait_for 30 none
+configfs_clear
+dmsetup_free() { dmsetup remove "back$1" 2>/dev/null; }
+for ((i = 0; i < HUNG; i++)); do wait_for 10 dmsetup_free "$i"; done
+unload
