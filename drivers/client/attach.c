@@ -26,6 +26,7 @@
 #define pr_fmt(fmt) "rnbd: " fmt
 
 #include <linux/blkdev.h>
+#include <linux/err.h>
 #include <linux/idr.h>
 #include <linux/kref.h>
 #include <linux/mutex.h>
@@ -105,6 +106,8 @@ static void rnbdc_disk_close(struct rnbdc_disk *disk, bool created)
 	list_del(&disk->entry);
 	spin_unlock_irq(&sess->lock);
 	mutex_unlock(&sess->recovery.lock);
+	/* Disks that have failed need no connection. */
+	rnbdc_session_end_unused(sess);
 	/* No control entry and no recovery finds the disk now. */
 	rnbdc_disk_recover_end(disk);
 	/* Reports use the disk's name, which is free for another disk after this. */
@@ -183,41 +186,29 @@ static bool rnbdc_list_disk(struct rnbdc_disk *disk, struct rnbdc_abort *abort)
 	return list;
 }
 
-/**
- * rnbdc_disk_attach - connect to an export and create its disk
- * @opt: options
- * @errmsg: filled on error
- *
- * Context: process context, may sleep for as long as the network takes; ends
- * early when opt->abort requests it.
- * Return: the disk with a reference for the caller, or an ERR_PTR after
- * which nothing is left behind: -EBUSY if the target still has an older session of
- * this host, -EEXIST if another disk has the name or the export, -EINTR if it was
- * aborted.
- */
-struct rnbdc_disk *rnbdc_disk_attach(const struct rnbdc_options *opt,
-				     struct rnbdc_errmsg *errmsg)
+/* See rnbdc_disk_attach(). @created: the disk created its session. */
+static struct rnbdc_disk *rnbdc_attach_once(const struct rnbdc_options *opt, bool *created,
+					    struct rnbdc_errmsg *errmsg)
 {
 	struct rnbdc_session *sess;
 	struct rnbdc_disk *disk;
-	bool created;
 	int ret;
 
-	sess = rnbdc_session_get(opt, &created, errmsg);
+	sess = rnbdc_session_get(opt, created, errmsg);
 	if (IS_ERR(sess))
 		return ERR_CAST(sess);
 	disk = rnbdc_disk_alloc(sess, &opt->disk);
 	if (!disk) {
-		rnbdc_session_leave(sess, created);
+		rnbdc_session_leave(sess, *created);
 		rnbdc_session_put(sess);
 		return ERR_PTR(-ENOMEM);
 	}
 
 	rnbdc_abort_bind(opt->abort, sess, disk);
 	ret = rnbdc_reserve_name(disk, errmsg);
-	if (!ret && created)
+	if (!ret && *created)
 		ret = rnbdc_connect(sess, errmsg);
-	if (!ret && created)
+	if (!ret && *created)
 		ret = rnbdc_recover_start(sess, errmsg);
 	/* Others may wait for the session. */
 	wake_up_all(&sess->wait);
@@ -266,16 +257,41 @@ fail:
 	/* A recovery in progress must not wait for all its time limits. */
 	set_bit(RNBDC_DISK_DETACH, &disk->flags);
 	wake_up(&sess->wait);
-	rnbdc_disk_close(disk, created);
+	rnbdc_disk_close(disk, *created);
 	rnbdc_release_name(disk);
 	if (rnbdc_abort_unbind(opt->abort))
 		ret = -EINTR;
-	/* Do not log EBUSY: the caller is expected to retry. */
-	if (ret != -EINTR && ret != -EBUSY)
-		pr_err("cannot attach %s at %s: %s\n", opt->disk.export, opt->sess.addr,
-		       errmsg->text[0] ? errmsg->text : "no memory");
 	rnbdc_disk_put(disk);
 	return ERR_PTR(ret);
+}
+
+/**
+ * rnbdc_disk_attach - connect to an export and create its disk
+ * @opt: options
+ * @errmsg: filled on error
+ *
+ * Context: process context, may sleep for as long as the network takes; ends
+ * early when opt->abort requests it.
+ * Return: the disk with a reference for the caller, or an ERR_PTR after
+ * which nothing is left behind: -EBUSY if the target still has an older session of
+ * this host, -EEXIST if another disk has the name or the export, -EINTR if it was
+ * aborted.
+ */
+struct rnbdc_disk *rnbdc_disk_attach(const struct rnbdc_options *opt,
+				     struct rnbdc_errmsg *errmsg)
+{
+	struct rnbdc_disk *disk;
+	bool created = false;
+
+	disk = rnbdc_attach_once(opt, &created, errmsg);
+	/* The session that it joined may have ended, because all its disks had failed. */
+	if (PTR_ERR_OR_ZERO(disk) == -ECONNRESET && !created)
+		disk = rnbdc_attach_once(opt, &created, errmsg);
+	/* Do not log EBUSY: the caller is expected to retry. */
+	if (IS_ERR(disk) && PTR_ERR(disk) != -EINTR && PTR_ERR(disk) != -EBUSY)
+		pr_err("cannot attach %s at %s: %s\n", opt->disk.export, opt->sess.addr,
+		       errmsg->text[0] ? errmsg->text : "no memory");
+	return disk;
 }
 
 /* Claim the detach for this thread; opens fail after that. */

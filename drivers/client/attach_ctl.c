@@ -10,7 +10,8 @@
  * Ownership: disk->offer belongs to the completion handler of queue 0 until it has set
  * sess->ctl.done, then to the thread that waits.
  *
- * Concurrency: sess->ctl.lock lets one request at a time wait. Frames of queue 0 are
+ * Concurrency: sess->ctl.lock lets one request at a time wait, and orders requests to attach
+ * and to detach; it is taken before recovery.lock. Frames of queue 0 are
  * handled one at a time; the lock of the session protects the list of disks and offers.
  *
  * Errors: each failure sets one text for the user. An answer that nobody awaits, or an
@@ -72,17 +73,28 @@ static int rnbdc_ctl_post(struct rnbdc_queue *q, u32 epoch, const struct rnbd_ct
 	return ret;
 }
 
-/* Does the thread that waits for an answer have to look? */
-static bool rnbdc_ctl_ready(const struct rnbdc_disk *disk)
+static int rnbdc_ending_error(const struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 {
-	struct rnbdc_session *sess = disk->sess;
+	if (test_bit(RNBDC_DISK_ABORTED, &disk->flags)) {
+		rnbdc_errmsg_set(errmsg, "interrupted");
+		return -EINTR;
+	}
+	rnbdc_errmsg_set(errmsg, "detached or deactivated meanwhile");
+	return -ECANCELED;
+}
 
+/* Is there nothing to wait for on a connection any more? */
+static bool rnbdc_ctl_over(struct rnbdc_session *sess, u32 epoch)
+{
 	/* pairs with the release in rnbdc_handle_attach_reply() */
-	return smp_load_acquire(&sess->ctl.done) || rnbdc_disk_ending(disk) ||
+	return smp_load_acquire(&sess->ctl.done) || READ_ONCE(sess->epoch) != epoch ||
 	       READ_ONCE(sess->state) != RNBDC_SESS_LIVE;
 }
 
-/* Ask the target for the export, and wait for the answer. */
+/*
+ * Ask the target for the export, and wait for the answer. A request that was sent is waited
+ * for although the disk is ending: it must be known which handle the target has.
+ */
 static int rnbdc_ctl_ask(struct rnbdc_disk *disk, u32 epoch, const struct rnbd_ctl_entry *entry,
 			 struct rnbdc_errmsg *errmsg)
 {
@@ -91,26 +103,22 @@ static int rnbdc_ctl_ask(struct rnbdc_disk *disk, u32 epoch, const struct rnbd_c
 	int ret;
 
 	while ((ret = rnbdc_ctl_post(sess->queues[0], epoch, entry)) == -EAGAIN &&
-	       !rnbdc_ctl_ready(disk) && time_before(jiffies, until))
-		wait_event_idle_timeout(sess->wait, rnbdc_ctl_ready(disk),
+	       !rnbdc_ctl_over(sess, epoch) && !rnbdc_disk_ending(disk) &&
+	       time_before(jiffies, until))
+		wait_event_idle_timeout(sess->wait, rnbdc_ctl_over(sess, epoch),
 					msecs_to_jiffies(RNBDC_ATTACH_RETRY_MS) + 1);
 	if (!ret)
-		wait_event_idle_timeout(sess->wait, rnbdc_ctl_ready(disk),
+		wait_event_idle_timeout(sess->wait, rnbdc_ctl_over(sess, epoch),
 					max_t(long, until - jiffies, 1));
 	if (smp_load_acquire(&sess->ctl.done))
 		return 0;
-	if (test_bit(RNBDC_DISK_ABORTED, &disk->flags)) {
-		rnbdc_errmsg_set(errmsg, "interrupted");
-		return -EINTR;
-	}
-	if (rnbdc_disk_ending(disk)) {
-		rnbdc_errmsg_set(errmsg, "detached or deactivated meanwhile");
-		return -ECANCELED;
-	}
-	if (READ_ONCE(sess->state) != RNBDC_SESS_LIVE || ret == -ENOTCONN) {
+	if (READ_ONCE(sess->epoch) != epoch || READ_ONCE(sess->state) != RNBDC_SESS_LIVE ||
+	    ret == -ENOTCONN) {
 		rnbdc_errmsg_set(errmsg, "%s", sess->recovery.broken_reason ?: "connection lost");
 		return -ECONNRESET;
 	}
+	if (ret && rnbdc_disk_ending(disk))
+		return rnbdc_ending_error(disk, errmsg);
 	rnbdc_errmsg_set(errmsg, "the target does not answer the request to attach");
 	return -ETIMEDOUT;
 }
@@ -173,13 +181,39 @@ int rnbdc_check_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 	return 0;
 }
 
+/* Choose a handle for a request to attach, whose answer the session awaits from then on. */
+static int rnbdc_ctl_begin(struct rnbdc_disk *disk, struct rnbd_attach_info *info,
+			   struct rnbd_ctl_entry *entry, u32 *epoch, struct rnbdc_errmsg *errmsg)
+{
+	struct rnbdc_session *sess = disk->sess;
+	int ret = 0;
+
+	spin_lock_irq(&sess->lock);
+	if (rnbdc_disk_ending(disk)) {
+		ret = rnbdc_ending_error(disk, errmsg);
+	} else if (sess->state != RNBDC_SESS_LIVE) {
+		rnbdc_errmsg_set(errmsg, "%s", sess->recovery.broken_reason ?: "connection lost");
+		ret = -ECONNRESET;
+	} else {
+		info->handle.index = disk->handle.index;
+		info->handle.generation = ++sess->ctl.generation;
+		info->fence_generation = disk->fence_generation;
+		entry->id = ++sess->ctl.id;
+		disk->offer = (struct rnbd_attach_grant) { .handle = info->handle };
+		sess->ctl.done = false;
+		sess->ctl.disk = disk;
+		*epoch = sess->epoch;
+	}
+	spin_unlock_irq(&sess->lock);
+	return ret;
+}
+
 /**
  * rnbdc_export_attach - attach the export of a disk
- * @disk: disk of a live session
+ * @disk: disk of a session
  * @errmsg: filled on error
  *
- * Context: process context, may sleep; ends early when the connection is lost, the disk is
- * detached or deactivated, or the attach is aborted.
+ * Context: process context, may sleep; ends early when the connection is lost.
  * Return: 0 with disk->offer valid, or a negative errno, for a refusal that of
  * rnbdc_status_error().
  */
@@ -188,9 +222,7 @@ int rnbdc_export_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 	struct rnbdc_session *sess = disk->sess;
 	struct rnbd_ctl_attach wire;
 	struct rnbd_attach_info info = {
-		.handle.index = disk->handle.index,
 		.flags = disk->opt.readonly ? RNBD_ATTACH_READONLY : 0,
-		.fence_generation = disk->fence_generation,
 	};
 	struct rnbd_ctl_entry entry = {
 		.type = RNBD_CTL_ATTACH,
@@ -203,25 +235,23 @@ int rnbdc_export_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 
 	strscpy(info.export, disk->opt.export);
 	mutex_lock(&sess->ctl.lock);
-	spin_lock_irq(&sess->lock);
-	info.handle.generation = ++sess->ctl.generation;
-	entry.id = ++sess->ctl.id;
-	disk->offer = (struct rnbd_attach_grant) { .handle = info.handle };
-	sess->ctl.done = false;
-	sess->ctl.disk = disk;
-	epoch = sess->epoch;
-	spin_unlock_irq(&sess->lock);
-
+	ret = rnbdc_ctl_begin(disk, &info, &entry, &epoch, errmsg);
+	if (ret)
+		goto unlock;
 	rnbd_encode_attach(&wire, &info);
 	ret = rnbdc_ctl_ask(disk, epoch, &entry, errmsg);
 
 	spin_lock_irq(&sess->lock);
 	sess->ctl.disk = NULL;
+	/* The target may grant it yet: a detach has to name this handle. */
+	if (ret == -ETIMEDOUT)
+		disk->granted = info.handle;
 	if (!ret && sess->ctl.status) {
 		rnbdc_errmsg_set(errmsg, "%s", rnbd_status_text(sess->ctl.status));
 		ret = rnbdc_status_error(sess->ctl.status);
 	}
 	spin_unlock_irq(&sess->lock);
+unlock:
 	mutex_unlock(&sess->ctl.lock);
 	return ret;
 }
@@ -247,7 +277,11 @@ int rnbdc_renew_index(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 		rnbdc_errmsg_set(errmsg, "the session has no room for another attachment");
 		return -ENOSPC;
 	}
+	spin_lock_irq(&disk->sess->lock);
 	disk->handle.index = index;
+	disk->offer.handle.generation = 0;
+	disk->granted.generation = 0;
+	spin_unlock_irq(&disk->sess->lock);
 	disk->detached = false;
 	return 0;
 }
@@ -269,7 +303,7 @@ static bool rnbdc_begin_detach(struct rnbdc_disk *disk, struct rnbd_handle *hand
 
 	spin_lock_irq(&sess->lock);
 	*epoch = sess->epoch;
-	*handle = disk->offer.handle;
+	*handle = disk->granted;
 	tell = sess->state == RNBDC_SESS_LIVE && handle->generation;
 	spin_unlock_irq(&sess->lock);
 	if (tell && !xa_err(xa_store_irq(&sess->detaching, handle->index,
@@ -283,12 +317,13 @@ static bool rnbdc_begin_detach(struct rnbdc_disk *disk, struct rnbd_handle *hand
 
 /**
  * rnbdc_export_detach - end the attachment of a disk on a session that stays
- * @disk: disk that has failed, or without requests; nobody attaches it any more
+ * @disk: disk that has failed, or without requests, or whose offer is refused
  *
  * The target drops what its storage does not have yet. The index of the handle is in use
  * until the target confirms the end, or the connection is lost. A second call does nothing.
  *
- * Context: process context, may sleep until the target gives a credit; takes recovery.lock.
+ * Context: process context, may sleep until the target gives a credit; takes ctl.lock and
+ * recovery.lock.
  */
 void rnbdc_export_detach(struct rnbdc_disk *disk)
 {
@@ -306,6 +341,8 @@ void rnbdc_export_detach(struct rnbdc_disk *disk)
 	bool tell = false;
 	u32 epoch;
 
+	/* A request to attach that is under way precedes it. */
+	mutex_lock(&sess->ctl.lock);
 	mutex_lock(&sess->recovery.lock);
 	if (!disk->detached)
 		tell = rnbdc_begin_detach(disk, &info.handle, &epoch);
@@ -324,6 +361,7 @@ void rnbdc_export_detach(struct rnbdc_disk *disk)
 					msecs_to_jiffies(RNBDC_ATTACH_RETRY_MS) + 1);
 	}
 out:
+	mutex_unlock(&sess->ctl.lock);
 	memalloc_noio_restore(noio);
 }
 
@@ -402,6 +440,8 @@ static enum rnbd_proto_err rnbdc_handle_attach_reply(struct rnbdc_session *sess,
 		perr = RNBD_PERR_LIMITS;
 	} else {
 		disk->offer = grant;
+		if (grant.status == RNBD_ST_OK)
+			disk->granted = grant.handle;
 		sess->fence_generation = max(sess->fence_generation, grant.fence_generation);
 		WRITE_ONCE(disk->resize.capacity, grant.geo.capacity);
 		sess->ctl.status = grant.status;

@@ -18,9 +18,11 @@
  */
 
 #include <linux/blk-mq.h>
+#include <linux/rcupdate.h>
 
 #include "../core/op.h"
 #include "../core/ring.h"
+#include "../core/ring_complete.h"
 #include "cancel.h"
 #include "complete.h"
 #include "disk.h"
@@ -189,9 +191,25 @@ void rnbdc_disk_fail_requests(struct rnbdc_disk *disk, bool all)
 {
 	struct rnbdc_fail fail = { .all = all };
 
+	struct rnbdc_queue *q;
+	u32 i;
+
 	if (!disk->gd)
 		return;
+	/* A request that fails must not be sent later. */
+	for (i = 0; i < disk->nr_queues; i++) {
+		q = disk->hwqs[i].queue;
+		spin_lock_irq(&q->ring.lock);
+		if (q->ring.open && q->ring.live)
+			rnbdc_send_frame(q);
+		spin_unlock_irq(&q->ring.lock);
+	}
 	blk_mq_tagset_busy_iter(&disk->tag_set, rnbdc_fail_rq, &fail);
+	/* Send-queue entries of reads are free: other disks may wait for them. */
+	rcu_read_lock();
+	for (i = 0; i < disk->nr_queues; i++)
+		rnbdc_queue_credit(&disk->hwqs[i].queue->ring);
+	rcu_read_unlock();
 	if (fail.nomem)
 		rnbdc_session_fail(disk->sess, "no memory to end requests early");
 }
@@ -211,6 +229,23 @@ void rnbdc_fail_request(struct request *rq)
 	rnbdc_fail_rq(rq, &fail);
 	if (fail.nomem)
 		rnbdc_session_fail(req->hwq->disk->sess, "no memory to end requests early");
+}
+
+/**
+ * rnbdc_disk_poll - handle the completions of the polled queues of a disk
+ * @disk: disk for whose requests the caller waits
+ *
+ * Context: process context.
+ */
+void rnbdc_disk_poll(struct rnbdc_disk *disk)
+{
+	u32 i;
+
+	/* A handler may start hardware queues of disks that are being removed. */
+	rcu_read_lock();
+	for (i = 0; disk->gd && i < disk->nr_queues; i++)
+		rnbd_ring_poll(&disk->hwqs[i].queue->ring);
+	rcu_read_unlock();
 }
 
 static bool rnbdc_count_rq(struct request *rq, void *data)

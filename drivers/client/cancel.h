@@ -22,6 +22,7 @@ struct rnbdc_in_flight {
 void rnbdc_disk_cancel_requests(struct rnbdc_disk *disk, bool replay, bool hold);
 void rnbdc_disk_fail_requests(struct rnbdc_disk *disk, bool all);
 void rnbdc_fail_request(struct request *rq);
+void rnbdc_disk_poll(struct rnbdc_disk *disk);
 struct rnbdc_in_flight rnbdc_disk_in_flight(struct rnbdc_disk *disk);
 
 #endif /* RNBDC_CANCEL_H */

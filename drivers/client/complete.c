@@ -42,6 +42,7 @@
 
 #include "../core/frame.h"
 #include "../core/io.h"
+#include "../core/names.h"
 #include "../core/op.h"
 #include "../core/proto_err.h"
 #include "../core/ring.h"
@@ -294,6 +295,18 @@ static void rnbdc_note_durable(const struct rnbdc_req *req)
 	}
 }
 
+/* The target has not executed a request; the CLOSED entry comes on another connection. */
+static void rnbdc_answered_closed(const struct rnbdc_req *req)
+{
+	struct rnbdc_disk *disk = req->hwq->disk;
+
+	atomic64_inc(&disk->stats.replayed);
+	spin_lock(&disk->sess->lock);
+	if (rnbd_handle_equal(&req->wire.handle, &disk->handle))
+		rnbdc_disk_closed(disk, rnbd_status_text(RNBD_ST_REMOVED));
+	spin_unlock(&disk->sess->lock);
+}
+
 static enum rnbd_proto_err rnbdc_complete_reply(struct rnbdc_queue *q,
 						const struct rnbd_reply *reply,
 						struct rnbdc_batch *batch,
@@ -317,7 +330,7 @@ static enum rnbd_proto_err rnbdc_complete_reply(struct rnbdc_queue *q,
 	if (unlikely(reply->status == RNBD_ST_NOMEM))
 		q->stats.nomem_retries++;
 	else if (unlikely(reply->status == RNBD_ST_CLOSED))
-		atomic64_inc(&req->hwq->disk->stats.replayed);
+		rnbdc_answered_closed(req);
 	rnbdc_note_durable(req);
 	trace_rnbdc_reply(q, req);
 	if (rnbd_op_data_in(req->wire.op)) {

@@ -183,6 +183,8 @@ struct rnbdc_disk_stats {
  *	the capacity, which is written under recovery.lock and read without a lock
  * @handle: handle of the attachment that requests carry; replaced with @geo
  * @offer: reply to the latest request to attach
+ * @granted: handle that the target has granted on the present connection, or may yet;
+ *	generation 0: none; protected by the lock of @sess
  * @lost_at: jiffies of the latest change to RNBDC_RECONNECTING
  * @busy_at: jiffies of the latest loss, or of the latest answer BUSY after it; protected
  *	by recovery.lock
@@ -232,6 +234,7 @@ struct rnbdc_disk {
 	struct rnbd_geometry geo;
 	struct rnbd_handle handle;
 	struct rnbd_attach_grant offer;
+	struct rnbd_handle granted;
 	unsigned long lost_at;
 	unsigned long busy_at;
 	u32 attempt;

@@ -50,6 +50,7 @@
 #include "disk.h"
 #include "errmsg.h"
 #include "gendisk.h"
+#include "orphan.h"
 #include "queue.h"
 #include "session.h"
 #include "slow.h"
@@ -483,8 +484,14 @@ void rnbdc_disk_remove(struct rnbdc_disk *disk)
 
 	rnbdc_class_remove(disk);
 	cancel_delayed_work_sync(&disk->retry_work);
-	for (i = 0; disk->hwqs && i < disk->nr_queues; i++)
+	for (i = 0; disk->hwqs && i < disk->nr_queues; i++) {
+		rnbdc_orphans_leave(&disk->hwqs[i]);
 		rnbdc_hwq_leave(&disk->hwqs[i]);
+		/* Others may have waited for its share. */
+		rcu_read_lock();
+		rnbdc_queue_credit(&disk->hwqs[i].queue->ring);
+		rcu_read_unlock();
+	}
 	/* A completion handler may be about to start one that it found before. */
 	synchronize_rcu();
 	if (disk->index >= 0)

@@ -9,7 +9,8 @@
  * read are not fetched.
  *
  * Ownership: an orphan belongs to the list of its queue until the reply arrives, or the
- * queue is freed after the connection has ended.
+ * queue is freed after the connection has ended. Until the disk is removed, the orphan
+ * counts for its share of the queue.
  *
  * Concurrency: the lock of the queue's ring protects the list.
  *
@@ -30,23 +31,29 @@
 /**
  * struct rnbdc_orphan - wire tag and pool space of a request that has ended early
  * @next: next in the list of the queue
+ * @hwq: hardware queue that tag and space count for; NULL once its disk is removed
  * @wire: request as sent
  * @frame_seq: number of the frame that carries the request
  */
 struct rnbdc_orphan {
 	struct rnbdc_orphan *next;
+	struct rnbdc_hwq *hwq;
 	struct rnbd_request wire;
 	u32 frame_seq;
 };
 
-static u32 rnbdc_req_units(const struct rnbdc_req *req)
+/* What the orphan has counts for no disk any more. */
+static void rnbdc_orphan_leave(struct rnbdc_orphan *orphan)
 {
-	u32 units = 0;
+	struct rnbdc_hwq *hwq = orphan->hwq;
 	u8 i;
 
-	for (i = 0; i < req->wire.nr_extents; i++)
-		units += req->wire.extents[i].units;
-	return units;
+	if (!hwq)
+		return;
+	for (i = 0; i < orphan->wire.nr_extents; i++)
+		hwq->units -= orphan->wire.extents[i].units;
+	rnbdc_hwq_put_tag(hwq);
+	orphan->hwq = NULL;
 }
 
 /**
@@ -74,9 +81,8 @@ bool rnbdc_orphan(struct rnbdc_queue *q, struct rnbdc_req *req)
 	q->reqs[req->wire.tag] = NULL;
 	if (q->query.req == req)
 		q->query.req = NULL;
-	/* What an orphan has counts for no disk, because the disk may be removed before. */
-	rnbdc_hwq_put_tag(req->hwq);
-	req->hwq->units -= rnbdc_req_units(req);
+	/* It counts for the disk, which may otherwise fill the queue with orphans. */
+	orphan->hwq = req->hwq;
 	req->wire.nr_extents = 0;
 	req->orphaned = true;
 	return true;
@@ -105,12 +111,30 @@ enum rnbd_proto_err rnbdc_orphan_reply(struct rnbdc_queue *q, const struct rnbd_
 	if (perr)
 		return perr;
 	*at = orphan->next;
+	rnbdc_orphan_leave(orphan);
 	if (orphan->wire.nr_extents)
 		rnbd_pool_free(&q->pool, orphan->wire.extents, orphan->wire.nr_extents);
 	q->free_tags[q->nr_free_tags++] = reply->tag;
 	q->in_flight--;
 	kfree(orphan);
 	return RNBD_PERR_NONE;
+}
+
+/**
+ * rnbdc_orphans_leave - let the orphans of a hardware queue count for no disk any more
+ * @hwq: hardware queue of a disk that is being removed
+ *
+ * Context: process context; takes the lock of the queue's ring.
+ */
+void rnbdc_orphans_leave(struct rnbdc_hwq *hwq)
+{
+	struct rnbdc_orphan *orphan;
+
+	spin_lock_irq(&hwq->queue->ring.lock);
+	for (orphan = hwq->queue->orphans; orphan; orphan = orphan->next)
+		if (orphan->hwq == hwq)
+			rnbdc_orphan_leave(orphan);
+	spin_unlock_irq(&hwq->queue->ring.lock);
 }
 
 /**
@@ -123,8 +147,11 @@ void rnbdc_orphans_free(struct rnbdc_queue *q)
 {
 	struct rnbdc_orphan *orphan;
 
+	spin_lock_irq(&q->ring.lock);
 	while ((orphan = q->orphans)) {
 		q->orphans = orphan->next;
+		rnbdc_orphan_leave(orphan);
 		kfree(orphan);
 	}
+	spin_unlock_irq(&q->ring.lock);
 }

@@ -199,6 +199,7 @@ struct rnbdc_queue_stats {
  * @orphans: wire tags and pool space of requests that have ended early, see orphan.c
  * @free_tags: stack of the wire tags that no request has
  * @nr_free_tags: used members of @free_tags
+ * @nr_tags: number of wire tags
  * @out: RDMA WRITEs of the open frame
  * @in: RDMA READs of the reply frame that is being handled
  * @data_cqe: completion of RDMA operations that are not signalled
@@ -242,6 +243,7 @@ struct rnbdc_queue {
 	struct rnbdc_orphan *orphans;
 	u16 *free_tags;
 	u32 nr_free_tags;
+	u32 nr_tags;
 	struct rnbdc_stage out;
 	struct rnbdc_stage in;
 	struct ib_cqe data_cqe;

@@ -109,6 +109,7 @@ void rnbdc_queue_init_tags(struct rnbdc_queue *q, u32 depth)
 	for (tag = 0; tag < depth; tag++)
 		q->free_tags[tag] = depth - 1 - tag;
 	q->nr_free_tags = depth;
+	q->nr_tags = depth;
 }
 
 /**

@@ -297,6 +297,7 @@ static int rnbdc_wait_answered(struct rnbdc_disk *disk, struct rnbdc_errmsg *err
 	unsigned long until = jiffies + msecs_to_jiffies(RNBDC_ANSWERED_MS);
 
 	while (rnbdc_disk_in_flight(disk).all) {
+		rnbdc_disk_poll(disk);
 		if (READ_ONCE(disk->sess->state) != RNBDC_SESS_LIVE) {
 			rnbdc_errmsg_set(errmsg, "connection lost");
 			return -ECONNRESET;
@@ -345,13 +346,15 @@ static void rnbdc_disk_recover(struct rnbdc_disk *disk)
 	struct rnbdc_errmsg errmsg = { };
 	int ret;
 
+	if (disk->state != RNBDC_RECONNECTING)
+		return;
+	rnbdc_disk_suspend(disk);
 	rnbdc_check_disk(disk, 0);
 	if (disk->state != RNBDC_RECONNECTING || rnbdc_disk_ending(disk))
 		return;
 	/* The attempt to connect counts with the first request to attach. */
 	disk->attempt += disk->asked || !disk->attempt;
 	disk->asked = true;
-	rnbdc_disk_suspend(disk);
 	rnbdc_disk_wait(disk);
 	ret = rnbdc_attach_again(disk, &errmsg);
 	if (!ret)
@@ -378,9 +381,7 @@ static void rnbdc_disk_failed(struct rnbdc_disk *disk)
 {
 	if (READ_ONCE(disk->state) != RNBDC_FAILED)
 		return;
-	if (rnbdc_session_ending(disk->sess))
-		rnbdc_session_fail(disk->sess, "no disk needs the connection");
-	else
+	if (!rnbdc_session_end_unused(disk->sess))
 		rnbdc_export_detach(disk);
 }
 
@@ -501,6 +502,7 @@ static void rnbdc_wait_idle(struct rnbdc_disk *disk)
 	unsigned long until = jiffies + msecs_to_jiffies(RNBDC_TRANSFER_MS);
 
 	while (rnbdc_disk_in_flight(disk).all) {
+		rnbdc_disk_poll(disk);
 		/* Recovery then takes the requests back. */
 		if (time_after(jiffies, until))
 			rnbdc_session_fail(disk->sess, RNBDC_DEACTIVATED_REASON);
@@ -542,7 +544,7 @@ void rnbdc_recover_deactivate(struct rnbdc_disk *disk)
 	rnbdc_disk_failed(disk);
 	rnbdc_wait_idle(disk);
 	/* Without another disk the connection ends, and so does an attempt to make one. */
-	if (rnbdc_session_ending(sess))
+	if (rnbdc_session_end_unused(sess))
 		flush_delayed_work(&sess->recovery.recover_work);
 	memalloc_noio_restore(noio);
 }

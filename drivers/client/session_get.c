@@ -167,7 +167,10 @@ bool rnbdc_session_leave(struct rnbdc_session *sess, bool created)
 	bool close;
 
 	mutex_lock(&rnbdc_disks_lock);
-	close = !--sess->users || (created && READ_ONCE(sess->state) == RNBDC_SESS_NEW);
+	sess->users--;
+	/* Whoever takes it off the list ends it, and nobody else. */
+	close = !list_empty(&sess->entry) &&
+		(!sess->users || (created && READ_ONCE(sess->state) == RNBDC_SESS_NEW));
 	if (close)
 		list_del_init(&sess->entry);
 	mutex_unlock(&rnbdc_disks_lock);

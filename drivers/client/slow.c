@@ -12,7 +12,7 @@
  * next one. After io_limit the disk is attached again, by its policy.
  *
  * A detach does not wait for slow storage, nor does an attach, which reads the partition
- * table: such a request fails when it times out.
+ * table: when a request times out, all I/O of the disk fails.
  *
  * One query of a queue is in flight at a time; the answer to it sends the next one. A
  * target sends replies and answers in order, so a request that it does not know and
@@ -125,9 +125,10 @@ static enum rnbdc_timeout rnbdc_timed_out(struct rnbdc_queue *q, struct rnbdc_re
 		return RNBDC_TIMEOUT_WAIT;
 	}
 	*reason = "a request was not answered in time";
-	if (test_bit(RNBDC_DISK_DETACH, &disk->flags))
+	if (READ_ONCE(disk->state) == RNBDC_FAILED)
 		return RNBDC_TIMEOUT_FAIL;
-	if (!test_bit(RNBDC_DISK_ATTACHED, &disk->flags))
+	/* Neither a detach nor an attach, which reads partitions, waits for slow storage. */
+	if (rnbdc_disk_ending(disk) || !test_bit(RNBDC_DISK_ATTACHED, &disk->flags))
 		return RNBDC_TIMEOUT_CLOSE;
 	*reason = "a request was not answered within io_limit";
 	if (time_after(jiffies, req->sent_at + READ_ONCE(io_limit) * HZ))

@@ -12,14 +12,14 @@
  * A disk whose storage hangs must not keep the other disks from working. So a hardware
  * queue may take another wire tag or pool unit only while it holds fewer than disk_share
  * times the free ones. This is the dynamic threshold of Choudhury and Hahne, "Dynamic
- * queue length thresholds for shared-memory packet switches". One tag and one unit are
- * kept free for each hardware queue that holds none, because with few of them the threshold
- * alone would give the last ones away. A queue has more wire tags than a disk has
- * requests, so that a disk without neighbours reaches its depth.
+ * queue length thresholds for shared-memory packet switches". With few free ones the
+ * threshold alone would give the last ones away, so a part is reserved while there are
+ * hardware queues that hold none: a tag for each of them, and space and send-queue entries
+ * for the largest request. A queue has more wire tags than a disk has requests, so that a
+ * disk without neighbours reaches its depth.
  *
  * Ownership: the list of stalled hardware queues refers to the disks, which leave it before
- * they are freed. What is held is counted per hardware queue; an orphan (orphan.c) is
- * counted for none.
+ * they are freed. What is held is counted per hardware queue, orphans (orphan.c) included.
  *
  * Concurrency: the lock of the queue's ring protects lists and counters. A hardware queue
  * that is found for a restart is started after the lock is dropped, under RCU.
@@ -99,14 +99,47 @@ void rnbdc_hwq_leave(struct rnbdc_hwq *hwq)
 	spin_unlock_irq(&q->ring.lock);
 }
 
-/* May a hardware queue take one more if it holds @held, with @factor the free ones? */
-static bool rnbdc_below_share(const struct rnbdc_hwq *hwq, u32 held, u32 free, u32 factor)
+/* Tags to leave for the hardware queues that have none; many of them share a half. */
+static u32 rnbdc_reserved_tags(const struct rnbdc_queue *q)
 {
-	u32 idle = hwq->queue->nr_idle;
+	return min(q->nr_idle, q->nr_tags / 2);
+}
 
-	if (!held)
-		return free;
-	return free > idle && held < (u64)factor * (free - idle);
+/* Units to leave for a request of a hardware queue that has none. */
+static u32 rnbdc_reserved_units(const struct rnbdc_queue *q)
+{
+	u32 largest = q->sess->grant.max_io >> RNBD_UNIT_SHIFT;
+
+	return q->nr_idle ? min(largest, q->pool.units / 8) : 0;
+}
+
+/* May @held become @held + @more, with @factor the times of what is free then? */
+static bool rnbdc_below_share(u32 held, u32 more, u32 free, u32 reserved, u32 factor)
+{
+	return free >= more + reserved &&
+	       held + more <= (u64)factor * (free - more - reserved);
+}
+
+static bool rnbdc_tag_fits(const struct rnbdc_hwq *hwq, u32 factor)
+{
+	const struct rnbdc_queue *q = hwq->queue;
+
+	/* The first one is reserved. */
+	if (!hwq->tags)
+		return q->nr_free_tags;
+	return rnbdc_below_share(hwq->tags, 1, q->nr_free_tags, rnbdc_reserved_tags(q), factor);
+}
+
+static bool rnbdc_units_fit(const struct rnbdc_hwq *hwq, u32 units, u32 factor)
+{
+	const struct rnbdc_queue *q = hwq->queue;
+	u32 free = q->pool.units - q->pool.used;
+
+	/* The reserve is for a first request; a unit stays for each of the others. */
+	if (!hwq->units)
+		return free == q->pool.units ||
+		       free >= units + min(q->nr_idle - !hwq->tags, q->pool.units / 8);
+	return rnbdc_below_share(hwq->units, units, free, rnbdc_reserved_units(q), factor);
 }
 
 /**
@@ -118,23 +151,36 @@ static bool rnbdc_below_share(const struct rnbdc_hwq *hwq, u32 held, u32 free, u
  */
 bool rnbdc_may_take_tag(const struct rnbdc_hwq *hwq)
 {
-	return rnbdc_below_share(hwq, hwq->tags, hwq->queue->nr_free_tags,
-				 READ_ONCE(disk_share));
+	return rnbdc_tag_fits(hwq, READ_ONCE(disk_share));
 }
 
 /**
  * rnbdc_may_take_units - test whether a disk may take more pool space
  * @hwq: hardware queue of the disk
+ * @units: number of units of the request
  *
  * Context: any; the lock of the queue's ring held.
- * Return: true if so; a request may still be larger than the free space.
+ * Return: true if so; the free space may still be too fragmented.
  */
-bool rnbdc_may_take_units(const struct rnbdc_hwq *hwq)
+bool rnbdc_may_take_units(const struct rnbdc_hwq *hwq, u32 units)
 {
-	const struct rnbd_pool *pool = &hwq->queue->pool;
+	return rnbdc_units_fit(hwq, units, READ_ONCE(disk_share));
+}
 
-	return rnbdc_below_share(hwq, hwq->units, pool->units - pool->used,
-				 READ_ONCE(disk_share));
+/**
+ * rnbdc_may_take_wrs - test whether a disk may reserve send-queue entries
+ * @hwq: hardware queue of the disk
+ * @wrs: number of entries
+ *
+ * Context: any; the lock of the queue's ring held.
+ * Return: true if so.
+ */
+bool rnbdc_may_take_wrs(const struct rnbdc_hwq *hwq, u32 wrs)
+{
+	const struct rnbdc_queue *q = hwq->queue;
+	u32 reserved = hwq->tags && q->nr_idle ? min(q->max_req_wrs, q->sq_size / 8) : 0;
+
+	return q->sq_free >= wrs + reserved;
 }
 
 /**
@@ -195,17 +241,20 @@ static bool rnbdc_above_low_watermark(const struct rnbdc_queue *q)
 	const struct rnbd_ring *ring = &q->ring;
 
 	return ring->credits >= max(ring->peer_slots / 4, 2) && q->nr_free_tags &&
-	       ring->send_free >= max(ring->attr.slots / 4, 2u) &&
-	       q->sq_free >= min(q->sq_size / 4, q->max_req_wrs);
+	       ring->send_free >= max(ring->attr.slots / 4, 2u);
 }
 
-/* The low watermark of the share of a disk: three quarters of what it can get alone. */
+/* The low watermarks of a hardware queue: three quarters of what it can get alone. */
 static bool rnbdc_may_start(const struct rnbdc_hwq *hwq)
 {
-	const struct rnbd_pool *pool = &hwq->queue->pool;
+	const struct rnbdc_queue *q = hwq->queue;
+	u32 factor = min(READ_ONCE(disk_share), 3u);
 
-	return rnbdc_below_share(hwq, hwq->tags, hwq->queue->nr_free_tags, 3) &&
-	       rnbdc_below_share(hwq, hwq->units, pool->units - pool->used, 3);
+	/* Without a request in flight no completion of its own would start it. */
+	if (!hwq->tags)
+		return q->sq_free;
+	return q->sq_free >= min(q->sq_size / 4, q->max_req_wrs) &&
+	       rnbdc_tag_fits(hwq, factor) && rnbdc_units_fit(hwq, 1, factor);
 }
 
 /**

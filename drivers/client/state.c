@@ -133,6 +133,7 @@ static bool rnbdc_disk_set_state(struct rnbdc_disk *disk, enum rnbdc_state state
 		disk->busy_at = jiffies;
 		disk->attempt = 0;
 		disk->asked = false;
+		clear_bit(RNBDC_DISK_OVERDUE, &disk->flags);
 		break;
 	case RNBDC_FAILED:
 		if (old == RNBDC_LIVE) {
@@ -221,13 +222,26 @@ static bool rnbdc_disks_ending(struct rnbdc_session *sess)
 	return ending;
 }
 
+/* Has each disk of a session failed or ended? */
+static bool rnbdc_disks_unused(struct rnbdc_session *sess)
+{
+	bool unused = !list_empty(&sess->disks);
+	struct rnbdc_disk *disk;
+
+	lockdep_assert_held(&sess->lock);
+
+	list_for_each_entry(disk, &sess->disks, entry)
+		unused &= disk->state == RNBDC_FAILED || disk->state == RNBDC_CLOSING;
+	return unused;
+}
+
 /* Note a loss; the live disks reconnect, unless they are deactivated. */
 static void rnbdc_session_lost(struct rnbdc_session *sess)
 {
 	struct rnbdc_recovery *recovery = &sess->recovery;
 	struct rnbdc_disk *disk;
 
-	if (!rnbdc_disks_ending(sess))
+	if (!rnbdc_disks_unused(sess))
 		sess->stats.lost++;
 	recovery->lossy = rnbd_quirks_lossy(recovery->lossy, recovery->live_at);
 	recovery->attempt = 0;
@@ -235,6 +249,7 @@ static void rnbdc_session_lost(struct rnbdc_session *sess)
 		/* What the target offered on this connection is void, with its handle. */
 		disk->offer.status = RNBD_ST_CLOSED;
 		disk->offer.handle.generation = 0;
+		disk->granted.generation = 0;
 		rnbdc_disk_reconnects(disk, recovery->broken_reason);
 	}
 }
@@ -349,8 +364,7 @@ bool rnbdc_disk_live(struct rnbdc_disk *disk)
 
 	spin_lock_irqsave(&sess->lock, flags);
 	ok = sess->state == RNBDC_SESS_LIVE && disk->offer.status == RNBD_ST_OK &&
-	     !test_bit(RNBDC_DISK_DEACTIVATED, &disk->flags) &&
-	     rnbdc_disk_set_state(disk, RNBDC_LIVE);
+	     !rnbdc_disk_ending(disk) && rnbdc_disk_set_state(disk, RNBDC_LIVE);
 	spin_unlock_irqrestore(&sess->lock, flags);
 	return ok;
 }
@@ -370,6 +384,17 @@ void rnbdc_session_close(struct rnbdc_session *sess)
 	spin_unlock_irqrestore(&sess->lock, flags);
 }
 
+static void rnbdc_session_break(struct rnbdc_session *sess, const char *reason)
+{
+	lockdep_assert_held(&sess->lock);
+
+	if (!sess->recovery.broken)
+		sess->recovery.broken_reason = reason;
+	sess->recovery.broken = true;
+	if (sess->state == RNBDC_SESS_LIVE && rnbdc_session_set_state(sess, RNBDC_SESS_LOST))
+		mod_delayed_work(rnbdc_wq, &sess->recovery.recover_work, 0);
+}
+
 /**
  * rnbdc_session_fail - mark the connection of a session as unusable
  * @sess: session
@@ -385,13 +410,31 @@ void rnbdc_session_fail(struct rnbdc_session *sess, const char *reason)
 	unsigned long flags;
 
 	spin_lock_irqsave(&sess->lock, flags);
-	if (!sess->recovery.broken)
-		sess->recovery.broken_reason = reason;
-	sess->recovery.broken = true;
-	if (sess->state == RNBDC_SESS_LIVE && rnbdc_session_set_state(sess, RNBDC_SESS_LOST))
-		mod_delayed_work(rnbdc_wq, &sess->recovery.recover_work, 0);
+	rnbdc_session_break(sess, reason);
 	spin_unlock_irqrestore(&sess->lock, flags);
 	wake_up(&sess->wait);
+}
+
+/**
+ * rnbdc_session_end_unused - end the connection of a session if no disk can use it
+ * @sess: session
+ *
+ * Context: any; takes sess->lock.
+ * Return: true if all disks have failed or are closing.
+ */
+bool rnbdc_session_end_unused(struct rnbdc_session *sess)
+{
+	unsigned long flags;
+	bool unused;
+
+	spin_lock_irqsave(&sess->lock, flags);
+	unused = rnbdc_disks_unused(sess);
+	if (unused && sess->state == RNBDC_SESS_LIVE)
+		rnbdc_session_break(sess, "no disk needs the connection");
+	spin_unlock_irqrestore(&sess->lock, flags);
+	if (unused)
+		wake_up(&sess->wait);
+	return unused;
 }
 
 /**

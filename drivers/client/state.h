@@ -30,6 +30,7 @@ bool rnbdc_disk_ending(const struct rnbdc_disk *disk);
 void rnbdc_session_set_error(struct rnbdc_session *sess, const char *text);
 bool rnbdc_session_live(struct rnbdc_session *sess);
 void rnbdc_session_close(struct rnbdc_session *sess);
+bool rnbdc_session_end_unused(struct rnbdc_session *sess);
 void rnbdc_session_fail(struct rnbdc_session *sess, const char *reason);
 bool rnbdc_session_ending(struct rnbdc_session *sess);
 extern atomic64_t rnbdc_proto_err_counts[RNBD_PERR_KINDS];

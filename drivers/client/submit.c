@@ -244,7 +244,7 @@ static int rnbdc_alloc_space(struct rnbdc_queue *q, struct rnbdc_req *req)
 	u32 units = DIV_ROUND_UP(req->wire.length, RNBD_UNIT_SIZE);
 	int extents;
 
-	if (!rnbdc_may_take_units(req->hwq))
+	if (!rnbdc_may_take_units(req->hwq, units))
 		return -ENOSPC;
 	extents = rnbd_pool_alloc(&q->pool, units, req->wire.extents, RNBD_EXTENTS_MAX);
 	if (extents < 0)
@@ -324,7 +324,7 @@ static blk_status_t rnbdc_submit_locked(struct rnbdc_queue *q, struct rnbdc_req 
 		return status;
 	}
 	req->wrs = rnbdc_has_data(req) ? rnbdc_req_wrs(q->sess, req) : 0;
-	if (req->wrs > q->sq_free) {
+	if (!rnbdc_may_take_wrs(req->hwq, req->wrs)) {
 		rnbdc_free_space(q, req);
 		return rnbdc_stall(q, req->hwq, RNBDC_STALL_SQ);
 	}
