@@ -13,7 +13,7 @@
  * would have to find again. A new secret waits in sess->auth.next_key until a login
  * begins, so that all proofs and tokens of a connection are made with one secret.
  *
- * Concurrency: Frames are handled in the completion handler of queue 0; all
+ * Concurrency: Entries are handled in the completion handler of queue 0; all
  * else is done by the thread that connects. sess->auth.step says which of the two
  * acts next, and is handed over with release and acquire. Any thread may set a
  * secret at any time: next_key is exchanged atomically.
@@ -28,7 +28,7 @@
 
 #include "../core/auth.h"
 #include "../core/cm.h"
-#include "../core/frame.h"
+#include "../core/ctl.h"
 #include "../core/login.h"
 #include "../core/mac.h"
 #include "../core/proto_err.h"
@@ -83,11 +83,12 @@ void rnbdc_auth_login(struct rnbdc_session *sess)
 		rnbd_mac_free(sess->auth.key);
 		sess->auth.key = key;
 	}
-	rnbd_auth_begin(&sess->auth.text, &sess->auth.req, &sess->login.info);
+	rnbd_auth_begin(&sess->auth.text, &sess->auth.req,
+			sess->login.exports ? NULL : &sess->login.info);
 	WRITE_ONCE(sess->auth.step, RNBDC_AUTH_NONE);
 }
 
-/* End the login: frames that follow are protocol errors. */
+/* End the login: entries that follow are protocol errors. */
 static void rnbdc_auth_failed(struct rnbdc_queue *q, const char *reason)
 {
 	WRITE_ONCE(q->sess->login.status, RNBD_ST_AUTH);
@@ -97,22 +98,22 @@ static void rnbdc_auth_failed(struct rnbdc_queue *q, const char *reason)
 
 /**
  * rnbdc_auth_handle_challenge - handle the target's challenge
- * @q: queue
- * @frame: frame of type RNBD_FRAME_CHALLENGE
+ * @q: queue 0
+ * @entry: entry of type RNBD_CTL_CHALLENGE
  *
  * Context: completion handler of @q.
  * Return: RNBD_PERR_NONE or the protocol error.
  */
 enum rnbd_proto_err rnbdc_auth_handle_challenge(struct rnbdc_queue *q,
-						const struct rnbd_frame *frame)
+						const struct rnbd_ctl_entry *entry)
 {
 	struct rnbdc_session *sess = q->sess;
 	enum rnbd_proto_err perr;
 
-	if (q->index || READ_ONCE(sess->login.status) != RNBDC_LOGIN_OPEN ||
+	if (READ_ONCE(sess->login.status) != RNBDC_LOGIN_OPEN || sess->login.granted ||
 	    READ_ONCE(sess->auth.step) != RNBDC_AUTH_NONE)
 		return RNBD_PERR_TYPE;
-	perr = rnbd_decode_challenge(frame, sess->auth.text.target_nonce);
+	perr = rnbd_decode_challenge(entry, sess->auth.text.target_nonce);
 	if (perr)
 		return perr;
 	if (!sess->auth.key) {
@@ -128,7 +129,7 @@ enum rnbd_proto_err rnbdc_auth_handle_challenge(struct rnbdc_queue *q,
 /**
  * rnbdc_auth_make_proof - compute the client's proof and the expected proof of the target
  * @sess: session that has been challenged
- * @mac: result, RNBD_MAC_SIZE bytes for the PROOF frame, with the nonce in sess->auth.text
+ * @mac: result, RNBD_MAC_SIZE bytes for the PROOF entry, with the nonce in sess->auth.text
  *
  * Context: the thread that connects; allocates no memory.
  * Return: 0 or the error of the crypto API.
@@ -153,15 +154,16 @@ int rnbdc_auth_make_proof(struct rnbdc_session *sess, u8 *mac)
 
 /**
  * rnbdc_auth_handle_proof - check the target's proof
- * @q: queue
- * @frame: frame of type RNBD_FRAME_PROOF
+ * @q: queue 0
+ * @entry: entry of type RNBD_CTL_PROOF
  *
  * A wrong proof ends the login with -EACCES.
  *
  * Context: completion handler of @q.
  * Return: RNBD_PERR_NONE or the protocol error.
  */
-enum rnbd_proto_err rnbdc_auth_handle_proof(struct rnbdc_queue *q, const struct rnbd_frame *frame)
+enum rnbd_proto_err rnbdc_auth_handle_proof(struct rnbdc_queue *q,
+					    const struct rnbd_ctl_entry *entry)
 {
 	struct rnbdc_session *sess = q->sess;
 	u8 mac[RNBD_MAC_SIZE];
@@ -170,10 +172,10 @@ enum rnbd_proto_err rnbdc_auth_handle_proof(struct rnbdc_queue *q, const struct 
 
 	/* pairs with the release in rnbdc_auth_make_proof() */
 	auth = smp_load_acquire(&sess->auth.step);
-	if (q->index || READ_ONCE(sess->login.status) != RNBDC_LOGIN_OPEN ||
+	if (READ_ONCE(sess->login.status) != RNBDC_LOGIN_OPEN || sess->login.granted ||
 	    auth != RNBDC_AUTH_ANSWERED)
 		return RNBD_PERR_TYPE;
-	perr = rnbd_decode_proof(frame, NULL, mac);
+	perr = rnbd_decode_proof(entry, NULL, mac);
 	if (perr)
 		return perr;
 	if (crypto_memneq(mac, sess->auth.mac, sizeof(mac)))

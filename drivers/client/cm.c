@@ -201,16 +201,19 @@ void rnbdc_keepalive(struct rnbdc_session *sess, u32 nr, u32 interval_ms)
 static long rnbdc_cm_wait_step(struct rnbdc_queue *q, long left)
 {
 	struct rnbdc_session *sess = q->sess;
-	u32 connected = q->index, interval_ms = sess->login.offer.keepalive_ms;
+	/* pairs with the release in rnbdc_handle_login_reply() */
+	bool granted = smp_load_acquire(&sess->login.granted);
+	u32 connected = q->index;
+	u32 interval_ms = granted ? sess->login.offer.keepalive_ms : RNBD_LOGIN_KEEPALIVE_MS;
 	long nap = left, ret;
 
-	if (READ_ONCE(sess->login.status) == RNBDC_LOGIN_OPEN) {
+	if (READ_ONCE(sess->login.status) == RNBDC_LOGIN_OPEN)
 		connected = 1;
-		interval_ms = RNBD_LOGIN_KEEPALIVE_MS;
-	}
 	if (connected)
 		nap = min_t(long, left, msecs_to_jiffies(interval_ms) / 2 + 1);
-	ret = wait_event_idle_timeout(sess->wait, rnbdc_cm_wait_done(q), nap);
+	/* The reply to the login begins the granted interval, which may be shorter. */
+	ret = wait_event_idle_timeout(sess->wait, rnbdc_cm_wait_done(q) ||
+				      READ_ONCE(sess->login.granted) != granted, nap);
 	if (connected)
 		rnbdc_keepalive(sess, connected, interval_ms);
 	return nap - ret;

@@ -116,6 +116,8 @@ struct rnbdc_conn {
  * @status: enum rnbd_status of the login reply, RNBDC_LOGIN_OPEN or
  *	RNBDC_LOGIN_NONE
  * @offer: limits and properties granted for the connection being established
+ * @granted: @offer is valid; set with a release by the completion handler
+ * @nr_segments: segments of the pool that were announced since
  * @exports: list that a discovery fills; NULL if the session is for a disk
  * @reply_ms: milliseconds to wait for the reply
  */
@@ -123,6 +125,8 @@ struct rnbdc_login {
 	struct rnbd_login_info info;
 	u16 status;
 	struct rnbd_grant offer;
+	bool granted;
+	u32 nr_segments;
 	struct rnbdc_exports *exports;
 	u32 reply_ms;
 };
@@ -226,6 +230,7 @@ struct rnbdc_session_stats {
  * @grant: limits granted by the target; replaced only together with the connection
  * @nr_queues: used members of @queues
  * @nr_poll: number of polled queues; they are the last ones of @queues
+ * @max_queues: number of queues that are requested, members of @queues; constant
  * @queues: queues; a queue stays allocated until the session is released
  * @max_segments: memory pieces of one request: its pages, or bounce memory; constant
  * @max_segment_size: bytes of one piece that the device of the first connection maps at
@@ -259,7 +264,8 @@ struct rnbdc_session {
 	struct rnbd_grant grant;
 	u32 nr_queues;
 	u32 nr_poll;
-	struct rnbdc_queue *queues[RNBD_QUEUES_MAX];
+	u32 max_queues;
+	struct rnbdc_queue **queues;
 	u32 max_segments;
 	size_t max_segment_size;
 	bool early_release;

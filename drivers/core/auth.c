@@ -18,7 +18,7 @@
  * rnbd_auth_begin - begin a text that is to be proven
  * @text: filled, but for the nonces and the label
  * @req: connection request of queue 0
- * @login: login
+ * @login: login, or NULL if the client asks for a list of exports
  *
  * Context: any.
  */
@@ -27,7 +27,8 @@ void rnbd_auth_begin(struct rnbd_auth_text *text, const struct rnbd_conn_req *re
 {
 	memset(text, 0, sizeof(*text));
 	rnbd_encode_cm_req(&text->req, req);
-	rnbd_encode_login(&text->login, login);
+	if (login)
+		rnbd_encode_login(&text->login, login);
 }
 EXPORT_SYMBOL_GPL(rnbd_auth_begin);
 

@@ -98,7 +98,7 @@ enum rnbd_proto_err rnbd_decode_cm_req(const void *buf, u32 len,
 	memcpy(out.host_id, wire.host_id, sizeof(out.host_id));
 	memcpy(out.session_id, wire.session_id, sizeof(out.session_id));
 
-	if (out.queue >= RNBD_QUEUES_MAX ||
+	if (out.queue >= RNBD_CONNS_MAX ||
 	    !rnbd_ring_slots_ok(out.ring_slots) ||
 	    out.slot_size < RNBD_SLOT_SIZE_MIN ||
 	    out.slot_size > RNBD_SLOT_SIZE_MAX ||

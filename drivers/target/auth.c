@@ -36,19 +36,16 @@
 #include <linux/mutex.h>
 #include <linux/random.h>
 #include <linux/slab.h>
-#include <rdma/ib_verbs.h>
 
 #include "../core/auth.h"
 #include "../core/cm.h"
-#include "../core/frame.h"
+#include "../core/ctl.h"
 #include "../core/login.h"
 #include "../core/mac.h"
 #include "../core/proto_err.h"
-#include "../core/ring.h"
-#include "../core/ring_send.h"
 #include "auth.h"
+#include "ctl.h"
 #include "graph.h"
-#include "queue.h"
 #include "session.h"
 #include "target.h"
 
@@ -143,39 +140,32 @@ bool rnbdt_secret_same(const struct rnbdt_secret *a, const struct rnbdt_secret *
  * @s: session whose host has a secret and whose login was decoded
  *
  * Context: completion handler of queue 0; does not sleep.
- * Return: 0, or -ENOTCONN if the challenge cannot be sent.
+ * Return: 0, or an error if the challenge cannot be sent.
  */
 int rnbdt_auth_challenge(struct rnbdt_session *s)
 {
-	struct rnbd_ring *ring = &s->queues[0]->ring;
-	unsigned long flags;
-	int ret = -ENOTCONN;
+	struct rnbd_ctl_challenge wire;
 
-	rnbd_auth_begin(&s->auth.text, &s->auth.req, &s->login.info);
+	rnbd_auth_begin(&s->auth.text, &s->auth.req, s->login.list ? NULL : &s->login.info);
 	get_random_bytes(s->auth.text.target_nonce, sizeof(s->auth.text.target_nonce));
-	spin_lock_irqsave(&ring->lock, flags);
-	if (rnbd_ring_open(ring, RNBD_FRAME_CHALLENGE)) {
-		rnbd_encode_challenge(rnbd_ring_add(ring, sizeof(struct rnbd_challenge), 1),
-				      s->auth.text.target_nonce);
-		ret = rnbd_ring_send(ring, NULL, NULL, IB_SEND_SIGNALED);
-	}
-	spin_unlock_irqrestore(&ring->lock, flags);
-	return ret;
+	rnbd_encode_challenge(&wire, s->auth.text.target_nonce);
+	return rnbdt_ctl_post(s, RNBD_CTL_CHALLENGE, &wire, sizeof(wire));
 }
 
 /**
- * rnbdt_auth_handle_proof - decode a PROOF frame
+ * rnbdt_auth_handle_proof - decode a PROOF entry
  * @s: session with an outstanding challenge
- * @frame: frame of type RNBD_FRAME_PROOF
+ * @entry: entry of type RNBD_CTL_PROOF
  *
  * The proof is stored and not verified here, see rnbdt_auth_check().
  *
  * Context: completion handler of queue 0; does not sleep.
- * Return: RNBD_PERR_NONE or the protocol error of a malformed frame.
+ * Return: RNBD_PERR_NONE or the protocol error of a malformed entry.
  */
-enum rnbd_proto_err rnbdt_auth_handle_proof(struct rnbdt_session *s, const struct rnbd_frame *frame)
+enum rnbd_proto_err rnbdt_auth_handle_proof(struct rnbdt_session *s,
+					    const struct rnbd_ctl_entry *entry)
 {
-	return rnbd_decode_proof(frame, s->auth.text.client_nonce, s->auth.mac);
+	return rnbd_decode_proof(entry, s->auth.text.client_nonce, s->auth.mac);
 }
 
 /**
@@ -270,22 +260,14 @@ u16 rnbdt_auth_check(struct rnbdt_session *s)
  * @s: session whose client has proven the secret
  *
  * Context: login work; does not sleep.
- * Return: 0, or -ENOTCONN if the proof cannot be sent.
+ * Return: 0, or an error if the proof cannot be sent.
  */
 int rnbdt_auth_send_proof(struct rnbdt_session *s)
 {
-	struct rnbd_ring *ring = &s->queues[0]->ring;
-	unsigned long flags;
-	int ret = -ENOTCONN;
+	struct rnbd_ctl_proof wire;
 
-	spin_lock_irqsave(&ring->lock, flags);
-	if (rnbd_ring_open(ring, RNBD_FRAME_PROOF)) {
-		rnbd_encode_proof(rnbd_ring_add(ring, sizeof(struct rnbd_proof), 1),
-				  NULL, s->auth.mac);
-		ret = rnbd_ring_send(ring, NULL, NULL, IB_SEND_SIGNALED);
-	}
-	spin_unlock_irqrestore(&ring->lock, flags);
-	return ret;
+	rnbd_encode_proof(&wire, NULL, s->auth.mac);
+	return rnbdt_ctl_post(s, RNBD_CTL_PROOF, &wire, sizeof(wire));
 }
 
 /**

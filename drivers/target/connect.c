@@ -60,6 +60,7 @@
 #include "attach_ctl.h"
 #include "auth.h"
 #include "connect.h"
+#include "control.h"
 #include "counters.h"
 #include "ctl.h"
 #include "epoch.h"
@@ -86,29 +87,12 @@ static enum rnbd_proto_err rnbdt_queue_frame(struct rnbd_ring *ring,
 					     struct rnbd_frame *frame)
 {
 	struct rnbdt_queue *q = container_of(ring, struct rnbdt_queue, ring);
-	struct rnbdt_session *s = q->session;
 	enum rnbd_proto_err perr = RNBD_PERR_TYPE;
 
-	switch (frame->type) {
-	case RNBD_FRAME_REQUEST:
+	if (likely(frame->type == RNBD_FRAME_REQUEST))
 		perr = rnbdt_queue_requests(q, frame);
-		break;
-	case RNBD_FRAME_QUERY:
-		perr = rnbdt_queue_query(q, frame);
-		break;
-	case RNBD_FRAME_CONTROL:
-		if (!q->index)
-			perr = rnbdt_session_handle_control(s, frame);
-		break;
-	case RNBD_FRAME_LOGIN:
-		if (!q->index)
-			perr = rnbdt_session_handle_login(s, frame);
-		break;
-	case RNBD_FRAME_PROOF:
-		if (!q->index)
-			perr = rnbdt_session_handle_proof(s, frame);
-		break;
-	}
+	else if (frame->type == RNBD_FRAME_CONTROL)
+		perr = rnbdt_queue_control(q, frame);
 	if (unlikely(perr))
 		return perr;
 
@@ -240,9 +224,11 @@ static struct rnbdt_session *rnbdt_session_alloc(struct rnbdt_port *port,
 	s->port_name = kstrdup(rnbdt_port_name(port), GFP_KERNEL);
 	if (!s->port_name)
 		goto free;
-	s->queues[0] = rnbdt_queue_alloc(s, 0, id);
-	if (!s->queues[0])
+	s->queue0 = rnbdt_queue_alloc(s, 0, id);
+	if (!s->queue0)
 		goto free;
+	s->queues = &s->queue0;
+	s->nr_slots = 1;
 	kref_init(&s->ref);
 	s->serial = ++rnbdt_next_serial;
 	import_uuid(&s->host_id, req->host_id);
@@ -500,7 +486,7 @@ static u16 rnbdt_session_admit_queue(struct rnbdt_port *port,
 				   s->serial, req->queue, id->device->name, s->conn.dev->name);
 		return RNBD_ST_DEVICE;
 	}
-	if (req->queue >= s->granted.nr_queues || s->queues[req->queue])
+	if (req->queue >= s->nr_slots || s->queues[req->queue])
 		return RNBD_ST_QUEUE;
 	*queue = rnbdt_queue_alloc(s, req->queue, id);
 	if (!*queue)

@@ -99,7 +99,7 @@ RNBD_PARAM_UINT(max_sessions, 4096, 1, 65536,
 RNBD_PARAM_UINT(max_host_sessions, 256, 1, 65536,
 		"sessions of one host, unless its own max_sessions says otherwise");
 
-RNBD_PARAM_UINT(max_queues, 0, 0, 64,
+RNBD_PARAM_UINT(max_queues, 0, 0, RNBD_CONNS_MAX,
 		"queues of one session; 0: two for each CPU, because a client may poll some");
 
 RNBD_PARAM_UINT(session_pool_limit_mb, 1024, 1, 4096,
@@ -446,7 +446,7 @@ u32 rnbdt_limits_queues(u32 requested)
 {
 	u32 limit = READ_ONCE(max_queues) ?: 2 * num_possible_cpus();
 
-	limit = min_t(u32, limit, RNBD_QUEUES_MAX);
+	limit = min_t(u32, limit, RNBD_CONNS_MAX);
 	if (requested <= limit)
 		return requested;
 	rnbdt_limit_hit(RNBDT_LIMIT_SESSION_QUEUES);

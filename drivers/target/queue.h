@@ -100,6 +100,7 @@ struct rnbdt_req {
  * @done_inline: bytes of READ data of @done that the client accepts inside a frame
  * @query: tag, plus one, of the request that the client asks about, 0: none; written
  *	under ring->lock, read without
+ * @query_id: id of that query, which the answer repeats; ring->lock
  * @stats: counters of completed requests
  * @replies_per_frame: replies that fit into one frame; constant once connected
  * @inflight: requests in the backend, plus one until the ring is drained
@@ -119,6 +120,7 @@ struct rnbdt_queue {
 	u32 nr_done;
 	u32 done_inline;
 	u32 query;
+	u32 query_id;
 	struct rnbdt_stats stats;
 	u32 replies_per_frame;
 	atomic_t inflight;

@@ -244,7 +244,10 @@ struct rnbdt_conn {
 
 /**
  * struct rnbdt_login - login of a session, and its timers
- * @info: decoded login; written by the frame handler before the login work is queued
+ * @info: decoded login, or zero if @list; written by the frame handler before the login
+ *	work is queued
+ * @id: id of the LOGIN or LIST entry, which the answers repeat; written with @info
+ * @list: the client asks for a list of exports instead; written with @info
  * @has_login: @info was decoded and is constant; written with a release, so that a
  *	reader without the lock sees @info
  * @login_work: authenticates and answers the login, or sends the list of exports; on
@@ -255,6 +258,8 @@ struct rnbdt_conn {
  */
 struct rnbdt_login {
 	struct rnbd_login_info info;
+	u32 id;
+	bool list;
 	bool has_login;
 	struct work_struct login_work;
 	struct delayed_work timeout_work;
@@ -286,10 +291,12 @@ struct rnbdt_ctl_slot {
  * @todo: slots for the control work, in their order
  * @ready: slots with an answer to send
  * @events: attachments, struct rnbdt_attach, with something to tell the client
+ * @nr_segments: segments of the pool to announce; 0 before the login reply
+ * @next_segment: the first of them that was not sent
  * @pending: there is something to send; written under the lock, read without
  * @ctl_work: handles @todo, on rnbdt_login_wq
  *
- * The lock of the ring of queue 0 protects the lists.
+ * The lock of the ring of queue 0 protects all members except @ctl_work.
  */
 struct rnbdt_ctl {
 	struct rnbdt_ctl_slot slots[RNBD_CTL_OPEN_MAX];
@@ -297,6 +304,8 @@ struct rnbdt_ctl {
 	struct list_head todo;
 	struct list_head ready;
 	struct list_head events;
+	u32 nr_segments;
+	u32 next_segment;
 	bool pending;
 	struct work_struct ctl_work;
 };
@@ -375,8 +384,11 @@ struct rnbdt_session_dir {
  * @state_lock: protects @state to @nr_reported; taken with interrupts disabled
  * @state: enum rnbdt_state; written under @state_lock, read without by requests
  * @live_at: seconds of the boot clock when the session became live; 0: it never was
- * @queues: queues by index; rnbdt_lock. Once the session is closing and @connecting
- *	is 0, only the teardown changes it. Readers of counters use RCU
+ * @queues: queues by index, @nr_slots of them: @queue0, or an array that the login work
+ *	allocates for the granted number; rnbdt_lock. Once the session is closing and
+ *	@connecting is 0, only the teardown changes it. Readers of counters use RCU
+ * @nr_slots: members of @queues; written under rnbdt_lock after @queues, with a release
+ * @queue0: array of queues before the login
  * @ended_seq: changes when a queue is removed from @queues and added to @ended
  * @ended: sum of the counters of freed queues; rnbdt_lock and @ended_seq
  * @pool: delegated memory
@@ -409,7 +421,9 @@ struct rnbdt_session {
 	spinlock_t state_lock;	/* state to nr_reported */
 	enum rnbdt_state state;
 	time64_t live_at;
-	struct rnbdt_queue *queues[RNBD_QUEUES_MAX];
+	struct rnbdt_queue **queues;
+	u32 nr_slots;
+	struct rnbdt_queue *queue0;
 	seqcount_mutex_t ended_seq;
 	struct rnbdt_stats ended;
 	struct rnbdt_pool pool;

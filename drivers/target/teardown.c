@@ -129,7 +129,7 @@ static void rnbdt_teardown_count_late(struct rnbdt_session *s)
 {
 	u32 i;
 
-	for (i = 0; i < RNBD_QUEUES_MAX; i++)
+	for (i = 0; i < s->nr_slots; i++)
 		if (s->queues[i])
 			atomic64_add(s->queues[i]->ring.stats.late_frames,
 				     &s->host->stale_frames);
@@ -160,7 +160,7 @@ static void rnbdt_finish_teardown(struct rnbdt_session *s)
 	u32 i;
 
 	/* The device may be gone once its last id is destroyed. */
-	for (i = 0; i < RNBD_QUEUES_MAX; i++)
+	for (i = 0; i < s->nr_slots; i++)
 		if (s->queues[i])
 			rnbdt_teardown_queue(s, i);
 
@@ -202,11 +202,11 @@ static void rnbdt_teardown_free(struct rnbdt_session *s)
 {
 	u32 i;
 
-	for (i = 0; i < RNBD_QUEUES_MAX; i++)
+	for (i = 0; i < s->nr_slots; i++)
 		if (s->queues[i])
 			rnbdt_queue_wait_idle(s->queues[i]);
 	rnbdt_teardown_attaches(s);
-	for (i = 0; i < RNBD_QUEUES_MAX; i++)
+	for (i = 0; i < s->nr_slots; i++)
 		if (s->queues[i])
 			rnbd_ring_destroy(&s->queues[i]->ring);
 	rnbdt_pool_free(&s->pool);
@@ -308,10 +308,10 @@ void rnbdt_teardown_work(struct work_struct *work)
 				    rnbdt_port_name(s->port), s->log.reason);
 
 	rnbd_inject_delay(&rnbdt_inject_delay_close);
-	for (i = 0; i < RNBD_QUEUES_MAX; i++)
+	for (i = 0; i < s->nr_slots; i++)
 		if (s->queues[i])
 			rnbdt_queue_stop(s->queues[i]);
-	for (i = 0; i < RNBD_QUEUES_MAX; i++)
+	for (i = 0; i < s->nr_slots; i++)
 		if (s->queues[i])
 			rnbd_ring_drain(&s->queues[i]->ring);
 
