@@ -90,7 +90,7 @@ static void test_text(void **state)
 	struct rnbd_conn_req other = conn;
 	struct rnbd_auth_text text;
 	struct rnbd_cm_req req;
-	struct rnbd_login wire;
+	struct rnbd_ctl_login wire;
 	const u8 *at = (void *)&text;
 	u32 i;
 
@@ -189,7 +189,6 @@ static void test_bound(void **state)
 	CHANGE_REQ(ring_slots++);
 	CHANGE_REQ(slot_size += 64);
 	CHANGE_LOGIN(boot_id[0] ^= 1);
-	CHANGE_LOGIN(flags = RNBD_LOGIN_DISCOVER);
 	CHANGE_LOGIN(pool_bytes++);
 	CHANGE_LOGIN(features ^= 1);
 	CHANGE_LOGIN(max_io += 4096);
@@ -198,6 +197,10 @@ static void test_bound(void **state)
 	CHANGE_LOGIN(keepalive_ms++);
 	CHANGE_LOGIN(inline_read++);
 	CHANGE_LOGIN(inline_write++);
+	/* a request for a list */
+	begin(&other);
+	rnbd_auth_begin(&other, &conn, NULL);
+	assert_memory_not_equal(&other.login, &text.login, 64);
 }
 
 /* ------------------------------------------------------------------------

@@ -5,7 +5,7 @@
 #include "fixture.h"
 
 static const struct rnbd_conn_req conn = {
-	.queue = 63, .ring_slots = 128, .slot_size = 4096, .epoch = 5,
+	.queue = 1023, .ring_slots = 128, .slot_size = 4096, .epoch = 5,
 	.host_id = { [15] = 1 }, .session_id = { 0x80 },
 };
 
@@ -85,7 +85,7 @@ static void test_cm_req(void **state)
 		PATCH(rnbd_cm_req, version, 2, VERSION),
 		PATCH(rnbd_cm_req, version, 0x0101, VERSION),
 		PATCH(rnbd_cm_req, queue, 0, NONE),
-		PATCH(rnbd_cm_req, queue, 64, GEOMETRY),
+		PATCH(rnbd_cm_req, queue, 1024, GEOMETRY),
 		PATCH(rnbd_cm_req, queue, 0xffff, GEOMETRY),
 		PATCH(rnbd_cm_req, ring_slots, 0, GEOMETRY),
 		PATCH(rnbd_cm_req, ring_slots, 3, GEOMETRY),
@@ -117,7 +117,7 @@ static void test_cm_req(void **state)
 	rnbd_encode_cm_req(&wire, &conn);
 	assert_fault(rnbd_decode_cm_req(&wire, sizeof(wire), &out),
 		     RNBD_PERR_NONE);
-	assert_int_equal(out.queue, 63);
+	assert_int_equal(out.queue, 1023);
 	assert_int_equal(out.ring_slots, 128);
 	assert_int_equal(out.slot_size, 4096);
 	assert_int_equal(out.epoch, 5);
