@@ -16,7 +16,7 @@ static void epochs(void)
 		{ 5, RNBD_ST_EPOCH }, { 4, RNBD_ST_EPOCH }, { 1, RNBD_ST_EPOCH },
 	};
 	struct conn a = { }, b;
-	struct rnbd_login l;
+	struct rnbd_ctl_login l;
 	struct request req;
 	uint32_t i;
 	int status;
@@ -43,7 +43,7 @@ static void epochs(void)
 static void epoch_half_open(void)
 {
 	struct conn a = { }, b = { };
-	struct rnbd_login l;
+	struct rnbd_ctl_login l;
 	struct request req;
 	int status;
 
@@ -94,7 +94,7 @@ static void queues(void)
 
 	request_init(&req, 2, SLOTS, SLOT_SIZE);
 	if (!conn_open(&first, &req)) {
-		struct rnbd_login l;
+		struct rnbd_ctl_login l;
 
 		login_fill(&l);
 		l.nr_queues = htole16(2);

@@ -47,8 +47,8 @@ struct frame {
 /* What a client was granted: as on the wire. @status is that of the latest answer. */
 struct grant {
 	uint16_t status;
-	struct rnbd_login_reply r;
-	struct rnbd_segment seg[MAX_SEGMENTS];
+	struct rnbd_ctl_login_reply r;
+	struct rnbd_ctl_segment seg[MAX_SEGMENTS];
 	struct rnbd_ctl_attach_reply a;
 };
 
@@ -229,9 +229,9 @@ bool frame_send(struct conn *c, struct frame *f);
 bool frame_check(struct conn *c, const uint8_t *bytes, uint32_t len);
 void frame_credit(struct conn *c);
 void patch_apply(uint8_t *bytes, const struct patch *p, const uint64_t *relative);
-void login_fill(struct rnbd_login *l);
-bool login(struct conn *c, const struct rnbd_login *l, uint32_t ms);
-bool login_granted(struct conn *c, const struct rnbd_login *l, const uint8_t *frame, uint32_t len);
+void login_fill(struct rnbd_ctl_login *l);
+bool login(struct conn *c, const struct rnbd_ctl_login *l, uint32_t ms);
+bool login_granted(struct conn *c, const struct rnbd_ctl_login *l, const struct ctl *entry);
 struct rnbd_req_entry req_entry(uint8_t op, uint8_t flags, uint16_t tag, uint64_t offset,
 				uint32_t length, uint32_t unit);
 int await_reply(struct conn *c, uint16_t tag, uint32_t length, const uint8_t **data);
@@ -244,6 +244,7 @@ bool ctl_check(const struct conn *c, const uint8_t *frame, uint32_t len, uint32_
 void ctl_take(struct conn *c, const uint8_t *frame, uint32_t len);
 bool ctl_left(struct conn *c, struct ctl *entry);
 bool ctl_receive(struct conn *c, struct ctl *entry, uint32_t ms);
+bool ctl_await(struct conn *c, uint16_t type, struct ctl *entry, uint32_t ms);
 struct rnbd_ctl_attach attach_entry(uint16_t index, uint32_t generation, const char *export);
 void attach_add(struct frame *f, const struct rnbd_ctl_attach *a, uint32_t id);
 int await_attach(struct conn *c, const struct rnbd_ctl_attach *a, uint32_t id);
@@ -275,9 +276,9 @@ void auth_mac(struct rnbd_auth_text *text, const char *label, uint8_t *mac);
 /* target_auth.c: the target's side of a proof, and what may be wrong with it */
 enum proof { RIGHT, FLIPPED, EMPTY, REFLECTED, ECHOED, REPLAYED };
 
-void target_auth_begin(const struct rnbd_cm_req *req, const struct rnbd_login *l);
+void target_auth_begin(const struct rnbd_cm_req *req, const struct rnbd_ctl_login *l);
 void target_auth_challenge(struct frame *f);
-bool target_auth_take(const uint8_t *frame);
+bool target_auth_take(const struct ctl *entry);
 void target_auth_prove(struct frame *f, enum proof proof);
 
 /* target_aside.c: attaches that take long, beside the cases */

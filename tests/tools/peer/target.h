@@ -73,7 +73,8 @@ struct target_state {
 	const struct target_case *tc;
 	struct conn c;
 	struct rnbd_cm_req req;
-	struct rnbd_login login;
+	struct rnbd_ctl_login login;	/* all zero for a list */
+	bool list;
 	struct rnbd_ctl_attach attach;	/* the latest, all zero if there was none */
 	uint32_t attach_id;
 	bool attached;			/* its handle is good */
