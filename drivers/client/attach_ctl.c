@@ -55,7 +55,7 @@ static int rnbdc_ctl_post(struct rnbdc_queue *q, u32 epoch, const struct rnbd_ct
 	int ret = -ENOTCONN;
 
 	spin_lock_irqsave(&ring->lock, flags);
-	if (ring->live && ring->attr.epoch == epoch) {
+	if (ring->live && ring->attr.attempt == epoch) {
 		if (ring->open)
 			rnbdc_send_frame(q);
 		ret = rnbd_ring_post_ctl(ring, entry);

@@ -54,16 +54,18 @@ static bool rnbdc_cm_stale(const struct rnbdc_queue *q, const struct rdma_cm_eve
 static int rnbdc_cm_refused(struct rnbdc_queue *q, const void *data, u8 len)
 {
 	enum rnbd_proto_err perr;
-	u16 version;
+	struct rnbd_refusal info;
 
 	/* BUSY also covers a connection that the target accepted and then closed. */
-	perr = rnbd_decode_cm_rej(data, len, &version, &q->cm_status);
+	perr = rnbd_decode_cm_rej(data, len, &info);
 	if (perr) {
 		rnbdc_count_proto_err(q->sess, perr);
 		q->cm_reason = "the target's refusal makes no sense";
 		return -EPROTO;
 	}
-	if (!version)
+	q->cm_status = info.status;
+	q->sess->login.retry_ms = info.retry_ms;
+	if (!info.version)
 		q->cm_reason = "the target gave up the connection (see the target's kernel log)";
 	else if (q->cm_status == RNBD_ST_VERSION)
 		q->cm_reason = "the target speaks another protocol version";
@@ -94,7 +96,7 @@ static void rnbdc_cm_established(struct rnbdc_queue *q, struct rdma_cm_event *ev
 	struct rnbdc_session *sess = q->sess;
 	struct rnbd_conn_req asked = {
 		.slot_size = sess->opt.slot_size,
-		.epoch = sess->epoch,
+		.attempt = q->attempt,
 	};
 	enum rnbd_proto_err perr;
 	u16 slots;

@@ -171,7 +171,7 @@ static int rnbdc_connect_queue(struct rnbdc_session *sess, u32 index,
 {
 	struct rnbdc_queue *q = sess->queues[index];
 	struct rnbd_conn_req req = {
-		.queue = index,
+		.conn = index,
 		.ring_slots = sess->opt.ring_slots,
 		.slot_size = sess->opt.slot_size,
 		.epoch = sess->epoch,
@@ -184,6 +184,9 @@ static int rnbdc_connect_queue(struct rnbdc_session *sess, u32 index,
 	u32 left = 0;
 	int ret;
 
+	/* Connection 0 begins an epoch with its attempt; no number is used twice. */
+	q->attempt = index ? ++sess->attempt : sess->epoch;
+	req.attempt = q->attempt;
 	WRITE_ONCE(q->established, false);
 	cm_id = rdma_create_id(&init_net, rnbdc_cm_event, q, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(cm_id))
@@ -221,7 +224,7 @@ static int rnbdc_connect_queue(struct rnbdc_session *sess, u32 index,
 		.ops = &rnbdc_queue_ring_ops,
 		.slots = sess->opt.ring_slots,
 		.slot_size = sess->opt.slot_size,
-		.epoch = sess->epoch,
+		.attempt = q->attempt,
 		.data_wrs = q->sq_size,
 		.max_send_sge = max(sess->conn.max_sge, sess->conn.max_sge_rd),
 		.vector = index,
@@ -306,9 +309,11 @@ int rnbdc_connect_first(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 	sess->login.status = RNBDC_LOGIN_NONE;
 	sess->login.granted = false;
 	sess->login.nr_segments = 0;
-	sess->epoch++;
+	sess->login.retry_ms = 0;
+	sess->attempt++;
 	if (!rnbdc_reconnects(sess) && rnbd_inject(&rnbdc_inject_set_epoch, &epoch))
-		sess->epoch = epoch;
+		sess->attempt = epoch;
+	sess->epoch = sess->attempt;
 	spin_unlock_irqrestore(&sess->lock, flags);
 
 	ret = rnbdc_alloc_queue(sess, 0);

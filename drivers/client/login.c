@@ -77,6 +77,7 @@ enum rnbd_proto_err rnbdc_handle_login_reply(struct rnbdc_queue *q,
 	if (perr || !rnbdc_auth_accepts_reply(q, grant.status, &perr))
 		return perr;
 	sess->login.offer = grant;
+	sess->login.retry_ms = grant.retry_ms;
 	if (grant.status == RNBD_ST_OK) {
 		/* pairs with the acquire in rnbdc_cm_wait_step() */
 		smp_store_release(&sess->login.granted, true);

@@ -184,6 +184,7 @@ struct rnbdc_queue_stats {
  * @ring: control ring; ring.lock protects the members from @pool on
  * @sess: session; constant
  * @index: number of the queue in the session; constant
+ * @attempt: number of the attempt that makes or made the connection
  * @cm_id: connection, NULL if there is none
  * @cm_done: the awaited event has happened; released by rnbdc_queue_wake()
  * @cm_error: result of the awaited event: 0 or a negative errno
@@ -227,6 +228,7 @@ struct rnbdc_queue {
 	struct rnbdc_session *sess;
 	u32 index;
 
+	u32 attempt;
 	struct rdma_cm_id *cm_id;
 	bool cm_done;
 	int cm_error;

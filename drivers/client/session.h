@@ -120,6 +120,7 @@ struct rnbdc_conn {
  * @nr_segments: segments of the pool that were announced since
  * @exports: list that a discovery fills; NULL if the session is for a disk
  * @reply_ms: milliseconds to wait for the reply
+ * @retry_ms: milliseconds after which the target wants the next attempt, or 0
  */
 struct rnbdc_login {
 	struct rnbd_login_info info;
@@ -129,6 +130,7 @@ struct rnbdc_login {
 	u32 nr_segments;
 	struct rnbdc_exports *exports;
 	u32 reply_ms;
+	u32 retry_ms;
 };
 
 /**
@@ -221,7 +223,9 @@ struct rnbdc_session_stats {
  * @users: disks that use the session, or are about to; protected by rnbdc_disks_lock
  * @opt: options of the session; constant
  * @id: UUID of the session; constant
- * @epoch: number of the latest attempt to connect, from 1; written under @lock
+ * @attempt: number of the latest attempt to make a connection, from 1; written by the
+ *	connecting thread
+ * @epoch: number of the attempt that made the latest connection 0; written under @lock
  * @lock: protects @state, @disks and the states of the disks
  * @state: enum rnbdc_session_state; written by state.c only
  * @flags: RNBDC_SESS_* bits
@@ -255,6 +259,7 @@ struct rnbdc_session {
 	u32 users;
 	struct rnbdc_session_options opt;
 	u8 id[UUID_SIZE];
+	u32 attempt;
 	u32 epoch;
 	spinlock_t lock;	/* states and disks */
 	enum rnbdc_session_state state;

@@ -21,12 +21,12 @@
  * @nr_entries: entries that follow
  * @credits: receive slots given back to the peer
  * @seq: number of the frame on this queue and direction
- * @epoch: the session's epoch
+ * @attempt: number of the connection's attempt
  *
  * Context: any.
  */
 void rnbd_encode_frame_hdr(void *buf, u8 type, u8 flags, u16 nr_entries,
-			   u16 credits, u32 seq, u32 epoch)
+			   u16 credits, u32 seq, u32 attempt)
 {
 	struct rnbd_frame_hdr hdr = {
 		.type = type,
@@ -34,7 +34,7 @@ void rnbd_encode_frame_hdr(void *buf, u8 type, u8 flags, u16 nr_entries,
 		.nr_entries = cpu_to_le16(nr_entries),
 		.credits = cpu_to_le16(credits),
 		.seq = cpu_to_le32(seq),
-		.epoch = cpu_to_le32(epoch),
+		.attempt = cpu_to_le32(attempt),
 	};
 
 	memcpy(buf, &hdr, sizeof(hdr));
@@ -78,7 +78,7 @@ static bool rnbd_frame_type_known(u8 type)
  * @buf: what was received, any alignment
  * @len: bytes received, not the size of the slot
  * @seq: number the frame must have
- * @epoch: epoch the frame must have
+ * @attempt: number of the attempt that the frame must have
  * @ring_slots: receive slots of the peer: it cannot give back more
  * @frame: result; points into @buf
  *
@@ -89,7 +89,7 @@ static bool rnbd_frame_type_known(u8 type)
  * Context: any.
  * Return: the first thing wrong, @frame is untouched then.
  */
-enum rnbd_proto_err rnbd_decode_frame(const void *buf, u32 len, u32 seq, u32 epoch,
+enum rnbd_proto_err rnbd_decode_frame(const void *buf, u32 len, u32 seq, u32 attempt,
 				      u16 ring_slots, struct rnbd_frame *frame)
 {
 	struct rnbd_frame_hdr hdr;
@@ -109,7 +109,7 @@ enum rnbd_proto_err rnbd_decode_frame(const void *buf, u32 len, u32 seq, u32 epo
 		return RNBD_PERR_TYPE;
 	if (le32_to_cpu(hdr.seq) != seq)
 		return RNBD_PERR_SEQ;
-	if (le32_to_cpu(hdr.epoch) != epoch)
+	if (le32_to_cpu(hdr.attempt) != attempt)
 		return RNBD_PERR_EPOCH;
 	if (credits > ring_slots)
 		return RNBD_PERR_CREDITS;

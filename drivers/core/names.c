@@ -122,7 +122,7 @@ static const struct rnbd_name rnbd_proto_err_names[] = {
 	[RNBD_PERR_RESERVED] = { "reserved", "reserved bytes are not zero" },
 	[RNBD_PERR_COUNT] = { "count", "number of entries does not fit the frame" },
 	[RNBD_PERR_SEQ] = { "seq", "frame out of sequence" },
-	[RNBD_PERR_EPOCH] = { "epoch", "wrong session epoch" },
+	[RNBD_PERR_EPOCH] = { "epoch", "wrong epoch or attempt number" },
 	[RNBD_PERR_CREDITS] = { "credits", "impossible number of credits" },
 	[RNBD_PERR_GEOMETRY] = {
 		"geometry",

@@ -206,7 +206,7 @@ static int rnbd_ring_post_frame(struct rnbd_ring *ring, struct rnbd_slot *slot,
 	ring->last_sent = jiffies;
 	slot->seq = ring->send_seq;
 	rnbd_encode_frame_hdr(slot->buf, type, data ? RNBD_FRAME_DATA : 0, entries,
-			      ring->owed, ring->send_seq++, ring->attr.epoch);
+			      ring->owed, ring->send_seq++, ring->attr.attempt);
 	ring->owed = 0;
 	ib_dma_sync_single_for_device(ring->dev, slot->sge.addr,
 				      ring->attr.slot_size, DMA_TO_DEVICE);

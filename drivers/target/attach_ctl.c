@@ -47,8 +47,8 @@
 #include "depth.h"
 #include "fence.h"
 #include "graph.h"
-#include "limits.h"
 #include "queue.h"
+#include "rate.h"
 #include "request.h"
 #include "resize.h"
 #include "session.h"
@@ -143,14 +143,14 @@ static struct rnbdt_attach *rnbdt_attach_locked(struct rnbdt_session *s,
 	if (READ_ONCE(s->state) != RNBDT_LIVE) {
 		status = RNBD_ST_SHUTDOWN;
 	} else if (rnbdt_is_repeated(old, info)) {
-		status = rnbdt_limits_attach(s->host);
+		status = rnbdt_rate_attach(s->host);
 		if (!status)
 			rnbdt_attach_again(old, &slot->grant);
 	} else {
 		status = rnbdt_check_index(s, old, info) ?: rnbdt_bind_check(s, info, &export);
 		/* A client must repeat what was answered with BUSY: that costs nothing. */
 		if (status != RNBD_ST_BUSY)
-			status = rnbdt_limits_attach(s->host) ?: status;
+			status = rnbdt_rate_attach(s->host) ?: status;
 		if (!status)
 			att = rnbdt_new_attach(s, info);
 		if (!status && !att)
@@ -192,7 +192,7 @@ static void rnbdt_handle_attach(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 	if (status)
 		rnbdt_count(RNBDT_COUNT_REFUSED, status);
 	if (status == RNBD_ST_BUSY)
-		rnbdt_limits_put_off(s->host);
+		rnbdt_rate_put_off(s->host);
 	rnbdt_ctl_answer(s, slot);
 	mutex_unlock(&rnbdt_lock);
 	if (att)

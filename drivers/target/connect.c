@@ -72,6 +72,7 @@
 #include "pool.h"
 #include "queue.h"
 #include "queue_alloc.h"
+#include "rate.h"
 #include "reply.h"
 #include "request.h"
 #include "session.h"
@@ -168,7 +169,7 @@ static int rnbdt_queue_create_ring(struct rnbdt_queue *q,
 		.ops = &rnbdt_ring_ops,
 		.slots = req->ring_slots,
 		.slot_size = req->slot_size,
-		.epoch = req->epoch,
+		.attempt = req->attempt,
 		.data_wrs = q->index ? 0 : RNBDT_REG_BATCH,
 		.max_send_sge = 1,
 		.vector = (s->serial + q->index) % s->conn.dev->num_comp_vectors,
@@ -196,11 +197,14 @@ static u16 rnbdt_session_admit(struct rnbdt_port *port,
 
 	if (port->state != RNBDT_PORT_LISTENING)
 		return RNBD_ST_SHUTDOWN;
+	/* A session has one path. */
+	if (req->path)
+		return RNBD_ST_QUEUE;
 	import_uuid(&host_id, req->host_id);
 	*host = rnbdt_host_find(&host_id);
 	if (!*host || !rnbdt_port_knows_host(port, *host))
 		return RNBD_ST_HOST_DENIED;
-	status = rnbdt_limits_host(*host);
+	status = rnbdt_rate_logins(*host);
 	if (status)
 		return status;
 	/* A host with a secret gets this answer after its proof only. */
@@ -235,6 +239,7 @@ static struct rnbdt_session *rnbdt_session_alloc(struct rnbdt_port *port,
 	import_uuid(&s->session_id, req->session_id);
 	s->epoch = req->epoch;
 	s->newest_epoch = req->epoch;
+	s->newest_attempt = req->attempt;
 	s->host = host;
 	s->auth.required = host->secret;
 	s->auth.authenticated = !s->auth.required;
@@ -296,18 +301,20 @@ static int rnbdt_queue_cm_event(struct rdma_cm_id *id,
  * rnbdt_reject - refuse a connection
  * @id: connection that was not accepted
  * @status: enum rnbd_status, sent as private data of the reject
+ * @retry_ms: milliseconds after which the client should connect again, or 0
  *
  * A connection must not be rejected after rdma_accept(): the connection manager of
  * InfiniBand would repeat its answer for a minute and keep the id until then.
  *
  * Context: handler of @id; may sleep.
  */
-void rnbdt_reject(struct rdma_cm_id *id, u16 status)
+void rnbdt_reject(struct rdma_cm_id *id, u16 status, u32 retry_ms)
 {
+	const struct rnbd_refusal info = { .status = status, .retry_ms = retry_ms };
 	struct rnbd_cm_rej rej;
 
 	rnbdt_count(RNBDT_COUNT_REFUSED, status);
-	rnbd_encode_cm_rej(&rej, status);
+	rnbd_encode_cm_rej(&rej, &info);
 	rdma_reject(id, &rej, sizeof(rej), IB_CM_REJ_CONSUMER_DEFINED);
 }
 
@@ -344,7 +351,7 @@ static void rnbdt_queue_accept(struct rnbdt_queue *q,
 	if (ret) {
 		pr_err_ratelimited("session %u: queue %u on %s could not be made: error %d\n",
 				   s->serial, q->index, s->conn.dev->name, ret);
-		rnbdt_reject(id, ret == -EINVAL ? RNBD_ST_RING : RNBD_ST_NOMEM);
+		rnbdt_reject(id, ret == -EINVAL ? RNBD_ST_RING : RNBD_ST_NOMEM, 0);
 		rnbdt_session_close(s, "a queue could not be made");
 		return;
 	}
@@ -358,7 +365,7 @@ static void rnbdt_queue_accept(struct rnbdt_queue *q,
 	param.initiator_depth = 0;
 	param.rnr_retry_count = 3;
 	param.flow_control = 1;
-	rnbd_encode_cm_rep(&rep, req->ring_slots, req->slot_size, req->epoch);
+	rnbd_encode_cm_rep(&rep, req->ring_slots, req->slot_size, req->attempt);
 	param.private_data = &rep;
 	param.private_data_len = sizeof(rep);
 	ret = rdma_accept(id, &param);
@@ -379,17 +386,17 @@ static void rnbdt_session_connected(struct rnbdt_session *s)
 }
 
 static int rnbdt_refuse(struct rdma_cm_id *id, const struct rnbd_conn_req *req,
-			u16 status)
+			u16 status, u32 retry_ms)
 {
 	/* A client that reconnects gets BUSY many times: do not log that. */
 	if (status != RNBD_ST_BUSY)
 		/* For queues other than 0, host_id may hold a token: log the session id. */
 		pr_warn_ratelimited("%s %pUb at %pISpc: queue %u refused: %s\n",
-				    req->queue ? "session" : "host",
-				    req->queue ? req->session_id : req->host_id,
-				    &id->route.addr.dst_addr, req->queue,
+				    req->conn ? "session" : "host",
+				    req->conn ? req->session_id : req->host_id,
+				    &id->route.addr.dst_addr, req->conn,
 				    rnbd_status_text(status));
-	rnbdt_reject(id, status);
+	rnbdt_reject(id, status, retry_ms);
 	return -ECONNREFUSED;
 }
 
@@ -411,6 +418,7 @@ int rnbdt_session_connect(struct rnbdt_port *port, struct rdma_cm_id *id,
 	struct rnbdt_session *s = NULL;
 	struct rnbdt_host *host;
 	unsigned int noio;
+	u32 retry_ms = 0;
 	u16 status;
 
 	/* Reclaim may wait for this client, or for a task that waits for the lock. */
@@ -421,8 +429,10 @@ int rnbdt_session_connect(struct rnbdt_port *port, struct rdma_cm_id *id,
 		s = rnbdt_session_alloc(port, host, id, req);
 		if (!s)
 			status = RNBD_ST_NOMEM;
-	} else if (status == RNBD_ST_BUSY) {
-		rnbdt_limits_put_off(host);
+	} else if (status == RNBD_ST_BUSY || status == RNBD_ST_LIMIT) {
+		retry_ms = rnbdt_rate_retry_ms(host, status);
+		if (status == RNBD_ST_BUSY)
+			rnbdt_rate_put_off(host);
 	}
 	if (s) {
 		/* The port is in configfs, which pins the module. */
@@ -443,7 +453,7 @@ int rnbdt_session_connect(struct rnbdt_port *port, struct rdma_cm_id *id,
 		rnbdt_session_connected(s);
 	}
 	memalloc_noio_restore(noio);
-	return s ? 0 : rnbdt_refuse(id, req, status);
+	return s ? 0 : rnbdt_refuse(id, req, status, retry_ms);
 }
 
 /*
@@ -479,16 +489,17 @@ static u16 rnbdt_session_admit_queue(struct rnbdt_port *port,
 
 	if (!s)
 		return RNBD_ST_NO_SESSION;
-	if (s->epoch != req->epoch || s->newest_epoch != s->epoch)
+	if (s->epoch != req->epoch || s->newest_epoch != s->epoch ||
+	    req->attempt <= s->newest_attempt)
 		return RNBD_ST_EPOCH;
 	if (s->conn.dev != id->device) {
 		pr_err_ratelimited("session %u: queue %u arrived on device %s, the session uses %s\n",
-				   s->serial, req->queue, id->device->name, s->conn.dev->name);
+				   s->serial, req->conn, id->device->name, s->conn.dev->name);
 		return RNBD_ST_DEVICE;
 	}
-	if (req->queue >= s->nr_slots || s->queues[req->queue])
+	if (req->path || req->conn >= s->nr_slots || s->queues[req->conn])
 		return RNBD_ST_QUEUE;
-	*queue = rnbdt_queue_alloc(s, req->queue, id);
+	*queue = rnbdt_queue_alloc(s, req->conn, id);
 	if (!*queue)
 		return RNBD_ST_NOMEM;
 	status = rnbdt_limits_add_queue(s, req);
@@ -497,8 +508,9 @@ static u16 rnbdt_session_admit_queue(struct rnbdt_port *port,
 		*queue = NULL;
 		return status;
 	}
+	s->newest_attempt = req->attempt;
 	/* pairs with the acquire in rnbdt_session_stats() */
-	smp_store_release(&s->queues[req->queue], *queue);
+	smp_store_release(&s->queues[req->conn], *queue);
 	s->conn.connecting++;
 	return RNBD_ST_OK;
 }
@@ -531,5 +543,5 @@ int rnbdt_session_add_queue(struct rnbdt_port *port, struct rdma_cm_id *id,
 		rnbdt_session_connected(q->session);
 	}
 	memalloc_noio_restore(noio);
-	return q ? 0 : rnbdt_refuse(id, req, status);
+	return q ? 0 : rnbdt_refuse(id, req, status, 0);
 }

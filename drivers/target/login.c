@@ -61,6 +61,7 @@
 #include "pool.h"
 #include "queue.h"
 #include "queue_alloc.h"
+#include "rate.h"
 #include "session.h"
 #include "state.h"
 #include "target.h"
@@ -312,8 +313,12 @@ static void rnbdt_login_process(struct rnbdt_session *s)
 	/* If the session was closed, that was logged, and no reply is expected. */
 	if (READ_ONCE(s->state) != RNBDT_LOGIN)
 		return;
-	if (grant.status)
-		rnbdt_limits_refused(s, grant.status);
+	if (grant.status) {
+		rnbdt_rate_refused(s, grant.status);
+		mutex_lock(&rnbdt_lock);
+		grant.retry_ms = rnbdt_rate_retry_ms(s->host, grant.status);
+		mutex_unlock(&rnbdt_lock);
+	}
 	if (grant.status == RNBD_ST_OK) {
 		rnbdt_login_fill_grant(s, &grant);
 		pr_info("session %u: host %pUb logged in on port %s: %u queues, depth %u, pool %llu KiB, epoch %u\n",

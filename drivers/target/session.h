@@ -375,6 +375,8 @@ struct rnbdt_session_dir {
  * @epoch: epoch of this session; constant
  * @newest_epoch: highest epoch that the client has used for this session;
  *	written under rnbdt_lock, read without
+ * @newest_attempt: highest number of a connection attempt that the client has used for
+ *	this session; rnbdt_lock
  * @host: host of the session, referenced until the session is dead; constant
  * @port: port of the session, referenced until the session is dead; constant
  * @port_name: copy of the name of @port; constant
@@ -412,6 +414,7 @@ struct rnbdt_session {
 	uuid_t session_id;
 	u32 epoch;
 	u32 newest_epoch;
+	u32 newest_attempt;
 	struct rnbdt_host *host;
 	struct rnbdt_port *port;
 	char *port_name;

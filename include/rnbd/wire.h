@@ -43,7 +43,8 @@
 #define RNBD_RING_SLOTS_MAX	1024
 #define RNBD_SLOT_SIZE_MIN	1024
 #define RNBD_SLOT_SIZE_MAX	65536
-#define RNBD_CONNS_MAX		1024	/* connections of one session */
+#define RNBD_CONNS_MAX		1024	/* connections of one path */
+#define RNBD_PATHS_MAX		16	/* paths of one session */
 #define RNBD_DEPTH_MAX		4096	/* requests in flight on one connection */
 #define RNBD_EXTENTS_MAX	17	/* of one request: 1 + 4 extent entries */
 #define RNBD_MAX_IO_MAX		0x1000000u	/* 16 MiB */
@@ -88,9 +89,9 @@
  * @RNBD_ST_POOL_FULL: no memory for the session's pool within the limits
  * @RNBD_ST_LIMIT: a limit on sessions, queues, half-open logins or requests to attach is
  *	reached
- * @RNBD_ST_EPOCH: a newer epoch of this session exists
+ * @RNBD_ST_EPOCH: a newer epoch or attempt of this session exists
  * @RNBD_ST_NO_SESSION: an additional queue for a session unknown here
- * @RNBD_ST_QUEUE: queue index out of range or already connected
+ * @RNBD_ST_QUEUE: number of the connection or path out of range, or already connected
  * @RNBD_ST_RING: ring geometry outside of what the target grants
  * @RNBD_ST_DEVICE: the RDMA device cannot do what is needed
  * @RNBD_ST_SHUTDOWN: the port is going away
@@ -146,13 +147,14 @@ enum rnbd_status {
  * struct rnbd_cm_req - private data of a connection request
  * @magic: RNBD_MAGIC
  * @version: RNBD_VERSION
- * @queue: index of this queue in the session; queue 0 logs in
+ * @conn: index of the connection in its path; connection 0 logs in
  * @ring_slots: receive slots that the client has posted, its credit to us
- * @reserved0: zero
+ * @path: number of the path in the session
  * @slot_size: bytes of a slot, the same at both ends
- * @epoch: number of the session's incarnation, from 1, higher at each login
- * @reserved1: zero
- * @host_id: persistent UUID of the client machine; of a later queue of a session
+ * @epoch: number of the path's incarnation: @attempt of its connection 0
+ * @attempt: number of this attempt to connect, from 1, higher than that of any earlier
+ *	attempt of the session on any path; every frame carries it
+ * @host_id: persistent UUID of the client machine; of a later connection of a session
  *	that was proven: its token, see struct rnbd_auth_text
  * @session_id: UUID of the session, the same over reconnects
  *
@@ -161,18 +163,19 @@ enum rnbd_status {
 struct rnbd_cm_req {
 	__le32	magic;
 	__le16	version;
-	__le16	queue;
+	__le16	conn;
 	__le16	ring_slots;
-	__le16	reserved0;
+	__le16	path;
 	__le32	slot_size;
 	__le32	epoch;
-	__le32	reserved1;
+	__le32	attempt;
 	__u8	host_id[16];
 	__u8	session_id[16];
 };
 
 static_assert(sizeof(struct rnbd_cm_req) == 56);
 static_assert(offsetof(struct rnbd_cm_req, slot_size) == 12);
+static_assert(offsetof(struct rnbd_cm_req, attempt) == 20);
 static_assert(offsetof(struct rnbd_cm_req, host_id) == 24);
 
 /**
@@ -181,14 +184,14 @@ static_assert(offsetof(struct rnbd_cm_req, host_id) == 24);
  * @version: RNBD_VERSION
  * @ring_slots: receive slots that the target has posted, the client's credit
  * @slot_size: as requested
- * @epoch: as requested
+ * @attempt: as requested
  */
 struct rnbd_cm_rep {
 	__le32	magic;
 	__le16	version;
 	__le16	ring_slots;
 	__le32	slot_size;
-	__le32	epoch;
+	__le32	attempt;
 };
 
 static_assert(sizeof(struct rnbd_cm_rep) == 16);
@@ -198,6 +201,8 @@ static_assert(sizeof(struct rnbd_cm_rep) == 16);
  * @magic: RNBD_MAGIC
  * @version: highest version the target speaks
  * @status: why, enum rnbd_status
+ * @retry_ms: with RNBD_ST_BUSY or RNBD_ST_LIMIT: milliseconds after which to connect
+ *	again, or 0; otherwise 0
  * @reserved: zero
  *
  * Nothing but zeros, from the target's connection manager, means RNBD_ST_BUSY.
@@ -206,7 +211,8 @@ struct rnbd_cm_rej {
 	__le32	magic;
 	__le16	version;
 	__le16	status;
-	__u8	reserved[8];
+	__le32	retry_ms;
+	__u8	reserved[4];
 };
 
 static_assert(sizeof(struct rnbd_cm_rej) == 16);
@@ -242,7 +248,7 @@ enum rnbd_frame_type {
  *	last frame
  * @reserved: zero
  * @seq: number of the frame on this queue and direction, from 0
- * @epoch: the session's epoch
+ * @attempt: number of the attempt that made the connection, see struct rnbd_cm_req
  */
 struct rnbd_frame_hdr {
 	__u8	type;
@@ -251,7 +257,7 @@ struct rnbd_frame_hdr {
 	__le16	credits;
 	__le16	reserved;
 	__le32	seq;
-	__le32	epoch;
+	__le32	attempt;
 };
 
 static_assert(sizeof(struct rnbd_frame_hdr) == 16);

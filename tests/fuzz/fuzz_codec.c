@@ -77,7 +77,7 @@ static const struct field {
 	FIELD(lim.inline_write, 0, INLINE_MAX),
 	FIELD(conn.ring_slots, RNBD_RING_SLOTS_MIN, RNBD_RING_SLOTS_MAX),
 	FIELD(conn.slot_size, RNBD_SLOT_SIZE_MIN, RNBD_SLOT_SIZE_MAX),
-	FIELD(conn.epoch, 1, U32_MAX),
+	FIELD(conn.attempt, 1, U32_MAX),
 	FIELD(seq, 0, U32_MAX),
 	FIELD(asked.pool_bytes, RNBD_UNIT_SIZE, U64_MAX),
 	FIELD(asked.features, 0, U64_MAX),
@@ -129,7 +129,10 @@ static void world_from_head(const u8 *head)
 		lim->segment_units = 1u << lim->segment_units % 21;
 	world.conn.slot_size = round_to(world.conn.slot_size, RNBD_SLOT_SIZE_ALIGN);
 	world.slots = world.conn.ring_slots;
-	world.epoch = world.conn.epoch;
+	world.attempt = world.conn.attempt;
+	/* as a connection request that is built from it */
+	world.conn.epoch = world.conn.attempt;
+	world.conn.conn = 0;
 	world.asked.max_io = round_to(world.asked.max_io, RNBD_UNIT_SIZE);
 	if (!(world.asked.features & RNBD_FEATURE_INLINE)) {
 		world.asked.inline_read = 0;
@@ -241,7 +244,7 @@ static void lie(const u8 *bytes, u32 size, u32 missing, u8 type)
 	u16 pos;
 	u32 i;
 
-	if (rnbd_decode_frame(bytes, size, world.seq, world.epoch, world.slots, &frame))
+	if (rnbd_decode_frame(bytes, size, world.seq, world.attempt, world.slots, &frame))
 		return;
 	frame.bytes -= min(missing, frame.bytes);
 	memory = place(frame.entries, frame.bytes, 0);
@@ -341,7 +344,7 @@ static size_t repair(enum taker taker, u8 *message, size_t size)
 	unit_put(message + 4, 2, unit_get(message + 4, 2) % (world.slots + 1));
 	unit_put(message + 6, 2, 0);
 	unit_put(message + 8, 4, world.seq);
-	unit_put(message + 12, 4, world.epoch);
+	unit_put(message + 12, 4, world.attempt);
 	if (message[0] == RNBD_FRAME_CONTROL)
 		return fuzz_ctl_repair(message, size);
 	one = frame_layout(message[0], &further);

@@ -26,30 +26,31 @@ struct member {
 static const struct member members[] = {
 	MEMBER(rnbd_cm_req, magic, 0, 4),
 	MEMBER(rnbd_cm_req, version, 4, 2),
-	MEMBER(rnbd_cm_req, queue, 6, 2),
+	MEMBER(rnbd_cm_req, conn, 6, 2),
 	MEMBER(rnbd_cm_req, ring_slots, 8, 2),
-	MEMBER(rnbd_cm_req, reserved0, 10, 2),
+	MEMBER(rnbd_cm_req, path, 10, 2),
 	MEMBER(rnbd_cm_req, slot_size, 12, 4),
 	MEMBER(rnbd_cm_req, epoch, 16, 4),
-	MEMBER(rnbd_cm_req, reserved1, 20, 4),
+	MEMBER(rnbd_cm_req, attempt, 20, 4),
 	MEMBER(rnbd_cm_req, host_id, 24, 16),
 	MEMBER(rnbd_cm_req, session_id, 40, 16),
 	MEMBER(rnbd_cm_rep, magic, 0, 4),
 	MEMBER(rnbd_cm_rep, version, 4, 2),
 	MEMBER(rnbd_cm_rep, ring_slots, 6, 2),
 	MEMBER(rnbd_cm_rep, slot_size, 8, 4),
-	MEMBER(rnbd_cm_rep, epoch, 12, 4),
+	MEMBER(rnbd_cm_rep, attempt, 12, 4),
 	MEMBER(rnbd_cm_rej, magic, 0, 4),
 	MEMBER(rnbd_cm_rej, version, 4, 2),
 	MEMBER(rnbd_cm_rej, status, 6, 2),
-	MEMBER(rnbd_cm_rej, reserved, 8, 8),
+	MEMBER(rnbd_cm_rej, retry_ms, 8, 4),
+	MEMBER(rnbd_cm_rej, reserved, 12, 4),
 	MEMBER(rnbd_frame_hdr, type, 0, 1),
 	MEMBER(rnbd_frame_hdr, flags, 1, 1),
 	MEMBER(rnbd_frame_hdr, nr_entries, 2, 2),
 	MEMBER(rnbd_frame_hdr, credits, 4, 2),
 	MEMBER(rnbd_frame_hdr, reserved, 6, 2),
 	MEMBER(rnbd_frame_hdr, seq, 8, 4),
-	MEMBER(rnbd_frame_hdr, epoch, 12, 4),
+	MEMBER(rnbd_frame_hdr, attempt, 12, 4),
 	MEMBER(rnbd_ctl_login, boot_id, 0, 16),
 	MEMBER(rnbd_ctl_login, features, 16, 8),
 	MEMBER(rnbd_ctl_login, pool_bytes, 24, 8),
@@ -206,7 +207,7 @@ static void test_numbers(void **state)
 	} number[] = {
 		{ RNBD_VERSION, 1 }, { RNBD_DEFAULT_PORT, 4427 },
 		{ RNBD_UNIT_SIZE, 4096 }, { RNBD_EXTENTS_MAX, 17 },
-		{ RNBD_CONNS_MAX, 1024 }, { RNBD_DEPTH_MAX, 4096 },
+		{ RNBD_CONNS_MAX, 1024 }, { RNBD_PATHS_MAX, 16 }, { RNBD_DEPTH_MAX, 4096 },
 		{ RNBD_SEGMENTS_MAX, 16384 },
 		{ RNBD_FRAME_CONTROL, 1 },
 		{ RNBD_FRAME_REQUEST, 3 }, { RNBD_FRAME_REPLY, 4 },
@@ -262,7 +263,7 @@ static void test_numbers(void **state)
 static void test_golden_request(void **state)
 {
 	static const u8 golden[] = {
-		/* REQUEST, 2 entries, 5 credits, frame 0x01020304, epoch 7 */
+		/* REQUEST, 2 entries, 5 credits, frame 0x01020304, attempt 7 */
 		0x03, 0x00, 0x02, 0x00, 0x05, 0x00, 0x00, 0x00,
 		0x04, 0x03, 0x02, 0x01, 0x07, 0x00, 0x00, 0x00,
 		/* WRITE, FUA, tag 0x0123, length 0x3000 */
@@ -333,22 +334,22 @@ static void test_golden_connection(void **state)
 {
 	static const u8 req_golden[] = {
 		'R', 'N', 'B', 'D', 0x01, 0x00, 0x02, 0x00,
-		0x80, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00,
-		0x04, 0x03, 0x02, 0x01, 0x00, 0x00, 0x00, 0x00,
+		0x80, 0x00, 0x03, 0x00, 0x00, 0x10, 0x00, 0x00,
+		0x04, 0x03, 0x02, 0x01, 0x14, 0x13, 0x12, 0x11,
 		1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
 		16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1,
 	};
 	static const u8 rep_golden[] = {
 		'R', 'N', 'B', 'D', 0x01, 0x00, 0x80, 0x00,
-		0x00, 0x10, 0x00, 0x00, 0x04, 0x03, 0x02, 0x01,
+		0x00, 0x10, 0x00, 0x00, 0x14, 0x13, 0x12, 0x11,
 	};
 	static const u8 rej_golden[] = {
-		'R', 'N', 'B', 'D', 0x01, 0x00, 0x22, 0x00,
-		0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+		'R', 'N', 'B', 'D', 0x01, 0x00, 0x24, 0x00,
+		0x24, 0x23, 0x22, 0x21, 0x00, 0x00, 0x00, 0x00,
 	};
 	const struct rnbd_conn_req req = {
-		.queue = 2, .ring_slots = 128, .slot_size = 4096,
-		.epoch = 0x01020304,
+		.conn = 2, .path = 3, .ring_slots = 128, .slot_size = 4096,
+		.epoch = 0x01020304, .attempt = 0x11121314,
 		.host_id = { 1, 2, 3, 4, 5, 6, 7, 8,
 			     9, 10, 11, 12, 13, 14, 15, 16 },
 		.session_id = { 16, 15, 14, 13, 12, 11, 10, 9,
@@ -363,8 +364,10 @@ static void test_golden_connection(void **state)
 	memset(&rep_wire, 0xee, sizeof(rep_wire));
 	memset(&rej_wire, 0xee, sizeof(rej_wire));
 	rnbd_encode_cm_req(&req_wire, &req);
-	rnbd_encode_cm_rep(&rep_wire, 128, 4096, 0x01020304);
-	rnbd_encode_cm_rej(&rej_wire, RNBD_ST_HOST_DENIED);
+	rnbd_encode_cm_rep(&rep_wire, 128, 4096, 0x11121314);
+	rnbd_encode_cm_rej(&rej_wire, &(struct rnbd_refusal) {
+		.status = RNBD_ST_BUSY, .retry_ms = 0x21222324,
+	});
 	assert_memory_equal(&req_wire, req_golden, sizeof(req_golden));
 	assert_memory_equal(&rep_wire, rep_golden, sizeof(rep_golden));
 	assert_memory_equal(&rej_wire, rej_golden, sizeof(rej_golden));

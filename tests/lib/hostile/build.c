@@ -207,13 +207,14 @@ static u32 build_ctl(u8 *buf, u16 credits)
 		rnbd_encode_ctl(buf + len, &entry);
 		len += 8 + entry.bytes;
 	}
-	rnbd_encode_frame_hdr(buf, RNBD_FRAME_CONTROL, 0, n, credits, world.seq, world.epoch);
+	rnbd_encode_frame_hdr(buf, RNBD_FRAME_CONTROL, 0, n, credits, world.seq, world.attempt);
 	return len;
 }
 
 /* A valid message of @kind at @buf. Returns its length. */
 u32 hostile_build(enum kind kind, u8 *buf)
 {
+	struct rnbd_refusal refusal = { };
 	u16 credits = below(world.slots + 1);
 	u32 i, entries, n = 1 + below(4), data = 0;
 	u8 *at = buf + 16;
@@ -232,7 +233,7 @@ u32 hostile_build(enum kind kind, u8 *buf)
 		}
 		rnbd_encode_frame_hdr(buf, RNBD_FRAME_REQUEST,
 				      data ? RNBD_FRAME_DATA : 0, entries,
-				      credits, world.seq, world.epoch);
+				      credits, world.seq, world.attempt);
 		memset(at + 32 * entries, 0xda, data);
 		return 16 + 32 * entries + data;
 	case KIND_REPLY:
@@ -253,12 +254,12 @@ u32 hostile_build(enum kind kind, u8 *buf)
 		}
 		rnbd_encode_frame_hdr(buf, RNBD_FRAME_REPLY,
 				      data ? RNBD_FRAME_DATA : 0, n, credits,
-				      world.seq, world.epoch);
+				      world.seq, world.attempt);
 		memset(at + 16 * n, 0xda, data);
 		return 16 + 16 * n + data;
 	case KIND_CREDIT:
 		rnbd_encode_frame_hdr(buf, RNBD_FRAME_CREDIT, 0, 0,
-				      credits, world.seq, world.epoch);
+				      credits, world.seq, world.attempt);
 		return 16;
 	case KIND_CONTROL:
 		return build_ctl(buf, credits);
@@ -267,10 +268,13 @@ u32 hostile_build(enum kind kind, u8 *buf)
 		return sizeof(struct rnbd_cm_req);
 	case KIND_CM_REP:
 		rnbd_encode_cm_rep((void *)buf, world.slots,
-				   world.conn.slot_size, world.conn.epoch);
+				   world.conn.slot_size, world.conn.attempt);
 		return sizeof(struct rnbd_cm_rep);
 	case KIND_CM_REJ:
-		rnbd_encode_cm_rej((void *)buf, draw_refusal());
+		refusal.status = one_in(2) ? RNBD_ST_BUSY : draw_refusal();
+		if (refusal.status == RNBD_ST_BUSY || refusal.status == RNBD_ST_LIMIT)
+			refusal.retry_ms = draw_number();
+		rnbd_encode_cm_rej((void *)buf, &refusal);
 		return sizeof(struct rnbd_cm_rej);
 	default:
 		fail();

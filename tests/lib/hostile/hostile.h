@@ -52,7 +52,7 @@ struct world {
 	bool is_target;	/* takes proofs of clients */
 	u16 slots;
 	u32 seq;
-	u32 epoch;
+	u32 attempt;
 };
 
 extern struct unit_random rnd;

@@ -76,7 +76,7 @@ static enum rnbd_proto_err take_frame(const u8 *buf, u32 len)
 
 	memset(&untouched, 0xa5, sizeof(untouched));
 	frame = untouched;
-	fault = rnbd_decode_frame(buf, len, world.seq, world.epoch, world.slots,
+	fault = rnbd_decode_frame(buf, len, world.seq, world.attempt, world.slots,
 				  &frame);
 	if (fault) {
 		assert_memory_equal(&frame, &untouched, sizeof(frame));
@@ -90,7 +90,7 @@ static enum rnbd_proto_err take_frame(const u8 *buf, u32 len)
 	rnbd_encode_frame_hdr(again, frame.type,
 			      frame.data_bytes ? RNBD_FRAME_DATA : 0,
 			      frame.nr_entries, frame.credits, world.seq,
-			      world.epoch);
+			      world.attempt);
 	check_encoded(buf, again, 16);
 	check_wrong_type(&frame);
 	hostile_forbid(frame.data, frame.data_bytes);

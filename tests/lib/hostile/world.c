@@ -82,10 +82,22 @@ void draw_name(char *name)
 		name[i] = "abzAZ059_:-."[below(i ? 12 : 11)];
 }
 
+/* The number of connection 0 is that of the epoch; the others are higher. */
+static void draw_attempt(void)
+{
+	struct rnbd_conn_req *conn = &world.conn;
+
+	if (!conn->epoch || conn->epoch == U32_MAX)
+		conn->epoch = 1;
+	conn->attempt = conn->conn ? conn->epoch + 1 + below(U32_MAX - conn->epoch) : conn->epoch;
+}
+
 /* What no decoder compares anything with. */
 void draw_identities(void)
 {
-	world.conn.queue = below(RNBD_CONNS_MAX);
+	world.conn.conn = one_in(4) ? 0 : 1 + below(RNBD_CONNS_MAX - 1);
+	world.conn.path = below(RNBD_PATHS_MAX);
+	draw_attempt();
 	draw_bytes(world.conn.host_id, 16);
 	draw_bytes(world.conn.session_id, 16);
 	draw_bytes(world.asked.boot_id, 16);
@@ -128,10 +140,10 @@ void draw_world(void)
 	world.is_target = one_in(2);
 	world.slots = world.conn.ring_slots;
 	world.seq = unit_random64(&rnd);
-	world.epoch = world.conn.epoch;
 
 	memset(&world.asked, 0, sizeof(world.asked));
 	draw_identities();
+	world.attempt = world.conn.attempt;
 	world.asked.features = unit_random64(&rnd);
 	world.asked.max_io = 4096 * (1 + below(4096));
 	world.asked.nr_queues = 1 + below(RNBD_CONNS_MAX);

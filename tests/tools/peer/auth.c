@@ -25,7 +25,7 @@ void auth_mac(struct rnbd_auth_text *text, const char *label, uint8_t *mac)
 
 static void check_example(void)
 {
-	static const uint8_t head[] = { 0x2c, 0x85, 0x27, 0xd4, 0xa3, 0xdd, 0x6d, 0xad };
+	static const uint8_t head[] = { 0x5b, 0x8d, 0xa1, 0x65, 0x1d, 0x33, 0x0b, 0x25 };
 	struct rnbd_auth_text text = { };
 	uint8_t mac[32], key[32];
 	int i;
@@ -33,6 +33,7 @@ static void check_example(void)
 	text.req = (struct rnbd_cm_req) {
 		.magic = htole32(RNBD_MAGIC), .version = htole16(RNBD_VERSION),
 		.ring_slots = htole16(128), .slot_size = htole32(4096), .epoch = htole32(3),
+		.attempt = htole32(3),
 	};
 	for (i = 0; i < 16; i++) {
 		text.req.host_id[i] = 0x01 + i;

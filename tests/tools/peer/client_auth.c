@@ -27,7 +27,7 @@ static void prepare(struct proven *p, uint32_t epoch)
 {
 	memset(p, 0, sizeof(*p));
 	request_init(&p->req, 5, SLOTS, SLOT_SIZE);
-	p->req.cm.epoch = htole32(epoch);
+	request_epoch(&p->req, epoch);
 	login_fill(&p->text.login);
 	p->export = "hostile";
 	p->text.login.nr_queues = htole16(2);
@@ -258,7 +258,7 @@ static void replayed(void)
 	conn_close(&a.c);
 	prepare(&b, 1);
 	b.req = a.req;
-	b.req.cm.epoch = htole32(2);
+	request_epoch(&b.req, 2);
 	if (challenged(&b)) {
 		b.proof = a.proof;
 		send_proof(&b, 0);
@@ -276,7 +276,7 @@ static void epoch_unproven(void)
 	if (admit(&a)) {
 		prepare(&b, 1);
 		b.req = a.req;
-		b.req.cm.epoch = htole32(1000);
+		request_epoch(&b.req, 1000);
 		memset(b.text.login.boot_id, 0x77, sizeof(b.text.login.boot_id));
 		if (challenged(&b)) {
 			still_there(&a);
@@ -304,7 +304,7 @@ static void tokens(void)
 	if (!admit(&a))
 		goto close;
 	req = a.req;
-	req.cm.queue = htole16(1);
+	request_conn(&req, 1, 1);
 	a.text.queue = req.cm;
 	memset(a.text.queue.host_id, 0, sizeof(a.text.queue.host_id));
 	auth_mac(&a.text, RNBD_LABEL_QUEUE, mac);

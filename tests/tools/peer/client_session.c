@@ -91,7 +91,7 @@ bool session_start_second(struct conn *c, struct conn *first)
 	l.nr_queues = htole16(2);
 	if (!session_login(first, &l, "hostile") || le16toh(first->grant.r.nr_queues) != 2)
 		return amiss("no two queues");
-	req.cm.queue = htole16(1);
+	request_conn(&req, 1, 1);
 	status = conn_open(c, &req);
 	c->grant = first->grant;
 	return !status || amiss("queue 1: status %d", status);

@@ -37,7 +37,7 @@ void frame_seal(struct conn *c, struct frame *f)
 	memcpy(&hdr, f->b, sizeof(hdr));
 	hdr.credits = htole16(c->owed);
 	hdr.seq = htole32(c->send_seq);
-	hdr.epoch = htole32(c->epoch);
+	hdr.attempt = htole32(c->attempt);
 	memcpy(f->b, &hdr, sizeof(hdr));
 	c->owed = 0;
 	c->send_seq++;
@@ -99,8 +99,8 @@ bool frame_check(struct conn *c, const uint8_t *bytes, uint32_t len)
 		return amiss("reserved bits in the head of a frame");
 	if (le32toh(hdr.seq) != c->recv_seq++)
 		return amiss("frame %u is numbered %u", c->recv_seq - 1, le32toh(hdr.seq));
-	if (le32toh(hdr.epoch) != c->epoch)
-		return amiss("a frame of epoch %u", le32toh(hdr.epoch));
+	if (le32toh(hdr.attempt) != c->attempt)
+		return amiss("a frame of attempt %u", le32toh(hdr.attempt));
 	c->credits += le16toh(hdr.credits);
 	if (c->credits > (int32_t)c->peer_slots)
 		return amiss("%d credits of %u", c->credits, c->peer_slots);

@@ -80,7 +80,7 @@ struct conn {
 	uint8_t *mem;
 	uint8_t *data;
 	uint32_t slots, slot_size, peer_slots;
-	uint32_t epoch, send_seq, recv_seq;
+	uint32_t attempt, send_seq, recv_seq;
 	int32_t credits;	/* below 0 if we send more frames than we may */
 	uint32_t owed;
 	struct {
@@ -142,7 +142,7 @@ struct patch {
 #define RESERVED "reserved bytes are not zero"
 #define COUNT	"number of entries does not fit the frame"
 #define SEQ	"frame out of sequence"
-#define EPOCH	"wrong session epoch"
+#define EPOCH	"wrong epoch or attempt number"
 #define CREDITS	"impossible number of credits"
 #define RATE	"frames come faster than they may"
 #define GEOMETRY "ring slots, slot size, queues or depth out of range"
@@ -203,6 +203,8 @@ void rng_mutate(struct rng *rng, uint8_t *bytes, uint32_t *len, uint32_t room);
 /* conn.c */
 extern uint32_t conn_data_bytes;
 
+void request_epoch(struct request *req, uint32_t epoch);
+void request_conn(struct request *req, uint32_t conn, uint32_t attempts);
 void request_init(struct request *req, uint32_t host, uint32_t slots, uint32_t slot_size);
 int conn_open(struct conn *c, const struct request *req);
 bool conn_begin(struct conn *c, const struct request *req);

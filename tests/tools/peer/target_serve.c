@@ -55,8 +55,9 @@ static bool request_lawful(const struct rdma_conn_param *conn, struct rnbd_cm_re
 		return amiss("a request of %u bytes", conn->private_data_len);
 	memcpy(req, conn->private_data, sizeof(*req));
 	if (le32toh(req->magic) != RNBD_MAGIC || le16toh(req->version) != RNBD_VERSION ||
-	    req->reserved0 || req->reserved1 || !req->epoch ||
-	    le16toh(req->queue) >= RNBD_CONNS_MAX ||
+	    req->path || !req->epoch || le16toh(req->conn) >= RNBD_CONNS_MAX ||
+	    (req->conn ? le32toh(req->attempt) <= le32toh(req->epoch) :
+			 req->attempt != req->epoch) ||
 	    le16toh(req->ring_slots) < RNBD_RING_SLOTS_MIN ||
 	    le16toh(req->ring_slots) > RNBD_RING_SLOTS_MAX ||
 	    le32toh(req->slot_size) < RNBD_SLOT_SIZE_MIN ||
@@ -93,7 +94,7 @@ static void on_request(struct rdma_cm_event *event)
 		.version = htole16(RNBD_VERSION),
 		.ring_slots = req.ring_slots,
 		.slot_size = req.slot_size,
-		.epoch = req.epoch,
+		.attempt = req.attempt,
 	};
 	if (target.tc->when == AT_ANSWER) {
 		target_patch((uint8_t *)&rep, target.tc->p, ARRAY_SIZE(target.tc->p));
