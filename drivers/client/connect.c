@@ -4,7 +4,8 @@
  *
  * Operation: Queue 0 is connected first. Its connection request names host,
  * session and epoch; its first frame is the login (login.c), whose reply grants
- * queues, depth, limits and the pool. Then the other queues are connected and
+ * queues, depth, limits and the pool. Then the other queues are connected, prove the
+ * key of the session (join.c), and
  * the pool is divided among them. The calling thread does all this step by step
  * and waits for each event with a deadline (cm.c).
  *
@@ -42,7 +43,6 @@
 #include "../core/quirks.h"
 #include "../core/ring.h"
 #include "../core/ring_setup.h"
-#include "auth.h"
 #include "bounce.h"
 #include "cm.h"
 #include "complete.h"
@@ -50,6 +50,7 @@
 #include "control.h"
 #include "errmsg.h"
 #include "inject.h"
+#include "join.h"
 #include "login.h"
 #include "queue.h"
 #include "queue_alloc.h"
@@ -246,12 +247,7 @@ static int rnbdc_connect_queue(struct rnbdc_session *sess, u32 index,
 	memcpy(req.session_id, sess->id, sizeof(req.session_id));
 	if (!index)
 		sess->auth.req = req;
-	else if (sess->auth.key)
-		ret = rnbdc_auth_token(sess, &req);
-	if (ret) {
-		rnbdc_errmsg_set(errmsg, "the kernel cannot compute an HMAC (%d)", ret);
-		return ret;
-	}
+	q->join.step = RNBDC_JOIN_NONE;
 	rnbd_encode_cm_req(&wire, &req);
 	param.private_data = &wire;
 	param.private_data_len = sizeof(wire);
@@ -281,6 +277,8 @@ static int rnbdc_connect_queue(struct rnbdc_session *sess, u32 index,
 		return ret;
 	}
 	ret = rnbd_quirks_add_path(&sess->conn.quirks, q->ring.qp);
+	if (!ret && index)
+		return rnbdc_join(q, &req, step_ms, errmsg);
 	if (ret)
 		rnbdc_errmsg_set(errmsg, "device %s does not tell the path's MTU (%d)",
 				 dev_name(&sess->conn.dev->dev), ret);

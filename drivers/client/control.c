@@ -20,6 +20,7 @@
 #include "auth.h"
 #include "control.h"
 #include "exports.h"
+#include "join.h"
 #include "login.h"
 #include "queue.h"
 #include "slow.h"
@@ -28,8 +29,6 @@
 static enum rnbd_proto_err rnbdc_control_session(struct rnbdc_queue *q,
 						 const struct rnbd_ctl_entry *entry)
 {
-	if (q->index)
-		return RNBD_PERR_TYPE;
 	switch (entry->type) {
 	case RNBD_CTL_LOGIN_REPLY:
 		return rnbdc_handle_login_reply(q, entry);
@@ -43,8 +42,24 @@ static enum rnbd_proto_err rnbdc_control_session(struct rnbdc_queue *q,
 		return rnbdc_handle_export(q, entry);
 	case RNBD_CTL_LIST_END:
 		return rnbdc_handle_list_end(q, entry);
+	case RNBD_CTL_JOIN_REPLY:
+		return RNBD_PERR_TYPE;
 	default:
 		return rnbdc_handle_attach(q, entry);
+	}
+}
+
+/* Handle an entry that travels on a queue other than 0. */
+static enum rnbd_proto_err rnbdc_control_join(struct rnbdc_queue *q,
+					      const struct rnbd_ctl_entry *entry)
+{
+	switch (entry->type) {
+	case RNBD_CTL_CHALLENGE:
+		return rnbdc_join_handle_challenge(q, entry);
+	case RNBD_CTL_JOIN_REPLY:
+		return rnbdc_join_handle_reply(q, entry);
+	default:
+		return RNBD_PERR_TYPE;
 	}
 }
 
@@ -64,7 +79,8 @@ static enum rnbd_proto_err rnbdc_control_entry(struct rnbdc_queue *q,
 	case RNBD_CTL_DETACHED:
 	case RNBD_CTL_CLOSED:
 	case RNBD_CTL_CAPACITY:
-		return rnbdc_control_session(q, entry);
+	case RNBD_CTL_JOIN_REPLY:
+		return q->index ? rnbdc_control_join(q, entry) : rnbdc_control_session(q, entry);
 	default:
 		return rnbd_ctl_unknown(entry);
 	}

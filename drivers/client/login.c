@@ -76,6 +76,10 @@ enum rnbd_proto_err rnbdc_handle_login_reply(struct rnbdc_queue *q,
 	perr = rnbd_decode_grant(entry, &sess->login.info, &grant);
 	if (perr || !rnbdc_auth_accepts_reply(q, grant.status, &perr))
 		return perr;
+	if (grant.status == RNBD_ST_OK)
+		perr = rnbdc_auth_accepts_grant(sess, &grant);
+	if (perr)
+		return perr;
 	sess->login.offer = grant;
 	sess->login.retry_ms = grant.retry_ms;
 	if (grant.status == RNBD_ST_OK) {
@@ -170,8 +174,14 @@ int rnbdc_login_to_target(struct rnbdc_session *sess, struct rnbdc_errmsg *errms
 	info->inline_write = rnbdc_inline_limit(sess, sess->opt.inline_write);
 	info->fence_generation = sess->fence_generation;
 	ret = rnbdc_login(sess, errmsg);
-	if (!ret)
-		rnbdc_trim_segments(sess);
+	if (ret)
+		return ret;
+	rnbdc_trim_segments(sess);
+	ret = rnbdc_auth_make_key(sess);
+	if (ret && ret != -ENOMEM)
+		rnbdc_errmsg_set(errmsg,
+				 "the kernel cannot make an hmac(sha256) (%d); try: modprobe -a hmac sha256",
+				 ret);
 	return ret;
 }
 
@@ -286,12 +296,18 @@ int rnbdc_login(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
  * @errmsg: filled on error
  *
  * Context: any; the caller owns the connection.
- * Return: 0, or -EMEDIUMTYPE if the offer does not suit the disks.
+ * Return: 0, or -EMEDIUMTYPE if another target offers it or it does not suit the disks.
  */
 int rnbdc_check_offer(const struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 {
 	const struct rnbd_grant *old = &sess->grant, *new = &sess->login.offer;
 
+	if (memcmp(new->target_uuid, old->target_uuid, sizeof(new->target_uuid))) {
+		rnbdc_errmsg_set(errmsg,
+				 "another target has this address now (UUID %pUb, expected %pUb)",
+				 new->target_uuid, old->target_uuid);
+		return -EMEDIUMTYPE;
+	}
 	if (new->queue_depth < old->queue_depth || new->max_io < old->max_io ||
 	    new->nr_queues < old->nr_queues) {
 		rnbdc_errmsg_set(errmsg, "the target grants less than before");

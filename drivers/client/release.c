@@ -34,6 +34,7 @@ static void rnbdc_session_release(struct kref *ref)
 	}
 	rnbd_mac_free(sess->auth.key);
 	rnbd_mac_free(sess->auth.next_key);
+	rnbd_mac_free(sess->auth.session_key);
 	xa_destroy(&sess->detaching);
 	ida_destroy(&sess->indexes);
 	kvfree(sess->queues);

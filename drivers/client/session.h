@@ -159,16 +159,19 @@ struct rnbdc_ctl {
  *	has no secret for this target; replaced by the connecting thread before a login
  * @next_key: transform that replaces @key at the next login, or NULL; accessed with
  *	xchg()
+ * @session_key: keyed HMAC transform that holds the key of the session, which queues other
+ *	than 0 prove; replaced by the connecting thread after a login
  * @authenticated: both ends proved the secret at the latest login that succeeded
  * @step: progress of authentication
  * @req: connection request of queue 0
  * @text: data that the proofs authenticate; written by the connecting thread, except
- *	the target's nonce, which the completion handler of queue 0 writes
+ *	the target's nonce and UUID, which the completion handler of queue 0 writes
  * @mac: expected MAC of the target's proof
  */
 struct rnbdc_auth {
 	struct crypto_shash *key;
 	struct crypto_shash *next_key;
+	struct crypto_shash *session_key;
 	bool authenticated;
 	enum rnbdc_auth_step step;
 	struct rnbd_conn_req req;

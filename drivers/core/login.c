@@ -120,6 +120,8 @@ void rnbd_encode_grant(struct rnbd_ctl_login_reply *wire, const struct rnbd_gran
 	wire->keepalive_ms = cpu_to_le32(grant->keepalive_ms);
 	wire->inline_read = cpu_to_le32(grant->inline_read);
 	wire->inline_write = cpu_to_le32(grant->inline_write);
+	memcpy(wire->target_uuid, grant->target_uuid, sizeof(wire->target_uuid));
+	memcpy(wire->join_key, grant->join_key, sizeof(wire->join_key));
 }
 EXPORT_SYMBOL_GPL(rnbd_encode_grant);
 
@@ -223,7 +225,11 @@ enum rnbd_proto_err rnbd_decode_grant(const struct rnbd_ctl_entry *entry,
 	out.keepalive_ms = le32_to_cpu(wire.keepalive_ms);
 	out.inline_read = le32_to_cpu(wire.inline_read);
 	out.inline_write = le32_to_cpu(wire.inline_write);
+	memcpy(out.target_uuid, wire.target_uuid, sizeof(out.target_uuid));
+	memcpy(out.join_key, wire.join_key, sizeof(out.join_key));
 
+	if (rnbd_all_zero(out.target_uuid, sizeof(out.target_uuid)))
+		return RNBD_PERR_IDENTITY;
 	if (!out.nr_queues || out.nr_queues > asked->nr_queues ||
 	    !out.queue_depth || out.queue_depth > asked->queue_depth)
 		return RNBD_PERR_GEOMETRY;
@@ -290,12 +296,15 @@ EXPORT_SYMBOL_GPL(rnbd_decode_segment);
  * rnbd_encode_challenge - write a challenge
  * @wire: body of an entry of type RNBD_CTL_CHALLENGE
  * @nonce: RNBD_NONCE_SIZE random bytes
+ * @target_uuid: UUID of the target, 16 bytes
  *
  * Context: any.
  */
-void rnbd_encode_challenge(struct rnbd_ctl_challenge *wire, const u8 *nonce)
+void rnbd_encode_challenge(struct rnbd_ctl_challenge *wire, const u8 *nonce,
+			   const u8 *target_uuid)
 {
 	memcpy(wire->nonce, nonce, sizeof(wire->nonce));
+	memcpy(wire->target_uuid, target_uuid, sizeof(wire->target_uuid));
 }
 EXPORT_SYMBOL_GPL(rnbd_encode_challenge);
 
@@ -303,19 +312,25 @@ EXPORT_SYMBOL_GPL(rnbd_encode_challenge);
  * rnbd_decode_challenge - check and copy out a challenge
  * @entry: from rnbd_decode_ctl(), of type RNBD_CTL_CHALLENGE
  * @nonce: result, RNBD_NONCE_SIZE bytes
+ * @target_uuid: result, 16 bytes, not all zero
  *
  * Context: any.
- * Return: the first thing wrong, @nonce is untouched then.
+ * Return: the first thing wrong, @nonce and @target_uuid are untouched then.
  */
-enum rnbd_proto_err rnbd_decode_challenge(const struct rnbd_ctl_entry *entry, u8 *nonce)
+enum rnbd_proto_err rnbd_decode_challenge(const struct rnbd_ctl_entry *entry, u8 *nonce,
+					  u8 *target_uuid)
 {
 	struct rnbd_ctl_challenge wire;
 	enum rnbd_proto_err perr;
 
 	perr = rnbd_ctl_body(entry, &wire, sizeof(wire));
-	if (!perr)
-		memcpy(nonce, wire.nonce, sizeof(wire.nonce));
-	return perr;
+	if (perr)
+		return perr;
+	if (rnbd_all_zero(wire.target_uuid, sizeof(wire.target_uuid)))
+		return RNBD_PERR_IDENTITY;
+	memcpy(nonce, wire.nonce, sizeof(wire.nonce));
+	memcpy(target_uuid, wire.target_uuid, sizeof(wire.target_uuid));
+	return RNBD_PERR_NONE;
 }
 EXPORT_SYMBOL_GPL(rnbd_decode_challenge);
 
@@ -363,3 +378,53 @@ enum rnbd_proto_err rnbd_decode_proof(const struct rnbd_ctl_entry *entry, u8 *no
 	return RNBD_PERR_NONE;
 }
 EXPORT_SYMBOL_GPL(rnbd_decode_proof);
+
+/**
+ * rnbd_encode_join_reply - write the answer to the proof of a connection
+ * @wire: body of an entry of type RNBD_CTL_JOIN_REPLY
+ * @info: answer; its MAC is sent with the status RNBD_ST_OK only
+ *
+ * Context: any.
+ */
+void rnbd_encode_join_reply(struct rnbd_ctl_join_reply *wire, const struct rnbd_join_info *info)
+{
+	*wire = (struct rnbd_ctl_join_reply) {
+		.status = cpu_to_le16(info->status),
+		.retry_ms = cpu_to_le32(info->retry_ms),
+	};
+	if (info->status == RNBD_ST_OK)
+		memcpy(wire->mac, info->mac, sizeof(wire->mac));
+}
+EXPORT_SYMBOL_GPL(rnbd_encode_join_reply);
+
+/**
+ * rnbd_decode_join_reply - check and copy out the answer to the proof of a connection
+ * @entry: from rnbd_decode_ctl(), of type RNBD_CTL_JOIN_REPLY
+ * @info: result; its MAC is not compared with anything
+ *
+ * Context: any.
+ * Return: the first thing wrong, @info is untouched then.
+ */
+enum rnbd_proto_err rnbd_decode_join_reply(const struct rnbd_ctl_entry *entry,
+					   struct rnbd_join_info *info)
+{
+	struct rnbd_ctl_join_reply wire;
+	enum rnbd_proto_err perr;
+	struct rnbd_join_info out;
+
+	perr = rnbd_ctl_body(entry, &wire, sizeof(wire));
+	if (perr)
+		return perr;
+	out.status = le16_to_cpu(wire.status);
+	out.retry_ms = le32_to_cpu(wire.retry_ms);
+	memcpy(out.mac, wire.mac, sizeof(out.mac));
+	if (!rnbd_status_known(out.status))
+		return RNBD_PERR_STATUS;
+	if (!rnbd_all_zero(wire.reserved, sizeof(wire.reserved)) ||
+	    !rnbd_retry_ok(out.status, out.retry_ms) ||
+	    (out.status != RNBD_ST_OK && !rnbd_all_zero(out.mac, sizeof(out.mac))))
+		return RNBD_PERR_RESERVED;
+	*info = out;
+	return RNBD_PERR_NONE;
+}
+EXPORT_SYMBOL_GPL(rnbd_decode_join_reply);

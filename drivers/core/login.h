@@ -44,6 +44,15 @@ struct rnbd_grant {
 	u32 keepalive_ms;
 	u32 inline_read;
 	u32 inline_write;
+	u8 target_uuid[16];
+	u8 join_key[RNBD_MAC_SIZE];
+};
+
+/* struct rnbd_join_info - decoded struct rnbd_ctl_join_reply */
+struct rnbd_join_info {
+	u16 status;
+	u32 retry_ms;
+	u8 mac[RNBD_MAC_SIZE];
 };
 
 void rnbd_encode_login(struct rnbd_ctl_login *wire, const struct rnbd_login_info *info);
@@ -58,9 +67,14 @@ enum rnbd_proto_err rnbd_decode_segment(const struct rnbd_ctl_entry *entry,
 					const struct rnbd_grant *grant,
 					struct rnbd_segment_info *seg);
 
-void rnbd_encode_challenge(struct rnbd_ctl_challenge *wire, const u8 *nonce);
-enum rnbd_proto_err rnbd_decode_challenge(const struct rnbd_ctl_entry *entry, u8 *nonce);
+void rnbd_encode_challenge(struct rnbd_ctl_challenge *wire, const u8 *nonce,
+			   const u8 *target_uuid);
+enum rnbd_proto_err rnbd_decode_challenge(const struct rnbd_ctl_entry *entry, u8 *nonce,
+					  u8 *target_uuid);
 void rnbd_encode_proof(struct rnbd_ctl_proof *wire, const u8 *nonce, const u8 *mac);
 enum rnbd_proto_err rnbd_decode_proof(const struct rnbd_ctl_entry *entry, u8 *nonce, u8 *mac);
+void rnbd_encode_join_reply(struct rnbd_ctl_join_reply *wire, const struct rnbd_join_info *info);
+enum rnbd_proto_err rnbd_decode_join_reply(const struct rnbd_ctl_entry *entry,
+					   struct rnbd_join_info *info);
 
 #endif /* RNBD_CORE_LOGIN_H */

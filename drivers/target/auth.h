@@ -9,7 +9,6 @@
 
 #include "../core/proto_err.h"
 
-struct rnbd_conn_req;
 struct rnbd_ctl_entry;
 struct rnbdt_secret;
 struct rnbdt_session;
@@ -24,6 +23,7 @@ enum rnbd_proto_err rnbdt_auth_handle_proof(struct rnbdt_session *s,
 bool rnbdt_auth_outdated(const struct rnbdt_session *s);
 u16 rnbdt_auth_check(struct rnbdt_session *s);
 int rnbdt_auth_send_proof(struct rnbdt_session *s);
-bool rnbdt_auth_queue(const struct rnbdt_session *s, const struct rnbd_conn_req *req);
+u16 rnbdt_auth_make_key(struct rnbdt_session *s, u8 *join_key);
+void rnbdt_auth_free(struct rnbdt_session *s);
 
 #endif /* RNBDT_AUTH_H */

@@ -58,7 +58,6 @@
 #include "../core/ring.h"
 #include "../core/ring_setup.h"
 #include "attach_ctl.h"
-#include "auth.h"
 #include "connect.h"
 #include "control.h"
 #include "counters.h"
@@ -66,6 +65,7 @@
 #include "epoch.h"
 #include "graph.h"
 #include "half_open.h"
+#include "join.h"
 #include "limits.h"
 #include "login.h"
 #include "netlink.h"
@@ -90,10 +90,12 @@ static enum rnbd_proto_err rnbdt_queue_frame(struct rnbd_ring *ring,
 	struct rnbdt_queue *q = container_of(ring, struct rnbdt_queue, ring);
 	enum rnbd_proto_err perr = RNBD_PERR_TYPE;
 
-	if (likely(frame->type == RNBD_FRAME_REQUEST))
-		perr = rnbdt_queue_requests(q, frame);
-	else if (frame->type == RNBD_FRAME_CONTROL)
+	if (likely(frame->type == RNBD_FRAME_REQUEST)) {
+		if (likely(rnbdt_queue_joined(q)))
+			perr = rnbdt_queue_requests(q, frame);
+	} else if (frame->type == RNBD_FRAME_CONTROL) {
 		perr = rnbdt_queue_control(q, frame);
+	}
 	if (unlikely(perr))
 		return perr;
 
@@ -138,11 +140,16 @@ static void rnbdt_queue_proto_err(struct rnbd_ring *ring, enum rnbd_proto_err pe
 			    s->serial, &s->host_id, q->index, rnbd_proto_err_text(perr));
 }
 
+/* End the session of a queue, or the queue alone if it has not joined. */
+static void rnbdt_queue_lost(struct rnbdt_queue *q, const char *reason)
+{
+	if (!rnbdt_join_fail(q))
+		rnbdt_session_close(q->session, reason);
+}
+
 static void rnbdt_queue_failed(struct rnbd_ring *ring, const char *reason)
 {
-	struct rnbdt_queue *q = container_of(ring, struct rnbdt_queue, ring);
-
-	rnbdt_session_close(q->session, reason);
+	rnbdt_queue_lost(container_of(ring, struct rnbdt_queue, ring), reason);
 }
 
 static const struct rnbd_ring_ops rnbdt_ring_ops = {
@@ -182,8 +189,7 @@ static int rnbdt_queue_create_ring(struct rnbdt_queue *q,
 	ret = rnbd_ring_create(&q->ring, q->cm_id, s->conn.pd, &attr);
 	if (ret)
 		return ret;
-	if (!q->index)
-		rnbd_ring_set_rate_limit(&q->ring, rnbdt_login_frames());
+	rnbd_ring_set_rate_limit(&q->ring, rnbdt_login_frames());
 	return rnbd_ring_start(&q->ring, req->ring_slots);
 }
 
@@ -244,6 +250,7 @@ static struct rnbdt_session *rnbdt_session_alloc(struct rnbdt_port *port,
 	s->auth.required = host->secret;
 	s->auth.authenticated = !s->auth.required;
 	s->auth.req = *req;
+	s->auth.target_uuid = rnbdt_target_uuid;
 	s->port = port;
 	s->peer = id->route.addr.dst_addr;
 	s->conn.dev = id->device;
@@ -254,7 +261,9 @@ static struct rnbdt_session *rnbdt_session_alloc(struct rnbdt_port *port,
 	init_completion(&s->teardown.drained);
 	init_completion(&s->teardown.gone);
 	init_completion(&s->conn.reg_done);
-	INIT_LIST_HEAD(&s->account.half_open);
+	INIT_LIST_HEAD(&s->account.half_open.entry);
+	s->account.half_open.session = s;
+	INIT_LIST_HEAD(&s->conn.joins);
 	INIT_WORK(&s->login.login_work, rnbdt_session_login_work);
 	INIT_WORK(&s->teardown.teardown_work, rnbdt_teardown_work);
 	INIT_WORK(&s->teardown.release_work, rnbdt_release_work);
@@ -285,13 +294,13 @@ static int rnbdt_queue_cm_event(struct rdma_cm_id *id,
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
-		rnbdt_session_close(q->session, "the client disconnected");
+		rnbdt_queue_lost(q, "the client disconnected");
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		rnbdt_session_close(q->session, "the RDMA device was removed");
+		rnbdt_queue_lost(q, "the RDMA device was removed");
 		break;
 	default:
-		rnbdt_session_close(q->session, rdma_event_msg(event->event));
+		rnbdt_queue_lost(q, rdma_event_msg(event->event));
 		break;
 	}
 	return 0;
@@ -316,6 +325,21 @@ void rnbdt_reject(struct rdma_cm_id *id, u16 status, u32 retry_ms)
 	rnbdt_count(RNBDT_COUNT_REFUSED, status);
 	rnbd_encode_cm_rej(&rej, &info);
 	rdma_reject(id, &rej, sizeof(rej), IB_CM_REJ_CONSUMER_DEFINED);
+}
+
+/*
+ * Keep the peer of a queue that has not joined from the pool. The connection manager
+ * enables remote access when it accepts a connection.
+ */
+static void rnbdt_queue_restrict(struct rnbdt_queue *q)
+{
+	u32 left;
+
+	if (rnbd_ring_disable_remote_access(&q->ring, &left))
+		rnbdt_queue_lost(q, "remote access could not be disabled");
+	else if (left)
+		pr_warn_once("device %s does not switch remote access off: a peer that has not proven itself may use keys of the session\n",
+			     q->session->conn.dev->name);
 }
 
 /*
@@ -344,15 +368,13 @@ static void rnbdt_queue_accept(struct rnbdt_queue *q,
 		else
 			s->conn.pd = pd;
 	}
-	if (!ret && q->index)
-		ret = rnbdt_queue_alloc_reqs(q);
 	if (!ret)
 		ret = rnbdt_queue_create_ring(q, req);
 	if (ret) {
 		pr_err_ratelimited("session %u: queue %u on %s could not be made: error %d\n",
 				   s->serial, q->index, s->conn.dev->name, ret);
 		rnbdt_reject(id, ret == -EINVAL ? RNBD_ST_RING : RNBD_ST_NOMEM, 0);
-		rnbdt_session_close(s, "a queue could not be made");
+		rnbdt_queue_lost(q, "a queue could not be made");
 		return;
 	}
 
@@ -372,7 +394,9 @@ static void rnbdt_queue_accept(struct rnbdt_queue *q,
 	if (ret) {
 		pr_err_ratelimited("session %u: queue %u could not be accepted: error %d\n",
 				   s->serial, q->index, ret);
-		rnbdt_session_close(s, "a queue could not be accepted");
+		rnbdt_queue_lost(q, "a queue could not be accepted");
+	} else if (q->index) {
+		rnbdt_queue_restrict(q);
 	}
 }
 
@@ -390,10 +414,7 @@ static int rnbdt_refuse(struct rdma_cm_id *id, const struct rnbd_conn_req *req,
 {
 	/* A client that reconnects gets BUSY many times: do not log that. */
 	if (status != RNBD_ST_BUSY)
-		/* For queues other than 0, host_id may hold a token: log the session id. */
-		pr_warn_ratelimited("%s %pUb at %pISpc: queue %u refused: %s\n",
-				    req->conn ? "session" : "host",
-				    req->conn ? req->session_id : req->host_id,
+		pr_warn_ratelimited("host %pUb at %pISpc: queue %u refused: %s\n", req->host_id,
 				    &id->route.addr.dst_addr, req->conn,
 				    rnbd_status_text(status));
 	rnbdt_reject(id, status, retry_ms);
@@ -442,7 +463,7 @@ int rnbdt_session_connect(struct rnbdt_port *port, struct rdma_cm_id *id,
 		s->conn.connecting = 1;
 		list_add_tail(&s->entry, &rnbdt_sessions);
 		list_add_tail(&s->host_entry, &host->sessions);
-		rnbdt_limits_opened(s, req);
+		rnbdt_limits_opened(&s->account.half_open, host, &s->peer, req);
 		queue_delayed_work(rnbdt_timer_wq, &s->login.timeout_work,
 				   rnbdt_login_timeout());
 	}
@@ -456,23 +477,25 @@ int rnbdt_session_connect(struct rnbdt_port *port, struct rdma_cm_id *id,
 	return s ? 0 : rnbdt_refuse(id, req, status, retry_ms);
 }
 
-/*
- * Find the session of a queue other than 0. Sessions of other hosts and sessions
- * that were not authenticated may have the same id.
- */
+/* Find the session that a queue other than 0 names. It is not proven that it belongs there. */
 static struct rnbdt_session *rnbdt_session_of_queue(const struct rnbdt_port *port,
 						    const struct rnbd_conn_req *req)
 {
 	struct rnbdt_session *s;
+	struct rnbdt_host *host;
+	uuid_t host_id;
 
 	lockdep_assert_held(&rnbdt_lock);
-	list_for_each_entry(s, &rnbdt_sessions, entry) {
+	import_uuid(&host_id, req->host_id);
+	host = rnbdt_host_find(&host_id);
+	if (!host)
+		return NULL;
+	list_for_each_entry(s, &host->sessions, host_entry) {
 		/* pairs with the release in rnbdt_session_set_state() */
 		enum rnbdt_state state = smp_load_acquire(&s->state);
 
 		if (state == RNBDT_LIVE && s->port == port &&
-		    !memcmp(&s->session_id, req->session_id, sizeof(req->session_id)) &&
-		    rnbdt_auth_queue(s, req))
+		    !memcmp(&s->session_id, req->session_id, sizeof(req->session_id)))
 			return s;
 	}
 	return NULL;
@@ -482,7 +505,7 @@ static struct rnbdt_session *rnbdt_session_of_queue(const struct rnbdt_port *por
 static u16 rnbdt_session_admit_queue(struct rnbdt_port *port,
 				     struct rdma_cm_id *id,
 				     const struct rnbd_conn_req *req,
-				     struct rnbdt_queue **queue)
+				     struct rnbdt_queue **queue, u32 *retry_ms)
 {
 	struct rnbdt_session *s = rnbdt_session_of_queue(port, req);
 	u16 status;
@@ -499,18 +522,20 @@ static u16 rnbdt_session_admit_queue(struct rnbdt_port *port,
 	}
 	if (req->path || req->conn >= s->nr_slots || s->queues[req->conn])
 		return RNBD_ST_QUEUE;
+	status = rnbdt_limits_connect(s->host, &id->route.addr.dst_addr, req);
+	if (status) {
+		*retry_ms = rnbdt_rate_retry_ms(s->host, status);
+		return status;
+	}
 	*queue = rnbdt_queue_alloc(s, req->conn, id);
 	if (!*queue)
 		return RNBD_ST_NOMEM;
-	status = rnbdt_limits_add_queue(s, req);
-	if (status) {
+	if (rnbdt_join_alloc(*queue, req)) {
 		rnbdt_queue_free(*queue);
 		*queue = NULL;
-		return status;
+		return RNBD_ST_NOMEM;
 	}
-	s->newest_attempt = req->attempt;
-	/* pairs with the acquire in rnbdt_session_stats() */
-	smp_store_release(&s->queues[req->conn], *queue);
+	rnbdt_join_opened(*queue, &id->route.addr.dst_addr);
 	s->conn.connecting++;
 	return RNBD_ST_OK;
 }
@@ -530,18 +555,22 @@ int rnbdt_session_add_queue(struct rnbdt_port *port, struct rdma_cm_id *id,
 			    const struct rnbd_conn_req *req,
 			    const struct rdma_conn_param *conn)
 {
+	struct rnbdt_session *s = NULL;
 	struct rnbdt_queue *q = NULL;
 	unsigned int noio;
+	u32 retry_ms = 0;
 	u16 status;
 
 	noio = memalloc_noio_save();
 	mutex_lock(&rnbdt_lock);
-	status = rnbdt_session_admit_queue(port, id, req, &q);
+	status = rnbdt_session_admit_queue(port, id, req, &q, &retry_ms);
 	mutex_unlock(&rnbdt_lock);
 	if (q) {
+		/* Its teardown, and that of the session, wait for this handler. */
+		s = q->session;
 		rnbdt_queue_accept(q, req, conn);
-		rnbdt_session_connected(q->session);
+		rnbdt_session_connected(s);
 	}
 	memalloc_noio_restore(noio);
-	return q ? 0 : rnbdt_refuse(id, req, status, 0);
+	return q ? 0 : rnbdt_refuse(id, req, status, retry_ms);
 }

@@ -18,10 +18,22 @@
 #include "../core/proto_err.h"
 #include "attach_ctl.h"
 #include "control.h"
+#include "join.h"
 #include "login.h"
 #include "queue.h"
 #include "request.h"
 #include "session.h"
+
+/* Handle an entry of a queue that has not joined its session. */
+static enum rnbd_proto_err rnbdt_control_join(struct rnbdt_queue *q,
+					      const struct rnbd_ctl_entry *entry)
+{
+	if (entry->type == RNBD_CTL_JOIN)
+		return rnbdt_join_begin(q, entry);
+	if (entry->type == RNBD_CTL_PROOF)
+		return rnbdt_join_proof(q, entry);
+	return RNBD_PERR_TYPE;
+}
 
 /* Handle an entry that travels on queue 0 only. */
 static enum rnbd_proto_err rnbdt_control_session(struct rnbdt_queue *q,
@@ -47,16 +59,21 @@ static enum rnbd_proto_err rnbdt_control_entry(struct rnbdt_queue *q,
 {
 	switch (entry->type) {
 	case RNBD_CTL_QUERY:
-		return rnbdt_queue_query(q, entry);
+	case RNBD_CTL_JOIN:
 	case RNBD_CTL_LOGIN:
 	case RNBD_CTL_LIST:
 	case RNBD_CTL_PROOF:
 	case RNBD_CTL_ATTACH:
 	case RNBD_CTL_DETACH:
-		return rnbdt_control_session(q, entry);
+		break;
 	default:
 		return rnbd_ctl_unknown(entry);
 	}
+	if (!rnbdt_queue_joined(q))
+		return rnbdt_control_join(q, entry);
+	if (entry->type == RNBD_CTL_QUERY)
+		return rnbdt_queue_query(q, entry);
+	return entry->type == RNBD_CTL_JOIN ? RNBD_PERR_TYPE : rnbdt_control_session(q, entry);
 }
 
 /**

@@ -251,7 +251,7 @@ u16 rnbdt_limits_list(struct rnbdt_session *s)
 		status = rnbdt_limits_queue(s, rnbdt_queue0_bytes(s), 0);
 	if (status)
 		return status;
-	list_del_init(&s->account.half_open);
+	list_del_init(&s->account.half_open.entry);
 	return RNBD_ST_OK;
 }
 
@@ -387,7 +387,7 @@ void rnbdt_limits_freed(struct rnbdt_session *s)
 {
 	lockdep_assert_held(&rnbdt_lock);
 
-	rnbdt_half_open_freed(s);
+	rnbdt_half_open_freed(&s->account.half_open, s->live_at);
 	s->host->pool_bytes -= s->account.pool_bytes;
 	rnbdt_pool_bytes -= s->account.pool_bytes;
 	rnbdt_limits_check_pool();

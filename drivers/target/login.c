@@ -233,6 +233,7 @@ static void rnbdt_login_fill_grant(struct rnbdt_session *s,
 	grant->keepalive_ms = s->login.info.keepalive_ms;
 	grant->inline_read = s->granted.limits.inline_read;
 	grant->inline_write = s->granted.limits.inline_write;
+	export_uuid(grant->target_uuid, &s->auth.target_uuid);
 }
 
 /* Replaces the timeout of the login by that of the list. */
@@ -310,6 +311,8 @@ static void rnbdt_login_process(struct rnbdt_session *s)
 	}
 	if (grant.status == RNBD_ST_OK)
 		grant.status = rnbdt_login_set_up(s);
+	if (grant.status == RNBD_ST_OK)
+		grant.status = rnbdt_auth_make_key(s, grant.join_key);
 	/* If the session was closed, that was logged, and no reply is expected. */
 	if (READ_ONCE(s->state) != RNBDT_LOGIN)
 		return;

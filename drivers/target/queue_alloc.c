@@ -142,6 +142,7 @@ void rnbdt_queue_wait_idle(struct rnbdt_queue *q)
  */
 void rnbdt_queue_free(struct rnbdt_queue *q)
 {
+	kfree(q->join);
 	kvfree(q->reqs);
 	kfree_rcu(q, rcu);
 }

@@ -38,6 +38,7 @@
 #include "../core/login.h"
 #include "attach.h"
 
+struct crypto_shash;
 struct rnbdt_host;
 struct rnbdt_port;
 struct rnbdt_queue;
@@ -57,6 +58,29 @@ enum rnbdt_peer_class {
 	RNBDT_PEER_NEW,
 	RNBDT_PEER_KNOWN,
 	RNBDT_PEER_CLASSES,
+};
+
+/**
+ * struct rnbdt_half_open - a connection whose client is not authenticated, or not logged in
+ * @entry: in the list of half-open connections until that; rnbdt_lock
+ * @host: host that its connection request names; constant
+ * @session: session that the connection has begun, or NULL; constant
+ * @queue: queue that joins a session, or NULL; constant
+ * @since: jiffies of the connection request; constant
+ * @cost: MiB of rings that count against the half-open limits; constant
+ * @peer_class: enum rnbdt_peer_class of the connection request; constant
+ * @hung_up: the connection was never accepted as a login, or never joined, and only its
+ *	connection id is left; rnbdt_lock
+ */
+struct rnbdt_half_open {
+	struct list_head entry;
+	struct rnbdt_host *host;
+	struct rnbdt_session *session;
+	struct rnbdt_queue *queue;
+	unsigned long since;
+	u32 cost;
+	enum rnbdt_peer_class peer_class;
+	bool hung_up;
 };
 
 /**
@@ -152,6 +176,9 @@ struct rnbdt_pool {
  *	under rnbdt_lock, constant once live
  * @authenticated: a proof is not @required, or the client has proven @secret;
  *	rnbdt_lock
+ * @key: transform with the key of the session, which further queues prove; set by the login
+ *	work, constant once live
+ * @target_uuid: UUID of the target at the connection request; constant
  * @req: connection request of queue 0; constant
  * @text: input of the HMAC; constant once live
  * @mac: proof of the client, later of the target; written by the handler of queue 0,
@@ -161,6 +188,8 @@ struct rnbdt_auth {
 	bool required;
 	struct rnbdt_secret *secret;
 	bool authenticated;
+	struct crypto_shash *key;
+	uuid_t target_uuid;
 	struct rnbd_conn_req req;
 	struct rnbd_auth_text text;
 	u8 mac[RNBD_MAC_SIZE];
@@ -172,24 +201,14 @@ struct rnbdt_auth {
  * @queue_bytes: bytes of rings and requests charged to the accounts; rnbdt_lock
  * @counted: the session is included in rnbdt_host.nr_sessions; rnbdt_lock
  * @copied: pages that the backend holds as copies of write data
- * @half_open: in the list of half-open sessions until the login is accepted;
- *	rnbdt_lock
- * @half_open_since: jiffies of the connection request; constant
- * @half_open_cost: MiB of rings that count against the half-open limits; constant
- * @peer_class: enum rnbdt_peer_class of the connection request; constant
- * @hung_up: the session was never live and only its connection id is left;
- *	rnbdt_lock
+ * @half_open: what counts against the half-open limits until the login is accepted
  */
 struct rnbdt_account {
 	u64 pool_bytes;
 	u64 queue_bytes;
 	bool counted;
 	atomic_t copied;
-	struct list_head half_open;
-	unsigned long half_open_since;
-	u32 half_open_cost;
-	enum rnbdt_peer_class peer_class;
-	bool hung_up;
+	struct rnbdt_half_open half_open;
 };
 
 /**
@@ -227,7 +246,10 @@ struct rnbdt_log {
  * @dev: RDMA device of all queues; constant
  * @pd: protection domain; set by the connection handler of queue 0
  * @connecting: number of connection handlers that are setting up a queue; rnbdt_lock
- * @wait: woken when @connecting changes
+ * @joins: queues that have not proven the key of the session, struct rnbdt_join;
+ *	rnbdt_lock
+ * @nr_joins: members of @joins; written under rnbdt_lock
+ * @wait: woken when @connecting or @nr_joins changes
  * @reg_cqe: completion queue entry of the registrations of @pool
  * @reg_done: completed when a batch of registrations has ended
  * @reg_status: status of the failed registration, or IB_WC_SUCCESS
@@ -236,6 +258,8 @@ struct rnbdt_conn {
 	struct ib_device *dev;
 	struct ib_pd *pd;
 	u32 connecting;
+	struct list_head joins;
+	u32 nr_joins;
 	wait_queue_head_t wait;
 	struct ib_cqe reg_cqe;
 	struct completion reg_done;

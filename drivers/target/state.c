@@ -165,6 +165,24 @@ void rnbdt_session_close(struct rnbdt_session *s, const char *reason)
 	spin_unlock_irqrestore(&s->state_lock, flags);
 }
 
+/**
+ * rnbdt_join_fail - end a queue that has not joined its session
+ * @q: queue
+ *
+ * Queue the teardown of the queue and return at once; the session goes on.
+ *
+ * Context: any, with or without ring->lock or rnbdt_lock; does not sleep.
+ * Return: false if the queue belongs to its session, which the caller has to end then.
+ */
+bool rnbdt_join_fail(struct rnbdt_queue *q)
+{
+	u8 was = cmpxchg(&q->join_state, RNBDT_JOINING, RNBDT_JOIN_FAILED);
+
+	if (was == RNBDT_JOINING)
+		queue_work(rnbdt_hangup_wq, &q->join->abort_work);
+	return was != RNBDT_JOINED;
+}
+
 static void rnbdt_session_release(struct kref *ref)
 {
 	struct rnbdt_session *s = container_of(ref, struct rnbdt_session, ref);

@@ -59,7 +59,6 @@
 #define RNBD_SECRET_SIZE	32	/* of a host, known to it and to its targets */
 #define RNBD_NONCE_SIZE		32
 #define RNBD_MAC_SIZE		32	/* HMAC-SHA256 */
-#define RNBD_TOKEN_SIZE		16	/* first bytes of one, in a connection request */
 
 /**
  * enum rnbd_status - result of a request, a login or a connection request
@@ -154,8 +153,7 @@ enum rnbd_status {
  * @epoch: number of the path's incarnation: @attempt of its connection 0
  * @attempt: number of this attempt to connect, from 1, higher than that of any earlier
  *	attempt of the session on any path; every frame carries it
- * @host_id: persistent UUID of the client machine; of a later connection of a session
- *	that was proven: its token, see struct rnbd_auth_text
+ * @host_id: persistent UUID of the client machine
  * @session_id: UUID of the session, the same over reconnects
  *
  * 56 bytes is all that InfiniBand leaves to a user of RDMA_PS_TCP.

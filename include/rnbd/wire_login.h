@@ -66,6 +66,9 @@ static_assert(offsetof(struct rnbd_ctl_login, inline_read) == 48);
  *	at most RNBD_SEGMENTS_MAX
  * @inline_read: granted, not more than was requested
  * @inline_write: granted, not more than was requested
+ * @target_uuid: UUID of the target, the same over its restarts
+ * @join_key: key of the session for its further connections, random; zero if the client
+ *	was challenged, see RNBD_LABEL_KEY
  */
 struct rnbd_ctl_login_reply {
 	__le16	status;
@@ -81,12 +84,15 @@ struct rnbd_ctl_login_reply {
 	__le32	nr_segments;
 	__le32	inline_read;
 	__le32	inline_write;
+	__u8	target_uuid[16];
+	__u8	join_key[RNBD_MAC_SIZE];
 };
 
-static_assert(sizeof(struct rnbd_ctl_login_reply) == 48);
+static_assert(sizeof(struct rnbd_ctl_login_reply) == 96);
 static_assert(offsetof(struct rnbd_ctl_login_reply, features) == 16);
 static_assert(offsetof(struct rnbd_ctl_login_reply, pool_units) == 28);
 static_assert(offsetof(struct rnbd_ctl_login_reply, inline_read) == 40);
+static_assert(offsetof(struct rnbd_ctl_login_reply, target_uuid) == 48);
 
 /**
  * struct rnbd_ctl_segment - RNBD_CTL_SEGMENT: one registered segment of the pool
@@ -110,18 +116,22 @@ static_assert(offsetof(struct rnbd_ctl_segment, units) == 16);
 /**
  * struct rnbd_ctl_challenge - RNBD_CTL_CHALLENGE: the target asks for a proof
  * @nonce: random, never used before
+ * @target_uuid: UUID of the target, as in the LOGIN_REPLY
  */
 struct rnbd_ctl_challenge {
 	__u8	nonce[RNBD_NONCE_SIZE];
+	__u8	target_uuid[16];
 };
 
-static_assert(sizeof(struct rnbd_ctl_challenge) == 32);
+static_assert(sizeof(struct rnbd_ctl_challenge) == 48);
+static_assert(offsetof(struct rnbd_ctl_challenge, target_uuid) == 32);
 
 /**
  * struct rnbd_ctl_proof - RNBD_CTL_PROOF: the sender knows the secret
  * @nonce: from the client: random, never used before; from the target: zero
- * @mac: HMAC-SHA256, keyed with the secret, of struct rnbd_auth_text with the
- *	label of the sender
+ * @mac: HMAC-SHA256. On connection 0: keyed with the secret, of struct rnbd_auth_text with
+ *	the label of the sender. On others: keyed with the key of the session, of struct
+ *	rnbd_join_text with RNBD_LABEL_JOIN
  */
 struct rnbd_ctl_proof {
 	__u8	nonce[RNBD_NONCE_SIZE];
@@ -135,7 +145,10 @@ static_assert(offsetof(struct rnbd_ctl_proof, mac) == 32);
 #define RNBD_LABEL_SIZE		16
 #define RNBD_LABEL_CLIENT	"rnbd 1 client"
 #define RNBD_LABEL_TARGET	"rnbd 1 target"
-#define RNBD_LABEL_QUEUE	"rnbd 1 queue"
+/* The HMAC with this label is the key of the session; it is not transmitted. */
+#define RNBD_LABEL_KEY		"rnbd 1 key"
+#define RNBD_LABEL_JOIN		"rnbd 1 join"
+#define RNBD_LABEL_JOINED	"rnbd 1 joined"
 
 /**
  * struct rnbd_auth_text - input of the HMAC of a proof; it is not transmitted
@@ -144,9 +157,7 @@ static_assert(offsetof(struct rnbd_ctl_proof, mac) == 32);
  * @login: body of the LOGIN entry, as sent; zero for a LIST entry
  * @target_nonce: of the CHALLENGE
  * @client_nonce: of the client's PROOF
- * @queue: zero; for a token, private data of the connection request for that
- *	queue with zero as host_id, where the first RNBD_TOKEN_SIZE bytes of the
- *	HMAC are put then
+ * @target_uuid: of the CHALLENGE
  */
 struct rnbd_auth_text {
 	char	label[RNBD_LABEL_SIZE];
@@ -154,15 +165,51 @@ struct rnbd_auth_text {
 	struct rnbd_ctl_login login;
 	__u8	target_nonce[RNBD_NONCE_SIZE];
 	__u8	client_nonce[RNBD_NONCE_SIZE];
-	struct rnbd_cm_req queue;
+	__u8	target_uuid[16];
 };
 
-static_assert(sizeof(struct rnbd_auth_text) == 256);
+static_assert(sizeof(struct rnbd_auth_text) == 216);
 static_assert(offsetof(struct rnbd_auth_text, req) == 16);
 static_assert(offsetof(struct rnbd_auth_text, login) == 72);
 static_assert(offsetof(struct rnbd_auth_text, target_nonce) == 136);
 static_assert(offsetof(struct rnbd_auth_text, client_nonce) == 168);
-static_assert(offsetof(struct rnbd_auth_text, queue) == 200);
+static_assert(offsetof(struct rnbd_auth_text, target_uuid) == 200);
+
+/**
+ * struct rnbd_join_text - input of the HMACs of a further connection; it is not transmitted
+ * @label: RNBD_LABEL_JOIN or RNBD_LABEL_JOINED
+ * @req: private data of the connection request of that connection, as sent
+ * @target_nonce: of the CHALLENGE on that connection
+ * @client_nonce: of the PROOF on that connection
+ */
+struct rnbd_join_text {
+	char	label[RNBD_LABEL_SIZE];
+	struct rnbd_cm_req req;
+	__u8	target_nonce[RNBD_NONCE_SIZE];
+	__u8	client_nonce[RNBD_NONCE_SIZE];
+};
+
+static_assert(sizeof(struct rnbd_join_text) == 136);
+static_assert(offsetof(struct rnbd_join_text, target_nonce) == 72);
+
+/**
+ * struct rnbd_ctl_join_reply - RNBD_CTL_JOIN_REPLY: answer to the proof of a connection
+ * @status: enum rnbd_status; if not RNBD_ST_OK, @mac is zero
+ * @reserved: zero
+ * @retry_ms: with RNBD_ST_BUSY or RNBD_ST_LIMIT: milliseconds after which to connect
+ *	again, or 0; otherwise 0
+ * @mac: HMAC-SHA256, keyed with the key of the session, of struct rnbd_join_text with
+ *	RNBD_LABEL_JOINED
+ */
+struct rnbd_ctl_join_reply {
+	__le16	status;
+	__u8	reserved[2];
+	__le32	retry_ms;
+	__u8	mac[RNBD_MAC_SIZE];
+};
+
+static_assert(sizeof(struct rnbd_ctl_join_reply) == 40);
+static_assert(offsetof(struct rnbd_ctl_join_reply, mac) == 8);
 
 /* Flags of rnbd_ctl_export */
 #define RNBD_LIST_EXPORT_FLAGS	RNBD_EXPORT_READONLY

@@ -25,6 +25,7 @@ union result {
 	struct rnbd_export_info export;
 	struct rnbd_list_end_info list_end;
 	struct rnbd_query_info query;
+	struct rnbd_join_info join;
 	u8 proof[2][32];
 };
 
@@ -51,7 +52,9 @@ void fuzz_ctl_take_any(const struct rnbd_ctl_entry *entry)
 	ASAN_UNPOISON_MEMORY_REGION(entry->body, entry->bytes);
 	rnbd_decode_segment(entry, &grant, &out.segment);
 	ASAN_UNPOISON_MEMORY_REGION(entry->body, entry->bytes);
-	rnbd_decode_challenge(entry, out.proof[0]);
+	rnbd_decode_challenge(entry, out.proof[0], out.proof[1]);
+	ASAN_UNPOISON_MEMORY_REGION(entry->body, entry->bytes);
+	rnbd_decode_join_reply(entry, &out.join);
 	ASAN_UNPOISON_MEMORY_REGION(entry->body, entry->bytes);
 	rnbd_decode_proof(entry, out.proof[0], out.proof[1]);
 	ASAN_UNPOISON_MEMORY_REGION(entry->body, entry->bytes);

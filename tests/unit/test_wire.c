@@ -76,6 +76,12 @@ static const struct member members[] = {
 	MEMBER(rnbd_ctl_login_reply, nr_segments, 36, 4),
 	MEMBER(rnbd_ctl_login_reply, inline_read, 40, 4),
 	MEMBER(rnbd_ctl_login_reply, inline_write, 44, 4),
+	MEMBER(rnbd_ctl_login_reply, target_uuid, 48, 16),
+	MEMBER(rnbd_ctl_login_reply, join_key, 64, 32),
+	MEMBER(rnbd_ctl_join_reply, status, 0, 2),
+	MEMBER(rnbd_ctl_join_reply, reserved, 2, 2),
+	MEMBER(rnbd_ctl_join_reply, retry_ms, 4, 4),
+	MEMBER(rnbd_ctl_join_reply, mac, 8, 32),
 	MEMBER(rnbd_ctl_segment, addr, 0, 8),
 	MEMBER(rnbd_ctl_segment, slot, 8, 4),
 	MEMBER(rnbd_ctl_segment, generation, 12, 4),
@@ -148,6 +154,7 @@ static const struct member members[] = {
 	MEMBER(rnbd_ctl_capacity, generation, 4, 4),
 	MEMBER(rnbd_ctl_capacity, capacity, 8, 8),
 	MEMBER(rnbd_ctl_challenge, nonce, 0, 32),
+	MEMBER(rnbd_ctl_challenge, target_uuid, 32, 16),
 	MEMBER(rnbd_ctl_proof, nonce, 0, 32),
 	MEMBER(rnbd_ctl_proof, mac, 32, 32),
 	MEMBER(rnbd_auth_text, label, 0, 16),
@@ -155,7 +162,11 @@ static const struct member members[] = {
 	MEMBER(rnbd_auth_text, login, 72, 64),
 	MEMBER(rnbd_auth_text, target_nonce, 136, 32),
 	MEMBER(rnbd_auth_text, client_nonce, 168, 32),
-	MEMBER(rnbd_auth_text, queue, 200, 56),
+	MEMBER(rnbd_auth_text, target_uuid, 200, 16),
+	MEMBER(rnbd_join_text, label, 0, 16),
+	MEMBER(rnbd_join_text, req, 16, 56),
+	MEMBER(rnbd_join_text, target_nonce, 72, 32),
+	MEMBER(rnbd_join_text, client_nonce, 104, 32),
 };
 
 static void test_layout(void **state)
@@ -181,7 +192,7 @@ static void test_sizes(void **state)
 	assert_int_equal(sizeof(struct rnbd_cm_rej), 16);
 	assert_int_equal(sizeof(struct rnbd_frame_hdr), 16);
 	assert_int_equal(sizeof(struct rnbd_ctl_login), 64);
-	assert_int_equal(sizeof(struct rnbd_ctl_login_reply), 48);
+	assert_int_equal(sizeof(struct rnbd_ctl_login_reply), 96);
 	assert_int_equal(sizeof(struct rnbd_ctl_segment), 24);
 	assert_int_equal(sizeof(struct rnbd_ctl_export), 112);
 	assert_int_equal(sizeof(struct rnbd_ctl_list_end), 8);
@@ -195,9 +206,11 @@ static void test_sizes(void **state)
 	assert_int_equal(sizeof(struct rnbd_ctl_attach_reply), 96);
 	assert_int_equal(sizeof(struct rnbd_ctl_handle), 16);
 	assert_int_equal(sizeof(struct rnbd_ctl_capacity), 16);
-	assert_int_equal(sizeof(struct rnbd_ctl_challenge), 32);
+	assert_int_equal(sizeof(struct rnbd_ctl_join_reply), 40);
+	assert_int_equal(sizeof(struct rnbd_ctl_challenge), 48);
 	assert_int_equal(sizeof(struct rnbd_ctl_proof), 64);
-	assert_int_equal(sizeof(struct rnbd_auth_text), 256);
+	assert_int_equal(sizeof(struct rnbd_auth_text), 216);
+	assert_int_equal(sizeof(struct rnbd_join_text), 136);
 }
 
 static void test_numbers(void **state)
@@ -213,7 +226,7 @@ static void test_numbers(void **state)
 		{ RNBD_FRAME_REQUEST, 3 }, { RNBD_FRAME_REPLY, 4 },
 		{ RNBD_FRAME_CREDIT, 5 },
 		{ RNBD_QUERY_EXECUTING, 1 }, { RNBD_QUERY_UNKNOWN, 2 },
-		{ RNBD_SECRET_SIZE, 32 }, { RNBD_TOKEN_SIZE, 16 },
+		{ RNBD_SECRET_SIZE, 32 }, { RNBD_MAC_SIZE, 32 },
 		{ RNBD_OP_READ, 1 }, { RNBD_OP_WRITE, 2 },
 		{ RNBD_OP_FLUSH, 3 }, { RNBD_OP_DISCARD, 4 },
 		{ RNBD_OP_WRITE_ZEROES, 5 },
@@ -225,6 +238,7 @@ static void test_numbers(void **state)
 		{ RNBD_ATTACH_MAX, 4096 }, { RNBD_CTL_OPEN_MAX, 16 },
 		{ RNBD_CTL_MANDATORY, 0x8000 }, { RNBD_CTL_ALIGN, 8 },
 		{ RNBD_CTL_LOGIN, 1 }, { RNBD_CTL_LOGIN_REPLY, 2 },
+		{ RNBD_CTL_JOIN, 3 }, { RNBD_CTL_JOIN_REPLY, 4 },
 		{ RNBD_CTL_CHALLENGE, 5 }, { RNBD_CTL_PROOF, 6 },
 		{ RNBD_CTL_ATTACH, 7 }, { RNBD_CTL_ATTACH_REPLY, 8 },
 		{ RNBD_CTL_DETACH, 9 }, { RNBD_CTL_DETACHED, 10 },
@@ -391,12 +405,13 @@ static void test_golden_login(void **state)
 		.max_io = 0x31, .pool_units = 0x32, .segment_units = 0x33,
 		.nr_segments = 0x34, .keepalive_ms = 0x35,
 		.inline_read = 0x36, .inline_write = 0x37,
+		.target_uuid = { 0x51, 0x52 }, .join_key = { 0x61, 0x62 },
 	};
 	const struct rnbd_segment_info seg = {
 		.addr = 0x0102030405060708ull, .slot = 0x11121314, .generation = 0x21222324,
 		.units = 0x31323334, .rkey = 0x41424344,
 	};
-	u8 golden[64] = { 0 };
+	u8 golden[96] = { 0 };
 	struct rnbd_ctl_login login;
 	struct rnbd_ctl_login_reply reply;
 	struct rnbd_ctl_segment segment;
@@ -429,8 +444,10 @@ static void test_golden_login(void **state)
 	unit_put(golden + 36, 4, 0x34);
 	unit_put(golden + 40, 4, 0x36);
 	unit_put(golden + 44, 4, 0x37);
+	memcpy(golden + 48, "\x51\x52", 2);
+	memcpy(golden + 64, "\x61\x62", 2);
 	rnbd_encode_grant(&reply, &grant);
-	assert_memory_equal(&reply, golden, 48);
+	assert_memory_equal(&reply, golden, 96);
 
 	memset(golden, 0, sizeof(golden));
 	unit_put(golden, 2, 36);
@@ -438,7 +455,7 @@ static void test_golden_login(void **state)
 	rnbd_encode_grant(&reply, &(struct rnbd_grant) {
 		.status = RNBD_ST_BUSY, .retry_ms = 0x51525354, .max_io = 4096,
 	});
-	assert_memory_equal(&reply, golden, 48);
+	assert_memory_equal(&reply, golden, 96);
 
 	unit_put(golden, 8, 0x0102030405060708ull);
 	unit_put(golden + 8, 4, 0x11121314);
@@ -482,7 +499,12 @@ static void test_golden_discover(void **state)
 
 static void test_golden_auth(void **state)
 {
-	u8 nonce[32], mac[32], golden[64];
+	const struct rnbd_join_info joined = { .mac = { 0x33, 0x34 } };
+	const struct rnbd_join_info refused = {
+		.status = RNBD_ST_BUSY, .retry_ms = 0x01020304, .mac = { 0x33 },
+	};
+	u8 nonce[32], mac[32], uuid[16], golden[64];
+	struct rnbd_ctl_join_reply reply;
 	struct rnbd_ctl_challenge challenge;
 	struct rnbd_ctl_proof proof;
 
@@ -493,14 +515,27 @@ static void test_golden_auth(void **state)
 	memset(mac, 0x22, sizeof(mac));
 
 	memset(golden, 0x11, 32);
-	rnbd_encode_challenge(&challenge, nonce);
-	assert_memory_equal(&challenge, golden, 32);
+	memset(uuid, 0x44, sizeof(uuid));
+	memset(golden + 32, 0x44, 16);
+	rnbd_encode_challenge(&challenge, nonce, uuid);
+	assert_memory_equal(&challenge, golden, 48);
 	memset(golden + 32, 0x22, 32);
 	rnbd_encode_proof(&proof, nonce, mac);
 	assert_memory_equal(&proof, golden, 64);
 	memset(golden, 0, 32);
 	rnbd_encode_proof(&proof, NULL, mac);
 	assert_memory_equal(&proof, golden, 64);
+
+	memset(&reply, 0xee, sizeof(reply));
+	memset(golden, 0, sizeof(golden));
+	memcpy(golden + 8, "\x33\x34", 2);
+	rnbd_encode_join_reply(&reply, &joined);
+	assert_memory_equal(&reply, golden, 40);
+	memset(golden, 0, sizeof(golden));
+	unit_put(golden, 2, 36);
+	unit_put(golden + 4, 4, 0x01020304);
+	rnbd_encode_join_reply(&reply, &refused);
+	assert_memory_equal(&reply, golden, 40);
 }
 
 int main(void)

@@ -33,6 +33,10 @@ static void draw_grant(struct rnbd_grant *grant)
 	grant->nr_segments = (grant->pool_units + grant->segment_units - 1) /
 			     grant->segment_units;
 	grant->keepalive_ms = 100 + below(59901);
+	draw_bytes(grant->target_uuid, sizeof(grant->target_uuid));
+	grant->target_uuid[0] |= 1;
+	if (one_in(2))
+		draw_bytes(grant->join_key, sizeof(grant->join_key));
 	if (grant->features & RNBD_FEATURE_INLINE) {
 		grant->inline_read = draw_number();
 		grant->inline_read = min(grant->inline_read, asked->inline_read);
@@ -70,11 +74,24 @@ static u32 build_segment(void *body)
 
 static u32 build_challenge(void *body)
 {
-	u8 nonce[32];
+	u8 nonce[32], uuid[16];
 
 	draw_bytes(nonce, sizeof(nonce));
-	rnbd_encode_challenge(body, nonce);
+	draw_bytes(uuid, sizeof(uuid));
+	uuid[0] |= 1;
+	rnbd_encode_challenge(body, nonce, uuid);
 	return sizeof(struct rnbd_ctl_challenge);
+}
+
+static u32 build_join_reply(void *body)
+{
+	struct rnbd_join_info info = { .status = one_in(2) ? 0 : draw_refusal() };
+
+	if (info.status == RNBD_ST_BUSY || info.status == RNBD_ST_LIMIT)
+		info.retry_ms = draw_number();
+	draw_bytes(info.mac, sizeof(info.mac));
+	rnbd_encode_join_reply(body, &info);
+	return sizeof(struct rnbd_ctl_join_reply);
 }
 
 static u32 build_proof(void *body)
@@ -126,12 +143,14 @@ u32 build_login_body(u16 type, void *body)
 		return build_challenge(body);
 	case RNBD_CTL_PROOF:
 		return build_proof(body);
+	case RNBD_CTL_JOIN_REPLY:
+		return build_join_reply(body);
 	case RNBD_CTL_EXPORT:
 		return build_export(body);
 	case RNBD_CTL_LIST_END:
 		return build_list_end(body);
 	default:
-		/* RNBD_CTL_LIST */
+		/* RNBD_CTL_LIST, RNBD_CTL_JOIN */
 		return 0;
 	}
 }

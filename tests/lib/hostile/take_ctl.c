@@ -10,7 +10,7 @@ u64 ctl_bodies_accepted[RNBD_CTL_SEGMENT + 1];
 
 bool ctl_known(u16 type)
 {
-	return type && type <= RNBD_CTL_SEGMENT && type != 3 && type != 4;
+	return type && type <= RNBD_CTL_SEGMENT;
 }
 
 void check_body(const struct rnbd_ctl_entry *entry, const void *again, u32 bytes)
@@ -36,6 +36,8 @@ static enum rnbd_proto_err take_body(const struct rnbd_ctl_entry *entry)
 	switch (entry->type) {
 	case 1:
 	case 2:
+	case 3:
+	case 4:
 	case 5:
 	case 6:
 	case 18:

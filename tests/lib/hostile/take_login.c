@@ -27,6 +27,7 @@ static void check_grant(const struct rnbd_grant *grant)
 	/* whatever the block of an export is */
 	assert_true(grant->max_io % 4096 == 0);
 	assert_int_equal(grant->retry_ms, 0);
+	assert_false(is_zero(grant->target_uuid, 16));
 	assert_in_range(grant->pool_units, 1, RNBD_POOL_UNITS_MAX);
 	assert_true(grant->pool_units * 4096ull <= asked->pool_bytes);
 	assert_in_range(grant->nr_segments, 1, 16384);
@@ -136,18 +137,21 @@ static enum rnbd_proto_err take_segment(const struct rnbd_ctl_entry *entry)
 
 static enum rnbd_proto_err take_challenge(const struct rnbd_ctl_entry *entry)
 {
-	u8 nonce[32], untouched[32];
+	u8 nonce[32], uuid[16], untouched[32];
 	struct rnbd_ctl_challenge again;
 	enum rnbd_proto_err fault;
 
 	memset(untouched, 0xa5, sizeof(untouched));
 	memcpy(nonce, untouched, sizeof(nonce));
-	fault = rnbd_decode_challenge(entry, nonce);
+	memcpy(uuid, untouched, sizeof(uuid));
+	fault = rnbd_decode_challenge(entry, nonce, uuid);
 	if (fault) {
 		assert_memory_equal(nonce, untouched, sizeof(nonce));
+		assert_memory_equal(uuid, untouched, sizeof(uuid));
 		return fault;
 	}
-	rnbd_encode_challenge(&again, nonce);
+	assert_false(is_zero(uuid, sizeof(uuid)));
+	rnbd_encode_challenge(&again, nonce, uuid);
 	check_body(entry, &again, sizeof(again));
 	return RNBD_PERR_NONE;
 }
@@ -172,6 +176,36 @@ static enum rnbd_proto_err take_proof(const struct rnbd_ctl_entry *entry)
 	return RNBD_PERR_NONE;
 }
 
+static enum rnbd_proto_err take_join_reply(const struct rnbd_ctl_entry *entry)
+{
+	struct rnbd_join_info info, untouched;
+	struct rnbd_ctl_join_reply again;
+	enum rnbd_proto_err fault;
+
+	memset(&untouched, 0xa5, sizeof(untouched));
+	info = untouched;
+	fault = rnbd_decode_join_reply(entry, &info);
+	if (fault) {
+		assert_memory_equal(&info, &untouched, sizeof(info));
+		return fault;
+	}
+	assert_true(status_known(info.status));
+	assert_true(!info.retry_ms || info.status == 36 || info.status == 38);
+	assert_true(!info.status || is_zero(info.mac, sizeof(info.mac)));
+	rnbd_encode_join_reply(&again, &info);
+	check_body(entry, &again, sizeof(again));
+	return RNBD_PERR_NONE;
+}
+
+static enum rnbd_proto_err take_join(const struct rnbd_ctl_entry *entry)
+{
+	enum rnbd_proto_err fault = rnbd_ctl_no_body(entry);
+
+	if (!fault)
+		check_body(entry, NULL, 0);
+	return fault;
+}
+
 enum rnbd_proto_err take_login_body(const struct rnbd_ctl_entry *entry)
 {
 	switch (entry->type) {
@@ -179,6 +213,10 @@ enum rnbd_proto_err take_login_body(const struct rnbd_ctl_entry *entry)
 		return take_login(entry);
 	case 2:
 		return take_grant(entry);
+	case 3:
+		return take_join(entry);
+	case 4:
+		return take_join_reply(entry);
 	case 5:
 		return take_challenge(entry);
 	case 6:

@@ -83,5 +83,6 @@ void client_request_cases(struct results *results);
 void client_frame_cases(struct results *results);
 void client_rdma_cases(struct results *results);
 void client_auth_cases(struct results *results);
+void client_join_cases(struct results *results);
 
 #endif /* PEER_CLIENT_H */

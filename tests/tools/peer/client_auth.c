@@ -71,6 +71,7 @@ static bool challenged(struct proven *p)
 	if (!memcmp(challenge.nonce, zero, sizeof(zero)))
 		return amiss("an odd challenge");
 	memcpy(p->text.target_nonce, challenge.nonce, sizeof(challenge.nonce));
+	memcpy(p->text.target_uuid, challenge.target_uuid, sizeof(challenge.target_uuid));
 	return true;
 }
 
@@ -108,10 +109,14 @@ static bool admitted(struct proven *p)
 	auth_mac(&p->text, RNBD_LABEL_TARGET, mac);
 	if (memcmp(proof.mac, mac, sizeof(mac)) || memcmp(proof.nonce, zero, sizeof(zero)))
 		return amiss("the proof of the target is wrong");
-	return (ctl_await(&p->c, RNBD_CTL_LOGIN_REPLY, &entry, LOGIN_MS) &&
-		login_granted(&p->c, &p->text.login, &entry) &&
-		attach(&p->c, p->export)) ||
-	       amiss("not let in: %u", p->c.grant.status);
+	if (!ctl_await(&p->c, RNBD_CTL_LOGIN_REPLY, &entry, LOGIN_MS) ||
+	    !login_granted(&p->c, &p->text.login, &entry) || !attach(&p->c, p->export))
+		return amiss("not let in: %u", p->c.grant.status);
+	if (memcmp(p->c.grant.r.join_key, zero, sizeof(zero)))
+		amiss("the key of the session is sent although it can be computed");
+	if (memcmp(p->c.grant.r.target_uuid, p->text.target_uuid, 16))
+		amiss("the target has another UUID than in its challenge");
+	return true;
 }
 
 static bool admit(struct proven *p)
@@ -291,40 +296,34 @@ static void epoch_unproven(void)
 	conn_close(&a.c);
 }
 
-/* Queue 1 with a wrong token, the host id, the right one, and that once more. */
-static void tokens(void)
+/* Queue 1 with the key of no secret, which is zero, and with the right one. */
+static void joins(void)
 {
+	static const uint8_t zero[RNBD_MAC_SIZE];
 	static struct proven a;
 	struct request req;
-	struct conn c, q;
-	uint8_t mac[32];
-	int status, i;
+	struct conn c, q = { };
+	uint8_t key[32];
+	int status;
 
 	prepare(&a, 1);
 	if (!admit(&a))
 		goto close;
+	auth_mac(&a.text, RNBD_LABEL_KEY, key);
 	req = a.req;
 	request_conn(&req, 1, 1);
-	a.text.queue = req.cm;
-	memset(a.text.queue.host_id, 0, sizeof(a.text.queue.host_id));
-	auth_mac(&a.text, RNBD_LABEL_QUEUE, mac);
-	for (i = 0; i < 3; i++) {
-		if (i)
-			memcpy(req.cm.host_id, mac, sizeof(req.cm.host_id));
-		if (i == 1)
-			req.cm.host_id[15] ^= 1;
-		status = conn_open(i < 2 ? &c : &q, &req);
-		if (i < 2) {
-			if (status != RNBD_ST_NO_SESSION)
-				amiss("token %d: status %d", i, status);
-			conn_close(&c);
-		} else if (status) {
-			amiss("the right token: status %d", status);
-		}
-	}
+	status = conn_open(&c, &req) ?: join(&c, &req, zero);
+	if (status != RNBD_ST_AUTH)
+		amiss("a key of zeros: status %d", status);
+	conn_close(&c);
+	still_there(&a);
+	status = conn_open(&q, &req) ?: join(&q, &req, key);
+	if (status)
+		amiss("the right key: status %d", status);
+	request_conn(&req, 1, 2);
 	status = conn_open(&c, &req);
-	if (!status || status == NEVER)
-		amiss("the token once more: status %d", status);
+	if (status != RNBD_ST_QUEUE)
+		amiss("the queue once more: status %d", status);
 	conn_close(&c);
 	still_there(&a);
 	conn_close(&q);
@@ -377,7 +376,7 @@ static void secret_changed(void)
 static const struct client_story stories[] = {
 	{ "auth-replayed", replayed },
 	{ "auth-epoch-unproven", epoch_unproven },
-	{ "auth-tokens", tokens },
+	{ "auth-joins", joins },
 	{ "auth-fresh-pool", fresh_pool },
 	{ "until-changed", secret_changed },
 };

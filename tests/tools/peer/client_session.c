@@ -94,6 +94,8 @@ bool session_start_second(struct conn *c, struct conn *first)
 	request_conn(&req, 1, 1);
 	status = conn_open(c, &req);
 	c->grant = first->grant;
+	if (!status)
+		status = join(c, &req, first->grant.r.join_key);
 	return !status || amiss("queue 1: status %d", status);
 }
 

@@ -146,6 +146,20 @@ static bool check_nothing(const struct ctl *entry)
 	return true;
 }
 
+static bool check_join_reply(const struct ctl *entry)
+{
+	static const uint8_t zero[RNBD_MAC_SIZE];
+	struct rnbd_ctl_join_reply r;
+
+	memcpy(&r, entry->body, sizeof(r));
+	if (r.reserved[0] || r.reserved[1] ||
+	    (r.retry_ms && le16toh(r.status) != RNBD_ST_BUSY &&
+	     le16toh(r.status) != RNBD_ST_LIMIT) ||
+	    (r.status && memcmp(r.mac, zero, sizeof(zero))))
+		return amiss("an odd answer to a queue, with status %u", le16toh(r.status));
+	return true;
+}
+
 static bool check_segment(const struct ctl *entry)
 {
 	struct rnbd_ctl_segment seg;
@@ -192,6 +206,10 @@ static bool check_entry(const struct conn *c, const struct ctl *entry)
 		[RNBD_CTL_LOGIN_REPLY] = {
 			OF_TARGET, sizeof(struct rnbd_ctl_login_reply), check_nothing
 		},
+		[RNBD_CTL_JOIN] = { OF_CLIENT, 0, check_nothing },
+		[RNBD_CTL_JOIN_REPLY] = {
+			OF_TARGET, sizeof(struct rnbd_ctl_join_reply), check_join_reply
+		},
 		[RNBD_CTL_CHALLENGE] = {
 			OF_TARGET, sizeof(struct rnbd_ctl_challenge), check_nothing
 		},
@@ -217,12 +235,14 @@ static bool check_entry(const struct conn *c, const struct ctl *entry)
 		},
 		[RNBD_CTL_SEGMENT] = { OF_TARGET, sizeof(struct rnbd_ctl_segment), check_segment },
 	};
-	bool query = entry->type == RNBD_CTL_QUERY || entry->type == RNBD_CTL_QUERY_REPLY;
+	bool join = entry->type == RNBD_CTL_JOIN || entry->type == RNBD_CTL_JOIN_REPLY;
+	bool any = entry->type == RNBD_CTL_QUERY || entry->type == RNBD_CTL_QUERY_REPLY ||
+		   entry->type == RNBD_CTL_CHALLENGE || entry->type == RNBD_CTL_PROOF;
 
 	if (entry->type >= ARRAY_SIZE(known) ||
 	    !(known[entry->type].of & (c->serves ? OF_CLIENT : OF_TARGET)))
 		return amiss("a control entry of type %u", entry->type);
-	if (c->queue && !query)
+	if (!any && join != !!c->queue)
 		return amiss("a control entry of type %u on queue %u", entry->type, c->queue);
 	if (entry->bytes != known[entry->type].bytes)
 		return amiss("a control entry of type %u with %u bytes", entry->type, entry->bytes);
@@ -388,4 +408,71 @@ int detach_handle(struct conn *c, uint16_t index, uint32_t generation)
 	if (!frame_send(c, &f))
 		return NEVER;
 	return await_detached(c, index, generation, id);
+}
+
+/* Ask to join a session, up to the challenge. */
+bool join_challenged(struct conn *c, const struct request *req, struct rnbd_join_text *text)
+{
+	static const uint8_t zero[RNBD_NONCE_SIZE];
+	struct rnbd_ctl_challenge challenge;
+	struct ctl entry;
+	struct frame f;
+
+	memset(text, 0, sizeof(*text));
+	text->req = req->cm;
+	frame_begin(&f, RNBD_FRAME_CONTROL, 0);
+	ctl_add(&f, RNBD_CTL_JOIN, ++c->ctl_id, 0);
+	if (!frame_send(c, &f) || !ctl_await(c, RNBD_CTL_CHALLENGE, &entry, LOGIN_MS))
+		return amiss("no challenge of a queue");
+	memcpy(&challenge, entry.body, sizeof(challenge));
+	if (!memcmp(challenge.nonce, zero, sizeof(zero)) || entry.id != c->ctl_id)
+		return amiss("an odd challenge, with id %u", entry.id);
+	memcpy(text->target_nonce, challenge.nonce, sizeof(challenge.nonce));
+	return true;
+}
+
+/* Prove the key of the session; what is sent is left in @proof. */
+bool join_send_proof(struct conn *c, const uint8_t *key, struct rnbd_join_text *text,
+		     struct rnbd_ctl_proof *proof)
+{
+	struct uuid random[2] = { random_uuid(), random_uuid() };
+	struct frame f;
+
+	memcpy(text->client_nonce, random, sizeof(random));
+	memcpy(proof->nonce, random, sizeof(random));
+	auth_join_mac(key, text, RNBD_LABEL_JOIN, proof->mac);
+	frame_begin(&f, RNBD_FRAME_CONTROL, 0);
+	memcpy(ctl_add(&f, RNBD_CTL_PROOF, c->ctl_id, sizeof(*proof)), proof, sizeof(*proof));
+	return frame_send(c, &f);
+}
+
+/* Wait for the answer to the proof. Returns its status, or NEVER. */
+int join_await(struct conn *c, const uint8_t *key, struct rnbd_join_text *text)
+{
+	struct rnbd_ctl_join_reply r;
+	uint8_t mac[RNBD_MAC_SIZE];
+	struct ctl entry;
+
+	if (!ctl_await(c, RNBD_CTL_JOIN_REPLY, &entry, LOGIN_MS))
+		return NEVER;
+	memcpy(&r, entry.body, sizeof(r));
+	if (r.status) {
+		counter_due_refusal(le16toh(r.status));
+		return le16toh(r.status);
+	}
+	auth_join_mac(key, text, RNBD_LABEL_JOINED, mac);
+	if (memcmp(mac, r.mac, sizeof(mac)))
+		amiss("the target does not prove that it knows the key of the session");
+	return 0;
+}
+
+/* Join a session as is lawful. Returns the status of the answer, or NEVER. */
+int join(struct conn *c, const struct request *req, const uint8_t *key)
+{
+	struct rnbd_join_text text;
+	struct rnbd_ctl_proof proof;
+
+	if (!join_challenged(c, req, &text) || !join_send_proof(c, key, &text, &proof))
+		return NEVER;
+	return join_await(c, key, &text);
 }

@@ -139,7 +139,10 @@ void login_fill(struct rnbd_ctl_login *l)
 static bool check_grant(const struct rnbd_ctl_login *l, const struct grant *g, uint32_t nr)
 {
 	uint32_t per_segment = le32toh(g->r.segment_units), left = le32toh(g->r.pool_units), i;
+	static const uint8_t zero[16];
 
+	if (!memcmp(g->r.target_uuid, zero, sizeof(zero)))
+		return amiss("a grant of a target without a UUID");
 	if (g->r.reserved || g->r.retry_ms ||
 	    le64toh(g->r.features) & ~le64toh(l->features))
 		return amiss("a grant with bits that were not wished");

@@ -29,6 +29,8 @@
 #define HANDLE_INDEX		0
 #define HANDLE_GENERATION	1
 
+#define TARGET_UUID		3	/* first byte of that of our target; the others are zero */
+
 #define HDR_BYTES		((uint32_t)sizeof(struct rnbd_frame_hdr))
 #define MAX_SEGMENTS		64
 #define DATA_BYTES		(3u << 20)	/* memory of a connection for RDMA */
@@ -136,7 +138,7 @@ struct patch {
 #define TYPE	"unexpected frame type"
 #define MAGIC	"the peer does not speak this protocol"
 #define VERSION	"unknown protocol version"
-#define IDENTITY "host or session id is missing"
+#define IDENTITY "id of a host, session or target is missing or wrong"
 #define SHORT	"message too short"
 #define LONG	"unexpected bytes at the end of the message"
 #define RESERVED "reserved bytes are not zero"
@@ -252,6 +254,11 @@ void attach_add(struct frame *f, const struct rnbd_ctl_attach *a, uint32_t id);
 int await_attach(struct conn *c, const struct rnbd_ctl_attach *a, uint32_t id);
 int attach_handle(struct conn *c, uint16_t index, uint32_t generation, const char *export);
 bool attach(struct conn *c, const char *export);
+bool join_challenged(struct conn *c, const struct request *req, struct rnbd_join_text *text);
+bool join_send_proof(struct conn *c, const uint8_t *key, struct rnbd_join_text *text,
+		     struct rnbd_ctl_proof *proof);
+int join_await(struct conn *c, const uint8_t *key, struct rnbd_join_text *text);
+int join(struct conn *c, const struct request *req, const uint8_t *key);
 void detach_add(struct frame *f, uint16_t index, uint32_t generation, uint32_t id);
 int await_detached(struct conn *c, uint16_t index, uint32_t generation, uint32_t id);
 int detach_handle(struct conn *c, uint16_t index, uint32_t generation);
@@ -274,6 +281,8 @@ extern bool has_secret;
 
 void auth_read_secret(const char *file);
 void auth_mac(struct rnbd_auth_text *text, const char *label, uint8_t *mac);
+void auth_join_mac(const uint8_t *key, struct rnbd_join_text *text, const char *label,
+		   uint8_t *mac);
 
 /* target_auth.c: the target's side of a proof, and what may be wrong with it */
 enum proof { RIGHT, FLIPPED, EMPTY, REFLECTED, ECHOED, REPLAYED };

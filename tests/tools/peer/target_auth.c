@@ -32,6 +32,8 @@ void target_auth_challenge(struct frame *f)
 
 	memcpy(text.target_nonce, random, sizeof(random));
 	memcpy(challenge.nonce, random, sizeof(random));
+	challenge.target_uuid[0] = TARGET_UUID;
+	memcpy(text.target_uuid, challenge.target_uuid, sizeof(text.target_uuid));
 	frame_begin(f, RNBD_FRAME_CONTROL, 0);
 	memcpy(ctl_add(f, RNBD_CTL_CHALLENGE, 0, sizeof(challenge)), &challenge,
 	       sizeof(challenge));

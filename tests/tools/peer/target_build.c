@@ -17,6 +17,7 @@ void target_build_grant(struct frame *f)
 		.segment_units = htole32(SEGMENT_UNITS),
 		.nr_segments = htole32(2),
 		.keepalive_ms = htole32(RNBD_KEEPALIVE_MS_MAX),
+		.target_uuid = { TARGET_UUID },
 	};
 	uint32_t i;
 
@@ -174,6 +175,10 @@ void target_build(struct frame *f, enum base which)
 	case REQUEST:
 		frame_begin(f, RNBD_FRAME_REQUEST, 1);
 		frame_add(f, sizeof(struct rnbd_req_entry));
+		break;
+	case JOINED:
+		frame_begin(f, RNBD_FRAME_CONTROL, 0);
+		ctl_add(f, RNBD_CTL_JOIN_REPLY, 0, sizeof(struct rnbd_ctl_join_reply));
 		break;
 	case QUERY:
 		frame_begin(f, RNBD_FRAME_CONTROL, 0);

@@ -8,7 +8,7 @@
 #define A(field, value)		PATCH(0, struct rnbd_cm_rep, field, ABSOLUTE, value)
 #define J(field, value)		PATCH(0, struct rnbd_cm_rej, field, ABSOLUTE, value)
 #define G(field, value)		PATCH(24, struct rnbd_ctl_login_reply, field, ABSOLUTE, value)
-#define S(nr, field, value)	PATCH(80 + 32 * (nr), struct rnbd_ctl_segment, field, ABSOLUTE, value)
+#define S(nr, field, value)	PATCH(128 + 32 * (nr), struct rnbd_ctl_segment, field, ABSOLUTE, value)
 #define R(field, value)		PATCH(16, struct rnbd_reply_entry, field, ABSOLUTE, value)
 #define R_TAG(value)		PATCH(16, struct rnbd_reply_entry, tag, TAG_SENT, value)
 #define K(field, value)		PATCH(16, struct rnbd_ctl, field, ABSOLUTE, value)
@@ -71,7 +71,7 @@ const struct target_case target_table[] = {
 	{ "head-credits", AT_LOGIN, LOGIN_REPLY, CREDITS, { H(credits, 65535) } },
 	{ "head-count-0", AT_LOGIN, LOGIN_REPLY, COUNT, { H(nr_entries, 0) } },
 	{ "head-count-65535", AT_LOGIN, LOGIN_REPLY, SHORT, { H(nr_entries, 65535) } },
-	{ "head-cut", AT_LOGIN, LOGIN_REPLY, SHORT, .more = -130 },
+	{ "head-cut", AT_LOGIN, LOGIN_REPLY, SHORT, .more = -178 },
 	{ "head-empty", AT_LOGIN, CREDIT, SHORT, .more = -16 },
 	{ "frame-oversized", AT_LOGIN, LOGIN_REPLY, "", .more = OVERSIZED },
 	{ "immediate", AT_LOGIN, LOGIN_REPLY, KIND, .also = IMMEDIATE },
@@ -95,7 +95,9 @@ const struct target_case target_table[] = {
 	{ "login-refused-and-more", AT_LOGIN, LOGIN_REPLY, RESERVED, { G(status, RNBD_ST_LIMIT) } },
 	{ "login-reserved", AT_LOGIN, LOGIN_REPLY, RESERVED, { G(reserved, 1) } },
 	{ "login-retry", AT_LOGIN, LOGIN_REPLY, RESERVED, { G(retry_ms, 1) } },
-	{ "login-body-cut", AT_LOGIN, DENIAL, SHORT, { K(length, 48) }, .more = -8 },
+	{ "login-body-cut", AT_LOGIN, DENIAL, SHORT, { K(length, 96) }, .more = -8 },
+	{ "login-uuid-0", AT_LOGIN, LOGIN_REPLY, IDENTITY, { G(target_uuid, 0) } },
+	{ "login-join-reply", AT_LOGIN, JOINED, TYPE },
 	{ "login-queues-0", AT_LOGIN, LOGIN_REPLY, GEOMETRY, { G(nr_queues, 0) } },
 	{ "login-queues-1025", AT_LOGIN, LOGIN_REPLY, GEOMETRY, { G(nr_queues, 1025) } },
 	{ "login-depth-0", AT_LOGIN, LOGIN_REPLY, GEOMETRY, { G(queue_depth, 0) } },
@@ -237,7 +239,9 @@ const struct target_case target_table[] = {
 	{ "challenge-twice", AT_LOGIN, CHALLENGE, TYPE, .also = TWICE, .secret = true },
 	{ "challenge-eager", AT_LOGIN, CHALLENGE, "", .also = EAGER, .secret = true },
 	{ "challenge-body-unknown", AT_LOGIN, CHALLENGE, RESERVED,
-	  { K(length, 8 + 32 + 8), { 24 + 32, 1, ABSOLUTE, 1 } }, .more = 8, .secret = true },
+	  { K(length, 8 + 48 + 8), { 24 + 48, 1, ABSOLUTE, 1 } }, .more = 8, .secret = true },
+	{ "challenge-uuid-0", AT_LOGIN, CHALLENGE, IDENTITY, { { 24 + 32, 16, ABSOLUTE, 0 } },
+	  .secret = true },
 	{ "challenge-short", AT_LOGIN, CHALLENGE, SHORT, .more = -1, .secret = true },
 	{ "challenge-long", AT_LOGIN, CHALLENGE, LONG, .more = 1, .secret = true },
 	{ "proof-unasked", AT_LOGIN, PROOF, TYPE, .secret = true },
@@ -255,6 +259,10 @@ const struct target_case target_table[] = {
 	{ "proof-twice", AT_PROVEN, PROOF, TYPE, .secret = true },
 	{ "proven-challenge", AT_PROVEN, CHALLENGE, TYPE, .secret = true },
 	{ "proven-status", AT_PROVEN, LOGIN_REPLY, STATUS, { G(status, 9999) }, .secret = true },
+	{ "proven-uuid-of-another", AT_PROVEN, LOGIN_REPLY, IDENTITY, { G(target_uuid[0], 9) },
+	  .secret = true },
+	{ "proven-join-key", AT_PROVEN, LOGIN_REPLY, RESERVED, { G(join_key[0], 1) },
+	  .secret = true },
 	{ "proven-live-proof", AT_LIVE, PROOF, TYPE, .secret = true },
 	/* a disk that is there */
 	{ "live-hang-up", AT_LIVE, .why = CLOSED, .also = HANG_UP },

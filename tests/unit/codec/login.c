@@ -89,26 +89,81 @@ static void test_login(void **state)
 
 static void test_challenge(void **state)
 {
-	u8 nonce[32], out[32], body[40];
+	u8 nonce[32], uuid[16] = { [15] = 1 }, out[32], uuid_out[16], body[56];
 	u32 i;
 
 	(void)state;
 	for (i = 0; i < 32; i++)
 		nonce[i] = 0x80 + i;
 	memset(body, 0, sizeof(body));
-	rnbd_encode_challenge((void *)body, nonce);
-	assert_fault(rnbd_decode_challenge(entry_of(RNBD_CTL_CHALLENGE, body, 40), out),
+	rnbd_encode_challenge((void *)body, nonce, uuid);
+	assert_fault(rnbd_decode_challenge(entry_of(RNBD_CTL_CHALLENGE, body, 56), out, uuid_out),
 		     RNBD_PERR_NONE);
 	assert_memory_equal(out, nonce, 32);
+	assert_memory_equal(uuid_out, uuid, 16);
 
 	memset(out, 0xa5, sizeof(out));
-	body[39] = 1;
-	assert_fault(rnbd_decode_challenge(entry_of(RNBD_CTL_CHALLENGE, body, 40), out),
+	memset(uuid_out, 0xa5, sizeof(uuid_out));
+	body[55] = 1;
+	assert_fault(rnbd_decode_challenge(entry_of(RNBD_CTL_CHALLENGE, body, 56), out, uuid_out),
 		     RNBD_PERR_RESERVED);
-	assert_fault(rnbd_decode_challenge(entry_of(RNBD_CTL_CHALLENGE, body, 24), out),
+	assert_fault(rnbd_decode_challenge(entry_of(RNBD_CTL_CHALLENGE, body, 40), out, uuid_out),
 		     RNBD_PERR_SHORT);
+	body[47] = 0;
+	assert_fault(rnbd_decode_challenge(entry_of(RNBD_CTL_CHALLENGE, body, 48), out, uuid_out),
+		     RNBD_PERR_IDENTITY);
 	for (i = 0; i < 32; i++)
 		assert_int_equal(out[i], 0xa5);
+	for (i = 0; i < 16; i++)
+		assert_int_equal(uuid_out[i], 0xa5);
+}
+
+static void test_join_reply(void **state)
+{
+	static const struct patch patches[] = {
+		PATCH(rnbd_ctl_join_reply, status, 13, STATUS),
+		PATCH(rnbd_ctl_join_reply, status, 51, STATUS),
+		PATCH(rnbd_ctl_join_reply, status, RNBD_ST_AUTH, RESERVED),
+		PATCH(rnbd_ctl_join_reply, retry_ms, 1, RESERVED),
+		{ 2, 1, 1, RNBD_PERR_RESERVED },
+		{ 3, 1, 0x80, RNBD_PERR_RESERVED },
+	};
+	struct rnbd_join_info info = { .mac = { [31] = 7 } }, out, untouched;
+	u8 body[40];
+	u32 i;
+
+	(void)state;
+	memset(&untouched, 0xa5, sizeof(untouched));
+	for (i = 0; i <= ARRAY_SIZE(patches); i++) {
+		enum rnbd_proto_err fault, want = RNBD_PERR_NONE;
+
+		memset(body, 0xee, sizeof(body));
+		rnbd_encode_join_reply((void *)body, &info);
+		if (i < ARRAY_SIZE(patches)) {
+			unit_put(body + patches[i].offset, patches[i].bytes, patches[i].value);
+			want = patches[i].want;
+		}
+		out = untouched;
+		fault = rnbd_decode_join_reply(entry_of(RNBD_CTL_JOIN_REPLY, body, 40), &out);
+		assert_fault(fault, want);
+		if (fault)
+			assert_memory_equal(&out, &untouched, sizeof(out));
+	}
+	assert_int_equal(out.status, RNBD_ST_OK);
+	assert_memory_equal(out.mac, info.mac, 32);
+	assert_fault(rnbd_decode_join_reply(entry_of(RNBD_CTL_JOIN_REPLY, body, 32), &out),
+		     RNBD_PERR_SHORT);
+
+	/* a refusal has no proof, and perhaps a time */
+	info.status = RNBD_ST_LIMIT;
+	info.retry_ms = 77;
+	rnbd_encode_join_reply((void *)body, &info);
+	assert_fault(rnbd_decode_join_reply(entry_of(RNBD_CTL_JOIN_REPLY, body, 40), &out),
+		     RNBD_PERR_NONE);
+	assert_int_equal(out.status, RNBD_ST_LIMIT);
+	assert_int_equal(out.retry_ms, 77);
+	for (i = 0; i < 32; i++)
+		assert_int_equal(out.mac[i], 0);
 }
 
 static void test_proof(void **state)
@@ -154,6 +209,7 @@ int codec_login_tests(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_login),
 		cmocka_unit_test(test_challenge),
+		cmocka_unit_test(test_join_reply),
 		cmocka_unit_test(test_proof),
 	};
 

@@ -11,9 +11,10 @@ static const struct rnbd_grant granted = {
 	.pool_units = 600, .segment_units = 32, .nr_segments = 19,
 	.keepalive_ms = 3000,
 	.inline_read = 2048, .inline_write = 512,
+	.target_uuid = { 1, 2 }, .join_key = { [31] = 3 },
 };
 
-#define BYTES	48u	/* of the body of a LOGIN_REPLY */
+#define BYTES	96u	/* of the body of a LOGIN_REPLY */
 
 static enum rnbd_proto_err decode_grant(const u8 *body, struct rnbd_grant *grant)
 {
@@ -54,6 +55,8 @@ static void test_grant_round_trip(void **state)
 	assert_int_equal(out.keepalive_ms, 3000);
 	assert_int_equal(out.inline_read, 2048);
 	assert_int_equal(out.inline_write, 512);
+	assert_memory_equal(out.target_uuid, granted.target_uuid, 16);
+	assert_memory_equal(out.join_key, granted.join_key, 32);
 	assert_fault(rnbd_decode_grant(entry_of(RNBD_CTL_LOGIN_REPLY, body, BYTES - 8), &asked,
 				       &out), RNBD_PERR_SHORT);
 }
@@ -84,6 +87,10 @@ static void test_grant_patches(void **state)
 		PATCH(rnbd_ctl_login_reply, inline_write, 513, LIMITS),
 		PATCH(rnbd_ctl_login_reply, inline_write, 0xffffffff, LIMITS),
 		PATCH(rnbd_ctl_login_reply, retry_ms, 1, RESERVED),
+		/* no UUID */
+		PATCH(rnbd_ctl_login_reply, target_uuid[0], 3, NONE),
+		{ 48, 2, 0, RNBD_PERR_IDENTITY },
+		PATCH(rnbd_ctl_login_reply, join_key[31], 0, NONE),
 		PATCH(rnbd_ctl_login_reply, features, 1, NONE),
 		/* limits without the feature */
 		PATCH(rnbd_ctl_login_reply, features, 0, RESERVED),
