@@ -4,9 +4,9 @@
  *
  * Operation: A session without a disk connects queue 0 with the smallest
  * limits, sends a LIST entry and collects the exports that the target announces
- * (exports.c), up to the end of the list; then it disconnects. The session is not on the list of disks. A target
- * refuses a host that may attach nothing before the host can log in; this
- * counts as an empty list.
+ * (exports.c), up to the end of the list; then it disconnects. The session is not
+ * on the list of disks. A target refuses a host that may attach nothing before the
+ * host can log in; this counts as an empty list.
  *
  * Ownership: The caller owns the list, complete or not, and frees it.
  *

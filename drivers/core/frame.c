@@ -44,7 +44,9 @@ EXPORT_SYMBOL_GPL(rnbd_encode_frame_hdr);
 /* Does the number of entries suit the type, and how many bytes do they take? */
 static enum rnbd_proto_err rnbd_entry_bytes(u8 type, u16 nr_entries, u32 *bytes)
 {
-	if (!nr_entries != (type == RNBD_FRAME_CREDIT))
+	bool empty = type == RNBD_FRAME_CREDIT;
+
+	if (!nr_entries != empty)
 		return RNBD_PERR_COUNT;
 
 	switch (type) {

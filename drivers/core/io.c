@@ -394,6 +394,7 @@ EXPORT_SYMBOL_GPL(rnbd_encode_query);
 enum rnbd_proto_err rnbd_decode_query(const struct rnbd_ctl_entry *entry, u32 depth,
 				      struct rnbd_query_info *query)
 {
+	bool reply = entry->type == RNBD_CTL_QUERY_REPLY;
 	struct rnbd_ctl_query wire;
 	enum rnbd_proto_err perr;
 
@@ -402,8 +403,7 @@ enum rnbd_proto_err rnbd_decode_query(const struct rnbd_ctl_entry *entry, u32 de
 		return perr;
 	if (le16_to_cpu(wire.tag) >= depth)
 		return RNBD_PERR_TAG;
-	if (wire.state > RNBD_QUERY_UNKNOWN ||
-	    (entry->type == RNBD_CTL_QUERY_REPLY) == !wire.state)
+	if (wire.state > RNBD_QUERY_UNKNOWN || reply != !!wire.state)
 		return RNBD_PERR_STATUS;
 	if (!rnbd_all_zero(wire.reserved, sizeof(wire.reserved)))
 		return RNBD_PERR_RESERVED;

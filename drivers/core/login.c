@@ -182,8 +182,9 @@ static bool rnbd_grant_pool_ok(const struct rnbd_grant *grant,
  * @asked: what was requested
  * @grant: result; if its status is not RNBD_ST_OK, only retry_ms is set besides
  *
- * An accepted grant suits the pool allocator: the empty share of a queue, pool_units / nr_queues, holds a
- * request of max_io in at most RNBD_EXTENTS_MAX extents.
+ * An accepted grant suits the pool allocator: the empty share of a queue,
+ * pool_units / nr_queues, holds a request of max_io in at most RNBD_EXTENTS_MAX
+ * extents.
  *
  * Context: any.
  * Return: the first thing wrong, @grant is untouched then.

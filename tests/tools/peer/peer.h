@@ -138,7 +138,7 @@ struct patch {
 #define TYPE	"unexpected frame type"
 #define MAGIC	"the peer does not speak this protocol"
 #define VERSION	"unknown protocol version"
-#define IDENTITY "id of a host, session or target is missing or wrong"
+#define IDENTITY "id of a host, session or target is wrong"
 #define SHORT	"message too short"
 #define LONG	"unexpected bytes at the end of the message"
 #define RESERVED "reserved bytes are not zero"
