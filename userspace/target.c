@@ -24,6 +24,7 @@
 #include "parse.h"
 #include "secret_store.h"
 #include "target.h"
+#include "target_uuid.h"
 #include "target_wait.h"
 
 /* What was made, to be unmade in reverse: "d path", "l path", or "e path" of what was enabled. */
@@ -399,7 +400,9 @@ int target_enable_port(const char *dir)
 
 	if (configfs_read_u64(dir, "enable"))
 		return 0;
-	ret = configfs_write(dir, "enable", "1");
+	ret = target_uuid_restore();
+	if (!ret)
+		ret = configfs_write(dir, "enable", "1");
 	if (!ret)
 		remember('e', dir);
 	return ret;
@@ -411,7 +414,10 @@ static int set_port(const char *dir, const char *addr, uint16_t port)
 	int ret;
 
 	snprintf(number, sizeof(number), "%u", port);
-	ret = configfs_write(dir, "addr", addr);
+	/* Before a client can log in. */
+	ret = target_uuid_restore();
+	if (!ret)
+		ret = configfs_write(dir, "addr", addr);
 	if (!ret)
 		ret = configfs_write(dir, "port", number);
 	if (!ret)

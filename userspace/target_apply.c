@@ -29,6 +29,7 @@
 #include "parse.h"
 #include "secret_store.h"
 #include "target.h"
+#include "target_uuid.h"
 #include "target_wait.h"
 
 /* UUIDs in the one form that they have in a configuration */
@@ -394,7 +395,7 @@ static void apply_object(struct work *work, enum target_config_kind kind,
 int target_config_apply(const struct target_config *want, const struct strlist *late)
 {
 	struct work work = { .late = late };
-	int ret = target_config_read(&work.have);
+	int ret = target_uuid_restore() ?: target_config_read(&work.have);
 	size_t i;
 	int kind;
 

@@ -29,7 +29,6 @@
 
 #include "../core/attach.h"
 #include "../core/ctl.h"
-#include "../core/frame.h"
 #include "../core/geometry.h"
 #include "../core/names.h"
 #include "../core/ring.h"
@@ -54,20 +53,13 @@ static int rnbdc_ctl_post(struct rnbdc_queue *q, u32 epoch, const struct rnbd_ct
 {
 	struct rnbd_ring *ring = &q->ring;
 	unsigned long flags;
-	int ret = -EAGAIN;
-	void *buf;
+	int ret = -ENOTCONN;
 
 	spin_lock_irqsave(&ring->lock, flags);
-	if (!ring->live || ring->attr.epoch != epoch) {
-		ret = -ENOTCONN;
-	} else {
+	if (ring->live && ring->attr.attempt == epoch) {
 		if (ring->open)
 			rnbdc_send_frame(q);
-		if (rnbd_ring_open(ring, RNBD_FRAME_CONTROL)) {
-			buf = rnbd_ring_add(ring, sizeof(struct rnbd_ctl) + entry->bytes, 1);
-			rnbd_encode_ctl(buf, entry);
-			ret = rnbd_ring_send(ring, NULL, NULL, IB_SEND_SIGNALED);
-		}
+		ret = rnbd_ring_post_ctl(ring, entry);
 	}
 	spin_unlock_irqrestore(&ring->lock, flags);
 	return ret;
@@ -525,43 +517,27 @@ static enum rnbd_proto_err rnbdc_handle_capacity(struct rnbdc_session *sess,
 }
 
 /**
- * rnbdc_handle_control - handle a frame of control entries
- * @q: queue
- * @frame: frame of type RNBD_FRAME_CONTROL
+ * rnbdc_handle_attach - handle an entry about an attachment
+ * @q: queue 0
+ * @entry: entry of type ATTACH_REPLY, DETACHED, CLOSED or CAPACITY
  *
  * Context: completion handler of @q.
  * Return: RNBD_PERR_NONE or the protocol error.
  */
-enum rnbd_proto_err rnbdc_handle_control(struct rnbdc_queue *q, const struct rnbd_frame *frame)
+enum rnbd_proto_err rnbdc_handle_attach(struct rnbdc_queue *q, const struct rnbd_ctl_entry *entry)
 {
 	struct rnbdc_session *sess = q->sess;
-	enum rnbd_proto_err perr = RNBD_PERR_NONE;
-	struct rnbd_ctl_pos pos = { };
-	struct rnbd_ctl_entry entry;
 
-	if (q->index || sess->login.exports || sess->login.status != RNBD_ST_OK)
+	if (sess->login.exports || sess->login.status != RNBD_ST_OK)
 		return RNBD_PERR_TYPE;
-	while (!perr && pos.index < frame->nr_entries) {
-		perr = rnbd_decode_ctl(frame, &pos, &entry);
-		if (perr)
-			break;
-		switch (entry.type) {
-		case RNBD_CTL_ATTACH_REPLY:
-			perr = rnbdc_handle_attach_reply(sess, &entry);
-			break;
-		case RNBD_CTL_DETACHED:
-			perr = rnbdc_handle_detached(sess, &entry);
-			break;
-		case RNBD_CTL_CLOSED:
-			perr = rnbdc_handle_closed(sess, &entry);
-			break;
-		case RNBD_CTL_CAPACITY:
-			perr = rnbdc_handle_capacity(sess, &entry);
-			break;
-		default:
-			perr = rnbd_ctl_unknown(&entry);
-			break;
-		}
+	switch (entry->type) {
+	case RNBD_CTL_ATTACH_REPLY:
+		return rnbdc_handle_attach_reply(sess, entry);
+	case RNBD_CTL_DETACHED:
+		return rnbdc_handle_detached(sess, entry);
+	case RNBD_CTL_CLOSED:
+		return rnbdc_handle_closed(sess, entry);
+	default:
+		return rnbdc_handle_capacity(sess, entry);
 	}
-	return perr;
 }

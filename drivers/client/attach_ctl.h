@@ -9,7 +9,7 @@
 
 #include "../core/proto_err.h"
 
-struct rnbd_frame;
+struct rnbd_ctl_entry;
 struct rnbdc_disk;
 struct rnbdc_errmsg;
 struct rnbdc_queue;
@@ -22,6 +22,6 @@ void rnbdc_export_detach(struct rnbdc_disk *disk);
 void rnbdc_forget_detached(struct rnbdc_session *sess);
 void rnbdc_accept_attach(struct rnbdc_disk *disk);
 bool rnbdc_restarted(const struct rnbdc_disk *disk);
-enum rnbd_proto_err rnbdc_handle_control(struct rnbdc_queue *q, const struct rnbd_frame *frame);
+enum rnbd_proto_err rnbdc_handle_attach(struct rnbdc_queue *q, const struct rnbd_ctl_entry *entry);
 
 #endif /* RNBDC_ATTACH_CTL_H */

@@ -4,16 +4,16 @@
  *
  * Operation: If the target challenges a login, the thread that waits for the
  * reply sends the client's proof and continues to wait. The target's own proof
- * must come before it grants anything. Connection requests of further queues
- * carry a token that proves that they belong to the session. See
+ * must come before it grants anything. Further queues prove the key of the session
+ * (join.c), which is computed from the secret, or received if there is none. See
  * "Authentication" in Documentation/protocol.rst.
  *
  * Ownership: The secret is held by an HMAC transform of the session, and by nothing
  * else. An attach therefore needs no key in a kernel keyring, which a reconnect
  * would have to find again. A new secret waits in sess->auth.next_key until a login
- * begins, so that all proofs and tokens of a connection are made with one secret.
+ * begins, so that all proofs of a connection are made with one secret.
  *
- * Concurrency: Frames are handled in the completion handler of queue 0; all
+ * Concurrency: Entries are handled in the completion handler of queue 0; all
  * else is done by the thread that connects. sess->auth.step says which of the two
  * acts next, and is handed over with release and acquire. Any thread may set a
  * secret at any time: next_key is exchanged atomically.
@@ -24,11 +24,12 @@
  */
 
 #include <crypto/algapi.h>
+#include <linux/err.h>
 #include <linux/random.h>
+#include <linux/string.h>
 
 #include "../core/auth.h"
-#include "../core/cm.h"
-#include "../core/frame.h"
+#include "../core/ctl.h"
 #include "../core/login.h"
 #include "../core/mac.h"
 #include "../core/proto_err.h"
@@ -83,11 +84,12 @@ void rnbdc_auth_login(struct rnbdc_session *sess)
 		rnbd_mac_free(sess->auth.key);
 		sess->auth.key = key;
 	}
-	rnbd_auth_begin(&sess->auth.text, &sess->auth.req, &sess->login.info);
+	rnbd_auth_begin(&sess->auth.text, &sess->auth.req,
+			sess->login.exports ? NULL : &sess->login.info);
 	WRITE_ONCE(sess->auth.step, RNBDC_AUTH_NONE);
 }
 
-/* End the login: frames that follow are protocol errors. */
+/* End the login: entries that follow are protocol errors. */
 static void rnbdc_auth_failed(struct rnbdc_queue *q, const char *reason)
 {
 	WRITE_ONCE(q->sess->login.status, RNBD_ST_AUTH);
@@ -97,22 +99,23 @@ static void rnbdc_auth_failed(struct rnbdc_queue *q, const char *reason)
 
 /**
  * rnbdc_auth_handle_challenge - handle the target's challenge
- * @q: queue
- * @frame: frame of type RNBD_FRAME_CHALLENGE
+ * @q: queue 0
+ * @entry: entry of type RNBD_CTL_CHALLENGE
  *
  * Context: completion handler of @q.
  * Return: RNBD_PERR_NONE or the protocol error.
  */
 enum rnbd_proto_err rnbdc_auth_handle_challenge(struct rnbdc_queue *q,
-						const struct rnbd_frame *frame)
+						const struct rnbd_ctl_entry *entry)
 {
 	struct rnbdc_session *sess = q->sess;
 	enum rnbd_proto_err perr;
 
-	if (q->index || READ_ONCE(sess->login.status) != RNBDC_LOGIN_OPEN ||
+	if (READ_ONCE(sess->login.status) != RNBDC_LOGIN_OPEN || sess->login.granted ||
 	    READ_ONCE(sess->auth.step) != RNBDC_AUTH_NONE)
 		return RNBD_PERR_TYPE;
-	perr = rnbd_decode_challenge(frame, sess->auth.text.target_nonce);
+	perr = rnbd_decode_challenge(entry, sess->auth.text.target_nonce,
+				     sess->auth.text.target_uuid);
 	if (perr)
 		return perr;
 	if (!sess->auth.key) {
@@ -128,7 +131,7 @@ enum rnbd_proto_err rnbdc_auth_handle_challenge(struct rnbdc_queue *q,
 /**
  * rnbdc_auth_make_proof - compute the client's proof and the expected proof of the target
  * @sess: session that has been challenged
- * @mac: result, RNBD_MAC_SIZE bytes for the PROOF frame, with the nonce in sess->auth.text
+ * @mac: result, RNBD_MAC_SIZE bytes for the PROOF entry, with the nonce in sess->auth.text
  *
  * Context: the thread that connects; allocates no memory.
  * Return: 0 or the error of the crypto API.
@@ -138,12 +141,13 @@ int rnbdc_auth_make_proof(struct rnbdc_session *sess, u8 *mac)
 	int ret;
 
 	get_random_bytes(sess->auth.text.client_nonce, sizeof(sess->auth.text.client_nonce));
-	rnbd_auth_label(&sess->auth.text, RNBD_LABEL_CLIENT);
-	ret = rnbd_mac(sess->auth.key, &sess->auth.text, mac);
+	rnbd_auth_label(sess->auth.text.label, RNBD_LABEL_CLIENT);
+	ret = rnbd_mac(sess->auth.key, &sess->auth.text, sizeof(sess->auth.text), mac);
 	if (ret)
 		return ret;
-	rnbd_auth_label(&sess->auth.text, RNBD_LABEL_TARGET);
-	ret = rnbd_mac(sess->auth.key, &sess->auth.text, sess->auth.mac);
+	rnbd_auth_label(sess->auth.text.label, RNBD_LABEL_TARGET);
+	ret = rnbd_mac(sess->auth.key, &sess->auth.text, sizeof(sess->auth.text),
+		       sess->auth.mac);
 	if (ret)
 		return ret;
 	/* pairs with the acquire in rnbdc_auth_handle_proof() */
@@ -153,15 +157,16 @@ int rnbdc_auth_make_proof(struct rnbdc_session *sess, u8 *mac)
 
 /**
  * rnbdc_auth_handle_proof - check the target's proof
- * @q: queue
- * @frame: frame of type RNBD_FRAME_PROOF
+ * @q: queue 0
+ * @entry: entry of type RNBD_CTL_PROOF
  *
  * A wrong proof ends the login with -EACCES.
  *
  * Context: completion handler of @q.
  * Return: RNBD_PERR_NONE or the protocol error.
  */
-enum rnbd_proto_err rnbdc_auth_handle_proof(struct rnbdc_queue *q, const struct rnbd_frame *frame)
+enum rnbd_proto_err rnbdc_auth_handle_proof(struct rnbdc_queue *q,
+					    const struct rnbd_ctl_entry *entry)
 {
 	struct rnbdc_session *sess = q->sess;
 	u8 mac[RNBD_MAC_SIZE];
@@ -170,10 +175,10 @@ enum rnbd_proto_err rnbdc_auth_handle_proof(struct rnbdc_queue *q, const struct 
 
 	/* pairs with the release in rnbdc_auth_make_proof() */
 	auth = smp_load_acquire(&sess->auth.step);
-	if (q->index || READ_ONCE(sess->login.status) != RNBDC_LOGIN_OPEN ||
+	if (READ_ONCE(sess->login.status) != RNBDC_LOGIN_OPEN || sess->login.granted ||
 	    auth != RNBDC_AUTH_ANSWERED)
 		return RNBD_PERR_TYPE;
-	perr = rnbd_decode_proof(frame, NULL, mac);
+	perr = rnbd_decode_proof(entry, NULL, mac);
 	if (perr)
 		return perr;
 	if (crypto_memneq(mac, sess->auth.mac, sizeof(mac)))
@@ -215,23 +220,53 @@ bool rnbdc_auth_accepts_reply(struct rnbdc_queue *q, u16 status, enum rnbd_proto
 }
 
 /**
- * rnbdc_auth_token - replace the host id of a connection request by a token
- * @sess: session that is logged in
- * @req: connection request of a queue other than 0
+ * rnbdc_auth_make_key - make the key of the session, which further queues prove
+ * @sess: session whose login was granted
  *
- * The token proves that the queue belongs to the session.
- *
- * Context: the thread that connects; allocates no memory.
- * Return: 0 or the error of the crypto API.
+ * Context: the thread that connects; may sleep, and load a module at the first login.
+ * Return: 0, -ENOMEM or the error of the crypto API.
  */
-int rnbdc_auth_token(struct rnbdc_session *sess, struct rnbd_conn_req *req)
+int rnbdc_auth_make_key(struct rnbdc_session *sess)
 {
-	u8 mac[RNBD_MAC_SIZE];
+	struct crypto_shash *key;
+	u8 bytes[RNBD_MAC_SIZE];
 	int ret;
 
-	rnbd_auth_queue(&sess->auth.text, req);
-	ret = rnbd_mac(sess->auth.key, &sess->auth.text, mac);
-	if (!ret)
-		memcpy(req->host_id, mac, sizeof(req->host_id));
-	return ret;
+	if (sess->auth.key) {
+		rnbd_auth_label(sess->auth.text.label, RNBD_LABEL_KEY);
+		ret = rnbd_mac(sess->auth.key, &sess->auth.text, sizeof(sess->auth.text), bytes);
+		if (ret)
+			return ret;
+	} else {
+		memcpy(bytes, sess->login.offer.join_key, sizeof(bytes));
+	}
+	key = rnbd_mac_alloc(bytes);
+	memzero_explicit(bytes, sizeof(bytes));
+	memzero_explicit(sess->login.offer.join_key, sizeof(sess->login.offer.join_key));
+	if (IS_ERR(key))
+		return PTR_ERR(key);
+	rnbd_mac_free(sess->auth.session_key);
+	sess->auth.session_key = key;
+	return 0;
+}
+
+/**
+ * rnbdc_auth_accepts_grant - check what a granted login says about the target and the key
+ * @sess: session whose login is open
+ * @grant: decoded reply with the status RNBD_ST_OK
+ *
+ * Context: completion handler of queue 0.
+ * Return: RNBD_PERR_NONE, or the protocol error of a reply that differs from the challenge.
+ */
+enum rnbd_proto_err rnbdc_auth_accepts_grant(const struct rnbdc_session *sess,
+					     const struct rnbd_grant *grant)
+{
+	if (!sess->auth.key)
+		return RNBD_PERR_NONE;
+	if (memcmp(grant->target_uuid, sess->auth.text.target_uuid, sizeof(grant->target_uuid)))
+		return RNBD_PERR_IDENTITY;
+	/* The key of the session is computed and must not be transmitted. */
+	if (memchr_inv(grant->join_key, 0, sizeof(grant->join_key)))
+		return RNBD_PERR_RESERVED;
+	return RNBD_PERR_NONE;
 }

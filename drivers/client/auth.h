@@ -9,8 +9,8 @@
 
 #include "../core/proto_err.h"
 
-struct rnbd_conn_req;
-struct rnbd_frame;
+struct rnbd_ctl_entry;
+struct rnbd_grant;
 struct rnbdc_errmsg;
 struct rnbdc_queue;
 struct rnbdc_session;
@@ -19,10 +19,13 @@ int rnbdc_auth_set_secret(struct rnbdc_session *sess, const u8 *secret,
 			  struct rnbdc_errmsg *errmsg);
 void rnbdc_auth_login(struct rnbdc_session *sess);
 enum rnbd_proto_err rnbdc_auth_handle_challenge(struct rnbdc_queue *q,
-						const struct rnbd_frame *frame);
+						const struct rnbd_ctl_entry *entry);
 int rnbdc_auth_make_proof(struct rnbdc_session *sess, u8 *mac);
-enum rnbd_proto_err rnbdc_auth_handle_proof(struct rnbdc_queue *q, const struct rnbd_frame *frame);
+enum rnbd_proto_err rnbdc_auth_handle_proof(struct rnbdc_queue *q,
+					    const struct rnbd_ctl_entry *entry);
 bool rnbdc_auth_accepts_reply(struct rnbdc_queue *q, u16 status, enum rnbd_proto_err *perr);
-int rnbdc_auth_token(struct rnbdc_session *sess, struct rnbd_conn_req *req);
+int rnbdc_auth_make_key(struct rnbdc_session *sess);
+enum rnbd_proto_err rnbdc_auth_accepts_grant(const struct rnbdc_session *sess,
+					     const struct rnbd_grant *grant);
 
 #endif /* RNBDC_AUTH_H */

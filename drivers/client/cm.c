@@ -54,16 +54,18 @@ static bool rnbdc_cm_stale(const struct rnbdc_queue *q, const struct rdma_cm_eve
 static int rnbdc_cm_refused(struct rnbdc_queue *q, const void *data, u8 len)
 {
 	enum rnbd_proto_err perr;
-	u16 version;
+	struct rnbd_refusal info;
 
 	/* BUSY also covers a connection that the target accepted and then closed. */
-	perr = rnbd_decode_cm_rej(data, len, &version, &q->cm_status);
+	perr = rnbd_decode_cm_rej(data, len, &info);
 	if (perr) {
 		rnbdc_count_proto_err(q->sess, perr);
 		q->cm_reason = "the target's refusal makes no sense";
 		return -EPROTO;
 	}
-	if (!version)
+	q->cm_status = info.status;
+	q->sess->login.retry_ms = info.retry_ms;
+	if (!info.version)
 		q->cm_reason = "the target gave up the connection (see the target's kernel log)";
 	else if (q->cm_status == RNBD_ST_VERSION)
 		q->cm_reason = "the target speaks another protocol version";
@@ -94,7 +96,7 @@ static void rnbdc_cm_established(struct rnbdc_queue *q, struct rdma_cm_event *ev
 	struct rnbdc_session *sess = q->sess;
 	struct rnbd_conn_req asked = {
 		.slot_size = sess->opt.slot_size,
-		.epoch = sess->epoch,
+		.attempt = q->attempt,
 	};
 	enum rnbd_proto_err perr;
 	u16 slots;
@@ -201,16 +203,19 @@ void rnbdc_keepalive(struct rnbdc_session *sess, u32 nr, u32 interval_ms)
 static long rnbdc_cm_wait_step(struct rnbdc_queue *q, long left)
 {
 	struct rnbdc_session *sess = q->sess;
-	u32 connected = q->index, interval_ms = sess->login.offer.keepalive_ms;
+	/* pairs with the release in rnbdc_handle_login_reply() */
+	bool granted = smp_load_acquire(&sess->login.granted);
+	u32 connected = q->index;
+	u32 interval_ms = granted ? sess->login.offer.keepalive_ms : RNBD_LOGIN_KEEPALIVE_MS;
 	long nap = left, ret;
 
-	if (READ_ONCE(sess->login.status) == RNBDC_LOGIN_OPEN) {
+	if (READ_ONCE(sess->login.status) == RNBDC_LOGIN_OPEN)
 		connected = 1;
-		interval_ms = RNBD_LOGIN_KEEPALIVE_MS;
-	}
 	if (connected)
 		nap = min_t(long, left, msecs_to_jiffies(interval_ms) / 2 + 1);
-	ret = wait_event_idle_timeout(sess->wait, rnbdc_cm_wait_done(q), nap);
+	/* The reply to the login begins the granted interval, which may be shorter. */
+	ret = wait_event_idle_timeout(sess->wait, rnbdc_cm_wait_done(q) ||
+				      READ_ONCE(sess->login.granted) != granted, nap);
 	if (connected)
 		rnbdc_keepalive(sess, connected, interval_ms);
 	return nap - ret;

@@ -4,10 +4,10 @@
  *
  * Operation: Queue 0 is connected first. Its connection request names host,
  * session and epoch; its first frame is the login (login.c), whose reply grants
- * queues, depth, limits and the pool. Then the other queues are connected and
+ * queues, depth, limits and the pool. Then the other queues are connected, prove the
+ * key of the session (join.c), and
  * the pool is divided among them. The calling thread does all this step by step
- * and waits for each event with a deadline (cm.c). This file also dispatches
- * the frames of a queue by their type.
+ * and waits for each event with a deadline (cm.c).
  *
  * Ownership: cm_id, ring, pool map and staging belong to the queue, the
  * protection domain and the list of segments to the session. All of them exist
@@ -43,20 +43,18 @@
 #include "../core/quirks.h"
 #include "../core/ring.h"
 #include "../core/ring_setup.h"
-#include "attach_ctl.h"
-#include "auth.h"
 #include "bounce.h"
 #include "cm.h"
 #include "complete.h"
 #include "connect.h"
+#include "control.h"
 #include "errmsg.h"
-#include "exports.h"
 #include "inject.h"
+#include "join.h"
 #include "login.h"
 #include "queue.h"
 #include "queue_alloc.h"
 #include "session.h"
-#include "slow.h"
 #include "state.h"
 
 /* Whether the session was live before. */
@@ -69,23 +67,12 @@ static enum rnbd_proto_err rnbdc_queue_frame(struct rnbd_ring *ring,
 					     struct rnbd_frame *frame)
 {
 	struct rnbdc_queue *q = container_of(ring, struct rnbdc_queue, ring);
-	enum rnbd_proto_err perr = RNBD_PERR_TYPE;
 
 	if (frame->type == RNBD_FRAME_REPLY && READ_ONCE(q->used))
 		return rnbdc_handle_replies(q, frame);
-	if (frame->type == RNBD_FRAME_LOGIN_REPLY)
-		rnbdc_handle_login_reply(q, frame, &perr);
-	else if (frame->type == RNBD_FRAME_CONTROL)
-		perr = rnbdc_handle_control(q, frame);
-	else if (frame->type == RNBD_FRAME_QUERY)
-		perr = rnbdc_handle_query(q, frame);
-	else if (frame->type == RNBD_FRAME_DISCOVER_REPLY)
-		rnbdc_handle_discover_reply(q, frame, &perr);
-	else if (frame->type == RNBD_FRAME_CHALLENGE)
-		perr = rnbdc_auth_handle_challenge(q, frame);
-	else if (frame->type == RNBD_FRAME_PROOF)
-		perr = rnbdc_auth_handle_proof(q, frame);
-	return perr;
+	if (frame->type == RNBD_FRAME_CONTROL)
+		return rnbdc_handle_control(q, frame);
+	return RNBD_PERR_TYPE;
 }
 
 static void rnbdc_queue_failed(struct rnbd_ring *ring, const char *reason)
@@ -185,7 +172,7 @@ static int rnbdc_connect_queue(struct rnbdc_session *sess, u32 index,
 {
 	struct rnbdc_queue *q = sess->queues[index];
 	struct rnbd_conn_req req = {
-		.queue = index,
+		.conn = index,
 		.ring_slots = sess->opt.ring_slots,
 		.slot_size = sess->opt.slot_size,
 		.epoch = sess->epoch,
@@ -198,6 +185,9 @@ static int rnbdc_connect_queue(struct rnbdc_session *sess, u32 index,
 	u32 left = 0;
 	int ret;
 
+	/* Connection 0 begins an epoch with its attempt; no number is used twice. */
+	q->attempt = index ? ++sess->attempt : sess->epoch;
+	req.attempt = q->attempt;
 	WRITE_ONCE(q->established, false);
 	cm_id = rdma_create_id(&init_net, rnbdc_cm_event, q, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(cm_id))
@@ -235,7 +225,7 @@ static int rnbdc_connect_queue(struct rnbdc_session *sess, u32 index,
 		.ops = &rnbdc_queue_ring_ops,
 		.slots = sess->opt.ring_slots,
 		.slot_size = sess->opt.slot_size,
-		.epoch = sess->epoch,
+		.attempt = q->attempt,
 		.data_wrs = q->sq_size,
 		.max_send_sge = max(sess->conn.max_sge, sess->conn.max_sge_rd),
 		.vector = index,
@@ -257,12 +247,7 @@ static int rnbdc_connect_queue(struct rnbdc_session *sess, u32 index,
 	memcpy(req.session_id, sess->id, sizeof(req.session_id));
 	if (!index)
 		sess->auth.req = req;
-	else if (sess->auth.key)
-		ret = rnbdc_auth_token(sess, &req);
-	if (ret) {
-		rnbdc_errmsg_set(errmsg, "the kernel cannot compute an HMAC (%d)", ret);
-		return ret;
-	}
+	q->join.step = RNBDC_JOIN_NONE;
 	rnbd_encode_cm_req(&wire, &req);
 	param.private_data = &wire;
 	param.private_data_len = sizeof(wire);
@@ -292,6 +277,8 @@ static int rnbdc_connect_queue(struct rnbdc_session *sess, u32 index,
 		return ret;
 	}
 	ret = rnbd_quirks_add_path(&sess->conn.quirks, q->ring.qp);
+	if (!ret && index)
+		return rnbdc_join(q, &req, step_ms, errmsg);
 	if (ret)
 		rnbdc_errmsg_set(errmsg, "device %s does not tell the path's MTU (%d)",
 				 dev_name(&sess->conn.dev->dev), ret);
@@ -318,9 +305,13 @@ int rnbdc_connect_first(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 	sess->recovery.broken = false;
 	sess->recovery.broken_reason = NULL;
 	sess->login.status = RNBDC_LOGIN_NONE;
-	sess->epoch++;
+	sess->login.granted = false;
+	sess->login.nr_segments = 0;
+	sess->login.retry_ms = 0;
+	sess->attempt++;
 	if (!rnbdc_reconnects(sess) && rnbd_inject(&rnbdc_inject_set_epoch, &epoch))
-		sess->epoch = epoch;
+		sess->attempt = epoch;
+	sess->epoch = sess->attempt;
 	spin_unlock_irqrestore(&sess->lock, flags);
 
 	ret = rnbdc_alloc_queue(sess, 0);
@@ -389,12 +380,12 @@ void rnbdc_disconnect(struct rnbdc_session *sess)
 {
 	u32 i;
 
-	for (i = 0; i < RNBD_QUEUES_MAX && sess->queues[i]; i++)
+	for (i = 0; i < sess->max_queues && sess->queues[i]; i++)
 		if (sess->queues[i]->ring.qp)
 			rdma_disconnect(sess->queues[i]->cm_id);
-	for (i = 0; i < RNBD_QUEUES_MAX && sess->queues[i]; i++)
+	for (i = 0; i < sess->max_queues && sess->queues[i]; i++)
 		rnbd_ring_drain_start(&sess->queues[i]->ring);
-	for (i = 0; i < RNBD_QUEUES_MAX && sess->queues[i]; i++)
+	for (i = 0; i < sess->max_queues && sess->queues[i]; i++)
 		rnbd_ring_drain(&sess->queues[i]->ring);
 }
 
@@ -412,7 +403,7 @@ void rnbdc_release_connection(struct rnbdc_session *sess)
 	u32 i;
 
 	mutex_lock(&sess->conn_lock);
-	for (i = 0; i < RNBD_QUEUES_MAX && sess->queues[i]; i++) {
+	for (i = 0; i < sess->max_queues && sess->queues[i]; i++) {
 		struct rnbdc_queue *q = sess->queues[i];
 
 		rnbd_ring_destroy(&q->ring);
@@ -426,7 +417,7 @@ void rnbdc_release_connection(struct rnbdc_session *sess)
 	sess->conn = (struct rnbdc_conn) { };
 	mutex_unlock(&sess->conn_lock);
 	/* Last, because removal of a device waits for its cm_ids and nothing else. */
-	for (i = 0; i < RNBD_QUEUES_MAX && sess->queues[i]; i++) {
+	for (i = 0; i < sess->max_queues && sess->queues[i]; i++) {
 		struct rnbdc_queue *q = sess->queues[i];
 
 		if (q->cm_id)

@@ -3,15 +3,14 @@
  * Discovery: which exports of a target this host may attach.
  *
  * Operation: A session without a disk connects queue 0 with the smallest
- * limits, logs in with RNBD_LOGIN_DISCOVER and collects the exports of the
- * frames that answer (exports.c), up to the frame that is marked as the last;
- * then it disconnects. The session is not on the list of disks. A target
- * refuses a host that may attach nothing before the host can log in; this
- * counts as an empty list.
+ * limits, sends a LIST entry and collects the exports that the target announces
+ * (exports.c), up to the end of the list; then it disconnects. The session is not
+ * on the list of disks. A target refuses a host that may attach nothing before the
+ * host can log in; this counts as an empty list.
  *
  * Ownership: The caller owns the list, complete or not, and frees it.
  *
- * Concurrency: Frames are handled in the completion handler of queue 0, one at
+ * Concurrency: Entries are handled in the completion handler of queue 0, one at
  * a time. The list belongs to the caller again when that queue is drained.
  *
  * Errors: Each failure sets a text for the user. The decoders check all that
@@ -77,12 +76,10 @@ int rnbdc_discover(const struct rnbdc_options *opt, struct rnbdc_exports *export
 	rnbdc_abort_bind(opt->abort, sess, NULL);
 
 	ret = rnbdc_connect_first(sess, errmsg);
-	if (!ret) {
-		sess->login.info = (struct rnbd_login_info) { .flags = RNBD_LOGIN_DISCOVER };
+	if (!ret)
 		ret = rnbdc_login(sess, errmsg);
-	} else if (rnbdc_discover_nothing(sess)) {
+	else if (rnbdc_discover_nothing(sess))
 		ret = 0;
-	}
 
 	rnbdc_abort_unbind(opt->abort);
 	rnbdc_session_close(sess);

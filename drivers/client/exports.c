@@ -2,24 +2,24 @@
 /*
  * The list of exports that a target sends.
  *
- * Operation: Each DISCOVER_REPLY frame adds one chunk of exports at the tail of
- * the list; the dump in netlink.c takes exports from its head. The frame that
- * is marked as the last wakes the thread in discover.c.
+ * Operation: Each EXPORT entry adds one export at the tail of the list; the dump
+ * in netlink.c takes exports from its head. The LIST_END entry wakes the thread
+ * in discover.c.
  *
  * Ownership: The list belongs to the caller of rnbdc_discover(), and to the
  * completion handler of queue 0 while the discovery runs.
  *
- * Concurrency: Frames are handled one at a time. The list has no lock.
+ * Concurrency: Entries are handled one at a time. The list has no lock.
  *
- * Errors: After a failed allocation the discovery fails and further frames are
- * ignored, because the target sends them in good faith. A frame that is not
+ * Errors: After a failed allocation the discovery fails and further entries are
+ * ignored, because the target sends them in good faith. An entry that is not
  * awaited is a protocol error.
  */
 
 #include <linux/slab.h>
 
+#include "../core/ctl.h"
 #include "../core/discover.h"
-#include "../core/frame.h"
 #include "../core/proto_err.h"
 #include "auth.h"
 #include "cm.h"
@@ -28,15 +28,13 @@
 #include "session.h"
 
 /**
- * struct rnbdc_exports_chunk - exports of one frame
- * @entry: entry of rnbdc_exports.chunks
- * @nr: members of @export
- * @export: exports
+ * struct rnbdc_exports_item - an export of a list
+ * @entry: entry of rnbdc_exports.items
+ * @info: export
  */
-struct rnbdc_exports_chunk {
+struct rnbdc_exports_item {
 	struct list_head entry;
-	u32 nr;
-	struct rnbd_export_info export[] __counted_by(nr);
+	struct rnbd_export_info info;
 };
 
 /**
@@ -47,9 +45,8 @@ struct rnbdc_exports_chunk {
  */
 void rnbdc_exports_init(struct rnbdc_exports *exports)
 {
-	INIT_LIST_HEAD(&exports->chunks);
+	INIT_LIST_HEAD(&exports->items);
 	exports->nr = 0;
-	exports->taken = 0;
 	exports->incomplete = false;
 }
 
@@ -61,11 +58,16 @@ void rnbdc_exports_init(struct rnbdc_exports *exports)
  */
 void rnbdc_exports_free(struct rnbdc_exports *exports)
 {
-	struct rnbdc_exports_chunk *chunk, *next;
+	struct rnbdc_exports_item *item, *next;
 
-	list_for_each_entry_safe(chunk, next, &exports->chunks, entry)
-		kfree(chunk);
+	list_for_each_entry_safe(item, next, &exports->items, entry)
+		kfree(item);
 	rnbdc_exports_init(exports);
+}
+
+static struct rnbdc_exports_item *rnbdc_exports_head(struct rnbdc_exports *exports)
+{
+	return list_first_entry_or_null(&exports->items, struct rnbdc_exports_item, entry);
 }
 
 /**
@@ -77,11 +79,9 @@ void rnbdc_exports_free(struct rnbdc_exports *exports)
  */
 const struct rnbd_export_info *rnbdc_exports_first(struct rnbdc_exports *exports)
 {
-	const struct rnbdc_exports_chunk *chunk;
+	const struct rnbdc_exports_item *item = rnbdc_exports_head(exports);
 
-	chunk = list_first_entry_or_null(&exports->chunks, struct rnbdc_exports_chunk,
-					 entry);
-	return chunk ? &chunk->export[exports->taken] : NULL;
+	return item ? &item->info : NULL;
 }
 
 /**
@@ -92,83 +92,86 @@ const struct rnbd_export_info *rnbdc_exports_first(struct rnbdc_exports *exports
  */
 void rnbdc_exports_remove_first(struct rnbdc_exports *exports)
 {
-	struct rnbdc_exports_chunk *chunk;
+	struct rnbdc_exports_item *item = rnbdc_exports_head(exports);
 
-	chunk = list_first_entry(&exports->chunks, struct rnbdc_exports_chunk, entry);
-	if (++exports->taken < chunk->nr)
-		return;
-	exports->taken = 0;
-	list_del(&chunk->entry);
-	kfree(chunk);
+	list_del(&item->entry);
+	kfree(item);
 }
 
-static enum rnbd_proto_err rnbdc_exports_add(struct rnbdc_exports *exports,
-					     const struct rnbd_frame *frame,
-					     struct rnbdc_exports_chunk *chunk)
-{
-	enum rnbd_proto_err perr = RNBD_PERR_NONE;
-	u32 i;
-
-	for (i = 0; i < chunk->nr && !perr; i++)
-		perr = rnbd_decode_export(frame, i, &chunk->export[i]);
-	if (perr) {
-		kfree(chunk);
-		return perr;
-	}
-	list_add_tail(&chunk->entry, &exports->chunks);
-	exports->nr += chunk->nr;
-	return RNBD_PERR_NONE;
-}
-
-/* End the login: frames that follow are protocol errors, or ignored. */
+/* End the login: entries that follow are protocol errors, or ignored. */
 static void rnbdc_discover_end(struct rnbdc_queue *q, u16 status, int error)
 {
 	WRITE_ONCE(q->sess->login.status, status);
 	rnbdc_queue_wake(q, error);
 }
 
+/* Does a thread wait for entries of a list? */
+static bool rnbdc_list_awaited(const struct rnbdc_session *sess)
+{
+	return sess->login.exports && sess->login.status == RNBDC_LOGIN_OPEN;
+}
+
 /**
- * rnbdc_handle_discover_reply - handle a part of the list of exports
- * @q: queue
- * @frame: frame of type RNBD_FRAME_DISCOVER_REPLY
- * @perr: set to the protocol error, if there is one
+ * rnbdc_handle_export - handle an export of the list
+ * @q: queue 0
+ * @entry: entry of type RNBD_CTL_EXPORT
  *
  * Context: completion handler of @q; allocates with GFP_ATOMIC.
+ * Return: RNBD_PERR_NONE or the protocol error.
  */
-void rnbdc_handle_discover_reply(struct rnbdc_queue *q, const struct rnbd_frame *frame,
-				 enum rnbd_proto_err *perr)
+enum rnbd_proto_err rnbdc_handle_export(struct rnbdc_queue *q, const struct rnbd_ctl_entry *entry)
 {
-	struct rnbdc_session *sess = q->sess;
-	struct rnbdc_exports *exports = sess->login.exports;
-	struct rnbdc_exports_chunk *chunk;
-	struct rnbd_discover_info info;
+	struct rnbdc_exports *exports = q->sess->login.exports;
+	enum rnbd_proto_err perr = RNBD_PERR_NONE;
+	struct rnbdc_exports_item *item;
 
 	/* The target does not know of the failed allocation: ignore the rest. */
-	if (exports && exports->incomplete) {
-		*perr = RNBD_PERR_NONE;
-		return;
+	if (exports && exports->incomplete)
+		return RNBD_PERR_NONE;
+	if (!rnbdc_list_awaited(q->sess))
+		return RNBD_PERR_TYPE;
+	if (!rnbdc_auth_accepts_reply(q, RNBD_ST_OK, &perr))
+		return perr;
+	if (exports->nr == RNBD_EXPORTS_MAX)
+		return RNBD_PERR_COUNT;
+	item = kmalloc(sizeof(*item), GFP_ATOMIC);
+	if (!item) {
+		exports->incomplete = true;
+		q->cm_reason = "no memory for the list of exports; try again";
+		rnbdc_discover_end(q, RNBD_ST_OK, -ENOMEM);
+		return RNBD_PERR_NONE;
 	}
-	/* Valid only while a thread waits for it. */
-	if (!exports || sess->login.status != RNBDC_LOGIN_OPEN) {
-		*perr = RNBD_PERR_TYPE;
-		return;
+	perr = rnbd_decode_export(entry, &item->info);
+	if (perr) {
+		kfree(item);
+		return perr;
 	}
-	*perr = rnbd_decode_discover_reply(frame, RNBD_EXPORTS_MAX - exports->nr, &info);
-	if (*perr || !rnbdc_auth_accepts_reply(q, info.status, perr))
-		return;
-	if (info.nr_exports) {
-		chunk = kmalloc(struct_size(chunk, export, info.nr_exports), GFP_ATOMIC);
-		if (!chunk) {
-			exports->incomplete = true;
-			q->cm_reason = "no memory for the list of exports; try again";
-			rnbdc_discover_end(q, RNBD_ST_OK, -ENOMEM);
-			return;
-		}
-		chunk->nr = info.nr_exports;
-		*perr = rnbdc_exports_add(exports, frame, chunk);
-		if (*perr)
-			return;
-	}
-	if (!info.more)
+	list_add_tail(&item->entry, &exports->items);
+	exports->nr++;
+	return RNBD_PERR_NONE;
+}
+
+/**
+ * rnbdc_handle_list_end - handle the end of the list of exports
+ * @q: queue 0
+ * @entry: entry of type RNBD_CTL_LIST_END
+ *
+ * Context: completion handler of @q.
+ * Return: RNBD_PERR_NONE or the protocol error.
+ */
+enum rnbd_proto_err rnbdc_handle_list_end(struct rnbdc_queue *q,
+					  const struct rnbd_ctl_entry *entry)
+{
+	struct rnbdc_exports *exports = q->sess->login.exports;
+	struct rnbd_list_end_info info;
+	enum rnbd_proto_err perr;
+
+	if (exports && exports->incomplete)
+		return RNBD_PERR_NONE;
+	if (!rnbdc_list_awaited(q->sess))
+		return RNBD_PERR_TYPE;
+	perr = rnbd_decode_list_end(entry, &info);
+	if (!perr && rnbdc_auth_accepts_reply(q, info.status, &perr))
 		rnbdc_discover_end(q, info.status, 0);
+	return perr;
 }

@@ -9,21 +9,19 @@
 
 #include "../core/proto_err.h"
 
+struct rnbd_ctl_entry;
 struct rnbd_export_info;
-struct rnbd_frame;
 struct rnbdc_queue;
 
 /**
  * struct rnbdc_exports - list of exports that a target sent
- * @chunks: list of struct rnbdc_exports_chunk; none of them is empty
+ * @items: list of struct rnbdc_exports_item
  * @nr: exports received
- * @taken: exports of the first chunk that were removed from the list
  * @incomplete: an allocation failed; further exports are ignored
  */
 struct rnbdc_exports {
-	struct list_head chunks;
+	struct list_head items;
 	u32 nr;
-	u32 taken;
 	bool incomplete;
 };
 
@@ -31,7 +29,8 @@ void rnbdc_exports_init(struct rnbdc_exports *exports);
 void rnbdc_exports_free(struct rnbdc_exports *exports);
 const struct rnbd_export_info *rnbdc_exports_first(struct rnbdc_exports *exports);
 void rnbdc_exports_remove_first(struct rnbdc_exports *exports);
-void rnbdc_handle_discover_reply(struct rnbdc_queue *q, const struct rnbd_frame *frame,
-				 enum rnbd_proto_err *perr);
+enum rnbd_proto_err rnbdc_handle_export(struct rnbdc_queue *q, const struct rnbd_ctl_entry *entry);
+enum rnbd_proto_err rnbdc_handle_list_end(struct rnbdc_queue *q,
+					  const struct rnbd_ctl_entry *entry);
 
 #endif /* RNBDC_EXPORTS_H */

@@ -2,22 +2,19 @@
 /*
  * Login: the request, the reply, and the check of the offer of the target.
  *
- * Operation: The login names the export and the requested limits. If the target
- * challenges it, the client authenticates (auth.c). The reply grants queues,
- * depth, limits and the segments of the pool, and is stored in sess->login.offer. A
- * reconnect must offer the same export with the same properties and no less
- * than the disk was created with. An export that answers with another
- * incarnation has restarted: the client rejects the offer if a write was
- * acknowledged that no flush covers. A RESIZE frame changes the capacity at any
- * time after the login.
+ * Operation: The login requests limits. If the target challenges it, the client
+ * authenticates (auth.c). The reply grants queues, depth, limits and a pool, and is stored in
+ * sess->login.offer. An entry for each segment of the pool follows; the login ends with
+ * the last one. A reconnect must grant no less than the disks were created with.
  *
  * Ownership: sess->login.info belongs to the connecting thread. sess->login.offer and the
  * segments belong to the completion handler until it wakes that thread.
  *
- * Concurrency: Frames are handled in the completion handler of queue 0, one at
- * a time. sess->login.status is RNBDC_LOGIN_OPEN only while a reply is awaited.
+ * Concurrency: Entries are handled in the completion handler of queue 0, one at
+ * a time. sess->login.status is RNBDC_LOGIN_OPEN only while the reply or a segment is
+ * awaited.
  *
- * Errors: A refused login becomes an errno and one text for the user. A frame
+ * Errors: A refused login becomes an errno and one text for the user. An entry
  * that is not awaited is a protocol error.
  */
 
@@ -27,8 +24,7 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
-#include "../core/frame.h"
-#include "../core/geometry.h"
+#include "../core/ctl.h"
 #include "../core/login.h"
 #include "../core/names.h"
 #include "../core/proto_err.h"
@@ -47,37 +43,78 @@
 /* Milliseconds to wait for a list, which needs no pool. */
 #define RNBDC_LIST_MS		20000
 
-/**
- * rnbdc_handle_login_reply - handle the reply to the login
- * @q: queue
- * @frame: frame of type RNBD_FRAME_LOGIN_REPLY
- * @perr: set to the protocol error, if there is one
- *
- * Context: completion handler of @q.
- */
-void rnbdc_handle_login_reply(struct rnbdc_queue *q, const struct rnbd_frame *frame,
-			      enum rnbd_proto_err *perr)
+/* The login ends with the last segment. */
+static void rnbdc_login_complete(struct rnbdc_queue *q)
 {
 	struct rnbdc_session *sess = q->sess;
-	struct rnbd_grant grant;
-	u32 i;
 
-	/* Valid once, while a thread waits for it, and not for a discovery. */
-	if (q->index || sess->login.exports || sess->login.status != RNBDC_LOGIN_OPEN) {
-		*perr = RNBD_PERR_TYPE;
-		return;
-	}
-	*perr = rnbd_decode_grant(frame, &sess->login.info, &grant);
-	if (*perr || !rnbdc_auth_accepts_reply(q, grant.status, perr))
-		return;
-	sess->login.offer = grant;
-	for (i = 0; !*perr && i < sess->login.offer.nr_segments; i++)
-		*perr = rnbd_decode_segment(frame, i, &sess->login.offer,
-					    &sess->conn.segments[i]);
-	if (*perr)
+	if (sess->login.nr_segments < sess->login.offer.nr_segments)
 		return;
 	WRITE_ONCE(sess->login.status, sess->login.offer.status);
 	rnbdc_queue_wake(q, 0);
+}
+
+/**
+ * rnbdc_handle_login_reply - handle the reply to the login
+ * @q: queue 0
+ * @entry: entry of type RNBD_CTL_LOGIN_REPLY
+ *
+ * Context: completion handler of @q.
+ * Return: RNBD_PERR_NONE or the protocol error.
+ */
+enum rnbd_proto_err rnbdc_handle_login_reply(struct rnbdc_queue *q,
+					     const struct rnbd_ctl_entry *entry)
+{
+	struct rnbdc_session *sess = q->sess;
+	enum rnbd_proto_err perr;
+	struct rnbd_grant grant;
+
+	/* Valid once, while a thread waits for it, and not for a discovery. */
+	if (sess->login.exports || sess->login.status != RNBDC_LOGIN_OPEN ||
+	    sess->login.granted)
+		return RNBD_PERR_TYPE;
+	perr = rnbd_decode_grant(entry, &sess->login.info, &grant);
+	if (perr || !rnbdc_auth_accepts_reply(q, grant.status, &perr))
+		return perr;
+	if (grant.status == RNBD_ST_OK)
+		perr = rnbdc_auth_accepts_grant(sess, &grant);
+	if (perr)
+		return perr;
+	sess->login.offer = grant;
+	sess->login.retry_ms = grant.retry_ms;
+	if (grant.status == RNBD_ST_OK) {
+		/* pairs with the acquire in rnbdc_cm_wait_step() */
+		smp_store_release(&sess->login.granted, true);
+		wake_up(&sess->wait);
+	}
+	rnbdc_login_complete(q);
+	return RNBD_PERR_NONE;
+}
+
+/**
+ * rnbdc_handle_segment - handle the announcement of a segment of the pool
+ * @q: queue 0
+ * @entry: entry of type RNBD_CTL_SEGMENT
+ *
+ * Context: completion handler of @q.
+ * Return: RNBD_PERR_NONE or the protocol error.
+ */
+enum rnbd_proto_err rnbdc_handle_segment(struct rnbdc_queue *q, const struct rnbd_ctl_entry *entry)
+{
+	struct rnbdc_login *login = &q->sess->login;
+	struct rnbd_segment_info seg;
+	enum rnbd_proto_err perr;
+
+	if (login->status != RNBDC_LOGIN_OPEN || !login->granted)
+		return RNBD_PERR_TYPE;
+	perr = rnbd_decode_segment(entry, &login->offer, &seg);
+	if (perr)
+		return perr;
+	if (seg.slot != login->nr_segments)
+		return RNBD_PERR_COUNT;
+	q->sess->conn.segments[login->nr_segments++] = seg;
+	rnbdc_login_complete(q);
+	return RNBD_PERR_NONE;
 }
 
 /* Limit inline data to a slot; the device must gather entries and data. */
@@ -86,6 +123,20 @@ static u32 rnbdc_inline_limit(const struct rnbdc_session *sess, u32 requested)
 	if (sess->conn.dev->attrs.max_send_sge < 2)
 		return 0;
 	return min(requested, sess->opt.slot_size - RNBD_RING_DATA_OFFSET);
+}
+
+/* Give back what the granted number of segments does not need. */
+static void rnbdc_trim_segments(struct rnbdc_session *sess)
+{
+	struct rnbd_segment_info *old = sess->conn.segments, *segments;
+	u32 nr = sess->login.offer.nr_segments;
+
+	segments = kvmalloc_array(nr, sizeof(*segments), GFP_KERNEL);
+	if (!segments)
+		return;
+	memcpy(segments, old, nr * sizeof(*segments));
+	sess->conn.segments = segments;
+	kvfree(old);
 }
 
 /**
@@ -101,8 +152,11 @@ static u32 rnbdc_inline_limit(const struct rnbdc_session *sess, u32 requested)
 int rnbdc_login_to_target(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 {
 	struct rnbd_login_info *info = &sess->login.info;
+	int ret;
 
-	sess->conn.segments = kvcalloc(rnbd_max_segments(sess->opt.slot_size),
+	/* They arrive in a completion handler: the target grants no more units than this. */
+	sess->conn.segments = kvcalloc(min_t(u64, sess->opt.pool_bytes >> RNBD_UNIT_SHIFT,
+					     RNBD_SEGMENTS_MAX),
 				       sizeof(*sess->conn.segments), GFP_KERNEL);
 	if (!sess->conn.segments)
 		return -ENOMEM;
@@ -113,29 +167,40 @@ int rnbdc_login_to_target(struct rnbdc_session *sess, struct rnbdc_errmsg *errms
 	info->pool_bytes = sess->opt.pool_bytes;
 	info->max_io = sess->opt.max_io;
 	/* A reconnect must be granted the limits that the disks were created with. */
-	info->nr_queues = sess->nr_queues ?:
-			  min(rnbdc_requested_queues(sess), RNBD_QUEUES_MAX);
+	info->nr_queues = sess->nr_queues ?: sess->max_queues;
 	info->queue_depth = sess->grant.queue_depth ?: rnbdc_wire_depth(sess->opt.depth);
 	info->keepalive_ms = sess->opt.keepalive_ms;
 	info->inline_read = rnbdc_inline_limit(sess, sess->opt.inline_read);
 	info->inline_write = rnbdc_inline_limit(sess, sess->opt.inline_write);
 	info->fence_generation = sess->fence_generation;
-	return rnbdc_login(sess, errmsg);
+	ret = rnbdc_login(sess, errmsg);
+	if (ret)
+		return ret;
+	rnbdc_trim_segments(sess);
+	ret = rnbdc_auth_make_key(sess);
+	if (ret && ret != -ENOMEM)
+		rnbdc_errmsg_set(errmsg,
+				 "the kernel cannot make an hmac(sha256) (%d); try: modprobe -a hmac sha256",
+				 ret);
+	return ret;
 }
 
-/* Send a frame of the login with one entry and wait for the reply. */
-static int rnbdc_login_send(struct rnbdc_session *sess, u8 type, const void *entry,
-			    u32 bytes, struct rnbdc_errmsg *errmsg)
+/* Send an entry of the login and wait for the reply. */
+static int rnbdc_login_send(struct rnbdc_session *sess, u16 type, const void *body, u32 bytes,
+			    struct rnbdc_errmsg *errmsg)
 {
+	const struct rnbd_ctl_entry entry = {
+		.type = type,
+		.mandatory = true,
+		.body = body,
+		.bytes = bytes,
+	};
 	struct rnbdc_queue *q = sess->queues[0];
 	unsigned long flags;
-	int ret = -ENOTCONN;
+	int ret;
 
 	spin_lock_irqsave(&q->ring.lock, flags);
-	if (rnbd_ring_open(&q->ring, type)) {
-		memcpy(rnbd_ring_add(&q->ring, bytes, 1), entry, bytes);
-		ret = rnbd_ring_send(&q->ring, NULL, NULL, IB_SEND_SIGNALED);
-	}
+	ret = rnbd_ring_post_ctl(&q->ring, &entry);
 	spin_unlock_irqrestore(&q->ring.lock, flags);
 	if (ret) {
 		rnbdc_errmsg_set(errmsg, "%s", sess->recovery.broken_reason ?: "connection lost");
@@ -147,7 +212,7 @@ static int rnbdc_login_send(struct rnbdc_session *sess, u8 type, const void *ent
 
 static int rnbdc_login_authenticate(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 {
-	struct rnbd_proof wire;
+	struct rnbd_ctl_proof wire;
 	u8 mac[RNBD_MAC_SIZE];
 	int ret;
 
@@ -159,7 +224,7 @@ static int rnbdc_login_authenticate(struct rnbdc_session *sess, struct rnbdc_err
 		return ret;
 	}
 	rnbd_encode_proof(&wire, sess->auth.text.client_nonce, mac);
-	return rnbdc_login_send(sess, RNBD_FRAME_PROOF, &wire, sizeof(wire), errmsg);
+	return rnbdc_login_send(sess, RNBD_CTL_PROOF, &wire, sizeof(wire), errmsg);
 }
 
 /**
@@ -192,7 +257,7 @@ int rnbdc_status_error(u16 status)
 }
 
 /**
- * rnbdc_login - send the login and wait for the reply
+ * rnbdc_login - send a LOGIN or, for a discovery, a LIST entry and wait for the reply
  * @sess: session whose queue 0 is connected, with sess->login.info filled
  * @errmsg: filled on error
  *
@@ -202,14 +267,16 @@ int rnbdc_status_error(u16 status)
  */
 int rnbdc_login(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 {
-	struct rnbd_login wire;
+	bool list = sess->login.exports;
+	struct rnbd_ctl_login wire;
 	int ret;
 
 	rnbdc_auth_login(sess);
 	sess->login.status = RNBDC_LOGIN_OPEN;
 	rnbdc_cm_wait_arm(sess->queues[0]);
 	rnbd_encode_login(&wire, &sess->login.info);
-	ret = rnbdc_login_send(sess, RNBD_FRAME_LOGIN, &wire, sizeof(wire), errmsg);
+	ret = rnbdc_login_send(sess, list ? RNBD_CTL_LIST : RNBD_CTL_LOGIN, &wire,
+			       list ? 0 : sizeof(wire), errmsg);
 	if (!ret && READ_ONCE(sess->auth.step) == RNBDC_AUTH_CHALLENGED)
 		ret = rnbdc_login_authenticate(sess, errmsg);
 	if (ret)
@@ -229,12 +296,18 @@ int rnbdc_login(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
  * @errmsg: filled on error
  *
  * Context: any; the caller owns the connection.
- * Return: 0, or -EMEDIUMTYPE if the offer does not suit the disks.
+ * Return: 0, or -EMEDIUMTYPE if another target offers it or it does not suit the disks.
  */
 int rnbdc_check_offer(const struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 {
 	const struct rnbd_grant *old = &sess->grant, *new = &sess->login.offer;
 
+	if (memcmp(new->target_uuid, old->target_uuid, sizeof(new->target_uuid))) {
+		rnbdc_errmsg_set(errmsg,
+				 "another target has this address now (UUID %pUb, expected %pUb)",
+				 new->target_uuid, old->target_uuid);
+		return -EMEDIUMTYPE;
+	}
 	if (new->queue_depth < old->queue_depth || new->max_io < old->max_io ||
 	    new->nr_queues < old->nr_queues) {
 		rnbdc_errmsg_set(errmsg, "the target grants less than before");

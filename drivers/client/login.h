@@ -9,13 +9,14 @@
 
 #include "../core/proto_err.h"
 
-struct rnbd_frame;
+struct rnbd_ctl_entry;
 struct rnbdc_errmsg;
 struct rnbdc_queue;
 struct rnbdc_session;
 
-void rnbdc_handle_login_reply(struct rnbdc_queue *q, const struct rnbd_frame *frame,
-			      enum rnbd_proto_err *perr);
+enum rnbd_proto_err rnbdc_handle_login_reply(struct rnbdc_queue *q,
+					     const struct rnbd_ctl_entry *entry);
+enum rnbd_proto_err rnbdc_handle_segment(struct rnbdc_queue *q, const struct rnbd_ctl_entry *entry);
 int rnbdc_status_error(u16 status);
 int rnbdc_login_to_target(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg);
 int rnbdc_login(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg);

@@ -37,9 +37,9 @@
  * The limits of the specification that are limits of the wire format, or sizes
  * of the kernel.
  */
-static_assert(RNBD_OPT_QUEUES_MAX == RNBD_QUEUES_MAX);
-static_assert(RNBD_QUEUES_MAX - 1 == RNBD_OPT_POLL_QUEUES_MAX);
-static_assert(RNBD_OPT_DEPTH_MAX == RNBD_DEPTH_MAX);
+static_assert(RNBD_OPT_QUEUES_MAX == RNBD_CONNS_MAX);
+static_assert(RNBD_CONNS_MAX - 1 == RNBD_OPT_POLL_QUEUES_MAX);
+static_assert(RNBD_OPT_DEPTH_MAX <= RNBD_DEPTH_MAX);
 static_assert(RNBD_OPT_RING_SLOTS_MIN == RNBD_RING_SLOTS_MIN);
 static_assert(RNBD_OPT_RING_SLOTS_MAX == RNBD_RING_SLOTS_MAX);
 static_assert(RNBD_OPT_SLOT_SIZE_MIN == RNBD_SLOT_SIZE_MIN);

@@ -135,6 +135,33 @@ struct rnbdc_query {
 };
 
 /**
+ * enum rnbdc_join_step - progress of a queue other than 0 into its session
+ * @RNBDC_JOIN_NONE: nothing is sent or awaited
+ * @RNBDC_JOIN_SENT: the challenge of the target is awaited
+ * @RNBDC_JOIN_CHALLENGED: the connecting thread must answer the challenge
+ * @RNBDC_JOIN_ANSWERED: the reply of the target is awaited
+ */
+enum rnbdc_join_step {
+	RNBDC_JOIN_NONE,
+	RNBDC_JOIN_SENT,
+	RNBDC_JOIN_CHALLENGED,
+	RNBDC_JOIN_ANSWERED,
+};
+
+/**
+ * struct rnbdc_join - the way of a queue other than 0 into its session
+ * @step: enum rnbdc_join_step; says whether the connecting thread or the completion handler
+ *	of the queue acts next, and is handed over with release and acquire
+ * @text: what the proofs authenticate
+ * @mac: expected proof of the target
+ */
+struct rnbdc_join {
+	enum rnbdc_join_step step;
+	struct rnbd_join_text text;
+	u8 mac[RNBD_MAC_SIZE];
+};
+
+/**
  * struct rnbdc_queue_stats - counters of a queue; protected by its ring's lock
  * @requests: requests put into frames
  * @rdma_writes: RDMA WRITEs posted
@@ -184,11 +211,13 @@ struct rnbdc_queue_stats {
  * @ring: control ring; ring.lock protects the members from @pool on
  * @sess: session; constant
  * @index: number of the queue in the session; constant
+ * @attempt: number of the attempt that makes or made the connection
  * @cm_id: connection, NULL if there is none
  * @cm_done: the awaited event has happened; released by rnbdc_queue_wake()
  * @cm_error: result of the awaited event: 0 or a negative errno
  * @cm_status: enum rnbd_status of a refusal by the target
  * @cm_reason: constant text, reason of @cm_error, or NULL
+ * @join: the way into the session
  * @established: the target has accepted the connection. Before that only the
  *	connection manager reports the result, even if the queue pair fails.
  * @used: a disk uses the queue, so that replies may arrive; set when it is created
@@ -228,11 +257,13 @@ struct rnbdc_queue {
 	struct rnbdc_session *sess;
 	u32 index;
 
+	u32 attempt;
 	struct rdma_cm_id *cm_id;
 	bool cm_done;
 	int cm_error;
 	u16 cm_status;
 	const char *cm_reason;
+	struct rnbdc_join join;
 	bool established;
 
 	bool used;

@@ -60,6 +60,8 @@
 #define RNBDC_PAUSE_MAX_MS	1000
 /* Milliseconds: the longest pause while the offer does not fit the disk. */
 #define RNBDC_PAUSE_OTHER_MS	10000
+/* Milliseconds: the longest pause that a target may ask for. */
+#define RNBDC_RETRY_MAX_MS	60000u
 
 static void rnbdc_keepalive_work(struct work_struct *work)
 {
@@ -154,7 +156,8 @@ static void rnbdc_teardown_connection(struct rnbdc_session *sess)
 		rnbdc_disk_wait(disk);
 }
 
-static unsigned long rnbdc_pause(u32 attempt, int error)
+/* @retry_ms: the target wants no attempt before that time; 0 if it has not said so. */
+static unsigned long rnbdc_pause(u32 attempt, int error, u32 retry_ms)
 {
 	/* EBUSY: a session is closing, which is quick, or logins are rate-limited. */
 	u32 step = error == -EBUSY ? attempt / 10 : attempt;
@@ -164,6 +167,9 @@ static unsigned long rnbdc_pause(u32 attempt, int error)
 
 	/* Clients that lost the same target must not reconnect in step. */
 	ms = ms * 3 / 4 + get_random_u32_below(ms / 2 + 1);
+	retry_ms = min(retry_ms, RNBDC_RETRY_MAX_MS);
+	if (retry_ms > ms)
+		ms = retry_ms + get_random_u32_below(retry_ms / 4 + 1);
 	return msecs_to_jiffies(ms);
 }
 
@@ -267,7 +273,8 @@ static void rnbdc_recover(struct rnbdc_session *sess)
 	rnbdc_check_disks(sess, ret);
 	if (rnbdc_session_ending(sess))
 		return;
-	sess->recovery.next_try = jiffies + rnbdc_pause(sess->recovery.attempt, ret);
+	sess->recovery.next_try = jiffies + rnbdc_pause(sess->recovery.attempt, ret,
+							 sess->login.retry_ms);
 	queue_delayed_work(rnbdc_wq, &sess->recovery.recover_work,
 			   sess->recovery.next_try - jiffies);
 }
@@ -369,7 +376,8 @@ static void rnbdc_disk_recover(struct rnbdc_disk *disk)
 	if (READ_ONCE(sess->state) != RNBDC_SESS_LIVE || rnbdc_disk_ending(disk) ||
 	    disk->state != RNBDC_RECONNECTING)
 		return;
-	disk->next_try = jiffies + rnbdc_pause(disk->attempt, ret);
+	disk->next_try = jiffies + rnbdc_pause(disk->attempt, ret, ret == -EBUSY ?
+							 disk->offer.retry_ms : 0);
 	queue_delayed_work(rnbdc_wq, &disk->attach_work, disk->next_try - jiffies);
 }
 

@@ -11,6 +11,7 @@
 
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
 #include <rnbd/wire.h>
@@ -27,14 +28,16 @@ static void rnbdc_session_release(struct kref *ref)
 	struct rnbdc_session *sess = container_of(ref, struct rnbdc_session, ref);
 	u32 i;
 
-	for (i = 0; i < RNBD_QUEUES_MAX && sess->queues[i]; i++) {
+	for (i = 0; i < sess->max_queues && sess->queues[i]; i++) {
 		rnbdc_bounce_free(sess->queues[i]);
 		kfree(sess->queues[i]);
 	}
 	rnbd_mac_free(sess->auth.key);
 	rnbd_mac_free(sess->auth.next_key);
+	rnbd_mac_free(sess->auth.session_key);
 	xa_destroy(&sess->detaching);
 	ida_destroy(&sess->indexes);
+	kvfree(sess->queues);
 	kfree(sess);
 }
 

@@ -116,15 +116,21 @@ struct rnbdc_conn {
  * @status: enum rnbd_status of the login reply, RNBDC_LOGIN_OPEN or
  *	RNBDC_LOGIN_NONE
  * @offer: limits and properties granted for the connection being established
+ * @granted: @offer is valid; set with a release by the completion handler
+ * @nr_segments: segments of the pool that were announced since
  * @exports: list that a discovery fills; NULL if the session is for a disk
  * @reply_ms: milliseconds to wait for the reply
+ * @retry_ms: milliseconds after which the target wants the next attempt, or 0
  */
 struct rnbdc_login {
 	struct rnbd_login_info info;
 	u16 status;
 	struct rnbd_grant offer;
+	bool granted;
+	u32 nr_segments;
 	struct rnbdc_exports *exports;
 	u32 reply_ms;
+	u32 retry_ms;
 };
 
 /**
@@ -153,16 +159,19 @@ struct rnbdc_ctl {
  *	has no secret for this target; replaced by the connecting thread before a login
  * @next_key: transform that replaces @key at the next login, or NULL; accessed with
  *	xchg()
+ * @session_key: keyed HMAC transform that holds the key of the session, which queues other
+ *	than 0 prove; replaced by the connecting thread after a login
  * @authenticated: both ends proved the secret at the latest login that succeeded
  * @step: progress of authentication
  * @req: connection request of queue 0
  * @text: data that the proofs authenticate; written by the connecting thread, except
- *	the target's nonce, which the completion handler of queue 0 writes
+ *	the target's nonce and UUID, which the completion handler of queue 0 writes
  * @mac: expected MAC of the target's proof
  */
 struct rnbdc_auth {
 	struct crypto_shash *key;
 	struct crypto_shash *next_key;
+	struct crypto_shash *session_key;
 	bool authenticated;
 	enum rnbdc_auth_step step;
 	struct rnbd_conn_req req;
@@ -217,7 +226,9 @@ struct rnbdc_session_stats {
  * @users: disks that use the session, or are about to; protected by rnbdc_disks_lock
  * @opt: options of the session; constant
  * @id: UUID of the session; constant
- * @epoch: number of the latest attempt to connect, from 1; written under @lock
+ * @attempt: number of the latest attempt to make a connection, from 1; written by the
+ *	connecting thread
+ * @epoch: number of the attempt that made the latest connection 0; written under @lock
  * @lock: protects @state, @disks and the states of the disks
  * @state: enum rnbdc_session_state; written by state.c only
  * @flags: RNBDC_SESS_* bits
@@ -226,6 +237,7 @@ struct rnbdc_session_stats {
  * @grant: limits granted by the target; replaced only together with the connection
  * @nr_queues: used members of @queues
  * @nr_poll: number of polled queues; they are the last ones of @queues
+ * @max_queues: number of queues that are requested, members of @queues; constant
  * @queues: queues; a queue stays allocated until the session is released
  * @max_segments: memory pieces of one request: its pages, or bounce memory; constant
  * @max_segment_size: bytes of one piece that the device of the first connection maps at
@@ -250,6 +262,7 @@ struct rnbdc_session {
 	u32 users;
 	struct rnbdc_session_options opt;
 	u8 id[UUID_SIZE];
+	u32 attempt;
 	u32 epoch;
 	spinlock_t lock;	/* states and disks */
 	enum rnbdc_session_state state;
@@ -259,7 +272,8 @@ struct rnbdc_session {
 	struct rnbd_grant grant;
 	u32 nr_queues;
 	u32 nr_poll;
-	struct rnbdc_queue *queues[RNBD_QUEUES_MAX];
+	u32 max_queues;
+	struct rnbdc_queue **queues;
 	u32 max_segments;
 	size_t max_segment_size;
 	bool early_release;

@@ -21,6 +21,7 @@
 #include <linux/jiffies.h>
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -66,10 +67,18 @@ struct rnbdc_session *rnbdc_session_alloc(const struct rnbdc_options *opt,
 
 	if (!sess)
 		return ERR_PTR(-ENOMEM);
+	sess->opt = opt->sess;
+	sess->max_queues = min(rnbdc_requested_queues(sess), RNBD_CONNS_MAX);
+	sess->queues = kvcalloc(sess->max_queues, sizeof(*sess->queues), GFP_KERNEL);
+	if (!sess->queues) {
+		kfree(sess);
+		return ERR_PTR(-ENOMEM);
+	}
 	if (opt->secret) {
 		int ret = rnbdc_auth_set_secret(sess, opt->secret, errmsg);
 
 		if (ret) {
+			kvfree(sess->queues);
 			kfree(sess);
 			return ERR_PTR(ret);
 		}
@@ -85,7 +94,6 @@ struct rnbdc_session *rnbdc_session_alloc(const struct rnbdc_options *opt,
 	mutex_init(&sess->ctl.lock);
 	init_waitqueue_head(&sess->wait);
 	rnbdc_recover_init(sess);
-	sess->opt = opt->sess;
 	sess->early_release = opt->sess.early_release;
 	sess->max_segments = clamp(opt->sess.max_io >> RNBD_UNIT_SHIFT, RNBDC_SEGMENTS_MIN,
 				   RNBDC_SEGMENTS_MAX);

@@ -7,7 +7,7 @@
  * Storage that is slow is not a lost connection, which serves other disks. A target that is
  * dead is noticed by its keep-alives. So a request that times out (io_timeout) is counted
  * and logged, and its time begins again. The client asks the target whether it executes the
- * request (QUERY frame). If the target does not know the request, or does not answer the
+ * request (QUERY entry). If the target does not know the request, or does not answer the
  * query within another time-out, the connection ends and the request is sent again over the
  * next one. After io_limit the disk is attached again, by its policy.
  *
@@ -40,7 +40,7 @@
 #include <linux/rcupdate.h>
 #include <rdma/ib_verbs.h>
 
-#include "../core/frame.h"
+#include "../core/ctl.h"
 #include "../core/io.h"
 #include "../core/param.h"
 #include "../core/ring.h"
@@ -60,7 +60,14 @@ RNBD_PARAM_UINT(io_limit, 3600, 1, 86400,
 /* Send the next query of a queue, if there is one and a frame for it. */
 static void rnbdc_query_next(struct rnbdc_queue *q)
 {
-	struct rnbd_query_info info = { .state = RNBD_QUERY_ASK };
+	struct rnbd_ctl_query wire;
+	const struct rnbd_ctl_entry entry = {
+		.type = RNBD_CTL_QUERY,
+		.mandatory = true,
+		.body = &wire,
+		.bytes = sizeof(wire),
+	};
+	struct rnbd_query_info info = { };
 	struct rnbd_ring *ring = &q->ring;
 	struct rnbdc_req *req = NULL;
 	u32 tag;
@@ -77,10 +84,10 @@ static void rnbdc_query_next(struct rnbdc_queue *q)
 	if (ring->open)
 		rnbdc_send_frame(q);
 	/* Without a frame the next time-out tries again. */
-	if (!rnbd_ring_open(ring, RNBD_FRAME_QUERY))
+	if (!rnbd_ring_can_open(ring))
 		return;
 	info.tag = tag;
-	rnbd_encode_query(rnbd_ring_add(ring, sizeof(struct rnbd_query), 1), &info);
+	rnbd_encode_query(&wire, &info);
 	req->ask = false;
 	q->query = (struct rnbdc_query) {
 		.open = true,
@@ -88,7 +95,7 @@ static void rnbdc_query_next(struct rnbdc_queue *q)
 		.req = req,
 		.sent_at = jiffies,
 	};
-	rnbd_ring_send(ring, NULL, NULL, IB_SEND_SIGNALED);
+	rnbd_ring_post_ctl(ring, &entry);
 }
 
 /**
@@ -204,12 +211,12 @@ enum blk_eh_timer_return rnbdc_timeout_rq(struct request *rq)
 /**
  * rnbdc_handle_query - handle the answer to a query about a request
  * @q: queue
- * @frame: frame of type RNBD_FRAME_QUERY
+ * @entry: entry of type RNBD_CTL_QUERY_REPLY
  *
  * Context: completion handler of @q; takes ring.lock.
  * Return: RNBD_PERR_NONE, also if the ring has failed, or the protocol error.
  */
-enum rnbd_proto_err rnbdc_handle_query(struct rnbdc_queue *q, const struct rnbd_frame *frame)
+enum rnbd_proto_err rnbdc_handle_query(struct rnbdc_queue *q, const struct rnbd_ctl_entry *entry)
 {
 	enum rnbd_proto_err perr = RNBD_PERR_NONE;
 	struct rnbd_query_info info;
@@ -223,7 +230,7 @@ enum rnbd_proto_err rnbdc_handle_query(struct rnbdc_queue *q, const struct rnbd_
 		perr = RNBD_PERR_TYPE;
 		goto unlock;
 	}
-	perr = rnbd_decode_query(frame, q->sess->grant.queue_depth, true, &info);
+	perr = rnbd_decode_query(entry, q->sess->grant.queue_depth, &info);
 	if (!perr && info.tag != q->query.tag)
 		perr = RNBD_PERR_TAG;
 	if (perr)

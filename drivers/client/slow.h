@@ -9,10 +9,10 @@
 
 #include "../core/proto_err.h"
 
-struct rnbd_frame;
+struct rnbd_ctl_entry;
 struct rnbdc_queue;
 
 enum blk_eh_timer_return rnbdc_timeout_rq(struct request *rq);
-enum rnbd_proto_err rnbdc_handle_query(struct rnbdc_queue *q, const struct rnbd_frame *frame);
+enum rnbd_proto_err rnbdc_handle_query(struct rnbdc_queue *q, const struct rnbd_ctl_entry *entry);
 
 #endif /* RNBDC_SLOW_H */

@@ -140,7 +140,7 @@ enum rnbd_proto_err rnbd_decode_attach_reply(const struct rnbd_ctl_entry *entry,
 	out.retry_ms = le32_to_cpu(wire.retry_ms);
 	if (!rnbd_status_known(out.status))
 		return RNBD_PERR_STATUS;
-	if (out.retry_ms && out.status != RNBD_ST_BUSY && out.status != RNBD_ST_LIMIT)
+	if (!rnbd_retry_ok(out.status, out.retry_ms))
 		return RNBD_PERR_RESERVED;
 	if (out.status != RNBD_ST_OK) {
 		perr = rnbd_check_refusal(&wire);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is proven at a login.
+ * What is proven at a login, and by the further connections of a session.
  *
  * Operation: see auth.h and "Authentication" in Documentation/protocol.rst. The text
  * that is proven has one fixed form for every purpose, and begins with the purpose,
@@ -16,9 +16,9 @@
 
 /**
  * rnbd_auth_begin - begin a text that is to be proven
- * @text: filled, but for the nonces and the label
+ * @text: filled, but for the nonces, the UUID of the target and the label
  * @req: connection request of queue 0
- * @login: login
+ * @login: login, or NULL if the client asks for a list of exports
  *
  * Context: any.
  */
@@ -27,36 +27,35 @@ void rnbd_auth_begin(struct rnbd_auth_text *text, const struct rnbd_conn_req *re
 {
 	memset(text, 0, sizeof(*text));
 	rnbd_encode_cm_req(&text->req, req);
-	rnbd_encode_login(&text->login, login);
+	if (login)
+		rnbd_encode_login(&text->login, login);
 }
 EXPORT_SYMBOL_GPL(rnbd_auth_begin);
 
 /**
- * rnbd_auth_label - say what is proven with a text
- * @text: text with both nonces
- * @label: RNBD_LABEL_CLIENT or RNBD_LABEL_TARGET
+ * rnbd_auth_label - write what is proven with a text
+ * @label: RNBD_LABEL_SIZE bytes at the begin of the text
+ * @purpose: RNBD_LABEL_*
  *
  * Context: any.
  */
-void rnbd_auth_label(struct rnbd_auth_text *text, const char *label)
+void rnbd_auth_label(char *label, const char *purpose)
 {
-	memset(text->label, 0, sizeof(text->label));
-	memcpy(text->label, label, strnlen(label, sizeof(text->label)));
-	memset(&text->queue, 0, sizeof(text->queue));
+	memset(label, 0, RNBD_LABEL_SIZE);
+	memcpy(label, purpose, strnlen(purpose, RNBD_LABEL_SIZE));
 }
 EXPORT_SYMBOL_GPL(rnbd_auth_label);
 
 /**
- * rnbd_auth_queue - make the text whose HMAC begins with the token of a queue
- * @text: text with both nonces
- * @req: connection request of that queue; its host id, or its token, is left out
+ * rnbd_auth_join - begin the text that is proven on a connection other than 0
+ * @text: filled, but for the nonces and the label
+ * @req: connection request of that connection
  *
  * Context: any.
  */
-void rnbd_auth_queue(struct rnbd_auth_text *text, const struct rnbd_conn_req *req)
+void rnbd_auth_join(struct rnbd_join_text *text, const struct rnbd_conn_req *req)
 {
-	rnbd_auth_label(text, RNBD_LABEL_QUEUE);
-	rnbd_encode_cm_req(&text->queue, req);
-	memset(text->queue.host_id, 0, sizeof(text->queue.host_id));
+	memset(text, 0, sizeof(*text));
+	rnbd_encode_cm_req(&text->req, req);
 }
-EXPORT_SYMBOL_GPL(rnbd_auth_queue);
+EXPORT_SYMBOL_GPL(rnbd_auth_join);

@@ -10,7 +10,7 @@
 
 void rnbd_auth_begin(struct rnbd_auth_text *text, const struct rnbd_conn_req *req,
 		     const struct rnbd_login_info *login);
-void rnbd_auth_label(struct rnbd_auth_text *text, const char *label);
-void rnbd_auth_queue(struct rnbd_auth_text *text, const struct rnbd_conn_req *req);
+void rnbd_auth_label(char *label, const char *purpose);
+void rnbd_auth_join(struct rnbd_join_text *text, const struct rnbd_conn_req *req);
 
 #endif /* RNBD_CORE_AUTH_H */

@@ -58,4 +58,10 @@ static inline bool rnbd_status_known(u16 status)
 	       (status >= RNBD_ST_MALFORMED && status <= RNBD_ST_REMOVED);
 }
 
+/* May an answer with @status carry @retry_ms? */
+static inline bool rnbd_retry_ok(u16 status, u32 retry_ms)
+{
+	return !retry_ms || status == RNBD_ST_BUSY || status == RNBD_ST_LIMIT;
+}
+
 #endif /* RNBD_CORE_CHECK_H */

@@ -49,10 +49,12 @@ void rnbd_encode_cm_req(struct rnbd_cm_req *wire, const struct rnbd_conn_req *re
 	*wire = (struct rnbd_cm_req) {
 		.magic = cpu_to_le32(RNBD_MAGIC),
 		.version = cpu_to_le16(RNBD_VERSION),
-		.queue = cpu_to_le16(req->queue),
+		.conn = cpu_to_le16(req->conn),
 		.ring_slots = cpu_to_le16(req->ring_slots),
+		.path = cpu_to_le16(req->path),
 		.slot_size = cpu_to_le32(req->slot_size),
 		.epoch = cpu_to_le32(req->epoch),
+		.attempt = cpu_to_le32(req->attempt),
 	};
 	memcpy(wire->host_id, req->host_id, sizeof(wire->host_id));
 	memcpy(wire->session_id, req->session_id, sizeof(wire->session_id));
@@ -88,23 +90,24 @@ enum rnbd_proto_err rnbd_decode_cm_req(const void *buf, u32 len,
 	perr = rnbd_check_padding(buf, len, sizeof(wire));
 	if (perr)
 		return perr;
-	if (wire.reserved0 || wire.reserved1)
-		return RNBD_PERR_RESERVED;
 
-	out.queue = le16_to_cpu(wire.queue);
+	out.conn = le16_to_cpu(wire.conn);
+	out.path = le16_to_cpu(wire.path);
 	out.ring_slots = le16_to_cpu(wire.ring_slots);
 	out.slot_size = le32_to_cpu(wire.slot_size);
 	out.epoch = le32_to_cpu(wire.epoch);
+	out.attempt = le32_to_cpu(wire.attempt);
 	memcpy(out.host_id, wire.host_id, sizeof(out.host_id));
 	memcpy(out.session_id, wire.session_id, sizeof(out.session_id));
 
-	if (out.queue >= RNBD_QUEUES_MAX ||
+	if (out.conn >= RNBD_CONNS_MAX || out.path >= RNBD_PATHS_MAX ||
 	    !rnbd_ring_slots_ok(out.ring_slots) ||
 	    out.slot_size < RNBD_SLOT_SIZE_MIN ||
 	    out.slot_size > RNBD_SLOT_SIZE_MAX ||
 	    !rnbd_multiple(out.slot_size, RNBD_SLOT_SIZE_ALIGN))
 		return RNBD_PERR_GEOMETRY;
-	if (!out.epoch)
+	/* Connection 0 begins the epoch, the others follow it. */
+	if (!out.epoch || (out.conn ? out.attempt <= out.epoch : out.attempt != out.epoch))
 		return RNBD_PERR_EPOCH;
 	if (rnbd_all_zero(out.host_id, sizeof(out.host_id)) ||
 	    rnbd_all_zero(out.session_id, sizeof(out.session_id)))
@@ -120,19 +123,19 @@ EXPORT_SYMBOL_GPL(rnbd_decode_cm_req);
  * @wire: private data
  * @ring_slots: receive slots of the target
  * @slot_size: bytes, as requested
- * @epoch: as requested
+ * @attempt: as requested
  *
  * Context: any.
  */
 void rnbd_encode_cm_rep(struct rnbd_cm_rep *wire, u16 ring_slots, u32 slot_size,
-			u32 epoch)
+			u32 attempt)
 {
 	*wire = (struct rnbd_cm_rep) {
 		.magic = cpu_to_le32(RNBD_MAGIC),
 		.version = cpu_to_le16(RNBD_VERSION),
 		.ring_slots = cpu_to_le16(ring_slots),
 		.slot_size = cpu_to_le32(slot_size),
-		.epoch = cpu_to_le32(epoch),
+		.attempt = cpu_to_le32(attempt),
 	};
 }
 EXPORT_SYMBOL_GPL(rnbd_encode_cm_rep);
@@ -167,7 +170,7 @@ enum rnbd_proto_err rnbd_decode_cm_rep(const void *buf, u32 len,
 	if (!rnbd_ring_slots_ok(le16_to_cpu(wire.ring_slots)) ||
 	    le32_to_cpu(wire.slot_size) != req->slot_size)
 		return RNBD_PERR_GEOMETRY;
-	if (le32_to_cpu(wire.epoch) != req->epoch)
+	if (le32_to_cpu(wire.attempt) != req->attempt)
 		return RNBD_PERR_EPOCH;
 
 	*ring_slots = le16_to_cpu(wire.ring_slots);
@@ -178,16 +181,17 @@ EXPORT_SYMBOL_GPL(rnbd_decode_cm_rep);
 /**
  * rnbd_encode_cm_rej - write the private data of a refused connection
  * @wire: private data
- * @status: why, enum rnbd_status but not RNBD_ST_OK
+ * @info: reason, not RNBD_ST_OK, and when to connect again; its version is ignored
  *
  * Context: any.
  */
-void rnbd_encode_cm_rej(struct rnbd_cm_rej *wire, u16 status)
+void rnbd_encode_cm_rej(struct rnbd_cm_rej *wire, const struct rnbd_refusal *info)
 {
 	*wire = (struct rnbd_cm_rej) {
 		.magic = cpu_to_le32(RNBD_MAGIC),
 		.version = cpu_to_le16(RNBD_VERSION),
-		.status = cpu_to_le16(status),
+		.status = cpu_to_le16(info->status),
+		.retry_ms = cpu_to_le32(info->retry_ms),
 	};
 }
 EXPORT_SYMBOL_GPL(rnbd_encode_cm_rej);
@@ -196,32 +200,29 @@ EXPORT_SYMBOL_GPL(rnbd_encode_cm_rej);
  * rnbd_decode_cm_rej - check and copy out why a connection was refused
  * @buf: private data, may be NULL if @len is 0
  * @len: bytes at @buf; those behind struct rnbd_cm_rej must be zero
- * @version: result: highest version the target speaks, from 1; any, since a
- *	refusal is how two versions learn of each other; 0 if it does not say
- * @status: result: enum rnbd_status, not RNBD_ST_OK
+ * @info: result; its version is any from 1, since a refusal is how two versions learn of
+ *	each other, or 0 if there is none
  *
  * A connection manager refuses by itself, and with nothing but zeros, what its
  * consumer gave up: a listener that goes, or a connection that was accepted and ended
  * before it stood, in favour of somebody else. That is RNBD_ST_BUSY.
  *
  * Context: any.
- * Return: the first thing wrong, @version and @status are untouched then.
+ * Return: the first thing wrong, @info is untouched then.
  */
-enum rnbd_proto_err rnbd_decode_cm_rej(const void *buf, u32 len, u16 *version,
-				       u16 *status)
+enum rnbd_proto_err rnbd_decode_cm_rej(const void *buf, u32 len, struct rnbd_refusal *info)
 {
 	enum rnbd_proto_err padding = RNBD_PERR_NONE;
 	struct rnbd_cm_rej wire = { };
 	const u32 size = sizeof(wire);
-	u16 reason;
+	struct rnbd_refusal out;
 
 	if (len)
 		memcpy(&wire, buf, min(len, size));
 	if (len > size)
 		padding = rnbd_check_padding(buf, len, size);
 	if (!padding && rnbd_all_zero(&wire, size)) {
-		*version = 0;
-		*status = RNBD_ST_BUSY;
+		*info = (struct rnbd_refusal) { .status = RNBD_ST_BUSY };
 		return RNBD_PERR_NONE;
 	}
 	if (len < size)
@@ -234,12 +235,15 @@ enum rnbd_proto_err rnbd_decode_cm_rej(const void *buf, u32 len, u16 *version,
 		return padding;
 	if (!rnbd_all_zero(wire.reserved, sizeof(wire.reserved)))
 		return RNBD_PERR_RESERVED;
-	reason = le16_to_cpu(wire.status);
-	if (reason == RNBD_ST_OK || !rnbd_status_known(reason))
+	out.version = le16_to_cpu(wire.version);
+	out.status = le16_to_cpu(wire.status);
+	out.retry_ms = le32_to_cpu(wire.retry_ms);
+	if (out.status == RNBD_ST_OK || !rnbd_status_known(out.status))
 		return RNBD_PERR_STATUS;
+	if (!rnbd_retry_ok(out.status, out.retry_ms))
+		return RNBD_PERR_RESERVED;
 
-	*version = le16_to_cpu(wire.version);
-	*status = reason;
+	*info = out;
 	return RNBD_PERR_NONE;
 }
 EXPORT_SYMBOL_GPL(rnbd_decode_cm_rej);

@@ -14,24 +14,37 @@
 
 /* struct rnbd_conn_req - decoded struct rnbd_cm_req */
 struct rnbd_conn_req {
-	u16 queue;
+	u16 conn;
+	u16 path;
 	u16 ring_slots;
 	u32 slot_size;
 	u32 epoch;
+	u32 attempt;
 	u8 host_id[16];
 	u8 session_id[16];
+};
+
+/**
+ * struct rnbd_refusal - decoded struct rnbd_cm_rej
+ * @version: highest version that the target speaks
+ * @status: enum rnbd_status
+ * @retry_ms: milliseconds after which to connect again, or 0
+ */
+struct rnbd_refusal {
+	u16 version;
+	u16 status;
+	u32 retry_ms;
 };
 
 void rnbd_encode_cm_req(struct rnbd_cm_req *wire, const struct rnbd_conn_req *req);
 enum rnbd_proto_err rnbd_decode_cm_req(const void *buf, u32 len,
 				       struct rnbd_conn_req *req);
 void rnbd_encode_cm_rep(struct rnbd_cm_rep *wire, u16 ring_slots, u32 slot_size,
-			u32 epoch);
+			u32 attempt);
 enum rnbd_proto_err rnbd_decode_cm_rep(const void *buf, u32 len,
 				       const struct rnbd_conn_req *req,
 				       u16 *ring_slots);
-void rnbd_encode_cm_rej(struct rnbd_cm_rej *wire, u16 status);
-enum rnbd_proto_err rnbd_decode_cm_rej(const void *buf, u32 len, u16 *version,
-				       u16 *status);
+void rnbd_encode_cm_rej(struct rnbd_cm_rej *wire, const struct rnbd_refusal *info);
+enum rnbd_proto_err rnbd_decode_cm_rej(const void *buf, u32 len, struct rnbd_refusal *info);
 
 #endif /* RNBD_CORE_CM_H */

@@ -107,6 +107,19 @@ enum rnbd_proto_err rnbd_ctl_body(const struct rnbd_ctl_entry *entry, void *copy
 EXPORT_SYMBOL_GPL(rnbd_ctl_body);
 
 /**
+ * rnbd_ctl_no_body - check an entry of a type that has no body
+ * @entry: from rnbd_decode_ctl(); the frame still exists
+ *
+ * Context: any.
+ * Return: RNBD_PERR_NONE, or RNBD_PERR_RESERVED if it has a body that is not zero.
+ */
+enum rnbd_proto_err rnbd_ctl_no_body(const struct rnbd_ctl_entry *entry)
+{
+	return rnbd_all_zero(entry->body, entry->bytes) ? RNBD_PERR_NONE : RNBD_PERR_RESERVED;
+}
+EXPORT_SYMBOL_GPL(rnbd_ctl_no_body);
+
+/**
  * rnbd_ctl_unknown - decide about an entry whose type this version does not know
  * @entry: from rnbd_decode_ctl()
  *

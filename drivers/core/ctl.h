@@ -37,6 +37,7 @@ void rnbd_encode_ctl(void *buf, const struct rnbd_ctl_entry *entry);
 enum rnbd_proto_err rnbd_decode_ctl(const struct rnbd_frame *frame, struct rnbd_ctl_pos *pos,
 				    struct rnbd_ctl_entry *entry);
 enum rnbd_proto_err rnbd_ctl_body(const struct rnbd_ctl_entry *entry, void *copy, u32 size);
+enum rnbd_proto_err rnbd_ctl_no_body(const struct rnbd_ctl_entry *entry);
 enum rnbd_proto_err rnbd_ctl_unknown(const struct rnbd_ctl_entry *entry);
 
 #endif /* RNBD_CORE_CTL_H */

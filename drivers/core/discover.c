@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Lists of exports.
+ * Control entries of lists of exports.
  *
- * Operation: a list comes in as many frames as it needs; each has a head and entries.
+ * Operation: the client asks with a LIST entry, which has no body. The target answers with
+ * an EXPORT entry for each export and ends the list with a LIST_END entry.
  *
  * Ownership: nothing is allocated or kept.
  * Concurrency: pure functions, any context.
@@ -14,35 +15,15 @@
 #include "names.h"
 
 /**
- * rnbd_encode_discover_reply - write the head of a frame of a list of exports
- * @wire: first entry of the DISCOVER_REPLY frame
- * @status: enum rnbd_status; if not RNBD_ST_OK, only that is sent
- * @more: further frames follow
- *
- * Context: any.
- */
-void rnbd_encode_discover_reply(struct rnbd_discover_reply *wire, u16 status,
-				bool more)
-{
-	*wire = (struct rnbd_discover_reply) {
-		.status = cpu_to_le16(status),
-	};
-	if (status == RNBD_ST_OK && more)
-		wire->flags = cpu_to_le16(RNBD_DISCOVER_MORE);
-}
-EXPORT_SYMBOL_GPL(rnbd_encode_discover_reply);
-
-/**
  * rnbd_encode_export - write one export of a list
- * @wire: entry of the DISCOVER_REPLY frame behind its head
+ * @wire: body of an entry of type RNBD_CTL_EXPORT
  * @info: the export; a valid, terminated name
  *
  * Context: any.
  */
-void rnbd_encode_export(struct rnbd_export_entry *wire,
-			const struct rnbd_export_info *info)
+void rnbd_encode_export(struct rnbd_ctl_export *wire, const struct rnbd_export_info *info)
 {
-	*wire = (struct rnbd_export_entry) {
+	*wire = (struct rnbd_ctl_export) {
 		.capacity = cpu_to_le64(info->capacity),
 		.logical_block = cpu_to_le32(info->logical_block),
 		.flags = cpu_to_le32(info->flags),
@@ -54,78 +35,26 @@ void rnbd_encode_export(struct rnbd_export_entry *wire,
 EXPORT_SYMBOL_GPL(rnbd_encode_export);
 
 /**
- * rnbd_decode_discover_reply - check and copy out the head of a part of a list
- * @frame: from rnbd_decode_frame(), of type RNBD_FRAME_DISCOVER_REPLY
- * @room: exports that the list may still grow by
- * @info: result; if its status is not RNBD_ST_OK, nothing else is set
- *
- * A frame after which more follow brings the list forward, so that it ends.
- *
- * Context: any.
- * Return: the first thing wrong, @info is untouched then.
- */
-enum rnbd_proto_err rnbd_decode_discover_reply(const struct rnbd_frame *frame, u32 room,
-					       struct rnbd_discover_info *info)
-{
-	struct rnbd_discover_reply wire;
-	u16 status, flags;
-	u32 nr;
-
-	if (frame->type != RNBD_FRAME_DISCOVER_REPLY)
-		return RNBD_PERR_TYPE;
-	if (!frame->nr_entries)
-		return RNBD_PERR_COUNT;
-	if (!rnbd_copy_entry(frame, 0, &wire, sizeof(wire)))
-		return RNBD_PERR_SHORT;
-
-	status = le16_to_cpu(wire.status);
-	flags = le16_to_cpu(wire.flags);
-	nr = frame->nr_entries - 1u;
-	if (!rnbd_status_known(status))
-		return RNBD_PERR_STATUS;
-	if (!rnbd_all_zero(wire.reserved, sizeof(wire.reserved)))
-		return RNBD_PERR_RESERVED;
-	if ((flags & ~RNBD_DISCOVER_MORE) || (flags && status != RNBD_ST_OK))
-		return RNBD_PERR_FLAGS;
-	if (nr > room || (nr && status != RNBD_ST_OK) || (!nr && flags))
-		return RNBD_PERR_COUNT;
-
-	*info = (struct rnbd_discover_info) {
-		.status = status,
-		.more = flags & RNBD_DISCOVER_MORE,
-		.nr_exports = nr,
-	};
-	return RNBD_PERR_NONE;
-}
-EXPORT_SYMBOL_GPL(rnbd_decode_discover_reply);
-
-/**
  * rnbd_decode_export - check and copy out one export of a list
- * @frame: from rnbd_decode_frame(), of type RNBD_FRAME_DISCOVER_REPLY
- * @index: of the export in the frame, from 0
+ * @entry: from rnbd_decode_ctl(), of type RNBD_CTL_EXPORT
  * @info: result
  *
- * Name, block and capacity keep to the same rules as in a login and its reply. That
- * no other export of the list has this name is not looked at.
+ * Name, block and capacity follow the rules of an ATTACH and its reply. Whether another
+ * export of the list has the same name is not checked.
  *
  * Context: any.
  * Return: the first thing wrong, @info is untouched then.
  */
-enum rnbd_proto_err rnbd_decode_export(const struct rnbd_frame *frame, u32 index,
+enum rnbd_proto_err rnbd_decode_export(const struct rnbd_ctl_entry *entry,
 				       struct rnbd_export_info *info)
 {
-	struct rnbd_export_entry wire;
 	struct rnbd_export_info out;
+	struct rnbd_ctl_export wire;
+	enum rnbd_proto_err perr;
 
-	if (frame->type != RNBD_FRAME_DISCOVER_REPLY)
-		return RNBD_PERR_TYPE;
-	/* below 65535 entries, so that the offset below cannot wrap */
-	if (!frame->nr_entries || index >= frame->nr_entries - 1u)
-		return RNBD_PERR_COUNT;
-	if (!rnbd_copy_entry(frame, sizeof(struct rnbd_discover_reply) +
-			     index * (u32)sizeof(wire), &wire, sizeof(wire)))
-		return RNBD_PERR_SHORT;
-
+	perr = rnbd_ctl_body(entry, &wire, sizeof(wire));
+	if (perr)
+		return perr;
 	if (!rnbd_export_name_ok(wire.name, sizeof(wire.name)))
 		return RNBD_PERR_NAME;
 	if (!rnbd_all_zero(wire.reserved, sizeof(wire.reserved)))
@@ -137,7 +66,7 @@ enum rnbd_proto_err rnbd_decode_export(const struct rnbd_frame *frame, u32 index
 	out.logical_block = le32_to_cpu(wire.logical_block);
 	out.flags = le32_to_cpu(wire.flags);
 
-	if (out.flags & ~RNBD_DISCOVER_EXPORT_FLAGS)
+	if (out.flags & ~RNBD_LIST_EXPORT_FLAGS)
 		return RNBD_PERR_FLAGS;
 	if (!rnbd_block_ok(out.logical_block) ||
 	    !rnbd_capacity_ok(out.capacity, out.logical_block))
@@ -147,3 +76,51 @@ enum rnbd_proto_err rnbd_decode_export(const struct rnbd_frame *frame, u32 index
 	return RNBD_PERR_NONE;
 }
 EXPORT_SYMBOL_GPL(rnbd_decode_export);
+
+/**
+ * rnbd_encode_list_end - write the end of a list of exports
+ * @wire: body of an entry of type RNBD_CTL_LIST_END
+ * @info: status of the list
+ *
+ * Context: any.
+ */
+void rnbd_encode_list_end(struct rnbd_ctl_list_end *wire, const struct rnbd_list_end_info *info)
+{
+	*wire = (struct rnbd_ctl_list_end) {
+		.status = cpu_to_le16(info->status),
+		.retry_ms = cpu_to_le32(info->retry_ms),
+	};
+}
+EXPORT_SYMBOL_GPL(rnbd_encode_list_end);
+
+/**
+ * rnbd_decode_list_end - check and copy out the end of a list of exports
+ * @entry: from rnbd_decode_ctl(), of type RNBD_CTL_LIST_END
+ * @info: result
+ *
+ * Context: any.
+ * Return: the first thing wrong, @info is untouched then.
+ */
+enum rnbd_proto_err rnbd_decode_list_end(const struct rnbd_ctl_entry *entry,
+					 struct rnbd_list_end_info *info)
+{
+	struct rnbd_ctl_list_end wire;
+	enum rnbd_proto_err perr;
+	u32 retry_ms;
+	u16 status;
+
+	perr = rnbd_ctl_body(entry, &wire, sizeof(wire));
+	if (perr)
+		return perr;
+	status = le16_to_cpu(wire.status);
+	retry_ms = le32_to_cpu(wire.retry_ms);
+	if (!rnbd_status_known(status))
+		return RNBD_PERR_STATUS;
+	if (!rnbd_all_zero(wire.reserved, sizeof(wire.reserved)) ||
+	    !rnbd_retry_ok(status, retry_ms))
+		return RNBD_PERR_RESERVED;
+	info->status = status;
+	info->retry_ms = retry_ms;
+	return RNBD_PERR_NONE;
+}
+EXPORT_SYMBOL_GPL(rnbd_decode_list_end);

@@ -21,12 +21,12 @@
  * @nr_entries: entries that follow
  * @credits: receive slots given back to the peer
  * @seq: number of the frame on this queue and direction
- * @epoch: the session's epoch
+ * @attempt: number of the connection's attempt
  *
  * Context: any.
  */
 void rnbd_encode_frame_hdr(void *buf, u8 type, u8 flags, u16 nr_entries,
-			   u16 credits, u32 seq, u32 epoch)
+			   u16 credits, u32 seq, u32 attempt)
 {
 	struct rnbd_frame_hdr hdr = {
 		.type = type,
@@ -34,30 +34,22 @@ void rnbd_encode_frame_hdr(void *buf, u8 type, u8 flags, u16 nr_entries,
 		.nr_entries = cpu_to_le16(nr_entries),
 		.credits = cpu_to_le16(credits),
 		.seq = cpu_to_le32(seq),
-		.epoch = cpu_to_le32(epoch),
+		.attempt = cpu_to_le32(attempt),
 	};
 
 	memcpy(buf, &hdr, sizeof(hdr));
 }
 EXPORT_SYMBOL_GPL(rnbd_encode_frame_hdr);
 
-/* Does the number of entries suit the type, and what do they take? */
+/* Does the number of entries suit the type, and how many bytes do they take? */
 static enum rnbd_proto_err rnbd_entry_bytes(u8 type, u16 nr_entries, u32 *bytes)
 {
-	if (!nr_entries && type != RNBD_FRAME_CREDIT)
+	bool empty = type == RNBD_FRAME_CREDIT;
+
+	if (!nr_entries != empty)
 		return RNBD_PERR_COUNT;
 
 	switch (type) {
-	case RNBD_FRAME_LOGIN:
-		if (nr_entries != 1)
-			return RNBD_PERR_COUNT;
-		*bytes = sizeof(struct rnbd_login);
-		break;
-	case RNBD_FRAME_LOGIN_REPLY:
-		/* 65535 entries are far from wrapping 32 bits */
-		*bytes = sizeof(struct rnbd_login_reply) +
-			 (nr_entries - 1u) * (u32)sizeof(struct rnbd_segment);
-		break;
 	case RNBD_FRAME_REQUEST:
 		*bytes = nr_entries * (u32)sizeof(struct rnbd_req_entry);
 		break;
@@ -65,28 +57,7 @@ static enum rnbd_proto_err rnbd_entry_bytes(u8 type, u16 nr_entries, u32 *bytes)
 		*bytes = nr_entries * (u32)sizeof(struct rnbd_reply_entry);
 		break;
 	case RNBD_FRAME_CREDIT:
-		if (nr_entries)
-			return RNBD_PERR_COUNT;
 		*bytes = 0;
-		break;
-	case RNBD_FRAME_DISCOVER_REPLY:
-		*bytes = sizeof(struct rnbd_discover_reply) +
-			 (nr_entries - 1u) * (u32)sizeof(struct rnbd_export_entry);
-		break;
-	case RNBD_FRAME_CHALLENGE:
-		if (nr_entries != 1)
-			return RNBD_PERR_COUNT;
-		*bytes = sizeof(struct rnbd_challenge);
-		break;
-	case RNBD_FRAME_PROOF:
-		if (nr_entries != 1)
-			return RNBD_PERR_COUNT;
-		*bytes = sizeof(struct rnbd_proof);
-		break;
-	case RNBD_FRAME_QUERY:
-		if (nr_entries != 1)
-			return RNBD_PERR_COUNT;
-		*bytes = sizeof(struct rnbd_query);
 		break;
 	case RNBD_FRAME_CONTROL:
 		/* At least; the entries have lengths of their own. */
@@ -98,25 +69,29 @@ static enum rnbd_proto_err rnbd_entry_bytes(u8 type, u16 nr_entries, u32 *bytes)
 	return RNBD_PERR_NONE;
 }
 
+static bool rnbd_frame_type_known(u8 type)
+{
+	return type == RNBD_FRAME_CONTROL || type == RNBD_FRAME_REQUEST ||
+	       type == RNBD_FRAME_REPLY || type == RNBD_FRAME_CREDIT;
+}
+
 /**
  * rnbd_decode_frame - check the head of a frame and find its entries
  * @buf: what was received, any alignment
  * @len: bytes received, not the size of the slot
  * @seq: number the frame must have
- * @epoch: epoch the frame must have
+ * @attempt: number of the attempt that the frame must have
  * @ring_slots: receive slots of the peer: it cannot give back more
  * @frame: result; points into @buf
  *
  * The entries fill the frame to its last byte, unless inline data follow: what
- * that may be only the entries tell, see rnbd_decode_end(). A LOGIN_REPLY counts
- * its struct rnbd_login_reply and each struct rnbd_segment as one entry, and a
- * DISCOVER_REPLY its head and each struct rnbd_export_entry. The entries of a CONTROL
+ * that may be only the entries tell, see rnbd_decode_end(). The entries of a CONTROL
  * frame are checked by rnbd_decode_ctl(), except that there is room for their heads.
  *
  * Context: any.
  * Return: the first thing wrong, @frame is untouched then.
  */
-enum rnbd_proto_err rnbd_decode_frame(const void *buf, u32 len, u32 seq, u32 epoch,
+enum rnbd_proto_err rnbd_decode_frame(const void *buf, u32 len, u32 seq, u32 attempt,
 				      u16 ring_slots, struct rnbd_frame *frame)
 {
 	struct rnbd_frame_hdr hdr;
@@ -132,11 +107,11 @@ enum rnbd_proto_err rnbd_decode_frame(const void *buf, u32 len, u32 seq, u32 epo
 
 	if ((hdr.flags & ~RNBD_FRAME_DATA) || hdr.reserved)
 		return RNBD_PERR_RESERVED;
-	if (hdr.type < RNBD_FRAME_LOGIN || hdr.type > RNBD_FRAME_CONTROL)
+	if (!rnbd_frame_type_known(hdr.type))
 		return RNBD_PERR_TYPE;
 	if (le32_to_cpu(hdr.seq) != seq)
 		return RNBD_PERR_SEQ;
-	if (le32_to_cpu(hdr.epoch) != epoch)
+	if (le32_to_cpu(hdr.attempt) != attempt)
 		return RNBD_PERR_EPOCH;
 	if (credits > ring_slots)
 		return RNBD_PERR_CREDITS;

@@ -30,8 +30,8 @@ struct rnbd_frame {
 };
 
 void rnbd_encode_frame_hdr(void *buf, u8 type, u8 flags, u16 nr_entries,
-			   u16 credits, u32 seq, u32 epoch);
-enum rnbd_proto_err rnbd_decode_frame(const void *buf, u32 len, u32 seq, u32 epoch,
+			   u16 credits, u32 seq, u32 attempt);
+enum rnbd_proto_err rnbd_decode_frame(const void *buf, u32 len, u32 seq, u32 attempt,
 				      u16 ring_slots, struct rnbd_frame *frame);
 enum rnbd_proto_err rnbd_decode_end(const struct rnbd_frame *frame);
 

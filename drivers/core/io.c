@@ -368,14 +368,14 @@ EXPORT_SYMBOL_GPL(rnbd_decode_reply);
 
 /**
  * rnbd_encode_query - write a query about a request, or the answer to it
- * @wire: entry of the QUERY frame
+ * @wire: body of an entry of type RNBD_CTL_QUERY or RNBD_CTL_QUERY_REPLY
  * @query: query or answer
  *
  * Context: any.
  */
-void rnbd_encode_query(struct rnbd_query *wire, const struct rnbd_query_info *query)
+void rnbd_encode_query(struct rnbd_ctl_query *wire, const struct rnbd_query_info *query)
 {
-	*wire = (struct rnbd_query) {
+	*wire = (struct rnbd_ctl_query) {
 		.tag = cpu_to_le16(query->tag),
 		.state = query->state,
 	};
@@ -384,30 +384,26 @@ EXPORT_SYMBOL_GPL(rnbd_encode_query);
 
 /**
  * rnbd_decode_query - check and copy out a query about a request, or the answer to it
- * @frame: from rnbd_decode_frame(), of type RNBD_FRAME_QUERY
+ * @entry: from rnbd_decode_ctl(), of type RNBD_CTL_QUERY or RNBD_CTL_QUERY_REPLY
  * @depth: tags are below it
- * @answer: an answer is expected, otherwise a query
  * @query: result
  *
  * Context: any.
  * Return: the first thing wrong, @query is untouched then.
  */
-enum rnbd_proto_err rnbd_decode_query(const struct rnbd_frame *frame, u32 depth,
-				      bool answer, struct rnbd_query_info *query)
+enum rnbd_proto_err rnbd_decode_query(const struct rnbd_ctl_entry *entry, u32 depth,
+				      struct rnbd_query_info *query)
 {
-	struct rnbd_query wire;
-	bool asks;
+	bool reply = entry->type == RNBD_CTL_QUERY_REPLY;
+	struct rnbd_ctl_query wire;
+	enum rnbd_proto_err perr;
 
-	if (frame->type != RNBD_FRAME_QUERY)
-		return RNBD_PERR_TYPE;
-	if (frame->nr_entries != 1)
-		return RNBD_PERR_COUNT;
-	if (!rnbd_copy_entry(frame, 0, &wire, sizeof(wire)))
-		return RNBD_PERR_SHORT;
+	perr = rnbd_ctl_body(entry, &wire, sizeof(wire));
+	if (perr)
+		return perr;
 	if (le16_to_cpu(wire.tag) >= depth)
 		return RNBD_PERR_TAG;
-	asks = wire.state == RNBD_QUERY_ASK;
-	if (wire.state > RNBD_QUERY_UNKNOWN || answer == asks)
+	if (wire.state > RNBD_QUERY_UNKNOWN || reply != !!wire.state)
 		return RNBD_PERR_STATUS;
 	if (!rnbd_all_zero(wire.reserved, sizeof(wire.reserved)))
 		return RNBD_PERR_RESERVED;

@@ -5,6 +5,7 @@
 #ifndef RNBD_CORE_IO_H
 #define RNBD_CORE_IO_H
 
+#include "ctl.h"
 #include "frame.h"
 #include "handle.h"
 #include "op.h"
@@ -62,7 +63,7 @@ struct rnbd_reply {
 /**
  * struct rnbd_query_info - a decoded query or its answer
  * @tag: checked to be below the depth, not whether it is in use
- * @state: enum rnbd_query_state
+ * @state: enum rnbd_query_state; 0 in a query
  */
 struct rnbd_query_info {
 	u16 tag;
@@ -115,8 +116,8 @@ static inline enum rnbd_proto_err rnbd_check_reply(const struct rnbd_reply *repl
 	return RNBD_PERR_NONE;
 }
 
-void rnbd_encode_query(struct rnbd_query *wire, const struct rnbd_query_info *query);
-enum rnbd_proto_err rnbd_decode_query(const struct rnbd_frame *frame, u32 depth,
-				      bool answer, struct rnbd_query_info *query);
+void rnbd_encode_query(struct rnbd_ctl_query *wire, const struct rnbd_query_info *query);
+enum rnbd_proto_err rnbd_decode_query(const struct rnbd_ctl_entry *entry, u32 depth,
+				      struct rnbd_query_info *query);
 
 #endif /* RNBD_CORE_IO_H */

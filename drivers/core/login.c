@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Logins, their authentication and what they are granted.
+ * Control entries of logins, of their authentication and of the pool.
  *
- * Operation: queue 0 asks for a session or for a list of exports. If the host has a
- * secret, both ends prove that they know it. The target grants limits, a pool and its
- * segments, or refuses.
+ * Operation: the client requests a session on connection 0. If the host has a secret, both
+ * ends prove that they know it. The target grants limits, a pool and its segments, or
+ * refuses.
  *
  * Ownership: nothing is allocated or kept.
  * Concurrency: pure functions, any context.
@@ -20,20 +20,19 @@ static bool rnbd_keepalive_ok(u32 ms)
 
 /**
  * rnbd_encode_login - write a login
- * @wire: entry of the LOGIN frame
- * @info: what to ask for; or all zero except the flag RNBD_LOGIN_DISCOVER
+ * @wire: body of an entry of type RNBD_CTL_LOGIN
+ * @info: what to request
  *
  * Context: any.
  */
-void rnbd_encode_login(struct rnbd_login *wire, const struct rnbd_login_info *info)
+void rnbd_encode_login(struct rnbd_ctl_login *wire, const struct rnbd_login_info *info)
 {
-	*wire = (struct rnbd_login) {
+	*wire = (struct rnbd_ctl_login) {
 		.features = cpu_to_le64(info->features),
 		.pool_bytes = cpu_to_le64(info->pool_bytes),
 		.max_io = cpu_to_le32(info->max_io),
 		.nr_queues = cpu_to_le16(info->nr_queues),
 		.queue_depth = cpu_to_le16(info->queue_depth),
-		.flags = cpu_to_le32(info->flags),
 		.keepalive_ms = cpu_to_le32(info->keepalive_ms),
 		.inline_read = cpu_to_le32(info->inline_read),
 		.inline_write = cpu_to_le32(info->inline_write),
@@ -43,50 +42,25 @@ void rnbd_encode_login(struct rnbd_login *wire, const struct rnbd_login_info *in
 }
 EXPORT_SYMBOL_GPL(rnbd_encode_login);
 
-/* A login that requests a list of exports requests nothing else. */
-static enum rnbd_proto_err rnbd_check_discover_login(const struct rnbd_login *wire)
-{
-	struct rnbd_login rest = *wire;
-
-	if (rest.flags != cpu_to_le32(RNBD_LOGIN_DISCOVER))
-		return RNBD_PERR_FLAGS;
-	rest.flags = 0;
-	return rnbd_all_zero(&rest, sizeof(rest)) ? RNBD_PERR_NONE :
-						    RNBD_PERR_RESERVED;
-}
-
 /**
  * rnbd_decode_login - check and copy out a login
- * @frame: from rnbd_decode_frame(), of type RNBD_FRAME_LOGIN
+ * @entry: from rnbd_decode_ctl(), of type RNBD_CTL_LOGIN
  * @info: result; features may hold bits unknown here, to be masked, and
- *	pool_bytes any number from one unit, to be cut to what is granted;
- *	with the flag RNBD_LOGIN_DISCOVER all the rest is zero
+ *	pool_bytes any number from one unit, to be cut to what is granted
  *
  * Context: any.
  * Return: the first thing wrong, @info is untouched then.
  */
-enum rnbd_proto_err rnbd_decode_login(const struct rnbd_frame *frame,
+enum rnbd_proto_err rnbd_decode_login(const struct rnbd_ctl_entry *entry,
 				      struct rnbd_login_info *info)
 {
 	struct rnbd_login_info out;
 	enum rnbd_proto_err perr;
-	struct rnbd_login wire;
+	struct rnbd_ctl_login wire;
 
-	if (frame->type != RNBD_FRAME_LOGIN)
-		return RNBD_PERR_TYPE;
-	if (frame->nr_entries != 1)
-		return RNBD_PERR_COUNT;
-	if (!rnbd_copy_entry(frame, 0, &wire, sizeof(wire)))
-		return RNBD_PERR_SHORT;
-
-	if (wire.flags & cpu_to_le32(RNBD_LOGIN_DISCOVER)) {
-		perr = rnbd_check_discover_login(&wire);
-		if (perr)
-			return perr;
-		memset(info, 0, sizeof(*info));
-		info->flags = RNBD_LOGIN_DISCOVER;
-		return RNBD_PERR_NONE;
-	}
+	perr = rnbd_ctl_body(entry, &wire, sizeof(wire));
+	if (perr)
+		return perr;
 	if (!rnbd_all_zero(wire.reserved, sizeof(wire.reserved)))
 		return RNBD_PERR_RESERVED;
 
@@ -96,18 +70,17 @@ enum rnbd_proto_err rnbd_decode_login(const struct rnbd_frame *frame,
 	out.max_io = le32_to_cpu(wire.max_io);
 	out.nr_queues = le16_to_cpu(wire.nr_queues);
 	out.queue_depth = le16_to_cpu(wire.queue_depth);
-	out.flags = le32_to_cpu(wire.flags);
 	out.keepalive_ms = le32_to_cpu(wire.keepalive_ms);
 	out.inline_read = le32_to_cpu(wire.inline_read);
 	out.inline_write = le32_to_cpu(wire.inline_write);
 	out.fence_generation = le32_to_cpu(wire.fence_generation);
 
-	if (out.flags & ~RNBD_LOGIN_FLAGS)
+	if (wire.flags)
 		return RNBD_PERR_FLAGS;
 	if (!(out.features & RNBD_FEATURE_INLINE) &&
 	    (out.inline_read || out.inline_write))
 		return RNBD_PERR_RESERVED;
-	if (!out.nr_queues || out.nr_queues > RNBD_QUEUES_MAX ||
+	if (!out.nr_queues || out.nr_queues > RNBD_CONNS_MAX ||
 	    !out.queue_depth || out.queue_depth > RNBD_DEPTH_MAX)
 		return RNBD_PERR_GEOMETRY;
 	if (!out.max_io || out.max_io > RNBD_MAX_IO_MAX ||
@@ -122,34 +95,17 @@ enum rnbd_proto_err rnbd_decode_login(const struct rnbd_frame *frame,
 EXPORT_SYMBOL_GPL(rnbd_decode_login);
 
 /**
- * rnbd_max_segments - pool segments that a login reply can name
- * @slot_size: bytes of a slot, since the reply is one frame
- *
- * Context: any.
- * Return: number of segments.
- */
-u32 rnbd_max_segments(u32 slot_size)
-{
-	const u32 head = sizeof(struct rnbd_frame_hdr) +
-			 sizeof(struct rnbd_login_reply);
-
-	if (slot_size < head)
-		return 0;
-	return (slot_size - head) / (u32)sizeof(struct rnbd_segment);
-}
-EXPORT_SYMBOL_GPL(rnbd_max_segments);
-
-/**
  * rnbd_encode_grant - write a login reply
- * @wire: first entry of the LOGIN_REPLY frame
- * @grant: what is granted; if its status is not RNBD_ST_OK, only that is sent
+ * @wire: body of an entry of type RNBD_CTL_LOGIN_REPLY
+ * @grant: what is granted; if its status is not RNBD_ST_OK, only that and retry_ms are sent
  *
  * Context: any.
  */
-void rnbd_encode_grant(struct rnbd_login_reply *wire, const struct rnbd_grant *grant)
+void rnbd_encode_grant(struct rnbd_ctl_login_reply *wire, const struct rnbd_grant *grant)
 {
-	*wire = (struct rnbd_login_reply) {
+	*wire = (struct rnbd_ctl_login_reply) {
 		.status = cpu_to_le16(grant->status),
+		.retry_ms = cpu_to_le32(grant->retry_ms),
 	};
 	if (grant->status != RNBD_ST_OK)
 		return;
@@ -164,20 +120,24 @@ void rnbd_encode_grant(struct rnbd_login_reply *wire, const struct rnbd_grant *g
 	wire->keepalive_ms = cpu_to_le32(grant->keepalive_ms);
 	wire->inline_read = cpu_to_le32(grant->inline_read);
 	wire->inline_write = cpu_to_le32(grant->inline_write);
+	memcpy(wire->target_uuid, grant->target_uuid, sizeof(wire->target_uuid));
+	memcpy(wire->join_key, grant->join_key, sizeof(wire->join_key));
 }
 EXPORT_SYMBOL_GPL(rnbd_encode_grant);
 
 /**
  * rnbd_encode_segment - write one segment of the pool
- * @wire: entry of the LOGIN_REPLY frame behind the grant
- * @seg: where it is
+ * @wire: body of an entry of type RNBD_CTL_SEGMENT
+ * @seg: segment
  *
  * Context: any.
  */
-void rnbd_encode_segment(struct rnbd_segment *wire, const struct rnbd_segment_info *seg)
+void rnbd_encode_segment(struct rnbd_ctl_segment *wire, const struct rnbd_segment_info *seg)
 {
-	*wire = (struct rnbd_segment) {
+	*wire = (struct rnbd_ctl_segment) {
 		.addr = cpu_to_le64(seg->addr),
+		.slot = cpu_to_le32(seg->slot),
+		.generation = cpu_to_le32(seg->generation),
 		.rkey = cpu_to_le32(seg->rkey),
 		.units = cpu_to_le32(seg->units),
 	};
@@ -199,11 +159,13 @@ static bool rnbd_grant_pool_ok(const struct rnbd_grant *grant,
 	    !rnbd_multiple(grant->max_io, RNBD_UNIT_SIZE))
 		return false;
 	if (!grant->pool_units || grant->pool_units > RNBD_POOL_UNITS_MAX ||
+	    grant->pool_units > asked->pool_bytes >> RNBD_UNIT_SHIFT ||
 	    !is_power_of_2(grant->segment_units) ||
 	    grant->segment_units > RNBD_POOL_UNITS_MAX)
 		return false;
 	if (grant->nr_segments != DIV_ROUND_UP(grant->pool_units,
-					       grant->segment_units))
+					       grant->segment_units) ||
+	    grant->nr_segments > RNBD_SEGMENTS_MAX)
 		return false;
 
 	units = rnbd_bytes_to_units(grant->max_io);
@@ -215,48 +177,44 @@ static bool rnbd_grant_pool_ok(const struct rnbd_grant *grant,
 }
 
 /**
- * rnbd_decode_grant - check and copy out a login reply without its segments
- * @frame: from rnbd_decode_frame(), of type RNBD_FRAME_LOGIN_REPLY
- * @asked: what was asked for
- * @grant: result; if its status is not RNBD_ST_OK, nothing else is set
+ * rnbd_decode_grant - check and copy out a login reply
+ * @entry: from rnbd_decode_ctl(), of type RNBD_CTL_LOGIN_REPLY
+ * @asked: what was requested
+ * @grant: result; if its status is not RNBD_ST_OK, only retry_ms is set besides
  *
- * An accepted grant suits the pool allocator: the empty share of a queue, pool_units / nr_queues, holds a
- * request of max_io in at most RNBD_EXTENTS_MAX extents.
+ * An accepted grant suits the pool allocator: the empty share of a queue,
+ * pool_units / nr_queues, holds a request of max_io in at most RNBD_EXTENTS_MAX
+ * extents.
  *
  * Context: any.
  * Return: the first thing wrong, @grant is untouched then.
  */
-enum rnbd_proto_err rnbd_decode_grant(const struct rnbd_frame *frame,
+enum rnbd_proto_err rnbd_decode_grant(const struct rnbd_ctl_entry *entry,
 				      const struct rnbd_login_info *asked,
 				      struct rnbd_grant *grant)
 {
-	struct rnbd_login_reply wire;
+	const size_t rest = offsetof(struct rnbd_ctl_login_reply, keepalive_ms);
+	struct rnbd_ctl_login_reply wire;
+	enum rnbd_proto_err perr;
 	struct rnbd_grant out;
 
-	if (frame->type != RNBD_FRAME_LOGIN_REPLY)
-		return RNBD_PERR_TYPE;
-	if (!frame->nr_entries)
-		return RNBD_PERR_COUNT;
-	if (!rnbd_copy_entry(frame, 0, &wire, sizeof(wire)))
-		return RNBD_PERR_SHORT;
-
+	perr = rnbd_ctl_body(entry, &wire, sizeof(wire));
+	if (perr)
+		return perr;
 	memset(&out, 0, sizeof(out));
 	out.status = le16_to_cpu(wire.status);
+	out.retry_ms = le32_to_cpu(wire.retry_ms);
 	if (!rnbd_status_known(out.status))
 		return RNBD_PERR_STATUS;
+	if (wire.reserved || !rnbd_retry_ok(out.status, out.retry_ms))
+		return RNBD_PERR_RESERVED;
 	if (out.status != RNBD_ST_OK) {
-		if (!rnbd_all_zero((u8 *)&wire + sizeof(wire.status),
-				   sizeof(wire) - sizeof(wire.status)))
+		if (wire.nr_queues || wire.queue_depth ||
+		    !rnbd_all_zero((u8 *)&wire + rest, sizeof(wire) - rest))
 			return RNBD_PERR_RESERVED;
-		if (frame->nr_entries != 1)
-			return RNBD_PERR_COUNT;
 		*grant = out;
 		return RNBD_PERR_NONE;
 	}
-
-	if (wire.reserved0 ||
-	    !rnbd_all_zero(wire.reserved1, sizeof(wire.reserved1)))
-		return RNBD_PERR_RESERVED;
 
 	out.nr_queues = le16_to_cpu(wire.nr_queues);
 	out.queue_depth = le16_to_cpu(wire.queue_depth);
@@ -268,7 +226,11 @@ enum rnbd_proto_err rnbd_decode_grant(const struct rnbd_frame *frame,
 	out.keepalive_ms = le32_to_cpu(wire.keepalive_ms);
 	out.inline_read = le32_to_cpu(wire.inline_read);
 	out.inline_write = le32_to_cpu(wire.inline_write);
+	memcpy(out.target_uuid, wire.target_uuid, sizeof(out.target_uuid));
+	memcpy(out.join_key, wire.join_key, sizeof(out.join_key));
 
+	if (rnbd_all_zero(out.target_uuid, sizeof(out.target_uuid)))
+		return RNBD_PERR_IDENTITY;
 	if (!out.nr_queues || out.nr_queues > asked->nr_queues ||
 	    !out.queue_depth || out.queue_depth > asked->queue_depth)
 		return RNBD_PERR_GEOMETRY;
@@ -282,9 +244,6 @@ enum rnbd_proto_err rnbd_decode_grant(const struct rnbd_frame *frame,
 		return RNBD_PERR_LIMITS;
 	if (!rnbd_grant_pool_ok(&out, asked) || !rnbd_keepalive_ok(out.keepalive_ms))
 		return RNBD_PERR_LIMITS;
-	if (out.nr_segments != frame->nr_entries - 1u)
-		return RNBD_PERR_COUNT;
-
 	*grant = out;
 	return RNBD_PERR_NONE;
 }
@@ -292,40 +251,42 @@ EXPORT_SYMBOL_GPL(rnbd_decode_grant);
 
 /**
  * rnbd_decode_segment - check and copy out one segment of the pool
- * @frame: from rnbd_decode_frame(), of type RNBD_FRAME_LOGIN_REPLY
- * @index: of the segment, from 0
- * @grant: what rnbd_decode_grant() made of the same frame
+ * @entry: from rnbd_decode_ctl(), of type RNBD_CTL_SEGMENT
+ * @grant: login reply of the session
  * @seg: result; its last byte does not lie beyond the address space
+ *
+ * The caller checks whether a segment with this slot is expected.
  *
  * Context: any.
  * Return: the first thing wrong, @seg is untouched then.
  */
-enum rnbd_proto_err rnbd_decode_segment(const struct rnbd_frame *frame, u32 index,
+enum rnbd_proto_err rnbd_decode_segment(const struct rnbd_ctl_entry *entry,
 					const struct rnbd_grant *grant,
 					struct rnbd_segment_info *seg)
 {
-	struct rnbd_segment wire;
-	u32 units, expected;
+	struct rnbd_ctl_segment wire;
+	enum rnbd_proto_err perr;
+	u32 slot, units, expected;
 	u64 addr;
 
-	if (frame->type != RNBD_FRAME_LOGIN_REPLY)
-		return RNBD_PERR_TYPE;
-	/* below 65535 entries, so that the offset below cannot wrap */
-	if (index >= grant->nr_segments || index + 1 >= frame->nr_entries)
+	perr = rnbd_ctl_body(entry, &wire, sizeof(wire));
+	if (perr)
+		return perr;
+	slot = le32_to_cpu(wire.slot);
+	if (slot >= grant->nr_segments)
 		return RNBD_PERR_COUNT;
-	if (!rnbd_copy_entry(frame, sizeof(struct rnbd_login_reply) +
-			     index * (u32)sizeof(wire), &wire, sizeof(wire)))
-		return RNBD_PERR_SHORT;
 
 	addr = le64_to_cpu(wire.addr);
 	units = le32_to_cpu(wire.units);
 	expected = min(grant->segment_units,
-		       grant->pool_units - index * grant->segment_units);
-	if (units != expected ||
+		       grant->pool_units - slot * grant->segment_units);
+	if (units != expected || !wire.generation ||
 	    addr > U64_MAX - ((u64)units << RNBD_UNIT_SHIFT))
 		return RNBD_PERR_LIMITS;
 
 	seg->addr = addr;
+	seg->slot = slot;
+	seg->generation = le32_to_cpu(wire.generation);
 	seg->rkey = le32_to_cpu(wire.rkey);
 	seg->units = units;
 	return RNBD_PERR_NONE;
@@ -334,55 +295,57 @@ EXPORT_SYMBOL_GPL(rnbd_decode_segment);
 
 /**
  * rnbd_encode_challenge - write a challenge
- * @wire: entry of the CHALLENGE frame
+ * @wire: body of an entry of type RNBD_CTL_CHALLENGE
  * @nonce: RNBD_NONCE_SIZE random bytes
+ * @target_uuid: UUID of the target, 16 bytes
  *
  * Context: any.
  */
-void rnbd_encode_challenge(struct rnbd_challenge *wire, const u8 *nonce)
+void rnbd_encode_challenge(struct rnbd_ctl_challenge *wire, const u8 *nonce,
+			   const u8 *target_uuid)
 {
-	*wire = (struct rnbd_challenge) { };
 	memcpy(wire->nonce, nonce, sizeof(wire->nonce));
+	memcpy(wire->target_uuid, target_uuid, sizeof(wire->target_uuid));
 }
 EXPORT_SYMBOL_GPL(rnbd_encode_challenge);
 
 /**
  * rnbd_decode_challenge - check and copy out a challenge
- * @frame: from rnbd_decode_frame(), of type RNBD_FRAME_CHALLENGE
+ * @entry: from rnbd_decode_ctl(), of type RNBD_CTL_CHALLENGE
  * @nonce: result, RNBD_NONCE_SIZE bytes
+ * @target_uuid: result, 16 bytes, not all zero
  *
  * Context: any.
- * Return: the first thing wrong, @nonce is untouched then.
+ * Return: the first thing wrong, @nonce and @target_uuid are untouched then.
  */
-enum rnbd_proto_err rnbd_decode_challenge(const struct rnbd_frame *frame, u8 *nonce)
+enum rnbd_proto_err rnbd_decode_challenge(const struct rnbd_ctl_entry *entry, u8 *nonce,
+					  u8 *target_uuid)
 {
-	struct rnbd_challenge wire;
+	struct rnbd_ctl_challenge wire;
+	enum rnbd_proto_err perr;
 
-	if (frame->type != RNBD_FRAME_CHALLENGE)
-		return RNBD_PERR_TYPE;
-	if (frame->nr_entries != 1)
-		return RNBD_PERR_COUNT;
-	if (!rnbd_copy_entry(frame, 0, &wire, sizeof(wire)))
-		return RNBD_PERR_SHORT;
-	if (!rnbd_all_zero(wire.reserved, sizeof(wire.reserved)))
-		return RNBD_PERR_RESERVED;
-
+	perr = rnbd_ctl_body(entry, &wire, sizeof(wire));
+	if (perr)
+		return perr;
+	if (rnbd_all_zero(wire.target_uuid, sizeof(wire.target_uuid)))
+		return RNBD_PERR_IDENTITY;
 	memcpy(nonce, wire.nonce, sizeof(wire.nonce));
+	memcpy(target_uuid, wire.target_uuid, sizeof(wire.target_uuid));
 	return RNBD_PERR_NONE;
 }
 EXPORT_SYMBOL_GPL(rnbd_decode_challenge);
 
 /**
  * rnbd_encode_proof - write a proof
- * @wire: entry of the PROOF frame
+ * @wire: body of an entry of type RNBD_CTL_PROOF
  * @nonce: of a client, RNBD_NONCE_SIZE random bytes; NULL from the target
  * @mac: RNBD_MAC_SIZE bytes
  *
  * Context: any.
  */
-void rnbd_encode_proof(struct rnbd_proof *wire, const u8 *nonce, const u8 *mac)
+void rnbd_encode_proof(struct rnbd_ctl_proof *wire, const u8 *nonce, const u8 *mac)
 {
-	*wire = (struct rnbd_proof) { };
+	*wire = (struct rnbd_ctl_proof) { };
 	if (nonce)
 		memcpy(wire->nonce, nonce, sizeof(wire->nonce));
 	memcpy(wire->mac, mac, sizeof(wire->mac));
@@ -391,7 +354,7 @@ EXPORT_SYMBOL_GPL(rnbd_encode_proof);
 
 /**
  * rnbd_decode_proof - check and copy out a proof
- * @frame: from rnbd_decode_frame(), of type RNBD_FRAME_PROOF
+ * @entry: from rnbd_decode_ctl(), of type RNBD_CTL_PROOF
  * @nonce: result, RNBD_NONCE_SIZE bytes; NULL for the proof of a target, which
  *	has none
  * @mac: result, RNBD_MAC_SIZE bytes, not compared with anything
@@ -399,16 +362,14 @@ EXPORT_SYMBOL_GPL(rnbd_encode_proof);
  * Context: any.
  * Return: the first thing wrong, @nonce and @mac are untouched then.
  */
-enum rnbd_proto_err rnbd_decode_proof(const struct rnbd_frame *frame, u8 *nonce, u8 *mac)
+enum rnbd_proto_err rnbd_decode_proof(const struct rnbd_ctl_entry *entry, u8 *nonce, u8 *mac)
 {
-	struct rnbd_proof wire;
+	struct rnbd_ctl_proof wire;
+	enum rnbd_proto_err perr;
 
-	if (frame->type != RNBD_FRAME_PROOF)
-		return RNBD_PERR_TYPE;
-	if (frame->nr_entries != 1)
-		return RNBD_PERR_COUNT;
-	if (!rnbd_copy_entry(frame, 0, &wire, sizeof(wire)))
-		return RNBD_PERR_SHORT;
+	perr = rnbd_ctl_body(entry, &wire, sizeof(wire));
+	if (perr)
+		return perr;
 	if (!nonce && !rnbd_all_zero(wire.nonce, sizeof(wire.nonce)))
 		return RNBD_PERR_RESERVED;
 
@@ -418,3 +379,53 @@ enum rnbd_proto_err rnbd_decode_proof(const struct rnbd_frame *frame, u8 *nonce,
 	return RNBD_PERR_NONE;
 }
 EXPORT_SYMBOL_GPL(rnbd_decode_proof);
+
+/**
+ * rnbd_encode_join_reply - write the answer to the proof of a connection
+ * @wire: body of an entry of type RNBD_CTL_JOIN_REPLY
+ * @info: answer; its MAC is sent with the status RNBD_ST_OK only
+ *
+ * Context: any.
+ */
+void rnbd_encode_join_reply(struct rnbd_ctl_join_reply *wire, const struct rnbd_join_info *info)
+{
+	*wire = (struct rnbd_ctl_join_reply) {
+		.status = cpu_to_le16(info->status),
+		.retry_ms = cpu_to_le32(info->retry_ms),
+	};
+	if (info->status == RNBD_ST_OK)
+		memcpy(wire->mac, info->mac, sizeof(wire->mac));
+}
+EXPORT_SYMBOL_GPL(rnbd_encode_join_reply);
+
+/**
+ * rnbd_decode_join_reply - check and copy out the answer to the proof of a connection
+ * @entry: from rnbd_decode_ctl(), of type RNBD_CTL_JOIN_REPLY
+ * @info: result; its MAC is not compared with anything
+ *
+ * Context: any.
+ * Return: the first thing wrong, @info is untouched then.
+ */
+enum rnbd_proto_err rnbd_decode_join_reply(const struct rnbd_ctl_entry *entry,
+					   struct rnbd_join_info *info)
+{
+	struct rnbd_ctl_join_reply wire;
+	enum rnbd_proto_err perr;
+	struct rnbd_join_info out;
+
+	perr = rnbd_ctl_body(entry, &wire, sizeof(wire));
+	if (perr)
+		return perr;
+	out.status = le16_to_cpu(wire.status);
+	out.retry_ms = le32_to_cpu(wire.retry_ms);
+	memcpy(out.mac, wire.mac, sizeof(out.mac));
+	if (!rnbd_status_known(out.status))
+		return RNBD_PERR_STATUS;
+	if (!rnbd_all_zero(wire.reserved, sizeof(wire.reserved)) ||
+	    !rnbd_retry_ok(out.status, out.retry_ms) ||
+	    (out.status != RNBD_ST_OK && !rnbd_all_zero(out.mac, sizeof(out.mac))))
+		return RNBD_PERR_RESERVED;
+	*info = out;
+	return RNBD_PERR_NONE;
+}
+EXPORT_SYMBOL_GPL(rnbd_decode_join_reply);

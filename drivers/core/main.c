@@ -13,6 +13,7 @@
 #include <rnbd/version.h>
 
 #include "inject.h"
+#include "mac.h"
 #include "ring_setup.h"
 
 static int __init rnbd_core_init(void)
@@ -32,6 +33,7 @@ static int __init rnbd_core_init(void)
 
 static void __exit rnbd_core_exit(void)
 {
+	rnbd_mac_exit();
 	rnbd_inject_exit();
 	rnbd_ring_setup_exit();
 }

@@ -122,7 +122,7 @@ static const struct rnbd_name rnbd_proto_err_names[] = {
 	[RNBD_PERR_RESERVED] = { "reserved", "reserved bytes are not zero" },
 	[RNBD_PERR_COUNT] = { "count", "number of entries does not fit the frame" },
 	[RNBD_PERR_SEQ] = { "seq", "frame out of sequence" },
-	[RNBD_PERR_EPOCH] = { "epoch", "wrong session epoch" },
+	[RNBD_PERR_EPOCH] = { "epoch", "wrong epoch or attempt number" },
 	[RNBD_PERR_CREDITS] = { "credits", "impossible number of credits" },
 	[RNBD_PERR_GEOMETRY] = {
 		"geometry",
@@ -137,7 +137,7 @@ static const struct rnbd_name rnbd_proto_err_names[] = {
 	[RNBD_PERR_EXTENT] = { "extent", "invalid pool extent" },
 	[RNBD_PERR_STATUS] = { "status", "unexpected status" },
 	[RNBD_PERR_LIMITS] = { "limits", "absurd properties in a login" },
-	[RNBD_PERR_IDENTITY] = { "identity", "host or session id is missing" },
+	[RNBD_PERR_IDENTITY] = { "identity", "id of a host, session or target is wrong" },
 	[RNBD_PERR_HANDLE] = { "handle", "invalid handle of an attachment" },
 	[RNBD_PERR_RATE] = { "rate", "frames come faster than they may" },
 	[RNBD_PERR_MESSAGE] = { "message", "peer sent an unexpected kind of message" },

@@ -50,6 +50,8 @@ typedef uint64_t u64;
 
 #define min(a, b)		((a) < (b) ? (a) : (b))
 #define max(a, b)		((a) > (b) ? (a) : (b))
+#define likely(x)		(x)
+#define unlikely(x)		(x)
 #define DIV_ROUND_UP(n, d)	(((n) + (d) - 1) / (d))
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 #define BITS_PER_LONG		(8 * (int)sizeof(long))

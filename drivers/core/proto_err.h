@@ -20,7 +20,7 @@
  * @RNBD_PERR_RESERVED: reserved bits or bytes are set
  * @RNBD_PERR_COUNT: number of entries does not fit
  * @RNBD_PERR_SEQ: not the next frame
- * @RNBD_PERR_EPOCH: frame of another epoch
+ * @RNBD_PERR_EPOCH: frame of another attempt, or impossible epoch and attempt
  * @RNBD_PERR_CREDITS: more credits than slots
  * @RNBD_PERR_GEOMETRY: slots, slot size, queues or depth out of range
  * @RNBD_PERR_NAME: export name empty, unterminated or unprintable

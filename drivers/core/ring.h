@@ -55,7 +55,7 @@ struct rnbd_ring_ops {
  * @ops: calls to the owner
  * @slots: slots of each direction
  * @slot_size: bytes of a slot
- * @epoch: put into every frame and demanded of every frame
+ * @attempt: number of the attempt to connect, in every frame of both ends
  * @data_wrs: send-queue entries for the owner's own work requests
  * @max_send_sge: gather entries of the owner's work requests, at least 1
  * @vector: hint for the completion vector
@@ -66,7 +66,7 @@ struct rnbd_ring_attr {
 	const struct rnbd_ring_ops *ops;
 	u16 slots;
 	u32 slot_size;
-	u32 epoch;
+	u32 attempt;
 	u32 data_wrs;
 	u32 max_send_sge;
 	int vector;

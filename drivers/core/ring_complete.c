@@ -163,7 +163,7 @@ static enum rnbd_proto_err rnbd_ring_handle_frame(struct rnbd_ring *ring,
 	bool credit_frame;
 
 	perr = rnbd_decode_frame(slot->buf, wc->byte_len, ring->recv_seq,
-				 ring->attr.epoch, ring->peer_slots, &frame);
+				 ring->attr.attempt, ring->peer_slots, &frame);
 	if (unlikely(perr))
 		return perr;
 	credit_frame = frame.type == RNBD_FRAME_CREDIT;

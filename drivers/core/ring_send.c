@@ -25,6 +25,7 @@
 
 #include <linux/module.h>
 
+#include "ctl.h"
 #include "frame.h"
 #include "ring.h"
 #include "ring_send.h"
@@ -125,6 +126,43 @@ void *rnbd_ring_add(struct rnbd_ring *ring, u32 bytes, u16 entries)
 EXPORT_SYMBOL_GPL(rnbd_ring_add);
 
 /**
+ * rnbd_ring_add_ctl - add a control entry to the open frame
+ * @ring: ring with an open frame of type RNBD_FRAME_CONTROL
+ * @entry: entry
+ *
+ * Context: ring->lock held.
+ * Return: false if the frame is too full for it.
+ */
+bool rnbd_ring_add_ctl(struct rnbd_ring *ring, const struct rnbd_ctl_entry *entry)
+{
+	void *room = rnbd_ring_add(ring, sizeof(struct rnbd_ctl) + entry->bytes, 1);
+
+	if (room)
+		rnbd_encode_ctl(room, entry);
+	return room;
+}
+EXPORT_SYMBOL_GPL(rnbd_ring_add_ctl);
+
+/**
+ * rnbd_ring_post_ctl - send a control entry in a frame of its own
+ * @ring: ring without an open frame
+ * @entry: entry that fits the smallest slot
+ *
+ * Context: ring->lock held.
+ * Return: 0, -EAGAIN without a credit or send slot, or an error after the ring was failed.
+ */
+int rnbd_ring_post_ctl(struct rnbd_ring *ring, const struct rnbd_ctl_entry *entry)
+{
+	if (!ring->live)
+		return -ENOTCONN;
+	if (!rnbd_ring_open(ring, RNBD_FRAME_CONTROL))
+		return -EAGAIN;
+	rnbd_ring_add_ctl(ring, entry);
+	return rnbd_ring_send(ring, NULL, NULL, IB_SEND_SIGNALED);
+}
+EXPORT_SYMBOL_GPL(rnbd_ring_post_ctl);
+
+/**
  * rnbd_ring_add_data - take room for inline data in the open frame
  * @ring: ring with an open frame
  * @bytes: room
@@ -168,7 +206,7 @@ static int rnbd_ring_post_frame(struct rnbd_ring *ring, struct rnbd_slot *slot,
 	ring->last_sent = jiffies;
 	slot->seq = ring->send_seq;
 	rnbd_encode_frame_hdr(slot->buf, type, data ? RNBD_FRAME_DATA : 0, entries,
-			      ring->owed, ring->send_seq++, ring->attr.epoch);
+			      ring->owed, ring->send_seq++, ring->attr.attempt);
 	ring->owed = 0;
 	ib_dma_sync_single_for_device(ring->dev, slot->sge.addr,
 				      ring->attr.slot_size, DMA_TO_DEVICE);

@@ -7,10 +7,14 @@
 
 #include "ring.h"
 
+struct rnbd_ctl_entry;
+
 bool rnbd_ring_can_open(const struct rnbd_ring *ring);
 bool rnbd_ring_open(struct rnbd_ring *ring, u8 type);
 bool rnbd_ring_fits(const struct rnbd_ring *ring, u32 bytes, u32 data);
 void *rnbd_ring_add(struct rnbd_ring *ring, u32 bytes, u16 entries);
+bool rnbd_ring_add_ctl(struct rnbd_ring *ring, const struct rnbd_ctl_entry *entry);
+int rnbd_ring_post_ctl(struct rnbd_ring *ring, const struct rnbd_ctl_entry *entry);
 void *rnbd_ring_add_data(struct rnbd_ring *ring, u32 bytes);
 int rnbd_ring_send(struct rnbd_ring *ring, struct ib_send_wr *first,
 		   struct ib_send_wr *last, int flags);

@@ -358,6 +358,23 @@ int rnbd_ring_disable_remote_access(struct rnbd_ring *ring, u32 *left)
 EXPORT_SYMBOL_GPL(rnbd_ring_disable_remote_access);
 
 /**
+ * rnbd_ring_enable_remote_access - let the peer use the memory of the protection domain
+ * @ring: a connected ring whose remote access was disabled
+ *
+ * Context: process context, may sleep.
+ * Return: 0 or the errno with which the driver refuses to change the flags.
+ */
+int rnbd_ring_enable_remote_access(struct rnbd_ring *ring)
+{
+	struct ib_qp_attr attr = {
+		.qp_access_flags = IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE,
+	};
+
+	return ib_modify_qp(ring->qp, &attr, IB_QP_ACCESS_FLAGS);
+}
+EXPORT_SYMBOL_GPL(rnbd_ring_enable_remote_access);
+
+/**
  * rnbd_ring_drain_start - begin to drain a ring
  * @ring: ring; a ring that was never created is fine
  *

@@ -12,6 +12,7 @@ int rnbd_ring_create(struct rnbd_ring *ring, struct rdma_cm_id *cm_id,
 int rnbd_ring_start(struct rnbd_ring *ring, u16 peer_slots);
 int rnbd_ring_query_remote_access(const struct rnbd_ring *ring, u32 *flags);
 int rnbd_ring_disable_remote_access(struct rnbd_ring *ring, u32 *left);
+int rnbd_ring_enable_remote_access(struct rnbd_ring *ring);
 void rnbd_ring_drain_start(struct rnbd_ring *ring);
 void rnbd_ring_drain(struct rnbd_ring *ring);
 void rnbd_ring_destroy(struct rnbd_ring *ring);

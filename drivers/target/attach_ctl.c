@@ -47,8 +47,8 @@
 #include "depth.h"
 #include "fence.h"
 #include "graph.h"
-#include "limits.h"
 #include "queue.h"
+#include "rate.h"
 #include "request.h"
 #include "resize.h"
 #include "session.h"
@@ -143,14 +143,14 @@ static struct rnbdt_attach *rnbdt_attach_locked(struct rnbdt_session *s,
 	if (READ_ONCE(s->state) != RNBDT_LIVE) {
 		status = RNBD_ST_SHUTDOWN;
 	} else if (rnbdt_is_repeated(old, info)) {
-		status = rnbdt_limits_attach(s->host);
+		status = rnbdt_rate_attach(s->host);
 		if (!status)
 			rnbdt_attach_again(old, &slot->grant);
 	} else {
 		status = rnbdt_check_index(s, old, info) ?: rnbdt_bind_check(s, info, &export);
 		/* A client must repeat what was answered with BUSY: that costs nothing. */
 		if (status != RNBD_ST_BUSY)
-			status = rnbdt_limits_attach(s->host) ?: status;
+			status = rnbdt_rate_attach(s->host) ?: status;
 		if (!status)
 			att = rnbdt_new_attach(s, info);
 		if (!status && !att)
@@ -192,7 +192,7 @@ static void rnbdt_handle_attach(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 	if (status)
 		rnbdt_count(RNBDT_COUNT_REFUSED, status);
 	if (status == RNBD_ST_BUSY)
-		rnbdt_limits_put_off(s->host);
+		rnbdt_rate_put_off(s->host);
 	rnbdt_ctl_answer(s, slot);
 	mutex_unlock(&rnbdt_lock);
 	if (att)
@@ -283,50 +283,34 @@ static enum rnbd_proto_err rnbdt_decode_slot(const struct rnbd_ctl_entry *entry,
 	return rnbd_decode_handle(entry, &slot->info);
 }
 
-static enum rnbd_proto_err rnbdt_handle_entry(struct rnbdt_session *s,
-					      const struct rnbd_ctl_entry *entry)
+/**
+ * rnbdt_session_handle_attach - handle an entry of type ATTACH or DETACH
+ * @s: session
+ * @entry: entry that queue 0 has received
+ *
+ * Context: completion handler of queue 0; does not sleep.
+ * Return: RNBD_PERR_NONE, or a protocol error if the session is not live yet, the entry
+ * is malformed, or the client has too many requests open.
+ */
+enum rnbd_proto_err rnbdt_session_handle_attach(struct rnbdt_session *s,
+						const struct rnbd_ctl_entry *entry)
 {
+	/* Pairs with the release that makes the session live. */
+	enum rnbdt_state state = smp_load_acquire(&s->state);
 	struct rnbd_ring *ring = &s->queues[0]->ring;
 	struct rnbdt_ctl_slot *slot;
 	enum rnbd_proto_err perr;
 	unsigned long flags;
 
-	if (entry->type != RNBD_CTL_ATTACH && entry->type != RNBD_CTL_DETACH)
-		return rnbd_ctl_unknown(entry);
+	if (state != RNBDT_LIVE)
+		return state < RNBDT_LIVE ? RNBD_PERR_TYPE : RNBD_PERR_NONE;
 	spin_lock_irqsave(&ring->lock, flags);
 	slot = list_first_entry_or_null(&s->ctl.free, struct rnbdt_ctl_slot, entry);
 	perr = slot ? rnbdt_decode_slot(entry, slot) : RNBD_PERR_COUNT;
 	if (!perr)
 		list_move_tail(&slot->entry, &s->ctl.todo);
 	spin_unlock_irqrestore(&ring->lock, flags);
-	return perr;
-}
-
-/**
- * rnbdt_session_handle_control - handle a frame of control entries
- * @s: session
- * @frame: frame of type RNBD_FRAME_CONTROL that queue 0 has received
- *
- * Context: completion handler of queue 0; does not sleep.
- * Return: RNBD_PERR_NONE, or a protocol error if the session is not live yet, an entry
- * is malformed, or the client has too many requests open.
- */
-enum rnbd_proto_err rnbdt_session_handle_control(struct rnbdt_session *s,
-						 const struct rnbd_frame *frame)
-{
-	/* Pairs with the release that makes the session live. */
-	enum rnbdt_state state = smp_load_acquire(&s->state);
-	enum rnbd_proto_err perr = RNBD_PERR_NONE;
-	struct rnbd_ctl_pos pos = { };
-	struct rnbd_ctl_entry entry;
-
-	if (state != RNBDT_LIVE)
-		return state < RNBDT_LIVE ? RNBD_PERR_TYPE : RNBD_PERR_NONE;
-	while (!perr && pos.index < frame->nr_entries) {
-		perr = rnbd_decode_ctl(frame, &pos, &entry);
-		if (!perr)
-			perr = rnbdt_handle_entry(s, &entry);
-	}
-	queue_work(rnbdt_login_wq, &s->ctl.ctl_work);
+	if (!perr)
+		queue_work(rnbdt_login_wq, &s->ctl.ctl_work);
 	return perr;
 }

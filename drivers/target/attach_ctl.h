@@ -9,11 +9,11 @@
 
 #include "../core/proto_err.h"
 
-struct rnbd_frame;
+struct rnbd_ctl_entry;
 struct rnbdt_session;
 
 void rnbdt_ctl_work(struct work_struct *work);
-enum rnbd_proto_err rnbdt_session_handle_control(struct rnbdt_session *s,
-						 const struct rnbd_frame *frame);
+enum rnbd_proto_err rnbdt_session_handle_attach(struct rnbdt_session *s,
+						const struct rnbd_ctl_entry *entry);
 
 #endif /* RNBDT_ATTACH_CTL_H */

@@ -9,9 +9,9 @@
  * returns. While a secret is being rotated the host has two, and either proves.
  * Until the proof is verified the session is nothing but a connection: it affects
  * no other session, no epoch and no account of the host. The target then proves to
- * the client that it knows the same secret too. Connection requests for further
- * queues carry a token that is computed from that secret. See "Authentication" in
- * Documentation/protocol.rst.
+ * the client that it knows the same secret too. Further queues prove a key of the session
+ * that is computed from that secret, or sent to a client that has none (join.c). See
+ * "Authentication" in Documentation/protocol.rst.
  *
  * Ownership
  *
@@ -23,7 +23,7 @@
  *
  * Challenge and proof are handled one after the other in the completion handler of
  * queue 0. Only the login work uses them afterwards, and it is queued after them.
- * s->auth.text is constant when the session is live, which is when tokens arrive.
+ * s->auth.text is constant when the session is live.
  *
  * Errors
  *
@@ -31,24 +31,23 @@
  * memory, or whose crypto API fails, denies every login that needs a proof.
  */
 
+#define pr_fmt(fmt) "rnbd-target: " fmt
+
 #include <crypto/algapi.h>
+#include <linux/build_bug.h>
 #include <linux/kref.h>
 #include <linux/mutex.h>
 #include <linux/random.h>
 #include <linux/slab.h>
-#include <rdma/ib_verbs.h>
 
 #include "../core/auth.h"
-#include "../core/cm.h"
-#include "../core/frame.h"
+#include "../core/ctl.h"
 #include "../core/login.h"
 #include "../core/mac.h"
 #include "../core/proto_err.h"
-#include "../core/ring.h"
-#include "../core/ring_send.h"
 #include "auth.h"
+#include "ctl.h"
 #include "graph.h"
-#include "queue.h"
 #include "session.h"
 #include "target.h"
 
@@ -143,39 +142,33 @@ bool rnbdt_secret_same(const struct rnbdt_secret *a, const struct rnbdt_secret *
  * @s: session whose host has a secret and whose login was decoded
  *
  * Context: completion handler of queue 0; does not sleep.
- * Return: 0, or -ENOTCONN if the challenge cannot be sent.
+ * Return: 0, or an error if the challenge cannot be sent.
  */
 int rnbdt_auth_challenge(struct rnbdt_session *s)
 {
-	struct rnbd_ring *ring = &s->queues[0]->ring;
-	unsigned long flags;
-	int ret = -ENOTCONN;
+	struct rnbd_ctl_challenge wire;
 
-	rnbd_auth_begin(&s->auth.text, &s->auth.req, &s->login.info);
+	rnbd_auth_begin(&s->auth.text, &s->auth.req, s->login.list ? NULL : &s->login.info);
 	get_random_bytes(s->auth.text.target_nonce, sizeof(s->auth.text.target_nonce));
-	spin_lock_irqsave(&ring->lock, flags);
-	if (rnbd_ring_open(ring, RNBD_FRAME_CHALLENGE)) {
-		rnbd_encode_challenge(rnbd_ring_add(ring, sizeof(struct rnbd_challenge), 1),
-				      s->auth.text.target_nonce);
-		ret = rnbd_ring_send(ring, NULL, NULL, IB_SEND_SIGNALED);
-	}
-	spin_unlock_irqrestore(&ring->lock, flags);
-	return ret;
+	export_uuid(s->auth.text.target_uuid, &s->auth.target_uuid);
+	rnbd_encode_challenge(&wire, s->auth.text.target_nonce, s->auth.text.target_uuid);
+	return rnbdt_ctl_post(s, RNBD_CTL_CHALLENGE, &wire, sizeof(wire));
 }
 
 /**
- * rnbdt_auth_handle_proof - decode a PROOF frame
+ * rnbdt_auth_handle_proof - decode a PROOF entry
  * @s: session with an outstanding challenge
- * @frame: frame of type RNBD_FRAME_PROOF
+ * @entry: entry of type RNBD_CTL_PROOF
  *
  * The proof is stored and not verified here, see rnbdt_auth_check().
  *
  * Context: completion handler of queue 0; does not sleep.
- * Return: RNBD_PERR_NONE or the protocol error of a malformed frame.
+ * Return: RNBD_PERR_NONE or the protocol error of a malformed entry.
  */
-enum rnbd_proto_err rnbdt_auth_handle_proof(struct rnbdt_session *s, const struct rnbd_frame *frame)
+enum rnbd_proto_err rnbdt_auth_handle_proof(struct rnbdt_session *s,
+					    const struct rnbd_ctl_entry *entry)
 {
-	return rnbd_decode_proof(frame, s->auth.text.client_nonce, s->auth.mac);
+	return rnbd_decode_proof(entry, s->auth.text.client_nonce, s->auth.mac);
 }
 
 /**
@@ -204,8 +197,8 @@ static u16 rnbdt_auth_verify(struct rnbdt_session *s, const struct rnbdt_secret 
 	u8 mac[RNBD_MAC_SIZE];
 	u16 status = RNBD_ST_OK;
 
-	rnbd_auth_label(&s->auth.text, RNBD_LABEL_CLIENT);
-	if (rnbd_mac(secret->key, &s->auth.text, mac))
+	rnbd_auth_label(s->auth.text.label, RNBD_LABEL_CLIENT);
+	if (rnbd_mac(secret->key, &s->auth.text, sizeof(s->auth.text), mac))
 		return RNBD_ST_NOMEM;
 	if (crypto_memneq(mac, s->auth.mac, sizeof(mac)))
 		status = RNBD_ST_AUTH;
@@ -218,8 +211,8 @@ static u16 rnbdt_auth_accept(struct rnbdt_session *s, struct rnbdt_secret *secre
 {
 	u16 status = RNBD_ST_OK;
 
-	rnbd_auth_label(&s->auth.text, RNBD_LABEL_TARGET);
-	if (rnbd_mac(secret->key, &s->auth.text, s->auth.mac))
+	rnbd_auth_label(s->auth.text.label, RNBD_LABEL_TARGET);
+	if (rnbd_mac(secret->key, &s->auth.text, sizeof(s->auth.text), s->auth.mac))
 		return RNBD_ST_NOMEM;
 	mutex_lock(&rnbdt_lock);
 	s->auth.secret = secret;
@@ -270,47 +263,60 @@ u16 rnbdt_auth_check(struct rnbdt_session *s)
  * @s: session whose client has proven the secret
  *
  * Context: login work; does not sleep.
- * Return: 0, or -ENOTCONN if the proof cannot be sent.
+ * Return: 0, or an error if the proof cannot be sent.
  */
 int rnbdt_auth_send_proof(struct rnbdt_session *s)
 {
-	struct rnbd_ring *ring = &s->queues[0]->ring;
-	unsigned long flags;
-	int ret = -ENOTCONN;
+	struct rnbd_ctl_proof wire;
 
-	spin_lock_irqsave(&ring->lock, flags);
-	if (rnbd_ring_open(ring, RNBD_FRAME_PROOF)) {
-		rnbd_encode_proof(rnbd_ring_add(ring, sizeof(struct rnbd_proof), 1),
-				  NULL, s->auth.mac);
-		ret = rnbd_ring_send(ring, NULL, NULL, IB_SEND_SIGNALED);
-	}
-	spin_unlock_irqrestore(&ring->lock, flags);
-	return ret;
+	rnbd_encode_proof(&wire, NULL, s->auth.mac);
+	return rnbdt_ctl_post(s, RNBD_CTL_PROOF, &wire, sizeof(wire));
 }
 
 /**
- * rnbdt_auth_queue - check that a connection request belongs to a session
- * @s: live session
- * @req: connection request for a queue other than 0 with the id of the session
+ * rnbdt_auth_make_key - make the key of a session, which its further queues prove
+ * @s: session whose login is granted
+ * @join_key: result, RNBD_MAC_SIZE bytes for the login reply
  *
- * Compare the token of the request or, if no proof was required, the host id.
+ * The client computes the key if it has proven a secret; otherwise the reply carries it.
  *
- * Context: process context, rnbdt_lock held.
- * Return: true if the request is from the client of the session.
+ * Context: login work; may sleep and load a crypto module.
+ * Return: RNBD_ST_OK, or RNBD_ST_NOMEM if the key cannot be made.
  */
-bool rnbdt_auth_queue(const struct rnbdt_session *s, const struct rnbd_conn_req *req)
+u16 rnbdt_auth_make_key(struct rnbdt_session *s, u8 *join_key)
 {
-	struct rnbd_auth_text text;
-	u8 mac[RNBD_MAC_SIZE];
-	bool ours;
+	struct crypto_shash *key;
+	u8 bytes[RNBD_MAC_SIZE];
 
-	if (!s->auth.required)
-		return !memcmp(&s->host_id, req->host_id, sizeof(req->host_id));
-	text = s->auth.text;
-	rnbd_auth_queue(&text, req);
-	if (rnbd_mac(s->auth.secret->key, &text, mac))
-		return false;
-	ours = !crypto_memneq(mac, req->host_id, RNBD_TOKEN_SIZE);
-	memzero_explicit(mac, sizeof(mac));
-	return ours;
+	BUILD_BUG_ON(RNBD_MAC_SIZE != RNBD_SECRET_SIZE);
+	memset(join_key, 0, RNBD_MAC_SIZE);
+	if (s->auth.required) {
+		rnbd_auth_label(s->auth.text.label, RNBD_LABEL_KEY);
+		if (rnbd_mac(s->auth.secret->key, &s->auth.text, sizeof(s->auth.text), bytes))
+			return RNBD_ST_NOMEM;
+	} else {
+		get_random_bytes(bytes, sizeof(bytes));
+		memcpy(join_key, bytes, sizeof(bytes));
+	}
+	key = rnbd_mac_alloc(bytes);
+	memzero_explicit(bytes, sizeof(bytes));
+	if (IS_ERR(key)) {
+		pr_err_ratelimited("session %u: the kernel has no hmac(sha256) (error %ld)\n",
+				   s->serial, PTR_ERR(key));
+		return RNBD_ST_NOMEM;
+	}
+	s->auth.key = key;
+	return RNBD_ST_OK;
+}
+
+/**
+ * rnbdt_auth_free - drop what a session has of secrets and keys
+ * @s: session at the end of its teardown
+ *
+ * Context: process context; may sleep.
+ */
+void rnbdt_auth_free(struct rnbdt_session *s)
+{
+	rnbd_mac_free(s->auth.key);
+	rnbdt_secret_put(s->auth.secret);
 }

@@ -9,8 +9,7 @@
 
 #include "../core/proto_err.h"
 
-struct rnbd_conn_req;
-struct rnbd_frame;
+struct rnbd_ctl_entry;
 struct rnbdt_secret;
 struct rnbdt_session;
 
@@ -20,10 +19,11 @@ void rnbdt_secret_put(struct rnbdt_secret *secret);
 bool rnbdt_secret_same(const struct rnbdt_secret *a, const struct rnbdt_secret *b);
 int rnbdt_auth_challenge(struct rnbdt_session *s);
 enum rnbd_proto_err rnbdt_auth_handle_proof(struct rnbdt_session *s,
-					    const struct rnbd_frame *frame);
+					    const struct rnbd_ctl_entry *entry);
 bool rnbdt_auth_outdated(const struct rnbdt_session *s);
 u16 rnbdt_auth_check(struct rnbdt_session *s);
 int rnbdt_auth_send_proof(struct rnbdt_session *s);
-bool rnbdt_auth_queue(const struct rnbdt_session *s, const struct rnbd_conn_req *req);
+u16 rnbdt_auth_make_key(struct rnbdt_session *s, u8 *join_key);
+void rnbdt_auth_free(struct rnbdt_session *s);
 
 #endif /* RNBDT_AUTH_H */

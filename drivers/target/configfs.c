@@ -2,6 +2,7 @@
 /*
  * configfs: the directory /sys/kernel/config/rnbd.
  *
+ *	uuid
  *	exports/<name>/{path,readonly,cache,write_cache,uuid,enable,state,size,
  *		resize,sessions,closing,stale_requests}
  *	exports/<name>/allowed_hosts/<any name> -> hosts/<uuid>
@@ -36,19 +37,68 @@
  */
 
 #include <linux/configfs.h>
+#include <linux/list.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/string.h>
+#include <linux/sysfs.h>
+#include <linux/uuid.h>
 
 #include "configfs.h"
 #include "configfs_export.h"
 #include "configfs_host.h"
 #include "configfs_port.h"
+#include "graph.h"
+#include "session.h"
+#include "state.h"
+#include "target.h"
 
 static struct config_group rnbdt_exports_group;
 static struct config_group rnbdt_hosts_group;
 static struct config_group rnbdt_ports_group;
 
+static ssize_t rnbdt_root_uuid_show(struct config_item *item, char *page)
+{
+	uuid_t uuid;
+
+	mutex_lock(&rnbdt_lock);
+	uuid = rnbdt_target_uuid;
+	mutex_unlock(&rnbdt_lock);
+	return sysfs_emit(page, "%pUb\n", &uuid);
+}
+
+/* Clients refuse a target that has another UUID than before, so it must not change then. */
+static ssize_t rnbdt_root_uuid_store(struct config_item *item, const char *page, size_t count)
+{
+	char text[UUID_STRING_LEN + 2];
+	int ret = count;
+	uuid_t uuid;
+
+	if (count >= sizeof(text))
+		return -EINVAL;
+	strscpy(text, page, count + 1);
+	if (uuid_parse(strim(text), &uuid) || uuid_is_null(&uuid))
+		return -EINVAL;
+	mutex_lock(&rnbdt_lock);
+	if (!uuid_equal(&uuid, &rnbdt_target_uuid)) {
+		if (list_empty(&rnbdt_sessions))
+			rnbdt_target_uuid = uuid;
+		else
+			ret = -EBUSY;
+	}
+	mutex_unlock(&rnbdt_lock);
+	return ret;
+}
+
+CONFIGFS_ATTR(rnbdt_root_, uuid);
+
+static struct configfs_attribute *rnbdt_root_attrs[] = {
+	&rnbdt_root_attr_uuid,
+	NULL,
+};
+
 static const struct config_item_type rnbdt_root_type = {
+	.ct_attrs	= rnbdt_root_attrs,
 	.ct_owner	= THIS_MODULE,
 };
 
@@ -80,6 +130,8 @@ int rnbdt_configfs_init(void)
 {
 	struct config_group *root = &rnbdt_subsys.su_group;
 
+	uuid_gen(&rnbdt_target_uuid);
+	rnbdt_attrs_for_root(&rnbdt_root_type);
 	rnbdt_attrs_for_root(&rnbdt_export_type);
 	rnbdt_attrs_for_root(&rnbdt_host_type);
 	rnbdt_attrs_for_root(&rnbdt_port_type);

@@ -58,19 +58,21 @@
 #include "../core/ring.h"
 #include "../core/ring_setup.h"
 #include "attach_ctl.h"
-#include "auth.h"
 #include "connect.h"
+#include "control.h"
 #include "counters.h"
 #include "ctl.h"
 #include "epoch.h"
 #include "graph.h"
 #include "half_open.h"
+#include "join.h"
 #include "limits.h"
 #include "login.h"
 #include "netlink.h"
 #include "pool.h"
 #include "queue.h"
 #include "queue_alloc.h"
+#include "rate.h"
 #include "reply.h"
 #include "request.h"
 #include "session.h"
@@ -86,28 +88,13 @@ static enum rnbd_proto_err rnbdt_queue_frame(struct rnbd_ring *ring,
 					     struct rnbd_frame *frame)
 {
 	struct rnbdt_queue *q = container_of(ring, struct rnbdt_queue, ring);
-	struct rnbdt_session *s = q->session;
 	enum rnbd_proto_err perr = RNBD_PERR_TYPE;
 
-	switch (frame->type) {
-	case RNBD_FRAME_REQUEST:
-		perr = rnbdt_queue_requests(q, frame);
-		break;
-	case RNBD_FRAME_QUERY:
-		perr = rnbdt_queue_query(q, frame);
-		break;
-	case RNBD_FRAME_CONTROL:
-		if (!q->index)
-			perr = rnbdt_session_handle_control(s, frame);
-		break;
-	case RNBD_FRAME_LOGIN:
-		if (!q->index)
-			perr = rnbdt_session_handle_login(s, frame);
-		break;
-	case RNBD_FRAME_PROOF:
-		if (!q->index)
-			perr = rnbdt_session_handle_proof(s, frame);
-		break;
+	if (likely(frame->type == RNBD_FRAME_REQUEST)) {
+		if (likely(rnbdt_queue_joined(q)))
+			perr = rnbdt_queue_requests(q, frame);
+	} else if (frame->type == RNBD_FRAME_CONTROL) {
+		perr = rnbdt_queue_control(q, frame);
 	}
 	if (unlikely(perr))
 		return perr;
@@ -153,11 +140,16 @@ static void rnbdt_queue_proto_err(struct rnbd_ring *ring, enum rnbd_proto_err pe
 			    s->serial, &s->host_id, q->index, rnbd_proto_err_text(perr));
 }
 
+/* End the session of a queue, or the queue alone if it has not joined. */
+static void rnbdt_queue_lost(struct rnbdt_queue *q, const char *reason)
+{
+	if (!rnbdt_join_fail(q))
+		rnbdt_session_close(q->session, reason);
+}
+
 static void rnbdt_queue_failed(struct rnbd_ring *ring, const char *reason)
 {
-	struct rnbdt_queue *q = container_of(ring, struct rnbdt_queue, ring);
-
-	rnbdt_session_close(q->session, reason);
+	rnbdt_queue_lost(container_of(ring, struct rnbdt_queue, ring), reason);
 }
 
 static const struct rnbd_ring_ops rnbdt_ring_ops = {
@@ -184,7 +176,7 @@ static int rnbdt_queue_create_ring(struct rnbdt_queue *q,
 		.ops = &rnbdt_ring_ops,
 		.slots = req->ring_slots,
 		.slot_size = req->slot_size,
-		.epoch = req->epoch,
+		.attempt = req->attempt,
 		.data_wrs = q->index ? 0 : RNBDT_REG_BATCH,
 		.max_send_sge = 1,
 		.vector = (s->serial + q->index) % s->conn.dev->num_comp_vectors,
@@ -197,8 +189,7 @@ static int rnbdt_queue_create_ring(struct rnbdt_queue *q,
 	ret = rnbd_ring_create(&q->ring, q->cm_id, s->conn.pd, &attr);
 	if (ret)
 		return ret;
-	if (!q->index)
-		rnbd_ring_set_rate_limit(&q->ring, rnbdt_login_frames());
+	rnbd_ring_set_rate_limit(&q->ring, rnbdt_login_frames());
 	return rnbd_ring_start(&q->ring, req->ring_slots);
 }
 
@@ -212,11 +203,14 @@ static u16 rnbdt_session_admit(struct rnbdt_port *port,
 
 	if (port->state != RNBDT_PORT_LISTENING)
 		return RNBD_ST_SHUTDOWN;
+	/* A session has one path. */
+	if (req->path)
+		return RNBD_ST_QUEUE;
 	import_uuid(&host_id, req->host_id);
 	*host = rnbdt_host_find(&host_id);
 	if (!*host || !rnbdt_port_knows_host(port, *host))
 		return RNBD_ST_HOST_DENIED;
-	status = rnbdt_limits_host(*host);
+	status = rnbdt_rate_logins(*host);
 	if (status)
 		return status;
 	/* A host with a secret gets this answer after its proof only. */
@@ -240,19 +234,23 @@ static struct rnbdt_session *rnbdt_session_alloc(struct rnbdt_port *port,
 	s->port_name = kstrdup(rnbdt_port_name(port), GFP_KERNEL);
 	if (!s->port_name)
 		goto free;
-	s->queues[0] = rnbdt_queue_alloc(s, 0, id);
-	if (!s->queues[0])
+	s->queue0 = rnbdt_queue_alloc(s, 0, id);
+	if (!s->queue0)
 		goto free;
+	s->queues = &s->queue0;
+	s->nr_slots = 1;
 	kref_init(&s->ref);
 	s->serial = ++rnbdt_next_serial;
 	import_uuid(&s->host_id, req->host_id);
 	import_uuid(&s->session_id, req->session_id);
 	s->epoch = req->epoch;
 	s->newest_epoch = req->epoch;
+	s->newest_attempt = req->attempt;
 	s->host = host;
 	s->auth.required = host->secret;
 	s->auth.authenticated = !s->auth.required;
 	s->auth.req = *req;
+	s->auth.target_uuid = rnbdt_target_uuid;
 	s->port = port;
 	s->peer = id->route.addr.dst_addr;
 	s->conn.dev = id->device;
@@ -263,7 +261,9 @@ static struct rnbdt_session *rnbdt_session_alloc(struct rnbdt_port *port,
 	init_completion(&s->teardown.drained);
 	init_completion(&s->teardown.gone);
 	init_completion(&s->conn.reg_done);
-	INIT_LIST_HEAD(&s->account.half_open);
+	INIT_LIST_HEAD(&s->account.half_open.entry);
+	s->account.half_open.session = s;
+	INIT_LIST_HEAD(&s->conn.joins);
 	INIT_WORK(&s->login.login_work, rnbdt_session_login_work);
 	INIT_WORK(&s->teardown.teardown_work, rnbdt_teardown_work);
 	INIT_WORK(&s->teardown.release_work, rnbdt_release_work);
@@ -294,13 +294,13 @@ static int rnbdt_queue_cm_event(struct rdma_cm_id *id,
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
-		rnbdt_session_close(q->session, "the client disconnected");
+		rnbdt_queue_lost(q, "the client disconnected");
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		rnbdt_session_close(q->session, "the RDMA device was removed");
+		rnbdt_queue_lost(q, "the RDMA device was removed");
 		break;
 	default:
-		rnbdt_session_close(q->session, rdma_event_msg(event->event));
+		rnbdt_queue_lost(q, rdma_event_msg(event->event));
 		break;
 	}
 	return 0;
@@ -310,19 +310,36 @@ static int rnbdt_queue_cm_event(struct rdma_cm_id *id,
  * rnbdt_reject - refuse a connection
  * @id: connection that was not accepted
  * @status: enum rnbd_status, sent as private data of the reject
+ * @retry_ms: milliseconds after which the client should connect again, or 0
  *
  * A connection must not be rejected after rdma_accept(): the connection manager of
  * InfiniBand would repeat its answer for a minute and keep the id until then.
  *
  * Context: handler of @id; may sleep.
  */
-void rnbdt_reject(struct rdma_cm_id *id, u16 status)
+void rnbdt_reject(struct rdma_cm_id *id, u16 status, u32 retry_ms)
 {
+	const struct rnbd_refusal info = { .status = status, .retry_ms = retry_ms };
 	struct rnbd_cm_rej rej;
 
 	rnbdt_count(RNBDT_COUNT_REFUSED, status);
-	rnbd_encode_cm_rej(&rej, status);
+	rnbd_encode_cm_rej(&rej, &info);
 	rdma_reject(id, &rej, sizeof(rej), IB_CM_REJ_CONSUMER_DEFINED);
+}
+
+/*
+ * Keep the peer of a queue that has not joined from the pool. The connection manager
+ * enables remote access when it accepts a connection.
+ */
+static void rnbdt_queue_restrict(struct rnbdt_queue *q)
+{
+	u32 left;
+
+	if (rnbd_ring_disable_remote_access(&q->ring, &left))
+		rnbdt_queue_lost(q, "remote access could not be disabled");
+	else if (left)
+		pr_warn_once("device %s does not switch remote access off: a peer that has not proven itself may use keys of the session\n",
+			     q->session->conn.dev->name);
 }
 
 /*
@@ -351,15 +368,13 @@ static void rnbdt_queue_accept(struct rnbdt_queue *q,
 		else
 			s->conn.pd = pd;
 	}
-	if (!ret && q->index)
-		ret = rnbdt_queue_alloc_reqs(q);
 	if (!ret)
 		ret = rnbdt_queue_create_ring(q, req);
 	if (ret) {
 		pr_err_ratelimited("session %u: queue %u on %s could not be made: error %d\n",
 				   s->serial, q->index, s->conn.dev->name, ret);
-		rnbdt_reject(id, ret == -EINVAL ? RNBD_ST_RING : RNBD_ST_NOMEM);
-		rnbdt_session_close(s, "a queue could not be made");
+		rnbdt_reject(id, ret == -EINVAL ? RNBD_ST_RING : RNBD_ST_NOMEM, 0);
+		rnbdt_queue_lost(q, "a queue could not be made");
 		return;
 	}
 
@@ -372,14 +387,16 @@ static void rnbdt_queue_accept(struct rnbdt_queue *q,
 	param.initiator_depth = 0;
 	param.rnr_retry_count = 3;
 	param.flow_control = 1;
-	rnbd_encode_cm_rep(&rep, req->ring_slots, req->slot_size, req->epoch);
+	rnbd_encode_cm_rep(&rep, req->ring_slots, req->slot_size, req->attempt);
 	param.private_data = &rep;
 	param.private_data_len = sizeof(rep);
 	ret = rdma_accept(id, &param);
 	if (ret) {
 		pr_err_ratelimited("session %u: queue %u could not be accepted: error %d\n",
 				   s->serial, q->index, ret);
-		rnbdt_session_close(s, "a queue could not be accepted");
+		rnbdt_queue_lost(q, "a queue could not be accepted");
+	} else if (q->index) {
+		rnbdt_queue_restrict(q);
 	}
 }
 
@@ -393,17 +410,14 @@ static void rnbdt_session_connected(struct rnbdt_session *s)
 }
 
 static int rnbdt_refuse(struct rdma_cm_id *id, const struct rnbd_conn_req *req,
-			u16 status)
+			u16 status, u32 retry_ms)
 {
 	/* A client that reconnects gets BUSY many times: do not log that. */
 	if (status != RNBD_ST_BUSY)
-		/* For queues other than 0, host_id may hold a token: log the session id. */
-		pr_warn_ratelimited("%s %pUb at %pISpc: queue %u refused: %s\n",
-				    req->queue ? "session" : "host",
-				    req->queue ? req->session_id : req->host_id,
-				    &id->route.addr.dst_addr, req->queue,
+		pr_warn_ratelimited("host %pUb at %pISpc: queue %u refused: %s\n", req->host_id,
+				    &id->route.addr.dst_addr, req->conn,
 				    rnbd_status_text(status));
-	rnbdt_reject(id, status);
+	rnbdt_reject(id, status, retry_ms);
 	return -ECONNREFUSED;
 }
 
@@ -425,6 +439,7 @@ int rnbdt_session_connect(struct rnbdt_port *port, struct rdma_cm_id *id,
 	struct rnbdt_session *s = NULL;
 	struct rnbdt_host *host;
 	unsigned int noio;
+	u32 retry_ms = 0;
 	u16 status;
 
 	/* Reclaim may wait for this client, or for a task that waits for the lock. */
@@ -435,8 +450,10 @@ int rnbdt_session_connect(struct rnbdt_port *port, struct rdma_cm_id *id,
 		s = rnbdt_session_alloc(port, host, id, req);
 		if (!s)
 			status = RNBD_ST_NOMEM;
-	} else if (status == RNBD_ST_BUSY) {
-		rnbdt_limits_put_off(host);
+	} else if (status == RNBD_ST_BUSY || status == RNBD_ST_LIMIT) {
+		retry_ms = rnbdt_rate_retry_ms(host, status);
+		if (status == RNBD_ST_BUSY)
+			rnbdt_rate_put_off(host);
 	}
 	if (s) {
 		/* The port is in configfs, which pins the module. */
@@ -446,7 +463,7 @@ int rnbdt_session_connect(struct rnbdt_port *port, struct rdma_cm_id *id,
 		s->conn.connecting = 1;
 		list_add_tail(&s->entry, &rnbdt_sessions);
 		list_add_tail(&s->host_entry, &host->sessions);
-		rnbdt_limits_opened(s, req);
+		rnbdt_limits_opened(&s->account.half_open, host, &s->peer, req);
 		queue_delayed_work(rnbdt_timer_wq, &s->login.timeout_work,
 				   rnbdt_login_timeout());
 	}
@@ -457,26 +474,28 @@ int rnbdt_session_connect(struct rnbdt_port *port, struct rdma_cm_id *id,
 		rnbdt_session_connected(s);
 	}
 	memalloc_noio_restore(noio);
-	return s ? 0 : rnbdt_refuse(id, req, status);
+	return s ? 0 : rnbdt_refuse(id, req, status, retry_ms);
 }
 
-/*
- * Find the session of a queue other than 0. Sessions of other hosts and sessions
- * that were not authenticated may have the same id.
- */
+/* Find the session that a queue other than 0 names. It is not proven that it belongs there. */
 static struct rnbdt_session *rnbdt_session_of_queue(const struct rnbdt_port *port,
 						    const struct rnbd_conn_req *req)
 {
 	struct rnbdt_session *s;
+	struct rnbdt_host *host;
+	uuid_t host_id;
 
 	lockdep_assert_held(&rnbdt_lock);
-	list_for_each_entry(s, &rnbdt_sessions, entry) {
+	import_uuid(&host_id, req->host_id);
+	host = rnbdt_host_find(&host_id);
+	if (!host)
+		return NULL;
+	list_for_each_entry(s, &host->sessions, host_entry) {
 		/* pairs with the release in rnbdt_session_set_state() */
 		enum rnbdt_state state = smp_load_acquire(&s->state);
 
 		if (state == RNBDT_LIVE && s->port == port &&
-		    !memcmp(&s->session_id, req->session_id, sizeof(req->session_id)) &&
-		    rnbdt_auth_queue(s, req))
+		    !memcmp(&s->session_id, req->session_id, sizeof(req->session_id)))
 			return s;
 	}
 	return NULL;
@@ -486,33 +505,37 @@ static struct rnbdt_session *rnbdt_session_of_queue(const struct rnbdt_port *por
 static u16 rnbdt_session_admit_queue(struct rnbdt_port *port,
 				     struct rdma_cm_id *id,
 				     const struct rnbd_conn_req *req,
-				     struct rnbdt_queue **queue)
+				     struct rnbdt_queue **queue, u32 *retry_ms)
 {
 	struct rnbdt_session *s = rnbdt_session_of_queue(port, req);
 	u16 status;
 
 	if (!s)
 		return RNBD_ST_NO_SESSION;
-	if (s->epoch != req->epoch || s->newest_epoch != s->epoch)
+	if (s->epoch != req->epoch || s->newest_epoch != s->epoch ||
+	    req->attempt <= s->newest_attempt)
 		return RNBD_ST_EPOCH;
 	if (s->conn.dev != id->device) {
 		pr_err_ratelimited("session %u: queue %u arrived on device %s, the session uses %s\n",
-				   s->serial, req->queue, id->device->name, s->conn.dev->name);
+				   s->serial, req->conn, id->device->name, s->conn.dev->name);
 		return RNBD_ST_DEVICE;
 	}
-	if (req->queue >= s->granted.nr_queues || s->queues[req->queue])
+	if (req->path || req->conn >= s->nr_slots || s->queues[req->conn])
 		return RNBD_ST_QUEUE;
-	*queue = rnbdt_queue_alloc(s, req->queue, id);
-	if (!*queue)
-		return RNBD_ST_NOMEM;
-	status = rnbdt_limits_add_queue(s, req);
+	status = rnbdt_limits_connect(s->host, &id->route.addr.dst_addr, req);
 	if (status) {
-		rnbdt_queue_free(*queue);
-		*queue = NULL;
+		*retry_ms = rnbdt_rate_retry_ms(s->host, status);
 		return status;
 	}
-	/* pairs with the acquire in rnbdt_session_stats() */
-	smp_store_release(&s->queues[req->queue], *queue);
+	*queue = rnbdt_queue_alloc(s, req->conn, id);
+	if (!*queue)
+		return RNBD_ST_NOMEM;
+	if (rnbdt_join_alloc(*queue, req)) {
+		rnbdt_queue_free(*queue);
+		*queue = NULL;
+		return RNBD_ST_NOMEM;
+	}
+	rnbdt_join_opened(*queue, &id->route.addr.dst_addr);
 	s->conn.connecting++;
 	return RNBD_ST_OK;
 }
@@ -532,18 +555,22 @@ int rnbdt_session_add_queue(struct rnbdt_port *port, struct rdma_cm_id *id,
 			    const struct rnbd_conn_req *req,
 			    const struct rdma_conn_param *conn)
 {
+	struct rnbdt_session *s = NULL;
 	struct rnbdt_queue *q = NULL;
 	unsigned int noio;
+	u32 retry_ms = 0;
 	u16 status;
 
 	noio = memalloc_noio_save();
 	mutex_lock(&rnbdt_lock);
-	status = rnbdt_session_admit_queue(port, id, req, &q);
+	status = rnbdt_session_admit_queue(port, id, req, &q, &retry_ms);
 	mutex_unlock(&rnbdt_lock);
 	if (q) {
+		/* Its teardown, and that of the session, wait for this handler. */
+		s = q->session;
 		rnbdt_queue_accept(q, req, conn);
-		rnbdt_session_connected(q->session);
+		rnbdt_session_connected(s);
 	}
 	memalloc_noio_restore(noio);
-	return q ? 0 : rnbdt_refuse(id, req, status);
+	return q ? 0 : rnbdt_refuse(id, req, status, retry_ms);
 }

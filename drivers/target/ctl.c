@@ -2,7 +2,8 @@
 /*
  * Control entries that wait to be handled or sent.
  *
- * Operation: the frame handler of queue 0 puts each control request of the client into a
+ * Operation: the reply to a login announces the segments of the pool, as credits allow. The
+ * frame handler of queue 0 puts each control request of the client into a
  * slot (attach_ctl.c). The control work of the session handles the slots in their order
  * and answers them, or keeps the id of a DETACH in its attachment until that has ended.
  * Answers, and events about attachments, are sent when the client has a credit.
@@ -23,6 +24,7 @@
 
 #include "../core/attach.h"
 #include "../core/ctl.h"
+#include "../core/login.h"
 #include "../core/ring.h"
 #include "../core/ring_send.h"
 #include "ctl.h"
@@ -199,9 +201,18 @@ void rnbdt_ctl_forget(struct rnbdt_attach *att)
 	spin_unlock_irqrestore(&ring->lock, flags);
 }
 
-/* Add an entry to the open frame; false if it does not fit. */
-static bool rnbdt_ctl_add(struct rnbd_ring *ring, u16 type, u32 id, const void *body,
-			  u32 bytes)
+/**
+ * rnbdt_ctl_add - add an entry to the open frame
+ * @ring: ring with an open frame of type RNBD_FRAME_CONTROL
+ * @type: enum rnbd_ctl_type
+ * @id: id of the entry that this one answers, or 0
+ * @body: body of the entry
+ * @bytes: bytes of the body
+ *
+ * Context: ring->lock held.
+ * Return: false if the entry does not fit.
+ */
+bool rnbdt_ctl_add(struct rnbd_ring *ring, u16 type, u32 id, const void *body, u32 bytes)
 {
 	const struct rnbd_ctl_entry entry = {
 		.type = type,
@@ -210,11 +221,95 @@ static bool rnbdt_ctl_add(struct rnbd_ring *ring, u16 type, u32 id, const void *
 		.body = body,
 		.bytes = bytes,
 	};
-	void *buf = rnbd_ring_add(ring, sizeof(struct rnbd_ctl) + bytes, 1);
 
-	if (buf)
-		rnbd_encode_ctl(buf, &entry);
-	return buf;
+	return rnbd_ring_add_ctl(ring, &entry);
+}
+
+/**
+ * rnbdt_ctl_post - send an entry of the login in a frame of its own
+ * @s: session whose client has sent a LOGIN or a LIST
+ * @type: enum rnbd_ctl_type
+ * @body: body of the entry
+ * @bytes: bytes of the body
+ *
+ * Context: any, without ring->lock; does not sleep.
+ * Return: 0, or an error if the entry cannot be sent.
+ */
+int rnbdt_ctl_post(struct rnbdt_session *s, u16 type, const void *body, u32 bytes)
+{
+	struct rnbd_ring *ring = &s->queues[0]->ring;
+	const struct rnbd_ctl_entry entry = {
+		.type = type,
+		.mandatory = true,
+		.id = s->login.id,
+		.body = body,
+		.bytes = bytes,
+	};
+	unsigned long flags;
+	int ret;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	ret = rnbd_ring_post_ctl(ring, &entry);
+	spin_unlock_irqrestore(&ring->lock, flags);
+	return ret;
+}
+
+/* Announce the segments of the pool. Returns false if the frame is full. */
+static bool rnbdt_ctl_add_segments(struct rnbdt_session *s, struct rnbd_ring *ring)
+{
+	struct rnbdt_ctl *ctl = &s->ctl;
+
+	for (; ctl->next_segment < ctl->nr_segments; ctl->next_segment++) {
+		const struct rnbdt_segment *seg = &s->pool.segments[ctl->next_segment];
+		const struct rnbd_segment_info info = {
+			.addr = seg->mr->iova,
+			.slot = ctl->next_segment,
+			.generation = 1,
+			.rkey = seg->mr->rkey,
+			.units = seg->units,
+		};
+		struct rnbd_ctl_segment wire;
+
+		rnbd_encode_segment(&wire, &info);
+		if (!rnbdt_ctl_add(ring, RNBD_CTL_SEGMENT, 0, &wire, sizeof(wire)))
+			return false;
+	}
+	return true;
+}
+
+/**
+ * rnbdt_ctl_grant - send the reply to a login, and the segments of the pool
+ * @s: session whose client waits for the reply
+ * @grant: reply
+ *
+ * Segments that find no credit follow later.
+ *
+ * Context: process context, without ring->lock.
+ * Return: 0, or an error if the reply cannot be sent.
+ */
+int rnbdt_ctl_grant(struct rnbdt_session *s, const struct rnbd_grant *grant)
+{
+	struct rnbdt_queue *q = s->queues[0];
+	struct rnbd_ctl_login_reply wire;
+	unsigned long flags;
+	int ret = -ENOTCONN;
+
+	rnbd_encode_grant(&wire, grant);
+	spin_lock_irqsave(&q->ring.lock, flags);
+	if (!rnbd_ring_open(&q->ring, RNBD_FRAME_CONTROL))
+		goto unlock;
+	/* From now on the granted keep-alive interval applies, which may be shorter. */
+	q->ring.last_heard = jiffies;
+	rnbdt_ctl_add(&q->ring, RNBD_CTL_LOGIN_REPLY, s->login.id, &wire, sizeof(wire));
+	s->ctl.nr_segments = grant->nr_segments;
+	rnbdt_ctl_add_segments(s, &q->ring);
+	ret = rnbd_ring_send(&q->ring, NULL, NULL, IB_SEND_SIGNALED);
+	WRITE_ONCE(s->ctl.pending, true);
+	if (!ret)
+		rnbdt_ctl_send(q);
+unlock:
+	spin_unlock_irqrestore(&q->ring.lock, flags);
+	return ret;
 }
 
 static bool rnbdt_ctl_add_answer(struct rnbd_ring *ring, const struct rnbdt_ctl_slot *slot)
@@ -266,12 +361,15 @@ static bool rnbdt_ctl_add_events(struct rnbd_ring *ring, struct rnbdt_attach *at
 	return true;
 }
 
-/* Fill the open frame. Answers come first: no event precedes the reply to its ATTACH. */
-static void rnbdt_ctl_fill(struct rnbdt_ctl *ctl, struct rnbd_ring *ring)
+/* Fill the open frame. Answers precede events: no event precedes the reply to its ATTACH. */
+static void rnbdt_ctl_fill(struct rnbdt_session *s, struct rnbd_ring *ring)
 {
+	struct rnbdt_ctl *ctl = &s->ctl;
 	struct rnbdt_attach *att;
 	struct rnbdt_ctl_slot *slot;
 
+	if (!rnbdt_ctl_add_segments(s, ring))
+		return;
 	while ((slot = list_first_entry_or_null(&ctl->ready, struct rnbdt_ctl_slot, entry))) {
 		if (!rnbdt_ctl_add_answer(ring, slot))
 			return;
@@ -300,10 +398,11 @@ void rnbdt_ctl_send(struct rnbdt_queue *q)
 
 	lockdep_assert_held(&ring->lock);
 
-	while (!list_empty(&ctl->ready) || !list_empty(&ctl->events)) {
+	while (!list_empty(&ctl->ready) || !list_empty(&ctl->events) ||
+	       ctl->next_segment < ctl->nr_segments) {
 		if (!rnbd_ring_open(ring, RNBD_FRAME_CONTROL))
 			return;
-		rnbdt_ctl_fill(ctl, ring);
+		rnbdt_ctl_fill(q->session, ring);
 		if (rnbd_ring_send(ring, NULL, NULL, IB_SEND_SIGNALED))
 			return;
 	}

@@ -7,11 +7,16 @@
 
 #include <linux/types.h>
 
+struct rnbd_grant;
+struct rnbd_ring;
 struct rnbdt_attach;
 struct rnbdt_ctl_slot;
 struct rnbdt_queue;
 struct rnbdt_session;
 
+bool rnbdt_ctl_add(struct rnbd_ring *ring, u16 type, u32 id, const void *body, u32 bytes);
+int rnbdt_ctl_post(struct rnbdt_session *s, u16 type, const void *body, u32 bytes);
+int rnbdt_ctl_grant(struct rnbdt_session *s, const struct rnbd_grant *grant);
 void rnbdt_ctl_init(struct rnbdt_session *s);
 struct rnbdt_ctl_slot *rnbdt_ctl_next(struct rnbdt_session *s);
 void rnbdt_ctl_drop(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot);

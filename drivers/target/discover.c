@@ -38,11 +38,15 @@
 #include "../core/ring.h"
 #include "../core/ring_send.h"
 #include "backend.h"
+#include "ctl.h"
 #include "discover.h"
 #include "graph.h"
 #include "queue.h"
 #include "session.h"
 #include "target.h"
+
+/* Milliseconds after which a host that has too many lists should ask again */
+#define RNBDT_LIST_RETRY_MS	1000
 
 static bool rnbdt_discover_may_list(const struct rnbdt_session *s,
 				    const struct rnbdt_offer *offer)
@@ -124,16 +128,25 @@ static void rnbdt_discover_gather(struct rnbdt_session *s, struct rnbdt_listing 
 }
 
 /* Called under ring->lock, with an open frame. */
-static int rnbdt_discover_post(struct rnbd_ring *ring, const struct rnbdt_listing *list)
+static int rnbdt_discover_post(struct rnbdt_session *s, struct rnbd_ring *ring,
+			       const struct rnbdt_listing *list)
 {
-	void *buf = rnbd_ring_add(ring, sizeof(struct rnbd_discover_reply), 1);
+	const struct rnbd_list_end_info info = {
+		.status = list->status,
+		.retry_ms = list->status == RNBD_ST_LIMIT ? RNBDT_LIST_RETRY_MS : 0,
+	};
+	struct rnbd_ctl_list_end end;
+	struct rnbd_ctl_export wire;
 	u32 i;
 
-	rnbd_encode_discover_reply(buf, list->status, list->more);
+	/* list->max limits the entries to the size of a slot. */
 	for (i = 0; i < list->nr; i++) {
-		/* list->max limits the entries to the size of a slot. */
-		buf = rnbd_ring_add(ring, sizeof(struct rnbd_export_entry), 1);
-		rnbd_encode_export(buf, &list->exports[i]);
+		rnbd_encode_export(&wire, &list->exports[i]);
+		rnbdt_ctl_add(ring, RNBD_CTL_EXPORT, s->login.id, &wire, sizeof(wire));
+	}
+	if (!list->more) {
+		rnbd_encode_list_end(&end, &info);
+		rnbdt_ctl_add(ring, RNBD_CTL_LIST_END, s->login.id, &end, sizeof(end));
 	}
 	return rnbd_ring_send(ring, NULL, NULL, IB_SEND_SIGNALED);
 }
@@ -160,9 +173,9 @@ static bool rnbdt_discover_send(struct rnbdt_session *s, const struct rnbdt_list
 	bool open;
 
 	spin_lock_irqsave(&ring->lock, flags);
-	open = rnbd_ring_open(ring, RNBD_FRAME_DISCOVER_REPLY);
+	open = rnbd_ring_open(ring, RNBD_FRAME_CONTROL);
 	if (open)
-		ret = rnbdt_discover_post(ring, list);
+		ret = rnbdt_discover_post(s, ring, list);
 	spin_unlock_irqrestore(&ring->lock, flags);
 	if (!open || ret)
 		return false;
@@ -186,7 +199,8 @@ bool rnbdt_discover_work(struct rnbdt_session *s)
 	if (s->listing.all_listed || !rnbdt_discover_can_send(s))
 		return false;
 	list.max = (s->queues[0]->ring.attr.slot_size - sizeof(struct rnbd_frame_hdr) -
-		    sizeof(struct rnbd_discover_reply)) / sizeof(struct rnbd_export_entry);
+		    sizeof(struct rnbd_ctl) - sizeof(struct rnbd_ctl_list_end)) /
+		   (sizeof(struct rnbd_ctl) + sizeof(struct rnbd_ctl_export));
 	/* Reclaim may wait for a client that waits for a login. */
 	list.exports = kvmalloc_array(list.max, sizeof(*list.exports), GFP_NOIO);
 	list.status = list.exports ? s->listing.list_status : RNBD_ST_NOMEM;

@@ -49,7 +49,7 @@
 #include "target.h"
 
 /**
- * rnbdt_remember_epoch - remember the newest epoch of a session that ends
+ * rnbdt_remember_epoch - remember the newest attempt of a session that ends
  * @s: session at the end of its teardown
  *
  * A host keeps RNBDT_HOST_EPOCHS entries; the oldest is replaced.
@@ -81,7 +81,7 @@ void rnbdt_remember_epoch(const struct rnbdt_session *s)
 		host->epochs[i].epoch = 0;
 	}
 	/* A refused session may end before the older one that it was to replace. */
-	host->epochs[i].epoch = max(host->epochs[i].epoch, s->newest_epoch);
+	host->epochs[i].epoch = max3(host->epochs[i].epoch, s->newest_epoch, s->newest_attempt);
 }
 
 static bool rnbdt_knows_newer_epoch(const struct rnbdt_host *host,
@@ -104,7 +104,7 @@ static bool rnbdt_knows_newer_epoch(const struct rnbdt_host *host,
  */
 static u16 rnbdt_check_epoch(struct rnbdt_session *old, u32 epoch, bool authenticated)
 {
-	if (epoch <= old->epoch || epoch < old->newest_epoch)
+	if (epoch <= old->newest_attempt || epoch < old->newest_epoch)
 		return RNBD_ST_EPOCH;
 	/* Any peer can send this; the epoch is checked again after the proof. */
 	if (!authenticated && READ_ONCE(old->state) < RNBDT_CLOSING)

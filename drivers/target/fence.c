@@ -281,7 +281,7 @@ static u16 rnbdt_fence_lift(const struct rnbdt_session *s, const uuid_t *boot_id
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	if (!host->unfence_on_restart || (s->login.info.flags & RNBD_LOGIN_DISCOVER))
+	if (!host->unfence_on_restart || s->login.list)
 		return RNBD_ST_FENCED;
 	if (s->login.info.fence_generation) {
 		/* The client was granted this generation before the target restarted. */
@@ -326,7 +326,7 @@ u16 rnbdt_fence_check(const struct rnbdt_session *s)
 		return RNBD_ST_OK;
 	import_uuid(&boot_id, s->login.info.boot_id);
 	/* The first login seen may still come from the client that was fenced. */
-	if (uuid_is_null(&fence->boot_id) && !(s->login.info.flags & RNBD_LOGIN_DISCOVER))
+	if (uuid_is_null(&fence->boot_id) && !s->login.list)
 		fence->boot_id = boot_id;
 	if (generation && generation != fence->generation)
 		return RNBD_ST_FENCED;

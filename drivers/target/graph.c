@@ -43,6 +43,7 @@ struct workqueue_struct *rnbdt_disable_wq;
 struct workqueue_struct *rnbdt_attach_wq;
 
 LIST_HEAD(rnbdt_hosts);		/* rnbdt_lock */
+uuid_t rnbdt_target_uuid;	/* of this target, in every login reply; rnbdt_lock */
 
 /**
  * rnbdt_host_find - look up a host

@@ -306,6 +306,7 @@ static inline const char *rnbdt_port_name(struct rnbdt_port *port)
 }
 
 extern struct list_head rnbdt_hosts;
+extern uuid_t rnbdt_target_uuid;
 struct rnbdt_host *rnbdt_host_find(const uuid_t *uuid);
 bool rnbdt_host_allowed(const struct rnbdt_export *export,
 			const struct rnbdt_host *host);

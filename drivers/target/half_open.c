@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Half-open connections: clients that have not logged in.
+ * Half-open connections: clients that have not logged in, and further connections of
+ * sessions whose client has not proven the key of the session.
  *
  * Operation
  *
@@ -35,7 +36,8 @@
  *
  * Ownership
  *
- * A session is in the list of half-open sessions until its login is accepted.
+ * A session is in the list of half-open connections until its login is accepted, a queue
+ * that joins a session until it has joined.
  *
  * Concurrency
  *
@@ -59,6 +61,7 @@
 #include "counters.h"
 #include "graph.h"
 #include "half_open.h"
+#include "queue.h"
 #include "session.h"
 #include "state.h"
 #include "target.h"
@@ -159,12 +162,33 @@ static u32 rnbdt_half_open_cost(const struct rnbd_conn_req *req)
 	return clamp_t(u64, DIV_ROUND_UP_ULL(bytes, 1u << 20), 1, RNBDT_HALF_OPEN_COST_MAX);
 }
 
-/* Check whether the target waits for the client; not while it processes the login. */
-static bool rnbdt_half_open_idle(const struct rnbdt_session *s)
+/* Is the connection in teardown? */
+static bool rnbdt_half_open_closing(const struct rnbdt_half_open *half)
 {
-	enum rnbdt_state state = READ_ONCE(s->state);
+	return half->session ? READ_ONCE(half->session->state) >= RNBDT_CLOSING :
+			       READ_ONCE(half->queue->join_state) == RNBDT_JOIN_FAILED;
+}
 
+/* Does the target wait for the client? Not while it processes a login or a proof. */
+static bool rnbdt_half_open_idle(const struct rnbdt_half_open *half)
+{
+	enum rnbdt_state state;
+
+	if (half->queue)
+		return READ_ONCE(half->queue->join_state) == RNBDT_JOINING &&
+		       READ_ONCE(half->queue->join->step) != RNBDT_JOIN_VERIFIES;
+	state = READ_ONCE(half->session->state);
 	return state < RNBDT_LIVE && state != RNBDT_LOGIN;
+}
+
+static void rnbdt_half_open_evict(const struct rnbdt_half_open *half)
+{
+	static const char reason[] = "no login, and others wait for its place";
+
+	if (half->session)
+		rnbdt_session_close(half->session, reason);
+	else
+		rnbdt_join_fail(half->queue);
 }
 
 /**
@@ -193,34 +217,33 @@ struct rnbdt_half_opens {
 static void rnbdt_half_open_sum(const struct rnbdt_newcomer *new, bool of_host,
 				struct rnbdt_half_opens *sum)
 {
-	struct rnbdt_session *s;
+	struct rnbdt_half_open *half;
 
 	*sum = (struct rnbdt_half_opens) { };
-	list_for_each_entry(s, &rnbdt_half_open, account.half_open) {
-		if (s->account.peer_class != new->peer_class || (of_host && s->host != new->host))
+	list_for_each_entry(half, &rnbdt_half_open, entry) {
+		if (half->peer_class != new->peer_class || (of_host && half->host != new->host))
 			continue;
-		if (READ_ONCE(s->state) < RNBDT_CLOSING)
-			sum->open += s->account.half_open_cost;
+		if (rnbdt_half_open_closing(half))
+			sum->closing += half->cost;
 		else
-			sum->closing += s->account.half_open_cost;
+			sum->open += half->cost;
 	}
 }
 
 /* Sum the costs of the class for each host; return the highest sum. */
 static u32 rnbdt_half_open_sum_hosts(const struct rnbdt_newcomer *new)
 {
-	struct rnbdt_session *s;
+	struct rnbdt_half_open *half;
 	u32 most = 0;
 
 	new->host->half_open = 0;
-	list_for_each_entry(s, &rnbdt_half_open, account.half_open)
-		s->host->half_open = 0;
-	list_for_each_entry(s, &rnbdt_half_open, account.half_open) {
-		if (s->account.peer_class != new->peer_class ||
-		    READ_ONCE(s->state) >= RNBDT_CLOSING)
+	list_for_each_entry(half, &rnbdt_half_open, entry)
+		half->host->half_open = 0;
+	list_for_each_entry(half, &rnbdt_half_open, entry) {
+		if (half->peer_class != new->peer_class || rnbdt_half_open_closing(half))
 			continue;
-		s->host->half_open += s->account.half_open_cost;
-		most = max(most, s->host->half_open);
+		half->host->half_open += half->cost;
+		most = max(most, half->host->half_open);
 	}
 	return most;
 }
@@ -230,26 +253,27 @@ static u32 rnbdt_half_open_sum_hosts(const struct rnbdt_newcomer *new)
  * have at least @least. The oldest one; if all are within their grace period, chance
  * decides whether one is evicted and which.
  */
-static struct rnbdt_session *rnbdt_half_open_victim(const struct rnbdt_newcomer *new,
-						    const struct rnbdt_host *host,
-						    u32 least, unsigned long grace)
+static struct rnbdt_half_open *rnbdt_half_open_victim(const struct rnbdt_newcomer *new,
+						      const struct rnbdt_host *host,
+						      u32 least, unsigned long grace)
 {
-	struct rnbdt_session *s, *victim = NULL;
+	struct rnbdt_half_open *half, *victim = NULL;
 	u32 nr = 0;
 
-	list_for_each_entry(s, &rnbdt_half_open, account.half_open) {
-		if (s->account.peer_class != new->peer_class || !rnbdt_half_open_idle(s) ||
-		    (host ? s->host != host : s->host->half_open < least))
+	list_for_each_entry(half, &rnbdt_half_open, entry) {
+		if (half->peer_class != new->peer_class || !rnbdt_half_open_idle(half) ||
+		    (host ? half->host != host : half->host->half_open < least))
 			continue;
-		if (!nr && (!grace || time_after_eq(jiffies, s->account.half_open_since + grace)))
-			return s;
+		if (!nr && (!grace || time_after_eq(jiffies, half->since + grace)))
+			return half;
 		if (!get_random_u32_below(++nr))
-			victim = s;
+			victim = half;
 	}
 	return get_random_u32_below(RNBDT_EVICT_ONE_IN) ? NULL : victim;
 }
 
-static struct rnbdt_session *rnbdt_half_open_choose(const struct rnbdt_newcomer *new, bool of_host)
+static struct rnbdt_half_open *rnbdt_half_open_choose(const struct rnbdt_newcomer *new,
+						      bool of_host)
 {
 	unsigned long grace = msecs_to_jiffies(READ_ONCE(half_open_grace_ms));
 	u32 most;
@@ -270,15 +294,15 @@ static bool rnbdt_half_open_fits(const struct rnbdt_newcomer *new, bool of_host,
 
 	rnbdt_half_open_sum(new, of_host, &sum);
 	while (sum.open + new->cost <= 2 * max - min(sum.closing, 2 * max)) {
-		struct rnbdt_session *s;
+		struct rnbdt_half_open *half;
 
 		if (sum.open + new->cost <= max)
 			return true;
-		s = rnbdt_half_open_choose(new, of_host);
-		if (!s)
+		half = rnbdt_half_open_choose(new, of_host);
+		if (!half)
 			return false;
 		rnbdt_limit_hit(RNBDT_LIMIT_HALF_OPEN_ENDED);
-		rnbdt_session_close(s, "no login, and others wait for its place");
+		rnbdt_half_open_evict(half);
 		rnbdt_half_open_sum(new, of_host, &sum);
 	}
 	return false;
@@ -315,7 +339,7 @@ static enum rnbdt_peer_class rnbdt_host_class(const struct rnbdt_host *host,
  * rnbdt_limits_connect - check the half-open limits for a new connection
  * @host: host that the connection request names
  * @peer: source address, which the peer may have made up
- * @req: connection request for queue 0
+ * @req: connection request
  *
  * May evict older half-open connections.
  *
@@ -347,24 +371,28 @@ u16 rnbdt_limits_connect(struct rnbdt_host *host, const struct sockaddr_storage 
 }
 
 /**
- * rnbdt_limits_opened - add a session to the half-open ones
- * @s: new session
- * @req: its connection request
+ * rnbdt_limits_opened - count a connection as half-open
+ * @half: zeroed, with its session or its queue set
+ * @host: host that the connection request names
+ * @peer: source address
+ * @req: connection request
  *
  * Context: process context, rnbdt_lock held since rnbdt_limits_connect().
  */
-void rnbdt_limits_opened(struct rnbdt_session *s, const struct rnbd_conn_req *req)
+void rnbdt_limits_opened(struct rnbdt_half_open *half, struct rnbdt_host *host,
+			 const struct sockaddr_storage *peer, const struct rnbd_conn_req *req)
 {
 	lockdep_assert_held(&rnbdt_lock);
 
-	s->account.peer_class = rnbdt_host_class(s->host, &s->peer);
-	s->account.half_open_cost = rnbdt_half_open_cost(req);
-	s->account.half_open_since = jiffies;
-	list_add_tail(&s->account.half_open, &rnbdt_half_open);
+	half->host = host;
+	half->peer_class = rnbdt_host_class(host, peer);
+	half->cost = rnbdt_half_open_cost(req);
+	half->since = jiffies;
+	list_add_tail(&half->entry, &rnbdt_half_open);
 }
 
 /**
- * rnbdt_half_open_login - remove a session from the half-open ones; remember its address
+ * rnbdt_half_open_login - no longer count a session as half-open; remember its address
  * @s: half-open session whose client is authenticated and whose login is accepted
  *
  * Context: process context, rnbdt_lock held.
@@ -375,7 +403,7 @@ void rnbdt_half_open_login(struct rnbdt_session *s)
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	list_del_init(&s->account.half_open);
+	list_del_init(&s->account.half_open.entry);
 	if (rnbdt_host_class(host, &s->peer) == RNBDT_PEER_KNOWN)
 		return;
 	host->known[host->next_known] = s->peer;
@@ -383,38 +411,39 @@ void rnbdt_half_open_login(struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_half_open_freed - count a session of which only the connection id is left
- * @s: session in teardown
+ * rnbdt_half_open_freed - note that only the connection id of a connection is left
+ * @half: connection in teardown
+ * @accepted: it was half-open no longer
  *
  * Context: process context, rnbdt_lock held.
  */
-void rnbdt_half_open_freed(struct rnbdt_session *s)
+void rnbdt_half_open_freed(struct rnbdt_half_open *half, bool accepted)
 {
 	lockdep_assert_held(&rnbdt_lock);
 
-	list_del_init(&s->account.half_open);
-	if (s->live_at)
+	list_del_init(&half->entry);
+	if (accepted)
 		return;
-	s->account.hung_up = true;
-	s->host->hangups[s->account.peer_class]++;
-	rnbdt_nr_hangups[s->account.peer_class]++;
+	half->hung_up = true;
+	half->host->hangups[half->peer_class]++;
+	rnbdt_nr_hangups[half->peer_class]++;
 }
 
 /**
- * rnbdt_half_open_gone - uncount a session whose connection id is gone
- * @s: session at the end of its teardown
+ * rnbdt_half_open_gone - note that the connection id of a connection is gone
+ * @half: connection at the end of its teardown
  *
  * Context: process context, rnbdt_lock held.
  */
-void rnbdt_half_open_gone(struct rnbdt_session *s)
+void rnbdt_half_open_gone(struct rnbdt_half_open *half)
 {
 	lockdep_assert_held(&rnbdt_lock);
 
-	if (!s->account.hung_up)
+	if (!half->hung_up)
 		return;
-	s->account.hung_up = false;
-	s->host->hangups[s->account.peer_class]--;
-	rnbdt_nr_hangups[s->account.peer_class]--;
+	half->hung_up = false;
+	half->host->hangups[half->peer_class]--;
+	rnbdt_nr_hangups[half->peer_class]--;
 }
 
 /**

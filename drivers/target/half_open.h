@@ -8,6 +8,7 @@
 #include <linux/socket.h>
 
 struct rnbd_conn_req;
+struct rnbdt_half_open;
 struct rnbdt_host;
 struct rnbdt_session;
 
@@ -18,10 +19,11 @@ bool rnbdt_same_address(const struct sockaddr_storage *a,
 u64 rnbdt_ring_bytes(u32 slots, u32 slot_size);
 u16 rnbdt_limits_connect(struct rnbdt_host *host, const struct sockaddr_storage *peer,
 			 const struct rnbd_conn_req *req);
-void rnbdt_limits_opened(struct rnbdt_session *s, const struct rnbd_conn_req *req);
+void rnbdt_limits_opened(struct rnbdt_half_open *half, struct rnbdt_host *host,
+			 const struct sockaddr_storage *peer, const struct rnbd_conn_req *req);
 void rnbdt_half_open_login(struct rnbdt_session *s);
-void rnbdt_half_open_freed(struct rnbdt_session *s);
-void rnbdt_half_open_gone(struct rnbdt_session *s);
+void rnbdt_half_open_freed(struct rnbdt_half_open *half, bool accepted);
+void rnbdt_half_open_gone(struct rnbdt_half_open *half);
 void rnbdt_half_open_forget(struct rnbdt_host *host);
 
 #endif /* RNBDT_HALF_OPEN_H */

@@ -16,20 +16,6 @@
  * lacks, the login is neither refused nor cut but answered with RNBD_ST_BUSY, so that
  * the client retries.
  *
- * A login costs work: memory is zeroed and registered, and freed again. Each host
- * has a token bucket of login_burst logins that fills by login_rate a minute. A
- * login takes one token per RNBDT_LOGIN_BYTES of its pool, rounded up, a list of
- * exports takes one. Refused logins take none, because well-behaved clients repeat
- * them. While the bucket is empty, connections in the name of the host are refused
- * before memory is allocated for them. Only authenticated logins of the host take
- * tokens. The end of a long session returns none: a host could let hundreds of
- * sessions last just long enough.
- *
- * Requests to attach have a bucket as well (attach_burst, attach_rate), because a client
- * could try names of exports with them. Each takes one token, also one that is refused,
- * unless the client must repeat it because the storage has requests of an older
- * attachment. A request without a token is refused before memory is allocated for it.
- *
  * Ownership
  *
  * Charges are recorded in the session. rnbdt_limits_freed() returns them when the
@@ -41,8 +27,7 @@
  * The accounts are under rnbdt_lock. A changed limit applies to new logins.
  *
  * Errors: a reached limit is a status for the client and increases a counter. The log
- * has a line when all pools come near their limit, when a bucket is empty, and when the
- * logins of a host are put off for long.
+ * has a line when all pools come near their limit.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -51,7 +36,6 @@
 #include <linux/math64.h>
 #include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/timekeeping.h>
 
 #include "../core/cm.h"
 #include "../core/param.h"
@@ -61,6 +45,7 @@
 #include "half_open.h"
 #include "limits.h"
 #include "queue.h"
+#include "rate.h"
 #include "session.h"
 #include "state.h"
 #include "target.h"
@@ -68,38 +53,13 @@
 /* Sessions of a host that may receive a list of exports concurrently. */
 #define RNBDT_HOST_LISTS_MAX	8
 
-/* Bytes of a pool that cost one token of the bucket of logins. */
-#define RNBDT_LOGIN_BYTES	(128ull << 20)
-
-/* Least time between two log lines about a host that logs in or attaches too often. */
-#define RNBDT_BUCKET_LOG_NS	(60ull * NSEC_PER_SEC)
-
-/*
- * A client that reconnects is put off for a moment. It is logged if that lasts for
- * RNBDT_PUT_OFF_LOG_NS; RNBDT_PUT_OFF_GAP_NS is more than a client pauses.
- */
-#define RNBDT_PUT_OFF_LOG_NS	(10ull * NSEC_PER_SEC)
-#define RNBDT_PUT_OFF_GAP_NS	(60ull * NSEC_PER_SEC)
-
-RNBD_PARAM_UINT(attach_burst, 8192, 1, 65536,
-		"requests of one host to attach at once, after a while without");
-
-RNBD_PARAM_UINT(attach_rate, 6000, 0, 600000,
-		"requests to attach per minute of one host in the long run; 0: any number");
-
-RNBD_PARAM_UINT(login_burst, 1024, 1, 65536,
-		"logins of one host at once, after a while without; each 128 MiB of a pool count");
-
-RNBD_PARAM_UINT(login_rate, 240, 0, 65536,
-		"logins per minute of one host in the long run; each 128 MiB of a pool count; 0: any number");
-
 RNBD_PARAM_UINT(max_sessions, 4096, 1, 65536,
 		"sessions of all hosts");
 
 RNBD_PARAM_UINT(max_host_sessions, 256, 1, 65536,
 		"sessions of one host, unless its own max_sessions says otherwise");
 
-RNBD_PARAM_UINT(max_queues, 0, 0, 64,
+RNBD_PARAM_UINT(max_queues, 0, 0, RNBD_CONNS_MAX,
 		"queues of one session; 0: two for each CPU, because a client may poll some");
 
 RNBD_PARAM_UINT(session_pool_limit_mb, 1024, 1, 4096,
@@ -118,146 +78,6 @@ static u32 rnbdt_nr_sessions;		/* that have logged in; rnbdt_lock */
 static u64 rnbdt_pool_bytes;		/* of all sessions; rnbdt_lock */
 static bool rnbdt_pool_near;		/* the limit; rnbdt_lock */
 static u64 rnbdt_queue_bytes;		/* of all sessions; rnbdt_lock */
-
-/* Return the nanoseconds per token, 0: there is no limit. */
-static u64 rnbdt_bucket_interval(u32 per_minute)
-{
-	return per_minute ? div_u64(60ull * NSEC_PER_SEC, per_minute) : 0;
-}
-
-/*
- * Does a bucket of @burst tokens have none? @debt, in ns, bounds what it may owe: the
- * rate may have changed.
- */
-static bool rnbdt_bucket_empty(struct rnbdt_bucket *bucket, u64 interval, u32 burst, u64 debt)
-{
-	u64 now = ktime_get_ns(), full = burst * interval;
-
-	bucket->until = min(bucket->until, now + full + debt);
-	return interval && bucket->until > now + full - interval;
-}
-
-static void rnbdt_bucket_take(struct rnbdt_bucket *bucket, u64 interval, u64 nr)
-{
-	bucket->until = max(bucket->until, ktime_get_ns()) + nr * interval;
-}
-
-/* Is another log line due about an empty bucket? */
-static bool rnbdt_bucket_log(struct rnbdt_bucket *bucket)
-{
-	u64 now = ktime_get_ns();
-
-	if (now < bucket->log_at)
-		return false;
-	bucket->log_at = now + RNBDT_BUCKET_LOG_NS;
-	return true;
-}
-
-/* Return the debt in ns that the largest pool can leave in a bucket. */
-static u64 rnbdt_login_debt(u64 interval)
-{
-	return DIV_ROUND_UP_ULL((u64)RNBD_POOL_UNITS_MAX * RNBD_UNIT_SIZE,
-				RNBDT_LOGIN_BYTES) * interval;
-}
-
-/**
- * rnbdt_limits_host - check the rate limit of logins of a host
- * @host: host
- *
- * Context: process context, rnbdt_lock held.
- * Return: RNBD_ST_OK, or RNBD_ST_BUSY while the bucket is empty.
- */
-u16 rnbdt_limits_host(struct rnbdt_host *host)
-{
-	u64 interval = rnbdt_bucket_interval(READ_ONCE(login_rate));
-
-	lockdep_assert_held(&rnbdt_lock);
-
-	if (!rnbdt_bucket_empty(&host->logins, interval, READ_ONCE(login_burst),
-				rnbdt_login_debt(interval)))
-		return RNBD_ST_OK;
-	rnbdt_limit_hit(RNBDT_LIMIT_LOGINS);
-	if (rnbdt_bucket_log(&host->logins))
-		pr_warn("host %pUb logs in too often: its connections are put off (login_rate, login_burst)\n",
-			&host->uuid);
-	return RNBD_ST_BUSY;
-}
-
-/**
- * rnbdt_limits_attach - check the rate limit of requests to attach, and charge one
- * @host: host
- *
- * Context: process context, rnbdt_lock held.
- * Return: RNBD_ST_OK, or RNBD_ST_LIMIT if the bucket is empty.
- */
-u16 rnbdt_limits_attach(struct rnbdt_host *host)
-{
-	u64 interval = rnbdt_bucket_interval(READ_ONCE(attach_rate));
-
-	lockdep_assert_held(&rnbdt_lock);
-
-	if (!rnbdt_bucket_empty(&host->attaches, interval, READ_ONCE(attach_burst), 0)) {
-		rnbdt_bucket_take(&host->attaches, interval, 1);
-		return RNBD_ST_OK;
-	}
-	rnbdt_limit_hit(RNBDT_LIMIT_ATTACHES);
-	if (rnbdt_bucket_log(&host->attaches))
-		pr_warn("host %pUb attaches too often: its requests are refused (attach_rate, attach_burst)\n",
-			&host->uuid);
-	return RNBD_ST_LIMIT;
-}
-
-/**
- * rnbdt_limits_put_off - note that a connection or a login was answered with BUSY
- * @host: host of the client
- *
- * Context: process context, rnbdt_lock held.
- */
-void rnbdt_limits_put_off(struct rnbdt_host *host)
-{
-	struct rnbdt_put_off *off = &host->put_off;
-	u64 now = ktime_get_ns();
-
-	lockdep_assert_held(&rnbdt_lock);
-
-	if (!off->count || now - off->last > RNBDT_PUT_OFF_GAP_NS)
-		off->since = now;
-	off->last = now;
-	off->count++;
-	if (now - off->since < RNBDT_PUT_OFF_LOG_NS || now < off->log_at)
-		return;
-	pr_warn("host %pUb: its logins or requests to attach are put off since %llu s; does storage hang (rnbd session list)?\n",
-		&host->uuid, div_u64(now - off->since, NSEC_PER_SEC));
-	off->log_at = now + RNBDT_BUCKET_LOG_NS;
-}
-
-/**
- * rnbdt_limits_refused - count that a login is not granted
- * @s: session whose client gets a reply with @status
- * @status: enum rnbd_status
- *
- * Context: process context; takes rnbdt_lock.
- */
-void rnbdt_limits_refused(struct rnbdt_session *s, u16 status)
-{
-	rnbdt_count(RNBDT_COUNT_REFUSED, status);
-	if (status != RNBD_ST_BUSY)
-		return;
-	mutex_lock(&rnbdt_lock);
-	rnbdt_limits_put_off(s->host);
-	mutex_unlock(&rnbdt_lock);
-}
-
-/* Take @nr tokens of a host. One left is enough: the bucket may go into debt. */
-static u16 rnbdt_limits_charge_logins(struct rnbdt_host *host, u64 nr)
-{
-	u16 status = rnbdt_limits_host(host);
-
-	if (status)
-		return status;
-	rnbdt_bucket_take(&host->logins, rnbdt_bucket_interval(READ_ONCE(login_rate)), nr);
-	return RNBD_ST_OK;
-}
 
 /*
  * A client that waits for what a closing session holds gets RNBD_ST_LIMIT instead of
@@ -426,12 +246,12 @@ u16 rnbdt_limits_list(struct rnbdt_session *s)
 		rnbdt_limit_hit(RNBDT_LIMIT_HOST_LISTS);
 		return RNBD_ST_LIMIT;
 	}
-	status = rnbdt_limits_charge_logins(s->host, 1);
+	status = rnbdt_rate_charge_logins(s->host, 0);
 	if (!status)
 		status = rnbdt_limits_queue(s, rnbdt_queue0_bytes(s), 0);
 	if (status)
 		return status;
-	list_del_init(&s->account.half_open);
+	list_del_init(&s->account.half_open.entry);
 	return RNBD_ST_OK;
 }
 
@@ -446,7 +266,7 @@ u32 rnbdt_limits_queues(u32 requested)
 {
 	u32 limit = READ_ONCE(max_queues) ?: 2 * num_possible_cpus();
 
-	limit = min_t(u32, limit, RNBD_QUEUES_MAX);
+	limit = min_t(u32, limit, RNBD_CONNS_MAX);
 	if (requested <= limit)
 		return requested;
 	rnbdt_limit_hit(RNBDT_LIMIT_SESSION_QUEUES);
@@ -529,7 +349,7 @@ u16 rnbdt_limits_charge_pool(struct rnbdt_session *s, u64 bytes)
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	status = rnbdt_limits_charge_logins(s->host, DIV_ROUND_UP_ULL(bytes, RNBDT_LOGIN_BYTES));
+	status = rnbdt_rate_charge_logins(s->host, bytes);
 	if (status)
 		return status;
 	s->account.pool_bytes = bytes;
@@ -567,7 +387,7 @@ void rnbdt_limits_freed(struct rnbdt_session *s)
 {
 	lockdep_assert_held(&rnbdt_lock);
 
-	rnbdt_half_open_freed(s);
+	rnbdt_half_open_freed(&s->account.half_open, s->live_at);
 	s->host->pool_bytes -= s->account.pool_bytes;
 	rnbdt_pool_bytes -= s->account.pool_bytes;
 	rnbdt_limits_check_pool();

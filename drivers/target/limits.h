@@ -8,13 +8,8 @@
 #include <linux/types.h>
 
 struct rnbd_conn_req;
-struct rnbdt_host;
 struct rnbdt_session;
 
-u16 rnbdt_limits_host(struct rnbdt_host *host);
-u16 rnbdt_limits_attach(struct rnbdt_host *host);
-void rnbdt_limits_put_off(struct rnbdt_host *host);
-void rnbdt_limits_refused(struct rnbdt_session *s, u16 status);
 u16 rnbdt_limits_login(struct rnbdt_session *s);
 u16 rnbdt_limits_list(struct rnbdt_session *s);
 u32 rnbdt_limits_queues(u32 requested);

@@ -4,10 +4,10 @@
  *
  * Operation
  *
- * The first frame of queue 0 is the login. If the host has a secret, a challenge
+ * The first entry on queue 0 is the login. If the host has a secret, a challenge
  * is sent and the client answers with a proof (auth.c). The login work then checks
  * the epoch, cuts the requested sizes to the limits, allocates and registers the pool,
- * and answers with the pool. The session is live before the reply is posted, because
+ * and answers with the pool (ctl.c). The session is live before the reply is posted, because
  * the client may attach exports as soon as it has the reply (attach_ctl.c). A client that
  * only asks for a list of exports is answered by discover.c.
  *
@@ -37,7 +37,7 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
-#include "../core/frame.h"
+#include "../core/ctl.h"
 #include "../core/inject.h"
 #include "../core/io.h"
 #include "../core/login.h"
@@ -49,6 +49,7 @@
 #include "auth.h"
 #include "bind.h"
 #include "counters.h"
+#include "ctl.h"
 #include "discover.h"
 #include "epoch.h"
 #include "fence.h"
@@ -60,6 +61,7 @@
 #include "pool.h"
 #include "queue.h"
 #include "queue_alloc.h"
+#include "rate.h"
 #include "session.h"
 #include "state.h"
 #include "target.h"
@@ -88,12 +90,11 @@ static u32 rnbdt_max_io(void)
 static u16 rnbdt_login_negotiate(struct rnbdt_session *s, u32 segment_units)
 {
 	const struct rnbd_login_info *requested = &s->login.info;
-	u32 slot_size = s->queues[0]->ring.attr.slot_size;
 	u32 floor, queues;
 	u64 bytes;
 	u16 status;
 
-	bytes = (u64)rnbd_max_segments(slot_size) * segment_units;
+	bytes = (u64)RNBD_SEGMENTS_MAX * segment_units;
 	bytes = min_t(u64, bytes, RNBD_POOL_UNITS_MAX) * RNBD_UNIT_SIZE;
 	bytes = min(bytes, requested->pool_bytes);
 
@@ -125,7 +126,10 @@ static u16 rnbdt_login_negotiate(struct rnbdt_session *s, u32 segment_units)
 	s->granted.max_io = min_t(u64, s->granted.max_io, round_down(div_u64(bytes,
 									     s->granted.nr_queues),
 								     RNBD_UNIT_SIZE));
-	status = rnbdt_limits_charge_pool(s, bytes);
+	if (rnbdt_queue_make_slots(s, s->granted.nr_queues))
+		status = RNBD_ST_NOMEM;
+	else
+		status = rnbdt_limits_charge_pool(s, bytes);
 unlock:
 	mutex_unlock(&rnbdt_lock);
 	return status;
@@ -229,35 +233,7 @@ static void rnbdt_login_fill_grant(struct rnbdt_session *s,
 	grant->keepalive_ms = s->login.info.keepalive_ms;
 	grant->inline_read = s->granted.limits.inline_read;
 	grant->inline_write = s->granted.limits.inline_write;
-}
-
-/* Called under ring->lock. */
-static int rnbdt_login_send_reply(struct rnbdt_session *s,
-				  const struct rnbd_grant *grant)
-{
-	struct rnbd_ring *ring = &s->queues[0]->ring;
-	void *buf;
-	u32 i;
-
-	if (!rnbd_ring_open(ring, RNBD_FRAME_LOGIN_REPLY))
-		return -ENOTCONN;
-	/* From now on the granted keep-alive interval applies, which may be shorter. */
-	ring->last_heard = jiffies;
-	buf = rnbd_ring_add(ring, sizeof(struct rnbd_login_reply), 1);
-	rnbd_encode_grant(buf, grant);
-	for (i = 0; i < grant->nr_segments; i++) {
-		const struct rnbdt_segment *seg = &s->pool.segments[i];
-		struct rnbd_segment_info info = {
-			.addr = seg->mr->iova,
-			.rkey = seg->mr->rkey,
-			.units = seg->units,
-		};
-
-		/* rnbdt_login_negotiate() has limited the number of segments. */
-		buf = rnbd_ring_add(ring, sizeof(struct rnbd_segment), 1);
-		rnbd_encode_segment(buf, &info);
-	}
-	return rnbd_ring_send(ring, NULL, NULL, IB_SEND_SIGNALED);
+	export_uuid(grant->target_uuid, &s->auth.target_uuid);
 }
 
 /* Replaces the timeout of the login by that of the list. */
@@ -318,15 +294,13 @@ static void rnbdt_login_process(struct rnbdt_session *s)
 	struct rnbd_ring *ring = &s->queues[0]->ring;
 	enum rnbdt_state state = READ_ONCE(s->state);
 	struct rnbd_grant grant = { };
-	unsigned long flags;
-	int ret;
 
 	/* Always check the proof first, even if the session closes. */
 	if (state == RNBDT_LOGIN)
 		grant.status = rnbdt_login_authenticate(s);
 	else if (state != RNBDT_LISTING)
 		return;
-	if (s->login.info.flags & RNBD_LOGIN_DISCOVER) {
+	if (s->login.list) {
 		if (READ_ONCE(s->state) == RNBDT_LOGIN)
 			rnbdt_login_start_list(s, grant.status);
 		/* The client has its complete list and should disconnect. */
@@ -337,11 +311,17 @@ static void rnbdt_login_process(struct rnbdt_session *s)
 	}
 	if (grant.status == RNBD_ST_OK)
 		grant.status = rnbdt_login_set_up(s);
+	if (grant.status == RNBD_ST_OK)
+		grant.status = rnbdt_auth_make_key(s, grant.join_key);
 	/* If the session was closed, that was logged, and no reply is expected. */
 	if (READ_ONCE(s->state) != RNBDT_LOGIN)
 		return;
-	if (grant.status)
-		rnbdt_limits_refused(s, grant.status);
+	if (grant.status) {
+		rnbdt_rate_refused(s, grant.status);
+		mutex_lock(&rnbdt_lock);
+		grant.retry_ms = rnbdt_rate_retry_ms(s->host, grant.status);
+		mutex_unlock(&rnbdt_lock);
+	}
 	if (grant.status == RNBD_ST_OK) {
 		rnbdt_login_fill_grant(s, &grant);
 		pr_info("session %u: host %pUb logged in on port %s: %u queues, depth %u, pool %llu KiB, epoch %u\n",
@@ -370,10 +350,7 @@ static void rnbdt_login_process(struct rnbdt_session *s)
 				 RNBDT_HANGUP_TIMEOUT);
 	}
 
-	spin_lock_irqsave(&ring->lock, flags);
-	ret = rnbdt_login_send_reply(s, &grant);
-	spin_unlock_irqrestore(&ring->lock, flags);
-	if (ret) {
+	if (rnbdt_ctl_grant(s, &grant)) {
 		rnbdt_session_close(s, "the login reply could not be sent");
 		return;
 	}
@@ -412,24 +389,33 @@ void rnbdt_login_continue_list(struct rnbdt_session *s)
 	queue_work(rnbdt_login_wq, &s->login.login_work);
 }
 
+static enum rnbd_proto_err rnbdt_login_decode(struct rnbdt_session *s,
+					      const struct rnbd_ctl_entry *entry)
+{
+	s->login.id = entry->id;
+	s->login.list = entry->type == RNBD_CTL_LIST;
+	return s->login.list ? rnbd_ctl_no_body(entry) :
+			       rnbd_decode_login(entry, &s->login.info);
+}
+
 /**
- * rnbdt_session_handle_login - handle the first frame of queue 0
+ * rnbdt_session_handle_login - handle a LOGIN or LIST entry
  * @s: session
- * @frame: frame of type RNBD_FRAME_LOGIN
+ * @entry: entry that queue 0 has received
  *
  * Context: completion handler of queue 0; does not sleep.
- * Return: RNBD_PERR_NONE, or a protocol error if the frame is malformed or is not
+ * Return: RNBD_PERR_NONE, or a protocol error if the entry is malformed or is not
  * the first one.
  */
 enum rnbd_proto_err rnbdt_session_handle_login(struct rnbdt_session *s,
-					       const struct rnbd_frame *frame)
+					       const struct rnbd_ctl_entry *entry)
 {
 	enum rnbd_proto_err perr;
 
 	if (READ_ONCE(s->state) != RNBDT_CONNECTING)
 		return READ_ONCE(s->state) < RNBDT_CLOSING ? RNBD_PERR_TYPE :
 							     RNBD_PERR_NONE;
-	perr = rnbd_decode_login(frame, &s->login.info);
+	perr = rnbdt_login_decode(s, entry);
 	if (perr)
 		return perr;
 	if (!rnbdt_session_advance(s, RNBDT_CONNECTING,
@@ -447,21 +433,21 @@ enum rnbd_proto_err rnbdt_session_handle_login(struct rnbdt_session *s,
 /**
  * rnbdt_session_handle_proof - handle the answer to a challenge
  * @s: session
- * @frame: frame of type RNBD_FRAME_PROOF
+ * @entry: entry of type RNBD_CTL_PROOF that queue 0 has received
  *
  * Context: completion handler of queue 0; does not sleep.
- * Return: RNBD_PERR_NONE, or a protocol error if the frame is malformed or no
+ * Return: RNBD_PERR_NONE, or a protocol error if the entry is malformed or no
  * challenge is outstanding.
  */
 enum rnbd_proto_err rnbdt_session_handle_proof(struct rnbdt_session *s,
-					       const struct rnbd_frame *frame)
+					       const struct rnbd_ctl_entry *entry)
 {
 	enum rnbd_proto_err perr;
 
 	if (READ_ONCE(s->state) != RNBDT_AUTHENTICATING)
 		return READ_ONCE(s->state) < RNBDT_CLOSING ? RNBD_PERR_TYPE :
 							     RNBD_PERR_NONE;
-	perr = rnbdt_auth_handle_proof(s, frame);
+	perr = rnbdt_auth_handle_proof(s, entry);
 	if (perr)
 		return perr;
 	if (rnbdt_session_advance(s, RNBDT_AUTHENTICATING, RNBDT_LOGIN, NULL))

@@ -52,7 +52,7 @@ static int rnbdt_port_reject(struct rdma_cm_id *id, u16 status, const char *reas
 {
 	pr_warn_ratelimited("connection from %pISpc refused: %s\n",
 			    &id->route.addr.dst_addr, reason);
-	rnbdt_reject(id, status);
+	rnbdt_reject(id, status, 0);
 	return -ECONNREFUSED;
 }
 
@@ -82,7 +82,7 @@ static int rnbdt_port_connect(struct rnbdt_port *port, struct rdma_cm_id *id,
 		return rnbdt_port_reject(id, RNBD_ST_RING,
 					 "the rings would be too large");
 
-	return req.queue ? rnbdt_session_add_queue(port, id, &req, conn) :
+	return req.conn ? rnbdt_session_add_queue(port, id, &req, conn) :
 			   rnbdt_session_connect(port, id, &req, conn);
 }
 

@@ -89,17 +89,76 @@ struct rnbdt_req {
 };
 
 /**
+ * enum rnbdt_join_state - state of a queue towards its session
+ * @RNBDT_JOINED: a queue of the session: its end ends the session
+ * @RNBDT_JOINING: the client must prove the key of the session
+ * @RNBDT_JOIN_FAILED: the queue is torn down by itself
+ */
+enum rnbdt_join_state {
+	RNBDT_JOINED,
+	RNBDT_JOINING,
+	RNBDT_JOIN_FAILED,
+};
+
+/**
+ * enum rnbdt_join_step - what a queue that joins awaits
+ * @RNBDT_JOIN_AWAITS_JOIN: a JOIN entry
+ * @RNBDT_JOIN_AWAITS_PROOF: a PROOF entry
+ * @RNBDT_JOIN_VERIFIES: the verification of the proof
+ * @RNBDT_JOIN_REFUSED: the client, to disconnect
+ */
+enum rnbdt_join_step {
+	RNBDT_JOIN_AWAITS_JOIN,
+	RNBDT_JOIN_AWAITS_PROOF,
+	RNBDT_JOIN_VERIFIES,
+	RNBDT_JOIN_REFUSED,
+};
+
+/**
+ * struct rnbdt_join - the way of a queue other than 0 into its session, see join.c
+ * @entry: in rnbdt_conn.joins until the queue has joined or failed; rnbdt_lock
+ * @q: queue; constant
+ * @req: connection request; constant
+ * @step: enum rnbdt_join_step; written by the completion handler, then by @verify_work
+ * @id: id of the JOIN entry
+ * @text: input of the HMACs; written by the completion handler, then by @verify_work
+ * @mac: proof of the client
+ * @half_open: what counts against the half-open limits until the queue has joined
+ * @verify_work: verifies the proof, on rnbdt_login_wq
+ * @expire_work: ends a queue that does not join in time, on rnbdt_timer_wq
+ * @abort_work: tears down a queue that has failed, on rnbdt_hangup_wq
+ * @destroy_work: destroys its connection id, on rnbdt_linger_wq
+ */
+struct rnbdt_join {
+	struct list_head entry;
+	struct rnbdt_queue *q;
+	struct rnbd_conn_req req;
+	enum rnbdt_join_step step;
+	u32 id;
+	struct rnbd_join_text text;
+	u8 mac[RNBD_MAC_SIZE];
+	struct rnbdt_half_open half_open;
+	struct work_struct verify_work;
+	struct delayed_work expire_work;
+	struct work_struct abort_work;
+	struct work_struct destroy_work;
+};
+
+/**
  * struct rnbdt_queue - one connection of a session
  * @ring: control ring; its lock protects @done to @stats
  * @session: session of the queue; constant
  * @cm_id: connection id; the queue is its context
  * @index: index in rnbdt_session.queues; constant
+ * @join_state: enum rnbdt_join_state; changes once, by cmpxchg()
+ * @join: way into the session; NULL for queue 0; constant
  * @reqs: requests by tag, as many as the granted depth; NULL before the login
  * @done: requests whose reply was not put into a frame yet
  * @nr_done: length of @done; written under ring->lock, read without
  * @done_inline: bytes of READ data of @done that the client accepts inside a frame
  * @query: tag, plus one, of the request that the client asks about, 0: none; written
  *	under ring->lock, read without
+ * @query_id: id of that query, which the answer repeats; ring->lock
  * @stats: counters of completed requests
  * @replies_per_frame: replies that fit into one frame; constant once connected
  * @inflight: requests in the backend, plus one until the ring is drained
@@ -114,16 +173,32 @@ struct rnbdt_queue {
 	struct rnbdt_session *session;
 	struct rdma_cm_id *cm_id;
 	u16 index;
+	u8 join_state;
+	struct rnbdt_join *join;
 	struct rnbdt_req *reqs;
 	struct list_head done;
 	u32 nr_done;
 	u32 done_inline;
 	u32 query;
+	u32 query_id;
 	struct rnbdt_stats stats;
 	u32 replies_per_frame;
 	atomic_t inflight;
 	struct completion idle;
 	struct rcu_head rcu;
 };
+
+/**
+ * rnbdt_queue_joined - test whether a queue belongs to its session
+ * @q: queue
+ *
+ * Context: any.
+ * Return: false if its client has not proven the key of the session, or it has failed.
+ */
+static inline bool rnbdt_queue_joined(const struct rnbdt_queue *q)
+{
+	/* pairs with the cmpxchg() that lets the queue join */
+	return smp_load_acquire(&q->join_state) == RNBDT_JOINED;
+}
 
 #endif /* RNBDT_QUEUE_H */

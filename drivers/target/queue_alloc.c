@@ -18,6 +18,7 @@
 
 #include <linux/completion.h>
 #include <linux/llist.h>
+#include <linux/lockdep.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
@@ -28,6 +29,7 @@
 #include "queue_alloc.h"
 #include "request.h"
 #include "session.h"
+#include "target.h"
 
 /**
  * rnbdt_queue_alloc - allocate a queue without ring and requests
@@ -75,6 +77,35 @@ int rnbdt_queue_alloc_reqs(struct rnbdt_queue *q)
 }
 
 /**
+ * rnbdt_queue_make_slots - make room for the granted number of queues
+ * @s: session that is logging in and has queue 0
+ * @nr: granted number
+ *
+ * Context: process context, rnbdt_lock held; may sleep.
+ * Return: 0, -ENOMEM, or -ENOTCONN if the session was closed.
+ */
+int rnbdt_queue_make_slots(struct rnbdt_session *s, u32 nr)
+{
+	struct rnbdt_queue **queues;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	/* The teardown of a closing session reads the array without the lock. */
+	if (READ_ONCE(s->state) != RNBDT_LOGIN)
+		return -ENOTCONN;
+	if (nr <= s->nr_slots)
+		return 0;
+	queues = kvcalloc(nr, sizeof(*queues), GFP_KERNEL);
+	if (!queues)
+		return -ENOMEM;
+	queues[0] = s->queue0;
+	WRITE_ONCE(s->queues, queues);
+	/* pairs with the acquire in rnbdt_session_stats() */
+	smp_store_release(&s->nr_slots, nr);
+	return 0;
+}
+
+/**
  * rnbdt_queue_stop - fail the ring of a queue and disconnect
  * @q: queue of a closing session, with or without a ring
  *
@@ -111,6 +142,7 @@ void rnbdt_queue_wait_idle(struct rnbdt_queue *q)
  */
 void rnbdt_queue_free(struct rnbdt_queue *q)
 {
+	kfree(q->join);
 	kvfree(q->reqs);
 	kfree_rcu(q, rcu);
 }

@@ -12,6 +12,7 @@ struct rnbdt_session;
 
 struct rnbdt_queue *rnbdt_queue_alloc(struct rnbdt_session *s, u16 index,
 				      struct rdma_cm_id *id);
+int rnbdt_queue_make_slots(struct rnbdt_session *s, u32 nr);
 int rnbdt_queue_alloc_reqs(struct rnbdt_queue *q);
 void rnbdt_queue_stop(struct rnbdt_queue *q);
 void rnbdt_queue_wait_idle(struct rnbdt_queue *q);

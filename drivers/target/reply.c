@@ -127,13 +127,15 @@ static void rnbdt_queue_send_answer(struct rnbdt_queue *q)
 {
 	struct rnbd_ring *ring = &q->ring;
 	struct rnbd_query_info info = { .tag = q->query - 1 };
+	struct rnbd_ctl_query wire;
 
-	if (!rnbd_ring_open(ring, RNBD_FRAME_QUERY))
+	if (!rnbd_ring_open(ring, RNBD_FRAME_CONTROL))
 		return;
 	/* A request is no longer busy once the frame with its reply was posted. */
 	info.state = READ_ONCE(q->reqs[info.tag].busy) ? RNBD_QUERY_EXECUTING :
 							 RNBD_QUERY_UNKNOWN;
-	rnbd_encode_query(rnbd_ring_add(ring, sizeof(struct rnbd_query), 1), &info);
+	rnbd_encode_query(&wire, &info);
+	rnbdt_ctl_add(ring, RNBD_CTL_QUERY_REPLY, q->query_id, &wire, sizeof(wire));
 	WRITE_ONCE(q->query, 0);
 	rnbd_ring_send(ring, NULL, NULL, IB_SEND_SIGNALED);
 }
@@ -281,21 +283,24 @@ void rnbdt_req_done(struct rnbdt_req *treq, u16 status)
 /**
  * rnbdt_queue_answer - answer a query of the client about a request
  * @q: queue of a live session
+ * @id: id of the query
  * @tag: tag of the request, below the granted depth
  *
  * Context: completion handler of the queue, without ring->lock.
  * Return: RNBD_PERR_NONE, or RNBD_PERR_RATE if the previous query was not answered.
  */
-enum rnbd_proto_err rnbdt_queue_answer(struct rnbdt_queue *q, u16 tag)
+enum rnbd_proto_err rnbdt_queue_answer(struct rnbdt_queue *q, u32 id, u16 tag)
 {
 	enum rnbd_proto_err perr = RNBD_PERR_NONE;
 	unsigned long flags;
 
 	spin_lock_irqsave(&q->ring.lock, flags);
-	if (q->query)
+	if (q->query) {
 		perr = RNBD_PERR_RATE;
-	else
+	} else {
+		q->query_id = id;
 		WRITE_ONCE(q->query, tag + 1);
+	}
 	rnbdt_queue_send_replies(q);
 	spin_unlock_irqrestore(&q->ring.lock, flags);
 	return perr;

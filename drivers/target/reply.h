@@ -17,6 +17,6 @@ void rnbdt_req_part_done(struct rnbdt_req *treq, int error);
 void rnbdt_queue_copy(struct rnbdt_req *treq, void *data, bool to_pool);
 void rnbdt_queue_kick(struct rnbdt_queue *q);
 void rnbdt_req_done(struct rnbdt_req *treq, u16 status);
-enum rnbd_proto_err rnbdt_queue_answer(struct rnbdt_queue *q, u16 tag);
+enum rnbd_proto_err rnbdt_queue_answer(struct rnbdt_queue *q, u32 id, u16 tag);
 
 #endif /* RNBDT_REPLY_H */

@@ -242,13 +242,13 @@ enum rnbd_proto_err rnbdt_queue_requests(struct rnbdt_queue *q,
 /**
  * rnbdt_queue_query - handle a query about a request
  * @q: queue
- * @frame: frame of type RNBD_FRAME_QUERY
+ * @entry: entry of type RNBD_CTL_QUERY
  *
  * Context: completion handler of the queue; does not sleep.
  * Return: RNBD_PERR_NONE, or a protocol error if the session is not live yet, the
- * frame is malformed or the previous query was not answered.
+ * entry is malformed or the previous query was not answered.
  */
-enum rnbd_proto_err rnbdt_queue_query(struct rnbdt_queue *q, const struct rnbd_frame *frame)
+enum rnbd_proto_err rnbdt_queue_query(struct rnbdt_queue *q, const struct rnbd_ctl_entry *entry)
 {
 	struct rnbdt_session *s = q->session;
 	enum rnbd_proto_err perr;
@@ -259,6 +259,6 @@ enum rnbd_proto_err rnbdt_queue_query(struct rnbdt_queue *q, const struct rnbd_f
 	state = smp_load_acquire(&s->state);
 	if (state != RNBDT_LIVE)
 		return state < RNBDT_LIVE ? RNBD_PERR_TYPE : RNBD_PERR_NONE;
-	perr = rnbd_decode_query(frame, s->granted.limits.depth, false, &info);
-	return perr ?: rnbdt_queue_answer(q, info.tag);
+	perr = rnbd_decode_query(entry, s->granted.limits.depth, &info);
+	return perr ?: rnbdt_queue_answer(q, entry->id, info.tag);
 }

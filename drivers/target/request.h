@@ -9,12 +9,13 @@
 
 #include "../core/proto_err.h"
 
+struct rnbd_ctl_entry;
 struct rnbd_frame;
 struct rnbdt_queue;
 
 void rnbdt_submit_work(struct work_struct *work);
 enum rnbd_proto_err rnbdt_queue_requests(struct rnbdt_queue *q,
 					 struct rnbd_frame *frame);
-enum rnbd_proto_err rnbdt_queue_query(struct rnbdt_queue *q, const struct rnbd_frame *frame);
+enum rnbd_proto_err rnbdt_queue_query(struct rnbdt_queue *q, const struct rnbd_ctl_entry *entry);
 
 #endif /* RNBDT_REQUEST_H */

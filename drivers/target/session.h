@@ -38,6 +38,7 @@
 #include "../core/login.h"
 #include "attach.h"
 
+struct crypto_shash;
 struct rnbdt_host;
 struct rnbdt_port;
 struct rnbdt_queue;
@@ -57,6 +58,29 @@ enum rnbdt_peer_class {
 	RNBDT_PEER_NEW,
 	RNBDT_PEER_KNOWN,
 	RNBDT_PEER_CLASSES,
+};
+
+/**
+ * struct rnbdt_half_open - a connection whose client is not authenticated, or not logged in
+ * @entry: in the list of half-open connections until that; rnbdt_lock
+ * @host: host that its connection request names; constant
+ * @session: session that the connection has begun, or NULL; constant
+ * @queue: queue that joins a session, or NULL; constant
+ * @since: jiffies of the connection request; constant
+ * @cost: MiB of rings that count against the half-open limits; constant
+ * @peer_class: enum rnbdt_peer_class of the connection request; constant
+ * @hung_up: the connection was never accepted as a login, or never joined, and only its
+ *	connection id is left; rnbdt_lock
+ */
+struct rnbdt_half_open {
+	struct list_head entry;
+	struct rnbdt_host *host;
+	struct rnbdt_session *session;
+	struct rnbdt_queue *queue;
+	unsigned long since;
+	u32 cost;
+	enum rnbdt_peer_class peer_class;
+	bool hung_up;
 };
 
 /**
@@ -152,6 +176,9 @@ struct rnbdt_pool {
  *	under rnbdt_lock, constant once live
  * @authenticated: a proof is not @required, or the client has proven @secret;
  *	rnbdt_lock
+ * @key: transform with the key of the session, which further queues prove; set by the login
+ *	work, constant once live
+ * @target_uuid: UUID of the target at the connection request; constant
  * @req: connection request of queue 0; constant
  * @text: input of the HMAC; constant once live
  * @mac: proof of the client, later of the target; written by the handler of queue 0,
@@ -161,6 +188,8 @@ struct rnbdt_auth {
 	bool required;
 	struct rnbdt_secret *secret;
 	bool authenticated;
+	struct crypto_shash *key;
+	uuid_t target_uuid;
 	struct rnbd_conn_req req;
 	struct rnbd_auth_text text;
 	u8 mac[RNBD_MAC_SIZE];
@@ -172,24 +201,14 @@ struct rnbdt_auth {
  * @queue_bytes: bytes of rings and requests charged to the accounts; rnbdt_lock
  * @counted: the session is included in rnbdt_host.nr_sessions; rnbdt_lock
  * @copied: pages that the backend holds as copies of write data
- * @half_open: in the list of half-open sessions until the login is accepted;
- *	rnbdt_lock
- * @half_open_since: jiffies of the connection request; constant
- * @half_open_cost: MiB of rings that count against the half-open limits; constant
- * @peer_class: enum rnbdt_peer_class of the connection request; constant
- * @hung_up: the session was never live and only its connection id is left;
- *	rnbdt_lock
+ * @half_open: what counts against the half-open limits until the login is accepted
  */
 struct rnbdt_account {
 	u64 pool_bytes;
 	u64 queue_bytes;
 	bool counted;
 	atomic_t copied;
-	struct list_head half_open;
-	unsigned long half_open_since;
-	u32 half_open_cost;
-	enum rnbdt_peer_class peer_class;
-	bool hung_up;
+	struct rnbdt_half_open half_open;
 };
 
 /**
@@ -227,7 +246,10 @@ struct rnbdt_log {
  * @dev: RDMA device of all queues; constant
  * @pd: protection domain; set by the connection handler of queue 0
  * @connecting: number of connection handlers that are setting up a queue; rnbdt_lock
- * @wait: woken when @connecting changes
+ * @joins: queues that have not proven the key of the session, struct rnbdt_join;
+ *	rnbdt_lock
+ * @nr_joins: members of @joins; written under rnbdt_lock
+ * @wait: woken when @connecting or @nr_joins changes
  * @reg_cqe: completion queue entry of the registrations of @pool
  * @reg_done: completed when a batch of registrations has ended
  * @reg_status: status of the failed registration, or IB_WC_SUCCESS
@@ -236,6 +258,8 @@ struct rnbdt_conn {
 	struct ib_device *dev;
 	struct ib_pd *pd;
 	u32 connecting;
+	struct list_head joins;
+	u32 nr_joins;
 	wait_queue_head_t wait;
 	struct ib_cqe reg_cqe;
 	struct completion reg_done;
@@ -244,7 +268,10 @@ struct rnbdt_conn {
 
 /**
  * struct rnbdt_login - login of a session, and its timers
- * @info: decoded login; written by the frame handler before the login work is queued
+ * @info: decoded login, or zero if @list; written by the frame handler before the login
+ *	work is queued
+ * @id: id of the LOGIN or LIST entry, which the answers repeat; written with @info
+ * @list: the client asks for a list of exports instead; written with @info
  * @has_login: @info was decoded and is constant; written with a release, so that a
  *	reader without the lock sees @info
  * @login_work: authenticates and answers the login, or sends the list of exports; on
@@ -255,6 +282,8 @@ struct rnbdt_conn {
  */
 struct rnbdt_login {
 	struct rnbd_login_info info;
+	u32 id;
+	bool list;
 	bool has_login;
 	struct work_struct login_work;
 	struct delayed_work timeout_work;
@@ -286,10 +315,12 @@ struct rnbdt_ctl_slot {
  * @todo: slots for the control work, in their order
  * @ready: slots with an answer to send
  * @events: attachments, struct rnbdt_attach, with something to tell the client
+ * @nr_segments: segments of the pool to announce; 0 before the login reply
+ * @next_segment: the first of them that was not sent
  * @pending: there is something to send; written under the lock, read without
  * @ctl_work: handles @todo, on rnbdt_login_wq
  *
- * The lock of the ring of queue 0 protects the lists.
+ * The lock of the ring of queue 0 protects all members except @ctl_work.
  */
 struct rnbdt_ctl {
 	struct rnbdt_ctl_slot slots[RNBD_CTL_OPEN_MAX];
@@ -297,6 +328,8 @@ struct rnbdt_ctl {
 	struct list_head todo;
 	struct list_head ready;
 	struct list_head events;
+	u32 nr_segments;
+	u32 next_segment;
 	bool pending;
 	struct work_struct ctl_work;
 };
@@ -366,6 +399,8 @@ struct rnbdt_session_dir {
  * @epoch: epoch of this session; constant
  * @newest_epoch: highest epoch that the client has used for this session;
  *	written under rnbdt_lock, read without
+ * @newest_attempt: highest number of a connection attempt that the client has used for
+ *	this session; rnbdt_lock
  * @host: host of the session, referenced until the session is dead; constant
  * @port: port of the session, referenced until the session is dead; constant
  * @port_name: copy of the name of @port; constant
@@ -375,8 +410,11 @@ struct rnbdt_session_dir {
  * @state_lock: protects @state to @nr_reported; taken with interrupts disabled
  * @state: enum rnbdt_state; written under @state_lock, read without by requests
  * @live_at: seconds of the boot clock when the session became live; 0: it never was
- * @queues: queues by index; rnbdt_lock. Once the session is closing and @connecting
- *	is 0, only the teardown changes it. Readers of counters use RCU
+ * @queues: queues by index, @nr_slots of them: @queue0, or an array that the login work
+ *	allocates for the granted number; rnbdt_lock. Once the session is closing and
+ *	@connecting is 0, only the teardown changes it. Readers of counters use RCU
+ * @nr_slots: members of @queues; written under rnbdt_lock after @queues, with a release
+ * @queue0: array of queues before the login
  * @ended_seq: changes when a queue is removed from @queues and added to @ended
  * @ended: sum of the counters of freed queues; rnbdt_lock and @ended_seq
  * @pool: delegated memory
@@ -400,6 +438,7 @@ struct rnbdt_session {
 	uuid_t session_id;
 	u32 epoch;
 	u32 newest_epoch;
+	u32 newest_attempt;
 	struct rnbdt_host *host;
 	struct rnbdt_port *port;
 	char *port_name;
@@ -409,7 +448,9 @@ struct rnbdt_session {
 	spinlock_t state_lock;	/* state to nr_reported */
 	enum rnbdt_state state;
 	time64_t live_at;
-	struct rnbdt_queue *queues[RNBD_QUEUES_MAX];
+	struct rnbdt_queue **queues;
+	u32 nr_slots;
+	struct rnbdt_queue *queue0;
 	seqcount_mutex_t ended_seq;
 	struct rnbdt_stats ended;
 	struct rnbdt_pool pool;

@@ -39,6 +39,7 @@
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/seqlock.h>
+#include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 #include <linux/workqueue.h>
@@ -164,10 +165,30 @@ void rnbdt_session_close(struct rnbdt_session *s, const char *reason)
 	spin_unlock_irqrestore(&s->state_lock, flags);
 }
 
+/**
+ * rnbdt_join_fail - end a queue that has not joined its session
+ * @q: queue
+ *
+ * Queue the teardown of the queue and return at once; the session goes on.
+ *
+ * Context: any, with or without ring->lock or rnbdt_lock; does not sleep.
+ * Return: false if the queue belongs to its session, which the caller has to end then.
+ */
+bool rnbdt_join_fail(struct rnbdt_queue *q)
+{
+	u8 was = cmpxchg(&q->join_state, RNBDT_JOINING, RNBDT_JOIN_FAILED);
+
+	if (was == RNBDT_JOINING)
+		queue_work(rnbdt_hangup_wq, &q->join->abort_work);
+	return was != RNBDT_JOINED;
+}
+
 static void rnbdt_session_release(struct kref *ref)
 {
 	struct rnbdt_session *s = container_of(ref, struct rnbdt_session, ref);
 
+	if (s->queues != &s->queue0)
+		kvfree(s->queues);
 	kfree(s->port_name);
 	kfree(s);
 }
@@ -208,17 +229,21 @@ void rnbdt_stats_add(struct rnbdt_stats *sum, const struct rnbdt_queue *q)
  */
 void rnbdt_session_stats(const struct rnbdt_session *s, struct rnbdt_stats *sum)
 {
+	struct rnbdt_queue **queues;
 	const struct rnbdt_queue *q;
 	unsigned int seq;
-	u32 i;
+	u32 i, nr;
 
 	do {
 		seq = read_seqcount_begin(&s->ended_seq);
 		rcu_read_lock();
 		*sum = s->ended;
-		for (i = 0; i < RNBD_QUEUES_MAX; i++) {
+		/* pairs with the release in rnbdt_queue_make_slots() */
+		nr = smp_load_acquire(&s->nr_slots);
+		queues = READ_ONCE(s->queues);
+		for (i = 0; i < nr; i++) {
 			/* pairs with the release when the queue was added */
-			q = smp_load_acquire(&s->queues[i]);
+			q = smp_load_acquire(&queues[i]);
 			if (q)
 				rnbdt_stats_add(sum, q);
 		}

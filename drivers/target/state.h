@@ -17,6 +17,7 @@ extern struct list_head rnbdt_sessions;
 bool rnbdt_session_advance(struct rnbdt_session *s, enum rnbdt_state from,
 			   enum rnbdt_state to, const char *reason);
 void rnbdt_session_close(struct rnbdt_session *s, const char *reason);
+bool rnbdt_join_fail(struct rnbdt_queue *q);
 void rnbdt_session_put(struct rnbdt_session *s);
 void rnbdt_stats_add(struct rnbdt_stats *sum, const struct rnbdt_queue *q);
 void rnbdt_session_stats(const struct rnbdt_session *s, struct rnbdt_stats *sum);

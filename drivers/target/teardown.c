@@ -129,7 +129,7 @@ static void rnbdt_teardown_count_late(struct rnbdt_session *s)
 {
 	u32 i;
 
-	for (i = 0; i < RNBD_QUEUES_MAX; i++)
+	for (i = 0; i < s->nr_slots; i++)
 		if (s->queues[i])
 			atomic64_add(s->queues[i]->ring.stats.late_frames,
 				     &s->host->stale_frames);
@@ -160,19 +160,19 @@ static void rnbdt_finish_teardown(struct rnbdt_session *s)
 	u32 i;
 
 	/* The device may be gone once its last id is destroyed. */
-	for (i = 0; i < RNBD_QUEUES_MAX; i++)
+	for (i = 0; i < s->nr_slots; i++)
 		if (s->queues[i])
 			rnbdt_teardown_queue(s, i);
 
 	mutex_lock(&rnbdt_lock);
 	rnbdt_remember_epoch(s);
-	rnbdt_half_open_gone(s);
+	rnbdt_half_open_gone(&s->account.half_open);
 	list_del(&s->entry);
 	list_del(&s->host_entry);
 	rnbdt_session_advance(s, RNBDT_CLOSING, RNBDT_DEAD, NULL);
 	mutex_unlock(&rnbdt_lock);
 
-	rnbdt_secret_put(s->auth.secret);
+	rnbdt_auth_free(s);
 	rnbdt_sysfs_remove_session(s);
 	complete_all(&s->teardown.gone);
 	rnbdt_session_put(s);
@@ -202,11 +202,11 @@ static void rnbdt_teardown_free(struct rnbdt_session *s)
 {
 	u32 i;
 
-	for (i = 0; i < RNBD_QUEUES_MAX; i++)
+	for (i = 0; i < s->nr_slots; i++)
 		if (s->queues[i])
 			rnbdt_queue_wait_idle(s->queues[i]);
 	rnbdt_teardown_attaches(s);
-	for (i = 0; i < RNBD_QUEUES_MAX; i++)
+	for (i = 0; i < s->nr_slots; i++)
 		if (s->queues[i])
 			rnbd_ring_destroy(&s->queues[i]->ring);
 	rnbdt_pool_free(&s->pool);
@@ -288,6 +288,7 @@ void rnbdt_teardown_work(struct work_struct *work)
 	struct rnbdt_session *s = container_of(work, struct rnbdt_session,
 					       teardown.teardown_work);
 	unsigned int noio = memalloc_noio_save();
+	struct rnbdt_join *join;
 	u32 i;
 
 	/* A handler that found the session live has raised s->conn.connecting by now. */
@@ -296,7 +297,11 @@ void rnbdt_teardown_work(struct work_struct *work)
 	wait_event(s->conn.wait, !READ_ONCE(s->conn.connecting));
 	/* Taking the lock again makes all that the handlers wrote visible. */
 	mutex_lock(&rnbdt_lock);
+	list_for_each_entry(join, &s->conn.joins, entry)
+		rnbdt_join_fail(join->q);
 	mutex_unlock(&rnbdt_lock);
+	/* The rings of queues that have not joined use the protection domain. */
+	wait_event(s->conn.wait, !READ_ONCE(s->conn.nr_joins));
 
 	/* A client that cannot log in must not be able to fill the log. */
 	if (s->live_at)
@@ -308,10 +313,10 @@ void rnbdt_teardown_work(struct work_struct *work)
 				    rnbdt_port_name(s->port), s->log.reason);
 
 	rnbd_inject_delay(&rnbdt_inject_delay_close);
-	for (i = 0; i < RNBD_QUEUES_MAX; i++)
+	for (i = 0; i < s->nr_slots; i++)
 		if (s->queues[i])
 			rnbdt_queue_stop(s->queues[i]);
-	for (i = 0; i < RNBD_QUEUES_MAX; i++)
+	for (i = 0; i < s->nr_slots; i++)
 		if (s->queues[i])
 			rnbd_ring_drain(&s->queues[i]->ring);
 
@@ -320,6 +325,12 @@ void rnbdt_teardown_work(struct work_struct *work)
 	cancel_delayed_work_sync(&s->login.timeout_work);
 	cancel_delayed_work_sync(&s->login.keepalive_work);
 	cancel_work_sync(&s->ctl.ctl_work);
+	for (i = 1; i < s->nr_slots; i++) {
+		if (!s->queues[i])
+			continue;
+		cancel_work_sync(&s->queues[i]->join->verify_work);
+		cancel_delayed_work_sync(&s->queues[i]->join->expire_work);
+	}
 	rnbdt_teardown_count_late(s);
 	if (!rnbdt_teardown_close_attaches(s))
 		rnbdt_teardown_free(s);

@@ -52,7 +52,7 @@ void rnbdt_session_keepalive(struct work_struct *work)
 		 state != RNBDT_LISTING)
 		return;
 	mutex_lock(&rnbdt_lock);
-	for (i = 0; i < RNBD_QUEUES_MAX; i++)
+	for (i = 0; i < s->nr_slots; i++)
 		if (s->queues[i])
 			rnbd_ring_keepalive(&s->queues[i]->ring, interval_ms);
 	mutex_unlock(&rnbdt_lock);

@@ -2,9 +2,9 @@
 /*
  * The rnbd wire format.
  *
- * Everything that two machines exchange is here, in wire_ctl.h and in wire_io.h: the
- * private data of the RDMA connection manager, and the frames of the control ring. Kernel and
- * user space build from it. Documentation/protocol.rst tells the story.
+ * Everything that two machines exchange is here, in wire_ctl.h, in wire_login.h and in
+ * wire_io.h: the private data of the RDMA connection manager, and the frames of the control
+ * ring. Kernel and user space build from it. Documentation/protocol.rst describes its use.
  *
  * All integers are little-endian and of fixed width. Bytes called "reserved"
  * are sent as zero and a receiver refuses anything else, so that they can be
@@ -43,11 +43,13 @@
 #define RNBD_RING_SLOTS_MAX	1024
 #define RNBD_SLOT_SIZE_MIN	1024
 #define RNBD_SLOT_SIZE_MAX	65536
-#define RNBD_QUEUES_MAX		64
-#define RNBD_DEPTH_MAX		1024
+#define RNBD_CONNS_MAX		1024	/* connections of one path */
+#define RNBD_PATHS_MAX		16	/* paths of one session */
+#define RNBD_DEPTH_MAX		4096	/* requests in flight on one connection */
 #define RNBD_EXTENTS_MAX	17	/* of one request: 1 + 4 extent entries */
 #define RNBD_MAX_IO_MAX		0x1000000u	/* 16 MiB */
 #define RNBD_POOL_UNITS_MAX	0x100000u	/* 4 GiB */
+#define RNBD_SEGMENTS_MAX	16384	/* of one pool */
 #define RNBD_IO_HINT_MAX	0x4000000u	/* 64 MiB: io_min, io_opt */
 #define RNBD_EXPORT_NAME_SIZE	64	/* with at least one NUL at its end */
 #define RNBD_EXPORTS_MAX	65536	/* of one list of exports */
@@ -57,7 +59,6 @@
 #define RNBD_SECRET_SIZE	32	/* of a host, known to it and to its targets */
 #define RNBD_NONCE_SIZE		32
 #define RNBD_MAC_SIZE		32	/* HMAC-SHA256 */
-#define RNBD_TOKEN_SIZE		16	/* first bytes of one, in a connection request */
 
 /**
  * enum rnbd_status - result of a request, a login or a connection request
@@ -87,9 +88,9 @@
  * @RNBD_ST_POOL_FULL: no memory for the session's pool within the limits
  * @RNBD_ST_LIMIT: a limit on sessions, queues, half-open logins or requests to attach is
  *	reached
- * @RNBD_ST_EPOCH: a newer epoch of this session exists
+ * @RNBD_ST_EPOCH: a newer epoch or attempt of this session exists
  * @RNBD_ST_NO_SESSION: an additional queue for a session unknown here
- * @RNBD_ST_QUEUE: queue index out of range or already connected
+ * @RNBD_ST_QUEUE: number of the connection or path out of range, or already connected
  * @RNBD_ST_RING: ring geometry outside of what the target grants
  * @RNBD_ST_DEVICE: the RDMA device cannot do what is needed
  * @RNBD_ST_SHUTDOWN: the port is going away
@@ -145,14 +146,14 @@ enum rnbd_status {
  * struct rnbd_cm_req - private data of a connection request
  * @magic: RNBD_MAGIC
  * @version: RNBD_VERSION
- * @queue: index of this queue in the session; queue 0 logs in
+ * @conn: index of the connection in its path; connection 0 logs in
  * @ring_slots: receive slots that the client has posted, its credit to us
- * @reserved0: zero
+ * @path: number of the path in the session
  * @slot_size: bytes of a slot, the same at both ends
- * @epoch: number of the session's incarnation, from 1, higher at each login
- * @reserved1: zero
- * @host_id: persistent UUID of the client machine; of a later queue of a session
- *	that was proven: its token, see struct rnbd_auth_text
+ * @epoch: number of the path's incarnation: @attempt of its connection 0
+ * @attempt: number of this attempt to connect, from 1, higher than that of any earlier
+ *	attempt of the session on any path; every frame carries it
+ * @host_id: persistent UUID of the client machine
  * @session_id: UUID of the session, the same over reconnects
  *
  * 56 bytes is all that InfiniBand leaves to a user of RDMA_PS_TCP.
@@ -160,18 +161,19 @@ enum rnbd_status {
 struct rnbd_cm_req {
 	__le32	magic;
 	__le16	version;
-	__le16	queue;
+	__le16	conn;
 	__le16	ring_slots;
-	__le16	reserved0;
+	__le16	path;
 	__le32	slot_size;
 	__le32	epoch;
-	__le32	reserved1;
+	__le32	attempt;
 	__u8	host_id[16];
 	__u8	session_id[16];
 };
 
 static_assert(sizeof(struct rnbd_cm_req) == 56);
 static_assert(offsetof(struct rnbd_cm_req, slot_size) == 12);
+static_assert(offsetof(struct rnbd_cm_req, attempt) == 20);
 static_assert(offsetof(struct rnbd_cm_req, host_id) == 24);
 
 /**
@@ -180,14 +182,14 @@ static_assert(offsetof(struct rnbd_cm_req, host_id) == 24);
  * @version: RNBD_VERSION
  * @ring_slots: receive slots that the target has posted, the client's credit
  * @slot_size: as requested
- * @epoch: as requested
+ * @attempt: as requested
  */
 struct rnbd_cm_rep {
 	__le32	magic;
 	__le16	version;
 	__le16	ring_slots;
 	__le32	slot_size;
-	__le32	epoch;
+	__le32	attempt;
 };
 
 static_assert(sizeof(struct rnbd_cm_rep) == 16);
@@ -197,6 +199,8 @@ static_assert(sizeof(struct rnbd_cm_rep) == 16);
  * @magic: RNBD_MAGIC
  * @version: highest version the target speaks
  * @status: why, enum rnbd_status
+ * @retry_ms: with RNBD_ST_BUSY or RNBD_ST_LIMIT: milliseconds after which to connect
+ *	again, or 0; otherwise 0
  * @reserved: zero
  *
  * Nothing but zeros, from the target's connection manager, means RNBD_ST_BUSY.
@@ -205,7 +209,8 @@ struct rnbd_cm_rej {
 	__le32	magic;
 	__le16	version;
 	__le16	status;
-	__u8	reserved[8];
+	__le32	retry_ms;
+	__u8	reserved[4];
 };
 
 static_assert(sizeof(struct rnbd_cm_rej) == 16);
@@ -215,37 +220,20 @@ static_assert(sizeof(struct rnbd_cm_rej) == 16);
  */
 
 /**
- * enum rnbd_frame_type - what the entries of a frame are
- * @RNBD_FRAME_LOGIN: client, queue 0, first frame: one struct rnbd_login
- * @RNBD_FRAME_LOGIN_REPLY: target: one struct rnbd_login_reply and, if its
- *	status is RNBD_ST_OK, nr_segments of struct rnbd_segment
+ * enum rnbd_frame_type - content of a frame
+ * @RNBD_FRAME_CONTROL: either: control entries, each a struct rnbd_ctl and its body; see
+ *	wire_ctl.h
  * @RNBD_FRAME_REQUEST: client: struct rnbd_req_entry, each followed by the
  *	struct rnbd_wire_extent_entry it needs
  * @RNBD_FRAME_REPLY: target: struct rnbd_reply_entry
  * @RNBD_FRAME_CREDIT: either: no entry; returns credits, uses the slot that
- *	no other frame may use; without any credit it is a mere sign of life
- * @RNBD_FRAME_DISCOVER_REPLY: target, after a login with RNBD_LOGIN_DISCOVER:
- *	one struct rnbd_discover_reply and any number of struct
- *	rnbd_export_entry; further ones follow while RNBD_DISCOVER_MORE is set
- * @RNBD_FRAME_CHALLENGE: target, in answer to the LOGIN of a host that has a
- *	secret: one struct rnbd_challenge
- * @RNBD_FRAME_PROOF: client, in answer to that, and then target, before it
- *	answers the login: one struct rnbd_proof
- * @RNBD_FRAME_QUERY: client, and then target in answer to it: one struct rnbd_query
- * @RNBD_FRAME_CONTROL: either, queue 0, after the LOGIN_REPLY: control entries, each
- *	a struct rnbd_ctl and its body
+ *	no other frame may use; without any credit it is a mere keep-alive
  */
 enum rnbd_frame_type {
-	RNBD_FRAME_LOGIN	= 1,
-	RNBD_FRAME_LOGIN_REPLY	= 2,
+	RNBD_FRAME_CONTROL	= 1,
 	RNBD_FRAME_REQUEST	= 3,
 	RNBD_FRAME_REPLY	= 4,
 	RNBD_FRAME_CREDIT	= 5,
-	RNBD_FRAME_DISCOVER_REPLY = 7,
-	RNBD_FRAME_CHALLENGE	= 8,
-	RNBD_FRAME_PROOF	= 9,
-	RNBD_FRAME_QUERY	= 10,
-	RNBD_FRAME_CONTROL	= 11,
 };
 
 /**
@@ -258,7 +246,7 @@ enum rnbd_frame_type {
  *	last frame
  * @reserved: zero
  * @seq: number of the frame on this queue and direction, from 0
- * @epoch: the session's epoch
+ * @attempt: number of the attempt that made the connection, see struct rnbd_cm_req
  */
 struct rnbd_frame_hdr {
 	__u8	type;
@@ -267,7 +255,7 @@ struct rnbd_frame_hdr {
 	__le16	credits;
 	__le16	reserved;
 	__le32	seq;
-	__le32	epoch;
+	__le32	attempt;
 };
 
 static_assert(sizeof(struct rnbd_frame_hdr) == 16);
@@ -296,222 +284,19 @@ static_assert(offsetof(struct rnbd_frame_hdr, seq) == 8);
  */
 #define RNBD_LOGIN_KEEPALIVE_MS	5000u
 
-/*
- * rnbd_login.flags: the client attaches nothing but asks what it may attach. All
- * the rest of the login is zero, other flags included; there is only queue 0.
- */
-#define RNBD_LOGIN_DISCOVER	0x1u
-#define RNBD_LOGIN_FLAGS	RNBD_LOGIN_DISCOVER
-
 /* Feature bits of version 1 */
 #define RNBD_FEATURE_INLINE	0x1ull	/* data of small requests inside frames */
 #define RNBD_FEATURES		RNBD_FEATURE_INLINE
 
-/**
- * struct rnbd_login - the client asks for a session, or for a list of exports
- * @boot_id: random, new whenever the client module starts
- * @features: feature bits the client can use
- * @pool_bytes: wished size of the delegated pool
- * @max_io: wished limit of one request in bytes
- * @nr_queues: wished number of queues
- * @queue_depth: wished requests in flight on one queue; tags are below it
- * @flags: RNBD_LOGIN_*
- * @keepalive_ms: wished milliseconds between signs of life on an idle queue
- * @inline_read: wished limit of a READ whose data come inside the reply, in
- *	bytes; 0 without RNBD_FEATURE_INLINE
- * @inline_write: wished limit of a WRITE whose data go inside the request, in
- *	bytes; 0 without RNBD_FEATURE_INLINE
- * @fence_generation: the highest that an attachment of this session was granted; 0 if
- *	there was none yet
- * @reserved: zero
- */
-struct rnbd_login {
-	__u8	boot_id[16];
-	__le64	features;
-	__le64	pool_bytes;
-	__le32	max_io;
-	__le16	nr_queues;
-	__le16	queue_depth;
-	__le32	flags;
-	__le32	keepalive_ms;
-	__le32	inline_read;
-	__le32	inline_write;
-	__le32	fence_generation;
-	__u8	reserved[4];
-};
-
-static_assert(sizeof(struct rnbd_login) == 64);
-static_assert(offsetof(struct rnbd_login, features) == 16);
-static_assert(offsetof(struct rnbd_login, flags) == 40);
-static_assert(offsetof(struct rnbd_login, keepalive_ms) == 44);
-static_assert(offsetof(struct rnbd_login, inline_read) == 48);
-
-/**
- * struct rnbd_challenge - the target wants to see that the client knows the secret
- * @nonce: random, never used before
- * @reserved: zero
- */
-struct rnbd_challenge {
-	__u8	nonce[RNBD_NONCE_SIZE];
-	__u8	reserved[32];
-};
-
-static_assert(sizeof(struct rnbd_challenge) == 64);
-static_assert(offsetof(struct rnbd_challenge, reserved) == 32);
-
-/**
- * struct rnbd_proof - the sender knows the secret
- * @nonce: from the client: random, never used before; from the target: zero
- * @mac: HMAC-SHA256, keyed with the secret, of struct rnbd_auth_text with the
- *	label of the sender
- */
-struct rnbd_proof {
-	__u8	nonce[RNBD_NONCE_SIZE];
-	__u8	mac[RNBD_MAC_SIZE];
-};
-
-static_assert(sizeof(struct rnbd_proof) == 64);
-static_assert(offsetof(struct rnbd_proof, mac) == 32);
-
-/* Labels, padded with NUL: a proof is good for one purpose, in this version. */
-#define RNBD_LABEL_SIZE		16
-#define RNBD_LABEL_CLIENT	"rnbd 1 client"
-#define RNBD_LABEL_TARGET	"rnbd 1 target"
-#define RNBD_LABEL_QUEUE	"rnbd 1 queue"
-
-/**
- * struct rnbd_auth_text - what is proven; it never travels as such
- * @label: RNBD_LABEL_*, who proves what
- * @req: private data of the connection request for queue 0, as sent
- * @login: the LOGIN, as sent
- * @target_nonce: of the CHALLENGE
- * @client_nonce: of the client's PROOF
- * @queue: zero; for a token, private data of the connection request for that
- *	queue with zero as host_id, where the first RNBD_TOKEN_SIZE bytes of the
- *	HMAC are put then
- */
-struct rnbd_auth_text {
-	char	label[RNBD_LABEL_SIZE];
-	struct rnbd_cm_req req;
-	struct rnbd_login login;
-	__u8	target_nonce[RNBD_NONCE_SIZE];
-	__u8	client_nonce[RNBD_NONCE_SIZE];
-	struct rnbd_cm_req queue;
-};
-
-static_assert(sizeof(struct rnbd_auth_text) == 256);
-static_assert(offsetof(struct rnbd_auth_text, req) == 16);
-static_assert(offsetof(struct rnbd_auth_text, login) == 72);
-static_assert(offsetof(struct rnbd_auth_text, target_nonce) == 136);
-static_assert(offsetof(struct rnbd_auth_text, client_nonce) == 168);
-static_assert(offsetof(struct rnbd_auth_text, queue) == 200);
-
-/* Properties of the export, rnbd_ctl_attach_reply.flags */
+/* Properties of an export, in control entries */
 #define RNBD_EXPORT_READONLY		0x1u
 #define RNBD_EXPORT_VOLATILE_CACHE	0x2u	/* flush matters */
 #define RNBD_EXPORT_FUA			0x4u
 #define RNBD_EXPORT_ROTATIONAL		0x8u
 #define RNBD_EXPORT_FLAGS		0xfu
 
-/**
- * struct rnbd_segment - one registered piece of the delegated pool
- * @addr: remote address of its first byte
- * @rkey: key for RDMA WRITE and READ
- * @units: size in units of 4 KiB; segment_units but for the last
- */
-struct rnbd_segment {
-	__le64	addr;
-	__le32	rkey;
-	__le32	units;
-};
-
-static_assert(sizeof(struct rnbd_segment) == 16);
-
-/**
- * struct rnbd_login_reply - answer to a login; segments follow
- * @status: enum rnbd_status; if not RNBD_ST_OK the rest is zero
- * @nr_queues: granted
- * @queue_depth: granted
- * @reserved0: zero
- * @features: feature bits that both can use
- * @max_io: granted limit of one READ or WRITE in bytes
- * @pool_units: size of the pool
- * @segment_units: size of every segment but the last, a power of two
- * @nr_segments: segments that follow
- * @keepalive_ms: granted; each end sends a frame at least that often, and
- *	takes the peer for dead after RNBD_KEEPALIVE_MISSED times as long
- * @inline_read: granted, not more than was wished
- * @inline_write: granted, not more than was wished
- * @reserved1: zero
- */
-struct rnbd_login_reply {
-	__le16	status;
-	__le16	nr_queues;
-	__le16	queue_depth;
-	__le16	reserved0;
-	__le64	features;
-	__le32	max_io;
-	__le32	pool_units;
-	__le32	segment_units;
-	__le32	nr_segments;
-	__le32	keepalive_ms;
-	__le32	inline_read;
-	__le32	inline_write;
-	__u8	reserved1[20];
-};
-
-static_assert(sizeof(struct rnbd_login_reply) == 64);
-static_assert(offsetof(struct rnbd_login_reply, max_io) == 16);
-static_assert(offsetof(struct rnbd_login_reply, pool_units) == 20);
-static_assert(offsetof(struct rnbd_login_reply, keepalive_ms) == 32);
-static_assert(offsetof(struct rnbd_login_reply, inline_read) == 36);
-
-/* rnbd_discover_reply.flags: this is not the last frame of the list */
-#define RNBD_DISCOVER_MORE	0x1u
-
-/**
- * struct rnbd_discover_reply - head of a frame with a part of a list of exports
- * @status: enum rnbd_status; if not RNBD_ST_OK the rest is zero, no entry
- *	follows, and the list ends
- * @flags: RNBD_DISCOVER_MORE; a frame that has it has at least one export
- * @reserved: zero
- */
-struct rnbd_discover_reply {
-	__le16	status;
-	__le16	flags;
-	__u8	reserved[12];
-};
-
-static_assert(sizeof(struct rnbd_discover_reply) == 16);
-static_assert(offsetof(struct rnbd_discover_reply, flags) == 2);
-
-/* Of rnbd_export_entry.flags, a list tells this one. */
-#define RNBD_DISCOVER_EXPORT_FLAGS	RNBD_EXPORT_READONLY
-
-/**
- * struct rnbd_export_entry - an export that the client may attach
- * @name: padded with NUL
- * @uuid: identity of the data
- * @capacity: bytes
- * @logical_block: bytes
- * @flags: RNBD_EXPORT_READONLY
- * @reserved: zero
- */
-struct rnbd_export_entry {
-	char	name[RNBD_EXPORT_NAME_SIZE];
-	__u8	uuid[16];
-	__le64	capacity;
-	__le32	logical_block;
-	__le32	flags;
-	__u8	reserved[16];
-};
-
-static_assert(sizeof(struct rnbd_export_entry) == 112);
-static_assert(offsetof(struct rnbd_export_entry, uuid) == 64);
-static_assert(offsetof(struct rnbd_export_entry, capacity) == 80);
-static_assert(offsetof(struct rnbd_export_entry, flags) == 92);
-
 #include <rnbd/wire_ctl.h>
+#include <rnbd/wire_login.h>
 #include <rnbd/wire_io.h>
 
 #endif /* RNBD_WIRE_H */

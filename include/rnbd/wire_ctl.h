@@ -39,6 +39,15 @@ static_assert(offsetof(struct rnbd_ctl, id) == 4);
 
 /**
  * enum rnbd_ctl_type - type of a control entry
+ * @RNBD_CTL_LOGIN: client, first entry: request a session; struct rnbd_ctl_login
+ * @RNBD_CTL_LOGIN_REPLY: target, in answer: struct rnbd_ctl_login_reply
+ * @RNBD_CTL_JOIN: client, first entry on a connection other than 0: no body
+ * @RNBD_CTL_JOIN_REPLY: target, in answer, after a challenge and a proof:
+ *	struct rnbd_ctl_join_reply
+ * @RNBD_CTL_CHALLENGE: target, in answer to a JOIN, or to a LOGIN or LIST of a host that has
+ *	a secret: struct rnbd_ctl_challenge
+ * @RNBD_CTL_PROOF: client, in answer to that, and then, on connection 0, target, before its
+ *	answer: struct rnbd_ctl_proof
  * @RNBD_CTL_ATTACH: client: attach an export; struct rnbd_ctl_attach
  * @RNBD_CTL_ATTACH_REPLY: target, in answer: struct rnbd_ctl_attach_reply
  * @RNBD_CTL_DETACH: client: end an attachment; struct rnbd_ctl_handle
@@ -46,14 +55,36 @@ static_assert(offsetof(struct rnbd_ctl, id) == 4);
  *	answered and none is in the storage: struct rnbd_ctl_handle
  * @RNBD_CTL_CLOSED: target: it has closed an attachment; struct rnbd_ctl_handle
  * @RNBD_CTL_CAPACITY: target: an export has another size; struct rnbd_ctl_capacity
+ * @RNBD_CTL_QUERY: client, on the connection of the request: ask whether a request is
+ *	being executed; struct rnbd_ctl_query
+ * @RNBD_CTL_QUERY_REPLY: target, in answer, on the same connection: struct rnbd_ctl_query
+ * @RNBD_CTL_LIST: client, first entry: ask for the list of exports; no body
+ * @RNBD_CTL_EXPORT: target, in answer, any number: struct rnbd_ctl_export
+ * @RNBD_CTL_LIST_END: target, after the last of them: struct rnbd_ctl_list_end
+ * @RNBD_CTL_SEGMENT: target, after a LOGIN_REPLY: struct rnbd_ctl_segment
+ *
+ * JOIN and JOIN_REPLY travel on connections other than 0, CHALLENGE, PROOF, QUERY and
+ * QUERY_REPLY on all, all other entries on connection 0.
  */
 enum rnbd_ctl_type {
-	RNBD_CTL_ATTACH		= 1,
-	RNBD_CTL_ATTACH_REPLY	= 2,
-	RNBD_CTL_DETACH		= 3,
-	RNBD_CTL_DETACHED	= 4,
-	RNBD_CTL_CLOSED		= 5,
-	RNBD_CTL_CAPACITY	= 6,
+	RNBD_CTL_LOGIN		= 1,
+	RNBD_CTL_LOGIN_REPLY	= 2,
+	RNBD_CTL_JOIN		= 3,
+	RNBD_CTL_JOIN_REPLY	= 4,
+	RNBD_CTL_CHALLENGE	= 5,
+	RNBD_CTL_PROOF		= 6,
+	RNBD_CTL_ATTACH		= 7,
+	RNBD_CTL_ATTACH_REPLY	= 8,
+	RNBD_CTL_DETACH		= 9,
+	RNBD_CTL_DETACHED	= 10,
+	RNBD_CTL_CLOSED		= 11,
+	RNBD_CTL_CAPACITY	= 12,
+	RNBD_CTL_QUERY		= 13,
+	RNBD_CTL_QUERY_REPLY	= 14,
+	RNBD_CTL_LIST		= 15,
+	RNBD_CTL_EXPORT		= 16,
+	RNBD_CTL_LIST_END	= 17,
+	RNBD_CTL_SEGMENT	= 18,
 };
 
 /* rnbd_ctl_attach.flags: the client only reads */

@@ -115,30 +115,28 @@ struct rnbd_reply_entry {
 static_assert(sizeof(struct rnbd_reply_entry) == 16);
 
 /**
- * enum rnbd_query_state - what a QUERY frame states about a request
- * @RNBD_QUERY_ASK: client: is the request being executed?
- * @RNBD_QUERY_EXECUTING: target: yes, its reply will follow
- * @RNBD_QUERY_UNKNOWN: target: no, there is no request with this tag
+ * enum rnbd_query_state - state of a request in an RNBD_CTL_QUERY_REPLY
+ * @RNBD_QUERY_EXECUTING: the request is being executed, its reply will follow
+ * @RNBD_QUERY_UNKNOWN: there is no request with this tag
  */
 enum rnbd_query_state {
-	RNBD_QUERY_ASK		= 0,
 	RNBD_QUERY_EXECUTING	= 1,
 	RNBD_QUERY_UNKNOWN	= 2,
 };
 
 /**
- * struct rnbd_query - question about a request, or the answer
+ * struct rnbd_ctl_query - query about a request, or the answer to it
  * @tag: of the request
- * @state: enum rnbd_query_state
+ * @state: enum rnbd_query_state; 0 in a query
  * @reserved: zero
  */
-struct rnbd_query {
+struct rnbd_ctl_query {
 	__le16	tag;
 	__u8	state;
-	__u8	reserved[13];
+	__u8	reserved[5];
 };
 
-static_assert(sizeof(struct rnbd_query) == 16);
-static_assert(offsetof(struct rnbd_query, state) == 2);
+static_assert(sizeof(struct rnbd_ctl_query) == 8);
+static_assert(offsetof(struct rnbd_ctl_query, state) == 2);
 
 #endif /* RNBD_WIRE_IO_H */

@@ -6,8 +6,7 @@
  * decoder gets the message, how it lies in memory, and what both ends have agreed about: the
  * limits, the ring, what was asked for (fields[] below). Any bytes are a lawful head, since
  * these things are our own and trusted. tests/lib/hostile, which is shared with
- * unit-hostile, decodes the message and judges the result; fuzz_ctl.c does that for control
- * entries about attachments. In addition
+ * unit-hostile, decodes the message and judges the result. In addition
  *
  * - the message ends where its memory does;
  * - no decoder reads a byte of it twice or looks at inline data (once.h);
@@ -50,7 +49,7 @@ enum taker {
 #define HEAD_LIE	2	/* with PLACE_LIE: how many bytes are missing, 16 bits */
 #define HEAD_TYPE	4	/* with PLACE_LIE and not 0: frame type instead of the true one */
 #define HEAD_FIELDS	5
-#define HEAD_SIZE	116
+#define HEAD_SIZE	120
 
 #define PLACE_ALIGN	0x7
 #define PLACE_LIE	0x8	/* afterwards, lie to the decoders */
@@ -78,12 +77,12 @@ static const struct field {
 	FIELD(lim.inline_write, 0, INLINE_MAX),
 	FIELD(conn.ring_slots, RNBD_RING_SLOTS_MIN, RNBD_RING_SLOTS_MAX),
 	FIELD(conn.slot_size, RNBD_SLOT_SIZE_MIN, RNBD_SLOT_SIZE_MAX),
-	FIELD(conn.epoch, 1, U32_MAX),
+	FIELD(conn.attempt, 1, U32_MAX),
 	FIELD(seq, 0, U32_MAX),
-	FIELD(room, 0, RNBD_EXPORTS_MAX),
+	FIELD(asked.pool_bytes, RNBD_UNIT_SIZE, U64_MAX),
 	FIELD(asked.features, 0, U64_MAX),
 	FIELD(asked.max_io, RNBD_UNIT_SIZE, RNBD_MAX_IO_MAX),
-	FIELD(asked.nr_queues, 1, RNBD_QUEUES_MAX),
+	FIELD(asked.nr_queues, 1, RNBD_CONNS_MAX),
 	FIELD(asked.queue_depth, 1, RNBD_DEPTH_MAX),
 	FIELD(asked.inline_read, 0, U32_MAX),
 	FIELD(asked.inline_write, 0, U32_MAX),
@@ -130,7 +129,10 @@ static void world_from_head(const u8 *head)
 		lim->segment_units = 1u << lim->segment_units % 21;
 	world.conn.slot_size = round_to(world.conn.slot_size, RNBD_SLOT_SIZE_ALIGN);
 	world.slots = world.conn.ring_slots;
-	world.epoch = world.conn.epoch;
+	world.attempt = world.conn.attempt;
+	/* as a connection request that is built from it */
+	world.conn.epoch = world.conn.attempt;
+	world.conn.conn = 0;
 	world.asked.max_io = round_to(world.asked.max_io, RNBD_UNIT_SIZE);
 	if (!(world.asked.features & RNBD_FEATURE_INLINE)) {
 		world.asked.inline_read = 0;
@@ -232,29 +234,17 @@ static void take_text(const u8 *bytes, size_t size)
 static void lie(const u8 *bytes, u32 size, u32 missing, u8 type)
 {
 	const struct rnbd_limits *lim = &world.lim;
-	struct rnbd_grant grant = {
-		.pool_units = lim->pool_units,
-		.segment_units = lim->segment_units,
-		.nr_segments = DIV_ROUND_UP(lim->pool_units, lim->segment_units),
-	};
-	struct rnbd_discover_info list;
-	struct rnbd_export_info export;
-	struct rnbd_segment_info seg;
-	struct rnbd_login_info login;
-	struct rnbd_grant granted;
 	struct rnbd_req_cursor cursor;
 	struct rnbd_request req;
 	struct rnbd_frame frame;
 	struct rnbd_reply reply;
-	u8 nonce[32], mac[32];
-	struct rnbd_query_info query;
 	struct rnbd_ctl_pos ctl_pos = { };
 	struct rnbd_ctl_entry ctl;
 	u8 *memory;
 	u16 pos;
 	u32 i;
 
-	if (rnbd_decode_frame(bytes, size, world.seq, world.epoch, world.slots, &frame))
+	if (rnbd_decode_frame(bytes, size, world.seq, world.attempt, world.slots, &frame))
 		return;
 	frame.bytes -= min(missing, frame.bytes);
 	memory = place(frame.entries, frame.bytes, 0);
@@ -278,43 +268,10 @@ static void lie(const u8 *bytes, u32 size, u32 missing, u8 type)
 		if (rnbd_decode_reply(&frame, i, lim->depth, &reply))
 			break;
 	ASAN_UNPOISON_MEMORY_REGION(fuzz_message, fuzz_message_bytes);
-	rnbd_decode_login(&frame, &login);
-	rnbd_decode_grant(&frame, &world.asked, &granted);
-	rnbd_decode_query(&frame, lim->depth, false, &query);
-	ASAN_UNPOISON_MEMORY_REGION(fuzz_message, fuzz_message_bytes);
-	rnbd_decode_query(&frame, lim->depth, true, &query);
-	rnbd_decode_challenge(&frame, nonce);
-	rnbd_decode_proof(&frame, nonce, mac);
-	ASAN_UNPOISON_MEMORY_REGION(fuzz_message, fuzz_message_bytes);
-	for (i = 0; i <= frame.nr_entries; i++)
-		if (rnbd_decode_segment(&frame, i, &grant, &seg))
-			break;
-	ASAN_UNPOISON_MEMORY_REGION(fuzz_message, fuzz_message_bytes);
 	while (!rnbd_decode_ctl(&frame, &ctl_pos, &ctl)) {
 		must(ctl_pos.index <= frame.nr_entries && ctl_pos.offset <= frame.bytes);
 		fuzz_ctl_take_any(&ctl);
 	}
-	ASAN_UNPOISON_MEMORY_REGION(fuzz_message, fuzz_message_bytes);
-	rnbd_decode_discover_reply(&frame, world.room, &list);
-	for (i = 0; i <= frame.nr_entries; i++)
-		if (rnbd_decode_export(&frame, i, &export))
-			break;
-	take_away(memory);
-}
-
-/* hostile_take() has read the heads alone, but its judgement has hidden the bodies. */
-static void take_control(const u8 *bytes, u32 size, u32 shift)
-{
-	struct rnbd_ctl_pos pos = { };
-	struct rnbd_ctl_entry entry;
-	struct rnbd_frame frame;
-	u8 *memory;
-
-	memory = place(bytes, size, shift);
-	if (!rnbd_decode_frame(fuzz_message, size, world.seq, world.epoch, world.slots,
-			       &frame) && frame.type == RNBD_FRAME_CONTROL)
-		while (!rnbd_decode_ctl(&frame, &pos, &entry))
-			fuzz_ctl_take(&entry);
 	take_away(memory);
 }
 
@@ -327,7 +284,6 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	};
 	const u8 *bytes = data + HEAD_SIZE;
 	enum taker taker;
-	u32 segments;
 	u8 *memory;
 
 	if (size < HEAD_SIZE || size - HEAD_SIZE > RNBD_SLOT_SIZE_MAX)
@@ -343,16 +299,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	memory = place(bytes, size, data[HEAD_PLACE] & PLACE_ALIGN);
 	hostile_take(kinds[taker], fuzz_message, size);
 	take_away(memory);
-	if (taker == TAKER_FRAME)
-		take_control(bytes, size, data[HEAD_PLACE] & PLACE_ALIGN);
 	if (taker == TAKER_FRAME && (data[HEAD_PLACE] & PLACE_LIE))
 		lie(bytes, size, unit_get(data + HEAD_LIE, 2), data[HEAD_TYPE]);
-
-	/* a login reply that names them fills a slot, and one more would not fit */
-	segments = rnbd_max_segments(world.conn.slot_size);
-	must(16 + 64 + 16 * segments <= world.conn.slot_size);
-	must(16 + 64 + 16 * (segments + 1) > world.conn.slot_size);
-	must(!rnbd_max_segments(size % 80));
 	return 0;
 }
 
@@ -366,25 +314,12 @@ static _Alignas(8) u8 scratch[FRAME_MAX];
 static size_t frame_layout(u8 type, size_t *further)
 {
 	switch (type) {
-	case RNBD_FRAME_LOGIN:
-		*further = 64;
-		return 16 + 64;
-	case RNBD_FRAME_LOGIN_REPLY:
-		*further = 16;
-		return 16 + 64;
 	case RNBD_FRAME_REQUEST:
 		*further = 32;
 		return 16 + 32;
 	case RNBD_FRAME_CREDIT:
 		*further = 16;
 		return 16;
-	case RNBD_FRAME_DISCOVER_REPLY:
-		*further = 112;
-		return 16 + 16;
-	case RNBD_FRAME_CHALLENGE:
-	case RNBD_FRAME_PROOF:
-		*further = 64;
-		return 16 + 64;
 	default:
 		*further = 16;
 		return 16 + 16;
@@ -409,7 +344,7 @@ static size_t repair(enum taker taker, u8 *message, size_t size)
 	unit_put(message + 4, 2, unit_get(message + 4, 2) % (world.slots + 1));
 	unit_put(message + 6, 2, 0);
 	unit_put(message + 8, 4, world.seq);
-	unit_put(message + 12, 4, world.epoch);
+	unit_put(message + 12, 4, world.attempt);
 	if (message[0] == RNBD_FRAME_CONTROL)
 		return fuzz_ctl_repair(message, size);
 	one = frame_layout(message[0], &further);
@@ -467,10 +402,6 @@ static size_t fresh(enum taker taker, u8 *message, size_t max)
 		size = fresh_text(scratch);
 		break;
 	default:
-		if (one_in(6)) {
-			size = fuzz_ctl_build(scratch);
-			break;
-		}
 		/* requests ask it for space */
 		if (world.pool.units != world.lim.pool_units ||
 		    world.pool.segment_units != world.lim.segment_units)

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Control entries about attachments, see fuzz_ctl.c.
+ * Control entries, see fuzz_ctl.c.
  */
 #ifndef RNBD_FUZZ_CTL_H
 #define RNBD_FUZZ_CTL_H
 
 #include "hostile.h"
-
-/* Make a valid CONTROL frame with such entries at @buf; returns its length. */
-size_t fuzz_ctl_build(u8 *buf);
-
-/* Give the body of an entry, which nobody has read yet, to its decoder and judge the result. */
-void fuzz_ctl_take(const struct rnbd_ctl_entry *entry);
 
 /* Give the body of an entry to every decoder, whatever its type is. */
 void fuzz_ctl_take_any(const struct rnbd_ctl_entry *entry);

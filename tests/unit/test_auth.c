@@ -48,7 +48,7 @@ static void test_rfc4231(void **state)
  */
 
 static const struct rnbd_conn_req conn = {
-	.ring_slots = 128, .slot_size = 4096, .epoch = 3,
+	.ring_slots = 128, .slot_size = 4096, .epoch = 3, .attempt = 3,
 	.host_id = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 },
 	.session_id = { 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32 },
 };
@@ -75,22 +75,22 @@ static void begin(struct rnbd_auth_text *text)
 	rnbd_auth_begin(text, &conn, &login);
 	fill(text->target_nonce, sizeof(text->target_nonce), 0x60);
 	fill(text->client_nonce, sizeof(text->client_nonce), 0x80);
+	fill(text->target_uuid, sizeof(text->target_uuid), 0xa0);
 }
 
-static void check_mac(const struct rnbd_auth_text *text, const u8 *golden)
+static void check_mac(const u8 *mac_key, const void *text, size_t bytes, const u8 *golden)
 {
 	u8 mac[RNBD_MAC_SIZE];
 
-	test_hmac(secret, sizeof(secret), text, sizeof(*text), mac);
+	test_hmac(mac_key, RNBD_SECRET_SIZE, text, bytes, mac);
 	assert_memory_equal(mac, golden, sizeof(mac));
 }
 
 static void test_text(void **state)
 {
-	struct rnbd_conn_req other = conn;
 	struct rnbd_auth_text text;
+	struct rnbd_ctl_login wire;
 	struct rnbd_cm_req req;
-	struct rnbd_login wire;
 	const u8 *at = (void *)&text;
 	u32 i;
 
@@ -98,7 +98,8 @@ static void test_text(void **state)
 	begin(&text);
 	rnbd_encode_cm_req(&req, &conn);
 	rnbd_encode_login(&wire, &login);
-	rnbd_auth_label(&text, RNBD_LABEL_CLIENT);
+	rnbd_auth_label(text.label, RNBD_LABEL_CLIENT);
+	assert_int_equal(sizeof(text), 216);
 	assert_memory_equal(at, "rnbd 1 client\0\0", 16);
 	assert_memory_equal(at + 16, &req, 56);
 	assert_memory_equal(at + 72, &wire, 64);
@@ -106,57 +107,100 @@ static void test_text(void **state)
 		assert_int_equal(at[136 + i], 0x60 + i);
 		assert_int_equal(at[168 + i], 0x80 + i);
 	}
-	for (i = 200; i < 256; i++)
-		assert_int_equal(at[i], 0);
+	for (i = 0; i < 16; i++)
+		assert_int_equal(at[200 + i], 0xa0 + i);
 
-	/* a token does not depend on itself, nor on the host id in its place */
-	other.queue = 3;
-	fill(other.host_id, 16, 0xc0);
-	rnbd_auth_queue(&text, &other);
+	/* nothing of a label is left for the next purpose */
+	rnbd_auth_label(text.label, RNBD_LABEL_KEY);
+	assert_memory_equal(at, "rnbd 1 key\0\0\0\0\0\0", 16);
+}
+
+static void begin_join(struct rnbd_join_text *text)
+{
+	struct rnbd_conn_req req = conn;
+
+	req.conn = 3;
+	req.attempt = 6;
+	memset(text, 0xee, sizeof(*text));
+	rnbd_auth_join(text, &req);
+	fill(text->target_nonce, sizeof(text->target_nonce), 0xc0);
+	fill(text->client_nonce, sizeof(text->client_nonce), 0xe0);
+}
+
+static void test_join_text(void **state)
+{
+	struct rnbd_conn_req other = conn;
+	struct rnbd_join_text text;
+	struct rnbd_cm_req req;
+	const u8 *at = (void *)&text;
+	u32 i;
+
+	(void)state;
+	begin_join(&text);
+	other.conn = 3;
+	other.attempt = 6;
 	rnbd_encode_cm_req(&req, &other);
-	memset(req.host_id, 0, 16);
-	assert_memory_equal(at, "rnbd 1 queue\0\0\0", 16);
-	assert_memory_equal(at + 200, &req, 56);
-
-	/* and nothing of it is left for the next purpose */
-	rnbd_auth_label(&text, RNBD_LABEL_TARGET);
-	assert_memory_equal(at, "rnbd 1 target\0\0", 16);
-	for (i = 200; i < 256; i++)
+	for (i = 0; i < 16; i++)
 		assert_int_equal(at[i], 0);
+	rnbd_auth_label(text.label, RNBD_LABEL_JOINED);
+	assert_int_equal(sizeof(text), 136);
+	assert_memory_equal(at, "rnbd 1 joined\0\0", 16);
+	assert_memory_equal(at + 16, &req, 56);
+	for (i = 0; i < 32; i++) {
+		assert_int_equal(at[72 + i], 0xc0 + i);
+		assert_int_equal(at[104 + i], 0xe0 + i);
+	}
 }
 
 static void test_vectors(void **state)
 {
 	static const u8 client[] = {
-		0x2c, 0x85, 0x27, 0xd4, 0xa3, 0xdd, 0x6d, 0xad,
-		0x1a, 0xba, 0x55, 0x8d, 0x93, 0x64, 0x23, 0x3a,
-		0x4f, 0xd8, 0x0b, 0x28, 0x4d, 0xc6, 0x2c, 0x84,
-		0x79, 0x4f, 0x88, 0x8b, 0x27, 0xf7, 0xe9, 0x8b,
+		0x46, 0xd5, 0xe2, 0x68, 0xba, 0xf4, 0x3f, 0x69,
+		0x26, 0x85, 0xb0, 0xe3, 0xd6, 0x07, 0x1a, 0x91,
+		0xff, 0x86, 0xc4, 0x7a, 0xeb, 0x55, 0xed, 0x91,
+		0xcc, 0x12, 0xbb, 0x05, 0x37, 0xb3, 0x2c, 0x79,
 	};
 	static const u8 target[] = {
-		0x99, 0x07, 0x15, 0x4a, 0xec, 0x07, 0x9a, 0xd8,
-		0xc3, 0x2b, 0x3e, 0xc6, 0x1b, 0x4e, 0x59, 0x72,
-		0x23, 0x3f, 0x4a, 0x73, 0x30, 0x1c, 0x99, 0x27,
-		0x7e, 0x96, 0x73, 0x4b, 0xdf, 0xcb, 0x80, 0xe8,
+		0xea, 0xa6, 0x7a, 0x62, 0xaa, 0x11, 0x24, 0x2a,
+		0x62, 0x58, 0xd1, 0x39, 0x4b, 0x3e, 0x31, 0x1f,
+		0xf5, 0xf8, 0xbd, 0x45, 0xec, 0xbc, 0x6c, 0x03,
+		0x84, 0xe8, 0x71, 0x9d, 0x90, 0x1d, 0x62, 0x6e,
 	};
-	static const u8 queue[] = {
-		0xab, 0x56, 0x34, 0xfa, 0x3c, 0xfa, 0x85, 0x57,
-		0x1b, 0xed, 0xc3, 0x62, 0xe1, 0x37, 0x2b, 0x47,
-		0xed, 0xdc, 0x49, 0xa9, 0xb9, 0xcd, 0x0f, 0x45,
-		0x9f, 0xc4, 0xed, 0xae, 0x40, 0xf9, 0x0f, 0xab,
+	static const u8 session[] = {
+		0xe9, 0xb5, 0x37, 0x90, 0x22, 0x1d, 0xad, 0x49,
+		0x5d, 0xe5, 0x5e, 0x7f, 0xbe, 0x4e, 0x6c, 0xc4,
+		0xd4, 0xb2, 0xdb, 0x0a, 0xcd, 0x30, 0x13, 0xf8,
+		0x89, 0x44, 0xa1, 0x5a, 0xdf, 0x9d, 0xb7, 0xa0,
 	};
-	struct rnbd_conn_req req = conn;
+	static const u8 join[] = {
+		0x3e, 0xa2, 0x4e, 0x9c, 0x00, 0xf6, 0xf6, 0x97,
+		0xbf, 0xa9, 0xb2, 0x2e, 0x59, 0x0b, 0x61, 0xa2,
+		0xb2, 0x68, 0xb1, 0xb4, 0x28, 0xe6, 0x32, 0x0d,
+		0x16, 0x47, 0x25, 0xba, 0xaf, 0xcd, 0xf0, 0xc0,
+	};
+	static const u8 joined[] = {
+		0x6d, 0xf4, 0x99, 0xe1, 0x69, 0x68, 0x36, 0xc9,
+		0x35, 0x4f, 0xe7, 0xd9, 0xf7, 0x3c, 0x32, 0x0c,
+		0x5c, 0x1d, 0x21, 0x61, 0x6b, 0x1d, 0xe3, 0x67,
+		0xe7, 0x04, 0xd4, 0x19, 0x6f, 0xff, 0x0d, 0x09,
+	};
+	struct rnbd_join_text join_text;
 	struct rnbd_auth_text text;
 
 	(void)state;
 	begin(&text);
-	rnbd_auth_label(&text, RNBD_LABEL_CLIENT);
-	check_mac(&text, client);
-	rnbd_auth_label(&text, RNBD_LABEL_TARGET);
-	check_mac(&text, target);
-	req.queue = 3;
-	rnbd_auth_queue(&text, &req);
-	check_mac(&text, queue);
+	rnbd_auth_label(text.label, RNBD_LABEL_CLIENT);
+	check_mac(secret, &text, sizeof(text), client);
+	rnbd_auth_label(text.label, RNBD_LABEL_TARGET);
+	check_mac(secret, &text, sizeof(text), target);
+	rnbd_auth_label(text.label, RNBD_LABEL_KEY);
+	check_mac(secret, &text, sizeof(text), session);
+
+	begin_join(&join_text);
+	rnbd_auth_label(join_text.label, RNBD_LABEL_JOIN);
+	check_mac(session, &join_text, sizeof(join_text), join);
+	rnbd_auth_label(join_text.label, RNBD_LABEL_JOINED);
+	check_mac(session, &join_text, sizeof(join_text), joined);
 }
 
 /* Whatever is changed in what was said, the text is another one. */
@@ -185,11 +229,12 @@ static void test_bound(void **state)
 	CHANGE_REQ(host_id[0] ^= 1);
 	CHANGE_REQ(session_id[15] ^= 0x80);
 	CHANGE_REQ(epoch++);
-	CHANGE_REQ(queue++);
+	CHANGE_REQ(conn++);
+	CHANGE_REQ(path++);
+	CHANGE_REQ(attempt++);
 	CHANGE_REQ(ring_slots++);
 	CHANGE_REQ(slot_size += 64);
 	CHANGE_LOGIN(boot_id[0] ^= 1);
-	CHANGE_LOGIN(flags = RNBD_LOGIN_DISCOVER);
 	CHANGE_LOGIN(pool_bytes++);
 	CHANGE_LOGIN(features ^= 1);
 	CHANGE_LOGIN(max_io += 4096);
@@ -198,6 +243,10 @@ static void test_bound(void **state)
 	CHANGE_LOGIN(keepalive_ms++);
 	CHANGE_LOGIN(inline_read++);
 	CHANGE_LOGIN(inline_write++);
+	/* a request for a list */
+	begin(&other);
+	rnbd_auth_begin(&other, &conn, NULL);
+	assert_memory_not_equal(&other.login, &text.login, 64);
 }
 
 /* ------------------------------------------------------------------------
@@ -286,6 +335,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rfc4231),
 		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_join_text),
 		cmocka_unit_test(test_vectors),
 		cmocka_unit_test(test_bound),
 		cmocka_unit_test(test_secret_form),

@@ -58,6 +58,19 @@ enum rnbd_proto_err message_decode(struct message *msg)
 	return fault;
 }
 
+const struct rnbd_ctl_entry *entry_of(u16 type, const void *body, u32 bytes)
+{
+	static struct rnbd_ctl_entry entry;
+	static u8 *copy;
+
+	free(copy);
+	copy = malloc(bytes ? bytes : 1);
+	assert_non_null(copy);
+	memcpy(copy, body, bytes);
+	entry = (struct rnbd_ctl_entry) { .type = type, .body = copy, .bytes = bytes };
+	return &entry;
+}
+
 static void test_every_fault_seen(void **state)
 {
 	u32 i;

@@ -26,67 +26,76 @@ struct member {
 static const struct member members[] = {
 	MEMBER(rnbd_cm_req, magic, 0, 4),
 	MEMBER(rnbd_cm_req, version, 4, 2),
-	MEMBER(rnbd_cm_req, queue, 6, 2),
+	MEMBER(rnbd_cm_req, conn, 6, 2),
 	MEMBER(rnbd_cm_req, ring_slots, 8, 2),
-	MEMBER(rnbd_cm_req, reserved0, 10, 2),
+	MEMBER(rnbd_cm_req, path, 10, 2),
 	MEMBER(rnbd_cm_req, slot_size, 12, 4),
 	MEMBER(rnbd_cm_req, epoch, 16, 4),
-	MEMBER(rnbd_cm_req, reserved1, 20, 4),
+	MEMBER(rnbd_cm_req, attempt, 20, 4),
 	MEMBER(rnbd_cm_req, host_id, 24, 16),
 	MEMBER(rnbd_cm_req, session_id, 40, 16),
 	MEMBER(rnbd_cm_rep, magic, 0, 4),
 	MEMBER(rnbd_cm_rep, version, 4, 2),
 	MEMBER(rnbd_cm_rep, ring_slots, 6, 2),
 	MEMBER(rnbd_cm_rep, slot_size, 8, 4),
-	MEMBER(rnbd_cm_rep, epoch, 12, 4),
+	MEMBER(rnbd_cm_rep, attempt, 12, 4),
 	MEMBER(rnbd_cm_rej, magic, 0, 4),
 	MEMBER(rnbd_cm_rej, version, 4, 2),
 	MEMBER(rnbd_cm_rej, status, 6, 2),
-	MEMBER(rnbd_cm_rej, reserved, 8, 8),
+	MEMBER(rnbd_cm_rej, retry_ms, 8, 4),
+	MEMBER(rnbd_cm_rej, reserved, 12, 4),
 	MEMBER(rnbd_frame_hdr, type, 0, 1),
 	MEMBER(rnbd_frame_hdr, flags, 1, 1),
 	MEMBER(rnbd_frame_hdr, nr_entries, 2, 2),
 	MEMBER(rnbd_frame_hdr, credits, 4, 2),
 	MEMBER(rnbd_frame_hdr, reserved, 6, 2),
 	MEMBER(rnbd_frame_hdr, seq, 8, 4),
-	MEMBER(rnbd_frame_hdr, epoch, 12, 4),
-	MEMBER(rnbd_login, boot_id, 0, 16),
-	MEMBER(rnbd_login, features, 16, 8),
-	MEMBER(rnbd_login, pool_bytes, 24, 8),
-	MEMBER(rnbd_login, max_io, 32, 4),
-	MEMBER(rnbd_login, nr_queues, 36, 2),
-	MEMBER(rnbd_login, queue_depth, 38, 2),
-	MEMBER(rnbd_login, flags, 40, 4),
-	MEMBER(rnbd_login, keepalive_ms, 44, 4),
-	MEMBER(rnbd_login, inline_read, 48, 4),
-	MEMBER(rnbd_login, inline_write, 52, 4),
-	MEMBER(rnbd_login, fence_generation, 56, 4),
-	MEMBER(rnbd_login, reserved, 60, 4),
-	MEMBER(rnbd_segment, addr, 0, 8),
-	MEMBER(rnbd_segment, rkey, 8, 4),
-	MEMBER(rnbd_segment, units, 12, 4),
-	MEMBER(rnbd_login_reply, status, 0, 2),
-	MEMBER(rnbd_login_reply, nr_queues, 2, 2),
-	MEMBER(rnbd_login_reply, queue_depth, 4, 2),
-	MEMBER(rnbd_login_reply, reserved0, 6, 2),
-	MEMBER(rnbd_login_reply, features, 8, 8),
-	MEMBER(rnbd_login_reply, max_io, 16, 4),
-	MEMBER(rnbd_login_reply, pool_units, 20, 4),
-	MEMBER(rnbd_login_reply, segment_units, 24, 4),
-	MEMBER(rnbd_login_reply, nr_segments, 28, 4),
-	MEMBER(rnbd_login_reply, keepalive_ms, 32, 4),
-	MEMBER(rnbd_login_reply, inline_read, 36, 4),
-	MEMBER(rnbd_login_reply, inline_write, 40, 4),
-	MEMBER(rnbd_login_reply, reserved1, 44, 20),
-	MEMBER(rnbd_discover_reply, status, 0, 2),
-	MEMBER(rnbd_discover_reply, flags, 2, 2),
-	MEMBER(rnbd_discover_reply, reserved, 4, 12),
-	MEMBER(rnbd_export_entry, name, 0, 64),
-	MEMBER(rnbd_export_entry, uuid, 64, 16),
-	MEMBER(rnbd_export_entry, capacity, 80, 8),
-	MEMBER(rnbd_export_entry, logical_block, 88, 4),
-	MEMBER(rnbd_export_entry, flags, 92, 4),
-	MEMBER(rnbd_export_entry, reserved, 96, 16),
+	MEMBER(rnbd_frame_hdr, attempt, 12, 4),
+	MEMBER(rnbd_ctl_login, boot_id, 0, 16),
+	MEMBER(rnbd_ctl_login, features, 16, 8),
+	MEMBER(rnbd_ctl_login, pool_bytes, 24, 8),
+	MEMBER(rnbd_ctl_login, max_io, 32, 4),
+	MEMBER(rnbd_ctl_login, nr_queues, 36, 2),
+	MEMBER(rnbd_ctl_login, queue_depth, 38, 2),
+	MEMBER(rnbd_ctl_login, flags, 40, 4),
+	MEMBER(rnbd_ctl_login, keepalive_ms, 44, 4),
+	MEMBER(rnbd_ctl_login, inline_read, 48, 4),
+	MEMBER(rnbd_ctl_login, inline_write, 52, 4),
+	MEMBER(rnbd_ctl_login, fence_generation, 56, 4),
+	MEMBER(rnbd_ctl_login, reserved, 60, 4),
+	MEMBER(rnbd_ctl_login_reply, status, 0, 2),
+	MEMBER(rnbd_ctl_login_reply, nr_queues, 2, 2),
+	MEMBER(rnbd_ctl_login_reply, queue_depth, 4, 2),
+	MEMBER(rnbd_ctl_login_reply, reserved, 6, 2),
+	MEMBER(rnbd_ctl_login_reply, retry_ms, 8, 4),
+	MEMBER(rnbd_ctl_login_reply, keepalive_ms, 12, 4),
+	MEMBER(rnbd_ctl_login_reply, features, 16, 8),
+	MEMBER(rnbd_ctl_login_reply, max_io, 24, 4),
+	MEMBER(rnbd_ctl_login_reply, pool_units, 28, 4),
+	MEMBER(rnbd_ctl_login_reply, segment_units, 32, 4),
+	MEMBER(rnbd_ctl_login_reply, nr_segments, 36, 4),
+	MEMBER(rnbd_ctl_login_reply, inline_read, 40, 4),
+	MEMBER(rnbd_ctl_login_reply, inline_write, 44, 4),
+	MEMBER(rnbd_ctl_login_reply, target_uuid, 48, 16),
+	MEMBER(rnbd_ctl_login_reply, join_key, 64, 32),
+	MEMBER(rnbd_ctl_join_reply, status, 0, 2),
+	MEMBER(rnbd_ctl_join_reply, reserved, 2, 2),
+	MEMBER(rnbd_ctl_join_reply, retry_ms, 4, 4),
+	MEMBER(rnbd_ctl_join_reply, mac, 8, 32),
+	MEMBER(rnbd_ctl_segment, addr, 0, 8),
+	MEMBER(rnbd_ctl_segment, slot, 8, 4),
+	MEMBER(rnbd_ctl_segment, generation, 12, 4),
+	MEMBER(rnbd_ctl_segment, units, 16, 4),
+	MEMBER(rnbd_ctl_segment, rkey, 20, 4),
+	MEMBER(rnbd_ctl_export, name, 0, 64),
+	MEMBER(rnbd_ctl_export, uuid, 64, 16),
+	MEMBER(rnbd_ctl_export, capacity, 80, 8),
+	MEMBER(rnbd_ctl_export, logical_block, 88, 4),
+	MEMBER(rnbd_ctl_export, flags, 92, 4),
+	MEMBER(rnbd_ctl_export, reserved, 96, 16),
+	MEMBER(rnbd_ctl_list_end, status, 0, 2),
+	MEMBER(rnbd_ctl_list_end, reserved, 2, 2),
+	MEMBER(rnbd_ctl_list_end, retry_ms, 4, 4),
 	MEMBER(rnbd_wire_extent, unit, 0, 4),
 	MEMBER(rnbd_wire_extent, units, 4, 4),
 	MEMBER(rnbd_req_entry, op, 0, 1),
@@ -105,9 +114,9 @@ static const struct member members[] = {
 	MEMBER(rnbd_reply_entry, length, 4, 4),
 	MEMBER(rnbd_reply_entry, flags, 8, 1),
 	MEMBER(rnbd_reply_entry, reserved, 9, 7),
-	MEMBER(rnbd_query, tag, 0, 2),
-	MEMBER(rnbd_query, state, 2, 1),
-	MEMBER(rnbd_query, reserved, 3, 13),
+	MEMBER(rnbd_ctl_query, tag, 0, 2),
+	MEMBER(rnbd_ctl_query, state, 2, 1),
+	MEMBER(rnbd_ctl_query, reserved, 3, 5),
 	MEMBER(rnbd_ctl, type, 0, 2),
 	MEMBER(rnbd_ctl, length, 2, 2),
 	MEMBER(rnbd_ctl, id, 4, 4),
@@ -144,16 +153,20 @@ static const struct member members[] = {
 	MEMBER(rnbd_ctl_capacity, reserved, 2, 2),
 	MEMBER(rnbd_ctl_capacity, generation, 4, 4),
 	MEMBER(rnbd_ctl_capacity, capacity, 8, 8),
-	MEMBER(rnbd_challenge, nonce, 0, 32),
-	MEMBER(rnbd_challenge, reserved, 32, 32),
-	MEMBER(rnbd_proof, nonce, 0, 32),
-	MEMBER(rnbd_proof, mac, 32, 32),
+	MEMBER(rnbd_ctl_challenge, nonce, 0, 32),
+	MEMBER(rnbd_ctl_challenge, target_uuid, 32, 16),
+	MEMBER(rnbd_ctl_proof, nonce, 0, 32),
+	MEMBER(rnbd_ctl_proof, mac, 32, 32),
 	MEMBER(rnbd_auth_text, label, 0, 16),
 	MEMBER(rnbd_auth_text, req, 16, 56),
 	MEMBER(rnbd_auth_text, login, 72, 64),
 	MEMBER(rnbd_auth_text, target_nonce, 136, 32),
 	MEMBER(rnbd_auth_text, client_nonce, 168, 32),
-	MEMBER(rnbd_auth_text, queue, 200, 56),
+	MEMBER(rnbd_auth_text, target_uuid, 200, 16),
+	MEMBER(rnbd_join_text, label, 0, 16),
+	MEMBER(rnbd_join_text, req, 16, 56),
+	MEMBER(rnbd_join_text, target_nonce, 72, 32),
+	MEMBER(rnbd_join_text, client_nonce, 104, 32),
 };
 
 static void test_layout(void **state)
@@ -178,24 +191,26 @@ static void test_sizes(void **state)
 	assert_int_equal(sizeof(struct rnbd_cm_rep), 16);
 	assert_int_equal(sizeof(struct rnbd_cm_rej), 16);
 	assert_int_equal(sizeof(struct rnbd_frame_hdr), 16);
-	assert_int_equal(sizeof(struct rnbd_login), 64);
-	assert_int_equal(sizeof(struct rnbd_login_reply), 64);
-	assert_int_equal(sizeof(struct rnbd_segment), 16);
-	assert_int_equal(sizeof(struct rnbd_discover_reply), 16);
-	assert_int_equal(sizeof(struct rnbd_export_entry), 112);
+	assert_int_equal(sizeof(struct rnbd_ctl_login), 64);
+	assert_int_equal(sizeof(struct rnbd_ctl_login_reply), 96);
+	assert_int_equal(sizeof(struct rnbd_ctl_segment), 24);
+	assert_int_equal(sizeof(struct rnbd_ctl_export), 112);
+	assert_int_equal(sizeof(struct rnbd_ctl_list_end), 8);
 	assert_int_equal(sizeof(struct rnbd_wire_extent), 8);
 	assert_int_equal(sizeof(struct rnbd_req_entry), 32);
 	assert_int_equal(sizeof(struct rnbd_wire_extent_entry), 32);
 	assert_int_equal(sizeof(struct rnbd_reply_entry), 16);
-	assert_int_equal(sizeof(struct rnbd_query), 16);
+	assert_int_equal(sizeof(struct rnbd_ctl_query), 8);
 	assert_int_equal(sizeof(struct rnbd_ctl), 8);
 	assert_int_equal(sizeof(struct rnbd_ctl_attach), 80);
 	assert_int_equal(sizeof(struct rnbd_ctl_attach_reply), 96);
 	assert_int_equal(sizeof(struct rnbd_ctl_handle), 16);
 	assert_int_equal(sizeof(struct rnbd_ctl_capacity), 16);
-	assert_int_equal(sizeof(struct rnbd_challenge), 64);
-	assert_int_equal(sizeof(struct rnbd_proof), 64);
-	assert_int_equal(sizeof(struct rnbd_auth_text), 256);
+	assert_int_equal(sizeof(struct rnbd_ctl_join_reply), 40);
+	assert_int_equal(sizeof(struct rnbd_ctl_challenge), 48);
+	assert_int_equal(sizeof(struct rnbd_ctl_proof), 64);
+	assert_int_equal(sizeof(struct rnbd_auth_text), 216);
+	assert_int_equal(sizeof(struct rnbd_join_text), 136);
 }
 
 static void test_numbers(void **state)
@@ -205,14 +220,13 @@ static void test_numbers(void **state)
 	} number[] = {
 		{ RNBD_VERSION, 1 }, { RNBD_DEFAULT_PORT, 4427 },
 		{ RNBD_UNIT_SIZE, 4096 }, { RNBD_EXTENTS_MAX, 17 },
-		{ RNBD_FRAME_LOGIN, 1 }, { RNBD_FRAME_LOGIN_REPLY, 2 },
+		{ RNBD_CONNS_MAX, 1024 }, { RNBD_PATHS_MAX, 16 }, { RNBD_DEPTH_MAX, 4096 },
+		{ RNBD_SEGMENTS_MAX, 16384 },
+		{ RNBD_FRAME_CONTROL, 1 },
 		{ RNBD_FRAME_REQUEST, 3 }, { RNBD_FRAME_REPLY, 4 },
-		{ RNBD_FRAME_CREDIT, 5 }, { RNBD_FRAME_DISCOVER_REPLY, 7 },
-		{ RNBD_FRAME_CHALLENGE, 8 }, { RNBD_FRAME_PROOF, 9 },
-		{ RNBD_FRAME_QUERY, 10 }, { RNBD_FRAME_CONTROL, 11 },
-		{ RNBD_QUERY_ASK, 0 },
+		{ RNBD_FRAME_CREDIT, 5 },
 		{ RNBD_QUERY_EXECUTING, 1 }, { RNBD_QUERY_UNKNOWN, 2 },
-		{ RNBD_SECRET_SIZE, 32 }, { RNBD_TOKEN_SIZE, 16 },
+		{ RNBD_SECRET_SIZE, 32 }, { RNBD_MAC_SIZE, 32 },
 		{ RNBD_OP_READ, 1 }, { RNBD_OP_WRITE, 2 },
 		{ RNBD_OP_FLUSH, 3 }, { RNBD_OP_DISCARD, 4 },
 		{ RNBD_OP_WRITE_ZEROES, 5 },
@@ -220,14 +234,19 @@ static void test_numbers(void **state)
 		{ RNBD_REQ_INLINE, 4 }, { RNBD_REPLY_INLINE, 1 },
 		{ RNBD_FRAME_DATA, 1 }, { RNBD_FEATURE_INLINE, 1 },
 		{ RNBD_FEATURES, 1 },
-		{ RNBD_LOGIN_DISCOVER, 1 }, { RNBD_LOGIN_FLAGS, 1 },
 		{ RNBD_ATTACH_READONLY, 1 }, { RNBD_ATTACH_FLAGS, 1 },
 		{ RNBD_ATTACH_MAX, 4096 }, { RNBD_CTL_OPEN_MAX, 16 },
 		{ RNBD_CTL_MANDATORY, 0x8000 }, { RNBD_CTL_ALIGN, 8 },
-		{ RNBD_CTL_ATTACH, 1 }, { RNBD_CTL_ATTACH_REPLY, 2 },
-		{ RNBD_CTL_DETACH, 3 }, { RNBD_CTL_DETACHED, 4 },
-		{ RNBD_CTL_CLOSED, 5 }, { RNBD_CTL_CAPACITY, 6 },
-		{ RNBD_DISCOVER_MORE, 1 }, { RNBD_EXPORTS_MAX, 65536 },
+		{ RNBD_CTL_LOGIN, 1 }, { RNBD_CTL_LOGIN_REPLY, 2 },
+		{ RNBD_CTL_JOIN, 3 }, { RNBD_CTL_JOIN_REPLY, 4 },
+		{ RNBD_CTL_CHALLENGE, 5 }, { RNBD_CTL_PROOF, 6 },
+		{ RNBD_CTL_ATTACH, 7 }, { RNBD_CTL_ATTACH_REPLY, 8 },
+		{ RNBD_CTL_DETACH, 9 }, { RNBD_CTL_DETACHED, 10 },
+		{ RNBD_CTL_CLOSED, 11 }, { RNBD_CTL_CAPACITY, 12 },
+		{ RNBD_CTL_QUERY, 13 }, { RNBD_CTL_QUERY_REPLY, 14 },
+		{ RNBD_CTL_LIST, 15 }, { RNBD_CTL_EXPORT, 16 },
+		{ RNBD_CTL_LIST_END, 17 }, { RNBD_CTL_SEGMENT, 18 },
+		{ RNBD_EXPORTS_MAX, 65536 },
 		{ RNBD_EXPORT_READONLY, 1 }, { RNBD_EXPORT_VOLATILE_CACHE, 2 },
 		{ RNBD_EXPORT_FUA, 4 }, { RNBD_EXPORT_ROTATIONAL, 8 },
 		{ RNBD_ST_OK, 0 }, { RNBD_ST_IO, 1 }, { RNBD_ST_MEDIUM, 2 },
@@ -258,7 +277,7 @@ static void test_numbers(void **state)
 static void test_golden_request(void **state)
 {
 	static const u8 golden[] = {
-		/* REQUEST, 2 entries, 5 credits, frame 0x01020304, epoch 7 */
+		/* REQUEST, 2 entries, 5 credits, frame 0x01020304, attempt 7 */
 		0x03, 0x00, 0x02, 0x00, 0x05, 0x00, 0x00, 0x00,
 		0x04, 0x03, 0x02, 0x01, 0x07, 0x00, 0x00, 0x00,
 		/* WRITE, FUA, tag 0x0123, length 0x3000 */
@@ -315,13 +334,11 @@ static void test_golden_query(void **state)
 {
 	static const u8 golden[] = {
 		0x23, 0x01, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00,
-		0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
 	};
 	const struct rnbd_query_info query = { .tag = 0x0123, .state = RNBD_QUERY_UNKNOWN };
-	struct rnbd_query wire;
+	struct rnbd_ctl_query wire;
 
 	(void)state;
-	assert_int_equal(sizeof(wire), 16);
 	memset(&wire, 0xee, sizeof(wire));
 	rnbd_encode_query(&wire, &query);
 	assert_memory_equal(&wire, golden, sizeof(golden));
@@ -331,22 +348,22 @@ static void test_golden_connection(void **state)
 {
 	static const u8 req_golden[] = {
 		'R', 'N', 'B', 'D', 0x01, 0x00, 0x02, 0x00,
-		0x80, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00,
-		0x04, 0x03, 0x02, 0x01, 0x00, 0x00, 0x00, 0x00,
+		0x80, 0x00, 0x03, 0x00, 0x00, 0x10, 0x00, 0x00,
+		0x04, 0x03, 0x02, 0x01, 0x14, 0x13, 0x12, 0x11,
 		1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
 		16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1,
 	};
 	static const u8 rep_golden[] = {
 		'R', 'N', 'B', 'D', 0x01, 0x00, 0x80, 0x00,
-		0x00, 0x10, 0x00, 0x00, 0x04, 0x03, 0x02, 0x01,
+		0x00, 0x10, 0x00, 0x00, 0x14, 0x13, 0x12, 0x11,
 	};
 	static const u8 rej_golden[] = {
-		'R', 'N', 'B', 'D', 0x01, 0x00, 0x22, 0x00,
-		0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+		'R', 'N', 'B', 'D', 0x01, 0x00, 0x24, 0x00,
+		0x24, 0x23, 0x22, 0x21, 0x00, 0x00, 0x00, 0x00,
 	};
 	const struct rnbd_conn_req req = {
-		.queue = 2, .ring_slots = 128, .slot_size = 4096,
-		.epoch = 0x01020304,
+		.conn = 2, .path = 3, .ring_slots = 128, .slot_size = 4096,
+		.epoch = 0x01020304, .attempt = 0x11121314,
 		.host_id = { 1, 2, 3, 4, 5, 6, 7, 8,
 			     9, 10, 11, 12, 13, 14, 15, 16 },
 		.session_id = { 16, 15, 14, 13, 12, 11, 10, 9,
@@ -361,8 +378,10 @@ static void test_golden_connection(void **state)
 	memset(&rep_wire, 0xee, sizeof(rep_wire));
 	memset(&rej_wire, 0xee, sizeof(rej_wire));
 	rnbd_encode_cm_req(&req_wire, &req);
-	rnbd_encode_cm_rep(&rep_wire, 128, 4096, 0x01020304);
-	rnbd_encode_cm_rej(&rej_wire, RNBD_ST_HOST_DENIED);
+	rnbd_encode_cm_rep(&rep_wire, 128, 4096, 0x11121314);
+	rnbd_encode_cm_rej(&rej_wire, &(struct rnbd_refusal) {
+		.status = RNBD_ST_BUSY, .retry_ms = 0x21222324,
+	});
 	assert_memory_equal(&req_wire, req_golden, sizeof(req_golden));
 	assert_memory_equal(&rep_wire, rep_golden, sizeof(rep_golden));
 	assert_memory_equal(&rej_wire, rej_golden, sizeof(rej_golden));
@@ -376,7 +395,7 @@ static void test_golden_login(void **state)
 		.features = 0x0102030405060708ull,
 		.pool_bytes = 0x1112131415161718ull,
 		.max_io = 0x21222324, .nr_queues = 0x3132,
-		.queue_depth = 0x4142, .flags = 0x51525354,
+		.queue_depth = 0x4142,
 		.keepalive_ms = 0x61626364,
 		.inline_read = 0x71727374, .inline_write = 0x81828384,
 	};
@@ -386,15 +405,16 @@ static void test_golden_login(void **state)
 		.max_io = 0x31, .pool_units = 0x32, .segment_units = 0x33,
 		.nr_segments = 0x34, .keepalive_ms = 0x35,
 		.inline_read = 0x36, .inline_write = 0x37,
+		.target_uuid = { 0x51, 0x52 }, .join_key = { 0x61, 0x62 },
 	};
 	const struct rnbd_segment_info seg = {
-		0x0102030405060708ull, 0x11121314, 0x21222324,
+		.addr = 0x0102030405060708ull, .slot = 0x11121314, .generation = 0x21222324,
+		.units = 0x31323334, .rkey = 0x41424344,
 	};
-	u8 golden[64] = { 0 };
-	struct rnbd_login login;
-	struct rnbd_login_reply reply;
-	struct rnbd_segment segment;
-	u32 i;
+	u8 golden[96] = { 0 };
+	struct rnbd_ctl_login login;
+	struct rnbd_ctl_login_reply reply;
+	struct rnbd_ctl_segment segment;
 
 	(void)state;
 	memset(&login, 0xee, sizeof(login));
@@ -407,7 +427,6 @@ static void test_golden_login(void **state)
 	unit_put(golden + 32, 4, 0x21222324);
 	unit_put(golden + 36, 2, 0x3132);
 	unit_put(golden + 38, 2, 0x4142);
-	unit_put(golden + 40, 4, 0x51525354);
 	unit_put(golden + 44, 4, 0x61626364);
 	unit_put(golden + 48, 4, 0x71727374);
 	unit_put(golden + 52, 4, 0x81828384);
@@ -417,18 +436,34 @@ static void test_golden_login(void **state)
 	memset(golden, 0, sizeof(golden));
 	unit_put(golden + 2, 2, 0x0102);
 	unit_put(golden + 4, 2, 0x0304);
-	unit_put(golden + 8, 8, 0x1112131415161718ull);
-	for (i = 0; i < 7; i++)
-		unit_put(golden + 16 + 4 * i, 4, 0x31 + i);
+	unit_put(golden + 12, 4, 0x35);
+	unit_put(golden + 16, 8, 0x1112131415161718ull);
+	unit_put(golden + 24, 4, 0x31);
+	unit_put(golden + 28, 4, 0x32);
+	unit_put(golden + 32, 4, 0x33);
+	unit_put(golden + 36, 4, 0x34);
+	unit_put(golden + 40, 4, 0x36);
+	unit_put(golden + 44, 4, 0x37);
+	memcpy(golden + 48, "\x51\x52", 2);
+	memcpy(golden + 64, "\x61\x62", 2);
 	rnbd_encode_grant(&reply, &grant);
-	assert_memory_equal(&reply, golden, 64);
+	assert_memory_equal(&reply, golden, 96);
 
 	memset(golden, 0, sizeof(golden));
+	unit_put(golden, 2, 36);
+	unit_put(golden + 8, 4, 0x51525354);
+	rnbd_encode_grant(&reply, &(struct rnbd_grant) {
+		.status = RNBD_ST_BUSY, .retry_ms = 0x51525354, .max_io = 4096,
+	});
+	assert_memory_equal(&reply, golden, 96);
+
 	unit_put(golden, 8, 0x0102030405060708ull);
 	unit_put(golden + 8, 4, 0x11121314);
 	unit_put(golden + 12, 4, 0x21222324);
+	unit_put(golden + 16, 4, 0x31323334);
+	unit_put(golden + 20, 4, 0x41424344);
 	rnbd_encode_segment(&segment, &seg);
-	assert_memory_equal(&segment, golden, 16);
+	assert_memory_equal(&segment, golden, 24);
 }
 
 static void test_golden_discover(void **state)
@@ -438,20 +473,19 @@ static void test_golden_discover(void **state)
 		.capacity = 0x0102030405060708ull,
 		.logical_block = 0x11121314, .flags = 0x21222324,
 	};
-	struct rnbd_discover_reply head;
-	struct rnbd_export_entry entry;
+	const struct rnbd_list_end_info end = { .status = RNBD_ST_LIMIT, .retry_ms = 0x01020304 };
+	struct rnbd_ctl_list_end end_wire;
+	struct rnbd_ctl_export entry;
 	u8 golden[112] = { 0 };
 
 	(void)state;
-	memset(&head, 0xee, sizeof(head));
+	memset(&end_wire, 0xee, sizeof(end_wire));
 	memset(&entry, 0xee, sizeof(entry));
 
-	unit_put(golden + 2, 2, 1);
-	rnbd_encode_discover_reply(&head, RNBD_ST_OK, true);
-	assert_memory_equal(&head, golden, 16);
-	unit_put(golden, 4, 44);
-	rnbd_encode_discover_reply(&head, RNBD_ST_SHUTDOWN, true);
-	assert_memory_equal(&head, golden, 16);
+	unit_put(golden, 4, 38);
+	unit_put(golden + 4, 4, 0x01020304);
+	rnbd_encode_list_end(&end_wire, &end);
+	assert_memory_equal(&end_wire, golden, 8);
 
 	memset(golden, 0, sizeof(golden));
 	memcpy(golden, "disk0", 5);
@@ -465,9 +499,14 @@ static void test_golden_discover(void **state)
 
 static void test_golden_auth(void **state)
 {
-	u8 nonce[32], mac[32], golden[64];
-	struct rnbd_challenge challenge;
-	struct rnbd_proof proof;
+	const struct rnbd_join_info joined = { .mac = { 0x33, 0x34 } };
+	const struct rnbd_join_info refused = {
+		.status = RNBD_ST_BUSY, .retry_ms = 0x01020304, .mac = { 0x33 },
+	};
+	u8 nonce[32], mac[32], uuid[16], golden[64];
+	struct rnbd_ctl_join_reply reply;
+	struct rnbd_ctl_challenge challenge;
+	struct rnbd_ctl_proof proof;
 
 	(void)state;
 	memset(&challenge, 0xee, sizeof(challenge));
@@ -476,15 +515,27 @@ static void test_golden_auth(void **state)
 	memset(mac, 0x22, sizeof(mac));
 
 	memset(golden, 0x11, 32);
-	memset(golden + 32, 0, 32);
-	rnbd_encode_challenge(&challenge, nonce);
-	assert_memory_equal(&challenge, golden, 64);
+	memset(uuid, 0x44, sizeof(uuid));
+	memset(golden + 32, 0x44, 16);
+	rnbd_encode_challenge(&challenge, nonce, uuid);
+	assert_memory_equal(&challenge, golden, 48);
 	memset(golden + 32, 0x22, 32);
 	rnbd_encode_proof(&proof, nonce, mac);
 	assert_memory_equal(&proof, golden, 64);
 	memset(golden, 0, 32);
 	rnbd_encode_proof(&proof, NULL, mac);
 	assert_memory_equal(&proof, golden, 64);
+
+	memset(&reply, 0xee, sizeof(reply));
+	memset(golden, 0, sizeof(golden));
+	memcpy(golden + 8, "\x33\x34", 2);
+	rnbd_encode_join_reply(&reply, &joined);
+	assert_memory_equal(&reply, golden, 40);
+	memset(golden, 0, sizeof(golden));
+	unit_put(golden, 2, 36);
+	unit_put(golden + 4, 4, 0x01020304);
+	rnbd_encode_join_reply(&reply, &refused);
+	assert_memory_equal(&reply, golden, 40);
 }
 
 int main(void)

@@ -3,7 +3,7 @@
  * Valid messages of every kind, which suit the world.
  */
 #include "hostile_assert.h"
-#include "hostile.h"
+#include "build.h"
 
 static void draw_handle(struct rnbd_handle *handle)
 {
@@ -13,8 +13,7 @@ static void draw_handle(struct rnbd_handle *handle)
 		handle->generation = 1;
 }
 
-/* One of any status but RNBD_ST_OK. */
-static u16 draw_refusal(void)
+u16 draw_refusal(void)
 {
 	return one_in(2) ? 1 + below(RNBD_ST_CLOSED) :
 			   RNBD_ST_MALFORMED + below(RNBD_ST_REMOVED - RNBD_ST_MALFORMED + 1);
@@ -69,67 +68,6 @@ static void draw_request(struct rnbd_request *req)
 	}
 	req->nr_extents = nr_extents;
 	rnbd_pool_free(&world.pool, req->extents, nr_extents);
-}
-
-/* A grant that suits what was asked for; few enough segments. */
-static void draw_grant(struct rnbd_grant *grant)
-{
-	const struct rnbd_login_info *asked = &world.asked;
-	u32 units;
-
-	memset(grant, 0, sizeof(*grant));
-	if (one_in(8)) {
-		grant->status = draw_refusal();
-		return;
-	}
-	grant->nr_queues = 1 + below(min(asked->nr_queues, 8));
-	grant->queue_depth = 1 + below(asked->queue_depth);
-	grant->features = asked->features & unit_random64(&rnd);
-	grant->segment_units = 16u << below(8);
-	units = 1 + below(min(asked->max_io / 4096, 16 * grant->segment_units));
-	grant->max_io = units * 4096;
-	grant->pool_units = units * grant->nr_queues + below(1000);
-	grant->nr_segments = (grant->pool_units + grant->segment_units - 1) /
-			     grant->segment_units;
-	grant->keepalive_ms = 100 + below(59901);
-	if (grant->features & RNBD_FEATURE_INLINE) {
-		grant->inline_read = draw_number();
-		grant->inline_read = min(grant->inline_read, asked->inline_read);
-		grant->inline_write = draw_number();
-		grant->inline_write = min(grant->inline_write, asked->inline_write);
-	}
-}
-
-static void build_exports(u8 *at, u32 nr)
-{
-	for (; nr; nr--, at += 112) {
-		u32 block = 512u << below(4);
-		struct rnbd_export_info info = {
-			.capacity = (1 + unit_random64(&rnd) % (1ull << 50)) * block,
-			.logical_block = block,
-			.flags = below(2),
-		};
-
-		draw_name(info.name);
-		draw_bytes(info.uuid, 16);
-		rnbd_encode_export((void *)at, &info);
-	}
-}
-
-static void build_segments(u8 *at, const struct rnbd_grant *grant)
-{
-	u32 i, left = grant->pool_units;
-
-	for (i = 0; i < grant->nr_segments; i++, at += 16) {
-		struct rnbd_segment_info seg = {
-			.addr = unit_random64(&rnd) >> 1,
-			.rkey = unit_random64(&rnd),
-			.units = min(left, grant->segment_units),
-		};
-
-		rnbd_encode_segment((void *)at, &seg);
-		left -= seg.units;
-	}
 }
 
 /* Properties that the block layer can live with. */
@@ -212,7 +150,18 @@ static u32 build_capacity(void *body)
 	return sizeof(struct rnbd_ctl_capacity);
 }
 
-/* The body of an entry of @type, if somebody knows it, as this version sends it. */
+static u32 build_query(void *body, u16 type)
+{
+	const struct rnbd_query_info query = {
+		.tag = below(world.lim.depth),
+		.state = type == RNBD_CTL_QUERY ? 0 : 1 + below(2),
+	};
+
+	rnbd_encode_query(body, &query);
+	return sizeof(struct rnbd_ctl_query);
+}
+
+/* The body of an entry of @type, if it is known, as this version sends it. */
 static u32 build_body(u16 type, void *body)
 {
 	switch (type) {
@@ -226,7 +175,12 @@ static u32 build_body(u16 type, void *body)
 		return build_handle(body, type);
 	case RNBD_CTL_CAPACITY:
 		return build_capacity(body);
+	case RNBD_CTL_QUERY:
+	case RNBD_CTL_QUERY_REPLY:
+		return build_query(body, type);
 	default:
+		if (ctl_known(type))
+			return build_login_body(type, body);
 		draw_bytes(body, 64);
 		return 8 * below(9);
 	}
@@ -235,11 +189,11 @@ static u32 build_body(u16 type, void *body)
 static u32 build_ctl(u8 *buf, u16 credits)
 {
 	u32 i, n = 1 + below(6), len = 16;
-	_Alignas(8) u8 body[128];
+	_Alignas(8) u8 body[160];
 
 	for (i = 0; i < n; i++) {
 		struct rnbd_ctl_entry entry = {
-			.type = 1 + below(one_in(3) ? 0x7fff : RNBD_CTL_CAPACITY),
+			.type = 1 + below(one_in(3) ? 0x7fff : RNBD_CTL_SEGMENT),
 			.mandatory = one_in(2),
 			.id = draw_number(),
 			.body = body,
@@ -248,18 +202,19 @@ static u32 build_ctl(u8 *buf, u16 credits)
 		memset(body, 0, sizeof(body));
 		entry.bytes = build_body(entry.type, body);
 		/* A later version may say more, and here that is zero. */
-		if (entry.type <= RNBD_CTL_CAPACITY && one_in(4))
+		if (ctl_known(entry.type) && one_in(4))
 			entry.bytes += 8 * (1 + below(3));
 		rnbd_encode_ctl(buf + len, &entry);
 		len += 8 + entry.bytes;
 	}
-	rnbd_encode_frame_hdr(buf, RNBD_FRAME_CONTROL, 0, n, credits, world.seq, world.epoch);
+	rnbd_encode_frame_hdr(buf, RNBD_FRAME_CONTROL, 0, n, credits, world.seq, world.attempt);
 	return len;
 }
 
 /* A valid message of @kind at @buf. Returns its length. */
 u32 hostile_build(enum kind kind, u8 *buf)
 {
+	struct rnbd_refusal refusal = { };
 	u16 credits = below(world.slots + 1);
 	u32 i, entries, n = 1 + below(4), data = 0;
 	u8 *at = buf + 16;
@@ -278,7 +233,7 @@ u32 hostile_build(enum kind kind, u8 *buf)
 		}
 		rnbd_encode_frame_hdr(buf, RNBD_FRAME_REQUEST,
 				      data ? RNBD_FRAME_DATA : 0, entries,
-				      credits, world.seq, world.epoch);
+				      credits, world.seq, world.attempt);
 		memset(at + 32 * entries, 0xda, data);
 		return 16 + 32 * entries + data;
 	case KIND_REPLY:
@@ -299,82 +254,13 @@ u32 hostile_build(enum kind kind, u8 *buf)
 		}
 		rnbd_encode_frame_hdr(buf, RNBD_FRAME_REPLY,
 				      data ? RNBD_FRAME_DATA : 0, n, credits,
-				      world.seq, world.epoch);
+				      world.seq, world.attempt);
 		memset(at + 16 * n, 0xda, data);
 		return 16 + 16 * n + data;
-	case KIND_LOGIN:
-		if (one_in(4)) {
-			const struct rnbd_login_info list = {
-				.flags = RNBD_LOGIN_DISCOVER,
-			};
-
-			rnbd_encode_login((void *)at, &list);
-		} else {
-			rnbd_encode_login((void *)at, &world.asked);
-		}
-		rnbd_encode_frame_hdr(buf, RNBD_FRAME_LOGIN, 0, 1, credits,
-				      world.seq, world.epoch);
-		return 16 + 64;
-	case KIND_GRANT: {
-		struct rnbd_grant grant;
-
-		draw_grant(&grant);
-		rnbd_encode_grant((void *)at, &grant);
-		build_segments(at + 64, &grant);
-		rnbd_encode_frame_hdr(buf, RNBD_FRAME_LOGIN_REPLY, 0,
-				      1 + grant.nr_segments, credits,
-				      world.seq, world.epoch);
-		return 16 + 64 + 16 * grant.nr_segments;
-	}
-	case KIND_DISCOVER:
-		if (one_in(8))
-			n = 0;
-		n = min(n, world.room);
-		if (one_in(8)) {
-			n = 0;
-			rnbd_encode_discover_reply((void *)at, draw_refusal(), false);
-		} else {
-			rnbd_encode_discover_reply((void *)at, RNBD_ST_OK,
-						   n && one_in(2));
-		}
-		build_exports(at + 16, n);
-		rnbd_encode_frame_hdr(buf, RNBD_FRAME_DISCOVER_REPLY, 0, 1 + n,
-				      credits, world.seq, world.epoch);
-		return 16 + 16 + 112 * n;
-	case KIND_CHALLENGE: {
-		u8 nonce[32];
-
-		draw_bytes(nonce, sizeof(nonce));
-		rnbd_encode_challenge((void *)at, nonce);
-		rnbd_encode_frame_hdr(buf, RNBD_FRAME_CHALLENGE, 0, 1, credits,
-				      world.seq, world.epoch);
-		return 16 + 64;
-	}
-	case KIND_PROOF: {
-		u8 nonce[32], mac[32];
-
-		draw_bytes(nonce, sizeof(nonce));
-		draw_bytes(mac, sizeof(mac));
-		rnbd_encode_proof((void *)at, world.is_target ? nonce : NULL, mac);
-		rnbd_encode_frame_hdr(buf, RNBD_FRAME_PROOF, 0, 1, credits,
-				      world.seq, world.epoch);
-		return 16 + 64;
-	}
 	case KIND_CREDIT:
 		rnbd_encode_frame_hdr(buf, RNBD_FRAME_CREDIT, 0, 0,
-				      credits, world.seq, world.epoch);
+				      credits, world.seq, world.attempt);
 		return 16;
-	case KIND_QUERY: {
-		const struct rnbd_query_info query = {
-			.tag = below(world.lim.depth),
-			.state = world.is_target ? RNBD_QUERY_ASK : 1 + below(2),
-		};
-
-		rnbd_encode_query((void *)at, &query);
-		rnbd_encode_frame_hdr(buf, RNBD_FRAME_QUERY, 0, 1, credits,
-				      world.seq, world.epoch);
-		return 16 + 16;
-	}
 	case KIND_CONTROL:
 		return build_ctl(buf, credits);
 	case KIND_CM_REQ:
@@ -382,10 +268,13 @@ u32 hostile_build(enum kind kind, u8 *buf)
 		return sizeof(struct rnbd_cm_req);
 	case KIND_CM_REP:
 		rnbd_encode_cm_rep((void *)buf, world.slots,
-				   world.conn.slot_size, world.conn.epoch);
+				   world.conn.slot_size, world.conn.attempt);
 		return sizeof(struct rnbd_cm_rep);
 	case KIND_CM_REJ:
-		rnbd_encode_cm_rej((void *)buf, draw_refusal());
+		refusal.status = one_in(2) ? RNBD_ST_BUSY : draw_refusal();
+		if (refusal.status == RNBD_ST_BUSY || refusal.status == RNBD_ST_LIMIT)
+			refusal.retry_ms = draw_number();
+		rnbd_encode_cm_rej((void *)buf, &refusal);
 		return sizeof(struct rnbd_cm_rej);
 	default:
 		fail();

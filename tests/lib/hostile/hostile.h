@@ -38,12 +38,9 @@
 #define INLINE_MAX	4096
 
 enum kind {
-	KIND_REQUEST, KIND_REPLY, KIND_LOGIN, KIND_GRANT, KIND_CREDIT, KIND_DISCOVER,
-	KIND_CHALLENGE, KIND_PROOF, KIND_QUERY, KIND_CONTROL,
+	KIND_REQUEST, KIND_REPLY, KIND_CREDIT, KIND_CONTROL,
 	KIND_CM_REQ, KIND_CM_REP, KIND_CM_REJ, NR_KINDS,
 };
-
-/* What both ends have agreed about, drawn anew from time to time. */
 
 /* State that both ends have agreed about; redrawn from time to time. */
 struct world {
@@ -52,21 +49,20 @@ struct world {
 	struct rnbd_pool pool;
 	struct rnbd_conn_req conn;
 	struct rnbd_login_info asked;
-	u32 room;
 	bool is_target;	/* takes proofs of clients */
 	u16 slots;
 	u32 seq;
-	u32 epoch;
+	u32 attempt;
 };
 
 extern struct unit_random rnd;
 extern struct world world;
 
 /* Parts of messages that a decoder has accepted */
-extern u64 requests_accepted, extents_accepted, segments_accepted;
-extern u64 inline_accepted, exports_accepted, lists_asked, ctl_accepted;
-/* Control entries, by type; 0 is for those of a type that nobody knows */
-extern u64 ctl_bodies_accepted[RNBD_CTL_CAPACITY + 1];
+extern u64 requests_accepted, extents_accepted;
+extern u64 inline_accepted, ctl_accepted;
+/* Control entries, by type; 0 is for those of an unknown type */
+extern u64 ctl_bodies_accepted[RNBD_CTL_SEGMENT + 1];
 
 /* A number below @n; true once in @n times on average */
 u32 below(u32 n);
@@ -87,6 +83,9 @@ u32 hostile_change(u8 *buf, u32 len, u32 spare);
 
 /* Give a message to the decoder for @kind and judge the result, which is returned. */
 enum rnbd_proto_err hostile_take(enum kind kind, const u8 *buf, u32 len);
+
+/* Does this version know control entries of this type? */
+bool ctl_known(u16 type);
 
 bool is_zero(const void *bytes, size_t len);
 bool is_power(u64 n);

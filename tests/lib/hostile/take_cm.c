@@ -18,11 +18,12 @@ enum rnbd_proto_err take_cm_req(const u8 *buf, u32 len)
 		assert_memory_equal(&req, &untouched, sizeof(req));
 		return fault;
 	}
-	assert_true(req.queue < RNBD_QUEUES_MAX);
+	assert_true(req.conn < 1024 && req.path < 16);
 	assert_in_range(req.ring_slots, 4, 1024);
 	assert_in_range(req.slot_size, 1024, 65536);
 	assert_true(req.slot_size % 64 == 0);
 	assert_true(req.epoch > 0);
+	assert_true(req.conn ? req.attempt > req.epoch : req.attempt == req.epoch);
 	assert_false(is_zero(req.host_id, 16));
 	assert_false(is_zero(req.session_id, 16));
 	rnbd_encode_cm_req(&again, &req);
@@ -44,7 +45,7 @@ enum rnbd_proto_err take_cm_rep(const u8 *buf, u32 len)
 	}
 	assert_in_range(slots, 4, 1024);
 	rnbd_encode_cm_rep(&again, slots, world.conn.slot_size,
-			   world.conn.epoch);
+			   world.conn.attempt);
 	check_encoded(buf, (u8 *)&again, sizeof(again));
 	assert_true(is_zero(buf + sizeof(again), len - sizeof(again)));
 	return RNBD_PERR_NONE;
@@ -54,22 +55,26 @@ enum rnbd_proto_err take_cm_rej(const u8 *buf, u32 len)
 {
 	struct rnbd_cm_rej again;
 	enum rnbd_proto_err fault;
-	u16 version = 0xa5a5, status = 0xa5a5;
+	struct rnbd_refusal info, untouched;
 
-	fault = rnbd_decode_cm_rej(buf, len, &version, &status);
+	memset(&untouched, 0xa5, sizeof(untouched));
+	info = untouched;
+	fault = rnbd_decode_cm_rej(buf, len, &info);
 	if (fault) {
-		assert_true(version == 0xa5a5 && status == 0xa5a5);
+		assert_memory_equal(&info, &untouched, sizeof(info));
 		return fault;
 	}
 	if (is_zero(hostile_original(buf), len)) {
-		assert_int_equal(version, 0);
-		assert_int_equal(status, RNBD_ST_BUSY);
+		assert_int_equal(info.version, 0);
+		assert_int_equal(info.status, RNBD_ST_BUSY);
+		assert_int_equal(info.retry_ms, 0);
 		return RNBD_PERR_NONE;
 	}
-	assert_true(version > 0);
-	assert_true(status && status_known(status));
-	rnbd_encode_cm_rej(&again, status);
-	unit_put((u8 *)&again + 4, 2, version);
+	assert_true(info.version > 0);
+	assert_true(info.status && status_known(info.status));
+	assert_true(!info.retry_ms || info.status == 36 || info.status == 38);
+	rnbd_encode_cm_rej(&again, &info);
+	unit_put((u8 *)&again + 4, 2, info.version);
 	check_encoded(buf, (u8 *)&again, sizeof(again));
 	assert_true(is_zero(buf + sizeof(again), len - sizeof(again)));
 	return RNBD_PERR_NONE;

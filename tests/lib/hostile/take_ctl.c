@@ -6,6 +6,53 @@
 #include "take.h"
 
 u64 ctl_accepted;
+u64 ctl_bodies_accepted[RNBD_CTL_SEGMENT + 1];
+
+bool ctl_known(u16 type)
+{
+	return type && type <= RNBD_CTL_SEGMENT;
+}
+
+void check_body(const struct rnbd_ctl_entry *entry, const void *again, u32 bytes)
+{
+	const u8 *body = hostile_original(entry->body);
+
+	assert_true(entry->bytes >= bytes);
+	if (bytes)
+		assert_memory_equal(body, again, bytes);
+	assert_true(is_zero(body + bytes, entry->bytes - bytes));
+	ctl_bodies_accepted[entry->type]++;
+}
+
+static enum rnbd_proto_err take_body(const struct rnbd_ctl_entry *entry)
+{
+	if (!ctl_known(entry->type)) {
+		/* It is skipped, or ends the connection: the receiver decides. */
+		assert_int_equal(rnbd_ctl_unknown(entry),
+				 entry->mandatory ? RNBD_PERR_TYPE : RNBD_PERR_NONE);
+		ctl_bodies_accepted[0]++;
+		return RNBD_PERR_NONE;
+	}
+	switch (entry->type) {
+	case 1:
+	case 2:
+	case 3:
+	case 4:
+	case 5:
+	case 6:
+	case 18:
+		return take_login_body(entry);
+	case 13:
+	case 14:
+		return take_query(entry);
+	case 15:
+	case 16:
+	case 17:
+		return take_list_body(entry);
+	default:
+		return take_attach_body(entry);
+	}
+}
 
 enum rnbd_proto_err take_ctl(struct rnbd_frame *frame, u8 *again)
 {

@@ -5,8 +5,6 @@
 #include "hostile_assert.h"
 #include "take.h"
 
-u64 exports_accepted;
-
 static void check_export(const struct rnbd_export_info *info)
 {
 	u64 block = info->logical_block;
@@ -22,42 +20,58 @@ static void check_export(const struct rnbd_export_info *info)
 	assert_true(info->flags <= 1);
 }
 
-enum rnbd_proto_err take_discover(const struct rnbd_frame *frame, u8 *again)
+static enum rnbd_proto_err take_export(const struct rnbd_ctl_entry *entry)
 {
-	struct rnbd_export_info export, export_untouched;
-	struct rnbd_discover_info info, untouched;
+	struct rnbd_export_info info, untouched;
+	struct rnbd_ctl_export again;
 	enum rnbd_proto_err fault;
-	u32 i;
 
 	memset(&untouched, 0xa5, sizeof(untouched));
-	memset(&export_untouched, 0xa5, sizeof(export_untouched));
 	info = untouched;
-	fault = rnbd_decode_discover_reply(frame, world.room, &info);
+	fault = rnbd_decode_export(entry, &info);
 	if (fault) {
 		assert_memory_equal(&info, &untouched, sizeof(info));
 		return fault;
 	}
-	assert_int_equal(frame->nr_entries, 1 + info.nr_exports);
-	assert_true(info.nr_exports <= world.room);
-	assert_true(info.status == RNBD_ST_OK || !info.nr_exports);
-	assert_true(info.nr_exports || !info.more);
-	rnbd_encode_discover_reply((void *)again, info.status, info.more);
-	check_encoded(frame->entries, again, 16);
-
-	for (i = 0; i < info.nr_exports; i++) {
-		export = export_untouched;
-		fault = rnbd_decode_export(frame, i, &export);
-		if (fault) {
-			assert_memory_equal(&export, &export_untouched,
-					    sizeof(export));
-			return fault;
-		}
-		check_export(&export);
-		rnbd_encode_export((void *)(again + 16 + 112 * i), &export);
-		exports_accepted++;
-	}
-	assert_int_equal(rnbd_decode_export(frame, info.nr_exports, &export),
-			 RNBD_PERR_COUNT);
-	check_encoded(frame->entries, again, frame->bytes);
+	check_export(&info);
+	rnbd_encode_export(&again, &info);
+	check_body(entry, &again, sizeof(again));
 	return RNBD_PERR_NONE;
+}
+
+static enum rnbd_proto_err take_list_end(const struct rnbd_ctl_entry *entry)
+{
+	struct rnbd_list_end_info info, untouched;
+	struct rnbd_ctl_list_end again;
+	enum rnbd_proto_err fault;
+
+	memset(&untouched, 0xa5, sizeof(untouched));
+	info = untouched;
+	fault = rnbd_decode_list_end(entry, &info);
+	if (fault) {
+		assert_memory_equal(&info, &untouched, sizeof(info));
+		return fault;
+	}
+	assert_true(status_known(info.status));
+	assert_true(!info.retry_ms || info.status == 36 || info.status == 38);
+	rnbd_encode_list_end(&again, &info);
+	check_body(entry, &again, sizeof(again));
+	return RNBD_PERR_NONE;
+}
+
+enum rnbd_proto_err take_list_body(const struct rnbd_ctl_entry *entry)
+{
+	enum rnbd_proto_err fault;
+
+	switch (entry->type) {
+	case 15:
+		fault = rnbd_ctl_no_body(entry);
+		if (!fault)
+			check_body(entry, NULL, 0);
+		return fault;
+	case 16:
+		return take_export(entry);
+	default:
+		return take_list_end(entry);
+	}
 }

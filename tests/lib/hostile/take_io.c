@@ -144,22 +144,23 @@ enum rnbd_proto_err take_replies(struct rnbd_frame *frame, u8 *again)
 	return rnbd_decode_end(frame);
 }
 
-enum rnbd_proto_err take_query(const struct rnbd_frame *frame, u8 *again)
+enum rnbd_proto_err take_query(const struct rnbd_ctl_entry *entry)
 {
 	struct rnbd_query_info query, untouched;
-	bool answer = !world.is_target;
+	struct rnbd_ctl_query again;
+	bool answer = entry->type == 14;
 	enum rnbd_proto_err fault;
 
 	memset(&untouched, 0xa5, sizeof(untouched));
 	query = untouched;
-	fault = rnbd_decode_query(frame, world.lim.depth, answer, &query);
+	fault = rnbd_decode_query(entry, world.lim.depth, &query);
 	if (fault) {
 		assert_memory_equal(&query, &untouched, sizeof(query));
 		return fault;
 	}
 	assert_true(query.tag < world.lim.depth);
 	assert_in_range(query.state, answer, answer ? 2 : 0);
-	rnbd_encode_query((void *)again, &query);
-	check_encoded(frame->entries, again, 16);
+	rnbd_encode_query(&again, &query);
+	check_body(entry, &again, sizeof(again));
 	return RNBD_PERR_NONE;
 }

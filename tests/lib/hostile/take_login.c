@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Frames of a login that the decoder accepted or refused: login, reply with its
- * segments, challenge and proof.
+ * Entries of a login that the decoder accepted or refused: login, reply, segments,
+ * challenge and proof.
  */
 #include "hostile_assert.h"
 #include "take.h"
-
-u64 segments_accepted, lists_asked;
 
 static void check_grant(const struct rnbd_grant *grant)
 {
@@ -15,8 +13,10 @@ static void check_grant(const struct rnbd_grant *grant)
 
 	assert_true(status_known(grant->status));
 	if (grant->status != RNBD_ST_OK) {
-		assert_true(is_zero((u8 *)grant + sizeof(grant->status),
-				    sizeof(*grant) - sizeof(grant->status)));
+		assert_true(!grant->retry_ms || grant->status == 36 || grant->status == 38);
+		assert_true(!grant->nr_queues && !grant->queue_depth);
+		assert_true(is_zero(&grant->features,
+				    sizeof(*grant) - offsetof(struct rnbd_grant, features)));
 		return;
 	}
 	assert_in_range(grant->nr_queues, 1, asked->nr_queues);
@@ -26,7 +26,11 @@ static void check_grant(const struct rnbd_grant *grant)
 	assert_in_range(grant->max_io, 4096, asked->max_io);
 	/* whatever the block of an export is */
 	assert_true(grant->max_io % 4096 == 0);
+	assert_int_equal(grant->retry_ms, 0);
+	assert_false(is_zero(grant->target_uuid, 16));
 	assert_in_range(grant->pool_units, 1, RNBD_POOL_UNITS_MAX);
+	assert_true(grant->pool_units * 4096ull <= asked->pool_bytes);
+	assert_in_range(grant->nr_segments, 1, 16384);
 	assert_true(is_power(grant->segment_units));
 	assert_true((u64)grant->nr_segments * grant->segment_units >=
 		    grant->pool_units);
@@ -54,118 +58,170 @@ static void check_grant(const struct rnbd_grant *grant)
 	assert_true(grant->inline_write <= asked->inline_write);
 }
 
-enum rnbd_proto_err take_login(const struct rnbd_frame *frame, u8 *again)
+static enum rnbd_proto_err take_login(const struct rnbd_ctl_entry *entry)
 {
 	struct rnbd_login_info info, untouched;
+	struct rnbd_ctl_login again;
 	enum rnbd_proto_err fault;
 
 	memset(&untouched, 0xa5, sizeof(untouched));
 	info = untouched;
-	fault = rnbd_decode_login(frame, &info);
+	fault = rnbd_decode_login(entry, &info);
 	if (fault) {
 		assert_memory_equal(&info, &untouched, sizeof(info));
 		return fault;
 	}
-	if (info.flags & RNBD_LOGIN_DISCOVER) {
-		assert_int_equal(info.flags, 1);
-		info.flags = 0;
-		assert_true(is_zero(&info, sizeof(info)));
-		info.flags = RNBD_LOGIN_DISCOVER;
-		rnbd_encode_login((void *)again, &info);
-		check_encoded(frame->entries, again, 64);
-		lists_asked++;
-		return RNBD_PERR_NONE;
-	}
-	assert_in_range(info.nr_queues, 1, RNBD_QUEUES_MAX);
-	assert_in_range(info.queue_depth, 1, RNBD_DEPTH_MAX);
+	assert_in_range(info.nr_queues, 1, 1024);
+	assert_in_range(info.queue_depth, 1, 4096);
 	assert_in_range(info.max_io, 4096, RNBD_MAX_IO_MAX);
 	assert_true(info.max_io % 4096 == 0);
 	assert_true(info.pool_bytes >= 4096);
-	assert_int_equal(info.flags, 0);
 	if (!(info.features & RNBD_FEATURE_INLINE))
 		assert_true(!info.inline_read && !info.inline_write);
 	assert_in_range(info.keepalive_ms, 100, 60000);
-	rnbd_encode_login((void *)again, &info);
-	check_encoded(frame->entries, again, 64);
+	rnbd_encode_login(&again, &info);
+	check_body(entry, &again, sizeof(again));
 	return RNBD_PERR_NONE;
 }
 
-enum rnbd_proto_err take_grant(const struct rnbd_frame *frame, u8 *again)
+static enum rnbd_proto_err take_grant(const struct rnbd_ctl_entry *entry)
 {
 	struct rnbd_grant grant, untouched;
-	struct rnbd_segment_info seg, seg_untouched;
+	struct rnbd_ctl_login_reply again;
 	enum rnbd_proto_err fault;
-	u64 units = 0;
-	u32 i;
 
 	memset(&untouched, 0xa5, sizeof(untouched));
-	memset(&seg_untouched, 0xa5, sizeof(seg_untouched));
 	grant = untouched;
-	fault = rnbd_decode_grant(frame, &world.asked, &grant);
+	fault = rnbd_decode_grant(entry, &world.asked, &grant);
 	if (fault) {
 		assert_memory_equal(&grant, &untouched, sizeof(grant));
 		return fault;
 	}
 	check_grant(&grant);
-	assert_int_equal(frame->nr_entries, 1 + grant.nr_segments);
-	rnbd_encode_grant((void *)again, &grant);
-	check_encoded(frame->entries, again, 64);
-
-	for (i = 0; i < grant.nr_segments; i++) {
-		seg = seg_untouched;
-		fault = rnbd_decode_segment(frame, i, &grant, &seg);
-		if (fault) {
-			assert_memory_equal(&seg, &seg_untouched, sizeof(seg));
-			return fault;
-		}
-		assert_true((__uint128_t)seg.addr + seg.units * 4096ull <=
-			    U64_MAX);
-		assert_in_range(seg.units, 1, grant.segment_units);
-		if (i + 1 < grant.nr_segments)
-			assert_int_equal(seg.units, grant.segment_units);
-		units += seg.units;
-		rnbd_encode_segment((void *)(again + 64 + 16 * i), &seg);
-		segments_accepted++;
-	}
-	assert_true(units == grant.pool_units);
-	assert_int_not_equal(rnbd_decode_segment(frame, grant.nr_segments,
-						 &grant, &seg), RNBD_PERR_NONE);
-	check_encoded(frame->entries, again, frame->bytes);
+	rnbd_encode_grant(&again, &grant);
+	check_body(entry, &again, sizeof(again));
 	return RNBD_PERR_NONE;
 }
 
-enum rnbd_proto_err take_challenge(const struct rnbd_frame *frame, u8 *again)
+static enum rnbd_proto_err take_segment(const struct rnbd_ctl_entry *entry)
 {
-	u8 nonce[32], untouched[32];
+	const struct rnbd_limits *lim = &world.lim;
+	const struct rnbd_grant grant = {
+		.pool_units = lim->pool_units,
+		.segment_units = lim->segment_units,
+		.nr_segments = DIV_ROUND_UP(lim->pool_units, lim->segment_units),
+	};
+	struct rnbd_segment_info seg, untouched;
+	struct rnbd_ctl_segment again;
+	enum rnbd_proto_err fault;
+
+	memset(&untouched, 0xa5, sizeof(untouched));
+	seg = untouched;
+	fault = rnbd_decode_segment(entry, &grant, &seg);
+	if (fault) {
+		assert_memory_equal(&seg, &untouched, sizeof(seg));
+		return fault;
+	}
+	assert_true(seg.slot < grant.nr_segments);
+	assert_true(seg.generation > 0);
+	assert_true((__uint128_t)seg.addr + seg.units * 4096ull <= U64_MAX);
+	assert_in_range(seg.units, 1, grant.segment_units);
+	if (seg.slot + 1 < grant.nr_segments)
+		assert_int_equal(seg.units, grant.segment_units);
+	else
+		assert_true((u64)seg.slot * grant.segment_units + seg.units == grant.pool_units);
+	rnbd_encode_segment(&again, &seg);
+	check_body(entry, &again, sizeof(again));
+	return RNBD_PERR_NONE;
+}
+
+static enum rnbd_proto_err take_challenge(const struct rnbd_ctl_entry *entry)
+{
+	u8 nonce[32], uuid[16], untouched[32];
+	struct rnbd_ctl_challenge again;
 	enum rnbd_proto_err fault;
 
 	memset(untouched, 0xa5, sizeof(untouched));
 	memcpy(nonce, untouched, sizeof(nonce));
-	fault = rnbd_decode_challenge(frame, nonce);
+	memcpy(uuid, untouched, sizeof(uuid));
+	fault = rnbd_decode_challenge(entry, nonce, uuid);
 	if (fault) {
 		assert_memory_equal(nonce, untouched, sizeof(nonce));
+		assert_memory_equal(uuid, untouched, sizeof(uuid));
 		return fault;
 	}
-	rnbd_encode_challenge((void *)again, nonce);
-	check_encoded(frame->entries, again, 64);
+	assert_false(is_zero(uuid, sizeof(uuid)));
+	rnbd_encode_challenge(&again, nonce, uuid);
+	check_body(entry, &again, sizeof(again));
 	return RNBD_PERR_NONE;
 }
 
-enum rnbd_proto_err take_proof(const struct rnbd_frame *frame, u8 *again)
+static enum rnbd_proto_err take_proof(const struct rnbd_ctl_entry *entry)
 {
 	u8 nonce[32], mac[32], untouched[32];
+	struct rnbd_ctl_proof again;
 	enum rnbd_proto_err fault;
 
 	memset(untouched, 0xa5, sizeof(untouched));
 	memcpy(nonce, untouched, sizeof(nonce));
 	memcpy(mac, untouched, sizeof(mac));
-	fault = rnbd_decode_proof(frame, world.is_target ? nonce : NULL, mac);
+	fault = rnbd_decode_proof(entry, world.is_target ? nonce : NULL, mac);
 	if (fault) {
 		assert_memory_equal(nonce, untouched, sizeof(nonce));
 		assert_memory_equal(mac, untouched, sizeof(mac));
 		return fault;
 	}
-	rnbd_encode_proof((void *)again, world.is_target ? nonce : NULL, mac);
-	check_encoded(frame->entries, again, 64);
+	rnbd_encode_proof(&again, world.is_target ? nonce : NULL, mac);
+	check_body(entry, &again, sizeof(again));
 	return RNBD_PERR_NONE;
+}
+
+static enum rnbd_proto_err take_join_reply(const struct rnbd_ctl_entry *entry)
+{
+	struct rnbd_join_info info, untouched;
+	struct rnbd_ctl_join_reply again;
+	enum rnbd_proto_err fault;
+
+	memset(&untouched, 0xa5, sizeof(untouched));
+	info = untouched;
+	fault = rnbd_decode_join_reply(entry, &info);
+	if (fault) {
+		assert_memory_equal(&info, &untouched, sizeof(info));
+		return fault;
+	}
+	assert_true(status_known(info.status));
+	assert_true(!info.retry_ms || info.status == 36 || info.status == 38);
+	assert_true(!info.status || is_zero(info.mac, sizeof(info.mac)));
+	rnbd_encode_join_reply(&again, &info);
+	check_body(entry, &again, sizeof(again));
+	return RNBD_PERR_NONE;
+}
+
+static enum rnbd_proto_err take_join(const struct rnbd_ctl_entry *entry)
+{
+	enum rnbd_proto_err fault = rnbd_ctl_no_body(entry);
+
+	if (!fault)
+		check_body(entry, NULL, 0);
+	return fault;
+}
+
+enum rnbd_proto_err take_login_body(const struct rnbd_ctl_entry *entry)
+{
+	switch (entry->type) {
+	case 1:
+		return take_login(entry);
+	case 2:
+		return take_grant(entry);
+	case 3:
+		return take_join(entry);
+	case 4:
+		return take_join_reply(entry);
+	case 5:
+		return take_challenge(entry);
+	case 6:
+		return take_proof(entry);
+	default:
+		return take_segment(entry);
+	}
 }

@@ -82,15 +82,26 @@ void draw_name(char *name)
 		name[i] = "abzAZ059_:-."[below(i ? 12 : 11)];
 }
 
+/* The number of connection 0 is that of the epoch; the others are higher. */
+static void draw_attempt(void)
+{
+	struct rnbd_conn_req *conn = &world.conn;
+
+	if (!conn->epoch || conn->epoch == U32_MAX)
+		conn->epoch = 1;
+	conn->attempt = conn->conn ? conn->epoch + 1 + below(U32_MAX - conn->epoch) : conn->epoch;
+}
+
 /* What no decoder compares anything with. */
 void draw_identities(void)
 {
-	world.conn.queue = below(RNBD_QUEUES_MAX);
+	world.conn.conn = one_in(4) ? 0 : 1 + below(RNBD_CONNS_MAX - 1);
+	world.conn.path = below(RNBD_PATHS_MAX);
+	draw_attempt();
 	draw_bytes(world.conn.host_id, 16);
 	draw_bytes(world.conn.session_id, 16);
 	draw_bytes(world.asked.boot_id, 16);
 	world.asked.pool_bytes = 4096 + unit_random64(&rnd) / 2;
-	world.asked.flags = 0;
 	world.asked.keepalive_ms = 100 + below(59901);
 }
 
@@ -126,17 +137,16 @@ void draw_world(void)
 		below(RNBD_RING_SLOTS_MAX - RNBD_RING_SLOTS_MIN + 1);
 	world.conn.slot_size = RNBD_SLOT_SIZE_MIN + 64 * below(1009);
 	world.conn.epoch = 1 + below(1000);
-	world.room = one_in(4) ? below(8) : RNBD_EXPORTS_MAX;
 	world.is_target = one_in(2);
 	world.slots = world.conn.ring_slots;
 	world.seq = unit_random64(&rnd);
-	world.epoch = world.conn.epoch;
 
 	memset(&world.asked, 0, sizeof(world.asked));
 	draw_identities();
+	world.attempt = world.conn.attempt;
 	world.asked.features = unit_random64(&rnd);
 	world.asked.max_io = 4096 * (1 + below(4096));
-	world.asked.nr_queues = 1 + below(RNBD_QUEUES_MAX);
+	world.asked.nr_queues = 1 + below(RNBD_CONNS_MAX);
 	world.asked.queue_depth = 1 + below(RNBD_DEPTH_MAX);
 	if (world.asked.features & RNBD_FEATURE_INLINE) {
 		world.asked.inline_read = draw_number();

@@ -15,7 +15,7 @@
 uint8_t secret[RNBD_SECRET_SIZE];
 bool has_secret;
 
-/* The HMAC of @text with another label; a queue's is cut to a token. */
+/* The HMAC of @text with another label, and the secret of the host. */
 void auth_mac(struct rnbd_auth_text *text, const char *label, uint8_t *mac)
 {
 	memset(text->label, 0, sizeof(text->label));
@@ -23,9 +23,18 @@ void auth_mac(struct rnbd_auth_text *text, const char *label, uint8_t *mac)
 	test_hmac(secret, sizeof(secret), text, sizeof(*text), mac);
 }
 
+/* The same of a further connection, with the key of the session. */
+void auth_join_mac(const uint8_t *key, struct rnbd_join_text *text, const char *label,
+		   uint8_t *mac)
+{
+	memset(text->label, 0, sizeof(text->label));
+	memcpy(text->label, label, strlen(label));
+	test_hmac(key, RNBD_MAC_SIZE, text, sizeof(*text), mac);
+}
+
 static void check_example(void)
 {
-	static const uint8_t head[] = { 0x2c, 0x85, 0x27, 0xd4, 0xa3, 0xdd, 0x6d, 0xad };
+	static const uint8_t head[] = { 0x46, 0xd5, 0xe2, 0x68, 0xba, 0xf4, 0x3f, 0x69 };
 	struct rnbd_auth_text text = { };
 	uint8_t mac[32], key[32];
 	int i;
@@ -33,6 +42,7 @@ static void check_example(void)
 	text.req = (struct rnbd_cm_req) {
 		.magic = htole32(RNBD_MAGIC), .version = htole16(RNBD_VERSION),
 		.ring_slots = htole16(128), .slot_size = htole32(4096), .epoch = htole32(3),
+		.attempt = htole32(3),
 	};
 	for (i = 0; i < 16; i++) {
 		text.req.host_id[i] = 0x01 + i;
@@ -52,6 +62,8 @@ static void check_example(void)
 		text.target_nonce[i] = 0x60 + i;
 		text.client_nonce[i] = 0x80 + i;
 	}
+	for (i = 0; i < 16; i++)
+		text.target_uuid[i] = 0xa0 + i;
 	memcpy(text.label, RNBD_LABEL_CLIENT, strlen(RNBD_LABEL_CLIENT));
 	test_hmac(key, sizeof(key), &text, sizeof(text), mac);
 	if (memcmp(mac, head, sizeof(head)))

@@ -23,6 +23,7 @@ int client_cases(void)
 	client_key_cases(&results);
 	client_credit_cases(&results);
 	client_epoch_cases(&results);
+	client_join_cases(&results);
 	client_write_cases(&results);
 	client_attach_cases(&results);
 	client_request_cases(&results);

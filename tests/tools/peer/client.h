@@ -40,7 +40,7 @@ struct client_story {
 
 /* client_session.c */
 bool session_start(struct conn *c, uint32_t host);
-bool session_login(struct conn *c, const struct rnbd_login *l, const char *export);
+bool session_login(struct conn *c, const struct rnbd_ctl_login *l, const char *export);
 bool session_start_export(struct conn *c, uint32_t host, const char *export);
 bool session_start_second(struct conn *c, struct conn *first);
 bool session_ends(struct conn *c, const char *why);
@@ -83,5 +83,6 @@ void client_request_cases(struct results *results);
 void client_frame_cases(struct results *results);
 void client_rdma_cases(struct results *results);
 void client_auth_cases(struct results *results);
+void client_join_cases(struct results *results);
 
 #endif /* PEER_CLIENT_H */

@@ -15,19 +15,32 @@
 struct proven {
 	struct request req;
 	struct rnbd_auth_text text;
-	struct rnbd_proof proof;
+	struct rnbd_ctl_proof proof;
 	const char *export;
+	bool listing;
 	struct conn c;
 };
+
+#define LOGIN_ID	0x77
 
 static void prepare(struct proven *p, uint32_t epoch)
 {
 	memset(p, 0, sizeof(*p));
 	request_init(&p->req, 5, SLOTS, SLOT_SIZE);
-	p->req.cm.epoch = htole32(epoch);
+	request_epoch(&p->req, epoch);
 	login_fill(&p->text.login);
 	p->export = "hostile";
 	p->text.login.nr_queues = htole16(2);
+}
+
+/* A login, or a LIST where that is all zero. */
+static void add_login(struct frame *f, const struct proven *p)
+{
+	if (p->listing)
+		ctl_add(f, RNBD_CTL_LIST, LOGIN_ID, 0);
+	else
+		memcpy(ctl_add(f, RNBD_CTL_LOGIN, LOGIN_ID, sizeof(p->text.login)), &p->text.login,
+		       sizeof(p->text.login));
 }
 
 /* Up to the challenge. */
@@ -35,11 +48,10 @@ static bool challenged(struct proven *p)
 {
 	uint64_t end = deadline(CLOSE_MS);
 	struct conn *c = &p->c;
-	struct rnbd_challenge challenge;
+	struct rnbd_ctl_challenge challenge;
 	static const uint8_t zero[32];
-	const uint8_t *frame;
+	struct ctl entry;
 	struct frame f;
-	uint32_t len;
 	int status;
 
 	/* What a session of this id has left may still be going. */
@@ -50,17 +62,16 @@ static bool challenged(struct proven *p)
 	if (status)
 		return amiss("not connected: %d", status);
 	p->text.req = p->req.cm;
-	frame_begin(&f, RNBD_FRAME_LOGIN, 1);
-	memcpy(frame_add(&f, sizeof(p->text.login)), &p->text.login, sizeof(p->text.login));
+	frame_begin(&f, RNBD_FRAME_CONTROL, 0);
+	add_login(&f, p);
 	frame_send(c, &f);
-	frame = conn_receive(c, RNBD_FRAME_CHALLENGE, &len, LOGIN_MS);
-	if (!frame)
+	if (!ctl_await(c, RNBD_CTL_CHALLENGE, &entry, LOGIN_MS))
 		return amiss("no challenge");
-	memcpy(&challenge, frame + HDR_BYTES, sizeof(challenge));
-	if (memcmp(challenge.reserved, zero, sizeof(challenge.reserved)) ||
-	    !memcmp(challenge.nonce, zero, sizeof(zero)))
+	memcpy(&challenge, entry.body, sizeof(challenge));
+	if (!memcmp(challenge.nonce, zero, sizeof(zero)))
 		return amiss("an odd challenge");
 	memcpy(p->text.target_nonce, challenge.nonce, sizeof(challenge.nonce));
+	memcpy(p->text.target_uuid, challenge.target_uuid, sizeof(challenge.target_uuid));
 	return true;
 }
 
@@ -77,8 +88,9 @@ static void send_proof(struct proven *p, int32_t more)
 {
 	struct frame f;
 
-	frame_begin(&f, RNBD_FRAME_PROOF, 1);
-	memcpy(frame_add(&f, sizeof(p->proof)), &p->proof, sizeof(p->proof));
+	frame_begin(&f, RNBD_FRAME_CONTROL, 0);
+	memcpy(ctl_add(&f, RNBD_CTL_PROOF, LOGIN_ID, sizeof(p->proof)), &p->proof,
+	       sizeof(p->proof));
 	frame_seal(&p->c, &f);
 	conn_post(&p->c, f.b, f.len + more, IBV_WR_SEND, 0);
 }
@@ -87,22 +99,24 @@ static void send_proof(struct proven *p, int32_t more)
 static bool admitted(struct proven *p)
 {
 	static const uint8_t zero[32];
-	struct rnbd_proof proof;
-	const uint8_t *frame;
+	struct rnbd_ctl_proof proof;
+	struct ctl entry;
 	uint8_t mac[32];
-	uint32_t len;
 
-	frame = conn_receive(&p->c, RNBD_FRAME_PROOF, &len, LOGIN_MS);
-	if (!frame)
+	if (!ctl_await(&p->c, RNBD_CTL_PROOF, &entry, LOGIN_MS))
 		return amiss("the target does not prove itself");
-	memcpy(&proof, frame + HDR_BYTES, sizeof(proof));
+	memcpy(&proof, entry.body, sizeof(proof));
 	auth_mac(&p->text, RNBD_LABEL_TARGET, mac);
 	if (memcmp(proof.mac, mac, sizeof(mac)) || memcmp(proof.nonce, zero, sizeof(zero)))
 		return amiss("the proof of the target is wrong");
-	frame = conn_receive(&p->c, RNBD_FRAME_LOGIN_REPLY, &len, LOGIN_MS);
-	return (frame && login_granted(&p->c, &p->text.login, frame, len) &&
-		attach(&p->c, p->export)) ||
-	       amiss("not let in: %u", p->c.grant.status);
+	if (!ctl_await(&p->c, RNBD_CTL_LOGIN_REPLY, &entry, LOGIN_MS) ||
+	    !login_granted(&p->c, &p->text.login, &entry) || !attach(&p->c, p->export))
+		return amiss("not let in: %u", p->c.grant.status);
+	if (memcmp(p->c.grant.r.join_key, zero, sizeof(zero)))
+		amiss("the key of the session is sent although it can be computed");
+	if (memcmp(p->c.grant.r.target_uuid, p->text.target_uuid, 16))
+		amiss("the target has another UUID than in its challenge");
+	return true;
 }
 
 static bool admit(struct proven *p)
@@ -115,23 +129,23 @@ static bool admit(struct proven *p)
 }
 
 /* A refusal that says AUTH, and the end. */
-static void turned_away(struct conn *c, uint8_t type)
+static void turned_away(struct conn *c, uint16_t type)
 {
-	const uint8_t *frame;
+	struct ctl entry;
 	uint16_t status;
-	uint32_t len;
 
-	frame = conn_receive(c, type, &len, LOGIN_MS);
-	if (!frame) {
+	if (!ctl_await(c, type, &entry, LOGIN_MS)) {
 		amiss("no refusal");
 		return;
 	}
-	memcpy(&status, frame + HDR_BYTES, sizeof(status));
+	if (entry.id != LOGIN_ID)
+		amiss("the refusal has id %u", entry.id);
+	memcpy(&status, entry.body, sizeof(status));
 	counter_due_refusal(le16toh(status));
 	if (le16toh(status) != RNBD_ST_AUTH)
 		amiss("status %u, wanted AUTH", le16toh(status));
 	/* Who is told that there is no list for him may stay for a while. */
-	if (type == RNBD_FRAME_LOGIN_REPLY && !conn_wait_gone(c, CLOSE_MS))
+	if (type == RNBD_CTL_LOGIN_REPLY && !conn_wait_gone(c, CLOSE_MS))
 		amiss("the target goes on");
 }
 
@@ -190,7 +204,7 @@ static void run_proof(size_t i)
 	prepare(&p, 1);
 	if (how == LISTING) {
 		memset(&p.text.login, 0, sizeof(p.text.login));
-		p.text.login.flags = htole32(RNBD_LOGIN_DISCOVER);
+		p.listing = true;
 	}
 	if (!challenged(&p))
 		goto close;
@@ -208,10 +222,10 @@ static void run_proof(size_t i)
 	else if (how == SWAPPED_LABEL)
 		auth_mac(&p.text, RNBD_LABEL_TARGET, p.proof.mac);
 	if (how == UNASKED_READ || how == LOGIN_AGAIN) {
-		frame_begin(&f, how == LOGIN_AGAIN ? RNBD_FRAME_LOGIN : RNBD_FRAME_REQUEST, 1);
+		frame_begin(&f, how == LOGIN_AGAIN ? RNBD_FRAME_CONTROL : RNBD_FRAME_REQUEST,
+			    how != LOGIN_AGAIN);
 		if (how == LOGIN_AGAIN)
-			memcpy(frame_add(&f, sizeof(p.text.login)), &p.text.login,
-			       sizeof(p.text.login));
+			add_login(&f, &p);
 		else
 			memcpy(frame_add(&f, sizeof(entry)), &entry, sizeof(entry));
 		frame_send(&p.c, &f);
@@ -233,8 +247,7 @@ static void run_proof(size_t i)
 		if (admitted(&p))
 			still_there(&p);
 	} else {
-		turned_away(&p.c, how == LISTING ? RNBD_FRAME_DISCOVER_REPLY :
-						   RNBD_FRAME_LOGIN_REPLY);
+		turned_away(&p.c, how == LISTING ? RNBD_CTL_LIST_END : RNBD_CTL_LOGIN_REPLY);
 	}
 close:
 	conn_close(&p.c);
@@ -250,11 +263,11 @@ static void replayed(void)
 	conn_close(&a.c);
 	prepare(&b, 1);
 	b.req = a.req;
-	b.req.cm.epoch = htole32(2);
+	request_epoch(&b.req, 2);
 	if (challenged(&b)) {
 		b.proof = a.proof;
 		send_proof(&b, 0);
-		turned_away(&b.c, RNBD_FRAME_LOGIN_REPLY);
+		turned_away(&b.c, RNBD_CTL_LOGIN_REPLY);
 	}
 	conn_close(&b.c);
 }
@@ -268,14 +281,14 @@ static void epoch_unproven(void)
 	if (admit(&a)) {
 		prepare(&b, 1);
 		b.req = a.req;
-		b.req.cm.epoch = htole32(1000);
+		request_epoch(&b.req, 1000);
 		memset(b.text.login.boot_id, 0x77, sizeof(b.text.login.boot_id));
 		if (challenged(&b)) {
 			still_there(&a);
 			make_proof(&b);
 			b.proof.mac[0] ^= 1;
 			send_proof(&b, 0);
-			turned_away(&b.c, RNBD_FRAME_LOGIN_REPLY);
+			turned_away(&b.c, RNBD_CTL_LOGIN_REPLY);
 		}
 		conn_close(&b.c);
 		still_there(&a);
@@ -283,40 +296,34 @@ static void epoch_unproven(void)
 	conn_close(&a.c);
 }
 
-/* Queue 1 with a wrong token, the host id, the right one, and that once more. */
-static void tokens(void)
+/* Queue 1 with the key of no secret, which is zero, and with the right one. */
+static void joins(void)
 {
+	static const uint8_t zero[RNBD_MAC_SIZE];
 	static struct proven a;
 	struct request req;
-	struct conn c, q;
-	uint8_t mac[32];
-	int status, i;
+	struct conn c, q = { };
+	uint8_t key[32];
+	int status;
 
 	prepare(&a, 1);
 	if (!admit(&a))
 		goto close;
+	auth_mac(&a.text, RNBD_LABEL_KEY, key);
 	req = a.req;
-	req.cm.queue = htole16(1);
-	a.text.queue = req.cm;
-	memset(a.text.queue.host_id, 0, sizeof(a.text.queue.host_id));
-	auth_mac(&a.text, RNBD_LABEL_QUEUE, mac);
-	for (i = 0; i < 3; i++) {
-		if (i)
-			memcpy(req.cm.host_id, mac, sizeof(req.cm.host_id));
-		if (i == 1)
-			req.cm.host_id[15] ^= 1;
-		status = conn_open(i < 2 ? &c : &q, &req);
-		if (i < 2) {
-			if (status != RNBD_ST_NO_SESSION)
-				amiss("token %d: status %d", i, status);
-			conn_close(&c);
-		} else if (status) {
-			amiss("the right token: status %d", status);
-		}
-	}
+	request_conn(&req, 1, 1);
+	status = conn_open(&c, &req) ?: join(&c, &req, zero);
+	if (status != RNBD_ST_AUTH)
+		amiss("a key of zeros: status %d", status);
+	conn_close(&c);
+	still_there(&a);
+	status = conn_open(&q, &req) ?: join(&q, &req, key);
+	if (status)
+		amiss("the right key: status %d", status);
+	request_conn(&req, 1, 2);
 	status = conn_open(&c, &req);
-	if (!status || status == NEVER)
-		amiss("the token once more: status %d", status);
+	if (status != RNBD_ST_QUEUE)
+		amiss("the queue once more: status %d", status);
 	conn_close(&c);
 	still_there(&a);
 	conn_close(&q);
@@ -361,7 +368,7 @@ static void secret_changed(void)
 	if (challenged(&p)) {
 		make_proof(&p);
 		send_proof(&p, 0);
-		turned_away(&p.c, RNBD_FRAME_LOGIN_REPLY);
+		turned_away(&p.c, RNBD_CTL_LOGIN_REPLY);
 	}
 	conn_close(&p.c);
 }
@@ -369,7 +376,7 @@ static void secret_changed(void)
 static const struct client_story stories[] = {
 	{ "auth-replayed", replayed },
 	{ "auth-epoch-unproven", epoch_unproven },
-	{ "auth-tokens", tokens },
+	{ "auth-joins", joins },
 	{ "auth-fresh-pool", fresh_pool },
 	{ "until-changed", secret_changed },
 };

@@ -44,19 +44,12 @@ void client_build(struct frame *f, enum base which, const char *export)
 		[WRITE_INLINE] = { RNBD_OP_WRITE, RNBD_REQ_INLINE, 512 },
 	};
 	static const struct {
-		uint8_t type, bytes;
-	} foreign[] = {
-		[LOGIN_REPLY] = { RNBD_FRAME_LOGIN_REPLY, sizeof(struct rnbd_login_reply) },
-		[REPLY] = { RNBD_FRAME_REPLY, sizeof(struct rnbd_reply_entry) },
-		[DISCOVER_REPLY] = { RNBD_FRAME_DISCOVER_REPLY,
-				     sizeof(struct rnbd_discover_reply) },
-		[CHALLENGE] = { RNBD_FRAME_CHALLENGE, sizeof(struct rnbd_challenge) },
-		[PROOF] = { RNBD_FRAME_PROOF, sizeof(struct rnbd_proof) },
-		[QUERY] = { RNBD_FRAME_QUERY, sizeof(struct rnbd_query) },
-	};
-	static const struct {
 		uint16_t type, bytes;
 	} entries[] = {
+		[LOGIN_REPLY] = { RNBD_CTL_LOGIN_REPLY, sizeof(struct rnbd_ctl_login_reply) },
+		[DISCOVER_REPLY] = { RNBD_CTL_EXPORT, sizeof(struct rnbd_ctl_export) },
+		[CHALLENGE] = { RNBD_CTL_CHALLENGE, sizeof(struct rnbd_ctl_challenge) },
+		[PROOF] = { RNBD_CTL_PROOF, sizeof(struct rnbd_ctl_proof) },
 		[ATTACH_REPLY] = { RNBD_CTL_ATTACH_REPLY, sizeof(struct rnbd_ctl_attach_reply) },
 		[DETACHED] = { RNBD_CTL_DETACHED, sizeof(struct rnbd_ctl_handle) },
 		[CLOSED] = { RNBD_CTL_CLOSED, sizeof(struct rnbd_ctl_handle) },
@@ -64,7 +57,7 @@ void client_build(struct frame *f, enum base which, const char *export)
 		[UNKNOWN] = { UNKNOWN_TYPE, 16 },
 	};
 	struct rnbd_ctl_attach attach;
-	struct rnbd_login l;
+	struct rnbd_ctl_login l;
 
 	switch (which) {
 	case READ ... WRITE_INLINE:
@@ -88,14 +81,21 @@ void client_build(struct frame *f, enum base which, const char *export)
 		frame_begin(f, RNBD_FRAME_CREDIT, 0);
 		break;
 	case LOGIN:
-	case DISCOVER:
 		login_fill(&l);
-		if (which == DISCOVER) {
-			memset(&l, 0, sizeof(l));
-			l.flags = htole32(RNBD_LOGIN_DISCOVER);
-		}
-		frame_begin(f, RNBD_FRAME_LOGIN, 1);
-		memcpy(frame_add(f, sizeof(l)), &l, sizeof(l));
+		frame_begin(f, RNBD_FRAME_CONTROL, 0);
+		memcpy(ctl_add(f, RNBD_CTL_LOGIN, BUILD_ID, sizeof(l)), &l, sizeof(l));
+		break;
+	case DISCOVER:
+		frame_begin(f, RNBD_FRAME_CONTROL, 0);
+		ctl_add(f, RNBD_CTL_LIST, BUILD_ID, 0);
+		break;
+	case QUERY:
+		frame_begin(f, RNBD_FRAME_CONTROL, 0);
+		ctl_add(f, RNBD_CTL_QUERY, BUILD_ID, sizeof(struct rnbd_ctl_query));
+		break;
+	case REPLY:
+		frame_begin(f, RNBD_FRAME_REPLY, 1);
+		frame_add(f, sizeof(struct rnbd_reply_entry));
 		break;
 	case GARBAGE:
 		frame_begin(f, 0, 0);
@@ -111,14 +111,9 @@ void client_build(struct frame *f, enum base which, const char *export)
 		frame_begin(f, RNBD_FRAME_CONTROL, 0);
 		detach_add(f, HANDLE_INDEX, HANDLE_GENERATION, BUILD_ID);
 		break;
-	case ATTACH_REPLY:
-	case DETACHED ... UNKNOWN:
+	default:
 		frame_begin(f, RNBD_FRAME_CONTROL, 0);
 		memset(ctl_add(f, entries[which].type, BUILD_ID, entries[which].bytes), 0x11,
 		       entries[which].bytes);
-		break;
-	default:
-		frame_begin(f, foreign[which].type, 1);
-		frame_add(f, foreign[which].bytes);
 	}
 }

@@ -25,7 +25,7 @@ static void overrun(void)
 static void credits_none(void)
 {
 	struct request req;
-	struct rnbd_login l;
+	struct rnbd_ctl_login l;
 	struct conn c;
 	uint32_t i;
 
@@ -75,7 +75,7 @@ static void starve(enum starving how, const char *why)
 	uint32_t interval = 300 * slow, i, len;
 	uint64_t end = deadline(20000);
 	struct conn c = { };
-	struct rnbd_login l;
+	struct rnbd_ctl_login l;
 	struct frame f;
 
 	login_fill(&l);

@@ -16,19 +16,19 @@ static void epochs(void)
 		{ 5, RNBD_ST_EPOCH }, { 4, RNBD_ST_EPOCH }, { 1, RNBD_ST_EPOCH },
 	};
 	struct conn a = { }, b;
-	struct rnbd_login l;
+	struct rnbd_ctl_login l;
 	struct request req;
 	uint32_t i;
 	int status;
 
 	request_init(&req, 2, SLOTS, SLOT_SIZE);
-	req.cm.epoch = htole32(5);
+	request_epoch(&req, 5);
 	login_fill(&l);
 	if (conn_open(&a, &req) || !session_login(&a, &l, "hostile")) {
 		amiss("no session");
 	} else {
 		for (i = 0; i < ARRAY_SIZE(tries); i++) {
-			req.cm.epoch = htole32(tries[i].epoch);
+			request_epoch(&req, tries[i].epoch);
 			status = conn_open(&b, &req);
 			if (status != tries[i].status)
 				amiss("epoch %u: status %d", tries[i].epoch, status);
@@ -43,7 +43,7 @@ static void epochs(void)
 static void epoch_half_open(void)
 {
 	struct conn a = { }, b = { };
-	struct rnbd_login l;
+	struct rnbd_ctl_login l;
 	struct request req;
 	int status;
 
@@ -53,7 +53,7 @@ static void epoch_half_open(void)
 	if (status) {
 		amiss("not connected: status %d", status);
 	} else {
-		req.cm.epoch = htole32(le32toh(req.cm.epoch) + 1);
+		request_epoch(&req, le32toh(req.cm.epoch) + 1);
 		status = conn_open(&b, &req);
 		if (status)
 			amiss("a newer epoch than one that never logged in: status %d", status);
@@ -75,9 +75,10 @@ static void queues(void)
 		uint32_t epoch;
 		uint32_t host;
 		int status;
+		uint32_t attempts;
 	} tries[] = {
-		{ 1, 2, 2, RNBD_ST_EPOCH }, { 2, 1, 2, RNBD_ST_QUEUE }, { 63, 1, 2, RNBD_ST_QUEUE },
-		{ 1, 1, 3, RNBD_ST_NO_SESSION },
+		{ 1, 2, 2, RNBD_ST_EPOCH, 1 }, { 2, 1, 2, RNBD_ST_QUEUE, 2 },
+		{ 1023, 1, 2, RNBD_ST_QUEUE, 3 }, { 1, 1, 3, RNBD_ST_NO_SESSION, 4 },
 	};
 	struct conn first = { }, second = { }, c;
 	struct uuid host;
@@ -94,7 +95,7 @@ static void queues(void)
 
 	request_init(&req, 2, SLOTS, SLOT_SIZE);
 	if (!conn_open(&first, &req)) {
-		struct rnbd_login l;
+		struct rnbd_ctl_login l;
 
 		login_fill(&l);
 		l.nr_queues = htole16(2);
@@ -103,8 +104,8 @@ static void queues(void)
 		for (i = 0; i < ARRAY_SIZE(tries); i++) {
 			host = host_uuid(tries[i].host);
 			memcpy(req.cm.host_id, &host, sizeof(host));
-			req.cm.queue = htole16(tries[i].queue);
 			req.cm.epoch = htole32(tries[i].epoch);
+			request_conn(&req, tries[i].queue, tries[i].attempts);
 			status = conn_open(&c, &req);
 			if (status != tries[i].status)
 				amiss("queue %u: status %d", tries[i].queue, status);

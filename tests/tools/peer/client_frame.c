@@ -8,10 +8,10 @@
 #include "client.h"
 
 #define E(field, value)		PATCH(16, struct rnbd_req_entry, field, ABSOLUTE, value)
-#define Q(field, value)		PATCH(16, struct rnbd_query, field, ABSOLUTE, value)
+#define Q(field, value)		PATCH(24, struct rnbd_ctl_query, field, ABSOLUTE, value)
 #define E_OF(rel, field, value)	PATCH(16, struct rnbd_req_entry, field, rel, value)
 #define X(field, value)		PATCH(48, struct rnbd_wire_extent_entry, field, ABSOLUTE, value)
-#define L(field, value)		PATCH(16, struct rnbd_login, field, ABSOLUTE, value)
+#define L(field, value)		PATCH(24, struct rnbd_ctl_login, field, ABSOLUTE, value)
 #define K(field, value)		PATCH(16, struct rnbd_ctl, field, ABSOLUTE, value)
 #define T(field, value)		PATCH(24, struct rnbd_ctl_attach, field, ABSOLUTE, value)
 #define V(field, value)		PATCH(24, struct rnbd_ctl_handle, field, ABSOLUTE, value)
@@ -42,8 +42,8 @@ static const struct frame_case {
 	{ "head-seq-behind", READ, SEQ, { H(seq, 0) } },
 	{ "head-seq-ahead", READ, SEQ, { H(seq, 3) } },
 	{ "head-seq-far", CREDIT, SEQ, { H(seq, -1) } },
-	{ "head-epoch-behind", READ, EPOCH, { H(epoch, 0) } },
-	{ "head-epoch-ahead", CREDIT, EPOCH, { H(epoch, 2) } },
+	{ "head-epoch-behind", READ, EPOCH, { H(attempt, 0) } },
+	{ "head-epoch-ahead", CREDIT, EPOCH, { H(attempt, 2) } },
 	{ "head-credits", READ, CREDITS, { H(credits, 65535) } },
 	{ "head-credits-one-more", READ, CREDITS, { H(credits, 2) } },
 	{ "head-credits-in-credit", CREDIT, CREDITS, { H(credits, 17) } },
@@ -74,7 +74,7 @@ static const struct frame_case {
 	{ "query-answer", QUERY, STATUS, { Q(state, RNBD_QUERY_EXECUTING) } },
 	{ "query-unknown", QUERY, STATUS, { Q(state, RNBD_QUERY_UNKNOWN) } },
 	{ "query-state", QUERY, STATUS, { Q(state, 255) } },
-	{ "query-reserved", QUERY, RESERVED, { Q(reserved[12], 1) } },
+	{ "query-reserved", QUERY, RESERVED, { Q(reserved[4], 1) } },
 	{ "login-twice", LOGIN, TYPE },
 	{ "discover-when-live", DISCOVER, TYPE },
 	{ "read-before-login", READ, TYPE, .when = FIRST },
@@ -166,7 +166,7 @@ static const struct frame_case {
 	{ "control-while-listing", ATTACH, TYPE, .when = LISTING },
 	{ "control-on-queue-1", ATTACH, TYPE, .when = SECOND },
 	{ "control-detach-on-queue-1", DETACH, TYPE, .when = SECOND },
-	{ "control-optional-on-queue-1", UNKNOWN, TYPE, { K(type, UNKNOWN_TYPE) }, .when = SECOND },
+	{ "control-optional-on-queue-1", UNKNOWN, .p = { K(type, UNKNOWN_TYPE) }, .when = SECOND },
 	{ "control-data", ATTACH, FLAGS, { H(flags, RNBD_FRAME_DATA) }, .more = 8 },
 	{ "control-count-0", ATTACH, COUNT, { H(nr_entries, 0) } },
 	{ "control-count-2", UNKNOWN, SHORT, { K(type, UNKNOWN_TYPE), H(nr_entries, 2) } },
@@ -233,12 +233,12 @@ static const struct frame_case {
 	{ "detach-reserved", DETACH, RESERVED, { V(reserved[3], 1) } },
 	{ "detach-body-cut", DETACH, SHORT, { K(length, 16) }, .more = -8 },
 	/* logins */
-	{ "login-reserved", LOGIN, RESERVED, { L(reserved[7], 1) }, .when = FIRST },
+	{ "login-reserved", LOGIN, RESERVED, { L(reserved[3], 1) }, .when = FIRST },
 	{ "login-flags", LOGIN, FLAGS, { L(flags, 0x80000000) }, .when = FIRST },
 	{ "login-queues-0", LOGIN, GEOMETRY, { L(nr_queues, 0) }, .when = FIRST },
-	{ "login-queues-65", LOGIN, GEOMETRY, { L(nr_queues, 65) }, .when = FIRST },
+	{ "login-queues-1025", LOGIN, GEOMETRY, { L(nr_queues, 1025) }, .when = FIRST },
 	{ "login-depth-0", LOGIN, GEOMETRY, { L(queue_depth, 0) }, .when = FIRST },
-	{ "login-depth-1025", LOGIN, GEOMETRY, { L(queue_depth, 1025) }, .when = FIRST },
+	{ "login-depth-4097", LOGIN, GEOMETRY, { L(queue_depth, 4097) }, .when = FIRST },
 	{ "login-max-io-0", LOGIN, LIMITS, { L(max_io, 0) }, .when = FIRST },
 	{ "login-max-io-odd", LOGIN, LIMITS, { L(max_io, 6144) }, .when = FIRST },
 	{ "login-max-io-large", LOGIN, LIMITS, { L(max_io, RNBD_MAX_IO_MAX + 4096) },
@@ -250,12 +250,15 @@ static const struct frame_case {
 	{ "login-inline-unasked", LOGIN, RESERVED, { L(features, 0) }, .when = FIRST },
 	{ "login-short", LOGIN, SHORT, .more = -1, .when = FIRST },
 	{ "login-long", LOGIN, LONG, .more = 64, .when = FIRST },
-	{ "login-count-2", LOGIN, COUNT, { H(nr_entries, 2) }, .more = 64, .when = FIRST },
+	{ "login-count-2", LOGIN, TYPE, { H(nr_entries, 2) }, .more = 64, .when = FIRST },
+	{ "login-body-cut", LOGIN, SHORT, { K(length, 64) }, .more = -8, .when = FIRST },
+	{ "login-body-unknown", LOGIN, RESERVED,
+	  { K(length, 8 + 64 + 8), BEHIND(rnbd_ctl_login, 1) }, .more = 8, .when = FIRST },
 	{ "login-seq", LOGIN, SEQ, { H(seq, 1) }, .when = FIRST },
-	{ "login-epoch", LOGIN, EPOCH, { H(epoch, 7) }, .when = FIRST },
-	{ "discover-with-wish", DISCOVER, RESERVED, { L(pool_bytes, 4096) }, .when = FIRST },
-	{ "discover-with-boot-id", DISCOVER, RESERVED, { L(boot_id[0], 'a') }, .when = FIRST },
-	{ "discover-flags", DISCOVER, FLAGS, { L(flags, 3) }, .when = FIRST },
+	{ "login-epoch", LOGIN, EPOCH, { H(attempt, 7) }, .when = FIRST },
+	{ "discover-body", DISCOVER, RESERVED, { K(length, 16), L(boot_id[7], 1) }, .more = 8,
+	  .when = FIRST },
+	{ "query-body-cut", QUERY, SHORT, { K(length, 8) }, .more = -8 },
 };
 
 /* The answer to an ATTACH or DETACH, which may name another handle than it was built with. */
@@ -279,8 +282,8 @@ static bool start(const struct frame_case *fc, struct conn *c, struct conn *firs
 {
 	const char *export = fc->export && fc->base != ATTACH ? fc->export : "hostile";
 	static struct frame f;
-	struct rnbd_login l;
-	uint32_t len;
+	struct rnbd_ctl_login l;
+	struct ctl entry;
 
 	if (fc->when == SECOND)
 		return session_start_second(c, first);
@@ -291,8 +294,7 @@ static bool start(const struct frame_case *fc, struct conn *c, struct conn *firs
 	if (fc->when == LISTING) {
 		client_build(&f, DISCOVER, "");
 		frame_send(c, &f);
-		return conn_receive(c, RNBD_FRAME_DISCOVER_REPLY, &len, LOGIN_MS) ||
-		       amiss("no list");
+		return ctl_receive(c, &entry, LOGIN_MS) || amiss("no list");
 	}
 	if (fc->when == LOGGED_IN) {
 		login_fill(&l);

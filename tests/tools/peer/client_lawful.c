@@ -58,36 +58,37 @@ static void lawful(void)
 
 static void discover(void)
 {
+	struct rnbd_ctl_list_end end;
+	struct rnbd_ctl_export e;
 	bool more = true, seen = false;
 	struct conn c = { };
+	struct ctl entry;
 	struct frame f;
-	uint32_t len;
 
 	if (!session_start(&c, 2))
 		return;
 	client_build(&f, DISCOVER, "");
 	frame_send(&c, &f);
 	while (more) {
-		const uint8_t *frame = conn_receive(&c, RNBD_FRAME_DISCOVER_REPLY, &len,
-						    LOGIN_MS);
-		struct rnbd_discover_reply head;
-		struct rnbd_export_entry entry;
-		uint32_t at;
-
-		if (!frame) {
+		if (!ctl_receive(&c, &entry, LOGIN_MS)) {
 			amiss("the list does not end");
 			break;
 		}
-		memcpy(&head, frame + HDR_BYTES, sizeof(head));
-		if (head.status || le16toh(head.flags) & ~RNBD_DISCOVER_MORE)
-			amiss("the list has status %u", le16toh(head.status));
-		more = le16toh(head.flags) & RNBD_DISCOVER_MORE;
-		for (at = HDR_BYTES + sizeof(head); at < len; at += sizeof(entry)) {
-			memcpy(&entry, frame + at, sizeof(entry));
-			entry.name[sizeof(entry.name) - 1] = '\0';
-			seen |= !strcmp(entry.name, "hostile");
-			if (!strcmp(entry.name, "secret"))
+		if (entry.id != BUILD_ID)
+			amiss("an entry of the list has id %u", entry.id);
+		if (entry.type == RNBD_CTL_LIST_END) {
+			memcpy(&end, entry.body, sizeof(end));
+			if (end.status)
+				amiss("the list has status %u", le16toh(end.status));
+			more = false;
+		} else if (entry.type == RNBD_CTL_EXPORT) {
+			memcpy(&e, entry.body, sizeof(e));
+			e.name[sizeof(e.name) - 1] = '\0';
+			seen |= !strcmp(e.name, "hostile");
+			if (!strcmp(e.name, "secret"))
 				amiss("a foreign export is told");
+		} else {
+			amiss("an entry of type %u in a list", entry.type);
 		}
 	}
 	if (!seen)

@@ -90,9 +90,9 @@ static bool drain(struct conn *c, struct tally *tally, uint32_t ms)
 static void random_session(struct rng *rng, struct tally *tally)
 {
 	bool wild_request = !rng_below(rng, 10), wild_login = !rng_below(rng, 6);
-	bool wild_attach = !rng_below(rng, 6);
+	bool wild_attach = !rng_below(rng, 6), list;
 	uint32_t frames = rng_below(rng, 24), wild = 1 + rng_below(rng, 8), i, len;
-	struct rnbd_login l;
+	struct rnbd_ctl_login l;
 	struct request req;
 	struct frame f;
 	struct conn c;
@@ -114,13 +114,13 @@ static void random_session(struct rng *rng, struct tally *tally)
 		return;
 	}
 	login_fill(&l);
-	if (!rng_below(rng, 8)) {
-		memset(&l, 0, sizeof(l));
-		l.flags = htole32(RNBD_LOGIN_DISCOVER);
-	}
-	if (wild_login || wild_request || l.flags) {
-		frame_begin(&f, RNBD_FRAME_LOGIN, 1);
-		memcpy(frame_add(&f, sizeof(l)), &l, sizeof(l));
+	list = !rng_below(rng, 8);
+	if (wild_login || wild_request || list) {
+		frame_begin(&f, RNBD_FRAME_CONTROL, 0);
+		if (list)
+			ctl_add(&f, RNBD_CTL_LIST, BUILD_ID, 0);
+		else
+			memcpy(ctl_add(&f, RNBD_CTL_LOGIN, BUILD_ID, sizeof(l)), &l, sizeof(l));
 		frame_seal(&c, &f);
 		if (wild_login)
 			rng_mutate(rng, f.b, &f.len, SLOT_SIZE);

@@ -20,7 +20,7 @@ bool session_start(struct conn *c, uint32_t host)
 }
 
 /* Log in and attach. */
-bool session_login(struct conn *c, const struct rnbd_login *l, const char *export)
+bool session_login(struct conn *c, const struct rnbd_ctl_login *l, const char *export)
 {
 	return login(c, l, LOGIN_MS) && attach(c, export);
 }
@@ -28,7 +28,7 @@ bool session_login(struct conn *c, const struct rnbd_login *l, const char *expor
 bool session_start_export(struct conn *c, uint32_t host, const char *export)
 {
 	unsigned int tries;
-	struct rnbd_login l;
+	struct rnbd_ctl_login l;
 
 	login_fill(&l);
 	for (tries = LOGIN_MS / BUSY_MS; session_start(c, host); tries--) {
@@ -80,7 +80,7 @@ void session_relatives(const struct grant *g, uint64_t *rel)
 /* A session with two queues; @c becomes the second. */
 bool session_start_second(struct conn *c, struct conn *first)
 {
-	struct rnbd_login l;
+	struct rnbd_ctl_login l;
 	struct request req;
 	int status;
 
@@ -91,9 +91,11 @@ bool session_start_second(struct conn *c, struct conn *first)
 	l.nr_queues = htole16(2);
 	if (!session_login(first, &l, "hostile") || le16toh(first->grant.r.nr_queues) != 2)
 		return amiss("no two queues");
-	req.cm.queue = htole16(1);
+	request_conn(&req, 1, 1);
 	status = conn_open(c, &req);
 	c->grant = first->grant;
+	if (!status)
+		status = join(c, &req, first->grant.r.join_key);
 	return !status || amiss("queue 1: status %d", status);
 }
 

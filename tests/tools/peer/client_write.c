@@ -63,7 +63,7 @@ static void copies_bounded(void)
 {
 	uint32_t tags = 0xffff, ok = 0, nomem = 0, round = 0;
 	uint64_t end = deadline(20000);
-	struct rnbd_login l;
+	struct rnbd_ctl_login l;
 	struct conn c;
 
 	login_fill(&l);

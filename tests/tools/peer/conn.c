@@ -26,6 +26,20 @@
 /* Who makes many connections does with less. */
 uint32_t conn_data_bytes = DATA_BYTES;
 
+/* Connection 0 of an epoch. */
+void request_epoch(struct request *req, uint32_t epoch)
+{
+	req->cm.epoch = htole32(epoch);
+	req->cm.attempt = htole32(epoch);
+}
+
+/* A further connection of the epoch, which is the attempt that comes @attempts after it. */
+void request_conn(struct request *req, uint32_t conn, uint32_t attempts)
+{
+	req->cm.conn = htole16(conn);
+	req->cm.attempt = htole32(le32toh(req->cm.epoch) + attempts);
+}
+
 void request_init(struct request *req, uint32_t host, uint32_t slots, uint32_t slot_size)
 {
 	struct uuid host_id = host_uuid(host), session_id = random_uuid();
@@ -36,7 +50,7 @@ void request_init(struct request *req, uint32_t host, uint32_t slots, uint32_t s
 	req->cm.version = htole16(RNBD_VERSION);
 	req->cm.ring_slots = htole16(slots);
 	req->cm.slot_size = htole32(slot_size);
-	req->cm.epoch = htole32(1);
+	request_epoch(req, 1);
 	memcpy(req->cm.host_id, &host_id, sizeof(host_id));
 	memcpy(req->cm.session_id, &session_id, sizeof(session_id));
 }
@@ -119,7 +133,7 @@ static void take_answer(struct conn *c, const struct rdma_cm_event *event)
 	c->peer_slots = le16toh(rep.ring_slots);
 	c->credits = c->peer_slots;
 	if (le32toh(rep.magic) != RNBD_MAGIC || le16toh(rep.version) != RNBD_VERSION ||
-	    le32toh(rep.slot_size) != c->slot_size || le32toh(rep.epoch) != c->epoch ||
+	    le32toh(rep.slot_size) != c->slot_size || le32toh(rep.attempt) != c->attempt ||
 	    c->peer_slots < RNBD_RING_SLOTS_MIN || c->peer_slots > RNBD_RING_SLOTS_MAX)
 		amiss("an answer that makes no sense");
 	c->established = true;
@@ -142,6 +156,10 @@ static void take_refusal(struct conn *c, const struct rdma_cm_event *event)
 	if (le32toh(rej.magic) != RNBD_MAGIC)
 		return;
 	c->version = le16toh(rej.version);
+	if (memcmp(rej.reserved, "\0\0\0", 4) ||
+	    (rej.retry_ms && le16toh(rej.status) != RNBD_ST_BUSY &&
+	     le16toh(rej.status) != RNBD_ST_LIMIT))
+		amiss("a refusal with reserved bytes, or with a time to wait");
 	c->status = le16toh(rej.status);
 	counter_due_refusal(c->status);
 }
@@ -237,8 +255,8 @@ bool conn_begin(struct conn *c, const struct request *req)
 	c->slot_size = size >= RNBD_SLOT_SIZE_MIN && size <= RNBD_SLOT_SIZE_MAX ? size : 4096;
 	if (c->slots * c->slot_size > 8 << 20)
 		c->slots = 16;
-	c->epoch = le32toh(req->cm.epoch);
-	c->queue = le16toh(req->cm.queue);
+	c->attempt = le32toh(req->cm.attempt);
+	c->queue = le16toh(req->cm.conn);
 	c->channel = rdma_create_event_channel();
 	if (!c->channel || rdma_create_id(c->channel, &c->id, c, RDMA_PS_TCP))
 		die("create_id: %s", strerror(errno));
@@ -273,7 +291,7 @@ bool conn_accept(struct conn *c, struct rdma_cm_id *id, const struct rnbd_cm_req
 	c->slot_size = le32toh(req->slot_size);
 	c->peer_slots = c->slots;
 	c->credits = c->slots;
-	c->epoch = le32toh(req->epoch);
+	c->attempt = le32toh(req->attempt);
 	c->serves = true;
 	c->id = id;
 	c->channel = rdma_create_event_channel();

@@ -106,7 +106,8 @@ static bool check_attach_reply(const struct ctl *entry)
 		return false;
 	if (!r.status)
 		return check_properties(&r);
-	if (r.retry_ms && le16toh(r.status) != RNBD_ST_BUSY)
+	if (r.retry_ms && le16toh(r.status) != RNBD_ST_BUSY &&
+	    le16toh(r.status) != RNBD_ST_LIMIT)
 		return amiss("an attachment is refused with status %u and a time to wait",
 			     le16toh(r.status));
 	return !memcmp((uint8_t *)&r + rest, (const uint8_t *)&none + rest, sizeof(r) - rest) ||
@@ -139,27 +140,110 @@ static bool check_capacity(const struct ctl *entry)
 	return handle_possible(c.index, c.generation);
 }
 
+static bool check_nothing(const struct ctl *entry)
+{
+	(void)entry;
+	return true;
+}
+
+static bool check_join_reply(const struct ctl *entry)
+{
+	static const uint8_t zero[RNBD_MAC_SIZE];
+	struct rnbd_ctl_join_reply r;
+
+	memcpy(&r, entry->body, sizeof(r));
+	if (r.reserved[0] || r.reserved[1] ||
+	    (r.retry_ms && le16toh(r.status) != RNBD_ST_BUSY &&
+	     le16toh(r.status) != RNBD_ST_LIMIT) ||
+	    (r.status && memcmp(r.mac, zero, sizeof(zero))))
+		return amiss("an odd answer to a queue, with status %u", le16toh(r.status));
+	return true;
+}
+
+static bool check_segment(const struct ctl *entry)
+{
+	struct rnbd_ctl_segment seg;
+
+	memcpy(&seg, entry->body, sizeof(seg));
+	return (le32toh(seg.generation) == 1 && !entry->id) ||
+	       amiss("a segment of generation %u, with id %u", le32toh(seg.generation), entry->id);
+}
+
+static bool check_list_end(const struct ctl *entry)
+{
+	struct rnbd_ctl_list_end end;
+
+	memcpy(&end, entry->body, sizeof(end));
+	if (end.reserved[0] || end.reserved[1] ||
+	    (end.retry_ms && le16toh(end.status) != RNBD_ST_BUSY &&
+	     le16toh(end.status) != RNBD_ST_LIMIT))
+		return amiss("the end of a list with reserved bytes");
+	return true;
+}
+
+static bool check_query(const struct ctl *entry)
+{
+	struct rnbd_ctl_query q;
+
+	memcpy(&q, entry->body, sizeof(q));
+	if (memcmp(q.reserved, "\0\0\0\0", 5) || q.state > RNBD_QUERY_UNKNOWN ||
+	    (entry->type == RNBD_CTL_QUERY) != !q.state)
+		return amiss("an odd query, of state %u", q.state);
+	return true;
+}
+
+#define OF_CLIENT	1
+#define OF_TARGET	2
+
 /* Nobody sends what this program does not know. */
-static bool check_entry(const struct ctl *entry, bool of_client)
+static bool check_entry(const struct conn *c, const struct ctl *entry)
 {
 	static const struct {
-		bool of_client;
-		uint8_t bytes;
+		uint8_t of, bytes;
 		bool (*check)(const struct ctl *entry);
 	} known[] = {
-		[RNBD_CTL_ATTACH] = { true, sizeof(struct rnbd_ctl_attach), check_attach },
-		[RNBD_CTL_ATTACH_REPLY] = {
-			false, sizeof(struct rnbd_ctl_attach_reply), check_attach_reply
+		[RNBD_CTL_LOGIN] = { OF_CLIENT, sizeof(struct rnbd_ctl_login), check_nothing },
+		[RNBD_CTL_LOGIN_REPLY] = {
+			OF_TARGET, sizeof(struct rnbd_ctl_login_reply), check_nothing
 		},
-		[RNBD_CTL_DETACH] = { true, sizeof(struct rnbd_ctl_handle), check_handle },
-		[RNBD_CTL_DETACHED] = { false, sizeof(struct rnbd_ctl_handle), check_handle },
-		[RNBD_CTL_CLOSED] = { false, sizeof(struct rnbd_ctl_handle), check_handle },
-		[RNBD_CTL_CAPACITY] = { false, sizeof(struct rnbd_ctl_capacity), check_capacity },
+		[RNBD_CTL_JOIN] = { OF_CLIENT, 0, check_nothing },
+		[RNBD_CTL_JOIN_REPLY] = {
+			OF_TARGET, sizeof(struct rnbd_ctl_join_reply), check_join_reply
+		},
+		[RNBD_CTL_CHALLENGE] = {
+			OF_TARGET, sizeof(struct rnbd_ctl_challenge), check_nothing
+		},
+		[RNBD_CTL_PROOF] = {
+			OF_CLIENT | OF_TARGET, sizeof(struct rnbd_ctl_proof), check_nothing
+		},
+		[RNBD_CTL_ATTACH] = { OF_CLIENT, sizeof(struct rnbd_ctl_attach), check_attach },
+		[RNBD_CTL_ATTACH_REPLY] = {
+			OF_TARGET, sizeof(struct rnbd_ctl_attach_reply), check_attach_reply
+		},
+		[RNBD_CTL_DETACH] = { OF_CLIENT, sizeof(struct rnbd_ctl_handle), check_handle },
+		[RNBD_CTL_DETACHED] = { OF_TARGET, sizeof(struct rnbd_ctl_handle), check_handle },
+		[RNBD_CTL_CLOSED] = { OF_TARGET, sizeof(struct rnbd_ctl_handle), check_handle },
+		[RNBD_CTL_CAPACITY] = {
+			OF_TARGET, sizeof(struct rnbd_ctl_capacity), check_capacity
+		},
+		[RNBD_CTL_QUERY] = { OF_CLIENT, sizeof(struct rnbd_ctl_query), check_query },
+		[RNBD_CTL_QUERY_REPLY] = { OF_TARGET, sizeof(struct rnbd_ctl_query), check_query },
+		[RNBD_CTL_LIST] = { OF_CLIENT, 0, check_nothing },
+		[RNBD_CTL_EXPORT] = { OF_TARGET, sizeof(struct rnbd_ctl_export), check_nothing },
+		[RNBD_CTL_LIST_END] = {
+			OF_TARGET, sizeof(struct rnbd_ctl_list_end), check_list_end
+		},
+		[RNBD_CTL_SEGMENT] = { OF_TARGET, sizeof(struct rnbd_ctl_segment), check_segment },
 	};
+	bool join = entry->type == RNBD_CTL_JOIN || entry->type == RNBD_CTL_JOIN_REPLY;
+	bool any = entry->type == RNBD_CTL_QUERY || entry->type == RNBD_CTL_QUERY_REPLY ||
+		   entry->type == RNBD_CTL_CHALLENGE || entry->type == RNBD_CTL_PROOF;
 
-	if (entry->type >= ARRAY_SIZE(known) || !known[entry->type].check ||
-	    known[entry->type].of_client != of_client)
+	if (entry->type >= ARRAY_SIZE(known) ||
+	    !(known[entry->type].of & (c->serves ? OF_CLIENT : OF_TARGET)))
 		return amiss("a control entry of type %u", entry->type);
+	if (!any && join != !!c->queue)
+		return amiss("a control entry of type %u on queue %u", entry->type, c->queue);
 	if (entry->bytes != known[entry->type].bytes)
 		return amiss("a control entry of type %u with %u bytes", entry->type, entry->bytes);
 	return known[entry->type].check(entry);
@@ -171,12 +255,10 @@ bool ctl_check(const struct conn *c, const uint8_t *frame, uint32_t len, uint32_
 	uint32_t at = HDR_BYTES;
 	struct ctl entry;
 
-	if (c->queue)
-		return amiss("control entries on queue %u", c->queue);
 	for (; nr; nr--) {
 		if (!next_entry(frame, len, &at, &entry))
 			return amiss("a control entry that does not fit its frame");
-		if (!check_entry(&entry, c->serves))
+		if (!check_entry(c, &entry))
 			return false;
 	}
 	return at == len || amiss("%u bytes after the last control entry", len - at);
@@ -209,6 +291,14 @@ bool ctl_receive(struct conn *c, struct ctl *entry, uint32_t ms)
 		return false;
 	ctl_take(c, frame, len);
 	return ctl_left(c, entry);
+}
+
+/* The next entry, which has to be of this type. */
+bool ctl_await(struct conn *c, uint16_t type, struct ctl *entry, uint32_t ms)
+{
+	return ctl_receive(c, entry, ms) &&
+	       (entry->type == type ||
+		amiss("an entry of type %u, wanted %u", entry->type, type));
 }
 
 /* Is this the answer to request @id, and about this handle? */
@@ -318,4 +408,71 @@ int detach_handle(struct conn *c, uint16_t index, uint32_t generation)
 	if (!frame_send(c, &f))
 		return NEVER;
 	return await_detached(c, index, generation, id);
+}
+
+/* Ask to join a session, up to the challenge. */
+bool join_challenged(struct conn *c, const struct request *req, struct rnbd_join_text *text)
+{
+	static const uint8_t zero[RNBD_NONCE_SIZE];
+	struct rnbd_ctl_challenge challenge;
+	struct ctl entry;
+	struct frame f;
+
+	memset(text, 0, sizeof(*text));
+	text->req = req->cm;
+	frame_begin(&f, RNBD_FRAME_CONTROL, 0);
+	ctl_add(&f, RNBD_CTL_JOIN, ++c->ctl_id, 0);
+	if (!frame_send(c, &f) || !ctl_await(c, RNBD_CTL_CHALLENGE, &entry, LOGIN_MS))
+		return amiss("no challenge of a queue");
+	memcpy(&challenge, entry.body, sizeof(challenge));
+	if (!memcmp(challenge.nonce, zero, sizeof(zero)) || entry.id != c->ctl_id)
+		return amiss("an odd challenge, with id %u", entry.id);
+	memcpy(text->target_nonce, challenge.nonce, sizeof(challenge.nonce));
+	return true;
+}
+
+/* Prove the key of the session; what is sent is left in @proof. */
+bool join_send_proof(struct conn *c, const uint8_t *key, struct rnbd_join_text *text,
+		     struct rnbd_ctl_proof *proof)
+{
+	struct uuid random[2] = { random_uuid(), random_uuid() };
+	struct frame f;
+
+	memcpy(text->client_nonce, random, sizeof(random));
+	memcpy(proof->nonce, random, sizeof(random));
+	auth_join_mac(key, text, RNBD_LABEL_JOIN, proof->mac);
+	frame_begin(&f, RNBD_FRAME_CONTROL, 0);
+	memcpy(ctl_add(&f, RNBD_CTL_PROOF, c->ctl_id, sizeof(*proof)), proof, sizeof(*proof));
+	return frame_send(c, &f);
+}
+
+/* Wait for the answer to the proof. Returns its status, or NEVER. */
+int join_await(struct conn *c, const uint8_t *key, struct rnbd_join_text *text)
+{
+	struct rnbd_ctl_join_reply r;
+	uint8_t mac[RNBD_MAC_SIZE];
+	struct ctl entry;
+
+	if (!ctl_await(c, RNBD_CTL_JOIN_REPLY, &entry, LOGIN_MS))
+		return NEVER;
+	memcpy(&r, entry.body, sizeof(r));
+	if (r.status) {
+		counter_due_refusal(le16toh(r.status));
+		return le16toh(r.status);
+	}
+	auth_join_mac(key, text, RNBD_LABEL_JOINED, mac);
+	if (memcmp(mac, r.mac, sizeof(mac)))
+		amiss("the target does not prove that it knows the key of the session");
+	return 0;
+}
+
+/* Join a session as is lawful. Returns the status of the answer, or NEVER. */
+int join(struct conn *c, const struct request *req, const uint8_t *key)
+{
+	struct rnbd_join_text text;
+	struct rnbd_ctl_proof proof;
+
+	if (!join_challenged(c, req, &text) || !join_send_proof(c, key, &text, &proof))
+		return NEVER;
+	return join_await(c, key, &text);
 }

@@ -139,7 +139,7 @@ static bool ask(struct flooder *c)
 static bool send_frame(struct flooder *c, uint32_t seq)
 {
 	struct rnbd_frame_hdr hdr = {
-		.type = RNBD_FRAME_CREDIT, .seq = htole32(seq), .epoch = htole32(1),
+		.type = RNBD_FRAME_CREDIT, .seq = htole32(seq), .attempt = htole32(1),
 	};
 	struct ibv_sge sge = { .addr = (uintptr_t)&hdr, .length = sizeof(hdr) };
 	struct ibv_send_wr wr = {

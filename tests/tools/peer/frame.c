@@ -37,7 +37,7 @@ void frame_seal(struct conn *c, struct frame *f)
 	memcpy(&hdr, f->b, sizeof(hdr));
 	hdr.credits = htole16(c->owed);
 	hdr.seq = htole32(c->send_seq);
-	hdr.epoch = htole32(c->epoch);
+	hdr.attempt = htole32(c->attempt);
 	memcpy(f->b, &hdr, sizeof(hdr));
 	c->owed = 0;
 	c->send_seq++;
@@ -73,26 +73,12 @@ void patch_apply(uint8_t *bytes, const struct patch *p, const uint64_t *relative
 static int64_t entry_bytes(uint8_t type, uint32_t nr)
 {
 	switch (type) {
-	case RNBD_FRAME_LOGIN:
-		return nr == 1 ? (int64_t)sizeof(struct rnbd_login) : NEVER;
-	case RNBD_FRAME_LOGIN_REPLY:
-		return nr ? (int64_t)sizeof(struct rnbd_login_reply) +
-			    (nr - 1) * (int64_t)sizeof(struct rnbd_segment) : NEVER;
 	case RNBD_FRAME_REQUEST:
 		return nr ? nr * (int64_t)sizeof(struct rnbd_req_entry) : NEVER;
 	case RNBD_FRAME_REPLY:
 		return nr ? nr * (int64_t)sizeof(struct rnbd_reply_entry) : NEVER;
 	case RNBD_FRAME_CREDIT:
 		return nr ? NEVER : 0;
-	case RNBD_FRAME_CHALLENGE:
-		return nr == 1 ? (int64_t)sizeof(struct rnbd_challenge) : NEVER;
-	case RNBD_FRAME_PROOF:
-		return nr == 1 ? (int64_t)sizeof(struct rnbd_proof) : NEVER;
-	case RNBD_FRAME_QUERY:
-		return nr == 1 ? (int64_t)sizeof(struct rnbd_query) : NEVER;
-	case RNBD_FRAME_DISCOVER_REPLY:
-		return nr ? (int64_t)sizeof(struct rnbd_discover_reply) +
-			    (nr - 1) * (int64_t)sizeof(struct rnbd_export_entry) : NEVER;
 	case RNBD_FRAME_CONTROL:
 		/* at least; their lengths are their own */
 		return nr ? nr * (int64_t)sizeof(struct rnbd_ctl) : NEVER;
@@ -113,8 +99,8 @@ bool frame_check(struct conn *c, const uint8_t *bytes, uint32_t len)
 		return amiss("reserved bits in the head of a frame");
 	if (le32toh(hdr.seq) != c->recv_seq++)
 		return amiss("frame %u is numbered %u", c->recv_seq - 1, le32toh(hdr.seq));
-	if (le32toh(hdr.epoch) != c->epoch)
-		return amiss("a frame of epoch %u", le32toh(hdr.epoch));
+	if (le32toh(hdr.attempt) != c->attempt)
+		return amiss("a frame of attempt %u", le32toh(hdr.attempt));
 	c->credits += le16toh(hdr.credits);
 	if (c->credits > (int32_t)c->peer_slots)
 		return amiss("%d credits of %u", c->credits, c->peer_slots);
@@ -133,7 +119,7 @@ bool frame_check(struct conn *c, const uint8_t *bytes, uint32_t len)
 }
 
 /* Wishes that every target can grant: a pool of two segments, the last one short. */
-void login_fill(struct rnbd_login *l)
+void login_fill(struct rnbd_ctl_login *l)
 {
 	struct uuid boot = { "a boot of a peer" };
 
@@ -150,12 +136,14 @@ void login_fill(struct rnbd_login *l)
 }
 
 /* Nothing above the wishes, and all parts fit together. */
-static bool check_grant(const struct rnbd_login *l, const struct grant *g, uint32_t nr)
+static bool check_grant(const struct rnbd_ctl_login *l, const struct grant *g, uint32_t nr)
 {
 	uint32_t per_segment = le32toh(g->r.segment_units), left = le32toh(g->r.pool_units), i;
-	static const uint8_t zero[sizeof(g->r.reserved1)];
+	static const uint8_t zero[16];
 
-	if (g->r.reserved0 || memcmp(g->r.reserved1, zero, sizeof(zero)) ||
+	if (!memcmp(g->r.target_uuid, zero, sizeof(zero)))
+		return amiss("a grant of a target without a UUID");
+	if (g->r.reserved || g->r.retry_ms ||
 	    le64toh(g->r.features) & ~le64toh(l->features))
 		return amiss("a grant with bits that were not wished");
 	if (!g->r.nr_queues || le16toh(g->r.nr_queues) > le16toh(l->nr_queues) ||
@@ -183,41 +171,58 @@ static bool check_grant(const struct rnbd_login *l, const struct grant *g, uint3
 	return !left || amiss("%u units in no segment", left);
 }
 
-/* Take the answer to a login. True if it was granted. */
-bool login_granted(struct conn *c, const struct rnbd_login *l, const uint8_t *frame, uint32_t len)
+/* Take the segments that a grant announces, in their order. */
+static bool take_segments(struct conn *c, struct grant *g)
 {
-	uint32_t bytes = len - HDR_BYTES - sizeof(c->grant.r);
-	static const struct rnbd_login_reply none;
+	uint32_t nr = le32toh(g->r.nr_segments), i;
+	struct ctl entry;
+
+	if (nr > MAX_SEGMENTS)
+		return amiss("more segments than this program takes");
+	for (i = 0; i < nr; i++) {
+		if (!ctl_await(c, RNBD_CTL_SEGMENT, &entry, LOGIN_MS))
+			return amiss("%u segments of %u", i, nr);
+		memcpy(&g->seg[i], entry.body, sizeof(g->seg[i]));
+		if (le32toh(g->seg[i].slot) != i)
+			return amiss("segment %u comes as number %u", le32toh(g->seg[i].slot), i);
+	}
+	return true;
+}
+
+/* Take the answer to a login. True if it was granted. */
+bool login_granted(struct conn *c, const struct rnbd_ctl_login *l, const struct ctl *entry)
+{
+	const size_t rest = offsetof(struct rnbd_ctl_login_reply, keepalive_ms);
+	static const struct rnbd_ctl_login_reply none;
 	struct grant *g = &c->grant;
 
-	if (bytes > sizeof(g->seg))
-		return amiss("more segments than this program takes");
-	memcpy(&g->r, frame + HDR_BYTES, sizeof(g->r));
-	memcpy(g->seg, frame + HDR_BYTES + sizeof(g->r), bytes);
+	memcpy(&g->r, entry->body, sizeof(g->r));
 	g->status = le16toh(g->r.status);
 	if (!g->status)
-		return check_grant(l, g, bytes / sizeof(g->seg[0]));
-	if (bytes || memcmp((uint8_t *)&g->r + 2, (const uint8_t *)&none + 2,
-			    sizeof(none) - 2))
+		return take_segments(c, g) && check_grant(l, g, le32toh(g->r.nr_segments));
+	if (g->r.nr_queues || g->r.queue_depth || g->r.reserved ||
+	    memcmp((uint8_t *)&g->r + rest, (const uint8_t *)&none + rest, sizeof(none) - rest) ||
+	    (g->r.retry_ms && g->status != RNBD_ST_BUSY && g->status != RNBD_ST_LIMIT))
 		amiss("a refusal with more than a status");
 	counter_due_refusal(g->status);
 	return false;
 }
 
 /* Log in as is lawful. True if it was granted; c->grant.status tells why not. */
-bool login(struct conn *c, const struct rnbd_login *l, uint32_t ms)
+bool login(struct conn *c, const struct rnbd_ctl_login *l, uint32_t ms)
 {
-	const uint8_t *reply;
+	uint32_t id = ++c->ctl_id;
+	struct ctl entry;
 	struct frame f;
-	uint32_t len;
 
 	c->grant.status = UINT16_MAX;
-	frame_begin(&f, RNBD_FRAME_LOGIN, 1);
-	memcpy(frame_add(&f, sizeof(*l)), l, sizeof(*l));
-	if (!frame_send(c, &f))
+	frame_begin(&f, RNBD_FRAME_CONTROL, 0);
+	memcpy(ctl_add(&f, RNBD_CTL_LOGIN, id, sizeof(*l)), l, sizeof(*l));
+	if (!frame_send(c, &f) || !ctl_await(c, RNBD_CTL_LOGIN_REPLY, &entry, ms))
 		return false;
-	reply = conn_receive(c, RNBD_FRAME_LOGIN_REPLY, &len, ms);
-	return reply && login_granted(c, l, reply, len);
+	if (entry.id != id)
+		return amiss("the answer to the login %u has id %u", id, entry.id);
+	return login_granted(c, l, &entry);
 }
 
 struct rnbd_req_entry req_entry(uint8_t op, uint8_t flags, uint16_t tag, uint64_t offset,
@@ -292,7 +297,7 @@ int simple_request(struct conn *c, struct rnbd_req_entry entry)
 uint64_t unit_address(const struct conn *c, uint32_t unit, uint32_t *rkey)
 {
 	uint32_t per_segment = le32toh(c->grant.r.segment_units);
-	const struct rnbd_segment *seg = &c->grant.seg[unit / per_segment];
+	const struct rnbd_ctl_segment *seg = &c->grant.seg[unit / per_segment];
 
 	*rkey = le32toh(seg->rkey);
 	return le64toh(seg->addr) + (uint64_t)(unit % per_segment) * RNBD_UNIT_SIZE;

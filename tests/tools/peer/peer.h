@@ -29,6 +29,8 @@
 #define HANDLE_INDEX		0
 #define HANDLE_GENERATION	1
 
+#define TARGET_UUID		3	/* first byte of that of our target; the others are zero */
+
 #define HDR_BYTES		((uint32_t)sizeof(struct rnbd_frame_hdr))
 #define MAX_SEGMENTS		64
 #define DATA_BYTES		(3u << 20)	/* memory of a connection for RDMA */
@@ -47,8 +49,8 @@ struct frame {
 /* What a client was granted: as on the wire. @status is that of the latest answer. */
 struct grant {
 	uint16_t status;
-	struct rnbd_login_reply r;
-	struct rnbd_segment seg[MAX_SEGMENTS];
+	struct rnbd_ctl_login_reply r;
+	struct rnbd_ctl_segment seg[MAX_SEGMENTS];
 	struct rnbd_ctl_attach_reply a;
 };
 
@@ -80,7 +82,7 @@ struct conn {
 	uint8_t *mem;
 	uint8_t *data;
 	uint32_t slots, slot_size, peer_slots;
-	uint32_t epoch, send_seq, recv_seq;
+	uint32_t attempt, send_seq, recv_seq;
 	int32_t credits;	/* below 0 if we send more frames than we may */
 	uint32_t owed;
 	struct {
@@ -136,13 +138,13 @@ struct patch {
 #define TYPE	"unexpected frame type"
 #define MAGIC	"the peer does not speak this protocol"
 #define VERSION	"unknown protocol version"
-#define IDENTITY "host or session id is missing"
+#define IDENTITY "id of a host, session or target is wrong"
 #define SHORT	"message too short"
 #define LONG	"unexpected bytes at the end of the message"
 #define RESERVED "reserved bytes are not zero"
 #define COUNT	"number of entries does not fit the frame"
 #define SEQ	"frame out of sequence"
-#define EPOCH	"wrong session epoch"
+#define EPOCH	"wrong epoch or attempt number"
 #define CREDITS	"impossible number of credits"
 #define RATE	"frames come faster than they may"
 #define GEOMETRY "ring slots, slot size, queues or depth out of range"
@@ -203,6 +205,8 @@ void rng_mutate(struct rng *rng, uint8_t *bytes, uint32_t *len, uint32_t room);
 /* conn.c */
 extern uint32_t conn_data_bytes;
 
+void request_epoch(struct request *req, uint32_t epoch);
+void request_conn(struct request *req, uint32_t conn, uint32_t attempts);
 void request_init(struct request *req, uint32_t host, uint32_t slots, uint32_t slot_size);
 int conn_open(struct conn *c, const struct request *req);
 bool conn_begin(struct conn *c, const struct request *req);
@@ -229,9 +233,9 @@ bool frame_send(struct conn *c, struct frame *f);
 bool frame_check(struct conn *c, const uint8_t *bytes, uint32_t len);
 void frame_credit(struct conn *c);
 void patch_apply(uint8_t *bytes, const struct patch *p, const uint64_t *relative);
-void login_fill(struct rnbd_login *l);
-bool login(struct conn *c, const struct rnbd_login *l, uint32_t ms);
-bool login_granted(struct conn *c, const struct rnbd_login *l, const uint8_t *frame, uint32_t len);
+void login_fill(struct rnbd_ctl_login *l);
+bool login(struct conn *c, const struct rnbd_ctl_login *l, uint32_t ms);
+bool login_granted(struct conn *c, const struct rnbd_ctl_login *l, const struct ctl *entry);
 struct rnbd_req_entry req_entry(uint8_t op, uint8_t flags, uint16_t tag, uint64_t offset,
 				uint32_t length, uint32_t unit);
 int await_reply(struct conn *c, uint16_t tag, uint32_t length, const uint8_t **data);
@@ -244,11 +248,17 @@ bool ctl_check(const struct conn *c, const uint8_t *frame, uint32_t len, uint32_
 void ctl_take(struct conn *c, const uint8_t *frame, uint32_t len);
 bool ctl_left(struct conn *c, struct ctl *entry);
 bool ctl_receive(struct conn *c, struct ctl *entry, uint32_t ms);
+bool ctl_await(struct conn *c, uint16_t type, struct ctl *entry, uint32_t ms);
 struct rnbd_ctl_attach attach_entry(uint16_t index, uint32_t generation, const char *export);
 void attach_add(struct frame *f, const struct rnbd_ctl_attach *a, uint32_t id);
 int await_attach(struct conn *c, const struct rnbd_ctl_attach *a, uint32_t id);
 int attach_handle(struct conn *c, uint16_t index, uint32_t generation, const char *export);
 bool attach(struct conn *c, const char *export);
+bool join_challenged(struct conn *c, const struct request *req, struct rnbd_join_text *text);
+bool join_send_proof(struct conn *c, const uint8_t *key, struct rnbd_join_text *text,
+		     struct rnbd_ctl_proof *proof);
+int join_await(struct conn *c, const uint8_t *key, struct rnbd_join_text *text);
+int join(struct conn *c, const struct request *req, const uint8_t *key);
 void detach_add(struct frame *f, uint16_t index, uint32_t generation, uint32_t id);
 int await_detached(struct conn *c, uint16_t index, uint32_t generation, uint32_t id);
 int detach_handle(struct conn *c, uint16_t index, uint32_t generation);
@@ -271,13 +281,15 @@ extern bool has_secret;
 
 void auth_read_secret(const char *file);
 void auth_mac(struct rnbd_auth_text *text, const char *label, uint8_t *mac);
+void auth_join_mac(const uint8_t *key, struct rnbd_join_text *text, const char *label,
+		   uint8_t *mac);
 
 /* target_auth.c: the target's side of a proof, and what may be wrong with it */
 enum proof { RIGHT, FLIPPED, EMPTY, REFLECTED, ECHOED, REPLAYED };
 
-void target_auth_begin(const struct rnbd_cm_req *req, const struct rnbd_login *l);
+void target_auth_begin(const struct rnbd_cm_req *req, const struct rnbd_ctl_login *l);
 void target_auth_challenge(struct frame *f);
-bool target_auth_take(const uint8_t *frame);
+bool target_auth_take(const struct ctl *entry);
 void target_auth_prove(struct frame *f, enum proof proof);
 
 /* target_aside.c: attaches that take long, beside the cases */

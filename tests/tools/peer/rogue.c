@@ -23,7 +23,7 @@ static struct {
 static bool come_in(struct conn *c, const char *export)
 {
 	struct request req;
-	struct rnbd_login l;
+	struct rnbd_ctl_login l;
 	int status;
 
 	request_init(&req, 2, SLOTS, SLOT_SIZE);

@@ -28,7 +28,7 @@ enum when {
 enum base {
 	NOTHING, LOGIN_REPLY, REPLY, CREDIT, DISCOVER_REPLY, LOGIN, REQUEST, CHALLENGE, PROOF,
 	DENIAL, QUERY, GARBAGE, ATTACH_REPLY, NO_ATTACHMENT, ATTACH, DETACH, DETACHED, END,
-	NEW_CAPACITY, UNKNOWN,
+	NEW_CAPACITY, UNKNOWN, JOINED,
 };
 
 #define UNKNOWN_TYPE	0x7123	/* of UNKNOWN, which is mandatory */
@@ -73,7 +73,8 @@ struct target_state {
 	const struct target_case *tc;
 	struct conn c;
 	struct rnbd_cm_req req;
-	struct rnbd_login login;
+	struct rnbd_ctl_login login;	/* all zero for a list */
+	bool list;
 	struct rnbd_ctl_attach attach;	/* the latest, all zero if there was none */
 	uint32_t attach_id;
 	bool attached;			/* its handle is good */

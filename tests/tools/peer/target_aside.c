@@ -100,7 +100,7 @@ bool aside_request(struct rdma_cm_event *event)
 		memcpy(&req, conn->private_data, sizeof(req));
 		rep.ring_slots = req.ring_slots;
 		rep.slot_size = req.slot_size;
-		rep.epoch = req.epoch;
+		rep.attempt = req.attempt;
 		conn_accept(&a->c, event->id, &req, &rep, sizeof(rep));
 		return true;
 	}

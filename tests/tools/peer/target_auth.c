@@ -13,10 +13,11 @@
 #include "peer.h"
 
 static struct rnbd_auth_text text;
-static struct rnbd_proof theirs;
+static struct rnbd_ctl_proof theirs;
 static uint8_t before[RNBD_MAC_SIZE];	/* our right proof of an earlier login */
 
-void target_auth_begin(const struct rnbd_cm_req *req, const struct rnbd_login *l)
+/* @l is all zero if the client asks for a list. */
+void target_auth_begin(const struct rnbd_cm_req *req, const struct rnbd_ctl_login *l)
 {
 	memset(&text, 0, sizeof(text));
 	memset(&theirs, 0, sizeof(theirs));
@@ -27,21 +28,24 @@ void target_auth_begin(const struct rnbd_cm_req *req, const struct rnbd_login *l
 void target_auth_challenge(struct frame *f)
 {
 	struct uuid random[2] = { random_uuid(), random_uuid() };
-	struct rnbd_challenge challenge = { };
+	struct rnbd_ctl_challenge challenge = { };
 
 	memcpy(text.target_nonce, random, sizeof(random));
 	memcpy(challenge.nonce, random, sizeof(random));
-	frame_begin(f, RNBD_FRAME_CHALLENGE, 1);
-	memcpy(frame_add(f, sizeof(challenge)), &challenge, sizeof(challenge));
+	challenge.target_uuid[0] = TARGET_UUID;
+	memcpy(text.target_uuid, challenge.target_uuid, sizeof(text.target_uuid));
+	frame_begin(f, RNBD_FRAME_CONTROL, 0);
+	memcpy(ctl_add(f, RNBD_CTL_CHALLENGE, 0, sizeof(challenge)), &challenge,
+	       sizeof(challenge));
 }
 
-bool target_auth_take(const uint8_t *frame)
+bool target_auth_take(const struct ctl *entry)
 {
 	static const uint8_t zero[RNBD_NONCE_SIZE];
 	static uint8_t last[RNBD_NONCE_SIZE];
 	uint8_t mac[RNBD_MAC_SIZE];
 
-	memcpy(&theirs, frame + HDR_BYTES, sizeof(theirs));
+	memcpy(&theirs, entry->body, sizeof(theirs));
 	memcpy(text.client_nonce, theirs.nonce, sizeof(theirs.nonce));
 	if (!memcmp(theirs.nonce, zero, sizeof(zero)) ||
 	    !memcmp(theirs.nonce, last, sizeof(last)) ||
@@ -54,7 +58,7 @@ bool target_auth_take(const uint8_t *frame)
 
 void target_auth_prove(struct frame *f, enum proof proof)
 {
-	struct rnbd_proof ours = { };
+	struct rnbd_ctl_proof ours = { };
 	uint8_t mac[RNBD_MAC_SIZE];
 
 	auth_mac(&text, RNBD_LABEL_TARGET, mac);
@@ -78,6 +82,6 @@ void target_auth_prove(struct frame *f, enum proof proof)
 	}
 	if (proof == RIGHT)
 		memcpy(before, mac, sizeof(mac));
-	frame_begin(f, RNBD_FRAME_PROOF, 1);
-	memcpy(frame_add(f, sizeof(ours)), &ours, sizeof(ours));
+	frame_begin(f, RNBD_FRAME_CONTROL, 0);
+	memcpy(ctl_add(f, RNBD_CTL_PROOF, 0, sizeof(ours)), &ours, sizeof(ours));
 }

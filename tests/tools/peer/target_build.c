@@ -9,7 +9,7 @@
 /* A grant of two segments within the client's wishes. */
 void target_build_grant(struct frame *f)
 {
-	struct rnbd_login_reply r = {
+	struct rnbd_ctl_login_reply r = {
 		.nr_queues = htole16(1),
 		.features = target.login.features,
 		.max_io = htole32(64 << 10),
@@ -17,39 +17,42 @@ void target_build_grant(struct frame *f)
 		.segment_units = htole32(SEGMENT_UNITS),
 		.nr_segments = htole32(2),
 		.keepalive_ms = htole32(RNBD_KEEPALIVE_MS_MAX),
+		.target_uuid = { TARGET_UUID },
 	};
 	uint32_t i;
 
 	r.queue_depth = htole16(le16toh(target.login.queue_depth) < 64 ?
 				le16toh(target.login.queue_depth) : 64);
-	frame_begin(f, RNBD_FRAME_LOGIN_REPLY, 3);
-	memcpy(frame_add(f, sizeof(r)), &r, sizeof(r));
+	frame_begin(f, RNBD_FRAME_CONTROL, 0);
+	memcpy(ctl_add(f, RNBD_CTL_LOGIN_REPLY, 0, sizeof(r)), &r, sizeof(r));
 	for (i = 0; i < 2; i++) {
-		struct rnbd_segment seg = {
+		struct rnbd_ctl_segment seg = {
 			.addr = htole64((uintptr_t)target.c.data +
 					i * SEGMENT_UNITS * RNBD_UNIT_SIZE),
-			.rkey = htole32(target.c.mr->rkey),
+			.slot = htole32(i),
+			.generation = htole32(1),
 			.units = htole32(SEGMENT_UNITS),
+			.rkey = htole32(target.c.mr->rkey),
 		};
 
-		memcpy(frame_add(f, sizeof(seg)), &seg, sizeof(seg));
+		memcpy(ctl_add(f, RNBD_CTL_SEGMENT, 0, sizeof(seg)), &seg, sizeof(seg));
 	}
 }
 
 void target_build_list(struct frame *f, bool more, uint32_t nr)
 {
-	struct rnbd_discover_reply head = { .flags = htole16(more ? RNBD_DISCOVER_MORE : 0) };
-	struct rnbd_export_entry e = {
+	struct rnbd_ctl_export e = {
 		.name = "an-export",
 		.capacity = htole64(DISK_BYTES),
 		.logical_block = htole32(512),
 	};
 	uint32_t i;
 
-	frame_begin(f, RNBD_FRAME_DISCOVER_REPLY, nr + 1);
-	memcpy(frame_add(f, sizeof(head)), &head, sizeof(head));
+	frame_begin(f, RNBD_FRAME_CONTROL, 0);
 	for (i = 0; i < nr; i++)
-		memcpy(frame_add(f, sizeof(e)), &e, sizeof(e));
+		memcpy(ctl_add(f, RNBD_CTL_EXPORT, 0, sizeof(e)), &e, sizeof(e));
+	if (!more)
+		ctl_add(f, RNBD_CTL_LIST_END, 0, sizeof(struct rnbd_ctl_list_end));
 }
 
 /* The disk in memory, for the ATTACH that came last. */
@@ -127,14 +130,8 @@ static void build_entry(struct frame *f, enum base which)
 void target_build(struct frame *f, enum base which)
 {
 	struct rnbd_reply_entry reply = { .tag = htole16(target.rel[TAG_SENT]) };
-	struct rnbd_login_reply denial = { .status = htole16(RNBD_ST_AUTH) };
-	static const struct {
-		uint8_t type, bytes;
-	} foreign[] = {
-		[LOGIN] = { RNBD_FRAME_LOGIN, sizeof(struct rnbd_login) },
-		[REQUEST] = { RNBD_FRAME_REQUEST, sizeof(struct rnbd_req_entry) },
-		[QUERY] = { RNBD_FRAME_QUERY, sizeof(struct rnbd_query) },
-	};
+	struct rnbd_ctl_query *query;
+	struct rnbd_ctl_login_reply denial = { .status = htole16(RNBD_ST_AUTH) };
 
 	switch (which) {
 	case LOGIN_REPLY:
@@ -163,8 +160,9 @@ void target_build(struct frame *f, enum base which)
 		target_auth_prove(f, target.struck ? target.tc->proof : RIGHT);
 		break;
 	case DENIAL:
-		frame_begin(f, RNBD_FRAME_LOGIN_REPLY, 1);
-		memcpy(frame_add(f, sizeof(denial)), &denial, sizeof(denial));
+		frame_begin(f, RNBD_FRAME_CONTROL, 0);
+		memcpy(ctl_add(f, RNBD_CTL_LOGIN_REPLY, 0, sizeof(denial)), &denial,
+		       sizeof(denial));
 		break;
 	case GARBAGE:
 		frame_begin(f, 0, 0);
@@ -174,8 +172,22 @@ void target_build(struct frame *f, enum base which)
 	case CREDIT:
 		frame_begin(f, RNBD_FRAME_CREDIT, 0);
 		break;
+	case REQUEST:
+		frame_begin(f, RNBD_FRAME_REQUEST, 1);
+		frame_add(f, sizeof(struct rnbd_req_entry));
+		break;
+	case JOINED:
+		frame_begin(f, RNBD_FRAME_CONTROL, 0);
+		ctl_add(f, RNBD_CTL_JOIN_REPLY, 0, sizeof(struct rnbd_ctl_join_reply));
+		break;
+	case QUERY:
+		frame_begin(f, RNBD_FRAME_CONTROL, 0);
+		query = ctl_add(f, RNBD_CTL_QUERY_REPLY, 0, sizeof(*query));
+		query->state = RNBD_QUERY_EXECUTING;
+		break;
 	default:
-		frame_begin(f, foreign[which].type, 1);
-		frame_add(f, foreign[which].bytes);
+		/* LOGIN */
+		frame_begin(f, RNBD_FRAME_CONTROL, 0);
+		ctl_add(f, RNBD_CTL_LOGIN, 0, sizeof(struct rnbd_ctl_login));
 	}
 }

@@ -55,8 +55,9 @@ static bool request_lawful(const struct rdma_conn_param *conn, struct rnbd_cm_re
 		return amiss("a request of %u bytes", conn->private_data_len);
 	memcpy(req, conn->private_data, sizeof(*req));
 	if (le32toh(req->magic) != RNBD_MAGIC || le16toh(req->version) != RNBD_VERSION ||
-	    req->reserved0 || req->reserved1 || !req->epoch ||
-	    le16toh(req->queue) >= RNBD_QUEUES_MAX ||
+	    req->path || !req->epoch || le16toh(req->conn) >= RNBD_CONNS_MAX ||
+	    (req->conn ? le32toh(req->attempt) <= le32toh(req->epoch) :
+			 req->attempt != req->epoch) ||
 	    le16toh(req->ring_slots) < RNBD_RING_SLOTS_MIN ||
 	    le16toh(req->ring_slots) > RNBD_RING_SLOTS_MAX ||
 	    le32toh(req->slot_size) < RNBD_SLOT_SIZE_MIN ||
@@ -93,7 +94,7 @@ static void on_request(struct rdma_cm_event *event)
 		.version = htole16(RNBD_VERSION),
 		.ring_slots = req.ring_slots,
 		.slot_size = req.slot_size,
-		.epoch = req.epoch,
+		.attempt = req.attempt,
 	};
 	if (target.tc->when == AT_ANSWER) {
 		target_patch((uint8_t *)&rep, target.tc->p, ARRAY_SIZE(target.tc->p));
@@ -117,7 +118,7 @@ static void let_in(struct conn *c)
 {
 	static struct frame f;
 
-	if (target.login.flags & htole32(RNBD_LOGIN_DISCOVER))
+	if (target.list)
 		target_build_list(&f, false, 2);
 	else
 		target_build_grant(&f);
@@ -126,7 +127,7 @@ static void let_in(struct conn *c)
 	target_send(c, &f);
 }
 
-static void on_proof(struct conn *c, const uint8_t *frame)
+static void on_proof(struct conn *c, const struct ctl *entry)
 {
 	static struct frame f;
 
@@ -135,7 +136,7 @@ static void on_proof(struct conn *c, const uint8_t *frame)
 		return;
 	}
 	/* One that we did not wait for. */
-	if (target.struck || !target_auth_take(frame))
+	if (target.struck || !target_auth_take(entry))
 		return;
 	if (target.tc->when == AT_PROOF) {
 		target_strike(c);
@@ -149,19 +150,20 @@ static void on_proof(struct conn *c, const uint8_t *frame)
 		let_in(c);
 }
 
-static void on_login(struct conn *c, const uint8_t *frame)
+static void on_login(struct conn *c, const struct ctl *entry)
 {
 	static struct frame f;
 
-	memcpy(&target.login, frame + HDR_BYTES, sizeof(target.login));
+	target.list = entry->type == RNBD_CTL_LIST;
+	memset(&target.login, 0, sizeof(target.login));
+	memcpy(&target.login, entry->body, entry->bytes);
 	target_auth_begin(&target.req, &target.login);
 	if (target.tc->when == AT_CONNECTED) {
 		if (!target.struck)
 			target_strike(c);
 		return;
 	}
-	if (target.tc->when ==
-	    (target.login.flags & htole32(RNBD_LOGIN_DISCOVER) ? AT_LIST : AT_LOGIN)) {
+	if (target.tc->when == (target.list ? AT_LIST : AT_LOGIN)) {
 		target_strike(c);
 		return;
 	}
@@ -247,8 +249,14 @@ static void on_control(struct conn *c, const uint8_t *frame, uint32_t len)
 	while (ctl_left(c, &entry)) {
 		if (entry.type == RNBD_CTL_ATTACH)
 			on_attach(c, &entry);
-		else
+		else if (entry.type == RNBD_CTL_DETACH)
 			on_detach(c, &entry);
+		else if (entry.type == RNBD_CTL_LOGIN || entry.type == RNBD_CTL_LIST)
+			on_login(c, &entry);
+		else if (entry.type == RNBD_CTL_PROOF)
+			on_proof(c, &entry);
+		else
+			amiss("an entry of type %u from a client", entry.type);
 	}
 }
 
@@ -379,14 +387,10 @@ void target_serve(void)
 		target_strike(c);
 	while (!c->gone && !target.silent && (frame = conn_receive(c, 0, &len, 0))) {
 		memcpy(copy, frame, len);
-		if (copy[0] == RNBD_FRAME_LOGIN)
-			on_login(c, copy);
-		else if (copy[0] == RNBD_FRAME_REQUEST)
+		if (copy[0] == RNBD_FRAME_REQUEST)
 			on_requests(c, copy, len);
 		else if (copy[0] == RNBD_FRAME_CONTROL)
 			on_control(c, copy, len);
-		else if (copy[0] == RNBD_FRAME_PROOF)
-			on_proof(c, copy);
 		else
 			amiss("a frame of type %u from a client", copy[0]);
 	}

@@ -52,8 +52,8 @@ static void overdraw(struct conn *c, enum base which)
 /* More exports than there can be. */
 static void endless_list(struct conn *c)
 {
-	uint32_t per_frame = (c->slot_size - HDR_BYTES - sizeof(struct rnbd_discover_reply)) /
-			     sizeof(struct rnbd_export_entry);
+	uint32_t per_frame = (c->slot_size - HDR_BYTES) /
+			     (sizeof(struct rnbd_ctl) + sizeof(struct rnbd_ctl_export));
 	static struct frame f;
 	uint32_t i;
 

@@ -7,8 +7,8 @@
 
 #define A(field, value)		PATCH(0, struct rnbd_cm_rep, field, ABSOLUTE, value)
 #define J(field, value)		PATCH(0, struct rnbd_cm_rej, field, ABSOLUTE, value)
-#define G(field, value)		PATCH(16, struct rnbd_login_reply, field, ABSOLUTE, value)
-#define S(nr, field, value)	PATCH(80 + 16 * (nr), struct rnbd_segment, field, ABSOLUTE, value)
+#define G(field, value)		PATCH(24, struct rnbd_ctl_login_reply, field, ABSOLUTE, value)
+#define S(nr, field, value)	PATCH(128 + 32 * (nr), struct rnbd_ctl_segment, field, ABSOLUTE, value)
 #define R(field, value)		PATCH(16, struct rnbd_reply_entry, field, ABSOLUTE, value)
 #define R_TAG(value)		PATCH(16, struct rnbd_reply_entry, tag, TAG_SENT, value)
 #define K(field, value)		PATCH(16, struct rnbd_ctl, field, ABSOLUTE, value)
@@ -19,9 +19,9 @@
 #define K_ID(value)		PATCH(16, struct rnbd_ctl, id, CTL_ID, value)
 #define V_GENERATION(value)	PATCH(24, struct rnbd_ctl_handle, generation, GENERATION, value)
 #define V_INDEX(value)		PATCH(24, struct rnbd_ctl_handle, index, INDEX, value)
-#define D(field, value)		PATCH(16, struct rnbd_discover_reply, field, ABSOLUTE, value)
-#define C(field, value)		PATCH(16, struct rnbd_challenge, field, ABSOLUTE, value)
-#define N(field, value)		PATCH(32, struct rnbd_export_entry, field, ABSOLUTE, value)
+/* behind one export */
+#define D(field, value)		PATCH(144, struct rnbd_ctl_list_end, field, ABSOLUTE, value)
+#define N(field, value)		PATCH(24, struct rnbd_ctl_export, field, ABSOLUTE, value)
 
 const struct target_case target_table[] = {
 	{ "lawful", AT_LIVE },
@@ -38,7 +38,7 @@ const struct target_case target_table[] = {
 	{ "answer-slots-0", AT_ANSWER, .why = NO_SENSE, .p = { A(ring_slots, 0) } },
 	{ "answer-slots-65535", AT_ANSWER, .why = NO_SENSE, .p = { A(ring_slots, 65535) } },
 	{ "answer-slot-size", AT_ANSWER, .why = NO_SENSE, .p = { A(slot_size, 1 << 30) } },
-	{ "answer-epoch", AT_ANSWER, .why = NO_SENSE, .p = { A(epoch, 77) } },
+	{ "answer-epoch", AT_ANSWER, .why = NO_SENSE, .p = { A(attempt, 77) } },
 	{ "answer-garbage", AT_ANSWER, .why = NO_SENSE, .p = { { 0, 16, ABSOLUTE, 0xa5 } } },
 	{ "answer-missing", AT_ANSWER, .why = NO_SENSE, .p = { { 0, 16, ABSOLUTE, 0 } } },
 	{ "refusal-garbage", AT_REFUSAL, .why = ODD_REFUSAL, .p = { { 0, 16, ABSOLUTE, 0xa5 } } },
@@ -47,8 +47,11 @@ const struct target_case target_table[] = {
 	{ "refusal-status-0", AT_REFUSAL, .why = ODD_REFUSAL, .p = { J(status, 0) } },
 	{ "refusal-status-9999", AT_REFUSAL, .why = ODD_REFUSAL, .p = { J(status, 9999) } },
 	{ "refusal-reserved", AT_REFUSAL, .why = ODD_REFUSAL, .p = { J(reserved, 1) } },
+	{ "refusal-retry", AT_REFUSAL, .why = ODD_REFUSAL, .p = { J(retry_ms, 1) } },
 	{ "refusal-empty", AT_REFUSAL, .p = { { 0, 16, ABSOLUTE, 0 } }, .also = RELENT },
 	{ "refusal-busy", AT_REFUSAL, .p = { J(status, RNBD_ST_BUSY) }, .also = RELENT },
+	{ "refusal-busy-retry", AT_REFUSAL,
+	  .p = { J(status, RNBD_ST_BUSY), J(retry_ms, AGAIN_MS) }, .also = RELENT },
 	{ "refusal-version", AT_REFUSAL, .why = "another protocol version",
 	  .p = { J(status, RNBD_ST_VERSION), J(version, 9) } },
 	{ "refusal-lawful", AT_REFUSAL, .why = "shutting down" },
@@ -64,11 +67,11 @@ const struct target_case target_table[] = {
 	{ "head-reserved", AT_LOGIN, LOGIN_REPLY, RESERVED, { H(reserved, 1) } },
 	{ "head-seq", AT_LOGIN, LOGIN_REPLY, SEQ, { H(seq, 1) } },
 	{ "head-seq-far", AT_REQUEST, REPLY, SEQ, { H(seq, -1) } },
-	{ "head-epoch", AT_LOGIN, LOGIN_REPLY, EPOCH, { H(epoch, 0) } },
+	{ "head-epoch", AT_LOGIN, LOGIN_REPLY, EPOCH, { H(attempt, 0) } },
 	{ "head-credits", AT_LOGIN, LOGIN_REPLY, CREDITS, { H(credits, 65535) } },
 	{ "head-count-0", AT_LOGIN, LOGIN_REPLY, COUNT, { H(nr_entries, 0) } },
 	{ "head-count-65535", AT_LOGIN, LOGIN_REPLY, SHORT, { H(nr_entries, 65535) } },
-	{ "head-cut", AT_LOGIN, LOGIN_REPLY, SHORT, .more = -106 },
+	{ "head-cut", AT_LOGIN, LOGIN_REPLY, SHORT, .more = -178 },
 	{ "head-empty", AT_LOGIN, CREDIT, SHORT, .more = -16 },
 	{ "frame-oversized", AT_LOGIN, LOGIN_REPLY, "", .more = OVERSIZED },
 	{ "immediate", AT_LOGIN, LOGIN_REPLY, KIND, .also = IMMEDIATE },
@@ -90,10 +93,13 @@ const struct target_case target_table[] = {
 	{ "login-status-20", AT_LOGIN, LOGIN_REPLY, STATUS, { G(status, 20) } },
 	{ "login-status-9999", AT_LOGIN, LOGIN_REPLY, STATUS, { G(status, 9999) } },
 	{ "login-refused-and-more", AT_LOGIN, LOGIN_REPLY, RESERVED, { G(status, RNBD_ST_LIMIT) } },
-	{ "login-reserved0", AT_LOGIN, LOGIN_REPLY, RESERVED, { G(reserved0, 1) } },
-	{ "login-reserved1", AT_LOGIN, LOGIN_REPLY, RESERVED, { G(reserved1[19], 1) } },
+	{ "login-reserved", AT_LOGIN, LOGIN_REPLY, RESERVED, { G(reserved, 1) } },
+	{ "login-retry", AT_LOGIN, LOGIN_REPLY, RESERVED, { G(retry_ms, 1) } },
+	{ "login-body-cut", AT_LOGIN, DENIAL, SHORT, { K(length, 96) }, .more = -8 },
+	{ "login-uuid-0", AT_LOGIN, LOGIN_REPLY, IDENTITY, { G(target_uuid, 0) } },
+	{ "login-join-reply", AT_LOGIN, JOINED, TYPE },
 	{ "login-queues-0", AT_LOGIN, LOGIN_REPLY, GEOMETRY, { G(nr_queues, 0) } },
-	{ "login-queues-64", AT_LOGIN, LOGIN_REPLY, GEOMETRY, { G(nr_queues, 64) } },
+	{ "login-queues-1025", AT_LOGIN, LOGIN_REPLY, GEOMETRY, { G(nr_queues, 1025) } },
 	{ "login-depth-0", AT_LOGIN, LOGIN_REPLY, GEOMETRY, { G(queue_depth, 0) } },
 	{ "login-depth-65535", AT_LOGIN, LOGIN_REPLY, GEOMETRY, { G(queue_depth, 65535) } },
 	{ "login-features", AT_LOGIN, LOGIN_REPLY, FLAGS, { G(features, INT64_MIN) } },
@@ -109,8 +115,12 @@ const struct target_case target_table[] = {
 	{ "login-segment-2g", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(segment_units, 1u << 31) } },
 	{ "login-segments-0", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(nr_segments, 0) } },
 	{ "login-segments-3", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(nr_segments, 3) } },
-	{ "login-segments-missing", AT_LOGIN, LOGIN_REPLY, COUNT, { H(nr_entries, 2) },
-	  .more = -16 },
+	{ "login-segment-order", AT_LOGIN, LOGIN_REPLY, COUNT, { S(0, slot, 1) } },
+	{ "login-segment-twice", AT_LOGIN, LOGIN_REPLY, COUNT, { S(1, slot, 0) } },
+	{ "login-segment-far", AT_LOGIN, LOGIN_REPLY, COUNT, { S(0, slot, -1) } },
+	{ "login-segment-generation", AT_LOGIN, LOGIN_REPLY, LIMITS, { S(0, generation, 0) } },
+	{ "login-segment-more", AT_LOGIN, LOGIN_REPLY, TYPE,
+	  { G(pool_units, SEGMENT_UNITS), G(nr_segments, 1) } },
 	{ "login-segment-units", AT_LOGIN, LOGIN_REPLY, LIMITS, { S(0, units, 255) } },
 	{ "login-segment-empty", AT_LOGIN, LOGIN_REPLY, LIMITS, { S(1, units, 0) } },
 	{ "login-segment-wraps", AT_LOGIN, LOGIN_REPLY, LIMITS, { S(1, addr, -4096) } },
@@ -228,7 +238,9 @@ const struct target_case target_table[] = {
 	{ "challenge-list-unknown", AT_LIST, CHALLENGE, ASKED },
 	{ "challenge-twice", AT_LOGIN, CHALLENGE, TYPE, .also = TWICE, .secret = true },
 	{ "challenge-eager", AT_LOGIN, CHALLENGE, "", .also = EAGER, .secret = true },
-	{ "challenge-reserved", AT_LOGIN, CHALLENGE, RESERVED, { C(reserved[31], 1) },
+	{ "challenge-body-unknown", AT_LOGIN, CHALLENGE, RESERVED,
+	  { K(length, 8 + 48 + 8), { 24 + 48, 1, ABSOLUTE, 1 } }, .more = 8, .secret = true },
+	{ "challenge-uuid-0", AT_LOGIN, CHALLENGE, IDENTITY, { { 24 + 32, 16, ABSOLUTE, 0 } },
 	  .secret = true },
 	{ "challenge-short", AT_LOGIN, CHALLENGE, SHORT, .more = -1, .secret = true },
 	{ "challenge-long", AT_LOGIN, CHALLENGE, LONG, .more = 1, .secret = true },
@@ -247,6 +259,10 @@ const struct target_case target_table[] = {
 	{ "proof-twice", AT_PROVEN, PROOF, TYPE, .secret = true },
 	{ "proven-challenge", AT_PROVEN, CHALLENGE, TYPE, .secret = true },
 	{ "proven-status", AT_PROVEN, LOGIN_REPLY, STATUS, { G(status, 9999) }, .secret = true },
+	{ "proven-uuid-of-another", AT_PROVEN, LOGIN_REPLY, IDENTITY, { G(target_uuid[0], 9) },
+	  .secret = true },
+	{ "proven-join-key", AT_PROVEN, LOGIN_REPLY, RESERVED, { G(join_key[0], 1) },
+	  .secret = true },
 	{ "proven-live-proof", AT_LIVE, PROOF, TYPE, .secret = true },
 	/* a disk that is there */
 	{ "live-hang-up", AT_LIVE, .why = CLOSED, .also = HANG_UP },
@@ -322,14 +338,12 @@ const struct target_case target_table[] = {
 	{ "list-login-reply", AT_LIST, LOGIN_REPLY, TYPE },
 	{ "list-control", AT_LIST, NEW_CAPACITY, TYPE },
 	{ "list-endless", AT_LIST, DISCOVER_REPLY, COUNT, .also = ENDLESS },
-	{ "list-without-head", AT_LIST, DISCOVER_REPLY, COUNT, { H(nr_entries, 0) } },
+	{ "list-count-0", AT_LIST, DISCOVER_REPLY, COUNT, { H(nr_entries, 0) } },
 	{ "list-short", AT_LIST, DISCOVER_REPLY, SHORT, .more = -1 },
 	{ "list-status", AT_LIST, DISCOVER_REPLY, STATUS, { D(status, 99) } },
-	{ "list-refused-and-more", AT_LIST, DISCOVER_REPLY, COUNT, { D(status, RNBD_ST_LIMIT) } },
-	{ "list-flags", AT_LIST, DISCOVER_REPLY, FLAGS, { D(flags, 2) } },
-	{ "list-reserved", AT_LIST, DISCOVER_REPLY, RESERVED, { D(reserved, 1) } },
-	{ "list-more-of-nothing", AT_LIST, DISCOVER_REPLY, COUNT,
-	  { D(flags, RNBD_DISCOVER_MORE), H(nr_entries, 1) }, .more = -112 },
+	{ "list-retry", AT_LIST, DISCOVER_REPLY, RESERVED, { D(retry_ms, 1) } },
+	{ "list-reserved", AT_LIST, DISCOVER_REPLY, RESERVED, { D(reserved[1], 1) } },
+	{ "list-segment", AT_LIST, LOGIN_REPLY, TYPE },
 	{ "list-name-open", AT_LIST, DISCOVER_REPLY, NAME, { N(name, 'x') } },
 	{ "list-name-escape", AT_LIST, DISCOVER_REPLY, NAME, { N(name[0], 27) } },
 	{ "list-name-empty", AT_LIST, DISCOVER_REPLY, NAME, { N(name, 0) } },

@@ -188,7 +188,7 @@ static void test_attach_round_trip(void **state)
 	u16 type;
 
 	(void)state;
-	message_init(&msg, RNBD_FRAME_CONTROL, RNBD_CTL_CAPACITY, 0);
+	message_init(&msg, RNBD_FRAME_CONTROL, 6, 0);
 	for (type = RNBD_CTL_ATTACH; type <= RNBD_CTL_CAPACITY; type++) {
 		const struct rnbd_ctl_entry sent = {
 			.type = type, .mandatory = true, .id = type,

@@ -5,7 +5,7 @@
 #include "fixture.h"
 
 static const struct rnbd_conn_req conn = {
-	.queue = 63, .ring_slots = 128, .slot_size = 4096, .epoch = 5,
+	.conn = 1023, .path = 15, .ring_slots = 128, .slot_size = 4096, .epoch = 5, .attempt = 7,
 	.host_id = { [15] = 1 }, .session_id = { 0x80 },
 };
 
@@ -19,10 +19,13 @@ static enum rnbd_proto_err try_private(const void *wire, u32 size, u32 len,
 	u8 *buf = calloc(1, len ? len : 1);
 	enum rnbd_proto_err fault;
 	struct rnbd_conn_req out, untouched;
-	u16 slots = 0xa5a5, version = 0xa5a5, status = 0xa5a5;
+	u16 slots = 0xa5a5;
+	struct rnbd_refusal rej, rej_untouched;
 
 	memset(&untouched, 0xa5, sizeof(untouched));
+	memset(&rej_untouched, 0xa5, sizeof(rej_untouched));
 	out = untouched;
+	rej = rej_untouched;
 	assert_non_null(buf);
 	memcpy(buf, wire, min(size, len));
 	if (patch)
@@ -34,9 +37,9 @@ static enum rnbd_proto_err try_private(const void *wire, u32 size, u32 len,
 		if (fault)
 			assert_memory_equal(&out, &untouched, sizeof(out));
 	} else if (((const u8 *)wire)[6] == 0x22) {
-		fault = rnbd_decode_cm_rej(buf, len, &version, &status);
+		fault = rnbd_decode_cm_rej(buf, len, &rej);
 		assert_int_equal(fault != RNBD_PERR_NONE,
-				 version == 0xa5a5 && status == 0xa5a5);
+				 !memcmp(&rej, &rej_untouched, sizeof(rej)));
 	} else {
 		fault = rnbd_decode_cm_rep(buf, len, &conn, &slots);
 		assert_int_equal(fault != RNBD_PERR_NONE, slots == 0xa5a5);
@@ -84,17 +87,24 @@ static void test_cm_req(void **state)
 		PATCH(rnbd_cm_req, version, 0, VERSION),
 		PATCH(rnbd_cm_req, version, 2, VERSION),
 		PATCH(rnbd_cm_req, version, 0x0101, VERSION),
-		PATCH(rnbd_cm_req, queue, 0, NONE),
-		PATCH(rnbd_cm_req, queue, 64, GEOMETRY),
-		PATCH(rnbd_cm_req, queue, 0xffff, GEOMETRY),
+		PATCH(rnbd_cm_req, conn, 1, NONE),
+		PATCH(rnbd_cm_req, conn, 1024, GEOMETRY),
+		PATCH(rnbd_cm_req, conn, 0xffff, GEOMETRY),
+		/* connection 0 has the number of the epoch, and no other has it */
+		PATCH(rnbd_cm_req, conn, 0, EPOCH),
+		PATCH(rnbd_cm_req, attempt, 0, EPOCH),
+		PATCH(rnbd_cm_req, attempt, 5, EPOCH),
+		PATCH(rnbd_cm_req, attempt, 6, NONE),
+		PATCH(rnbd_cm_req, attempt, 0xffffffff, NONE),
 		PATCH(rnbd_cm_req, ring_slots, 0, GEOMETRY),
 		PATCH(rnbd_cm_req, ring_slots, 3, GEOMETRY),
 		PATCH(rnbd_cm_req, ring_slots, 4, NONE),
 		PATCH(rnbd_cm_req, ring_slots, 1024, NONE),
 		PATCH(rnbd_cm_req, ring_slots, 1025, GEOMETRY),
 		PATCH(rnbd_cm_req, ring_slots, 0xffff, GEOMETRY),
-		PATCH(rnbd_cm_req, reserved0, 1, RESERVED),
-		PATCH(rnbd_cm_req, reserved1, 1u << 31, RESERVED),
+		PATCH(rnbd_cm_req, path, 0, NONE),
+		PATCH(rnbd_cm_req, path, 16, GEOMETRY),
+		PATCH(rnbd_cm_req, path, 0xffff, GEOMETRY),
 		PATCH(rnbd_cm_req, slot_size, 0, GEOMETRY),
 		PATCH(rnbd_cm_req, slot_size, 960, GEOMETRY),
 		PATCH(rnbd_cm_req, slot_size, 1024, NONE),
@@ -105,7 +115,8 @@ static void test_cm_req(void **state)
 		PATCH(rnbd_cm_req, slot_size, 0xffffffc0, GEOMETRY),
 		PATCH(rnbd_cm_req, epoch, 0, EPOCH),
 		PATCH(rnbd_cm_req, epoch, 1, NONE),
-		PATCH(rnbd_cm_req, epoch, 0xffffffff, NONE),
+		PATCH(rnbd_cm_req, epoch, 7, EPOCH),
+		PATCH(rnbd_cm_req, epoch, 0xffffffff, EPOCH),
 		{ 24 + 15, 1, 0, RNBD_PERR_IDENTITY },
 		{ 40, 1, 0, RNBD_PERR_IDENTITY },
 	};
@@ -117,7 +128,9 @@ static void test_cm_req(void **state)
 	rnbd_encode_cm_req(&wire, &conn);
 	assert_fault(rnbd_decode_cm_req(&wire, sizeof(wire), &out),
 		     RNBD_PERR_NONE);
-	assert_int_equal(out.queue, 63);
+	assert_int_equal(out.conn, 1023);
+	assert_int_equal(out.path, 15);
+	assert_int_equal(out.attempt, 7);
 	assert_int_equal(out.ring_slots, 128);
 	assert_int_equal(out.slot_size, 4096);
 	assert_int_equal(out.epoch, 5);
@@ -140,16 +153,16 @@ static void test_cm_rep(void **state)
 		PATCH(rnbd_cm_rep, ring_slots, 1025, GEOMETRY),
 		PATCH(rnbd_cm_rep, slot_size, 8192, GEOMETRY),
 		PATCH(rnbd_cm_rep, slot_size, 0, GEOMETRY),
-		PATCH(rnbd_cm_rep, epoch, 4, EPOCH),
-		PATCH(rnbd_cm_rep, epoch, 6, EPOCH),
-		PATCH(rnbd_cm_rep, epoch, 0, EPOCH),
+		PATCH(rnbd_cm_rep, attempt, 5, EPOCH),
+		PATCH(rnbd_cm_rep, attempt, 8, EPOCH),
+		PATCH(rnbd_cm_rep, attempt, 0, EPOCH),
 	};
 	struct rnbd_cm_rep wire;
 	u16 slots = 0;
 
 	(void)state;
 	memset(&wire, 0xee, sizeof(wire));
-	rnbd_encode_cm_rep(&wire, 128, 4096, 5);
+	rnbd_encode_cm_rep(&wire, 128, 4096, 7);
 	assert_fault(rnbd_decode_cm_rep(&wire, sizeof(wire), &conn, &slots),
 		     RNBD_PERR_NONE);
 	assert_int_equal(slots, 128);
@@ -173,19 +186,28 @@ static void test_cm_rej(void **state)
 		PATCH(rnbd_cm_rej, status, 45, NONE),
 		PATCH(rnbd_cm_rej, status, 51, STATUS),
 		PATCH(rnbd_cm_rej, status, 0xffff, STATUS),
-		{ 8, 1, 1, RNBD_PERR_RESERVED },
+		PATCH(rnbd_cm_rej, retry_ms, 1, RESERVED),
+		PATCH(rnbd_cm_rej, retry_ms, 1u << 31, RESERVED),
+		{ 12, 1, 1, RNBD_PERR_RESERVED },
 		{ 15, 1, 0x80, RNBD_PERR_RESERVED },
 	};
+	struct rnbd_refusal info = { .status = RNBD_ST_BUSY, .retry_ms = 0x01020304 };
 	struct rnbd_cm_rej wire;
-	u16 version = 0, status = 0;
 
 	(void)state;
 	memset(&wire, 0xee, sizeof(wire));
-	rnbd_encode_cm_rej(&wire, RNBD_ST_HOST_DENIED);
-	assert_fault(rnbd_decode_cm_rej(&wire, sizeof(wire), &version, &status),
-		     RNBD_PERR_NONE);
-	assert_int_equal(version, RNBD_VERSION);
-	assert_int_equal(status, RNBD_ST_HOST_DENIED);
+	rnbd_encode_cm_rej(&wire, &info);
+	info = (struct rnbd_refusal) { };
+	assert_fault(rnbd_decode_cm_rej(&wire, sizeof(wire), &info), RNBD_PERR_NONE);
+	assert_int_equal(info.status, RNBD_ST_BUSY);
+	assert_int_equal(info.retry_ms, 0x01020304);
+	info = (struct rnbd_refusal) { .status = RNBD_ST_HOST_DENIED };
+	memset(&wire, 0xee, sizeof(wire));
+	rnbd_encode_cm_rej(&wire, &info);
+	assert_fault(rnbd_decode_cm_rej(&wire, sizeof(wire), &info), RNBD_PERR_NONE);
+	assert_int_equal(info.version, RNBD_VERSION);
+	assert_int_equal(info.status, RNBD_ST_HOST_DENIED);
+	assert_int_equal(info.retry_ms, 0);
 	try_private_patches(&wire, sizeof(wire), patches, ARRAY_SIZE(patches));
 }
 
@@ -193,22 +215,22 @@ static void test_cm_rej(void **state)
 static void test_cm_rej_empty(void **state)
 {
 	static const u32 lens[] = { 0, 1, 15, 16, 17, 148 };
-	u16 version, status;
+	struct rnbd_refusal info;
 	u8 buf[148];
 	u32 i, at;
 
 	(void)state;
 	memset(buf, 0, sizeof(buf));
 	for (i = 0; i < ARRAY_SIZE(lens); i++) {
-		version = 0xa5a5;
-		status = 0xa5a5;
-		assert_fault(rnbd_decode_cm_rej(i ? buf : NULL, lens[i], &version, &status),
+		memset(&info, 0xa5, sizeof(info));
+		assert_fault(rnbd_decode_cm_rej(i ? buf : NULL, lens[i], &info),
 			     RNBD_PERR_NONE);
-		assert_int_equal(version, 0);
-		assert_int_equal(status, RNBD_ST_BUSY);
+		assert_int_equal(info.version, 0);
+		assert_int_equal(info.status, RNBD_ST_BUSY);
+		assert_int_equal(info.retry_ms, 0);
 		for (at = 0; at < lens[i]; at++) {
 			buf[at] = 1;
-			assert_fault(rnbd_decode_cm_rej(buf, lens[i], &version, &status),
+			assert_fault(rnbd_decode_cm_rej(buf, lens[i], &info),
 				     lens[i] < sizeof(struct rnbd_cm_rej) ? RNBD_PERR_SHORT :
 									    RNBD_PERR_MAGIC);
 			buf[at] = 0;

@@ -44,6 +44,9 @@ void message_init(struct message *msg, u8 type, u16 nr_entries, u32 bytes);
 enum rnbd_proto_err message_decode_to(const struct message *msg, struct rnbd_frame *frame);
 enum rnbd_proto_err message_decode(struct message *msg);
 
+/* An entry with a copy of @body that ends with its memory; valid until the next call. */
+const struct rnbd_ctl_entry *entry_of(u16 type, const void *body, u32 bytes);
+
 /* The login that the tests of logins and of their replies send. */
 extern const struct rnbd_login_info asked;
 

@@ -133,28 +133,28 @@ static void test_reply_inline(void **state)
 static void test_query(void **state)
 {
 	static const struct patch questions[] = {
-		PATCH(rnbd_query, tag, 31, NONE),
-		PATCH(rnbd_query, tag, 32, TAG),
-		PATCH(rnbd_query, tag, 0xffff, TAG),
-		PATCH(rnbd_query, state, RNBD_QUERY_EXECUTING, STATUS),
-		PATCH(rnbd_query, state, RNBD_QUERY_UNKNOWN, STATUS),
-		PATCH(rnbd_query, state, 3, STATUS),
-		PATCH(rnbd_query, state, 0xff, STATUS),
+		PATCH(rnbd_ctl_query, tag, 31, NONE),
+		PATCH(rnbd_ctl_query, tag, 32, TAG),
+		PATCH(rnbd_ctl_query, tag, 0xffff, TAG),
+		PATCH(rnbd_ctl_query, state, RNBD_QUERY_EXECUTING, STATUS),
+		PATCH(rnbd_ctl_query, state, RNBD_QUERY_UNKNOWN, STATUS),
+		PATCH(rnbd_ctl_query, state, 3, STATUS),
+		PATCH(rnbd_ctl_query, state, 0xff, STATUS),
 		{ 3, 1, 1, RNBD_PERR_RESERVED },
-		{ 15, 1, 0x80, RNBD_PERR_RESERVED },
+		{ 7, 1, 0x80, RNBD_PERR_RESERVED },
 	};
 	static const struct patch answers[] = {
-		PATCH(rnbd_query, tag, 31, NONE),
-		PATCH(rnbd_query, tag, 32, TAG),
-		PATCH(rnbd_query, state, RNBD_QUERY_ASK, STATUS),
-		PATCH(rnbd_query, state, RNBD_QUERY_UNKNOWN, NONE),
-		PATCH(rnbd_query, state, 3, STATUS),
-		PATCH(rnbd_query, state, 0xff, STATUS),
+		PATCH(rnbd_ctl_query, tag, 31, NONE),
+		PATCH(rnbd_ctl_query, tag, 32, TAG),
+		PATCH(rnbd_ctl_query, state, 0, STATUS),
+		PATCH(rnbd_ctl_query, state, RNBD_QUERY_UNKNOWN, NONE),
+		PATCH(rnbd_ctl_query, state, 3, STATUS),
+		PATCH(rnbd_ctl_query, state, 0xff, STATUS),
 		{ 3, 1, 0x80, RNBD_PERR_RESERVED },
-		{ 15, 1, 1, RNBD_PERR_RESERVED },
+		{ 7, 1, 1, RNBD_PERR_RESERVED },
 	};
 	struct rnbd_query_info query = { .tag = 7 }, out, untouched;
-	struct message msg;
+	u8 body[8];
 	u32 i, way;
 
 	(void)state;
@@ -162,32 +162,33 @@ static void test_query(void **state)
 	for (way = 0; way < 2; way++) {
 		const struct patch *patches = way ? answers : questions;
 		u32 nr = way ? ARRAY_SIZE(answers) : ARRAY_SIZE(questions);
+		u16 type = way ? RNBD_CTL_QUERY_REPLY : RNBD_CTL_QUERY;
+		u16 other = way ? RNBD_CTL_QUERY : RNBD_CTL_QUERY_REPLY;
 
-		query.state = way ? RNBD_QUERY_EXECUTING : RNBD_QUERY_ASK;
-		message_init(&msg, RNBD_FRAME_QUERY, 1, 16);
-		rnbd_encode_query((void *)(msg.buf + 16), &query);
-		assert_fault(message_decode(&msg), RNBD_PERR_NONE);
-		assert_fault(rnbd_decode_query(&msg.frame, 32, way, &out), RNBD_PERR_NONE);
+		query.state = way ? RNBD_QUERY_EXECUTING : 0;
+		memset(body, 0xee, sizeof(body));
+		rnbd_encode_query((void *)body, &query);
+		assert_fault(rnbd_decode_query(entry_of(type, body, 8), 32, &out),
+			     RNBD_PERR_NONE);
 		assert_int_equal(out.tag, 7);
 		assert_int_equal(out.state, query.state);
-		/* what one end asks, the other one does not take for an answer */
-		assert_fault(rnbd_decode_query(&msg.frame, 32, !way, &out), RNBD_PERR_STATUS);
+		/* a query is no answer, nor the other way round */
+		assert_fault(rnbd_decode_query(entry_of(other, body, 8), 32, &out),
+			     RNBD_PERR_STATUS);
+		assert_fault(rnbd_decode_query(entry_of(type, body, 7), 32, &out),
+			     RNBD_PERR_SHORT);
 		for (i = 0; i < nr; i++) {
 			enum rnbd_proto_err fault;
 
-			rnbd_encode_query((void *)(msg.buf + 16), &query);
-			unit_put(msg.buf + 16 + patches[i].offset, patches[i].bytes,
-				 patches[i].value);
+			rnbd_encode_query((void *)body, &query);
+			unit_put(body + patches[i].offset, patches[i].bytes, patches[i].value);
 			out = untouched;
-			fault = rnbd_decode_query(&msg.frame, 32, way, &out);
+			fault = rnbd_decode_query(entry_of(type, body, 8), 32, &out);
 			assert_fault(fault, patches[i].want);
 			if (fault)
 				assert_memory_equal(&out, &untouched, sizeof(out));
 		}
 	}
-	message_init(&msg, RNBD_FRAME_REPLY, 1, 16);
-	assert_fault(message_decode(&msg), RNBD_PERR_NONE);
-	assert_fault(rnbd_decode_query(&msg.frame, 32, true, &out), RNBD_PERR_TYPE);
 }
 
 int codec_io_reply_tests(void)

@@ -14,47 +14,44 @@ const struct rnbd_login_info asked = {
 static void test_login(void **state)
 {
 	static const struct patch patches[] = {
-		PATCH(rnbd_login, features, ~0ull, NONE),
-		PATCH(rnbd_login, pool_bytes, 0, LIMITS),
-		PATCH(rnbd_login, pool_bytes, 4095, LIMITS),
-		PATCH(rnbd_login, pool_bytes, 4096, NONE),
-		PATCH(rnbd_login, pool_bytes, ~0ull, NONE),
-		PATCH(rnbd_login, max_io, 0, LIMITS),
-		PATCH(rnbd_login, max_io, 512, LIMITS),
-		PATCH(rnbd_login, max_io, 4096, NONE),
-		PATCH(rnbd_login, max_io, 4608, LIMITS),
-		PATCH(rnbd_login, max_io, 16u << 20, NONE),
-		PATCH(rnbd_login, max_io, (16u << 20) + 4096, LIMITS),
-		PATCH(rnbd_login, max_io, 0xfffff000, LIMITS),
-		PATCH(rnbd_login, nr_queues, 0, GEOMETRY),
-		PATCH(rnbd_login, nr_queues, 1, NONE),
-		PATCH(rnbd_login, nr_queues, 64, NONE),
-		PATCH(rnbd_login, nr_queues, 65, GEOMETRY),
-		PATCH(rnbd_login, nr_queues, 0xffff, GEOMETRY),
-		PATCH(rnbd_login, queue_depth, 0, GEOMETRY),
-		PATCH(rnbd_login, queue_depth, 1024, NONE),
-		PATCH(rnbd_login, queue_depth, 1025, GEOMETRY),
-		/* who asks for a list asks for nothing else */
-		PATCH(rnbd_login, flags, 1, RESERVED),
-		PATCH(rnbd_login, flags, 2, FLAGS),
-		PATCH(rnbd_login, flags, 3, FLAGS),
-		PATCH(rnbd_login, flags, 1u << 31, FLAGS),
-		PATCH(rnbd_login, keepalive_ms, 99, LIMITS),
-		PATCH(rnbd_login, keepalive_ms, 100, NONE),
-		PATCH(rnbd_login, keepalive_ms, 60000, NONE),
-		PATCH(rnbd_login, keepalive_ms, 60001, LIMITS),
-		PATCH(rnbd_login, inline_read, 0, NONE),
-		PATCH(rnbd_login, inline_read, 0xffffffff, NONE),
-		PATCH(rnbd_login, inline_write, 0, NONE),
-		PATCH(rnbd_login, inline_write, 0xffffffff, NONE),
+		PATCH(rnbd_ctl_login, features, ~0ull, NONE),
+		PATCH(rnbd_ctl_login, pool_bytes, 0, LIMITS),
+		PATCH(rnbd_ctl_login, pool_bytes, 4095, LIMITS),
+		PATCH(rnbd_ctl_login, pool_bytes, 4096, NONE),
+		PATCH(rnbd_ctl_login, pool_bytes, ~0ull, NONE),
+		PATCH(rnbd_ctl_login, max_io, 0, LIMITS),
+		PATCH(rnbd_ctl_login, max_io, 512, LIMITS),
+		PATCH(rnbd_ctl_login, max_io, 4096, NONE),
+		PATCH(rnbd_ctl_login, max_io, 4608, LIMITS),
+		PATCH(rnbd_ctl_login, max_io, 16u << 20, NONE),
+		PATCH(rnbd_ctl_login, max_io, (16u << 20) + 4096, LIMITS),
+		PATCH(rnbd_ctl_login, max_io, 0xfffff000, LIMITS),
+		PATCH(rnbd_ctl_login, nr_queues, 0, GEOMETRY),
+		PATCH(rnbd_ctl_login, nr_queues, 1, NONE),
+		PATCH(rnbd_ctl_login, nr_queues, 1024, NONE),
+		PATCH(rnbd_ctl_login, nr_queues, 1025, GEOMETRY),
+		PATCH(rnbd_ctl_login, nr_queues, 0xffff, GEOMETRY),
+		PATCH(rnbd_ctl_login, queue_depth, 0, GEOMETRY),
+		PATCH(rnbd_ctl_login, queue_depth, 4096, NONE),
+		PATCH(rnbd_ctl_login, queue_depth, 4097, GEOMETRY),
+		PATCH(rnbd_ctl_login, flags, 1, FLAGS),
+		PATCH(rnbd_ctl_login, flags, 1u << 31, FLAGS),
+		PATCH(rnbd_ctl_login, keepalive_ms, 99, LIMITS),
+		PATCH(rnbd_ctl_login, keepalive_ms, 100, NONE),
+		PATCH(rnbd_ctl_login, keepalive_ms, 60000, NONE),
+		PATCH(rnbd_ctl_login, keepalive_ms, 60001, LIMITS),
+		PATCH(rnbd_ctl_login, inline_read, 0, NONE),
+		PATCH(rnbd_ctl_login, inline_read, 0xffffffff, NONE),
+		PATCH(rnbd_ctl_login, inline_write, 0, NONE),
+		PATCH(rnbd_ctl_login, inline_write, 0xffffffff, NONE),
 		/* wishes without the feature */
-		PATCH(rnbd_login, features, 0xe, RESERVED),
-		PATCH(rnbd_login, fence_generation, 0xffffffff, NONE),
+		PATCH(rnbd_ctl_login, features, 0xe, RESERVED),
+		PATCH(rnbd_ctl_login, fence_generation, 0xffffffff, NONE),
 		{ 60, 1, 1, RNBD_PERR_RESERVED },
 		{ 63, 1, 0x80, RNBD_PERR_RESERVED },
 	};
 	struct rnbd_login_info out, untouched;
-	struct message msg;
+	u8 body[64];
 	u32 i;
 
 	(void)state;
@@ -62,17 +59,14 @@ static void test_login(void **state)
 	for (i = 0; i <= ARRAY_SIZE(patches); i++) {
 		enum rnbd_proto_err fault, want = RNBD_PERR_NONE;
 
-		message_init(&msg, RNBD_FRAME_LOGIN, 1, 64);
-		memset(msg.buf + 16, 0xee, 64);
-		rnbd_encode_login((void *)(msg.buf + 16), &asked);
-		assert_fault(message_decode(&msg), RNBD_PERR_NONE);
+		memset(body, 0xee, 64);
+		rnbd_encode_login((void *)body, &asked);
 		if (i < ARRAY_SIZE(patches)) {
-			unit_put(msg.buf + 16 + patches[i].offset,
-				 patches[i].bytes, patches[i].value);
+			unit_put(body + patches[i].offset, patches[i].bytes, patches[i].value);
 			want = patches[i].want;
 		}
 		out = untouched;
-		fault = rnbd_decode_login(&msg.frame, &out);
+		fault = rnbd_decode_login(entry_of(RNBD_CTL_LOGIN, body, 64), &out);
 		if (fault != want)
 			print_message("patch %u\n", i);
 		assert_fault(fault, want);
@@ -85,87 +79,96 @@ static void test_login(void **state)
 	assert_int_equal(out.max_io, 1u << 20);
 	assert_int_equal(out.nr_queues, 4);
 	assert_int_equal(out.queue_depth, 128);
-	assert_int_equal(out.flags, 0);
 	assert_int_equal(out.keepalive_ms, 2000);
 	assert_int_equal(out.inline_read, 4096);
 	assert_int_equal(out.inline_write, 512);
 
-	/* frames that nobody checked */
-	msg.frame.bytes = 63;
-	assert_fault(rnbd_decode_login(&msg.frame, &out), RNBD_PERR_SHORT);
-	msg.frame.nr_entries = 2;
-	assert_fault(rnbd_decode_login(&msg.frame, &out), RNBD_PERR_COUNT);
-	msg.frame.type = RNBD_FRAME_REQUEST;
-	assert_fault(rnbd_decode_login(&msg.frame, &out), RNBD_PERR_TYPE);
-}
-
-/* A login that asks for a list is zero but for its flags, byte for byte. */
-static void test_login_discover(void **state)
-{
-	const struct rnbd_login_info list = { .flags = RNBD_LOGIN_DISCOVER };
-	struct rnbd_login_info out, untouched;
-	struct message msg;
-	u32 i;
-
-	(void)state;
-	memset(&untouched, 0xa5, sizeof(untouched));
-	message_init(&msg, RNBD_FRAME_LOGIN, 1, 64);
-	memset(msg.buf + 16, 0xee, 64);
-	rnbd_encode_login((void *)(msg.buf + 16), &list);
-	assert_fault(message_decode(&msg), RNBD_PERR_NONE);
-	out = untouched;
-	assert_fault(rnbd_decode_login(&msg.frame, &out), RNBD_PERR_NONE);
-	assert_memory_equal(&out, &list, sizeof(out));
-
-	for (i = 0; i < 64; i++) {
-		bool in_flags = i >= 40 && i < 44;
-
-		msg.buf[16 + i] ^= 0x80;
-		out = untouched;
-		assert_fault(rnbd_decode_login(&msg.frame, &out),
-			     in_flags ? RNBD_PERR_FLAGS : RNBD_PERR_RESERVED);
-		assert_memory_equal(&out, &untouched, sizeof(out));
-		msg.buf[16 + i] ^= 0x80;
-	}
+	assert_fault(rnbd_decode_login(entry_of(RNBD_CTL_LOGIN, body, 56), &out),
+		     RNBD_PERR_SHORT);
 }
 
 static void test_challenge(void **state)
 {
-	u8 nonce[32], out[32];
-	struct message msg;
+	u8 nonce[32], uuid[16] = { [15] = 1 }, out[32], uuid_out[16], body[56];
 	u32 i;
 
 	(void)state;
 	for (i = 0; i < 32; i++)
 		nonce[i] = 0x80 + i;
-	message_init(&msg, RNBD_FRAME_CHALLENGE, 1, 64);
-	rnbd_encode_challenge((void *)(msg.buf + 16), nonce);
-	assert_fault(message_decode(&msg), RNBD_PERR_NONE);
-	assert_fault(rnbd_decode_challenge(&msg.frame, out), RNBD_PERR_NONE);
+	memset(body, 0, sizeof(body));
+	rnbd_encode_challenge((void *)body, nonce, uuid);
+	assert_fault(rnbd_decode_challenge(entry_of(RNBD_CTL_CHALLENGE, body, 56), out, uuid_out),
+		     RNBD_PERR_NONE);
 	assert_memory_equal(out, nonce, 32);
+	assert_memory_equal(uuid_out, uuid, 16);
 
 	memset(out, 0xa5, sizeof(out));
-	for (i = 32; i < 64; i++) {
-		msg.buf[16 + i] = 1;
-		assert_fault(rnbd_decode_challenge(&msg.frame, out), RNBD_PERR_RESERVED);
-		msg.buf[16 + i] = 0;
-	}
-	/* frames that nobody checked */
-	msg.frame.nr_entries = 2;
-	assert_fault(rnbd_decode_challenge(&msg.frame, out), RNBD_PERR_COUNT);
-	msg.frame.nr_entries = 1;
-	msg.frame.bytes = 63;
-	assert_fault(rnbd_decode_challenge(&msg.frame, out), RNBD_PERR_SHORT);
-	msg.frame.type = RNBD_FRAME_PROOF;
-	assert_fault(rnbd_decode_challenge(&msg.frame, out), RNBD_PERR_TYPE);
+	memset(uuid_out, 0xa5, sizeof(uuid_out));
+	body[55] = 1;
+	assert_fault(rnbd_decode_challenge(entry_of(RNBD_CTL_CHALLENGE, body, 56), out, uuid_out),
+		     RNBD_PERR_RESERVED);
+	assert_fault(rnbd_decode_challenge(entry_of(RNBD_CTL_CHALLENGE, body, 40), out, uuid_out),
+		     RNBD_PERR_SHORT);
+	body[47] = 0;
+	assert_fault(rnbd_decode_challenge(entry_of(RNBD_CTL_CHALLENGE, body, 48), out, uuid_out),
+		     RNBD_PERR_IDENTITY);
 	for (i = 0; i < 32; i++)
 		assert_int_equal(out[i], 0xa5);
+	for (i = 0; i < 16; i++)
+		assert_int_equal(uuid_out[i], 0xa5);
+}
+
+static void test_join_reply(void **state)
+{
+	static const struct patch patches[] = {
+		PATCH(rnbd_ctl_join_reply, status, 13, STATUS),
+		PATCH(rnbd_ctl_join_reply, status, 51, STATUS),
+		PATCH(rnbd_ctl_join_reply, status, RNBD_ST_AUTH, RESERVED),
+		PATCH(rnbd_ctl_join_reply, retry_ms, 1, RESERVED),
+		{ 2, 1, 1, RNBD_PERR_RESERVED },
+		{ 3, 1, 0x80, RNBD_PERR_RESERVED },
+	};
+	struct rnbd_join_info info = { .mac = { [31] = 7 } }, out, untouched;
+	u8 body[40];
+	u32 i;
+
+	(void)state;
+	memset(&untouched, 0xa5, sizeof(untouched));
+	for (i = 0; i <= ARRAY_SIZE(patches); i++) {
+		enum rnbd_proto_err fault, want = RNBD_PERR_NONE;
+
+		memset(body, 0xee, sizeof(body));
+		rnbd_encode_join_reply((void *)body, &info);
+		if (i < ARRAY_SIZE(patches)) {
+			unit_put(body + patches[i].offset, patches[i].bytes, patches[i].value);
+			want = patches[i].want;
+		}
+		out = untouched;
+		fault = rnbd_decode_join_reply(entry_of(RNBD_CTL_JOIN_REPLY, body, 40), &out);
+		assert_fault(fault, want);
+		if (fault)
+			assert_memory_equal(&out, &untouched, sizeof(out));
+	}
+	assert_int_equal(out.status, RNBD_ST_OK);
+	assert_memory_equal(out.mac, info.mac, 32);
+	assert_fault(rnbd_decode_join_reply(entry_of(RNBD_CTL_JOIN_REPLY, body, 32), &out),
+		     RNBD_PERR_SHORT);
+
+	/* a refusal has no proof, and perhaps a time */
+	info.status = RNBD_ST_LIMIT;
+	info.retry_ms = 77;
+	rnbd_encode_join_reply((void *)body, &info);
+	assert_fault(rnbd_decode_join_reply(entry_of(RNBD_CTL_JOIN_REPLY, body, 40), &out),
+		     RNBD_PERR_NONE);
+	assert_int_equal(out.status, RNBD_ST_LIMIT);
+	assert_int_equal(out.retry_ms, 77);
+	for (i = 0; i < 32; i++)
+		assert_int_equal(out.mac[i], 0);
 }
 
 static void test_proof(void **state)
 {
-	u8 nonce[32], mac[32], nonce_out[32], mac_out[32];
-	struct message msg;
+	u8 nonce[32], mac[32], nonce_out[32], mac_out[32], body[64];
 	u32 i;
 
 	(void)state;
@@ -173,36 +176,31 @@ static void test_proof(void **state)
 		nonce[i] = 0x80 + i;
 		mac[i] = 0x40 + i;
 	}
-	message_init(&msg, RNBD_FRAME_PROOF, 1, 64);
-	rnbd_encode_proof((void *)(msg.buf + 16), nonce, mac);
-	assert_fault(message_decode(&msg), RNBD_PERR_NONE);
-	assert_fault(rnbd_decode_proof(&msg.frame, nonce_out, mac_out), RNBD_PERR_NONE);
+	rnbd_encode_proof((void *)body, nonce, mac);
+	assert_fault(rnbd_decode_proof(entry_of(RNBD_CTL_PROOF, body, 64), nonce_out, mac_out),
+		     RNBD_PERR_NONE);
 	assert_memory_equal(nonce_out, nonce, 32);
 	assert_memory_equal(mac_out, mac, 32);
 
 	/* that of a target has no nonce */
 	memset(mac_out, 0xa5, 32);
-	assert_fault(rnbd_decode_proof(&msg.frame, NULL, mac_out), RNBD_PERR_RESERVED);
+	assert_fault(rnbd_decode_proof(entry_of(RNBD_CTL_PROOF, body, 64), NULL, mac_out),
+		     RNBD_PERR_RESERVED);
 	assert_int_equal(mac_out[0], 0xa5);
-	rnbd_encode_proof((void *)(msg.buf + 16), NULL, mac);
+	rnbd_encode_proof((void *)body, NULL, mac);
 	for (i = 0; i < 32; i++) {
-		msg.buf[16 + i] = 1;
-		assert_fault(rnbd_decode_proof(&msg.frame, NULL, mac_out),
+		body[i] = 1;
+		assert_fault(rnbd_decode_proof(entry_of(RNBD_CTL_PROOF, body, 64), NULL, mac_out),
 			     RNBD_PERR_RESERVED);
-		msg.buf[16 + i] = 0;
+		body[i] = 0;
 	}
-	assert_fault(rnbd_decode_proof(&msg.frame, NULL, mac_out), RNBD_PERR_NONE);
+	assert_fault(rnbd_decode_proof(entry_of(RNBD_CTL_PROOF, body, 64), NULL, mac_out),
+		     RNBD_PERR_NONE);
 	assert_memory_equal(mac_out, mac, 32);
 
-	/* frames that nobody checked */
 	memset(mac_out, 0xa5, 32);
-	msg.frame.nr_entries = 2;
-	assert_fault(rnbd_decode_proof(&msg.frame, NULL, mac_out), RNBD_PERR_COUNT);
-	msg.frame.nr_entries = 1;
-	msg.frame.bytes = 63;
-	assert_fault(rnbd_decode_proof(&msg.frame, NULL, mac_out), RNBD_PERR_SHORT);
-	msg.frame.type = RNBD_FRAME_CHALLENGE;
-	assert_fault(rnbd_decode_proof(&msg.frame, NULL, mac_out), RNBD_PERR_TYPE);
+	assert_fault(rnbd_decode_proof(entry_of(RNBD_CTL_PROOF, body, 56), NULL, mac_out),
+		     RNBD_PERR_SHORT);
 	assert_int_equal(mac_out[0], 0xa5);
 }
 
@@ -210,8 +208,8 @@ int codec_login_tests(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_login),
-		cmocka_unit_test(test_login_discover),
 		cmocka_unit_test(test_challenge),
+		cmocka_unit_test(test_join_reply),
 		cmocka_unit_test(test_proof),
 	};
 

@@ -11,56 +11,42 @@ static const struct rnbd_grant granted = {
 	.pool_units = 600, .segment_units = 32, .nr_segments = 19,
 	.keepalive_ms = 3000,
 	.inline_read = 2048, .inline_write = 512,
+	.target_uuid = { 1, 2 }, .join_key = { [31] = 3 },
 };
 
-static void message_grant(struct message *msg, const struct rnbd_grant *grant,
-			  u32 nr_segments)
-{
-	struct rnbd_segment_info seg;
-	u32 i;
+#define BYTES	96u	/* of the body of a LOGIN_REPLY */
 
-	message_init(msg, RNBD_FRAME_LOGIN_REPLY, 1 + nr_segments,
-		     64 + 16 * nr_segments);
-	memset(msg->buf + 16, 0xee, 64 + 16 * nr_segments);
-	rnbd_encode_grant((void *)(msg->buf + 16), grant);
-	for (i = 0; i < nr_segments; i++) {
-		seg.addr = 0xffff888000000000ull + i * 0x1000000ull;
-		seg.rkey = 0x100 + i;
-		seg.units = i == nr_segments - 1 ?
-			grant->pool_units - i * grant->segment_units :
-			grant->segment_units;
-		rnbd_encode_segment((void *)(msg->buf + 16 + 64 + 16 * i), &seg);
-	}
-	assert_fault(message_decode(msg), RNBD_PERR_NONE);
-}
-
-static enum rnbd_proto_err decode_grant(const struct message *msg,
-					struct rnbd_grant *grant)
+static enum rnbd_proto_err decode_grant(const u8 *body, struct rnbd_grant *grant)
 {
 	struct rnbd_grant untouched;
 	enum rnbd_proto_err fault;
 
 	memset(&untouched, 0xa5, sizeof(untouched));
 	*grant = untouched;
-	fault = rnbd_decode_grant(&msg->frame, &asked, grant);
+	fault = rnbd_decode_grant(entry_of(RNBD_CTL_LOGIN_REPLY, body, BYTES), &asked, grant);
 	if (fault)
 		assert_memory_equal(grant, &untouched, sizeof(untouched));
 	return fault;
 }
 
+static void encode_grant(u8 *body, const struct rnbd_grant *grant)
+{
+	memset(body, 0xee, BYTES);
+	rnbd_encode_grant((void *)body, grant);
+}
+
 static void test_grant_round_trip(void **state)
 {
-	struct rnbd_segment_info seg;
 	struct rnbd_grant out;
-	struct message msg;
-	u32 i;
+	u8 body[BYTES];
 
 	(void)state;
-	message_grant(&msg, &granted, 19);
-	assert_fault(decode_grant(&msg, &out), RNBD_PERR_NONE);
+	encode_grant(body, &granted);
+	assert_fault(decode_grant(body, &out), RNBD_PERR_NONE);
 	assert_int_equal(out.status, RNBD_ST_OK);
 	assert_int_equal(out.nr_queues, 2);
 	assert_int_equal(out.queue_depth, 64);
+	assert_int_equal(out.retry_ms, 0);
 	assert_true(out.features == 5);
 	assert_int_equal(out.max_io, 1u << 20);
 	assert_int_equal(out.pool_units, 600);
@@ -69,268 +55,269 @@ static void test_grant_round_trip(void **state)
 	assert_int_equal(out.keepalive_ms, 3000);
 	assert_int_equal(out.inline_read, 2048);
 	assert_int_equal(out.inline_write, 512);
-	for (i = 0; i < 19; i++) {
-		assert_fault(rnbd_decode_segment(&msg.frame, i, &out, &seg),
-			     RNBD_PERR_NONE);
-		assert_true(seg.addr == 0xffff888000000000ull + i * 0x1000000ull);
-		assert_int_equal(seg.rkey, 0x100 + i);
-		assert_int_equal(seg.units, i == 18 ? 24 : 32);
-	}
+	assert_memory_equal(out.target_uuid, granted.target_uuid, 16);
+	assert_memory_equal(out.join_key, granted.join_key, 32);
+	assert_fault(rnbd_decode_grant(entry_of(RNBD_CTL_LOGIN_REPLY, body, BYTES - 8), &asked,
+				       &out), RNBD_PERR_SHORT);
 }
 
 static void test_grant_patches(void **state)
 {
 	static const struct patch patches[] = {
-		PATCH(rnbd_login_reply, status, 13, STATUS),
-		PATCH(rnbd_login_reply, status, 31, STATUS),
-		PATCH(rnbd_login_reply, status, 51, STATUS),
-		PATCH(rnbd_login_reply, status, RNBD_ST_BUSY, RESERVED),
-		PATCH(rnbd_login_reply, nr_queues, 0, GEOMETRY),
-		PATCH(rnbd_login_reply, nr_queues, 1, NONE),
-		PATCH(rnbd_login_reply, nr_queues, 3, LIMITS),
-		PATCH(rnbd_login_reply, nr_queues, 5, GEOMETRY),
-		PATCH(rnbd_login_reply, queue_depth, 0, GEOMETRY),
-		PATCH(rnbd_login_reply, queue_depth, 128, NONE),
-		PATCH(rnbd_login_reply, queue_depth, 129, GEOMETRY),
-		PATCH(rnbd_login_reply, reserved0, 1, RESERVED),
-		PATCH(rnbd_login_reply, keepalive_ms, 99, LIMITS),
-		PATCH(rnbd_login_reply, keepalive_ms, 100, NONE),
-		PATCH(rnbd_login_reply, keepalive_ms, 60000, NONE),
-		PATCH(rnbd_login_reply, keepalive_ms, 60001, LIMITS),
-		PATCH(rnbd_login_reply, inline_read, 0, NONE),
-		PATCH(rnbd_login_reply, inline_read, 4096, NONE),
-		PATCH(rnbd_login_reply, inline_read, 4097, LIMITS),
-		PATCH(rnbd_login_reply, inline_write, 0, NONE),
-		PATCH(rnbd_login_reply, inline_write, 513, LIMITS),
-		PATCH(rnbd_login_reply, inline_write, 0xffffffff, LIMITS),
-		{ 44, 1, 1, RNBD_PERR_RESERVED },
-		{ 63, 1, 0x80, RNBD_PERR_RESERVED },
-		PATCH(rnbd_login_reply, features, 1, NONE),
+		PATCH(rnbd_ctl_login_reply, status, 13, STATUS),
+		PATCH(rnbd_ctl_login_reply, status, 31, STATUS),
+		PATCH(rnbd_ctl_login_reply, status, 51, STATUS),
+		PATCH(rnbd_ctl_login_reply, status, RNBD_ST_BUSY, RESERVED),
+		PATCH(rnbd_ctl_login_reply, nr_queues, 0, GEOMETRY),
+		PATCH(rnbd_ctl_login_reply, nr_queues, 1, NONE),
+		PATCH(rnbd_ctl_login_reply, nr_queues, 3, LIMITS),
+		PATCH(rnbd_ctl_login_reply, nr_queues, 5, GEOMETRY),
+		PATCH(rnbd_ctl_login_reply, queue_depth, 0, GEOMETRY),
+		PATCH(rnbd_ctl_login_reply, queue_depth, 128, NONE),
+		PATCH(rnbd_ctl_login_reply, queue_depth, 129, GEOMETRY),
+		PATCH(rnbd_ctl_login_reply, reserved, 1, RESERVED),
+		PATCH(rnbd_ctl_login_reply, keepalive_ms, 99, LIMITS),
+		PATCH(rnbd_ctl_login_reply, keepalive_ms, 100, NONE),
+		PATCH(rnbd_ctl_login_reply, keepalive_ms, 60000, NONE),
+		PATCH(rnbd_ctl_login_reply, keepalive_ms, 60001, LIMITS),
+		PATCH(rnbd_ctl_login_reply, inline_read, 0, NONE),
+		PATCH(rnbd_ctl_login_reply, inline_read, 4096, NONE),
+		PATCH(rnbd_ctl_login_reply, inline_read, 4097, LIMITS),
+		PATCH(rnbd_ctl_login_reply, inline_write, 0, NONE),
+		PATCH(rnbd_ctl_login_reply, inline_write, 513, LIMITS),
+		PATCH(rnbd_ctl_login_reply, inline_write, 0xffffffff, LIMITS),
+		PATCH(rnbd_ctl_login_reply, retry_ms, 1, RESERVED),
+		/* no UUID */
+		PATCH(rnbd_ctl_login_reply, target_uuid[0], 3, NONE),
+		{ 48, 2, 0, RNBD_PERR_IDENTITY },
+		PATCH(rnbd_ctl_login_reply, join_key[31], 0, NONE),
+		PATCH(rnbd_ctl_login_reply, features, 1, NONE),
 		/* limits without the feature */
-		PATCH(rnbd_login_reply, features, 0, RESERVED),
-		PATCH(rnbd_login_reply, features, 0xf, NONE),
-		PATCH(rnbd_login_reply, features, 0x10, FLAGS),
-		PATCH(rnbd_login_reply, features, 1ull << 63, FLAGS),
-		PATCH(rnbd_login_reply, max_io, 0, LIMITS),
-		PATCH(rnbd_login_reply, max_io, 3584, LIMITS),
-		PATCH(rnbd_login_reply, max_io, 4096, NONE),
-		PATCH(rnbd_login_reply, max_io, 4608, LIMITS),
-		PATCH(rnbd_login_reply, max_io, 8192, NONE),
-		PATCH(rnbd_login_reply, max_io, (1u << 20) + 4096, LIMITS),
-		PATCH(rnbd_login_reply, max_io, 0xfffff000, LIMITS),
-		PATCH(rnbd_login_reply, pool_units, 0, LIMITS),
-		PATCH(rnbd_login_reply, pool_units, 576, LIMITS),
-		PATCH(rnbd_login_reply, pool_units, 577, NONE),
-		PATCH(rnbd_login_reply, pool_units, 608, NONE),
-		PATCH(rnbd_login_reply, pool_units, 609, LIMITS),
-		PATCH(rnbd_login_reply, pool_units, 0xffffffff, LIMITS),
-		PATCH(rnbd_login_reply, segment_units, 0, LIMITS),
-		PATCH(rnbd_login_reply, segment_units, 31, LIMITS),
-		PATCH(rnbd_login_reply, segment_units, 33, LIMITS),
-		PATCH(rnbd_login_reply, segment_units, 64, LIMITS),
-		PATCH(rnbd_login_reply, segment_units, 1u << 31, LIMITS),
-		PATCH(rnbd_login_reply, nr_segments, 0, LIMITS),
-		PATCH(rnbd_login_reply, nr_segments, 18, LIMITS),
-		PATCH(rnbd_login_reply, nr_segments, 20, LIMITS),
-		PATCH(rnbd_login_reply, nr_segments, 0xffffffff, LIMITS),
+		PATCH(rnbd_ctl_login_reply, features, 0, RESERVED),
+		PATCH(rnbd_ctl_login_reply, features, 0xf, NONE),
+		PATCH(rnbd_ctl_login_reply, features, 0x10, FLAGS),
+		PATCH(rnbd_ctl_login_reply, features, 1ull << 63, FLAGS),
+		PATCH(rnbd_ctl_login_reply, max_io, 0, LIMITS),
+		PATCH(rnbd_ctl_login_reply, max_io, 3584, LIMITS),
+		PATCH(rnbd_ctl_login_reply, max_io, 4096, NONE),
+		PATCH(rnbd_ctl_login_reply, max_io, 4608, LIMITS),
+		PATCH(rnbd_ctl_login_reply, max_io, 8192, NONE),
+		PATCH(rnbd_ctl_login_reply, max_io, (1u << 20) + 4096, LIMITS),
+		PATCH(rnbd_ctl_login_reply, max_io, 0xfffff000, LIMITS),
+		PATCH(rnbd_ctl_login_reply, pool_units, 0, LIMITS),
+		PATCH(rnbd_ctl_login_reply, pool_units, 576, LIMITS),
+		PATCH(rnbd_ctl_login_reply, pool_units, 577, NONE),
+		PATCH(rnbd_ctl_login_reply, pool_units, 608, NONE),
+		PATCH(rnbd_ctl_login_reply, pool_units, 609, LIMITS),
+		PATCH(rnbd_ctl_login_reply, pool_units, 0xffffffff, LIMITS),
+		PATCH(rnbd_ctl_login_reply, segment_units, 0, LIMITS),
+		PATCH(rnbd_ctl_login_reply, segment_units, 31, LIMITS),
+		PATCH(rnbd_ctl_login_reply, segment_units, 33, LIMITS),
+		PATCH(rnbd_ctl_login_reply, segment_units, 64, LIMITS),
+		PATCH(rnbd_ctl_login_reply, segment_units, 1u << 31, LIMITS),
+		PATCH(rnbd_ctl_login_reply, nr_segments, 0, LIMITS),
+		PATCH(rnbd_ctl_login_reply, nr_segments, 18, LIMITS),
+		PATCH(rnbd_ctl_login_reply, nr_segments, 20, LIMITS),
+		PATCH(rnbd_ctl_login_reply, nr_segments, 0xffffffff, LIMITS),
 	};
 	struct rnbd_grant out;
-	struct message msg;
+	u8 body[BYTES];
 	u32 i;
 
 	(void)state;
 	for (i = 0; i < ARRAY_SIZE(patches); i++) {
-		message_grant(&msg, &granted, 19);
-		unit_put(msg.buf + 16 + patches[i].offset, patches[i].bytes,
-			 patches[i].value);
-		if (decode_grant(&msg, &out) != patches[i].want)
+		encode_grant(body, &granted);
+		unit_put(body + patches[i].offset, patches[i].bytes, patches[i].value);
+		if (decode_grant(body, &out) != patches[i].want)
 			print_message("patch %u\n", i);
-		assert_fault(decode_grant(&msg, &out), patches[i].want);
+		assert_fault(decode_grant(body, &out), patches[i].want);
 	}
 }
 
-static enum rnbd_proto_err try_grant(const struct rnbd_grant *grant, u32 nr_segments)
+static enum rnbd_proto_err try_grant(const struct rnbd_grant *grant)
 {
 	struct rnbd_grant out;
-	struct message msg;
+	u8 body[BYTES];
 
-	message_grant(&msg, grant, nr_segments);
-	return decode_grant(&msg, &out);
+	encode_grant(body, grant);
+	return decode_grant(body, &out);
 }
 
 static void test_grant_pool(void **state)
 {
 	struct rnbd_grant grant = granted;
-	struct rnbd_grant out;
-	struct message msg;
 
 	(void)state;
-	/* the frame holds other segments than the grant says */
-	assert_fault(try_grant(&granted, 18), RNBD_PERR_COUNT);
-	assert_fault(try_grant(&granted, 20), RNBD_PERR_COUNT);
-	assert_fault(try_grant(&granted, 0), RNBD_PERR_COUNT);
-
 	/* the share of a queue holds exactly one request, or one unit less */
 	grant.pool_units = 512;
 	grant.nr_segments = 16;
-	assert_fault(try_grant(&grant, 16), RNBD_PERR_NONE);
+	assert_fault(try_grant(&grant), RNBD_PERR_NONE);
 	grant.pool_units = 511;
-	assert_fault(try_grant(&grant, 16), RNBD_PERR_LIMITS);
+	assert_fault(try_grant(&grant), RNBD_PERR_LIMITS);
 	grant.max_io = 255 * 4096;
-	assert_fault(try_grant(&grant, 16), RNBD_PERR_NONE);
+	assert_fault(try_grant(&grant), RNBD_PERR_NONE);
 
 	/* 256 units in segments of 16 take 17 extents, 257 take 18 */
 	grant = granted;
 	grant.pool_units = 512;
 	grant.segment_units = 16;
 	grant.nr_segments = 32;
-	assert_fault(try_grant(&grant, 32), RNBD_PERR_NONE);
+	assert_fault(try_grant(&grant), RNBD_PERR_NONE);
 	grant.segment_units = 8;
 	grant.nr_segments = 64;
-	assert_fault(try_grant(&grant, 64), RNBD_PERR_LIMITS);
+	assert_fault(try_grant(&grant), RNBD_PERR_LIMITS);
 	grant.max_io = 129 * 4096;
-	assert_fault(try_grant(&grant, 64), RNBD_PERR_NONE);
+	assert_fault(try_grant(&grant), RNBD_PERR_NONE);
 	grant.max_io = 130 * 4096;
-	assert_fault(try_grant(&grant, 64), RNBD_PERR_LIMITS);
+	assert_fault(try_grant(&grant), RNBD_PERR_LIMITS);
 
-	/* one segment larger than the pool; the largest pool */
+	/* one segment larger than the pool; the whole requested pool, and more */
 	grant = granted;
 	grant.segment_units = 1u << 20;
 	grant.nr_segments = 1;
-	assert_fault(try_grant(&grant, 1), RNBD_PERR_NONE);
-	grant.pool_units = 1u << 20;
-	assert_fault(try_grant(&grant, 1), RNBD_PERR_NONE);
+	assert_fault(try_grant(&grant), RNBD_PERR_NONE);
+	grant.pool_units = (32u << 20) / 4096;
+	assert_fault(try_grant(&grant), RNBD_PERR_NONE);
 	grant.pool_units++;
-	grant.nr_segments = 2;
-	assert_fault(try_grant(&grant, 2), RNBD_PERR_LIMITS);
+	assert_fault(try_grant(&grant), RNBD_PERR_LIMITS);
+	grant.pool_units--;
 	grant.segment_units = 2u << 20;
-	grant.nr_segments = 1;
-	assert_fault(try_grant(&grant, 1), RNBD_PERR_LIMITS);
+	assert_fault(try_grant(&grant), RNBD_PERR_LIMITS);
 
 	/* fewer units than queues, nothing to divide by */
 	grant = granted;
 	grant.max_io = 4096;
 	grant.pool_units = 1;
 	grant.nr_segments = 1;
-	assert_fault(try_grant(&grant, 1), RNBD_PERR_LIMITS);
+	assert_fault(try_grant(&grant), RNBD_PERR_LIMITS);
 	grant.nr_queues = 1;
-	assert_fault(try_grant(&grant, 1), RNBD_PERR_NONE);
-
-	message_init(&msg, RNBD_FRAME_LOGIN, 1, 64);
-	assert_fault(message_decode(&msg), RNBD_PERR_NONE);
-	assert_fault(decode_grant(&msg, &out), RNBD_PERR_TYPE);
-	msg.frame.type = RNBD_FRAME_LOGIN_REPLY;
-	msg.frame.bytes = 63;
-	assert_fault(decode_grant(&msg, &out), RNBD_PERR_SHORT);
-	msg.frame.nr_entries = 0;
-	assert_fault(decode_grant(&msg, &out), RNBD_PERR_COUNT);
+	assert_fault(try_grant(&grant), RNBD_PERR_NONE);
 }
 
-/* Any refusal is only a status. */
+/* The largest pool, and the largest number of segments. */
+static void test_grant_large(void **state)
+{
+	struct rnbd_login_info large = asked;
+	struct rnbd_grant grant = granted, out;
+	u8 body[BYTES];
+
+	(void)state;
+	large.pool_bytes = ~0ull;
+	grant.pool_units = 1u << 20;
+	grant.segment_units = 64;
+	grant.nr_segments = 16384;
+	encode_grant(body, &grant);
+	assert_fault(rnbd_decode_grant(entry_of(RNBD_CTL_LOGIN_REPLY, body, BYTES), &large, &out),
+		     RNBD_PERR_NONE);
+	grant.segment_units = 32;
+	grant.nr_segments = 32768;
+	encode_grant(body, &grant);
+	assert_fault(rnbd_decode_grant(entry_of(RNBD_CTL_LOGIN_REPLY, body, BYTES), &large, &out),
+		     RNBD_PERR_LIMITS);
+	grant.pool_units = (1u << 20) + 1;
+	grant.segment_units = 1u << 20;
+	grant.nr_segments = 2;
+	encode_grant(body, &grant);
+	assert_fault(rnbd_decode_grant(entry_of(RNBD_CTL_LOGIN_REPLY, body, BYTES), &large, &out),
+		     RNBD_PERR_LIMITS);
+}
+
+/* Any refusal is a status, and two of them may have a time. */
 static void test_grant_refused(void **state)
 {
 	struct rnbd_grant grant = granted, out;
-	struct rnbd_segment_info seg;
-	struct message msg;
+	u8 body[BYTES];
 	u32 status, i;
 
 	(void)state;
 	for (status = 1; status <= 0x100; status++) {
 		bool known = status <= 12 || (status >= 32 && status <= 50);
+		bool retry = status == RNBD_ST_BUSY || status == RNBD_ST_LIMIT;
 
 		grant.status = status;
-		message_grant(&msg, &grant, 0);
-		assert_fault(decode_grant(&msg, &out),
-			     known ? RNBD_PERR_NONE : RNBD_PERR_STATUS);
+		encode_grant(body, &grant);
+		assert_fault(decode_grant(body, &out), known ? RNBD_PERR_NONE : RNBD_PERR_STATUS);
 		if (!known)
 			continue;
 		assert_int_equal(out.status, status);
 		assert_int_equal(out.nr_queues, 0);
 		assert_int_equal(out.pool_units, 0);
-		assert_fault(rnbd_decode_segment(&msg.frame, 0, &out, &seg),
-			     RNBD_PERR_COUNT);
-		for (i = 2; i < 64; i++) {
-			msg.buf[16 + i] = 1;
-			assert_fault(decode_grant(&msg, &out),
-				     RNBD_PERR_RESERVED);
-			msg.buf[16 + i] = 0;
+		for (i = 2; i < BYTES; i++) {
+			bool time = i >= 8 && i < 12;
+
+			body[i] = 1;
+			assert_fault(decode_grant(body, &out),
+				     time && retry ? RNBD_PERR_NONE : RNBD_PERR_RESERVED);
+			body[i] = 0;
 		}
-		message_grant(&msg, &grant, 1);
-		assert_fault(decode_grant(&msg, &out), RNBD_PERR_COUNT);
 	}
+}
+
+static void encode_segment(u8 *body, u32 slot)
+{
+	const struct rnbd_segment_info seg = {
+		.addr = 0xffff888000000000ull + slot * 0x1000000ull, .slot = slot,
+		.generation = 0x80000001, .rkey = 0x100 + slot, .units = slot == 18 ? 24 : 32,
+	};
+
+	memset(body, 0xee, 24);
+	rnbd_encode_segment((void *)body, &seg);
 }
 
 static void test_segment(void **state)
 {
 	/* of segment 0 with 32 units */
 	static const struct patch patches[] = {
-		PATCH(rnbd_segment, units, 0, LIMITS),
-		PATCH(rnbd_segment, units, 31, LIMITS),
-		PATCH(rnbd_segment, units, 33, LIMITS),
-		PATCH(rnbd_segment, units, 0xffffffff, LIMITS),
-		PATCH(rnbd_segment, addr, 0, NONE),
-		PATCH(rnbd_segment, addr, 1, NONE),
-		PATCH(rnbd_segment, addr, ~0ull - 32 * 4096, NONE),
-		PATCH(rnbd_segment, addr, ~0ull - 32 * 4096 + 1, LIMITS),
-		PATCH(rnbd_segment, addr, ~0ull, LIMITS),
-		PATCH(rnbd_segment, rkey, 0, NONE),
-		PATCH(rnbd_segment, rkey, 0xffffffff, NONE),
+		PATCH(rnbd_ctl_segment, units, 0, LIMITS),
+		PATCH(rnbd_ctl_segment, units, 31, LIMITS),
+		PATCH(rnbd_ctl_segment, units, 33, LIMITS),
+		PATCH(rnbd_ctl_segment, units, 0xffffffff, LIMITS),
+		PATCH(rnbd_ctl_segment, addr, 0, NONE),
+		PATCH(rnbd_ctl_segment, addr, 1, NONE),
+		PATCH(rnbd_ctl_segment, addr, ~0ull - 32 * 4096, NONE),
+		PATCH(rnbd_ctl_segment, addr, ~0ull - 32 * 4096 + 1, LIMITS),
+		PATCH(rnbd_ctl_segment, addr, ~0ull, LIMITS),
+		PATCH(rnbd_ctl_segment, rkey, 0, NONE),
+		PATCH(rnbd_ctl_segment, rkey, 0xffffffff, NONE),
+		PATCH(rnbd_ctl_segment, generation, 0, LIMITS),
+		PATCH(rnbd_ctl_segment, generation, 1, NONE),
+		/* the last one has the rest, not a full segment */
+		PATCH(rnbd_ctl_segment, slot, 18, LIMITS),
+		PATCH(rnbd_ctl_segment, slot, 17, NONE),
+		PATCH(rnbd_ctl_segment, slot, 19, COUNT),
+		PATCH(rnbd_ctl_segment, slot, 0xffffffff, COUNT),
 	};
 	struct rnbd_segment_info seg, untouched;
-	struct rnbd_grant grant;
-	struct message msg;
+	u8 body[24];
 	u32 i;
 
 	(void)state;
 	memset(&untouched, 0xa5, sizeof(untouched));
+	for (i = 0; i < 19; i++) {
+		encode_segment(body, i);
+		assert_fault(rnbd_decode_segment(entry_of(RNBD_CTL_SEGMENT, body, 24), &granted,
+						 &seg), RNBD_PERR_NONE);
+		assert_true(seg.addr == 0xffff888000000000ull + i * 0x1000000ull);
+		assert_int_equal(seg.slot, i);
+		assert_int_equal(seg.generation, 0x80000001);
+		assert_int_equal(seg.rkey, 0x100 + i);
+		assert_int_equal(seg.units, i == 18 ? 24 : 32);
+	}
 	for (i = 0; i < ARRAY_SIZE(patches); i++) {
 		enum rnbd_proto_err fault;
 
-		message_grant(&msg, &granted, 19);
-		assert_fault(decode_grant(&msg, &grant), RNBD_PERR_NONE);
-		unit_put(msg.buf + 16 + 64 + patches[i].offset,
-			 patches[i].bytes, patches[i].value);
+		encode_segment(body, 0);
+		unit_put(body + patches[i].offset, patches[i].bytes, patches[i].value);
 		seg = untouched;
-		fault = rnbd_decode_segment(&msg.frame, 0, &grant, &seg);
+		fault = rnbd_decode_segment(entry_of(RNBD_CTL_SEGMENT, body, 24), &granted, &seg);
+		if (fault != patches[i].want)
+			print_message("patch %u\n", i);
 		assert_fault(fault, patches[i].want);
 		if (fault)
 			assert_memory_equal(&seg, &untouched, sizeof(seg));
 	}
-
-	/* the last one has the rest, not a full segment */
-	message_grant(&msg, &granted, 19);
-	assert_fault(decode_grant(&msg, &grant), RNBD_PERR_NONE);
-	unit_put(msg.buf + 16 + 64 + 18 * 16 + 12, 4, 32);
-	assert_fault(rnbd_decode_segment(&msg.frame, 18, &grant, &seg),
-		     RNBD_PERR_LIMITS);
-	assert_fault(rnbd_decode_segment(&msg.frame, 19, &grant, &seg),
-		     RNBD_PERR_COUNT);
-	assert_fault(rnbd_decode_segment(&msg.frame, 0xffffffff, &grant, &seg),
-		     RNBD_PERR_COUNT);
-
-	/* a frame with fewer segments than the grant, and one nobody checked */
-	msg.frame.nr_entries = 5;
-	assert_fault(rnbd_decode_segment(&msg.frame, 4, &grant, &seg),
-		     RNBD_PERR_COUNT);
-	msg.frame.bytes = 64 + 4 * 16 - 1;
-	assert_fault(rnbd_decode_segment(&msg.frame, 3, &grant, &seg),
+	assert_fault(rnbd_decode_segment(entry_of(RNBD_CTL_SEGMENT, body, 16), &granted, &seg),
 		     RNBD_PERR_SHORT);
-	msg.frame.type = RNBD_FRAME_REPLY;
-	assert_fault(rnbd_decode_segment(&msg.frame, 0, &grant, &seg),
-		     RNBD_PERR_TYPE);
-}
-
-static void test_max_segments(void **state)
-{
-	(void)state;
-	assert_int_equal(rnbd_max_segments(0), 0);
-	assert_int_equal(rnbd_max_segments(79), 0);
-	assert_int_equal(rnbd_max_segments(80), 0);
-	assert_int_equal(rnbd_max_segments(95), 0);
-	assert_int_equal(rnbd_max_segments(96), 1);
-	assert_int_equal(rnbd_max_segments(1024), 59);
-	assert_int_equal(rnbd_max_segments(4096), 251);
-	assert_int_equal(rnbd_max_segments(65536), 4091);
 }
 
 int codec_login_reply_tests(void)
@@ -339,9 +326,9 @@ int codec_login_reply_tests(void)
 		cmocka_unit_test(test_grant_round_trip),
 		cmocka_unit_test(test_grant_patches),
 		cmocka_unit_test(test_grant_pool),
+		cmocka_unit_test(test_grant_large),
 		cmocka_unit_test(test_grant_refused),
 		cmocka_unit_test(test_segment),
-		cmocka_unit_test(test_max_segments),
 	};
 
 	return cmocka_run_group_tests_name("login_reply", tests, NULL, NULL);

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Further queues of a session: the proof of its key.
+ *
+ * Operation
+ *
+ * The ids of a live session are no secret, so a connection request for a queue other than
+ * 0 proves nothing. Its queue gets a ring and is half-open (half_open.c): it has no remote
+ * access to the pool and no requests, and its end does not end the session. The client
+ * sends JOIN, is challenged, and proves the key of the session (auth.c). Then the queue
+ * takes its place in the session, and the reply proves the key to the client in turn.
+ *
+ * Ownership
+ *
+ * A queue that has not joined holds references on its session, on its host and on the
+ * module. A queue that has joined belongs to the session like queue 0. One that fails
+ * before is torn down here, and the teardown of the session waits until that has
+ * destroyed the ring.
+ *
+ * Concurrency
+ *
+ * Entries are handled in the completion handler of the queue; the proof is verified by a
+ * work item. q->join_state changes once, by cmpxchg(): a queue either joins or fails.
+ *
+ * Errors
+ *
+ * A refused client gets a JOIN_REPLY with the status, and a moment to read it.
+ */
+
+#include <crypto/algapi.h>
+#include <linux/configfs.h>
+#include <linux/jiffies.h>
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/random.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/socket.h>
+#include <linux/uuid.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <rdma/rdma_cm.h>
+
+#include "../core/auth.h"
+#include "../core/ctl.h"
+#include "../core/login.h"
+#include "../core/mac.h"
+#include "../core/ring.h"
+#include "../core/ring_send.h"
+#include "../core/ring_setup.h"
+#include "counters.h"
+#include "graph.h"
+#include "half_open.h"
+#include "join.h"
+#include "limits.h"
+#include "queue.h"
+#include "queue_alloc.h"
+#include "rate.h"
+#include "session.h"
+#include "state.h"
+#include "target.h"
+
+/* Time for the client to read a refusal and to disconnect. */
+#define RNBDT_JOIN_GRACE	(HZ / 2)
+
+/* Send an entry in a frame of its own. Returns an error if it cannot be sent. */
+static int rnbdt_join_post(struct rnbdt_join *join, u16 type, const void *body, u32 bytes)
+{
+	struct rnbd_ring *ring = &join->q->ring;
+	const struct rnbd_ctl_entry entry = {
+		.type = type,
+		.mandatory = true,
+		.id = join->id,
+		.body = body,
+		.bytes = bytes,
+	};
+	unsigned long flags;
+	int ret;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	ret = rnbd_ring_post_ctl(ring, &entry);
+	spin_unlock_irqrestore(&ring->lock, flags);
+	return ret;
+}
+
+/**
+ * rnbdt_join_begin - handle a JOIN entry
+ * @q: queue that has not joined
+ * @entry: entry of type RNBD_CTL_JOIN
+ *
+ * Context: completion handler of @q; does not sleep.
+ * Return: RNBD_PERR_NONE, or a protocol error if the entry is malformed or not the first.
+ */
+enum rnbd_proto_err rnbdt_join_begin(struct rnbdt_queue *q, const struct rnbd_ctl_entry *entry)
+{
+	struct rnbdt_join *join = q->join;
+	struct rnbd_ctl_challenge wire;
+	enum rnbd_proto_err perr;
+	u8 uuid[UUID_SIZE];
+
+	if (!join || join->step != RNBDT_JOIN_AWAITS_JOIN)
+		return RNBD_PERR_TYPE;
+	perr = rnbd_ctl_no_body(entry);
+	if (perr)
+		return perr;
+	join->id = entry->id;
+	rnbd_auth_join(&join->text, &join->req);
+	get_random_bytes(join->text.target_nonce, sizeof(join->text.target_nonce));
+	export_uuid(uuid, &q->session->auth.target_uuid);
+	rnbd_encode_challenge(&wire, join->text.target_nonce, uuid);
+	WRITE_ONCE(join->step, RNBDT_JOIN_AWAITS_PROOF);
+	if (rnbdt_join_post(join, RNBD_CTL_CHALLENGE, &wire, sizeof(wire)))
+		rnbdt_join_fail(q);
+	return RNBD_PERR_NONE;
+}
+
+/**
+ * rnbdt_join_proof - handle the answer to the challenge of a queue
+ * @q: queue that has not joined
+ * @entry: entry of type RNBD_CTL_PROOF
+ *
+ * Context: completion handler of @q; does not sleep.
+ * Return: RNBD_PERR_NONE, or a protocol error if the entry is malformed or no challenge is
+ * outstanding.
+ */
+enum rnbd_proto_err rnbdt_join_proof(struct rnbdt_queue *q, const struct rnbd_ctl_entry *entry)
+{
+	struct rnbdt_join *join = q->join;
+	enum rnbd_proto_err perr;
+
+	if (!join || join->step != RNBDT_JOIN_AWAITS_PROOF)
+		return RNBD_PERR_TYPE;
+	perr = rnbd_decode_proof(entry, join->text.client_nonce, join->mac);
+	if (perr)
+		return perr;
+	WRITE_ONCE(join->step, RNBDT_JOIN_VERIFIES);
+	queue_work(rnbdt_login_wq, &join->verify_work);
+	return RNBD_PERR_NONE;
+}
+
+/* Compare the proof of the client, and compute that of the target. */
+static u16 rnbdt_join_check_proof(struct rnbdt_join *join)
+{
+	struct crypto_shash *key = join->q->session->auth.key;
+	u8 mac[RNBD_MAC_SIZE];
+	u16 status = RNBD_ST_OK;
+
+	rnbd_auth_label(join->text.label, RNBD_LABEL_JOIN);
+	if (rnbd_mac(key, &join->text, sizeof(join->text), mac))
+		return RNBD_ST_NOMEM;
+	if (crypto_memneq(mac, join->mac, sizeof(mac)))
+		status = RNBD_ST_AUTH;
+	memzero_explicit(mac, sizeof(mac));
+	if (status)
+		return status;
+	rnbd_auth_label(join->text.label, RNBD_LABEL_JOINED);
+	if (rnbd_mac(key, &join->text, sizeof(join->text), join->mac))
+		return RNBD_ST_NOMEM;
+	return RNBD_ST_OK;
+}
+
+/* What the connection request could not check, and what others may have changed since. */
+static u16 rnbdt_join_check_session(const struct rnbdt_join *join)
+{
+	const struct rnbdt_session *s = join->q->session;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	if (READ_ONCE(s->state) != RNBDT_LIVE)
+		return RNBD_ST_SHUTDOWN;
+	if (s->newest_epoch != s->epoch || join->req.attempt <= s->newest_attempt)
+		return RNBD_ST_EPOCH;
+	return s->queues[join->q->index] ? RNBD_ST_QUEUE : RNBD_ST_OK;
+}
+
+/* Let a queue whose client has proven the key join its session, unless it fails meanwhile. */
+static u16 rnbdt_join_admit(struct rnbdt_join *join)
+{
+	struct rnbdt_queue *q = join->q;
+	struct rnbdt_session *s = q->session;
+	u16 status;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	status = rnbdt_join_check_session(join);
+	if (status)
+		return status;
+	if (rnbdt_queue_alloc_reqs(q))
+		return RNBD_ST_NOMEM;
+	if (rnbd_ring_enable_remote_access(&q->ring))
+		return RNBD_ST_DEVICE;
+	status = rnbdt_limits_add_queue(s, &join->req);
+	if (status)
+		return status;
+	rnbd_ring_set_rate_limit(&q->ring, 0);
+	WRITE_ONCE(q->ring.last_heard, jiffies);
+	if (cmpxchg(&q->join_state, RNBDT_JOINING, RNBDT_JOINED) != RNBDT_JOINING)
+		return RNBD_ST_SHUTDOWN;
+	s->newest_attempt = join->req.attempt;
+	list_del(&join->entry);
+	list_del_init(&join->half_open.entry);
+	s->conn.nr_joins--;
+	/* pairs with the acquire in rnbdt_session_stats() */
+	smp_store_release(&s->queues[q->index], q);
+	return RNBD_ST_OK;
+}
+
+/* Drop the references of a queue that is no longer about to join. */
+static void rnbdt_join_put(struct rnbdt_session *s, struct rnbdt_host *host)
+{
+	rnbdt_session_put(s);
+	config_item_put(&host->group.cg_item);
+	/* The exit of the module waits until this work item has returned. */
+	module_put(THIS_MODULE);
+}
+
+static void rnbdt_join_verify_work(struct work_struct *work)
+{
+	struct rnbdt_join *join = container_of(work, struct rnbdt_join, verify_work);
+	struct rnbdt_host *host = join->half_open.host;
+	struct rnbdt_session *s = join->q->session;
+	struct rnbd_join_info info = { };
+	unsigned int noio = memalloc_noio_save();
+	struct rnbd_ctl_join_reply wire;
+
+	info.status = rnbdt_join_check_proof(join);
+	if (info.status == RNBD_ST_AUTH)
+		atomic64_inc(&host->failed_proofs);
+	mutex_lock(&rnbdt_lock);
+	if (!info.status)
+		info.status = rnbdt_join_admit(join);
+	info.retry_ms = rnbdt_rate_retry_ms(host, info.status);
+	mutex_unlock(&rnbdt_lock);
+	memcpy(info.mac, join->mac, sizeof(info.mac));
+	rnbd_encode_join_reply(&wire, &info);
+	if (info.status) {
+		rnbdt_count(RNBDT_COUNT_REFUSED, info.status);
+		WRITE_ONCE(join->step, RNBDT_JOIN_REFUSED);
+		mod_delayed_work(rnbdt_timer_wq, &join->expire_work, RNBDT_JOIN_GRACE);
+	}
+	if (rnbdt_join_post(join, RNBD_CTL_JOIN_REPLY, &wire, sizeof(wire)) &&
+	    !rnbdt_join_fail(join->q))
+		rnbdt_session_close(s, "the reply to a queue could not be sent");
+	if (!info.status) {
+		cancel_delayed_work(&join->expire_work);
+		wake_up(&s->conn.wait);
+		rnbdt_join_put(s, host);
+	}
+	memalloc_noio_restore(noio);
+}
+
+static void rnbdt_join_expire(struct work_struct *work)
+{
+	struct rnbdt_join *join = container_of(to_delayed_work(work), struct rnbdt_join,
+					       expire_work);
+
+	if (rnbdt_queue_joined(join->q))
+		return;
+	if (READ_ONCE(join->step) != RNBDT_JOIN_REFUSED)
+		rnbdt_count(RNBDT_COUNT_LIMITS, RNBDT_LIMIT_LOGIN_TIME);
+	rnbdt_join_fail(join->q);
+}
+
+/* End the teardown of a queue. The connection manager may keep an id for a minute. */
+static void rnbdt_join_destroy_work(struct work_struct *work)
+{
+	struct rnbdt_join *join = container_of(work, struct rnbdt_join, destroy_work);
+	struct rnbdt_host *host = join->half_open.host;
+	struct rnbdt_session *s = join->q->session;
+
+	rdma_destroy_id(join->q->cm_id);
+	mutex_lock(&rnbdt_lock);
+	rnbdt_half_open_gone(&join->half_open);
+	mutex_unlock(&rnbdt_lock);
+	rnbdt_queue_free(join->q);
+	rnbdt_join_put(s, host);
+}
+
+static void rnbdt_join_abort_work(struct work_struct *work)
+{
+	struct rnbdt_join *join = container_of(work, struct rnbdt_join, abort_work);
+	struct rnbdt_queue *q = join->q;
+	struct rnbdt_session *s = q->session;
+
+	/* A handler that sets the queue up has ended when the connection is not counted. */
+	wait_event(s->conn.wait, !READ_ONCE(s->conn.connecting));
+	rnbdt_queue_stop(q);
+	rnbd_ring_drain(&q->ring);
+	/* No frame arrives: the work is not queued again. */
+	cancel_work_sync(&join->verify_work);
+	cancel_delayed_work_sync(&join->expire_work);
+	rnbd_ring_destroy(&q->ring);
+
+	mutex_lock(&rnbdt_lock);
+	list_del(&join->entry);
+	rnbdt_half_open_freed(&join->half_open, false);
+	s->conn.nr_joins--;
+	mutex_unlock(&rnbdt_lock);
+	/* The reference of the queue keeps the session. */
+	wake_up(&s->conn.wait);
+	queue_work(rnbdt_linger_wq, &join->destroy_work);
+}
+
+/**
+ * rnbdt_join_alloc - let a new queue begin as one that has not joined its session
+ * @q: queue other than 0, without a ring
+ * @req: connection request of the queue
+ *
+ * Context: process context; may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int rnbdt_join_alloc(struct rnbdt_queue *q, const struct rnbd_conn_req *req)
+{
+	struct rnbdt_join *join = kzalloc(sizeof(*join), GFP_KERNEL);
+
+	if (!join)
+		return -ENOMEM;
+	join->q = q;
+	join->req = *req;
+	join->half_open.queue = q;
+	INIT_WORK(&join->verify_work, rnbdt_join_verify_work);
+	INIT_DELAYED_WORK(&join->expire_work, rnbdt_join_expire);
+	INIT_WORK(&join->abort_work, rnbdt_join_abort_work);
+	INIT_WORK(&join->destroy_work, rnbdt_join_destroy_work);
+	q->join = join;
+	q->join_state = RNBDT_JOINING;
+	return 0;
+}
+
+/**
+ * rnbdt_join_opened - count a queue that has not joined, and start its time
+ * @q: queue after rnbdt_join_alloc(), of a live session
+ * @peer: source address of the connection request
+ *
+ * From here on the queue is torn down by itself, or belongs to the session.
+ *
+ * Context: process context, rnbdt_lock held since rnbdt_limits_connect().
+ */
+void rnbdt_join_opened(struct rnbdt_queue *q, const struct sockaddr_storage *peer)
+{
+	struct rnbdt_session *s = q->session;
+	struct rnbdt_join *join = q->join;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	/* The session is live, so its references keep the host and the module. */
+	__module_get(THIS_MODULE);
+	config_item_get(&s->host->group.cg_item);
+	kref_get(&s->ref);
+	list_add_tail(&join->entry, &s->conn.joins);
+	s->conn.nr_joins++;
+	rnbdt_limits_opened(&join->half_open, s->host, peer, &join->req);
+	queue_delayed_work(rnbdt_timer_wq, &join->expire_work, rnbdt_login_timeout());
+}

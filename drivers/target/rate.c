@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Rate limits of the logins of a host, and of its requests to attach.
+ *
+ * Operation
+ *
+ * A login costs work: memory is zeroed and registered, and freed again. Each host
+ * has a token bucket of login_burst logins that fills by login_rate a minute. A
+ * login takes one token per RNBDT_LOGIN_BYTES of its pool, rounded up, a list of
+ * exports takes one. Refused logins take none, because well-behaved clients repeat
+ * them. While the bucket is empty, connections in the name of the host are refused
+ * before memory is allocated for them. Only authenticated logins of the host take
+ * tokens. The end of a long session returns none: a host could let hundreds of
+ * sessions last just long enough.
+ *
+ * Requests to attach have a bucket as well (attach_burst, attach_rate), because a client
+ * could try names of exports with them. Each takes one token, also one that is refused,
+ * unless the client must repeat it because the storage has requests of an older
+ * attachment. A request without a token is refused before memory is allocated for it.
+ *
+ * A refusal carries the time after which the client should ask again, which is that of
+ * the next token if the bucket of logins is empty.
+ *
+ * Ownership: the buckets belong to their host.
+ *
+ * Concurrency: the buckets are under rnbdt_lock. A changed rate applies to the next login.
+ *
+ * Errors: a refusal is a status for the client and increases a counter. The log has a line
+ * when a bucket is empty, and when the logins of a host are put off for long.
+ */
+
+#define pr_fmt(fmt) "rnbd-target: " fmt
+
+#include <linux/lockdep.h>
+#include <linux/math64.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/timekeeping.h>
+#include <rnbd/wire.h>
+
+#include "../core/param.h"
+#include "counters.h"
+#include "graph.h"
+#include "rate.h"
+#include "session.h"
+#include "target.h"
+
+/* Milliseconds after which a client that is refused should ask again */
+#define RNBDT_BUSY_RETRY_MS	100
+#define RNBDT_BUSY_RETRY_MAX_MS	10000
+#define RNBDT_LIMIT_RETRY_MS	1000
+
+/* Bytes of a pool that cost one token of the bucket of logins. */
+#define RNBDT_LOGIN_BYTES	(128ull << 20)
+
+/* Least time between two log lines about a host that logs in or attaches too often. */
+#define RNBDT_BUCKET_LOG_NS	(60ull * NSEC_PER_SEC)
+
+/*
+ * A client that reconnects is put off for a moment. It is logged if that lasts for
+ * RNBDT_PUT_OFF_LOG_NS; RNBDT_PUT_OFF_GAP_NS is more than a client pauses.
+ */
+#define RNBDT_PUT_OFF_LOG_NS	(10ull * NSEC_PER_SEC)
+#define RNBDT_PUT_OFF_GAP_NS	(60ull * NSEC_PER_SEC)
+
+RNBD_PARAM_UINT(attach_burst, 8192, 1, 65536,
+		"requests of one host to attach at once, after a while without");
+
+RNBD_PARAM_UINT(attach_rate, 6000, 0, 600000,
+		"requests to attach per minute of one host in the long run; 0: any number");
+
+RNBD_PARAM_UINT(login_burst, 1024, 1, 65536,
+		"logins of one host at once, after a while without; each 128 MiB of a pool count");
+
+RNBD_PARAM_UINT(login_rate, 240, 0, 65536,
+		"logins per minute of one host in the long run; each 128 MiB of a pool count; 0: any number");
+
+/* Return the nanoseconds per token, 0: there is no limit. */
+static u64 rnbdt_bucket_interval(u32 per_minute)
+{
+	return per_minute ? div_u64(60ull * NSEC_PER_SEC, per_minute) : 0;
+}
+
+/*
+ * Does a bucket of @burst tokens have none? @debt, in ns, bounds what it may owe: the
+ * rate may have changed.
+ */
+static bool rnbdt_bucket_empty(struct rnbdt_bucket *bucket, u64 interval, u32 burst, u64 debt)
+{
+	u64 now = ktime_get_ns(), full = burst * interval;
+
+	bucket->until = min(bucket->until, now + full + debt);
+	return interval && bucket->until > now + full - interval;
+}
+
+static void rnbdt_bucket_take(struct rnbdt_bucket *bucket, u64 interval, u64 nr)
+{
+	bucket->until = max(bucket->until, ktime_get_ns()) + nr * interval;
+}
+
+/* Is another log line due about an empty bucket? */
+static bool rnbdt_bucket_log(struct rnbdt_bucket *bucket)
+{
+	u64 now = ktime_get_ns();
+
+	if (now < bucket->log_at)
+		return false;
+	bucket->log_at = now + RNBDT_BUCKET_LOG_NS;
+	return true;
+}
+
+/* Return the debt in ns that the largest pool can leave in a bucket. */
+static u64 rnbdt_login_debt(u64 interval)
+{
+	return DIV_ROUND_UP_ULL((u64)RNBD_POOL_UNITS_MAX * RNBD_UNIT_SIZE,
+				RNBDT_LOGIN_BYTES) * interval;
+}
+
+/**
+ * rnbdt_rate_logins - check the rate limit of logins of a host
+ * @host: host
+ *
+ * Context: process context, rnbdt_lock held.
+ * Return: RNBD_ST_OK, or RNBD_ST_BUSY while the bucket is empty.
+ */
+u16 rnbdt_rate_logins(struct rnbdt_host *host)
+{
+	u64 interval = rnbdt_bucket_interval(READ_ONCE(login_rate));
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	if (!rnbdt_bucket_empty(&host->logins, interval, READ_ONCE(login_burst),
+				rnbdt_login_debt(interval)))
+		return RNBD_ST_OK;
+	rnbdt_limit_hit(RNBDT_LIMIT_LOGINS);
+	if (rnbdt_bucket_log(&host->logins))
+		pr_warn("host %pUb logs in too often: its connections are put off (login_rate, login_burst)\n",
+			&host->uuid);
+	return RNBD_ST_BUSY;
+}
+
+/**
+ * rnbdt_rate_attach - check the rate limit of requests to attach, and charge one
+ * @host: host
+ *
+ * Context: process context, rnbdt_lock held.
+ * Return: RNBD_ST_OK, or RNBD_ST_LIMIT if the bucket is empty.
+ */
+u16 rnbdt_rate_attach(struct rnbdt_host *host)
+{
+	u64 interval = rnbdt_bucket_interval(READ_ONCE(attach_rate));
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	if (!rnbdt_bucket_empty(&host->attaches, interval, READ_ONCE(attach_burst), 0)) {
+		rnbdt_bucket_take(&host->attaches, interval, 1);
+		return RNBD_ST_OK;
+	}
+	rnbdt_limit_hit(RNBDT_LIMIT_ATTACHES);
+	if (rnbdt_bucket_log(&host->attaches))
+		pr_warn("host %pUb attaches too often: its requests are refused (attach_rate, attach_burst)\n",
+			&host->uuid);
+	return RNBD_ST_LIMIT;
+}
+
+/**
+ * rnbdt_rate_retry_ms - return when a client that is refused should ask again
+ * @host: host of the client
+ * @status: status of the refusal, enum rnbd_status
+ *
+ * Context: process context, rnbdt_lock held.
+ * Return: milliseconds, or 0 if the status has no such time.
+ */
+u32 rnbdt_rate_retry_ms(const struct rnbdt_host *host, u16 status)
+{
+	u64 interval = rnbdt_bucket_interval(READ_ONCE(login_rate));
+	u64 full = READ_ONCE(login_burst) * interval;
+	u64 due = ktime_get_ns() + full - interval;
+	u64 ms = 0;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	if (status == RNBD_ST_LIMIT)
+		return RNBDT_LIMIT_RETRY_MS;
+	if (status != RNBD_ST_BUSY)
+		return 0;
+	/* If the bucket of logins is empty, it has a token at that time. */
+	if (interval && host->logins.until > due)
+		ms = div_u64(host->logins.until - due, NSEC_PER_MSEC) + 1;
+	return clamp_t(u64, ms, RNBDT_BUSY_RETRY_MS, RNBDT_BUSY_RETRY_MAX_MS);
+}
+
+/**
+ * rnbdt_rate_put_off - note that a connection or a login was answered with BUSY
+ * @host: host of the client
+ *
+ * Context: process context, rnbdt_lock held.
+ */
+void rnbdt_rate_put_off(struct rnbdt_host *host)
+{
+	struct rnbdt_put_off *off = &host->put_off;
+	u64 now = ktime_get_ns();
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	if (!off->count || now - off->last > RNBDT_PUT_OFF_GAP_NS)
+		off->since = now;
+	off->last = now;
+	off->count++;
+	if (now - off->since < RNBDT_PUT_OFF_LOG_NS || now < off->log_at)
+		return;
+	pr_warn("host %pUb: its logins or requests to attach are put off since %llu s; does storage hang (rnbd session list)?\n",
+		&host->uuid, div_u64(now - off->since, NSEC_PER_SEC));
+	off->log_at = now + RNBDT_BUCKET_LOG_NS;
+}
+
+/**
+ * rnbdt_rate_refused - count that a login is not granted
+ * @s: session whose client gets a reply with @status
+ * @status: enum rnbd_status
+ *
+ * Context: process context; takes rnbdt_lock.
+ */
+void rnbdt_rate_refused(struct rnbdt_session *s, u16 status)
+{
+	rnbdt_count(RNBDT_COUNT_REFUSED, status);
+	if (status != RNBD_ST_BUSY)
+		return;
+	mutex_lock(&rnbdt_lock);
+	rnbdt_rate_put_off(s->host);
+	mutex_unlock(&rnbdt_lock);
+}
+
+/**
+ * rnbdt_rate_charge_logins - take tokens of the bucket of logins
+ * @host: host
+ * @pool_bytes: bytes of the pool of the login; 0 for a list of exports
+ *
+ * One token is enough: the bucket may go into debt.
+ *
+ * Context: process context, rnbdt_lock held.
+ * Return: RNBD_ST_OK, or RNBD_ST_BUSY while the bucket is empty.
+ */
+u16 rnbdt_rate_charge_logins(struct rnbdt_host *host, u64 pool_bytes)
+{
+	u64 nr = max(DIV_ROUND_UP_ULL(pool_bytes, RNBDT_LOGIN_BYTES), 1);
+	u16 status = rnbdt_rate_logins(host);
+
+	if (status)
+		return status;
+	rnbdt_bucket_take(&host->logins, rnbdt_bucket_interval(READ_ONCE(login_rate)), nr);
+	return RNBD_ST_OK;
+}

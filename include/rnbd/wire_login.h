@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR MIT) */
+/*
+ * The wire format of logins, of their authentication and of lists of exports.
+ *
+ * All structures except struct rnbd_auth_text are bodies of control entries.
+ * <rnbd/wire.h> has the frames and the connection and includes this file; include that
+ * one.
+ */
+#ifndef RNBD_WIRE_LOGIN_H
+#define RNBD_WIRE_LOGIN_H
+
+/**
+ * struct rnbd_ctl_login - RNBD_CTL_LOGIN: request a session
+ * @boot_id: random, new whenever the client module starts
+ * @features: feature bits the client can use
+ * @pool_bytes: requested size of the delegated pool
+ * @max_io: requested limit of one request in bytes
+ * @nr_queues: requested number of connections
+ * @queue_depth: requested requests in flight on one connection; tags are below it
+ * @flags: zero
+ * @keepalive_ms: requested milliseconds between keep-alives on an idle connection
+ * @inline_read: requested limit of a READ whose data come inside the reply, in
+ *	bytes; 0 without RNBD_FEATURE_INLINE
+ * @inline_write: requested limit of a WRITE whose data go inside the request, in
+ *	bytes; 0 without RNBD_FEATURE_INLINE
+ * @fence_generation: the highest that an attachment of this session was granted; 0 if
+ *	there was none yet
+ * @reserved: zero
+ */
+struct rnbd_ctl_login {
+	__u8	boot_id[16];
+	__le64	features;
+	__le64	pool_bytes;
+	__le32	max_io;
+	__le16	nr_queues;
+	__le16	queue_depth;
+	__le32	flags;
+	__le32	keepalive_ms;
+	__le32	inline_read;
+	__le32	inline_write;
+	__le32	fence_generation;
+	__u8	reserved[4];
+};
+
+static_assert(sizeof(struct rnbd_ctl_login) == 64);
+static_assert(offsetof(struct rnbd_ctl_login, features) == 16);
+static_assert(offsetof(struct rnbd_ctl_login, flags) == 40);
+static_assert(offsetof(struct rnbd_ctl_login, keepalive_ms) == 44);
+static_assert(offsetof(struct rnbd_ctl_login, inline_read) == 48);
+
+/**
+ * struct rnbd_ctl_login_reply - RNBD_CTL_LOGIN_REPLY: answer to a login
+ * @status: enum rnbd_status; if not RNBD_ST_OK the rest except @retry_ms is zero
+ * @nr_queues: granted
+ * @queue_depth: granted
+ * @reserved: zero
+ * @retry_ms: with RNBD_ST_BUSY or RNBD_ST_LIMIT: milliseconds after which to log in
+ *	again, or 0; otherwise 0
+ * @keepalive_ms: granted; each end sends a frame at least that often, and
+ *	takes the peer for dead after RNBD_KEEPALIVE_MISSED times as long
+ * @features: feature bits that both can use
+ * @max_io: granted limit of one READ or WRITE in bytes
+ * @pool_units: size of the pool, not more than was requested
+ * @segment_units: size of every segment but the last, a power of two
+ * @nr_segments: RNBD_CTL_SEGMENT entries that follow, in this frame and in further ones;
+ *	at most RNBD_SEGMENTS_MAX
+ * @inline_read: granted, not more than was requested
+ * @inline_write: granted, not more than was requested
+ * @target_uuid: UUID of the target, the same over its restarts
+ * @join_key: key of the session for its further connections, random; zero if the client
+ *	was challenged, see RNBD_LABEL_KEY
+ */
+struct rnbd_ctl_login_reply {
+	__le16	status;
+	__le16	nr_queues;
+	__le16	queue_depth;
+	__le16	reserved;
+	__le32	retry_ms;
+	__le32	keepalive_ms;
+	__le64	features;
+	__le32	max_io;
+	__le32	pool_units;
+	__le32	segment_units;
+	__le32	nr_segments;
+	__le32	inline_read;
+	__le32	inline_write;
+	__u8	target_uuid[16];
+	__u8	join_key[RNBD_MAC_SIZE];
+};
+
+static_assert(sizeof(struct rnbd_ctl_login_reply) == 96);
+static_assert(offsetof(struct rnbd_ctl_login_reply, features) == 16);
+static_assert(offsetof(struct rnbd_ctl_login_reply, pool_units) == 28);
+static_assert(offsetof(struct rnbd_ctl_login_reply, inline_read) == 40);
+static_assert(offsetof(struct rnbd_ctl_login_reply, target_uuid) == 48);
+
+/**
+ * struct rnbd_ctl_segment - RNBD_CTL_SEGMENT: one registered segment of the pool
+ * @addr: remote address of its first byte
+ * @slot: number of the segment in the pool, from 0
+ * @generation: of the grant of this slot, not 0
+ * @units: size in units of 4 KiB; segment_units except for the last one
+ * @rkey: key for RDMA WRITE and READ
+ */
+struct rnbd_ctl_segment {
+	__le64	addr;
+	__le32	slot;
+	__le32	generation;
+	__le32	units;
+	__le32	rkey;
+};
+
+static_assert(sizeof(struct rnbd_ctl_segment) == 24);
+static_assert(offsetof(struct rnbd_ctl_segment, units) == 16);
+
+/**
+ * struct rnbd_ctl_challenge - RNBD_CTL_CHALLENGE: the target asks for a proof
+ * @nonce: random, never used before
+ * @target_uuid: UUID of the target, as in the LOGIN_REPLY
+ */
+struct rnbd_ctl_challenge {
+	__u8	nonce[RNBD_NONCE_SIZE];
+	__u8	target_uuid[16];
+};
+
+static_assert(sizeof(struct rnbd_ctl_challenge) == 48);
+static_assert(offsetof(struct rnbd_ctl_challenge, target_uuid) == 32);
+
+/**
+ * struct rnbd_ctl_proof - RNBD_CTL_PROOF: the sender knows the secret
+ * @nonce: from the client: random, never used before; from the target: zero
+ * @mac: HMAC-SHA256. On connection 0: keyed with the secret, of struct rnbd_auth_text with
+ *	the label of the sender. On others: keyed with the key of the session, of struct
+ *	rnbd_join_text with RNBD_LABEL_JOIN
+ */
+struct rnbd_ctl_proof {
+	__u8	nonce[RNBD_NONCE_SIZE];
+	__u8	mac[RNBD_MAC_SIZE];
+};
+
+static_assert(sizeof(struct rnbd_ctl_proof) == 64);
+static_assert(offsetof(struct rnbd_ctl_proof, mac) == 32);
+
+/* Labels, padded with NUL: a proof is good for one purpose, in this version. */
+#define RNBD_LABEL_SIZE		16
+#define RNBD_LABEL_CLIENT	"rnbd 1 client"
+#define RNBD_LABEL_TARGET	"rnbd 1 target"
+/* The HMAC with this label is the key of the session; it is not transmitted. */
+#define RNBD_LABEL_KEY		"rnbd 1 key"
+#define RNBD_LABEL_JOIN		"rnbd 1 join"
+#define RNBD_LABEL_JOINED	"rnbd 1 joined"
+
+/**
+ * struct rnbd_auth_text - input of the HMAC of a proof; it is not transmitted
+ * @label: RNBD_LABEL_*, who proves what
+ * @req: private data of the connection request for queue 0, as sent
+ * @login: body of the LOGIN entry, as sent; zero for a LIST entry
+ * @target_nonce: of the CHALLENGE
+ * @client_nonce: of the client's PROOF
+ * @target_uuid: of the CHALLENGE
+ */
+struct rnbd_auth_text {
+	char	label[RNBD_LABEL_SIZE];
+	struct rnbd_cm_req req;
+	struct rnbd_ctl_login login;
+	__u8	target_nonce[RNBD_NONCE_SIZE];
+	__u8	client_nonce[RNBD_NONCE_SIZE];
+	__u8	target_uuid[16];
+};
+
+static_assert(sizeof(struct rnbd_auth_text) == 216);
+static_assert(offsetof(struct rnbd_auth_text, req) == 16);
+static_assert(offsetof(struct rnbd_auth_text, login) == 72);
+static_assert(offsetof(struct rnbd_auth_text, target_nonce) == 136);
+static_assert(offsetof(struct rnbd_auth_text, client_nonce) == 168);
+static_assert(offsetof(struct rnbd_auth_text, target_uuid) == 200);
+
+/**
+ * struct rnbd_join_text - input of the HMACs of a further connection; it is not transmitted
+ * @label: RNBD_LABEL_JOIN or RNBD_LABEL_JOINED
+ * @req: private data of the connection request of that connection, as sent
+ * @target_nonce: of the CHALLENGE on that connection
+ * @client_nonce: of the PROOF on that connection
+ */
+struct rnbd_join_text {
+	char	label[RNBD_LABEL_SIZE];
+	struct rnbd_cm_req req;
+	__u8	target_nonce[RNBD_NONCE_SIZE];
+	__u8	client_nonce[RNBD_NONCE_SIZE];
+};
+
+static_assert(sizeof(struct rnbd_join_text) == 136);
+static_assert(offsetof(struct rnbd_join_text, target_nonce) == 72);
+
+/**
+ * struct rnbd_ctl_join_reply - RNBD_CTL_JOIN_REPLY: answer to the proof of a connection
+ * @status: enum rnbd_status; if not RNBD_ST_OK, @mac is zero
+ * @reserved: zero
+ * @retry_ms: with RNBD_ST_BUSY or RNBD_ST_LIMIT: milliseconds after which to connect
+ *	again, or 0; otherwise 0
+ * @mac: HMAC-SHA256, keyed with the key of the session, of struct rnbd_join_text with
+ *	RNBD_LABEL_JOINED
+ */
+struct rnbd_ctl_join_reply {
+	__le16	status;
+	__u8	reserved[2];
+	__le32	retry_ms;
+	__u8	mac[RNBD_MAC_SIZE];
+};
+
+static_assert(sizeof(struct rnbd_ctl_join_reply) == 40);
+static_assert(offsetof(struct rnbd_ctl_join_reply, mac) == 8);
+
+/* Flags of rnbd_ctl_export */
+#define RNBD_LIST_EXPORT_FLAGS	RNBD_EXPORT_READONLY
+
+/**
+ * struct rnbd_ctl_export - RNBD_CTL_EXPORT: an export that the client may attach
+ * @name: padded with NUL
+ * @uuid: identity of the data
+ * @capacity: bytes
+ * @logical_block: bytes
+ * @flags: RNBD_EXPORT_READONLY
+ * @reserved: zero
+ */
+struct rnbd_ctl_export {
+	char	name[RNBD_EXPORT_NAME_SIZE];
+	__u8	uuid[16];
+	__le64	capacity;
+	__le32	logical_block;
+	__le32	flags;
+	__u8	reserved[16];
+};
+
+static_assert(sizeof(struct rnbd_ctl_export) == 112);
+static_assert(offsetof(struct rnbd_ctl_export, uuid) == 64);
+static_assert(offsetof(struct rnbd_ctl_export, capacity) == 80);
+static_assert(offsetof(struct rnbd_ctl_export, flags) == 92);
+
+/**
+ * struct rnbd_ctl_list_end - RNBD_CTL_LIST_END: end of a list of exports
+ * @status: enum rnbd_status; if not RNBD_ST_OK, the list is not complete
+ * @reserved: zero
+ * @retry_ms: with RNBD_ST_BUSY or RNBD_ST_LIMIT: milliseconds after which to ask again,
+ *	or 0; otherwise 0
+ */
+struct rnbd_ctl_list_end {
+	__le16	status;
+	__u8	reserved[2];
+	__le32	retry_ms;
+};
+
+static_assert(sizeof(struct rnbd_ctl_list_end) == 8);
+
+#endif /* RNBD_WIRE_LOGIN_H */

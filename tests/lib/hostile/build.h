@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the files that build messages share.
+ */
+#ifndef RNBD_HOSTILE_BUILD_H
+#define RNBD_HOSTILE_BUILD_H
+
+#include "hostile.h"
+
+/* A status other than RNBD_ST_OK. */
+u16 draw_refusal(void);
+
+/* The body of a login entry of @type at @body; returns its length. */
+u32 build_login_body(u16 type, void *body);
+
+#endif /* RNBD_HOSTILE_BUILD_H */
