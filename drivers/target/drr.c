@@ -45,7 +45,7 @@
  * Rounds after which no debt is left: the smallest quantum, that of RNBDT_WEIGHT_MIN beside
  * RNBDT_WEIGHT_MAX, has paid RNBDT_DRR_DEBT_MAX.
  */
-#define RNBDT_DRR_FORGIVEN	(1ull << 20)
+#define RNBDT_DRR_FORGIVEN	1000000ull
 
 /**
  * rnbdt_drr_init_root - initialise the node of a storage
