@@ -5,41 +5,48 @@
  * Operation
  *
  * M. Shreedhar and G. Varghese, "Efficient Fair Queuing using Deficit Round Robin",
- * SIGCOMM 1995. The storage is a node whose children are hosts, those of a host are its
- * sessions, and those of a session its disks, which hold requests. Each node that has
- * requests waiting is in the list of its parent. In each round a child gets a quantum, in
- * proportion to its weight; it has its turn until what it sends has used that up, and then
- * moves to the end of the list. A request costs a constant plus its bytes. Its cost is
- * charged to its disk, its session and its host, so shares divide by host, then by
- * session, then by disk.
+ * SIGCOMM 1995. The storage is a node whose children are hosts; the children of a host are
+ * its sessions, those of a session its disks, and those of a disk its requests. A node
+ * below which requests wait is in the list of its parent. In each round a child gets a
+ * quantum of cost in proportion to its weight. It is served until the quantum is used up,
+ * and then moves to the end of the list. A request costs a constant plus its bytes, which
+ * is charged to its disk, its session and its host: shares divide by host, then by session,
+ * then by disk.
  *
- * This differs from the paper in three points. A child is served while its deficit is
- * positive, so the deficit becomes negative, and nobody looks at the next request before
- * it is taken. The heaviest child gets the whole quantum and the others a part of it, so a
- * turn is short whatever the weights are, and a round without any service is rare. A child
- * that has nothing left keeps its debt: a host that sends one large request at a time
- * would otherwise get more than its share. The rounds that go by without it pay the debt,
- * and so does the end of all competition.
+ * The code differs from the paper in three points. It serves a child while the deficit of
+ * the child is positive, so the deficit can become negative, and the cost of the next
+ * request is not needed in advance. The heaviest child gets the whole quantum and the
+ * others a part of it, so that a turn is short whatever the weights are, and at most
+ * RNBDT_DRR_DEBT_MAX / RNBDT_DRR_QUANTUM rounds pass without service. A child without
+ * requests keeps its debt, because a host that sends one large request at a time would
+ * otherwise get more than its share. Rounds that pass without the child pay the debt, and
+ * the parent forgets it when it has no other child.
  *
  * A FLUSH costs the constant and passes ahead of the order, because it moves no data and
- * its client waits for it, unless the client has more of them in flight than it has queues.
+ * the client waits for it, unless the disk has RNBDT_DRR_AHEAD_MAX of them in flight.
  *
  * Ownership: the caller owns nodes and requests. A node must outlive its children.
  *
- * Concurrency: the caller holds one lock per storage. Only the weight of a node and the
- * number of requests that wait at the storage are accessed without it.
+ * Concurrency: the caller holds one lock per storage. The weight of a node and the number
+ * of requests that wait at the storage are accessed without it.
  *
- * Errors: none. A weight of 0 must not occur. This file is free of kernel interfaces
- * except lists; tests/unit/test_drr.c runs it against a model of the storage.
+ * Errors: none. A weight must not be 0. This file uses no kernel interface except lists;
+ * tests/unit/test_drr.c runs it against a model of the storage.
  */
 
 #include "drr.h"
+
+/* Deficits have fractions of a byte: the quantum of a light host is a few bytes. */
+#define RNBDT_DRR_FRACTION	64
 
 /* Cost per round of the heaviest child, beyond the constant of one request */
 #define RNBDT_DRR_QUANTUM	(256u << 10)
 
 /* Largest debt, above the cost of any request; FLUSHes ahead of the order add up. */
 #define RNBDT_DRR_DEBT_MAX	(16ll << 20)
+
+/* The same as a deficit */
+#define RNBDT_DRR_DEFICIT_MIN	(-RNBDT_DRR_DEBT_MAX * RNBDT_DRR_FRACTION)
 
 /*
  * Rounds after which no debt is left: the smallest quantum, that of RNBDT_WEIGHT_MIN beside
@@ -87,6 +94,7 @@ void rnbdt_drr_init(struct rnbdt_drr_node *node, struct rnbdt_drr_node *parent,
 	INIT_LIST_HEAD(&node->active);
 }
 
+/* Return the quantum of a node, as a deficit. */
 static s64 rnbdt_drr_quantum(const struct rnbdt_drr_node *node)
 {
 	const struct rnbdt_drr_node *parent = node->parent;
@@ -94,7 +102,7 @@ static s64 rnbdt_drr_quantum(const struct rnbdt_drr_node *node)
 
 	/* The weight may have been raised since the round began. */
 	weight = min(weight, parent->top);
-	return div_u64((u64)parent->quantum * weight, parent->top) ?: 1;
+	return div_u64((u64)parent->quantum * RNBDT_DRR_FRACTION * weight, parent->top);
 }
 
 /* Put a node whose first request has come at the end of the list of its parent. */
@@ -109,7 +117,7 @@ static void rnbdt_drr_activate(struct rnbdt_drr_node *node)
 	list_add_tail(&node->entry, &parent->active);
 	if (missed < 2)
 		return;
-	/* The quantum of the present round comes with its turn. */
+	/* The node gets the quantum of the present round when its turn comes. */
 	missed--;
 	node->granted += missed;
 	if (missed < RNBDT_DRR_FORGIVEN)
@@ -124,10 +132,10 @@ static void rnbdt_drr_deactivate(struct rnbdt_drr_node *node)
 	struct rnbdt_drr_node *parent = node->parent;
 
 	list_del_init(&node->entry);
-	/* Nothing is saved up. */
+	/* An idle node saves no quantum. */
 	if (node->deficit > 0)
 		node->deficit = 0;
-	/* Without competition no debt remains. */
+	/* The parent has no other child that the debts could harm. */
 	if (list_empty(&parent->active)) {
 		parent->round += RNBDT_DRR_FORGIVEN + 2;
 		parent->top = 0;
@@ -141,9 +149,9 @@ static void rnbdt_drr_charge(struct rnbdt_drr_node *disk, u32 cost)
 	struct rnbdt_drr_node *node;
 
 	for (node = disk; node->parent; node = node->parent) {
-		node->deficit -= cost;
-		if (node->deficit < -RNBDT_DRR_DEBT_MAX)
-			node->deficit = -RNBDT_DRR_DEBT_MAX;
+		node->deficit -= (s64)cost * RNBDT_DRR_FRACTION;
+		if (node->deficit < RNBDT_DRR_DEFICIT_MIN)
+			node->deficit = RNBDT_DRR_DEFICIT_MIN;
 		if (node->queued && node->deficit <= 0)
 			list_move_tail(&node->entry, &node->parent->active);
 	}

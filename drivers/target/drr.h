@@ -50,7 +50,8 @@ struct rnbdt_drr_item {
  * @active: children with requests that wait, in the order of their turns; for a disk its
  *	requests, oldest first
  * @queued: requests that wait below this node; that of the storage is read without lock
- * @deficit: cost that the node may still have in this round; negative: debt
+ * @deficit: cost that the node may still have in this round, in fractions of a byte, see
+ *	RNBDT_DRR_FRACTION; negative: debt
  * @granted: round of @parent in which the node has got its latest quantum
  * @round: number of the present round of the children
  * @top: largest weight of the children in this round: that one gets the whole quantum

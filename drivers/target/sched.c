@@ -4,12 +4,12 @@
  *
  * Operation
  *
- * A device queues all that it gets, so the host with the most requests in flight would have
- * most of it. Therefore the target bounds the cost of the requests that a storage has, its
- * window. Below it, requests pass; beyond it they wait, and drr.c decides whose turn it is
- * when the storage has completed others. The window is given in requests of 4 KiB; a longer
- * request counts as several. On a rotational device the constant part of the cost is that
- * of a seek.
+ * A device queues all that it gets, so the host with the most requests in flight would get
+ * most of the service. Therefore the target bounds the cost of the requests that a storage
+ * has, its window. Below the window requests pass. Beyond it they wait, and drr.c decides
+ * which host is next when the storage has completed others. The window is given in requests
+ * of 4 KiB; a longer request counts as several. On a rotational device the constant part of
+ * the cost is that of a seek.
  *
  * Exports share a scheduler if their requests go to the same request queue, for example
  * if they are partitions of one disk. The page cache and files of a file system without a
@@ -35,7 +35,7 @@
  * removed under rnbdt_lock.
  *
  * Requests leave the order when the cost in flight has fallen to seven eighths of the
- * window, several at a time, which saves wakeups; the storage is never idle meanwhile.
+ * window, several at a time, which saves wakeups. The storage is not idle while one waits.
  *
  * Errors: a scheduler that cannot be allocated fails the enable or the attachment.
  */
@@ -58,7 +58,7 @@
 #include "session.h"
 #include "target.h"
 
-/* Constant part of the cost of a request */
+/* Constant part of the cost of a request, in bytes */
 #define RNBDT_OVERHEAD			SZ_16K
 #define RNBDT_OVERHEAD_ROTATIONAL	SZ_1M
 
@@ -215,7 +215,7 @@ void rnbdt_sched_set_window(struct rnbdt_backend *be, u32 window)
 
 	be->window = window;
 	rnbdt_sched_update(be->sched);
-	/* Nothing else may end soon that would let requests pass. */
+	/* The storage may take long to complete the next request. */
 	rnbdt_sched_run(be->sched);
 }
 

@@ -3,9 +3,9 @@
  * The scheduler in front of the storage, against a model of hosts and storage.
  *
  * The storage completes requests in the order in which it gets them, BYTES_PER_US each
- * microsecond, and takes OVERHEAD_US for each. The scheduler lets requests pass while what is in flight is
- * below the window, as drivers/target/sched.h does. A client keeps as many requests at the
- * target as its depth says, and sends the next one when one has ended.
+ * microsecond, and takes OVERHEAD_US for each. The scheduler lets requests pass while what
+ * is in flight is below the window, as drivers/target/sched.h does. A client keeps as many
+ * requests at the target as its depth says, and sends the next one when one has ended.
  */
 #include "list.h"
 #include "unit.h"
@@ -443,7 +443,7 @@ static void test_flush(void **state)
 	enter(disk, &flush[0], 0);
 	assert_ptr_equal(model.storage.prev, &flush[0].sent);
 	assert_int_equal(flush[0].item.cost, OVERHEAD);
-	assert_int_equal(disk->session->host->node.deficit, before - OVERHEAD);
+	assert_int_equal(disk->session->host->node.deficit, before - OVERHEAD * RNBDT_DRR_FRACTION);
 	/* A flood of them waits in turn. */
 	for (i = 1; i < RNBDT_DRR_AHEAD_MAX; i++)
 		enter(disk, &flush[i], 0);
