@@ -4,8 +4,9 @@
  *
  * Operation: an attachment that is granted joins the list of its export (bind.c). Whoever
  * ends it closes it: the client, the teardown of the session, or who disables, denies
- * or withdraws the export. From then on its requests are refused, and when the last
- * request in flight is done, it leaves the list.
+ * or withdraws the export. From then on its requests are refused, also those that wait in
+ * front of the storage (sched.c), and when the last request in flight is done, it leaves
+ * the list.
  *
  * Ownership: the session owns its attachments, by index. An attachment on the list
  * keeps the backend of the export open, because the export waits for an empty list

@@ -31,7 +31,7 @@ struct rnbdt_backend;
  *	taken within it
  * @root: node of the storage
  * @in_flight: cost of the requests that the storage has
- * @key: request queue of the storage, NULL if the only export is @backends' first;
+ * @key: request queue of the storage, or NULL if it has none and belongs to one export;
  *	constant
  * @entry: in the list of schedulers; rnbdt_lock
  * @backends: open backends of this storage, struct rnbdt_backend; rnbdt_lock
