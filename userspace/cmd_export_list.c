@@ -25,7 +25,7 @@
 struct export {
 	char *path, *state, *cache, *write_cache, *uuid;
 	bool enabled, gone, readonly;
-	uint64_t size, sessions, closing;
+	uint64_t size, window, sessions, closing;
 	struct strlist hosts, ports;
 };
 
@@ -69,6 +69,7 @@ static void read_export(const char *name, struct export *export)
 		.gone = configfs_read_u64(dir, "gone"),
 		.readonly = configfs_read_u64(dir, "readonly"),
 		.size = configfs_read_u64(dir, "size"),
+		.window = configfs_read_u64(dir, "window"),
 		.sessions = configfs_read_u64(dir, "sessions"),
 		.closing = configfs_read_u64(dir, "closing"),
 	};
@@ -101,6 +102,7 @@ static struct json_object *export_json(const char *name, const struct export *ex
 	json_add_bool(obj, "readonly", export->readonly);
 	json_add_string(obj, "cache", export->cache);
 	json_add_string(obj, "write_cache", export->write_cache);
+	json_add_u64(obj, "window", export->window);
 	json_add_string(obj, "uuid", export->uuid);
 	json_add_strings(obj, "hosts", &export->hosts);
 	json_add_strings(obj, "ports", &export->ports);

@@ -277,6 +277,7 @@ static void list_host(const char *name, struct table *table, struct json_object 
 	char *dir = configfs_path("hosts/%s", name);
 	uint64_t max_sessions = configfs_read_u64(dir, "max_sessions");
 	uint64_t sessions = configfs_read_u64(dir, "sessions");
+	uint64_t weight = configfs_read_u64(dir, "weight");
 	bool has_secret = configfs_read_u64(dir, "has_secret");
 	bool has_old = configfs_read_u64(dir, "has_old_secret");
 	struct strlist exports = { };
@@ -295,6 +296,8 @@ static void list_host(const char *name, struct table *table, struct json_object 
 	text = max_sessions ? xasprintf("%" PRIu64, max_sessions) : xstrdup("");
 	table_cell(table, "%s", text);
 	json_add_u64(obj, "max_sessions", max_sessions);
+	table_cell(table, "%" PRIu64, weight);
+	json_add_u64(obj, "weight", weight);
 	table_cell(table, "%" PRIu64, sessions);
 	table_cell(table, "%s", joined);
 	json_add_strings(obj, "exports", &exports);
@@ -309,8 +312,8 @@ static void list_host(const char *name, struct table *table, struct json_object 
 int cmd_host_list(const struct args *args)
 {
 	static const char * const heads[] = {
-		"HOST", "SECRET", "POOL-LIMIT", "SESSION-POOL", "MAX-SESSIONS", "SESSIONS",
-		"EXPORTS",
+		"HOST", "SECRET", "POOL-LIMIT", "SESSION-POOL", "MAX-SESSIONS", "WEIGHT",
+		"SESSIONS", "EXPORTS",
 	};
 
 	return target_list("hosts", heads, ARRAY_SIZE(heads), list_host,

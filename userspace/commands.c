@@ -204,6 +204,12 @@ const struct command commands[] = {
 	  "Grow or shrink the block device or file first. Whoever has the export\n"
 	  "attached sees the new size at once.",
 	  NULL, 1, 1, COMPLETE_EXPORT, NULL, cmd_export_resize },
+	{ "export window", "NAME [N | default]", "show or set how many requests its storage gets",
+	  "N is a number of requests of 4 KiB; a longer request counts as several. When the\n"
+	  "storage has so many, further requests wait, and the hosts take turns. default: the\n"
+	  "module parameter storage_window or rotational_window applies; it is shown as 0.\n"
+	  "A new value takes effect at once.",
+	  NULL, 1, 2, COMPLETE_EXPORT, "default", cmd_export_window },
 	{ "host allow", "EXPORT UUID...", "let hosts attach an export",
 	  "The same as rnbd export allow.",
 	  NULL, 2, -1, COMPLETE_EXPORT, COMPLETE_HOST, cmd_host_allow },
@@ -215,6 +221,11 @@ const struct command commands[] = {
 	  "those of the module count. A size takes a suffix K, M or G. What is not given\n"
 	  "stays. It counts for logins to come; pools that are given out stay.",
 	  host_limit_opts, 1, 2, COMPLETE_HOST, "none", cmd_host_limit },
+	{ "host weight", "UUID [N]", "show or set the share of a host in the storage",
+	  "N is from 1 to 10000, and 100 by default. While requests of several hosts wait for\n"
+	  "the same storage, each host is served in proportion to its weight. A new value\n"
+	  "takes effect at once.",
+	  NULL, 1, 2, COMPLETE_HOST, NULL, cmd_host_weight },
 	{ "host secret", "UUID --secret-file FILE [--rotate] | UUID --withdraw | UUID --clear",
 	  "demand proof of who a host is",
 	  "Give the same file to rnbd attach on that host. Its sessions end if the secret is\n"

@@ -169,7 +169,7 @@ void target_config_differences(enum target_config_kind kind,
 		 * Which secret it is configfs does not tell: that is set in any case. A
 		 * fence is an event, of which the kernel knows the last one.
 		 */
-		if (!want->value[a] || attr->type == TARGET_CONFIG_SECRET ||
+		if (!want->value[a] || attr->tunable || attr->type == TARGET_CONFIG_SECRET ||
 		    attr->type == TARGET_CONFIG_FENCE || !strcmp(want->value[a], have->value[a]))
 			continue;
 		if (a == schema->enable) {

@@ -13,6 +13,8 @@
 
 #define TARGET_CONFIG_VERSION	1	/* of the file */
 #define TARGET_CONFIG_ATTRS	8	/* the most that a kind has */
+#define TARGET_WEIGHT_MAX	10000U	/* of a host, as in the kernel */
+#define TARGET_WINDOW_MAX	65536U	/* of an export, as in the kernel */
 
 /* Kinds of object, in the order in which they depend on each other */
 enum target_config_kind {
@@ -36,6 +38,7 @@ enum {
 	TARGET_EXPORT_READONLY,
 	TARGET_EXPORT_CACHE,
 	TARGET_EXPORT_WRITE_CACHE,
+	TARGET_EXPORT_WINDOW,
 	TARGET_EXPORT_UUID,
 	TARGET_EXPORT_ENABLE,
 };
@@ -51,6 +54,7 @@ enum {
  * @name: in configfs and in the file
  * @type: in the file; in configfs all is text
  * @needed: the file must have it
+ * @tunable: an object that is there may have another value, which stays
  * @otherwise: value if the file leaves it out; NULL: whatever is there will do
  * @check: what is wrong with a value, NULL if nothing is; may rewrite it in
  *	place to its canonical form. NULL if the type says all
@@ -59,6 +63,7 @@ struct target_config_attr {
 	const char *name;
 	enum target_config_type type;
 	bool needed;
+	bool tunable;
 	const char *otherwise;
 	const char *(*check)(char *value);
 };

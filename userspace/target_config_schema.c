@@ -113,6 +113,21 @@ static const char *check_sessions(char *value)
 	       "too large; wanted at most 4294967295, or 0 for no limit of its own";
 }
 
+static const char *check_weight(char *value)
+{
+	uint32_t weight;
+
+	return parse_u32(value, 1, TARGET_WEIGHT_MAX, &weight) ? "wanted 1 to 10000" : NULL;
+}
+
+static const char *check_window(char *value)
+{
+	uint32_t window;
+
+	return parse_u32(value, 0, TARGET_WINDOW_MAX, &window) ?
+	       "too large; wanted at most 65536, or 0 for that of the module" : NULL;
+}
+
 /* The kernel's last one is one less. */
 static const char *check_fence(char *value)
 {
@@ -133,6 +148,7 @@ static const struct target_config_attr host_attrs[] = {
 	{ "max_session_pool_bytes", TARGET_CONFIG_NUMBER, .otherwise = "0",
 	  .check = check_pool_bytes },
 	{ "max_sessions", TARGET_CONFIG_NUMBER, .otherwise = "0", .check = check_sessions },
+	{ "weight", TARGET_CONFIG_NUMBER, .otherwise = "100", .check = check_weight },
 	{ "unfence_on_restart", TARGET_CONFIG_BOOL, .otherwise = "0" },
 	{ "fence_state", TARGET_CONFIG_FENCE, .check = check_fence },
 	{ "secret_file", TARGET_CONFIG_SECRET, .check = check_secret },
@@ -146,6 +162,8 @@ static const struct target_config_attr export_attrs[] = {
 				  .check = check_cache },
 	[TARGET_EXPORT_WRITE_CACHE] = { "write_cache", TARGET_CONFIG_STRING, .otherwise = "through",
 					.check = check_write_cache },
+	[TARGET_EXPORT_WINDOW] = { "window", TARGET_CONFIG_NUMBER, .tunable = true,
+				   .otherwise = "0", .check = check_window },
 	/* the kernel makes one for each new export */
 	[TARGET_EXPORT_UUID] = { "uuid", TARGET_CONFIG_STRING, .check = check_uuid },
 	[TARGET_EXPORT_ENABLE] = { "enable", TARGET_CONFIG_BOOL, .otherwise = "1" },

@@ -48,6 +48,13 @@ const struct target_kind target_hosts = {
 		  "Connections and logins that the host had to retry." },
 		{ "stale_frames", "stale_frames_total",
 		  "Frames of closing sessions of the host that were dropped unread." },
+		{ "weight", "weight", "Share of the host in the service of the storage." },
+		{ "queued_requests", "queued_requests",
+		  "Requests of the host that wait for their turn at the storage." },
+		{ "waited_requests", "waited_requests_total",
+		  "Requests of the host that had to wait for their turn at the storage." },
+		{ "waited_bytes", "waited_bytes_total",
+		  "Length of the requests that have waited and that the storage then got." },
 	},
 };
 

@@ -40,6 +40,7 @@ typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
+typedef int64_t s64;
 
 #define le16_to_cpu(x)		le16toh(x)
 #define le32_to_cpu(x)		le32toh(x)
@@ -87,7 +88,10 @@ static inline bool rnbd_warn(bool bad, const char *file, int line,
 
 /* User space does not guard against speculation. */
 #define array_index_nospec(index, size)	(index)
+#define unlikely(x)		(x)
 #define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
+#define WRITE_ONCE(x, value)	__atomic_store_n(&(x), value, __ATOMIC_RELAXED)
+#define div_u64(n, d)		((u64)(n) / (u32)(d))
 #define is_power_of_2(n)	((n) != 0 && ((n) & ((n) - 1)) == 0)
 
 #define rnbd_zalloc(size)	calloc(1, size)

@@ -24,10 +24,13 @@
 
 #include "../core/attach.h"
 #include "../core/op.h"
+#include "drr.h"
 
 struct rnbdt_backend;
 struct rnbdt_export;
 struct rnbdt_queue;
+struct rnbdt_sched;
+struct rnbdt_sched_group;
 struct rnbdt_session;
 
 /**
@@ -109,6 +112,10 @@ struct rnbdt_attach_events {
  * @events: what the client must be told
  * @nr_submits: members of @submits
  * @submits: requests on the way to the storage, by queue
+ * @sched: scheduler of @backend; as @backend
+ * @disk: node of the attachment in @sched; the lock of @sched
+ * @sched_host: the host at this storage; rnbdt_lock, constant while requests are in flight
+ * @sched_session: the session at this storage; as @sched_host
  * @closed_work: leaves the export when @ref is zero, on rnbdt_attach_wq
  * @free_work: frees the attachment when no frame handler can have found it
  */
@@ -130,6 +137,10 @@ struct rnbdt_attach {
 	struct rnbdt_attach_events events;
 	u32 nr_submits;
 	struct rnbdt_submit *submits;
+	struct rnbdt_sched *sched;
+	struct rnbdt_drr_node disk;
+	struct rnbdt_sched_group *sched_host;
+	struct rnbdt_sched_group *sched_session;
 	struct work_struct closed_work;
 	struct rcu_work free_work;
 };

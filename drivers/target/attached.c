@@ -4,8 +4,9 @@
  *
  * Operation: an attachment that is granted joins the list of its export (bind.c). Whoever
  * ends it closes it: the client, the teardown of the session, or who disables, denies
- * or withdraws the export. From then on its requests are refused, and when the last
- * request in flight is done, it leaves the list.
+ * or withdraws the export. From then on its requests are refused, also those that wait in
+ * front of the storage (sched.c), and when the last request in flight is done, it leaves
+ * the list.
  *
  * Ownership: the session owns its attachments, by index. An attachment on the list
  * keeps the backend of the export open, because the export waits for an empty list
@@ -36,6 +37,7 @@
 #include "attached.h"
 #include "ctl.h"
 #include "graph.h"
+#include "sched.h"
 #include "session.h"
 #include "target.h"
 
@@ -79,6 +81,7 @@ static void rnbdt_attach_free_work(struct work_struct *work)
 						free_work);
 
 	percpu_ref_exit(&att->ref);
+	rnbdt_sched_free(att);
 	kfree(att->submits);
 	kfree(att);
 }
@@ -103,7 +106,9 @@ struct rnbdt_attach *rnbdt_attach_alloc(struct rnbdt_session *s,
 		return NULL;
 	att->nr_submits = s->granted.nr_queues;
 	att->submits = kcalloc(att->nr_submits, sizeof(*att->submits), GFP_KERNEL);
-	if (!att->submits || percpu_ref_init(&att->ref, rnbdt_attach_idle, 0, GFP_KERNEL)) {
+	if (!att->submits || !rnbdt_sched_alloc(att) ||
+	    percpu_ref_init(&att->ref, rnbdt_attach_idle, 0, GFP_KERNEL)) {
+		rnbdt_sched_free(att);
 		kfree(att->submits);
 		kfree(att);
 		return NULL;
@@ -145,6 +150,7 @@ void rnbdt_attached_add(struct rnbdt_attach *att, struct rnbdt_export *export)
 	lockdep_assert_held(&rnbdt_lock);
 
 	att->backend = export->backend;
+	rnbdt_sched_add(att);
 	WRITE_ONCE(att->export, export);
 	list_add_tail(&att->entry, &export->attached);
 	WRITE_ONCE(export->nr_attached, export->nr_attached + 1);
@@ -166,6 +172,7 @@ void rnbdt_attached_remove(struct rnbdt_attach *att)
 	lockdep_assert_held(&rnbdt_lock);
 
 	list_del(&att->entry);
+	rnbdt_sched_remove(att);
 	WRITE_ONCE(att->export, NULL);
 	att->backend = NULL;
 	WRITE_ONCE(export->nr_attached, export->nr_attached - 1);
@@ -188,6 +195,8 @@ void rnbdt_attach_close(struct rnbdt_attach *att, u16 status)
 	WRITE_ONCE(att->state, RNBDT_ATTACH_CLOSING);
 	if (status)
 		rnbdt_ctl_closed(att, status);
+	/* Requests that wait end like those that the storage does not have yet. */
+	rnbdt_sched_release(att);
 	percpu_ref_kill(&att->ref);
 }
 

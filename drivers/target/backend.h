@@ -7,6 +7,7 @@
 
 #include <linux/errseq.h>
 #include <linux/fs.h>
+#include <linux/list.h>
 #include <linux/rwsem.h>
 #include <linux/workqueue.h>
 
@@ -15,6 +16,7 @@
 struct rnbdt_backend;
 struct rnbdt_export;
 struct rnbdt_req;
+struct rnbdt_sched;
 
 /*
  * Bytes of one DISCARD or WRITE_ZEROES: storage may take seconds for more, and nothing
@@ -57,10 +59,15 @@ struct rnbdt_backend_ops {
  *	exclusively by one that is executed a second time
  * @io_wq: submits requests, one work item per queue, and runs requests that need a
  *	work item of their own
+ * @sched: scheduler in front of the storage, from before the first attachment to after
+ *	the last
+ * @sched_entry: in rnbdt_sched.backends; rnbdt_lock
+ * @window: requests that the storage gets at a time, 0: the module parameter applies;
+ *	rnbdt_lock
  * @geo: properties of the export; its capacity is written under rnbdt_lock and read
  *	without
  *
- * Constant from open to close, except the capacity, @gone and @lost. The export owns it.
+ * Constant from open to close, except the capacity, @gone, @lost and @window. The export owns it.
  */
 struct rnbdt_backend {
 	struct rnbdt_export *export;
@@ -78,6 +85,9 @@ struct rnbdt_backend {
 	errseq_t opened;
 	struct rw_semaphore alone;
 	struct workqueue_struct *io_wq;
+	struct rnbdt_sched *sched;
+	struct list_head sched_entry;
+	u32 window;
 	struct rnbd_geometry geo;
 };
 

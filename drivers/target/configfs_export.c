@@ -37,6 +37,7 @@
 #include "configfs_host.h"
 #include "export.h"
 #include "graph.h"
+#include "sched.h"
 #include "state.h"
 #include "target.h"
 
@@ -221,6 +222,39 @@ static ssize_t rnbdt_export_write_cache_store(struct config_item *item,
 }
 CONFIGFS_ATTR(rnbdt_export_, write_cache);
 
+static ssize_t rnbdt_export_window_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%u\n", READ_ONCE(rnbdt_to_export(item)->window));
+}
+
+/* The window may change while the export is enabled. */
+static ssize_t rnbdt_export_window_store(struct config_item *item,
+					 const char *page, size_t count)
+{
+	struct rnbdt_export *export = rnbdt_to_export(item);
+	unsigned int window;
+	int ret;
+
+	ret = kstrtouint(page, 0, &window);
+	if (!ret && window > RNBDT_WINDOW_MAX)
+		ret = -ERANGE;
+	if (ret) {
+		pr_err("export %s: window is a number of requests up to %u, 0 for that of the module parameter\n",
+		       rnbdt_export_name(export), RNBDT_WINDOW_MAX);
+		return ret;
+	}
+	if (mutex_lock_killable(&export->lock))
+		return -EINTR;
+	mutex_lock(&rnbdt_lock);
+	WRITE_ONCE(export->window, window);
+	if (export->enabled)
+		rnbdt_sched_set_window(export->backend, window);
+	mutex_unlock(&rnbdt_lock);
+	mutex_unlock(&export->lock);
+	return count;
+}
+CONFIGFS_ATTR(rnbdt_export_, window);
+
 static ssize_t rnbdt_export_uuid_show(struct config_item *item, char *page)
 {
 	struct rnbdt_export *export = rnbdt_to_export(item);
@@ -403,6 +437,7 @@ static struct configfs_attribute *rnbdt_export_attrs[] = {
 	&rnbdt_export_attr_readonly,
 	&rnbdt_export_attr_cache,
 	&rnbdt_export_attr_write_cache,
+	&rnbdt_export_attr_window,
 	&rnbdt_export_attr_uuid,
 	&rnbdt_export_attr_enable,
 	&rnbdt_export_attr_state,

@@ -3,7 +3,8 @@
  * configfs: hosts/<uuid>/, the limits, the secret and the fencing of a host.
  *
  * Operation: the name of the directory is the id of the host. The max_* limits
- * apply to new logins; 0 means that the module parameter applies. A host has a
+ * apply to new logins; 0 means that the module parameter applies. The weight applies at
+ * once. A host has a
  * secret and, while that is being rotated, the old one as well; either proves a
  * login. A store to one of them closes the sessions that rely on a secret which the
  * host no longer has, and does not wait for their storage: the writer polls
@@ -35,6 +36,7 @@
 #include "../core/secret.h"
 #include "auth.h"
 #include "configfs_host.h"
+#include "drr.h"
 #include "fence.h"
 #include "graph.h"
 #include "half_open.h"
@@ -399,12 +401,24 @@ static ssize_t rnbdt_host_unfence_on_restart_store(struct config_item *item,
 }
 CONFIGFS_ATTR(rnbdt_host_, unfence_on_restart);
 
-static ssize_t rnbdt_host_failed_proofs_show(struct config_item *item, char *page)
-{
-	return sysfs_emit(page, "%lld\n",
-			  atomic64_read(&rnbdt_to_host(item)->failed_proofs));
+#define RNBDT_HOST_COUNTER(_name, _counter)					\
+static ssize_t rnbdt_host_##_name##_show(struct config_item *item, char *page)	\
+{										\
+	struct rnbdt_host *host = rnbdt_to_host(item);				\
+										\
+	return sysfs_emit(page, "%lld\n", atomic64_read(&(_counter)));		\
 }
+
+RNBDT_HOST_COUNTER(failed_proofs, host->failed_proofs)
 CONFIGFS_ATTR_RO(rnbdt_host_, failed_proofs);
+RNBDT_HOST_COUNTER(stale_frames, host->stale_frames)
+CONFIGFS_ATTR_RO(rnbdt_host_, stale_frames);
+RNBDT_HOST_COUNTER(queued_requests, host->waits.queued)
+CONFIGFS_ATTR_RO(rnbdt_host_, queued_requests);
+RNBDT_HOST_COUNTER(waited_requests, host->waits.requests)
+CONFIGFS_ATTR_RO(rnbdt_host_, waited_requests);
+RNBDT_HOST_COUNTER(waited_bytes, host->waits.bytes)
+CONFIGFS_ATTR_RO(rnbdt_host_, waited_bytes);
 
 static ssize_t rnbdt_host_logins_put_off_show(struct config_item *item, char *page)
 {
@@ -412,11 +426,32 @@ static ssize_t rnbdt_host_logins_put_off_show(struct config_item *item, char *pa
 }
 CONFIGFS_ATTR_RO(rnbdt_host_, logins_put_off);
 
-static ssize_t rnbdt_host_stale_frames_show(struct config_item *item, char *page)
+static ssize_t rnbdt_host_weight_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%lld\n", atomic64_read(&rnbdt_to_host(item)->stale_frames));
+	return sysfs_emit(page, "%u\n", READ_ONCE(rnbdt_to_host(item)->weight));
 }
-CONFIGFS_ATTR_RO(rnbdt_host_, stale_frames);
+
+/* The scheduler reads the weight at each turn of the host. */
+static ssize_t rnbdt_host_weight_store(struct config_item *item, const char *page,
+				       size_t count)
+{
+	unsigned int weight;
+	int ret;
+
+	ret = kstrtouint(page, 0, &weight);
+	if (!ret && (weight < RNBDT_WEIGHT_MIN || weight > RNBDT_WEIGHT_MAX))
+		ret = -ERANGE;
+	if (ret) {
+		pr_err("host %s: weight is a number from %d to %d\n", config_item_name(item),
+		       RNBDT_WEIGHT_MIN, RNBDT_WEIGHT_MAX);
+		return ret;
+	}
+	mutex_lock(&rnbdt_lock);
+	WRITE_ONCE(rnbdt_to_host(item)->weight, weight);
+	mutex_unlock(&rnbdt_lock);
+	return count;
+}
+CONFIGFS_ATTR(rnbdt_host_, weight);
 
 static ssize_t rnbdt_host_sessions_show(struct config_item *item, char *page)
 {
@@ -440,6 +475,7 @@ static struct configfs_attribute *rnbdt_host_attrs[] = {
 	&rnbdt_host_attr_max_pool_bytes,
 	&rnbdt_host_attr_max_session_pool_bytes,
 	&rnbdt_host_attr_max_sessions,
+	&rnbdt_host_attr_weight,
 	&rnbdt_host_attr_secret,
 	&rnbdt_host_attr_has_secret,
 	&rnbdt_host_attr_old_secret,
@@ -449,6 +485,9 @@ static struct configfs_attribute *rnbdt_host_attrs[] = {
 	&rnbdt_host_attr_failed_proofs,
 	&rnbdt_host_attr_logins_put_off,
 	&rnbdt_host_attr_stale_frames,
+	&rnbdt_host_attr_queued_requests,
+	&rnbdt_host_attr_waited_requests,
+	&rnbdt_host_attr_waited_bytes,
 	&rnbdt_host_attr_fenced,
 	&rnbdt_host_attr_fence_state,
 	&rnbdt_host_attr_fence_done,
@@ -503,6 +542,7 @@ static struct config_group *rnbdt_hosts_make(struct config_group *group,
 		return ERR_PTR(-ENOMEM);
 	}
 	host->uuid = uuid;
+	host->weight = RNBDT_WEIGHT_DEFAULT;
 	host->fence.generation = 1;
 	INIT_LIST_HEAD(&host->sessions);
 

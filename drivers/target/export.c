@@ -55,6 +55,7 @@
 #include "file.h"
 #include "graph.h"
 #include "resize.h"
+#include "sched.h"
 #include "target.h"
 
 /*
@@ -270,15 +271,20 @@ int rnbdt_export_enable(struct rnbdt_export *export)
 	if (ret)
 		goto close;
 
-	ret = rnbdt_export_publish(export, be);
+	ret = rnbdt_sched_open(be, export->window);
 	if (ret)
 		goto close;
+	ret = rnbdt_export_publish(export, be);
+	if (ret)
+		goto close_sched;
 	pr_info("export %s: %s, %llu bytes, blocks of %u%s%s\n",
 		rnbdt_export_name(export), export->path, be->geo.capacity,
 		be->geo.logical_block, be->readonly ? ", read-only" : "",
 		be->direct ? "" : ", page cache");
 	return 0;
 
+close_sched:
+	rnbdt_sched_close(be);
 close:
 	be->ops->close(be);
 free:
@@ -325,6 +331,7 @@ static void rnbdt_export_disable_work(struct work_struct *work)
 	struct rnbdt_backend *be = export->backend;
 
 	rnbdt_attached_wait(export);
+	rnbdt_sched_close(be);
 	be->ops->close(be);
 	/* In a kernel thread, a file is closed later; its file system stays busy until then. */
 	flush_delayed_fput();

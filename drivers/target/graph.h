@@ -104,6 +104,20 @@ struct rnbdt_put_off {
 };
 
 /**
+ * struct rnbdt_waits - requests of a host that have waited for those of other hosts
+ * @queued: requests that wait now
+ * @requests: requests that have waited or wait
+ * @bytes: length of the requests that have waited and that the storage then got
+ *
+ * Counted by sched.c without a lock.
+ */
+struct rnbdt_waits {
+	atomic64_t queued;
+	atomic64_t requests;
+	atomic64_t bytes;
+};
+
+/**
  * struct rnbdt_host - a client machine that exports may allow
  * @group: configfs directory hosts/<uuid>
  * @entry: in rnbdt_hosts; rnbdt_lock
@@ -136,6 +150,9 @@ struct rnbdt_put_off {
  * @half_open: MiB of the host's half-open connections of one class, valid during one
  *	call of rnbdt_limits_connect(); rnbdt_lock
  * @stale_frames: frames of closing sessions that were dropped unread
+ * @weight: share of the host in the service of each storage; written under rnbdt_lock,
+ *	read without
+ * @waits: requests that have waited for those of other hosts
  * @iostat: I/O statistics of all sessions that the host has had
  *
  * Freed after rmdir, when its last session has gone. Until then it is in
@@ -169,6 +186,8 @@ struct rnbdt_host {
 	u32 hangups[RNBDT_PEER_CLASSES];
 	u32 half_open;
 	atomic64_t stale_frames;
+	u32 weight;
+	struct rnbdt_waits waits;
 	struct rnbdt_iostat iostat;
 };
 
@@ -193,6 +212,8 @@ struct rnbdt_host {
  * @cache: cache of the target; @lock, constant while there is a backend
  * @write_cache: durability of acknowledged writes; @lock, constant while there is a
  *	backend
+ * @window: requests that the storage gets at a time, 0: the module parameter applies;
+ *	rnbdt_lock, written under @lock as well
  * @uuid: identity of the data; as @path
  * @incarnation: random; a changed value notifies clients that writes which they did
  *	not flush may be lost; rnbdt_lock, constant while there is a backend
@@ -218,6 +239,7 @@ struct rnbdt_export {
 	bool readonly;
 	enum rnbdt_cache cache;
 	enum rnbdt_write_cache write_cache;
+	u32 window;
 	uuid_t uuid;
 	u8 incarnation[RNBDT_INCARNATION_SIZE];
 	bool enabled;

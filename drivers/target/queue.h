@@ -34,6 +34,7 @@ struct rnbdt_queue;
  *	was closed; set by the frame handler
  * @submit: way of the request to the storage; set with @att
  * @entry: in rnbdt_queue.done; ring->lock
+ * @item: cost, and place in the order of its storage; the lock of the scheduler
  * @todo: in rnbdt_submit.todo
  * @begun: monotonic time in ns when the frame of the request was decoded
  * @busy: the client waits for the reply; set by the frame handler, cleared
@@ -66,6 +67,7 @@ struct rnbdt_req {
 	struct rnbdt_attach *att;
 	struct rnbdt_submit *submit;
 	struct list_head entry;
+	struct rnbdt_drr_item item;
 	struct llist_node todo;
 	u64 begun;
 	bool busy;

@@ -55,6 +55,7 @@
 #include "pool.h"
 #include "queue.h"
 #include "reply.h"
+#include "sched.h"
 #include "trace.h"
 
 RNBD_PARAM_UINT(reply_gather, 1, 1, 65535,
@@ -259,6 +260,9 @@ void rnbdt_req_done(struct rnbdt_req *treq, u16 status)
 	treq->status = unlikely(treq->closed) ? RNBD_ST_CLOSED : status;
 	if (likely(!treq->stale && treq->status != RNBD_ST_CLOSED))
 		rnbdt_req_count(treq);
+	/* The client may use the tag again as soon as the reply has been sent. */
+	if (likely(att))
+		rnbdt_sched_leave(treq);
 	spin_lock_irqsave(&q->ring.lock, flags);
 	if (unlikely(!treq->stale && rnbd_inject(&rnbdt_inject_drop_reply, NULL))) {
 		/* The target forgets the request. */

@@ -5,14 +5,15 @@
  * Operation
  *
  * The frame handler decodes the requests of a frame, copies each into the
- * structure that its tag names and passes it to the backend: directly if the
- * backend never sleeps, otherwise through a work item of the attachment and queue,
- * because the handler shares its completion queue with other queues, and storage that
- * makes a submitter wait must not delay requests for other exports. Inline data
- * of a WRITE is copied to the pool first. Before the submission a request is
- * checked against what may change while a session is live, the capacity of the
- * export, and against the read-only flag. A query about a request is answered by
- * reply.c, after the replies that were posted before.
+ * structure that its tag names and passes it to the backend, unless it must wait
+ * for requests of other hosts (sched.c): directly if the backend never sleeps,
+ * otherwise through a work item of the attachment and queue, because the handler
+ * shares its completion queue with other queues, and storage that makes a submitter
+ * wait must not delay requests for other exports. A request that has waited takes the
+ * work item in both cases. Inline data of a WRITE is copied to the pool first. Before
+ * the submission a request is checked against what may change while a session is live,
+ * the capacity of the export, and against the read-only flag. A query about a request
+ * is answered by reply.c, after the replies that were posted before.
  *
  * Ownership
  *
@@ -55,6 +56,7 @@
 #include "queue.h"
 #include "reply.h"
 #include "request.h"
+#include "sched.h"
 #include "session.h"
 #include "trace.h"
 
@@ -146,7 +148,10 @@ static enum rnbd_proto_err rnbdt_find_attach(struct rnbdt_session *s,
 	return RNBD_PERR_NONE;
 }
 
-/* Pass an accepted request on, or refuse it because its attachment was closed. */
+/*
+ * Pass an accepted request on, let it wait for those of other hosts, or refuse it because
+ * its attachment was closed.
+ */
 static void rnbdt_queue_begin(struct rnbdt_queue *q, struct rnbdt_req *treq,
 			      struct rnbdt_attach *att, const void *data)
 {
@@ -165,6 +170,8 @@ static void rnbdt_queue_begin(struct rnbdt_queue *q, struct rnbdt_req *treq,
 	if (data)
 		rnbdt_queue_copy(treq, (void *)data, true);
 	trace_rnbdt_request(treq);
+	if (unlikely(!rnbdt_sched_enter(treq)))
+		return;
 	if (att->backend->ops->atomic)
 		rnbdt_backend_submit(treq);
 	else if (llist_add(&treq->todo, &submit->todo))

@@ -11,6 +11,8 @@
  *	rnbdt_lock				the configuration graph, the list
  *						of sessions, the memory accounts
  *	rnbd_ring.lock				of one queue; interrupts disabled
+ *	rnbdt_sched.lock			requests that wait in front of one
+ *						storage; interrupts disabled
  *	rnbdt_session.state_lock		state of one session; interrupts
  *						disabled
  *

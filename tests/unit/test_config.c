@@ -23,6 +23,7 @@ static const char whole[] =
 	"      \"max_pool_bytes\": 9223372036854775807,\n"
 	"      \"max_session_pool_bytes\": 1048576,\n"
 	"      \"max_sessions\": 4294967295,\n"
+	"      \"weight\": 10000,\n"
 	"      \"unfence_on_restart\": true,\n"
 	"      \"fence_state\": \"4294967294 1 " HOST1 "\",\n"
 	"      \"secret_file\": \"/etc/rnbd/secrets/" HOST2 "\"\n"
@@ -32,6 +33,7 @@ static const char whole[] =
 	"      \"max_pool_bytes\": 0,\n"
 	"      \"max_session_pool_bytes\": 0,\n"
 	"      \"max_sessions\": 0,\n"
+	"      \"weight\": 1,\n"
 	"      \"unfence_on_restart\": false,\n"
 	"      \"fence_state\": \"7 0 00000000-0000-0000-0000-000000000000\"\n"
 	"    }\n"
@@ -43,6 +45,7 @@ static const char whole[] =
 	"      \"readonly\": false,\n"
 	"      \"cache\": \"none\",\n"
 	"      \"write_cache\": \"back\",\n"
+	"      \"window\": 65536,\n"
 	"      \"uuid\": \"11111111-2222-4333-8444-555555555555\",\n"
 	"      \"enable\": true,\n"
 	"      \"hosts\": [\n"
@@ -56,6 +59,7 @@ static const char whole[] =
 	"      \"readonly\": true,\n"
 	"      \"cache\": \"pagecache\",\n"
 	"      \"write_cache\": \"through\",\n"
+	"      \"window\": 0,\n"
 	"      \"uuid\": \"11111111-2222-4333-8444-555555555556\",\n"
 	"      \"enable\": false,\n"
 	"      \"hosts\": [\n"
@@ -194,13 +198,15 @@ static void test_defaults(void **state)
 	object = target_config_find(&config, TARGET_CONFIG_HOST, HOST1);
 	assert_non_null(object);
 	assert_string_equal(object->value[0], "0");
+	assert_string_equal(object->value[3], "100");
 	object = target_config_find(&config, TARGET_CONFIG_EXPORT, "a");
 	assert_non_null(object);
 	assert_string_equal(object->value[0], "/x");
 	assert_string_equal(object->value[1], "0");
 	assert_string_equal(object->value[2], "none");
 	assert_string_equal(object->value[3], "through");
-	assert_null(object->value[4]);
+	assert_string_equal(object->value[TARGET_EXPORT_WINDOW], "0");
+	assert_null(object->value[TARGET_EXPORT_UUID]);
 	assert_true(target_config_enabled(TARGET_CONFIG_EXPORT, object));
 	assert_true(strlist_has(&object->links, HOST1));
 	object = target_config_find(&config, TARGET_CONFIG_PORT, "1");
@@ -274,6 +280,9 @@ static void test_host(void **state)
 		   "'max_pool_bytes' is '9223372036854775808': too large");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','max_sessions':4294967296}]}",
 		   "'max_sessions' is '4294967296': too large");
+	assert_bad(HOSTS "{'uuid':'" HOST1 "','weight':0}]}", "wanted 1 to 10000");
+	assert_bad(HOSTS "{'uuid':'" HOST1 "','weight':10001}]}", "wanted 1 to 10000");
+	assert_bad(HOSTS "{'uuid':'" HOST1 "','weight':18446744073709551616}]}", "1 to 10000");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','fence_state':1}]}",
 		   "'fence_state' has to be a string");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','fence_state':'4294967295 1 " HOST1 "'}]}",
@@ -314,6 +323,7 @@ static void test_export(void **state)
 	assert_bad(EXPORTS "{'name':'a','path':'/x','readonly':0}]}", "true or false");
 	assert_bad(EXPORTS "{'name':'a','path':'/x','cache':'all'}]}", "none or pagecache");
 	assert_bad(EXPORTS "{'name':'a','path':'/x','write_cache':''}]}", "through or back");
+	assert_bad(EXPORTS "{'name':'a','path':'/x','window':65537}]}", "too large");
 	assert_bad(EXPORTS "{'name':'a','path':'/x','uuid':''}]}", "not a UUID");
 	assert_bad(EXPORTS "{'name':'a','path':'/x','size':1}]}", "'size' is not known");
 	assert_bad(EXPORTS "{'name':'a','path':'/x','path':'/y'}]}", "same key twice");
@@ -410,18 +420,23 @@ static void test_compare(void **state)
 	target_config_extras(TARGET_CONFIG_EXPORT, w, h, &texts);
 	assert_texts(&texts, NULL, NULL);
 
+	/* another window is no difference */
+	h->value[TARGET_EXPORT_WINDOW][0] = '1';
+	target_config_differences(TARGET_CONFIG_EXPORT, w, h, &texts);
+	assert_texts(&texts, NULL, NULL);
+
 	/* a UUID that is not said may be any */
-	free(w->value[4]);
-	w->value[4] = NULL;
+	free(w->value[TARGET_EXPORT_UUID]);
+	w->value[TARGET_EXPORT_UUID] = NULL;
 	/* it is not enabled yet, and a link is missing: no differences */
-	h->value[5][0] = '0';
+	h->value[TARGET_EXPORT_ENABLE][0] = '0';
 	free(h->links.item[--h->links.nr]);
 	target_config_differences(TARGET_CONFIG_EXPORT, w, h, &texts);
 	target_config_extras(TARGET_CONFIG_EXPORT, w, h, &texts);
 	assert_texts(&texts, NULL, NULL);
 
-	h->value[5][0] = '1';
-	w->value[5][0] = '0';
+	h->value[TARGET_EXPORT_ENABLE][0] = '1';
+	w->value[TARGET_EXPORT_ENABLE][0] = '0';
 	h->value[1][0] = '1';
 	target_config_differences(TARGET_CONFIG_EXPORT, w, h, &texts);
 	assert_texts(&texts, "readonly is \"1\", not \"0\"", "it is enabled");
@@ -433,11 +448,11 @@ static void test_compare(void **state)
 	/* which secret a host has is not known */
 	w = &want.list[TARGET_CONFIG_HOST].object[0];
 	h = &have.list[TARGET_CONFIG_HOST].object[0];
-	h->value[5][0] = '.';
+	h->value[6][0] = '.';
 	target_config_differences(TARGET_CONFIG_HOST, w, h, &texts);
 	assert_texts(&texts, NULL, NULL);
-	free(h->value[5]);
-	h->value[5] = NULL;
+	free(h->value[6]);
+	h->value[6] = NULL;
 	target_config_differences(TARGET_CONFIG_HOST, w, h, &texts);
 	assert_texts(&texts, NULL, NULL);
 	target_config_differences(TARGET_CONFIG_HOST, h, w, &texts);
@@ -460,26 +475,26 @@ static void test_was_enabled(void **state)
 	/* it is enabled; and the other one never was */
 	assert_false(target_config_was_enabled(&old, &now, export));
 	assert_false(target_config_was_enabled(&old, &now, other));
-	export->value[5][0] = '0';
+	export->value[TARGET_EXPORT_ENABLE][0] = '0';
 	assert_true(target_config_was_enabled(&old, &now, export));
-	before->value[5][0] = '0';
+	before->value[TARGET_EXPORT_ENABLE][0] = '0';
 	assert_false(target_config_was_enabled(&old, &now, export));
-	before->value[5][0] = '1';
+	before->value[TARGET_EXPORT_ENABLE][0] = '1';
 
 	/* another one of that name, and one of which the file does not say */
-	before->value[4][0] = '2';
+	before->value[TARGET_EXPORT_UUID][0] = '2';
 	assert_false(target_config_was_enabled(&old, &now, export));
-	free(before->value[4]);
-	before->value[4] = NULL;
+	free(before->value[TARGET_EXPORT_UUID]);
+	before->value[TARGET_EXPORT_UUID] = NULL;
 	assert_true(target_config_was_enabled(&old, &now, export));
 
 	/* the file would be refused */
-	other->value[5][0] = '1';
+	other->value[TARGET_EXPORT_ENABLE][0] = '1';
 	assert_true(target_config_was_enabled(&old, &now, export));
-	free(other->value[4]);
-	other->value[4] = xstrdup(export->value[4]);
+	free(other->value[TARGET_EXPORT_UUID]);
+	other->value[TARGET_EXPORT_UUID] = xstrdup(export->value[TARGET_EXPORT_UUID]);
 	assert_false(target_config_was_enabled(&old, &now, export));
-	other->value[5][0] = '0';
+	other->value[TARGET_EXPORT_ENABLE][0] = '0';
 
 	/* it is not in the file */
 	before->name[0] = 'x';

@@ -207,6 +207,27 @@ static void test_prometheus(void **state)
 	free(text);
 }
 
+static void test_prometheus_host(void **state)
+{
+	struct target_object host = { .name = "a", .value = { 0, 1, 2, 3, 4, 100, 5, 6, 7 } };
+	struct target_stats stats = {
+		.loaded = true,
+		.hosts = { .object = &host, .nr = 1 },
+	};
+	char *text = print(&stats);
+
+	(void)state;
+	check_has(text, "rnbd_target_host_stale_frames_total{host=\"a\"} 4");
+	check_has(text, "# TYPE rnbd_target_host_weight gauge");
+	check_has(text, "rnbd_target_host_weight{host=\"a\"} 100");
+	check_has(text, "# TYPE rnbd_target_host_queued_requests gauge");
+	check_has(text, "rnbd_target_host_queued_requests{host=\"a\"} 5");
+	check_has(text, "# TYPE rnbd_target_host_waited_requests_total counter");
+	check_has(text, "rnbd_target_host_waited_requests_total{host=\"a\"} 6");
+	check_has(text, "rnbd_target_host_waited_bytes_total{host=\"a\"} 7");
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -215,6 +236,7 @@ int main(void)
 		cmocka_unit_test(test_quantiles),
 		cmocka_unit_test(test_since),
 		cmocka_unit_test(test_prometheus),
+		cmocka_unit_test(test_prometheus_host),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -111,6 +111,8 @@ kept "$X/e/write_cache" backwards 'through '
 kept "$P/p/addr" 10.9.0 10.9.0.256 10.9.0.1.1 10.9.0.1/24 ::1::2 localhost "10.9.0.1 10.9.0.1" "$(long 100 1)"
 kept "$P/p/port" 0 65536 0x10000 '4427 4427' 4427x
 kept "$H/$one/max_pool_bytes" 9223372036854775808 1M '1 2' 1x
+kept "$H/$one/weight" 0 10001 1x '1 2' 1k
+kept "$X/e/window" 65537 1x '1 2' default
 kept "$H/$one/fence_state" "0 1 $one" "4294967295 0 $one" "99999999999 0 $one" "-1 0 $one" "5 2 $one" \
 	"5 1 ${one%?}" "5 1 ${one}0" "5 1 $one x" "5 1" "5"
 # what is not newer changes nothing

@@ -45,6 +45,10 @@ run rnbd export add file --path /mnt/b/f --read-only --write-cache back --host "
 run rnbd export add cached --path "/mnt/b/g \"h" --cache pagecache --uuid $UUID --host "$H1" --port "$ADDR"
 run rnbd export disable cached
 run rnbd host limit "${H2^^}" 1M --session-pool 512K --sessions 3
+run rnbd host weight "$H2" 300
+same "$(rnbd host weight "$H2")" 300 "the weight of a host"
+run rnbd export window blk 64
+same "$(cat "$CFG/exports/blk/window")" 64 "the window of an export"
 same "$(rnbd port add "$ADDR:4429")" 3 "the ID of the new port"
 # what somebody made by hand: other names of links, capitals, and not yet finished
 mkdir "$CFG/hosts/$BY_HAND" "$CFG/ports/spare" "$CFG/exports/later"
@@ -74,14 +78,14 @@ says "^ports: $ADDR:4427$"
 same "$(rnbd export show blk --json | grep -c '": ')" "$(wc -l <<<"$text")" "keys of JSON and of text"
 fails 'no export "nosuch"' rnbd export show nosuch
 text=$(rnbd host list) || die "host list failed"
-says "^$H2  *no  *1M  *512K  *3  *0  *blk$"
-says "^$BY_HAND  *no  *-  *-  *-  *0  *blk$"
+says "^$H2  *no  *1M  *512K  *3  *300  *0  *blk$"
+says "^$BY_HAND  *no  *-  *-  *-  *100  *0  *blk$"
 text=$(rnbd port list) || die "port list failed"
 says "^1  *$ADDR  *4427  *listening  *0  *blk,cached$"
 says "^3  *$ADDR  *4429  *listening  *0  *file$"
 says "^spare  *-  *4427  *disabled  *0  *-$"
 rnbd port list --json | grep -q '"state": "listening"' || die "port list --json"
-for limit in max_pool_bytes:1048576 max_session_pool_bytes:524288 max_sessions:3; do
+for limit in max_pool_bytes:1048576 max_session_pool_bytes:524288 max_sessions:3 weight:300; do
 	rnbd host list --json | grep -q "\"${limit%:*}\": ${limit#*:}," || die "$limit is not in host list --json"
 done
 

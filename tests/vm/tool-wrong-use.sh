@@ -141,6 +141,14 @@ wrong 2 '--write-cache some' 'through or back' -- rnbd export add disk0 --path /
 
 wrong 2 '--name a/b' -- rnbd attach "$ADDR" disk0 --name a/b
 wrong 2 'host limit 12' 'UUID' 'rnbd host list' -- rnbd host limit 12 1M
+wrong 2 'host weight 12' 'UUID' 'rnbd host list' -- rnbd host weight 12 1
+for number in 0 10001 x 1.5 none; do
+	wrong 2 "host weight $ID: $number: " 'from 1 to 10000' -- rnbd host weight "$ID" "$number"
+done
+for number in 0 65537 x none; do
+	wrong 2 "export window disk0: $number: " 'from 1 to 65536, or default' -- \
+		rnbd export window disk0 "$number"
+done
 wrong 2 'host secret 12' 'UUID' 'rnbd hostid' -- rnbd host secret 12 --clear
 wrong 2 "host secret $ID" '--secret-file FILE, --withdraw or --clear' -- rnbd host secret "$ID"
 wrong 2 "host secret $ID" '--secret-file FILE, --withdraw or --clear' -- rnbd host secret "$ID" --withdraw --clear
@@ -223,6 +231,7 @@ wrong 1 "host stat $ID" 'no such host' -- rnbd host stat "$ID"
 wrong 1 'gone' 'rnbd export list' -- rnbd host allow gone "$ID"
 wrong 1 'gone' 'rnbd export list' -- rnbd host deny gone "$ID"
 wrong 1 "host limit $ID" 'no such host' "rnbd host allow EXPORT $ID" -- rnbd host limit "$ID" 1M
+wrong 1 "host weight $ID" 'no such host' "rnbd host allow EXPORT $ID" -- rnbd host weight "$ID"
 wrong 1 "host remove $ID" 'no such host' 'rnbd host list' -- rnbd host remove "$ID"
 wrong 1 "fence $ID" 'no such host' 'rnbd host list' -- rnbd fence "$ID"
 wrong 1 "host fencing $ID" 'no such host' -- rnbd host fencing "$ID" restart

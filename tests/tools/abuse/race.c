@@ -146,14 +146,18 @@ static void set_something(void)
 		{ "readonly", "0" }, { "readonly", "1" }, { "cache", "none" },
 		{ "cache", "pagecache" }, { "write_cache", "back" },
 		{ "write_cache", "through" }, { "resize", "1" },
+		{ "window", "1" }, { "window", "0" },
 	};
-	unsigned int n = below(ARRAY_SIZE(values) + 4), e = below(EXPORTS);
+	unsigned int n = below(ARRAY_SIZE(values) + 5), e = below(EXPORTS);
 
 	if (n < ARRAY_SIZE(values))
 		set(SET, path_of("exports/e%u/%s", e, values[n][0]), values[n][1]);
 	else if (n == ARRAY_SIZE(values))
 		set(SET, path_of("hosts/%s/max_pool_bytes", host_name(below(HOSTS))),
 		    below(2) ? "0" : "8388608");
+	else if (n == ARRAY_SIZE(values) + 1)
+		set(SET, path_of("hosts/%s/weight", host_name(below(HOSTS))),
+		    below(2) ? "1" : "10000");
 	else
 		set(SET, path_of("exports/e%u/path", e), paths[below(nr_paths)]);
 }

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Deficit round robin over hosts, sessions and disks: which request is next.
+ *
+ * Operation
+ *
+ * M. Shreedhar and G. Varghese, "Efficient Fair Queuing using Deficit Round Robin",
+ * SIGCOMM 1995. The storage is a node whose children are hosts; the children of a host are
+ * its sessions, those of a session its disks, and those of a disk its requests. A node
+ * below which requests wait is in the list of its parent. In each round a child gets a
+ * quantum of cost in proportion to its weight. It is served until the quantum is used up,
+ * and then moves to the end of the list. A request costs a constant plus its bytes, which
+ * is charged to its disk, its session and its host: shares divide by host, then by session,
+ * then by disk.
+ *
+ * The code differs from the paper in three points. It serves a child while the deficit of
+ * the child is positive, so the deficit can become negative, and the cost of the next
+ * request is not needed in advance. The heaviest child gets the whole quantum and the
+ * others a part of it, so that a turn is short whatever the weights are, and at most
+ * RNBDT_DRR_DEBT_MAX / RNBDT_DRR_QUANTUM rounds pass without service. A child without
+ * requests keeps its debt, because a host that sends one large request at a time would
+ * otherwise get more than its share. Rounds that pass without the child pay the debt, and
+ * the parent forgets it when it has no other child.
+ *
+ * A FLUSH costs the constant and passes ahead of the order, because it moves no data and
+ * the client waits for it, unless the disk has RNBDT_DRR_AHEAD_MAX of them in flight.
+ *
+ * Ownership: the caller owns nodes and requests. A node must outlive its children.
+ *
+ * Concurrency: the caller holds one lock per storage. The weight of a node and the number
+ * of requests that wait at the storage are accessed without it.
+ *
+ * Errors: none. A weight must not be 0. This file uses no kernel interface except lists;
+ * tests/unit/test_drr.c runs it against a model of the storage.
+ */
+
+#include "drr.h"
+
+/* Deficits have fractions of a byte: the quantum of a light host is a few bytes. */
+#define RNBDT_DRR_FRACTION	64
+
+/* Cost per round of the heaviest child, beyond the constant of one request */
+#define RNBDT_DRR_QUANTUM	(256u << 10)
+
+/* Largest debt, above the cost of any request; FLUSHes ahead of the order add up. */
+#define RNBDT_DRR_DEBT_MAX	(16ll << 20)
+
+/* The same as a deficit */
+#define RNBDT_DRR_DEFICIT_MIN	(-RNBDT_DRR_DEBT_MAX * RNBDT_DRR_FRACTION)
+
+/*
+ * Rounds after which no debt is left: the smallest quantum, that of RNBDT_WEIGHT_MIN beside
+ * RNBDT_WEIGHT_MAX, has paid RNBDT_DRR_DEBT_MAX.
+ */
+#define RNBDT_DRR_FORGIVEN	1000000ull
+
+/**
+ * rnbdt_drr_init_root - initialise the node of a storage
+ * @root: node
+ * @overhead: constant part of the cost of a request, at most 4 MiB
+ *
+ * Context: any.
+ */
+void rnbdt_drr_init_root(struct rnbdt_drr_node *root, u32 overhead)
+{
+	*root = (struct rnbdt_drr_node) {
+		.quantum = overhead + RNBDT_DRR_QUANTUM,
+		.overhead = overhead,
+	};
+	INIT_LIST_HEAD(&root->entry);
+	INIT_LIST_HEAD(&root->active);
+}
+
+/**
+ * rnbdt_drr_init - initialise the node of a host, a session or a disk
+ * @node: node
+ * @parent: node of the floor above
+ * @weight: share among the children of @parent; read at each turn
+ * @leaf: the node is a disk
+ *
+ * Context: any.
+ */
+void rnbdt_drr_init(struct rnbdt_drr_node *node, struct rnbdt_drr_node *parent,
+		    const u32 *weight, bool leaf)
+{
+	*node = (struct rnbdt_drr_node) {
+		.parent = parent,
+		.weight = weight,
+		.leaf = leaf,
+		.quantum = parent->quantum,
+		.overhead = parent->overhead,
+	};
+	INIT_LIST_HEAD(&node->entry);
+	INIT_LIST_HEAD(&node->active);
+}
+
+/* Return the quantum of a node, as a deficit. */
+static s64 rnbdt_drr_quantum(const struct rnbdt_drr_node *node)
+{
+	const struct rnbdt_drr_node *parent = node->parent;
+	u32 weight = READ_ONCE(*node->weight);
+
+	/* The weight may have been raised since the round began. */
+	weight = min(weight, parent->top);
+	return div_u64((u64)parent->quantum * RNBDT_DRR_FRACTION * weight, parent->top);
+}
+
+/* Put a node whose first request has come at the end of the list of its parent. */
+static void rnbdt_drr_activate(struct rnbdt_drr_node *node)
+{
+	struct rnbdt_drr_node *parent = node->parent;
+	u64 missed = parent->round - node->granted;
+	u32 weight = READ_ONCE(*node->weight);
+
+	parent->top = max(parent->top, weight);
+	parent->next_top = max(parent->next_top, weight);
+	list_add_tail(&node->entry, &parent->active);
+	if (missed < 2)
+		return;
+	/* The node gets the quantum of the present round when its turn comes. */
+	missed--;
+	node->granted += missed;
+	if (missed < RNBDT_DRR_FORGIVEN)
+		node->deficit += (s64)missed * rnbdt_drr_quantum(node);
+	if (missed >= RNBDT_DRR_FORGIVEN || node->deficit > 0)
+		node->deficit = 0;
+}
+
+/* Take a node without requests that wait out of the list of its parent. */
+static void rnbdt_drr_deactivate(struct rnbdt_drr_node *node)
+{
+	struct rnbdt_drr_node *parent = node->parent;
+
+	list_del_init(&node->entry);
+	/* An idle node saves no quantum. */
+	if (node->deficit > 0)
+		node->deficit = 0;
+	/* The parent has no other child that the debts could harm. */
+	if (list_empty(&parent->active)) {
+		parent->round += RNBDT_DRR_FORGIVEN + 2;
+		parent->top = 0;
+		parent->next_top = 0;
+	}
+}
+
+/* Charge the cost of a request to its disk, session and host. */
+static void rnbdt_drr_charge(struct rnbdt_drr_node *disk, u32 cost)
+{
+	struct rnbdt_drr_node *node;
+
+	for (node = disk; node->parent; node = node->parent) {
+		node->deficit -= (s64)cost * RNBDT_DRR_FRACTION;
+		if (node->deficit < RNBDT_DRR_DEFICIT_MIN)
+			node->deficit = RNBDT_DRR_DEFICIT_MIN;
+		if (node->queued && node->deficit <= 0)
+			list_move_tail(&node->entry, &node->parent->active);
+	}
+}
+
+/* Count that @nr requests of a disk no longer wait. */
+static void rnbdt_drr_uncount(struct rnbdt_drr_node *disk, u32 nr)
+{
+	struct rnbdt_drr_node *node;
+
+	for (node = disk; node; node = node->parent) {
+		WRITE_ONCE(node->queued, node->queued - nr);
+		if (!node->queued && node->parent)
+			rnbdt_drr_deactivate(node);
+	}
+}
+
+/* All children have had their turn. @child is the first of the next round. */
+static void rnbdt_drr_next_round(struct rnbdt_drr_node *node, const struct rnbdt_drr_node *child)
+{
+	u32 weight = READ_ONCE(*child->weight);
+
+	node->round++;
+	node->top = max(node->next_top, weight);
+	node->next_top = 0;
+}
+
+/* Return the child of a node whose turn it is. */
+static struct rnbdt_drr_node *rnbdt_drr_turn(struct rnbdt_drr_node *node)
+{
+	struct rnbdt_drr_node *child;
+	u32 weight;
+
+	for (;;) {
+		child = list_first_entry(&node->active, struct rnbdt_drr_node, entry);
+		if (child->deficit > 0)
+			return child;
+		if (child->granted == node->round)
+			rnbdt_drr_next_round(node, child);
+		weight = READ_ONCE(*child->weight);
+		node->next_top = max(node->next_top, weight);
+		child->deficit += (s64)(node->round - child->granted) * rnbdt_drr_quantum(child);
+		child->granted = node->round;
+		if (child->deficit > 0)
+			return child;
+		list_move_tail(&child->entry, &node->active);
+	}
+}
+
+/**
+ * rnbdt_drr_add - let a request wait
+ * @disk: node of its disk
+ * @item: request; its cost is set
+ *
+ * Context: any, with the lock of the storage.
+ * Return: true, or false if the disk is closed; then the request need not wait.
+ */
+bool rnbdt_drr_add(struct rnbdt_drr_node *disk, struct rnbdt_drr_item *item)
+{
+	struct rnbdt_drr_node *node;
+
+	if (disk->closed)
+		return false;
+	list_add_tail(&item->entry, &disk->active);
+	for (node = disk; node; node = node->parent) {
+		WRITE_ONCE(node->queued, node->queued + 1);
+		if (node->queued == 1 && node->parent)
+			rnbdt_drr_activate(node);
+	}
+	return true;
+}
+
+/**
+ * rnbdt_drr_next - take the next request
+ * @root: node of the storage
+ *
+ * Context: any, with the lock of the storage.
+ * Return: the request, which is in no list and no longer waits, or NULL if none waits.
+ */
+struct rnbdt_drr_item *rnbdt_drr_next(struct rnbdt_drr_node *root)
+{
+	struct rnbdt_drr_node *node = root;
+	struct rnbdt_drr_item *item;
+
+	if (!root->queued)
+		return NULL;
+	while (!node->leaf)
+		node = rnbdt_drr_turn(node);
+	item = list_first_entry(&node->active, struct rnbdt_drr_item, entry);
+	list_del_init(&item->entry);
+	rnbdt_drr_charge(node, item->cost);
+	rnbdt_drr_uncount(node, 1);
+	return item;
+}
+
+/**
+ * rnbdt_drr_pass - let a FLUSH pass ahead of the order
+ * @disk: node of its disk
+ * @item: FLUSH; its cost is set
+ *
+ * The client of the disk pays for it with its later requests.
+ *
+ * Context: any, with the lock of the storage.
+ * Return: true if it passes; rnbdt_drr_passed() must follow when it has ended. False if the
+ * disk has too many of them in flight: it must wait like other requests.
+ */
+bool rnbdt_drr_pass(struct rnbdt_drr_node *disk, struct rnbdt_drr_item *item)
+{
+	if (disk->ahead >= RNBDT_DRR_AHEAD_MAX)
+		return false;
+	disk->ahead++;
+	item->ahead = true;
+	rnbdt_drr_charge(disk, item->cost);
+	return true;
+}
+
+/**
+ * rnbdt_drr_passed - note that a request which has passed ahead of the order has ended
+ * @disk: node of its disk
+ *
+ * Context: any, with the lock of the storage.
+ */
+void rnbdt_drr_passed(struct rnbdt_drr_node *disk)
+{
+	disk->ahead--;
+}
+
+/**
+ * rnbdt_drr_close - let no request of a disk wait any more
+ * @disk: node of the disk
+ * @items: result: the requests that have waited, oldest first, are added at its end
+ *
+ * Context: any, with the lock of the storage.
+ */
+void rnbdt_drr_close(struct rnbdt_drr_node *disk, struct list_head *items)
+{
+	disk->closed = true;
+	list_splice_tail_init(&disk->active, items);
+	if (disk->queued)
+		rnbdt_drr_uncount(disk, disk->queued);
+}

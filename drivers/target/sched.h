@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Fairness of service: requests that wait in front of the storage. See sched.c.
+ */
+#ifndef RNBDT_SCHED_H
+#define RNBDT_SCHED_H
+
+#include <linux/atomic.h>
+#include <linux/cache.h>
+#include <linux/compiler.h>
+#include <linux/list.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+#include "attach.h"
+#include "drr.h"
+#include "queue.h"
+
+/* Largest window in requests, of the module parameters and of an export */
+#define RNBDT_WINDOW_MAX	65536
+
+struct rnbdt_backend;
+
+/**
+ * struct rnbdt_sched - scheduler in front of the queue of a storage
+ * @window: cost in flight from which on requests wait; written under rnbdt_lock
+ * @low: cost in flight down to which requests that wait stay in their order, so that
+ *	several leave it at a time; written under rnbdt_lock
+ * @overhead: constant part of the cost of a request; constant
+ * @lock: protects @root and the nodes below it; interrupts disabled. No other lock is
+ *	taken within it
+ * @root: node of the storage
+ * @in_flight: cost of the requests that the storage has
+ * @key: request queue of the storage, or NULL if it has none and belongs to one export;
+ *	constant
+ * @entry: in the list of schedulers; rnbdt_lock
+ * @backends: open backends of this storage, struct rnbdt_backend; rnbdt_lock
+ * @hosts: hosts that have attached the storage, struct rnbdt_sched_group; rnbdt_lock
+ */
+struct rnbdt_sched {
+	s64 window;
+	s64 low;
+	u32 overhead;
+	spinlock_t lock;	/* root */
+	struct rnbdt_drr_node root;
+	atomic64_t in_flight ____cacheline_aligned_in_smp;
+	const void *key ____cacheline_aligned_in_smp;
+	struct list_head entry;
+	struct list_head backends;
+	struct list_head hosts;
+};
+
+int rnbdt_sched_open(struct rnbdt_backend *be, u32 window);
+void rnbdt_sched_close(struct rnbdt_backend *be);
+void rnbdt_sched_set_window(struct rnbdt_backend *be, u32 window);
+bool rnbdt_sched_alloc(struct rnbdt_attach *att);
+void rnbdt_sched_free(struct rnbdt_attach *att);
+void rnbdt_sched_add(struct rnbdt_attach *att);
+void rnbdt_sched_remove(struct rnbdt_attach *att);
+void rnbdt_sched_release(struct rnbdt_attach *att);
+bool rnbdt_sched_wait(struct rnbdt_req *treq);
+void rnbdt_sched_run(struct rnbdt_sched *sched);
+void rnbdt_sched_passed(struct rnbdt_req *treq);
+
+/**
+ * rnbdt_sched_enter - let a request pass to the storage, or wait in the order of hosts
+ * @treq: request that holds a reference on its attachment
+ *
+ * A request that waits is submitted by its work item, rnbdt_submit.submit_work.
+ *
+ * Context: any; does not sleep.
+ * Return: true if the caller must submit the request, false if it waits.
+ */
+static inline bool rnbdt_sched_enter(struct rnbdt_req *treq)
+{
+	struct rnbdt_sched *sched = treq->att->sched;
+	u32 cost = rnbdt_drr_cost(sched->overhead, treq->req.length);
+
+	treq->item.cost = cost;
+	treq->item.ahead = false;
+	if (likely(!READ_ONCE(sched->root.queued))) {
+		if (likely(atomic64_add_return(cost, &sched->in_flight) <
+			   READ_ONCE(sched->window) + cost))
+			return true;
+		/* rnbdt_sched_wait() looks again: another one may have met this cost. */
+		atomic64_sub(cost, &sched->in_flight);
+	}
+	return rnbdt_sched_wait(treq);
+}
+
+/**
+ * rnbdt_sched_leave - note that the storage has completed a request
+ * @treq: request for which rnbdt_sched_enter() was called
+ *
+ * Requests that wait may be submitted by their work items.
+ *
+ * Context: any; does not sleep.
+ */
+static inline void rnbdt_sched_leave(struct rnbdt_req *treq)
+{
+	struct rnbdt_sched *sched = treq->att->sched;
+	s64 left;
+
+	if (unlikely(treq->item.ahead))
+		rnbdt_sched_passed(treq);
+	/* A full barrier, which pairs with that in rnbdt_sched_wait(). */
+	left = atomic64_sub_return(treq->item.cost, &sched->in_flight);
+	if (unlikely(READ_ONCE(sched->root.queued)) && left <= READ_ONCE(sched->low))
+		rnbdt_sched_run(sched);
+}
+
+#endif /* RNBDT_SCHED_H */

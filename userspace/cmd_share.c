@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * rnbd host weight and rnbd export window: how hosts share the storage of an export.
+ *
+ * Operation: each command prints the value in configfs, or writes another one, which the
+ * target uses at once.
+ * Ownership: the tree is the state; nothing is kept elsewhere.
+ * Concurrency: see configfs.c.
+ * Errors: one line.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "args.h"
+#include "cmd.h"
+#include "configfs.h"
+#include "parse.h"
+#include "target.h"
+#include "target_config.h"
+
+/* Print the value of an attribute, or write @value to it. Frees @dir. Returns an exit code. */
+static int show_or_set(char *dir, const char *attr, const char *value)
+{
+	int ret = RNBD_EXIT_OK;
+
+	if (!dir)
+		return RNBD_EXIT_FAIL;
+	if (!value)
+		printf("%" PRIu64 "\n", configfs_read_u64(dir, attr));
+	else if (configfs_write(dir, attr, value))
+		ret = RNBD_EXIT_FAIL;
+	free(dir);
+	return ret;
+}
+
+int cmd_host_weight(const struct args *args)
+{
+	const char *value = args->nr_operands > 1 ? args->operand[1] : NULL;
+	uint8_t uuid[UUID_SIZE];
+	uint32_t weight;
+
+	if (target_host_operand(args, uuid))
+		return RNBD_EXIT_USAGE;
+	if (value && parse_u32(value, 1, TARGET_WEIGHT_MAX, &weight))
+		return usage_err("%s: wanted a number from 1 to %u", value, TARGET_WEIGHT_MAX);
+	return show_or_set(target_find_host(args->operand[0]), "weight", value);
+}
+
+int cmd_export_window(const struct args *args)
+{
+	const char *value = args->nr_operands > 1 ? args->operand[1] : NULL;
+	uint32_t window;
+
+	context_set("%s %s", args->cmd->name, args->operand[0]);
+	if (value && !strcmp(value, "default"))
+		value = "0";
+	else if (value && parse_u32(value, 1, TARGET_WINDOW_MAX, &window))
+		return usage_err("%s: wanted a number from 1 to %u, or default", value,
+				 TARGET_WINDOW_MAX);
+	return show_or_set(target_find_export(args->operand[0]), "window", value);
+}
