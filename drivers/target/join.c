@@ -195,8 +195,10 @@ static u16 rnbdt_join_admit(struct rnbdt_join *join)
 		return status;
 	rnbd_ring_set_rate_limit(&q->ring, 0);
 	WRITE_ONCE(q->ring.last_heard, jiffies);
-	if (cmpxchg(&q->join_state, RNBDT_JOINING, RNBDT_JOINED) != RNBDT_JOINING)
+	if (cmpxchg(&q->join_state, RNBDT_JOINING, RNBDT_JOINED) != RNBDT_JOINING) {
+		rnbdt_limits_remove_queue(s, &join->req);
 		return RNBD_ST_SHUTDOWN;
+	}
 	s->newest_attempt = join->req.attempt;
 	list_del(&join->entry);
 	list_del_init(&join->half_open.entry);

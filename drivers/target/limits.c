@@ -161,6 +161,11 @@ static u64 rnbdt_host_share(u64 bytes)
 	return bytes - bytes / 8;
 }
 
+static u64 rnbdt_limits_queue_bytes(u64 ring_bytes, u32 depth)
+{
+	return ring_bytes + (u64)depth * sizeof(struct rnbdt_req);
+}
+
 /**
  * rnbdt_limits_queue - charge the memory of a queue to the accounts
  * @s: session
@@ -173,7 +178,7 @@ static u64 rnbdt_host_share(u64 bytes)
  */
 static u16 rnbdt_limits_queue(struct rnbdt_session *s, u64 ring_bytes, u32 depth)
 {
-	u64 bytes = ring_bytes + (u64)depth * sizeof(struct rnbdt_req);
+	u64 bytes = rnbdt_limits_queue_bytes(ring_bytes, depth);
 	u64 all = rnbdt_limit_bytes(READ_ONCE(queue_limit_mb), 8);
 
 	lockdep_assert_held(&rnbdt_lock);
@@ -375,6 +380,25 @@ u16 rnbdt_limits_add_queue(struct rnbdt_session *s, const struct rnbd_conn_req *
 	/* The login was granted: a retry would only cost another login. */
 	return status == RNBD_ST_BUSY ?
 	       rnbdt_limit_status(RNBDT_LIMIT_HOST_QUEUES, false) : status;
+}
+
+/**
+ * rnbdt_limits_remove_queue - return what rnbdt_limits_add_queue() has charged
+ * @s: live session
+ * @req: connection request of a queue that fails to join
+ *
+ * Context: process context, rnbdt_lock held since rnbdt_limits_add_queue().
+ */
+void rnbdt_limits_remove_queue(struct rnbdt_session *s, const struct rnbd_conn_req *req)
+{
+	u64 bytes = rnbdt_limits_queue_bytes(rnbdt_ring_bytes(req->ring_slots, req->slot_size),
+					     s->granted.depth);
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	s->account.queue_bytes -= bytes;
+	s->host->queue_bytes -= bytes;
+	rnbdt_queue_bytes -= bytes;
 }
 
 /**

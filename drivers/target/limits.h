@@ -16,6 +16,7 @@ u32 rnbdt_limits_queues(u32 requested);
 u16 rnbdt_limits_pool(const struct rnbdt_session *s, u64 *bytes);
 u16 rnbdt_limits_charge_pool(struct rnbdt_session *s, u64 bytes);
 u16 rnbdt_limits_add_queue(struct rnbdt_session *s, const struct rnbd_conn_req *req);
+void rnbdt_limits_remove_queue(struct rnbdt_session *s, const struct rnbd_conn_req *req);
 void rnbdt_limits_freed(struct rnbdt_session *s);
 void rnbdt_limits_stopped(struct rnbdt_session *s);
 

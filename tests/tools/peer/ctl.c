@@ -183,11 +183,12 @@ static bool check_list_end(const struct ctl *entry)
 
 static bool check_query(const struct ctl *entry)
 {
+	bool reply = entry->type != RNBD_CTL_QUERY;
 	struct rnbd_ctl_query q;
 
 	memcpy(&q, entry->body, sizeof(q));
 	if (memcmp(q.reserved, "\0\0\0\0", 5) || q.state > RNBD_QUERY_UNKNOWN ||
-	    (entry->type == RNBD_CTL_QUERY) != !q.state)
+	    reply != !!q.state)
 		return amiss("an odd query, of state %u", q.state);
 	return true;
 }

@@ -66,8 +66,8 @@ const char *violation_kind(const char *why)
 		{ COUNT, "count" }, { SEQ, "seq" }, { EPOCH, "epoch" }, { CREDITS, "credits" },
 		{ RATE, "rate" }, { GEOMETRY, "geometry" }, { NAME, "name" }, { FLAGS, "flags" },
 		{ TAG, "tag" }, { LENGTH, "length" }, { LIMITS, "limits" }, { STATUS, "status" },
-		{ KIND, "message" }, { HANDLE, "handle" }, { IDENTITY, "identity" }, { NO_SENSE, "" },
-		{ ODD_REFUSAL, "" }, { SOME_FAULT, "" },
+		{ KIND, "message" }, { HANDLE, "handle" }, { IDENTITY, "identity" },
+		{ NO_SENSE, "" }, { ODD_REFUSAL, "" }, { SOME_FAULT, "" },
 	};
 	size_t i;
 

@@ -8,7 +8,8 @@
 #define A(field, value)		PATCH(0, struct rnbd_cm_rep, field, ABSOLUTE, value)
 #define J(field, value)		PATCH(0, struct rnbd_cm_rej, field, ABSOLUTE, value)
 #define G(field, value)		PATCH(24, struct rnbd_ctl_login_reply, field, ABSOLUTE, value)
-#define S(nr, field, value)	PATCH(128 + 32 * (nr), struct rnbd_ctl_segment, field, ABSOLUTE, value)
+#define S(nr, field, value)	PATCH(128 + 32 * (nr), struct rnbd_ctl_segment, field, \
+				      ABSOLUTE, value)
 #define R(field, value)		PATCH(16, struct rnbd_reply_entry, field, ABSOLUTE, value)
 #define R_TAG(value)		PATCH(16, struct rnbd_reply_entry, tag, TAG_SENT, value)
 #define K(field, value)		PATCH(16, struct rnbd_ctl, field, ABSOLUTE, value)
