@@ -368,7 +368,7 @@ bool rnbdc_options_agree(const struct rnbdc_options *opt,
 		if (rnbdc_field_read(&opt->sess, row->requested) == has)
 			continue;
 		rnbdc_errmsg_set(errmsg,
-				 "the session with this target has %s %llu; omit it, or use --new-session",
+				 "the session has %s %llu; omit it, or use --new-session",
 				 row->name, has);
 		return false;
 	}

@@ -14,8 +14,8 @@
  * times the free ones. This is the dynamic threshold of Choudhury and Hahne, "Dynamic
  * queue length thresholds for shared-memory packet switches". With few free ones the
  * threshold alone would give the last ones away, so a part is reserved while there are
- * hardware queues that hold none: a tag for each of them, and space and send-queue entries
- * for the largest request. A queue has more wire tags than a disk has requests, so that a
+ * hardware queues that hold none: for each of them a tag and space for the largest request,
+ * at most a half of each, and send-queue entries for one such request. A queue has more wire tags than a disk has requests, so that a
  * disk without neighbours reaches its depth.
  *
  * Ownership: the list of stalled hardware queues refers to the disks, which leave it before
@@ -105,12 +105,12 @@ static u32 rnbdc_reserved_tags(const struct rnbdc_queue *q)
 	return min(q->nr_idle, q->nr_tags / 2);
 }
 
-/* Units to leave for a request of a hardware queue that has none. */
+/* Units to leave for the largest requests of hardware queues that have none. */
 static u32 rnbdc_reserved_units(const struct rnbdc_queue *q)
 {
-	u32 largest = q->sess->grant.max_io >> RNBD_UNIT_SHIFT;
+	u64 largest = q->sess->grant.max_io >> RNBD_UNIT_SHIFT;
 
-	return q->nr_idle ? min(largest, q->pool.units / 8) : 0;
+	return min(q->nr_idle * largest, q->pool.units / 2);
 }
 
 /* May @held become @held + @more, with @factor the times of what is free then? */

@@ -59,7 +59,7 @@ contradicts() {
 	if text=$(rnbd attach "$ADDR" disk4 "${@:2}" 2>&1); then die "attached in spite of ${*:2}: $text"; fi
 	echo "  $text"
 	same "$(wc -l <<<"$text")" 1 "lines of the refusal of ${*:2}"
-	[[ $text = *"target has $1 "*"use --new-session" ]] || die "${*:2}: the refusal does not name $1: $text"
+	[[ $text = *"session has $1 "*"use --new-session" ]] || die "${*:2}: the refusal does not name $1: $text"
 }
 
 set_host_id
