@@ -21,6 +21,7 @@
  * -EBUSY means that a retry may succeed.
  */
 
+#include <linux/rcupdate.h>
 #include <linux/wait.h>
 #include <rdma/ib_cm.h>
 #include <rdma/ib_verbs.h>
@@ -213,6 +214,13 @@ static long rnbdc_cm_wait_step(struct rnbdc_queue *q, long left)
 		connected = 1;
 	if (connected)
 		nap = min_t(long, left, msecs_to_jiffies(interval_ms) / 2 + 1);
+	/* Nobody else polls for the answers on this queue. */
+	if (q->ring.attr.poll == IB_POLL_DIRECT) {
+		nap = min(nap, 1L);
+		rcu_read_lock();
+		rnbd_ring_poll(&q->ring);
+		rcu_read_unlock();
+	}
 	/* The reply to the login begins the granted interval, which may be shorter. */
 	ret = wait_event_idle_timeout(sess->wait, rnbdc_cm_wait_done(q) ||
 				      READ_ONCE(sess->login.granted) != granted, nap);
