@@ -40,7 +40,7 @@ find_accel() {
 	# more than a minute in the interrupt links of its ACPI tables.
 	MACHINE=pc
 	[ "$KERNEL" = stock ] || MACHINE=q35
-	# Its driver waits 250 ms for an interrupt, and on a busy host hung there for minutes.
+	# On a busy host a kernel hung in the probe of the PS/2 controller, which nothing here uses.
 	MACHINE+=,i8042=off
 
 	id=$(cat /proc/sys/kernel/random/boot_id)

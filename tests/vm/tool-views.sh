@@ -3,7 +3,7 @@
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 300
 # adapter: only mlx5 irdma bnxt_re ionic
 # short: a disk by each of its names; show, stat, Prometheus' text and list agree; idempotent attach, detach
-# minimal has one gather entry and thus no inline data, whose rate is looked at.
+# The test expects a rate of inline data; minimal has one gather entry and so no inline data.
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
