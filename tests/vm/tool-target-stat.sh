@@ -123,8 +123,12 @@ done
 rnbd export stat disk0 >"$OUT/table" || die "export stat failed"
 cat "$OUT/table"
 same "$(gawk '$1 == "write" { print $2 }' "$OUT/table")" "$(io exports disk0 write requests)" "writes of the table"
+seen=$(io exports disk0 read requests)
 (while dd if="$dev" of=/dev/null bs=4k count=64 iflag=direct status=none; do [ ! -e /tmp/enough ] || exit 0; done) &
 load=$!
+# a busy host may need more than the first interval to start it
+reads_on() { [ "$(io exports disk0 read requests)" -gt "$seen" ]; }
+wait_for 20 reads_on
 rnbd export stat disk0 1 2 >"$OUT/rates" || die "rates failed"
 rnbd host stat --all 1 2 --json >"$OUT/rates.json" || die "rates failed"
 touch /tmp/enough
