@@ -64,6 +64,9 @@ typedef uint64_t u64;
 
 /* index of the lowest bit that is set; @word is not zero */
 #define __ffs(word)		((unsigned int)__builtin_ctzl(word))
+/* index of the highest bit that is set; @word is not zero */
+#define __fls(word)		((unsigned int)(BITS_PER_LONG - 1 - __builtin_clzl(word)))
+#define likely(x)		(x)
 
 /*
  * In the kernel a complaint in the log, here the end of the program, unless a
@@ -85,7 +88,9 @@ static inline bool rnbd_warn(bool bad, const char *file, int line,
 
 /* User space does not guard against speculation. */
 #define array_index_nospec(index, size)	(index)
+#define unlikely(x)		(x)
 #define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
+#define WRITE_ONCE(x, value)	__atomic_store_n(&(x), value, __ATOMIC_RELAXED)
 #define is_power_of_2(n)	((n) != 0 && ((n) & ((n) - 1)) == 0)
 
 #define rnbd_zalloc(size)	calloc(1, size)
