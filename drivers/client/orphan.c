@@ -20,8 +20,8 @@
 #include <linux/slab.h>
 
 #include "../core/io.h"
-#include "../core/pool.h"
 #include "../core/ring.h"
+#include "cache.h"
 #include "orphan.h"
 #include "queue.h"
 #include "stall.h"
@@ -106,7 +106,7 @@ enum rnbd_proto_err rnbdc_orphan_reply(struct rnbdc_queue *q, const struct rnbd_
 		return perr;
 	*at = orphan->next;
 	if (orphan->wire.nr_extents)
-		rnbd_pool_free(&q->pool, orphan->wire.extents, orphan->wire.nr_extents);
+		rnbdc_space_free(&q->cache, orphan->wire.extents, orphan->wire.nr_extents);
 	q->free_tags[q->nr_free_tags++] = reply->tag;
 	q->in_flight--;
 	kfree(orphan);

@@ -1,43 +1,55 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Stalled hardware queues, and the share of a disk in a queue of the session.
+ * Stalled hardware queues, and the share of a disk in its session.
  *
  * Operation
  *
- * The disks of a session share its queues. A hardware queue that lacks a credit, a send
- * slot, a wire tag, send-queue entries or pool space (the high watermark) is stopped and
- * waits in a list of the queue, first in, first out. Completions start it again at the low
- * watermarks, which always hold when nothing is in flight.
+ * The disks of a session share its queues and its pool. A hardware queue that lacks a
+ * credit, a send slot, a wire tag or send-queue entries (the high watermark) is stopped
+ * and waits in a list of its queue, first in, first out. Completions of the queue start
+ * it again at the low watermarks, which always hold when nothing is in flight. A hardware
+ * queue that lacks pool space is stopped and waits in a list of the session (waiter.c). A
+ * work item starts it, because the space may come from another queue.
  *
- * A disk whose storage hangs must not keep the other disks from working. So a hardware
- * queue may take another wire tag or pool unit only while it holds fewer than disk_share
- * times the free ones. This is the dynamic threshold of Choudhury and Hahne, "Dynamic
- * queue length thresholds for shared-memory packet switches". One tag and one unit are
- * kept free for each hardware queue that holds none, because with few of them the threshold
- * alone would give the last ones away. A queue has more wire tags than a disk has
- * requests, so that a disk without neighbours reaches its depth.
+ * A disk whose storage hangs must not keep the other disks from working (rule R4). So a
+ * hardware queue may take another wire tag only while it holds fewer than disk_share
+ * times the free ones of its queue, and another pool unit only while its disk holds fewer
+ * than disk_share times the free ones of the session. This is the dynamic threshold of
+ * Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet
+ * switches". One tag for each hardware queue that holds none is kept free, and a block for
+ * each queue with such hardware queues, because with few of them the threshold alone would
+ * give the last ones away. A hardware queue without units may always take some. A queue
+ * has more wire tags than a disk has requests, so that a disk without neighbours reaches
+ * its depth.
  *
- * Ownership: the list of stalled hardware queues refers to the disks, which leave it before
- * they are freed. What is held is counted per hardware queue; an orphan (orphan.c) is
- * counted for none.
+ * Ownership: the lists of stalled hardware queues refer to the disks, which leave them
+ * before they are freed. What is held is counted per hardware queue; an orphan (orphan.c)
+ * is counted for none.
  *
- * Concurrency: the lock of the queue's ring protects lists and counters. A hardware queue
- * that is found for a restart is started after the lock is dropped, under RCU.
+ * Concurrency: the lock of the queue's ring protects lists and counters. The units of the
+ * other hardware queues of a disk are read without their locks: the threshold need not
+ * be exact. A hardware queue that is found for a restart is started after the locks are
+ * dropped, under RCU.
  *
  * Errors: none.
  */
 
 #include <linux/blk-mq.h>
+#include <linux/jiffies.h>
 #include <linux/math.h>
 #include <linux/minmax.h>
 #include <linux/module.h>
+#include <linux/rcupdate.h>
+#include <linux/workqueue.h>
 #include <rnbd/wire.h>
 
 #include "../core/param.h"
-#include "../core/pool.h"
 #include "../core/ring.h"
+#include "cache.h"
+#include "client.h"
 #include "disk.h"
 #include "queue.h"
+#include "session.h"
 #include "stall.h"
 #include "trace.h"
 
@@ -46,6 +58,9 @@ RNBD_PARAM_UINT(disk_share, 8, 1, 65535,
 
 /* The value of disk_share for which rnbdc_wire_depth() adds wire tags. */
 #define RNBDC_DISK_SHARE	8
+
+/* Jiffies from one tick of waiter.c to the next. */
+#define RNBDC_STALL_TICK	(HZ / 10)
 
 /**
  * rnbdc_wire_depth - get the number of wire tags to request for a queue
@@ -67,9 +82,11 @@ u32 rnbdc_wire_depth(u32 depth)
  */
 void rnbdc_hwq_join(struct rnbdc_hwq *hwq)
 {
+	hwq->waiter.cache = &hwq->queue->cache;
 	spin_lock_irq(&hwq->queue->ring.lock);
 	hwq->queue->nr_idle++;
 	spin_unlock_irq(&hwq->queue->ring.lock);
+	rnbdc_space_users(&hwq->queue->sess->space, 1);
 }
 
 /**
@@ -97,16 +114,62 @@ void rnbdc_hwq_leave(struct rnbdc_hwq *hwq)
 			q->stalled_tail = at;
 	}
 	spin_unlock_irq(&q->ring.lock);
+	rnbdc_space_forget(&hwq->waiter);
+	rnbdc_space_users(&q->sess->space, -1);
 }
 
-/* May a hardware queue take one more if it holds @held, with @factor the free ones? */
-static bool rnbdc_below_share(const struct rnbdc_hwq *hwq, u32 held, u32 free, u32 factor)
+/* May the holder of @held take another if one is kept for each of @idle others? */
+static bool rnbdc_below_share(u32 held, u32 free, u32 idle, u32 factor)
 {
-	u32 idle = hwq->queue->nr_idle;
-
 	if (!held)
 		return free;
 	return free > idle && held < (u64)factor * (free - idle);
+}
+
+static bool rnbdc_tags_below_share(const struct rnbdc_hwq *hwq, u32 factor)
+{
+	return rnbdc_below_share(hwq->tags, hwq->queue->nr_free_tags, hwq->queue->nr_idle,
+				 factor);
+}
+
+/* Units that the hardware queues of a disk have. */
+static u32 rnbdc_disk_units(const struct rnbdc_disk *disk)
+{
+	u32 i, units = 0;
+
+	for (i = 0; i < disk->nr_queues; i++)
+		units += READ_ONCE(disk->hwqs[i].units);
+	return units;
+}
+
+/* Units that are kept for the hardware queues of a session that have no wire tag. */
+static u32 rnbdc_reserved_units(const struct rnbdc_session *sess)
+{
+	u32 i, idle, units = 0;
+
+	for (i = 0; i < sess->nr_queues; i++) {
+		idle = READ_ONCE(sess->queues[i]->nr_idle);
+		units += rnbdc_space_whole(&sess->space, idle);
+	}
+	return units;
+}
+
+static bool rnbdc_units_below_share(const struct rnbdc_hwq *hwq, u32 factor)
+{
+	const struct rnbdc_session *sess = hwq->queue->sess;
+	u32 free, most;
+
+	if (likely(!rnbdc_space_scarce(&sess->space)) || !hwq->units)
+		return true;
+	free = rnbdc_cache_free_units(&hwq->queue->cache);
+	/* Spare the sums if one disk that has all the rest were below its share. */
+	most = rnbdc_space_whole(&sess->space, 1) * sess->nr_queues +
+	       READ_ONCE(sess->space.users);
+	if (free > most &&
+	    READ_ONCE(sess->space.units) < free + (u64)factor * (free - most))
+		return true;
+	return rnbdc_below_share(rnbdc_disk_units(hwq->disk), free,
+				 rnbdc_reserved_units(sess), factor);
 }
 
 /**
@@ -118,8 +181,7 @@ static bool rnbdc_below_share(const struct rnbdc_hwq *hwq, u32 held, u32 free, u
  */
 bool rnbdc_may_take_tag(const struct rnbdc_hwq *hwq)
 {
-	return rnbdc_below_share(hwq, hwq->tags, hwq->queue->nr_free_tags,
-				 READ_ONCE(disk_share));
+	return rnbdc_tags_below_share(hwq, READ_ONCE(disk_share));
 }
 
 /**
@@ -127,20 +189,36 @@ bool rnbdc_may_take_tag(const struct rnbdc_hwq *hwq)
  * @hwq: hardware queue of the disk
  *
  * Context: any; the lock of the queue's ring held.
- * Return: true if so; a request may still be larger than the free space.
+ * Return: true if so; a request may still be larger than the free space. If not, the
+ * hardware queue has requests in flight.
  */
 bool rnbdc_may_take_units(const struct rnbdc_hwq *hwq)
 {
-	const struct rnbd_pool *pool = &hwq->queue->pool;
+	return rnbdc_units_below_share(hwq, READ_ONCE(disk_share));
+}
 
-	return rnbdc_below_share(hwq, hwq->units, pool->units - pool->used,
-				 READ_ONCE(disk_share));
+/* Count a stop of a hardware queue. */
+static void rnbdc_note_stall(struct rnbdc_queue *q, enum rnbdc_stall stall)
+{
+	switch (stall) {
+	case RNBDC_STALL_CREDIT:
+		q->stats.credit_stalls++;
+		break;
+	case RNBDC_STALL_SQ:
+		q->stats.sq_stalls++;
+		break;
+	case RNBDC_STALL_POOL:
+	case RNBDC_STALL_SHARE:
+		q->stats.pool_stalls++;
+		break;
+	}
+	trace_rnbdc_stop(q, stall);
 }
 
 /**
  * rnbdc_hwq_stall - stop a hardware queue until completions start it again
  * @hwq: hardware queue
- * @stall: what it lacks
+ * @stall: what it lacks, except RNBDC_STALL_POOL
  *
  * Context: any; the lock of the queue's ring held.
  */
@@ -150,18 +228,7 @@ void rnbdc_hwq_stall(struct rnbdc_hwq *hwq, enum rnbdc_stall stall)
 
 	lockdep_assert_held(&q->ring.lock);
 
-	switch (stall) {
-	case RNBDC_STALL_CREDIT:
-		q->stats.credit_stalls++;
-		break;
-	case RNBDC_STALL_SQ:
-		q->stats.sq_stalls++;
-		break;
-	case RNBDC_STALL_POOL:
-		q->stats.pool_stalls++;
-		break;
-	}
-	trace_rnbdc_stop(q, stall);
+	rnbdc_note_stall(q, stall);
 	if (!hwq->stalled) {
 		hwq->stalled = true;
 		hwq->next_stalled = NULL;
@@ -169,6 +236,84 @@ void rnbdc_hwq_stall(struct rnbdc_hwq *hwq, enum rnbdc_stall stall)
 		q->stalled_tail = &hwq->next_stalled;
 	}
 	blk_mq_stop_hw_queue(hwq->hctx);
+}
+
+/**
+ * rnbdc_hwq_wait - stop a hardware queue until the session has space for it
+ * @hwq: hardware queue
+ * @units: units that its request needs
+ *
+ * Context: any; the lock of the queue's ring held.
+ */
+void rnbdc_hwq_wait(struct rnbdc_hwq *hwq, u32 units)
+{
+	lockdep_assert_held(&hwq->queue->ring.lock);
+
+	rnbdc_note_stall(hwq->queue, RNBDC_STALL_POOL);
+	/* First, because it may be started as soon as it waits. */
+	blk_mq_stop_hw_queue(hwq->hctx);
+	rnbdc_space_wait(&hwq->waiter, units);
+}
+
+static void rnbdc_start_waiter(struct rnbdc_hwq *hwq)
+{
+	struct rnbdc_queue *q = hwq->queue;
+
+	spin_lock_irq(&q->ring.lock);
+	q->stats.starts++;
+	trace_rnbdc_start(q, -1);
+	spin_unlock_irq(&q->ring.lock);
+	blk_mq_start_stopped_hw_queue(hwq->hctx, true);
+}
+
+/* Start hardware queues that waited for space, with what all queues do not use. */
+static void rnbdc_stall_work(struct work_struct *work)
+{
+	struct rnbdc_session *sess = container_of(to_delayed_work(work),
+						  struct rnbdc_session, stall_work);
+	struct rnbdc_waiter *waiter;
+
+	rnbdc_space_collect(&sess->space);
+	if (time_after_eq(jiffies, sess->stall_tick + RNBDC_STALL_TICK)) {
+		sess->stall_tick = jiffies;
+		rnbdc_space_tick(&sess->space);
+	}
+	rcu_read_lock();
+	while ((waiter = rnbdc_space_next_turn(&sess->space)))
+		rnbdc_start_waiter(container_of(waiter, struct rnbdc_hwq, waiter));
+	rcu_read_unlock();
+	if (READ_ONCE(sess->space.flags) & (RNBDC_SPACE_WAITERS | RNBDC_SPACE_TURNS))
+		queue_delayed_work(rnbdc_timer_wq, &sess->stall_work, RNBDC_STALL_TICK);
+}
+
+static void rnbdc_stall_kick(struct rnbdc_space *space)
+{
+	struct rnbdc_session *sess = container_of(space, struct rnbdc_session, space);
+
+	mod_delayed_work(rnbdc_timer_wq, &sess->stall_work, 0);
+}
+
+/**
+ * rnbdc_stall_init - initialise what starts hardware queues that wait for space
+ * @sess: session that is being allocated
+ *
+ * Context: any.
+ */
+void rnbdc_stall_init(struct rnbdc_session *sess)
+{
+	INIT_DELAYED_WORK(&sess->stall_work, rnbdc_stall_work);
+	rnbdc_space_init(&sess->space, rnbdc_stall_kick);
+}
+
+/**
+ * rnbdc_stall_stop - wait for what starts hardware queues that wait for space
+ * @sess: session whose queues are not ready for requests and drained
+ *
+ * Context: process context, may sleep; not rnbdc_timer_wq.
+ */
+void rnbdc_stall_stop(struct rnbdc_session *sess)
+{
+	cancel_delayed_work_sync(&sess->stall_work);
 }
 
 /**
@@ -187,6 +332,7 @@ void rnbdc_clear_stalled(struct rnbdc_queue *q)
 		hwq->stalled = false;
 	q->stalled = NULL;
 	q->stalled_tail = &q->stalled;
+	rnbdc_space_forget_all(&q->cache);
 }
 
 /* The low watermarks of what all hardware queues share alike. */
@@ -202,10 +348,7 @@ static bool rnbdc_above_low_watermark(const struct rnbdc_queue *q)
 /* The low watermark of the share of a disk: three quarters of what it can get alone. */
 static bool rnbdc_may_start(const struct rnbdc_hwq *hwq)
 {
-	const struct rnbd_pool *pool = &hwq->queue->pool;
-
-	return rnbdc_below_share(hwq, hwq->tags, hwq->queue->nr_free_tags, 3) &&
-	       rnbdc_below_share(hwq, hwq->units, pool->units - pool->used, 3);
+	return rnbdc_tags_below_share(hwq, 3) && rnbdc_units_below_share(hwq, 3);
 }
 
 /**
@@ -220,6 +363,7 @@ struct rnbdc_hwq *rnbdc_restart_hw_queues(struct rnbdc_queue *q)
 {
 	struct rnbdc_hwq *first = NULL, **last = &first, **at = &q->stalled, *hwq;
 
+	rnbdc_cache_restart(&q->cache);
 	if (likely(!q->stalled) || !q->ring.live || !rnbdc_above_low_watermark(q))
 		return NULL;
 	while ((hwq = *at)) {
