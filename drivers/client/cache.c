@@ -4,17 +4,20 @@
  *
  * Operation
  *
- * A queue allocates units first fit in its blocks, under its own lock. Only if these do
- * not hold a request it takes free blocks of the session, some more than it needs if
- * there are plenty. If there are none, it takes the unused blocks of the other queues.
+ * A queue allocates units first fit in its blocks, under its own lock. If these do not
+ * hold a request in one extent, it takes free blocks of the session, some more than it
+ * needs if there are plenty. If the session has none, the queue uses several extents,
+ * and takes the unused blocks of the other queues.
  *
- * A queue gives up empty blocks when it has more free units than it keeps, when a
- * hardware queue of the session waits for space, and when their segment is closed. Work
- * requests of the queue may still name units of an empty block: a reply can overtake the
- * completion of the SEND that follows the RDMA WRITEs, and with early release units are
- * free as soon as the RDMA READ is posted. So a block first leaves: no unit of it is
- * allocated, and it becomes free when all work requests that were posted until then have
- * completed. Completions come in order, so the queue counts signalled work requests.
+ * A queue keeps blocks that are empty, so that steady load does not touch what queues
+ * share. It gives them up when queues have more than half of the pool for the first time
+ * since it was less, when another queue lacks space, when a hardware queue waits for
+ * space, and when their segment is closed. Work requests of the queue may still name
+ * units of an empty block: a reply can overtake the completion of the SEND that follows
+ * the RDMA WRITEs, and with early release units are free as soon as the RDMA READ is
+ * posted. So a block first leaves: no unit of it is allocated, and it becomes free when
+ * all work requests that were posted until then have completed. Completions come in
+ * order, so the queue counts signalled work requests.
  *
  * A block of a closing segment that is in use is parked: its free units are removed from
  * the bitmap, and each further one when it is freed, until the block is empty.
@@ -51,13 +54,6 @@ void rnbdc_cache_init(struct rnbdc_cache *cache, struct rnbdc_space *space, spin
 	cache->parked = RNBDC_NO_BLOCK;
 }
 
-/* Back to the usual number of free units at which empty blocks are given up. */
-static void rnbdc_cache_reset_trim(struct rnbdc_cache *cache)
-{
-	cache->shed_at = 2 * cache->space->keep;
-	cache->trim_at = cache->parked == RNBDC_NO_BLOCK ? cache->shed_at : 0;
-}
-
 /**
  * rnbdc_cache_open - allocate the tables of a queue, which has no block at first
  * @cache: blocks of the queue; no requests of an earlier connection are in flight
@@ -83,7 +79,6 @@ int rnbdc_cache_open(struct rnbdc_cache *cache, u32 index)
 	cache->leaving = RNBDC_NO_BLOCK;
 	cache->parked = RNBDC_NO_BLOCK;
 	cache->closings = 0;
-	rnbdc_cache_reset_trim(cache);
 	WRITE_ONCE(space->caches[index], cache);
 	return 0;
 }
@@ -108,16 +103,17 @@ static void rnbdc_cache_leave(struct rnbdc_cache *cache, u32 block)
 	cache->last = block;
 }
 
-/* Begin to give up empty blocks, the last ones first, until @keep units are free. */
-static void rnbdc_cache_shed(struct rnbdc_cache *cache, u32 keep)
+/* Begin to give up empty blocks. */
+static void rnbdc_cache_shed(struct rnbdc_cache *cache)
 {
 	const struct rnbdc_space *space = cache->space;
 	u32 i = BITS_TO_LONGS(space->blocks.units);
 
-	while (i-- && rnbdc_cache_free(cache) > keep) {
+	/* The last ones first, so that the allocator need not search where they were. */
+	while (i-- && rnbdc_cache_free(cache)) {
 		unsigned long word = cache->has[i];
 
-		while (word && rnbdc_cache_free(cache) > keep) {
+		while (word) {
 			u32 bit = __fls(word), block = i * BITS_PER_LONG + bit;
 			u32 unit = block << space->shift;
 			u32 units = rnbdc_block_units(space, block);
@@ -205,7 +201,6 @@ static void rnbdc_cache_park(struct rnbdc_cache *cache)
 			}
 			b->next = cache->parked;
 			cache->parked = block;
-			cache->trim_at = 0;
 		}
 	}
 	cache->closings = space->closings;
@@ -213,26 +208,14 @@ static void rnbdc_cache_park(struct rnbdc_cache *cache)
 }
 
 /**
- * rnbdc_cache_trim - give up blocks that are empty
- * @cache: blocks of a queue with more than rnbdc_cache.trim_at free units
+ * rnbdc_cache_freed - give up blocks of closing segments that have become empty
+ * @cache: blocks of a queue with blocks of closing segments
  *
  * Context: any; the lock of the queue held.
  */
-void rnbdc_cache_trim(struct rnbdc_cache *cache)
+void rnbdc_cache_freed(struct rnbdc_cache *cache)
 {
-	u32 keep = cache->space->keep, free;
-
 	rnbdc_cache_park_again(cache);
-	if (rnbdc_cache_free(cache) > cache->shed_at)
-		rnbdc_cache_shed(cache, keep);
-	rnbdc_cache_reset_trim(cache);
-	/* If there are not enough empty ones, look again when more has been freed. */
-	free = rnbdc_cache_free(cache);
-	if (free > cache->shed_at) {
-		cache->shed_at = min(free + keep, cache->pool.owned - 1);
-		if (cache->trim_at)
-			cache->trim_at = cache->shed_at;
-	}
 	rnbdc_cache_return(cache);
 }
 
@@ -247,7 +230,7 @@ void rnbdc_cache_settle(struct rnbdc_cache *cache)
 	struct rnbdc_space *space = cache->space;
 
 	if (READ_ONCE(space->flags) & RNBDC_SPACE_WAITERS)
-		rnbdc_cache_shed(cache, 0);
+		rnbdc_cache_shed(cache);
 	rnbdc_cache_return(cache);
 	if (READ_ONCE(space->flags) & RNBDC_SPACE_WAITERS) {
 		spin_lock(&space->lock);
@@ -261,7 +244,7 @@ static void rnbdc_cache_collect(struct rnbdc_cache *cache)
 {
 	if (READ_ONCE(cache->space->flags) & RNBDC_SPACE_CLOSING)
 		rnbdc_cache_park(cache);
-	rnbdc_cache_shed(cache, 0);
+	rnbdc_cache_shed(cache);
 	rnbdc_cache_return(cache);
 }
 
@@ -269,7 +252,8 @@ static void rnbdc_cache_collect(struct rnbdc_cache *cache)
  * rnbdc_space_collect - make the unused blocks of all queues free
  * @space: pool
  *
- * Blocks that work requests still name become free when these have completed.
+ * Does nothing if the space is plenty. Blocks that work requests still name become free
+ * when these have completed.
  *
  * Context: any, without locks.
  */
@@ -279,6 +263,8 @@ void rnbdc_space_collect(struct rnbdc_space *space)
 	struct rnbdc_cache *cache;
 	unsigned long flags;
 
+	if (!READ_ONCE(space->flags))
+		return;
 	for (i = 0; i < space->nr_caches; i++) {
 		cache = READ_ONCE(space->caches[i]);
 		if (!cache)
@@ -295,7 +281,7 @@ void rnbdc_space_collect(struct rnbdc_space *space)
 }
 
 /* Make unused blocks of other queues free whose locks are, until @units are free. */
-static void rnbdc_space_collect_for(struct rnbdc_cache *self, u32 units)
+static void rnbdc_cache_collect_others(struct rnbdc_cache *self, u32 units)
 {
 	struct rnbdc_space *space = self->space;
 	struct rnbdc_cache *cache;
@@ -345,7 +331,7 @@ static u32 rnbdc_cache_take(struct rnbdc_cache *cache, const struct rnbdc_waiter
 	taken = rnbdc_cache_reuse(cache, units);
 	/* Take more than needed only if this cannot harm others. */
 	if (taken < units && !space->flags)
-		units = max(units, taken + space->keep);
+		units = max(units, taken + space->batch);
 	if (taken < units)
 		taken += rnbdc_space_take(cache, waiter, units - taken);
 	spin_unlock(&space->lock);
@@ -374,39 +360,50 @@ static int rnbdc_cache_refill(struct rnbdc_cache *cache, const struct rnbdc_wait
 	return nr;
 }
 
+/* Allocate in the blocks of a queue, with more of them if the space is plenty. */
+static int rnbdc_cache_alloc(struct rnbdc_cache *cache, const struct rnbdc_waiter *waiter,
+			     u32 units, struct rnbd_extent *extents)
+{
+	struct rnbdc_space *space = cache->space;
+
+	/* One extent, or few, of new blocks: several may take several RDMA operations. */
+	if (!READ_ONCE(space->flags) && units <= space->segment_units)
+		rnbdc_cache_take(cache, waiter, units);
+	return rnbd_pool_alloc(&cache->pool, units, extents, RNBD_EXTENTS_MAX);
+}
+
 /**
- * rnbdc_space_alloc_slow - allocate pool space while others wait, or with more blocks
+ * rnbdc_space_alloc_slow - allocate pool space unless one extent was found
  * @cache: blocks of the queue that carries the request
  * @waiter: hardware queue that submits the request
  * @units: how much
  * @extents: result, room for RNBD_EXTENTS_MAX
- * @tried: the present blocks of the queue do not hold the request
+ * @flags: flags of the space; with RNBDC_SPACE_SCARCE alone, the present blocks of the
+ *	queue do not hold the request
  *
  * Context: any; the lock of the queue held.
  * Return: number of @extents, or -ENOSPC.
  */
 int rnbdc_space_alloc_slow(struct rnbdc_cache *cache, struct rnbdc_waiter *waiter, u32 units,
-			   struct rnbd_extent *extents, bool tried)
+			   struct rnbd_extent *extents, u32 flags)
 {
 	struct rnbdc_space *space = cache->space;
-	u32 flags = READ_ONCE(space->flags);
+	bool queued = flags & (RNBDC_SPACE_WAITERS | RNBDC_SPACE_TURNS);
 	int nr = -ENOSPC;
 
 	if (flags & RNBDC_SPACE_CLOSING)
 		rnbdc_cache_park(cache);
-	if (flags & (RNBDC_SPACE_WAITERS | RNBDC_SPACE_TURNS) &&
-	    !rnbdc_space_may_take(space, waiter))
+	if (queued && !rnbdc_space_may_take(space, waiter))
 		return -ENOSPC;
-	if (!tried)
-		nr = rnbd_pool_alloc(&cache->pool, units, extents, RNBD_EXTENTS_MAX);
+	if (flags != RNBDC_SPACE_SCARCE)
+		nr = rnbdc_cache_alloc(cache, waiter, units, extents);
 	if (nr < 0)
 		nr = rnbdc_cache_refill(cache, waiter, units, extents);
 	if (nr < 0) {
-		rnbdc_space_collect_for(cache, units);
+		rnbdc_cache_collect_others(cache, units);
 		nr = rnbdc_cache_refill(cache, waiter, units, extents);
 	}
-	if (flags & (RNBDC_SPACE_WAITERS | RNBDC_SPACE_TURNS))
+	if (queued)
 		rnbdc_space_served(waiter, nr > 0);
-	rnbdc_cache_reset_trim(cache);
 	return nr;
 }

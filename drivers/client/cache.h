@@ -10,8 +10,8 @@
 void rnbdc_cache_init(struct rnbdc_cache *cache, struct rnbdc_space *space, spinlock_t *lock);
 int rnbdc_cache_open(struct rnbdc_cache *cache, u32 index);
 int rnbdc_space_alloc_slow(struct rnbdc_cache *cache, struct rnbdc_waiter *waiter, u32 units,
-			   struct rnbd_extent *extents, bool tried);
-void rnbdc_cache_trim(struct rnbdc_cache *cache);
+			   struct rnbd_extent *extents, u32 flags);
+void rnbdc_cache_freed(struct rnbdc_cache *cache);
 void rnbdc_cache_settle(struct rnbdc_cache *cache);
 void rnbdc_space_collect(struct rnbdc_space *space);
 
@@ -28,15 +28,16 @@ void rnbdc_space_collect(struct rnbdc_space *space);
 static inline int rnbdc_space_alloc(struct rnbdc_cache *cache, struct rnbdc_waiter *waiter,
 				    u32 units, struct rnbd_extent *extents)
 {
-	bool try = !(READ_ONCE(cache->space->flags) & ~RNBDC_SPACE_SCARCE);
+	u32 flags = READ_ONCE(cache->space->flags);
 	int nr;
 
-	if (likely(try)) {
-		nr = rnbd_pool_alloc(&cache->pool, units, extents, RNBD_EXTENTS_MAX);
+	if (likely(!(flags & ~RNBDC_SPACE_SCARCE))) {
+		nr = rnbd_pool_alloc(&cache->pool, units, extents,
+				     flags ? RNBD_EXTENTS_MAX : 1);
 		if (likely(nr > 0))
 			return nr;
 	}
-	return rnbdc_space_alloc_slow(cache, waiter, units, extents, try);
+	return rnbdc_space_alloc_slow(cache, waiter, units, extents, flags);
 }
 
 /**
@@ -53,8 +54,8 @@ static inline void rnbdc_space_free(struct rnbdc_cache *cache,
 				    const struct rnbd_extent *extents, u32 nr_extents)
 {
 	rnbd_pool_free(&cache->pool, extents, nr_extents);
-	if (unlikely(cache->pool.owned - cache->pool.used > cache->trim_at))
-		rnbdc_cache_trim(cache);
+	if (unlikely(cache->parked != RNBDC_NO_BLOCK))
+		rnbdc_cache_freed(cache);
 }
 
 /**

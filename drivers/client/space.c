@@ -31,8 +31,8 @@
 /* Units of a block, if the largest request needs no larger ones. */
 #define RNBDC_BLOCK_UNITS	16u
 
-/* Most empty blocks that a queue keeps. */
-#define RNBDC_KEEP_BLOCKS	4u
+/* Most blocks that a queue takes at once if it needs fewer. */
+#define RNBDC_BATCH_BLOCKS	4u
 
 /**
  * rnbdc_space_update - update the flags of a pool, which are read without its lock
@@ -42,17 +42,24 @@
  */
 void rnbdc_space_update(struct rnbdc_space *space)
 {
-	u32 reserve = (space->nr_caches << space->shift) + space->users;
+	u32 limit = (space->nr_caches << space->shift) + space->users + space->units / 2;
 	u32 flags = space->flags & RNBDC_SPACE_CLOSING;
 
-	if (space->free_units < space->units / 2 + reserve)
+	/* The difference keeps the work item from running for each block. */
+	if (space->flags & RNBDC_SPACE_SCARCE)
+		limit += space->units / 8;
+	if (space->free_units < limit)
 		flags |= RNBDC_SPACE_SCARCE;
 	if (!list_empty(&space->waiters))
 		flags |= RNBDC_SPACE_WAITERS;
 	if (!list_empty(&space->turns))
 		flags |= RNBDC_SPACE_TURNS;
-	if (flags != space->flags)
-		WRITE_ONCE(space->flags, flags);
+	if (flags == space->flags)
+		return;
+	/* The work item collects what the queues do not use. */
+	if (flags & ~space->flags & RNBDC_SPACE_SCARCE && space->nr_slots)
+		space->kick(space);
+	WRITE_ONCE(space->flags, flags);
 }
 
 /**
@@ -99,7 +106,7 @@ int rnbdc_space_open(struct rnbdc_space *space, u32 range, u32 segment_units, u3
 	if (ret)
 		return ret;
 	space->shift = shift;
-	space->keep = clamp(blocks / (4 * nr_caches), 1u, RNBDC_KEEP_BLOCKS) << shift;
+	space->batch = clamp(blocks / (4 * nr_caches), 1u, RNBDC_BATCH_BLOCKS) << shift;
 	space->range = range;
 	space->segment_units = segment_units;
 	space->nr_slots = DIV_ROUND_UP(range, segment_units);

@@ -15,7 +15,7 @@
 struct rnbdc_space;
 
 /* Bits of rnbdc_space.flags */
-#define RNBDC_SPACE_SCARCE	1u	/* the share of a disk must be checked */
+#define RNBDC_SPACE_SCARCE	1u	/* the queues have more than half of the space */
 #define RNBDC_SPACE_WAITERS	2u	/* a hardware queue waits for space */
 #define RNBDC_SPACE_TURNS	4u	/* a waiter may take space before others */
 #define RNBDC_SPACE_CLOSING	8u	/* not all queues know of a closing segment */
@@ -71,8 +71,6 @@ struct rnbdc_block {
 /**
  * struct rnbdc_cache - blocks that a queue has
  * @pool: units of these blocks
- * @trim_at: free units in @pool above which rnbdc_cache_trim() is called
- * @shed_at: free units in @pool above which empty blocks are given up
  * @posted: signalled work requests posted or staged that cover data, in their order
  * @done: those of them that have completed successfully
  * @leaving: first block that is empty, and waits for @done; RNBDC_NO_BLOCK if none
@@ -86,8 +84,6 @@ struct rnbdc_block {
  */
 struct rnbdc_cache {
 	struct rnbd_pool pool;
-	u32 trim_at;
-	u32 shed_at;
 	u32 posted;
 	u32 done;
 	u32 leaving;
@@ -129,7 +125,7 @@ struct rnbdc_waiter {
  * struct rnbdc_space - the pool of a session
  * @flags: RNBDC_SPACE_* bits, read without the lock
  * @shift: binary logarithm of the units of a block
- * @keep: free units that a queue keeps in empty blocks
+ * @batch: units that a queue takes at once if there are plenty
  * @range: units from the first place for a segment to the end of the last
  * @nr_slots: places for segments
  * @segment_units: units from one place to the next, a power of two
@@ -154,7 +150,7 @@ struct rnbdc_waiter {
 struct rnbdc_space {
 	u32 flags;
 	u32 shift;
-	u32 keep;
+	u32 batch;
 	u32 range;
 	u32 nr_slots;
 	u32 segment_units;

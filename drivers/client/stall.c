@@ -26,9 +26,9 @@
  * before they are freed. What is held is counted per hardware queue; an orphan (orphan.c)
  * is counted for none.
  *
- * Concurrency: the lock of the queue's ring protects lists and counters. The units of the
- * other hardware queues of a disk are read without their locks: the threshold need not
- * be exact. A hardware queue that is found for a restart is started after the locks are
+ * Concurrency: the lock of the queue's ring protects lists and counters. The units that
+ * other queues and hardware queues have are read without their locks: the threshold need
+ * not be exact. A hardware queue that is found for a restart is started after the locks are
  * dropped, under RCU.
  *
  * Errors: none.
@@ -154,6 +154,17 @@ static u32 rnbdc_reserved_units(const struct rnbdc_session *sess)
 	return units;
 }
 
+/* Units that no request has, in whichever queue. */
+static u32 rnbdc_free_units(const struct rnbdc_session *sess)
+{
+	u32 i, units, used = 0;
+
+	for (i = 0; i < sess->nr_queues; i++)
+		used += READ_ONCE(sess->queues[i]->cache.pool.used);
+	units = READ_ONCE(sess->space.units);
+	return units - min(used, units);
+}
+
 static bool rnbdc_units_below_share(const struct rnbdc_hwq *hwq, u32 factor)
 {
 	const struct rnbdc_session *sess = hwq->queue->sess;
@@ -168,7 +179,7 @@ static bool rnbdc_units_below_share(const struct rnbdc_hwq *hwq, u32 factor)
 	if (free > most &&
 	    READ_ONCE(sess->space.units) < free + (u64)factor * (free - most))
 		return true;
-	return rnbdc_below_share(rnbdc_disk_units(hwq->disk), free,
+	return rnbdc_below_share(rnbdc_disk_units(hwq->disk), rnbdc_free_units(sess),
 				 rnbdc_reserved_units(sess), factor);
 }
 

@@ -100,7 +100,7 @@ static void test_largest(void **state)
 	};
 	struct rnbd_extent all[80][RNBD_EXTENTS_MAX], e[RNBD_EXTENTS_MAX];
 	int nrs[80];
-	u32 i, j, nr;
+	u32 i, j, nr, free_units;
 
 	(void)state;
 	for (i = 0; i < ARRAY_SIZE(pools); i++) {
@@ -117,42 +117,46 @@ static void test_largest(void **state)
 			assert_in_range(nrs[0], 1, RNBD_EXTENTS_MAX);
 			give(j, e, nrs[0]);
 		}
-		rnbdc_space_collect(&w.space);
-		assert_int_equal(w.space.free_units, pools[i][0]);
+		for (free_units = w.space.free_units, j = 0; j < QUEUES; j++)
+			free_units += w.caches[j].pool.owned;
+		assert_int_equal(free_units, pools[i][0]);
 		rnbdc_space_close(&w.space);
 	}
 }
 
-/* An idle queue keeps few blocks. */
-static void test_trim(void **state)
+/* A queue keeps what it has used, until another one needs it. */
+static void test_keep(void **state)
 {
-	struct rnbd_extent e[64][RNBD_EXTENTS_MAX];
-	u32 i, j;
+	struct rnbd_extent e[65][RNBD_EXTENTS_MAX];
+	u32 i, j, free_units;
 
 	(void)state;
-	open_plain(16384, 512, 256, 4);
+	open_plain(2048, 512, 256, 2);
 	for (i = 0; i < 64; i++)
 		assert_int_equal(take(0, 16, e[i]), 1);
-	/* A unit of each block stays in use: none can be given up. */
+	free_units = w.space.free_units;
+	for (j = 0; j < 100; j++)
+		for (i = 0; i < 64; i++) {
+			give(0, e[i], 1);
+			assert_int_equal(take(0, 16, e[i]), 1);
+			assert_int_equal(w.space.free_units, free_units);
+		}
+	/* A unit of each block stays in use. */
 	for (i = 0; i < 64; i++) {
 		struct rnbd_extent part = { e[i][0].unit, 15 };
 
 		give(0, &part, 1);
-		assert_int_equal(w.caches[0].pool.owned, 64 * 16);
 	}
+	for (i = 0; i < 64; i++)
+		assert_int_equal(take(1, 16, e[64]), 1);
+	assert_int_equal(take(1, 16, e[64]), -ENOSPC);
 	for (i = 0; i < 64; i++) {
 		struct rnbd_extent part = { e[i][0].unit + 15, 1 };
 
 		give(0, &part, 1);
+		assert_int_equal(take(1, 16, e[64]), 1);
 	}
-	assert_true(w.caches[0].pool.owned <= 2 * w.space.keep);
-	/* A queue that works on one request at a time does not touch the session. */
-	j = w.space.free_units;
-	for (i = 0; i < 100; i++) {
-		assert_int_equal(take(0, 1 + i % 32, e[0]), 1);
-		give(0, e[0], 1);
-		assert_int_equal(w.space.free_units, j);
-	}
+	assert_int_equal(take(1, 16, e[64]), -ENOSPC);
 	rnbdc_space_close(&w.space);
 }
 
@@ -218,7 +222,7 @@ int main(void)
 		cmocka_unit_test(test_open),
 		cmocka_unit_test(test_side_by_side),
 		cmocka_unit_test(test_largest),
-		cmocka_unit_test(test_trim),
+		cmocka_unit_test(test_keep),
 		cmocka_unit_test(test_segments),
 	};
 

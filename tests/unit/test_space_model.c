@@ -487,6 +487,8 @@ static void end_world(void)
 		largest_ok++;
 		drain(true);
 	}
+	/* Collect although nothing is scarce. */
+	w.space.flags |= RNBDC_SPACE_SCARCE;
 	work(true);
 	for (i = 0; i < w.nr_queues; i++) {
 		owned += w.caches[i].pool.owned;
