@@ -266,6 +266,22 @@ void rnbdc_hwq_wait(struct rnbdc_hwq *hwq, u32 units)
 	rnbdc_space_wait(&hwq->waiter, units);
 }
 
+/**
+ * rnbdc_disk_forget_waits - let the hardware queues of a disk no longer wait for space
+ * @disk: disk whose queues are quiesced, and started when that ends
+ *
+ * Other disks need not wait for space that this one cannot use.
+ *
+ * Context: process context.
+ */
+void rnbdc_disk_forget_waits(struct rnbdc_disk *disk)
+{
+	u32 i;
+
+	for (i = 0; i < disk->nr_queues; i++)
+		rnbdc_space_forget(&disk->hwqs[i].waiter);
+}
+
 static void rnbdc_start_waiter(struct rnbdc_hwq *hwq)
 {
 	struct rnbdc_queue *q = hwq->queue;

@@ -34,6 +34,7 @@ bool rnbdc_may_take_tag(const struct rnbdc_hwq *hwq);
 bool rnbdc_may_take_units(const struct rnbdc_hwq *hwq);
 void rnbdc_hwq_stall(struct rnbdc_hwq *hwq, enum rnbdc_stall stall);
 void rnbdc_hwq_wait(struct rnbdc_hwq *hwq, u32 units);
+void rnbdc_disk_forget_waits(struct rnbdc_disk *disk);
 void rnbdc_clear_stalled(struct rnbdc_queue *q);
 struct rnbdc_hwq *rnbdc_restart_hw_queues(struct rnbdc_queue *q);
 

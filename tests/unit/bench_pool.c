@@ -36,7 +36,7 @@ static struct rnbd_pool pool;
 static struct rnbdc_space space;
 static struct rnbdc_cache caches[QUEUES];
 static struct rnbdc_waiter waiter;
-static spinlock_t locks[QUEUES];
+static spinlock_t locks[QUEUES];	/* of the queues */
 static struct rnbd_extent held[UNITS][RNBD_EXTENTS_MAX];
 static int held_runs[UNITS];
 

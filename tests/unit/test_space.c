@@ -13,7 +13,7 @@
 
 static struct {
 	struct rnbdc_space space;
-	spinlock_t locks[QUEUES];
+	spinlock_t locks[QUEUES];	/* of the queues */
 	struct rnbdc_cache caches[QUEUES];
 	struct rnbdc_waiter waiters[QUEUES];
 } w;

@@ -64,7 +64,7 @@ struct req {
 
 static struct world {
 	struct rnbdc_space space;
-	spinlock_t locks[QUEUES];
+	spinlock_t locks[QUEUES];	/* of the queues */
 	struct rnbdc_cache caches[QUEUES];
 	struct hwq hwqs[HWQS];
 	struct req reqs[REQS];
@@ -95,6 +95,11 @@ static bool covered(const struct model_unit *unit)
 	return !unit->named || (s32)(w.caches[unit->queue].done - unit->cover) >= 0;
 }
 
+static u32 end(const struct rnbd_extent *extent)
+{
+	return extent->unit + extent->units;
+}
+
 /* The work requests of the present moment name the units of a request. */
 static void name_units(struct req *req)
 {
@@ -102,7 +107,7 @@ static void name_units(struct req *req)
 	u32 u;
 
 	for (i = 0; i < req->nr; i++)
-		for (u = req->extents[i].unit; u < req->extents[i].unit + req->extents[i].units; u++) {
+		for (u = req->extents[i].unit; u < end(&req->extents[i]); u++) {
 			w.units[u].named = true;
 			w.units[u].queue = req->queue;
 			w.units[u].cover = req->cover;
@@ -121,7 +126,7 @@ static void check_new(const struct req *req, u32 units)
 		sum += e->units;
 		assert_true(e->units > 0);
 		assert_int_equal(e->unit / w.segment, (e->unit + e->units - 1) / w.segment);
-		for (u = e->unit; u < e->unit + e->units; u++) {
+		for (u = e->unit; u < end(e); u++) {
 			struct model_unit *unit = &w.units[u];
 
 			assert_true(unit->granted);
@@ -211,7 +216,7 @@ static void release(struct req *req)
 	int i;
 
 	for (i = 0; i < req->nr; i++)
-		for (u = req->extents[i].unit; u < req->extents[i].unit + req->extents[i].units; u++)
+		for (u = req->extents[i].unit; u < end(&req->extents[i]); u++)
 			w.units[u].used = false;
 	rnbdc_space_free(&w.caches[req->queue], req->extents, req->nr);
 }
@@ -275,7 +280,8 @@ static void take_empty(void)
 			assert_true(covered(&w.units[u]));
 			w.units[u] = (struct model_unit) { 0 };
 		}
-		assert_int_equal(rnbdc_space_remove_segment(&w.space, slot, generation + 1), -ENOENT);
+		assert_int_equal(rnbdc_space_remove_segment(&w.space, slot, generation + 1),
+				 -ENOENT);
 		assert_int_equal(rnbdc_space_remove_segment(&w.space, slot, generation), 0);
 		w.seg_closing[slot] = false;
 		w.seg_units[slot] = 0;

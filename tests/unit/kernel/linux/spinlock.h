@@ -9,11 +9,14 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-typedef struct {
+struct unit_lock {
 	bool held;
-} spinlock_t;
+};
 
-extern bool unit_trylock_fails(void);
+#define spinlock_t struct unit_lock
+
+/* Supplied by the test. */
+bool unit_trylock_fails(void);
 
 static inline void spin_lock_init(spinlock_t *lock)
 {
