@@ -28,6 +28,7 @@
 #include "../core/geometry.h"
 #include "errmsg.h"
 #include "options.h"
+#include "space.h"
 
 /**
  * enum rnbdc_state - state of a disk
@@ -119,13 +120,15 @@ struct rnbdc_log {
  * @last_write_ns: ktime_get_ns() when the latest write was acknowledged that needs a
  *	flush to be durable
  * @tags: wire tags of @queue that requests of @hctx have
- * @units: pool units of @queue that requests of @hctx have
+ * @units: pool units that requests of @hctx have; read without the lock
+ * @waiter: @hctx is stopped because it waits for pool space, see waiter.c
  * @stalled: @hctx is stopped at a high watermark of @queue
  * @next_stalled: next in the list of stalled hardware queues of @queue
  * @next_start: next in a list of hardware queues that a completion handler of @queue
  *	starts; only that handler uses it
  *
- * The lock of @queue's ring protects the members from @last_write_ns to @next_stalled.
+ * The lock of @queue's ring protects the members from @last_write_ns to @next_stalled,
+ * except @waiter.
  */
 struct rnbdc_hwq {
 	struct rnbdc_disk *disk;
@@ -134,6 +137,7 @@ struct rnbdc_hwq {
 	u64 last_write_ns;
 	u32 tags;
 	u32 units;
+	struct rnbdc_waiter waiter;
 	bool stalled;
 	struct rnbdc_hwq *next_stalled;
 	struct rnbdc_hwq *next_start;

@@ -21,8 +21,8 @@
 #include <linux/slab.h>
 
 #include "../core/io.h"
-#include "../core/pool.h"
 #include "../core/ring.h"
+#include "cache.h"
 #include "orphan.h"
 #include "queue.h"
 #include "stall.h"
@@ -113,7 +113,7 @@ enum rnbd_proto_err rnbdc_orphan_reply(struct rnbdc_queue *q, const struct rnbd_
 	*at = orphan->next;
 	rnbdc_orphan_leave(orphan);
 	if (orphan->wire.nr_extents)
-		rnbd_pool_free(&q->pool, orphan->wire.extents, orphan->wire.nr_extents);
+		rnbdc_space_free(&q->cache, orphan->wire.extents, orphan->wire.nr_extents);
 	q->free_tags[q->nr_free_tags++] = reply->tag;
 	q->in_flight--;
 	kfree(orphan);

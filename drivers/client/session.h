@@ -35,6 +35,7 @@
 #include "../core/login.h"
 #include "../core/quirks.h"
 #include "options.h"
+#include "space.h"
 
 struct rnbd_segment_info;
 struct rnbdc_disk;
@@ -108,6 +109,18 @@ struct rnbdc_conn {
 	u32 max_sge_rd;
 	struct rnbd_quirks quirks;
 	struct rnbd_segment_info *segments;
+};
+
+/**
+ * struct rnbdc_bounce - a chunk of bounce memory
+ * @virt: address for copies
+ * @dma: address for the device, valid if @mapped
+ * @mapped: the chunk is mapped for the device
+ */
+struct rnbdc_bounce {
+	void *virt;
+	u64 dma;
+	bool mapped;
 };
 
 /**
@@ -244,6 +257,13 @@ struct rnbdc_session_stats {
  *	once; constant after that
  * @early_release: release the pool space of a read as soon as its RDMA READ is
  *	posted, behind a send fence; written by sysfs without a lock
+ * @space: space of the pool
+ * @stall_work: starts hardware queues that waited for space, see stall.c; on
+ *	rnbdc_timer_wq
+ * @stall_tick: jiffies of the latest tick of @space; written by @stall_work
+ * @stall_open: @stall_work may be queued; protected by the lock of @space
+ * @bounce: local mirror of the pool in transfer mode "copy"
+ * @nr_bounce: members of @bounce
  * @conn: RDMA resources of the connection; cleared as one when it is released
  * @fence_generation: highest fence generation that a disk was granted; 0 before that
  * @login: login of the connection that is being made
@@ -277,6 +297,12 @@ struct rnbdc_session {
 	u32 max_segments;
 	size_t max_segment_size;
 	bool early_release;
+	struct rnbdc_space space;
+	struct delayed_work stall_work;
+	unsigned long stall_tick;
+	bool stall_open;
+	struct rnbdc_bounce *bounce;
+	u32 nr_bounce;
 
 	u32 fence_generation;
 	struct rnbdc_conn conn;
