@@ -8,6 +8,7 @@
  *	rnbdc_jobs_lock			the list of jobs
  *	gendisk.open_mutex		the block layer's, and the claim of a detach
  *	rnbdc_disks_lock		the lists of disks
+ *	rnbdc_disk.ctl_lock		requests to attach and detach a disk
  *	rnbdc_session.recovery.lock	going live, recovery and deactivation
  *	rnbdc_session.conn_lock		resources of the connection
  *	rnbd_ring.poll_lock		the polled completion queue of one queue

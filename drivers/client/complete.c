@@ -10,7 +10,7 @@
  * replies of a frame are posted together, only the last READ of a batch is
  * signalled, and its completion completes the batch. Requests without data are
  * complete with their reply. rnbdc_note_durable() records which acknowledged
- * writes no flush covers, which login.c compares after a restart of the target.
+ * writes no flush covers, which offer.c checks after a restart of the target.
  *
  * Ownership
  *

@@ -21,6 +21,7 @@
 #include <linux/blkdev.h>
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/uuid.h>
 #include <linux/workqueue.h>
 
@@ -186,7 +187,11 @@ struct rnbdc_disk_stats {
  * @geo: properties of the export; replaced only while the queues are quiesced, except
  *	the capacity, which is written under recovery.lock and read without a lock
  * @handle: handle of the attachment that requests carry; replaced with @geo
- * @offer: reply to the latest request to attach
+ * @ctl_lock: serialises requests to attach and to detach
+ * @answered: the answer to the latest request to attach has come; set with a release
+ * @answer: enum rnbd_status of that answer, valid once @answered
+ * @offer: reply to the latest request to attach; belongs to the completion handler of
+ *	queue 0 until it sets @answered, then to the task that waits for it
  * @granted: handle that the target has granted on the present connection, or may yet;
  *	generation 0: none; protected by the lock of @sess
  * @lost_at: jiffies of the latest change to RNBDC_RECONNECTING
@@ -237,6 +242,9 @@ struct rnbdc_disk {
 	struct rnbdc_hwq *hwqs;
 	struct rnbd_geometry geo;
 	struct rnbd_handle handle;
+	struct mutex ctl_lock;		/* requests to attach and detach */
+	bool answered;
+	u16 answer;
 	struct rnbd_attach_grant offer;
 	struct rnbd_handle granted;
 	unsigned long lost_at;

@@ -51,6 +51,7 @@
 #include "disk_recover.h"
 #include "errmsg.h"
 #include "inject.h"
+#include "offer.h"
 #include "queue_alloc.h"
 #include "recover.h"
 #include "session.h"

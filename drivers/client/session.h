@@ -34,6 +34,7 @@
 #include "../core/cm.h"
 #include "../core/login.h"
 #include "../core/quirks.h"
+#include "asked.h"
 #include "options.h"
 #include "space.h"
 
@@ -147,26 +148,6 @@ struct rnbdc_login {
 };
 
 /**
- * struct rnbdc_ctl - the control request that waits for its answer
- * @lock: one request at a time
- * @id: id of the request
- * @disk: disk that it is about; NULL if no answer is awaited; protected by the lock of the
- *	session
- * @done: the answer has come
- * @status: enum rnbd_status of the answer, valid once @done
- * @generation: generation of the latest handle of the session; protected by the lock of the
- *	session
- */
-struct rnbdc_ctl {
-	struct mutex lock;	/* requests */
-	u32 id;
-	struct rnbdc_disk *disk;
-	bool done;
-	u16 status;
-	u32 generation;
-};
-
-/**
  * struct rnbdc_auth - authentication of a login
  * @key: keyed HMAC transform that holds the secret of this host, or NULL if the host
  *	has no secret for this target; replaced by the connecting thread before a login
@@ -267,7 +248,7 @@ struct rnbdc_session_stats {
  * @conn: RDMA resources of the connection; cleared as one when it is released
  * @fence_generation: highest fence generation that a disk was granted; 0 before that
  * @login: login of the connection that is being made
- * @ctl: the control request that waits for its answer
+ * @ctl: control requests that the target has not answered
  * @auth: authentication of a login
  * @recovery: loss of the connection and its replacement
  * @stats: counters of a session

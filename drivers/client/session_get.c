@@ -92,7 +92,6 @@ struct rnbdc_session *rnbdc_session_alloc(const struct rnbdc_options *opt,
 	spin_lock_init(&sess->lock);
 	mutex_init(&sess->conn_lock);
 	mutex_init(&sess->recovery.lock);
-	mutex_init(&sess->ctl.lock);
 	init_waitqueue_head(&sess->wait);
 	rnbdc_recover_init(sess);
 	rnbdc_stall_init(sess);
