@@ -94,7 +94,7 @@ static bool rnbdc_ask_over(const struct rnbdc_ask *ask)
 {
 	const struct rnbdc_session *sess = ask->disk->sess;
 
-	/* pairs with the release in rnbdc_handle_attach_reply() */
+	/* pairs with the release in rnbdc_answer() */
 	return smp_load_acquire(&ask->disk->answered) ||
 	       READ_ONCE(sess->epoch) != ask->epoch ||
 	       READ_ONCE(sess->state) != RNBDC_SESS_LIVE;
@@ -119,7 +119,7 @@ static int rnbdc_ask_target(struct rnbdc_ask *ask, struct rnbdc_errmsg *errmsg)
 	if (ask->sent)
 		wait_event_idle_timeout(sess->wait, rnbdc_ask_over(ask),
 					max_t(long, ask->until - jiffies, 1));
-	/* pairs with the release in rnbdc_handle_attach_reply() */
+	/* pairs with the release in rnbdc_answer() */
 	if (smp_load_acquire(&disk->answered))
 		return 0;
 	if (READ_ONCE(sess->epoch) != ask->epoch ||
@@ -203,7 +203,7 @@ static int rnbdc_ask_end(struct rnbdc_ask *ask, int ret, struct rnbdc_errmsg *er
 	if (ret == -ETIMEDOUT && disk->answered)
 		ret = 0;
 	/* The target may grant it yet: a detach has to name this handle. */
-	if (ret == -ETIMEDOUT && ask->sent)
+	if (ret == -ETIMEDOUT && asked && ask->sent)
 		disk->granted = ask->info.handle;
 	if (!ret && disk->answer) {
 		rnbdc_errmsg_set(errmsg, "%s", rnbd_status_text(disk->answer));
@@ -368,7 +368,7 @@ void rnbdc_export_detach(struct rnbdc_disk *disk)
 	rnbd_encode_handle(&wire, &info);
 	while (rnbdc_send_detach(sess, epoch, &info.handle, &entry) == -EAGAIN) {
 		if (time_after(jiffies, until)) {
-			rnbdc_session_fail(sess, "the target gives no credit for a detach, or no answers");
+			rnbdc_session_fail(sess, "the target takes no request to detach");
 			break;
 		}
 		wait_event_idle_timeout(sess->wait, READ_ONCE(sess->state) != RNBDC_SESS_LIVE,
