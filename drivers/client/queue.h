@@ -211,7 +211,9 @@ struct rnbdc_queue_stats {
  * @used: a disk uses the queue, so that replies may arrive; set when it is created
  * @cache: blocks of the pool that this queue has
  * @reqs: requests in flight, by wire tag
- * @orphans: wire tags and pool space of requests that have ended early, see orphan.c
+ * @orphans: wire tags and pool space of requests that have ended early, by wire tag, see
+ *	orphan.c; NULL while the queue has no connection
+ * @max_orphans: members of @orphans
  * @free_tags: stack of the wire tags that no request has
  * @nr_free_tags: used members of @free_tags
  * @nr_tags: number of wire tags
@@ -256,6 +258,7 @@ struct rnbdc_queue {
 	struct rnbdc_cache cache;
 	struct rnbdc_req **reqs;
 	struct rnbdc_orphan *orphans;
+	u32 max_orphans;
 	u16 *free_tags;
 	u32 nr_free_tags;
 	u32 nr_tags;

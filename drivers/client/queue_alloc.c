@@ -90,7 +90,7 @@ int rnbdc_queue_alloc(struct rnbdc_queue *q)
 	q->free_tags = kvcalloc(depth, sizeof(*q->free_tags), GFP_KERNEL);
 	q->nr_free_tags = 0;
 	if (!q->frame_wrs || !q->reqs || !q->free_tags || rnbdc_stage_init(&q->out) ||
-	    rnbdc_stage_init(&q->in))
+	    rnbdc_stage_init(&q->in) || rnbdc_orphans_alloc(q, depth))
 		return -ENOMEM;
 	return 0;
 }
