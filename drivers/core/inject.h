@@ -61,6 +61,20 @@ static __always_inline bool rnbd_inject(struct rnbd_inject *point, u32 *arg)
 }
 
 /**
+ * rnbd_inject_at - test whether a fault point strikes one of several objects
+ * @point: the point, whose argument is the number of the object
+ * @number: number of the object at hand; another one uses up none of the times
+ *
+ * Context: any.
+ * Return: whether it strikes.
+ */
+static __always_inline bool rnbd_inject_at(struct rnbd_inject *point, u32 number)
+{
+	return static_branch_unlikely(&point->key) && READ_ONCE(point->arg) == number &&
+	       rnbd_inject_strike(point, NULL);
+}
+
+/**
  * rnbd_inject_delay - sleep here if a fault point strikes
  * @point: the point, whose argument is how long, in milliseconds; whatever is
  *	written to its file ends that
