@@ -45,6 +45,7 @@
 #include "disk_recover.h"
 #include "errmsg.h"
 #include "events.h"
+#include "further.h"
 #include "gendisk.h"
 #include "offer.h"
 #include "options.h"
@@ -212,6 +213,8 @@ static struct rnbdc_disk *rnbdc_attach_once(const struct rnbdc_options *opt, boo
 		ret = rnbdc_connect(sess, errmsg);
 	if (!ret && *created)
 		ret = rnbdc_recover_start(sess, errmsg);
+	if (!ret && *created)
+		rnbdc_further_wait(sess);
 	/* Others may wait for the session. */
 	wake_up_all(&sess->wait);
 	if (ret)

@@ -179,24 +179,18 @@ static bool rnbdc_fail_rq(struct request *rq, void *data)
  */
 void rnbdc_disk_fail_requests(struct rnbdc_disk *disk, bool all)
 {
-	struct rnbdc_queue *q;
-	u32 i;
+	struct rnbdc_hwq *hwq;
 
 	if (!disk->gd)
 		return;
 	/* A request that fails must not be sent later. */
-	for (i = 0; i < disk->nr_queues; i++) {
-		q = disk->hwqs[i].queue;
-		spin_lock_irq(&q->ring.lock);
-		if (q->ring.open && q->ring.live)
-			rnbdc_send_frame(q);
-		spin_unlock_irq(&q->ring.lock);
-	}
+	rnbdc_for_each_hwq(hwq, disk)
+		rnbdc_queue_send_open(hwq->queue);
 	blk_mq_tagset_busy_iter(&disk->tag_set, rnbdc_fail_rq, &all);
 	/* Send-queue entries of reads are free: other disks may wait for them. */
 	rcu_read_lock();
-	for (i = 0; i < disk->nr_queues; i++)
-		rnbdc_queue_credit(&disk->hwqs[i].queue->ring);
+	rnbdc_for_each_hwq(hwq, disk)
+		rnbdc_queue_credit(&hwq->queue->ring);
 	rcu_read_unlock();
 }
 
@@ -221,12 +215,14 @@ void rnbdc_fail_request(struct request *rq)
  */
 void rnbdc_disk_poll(struct rnbdc_disk *disk)
 {
-	u32 i;
+	struct rnbdc_hwq *hwq;
 
+	if (!disk->gd)
+		return;
 	/* A handler may start hardware queues of disks that are being removed. */
 	rcu_read_lock();
-	for (i = 0; disk->gd && i < disk->nr_queues; i++)
-		rnbd_ring_poll(&disk->hwqs[i].queue->ring);
+	rnbdc_for_each_hwq(hwq, disk)
+		rnbd_ring_poll(&hwq->queue->ring);
 	rcu_read_unlock();
 }
 

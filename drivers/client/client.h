@@ -26,7 +26,8 @@
  * the cm_id, for which rdma_destroy_id() waits. The handler takes only
  * rnbd_ring.lock and rnbdc_session.lock.
  *
- * Work queues: rnbdc_wq runs recovery, which may block for seconds.
+ * Work queues: rnbdc_wq runs recovery, and connects the further queues of live sessions,
+ * both of which may block for seconds.
  * rnbdc_timer_wq runs keep-alive and fast_io_fail, and starts hardware queues that
  * wait for pool space, all of which recovery must not delay. Both have
  * WQ_MEM_RECLAIM, because writeback may wait for them.

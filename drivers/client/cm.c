@@ -5,8 +5,7 @@
  * Operation: The thread that connects arms the wait (rnbdc_cm_wait_arm()),
  * starts a step and waits with a deadline (rnbdc_cm_wait()). The event handler,
  * or the completion handler of queue 0 during the login, stores a result in the
- * queue and wakes it. During the wait the thread sends keep-alives on the
- * queues that are already connected.
+ * queue and wakes it. During the login the thread sends keep-alives.
  *
  * Ownership: The result and its reason belong to the handler between arming and
  * waking, and to the waiting thread otherwise.
@@ -65,7 +64,7 @@ static int rnbdc_cm_refused(struct rnbdc_queue *q, const void *data, u8 len)
 		return -EPROTO;
 	}
 	q->cm_status = info.status;
-	q->sess->login.retry_ms = info.retry_ms;
+	q->retry_ms = info.retry_ms;
 	if (!info.version)
 		q->cm_reason = "the target gave up the connection (see the target's kernel log)";
 	else if (q->cm_status == RNBD_ST_VERSION)
@@ -174,45 +173,34 @@ int rnbdc_cm_event(struct rdma_cm_id *cm_id, struct rdma_cm_event *event)
 	return 0;
 }
 
-static bool rnbdc_cm_wait_done(const struct rnbdc_queue *q)
+static bool rnbdc_cm_woken(const struct rnbdc_queue *q)
 {
 	/* pairs with the release in rnbdc_queue_wake() */
-	return smp_load_acquire(&q->cm_done) ||
-	       rnbdc_session_ending(q->sess);
+	return smp_load_acquire(&q->cm_done);
 }
 
-/**
- * rnbdc_keepalive - send keep-alives on the connected queues and check the target's
- * @sess: session
- * @nr: number of connected queues, from queue 0 on
- * @interval_ms: keep-alive interval in milliseconds, as granted, or that of a login
- *
- * Context: process context.
- */
-void rnbdc_keepalive(struct rnbdc_session *sess, u32 nr, u32 interval_ms)
+/* Is the session lost that a queue other than 0 is being connected for? */
+static bool rnbdc_cm_obsolete(const struct rnbdc_queue *q)
 {
-	u32 i;
-
-	for (i = 0; i < nr; i++)
-		rnbd_ring_keepalive(&sess->queues[i]->ring, interval_ms);
+	return q->index && READ_ONCE(q->sess->state) != RNBDC_SESS_LIVE;
 }
 
-/*
- * Sleep once, and send keep-alives on the queues that are already connected, and on
- * queue 0 while it waits for the login. Returns jiffies slept.
- */
+static bool rnbdc_cm_wait_done(const struct rnbdc_queue *q)
+{
+	return rnbdc_cm_woken(q) || rnbdc_cm_obsolete(q) || rnbdc_session_ending(q->sess);
+}
+
+/* Sleep once, and send keep-alives while the login is awaited. Returns jiffies slept. */
 static long rnbdc_cm_wait_step(struct rnbdc_queue *q, long left)
 {
 	struct rnbdc_session *sess = q->sess;
 	/* pairs with the release in rnbdc_handle_login_reply() */
 	bool granted = smp_load_acquire(&sess->login.granted);
-	u32 connected = q->index;
+	bool login = READ_ONCE(sess->login.status) == RNBDC_LOGIN_OPEN;
 	u32 interval_ms = granted ? sess->login.offer.keepalive_ms : RNBD_LOGIN_KEEPALIVE_MS;
 	long nap = left, ret;
 
-	if (READ_ONCE(sess->login.status) == RNBDC_LOGIN_OPEN)
-		connected = 1;
-	if (connected)
+	if (login)
 		nap = min_t(long, left, msecs_to_jiffies(interval_ms) / 2 + 1);
 	/* Nobody else polls for the answers on this queue. */
 	if (q->ring.attr.poll == IB_POLL_DIRECT) {
@@ -224,8 +212,8 @@ static long rnbdc_cm_wait_step(struct rnbdc_queue *q, long left)
 	/* The reply to the login begins the granted interval, which may be shorter. */
 	ret = wait_event_idle_timeout(sess->wait, rnbdc_cm_wait_done(q) ||
 				      READ_ONCE(sess->login.granted) != granted, nap);
-	if (connected)
-		rnbdc_keepalive(sess, connected, interval_ms);
+	if (login)
+		rnbd_ring_keepalive(&sess->queues[0]->ring, interval_ms, true);
 	return nap - ret;
 }
 
@@ -236,9 +224,9 @@ static long rnbdc_cm_wait_step(struct rnbdc_queue *q, long left)
  * @errmsg: filled on error
  * @late: error message if the deadline passes
  *
- * Context: process context, may sleep; ends early when the attach is aborted, or the
- * session is detached or deactivated.
- * Return: 0, -ETIMEDOUT, -EINTR, -ECANCELED, or the error of rnbdc_queue_wake().
+ * Context: process context, may sleep; ends early when the attach is aborted, the session
+ * is detached or deactivated, or, for a queue other than 0, the session is lost.
+ * Return: 0, -ETIMEDOUT, -EINTR, -ECANCELED, -ECONNRESET, or the error of rnbdc_queue_wake().
  */
 int rnbdc_cm_wait(struct rnbdc_queue *q, unsigned int ms, struct rnbdc_errmsg *errmsg,
 		  const char *late)
@@ -256,7 +244,11 @@ int rnbdc_cm_wait(struct rnbdc_queue *q, unsigned int ms, struct rnbdc_errmsg *e
 		rnbdc_errmsg_set(errmsg, "interrupted, detached or deactivated meanwhile");
 		return -ECANCELED;
 	}
-	if (!rnbdc_cm_wait_done(q)) {
+	if (!rnbdc_cm_woken(q) && rnbdc_cm_obsolete(q)) {
+		rnbdc_errmsg_set(errmsg, "connection lost");
+		return -ECONNRESET;
+	}
+	if (!rnbdc_cm_woken(q)) {
 		rnbdc_errmsg_set(errmsg, "%s", late);
 		return -ETIMEDOUT;
 	}

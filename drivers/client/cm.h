@@ -12,7 +12,6 @@ struct rnbdc_queue;
 struct rnbdc_session;
 
 int rnbdc_cm_event(struct rdma_cm_id *cm_id, struct rdma_cm_event *event);
-void rnbdc_keepalive(struct rnbdc_session *sess, u32 nr, u32 interval_ms);
 int rnbdc_cm_wait(struct rnbdc_queue *q, unsigned int ms, struct rnbdc_errmsg *errmsg,
 		  const char *late);
 void rnbdc_cm_wait_arm(struct rnbdc_queue *q);

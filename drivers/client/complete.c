@@ -113,8 +113,8 @@ void rnbdc_complete_rq(struct request *rq)
 
 	rnbdc_req_unmap(req);
 	if (unlikely(req->replay)) {
-		/* Without a connection, the next one kicks the list. */
-		if (READ_ONCE(req->queue->ready))
+		/* Without a connection, the next one kicks the list. A live session has queue 0. */
+		if (READ_ONCE(disk->sess->queues[0]->ready))
 			rnbdc_retry(disk, rq, RNBDC_RETRY_MS);
 		else
 			blk_mq_requeue_request(rq, false);

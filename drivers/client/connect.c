@@ -4,19 +4,21 @@
  *
  * Operation: Queue 0 is connected first. Its connection request names host,
  * session and epoch; its first frame is the login (login.c), whose reply grants
- * queues, depth, limits and the pool. Then the other queues are connected, prove the
- * key of the session (join.c), and take blocks of the pool as they need them (cache.c).
- * The calling thread does all this step by step and waits for each event with a deadline
- * (cm.c).
+ * queues, depth, limits and the pool. When the session is live, further.c connects the
+ * other queues, which prove the key of the session (join.c) and take blocks of the pool as
+ * they need them (cache.c). The calling thread does all this step by step and waits for
+ * each event with a deadline (cm.c).
  *
- * Ownership: cm_id, ring, tables of blocks and staging belong to the queue, the
- * protection domain and the list of segments to the session. All of them exist
- * from rnbdc_connect() to rnbdc_release_connection().
+ * Ownership: cm_id and ring belong to the queue, the protection domain and the list of
+ * segments to the session. All of them exist from rnbdc_connect() to
+ * rnbdc_release_connection(). Slots, tables and stages of a queue stay for the next
+ * connection (queue_alloc.c).
  *
  * Concurrency: The caller owns the connection: attach, detach, or recovery
- * under recovery.lock. conn_lock is held while queue pairs are created and
- * resources are freed, so that readers in sysfs find them valid. Completion
- * handlers run until rnbdc_disconnect() has drained the queue pairs.
+ * under recovery.lock; for a queue that has not joined, further_work. conn_lock is held
+ * while queue pairs are created and resources are freed, so that readers in sysfs find
+ * them valid. Completion handlers run until rnbdc_disconnect() has drained the queue
+ * pairs.
  *
  * Errors: Every failure sets one text for the user. rnbdc_connect() frees
  * nothing on error: rnbdc_disconnect() and rnbdc_release_connection() are valid
@@ -26,6 +28,7 @@
 #define pr_fmt(fmt) "rnbd: " fmt
 
 #include <linux/device.h>
+#include <linux/lockdep.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
@@ -42,6 +45,7 @@
 #include "../core/quirks.h"
 #include "../core/ring.h"
 #include "../core/ring_setup.h"
+#include "backoff.h"
 #include "bounce.h"
 #include "cache.h"
 #include "cm.h"
@@ -81,11 +85,26 @@ static enum rnbd_proto_err rnbdc_queue_frame(struct rnbd_ring *ring,
 	return perr;
 }
 
+/* Is the end of a queue that of the session? See further.c. */
+static bool rnbdc_queue_is_joined(struct rnbdc_queue *q)
+{
+	unsigned long flags;
+	bool joined;
+
+	spin_lock_irqsave(&q->sess->lock, flags);
+	joined = !q->index || q->joined;
+	spin_unlock_irqrestore(&q->sess->lock, flags);
+	return joined;
+}
+
 static void rnbdc_queue_failed(struct rnbd_ring *ring, const char *reason)
 {
 	struct rnbdc_queue *q = container_of(ring, struct rnbdc_queue, ring);
 
-	rnbdc_session_fail(q->sess, reason);
+	if (rnbdc_queue_is_joined(q))
+		rnbdc_session_fail(q->sess, reason);
+	else if (READ_ONCE(q->established) && !q->cm_reason)
+		q->cm_reason = reason;
 	/*
 	 * During the login a thread waits for this queue. Before that a refusal
 	 * also fails the queue pair, and must not be reported as a loss.
@@ -109,13 +128,8 @@ static const struct rnbd_ring_ops rnbdc_queue_ring_ops = {
 	.failed = rnbdc_queue_failed,
 };
 
-/*
- * Milliseconds for each step. The connection manager repeats a lost request
- * only after 4 seconds; a new attempt is faster.
- */
+/* Milliseconds for the connection manager to resolve an address or a route. */
 #define RNBDC_RESOLVE_MS		2000
-#define RNBDC_STEP_MS		8000
-#define RNBDC_RECONNECT_MS	1500
 
 /* Check the device, which is known once the address is resolved, and set it up. */
 static int rnbdc_setup_device(struct rnbdc_session *sess, struct rdma_cm_id *cm_id,
@@ -185,7 +199,9 @@ static int rnbdc_connect_queue(struct rnbdc_session *sess, u32 index,
 	};
 	struct rdma_conn_param param = { };
 	struct rnbd_ring_attr attr;
-	u32 step_ms = rnbdc_reconnects(sess) ? RNBDC_RECONNECT_MS : RNBDC_STEP_MS;
+	/* I/O waits only for queue 0 of a session that reconnects. */
+	u32 step_ms = rnbdc_reconnects(sess) && !index ? rnbdc_step_ms(q->timeouts) :
+							 RNBDC_STEP_MS;
 	struct rnbd_cm_req wire;
 	struct rdma_cm_id *cm_id;
 	u32 left = 0;
@@ -194,6 +210,7 @@ static int rnbdc_connect_queue(struct rnbdc_session *sess, u32 index,
 	/* Connection 0 begins an epoch with its attempt; no number is used twice. */
 	q->attempt = index ? ++sess->attempt : sess->epoch;
 	req.attempt = q->attempt;
+	q->retry_ms = 0;
 	WRITE_ONCE(q->established, false);
 	cm_id = rdma_create_id(&init_net, rnbdc_cm_event, q, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(cm_id))
@@ -238,6 +255,7 @@ static int rnbdc_connect_queue(struct rnbdc_session *sess, u32 index,
 		/* The last queues are polled; never queue 0, which logs in. */
 		.poll = index && index + sess->nr_poll >= sess->nr_queues ?
 			IB_POLL_DIRECT : IB_POLL_SOFTIRQ,
+		.keep = true,
 	};
 	/* Readers must not see a queue pair that is destroyed again after an error. */
 	mutex_lock(&sess->conn_lock);
@@ -270,6 +288,8 @@ static int rnbdc_connect_queue(struct rnbdc_session *sess, u32 index,
 		ret = rdma_connect(cm_id, &param);
 	if (!ret)
 		ret = rnbdc_cm_wait(q, step_ms, errmsg, "the target does not answer");
+	/* A target that many clients call may answer too late: be more patient next time. */
+	q->timeouts = ret == -ETIMEDOUT ? q->timeouts + 1 : 0;
 	if (ret)
 		return ret;
 
@@ -345,7 +365,57 @@ static int rnbdc_open_pool(struct rnbdc_session *sess)
 }
 
 /**
- * rnbdc_connect - connect all queues of a session and log in
+ * rnbdc_connect_further - connect a queue other than 0
+ * @q: queue of a live session
+ * @errmsg: filled on error
+ *
+ * Context: further_work, may sleep; ends early when the session is lost.
+ * Return: 0, or a negative errno, after which rnbdc_disconnect_further() is to be called.
+ */
+int rnbdc_connect_further(struct rnbdc_queue *q, struct rnbdc_errmsg *errmsg)
+{
+	int ret = rnbdc_connect_queue(q->sess, q->index, errmsg);
+
+	if (!ret)
+		rnbdc_queue_init_tags(q, q->sess->grant.queue_depth);
+	return ret;
+}
+
+/* Free what belongs to the connection of a drained queue, except its cm_id. */
+static void rnbdc_release_queue(struct rnbdc_queue *q)
+{
+	lockdep_assert_held(&q->sess->conn_lock);
+
+	rnbd_ring_destroy(&q->ring);
+	rnbdc_queue_reset(q);
+}
+
+static void rnbdc_destroy_id(struct rnbdc_queue *q)
+{
+	if (q->cm_id)
+		rdma_destroy_id(q->cm_id);
+	q->cm_id = NULL;
+}
+
+/**
+ * rnbdc_disconnect_further - end the connection of a queue that did not join its session
+ * @q: queue other than 0, connected or partly connected
+ *
+ * Context: further_work, may sleep; takes conn_lock.
+ */
+void rnbdc_disconnect_further(struct rnbdc_queue *q)
+{
+	if (q->ring.qp)
+		rdma_disconnect(q->cm_id);
+	rnbd_ring_drain(&q->ring);
+	mutex_lock(&q->sess->conn_lock);
+	rnbdc_release_queue(q);
+	mutex_unlock(&q->sess->conn_lock);
+	rnbdc_destroy_id(q);
+}
+
+/**
+ * rnbdc_connect - connect queue 0 of a session and log in
  * @sess: session without a connection
  * @errmsg: filled on error
  *
@@ -372,16 +442,13 @@ int rnbdc_connect(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 		sess->nr_queues = sess->login.offer.nr_queues;
 		sess->nr_poll = rnbdc_poll_share(sess, sess->nr_queues);
 	}
-	for (i = 0; i < sess->nr_queues; i++) {
-		if (i) {
-			ret = rnbdc_alloc_queue(sess, i);
-			if (!ret)
-				ret = rnbdc_connect_queue(sess, i, errmsg);
-			if (ret)
-				return ret;
-		}
-		rnbdc_queue_init_tags(sess->queues[i], sess->login.offer.queue_depth);
+	/* The others are connected while the session is live, see further.c. */
+	for (i = 1; i < sess->nr_queues; i++) {
+		ret = rnbdc_alloc_queue(sess, i);
+		if (ret)
+			return ret;
 	}
+	rnbdc_queue_init_tags(sess->queues[0], sess->login.offer.queue_depth);
 	/* No request uses the pool before the session is live. */
 	return rnbdc_open_pool(sess);
 }
@@ -412,7 +479,8 @@ void rnbdc_disconnect(struct rnbdc_session *sess)
  * rnbdc_release_connection - free the resources of a connection
  * @sess: disconnected session without requests in flight
  *
- * The queues themselves stay allocated, because blk-mq refers to them.
+ * The queues themselves stay allocated, because blk-mq refers to them, and so does their
+ * memory, for the next connection.
  *
  * Context: process context, may sleep; takes conn_lock; not the connection
  * manager's thread.
@@ -423,12 +491,9 @@ void rnbdc_release_connection(struct rnbdc_session *sess)
 
 	rnbdc_stall_stop(sess);
 	mutex_lock(&sess->conn_lock);
-	for (i = 0; i < sess->max_queues && sess->queues[i]; i++) {
-		struct rnbdc_queue *q = sess->queues[i];
-
-		rnbd_ring_destroy(&q->ring);
-		rnbdc_queue_free(q);
-	}
+	for (i = 0; i < sess->max_queues && sess->queues[i]; i++)
+		rnbdc_release_queue(sess->queues[i]);
+	WRITE_ONCE(sess->nr_connected, 0);
 	rnbdc_bounce_unmap(sess);
 	rnbdc_space_close(&sess->space);
 	kvfree(sess->conn.segments);
@@ -437,11 +502,6 @@ void rnbdc_release_connection(struct rnbdc_session *sess)
 	sess->conn = (struct rnbdc_conn) { };
 	mutex_unlock(&sess->conn_lock);
 	/* Last, because removal of a device waits for its cm_ids and nothing else. */
-	for (i = 0; i < sess->max_queues && sess->queues[i]; i++) {
-		struct rnbdc_queue *q = sess->queues[i];
-
-		if (q->cm_id)
-			rdma_destroy_id(q->cm_id);
-		q->cm_id = NULL;
-	}
+	for (i = 0; i < sess->max_queues && sess->queues[i]; i++)
+		rnbdc_destroy_id(sess->queues[i]);
 }

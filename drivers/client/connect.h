@@ -6,9 +6,12 @@
 #define RNBDC_CONNECT_H
 
 struct rnbdc_errmsg;
+struct rnbdc_queue;
 struct rnbdc_session;
 
 int rnbdc_connect_first(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg);
+int rnbdc_connect_further(struct rnbdc_queue *q, struct rnbdc_errmsg *errmsg);
+void rnbdc_disconnect_further(struct rnbdc_queue *q);
 int rnbdc_connect(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg);
 void rnbdc_disconnect(struct rnbdc_session *sess);
 void rnbdc_release_connection(struct rnbdc_session *sess);

@@ -114,12 +114,13 @@ struct rnbdc_log {
 };
 
 /**
- * struct rnbdc_hwq - a hardware queue of a disk
+ * struct rnbdc_hwq - a hardware queue of a disk, on one queue of the session
  * @disk: disk; constant
  * @queue: queue that carries the requests; constant
  * @hctx: hardware queue of blk-mq; constant
  * @last_write_ns: ktime_get_ns() when the latest write was acknowledged that needs a
  *	flush to be durable
+ * @in_use: requests of @hctx are submitted through this one of its two, see route.c
  * @tags: wire tags of @queue that requests of @hctx have
  * @units: pool units that requests of @hctx have; read without the lock
  * @waiter: @hctx is stopped because it waits for pool space, see waiter.c
@@ -136,6 +137,7 @@ struct rnbdc_hwq {
 	struct rnbdc_queue *queue;
 	struct blk_mq_hw_ctx *hctx;
 	u64 last_write_ns;
+	bool in_use;
 	u32 tags;
 	u32 units;
 	struct rnbdc_waiter waiter;
@@ -183,7 +185,8 @@ struct rnbdc_disk_stats {
  * @opt: options of the disk; constant
  * @flags: RNBDC_DISK_* bits
  * @tag_set: blk-mq tags
- * @hwqs: hardware queues by index, as many as @tag_set has
+ * @hwqs: hardware queues by index, as many as @tag_set has, and then as many spare ones,
+ *	see route.c
  * @geo: properties of the export; replaced only while the queues are quiesced, except
  *	the capacity, which is written under recovery.lock and read without a lock
  * @handle: handle of the attachment that requests carry; replaced with @geo
@@ -272,6 +275,15 @@ struct rnbdc_disk {
 	struct rnbdc_resize resize;
 	struct rnbdc_disk_stats stats;
 };
+
+/**
+ * rnbdc_for_each_hwq - for each hardware queue of a disk, and each spare one
+ * @hwq: struct rnbdc_hwq pointer
+ * @disk: disk; one whose hardware queues are not allocated is fine
+ */
+#define rnbdc_for_each_hwq(hwq, disk)						\
+	for ((hwq) = (disk)->hwqs;						\
+	     (hwq) && (hwq) < (disk)->hwqs + 2 * (disk)->nr_queues; (hwq)++)
 
 /**
  * rnbdc_for_each_disk - for each disk of a session that has a gendisk

@@ -2,8 +2,8 @@
 /*
  * The gendisk of a disk: blk-mq operations, limits, registration.
  *
- * Operation: Each queue pair has one hardware queue; the last ones may be
- * polled. Limits and features are those of the export, narrowed by the grant.
+ * Operation: Each queue of the session has one hardware queue; the last ones may be
+ * polled. A hardware queue whose queue is not connected uses queue 0 (route.c). Limits and features are those of the export, narrowed by the grant.
  * The wire request, the mapping and all else that a request needs are in its
  * driver data, so that the I/O path allocates no memory. submit.c and
  * complete.c transfer the requests.
@@ -124,7 +124,7 @@ static bool rnbdc_inline(const struct rnbdc_queue *q, const struct rnbd_request 
 static blk_status_t rnbdc_queue_rq(struct blk_mq_hw_ctx *hctx,
 				   const struct blk_mq_queue_data *bd)
 {
-	struct rnbdc_hwq *hwq = hctx->driver_data;
+	struct rnbdc_hwq *hwq = READ_ONCE(hctx->driver_data);
 	struct rnbdc_queue *q = hwq->queue;
 	struct request *rq = bd->rq;
 	struct rnbdc_req *req = blk_mq_rq_to_pdu(rq);
@@ -164,14 +164,14 @@ static blk_status_t rnbdc_queue_rq(struct blk_mq_hw_ctx *hctx,
 
 static void rnbdc_commit_rqs(struct blk_mq_hw_ctx *hctx)
 {
-	const struct rnbdc_hwq *hwq = hctx->driver_data;
+	const struct rnbdc_hwq *hwq = READ_ONCE(hctx->driver_data);
 
 	rnbdc_queue_commit(hwq->queue);
 }
 
 static int rnbdc_poll(struct blk_mq_hw_ctx *hctx, struct io_comp_batch *iob)
 {
-	const struct rnbdc_hwq *hwq = hctx->driver_data;
+	const struct rnbdc_hwq *hwq = READ_ONCE(hctx->driver_data);
 
 	return rnbd_ring_poll(&hwq->queue->ring);
 }
@@ -196,11 +196,14 @@ static void rnbdc_map_queues(struct blk_mq_tag_set *set)
 static int rnbdc_init_hctx(struct blk_mq_hw_ctx *hctx, void *data, unsigned int index)
 {
 	struct rnbdc_disk *disk = data;
-	struct rnbdc_hwq *hwq = &disk->hwqs[index];
+	struct rnbdc_hwq *own = &disk->hwqs[index];
+	struct rnbdc_hwq *spare = &disk->hwqs[disk->nr_queues + index];
 
-	hwq->hctx = hctx;
-	hctx->driver_data = hwq;
-	WRITE_ONCE(hwq->queue->used, true);
+	own->hctx = hctx;
+	spare->hctx = hctx;
+	hctx->driver_data = own;
+	WRITE_ONCE(own->queue->used, true);
+	WRITE_ONCE(spare->queue->used, true);
 	return 0;
 }
 
@@ -333,25 +336,32 @@ static int rnbdc_alloc_hwqs(struct rnbdc_disk *disk)
 	const struct rnbdc_session *sess = disk->sess;
 	u32 i, first_poll = disk->nr_queues - disk->nr_poll;
 
-	disk->hwqs = kcalloc(disk->nr_queues, sizeof(*disk->hwqs), GFP_KERNEL);
+	disk->hwqs = kcalloc(2 * disk->nr_queues, sizeof(*disk->hwqs), GFP_KERNEL);
 	if (!disk->hwqs)
 		return -ENOMEM;
 	/* The polled queues of a session are its last ones. */
 	for (i = 0; i < disk->nr_queues; i++) {
-		disk->hwqs[i].disk = disk;
-		disk->hwqs[i].queue = i < first_poll ? sess->queues[i] :
-				      sess->queues[sess->nr_queues - disk->nr_queues + i];
-		rnbdc_hwq_join(&disk->hwqs[i]);
+		struct rnbdc_hwq *own = &disk->hwqs[i], *spare = own + disk->nr_queues;
+
+		own->disk = disk;
+		own->queue = i < first_poll ? sess->queues[i] :
+			     sess->queues[sess->nr_queues - disk->nr_queues + i];
+		own->waiter.cache = &own->queue->cache;
+		rnbdc_hwq_use(own, true);
+		spare->disk = disk;
+		spare->queue = sess->queues[0];
+		spare->waiter.cache = &spare->queue->cache;
+		rnbdc_hwq_use(spare, false);
 	}
 	return 0;
 }
 
 static void rnbdc_free_hwqs(struct rnbdc_disk *disk)
 {
-	u32 i;
+	struct rnbdc_hwq *hwq;
 
-	for (i = 0; i < disk->nr_queues; i++)
-		rnbdc_hwq_leave(&disk->hwqs[i]);
+	rnbdc_for_each_hwq(hwq, disk)
+		rnbdc_hwq_use(hwq, false);
 	kfree(disk->hwqs);
 	disk->hwqs = NULL;
 }
@@ -480,16 +490,17 @@ void rnbdc_disk_resized(struct rnbdc_disk *disk)
  */
 void rnbdc_disk_remove(struct rnbdc_disk *disk)
 {
-	u32 i;
+	struct rnbdc_hwq *hwq;
 
 	rnbdc_class_remove(disk);
 	cancel_delayed_work_sync(&disk->retry_work);
-	for (i = 0; disk->hwqs && i < disk->nr_queues; i++) {
-		rnbdc_orphans_leave(&disk->hwqs[i]);
-		rnbdc_hwq_leave(&disk->hwqs[i]);
+	rnbdc_for_each_hwq(hwq, disk) {
+		rnbdc_orphans_leave(hwq);
+		WARN_ON_ONCE(READ_ONCE(hwq->tags));
+		rnbdc_hwq_use(hwq, false);
 		/* Others may have waited for its share. */
 		rcu_read_lock();
-		rnbdc_queue_credit(&disk->hwqs[i].queue->ring);
+		rnbdc_queue_credit(&hwq->queue->ring);
 		rcu_read_unlock();
 	}
 	/* A completion handler may be about to start one that it found before. */

@@ -163,7 +163,7 @@ enum rnbd_proto_err rnbdc_join_handle_reply(struct rnbdc_queue *q,
 	if (info.status != RNBD_ST_OK) {
 		q->cm_status = info.status;
 		q->cm_reason = rnbd_status_text(info.status);
-		q->sess->login.retry_ms = info.retry_ms;
+		q->retry_ms = info.retry_ms;
 		error = info.status == RNBD_ST_BUSY ? -EBUSY : -ECONNREFUSED;
 	} else if (crypto_memneq(info.mac, q->join.mac, sizeof(info.mac))) {
 		q->cm_reason = "the target did not prove that it knows the key of the session";

@@ -305,8 +305,8 @@ int rnbdc_check_offer(const struct rnbdc_session *sess, struct rnbdc_errmsg *err
 {
 	const struct rnbd_grant *old = &sess->grant, *new = &sess->login.offer;
 
-	if (new->queue_depth < old->queue_depth || new->max_io < old->max_io ||
-	    new->nr_queues < old->nr_queues) {
+	/* With fewer queues than before, hardware queues share queue 0. */
+	if (new->queue_depth < old->queue_depth || new->max_io < old->max_io) {
 		rnbdc_errmsg_set(errmsg, "the target grants less than before");
 		return -EMEDIUMTYPE;
 	}

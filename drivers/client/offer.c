@@ -24,10 +24,10 @@
 /* Test for acknowledged writes that a crash of the target may have lost. */
 static bool rnbdc_unflushed(const struct rnbdc_disk *disk)
 {
-	u32 i;
+	const struct rnbdc_hwq *hwq;
 
-	for (i = 0; i < disk->tag_set.nr_hw_queues; i++)
-		if (disk->hwqs[i].last_write_ns > READ_ONCE(disk->flushed_ns))
+	rnbdc_for_each_hwq(hwq, disk)
+		if (hwq->last_write_ns > READ_ONCE(disk->flushed_ns))
 			return true;
 	return false;
 }

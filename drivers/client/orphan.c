@@ -9,8 +9,7 @@
  * read are not fetched.
  *
  * Ownership: a queue has a place for an orphan per wire tag, so that a request can always
- * end early. An orphan is there until the reply arrives, or the queue is freed after the
- * connection has ended. Until the disk is removed, the orphan counts for its share of the
+ * end early. An orphan is there until the reply arrives, or the connection has ended. Until the disk is removed, the orphan counts for its share of the
  * queue.
  *
  * Concurrency: the lock of the queue's ring protects the orphans.
@@ -53,8 +52,12 @@ struct rnbdc_orphan {
  */
 int rnbdc_orphans_alloc(struct rnbdc_queue *q, u32 nr)
 {
-	struct rnbdc_orphan *orphans = kvcalloc(nr, sizeof(*orphans), GFP_KERNEL);
+	struct rnbdc_orphan *orphans;
 
+	/* Those of an earlier connection. */
+	if (q->orphans)
+		return 0;
+	orphans = kvcalloc(nr, sizeof(*orphans), GFP_KERNEL);
 	if (!orphans)
 		return -ENOMEM;
 	/* A disk that is being removed looks for its orphans at any time. */
@@ -153,20 +156,35 @@ void rnbdc_orphans_leave(struct rnbdc_hwq *hwq)
 }
 
 /**
- * rnbdc_orphans_free - free the orphans of a queue and their places
- * @q: drained queue, whose pool and tags are about to be freed
+ * rnbdc_orphans_end - end the orphans of a queue
+ * @q: drained queue, whose tags and space of the pool are about to be void
+ *
+ * Context: process context; takes ring.lock.
+ */
+void rnbdc_orphans_end(struct rnbdc_queue *q)
+{
+	u32 i;
+
+	spin_lock_irq(&q->ring.lock);
+	for (i = 0; i < q->max_orphans; i++) {
+		if (q->orphans[i].used)
+			rnbdc_orphan_leave(&q->orphans[i]);
+		q->orphans[i].used = false;
+	}
+	spin_unlock_irq(&q->ring.lock);
+}
+
+/**
+ * rnbdc_orphans_free - free the places for the orphans of a queue
+ * @q: queue after rnbdc_orphans_end()
  *
  * Context: process context, may sleep.
  */
 void rnbdc_orphans_free(struct rnbdc_queue *q)
 {
 	struct rnbdc_orphan *orphans;
-	u32 i;
 
 	spin_lock_irq(&q->ring.lock);
-	for (i = 0; i < q->max_orphans; i++)
-		if (q->orphans[i].used)
-			rnbdc_orphan_leave(&q->orphans[i]);
 	orphans = q->orphans;
 	q->orphans = NULL;
 	q->max_orphans = 0;

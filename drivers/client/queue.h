@@ -2,8 +2,9 @@
 /*
  * A queue of a session, its requests and its counters.
  *
- * A queue pairs one blk-mq hardware queue with one RDMA queue pair and has blocks
- * of the pool. Requests pass through submit.c, stage.c and complete.c.
+ * A queue has one RDMA queue pair and blocks of the pool, and carries the requests of one
+ * blk-mq hardware queue per disk; queue 0 also those of hardware queues whose queue is not
+ * connected. Requests pass through submit.c, stage.c and complete.c.
  *
  * Concurrency: ring.lock protects all state of a queue and is taken once per
  * submission and once per completion. Queues share only the free blocks of the pool.
@@ -206,13 +207,21 @@ struct rnbdc_queue_stats {
  * @cm_status: enum rnbd_status of a refusal by the target
  * @cm_reason: constant text, reason of @cm_error, or NULL
  * @join: the way into the session
+ * @retry_ms: milliseconds after which the target that refused wants the next attempt, or 0
+ * @timeouts: connection requests in a row that the target did not answer in time; written
+ *	by the connecting thread
+ * @joined: queue other than 0 whose end is the end of the session; protected by the lock
+ *	of the session
+ * @failures: attempts in a row that failed; further_work's
+ * @warned: a failure was logged, and no success since; further_work's
+ * @next_try: jiffies of the next attempt; further_work's
  * @established: the target has accepted the connection. Before that only the
  *	connection manager reports the result, even if the queue pair fails.
  * @used: a disk uses the queue, so that replies may arrive; set when it is created
  * @cache: blocks of the pool that this queue has
  * @reqs: requests in flight, by wire tag
  * @orphans: wire tags and pool space of requests that have ended early, by wire tag, see
- *	orphan.c; NULL while the queue has no connection
+ *	orphan.c; NULL before the first connection
  * @max_orphans: members of @orphans
  * @free_tags: stack of the wire tags that no request has
  * @nr_free_tags: used members of @free_tags
@@ -252,6 +261,12 @@ struct rnbdc_queue {
 	u16 cm_status;
 	const char *cm_reason;
 	struct rnbdc_join join;
+	u32 retry_ms;
+	u32 timeouts;
+	bool joined;
+	u32 failures;
+	bool warned;
+	unsigned long next_try;
 	bool established;
 
 	bool used;

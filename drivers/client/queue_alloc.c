@@ -7,7 +7,8 @@
  * that a connection needs. Nothing is allocated on the I/O path.
  *
  * Ownership: struct rnbdc_queue stays until the session is released, because
- * blk-mq refers to it. Tables and stages are freed with the connection.
+ * blk-mq refers to it. Slots, tables and stages stay from one connection to the next, and
+ * are freed with the session, or earlier if no disk needs a connection any more.
  *
  * Concurrency: The owner of the connection calls these functions while no
  * request and no completion can reach the queue, except rnbdc_queue_ready(),
@@ -19,9 +20,11 @@
 
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <rdma/ib_verbs.h>
 
 #include "../core/ring.h"
+#include "../core/ring_setup.h"
 #include "cache.h"
 #include "orphan.h"
 #include "queue.h"
@@ -63,12 +66,13 @@ static u32 rnbdc_queue_data_wrs(const struct rnbdc_session *sess)
  *
  * Context: process context, may sleep.
  * Return: 0, -ENOMEM, or -EOPNOTSUPP if the device's queue pairs do not hold
- * the largest request. rnbdc_queue_free() is to be called after any of them.
+ * the largest request. rnbdc_queue_reset() is to be called after any of them.
  */
 int rnbdc_queue_alloc(struct rnbdc_queue *q)
 {
 	const struct rnbdc_session *sess = q->sess;
 	u32 depth = rnbdc_wire_depth(sess->opt.depth);
+	u32 slots = sess->opt.ring_slots + 1;
 
 	q->data_cqe.done = rnbdc_data_done;
 	q->open_wrs = 0;
@@ -84,14 +88,19 @@ int rnbdc_queue_alloc(struct rnbdc_queue *q)
 	q->max_req_wrs = rnbdc_max_req_wrs(sess);
 	if (q->sq_size < q->max_req_wrs)
 		return -EOPNOTSUPP;
-	q->frame_wrs = kvcalloc(sess->opt.ring_slots + 1, sizeof(*q->frame_wrs),
-				GFP_KERNEL);
-	q->reqs = kvcalloc(depth, sizeof(*q->reqs), GFP_KERNEL);
-	q->free_tags = kvcalloc(depth, sizeof(*q->free_tags), GFP_KERNEL);
 	q->nr_free_tags = 0;
+	/* What there is of an earlier connection has the same sizes. */
+	if (!q->frame_wrs)
+		q->frame_wrs = kvcalloc(slots, sizeof(*q->frame_wrs), GFP_KERNEL);
+	if (!q->reqs)
+		q->reqs = kvcalloc(depth, sizeof(*q->reqs), GFP_KERNEL);
+	if (!q->free_tags)
+		q->free_tags = kvcalloc(depth, sizeof(*q->free_tags), GFP_KERNEL);
 	if (!q->frame_wrs || !q->reqs || !q->free_tags || rnbdc_stage_init(&q->out) ||
 	    rnbdc_stage_init(&q->in) || rnbdc_orphans_alloc(q, depth))
 		return -ENOMEM;
+	memset(q->frame_wrs, 0, slots * sizeof(*q->frame_wrs));
+	memset(q->reqs, 0, depth * sizeof(*q->reqs));
 	return 0;
 }
 
@@ -114,13 +123,31 @@ void rnbdc_queue_init_tags(struct rnbdc_queue *q, u32 depth)
 }
 
 /**
- * rnbdc_queue_free - free the memory of rnbdc_queue_alloc()
- * @q: drained queue without requests in flight
+ * rnbdc_queue_reset - let a queue have no connection
+ * @q: drained queue without requests in flight, and without a ring
+ *
+ * Its memory stays: writeback may wait for the next connection, which should not wait for
+ * memory then.
+ *
+ * Context: process context; takes ring.lock and the lock of the session.
+ */
+void rnbdc_queue_reset(struct rnbdc_queue *q)
+{
+	rnbdc_orphans_end(q);
+	spin_lock_irq(&q->sess->lock);
+	q->joined = false;
+	spin_unlock_irq(&q->sess->lock);
+}
+
+/**
+ * rnbdc_queue_free - free the memory that a queue needs for a connection
+ * @q: queue after rnbdc_queue_reset(), or one that was never connected
  *
  * Context: process context, may sleep.
  */
 void rnbdc_queue_free(struct rnbdc_queue *q)
 {
+	rnbd_ring_free(&q->ring);
 	rnbdc_orphans_free(q);
 	rnbdc_stage_exit(&q->in);
 	rnbdc_stage_exit(&q->out);

@@ -13,6 +13,7 @@ struct rnbdc_session;
 int rnbdc_alloc_queue(struct rnbdc_session *sess, u32 index);
 int rnbdc_queue_alloc(struct rnbdc_queue *q);
 void rnbdc_queue_init_tags(struct rnbdc_queue *q, u32 depth);
+void rnbdc_queue_reset(struct rnbdc_queue *q);
 void rnbdc_queue_free(struct rnbdc_queue *q);
 void rnbdc_queue_kill(struct rnbdc_queue *q);
 void rnbdc_queue_ready(struct rnbdc_queue *q, bool ready);

@@ -7,11 +7,11 @@
  * recover_work tears the old connection down: it suspends the disks, drains all
  * queue pairs and only then returns the requests in flight to the block layer, to
  * be sent again or to fail (disk_recover.c). Then it tries to connect, with
- * growing pauses and a higher epoch each time, as long as a disk needs it. When the
- * session is connected, attach_work of each disk attaches its export again. The target
- * grants that only when its storage holds no request of an older attachment, so a
- * request that is sent again cannot be overtaken by its earlier copy. If the target
- * closes an attachment, only attach_work runs.
+ * growing pauses and a higher epoch each time, as long as a disk needs it. The session
+ * is live with queue 0; further.c connects the others. attach_work of each disk then
+ * attaches its export again. The target grants that only when its storage holds no request
+ * of an older attachment, so a request that is sent again cannot be overtaken by its
+ * earlier copy. If the target closes an attachment, only attach_work runs.
  *
  * An export that returns with another incarnation may have lost writes that
  * were acknowledged but not flushed. If there are any, the whole disk fails:
@@ -35,14 +35,13 @@
 
 #include <linux/delay.h>
 #include <linux/mutex.h>
-#include <linux/random.h>
 #include <linux/sched/mm.h>
 #include <linux/string.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
-#include "../core/inject.h"
 #include "attach_ctl.h"
+#include "backoff.h"
 #include "cancel.h"
 #include "client.h"
 #include "cm.h"
@@ -50,42 +49,22 @@
 #include "disk.h"
 #include "disk_recover.h"
 #include "errmsg.h"
-#include "inject.h"
+#include "further.h"
+#include "keepalive.h"
 #include "offer.h"
+#include "queue.h"
 #include "queue_alloc.h"
 #include "recover.h"
+#include "route.h"
 #include "session.h"
 #include "state.h"
 
-/* Milliseconds: the pause before the second attempt, and the longest pause. */
-#define RNBDC_PAUSE_MIN_MS	100
-#define RNBDC_PAUSE_MAX_MS	1000
-/* Milliseconds: the longest pause while the offer does not fit the disk. */
-#define RNBDC_PAUSE_OTHER_MS	10000
-/* Milliseconds: the longest pause that a target may ask for. */
-#define RNBDC_RETRY_MAX_MS	60000u
-
-static void rnbdc_keepalive_work(struct work_struct *work)
-{
-	struct rnbdc_session *sess = container_of(to_delayed_work(work),
-						  struct rnbdc_session, recovery.keepalive_work);
-	u32 victim;
-
-	if (READ_ONCE(sess->state) != RNBDC_SESS_LIVE)
-		return;
-	if (rnbd_inject(&rnbdc_inject_kill_queue, &victim))
-		rnbdc_queue_kill(sess->queues[victim % sess->nr_queues]);
-	rnbdc_keepalive(sess, sess->nr_queues, sess->grant.keepalive_ms);
-	queue_delayed_work(rnbdc_timer_wq, &sess->recovery.keepalive_work,
-			   msecs_to_jiffies(sess->grant.keepalive_ms) / 2);
-}
-
-static void rnbdc_open_queues(struct rnbdc_session *sess, bool ready)
+static void rnbdc_close_queues(struct rnbdc_session *sess)
 {
 	u32 i;
 
 	for (i = 0; i < sess->nr_queues; i++)
-		rnbdc_queue_ready(sess->queues[i], ready);
+		rnbdc_queue_ready(sess->queues[i], false);
 }
 
 /* Let I/O of a disk flow that was attached. Called under recovery.lock. */
@@ -98,6 +77,7 @@ static int rnbdc_disk_go_live(struct rnbdc_disk *disk, struct rnbdc_errmsg *errm
 
 	/* No request may be in queue_rq while the properties change. */
 	rnbdc_disk_suspend(disk);
+	rnbdc_disk_route(disk);
 	rnbdc_accept_attach(disk);
 	rnbdc_apply_capacity(disk);
 	/* Before the change of state, so that its observers see it. */
@@ -134,14 +114,15 @@ static int rnbdc_go_live(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg
 
 	rnbdc_note_target(sess);
 	sess->grant = sess->login.offer;
-	rnbdc_open_queues(sess, true);
+	rnbdc_queue_ready(sess->queues[0], true);
 	if (!rnbdc_session_live(sess)) {
 		rnbdc_errmsg_set(errmsg, "%s", sess->recovery.broken_reason ?: "connection lost");
-		rnbdc_open_queues(sess, false);
+		rnbdc_close_queues(sess);
 		return -ECONNRESET;
 	}
-	queue_delayed_work(rnbdc_timer_wq, &sess->recovery.keepalive_work,
-			   msecs_to_jiffies(sess->grant.keepalive_ms) / 2);
+	WRITE_ONCE(sess->nr_connected, 1);
+	rnbdc_further_start(sess);
+	rnbdc_keepalive_start(sess);
 	/* Each disk attaches its export by itself: one that must wait delays no other. */
 	list_for_each_entry(disk, &sess->disks, entry) {
 		disk->asked = false;
@@ -158,8 +139,8 @@ static void rnbdc_teardown_connection(struct rnbdc_session *sess)
 
 	rnbdc_for_each_disk(disk, sess)
 		rnbdc_disk_suspend(disk);
-	rnbdc_open_queues(sess, false);
-	cancel_delayed_work_sync(&sess->recovery.keepalive_work);
+	rnbdc_close_queues(sess);
+	rnbdc_keepalive_stop(sess);
 	rnbdc_disconnect(sess);
 	rnbdc_for_each_disk(disk, sess)
 		rnbdc_disk_lost(disk);
@@ -169,21 +150,15 @@ static void rnbdc_teardown_connection(struct rnbdc_session *sess)
 		rnbdc_disk_wait(disk);
 }
 
-/* @retry_ms: the target wants no attempt before that time; 0 if it has not said so. */
-static unsigned long rnbdc_pause(u32 attempt, int error, u32 retry_ms)
+/* Jiffies to the next attempt to connect or to attach. */
+static unsigned long rnbdc_retry_pause(u32 attempt, int error, u32 retry_ms, u32 timeouts)
 {
 	/* EBUSY: a session is closing, which is quick, or logins are rate-limited. */
-	u32 step = error == -EBUSY ? attempt / 10 : attempt;
+	u32 doublings = error == -EBUSY ? attempt / 10 : attempt;
 	/* Retry rarely: each attempt costs a login that finds another export. */
 	u32 most = error == -EMEDIUMTYPE ? RNBDC_PAUSE_OTHER_MS : RNBDC_PAUSE_MAX_MS;
-	u32 ms = min_t(u32, RNBDC_PAUSE_MIN_MS << min(step, 10u), most);
 
-	/* Clients that lost the same target must not reconnect in step. */
-	ms = ms * 3 / 4 + get_random_u32_below(ms / 2 + 1);
-	retry_ms = min(retry_ms, RNBDC_RETRY_MAX_MS);
-	if (retry_ms > ms)
-		ms = retry_ms + get_random_u32_below(retry_ms / 4 + 1);
-	return msecs_to_jiffies(ms);
+	return rnbdc_pause(doublings, most, retry_ms, timeouts);
 }
 
 /* Milliseconds to wait for the reply to a login: until the last loss_timeout ends. */
@@ -261,6 +236,15 @@ static void rnbdc_note_busy(struct rnbdc_session *sess)
 		disk->busy_at = jiffies;
 }
 
+/* Free the memory that queues keep for their next connection: there is none. */
+static void rnbdc_free_queues(struct rnbdc_session *sess)
+{
+	u32 i;
+
+	for (i = 0; i < sess->nr_queues; i++)
+		rnbdc_queue_free(sess->queues[i]);
+}
+
 static void rnbdc_recover(struct rnbdc_session *sess)
 {
 	struct rnbdc_errmsg errmsg = { };
@@ -272,8 +256,10 @@ static void rnbdc_recover(struct rnbdc_session *sess)
 		rnbdc_teardown_connection(sess);
 	}
 	rnbdc_check_disks(sess, 0);
-	if (rnbdc_session_ending(sess))
+	if (rnbdc_session_ending(sess)) {
+		rnbdc_free_queues(sess);
 		return;
+	}
 	ret = rnbdc_attempt(sess, &errmsg);
 	if (!ret)
 		return;
@@ -284,10 +270,14 @@ static void rnbdc_recover(struct rnbdc_session *sess)
 	rnbdc_session_set_error(sess, errmsg.text);
 	pr_debug("%s: attempt %u: %s\n", sess->opt.addr, sess->recovery.attempt, errmsg.text);
 	rnbdc_check_disks(sess, ret);
-	if (rnbdc_session_ending(sess))
+	if (rnbdc_session_ending(sess)) {
+		rnbdc_free_queues(sess);
 		return;
-	sess->recovery.next_try = jiffies + rnbdc_pause(sess->recovery.attempt, ret,
-							 sess->login.retry_ms);
+	}
+	sess->recovery.next_try = jiffies +
+		rnbdc_retry_pause(sess->recovery.attempt, ret,
+				  max(sess->login.retry_ms, sess->queues[0]->retry_ms),
+				  sess->queues[0]->timeouts);
 	queue_delayed_work(rnbdc_wq, &sess->recovery.recover_work,
 			   sess->recovery.next_try - jiffies);
 }
@@ -296,10 +286,15 @@ static void rnbdc_recover_work(struct work_struct *work)
 {
 	struct rnbdc_session *sess = container_of(to_delayed_work(work),
 						  struct rnbdc_session, recovery.recover_work);
+	bool lost = READ_ONCE(sess->state) == RNBDC_SESS_LOST;
 	unsigned int noio = memalloc_noio_save();
 
+	/* Until this work item has made another connection, nothing starts it again. */
+	if (lost)
+		rnbdc_further_stop(sess);
 	mutex_lock(&sess->recovery.lock);
-	if (READ_ONCE(sess->state) == RNBDC_SESS_LOST)
+	/* A loss since then has queued this work item again. */
+	if (lost && READ_ONCE(sess->state) == RNBDC_SESS_LOST)
 		rnbdc_recover(sess);
 	mutex_unlock(&sess->recovery.lock);
 	memalloc_noio_restore(noio);
@@ -389,8 +384,8 @@ static void rnbdc_disk_recover(struct rnbdc_disk *disk)
 	if (READ_ONCE(sess->state) != RNBDC_SESS_LIVE || rnbdc_disk_ending(disk) ||
 	    disk->state != RNBDC_RECONNECTING)
 		return;
-	disk->next_try = jiffies + rnbdc_pause(disk->attempt, ret, ret == -EBUSY ?
-							 disk->offer.retry_ms : 0);
+	disk->next_try = jiffies + rnbdc_retry_pause(disk->attempt, ret, ret == -EBUSY ?
+						     disk->offer.retry_ms : 0, 0);
 	queue_delayed_work(rnbdc_wq, &disk->attach_work, disk->next_try - jiffies);
 }
 
@@ -482,7 +477,8 @@ int rnbdc_recover_start(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 void rnbdc_recover_init(struct rnbdc_session *sess)
 {
 	INIT_DELAYED_WORK(&sess->recovery.recover_work, rnbdc_recover_work);
-	INIT_DELAYED_WORK(&sess->recovery.keepalive_work, rnbdc_keepalive_work);
+	rnbdc_keepalive_init(sess);
+	rnbdc_further_init(sess);
 }
 
 /**
@@ -580,7 +576,8 @@ void rnbdc_recover_end(struct rnbdc_session *sess)
 {
 	/* In this state only the work queues itself, which cancel stops. */
 	cancel_delayed_work_sync(&sess->recovery.recover_work);
-	cancel_delayed_work_sync(&sess->recovery.keepalive_work);
+	rnbdc_further_stop(sess);
+	rnbdc_keepalive_stop(sess);
 	rnbdc_disconnect(sess);
 	rnbdc_release_connection(sess);
 }

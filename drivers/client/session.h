@@ -7,16 +7,17 @@
  * recover.c while the disks stay. state.c is the only file that changes the
  * states of sessions and disks.
  *
- * Ownership: The session owns the connection (one queue pair per hardware queue)
- * and the management of the pool that the target registered for it. Each disk
- * holds a reference of its session; the queues are freed with the last one
- * (release.c). RDMA resources belong to the connection and are freed when it
+ * Ownership: The session owns the connection (queue 0, and further queues as far as they
+ * can be connected, see further.c) and the management of the pool that the target
+ * registered for it. Each disk holds a reference of its session; the queues are freed with
+ * the last one (release.c). RDMA resources belong to the connection and are freed when it
  * ends (connect.c), so that an RDMA device can be removed while a disk without a
  * connection is still open.
  *
  * Concurrency: See client.h for the lock order. A member that names no lock is
  * constant once the disk is visible, or is written by the owner of the
- * connection only: attach, detach or recover_work.
+ * connection only: attach, detach, recover_work or, for a queue other than 0,
+ * further_work.
  */
 #ifndef RNBDC_SESSION_H
 #define RNBDC_SESSION_H
@@ -35,6 +36,7 @@
 #include "../core/login.h"
 #include "../core/quirks.h"
 #include "asked.h"
+#include "errmsg.h"
 #include "options.h"
 #include "space.h"
 
@@ -184,7 +186,9 @@ struct rnbdc_auth {
  * @attempt: attempts to connect since the loss; written by recover_work, reset
  *	under @lock
  * @next_try: jiffies of the next attempt to connect; written by recover_work
+ * @further_tried: each queue other than 0 was tried since the session is live
  * @recover_work: replaces a lost connection, see recover.c; on rnbdc_wq
+ * @further_work: connects the queues other than 0, see further.c; on rnbdc_wq
  * @keepalive_work: sends keep-alives and checks those of the target; on
  *	rnbdc_timer_wq
  */
@@ -196,7 +200,9 @@ struct rnbdc_recovery {
 	unsigned long live_at;
 	u32 attempt;
 	unsigned long next_try;
+	bool further_tried;
 	struct delayed_work recover_work;
+	struct delayed_work further_work;
 	struct delayed_work keepalive_work;
 };
 
@@ -221,7 +227,7 @@ struct rnbdc_session_stats {
  * @opt: options of the session; constant
  * @id: UUID of the session; constant
  * @attempt: number of the latest attempt to make a connection, from 1; written by the
- *	connecting thread
+ *	connecting thread: attach, recover_work or further_work
  * @epoch: number of the attempt that made the latest connection 0; written under @lock
  * @lock: protects @state, @disks and the states of the disks
  * @state: enum rnbdc_session_state; written by state.c only
@@ -229,7 +235,10 @@ struct rnbdc_session_stats {
  * @wait: wait queue of rnbdc_cm_wait()
  * @conn_lock: keeps the connection's resources from being freed under a reader
  * @grant: limits granted by the target; replaced only together with the connection
- * @nr_queues: used members of @queues
+ * @nr_queues: used members of @queues; constant after the first login
+ * @nr_connected: queues that are connected; written under recovery.lock
+ * @further_error: why the latest attempt to connect a queue other than 0 failed; empty if
+ *	all are connected; protected by @lock
  * @nr_poll: number of polled queues; they are the last ones of @queues
  * @max_queues: number of queues that are requested, members of @queues; constant
  * @queues: queues; a queue stays allocated until the session is released
@@ -272,6 +281,8 @@ struct rnbdc_session {
 	struct mutex conn_lock;		/* readers of the connection */
 	struct rnbd_grant grant;
 	u32 nr_queues;
+	u32 nr_connected;
+	char further_error[RNBDC_ERRMSG_SIZE];
 	u32 nr_poll;
 	u32 max_queues;
 	struct rnbdc_queue **queues;

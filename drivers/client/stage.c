@@ -57,15 +57,18 @@ MODULE_PARM_DESC(coalesce,
 
 /**
  * rnbdc_stage_init - allocate the memory of a stage
- * @stage: stage, all zero
+ * @stage: stage, all zero or of an earlier connection, whose memory is used again
  *
  * Context: process context, may sleep.
  * Return: 0 or -ENOMEM; rnbdc_stage_exit() is to be called after either.
  */
 int rnbdc_stage_init(struct rnbdc_stage *stage)
 {
-	stage->wrs = kvcalloc(RNBDC_STAGE_WRS + 1, sizeof(*stage->wrs), GFP_KERNEL);
-	stage->sges = kvcalloc(RNBDC_STAGE_SGES + 1, sizeof(*stage->sges), GFP_KERNEL);
+	if (!stage->wrs)
+		stage->wrs = kvcalloc(RNBDC_STAGE_WRS + 1, sizeof(*stage->wrs), GFP_KERNEL);
+	if (!stage->sges)
+		stage->sges = kvcalloc(RNBDC_STAGE_SGES + 1, sizeof(*stage->sges), GFP_KERNEL);
+	rnbdc_stage_reset(stage);
 	return stage->wrs && stage->sges ? 0 : -ENOMEM;
 }
 

@@ -76,46 +76,47 @@ u32 rnbdc_wire_depth(u32 depth)
 	return min(depth + DIV_ROUND_UP(depth, RNBDC_DISK_SHARE), RNBD_DEPTH_MAX);
 }
 
-/**
- * rnbdc_hwq_join - let a hardware queue use its queue
- * @hwq: new hardware queue without requests
- *
- * Context: process context; takes the lock of the queue's ring.
- */
-void rnbdc_hwq_join(struct rnbdc_hwq *hwq)
-{
-	hwq->waiter.cache = &hwq->queue->cache;
-	spin_lock_irq(&hwq->queue->ring.lock);
-	hwq->queue->nr_idle++;
-	spin_unlock_irq(&hwq->queue->ring.lock);
-}
-
-/**
- * rnbdc_hwq_leave - end the use of a queue by a hardware queue
- * @hwq: hardware queue without requests, which is about to be freed
- *
- * A completion handler may be about to start the hardware queue until the caller has waited
- * for a grace period of RCU.
- *
- * Context: process context; takes the lock of the queue's ring.
- */
-void rnbdc_hwq_leave(struct rnbdc_hwq *hwq)
+/* Remove a hardware queue from the list of those that are stalled. */
+static void rnbdc_unstall(struct rnbdc_hwq *hwq)
 {
 	struct rnbdc_queue *q = hwq->queue;
 	struct rnbdc_hwq **at;
 
-	spin_lock_irq(&q->ring.lock);
-	WARN_ON_ONCE(hwq->tags);
-	q->nr_idle--;
+	lockdep_assert_held(&q->ring.lock);
+
 	for (at = &q->stalled; *at && *at != hwq; at = &(*at)->next_stalled)
 		;
-	if (*at) {
-		*at = hwq->next_stalled;
-		if (!*at)
-			q->stalled_tail = at;
-	}
+	if (!*at)
+		return;
+	*at = hwq->next_stalled;
+	if (!*at)
+		q->stalled_tail = at;
+	hwq->stalled = false;
+}
+
+/**
+ * rnbdc_hwq_use - begin or end the use of a queue by a hardware queue
+ * @hwq: hardware queue; one that may have requests in flight when the use ends
+ * @use: requests are submitted through @hwq from now on, or no longer
+ *
+ * When the use ends, a completion handler may be about to start the hardware queue until
+ * the caller has waited for a grace period of RCU.
+ *
+ * Context: process context; takes the lock of the queue's ring.
+ */
+void rnbdc_hwq_use(struct rnbdc_hwq *hwq, bool use)
+{
+	struct rnbdc_queue *q = hwq->queue;
+
+	spin_lock_irq(&q->ring.lock);
+	if (hwq->in_use != use && !hwq->tags)
+		q->nr_idle += use ? 1 : -1;
+	hwq->in_use = use;
+	if (!use)
+		rnbdc_unstall(hwq);
 	spin_unlock_irq(&q->ring.lock);
-	rnbdc_space_forget(&hwq->waiter);
+	if (!use)
+		rnbdc_space_forget(&hwq->waiter);
 }
 
 /* Tags to leave for the hardware queues that have none. */
@@ -144,10 +145,11 @@ static bool rnbdc_tags_below_share(const struct rnbdc_hwq *hwq, u32 factor)
 /* Units that the hardware queues of a disk have. */
 static u32 rnbdc_disk_units(const struct rnbdc_disk *disk)
 {
-	u32 i, units = 0;
+	const struct rnbdc_hwq *hwq;
+	u32 units = 0;
 
-	for (i = 0; i < disk->nr_queues; i++)
-		units += READ_ONCE(disk->hwqs[i].units);
+	rnbdc_for_each_hwq(hwq, disk)
+		units += READ_ONCE(hwq->units);
 	return units;
 }
 
@@ -173,7 +175,8 @@ static u32 rnbdc_first_reserve(const struct rnbdc_hwq *hwq)
 {
 	const struct rnbdc_session *sess = hwq->queue->sess;
 
-	return min(rnbdc_idle_hwqs(sess) - !hwq->tags, rnbdc_space_reserve(&sess->space));
+	return min(rnbdc_idle_hwqs(sess) - (hwq->in_use && !hwq->tags),
+		   rnbdc_space_reserve(&sess->space));
 }
 
 /* Units that no request has, in whichever queue. */
@@ -291,6 +294,9 @@ void rnbdc_hwq_stall(struct rnbdc_hwq *hwq, enum rnbdc_stall stall)
 
 	lockdep_assert_held(&q->ring.lock);
 
+	/* The block layer dispatches the request again, to another queue. */
+	if (unlikely(!hwq->in_use))
+		return;
 	rnbdc_note_stall(q, stall);
 	if (!hwq->stalled) {
 		hwq->stalled = true;
@@ -314,6 +320,8 @@ void rnbdc_hwq_wait(struct rnbdc_hwq *hwq, u32 units)
 
 	lockdep_assert_held(&hwq->queue->ring.lock);
 
+	if (unlikely(!hwq->in_use))
+		return;
 	if (!hwq->units)
 		units = min(units + rnbdc_first_reserve(hwq), READ_ONCE(sess->space.units));
 	rnbdc_note_stall(hwq->queue, RNBDC_STALL_POOL);
@@ -332,10 +340,10 @@ void rnbdc_hwq_wait(struct rnbdc_hwq *hwq, u32 units)
  */
 void rnbdc_disk_forget_waits(struct rnbdc_disk *disk)
 {
-	u32 i;
+	struct rnbdc_hwq *hwq;
 
-	for (i = 0; i < disk->nr_queues; i++)
-		rnbdc_space_forget(&disk->hwqs[i].waiter);
+	rnbdc_for_each_hwq(hwq, disk)
+		rnbdc_space_forget(&hwq->waiter);
 }
 
 static void rnbdc_start_waiter(struct rnbdc_hwq *hwq)

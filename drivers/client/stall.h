@@ -29,8 +29,7 @@ void rnbdc_stall_init(struct rnbdc_session *sess);
 void rnbdc_stall_start(struct rnbdc_session *sess);
 void rnbdc_stall_stop(struct rnbdc_session *sess);
 u32 rnbdc_wire_depth(u32 depth);
-void rnbdc_hwq_join(struct rnbdc_hwq *hwq);
-void rnbdc_hwq_leave(struct rnbdc_hwq *hwq);
+void rnbdc_hwq_use(struct rnbdc_hwq *hwq, bool use);
 bool rnbdc_may_take_tag(const struct rnbdc_hwq *hwq);
 bool rnbdc_may_take_units(const struct rnbdc_hwq *hwq, u32 units);
 bool rnbdc_may_take_wrs(const struct rnbdc_hwq *hwq, u32 wrs);
@@ -53,7 +52,7 @@ static inline u16 rnbdc_hwq_take_tag(struct rnbdc_hwq *hwq)
 
 	lockdep_assert_held(&q->ring.lock);
 
-	if (!hwq->tags++)
+	if (!hwq->tags++ && hwq->in_use)
 		q->nr_idle--;
 	return q->free_tags[--q->nr_free_tags];
 }
@@ -68,7 +67,7 @@ static inline void rnbdc_hwq_put_tag(struct rnbdc_hwq *hwq)
 {
 	lockdep_assert_held(&hwq->queue->ring.lock);
 
-	if (!--hwq->tags)
+	if (!--hwq->tags && hwq->in_use)
 		hwq->queue->nr_idle++;
 }
 

@@ -442,3 +442,17 @@ void rnbdc_queue_commit(struct rnbdc_queue *q)
 		rnbdc_flush_frame(q);
 	spin_unlock_irqrestore(&q->ring.lock, flags);
 }
+
+/**
+ * rnbdc_queue_send_open - send the requests that were gathered
+ * @q: queue; one without a connection is fine
+ *
+ * Context: process context; takes ring.lock.
+ */
+void rnbdc_queue_send_open(struct rnbdc_queue *q)
+{
+	spin_lock_irq(&q->ring.lock);
+	if (q->ring.open && q->ring.live)
+		rnbdc_send_frame(q);
+	spin_unlock_irq(&q->ring.lock);
+}

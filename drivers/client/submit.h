@@ -20,5 +20,6 @@ blk_status_t rnbdc_lost_status(const struct rnbdc_disk *disk);
 blk_status_t rnbdc_down_status(const struct rnbdc_disk *disk);
 blk_status_t rnbdc_queue_submit(struct rnbdc_queue *q, struct request *rq, bool last);
 void rnbdc_queue_commit(struct rnbdc_queue *q);
+void rnbdc_queue_send_open(struct rnbdc_queue *q);
 
 #endif /* RNBDC_SUBMIT_H */

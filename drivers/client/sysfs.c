@@ -85,6 +85,21 @@ static ssize_t last_error_show(struct device *dev, struct device_attribute *attr
 }
 static DEVICE_ATTR_RO(last_error);
 
+/* Why the latest attempt to connect a queue failed; empty if all are connected. */
+static ssize_t connection_error_show(struct device *dev, struct device_attribute *attr,
+				     char *buf)
+{
+	struct rnbdc_session *sess = rnbdc_dev_session(dev);
+	char error[RNBDC_ERRMSG_SIZE];
+	unsigned long flags;
+
+	spin_lock_irqsave(&sess->lock, flags);
+	memcpy(error, sess->further_error, sizeof(error));
+	spin_unlock_irqrestore(&sess->lock, flags);
+	return sysfs_emit(buf, "%s\n", error);
+}
+static DEVICE_ATTR_RO(connection_error);
+
 static ssize_t next_try_ms_show(struct device *dev, struct device_attribute *attr,
 				char *buf)
 {
@@ -128,7 +143,9 @@ static ssize_t remote_access_show(struct device *dev,
 	/* Recovery waits for conn_lock, and an allocation may wait for recovery. */
 	noio = memalloc_noio_save();
 	mutex_lock(&sess->conn_lock);
-	for (i = 0; i < sess->nr_queues && sess->queues[i]->ring.qp; i++) {
+	for (i = 0; i < sess->nr_queues; i++) {
+		if (!READ_ONCE(sess->queues[i]->ready))
+			continue;
 		ret = rnbd_ring_query_remote_access(&sess->queues[i]->ring, &queue_flags);
 		if (ret)
 			break;
@@ -210,6 +227,7 @@ static struct rnbdc_number rnbdc_numbers[] = {
 	RNBDC_DISK_VALUE(replayed, stats.replayed.counter),
 	RNBDC_DISK_VALUE(held, nr_held),
 	RNBDC_VALUE(epoch, epoch),
+	RNBDC_VALUE(connections, nr_connected),
 	RNBDC_VALUE(pool_units, grant.pool_units),
 	RNBDC_VALUE(segment_units, grant.segment_units),
 	RNBDC_COUNTER(pool_used, cache.pool.used),
@@ -291,6 +309,7 @@ static struct attribute *rnbdc_other_attrs[] = {
 	&dev_attr_reason.attr,
 	&dev_attr_last_error.attr,
 	&dev_attr_next_try_ms.attr,
+	&dev_attr_connection_error.attr,
 	&dev_attr_violations.attr,
 	&dev_attr_export.attr,
 	&dev_attr_address.attr,

@@ -61,6 +61,8 @@ struct rnbd_ring_ops {
  * @vector: hint for the completion vector
  * @poll: context of completions; with IB_POLL_DIRECT there are none but in
  *	rnbd_ring_poll(), which somebody has to call
+ * @answer: answer keep-alives of the peer; true at one end only
+ * @keep: keep the memory of the slots from one connection to the next
  */
 struct rnbd_ring_attr {
 	const struct rnbd_ring_ops *ops;
@@ -71,6 +73,8 @@ struct rnbd_ring_attr {
 	u32 max_send_sge;
 	int vector;
 	enum ib_poll_context poll;
+	bool answer;
+	bool keep;
 };
 
 /**
@@ -125,8 +129,8 @@ struct rnbd_ring_stats {
  * @drain_work: drains a polled ring; on a work queue of ring_setup.c
  * @draining: rnbd_ring_drain_start() was called; the owner's
  * @attr: geometry
- * @recv: receive slots
- * @send: send slots, one more than frames can be outstanding (credit frame)
+ * @recv: receive slots; with rnbd_ring_attr.keep they stay without a queue pair
+ * @send: send slots likewise, one more than frames can be outstanding (credit frame)
  * @nr_send: number of @send
  * @lock: everything below; the owner's per-queue state may share it. Taken
  *	with interrupts disabled. Good from rnbd_ring_init() on.
@@ -140,7 +144,9 @@ struct rnbd_ring_stats {
  * @send_seq: number of the next frame
  * @recv_seq: number of the frame that must come next
  * @last_sent: jiffies of the latest frame
- * @last_heard: jiffies of the latest sign of life, read without the lock
+ * @last_heard: jiffies of the latest frame of the peer, read without the lock
+ * @expects: frames of the peer are expected, see rnbd_ring_keepalive()
+ * @expects_from: jiffies since when they are
  * @done_seq: number of the first frame whose slot is not free yet
  * @rate_limit: frames per second that the peer may send, 0: as many as it has credits for
  * @rate_from: jiffies at the begin of the current second
@@ -181,6 +187,8 @@ struct rnbd_ring {
 	u32 recv_seq;
 	unsigned long last_sent;
 	unsigned long last_heard;
+	bool expects;
+	unsigned long expects_from;
 	u32 done_seq;
 	u32 rate_limit;
 	unsigned long rate_from;

@@ -3,8 +3,10 @@
  * Completions of the control ring: frames received, SENDs done, keep-alive.
  *
  * Operation: the completion handlers check each frame with the codec, hand it to
- * the owner, post its slot again and return credits. rnbd_ring_keepalive() sends
- * a credit frame on a quiet ring and fails a ring whose peer is silent.
+ * the owner, post its slot again and return credits. While the owner expects frames of
+ * the peer, rnbd_ring_keepalive() sends a credit frame on a quiet ring and fails a ring
+ * whose peer is silent. The target answers such a frame with another one, so a client can
+ * probe a connection on which the target would otherwise send nothing.
  *
  * Concurrency: one completion of a ring is handled at a time, in the context of
  * its CQ or in rnbd_ring_poll(). The owner's callbacks run without ring->lock.
@@ -14,6 +16,7 @@
  */
 
 #include <linux/jiffies.h>
+#include <linux/lockdep.h>
 
 #include "frame.h"
 #include "ring.h"
@@ -49,18 +52,20 @@ EXPORT_SYMBOL_GPL(rnbd_ring_poll);
 /**
  * rnbd_ring_keepalive - send a keep-alive if due and check that of the peer
  * @ring: ring; one that is not connected is fine
- * @interval_ms: how often a frame has to come, as negotiated
+ * @interval_ms: milliseconds between the frames of a peer, as negotiated
+ * @expect: the peer has to send frames: the ring is the first one of its path, or
+ *	something is outstanding on it
  *
  * To be called twice per interval. An idle ring sends a credit frame, which
  * proves this end's software as well as the wire. It never takes the last two
  * credits: they are for a frame that returns many, and for the reply to a login.
- * A peer that was silent for RNBD_KEEPALIVE_MISSED intervals is dead; soft-RoCE
- * would not notice. So is one that talks but gives no credit for so long:
- * requests that wait for credits have no other timeout.
+ * A peer that was silent for RNBD_KEEPALIVE_MISSED intervals while frames were expected is
+ * dead; soft-RoCE would not notice. So is one that sends but gives no credit for so long:
+ * requests that wait for credits have no other time limit.
  *
  * Context: process context.
  */
-void rnbd_ring_keepalive(struct rnbd_ring *ring, u32 interval_ms)
+void rnbd_ring_keepalive(struct rnbd_ring *ring, u32 interval_ms, bool expect)
 {
 	unsigned long interval = msecs_to_jiffies(interval_ms);
 	const char *dead = NULL;
@@ -69,16 +74,21 @@ void rnbd_ring_keepalive(struct rnbd_ring *ring, u32 interval_ms)
 	/* A polled ring without requests in flight is polled by no other caller. */
 	rnbd_ring_poll(ring);
 	spin_lock_irqsave(&ring->lock, flags);
-	if (ring->live) {
+	if (expect && !ring->expects)
+		ring->expects_from = jiffies;
+	ring->expects = expect;
+	if (ring->live && expect) {
 		unsigned long limit = jiffies - RNBD_KEEPALIVE_MISSED * interval;
 		bool due = time_after_eq(jiffies, ring->last_sent + interval / 2);
+		/* A ring on which nothing was expected may have been quiet for long. */
+		bool late = time_before(ring->expects_from, limit);
 
 		/* The caller may be late: an old last_sent counts only if nothing can be sent. */
-		if (time_before(READ_ONCE(ring->last_heard), limit))
+		if (late && time_before(READ_ONCE(ring->last_heard), limit))
 			dead = "no sign of life from the peer";
 		else if (due && !ring->open && ring->credits > 2 && ring->send_free > 2)
 			rnbd_ring_send_credits(ring);
-		else if (time_before(ring->last_sent, limit))
+		else if (late && time_before(ring->last_sent, limit))
 			dead = "the peer gives no credits";
 	}
 	spin_unlock_irqrestore(&ring->lock, flags);
@@ -133,18 +143,20 @@ void rnbd_ring_send_done(struct ib_cq *cq, struct ib_wc *wc)
 		ring->attr.ops->sent(ring, seq, slot - ring->send);
 }
 
+/* Credit frames that return few credits were not sent to return them. */
+static bool rnbd_ring_is_keepalive(const struct rnbd_ring *ring, const struct rnbd_frame *frame)
+{
+	return frame->type == RNBD_FRAME_CREDIT && frame->credits < ring->peer_slots / 2;
+}
+
 /*
  * A peer sends no more frames than it has credits for, and it gets those back
- * with the answers to its frames. Only credit frames that return few credits cost
- * it nothing and are no answer to anything: they are signs of life, of which
- * RNBD_KEEPALIVE_MS_MIN asks for few.
+ * with the answers to its frames. Only keep-alives cost it nothing, of which
+ * RNBD_KEEPALIVE_MS_MIN requires few.
  */
 static bool rnbd_ring_over_rate_limit(struct rnbd_ring *ring, const struct rnbd_frame *frame)
 {
-	bool life = frame->type == RNBD_FRAME_CREDIT &&
-		    frame->credits < ring->peer_slots / 2;
-
-	if (likely(!ring->rate_limit && !life))
+	if (likely(!ring->rate_limit && !rnbd_ring_is_keepalive(ring, frame)))
 		return false;
 	if (time_after_eq(jiffies, ring->rate_from + HZ)) {
 		ring->rate_from = jiffies;
@@ -153,9 +165,23 @@ static bool rnbd_ring_over_rate_limit(struct rnbd_ring *ring, const struct rnbd_
 	return ++ring->rate_frames > (ring->rate_limit ?: RNBD_LIFE_FRAMES_MAX);
 }
 
+/*
+ * Answer a keep-alive. Only one end does, so that two quiet rings do not answer each other
+ * for ever. A frame that was sent in this jiffy is an answer already.
+ */
+static void rnbd_ring_answer(struct rnbd_ring *ring)
+{
+	lockdep_assert_held(&ring->lock);
+
+	if (!ring->live || ring->open || ring->last_sent == jiffies ||
+	    ring->credits <= 2 || ring->send_free <= 2)
+		return;
+	rnbd_ring_send_credits(ring);
+}
+
 static enum rnbd_proto_err rnbd_ring_handle_frame(struct rnbd_ring *ring,
 						  const struct ib_wc *wc,
-						  struct rnbd_slot *slot)
+						  struct rnbd_slot *slot, bool *keepalive)
 {
 	struct rnbd_frame frame;
 	enum rnbd_proto_err perr;
@@ -167,6 +193,7 @@ static enum rnbd_proto_err rnbd_ring_handle_frame(struct rnbd_ring *ring,
 	if (unlikely(perr))
 		return perr;
 	credit_frame = frame.type == RNBD_FRAME_CREDIT;
+	*keepalive = rnbd_ring_is_keepalive(ring, &frame);
 
 	spin_lock_irqsave(&ring->lock, flags);
 	ring->recv_seq++;
@@ -205,6 +232,7 @@ void rnbd_ring_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct rnbd_ring *ring = slot->ring;
 	enum rnbd_proto_err perr;
 	unsigned long flags;
+	bool keepalive = false;
 
 	if (unlikely(rnbd_quirks_too_long(&ring->quirks, wc->status))) {
 		rnbd_ring_proto_err(ring, RNBD_PERR_LONG);
@@ -231,7 +259,7 @@ void rnbd_ring_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	ib_dma_sync_single_for_cpu(ring->dev, slot->sge.addr,
 				   ring->attr.slot_size, DMA_FROM_DEVICE);
 	WRITE_ONCE(ring->last_heard, jiffies);
-	perr = rnbd_ring_handle_frame(ring, wc, slot);
+	perr = rnbd_ring_handle_frame(ring, wc, slot, &keepalive);
 	if (unlikely(perr)) {
 		rnbd_ring_proto_err(ring, perr);
 		return;
@@ -244,5 +272,7 @@ void rnbd_ring_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	spin_lock_irqsave(&ring->lock, flags);
 	ring->owed++;
 	rnbd_ring_return_credits(ring);
+	if (keepalive && ring->attr.answer)
+		rnbd_ring_answer(ring);
 	spin_unlock_irqrestore(&ring->lock, flags);
 }

@@ -5,13 +5,14 @@
  * Operation: rnbd_ring_create() allocates and maps all slots and posts the
  * receive slots, so the peer's first frame is safe as soon as the connection
  * stands. rnbd_ring_drain() waits until the device has let go of every slot;
- * rnbd_ring_destroy() frees them. A work item drains a polled ring, so that
+ * rnbd_ring_destroy() unmaps and frees them. If the owner keeps the memory of the slots,
+ * the next rnbd_ring_create() maps it again, and rnbd_ring_free() frees it. A work item drains a polled ring, so that
  * several of them are drained at a time.
  *
  * Concurrency: process context. No completion is handled after
  * rnbd_ring_drain().
  *
- * Errors: rnbd_ring_create() leaves nothing behind.
+ * Errors: rnbd_ring_create() leaves nothing behind, except slots that are kept.
  */
 
 #include <linux/dma-mapping.h>
@@ -24,46 +25,53 @@
 
 static struct workqueue_struct *rnbd_ring_drain_wq;
 
-static void rnbd_ring_free_slots(struct rnbd_ring *ring, struct rnbd_slot *slots,
-				 u32 nr, enum dma_data_direction dir)
+static void rnbd_ring_free_slots(struct rnbd_slot *slots, u32 nr)
 {
 	u32 i;
 
-	if (!slots)
-		return;
-	for (i = 0; i < nr; i++) {
-		if (!slots[i].buf)
-			continue;
-		ib_dma_unmap_single(ring->dev, slots[i].sge.addr,
-				    ring->attr.slot_size, dir);
+	for (i = 0; slots && i < nr; i++)
 		kfree(slots[i].buf);
-	}
 	kvfree(slots);
 }
 
-static struct rnbd_slot *rnbd_ring_alloc_slots(struct rnbd_ring *ring, u32 nr,
-					       enum dma_data_direction dir)
+static struct rnbd_slot *rnbd_ring_alloc_slots(const struct rnbd_ring *ring, u32 nr)
 {
 	struct rnbd_slot *slots;
 	u32 i;
 
 	slots = kvcalloc(nr, sizeof(*slots), GFP_KERNEL);
-	if (!slots)
+	for (i = 0; slots && i < nr; i++) {
+		slots[i].buf = kzalloc(ring->attr.slot_size, GFP_KERNEL);
+		if (slots[i].buf)
+			continue;
+		rnbd_ring_free_slots(slots, nr);
 		return NULL;
+	}
+	return slots;
+}
+
+static void rnbd_ring_unmap_slots(struct rnbd_ring *ring, struct rnbd_slot *slots, u32 nr,
+				  enum dma_data_direction dir)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		ib_dma_unmap_single(ring->dev, slots[i].sge.addr, ring->attr.slot_size, dir);
+}
+
+static int rnbd_ring_map_slots(struct rnbd_ring *ring, struct rnbd_slot *slots, u32 nr,
+			       enum dma_data_direction dir)
+{
+	u32 i;
 
 	for (i = 0; i < nr; i++) {
 		struct rnbd_slot *slot = &slots[i];
-		void *buf = kzalloc(ring->attr.slot_size, GFP_KERNEL);
-		u64 addr;
+		u64 addr = ib_dma_map_single(ring->dev, slot->buf, ring->attr.slot_size, dir);
 
-		if (!buf)
-			goto free;
-		addr = ib_dma_map_single(ring->dev, buf, ring->attr.slot_size, dir);
 		if (ib_dma_mapping_error(ring->dev, addr)) {
-			kfree(buf);
-			goto free;
+			rnbd_ring_unmap_slots(ring, slots, i, dir);
+			return -ENOMEM;
 		}
-		slot->buf = buf;
 		slot->ring = ring;
 		slot->sge.addr = addr;
 		slot->sge.length = ring->attr.slot_size;
@@ -71,10 +79,36 @@ static struct rnbd_slot *rnbd_ring_alloc_slots(struct rnbd_ring *ring, u32 nr,
 		slot->cqe.done = dir == DMA_FROM_DEVICE ? rnbd_ring_recv_done :
 							  rnbd_ring_send_done;
 	}
-	return slots;
-free:
-	rnbd_ring_free_slots(ring, slots, nr, dir);
-	return NULL;
+	return 0;
+}
+
+/* Allocate slots, unless those of an earlier connection were kept, and map them. */
+static int rnbd_ring_take_slots(struct rnbd_ring *ring, struct rnbd_slot **slots, u32 nr,
+				enum dma_data_direction dir)
+{
+	int ret;
+
+	if (!*slots)
+		*slots = rnbd_ring_alloc_slots(ring, nr);
+	if (!*slots)
+		return -ENOMEM;
+	ret = rnbd_ring_map_slots(ring, *slots, nr, dir);
+	if (ret && !ring->attr.keep) {
+		rnbd_ring_free_slots(*slots, nr);
+		*slots = NULL;
+	}
+	return ret;
+}
+
+/* Unmap slots, and free them unless they are to be kept. */
+static void rnbd_ring_give_slots(struct rnbd_ring *ring, struct rnbd_slot **slots, u32 nr,
+				 enum dma_data_direction dir)
+{
+	rnbd_ring_unmap_slots(ring, *slots, nr, dir);
+	if (ring->attr.keep)
+		return;
+	rnbd_ring_free_slots(*slots, nr);
+	*slots = NULL;
 }
 
 static void rnbd_ring_qp_event(struct ib_event *event, void *context)
@@ -144,6 +178,7 @@ static void rnbd_ring_reset(struct rnbd_ring *ring)
 	ring->send_seq = 0;
 	ring->recv_seq = 0;
 	ring->done_seq = 0;
+	ring->expects = false;
 	ring->rate_limit = 0;
 	ring->rate_from = jiffies;
 	ring->rate_frames = 0;
@@ -184,13 +219,14 @@ static void rnbd_ring_drain_work(struct work_struct *work)
 
 /**
  * rnbd_ring_create - make a queue pair and its two rings
- * @ring: initialised, and destroyed if it was created before
+ * @ring: initialised, and destroyed if it was created before; slots that were kept are
+ *	used, whose number and size must not change
  * @cm_id: connection that is not yet connected or accepted
  * @pd: protection domain of the session
  * @attr: geometry; copied
  *
  * All receive slots are posted on return, so the peer's first frame is safe
- * as soon as the connection stands. On error nothing is left behind.
+ * as soon as the connection stands. On error nothing is left behind but kept slots.
  *
  * Context: process context, may sleep.
  * Return: 0, -EINVAL if the device cannot hold that many work requests,
@@ -242,13 +278,12 @@ int rnbd_ring_create(struct rnbd_ring *ring, struct rdma_cm_id *cm_id,
 		goto put_cq;
 	ring->qp = cm_id->qp;
 
-	ret = -ENOMEM;
-	ring->recv = rnbd_ring_alloc_slots(ring, attr->slots, DMA_FROM_DEVICE);
-	if (!ring->recv)
+	ret = rnbd_ring_take_slots(ring, &ring->recv, attr->slots, DMA_FROM_DEVICE);
+	if (ret)
 		goto destroy_qp;
-	ring->send = rnbd_ring_alloc_slots(ring, ring->nr_send, DMA_TO_DEVICE);
-	if (!ring->send)
-		goto free_recv;
+	ret = rnbd_ring_take_slots(ring, &ring->send, ring->nr_send, DMA_TO_DEVICE);
+	if (ret)
+		goto give_recv;
 
 	for (i = 0; i < attr->slots; i++) {
 		ret = rnbd_ring_post_recv(ring, &ring->recv[i]);
@@ -261,11 +296,9 @@ drain:
 	/* Slots already posted come back through their completion handler. */
 	set_bit(0, &ring->failed);
 	ib_drain_qp(ring->qp);
-	rnbd_ring_free_slots(ring, ring->send, ring->nr_send, DMA_TO_DEVICE);
-	ring->send = NULL;
-free_recv:
-	rnbd_ring_free_slots(ring, ring->recv, attr->slots, DMA_FROM_DEVICE);
-	ring->recv = NULL;
+	rnbd_ring_give_slots(ring, &ring->send, ring->nr_send, DMA_TO_DEVICE);
+give_recv:
+	rnbd_ring_give_slots(ring, &ring->recv, attr->slots, DMA_FROM_DEVICE);
 destroy_qp:
 	rdma_destroy_qp(cm_id);
 	ring->qp = NULL;
@@ -446,9 +479,22 @@ void rnbd_ring_destroy(struct rnbd_ring *ring)
 	rdma_destroy_qp(ring->cm_id);
 	ring->qp = NULL;
 	rnbd_ring_put_cq(ring);
-	rnbd_ring_free_slots(ring, ring->send, ring->nr_send, DMA_TO_DEVICE);
-	rnbd_ring_free_slots(ring, ring->recv, ring->attr.slots, DMA_FROM_DEVICE);
+	rnbd_ring_give_slots(ring, &ring->send, ring->nr_send, DMA_TO_DEVICE);
+	rnbd_ring_give_slots(ring, &ring->recv, ring->attr.slots, DMA_FROM_DEVICE);
+}
+EXPORT_SYMBOL_GPL(rnbd_ring_destroy);
+
+/**
+ * rnbd_ring_free - free the slots that a ring has kept
+ * @ring: ring without a queue pair; a ring that was never created is fine
+ *
+ * Context: process context, may sleep.
+ */
+void rnbd_ring_free(struct rnbd_ring *ring)
+{
+	rnbd_ring_free_slots(ring->send, ring->nr_send);
+	rnbd_ring_free_slots(ring->recv, ring->attr.slots);
 	ring->send = NULL;
 	ring->recv = NULL;
 }
-EXPORT_SYMBOL_GPL(rnbd_ring_destroy);
+EXPORT_SYMBOL_GPL(rnbd_ring_free);

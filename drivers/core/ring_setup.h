@@ -16,6 +16,7 @@ int rnbd_ring_enable_remote_access(struct rnbd_ring *ring);
 void rnbd_ring_drain_start(struct rnbd_ring *ring);
 void rnbd_ring_drain(struct rnbd_ring *ring);
 void rnbd_ring_destroy(struct rnbd_ring *ring);
+void rnbd_ring_free(struct rnbd_ring *ring);
 int rnbd_ring_setup_init(void);
 void rnbd_ring_setup_exit(void);
 

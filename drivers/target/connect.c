@@ -53,6 +53,7 @@
 
 #include "../core/cm.h"
 #include "../core/frame.h"
+#include "../core/inject.h"
 #include "../core/names.h"
 #include "../core/proto_err.h"
 #include "../core/ring.h"
@@ -65,6 +66,7 @@
 #include "epoch.h"
 #include "graph.h"
 #include "half_open.h"
+#include "inject.h"
 #include "join.h"
 #include "limits.h"
 #include "login.h"
@@ -181,6 +183,7 @@ static int rnbdt_queue_create_ring(struct rnbdt_queue *q,
 		.max_send_sge = 1,
 		.vector = (s->serial + q->index) % s->conn.dev->num_comp_vectors,
 		.poll = IB_POLL_SOFTIRQ,
+		.answer = true,
 	};
 	int ret;
 
@@ -522,6 +525,8 @@ static u16 rnbdt_session_admit_queue(struct rnbdt_port *port,
 	}
 	if (req->path || req->conn >= s->nr_slots || s->queues[req->conn])
 		return RNBD_ST_QUEUE;
+	if (rnbd_inject_at(&rnbdt_inject_refuse_queue, req->conn))
+		return RNBD_ST_LIMIT;
 	status = rnbdt_limits_connect(s->host, &id->route.addr.dst_addr, req);
 	if (status) {
 		*retry_ms = rnbdt_rate_retry_ms(s->host, status);

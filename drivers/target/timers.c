@@ -2,7 +2,9 @@
 /*
  * Timers of a session: keep-alives, and the time that a client has for its login.
  *
- * Operation: keep-alives are checked and sent from the login on. A session that has
+ * Operation: keep-alives are checked and sent from the login on, on queue 0. Another queue
+ * is checked only while replies wait on it, for example for credits; if the client is in
+ * doubt about it, the client probes it. A session that has
  * received no login or proof within login_timeout_ms is closed, and so is one whose
  * client does not disconnect after a refusal or a list of exports.
  *
@@ -30,8 +32,14 @@
 /* Time for the client to read the refusal and to disconnect. */
 #define RNBDT_REFUSED_GRACE	(HZ / 2)
 
+/* Must the client send frames on a queue, be it only credits? */
+static bool rnbdt_queue_expects(const struct rnbdt_queue *q)
+{
+	return !q->index || READ_ONCE(q->nr_done);
+}
+
 /**
- * rnbdt_session_keepalive - check and send the keep-alives of all queues
+ * rnbdt_session_keepalive - check and send the keep-alives of a session
  * @work: rnbdt_session.login.keepalive_work
  *
  * Run from the login on: allocating the pool may take long, and the client waits.
@@ -54,7 +62,8 @@ void rnbdt_session_keepalive(struct work_struct *work)
 	mutex_lock(&rnbdt_lock);
 	for (i = 0; i < s->nr_slots; i++)
 		if (s->queues[i])
-			rnbd_ring_keepalive(&s->queues[i]->ring, interval_ms);
+			rnbd_ring_keepalive(&s->queues[i]->ring, interval_ms,
+					    rnbdt_queue_expects(s->queues[i]));
 	mutex_unlock(&rnbdt_lock);
 	queue_delayed_work(rnbdt_timer_wq, &s->login.keepalive_work,
 			   msecs_to_jiffies(interval_ms) / 2);

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Further connections of a live session: made one by one while I/O runs.
+ *
+ * Operation: a session is live with queue 0 (rule R16). further_work then connects the
+ * other queues, one after the other. A queue that is connected carries the requests of its
+ * hardware queues from then on; until then queue 0 does (route.c). A queue that cannot be
+ * connected is tried again, with growing pauses of its own, as long as the session is
+ * live. A target that can serve only some of the connections, or many clients at once,
+ * therefore serves each client with what it has.
+ *
+ * Ownership: further_work owns the connection of a queue until rnbdc_queue.joined is set.
+ * From then on it belongs to the session, whose end its end is.
+ *
+ * Concurrency: further_work is queued only by rnbdc_further_start() and by itself, and
+ * rnbdc_further_stop() ends it before the session is torn down. It takes recovery.lock, so
+ * rnbdc_further_stop() is called without it. The lock of the session protects
+ * rnbdc_queue.joined: a queue that fails either ends the session or is noticed here.
+ *
+ * Errors: the latest failure is shown in sysfs. It is logged once per queue, and so is the
+ * success after that.
+ */
+
+#define pr_fmt(fmt) "rnbd: " fmt
+
+#include <linux/jiffies.h>
+#include <linux/list.h>
+#include <linux/minmax.h>
+#include <linux/mutex.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/mm.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include "backoff.h"
+#include "client.h"
+#include "connect.h"
+#include "disk.h"
+#include "errmsg.h"
+#include "further.h"
+#include "queue.h"
+#include "queue_alloc.h"
+#include "route.h"
+#include "session.h"
+#include "state.h"
+#include "submit.h"
+
+/* Failures in a row of a queue after which they are logged: some are usual under load. */
+#define RNBDC_FURTHER_FAILURES	3
+/* Jiffies between two runs of the work item, at least. */
+#define RNBDC_FURTHER_PERIOD	((long)HZ / 10)
+/* Jiffies that an attach waits until each connection was tried. */
+#define RNBDC_FURTHER_WAIT	(2 * HZ)
+
+/* The number of queues to connect: a target may grant fewer when the session reconnects. */
+static u32 rnbdc_nr_further(const struct rnbdc_session *sess)
+{
+	return min(sess->nr_queues, sess->grant.nr_queues);
+}
+
+/* Keep the error for sysfs; NULL: all queues are connected. */
+static void rnbdc_further_note(struct rnbdc_session *sess, const char *text)
+{
+	spin_lock_irq(&sess->lock);
+	strscpy(sess->further_error, text ?: "");
+	spin_unlock_irq(&sess->lock);
+}
+
+/* Let the session own a queue. Returns false if the queue has failed already. */
+static bool rnbdc_further_joined(struct rnbdc_queue *q)
+{
+	bool ok;
+
+	spin_lock_irq(&q->sess->lock);
+	/* A failure that is seen later finds that the queue belongs to the session. */
+	ok = READ_ONCE(q->ring.live);
+	q->joined = ok;
+	spin_unlock_irq(&q->sess->lock);
+	return ok;
+}
+
+/* Let the hardware queues of all disks use a queue that is connected. */
+static void rnbdc_further_open(struct rnbdc_queue *q)
+{
+	struct rnbdc_session *sess = q->sess;
+	struct rnbdc_disk *disk;
+	bool changed = false;
+
+	mutex_lock(&sess->recovery.lock);
+	if (READ_ONCE(sess->state) == RNBDC_SESS_LIVE) {
+		rnbdc_queue_ready(q, true);
+		WRITE_ONCE(sess->nr_connected, sess->nr_connected + 1);
+		rnbdc_for_each_disk(disk, sess)
+			changed |= rnbdc_disk_route(disk);
+	}
+	mutex_unlock(&sess->recovery.lock);
+	if (!changed)
+		return;
+	/* A task that dispatches may have left a request for which no other one comes now. */
+	synchronize_rcu();
+	rnbdc_queue_send_open(sess->queues[0]);
+}
+
+static void rnbdc_further_failed(struct rnbdc_queue *q, const char *text)
+{
+	struct rnbdc_session *sess = q->sess;
+
+	q->failures++;
+	q->next_try = jiffies + rnbdc_pause(q->failures, RNBDC_PAUSE_FURTHER_MS, q->retry_ms,
+					    q->timeouts);
+	rnbdc_further_note(sess, text);
+	pr_debug("%s: queue %u, attempt %u: %s\n", sess->opt.addr, q->index, q->failures, text);
+	if (q->failures < RNBDC_FURTHER_FAILURES || q->warned)
+		return;
+	q->warned = true;
+	pr_warn("%s: connection %u of %u cannot be made, the session uses %u and retries: %s\n",
+		sess->opt.addr, q->index + 1, sess->nr_queues, sess->nr_connected, text);
+}
+
+/* Try to connect a queue. */
+static void rnbdc_further_try(struct rnbdc_queue *q)
+{
+	struct rnbdc_session *sess = q->sess;
+	struct rnbdc_errmsg errmsg = { };
+	int ret;
+
+	ret = rnbdc_connect_further(q, &errmsg);
+	if (!ret && !rnbdc_further_joined(q)) {
+		rnbdc_errmsg_set(&errmsg, "connection lost");
+		ret = -ECONNRESET;
+	}
+	if (ret) {
+		rnbdc_disconnect_further(q);
+		/* A session that is lost makes all its connections again. */
+		if (READ_ONCE(sess->state) == RNBDC_SESS_LIVE)
+			rnbdc_further_failed(q, errmsg.text[0] ? errmsg.text : "no memory");
+		return;
+	}
+	rnbdc_further_open(q);
+	q->failures = 0;
+	if (q->warned)
+		pr_info("%s: connection %u of %u is made, the session uses %u\n",
+			sess->opt.addr, q->index + 1, sess->nr_queues, sess->nr_connected);
+	q->warned = false;
+}
+
+/* Queue the next attempt, if there is one to make, also while no disk needs it. */
+static void rnbdc_further_schedule(struct rnbdc_session *sess)
+{
+	long wait = MAX_JIFFY_OFFSET;
+	bool missing = false;
+	u32 i;
+
+	for (i = 1; i < rnbdc_nr_further(sess); i++) {
+		struct rnbdc_queue *q = sess->queues[i];
+
+		if (q->joined)
+			continue;
+		missing = true;
+		wait = min(wait, (long)(q->next_try - jiffies));
+	}
+	if (missing)
+		queue_delayed_work(rnbdc_wq, &sess->recovery.further_work,
+				   max(wait, RNBDC_FURTHER_PERIOD));
+	else
+		rnbdc_further_note(sess, NULL);
+}
+
+static bool rnbdc_further_wanted(struct rnbdc_session *sess)
+{
+	return READ_ONCE(sess->state) == RNBDC_SESS_LIVE && !rnbdc_session_ending(sess);
+}
+
+static void rnbdc_further_work(struct work_struct *work)
+{
+	struct rnbdc_session *sess = container_of(to_delayed_work(work), struct rnbdc_session,
+						  recovery.further_work);
+	unsigned int noio = memalloc_noio_save();
+	u32 i;
+
+	for (i = 1; i < rnbdc_nr_further(sess) && rnbdc_further_wanted(sess); i++) {
+		struct rnbdc_queue *q = sess->queues[i];
+
+		if (!q->joined && time_after_eq(jiffies, q->next_try))
+			rnbdc_further_try(q);
+	}
+	WRITE_ONCE(sess->recovery.further_tried, true);
+	wake_up_all(&sess->wait);
+	if (READ_ONCE(sess->state) == RNBDC_SESS_LIVE)
+		rnbdc_further_schedule(sess);
+	memalloc_noio_restore(noio);
+}
+
+/**
+ * rnbdc_further_init - initialise the work item
+ * @sess: session that is being allocated
+ *
+ * Context: any.
+ */
+void rnbdc_further_init(struct rnbdc_session *sess)
+{
+	INIT_DELAYED_WORK(&sess->recovery.further_work, rnbdc_further_work);
+}
+
+/**
+ * rnbdc_further_start - begin to connect the queues other than 0
+ * @sess: session that has just become live, and whose work item was stopped before
+ *
+ * Context: process context; recovery.lock held.
+ */
+void rnbdc_further_start(struct rnbdc_session *sess)
+{
+	u32 i;
+
+	for (i = 1; i < sess->nr_queues; i++) {
+		sess->queues[i]->failures = 0;
+		sess->queues[i]->timeouts = 0;
+		sess->queues[i]->next_try = jiffies;
+	}
+	WRITE_ONCE(sess->recovery.further_tried, false);
+	queue_delayed_work(rnbdc_wq, &sess->recovery.further_work, 0);
+}
+
+/**
+ * rnbdc_further_stop - end the attempts to connect queues
+ * @sess: session that is not live any more; the work item notices it and ends
+ *
+ * Context: process context, may sleep; recovery.lock not held.
+ */
+void rnbdc_further_stop(struct rnbdc_session *sess)
+{
+	cancel_delayed_work_sync(&sess->recovery.further_work);
+}
+
+/**
+ * rnbdc_further_wait - wait for a moment until the queues of a session are connected
+ * @sess: session
+ *
+ * A disk that is attached then begins with all the connections that there will be, if the
+ * target serves them at once.
+ *
+ * Context: process context, may sleep.
+ */
+void rnbdc_further_wait(struct rnbdc_session *sess)
+{
+	wait_event_timeout(sess->wait, READ_ONCE(sess->recovery.further_tried) ||
+			   !rnbdc_further_wanted(sess), RNBDC_FURTHER_WAIT);
+}

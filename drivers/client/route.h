@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The connection that carries a hardware queue of a disk. See route.c.
+ */
+#ifndef RNBDC_ROUTE_H
+#define RNBDC_ROUTE_H
+
+#include <linux/types.h>
+
+struct rnbdc_disk;
+
+bool rnbdc_disk_route(struct rnbdc_disk *disk);
+
+#endif /* RNBDC_ROUTE_H */
