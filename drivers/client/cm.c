@@ -175,8 +175,7 @@ int rnbdc_cm_event(struct rdma_cm_id *cm_id, struct rdma_cm_event *event)
 
 static bool rnbdc_cm_woken(const struct rnbdc_queue *q)
 {
-	/* pairs with the release in rnbdc_queue_wake() */
-	return smp_load_acquire(&q->cm_done);
+	return smp_load_acquire(&q->cm_done);	/* pairs with rnbdc_queue_wake() */
 }
 
 /* Is the session lost that a queue other than 0 is being connected for? */

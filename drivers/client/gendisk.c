@@ -3,7 +3,8 @@
  * The gendisk of a disk: blk-mq operations, limits, registration.
  *
  * Operation: Each queue of the session has one hardware queue; the last ones may be
- * polled. A hardware queue whose queue is not connected uses queue 0 (route.c). Limits and features are those of the export, narrowed by the grant.
+ * polled. A hardware queue whose queue is not connected uses queue 0 (route.c). Limits
+ * and features are those of the export, narrowed by the grant.
  * The wire request, the mapping and all else that a request needs are in its
  * driver data, so that the I/O path allocates no memory. submit.c and
  * complete.c transfer the requests.

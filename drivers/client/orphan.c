@@ -9,8 +9,8 @@
  * read are not fetched.
  *
  * Ownership: a queue has a place for an orphan per wire tag, so that a request can always
- * end early. An orphan is there until the reply arrives, or the connection has ended. Until the disk is removed, the orphan counts for its share of the
- * queue.
+ * end early. An orphan is there until the reply arrives, or the connection has ended.
+ * Until the disk is removed, the orphan counts for its share of the queue.
  *
  * Concurrency: the lock of the queue's ring protects the orphans.
  *

@@ -173,7 +173,7 @@ static void rnbd_ring_answer(struct rnbd_ring *ring)
 {
 	lockdep_assert_held(&ring->lock);
 
-	if (!ring->live || ring->open || ring->last_sent == jiffies ||
+	if (!ring->live || ring->open || !time_after(jiffies, ring->last_sent) ||
 	    ring->credits <= 2 || ring->send_free <= 2)
 		return;
 	rnbd_ring_send_credits(ring);

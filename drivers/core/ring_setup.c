@@ -6,8 +6,8 @@
  * receive slots, so the peer's first frame is safe as soon as the connection
  * stands. rnbd_ring_drain() waits until the device has let go of every slot;
  * rnbd_ring_destroy() unmaps and frees them. If the owner keeps the memory of the slots,
- * the next rnbd_ring_create() maps it again, and rnbd_ring_free() frees it. A work item drains a polled ring, so that
- * several of them are drained at a time.
+ * the next rnbd_ring_create() maps it again, and rnbd_ring_free() frees it. A work item
+ * drains a polled ring, so that several of them are drained at a time.
  *
  * Concurrency: process context. No completion is handled after
  * rnbd_ring_drain().
