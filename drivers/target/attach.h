@@ -75,12 +75,27 @@ struct rnbdt_submit {
 };
 
 /**
+ * struct rnbdt_attach_detach - the DETACH of an attachment
+ * @entry: in rnbdt_ctl.detaches while the control work has something to do for it
+ * @asked: the client has sent the DETACH and waits for the end of the attachment
+ * @replaced: another attachment gets the index; no DETACH is taken any more
+ * @id: id of the DETACH, which the answer repeats
+ *
+ * Protected by the lock of the ring of queue 0.
+ */
+struct rnbdt_attach_detach {
+	struct list_head entry;
+	bool asked;
+	bool replaced;
+	u32 id;
+};
+
+/**
  * struct rnbdt_attach_events - what the client must be told about an attachment
  * @entry: in rnbdt_ctl.events while there is something
  * @closed: status of a CLOSED entry to send, or RNBD_ST_OK
  * @capacity: bytes of a CAPACITY entry to send, or 0
  * @detached: a DETACHED entry is to be sent, after which the attachment is freed
- * @detach_id: id of the DETACH that it answers
  *
  * Protected by the lock of the ring of queue 0.
  */
@@ -89,7 +104,6 @@ struct rnbdt_attach_events {
 	u16 closed;
 	u64 capacity;
 	bool detached;
-	u32 detach_id;
 };
 
 /**
@@ -99,8 +113,7 @@ struct rnbdt_attach_events {
  * @name: name of the export, for messages; constant
  * @ref: requests in flight; killed when the attachment closes
  * @state: enum rnbdt_attach_state; written under rnbdt_lock, read without
- * @detach: the client waits for the end of the attachment; the control work's
- * @detach_id: id of that DETACH
+ * @detach: DETACH of the client
  * @entry: in rnbdt_export.attached while @export is set; rnbdt_lock
  * @export: attached export, or NULL when the attachment has left it; rnbdt_lock
  * @backend: backend of @export; valid while requests are in flight
@@ -125,8 +138,7 @@ struct rnbdt_attach {
 	char name[RNBD_EXPORT_NAME_SIZE];
 	struct percpu_ref ref;
 	enum rnbdt_attach_state state;
-	bool detach;
-	u32 detach_id;
+	struct rnbdt_attach_detach detach;
 	struct list_head entry;
 	struct rnbdt_export *export;
 	struct rnbdt_backend *backend;

@@ -293,7 +293,7 @@ struct rnbdt_login {
 /**
  * struct rnbdt_ctl_slot - a control request of the client
  * @entry: in a list of struct rnbdt_ctl
- * @type: RNBD_CTL_ATTACH or RNBD_CTL_DETACH
+ * @type: RNBD_CTL_ATTACH, or RNBD_CTL_DETACH if no attachment had the handle when it came
  * @id: id of the entry, which the answer repeats
  * @attach: ATTACH: request
  * @grant: ATTACH: answer
@@ -314,11 +314,12 @@ struct rnbdt_ctl_slot {
  * @free: slots without a request
  * @todo: slots for the control work, in their order
  * @ready: slots with an answer to send
+ * @detaches: attachments, struct rnbdt_attach, whose DETACH the control work handles
  * @events: attachments, struct rnbdt_attach, with something to tell the client
  * @nr_segments: segments of the pool to announce; 0 before the login reply
  * @next_segment: the first of them that was not sent
  * @pending: there is something to send; written under the lock, read without
- * @ctl_work: handles @todo, on rnbdt_login_wq
+ * @ctl_work: handles @todo and @detaches, on rnbdt_login_wq
  *
  * The lock of the ring of queue 0 protects all members except @ctl_work.
  */
@@ -327,6 +328,7 @@ struct rnbdt_ctl {
 	struct list_head free;
 	struct list_head todo;
 	struct list_head ready;
+	struct list_head detaches;
 	struct list_head events;
 	u32 nr_segments;
 	u32 next_segment;
