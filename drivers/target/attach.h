@@ -28,6 +28,7 @@
 
 struct rnbdt_backend;
 struct rnbdt_export;
+struct rnbdt_lane;
 struct rnbdt_queue;
 struct rnbdt_sched;
 struct rnbdt_sched_group;
@@ -61,7 +62,9 @@ struct rnbdt_resize {
 /**
  * struct rnbdt_submit - requests of one queue on the way to the storage of one export
  * @att: attachment; constant
- * @queue: queue; written by its frame handler, always the same
+ * @queue: queue, or NULL before its first request; written by its frame handler, always the
+ *	same. The first one of an attachment has requests of all queues while the host is in
+ *	a cgroup
  * @todo: requests to submit, newest first
  * @submit_work: submits @todo, on the io_wq of the backend
  * @submitter: task that runs @submit_work at this time, or NULL; read without a lock
@@ -126,7 +129,11 @@ struct rnbdt_attach_events {
  * @nr_submits: members of @submits
  * @submits: requests on the way to the storage, by queue
  * @sched: scheduler of @backend; as @backend
+ * @lane: lane of the host at this storage; written under the lock of @sched, read without
+ * @in_cgroup: requests are charged to the cgroup of the host, and a single work item
+ *	submits them; written under the lock of @sched, read without
  * @disk: node of the attachment in @sched; the lock of @sched
+ * @sched_entry: in the list of attachments of @sched_session; rnbdt_lock
  * @sched_host: the host at this storage; rnbdt_lock, constant while requests are in flight
  * @sched_session: the session at this storage; as @sched_host
  * @closed_work: leaves the export when @ref is zero, on rnbdt_attach_wq
@@ -150,7 +157,10 @@ struct rnbdt_attach {
 	u32 nr_submits;
 	struct rnbdt_submit *submits;
 	struct rnbdt_sched *sched;
+	struct rnbdt_lane *lane;
+	bool in_cgroup;
 	struct rnbdt_drr_node disk;
+	struct list_head sched_entry;
 	struct rnbdt_sched_group *sched_host;
 	struct rnbdt_sched_group *sched_session;
 	struct work_struct closed_work;

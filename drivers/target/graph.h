@@ -13,8 +13,9 @@
 #include <linux/workqueue.h>
 #include <rdma/rdma_cm.h>
 
-#include "session.h"
+#include "blkcg.h"
 #include "iostat.h"
+#include "session.h"
 
 struct rnbdt_backend;
 struct rnbdt_secret;
@@ -153,6 +154,10 @@ struct rnbdt_waits {
  * @weight: share of the host in the service of each storage; written under rnbdt_lock,
  *	read without
  * @waits: requests that have waited for those of other hosts
+ * @in_cgroup: the host is in a cgroup; rnbdt_lock
+ * @blkcg: that cgroup; see there
+ * @cgroup_entry: in the list of cgroup.c while the host is in a cgroup; the lock of that
+ *	file
  * @iostat: I/O statistics of all sessions that the host has had
  *
  * Freed after rmdir, when its last session has gone. Until then it is in
@@ -188,6 +193,9 @@ struct rnbdt_host {
 	atomic64_t stale_frames;
 	u32 weight;
 	struct rnbdt_waits waits;
+	bool in_cgroup;
+	struct rnbdt_blkcg blkcg;
+	struct list_head cgroup_entry;
 	struct rnbdt_iostat iostat;
 };
 
