@@ -341,12 +341,14 @@ struct rnbdt_ctl {
  * @nr_queues: granted number of queues; set before live
  * @depth: granted number of requests per queue; set before live
  * @max_io: granted bytes of one READ or WRITE; set before live
+ * @keepalive_ms: granted interval of keep-alives in milliseconds; set before live
  * @limits: limits of the session for the request decoder; set before live
  */
 struct rnbdt_granted {
 	u16 nr_queues;
 	u16 depth;
 	u32 max_io;
+	u32 keepalive_ms;
 	struct rnbd_limits limits;
 };
 
