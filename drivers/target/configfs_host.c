@@ -507,7 +507,7 @@ static void rnbdt_host_release(struct config_item *item)
 	struct rnbdt_host *host = rnbdt_to_host(item);
 
 	mutex_lock(&rnbdt_lock);
-	list_del(&host->entry);
+	hlist_del(&host->entry);
 	mutex_unlock(&rnbdt_lock);
 	rnbdt_secret_put(host->secret);
 	rnbdt_secret_put(host->old_secret);
@@ -548,6 +548,7 @@ static struct config_group *rnbdt_hosts_make(struct config_group *group,
 	host->uuid = uuid;
 	host->weight = RNBDT_WEIGHT_DEFAULT;
 	host->fence.generation = 1;
+	INIT_LIST_HEAD(&host->allows);
 	INIT_LIST_HEAD(&host->sessions);
 	INIT_LIST_HEAD(&host->cgroup_entry);
 
@@ -559,7 +560,7 @@ static struct config_group *rnbdt_hosts_make(struct config_group *group,
 	else if (old)
 		ret = -EEXIST;
 	else
-		list_add_tail(&host->entry, &rnbdt_hosts);
+		rnbdt_host_add(host);
 	mutex_unlock(&rnbdt_lock);
 	if (ret == -EBUSY)
 		pr_err("host %s: was removed, and its sessions still end; try again when its storage has ended its requests\n",

@@ -361,6 +361,7 @@ void rnbdt_export_init(struct rnbdt_export *export)
 {
 	INIT_WORK(&export->disable_work, rnbdt_export_disable_work);
 	INIT_LIST_HEAD(&export->attached);
+	INIT_LIST_HEAD(&export->offers);
 	init_waitqueue_head(&export->wait);
 }
 

@@ -396,6 +396,8 @@ struct rnbdt_session_dir {
  * @ref: references on this structure; rnbdt_sessions holds one, @kobj another
  * @entry: in rnbdt_sessions until the session is dead; rnbdt_lock
  * @host_entry: in rnbdt_host.sessions as long; rnbdt_lock
+ * @hash_entry: in the hash table of lookup.c as long; rnbdt_lock, RCU
+ * @rcu: delays kfree() until no reader of the hash table is left
  * @serial: number of the session for logs and netlink; ascending in
  *	rnbdt_sessions; constant
  * @host_id: id of the host; constant
@@ -437,6 +439,8 @@ struct rnbdt_session {
 	struct kref ref;
 	struct list_head entry;
 	struct list_head host_entry;
+	struct hlist_node hash_entry;
+	struct rcu_head rcu;
 	u32 serial;
 	uuid_t host_id;
 	uuid_t session_id;
