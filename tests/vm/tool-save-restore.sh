@@ -49,7 +49,7 @@ run rnbd host weight "$H2" 300
 same "$(rnbd host weight "$H2")" 300 "the weight of a host"
 run rnbd host cgroup "$H2" rnbd.slice//rnbd-b.slice/
 same "$(rnbd host cgroup "$H2" 2>"$OUT/cgroup")" /rnbd.slice/rnbd-b.slice "the cgroup of a host"
-grep -q 'does not exist or has no io controller; until it has, that of / applies' "$OUT/cgroup" ||
+grep -q 'is missing or has no io controller: that of / applies' "$OUT/cgroup" ||
 	die "not said that it does not exist"
 run rnbd export window blk 64
 same "$(cat "$CFG/exports/blk/window")" 64 "the window of an export"
