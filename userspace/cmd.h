@@ -40,6 +40,7 @@ int cmd_host_allow(const struct args *args);
 int cmd_host_deny(const struct args *args);
 int cmd_host_limit(const struct args *args);
 int cmd_host_weight(const struct args *args);
+int cmd_host_cgroup(const struct args *args);
 int cmd_host_secret(const struct args *args);
 int cmd_host_remove(const struct args *args);
 int cmd_host_list(const struct args *args);

@@ -271,6 +271,14 @@ static void list_size(const char *dir, const char *attr, struct table *table,
 	json_add_u64(obj, attr, limit);
 }
 
+static void list_text(const char *dir, const char *attr, struct json_object *obj)
+{
+	char *text = configfs_read(dir, attr);
+
+	json_add_string(obj, attr, text);
+	free(text);
+}
+
 static void list_host(const char *name, struct table *table, struct json_object *array)
 {
 	struct json_object *obj = json_object_new_object();
@@ -298,6 +306,8 @@ static void list_host(const char *name, struct table *table, struct json_object 
 	json_add_u64(obj, "max_sessions", max_sessions);
 	table_cell(table, "%" PRIu64, weight);
 	json_add_u64(obj, "weight", weight);
+	list_text(dir, "cgroup", obj);
+	list_text(dir, "effective_cgroup", obj);
 	table_cell(table, "%" PRIu64, sessions);
 	table_cell(table, "%s", joined);
 	json_add_strings(obj, "exports", &exports);

@@ -226,6 +226,11 @@ const struct command commands[] = {
 	  "the same storage, each host is served in proportion to its weight. A new value\n"
 	  "takes effect at once.",
 	  NULL, 1, 2, COMPLETE_HOST, NULL, cmd_host_weight },
+	{ "host cgroup", "UUID [PATH | none]", "show or set the cgroup of a host",
+	  "PATH is that of a cgroup of this machine, below the mount of cgroup2. Its io.max,\n"
+	  "io.weight and io.stat are those of the requests of the host for exports that bypass\n"
+	  "the page cache. While it does not exist, those of its nearest ancestor are.",
+	  NULL, 1, 2, COMPLETE_HOST, "none", cmd_host_cgroup },
 	{ "host secret", "UUID --secret-file FILE [--rotate] | UUID --withdraw | UUID --clear",
 	  "demand proof of who a host is",
 	  "Give the same file to rnbd attach on that host. Its sessions end if the secret is\n"

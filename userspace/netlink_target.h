@@ -58,7 +58,22 @@ struct sessions {
 	size_t nr;
 };
 
+#define CGROUP_PATH_SIZE	4096
+
+/**
+ * struct host_event - another cgroup applies to a host of the target
+ * @host_id: the client machine
+ * @cgroup: path of the configured cgroup
+ * @effective_cgroup: path of the one that applies, "" if it is not known
+ */
+struct host_event {
+	uint8_t host_id[UUID_SIZE];
+	char cgroup[CGROUP_PATH_SIZE];
+	char effective_cgroup[CGROUP_PATH_SIZE];
+};
+
 int rnbd_session_list(struct sessions *sessions);
 int rnbd_parse_session(struct nlmsghdr *hdr, struct session *session);
+int rnbd_parse_host_event(struct nlmsghdr *hdr, struct host_event *event);
 
 #endif /* RNBD_TOOL_NETLINK_TARGET_H */

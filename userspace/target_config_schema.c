@@ -120,6 +120,20 @@ static const char *check_weight(char *value)
 	return parse_u32(value, 1, TARGET_WEIGHT_MAX, &weight) ? "wanted 1 to 10000" : NULL;
 }
 
+/* As the kernel shows it: from the root, without empty parts. */
+static const char *check_cgroup(char *value)
+{
+	static const char wanted[] =
+		"wanted a path of a cgroup such as /rnbd.slice/rnbd-a.slice, or nothing";
+	size_t len = strlen(value);
+
+	if (!len)
+		return NULL;
+	if (*value != '/' || value[len - 1] == '/' || strstr(value, "//") || strchr(value, '\n'))
+		return wanted;
+	return len < PATH_SIZE ? NULL : "too long for a path";
+}
+
 static const char *check_window(char *value)
 {
 	uint32_t window;
@@ -149,6 +163,7 @@ static const struct target_config_attr host_attrs[] = {
 	  .check = check_pool_bytes },
 	{ "max_sessions", TARGET_CONFIG_NUMBER, .otherwise = "0", .check = check_sessions },
 	{ "weight", TARGET_CONFIG_NUMBER, .otherwise = "100", .check = check_weight },
+	{ "cgroup", TARGET_CONFIG_STRING, .otherwise = "", .check = check_cgroup },
 	{ "unfence_on_restart", TARGET_CONFIG_BOOL, .otherwise = "0" },
 	{ "fence_state", TARGET_CONFIG_FENCE, .check = check_fence },
 	{ "secret_file", TARGET_CONFIG_SECRET, .check = check_secret },

@@ -196,7 +196,7 @@ static u32 rnbdc_reply_ms(struct rnbdc_session *sess)
 	lockdep_assert_held(&sess->recovery.lock);
 
 	list_for_each_entry(disk, &sess->disks, entry) {
-		limit = disk->opt.loss_timeout * HZ;
+		limit = rnbdc_loss_timeout(disk);
 		if (!limit)
 			return RNBDC_LOGIN_MS;
 		waited = jiffies - rnbdc_silent_since(disk);

@@ -67,8 +67,10 @@ static void rnbdt_attach_closed_work(struct work_struct *work)
 	rnbdt_attached_remove(att);
 	WRITE_ONCE(att->state, RNBDT_ATTACH_CLOSED);
 	/* The client may wait for this to detach, or to use the index again. */
-	if (READ_ONCE(s->state) == RNBDT_LIVE)
+	if (READ_ONCE(s->state) == RNBDT_LIVE) {
+		rnbdt_ctl_ended(att);
 		queue_work(rnbdt_login_wq, &s->ctl.ctl_work);
+	}
 	/* Let a teardown go on that waits; then @s may be freed once the lock is released. */
 	if (!--s->nr_bound && s->teardown.stopped)
 		queue_work(rnbdt_teardown_wq, &s->teardown.release_work);
@@ -120,6 +122,7 @@ struct rnbdt_attach *rnbdt_attach_alloc(struct rnbdt_session *s,
 	att->session = s;
 	att->handle = info->handle;
 	strscpy(att->name, info->export);
+	INIT_LIST_HEAD(&att->detach.entry);
 	INIT_LIST_HEAD(&att->events.entry);
 	INIT_WORK(&att->closed_work, rnbdt_attach_closed_work);
 	INIT_RCU_WORK(&att->free_work, rnbdt_attach_free_work);

@@ -493,12 +493,15 @@ static int rnbdt_allow_host(struct config_item *src, struct config_item *target)
 	if (!allow)
 		return -ENOMEM;
 	allow->host = rnbdt_to_host(target);
+	allow->export = export;
 
 	mutex_lock(&rnbdt_lock);
-	if (rnbdt_host_allowed(export, allow->host))
+	if (rnbdt_host_allowed(export, allow->host)) {
 		ret = -EEXIST;
-	else
+	} else {
 		list_add_tail(&allow->entry, &export->hosts);
+		list_add_tail(&allow->host_entry, &allow->host->allows);
+	}
 	mutex_unlock(&rnbdt_lock);
 	if (ret)
 		kfree(allow);
@@ -516,6 +519,7 @@ static void rnbdt_deny_host(struct config_item *src, struct config_item *target)
 		if (allow->host != host)
 			continue;
 		list_del(&allow->entry);
+		list_del(&allow->host_entry);
 		kfree(allow);
 	}
 	mutex_unlock(&rnbdt_lock);

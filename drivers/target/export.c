@@ -104,9 +104,10 @@ static int rnbdt_export_check_storage(struct rnbdt_export *export,
 static int rnbdt_backend_alloc_wq(struct rnbdt_export *export,
 				  struct rnbdt_backend *be, bool unbound)
 {
+	/* A host whose cgroup makes it wait occupies a worker. */
 	be->io_wq = alloc_workqueue("rnbd-t-%s", WQ_MEM_RECLAIM |
-				    (unbound ? WQ_UNBOUND : WQ_PERCPU | WQ_HIGHPRI), 0,
-				    rnbdt_export_name(export));
+				    (unbound ? WQ_UNBOUND : WQ_PERCPU | WQ_HIGHPRI),
+				    WQ_MAX_ACTIVE, rnbdt_export_name(export));
 	return be->io_wq ? 0 : -ENOMEM;
 }
 
@@ -360,6 +361,7 @@ void rnbdt_export_init(struct rnbdt_export *export)
 {
 	INIT_WORK(&export->disable_work, rnbdt_export_disable_work);
 	INIT_LIST_HEAD(&export->attached);
+	INIT_LIST_HEAD(&export->offers);
 	init_waitqueue_head(&export->wait);
 }
 

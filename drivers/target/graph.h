@@ -13,8 +13,9 @@
 #include <linux/workqueue.h>
 #include <rdma/rdma_cm.h>
 
-#include "session.h"
+#include "blkcg.h"
 #include "iostat.h"
+#include "session.h"
 
 struct rnbdt_backend;
 struct rnbdt_secret;
@@ -120,7 +121,7 @@ struct rnbdt_waits {
 /**
  * struct rnbdt_host - a client machine that exports may allow
  * @group: configfs directory hosts/<uuid>
- * @entry: in rnbdt_hosts; rnbdt_lock
+ * @entry: in the hash table of hosts of graph.c; rnbdt_lock
  * @uuid: id of the host; constant
  * @max_pool_bytes: limit in bytes of all pools of the host, 0: the module parameter
  *	applies; rnbdt_lock
@@ -133,6 +134,7 @@ struct rnbdt_waits {
  *	NULL if @secret is; rnbdt_lock
  * @failed_proofs: number of logins with a wrong proof
  * @queue_bytes: bytes of rings and requests charged to the host; rnbdt_lock
+ * @allows: exports that allow the host, struct rnbdt_allow; rnbdt_lock
  * @sessions: sessions in the name of the host, struct rnbdt_session, in the order of
  *	their serials; rnbdt_lock
  * @nr_sessions: sessions of the host that have logged in; rnbdt_lock
@@ -153,15 +155,19 @@ struct rnbdt_waits {
  * @weight: share of the host in the service of each storage; written under rnbdt_lock,
  *	read without
  * @waits: requests that have waited for those of other hosts
+ * @in_cgroup: the host is in a cgroup; rnbdt_lock
+ * @blkcg: that cgroup; see there
+ * @cgroup_entry: in the list of cgroup.c while the host is in a cgroup; the lock of that
+ *	file
  * @iostat: I/O statistics of all sessions that the host has had
  *
  * Freed after rmdir, when its last session has gone. Until then it is in
- * rnbdt_hosts and cannot be created again, because a new object would not know
+ * the table and cannot be created again, because a new object would not know
  * what requests of the old one the storage still executes.
  */
 struct rnbdt_host {
 	struct config_group group;
-	struct list_head entry;
+	struct hlist_node entry;
 	uuid_t uuid;
 	u64 max_pool_bytes;
 	u64 max_session_pool_bytes;
@@ -171,6 +177,7 @@ struct rnbdt_host {
 	struct rnbdt_secret *old_secret;
 	atomic64_t failed_proofs;
 	u64 queue_bytes;
+	struct list_head allows;
 	struct list_head sessions;
 	u32 nr_sessions;
 	struct rnbdt_bucket logins;
@@ -188,6 +195,9 @@ struct rnbdt_host {
 	atomic64_t stale_frames;
 	u32 weight;
 	struct rnbdt_waits waits;
+	bool in_cgroup;
+	struct rnbdt_blkcg blkcg;
+	struct list_head cgroup_entry;
 	struct rnbdt_iostat iostat;
 };
 
@@ -227,6 +237,7 @@ struct rnbdt_host {
  * @nr_attached: length of @attached; written under rnbdt_lock, read without
  * @wait: woken when @nr_attached changes
  * @hosts: allowed hosts, struct rnbdt_allow; rnbdt_lock
+ * @offers: ports that offer the export, struct rnbdt_offer; rnbdt_lock
  * @stale_requests: requests of ended sessions or old epochs that were dropped
  *	before they reached the storage
  * @iostat: I/O statistics of all sessions that the export has had
@@ -250,6 +261,7 @@ struct rnbdt_export {
 	u32 nr_attached;
 	wait_queue_head_t wait;
 	struct list_head hosts;
+	struct list_head offers;
 	atomic64_t stale_requests;
 	struct rnbdt_iostat iostat;
 };
@@ -257,23 +269,31 @@ struct rnbdt_export {
 /**
  * struct rnbdt_allow - a link in allowed_hosts
  * @entry: in rnbdt_export.hosts; rnbdt_lock
+ * @host_entry: in rnbdt_host.allows; rnbdt_lock
  * @host: allowed host; constant
+ * @export: export that allows it; constant
  */
 struct rnbdt_allow {
 	struct list_head entry;
+	struct list_head host_entry;
 	struct rnbdt_host *host;
+	struct rnbdt_export *export;
 };
 
 /**
  * struct rnbdt_offer - a link in the exports of a port
  * @entry: in rnbdt_port.exports, in ascending order of @serial; rnbdt_lock
  * @serial: number of the link, never used again; constant
+ * @export_entry: in rnbdt_export.offers; rnbdt_lock
  * @export: offered export; constant
+ * @port: port that offers it; constant
  */
 struct rnbdt_offer {
 	struct list_head entry;
 	u64 serial;
+	struct list_head export_entry;
 	struct rnbdt_export *export;
+	struct rnbdt_port *port;
 };
 
 /**
@@ -327,8 +347,8 @@ static inline const char *rnbdt_port_name(struct rnbdt_port *port)
 	return config_item_name(&port->group.cg_item);
 }
 
-extern struct list_head rnbdt_hosts;
 extern uuid_t rnbdt_target_uuid;
+void rnbdt_host_add(struct rnbdt_host *host);
 struct rnbdt_host *rnbdt_host_find(const uuid_t *uuid);
 bool rnbdt_host_allowed(const struct rnbdt_export *export,
 			const struct rnbdt_host *host);

@@ -24,6 +24,7 @@ static const char whole[] =
 	"      \"max_session_pool_bytes\": 1048576,\n"
 	"      \"max_sessions\": 4294967295,\n"
 	"      \"weight\": 10000,\n"
+	"      \"cgroup\": \"/rnbd.slice/rnbd-a b.slice\",\n"
 	"      \"unfence_on_restart\": true,\n"
 	"      \"fence_state\": \"4294967294 1 " HOST1 "\",\n"
 	"      \"secret_file\": \"/etc/rnbd/secrets/" HOST2 "\"\n"
@@ -34,6 +35,7 @@ static const char whole[] =
 	"      \"max_session_pool_bytes\": 0,\n"
 	"      \"max_sessions\": 0,\n"
 	"      \"weight\": 1,\n"
+	"      \"cgroup\": \"\",\n"
 	"      \"unfence_on_restart\": false,\n"
 	"      \"fence_state\": \"7 0 00000000-0000-0000-0000-000000000000\"\n"
 	"    }\n"
@@ -280,6 +282,9 @@ static void test_host(void **state)
 		   "'max_pool_bytes' is '9223372036854775808': too large");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','max_sessions':4294967296}]}",
 		   "'max_sessions' is '4294967296': too large");
+	assert_bad(HOSTS "{'uuid':'" HOST1 "','cgroup':'a'}]}", "wanted a path of a cgroup");
+	assert_bad(HOSTS "{'uuid':'" HOST1 "','cgroup':'/'}]}", "wanted a path of a cgroup");
+	assert_bad(HOSTS "{'uuid':'" HOST1 "','cgroup':'/a//b'}]}", "wanted a path of a cgroup");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','weight':0}]}", "wanted 1 to 10000");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','weight':10001}]}", "wanted 1 to 10000");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','weight':18446744073709551616}]}", "1 to 10000");

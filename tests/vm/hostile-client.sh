@@ -19,6 +19,8 @@ export_disk slow "$slow" 2 3 5
 export_disk stable "$stable" 2
 export_disk secret "$(null_disk 16)" 1
 export_disk open "$(null_disk 16)" 4
+# for the case detach-many
+for ((i = 0; i < 24; i++)); do export_disk "many$i" "$(null_disk 16)" 2; done
 rnbd secret generate "$OUT/secret" || die "no secret"
 rnbd host secret "$(host_id 5)" --secret-file "$OUT/secret" || die "no secret for host 5"
 

@@ -142,6 +142,7 @@ wrong 2 '--write-cache some' 'through or back' -- rnbd export add disk0 --path /
 wrong 2 '--name a/b' -- rnbd attach "$ADDR" disk0 --name a/b
 wrong 2 'host limit 12' 'UUID' 'rnbd host list' -- rnbd host limit 12 1M
 wrong 2 'host weight 12' 'UUID' 'rnbd host list' -- rnbd host weight 12 1
+wrong 2 'host cgroup 12' 'UUID' 'rnbd host list' -- rnbd host cgroup 12 a
 for number in 0 10001 x 1.5 none; do
 	wrong 2 "host weight $ID: $number: " 'from 1 to 10000' -- rnbd host weight "$ID" "$number"
 done
