@@ -105,6 +105,8 @@ struct rnbdt_attach_events {
  * @export: attached export, or NULL when the attachment has left it; rnbdt_lock
  * @backend: backend of @export; valid while requests are in flight
  * @fence_generation: fence generation of the host when @export was set; constant
+ * @owner_generation: owner generation of the export when @export was set, 0 if the export
+ *	is not exclusive; constant
  * @readonly: requests that write are refused; constant
  * @limits: limits of the export for the request decoder; rnbdt_lock protects writes of the
  *	capacity, all else is constant
@@ -131,6 +133,7 @@ struct rnbdt_attach {
 	struct rnbdt_export *export;
 	struct rnbdt_backend *backend;
 	u32 fence_generation;
+	u32 owner_generation;
 	bool readonly;
 	struct rnbd_export_limits limits;
 	struct rnbdt_resize resize;

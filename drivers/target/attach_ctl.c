@@ -47,6 +47,7 @@
 #include "depth.h"
 #include "fence.h"
 #include "graph.h"
+#include "owner.h"
 #include "queue.h"
 #include "rate.h"
 #include "request.h"
@@ -65,6 +66,7 @@ static void rnbdt_fill_grant(const struct rnbdt_attach *att, struct rnbd_attach_
 
 	grant->status = RNBD_ST_OK;
 	grant->fence_generation = att->fence_generation;
+	grant->owner_generation = att->owner_generation;
 	grant->storage_inflight = rnbdt_depth_limit(att->backend);
 	grant->geo = att->backend->geo;
 	if (att->readonly)
@@ -219,8 +221,11 @@ static void rnbdt_finish_detach(struct rnbdt_session *s, struct rnbdt_attach *at
 
 static void rnbdt_handle_detach(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot)
 {
+	bool keep = slot->info.flags & RNBD_DETACH_KEEP_OWNER;
 	struct rnbdt_attach *att;
 
+	/* The answer has no flags. */
+	slot->info.flags = 0;
 	mutex_lock(&rnbdt_lock);
 	att = rnbdt_attach_load(s, slot->info.handle.index);
 	if (!att || !rnbd_handle_equal(&att->handle, &slot->info.handle) || att->detach) {
@@ -232,6 +237,8 @@ static void rnbdt_handle_detach(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 	att->detach_id = slot->id;
 	rnbdt_ctl_drop(s, slot);
 	rnbdt_attach_close(att, RNBD_ST_OK);
+	if (!keep)
+		rnbdt_owner_detach(att);
 	if (att->state == RNBDT_ATTACH_CLOSED)
 		rnbdt_finish_detach(s, att);
 unlock:

@@ -64,23 +64,24 @@ struct rnbdt_host *rnbdt_host_find(const uuid_t *uuid)
 }
 
 /**
- * rnbdt_host_allowed - check whether a host may use an export
+ * rnbdt_find_allow - find the permission of a host for an export
  * @export: export
  * @host: host
  *
  * Context: rnbdt_lock held.
- * Return: true if the host is linked in allowed_hosts of the export.
+ * Return: the link to the host in allowed_hosts or readonly_hosts of the export, or NULL if
+ * the host may not use it.
  */
-bool rnbdt_host_allowed(const struct rnbdt_export *export,
-			const struct rnbdt_host *host)
+struct rnbdt_allow *rnbdt_find_allow(const struct rnbdt_export *export,
+				     const struct rnbdt_host *host)
 {
 	struct rnbdt_allow *allow;
 
 	lockdep_assert_held(&rnbdt_lock);
 	list_for_each_entry(allow, &export->hosts, entry)
 		if (allow->host == host)
-			return true;
-	return false;
+			return allow;
+	return NULL;
 }
 
 /**
@@ -104,7 +105,7 @@ struct rnbdt_export *rnbdt_port_find_export(const struct rnbdt_port *port,
 
 		if (name && strcmp(rnbdt_export_name(export), name))
 			continue;
-		if (export->enabled && rnbdt_host_allowed(export, host))
+		if (export->enabled && rnbdt_find_allow(export, host))
 			return export;
 	}
 	return NULL;
@@ -125,7 +126,7 @@ bool rnbdt_port_knows_host(const struct rnbdt_port *port,
 
 	lockdep_assert_held(&rnbdt_lock);
 	list_for_each_entry(offer, &port->exports, entry)
-		if (rnbdt_host_allowed(offer->export, host))
+		if (rnbdt_find_allow(offer->export, host))
 			return true;
 	return false;
 }
