@@ -78,7 +78,10 @@ static const struct opt export_add_opts[] = {
 	{ "write-cache", "MODE", "acknowledged means durable (through, default) or not (back)",
 	  "through back" },
 	{ "uuid", "UUID", "identity of the data (default: random)" },
+	{ "exclusive", NULL, "one host at a time may attach it" },
 	{ "host", "UUID", "allow this host; may be repeated", COMPLETE_HOST,
+	  .repeat = true },
+	{ "read-only-host", "UUID", "allow this host to read; may be repeated", COMPLETE_HOST,
 	  .repeat = true },
 	{ "port", "ADDR[:PORT]", "listen there; may be repeated",
 	  .repeat = true },
@@ -94,6 +97,17 @@ static const struct opt export_remove_opts[] = {
 
 static const struct opt export_disable_opts[] = {
 	{ "no-wait", NULL, "only begin; rnbd export list shows when it is disabled" },
+	{ "timeout", "SECONDS", "how long to wait for its I/O (default: until it ends)" },
+	{ }
+};
+
+static const struct opt allow_opts[] = {
+	{ "read-only", NULL, "the hosts may only read" },
+	{ }
+};
+
+static const struct opt export_owner_opts[] = {
+	{ "no-wait", NULL, "do not wait for the I/O of the earlier owner" },
 	{ "timeout", "SECONDS", "how long to wait for its I/O (default: until it ends)" },
 	{ }
 };
@@ -190,8 +204,10 @@ const struct command commands[] = {
 	  "many seconds, COUNT times or until it is interrupted. Times are those that requests\n"
 	  "spent in the target. Rates of all exports: rnbd export stat --all 1",
 	  export_stat_opts, 0, 3, COMPLETE_EXPORT, NULL, cmd_export_stat },
-	{ "export allow", "NAME UUID...", "let hosts attach an export", NULL,
-	  NULL, 2, -1, COMPLETE_EXPORT, COMPLETE_HOST, cmd_export_allow },
+	{ "export allow", "NAME UUID...", "let hosts attach an export",
+	  "A host that may read and write becomes one that may only read with --read-only, and\n"
+	  "the other way round without it. Its attachment is closed; it has to be attached again.",
+	  allow_opts, 2, -1, COMPLETE_EXPORT, COMPLETE_HOST, cmd_export_allow },
 	{ "export deny", "NAME UUID...", "end that, and close their attachments",
 	  "That waits for the storage. It ends nevertheless if you stop waiting.",
 	  deny_opts, 2, -1, COMPLETE_EXPORT, COMPLETE_HOST, cmd_export_deny },
@@ -210,9 +226,15 @@ const struct command commands[] = {
 	  "module parameter storage_window or rotational_window applies; it is shown as 0.\n"
 	  "A new value takes effect at once.",
 	  NULL, 1, 2, COMPLETE_EXPORT, "default", cmd_export_window },
+	{ "export owner", "NAME [UUID | none]", "show, move or end the ownership of an export",
+	  "The host that attaches an exclusive export owns it until it detaches, is fenced or\n"
+	  "restarts, whether it is connected or not. none: the next host that attaches it owns\n"
+	  "it. UUID: that host owns it. Disks of the earlier owner fail for good. The command\n"
+	  "waits for the I/O of that host which the storage has.",
+	  export_owner_opts, 1, 2, COMPLETE_EXPORT, COMPLETE_HOST, cmd_export_owner },
 	{ "host allow", "EXPORT UUID...", "let hosts attach an export",
 	  "The same as rnbd export allow.",
-	  NULL, 2, -1, COMPLETE_EXPORT, COMPLETE_HOST, cmd_host_allow },
+	  allow_opts, 2, -1, COMPLETE_EXPORT, COMPLETE_HOST, cmd_host_allow },
 	{ "host deny", "EXPORT UUID...", "end that, and close their attachments",
 	  "The same as rnbd export deny.",
 	  deny_opts, 2, -1, COMPLETE_EXPORT, COMPLETE_HOST, cmd_host_deny },

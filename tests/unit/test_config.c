@@ -7,6 +7,7 @@
 
 #include "unit.h"
 
+#include "parse.h"
 #include "target_config.h"
 
 #define HOST1	"6f1f2c1e-8d3e-4c39-9d5b-0a4c4f0f3b11"
@@ -47,11 +48,14 @@ static const char whole[] =
 	"      \"write_cache\": \"back\",\n"
 	"      \"window\": 65536,\n"
 	"      \"uuid\": \"11111111-2222-4333-8444-555555555555\",\n"
+	"      \"exclusive\": true,\n"
+	"      \"owner_state\": \"4026531840 " HOST1 " " HOST2 " 7\",\n"
 	"      \"enable\": true,\n"
 	"      \"hosts\": [\n"
 	"        \"" HOST2 "\",\n"
 	"        \"" HOST1 "\"\n"
-	"      ]\n"
+	"      ],\n"
+	"      \"readonly_hosts\": []\n"
 	"    },\n"
 	"    {\n"
 	"      \"name\": \"disk10\",\n"
@@ -61,9 +65,13 @@ static const char whole[] =
 	"      \"write_cache\": \"through\",\n"
 	"      \"window\": 0,\n"
 	"      \"uuid\": \"11111111-2222-4333-8444-555555555556\",\n"
+	"      \"exclusive\": false,\n"
 	"      \"enable\": false,\n"
 	"      \"hosts\": [\n"
 	"        \"" HOST1 "\"\n"
+	"      ],\n"
+	"      \"readonly_hosts\": [\n"
+	"        \"" HOST2 "\"\n"
 	"      ]\n"
 	"    }\n"
 	"  ],\n"
@@ -208,7 +216,10 @@ static void test_defaults(void **state)
 	assert_string_equal(object->value[TARGET_EXPORT_WINDOW], "0");
 	assert_null(object->value[TARGET_EXPORT_UUID]);
 	assert_true(target_config_enabled(TARGET_CONFIG_EXPORT, object));
-	assert_true(strlist_has(&object->links, HOST1));
+	assert_string_equal(object->value[TARGET_EXPORT_EXCLUSIVE], "0");
+	assert_null(object->value[TARGET_EXPORT_OWNER]);
+	assert_true(strlist_has(&object->links[TARGET_EXPORT_HOSTS], HOST1));
+	assert_int_equal(object->links[TARGET_EXPORT_READONLY_HOSTS].nr, 0);
 	object = target_config_find(&config, TARGET_CONFIG_PORT, "1");
 	assert_non_null(object);
 	assert_string_equal(object->value[1], "4427");
@@ -305,6 +316,36 @@ static void test_host(void **state)
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','exports':[]}]}", "'exports' is not known");
 }
 
+/* The line that the kernel shows comes back as it was. */
+static void test_owner(void **state)
+{
+	static const char none[] = "0 00000000-0000-0000-0000-000000000000 "
+		"00000000-0000-0000-0000-000000000000 0";
+	static const char line[] = "4294967295 " HOST1 " " HOST2 " 4294967295";
+	static const char * const bad[] = {
+		"", "7", "x " HOST1 " " HOST2 " 1", "7 x " HOST2 " 1", "7 " HOST1 " x 1",
+		"7 " HOST1 " " HOST2 " x", "-7 " HOST1 " " HOST2 " 1",
+		"4294967296 " HOST1 " " HOST2 " 1", "7 " HOST1 " " HOST2 " 1 2",
+		"7 " HOST1 "0 " HOST2 " 1",
+	};
+	char text[OWNER_TEXT_SIZE];
+	struct owner owner;
+	size_t i;
+
+	(void)state;
+	assert_int_equal(owner_parse(line, &owner), 0);
+	assert_string_equal(owner.host, HOST1);
+	owner_text(&owner, text);
+	assert_string_equal(text, line);
+	assert_int_equal(owner_parse(none, &owner), 0);
+	owner_text(&owner, text);
+	assert_string_equal(text, none);
+	assert_int_equal(owner_parse("7 " HOST1_MIXED " " HOST2 " 1\n", &owner), 0);
+	assert_string_equal(owner.host, HOST1);
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_true(owner_parse(bad[i], &owner) < 0);
+}
+
 static void test_export(void **state)
 {
 	struct target_config config;
@@ -325,6 +366,24 @@ static void test_export(void **state)
 	assert_bad(EXPORTS "{'name':'a','path':'/x','write_cache':''}]}", "through or back");
 	assert_bad(EXPORTS "{'name':'a','path':'/x','window':65537}]}", "too large");
 	assert_bad(EXPORTS "{'name':'a','path':'/x','uuid':''}]}", "not a UUID");
+	assert_bad(EXPORTS "{'name':'a','path':'/x','exclusive':1}]}", "true or false");
+	assert_bad(EXPORTS "{'name':'a','path':'/x','owner_state':'7 " HOST1 " " HOST2 " 1'}]}",
+		   "export a: has 'owner_state' and is not 'exclusive'");
+	/* an owner that was never set, one generation too high, and one that is not whole */
+	assert_bad(EXPORTS "{'name':'a','path':'/x','exclusive':true,"
+		   "'owner_state':'0 " HOST1 " " HOST2 " 1'}]}", "not what rnbd save writes");
+	assert_bad(EXPORTS "{'name':'a','path':'/x','exclusive':true,"
+		   "'owner_state':'4026531841 " HOST1 " " HOST2 " 1'}]}",
+		   "not what rnbd save writes");
+	assert_bad(EXPORTS "{'name':'a','path':'/x','exclusive':true,"
+		   "'owner_state':'7 " HOST1 " " HOST2 "'}]}", "not what rnbd save writes");
+	assert_bad(EXPORTS "{'name':'a','path':'/x','exclusive':true,"
+		   "'owner_state':'7 " HOST1 " " HOST2 " 1 1'}]}", "not what rnbd save writes");
+	assert_bad(EXPORTS "{'name':'a','path':'/x','hosts':['" HOST1 "'],"
+		   "'readonly_hosts':['" HOST1_MIXED "']}],'hosts':[{'uuid':'" HOST1 "'}]}",
+		   "'hosts' and 'readonly_hosts' both name " HOST1);
+	assert_bad(EXPORTS "{'name':'a','path':'/x','readonly_hosts':['" HOST1 "']}]}",
+		   "export a: it allows host to read " HOST1 ", which is not in 'hosts'");
 	assert_bad(EXPORTS "{'name':'a','path':'/x','size':1}]}", "'size' is not known");
 	assert_bad(EXPORTS "{'name':'a','path':'/x','path':'/y'}]}", "same key twice");
 	assert_bad(EXPORTS "{'name':'a','path':'/x'},{'name':'a','path':'/y'}]}",
@@ -430,7 +489,7 @@ static void test_compare(void **state)
 	w->value[TARGET_EXPORT_UUID] = NULL;
 	/* it is not enabled yet, and a link is missing: no differences */
 	h->value[TARGET_EXPORT_ENABLE][0] = '0';
-	free(h->links.item[--h->links.nr]);
+	free(h->links[0].item[--h->links[0].nr]);
 	target_config_differences(TARGET_CONFIG_EXPORT, w, h, &texts);
 	target_config_extras(TARGET_CONFIG_EXPORT, w, h, &texts);
 	assert_texts(&texts, NULL, NULL);
@@ -441,9 +500,10 @@ static void test_compare(void **state)
 	target_config_differences(TARGET_CONFIG_EXPORT, w, h, &texts);
 	assert_texts(&texts, "readonly is \"1\", not \"0\"", "it is enabled");
 
-	strlist_add(&h->links, "another");
+	strlist_add(&h->links[0], "another");
+	strlist_add(&h->links[1], "a reader");
 	target_config_extras(TARGET_CONFIG_EXPORT, w, h, &texts);
-	assert_texts(&texts, "it allows host another", NULL);
+	assert_texts(&texts, "it allows host another", "it allows host to read a reader");
 
 	/* which secret a host has is not known */
 	w = &want.list[TARGET_CONFIG_HOST].object[0];
@@ -572,6 +632,7 @@ int main(void)
 		cmocka_unit_test(test_not_json),
 		cmocka_unit_test(test_root),
 		cmocka_unit_test(test_host),
+		cmocka_unit_test(test_owner),
 		cmocka_unit_test(test_export),
 		cmocka_unit_test(test_port),
 		cmocka_unit_test(test_all_faults),
