@@ -44,6 +44,13 @@ static const struct opt json_opts[] = {
 	{ }
 };
 
+static const struct opt session_list_opts[] = {
+	{ "client", NULL, "only the sessions of disks of this machine" },
+	{ "target", NULL, "only the sessions of clients of this target" },
+	{ "json", NULL, "print JSON" },
+	{ }
+};
+
 static const struct opt stat_opts[] = {
 	{ "all", NULL, "all disks: what stands first is INTERVAL" },
 	{ "json", NULL, "print a JSON object per line" },
@@ -303,8 +310,10 @@ const struct command commands[] = {
 	  restore_opts, 0, 1, COMPLETE_FILE, NULL, cmd_restore },
 	{ "clear", "", "remove all exports, hosts and ports", NULL,
 	  clear_opts, 0, 0, NULL, NULL, cmd_clear },
-	{ "session list", "", "show who is attached to this target", NULL,
-	  json_opts, 0, 0, NULL, NULL, cmd_session_list },
+	{ "session list", "", "show the sessions of this machine with targets and clients",
+	  "First those of its disks, then those of the clients of this target. Disks that are\n"
+	  "attached at one address share a session. A module that is not loaded has none.",
+	  session_list_opts, 0, 0, NULL, NULL, cmd_session_list },
 	{ "monitor", "", "print changes of state as they happen",
 	  "Of the disks and of the target's sessions of this machine, one line each,\n"
 	  "until it is interrupted. A module may be loaded or unloaded meanwhile.",
