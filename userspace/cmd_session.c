@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "args.h"
@@ -94,6 +95,7 @@ static void print_client_table(const struct client_sessions *sessions)
 	};
 	struct table table = { .columns = ARRAY_SIZE(heads) };
 	char pool[SIZE_TEXT_SIZE], used[SIZE_TEXT_SIZE], host[UUID_TEXT_SIZE];
+	static const uint8_t no_host[UUID_SIZE];
 	char target[ADDR_SIZE + 16];
 	size_t i;
 
@@ -106,7 +108,10 @@ static void print_client_table(const struct client_sessions *sessions)
 
 		if (format_addr(disk->address, disk->port, target, sizeof(target)))
 			snprintf(target, sizeof(target), "?");
-		format_uuid(disk->host_id, host);
+		/* Only a caller with CAP_NET_ADMIN gets it. */
+		*host = '\0';
+		if (memcmp(disk->host_id, no_host, UUID_SIZE))
+			format_uuid(disk->host_id, host);
 		format_size(option_number(&disk->granted, "pool_bytes"), pool);
 		format_size(disk->pool_used, used);
 		table_cell(&table, "%u", disk->session);
@@ -180,6 +185,7 @@ int cmd_session_list(const struct args *args)
 	struct client_sessions clients;
 	int client = -ENOENT, target = -ENOENT;
 	struct both both = { };
+	bool failed;
 
 	if (only_client && only_target)
 		return usage_err("--client and --target exclude each other");
@@ -191,16 +197,15 @@ int cmd_session_list(const struct args *args)
 		err("no module is loaded; run: modprobe %s",
 		    only_client ? "rnbd" : only_target ? "rnbd-target" :
 		    "rnbd (client), or modprobe rnbd-target");
-	/* An end that fails does not hide the other one. */
+	failed = (client && client != -ENOENT) || (target && target != -ENOENT) ||
+		 (!both.client && !both.target);
 	client_sessions(&both.disks, &clients);
-	if (args_has(args, "json") && (both.client || both.target))
+	if (!failed && args_has(args, "json"))
 		print_json(&both, &clients);
-	else
+	else if (!failed)
 		print_tables(&both, &clients);
 	client_sessions_free(&clients);
 	free(both.disks.disk);
 	free(both.sessions.session);
-	if ((client && client != -ENOENT) || (target && target != -ENOENT))
-		return RNBD_EXIT_FAIL;
-	return both.client || both.target ? RNBD_EXIT_OK : RNBD_EXIT_FAIL;
+	return failed ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
 }
