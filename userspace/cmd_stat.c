@@ -348,7 +348,10 @@ static int take_client_sessions(struct metrics *metrics)
 	return ret;
 }
 
-/* Opens a socket of its own: the one of the client is not needed any more. */
+/*
+ * Opens a socket of its own: the one of the client is no longer needed. Other users than
+ * root get no sessions, which is no failure, as for exports and hosts.
+ */
 static int take_target_sessions(struct sessions *sessions)
 {
 	int ret;
@@ -357,9 +360,10 @@ static int take_target_sessions(struct sessions *sessions)
 	ret = rnbd_open_target();
 	if (!ret)
 		ret = rnbd_session_list(sessions);
-	if (ret && ret != -ENOENT)
-		err("%s", rnbd_error());
-	return ret && ret != -ENOENT ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
+	if (!ret || ret == -ENOENT || ret == -EPERM || ret == -EACCES)
+		return RNBD_EXIT_OK;
+	err("%s", rnbd_error());
+	return RNBD_EXIT_FAIL;
 }
 
 static int stat_prometheus(const char *word, const char *path, bool loaded)

@@ -68,6 +68,16 @@ static int keep_line(const char *export_dir, const char *path)
 	return ret;
 }
 
+static bool never_owned(const char *export_dir)
+{
+	char *text = configfs_try(export_dir, "owner_state");
+	struct owner owner = { };
+	bool never = text && !owner_parse(text, &owner) && !owner.generation;
+
+	free(text);
+	return never;
+}
+
 /**
  * owner_store_keep() - keep the owner of an export
  * @export_dir: of the export in configfs
@@ -78,9 +88,12 @@ static int keep_line(const char *export_dir, const char *path)
  */
 int owner_store_keep(const char *export_dir)
 {
-	char *path = path_of(export_dir);
 	int ret = -EIO, lock;
+	char *path;
 
+	if (never_owned(export_dir))
+		return 0;
+	path = path_of(export_dir);
 	if (!path)
 		return -EIO;
 	lock = file_lock_dir(PARENT_DIR, OWNER_STORE_DIR);
