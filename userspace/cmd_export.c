@@ -195,8 +195,7 @@ static int check_add(const struct args *args, const char *name)
 	}
 	for (host_pos = 0; (text = args_next(args, "read-only-host", &host_pos));) {
 		if (parse_uuid(text, id))
-			return usage_err("--read-only-host %s: not a UUID; run on the client: rnbd hostid",
-					 text);
+			return usage_err("--read-only-host %s: not a UUID; see: rnbd hostid", text);
 	}
 	while ((text = args_next(args, "port", &port_pos))) {
 		if (parse_addr(text, host, sizeof(host), &port))

@@ -239,6 +239,9 @@ const struct command commands[] = {
 	  "it. UUID: that host owns it. Disks of the earlier owner fail for good. The command\n"
 	  "waits for the I/O of that host which the storage has.",
 	  export_owner_opts, 1, 2, COMPLETE_EXPORT, COMPLETE_HOST, cmd_export_owner },
+	{ "export keep", "", "record who owns exclusive exports, until it is interrupted",
+	  "So that the owners outlive a crash of the target; the service rnbd-owners runs it.",
+	  NULL, 0, 0, NULL, NULL, cmd_export_keep },
 	{ "host allow", "EXPORT UUID...", "let hosts attach an export",
 	  "The same as rnbd export allow.",
 	  allow_opts, 2, -1, COMPLETE_EXPORT, COMPLETE_HOST, cmd_host_allow },

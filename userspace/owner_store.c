@@ -45,6 +45,21 @@ static char *path_of(const char *export_dir)
 	return path;
 }
 
+/* Generation in a file; 0 if there is none, or it is damaged. */
+static uint32_t kept_generation(const char *path)
+{
+	char line[OWNER_TEXT_SIZE + 16] = "";
+	struct owner owner = { };
+	FILE *in = fopen(path, "re");
+
+	if (!in)
+		return 0;
+	if (!fgets(line, sizeof(line), in) || owner_parse(line, &owner))
+		owner.generation = 0;
+	fclose(in);
+	return owner.generation;
+}
+
 static int keep_line(const char *export_dir, const char *path)
 {
 	char *text = configfs_get(export_dir, "owner_state");
@@ -57,6 +72,8 @@ static int keep_line(const char *export_dir, const char *path)
 	if (owner_parse(text, &owner)) {
 		err("owner_state is not understood: \"%s\"", text);
 		ret = -EINVAL;
+	} else if (kept_generation(path) > owner.generation) {
+		ret = -ESTALE;
 	} else if (owner.generation) {
 		owner_text(&owner, line);
 		strcat(line, "\n");
@@ -84,7 +101,8 @@ static bool never_owned(const char *export_dir)
  *
  * Nothing is written for an export that never had an owner.
  *
- * Return: 0, or a negative errno after a message.
+ * Return: 0, -ESTALE quietly if a newer state is kept, as while an export is being restored,
+ * or another negative errno after a message.
  */
 int owner_store_keep(const char *export_dir)
 {

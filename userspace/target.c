@@ -142,6 +142,9 @@ int target_remove_export(const char *dir)
 	/* No host can become the owner now. */
 	if (!ret)
 		ret = owner_store_keep(dir);
+	/* The kernel was not told of a newer owner that is kept. */
+	if (ret == -ESTALE)
+		ret = 0;
 	if (!ret)
 		ret = unlink_all(hosts) ?: unlink_all(readonly_hosts);
 	if (!ret)

@@ -67,7 +67,7 @@ struct rnbdc_session;
 #define RNBDC_DISK_FAIL_IO	3	/* I/O fails while there is no connection */
 #define RNBDC_DISK_RESIZED	4	/* event_work must report the disk's capacity */
 #define RNBDC_DISK_DEACTIVATED	5	/* I/O fails permanently; set under the session's lock */
-#define RNBDC_DISK_REVOKED	6	/* the host was fenced or lost the export; set before FAIL_IO */
+#define RNBDC_DISK_REVOKED	6	/* fenced, or not the owner; set before FAIL_IO */
 #define RNBDC_DISK_DATA_LOST	7	/* acknowledged writes are lost; set before FAIL_IO */
 #define RNBDC_DISK_OVERDUE	8	/* loss_timeout has passed since the loss; recover_work's */
 #define RNBDC_DISK_ABORTED	9	/* the requester of the attach is gone */

@@ -125,7 +125,8 @@ static bool rnbdt_is_boot_id(const uuid_t *boot_id, const struct rnbdt_session *
  * @export: export that is not enabled
  * @exclusive: one host at a time
  *
- * Another value begins a generation: disks that were attached before are revoked.
+ * Disks that were attached before are revoked, see rnbdt_owner_check(). An export that
+ * becomes exclusive keeps its generation, so that userspace can restore a newer one.
  *
  * Context: process context without rnbdt_lock; may sleep.
  */
@@ -134,7 +135,8 @@ void rnbdt_owner_set_exclusive(struct rnbdt_export *export, bool exclusive)
 	mutex_lock(&rnbdt_lock);
 	if (export->exclusive != exclusive) {
 		WRITE_ONCE(export->exclusive, exclusive);
-		rnbdt_owner_begin(export, &uuid_null, &uuid_null, 0);
+		if (!exclusive && export->owner.generation)
+			rnbdt_owner_begin(export, &uuid_null, &uuid_null, 0);
 	}
 	mutex_unlock(&rnbdt_lock);
 }
@@ -208,12 +210,17 @@ u16 rnbdt_owner_check(const struct rnbdt_export *export, const struct rnbdt_sess
 		      const struct rnbd_attach_info *info)
 {
 	const struct rnbdt_owner *owner = &export->owner;
+	/* A disk that has a fence generation was attached before and may have requests. */
 	bool again = info->fence_generation;
+	u32 generation;
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	/* A disk that has a fence generation was attached before and may have requests. */
-	if (again && info->owner_generation != (export->exclusive ? owner->generation : 0))
+	generation = export->exclusive ? owner->generation : 0;
+	if (again && info->owner_generation != generation)
+		return RNBD_ST_REVOKED;
+	/* The export was not exclusive, and others may have written since. */
+	if (again && export->exclusive && !generation)
 		return RNBD_ST_REVOKED;
 	if (!export->exclusive || !rnbdt_has_owner(export))
 		return RNBD_ST_OK;
@@ -258,19 +265,19 @@ void rnbdt_owner_take(struct rnbdt_attach *att)
  */
 void rnbdt_owner_detach(const struct rnbdt_attach *att)
 {
-	struct rnbdt_export *export;
+	struct rnbdt_export *export, *next;
 
 	lockdep_assert_held(&rnbdt_lock);
 
 	if (!att->owner_generation)
 		return;
-	list_for_each_entry(export, &rnbdt_owned, owner.entry) {
+	/* A removed export, which still exists, may have had the same owner. */
+	list_for_each_entry_safe(export, next, &rnbdt_owned, owner.entry) {
 		if (export->owner.generation != att->owner_generation ||
 		    !uuid_equal(&export->owner.host, &att->session->host_id) ||
 		    strcmp(rnbdt_export_name(export), att->name))
 			continue;
 		rnbdt_owner_end(export, "it has detached");
-		return;
 	}
 }
 

@@ -191,18 +191,30 @@ sessions_of() { [ "$(cat "$CFG/hosts/$1/sessions")" = "$2" ]; }
 same_generation() { same "$(generation)" "$1" "generation of the owner"; }
 newer_generation() { need_counter "$(generation)" -gt "$1" "generation of the owner"; }
 
-# target_again: the target starts anew, with what was saved
+is_kept() { [ "$(cat /var/lib/rnbd/owners/$UUID)" = "$(cat "$CFG/exports/disk0/owner_state")" ]; }
+
+# target_again FILE: the target restarts with this configuration
 target_again() {
-	run rnbd save "$OUT/saved"
 	run rnbd clear --force
 	wait_for 20 rmmod rnbd-target
 	target_start
-	run rnbd restore "$OUT/saved"
-	run rnbd restore --compare "$OUT/saved"
+	run rnbd restore "$1"
+	run rnbd restore --compare "$1"
+}
+
+# target_crashes: the same with the configuration before there was an owner; what is kept is
+# what the keeper has written by now, as after a power cut
+target_crashes() {
+	wait_for 10 is_kept
+	kill "$keeper"
+	cp /var/lib/rnbd/owners/$UUID "$OUT/kept" || die "no owner is kept"
+	run rnbd clear --force
+	cp "$OUT/kept" /var/lib/rnbd/owners/$UUID
+	target_again "$OUT/early"
 }
 
 target() {
-	local before
+	local before keeper
 
 	target_start
 	disk=$(null_disk $SIZE) && other=$(null_disk 4) || exit 1
@@ -211,6 +223,9 @@ target() {
 	same "$(rnbd export owner disk0)" none "owner of a new export"
 	refused rnbd export owner other "$A"
 	(echo 0 >"$CFG/exports/disk0/exclusive") 2>/dev/null && die "exclusive was changed while enabled"
+	run rnbd save "$OUT/early"
+	rnbd export keep &
+	keeper=$!
 	barrier exported
 	barrier attached
 	owner_is "$A" || die "the owner is $(rnbd export owner disk0)"
@@ -236,9 +251,9 @@ target() {
 	wait_for 20 owner_is "$A"
 	barrier again
 
-	note "the target restarts: the owner is the same"
+	note "the target restarts as after a crash: the owner is the same"
 	before=$(generation)
-	target_again
+	target_crashes
 	owner_is "$A" || die "the owner is $(rnbd export owner disk0)"
 	same_generation "$before"
 	barrier restarted 120
@@ -253,7 +268,8 @@ target() {
 	pair owner-restart
 	pair owner-saved
 	owner_is "$B" || die "the owner is $(rnbd export owner disk0)"
-	target_again
+	run rnbd save "$OUT/saved"
+	target_again "$OUT/saved"
 	owner_is "$B" || die "the owner is $(rnbd export owner disk0)"
 	pair restarted-2
 	barrier moved-restart
