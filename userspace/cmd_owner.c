@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * rnbd export owner: show, end or move the ownership of an exclusive export; rnbd export
- * keep-owners: keep what changes as hosts attach and detach.
+ * keep: keep what changes as hosts attach and detach.
  *
  * Operation: the kernel ends the attachment of the earlier owner at once, and that is kept
  * in a file: a change that is not kept has not succeeded, because the next start of the

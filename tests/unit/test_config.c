@@ -7,7 +7,6 @@
 
 #include "unit.h"
 
-#include "parse.h"
 #include "target_config.h"
 
 #define HOST1	"6f1f2c1e-8d3e-4c39-9d5b-0a4c4f0f3b11"
@@ -317,36 +316,6 @@ static void test_host(void **state)
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','exports':[]}]}", "'exports' is not known");
 }
 
-/* The line that the kernel shows comes back as it was. */
-static void test_owner(void **state)
-{
-	static const char none[] = "0 00000000-0000-0000-0000-000000000000 "
-		"00000000-0000-0000-0000-000000000000 0";
-	static const char line[] = "4294967295 " HOST1 " " HOST2 " 4294967295";
-	static const char * const bad[] = {
-		"", "7", "x " HOST1 " " HOST2 " 1", "7 x " HOST2 " 1", "7 " HOST1 " x 1",
-		"7 " HOST1 " " HOST2 " x", "-7 " HOST1 " " HOST2 " 1",
-		"4294967296 " HOST1 " " HOST2 " 1", "7 " HOST1 " " HOST2 " 1 2",
-		"7 " HOST1 "0 " HOST2 " 1",
-	};
-	char text[OWNER_TEXT_SIZE];
-	struct owner owner;
-	size_t i;
-
-	(void)state;
-	assert_int_equal(owner_parse(line, &owner), 0);
-	assert_string_equal(owner.host, HOST1);
-	owner_text(&owner, text);
-	assert_string_equal(text, line);
-	assert_int_equal(owner_parse(none, &owner), 0);
-	owner_text(&owner, text);
-	assert_string_equal(text, none);
-	assert_int_equal(owner_parse("7 " HOST1_MIXED " " HOST2 " 1\n", &owner), 0);
-	assert_string_equal(owner.host, HOST1);
-	for (i = 0; i < ARRAY_SIZE(bad); i++)
-		assert_true(owner_parse(bad[i], &owner) < 0);
-}
-
 static void test_export(void **state)
 {
 	struct target_config config;
@@ -367,24 +336,6 @@ static void test_export(void **state)
 	assert_bad(EXPORTS "{'name':'a','path':'/x','write_cache':''}]}", "through or back");
 	assert_bad(EXPORTS "{'name':'a','path':'/x','window':65537}]}", "too large");
 	assert_bad(EXPORTS "{'name':'a','path':'/x','uuid':''}]}", "not a UUID");
-	assert_bad(EXPORTS "{'name':'a','path':'/x','exclusive':1}]}", "true or false");
-	assert_bad(EXPORTS "{'name':'a','path':'/x','owner_state':'7 " HOST1 " " HOST2 " 1'}]}",
-		   "export a: has 'owner_state' and is not 'exclusive'");
-	/* an owner that was never set, one generation too high, and one that is not whole */
-	assert_bad(EXPORTS "{'name':'a','path':'/x','exclusive':true,"
-		   "'owner_state':'0 " HOST1 " " HOST2 " 1'}]}", "not what rnbd save writes");
-	assert_bad(EXPORTS "{'name':'a','path':'/x','exclusive':true,"
-		   "'owner_state':'4026531841 " HOST1 " " HOST2 " 1'}]}",
-		   "not what rnbd save writes");
-	assert_bad(EXPORTS "{'name':'a','path':'/x','exclusive':true,"
-		   "'owner_state':'7 " HOST1 " " HOST2 "'}]}", "not what rnbd save writes");
-	assert_bad(EXPORTS "{'name':'a','path':'/x','exclusive':true,"
-		   "'owner_state':'7 " HOST1 " " HOST2 " 1 1'}]}", "not what rnbd save writes");
-	assert_bad(EXPORTS "{'name':'a','path':'/x','hosts':['" HOST1 "'],"
-		   "'readonly_hosts':['" HOST1_MIXED "']}],'hosts':[{'uuid':'" HOST1 "'}]}",
-		   "'hosts' and 'readonly_hosts' both name " HOST1);
-	assert_bad(EXPORTS "{'name':'a','path':'/x','readonly_hosts':['" HOST1 "']}]}",
-		   "export a: it allows host to read " HOST1 ", which is not in 'hosts'");
 	assert_bad(EXPORTS "{'name':'a','path':'/x','size':1}]}", "'size' is not known");
 	assert_bad(EXPORTS "{'name':'a','path':'/x','path':'/y'}]}", "same key twice");
 	assert_bad(EXPORTS "{'name':'a','path':'/x'},{'name':'a','path':'/y'}]}",
@@ -633,7 +584,6 @@ int main(void)
 		cmocka_unit_test(test_not_json),
 		cmocka_unit_test(test_root),
 		cmocka_unit_test(test_host),
-		cmocka_unit_test(test_owner),
 		cmocka_unit_test(test_export),
 		cmocka_unit_test(test_port),
 		cmocka_unit_test(test_all_faults),
