@@ -16,12 +16,12 @@
 #define HOST1	"6f1f2c1e-8d3e-4c39-9d5b-0a4c4f0f3b11"
 #define HOST1_MIXED	"6F1F2C1E-8d3e-4c39-9d5b-0a4c4f0f3b11"
 #define HOST2	"00000000-0000-4000-8000-000000000002"
+#define NO_UUID	"00000000-0000-0000-0000-000000000000"
 
 /* The line that the kernel shows comes back as it was. */
 static void test_owner(void **state)
 {
-	static const char none[] = "0 00000000-0000-0000-0000-000000000000 "
-		"00000000-0000-0000-0000-000000000000 0";
+	static const char none[] = "0 " NO_UUID " " NO_UUID " 0";
 	static const char line[] = "4294967295 " HOST1 " " HOST2 " 4294967295";
 	static const char * const bad[] = {
 		"", "7", "x " HOST1 " " HOST2 " 1", "7 x " HOST2 " 1", "7 " HOST1 " x 1",

@@ -10,6 +10,12 @@
 #include "prometheus_session.h"
 #include "session.h"
 
+/* Labels of series */
+#define SESSION2	"{session=\"2\",address=\"::1\",port=\"4428\"} "
+#define SESSION7	"{session=\"7\",address=\"10.9.0.1\",port=\"4427\"} "
+#define HOST6F		"6f000000-0000-0000-0000-000000000000"
+#define SESSION4	"{session=\"4\",host=\"" HOST6F "\",address=\"10.9.0.2\"} "
+
 /* Disks in their order, of which the sessions are not */
 static struct disk disk_list[] = {
 	{ .disk = "rnbd0", .session = 7, .session_state = "live", .address = "10.9.0.1",
@@ -84,13 +90,10 @@ static void test_prometheus_client(void **state)
 
 	client_sessions(&disks, &sessions);
 	text = printed(print_clients, &sessions);
-	assert_non_null(strstr(text, "# TYPE rnbd_session_live gauge\n"
-		"rnbd_session_live{session=\"2\",address=\"::1\",port=\"4428\"} 0\n"
-		"rnbd_session_live{session=\"7\",address=\"10.9.0.1\",port=\"4427\"} 1\n"));
-	assert_non_null(strstr(text,
-		"rnbd_session_disks{session=\"7\",address=\"10.9.0.1\",port=\"4427\"} 2\n"));
-	assert_non_null(strstr(text, "rnbd_session_pool_used_bytes{session=\"7\","
-			       "address=\"10.9.0.1\",port=\"4427\"} 4096\n"));
+	assert_non_null(strstr(text, "# TYPE rnbd_session_live gauge\nrnbd_session_live"
+			       SESSION2 "0\nrnbd_session_live" SESSION7 "1\n"));
+	assert_non_null(strstr(text, "rnbd_session_disks" SESSION7 "2\n"));
+	assert_non_null(strstr(text, "rnbd_session_pool_used_bytes" SESSION7 "4096\n"));
 	free(text);
 	client_sessions_free(&sessions);
 }
@@ -114,10 +117,8 @@ static void test_prometheus_target(void **state)
 	sessions.nr = 2;
 	text = printed(print_targets, &sessions);
 	assert_null(strstr(text, "session=\"3\""));
-	assert_non_null(strstr(text, "rnbd_target_session_live{session=\"4\","
-		"host=\"6f000000-0000-0000-0000-000000000000\",address=\"10.9.0.2\"} 0\n"));
-	assert_non_null(strstr(text, "rnbd_target_session_attachments{session=\"4\","
-		"host=\"6f000000-0000-0000-0000-000000000000\",address=\"10.9.0.2\"} 5\n"));
+	assert_non_null(strstr(text, "rnbd_target_session_live" SESSION4 "0\n"));
+	assert_non_null(strstr(text, "rnbd_target_session_attachments" SESSION4 "5\n"));
 	free(text);
 }
 

@@ -140,7 +140,7 @@ const struct target_case target_table[] = {
 	{ "attach-refused", AT_ATTACH, NO_ATTACHMENT, "the port offers no such enabled export" },
 	{ "attach-refused-attached", AT_ATTACH, NO_ATTACHMENT, "this host has the export attached",
 	  { T(status, RNBD_ST_ATTACHED) } },
-	{ "attach-refused-owned", AT_ATTACH, NO_ATTACHMENT, "another host owns the exclusive export",
+	{ "attach-refused-owned", AT_ATTACH, NO_ATTACHMENT, "another host owns the exclusive",
 	  { T(status, RNBD_ST_OWNED) } },
 	{ "attach-refused-revoked", AT_ATTACH, NO_ATTACHMENT, "this host was fenced",
 	  { T(status, RNBD_ST_REVOKED) } },
