@@ -39,6 +39,7 @@ static struct nla_policy session_policy[RNBDT_ATTR_MAX + 1] = {
 	[RNBDT_ATTR_WRITE_BYTES] = { .type = NLA_U64 },
 	[RNBDT_ATTR_CGROUP]	 = { .type = NLA_STRING },
 	[RNBDT_ATTR_EFFECTIVE_CGROUP] = { .type = NLA_STRING },
+	[RNBDT_ATTR_ATTACHMENTS] = { .type = NLA_U32 },
 };
 
 /**
@@ -95,6 +96,7 @@ int rnbd_parse_session(struct nlmsghdr *hdr, struct session *session)
 	session->queues = netlink_u32(tb[RNBDT_ATTR_QUEUES]);
 	session->depth = netlink_u32(tb[RNBDT_ATTR_DEPTH]);
 	session->pool_bytes = netlink_u64(tb[RNBDT_ATTR_POOL_BYTES]);
+	session->attachments = netlink_u32(tb[RNBDT_ATTR_ATTACHMENTS]);
 	session->requests = netlink_u64(tb[RNBDT_ATTR_REQUESTS]);
 	session->read_bytes = netlink_u64(tb[RNBDT_ATTR_READ_BYTES]);
 	session->write_bytes = netlink_u64(tb[RNBDT_ATTR_WRITE_BYTES]);

@@ -23,6 +23,7 @@
  * @queues: granted
  * @depth: granted, per queue
  * @pool_bytes: size of the delegated pool
+ * @attachments: exports that it has attached
  * @requests: answered
  * @read_bytes: read with success
  * @write_bytes: written with success
@@ -43,6 +44,7 @@ struct session {
 	uint32_t queues;
 	uint32_t depth;
 	uint64_t pool_bytes;
+	uint32_t attachments;
 	uint64_t requests;
 	uint64_t read_bytes;
 	uint64_t write_bytes;

@@ -82,6 +82,7 @@ struct rnbdt_submit {
  * @entry: in rnbdt_ctl.detaches while the control work has something to do for it
  * @asked: the client has sent the DETACH and waits for the end of the attachment
  * @replaced: another attachment gets the index; no DETACH is taken any more
+ * @keep_owner: the host still owns an exclusive export afterwards; constant once @asked is set
  * @id: id of the DETACH, which the answer repeats
  *
  * Protected by the lock of the ring of queue 0.
@@ -90,6 +91,7 @@ struct rnbdt_attach_detach {
 	struct list_head entry;
 	bool asked;
 	bool replaced;
+	bool keep_owner;
 	u32 id;
 };
 
@@ -121,6 +123,8 @@ struct rnbdt_attach_events {
  * @export: attached export, or NULL when the attachment has left it; rnbdt_lock
  * @backend: backend of @export; valid while requests are in flight
  * @fence_generation: fence generation of the host when @export was set; constant
+ * @owner_generation: owner generation of the export when @export was set, 0 if the export
+ *	is not exclusive; constant
  * @readonly: requests that write are refused; constant
  * @limits: limits of the export for the request decoder; rnbdt_lock protects writes of the
  *	capacity, all else is constant
@@ -150,6 +154,7 @@ struct rnbdt_attach {
 	struct rnbdt_export *export;
 	struct rnbdt_backend *backend;
 	u32 fence_generation;
+	u32 owner_generation;
 	bool readonly;
 	struct rnbd_export_limits limits;
 	struct rnbdt_resize resize;

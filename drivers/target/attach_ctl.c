@@ -49,6 +49,7 @@
 #include "depth.h"
 #include "fence.h"
 #include "graph.h"
+#include "owner.h"
 #include "queue.h"
 #include "rate.h"
 #include "request.h"
@@ -67,6 +68,7 @@ static void rnbdt_fill_grant(const struct rnbdt_attach *att, struct rnbd_attach_
 
 	grant->status = RNBD_ST_OK;
 	grant->fence_generation = att->fence_generation;
+	grant->owner_generation = att->owner_generation;
 	grant->storage_inflight = rnbdt_depth_limit(att->backend);
 	grant->geo = att->backend->geo;
 	if (att->readonly)
@@ -232,12 +234,15 @@ static void rnbdt_finish_detach(struct rnbdt_session *s, struct rnbdt_attach *at
  */
 static void rnbdt_handle_detach(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot)
 {
+	bool keep_owner = slot->info.flags & RNBD_DETACH_KEEP_OWNER;
 	struct rnbdt_attach *att;
 
+	/* The answer has no flags. */
+	slot->info.flags = 0;
 	mutex_lock(&rnbdt_lock);
 	att = rnbdt_attach_load(s, slot->info.handle.index);
 	if (att && rnbd_handle_equal(&att->handle, &slot->info.handle) &&
-	    rnbdt_ctl_detach(att, slot->id)) {
+	    rnbdt_ctl_detach(att, slot->id, keep_owner)) {
 		rnbdt_ctl_drop(s, slot);
 	} else {
 		slot->info.status = RNBD_ST_NO_ATTACH;
@@ -254,6 +259,9 @@ static void rnbdt_handle_detaches(struct rnbdt_session *s)
 	mutex_lock(&rnbdt_lock);
 	while ((att = rnbdt_ctl_next_detach(s))) {
 		rnbdt_attach_close(att, RNBD_ST_OK);
+		/* The next owner waits until the attachment has ended, see bind.c. */
+		if (!att->detach.keep_owner)
+			rnbdt_owner_detach(att);
 		/* Otherwise its end puts it into the list again. */
 		if (att->state == RNBDT_ATTACH_CLOSED)
 			rnbdt_finish_detach(s, att);
@@ -329,7 +337,7 @@ static enum rnbd_proto_err rnbdt_note_detach(struct rnbdt_session *s,
 	rcu_read_lock();
 	att = rnbdt_attach_load(s, info.handle.index);
 	*noted = att && rnbd_handle_equal(&att->handle, &info.handle) &&
-		 rnbdt_ctl_detach(att, entry->id);
+		 rnbdt_ctl_detach(att, entry->id, info.flags & RNBD_DETACH_KEEP_OWNER);
 	rcu_read_unlock();
 	return RNBD_PERR_NONE;
 }

@@ -234,6 +234,29 @@ void rnbdt_attached_close(struct rnbdt_export *export, const struct rnbdt_host *
 }
 
 /**
+ * rnbdt_attached_revoke - close the attachments that do not belong to the owner of an export
+ * @export: export
+ *
+ * Context: rnbdt_lock held; does not sleep.
+ */
+void rnbdt_attached_revoke(struct rnbdt_export *export)
+{
+	struct rnbdt_attach *att;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	list_for_each_entry(att, &export->attached, entry) {
+		/* An attachment that is being bound has no generation yet. */
+		if (!att->owner_generation || att->state != RNBDT_ATTACH_OPEN ||
+		    att->owner_generation == export->owner.generation)
+			continue;
+		pr_info("session %u: host %pUb: attachment of export %s is closed: the ownership ended\n",
+			att->session->serial, &att->session->host_id, att->name);
+		rnbdt_attach_close(att, RNBD_ST_REVOKED);
+	}
+}
+
+/**
  * rnbdt_attached_closing - count the attachments of an export that only its storage keeps
  * @export: export
  *

@@ -78,13 +78,14 @@ struct rnbdt_ctl_slot *rnbdt_ctl_next(struct rnbdt_session *s)
  * rnbdt_ctl_detach - note a DETACH in its attachment
  * @att: attachment that the caller keeps from being freed
  * @id: id of the DETACH
+ * @keep_owner: the host still owns an exclusive export afterwards
  *
  * The caller queues the control work.
  *
  * Context: any, without ring->lock; does not sleep.
  * Return: false if the attachment has a DETACH already, or another one gets its index.
  */
-bool rnbdt_ctl_detach(struct rnbdt_attach *att, u32 id)
+bool rnbdt_ctl_detach(struct rnbdt_attach *att, u32 id, bool keep_owner)
 {
 	struct rnbdt_session *s = att->session;
 	struct rnbd_ring *ring = &s->queues[0]->ring;
@@ -96,6 +97,7 @@ bool rnbdt_ctl_detach(struct rnbdt_attach *att, u32 id)
 	if (noted) {
 		WRITE_ONCE(att->detach.asked, true);
 		att->detach.id = id;
+		att->detach.keep_owner = keep_owner;
 		list_add_tail(&att->detach.entry, &s->ctl.detaches);
 	}
 	spin_unlock_irqrestore(&ring->lock, flags);

@@ -236,6 +236,24 @@ static int rnbdt_export_publish(struct rnbdt_export *export, struct rnbdt_backen
 }
 
 /**
+ * rnbdt_export_must_be_off - check that an attribute may be changed, and log if not
+ * @export: export
+ * @what: name of the attribute, which is constant while there is a backend
+ *
+ * Context: process context, export->lock held.
+ * Return: 0, or -EBUSY while the export is enabled or being disabled.
+ */
+int rnbdt_export_must_be_off(struct rnbdt_export *export, const char *what)
+{
+	lockdep_assert_held(&export->lock);
+	if (!READ_ONCE(export->backend))
+		return 0;
+	pr_err("export %s: disable it before changing %s\n",
+	       rnbdt_export_name(export), what);
+	return -EBUSY;
+}
+
+/**
  * rnbdt_export_enable - open the backend and allow sessions
  * @export: export that is not enabled
  *

@@ -87,23 +87,24 @@ struct rnbdt_host *rnbdt_host_find(const uuid_t *uuid)
 }
 
 /**
- * rnbdt_host_allowed - check whether a host may use an export
+ * rnbdt_find_allow - find the permission of a host for an export
  * @export: export
  * @host: host
  *
  * Context: rnbdt_lock held.
- * Return: true if the host is linked in allowed_hosts of the export.
+ * Return: the link to the host in allowed_hosts or readonly_hosts of the export, or NULL if
+ * the host may not use it.
  */
-bool rnbdt_host_allowed(const struct rnbdt_export *export,
-			const struct rnbdt_host *host)
+struct rnbdt_allow *rnbdt_find_allow(const struct rnbdt_export *export,
+				     const struct rnbdt_host *host)
 {
 	struct rnbdt_allow *allow;
 
 	lockdep_assert_held(&rnbdt_lock);
 	list_for_each_entry(allow, &host->allows, host_entry)
 		if (allow->export == export)
-			return true;
-	return false;
+			return allow;
+	return NULL;
 }
 
 /* Does a port offer an export? Most exports are offered by few ports. */

@@ -201,6 +201,24 @@ struct rnbdt_host {
 	struct rnbdt_iostat iostat;
 };
 
+/**
+ * struct rnbdt_owner - owner of an exclusive export
+ * @entry: in the list of exports that have an owner
+ * @host: UUID of the host that owns the export, or null
+ * @boot_id: boot id of its client module, or null if that has not attached the export yet
+ * @generation: number of the latest change of the owner; 0: there was none
+ * @fence_generation: fence generation of the host when it became the owner
+ *
+ * Protected by rnbdt_lock; see owner.c.
+ */
+struct rnbdt_owner {
+	struct list_head entry;
+	uuid_t host;
+	uuid_t boot_id;
+	u32 generation;
+	u32 fence_generation;
+};
+
 #define RNBDT_INCARNATION_SIZE	16
 
 /*
@@ -213,6 +231,7 @@ struct rnbdt_host {
  * struct rnbdt_export - storage that clients may attach
  * @group: configfs directory exports/<name>
  * @hosts_group: configfs directory exports/<name>/allowed_hosts
+ * @readonly_group: configfs directory exports/<name>/readonly_hosts
  * @lock: serialises writers of the attributes; held while the backend is opened, but
  *	not while it is closed
  * @path: absolute path of a block device or file, or NULL; rnbdt_lock, written under
@@ -222,6 +241,9 @@ struct rnbdt_host {
  * @cache: cache of the target; @lock, constant while there is a backend
  * @write_cache: durability of acknowledged writes; @lock, constant while there is a
  *	backend
+ * @exclusive: one host at a time may attach it; rnbdt_lock, written under @lock as well,
+ *	constant while there is a backend
+ * @owner: owner of an exclusive export; rnbdt_lock
  * @window: requests that the storage gets at a time, 0: the module parameter applies;
  *	rnbdt_lock, written under @lock as well
  * @uuid: identity of the data; as @path
@@ -245,11 +267,14 @@ struct rnbdt_host {
 struct rnbdt_export {
 	struct config_group group;
 	struct config_group hosts_group;
+	struct config_group readonly_group;
 	struct mutex lock;	/* one writer */
 	char *path;
 	bool readonly;
 	enum rnbdt_cache cache;
 	enum rnbdt_write_cache write_cache;
+	bool exclusive;
+	struct rnbdt_owner owner;
 	u32 window;
 	uuid_t uuid;
 	u8 incarnation[RNBDT_INCARNATION_SIZE];
@@ -267,17 +292,19 @@ struct rnbdt_export {
 };
 
 /**
- * struct rnbdt_allow - a link in allowed_hosts
+ * struct rnbdt_allow - a link in allowed_hosts or readonly_hosts
  * @entry: in rnbdt_export.hosts; rnbdt_lock
  * @host_entry: in rnbdt_host.allows; rnbdt_lock
  * @host: allowed host; constant
- * @export: export that allows it; constant
+ * @export: export of the directory; constant
+ * @readonly: the host may only read; constant
  */
 struct rnbdt_allow {
 	struct list_head entry;
 	struct list_head host_entry;
 	struct rnbdt_host *host;
 	struct rnbdt_export *export;
+	bool readonly;
 };
 
 /**
@@ -337,6 +364,18 @@ struct rnbdt_port {
 	struct delayed_work retry_work;
 };
 
+/**
+ * rnbdt_to_export - return the export of a configfs directory
+ * @item: directory exports/<name>
+ *
+ * Context: any.
+ * Return: the export.
+ */
+static inline struct rnbdt_export *rnbdt_to_export(struct config_item *item)
+{
+	return container_of(to_config_group(item), struct rnbdt_export, group);
+}
+
 static inline const char *rnbdt_export_name(struct rnbdt_export *export)
 {
 	return config_item_name(&export->group.cg_item);
@@ -350,8 +389,8 @@ static inline const char *rnbdt_port_name(struct rnbdt_port *port)
 extern uuid_t rnbdt_target_uuid;
 void rnbdt_host_add(struct rnbdt_host *host);
 struct rnbdt_host *rnbdt_host_find(const uuid_t *uuid);
-bool rnbdt_host_allowed(const struct rnbdt_export *export,
-			const struct rnbdt_host *host);
+struct rnbdt_allow *rnbdt_find_allow(const struct rnbdt_export *export,
+				     const struct rnbdt_host *host);
 struct rnbdt_export *rnbdt_port_find_export(const struct rnbdt_port *port,
 					    const struct rnbdt_host *host,
 					    const char *name);

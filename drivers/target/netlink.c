@@ -132,6 +132,7 @@ static int rnbdt_put_session(struct sk_buff *msg, struct rnbdt_session *s,
 	    nla_put_string(msg, RNBDT_ATTR_ADDR, addr) ||
 	    nla_put_u32(msg, RNBDT_ATTR_EPOCH, s->epoch) ||
 	    rnbdt_put_change(msg, change ?: &now) ||
+	    nla_put_u32(msg, RNBDT_ATTR_ATTACHMENTS, s->nr_bound) ||
 	    rnbdt_put_grant(msg, s, live_at) ||
 	    rnbdt_put_stats(msg, s)) {
 		genlmsg_cancel(msg, hdr);

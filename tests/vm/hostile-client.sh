@@ -92,7 +92,7 @@ until_done changed rnbd host secret "$(host_id 5)" --secret-file "$OUT/other"
 wait $worker || die "the lawful client's data"
 need_counter "$(cat "$OUT/rounds")" -ge 1 "rounds of the lawful client"
 same "$(counter "$dev" lost)" 0 "connections that the lawful client lost"
-same "$(rnbd session list --json | jq length)" 1 "sessions that are left"
+same "$(rnbd session list --target --json | jq length)" 1 "sessions that are left"
 rdma_own_is "$resources" || wait_for 20 rdma_own_is "$resources"
 need_counter "$(cat "$CFG/hosts/$(host_id 5)/failed_proofs")" -ge 9 "failed proofs"
 kill $monitor

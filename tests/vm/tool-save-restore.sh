@@ -176,7 +176,7 @@ verify "$dev" --rw=randwrite --bs=4k --iodepth=4 --size=256k
 fails "host $H1 at $ADDR uses export blk" rnbd clear
 fails "host $H1 at $ADDR uses export blk" rnbd restore --clear
 says 'rnbd clear --force'
-text=$(rnbd session list)
+text=$(rnbd session list --target)
 says "^[0-9]*  *$H1  *$ADDR  *blk  *live "
 unchanged $FILE
 run rnbd clear --force

@@ -104,7 +104,7 @@ done=$(($(io exports disk0 write requests) - was))
 note "$writes writes, $(counter "$dev" replayed) requests replayed, $done counted"
 need_counter "$done" -ge "$writes" "writes counted"
 need_counter "$done" -le $((writes + $(counter "$dev" replayed))) "writes counted"
-session=$(rnbd session list --json | jq '[.[] | select(.state == "live") | .requests] | add')
+session=$(rnbd session list --target --json | jq '[.[] | select(.state == "live") | .requests] | add')
 total=$(gawk '{ sub("requests=", "", $2); sum += $2 } END { print sum }' "$CFG/exports/disk0/io_stat")
 need_counter "$session" -lt "$((total - 50))" "requests of the new session"
 
@@ -208,7 +208,7 @@ wait_for 60 dmesg_has 'waits for the storage of export'
 wait_for 60 dmesg_has "host $HOST: its logins or requests to attach are put off since"
 need_counter "$(cat "$CFG/hosts/$HOST/logins_put_off")" -gt $WAITING "logins put off"
 # All have begun to wait within a few seconds, so the lines of the others were due.
-wait_for 60 sh -c "[ \$(rnbd session list --json | jq 'map(select(.state == \"closing\")) | length') = $WAITING ]"
+wait_for 60 sh -c "[ \$(rnbd session list --target --json | jq 'map(select(.state == \"closing\")) | length') = $WAITING ]"
 since=$(dmesg | sed -n '0,/waits for the storage/s/^\[ *\([0-9]*\)\..*waits for the storage.*/\1/p')
 wait_for 30 sh -c "[ \$(cut -d. -f1 /proc/uptime) -gt $((since + 8)) ]"
 lines=$(dmesg | grep -c 'waits for the storage')
