@@ -170,6 +170,10 @@ for i in $(seq $WAITING); do
 done
 same "$(cat /sys/kernel/rnbd-target/limits/pool_near)" 1 "times that the pools came near their limit"
 dmesg_has 'pools use 24 of 26 MiB' || die "not logged"
+# hung_requests: how many the target has received for these exports
+hung_requests() { rnbd session list --json | jq 'map(select(.export | startswith("hung")).requests) | add'; }
+requests=$(hung_requests)
+all_received() { [ "$(hung_requests)" -ge $((requests + WAITING)) ]; }
 for i in $(seq $WAITING); do
 	dmsetup suspend --nolockfs --noflush "hung$i" || die "suspend failed"
 	dd if=/dev/zero of="${devs[i]}" bs=4k count=1 oflag=direct status=none &
@@ -178,6 +182,7 @@ done
 for i in $(seq $WAITING); do
 	wait_for 10 counter_over "${devs[i]}" rdma_write_bytes 4095
 done
+wait_for 20 all_received
 killed=$(hits rnbd kill_queue)
 all_killed() { [ "$(hits rnbd kill_queue)" = $((killed + WAITING)) ]; }
 strike rnbd kill_queue $WAITING
