@@ -441,14 +441,19 @@ start_again() {
 	start_node "$i"
 }
 
-# Leave the registers of all processors in the file "registers": where a machine hangs.
-# Kernels have nokaslr, so System.map of the root names the addresses.
+# Leave the registers of all processors and interrupt controllers in the file "registers":
+# where a machine hangs, and what it waits for. Kernels have nokaslr, so System.map of the
+# root names the addresses.
 show_registers() {
-	local monitor=$RUN/n$1.monitor
+	local monitor=$RUN/n$1.monitor k
 
-	echo "info registers -a" >"$monitor.in"
+	{
+		echo "info registers -a"
+		for ((k = 0; k < CPUS; k++)); do echo "info lapic $k"; done
+		printf '%s\n' "info pic" "info blockstats"
+	} >"$monitor.in"
 	# QEMU holds the pipe open: it has no end
-	timeout 2 cat "$monitor.out" | sed -n '/^CPU#/,$p' >"$OUTDIR/n$1/registers"
+	timeout 2 cat "$monitor.out" | grep -av '^(qemu)' >"$OUTDIR/n$1/registers"
 }
 
 # Kernels were seen to hang while they booted, without a word (twice in some 400 boots under
