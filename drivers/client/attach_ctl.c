@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Control entries: attach an export, and events about attachments.
+ * Control entries: attach and detach an export.
  *
  * Operation: rnbdc_export_attach() asks the target on queue 0 of a live session for the
  * export of a disk, under a new handle, and waits for the answer, while other disks do the
- * same (asked.c). offer.c compares the answer with what the disk was created with. The
- * target reports when it has closed an attachment, which makes the disk attach again, and
- * when the capacity has changed.
+ * same (asked.c). offer.c compares the answer with what the disk was created with.
  *
  * Ownership: disk->offer belongs to the completion handler of queue 0 until it has set
  * disk->answered, then to the thread that waits.
@@ -16,8 +14,7 @@
  * protects the list of disks, offers and the requests that are not answered.
  *
  * Errors: each failure sets one text for the user. The answer to a request after its task
- * has given up is ignored. An answer to no request, or an event about a handle that the
- * session has not used yet, is a protocol error.
+ * has given up is ignored. An answer to no request is a protocol error.
  */
 
 #include <linux/idr.h>
@@ -26,17 +23,16 @@
 #include <linux/sched/mm.h>
 #include <linux/string.h>
 #include <linux/wait.h>
-#include <linux/workqueue.h>
 #include <linux/xarray.h>
 
 #include "../core/attach.h"
 #include "../core/ctl.h"
-#include "../core/geometry.h"
 #include "../core/names.h"
 #include "../core/ring.h"
 #include "../core/ring_send.h"
 #include "asked.h"
 #include "attach_ctl.h"
+#include "attach_event.h"
 #include "client.h"
 #include "disk.h"
 #include "errmsg.h"
@@ -48,6 +44,8 @@
 
 /* Milliseconds for the answer, which does not wait for the storage. */
 #define RNBDC_ATTACH_MS		10000
+/* Milliseconds for the answer to DETACH, which waits for the storage. */
+#define RNBDC_RELEASE_MS	2000
 /* Milliseconds after which a frame is tried again that found no credit. */
 #define RNBDC_ATTACH_RETRY_MS	10
 
@@ -160,6 +158,7 @@ static int rnbdc_ask_try(struct rnbdc_ask *ask, struct rnbdc_errmsg *errmsg)
 	}
 	sess->ctl.generation++;
 	ask->info.fence_generation = disk->fence_generation;
+	ask->info.owner_generation = disk->owner_generation;
 	disk->offer = (struct rnbd_attach_grant) { .handle = *handle };
 	disk->answered = false;
 	ask->epoch = sess->epoch;
@@ -287,6 +286,7 @@ static void rnbdc_detached(struct rnbdc_session *sess, u32 index)
 {
 	if (xa_erase_irq(&sess->detaching, index))
 		ida_free(&sess->indexes, index);
+	wake_up(&sess->wait);
 }
 
 /* Begin the end of an attachment. False: the target has none, and the index is free. */
@@ -332,6 +332,7 @@ static int rnbdc_send_detach(struct rnbdc_session *sess, u32 epoch,
 /**
  * rnbdc_export_detach - end the attachment of a disk on a session that stays
  * @disk: disk that has failed, or without requests, or whose offer is refused
+ * @keep_owner: the disk will be attached again, so this host still owns the export
  *
  * The target drops what its storage does not have yet. The index of the handle is in use
  * until the target confirms the end, or the connection is lost. A second call does nothing.
@@ -339,7 +340,7 @@ static int rnbdc_send_detach(struct rnbdc_session *sess, u32 epoch,
  * Context: process context, may sleep until the target gives a credit; takes disk->ctl_lock
  * and recovery.lock.
  */
-void rnbdc_export_detach(struct rnbdc_disk *disk)
+void rnbdc_export_detach(struct rnbdc_disk *disk, bool keep_owner)
 {
 	unsigned long until = jiffies + msecs_to_jiffies(RNBDC_ATTACH_MS);
 	struct rnbdc_session *sess = disk->sess;
@@ -351,7 +352,9 @@ void rnbdc_export_detach(struct rnbdc_disk *disk)
 		.bytes = sizeof(wire),
 	};
 	unsigned int noio = memalloc_noio_save();
-	struct rnbd_handle_info info = { };
+	struct rnbd_handle_info info = {
+		.flags = keep_owner ? RNBD_DETACH_KEEP_OWNER : 0,
+	};
 	bool tell = false;
 	u32 epoch;
 
@@ -377,6 +380,36 @@ void rnbdc_export_detach(struct rnbdc_disk *disk)
 out:
 	mutex_unlock(&disk->ctl_lock);
 	memalloc_noio_restore(noio);
+}
+
+/* Does the session still await the end of the attachment that had @handle? */
+static bool rnbdc_is_detaching(struct rnbdc_session *sess, const struct rnbd_handle *handle)
+{
+	return READ_ONCE(sess->state) == RNBDC_SESS_LIVE && handle->generation &&
+	       xa_load(&sess->detaching, handle->index) == xa_mk_value(handle->generation);
+}
+
+/**
+ * rnbdc_export_release - end the attachment of a disk on a session that may end next
+ * @disk: as for rnbdc_export_detach()
+ *
+ * The loss of a connection does not end the ownership of an exclusive export. So the target
+ * must get the request before the connection ends.
+ *
+ * Context: process context, may sleep until the target answers, but not for long if its
+ * storage does not; takes disk->ctl_lock and recovery.lock.
+ */
+void rnbdc_export_release(struct rnbdc_disk *disk)
+{
+	struct rnbdc_session *sess = disk->sess;
+
+	/* An attach that has failed may have an offer that was not accepted. */
+	if (!disk->owner_generation && !disk->offer.owner_generation)
+		return;
+	rnbdc_export_detach(disk, false);
+	/* Nothing changes it any more: a disk that has detached or failed is not attached. */
+	wait_event_idle_timeout(sess->wait, !rnbdc_is_detaching(sess, &disk->granted),
+				msecs_to_jiffies(RNBDC_RELEASE_MS));
 }
 
 /**
@@ -429,7 +462,8 @@ static enum rnbd_proto_err rnbdc_answer(struct rnbdc_session *sess, struct rnbdc
 	lockdep_assert_held(&sess->lock);
 
 	if (grant->status == RNBD_ST_OK && disk->fence_generation &&
-	    grant->fence_generation != disk->fence_generation)
+	    (grant->fence_generation != disk->fence_generation ||
+	     grant->owner_generation != disk->owner_generation))
 		return RNBD_PERR_LIMITS;
 	disk->offer = *grant;
 	if (grant->status == RNBD_ST_OK)
@@ -464,77 +498,6 @@ static enum rnbd_proto_err rnbdc_handle_attach_reply(struct rnbdc_session *sess,
 		rnbdc_asked_remove(&sess->ctl, asked);
 	spin_unlock_irqrestore(&sess->lock, flags);
 	wake_up(&sess->wait);
-	return perr;
-}
-
-/*
- * Find the disk that has a handle. @perr is set if the session has not used the handle
- * yet; that of a former attachment has no disk.
- */
-static struct rnbdc_disk *rnbdc_find_handle(struct rnbdc_session *sess,
-					    const struct rnbd_handle *handle,
-					    enum rnbd_proto_err *perr)
-{
-	struct rnbdc_disk *disk;
-
-	lockdep_assert_held(&sess->lock);
-
-	*perr = handle->generation > sess->ctl.generation ? RNBD_PERR_HANDLE : RNBD_PERR_NONE;
-	list_for_each_entry(disk, &sess->disks, entry)
-		if (rnbd_handle_equal(&disk->offer.handle, handle))
-			return disk;
-	return NULL;
-}
-
-static enum rnbd_proto_err rnbdc_handle_closed(struct rnbdc_session *sess,
-					       const struct rnbd_ctl_entry *entry)
-{
-	struct rnbd_handle_info info;
-	enum rnbd_proto_err perr;
-	struct rnbdc_disk *disk;
-	unsigned long flags;
-
-	perr = rnbd_decode_handle(entry, &info);
-	if (perr)
-		return perr;
-	spin_lock_irqsave(&sess->lock, flags);
-	disk = rnbdc_find_handle(sess, &info.handle, &perr);
-	if (disk) {
-		/* A disk that is about to become live must not. */
-		disk->offer.status = info.status;
-		rnbdc_disk_closed(disk, rnbd_status_text(info.status));
-	}
-	spin_unlock_irqrestore(&sess->lock, flags);
-	return perr;
-}
-
-/* If the disk is not live yet, the capacity takes effect when it is. */
-static enum rnbd_proto_err rnbdc_handle_capacity(struct rnbdc_session *sess,
-						 const struct rnbd_ctl_entry *entry)
-{
-	struct rnbd_capacity_info info;
-	enum rnbd_proto_err perr;
-	struct rnbdc_disk *disk;
-	unsigned long flags;
-	unsigned long next;
-
-	perr = rnbd_decode_capacity(entry, &info);
-	if (perr)
-		return perr;
-	spin_lock_irqsave(&sess->lock, flags);
-	disk = rnbdc_find_handle(sess, &info.handle, &perr);
-	/* What was refused or has ended has no capacity. */
-	if (disk && disk->offer.status != RNBD_ST_OK)
-		disk = NULL;
-	if (disk && !rnbd_capacity_ok(info.capacity, disk->offer.geo.logical_block)) {
-		perr = RNBD_PERR_LIMITS;
-	} else if (disk) {
-		WRITE_ONCE(disk->resize.capacity, info.capacity);
-		next = READ_ONCE(disk->resize.resized_at) + RNBDC_RESIZE_PAUSE;
-		queue_delayed_work(rnbdc_wq, &disk->resize.resize_work,
-				   time_before(jiffies, next) ? next - jiffies : 0);
-	}
-	spin_unlock_irqrestore(&sess->lock, flags);
 	return perr;
 }
 

@@ -72,6 +72,9 @@
 RNBD_PARAM_UINT(max_io_kb, 1024, 4, 4096,
 		"KiB of the largest read or write, rounded down to a multiple of 4");
 
+RNBD_PARAM_UINT(keepalive_min_ms, 250, 100, 60000,
+		"milliseconds of the shortest interval of keep-alives that a login is granted");
+
 /**
  * rnbdt_max_io - return the limit of one READ or WRITE
  *
@@ -133,6 +136,18 @@ static u16 rnbdt_login_negotiate(struct rnbdt_session *s, u32 segment_units)
 unlock:
 	mutex_unlock(&rnbdt_lock);
 	return status;
+}
+
+/* A host with many sessions must not keep the target busy with keep-alives. */
+static u32 rnbdt_login_keepalive(u32 requested)
+{
+	u32 least = READ_ONCE(keepalive_min_ms);
+
+	BUILD_BUG_ON(RNBD_KEEPALIVE_MS_MIN != 100 || RNBD_KEEPALIVE_MS_MAX != 60000);
+	if (requested >= least)
+		return requested;
+	rnbdt_count(RNBDT_COUNT_LIMITS, RNBDT_LIMIT_KEEPALIVE);
+	return least;
 }
 
 /* Inline data must fit a slot, and the device must gather it with the entries. */
@@ -210,6 +225,7 @@ static u16 rnbdt_login_set_up(struct rnbdt_session *s)
 		return ret == -ENOMEM ? RNBD_ST_POOL_FULL : RNBD_ST_DEVICE;
 	}
 
+	s->granted.keepalive_ms = rnbdt_login_keepalive(s->login.info.keepalive_ms);
 	s->granted.limits = (struct rnbd_limits) {
 		.pool_units = s->pool.units,
 		.segment_units = s->pool.segment_units,
@@ -230,7 +246,7 @@ static void rnbdt_login_fill_grant(struct rnbdt_session *s,
 	grant->pool_units = s->pool.units;
 	grant->segment_units = s->pool.segment_units;
 	grant->nr_segments = s->pool.nr_segments;
-	grant->keepalive_ms = s->login.info.keepalive_ms;
+	grant->keepalive_ms = s->granted.keepalive_ms;
 	grant->inline_read = s->granted.limits.inline_read;
 	grant->inline_write = s->granted.limits.inline_write;
 	export_uuid(grant->target_uuid, &s->auth.target_uuid);
