@@ -74,22 +74,26 @@ static bool rnbdc_further_joined(struct rnbdc_queue *q)
 	bool ok;
 
 	spin_lock_irq(&q->sess->lock);
-	/* A failure that is seen later finds that the queue belongs to the session. */
+	/* A failure whose handler takes the lock later finds that the queue has joined. */
 	ok = READ_ONCE(q->ring.live);
 	q->joined = ok;
 	spin_unlock_irq(&q->sess->lock);
 	return ok;
 }
 
-/* Let the hardware queues of all disks use a queue that is connected. */
-static void rnbdc_further_open(struct rnbdc_queue *q)
+/*
+ * Let the hardware queues of all disks use a queue that is connected. Returns false if the
+ * session was lost since: its teardown then ends the connection of the queue, too.
+ */
+static bool rnbdc_further_open(struct rnbdc_queue *q)
 {
 	struct rnbdc_session *sess = q->sess;
 	struct rnbdc_disk *disk;
-	bool changed = false;
+	bool live, changed = false;
 
 	mutex_lock(&sess->recovery.lock);
-	if (READ_ONCE(sess->state) == RNBDC_SESS_LIVE) {
+	live = READ_ONCE(sess->state) == RNBDC_SESS_LIVE;
+	if (live) {
 		rnbdc_queue_ready(q, true);
 		WRITE_ONCE(sess->nr_connected, sess->nr_connected + 1);
 		rnbdc_for_each_disk(disk, sess)
@@ -97,10 +101,11 @@ static void rnbdc_further_open(struct rnbdc_queue *q)
 	}
 	mutex_unlock(&sess->recovery.lock);
 	if (!changed)
-		return;
+		return live;
 	/* A task that dispatches may have left a request for which no other one comes now. */
 	synchronize_rcu();
 	rnbdc_queue_send_open(sess->queues[0]);
+	return live;
 }
 
 static void rnbdc_further_failed(struct rnbdc_queue *q, const char *text)
@@ -138,7 +143,8 @@ static void rnbdc_further_try(struct rnbdc_queue *q)
 			rnbdc_further_failed(q, errmsg.text[0] ? errmsg.text : "no memory");
 		return;
 	}
-	rnbdc_further_open(q);
+	if (!rnbdc_further_open(q))
+		return;
 	q->failures = 0;
 	if (q->warned)
 		pr_info("%s: connection %u of %u is made, the session uses %u\n",

@@ -81,7 +81,7 @@ EXPORT_SYMBOL_GPL(rnbd_ring_set_rate_limit);
  */
 void rnbd_ring_fail(struct rnbd_ring *ring, const char *reason)
 {
-	/* In this order, or rnbd_ring_start() could bring it to life once more. */
+	/* In this order: rnbd_ring_start() sets live and then looks at the bit. */
 	bool first = !test_and_set_bit(0, &ring->failed);
 
 	WRITE_ONCE(ring->live, false);

@@ -331,10 +331,16 @@ int rnbd_ring_start(struct rnbd_ring *ring, u16 peer_slots)
 	ring->peer_slots = peer_slots;
 	ring->last_sent = jiffies;
 	ring->last_heard = jiffies;
-	if (test_bit(0, &ring->failed))
-		ret = -ENOTCONN;
-	else
+	/* A ring that is being drained must not be live even for a moment. */
+	if (!test_bit(0, &ring->failed)) {
 		WRITE_ONCE(ring->live, true);
+		/* pairs with test_and_set_bit() in rnbd_ring_fail() */
+		smp_mb();
+	}
+	if (test_bit(0, &ring->failed)) {
+		WRITE_ONCE(ring->live, false);
+		ret = -ENOTCONN;
+	}
 	spin_unlock_irqrestore(&ring->lock, flags);
 	return ret;
 }
