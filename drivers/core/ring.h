@@ -84,6 +84,8 @@ struct rnbd_ring_attr {
  * @buf: the memory, slot_size bytes
  * @sge: @buf as the device sees it
  * @seq: send slots: number of the frame in it
+ * @used: bytes of the latest frame in it, from the beginning of @buf; no others are
+ *	synchronised with the device
  */
 struct rnbd_slot {
 	struct ib_cqe cqe;
@@ -91,6 +93,7 @@ struct rnbd_slot {
 	void *buf;
 	struct ib_sge sge;
 	u32 seq;
+	u32 used;
 };
 
 /**
@@ -236,8 +239,10 @@ static inline int rnbd_ring_post_recv(struct rnbd_ring *ring, struct rnbd_slot *
 		.num_sge = 1,
 	};
 
-	ib_dma_sync_single_for_device(ring->dev, slot->sge.addr,
-				      ring->attr.slot_size, DMA_FROM_DEVICE);
+	/* What the processor has not read it cannot have in a cache. */
+	if (slot->used)
+		ib_dma_sync_single_for_device(ring->dev, slot->sge.addr, slot->used,
+					      DMA_FROM_DEVICE);
 	return ib_post_recv(ring->qp, &wr, NULL);
 }
 

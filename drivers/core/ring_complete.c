@@ -256,8 +256,11 @@ void rnbd_ring_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 		return;
 	}
 
-	ib_dma_sync_single_for_cpu(ring->dev, slot->sge.addr,
-				   ring->attr.slot_size, DMA_FROM_DEVICE);
+	/* The frame may be shorter than its header. */
+	slot->used = wc->byte_len;
+	if (slot->used)
+		ib_dma_sync_single_for_cpu(ring->dev, slot->sge.addr, slot->used,
+					   DMA_FROM_DEVICE);
 	WRITE_ONCE(ring->last_heard, jiffies);
 	perr = rnbd_ring_handle_frame(ring, wc, slot, &keepalive);
 	if (unlikely(perr)) {

@@ -56,6 +56,9 @@ static struct rnbd_slot *rnbd_ring_next_slot(struct rnbd_ring *ring)
 		ring->send_next = 0;
 	ring->send_free--;
 	ring->credits--;
+	if (slot->used)
+		ib_dma_sync_single_for_cpu(ring->dev, slot->sge.addr, slot->used,
+					   DMA_TO_DEVICE);
 	return slot;
 }
 
@@ -79,8 +82,6 @@ bool rnbd_ring_open(struct rnbd_ring *ring, u8 type)
 	ring->open_entries = 0;
 	ring->open_bytes = sizeof(struct rnbd_frame_hdr);
 	ring->open_data = 0;
-	ib_dma_sync_single_for_cpu(ring->dev, ring->open->sge.addr,
-				   ring->attr.slot_size, DMA_TO_DEVICE);
 	return true;
 }
 EXPORT_SYMBOL_GPL(rnbd_ring_open);
@@ -208,8 +209,11 @@ static int rnbd_ring_post_frame(struct rnbd_ring *ring, struct rnbd_slot *slot,
 	rnbd_encode_frame_hdr(slot->buf, type, data ? RNBD_FRAME_DATA : 0, entries,
 			      ring->owed, ring->send_seq++, ring->attr.attempt);
 	ring->owed = 0;
-	ib_dma_sync_single_for_device(ring->dev, slot->sge.addr,
-				      ring->attr.slot_size, DMA_TO_DEVICE);
+	/* The device reads what the entries of @sge name, and no gap between them. */
+	ib_dma_sync_single_for_device(ring->dev, sge[0].addr, bytes, DMA_TO_DEVICE);
+	if (data)
+		ib_dma_sync_single_for_device(ring->dev, sge[1].addr, data, DMA_TO_DEVICE);
+	slot->used = data ? RNBD_RING_DATA_OFFSET + data : bytes;
 
 	if (last)
 		last->next = &wr;
@@ -268,8 +272,6 @@ void rnbd_ring_send_credits(struct rnbd_ring *ring)
 	struct rnbd_slot *slot;
 
 	slot = rnbd_ring_next_slot(ring);
-	ib_dma_sync_single_for_cpu(ring->dev, slot->sge.addr,
-				   ring->attr.slot_size, DMA_TO_DEVICE);
 	ring->stats.credit_frames_sent++;
 	rnbd_ring_post_frame(ring, slot, RNBD_FRAME_CREDIT, 0,
 			     sizeof(struct rnbd_frame_hdr), 0, NULL, NULL,

@@ -73,6 +73,7 @@ static int rnbd_ring_map_slots(struct rnbd_ring *ring, struct rnbd_slot *slots, 
 			return -ENOMEM;
 		}
 		slot->ring = ring;
+		slot->used = 0;
 		slot->sge.addr = addr;
 		slot->sge.length = ring->attr.slot_size;
 		slot->sge.lkey = ring->pd->local_dma_lkey;
