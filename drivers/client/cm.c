@@ -95,6 +95,7 @@ static void rnbdc_cm_established(struct rnbdc_queue *q, struct rdma_cm_event *ev
 	const struct rdma_conn_param *param = &event->param.conn;
 	struct rnbdc_session *sess = q->sess;
 	struct rnbd_conn_req asked = {
+		.ring_slots = sess->opt.ring_slots,
 		.slot_size = sess->opt.slot_size,
 		.attempt = q->attempt,
 	};

@@ -403,13 +403,13 @@ enum rnbd_proto_err rnbdc_handle_replies(struct rnbdc_queue *q,
  * rnbdc_queue_sent - handle the completion of a SEND
  * @ring: ring of the queue
  * @seq: number of the frame; all frames before it have completed, too
- * @slot: send slot of the frame
+ * @note: number of data work requests that the frame covers
  *
  * Completes writes that waited for it and sends the requests that were gathered.
  *
  * Context: completion handler (rnbd_ring_ops.sent); takes ring.lock.
  */
-void rnbdc_queue_sent(struct rnbd_ring *ring, u32 seq, u32 slot)
+void rnbdc_queue_sent(struct rnbd_ring *ring, u32 seq, u32 note)
 {
 	struct rnbdc_queue *q = container_of(ring, struct rnbdc_queue, ring);
 	struct rnbdc_req *req, *next, *keep = NULL, *done = NULL;
@@ -418,10 +418,9 @@ void rnbdc_queue_sent(struct rnbd_ring *ring, u32 seq, u32 slot)
 
 	spin_lock_irqsave(&ring->lock, flags);
 	q->sent_seq = seq + 1;
-	q->sq_free += q->frame_wrs[slot];
-	if (q->frame_wrs[slot])
+	q->sq_free += note;
+	if (note)
 		rnbdc_cache_completed(&q->cache);
-	q->frame_wrs[slot] = 0;
 	for (req = q->waiting; req; req = next) {
 		next = req->next;
 		if ((s32)(req->frame_seq - q->sent_seq) >= 0) {

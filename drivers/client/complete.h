@@ -18,7 +18,7 @@ void rnbdc_retry_init(struct rnbdc_disk *disk);
 void rnbdc_complete_rq(struct request *rq);
 enum rnbd_proto_err rnbdc_handle_replies(struct rnbdc_queue *q,
 					 struct rnbd_frame *frame);
-void rnbdc_queue_sent(struct rnbd_ring *ring, u32 seq, u32 slot);
+void rnbdc_queue_sent(struct rnbd_ring *ring, u32 seq, u32 note);
 void rnbdc_queue_credit(struct rnbd_ring *ring);
 
 #endif /* RNBDC_COMPLETE_H */

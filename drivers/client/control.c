@@ -16,6 +16,7 @@
 #include "../core/ctl.h"
 #include "../core/frame.h"
 #include "../core/proto_err.h"
+#include "../core/ring_resize.h"
 #include "attach_ctl.h"
 #include "auth.h"
 #include "control.h"
@@ -69,6 +70,10 @@ static enum rnbd_proto_err rnbdc_control_entry(struct rnbdc_queue *q,
 	switch (entry->type) {
 	case RNBD_CTL_QUERY_REPLY:
 		return rnbdc_handle_query(q, entry);
+	case RNBD_CTL_SLOTS:
+		return rnbd_ring_handle_slots(&q->ring, entry);
+	case RNBD_CTL_SLOTS_REPLY:
+		return rnbd_ring_handle_slots_reply(&q->ring, entry);
 	case RNBD_CTL_LOGIN_REPLY:
 	case RNBD_CTL_SEGMENT:
 	case RNBD_CTL_CHALLENGE:

@@ -229,7 +229,6 @@ struct rnbdc_queue_stats {
  * @out: RDMA WRITEs of the open frame
  * @in: RDMA READs of the reply frame that is being handled
  * @data_cqe: completion of RDMA operations that are not signalled
- * @frame_wrs: data work requests that the SEND of each send slot covers
  * @open_wrs: data work requests staged or posted for the open frame
  * @open_bytes: bytes that @open_wrs move
  * @open_reqs: requests in the open frame
@@ -280,7 +279,6 @@ struct rnbdc_queue {
 	struct rnbdc_stage out;
 	struct rnbdc_stage in;
 	struct ib_cqe data_cqe;
-	u32 *frame_wrs;
 	u32 open_wrs;
 	u32 open_bytes;
 	u32 open_reqs;

@@ -24,6 +24,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "../core/ring.h"
+#include "../core/ring_resize.h"
 #include "../core/ring_setup.h"
 #include "cache.h"
 #include "orphan.h"
@@ -72,7 +73,6 @@ int rnbdc_queue_alloc(struct rnbdc_queue *q)
 {
 	const struct rnbdc_session *sess = q->sess;
 	u32 depth = rnbdc_wire_depth(sess->opt.depth);
-	u32 slots = sess->opt.ring_slots + 1;
 
 	q->data_cqe.done = rnbdc_data_done;
 	q->open_wrs = 0;
@@ -90,16 +90,13 @@ int rnbdc_queue_alloc(struct rnbdc_queue *q)
 		return -EOPNOTSUPP;
 	q->nr_free_tags = 0;
 	/* What there is of an earlier connection has the same sizes. */
-	if (!q->frame_wrs)
-		q->frame_wrs = kvcalloc(slots, sizeof(*q->frame_wrs), GFP_KERNEL);
 	if (!q->reqs)
 		q->reqs = kvcalloc(depth, sizeof(*q->reqs), GFP_KERNEL);
 	if (!q->free_tags)
 		q->free_tags = kvcalloc(depth, sizeof(*q->free_tags), GFP_KERNEL);
-	if (!q->frame_wrs || !q->reqs || !q->free_tags || rnbdc_stage_init(&q->out) ||
+	if (!q->reqs || !q->free_tags || rnbdc_stage_init(&q->out) ||
 	    rnbdc_stage_init(&q->in) || rnbdc_orphans_alloc(q, depth))
 		return -ENOMEM;
-	memset(q->frame_wrs, 0, slots * sizeof(*q->frame_wrs));
 	memset(q->reqs, 0, depth * sizeof(*q->reqs));
 	return 0;
 }
@@ -120,6 +117,7 @@ void rnbdc_queue_init_tags(struct rnbdc_queue *q, u32 depth)
 		q->free_tags[tag] = depth - 1 - tag;
 	q->nr_free_tags = depth;
 	q->nr_tags = depth;
+	rnbd_ring_enable_out(&q->ring, 0);
 }
 
 /**
@@ -155,8 +153,6 @@ void rnbdc_queue_free(struct rnbdc_queue *q)
 	q->free_tags = NULL;
 	kvfree(q->reqs);
 	q->reqs = NULL;
-	kvfree(q->frame_wrs);
-	q->frame_wrs = NULL;
 }
 
 /**

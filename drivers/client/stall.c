@@ -456,8 +456,8 @@ static bool rnbdc_above_low_watermark(const struct rnbdc_queue *q)
 {
 	const struct rnbd_ring *ring = &q->ring;
 
-	return ring->credits >= max(ring->peer_slots / 4, 2) && q->nr_free_tags &&
-	       ring->send_free >= max(ring->attr.slots / 4, 2u);
+	return ring->out.credits >= max(ring->out.slots / 4, 2) && q->nr_free_tags &&
+	       ring->send_free >= max(ring->nr_send / 4, 2);
 }
 
 /* The low watermarks of a hardware queue: three quarters of what it can get alone. */

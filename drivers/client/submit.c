@@ -190,7 +190,7 @@ void rnbdc_send_frame(struct rnbdc_queue *q)
 		rnbdc_stage_reset(&q->out);
 		return;
 	}
-	q->frame_wrs[rnbd_ring_open_slot(ring)] = q->open_wrs;
+	rnbd_ring_set_note(ring, q->open_wrs);
 	if (q->open_wrs)
 		rnbdc_cache_posted(&q->cache);
 	trace_rnbdc_frame(q, ring->send_seq, ring->open_entries, q->open_wrs);

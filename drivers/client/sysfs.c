@@ -258,6 +258,11 @@ static struct rnbdc_number rnbdc_numbers[] = {
 	RNBDC_COUNTER(entries_sent, ring.stats.entries_sent),
 	RNBDC_COUNTER(credit_frames_sent, ring.stats.credit_frames_sent),
 	RNBDC_COUNTER(credit_frames_received, ring.stats.credit_frames_received),
+	RNBDC_COUNTER(recv_slots, ring.in.slots),
+	RNBDC_COUNTER(send_slots, ring.nr_send),
+	RNBDC_COUNTER(peer_slots, ring.out.slots),
+	RNBDC_COUNTER(rings_grown, ring.stats.grown),
+	RNBDC_COUNTER(rings_shrunk, ring.stats.shrunk),
 };
 
 static struct device_attribute rnbdc_option_files[RNBDC_OPTIONS_MAX];

@@ -108,7 +108,7 @@ DECLARE_EVENT_CLASS(rnbdc_watermark,
 		memcpy(__entry->session, q->sess->id, UUID_SIZE);
 		__entry->queue = q->index;
 		__entry->stall = stall;
-		__entry->credits = q->ring.credits;
+		__entry->credits = q->ring.out.credits;
 		__entry->sq_free = q->sq_free;
 		__entry->pool_used = q->cache.pool.used;
 	),

@@ -168,6 +168,7 @@ enum rnbd_proto_err rnbd_decode_cm_rep(const void *buf, u32 len,
 	if (perr)
 		return perr;
 	if (!rnbd_ring_slots_ok(le16_to_cpu(wire.ring_slots)) ||
+	    le16_to_cpu(wire.ring_slots) > req->ring_slots ||
 	    le32_to_cpu(wire.slot_size) != req->slot_size)
 		return RNBD_PERR_GEOMETRY;
 	if (le32_to_cpu(wire.attempt) != req->attempt)

@@ -4,10 +4,10 @@
  *
  * Operation: a ring is one RC queue pair with receive and send slots and
  * credits. ring_setup.c makes and destroys it, ring_send.c fills and sends
- * frames, ring_complete.c handles completions. Both ends of a queue post a fixed
- * number of receive slots when the queue pair is made and post each again as
- * soon as its frame has been handled. Nothing is allocated or mapped after
- * rnbd_ring_create().
+ * frames, ring_complete.c handles completions. Both ends of a queue post a few
+ * receive slots when the queue pair is made and post each again as soon as its
+ * frame has been handled. ring_resize.c adds slots while they are needed. Without them
+ * the ring works, too, so no allocation is waited for.
  *
  * Ownership: the ring owns the queue pair, the slots and its part of the CQ. The
  * owner of the ring owns the cm_id and the protection domain and keeps them until
@@ -21,6 +21,8 @@
  * ops->failed() once. The owner then drains and destroys the ring.
  */
 
+#include <linux/jiffies.h>
+#include <linux/lockdep.h>
 #include <linux/rcupdate.h>
 
 #include "names.h"
@@ -40,6 +42,9 @@ void rnbd_ring_proto_err(struct rnbd_ring *ring, enum rnbd_proto_err perr)
 	rnbd_ring_fail(ring, rnbd_proto_err_text(perr));
 }
 
+/* Drains polled rings, and allocates slots. */
+struct workqueue_struct *rnbd_ring_wq;
+
 /**
  * rnbd_ring_init - before anything else
  * @ring: zeroed memory that the caller embeds
@@ -48,6 +53,8 @@ void rnbd_ring_init(struct rnbd_ring *ring)
 {
 	spin_lock_init(&ring->lock);
 	spin_lock_init(&ring->poll_lock);
+	INIT_LIST_HEAD(&ring->recv);
+	INIT_LIST_HEAD(&ring->send);
 }
 EXPORT_SYMBOL_GPL(rnbd_ring_init);
 
@@ -71,6 +78,25 @@ void rnbd_ring_set_rate_limit(struct rnbd_ring *ring, u32 frames)
 	spin_unlock_irqrestore(&ring->lock, flags);
 }
 EXPORT_SYMBOL_GPL(rnbd_ring_set_rate_limit);
+
+/**
+ * rnbd_ring_over_rate - count a frame against a rate limit
+ * @ring: ring
+ * @frames: such frames that the peer may send in a second
+ *
+ * Context: ring->lock held.
+ * Return: true if this is one too many.
+ */
+bool rnbd_ring_over_rate(struct rnbd_ring *ring, u32 frames)
+{
+	lockdep_assert_held(&ring->lock);
+
+	if (time_after_eq(jiffies, ring->rate_from + HZ)) {
+		ring->rate_from = jiffies;
+		ring->rate_frames = 0;
+	}
+	return ++ring->rate_frames > frames;
+}
 
 /**
  * rnbd_ring_fail - end the ring

@@ -10,6 +10,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
+#include "flow.h"
 #include "frame.h"
 #include "quirks.h"
 
@@ -32,28 +33,37 @@ struct rnbd_ring;
  *	receive slot, valid until the return. A fault returned fails the ring.
  *	Called without ring->lock.
  * @sent: Frames up to and including number @seq, and every work request that
- *	was posted before them, have completed. @slot is the frame's send slot,
- *	as rnbd_ring_open_slot() told it. Called without ring->lock.
+ *	was posted before them, have completed. @note is what rnbd_ring_set_note() was
+ *	called with for frame @seq, or 0. Called without ring->lock.
  * @credit: Credits came with a frame that @frame was not called for. Called
  *	without ring->lock.
  * @proto_err: The peer has broken a rule; @failed follows. May be NULL. Called
  *	with or without ring->lock, from any context. Must not sleep.
  * @failed: The ring is of no more use. Called once per ring, from any
  *	context; @reason is a constant text. Must not sleep.
+ * @charge: The ring is to have @slots slots in both directions together; false forbids
+ *	more than before. May be NULL. Called from a work item without ring->lock; may sleep.
+ * @grow_depth: The peer wants to have @depth requests in flight. The return value is how
+ *	many it may. May be NULL. Called as @charge.
+ * @trim_depth: Use only @depth requests from now on. The return value is the number that
+ *	the owner needs, @depth or more. May be NULL. Called under ring->lock.
  */
 struct rnbd_ring_ops {
 	enum rnbd_proto_err (*frame)(struct rnbd_ring *ring,
 				     struct rnbd_frame *frame);
-	void (*sent)(struct rnbd_ring *ring, u32 seq, u32 slot);
+	void (*sent)(struct rnbd_ring *ring, u32 seq, u32 note);
 	void (*credit)(struct rnbd_ring *ring);
 	void (*proto_err)(struct rnbd_ring *ring, enum rnbd_proto_err perr);
 	void (*failed)(struct rnbd_ring *ring, const char *reason);
+	bool (*charge)(struct rnbd_ring *ring, u32 slots);
+	u16 (*grow_depth)(struct rnbd_ring *ring, u16 depth);
+	u16 (*trim_depth)(struct rnbd_ring *ring, u16 depth);
 };
 
 /**
  * struct rnbd_ring_attr - geometry of a ring
  * @ops: calls to the owner
- * @slots: slots of each direction
+ * @slots: most receive slots of each end
  * @slot_size: bytes of a slot
  * @attempt: number of the attempt to connect, in every frame of both ends
  * @data_wrs: send-queue entries for the owner's own work requests
@@ -81,18 +91,24 @@ struct rnbd_ring_attr {
  * struct rnbd_slot - one frame's worth of memory
  * @cqe: its completion
  * @ring: owner
+ * @entry: entry of rnbd_ring.recv or rnbd_ring.send
  * @buf: the memory, slot_size bytes
  * @sge: @buf as the device sees it
+ * @mapped: @buf is mapped for the device
  * @seq: send slots: number of the frame in it
+ * @note: send slots: number that the owner wants back when the frame was sent
  * @used: bytes of the latest frame in it, from the beginning of @buf; no others are
  *	synchronised with the device
  */
 struct rnbd_slot {
 	struct ib_cqe cqe;
 	struct rnbd_ring *ring;
+	struct list_head entry;
 	void *buf;
 	struct ib_sge sge;
+	bool mapped;
 	u32 seq;
+	u32 note;
 	u32 used;
 };
 
@@ -106,6 +122,8 @@ struct rnbd_slot {
  * @unsignaled: those of @frames_sent whose completion nobody waited for
  * @late_frames: frames that came before the connection broke but were looked at
  *	after that, and so dropped
+ * @grown: times that the receive slots of either end became more
+ * @shrunk: times that they became fewer
  * @polled: completions that were found by polling; under poll_lock
  */
 struct rnbd_ring_stats {
@@ -116,6 +134,8 @@ struct rnbd_ring_stats {
 	u64 credit_frames_received;
 	u64 unsignaled;
 	u64 late_frames;
+	u64 grown;
+	u64 shrunk;
 	u64 polled;
 };
 
@@ -132,18 +152,23 @@ struct rnbd_ring_stats {
  * @drain_work: drains a polled ring; on a work queue of ring_setup.c
  * @draining: rnbd_ring_drain_start() was called; the owner's
  * @attr: geometry
- * @recv: receive slots; with rnbd_ring_attr.keep they stay without a queue pair
- * @send: send slots likewise, one more than frames can be outstanding (credit frame)
- * @nr_send: number of @send
+ * @recv_done: completion handler of receive slots
+ * @send_done: completion handler of send slots
+ * @slots_work: allocates slots that the peer or this end needs, see ring_resize.c
  * @lock: everything below; the owner's per-queue state may share it. Taken
  *	with interrupts disabled. Good from rnbd_ring_init() on.
  * @live: frames may be sent; cleared by the first failure
  * @failed: rnbd_ring_ops.failed was called (atomic bit 0)
- * @credits: receive slots of the peer that we may still use
- * @peer_slots: how many there are
- * @owed: our receive slots that the peer does not yet know are posted again
- * @send_next: slot for the next frame
+ * @recv: receive slots; with rnbd_ring_attr.keep some stay without a queue pair
+ * @send: send slots likewise: those not in use, then the others in the order of their
+ *	frames
+ * @nr_send: length of @send; one more than frames can be outstanding (credit frame)
  * @send_free: send slots not in use
+ * @in: receive slots
+ * @out: receive slots of the peer, and credits
+ * @wish: what is to be asked of the peer, if @wished
+ * @wished: @wish was prepared, but not sent for lack of a credit
+ * @period_from: jiffies at the begin of the current period of @out
  * @send_seq: number of the next frame
  * @recv_seq: number of the frame that must come next
  * @last_sent: jiffies of the latest frame
@@ -174,18 +199,22 @@ struct rnbd_ring {
 	struct work_struct drain_work;
 	bool draining;
 	struct rnbd_ring_attr attr;
-	struct rnbd_slot *recv;
-	struct rnbd_slot *send;
-	u16 nr_send;
+	void (*recv_done)(struct ib_cq *cq, struct ib_wc *wc);
+	void (*send_done)(struct ib_cq *cq, struct ib_wc *wc);
+	struct work_struct slots_work;
 
 	spinlock_t lock;	/* sending side, credits, owner's state */
 	bool live;
 	unsigned long failed;
-	u16 credits;
-	u16 peer_slots;
-	u16 owed;
-	u16 send_next;
+	struct list_head recv;
+	struct list_head send;
+	u16 nr_send;
 	u16 send_free;
+	struct rnbd_flow_in in;
+	struct rnbd_flow_out out;
+	struct rnbd_slots_info wish;
+	bool wished;
+	unsigned long period_from;
 	u32 send_seq;
 	u32 recv_seq;
 	unsigned long last_sent;
@@ -205,22 +234,37 @@ struct rnbd_ring {
 	struct rnbd_ring_stats stats;
 };
 
+extern struct workqueue_struct *rnbd_ring_wq;
+
 void rnbd_ring_proto_err(struct rnbd_ring *ring, enum rnbd_proto_err perr);
 void rnbd_ring_init(struct rnbd_ring *ring);
 void rnbd_ring_set_rate_limit(struct rnbd_ring *ring, u32 frames);
+bool rnbd_ring_over_rate(struct rnbd_ring *ring, u32 frames);
 void rnbd_ring_fail(struct rnbd_ring *ring, const char *reason);
 
 /**
- * rnbd_ring_open_slot - send slot of the open frame
+ * rnbd_ring_set_note - keep a number with the open frame
  * @ring: ring with an open frame
+ * @note: what rnbd_ring_ops.sent gets when the frame, if it is signalled, was sent
  *
  * Context: ring->lock held.
- * Return: 0 to rnbd_ring.nr_send - 1; not in use by any other frame that is
- * not sent() yet.
  */
-static inline u32 rnbd_ring_open_slot(const struct rnbd_ring *ring)
+static inline void rnbd_ring_set_note(struct rnbd_ring *ring, u32 note)
 {
-	return ring->open - ring->send;
+	ring->open->note = note;
+}
+
+/**
+ * rnbd_ring_kick - let the resize work run
+ * @ring: ring
+ *
+ * Context: ring->lock held.
+ */
+static inline void rnbd_ring_kick(struct rnbd_ring *ring)
+{
+	/* The drain of a ring that is not live cancels the work. */
+	if (ring->live)
+		queue_work(rnbd_ring_wq, &ring->slots_work);
 }
 
 /**

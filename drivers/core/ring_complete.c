@@ -3,7 +3,7 @@
  * Completions of the control ring: frames received, SENDs done, keep-alive.
  *
  * Operation: the completion handlers check each frame with the codec, hand it to
- * the owner, post its slot again and return credits. While the owner expects frames of
+ * the owner, post its slot again, unless the peer has given it up, and return credits. While the owner expects frames of
  * the peer, rnbd_ring_keepalive() sends a credit frame on a quiet ring and fails a ring
  * whose peer is silent. The target answers such a frame with another one, so a client can
  * probe a connection on which the target would otherwise send nothing.
@@ -16,12 +16,21 @@
  */
 
 #include <linux/jiffies.h>
+#include <linux/list.h>
 #include <linux/lockdep.h>
 
+#include "flow.h"
 #include "frame.h"
 #include "ring.h"
 #include "ring_complete.h"
+#include "ring_resize.h"
 #include "ring_send.h"
+#include "ring_slots.h"
+
+/* Jiffies after which a ring gives up what it has not used. */
+#define RNBD_RING_PERIOD	(5 * HZ)
+/* Jiffies after which a quiet ring returns credits although few are owed. */
+#define RNBD_RING_QUIET		HZ
 
 /**
  * rnbd_ring_poll - handle the completions that there are
@@ -49,6 +58,17 @@ int rnbd_ring_poll(struct rnbd_ring *ring)
 }
 EXPORT_SYMBOL_GPL(rnbd_ring_poll);
 
+/*
+ * Return credits that no frame has carried, so that the peer can give up slots. A lone credit
+ * stays: it would come back, and so would the next one.
+ */
+static void rnbd_ring_return_old(struct rnbd_ring *ring)
+{
+	if (ring->live && ring->in.owed > 1 && !ring->open && ring->out.credits > 2 &&
+	    ring->send_free > 2 && time_after_eq(jiffies, ring->last_sent + RNBD_RING_QUIET))
+		rnbd_ring_send_credits(ring);
+}
+
 /**
  * rnbd_ring_keepalive - send a keep-alive if due and check that of the peer
  * @ring: ring; one that is not connected is fine
@@ -56,7 +76,8 @@ EXPORT_SYMBOL_GPL(rnbd_ring_poll);
  * @expect: the peer has to send frames: the ring is the first one of its path, or
  *	something is outstanding on it
  *
- * To be called twice per interval. An idle ring sends a credit frame, which
+ * To be called twice per interval. The ring also gives up slots that it has not used for
+ * some time. An idle ring sends a credit frame, which
  * proves this end's software as well as the wire. It never takes the last two
  * credits: they are for a frame that returns many, and for the reply to a login.
  * A peer that was silent for RNBD_KEEPALIVE_MISSED intervals while frames were expected is
@@ -86,11 +107,14 @@ void rnbd_ring_keepalive(struct rnbd_ring *ring, u32 interval_ms, bool expect)
 		/* The caller may be late: an old last_sent counts only if nothing can be sent. */
 		if (late && time_before(READ_ONCE(ring->last_heard), limit))
 			dead = "no sign of life from the peer";
-		else if (due && !ring->open && ring->credits > 2 && ring->send_free > 2)
+		else if (due && !ring->open && ring->out.credits > 2 && ring->send_free > 2)
 			rnbd_ring_send_credits(ring);
 		else if (late && time_before(ring->last_sent, limit))
 			dead = "the peer gives no credits";
 	}
+	rnbd_ring_return_old(ring);
+	if (ring->live && time_after_eq(jiffies, ring->period_from + RNBD_RING_PERIOD))
+		rnbd_ring_end_period(ring);
 	spin_unlock_irqrestore(&ring->lock, flags);
 	if (dead)
 		rnbd_ring_fail(ring, dead);
@@ -104,6 +128,19 @@ static bool rnbd_ring_wc_ok(struct rnbd_ring *ring, const struct ib_wc *wc)
 	rnbd_ring_fail(ring, wc->status == IB_WC_WR_FLUSH_ERR ?
 			     "connection closed" : ib_wc_status_msg(wc->status));
 	return false;
+}
+
+/* Send what waited for a credit, a send slot or the end of another frame. */
+static void rnbd_ring_flush_due(struct rnbd_ring *ring)
+{
+	unsigned long flags;
+
+	/* Whatever makes something due tries to send it. */
+	if (likely(!READ_ONCE(ring->wished) && !READ_ONCE(ring->in.open)))
+		return;
+	spin_lock_irqsave(&ring->lock, flags);
+	rnbd_ring_send_due(ring);
+	spin_unlock_irqrestore(&ring->lock, flags);
 }
 
 /**
@@ -120,13 +157,14 @@ void rnbd_ring_send_done(struct ib_cq *cq, struct ib_wc *wc)
 	const struct rnbd_frame_hdr *hdr = slot->buf;
 	unsigned long flags;
 	bool credit_frame;
-	u32 seq;
+	u32 seq, note;
 
 	if (!rnbd_ring_wc_ok(ring, wc))
 		return;
 
 	spin_lock_irqsave(&ring->lock, flags);
 	seq = slot->seq;
+	note = slot->note;
 	credit_frame = hdr->type == RNBD_FRAME_CREDIT;
 	/* Slots are used in order: those before it are free as well. */
 	ring->send_free += seq + 1 - ring->done_seq;
@@ -140,13 +178,18 @@ void rnbd_ring_send_done(struct ib_cq *cq, struct ib_wc *wc)
 	if (credit_frame)
 		ring->attr.ops->credit(ring);
 	else
-		ring->attr.ops->sent(ring, seq, slot - ring->send);
+		ring->attr.ops->sent(ring, seq, note);
+	rnbd_ring_flush_due(ring);
 }
 
-/* Credit frames that return few credits were not sent to return them. */
+/*
+ * Credit frames that return few credits were not sent to return them, unless they spend the
+ * credits that the peer gives up.
+ */
 static bool rnbd_ring_is_keepalive(const struct rnbd_ring *ring, const struct rnbd_frame *frame)
 {
-	return frame->type == RNBD_FRAME_CREDIT && frame->credits < ring->peer_slots / 2;
+	return frame->type == RNBD_FRAME_CREDIT && frame->credits < ring->out.slots / 2 &&
+	       !ring->in.retire;
 }
 
 /*
@@ -158,11 +201,7 @@ static bool rnbd_ring_over_rate_limit(struct rnbd_ring *ring, const struct rnbd_
 {
 	if (likely(!ring->rate_limit && !rnbd_ring_is_keepalive(ring, frame)))
 		return false;
-	if (time_after_eq(jiffies, ring->rate_from + HZ)) {
-		ring->rate_from = jiffies;
-		ring->rate_frames = 0;
-	}
-	return ++ring->rate_frames > (ring->rate_limit ?: RNBD_LIFE_FRAMES_MAX);
+	return rnbd_ring_over_rate(ring, ring->rate_limit ?: RNBD_LIFE_FRAMES_MAX);
 }
 
 /*
@@ -174,7 +213,7 @@ static void rnbd_ring_answer(struct rnbd_ring *ring)
 	lockdep_assert_held(&ring->lock);
 
 	if (!ring->live || ring->open || !time_after(jiffies, ring->last_sent) ||
-	    ring->credits <= 2 || ring->send_free <= 2)
+	    ring->out.credits <= 2 || ring->send_free <= 2)
 		return;
 	rnbd_ring_send_credits(ring);
 }
@@ -189,7 +228,7 @@ static enum rnbd_proto_err rnbd_ring_handle_frame(struct rnbd_ring *ring,
 	bool credit_frame;
 
 	perr = rnbd_decode_frame(slot->buf, wc->byte_len, ring->recv_seq,
-				 ring->attr.attempt, ring->peer_slots, &frame);
+				 ring->attr.attempt, READ_ONCE(ring->out.slots), &frame);
 	if (unlikely(perr))
 		return perr;
 	credit_frame = frame.type == RNBD_FRAME_CREDIT;
@@ -202,13 +241,14 @@ static enum rnbd_proto_err rnbd_ring_handle_frame(struct rnbd_ring *ring,
 	else
 		ring->stats.frames_received++;
 	/* It gives back what it has not got, or sends without having any. */
-	if (unlikely(frame.credits > ring->peer_slots - ring->credits ||
-		     ring->owed >= ring->attr.slots))
+	if (unlikely(ring->in.owed >= ring->in.slots ||
+		     !rnbd_flow_returned(&ring->out, frame.credits)))
 		perr = RNBD_PERR_CREDITS;
 	else if (unlikely(rnbd_ring_over_rate_limit(ring, &frame)))
 		perr = RNBD_PERR_RATE;
 	else
-		ring->credits += frame.credits;
+		/* Before the owner uses the credits. */
+		rnbd_ring_send_due(ring);
 	spin_unlock_irqrestore(&ring->lock, flags);
 	if (unlikely(perr))
 		return perr;
@@ -217,6 +257,36 @@ static enum rnbd_proto_err rnbd_ring_handle_frame(struct rnbd_ring *ring,
 		return ring->attr.ops->frame(ring, &frame);
 	ring->attr.ops->credit(ring);
 	return RNBD_PERR_NONE;
+}
+
+/* Post the slot of a frame again, or free it. Returns false if the ring has failed. */
+static bool rnbd_ring_recycle(struct rnbd_ring *ring, struct rnbd_slot *slot)
+{
+	unsigned long flags;
+
+	/* Only the completion handler changes it, which handles one frame at a time. */
+	if (likely(!READ_ONCE(ring->in.retire))) {
+		if (likely(!rnbd_ring_post_recv(ring, slot)))
+			return true;
+		rnbd_ring_fail(ring, "the device refused a receive slot");
+		return false;
+	}
+	spin_lock_irqsave(&ring->lock, flags);
+	list_del(&slot->entry);
+	spin_unlock_irqrestore(&ring->lock, flags);
+	rnbd_ring_free_slot(ring, slot, DMA_FROM_DEVICE);
+	return true;
+}
+
+/* Count a frame whose slot was recycled. */
+static void rnbd_ring_recycled(struct rnbd_ring *ring)
+{
+	lockdep_assert_held(&ring->lock);
+
+	if (likely(rnbd_flow_received(&ring->in)))
+		ring->in.owed++;
+	else if (!ring->in.retire)
+		rnbd_ring_kick(ring);
 }
 
 /**
@@ -267,13 +337,12 @@ void rnbd_ring_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 		rnbd_ring_proto_err(ring, perr);
 		return;
 	}
-	if (unlikely(rnbd_ring_post_recv(ring, slot))) {
-		rnbd_ring_fail(ring, "the device refused a receive slot");
+	if (unlikely(!rnbd_ring_recycle(ring, slot)))
 		return;
-	}
 
 	spin_lock_irqsave(&ring->lock, flags);
-	ring->owed++;
+	rnbd_ring_recycled(ring);
+	rnbd_ring_send_due(ring);
 	rnbd_ring_return_credits(ring);
 	if (keepalive && ring->attr.answer)
 		rnbd_ring_answer(ring);

@@ -9,7 +9,7 @@
  * no signal, and SENDs that were not signalled. A SEND is signalled if the owner
  * waits for its completion or if half the slots are in use: a frame on a quiet
  * queue costs one interrupt less. Send slots are used in order and are free again
- * when their SEND completes.
+ * when their SEND completes. Slots are added and removed among those that are free.
  *
  * A credit is a receive slot of the peer. Every frame takes one credit and
  * returns the credits that its sender owes. The last credit, and the last free
@@ -44,18 +44,21 @@ MODULE_PARM_DESC(signal_all,
  */
 bool rnbd_ring_can_open(const struct rnbd_ring *ring)
 {
-	return ring->live && !ring->open && ring->credits > 1 && ring->send_free > 1;
+	return ring->live && !ring->open && ring->out.credits > 1 && ring->send_free > 1;
 }
 EXPORT_SYMBOL_GPL(rnbd_ring_can_open);
 
 static struct rnbd_slot *rnbd_ring_next_slot(struct rnbd_ring *ring)
 {
-	struct rnbd_slot *slot = &ring->send[ring->send_next];
+	struct rnbd_slot *slot = list_first_entry(&ring->send, struct rnbd_slot, entry);
 
-	if (++ring->send_next == ring->nr_send)
-		ring->send_next = 0;
+	list_move_tail(&slot->entry, &ring->send);
 	ring->send_free--;
-	ring->credits--;
+	rnbd_flow_sent(&ring->out);
+	/* More are needed before the last one is in use. */
+	if (unlikely(rnbd_flow_is_short(&ring->out)) && !ring->wished)
+		rnbd_ring_kick(ring);
+	slot->note = 0;
 	if (slot->used)
 		ib_dma_sync_single_for_cpu(ring->dev, slot->sge.addr, slot->used,
 					   DMA_TO_DEVICE);
@@ -207,8 +210,8 @@ static int rnbd_ring_post_frame(struct rnbd_ring *ring, struct rnbd_slot *slot,
 	ring->last_sent = jiffies;
 	slot->seq = ring->send_seq;
 	rnbd_encode_frame_hdr(slot->buf, type, data ? RNBD_FRAME_DATA : 0, entries,
-			      ring->owed, ring->send_seq++, ring->attr.attempt);
-	ring->owed = 0;
+			      ring->in.owed, ring->send_seq++, ring->attr.attempt);
+	ring->in.owed = 0;
 	/* The device reads what the entries of @sge name, and no gap between them. */
 	ib_dma_sync_single_for_device(ring->dev, sge[0].addr, bytes, DMA_TO_DEVICE);
 	if (data)

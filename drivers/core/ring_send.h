@@ -30,8 +30,8 @@ void rnbd_ring_send_credits(struct rnbd_ring *ring);
  */
 static inline void rnbd_ring_return_credits(struct rnbd_ring *ring)
 {
-	if (ring->owed < ring->attr.slots / 2 || ring->open || !ring->live ||
-	    !ring->credits || !ring->send_free)
+	if (ring->in.owed < ring->in.slots / 2 || ring->open || !ring->live ||
+	    !ring->out.credits || !ring->send_free)
 		return;
 	rnbd_ring_send_credits(ring);
 }

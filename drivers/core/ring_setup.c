@@ -2,11 +2,12 @@
 /*
  * Setup of the control ring: queue pair, completion queue and slots.
  *
- * Operation: rnbd_ring_create() allocates and maps all slots and posts the
+ * Operation: rnbd_ring_create() allocates and maps the first slots and posts the
  * receive slots, so the peer's first frame is safe as soon as the connection
- * stands. rnbd_ring_drain() waits until the device has let go of every slot;
- * rnbd_ring_destroy() unmaps and frees them. If the owner keeps the memory of the slots,
- * the next rnbd_ring_create() maps it again, and rnbd_ring_free() frees it. A work item
+ * stands. Queue pair and completion queue have room for as many slots as the ring may have.
+ * rnbd_ring_drain() waits until the device has let go of every slot;
+ * rnbd_ring_destroy() unmaps and frees them. If the owner keeps slots (ring_slots.c),
+ * the next rnbd_ring_create() maps them again, and rnbd_ring_free() frees them. A work item
  * drains a polled ring, so that several of them are drained at a time.
  *
  * Concurrency: process context. No completion is handled after
@@ -16,101 +17,16 @@
  */
 
 #include <linux/dma-mapping.h>
-#include <linux/slab.h>
+#include <linux/jiffies.h>
+#include <linux/list.h>
 #include <linux/workqueue.h>
 
+#include "flow.h"
 #include "ring.h"
 #include "ring_complete.h"
+#include "ring_resize.h"
 #include "ring_setup.h"
-
-static struct workqueue_struct *rnbd_ring_drain_wq;
-
-static void rnbd_ring_free_slots(struct rnbd_slot *slots, u32 nr)
-{
-	u32 i;
-
-	for (i = 0; slots && i < nr; i++)
-		kfree(slots[i].buf);
-	kvfree(slots);
-}
-
-static struct rnbd_slot *rnbd_ring_alloc_slots(const struct rnbd_ring *ring, u32 nr)
-{
-	struct rnbd_slot *slots;
-	u32 i;
-
-	slots = kvcalloc(nr, sizeof(*slots), GFP_KERNEL);
-	for (i = 0; slots && i < nr; i++) {
-		slots[i].buf = kzalloc(ring->attr.slot_size, GFP_KERNEL);
-		if (slots[i].buf)
-			continue;
-		rnbd_ring_free_slots(slots, nr);
-		return NULL;
-	}
-	return slots;
-}
-
-static void rnbd_ring_unmap_slots(struct rnbd_ring *ring, struct rnbd_slot *slots, u32 nr,
-				  enum dma_data_direction dir)
-{
-	u32 i;
-
-	for (i = 0; i < nr; i++)
-		ib_dma_unmap_single(ring->dev, slots[i].sge.addr, ring->attr.slot_size, dir);
-}
-
-static int rnbd_ring_map_slots(struct rnbd_ring *ring, struct rnbd_slot *slots, u32 nr,
-			       enum dma_data_direction dir)
-{
-	u32 i;
-
-	for (i = 0; i < nr; i++) {
-		struct rnbd_slot *slot = &slots[i];
-		u64 addr = ib_dma_map_single(ring->dev, slot->buf, ring->attr.slot_size, dir);
-
-		if (ib_dma_mapping_error(ring->dev, addr)) {
-			rnbd_ring_unmap_slots(ring, slots, i, dir);
-			return -ENOMEM;
-		}
-		slot->ring = ring;
-		slot->used = 0;
-		slot->sge.addr = addr;
-		slot->sge.length = ring->attr.slot_size;
-		slot->sge.lkey = ring->pd->local_dma_lkey;
-		slot->cqe.done = dir == DMA_FROM_DEVICE ? rnbd_ring_recv_done :
-							  rnbd_ring_send_done;
-	}
-	return 0;
-}
-
-/* Allocate slots, unless those of an earlier connection were kept, and map them. */
-static int rnbd_ring_take_slots(struct rnbd_ring *ring, struct rnbd_slot **slots, u32 nr,
-				enum dma_data_direction dir)
-{
-	int ret;
-
-	if (!*slots)
-		*slots = rnbd_ring_alloc_slots(ring, nr);
-	if (!*slots)
-		return -ENOMEM;
-	ret = rnbd_ring_map_slots(ring, *slots, nr, dir);
-	if (ret && !ring->attr.keep) {
-		rnbd_ring_free_slots(*slots, nr);
-		*slots = NULL;
-	}
-	return ret;
-}
-
-/* Unmap slots, and free them unless they are to be kept. */
-static void rnbd_ring_give_slots(struct rnbd_ring *ring, struct rnbd_slot **slots, u32 nr,
-				 enum dma_data_direction dir)
-{
-	rnbd_ring_unmap_slots(ring, *slots, nr, dir);
-	if (ring->attr.keep)
-		return;
-	rnbd_ring_free_slots(*slots, nr);
-	*slots = NULL;
-}
+#include "ring_slots.h"
 
 static void rnbd_ring_qp_event(struct ib_event *event, void *context)
 {
@@ -171,11 +87,12 @@ static void rnbd_ring_reset(struct rnbd_ring *ring)
 	spin_lock_irqsave(&ring->lock, flags);
 	ring->live = false;
 	ring->failed = 0;
-	ring->credits = 0;
-	ring->peer_slots = 0;
-	ring->owed = 0;
-	ring->send_next = 0;
+	ring->nr_send = RNBD_RING_SLOTS_MIN + 1;
 	ring->send_free = ring->nr_send;
+	rnbd_flow_in_init(&ring->in, RNBD_RING_SLOTS_MIN, ring->attr.slots);
+	rnbd_flow_out_init(&ring->out, 0, ring->attr.slots);
+	ring->wished = false;
+	ring->period_from = jiffies;
 	ring->send_seq = 0;
 	ring->recv_seq = 0;
 	ring->done_seq = 0;
@@ -189,7 +106,7 @@ static void rnbd_ring_reset(struct rnbd_ring *ring)
 }
 
 /**
- * rnbd_ring_setup_init - create the work queue that drains polled rings
+ * rnbd_ring_setup_init - create the work queue of all rings
  *
  * Context: process context, may sleep.
  * Return: 0 or -ENOMEM.
@@ -197,8 +114,8 @@ static void rnbd_ring_reset(struct rnbd_ring *ring)
 int rnbd_ring_setup_init(void)
 {
 	/* WQ_MEM_RECLAIM: writeback may wait until a connection is torn down. */
-	rnbd_ring_drain_wq = alloc_workqueue("rnbd-drain", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	return rnbd_ring_drain_wq ? 0 : -ENOMEM;
+	rnbd_ring_wq = alloc_workqueue("rnbd-ring", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return rnbd_ring_wq ? 0 : -ENOMEM;
 }
 
 /**
@@ -208,7 +125,7 @@ int rnbd_ring_setup_init(void)
  */
 void rnbd_ring_setup_exit(void)
 {
-	destroy_workqueue(rnbd_ring_drain_wq);
+	destroy_workqueue(rnbd_ring_wq);
 }
 
 static void rnbd_ring_drain_work(struct work_struct *work)
@@ -221,12 +138,12 @@ static void rnbd_ring_drain_work(struct work_struct *work)
 /**
  * rnbd_ring_create - make a queue pair and its two rings
  * @ring: initialised, and destroyed if it was created before; slots that were kept are
- *	used, whose number and size must not change
+ *	used, whose size must not change
  * @cm_id: connection that is not yet connected or accepted
  * @pd: protection domain of the session
  * @attr: geometry; copied
  *
- * All receive slots are posted on return, so the peer's first frame is safe
+ * The first receive slots are posted on return, so the peer's first frame is safe
  * as soon as the connection stands. On error nothing is left behind but kept slots.
  *
  * Context: process context, may sleep.
@@ -243,21 +160,23 @@ int rnbd_ring_create(struct rnbd_ring *ring, struct rdma_cm_id *cm_id,
 		.qp_type = IB_QPT_RC,
 		.port_num = cm_id->port_num,
 	};
-	u32 i;
+	struct rnbd_slot *slot;
 	int ret;
 
 	ring->cm_id = cm_id;
 	ring->dev = cm_id->device;
 	ring->pd = pd;
 	ring->attr = *attr;
+	ring->recv_done = rnbd_ring_recv_done;
+	ring->send_done = rnbd_ring_send_done;
 	INIT_WORK(&ring->drain_work, rnbd_ring_drain_work);
+	INIT_WORK(&ring->slots_work, rnbd_ring_slots_work);
 	ring->draining = false;
 	rnbd_quirks_init(&ring->quirks, ring->dev);
-	ring->nr_send = attr->slots + 1;
 	rnbd_ring_reset(ring);
 
-	/* ib_drain_qp() posts one more of each. */
-	qp_attr.cap.max_send_wr = ring->nr_send + attr->data_wrs + 1;
+	/* A credit frame needs one more send slot, and ib_drain_qp() posts one more of each. */
+	qp_attr.cap.max_send_wr = attr->slots + 1 + attr->data_wrs + 1;
 	qp_attr.cap.max_recv_wr = attr->slots + 1;
 	/* entries and inline data */
 	qp_attr.cap.max_send_sge = clamp(attr->max_send_sge, 2U,
@@ -279,15 +198,15 @@ int rnbd_ring_create(struct rnbd_ring *ring, struct rdma_cm_id *cm_id,
 		goto put_cq;
 	ring->qp = cm_id->qp;
 
-	ret = rnbd_ring_take_slots(ring, &ring->recv, attr->slots, DMA_FROM_DEVICE);
+	ret = rnbd_ring_take_slots(ring, &ring->recv, ring->in.slots, DMA_FROM_DEVICE);
 	if (ret)
 		goto destroy_qp;
 	ret = rnbd_ring_take_slots(ring, &ring->send, ring->nr_send, DMA_TO_DEVICE);
 	if (ret)
 		goto give_recv;
 
-	for (i = 0; i < attr->slots; i++) {
-		ret = rnbd_ring_post_recv(ring, &ring->recv[i]);
+	list_for_each_entry(slot, &ring->recv, entry) {
+		ret = rnbd_ring_post_recv(ring, slot);
 		if (ret)
 			goto drain;
 	}
@@ -297,9 +216,9 @@ drain:
 	/* Slots already posted come back through their completion handler. */
 	set_bit(0, &ring->failed);
 	ib_drain_qp(ring->qp);
-	rnbd_ring_give_slots(ring, &ring->send, ring->nr_send, DMA_TO_DEVICE);
+	rnbd_ring_give_slots(ring, &ring->send, DMA_TO_DEVICE);
 give_recv:
-	rnbd_ring_give_slots(ring, &ring->recv, attr->slots, DMA_FROM_DEVICE);
+	rnbd_ring_give_slots(ring, &ring->recv, DMA_FROM_DEVICE);
 destroy_qp:
 	rdma_destroy_qp(cm_id);
 	ring->qp = NULL;
@@ -328,8 +247,7 @@ int rnbd_ring_start(struct rnbd_ring *ring, u16 peer_slots)
 	int ret = 0;
 
 	spin_lock_irqsave(&ring->lock, flags);
-	ring->credits = peer_slots;
-	ring->peer_slots = peer_slots;
+	rnbd_flow_out_init(&ring->out, peer_slots, ring->attr.slots);
 	ring->last_sent = jiffies;
 	ring->last_heard = jiffies;
 	/* A ring that is being drained must not be live even for a moment. */
@@ -444,7 +362,7 @@ void rnbd_ring_drain_start(struct rnbd_ring *ring)
 	spin_unlock(&ring->poll_lock);
 	ring->draining = true;
 	if (ring->attr.poll == IB_POLL_DIRECT)
-		queue_work(rnbd_ring_drain_wq, &ring->drain_work);
+		queue_work(rnbd_ring_wq, &ring->drain_work);
 }
 EXPORT_SYMBOL_GPL(rnbd_ring_drain_start);
 
@@ -469,6 +387,8 @@ void rnbd_ring_drain(struct rnbd_ring *ring)
 		flush_work(&ring->drain_work);
 	else
 		ib_drain_qp(ring->qp);
+	/* It posts nothing on a ring that is not live, and nothing queues it again. */
+	cancel_work_sync(&ring->slots_work);
 }
 EXPORT_SYMBOL_GPL(rnbd_ring_drain);
 
@@ -486,8 +406,8 @@ void rnbd_ring_destroy(struct rnbd_ring *ring)
 	rdma_destroy_qp(ring->cm_id);
 	ring->qp = NULL;
 	rnbd_ring_put_cq(ring);
-	rnbd_ring_give_slots(ring, &ring->send, ring->nr_send, DMA_TO_DEVICE);
-	rnbd_ring_give_slots(ring, &ring->recv, ring->attr.slots, DMA_FROM_DEVICE);
+	rnbd_ring_give_slots(ring, &ring->send, DMA_TO_DEVICE);
+	rnbd_ring_give_slots(ring, &ring->recv, DMA_FROM_DEVICE);
 }
 EXPORT_SYMBOL_GPL(rnbd_ring_destroy);
 
@@ -499,9 +419,7 @@ EXPORT_SYMBOL_GPL(rnbd_ring_destroy);
  */
 void rnbd_ring_free(struct rnbd_ring *ring)
 {
-	rnbd_ring_free_slots(ring->send, ring->nr_send);
-	rnbd_ring_free_slots(ring->recv, ring->attr.slots);
-	ring->send = NULL;
-	ring->recv = NULL;
+	rnbd_ring_free_slots(ring, &ring->send, DMA_TO_DEVICE);
+	rnbd_ring_free_slots(ring, &ring->recv, DMA_FROM_DEVICE);
 }
 EXPORT_SYMBOL_GPL(rnbd_ring_free);

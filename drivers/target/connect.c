@@ -108,7 +108,7 @@ static enum rnbd_proto_err rnbdt_queue_frame(struct rnbd_ring *ring,
 	return RNBD_PERR_NONE;
 }
 
-static void rnbdt_queue_sent(struct rnbd_ring *ring, u32 seq, u32 slot)
+static void rnbdt_queue_sent(struct rnbd_ring *ring, u32 seq, u32 note)
 {
 	struct rnbdt_queue *q = container_of(ring, struct rnbdt_queue, ring);
 
@@ -156,12 +156,18 @@ static void rnbdt_queue_failed(struct rnbd_ring *ring, const char *reason)
 	rnbdt_queue_lost(container_of(ring, struct rnbdt_queue, ring), reason);
 }
 
+static bool rnbdt_queue_charge(struct rnbd_ring *ring, u32 slots)
+{
+	return rnbdt_limits_slots(container_of(ring, struct rnbdt_queue, ring), slots);
+}
+
 static const struct rnbd_ring_ops rnbdt_ring_ops = {
 	.frame	= rnbdt_queue_frame,
 	.sent	= rnbdt_queue_sent,
 	.credit	= rnbdt_queue_credit,
 	.proto_err = rnbdt_queue_proto_err,
 	.failed	= rnbdt_queue_failed,
+	.charge	= rnbdt_queue_charge,
 };
 
 /**
@@ -195,7 +201,8 @@ static int rnbdt_queue_create_ring(struct rnbdt_queue *q,
 	if (ret)
 		return ret;
 	rnbd_ring_set_rate_limit(&q->ring, rnbdt_login_frames());
-	return rnbd_ring_start(&q->ring, req->ring_slots);
+	/* What the client has posted, too. */
+	return rnbd_ring_start(&q->ring, RNBD_RING_SLOTS_MIN);
 }
 
 static u16 rnbdt_session_admit(struct rnbdt_port *port,
@@ -392,7 +399,7 @@ static void rnbdt_queue_accept(struct rnbdt_queue *q,
 	param.initiator_depth = 0;
 	param.rnr_retry_count = 3;
 	param.flow_control = 1;
-	rnbd_encode_cm_rep(&rep, req->ring_slots, req->slot_size, req->attempt);
+	rnbd_encode_cm_rep(&rep, RNBD_RING_SLOTS_MIN, req->slot_size, req->attempt);
 	param.private_data = &rep;
 	param.private_data_len = sizeof(rep);
 	ret = rdma_accept(id, &param);

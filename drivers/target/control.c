@@ -16,6 +16,7 @@
 #include "../core/ctl.h"
 #include "../core/frame.h"
 #include "../core/proto_err.h"
+#include "../core/ring_resize.h"
 #include "attach_ctl.h"
 #include "control.h"
 #include "join.h"
@@ -54,6 +55,20 @@ static enum rnbd_proto_err rnbdt_control_session(struct rnbdt_queue *q,
 	}
 }
 
+/* Handle an entry about the memory of a queue that has joined its session. */
+static enum rnbd_proto_err rnbdt_control_slots(struct rnbdt_queue *q,
+					       const struct rnbd_ctl_entry *entry)
+{
+	/* pairs with the release in rnbdt_session_set_state() */
+	enum rnbdt_state state = smp_load_acquire(&q->session->state);
+
+	if (state != RNBDT_LIVE)
+		return state < RNBDT_LIVE ? RNBD_PERR_TYPE : RNBD_PERR_NONE;
+	if (entry->type == RNBD_CTL_SLOTS)
+		return rnbd_ring_handle_slots(&q->ring, entry);
+	return rnbd_ring_handle_slots_reply(&q->ring, entry);
+}
+
 static enum rnbd_proto_err rnbdt_control_entry(struct rnbdt_queue *q,
 					       const struct rnbd_ctl_entry *entry)
 {
@@ -65,6 +80,8 @@ static enum rnbd_proto_err rnbdt_control_entry(struct rnbdt_queue *q,
 	case RNBD_CTL_PROOF:
 	case RNBD_CTL_ATTACH:
 	case RNBD_CTL_DETACH:
+	case RNBD_CTL_SLOTS:
+	case RNBD_CTL_SLOTS_REPLY:
 		break;
 	default:
 		return rnbd_ctl_unknown(entry);
@@ -73,6 +90,8 @@ static enum rnbd_proto_err rnbdt_control_entry(struct rnbdt_queue *q,
 		return rnbdt_control_join(q, entry);
 	if (entry->type == RNBD_CTL_QUERY)
 		return rnbdt_queue_query(q, entry);
+	if (entry->type == RNBD_CTL_SLOTS || entry->type == RNBD_CTL_SLOTS_REPLY)
+		return rnbdt_control_slots(q, entry);
 	return entry->type == RNBD_CTL_JOIN ? RNBD_PERR_TYPE : rnbdt_control_session(q, entry);
 }
 

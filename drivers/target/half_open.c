@@ -7,8 +7,8 @@
  *
  * A half-open connection costs the rings of queue 0 and a queue pair, and every
  * peer that knows the id of a host can create one, from any address: the address
- * is what the peer writes into its connection request. Each counts by the MiB of
- * its rings, 1 to 8.
+ * is what the peer writes into its connection request. Each counts by the MiB of the
+ * slots with which its rings begin.
  *
  * The connections are in two classes: those from an address from which the host
  * has logged in lately, and all others. Each class has a limit per host and a
@@ -65,9 +65,6 @@
 #include "session.h"
 #include "state.h"
 #include "target.h"
-
-/* Largest cost of a half-open connection: RNBDT_RING_BYTES_MAX in both directions. */
-#define RNBDT_HALF_OPEN_COST_MAX	8u
 
 /*
  * Limits of sessions that were never live and of which only the connection id is left:
@@ -143,23 +140,34 @@ bool rnbdt_same_address(const struct sockaddr_storage *a,
 }
 
 /**
- * rnbdt_ring_bytes - return the memory of the rings of a queue
- * @slots: slots of each direction
+ * rnbdt_ring_bytes - return the memory of the slots of a queue
+ * @slots: slots of both directions together
  * @slot_size: bytes of a slot
  *
  * Context: any.
- * Return: bytes of both directions, as the allocator rounds them.
+ * Return: bytes, as the allocator rounds them.
  */
 u64 rnbdt_ring_bytes(u32 slots, u32 slot_size)
 {
-	return 2ull * slots * kmalloc_size_roundup(slot_size);
+	return slots * (u64)(kmalloc_size_roundup(slot_size) +
+			     kmalloc_size_roundup(sizeof(struct rnbd_slot)));
+}
+
+/**
+ * rnbdt_ring_first_bytes - return the memory of the slots with which a queue begins
+ * @slot_size: bytes of a slot
+ *
+ * Context: any.
+ * Return: bytes.
+ */
+u64 rnbdt_ring_first_bytes(u32 slot_size)
+{
+	return rnbdt_ring_bytes(2 * RNBD_RING_SLOTS_MIN + 1, slot_size);
 }
 
 static u32 rnbdt_half_open_cost(const struct rnbd_conn_req *req)
 {
-	u64 bytes = rnbdt_ring_bytes(req->ring_slots, req->slot_size);
-
-	return clamp_t(u64, DIV_ROUND_UP_ULL(bytes, 1u << 20), 1, RNBDT_HALF_OPEN_COST_MAX);
+	return DIV_ROUND_UP_ULL(rnbdt_ring_first_bytes(req->slot_size), 1u << 20);
 }
 
 /* Is the connection in teardown? */

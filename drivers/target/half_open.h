@@ -17,6 +17,7 @@ u32 rnbdt_login_frames(void);
 bool rnbdt_same_address(const struct sockaddr_storage *a,
 			const struct sockaddr_storage *b);
 u64 rnbdt_ring_bytes(u32 slots, u32 slot_size);
+u64 rnbdt_ring_first_bytes(u32 slot_size);
 u16 rnbdt_limits_connect(struct rnbdt_host *host, const struct sockaddr_storage *peer,
 			 const struct rnbd_conn_req *req);
 void rnbdt_limits_opened(struct rnbdt_half_open *half, struct rnbdt_host *host,

@@ -47,6 +47,7 @@
 #include "../core/login.h"
 #include "../core/mac.h"
 #include "../core/ring.h"
+#include "../core/ring_resize.h"
 #include "../core/ring_send.h"
 #include "../core/ring_setup.h"
 #include "counters.h"
@@ -190,13 +191,14 @@ static u16 rnbdt_join_admit(struct rnbdt_join *join)
 		return RNBD_ST_NOMEM;
 	if (rnbd_ring_enable_remote_access(&q->ring))
 		return RNBD_ST_DEVICE;
-	status = rnbdt_limits_add_queue(s, &join->req);
+	status = rnbdt_limits_add_queue(q);
 	if (status)
 		return status;
 	rnbd_ring_set_rate_limit(&q->ring, 0);
+	rnbd_ring_enable_in(&q->ring, 0);
 	WRITE_ONCE(q->ring.last_heard, jiffies);
 	if (cmpxchg(&q->join_state, RNBDT_JOINING, RNBDT_JOINED) != RNBDT_JOINING) {
-		rnbdt_limits_remove_queue(s, &join->req);
+		rnbdt_limits_remove_queue(q);
 		return RNBD_ST_SHUTDOWN;
 	}
 	s->newest_attempt = join->req.attempt;
@@ -245,6 +247,7 @@ static void rnbdt_join_verify_work(struct work_struct *work)
 	    !rnbdt_join_fail(join->q))
 		rnbdt_session_close(s, "the reply to a queue could not be sent");
 	if (!info.status) {
+		rnbd_ring_enable_out(&join->q->ring, 0);
 		cancel_delayed_work(&join->expire_work);
 		wake_up(&s->conn.wait);
 		rnbdt_join_put(s, host);

@@ -11,7 +11,7 @@
  *
  * A session uses memory: its pool, rings and requests. Two accounts, pools and
  * queues, have a limit for all and a share per host. A pool is cut to what is
- * left. If sessions of the host that began to close within RNBDT_CLOSING_WAIT, or
+ * left. The rings of a queue begin small; that they grow is refused without an error. If sessions of the host that began to close within RNBDT_CLOSING_WAIT, or
  * RNBDT_STORAGE_WAIT if only the storage delays their end, still hold what the login
  * lacks, the login is neither refused nor cut but answered with RNBD_ST_BUSY, so that
  * the client retries.
@@ -138,13 +138,6 @@ static u16 rnbdt_limit_status(enum rnbdt_limit limit, bool closing)
 	return RNBD_ST_LIMIT;
 }
 
-static u64 rnbdt_queue0_bytes(const struct rnbdt_session *s)
-{
-	const struct rnbd_ring_attr *attr = &s->queues[0]->ring.attr;
-
-	return rnbdt_ring_bytes(attr->slots, attr->slot_size);
-}
-
 static u64 rnbdt_limit_bytes(u32 mb, u32 share_of_ram)
 {
 	return mb ? (u64)mb << 20 :
@@ -161,38 +154,58 @@ static u64 rnbdt_host_share(u64 bytes)
 	return bytes - bytes / 8;
 }
 
-static u64 rnbdt_limits_queue_bytes(u64 ring_bytes, u32 depth)
+/* Let a queue have @bytes charged. */
+static void rnbdt_limits_set(struct rnbdt_queue *q, u64 bytes)
 {
-	return ring_bytes + (u64)depth * sizeof(struct rnbdt_req);
+	struct rnbdt_session *s = q->session;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	s->account.queue_bytes += bytes - q->charged;
+	s->host->queue_bytes += bytes - q->charged;
+	rnbdt_queue_bytes += bytes - q->charged;
+	q->charged = bytes;
 }
 
 /**
  * rnbdt_limits_queue - charge the memory of a queue to the accounts
- * @s: session
- * @ring_bytes: bytes of its rings
- * @depth: number of its requests
+ * @q: queue
+ * @bytes: what it is to have, if that is more than what is charged
+ * @closing: sessions of the host that are closing may free what is missing
  *
  * Context: process context, rnbdt_lock held.
- * Return: RNBD_ST_OK, RNBD_ST_LIMIT, or RNBD_ST_BUSY if closing sessions of the
- * host still hold queues.
+ * Return: RNBD_ST_OK, RNBD_ST_LIMIT, or RNBD_ST_BUSY because of @closing.
  */
-static u16 rnbdt_limits_queue(struct rnbdt_session *s, u64 ring_bytes, u32 depth)
+static u16 rnbdt_limits_queue(struct rnbdt_queue *q, u64 bytes, bool closing)
 {
-	u64 bytes = rnbdt_limits_queue_bytes(ring_bytes, depth);
 	u64 all = rnbdt_limit_bytes(READ_ONCE(queue_limit_mb), 8);
+	struct rnbdt_host *host = q->session->host;
+	u64 more = bytes - q->charged;
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	if (bytes > rnbdt_limit_left(rnbdt_host_share(all), s->host->queue_bytes))
-		return rnbdt_limit_status(RNBDT_LIMIT_HOST_QUEUES,
-					  rnbdt_limits_closing(s->host).queues);
-	if (bytes > rnbdt_limit_left(all, rnbdt_queue_bytes))
-		return rnbdt_limit_status(RNBDT_LIMIT_QUEUES,
-					  rnbdt_limits_closing(s->host).queues);
-	s->account.queue_bytes += bytes;
-	s->host->queue_bytes += bytes;
-	rnbdt_queue_bytes += bytes;
+	if (more > rnbdt_limit_left(rnbdt_host_share(all), host->queue_bytes))
+		return rnbdt_limit_status(RNBDT_LIMIT_HOST_QUEUES, closing);
+	if (more > rnbdt_limit_left(all, rnbdt_queue_bytes))
+		return rnbdt_limit_status(RNBDT_LIMIT_QUEUES, closing);
+	rnbdt_limits_set(q, bytes);
 	return RNBD_ST_OK;
+}
+
+/* Memory with which a queue begins that has @depth requests. */
+static u64 rnbdt_limits_first(const struct rnbdt_queue *q, u32 depth)
+{
+	return rnbdt_ring_first_bytes(q->ring.attr.slot_size) +
+	       (u64)depth * sizeof(struct rnbdt_req);
+}
+
+/* Charge queue 0 of a session that logs in or gets a list. */
+static u16 rnbdt_limits_queue0(struct rnbdt_session *s, u32 depth)
+{
+	struct rnbdt_queue *q = s->queues[0];
+
+	return rnbdt_limits_queue(q, rnbdt_limits_first(q, depth),
+				  rnbdt_limits_closing(s->host).queues);
 }
 
 /**
@@ -216,7 +229,7 @@ u16 rnbdt_limits_login(struct rnbdt_session *s)
 	if (rnbdt_nr_sessions >= READ_ONCE(max_sessions))
 		return rnbdt_limit_status(RNBDT_LIMIT_SESSIONS,
 					  rnbdt_limits_closing(s->host).sessions);
-	status = rnbdt_limits_queue(s, rnbdt_queue0_bytes(s), s->login.info.queue_depth);
+	status = rnbdt_limits_queue0(s, s->login.info.queue_depth);
 	if (status)
 		return status;
 	s->host->nr_sessions++;
@@ -253,7 +266,7 @@ u16 rnbdt_limits_list(struct rnbdt_session *s)
 	}
 	status = rnbdt_rate_charge_logins(s->host, 0);
 	if (!status)
-		status = rnbdt_limits_queue(s, rnbdt_queue0_bytes(s), 0);
+		status = rnbdt_limits_queue0(s, 0);
 	if (status)
 		return status;
 	list_del_init(&s->account.half_open.entry);
@@ -366,39 +379,48 @@ u16 rnbdt_limits_charge_pool(struct rnbdt_session *s, u64 bytes)
 
 /**
  * rnbdt_limits_add_queue - charge a queue other than 0 to the accounts
- * @s: live session
- * @req: connection request of the queue
+ * @q: queue of a live session
  *
  * Context: process context, rnbdt_lock held.
  * Return: RNBD_ST_OK or RNBD_ST_LIMIT.
  */
-u16 rnbdt_limits_add_queue(struct rnbdt_session *s, const struct rnbd_conn_req *req)
+u16 rnbdt_limits_add_queue(struct rnbdt_queue *q)
 {
-	u64 bytes = rnbdt_ring_bytes(req->ring_slots, req->slot_size);
-	u16 status = rnbdt_limits_queue(s, bytes, s->granted.depth);
-
-	/* The login was granted: a retry would only cost another login. */
-	return status == RNBD_ST_BUSY ?
-	       rnbdt_limit_status(RNBDT_LIMIT_HOST_QUEUES, false) : status;
+	return rnbdt_limits_queue(q, rnbdt_limits_first(q, q->session->granted.depth), false);
 }
 
 /**
  * rnbdt_limits_remove_queue - return what rnbdt_limits_add_queue() has charged
- * @s: live session
- * @req: connection request of a queue that fails to join
+ * @q: queue that fails to join its session
  *
  * Context: process context, rnbdt_lock held since rnbdt_limits_add_queue().
  */
-void rnbdt_limits_remove_queue(struct rnbdt_session *s, const struct rnbd_conn_req *req)
+void rnbdt_limits_remove_queue(struct rnbdt_queue *q)
 {
-	u64 bytes = rnbdt_limits_queue_bytes(rnbdt_ring_bytes(req->ring_slots, req->slot_size),
-					     s->granted.depth);
+	rnbdt_limits_set(q, 0);
+}
 
-	lockdep_assert_held(&rnbdt_lock);
+/**
+ * rnbdt_limits_slots - charge the slots of a queue that has joined its session
+ * @q: queue
+ * @slots: slots of both directions that it has, or is about to allocate
+ *
+ * Context: process context; takes rnbdt_lock.
+ * Return: false if a limit forbids more than what is charged.
+ */
+bool rnbdt_limits_slots(struct rnbdt_queue *q, u32 slots)
+{
+	u64 bytes = rnbdt_ring_bytes(slots, q->ring.attr.slot_size) +
+		    (u64)q->session->granted.depth * sizeof(struct rnbdt_req);
+	u16 status = RNBD_ST_OK;
 
-	s->account.queue_bytes -= bytes;
-	s->host->queue_bytes -= bytes;
-	rnbdt_queue_bytes -= bytes;
+	mutex_lock(&rnbdt_lock);
+	if (bytes > q->charged)
+		status = rnbdt_limits_queue(q, bytes, false);
+	else
+		rnbdt_limits_set(q, bytes);
+	mutex_unlock(&rnbdt_lock);
+	return !status;
 }
 
 /**

@@ -7,7 +7,7 @@
 
 #include <linux/types.h>
 
-struct rnbd_conn_req;
+struct rnbdt_queue;
 struct rnbdt_session;
 
 u16 rnbdt_limits_login(struct rnbdt_session *s);
@@ -15,8 +15,9 @@ u16 rnbdt_limits_list(struct rnbdt_session *s);
 u32 rnbdt_limits_queues(u32 requested);
 u16 rnbdt_limits_pool(const struct rnbdt_session *s, u64 *bytes);
 u16 rnbdt_limits_charge_pool(struct rnbdt_session *s, u64 bytes);
-u16 rnbdt_limits_add_queue(struct rnbdt_session *s, const struct rnbd_conn_req *req);
-void rnbdt_limits_remove_queue(struct rnbdt_session *s, const struct rnbd_conn_req *req);
+u16 rnbdt_limits_add_queue(struct rnbdt_queue *q);
+void rnbdt_limits_remove_queue(struct rnbdt_queue *q);
+bool rnbdt_limits_slots(struct rnbdt_queue *q, u32 slots);
 void rnbdt_limits_freed(struct rnbdt_session *s);
 void rnbdt_limits_stopped(struct rnbdt_session *s);
 

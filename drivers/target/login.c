@@ -45,6 +45,7 @@
 #include "../core/param.h"
 #include "../core/proto_err.h"
 #include "../core/ring.h"
+#include "../core/ring_resize.h"
 #include "../core/ring_send.h"
 #include "auth.h"
 #include "bind.h"
@@ -356,6 +357,7 @@ static void rnbdt_login_process(struct rnbdt_session *s)
 	/* The client may send requests as soon as the reply is posted. */
 	if (grant.status == RNBD_ST_OK) {
 		rnbd_ring_set_rate_limit(ring, 0);
+		rnbd_ring_enable_in(ring, 0);
 		if (!rnbdt_session_advance(s, RNBDT_LOGIN, RNBDT_LIVE, NULL))
 			return;
 	} else {
@@ -372,6 +374,7 @@ static void rnbdt_login_process(struct rnbdt_session *s)
 	}
 	if (grant.status != RNBD_ST_OK)
 		return;
+	rnbd_ring_enable_out(ring, 0);
 	queue_delayed_work(rnbdt_timer_wq, &s->login.keepalive_work,
 			   msecs_to_jiffies(grant.keepalive_ms) / 2);
 }

@@ -167,6 +167,7 @@ struct rnbdt_join {
  * @query_id: id of that query, which the answer repeats; ring->lock
  * @stats: counters of completed requests
  * @replies_per_frame: replies that fit into one frame; constant once connected
+ * @charged: bytes of its memory that are charged to the host; rnbdt_lock
  * @inflight: requests in the backend, plus one until the ring is drained
  * @idle: completed when @inflight is zero
  * @rcu: delays kfree() until no reader of @stats is left
@@ -189,6 +190,7 @@ struct rnbdt_queue {
 	u32 query_id;
 	struct rnbdt_stats stats;
 	u32 replies_per_frame;
+	u64 charged;
 	atomic_t inflight;
 	struct completion idle;
 	struct rcu_head rcu;

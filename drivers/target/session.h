@@ -120,15 +120,21 @@ struct rnbdt_change {
 };
 
 /**
- * struct rnbdt_stats - counters of completed requests
+ * struct rnbdt_stats - counters of queues
  * @requests: requests whose reply was put into a frame, with any status
  * @read_bytes: bytes of successful READ requests
  * @write_bytes: bytes of successful WRITE requests
+ * @frames_sent: frames sent
+ * @frames_received: frames received
+ * @slots: receive slots
  */
 struct rnbdt_stats {
 	u64 requests;
 	u64 read_bytes;
 	u64 write_bytes;
+	u64 frames_sent;
+	u64 frames_received;
+	u64 slots;
 };
 
 /**

@@ -213,9 +213,15 @@ void rnbdt_session_put(struct rnbdt_session *s)
  */
 void rnbdt_stats_add(struct rnbdt_stats *sum, const struct rnbdt_queue *q)
 {
+	const struct rnbd_ring_stats *ring = &q->ring.stats;
+
 	sum->requests += READ_ONCE(q->stats.requests);
 	sum->read_bytes += READ_ONCE(q->stats.read_bytes);
 	sum->write_bytes += READ_ONCE(q->stats.write_bytes);
+	sum->frames_sent += READ_ONCE(ring->frames_sent) + READ_ONCE(ring->credit_frames_sent);
+	sum->frames_received += READ_ONCE(ring->frames_received) +
+				READ_ONCE(ring->credit_frames_received);
+	sum->slots += READ_ONCE(q->ring.in.slots);
 }
 
 /**

@@ -77,6 +77,7 @@ RNBDT_ATTR(epoch, "%u", s->epoch);
 RNBDT_ATTR(queues, "%u", READ_ONCE(s->granted.nr_queues));
 RNBDT_ATTR(depth, "%u", READ_ONCE(s->granted.depth));
 RNBDT_ATTR(pool_bytes, "%llu", READ_ONCE(s->account.pool_bytes));
+RNBDT_ATTR(queue_bytes, "%llu", READ_ONCE(s->account.queue_bytes));
 
 static ssize_t rnbdt_export_show(struct kobject *kobj, struct kobj_attribute *attr,
 				 char *buf)
@@ -101,6 +102,9 @@ static struct rnbdt_stats rnbdt_read_stats(const struct rnbdt_session *s)
 RNBDT_ADMIN_ATTR(requests, "%llu", rnbdt_read_stats(s).requests);
 RNBDT_ADMIN_ATTR(read_bytes, "%llu", rnbdt_read_stats(s).read_bytes);
 RNBDT_ADMIN_ATTR(write_bytes, "%llu", rnbdt_read_stats(s).write_bytes);
+RNBDT_ADMIN_ATTR(frames_sent, "%llu", rnbdt_read_stats(s).frames_sent);
+RNBDT_ADMIN_ATTR(frames_received, "%llu", rnbdt_read_stats(s).frames_received);
+RNBDT_ADMIN_ATTR(recv_slots, "%llu", rnbdt_read_stats(s).slots);
 
 static struct attribute *rnbdt_session_attrs[] = {
 	&rnbdt_attr_state.attr,
@@ -117,6 +121,10 @@ static struct attribute *rnbdt_session_attrs[] = {
 	&rnbdt_attr_requests.attr,
 	&rnbdt_attr_read_bytes.attr,
 	&rnbdt_attr_write_bytes.attr,
+	&rnbdt_attr_frames_sent.attr,
+	&rnbdt_attr_frames_received.attr,
+	&rnbdt_attr_recv_slots.attr,
+	&rnbdt_attr_queue_bytes.attr,
 	NULL
 };
 ATTRIBUTE_GROUPS(rnbdt_session);

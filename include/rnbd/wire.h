@@ -2,8 +2,8 @@
 /*
  * The rnbd wire format.
  *
- * Everything that two machines exchange is here, in wire_ctl.h, in wire_login.h and in
- * wire_io.h: the private data of the RDMA connection manager, and the frames of the control
+ * Everything that two machines exchange is here, in wire_ctl.h, in wire_login.h, in
+ * wire_slots.h and in wire_io.h: the private data of the RDMA connection manager, and the frames of the control
  * ring. Kernel and user space build from it. Documentation/protocol.rst describes its use.
  *
  * All integers are little-endian and of fixed width. Bytes called "reserved"
@@ -150,7 +150,8 @@ enum rnbd_status {
  * @magic: RNBD_MAGIC
  * @version: RNBD_VERSION
  * @conn: index of the connection in its path; connection 0 logs in
- * @ring_slots: receive slots that the client has posted, its credit to us
+ * @ring_slots: most receive slots that each end may have; the client has posted
+ *	RNBD_RING_SLOTS_MIN, its credit to us
  * @path: number of the path in the session
  * @slot_size: bytes of a slot, the same at both ends
  * @epoch: number of the path's incarnation: @attempt of its connection 0
@@ -183,7 +184,8 @@ static_assert(offsetof(struct rnbd_cm_req, host_id) == 24);
  * struct rnbd_cm_rep - private data of an accepted connection
  * @magic: RNBD_MAGIC
  * @version: RNBD_VERSION
- * @ring_slots: receive slots that the target has posted, the client's credit
+ * @ring_slots: receive slots that the target has posted, the client's credit; not more than
+ *	requested
  * @slot_size: as requested
  * @attempt: as requested
  */
@@ -300,6 +302,7 @@ static_assert(offsetof(struct rnbd_frame_hdr, seq) == 8);
 
 #include <rnbd/wire_ctl.h>
 #include <rnbd/wire_login.h>
+#include <rnbd/wire_slots.h>
 #include <rnbd/wire_io.h>
 
 #endif /* RNBD_WIRE_H */

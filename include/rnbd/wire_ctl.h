@@ -62,9 +62,12 @@ static_assert(offsetof(struct rnbd_ctl, id) == 4);
  * @RNBD_CTL_EXPORT: target, in answer, any number: struct rnbd_ctl_export
  * @RNBD_CTL_LIST_END: target, after the last of them: struct rnbd_ctl_list_end
  * @RNBD_CTL_SEGMENT: target, after a LOGIN_REPLY: struct rnbd_ctl_segment
+ * @RNBD_CTL_SLOTS: either, about the connection that it travels on: ask the peer for more
+ *	receive slots, or give some up; struct rnbd_ctl_slots
+ * @RNBD_CTL_SLOTS_REPLY: the other end, in answer: struct rnbd_ctl_slots
  *
- * JOIN and JOIN_REPLY travel on connections other than 0, CHALLENGE, PROOF, QUERY and
- * QUERY_REPLY on all, all other entries on connection 0.
+ * JOIN and JOIN_REPLY travel on connections other than 0, CHALLENGE, PROOF, QUERY,
+ * QUERY_REPLY, SLOTS and SLOTS_REPLY on all, all other entries on connection 0.
  */
 enum rnbd_ctl_type {
 	RNBD_CTL_LOGIN		= 1,
@@ -85,6 +88,8 @@ enum rnbd_ctl_type {
 	RNBD_CTL_EXPORT		= 16,
 	RNBD_CTL_LIST_END	= 17,
 	RNBD_CTL_SEGMENT	= 18,
+	RNBD_CTL_SLOTS		= 23,
+	RNBD_CTL_SLOTS_REPLY	= 24,
 };
 
 /* rnbd_ctl_attach.flags: the client only reads */

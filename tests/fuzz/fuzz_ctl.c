@@ -13,6 +13,7 @@
 #include "hostile_assert.h"
 #include "io.h"
 #include "login.h"
+#include "slots.h"
 
 union result {
 	struct rnbd_attach_info attach;
@@ -26,6 +27,7 @@ union result {
 	struct rnbd_list_end_info list_end;
 	struct rnbd_query_info query;
 	struct rnbd_join_info join;
+	struct rnbd_slots_info slots;
 	u8 proof[2][32];
 };
 
@@ -61,6 +63,8 @@ void fuzz_ctl_take_any(const struct rnbd_ctl_entry *entry)
 	rnbd_decode_export(entry, &out.export);
 	ASAN_UNPOISON_MEMORY_REGION(entry->body, entry->bytes);
 	rnbd_decode_list_end(entry, &out.list_end);
+	ASAN_UNPOISON_MEMORY_REGION(entry->body, entry->bytes);
+	rnbd_decode_slots(entry, &out.slots);
 	ASAN_UNPOISON_MEMORY_REGION(entry->body, entry->bytes);
 	rnbd_decode_query(entry, world.lim.depth, &out.query);
 	ASAN_UNPOISON_MEMORY_REGION(entry->body, entry->bytes);

@@ -87,6 +87,9 @@ static const struct member members[] = {
 	MEMBER(rnbd_ctl_segment, generation, 12, 4),
 	MEMBER(rnbd_ctl_segment, units, 16, 4),
 	MEMBER(rnbd_ctl_segment, rkey, 20, 4),
+	MEMBER(rnbd_ctl_slots, slots, 0, 2),
+	MEMBER(rnbd_ctl_slots, depth, 2, 2),
+	MEMBER(rnbd_ctl_slots, reserved, 4, 4),
 	MEMBER(rnbd_ctl_export, name, 0, 64),
 	MEMBER(rnbd_ctl_export, uuid, 64, 16),
 	MEMBER(rnbd_ctl_export, capacity, 80, 8),
@@ -197,6 +200,7 @@ static void test_sizes(void **state)
 	assert_int_equal(sizeof(struct rnbd_ctl_login), 64);
 	assert_int_equal(sizeof(struct rnbd_ctl_login_reply), 96);
 	assert_int_equal(sizeof(struct rnbd_ctl_segment), 24);
+	assert_int_equal(sizeof(struct rnbd_ctl_slots), 8);
 	assert_int_equal(sizeof(struct rnbd_ctl_export), 112);
 	assert_int_equal(sizeof(struct rnbd_ctl_list_end), 8);
 	assert_int_equal(sizeof(struct rnbd_wire_extent), 8);
@@ -249,6 +253,8 @@ static void test_numbers(void **state)
 		{ RNBD_CTL_QUERY, 13 }, { RNBD_CTL_QUERY_REPLY, 14 },
 		{ RNBD_CTL_LIST, 15 }, { RNBD_CTL_EXPORT, 16 },
 		{ RNBD_CTL_LIST_END, 17 }, { RNBD_CTL_SEGMENT, 18 },
+		{ RNBD_CTL_SLOTS, 23 }, { RNBD_CTL_SLOTS_REPLY, 24 },
+		{ RNBD_DEPTH_FIRST, 16 },
 		{ RNBD_EXPORTS_MAX, 65536 },
 		{ RNBD_EXPORT_READONLY, 1 }, { RNBD_EXPORT_VOLATILE_CACHE, 2 },
 		{ RNBD_EXPORT_FUA, 4 }, { RNBD_EXPORT_ROTATIONAL, 8 },

@@ -109,12 +109,14 @@ param keepalive_min_ms 2000
 hit limits/keepalive granted keepalive_ms 2000 "${small[@]}" --keepalive 500
 param keepalive_min_ms 250
 
+# A queue begins with nine slots, two of these queues have more than seven eighths of a MiB.
+large=("${small[@]}" --slot-size 65536)
 param queue_limit_mb 1
-hit limits/host_queue_memory denied 'limit on sessions, queues' "${small[@]}"
-param queue_limit_mb 2
-hit limits/host_queue_memory denied 'limit on sessions, queues' "${small[@]}"
+held=$(attach disk0 --new-session "${large[@]}") || exit 1
+hit limits/host_queue_memory denied 'limit on sessions, queues' "${large[@]}"
 param queue_limit_mb 0
-granted queues 1 "${small[@]}"
+detach "$held"
+granted queues 1 "${large[@]}"
 
 note "pools: of a session, of a host, of all"
 param session_pool_limit_mb 1
@@ -207,6 +209,8 @@ note "a connection that does not log in, one that sends frames instead, and one 
 param login_timeout_ms 300
 hit limits/login_time "${flood[@]}" 1 --seconds 2
 param login_timeout_ms 10000
+# fewer than the frames for which such a peer has slots and credits
+param login_frames 8
 hit violations/rate "${flood[@]}" 1 --frames 40 --seconds 30
 dmesg_has 'broke the protocol on queue 0: frames come faster than they may' || die "not in the log"
 param login_frames 10000

@@ -165,6 +165,18 @@ static u32 build_query(void *body, u16 type)
 	return sizeof(struct rnbd_ctl_query);
 }
 
+static u32 build_slots(void *body)
+{
+	const struct rnbd_slots_info info = {
+		.slots = RNBD_RING_SLOTS_MIN +
+			 below(RNBD_RING_SLOTS_MAX - RNBD_RING_SLOTS_MIN + 1),
+		.depth = below(RNBD_DEPTH_MAX + 1),
+	};
+
+	rnbd_encode_slots(body, &info);
+	return sizeof(struct rnbd_ctl_slots);
+}
+
 /* The body of an entry of @type, if it is known, as this version sends it. */
 static u32 build_body(u16 type, void *body)
 {
@@ -182,6 +194,9 @@ static u32 build_body(u16 type, void *body)
 	case RNBD_CTL_QUERY:
 	case RNBD_CTL_QUERY_REPLY:
 		return build_query(body, type);
+	case RNBD_CTL_SLOTS:
+	case RNBD_CTL_SLOTS_REPLY:
+		return build_slots(body);
 	default:
 		if (ctl_known(type))
 			return build_login_body(type, body);
@@ -197,7 +212,7 @@ static u32 build_ctl(u8 *buf, u16 credits)
 
 	for (i = 0; i < n; i++) {
 		struct rnbd_ctl_entry entry = {
-			.type = 1 + below(one_in(3) ? 0x7fff : RNBD_CTL_SEGMENT),
+			.type = 1 + below(one_in(3) ? 0x7fff : CTL_LAST),
 			.mandatory = one_in(2),
 			.id = draw_number(),
 			.body = body,
@@ -271,7 +286,8 @@ u32 hostile_build(enum kind kind, u8 *buf)
 		rnbd_encode_cm_req((void *)buf, &world.conn);
 		return sizeof(struct rnbd_cm_req);
 	case KIND_CM_REP:
-		rnbd_encode_cm_rep((void *)buf, world.slots,
+		rnbd_encode_cm_rep((void *)buf, RNBD_RING_SLOTS_MIN +
+				   below(world.slots - RNBD_RING_SLOTS_MIN + 1),
 				   world.conn.slot_size, world.conn.attempt);
 		return sizeof(struct rnbd_cm_rep);
 	case KIND_CM_REJ:

@@ -33,9 +33,12 @@
 #include "op.h"
 #include "pool.h"
 #include "random.h"
+#include "slots.h"
 
 #define FRAME_MAX	32768
 #define INLINE_MAX	4096
+/* The last type of a control entry that this version knows; not all before it are known. */
+#define CTL_LAST	RNBD_CTL_SLOTS_REPLY
 
 enum kind {
 	KIND_REQUEST, KIND_REPLY, KIND_CREDIT, KIND_CONTROL,
@@ -62,7 +65,7 @@ extern struct world world;
 extern u64 requests_accepted, extents_accepted;
 extern u64 inline_accepted, ctl_accepted;
 /* Control entries, by type; 0 is for those of an unknown type */
-extern u64 ctl_bodies_accepted[RNBD_CTL_SEGMENT + 1];
+extern u64 ctl_bodies_accepted[CTL_LAST + 1];
 
 /* A number below @n; true once in @n times on average */
 u32 below(u32 n);

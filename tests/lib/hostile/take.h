@@ -22,6 +22,7 @@ void check_body(const struct rnbd_ctl_entry *entry, const void *again, u32 bytes
 enum rnbd_proto_err take_requests(struct rnbd_frame *frame, u8 *again);
 enum rnbd_proto_err take_replies(struct rnbd_frame *frame, u8 *again);
 enum rnbd_proto_err take_ctl(struct rnbd_frame *frame, u8 *again);
+enum rnbd_proto_err take_slots(const struct rnbd_ctl_entry *entry);
 enum rnbd_proto_err take_query(const struct rnbd_ctl_entry *entry);
 enum rnbd_proto_err take_attach_body(const struct rnbd_ctl_entry *entry);
 enum rnbd_proto_err take_login_body(const struct rnbd_ctl_entry *entry);

@@ -43,7 +43,7 @@ enum rnbd_proto_err take_cm_rep(const u8 *buf, u32 len)
 		assert_int_equal(slots, 0xa5a5);
 		return fault;
 	}
-	assert_in_range(slots, 4, 1024);
+	assert_in_range(slots, 4, world.conn.ring_slots);
 	rnbd_encode_cm_rep(&again, slots, world.conn.slot_size,
 			   world.conn.attempt);
 	check_encoded(buf, (u8 *)&again, sizeof(again));

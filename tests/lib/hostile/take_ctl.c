@@ -6,11 +6,12 @@
 #include "take.h"
 
 u64 ctl_accepted;
-u64 ctl_bodies_accepted[RNBD_CTL_SEGMENT + 1];
+u64 ctl_bodies_accepted[CTL_LAST + 1];
 
 bool ctl_known(u16 type)
 {
-	return type && type <= RNBD_CTL_SEGMENT;
+	return (type && type <= RNBD_CTL_SEGMENT) || type == RNBD_CTL_SLOTS ||
+	       type == RNBD_CTL_SLOTS_REPLY;
 }
 
 void check_body(const struct rnbd_ctl_entry *entry, const void *again, u32 bytes)
@@ -49,6 +50,9 @@ static enum rnbd_proto_err take_body(const struct rnbd_ctl_entry *entry)
 	case 16:
 	case 17:
 		return take_list_body(entry);
+	case 23:
+	case 24:
+		return take_slots(entry);
 	default:
 		return take_attach_body(entry);
 	}

@@ -22,6 +22,7 @@ int client_cases(void)
 	client_lawful_cases(&results);
 	client_key_cases(&results);
 	client_credit_cases(&results);
+	client_slots_cases(&results);
 	client_epoch_cases(&results);
 	client_join_cases(&results);
 	client_write_cases(&results);

@@ -84,5 +84,6 @@ void client_frame_cases(struct results *results);
 void client_rdma_cases(struct results *results);
 void client_auth_cases(struct results *results);
 void client_join_cases(struct results *results);
+void client_slots_cases(struct results *results);
 
 #endif /* PEER_CLIENT_H */

@@ -86,7 +86,7 @@ static void starve(enum starving how, const char *why)
 		c.mute = how != LIAR;
 		c.liar = how == LIAR;
 		/* Replies that take the target's credits, or come to nothing. */
-		for (i = 0; i < 13 && how != SILENT; i++) {
+		for (i = 0; i < 4 && how != SILENT; i++) {
 			frame_begin(&f, RNBD_FRAME_REQUEST, 1);
 			client_add_request(&f, req_entry(RNBD_OP_FLUSH, 0, i, 0, 0, 0));
 			frame_send(&c, &f);

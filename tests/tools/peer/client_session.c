@@ -19,10 +19,10 @@ bool session_start(struct conn *c, uint32_t host)
 	return !status || amiss("not connected: status %d", status);
 }
 
-/* Log in and attach. */
+/* Log in and attach, and have as many slots as were named. */
 bool session_login(struct conn *c, const struct rnbd_ctl_login *l, const char *export)
 {
-	return login(c, l, LOGIN_MS) && attach(c, export);
+	return login(c, l, LOGIN_MS) && attach(c, export) && slots_ask(c, c->slots, 0);
 }
 
 bool session_start_export(struct conn *c, uint32_t host, const char *export)
@@ -96,6 +96,8 @@ bool session_start_second(struct conn *c, struct conn *first)
 	c->grant = first->grant;
 	if (!status)
 		status = join(c, &req, first->grant.r.join_key);
+	if (!status)
+		slots_ask(c, c->slots, 0);
 	return !status || amiss("queue 1: status %d", status);
 }
 

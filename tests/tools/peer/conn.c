@@ -134,7 +134,7 @@ static void take_answer(struct conn *c, const struct rdma_cm_event *event)
 	c->credits = c->peer_slots;
 	if (le32toh(rep.magic) != RNBD_MAGIC || le16toh(rep.version) != RNBD_VERSION ||
 	    le32toh(rep.slot_size) != c->slot_size || le32toh(rep.attempt) != c->attempt ||
-	    c->peer_slots < RNBD_RING_SLOTS_MIN || c->peer_slots > RNBD_RING_SLOTS_MAX)
+	    c->peer_slots < RNBD_RING_SLOTS_MIN || c->peer_slots > c->slots)
 		amiss("an answer that makes no sense");
 	c->established = true;
 	if (!c->queue)
@@ -255,6 +255,7 @@ bool conn_begin(struct conn *c, const struct request *req)
 	c->slot_size = size >= RNBD_SLOT_SIZE_MIN && size <= RNBD_SLOT_SIZE_MAX ? size : 4096;
 	if (c->slots * c->slot_size > 8 << 20)
 		c->slots = 16;
+	c->granted = RNBD_RING_SLOTS_MIN;
 	c->attempt = le32toh(req->cm.attempt);
 	c->queue = le16toh(req->cm.conn);
 	c->channel = rdma_create_event_channel();
@@ -289,8 +290,10 @@ bool conn_accept(struct conn *c, struct rdma_cm_id *id, const struct rnbd_cm_req
 
 	c->slots = le16toh(req->ring_slots);
 	c->slot_size = le32toh(req->slot_size);
-	c->peer_slots = c->slots;
-	c->credits = c->slots;
+	/* All that we have is posted, and the answer says so. */
+	c->granted = c->slots;
+	c->peer_slots = RNBD_RING_SLOTS_MIN;
+	c->credits = c->peer_slots;
 	c->attempt = le32toh(req->attempt);
 	c->serves = true;
 	c->id = id;
@@ -447,8 +450,14 @@ static void give_back(struct conn *c)
 		return;
 	if (!c->liar)
 		post_receive(c, slot);
-	c->owed++;
-	if (c->owed >= c->slots / 2 && c->credits > 0)
+	if (c->retire) {
+		c->retire--;
+		c->granted--;
+	} else {
+		c->owed++;
+	}
+	slots_answer(c);
+	if (c->owed >= c->granted / 2 && c->credits > 0)
 		frame_credit(c);
 }
 
@@ -467,12 +476,15 @@ const uint8_t *conn_receive(struct conn *c, uint8_t type, uint32_t *len, uint32_
 		while (c->head != c->tail) {
 			uint32_t slot = c->taken[c->head % ARRAY_SIZE(c->taken)].slot;
 			uint32_t n = c->taken[c->head % ARRAY_SIZE(c->taken)].len;
+			bool lawful, about_slots;
 
 			memcpy(copy, c->mem + (size_t)slot * c->slot_size, n);
+			lawful = frame_check(c, copy, n);
+			about_slots = lawful && slots_take(c, copy, n);
 			give_back(c);
-			if (!frame_check(c, copy, n))
+			if (!lawful)
 				return NULL;
-			if (copy[0] == RNBD_FRAME_CREDIT)
+			if (copy[0] == RNBD_FRAME_CREDIT || about_slots)
 				continue;
 			if (type && copy[0] != type) {
 				amiss("a frame of type %u, wanted %u", copy[0], type);

@@ -198,6 +198,18 @@ static bool check_query(const struct ctl *entry)
 	return true;
 }
 
+static bool check_slots(const struct ctl *entry)
+{
+	struct rnbd_ctl_slots s;
+
+	memcpy(&s, entry->body, sizeof(s));
+	return (!memcmp(s.reserved, "\0\0\0", 4) && !entry->id &&
+		le16toh(s.slots) >= RNBD_RING_SLOTS_MIN &&
+		le16toh(s.slots) <= RNBD_RING_SLOTS_MAX &&
+		le16toh(s.depth) <= RNBD_DEPTH_MAX) ||
+	       amiss("an odd entry about %u slots", le16toh(s.slots));
+}
+
 #define OF_CLIENT	1
 #define OF_TARGET	2
 
@@ -240,10 +252,17 @@ static bool check_entry(const struct conn *c, const struct ctl *entry)
 			OF_TARGET, sizeof(struct rnbd_ctl_list_end), check_list_end
 		},
 		[RNBD_CTL_SEGMENT] = { OF_TARGET, sizeof(struct rnbd_ctl_segment), check_segment },
+		[RNBD_CTL_SLOTS] = {
+			OF_CLIENT | OF_TARGET, sizeof(struct rnbd_ctl_slots), check_slots
+		},
+		[RNBD_CTL_SLOTS_REPLY] = {
+			OF_CLIENT | OF_TARGET, sizeof(struct rnbd_ctl_slots), check_slots
+		},
 	};
 	bool join = entry->type == RNBD_CTL_JOIN || entry->type == RNBD_CTL_JOIN_REPLY;
 	bool any = entry->type == RNBD_CTL_QUERY || entry->type == RNBD_CTL_QUERY_REPLY ||
-		   entry->type == RNBD_CTL_CHALLENGE || entry->type == RNBD_CTL_PROOF;
+		   entry->type == RNBD_CTL_CHALLENGE || entry->type == RNBD_CTL_PROOF ||
+		   entry->type == RNBD_CTL_SLOTS || entry->type == RNBD_CTL_SLOTS_REPLY;
 
 	if (entry->type >= ARRAY_SIZE(known) ||
 	    !(known[entry->type].of & (c->serves ? OF_CLIENT : OF_TARGET)))

@@ -68,6 +68,11 @@ struct ctl {
  * @serves: we are the target, and our data are open to RDMA
  * @mute: slots are not posted again and no credits returned
  * @liar: credits are returned for slots that are not posted again
+ * @granted: receive slots that the other side may use, of @slots that are posted
+ * @retire: frames for which no credit is returned, because the other side gave it up
+ * @slots_due: the other side has asked for slots and was not answered
+ * @slots_depth: what the answer says of requests
+ * @asked_slots: slots that we have asked for, until the answer; @asked_depth: requests
  * @status: of a refused connection: enum rnbd_status, or NEVER if it says none
  * @failed: first work completion of ours that was no success, nor flushed
  * @flushed: work completions that were flushed
@@ -82,6 +87,8 @@ struct conn {
 	uint8_t *mem;
 	uint8_t *data;
 	uint32_t slots, slot_size, peer_slots;
+	uint32_t granted, retire, slots_depth, asked_slots, asked_depth;
+	bool slots_due;
 	uint32_t attempt, send_seq, recv_seq;
 	int32_t credits;	/* below 0 if we send more frames than we may */
 	uint32_t owed;
@@ -262,6 +269,12 @@ int join(struct conn *c, const struct request *req, const uint8_t *key);
 void detach_add(struct frame *f, uint16_t index, uint32_t generation, uint32_t id);
 int await_detached(struct conn *c, uint16_t index, uint32_t generation, uint32_t id);
 int detach_handle(struct conn *c, uint16_t index, uint32_t generation);
+
+/* slots.c */
+void slots_answer(struct conn *c);
+bool slots_take(struct conn *c, const uint8_t *frame, uint32_t len);
+void slots_begin(struct conn *c, uint32_t slots, uint32_t depth);
+bool slots_ask(struct conn *c, uint32_t slots, uint32_t depth);
 
 /* job.c */
 struct job {

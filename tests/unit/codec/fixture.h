@@ -61,5 +61,6 @@ int codec_login_reply_tests(void);
 int codec_discover_tests(void);
 int codec_ctl_tests(void);
 int codec_attach_tests(void);
+int codec_slots_tests(void);
 
 #endif /* RNBD_UNIT_CODEC_FIXTURE_H */

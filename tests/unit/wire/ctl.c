@@ -4,6 +4,7 @@
  */
 #include "attach.h"
 #include "fixture.h"
+#include "slots.h"
 #include "unit.h"
 
 static void test_ctl_capacity(void **state)
@@ -102,12 +103,25 @@ static void test_ctl_attach(void **state)
 	assert_memory_equal(&reply, golden, 104);
 }
 
+static void test_ctl_slots(void **state)
+{
+	static const u8 golden[] = { 0x02, 0x01, 0x04, 0x03, 0x00, 0x00, 0x00, 0x00 };
+	const struct rnbd_slots_info info = { .slots = 0x0102, .depth = 0x0304 };
+	struct rnbd_ctl_slots wire;
+
+	(void)state;
+	memset(&wire, 0xee, sizeof(wire));
+	rnbd_encode_slots(&wire, &info);
+	assert_memory_equal(&wire, golden, sizeof(golden));
+}
+
 int wire_ctl_tests(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ctl_attach),
 		cmocka_unit_test(test_ctl_handle),
 		cmocka_unit_test(test_ctl_capacity),
+		cmocka_unit_test(test_ctl_slots),
 	};
 
 	return cmocka_run_group_tests_name("ctl", tests, NULL, NULL);

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How many receive slots and requests a connection has.
+ *
+ * Operation
+ *
+ * A credit is a posted receive slot, so the memory that a connection holds is the number
+ * of frames that its peer may send. A connection begins with few slots at each end. The
+ * sender of frames asks for twice as many when its credits run low, and a client for twice
+ * as many requests when one has waited for another to end. The receiver allocates what it
+ * can and answers with what there is; the new slots are credits of the sender.
+ *
+ * A period in which less than a quarter was in use ends with a request for twice what was
+ * used. The device cannot take a posted slot back, so the sender spends the credits that it
+ * gives up on empty frames: the frame with the request is the first of them, and the
+ * receiver posts none of their slots again. A client stops to use the requests that it
+ * gives up before it asks.
+ *
+ * Ownership: nothing is allocated here.
+ *
+ * Concurrency: the lock of the connection protects both directions.
+ *
+ * Errors: what the peer may not ask or answer is a protocol error. A peer that gives no more
+ * is not asked again before the period has ended.
+ */
+#include "flow.h"
+#include "portable.h"
+
+/* Credits that are always left for other frames when some are given up. */
+#define RNBD_FLOW_KEEP		3
+
+/* Requests of a connection at first, and at least. */
+static u16 rnbd_flow_first_depth(u16 max_depth)
+{
+	return min(max_depth, (u16)RNBD_DEPTH_FIRST);
+}
+
+/**
+ * rnbd_flow_out_init - prepare the sending direction of a new connection
+ * @out: direction
+ * @slots: receive slots that the peer has posted; 0 if that is not known yet
+ * @max_slots: most receive slots that the peer may have
+ *
+ * Context: any.
+ */
+void rnbd_flow_out_init(struct rnbd_flow_out *out, u16 slots, u16 max_slots)
+{
+	*out = (struct rnbd_flow_out) {
+		.slots = slots,
+		.max_slots = max_slots,
+		.credits = slots,
+		.low = slots,
+	};
+}
+
+/**
+ * rnbd_flow_out_enable - let more slots and requests be asked for
+ * @out: direction of a connection that has joined its session
+ * @max_depth: requests that the peer has granted; 0 if there are none in this direction
+ *
+ * Context: the lock of the connection held.
+ */
+void rnbd_flow_out_enable(struct rnbd_flow_out *out, u16 max_depth)
+{
+	out->depth = rnbd_flow_first_depth(max_depth);
+	out->max_depth = max_depth;
+	out->on = true;
+}
+
+static bool rnbd_flow_short_slots(const struct rnbd_flow_out *out)
+{
+	return out->slots < out->max_slots && out->low <= max(out->slots / 4, 2);
+}
+
+static bool rnbd_flow_short_requests(const struct rnbd_flow_out *out)
+{
+	return out->depth < out->max_depth && out->short_depth;
+}
+
+/**
+ * rnbd_flow_is_short - test whether more slots or requests should be asked for
+ * @out: direction
+ *
+ * Context: the lock of the connection held.
+ * Return: true if so.
+ */
+bool rnbd_flow_is_short(const struct rnbd_flow_out *out)
+{
+	return out->on && !out->open && !out->refused &&
+	       (rnbd_flow_short_slots(out) || rnbd_flow_short_requests(out));
+}
+
+/**
+ * rnbd_flow_more - compute how many slots and requests to ask for
+ * @out: direction
+ * @info: result
+ *
+ * Context: the lock of the connection held.
+ * Return: false if what there is suffices, or nothing can be asked for now.
+ */
+bool rnbd_flow_more(const struct rnbd_flow_out *out, struct rnbd_slots_info *info)
+{
+	if (!rnbd_flow_is_short(out))
+		return false;
+	info->slots = out->slots;
+	info->depth = out->depth;
+	if (rnbd_flow_short_slots(out))
+		info->slots = min(2 * out->slots, (int)out->max_slots);
+	if (rnbd_flow_short_requests(out))
+		info->depth = min(2 * out->depth, (int)out->max_depth);
+	return true;
+}
+
+/* Slots that suffice for what was used, of which as many are given up as can be. */
+static u16 rnbd_flow_fewer_slots(const struct rnbd_flow_out *out, u16 frames)
+{
+	int used = out->slots - out->low, give = 0;
+
+	frames = min(frames, out->credits);
+	if (4 * used < out->slots && out->slots > RNBD_RING_SLOTS_MIN && frames > RNBD_FLOW_KEEP)
+		give = min(out->slots - max(2 * used, RNBD_RING_SLOTS_MIN),
+			   frames - RNBD_FLOW_KEEP);
+	return out->slots - give;
+}
+
+static u16 rnbd_flow_fewer_requests(const struct rnbd_flow_out *out)
+{
+	int first = rnbd_flow_first_depth(out->max_depth);
+	int most = DIV_ROUND_UP(2 * out->busy, RNBD_DEPTH_FIRST) * RNBD_DEPTH_FIRST;
+
+	return 4 * out->busy < out->depth ? min(max(most, first), (int)out->depth) : out->depth;
+}
+
+/**
+ * rnbd_flow_less - compute how many slots and requests suffice at the end of a period
+ * @out: direction
+ * @frames: frames that can be sent now
+ * @info: result
+ *
+ * Context: the lock of the connection held.
+ * Return: false if some of both are needed, or nothing can be asked for now.
+ */
+bool rnbd_flow_less(const struct rnbd_flow_out *out, u16 frames, struct rnbd_slots_info *info)
+{
+	if (!out->on || out->open)
+		return false;
+	info->slots = rnbd_flow_fewer_slots(out, frames);
+	info->depth = rnbd_flow_fewer_requests(out);
+	return info->slots < out->slots || info->depth < out->depth;
+}
+
+/**
+ * rnbd_flow_ask - note a request that is about to be sent
+ * @out: direction of which no request is open
+ * @info: what it says; the caller sends one frame for each slot that it gives up, that with
+ *	the request included, and uses no more requests than it says
+ *
+ * Context: the lock of the connection held.
+ */
+void rnbd_flow_ask(struct rnbd_flow_out *out, const struct rnbd_slots_info *info)
+{
+	out->open = true;
+	out->asked = *info;
+	out->depth = min(out->depth, info->depth);
+}
+
+/* Is @now between what there was and what was asked for, or what was given up? */
+static bool rnbd_flow_answer_ok(u16 was, u16 asked, u16 now)
+{
+	return asked < was ? now == asked : now >= was && now <= asked;
+}
+
+/**
+ * rnbd_flow_answered - take the answer of the peer
+ * @out: direction
+ * @info: answer
+ *
+ * Context: the lock of the connection held.
+ * Return: RNBD_PERR_NONE, RNBD_PERR_TYPE if the peer was not asked, RNBD_PERR_GEOMETRY if
+ * the answer does not match, or RNBD_PERR_CREDITS if the peer has returned credits for
+ * slots that were given up.
+ */
+enum rnbd_proto_err rnbd_flow_answered(struct rnbd_flow_out *out,
+				       const struct rnbd_slots_info *info)
+{
+	bool more = out->asked.slots > out->slots || out->asked.depth > out->depth;
+
+	if (!out->open)
+		return RNBD_PERR_TYPE;
+	if (!rnbd_flow_answer_ok(out->slots, out->asked.slots, info->slots) ||
+	    !rnbd_flow_answer_ok(out->depth, out->asked.depth, info->depth))
+		return RNBD_PERR_GEOMETRY;
+	out->refused = more && info->slots <= out->slots && info->depth <= out->depth;
+	if (info->slots > out->slots)
+		out->credits += info->slots - out->slots;
+	out->slots = info->slots;
+	out->depth = info->depth;
+	if (out->credits > out->slots)
+		return RNBD_PERR_CREDITS;
+	out->low = out->credits;
+	out->short_depth = false;
+	out->open = false;
+	return RNBD_PERR_NONE;
+}
+
+/**
+ * rnbd_flow_end_period - begin to watch the use of slots and requests anew
+ * @out: direction
+ *
+ * Context: the lock of the connection held.
+ */
+void rnbd_flow_end_period(struct rnbd_flow_out *out)
+{
+	out->low = out->credits;
+	out->busy = 0;
+	out->short_depth = false;
+	out->refused = false;
+}
+
+/**
+ * rnbd_flow_in_init - prepare the receiving direction of a new connection
+ * @in: direction
+ * @slots: receive slots that are posted
+ * @max_slots: most receive slots that the peer may ask for
+ *
+ * Context: any.
+ */
+void rnbd_flow_in_init(struct rnbd_flow_in *in, u16 slots, u16 max_slots)
+{
+	*in = (struct rnbd_flow_in) {
+		.slots = slots,
+		.max_slots = max_slots,
+	};
+}
+
+/**
+ * rnbd_flow_in_enable - let the peer have requests in flight
+ * @in: direction
+ * @max_depth: most requests that it may ask for
+ *
+ * Context: the lock of the connection held.
+ */
+void rnbd_flow_in_enable(struct rnbd_flow_in *in, u16 max_depth)
+{
+	in->depth = rnbd_flow_first_depth(max_depth);
+	in->max_depth = max_depth;
+}
+
+/**
+ * rnbd_flow_asked - take a request of the peer
+ * @in: direction
+ * @info: request
+ *
+ * If in->grow is set, the caller allocates and calls rnbd_flow_grown().
+ *
+ * Context: the lock of the connection held.
+ * Return: RNBD_PERR_NONE, RNBD_PERR_RATE if the former request was not answered, or
+ * RNBD_PERR_GEOMETRY if the connection does not allow such numbers.
+ */
+enum rnbd_proto_err rnbd_flow_asked(struct rnbd_flow_in *in, const struct rnbd_slots_info *info)
+{
+	if (in->open)
+		return RNBD_PERR_RATE;
+	if (info->slots < RNBD_RING_SLOTS_MIN || info->slots > in->max_slots ||
+	    info->depth < rnbd_flow_first_depth(in->max_depth) || info->depth > in->max_depth)
+		return RNBD_PERR_GEOMETRY;
+	in->open = true;
+	in->asked = *info;
+	if (info->slots < in->slots)
+		in->retire = in->slots - info->slots;
+	in->grow = info->slots > in->slots || info->depth > in->depth;
+	in->depth = min(in->depth, info->depth);
+	return RNBD_PERR_NONE;
+}
+
+/**
+ * rnbd_flow_grown - note what was allocated for the latest request of the peer
+ * @in: direction with in->grow set
+ * @slots: slots that were added and posted
+ * @depth: requests that there are from now on
+ *
+ * Context: the lock of the connection held.
+ */
+void rnbd_flow_grown(struct rnbd_flow_in *in, u16 slots, u16 depth)
+{
+	in->slots += slots;
+	in->depth = depth;
+	in->grow = false;
+}
+
+/**
+ * rnbd_flow_reply - get the answer to the latest request of the peer
+ * @in: direction; the caller clears in->open when it has sent the answer
+ * @info: result
+ *
+ * Context: the lock of the connection held.
+ * Return: false if there is nothing to answer yet.
+ */
+bool rnbd_flow_reply(const struct rnbd_flow_in *in, struct rnbd_slots_info *info)
+{
+	if (!in->open || in->grow || in->retire)
+		return false;
+	info->slots = in->slots;
+	info->depth = in->depth;
+	return true;
+}

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Slots that a control ring gets while they are needed, and gives up.
+ *
+ * Operation: flow.c decides. A ring whose credits run low queues slots_work, which
+ * allocates send slots and asks the peer for as many receive slots. If the peer asks,
+ * slots_work allocates receive slots and answers. At the end of a period in which few were
+ * in use, the ring gives up credits on empty frames. A request of the peer, or an answer,
+ * that finds no credit is sent when one has arrived.
+ *
+ * Ownership: slots are in the lists of the ring. rnbd_ring_drain() ends slots_work.
+ *
+ * Concurrency: ring->lock protects lists and numbers. Memory is allocated without it, by
+ * slots_work only.
+ *
+ * Errors: a ring that cannot have more memory goes on with what it has. What the peer may
+ * not ask or answer is a protocol error.
+ */
+
+#include <linux/list.h>
+#include <linux/lockdep.h>
+#include <linux/sched/mm.h>
+#include <linux/workqueue.h>
+
+#include "ctl.h"
+#include "flow.h"
+#include "ring.h"
+#include "ring_resize.h"
+#include "ring_send.h"
+#include "ring_slots.h"
+
+static void rnbd_ring_post_slots(struct rnbd_ring *ring, u16 type,
+				 const struct rnbd_slots_info *info)
+{
+	struct rnbd_ctl_slots wire;
+	const struct rnbd_ctl_entry entry = {
+		.type = type,
+		.mandatory = true,
+		.body = &wire,
+		.bytes = sizeof(wire),
+	};
+
+	rnbd_encode_slots(&wire, info);
+	/* The caller has seen that it can be sent; a failure ends the ring. */
+	rnbd_ring_post_ctl(ring, &entry);
+}
+
+/**
+ * rnbd_ring_send_due - send a request for slots, or the answer to one, that waits
+ * @ring: ring
+ *
+ * Context: any, ring->lock held.
+ */
+void rnbd_ring_send_due(struct rnbd_ring *ring)
+{
+	struct rnbd_slots_info info;
+
+	lockdep_assert_held(&ring->lock);
+
+	if (unlikely(rnbd_flow_reply(&ring->in, &info)) && rnbd_ring_can_open(ring)) {
+		ring->in.open = false;
+		rnbd_ring_post_slots(ring, RNBD_CTL_SLOTS_REPLY, &info);
+	}
+	if (unlikely(ring->wished) && rnbd_ring_can_open(ring)) {
+		ring->wished = false;
+		rnbd_flow_ask(&ring->out, &ring->wish);
+		rnbd_ring_post_slots(ring, RNBD_CTL_SLOTS, &ring->wish);
+	}
+}
+
+/*
+ * Free send slots that are not in use and that the peer has no receive slots for. Returns
+ * whether there were any.
+ */
+static bool rnbd_ring_trim_send(struct rnbd_ring *ring)
+{
+	struct rnbd_slot *slot;
+	u16 had = ring->nr_send;
+
+	lockdep_assert_held(&ring->lock);
+
+	if (ring->wished || ring->out.open)
+		return false;
+	while (ring->nr_send > ring->out.slots + 1 && ring->nr_send > RNBD_RING_SLOTS_MIN + 1 &&
+	       ring->send_free > 1) {
+		slot = list_first_entry(&ring->send, struct rnbd_slot, entry);
+		list_del(&slot->entry);
+		ring->nr_send--;
+		ring->send_free--;
+		rnbd_ring_free_slot(ring, slot, DMA_TO_DEVICE);
+	}
+	return ring->nr_send < had;
+}
+
+/* Ask the peer for less, and spend the credits that are given up. */
+static void rnbd_ring_give_up(struct rnbd_ring *ring, const struct rnbd_slots_info *info)
+{
+	u16 frames = ring->out.slots - info->slots;
+
+	rnbd_flow_ask(&ring->out, info);
+	rnbd_ring_post_slots(ring, RNBD_CTL_SLOTS, info);
+	/* The first one was the frame with the request. */
+	while (frames-- > 1 && ring->live)
+		rnbd_ring_send_credits(ring);
+}
+
+/**
+ * rnbd_ring_end_period - give up what was not in use
+ * @ring: ring, to be called every few seconds
+ *
+ * Context: any, ring->lock held.
+ */
+void rnbd_ring_end_period(struct rnbd_ring *ring)
+{
+	struct rnbd_flow_out *out = &ring->out;
+	struct rnbd_slots_info info;
+
+	lockdep_assert_held(&ring->lock);
+
+	if (!ring->wished && rnbd_ring_can_open(ring) &&
+	    rnbd_flow_less(out, ring->send_free, &info)) {
+		if (info.depth < out->depth)
+			info.depth = ring->attr.ops->trim_depth(ring, info.depth);
+		if (info.slots < out->slots || info.depth < out->depth)
+			rnbd_ring_give_up(ring, &info);
+	}
+	rnbd_flow_end_period(out);
+	ring->period_from = jiffies;
+	/* The owner then accounts for less. */
+	if (rnbd_ring_trim_send(ring))
+		rnbd_ring_kick(ring);
+}
+
+/**
+ * rnbd_ring_enable_in - let the peer have requests in flight
+ * @ring: ring of a connection that is about to be told that it has joined its session
+ * @max_depth: most requests that the peer may ask for
+ *
+ * Context: any; takes ring->lock.
+ */
+void rnbd_ring_enable_in(struct rnbd_ring *ring, u16 max_depth)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	rnbd_flow_in_enable(&ring->in, max_depth);
+	spin_unlock_irqrestore(&ring->lock, flags);
+}
+EXPORT_SYMBOL_GPL(rnbd_ring_enable_in);
+
+/**
+ * rnbd_ring_enable_out - let a ring ask the peer for more slots and requests
+ * @ring: ring of a connection that has joined its session, as the peer knows
+ * @max_depth: most requests to ask for; 0 if the peer sends the requests
+ *
+ * Context: any; takes ring->lock.
+ */
+void rnbd_ring_enable_out(struct rnbd_ring *ring, u16 max_depth)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	rnbd_flow_out_enable(&ring->out, max_depth);
+	rnbd_flow_end_period(&ring->out);
+	ring->period_from = jiffies;
+	spin_unlock_irqrestore(&ring->lock, flags);
+}
+EXPORT_SYMBOL_GPL(rnbd_ring_enable_out);
+
+/**
+ * rnbd_ring_short_of_depth - note that a request waits because too many are in flight
+ * @ring: ring
+ *
+ * Context: any, ring->lock held.
+ */
+void rnbd_ring_short_of_depth(struct rnbd_ring *ring)
+{
+	lockdep_assert_held(&ring->lock);
+
+	ring->out.short_depth = true;
+	if (rnbd_flow_is_short(&ring->out) && !ring->wished)
+		rnbd_ring_kick(ring);
+}
+EXPORT_SYMBOL_GPL(rnbd_ring_short_of_depth);
+
+/**
+ * rnbd_ring_handle_slots - handle a request of the peer for slots
+ * @ring: ring
+ * @entry: entry of type SLOTS
+ *
+ * Context: completion handler of the ring.
+ * Return: RNBD_PERR_NONE or the protocol error.
+ */
+enum rnbd_proto_err rnbd_ring_handle_slots(struct rnbd_ring *ring,
+					   const struct rnbd_ctl_entry *entry)
+{
+	struct rnbd_slots_info info;
+	enum rnbd_proto_err perr;
+	unsigned long flags;
+
+	perr = rnbd_decode_slots(entry, &info);
+	if (perr)
+		return perr;
+	spin_lock_irqsave(&ring->lock, flags);
+	if (rnbd_ring_over_rate(ring, RNBD_LIFE_FRAMES_MAX))
+		perr = RNBD_PERR_RATE;
+	else
+		perr = rnbd_flow_asked(&ring->in, &info);
+	if (!perr) {
+		ring->stats.shrunk += !!ring->in.retire;
+		/* Also without growth: the owner frees what the peer has given up. */
+		rnbd_ring_kick(ring);
+	}
+	spin_unlock_irqrestore(&ring->lock, flags);
+	return perr;
+}
+EXPORT_SYMBOL_GPL(rnbd_ring_handle_slots);
+
+/**
+ * rnbd_ring_handle_slots_reply - handle the answer of the peer
+ * @ring: ring
+ * @entry: entry of type SLOTS_REPLY
+ *
+ * Context: completion handler of the ring.
+ * Return: RNBD_PERR_NONE or the protocol error.
+ */
+enum rnbd_proto_err rnbd_ring_handle_slots_reply(struct rnbd_ring *ring,
+						 const struct rnbd_ctl_entry *entry)
+{
+	struct rnbd_slots_info info;
+	enum rnbd_proto_err perr;
+	unsigned long flags;
+	u16 slots;
+
+	perr = rnbd_decode_slots(entry, &info);
+	if (perr)
+		return perr;
+	spin_lock_irqsave(&ring->lock, flags);
+	slots = ring->out.slots;
+	perr = rnbd_flow_answered(&ring->out, &info);
+	if (!perr) {
+		ring->stats.grown += ring->out.slots > slots;
+		ring->stats.shrunk += ring->out.slots < slots;
+		rnbd_ring_trim_send(ring);
+		rnbd_ring_kick(ring);
+	}
+	spin_unlock_irqrestore(&ring->lock, flags);
+	return perr;
+}
+EXPORT_SYMBOL_GPL(rnbd_ring_handle_slots_reply);
+
+/* Is the ring allowed to have @more slots? */
+static bool rnbd_ring_may_have(struct rnbd_ring *ring, u32 more)
+{
+	const struct rnbd_ring_ops *ops = ring->attr.ops;
+	unsigned long flags;
+	u32 slots;
+
+	if (!ops->charge)
+		return true;
+	spin_lock_irqsave(&ring->lock, flags);
+	slots = ring->in.slots + ring->nr_send + more;
+	spin_unlock_irqrestore(&ring->lock, flags);
+	return ops->charge(ring, slots);
+}
+
+/* Post receive slots that the peer has asked for; without a connection they are left. */
+static void rnbd_ring_post_added(struct rnbd_ring *ring, struct list_head *added, u16 depth)
+{
+	struct rnbd_slot *slot, *next;
+	unsigned long flags;
+	u16 posted = 0;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	list_for_each_entry_safe(slot, next, added, entry) {
+		if (!ring->live || rnbd_ring_post_recv(ring, slot))
+			break;
+		list_move(&slot->entry, &ring->recv);
+		posted++;
+	}
+	rnbd_flow_grown(&ring->in, posted, depth);
+	ring->stats.grown += !!posted;
+	rnbd_ring_send_due(ring);
+	spin_unlock_irqrestore(&ring->lock, flags);
+}
+
+/* Allocate what the peer has asked for, and answer. */
+static void rnbd_ring_grow_in(struct rnbd_ring *ring)
+{
+	const struct rnbd_ring_ops *ops = ring->attr.ops;
+	struct rnbd_flow_in in;
+	unsigned long flags;
+	LIST_HEAD(added);
+	u16 depth;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	in = ring->in;
+	spin_unlock_irqrestore(&ring->lock, flags);
+	/* Nothing else changes the depth, or adds slots, while the request is open. */
+	depth = in.depth;
+	if (ops->grow_depth)
+		depth = ops->grow_depth(ring, in.grow ? in.asked.depth : depth);
+	if (!in.grow)
+		return;
+	if (in.asked.slots > in.slots && rnbd_ring_may_have(ring, in.asked.slots - in.slots))
+		rnbd_ring_add_slots(ring, &added, in.asked.slots - in.slots, DMA_FROM_DEVICE);
+	rnbd_ring_post_added(ring, &added, depth);
+	rnbd_ring_free_slots(ring, &added, DMA_FROM_DEVICE);
+}
+
+/* Add send slots; without a connection they are left. */
+static void rnbd_ring_add_send(struct rnbd_ring *ring, struct list_head *added, u32 nr)
+{
+	lockdep_assert_held(&ring->lock);
+
+	if (!ring->live)
+		return;
+	list_splice_init(added, &ring->send);
+	ring->nr_send += nr;
+	ring->send_free += nr;
+}
+
+/* Allocate send slots, and ask the peer for receive slots. */
+static void rnbd_ring_grow_out(struct rnbd_ring *ring)
+{
+	struct rnbd_slots_info wish;
+	unsigned long flags;
+	bool more = false;
+	LIST_HEAD(added);
+	int need = 0;
+	u32 nr = 0;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	if (ring->live && !ring->wished)
+		more = rnbd_flow_more(&ring->out, &wish);
+	if (more)
+		need = wish.slots + 1 - ring->nr_send;
+	spin_unlock_irqrestore(&ring->lock, flags);
+	if (!more)
+		return;
+	if (need > 0 && rnbd_ring_may_have(ring, need))
+		nr = rnbd_ring_add_slots(ring, &added, need, DMA_TO_DEVICE);
+
+	spin_lock_irqsave(&ring->lock, flags);
+	rnbd_ring_add_send(ring, &added, nr);
+	/* Receive slots that no send slot could use would be wasted. */
+	wish.slots = clamp(ring->nr_send - 1, (int)ring->out.slots, (int)wish.slots);
+	ring->wish = wish;
+	ring->wished = wish.slots > ring->out.slots || wish.depth > ring->out.depth;
+	ring->out.refused = !ring->wished;
+	rnbd_ring_send_due(ring);
+	spin_unlock_irqrestore(&ring->lock, flags);
+	rnbd_ring_free_slots(ring, &added, DMA_TO_DEVICE);
+}
+
+/**
+ * rnbd_ring_slots_work - allocate slots, and let the owner account for them
+ * @work: rnbd_ring.slots_work
+ *
+ * Context: work item of rnbd_ring_wq; may sleep.
+ */
+void rnbd_ring_slots_work(struct work_struct *work)
+{
+	struct rnbd_ring *ring = container_of(work, struct rnbd_ring, slots_work);
+	unsigned int noio = memalloc_noio_save();
+
+	rnbd_ring_grow_in(ring);
+	rnbd_ring_grow_out(ring);
+	/* Less than was charged before may be left. */
+	rnbd_ring_may_have(ring, 0);
+	memalloc_noio_restore(noio);
+}

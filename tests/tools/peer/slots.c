@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Receive slots that come and go: requests for them, and answers.
+ *
+ * Operation: conn_receive() hands each frame to slots_take(), which answers a request of the
+ * other side; no case sees it. All of our slots are posted from the begin, whatever the
+ * other side may use. slots_ask() asks for more slots and requests of a target.
+ * Ownership: none. Concurrency: one thread.
+ * Errors: an answer that does not match fails the case.
+ */
+#include <string.h>
+
+#include "peer.h"
+
+static void send_slots(struct conn *c, uint16_t type, uint32_t slots, uint32_t depth)
+{
+	struct rnbd_ctl_slots wire = { .slots = htole16(slots), .depth = htole16(depth) };
+	struct frame f;
+
+	frame_begin(&f, RNBD_FRAME_CONTROL, 0);
+	memcpy(ctl_add(&f, type, 0, sizeof(wire)), &wire, sizeof(wire));
+	frame_send(c, &f);
+}
+
+/* Send the answer that is due, if it is and can be. */
+void slots_answer(struct conn *c)
+{
+	if (!c->slots_due || c->retire || c->credits <= 0)
+		return;
+	c->slots_due = false;
+	send_slots(c, RNBD_CTL_SLOTS_REPLY, c->granted, c->slots_depth);
+}
+
+static void on_ask(struct conn *c, const struct rnbd_ctl_slots *s)
+{
+	uint32_t slots = le16toh(s->slots);
+
+	if (c->slots_due)
+		amiss("slots are asked for twice");
+	if (slots > c->slots || (!c->serves && s->depth))
+		amiss("%u slots and a depth of %u are asked for", slots, le16toh(s->depth));
+	c->slots_due = true;
+	c->slots_depth = le16toh(s->depth);
+	if (slots < c->granted)
+		c->retire = c->granted - slots;
+	else
+		c->granted = slots;
+}
+
+static void on_answer(struct conn *c, const struct rnbd_ctl_slots *s)
+{
+	uint32_t slots = le16toh(s->slots), depth = le16toh(s->depth);
+
+	if (!c->asked_slots)
+		amiss("an answer about slots, without a request");
+	if (slots < c->peer_slots ? slots != c->asked_slots : slots > c->asked_slots)
+		amiss("%u slots, asked for %u of %u", slots, c->asked_slots, c->peer_slots);
+	if (depth > c->asked_depth)
+		amiss("a depth of %u, asked for %u", depth, c->asked_depth);
+	if (slots > c->peer_slots)
+		c->credits += slots - c->peer_slots;
+	c->peer_slots = slots;
+	c->asked_slots = 0;
+}
+
+/* Is this a frame about slots? Then it has been dealt with. */
+bool slots_take(struct conn *c, const uint8_t *frame, uint32_t len)
+{
+	struct rnbd_ctl head;
+	struct rnbd_ctl_slots s;
+	uint16_t type;
+
+	if (frame[0] != RNBD_FRAME_CONTROL || len != HDR_BYTES + sizeof(head) + sizeof(s))
+		return false;
+	memcpy(&head, frame + HDR_BYTES, sizeof(head));
+	memcpy(&s, frame + HDR_BYTES + sizeof(head), sizeof(s));
+	type = le16toh(head.type) & ~RNBD_CTL_MANDATORY;
+	if (type == RNBD_CTL_SLOTS)
+		on_ask(c, &s);
+	else if (type == RNBD_CTL_SLOTS_REPLY)
+		on_answer(c, &s);
+	else
+		return false;
+	return true;
+}
+
+/* Ask a target for slots and requests; what is given up is spent. */
+void slots_begin(struct conn *c, uint32_t slots, uint32_t depth)
+{
+	uint32_t spend = slots < c->peer_slots ? c->peer_slots - slots : 1;
+
+	c->asked_slots = slots;
+	c->asked_depth = depth;
+	send_slots(c, RNBD_CTL_SLOTS, slots, depth);
+	while (--spend)
+		frame_credit(c);
+}
+
+/* The same, and wait for the answer. What the target owes cannot be given up at once. */
+static bool ask_once(struct conn *c, uint32_t slots, uint32_t depth)
+{
+	uint64_t end = deadline(LOGIN_MS);
+	uint32_t least, len;
+
+	least = c->peer_slots - (c->credits > 2 ? c->credits - 2 : 0);
+	slots_begin(c, slots > least ? slots : least, depth);
+	while (c->asked_slots && !c->gone && now_ms() < end)
+		if (conn_receive(c, 0, &len, 10))
+			return amiss("another frame than the answer about slots");
+	return !c->asked_slots;
+}
+
+/* Ask until it is answered. True if all was given. */
+bool slots_ask(struct conn *c, uint32_t slots, uint32_t depth)
+{
+	uint32_t had;
+
+	do {
+		had = c->peer_slots;
+	} while (ask_once(c, slots, depth) && c->peer_slots > slots && c->peer_slots < had);
+	return (!c->asked_slots && c->peer_slots == slots) ||
+	       amiss("%u slots, asked for %u", c->peer_slots, slots);
+}

@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Receive slots and requests of a connection: what single calls decide, and two ends that
+ * send frames to each other at random. No frame may find no slot, no credit may be lost, and
+ * a connection that is quiet ends with the fewest slots.
+ */
+#include "flow.h"
+#include "random.h"
+#include "unit.h"
+
+#define FIRST	4
+#define WIRE	4096	/* frames on their way */
+
+static void test_grow(void **state)
+{
+	struct rnbd_flow_out out;
+	struct rnbd_slots_info info;
+
+	(void)state;
+	rnbd_flow_out_init(&out, FIRST, 64);
+	rnbd_flow_sent(&out);
+	rnbd_flow_sent(&out);
+	/* Not before the connection has joined. */
+	assert_false(rnbd_flow_more(&out, &info));
+	rnbd_flow_out_enable(&out, 144);
+	assert_int_equal(out.depth, 16);
+	assert_true(rnbd_flow_more(&out, &info));
+	assert_int_equal(info.slots, 8);
+	assert_int_equal(info.depth, 16);
+	rnbd_flow_ask(&out, &info);
+	assert_false(rnbd_flow_is_short(&out));
+	assert_int_equal(rnbd_flow_answered(&out, &info), RNBD_PERR_NONE);
+	assert_int_equal(out.slots, 8);
+	assert_int_equal(out.credits, 6);
+	assert_false(rnbd_flow_is_short(&out));
+	assert_int_equal(rnbd_flow_answered(&out, &info), RNBD_PERR_TYPE);
+
+	out.short_depth = true;
+	assert_true(rnbd_flow_more(&out, &info));
+	assert_int_equal(info.slots, 8);
+	assert_int_equal(info.depth, 32);
+	rnbd_flow_ask(&out, &info);
+	info.depth = 20;
+	assert_int_equal(rnbd_flow_answered(&out, &info), RNBD_PERR_NONE);
+	assert_int_equal(out.depth, 20);
+	assert_false(rnbd_flow_is_short(&out));
+}
+
+/* A peer that has no memory is not asked again at once. */
+static void test_refused(void **state)
+{
+	struct rnbd_slots_info info;
+	struct rnbd_flow_out out;
+
+	(void)state;
+	rnbd_flow_out_init(&out, FIRST, 64);
+	rnbd_flow_out_enable(&out, 0);
+	rnbd_flow_sent(&out);
+	rnbd_flow_sent(&out);
+	assert_true(rnbd_flow_more(&out, &info));
+	rnbd_flow_ask(&out, &info);
+	info.slots = FIRST;
+	assert_int_equal(rnbd_flow_answered(&out, &info), RNBD_PERR_NONE);
+	rnbd_flow_sent(&out);
+	assert_false(rnbd_flow_is_short(&out));
+	rnbd_flow_end_period(&out);
+	assert_true(rnbd_flow_is_short(&out));
+}
+
+static void test_limits(void **state)
+{
+	struct rnbd_slots_info info;
+	struct rnbd_flow_out out;
+
+	(void)state;
+	/* Not beyond the number in the connection request. */
+	rnbd_flow_out_init(&out, 6, 9);
+	rnbd_flow_out_enable(&out, 20);
+	assert_int_equal(out.depth, 16);
+	while (out.credits > 2)
+		rnbd_flow_sent(&out);
+	out.short_depth = true;
+	assert_true(rnbd_flow_more(&out, &info));
+	assert_int_equal(info.slots, 9);
+	assert_int_equal(info.depth, 20);
+	rnbd_flow_ask(&out, &info);
+	assert_int_equal(rnbd_flow_answered(&out, &info), RNBD_PERR_NONE);
+	while (out.credits > 1)
+		rnbd_flow_sent(&out);
+	out.short_depth = true;
+	assert_false(rnbd_flow_is_short(&out));
+
+	/* Fewer requests than the first ones */
+	rnbd_flow_out_init(&out, FIRST, FIRST);
+	rnbd_flow_out_enable(&out, 3);
+	assert_int_equal(out.depth, 3);
+	out.short_depth = true;
+	assert_false(rnbd_flow_is_short(&out));
+	assert_false(rnbd_flow_less(&out, 5, &info));
+}
+
+static void test_answers(void **state)
+{
+	static const struct {
+		struct rnbd_slots_info asked, answer;
+		enum rnbd_proto_err want;
+	} cases[] = {
+		{ { 32, 64 }, { 32, 64 }, RNBD_PERR_NONE },
+		{ { 32, 64 }, { 16, 32 }, RNBD_PERR_NONE },
+		{ { 32, 64 }, { 20, 33 }, RNBD_PERR_NONE },
+		{ { 32, 64 }, { 33, 64 }, RNBD_PERR_GEOMETRY },
+		{ { 32, 64 }, { 32, 65 }, RNBD_PERR_GEOMETRY },
+		{ { 32, 64 }, { 15, 64 }, RNBD_PERR_GEOMETRY },
+		{ { 32, 64 }, { 32, 31 }, RNBD_PERR_GEOMETRY },
+		{ { 8, 16 }, { 8, 16 }, RNBD_PERR_NONE },
+		{ { 8, 16 }, { 9, 16 }, RNBD_PERR_GEOMETRY },
+		{ { 8, 16 }, { 8, 17 }, RNBD_PERR_GEOMETRY },
+		{ { 8, 16 }, { 7, 16 }, RNBD_PERR_GEOMETRY },
+		{ { 8, 64 }, { 8, 40 }, RNBD_PERR_NONE },
+		{ { 16, 32 }, { 16, 32 }, RNBD_PERR_NONE },
+	};
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct rnbd_flow_out out = {
+			.slots = 16, .credits = 5, .low = 5, .max_slots = 64, .depth = 32,
+			.max_depth = 144, .on = true,
+		};
+
+		rnbd_flow_ask(&out, &cases[i].asked);
+		if (rnbd_flow_answered(&out, &cases[i].answer) != cases[i].want)
+			fail_msg("case %u", i);
+	}
+}
+
+/* A peer that returns credits for slots that it was given back has lied. */
+static void test_false_credits(void **state)
+{
+	const struct rnbd_slots_info less = { .slots = FIRST };
+	struct rnbd_flow_out out;
+	u32 i;
+
+	(void)state;
+	rnbd_flow_out_init(&out, 16, 64);
+	rnbd_flow_out_enable(&out, 0);
+	rnbd_flow_ask(&out, &less);
+	for (i = 0; i < 12; i++)
+		rnbd_flow_sent(&out);
+	assert_false(rnbd_flow_returned(&out, 13));
+	assert_true(rnbd_flow_returned(&out, 1));
+	assert_int_equal(rnbd_flow_answered(&out, &less), RNBD_PERR_CREDITS);
+}
+
+static void test_shrink(void **state)
+{
+	struct rnbd_slots_info info;
+	struct rnbd_flow_out out;
+
+	(void)state;
+	rnbd_flow_out_init(&out, 64, 64);
+	rnbd_flow_out_enable(&out, 144);
+	out.depth = 144;
+	/* all at once, when nothing was used */
+	assert_true(rnbd_flow_less(&out, 65, &info));
+	assert_int_equal(info.slots, FIRST);
+	assert_int_equal(info.depth, 16);
+	/* what can be sent bounds what can be given up */
+	assert_true(rnbd_flow_less(&out, 20, &info));
+	assert_int_equal(info.slots, 64 - 17);
+	out.busy = 20;
+	assert_true(rnbd_flow_less(&out, 3, &info));
+	assert_int_equal(info.slots, 64);
+	assert_int_equal(info.depth, 48);
+	out.busy = 36;
+	assert_false(rnbd_flow_less(&out, 3, &info));
+	/* a quarter was used */
+	out.low = 64 - 15;
+	out.credits = 64;
+	assert_true(rnbd_flow_less(&out, 65, &info));
+	assert_int_equal(info.slots, 30);
+	out.low = 64 - 16;
+	assert_false(rnbd_flow_less(&out, 65, &info));
+	out.low = 64;
+	out.open = true;
+	assert_false(rnbd_flow_less(&out, 65, &info));
+}
+
+static void test_receiver(void **state)
+{
+	struct rnbd_slots_info info, reply;
+	struct rnbd_flow_in in;
+	u32 i;
+
+	(void)state;
+	rnbd_flow_in_init(&in, FIRST, 64);
+	info = (struct rnbd_slots_info) { .slots = 8, .depth = 16 };
+	assert_int_equal(rnbd_flow_asked(&in, &info), RNBD_PERR_GEOMETRY);
+	rnbd_flow_in_enable(&in, 144);
+	assert_int_equal(in.depth, 16);
+	assert_false(rnbd_flow_reply(&in, &reply));
+	for (i = 0; i < 5; i++) {
+		static const struct rnbd_slots_info bad[] = {
+			{ 3, 16 }, { 65, 16 }, { 8, 15 }, { 8, 145 }, { 8, 0 },
+		};
+
+		assert_int_equal(rnbd_flow_asked(&in, &bad[i]), RNBD_PERR_GEOMETRY);
+		assert_false(in.open);
+	}
+	assert_int_equal(rnbd_flow_asked(&in, &info), RNBD_PERR_NONE);
+	assert_true(in.grow);
+	assert_int_equal(rnbd_flow_asked(&in, &info), RNBD_PERR_RATE);
+	assert_false(rnbd_flow_reply(&in, &reply));
+	rnbd_flow_grown(&in, 2, 16);
+	assert_true(rnbd_flow_reply(&in, &reply));
+	assert_int_equal(reply.slots, 6);
+	in.open = false;
+
+	info.slots = FIRST;
+	assert_int_equal(rnbd_flow_asked(&in, &info), RNBD_PERR_NONE);
+	assert_false(in.grow);
+	assert_false(rnbd_flow_reply(&in, &reply));
+	assert_false(rnbd_flow_received(&in));
+	assert_false(rnbd_flow_reply(&in, &reply));
+	assert_false(rnbd_flow_received(&in));
+	assert_true(rnbd_flow_reply(&in, &reply));
+	assert_int_equal(reply.slots, FIRST);
+	assert_true(rnbd_flow_received(&in));
+	in.open = false;
+
+	/* the same as before is answered at once */
+	assert_int_equal(rnbd_flow_asked(&in, &info), RNBD_PERR_NONE);
+	assert_true(rnbd_flow_reply(&in, &reply));
+}
+
+/* ------------------------------------------------------------------------
+ * Two ends at random
+ */
+
+/* A frame; that without an entry is a CREDIT frame. */
+struct frame {
+	u16 credits;
+	enum { EMPTY, DATA, ASK, REPLY } kind;
+	struct rnbd_slots_info info;
+};
+
+struct end {
+	struct rnbd_flow_in in;
+	struct rnbd_flow_out out;
+	u32 send_slots;		/* memory that bounds frames in flight */
+	u32 flight;		/* frames of this end that the other has not handled */
+	struct rnbd_slots_info wish;
+	bool wished;
+	u64 sent, received;
+	struct frame wire[WIRE];	/* to this end */
+	u32 first, nr;
+};
+
+static struct unit_random rnd;
+static struct end ends[2];
+
+static struct end *other(const struct end *e)
+{
+	return &ends[e == ends];
+}
+
+/* The receiver has a slot for each frame that may come, and none that is forgotten. */
+static void check(const struct end *e)
+{
+	const struct end *peer = other(e);
+	u32 i, known = e->out.credits + peer->nr + peer->in.owed;
+
+	for (i = 0; i < e->nr; i++)
+		known += e->wire[(e->first + i) % WIRE].credits;
+	/* New ones come with the answer. */
+	if (peer->in.slots > e->out.slots)
+		known += peer->in.slots - e->out.slots;
+	assert_int_equal(known, peer->in.slots);
+	assert_true(e->out.credits <= e->out.slots);
+	assert_in_range(peer->in.slots, FIRST, peer->in.max_slots);
+}
+
+static void transmit(struct end *e, u32 kind, const struct rnbd_slots_info *info)
+{
+	struct end *peer = other(e);
+	struct frame *f = &peer->wire[(peer->first + peer->nr) % WIRE];
+
+	assert_true(e->out.credits > 0 && peer->nr < WIRE);
+	*f = (struct frame) { .credits = e->in.owed, .kind = kind };
+	if (info)
+		f->info = *info;
+	e->in.owed = 0;
+	rnbd_flow_sent(&e->out);
+	peer->nr++;
+	e->flight++;
+	e->sent++;
+	check(e);
+}
+
+static bool can_open(const struct end *e)
+{
+	return e->out.credits > 1 && e->flight + 1 < e->send_slots;
+}
+
+static void send_due(struct end *e)
+{
+	struct rnbd_slots_info info;
+
+	if (rnbd_flow_reply(&e->in, &info) && can_open(e)) {
+		e->in.open = false;
+		transmit(e, REPLY, &info);
+	}
+	if (e->wished && can_open(e)) {
+		e->wished = false;
+		rnbd_flow_ask(&e->out, &e->wish);
+		transmit(e, ASK, &e->wish);
+	}
+}
+
+static void return_credits(struct end *e)
+{
+	if (e->in.owed >= e->in.slots / 2 && e->out.credits && e->flight < e->send_slots)
+		transmit(e, EMPTY, NULL);
+}
+
+/* What rnbd_ring_recv_done() does. */
+static void receive(struct end *e)
+{
+	struct frame *f = &e->wire[e->first];
+
+	if (!e->nr)
+		return;
+	e->first = (e->first + 1) % WIRE;
+	e->nr--;
+	other(e)->flight--;
+	e->received++;
+	assert_true(e->in.owed < e->in.slots);
+	assert_true(rnbd_flow_returned(&e->out, f->credits));
+	send_due(e);
+	if (f->kind == ASK)
+		assert_int_equal(rnbd_flow_asked(&e->in, &f->info), RNBD_PERR_NONE);
+	else if (f->kind == REPLY)
+		assert_int_equal(rnbd_flow_answered(&e->out, &f->info), RNBD_PERR_NONE);
+	if (rnbd_flow_received(&e->in))
+		e->in.owed++;
+	send_due(e);
+	return_credits(e);
+	check(e);
+	check(other(e));
+}
+
+/* What the work item does; memory is short now and then. */
+static void work(struct end *e)
+{
+	struct rnbd_slots_info wish;
+
+	if (e->in.grow) {
+		int more = (int)e->in.asked.slots - e->in.slots;
+
+		more = max(more, 0);
+		if (unit_random_below(&rnd, 4) == 0)
+			more /= 2;
+		rnbd_flow_grown(&e->in, more, max(e->in.depth, e->in.asked.depth));
+		send_due(e);
+	}
+	if (!e->wished && rnbd_flow_more(&e->out, &wish)) {
+		e->send_slots = max(e->send_slots, wish.slots + 1u);
+		e->wish = wish;
+		e->wished = true;
+		send_due(e);
+	}
+}
+
+/* What rnbd_ring_end_period() does, for a ring that was quiet for long if @quiet. */
+static void end_period(struct end *e, bool quiet)
+{
+	u32 free = e->send_slots - e->flight;
+	struct rnbd_slots_info info;
+
+	if (quiet && e->in.owed > 1 && e->out.credits > 2)
+		transmit(e, EMPTY, NULL);
+	if (!e->wished && can_open(e) && rnbd_flow_less(&e->out, free, &info)) {
+		u32 frames = e->out.slots - info.slots;
+
+		rnbd_flow_ask(&e->out, &info);
+		transmit(e, ASK, &info);
+		while (frames-- > 1)
+			transmit(e, EMPTY, NULL);
+	}
+	rnbd_flow_end_period(&e->out);
+}
+
+static void settle(void)
+{
+	u32 i;
+
+	for (i = 0; i < 16; i++) {
+		while (ends[0].nr || ends[1].nr) {
+			receive(&ends[0]);
+			receive(&ends[1]);
+		}
+		work(&ends[0]);
+		work(&ends[1]);
+	}
+}
+
+static void one_connection(void)
+{
+	u32 max_slots = FIRST + unit_random_below(&rnd, 125);
+	u32 i, rounds = unit_random_below(&rnd, 4000);
+	u32 load = 1 + unit_random_below(&rnd, 16);
+	u64 before;
+
+	memset(ends, 0, sizeof(ends));
+	for (i = 0; i < 2; i++) {
+		ends[i].send_slots = FIRST + 1;
+		rnbd_flow_in_init(&ends[i].in, FIRST, max_slots);
+		rnbd_flow_out_init(&ends[i].out, FIRST, max_slots);
+	}
+	/* Only one end sends requests. */
+	rnbd_flow_out_enable(&ends[0].out, 144);
+	rnbd_flow_in_enable(&ends[1].in, 144);
+	rnbd_flow_out_enable(&ends[1].out, 0);
+
+	for (i = 0; i < rounds; i++) {
+		struct end *e = &ends[unit_random_below(&rnd, 2)];
+
+		switch (unit_random_below(&rnd, 8)) {
+		case 0:
+		case 1:
+		case 2:
+			if (unit_random_below(&rnd, 16) < load && can_open(e))
+				transmit(e, DATA, NULL);
+			break;
+		case 3:
+			work(e);
+			break;
+		case 4:
+			if (!unit_random_below(&rnd, 64))
+				end_period(e, false);
+			e->out.short_depth |= !unit_random_below(&rnd, 64) &&
+					      e->out.depth < e->out.max_depth;
+			break;
+		default:
+			receive(e);
+			break;
+		}
+	}
+	/* Nothing is stuck: both ends can send as soon as all has arrived. */
+	settle();
+	assert_true(can_open(&ends[0]) && can_open(&ends[1]));
+	assert_true(!ends[0].wished && !ends[1].wished);
+	for (i = 0; i < 8; i++) {
+		end_period(&ends[0], true);
+		end_period(&ends[1], true);
+		settle();
+	}
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(ends[i].in.slots, FIRST);
+		assert_int_equal(ends[i].out.slots, FIRST);
+		assert_false(ends[i].in.open || ends[i].out.open);
+		assert_int_equal(ends[i].sent, other(&ends[i])->received);
+	}
+	assert_int_equal(ends[1].in.depth, 16);
+	assert_int_equal(ends[0].out.depth, 16);
+	/* A quiet connection stays quiet. */
+	before = ends[0].sent + ends[1].sent;
+	for (i = 0; i < 4; i++) {
+		end_period(&ends[0], true);
+		end_period(&ends[1], true);
+		settle();
+	}
+	assert_int_equal(ends[0].sent + ends[1].sent, before);
+}
+
+static void test_random(void **state)
+{
+	u64 i, rounds = unit_environment("RNBD_TEST_ROUNDS", 2000);
+
+	(void)state;
+	rnd = unit_random_seeded("flow");
+	for (i = 0; i < rounds; i++)
+		one_connection();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_grow),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_answers),
+		cmocka_unit_test(test_false_credits),
+		cmocka_unit_test(test_shrink),
+		cmocka_unit_test(test_receiver),
+		cmocka_unit_test(test_random),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
