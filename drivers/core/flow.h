@@ -12,7 +12,8 @@
  * @slots: receive slots of the peer
  * @max_slots: most receive slots to ask for
  * @credits: receive slots of the peer that may still be used
- * @low: least @credits since the latest change of @slots or end of a period
+ * @low: least @credits after a frame with entries, since the latest change of @slots or end
+ *	of a period
  * @depth: requests that may be in flight; 0 if there are none in this direction
  * @max_depth: most requests to ask for
  * @busy: most requests in flight since the latest end of a period
@@ -80,13 +81,15 @@ bool rnbd_flow_reply(const struct rnbd_flow_in *in, struct rnbd_slots_info *info
 /**
  * rnbd_flow_sent - count a frame that is sent
  * @out: direction with a credit
+ * @entries: the frame has entries: keep-alives show no need for slots
  *
  * Context: the lock of the connection held.
  */
-static inline void rnbd_flow_sent(struct rnbd_flow_out *out)
+static inline void rnbd_flow_sent(struct rnbd_flow_out *out, bool entries)
 {
 	out->credits--;
-	out->low = min(out->low, out->credits);
+	if (entries)
+		out->low = min(out->low, out->credits);
 }
 
 /**

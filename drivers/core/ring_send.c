@@ -48,13 +48,13 @@ bool rnbd_ring_can_open(const struct rnbd_ring *ring)
 }
 EXPORT_SYMBOL_GPL(rnbd_ring_can_open);
 
-static struct rnbd_slot *rnbd_ring_next_slot(struct rnbd_ring *ring)
+static struct rnbd_slot *rnbd_ring_next_slot(struct rnbd_ring *ring, bool entries)
 {
 	struct rnbd_slot *slot = list_first_entry(&ring->send, struct rnbd_slot, entry);
 
 	list_move_tail(&slot->entry, &ring->send);
 	ring->send_free--;
-	rnbd_flow_sent(&ring->out);
+	rnbd_flow_sent(&ring->out, entries);
 	/* More are needed before the last one is in use. */
 	if (unlikely(rnbd_flow_is_short(&ring->out)) && !ring->wished)
 		rnbd_ring_kick(ring);
@@ -80,7 +80,7 @@ bool rnbd_ring_open(struct rnbd_ring *ring, u8 type)
 {
 	if (!rnbd_ring_can_open(ring))
 		return false;
-	ring->open = rnbd_ring_next_slot(ring);
+	ring->open = rnbd_ring_next_slot(ring, true);
 	ring->open_type = type;
 	ring->open_entries = 0;
 	ring->open_bytes = sizeof(struct rnbd_frame_hdr);
@@ -274,7 +274,7 @@ void rnbd_ring_send_credits(struct rnbd_ring *ring)
 {
 	struct rnbd_slot *slot;
 
-	slot = rnbd_ring_next_slot(ring);
+	slot = rnbd_ring_next_slot(ring, false);
 	ring->stats.credit_frames_sent++;
 	rnbd_ring_post_frame(ring, slot, RNBD_FRAME_CREDIT, 0,
 			     sizeof(struct rnbd_frame_hdr), 0, NULL, NULL,

@@ -18,8 +18,8 @@ static void test_grow(void **state)
 
 	(void)state;
 	rnbd_flow_out_init(&out, FIRST, 64);
-	rnbd_flow_sent(&out);
-	rnbd_flow_sent(&out);
+	rnbd_flow_sent(&out, true);
+	rnbd_flow_sent(&out, true);
 	/* Not before the connection has joined. */
 	assert_false(rnbd_flow_more(&out, &info));
 	rnbd_flow_out_enable(&out, 144);
@@ -55,13 +55,13 @@ static void test_refused(void **state)
 	(void)state;
 	rnbd_flow_out_init(&out, FIRST, 64);
 	rnbd_flow_out_enable(&out, 0);
-	rnbd_flow_sent(&out);
-	rnbd_flow_sent(&out);
+	rnbd_flow_sent(&out, true);
+	rnbd_flow_sent(&out, true);
 	assert_true(rnbd_flow_more(&out, &info));
 	rnbd_flow_ask(&out, &info);
 	info.slots = FIRST;
 	assert_int_equal(rnbd_flow_answered(&out, &info), RNBD_PERR_NONE);
-	rnbd_flow_sent(&out);
+	rnbd_flow_sent(&out, true);
 	assert_false(rnbd_flow_is_short(&out));
 	rnbd_flow_end_period(&out);
 	assert_true(rnbd_flow_is_short(&out));
@@ -78,7 +78,7 @@ static void test_limits(void **state)
 	rnbd_flow_out_enable(&out, 20);
 	assert_int_equal(out.depth, 16);
 	while (out.credits > 2)
-		rnbd_flow_sent(&out);
+		rnbd_flow_sent(&out, true);
 	out.short_depth = true;
 	assert_true(rnbd_flow_more(&out, &info));
 	assert_int_equal(info.slots, 9);
@@ -86,7 +86,7 @@ static void test_limits(void **state)
 	rnbd_flow_ask(&out, &info);
 	assert_int_equal(rnbd_flow_answered(&out, &info), RNBD_PERR_NONE);
 	while (out.credits > 1)
-		rnbd_flow_sent(&out);
+		rnbd_flow_sent(&out, true);
 	out.short_depth = true;
 	assert_false(rnbd_flow_is_short(&out));
 
@@ -146,7 +146,7 @@ static void test_false_credits(void **state)
 	rnbd_flow_out_enable(&out, 0);
 	rnbd_flow_ask(&out, &less);
 	for (i = 0; i < 12; i++)
-		rnbd_flow_sent(&out);
+		rnbd_flow_sent(&out, true);
 	assert_false(rnbd_flow_returned(&out, 13));
 	assert_true(rnbd_flow_returned(&out, 1));
 	assert_int_equal(rnbd_flow_answered(&out, &less), RNBD_PERR_CREDITS);
@@ -290,7 +290,7 @@ static void transmit(struct end *e, u32 kind, const struct rnbd_slots_info *info
 	if (info)
 		f->info = *info;
 	e->in.owed = 0;
-	rnbd_flow_sent(&e->out);
+	rnbd_flow_sent(&e->out, kind != EMPTY);
 	peer->nr++;
 	e->flight++;
 	e->sent++;
