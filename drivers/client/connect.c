@@ -61,6 +61,7 @@
 #include "session.h"
 #include "stall.h"
 #include "state.h"
+#include "tags.h"
 
 /* Whether the session was live before. */
 static bool rnbdc_reconnects(const struct rnbdc_session *sess)
@@ -126,6 +127,7 @@ static const struct rnbd_ring_ops rnbdc_queue_ring_ops = {
 	.credit = rnbdc_queue_credit,
 	.proto_err = rnbdc_queue_proto_err,
 	.failed = rnbdc_queue_failed,
+	.trim_depth = rnbdc_queue_trim_tags,
 };
 
 /* Milliseconds for the connection manager to resolve an address or a route. */

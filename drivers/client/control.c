@@ -25,6 +25,7 @@
 #include "login.h"
 #include "queue.h"
 #include "slow.h"
+#include "tags.h"
 
 /* Handle an entry that travels on queue 0 only. */
 static enum rnbd_proto_err rnbdc_control_session(struct rnbdc_queue *q,
@@ -64,6 +65,17 @@ static enum rnbd_proto_err rnbdc_control_join(struct rnbdc_queue *q,
 	}
 }
 
+/* The answer may allow more requests. */
+static enum rnbd_proto_err rnbdc_control_slots_reply(struct rnbdc_queue *q,
+						     const struct rnbd_ctl_entry *entry)
+{
+	enum rnbd_proto_err perr = rnbd_ring_handle_slots_reply(&q->ring, entry);
+
+	if (!perr)
+		rnbdc_queue_grow_tags(q);
+	return perr;
+}
+
 static enum rnbd_proto_err rnbdc_control_entry(struct rnbdc_queue *q,
 					       const struct rnbd_ctl_entry *entry)
 {
@@ -73,7 +85,7 @@ static enum rnbd_proto_err rnbdc_control_entry(struct rnbdc_queue *q,
 	case RNBD_CTL_SLOTS:
 		return rnbd_ring_handle_slots(&q->ring, entry);
 	case RNBD_CTL_SLOTS_REPLY:
-		return rnbd_ring_handle_slots_reply(&q->ring, entry);
+		return rnbdc_control_slots_reply(q, entry);
 	case RNBD_CTL_LOGIN_REPLY:
 	case RNBD_CTL_SEGMENT:
 	case RNBD_CTL_CHALLENGE:

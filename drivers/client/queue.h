@@ -223,9 +223,9 @@ struct rnbdc_queue_stats {
  * @orphans: wire tags and pool space of requests that have ended early, by wire tag, see
  *	orphan.c; NULL before the first connection
  * @max_orphans: members of @orphans
- * @free_tags: stack of the wire tags that no request has
+ * @free_tags: stack of the wire tags that no request has; no tag is @nr_tags or more
  * @nr_free_tags: used members of @free_tags
- * @nr_tags: number of wire tags
+ * @nr_tags: number of wire tags that the target has memory for now
  * @out: RDMA WRITEs of the open frame
  * @in: RDMA READs of the reply frame that is being handled
  * @data_cqe: completion of RDMA operations that are not signalled

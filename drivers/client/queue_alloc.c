@@ -34,6 +34,7 @@
 #include "stage.h"
 #include "stall.h"
 #include "submit.h"
+#include "tags.h"
 
 /*
  * Entries up to which a deep send queue grows for large requests. mlx5 creates no
@@ -102,22 +103,18 @@ int rnbdc_queue_alloc(struct rnbdc_queue *q)
 }
 
 /**
- * rnbdc_queue_init_tags - make the granted wire tags of a queue available
+ * rnbdc_queue_init_tags - make the first wire tags of a queue available
  * @q: queue after rnbdc_queue_alloc()
  * @depth: granted number of wire tags, at most the requested one
  *
- * Context: process context; no request reaches the queue yet.
+ * Context: process context; no request reaches the queue yet. Takes ring.lock.
  */
 void rnbdc_queue_init_tags(struct rnbdc_queue *q, u32 depth)
 {
-	u32 tag;
-
-	/* Low tags are on top of the stack. */
-	for (tag = 0; tag < depth; tag++)
-		q->free_tags[tag] = depth - 1 - tag;
-	q->nr_free_tags = depth;
-	q->nr_tags = depth;
-	rnbd_ring_enable_out(&q->ring, 0);
+	q->nr_free_tags = 0;
+	q->nr_tags = 0;
+	rnbd_ring_enable_out(&q->ring, depth);
+	rnbdc_queue_grow_tags(q);
 }
 
 /**

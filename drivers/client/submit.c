@@ -48,6 +48,7 @@
 #include "../core/param.h"
 #include "../core/quirks.h"
 #include "../core/ring.h"
+#include "../core/ring_resize.h"
 #include "../core/ring_send.h"
 #include "bounce.h"
 #include "cache.h"
@@ -310,7 +311,11 @@ static blk_status_t rnbdc_place_locked(struct rnbdc_queue *q, struct rnbdc_req *
 
 	if (unlikely(!q->ring.live || !q->ready))
 		return rnbdc_down_status(req->hwq->disk);
-	if (!rnbdc_may_take_tag(req->hwq) || (!q->ring.open && !rnbd_ring_can_open(&q->ring)))
+	if (unlikely(!rnbdc_may_take_tag(req->hwq))) {
+		rnbd_ring_short_of_depth(&q->ring);
+		return rnbdc_stall(q, req->hwq, RNBDC_STALL_CREDIT);
+	}
+	if (!q->ring.open && !rnbd_ring_can_open(&q->ring))
 		return rnbdc_stall(q, req->hwq, RNBDC_STALL_CREDIT);
 	if (!rnbdc_has_data(req) || req->wire.nr_extents)
 		return BLK_STS_OK;
@@ -372,6 +377,7 @@ static blk_status_t rnbdc_submit_locked(struct rnbdc_queue *q, struct rnbdc_req 
 	req->stuck = false;
 	q->reqs[req->wire.tag] = req;
 	q->in_flight++;
+	rnbd_flow_busy(&q->ring.out, q->in_flight);
 	q->open_reqs++;
 	q->stats.requests++;
 	q->sq_free -= req->wrs;

@@ -109,6 +109,19 @@ static inline bool rnbd_flow_returned(struct rnbd_flow_out *out, u16 credits)
 }
 
 /**
+ * rnbd_flow_busy - note how many requests are in flight
+ * @out: direction of the requests
+ * @nr: number of requests
+ *
+ * Context: the lock of the connection held.
+ */
+static inline void rnbd_flow_busy(struct rnbd_flow_out *out, u16 nr)
+{
+	if (unlikely(nr > out->busy))
+		out->busy = nr;
+}
+
+/**
  * rnbd_flow_received - decide about the slot of a frame that was handled
  * @in: direction
  *

@@ -161,6 +161,11 @@ static bool rnbdt_queue_charge(struct rnbd_ring *ring, u32 slots)
 	return rnbdt_limits_slots(container_of(ring, struct rnbdt_queue, ring), slots);
 }
 
+static u16 rnbdt_queue_grow_depth(struct rnbd_ring *ring, u16 depth)
+{
+	return rnbdt_queue_set_depth(container_of(ring, struct rnbdt_queue, ring), depth);
+}
+
 static const struct rnbd_ring_ops rnbdt_ring_ops = {
 	.frame	= rnbdt_queue_frame,
 	.sent	= rnbdt_queue_sent,
@@ -168,6 +173,7 @@ static const struct rnbd_ring_ops rnbdt_ring_ops = {
 	.proto_err = rnbdt_queue_proto_err,
 	.failed	= rnbdt_queue_failed,
 	.charge	= rnbdt_queue_charge,
+	.grow_depth = rnbdt_queue_grow_depth,
 };
 
 /**

@@ -17,11 +17,13 @@
 #include "../core/frame.h"
 #include "../core/proto_err.h"
 #include "../core/ring_resize.h"
+#include "../core/slots.h"
 #include "attach_ctl.h"
 #include "control.h"
 #include "join.h"
 #include "login.h"
 #include "queue.h"
+#include "queue_alloc.h"
 #include "request.h"
 #include "session.h"
 
@@ -61,12 +63,17 @@ static enum rnbd_proto_err rnbdt_control_slots(struct rnbdt_queue *q,
 {
 	/* pairs with the release in rnbdt_session_set_state() */
 	enum rnbdt_state state = smp_load_acquire(&q->session->state);
+	struct rnbd_slots_info info;
+	enum rnbd_proto_err perr;
 
 	if (state != RNBDT_LIVE)
 		return state < RNBDT_LIVE ? RNBD_PERR_TYPE : RNBD_PERR_NONE;
-	if (entry->type == RNBD_CTL_SLOTS)
-		return rnbd_ring_handle_slots(&q->ring, entry);
-	return rnbd_ring_handle_slots_reply(&q->ring, entry);
+	if (entry->type == RNBD_CTL_SLOTS_REPLY)
+		return rnbd_ring_handle_slots_reply(&q->ring, entry);
+	perr = rnbd_decode_slots(entry, &info);
+	if (!perr && !rnbdt_queue_unused_from(q, info.depth))
+		perr = RNBD_PERR_TAG;
+	return perr ?: rnbd_ring_handle_slots(&q->ring, entry);
 }
 
 static enum rnbd_proto_err rnbdt_control_entry(struct rnbdt_queue *q,

@@ -153,21 +153,9 @@ u64 rnbdt_ring_bytes(u32 slots, u32 slot_size)
 			     kmalloc_size_roundup(sizeof(struct rnbd_slot)));
 }
 
-/**
- * rnbdt_ring_first_bytes - return the memory of the slots with which a queue begins
- * @slot_size: bytes of a slot
- *
- * Context: any.
- * Return: bytes.
- */
-u64 rnbdt_ring_first_bytes(u32 slot_size)
-{
-	return rnbdt_ring_bytes(2 * RNBD_RING_SLOTS_MIN + 1, slot_size);
-}
-
 static u32 rnbdt_half_open_cost(const struct rnbd_conn_req *req)
 {
-	return DIV_ROUND_UP_ULL(rnbdt_ring_first_bytes(req->slot_size), 1u << 20);
+	return DIV_ROUND_UP_ULL(rnbdt_ring_bytes(RNBDT_FIRST_SLOTS, req->slot_size), 1u << 20);
 }
 
 /* Is the connection in teardown? */

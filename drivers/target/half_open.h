@@ -6,6 +6,10 @@
 #define RNBDT_HALF_OPEN_H
 
 #include <linux/socket.h>
+#include <rnbd/wire.h>
+
+/* Slots of both directions with which a queue begins. */
+#define RNBDT_FIRST_SLOTS	(2 * RNBD_RING_SLOTS_MIN + 1)
 
 struct rnbd_conn_req;
 struct rnbdt_half_open;
@@ -17,7 +21,6 @@ u32 rnbdt_login_frames(void);
 bool rnbdt_same_address(const struct sockaddr_storage *a,
 			const struct sockaddr_storage *b);
 u64 rnbdt_ring_bytes(u32 slots, u32 slot_size);
-u64 rnbdt_ring_first_bytes(u32 slot_size);
 u16 rnbdt_limits_connect(struct rnbdt_host *host, const struct sockaddr_storage *peer,
 			 const struct rnbd_conn_req *req);
 void rnbdt_limits_opened(struct rnbdt_half_open *half, struct rnbdt_host *host,

@@ -195,7 +195,7 @@ static u16 rnbdt_join_admit(struct rnbdt_join *join)
 	if (status)
 		return status;
 	rnbd_ring_set_rate_limit(&q->ring, 0);
-	rnbd_ring_enable_in(&q->ring, 0);
+	rnbd_ring_enable_in(&q->ring, s->granted.depth);
 	WRITE_ONCE(q->ring.last_heard, jiffies);
 	if (cmpxchg(&q->join_state, RNBDT_JOINING, RNBDT_JOINED) != RNBDT_JOINING) {
 		rnbdt_limits_remove_queue(q);

@@ -36,6 +36,7 @@
 #include <linux/math64.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/slab.h>
 
 #include "../core/cm.h"
 #include "../core/param.h"
@@ -192,20 +193,24 @@ static u16 rnbdt_limits_queue(struct rnbdt_queue *q, u64 bytes, bool closing)
 	return RNBD_ST_OK;
 }
 
-/* Memory with which a queue begins that has @depth requests. */
-static u64 rnbdt_limits_first(const struct rnbdt_queue *q, u32 depth)
+/* Memory of a queue with so many slots and chunks of requests. */
+static u64 rnbdt_limits_bytes(const struct rnbdt_queue *q, u32 slots, u32 chunks)
 {
-	return rnbdt_ring_first_bytes(q->ring.attr.slot_size) +
-	       (u64)depth * sizeof(struct rnbdt_req);
+	return rnbdt_ring_bytes(slots, q->ring.attr.slot_size) +
+	       (u64)chunks * kmalloc_size_roundup(sizeof(struct rnbdt_req_chunk));
+}
+
+/* Charge what a queue begins with. */
+static u16 rnbdt_limits_first(struct rnbdt_queue *q, u32 chunks, bool closing)
+{
+	q->nr_slots = RNBDT_FIRST_SLOTS;
+	return rnbdt_limits_queue(q, rnbdt_limits_bytes(q, q->nr_slots, chunks), closing);
 }
 
 /* Charge queue 0 of a session that logs in or gets a list. */
-static u16 rnbdt_limits_queue0(struct rnbdt_session *s, u32 depth)
+static u16 rnbdt_limits_queue0(struct rnbdt_session *s, u32 chunks)
 {
-	struct rnbdt_queue *q = s->queues[0];
-
-	return rnbdt_limits_queue(q, rnbdt_limits_first(q, depth),
-				  rnbdt_limits_closing(s->host).queues);
+	return rnbdt_limits_first(s->queues[0], chunks, rnbdt_limits_closing(s->host).queues);
 }
 
 /**
@@ -229,7 +234,7 @@ u16 rnbdt_limits_login(struct rnbdt_session *s)
 	if (rnbdt_nr_sessions >= READ_ONCE(max_sessions))
 		return rnbdt_limit_status(RNBDT_LIMIT_SESSIONS,
 					  rnbdt_limits_closing(s->host).sessions);
-	status = rnbdt_limits_queue0(s, s->login.info.queue_depth);
+	status = rnbdt_limits_queue0(s, 1);
 	if (status)
 		return status;
 	s->host->nr_sessions++;
@@ -386,7 +391,7 @@ u16 rnbdt_limits_charge_pool(struct rnbdt_session *s, u64 bytes)
  */
 u16 rnbdt_limits_add_queue(struct rnbdt_queue *q)
 {
-	return rnbdt_limits_queue(q, rnbdt_limits_first(q, q->session->granted.depth), false);
+	return rnbdt_limits_first(q, 1, false);
 }
 
 /**
@@ -400,20 +405,14 @@ void rnbdt_limits_remove_queue(struct rnbdt_queue *q)
 	rnbdt_limits_set(q, 0);
 }
 
-/**
- * rnbdt_limits_slots - charge the slots of a queue that has joined its session
- * @q: queue
- * @slots: slots of both directions that it has, or is about to allocate
- *
- * Context: process context; takes rnbdt_lock.
- * Return: false if a limit forbids more than what is charged.
- */
-bool rnbdt_limits_slots(struct rnbdt_queue *q, u32 slots)
+/* Change what is charged for a queue. Returns false if a limit forbids more. */
+static bool rnbdt_limits_resize(struct rnbdt_queue *q, u64 bytes)
 {
-	u64 bytes = rnbdt_ring_bytes(slots, q->ring.attr.slot_size) +
-		    (u64)q->session->granted.depth * sizeof(struct rnbdt_req);
 	u16 status = RNBD_ST_OK;
 
+	/* Only the caller changes it. */
+	if (bytes == READ_ONCE(q->charged))
+		return true;
 	mutex_lock(&rnbdt_lock);
 	if (bytes > q->charged)
 		status = rnbdt_limits_queue(q, bytes, false);
@@ -421,6 +420,36 @@ bool rnbdt_limits_slots(struct rnbdt_queue *q, u32 slots)
 		rnbdt_limits_set(q, bytes);
 	mutex_unlock(&rnbdt_lock);
 	return !status;
+}
+
+/**
+ * rnbdt_limits_slots - charge the slots of a queue that has joined its session
+ * @q: queue
+ * @slots: slots of both directions that it has, or is about to allocate
+ *
+ * Context: slots work of the ring; takes rnbdt_lock.
+ * Return: false if a limit forbids more than what is charged.
+ */
+bool rnbdt_limits_slots(struct rnbdt_queue *q, u32 slots)
+{
+	if (slots != q->nr_slots &&
+	    !rnbdt_limits_resize(q, rnbdt_limits_bytes(q, slots, q->nr_chunks)))
+		return false;
+	q->nr_slots = slots;
+	return true;
+}
+
+/**
+ * rnbdt_limits_requests - charge the requests of a queue that has joined its session
+ * @q: queue
+ * @chunks: chunks of requests that it has, or is about to allocate
+ *
+ * Context: slots work of the ring; takes rnbdt_lock.
+ * Return: false if a limit forbids more than what is charged.
+ */
+bool rnbdt_limits_requests(struct rnbdt_queue *q, u32 chunks)
+{
+	return rnbdt_limits_resize(q, rnbdt_limits_bytes(q, q->nr_slots, chunks));
 }
 
 /**

@@ -18,6 +18,7 @@ u16 rnbdt_limits_charge_pool(struct rnbdt_session *s, u64 bytes);
 u16 rnbdt_limits_add_queue(struct rnbdt_queue *q);
 void rnbdt_limits_remove_queue(struct rnbdt_queue *q);
 bool rnbdt_limits_slots(struct rnbdt_queue *q, u32 slots);
+bool rnbdt_limits_requests(struct rnbdt_queue *q, u32 chunks);
 void rnbdt_limits_freed(struct rnbdt_session *s);
 void rnbdt_limits_stopped(struct rnbdt_session *s);
 

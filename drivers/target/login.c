@@ -357,7 +357,7 @@ static void rnbdt_login_process(struct rnbdt_session *s)
 	/* The client may send requests as soon as the reply is posted. */
 	if (grant.status == RNBD_ST_OK) {
 		rnbd_ring_set_rate_limit(ring, 0);
-		rnbd_ring_enable_in(ring, 0);
+		rnbd_ring_enable_in(ring, s->granted.depth);
 		if (!rnbdt_session_advance(s, RNBDT_LOGIN, RNBDT_LIVE, NULL))
 			return;
 	} else {

@@ -94,6 +94,20 @@ struct rnbdt_req {
 	struct bio_vec inline_bvec[RNBDT_INLINE_BVECS];
 };
 
+/* Requests that are allocated at a time; a queue begins with so many. */
+#define RNBDT_REQ_CHUNK		RNBD_DEPTH_FIRST
+
+/**
+ * struct rnbdt_req_chunk - requests with consecutive tags
+ * @rcu: delays kfree() until no reader of the requests is left; kfree_rcu() wants it near
+ *	the start
+ * @reqs: requests
+ */
+struct rnbdt_req_chunk {
+	struct rcu_head rcu;
+	struct rnbdt_req reqs[RNBDT_REQ_CHUNK];
+};
+
 /**
  * enum rnbdt_join_state - state of a queue towards its session
  * @RNBDT_JOINED: a queue of the session: its end ends the session
@@ -158,7 +172,10 @@ struct rnbdt_join {
  * @index: index in rnbdt_session.queues; constant
  * @join_state: enum rnbdt_join_state; changes once, by cmpxchg()
  * @join: way into the session; NULL for queue 0; constant
- * @reqs: requests by tag, as many as the granted depth; NULL before the login
+ * @chunks: requests by tag, in chunks, as many as the granted depth needs; NULL before the
+ *	login. A chunk is NULL while the client may not use its tags; written before @ring
+ *	allows them, by the slots work of @ring
+ * @nr_chunks: chunks that are allocated; slots work of @ring
  * @done: requests whose reply was not put into a frame yet
  * @nr_done: length of @done; written under ring->lock, read without
  * @done_inline: bytes of READ data of @done that the client accepts inside a frame
@@ -167,6 +184,7 @@ struct rnbdt_join {
  * @query_id: id of that query, which the answer repeats; ring->lock
  * @stats: counters of completed requests
  * @replies_per_frame: replies that fit into one frame; constant once connected
+ * @nr_slots: slots of @ring that are charged to the host; slots work of @ring
  * @charged: bytes of its memory that are charged to the host; rnbdt_lock
  * @inflight: requests in the backend, plus one until the ring is drained
  * @idle: completed when @inflight is zero
@@ -182,7 +200,8 @@ struct rnbdt_queue {
 	u16 index;
 	u8 join_state;
 	struct rnbdt_join *join;
-	struct rnbdt_req *reqs;
+	struct rnbdt_req_chunk **chunks;
+	u32 nr_chunks;
 	struct list_head done;
 	u32 nr_done;
 	u32 done_inline;
@@ -190,6 +209,7 @@ struct rnbdt_queue {
 	u32 query_id;
 	struct rnbdt_stats stats;
 	u32 replies_per_frame;
+	u32 nr_slots;
 	u64 charged;
 	atomic_t inflight;
 	struct completion idle;
@@ -207,6 +227,25 @@ static inline bool rnbdt_queue_joined(const struct rnbdt_queue *q)
 {
 	/* pairs with the cmpxchg() that lets the queue join */
 	return smp_load_acquire(&q->join_state) == RNBDT_JOINED;
+}
+
+/**
+ * rnbdt_queue_req - find the request that has a tag
+ * @q: queue that has joined a session that is live
+ * @tag: tag, below the granted depth
+ *
+ * Context: completion handler of @q, or RCU or ring->lock held.
+ * Return: the request, or NULL if the client may not use the tag now.
+ */
+static inline struct rnbdt_req *rnbdt_queue_req(const struct rnbdt_queue *q, u16 tag)
+{
+	struct rnbdt_req_chunk *chunk;
+
+	if (unlikely(tag >= READ_ONCE(q->ring.in.depth)))
+		return NULL;
+	/* pairs with the release in rnbdt_queue_grow() */
+	chunk = smp_load_acquire(&q->chunks[tag / RNBDT_REQ_CHUNK]);
+	return likely(chunk) ? &chunk->reqs[tag % RNBDT_REQ_CHUNK] : NULL;
 }
 
 #endif /* RNBDT_QUEUE_H */

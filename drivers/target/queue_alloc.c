@@ -2,16 +2,17 @@
 /*
  * Memory of a queue, and the end of its connection.
  *
- * Operation: the handler of a connection request allocates a queue. Its requests,
- * one per tag, are allocated when the depth is known: at login for queue 0, at the
- * connection for the others. The teardown stops the ring and, when the backend has
+ * Operation: the handler of a connection request allocates a queue. Its first requests,
+ * one per tag, are allocated when the depth is known: at login for queue 0, when they join
+ * for the others. More are allocated, and freed, as the client asks. The teardown stops the ring and, when the backend has
  * completed all requests, destroys the ring and the connection id, and frees the queue.
  *
  * Concurrency: rnbdt_queue_stop(), rnbdt_queue_wait_idle() and rnbdt_queue_free()
  * are called by the teardown only, in this order. q->inflight starts at one, which
  * rnbdt_queue_wait_idle() drops after the ring was drained.
  *
- * Errors: a failed allocation refuses the connection or the login.
+ * Errors: a failed allocation refuses the connection or the login, or the client gets fewer
+ * requests than it asked for.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -19,12 +20,15 @@
 #include <linux/completion.h>
 #include <linux/llist.h>
 #include <linux/lockdep.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <rdma/rdma_cm.h>
 
 #include "../core/ring.h"
+#include "limits.h"
 #include "queue.h"
 #include "queue_alloc.h"
 #include "request.h"
@@ -57,8 +61,33 @@ struct rnbdt_queue *rnbdt_queue_alloc(struct rnbdt_session *s, u16 index,
 	return q;
 }
 
+/* Allocate the next chunk of requests. */
+static int rnbdt_queue_grow(struct rnbdt_queue *q, gfp_t gfp)
+{
+	struct rnbdt_req_chunk *chunk = kzalloc(sizeof(*chunk), gfp);
+	u32 i;
+
+	if (!chunk)
+		return -ENOMEM;
+	for (i = 0; i < RNBDT_REQ_CHUNK; i++)
+		chunk->reqs[i].queue = q;
+	/* pairs with the acquire in rnbdt_queue_req() */
+	smp_store_release(&q->chunks[q->nr_chunks], chunk);
+	q->nr_chunks++;
+	return 0;
+}
+
+/* Free the last chunk of requests. */
+static void rnbdt_queue_shrink(struct rnbdt_queue *q)
+{
+	struct rnbdt_req_chunk *chunk = q->chunks[--q->nr_chunks];
+
+	WRITE_ONCE(q->chunks[q->nr_chunks], NULL);
+	kfree_rcu(chunk, rcu);
+}
+
 /**
- * rnbdt_queue_alloc_reqs - allocate a request for each tag
+ * rnbdt_queue_alloc_reqs - allocate the first requests of a queue
  * @q: queue of a session whose depth is known
  *
  * Context: process context; may sleep.
@@ -66,14 +95,53 @@ struct rnbdt_queue *rnbdt_queue_alloc(struct rnbdt_session *s, u16 index,
  */
 int rnbdt_queue_alloc_reqs(struct rnbdt_queue *q)
 {
-	u32 i, depth = q->session->granted.depth;
+	u32 nr = DIV_ROUND_UP(q->session->granted.depth, RNBDT_REQ_CHUNK);
 
-	q->reqs = kvcalloc(depth, sizeof(*q->reqs), GFP_KERNEL);
-	if (!q->reqs)
-		return -ENOMEM;
-	for (i = 0; i < depth; i++)
-		q->reqs[i].queue = q;
-	return 0;
+	q->chunks = kcalloc(nr, sizeof(*q->chunks), GFP_KERNEL);
+	return q->chunks ? rnbdt_queue_grow(q, GFP_KERNEL) : -ENOMEM;
+}
+
+/**
+ * rnbdt_queue_set_depth - have as many requests as the client may have in flight
+ * @q: queue that has joined its session
+ * @depth: number of requests; the client uses no higher tag
+ *
+ * Context: slots work of the ring; may sleep.
+ * Return: @depth, or less if there is no memory or a limit forbids more.
+ */
+u16 rnbdt_queue_set_depth(struct rnbdt_queue *q, u16 depth)
+{
+	u32 nr = DIV_ROUND_UP(depth, RNBDT_REQ_CHUNK);
+
+	if (nr > q->nr_chunks && rnbdt_limits_requests(q, nr))
+		while (q->nr_chunks < nr &&
+		       !rnbdt_queue_grow(q, GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN))
+			;
+	while (q->nr_chunks > nr)
+		rnbdt_queue_shrink(q);
+	/* Also if there were fewer than were charged. */
+	rnbdt_limits_requests(q, q->nr_chunks);
+	return min_t(u32, depth, q->nr_chunks * RNBDT_REQ_CHUNK);
+}
+
+/**
+ * rnbdt_queue_unused_from - test whether no request has a tag that the client gives up
+ * @q: queue that has joined a live session
+ * @depth: number of requests that the client keeps
+ *
+ * Context: completion handler of @q.
+ * Return: true if so.
+ */
+bool rnbdt_queue_unused_from(const struct rnbdt_queue *q, u16 depth)
+{
+	const struct rnbdt_req *treq;
+	u32 tag;
+
+	for (tag = depth; (treq = rnbdt_queue_req(q, tag)); tag++)
+		/* pairs with the release in rnbdt_queue_send_replies() */
+		if (smp_load_acquire(&treq->busy))
+			return false;
+	return true;
 }
 
 /**
@@ -144,6 +212,8 @@ void rnbdt_queue_wait_idle(struct rnbdt_queue *q)
 void rnbdt_queue_free(struct rnbdt_queue *q)
 {
 	kfree(q->join);
-	kvfree(q->reqs);
+	while (q->nr_chunks)
+		rnbdt_queue_shrink(q);
+	kfree(q->chunks);
 	kfree_rcu(q, rcu);
 }

@@ -128,13 +128,13 @@ static void rnbdt_queue_send_answer(struct rnbdt_queue *q)
 {
 	struct rnbd_ring *ring = &q->ring;
 	struct rnbd_query_info info = { .tag = q->query - 1 };
+	const struct rnbdt_req *treq = rnbdt_queue_req(q, info.tag);
 	struct rnbd_ctl_query wire;
 
 	if (!rnbd_ring_open(ring, RNBD_FRAME_CONTROL))
 		return;
 	/* A request is no longer busy once the frame with its reply was posted. */
-	info.state = READ_ONCE(q->reqs[info.tag].busy) ? RNBD_QUERY_EXECUTING :
-							 RNBD_QUERY_UNKNOWN;
+	info.state = treq && READ_ONCE(treq->busy) ? RNBD_QUERY_EXECUTING : RNBD_QUERY_UNKNOWN;
 	rnbd_encode_query(&wire, &info);
 	rnbdt_ctl_add(ring, RNBD_CTL_QUERY_REPLY, q->query_id, &wire, sizeof(wire));
 	WRITE_ONCE(q->query, 0);

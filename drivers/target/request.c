@@ -19,8 +19,8 @@
  *
  * Ownership
  *
- * Memory is bounded: a queue has as many requests as tags, a client cannot use a
- * tag twice, and the ring has a fixed number of slots. A request belongs to the
+ * Memory is bounded: a queue has as many requests as tags that the client may use now
+ * (queue_alloc.c), a client cannot use a tag twice, and the ring has a fixed number of slots. A request belongs to the
  * backend from when it is busy until rnbdt_req_done().
  *
  * Concurrency
@@ -206,7 +206,9 @@ static enum rnbd_proto_err rnbdt_queue_request(struct rnbdt_queue *q, struct rnb
 					   *att ? &(*att)->limits : &rnbdt_no_limits, &req);
 	if (unlikely(perr))
 		return perr;
-	treq = &q->reqs[req.tag];
+	treq = rnbdt_queue_req(q, req.tag);
+	if (unlikely(!treq))
+		return RNBD_PERR_TAG;
 	/* pairs with the release in rnbdt_queue_send_replies() */
 	if (unlikely(smp_load_acquire(&treq->busy)))
 		return RNBD_PERR_TAG;
@@ -262,7 +264,7 @@ enum rnbd_proto_err rnbdt_queue_requests(struct rnbdt_queue *q,
  *
  * Context: completion handler of the queue; does not sleep.
  * Return: RNBD_PERR_NONE, or a protocol error if the session is not live yet, the
- * entry is malformed or the previous query was not answered.
+ * entry is malformed, the client may not use the tag, or the previous query was not answered.
  */
 enum rnbd_proto_err rnbdt_queue_query(struct rnbdt_queue *q, const struct rnbd_ctl_entry *entry)
 {
@@ -276,5 +278,7 @@ enum rnbd_proto_err rnbdt_queue_query(struct rnbdt_queue *q, const struct rnbd_c
 	if (state != RNBDT_LIVE)
 		return state < RNBDT_LIVE ? RNBD_PERR_TYPE : RNBD_PERR_NONE;
 	perr = rnbd_decode_query(entry, s->granted.limits.depth, &info);
+	if (!perr && !rnbdt_queue_req(q, info.tag))
+		perr = RNBD_PERR_TAG;
 	return perr ?: rnbdt_queue_answer(q, entry->id, info.tag);
 }

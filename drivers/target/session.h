@@ -127,6 +127,7 @@ struct rnbdt_change {
  * @frames_sent: frames sent
  * @frames_received: frames received
  * @slots: receive slots
+ * @depth: requests that may be in flight
  */
 struct rnbdt_stats {
 	u64 requests;
@@ -135,6 +136,7 @@ struct rnbdt_stats {
 	u64 frames_sent;
 	u64 frames_received;
 	u64 slots;
+	u64 depth;
 };
 
 /**

@@ -222,6 +222,7 @@ void rnbdt_stats_add(struct rnbdt_stats *sum, const struct rnbdt_queue *q)
 	sum->frames_received += READ_ONCE(ring->frames_received) +
 				READ_ONCE(ring->credit_frames_received);
 	sum->slots += READ_ONCE(q->ring.in.slots);
+	sum->depth += READ_ONCE(q->ring.in.depth);
 }
 
 /**

@@ -22,7 +22,8 @@ bool session_start(struct conn *c, uint32_t host)
 /* Log in and attach, and have as many slots as were named. */
 bool session_login(struct conn *c, const struct rnbd_ctl_login *l, const char *export)
 {
-	return login(c, l, LOGIN_MS) && attach(c, export) && slots_ask(c, c->slots, 0);
+	return login(c, l, LOGIN_MS) && attach(c, export) &&
+	       slots_ask(c, c->slots, le16toh(c->grant.r.queue_depth));
 }
 
 bool session_start_export(struct conn *c, uint32_t host, const char *export)
@@ -97,7 +98,7 @@ bool session_start_second(struct conn *c, struct conn *first)
 	if (!status)
 		status = join(c, &req, first->grant.r.join_key);
 	if (!status)
-		slots_ask(c, c->slots, 0);
+		slots_ask(c, c->slots, le16toh(c->grant.r.queue_depth));
 	return !status || amiss("queue 1: status %d", status);
 }
 

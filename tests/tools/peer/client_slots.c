@@ -7,6 +7,9 @@
 
 #include "client.h"
 
+/* What login_fill() asks for; a connection has as many requests at first. */
+#define DEPTH	16
+
 /* What an entry says that ends the session, and why. */
 struct odd {
 	const char *name;
@@ -15,10 +18,12 @@ struct odd {
 };
 
 static const struct odd odds[] = {
-	{ "slots-3", RNBD_CTL_SLOTS, 3, 0, GEOMETRY },
-	{ "slots-too-many", RNBD_CTL_SLOTS, SLOTS + 1, 0, GEOMETRY },
-	{ "slots-65535", RNBD_CTL_SLOTS, 65535, 0, GEOMETRY },
-	{ "slots-depth", RNBD_CTL_SLOTS, SLOTS, 17, GEOMETRY },
+	{ "slots-3", RNBD_CTL_SLOTS, 3, DEPTH, GEOMETRY },
+	{ "slots-too-many", RNBD_CTL_SLOTS, SLOTS + 1, DEPTH, GEOMETRY },
+	{ "slots-65535", RNBD_CTL_SLOTS, 65535, DEPTH, GEOMETRY },
+	{ "slots-too-deep", RNBD_CTL_SLOTS, SLOTS, DEPTH + 1, GEOMETRY },
+	{ "slots-too-flat", RNBD_CTL_SLOTS, SLOTS, DEPTH - 1, GEOMETRY },
+	{ "slots-depth-0", RNBD_CTL_SLOTS, SLOTS, 0, GEOMETRY },
 	{ "slots-answer-unasked", RNBD_CTL_SLOTS_REPLY, SLOTS, 0, TYPE },
 	{ "slots-answer-0", RNBD_CTL_SLOTS_REPLY, 0, 0, GEOMETRY },
 };
@@ -52,7 +57,7 @@ static void early(void)
 
 	if (session_start(&c, 2)) {
 		frame_begin(&f, RNBD_FRAME_CONTROL, 0);
-		add(&f, RNBD_CTL_SLOTS, SLOTS, 0);
+		add(&f, RNBD_CTL_SLOTS, SLOTS, DEPTH);
 		frame_send(&c, &f);
 		session_ends(&c, TYPE);
 	}
@@ -71,8 +76,8 @@ static void twice(void)
 		amiss("no session");
 	} else {
 		frame_begin(&f, RNBD_FRAME_CONTROL, 0);
-		add(&f, RNBD_CTL_SLOTS, SLOTS, 0);
-		add(&f, RNBD_CTL_SLOTS, SLOTS, 0);
+		add(&f, RNBD_CTL_SLOTS, SLOTS, DEPTH);
+		add(&f, RNBD_CTL_SLOTS, SLOTS, DEPTH);
 		frame_send(&c, &f);
 		session_ends(&c, RATE);
 	}
@@ -87,7 +92,7 @@ static void again(void)
 
 	if (session_start_export(&c, 2, "hostile")) {
 		for (i = 0; i < 20 && !c.gone; i++) {
-			slots_ask(&c, i % 2 ? SLOTS : RNBD_RING_SLOTS_MIN + i % 5, 0);
+			slots_ask(&c, i % 2 ? SLOTS : RNBD_RING_SLOTS_MIN + i % 5, DEPTH);
 			session_lives(&c);
 		}
 	}
@@ -100,11 +105,75 @@ static void given_up(void)
 	struct conn c = { };
 	uint32_t i;
 
-	if (session_start_export(&c, 2, "hostile") && slots_ask(&c, RNBD_RING_SLOTS_MIN, 0)) {
+	if (session_start_export(&c, 2, "hostile") && slots_ask(&c, RNBD_RING_SLOTS_MIN, DEPTH)) {
 		c.mute = true;
 		for (i = 0; i < 60 && !c.gone; i++)
 			frame_credit(&c);
 		session_ends(&c, CREDITS);
+	}
+	conn_close(&c);
+}
+
+/* A session whose login allows more requests than it has at first. */
+static bool begin_deep(struct conn *c)
+{
+	struct rnbd_ctl_login l;
+
+	login_fill(&l);
+	l.queue_depth = htole16(4 * DEPTH);
+	return (session_start(c, 2) && login(c, &l, LOGIN_MS) && attach(c, "slow")) ||
+	       amiss("no session");
+}
+
+/* A tag that was granted, but not asked for yet */
+static void tag_not_yet(void)
+{
+	struct conn c = { };
+	struct frame f;
+
+	if (begin_deep(&c)) {
+		frame_begin(&f, RNBD_FRAME_REQUEST, 1);
+		client_add_request(&f, req_entry(RNBD_OP_FLUSH, 0, DEPTH, 0, 0, 0));
+		frame_send(&c, &f);
+		session_ends(&c, TAG);
+	}
+	conn_close(&c);
+}
+
+/* A tag that is given up while the storage has its request */
+static void tag_in_use(void)
+{
+	struct conn c = { };
+	struct frame f;
+
+	if (begin_deep(&c) && slots_ask(&c, SLOTS, 4 * DEPTH)) {
+		frame_begin(&f, RNBD_FRAME_REQUEST, 1);
+		client_add_request(&f, req_entry(RNBD_OP_READ, 0, 2 * DEPTH, 0, 4096, 0));
+		frame_send(&c, &f);
+		frame_begin(&f, RNBD_FRAME_CONTROL, 0);
+		add(&f, RNBD_CTL_SLOTS, SLOTS, 2 * DEPTH);
+		frame_send(&c, &f);
+		session_ends(&c, TAG);
+	}
+	conn_close(&c);
+}
+
+/* All tags, given up and asked for again. */
+static void tags_again(void)
+{
+	struct conn c = { };
+	uint32_t i;
+
+	if (begin_deep(&c)) {
+		for (i = 0; i < 8 && !c.gone; i++) {
+			uint32_t depth = i % 2 ? DEPTH : 4 * DEPTH - i;
+			int status;
+
+			slots_ask(&c, SLOTS, depth);
+			status = simple_request(&c, req_entry(RNBD_OP_READ, 0, depth - 1, 0, 4096, 0));
+			if (status)
+				amiss("tag %u: status %d", depth - 1, status);
+		}
 	}
 	conn_close(&c);
 }
@@ -114,6 +183,9 @@ static const struct client_story stories[] = {
 	{ "slots-twice", twice },
 	{ "slots-again", again },
 	{ "slots-given-up", given_up },
+	{ "slots-tag-not-yet", tag_not_yet },
+	{ "slots-tag-in-use", tag_in_use },
+	{ "slots-tags-again", tags_again },
 };
 
 void client_slots_cases(struct results *results)

@@ -34,7 +34,7 @@ static bool come_in(struct conn *c, const char *export)
 	if (!status && login(c, &l, LOGIN_MS)) {
 		/* The rations are of logins, whatever is attached then. */
 		did.logins++;
-		if (attach(c, export) && slots_ask(c, c->slots, 0))
+		if (attach(c, export) && slots_ask(c, c->slots, le16toh(c->grant.r.queue_depth)))
 			return true;
 	}
 	if (!status)

@@ -37,7 +37,8 @@ static void on_ask(struct conn *c, const struct rnbd_ctl_slots *s)
 
 	if (c->slots_due)
 		amiss("slots are asked for twice");
-	if (slots > c->slots || (!c->serves && s->depth))
+	if (slots > c->slots || (!c->serves && s->depth) ||
+	    (c->serves && le16toh(s->depth) > RNBD_DEPTH_MAX))
 		amiss("%u slots and a depth of %u are asked for", slots, le16toh(s->depth));
 	c->slots_due = true;
 	c->slots_depth = le16toh(s->depth);
