@@ -41,6 +41,7 @@
 #include "../core/io.h"
 #include "../core/op.h"
 #include "bounce.h"
+#include "data.h"
 #include "queue.h"
 #include "session.h"
 
@@ -202,27 +203,31 @@ void rnbdc_bounce_free(struct rnbdc_session *sess)
  * @req: request that has pool space; its rnbdc_req.sge is filled
  *
  * Context: any, ring.lock held.
+ * Return: false if there is no memory for the gather entries now.
  */
-void rnbdc_bounce_map(const struct rnbdc_queue *q, struct rnbdc_req *req)
+bool rnbdc_bounce_map(const struct rnbdc_queue *q, struct rnbdc_req *req)
 {
 	struct rnbdc_bounce_iter piece;
+	struct ib_sge *last = NULL;
 
-	req->nr_sge = 0;
 	rnbdc_bounce_start(&piece, q, req);
 	while (rnbdc_bounce_next(&piece)) {
-		struct ib_sge *last = req->nr_sge ? &req->sge[req->nr_sge - 1] : NULL;
-
-		req->sge[req->nr_sge++] = (struct ib_sge) {
+		/* Join within one chunk only: each chunk is synchronised by itself. */
+		if (last && piece.in_chunk && last->addr + last->length == piece.dma) {
+			last->length += piece.bytes;
+			continue;
+		}
+		last = rnbdc_req_next_sge(q->sess, req);
+		if (unlikely(!last))
+			return false;
+		*last = (struct ib_sge) {
 			.addr = piece.dma,
 			.length = piece.bytes,
 			.lkey = q->sess->conn.pd->local_dma_lkey,
 		};
-		/* Join within one chunk only: each chunk is synchronised by itself. */
-		if (last && piece.in_chunk && last->addr + last->length == piece.dma) {
-			last->length += piece.bytes;
-			req->nr_sge--;
-		}
+		req->nr_sge++;
 	}
+	return true;
 }
 
 /**

@@ -15,7 +15,7 @@ u32 rnbdc_bounce_segments(u32 max_io);
 int rnbdc_bounce_alloc(struct rnbdc_session *sess);
 void rnbdc_bounce_unmap(struct rnbdc_session *sess);
 void rnbdc_bounce_free(struct rnbdc_session *sess);
-void rnbdc_bounce_map(const struct rnbdc_queue *q, struct rnbdc_req *req);
+bool rnbdc_bounce_map(const struct rnbdc_queue *q, struct rnbdc_req *req);
 void rnbdc_bounce_copy(const struct rnbdc_queue *q, struct rnbdc_req *req);
 
 #endif /* RNBDC_BOUNCE_H */

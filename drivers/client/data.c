@@ -3,22 +3,26 @@
  * Pages of a request: mapping for the device, and inline data.
  *
  * Operation: In transfer mode "zero-copy" each piece of a request's memory is
- * mapped as one gather entry in the request's driver data, so that the I/O path
- * allocates no memory. Data that go inside a frame are copied instead and need
- * no mapping. bounce.c serves transfer mode "copy".
+ * mapped as one gather entry. A request has a few of them in its driver data. One with
+ * more pieces takes a table from a pool of the session, which has a reserve. Data that go
+ * inside a frame are copied instead and need no mapping. bounce.c serves transfer mode
+ * "copy".
  *
  * Ownership: Mapped pages belong to the device until rnbdc_req_unmap(), which is
- * called when no posted work request refers to them.
+ * called when no posted work request refers to them, and frees the table.
  *
  * Concurrency: The submitter maps before the request is known to others. All
  * other calls have the request to themselves, or hold ring.lock.
  *
- * Errors: A request whose pages cannot be mapped is tried again later.
+ * Errors: A request whose pages cannot be mapped, or for which there is no table, is tried
+ * again later.
  */
 
 #include <linux/bio.h>
 #include <linux/blk-mq.h>
 #include <linux/dma-mapping.h>
+#include <linux/mempool.h>
+#include <linux/string.h>
 #include <rdma/ib_verbs.h>
 #include <rnbd/wire.h>
 
@@ -36,32 +40,62 @@ static enum dma_data_direction rnbdc_req_dir(const struct rnbdc_req *req)
 }
 
 /**
- * rnbdc_req_unmap - unmap the pages of a request
+ * rnbdc_req_unmap - unmap the pages of a request, and free its table
  * @req: request that no posted work request refers to
  *
- * Does nothing in transfer mode "copy", which maps no pages.
+ * Unmaps nothing in transfer mode "copy", which maps no pages.
  *
  * Context: any.
  */
 void rnbdc_req_unmap(struct rnbdc_req *req)
 {
-	struct ib_device *dev = req->queue->sess->conn.dev;
+	struct rnbdc_session *sess = req->queue->sess;
 	u32 i;
 
-	for (i = 0; i < req->nr_sge && !req->queue->sess->opt.copy; i++)
-		ib_dma_unmap_page(dev, req->sge[i].addr, req->sge[i].length,
+	for (i = 0; i < req->nr_sge && !sess->opt.copy; i++)
+		ib_dma_unmap_page(sess->conn.dev, req->sge[i].addr, req->sge[i].length,
 				  rnbdc_req_dir(req));
+	if (unlikely(req->sge != req->inline_sge))
+		mempool_free(req->sge, sess->tables);
+	req->sge = req->inline_sge;
 	req->nr_sge = 0;
+}
+
+/**
+ * rnbdc_req_next_sge - get the next gather entry of a request
+ * @sess: session
+ * @req: request with less than rnbdc_session.max_segments entries; the caller fills this one
+ *	and increases rnbdc_req.nr_sge
+ *
+ * Context: any.
+ * Return: the entry, or NULL if there is no memory for a table now.
+ */
+struct ib_sge *rnbdc_req_next_sge(struct rnbdc_session *sess, struct rnbdc_req *req)
+{
+	struct ib_sge *table;
+
+	if (likely(req->nr_sge != RNBDC_INLINE_SGES || req->sge != req->inline_sge))
+		return &req->sge[req->nr_sge];
+	/* A table of the reserve returns when another request ends. */
+	table = mempool_alloc(sess->tables, GFP_NOWAIT | __GFP_NOWARN);
+	if (!table)
+		return NULL;
+	memcpy(table, req->inline_sge, sizeof(req->inline_sge));
+	req->sge = table;
+	return &table[req->nr_sge];
 }
 
 /* Map @len bytes of @bv from @skip on as the next gather entry of the request. */
 static blk_status_t rnbdc_map_piece(struct rnbdc_session *sess, struct rnbdc_req *req,
 				    const struct bio_vec *bv, u32 skip, u32 len)
 {
-	struct ib_sge *sge = &req->sge[req->nr_sge];
+	struct ib_sge *sge;
 
 	if (WARN_ON_ONCE(req->nr_sge == sess->max_segments))
 		return BLK_STS_IOERR;
+	sge = rnbdc_req_next_sge(sess, req);
+	if (unlikely(!sge))
+		return BLK_STS_RESOURCE;
 	sge->addr = ib_dma_map_page(sess->conn.dev, bv->bv_page, bv->bv_offset + skip,
 				    len, rnbdc_req_dir(req));
 	if (ib_dma_mapping_error(sess->conn.dev, sge->addr))
@@ -82,8 +116,8 @@ static blk_status_t rnbdc_map_piece(struct rnbdc_session *sess, struct rnbdc_req
  * more at once.
  *
  * Context: any.
- * Return: BLK_STS_OK, BLK_STS_RESOURCE if a page cannot be mapped now, or
- * BLK_STS_IOERR if the request has more pieces than its limits allow.
+ * Return: BLK_STS_OK, BLK_STS_RESOURCE if a page cannot be mapped now or there is no memory
+ * for the gather entries, or BLK_STS_IOERR if the request has more pieces than its limits allow.
  */
 blk_status_t rnbdc_req_map(struct rnbdc_queue *q, struct request *rq)
 {
@@ -94,7 +128,6 @@ blk_status_t rnbdc_req_map(struct rnbdc_queue *q, struct request *rq)
 	blk_status_t status;
 	u32 done, len;
 
-	req->nr_sge = 0;
 	rq_for_each_bvec(bv, rq, iter) {
 		for (done = 0; done < bv.bv_len; done += len) {
 			len = min(bv.bv_len - done, max_segment);

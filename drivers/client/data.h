@@ -9,8 +9,10 @@
 
 struct rnbdc_queue;
 struct rnbdc_req;
+struct rnbdc_session;
 
 void rnbdc_req_unmap(struct rnbdc_req *req);
+struct ib_sge *rnbdc_req_next_sge(struct rnbdc_session *sess, struct rnbdc_req *req);
 blk_status_t rnbdc_req_map(struct rnbdc_queue *q, struct request *rq);
 void rnbdc_inline_write(struct rnbdc_queue *q, struct rnbdc_req *req);
 void rnbdc_inline_read(struct rnbdc_queue *q, struct rnbdc_req *req,

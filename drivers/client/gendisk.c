@@ -5,9 +5,9 @@
  * Operation: Each queue of the session has one hardware queue; the last ones may be
  * polled. A hardware queue whose queue is not connected uses queue 0 (route.c). Limits
  * and features are those of the export, narrowed by the grant.
- * The wire request, the mapping and all else that a request needs are in its
- * driver data, so that the I/O path allocates no memory. submit.c and
- * complete.c transfer the requests.
+ * The wire request, the mapping and all else that a small request needs are in its
+ * driver data; a pool with a reserve has space for the mapping of a large one (data.c).
+ * submit.c and complete.c transfer the requests.
  *
  * Ownership: struct rnbdc_disk owns gendisk, tag set and hardware queues. The private
  * data of the gendisk, the disk, is used only while the gendisk is added. The number
@@ -145,7 +145,6 @@ static blk_status_t rnbdc_queue_rq(struct blk_mq_hw_ctx *hctx,
 	req->hwq = hwq;
 	req->queue = q;
 	req->wire.handle = hwq->disk->handle;
-	req->nr_sge = 0;
 	req->status = BLK_STS_OK;
 	req->replay = false;
 	if (rnbdc_inline(q, &req->wire)) {
@@ -216,6 +215,7 @@ static int rnbdc_init_rq(struct blk_mq_tag_set *set, struct request *rq,
 
 	req->hwq = &disk->hwqs[hctx_idx];
 	req->queue = req->hwq->queue;
+	req->sge = req->inline_sge;
 	return 0;
 }
 
@@ -400,7 +400,7 @@ int rnbdc_disk_create(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 	set->numa_node = NUMA_NO_NODE;
 	/* No scheduler by default: the target's device has one if it needs one. */
 	set->flags = BLK_MQ_F_NO_SCHED_BY_DEFAULT;
-	set->cmd_size = struct_size_t(struct rnbdc_req, sge, sess->max_segments);
+	set->cmd_size = sizeof(struct rnbdc_req);
 	set->timeout = READ_ONCE(io_timeout) * HZ;
 	set->driver_data = disk;
 	ret = rnbdc_alloc_hwqs(disk);

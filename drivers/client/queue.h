@@ -25,6 +25,9 @@ struct rnbdc_orphan;
 struct rnbdc_queue;
 struct rnbdc_session;
 
+/* Pieces of memory for which a request has space of its own, see data.c. */
+#define RNBDC_INLINE_SGES	8
+
 /**
  * enum rnbdc_req_state - state of a request in the client
  * @RNBDC_REQ_IDLE: owned by the block layer
@@ -62,7 +65,9 @@ enum rnbdc_req_state {
  * @next: next in a list of finished, waiting or fetched requests
  * @batch: list of requests that @read_cqe covers; this request is the last one
  * @nr_sge: used members of @sge
- * @sge: memory of the data as mapped for the device
+ * @sge: memory of the data as mapped for the device: @inline_sge, or a table of the
+ *	session's for a request with more pieces
+ * @inline_sge: space for the pieces of a small request
  *
  * The lock of @queue's ring protects all members while the request is in flight.
  * Before that the submitter owns the request and maps @sge.
@@ -86,7 +91,8 @@ struct rnbdc_req {
 	struct rnbdc_req *next;
 	struct rnbdc_req *batch;
 	u32 nr_sge;
-	struct ib_sge sge[];
+	struct ib_sge *sge;
+	struct ib_sge inline_sge[RNBDC_INLINE_SGES];
 };
 
 /**

@@ -12,6 +12,7 @@
 
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/mempool.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
@@ -35,6 +36,7 @@ static void rnbdc_session_release(struct kref *ref)
 		kfree(sess->queues[i]);
 	}
 	rnbdc_bounce_free(sess);
+	mempool_destroy(sess->tables);
 	rnbd_mac_free(sess->auth.key);
 	rnbd_mac_free(sess->auth.next_key);
 	rnbd_mac_free(sess->auth.session_key);

@@ -25,6 +25,7 @@
 #include <linux/idr.h>
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/mempool.h>
 #include <linux/mutex.h>
 #include <linux/uuid.h>
 #include <linux/wait.h>
@@ -92,6 +93,9 @@ enum rnbdc_auth_step {
 	RNBDC_AUTH_ANSWERED,
 	RNBDC_AUTH_PROVEN,
 };
+
+/* Tables of gather entries that a session has in reserve. */
+#define RNBDC_TABLES_MIN	4
 
 /* Bits of rnbdc_session.flags */
 #define RNBDC_SESS_ABORTED	0	/* the requester of the attach is gone */
@@ -244,6 +248,7 @@ struct rnbdc_session_stats {
  * @max_queues: number of queues that are requested, members of @queues; constant
  * @queues: queues; a queue stays allocated until the session is released
  * @max_segments: memory pieces of one request: its pages, or bounce memory; constant
+ * @tables: tables of @max_segments gather entries, for requests with many pieces
  * @max_segment_size: bytes of one piece that the device of the first connection maps at
  *	once; constant after that
  * @early_release: release the pool space of a read as soon as its RDMA READ is
@@ -289,6 +294,7 @@ struct rnbdc_session {
 	u32 max_queues;
 	struct rnbdc_queue **queues;
 	u32 max_segments;
+	mempool_t *tables;
 	size_t max_segment_size;
 	bool early_release;
 	struct rnbdc_space space;

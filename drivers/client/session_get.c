@@ -21,6 +21,7 @@
 #include <linux/jiffies.h>
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/mempool.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/random.h>
@@ -67,24 +68,26 @@ struct rnbdc_session *rnbdc_session_alloc(const struct rnbdc_options *opt,
 					  struct rnbdc_errmsg *errmsg)
 {
 	struct rnbdc_session *sess = kzalloc(sizeof(*sess), GFP_KERNEL);
+	int ret = -ENOMEM;
 
 	if (!sess)
 		return ERR_PTR(-ENOMEM);
 	sess->opt = opt->sess;
 	sess->max_queues = min(rnbdc_requested_queues(sess), RNBD_CONNS_MAX);
+	sess->max_segments = clamp(opt->sess.max_io >> RNBD_UNIT_SHIFT, RNBDC_SEGMENTS_MIN,
+				   RNBDC_SEGMENTS_MAX);
+	if (opt->sess.copy)
+		sess->max_segments = max(sess->max_segments,
+					 rnbdc_bounce_segments(opt->sess.max_io));
 	sess->queues = kvcalloc(sess->max_queues, sizeof(*sess->queues), GFP_KERNEL);
-	if (!sess->queues) {
-		kfree(sess);
-		return ERR_PTR(-ENOMEM);
-	}
+	sess->tables = mempool_create_kmalloc_pool(RNBDC_TABLES_MIN, sess->max_segments *
+						   sizeof(struct ib_sge));
+	if (!sess->queues || !sess->tables)
+		goto free;
 	if (opt->secret) {
-		int ret = rnbdc_auth_set_secret(sess, opt->secret, errmsg);
-
-		if (ret) {
-			kvfree(sess->queues);
-			kfree(sess);
-			return ERR_PTR(ret);
-		}
+		ret = rnbdc_auth_set_secret(sess, opt->secret, errmsg);
+		if (ret)
+			goto free;
 	}
 	kref_init(&sess->ref);
 	INIT_LIST_HEAD(&sess->disks);
@@ -98,17 +101,18 @@ struct rnbdc_session *rnbdc_session_alloc(const struct rnbdc_options *opt,
 	rnbdc_recover_init(sess);
 	rnbdc_stall_init(sess);
 	sess->early_release = opt->sess.early_release;
-	sess->max_segments = clamp(opt->sess.max_io >> RNBD_UNIT_SHIFT, RNBDC_SEGMENTS_MIN,
-				   RNBDC_SEGMENTS_MAX);
-	if (opt->sess.copy)
-		sess->max_segments = max(sess->max_segments,
-					 rnbdc_bounce_segments(opt->sess.max_io));
 	sess->state = RNBDC_SESS_NEW;
 	sess->login.reply_ms = RNBDC_LOGIN_MS;
 	generate_random_uuid(sess->id);
 	if (rnbd_inject(&rnbdc_inject_fixed_session, NULL))
 		memset(sess->id, 0x11, sizeof(sess->id));
 	return sess;
+
+free:
+	mempool_destroy(sess->tables);
+	kvfree(sess->queues);
+	kfree(sess);
+	return ERR_PTR(ret);
 }
 
 /* Whether all disks of a session have failed, so that nothing connects it again. */

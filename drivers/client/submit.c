@@ -322,8 +322,11 @@ static blk_status_t rnbdc_place_locked(struct rnbdc_queue *q, struct rnbdc_req *
 	status = rnbdc_alloc_space(q, req);
 	if (unlikely(status))
 		return status;
-	if (q->sess->opt.copy)
-		rnbdc_bounce_map(q, req);
+	if (q->sess->opt.copy && unlikely(!rnbdc_bounce_map(q, req))) {
+		/* The block layer tries again after a moment. */
+		rnbdc_free_space(q, req);
+		return BLK_STS_RESOURCE;
+	}
 	return BLK_STS_OK;
 }
 
