@@ -25,7 +25,8 @@
  * counts the bios of a request.
  *
  * All memory comes from reserves: the bio sets and, for copies, a pool of pages.
- * The copies of a session are never more than its pool. No submitter waits for a
+ * The copies of a session are never more than its pool, and count against the memory of its
+ * host. No submitter waits for a
  * reserve while it holds memory of that reserve that was not submitted: a bio that
  * cannot get a further page is submitted as it is.
  *
@@ -57,6 +58,7 @@
 #include "epoch.h"
 #include "graph.h"
 #include "inject.h"
+#include "limits.h"
 #include "pool.h"
 #include "queue.h"
 #include "reply.h"
@@ -81,10 +83,12 @@ static void rnbdt_bdev_end_copy(struct bio *bio)
 {
 	struct bvec_iter_all iter;
 	struct rnbdt_req *treq = bio->bi_private;
+	struct rnbdt_session *s = treq->queue->session;
 	struct bio_vec *bv;
 
 	/* One vector per page, as pages are added without merging. */
-	atomic_sub(bio->bi_vcnt, &treq->queue->session->account.copied);
+	atomic_sub(bio->bi_vcnt, &s->account.copied);
+	rnbdt_limits_give_io(s, bio->bi_vcnt << PAGE_SHIFT);
 	bio_for_each_segment_all(bv, bio, iter)
 		mempool_free(bv->bv_page, &rnbdt_copy_pages);
 	rnbdt_bdev_end_io(bio);
@@ -176,7 +180,8 @@ static void rnbdt_bdev_copy_write(struct rnbdt_req *treq)
 	u32 bytes;
 
 	if (unlikely(atomic_add_return(pages, &s->account.copied) >
-		     s->account.pool_bytes >> PAGE_SHIFT)) {
+		     s->account.pool_bytes >> PAGE_SHIFT ||
+		     !rnbdt_limits_take_io(s, pages << PAGE_SHIFT))) {
 		atomic_sub(pages, &s->account.copied);
 		rnbdt_req_done(treq, RNBD_ST_NOMEM);
 		return;

@@ -27,8 +27,8 @@
  *
  * Ownership
  *
- * The request owns its bvecs: its inline ones, or an array from a reserve, large
- * enough for the largest request.
+ * The request owns its bvecs: its inline ones, or an array that is charged to its host. If
+ * the kernel has no memory, the array comes from a reserve.
  *
  * Concurrency
  *
@@ -72,6 +72,7 @@
 #include "file.h"
 #include "graph.h"
 #include "inject.h"
+#include "limits.h"
 #include "pool.h"
 #include "queue.h"
 #include "reply.h"
@@ -82,6 +83,19 @@
 #define RNBDT_BVEC_RESERVE	4
 
 static mempool_t *rnbdt_bvecs;
+
+static void rnbdt_file_unmap(struct rnbdt_req *treq)
+{
+	if (treq->bvec && treq->bvec != treq->inline_bvec) {
+		rnbdt_limits_give_io(treq->queue->session,
+				     treq->nr_bvec * sizeof(*treq->bvec));
+		if (unlikely(treq->reserve))
+			mempool_free(treq->bvec, rnbdt_bvecs);
+		else
+			kfree(treq->bvec);
+	}
+	treq->bvec = NULL;
+}
 
 /*
  * End a request, or execute it again if its status may be that of another. May be
@@ -95,9 +109,7 @@ static void rnbdt_file_done(struct rnbdt_req *treq, u16 status)
 		queue_work(treq->att->backend->io_wq, &treq->work);
 		return;
 	}
-	if (treq->bvec && treq->bvec != treq->inline_bvec)
-		mempool_free(treq->bvec, rnbdt_bvecs);
-	treq->bvec = NULL;
+	rnbdt_file_unmap(treq);
 	rnbdt_req_done(treq, status);
 }
 
@@ -135,19 +147,35 @@ static void rnbdt_file_complete(struct kiocb *iocb, long ret)
 		queue_work(treq->att->backend->io_wq, &treq->work);
 }
 
-static void rnbdt_file_map(struct rnbdt_req *treq)
+/* Allocate the bvecs of a large request. Returns false if the host has no memory left. */
+static bool rnbdt_file_alloc(struct rnbdt_req *treq, u32 nr)
 {
+	u32 bytes = nr * sizeof(*treq->bvec);
+
+	if (unlikely(!rnbdt_limits_take_io(treq->queue->session, bytes)))
+		return false;
+	treq->bvec = kmalloc(bytes, GFP_NOWAIT | __GFP_NOWARN);
+	treq->reserve = !treq->bvec;
+	if (unlikely(treq->reserve))
+		treq->bvec = mempool_alloc(rnbdt_bvecs, GFP_NOIO);
+	return true;
+}
+
+static bool rnbdt_file_map(struct rnbdt_req *treq)
+{
+	u32 bytes, nr = rnbdt_piece_count(treq);
 	struct rnbdt_piece it;
 	struct page *page;
-	u32 bytes;
 
-	treq->bvec = treq->inline_bvec;
 	treq->nr_bvec = 0;
-	if (rnbdt_piece_count(treq) > RNBDT_INLINE_BVECS)
-		treq->bvec = mempool_alloc(rnbdt_bvecs, GFP_NOIO);
+	if (nr <= RNBDT_INLINE_BVECS)
+		treq->bvec = treq->inline_bvec;
+	else if (!rnbdt_file_alloc(treq, nr))
+		return false;
 	rnbdt_piece_start(&it, treq);
 	while ((bytes = rnbdt_piece_next(&it, &page)))
 		bvec_set_page(&treq->bvec[treq->nr_bvec++], page, bytes, 0);
+	return true;
 }
 
 static void rnbdt_file_rw(struct rnbdt_req *treq)
@@ -158,8 +186,11 @@ static void rnbdt_file_rw(struct rnbdt_req *treq)
 	struct iov_iter iter;
 	ssize_t ret;
 
-	if (!treq->bvec)
-		rnbdt_file_map(treq);
+	if (!treq->bvec && unlikely(!rnbdt_file_map(treq))) {
+		/* It was not executed. */
+		rnbdt_req_done(treq, RNBD_ST_NOMEM);
+		return;
+	}
 	do {
 		iov_iter_bvec(&iter, write ? ITER_SOURCE : ITER_DEST, treq->bvec,
 			      treq->nr_bvec, treq->req.length);

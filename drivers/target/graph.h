@@ -133,7 +133,8 @@ struct rnbdt_waits {
  * @old_secret: former secret, which clients may prove instead of @secret, or NULL;
  *	NULL if @secret is; rnbdt_lock
  * @failed_proofs: number of logins with a wrong proof
- * @queue_bytes: bytes of rings and requests charged to the host; rnbdt_lock
+ * @queue_bytes: bytes of queues charged to the host; written under rnbdt_lock, read without
+ * @io_bytes: bytes that requests in flight have in addition, see rnbdt_limits_take_io()
  * @allows: exports that allow the host, struct rnbdt_allow; rnbdt_lock
  * @sessions: sessions in the name of the host, struct rnbdt_session, in the order of
  *	their serials; rnbdt_lock
@@ -177,6 +178,7 @@ struct rnbdt_host {
 	struct rnbdt_secret *old_secret;
 	atomic64_t failed_proofs;
 	u64 queue_bytes;
+	atomic64_t io_bytes;
 	struct list_head allows;
 	struct list_head sessions;
 	u32 nr_sessions;

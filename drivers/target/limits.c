@@ -9,7 +9,8 @@
  * checked at login only: before, the host is not authenticated, and a client
  * that restarted closes its old sessions by its login.
  *
- * A session uses memory: its pool, rings and requests. Two accounts, pools and
+ * A session uses memory: its pool and its queues, with their rings, requests and queue
+ * pairs, and what requests need while they are in flight. Two accounts, pools and
  * queues, have a limit for all and a share per host. A pool is cut to what is
  * left. The rings of a queue begin small; that they grow is refused without an error. If sessions of the host that began to close within RNBDT_CLOSING_WAIT, or
  * RNBDT_STORAGE_WAIT if only the storage delays their end, still hold what the login
@@ -24,7 +25,8 @@
  *
  * Concurrency
  *
- * The accounts are under rnbdt_lock. A changed limit applies to new logins.
+ * The accounts are under rnbdt_lock, except that of requests in flight, which is atomic. A
+ * changed limit applies to what is charged from then on.
  *
  * Errors: a reached limit is a status for the client and increases a counter. The log
  * has a line when all pools come near their limit.
@@ -32,6 +34,7 @@
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
+#include <linux/atomic.h>
 #include <linux/cpumask.h>
 #include <linux/math64.h>
 #include <linux/mm.h>
@@ -73,12 +76,13 @@ RNBD_PARAM_UINT(pool_limit_mb, 0, 0, 16777216,
 		"MiB of memory of all delegated pools; 0: a quarter of RAM");
 
 RNBD_PARAM_UINT(queue_limit_mb, 0, 0, 16777216,
-		"MiB of memory of the rings and requests of all queues, seven eighths of them for one host; 0: an eighth of RAM");
+		"MiB of memory of all queues and their requests, seven eighths of them for one host; 0: an eighth of RAM");
 
 static u32 rnbdt_nr_sessions;		/* that have logged in; rnbdt_lock */
 static u64 rnbdt_pool_bytes;		/* of all sessions; rnbdt_lock */
 static bool rnbdt_pool_near;		/* the limit; rnbdt_lock */
-static u64 rnbdt_queue_bytes;		/* of all sessions; rnbdt_lock */
+static u64 rnbdt_queue_bytes;		/* of all sessions; written under rnbdt_lock */
+static atomic64_t rnbdt_io_bytes;	/* of all sessions */
 
 /*
  * A client that waits for what a closing session holds gets RNBD_ST_LIMIT instead of
@@ -163,9 +167,26 @@ static void rnbdt_limits_set(struct rnbdt_queue *q, u64 bytes)
 	lockdep_assert_held(&rnbdt_lock);
 
 	s->account.queue_bytes += bytes - q->charged;
-	s->host->queue_bytes += bytes - q->charged;
-	rnbdt_queue_bytes += bytes - q->charged;
+	WRITE_ONCE(s->host->queue_bytes, s->host->queue_bytes + bytes - q->charged);
+	WRITE_ONCE(rnbdt_queue_bytes, rnbdt_queue_bytes + bytes - q->charged);
 	q->charged = bytes;
+}
+
+static u64 rnbdt_limits_queues_limit(void)
+{
+	return rnbdt_limit_bytes(READ_ONCE(queue_limit_mb), 8);
+}
+
+/* Bytes of queues and requests of a host. */
+static u64 rnbdt_limits_of_host(const struct rnbdt_host *host)
+{
+	return READ_ONCE(host->queue_bytes) + atomic64_read(&host->io_bytes);
+}
+
+/* Bytes of queues and requests of all hosts. */
+static u64 rnbdt_limits_of_all(void)
+{
+	return READ_ONCE(rnbdt_queue_bytes) + atomic64_read(&rnbdt_io_bytes);
 }
 
 /**
@@ -179,24 +200,43 @@ static void rnbdt_limits_set(struct rnbdt_queue *q, u64 bytes)
  */
 static u16 rnbdt_limits_queue(struct rnbdt_queue *q, u64 bytes, bool closing)
 {
-	u64 all = rnbdt_limit_bytes(READ_ONCE(queue_limit_mb), 8);
+	u64 all = rnbdt_limits_queues_limit(), more = bytes - q->charged;
 	struct rnbdt_host *host = q->session->host;
-	u64 more = bytes - q->charged;
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	if (more > rnbdt_limit_left(rnbdt_host_share(all), host->queue_bytes))
+	if (more > rnbdt_limit_left(rnbdt_host_share(all), rnbdt_limits_of_host(host)))
 		return rnbdt_limit_status(RNBDT_LIMIT_HOST_QUEUES, closing);
-	if (more > rnbdt_limit_left(all, rnbdt_queue_bytes))
+	if (more > rnbdt_limit_left(all, rnbdt_limits_of_all()))
 		return rnbdt_limit_status(RNBDT_LIMIT_QUEUES, closing);
 	rnbdt_limits_set(q, bytes);
 	return RNBD_ST_OK;
 }
 
+/*
+ * Estimate the memory of a queue pair and of its part of a completion queue: entries as mlx5
+ * has them, and a page. Other devices have larger or smaller ones.
+ */
+static u64 rnbdt_limits_qp_bytes(const struct rnbd_ring_attr *attr)
+{
+	u32 send = attr->slots + attr->data_wrs + 2, recv = attr->slots + 1;
+
+	return PAGE_SIZE + 64ull * send + 16ull * recv + 64ull * (send + recv);
+}
+
+/* Memory of a queue whatever it has to do; that of queue 0 includes the session. */
+static u64 rnbdt_limits_base(const struct rnbdt_queue *q)
+{
+	return rnbdt_limits_qp_bytes(&q->ring.attr) +
+	       kmalloc_size_roundup(sizeof(*q)) +
+	       kmalloc_size_roundup(q->index ? sizeof(struct rnbdt_join) :
+					       sizeof(struct rnbdt_session));
+}
+
 /* Memory of a queue with so many slots and chunks of requests. */
 static u64 rnbdt_limits_bytes(const struct rnbdt_queue *q, u32 slots, u32 chunks)
 {
-	return rnbdt_ring_bytes(slots, q->ring.attr.slot_size) +
+	return rnbdt_limits_base(q) + rnbdt_ring_bytes(slots, q->ring.attr.slot_size) +
 	       (u64)chunks * kmalloc_size_roundup(sizeof(struct rnbdt_req_chunk));
 }
 
@@ -453,6 +493,47 @@ bool rnbdt_limits_requests(struct rnbdt_queue *q, u32 chunks)
 }
 
 /**
+ * rnbdt_limits_take_io - charge memory that a request needs until it ends
+ * @s: session of the request
+ * @bytes: number of bytes
+ *
+ * One request of a session gets its memory in any case, so that the client that retries
+ * those that were refused makes progress.
+ *
+ * Context: any.
+ * Return: false if a limit is reached; the client retries a request that it knows the target
+ * had no memory for.
+ */
+bool rnbdt_limits_take_io(struct rnbdt_session *s, u32 bytes)
+{
+	bool first = !atomic64_fetch_add(bytes, &s->account.io_bytes);
+	u64 all = rnbdt_limits_queues_limit();
+
+	atomic64_add(bytes, &s->host->io_bytes);
+	atomic64_add(bytes, &rnbdt_io_bytes);
+	if (likely(first || (rnbdt_limits_of_host(s->host) <= rnbdt_host_share(all) &&
+			     rnbdt_limits_of_all() <= all)))
+		return true;
+	rnbdt_limit_hit(RNBDT_LIMIT_HOST_QUEUES);
+	rnbdt_limits_give_io(s, bytes);
+	return false;
+}
+
+/**
+ * rnbdt_limits_give_io - return what rnbdt_limits_take_io() has charged
+ * @s: session of the request
+ * @bytes: number of bytes
+ *
+ * Context: any.
+ */
+void rnbdt_limits_give_io(struct rnbdt_session *s, u32 bytes)
+{
+	atomic64_sub(bytes, &rnbdt_io_bytes);
+	atomic64_sub(bytes, &s->host->io_bytes);
+	atomic64_sub(bytes, &s->account.io_bytes);
+}
+
+/**
  * rnbdt_limits_freed - return the memory that was charged to a session
  * @s: session whose pool and rings are free
  *
@@ -467,8 +548,8 @@ void rnbdt_limits_freed(struct rnbdt_session *s)
 	rnbdt_pool_bytes -= s->account.pool_bytes;
 	rnbdt_limits_check_pool();
 	s->account.pool_bytes = 0;
-	s->host->queue_bytes -= s->account.queue_bytes;
-	rnbdt_queue_bytes -= s->account.queue_bytes;
+	WRITE_ONCE(s->host->queue_bytes, s->host->queue_bytes - s->account.queue_bytes);
+	WRITE_ONCE(rnbdt_queue_bytes, rnbdt_queue_bytes - s->account.queue_bytes);
 	s->account.queue_bytes = 0;
 }
 

@@ -19,6 +19,8 @@ u16 rnbdt_limits_add_queue(struct rnbdt_queue *q);
 void rnbdt_limits_remove_queue(struct rnbdt_queue *q);
 bool rnbdt_limits_slots(struct rnbdt_queue *q, u32 slots);
 bool rnbdt_limits_requests(struct rnbdt_queue *q, u32 chunks);
+bool rnbdt_limits_take_io(struct rnbdt_session *s, u32 bytes);
+void rnbdt_limits_give_io(struct rnbdt_session *s, u32 bytes);
 void rnbdt_limits_freed(struct rnbdt_session *s);
 void rnbdt_limits_stopped(struct rnbdt_session *s);
 

@@ -52,8 +52,10 @@ struct rnbdt_queue;
  * @req: decoded request
  * @work: work item for backends that need process context
  * @iocb: file backend: control block of the transfer
- * @bvec: file backend: extents of the pool; @inline_bvec or memory of a mempool
+ * @bvec: file backend: extents of the pool; @inline_bvec, or allocated memory that is
+ *	charged to the host
  * @nr_bvec: file backend: used members of @bvec
+ * @reserve: file backend: @bvec is of the reserve
  * @moved: file backend: bytes that were transferred
  * @result: file backend: return value of the asynchronous I/O, bytes or errno
  * @since: file backend: error state of the page cache before the execution
@@ -91,6 +93,7 @@ struct rnbdt_req {
 	bool buffered;
 	bool durable;
 	bool alone;
+	bool reserve;
 	struct bio_vec inline_bvec[RNBDT_INLINE_BVECS];
 };
 
@@ -107,6 +110,9 @@ struct rnbdt_req_chunk {
 	struct rcu_head rcu;
 	struct rnbdt_req reqs[RNBDT_REQ_CHUNK];
 };
+
+/* The memory of an idle session counts on it, see Documentation/design.rst. */
+static_assert(sizeof(struct rnbdt_req_chunk) <= 8192);
 
 /**
  * enum rnbdt_join_state - state of a queue towards its session

@@ -206,7 +206,8 @@ struct rnbdt_auth {
 /**
  * struct rnbdt_account - what a session has taken from the accounts of its host
  * @pool_bytes: bytes of @pool charged to the accounts; rnbdt_lock
- * @queue_bytes: bytes of rings and requests charged to the accounts; rnbdt_lock
+ * @queue_bytes: bytes of queues charged to the accounts; rnbdt_lock
+ * @io_bytes: bytes that requests in flight have in addition
  * @counted: the session is included in rnbdt_host.nr_sessions; rnbdt_lock
  * @copied: pages that the backend holds as copies of write data
  * @half_open: what counts against the half-open limits until the login is accepted
@@ -214,6 +215,7 @@ struct rnbdt_auth {
 struct rnbdt_account {
 	u64 pool_bytes;
 	u64 queue_bytes;
+	atomic64_t io_bytes;
 	bool counted;
 	atomic_t copied;
 	struct rnbdt_half_open half_open;
