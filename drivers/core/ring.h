@@ -117,7 +117,7 @@ struct rnbd_slot {
  * @frames_sent: frames with entries
  * @frames_received: frames with entries
  * @entries_sent: entries of @frames_sent
- * @credit_frames_sent: frames that only return credits
+ * @credit_frames_sent: frames that only return credits, or are about slots
  * @credit_frames_received: the same, received
  * @unsignaled: those of @frames_sent whose completion nobody waited for
  * @late_frames: frames that came before the connection broke but were looked at

@@ -42,7 +42,21 @@ static void rnbd_ring_post_slots(struct rnbd_ring *ring, u16 type,
 
 	rnbd_encode_slots(&wire, info);
 	/* The caller has seen that it can be sent; a failure ends the ring. */
-	rnbd_ring_post_ctl(ring, &entry);
+	if (rnbd_ring_post_ctl(ring, &entry))
+		return;
+	/* It counts as a frame of credits: users compare the others with their requests. */
+	ring->stats.frames_sent--;
+	ring->stats.entries_sent--;
+	ring->stats.credit_frames_sent++;
+}
+
+/* Count a frame about slots that was received as one of credits. */
+static void rnbd_ring_count_slots(struct rnbd_ring *ring)
+{
+	lockdep_assert_held(&ring->lock);
+
+	ring->stats.frames_received--;
+	ring->stats.credit_frames_received++;
 }
 
 /**
@@ -202,6 +216,7 @@ enum rnbd_proto_err rnbd_ring_handle_slots(struct rnbd_ring *ring,
 	if (perr)
 		return perr;
 	spin_lock_irqsave(&ring->lock, flags);
+	rnbd_ring_count_slots(ring);
 	if (rnbd_ring_over_rate(ring, RNBD_LIFE_FRAMES_MAX))
 		perr = RNBD_PERR_RATE;
 	else
@@ -236,6 +251,7 @@ enum rnbd_proto_err rnbd_ring_handle_slots_reply(struct rnbd_ring *ring,
 	if (perr)
 		return perr;
 	spin_lock_irqsave(&ring->lock, flags);
+	rnbd_ring_count_slots(ring);
 	slots = ring->out.slots;
 	perr = rnbd_flow_answered(&ring->out, &info);
 	if (!perr) {
