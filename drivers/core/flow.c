@@ -28,6 +28,8 @@
 
 /* Credits that are always left for other frames when some are given up. */
 #define RNBD_FLOW_KEEP		3
+/* Credits that are given up at a time: the frames leave with interrupts disabled. */
+#define RNBD_FLOW_GIVE		64
 
 /* Requests of a connection at first, and at least. */
 static u16 rnbd_flow_first_depth(u16 max_depth)
@@ -120,7 +122,7 @@ static u16 rnbd_flow_fewer_slots(const struct rnbd_flow_out *out, u16 frames)
 	if (4 * used < out->slots && out->slots > RNBD_RING_SLOTS_MIN && frames > RNBD_FLOW_KEEP)
 		give = min(out->slots - max(2 * used, RNBD_RING_SLOTS_MIN),
 			   frames - RNBD_FLOW_KEEP);
-	return out->slots - give;
+	return out->slots - min(give, RNBD_FLOW_GIVE);
 }
 
 static u16 rnbd_flow_fewer_requests(const struct rnbd_flow_out *out)

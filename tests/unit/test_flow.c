@@ -165,6 +165,16 @@ static void test_shrink(void **state)
 	assert_true(rnbd_flow_less(&out, 65, &info));
 	assert_int_equal(info.slots, FIRST);
 	assert_int_equal(info.depth, 16);
+	/* a bound for the frames that are sent at a time */
+	out.slots = 100;
+	out.max_slots = 128;
+	out.credits = 100;
+	out.low = 100;
+	assert_true(rnbd_flow_less(&out, 101, &info));
+	assert_int_equal(info.slots, 100 - 64);
+	out.slots = 64;
+	out.credits = 64;
+	out.low = 64;
 	/* what can be sent bounds what can be given up */
 	assert_true(rnbd_flow_less(&out, 20, &info));
 	assert_int_equal(info.slots, 64 - 17);
