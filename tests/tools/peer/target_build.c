@@ -97,6 +97,7 @@ static void build_entry(struct frame *f, enum base which)
 		.capacity = htole64(DISK_BYTES / 2),
 	};
 	struct rnbd_ctl_attach attach = attach_entry(0, 1, "an-export");
+	struct rnbd_ctl_slots slots = { .slots = htole16(RNBD_RING_SLOTS_MIN) };
 
 	frame_begin(f, RNBD_FRAME_CONTROL, 0);
 	switch (which) {
@@ -117,6 +118,12 @@ static void build_entry(struct frame *f, enum base which)
 	case NEW_CAPACITY:
 		memcpy(ctl_add(f, RNBD_CTL_CAPACITY, 0, sizeof(capacity)), &capacity,
 		       sizeof(capacity));
+		break;
+	case SLOTS_ASK:
+		memcpy(ctl_add(f, RNBD_CTL_SLOTS, 0, sizeof(slots)), &slots, sizeof(slots));
+		break;
+	case SLOTS_ANSWER:
+		memcpy(ctl_add(f, RNBD_CTL_SLOTS_REPLY, 0, sizeof(slots)), &slots, sizeof(slots));
 		break;
 	case NO_ATTACHMENT:
 		h.status = htole16(RNBD_ST_NO_EXPORT);

@@ -16,6 +16,7 @@
 #define T(field, value)		PATCH(24, struct rnbd_ctl_attach_reply, field, ABSOLUTE, value)
 #define V(field, value)		PATCH(24, struct rnbd_ctl_handle, field, ABSOLUTE, value)
 #define Z(field, value)		PATCH(24, struct rnbd_ctl_capacity, field, ABSOLUTE, value)
+#define L(field, value)		PATCH(24, struct rnbd_ctl_slots, field, ABSOLUTE, value)
 /* More, or less, than what is right; the generation is at the same place in all bodies. */
 #define K_ID(value)		PATCH(16, struct rnbd_ctl, id, CTL_ID, value)
 #define V_GENERATION(value)	PATCH(24, struct rnbd_ctl_handle, generation, GENERATION, value)
@@ -286,6 +287,14 @@ const struct target_case target_table[] = {
 	{ "live-refusal", AT_LIVE, NO_ATTACHMENT, SOME_FAULT },
 	{ "live-attach", AT_LIVE, ATTACH, TYPE },
 	{ "live-detach", AT_LIVE, DETACH, TYPE },
+	/* receive slots of the client */
+	{ "slots-3", AT_LIVE, SLOTS_ASK, GEOMETRY, { L(slots, 3) } },
+	{ "slots-1025", AT_LIVE, SLOTS_ASK, GEOMETRY, { L(slots, 1025) } },
+	{ "slots-too-many", AT_LIVE, SLOTS_ASK, GEOMETRY, { L(slots, 1024) } },
+	{ "slots-depth", AT_LIVE, SLOTS_ASK, GEOMETRY, { L(depth, 16) } },
+	{ "slots-reserved", AT_LIVE, SLOTS_ASK, RESERVED, { L(reserved[3], 1) } },
+	{ "slots-answer", AT_LIVE, SLOTS_ANSWER, TYPE },
+	{ "slots-login", AT_LOGIN, SLOTS_ANSWER, TYPE },
 	{ "capacity", AT_LIVE, NEW_CAPACITY, .p = { Z(capacity, DISK_BYTES / 2) } },
 	{ "capacity-huge", AT_LIVE, NEW_CAPACITY, .p = { Z(capacity, INT64_MAX - 511) } },
 	{ "capacity-flood", AT_LIVE, NEW_CAPACITY, .also = FLOOD },
