@@ -34,7 +34,7 @@
 /* Requests of a connection at first, and at least. */
 static u16 rnbd_flow_first_depth(u16 max_depth)
 {
-	return min(max_depth, (u16)RNBD_DEPTH_FIRST);
+	return min(max_depth, RNBD_DEPTH_FIRST);
 }
 
 /**
@@ -127,10 +127,11 @@ static u16 rnbd_flow_fewer_slots(const struct rnbd_flow_out *out, u16 frames)
 
 static u16 rnbd_flow_fewer_requests(const struct rnbd_flow_out *out)
 {
+	int depth = out->depth;
 	int first = rnbd_flow_first_depth(out->max_depth);
 	int most = DIV_ROUND_UP(2 * out->busy, RNBD_DEPTH_FIRST) * RNBD_DEPTH_FIRST;
 
-	return 4 * out->busy < out->depth ? min(max(most, first), (int)out->depth) : out->depth;
+	return 4 * out->busy < depth ? min(max(most, first), depth) : depth;
 }
 
 /**

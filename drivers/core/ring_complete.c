@@ -3,10 +3,11 @@
  * Completions of the control ring: frames received, SENDs done, keep-alive.
  *
  * Operation: the completion handlers check each frame with the codec, hand it to
- * the owner, post its slot again, unless the peer has given it up, and return credits. While the owner expects frames of
- * the peer, rnbd_ring_keepalive() sends a credit frame on a quiet ring and fails a ring
- * whose peer is silent. The target answers such a frame with another one, so a client can
- * probe a connection on which the target would otherwise send nothing.
+ * the owner, post its slot again, unless the peer has given it up, and return credits.
+ * While the owner expects frames of the peer, rnbd_ring_keepalive() sends a credit
+ * frame on a quiet ring and fails a ring whose peer is silent. The target answers such
+ * a frame with another one, so a client can probe a connection on which the target
+ * would otherwise send nothing.
  *
  * Concurrency: one completion of a ring is handled at a time, in the context of
  * its CQ or in rnbd_ring_poll(). The owner's callbacks run without ring->lock.

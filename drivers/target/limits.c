@@ -12,7 +12,8 @@
  * A session uses memory: its pool and its queues, with their rings, requests and queue
  * pairs, and what requests need while they are in flight. Two accounts, pools and
  * queues, have a limit for all and a share per host. A pool is cut to what is
- * left. The rings of a queue begin small; that they grow is refused without an error. If sessions of the host that began to close within RNBDT_CLOSING_WAIT, or
+ * left. The rings of a queue begin small; that they grow is refused without an error.
+ * If sessions of the host that began to close within RNBDT_CLOSING_WAIT, or
  * RNBDT_STORAGE_WAIT if only the storage delays their end, still hold what the login
  * lacks, the login is neither refused nor cut but answered with RNBD_ST_BUSY, so that
  * the client retries.

@@ -4,8 +4,9 @@
  *
  * Operation: the handler of a connection request allocates a queue. Its first requests,
  * one per tag, are allocated when the depth is known: at login for queue 0, when they join
- * for the others. More are allocated, and freed, as the client asks. The teardown stops the ring and, when the backend has
- * completed all requests, destroys the ring and the connection id, and frees the queue.
+ * for the others. More are allocated, and freed, as the client asks. The teardown stops
+ * the ring and, when the backend has completed all requests, destroys the ring and the
+ * connection id, and frees the queue.
  *
  * Concurrency: rnbdt_queue_stop(), rnbdt_queue_wait_idle() and rnbdt_queue_free()
  * are called by the teardown only, in this order. q->inflight starts at one, which

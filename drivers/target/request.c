@@ -20,8 +20,8 @@
  * Ownership
  *
  * Memory is bounded: a queue has as many requests as tags that the client may use now
- * (queue_alloc.c), a client cannot use a tag twice, and the ring has a fixed number of slots. A request belongs to the
- * backend from when it is busy until rnbdt_req_done().
+ * (queue_alloc.c), a client cannot use a tag twice, and the ring has a fixed number of
+ * slots. A request belongs to the backend from when it is busy until rnbdt_req_done().
  *
  * Concurrency
  *

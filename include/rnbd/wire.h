@@ -3,8 +3,9 @@
  * The rnbd wire format.
  *
  * Everything that two machines exchange is here, in wire_ctl.h, in wire_login.h, in
- * wire_slots.h and in wire_io.h: the private data of the RDMA connection manager, and the frames of the control
- * ring. Kernel and user space build from it. Documentation/protocol.rst describes its use.
+ * wire_slots.h and in wire_io.h: the private data of the RDMA connection manager, and
+ * the frames of the control ring. Kernel and user space build from it.
+ * Documentation/protocol.rst describes its use.
  *
  * All integers are little-endian and of fixed width. Bytes called "reserved"
  * are sent as zero and a receiver refuses anything else, so that they can be
