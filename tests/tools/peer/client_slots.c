@@ -167,12 +167,13 @@ static void tags_again(void)
 	if (begin_deep(&c)) {
 		for (i = 0; i < 8 && !c.gone; i++) {
 			uint32_t depth = i % 2 ? DEPTH : 4 * DEPTH - i;
+			uint32_t tag = depth - 1;
 			int status;
 
 			slots_ask(&c, SLOTS, depth);
-			status = simple_request(&c, req_entry(RNBD_OP_READ, 0, depth - 1, 0, 4096, 0));
+			status = simple_request(&c, req_entry(RNBD_OP_READ, 0, tag, 0, 4096, 0));
 			if (status)
-				amiss("tag %u: status %d", depth - 1, status);
+				amiss("tag %u: status %d", tag, status);
 		}
 	}
 	conn_close(&c);
