@@ -207,8 +207,8 @@ static u32 build_body(u16 type, void *body)
 
 static u32 build_ctl(u8 *buf, u16 credits)
 {
-	u32 i, n = 1 + below(6), len = 16;
 	_Alignas(8) u8 body[160];
+	u32 i, n = 1 + below(6), len = 16;
 
 	for (i = 0; i < n; i++) {
 		struct rnbd_ctl_entry entry = {

@@ -72,7 +72,7 @@ static void request_first(void)
 	struct frame f;
 
 	if (begin(&j)) {
-		client_build(&f, READ, NULL);
+		client_build(&f, READ, "");
 		frame_send(&j.c, &f);
 		ends_alone(&j, TYPE);
 	}
