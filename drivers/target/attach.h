@@ -120,6 +120,7 @@ struct rnbdt_attach_events {
  * @state: enum rnbdt_attach_state; written under rnbdt_lock, read without
  * @detach: DETACH of the client
  * @entry: in rnbdt_export.attached while @export is set; rnbdt_lock
+ * @host_entry: in the hash table of attached.c as long; rnbdt_lock
  * @export: attached export, or NULL when the attachment has left it; rnbdt_lock
  * @backend: backend of @export; valid while requests are in flight
  * @fence_generation: fence generation of the host when @export was set; constant
@@ -151,6 +152,7 @@ struct rnbdt_attach {
 	enum rnbdt_attach_state state;
 	struct rnbdt_attach_detach detach;
 	struct list_head entry;
+	struct hlist_node host_entry;
 	struct rnbdt_export *export;
 	struct rnbdt_backend *backend;
 	u32 fence_generation;

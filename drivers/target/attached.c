@@ -22,6 +22,8 @@
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
+#include <linux/hash.h>
+#include <linux/jhash.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/lockdep.h>
@@ -40,6 +42,11 @@
 #include "sched.h"
 #include "session.h"
 #include "target.h"
+
+/* Attachments by host and name of the export; a target may have many thousands. */
+#define RNBDT_ATTACHED_BUCKETS	4096
+
+static struct hlist_head rnbdt_attached_table[RNBDT_ATTACHED_BUCKETS];	/* rnbdt_lock */
 
 /* Period of the log lines about an export that waits for its attachments */
 #define RNBDT_ATTACHED_LOG	(30 * HZ)
@@ -71,9 +78,13 @@ static void rnbdt_attach_closed_work(struct work_struct *work)
 		rnbdt_ctl_ended(att);
 		queue_work(rnbdt_login_wq, &s->ctl.ctl_work);
 	}
+	if (--s->nr_bound)
+		goto unlock;
+	s->host->nr_active--;
 	/* Let a teardown go on that waits; then @s may be freed once the lock is released. */
-	if (!--s->nr_bound && s->teardown.stopped)
+	if (s->teardown.stopped)
 		queue_work(rnbdt_teardown_wq, &s->teardown.release_work);
+unlock:
 	mutex_unlock(&rnbdt_lock);
 }
 
@@ -141,6 +152,38 @@ void rnbdt_attach_free(struct rnbdt_attach *att)
 	queue_rcu_work(rnbdt_attach_wq, &att->free_work);
 }
 
+static struct hlist_head *rnbdt_attached_bucket(const struct rnbdt_host *host, const char *name)
+{
+	u32 hash = jhash(name, strlen(name), hash_ptr(host, 32));
+
+	return &rnbdt_attached_table[hash % RNBDT_ATTACHED_BUCKETS];
+}
+
+/**
+ * rnbdt_attached_next - find the attachments of a host to exports of a name
+ * @host: host
+ * @name: name of the exports: one of them is in configfs, others were removed
+ * @att: attachment that was found before, or NULL to find the first one
+ *
+ * Context: rnbdt_lock held.
+ * Return: the next attachment that is bound, in any session of the host, or NULL.
+ */
+struct rnbdt_attach *rnbdt_attached_next(const struct rnbdt_host *host, const char *name,
+					 struct rnbdt_attach *att)
+{
+	struct hlist_node *node = att ? att->host_entry.next :
+					rnbdt_attached_bucket(host, name)->first;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	for (; node; node = node->next) {
+		att = hlist_entry(node, struct rnbdt_attach, host_entry);
+		if (att->session->host == host && !strcmp(att->name, name))
+			return att;
+	}
+	return NULL;
+}
+
 /**
  * rnbdt_attached_add - bind an attachment to an export
  * @att: attachment that is not bound
@@ -157,7 +200,9 @@ void rnbdt_attached_add(struct rnbdt_attach *att, struct rnbdt_export *export)
 	WRITE_ONCE(att->export, export);
 	list_add_tail(&att->entry, &export->attached);
 	WRITE_ONCE(export->nr_attached, export->nr_attached + 1);
-	att->session->nr_bound++;
+	hlist_add_head(&att->host_entry, rnbdt_attached_bucket(att->session->host, att->name));
+	if (!att->session->nr_bound++)
+		att->session->host->nr_active++;
 }
 
 /**
@@ -175,6 +220,7 @@ void rnbdt_attached_remove(struct rnbdt_attach *att)
 	lockdep_assert_held(&rnbdt_lock);
 
 	list_del(&att->entry);
+	hlist_del(&att->host_entry);
 	rnbdt_sched_remove(att);
 	WRITE_ONCE(att->export, NULL);
 	att->backend = NULL;

@@ -480,6 +480,7 @@ static struct config_group *rnbdt_exports_make(struct config_group *group,
 
 	config_group_init_type_name(&export->group, name, &rnbdt_export_type);
 	rnbdt_allow_init(export);
+	rnbdt_export_add(export);
 	return &export->group;
 }
 
@@ -488,6 +489,7 @@ static void rnbdt_exports_drop(struct config_group *group,
 {
 	struct rnbdt_export *export = rnbdt_to_export(item);
 
+	rnbdt_export_remove(export);
 	/* configfs holds the lock of exports/: do not wait for storage. */
 	rnbdt_export_disable(export);
 	configfs_remove_default_groups(&export->group);

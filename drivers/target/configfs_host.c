@@ -271,7 +271,7 @@ CONFIGFS_ATTR(rnbdt_host_, weight);
 
 static ssize_t rnbdt_host_sessions_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%u\n", rnbdt_sessions_count(rnbdt_to_host(item), NULL));
+	return sysfs_emit(page, "%u\n", READ_ONCE(rnbdt_to_host(item)->all_sessions));
 }
 CONFIGFS_ATTR_RO(rnbdt_host_, sessions);
 
@@ -328,6 +328,7 @@ static void rnbdt_host_release(struct config_item *item)
 	rnbdt_secret_put(host->old_secret);
 	rnbdt_cgroup_remove(host);
 	rnbdt_iostat_exit(&host->iostat);
+	xa_destroy(&host->allows);
 	kfree(host);
 }
 
@@ -363,7 +364,7 @@ static struct config_group *rnbdt_hosts_make(struct config_group *group,
 	host->uuid = uuid;
 	host->weight = RNBDT_WEIGHT_DEFAULT;
 	host->fence.generation = 1;
-	INIT_LIST_HEAD(&host->allows);
+	xa_init(&host->allows);
 	INIT_LIST_HEAD(&host->sessions);
 	INIT_LIST_HEAD(&host->cgroup_entry);
 

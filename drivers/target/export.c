@@ -54,6 +54,7 @@
 #include "export.h"
 #include "file.h"
 #include "graph.h"
+#include "reach.h"
 #include "resize.h"
 #include "sched.h"
 #include "target.h"
@@ -229,7 +230,7 @@ static int rnbdt_export_publish(struct rnbdt_export *export, struct rnbdt_backen
 	if (!ret) {
 		list_add_tail(&export->entry, &rnbdt_open_exports);
 		WRITE_ONCE(export->backend, be);
-		WRITE_ONCE(export->enabled, true);
+		rnbdt_reach_enable(export, true);
 	}
 	mutex_unlock(&rnbdt_lock);
 	return ret;
@@ -397,7 +398,7 @@ void rnbdt_export_disable(struct rnbdt_export *export)
 
 	mutex_lock(&rnbdt_lock);
 	begin = export->enabled;
-	WRITE_ONCE(export->enabled, false);
+	rnbdt_reach_enable(export, false);
 	mutex_unlock(&rnbdt_lock);
 	if (!begin)
 		return;

@@ -18,8 +18,8 @@
 
 #include <linux/completion.h>
 #include <linux/llist.h>
-#include <linux/lockdep.h>
 #include <linux/mm.h>
+#include <linux/mutex.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <rdma/rdma_cm.h>
@@ -81,28 +81,31 @@ int rnbdt_queue_alloc_reqs(struct rnbdt_queue *q)
  * @s: session that is logging in and has queue 0
  * @nr: granted number
  *
- * Context: process context, rnbdt_lock held; may sleep.
+ * Context: login work; takes rnbdt_lock, may sleep.
  * Return: 0, -ENOMEM, or -ENOTCONN if the session was closed.
  */
 int rnbdt_queue_make_slots(struct rnbdt_session *s, u32 nr)
 {
 	struct rnbdt_queue **queues;
 
-	lockdep_assert_held(&rnbdt_lock);
-
-	/* The teardown of a closing session reads the array without the lock. */
-	if (READ_ONCE(s->state) != RNBDT_LOGIN)
-		return -ENOTCONN;
 	if (nr <= s->nr_slots)
 		return 0;
 	queues = kvcalloc(nr, sizeof(*queues), GFP_KERNEL);
 	if (!queues)
 		return -ENOMEM;
 	queues[0] = s->queue0;
+	mutex_lock(&rnbdt_lock);
+	/* The teardown of a closing session reads the array without the lock. */
+	if (READ_ONCE(s->state) != RNBDT_LOGIN) {
+		mutex_unlock(&rnbdt_lock);
+		kvfree(queues);
+		return -ENOTCONN;
+	}
 	/* A reader that still sees the old number may see the new array. */
 	smp_store_release(&s->queues, queues);
 	/* pairs with the acquire in rnbdt_session_stats() */
 	smp_store_release(&s->nr_slots, nr);
+	mutex_unlock(&rnbdt_lock);
 	return 0;
 }
 
