@@ -20,6 +20,7 @@
 #include "args.h"
 #include "configfs.h"
 #include "fence_store.h"
+#include "link_map.h"
 #include "output.h"
 #include "owner_store.h"
 #include "parse.h"
@@ -154,6 +155,37 @@ int target_remove_export(const char *dir)
 	return ret;
 }
 
+/*
+ * The hosts whose directory has not the name that this program gives it: somebody made it by
+ * hand, with other digits. Read once: a command may look for thousands of hosts.
+ */
+static const struct strlist *odd_hosts(void)
+{
+	static struct strlist odd;
+	static bool known;
+	struct strlist names = { };
+	char text[UUID_TEXT_SIZE];
+	uint8_t uuid[UUID_SIZE];
+	char *hosts;
+	size_t i;
+
+	if (known)
+		return &odd;
+	hosts = configfs_path("hosts");
+	configfs_names(hosts, &names);
+	free(hosts);
+	for (i = 0; i < names.nr; i++) {
+		if (parse_uuid(names.item[i], uuid))
+			continue;
+		format_uuid(uuid, text);
+		if (strcmp(names.item[i], text))
+			strlist_add(&odd, names.item[i]);
+	}
+	strlist_free(&names);
+	known = true;
+	return &odd;
+}
+
 /**
  * target_host_dir() - the directory of a host, or what it is to be called
  * @uuid_text: of the host, in any case
@@ -162,10 +194,10 @@ int target_remove_export(const char *dir)
  */
 char *target_host_dir(const char *uuid_text)
 {
-	struct strlist names = { };
+	const struct strlist *odd;
 	char text[UUID_TEXT_SIZE];
 	uint8_t uuid[UUID_SIZE];
-	char *hosts, *dir;
+	char *dir;
 	size_t i;
 
 	if (parse_uuid(uuid_text, uuid))
@@ -174,16 +206,13 @@ char *target_host_dir(const char *uuid_text)
 	dir = configfs_path("hosts/%s", text);
 	if (configfs_exists(dir))
 		return dir;
-	hosts = configfs_path("hosts");
-	configfs_names(hosts, &names);
-	free(hosts);
-	for (i = 0; i < names.nr; i++) {
-		if (strcasecmp(names.item[i], text))
+	odd = odd_hosts();
+	for (i = 0; i < odd->nr; i++) {
+		if (strcasecmp(odd->item[i], text))
 			continue;
 		free(dir);
-		dir = configfs_path("hosts/%s", names.item[i]);
+		dir = configfs_path("hosts/%s", odd->item[i]);
 	}
-	strlist_free(&names);
 	return dir;
 }
 
@@ -299,44 +328,67 @@ static const char *allowed_dir(bool readonly)
 	return readonly ? "readonly_hosts" : "allowed_hosts";
 }
 
+/* Makes the host and the link. -EBUSY quietly if the host has the other permission. */
+static int make_permission(const char *export_dir, const char *host_dir, bool readonly)
+{
+	char *links = xasprintf("%s/%s", export_dir, allowed_dir(readonly));
+	char *others = xasprintf("%s/%s", export_dir, allowed_dir(!readonly));
+	const char *name = strrchr(host_dir, '/') + 1;
+	char *link = xasprintf("%s/%s", links, name);
+	int ret;
+
+	/*
+	 * Links of this program have the name of the host. The kernel looks at all others:
+	 * there may be thousands, of which each would have to be read.
+	 */
+	if (configfs_leads_to(links, name)) {
+		ret = 0;
+	} else if (configfs_leads_to(others, name)) {
+		ret = -EBUSY;
+	} else {
+		ret = target_make_host(host_dir, true);
+		if (!ret || ret == -EEXIST)
+			ret = target_make_link(host_dir, link);
+		if (ret == -EEXIST)
+			ret = 0;
+	}
+	free(link);
+	free(others);
+	free(links);
+	return ret;
+}
+
 /**
  * target_allow_host() - let a host attach an export; it may do so already
  * @export_dir: of the export
  * @uuid_text: of the host, which is made if it is not there
  * @readonly: the host may only read
- *
- * A host that has the other permission is an error.
+ * @replace: take the other permission away if the host has it, which closes its attachment;
+ *	otherwise that is an error
  */
-int target_allow_host(const char *export_dir, const char *uuid_text, bool readonly)
+int target_allow_host(const char *export_dir, const char *uuid_text, bool readonly,
+		      bool replace)
 {
 	char *dir = target_host_dir(uuid_text);
-	char *link, *other;
+	char *other;
 	int ret;
 
 	if (!dir) {
 		err("host %s: not a UUID; rnbd hostid on the client prints it", uuid_text);
 		return -EINVAL;
 	}
-	link = target_permission(export_dir, uuid_text, readonly);
-	other = target_permission(export_dir, uuid_text, !readonly);
-	if (other) {
+	ret = make_permission(export_dir, dir, readonly);
+	if (ret == -EBUSY && replace) {
+		other = target_permission(export_dir, uuid_text, !readonly);
+		ret = other ? configfs_unlink(other) : 0;
+		free(other);
+		if (!ret)
+			ret = make_permission(export_dir, dir, readonly);
+	}
+	if (ret == -EBUSY)
 		err("host %s may %s export %s, which is left so; first run: rnbd export deny %s %s",
 		    uuid_text, readonly ? "read and write" : "only read",
 		    strrchr(export_dir, '/') + 1, strrchr(export_dir, '/') + 1, uuid_text);
-		ret = -EBUSY;
-	} else if (link) {
-		ret = 0;
-	} else {
-		link = xasprintf("%s/%s/%s", export_dir, allowed_dir(readonly),
-				 strrchr(dir, '/') + 1);
-		ret = target_make_host(dir, true);
-		if (!ret || ret == -EEXIST)
-			ret = target_make_link(dir, link);
-		if (ret == -EEXIST)
-			ret = 0;
-	}
-	free(other);
-	free(link);
 	free(dir);
 	return ret;
 }
@@ -518,20 +570,40 @@ int target_remove_port(const char *dir)
  */
 int target_offer(const char *port_dir, const char *export_dir)
 {
-	const char *name = strrchr(export_dir, '/') + 1;
-	char *exports = xasprintf("%s/exports", port_dir);
-	char *link = configfs_find_link(exports, name);
-	int ret = 0;
+	char *link = xasprintf("%s/exports/%s", port_dir, strrchr(export_dir, '/') + 1);
+	int ret = target_make_link(export_dir, link);
 
-	if (!link) {
-		link = xasprintf("%s/%s", exports, name);
-		ret = target_make_link(export_dir, link);
-		if (ret == -EEXIST)
-			ret = 0;
-	}
+	/* The kernel finds a link of another name as well. */
+	if (ret == -EEXIST)
+		ret = 0;
 	free(link);
-	free(exports);
 	return ret;
+}
+
+/**
+ * target_hosts_exports() - which exports hosts may attach
+ * @map: the names of exports are added, by the names of the directories of hosts
+ */
+void target_hosts_exports(struct link_map *map)
+{
+	char *all = configfs_path("exports");
+	struct strlist exports = { };
+	size_t i, j;
+
+	configfs_names(all, &exports);
+	for (i = 0; i < exports.nr; i++) {
+		char *dir = xasprintf("%s/%s", all, exports.item[i]);
+		struct strlist hosts = { };
+
+		target_allowed_hosts(dir, false, &hosts);
+		target_allowed_hosts(dir, true, &hosts);
+		for (j = 0; j < hosts.nr; j++)
+			link_map_add(map, hosts.item[j], exports.item[i]);
+		strlist_free(&hosts);
+		free(dir);
+	}
+	strlist_free(&exports);
+	free(all);
 }
 
 /**
