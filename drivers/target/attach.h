@@ -25,6 +25,7 @@
 #include "../core/attach.h"
 #include "../core/op.h"
 #include "drr.h"
+#include "io_work.h"
 
 struct rnbdt_backend;
 struct rnbdt_export;
@@ -66,14 +67,14 @@ struct rnbdt_resize {
  *	same. The first one of an attachment has requests of all queues while the host is in
  *	a cgroup
  * @todo: requests to submit, newest first
- * @submit_work: submits @todo, on the io_wq of the backend
+ * @submit_work: submits @todo, on the work queue of the backend
  * @submitter: task that runs @submit_work at this time, or NULL; read without a lock
  */
 struct rnbdt_submit {
 	struct rnbdt_attach *att;
 	struct rnbdt_queue *queue;
 	struct llist_head todo;
-	struct work_struct submit_work;
+	struct rnbdt_io_work submit_work;
 	struct task_struct *submitter;
 };
 

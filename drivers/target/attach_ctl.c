@@ -115,7 +115,7 @@ static struct rnbdt_attach *rnbdt_new_attach(struct rnbdt_session *s,
 	if (!att)
 		return NULL;
 	for (i = 0; i < att->nr_submits; i++)
-		INIT_WORK(&att->submits[i].submit_work, rnbdt_submit_work);
+		INIT_WORK(&att->submits[i].submit_work.work, rnbdt_submit_work);
 	INIT_DELAYED_WORK(&att->resize.resize_work, rnbdt_attach_resize_work);
 	return att;
 }

@@ -13,18 +13,17 @@
  * before it closes the backend (export.c). Frame handlers may have found an attachment
  * under RCU, so it is freed after a grace period.
  *
- * Concurrency: list and states are under rnbdt_lock. rnbdt_attached_wait() waits without
- * it.
+ * Concurrency: lists and states are under rnbdt_lock. No task waits for the end of an
+ * attachment: the last one of an export or of a session queues what must follow.
  *
  * Errors: none. The storage can delay the end of an attachment without a limit of
- * time, which the log shows.
+ * time.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
 #include <linux/hash.h>
 #include <linux/jhash.h>
-#include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
@@ -32,7 +31,6 @@
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include <linux/wait.h>
 #include <linux/xarray.h>
 
 #include "attach.h"
@@ -40,6 +38,7 @@
 #include "ctl.h"
 #include "graph.h"
 #include "sched.h"
+#include "sched_group.h"
 #include "session.h"
 #include "target.h"
 
@@ -47,9 +46,6 @@
 #define RNBDT_ATTACHED_BUCKETS	4096
 
 static struct hlist_head rnbdt_attached_table[RNBDT_ATTACHED_BUCKETS];	/* rnbdt_lock */
-
-/* Period of the log lines about an export that waits for its attachments */
-#define RNBDT_ATTACHED_LOG	(30 * HZ)
 
 /* The last request is done. */
 static void rnbdt_attach_idle(struct percpu_ref *ref)
@@ -67,7 +63,7 @@ static void rnbdt_attach_closed_work(struct work_struct *work)
 
 	/* These have no requests left, but may not have returned yet. */
 	for (i = 0; i < att->nr_submits; i++)
-		flush_work(&att->submits[i].submit_work);
+		flush_work(&att->submits[i].submit_work.work);
 	cancel_delayed_work_sync(&att->resize.resize_work);
 
 	mutex_lock(&rnbdt_lock);
@@ -225,7 +221,9 @@ void rnbdt_attached_remove(struct rnbdt_attach *att)
 	WRITE_ONCE(att->export, NULL);
 	att->backend = NULL;
 	WRITE_ONCE(export->nr_attached, export->nr_attached - 1);
-	wake_up_all(&export->wait);
+	/* The export may be freed once the lock is released. */
+	if (!export->nr_attached && !export->enabled)
+		queue_work(rnbdt_disable_wq, &export->disable_work);
 }
 
 /**
@@ -264,6 +262,7 @@ void rnbdt_attached_close(struct rnbdt_export *export, const struct rnbdt_host *
 			  const struct rnbdt_port *port, const char *reason)
 {
 	struct rnbdt_attach *att;
+	u32 nr = 0;
 
 	mutex_lock(&rnbdt_lock);
 	list_for_each_entry(att, &export->attached, entry) {
@@ -272,11 +271,14 @@ void rnbdt_attached_close(struct rnbdt_export *export, const struct rnbdt_host *
 		if ((host && s->host != host) || (port && s->port != port) ||
 		    att->state != RNBDT_ATTACH_OPEN)
 			continue;
-		pr_info("session %u: host %pUb: attachment of export %s is closed: %s\n",
-			s->serial, &s->host_id, att->name, reason);
 		rnbdt_attach_close(att, RNBD_ST_REMOVED);
+		nr++;
 	}
 	mutex_unlock(&rnbdt_lock);
+	/* There may be thousands, and the console may be slow. */
+	if (nr)
+		pr_info("export %s: attachments that are closed: %u: %s\n",
+			rnbdt_export_name(export), nr, reason);
 }
 
 /**
@@ -343,22 +345,4 @@ void rnbdt_session_export(struct rnbdt_session *s, char *name)
 		break;
 	}
 	rcu_read_unlock();
-}
-
-/**
- * rnbdt_attached_wait - wait until an export has no attachment
- * @export: export that is not enabled, so that no attachment is added
- *
- * Context: work item without rnbdt_lock; sleeps until the storage has completed the
- * requests of all attachments, without a limit of time.
- */
-void rnbdt_attached_wait(struct rnbdt_export *export)
-{
-	while (!wait_event_timeout(export->wait, !READ_ONCE(export->nr_attached),
-				   RNBDT_ATTACHED_LOG))
-		pr_warn("export %s: waiting for the storage to complete requests, attachments: %u\n",
-			rnbdt_export_name(export), READ_ONCE(export->nr_attached));
-	/* The task that removed the last attachment may still hold the lock. */
-	mutex_lock(&rnbdt_lock);
-	mutex_unlock(&rnbdt_lock);
 }

@@ -27,6 +27,5 @@ void rnbdt_attached_close(struct rnbdt_export *export, const struct rnbdt_host *
 void rnbdt_attached_revoke(struct rnbdt_export *export);
 u32 rnbdt_attached_closing(const struct rnbdt_export *export);
 void rnbdt_session_export(struct rnbdt_session *s, char *name);
-void rnbdt_attached_wait(struct rnbdt_export *export);
 
 #endif /* RNBDT_ATTACHED_H */

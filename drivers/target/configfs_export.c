@@ -40,6 +40,7 @@
 #include "graph.h"
 #include "owner.h"
 #include "sched.h"
+#include "sched_group.h"
 #include "target.h"
 
 /**
@@ -472,7 +473,6 @@ static struct config_group *rnbdt_exports_make(struct config_group *group,
 		return ERR_PTR(-ENOMEM);
 	}
 	mutex_init(&export->lock);
-	INIT_LIST_HEAD(&export->entry);
 	rnbdt_export_init(export);
 	rnbdt_owner_init(export);
 	uuid_gen(&export->uuid);

@@ -105,12 +105,14 @@ static struct rnbdt_session *rnbdt_session_alloc(struct rnbdt_port *port,
 
 	if (!s)
 		return NULL;
+	if (rnbdt_lookup_reserve(s))
+		goto free;
 	s->port_name = kstrdup(rnbdt_port_name(port), GFP_KERNEL);
 	if (!s->port_name)
-		goto free;
+		goto release;
 	s->queue0 = rnbdt_queue_alloc(s, 0, id);
 	if (!s->queue0)
-		goto free;
+		goto free_name;
 	rnbdt_accept_init(s->queue0);
 	s->queues = &s->queue0;
 	s->nr_slots = 1;
@@ -147,8 +149,11 @@ static struct rnbdt_session *rnbdt_session_alloc(struct rnbdt_port *port,
 	rnbdt_netlink_init_session(s);
 	return s;
 
-free:
+free_name:
 	kfree(s->port_name);
+release:
+	rnbdt_lookup_release(s);
+free:
 	kfree(s);
 	return NULL;
 }
@@ -158,6 +163,7 @@ static void rnbdt_session_free(struct rnbdt_session *s)
 {
 	rnbdt_queue_free(s->queue0);
 	kfree(s->port_name);
+	rnbdt_lookup_release(s);
 	kfree(s);
 }
 

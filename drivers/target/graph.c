@@ -11,8 +11,8 @@
  * The work queues are separate so that work that may wait does not delay other
  * work:
  *
- *	rnbdt_login_wq		logins and ports, which may wait for memory, and
- *				events for netlink listeners
+ *	rnbdt_login_wq		connections, logins and ports, which may wait for
+ *				memory, and events for netlink listeners
  *	rnbdt_timer_wq		keep-alives, timeouts and resize reports, which
  *				must not wait behind logins
  *	rnbdt_teardown_wq	teardowns, which wait for the queue pairs
@@ -22,8 +22,7 @@
  *				for the peer and must not delay the first part
  *	rnbdt_attach_wq		the end of attachments, which queues the rest of the
  *				teardowns and wakes what disables an export
- *	rnbdt_disable_wq	the end of exports, which waits for attachments and
- *				may wait for storage forever
+ *	rnbdt_disable_wq	the end of exports, which closes files and devices
  */
 
 #include <linux/jhash.h>

@@ -9,7 +9,6 @@
 #include <linux/mutex.h>
 #include <linux/socket.h>
 #include <linux/uuid.h>
-#include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/rdma_cm.h>
@@ -272,12 +271,15 @@ struct rnbdt_owner {
  * @enabled: logins are granted; rnbdt_lock
  * @backend: opened storage; not NULL while enabled and until it is closed;
  *	rnbdt_lock. An export with a backend that is not enabled is being disabled
- * @entry: in the list of exports that have a backend; rnbdt_lock
- * @disable_work: waits for the sessions and closes the backend, on
- *	rnbdt_disable_wq; holds a reference on the export and on the module
+ * @storage_entry: in a hash table of opened.c while there is a backend; rnbdt_lock
+ * @path_entry: as @storage_entry
+ * @uuid_entry: as @storage_entry
+ * @disable_work: closes the backend, on rnbdt_disable_wq; queued when the export is not
+ *	enabled and has no attachment. From the end of "enabled" on it holds a reference on
+ *	the export and on the module
+ * @wait_work: logs that attachments delay @disable_work, on rnbdt_timer_wq
  * @attached: attachments, struct rnbdt_attach, see attached.c; rnbdt_lock
  * @nr_attached: length of @attached; written under rnbdt_lock, read without
- * @wait: woken when @nr_attached changes
  * @hosts: allowed hosts, struct rnbdt_allow; rnbdt_lock
  * @offers: ports that offer the export, struct rnbdt_offer; rnbdt_lock
  * @stale_requests: requests of ended sessions or old epochs that were dropped
@@ -302,11 +304,13 @@ struct rnbdt_export {
 	u8 incarnation[RNBDT_INCARNATION_SIZE];
 	bool enabled;
 	struct rnbdt_backend *backend;
-	struct list_head entry;
+	struct hlist_node storage_entry;
+	struct hlist_node path_entry;
+	struct hlist_node uuid_entry;
 	struct work_struct disable_work;
+	struct delayed_work wait_work;
 	struct list_head attached;
 	u32 nr_attached;
-	wait_queue_head_t wait;
 	struct list_head hosts;
 	struct list_head offers;
 	atomic64_t stale_requests;

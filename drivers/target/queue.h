@@ -81,7 +81,7 @@ struct rnbdt_req {
 	int error;
 	atomic_t parts;
 	struct rnbd_request req;
-	struct work_struct work;
+	struct rnbdt_io_work work;
 	struct kiocb iocb;
 	struct bio_vec *bvec;
 	u32 nr_bvec;

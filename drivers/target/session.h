@@ -426,8 +426,7 @@ struct rnbdt_session_dir {
  * @port_entry: in rnbdt_port.sessions as long; rnbdt_lock
  * @hash_entry: in the hash table of lookup.c as long; rnbdt_lock, RCU
  * @rcu: delays kfree() until no reader of the hash table is left
- * @serial: number of the session for logs and netlink; ascending in
- *	rnbdt_sessions; constant
+ * @serial: number of the session for logs and netlink; constant
  * @host_id: id of the host; constant
  * @session_id: id of the session, the same over reconnects; constant
  * @epoch: epoch of this session; constant

@@ -56,7 +56,6 @@
 #include "trace.h"
 
 LIST_HEAD(rnbdt_sessions);		/* rnbdt_lock */
-static u32 rnbdt_last_serial;		/* rnbdt_lock */
 
 /* States that may follow a state. */
 static const u8 rnbdt_state_next[] = {
@@ -261,7 +260,7 @@ void rnbdt_session_stats(const struct rnbdt_session *s, struct rnbdt_stats *sum)
 
 /**
  * rnbdt_session_add - let a session be found
- * @s: new session with its host and its port
+ * @s: new session with its host, port and serial
  *
  * Context: process context, rnbdt_lock held.
  */
@@ -272,7 +271,6 @@ void rnbdt_session_add(struct rnbdt_session *s)
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	s->serial = ++rnbdt_last_serial;
 	list_add_tail(&s->entry, &rnbdt_sessions);
 	list_add_tail(&s->host_entry, &host->sessions);
 	WRITE_ONCE(host->all_sessions, host->all_sessions + 1);
@@ -372,7 +370,7 @@ static int rnbdt_sessions_wait_matching(struct rnbdt_match *match)
 	long left = 1;
 
 	mutex_lock(&rnbdt_lock);
-	match->last = rnbdt_last_serial;
+	match->last = rnbdt_lookup_last_serial();
 	match->begun = true;
 	while (left >= 0) {
 		s = rnbdt_session_next(match, NULL);
