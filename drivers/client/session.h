@@ -184,6 +184,9 @@ struct rnbdc_auth {
  * @attempt: attempts to connect since the loss; written by recover_work, reset
  *	under @lock
  * @next_try: jiffies of the next attempt to connect; written by recover_work
+ * @nr_turns: disks that attach again at present, see turn.c; protected by the lock of the
+ *	session
+ * @turns: disks that wait for a turn, struct rnbdc_disk; protected by the lock of the session
  * @recover_work: replaces a lost connection, see recover.c; on rnbdc_wq
  * @keepalive_work: sends keep-alives and checks those of the target; on
  *	rnbdc_timer_wq
@@ -196,6 +199,8 @@ struct rnbdc_recovery {
 	unsigned long live_at;
 	u32 attempt;
 	unsigned long next_try;
+	u32 nr_turns;
+	struct list_head turns;
 	struct delayed_work recover_work;
 	struct delayed_work keepalive_work;
 };
