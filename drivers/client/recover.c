@@ -362,7 +362,7 @@ static int rnbdc_attach_again(struct rnbdc_disk *disk, struct rnbdc_errmsg *errm
 	return ret;
 }
 
-/* Drops recovery.lock meanwhile. */
+/* Suspend a disk whose attachment was granted. Drops recovery.lock meanwhile. */
 static int rnbdc_settle_granted(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 {
 	struct rnbdc_session *sess = disk->sess;
@@ -372,6 +372,7 @@ static int rnbdc_settle_granted(struct rnbdc_disk *disk, struct rnbdc_errmsg *er
 	if (READ_ONCE(sess->state) == RNBDC_SESS_LIVE && sess->epoch == epoch)
 		return 0;
 	rnbdc_errmsg_set(errmsg, "connection lost");
+	rnbdc_disk_wait(disk);
 	return -ECONNRESET;
 }
 
