@@ -19,6 +19,7 @@ typedef void target_row_fn(const char *name, struct table *table,
 int target_list(const char *kind, const char * const *heads, uint32_t columns,
 		target_row_fn *row, bool json);
 
+void target_remember(char kind, const char *path);
 int target_make_dir(const char *path);
 int target_make_link(const char *target, const char *path);
 void target_unmake(void);
