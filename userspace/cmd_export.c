@@ -20,6 +20,7 @@
 #include "args.h"
 #include "cmd.h"
 #include "configfs.h"
+#include "link_map.h"
 #include "owner_store.h"
 #include "parse.h"
 #include "target.h"
@@ -152,9 +153,9 @@ static int add_steps(const struct args *args, const char *dir)
 	if (!ret)
 		ret = owner_store_put_back(dir);
 	while (!ret && (host = args_next(args, "host", &pos)))
-		ret = target_allow_host(dir, host, false);
+		ret = target_allow_host(dir, host, false, false);
 	for (pos = 0; !ret && (host = args_next(args, "read-only-host", &pos));)
-		ret = target_allow_host(dir, host, true);
+		ret = target_allow_host(dir, host, true, false);
 	if (!ret)
 		ret = configfs_write(dir, "enable", "1");
 	if (!ret)
@@ -391,28 +392,6 @@ int cmd_export_add(const struct args *args)
 	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
 }
 
-/* May this host attach any export? */
-static bool host_in_use(const char *uuid)
-{
-	struct strlist names = { };
-	char *exports = configfs_path("exports");
-	bool used = false;
-	size_t i;
-
-	configfs_names(exports, &names);
-	for (i = 0; i < names.nr && !used; i++) {
-		char *dir = xasprintf("%s/%s", exports, names.item[i]);
-		char *link = target_allowed_link(dir, uuid);
-
-		used = link;
-		free(link);
-		free(dir);
-	}
-	strlist_free(&names);
-	free(exports);
-	return used;
-}
-
 static int prune_ports(const struct strlist *ports)
 {
 	int ret = 0;
@@ -436,19 +415,23 @@ static int prune_ports(const struct strlist *ports)
 /* A fenced host stays; what is kept of the others stays, see target_remove_host(). */
 static int prune_hosts(const struct strlist *hosts)
 {
+	struct link_map used = { };
 	int ret = 0;
 	size_t i;
 
+	target_hosts_exports(&used);
 	for (i = 0; !ret && i < hosts->nr; i++) {
 		char *dir = configfs_path("hosts/%s", hosts->item[i]);
+		bool in_use = link_map_has(&used, hosts->item[i]);
 
-		if (!host_in_use(hosts->item[i]) && configfs_read_u64(dir, "fenced"))
+		if (!in_use && configfs_read_u64(dir, "fenced"))
 			note("host %s stays, it is fenced; see: rnbd unfence, rnbd host remove",
 			     hosts->item[i]);
-		else if (!host_in_use(hosts->item[i]))
+		else if (!in_use)
 			ret = target_remove_host(dir);
 		free(dir);
 	}
+	link_map_free(&used);
 	return ret;
 }
 

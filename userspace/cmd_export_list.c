@@ -15,6 +15,7 @@
 #include "args.h"
 #include "cmd.h"
 #include "configfs.h"
+#include "link_map.h"
 #include "output.h"
 #include "target.h"
 
@@ -30,33 +31,51 @@ struct export {
 	struct strlist hosts, readonly_hosts, ports;
 };
 
-static void read_ports(const char *name, struct strlist *out)
+/* Add the address of a port to those of an export, or of all that it offers. */
+static void read_port(const char *dir, const char *name, struct link_map *map)
 {
-	struct strlist names = { };
-	char *dir = configfs_path("ports");
+	char *exports = xasprintf("%s/exports", dir);
+	char *addr = configfs_read(dir, "addr");
+	struct strlist offered = { };
+	char text[HOST_SIZE];
+	char *link;
 	size_t i;
 
-	configfs_names(dir, &names);
-	free(dir);
-	for (i = 0; i < names.nr; i++) {
-		char *port = configfs_path("ports/%s", names.item[i]);
-		char *exports = xasprintf("%s/exports", port);
-		char *link = configfs_find_link(exports, name);
-		char *addr = configfs_read(port, "addr");
-		char text[HOST_SIZE];
-
-		if (link &&
-		    !format_addr(addr, configfs_read_u64(port, "port"), text, sizeof(text)))
-			strlist_add(out, text);
-		free(addr);
+	if (name) {
+		link = configfs_find_link(exports, name);
+		if (link)
+			strlist_add(&offered, name);
 		free(link);
-		free(exports);
-		free(port);
+	} else {
+		configfs_links(exports, &offered);
 	}
-	strlist_free(&names);
+	if (!format_addr(addr, configfs_read_u64(dir, "port"), text, sizeof(text)))
+		for (i = 0; i < offered.nr; i++)
+			link_map_add(map, offered.item[i], text);
+	strlist_free(&offered);
+	free(addr);
+	free(exports);
 }
 
-static void read_export(const char *name, struct export *export)
+/* The addresses at which an export, NULL: each of all exports, is offered. */
+static void read_ports(const char *name, struct link_map *map)
+{
+	char *all = configfs_path("ports");
+	struct strlist names = { };
+	size_t i;
+
+	configfs_names(all, &names);
+	for (i = 0; i < names.nr; i++) {
+		char *dir = xasprintf("%s/%s", all, names.item[i]);
+
+		read_port(dir, name, map);
+		free(dir);
+	}
+	strlist_free(&names);
+	free(all);
+}
+
+static void read_export(const char *name, struct link_map *ports, struct export *export)
 {
 	char *dir = configfs_path("exports/%s", name);
 
@@ -78,7 +97,7 @@ static void read_export(const char *name, struct export *export)
 	};
 	target_allowed_hosts(dir, false, &export->hosts);
 	target_allowed_hosts(dir, true, &export->readonly_hosts);
-	read_ports(name, &export->ports);
+	link_map_get(ports, name, &export->ports);
 	free(dir);
 }
 
@@ -154,16 +173,18 @@ int cmd_export_list(const struct args *args)
 	};
 	struct table table = { .columns = ARRAY_SIZE(heads) };
 	struct json_object *array = json_object_new_array();
+	const char *only = args->nr_operands ? args->operand[0] : NULL;
+	struct link_map ports = { };
 	struct strlist names = { };
 	struct export export;
 	char *dir;
 	size_t i;
 
-	if (args->nr_operands) {
-		context_set("export list %s", args->operand[0]);
-		dir = target_find_export(args->operand[0]);
+	if (only) {
+		context_set("export list %s", only);
+		dir = target_find_export(only);
 		if (dir)
-			strlist_add(&names, args->operand[0]);
+			strlist_add(&names, only);
 	} else {
 		dir = configfs_check() ? NULL : configfs_path("exports");
 		if (dir)
@@ -177,13 +198,15 @@ int cmd_export_list(const struct args *args)
 
 	for (i = 0; i < ARRAY_SIZE(heads); i++)
 		table_cell(&table, "%s", heads[i]);
+	read_ports(only, &ports);
 	for (i = 0; i < names.nr; i++) {
-		read_export(names.item[i], &export);
+		read_export(names.item[i], &ports, &export);
 		table_export(&table, names.item[i], &export);
 		json_object_array_add(array, export_json(names.item[i], &export));
 		free_export(&export);
 	}
 	list_print(&table, array, args_has(args, "json"));
+	link_map_free(&ports);
 	strlist_free(&names);
 	return RNBD_EXIT_OK;
 }
@@ -214,6 +237,7 @@ static void print_line(const char *key, struct json_object *value)
 int cmd_export_show(const struct args *args)
 {
 	const char *name = args->operand[0];
+	struct link_map ports = { };
 	struct json_object *obj;
 	struct export export;
 	char *dir;
@@ -223,7 +247,9 @@ int cmd_export_show(const struct args *args)
 	if (!dir)
 		return RNBD_EXIT_FAIL;
 	free(dir);
-	read_export(name, &export);
+	read_ports(name, &ports);
+	read_export(name, &ports, &export);
+	link_map_free(&ports);
 	obj = export_json(name, &export);
 	free_export(&export);
 	if (args_has(args, "json")) {

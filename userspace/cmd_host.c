@@ -19,6 +19,7 @@
 #include "args.h"
 #include "cmd.h"
 #include "configfs.h"
+#include "link_map.h"
 #include "output.h"
 #include "secret_store.h"
 #include "target.h"
@@ -38,16 +39,6 @@ static int check_hosts(const struct args *args)
 	return 0;
 }
 
-/* Replaces the other permission, which closes the attachment that the host has with it. */
-static int allow_host(const char *export_dir, const char *host, bool readonly)
-{
-	char *other = target_permission(export_dir, host, !readonly);
-	int ret = other ? configfs_unlink(other) : 0;
-
-	free(other);
-	return ret ?: target_allow_host(export_dir, host, readonly);
-}
-
 static int allow(const struct args *args)
 {
 	char *dir;
@@ -61,7 +52,7 @@ static int allow(const struct args *args)
 	if (!dir)
 		return RNBD_EXIT_FAIL;
 	for (i = 1; !ret && i < args->nr_operands; i++)
-		ret = allow_host(dir, args->operand[i], args_has(args, "read-only"));
+		ret = target_allow_host(dir, args->operand[i], args_has(args, "read-only"), true);
 	target_keep();
 	free(dir);
 	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
@@ -289,6 +280,9 @@ static void list_text(const char *dir, const char *attr, struct json_object *obj
 	free(text);
 }
 
+/* Of the hosts that are listed; read once for all of them. */
+static struct link_map hosts_exports;
+
 static void list_host(const char *name, struct table *table, struct json_object *array)
 {
 	struct json_object *obj = json_object_new_object();
@@ -301,7 +295,7 @@ static void list_host(const char *name, struct table *table, struct json_object 
 	struct strlist exports = { };
 	char *joined, *text;
 
-	exports_of(name, &exports);
+	link_map_get(&hosts_exports, name, &exports);
 	joined = strlist_join(&exports, ",");
 	json_add_string(obj, "host", name);
 	json_add_bool(obj, "has_secret", has_secret);
@@ -336,6 +330,10 @@ int cmd_host_list(const struct args *args)
 		"SESSIONS", "EXPORTS",
 	};
 
-	return target_list("hosts", heads, ARRAY_SIZE(heads), list_host,
-			   args_has(args, "json"));
+	int ret;
+
+	target_hosts_exports(&hosts_exports);
+	ret = target_list("hosts", heads, ARRAY_SIZE(heads), list_host, args_has(args, "json"));
+	link_map_free(&hosts_exports);
+	return ret;
 }

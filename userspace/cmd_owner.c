@@ -70,48 +70,78 @@ struct kept {
 	char *state;
 };
 
-static struct kept *find_kept(struct kept *kept, size_t nr, const char *name)
+/**
+ * struct all_kept - the exports that were there at the last look
+ * @kept: in the order of their names
+ * @nr: number of them
+ */
+struct all_kept {
+	struct kept *kept;
+	size_t nr;
+};
+
+/* Takes what was kept of an export out of @old; names are asked for in their order. */
+static char *take_state(struct all_kept *old, size_t *next, const char *name)
+{
+	char *state;
+
+	while (*next < old->nr && strverscmp(old->kept[*next].name, name) < 0)
+		(*next)++;
+	if (*next == old->nr || strcmp(old->kept[*next].name, name))
+		return NULL;
+	state = old->kept[*next].state;
+	old->kept[*next].state = NULL;
+	return state;
+}
+
+static void free_kept(struct all_kept *all)
 {
 	size_t i;
 
-	for (i = 0; i < nr; i++)
-		if (!strcmp(kept[i].name, name))
-			return &kept[i];
-	return NULL;
+	for (i = 0; i < all->nr; i++) {
+		free(all->kept[i].name);
+		free(all->kept[i].state);
+	}
+	free(all->kept);
+}
+
+/* Keep the owner of an export if that has changed. Returns a negative errno. */
+static int keep_one(const char *name, char *old, struct all_kept *now)
+{
+	char *dir = configfs_path("exports/%s", name);
+	char *state = configfs_try(dir, "owner_state");
+	int ret = 0;
+
+	/* An export may be removed at any time. */
+	if (state && (!old || strcmp(old, state)) && configfs_exists(dir))
+		ret = owner_store_keep(dir);
+	if (ret == -ESTALE)
+		ret = 0;
+	if (state && !ret) {
+		now->kept = grow(now->kept, now->nr, sizeof(*now->kept));
+		now->kept[now->nr++] = (struct kept) { xstrdup(name), state };
+		state = NULL;
+	}
+	free(state);
+	free(old);
+	free(dir);
+	return ret;
 }
 
 /* Keep the owners that have changed since the last call. Returns a negative errno. */
-static int keep_changed(struct kept **kept, size_t *nr)
+static int keep_changed(struct all_kept *old)
 {
 	char *all = configfs_path("exports");
 	struct strlist names = { };
+	struct all_kept now = { };
+	size_t next = 0, i;
 	int ret = 0;
-	size_t i;
 
 	configfs_names(all, &names);
-	for (i = 0; !ret && i < names.nr; i++) {
-		char *dir = xasprintf("%s/%s", all, names.item[i]);
-		struct kept *old = find_kept(*kept, *nr, names.item[i]);
-		char *state = configfs_try(dir, "owner_state");
-
-		/* An export may be removed at any time. */
-		if (state && (!old || strcmp(old->state, state)) && configfs_exists(dir))
-			ret = owner_store_keep(dir);
-		if (ret == -ESTALE)
-			ret = 0;
-		if (state && !ret && !old) {
-			*kept = xrealloc(*kept, *nr + 1, sizeof(**kept));
-			old = &(*kept)[(*nr)++];
-			*old = (struct kept) { .name = xstrdup(names.item[i]) };
-		}
-		if (state && !ret) {
-			free(old->state);
-			old->state = state;
-			state = NULL;
-		}
-		free(state);
-		free(dir);
-	}
+	for (i = 0; !ret && i < names.nr; i++)
+		ret = keep_one(names.item[i], take_state(old, &next, names.item[i]), &now);
+	free_kept(old);
+	*old = now;
 	strlist_free(&names);
 	free(all);
 	return ret;
@@ -120,12 +150,12 @@ static int keep_changed(struct kept **kept, size_t *nr)
 /* configfs has no events: the attributes are read once a second. */
 int cmd_export_keep(const struct args *args)
 {
-	struct kept *kept = NULL;
-	size_t nr = 0;
+	struct all_kept kept = { };
 
 	(void)args;
-	while (!keep_changed(&kept, &nr))
+	while (!keep_changed(&kept))
 		take_nap(KEEP_NAP_MS);
+	free_kept(&kept);
 	return RNBD_EXIT_FAIL;
 }
 

@@ -36,7 +36,7 @@
 #define TARGET_CONFIG_DIR	"/etc/rnbd"
 #define TARGET_CONFIG_FILE	TARGET_CONFIG_DIR "/target.json"
 #define PATH_NAP_MS	500
-#define FILE_MAX	(4U << 20)	/* bytes; thousands of exports */
+#define FILE_MAX	(32U << 20)	/* bytes; tens of thousands of exports */
 
 static const char *file_operand(const struct args *args)
 {

@@ -61,7 +61,7 @@ static int add_sample(struct samples *samples, const struct disk *disk)
 	struct sample *sample;
 	int ret;
 
-	samples->sample = xrealloc(samples->sample, samples->nr + 1, sizeof(*samples->sample));
+	samples->sample = grow(samples->sample, samples->nr, sizeof(*samples->sample));
 	sample = &samples->sample[samples->nr];
 	ret = sample_take(disk, sample);
 	if (!ret)

@@ -188,8 +188,9 @@ int configfs_link(const char *target, const char *path)
 {
 	if (!symlink(target, path))
 		return 0;
-	if (errno == EEXIST)
-		return -EEXIST;
+	/* The object has a link there, of whatever name, or one that excludes this one. */
+	if (errno == EEXIST || errno == EBUSY)
+		return -errno;
 	err("cannot link %s: %s", configfs_tail(path), strerror(errno));
 	return -EIO;
 }
@@ -259,13 +260,28 @@ int configfs_links(const char *path, struct strlist *targets)
 	return ret;
 }
 
-/* The path of the link in a directory that leads to @target, or NULL. */
+/* Is there a link in a directory that leads to @target and has its name? */
+bool configfs_leads_to(const char *path, const char *target)
+{
+	char *have = link_target(path, target);
+	bool same = have && !strcmp(have, target);
+
+	free(have);
+	return same;
+}
+
+/*
+ * The path of the link in a directory that leads to @target, or NULL. All links are read
+ * only if the one of that name does not.
+ */
 char *configfs_find_link(const char *path, const char *target)
 {
 	struct strlist names = { };
 	char *found = NULL;
 	size_t i;
 
+	if (configfs_leads_to(path, target))
+		return xasprintf("%s/%s", path, target);
 	configfs_names(path, &names);
 	for (i = 0; i < names.nr && !found; i++) {
 		char *have = link_target(path, names.item[i]);

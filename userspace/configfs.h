@@ -22,6 +22,7 @@ int configfs_link(const char *target, const char *path);
 int configfs_unlink(const char *path);
 int configfs_names(const char *path, struct strlist *names);
 int configfs_links(const char *path, struct strlist *targets);
+bool configfs_leads_to(const char *path, const char *target);
 char *configfs_find_link(const char *path, const char *target);
 
 #endif /* RNBD_CONFIGFS_H */

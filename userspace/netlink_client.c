@@ -117,7 +117,7 @@ static int take_disk(struct nlmsghdr *hdr, void *list)
 {
 	struct disks *disks = list;
 
-	disks->disk = xrealloc(disks->disk, disks->nr + 1, sizeof(*disks->disk));
+	disks->disk = grow(disks->disk, disks->nr, sizeof(*disks->disk));
 	return rnbd_parse_disk(hdr, &disks->disk[disks->nr++]);
 }
 
@@ -129,8 +129,7 @@ static int take_export(struct nlattr *item, struct exports *exports)
 	if (nla_parse_nested(tb, RNBD_ATTR_MAX, item, disk_policy) ||
 	    !tb[RNBD_ATTR_EXPORT])
 		return -EPROTO;
-	exports->export = xrealloc(exports->export, exports->nr + 1,
-				   sizeof(*exports->export));
+	exports->export = grow(exports->export, exports->nr, sizeof(*exports->export));
 	export = &exports->export[exports->nr++];
 	memset(export, 0, sizeof(*export));
 	netlink_string(tb[RNBD_ATTR_EXPORT], export->name, sizeof(export->name));

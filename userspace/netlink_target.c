@@ -107,8 +107,7 @@ static int take_session(struct nlmsghdr *hdr, void *list)
 {
 	struct sessions *sessions = list;
 
-	sessions->session = xrealloc(sessions->session, sessions->nr + 1,
-				     sizeof(*sessions->session));
+	sessions->session = grow(sessions->session, sessions->nr, sizeof(*sessions->session));
 	return rnbd_parse_session(hdr, &sessions->session[sessions->nr++]);
 }
 

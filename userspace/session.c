@@ -30,12 +30,13 @@ void client_sessions(const struct disks *disks, struct client_sessions *sessions
 		const struct disk *disk = &disks->disk[i];
 		struct client_session *session;
 
-		for (j = 0; j < sessions->nr; j++)
-			if (sessions->session[j].disk->session >= disk->session)
+		/* The disks of a later session mostly come later. */
+		for (j = sessions->nr; j; j--)
+			if (sessions->session[j - 1].disk->session < disk->session)
 				break;
 		if (j == sessions->nr || sessions->session[j].disk->session != disk->session) {
-			sessions->session = xrealloc(sessions->session, sessions->nr + 1,
-						     sizeof(*sessions->session));
+			sessions->session = grow(sessions->session, sessions->nr,
+						 sizeof(*sessions->session));
 			memmove(&sessions->session[j + 1], &sessions->session[j],
 				(sessions->nr - j) * sizeof(*sessions->session));
 			sessions->session[j] = (struct client_session) { .disk = disk };

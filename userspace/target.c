@@ -5,8 +5,8 @@
  *
  * Operation: what makes something is written down, so that a command that fails
  * later can take all of it back, last one first. Links are found by what they
- * lead to, and hosts whatever the case of their digits, as the kernel sees them:
- * somebody may have made them by hand.
+ * lead to, as the kernel sees them: somebody may have made them by hand.
+ * target_host.c has the hosts.
  * Ownership: the tree is the state. Paths that are returned belong to the caller.
  * Concurrency: see configfs.c.
  * Errors: negative errno after a message.
@@ -17,13 +17,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "args.h"
 #include "configfs.h"
-#include "fence_store.h"
 #include "output.h"
 #include "owner_store.h"
 #include "parse.h"
-#include "secret_store.h"
 #include "target.h"
 #include "target_uuid.h"
 #include "target_wait.h"
@@ -31,7 +28,12 @@
 /* What was made, to be unmade in reverse: "d path", "l path", or "e path" of what was enabled. */
 static struct strlist made;
 
-static void remember(char kind, const char *path)
+/**
+ * target_remember() - note what was made, so that target_unmake() takes it back
+ * @kind: 'd', 'l' or 'e', see above
+ * @path: of it
+ */
+void target_remember(char kind, const char *path)
 {
 	char *step = xasprintf("%c %s", kind, path);
 
@@ -72,7 +74,7 @@ int target_make_dir(const char *path)
 	int ret = configfs_mkdir(path);
 
 	if (!ret)
-		remember('d', path);
+		target_remember('d', path);
 	return ret;
 }
 
@@ -82,7 +84,7 @@ int target_make_link(const char *target, const char *path)
 	int ret = configfs_link(target, path);
 
 	if (!ret)
-		remember('l', path);
+		target_remember('l', path);
 	return ret;
 }
 
@@ -154,240 +156,6 @@ int target_remove_export(const char *dir)
 	return ret;
 }
 
-/**
- * target_host_dir() - the directory of a host, or what it is to be called
- * @uuid_text: of the host, in any case
- *
- * Return: its path, or NULL quietly if that is no UUID.
- */
-char *target_host_dir(const char *uuid_text)
-{
-	struct strlist names = { };
-	char text[UUID_TEXT_SIZE];
-	uint8_t uuid[UUID_SIZE];
-	char *hosts, *dir;
-	size_t i;
-
-	if (parse_uuid(uuid_text, uuid))
-		return NULL;
-	format_uuid(uuid, text);
-	dir = configfs_path("hosts/%s", text);
-	if (configfs_exists(dir))
-		return dir;
-	hosts = configfs_path("hosts");
-	configfs_names(hosts, &names);
-	free(hosts);
-	for (i = 0; i < names.nr; i++) {
-		if (strcasecmp(names.item[i], text))
-			continue;
-		free(dir);
-		dir = configfs_path("hosts/%s", names.item[i]);
-	}
-	strlist_free(&names);
-	return dir;
-}
-
-/**
- * target_host_operand() - the first operand is the UUID of a host; it is the context
- * @args: the command line
- * @uuid: filled
- *
- * Return: an exit code.
- */
-int target_host_operand(const struct args *args, uint8_t *uuid)
-{
-	context_set("%s %s", args->cmd->name, args->operand[0]);
-	if (parse_uuid(args->operand[0], uuid))
-		return usage_err("not a UUID; rnbd host list shows the hosts");
-	return RNBD_EXIT_OK;
-}
-
-/* The directory of a host that has to be there; NULL after a message. */
-char *target_find_host(const char *uuid_text)
-{
-	char *dir;
-
-	if (configfs_check())
-		return NULL;
-	dir = target_host_dir(uuid_text);
-	if (configfs_exists(dir))
-		return dir;
-	err("there is no such host; see: rnbd host list; to make it: rnbd host allow EXPORT %s",
-	    uuid_text);
-	free(dir);
-	return NULL;
-}
-
-/**
- * target_make_bare_host() - make a host without its secret, fenced if it was
- * @dir: of the host
- *
- * The caller sets the secret. One that is there may have been left by somebody who got
- * no further.
- *
- * Return: 0, -EEXIST quietly if it was there, or another negative errno after a message.
- */
-int target_make_bare_host(const char *dir)
-{
-	int made = configfs_mkdir(dir);
-	int lock, ret;
-
-	if (made && made != -EEXIST)
-		return made;
-	lock = fence_store_lock();
-	if (lock >= 0) {
-		ret = fence_store_put_back(dir);
-		close(lock);
-	} else {
-		/* Nobody is let in who may have been fenced. */
-		ret = lock;
-		err(FENCE_STORE_DIR
-		    ": cannot be used: %s; whether the host was fenced is not known",
-		    strerror(-ret));
-	}
-	if (ret && !made)
-		configfs_rmdir(dir);
-	if (!ret && !made)
-		remember('d', dir);
-	return ret ?: made;
-}
-
-/**
- * target_make_host() - make a host with the secrets that are kept of it, fenced if it was
- * @dir: of the host
- * @say: report that it has its secret from the copy
- *
- * A host that is there and has no secret gets them as well: no host may be let in without
- * proof because it was made again.
- *
- * Return: 0, -EEXIST quietly if it was there, or another negative errno after a message.
- */
-int target_make_host(const char *dir, bool say)
-{
-	int made = target_make_bare_host(dir);
-	int ret;
-
-	if (made && made != -EEXIST)
-		return made;
-	ret = secret_put_back(dir);
-	if (ret > 0 && say)
-		note("host %s: has its secret from " SECRET_STORE_DIR, strrchr(dir, '/') + 1);
-	if (ret >= 0)
-		return made;
-	err("host %s: is allowed nothing without its secret; run: rnbd host secret",
-	    strrchr(dir, '/') + 1);
-	if (!made)
-		configfs_rmdir(dir);
-	return ret;
-}
-
-/**
- * target_remove_host() - remove a host that may attach nothing
- * @dir: of the host
- *
- * What is kept of it stays: that it was fenced, and its secret.
- *
- * Return: 0, or a negative errno after a message.
- */
-int target_remove_host(const char *dir)
-{
-	return fence_store_keep_last(dir) ?: configfs_rmdir(dir);
-}
-
-static const char *allowed_dir(bool readonly)
-{
-	return readonly ? "readonly_hosts" : "allowed_hosts";
-}
-
-/**
- * target_allow_host() - let a host attach an export; it may do so already
- * @export_dir: of the export
- * @uuid_text: of the host, which is made if it is not there
- * @readonly: the host may only read
- *
- * A host that has the other permission is an error.
- */
-int target_allow_host(const char *export_dir, const char *uuid_text, bool readonly)
-{
-	char *dir = target_host_dir(uuid_text);
-	char *link, *other;
-	int ret;
-
-	if (!dir) {
-		err("host %s: not a UUID; rnbd hostid on the client prints it", uuid_text);
-		return -EINVAL;
-	}
-	link = target_permission(export_dir, uuid_text, readonly);
-	other = target_permission(export_dir, uuid_text, !readonly);
-	if (other) {
-		err("host %s may %s export %s, which is left so; first run: rnbd export deny %s %s",
-		    uuid_text, readonly ? "read and write" : "only read",
-		    strrchr(export_dir, '/') + 1, strrchr(export_dir, '/') + 1, uuid_text);
-		ret = -EBUSY;
-	} else if (link) {
-		ret = 0;
-	} else {
-		link = xasprintf("%s/%s/%s", export_dir, allowed_dir(readonly),
-				 strrchr(dir, '/') + 1);
-		ret = target_make_host(dir, true);
-		if (!ret || ret == -EEXIST)
-			ret = target_make_link(dir, link);
-		if (ret == -EEXIST)
-			ret = 0;
-	}
-	free(other);
-	free(link);
-	free(dir);
-	return ret;
-}
-
-/**
- * target_permission() - the link that gives a host one of the two permissions for an export
- * @export_dir: of the export
- * @uuid_text: of the host, a UUID
- * @readonly: that to read, otherwise that to read and write
- *
- * Return: its path, or NULL quietly if there is none.
- */
-char *target_permission(const char *export_dir, const char *uuid_text, bool readonly)
-{
-	char *links = xasprintf("%s/%s", export_dir, allowed_dir(readonly));
-	char *dir = target_host_dir(uuid_text);
-	char *link = dir ? configfs_find_link(links, strrchr(dir, '/') + 1) : NULL;
-
-	free(dir);
-	free(links);
-	return link;
-}
-
-/**
- * target_allowed_link() - the link by which a host may attach an export
- * @export_dir: of the export
- * @uuid_text: of the host, a UUID
- *
- * Return: its path, or NULL quietly if there is none.
- */
-char *target_allowed_link(const char *export_dir, const char *uuid_text)
-{
-	return target_permission(export_dir, uuid_text, false) ?:
-	       target_permission(export_dir, uuid_text, true);
-}
-
-/**
- * target_allowed_hosts() - which hosts have one of the two permissions for an export
- * @export_dir: of the export
- * @readonly: that to read, otherwise that to read and write
- * @uuids: where they go, sorted
- */
-int target_allowed_hosts(const char *export_dir, bool readonly, struct strlist *uuids)
-{
-	char *links = xasprintf("%s/%s", export_dir, allowed_dir(readonly));
-	int ret = configfs_links(links, uuids);
-
-	free(links);
-	return ret;
-}
-
 static bool same_port(const char *dir, const char *addr, uint16_t port)
 {
 	char *have = configfs_read(dir, "addr");
@@ -446,7 +214,7 @@ int target_enable_port(const char *dir)
 	if (!ret)
 		ret = configfs_write(dir, "enable", "1");
 	if (!ret)
-		remember('e', dir);
+		target_remember('e', dir);
 	return ret;
 }
 
@@ -518,19 +286,13 @@ int target_remove_port(const char *dir)
  */
 int target_offer(const char *port_dir, const char *export_dir)
 {
-	const char *name = strrchr(export_dir, '/') + 1;
-	char *exports = xasprintf("%s/exports", port_dir);
-	char *link = configfs_find_link(exports, name);
-	int ret = 0;
+	char *link = xasprintf("%s/exports/%s", port_dir, strrchr(export_dir, '/') + 1);
+	int ret = target_make_link(export_dir, link);
 
-	if (!link) {
-		link = xasprintf("%s/%s", exports, name);
-		ret = target_make_link(export_dir, link);
-		if (ret == -EEXIST)
-			ret = 0;
-	}
+	/* The kernel finds a link of another name as well. */
+	if (ret == -EEXIST)
+		ret = 0;
 	free(link);
-	free(exports);
 	return ret;
 }
 

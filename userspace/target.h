@@ -9,6 +9,7 @@
 
 struct args;
 struct json_object;
+struct link_map;
 struct table;
 
 /* adds a row for the object of that name, and its JSON to the array */
@@ -18,6 +19,7 @@ typedef void target_row_fn(const char *name, struct table *table,
 int target_list(const char *kind, const char * const *heads, uint32_t columns,
 		target_row_fn *row, bool json);
 
+void target_remember(char kind, const char *path);
 int target_make_dir(const char *path);
 int target_make_link(const char *target, const char *path);
 void target_unmake(void);
@@ -32,9 +34,11 @@ char *target_find_host(const char *uuid_text);
 int target_make_bare_host(const char *dir);
 int target_make_host(const char *dir, bool say);
 int target_remove_host(const char *dir);
-int target_allow_host(const char *export_dir, const char *uuid_text, bool readonly);
+int target_allow_host(const char *export_dir, const char *uuid_text, bool readonly,
+		      bool replace);
 char *target_allowed_link(const char *export_dir, const char *uuid_text);
 char *target_permission(const char *export_dir, const char *uuid_text, bool readonly);
+void target_hosts_exports(struct link_map *map);
 int target_allowed_hosts(const char *export_dir, bool readonly, struct strlist *uuids);
 
 int target_enable_port(const char *dir);

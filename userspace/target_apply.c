@@ -284,7 +284,7 @@ static int add_link(struct work *work, enum target_config_kind kind, const char 
 		return -ENOENT;
 	}
 	if (kind == TARGET_CONFIG_EXPORT) {
-		ret = target_allow_host(dir, name, link == TARGET_EXPORT_READONLY_HOSTS);
+		ret = target_allow_host(dir, name, link == TARGET_EXPORT_READONLY_HOSTS, false);
 	} else {
 		target = object_dir(to, name);
 		ret = target_offer(dir, target);

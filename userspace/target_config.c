@@ -15,6 +15,13 @@
 
 #include "target_config.h"
 
+static int compare_objects(const void *a, const void *b)
+{
+	const struct target_config_object *x = a, *y = b;
+
+	return strverscmp(x->name, y->name);
+}
+
 /**
  * target_config_add() - add an object without values and links
  * @config: configuration
@@ -29,8 +36,11 @@ struct target_config_object *target_config_add(struct target_config *config,
 {
 	struct target_config_list *list = &config->list[kind];
 
-	list->object = xrealloc(list->object, list->nr + 1, sizeof(*list->object));
+	list->object = grow(list->object, list->nr, sizeof(*list->object));
 	list->object[list->nr] = (struct target_config_object) { .name = xstrdup(name) };
+	if (list->nr &&
+	    compare_objects(&list->object[list->nr - 1], &list->object[list->nr]) > 0)
+		list->mixed = true;
 	return &list->object[list->nr++];
 }
 
@@ -47,19 +57,16 @@ const struct target_config_object *target_config_find(const struct target_config
 						      const char *name)
 {
 	const struct target_config_list *list = &config->list[kind];
+	const struct target_config_object key = { .name = (char *)name };
 	size_t i;
 
+	if (!list->mixed)
+		return list->nr ? bsearch(&key, list->object, list->nr, sizeof(*list->object),
+					  compare_objects) : NULL;
 	for (i = 0; i < list->nr; i++)
 		if (!strcmp(list->object[i].name, name))
 			return &list->object[i];
 	return NULL;
-}
-
-static int compare_objects(const void *a, const void *b)
-{
-	const struct target_config_object *x = a, *y = b;
-
-	return strverscmp(x->name, y->name);
 }
 
 /**
@@ -76,6 +83,7 @@ void target_config_sort(struct target_config *config)
 
 		if (list->nr > 1)
 			qsort(list->object, list->nr, sizeof(*list->object), compare_objects);
+		list->mixed = false;
 		for (i = 0; i < list->nr; i++)
 			for (link = 0; link < TARGET_CONFIG_LINKS; link++)
 				strlist_sort(&list->object[i].links[link]);

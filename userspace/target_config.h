@@ -133,12 +133,13 @@ struct target_config_object {
 
 /**
  * struct target_config - all objects of a target
- * @list: by kind, sorted by name
+ * @list: by kind, sorted by name; mixed: not yet, so that a look-up takes longer
  */
 struct target_config {
 	struct target_config_list {
 		struct target_config_object *object;
 		size_t nr;
+		bool mixed;
 	} list[TARGET_CONFIG_KINDS];
 };
 

@@ -289,26 +289,36 @@ static void check_ports(struct parser *p)
 	}
 }
 
-static bool same_data(const struct target_config_object *a, const struct target_config_object *b)
+/* By UUID, and then in the order of the file */
+static int compare_data(const void *a, const void *b)
 {
-	return target_config_enabled(TARGET_CONFIG_EXPORT,
-				     a) && target_config_enabled(TARGET_CONFIG_EXPORT, b) &&
-	       target_config_same_uuid(a, b);
+	const struct target_config_object *x = *(struct target_config_object *const *)a;
+	const struct target_config_object *y = *(struct target_config_object *const *)b;
+	int ret = strcmp(x->value[TARGET_EXPORT_UUID], y->value[TARGET_EXPORT_UUID]);
+
+	return ret ?: (x > y) - (x < y);
 }
 
 /* A client takes two disks with one identity for two paths to the same data. */
 static void check_exports(struct parser *p)
 {
 	const struct target_config_list *list = &p->config->list[TARGET_CONFIG_EXPORT];
-	size_t i, j;
+	const struct target_config_object **sorted = xcalloc(list->nr, sizeof(*sorted));
+	size_t nr = 0, i, j;
 
-	for (i = 0; i < list->nr; i++) {
-		snprintf(p->where, sizeof(p->where), "export %s", list->object[i].name);
-		for (j = 0; j < i; j++)
-			if (same_data(&list->object[i], &list->object[j]))
-				fault(p, "export %s is to be enabled with the same \"uuid\"",
-				      list->object[j].name);
+	for (i = 0; i < list->nr; i++)
+		if (target_config_enabled(TARGET_CONFIG_EXPORT, &list->object[i]) &&
+		    list->object[i].value[TARGET_EXPORT_UUID])
+			sorted[nr++] = &list->object[i];
+	if (nr > 1)
+		qsort(sorted, nr, sizeof(*sorted), compare_data);
+	for (i = 1; i < nr; i++) {
+		snprintf(p->where, sizeof(p->where), "export %s", sorted[i]->name);
+		for (j = i; j && target_config_same_uuid(sorted[i], sorted[j - 1]); j--)
+			fault(p, "export %s is to be enabled with the same \"uuid\"",
+			      sorted[j - 1]->name);
 	}
+	free(sorted);
 }
 
 static bool root_key_known(const char *key)

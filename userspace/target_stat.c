@@ -97,8 +97,8 @@ static int add_object(const struct target_kind *kind, const char *name,
 		err("%s %s: cannot read its statistics: %s", kind->label, name, strerror(-ret));
 	if (!ret) {
 		object.name = xstrdup(name);
-		objects->object = xrealloc(objects->object, objects->nr + 1,
-					   sizeof(*objects->object));
+		objects->object = grow(objects->object, objects->nr,
+				       sizeof(*objects->object));
 		objects->object[objects->nr++] = object;
 	}
 	free(dir);
@@ -148,6 +148,13 @@ int target_objects_take(const struct target_kind *kind, const char *word,
 	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
 }
 
+static int compare_objects(const void *a, const void *b)
+{
+	const struct target_object *x = a, *y = b;
+
+	return strverscmp(x->name, y->name);
+}
+
 /**
  * target_objects_find() - look up an object by its name
  * @objects: objects of one moment
@@ -158,13 +165,10 @@ int target_objects_take(const struct target_kind *kind, const char *word,
 const struct target_object *target_objects_find(const struct target_objects *objects,
 						const char *name)
 {
-	size_t i;
+	const struct target_object key = { .name = (char *)name };
 
-	for (i = 0; i < objects->nr; i++) {
-		if (!strcmp(objects->object[i].name, name))
-			return &objects->object[i];
-	}
-	return NULL;
+	return objects->nr ? bsearch(&key, objects->object, objects->nr,
+				     sizeof(*objects->object), compare_objects) : NULL;
 }
 
 void target_objects_free(struct target_objects *objects)

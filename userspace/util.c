@@ -114,6 +114,22 @@ void *xrealloc(void *ptr, size_t nmemb, size_t size)
 	return check(reallocarray(ptr, nmemb ? nmemb : 1, size));
 }
 
+/**
+ * grow() - make room for another element of an array
+ * @array: elements, NULL without any; grown by this function only
+ * @nr: number of elements
+ * @size: bytes of an element
+ *
+ * The space doubles, so that adding n elements takes time in proportion to n.
+ *
+ * Return: the array, which may have moved.
+ */
+void *grow(void *array, size_t nr, size_t size)
+{
+	/* It is full if the number is a power of two. */
+	return nr & (nr - 1) ? array : xrealloc(array, nr ? 2 * nr : 1, size);
+}
+
 char *xstrdup(const char *s)
 {
 	return check(strdup(s));
@@ -153,16 +169,28 @@ unsigned int take_longer_naps(unsigned int ms, unsigned int most)
 	return ms + ms / 2 < most ? ms + ms / 2 : most;
 }
 
+static int compare(const void *a, const void *b)
+{
+	/* disk2 before disk10, port 2 before port 10 */
+	return strverscmp(*(char *const *)a, *(char *const *)b);
+}
+
 void strlist_add(struct strlist *list, const char *s)
 {
-	list->item = xrealloc(list->item, list->nr + 1, sizeof(*list->item));
-	list->item[list->nr++] = xstrdup(s);
+	list->item = grow(list->item, list->nr, sizeof(*list->item));
+	list->item[list->nr] = xstrdup(s);
+	if (list->nr && compare(&list->item[list->nr - 1], &list->item[list->nr]) > 0)
+		list->mixed = true;
+	list->nr++;
 }
 
 bool strlist_has(const struct strlist *list, const char *s)
 {
 	size_t i;
 
+	if (!list->mixed)
+		return list->nr &&
+		       bsearch(&s, list->item, list->nr, sizeof(*list->item), compare);
 	for (i = 0; i < list->nr; i++) {
 		if (!strcmp(list->item[i], s))
 			return true;
@@ -173,28 +201,26 @@ bool strlist_has(const struct strlist *list, const char *s)
 /* All of them in one string; "" if there is none. */
 char *strlist_join(const struct strlist *list, const char *between)
 {
-	char *all = xstrdup(list->nr ? list->item[0] : "");
-	size_t i;
+	size_t gap = strlen(between), len = 1, i;
+	char *all, *end;
 
-	for (i = 1; i < list->nr; i++) {
-		char *more = xasprintf("%s%s%s", all, between, list->item[i]);
-
-		free(all);
-		all = more;
+	for (i = 0; i < list->nr; i++)
+		len += strlen(list->item[i]) + gap;
+	all = xcalloc(len, 1);
+	end = all;
+	for (i = 0; i < list->nr; i++) {
+		if (i)
+			end = stpcpy(end, between);
+		end = stpcpy(end, list->item[i]);
 	}
 	return all;
-}
-
-static int compare(const void *a, const void *b)
-{
-	/* disk2 before disk10, port 2 before port 10 */
-	return strverscmp(*(char *const *)a, *(char *const *)b);
 }
 
 void strlist_sort(struct strlist *list)
 {
 	if (list->nr > 1)
 		qsort(list->item, list->nr, sizeof(*list->item), compare);
+	list->mixed = false;
 }
 
 void strlist_free(struct strlist *list)
@@ -204,6 +230,5 @@ void strlist_free(struct strlist *list)
 	for (i = 0; i < list->nr; i++)
 		free(list->item[i]);
 	free(list->item);
-	list->item = NULL;
-	list->nr = 0;
+	*list = (struct strlist) { };
 }

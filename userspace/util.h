@@ -24,6 +24,7 @@ char *printable(char *text);
 
 void *xcalloc(size_t nmemb, size_t size);
 void *xrealloc(void *ptr, size_t nmemb, size_t size);
+void *grow(void *array, size_t nr, size_t size);
 char *xstrdup(const char *s);
 char *xasprintf(const char *fmt, ...) __printf(1, 2);
 
@@ -43,10 +44,12 @@ unsigned int take_longer_naps(unsigned int ms, unsigned int most);
  * struct strlist - strings that grow in number
  * @item: the strings; the list owns them
  * @nr: how many
+ * @mixed: they are not in the order of strlist_sort(), so that a look-up takes longer
  */
 struct strlist {
 	char **item;
 	size_t nr;
+	bool mixed;
 };
 
 void strlist_add(struct strlist *list, const char *s);

@@ -55,6 +55,7 @@
 #include "session_get.h"
 #include "state.h"
 #include "sysfs.h"
+#include "turn.h"
 
 /* Allocate a disk, which takes the caller's reference of the session. */
 static struct rnbdc_disk *rnbdc_disk_alloc(struct rnbdc_session *sess,
@@ -73,6 +74,7 @@ static struct rnbdc_disk *rnbdc_disk_alloc(struct rnbdc_session *sess,
 	kref_init(&disk->ref);
 	INIT_LIST_HEAD(&disk->list);
 	INIT_LIST_HEAD(&disk->named);
+	INIT_LIST_HEAD(&disk->turn);
 	INIT_WORK(&disk->log.event_work, rnbdc_event_work);
 	mutex_init(&disk->ctl_lock);
 	rnbdc_disk_recover_init(disk);
@@ -101,6 +103,7 @@ static void rnbdc_disk_close(struct rnbdc_disk *disk, bool created)
 
 	rnbdc_disk_advance(disk, RNBDC_CLOSING);
 	/* In this state nothing queues it, and it asks for the export no more. */
+	rnbdc_turn_leave(disk);
 	cancel_delayed_work_sync(&disk->attach_work);
 	rnbdc_export_release(disk);
 	if (!rnbdc_session_leave(sess, created))

@@ -73,6 +73,7 @@ struct rnbdc_session;
 #define RNBDC_DISK_DATA_LOST	7	/* acknowledged writes are lost; set before FAIL_IO */
 #define RNBDC_DISK_OVERDUE	8	/* loss_timeout has passed since the loss; recover_work's */
 #define RNBDC_DISK_ABORTED	9	/* the requester of the attach is gone */
+#define RNBDC_DISK_UNSETTLED	10	/* quiesced, but a task may be in queue_rq yet */
 
 /**
  * struct rnbdc_change - a change of state for event_work to report
@@ -209,6 +210,9 @@ struct rnbdc_disk_stats {
  * @next_try: jiffies of the next attempt to attach
  * @made_live: the disk was live before; protected by recovery.lock
  * @attach_work: attaches the export again, see recover.c; on rnbdc_wq
+ * @turn: entry of rnbdc_recovery.turns while the disk waits for a turn, see turn.c;
+ *	protected by the lock of @sess
+ * @quiesces: number of times that the queues were quiesced; protected by recovery.lock
  * @nr_queues: hardware queues
  * @nr_poll: polled ones of them; they are the last ones
  * @incarnation: incarnation of the export; replaced with @geo
@@ -260,6 +264,8 @@ struct rnbdc_disk {
 	unsigned long next_try;
 	bool made_live;
 	struct delayed_work attach_work;
+	struct list_head turn;
+	u32 quiesces;
 	u32 nr_queues;
 	u32 nr_poll;
 	u8 incarnation[16];

@@ -41,12 +41,27 @@
 #include "stall.h"
 #include "state.h"
 
+/* Keep further tasks away from queue_rq. */
 static void rnbdc_quiesce(struct rnbdc_disk *disk)
 {
+	lockdep_assert_held(&disk->sess->recovery.lock);
+
+	/* Requests that are to fail may be in queue_rq. */
+	cancel_delayed_work_sync(&disk->fail_io_work);
 	if (test_and_set_bit(RNBDC_DISK_QUIESCED, &disk->flags))
 		return;
-	blk_mq_quiesce_queue(disk->gd->queue);
-	rnbdc_disk_forget_waits(disk);
+	blk_mq_quiesce_queue_nowait(disk->gd->queue);
+	set_bit(RNBDC_DISK_UNSETTLED, &disk->flags);
+	disk->quiesces++;
+}
+
+/* All tasks have left queue_rq. */
+static void rnbdc_settled(struct rnbdc_disk *disk)
+{
+	lockdep_assert_held(&disk->sess->recovery.lock);
+
+	if (test_and_clear_bit(RNBDC_DISK_UNSETTLED, &disk->flags))
+		rnbdc_disk_forget_waits(disk);
 }
 
 static void rnbdc_unquiesce(struct rnbdc_disk *disk)
@@ -106,9 +121,62 @@ static void rnbdc_fail_io_work(struct work_struct *work)
  */
 void rnbdc_disk_suspend(struct rnbdc_disk *disk)
 {
-	/* Requests that are to fail may be in queue_rq. */
-	cancel_delayed_work_sync(&disk->fail_io_work);
 	rnbdc_quiesce(disk);
+	if (!test_bit(RNBDC_DISK_UNSETTLED, &disk->flags))
+		return;
+	blk_mq_wait_quiesce_done(&disk->tag_set);
+	rnbdc_settled(disk);
+}
+
+/**
+ * rnbdc_disks_suspend - keep requests of all disks of a session away from the connection
+ * @sess: session
+ *
+ * As rnbdc_disk_suspend(), but waits once for all disks: that takes some ten milliseconds.
+ *
+ * Context: process context, may sleep; recovery.lock held.
+ */
+void rnbdc_disks_suspend(struct rnbdc_session *sess)
+{
+	struct rnbdc_disk *disk, *some = NULL;
+
+	rnbdc_for_each_disk(disk, sess) {
+		rnbdc_quiesce(disk);
+		if (test_bit(RNBDC_DISK_UNSETTLED, &disk->flags))
+			some = disk;
+	}
+	if (!some)
+		return;
+	/* The tag sets have the same flags, so this is an RCU grace period for all. */
+	blk_mq_wait_quiesce_done(&some->tag_set);
+	rnbdc_for_each_disk(disk, sess)
+		rnbdc_settled(disk);
+}
+
+/**
+ * rnbdc_disk_settle - suspend a disk, and wait for that without recovery.lock
+ * @disk: disk with a gendisk
+ *
+ * Other disks of the session may do the same concurrently. The state of the disk and of the
+ * session may change meanwhile, and the disk may be resumed: the caller checks that, and
+ * calls rnbdc_disk_suspend(), which then need not wait.
+ *
+ * Context: process context, may sleep; recovery.lock held, and dropped meanwhile.
+ */
+void rnbdc_disk_settle(struct rnbdc_disk *disk)
+{
+	struct mutex *lock = &disk->sess->recovery.lock;
+	u32 quiesces;
+
+	rnbdc_quiesce(disk);
+	if (!test_bit(RNBDC_DISK_UNSETTLED, &disk->flags))
+		return;
+	quiesces = disk->quiesces;
+	mutex_unlock(lock);
+	blk_mq_wait_quiesce_done(&disk->tag_set);
+	mutex_lock(lock);
+	if (disk->quiesces == quiesces && test_bit(RNBDC_DISK_QUIESCED, &disk->flags))
+		rnbdc_settled(disk);
 }
 
 /**

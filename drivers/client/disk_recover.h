@@ -8,10 +8,13 @@
 #include <linux/types.h>
 
 struct rnbdc_disk;
+struct rnbdc_session;
 
 void rnbdc_disk_recover_init(struct rnbdc_disk *disk);
 void rnbdc_disk_recover_end(struct rnbdc_disk *disk);
 void rnbdc_disk_suspend(struct rnbdc_disk *disk);
+void rnbdc_disks_suspend(struct rnbdc_session *sess);
+void rnbdc_disk_settle(struct rnbdc_disk *disk);
 void rnbdc_disk_resume(struct rnbdc_disk *disk);
 void rnbdc_disk_wait(struct rnbdc_disk *disk);
 void rnbdc_disk_lost(struct rnbdc_disk *disk);

@@ -39,8 +39,11 @@ static int __init rnbdc_init(void)
 
 	generate_random_uuid(rnbdc_boot_id);
 
-	/* WQ_MEM_RECLAIM: writeback may wait until a connection is torn down. */
-	rnbdc_wq = alloc_workqueue("rnbd", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	/*
+	 * Writeback may wait until a connection is torn down. Each session that connects
+	 * occupies a worker for seconds, also if its target does not answer.
+	 */
+	rnbdc_wq = alloc_workqueue("rnbd", WQ_UNBOUND | WQ_MEM_RECLAIM, WQ_MAX_ACTIVE);
 	if (!rnbdc_wq)
 		return -ENOMEM;
 

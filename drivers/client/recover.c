@@ -41,6 +41,7 @@
 #include <linux/workqueue.h>
 
 #include "attach_ctl.h"
+#include "attach_event.h"
 #include "backoff.h"
 #include "cancel.h"
 #include "client.h"
@@ -58,6 +59,10 @@
 #include "route.h"
 #include "session.h"
 #include "state.h"
+#include "turn.h"
+
+/* Period in which a disk that waits for its turn looks at the time */
+#define RNBDC_TURN_PERIOD	HZ
 
 static void rnbdc_close_queues(struct rnbdc_session *sess)
 {
@@ -137,8 +142,7 @@ static void rnbdc_teardown_connection(struct rnbdc_session *sess)
 {
 	struct rnbdc_disk *disk;
 
-	rnbdc_for_each_disk(disk, sess)
-		rnbdc_disk_suspend(disk);
+	rnbdc_disks_suspend(sess);
 	rnbdc_close_queues(sess);
 	rnbdc_keepalive_stop(sess);
 	rnbdc_disconnect(sess);
@@ -354,6 +358,20 @@ static int rnbdc_attach_again(struct rnbdc_disk *disk, struct rnbdc_errmsg *errm
 	return ret;
 }
 
+/* Suspend a disk whose attachment was granted. Drops recovery.lock meanwhile. */
+static int rnbdc_settle_granted(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
+{
+	struct rnbdc_session *sess = disk->sess;
+	u32 epoch = sess->epoch;
+
+	rnbdc_disk_settle(disk);
+	if (READ_ONCE(sess->state) == RNBDC_SESS_LIVE && sess->epoch == epoch)
+		return 0;
+	rnbdc_errmsg_set(errmsg, "connection lost");
+	rnbdc_disk_wait(disk);
+	return -ECONNRESET;
+}
+
 /* Attach the export of a disk again. */
 static void rnbdc_disk_recover(struct rnbdc_disk *disk)
 {
@@ -362,6 +380,10 @@ static void rnbdc_disk_recover(struct rnbdc_disk *disk)
 	int ret;
 
 	if (disk->state != RNBDC_RECONNECTING)
+		return;
+	rnbdc_disk_settle(disk);
+	/* Without a connection, recover_work has suspended the disk. */
+	if (READ_ONCE(sess->state) != RNBDC_SESS_LIVE || disk->state != RNBDC_RECONNECTING)
 		return;
 	rnbdc_disk_suspend(disk);
 	rnbdc_check_disk(disk, 0);
@@ -372,6 +394,8 @@ static void rnbdc_disk_recover(struct rnbdc_disk *disk)
 	disk->asked = true;
 	rnbdc_disk_wait(disk);
 	ret = rnbdc_attach_again(disk, &errmsg);
+	if (!ret)
+		ret = rnbdc_settle_granted(disk, &errmsg);
 	if (!ret)
 		ret = rnbdc_disk_go_live(disk, &errmsg);
 	if (!ret)
@@ -389,11 +413,16 @@ static void rnbdc_disk_recover(struct rnbdc_disk *disk)
 	queue_delayed_work(rnbdc_wq, &disk->attach_work, disk->next_try - jiffies);
 }
 
-/*
- * If a disk has failed, end its attachment, or the connection if no disk needs it. The
- * target then drops the requests that its storage does not have.
+/**
+ * rnbdc_disk_failed - end the attachment of a disk if that has failed
+ * @disk: disk in any state
+ *
+ * If no disk needs the connection, that ends. The target then drops the requests that its
+ * storage does not have.
+ *
+ * Context: process context, may sleep; takes recovery.lock.
  */
-static void rnbdc_disk_failed(struct rnbdc_disk *disk)
+void rnbdc_disk_failed(struct rnbdc_disk *disk)
 {
 	if (READ_ONCE(disk->state) != RNBDC_FAILED)
 		return;
@@ -402,17 +431,33 @@ static void rnbdc_disk_failed(struct rnbdc_disk *disk)
 		rnbdc_export_detach(disk, false);
 }
 
+/* A disk that waits for its turn fails in time nevertheless. */
+static void rnbdc_await_turn(struct rnbdc_disk *disk)
+{
+	if (disk->state == RNBDC_RECONNECTING)
+		rnbdc_check_disk(disk, 0);
+	if (disk->state == RNBDC_RECONNECTING && !rnbdc_disk_ending(disk))
+		queue_delayed_work(rnbdc_wq, &disk->attach_work, RNBDC_TURN_PERIOD);
+}
+
 static void rnbdc_attach_work(struct work_struct *work)
 {
 	struct rnbdc_disk *disk = container_of(to_delayed_work(work), struct rnbdc_disk,
 					       attach_work);
 	struct rnbdc_session *sess = disk->sess;
 	unsigned int noio = memalloc_noio_save();
+	bool turn = rnbdc_turn_take(disk);
 
 	mutex_lock(&sess->recovery.lock);
-	if (READ_ONCE(sess->state) == RNBDC_SESS_LIVE)
-		rnbdc_disk_recover(disk);
+	if (READ_ONCE(sess->state) == RNBDC_SESS_LIVE) {
+		if (turn)
+			rnbdc_disk_recover(disk);
+		else
+			rnbdc_await_turn(disk);
+	}
 	mutex_unlock(&sess->recovery.lock);
+	if (turn)
+		rnbdc_turn_end(sess);
 	rnbdc_disk_failed(disk);
 	memalloc_noio_restore(noio);
 }
@@ -444,7 +489,7 @@ int rnbdc_recover_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 	int ret;
 
 	mutex_lock(&disk->sess->recovery.lock);
-	ret = rnbdc_disk_go_live(disk, errmsg);
+	ret = rnbdc_settle_granted(disk, errmsg) ?: rnbdc_disk_go_live(disk, errmsg);
 	mutex_unlock(&disk->sess->recovery.lock);
 	return ret;
 }
@@ -509,62 +554,6 @@ void rnbdc_recover_abort(struct rnbdc_disk *disk)
 	mutex_lock(&sess->recovery.lock);
 	mutex_unlock(&sess->recovery.lock);
 	flush_work(&disk->log.event_work);
-}
-
-/* Milliseconds for the data of requests that are being transferred. */
-#define RNBDC_TRANSFER_MS	10000
-
-/* Wait until the device holds no page of a disk that fails. */
-static void rnbdc_wait_idle(struct rnbdc_disk *disk)
-{
-	unsigned long until = jiffies + msecs_to_jiffies(RNBDC_TRANSFER_MS);
-
-	while (rnbdc_disk_in_flight(disk).all) {
-		rnbdc_disk_poll(disk);
-		/* Recovery then takes the requests back. */
-		if (time_after(jiffies, until))
-			rnbdc_session_fail(disk->sess, RNBDC_DEACTIVATED_REASON);
-		msleep(1);
-	}
-}
-
-/**
- * rnbdc_recover_deactivate - make all I/O of a disk fail permanently
- * @disk: disk that the caller keeps from being removed
- *
- * On return the device holds nothing of the disk, and requests that were in flight
- * have ended with BLK_STS_TRANSPORT, as after a loss. Requests that waited or that follow
- * fail at once, until the disk is detached. The target may still execute requests that
- * it has received. Other disks of the session go on.
- *
- * Context: process context, may sleep, but does not wait for the target's storage, except for
- * a moment if the export is exclusive; takes recovery.lock.
- */
-void rnbdc_recover_deactivate(struct rnbdc_disk *disk)
-{
-	struct rnbdc_session *sess = disk->sess;
-	unsigned int noio = memalloc_noio_save();
-	unsigned long flags;
-
-	spin_lock_irqsave(&sess->lock, flags);
-	set_bit(RNBDC_DISK_DEACTIVATED, &disk->flags);
-	spin_unlock_irqrestore(&sess->lock, flags);
-	/* A request to attach that is in progress ends. */
-	wake_up_all(&sess->wait);
-
-	mutex_lock(&sess->recovery.lock);
-	if (READ_ONCE(disk->state) != RNBDC_FAILED) {
-		rnbdc_disk_suspend(disk);
-		rnbdc_disk_set_error(disk, RNBDC_DEACTIVATED_REASON);
-		rnbdc_disk_give_up(disk);
-	}
-	mutex_unlock(&sess->recovery.lock);
-	rnbdc_disk_failed(disk);
-	rnbdc_wait_idle(disk);
-	/* Without another disk the connection ends, and so does an attempt to make one. */
-	if (rnbdc_session_end_unused(sess))
-		flush_delayed_work(&sess->recovery.recover_work);
-	memalloc_noio_restore(noio);
 }
 
 /**

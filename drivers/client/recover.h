@@ -14,7 +14,7 @@ void rnbdc_recover_init(struct rnbdc_session *sess);
 void rnbdc_recover_init_disk(struct rnbdc_disk *disk);
 int rnbdc_recover_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg);
 void rnbdc_recover_abort(struct rnbdc_disk *disk);
-void rnbdc_recover_deactivate(struct rnbdc_disk *disk);
+void rnbdc_disk_failed(struct rnbdc_disk *disk);
 void rnbdc_recover_end(struct rnbdc_session *sess);
 
 #endif /* RNBDC_RECOVER_H */

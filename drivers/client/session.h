@@ -191,6 +191,9 @@ struct rnbdc_auth {
  *	under @lock
  * @next_try: jiffies of the next attempt to connect; written by recover_work
  * @further_tried: each queue other than 0 was tried since the session is live
+ * @nr_turns: disks that attach again at present, see turn.c; protected by the lock of the
+ *	session
+ * @turns: disks that wait for a turn, struct rnbdc_disk; protected by the lock of the session
  * @recover_work: replaces a lost connection, see recover.c; on rnbdc_wq
  * @further_work: connects the queues other than 0, see further.c; on rnbdc_wq
  * @keepalive_work: sends keep-alives and checks those of the target; on
@@ -205,6 +208,8 @@ struct rnbdc_recovery {
 	u32 attempt;
 	unsigned long next_try;
 	bool further_tried;
+	u32 nr_turns;
+	struct list_head turns;
 	struct delayed_work recover_work;
 	struct delayed_work further_work;
 	struct delayed_work keepalive_work;

@@ -91,6 +91,7 @@ struct rnbdc_session *rnbdc_session_alloc(const struct rnbdc_options *opt,
 	}
 	kref_init(&sess->ref);
 	INIT_LIST_HEAD(&sess->disks);
+	INIT_LIST_HEAD(&sess->recovery.turns);
 	INIT_LIST_HEAD(&sess->entry);
 	ida_init(&sess->indexes);
 	xa_init_flags(&sess->detaching, XA_FLAGS_LOCK_IRQ);

@@ -25,6 +25,7 @@
 #include "../core/attach.h"
 #include "../core/op.h"
 #include "drr.h"
+#include "io_work.h"
 
 struct rnbdt_backend;
 struct rnbdt_export;
@@ -66,14 +67,14 @@ struct rnbdt_resize {
  *	same. The first one of an attachment has requests of all queues while the host is in
  *	a cgroup
  * @todo: requests to submit, newest first
- * @submit_work: submits @todo, on the io_wq of the backend
+ * @submit_work: submits @todo, on the work queue of the backend
  * @submitter: task that runs @submit_work at this time, or NULL; read without a lock
  */
 struct rnbdt_submit {
 	struct rnbdt_attach *att;
 	struct rnbdt_queue *queue;
 	struct llist_head todo;
-	struct work_struct submit_work;
+	struct rnbdt_io_work submit_work;
 	struct task_struct *submitter;
 };
 
@@ -120,6 +121,7 @@ struct rnbdt_attach_events {
  * @state: enum rnbdt_attach_state; written under rnbdt_lock, read without
  * @detach: DETACH of the client
  * @entry: in rnbdt_export.attached while @export is set; rnbdt_lock
+ * @host_entry: in the hash table of attached.c as long; rnbdt_lock
  * @export: attached export, or NULL when the attachment has left it; rnbdt_lock
  * @backend: backend of @export; valid while requests are in flight
  * @fence_generation: fence generation of the host when @export was set; constant
@@ -151,6 +153,7 @@ struct rnbdt_attach {
 	enum rnbdt_attach_state state;
 	struct rnbdt_attach_detach detach;
 	struct list_head entry;
+	struct hlist_node host_entry;
 	struct rnbdt_export *export;
 	struct rnbdt_backend *backend;
 	u32 fence_generation;

@@ -17,7 +17,7 @@
  * for it can be told from wrong ones.
  *
  * Concurrency: the control work runs once at a time and takes rnbdt_lock. It allocates
- * without I/O: reclaim may wait for a disk of this client.
+ * without the lock, and without I/O: reclaim may wait for a disk of this client.
  *
  * Errors: a client cannot tell exports that it may not use from those that do not exist,
  * nor try many names: RNBD_ST_LIMIT is the answer to a host that asks too often. An entry
@@ -115,7 +115,7 @@ static struct rnbdt_attach *rnbdt_new_attach(struct rnbdt_session *s,
 	if (!att)
 		return NULL;
 	for (i = 0; i < att->nr_submits; i++)
-		INIT_WORK(&att->submits[i].submit_work, rnbdt_submit_work);
+		INIT_WORK(&att->submits[i].submit_work.work, rnbdt_submit_work);
 	INIT_DELAYED_WORK(&att->resize.resize_work, rnbdt_attach_resize_work);
 	return att;
 }
@@ -129,76 +129,108 @@ static void rnbdt_attach_again(struct rnbdt_attach *att, struct rnbd_attach_gran
 	att->resize.reported = grant->geo.capacity;
 }
 
+/* Bind a new attachment, and let frame handlers find it. Returns RNBD_ST_OK or BUSY. */
+static u16 rnbdt_attach_begin(struct rnbdt_session *s, struct rnbdt_attach *att,
+			      struct rnbdt_attach *old, struct rnbdt_export *export,
+			      struct rnbdt_ctl_slot *slot)
+{
+	/* From here on the frame handler finds no attachment for a DETACH of the old one. */
+	if (old && !rnbdt_ctl_replace(old))
+		return RNBD_ST_BUSY;
+	rnbdt_bind(att, export, slot->attach.flags);
+	rnbdt_fill_grant(att, &slot->grant);
+	att->resize.reported = slot->grant.geo.capacity;
+	att->resize.reported_at = jiffies - RNBDT_RESIZE_PAUSE;
+	/* The entry was reserved. */
+	xa_store(&s->attaches, att->handle.index, att, GFP_NOWAIT);
+	if (old)
+		rnbdt_attach_free(old);
+	return RNBD_ST_OK;
+}
+
+/**
+ * struct rnbdt_new - what a request to attach needs besides the lock
+ * @att: attachment that is not bound, or NULL
+ * @used: @att was given to the session
+ * @charged: the request has paid its token
+ * @nomem: there is no memory for @att
+ */
+struct rnbdt_new {
+	struct rnbdt_attach *att;
+	bool used;
+	bool charged;
+	bool nomem;
+};
+
 /*
  * Handle a request to attach. Answered under the lock, so that no event about the
- * attachment precedes the answer. Returns the new attachment, if there is one.
+ * attachment precedes the answer. Returns false if the caller must first allocate the
+ * attachment without the lock.
  */
-static struct rnbdt_attach *rnbdt_attach_locked(struct rnbdt_session *s,
-						struct rnbdt_ctl_slot *slot)
+static bool rnbdt_attach_locked(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot,
+				struct rnbdt_new *new)
 {
 	const struct rnbd_attach_info *info = &slot->attach;
 	struct rnbdt_attach *old = rnbdt_attach_load(s, info->handle.index);
-	struct rnbdt_attach *att = NULL;
-	struct rnbdt_export *export;
+	bool repeated = rnbdt_is_repeated(old, info);
+	struct rnbdt_export *export = NULL;
 	u16 status = RNBD_ST_OK;
 
 	lockdep_assert_held(&rnbdt_lock);
 
 	slot->grant = (struct rnbd_attach_grant) { .handle = info->handle };
-	if (READ_ONCE(s->state) != RNBDT_LIVE) {
+	if (READ_ONCE(s->state) != RNBDT_LIVE)
 		status = RNBD_ST_SHUTDOWN;
-	} else if (rnbdt_is_repeated(old, info)) {
-		status = rnbdt_rate_attach(s->host);
-		if (!status)
-			rnbdt_attach_again(old, &slot->grant);
-	} else {
+	else if (!repeated)
 		status = rnbdt_check_index(s, old, info) ?: rnbdt_bind_check(s, info, &export);
-		/* A client must repeat what was answered with BUSY: that costs nothing. */
-		if (status != RNBD_ST_BUSY)
-			status = rnbdt_rate_attach(s->host) ?: status;
-		if (!status)
-			att = rnbdt_new_attach(s, info);
-		if (!status && !att)
-			status = RNBD_ST_NOMEM;
+	/* A client must repeat what was answered with BUSY: that costs nothing. */
+	if (status != RNBD_ST_BUSY && status != RNBD_ST_SHUTDOWN && !new->charged) {
+		status = rnbdt_rate_attach(s->host) ?: status;
+		new->charged = true;
 	}
-	if (att && xa_reserve(&s->attaches, info->handle.index, GFP_KERNEL)) {
-		rnbdt_attach_free(att);
-		att = NULL;
+	if (!status && !repeated && new->nomem)
 		status = RNBD_ST_NOMEM;
-	}
-	/* From here on the frame handler finds no attachment for a DETACH of the old one. */
-	if (att && old && !rnbdt_ctl_replace(old)) {
-		rnbdt_attach_free(att);
-		att = NULL;
-		status = RNBD_ST_BUSY;
-	}
-	if (att) {
-		rnbdt_bind(att, export, info->flags);
-		rnbdt_fill_grant(att, &slot->grant);
-		att->resize.reported = slot->grant.geo.capacity;
-		att->resize.reported_at = jiffies - RNBDT_RESIZE_PAUSE;
-		/* From here on frame handlers find it; the entry was reserved. */
-		xa_store(&s->attaches, info->handle.index, att, GFP_KERNEL);
-		if (old)
-			rnbdt_attach_free(old);
+	if (!status && repeated) {
+		rnbdt_attach_again(old, &slot->grant);
+	} else if (!status) {
+		if (!new->att)
+			return false;
+		status = rnbdt_attach_begin(s, new->att, old, export, slot);
+		new->used = !status;
 	}
 	slot->grant.status = status;
 	if (status == RNBD_ST_BUSY)
 		slot->grant.retry_ms = RNBDT_BUSY_MS;
 	else if (status == RNBD_ST_LIMIT)
 		slot->grant.retry_ms = RNBDT_LIMIT_MS;
-	return att;
+	return true;
+}
+
+/* Allocate the attachment of a request, and reserve its place in the session. */
+static void rnbdt_attach_prepare(struct rnbdt_session *s, const struct rnbd_attach_info *info,
+				 struct rnbdt_new *new)
+{
+	new->att = rnbdt_new_attach(s, info);
+	if (new->att && xa_reserve(&s->attaches, info->handle.index, GFP_KERNEL)) {
+		rnbdt_attach_free(new->att);
+		new->att = NULL;
+	}
+	new->nomem = !new->att;
 }
 
 static void rnbdt_handle_attach(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot)
 {
+	u16 status, index = slot->attach.handle.index;
 	char name[RNBD_EXPORT_NAME_SIZE];
-	struct rnbdt_attach *att;
-	u16 status;
+	struct rnbdt_new new = { };
 
 	strscpy(name, slot->attach.export);
 	mutex_lock(&rnbdt_lock);
-	att = rnbdt_attach_locked(s, slot);
+	while (!rnbdt_attach_locked(s, slot, &new)) {
+		mutex_unlock(&rnbdt_lock);
+		rnbdt_attach_prepare(s, &slot->attach, &new);
+		mutex_lock(&rnbdt_lock);
+	}
 	status = slot->grant.status;
 	if (status)
 		rnbdt_count(RNBDT_COUNT_REFUSED, status);
@@ -206,7 +238,11 @@ static void rnbdt_handle_attach(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 		rnbdt_rate_put_off(s->host);
 	rnbdt_ctl_answer(s, slot);
 	mutex_unlock(&rnbdt_lock);
-	if (att)
+	if (new.att && !new.used) {
+		xa_release(&s->attaches, index);
+		rnbdt_attach_free(new.att);
+	}
+	if (new.used)
 		pr_info_ratelimited("session %u: host %pUb attached export %s\n", s->serial,
 				    &s->host_id, name);
 	else if (status && status != RNBD_ST_BUSY)

@@ -13,16 +13,17 @@
  * before it closes the backend (export.c). Frame handlers may have found an attachment
  * under RCU, so it is freed after a grace period.
  *
- * Concurrency: list and states are under rnbdt_lock. rnbdt_attached_wait() waits without
- * it.
+ * Concurrency: lists and states are under rnbdt_lock. No task waits for the end of an
+ * attachment: the last one of an export or of a session queues what must follow.
  *
  * Errors: none. The storage can delay the end of an attachment without a limit of
- * time, which the log shows.
+ * time.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
-#include <linux/jiffies.h>
+#include <linux/hash.h>
+#include <linux/jhash.h>
 #include <linux/list.h>
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
@@ -30,7 +31,6 @@
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include <linux/wait.h>
 #include <linux/xarray.h>
 
 #include "attach.h"
@@ -38,11 +38,14 @@
 #include "ctl.h"
 #include "graph.h"
 #include "sched.h"
+#include "sched_group.h"
 #include "session.h"
 #include "target.h"
 
-/* Period of the log lines about an export that waits for its attachments */
-#define RNBDT_ATTACHED_LOG	(30 * HZ)
+/* Attachments by host and name of the export; a target may have many thousands. */
+#define RNBDT_ATTACHED_BUCKETS	4096
+
+static struct hlist_head rnbdt_attached_table[RNBDT_ATTACHED_BUCKETS];	/* rnbdt_lock */
 
 /* The last request is done. */
 static void rnbdt_attach_idle(struct percpu_ref *ref)
@@ -60,7 +63,7 @@ static void rnbdt_attach_closed_work(struct work_struct *work)
 
 	/* These have no requests left, but may not have returned yet. */
 	for (i = 0; i < att->nr_submits; i++)
-		flush_work(&att->submits[i].submit_work);
+		flush_work(&att->submits[i].submit_work.work);
 	cancel_delayed_work_sync(&att->resize.resize_work);
 
 	mutex_lock(&rnbdt_lock);
@@ -71,9 +74,13 @@ static void rnbdt_attach_closed_work(struct work_struct *work)
 		rnbdt_ctl_ended(att);
 		queue_work(rnbdt_login_wq, &s->ctl.ctl_work);
 	}
+	if (--s->nr_bound)
+		goto unlock;
+	s->host->nr_active--;
 	/* Let a teardown go on that waits; then @s may be freed once the lock is released. */
-	if (!--s->nr_bound && s->teardown.stopped)
+	if (s->teardown.stopped)
 		queue_work(rnbdt_teardown_wq, &s->teardown.release_work);
+unlock:
 	mutex_unlock(&rnbdt_lock);
 }
 
@@ -141,6 +148,38 @@ void rnbdt_attach_free(struct rnbdt_attach *att)
 	queue_rcu_work(rnbdt_attach_wq, &att->free_work);
 }
 
+static struct hlist_head *rnbdt_attached_bucket(const struct rnbdt_host *host, const char *name)
+{
+	u32 hash = jhash(name, strlen(name), hash_ptr(host, 32));
+
+	return &rnbdt_attached_table[hash % RNBDT_ATTACHED_BUCKETS];
+}
+
+/**
+ * rnbdt_attached_next - find the attachments of a host to exports of a name
+ * @host: host
+ * @name: name of the exports: one of them is in configfs, others were removed
+ * @att: attachment that was found before, or NULL to find the first one
+ *
+ * Context: rnbdt_lock held.
+ * Return: the next attachment that is bound, in any session of the host, or NULL.
+ */
+struct rnbdt_attach *rnbdt_attached_next(const struct rnbdt_host *host, const char *name,
+					 struct rnbdt_attach *att)
+{
+	struct hlist_node *node = att ? att->host_entry.next :
+					rnbdt_attached_bucket(host, name)->first;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	for (; node; node = node->next) {
+		att = hlist_entry(node, struct rnbdt_attach, host_entry);
+		if (att->session->host == host && !strcmp(att->name, name))
+			return att;
+	}
+	return NULL;
+}
+
 /**
  * rnbdt_attached_add - bind an attachment to an export
  * @att: attachment that is not bound
@@ -157,7 +196,9 @@ void rnbdt_attached_add(struct rnbdt_attach *att, struct rnbdt_export *export)
 	WRITE_ONCE(att->export, export);
 	list_add_tail(&att->entry, &export->attached);
 	WRITE_ONCE(export->nr_attached, export->nr_attached + 1);
-	att->session->nr_bound++;
+	hlist_add_head(&att->host_entry, rnbdt_attached_bucket(att->session->host, att->name));
+	if (!att->session->nr_bound++)
+		att->session->host->nr_active++;
 }
 
 /**
@@ -175,11 +216,14 @@ void rnbdt_attached_remove(struct rnbdt_attach *att)
 	lockdep_assert_held(&rnbdt_lock);
 
 	list_del(&att->entry);
+	hlist_del(&att->host_entry);
 	rnbdt_sched_remove(att);
 	WRITE_ONCE(att->export, NULL);
 	att->backend = NULL;
 	WRITE_ONCE(export->nr_attached, export->nr_attached - 1);
-	wake_up_all(&export->wait);
+	/* The export may be freed once the lock is released. */
+	if (!export->nr_attached && !export->enabled)
+		queue_work(rnbdt_disable_wq, &export->disable_work);
 }
 
 /**
@@ -218,6 +262,7 @@ void rnbdt_attached_close(struct rnbdt_export *export, const struct rnbdt_host *
 			  const struct rnbdt_port *port, const char *reason)
 {
 	struct rnbdt_attach *att;
+	u32 nr = 0;
 
 	mutex_lock(&rnbdt_lock);
 	list_for_each_entry(att, &export->attached, entry) {
@@ -226,11 +271,14 @@ void rnbdt_attached_close(struct rnbdt_export *export, const struct rnbdt_host *
 		if ((host && s->host != host) || (port && s->port != port) ||
 		    att->state != RNBDT_ATTACH_OPEN)
 			continue;
-		pr_info("session %u: host %pUb: attachment of export %s is closed: %s\n",
-			s->serial, &s->host_id, att->name, reason);
 		rnbdt_attach_close(att, RNBD_ST_REMOVED);
+		nr++;
 	}
 	mutex_unlock(&rnbdt_lock);
+	/* There may be thousands, and the console may be slow. */
+	if (nr)
+		pr_info("export %s: attachments that are closed: %u: %s\n",
+			rnbdt_export_name(export), nr, reason);
 }
 
 /**
@@ -297,22 +345,4 @@ void rnbdt_session_export(struct rnbdt_session *s, char *name)
 		break;
 	}
 	rcu_read_unlock();
-}
-
-/**
- * rnbdt_attached_wait - wait until an export has no attachment
- * @export: export that is not enabled, so that no attachment is added
- *
- * Context: work item without rnbdt_lock; sleeps until the storage has completed the
- * requests of all attachments, without a limit of time.
- */
-void rnbdt_attached_wait(struct rnbdt_export *export)
-{
-	while (!wait_event_timeout(export->wait, !READ_ONCE(export->nr_attached),
-				   RNBDT_ATTACHED_LOG))
-		pr_warn("export %s: waiting for the storage to complete requests, attachments: %u\n",
-			rnbdt_export_name(export), READ_ONCE(export->nr_attached));
-	/* The task that removed the last attachment may still hold the lock. */
-	mutex_lock(&rnbdt_lock);
-	mutex_unlock(&rnbdt_lock);
 }

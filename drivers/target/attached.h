@@ -18,6 +18,8 @@ struct rnbdt_attach *rnbdt_attach_alloc(struct rnbdt_session *s,
 					const struct rnbd_attach_info *info);
 void rnbdt_attach_free(struct rnbdt_attach *att);
 void rnbdt_attach_close(struct rnbdt_attach *att, u16 status);
+struct rnbdt_attach *rnbdt_attached_next(const struct rnbdt_host *host, const char *name,
+					 struct rnbdt_attach *att);
 void rnbdt_attached_add(struct rnbdt_attach *att, struct rnbdt_export *export);
 void rnbdt_attached_remove(struct rnbdt_attach *att);
 void rnbdt_attached_close(struct rnbdt_export *export, const struct rnbdt_host *host,
@@ -25,6 +27,5 @@ void rnbdt_attached_close(struct rnbdt_export *export, const struct rnbdt_host *
 void rnbdt_attached_revoke(struct rnbdt_export *export);
 u32 rnbdt_attached_closing(const struct rnbdt_export *export);
 void rnbdt_session_export(struct rnbdt_session *s, char *name);
-void rnbdt_attached_wait(struct rnbdt_export *export);
 
 #endif /* RNBDT_ATTACHED_H */

@@ -9,9 +9,9 @@
 #include <linux/fs.h>
 #include <linux/list.h>
 #include <linux/rwsem.h>
-#include <linux/workqueue.h>
 
 #include "../core/geometry.h"
+#include "io_work.h"
 
 struct rnbdt_backend;
 struct rnbdt_export;
@@ -58,8 +58,9 @@ struct rnbdt_backend_ops {
  * @opened: file backend: error state of @mapping when the file was opened
  * @alone: file backend: held shared by requests that write through the page cache,
  *	exclusively by one that is executed a second time
- * @io_wq: submits requests, one work item per attachment and queue, or one per attachment
- *	if its host is in a cgroup, and runs requests that need a work item of their own
+ * @io: work queue that submits requests, with one work item per attachment and queue, or
+ *	one per attachment if its host is in a cgroup, and that runs requests which need a
+ *	work item of their own
  * @sched: scheduler in front of the storage, from before the first attachment to after
  *	the last
  * @sched_entry: in rnbdt_sched.backends; rnbdt_lock
@@ -85,7 +86,7 @@ struct rnbdt_backend {
 	struct address_space *mapping;
 	errseq_t opened;
 	struct rw_semaphore alone;
-	struct workqueue_struct *io_wq;
+	struct rnbdt_io io;
 	struct rnbdt_sched *sched;
 	struct list_head sched_entry;
 	u32 window;

@@ -235,7 +235,12 @@ static void rnbdt_bdev_flush(struct rnbdt_req *treq)
 
 static void rnbdt_bdev_flush_work(struct work_struct *work)
 {
-	rnbdt_bdev_flush(container_of(work, struct rnbdt_req, work));
+	struct rnbdt_req *treq = container_of(work, struct rnbdt_req, work.work);
+	struct rnbdt_io *io = &treq->att->backend->io;
+
+	/* The request may be gone afterwards. */
+	rnbdt_bdev_flush(treq);
+	rnbdt_io_end(io);
 }
 
 /* Write zeroes as data. No bio is longer than its vectors, which all name one page. */
@@ -265,7 +270,12 @@ static void rnbdt_bdev_zero_pages(struct rnbdt_req *treq)
 
 static void rnbdt_bdev_zero_pages_work(struct work_struct *work)
 {
-	rnbdt_bdev_zero_pages(container_of(work, struct rnbdt_req, work));
+	struct rnbdt_req *treq = container_of(work, struct rnbdt_req, work.work);
+	struct rnbdt_io *io = &treq->att->backend->io;
+
+	/* The request may be gone afterwards. */
+	rnbdt_bdev_zero_pages(treq);
+	rnbdt_io_end(io);
 }
 
 /*
@@ -281,12 +291,12 @@ static void rnbdt_bdev_end_zeroes(struct bio *bio)
 	bio_put(bio);
 	if (unlikely(error) && !treq->stale &&
 	    (error == -EOPNOTSUPP || !bdev_write_zeroes_sectors(be->bdev))) {
-		INIT_WORK(&treq->work, rnbdt_bdev_zero_pages_work);
-		queue_work(be->io_wq, &treq->work);
+		INIT_WORK(&treq->work.work, rnbdt_bdev_zero_pages_work);
+		rnbdt_io_queue(&be->io, &treq->work);
 	} else if (!error && (treq->req.flags & RNBD_REQ_FUA || be->through) &&
 		   bdev_write_cache(be->bdev)) {
-		INIT_WORK(&treq->work, rnbdt_bdev_flush_work);
-		queue_work(be->io_wq, &treq->work);
+		INIT_WORK(&treq->work.work, rnbdt_bdev_flush_work);
+		rnbdt_io_queue(&be->io, &treq->work);
 	} else {
 		rnbdt_req_part_done(treq, error);
 	}

@@ -32,7 +32,6 @@
 #include <linux/mutex.h>
 #include <linux/string.h>
 #include <linux/uuid.h>
-#include <linux/xarray.h>
 
 #include "../core/inject.h"
 #include "attached.h"
@@ -43,7 +42,9 @@
 #include "graph.h"
 #include "half_open.h"
 #include "inject.h"
+#include "lookup.h"
 #include "owner.h"
+#include "reach.h"
 #include "session.h"
 #include "state.h"
 #include "target.h"
@@ -54,57 +55,78 @@ static bool rnbdt_restarted(const struct rnbdt_session *old, const struct rnbdt_
 		      sizeof(s->login.info.boot_id));
 }
 
+/* Close the sessions of the host that have another boot id than @s. */
+static void rnbdt_close_other_boots(const struct rnbdt_session *s)
+{
+	struct rnbdt_host *host = s->host;
+	struct rnbdt_session *old;
+
+	host->mixed_boots = false;
+	list_for_each_entry(old, &host->sessions, host_entry) {
+		/* pairs with the release in rnbdt_session_set_state() */
+		enum rnbdt_state state = smp_load_acquire(&old->state);
+
+		if (old == s || state >= RNBDT_CLOSING || !old->account.counted ||
+		    !rnbdt_restarted(old, s))
+			continue;
+		/* Sessions that were never live have sent no requests. */
+		if (state < RNBDT_LIVE) {
+			host->mixed_boots = true;
+			continue;
+		}
+		if (!rnbdt_same_address(&old->peer, &s->peer))
+			pr_warn_ratelimited("host %pUb now comes from %pISc, not from %pISc: if these are two machines, give one of them another host id\n",
+					    &s->host_id, &s->peer, &old->peer);
+		rnbdt_session_close(old, "the client has been started anew");
+	}
+}
+
 /**
  * rnbdt_close_restarted - close what the host had before its client module restarted
- * @s: session whose client is authenticated
+ * @s: session whose client is authenticated and whose login is accepted
+ *
+ * A host may have many sessions: look at them only if one may have another boot id.
  *
  * Context: rnbdt_lock held.
  */
 void rnbdt_close_restarted(const struct rnbdt_session *s)
 {
-	struct rnbdt_session *old;
+	struct rnbdt_host *host = s->host;
+	uuid_t boot_id;
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	list_for_each_entry(old, &s->host->sessions, host_entry) {
-		/*
-		 * Pairs with the release in rnbdt_session_set_state(). Sessions that
-		 * were never live have sent no requests.
-		 */
-		if (old == s || smp_load_acquire(&old->state) < RNBDT_LIVE || !old->live_at ||
-		    !rnbdt_restarted(old, s))
-			continue;
-		if (old->state == RNBDT_LIVE && !rnbdt_same_address(&old->peer, &s->peer))
-			pr_warn_ratelimited("host %pUb now comes from %pISc, not from %pISc: if these are two machines, give one of them another host id\n",
-					    &s->host_id, &s->peer, &old->peer);
-		rnbdt_session_close(old, "the client has been started anew");
-	}
+	import_uuid(&boot_id, s->login.info.boot_id);
+	if (host->mixed_boots || !uuid_equal(&host->boot_id, &boot_id))
+		rnbdt_close_other_boots(s);
+	host->boot_id = boot_id;
 	rnbdt_owner_restarted(s);
 }
 
 /* Look for attachments that forbid another one for @export. */
-static u16 rnbdt_check_others(const struct rnbdt_session *s, const struct rnbdt_export *export)
+static u16 rnbdt_check_others(const struct rnbdt_session *s, struct rnbdt_export *export)
 {
-	struct rnbdt_attach *other;
+	const char *name = rnbdt_export_name(export);
+	struct rnbdt_attach *other = NULL;
 	u16 status = RNBD_ST_OK;
+	u32 nr = 0;
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	list_for_each_entry(other, &export->attached, entry) {
+	while ((other = rnbdt_attached_next(s->host, name, other))) {
 		const struct rnbdt_session *old = other->session;
 
-		if (old->host != s->host) {
-			/* Writes of an earlier owner must not follow those of this one. */
-			if (export->exclusive)
-				status = RNBD_ST_BUSY;
+		/* An export of the same name may have been removed. */
+		if (other->export != export)
 			continue;
-		}
+		nr++;
 		if (other->state == RNBDT_ATTACH_OPEN && READ_ONCE(old->state) == RNBDT_LIVE)
 			return RNBD_ST_ATTACHED;
 		if (rnbdt_restarted(old, s) || !rnbd_inject(&rnbdt_inject_no_drain, NULL))
 			status = RNBD_ST_BUSY;
 	}
-	return status;
+	/* Writes of an earlier owner must not follow those of this one. */
+	return export->exclusive && export->nr_attached > nr ? RNBD_ST_BUSY : status;
 }
 
 /**
@@ -119,21 +141,20 @@ static u16 rnbdt_check_others(const struct rnbdt_session *s, const struct rnbdt_
  */
 bool rnbdt_is_draining(const struct rnbdt_session *s, const char *name)
 {
-	struct rnbdt_session *old;
-	struct rnbdt_attach *att;
-	unsigned long index;
+	struct rnbdt_session *old = NULL;
+	struct rnbdt_attach *att = NULL;
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	list_for_each_entry(old, &s->host->sessions, host_entry) {
-		if (!old->nr_bound || !uuid_equal(&old->session_id, &s->session_id))
-			continue;
-		if (!name)
-			return true;
-		xa_for_each(&old->attaches, index, att)
-			if (!xa_is_value(att) && att->export && !strcmp(att->name, name))
+	if (!name) {
+		while ((old = rnbdt_lookup_next(&s->auth.req, old)))
+			if (old->nr_bound)
 				return true;
+		return false;
 	}
+	while ((att = rnbdt_attached_next(s->host, name, att)))
+		if (uuid_equal(&att->session->session_id, &s->session_id))
+			return true;
 	return false;
 }
 
@@ -172,7 +193,7 @@ u16 rnbdt_bind_check(const struct rnbdt_session *s, const struct rnbd_attach_inf
  */
 void rnbdt_bind(struct rnbdt_attach *att, struct rnbdt_export *export, u16 flags)
 {
-	const struct rnbdt_host *host = att->session->host;
+	struct rnbdt_host *host = att->session->host;
 	const struct rnbd_geometry *geo;
 
 	lockdep_assert_held(&rnbdt_lock);

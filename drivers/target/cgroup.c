@@ -41,7 +41,7 @@
 #include "cgroup.h"
 #include "graph.h"
 #include "netlink.h"
-#include "sched.h"
+#include "sched_group.h"
 #include "target.h"
 
 /* Period in which the cgroups are looked at */

@@ -26,6 +26,7 @@
 #include "configfs_allow.h"
 #include "configfs_host.h"
 #include "graph.h"
+#include "reach.h"
 #include "target.h"
 
 static struct rnbdt_export *rnbdt_allowed_to_export(struct config_item *item)
@@ -43,7 +44,7 @@ static int rnbdt_allow_host(struct rnbdt_export *export, struct config_item *tar
 {
 	const char *dir = readonly ? "readonly_hosts" : "allowed_hosts";
 	struct rnbdt_allow *allow, *old;
-	int ret = 0;
+	int ret;
 
 	if (target->ci_type != &rnbdt_host_type) {
 		pr_err("export %s: %s takes links to hosts/<uuid>\n",
@@ -58,15 +59,10 @@ static int rnbdt_allow_host(struct rnbdt_export *export, struct config_item *tar
 	allow->readonly = readonly;
 
 	mutex_lock(&rnbdt_lock);
+	ret = rnbdt_reach_allow(allow);
 	old = rnbdt_find_allow(export, allow->host);
-	if (!old) {
-		list_add_tail(&allow->entry, &export->hosts);
-		list_add_tail(&allow->host_entry, &allow->host->allows);
-	} else if (old->readonly != readonly) {
+	if (ret == -EEXIST && old->readonly != readonly)
 		ret = -EBUSY;
-	} else {
-		ret = -EEXIST;
-	}
 	mutex_unlock(&rnbdt_lock);
 	if (ret)
 		kfree(allow);
@@ -85,8 +81,7 @@ static void rnbdt_deny_host(struct rnbdt_export *export, struct config_item *tar
 	mutex_lock(&rnbdt_lock);
 	allow = rnbdt_find_allow(export, host);
 	if (!WARN_ON_ONCE(!allow)) {
-		list_del(&allow->entry);
-		list_del(&allow->host_entry);
+		rnbdt_reach_deny(allow);
 		kfree(allow);
 	}
 	mutex_unlock(&rnbdt_lock);

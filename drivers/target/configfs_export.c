@@ -40,6 +40,7 @@
 #include "graph.h"
 #include "owner.h"
 #include "sched.h"
+#include "sched_group.h"
 #include "target.h"
 
 /**
@@ -472,7 +473,6 @@ static struct config_group *rnbdt_exports_make(struct config_group *group,
 		return ERR_PTR(-ENOMEM);
 	}
 	mutex_init(&export->lock);
-	INIT_LIST_HEAD(&export->entry);
 	rnbdt_export_init(export);
 	rnbdt_owner_init(export);
 	uuid_gen(&export->uuid);
@@ -480,6 +480,7 @@ static struct config_group *rnbdt_exports_make(struct config_group *group,
 
 	config_group_init_type_name(&export->group, name, &rnbdt_export_type);
 	rnbdt_allow_init(export);
+	rnbdt_export_add(export);
 	return &export->group;
 }
 
@@ -488,6 +489,7 @@ static void rnbdt_exports_drop(struct config_group *group,
 {
 	struct rnbdt_export *export = rnbdt_to_export(item);
 
+	rnbdt_export_remove(export);
 	/* configfs holds the lock of exports/: do not wait for storage. */
 	rnbdt_export_disable(export);
 	configfs_remove_default_groups(&export->group);

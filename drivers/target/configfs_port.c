@@ -33,6 +33,7 @@
 #include "configfs_port.h"
 #include "graph.h"
 #include "port.h"
+#include "reach.h"
 #include "state.h"
 #include "target.h"
 
@@ -167,7 +168,7 @@ CONFIGFS_ATTR_RO(rnbdt_port_, state);
 
 static ssize_t rnbdt_port_sessions_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%u\n", rnbdt_sessions_count(NULL, rnbdt_to_port(item)));
+	return sysfs_emit(page, "%u\n", READ_ONCE(rnbdt_to_port(item)->all_sessions));
 }
 CONFIGFS_ATTR_RO(rnbdt_port_, sessions);
 
@@ -185,6 +186,7 @@ static void rnbdt_port_release(struct config_item *item)
 	struct rnbdt_port *port = rnbdt_to_port(item);
 
 	mutex_destroy(&port->lock);
+	xa_destroy(&port->reach);
 	kfree(port);
 }
 
@@ -208,9 +210,8 @@ static int rnbdt_offer_export(struct config_item *src,
 			      struct config_item *target)
 {
 	struct rnbdt_port *port = rnbdt_exports_group_to_port(src);
-	struct rnbdt_offer *offer, *other;
-	static u64 serial;		/* rnbdt_lock */
-	int ret = 0;
+	struct rnbdt_offer *offer;
+	int ret;
 
 	if (target->ci_type != &rnbdt_export_type) {
 		pr_err("port %s: exports takes links to exports/<name>\n",
@@ -224,14 +225,7 @@ static int rnbdt_offer_export(struct config_item *src,
 	offer->port = port;
 
 	mutex_lock(&rnbdt_lock);
-	list_for_each_entry(other, &port->exports, entry)
-		if (other->export == offer->export)
-			ret = -EEXIST;
-	if (!ret) {
-		offer->serial = ++serial;
-		list_add_tail(&offer->entry, &port->exports);
-		list_add_tail(&offer->export_entry, &offer->export->offers);
-	}
+	ret = rnbdt_reach_offer(offer);
 	mutex_unlock(&rnbdt_lock);
 	if (ret)
 		kfree(offer);
@@ -246,11 +240,10 @@ static void rnbdt_withdraw_export(struct config_item *src,
 	struct rnbdt_offer *offer, *next;
 
 	mutex_lock(&rnbdt_lock);
-	list_for_each_entry_safe(offer, next, &port->exports, entry) {
-		if (offer->export != export)
+	list_for_each_entry_safe(offer, next, &export->offers, entry) {
+		if (offer->port != port)
 			continue;
-		list_del(&offer->entry);
-		list_del(&offer->export_entry);
+		rnbdt_reach_withdraw(offer);
 		kfree(offer);
 	}
 	mutex_unlock(&rnbdt_lock);
@@ -287,7 +280,8 @@ static struct config_group *rnbdt_ports_make(struct config_group *group,
 	if (!port)
 		return ERR_PTR(-ENOMEM);
 	mutex_init(&port->lock);
-	INIT_LIST_HEAD(&port->exports);
+	xa_init(&port->reach);
+	INIT_LIST_HEAD(&port->sessions);
 	port->port = RNBD_DEFAULT_PORT;
 	rnbdt_port_init(port);
 

@@ -5,11 +5,11 @@
  * Operation
  *
  * After the login such a session is listing: the login work sends frames while
- * credits are left, and is queued again when more arrive. The links of a port are
- * in the order of their creation and numbered in that order. The session keeps
- * only the number of the last link that it has sent, and each frame continues
- * after it. Whatever links are added or removed concurrently, no export is sent
- * twice and no export that stays is left out, and a slow client costs no memory.
+ * credits are left, and is queued again when more arrive. Exports are numbered in the
+ * order of their creation, and listed in that order. The session keeps only the number of
+ * the last export that it has sent, and each frame continues after it. Whatever links are
+ * added or removed concurrently, no export is sent twice and no export that stays is left
+ * out, and a slow client costs no memory.
  *
  * Ownership
  *
@@ -42,40 +42,12 @@
 #include "discover.h"
 #include "graph.h"
 #include "queue.h"
+#include "reach.h"
 #include "session.h"
 #include "target.h"
 
 /* Milliseconds after which a host that has too many lists should ask again */
 #define RNBDT_LIST_RETRY_MS	1000
-
-static bool rnbdt_discover_may_list(const struct rnbdt_session *s,
-				    const struct rnbdt_offer *offer)
-{
-	return offer->export->enabled && rnbdt_find_allow(offer->export, s->host);
-}
-
-/* Find the first link to list after number @listed, or NULL. */
-static struct rnbdt_offer *rnbdt_discover_first(const struct rnbdt_session *s,
-						u64 listed)
-{
-	struct rnbdt_offer *offer;
-
-	lockdep_assert_held(&rnbdt_lock);
-	list_for_each_entry(offer, &s->port->exports, entry)
-		if (offer->serial > listed && rnbdt_discover_may_list(s, offer))
-			return offer;
-	return NULL;
-}
-
-static struct rnbdt_offer *rnbdt_discover_next(const struct rnbdt_session *s,
-					       struct rnbdt_offer *offer)
-{
-	lockdep_assert_held(&rnbdt_lock);
-	list_for_each_entry_continue(offer, &s->port->exports, entry)
-		if (rnbdt_discover_may_list(s, offer))
-			return offer;
-	return NULL;
-}
 
 static void rnbdt_discover_fill(const struct rnbdt_session *s, struct rnbdt_export *export,
 				struct rnbd_export_info *info)
@@ -96,7 +68,7 @@ static void rnbdt_discover_fill(const struct rnbdt_session *s, struct rnbdt_expo
  * struct rnbdt_listing - contents of one frame of a list
  * @status: enum rnbd_status
  * @more: further frames follow
- * @last: number of the last link in this frame
+ * @last: id of the last export in this frame
  * @nr: used members of @exports
  * @max: exports that fit into a frame
  * @exports: copied properties of the exports
@@ -104,7 +76,7 @@ static void rnbdt_discover_fill(const struct rnbdt_session *s, struct rnbdt_expo
 struct rnbdt_listing {
 	u16 status;
 	bool more;
-	u64 last;
+	unsigned long last;
 	u32 nr;
 	u32 max;
 	struct rnbd_export_info *exports;
@@ -113,19 +85,18 @@ struct rnbdt_listing {
 static void rnbdt_discover_gather(struct rnbdt_session *s, struct rnbdt_listing *list)
 {
 	u32 max = min(list->max, RNBD_EXPORTS_MAX - s->listing.nr_listed);
-	struct rnbdt_offer *offer;
+	struct rnbdt_export *export;
 
 	list->nr = 0;
 	list->last = s->listing.listed;
 	mutex_lock(&rnbdt_lock);
-	offer = rnbdt_discover_first(s, s->listing.listed);
-	while (offer && list->nr < max) {
-		rnbdt_discover_fill(s, offer->export, &list->exports[list->nr++]);
-		list->last = offer->serial;
-		offer = rnbdt_discover_next(s, offer);
+	while ((export = rnbdt_port_next_export(s->port, s->host, list->last)) &&
+	       list->nr < max) {
+		rnbdt_discover_fill(s, export, &list->exports[list->nr++]);
+		list->last = export->id;
 	}
 	mutex_unlock(&rnbdt_lock);
-	list->more = offer && s->listing.nr_listed + list->nr < RNBD_EXPORTS_MAX;
+	list->more = export && s->listing.nr_listed + list->nr < RNBD_EXPORTS_MAX;
 }
 
 /* Called under ring->lock, with an open frame. */

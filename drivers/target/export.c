@@ -4,23 +4,22 @@
  *
  * Operation: enabling an export opens its path as a block device (bdev.c) or as a
  * file (file.c) and checks the properties of the storage. Disabling it closes its
- * attachments at once; a work item waits until they are gone, which storage can delay
- * forever, and closes the backend. The size of the storage is read when it is
+ * attachments at once. When they are gone, which storage can delay forever, a work item
+ * closes the backend; until then no task waits. The size of the storage is read when it is
  * opened, at each login and when the administrator writes to resize; if it has
  * changed, clients are notified (resize.c), and requests beyond a smaller capacity
  * are refused at once (request.c).
  *
- * Ownership: the export owns the backend. Attachments use it without a reference:
- * the work item waits for them. It has a reference on the export, which may have
- * been removed from configfs. Each backend has its own work queue, so that storage
- * that hangs delays no other export. No writer of an attribute waits for the work item: it
+ * Ownership: the export owns the backend. Attachments use it without a reference. The
+ * work item, also before it is queued, has a reference on the export, which may have
+ * been removed from configfs. No writer of an attribute waits for the work item: it
  * would keep rmdir, and so each reader of the directory, waiting for the storage.
  *
  * Concurrency: enabling happens under export->lock. export->enabled is cleared
  * first, under rnbdt_lock, so that no login can choose the export while its
  * attachments are being ended. Until the backend is closed, the export cannot be
- * enabled, and its UUID and path remain in use. No lock is held while the work item
- * waits, and a reader of an attribute takes rnbdt_lock only.
+ * enabled, and its UUID and path remain in use. A reader of an attribute takes rnbdt_lock
+ * only.
  *
  * Errors: a failed enable is logged, returns an errno and leaves the export
  * disabled. Storage that another export has opened, under whatever name, is
@@ -41,12 +40,9 @@
 #include <linux/path.h>
 #include <linux/random.h>
 #include <linux/slab.h>
-#include <linux/uuid.h>
-#include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <rnbd/wire.h>
 
-#include "../compat/workqueue.h"
 #include "../core/geometry.h"
 #include "attached.h"
 #include "backend.h"
@@ -54,8 +50,10 @@
 #include "export.h"
 #include "file.h"
 #include "graph.h"
+#include "opened.h"
+#include "reach.h"
 #include "resize.h"
-#include "sched.h"
+#include "sched_group.h"
 #include "target.h"
 
 /*
@@ -67,49 +65,8 @@ module_param(submit_unbound, bool, 0644);
 MODULE_PARM_DESC(submit_unbound,
 		 "workers that give requests to the storage run on any processor, not just where the frame came in; read when an export is enabled (default Y)");
 
-static LIST_HEAD(rnbdt_open_exports);	/* that have a backend; rnbdt_lock */
-
-/*
- * Refuse storage that another export has opened: two backends with different caches
- * would hide the writes of each from the other. A file has one inode whatever its
- * name; a block device has one number.
- */
-static int rnbdt_export_check_storage(struct rnbdt_export *export,
-				      const struct inode *inode)
-{
-	struct rnbdt_export *other;
-
-	lockdep_assert_held(&rnbdt_lock);
-
-	list_for_each_entry(other, &rnbdt_open_exports, entry) {
-		const struct rnbdt_backend *be = other->backend;
-
-		/* @other may be closing its storage without rnbdt_lock. */
-		if (be->dev ? !S_ISBLK(inode->i_mode) || inode->i_rdev != be->dev :
-			      inode != be->inode)
-			continue;
-		pr_err("export %s: %s is in use by export %s as %s; disable that one first\n",
-		       rnbdt_export_name(export), export->path,
-		       rnbdt_export_name(other), other->path);
-		return -EBUSY;
-	}
-	return 0;
-}
-
-/*
- * Each export has a work queue of its own: if memory is short, the rescuer thread
- * executes one work item after the other, and storage that hangs would stop it for
- * all exports that share it.
- */
-static int rnbdt_backend_alloc_wq(struct rnbdt_export *export,
-				  struct rnbdt_backend *be, bool unbound)
-{
-	/* A host whose cgroup makes it wait occupies a worker. */
-	be->io_wq = alloc_workqueue("rnbd-t-%s", WQ_MEM_RECLAIM |
-				    (unbound ? WQ_UNBOUND : WQ_PERCPU | WQ_HIGHPRI),
-				    WQ_MAX_ACTIVE, rnbdt_export_name(export));
-	return be->io_wq ? 0 : -ENOMEM;
-}
+/* Period of the log lines about an export that waits for its attachments */
+#define RNBDT_DISABLE_LOG	(30 * HZ)
 
 static int rnbdt_backend_open(struct rnbdt_export *export,
 			      struct rnbdt_backend *be)
@@ -127,7 +84,7 @@ static int rnbdt_backend_open(struct rnbdt_export *export,
 	}
 	mode = d_backing_inode(path.dentry)->i_mode;
 	mutex_lock(&rnbdt_lock);
-	ret = rnbdt_export_check_storage(export, d_real_inode(path.dentry));
+	ret = rnbdt_opened_check(export, d_real_inode(path.dentry));
 	mutex_unlock(&rnbdt_lock);
 	path_put(&path);
 	if (ret)
@@ -142,7 +99,7 @@ static int rnbdt_backend_open(struct rnbdt_export *export,
 		return -EINVAL;
 	}
 	bios = S_ISBLK(mode) && be->direct;
-	ret = rnbdt_backend_alloc_wq(export, be, !bios || READ_ONCE(submit_unbound));
+	ret = rnbdt_io_open(&be->io, !bios || READ_ONCE(submit_unbound));
 	if (ret)
 		return ret;
 	if (bios)
@@ -191,46 +148,24 @@ static int rnbdt_backend_check(struct rnbdt_export *export,
 
 static void rnbdt_backend_free(struct rnbdt_backend *be)
 {
-	if (be->io_wq)
-		destroy_workqueue(be->io_wq);
+	rnbdt_io_close(&be->io);
 	kfree(be);
 }
 
-/*
- * Allow sessions, unless another enabled export has the same UUID: clients would
- * regard both as the same data, and write to either. A file may have been opened
- * by another export since rnbdt_backend_open() looked; a block device may not.
- */
+/* Allow attachments, unless another export has the same storage, path or UUID. */
 static int rnbdt_export_publish(struct rnbdt_export *export, struct rnbdt_backend *be)
 {
-	struct rnbdt_export *other;
-	int ret = 0;
+	int ret;
 
 	be->dev = be->bdev ? be->bdev->bd_dev : 0;
 	be->inode = be->mapping ? be->mapping->host : NULL;
 	mutex_lock(&rnbdt_lock);
-	if (!be->bdev)
-		ret = rnbdt_export_check_storage(export, be->inode);
-	list_for_each_entry(other, &rnbdt_open_exports, entry) {
-		/* Requests of a removed export may still be executed by its storage. */
-		if (!other->enabled && !strcmp(other->path, export->path)) {
-			pr_err("export %s: export %s has the same path and is still being disabled; wait for its storage to end its requests\n",
-			       rnbdt_export_name(export), rnbdt_export_name(other));
-			ret = -EBUSY;
-			break;
-		}
-		if (!uuid_equal(&other->uuid, &export->uuid))
-			continue;
-		pr_err("export %s: export %s is enabled and has the same uuid; disable that one, or write another uuid to this one\n",
-		       rnbdt_export_name(export), rnbdt_export_name(other));
-		ret = -EEXIST;
-		break;
-	}
-	if (!ret) {
-		list_add_tail(&export->entry, &rnbdt_open_exports);
-		WRITE_ONCE(export->backend, be);
-		WRITE_ONCE(export->enabled, true);
-	}
+	WRITE_ONCE(export->backend, be);
+	ret = rnbdt_opened_add(export);
+	if (ret)
+		WRITE_ONCE(export->backend, NULL);
+	else
+		rnbdt_reach_enable(export, true);
 	mutex_unlock(&rnbdt_lock);
 	return ret;
 }
@@ -343,13 +278,13 @@ int rnbdt_export_update_capacity(struct rnbdt_export *export)
 	return 0;
 }
 
-/* Close the backend of an export when no request for it is left. */
+/* Close the backend of an export for which no request is left. */
 static void rnbdt_export_disable_work(struct work_struct *work)
 {
 	struct rnbdt_export *export = container_of(work, struct rnbdt_export, disable_work);
 	struct rnbdt_backend *be = export->backend;
 
-	rnbdt_attached_wait(export);
+	cancel_delayed_work_sync(&export->wait_work);
 	rnbdt_sched_close(be);
 	be->ops->close(be);
 	/* In a kernel thread, a file is closed later; its file system stays busy until then. */
@@ -358,7 +293,7 @@ static void rnbdt_export_disable_work(struct work_struct *work)
 	mutex_lock(&rnbdt_lock);
 	if (be->lost)
 		get_random_bytes(export->incarnation, sizeof(export->incarnation));
-	list_del_init(&export->entry);
+	rnbdt_opened_remove(export);
 	WRITE_ONCE(export->backend, NULL);
 	mutex_unlock(&rnbdt_lock);
 	rnbdt_backend_free(be);
@@ -367,6 +302,17 @@ static void rnbdt_export_disable_work(struct work_struct *work)
 	config_item_put(&export->group.cg_item);
 	/* The exit of the module waits until this work item has returned. */
 	module_put(THIS_MODULE);
+}
+
+/* Log that an export waits for its attachments. */
+static void rnbdt_export_wait_work(struct work_struct *work)
+{
+	struct rnbdt_export *export = container_of(to_delayed_work(work), struct rnbdt_export,
+						   wait_work);
+
+	pr_warn("export %s: waiting for the storage to complete requests, attachments: %u\n",
+		rnbdt_export_name(export), READ_ONCE(export->nr_attached));
+	queue_delayed_work(rnbdt_timer_wq, &export->wait_work, RNBDT_DISABLE_LOG);
 }
 
 /**
@@ -378,9 +324,9 @@ static void rnbdt_export_disable_work(struct work_struct *work)
 void rnbdt_export_init(struct rnbdt_export *export)
 {
 	INIT_WORK(&export->disable_work, rnbdt_export_disable_work);
+	INIT_DELAYED_WORK(&export->wait_work, rnbdt_export_wait_work);
 	INIT_LIST_HEAD(&export->attached);
 	INIT_LIST_HEAD(&export->offers);
-	init_waitqueue_head(&export->wait);
 }
 
 /**
@@ -397,14 +343,20 @@ void rnbdt_export_disable(struct rnbdt_export *export)
 
 	mutex_lock(&rnbdt_lock);
 	begin = export->enabled;
-	WRITE_ONCE(export->enabled, false);
+	if (begin) {
+		rnbdt_reach_enable(export, false);
+		__module_get(THIS_MODULE);
+		config_item_get(&export->group.cg_item);
+		/* The end of the last attachment queues disable_work; no other one begins. */
+		if (export->nr_attached)
+			queue_delayed_work(rnbdt_timer_wq, &export->wait_work,
+					   RNBDT_DISABLE_LOG);
+		else
+			queue_work(rnbdt_disable_wq, &export->disable_work);
+	}
 	mutex_unlock(&rnbdt_lock);
-	if (!begin)
-		return;
-	__module_get(THIS_MODULE);
-	config_item_get(&export->group.cg_item);
-	rnbdt_attached_close(export, NULL, NULL, "the export was disabled");
-	queue_work(rnbdt_disable_wq, &export->disable_work);
+	if (begin)
+		rnbdt_attached_close(export, NULL, NULL, "the export was disabled");
 }
 
 /**

@@ -150,6 +150,8 @@ static struct rnbdt_session *rnbdt_session_find_active(const struct rnbdt_host *
 	struct rnbdt_session *s;
 
 	lockdep_assert_held(&rnbdt_lock);
+	if (!host->nr_active)
+		return NULL;
 	list_for_each_entry(s, &host->sessions, host_entry)
 		if (rnbdt_session_active(s, generation))
 			return s;
@@ -382,11 +384,6 @@ void rnbdt_fence_admit(const struct rnbdt_session *s)
  */
 u32 rnbdt_sessions_active(const struct rnbdt_host *host)
 {
-	struct rnbdt_session *s;
-	u32 nr = 0;
-
 	lockdep_assert_held(&rnbdt_lock);
-	list_for_each_entry(s, &host->sessions, host_entry)
-		nr += rnbdt_session_active(s, U32_MAX);
-	return nr;
+	return host->nr_active;
 }

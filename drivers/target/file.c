@@ -106,7 +106,7 @@ static void rnbdt_file_done(struct rnbdt_req *treq, u16 status)
 	if (unlikely(rnbdt_wb_unsure(treq, &status))) {
 		treq->alone = true;
 		treq->moved = 0;
-		queue_work(treq->att->backend->io_wq, &treq->work);
+		rnbdt_io_queue(&treq->att->backend->io, &treq->work);
 		return;
 	}
 	rnbdt_file_unmap(treq);
@@ -144,7 +144,7 @@ static void rnbdt_file_complete(struct kiocb *iocb, long ret)
 	treq->result = ret;
 	/* The submitter may not have returned from the file system yet. */
 	if (atomic_dec_and_test(&treq->parts) && !rnbdt_file_moved(treq, ret))
-		queue_work(treq->att->backend->io_wq, &treq->work);
+		rnbdt_io_queue(&treq->att->backend->io, &treq->work);
 }
 
 /* Allocate the bvecs of a large request. Returns false if the host has no memory left. */
@@ -319,9 +319,9 @@ static void rnbdt_file_prepare(struct rnbdt_req *treq)
 	}
 }
 
-static void rnbdt_file_work(struct work_struct *work)
+/* Execute a request. It may be gone afterwards. */
+static void rnbdt_file_run(struct rnbdt_req *treq)
 {
-	struct rnbdt_req *treq = container_of(work, struct rnbdt_req, work);
 	struct rnbdt_backend *be = treq->att->backend;
 	unsigned int throttle = current->flags & PF_LOCAL_THROTTLE;
 	unsigned int noio = memalloc_noio_save();
@@ -342,7 +342,6 @@ static void rnbdt_file_work(struct work_struct *work)
 		rnbdt_wb_start(treq);
 	if (unlikely(in_cgroup))
 		rnbdt_blkcg_enter(&treq->queue->session->host->blkcg);
-	/* The request may be gone afterwards. */
 	rnbdt_file_execute(treq);
 	if (unlikely(in_cgroup))
 		rnbdt_blkcg_leave();
@@ -353,6 +352,15 @@ static void rnbdt_file_work(struct work_struct *work)
 	if (!throttle)
 		current->flags &= ~PF_LOCAL_THROTTLE;
 	memalloc_noio_restore(noio);
+}
+
+static void rnbdt_file_work(struct work_struct *work)
+{
+	struct rnbdt_req *treq = container_of(work, struct rnbdt_req, work.work);
+	struct rnbdt_io *io = &treq->att->backend->io;
+
+	rnbdt_file_run(treq);
+	rnbdt_io_end(io);
 }
 
 /* Does a request only queue I/O, so that those behind it need not wait for its end? */
@@ -371,12 +379,12 @@ static void rnbdt_file_submit(struct rnbdt_req *treq)
 	treq->bvec = NULL;
 	treq->moved = 0;
 	treq->alone = false;
-	INIT_WORK(&treq->work, rnbdt_file_work);
+	INIT_WORK(&treq->work.work, rnbdt_file_work);
 	/* This is the work item of the attachment then. */
 	if (unlikely(in_task() && READ_ONCE(treq->att->in_cgroup)) && rnbdt_file_is_async(treq))
-		rnbdt_file_work(&treq->work);
+		rnbdt_file_run(treq);
 	else
-		queue_work(be->io_wq, &treq->work);
+		rnbdt_io_queue(&be->io, &treq->work);
 }
 
 static void rnbdt_file_close(struct rnbdt_backend *be)

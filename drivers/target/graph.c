@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The configuration graph: hosts, exports, ports and the links between them.
+ * The configuration graph: hosts, exports and ports.
  *
  * A host may use exports, a port offers exports, an export has a backend. This
- * file defines the lock of the graph, the lookups in it, and the work queues of
- * the module. configfs_*.c build the graph. Each lookup requires rnbdt_lock, and
- * its result is valid while that is held, or while a session keeps it (state.c).
+ * file defines the lock of the graph, the lookups of hosts and exports, and the work queues
+ * of the module. configfs_*.c build the graph; reach.c has the links. Each lookup requires
+ * rnbdt_lock, and its result is valid while that is held, or while a session keeps it
+ * (state.c).
  *
  * The work queues are separate so that work that may wait does not delay other
  * work:
  *
- *	rnbdt_login_wq		logins and ports, which may wait for memory, and
- *				events for netlink listeners
+ *	rnbdt_login_wq		connections, logins and ports, which may wait for
+ *				memory, and events for netlink listeners
  *	rnbdt_timer_wq		keep-alives, timeouts and resize reports, which
  *				must not wait behind logins
  *	rnbdt_teardown_wq	teardowns, which wait for the queue pairs
@@ -21,13 +22,13 @@
  *				for the peer and must not delay the first part
  *	rnbdt_attach_wq		the end of attachments, which queues the rest of the
  *				teardowns and wakes what disables an export
- *	rnbdt_disable_wq	the end of exports, which waits for attachments and
- *				may wait for storage forever
+ *	rnbdt_disable_wq	the end of exports, which closes files and devices
  */
 
 #include <linux/jhash.h>
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
+#include <linux/string.h>
 #include <linux/uuid.h>
 #include <linux/workqueue.h>
 
@@ -47,7 +48,11 @@ struct workqueue_struct *rnbdt_attach_wq;
 /* Hosts by UUID; a target may have thousands. */
 #define RNBDT_HOST_BUCKETS	1024
 
+/* Exports by name */
+#define RNBDT_EXPORT_BUCKETS	4096
+
 static struct hlist_head rnbdt_hosts[RNBDT_HOST_BUCKETS];	/* rnbdt_lock */
+static struct hlist_head rnbdt_exports[RNBDT_EXPORT_BUCKETS];	/* rnbdt_lock */
 uuid_t rnbdt_target_uuid;	/* of this target, in every login reply; rnbdt_lock */
 
 static struct hlist_head *rnbdt_host_bucket(const uuid_t *uuid)
@@ -63,8 +68,11 @@ static struct hlist_head *rnbdt_host_bucket(const uuid_t *uuid)
  */
 void rnbdt_host_add(struct rnbdt_host *host)
 {
+	static unsigned long id;	/* rnbdt_lock */
+
 	lockdep_assert_held(&rnbdt_lock);
 
+	host->id = ++id;
 	hlist_add_head(&host->entry, rnbdt_host_bucket(&host->uuid));
 }
 
@@ -86,81 +94,54 @@ struct rnbdt_host *rnbdt_host_find(const uuid_t *uuid)
 	return NULL;
 }
 
-/**
- * rnbdt_find_allow - find the permission of a host for an export
- * @export: export
- * @host: host
- *
- * Context: rnbdt_lock held.
- * Return: the link to the host in allowed_hosts or readonly_hosts of the export, or NULL if
- * the host may not use it.
- */
-struct rnbdt_allow *rnbdt_find_allow(const struct rnbdt_export *export,
-				     const struct rnbdt_host *host)
+static struct hlist_head *rnbdt_export_bucket(const char *name)
 {
-	struct rnbdt_allow *allow;
-
-	lockdep_assert_held(&rnbdt_lock);
-	list_for_each_entry(allow, &host->allows, host_entry)
-		if (allow->export == export)
-			return allow;
-	return NULL;
-}
-
-/* Does a port offer an export? Most exports are offered by few ports. */
-static bool rnbdt_port_offers(const struct rnbdt_port *port, const struct rnbdt_export *export)
-{
-	struct rnbdt_offer *offer;
-
-	list_for_each_entry(offer, &export->offers, export_entry)
-		if (offer->port == port)
-			return true;
-	return false;
+	return &rnbdt_exports[jhash(name, strlen(name), 0) % RNBDT_EXPORT_BUCKETS];
 }
 
 /**
- * rnbdt_port_find_export - find an enabled export that a host may use on a port
- * @port: port
- * @host: host
- * @name: name of the export, or NULL for any
+ * rnbdt_export_add - let an export be found
+ * @export: new export, which has its name
+ *
+ * Context: process context without rnbdt_lock; may sleep.
+ */
+void rnbdt_export_add(struct rnbdt_export *export)
+{
+	static unsigned long id;	/* rnbdt_lock */
+
+	mutex_lock(&rnbdt_lock);
+	export->id = ++id;
+	hlist_add_head(&export->name_entry, rnbdt_export_bucket(rnbdt_export_name(export)));
+	mutex_unlock(&rnbdt_lock);
+}
+
+/**
+ * rnbdt_export_remove - let an export no longer be found
+ * @export: export whose directory is removed
+ *
+ * Context: process context without rnbdt_lock; may sleep.
+ */
+void rnbdt_export_remove(struct rnbdt_export *export)
+{
+	mutex_lock(&rnbdt_lock);
+	hlist_del(&export->name_entry);
+	mutex_unlock(&rnbdt_lock);
+}
+
+/**
+ * rnbdt_export_find - look up an export
+ * @name: name of the export
  *
  * Context: rnbdt_lock held.
- * Return: the export or NULL.
+ * Return: the export, enabled or not, or NULL.
  */
-struct rnbdt_export *rnbdt_port_find_export(const struct rnbdt_port *port,
-					    const struct rnbdt_host *host,
-					    const char *name)
+struct rnbdt_export *rnbdt_export_find(const char *name)
 {
-	struct rnbdt_allow *allow;
+	struct rnbdt_export *export;
 
 	lockdep_assert_held(&rnbdt_lock);
-	list_for_each_entry(allow, &host->allows, host_entry) {
-		struct rnbdt_export *export = allow->export;
-
-		if (name && strcmp(rnbdt_export_name(export), name))
-			continue;
-		if (export->enabled && rnbdt_port_offers(port, export))
+	hlist_for_each_entry(export, rnbdt_export_bucket(name), name_entry)
+		if (!strcmp(rnbdt_export_name(export), name))
 			return export;
-	}
 	return NULL;
-}
-
-/**
- * rnbdt_port_knows_host - check whether a host may use an export on a port
- * @port: port
- * @host: host
- *
- * Context: rnbdt_lock held.
- * Return: true if a host may use at least one export of the port, enabled or not.
- */
-bool rnbdt_port_knows_host(const struct rnbdt_port *port,
-			   const struct rnbdt_host *host)
-{
-	struct rnbdt_allow *allow;
-
-	lockdep_assert_held(&rnbdt_lock);
-	list_for_each_entry(allow, &host->allows, host_entry)
-		if (rnbdt_port_offers(port, allow->export))
-			return true;
-	return false;
 }

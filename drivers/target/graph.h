@@ -9,8 +9,8 @@
 #include <linux/mutex.h>
 #include <linux/socket.h>
 #include <linux/uuid.h>
-#include <linux/wait.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 #include <rdma/rdma_cm.h>
 
 #include "blkcg.h"
@@ -135,9 +135,19 @@ struct rnbdt_waits {
  * @failed_proofs: number of logins with a wrong proof
  * @queue_bytes: bytes of queues charged to the host; written under rnbdt_lock, read without
  * @io_bytes: bytes that requests in flight have in addition, see rnbdt_limits_take_io()
- * @allows: exports that allow the host, struct rnbdt_allow; rnbdt_lock
+ * @id: number of the host, never used again; constant
+ * @allows: exports that allow the host, struct rnbdt_allow, by the id of the export;
+ *	rnbdt_lock
  * @sessions: sessions in the name of the host, struct rnbdt_session, in the order of
  *	their serials; rnbdt_lock
+ * @all_sessions: length of @sessions; written under rnbdt_lock, read without
+ * @nr_active: sessions with attachments that are bound to exports; rnbdt_lock
+ * @nr_lists: sessions that receive a list of exports; rnbdt_lock
+ * @nr_closing: sessions that are closing and still in @sessions
+ * @boot_id: boot id of the client module at the latest login that was accepted;
+ *	rnbdt_lock
+ * @mixed_boots: there may be sessions whose login was accepted with another boot id than
+ *	@boot_id; rnbdt_lock
  * @nr_sessions: sessions of the host that have logged in; rnbdt_lock
  * @logins: tokens for logins; rnbdt_lock
  * @attaches: tokens for requests to attach; rnbdt_lock
@@ -150,8 +160,7 @@ struct rnbdt_waits {
  * @known: addresses of the latest logins of the host, family 0: unused; rnbdt_lock
  * @next_known: index of the member of @known to replace next; rnbdt_lock
  * @hangups: sessions of the host by class, see rnbdt_account.hung_up; rnbdt_lock
- * @half_open: MiB of the host's half-open connections of one class, valid during one
- *	call of rnbdt_limits_connect(); rnbdt_lock
+ * @half_sums: costs of the half-open connections of the host by class, see half_count.c
  * @stale_frames: frames of closing sessions that were dropped unread
  * @weight: share of the host in the service of each storage; written under rnbdt_lock,
  *	read without
@@ -179,8 +188,15 @@ struct rnbdt_host {
 	atomic64_t failed_proofs;
 	u64 queue_bytes;
 	atomic64_t io_bytes;
-	struct list_head allows;
+	unsigned long id;
+	struct xarray allows;
 	struct list_head sessions;
+	u32 all_sessions;
+	u32 nr_active;
+	u32 nr_lists;
+	atomic_t nr_closing;
+	uuid_t boot_id;
+	bool mixed_boots;
 	u32 nr_sessions;
 	struct rnbdt_bucket logins;
 	struct rnbdt_bucket attaches;
@@ -193,7 +209,7 @@ struct rnbdt_host {
 	struct sockaddr_storage known[RNBDT_HOST_ADDRESSES];
 	u32 next_known;
 	u32 hangups[RNBDT_PEER_CLASSES];
-	u32 half_open;
+	struct rnbdt_half_sum half_sums[RNBDT_PEER_CLASSES];
 	atomic64_t stale_frames;
 	u32 weight;
 	struct rnbdt_waits waits;
@@ -205,7 +221,7 @@ struct rnbdt_host {
 
 /**
  * struct rnbdt_owner - owner of an exclusive export
- * @entry: in the list of exports that have an owner
+ * @entry: in the hash table of exports that have an owner, by @host
  * @host: UUID of the host that owns the export, or null
  * @boot_id: boot id of its client module, or null if that has not attached the export yet
  * @generation: number of the latest change of the owner; 0: there was none
@@ -214,7 +230,7 @@ struct rnbdt_host {
  * Protected by rnbdt_lock; see owner.c.
  */
 struct rnbdt_owner {
-	struct list_head entry;
+	struct hlist_node entry;
 	uuid_t host;
 	uuid_t boot_id;
 	u32 generation;
@@ -234,6 +250,9 @@ struct rnbdt_owner {
  * @group: configfs directory exports/<name>
  * @hosts_group: configfs directory exports/<name>/allowed_hosts
  * @readonly_group: configfs directory exports/<name>/readonly_hosts
+ * @id: number of the export, never used again; constant
+ * @name_entry: in the hash table of exports of graph.c while the directory exists;
+ *	rnbdt_lock
  * @lock: serialises writers of the attributes; held while the backend is opened, but
  *	not while it is closed
  * @path: absolute path of a block device or file, or NULL; rnbdt_lock, written under
@@ -254,12 +273,15 @@ struct rnbdt_owner {
  * @enabled: logins are granted; rnbdt_lock
  * @backend: opened storage; not NULL while enabled and until it is closed;
  *	rnbdt_lock. An export with a backend that is not enabled is being disabled
- * @entry: in the list of exports that have a backend; rnbdt_lock
- * @disable_work: waits for the sessions and closes the backend, on
- *	rnbdt_disable_wq; holds a reference on the export and on the module
+ * @storage_entry: in a hash table of opened.c while there is a backend; rnbdt_lock
+ * @path_entry: as @storage_entry
+ * @uuid_entry: as @storage_entry
+ * @disable_work: closes the backend, on rnbdt_disable_wq; queued when the export is not
+ *	enabled and has no attachment. From the end of "enabled" on it holds a reference on
+ *	the export and on the module
+ * @wait_work: logs that attachments delay @disable_work, on rnbdt_timer_wq
  * @attached: attachments, struct rnbdt_attach, see attached.c; rnbdt_lock
  * @nr_attached: length of @attached; written under rnbdt_lock, read without
- * @wait: woken when @nr_attached changes
  * @hosts: allowed hosts, struct rnbdt_allow; rnbdt_lock
  * @offers: ports that offer the export, struct rnbdt_offer; rnbdt_lock
  * @stale_requests: requests of ended sessions or old epochs that were dropped
@@ -270,6 +292,8 @@ struct rnbdt_export {
 	struct config_group group;
 	struct config_group hosts_group;
 	struct config_group readonly_group;
+	unsigned long id;
+	struct hlist_node name_entry;
 	struct mutex lock;	/* one writer */
 	char *path;
 	bool readonly;
@@ -282,11 +306,13 @@ struct rnbdt_export {
 	u8 incarnation[RNBDT_INCARNATION_SIZE];
 	bool enabled;
 	struct rnbdt_backend *backend;
-	struct list_head entry;
+	struct hlist_node storage_entry;
+	struct hlist_node path_entry;
+	struct hlist_node uuid_entry;
 	struct work_struct disable_work;
+	struct delayed_work wait_work;
 	struct list_head attached;
 	u32 nr_attached;
-	wait_queue_head_t wait;
 	struct list_head hosts;
 	struct list_head offers;
 	atomic64_t stale_requests;
@@ -296,14 +322,12 @@ struct rnbdt_export {
 /**
  * struct rnbdt_allow - a link in allowed_hosts or readonly_hosts
  * @entry: in rnbdt_export.hosts; rnbdt_lock
- * @host_entry: in rnbdt_host.allows; rnbdt_lock
  * @host: allowed host; constant
  * @export: export of the directory; constant
  * @readonly: the host may only read; constant
  */
 struct rnbdt_allow {
 	struct list_head entry;
-	struct list_head host_entry;
 	struct rnbdt_host *host;
 	struct rnbdt_export *export;
 	bool readonly;
@@ -311,16 +335,12 @@ struct rnbdt_allow {
 
 /**
  * struct rnbdt_offer - a link in the exports of a port
- * @entry: in rnbdt_port.exports, in ascending order of @serial; rnbdt_lock
- * @serial: number of the link, never used again; constant
- * @export_entry: in rnbdt_export.offers; rnbdt_lock
+ * @entry: in rnbdt_export.offers; rnbdt_lock
  * @export: offered export; constant
  * @port: port that offers it; constant
  */
 struct rnbdt_offer {
 	struct list_head entry;
-	u64 serial;
-	struct list_head export_entry;
 	struct rnbdt_export *export;
 	struct rnbdt_port *port;
 };
@@ -351,7 +371,11 @@ enum rnbdt_port_state {
  *	that the loss of the listener clears RNBDT_PORT_LISTENING without it
  * @cm_id: listening id, or NULL; rnbdt_lock. The context that takes it out of here
  *	destroys it
- * @exports: offered exports, struct rnbdt_offer; rnbdt_lock
+ * @reach: exports that hosts reach on the port, by the id of the host; see reach.c,
+ *	rnbdt_lock
+ * @sessions: sessions of the port, struct rnbdt_session, in the order of their serials;
+ *	rnbdt_lock
+ * @all_sessions: length of @sessions; written under rnbdt_lock, read without
  * @retry_work: listens again when a device has the address, on rnbdt_login_wq
  */
 struct rnbdt_port {
@@ -362,7 +386,9 @@ struct rnbdt_port {
 	u16 port;
 	enum rnbdt_port_state state;
 	struct rdma_cm_id *cm_id;
-	struct list_head exports;
+	struct xarray reach;
+	struct list_head sessions;
+	u32 all_sessions;
 	struct delayed_work retry_work;
 };
 
@@ -378,6 +404,18 @@ static inline struct rnbdt_export *rnbdt_to_export(struct config_item *item)
 	return container_of(to_config_group(item), struct rnbdt_export, group);
 }
 
+/**
+ * rnbdt_to_host - return the host of a configfs directory
+ * @item: directory hosts/<uuid>
+ *
+ * Context: any.
+ * Return: the host.
+ */
+static inline struct rnbdt_host *rnbdt_to_host(struct config_item *item)
+{
+	return container_of(to_config_group(item), struct rnbdt_host, group);
+}
+
 static inline const char *rnbdt_export_name(struct rnbdt_export *export)
 {
 	return config_item_name(&export->group.cg_item);
@@ -391,12 +429,8 @@ static inline const char *rnbdt_port_name(struct rnbdt_port *port)
 extern uuid_t rnbdt_target_uuid;
 void rnbdt_host_add(struct rnbdt_host *host);
 struct rnbdt_host *rnbdt_host_find(const uuid_t *uuid);
-struct rnbdt_allow *rnbdt_find_allow(const struct rnbdt_export *export,
-				     const struct rnbdt_host *host);
-struct rnbdt_export *rnbdt_port_find_export(const struct rnbdt_port *port,
-					    const struct rnbdt_host *host,
-					    const char *name);
-bool rnbdt_port_knows_host(const struct rnbdt_port *port,
-			   const struct rnbdt_host *host);
+void rnbdt_export_add(struct rnbdt_export *export);
+void rnbdt_export_remove(struct rnbdt_export *export);
+struct rnbdt_export *rnbdt_export_find(const char *name);
 
 #endif /* RNBDT_GRAPH_H */

@@ -41,7 +41,7 @@
  *
  * Concurrency
  *
- * The list, the counts and the remembered addresses are under rnbdt_lock.
+ * The list and the remembered addresses are under rnbdt_lock; half_count.c has the sums.
  * Parameters are read without a lock.
  *
  * Errors
@@ -60,6 +60,7 @@
 #include "../core/param.h"
 #include "counters.h"
 #include "graph.h"
+#include "half_count.h"
 #include "half_open.h"
 #include "queue.h"
 #include "session.h"
@@ -158,13 +159,6 @@ static u32 rnbdt_half_open_cost(const struct rnbd_conn_req *req)
 	return DIV_ROUND_UP_ULL(rnbdt_ring_bytes(RNBDT_FIRST_SLOTS, req->slot_size), 1u << 20);
 }
 
-/* Is the connection in teardown? */
-static bool rnbdt_half_open_closing(const struct rnbdt_half_open *half)
-{
-	return half->session ? READ_ONCE(half->session->state) >= RNBDT_CLOSING :
-			       READ_ONCE(half->queue->join_state) == RNBDT_JOIN_FAILED;
-}
-
 /* Does the target wait for the client? Not while it processes a login or a proof. */
 static bool rnbdt_half_open_idle(const struct rnbdt_half_open *half)
 {
@@ -199,48 +193,22 @@ struct rnbdt_newcomer {
 	u32 cost;
 };
 
-/**
- * struct rnbdt_half_opens - costs of half-open connections
- * @open: cost of connections that are not closing
- * @closing: cost of connections in teardown
- */
-struct rnbdt_half_opens {
-	u32 open;
-	u32 closing;
-};
-
-/* Sum the costs of the class of @new, of its host only or of all hosts. */
-static void rnbdt_half_open_sum(const struct rnbdt_newcomer *new, bool of_host,
-				struct rnbdt_half_opens *sum)
+/* Return the cost of the open connections of a host in the class of @new. */
+static u32 rnbdt_half_open_of_host(const struct rnbdt_newcomer *new,
+				   const struct rnbdt_host *host)
 {
-	struct rnbdt_half_open *half;
-
-	*sum = (struct rnbdt_half_opens) { };
-	list_for_each_entry(half, &rnbdt_half_open, entry) {
-		if (half->peer_class != new->peer_class || (of_host && half->host != new->host))
-			continue;
-		if (rnbdt_half_open_closing(half))
-			sum->closing += half->cost;
-		else
-			sum->open += half->cost;
-	}
+	return atomic_read(&host->half_sums[new->peer_class].open);
 }
 
-/* Sum the costs of the class for each host; return the highest sum. */
-static u32 rnbdt_half_open_sum_hosts(const struct rnbdt_newcomer *new)
+/* Return the highest cost of the class of @new that a host has. */
+static u32 rnbdt_half_open_most(const struct rnbdt_newcomer *new)
 {
 	struct rnbdt_half_open *half;
 	u32 most = 0;
 
-	new->host->half_open = 0;
 	list_for_each_entry(half, &rnbdt_half_open, entry)
-		half->host->half_open = 0;
-	list_for_each_entry(half, &rnbdt_half_open, entry) {
-		if (half->peer_class != new->peer_class || rnbdt_half_open_closing(half))
-			continue;
-		half->host->half_open += half->cost;
-		most = max(most, half->host->half_open);
-	}
+		if (half->peer_class == new->peer_class)
+			most = max(most, rnbdt_half_open_of_host(new, half->host));
 	return most;
 }
 
@@ -258,7 +226,8 @@ static struct rnbdt_half_open *rnbdt_half_open_victim(const struct rnbdt_newcome
 
 	list_for_each_entry(half, &rnbdt_half_open, entry) {
 		if (half->peer_class != new->peer_class || !rnbdt_half_open_idle(half) ||
-		    (host ? half->host != host : half->host->half_open < least))
+		    (host ? half->host != host :
+			    rnbdt_half_open_of_host(new, half->host) < least))
 			continue;
 		if (!nr && (!grace || time_after_eq(jiffies, half->since + grace)))
 			return half;
@@ -272,36 +241,43 @@ static struct rnbdt_half_open *rnbdt_half_open_choose(const struct rnbdt_newcome
 						      bool of_host)
 {
 	unsigned long grace = msecs_to_jiffies(READ_ONCE(half_open_grace_ms));
-	u32 most;
+	u32 own, most;
 
 	if (of_host)
 		return rnbdt_half_open_victim(new, new->host, 0, grace);
-	most = rnbdt_half_open_sum_hosts(new);
+	own = rnbdt_half_open_of_host(new, new->host);
+	most = rnbdt_half_open_most(new);
 	/* A host that has less than others gets its share, however fast they renew theirs. */
-	if (most > new->host->half_open + new->cost)
+	if (most > own + new->cost)
 		return rnbdt_half_open_victim(new, NULL, most, 0);
-	return rnbdt_half_open_victim(new, NULL, new->host->half_open, grace);
+	return rnbdt_half_open_victim(new, NULL, own, grace);
 }
 
-/* Evict until @new fits the limit @max of its host or of all hosts. */
+/*
+ * Evict until @new fits the limit @max of its host or of all hosts. The list of connections
+ * is looked at only if the limit is reached, which bounds its length.
+ */
 static bool rnbdt_half_open_fits(const struct rnbdt_newcomer *new, bool of_host, u32 max)
 {
-	struct rnbdt_half_opens sum;
+	const struct rnbdt_half_sum *sum = of_host ? &new->host->half_sums[new->peer_class] :
+						     &rnbdt_half_sums[new->peer_class];
+	u32 open, closing;
 
-	rnbdt_half_open_sum(new, of_host, &sum);
-	while (sum.open + new->cost <= 2 * max - min(sum.closing, 2 * max)) {
+	for (;;) {
 		struct rnbdt_half_open *half;
 
-		if (sum.open + new->cost <= max)
+		open = atomic_read(&sum->open) + new->cost;
+		closing = atomic_read(&sum->closing);
+		if (open > 2 * max - min(closing, 2 * max))
+			return false;
+		if (open <= max)
 			return true;
 		half = rnbdt_half_open_choose(new, of_host);
 		if (!half)
 			return false;
 		rnbdt_limit_hit(RNBDT_LIMIT_HALF_OPEN_ENDED);
 		rnbdt_half_open_evict(half);
-		rnbdt_half_open_sum(new, of_host, &sum);
 	}
-	return false;
 }
 
 /* Limit the connection ids that the connection manager still holds. */
@@ -385,6 +361,21 @@ void rnbdt_limits_opened(struct rnbdt_half_open *half, struct rnbdt_host *host,
 	half->cost = rnbdt_half_open_cost(req);
 	half->since = jiffies;
 	list_add_tail(&half->entry, &rnbdt_half_open);
+	rnbdt_half_count_open(half);
+}
+
+/**
+ * rnbdt_half_open_end - no longer count a connection as half-open
+ * @half: connection that has logged in, asked for a list, joined, or is in teardown
+ *
+ * Context: process context, rnbdt_lock held.
+ */
+void rnbdt_half_open_end(struct rnbdt_half_open *half)
+{
+	lockdep_assert_held(&rnbdt_lock);
+
+	list_del_init(&half->entry);
+	rnbdt_half_count_end(half);
 }
 
 /**
@@ -399,7 +390,7 @@ void rnbdt_half_open_login(struct rnbdt_session *s)
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	list_del_init(&s->account.half_open.entry);
+	rnbdt_half_open_end(&s->account.half_open);
 	if (rnbdt_host_class(host, &s->peer) == RNBDT_PEER_KNOWN)
 		return;
 	host->known[host->next_known] = s->peer;
@@ -417,7 +408,7 @@ void rnbdt_half_open_freed(struct rnbdt_half_open *half, bool accepted)
 {
 	lockdep_assert_held(&rnbdt_lock);
 
-	list_del_init(&half->entry);
+	rnbdt_half_open_end(half);
 	if (accepted)
 		return;
 	half->hung_up = true;

@@ -25,6 +25,7 @@ u16 rnbdt_limits_connect(struct rnbdt_host *host, const struct sockaddr_storage 
 			 const struct rnbd_conn_req *req);
 void rnbdt_limits_opened(struct rnbdt_half_open *half, struct rnbdt_host *host,
 			 const struct sockaddr_storage *peer, const struct rnbd_conn_req *req);
+void rnbdt_half_open_end(struct rnbdt_half_open *half);
 void rnbdt_half_open_login(struct rnbdt_session *s);
 void rnbdt_half_open_freed(struct rnbdt_half_open *half, bool accepted);
 void rnbdt_half_open_gone(struct rnbdt_half_open *half);

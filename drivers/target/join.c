@@ -175,8 +175,16 @@ static u16 rnbdt_join_check_session(const struct rnbdt_join *join)
 	return s->queues[join->q->index] ? RNBD_ST_QUEUE : RNBD_ST_OK;
 }
 
-/* Let a queue whose client has proven the key join its session, unless it fails meanwhile. */
-static u16 rnbdt_join_admit(struct rnbdt_join *join)
+/* Take what a queue needs to join, without the lock: a queue pair may be slow to change. */
+static u16 rnbdt_join_prepare(struct rnbdt_queue *q)
+{
+	if (rnbdt_queue_alloc_reqs(q))
+		return RNBD_ST_NOMEM;
+	return rnbd_ring_enable_remote_access(&q->ring) ? RNBD_ST_DEVICE : RNBD_ST_OK;
+}
+
+/* Let a queue that is prepared join its session, unless it has failed. */
+static u16 rnbdt_join_take(struct rnbdt_join *join)
 {
 	struct rnbdt_queue *q = join->q;
 	struct rnbdt_session *s = q->session;
@@ -184,30 +192,44 @@ static u16 rnbdt_join_admit(struct rnbdt_join *join)
 
 	lockdep_assert_held(&rnbdt_lock);
 
+	/* Others may have changed it since the memory of the queue was charged. */
 	status = rnbdt_join_check_session(join);
-	if (status)
-		return status;
-	if (rnbdt_queue_alloc_reqs(q))
-		return RNBD_ST_NOMEM;
-	if (rnbd_ring_enable_remote_access(&q->ring))
-		return RNBD_ST_DEVICE;
-	status = rnbdt_limits_add_queue(q);
 	if (status)
 		return status;
 	rnbd_ring_set_rate_limit(&q->ring, 0);
 	rnbd_ring_enable_in(&q->ring, s->granted.depth);
 	WRITE_ONCE(q->ring.last_heard, jiffies);
-	if (cmpxchg(&q->join_state, RNBDT_JOINING, RNBDT_JOINED) != RNBDT_JOINING) {
-		rnbdt_limits_remove_queue(q);
+	if (cmpxchg(&q->join_state, RNBDT_JOINING, RNBDT_JOINED) != RNBDT_JOINING)
 		return RNBD_ST_SHUTDOWN;
-	}
 	s->newest_attempt = join->req.attempt;
 	list_del(&join->entry);
-	list_del_init(&join->half_open.entry);
+	rnbdt_half_open_end(&join->half_open);
 	s->conn.nr_joins--;
 	/* pairs with the acquire in rnbdt_session_stats() */
 	smp_store_release(&s->queues[q->index], q);
 	return RNBD_ST_OK;
+}
+
+/* Let a queue whose client has proven the key join its session. Takes rnbdt_lock. */
+static u16 rnbdt_join_admit(struct rnbdt_join *join)
+{
+	struct rnbdt_session *s = join->q->session;
+	u16 status;
+
+	mutex_lock(&rnbdt_lock);
+	status = rnbdt_join_check_session(join) ?: rnbdt_limits_add_queue(join->q);
+	mutex_unlock(&rnbdt_lock);
+	if (status)
+		return status;
+
+	status = rnbdt_join_prepare(join->q);
+	mutex_lock(&rnbdt_lock);
+	if (!status)
+		status = rnbdt_join_take(join);
+	if (status)
+		rnbdt_limits_remove_queue(join->q);
+	mutex_unlock(&rnbdt_lock);
+	return status;
 }
 
 /* Drop the references of a queue that is no longer about to join. */
@@ -231,9 +253,9 @@ static void rnbdt_join_verify_work(struct work_struct *work)
 	info.status = rnbdt_join_check_proof(join);
 	if (info.status == RNBD_ST_AUTH)
 		atomic64_inc(&host->failed_proofs);
-	mutex_lock(&rnbdt_lock);
 	if (!info.status)
 		info.status = rnbdt_join_admit(join);
+	mutex_lock(&rnbdt_lock);
 	info.retry_ms = rnbdt_rate_retry_ms(host, info.status);
 	mutex_unlock(&rnbdt_lock);
 	memcpy(info.mac, join->mac, sizeof(info.mac));

@@ -125,7 +125,12 @@ static struct rnbdt_closing rnbdt_limits_closing(const struct rnbdt_host *host)
 	struct rnbdt_closing has = { };
 	const struct rnbdt_session *s;
 
+	/* Usually the first session that closes has all three, so the walk is short. */
+	if (!atomic_read(&host->nr_closing))
+		return has;
 	list_for_each_entry(s, &host->sessions, host_entry) {
+		if (has.sessions && has.pools && has.queues)
+			break;
 		if (!rnbdt_limits_ending(s))
 			continue;
 		has.sessions |= s->account.counted;
@@ -297,16 +302,11 @@ u16 rnbdt_limits_login(struct rnbdt_session *s)
  */
 u16 rnbdt_limits_list(struct rnbdt_session *s)
 {
-	struct rnbdt_session *other;
-	u32 of_host = 0;
 	u16 status;
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	list_for_each_entry(other, &s->host->sessions, host_entry)
-		if (other->state == RNBDT_LISTING && other->listing.list_status == RNBD_ST_OK)
-			of_host++;
-	if (of_host >= RNBDT_HOST_LISTS_MAX) {
+	if (s->host->nr_lists >= RNBDT_HOST_LISTS_MAX) {
 		rnbdt_limit_hit(RNBDT_LIMIT_HOST_LISTS);
 		return RNBD_ST_LIMIT;
 	}
@@ -315,7 +315,9 @@ u16 rnbdt_limits_list(struct rnbdt_session *s)
 		status = rnbdt_limits_queue0(s, 0);
 	if (status)
 		return status;
-	list_del_init(&s->account.half_open.entry);
+	rnbdt_half_open_end(&s->account.half_open);
+	s->account.lists = true;
+	s->host->nr_lists++;
 	return RNBD_ST_OK;
 }
 
@@ -568,6 +570,9 @@ void rnbdt_limits_stopped(struct rnbdt_session *s)
 {
 	lockdep_assert_held(&rnbdt_lock);
 
+	if (s->account.lists)
+		s->host->nr_lists--;
+	s->account.lists = false;
 	if (!s->account.counted)
 		return;
 	s->account.counted = false;

@@ -130,12 +130,11 @@ static u16 rnbdt_login_negotiate(struct rnbdt_session *s, u32 segment_units)
 	s->granted.max_io = min_t(u64, s->granted.max_io, round_down(div_u64(bytes,
 									     s->granted.nr_queues),
 								     RNBD_UNIT_SIZE));
-	if (rnbdt_queue_make_slots(s, s->granted.nr_queues))
-		status = RNBD_ST_NOMEM;
-	else
-		status = rnbdt_limits_charge_pool(s, bytes);
+	status = rnbdt_limits_charge_pool(s, bytes);
 unlock:
 	mutex_unlock(&rnbdt_lock);
+	if (!status && rnbdt_queue_make_slots(s, s->granted.nr_queues))
+		status = RNBD_ST_NOMEM;
 	return status;
 }
 

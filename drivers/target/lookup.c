@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sessions by host and id.
+ * Sessions by host and id, and by serial.
  *
  * Operation: a hash table has all sessions. Several may have one id: a client that
- * reconnects makes a session of a higher epoch while that of the older one ends.
+ * reconnects makes a session of a higher epoch while that of the older one ends. Who lists
+ * sessions goes on after the serial of the last one, because sessions come and go.
  *
- * Ownership: the table holds no reference; a session is removed before it is freed.
+ * Ownership: the tables hold no reference; a session is removed before it is freed.
  *
  * Concurrency: changes are made under rnbdt_lock. Readers hold that lock, or use RCU and
  * take a reference.
  *
- * Errors: none. Clients choose the ids of sessions, so the hash is keyed with a random
- * number: they cannot fill one bucket.
+ * Errors: a new session without memory for its place is refused. Clients choose the ids of
+ * sessions, so the hash is keyed with a random number: they cannot fill one bucket.
  */
 
+#include <linux/atomic.h>
+#include <linux/errno.h>
 #include <linux/jhash.h>
+#include <linux/kref.h>
+#include <linux/limits.h>
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/once.h>
@@ -22,6 +27,7 @@
 #include <linux/rculist.h>
 #include <linux/string.h>
 #include <linux/uuid.h>
+#include <linux/xarray.h>
 
 #include "../core/cm.h"
 #include "lookup.h"
@@ -31,6 +37,8 @@
 #define RNBDT_LOOKUP_BUCKETS	4096
 
 static struct hlist_head rnbdt_lookup_table[RNBDT_LOOKUP_BUCKETS];	/* rnbdt_lock, RCU */
+static DEFINE_XARRAY(rnbdt_lookup_serials);	/* rnbdt_lock, RCU */
+static atomic_t rnbdt_last_serial;
 
 static struct hlist_head *rnbdt_lookup_bucket(const void *host_id, const void *session_id)
 {
@@ -43,8 +51,50 @@ static struct hlist_head *rnbdt_lookup_bucket(const void *host_id, const void *s
 }
 
 /**
- * rnbdt_lookup_add - let a session be found
+ * rnbdt_lookup_reserve - choose the serial of a session, and reserve memory for it
  * @s: new session
+ *
+ * Context: process context; may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int rnbdt_lookup_reserve(struct rnbdt_session *s)
+{
+	int ret;
+
+	/* The number of a session that lives is not used again. */
+	do {
+		s->serial = atomic_inc_return(&rnbdt_last_serial);
+		ret = s->serial ? xa_insert(&rnbdt_lookup_serials, s->serial, NULL, GFP_KERNEL) :
+				  -EBUSY;
+	} while (ret == -EBUSY);
+	return ret;
+}
+
+/**
+ * rnbdt_lookup_last_serial - return the latest serial
+ *
+ * Context: any.
+ * Return: serial; those of all sessions that have been added are not later.
+ */
+u32 rnbdt_lookup_last_serial(void)
+{
+	return atomic_read(&rnbdt_last_serial);
+}
+
+/**
+ * rnbdt_lookup_release - undo rnbdt_lookup_reserve()
+ * @s: session that was not added
+ *
+ * Context: any.
+ */
+void rnbdt_lookup_release(struct rnbdt_session *s)
+{
+	xa_release(&rnbdt_lookup_serials, s->serial);
+}
+
+/**
+ * rnbdt_lookup_add - let a session be found
+ * @s: new session, after rnbdt_lookup_reserve()
  *
  * Context: process context, rnbdt_lock held.
  */
@@ -53,6 +103,8 @@ void rnbdt_lookup_add(struct rnbdt_session *s)
 	lockdep_assert_held(&rnbdt_lock);
 
 	hlist_add_head_rcu(&s->hash_entry, rnbdt_lookup_bucket(&s->host_id, &s->session_id));
+	/* The entry was reserved. */
+	xa_store(&rnbdt_lookup_serials, s->serial, s, GFP_NOWAIT);
 }
 
 /**
@@ -66,6 +118,26 @@ void rnbdt_lookup_remove(struct rnbdt_session *s)
 	lockdep_assert_held(&rnbdt_lock);
 
 	hlist_del_rcu(&s->hash_entry);
+	xa_erase(&rnbdt_lookup_serials, s->serial);
+}
+
+/**
+ * rnbdt_lookup_after - find the session with the next higher serial
+ * @serial: serial of another session, or 0 to find the first one
+ *
+ * Context: any, without RCU.
+ * Return: the session, in any state, with a reference for the caller, or NULL.
+ */
+struct rnbdt_session *rnbdt_lookup_after(unsigned long serial)
+{
+	struct rnbdt_session *s;
+
+	rcu_read_lock();
+	do {
+		s = xa_find_after(&rnbdt_lookup_serials, &serial, U32_MAX, XA_PRESENT);
+	} while (s && !kref_get_unless_zero(&s->ref));
+	rcu_read_unlock();
+	return s;
 }
 
 /**

@@ -19,9 +19,9 @@
  *
  * Concurrency
  *
- * The recorded changes are under s->state_lock. Messages are built under
- * rnbdt_lock, which keeps the queues, and sent without it. A work item runs once
- * at a time, so the events of a session are in order.
+ * The recorded changes are under s->state_lock. Messages are built and sent without
+ * rnbdt_lock, so that who lists sessions delays no login. A work item runs once at a time,
+ * so the events of a session are in order.
  *
  * Errors
  *
@@ -33,7 +33,6 @@
 #include <linux/inet.h>
 #include <linux/limits.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/netlink.h>
 #include <linux/timekeeping.h>
 #include <linux/uuid.h>
@@ -44,6 +43,7 @@
 #include <rnbd/netlink-target.h>
 
 #include "attached.h"
+#include "lookup.h"
 #include "names.h"
 #include "netlink.h"
 #include "netlink_gen.h"
@@ -61,7 +61,7 @@ static int rnbdt_put_grant(struct sk_buff *msg, const struct rnbdt_session *s,
 		return 0;
 	if (nla_put_u32(msg, RNBDT_ATTR_QUEUES, s->granted.nr_queues) ||
 	    nla_put_u32(msg, RNBDT_ATTR_DEPTH, s->granted.depth) ||
-	    nla_put_u64_64bit(msg, RNBDT_ATTR_POOL_BYTES, s->account.pool_bytes,
+	    nla_put_u64_64bit(msg, RNBDT_ATTR_POOL_BYTES, READ_ONCE(s->account.pool_bytes),
 			      RNBDT_ATTR_PAD) ||
 	    nla_put_u64_64bit(msg, RNBDT_ATTR_SECONDS,
 			      ktime_get_boottime_seconds() - live_at,
@@ -109,8 +109,6 @@ static int rnbdt_put_session(struct sk_buff *msg, struct rnbdt_session *s,
 	time64_t live_at;
 	void *hdr;
 
-	lockdep_assert_held(&rnbdt_lock);
-
 	hdr = genlmsg_put(msg, portid, seq, &rnbdt_genl_family, flags, cmd);
 	if (!hdr)
 		return -EMSGSIZE;
@@ -132,7 +130,7 @@ static int rnbdt_put_session(struct sk_buff *msg, struct rnbdt_session *s,
 	    nla_put_string(msg, RNBDT_ATTR_ADDR, addr) ||
 	    nla_put_u32(msg, RNBDT_ATTR_EPOCH, s->epoch) ||
 	    rnbdt_put_change(msg, change ?: &now) ||
-	    nla_put_u32(msg, RNBDT_ATTR_ATTACHMENTS, s->nr_bound) ||
+	    nla_put_u32(msg, RNBDT_ATTR_ATTACHMENTS, READ_ONCE(s->nr_bound)) ||
 	    rnbdt_put_grant(msg, s, live_at) ||
 	    rnbdt_put_stats(msg, s)) {
 		genlmsg_cancel(msg, hdr);
@@ -147,18 +145,16 @@ int rnbd_target_nl_get_session_dumpit(struct sk_buff *skb,
 				      struct netlink_callback *cb)
 {
 	struct rnbdt_session *s;
+	int ret = 0;
 
-	mutex_lock(&rnbdt_lock);
-	list_for_each_entry(s, &rnbdt_sessions, entry) {
-		if (s->serial <= cb->args[0])
-			continue;
-		if (rnbdt_put_session(skb, s, NULL, RNBDT_CMD_GET_SESSION,
-				      NETLINK_CB(cb->skb).portid,
-				      cb->nlh->nlmsg_seq, NLM_F_MULTI))
-			break;
-		cb->args[0] = s->serial;
+	while (!ret && (s = rnbdt_lookup_after(cb->args[0]))) {
+		ret = rnbdt_put_session(skb, s, NULL, RNBDT_CMD_GET_SESSION,
+					NETLINK_CB(cb->skb).portid,
+					cb->nlh->nlmsg_seq, NLM_F_MULTI);
+		if (!ret)
+			cb->args[0] = s->serial;
+		rnbdt_session_put(s);
 	}
-	mutex_unlock(&rnbdt_lock);
 	return skb->len;
 }
 
@@ -195,9 +191,7 @@ static void rnbdt_send_event(struct rnbdt_session *s,
 	msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_NOIO);
 	if (!msg)
 		goto lost;
-	mutex_lock(&rnbdt_lock);
 	ret = rnbdt_put_session(msg, s, change, RNBDT_CMD_EVENT, 0, 0, 0);
-	mutex_unlock(&rnbdt_lock);
 	if (ret)
 		goto free;
 	genlmsg_multicast(&rnbdt_genl_family, msg, 0, RNBD_TARGET_NLGRP_EVENTS, GFP_NOIO);

@@ -29,6 +29,7 @@
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
+#include <linux/jhash.h>
 #include <linux/list.h>
 #include <linux/lockdep.h>
 #include <linux/minmax.h>
@@ -46,7 +47,15 @@
 #include "session.h"
 #include "target.h"
 
-static LIST_HEAD(rnbdt_owned);	/* exports that have an owner; rnbdt_lock */
+/* Exports that have an owner, by that */
+#define RNBDT_OWNED_BUCKETS	1024
+
+static struct hlist_head rnbdt_owned[RNBDT_OWNED_BUCKETS];	/* rnbdt_lock */
+
+static struct hlist_head *rnbdt_owned_bucket(const uuid_t *host)
+{
+	return &rnbdt_owned[jhash(host, sizeof(*host), 0) % RNBDT_OWNED_BUCKETS];
+}
 
 /**
  * rnbdt_owner_init - initialise the owner of an export
@@ -56,7 +65,7 @@ static LIST_HEAD(rnbdt_owned);	/* exports that have an owner; rnbdt_lock */
  */
 void rnbdt_owner_init(struct rnbdt_export *export)
 {
-	INIT_LIST_HEAD(&export->owner.entry);
+	INIT_HLIST_NODE(&export->owner.entry);
 }
 
 /**
@@ -68,7 +77,7 @@ void rnbdt_owner_init(struct rnbdt_export *export)
 void rnbdt_owner_exit(struct rnbdt_export *export)
 {
 	mutex_lock(&rnbdt_lock);
-	list_del_init(&export->owner.entry);
+	hlist_del_init(&export->owner.entry);
 	mutex_unlock(&rnbdt_lock);
 }
 
@@ -84,9 +93,9 @@ static void rnbdt_owner_write(struct rnbdt_export *export, const uuid_t *host,
 	owner->boot_id = *boot_id;
 	owner->fence_generation = fence_generation;
 	owner->generation = generation;
-	list_del_init(&owner->entry);
+	hlist_del_init(&owner->entry);
 	if (!uuid_is_null(host))
-		list_add_tail(&owner->entry, &rnbdt_owned);
+		hlist_add_head(&owner->entry, rnbdt_owned_bucket(host));
 	rnbdt_attached_revoke(export);
 }
 
@@ -265,14 +274,16 @@ void rnbdt_owner_take(struct rnbdt_attach *att)
  */
 void rnbdt_owner_detach(const struct rnbdt_attach *att)
 {
-	struct rnbdt_export *export, *next;
+	struct rnbdt_export *export;
+	struct hlist_node *next;
 
 	lockdep_assert_held(&rnbdt_lock);
 
 	if (!att->owner_generation)
 		return;
 	/* A removed export, which still exists, may have had the same owner. */
-	list_for_each_entry_safe(export, next, &rnbdt_owned, owner.entry) {
+	hlist_for_each_entry_safe(export, next, rnbdt_owned_bucket(&att->session->host_id),
+				  owner.entry) {
 		if (export->owner.generation != att->owner_generation ||
 		    !uuid_equal(&export->owner.host, &att->session->host_id) ||
 		    strcmp(rnbdt_export_name(export), att->name))
@@ -289,11 +300,12 @@ void rnbdt_owner_detach(const struct rnbdt_attach *att)
  */
 void rnbdt_owner_restarted(const struct rnbdt_session *s)
 {
-	struct rnbdt_export *export, *next;
+	struct rnbdt_export *export;
+	struct hlist_node *next;
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	list_for_each_entry_safe(export, next, &rnbdt_owned, owner.entry) {
+	hlist_for_each_entry_safe(export, next, rnbdt_owned_bucket(&s->host_id), owner.entry) {
 		const struct rnbdt_owner *owner = &export->owner;
 
 		if (!uuid_equal(&owner->host, &s->host_id) || uuid_is_null(&owner->boot_id) ||
@@ -311,11 +323,12 @@ void rnbdt_owner_restarted(const struct rnbdt_session *s)
  */
 void rnbdt_owner_fenced(const struct rnbdt_host *host)
 {
-	struct rnbdt_export *export, *next;
+	struct rnbdt_export *export;
+	struct hlist_node *next;
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	list_for_each_entry_safe(export, next, &rnbdt_owned, owner.entry)
+	hlist_for_each_entry_safe(export, next, rnbdt_owned_bucket(&host->uuid), owner.entry)
 		if (rnbdt_owner_is_fenced(&export->owner, host))
 			rnbdt_owner_end(export, "it was fenced");
 }

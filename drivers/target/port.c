@@ -36,6 +36,7 @@
 #include "../core/cm.h"
 #include "../core/names.h"
 #include "../core/proto_err.h"
+#include "accept.h"
 #include "connect.h"
 #include "counters.h"
 #include "graph.h"

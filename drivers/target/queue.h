@@ -83,7 +83,7 @@ struct rnbdt_req {
 	int error;
 	atomic_t parts;
 	struct rnbd_request req;
-	struct work_struct work;
+	struct rnbdt_io_work work;
 	struct kiocb iocb;
 	struct bio_vec *bvec;
 	u32 nr_bvec;
@@ -171,11 +171,23 @@ struct rnbdt_join {
 };
 
 /**
+ * struct rnbdt_accept - how a connection is accepted
+ * @responder_resources: RDMA READs that the client wants to have in flight; constant
+ * @accept_work: creates the ring and accepts, on rnbdt_login_wq; holds a reference on the
+ *	session, and is counted in rnbdt_conn.connecting
+ */
+struct rnbdt_accept {
+	u8 responder_resources;
+	struct work_struct accept_work;
+};
+
+/**
  * struct rnbdt_queue - one connection of a session
  * @ring: control ring; its lock protects @done to @stats
  * @session: session of the queue; constant
  * @cm_id: connection id; the queue is its context
  * @index: index in rnbdt_session.queues; constant
+ * @accept: how the connection is accepted
  * @join_state: enum rnbdt_join_state; changes once, by cmpxchg()
  * @join: way into the session; NULL for queue 0; constant
  * @chunks: requests by tag, in chunks, as many as the granted depth needs; NULL before the
@@ -204,6 +216,7 @@ struct rnbdt_queue {
 	struct rnbdt_session *session;
 	struct rdma_cm_id *cm_id;
 	u16 index;
+	struct rnbdt_accept accept;
 	u8 join_state;
 	struct rnbdt_join *join;
 	struct rnbdt_req_chunk **chunks;

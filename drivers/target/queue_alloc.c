@@ -20,9 +20,9 @@
 
 #include <linux/completion.h>
 #include <linux/llist.h>
-#include <linux/lockdep.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
@@ -150,28 +150,31 @@ bool rnbdt_queue_unused_from(const struct rnbdt_queue *q, u16 depth)
  * @s: session that is logging in and has queue 0
  * @nr: granted number
  *
- * Context: process context, rnbdt_lock held; may sleep.
+ * Context: login work; takes rnbdt_lock, may sleep.
  * Return: 0, -ENOMEM, or -ENOTCONN if the session was closed.
  */
 int rnbdt_queue_make_slots(struct rnbdt_session *s, u32 nr)
 {
 	struct rnbdt_queue **queues;
 
-	lockdep_assert_held(&rnbdt_lock);
-
-	/* The teardown of a closing session reads the array without the lock. */
-	if (READ_ONCE(s->state) != RNBDT_LOGIN)
-		return -ENOTCONN;
 	if (nr <= s->nr_slots)
 		return 0;
 	queues = kvcalloc(nr, sizeof(*queues), GFP_KERNEL);
 	if (!queues)
 		return -ENOMEM;
 	queues[0] = s->queue0;
+	mutex_lock(&rnbdt_lock);
+	/* The teardown of a closing session reads the array without the lock. */
+	if (READ_ONCE(s->state) != RNBDT_LOGIN) {
+		mutex_unlock(&rnbdt_lock);
+		kvfree(queues);
+		return -ENOTCONN;
+	}
 	/* A reader that still sees the old number may see the new array. */
 	smp_store_release(&s->queues, queues);
 	/* pairs with the acquire in rnbdt_session_stats() */
 	smp_store_release(&s->nr_slots, nr);
+	mutex_unlock(&rnbdt_lock);
 	return 0;
 }
 

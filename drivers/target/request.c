@@ -99,12 +99,13 @@ static void rnbdt_backend_submit(struct rnbdt_req *treq)
  * rnbdt_submit_work - submit requests to the storage in their order
  * @work: rnbdt_submit.submit_work
  *
- * Context: work item of the backend's io_wq; may sleep in the storage.
+ * Context: work item of the backend; may sleep in the storage.
  */
 void rnbdt_submit_work(struct work_struct *work)
 {
-	struct rnbdt_submit *submit = container_of(work, struct rnbdt_submit, submit_work);
+	struct rnbdt_submit *submit = container_of(work, struct rnbdt_submit, submit_work.work);
 	struct llist_node *todo = llist_reverse_order(llist_del_all(&submit->todo));
+	struct rnbdt_io *io = &submit->att->backend->io;
 	struct rnbdt_queue *q = READ_ONCE(submit->queue);
 	struct rnbdt_req *treq, *next;
 	struct blk_plug plug;
@@ -120,6 +121,7 @@ void rnbdt_submit_work(struct work_struct *work)
 	/* The queue stays until this work item has been flushed. */
 	if (likely(q))
 		rnbdt_queue_kick(q);
+	rnbdt_io_end(io);
 }
 
 /* The limits of an export that is not known any more: they refuse nothing. */
@@ -185,7 +187,7 @@ static void rnbdt_queue_begin(struct rnbdt_queue *q, struct rnbdt_req *treq,
 		rnbdt_backend_submit(treq);
 	else if (llist_add(&treq->todo, &submit->todo))
 		/* Only the first entry of an empty list must queue the work item. */
-		queue_work(att->backend->io_wq, &submit->submit_work);
+		rnbdt_io_queue(&att->backend->io, &submit->submit_work);
 }
 
 /* Handle the next request of a frame. Called under RCU. */

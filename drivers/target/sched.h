@@ -47,7 +47,7 @@ struct rnbdt_lane {
  * @shared: lane of the hosts without a cgroup
  * @key: request queue of the storage, or NULL if it has none and belongs to one export;
  *	constant
- * @entry: in the list of schedulers; rnbdt_lock
+ * @entry: in the hash table of schedulers; rnbdt_lock
  * @backends: open backends of this storage, struct rnbdt_backend; rnbdt_lock
  * @hosts: hosts that have attached the storage, struct rnbdt_sched_group; rnbdt_lock
  */
@@ -59,22 +59,15 @@ struct rnbdt_sched {
 	spinlock_t lock;	/* nodes */
 	struct rnbdt_lane shared;
 	const void *key ____cacheline_aligned_in_smp;
-	struct list_head entry;
+	struct hlist_node entry;
 	struct list_head backends;
 	struct list_head hosts;
 };
 
-int rnbdt_sched_open(struct rnbdt_backend *be, u32 window);
-void rnbdt_sched_close(struct rnbdt_backend *be);
-void rnbdt_sched_set_window(struct rnbdt_backend *be, u32 window);
-bool rnbdt_sched_alloc(struct rnbdt_attach *att);
-void rnbdt_sched_free(struct rnbdt_attach *att);
-void rnbdt_sched_add(struct rnbdt_attach *att);
-void rnbdt_sched_remove(struct rnbdt_attach *att);
 void rnbdt_sched_release(struct rnbdt_attach *att);
-void rnbdt_sched_move_host(struct rnbdt_host *host);
 bool rnbdt_sched_wait(struct rnbdt_req *treq);
 void rnbdt_sched_run(struct rnbdt_lane *lane);
+void rnbdt_sched_force(struct list_head *ready);
 void rnbdt_sched_passed(struct rnbdt_req *treq);
 
 /**

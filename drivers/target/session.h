@@ -20,6 +20,7 @@
 #ifndef RNBDT_SESSION_H
 #define RNBDT_SESSION_H
 
+#include <linux/atomic.h>
 #include <linux/completion.h>
 #include <linux/kobject.h>
 #include <linux/kref.h>
@@ -61,6 +62,28 @@ enum rnbdt_peer_class {
 };
 
 /**
+ * enum rnbdt_half_kind - how a connection counts against the half-open limits
+ * @RNBDT_HALF_NONE: not at all
+ * @RNBDT_HALF_OPEN: as open
+ * @RNBDT_HALF_CLOSING: as one in teardown
+ */
+enum rnbdt_half_kind {
+	RNBDT_HALF_NONE,
+	RNBDT_HALF_OPEN,
+	RNBDT_HALF_CLOSING,
+};
+
+/**
+ * struct rnbdt_half_sum - costs of half-open connections of one class, in MiB
+ * @open: of connections that are not closing
+ * @closing: of connections in teardown
+ */
+struct rnbdt_half_sum {
+	atomic_t open;
+	atomic_t closing;
+};
+
+/**
  * struct rnbdt_half_open - a connection whose client is not authenticated, or not logged in
  * @entry: in the list of half-open connections until that; rnbdt_lock
  * @host: host that its connection request names; constant
@@ -69,6 +92,7 @@ enum rnbdt_peer_class {
  * @since: jiffies of the connection request; constant
  * @cost: MiB of rings that count against the half-open limits; constant
  * @peer_class: enum rnbdt_peer_class of the connection request; constant
+ * @counted: enum rnbdt_half_kind; changed by half_count.c
  * @hung_up: the connection was never accepted as a login, or never joined, and only its
  *	connection id is left; rnbdt_lock
  */
@@ -80,6 +104,7 @@ struct rnbdt_half_open {
 	unsigned long since;
 	u32 cost;
 	enum rnbdt_peer_class peer_class;
+	int counted;
 	bool hung_up;
 };
 
@@ -209,6 +234,7 @@ struct rnbdt_auth {
  * @queue_bytes: bytes of queues charged to the accounts; rnbdt_lock
  * @io_bytes: bytes that requests in flight have in addition
  * @counted: the session is included in rnbdt_host.nr_sessions; rnbdt_lock
+ * @lists: the session is included in rnbdt_host.nr_lists; rnbdt_lock
  * @copied: pages that the backend holds as copies of write data
  * @half_open: what counts against the half-open limits until the login is accepted
  */
@@ -217,19 +243,20 @@ struct rnbdt_account {
 	u64 queue_bytes;
 	atomic64_t io_bytes;
 	bool counted;
+	bool lists;
 	atomic_t copied;
 	struct rnbdt_half_open half_open;
 };
 
 /**
  * struct rnbdt_list_state - progress of a list of exports
- * @listed: rnbdt_offer.serial of the last export that was sent in a list; login work
+ * @listed: rnbdt_export.id of the last export that was sent in a list; login work
  * @nr_listed: number of exports that were sent in a list; login work
  * @list_status: enum rnbd_status of the list; rnbdt_lock
  * @all_listed: the last frame of the list was sent; login work
  */
 struct rnbdt_list_state {
-	u64 listed;
+	unsigned long listed;
 	u32 nr_listed;
 	u16 list_status;
 	bool all_listed;
@@ -406,10 +433,10 @@ struct rnbdt_session_dir {
  * @ref: references on this structure; rnbdt_sessions holds one, @kobj another
  * @entry: in rnbdt_sessions until the session is dead; rnbdt_lock
  * @host_entry: in rnbdt_host.sessions as long; rnbdt_lock
+ * @port_entry: in rnbdt_port.sessions as long; rnbdt_lock
  * @hash_entry: in the hash table of lookup.c as long; rnbdt_lock, RCU
  * @rcu: delays kfree() until no reader of the hash table is left
- * @serial: number of the session for logs and netlink; ascending in
- *	rnbdt_sessions; constant
+ * @serial: number of the session for logs and netlink; constant
  * @host_id: id of the host; constant
  * @session_id: id of the session, the same over reconnects; constant
  * @epoch: epoch of this session; constant
@@ -449,6 +476,7 @@ struct rnbdt_session {
 	struct kref ref;
 	struct list_head entry;
 	struct list_head host_entry;
+	struct list_head port_entry;
 	struct hlist_node hash_entry;
 	struct rcu_head rcu;
 	u32 serial;

@@ -47,6 +47,8 @@
 
 #include "auth.h"
 #include "graph.h"
+#include "half_count.h"
+#include "lookup.h"
 #include "queue.h"
 #include "session.h"
 #include "state.h"
@@ -114,8 +116,11 @@ static bool rnbdt_session_set_state(struct rnbdt_session *s, enum rnbdt_state to
 	}
 	if (to == RNBDT_LIVE)
 		s->live_at = ktime_get_boottime_seconds();
-	if (to == RNBDT_CLOSING)
+	if (to == RNBDT_CLOSING) {
 		WRITE_ONCE(s->teardown.closing_since, jiffies);
+		atomic_inc(&s->host->nr_closing);
+		rnbdt_half_count_closing(&s->account.half_open);
+	}
 	/* A reader that sees the live state also sees all members set before it. */
 	smp_store_release(&s->state, to);
 	trace_rnbdt_state(s, from);
@@ -178,8 +183,10 @@ bool rnbdt_join_fail(struct rnbdt_queue *q)
 {
 	u8 was = cmpxchg(&q->join_state, RNBDT_JOINING, RNBDT_JOIN_FAILED);
 
-	if (was == RNBDT_JOINING)
+	if (was == RNBDT_JOINING) {
+		rnbdt_half_count_closing(&q->join->half_open);
 		queue_work(rnbdt_hangup_wq, &q->join->abort_work);
+	}
 	return was != RNBDT_JOINED;
 }
 
@@ -259,9 +266,53 @@ void rnbdt_session_stats(const struct rnbdt_session *s, struct rnbdt_stats *sum)
 }
 
 /**
+ * rnbdt_session_add - let a session be found
+ * @s: new session with its host, port and serial
+ *
+ * Context: process context, rnbdt_lock held.
+ */
+void rnbdt_session_add(struct rnbdt_session *s)
+{
+	struct rnbdt_host *host = s->host;
+	struct rnbdt_port *port = s->port;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	list_add_tail(&s->entry, &rnbdt_sessions);
+	list_add_tail(&s->host_entry, &host->sessions);
+	WRITE_ONCE(host->all_sessions, host->all_sessions + 1);
+	list_add_tail(&s->port_entry, &port->sessions);
+	WRITE_ONCE(port->all_sessions, port->all_sessions + 1);
+	rnbdt_lookup_add(s);
+}
+
+/**
+ * rnbdt_session_remove - let a session no longer be found
+ * @s: closing session that was added
+ *
+ * Context: process context, rnbdt_lock held.
+ */
+void rnbdt_session_remove(struct rnbdt_session *s)
+{
+	struct rnbdt_host *host = s->host;
+	struct rnbdt_port *port = s->port;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	list_del(&s->entry);
+	list_del(&s->host_entry);
+	WRITE_ONCE(host->all_sessions, host->all_sessions - 1);
+	list_del(&s->port_entry);
+	WRITE_ONCE(port->all_sessions, port->all_sessions - 1);
+	rnbdt_lookup_remove(s);
+	rnbdt_session_advance(s, RNBDT_CLOSING, RNBDT_DEAD, NULL);
+	atomic_dec(&host->nr_closing);
+}
+
+/**
  * struct rnbdt_match - selection of sessions
- * @host: sessions of this host, or NULL for those of all
- * @port: sessions of this port, or NULL
+ * @host: sessions of this host, or NULL for those of @port
+ * @port: sessions of this port, or NULL for those of @host
  * @secret: sessions that have proven this secret, or NULL
  * @outdated: only sessions whose secret the host no longer has
  * @begun: only sessions up to @last
@@ -280,8 +331,7 @@ static bool rnbdt_session_matches(const struct rnbdt_session *s,
 				  const struct rnbdt_match *match)
 {
 	lockdep_assert_held(&rnbdt_lock);
-	return (!match->port || s->port == match->port) &&
-	       (!match->secret || s->auth.secret == match->secret) &&
+	return (!match->secret || s->auth.secret == match->secret) &&
 	       (!match->outdated || rnbdt_auth_outdated(s)) &&
 	       (!match->begun || (s32)(s->serial - match->last) <= 0);
 }
@@ -290,14 +340,15 @@ static bool rnbdt_session_matches(const struct rnbdt_session *s,
 static struct rnbdt_session *rnbdt_session_next(const struct rnbdt_match *match,
 						const struct rnbdt_session *s)
 {
-	const struct list_head *head = &rnbdt_sessions;
-	size_t link = offsetof(struct rnbdt_session, entry);
-	const struct list_head *pos;
+	const struct list_head *head, *pos;
+	size_t link;
 
-	/* A target has many hosts: look only at the sessions of this one. */
 	if (match->host) {
 		head = &match->host->sessions;
 		link = offsetof(struct rnbdt_session, host_entry);
+	} else {
+		head = &match->port->sessions;
+		link = offsetof(struct rnbdt_session, port_entry);
 	}
 	pos = s ? (void *)s + link : head;
 	while ((pos = pos->next) != head) {
@@ -326,9 +377,7 @@ static int rnbdt_sessions_wait_matching(struct rnbdt_match *match)
 	long left = 1;
 
 	mutex_lock(&rnbdt_lock);
-	if (!list_empty(&rnbdt_sessions))
-		match->last = list_last_entry(&rnbdt_sessions, struct rnbdt_session,
-					      entry)->serial;
+	match->last = rnbdt_lookup_last_serial();
 	match->begun = true;
 	while (left >= 0) {
 		s = rnbdt_session_next(match, NULL);
@@ -350,8 +399,8 @@ static int rnbdt_sessions_wait_matching(struct rnbdt_match *match)
 
 /**
  * rnbdt_sessions_close - end sessions without waiting
- * @host: end sessions of this host only, or NULL
- * @port: end sessions of this port only, or NULL
+ * @host: end the sessions of this host, or NULL to end those of @port
+ * @port: end the sessions of this port, or NULL
  * @reason: constant text for the log and sysfs
  *
  * The caller has made sure that no further sessions of that kind begin.
@@ -406,25 +455,6 @@ static u32 rnbdt_sessions_count_matching(const struct rnbdt_match *match)
 
 	while ((s = rnbdt_session_next(match, s)))
 		nr++;
-	return nr;
-}
-
-/**
- * rnbdt_sessions_count - count sessions, closing ones included
- * @host: count sessions of this host only, or NULL
- * @port: count sessions of this port only, or NULL
- *
- * Context: process context without rnbdt_lock; may sleep.
- * Return: number of sessions.
- */
-u32 rnbdt_sessions_count(const struct rnbdt_host *host, const struct rnbdt_port *port)
-{
-	const struct rnbdt_match match = { .host = host, .port = port };
-	u32 nr;
-
-	mutex_lock(&rnbdt_lock);
-	nr = rnbdt_sessions_count_matching(&match);
-	mutex_unlock(&rnbdt_lock);
 	return nr;
 }
 

@@ -19,13 +19,14 @@ bool rnbdt_session_advance(struct rnbdt_session *s, enum rnbdt_state from,
 void rnbdt_session_close(struct rnbdt_session *s, const char *reason);
 bool rnbdt_join_fail(struct rnbdt_queue *q);
 void rnbdt_session_put(struct rnbdt_session *s);
+void rnbdt_session_add(struct rnbdt_session *s);
+void rnbdt_session_remove(struct rnbdt_session *s);
 void rnbdt_stats_add(struct rnbdt_stats *sum, const struct rnbdt_queue *q);
 void rnbdt_session_stats(const struct rnbdt_session *s, struct rnbdt_stats *sum);
 void rnbdt_sessions_close(const struct rnbdt_host *host, const struct rnbdt_port *port,
 			  const char *reason);
 int rnbdt_sessions_wait(const struct rnbdt_port *port);
 void rnbdt_sessions_close_outdated(const struct rnbdt_host *host, const char *reason);
-u32 rnbdt_sessions_count(const struct rnbdt_host *host, const struct rnbdt_port *port);
 u32 rnbdt_sessions_count_old_secret(const struct rnbdt_host *host);
 u32 rnbdt_sessions_count_outdated(const struct rnbdt_host *host);
 

@@ -6,6 +6,7 @@
  *
  *	rnbdt_export.lock, rnbdt_port.lock	one writer of an object at a time;
  *						the two are never held together
+ *	rnbdt_io_mutex				the list of work queues for storage
  *	handler mutex of an rdma_cm_id		one event handler of a connection or
  *						listener at a time
  *	rnbdt_lock				the configuration graph, the list
@@ -13,13 +14,17 @@
  *	rnbd_ring.lock				of one queue; interrupts disabled
  *	rnbdt_sched.lock			requests that wait in front of one
  *						storage; interrupts disabled
+ *	rnbdt_io_set.lock			workers of exports that share a work
+ *						queue; interrupts disabled
  *	rnbdt_session.state_lock		state of one session; interrupts
  *						disabled
  *
  * configfs and sysfs hold their own locks around their callbacks, outside of all
  * of these. No code that holds rnbdt_lock may wait for a teardown or for something
  * that a teardown waits for, or call a function of the connection manager that
- * waits for a handler: handlers and teardowns take rnbdt_lock.
+ * waits for a handler: handlers and teardowns take rnbdt_lock. All clients wait for that
+ * lock, so code that holds it allocates no memory, except for a link in configfs, changes no
+ * queue pair, and walks no list that grows with the number of hosts, sessions or exports.
  */
 #ifndef RNBDT_TARGET_H
 #define RNBDT_TARGET_H

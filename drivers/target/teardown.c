@@ -66,7 +66,6 @@
 #include "half_open.h"
 #include "inject.h"
 #include "limits.h"
-#include "lookup.h"
 #include "pool.h"
 #include "queue.h"
 #include "queue_alloc.h"
@@ -168,10 +167,7 @@ static void rnbdt_finish_teardown(struct rnbdt_session *s)
 	mutex_lock(&rnbdt_lock);
 	rnbdt_remember_epoch(s);
 	rnbdt_half_open_gone(&s->account.half_open);
-	list_del(&s->entry);
-	list_del(&s->host_entry);
-	rnbdt_lookup_remove(s);
-	rnbdt_session_advance(s, RNBDT_CLOSING, RNBDT_DEAD, NULL);
+	rnbdt_session_remove(s);
 	mutex_unlock(&rnbdt_lock);
 
 	rnbdt_auth_free(s);

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Deactivation of a disk by the administrator: all its I/O fails, for good.
+ *
+ * Operation: the disk fails as after loss_timeout (recover.c). When that is done, the
+ * device holds no page of the disk, so that a user who has been waiting for I/O can go on.
+ *
+ * Ownership: nothing is allocated or kept.
+ *
+ * Concurrency: recovery.lock of the session.
+ *
+ * Errors: none.
+ */
+
+#include <linux/bitops.h>
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+#include <linux/mutex.h>
+#include <linux/sched/mm.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include "cancel.h"
+#include "deactivate.h"
+#include "disk.h"
+#include "disk_recover.h"
+#include "recover.h"
+#include "session.h"
+#include "state.h"
+
+/* Milliseconds for the data of requests that are being transferred. */
+#define RNBDC_TRANSFER_MS	10000
+
+/* Wait until the device holds no page of a disk that fails. */
+static void rnbdc_wait_idle(struct rnbdc_disk *disk)
+{
+	unsigned long until = jiffies + msecs_to_jiffies(RNBDC_TRANSFER_MS);
+
+	while (rnbdc_disk_in_flight(disk).all) {
+		rnbdc_disk_poll(disk);
+		/* Recovery then takes the requests back. */
+		if (time_after(jiffies, until))
+			rnbdc_session_fail(disk->sess, RNBDC_DEACTIVATED_REASON);
+		msleep(1);
+	}
+}
+
+/**
+ * rnbdc_recover_deactivate - make all I/O of a disk fail permanently
+ * @disk: disk that the caller keeps from being removed
+ *
+ * On return the device holds nothing of the disk, and requests that were in flight
+ * have ended with BLK_STS_TRANSPORT, as after a loss. Requests that waited or that follow
+ * fail at once, until the disk is detached. The target may still execute requests that
+ * it has received. Other disks of the session go on.
+ *
+ * Context: process context, may sleep, but does not wait for the target's storage, except for
+ * a moment if the export is exclusive; takes recovery.lock.
+ */
+void rnbdc_recover_deactivate(struct rnbdc_disk *disk)
+{
+	struct rnbdc_session *sess = disk->sess;
+	unsigned int noio = memalloc_noio_save();
+	unsigned long flags;
+
+	spin_lock_irqsave(&sess->lock, flags);
+	set_bit(RNBDC_DISK_DEACTIVATED, &disk->flags);
+	spin_unlock_irqrestore(&sess->lock, flags);
+	/* A request to attach that is in progress ends. */
+	wake_up_all(&sess->wait);
+
+	mutex_lock(&sess->recovery.lock);
+	if (READ_ONCE(disk->state) != RNBDC_FAILED) {
+		rnbdc_disk_suspend(disk);
+		rnbdc_disk_set_error(disk, RNBDC_DEACTIVATED_REASON);
+		rnbdc_disk_give_up(disk);
+	}
+	mutex_unlock(&sess->recovery.lock);
+	rnbdc_disk_failed(disk);
+	rnbdc_wait_idle(disk);
+	/* Without another disk the connection ends, and so does an attempt to make one. */
+	if (rnbdc_session_end_unused(sess))
+		flush_delayed_work(&sess->recovery.recover_work);
+	memalloc_noio_restore(noio);
+}

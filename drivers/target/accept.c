@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Connections: the queue pair, its acceptance, and the frames that arrive.
+ *
+ * Operation
+ *
+ * connect.c admits a connection request. A work item then creates the queue pair with its
+ * ring and accepts, so that the listener can handle the next request meanwhile, and queue
+ * pairs are created concurrently. If the client has given up by then, nothing is created.
+ * Frames are dispatched by type: requests go to request.c, control entries to control.c.
+ *
+ * Ownership: the session, or a queue that joins it, owns the connection id.
+ *
+ * Concurrency: s->conn.connecting keeps the teardown away until the work item is done with
+ * the queue. Frames and completions of one queue are handled one at a time in softirq
+ * context. Events of the connection may come before it is accepted.
+ *
+ * Errors: if a queue cannot be set up, the session is closed, or the queue that joins it, and
+ * the teardown frees the rest. A protocol error or a failed ring does the same.
+ */
+
+#define pr_fmt(fmt) "rnbd-target: " fmt
+
+#include <linux/kref.h>
+#include <linux/mutex.h>
+#include <linux/sched/mm.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_cm.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+
+#include "../core/cm.h"
+#include "../core/frame.h"
+#include "../core/names.h"
+#include "../core/proto_err.h"
+#include "../core/ring.h"
+#include "../core/ring_setup.h"
+#include "accept.h"
+#include "control.h"
+#include "counters.h"
+#include "half_open.h"
+#include "limits.h"
+#include "login.h"
+#include "pool.h"
+#include "queue.h"
+#include "queue_alloc.h"
+#include "reply.h"
+#include "request.h"
+#include "session.h"
+#include "state.h"
+#include "target.h"
+#include "timers.h"
+
+static enum rnbd_proto_err rnbdt_queue_frame(struct rnbd_ring *ring,
+					     struct rnbd_frame *frame)
+{
+	struct rnbdt_queue *q = container_of(ring, struct rnbdt_queue, ring);
+	enum rnbd_proto_err perr = RNBD_PERR_TYPE;
+
+	if (likely(frame->type == RNBD_FRAME_REQUEST)) {
+		if (likely(rnbdt_queue_joined(q)))
+			perr = rnbdt_queue_requests(q, frame);
+	} else if (frame->type == RNBD_FRAME_CONTROL) {
+		perr = rnbdt_queue_control(q, frame);
+	}
+	if (unlikely(perr))
+		return perr;
+
+	/* The frame may have returned credits that replies wait for. */
+	rnbdt_queue_kick(q);
+	return RNBD_PERR_NONE;
+}
+
+static void rnbdt_queue_sent(struct rnbd_ring *ring, u32 seq, u32 note)
+{
+	struct rnbdt_queue *q = container_of(ring, struct rnbdt_queue, ring);
+
+	switch (READ_ONCE(q->session->state)) {
+	case RNBDT_REFUSED:
+		rnbdt_session_refusal_sent(q->session);
+		break;
+	case RNBDT_LISTING:
+		rnbdt_login_continue_list(q->session);
+		break;
+	default:
+		rnbdt_queue_kick(q);
+		break;
+	}
+}
+
+static void rnbdt_queue_credit(struct rnbd_ring *ring)
+{
+	struct rnbdt_queue *q = container_of(ring, struct rnbdt_queue, ring);
+
+	if (unlikely(READ_ONCE(q->session->state) == RNBDT_LISTING))
+		rnbdt_login_continue_list(q->session);
+	rnbdt_queue_kick(q);
+}
+
+static void rnbdt_queue_proto_err(struct rnbd_ring *ring, enum rnbd_proto_err perr)
+{
+	struct rnbdt_queue *q = container_of(ring, struct rnbdt_queue, ring);
+	struct rnbdt_session *s = q->session;
+
+	rnbdt_count(RNBDT_COUNT_PROTO_ERRS, perr);
+	pr_warn_ratelimited("session %u: host %pUb broke the protocol on queue %u: %s\n",
+			    s->serial, &s->host_id, q->index, rnbd_proto_err_text(perr));
+}
+
+/* End the session of a queue, or the queue alone if it has not joined. */
+static void rnbdt_queue_lost(struct rnbdt_queue *q, const char *reason)
+{
+	if (!rnbdt_join_fail(q))
+		rnbdt_session_close(q->session, reason);
+}
+
+static void rnbdt_queue_failed(struct rnbd_ring *ring, const char *reason)
+{
+	rnbdt_queue_lost(container_of(ring, struct rnbdt_queue, ring), reason);
+}
+
+static bool rnbdt_queue_charge(struct rnbd_ring *ring, u32 slots)
+{
+	return rnbdt_limits_slots(container_of(ring, struct rnbdt_queue, ring), slots);
+}
+
+static u16 rnbdt_queue_grow_depth(struct rnbd_ring *ring, u16 depth)
+{
+	return rnbdt_queue_set_depth(container_of(ring, struct rnbdt_queue, ring), depth);
+}
+
+static const struct rnbd_ring_ops rnbdt_ring_ops = {
+	.frame	= rnbdt_queue_frame,
+	.sent	= rnbdt_queue_sent,
+	.credit	= rnbdt_queue_credit,
+	.proto_err = rnbdt_queue_proto_err,
+	.failed	= rnbdt_queue_failed,
+	.charge	= rnbdt_queue_charge,
+	.grow_depth = rnbdt_queue_grow_depth,
+};
+
+/**
+ * rnbdt_queue_create_ring - create the queue pair of a queue and start its ring
+ * @q: queue without a ring
+ * @req: connection request, which names slots and slot size in bytes
+ *
+ * Context: handler of the connection id; may sleep.
+ * Return: 0 or a negative errno; -EINVAL if the device cannot serve the ring.
+ */
+static int rnbdt_queue_create_ring(struct rnbdt_queue *q,
+				   const struct rnbd_conn_req *req)
+{
+	struct rnbdt_session *s = q->session;
+	struct rnbd_ring_attr attr = {
+		.ops = &rnbdt_ring_ops,
+		.slots = req->ring_slots,
+		.slot_size = req->slot_size,
+		.attempt = req->attempt,
+		.data_wrs = q->index ? 0 : RNBDT_REG_BATCH,
+		.max_send_sge = 1,
+		.vector = (s->serial + q->index) % s->conn.dev->num_comp_vectors,
+		.poll = IB_POLL_SOFTIRQ,
+		.answer = true,
+	};
+	int ret;
+
+	q->replies_per_frame = (req->slot_size - sizeof(struct rnbd_frame_hdr)) /
+			       sizeof(struct rnbd_reply_entry);
+	ret = rnbd_ring_create(&q->ring, q->cm_id, s->conn.pd, &attr);
+	if (ret)
+		return ret;
+	rnbd_ring_set_rate_limit(&q->ring, rnbdt_login_frames());
+	/* What the client has posted, too. */
+	return rnbd_ring_start(&q->ring, RNBD_RING_SLOTS_MIN);
+}
+
+/* Handle an event of an accepted connection. The teardown destroys the id. */
+static int rnbdt_queue_cm_event(struct rdma_cm_id *id,
+				struct rdma_cm_event *event)
+{
+	struct rnbdt_queue *q = id->context;
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_ESTABLISHED:
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		rnbdt_queue_lost(q, "the client disconnected");
+		break;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		rnbdt_queue_lost(q, "the RDMA device was removed");
+		break;
+	default:
+		rnbdt_queue_lost(q, rdma_event_msg(event->event));
+		break;
+	}
+	return 0;
+}
+
+/**
+ * rnbdt_reject - refuse a connection
+ * @id: connection that was not accepted
+ * @status: enum rnbd_status, sent as private data of the reject
+ * @retry_ms: milliseconds after which the client should connect again, or 0
+ *
+ * A connection must not be rejected after rdma_accept(): the connection manager of
+ * InfiniBand would repeat its answer for a minute and keep the id until then.
+ *
+ * Context: process context; may sleep.
+ */
+void rnbdt_reject(struct rdma_cm_id *id, u16 status, u32 retry_ms)
+{
+	const struct rnbd_refusal info = { .status = status, .retry_ms = retry_ms };
+	struct rnbd_cm_rej rej;
+
+	rnbdt_count(RNBDT_COUNT_REFUSED, status);
+	rnbd_encode_cm_rej(&rej, &info);
+	rdma_reject(id, &rej, sizeof(rej), IB_CM_REJ_CONSUMER_DEFINED);
+}
+
+/*
+ * Keep the peer of a queue that has not joined from the pool. The connection manager
+ * enables remote access when it accepts a connection.
+ */
+static void rnbdt_queue_restrict(struct rnbdt_queue *q)
+{
+	u32 left;
+
+	if (rnbd_ring_disable_remote_access(&q->ring, &left))
+		rnbdt_queue_lost(q, "remote access could not be disabled");
+	else if (left)
+		pr_warn_once("device %s does not switch remote access off: a peer that has not proven itself may use keys of the session\n",
+			     q->session->conn.dev->name);
+}
+
+/* Has the client given up, or has the session of the queue been closed? */
+static bool rnbdt_queue_is_over(const struct rnbdt_queue *q)
+{
+	return READ_ONCE(q->session->state) >= RNBDT_CLOSING ||
+	       READ_ONCE(q->join_state) == RNBDT_JOIN_FAILED;
+}
+
+/* Accept a connection whose ring exists. */
+static int rnbdt_queue_accept_id(struct rnbdt_queue *q, const struct rnbd_conn_req *req)
+{
+	struct rnbdt_session *s = q->session;
+	struct rdma_conn_param param = { };
+	struct rnbd_cm_rep rep;
+	int ret;
+
+	/*
+	 * Only the client posts RDMA READ: allow as many in flight as it has
+	 * requested and the device can serve.
+	 */
+	param.responder_resources = min_t(u32, q->accept.responder_resources,
+					  s->conn.dev->attrs.max_qp_rd_atom);
+	param.initiator_depth = 0;
+	param.rnr_retry_count = 3;
+	param.flow_control = 1;
+	rnbd_encode_cm_rep(&rep, RNBD_RING_SLOTS_MIN, req->slot_size, req->attempt);
+	param.private_data = &rep;
+	param.private_data_len = sizeof(rep);
+
+	/* No event of the connection is handled between these. */
+	rdma_lock_handler(q->cm_id);
+	ret = rdma_accept(q->cm_id, &param);
+	if (!ret && q->index)
+		rnbdt_queue_restrict(q);
+	rdma_unlock_handler(q->cm_id);
+	return ret;
+}
+
+/*
+ * Create the ring and accept. The session owns the queue already, so an error
+ * closes the session and the teardown frees the queue.
+ */
+static void rnbdt_queue_accept(struct rnbdt_queue *q)
+{
+	const struct rnbd_conn_req *req = q->join ? &q->join->req : &q->session->auth.req;
+	struct rnbdt_session *s = q->session;
+	int ret = 0;
+
+	if (rnbdt_queue_is_over(q)) {
+		/* If the client is there, others needed its place. */
+		rnbdt_reject(q->cm_id, RNBD_ST_BUSY, 0);
+		return;
+	}
+	if (!s->conn.pd) {
+		struct ib_pd *pd = ib_alloc_pd(s->conn.dev, 0);
+
+		if (IS_ERR(pd))
+			ret = PTR_ERR(pd);
+		else
+			s->conn.pd = pd;
+	}
+	if (!ret)
+		ret = rnbdt_queue_create_ring(q, req);
+	if (ret) {
+		pr_err_ratelimited("session %u: queue %u on %s could not be made: error %d\n",
+				   s->serial, q->index, s->conn.dev->name, ret);
+		rnbdt_reject(q->cm_id, ret == -EINVAL ? RNBD_ST_RING : RNBD_ST_NOMEM, 0);
+		rnbdt_queue_lost(q, "a queue could not be made");
+		return;
+	}
+	ret = rnbdt_queue_accept_id(q, req);
+	/* The client may have given up meanwhile. */
+	if (ret && !rnbdt_queue_is_over(q)) {
+		pr_err_ratelimited("session %u: queue %u could not be accepted: error %d\n",
+				   s->serial, q->index, ret);
+		rnbdt_queue_lost(q, "a queue could not be accepted");
+	}
+}
+
+static void rnbdt_session_connected(struct rnbdt_session *s)
+{
+	mutex_lock(&rnbdt_lock);
+	s->conn.connecting--;
+	mutex_unlock(&rnbdt_lock);
+	/* The reference of the caller keeps the session. */
+	wake_up(&s->conn.wait);
+}
+
+static void rnbdt_accept_work(struct work_struct *work)
+{
+	struct rnbdt_queue *q = container_of(work, struct rnbdt_queue, accept.accept_work);
+	struct rnbdt_session *s = q->session;
+	/* Reclaim may wait for this client. */
+	unsigned int noio = memalloc_noio_save();
+
+	rnbdt_queue_accept(q);
+	/* From here on the queue may be freed. */
+	rnbdt_session_connected(s);
+	rnbdt_session_put(s);
+	memalloc_noio_restore(noio);
+}
+
+/**
+ * rnbdt_accept_init - prepare a queue for rnbdt_accept()
+ * @q: new queue
+ *
+ * Context: any.
+ */
+void rnbdt_accept_init(struct rnbdt_queue *q)
+{
+	INIT_WORK(&q->accept.accept_work, rnbdt_accept_work);
+}
+
+/**
+ * rnbdt_accept - let a work item create the ring of a queue and accept its connection
+ * @q: queue that its session counts in s->conn.connecting, after rnbdt_accept_init()
+ * @conn: connection parameters with the limits of the client's device
+ *
+ * This takes long. The connection manager holds the lock of the listener while it calls the
+ * handler of a connection request, so all other clients would wait.
+ *
+ * Context: handler of the connection.
+ */
+void rnbdt_accept(struct rnbdt_queue *q, const struct rdma_conn_param *conn)
+{
+	kref_get(&q->session->ref);
+	q->accept.responder_resources = conn->responder_resources;
+	q->cm_id->context = q;
+	q->cm_id->event_handler = rnbdt_queue_cm_event;
+	queue_work(rnbdt_login_wq, &q->accept.accept_work);
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Sums of the costs of half-open connections.
+ *
+ * Operation: each connection request compares the sums of its class with the limits of its
+ * host and of all hosts (half_open.c). A connection is counted as open, then as closing,
+ * and then no longer; it may skip the second step.
+ *
+ * Ownership: the host has its sums.
+ *
+ * Concurrency: a session or a queue may begin to close in any context, also while its login
+ * is accepted. Each step exchanges rnbdt_half_open.counted, so the costs are moved once.
+ *
+ * Errors: none.
+ */
+
+#include <linux/atomic.h>
+
+#include "graph.h"
+#include "half_count.h"
+#include "session.h"
+
+struct rnbdt_half_sum rnbdt_half_sums[RNBDT_PEER_CLASSES];
+
+static void rnbdt_half_add(const struct rnbdt_half_open *half, int kind, int cost)
+{
+	struct rnbdt_half_sum *sums[] = {
+		&rnbdt_half_sums[half->peer_class],
+		&half->host->half_sums[half->peer_class],
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(sums); i++)
+		atomic_add(cost, kind == RNBDT_HALF_OPEN ? &sums[i]->open : &sums[i]->closing);
+}
+
+/**
+ * rnbdt_half_count_open - count a connection as half-open
+ * @half: connection that is not counted, with host, class and cost
+ *
+ * Context: any.
+ */
+void rnbdt_half_count_open(struct rnbdt_half_open *half)
+{
+	WRITE_ONCE(half->counted, RNBDT_HALF_OPEN);
+	rnbdt_half_add(half, RNBDT_HALF_OPEN, half->cost);
+}
+
+/**
+ * rnbdt_half_count_closing - count a half-open connection as closing
+ * @half: connection whose teardown begins; nothing happens unless it is counted as open
+ *
+ * Context: any.
+ */
+void rnbdt_half_count_closing(struct rnbdt_half_open *half)
+{
+	if (cmpxchg(&half->counted, RNBDT_HALF_OPEN, RNBDT_HALF_CLOSING) != RNBDT_HALF_OPEN)
+		return;
+	rnbdt_half_add(half, RNBDT_HALF_OPEN, -(int)half->cost);
+	rnbdt_half_add(half, RNBDT_HALF_CLOSING, half->cost);
+}
+
+/**
+ * rnbdt_half_count_end - no longer count a connection
+ * @half: connection; nothing happens unless it is counted
+ *
+ * Context: any.
+ */
+void rnbdt_half_count_end(struct rnbdt_half_open *half)
+{
+	int kind = xchg(&half->counted, RNBDT_HALF_NONE);
+
+	if (kind != RNBDT_HALF_NONE)
+		rnbdt_half_add(half, kind, -(int)half->cost);
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Work items that access the storage of an export.
+ *
+ * Operation
+ *
+ * A work queue with a rescuer costs a kernel thread, so thousands of exports share work
+ * queues. The first exports get one each, further ones the one that has the fewest, up to
+ * RNBDT_IO_USERS. Storage that hangs occupies the workers of its items, therefore
+ * workers.c limits how many items of an export are executed at a time: a floor is always
+ * there for each of the others. If memory is so short that only the rescuer runs, storage
+ * that hangs can stop the exports that share its work queue, until there is memory again.
+ *
+ * Ownership: exports own the work queue jointly; the last one destroys it. The owner of a
+ * work item must not free it before its function has called rnbdt_io_end().
+ *
+ * Concurrency: rnbdt_io_mutex protects the list of work queues. Each has a lock for the
+ * items that wait, which may be taken in any context; no other lock is taken within it.
+ *
+ * Errors: an export without memory for a work queue is not enabled.
+ */
+
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include "../compat/workqueue.h"
+#include "io_work.h"
+
+/* Exports that share a work queue at most, and work queues before any is shared */
+#define RNBDT_IO_USERS		16
+#define RNBDT_IO_SETS		16
+
+/* Work items of a work queue that are executed at a time: half of them for the floors */
+#define RNBDT_IO_SPARE		(WQ_MAX_ACTIVE / 2)
+#define RNBDT_IO_FLOOR		(WQ_MAX_ACTIVE / 2 / RNBDT_IO_USERS)
+
+/**
+ * struct rnbdt_io_set - a work queue and the exports that share it
+ * @entry: in the list of work queues; rnbdt_io_mutex
+ * @wq: work queue; constant
+ * @unbound: its workers run on any processor; constant
+ * @nr_users: exports that share it; rnbdt_io_mutex
+ * @lock: protects @workers; interrupts disabled
+ * @workers: workers that the exports share
+ * @idle: woken when an export has no item
+ */
+struct rnbdt_io_set {
+	struct list_head entry;
+	struct workqueue_struct *wq;
+	bool unbound;
+	u32 nr_users;
+	spinlock_t lock;	/* workers */
+	struct rnbdt_workers workers;
+	wait_queue_head_t idle;
+};
+
+static DEFINE_MUTEX(rnbdt_io_mutex);
+static LIST_HEAD(rnbdt_io_sets);	/* rnbdt_io_mutex */
+
+static struct rnbdt_io_set *rnbdt_io_set_alloc(bool unbound)
+{
+	struct rnbdt_io_set *set = kzalloc(sizeof(*set), GFP_KERNEL);
+
+	if (!set)
+		return NULL;
+	set->wq = alloc_workqueue("rnbd-target-io", WQ_MEM_RECLAIM |
+				  (unbound ? WQ_UNBOUND : WQ_PERCPU | WQ_HIGHPRI),
+				  WQ_MAX_ACTIVE);
+	if (!set->wq) {
+		kfree(set);
+		return NULL;
+	}
+	set->unbound = unbound;
+	spin_lock_init(&set->lock);
+	init_waitqueue_head(&set->idle);
+	rnbdt_workers_init(&set->workers, RNBDT_IO_FLOOR, RNBDT_IO_SPARE);
+	list_add_tail(&set->entry, &rnbdt_io_sets);
+	return set;
+}
+
+/* Find the work queue that a further export should use, or NULL for another one. */
+static struct rnbdt_io_set *rnbdt_io_set_find(bool unbound)
+{
+	struct rnbdt_io_set *set, *best = NULL;
+	u32 nr = 0;
+
+	list_for_each_entry(set, &rnbdt_io_sets, entry) {
+		if (set->unbound != unbound)
+			continue;
+		nr++;
+		if (!best || set->nr_users < best->nr_users)
+			best = set;
+	}
+	if (!best || best->nr_users == RNBDT_IO_USERS || nr < RNBDT_IO_SETS)
+		return NULL;
+	return best;
+}
+
+/**
+ * rnbdt_io_open - give an export a work queue
+ * @io: zeroed
+ * @unbound: its workers run on any processor
+ *
+ * Context: process context; may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int rnbdt_io_open(struct rnbdt_io *io, bool unbound)
+{
+	struct rnbdt_io_set *set;
+
+	mutex_lock(&rnbdt_io_mutex);
+	set = rnbdt_io_set_find(unbound) ?: rnbdt_io_set_alloc(unbound);
+	if (set)
+		set->nr_users++;
+	mutex_unlock(&rnbdt_io_mutex);
+	if (!set)
+		return -ENOMEM;
+	rnbdt_workers_join(&io->user, &set->workers);
+	io->set = set;
+	return 0;
+}
+
+static bool rnbdt_io_is_idle(struct rnbdt_io *io)
+{
+	unsigned long flags;
+	bool idle;
+
+	spin_lock_irqsave(&io->set->lock, flags);
+	idle = !io->user.running;
+	spin_unlock_irqrestore(&io->set->lock, flags);
+	return idle;
+}
+
+/**
+ * rnbdt_io_close - undo rnbdt_io_open()
+ * @io: of an export without requests, or zeroed
+ *
+ * Waits for the ends of the work items, whose requests have been completed.
+ *
+ * Context: process context; may sleep.
+ */
+void rnbdt_io_close(struct rnbdt_io *io)
+{
+	struct rnbdt_io_set *set = io->set;
+
+	if (!set)
+		return;
+	wait_event(set->idle, rnbdt_io_is_idle(io));
+	mutex_lock(&rnbdt_io_mutex);
+	if (--set->nr_users)
+		set = NULL;
+	else
+		list_del(&set->entry);
+	mutex_unlock(&rnbdt_io_mutex);
+	if (!set)
+		return;
+	destroy_workqueue(set->wq);
+	kfree(set);
+}
+
+/**
+ * rnbdt_io_queue - queue a work item
+ * @io: export whose storage it accesses
+ * @work: work item that is not queued; it may be running
+ *
+ * Context: any; does not sleep.
+ */
+void rnbdt_io_queue(struct rnbdt_io *io, struct rnbdt_io_work *work)
+{
+	struct rnbdt_io_set *set = io->set;
+	unsigned long flags;
+	bool start;
+
+	spin_lock_irqsave(&set->lock, flags);
+	start = rnbdt_workers_take(&io->user, &work->item);
+	spin_unlock_irqrestore(&set->lock, flags);
+	if (likely(start))
+		queue_work(set->wq, &work->work);
+}
+
+/**
+ * rnbdt_io_end - let another work item be executed
+ * @io: export of the work item, which may be freed afterwards
+ *
+ * The last call of the function of each struct rnbdt_io_work.
+ *
+ * Context: work item that rnbdt_io_queue() has queued.
+ */
+void rnbdt_io_end(struct rnbdt_io *io)
+{
+	struct rnbdt_io_set *set = io->set;
+	struct rnbdt_worker_item *next;
+	unsigned long flags;
+	bool idle;
+
+	spin_lock_irqsave(&set->lock, flags);
+	next = rnbdt_workers_give(&io->user);
+	idle = !io->user.running;
+	spin_unlock_irqrestore(&set->lock, flags);
+	/* The work queue stays until this work item has returned. */
+	if (unlikely(next))
+		queue_work(set->wq, &container_of(next, struct rnbdt_io_work, item)->work);
+	else if (idle)
+		wake_up(&set->idle);
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Exports that have a backend, by their storage, path and UUID.
+ *
+ * Operation: an export is in the tables from enable until its backend is closed, and no
+ * other one may have the same storage, path or UUID meanwhile. Two backends with different
+ * caches would hide the writes of each from the other, and clients would regard two exports
+ * with one UUID as the same data. Requests of a removed export may still be executed by its
+ * storage.
+ *
+ * Ownership: the tables hold no reference.
+ *
+ * Concurrency: rnbdt_lock. Storage, path and UUID are constant while there is a backend.
+ *
+ * Errors: a conflict is logged, with the remedy.
+ */
+
+#define pr_fmt(fmt) "rnbd-target: " fmt
+
+#include <linux/errno.h>
+#include <linux/fs.h>
+#include <linux/hash.h>
+#include <linux/hashtable.h>
+#include <linux/jhash.h>
+#include <linux/lockdep.h>
+#include <linux/mutex.h>
+#include <linux/string.h>
+#include <linux/uuid.h>
+
+#include "backend.h"
+#include "graph.h"
+#include "opened.h"
+#include "target.h"
+
+#define RNBDT_OPENED_BITS	12
+
+static DEFINE_HASHTABLE(rnbdt_opened_storage, RNBDT_OPENED_BITS);	/* rnbdt_lock */
+static DEFINE_HASHTABLE(rnbdt_opened_paths, RNBDT_OPENED_BITS);		/* rnbdt_lock */
+static DEFINE_HASHTABLE(rnbdt_opened_uuids, RNBDT_OPENED_BITS);		/* rnbdt_lock */
+
+/* A file has one inode whatever its name; a block device has one number. */
+static unsigned long rnbdt_storage_hash(dev_t dev, const struct inode *inode)
+{
+	return dev ? dev : hash_ptr(inode, 32);
+}
+
+static u32 rnbdt_path_hash(const char *path)
+{
+	return jhash(path, strlen(path), 0);
+}
+
+static u32 rnbdt_uuid_hash(const uuid_t *uuid)
+{
+	return jhash(uuid, sizeof(*uuid), 0);
+}
+
+/**
+ * rnbdt_opened_check - check that no export has opened a storage
+ * @export: export that is being enabled, for the log
+ * @inode: inode of the storage
+ *
+ * Context: process context, rnbdt_lock held.
+ * Return: 0, or -EBUSY if another export has opened it.
+ */
+int rnbdt_opened_check(const struct rnbdt_export *export, const struct inode *inode)
+{
+	dev_t dev = S_ISBLK(inode->i_mode) ? inode->i_rdev : 0;
+	struct rnbdt_export *other;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	hash_for_each_possible(rnbdt_opened_storage, other, storage_entry,
+			       rnbdt_storage_hash(dev, inode)) {
+		const struct rnbdt_backend *be = other->backend;
+
+		/* @other may be closing its storage without rnbdt_lock. */
+		if (dev != be->dev || (!dev && inode != be->inode))
+			continue;
+		pr_err("export %s: %s is in use by export %s as %s; disable that one first\n",
+		       rnbdt_export_name((struct rnbdt_export *)export), export->path,
+		       rnbdt_export_name(other), other->path);
+		return -EBUSY;
+	}
+	return 0;
+}
+
+/* Check that no other export has the path or the UUID. */
+static int rnbdt_opened_check_names(struct rnbdt_export *export)
+{
+	struct rnbdt_export *other;
+
+	hash_for_each_possible(rnbdt_opened_paths, other, path_entry,
+			       rnbdt_path_hash(export->path)) {
+		if (other->enabled || strcmp(other->path, export->path))
+			continue;
+		pr_err("export %s: export %s has the same path and is still being disabled; wait for its storage to end its requests\n",
+		       rnbdt_export_name(export), rnbdt_export_name(other));
+		return -EBUSY;
+	}
+	hash_for_each_possible(rnbdt_opened_uuids, other, uuid_entry,
+			       rnbdt_uuid_hash(&export->uuid)) {
+		if (!uuid_equal(&other->uuid, &export->uuid))
+			continue;
+		pr_err("export %s: export %s is enabled and has the same uuid; disable that one, or write another uuid to this one\n",
+		       rnbdt_export_name(export), rnbdt_export_name(other));
+		return -EEXIST;
+	}
+	return 0;
+}
+
+/**
+ * rnbdt_opened_add - enter an export that is being enabled
+ * @export: export with the backend that it is to have
+ *
+ * A file may have been opened by another export since rnbdt_opened_check(); a block device
+ * may not.
+ *
+ * Context: process context, rnbdt_lock held.
+ * Return: 0; -EBUSY or -EEXIST, logged, if another export has its storage, path or UUID.
+ */
+int rnbdt_opened_add(struct rnbdt_export *export)
+{
+	const struct rnbdt_backend *be = export->backend;
+	int ret = 0;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	if (!be->dev)
+		ret = rnbdt_opened_check(export, be->inode);
+	if (!ret)
+		ret = rnbdt_opened_check_names(export);
+	if (ret)
+		return ret;
+	hash_add(rnbdt_opened_storage, &export->storage_entry,
+		 rnbdt_storage_hash(be->dev, be->inode));
+	hash_add(rnbdt_opened_paths, &export->path_entry, rnbdt_path_hash(export->path));
+	hash_add(rnbdt_opened_uuids, &export->uuid_entry, rnbdt_uuid_hash(&export->uuid));
+	return 0;
+}
+
+/**
+ * rnbdt_opened_remove - undo rnbdt_opened_add()
+ * @export: export whose backend is closed
+ *
+ * Context: process context, rnbdt_lock held.
+ */
+void rnbdt_opened_remove(struct rnbdt_export *export)
+{
+	lockdep_assert_held(&rnbdt_lock);
+
+	hash_del(&export->storage_entry);
+	hash_del(&export->path_entry);
+	hash_del(&export->uuid_entry);
+}
