@@ -431,8 +431,8 @@ look_after() {
 		pid[i]=
 		state[i]=dead
 		forget_arrivals "$i"
-		if [ "${again[i]}" -lt 2 ] && died_of_qemu "$i"; then
-			start_again "$i" "an assertion of QEMU failed while the kernel booted,"
+		if died_of_qemu "$i"; then
+			start_again "$i" "$QEMU_FAULT while the kernel booted,"
 			return
 		fi
 		if [ "${mortal[i]}" = 1 ]; then
@@ -482,7 +482,9 @@ run_machines() {
 			if [ $((++ticks % 40)) -eq 0 ] && [ -z "$failed" ]; then
 				for ((i = 1; i <= NODES; i++)); do
 					look_after_boot "$i"
-					[ -z "$(report_of "$i")" ] && continue
+					[ -n "$(report_of "$i")" ] || continue
+					# look_after() starts it again when it is gone
+					! died_of_qemu "$i" || continue
 					failed=1
 					end_by "$GRACE_REPORT"
 				done
