@@ -11,11 +11,26 @@ is_booting() {
 	' "$OUTDIR/n$1/console.log"
 }
 
-# Did QEMU end with its own assertion while the kernel of this node booted? The kernel moves
-# the address ranges of its PCI devices then, and one thread of QEMU can use a map of the
-# memory that another one has freed (QEMU issue 1921; seen once, with 10.0.2).
+# A machine is started again at most so often.
+readonly BOOTS_AGAIN=3
+
+# Did this node die of QEMU while its kernel booted, and may it be started again? Sets
+# QEMU_FAULT. Two such faults were seen with QEMU 10.0.2:
+# - The kernel moves the address ranges of its PCI devices, and one thread of QEMU uses a map
+#   of the memory that another one has freed (QEMU issue 1921): an assertion fails.
+# - The kernel changes its code, and a processor executes the breakpoint that stands there
+#   in between after the change is complete: the kernel reports an int3 that it knows nothing of.
 died_of_qemu() {
-	grep -q 'iotlb_to_section: Assertion' "$OUTDIR/n$1/qemu.log" 2>/dev/null && is_booting "$1"
+	local dir=$OUTDIR/n$1
+
+	if grep -q 'iotlb_to_section: Assertion' "$dir/qemu.log" 2>/dev/null; then
+		QEMU_FAULT="an assertion of QEMU failed"
+	elif grep -aq 'Oops: int3' "$dir/console.log" 2>/dev/null; then
+		QEMU_FAULT="QEMU executed code that the kernel had changed"
+	else
+		return 1
+	fi
+	[ "${again[$1]}" -lt "$BOOTS_AGAIN" ] && is_booting "$1"
 }
 
 # start_again NODE WHY
@@ -58,7 +73,7 @@ look_after_boot() {
 	fi
 	now_ms now
 	slow=$(slow_factor)
-	[ $((now - booting[i])) -ge $((BOOT_LIMIT * ${slow:-1} * 1000)) ] && [ "${again[i]}" -lt 2 ] || return 0
+	[ $((now - booting[i])) -ge $((BOOT_LIMIT * ${slow:-1} * 1000)) ] && [ "${again[i]}" -lt "$BOOTS_AGAIN" ] || return 0
 	show_registers "$i"
 	kill_node "$i"
 	# its time begins anew

@@ -19,25 +19,29 @@ run mount -t tmpfs -o size=48m tmpfs "$OUT/mem"
 run fio --name=scatter --filename="$OUT/mem/pages" --rw=randwrite --bs=4k --size=36m \
     --minimal --output=/dev/null
 
-# full_depth: reads of 1, 2 and 64 pages at depth 128 never wait for send-queue entries;
-# the storage takes 20 ms, so that all of them are in flight
+# full_depth RELATION NUMBER BS...: reads of scattered pages at depth 128, and how often they
+# wait for entries of the send queue; the storage takes 20 ms, so that all are in flight
 full_depth() {
-	local bs
+	local relation=$1 number=$2 bs
 
+	shift 2
 	export_disk slow "$slow"
 	dev=$(attach slow --queues 1 --queue-depth 128 --inline-read 0) || exit 1
-	for bs in 4k 8k 256k; do
+	for bs; do
 		run fio --name=depth --filename="$dev" --direct=1 --ioengine=libaio --rw=randread \
-		    --bs=$bs --iodepth=128 --number_ios=1000 --norandommap \
+		    --bs="$bs" --iodepth=128 --number_ios=1000 --io_size=256m --norandommap \
 		    --iomem="mmapshared:$OUT/mem/pages" --minimal --output=/dev/null
-		need "$dev" sq_stalls -eq 0
+		need "$dev" sq_stalls "$relation" "$number"
 	done
 	detach "$dev"
 }
 
 for profile in ${1-mlx5 irdma bnxt_re ionic minimal}; do
 	note "$profile"
-	adapter_up "profile=$profile"
+	# READs that take long hold their entries of the send queue.
+	late=()
+	[ "$profile" != minimal ] || late=(nasty=late nasty_rate=1)
+	adapter_up "profile=$profile" "${late[@]}"
 	same "$(cat "$MDL_DEBUG/mdl1/profile")" "$profile"
 	target_start
 	export_disk disk0 "$disk"
@@ -57,8 +61,12 @@ for profile in ${1-mlx5 irdma bnxt_re ionic minimal}; do
 		verify "$dev" --rw=randwrite --bsrange=512-64k --bs_unaligned=0 --iodepth=8 --size=4m
 		detach "$dev"
 	done
-	# The queue pairs of "minimal" are too small for that.
-	[ "$profile" = minimal ] || full_depth
+	# The queue pairs of "minimal" hold a few such requests, so the others have to wait.
+	if [ "$profile" = minimal ]; then
+		full_depth -gt 0 256k
+	else
+		full_depth -eq 0 4k 8k 256k
+	fi
 	own_adapter_end
 	adapter_load dma=model
 done

@@ -1,20 +1,32 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# lab: --bare --timeout 60 --boot-limit 30 --append lab.hang
-# short: a machine that hangs, or that an assertion of QEMU ends, while its kernel boots is started again
+# lab: --bare --timeout 300 --boot-limit 60 --append lab.hang
+# short: a machine that hangs, or that a fault of QEMU ends, while its kernel boots is started again
 # beside: it waits for most of its time
 . ../lib/lab.sh
 
-# The logs look as if QEMU had failed during the boot.
-if [ ! -e "$OUT/died" ]; then
-	: >"$OUT/died"
+# die_booting LINE-OF-QEMU LINE-OF-KERNEL: the logs look as if QEMU had failed during the boot
+die_booting() {
+	# The lab looks every two seconds: first it must see that the machine is up, then the report.
+	sleep 5
 	echo "Linux version" >/dev/kmsg
-	echo "qemu: iotlb_to_section: Assertion failed" >"$OUT/qemu.log"
+	echo "$1" >"$OUT/qemu.log"
+	echo "$2" >/dev/kmsg
 	sync
+	sleep 5
 	echo o >/proc/sysrq-trigger
 	sleep 30
+}
+
+if [ ! -e "$OUT/asserted" ]; then
+	: >"$OUT/asserted"
+	die_booting "qemu: iotlb_to_section: Assertion failed" ""
+elif [ ! -e "$OUT/trapped" ]; then
+	: >"$OUT/trapped"
+	die_booting "" "Oops: int3: 0000 [#1]"
 fi
 same "$LAB_BOOT" 1 "boots that count"
 [ -e "$OUT/hangs" ] || die "the first boot did not hang"
 grep -q RIP= "$OUT/registers.failed-boot-1" || die "the registers of the machine that hangs are not there"
 [ -e "$OUT/qemu.failed-boot-2" ] || die "the log of QEMU at the second boot is not there"
+grep -q 'Oops: int3' "$OUT/console.failed-boot-3" || die "the log of the kernel at the third boot is not there"

@@ -66,7 +66,7 @@ done
 
 # The handles that the client asks for, as the target sees them
 mountpoint -q $TRACING || mount -t tracefs tracefs $TRACING
-echo 'p:rnbdproof/handle rnbdt_bind_check index=+0(%si):u16 generation=+4(%si):u32 export=+16(%si):string' \
+echo 'p:rnbdproof/handle rnbdt_bind_check index=+0(%si):u16 generation=+4(%si):u32 export=+20(%si):string' \
 	>>$TRACING/kprobe_events || die "no probe"
 echo 1 >$TRACING/events/rnbdproof/handle/enable || die "the probe cannot be enabled"
 
