@@ -25,6 +25,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "../core/ctl.h"
+#include "../core/lease.h"
 #include "../core/login.h"
 #include "../core/names.h"
 #include "../core/proto_err.h"
@@ -107,11 +108,9 @@ enum rnbd_proto_err rnbdc_handle_segment(struct rnbdc_queue *q, const struct rnb
 
 	if (login->status != RNBDC_LOGIN_OPEN || !login->granted)
 		return RNBD_PERR_TYPE;
-	perr = rnbd_decode_segment(entry, &login->offer, &seg);
+	perr = rnbd_decode_segment(entry, &login->offer, login->nr_segments, &seg);
 	if (perr)
 		return perr;
-	if (seg.slot != login->nr_segments)
-		return RNBD_PERR_COUNT;
 	q->sess->conn.segments[login->nr_segments++] = seg;
 	rnbdc_login_complete(q);
 	return RNBD_PERR_NONE;

@@ -24,6 +24,7 @@
 
 #include "../core/attach.h"
 #include "../core/ctl.h"
+#include "../core/lease.h"
 #include "../core/login.h"
 #include "../core/ring.h"
 #include "../core/ring_send.h"

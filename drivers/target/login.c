@@ -230,6 +230,8 @@ static void rnbdt_login_fill_grant(struct rnbdt_session *s,
 	grant->pool_units = s->pool.units;
 	grant->segment_units = s->pool.segment_units;
 	grant->nr_segments = s->pool.nr_segments;
+	grant->max_units = s->pool.units;
+	grant->nr_slots = s->pool.nr_segments;
 	grant->keepalive_ms = s->login.info.keepalive_ms;
 	grant->inline_read = s->granted.limits.inline_read;
 	grant->inline_write = s->granted.limits.inline_write;

@@ -178,6 +178,12 @@ static u32 build_body(u16 type, void *body)
 	case RNBD_CTL_QUERY:
 	case RNBD_CTL_QUERY_REPLY:
 		return build_query(body, type);
+	case RNBD_CTL_SEGMENT:
+	case RNBD_CTL_WANT:
+	case RNBD_CTL_RECLAIM:
+	case RNBD_CTL_RELEASE:
+	case RNBD_CTL_RELEASED:
+		return build_lease_body(type, body);
 	default:
 		if (ctl_known(type))
 			return build_login_body(type, body);
@@ -193,7 +199,7 @@ static u32 build_ctl(u8 *buf, u16 credits)
 
 	for (i = 0; i < n; i++) {
 		struct rnbd_ctl_entry entry = {
-			.type = 1 + below(one_in(3) ? 0x7fff : RNBD_CTL_SEGMENT),
+			.type = 1 + below(one_in(3) ? 0x7fff : RNBD_CTL_RELEASED),
 			.mandatory = one_in(2),
 			.id = draw_number(),
 			.body = body,

@@ -6,11 +6,11 @@
 #include "take.h"
 
 u64 ctl_accepted;
-u64 ctl_bodies_accepted[RNBD_CTL_SEGMENT + 1];
+u64 ctl_bodies_accepted[RNBD_CTL_RELEASED + 1];
 
 bool ctl_known(u16 type)
 {
-	return type && type <= RNBD_CTL_SEGMENT;
+	return type && type <= RNBD_CTL_RELEASED;
 }
 
 void check_body(const struct rnbd_ctl_entry *entry, const void *again, u32 bytes)
@@ -40,7 +40,6 @@ static enum rnbd_proto_err take_body(const struct rnbd_ctl_entry *entry)
 	case 4:
 	case 5:
 	case 6:
-	case 18:
 		return take_login_body(entry);
 	case 13:
 	case 14:
@@ -49,6 +48,12 @@ static enum rnbd_proto_err take_body(const struct rnbd_ctl_entry *entry)
 	case 16:
 	case 17:
 		return take_list_body(entry);
+	case 18:
+	case 19:
+	case 20:
+	case 21:
+	case 22:
+		return take_lease_body(entry);
 	default:
 		return take_attach_body(entry);
 	}

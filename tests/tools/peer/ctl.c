@@ -165,7 +165,7 @@ static bool check_segment(const struct ctl *entry)
 	struct rnbd_ctl_segment seg;
 
 	memcpy(&seg, entry->body, sizeof(seg));
-	return (le32toh(seg.generation) == 1 && !entry->id) ||
+	return (seg.generation && !entry->id) ||
 	       amiss("a segment of generation %u, with id %u", le32toh(seg.generation), entry->id);
 }
 

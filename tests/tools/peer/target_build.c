@@ -18,6 +18,8 @@ void target_build_grant(struct frame *f)
 		.nr_segments = htole32(2),
 		.keepalive_ms = htole32(RNBD_KEEPALIVE_MS_MAX),
 		.target_uuid = { TARGET_UUID },
+		.max_units = htole32(POOL_UNITS),
+		.nr_slots = htole32(2),
 	};
 	uint32_t i;
 

@@ -8,7 +8,7 @@
 #define A(field, value)		PATCH(0, struct rnbd_cm_rep, field, ABSOLUTE, value)
 #define J(field, value)		PATCH(0, struct rnbd_cm_rej, field, ABSOLUTE, value)
 #define G(field, value)		PATCH(24, struct rnbd_ctl_login_reply, field, ABSOLUTE, value)
-#define S(nr, field, value)	PATCH(128 + 32 * (nr), struct rnbd_ctl_segment, field, \
+#define S(nr, field, value)	PATCH(136 + 32 * (nr), struct rnbd_ctl_segment, field, \
 				      ABSOLUTE, value)
 #define R(field, value)		PATCH(16, struct rnbd_reply_entry, field, ABSOLUTE, value)
 #define R_TAG(value)		PATCH(16, struct rnbd_reply_entry, tag, TAG_SENT, value)
@@ -114,6 +114,10 @@ const struct target_case target_table[] = {
 	{ "login-segment-0", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(segment_units, 0) } },
 	{ "login-segment-3", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(segment_units, 3) } },
 	{ "login-segment-2g", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(segment_units, 1u << 31) } },
+	{ "login-max-1", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(max_units, 1) } },
+	{ "login-max-4g", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(max_units, 0xffffffff) } },
+	{ "login-slots-1", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(nr_slots, 1) } },
+	{ "login-slots-4g", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(nr_slots, 0xffffffff) } },
 	{ "login-segments-0", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(nr_segments, 0) } },
 	{ "login-segments-3", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(nr_segments, 3) } },
 	{ "login-segment-order", AT_LOGIN, LOGIN_REPLY, COUNT, { S(0, slot, 1) } },
