@@ -35,6 +35,7 @@
 
 #include "../core/secret.h"
 #include "auth.h"
+#include "claim.h"
 #include "configfs_host.h"
 #include "drr.h"
 #include "fence.h"
@@ -504,6 +505,7 @@ static void rnbdt_host_release(struct config_item *item)
 	struct rnbdt_host *host = rnbdt_to_host(item);
 
 	mutex_lock(&rnbdt_lock);
+	rnbdt_claims_drop(host);
 	list_del(&host->entry);
 	mutex_unlock(&rnbdt_lock);
 	rnbdt_secret_put(host->secret);
@@ -545,6 +547,7 @@ static struct config_group *rnbdt_hosts_make(struct config_group *group,
 	host->weight = RNBDT_WEIGHT_DEFAULT;
 	host->fence.generation = 1;
 	INIT_LIST_HEAD(&host->sessions);
+	INIT_LIST_HEAD(&host->claims);
 
 	/* Upper and lower case name the same host. */
 	mutex_lock(&rnbdt_lock);

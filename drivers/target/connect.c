@@ -66,15 +66,16 @@
 #include "graph.h"
 #include "half_open.h"
 #include "join.h"
+#include "lease.h"
 #include "limits.h"
 #include "login.h"
 #include "netlink.h"
-#include "pool.h"
 #include "queue.h"
 #include "queue_alloc.h"
 #include "rate.h"
 #include "reply.h"
 #include "request.h"
+#include "segment.h"
 #include "session.h"
 #include "state.h"
 #include "sysfs.h"
@@ -273,6 +274,7 @@ static struct rnbdt_session *rnbdt_session_alloc(struct rnbdt_port *port,
 	INIT_DELAYED_WORK(&s->login.keepalive_work, rnbdt_session_keepalive);
 	xa_init(&s->attaches);
 	rnbdt_ctl_init(s);
+	rnbdt_lease_init(s);
 	INIT_WORK(&s->ctl.ctl_work, rnbdt_ctl_work);
 	rnbdt_netlink_init_session(s);
 	return s;

@@ -127,7 +127,8 @@ struct rnbdt_waits {
  * @max_session_pool_bytes: limit in bytes of one pool, 0: the module parameter
  *	applies; rnbdt_lock
  * @max_sessions: limit of sessions, 0: the module parameter applies; rnbdt_lock
- * @pool_bytes: bytes of pools charged to the host; rnbdt_lock
+ * @pool_bytes: bytes of pools and claims charged to the host; rnbdt_lock
+ * @claims: claims of former sessions, struct rnbdt_claim; rnbdt_lock
  * @secret: secret that clients of the host must prove to know, or NULL; rnbdt_lock
  * @old_secret: former secret, which clients may prove instead of @secret, or NULL;
  *	NULL if @secret is; rnbdt_lock
@@ -167,6 +168,7 @@ struct rnbdt_host {
 	u64 max_session_pool_bytes;
 	u64 max_sessions;
 	u64 pool_bytes;
+	struct list_head claims;
 	struct rnbdt_secret *secret;
 	struct rnbdt_secret *old_secret;
 	atomic64_t failed_proofs;

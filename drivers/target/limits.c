@@ -9,9 +9,8 @@
  * checked at login only: before, the host is not authenticated, and a client
  * that restarted closes its old sessions by its login.
  *
- * A session uses memory: its pool, rings and requests. Two accounts, pools and
- * queues, have a limit for all and a share per host. A pool is cut to what is
- * left. If sessions of the host that began to close within RNBDT_CLOSING_WAIT, or
+ * A session uses memory: its pool (budget.c), rings and requests. The queues of all sessions
+ * have a limit, of which each host has a share. If sessions of the host that began to close within RNBDT_CLOSING_WAIT, or
  * RNBDT_STORAGE_WAIT if only the storage delays their end, still hold what the login
  * lacks, the login is neither refused nor cut but answered with RNBD_ST_BUSY, so that
  * the client retries.
@@ -26,8 +25,7 @@
  *
  * The accounts are under rnbdt_lock. A changed limit applies to new logins.
  *
- * Errors: a reached limit is a status for the client and increases a counter. The log
- * has a line when all pools come near their limit.
+ * Errors: a reached limit is a status for the client and increases a counter.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -62,21 +60,10 @@ RNBD_PARAM_UINT(max_host_sessions, 256, 1, 65536,
 RNBD_PARAM_UINT(max_queues, 0, 0, RNBD_CONNS_MAX,
 		"queues of one session; 0: two for each CPU, because a client may poll some");
 
-RNBD_PARAM_UINT(session_pool_limit_mb, 1024, 1, 4096,
-		"MiB of memory of one delegated pool, unless the host has a max_session_pool_bytes");
-
-RNBD_PARAM_UINT(host_pool_limit_mb, 0, 0, 16777216,
-		"MiB of memory of all delegated pools of one host, unless it has a max_pool_bytes; 0: seven eighths of pool_limit_mb");
-
-RNBD_PARAM_UINT(pool_limit_mb, 0, 0, 16777216,
-		"MiB of memory of all delegated pools; 0: a quarter of RAM");
-
 RNBD_PARAM_UINT(queue_limit_mb, 0, 0, 16777216,
 		"MiB of memory of the rings and requests of all queues, seven eighths of them for one host; 0: an eighth of RAM");
 
 static u32 rnbdt_nr_sessions;		/* that have logged in; rnbdt_lock */
-static u64 rnbdt_pool_bytes;		/* of all sessions; rnbdt_lock */
-static bool rnbdt_pool_near;		/* the limit; rnbdt_lock */
 static u64 rnbdt_queue_bytes;		/* of all sessions; rnbdt_lock */
 
 /*
@@ -86,18 +73,6 @@ static u64 rnbdt_queue_bytes;		/* of all sessions; rnbdt_lock */
  */
 #define RNBDT_CLOSING_WAIT	(10 * HZ)
 #define RNBDT_STORAGE_WAIT	HZ
-
-/**
- * struct rnbdt_closing - what closing sessions of a host still hold
- * @sessions: at least one is counted as a session
- * @pools: at least one has a pool
- * @queues: at least one has queues
- */
-struct rnbdt_closing {
-	bool sessions;
-	bool pools;
-	bool queues;
-};
 
 /* May a login wait for what a session holds? */
 static bool rnbdt_limits_ending(const struct rnbdt_session *s)
@@ -114,7 +89,14 @@ static bool rnbdt_limits_ending(const struct rnbdt_session *s)
 				       (s->nr_bound ? RNBDT_STORAGE_WAIT : RNBDT_CLOSING_WAIT));
 }
 
-static struct rnbdt_closing rnbdt_limits_closing(const struct rnbdt_host *host)
+/**
+ * rnbdt_limits_closing - return what closing sessions of a host still hold
+ * @host: host
+ *
+ * Context: process context, rnbdt_lock held.
+ * Return: only what a login may wait for.
+ */
+struct rnbdt_closing rnbdt_limits_closing(const struct rnbdt_host *host)
 {
 	struct rnbdt_closing has = { };
 	const struct rnbdt_session *s;
@@ -143,22 +125,6 @@ static u64 rnbdt_queue0_bytes(const struct rnbdt_session *s)
 	const struct rnbd_ring_attr *attr = &s->queues[0]->ring.attr;
 
 	return rnbdt_ring_bytes(attr->slots, attr->slot_size);
-}
-
-static u64 rnbdt_limit_bytes(u32 mb, u32 share_of_ram)
-{
-	return mb ? (u64)mb << 20 :
-		    ((u64)totalram_pages() << PAGE_SHIFT) / share_of_ram;
-}
-
-static u64 rnbdt_limit_left(u64 limit, u64 used)
-{
-	return limit > used ? limit - used : 0;
-}
-
-static u64 rnbdt_host_share(u64 bytes)
-{
-	return bytes - bytes / 8;
 }
 
 static u64 rnbdt_limits_queue_bytes(u64 ring_bytes, u32 depth)
@@ -278,92 +244,6 @@ u32 rnbdt_limits_queues(u32 requested)
 	return limit;
 }
 
-/* Cut @bytes to @left, the rest of a limit, and count that. */
-static u64 rnbdt_limit_cut(u64 bytes, u64 left, enum rnbdt_limit which)
-{
-	if (bytes <= left)
-		return bytes;
-	rnbdt_limit_hit(which);
-	return left;
-}
-
-static u64 rnbdt_pool_limit(void)
-{
-	return rnbdt_limit_bytes(READ_ONCE(pool_limit_mb), 4);
-}
-
-/* Log once when 90 percent of the limit are used, again after less than 75 percent. */
-static void rnbdt_limits_check_pool(void)
-{
-	u64 limit = rnbdt_pool_limit();
-
-	if (rnbdt_pool_near) {
-		rnbdt_pool_near = rnbdt_pool_bytes >= limit - limit / 4;
-		return;
-	}
-	if (rnbdt_pool_bytes < limit - limit / 10)
-		return;
-	rnbdt_pool_near = true;
-	rnbdt_limit_hit(RNBDT_LIMIT_POOL_NEAR);
-	pr_warn("pools use %llu of %llu MiB: further logins get a smaller pool or none (pool_limit_mb)\n",
-		rnbdt_pool_bytes >> 20, limit >> 20);
-}
-
-/**
- * rnbdt_limits_pool - limit the size of the pool of a session
- * @s: session that logs in
- * @bytes: requested size in bytes; cut to what the limits leave, perhaps 0
- *
- * Context: process context, rnbdt_lock held.
- * Return: RNBD_ST_OK, or RNBD_ST_BUSY if closing sessions of the host still hold
- * pools that would be needed.
- */
-u16 rnbdt_limits_pool(const struct rnbdt_session *s, u64 *bytes)
-{
-	u64 all = rnbdt_pool_limit();
-	u64 of_session = s->host->max_session_pool_bytes ?:
-			 (u64)READ_ONCE(session_pool_limit_mb) << 20;
-	u64 of_host = s->host->max_pool_bytes ?:
-		      (u64)READ_ONCE(host_pool_limit_mb) << 20 ?:
-		      rnbdt_host_share(all);
-
-	lockdep_assert_held(&rnbdt_lock);
-
-	of_host = rnbdt_limit_left(of_host, s->host->pool_bytes);
-	all = rnbdt_limit_left(all, rnbdt_pool_bytes);
-	if (min(*bytes, of_session) > min(of_host, all) &&
-	    rnbdt_limits_closing(s->host).pools)
-		return RNBD_ST_BUSY;
-	*bytes = rnbdt_limit_cut(*bytes, of_session, RNBDT_LIMIT_SESSION_POOL);
-	*bytes = rnbdt_limit_cut(*bytes, of_host, RNBDT_LIMIT_HOST_POOL);
-	*bytes = rnbdt_limit_cut(*bytes, all, RNBDT_LIMIT_POOL);
-	return RNBD_ST_OK;
-}
-
-/**
- * rnbdt_limits_charge_pool - charge a pool and its login to the accounts
- * @s: session without a pool
- * @bytes: at most the size in bytes that rnbdt_limits_pool() returned
- *
- * Context: process context, rnbdt_lock held since rnbdt_limits_pool().
- * Return: RNBD_ST_OK, or RNBD_ST_BUSY while the bucket of logins is empty.
- */
-u16 rnbdt_limits_charge_pool(struct rnbdt_session *s, u64 bytes)
-{
-	u16 status;
-
-	lockdep_assert_held(&rnbdt_lock);
-
-	status = rnbdt_rate_charge_logins(s->host, bytes);
-	if (status)
-		return status;
-	s->account.pool_bytes = bytes;
-	s->host->pool_bytes += bytes;
-	rnbdt_pool_bytes += bytes;
-	rnbdt_limits_check_pool();
-	return RNBD_ST_OK;
-}
-
 /**
  * rnbdt_limits_add_queue - charge a queue other than 0 to the accounts
  * @s: live session
@@ -402,8 +282,8 @@ void rnbdt_limits_remove_queue(struct rnbdt_session *s, const struct rnbd_conn_r
 }
 
 /**
- * rnbdt_limits_freed - return the memory that was charged to a session
- * @s: session whose pool and rings are free
+ * rnbdt_limits_freed - return the memory of the queues of a session
+ * @s: session whose rings are free
  *
  * Context: process context, rnbdt_lock held.
  */
@@ -412,10 +292,6 @@ void rnbdt_limits_freed(struct rnbdt_session *s)
 	lockdep_assert_held(&rnbdt_lock);
 
 	rnbdt_half_open_freed(&s->account.half_open, s->live_at);
-	s->host->pool_bytes -= s->account.pool_bytes;
-	rnbdt_pool_bytes -= s->account.pool_bytes;
-	rnbdt_limits_check_pool();
-	s->account.pool_bytes = 0;
 	s->host->queue_bytes -= s->account.queue_bytes;
 	rnbdt_queue_bytes -= s->account.queue_bytes;
 	s->account.queue_bytes = 0;

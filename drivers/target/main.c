@@ -22,6 +22,7 @@
 #include <rnbd/version.h>
 #include <rnbd/wire.h>
 
+#include "claim.h"
 #include "configfs.h"
 #include "export.h"
 #include "inject.h"
@@ -123,6 +124,7 @@ static void __exit rnbdt_exit(void)
 {
 	rnbdt_inject_exit();
 	rnbdt_configfs_exit();
+	rnbdt_claims_exit();
 	destroy_workqueue(rnbdt_disable_wq);
 	rnbdt_backend_exit();
 	destroy_workqueue(rnbdt_linger_wq);

@@ -37,7 +37,8 @@ struct rnbdt_queue;
  * @item: cost, and place in the order of its storage; the lock of the scheduler
  * @todo: in rnbdt_submit.todo
  * @begun: monotonic time in ns when the frame of the request was decoded
- * @busy: the client waits for the reply; set by the frame handler, cleared
+ * @turn: number of times that the tag was used; written before @req, see pool.c
+ * @busy: the client waits for the reply; set (release) by the frame handler, cleared
  *	(release) when the reply is put into a frame, because the client may use
  *	the tag again as soon as that frame is posted
  * @stale: rnbdt_may_submit() has dropped the request because its session closes or its
@@ -70,6 +71,7 @@ struct rnbdt_req {
 	struct rnbdt_drr_item item;
 	struct llist_node todo;
 	u64 begun;
+	u32 turn;
 	bool busy;
 	bool stale;
 	bool closed;

@@ -60,11 +60,14 @@
 #include "../core/ring_setup.h"
 #include "attached.h"
 #include "auth.h"
+#include "budget.h"
+#include "claim.h"
 #include "ctl.h"
 #include "epoch.h"
 #include "graph.h"
 #include "half_open.h"
 #include "inject.h"
+#include "lease.h"
 #include "limits.h"
 #include "pool.h"
 #include "queue.h"
@@ -122,6 +125,26 @@ static bool rnbdt_teardown_close_attaches(struct rnbdt_session *s)
 	}
 	mutex_unlock(&rnbdt_lock);
 	return waits;
+}
+
+/*
+ * Free what the storage does not use, and replace the floor by a claim if the client is
+ * likely to reconnect. The session that replaces this one needs it.
+ */
+static void rnbdt_teardown_pool(struct rnbdt_session *s)
+{
+	struct rnbdt_attach *att;
+	unsigned long index;
+	u64 floor;
+
+	rnbdt_lease_trim(s);
+	mutex_lock(&rnbdt_lock);
+	xa_for_each(&s->attaches, index, att)
+		if (!xa_is_value(att) && att->state == RNBDT_ATTACH_OPEN)
+			s->account.claims = true;
+	floor = rnbdt_budget_drop_floor(s);
+	rnbdt_claim_keep(s, floor);
+	mutex_unlock(&rnbdt_lock);
 }
 
 /* Count the frames that the drained rings have dropped. */
@@ -216,6 +239,7 @@ static void rnbdt_teardown_free(struct rnbdt_session *s)
 	/* All memory is free; the connection ids may take longer. */
 	mutex_lock(&rnbdt_lock);
 	rnbdt_limits_freed(s);
+	rnbdt_budget_freed(s);
 	complete_all(&s->teardown.drained);
 	mutex_unlock(&rnbdt_lock);
 	if (s->live_at)
@@ -325,6 +349,7 @@ void rnbdt_teardown_work(struct work_struct *work)
 	cancel_delayed_work_sync(&s->login.timeout_work);
 	cancel_delayed_work_sync(&s->login.keepalive_work);
 	cancel_work_sync(&s->ctl.ctl_work);
+	rnbdt_lease_stop(s);
 	for (i = 1; i < s->nr_slots; i++) {
 		if (!s->queues[i])
 			continue;
@@ -332,6 +357,7 @@ void rnbdt_teardown_work(struct work_struct *work)
 		cancel_delayed_work_sync(&s->queues[i]->join->expire_work);
 	}
 	rnbdt_teardown_count_late(s);
+	rnbdt_teardown_pool(s);
 	if (!rnbdt_teardown_close_attaches(s))
 		rnbdt_teardown_free(s);
 	memalloc_noio_restore(noio);

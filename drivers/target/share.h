@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Fair shares of the memory for pools, and what is reclaimed for them. See share.c.
+ */
+#ifndef RNBDT_SHARE_H
+#define RNBDT_SHARE_H
+
+#include <linux/types.h>
+
+struct rnbdt_session;
+
+void rnbdt_share_reclaim(u64 floor_needed);
+
+#endif /* RNBDT_SHARE_H */
