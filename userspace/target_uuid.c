@@ -4,9 +4,9 @@
  *
  * Operation: the kernel begins with a random UUID. Commands that configure the target write
  * the UUID that is stored into the kernel, or store that of the kernel if none is stored
- * yet. A client refuses a target that has another UUID than before.
- * Ownership: the file belongs to rnbd. Machines between which a target moves have copies of
- * it, because clients take machines that have one UUID for one target.
+ * yet. A client logs that a target has another UUID than before.
+ * Ownership: the file belongs to rnbd. Machines between which a target moves may have
+ * different ones.
  * Concurrency: of two first commands that run at the same time, the file of the last one
  * remains, with the UUID that both read.
  * Errors: a line that names the file. Without the file the target is configured

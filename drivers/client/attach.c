@@ -46,6 +46,7 @@
 #include "errmsg.h"
 #include "events.h"
 #include "gendisk.h"
+#include "offer.h"
 #include "options.h"
 #include "recover.h"
 #include "release.h"
@@ -72,6 +73,7 @@ static struct rnbdc_disk *rnbdc_disk_alloc(struct rnbdc_session *sess,
 	INIT_LIST_HEAD(&disk->list);
 	INIT_LIST_HEAD(&disk->named);
 	INIT_WORK(&disk->log.event_work, rnbdc_event_work);
+	mutex_init(&disk->ctl_lock);
 	rnbdc_disk_recover_init(disk);
 	rnbdc_recover_init_disk(disk);
 	rnbdc_retry_init(disk);

@@ -3,19 +3,21 @@
  * Control entries: attach an export, and events about attachments.
  *
  * Operation: rnbdc_export_attach() asks the target on queue 0 of a live session for the
- * export of a disk, under a new handle, and waits for the answer. rnbdc_check_attach()
- * compares it with what the disk was created with. The target reports when it has closed an
- * attachment, which makes the disk attach again, and when the capacity has changed.
+ * export of a disk, under a new handle, and waits for the answer, while other disks do the
+ * same (asked.c). offer.c compares the answer with what the disk was created with. The
+ * target reports when it has closed an attachment, which makes the disk attach again, and
+ * when the capacity has changed.
  *
  * Ownership: disk->offer belongs to the completion handler of queue 0 until it has set
- * sess->ctl.done, then to the thread that waits.
+ * disk->answered, then to the thread that waits.
  *
- * Concurrency: sess->ctl.lock lets one request at a time wait, and orders requests to attach
- * and to detach; it is taken before recovery.lock. Frames of queue 0 are
- * handled one at a time; the lock of the session protects the list of disks and offers.
+ * Concurrency: disk->ctl_lock orders requests to attach and to detach a disk; it is taken
+ * before recovery.lock. Frames of queue 0 are handled one at a time; the lock of the session
+ * protects the list of disks, offers and the requests that are not answered.
  *
- * Errors: each failure sets one text for the user. An answer that nobody awaits, or an
- * event about a handle that the session has not used yet, is a protocol error.
+ * Errors: each failure sets one text for the user. The answer to a request after its task
+ * has given up is ignored. An answer to no request, or an event about a handle that the
+ * session has not used yet, is a protocol error.
  */
 
 #include <linux/idr.h>
@@ -33,6 +35,7 @@
 #include "../core/names.h"
 #include "../core/ring.h"
 #include "../core/ring_send.h"
+#include "asked.h"
 #include "attach_ctl.h"
 #include "client.h"
 #include "disk.h"
@@ -75,37 +78,52 @@ static int rnbdc_ending_error(const struct rnbdc_disk *disk, struct rnbdc_errmsg
 	return -ECANCELED;
 }
 
+/* A request to attach. */
+struct rnbdc_ask {
+	struct rnbdc_disk *disk;
+	u32 epoch;
+	unsigned long until;
+	bool sent;
+	struct rnbd_attach_info info;
+	struct rnbd_ctl_attach wire;
+	struct rnbd_ctl_entry entry;
+};
+
 /* Is there nothing to wait for on a connection any more? */
-static bool rnbdc_ctl_over(struct rnbdc_session *sess, u32 epoch)
+static bool rnbdc_ask_over(const struct rnbdc_ask *ask)
 {
-	/* pairs with the release in rnbdc_handle_attach_reply() */
-	return smp_load_acquire(&sess->ctl.done) || READ_ONCE(sess->epoch) != epoch ||
+	const struct rnbdc_session *sess = ask->disk->sess;
+
+	/* pairs with the release in rnbdc_answer() */
+	return smp_load_acquire(&ask->disk->answered) ||
+	       READ_ONCE(sess->epoch) != ask->epoch ||
 	       READ_ONCE(sess->state) != RNBDC_SESS_LIVE;
 }
 
 /*
- * Ask the target for the export, and wait for the answer. A request that was sent is waited
+ * Send the request and wait for the answer. A request that was sent is waited
  * for although the disk is ending: it must be known which handle the target has.
  */
-static int rnbdc_ctl_ask(struct rnbdc_disk *disk, u32 epoch, const struct rnbd_ctl_entry *entry,
-			 struct rnbdc_errmsg *errmsg)
+static int rnbdc_ask_target(struct rnbdc_ask *ask, struct rnbdc_errmsg *errmsg)
 {
-	unsigned long until = jiffies + msecs_to_jiffies(RNBDC_ATTACH_MS);
+	struct rnbdc_disk *disk = ask->disk;
 	struct rnbdc_session *sess = disk->sess;
 	int ret;
 
-	while ((ret = rnbdc_ctl_post(sess->queues[0], epoch, entry)) == -EAGAIN &&
-	       !rnbdc_ctl_over(sess, epoch) && !rnbdc_disk_ending(disk) &&
-	       time_before(jiffies, until))
-		wait_event_idle_timeout(sess->wait, rnbdc_ctl_over(sess, epoch),
+	while ((ret = rnbdc_ctl_post(sess->queues[0], ask->epoch, &ask->entry)) == -EAGAIN &&
+	       !rnbdc_ask_over(ask) && !rnbdc_disk_ending(disk) &&
+	       time_before(jiffies, ask->until))
+		wait_event_idle_timeout(sess->wait, rnbdc_ask_over(ask),
 					msecs_to_jiffies(RNBDC_ATTACH_RETRY_MS) + 1);
-	if (!ret)
-		wait_event_idle_timeout(sess->wait, rnbdc_ctl_over(sess, epoch),
-					max_t(long, until - jiffies, 1));
-	if (smp_load_acquire(&sess->ctl.done))
+	ask->sent = !ret;
+	if (ask->sent)
+		wait_event_idle_timeout(sess->wait, rnbdc_ask_over(ask),
+					max_t(long, ask->until - jiffies, 1));
+	/* pairs with the release in rnbdc_answer() */
+	if (smp_load_acquire(&disk->answered))
 		return 0;
-	if (READ_ONCE(sess->epoch) != epoch || READ_ONCE(sess->state) != RNBDC_SESS_LIVE ||
-	    ret == -ENOTCONN) {
+	if (READ_ONCE(sess->epoch) != ask->epoch ||
+	    READ_ONCE(sess->state) != RNBDC_SESS_LIVE || ret == -ENOTCONN) {
 		rnbdc_errmsg_set(errmsg, "%s", sess->recovery.broken_reason ?: "connection lost");
 		return -ECONNRESET;
 	}
@@ -115,86 +133,81 @@ static int rnbdc_ctl_ask(struct rnbdc_disk *disk, u32 epoch, const struct rnbd_c
 	return -ETIMEDOUT;
 }
 
-/* Test for acknowledged writes that a crash of the target may have lost. */
-static bool rnbdc_unflushed(const struct rnbdc_disk *disk)
+/* Note a request to attach under a new handle. Returns -EAGAIN if others must be answered. */
+static int rnbdc_ask_try(struct rnbdc_ask *ask, struct rnbdc_errmsg *errmsg)
 {
-	u32 i;
-
-	for (i = 0; i < disk->tag_set.nr_hw_queues; i++)
-		if (disk->hwqs[i].last_write_ns > READ_ONCE(disk->flushed_ns))
-			return true;
-	return false;
-}
-
-/**
- * rnbdc_restarted - test whether the offer is of another incarnation of the export
- * @disk: disk with a gendisk and an offer
- *
- * Context: any; recovery.lock held.
- * Return: true if the target restarted since the disk was attached last.
- */
-bool rnbdc_restarted(const struct rnbdc_disk *disk)
-{
-	return memcmp(disk->incarnation, disk->offer.incarnation, sizeof(disk->incarnation));
-}
-
-/**
- * rnbdc_check_attach - compare an offer with what the disk was created with
- * @disk: disk with a gendisk and an offer, of which no request is in flight
- * @errmsg: filled on error
- *
- * Context: any; recovery.lock held.
- * Return: 0, -EMEDIUMTYPE if the offer does not suit the disk, or -EUCLEAN if acknowledged
- * writes may be lost.
- */
-int rnbdc_check_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
-{
-	const struct rnbd_geometry *old = &disk->geo, *new = &disk->offer.geo;
-
-	if (memcmp(disk->export_uuid, disk->offer.export_uuid, sizeof(disk->export_uuid))) {
-		rnbdc_errmsg_set(errmsg, "another export has this name now");
-		return -EMEDIUMTYPE;
-	}
-	if (old->logical_block != new->logical_block || old->flags != new->flags) {
-		rnbdc_errmsg_set(errmsg,
-				 "the export has other properties now; detach it and attach it again");
-		return -EMEDIUMTYPE;
-	}
-	if (new->max_discard < old->max_discard ||
-	    new->max_write_zeroes < old->max_write_zeroes) {
-		rnbdc_errmsg_set(errmsg, "the target grants less than before");
-		return -EMEDIUMTYPE;
-	}
-	if (rnbdc_restarted(disk) && rnbdc_unflushed(disk)) {
-		rnbdc_errmsg_set(errmsg,
-				 "the target restarted and may have lost acknowledged writes");
-		return -EUCLEAN;
-	}
-	return 0;
-}
-
-/* Choose a handle for a request to attach, whose answer the session awaits from then on. */
-static int rnbdc_ctl_begin(struct rnbdc_disk *disk, struct rnbd_attach_info *info,
-			   struct rnbd_ctl_entry *entry, u32 *epoch, struct rnbdc_errmsg *errmsg)
-{
+	struct rnbdc_disk *disk = ask->disk;
 	struct rnbdc_session *sess = disk->sess;
+	struct rnbd_handle *handle = &ask->info.handle;
 	int ret = 0;
 
 	spin_lock_irq(&sess->lock);
 	if (rnbdc_disk_ending(disk)) {
 		ret = rnbdc_ending_error(disk, errmsg);
-	} else if (sess->state != RNBDC_SESS_LIVE) {
+		goto unlock;
+	}
+	if (sess->state != RNBDC_SESS_LIVE) {
 		rnbdc_errmsg_set(errmsg, "%s", sess->recovery.broken_reason ?: "connection lost");
 		ret = -ECONNRESET;
-	} else {
-		info->handle.index = disk->handle.index;
-		info->handle.generation = ++sess->ctl.generation;
-		info->fence_generation = disk->fence_generation;
-		entry->id = ++sess->ctl.id;
-		disk->offer = (struct rnbd_attach_grant) { .handle = info->handle };
-		sess->ctl.done = false;
-		sess->ctl.disk = disk;
-		*epoch = sess->epoch;
+		goto unlock;
+	}
+	handle->index = disk->handle.index;
+	handle->generation = sess->ctl.generation + 1;
+	ask->entry.id = rnbdc_asked_add(&sess->ctl, handle, disk);
+	if (!ask->entry.id) {
+		ret = -EAGAIN;
+		goto unlock;
+	}
+	sess->ctl.generation++;
+	ask->info.fence_generation = disk->fence_generation;
+	disk->offer = (struct rnbd_attach_grant) { .handle = *handle };
+	disk->answered = false;
+	ask->epoch = sess->epoch;
+unlock:
+	spin_unlock_irq(&sess->lock);
+	return ret;
+}
+
+/* Note a request to attach, whose answer the session awaits from then on. */
+static int rnbdc_ask_begin(struct rnbdc_ask *ask, struct rnbdc_errmsg *errmsg)
+{
+	struct rnbdc_session *sess = ask->disk->sess;
+	int ret;
+
+	while ((ret = rnbdc_ask_try(ask, errmsg)) == -EAGAIN && time_before(jiffies, ask->until))
+		wait_event_idle_timeout(sess->wait,
+					READ_ONCE(sess->ctl.nr_asked) < RNBD_CTL_OPEN_MAX ||
+					READ_ONCE(sess->state) != RNBDC_SESS_LIVE,
+					msecs_to_jiffies(RNBDC_ATTACH_RETRY_MS) + 1);
+	if (ret == -EAGAIN) {
+		rnbdc_errmsg_set(errmsg, "the target does not answer requests to attach");
+		ret = -ETIMEDOUT;
+	}
+	return ret;
+}
+
+/* End the wait for the answer. Returns the result of the request. */
+static int rnbdc_ask_end(struct rnbdc_ask *ask, int ret, struct rnbdc_errmsg *errmsg)
+{
+	struct rnbdc_disk *disk = ask->disk;
+	struct rnbdc_session *sess = disk->sess;
+	struct rnbdc_asked *asked;
+
+	spin_lock_irq(&sess->lock);
+	asked = rnbdc_asked_find(&sess->ctl, ask->entry.id);
+	if (asked && ask->sent)
+		asked->disk = NULL;
+	else if (asked)
+		rnbdc_asked_remove(&sess->ctl, asked);
+	/* The answer may have come at the last moment. */
+	if (ret == -ETIMEDOUT && disk->answered)
+		ret = 0;
+	/* The target may grant it yet: a detach has to name this handle. */
+	if (ret == -ETIMEDOUT && asked && ask->sent)
+		disk->granted = ask->info.handle;
+	if (!ret && disk->answer) {
+		rnbdc_errmsg_set(errmsg, "%s", rnbd_status_text(disk->answer));
+		ret = rnbdc_status_error(disk->answer);
 	}
 	spin_unlock_irq(&sess->lock);
 	return ret;
@@ -205,46 +218,37 @@ static int rnbdc_ctl_begin(struct rnbdc_disk *disk, struct rnbd_attach_info *inf
  * @disk: disk of a session
  * @errmsg: filled on error
  *
- * Context: process context, may sleep; ends early when the connection is lost.
+ * Other disks may do the same concurrently: each waits for its own answer only.
+ *
+ * Context: process context, may sleep; ends early when the connection is lost. Takes
+ * disk->ctl_lock.
  * Return: 0 with disk->offer valid, or a negative errno, for a refusal that of
  * rnbdc_status_error().
  */
 int rnbdc_export_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 {
-	struct rnbdc_session *sess = disk->sess;
-	struct rnbd_ctl_attach wire;
-	struct rnbd_attach_info info = {
-		.flags = disk->opt.readonly ? RNBD_ATTACH_READONLY : 0,
+	struct rnbdc_ask ask = {
+		.disk = disk,
+		.until = jiffies + msecs_to_jiffies(RNBDC_ATTACH_MS),
+		.info.flags = disk->opt.readonly ? RNBD_ATTACH_READONLY : 0,
+		.entry = {
+			.type = RNBD_CTL_ATTACH,
+			.mandatory = true,
+			.bytes = sizeof(ask.wire),
+		},
 	};
-	struct rnbd_ctl_entry entry = {
-		.type = RNBD_CTL_ATTACH,
-		.mandatory = true,
-		.body = &wire,
-		.bytes = sizeof(wire),
-	};
-	u32 epoch;
 	int ret;
 
-	strscpy(info.export, disk->opt.export);
-	mutex_lock(&sess->ctl.lock);
-	ret = rnbdc_ctl_begin(disk, &info, &entry, &epoch, errmsg);
-	if (ret)
-		goto unlock;
-	rnbd_encode_attach(&wire, &info);
-	ret = rnbdc_ctl_ask(disk, epoch, &entry, errmsg);
-
-	spin_lock_irq(&sess->lock);
-	sess->ctl.disk = NULL;
-	/* The target may grant it yet: a detach has to name this handle. */
-	if (ret == -ETIMEDOUT)
-		disk->granted = info.handle;
-	if (!ret && sess->ctl.status) {
-		rnbdc_errmsg_set(errmsg, "%s", rnbd_status_text(sess->ctl.status));
-		ret = rnbdc_status_error(sess->ctl.status);
+	strscpy(ask.info.export, disk->opt.export);
+	mutex_lock(&disk->ctl_lock);
+	ret = rnbdc_ask_begin(&ask, errmsg);
+	if (!ret) {
+		rnbd_encode_attach(&ask.wire, &ask.info);
+		ask.entry.body = &ask.wire;
+		ret = rnbdc_ask_target(&ask, errmsg);
+		ret = rnbdc_ask_end(&ask, ret, errmsg);
 	}
-	spin_unlock_irq(&sess->lock);
-unlock:
-	mutex_unlock(&sess->ctl.lock);
+	mutex_unlock(&disk->ctl_lock);
 	return ret;
 }
 
@@ -307,6 +311,24 @@ static bool rnbdc_begin_detach(struct rnbdc_disk *disk, struct rnbd_handle *hand
 	return false;
 }
 
+/* Send a DETACH. Returns -EAGAIN without a credit, or if others must be answered first. */
+static int rnbdc_send_detach(struct rnbdc_session *sess, u32 epoch,
+			     const struct rnbd_handle *handle, struct rnbd_ctl_entry *entry)
+{
+	int ret = 0;
+
+	/* The target counts the DETACH of an attachment only if it does not have that yet. */
+	spin_lock_irq(&sess->lock);
+	if (sess->state == RNBDC_SESS_LIVE && sess->epoch == epoch && !entry->id &&
+	    rnbdc_asked_names(&sess->ctl, handle)) {
+		entry->id = rnbdc_asked_add(&sess->ctl, handle, NULL);
+		if (!entry->id)
+			ret = -EAGAIN;
+	}
+	spin_unlock_irq(&sess->lock);
+	return ret ?: rnbdc_ctl_post(sess->queues[0], epoch, entry);
+}
+
 /**
  * rnbdc_export_detach - end the attachment of a disk on a session that stays
  * @disk: disk that has failed, or without requests, or whose offer is refused
@@ -314,8 +336,8 @@ static bool rnbdc_begin_detach(struct rnbdc_disk *disk, struct rnbd_handle *hand
  * The target drops what its storage does not have yet. The index of the handle is in use
  * until the target confirms the end, or the connection is lost. A second call does nothing.
  *
- * Context: process context, may sleep until the target gives a credit; takes ctl.lock and
- * recovery.lock.
+ * Context: process context, may sleep until the target gives a credit; takes disk->ctl_lock
+ * and recovery.lock.
  */
 void rnbdc_export_detach(struct rnbdc_disk *disk)
 {
@@ -334,7 +356,7 @@ void rnbdc_export_detach(struct rnbdc_disk *disk)
 	u32 epoch;
 
 	/* A request to attach that is under way precedes it. */
-	mutex_lock(&sess->ctl.lock);
+	mutex_lock(&disk->ctl_lock);
 	mutex_lock(&sess->recovery.lock);
 	if (!disk->detached)
 		tell = rnbdc_begin_detach(disk, &info.handle, &epoch);
@@ -344,16 +366,16 @@ void rnbdc_export_detach(struct rnbdc_disk *disk)
 		goto out;
 
 	rnbd_encode_handle(&wire, &info);
-	while (rnbdc_ctl_post(sess->queues[0], epoch, &entry) == -EAGAIN) {
+	while (rnbdc_send_detach(sess, epoch, &info.handle, &entry) == -EAGAIN) {
 		if (time_after(jiffies, until)) {
-			rnbdc_session_fail(sess, "the target gives no credit for a detach");
+			rnbdc_session_fail(sess, "the target takes no request to detach");
 			break;
 		}
 		wait_event_idle_timeout(sess->wait, READ_ONCE(sess->state) != RNBDC_SESS_LIVE,
 					msecs_to_jiffies(RNBDC_ATTACH_RETRY_MS) + 1);
 	}
 out:
-	mutex_unlock(&sess->ctl.lock);
+	mutex_unlock(&disk->ctl_lock);
 	memalloc_noio_restore(noio);
 }
 
@@ -370,13 +392,18 @@ void rnbdc_forget_detached(struct rnbdc_session *sess)
 
 	xa_for_each(&sess->detaching, index, value)
 		rnbdc_detached(sess, index);
+	spin_lock_irq(&sess->lock);
+	rnbdc_asked_clear(&sess->ctl);
+	spin_unlock_irq(&sess->lock);
 }
 
 static enum rnbd_proto_err rnbdc_handle_detached(struct rnbdc_session *sess,
 						 const struct rnbd_ctl_entry *entry)
 {
 	struct rnbd_handle_info info;
+	struct rnbdc_asked *asked;
 	enum rnbd_proto_err perr;
+	unsigned long flags;
 	void *value;
 
 	perr = rnbd_decode_handle(entry, &info);
@@ -385,61 +412,56 @@ static enum rnbd_proto_err rnbdc_handle_detached(struct rnbdc_session *sess,
 	value = xa_load(&sess->detaching, info.handle.index);
 	if (!value || xa_to_value(value) != info.handle.generation)
 		return RNBD_PERR_HANDLE;
+	/* Most have no id, see rnbdc_send_detach(). */
+	spin_lock_irqsave(&sess->lock, flags);
+	asked = rnbdc_asked_find(&sess->ctl, entry->id);
+	if (asked && rnbd_handle_equal(&asked->handle, &info.handle) && !asked->disk)
+		rnbdc_asked_remove(&sess->ctl, asked);
+	spin_unlock_irqrestore(&sess->lock, flags);
 	rnbdc_detached(sess, info.handle.index);
 	return RNBD_PERR_NONE;
 }
 
-/**
- * rnbdc_accept_attach - let the properties of the offer take effect
- * @disk: disk with an offer that was checked
- *
- * Context: any; no request of the disk is in queue_rq.
- */
-void rnbdc_accept_attach(struct rnbdc_disk *disk)
+/* Take over the answer to a request for which a task waits. */
+static enum rnbd_proto_err rnbdc_answer(struct rnbdc_session *sess, struct rnbdc_disk *disk,
+					const struct rnbd_attach_grant *grant)
 {
-	const struct rnbd_attach_grant *offer = &disk->offer;
+	lockdep_assert_held(&sess->lock);
 
-	disk->handle = offer->handle;
-	disk->geo = offer->geo;
-	memcpy(disk->incarnation, offer->incarnation, sizeof(disk->incarnation));
-	memcpy(disk->export_uuid, offer->export_uuid, sizeof(disk->export_uuid));
-	disk->fence_generation = offer->fence_generation;
+	if (grant->status == RNBD_ST_OK && disk->fence_generation &&
+	    grant->fence_generation != disk->fence_generation)
+		return RNBD_PERR_LIMITS;
+	disk->offer = *grant;
+	if (grant->status == RNBD_ST_OK)
+		disk->granted = grant->handle;
+	sess->fence_generation = max(sess->fence_generation, grant->fence_generation);
+	WRITE_ONCE(disk->resize.capacity, grant->geo.capacity);
+	disk->answer = grant->status;
+	/* pairs with the acquire in rnbdc_ask_over() */
+	smp_store_release(&disk->answered, true);
+	return RNBD_PERR_NONE;
 }
 
 static enum rnbd_proto_err rnbdc_handle_attach_reply(struct rnbdc_session *sess,
 						     const struct rnbd_ctl_entry *entry)
 {
 	struct rnbd_attach_grant grant;
+	struct rnbdc_asked *asked;
 	enum rnbd_proto_err perr;
-	struct rnbdc_disk *disk;
 	unsigned long flags;
 
 	perr = rnbd_decode_attach_reply(entry, &grant);
 	if (perr)
 		return perr;
 	spin_lock_irqsave(&sess->lock, flags);
-	disk = sess->ctl.disk;
-	if (!disk) {
-		/* The thread may have given up. */
-		if (grant.handle.generation > sess->ctl.generation)
-			perr = RNBD_PERR_HANDLE;
-	} else if (entry->id != sess->ctl.id || sess->ctl.done ||
-		   !rnbd_handle_equal(&grant.handle, &disk->offer.handle)) {
-		if (entry->id >= sess->ctl.id)
-			perr = RNBD_PERR_HANDLE;
-	} else if (grant.status == RNBD_ST_OK && disk->fence_generation &&
-		   grant.fence_generation != disk->fence_generation) {
-		perr = RNBD_PERR_LIMITS;
-	} else {
-		disk->offer = grant;
-		if (grant.status == RNBD_ST_OK)
-			disk->granted = grant.handle;
-		sess->fence_generation = max(sess->fence_generation, grant.fence_generation);
-		WRITE_ONCE(disk->resize.capacity, grant.geo.capacity);
-		sess->ctl.status = grant.status;
-		/* pairs with the acquire in rnbdc_ctl_ready() */
-		smp_store_release(&sess->ctl.done, true);
-	}
+	asked = rnbdc_asked_find(&sess->ctl, entry->id);
+	if (!asked || !rnbd_handle_equal(&grant.handle, &asked->handle))
+		perr = RNBD_PERR_HANDLE;
+	else if (asked->disk)
+		perr = rnbdc_answer(sess, asked->disk, &grant);
+	/* Without a disk the task has given up. */
+	if (!perr)
+		rnbdc_asked_remove(&sess->ctl, asked);
 	spin_unlock_irqrestore(&sess->lock, flags);
 	wake_up(&sess->wait);
 	return perr;

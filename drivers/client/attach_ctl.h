@@ -15,13 +15,10 @@ struct rnbdc_errmsg;
 struct rnbdc_queue;
 struct rnbdc_session;
 
-int rnbdc_check_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg);
 int rnbdc_export_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg);
 int rnbdc_renew_index(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg);
 void rnbdc_export_detach(struct rnbdc_disk *disk);
 void rnbdc_forget_detached(struct rnbdc_session *sess);
-void rnbdc_accept_attach(struct rnbdc_disk *disk);
-bool rnbdc_restarted(const struct rnbdc_disk *disk);
 enum rnbd_proto_err rnbdc_handle_attach(struct rnbdc_queue *q, const struct rnbd_ctl_entry *entry);
 
 #endif /* RNBDC_ATTACH_CTL_H */

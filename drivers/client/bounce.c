@@ -4,9 +4,9 @@
  *
  * Operation
  *
- * Every queue has local memory that mirrors its share of the pool, unit by
- * unit: a request that owns pool space owns the same space of the mirror, and
- * data that are adjacent in the pool are adjacent in the mirror. RDMA operations
+ * A session has local memory that mirrors its pool, unit by unit: a request that owns
+ * pool space owns the same space of the mirror, and data that are adjacent in the pool
+ * are adjacent in the mirror. RDMA operations
  * transfer between the two, and the processor copies between the mirror and the
  * pages of the request. This costs a copy and saves the mapping of each page of
  * a request for the device.
@@ -50,7 +50,7 @@
 
 /* A position in the bounce memory of a request, and the bytes contiguous there. */
 struct rnbdc_bounce_iter {
-	const struct rnbdc_queue *q;
+	const struct rnbdc_session *sess;
 	const struct rnbd_extent *extent;
 	u32 in_extent;
 	u32 left;
@@ -64,7 +64,7 @@ static void rnbdc_bounce_start(struct rnbdc_bounce_iter *piece, const struct rnb
 			       const struct rnbdc_req *req)
 {
 	*piece = (struct rnbdc_bounce_iter) {
-		.q = q, .extent = req->wire.extents, .left = req->wire.length,
+		.sess = q->sess, .extent = req->wire.extents, .left = req->wire.length,
 	};
 }
 
@@ -75,13 +75,13 @@ static bool rnbdc_bounce_next(struct rnbdc_bounce_iter *piece)
 
 	if (!piece->left)
 		return false;
-	place = ((size_t)(piece->extent->unit - piece->q->pool.first) << RNBD_UNIT_SHIFT) +
+	place = ((size_t)piece->extent->unit << RNBD_UNIT_SHIFT) +
 		piece->in_extent;
 	chunk = place / RNBDC_BOUNCE_SIZE;
 	offset = place % RNBDC_BOUNCE_SIZE;
 	piece->in_chunk = offset;
-	piece->virt = piece->q->bounce[chunk].virt + offset;
-	piece->dma = piece->q->bounce[chunk].dma + offset;
+	piece->virt = piece->sess->bounce[chunk].virt + offset;
+	piece->dma = piece->sess->bounce[chunk].dma + offset;
 	piece->bytes = min3(piece->left, (u32)RNBDC_BOUNCE_SIZE - offset,
 			    (piece->extent->units << RNBD_UNIT_SHIFT) - piece->in_extent);
 	piece->left -= piece->bytes;
@@ -106,26 +106,26 @@ u32 rnbdc_bounce_segments(u32 max_io)
 }
 
 /* Make the table of chunks large enough for @nr chunks. */
-static int rnbdc_bounce_grow(struct rnbdc_queue *q, u32 nr)
+static int rnbdc_bounce_grow(struct rnbdc_session *sess, u32 nr)
 {
 	struct rnbdc_bounce *table;
 
-	if (nr <= q->nr_bounce)
+	if (nr <= sess->nr_bounce)
 		return 0;
 	table = kvcalloc(nr, sizeof(*table), GFP_KERNEL);
 	if (!table)
 		return -ENOMEM;
-	if (q->nr_bounce)
-		memcpy(table, q->bounce, q->nr_bounce * sizeof(*table));
-	kvfree(q->bounce);
-	q->bounce = table;
-	q->nr_bounce = nr;
+	if (sess->nr_bounce)
+		memcpy(table, sess->bounce, sess->nr_bounce * sizeof(*table));
+	kvfree(sess->bounce);
+	sess->bounce = table;
+	sess->nr_bounce = nr;
 	return 0;
 }
 
 /**
- * rnbdc_bounce_alloc - allocate and map bounce memory for the pool share of a queue
- * @q: queue that has its share of the pool, and a device
+ * rnbdc_bounce_alloc - allocate and map bounce memory for the pool of a session
+ * @sess: session that was granted its pool
  *
  * Memory of an earlier connection is used again.
  *
@@ -133,17 +133,17 @@ static int rnbdc_bounce_grow(struct rnbdc_queue *q, u32 nr)
  * Return: 0 or -ENOMEM; rnbdc_bounce_unmap() and rnbdc_bounce_free() are valid after
  * either.
  */
-int rnbdc_bounce_alloc(struct rnbdc_queue *q)
+int rnbdc_bounce_alloc(struct rnbdc_session *sess)
 {
-	struct ib_device *dev = q->sess->conn.dev;
-	size_t size = (size_t)q->pool.units << RNBD_UNIT_SHIFT;
+	struct ib_device *dev = sess->conn.dev;
+	size_t size = (size_t)sess->login.offer.pool_units << RNBD_UNIT_SHIFT;
 	u32 i, nr = DIV_ROUND_UP(size, RNBDC_BOUNCE_SIZE);
-	int ret = rnbdc_bounce_grow(q, nr);
+	int ret = rnbdc_bounce_grow(sess, nr);
 
 	if (ret)
 		return ret;
 	for (i = 0; i < nr; i++) {
-		struct rnbdc_bounce *b = &q->bounce[i];
+		struct rnbdc_bounce *b = &sess->bounce[i];
 
 		if (!b->virt)
 			b->virt = (void *)__get_free_pages(GFP_KERNEL | __GFP_ZERO,
@@ -160,40 +160,40 @@ int rnbdc_bounce_alloc(struct rnbdc_queue *q)
 }
 
 /**
- * rnbdc_bounce_unmap - unmap the bounce memory of a queue
- * @q: drained queue; one without bounce memory is fine
+ * rnbdc_bounce_unmap - unmap the bounce memory of a session
+ * @sess: session with drained queues; one without bounce memory is fine
  *
  * Context: process context.
  */
-void rnbdc_bounce_unmap(struct rnbdc_queue *q)
+void rnbdc_bounce_unmap(struct rnbdc_session *sess)
 {
 	u32 i;
 
-	for (i = 0; i < q->nr_bounce; i++) {
-		struct rnbdc_bounce *b = &q->bounce[i];
+	for (i = 0; i < sess->nr_bounce; i++) {
+		struct rnbdc_bounce *b = &sess->bounce[i];
 
 		if (b->mapped)
-			ib_dma_unmap_single(q->sess->conn.dev, b->dma,
+			ib_dma_unmap_single(sess->conn.dev, b->dma,
 					    RNBDC_BOUNCE_SIZE, DMA_BIDIRECTIONAL);
 		b->mapped = false;
 	}
 }
 
 /**
- * rnbdc_bounce_free - free the bounce memory of a queue
- * @q: queue without a connection; one without bounce memory is fine
+ * rnbdc_bounce_free - free the bounce memory of a session
+ * @sess: session without a connection; one without bounce memory is fine
  *
  * Context: process context, may sleep.
  */
-void rnbdc_bounce_free(struct rnbdc_queue *q)
+void rnbdc_bounce_free(struct rnbdc_session *sess)
 {
 	u32 i;
 
-	for (i = 0; i < q->nr_bounce; i++)
-		free_pages((unsigned long)q->bounce[i].virt, RNBDC_BOUNCE_ORDER);
-	kvfree(q->bounce);
-	q->bounce = NULL;
-	q->nr_bounce = 0;
+	for (i = 0; i < sess->nr_bounce; i++)
+		free_pages((unsigned long)sess->bounce[i].virt, RNBDC_BOUNCE_ORDER);
+	kvfree(sess->bounce);
+	sess->bounce = NULL;
+	sess->nr_bounce = 0;
 }
 
 /**

@@ -9,11 +9,12 @@
 
 struct rnbdc_queue;
 struct rnbdc_req;
+struct rnbdc_session;
 
 u32 rnbdc_bounce_segments(u32 max_io);
-int rnbdc_bounce_alloc(struct rnbdc_queue *q);
-void rnbdc_bounce_unmap(struct rnbdc_queue *q);
-void rnbdc_bounce_free(struct rnbdc_queue *q);
+int rnbdc_bounce_alloc(struct rnbdc_session *sess);
+void rnbdc_bounce_unmap(struct rnbdc_session *sess);
+void rnbdc_bounce_free(struct rnbdc_session *sess);
 void rnbdc_bounce_map(const struct rnbdc_queue *q, struct rnbdc_req *req);
 void rnbdc_bounce_copy(const struct rnbdc_queue *q, struct rnbdc_req *req);
 

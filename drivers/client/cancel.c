@@ -14,7 +14,7 @@
  * Concurrency: a request is taken from its queue and becomes MQ_RQ_COMPLETE in one section
  * under ring.lock, so that a time-out and recovery do not both end it.
  *
- * Errors: without memory for an orphan the connection ends.
+ * Errors: none.
  */
 
 #include <linux/blk-mq.h>
@@ -31,7 +31,6 @@
 #include "queue.h"
 #include "session.h"
 #include "stall.h"
-#include "state.h"
 #include "submit.h"
 
 /**
@@ -125,23 +124,14 @@ void rnbdc_disk_cancel_requests(struct rnbdc_disk *disk, bool replay, bool hold)
 	blk_mq_tagset_wait_completed_request(&disk->tag_set);
 }
 
-/* Which requests rnbdc_fail_rq() ends, and what became of them. */
-struct rnbdc_fail {
-	bool all;
-	bool nomem;
-};
-
 /* End a request early; see rnbdc_take_back() for the result. */
-static bool rnbdc_end_early(struct rnbdc_req *req, bool *nomem, bool *remote)
+static bool rnbdc_end_early(struct rnbdc_req *req, bool *remote)
 {
 	struct rnbdc_queue *q = req->queue;
 
 	lockdep_assert_held(&q->ring.lock);
 
-	if (!rnbdc_orphan(q, req)) {
-		*nomem = true;
-		return false;
-	}
+	rnbdc_orphan(q, req);
 	req->status = rnbdc_lost_status(req->hwq->disk);
 	req->replay = false;
 	if (rnbd_op_data_out(req->wire.op) && req->wrs &&
@@ -162,19 +152,19 @@ static bool rnbdc_end_early(struct rnbdc_req *req, bool *nomem, bool *remote)
 static bool rnbdc_fail_rq(struct request *rq, void *data)
 {
 	struct rnbdc_req *req = blk_mq_rq_to_pdu(rq);
-	struct rnbdc_fail *fail = data;
 	bool ended = false, remote = false;
+	const bool *all = data;
 
 	if (!blk_mq_request_started(rq))
 		return true;
 	spin_lock_irq(&req->queue->ring.lock);
 	if (!blk_mq_request_completed(rq) && req->state == RNBDC_REQ_SENT &&
-	    (fail->all || !rnbd_ops[req->wire.op].modifies))
-		ended = rnbdc_end_early(req, &fail->nomem, &remote);
+	    (*all || !rnbd_ops[req->wire.op].modifies))
+		ended = rnbdc_end_early(req, &remote);
 	spin_unlock_irq(&req->queue->ring.lock);
 	if (ended && !remote)
 		rnbdc_complete_rq(rq);
-	return !fail->nomem;
+	return true;
 }
 
 /**
@@ -185,12 +175,10 @@ static bool rnbdc_fail_rq(struct request *rq, void *data)
  * The connection goes on for the other disks. Requests whose data are being transferred end
  * when that is done.
  *
- * Context: process context, may sleep. Without memory the connection ends.
+ * Context: process context, may sleep.
  */
 void rnbdc_disk_fail_requests(struct rnbdc_disk *disk, bool all)
 {
-	struct rnbdc_fail fail = { .all = all };
-
 	struct rnbdc_queue *q;
 	u32 i;
 
@@ -204,31 +192,25 @@ void rnbdc_disk_fail_requests(struct rnbdc_disk *disk, bool all)
 			rnbdc_send_frame(q);
 		spin_unlock_irq(&q->ring.lock);
 	}
-	blk_mq_tagset_busy_iter(&disk->tag_set, rnbdc_fail_rq, &fail);
+	blk_mq_tagset_busy_iter(&disk->tag_set, rnbdc_fail_rq, &all);
 	/* Send-queue entries of reads are free: other disks may wait for them. */
 	rcu_read_lock();
 	for (i = 0; i < disk->nr_queues; i++)
 		rnbdc_queue_credit(&disk->hwqs[i].queue->ring);
 	rcu_read_unlock();
-	if (fail.nomem)
-		rnbdc_session_fail(disk->sess, "no memory to end requests early");
 }
 
 /**
  * rnbdc_fail_request - end one request that the target has not answered in time
  * @rq: request that was started
  *
- * Context: work item of the block layer; takes ring.lock. Without memory the connection
- * ends.
+ * Context: work item of the block layer; takes ring.lock.
  */
 void rnbdc_fail_request(struct request *rq)
 {
-	struct rnbdc_req *req = blk_mq_rq_to_pdu(rq);
-	struct rnbdc_fail fail = { .all = true };
+	bool all = true;
 
-	rnbdc_fail_rq(rq, &fail);
-	if (fail.nomem)
-		rnbdc_session_fail(req->hwq->disk->sess, "no memory to end requests early");
+	rnbdc_fail_rq(rq, &all);
 }
 
 /**

@@ -10,7 +10,7 @@
  * replies of a frame are posted together, only the last READ of a batch is
  * signalled, and its completion completes the batch. Requests without data are
  * complete with their reply. rnbdc_note_durable() records which acknowledged
- * writes no flush covers, which login.c compares after a restart of the target.
+ * writes no flush covers, which offer.c checks after a restart of the target.
  *
  * Ownership
  *
@@ -49,6 +49,7 @@
 #include "../core/status.h"
 #include "batch.h"
 #include "bounce.h"
+#include "cache.h"
 #include "client.h"
 #include "complete.h"
 #include "data.h"
@@ -215,6 +216,7 @@ static void rnbdc_read_done(struct ib_cq *cq, struct ib_wc *wc)
 		rnbdc_bounce_copy(q, req);
 
 	spin_lock_irqsave(&q->ring.lock, flags);
+	rnbdc_cache_completed(&q->cache);
 	if (q->send_fence == last)
 		q->send_fence = NULL;
 	for (req = last->batch; req; req = next) {
@@ -245,6 +247,7 @@ static void rnbdc_batch_close(struct rnbdc_queue *q, struct rnbdc_batch *batch)
 	batch->last->batch = batch->reqs;
 	rnbdc_stage_last(&q->in)->wr_cqe = &batch->last->read_cqe;
 	rnbdc_stage_last(&q->in)->send_flags |= IB_SEND_SIGNALED;
+	rnbdc_cache_posted(&q->cache);
 
 	if (READ_ONCE(q->sess->early_release) && !q->sess->opt.copy) {
 		q->send_fence = batch->last;
@@ -416,6 +419,8 @@ void rnbdc_queue_sent(struct rnbd_ring *ring, u32 seq, u32 slot)
 	spin_lock_irqsave(&ring->lock, flags);
 	q->sent_seq = seq + 1;
 	q->sq_free += q->frame_wrs[slot];
+	if (q->frame_wrs[slot])
+		rnbdc_cache_completed(&q->cache);
 	q->frame_wrs[slot] = 0;
 	for (req = q->waiting; req; req = next) {
 		next = req->next;

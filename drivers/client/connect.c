@@ -5,11 +5,11 @@
  * Operation: Queue 0 is connected first. Its connection request names host,
  * session and epoch; its first frame is the login (login.c), whose reply grants
  * queues, depth, limits and the pool. Then the other queues are connected, prove the
- * key of the session (join.c), and
- * the pool is divided among them. The calling thread does all this step by step
- * and waits for each event with a deadline (cm.c).
+ * key of the session (join.c), and take blocks of the pool as they need them (cache.c).
+ * The calling thread does all this step by step and waits for each event with a deadline
+ * (cm.c).
  *
- * Ownership: cm_id, ring, pool map and staging belong to the queue, the
+ * Ownership: cm_id, ring, tables of blocks and staging belong to the queue, the
  * protection domain and the list of segments to the session. All of them exist
  * from rnbdc_connect() to rnbdc_release_connection().
  *
@@ -38,12 +38,12 @@
 #include "../core/dma.h"
 #include "../core/frame.h"
 #include "../core/inject.h"
-#include "../core/pool.h"
 #include "../core/proto_err.h"
 #include "../core/quirks.h"
 #include "../core/ring.h"
 #include "../core/ring_setup.h"
 #include "bounce.h"
+#include "cache.h"
 #include "cm.h"
 #include "complete.h"
 #include "connect.h"
@@ -55,6 +55,7 @@
 #include "queue.h"
 #include "queue_alloc.h"
 #include "session.h"
+#include "stall.h"
 #include "state.h"
 
 /* Whether the session was live before. */
@@ -67,12 +68,17 @@ static enum rnbd_proto_err rnbdc_queue_frame(struct rnbd_ring *ring,
 					     struct rnbd_frame *frame)
 {
 	struct rnbdc_queue *q = container_of(ring, struct rnbdc_queue, ring);
+	enum rnbd_proto_err perr;
 
 	if (frame->type == RNBD_FRAME_REPLY && READ_ONCE(q->used))
 		return rnbdc_handle_replies(q, frame);
-	if (frame->type == RNBD_FRAME_CONTROL)
-		return rnbdc_handle_control(q, frame);
-	return RNBD_PERR_TYPE;
+	if (frame->type != RNBD_FRAME_CONTROL)
+		return RNBD_PERR_TYPE;
+	perr = rnbdc_handle_control(q, frame);
+	/* Its handlers start no hardware queues, which may wait for the credits in the frame. */
+	if (!perr)
+		rnbdc_queue_credit(ring);
+	return perr;
 }
 
 static void rnbdc_queue_failed(struct rnbd_ring *ring, const char *reason)
@@ -318,6 +324,26 @@ int rnbdc_connect_first(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 	return ret ?: rnbdc_connect_queue(sess, 0, errmsg);
 }
 
+/* Make the granted pool available to the queues, which are connected. */
+static int rnbdc_open_pool(struct rnbdc_session *sess)
+{
+	const struct rnbd_grant *offer = &sess->login.offer;
+	u32 i;
+	int ret;
+
+	ret = rnbdc_space_open(&sess->space, offer->pool_units, offer->segment_units,
+			       DIV_ROUND_UP(offer->max_io, RNBD_UNIT_SIZE), sess->nr_queues);
+	for (i = 0; !ret && i < sess->nr_queues; i++)
+		ret = rnbdc_cache_open(&sess->queues[i]->cache, i);
+	for (i = 0; !ret && i < offer->nr_segments; i++)
+		ret = rnbdc_space_add_segment(&sess->space, i, 0, sess->conn.segments[i].units);
+	if (!ret && sess->opt.copy)
+		ret = rnbdc_bounce_alloc(sess);
+	if (!ret)
+		rnbdc_stall_start(sess);
+	return ret;
+}
+
 /**
  * rnbdc_connect - connect all queues of a session and log in
  * @sess: session without a connection
@@ -330,7 +356,7 @@ int rnbdc_connect_first(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
  */
 int rnbdc_connect(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 {
-	u32 i, share;
+	u32 i;
 	int ret;
 
 	ret = rnbdc_connect_first(sess, errmsg);
@@ -341,13 +367,11 @@ int rnbdc_connect(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 	if (ret)
 		return ret;
 
-	/* No request uses the pool before the session is live: divide it now. */
 	if (!rnbdc_reconnects(sess)) {
 		sess->grant = sess->login.offer;
 		sess->nr_queues = sess->login.offer.nr_queues;
 		sess->nr_poll = rnbdc_poll_share(sess, sess->nr_queues);
 	}
-	share = sess->login.offer.pool_units / sess->nr_queues;
 	for (i = 0; i < sess->nr_queues; i++) {
 		if (i) {
 			ret = rnbdc_alloc_queue(sess, i);
@@ -357,14 +381,9 @@ int rnbdc_connect(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 				return ret;
 		}
 		rnbdc_queue_init_tags(sess->queues[i], sess->login.offer.queue_depth);
-		ret = rnbd_pool_init(&sess->queues[i]->pool, i * share, share,
-				     sess->login.offer.segment_units);
-		if (!ret && sess->opt.copy)
-			ret = rnbdc_bounce_alloc(sess->queues[i]);
-		if (ret)
-			return ret;
 	}
-	return 0;
+	/* No request uses the pool before the session is live. */
+	return rnbdc_open_pool(sess);
 }
 
 /**
@@ -402,15 +421,16 @@ void rnbdc_release_connection(struct rnbdc_session *sess)
 {
 	u32 i;
 
+	rnbdc_stall_stop(sess);
 	mutex_lock(&sess->conn_lock);
 	for (i = 0; i < sess->max_queues && sess->queues[i]; i++) {
 		struct rnbdc_queue *q = sess->queues[i];
 
 		rnbd_ring_destroy(&q->ring);
-		rnbdc_bounce_unmap(q);
 		rnbdc_queue_free(q);
-		rnbd_pool_exit(&q->pool);
 	}
+	rnbdc_bounce_unmap(sess);
+	rnbdc_space_close(&sess->space);
 	kvfree(sess->conn.segments);
 	if (sess->conn.pd)
 		ib_dealloc_pd(sess->conn.pd);

@@ -21,6 +21,7 @@
 #include <linux/blkdev.h>
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/uuid.h>
 #include <linux/workqueue.h>
 
@@ -28,6 +29,7 @@
 #include "../core/geometry.h"
 #include "errmsg.h"
 #include "options.h"
+#include "space.h"
 
 /**
  * enum rnbdc_state - state of a disk
@@ -119,13 +121,15 @@ struct rnbdc_log {
  * @last_write_ns: ktime_get_ns() when the latest write was acknowledged that needs a
  *	flush to be durable
  * @tags: wire tags of @queue that requests of @hctx have
- * @units: pool units of @queue that requests of @hctx have
+ * @units: pool units that requests of @hctx have; read without the lock
+ * @waiter: @hctx is stopped because it waits for pool space, see waiter.c
  * @stalled: @hctx is stopped at a high watermark of @queue
  * @next_stalled: next in the list of stalled hardware queues of @queue
  * @next_start: next in a list of hardware queues that a completion handler of @queue
  *	starts; only that handler uses it
  *
- * The lock of @queue's ring protects the members from @last_write_ns to @next_stalled.
+ * The lock of @queue's ring protects the members from @last_write_ns to @next_stalled,
+ * except @waiter.
  */
 struct rnbdc_hwq {
 	struct rnbdc_disk *disk;
@@ -134,6 +138,7 @@ struct rnbdc_hwq {
 	u64 last_write_ns;
 	u32 tags;
 	u32 units;
+	struct rnbdc_waiter waiter;
 	bool stalled;
 	struct rnbdc_hwq *next_stalled;
 	struct rnbdc_hwq *next_start;
@@ -182,7 +187,11 @@ struct rnbdc_disk_stats {
  * @geo: properties of the export; replaced only while the queues are quiesced, except
  *	the capacity, which is written under recovery.lock and read without a lock
  * @handle: handle of the attachment that requests carry; replaced with @geo
- * @offer: reply to the latest request to attach
+ * @ctl_lock: serialises requests to attach and to detach
+ * @answered: the answer to the latest request to attach has come; set with a release
+ * @answer: enum rnbd_status of that answer, valid once @answered
+ * @offer: reply to the latest request to attach; belongs to the completion handler of
+ *	queue 0 until it sets @answered, then to the task that waits for it
  * @granted: handle that the target has granted on the present connection, or may yet;
  *	generation 0: none; protected by the lock of @sess
  * @lost_at: jiffies of the latest change to RNBDC_RECONNECTING
@@ -233,6 +242,9 @@ struct rnbdc_disk {
 	struct rnbdc_hwq *hwqs;
 	struct rnbd_geometry geo;
 	struct rnbd_handle handle;
+	struct mutex ctl_lock;		/* requests to attach and detach */
+	bool answered;
+	u16 answer;
 	struct rnbd_attach_grant offer;
 	struct rnbd_handle granted;
 	unsigned long lost_at;

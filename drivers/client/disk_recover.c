@@ -38,12 +38,15 @@
 #include "hold.h"
 #include "inject.h"
 #include "session.h"
+#include "stall.h"
 #include "state.h"
 
 static void rnbdc_quiesce(struct rnbdc_disk *disk)
 {
-	if (!test_and_set_bit(RNBDC_DISK_QUIESCED, &disk->flags))
-		blk_mq_quiesce_queue(disk->gd->queue);
+	if (test_and_set_bit(RNBDC_DISK_QUIESCED, &disk->flags))
+		return;
+	blk_mq_quiesce_queue(disk->gd->queue);
+	rnbdc_disk_forget_waits(disk);
 }
 
 static void rnbdc_unquiesce(struct rnbdc_disk *disk)

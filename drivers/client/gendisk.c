@@ -244,16 +244,16 @@ static void rnbdc_disk_limits(const struct rnbdc_disk *disk, struct queue_limits
 	const struct rnbdc_session *sess = disk->sess;
 	const struct rnbd_grant *grant = &sess->grant;
 	const struct rnbd_geometry *geo = &disk->geo;
-	u64 share = (u64)(grant->pool_units / grant->nr_queues) << RNBD_UNIT_SHIFT;
+	u64 pool = (u64)grant->pool_units << RNBD_UNIT_SHIFT;
 	u32 chunk = READ_ONCE(chunk_kb) * 1024;
 
-	/* max_hw_sectors: the largest request fits the queue's share of the pool. */
+	/* max_hw_sectors: the largest request fits the pool. */
 	*lim = (struct queue_limits) {
 		.logical_block_size = geo->logical_block,
 		.physical_block_size = geo->physical_block,
 		.io_min = geo->io_min,
 		.io_opt = geo->io_opt,
-		.max_hw_sectors = min_t(u64, grant->max_io, share) >> SECTOR_SHIFT,
+		.max_hw_sectors = min_t(u64, grant->max_io, pool) >> SECTOR_SHIFT,
 		.max_segments = sess->max_segments,
 		.max_segment_size = sess->max_segment_size,
 		/* The client accepts any address; devices prefer aligned words. */

@@ -294,19 +294,16 @@ int rnbdc_login(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
  * @sess: session with an offer
  * @errmsg: filled on error
  *
+ * Another target may offer it, because a target can move to another machine: the identity of
+ * each export decides in rnbdc_check_attach().
+ *
  * Context: any; the caller owns the connection.
- * Return: 0, or -EMEDIUMTYPE if another target offers it or it does not suit the disks.
+ * Return: 0, or -EMEDIUMTYPE if the offer does not suit the disks.
  */
 int rnbdc_check_offer(const struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 {
 	const struct rnbd_grant *old = &sess->grant, *new = &sess->login.offer;
 
-	if (memcmp(new->target_uuid, old->target_uuid, sizeof(new->target_uuid))) {
-		rnbdc_errmsg_set(errmsg,
-				 "another target has this address now (UUID %pUb, expected %pUb)",
-				 new->target_uuid, old->target_uuid);
-		return -EMEDIUMTYPE;
-	}
 	if (new->queue_depth < old->queue_depth || new->max_io < old->max_io ||
 	    new->nr_queues < old->nr_queues) {
 		rnbdc_errmsg_set(errmsg, "the target grants less than before");

@@ -8,21 +8,22 @@
  * to the space, and still owes a reply to the tag. The reply frees both. The data of a
  * read are not fetched.
  *
- * Ownership: an orphan belongs to the list of its queue until the reply arrives, or the
- * queue is freed after the connection has ended. Until the disk is removed, the orphan
- * counts for its share of the queue.
+ * Ownership: a queue has a place for an orphan per wire tag, so that a request can always
+ * end early. An orphan is there until the reply arrives, or the queue is freed after the
+ * connection has ended. Until the disk is removed, the orphan counts for its share of the
+ * queue.
  *
- * Concurrency: the lock of the queue's ring protects the list.
+ * Concurrency: the lock of the queue's ring protects the orphans.
  *
- * Errors: without memory for an orphan the caller ends the connection. A reply to a tag
- * that neither a request nor an orphan has is a protocol error.
+ * Errors: a reply to a tag that neither a request nor an orphan has is a protocol error.
  */
 
+#include <linux/mm.h>
 #include <linux/slab.h>
 
 #include "../core/io.h"
-#include "../core/pool.h"
 #include "../core/ring.h"
+#include "cache.h"
 #include "orphan.h"
 #include "queue.h"
 #include "stall.h"
@@ -30,17 +31,39 @@
 
 /**
  * struct rnbdc_orphan - wire tag and pool space of a request that has ended early
- * @next: next in the list of the queue
+ * @used: there is an orphan
  * @hwq: hardware queue that tag and space count for; NULL once its disk is removed
  * @wire: request as sent
  * @frame_seq: number of the frame that carries the request
  */
 struct rnbdc_orphan {
-	struct rnbdc_orphan *next;
+	bool used;
 	struct rnbdc_hwq *hwq;
 	struct rnbd_request wire;
 	u32 frame_seq;
 };
+
+/**
+ * rnbdc_orphans_alloc - allocate the places for the orphans of a queue
+ * @q: queue that no request reaches yet
+ * @nr: number of wire tags
+ *
+ * Context: process context, may sleep.
+ * Return: 0 or -ENOMEM; rnbdc_orphans_free() may be called after either.
+ */
+int rnbdc_orphans_alloc(struct rnbdc_queue *q, u32 nr)
+{
+	struct rnbdc_orphan *orphans = kvcalloc(nr, sizeof(*orphans), GFP_KERNEL);
+
+	if (!orphans)
+		return -ENOMEM;
+	/* A disk that is being removed looks for its orphans at any time. */
+	spin_lock_irq(&q->ring.lock);
+	q->orphans = orphans;
+	q->max_orphans = nr;
+	spin_unlock_irq(&q->ring.lock);
+	return 0;
+}
 
 /* What the orphan has counts for no disk any more. */
 static void rnbdc_orphan_leave(struct rnbdc_orphan *orphan)
@@ -61,22 +84,17 @@ static void rnbdc_orphan_leave(struct rnbdc_orphan *orphan)
  * @q: queue
  * @req: request in state RNBDC_REQ_SENT
  *
- * Context: any; ring.lock held. Allocates without sleeping.
- * Return: true, or false without memory, after which nothing has changed.
+ * Context: any; ring.lock held.
  */
-bool rnbdc_orphan(struct rnbdc_queue *q, struct rnbdc_req *req)
+void rnbdc_orphan(struct rnbdc_queue *q, struct rnbdc_req *req)
 {
-	struct rnbdc_orphan *orphan;
+	struct rnbdc_orphan *orphan = &q->orphans[req->wire.tag];
 
 	lockdep_assert_held(&q->ring.lock);
 
-	orphan = kmalloc(sizeof(*orphan), GFP_ATOMIC | __GFP_NOWARN);
-	if (!orphan)
-		return false;
+	orphan->used = true;
 	orphan->wire = req->wire;
 	orphan->frame_seq = req->frame_seq;
-	orphan->next = q->orphans;
-	q->orphans = orphan;
 	q->stats.orphans++;
 	q->reqs[req->wire.tag] = NULL;
 	if (q->query.req == req)
@@ -85,7 +103,6 @@ bool rnbdc_orphan(struct rnbdc_queue *q, struct rnbdc_req *req)
 	orphan->hwq = req->hwq;
 	req->wire.nr_extents = 0;
 	req->orphaned = true;
-	return true;
 }
 
 /**
@@ -98,25 +115,22 @@ bool rnbdc_orphan(struct rnbdc_queue *q, struct rnbdc_req *req)
  */
 enum rnbd_proto_err rnbdc_orphan_reply(struct rnbdc_queue *q, const struct rnbd_reply *reply)
 {
-	struct rnbdc_orphan **at = &q->orphans, *orphan;
+	struct rnbdc_orphan *orphan = &q->orphans[reply->tag];
 	enum rnbd_proto_err perr;
 
 	lockdep_assert_held(&q->ring.lock);
 
-	while ((orphan = *at) && orphan->wire.tag != reply->tag)
-		at = &orphan->next;
-	if (!orphan || (q->ring.open && orphan->frame_seq == q->ring.send_seq))
+	if (!orphan->used || (q->ring.open && orphan->frame_seq == q->ring.send_seq))
 		return RNBD_PERR_TAG;
 	perr = rnbd_check_reply(reply, &orphan->wire);
 	if (perr)
 		return perr;
-	*at = orphan->next;
 	rnbdc_orphan_leave(orphan);
 	if (orphan->wire.nr_extents)
-		rnbd_pool_free(&q->pool, orphan->wire.extents, orphan->wire.nr_extents);
+		rnbdc_space_free(&q->cache, orphan->wire.extents, orphan->wire.nr_extents);
+	orphan->used = false;
 	q->free_tags[q->nr_free_tags++] = reply->tag;
 	q->in_flight--;
-	kfree(orphan);
 	return RNBD_PERR_NONE;
 }
 
@@ -128,30 +142,34 @@ enum rnbd_proto_err rnbdc_orphan_reply(struct rnbdc_queue *q, const struct rnbd_
  */
 void rnbdc_orphans_leave(struct rnbdc_hwq *hwq)
 {
-	struct rnbdc_orphan *orphan;
+	struct rnbdc_queue *q = hwq->queue;
+	u32 i;
 
-	spin_lock_irq(&hwq->queue->ring.lock);
-	for (orphan = hwq->queue->orphans; orphan; orphan = orphan->next)
-		if (orphan->hwq == hwq)
-			rnbdc_orphan_leave(orphan);
-	spin_unlock_irq(&hwq->queue->ring.lock);
+	spin_lock_irq(&q->ring.lock);
+	for (i = 0; i < q->max_orphans; i++)
+		if (q->orphans[i].used && q->orphans[i].hwq == hwq)
+			rnbdc_orphan_leave(&q->orphans[i]);
+	spin_unlock_irq(&q->ring.lock);
 }
 
 /**
- * rnbdc_orphans_free - free the orphans of a queue
+ * rnbdc_orphans_free - free the orphans of a queue and their places
  * @q: drained queue, whose pool and tags are about to be freed
  *
- * Context: process context.
+ * Context: process context, may sleep.
  */
 void rnbdc_orphans_free(struct rnbdc_queue *q)
 {
-	struct rnbdc_orphan *orphan;
+	struct rnbdc_orphan *orphans;
+	u32 i;
 
 	spin_lock_irq(&q->ring.lock);
-	while ((orphan = q->orphans)) {
-		q->orphans = orphan->next;
-		rnbdc_orphan_leave(orphan);
-		kfree(orphan);
-	}
+	for (i = 0; i < q->max_orphans; i++)
+		if (q->orphans[i].used)
+			rnbdc_orphan_leave(&q->orphans[i]);
+	orphans = q->orphans;
+	q->orphans = NULL;
+	q->max_orphans = 0;
 	spin_unlock_irq(&q->ring.lock);
+	kvfree(orphans);
 }

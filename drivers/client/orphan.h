@@ -14,7 +14,8 @@ struct rnbdc_hwq;
 struct rnbdc_queue;
 struct rnbdc_req;
 
-bool rnbdc_orphan(struct rnbdc_queue *q, struct rnbdc_req *req);
+int rnbdc_orphans_alloc(struct rnbdc_queue *q, u32 nr);
+void rnbdc_orphan(struct rnbdc_queue *q, struct rnbdc_req *req);
 enum rnbd_proto_err rnbdc_orphan_reply(struct rnbdc_queue *q, const struct rnbd_reply *reply);
 void rnbdc_orphans_leave(struct rnbdc_hwq *hwq);
 void rnbdc_orphans_free(struct rnbdc_queue *q);

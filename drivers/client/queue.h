@@ -2,11 +2,11 @@
 /*
  * A queue of a session, its requests and its counters.
  *
- * A queue pairs one blk-mq hardware queue with one RDMA queue pair and its
- * share of the pool. Requests pass through submit.c, stage.c and complete.c.
+ * A queue pairs one blk-mq hardware queue with one RDMA queue pair and has blocks
+ * of the pool. Requests pass through submit.c, stage.c and complete.c.
  *
  * Concurrency: ring.lock protects all state of a queue and is taken once per
- * submission and once per completion. Queues share nothing.
+ * submission and once per completion. Queues share only the free blocks of the pool.
  */
 #ifndef RNBDC_QUEUE_H
 #define RNBDC_QUEUE_H
@@ -16,8 +16,8 @@
 #include <rdma/rdma_cm.h>
 
 #include "../core/io.h"
-#include "../core/pool.h"
 #include "../core/ring.h"
+#include "space.h"
 
 struct rnbdc_hwq;
 struct rnbdc_orphan;
@@ -86,18 +86,6 @@ struct rnbdc_req {
 	struct rnbdc_req *batch;
 	u32 nr_sge;
 	struct ib_sge sge[];
-};
-
-/**
- * struct rnbdc_bounce - a chunk of bounce memory
- * @virt: address for copies
- * @dma: address for the device, valid if @mapped
- * @mapped: the chunk is mapped for the device
- */
-struct rnbdc_bounce {
-	void *virt;
-	u64 dma;
-	bool mapped;
 };
 
 /**
@@ -208,7 +196,7 @@ struct rnbdc_queue_stats {
 
 /**
  * struct rnbdc_queue - one hardware queue and its queue pair
- * @ring: control ring; ring.lock protects the members from @pool on
+ * @ring: control ring; ring.lock protects the members from @cache on
  * @sess: session; constant
  * @index: number of the queue in the session; constant
  * @attempt: number of the attempt that makes or made the connection
@@ -221,11 +209,11 @@ struct rnbdc_queue_stats {
  * @established: the target has accepted the connection. Before that only the
  *	connection manager reports the result, even if the queue pair fails.
  * @used: a disk uses the queue, so that replies may arrive; set when it is created
- * @pool: this queue's share of the pool
- * @bounce: local mirror of @pool in transfer mode "copy"
- * @nr_bounce: members of @bounce
+ * @cache: blocks of the pool that this queue has
  * @reqs: requests in flight, by wire tag
- * @orphans: wire tags and pool space of requests that have ended early, see orphan.c
+ * @orphans: wire tags and pool space of requests that have ended early, by wire tag, see
+ *	orphan.c; NULL while the queue has no connection
+ * @max_orphans: members of @orphans
  * @free_tags: stack of the wire tags that no request has
  * @nr_free_tags: used members of @free_tags
  * @nr_tags: number of wire tags
@@ -267,11 +255,10 @@ struct rnbdc_queue {
 	bool established;
 
 	bool used;
-	struct rnbd_pool pool;
-	struct rnbdc_bounce *bounce;
-	u32 nr_bounce;
+	struct rnbdc_cache cache;
 	struct rnbdc_req **reqs;
 	struct rnbdc_orphan *orphans;
+	u32 max_orphans;
 	u16 *free_tags;
 	u32 nr_free_tags;
 	u32 nr_tags;

@@ -22,6 +22,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "../core/ring.h"
+#include "cache.h"
 #include "orphan.h"
 #include "queue.h"
 #include "queue_alloc.h"
@@ -38,8 +39,8 @@
 
 /*
  * Send-queue entries for data: two and a guard for every request that may be in
- * flight, and one for each full gather list that the queue's share of the pool can
- * need. At least enough for two of the largest requests.
+ * flight, and one for each full gather list that an equal share of the pool can need.
+ * At least enough for two of the largest requests.
  */
 static u32 rnbdc_queue_data_wrs(const struct rnbdc_session *sess)
 {
@@ -89,7 +90,7 @@ int rnbdc_queue_alloc(struct rnbdc_queue *q)
 	q->free_tags = kvcalloc(depth, sizeof(*q->free_tags), GFP_KERNEL);
 	q->nr_free_tags = 0;
 	if (!q->frame_wrs || !q->reqs || !q->free_tags || rnbdc_stage_init(&q->out) ||
-	    rnbdc_stage_init(&q->in))
+	    rnbdc_stage_init(&q->in) || rnbdc_orphans_alloc(q, depth))
 		return -ENOMEM;
 	return 0;
 }
@@ -153,6 +154,7 @@ int rnbdc_alloc_queue(struct rnbdc_session *sess, u32 index)
 	q->index = index;
 	q->stalled_tail = &q->stalled;
 	rnbd_ring_init(&q->ring);
+	rnbdc_cache_init(&q->cache, &sess->space, &q->ring.lock);
 	sess->queues[index] = q;
 	return 0;
 }

@@ -37,6 +37,7 @@
 #include <linux/mutex.h>
 #include <linux/random.h>
 #include <linux/sched/mm.h>
+#include <linux/string.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
@@ -50,6 +51,7 @@
 #include "disk_recover.h"
 #include "errmsg.h"
 #include "inject.h"
+#include "offer.h"
 #include "queue_alloc.h"
 #include "recover.h"
 #include "session.h"
@@ -113,6 +115,16 @@ static int rnbdc_disk_go_live(struct rnbdc_disk *disk, struct rnbdc_errmsg *errm
 	return 0;
 }
 
+/* Log once that a target has moved to another machine, or another one has its address. */
+static void rnbdc_note_target(const struct rnbdc_session *sess)
+{
+	const u8 *old = sess->grant.target_uuid, *new = sess->login.offer.target_uuid;
+
+	if (memcmp(old, new, sizeof(sess->grant.target_uuid)))
+		pr_info("%s: connected to another target than before, UUID %pUb instead of %pUb; disks attach exports with the same UUID\n",
+			sess->opt.addr, new, old);
+}
+
 /* Let the session be live; after an error the caller ends the connection. */
 static int rnbdc_go_live(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 {
@@ -120,6 +132,7 @@ static int rnbdc_go_live(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg
 
 	lockdep_assert_held(&sess->recovery.lock);
 
+	rnbdc_note_target(sess);
 	sess->grant = sess->login.offer;
 	rnbdc_open_queues(sess, true);
 	if (!rnbdc_session_live(sess)) {

@@ -28,10 +28,9 @@ static void rnbdc_session_release(struct kref *ref)
 	struct rnbdc_session *sess = container_of(ref, struct rnbdc_session, ref);
 	u32 i;
 
-	for (i = 0; i < sess->max_queues && sess->queues[i]; i++) {
-		rnbdc_bounce_free(sess->queues[i]);
+	for (i = 0; i < sess->max_queues && sess->queues[i]; i++)
 		kfree(sess->queues[i]);
-	}
+	rnbdc_bounce_free(sess);
 	rnbd_mac_free(sess->auth.key);
 	rnbd_mac_free(sess->auth.next_key);
 	rnbd_mac_free(sess->auth.session_key);

@@ -34,7 +34,9 @@
 #include "../core/cm.h"
 #include "../core/login.h"
 #include "../core/quirks.h"
+#include "asked.h"
 #include "options.h"
+#include "space.h"
 
 struct rnbd_segment_info;
 struct rnbdc_disk;
@@ -111,6 +113,18 @@ struct rnbdc_conn {
 };
 
 /**
+ * struct rnbdc_bounce - a chunk of bounce memory
+ * @virt: address for copies
+ * @dma: address for the device, valid if @mapped
+ * @mapped: the chunk is mapped for the device
+ */
+struct rnbdc_bounce {
+	void *virt;
+	u64 dma;
+	bool mapped;
+};
+
+/**
  * struct rnbdc_login - login of the connection that is being made
  * @info: login as sent; @offer is checked against it
  * @status: enum rnbd_status of the login reply, RNBDC_LOGIN_OPEN or
@@ -131,26 +145,6 @@ struct rnbdc_login {
 	struct rnbdc_exports *exports;
 	u32 reply_ms;
 	u32 retry_ms;
-};
-
-/**
- * struct rnbdc_ctl - the control request that waits for its answer
- * @lock: one request at a time
- * @id: id of the request
- * @disk: disk that it is about; NULL if no answer is awaited; protected by the lock of the
- *	session
- * @done: the answer has come
- * @status: enum rnbd_status of the answer, valid once @done
- * @generation: generation of the latest handle of the session; protected by the lock of the
- *	session
- */
-struct rnbdc_ctl {
-	struct mutex lock;	/* requests */
-	u32 id;
-	struct rnbdc_disk *disk;
-	bool done;
-	u16 status;
-	u32 generation;
 };
 
 /**
@@ -244,10 +238,17 @@ struct rnbdc_session_stats {
  *	once; constant after that
  * @early_release: release the pool space of a read as soon as its RDMA READ is
  *	posted, behind a send fence; written by sysfs without a lock
+ * @space: space of the pool
+ * @stall_work: starts hardware queues that waited for space, see stall.c; on
+ *	rnbdc_timer_wq
+ * @stall_tick: jiffies of the latest tick of @space; written by @stall_work
+ * @stall_open: @stall_work may be queued; protected by the lock of @space
+ * @bounce: local mirror of the pool in transfer mode "copy"
+ * @nr_bounce: members of @bounce
  * @conn: RDMA resources of the connection; cleared as one when it is released
  * @fence_generation: highest fence generation that a disk was granted; 0 before that
  * @login: login of the connection that is being made
- * @ctl: the control request that waits for its answer
+ * @ctl: control requests that the target has not answered
  * @auth: authentication of a login
  * @recovery: loss of the connection and its replacement
  * @stats: counters of a session
@@ -277,6 +278,12 @@ struct rnbdc_session {
 	u32 max_segments;
 	size_t max_segment_size;
 	bool early_release;
+	struct rnbdc_space space;
+	struct delayed_work stall_work;
+	unsigned long stall_tick;
+	bool stall_open;
+	struct rnbdc_bounce *bounce;
+	u32 nr_bounce;
 
 	u32 fence_generation;
 	struct rnbdc_conn conn;

@@ -43,6 +43,7 @@
 #include "release.h"
 #include "session.h"
 #include "session_get.h"
+#include "stall.h"
 #include "state.h"
 
 /* Jiffies between two looks for a request to abort. */
@@ -91,9 +92,9 @@ struct rnbdc_session *rnbdc_session_alloc(const struct rnbdc_options *opt,
 	spin_lock_init(&sess->lock);
 	mutex_init(&sess->conn_lock);
 	mutex_init(&sess->recovery.lock);
-	mutex_init(&sess->ctl.lock);
 	init_waitqueue_head(&sess->wait);
 	rnbdc_recover_init(sess);
+	rnbdc_stall_init(sess);
 	sess->early_release = opt->sess.early_release;
 	sess->max_segments = clamp(opt->sess.max_io >> RNBD_UNIT_SHIFT, RNBDC_SEGMENTS_MIN,
 				   RNBDC_SEGMENTS_MAX);

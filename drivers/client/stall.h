@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Stalled hardware queues, and the share of a disk in a queue. See stall.c.
+ * Stalled hardware queues, and the share of a disk in its session. See stall.c.
  */
 #ifndef RNBDC_STALL_H
 #define RNBDC_STALL_H
@@ -15,14 +15,19 @@
  * enum rnbdc_stall - what a hardware queue is stopped for
  * @RNBDC_STALL_CREDIT: a credit, a send slot or a wire tag
  * @RNBDC_STALL_SQ: send-queue entries
- * @RNBDC_STALL_POOL: pool space
+ * @RNBDC_STALL_POOL: pool space of the session
+ * @RNBDC_STALL_SHARE: pool space, because its disk has its share
  */
 enum rnbdc_stall {
 	RNBDC_STALL_CREDIT,
 	RNBDC_STALL_SQ,
 	RNBDC_STALL_POOL,
+	RNBDC_STALL_SHARE,
 };
 
+void rnbdc_stall_init(struct rnbdc_session *sess);
+void rnbdc_stall_start(struct rnbdc_session *sess);
+void rnbdc_stall_stop(struct rnbdc_session *sess);
 u32 rnbdc_wire_depth(u32 depth);
 void rnbdc_hwq_join(struct rnbdc_hwq *hwq);
 void rnbdc_hwq_leave(struct rnbdc_hwq *hwq);
@@ -30,6 +35,8 @@ bool rnbdc_may_take_tag(const struct rnbdc_hwq *hwq);
 bool rnbdc_may_take_units(const struct rnbdc_hwq *hwq, u32 units);
 bool rnbdc_may_take_wrs(const struct rnbdc_hwq *hwq, u32 wrs);
 void rnbdc_hwq_stall(struct rnbdc_hwq *hwq, enum rnbdc_stall stall);
+void rnbdc_hwq_wait(struct rnbdc_hwq *hwq, u32 units);
+void rnbdc_disk_forget_waits(struct rnbdc_disk *disk);
 void rnbdc_clear_stalled(struct rnbdc_queue *q);
 struct rnbdc_hwq *rnbdc_restart_hw_queues(struct rnbdc_queue *q);
 
@@ -63,6 +70,18 @@ static inline void rnbdc_hwq_put_tag(struct rnbdc_hwq *hwq)
 
 	if (!--hwq->tags)
 		hwq->queue->nr_idle++;
+}
+
+/**
+ * rnbdc_hwq_stopped - test whether a hardware queue is stopped at a high watermark
+ * @hwq: hardware queue
+ *
+ * Context: any; the lock of the queue's ring held.
+ * Return: true if so; one that waits for space may be started at any time.
+ */
+static inline bool rnbdc_hwq_stopped(const struct rnbdc_hwq *hwq)
+{
+	return hwq->stalled || READ_ONCE(hwq->waiter.waiting);
 }
 
 #endif /* RNBDC_STALL_H */

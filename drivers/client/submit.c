@@ -47,11 +47,11 @@
 #include "../core/login.h"
 #include "../core/op.h"
 #include "../core/param.h"
-#include "../core/pool.h"
 #include "../core/quirks.h"
 #include "../core/ring.h"
 #include "../core/ring_send.h"
 #include "bounce.h"
+#include "cache.h"
 #include "data.h"
 #include "disk.h"
 #include "inject.h"
@@ -135,8 +135,8 @@ static u32 rnbdc_req_wrs(const struct rnbdc_session *sess, struct rnbdc_req *req
 }
 
 /*
- * Inject a fault: write the open frame to the first units of the share, as many as
- * the send queue has entries for, although requests in flight may own them.
+ * Inject a fault: write the open frame to the first units of the pool, as many as the
+ * send queue has entries for, although requests in flight may own them.
  */
 static noinline void rnbdc_inject_stray_writes(struct rnbdc_queue *q, u32 units)
 {
@@ -144,8 +144,8 @@ static noinline void rnbdc_inject_stray_writes(struct rnbdc_queue *q, u32 units)
 	struct ib_sge sge = q->ring.open->sge;
 	u32 unit, used;
 
-	units = min(units, q->pool.units);
-	for (unit = q->pool.first; units && q->sq_free; unit++, units--) {
+	units = min(units, grant->pool_units);
+	for (unit = 0; units && q->sq_free; unit++, units--) {
 		const struct rnbd_segment_info *seg =
 			&q->sess->conn.segments[unit / grant->segment_units];
 
@@ -192,6 +192,8 @@ void rnbdc_send_frame(struct rnbdc_queue *q)
 		return;
 	}
 	q->frame_wrs[rnbd_ring_open_slot(ring)] = q->open_wrs;
+	if (q->open_wrs)
+		rnbdc_cache_posted(&q->cache);
 	trace_rnbdc_frame(q, ring->send_seq, ring->open_entries, q->open_wrs);
 	q->open_wrs = 0;
 	q->open_bytes = 0;
@@ -231,30 +233,37 @@ static blk_status_t rnbdc_stall(struct rnbdc_queue *q, struct rnbdc_hwq *hwq,
  */
 void rnbdc_free_space(struct rnbdc_queue *q, struct rnbdc_req *req)
 {
-	u32 used = q->pool.used;
+	u32 used = q->cache.pool.used;
 
 	if (!req->wire.nr_extents)
 		return;
-	rnbd_pool_free(&q->pool, req->wire.extents, req->wire.nr_extents);
-	req->hwq->units -= used - q->pool.used;
+	rnbdc_space_free(&q->cache, req->wire.extents, req->wire.nr_extents);
+	req->hwq->units -= used - q->cache.pool.used;
 	req->wire.nr_extents = 0;
 }
 
-static int rnbdc_alloc_space(struct rnbdc_queue *q, struct rnbdc_req *req)
+/* Allocate pool space for a request, or stop its hardware queue. */
+static blk_status_t rnbdc_alloc_space(struct rnbdc_queue *q, struct rnbdc_req *req)
 {
 	u32 units = DIV_ROUND_UP(req->wire.length, RNBD_UNIT_SIZE);
-	int extents;
+	int extents = -ENOSPC;
 
-	if (!rnbdc_may_take_units(req->hwq, units))
-		return -ENOSPC;
-	extents = rnbd_pool_alloc(&q->pool, units, req->wire.extents, RNBD_EXTENTS_MAX);
-	if (extents < 0)
-		return extents;
+	if (rnbdc_may_take_units(req->hwq, units))
+		extents = rnbdc_space_alloc(&q->cache, &req->hwq->waiter, units,
+					    req->wire.extents);
+	else if (req->hwq->units)
+		return rnbdc_stall(q, req->hwq, RNBDC_STALL_SHARE);
+	if (extents < 0) {
+		if (q->ring.open)
+			rnbdc_send_frame(q);
+		rnbdc_hwq_wait(req->hwq, units);
+		return BLK_STS_RESOURCE;
+	}
 	req->wire.nr_extents = extents;
 	req->hwq->units += units;
 	if (extents > 1)
 		q->stats.fragmented++;
-	return 0;
+	return BLK_STS_OK;
 }
 
 /**
@@ -298,14 +307,17 @@ static bool rnbdc_has_data(const struct rnbdc_req *req)
 /* Assure a frame for the request, and allocate pool space for its data. */
 static blk_status_t rnbdc_place_locked(struct rnbdc_queue *q, struct rnbdc_req *req)
 {
+	blk_status_t status;
+
 	if (unlikely(!q->ring.live || !q->ready))
 		return rnbdc_down_status(req->hwq->disk);
 	if (!rnbdc_may_take_tag(req->hwq) || (!q->ring.open && !rnbd_ring_can_open(&q->ring)))
 		return rnbdc_stall(q, req->hwq, RNBDC_STALL_CREDIT);
 	if (!rnbdc_has_data(req) || req->wire.nr_extents)
 		return BLK_STS_OK;
-	if (rnbdc_alloc_space(q, req))
-		return rnbdc_stall(q, req->hwq, RNBDC_STALL_POOL);
+	status = rnbdc_alloc_space(q, req);
+	if (unlikely(status))
+		return status;
 	if (q->sess->opt.copy)
 		rnbdc_bounce_map(q, req);
 	return BLK_STS_OK;
@@ -375,7 +387,7 @@ static blk_status_t rnbdc_submit_locked(struct rnbdc_queue *q, struct rnbdc_req 
 			q->sq_free += req->wrs - used;
 	}
 	/* The block layer sets no "last" for a queue that it found stopped. */
-	if (req->hwq->stalled || q->open_bytes >= READ_ONCE(frame_kb) * 1024ULL)
+	if (rnbdc_hwq_stopped(req->hwq) || q->open_bytes >= READ_ONCE(frame_kb) * 1024ULL)
 		rnbdc_send_frame(q);
 	else if (last)
 		rnbdc_flush_frame(q);

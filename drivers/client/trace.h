@@ -110,12 +110,12 @@ DECLARE_EVENT_CLASS(rnbdc_watermark,
 		__entry->stall = stall;
 		__entry->credits = q->ring.credits;
 		__entry->sq_free = q->sq_free;
-		__entry->pool_used = q->pool.used;
+		__entry->pool_used = q->cache.pool.used;
 	),
 	TP_printk("session=%pU queue=%u for=%s credits=%u sq_free=%u pool_used=%u",
 		  __entry->session, __entry->queue,
 		  __print_symbolic(__entry->stall, { -1, "all" }, { 0, "credit" },
-				   { 1, "sq" }, { 2, "pool" }),
+				   { 1, "sq" }, { 2, "pool" }, { 3, "share" }),
 		  __entry->credits, __entry->sq_free, __entry->pool_used)
 );
 

@@ -2,39 +2,40 @@
 /*
  * Allocator of delegated pool space.
  *
- * Operation: the client alone manages the memory that the target registered
- * for it. Each queue has a share of the pool, kept in a bitmap with a bit per
- * unit of 4 KiB. Space is taken first fit: the lowest run that is long
- * enough, so that requests asked for one after the other lie side by side
- * and one RDMA operation can serve them together. If no single run is long
- * enough, several are taken, in the order of their addresses; if as many as
- * are allowed do not hold the request, the largest ones are. An allocation thus
- * fails only if the largest max_runs free runs are too small.
+ * Operation: the client alone manages the memory that the target registered for it.
+ * struct rnbd_pool is a range of units of 4 KiB, of which its owner has some: all of
+ * them, or those that were added and not removed since. A bitmap has a bit per unit,
+ * clear while the unit is owned and free. Space is taken first fit: the lowest extent
+ * that is long enough, so that requests that are submitted one after the other get
+ * adjacent space and one RDMA operation can serve them together. If no single extent is
+ * long enough, several are taken, in the order of their addresses; if as many as are
+ * allowed do not hold the request, the largest ones are. An allocation thus fails only
+ * if the largest max_runs free extents are too small.
  *
- * A run does not cross a multiple of segment_units, counted through the whole
- * pool, because behind it the memory has another address and key.
+ * An extent does not cross a multiple of segment_units, counted through the whole pool,
+ * because the next segment has another address and key.
  *
- * The bitmap is scanned by words. No unit below a hint is free, so that a
- * single unit is found in a step or two unless the pool is nearly full.
+ * The bitmap is scanned by words, between a hint below which and an end from which no
+ * unit is free. A single unit is found in a step or two unless the pool is nearly full.
  *
- * Why not lib/genalloc.c: it knows one contiguous run or failure, so that a
- * fragmented pool with space enough would stop the queue. It is made for
- * callers without a lock and pays for that with an atomic operation, and a
- * pause, for every word of its bitmap at every alloc and every free, while we
- * hold the lock of the queue anyway. It keeps runs within a segment only by a
- * list of chunks, searched from its head. A wrong free ends the machine (BUG).
- * And it does not build in user space, where this file is tested against a
- * model. The figures are in tests/unit/bench_pool.c: ours takes a tenth to a
- * quarter of the time.
+ * Why not lib/genalloc.c: it knows one contiguous extent or failure, so that a
+ * fragmented pool with space enough would stop the queue. It is made for callers without
+ * a lock and executes an atomic operation, and a pause, for every word of its bitmap at
+ * every allocation and free, although the lock of the queue is held anyway. It keeps
+ * extents within a segment only by a list of chunks, searched from its head. A wrong
+ * free ends the machine (BUG). It does not build in user space, where this file is
+ * tested against a model. tests/unit/bench_pool.c has the figures.
  *
- * Ownership: rnbd_pool_init() allocates the bitmap, rnbd_pool_exit() frees it.
- * Runs belong to the caller until given back, in any order and grouping.
- * Concurrency: none inside; the lock of the queue that owns the share covers
- * every call but init and exit. Alloc and free neither sleep nor allocate
- * memory. An alloc looks at each word of the bitmap and at each free run at
- * most once; there are hardly more free runs than there are runs in use.
- * Errors: -ENOSPC with nothing taken; the caller waits for runs to come back.
- * What is given back although it is not in use is reported and left alone.
+ * Ownership: rnbd_pool_init() allocates the bitmap, rnbd_pool_exit() frees it. Extents
+ * belong to the caller until given back, in any order and grouping.
+ *
+ * Concurrency: none inside; the lock of the owner covers every call but init and exit.
+ * No function but these two sleeps or allocates memory. An allocation looks at each
+ * word of the bitmap and at each free extent at most once; there are hardly more free
+ * extents than there are extents in use.
+ *
+ * Errors: -ENOSPC with nothing taken. An extent that is given back although it is not
+ * in use is reported and left alone.
  */
 #include "pool.h"
 
@@ -104,16 +105,16 @@ static void rnbd_clear_bits(unsigned long *map, u32 from, u32 end)
 }
 
 /**
- * rnbd_pool_init - set up the bookkeeping of a share, all of it free
+ * rnbd_pool_init_empty - set up the bookkeeping of a range of which no unit is owned
  * @pool: to be filled
- * @first: first unit of the share, counted through the whole pool
- * @units: size of the share, at least 1
+ * @first: first unit of the range, counted through the whole pool
+ * @units: size of the range, at least 1
  * @segment_units: units of a segment, a power of two
  *
  * Context: may sleep, does not wait for I/O.
- * Return: 0, -EINVAL for an impossible share, -ENOMEM.
+ * Return: 0, -EINVAL for an impossible range, -ENOMEM.
  */
-int rnbd_pool_init(struct rnbd_pool *pool, u32 first, u32 units, u32 segment_units)
+int rnbd_pool_init_empty(struct rnbd_pool *pool, u32 first, u32 units, u32 segment_units)
 {
 	unsigned long *map;
 
@@ -126,6 +127,7 @@ int rnbd_pool_init(struct rnbd_pool *pool, u32 first, u32 units, u32 segment_uni
 	if (!map)
 		return -ENOMEM;
 
+	rnbd_set_bits(map, 0, units);
 	*pool = (struct rnbd_pool) {
 		.first = first,
 		.units = units,
@@ -134,14 +136,34 @@ int rnbd_pool_init(struct rnbd_pool *pool, u32 first, u32 units, u32 segment_uni
 	};
 	return 0;
 }
+EXPORT_SYMBOL_GPL(rnbd_pool_init_empty);
+
+/**
+ * rnbd_pool_init - set up the bookkeeping of a range, all of it owned and free
+ * @pool: to be filled
+ * @first: first unit of the range, counted through the whole pool
+ * @units: size of the range, at least 1
+ * @segment_units: units of a segment, a power of two
+ *
+ * Context: may sleep, does not wait for I/O.
+ * Return: 0, -EINVAL for an impossible range, -ENOMEM.
+ */
+int rnbd_pool_init(struct rnbd_pool *pool, u32 first, u32 units, u32 segment_units)
+{
+	int ret = rnbd_pool_init_empty(pool, first, units, segment_units);
+
+	if (!ret)
+		rnbd_pool_add(pool, first, units);
+	return ret;
+}
 EXPORT_SYMBOL_GPL(rnbd_pool_init);
 
 /**
- * rnbd_pool_exit - free the bookkeeping of a share
+ * rnbd_pool_exit - free the bookkeeping of a range
  * @pool: from rnbd_pool_init(), or zero
  *
- * Runs that are still given out are forgotten: after a disconnect there
- * is no pool to give them back to.
+ * Extents that are in use are forgotten: after a disconnect there is no pool to give
+ * them back to.
  *
  * Context: may sleep.
  */
@@ -155,17 +177,17 @@ EXPORT_SYMBOL_GPL(rnbd_pool_exit);
 /*
  * Next piece of free space at or behind *@pos, at most @most units of it and
  * not beyond its segment. Moves *@pos behind the piece. Returns its length,
- * 0 if there is none, and its start in *@start, both counted from the share.
+ * 0 if there is none, and its start in *@start, both counted from the range.
  */
 static u32 rnbd_next_piece(const struct rnbd_pool *pool, u32 *pos, u32 most,
 			   u32 *start)
 {
 	u32 left;
 
-	*start = rnbd_next_free(pool->map, *pos, pool->units);
+	*start = rnbd_next_free(pool->map, *pos, pool->end);
 	left = pool->segment_units -
 	       ((pool->first + *start) & (pool->segment_units - 1));
-	left = min(left, pool->units - *start);
+	left = min(left, pool->end - *start);
 	left = min(left, most);
 	*pos = rnbd_next_used(pool->map, *start, *start + left);
 	return *pos - *start;
@@ -207,7 +229,7 @@ static u32 rnbd_find(const struct rnbd_pool *pool, u32 pos, u32 units,
 	bool alone = units <= pool->segment_units;
 	u32 start, len, i, nr_extents = 0, held = 0, smallest = 0;
 
-	while (held < units || (alone && pool->units - pos >= units)) {
+	while (held < units || (alone && pool->end - pos >= units)) {
 		len = rnbd_next_piece(pool, &pos, units, &start);
 		if (!len)
 			break;
@@ -274,13 +296,13 @@ static bool rnbd_take_first(struct rnbd_pool *pool, u32 units, struct rnbd_exten
 
 /**
  * rnbd_pool_alloc - take pool space
- * @pool: share to take it from
- * @units: how much, from 1 to the size of the share
+ * @pool: range to take it from
+ * @units: how much, from 1 to the size of the range
  * @extents: result, room for @max_runs; counted through the whole pool, in the
  *	order of addresses; scribbled on in case of an error, too
  * @max_runs: most runs that are of use, at least 1
  *
- * Context: any, under the lock of the queue.
+ * Context: any, under the lock of the owner.
  * Return: number of @extents filled, -ENOSPC if there is no such space now, or
  * -EINVAL if @units or @max_runs is out of range. An error has taken nothing.
  */
@@ -291,7 +313,7 @@ int rnbd_pool_alloc(struct rnbd_pool *pool, u32 units, struct rnbd_extent *exten
 
 	if (!units || units > pool->units || !max_runs)
 		return -EINVAL;
-	if (units > pool->units - pool->used)
+	if (units > pool->owned - pool->used)
 		return -ENOSPC;
 
 	if (rnbd_take_first(pool, units, extents)) {
@@ -299,7 +321,7 @@ int rnbd_pool_alloc(struct rnbd_pool *pool, u32 units, struct rnbd_extent *exten
 		goto taken;
 	}
 	/* there is one: that was the question before */
-	pool->hint = rnbd_next_free(pool->map, pool->hint, pool->units);
+	pool->hint = rnbd_next_free(pool->map, min(pool->hint, pool->end), pool->end);
 
 	nr_extents = rnbd_find(pool, pool->hint, units, extents, max_runs);
 	if (!nr_extents)
@@ -322,14 +344,14 @@ EXPORT_SYMBOL_GPL(rnbd_pool_alloc);
 
 /**
  * rnbd_pool_free - give pool space back
- * @pool: share it was taken from
+ * @pool: range it was taken from
  * @extents: from rnbd_pool_alloc(), or any part of such runs
  * @nr_extents: number of @extents
  *
  * A run that is not wholly in use is a bug of the caller. It is reported and
  * left alone: space that is lost harms less than space used twice.
  *
- * Context: any, under the lock of the queue.
+ * Context: any, under the lock of the owner.
  */
 void rnbd_pool_free(struct rnbd_pool *pool, const struct rnbd_extent *extents, u32 nr_extents)
 {
@@ -361,3 +383,82 @@ void rnbd_pool_free(struct rnbd_pool *pool, const struct rnbd_extent *extents, u
 	}
 }
 EXPORT_SYMBOL_GPL(rnbd_pool_free);
+
+/* May units [@unit, @unit + @units) be in the range? Their start counted from it in @start. */
+static bool rnbd_pool_has(const struct rnbd_pool *pool, u32 unit, u32 units, u32 *start)
+{
+	/* a unit below @first wraps to a large number */
+	*start = unit - pool->first;
+	return units && *start < pool->units && units <= pool->units - *start;
+}
+
+/**
+ * rnbd_pool_is_free - test whether units are owned and free
+ * @pool: range
+ * @unit: first unit, counted through the whole pool
+ * @units: how many, at least 1
+ *
+ * Context: any, under the lock of the owner.
+ * Return: true if all of them are.
+ */
+bool rnbd_pool_is_free(const struct rnbd_pool *pool, u32 unit, u32 units)
+{
+	u32 start;
+
+	return rnbd_pool_has(pool, unit, units, &start) &&
+	       rnbd_next_used(pool->map, start, start + units) == start + units;
+}
+EXPORT_SYMBOL_GPL(rnbd_pool_is_free);
+
+/**
+ * rnbd_pool_add - add units that the owner may allocate from now on
+ * @pool: range that contains the units and does not own them
+ * @unit: first unit, counted through the whole pool
+ * @units: how many, at least 1
+ *
+ * Context: any, under the lock of the owner.
+ */
+void rnbd_pool_add(struct rnbd_pool *pool, u32 unit, u32 units)
+{
+	u32 start;
+
+	if (WARN_ON_ONCE(!rnbd_pool_has(pool, unit, units, &start) ||
+			 rnbd_next_free(pool->map, start, start + units) != start + units))
+		return;
+	rnbd_clear_bits(pool->map, start, start + units);
+	pool->owned += units;
+	pool->hint = pool->end ? min(pool->hint, start) : start;
+	pool->end = max(pool->end, start + units);
+}
+EXPORT_SYMBOL_GPL(rnbd_pool_add);
+
+/**
+ * rnbd_pool_remove - remove the free ones of some units
+ * @pool: range that contains the units
+ * @unit: first unit, counted through the whole pool
+ * @units: how many, at least 1
+ *
+ * Units that are in use stay, and become free when they are given back.
+ *
+ * Context: any, under the lock of the owner.
+ * Return: the number of units that the owner may no longer allocate.
+ */
+u32 rnbd_pool_remove(struct rnbd_pool *pool, u32 unit, u32 units)
+{
+	u32 start, end, from, to, removed = 0;
+
+	if (WARN_ON_ONCE(!rnbd_pool_has(pool, unit, units, &start)))
+		return 0;
+	end = start + units;
+	for (from = rnbd_next_free(pool->map, start, end); from < end;
+	     from = rnbd_next_free(pool->map, to, end)) {
+		to = rnbd_next_used(pool->map, from, end);
+		rnbd_set_bits(pool->map, from, to);
+		removed += to - from;
+	}
+	pool->owned -= removed;
+	if (removed == units && pool->end == end)
+		pool->end = start;
+	return removed;
+}
+EXPORT_SYMBOL_GPL(rnbd_pool_remove);

@@ -40,6 +40,7 @@ typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
+typedef int32_t s32;
 typedef int64_t s64;
 
 #define le16_to_cpu(x)		le16toh(x)
@@ -51,8 +52,7 @@ typedef int64_t s64;
 
 #define min(a, b)		((a) < (b) ? (a) : (b))
 #define max(a, b)		((a) > (b) ? (a) : (b))
-#define likely(x)		(x)
-#define unlikely(x)		(x)
+#define clamp(x, low, high)	min(max(x, low), high)
 #define DIV_ROUND_UP(n, d)	(((n) + (d) - 1) / (d))
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 #define BITS_PER_LONG		(8 * (int)sizeof(long))
@@ -67,6 +67,9 @@ typedef int64_t s64;
 
 /* index of the lowest bit that is set; @word is not zero */
 #define __ffs(word)		((unsigned int)__builtin_ctzl(word))
+/* index of the highest bit that is set; @word is not zero */
+#define __fls(word)		((unsigned int)(BITS_PER_LONG - 1 - __builtin_clzl(word)))
+#define likely(x)		(x)
 
 /*
  * In the kernel a complaint in the log, here the end of the program, unless a

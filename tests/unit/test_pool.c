@@ -35,9 +35,10 @@ static u32 below(u32 n)
 	return unit_random_below(&rnd, n);
 }
 
+/* A unit that the owner does not have is taken, and counted in foreign. */
 struct model {
 	u32 first, units, segment;
-	u32 used, peak;
+	u32 used, peak, foreign;
 	u8 taken[UNITS_MAX];
 };
 
@@ -101,18 +102,20 @@ static void check_pool(const struct rnbd_pool *pool, const struct model *m)
 	assert_int_equal(pool->peak, m->peak);
 	assert_int_equal(pool->first, m->first);
 	assert_int_equal(pool->units, m->units);
+	assert_int_equal(pool->owned, m->units - m->foreign);
 	assert_true(pool->hint <= m->units);
+	assert_true(pool->end <= m->units);
 	for (i = 0; i < m->units; i++) {
 		bool bit = pool->map[i / BITS_PER_LONG] >> (i % BITS_PER_LONG) & 1;
 
 		assert_int_equal(bit, m->taken[i]);
-		if (i < pool->hint)
+		if (i < pool->hint || i >= pool->end)
 			assert_true(m->taken[i]);
 	}
 	/* nothing behind the end of the share */
 	if (i % BITS_PER_LONG)
 		assert_true(!(pool->map[i / BITS_PER_LONG] >> (i % BITS_PER_LONG)));
-	if (!m->used)
+	if (!m->used && !m->foreign)
 		assert_int_equal(pool->hint, 0);
 }
 
@@ -163,7 +166,7 @@ static int take(struct rnbd_pool *pool, struct model *m, u32 units,
 		    sum(pieces, min(nr_pieces, max_runs)) < units) {
 			assert_int_equal(ret, -ENOSPC);
 			failures++;
-			if (m->units - m->used < units)
+			if (m->units - m->foreign - m->used < units)
 				none_at_all++;
 			return ret;
 		}
@@ -250,6 +253,56 @@ static void give_some(struct rnbd_pool *pool, struct model *m,
 	give(pool, m, back, nr);
 }
 
+/* Remove the free ones of some units, or add some that were removed. */
+static void resize(struct rnbd_pool *pool, struct model *m)
+{
+	static u8 foreign[UNITS_MAX];	/* of this pool, as of its last resize */
+	u32 start, units, i, removed = 0;
+
+	if (!m->foreign)
+		memset(foreign, 0, sizeof(foreign));
+	start = below(m->units);
+	units = 1 + below(min(m->units - start, 70u));
+	if (below(2)) {
+		for (i = start; i < start + units; i++) {
+			if (m->taken[i])
+				continue;
+			m->taken[i] = 1;
+			foreign[i] = 1;
+			removed++;
+		}
+		assert_int_equal(rnbd_pool_is_free(pool, m->first + start, units),
+				 removed == units);
+		assert_int_equal(rnbd_pool_remove(pool, m->first + start, units), removed);
+		m->foreign += removed;
+		return;
+	}
+	for (i = 0; i < units && foreign[start + i]; i++) {
+		foreign[start + i] = 0;
+		m->taken[start + i] = 0;
+		m->foreign--;
+	}
+	if (i)
+		rnbd_pool_add(pool, m->first + start, i);
+}
+
+/* Make the owner have all units again. */
+static void own_all(struct rnbd_pool *pool, struct model *m, const struct held *held)
+{
+	u8 in_use[UNITS_MAX] = { 0 };
+	u32 i;
+
+	for (i = 0; i < held->nr; i++)
+		memset(in_use + held->extents[i].unit - m->first, 1, held->extents[i].units);
+	for (i = 0; i < m->units; i++) {
+		if (in_use[i] || !m->taken[i])
+			continue;
+		m->taken[i] = 0;
+		m->foreign--;
+		rnbd_pool_add(pool, m->first + i, 1);
+	}
+}
+
 static void one_pool(void)
 {
 	static const u32 sizes[] = { 4, 64, 65, 130, UNITS_MAX };
@@ -261,6 +314,7 @@ static void one_pool(void)
 	static struct held held;
 	struct rnbd_extent extents[RUNS_MAX + 1];
 	u32 step, most, greed = 1 + below(8);
+	bool resized = below(3) == 0;
 	int nr;
 
 	held.nr = 0;
@@ -289,12 +343,19 @@ static void one_pool(void)
 			give_some(&pool, &m, &held, 1 + below(4));
 		}
 		check_pool(&pool, &m);
+		if (resized && below(10) == 0) {
+			resize(&pool, &m);
+			check_pool(&pool, &m);
+		}
 		/* tides: at times it fills up, at times it runs empty */
 		if (below(50) == 0)
 			greed = 1 + below(9);
 	}
+	if (below(2))
+		own_all(&pool, &m, &held);
 	while (held.nr)
 		give_some(&pool, &m, &held, 17);
+	own_all(&pool, &m, &held);
 	check_pool(&pool, &m);
 	assert_int_equal(pool.used, 0);
 	assert_int_equal(pool.hint, 0);

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Blocks of the pool that a queue has, and the units of requests in them. See cache.c.
+ */
+#ifndef RNBDC_CACHE_H
+#define RNBDC_CACHE_H
+
+#include "space.h"
+
+void rnbdc_cache_init(struct rnbdc_cache *cache, struct rnbdc_space *space, spinlock_t *lock);
+int rnbdc_cache_open(struct rnbdc_cache *cache, u32 index);
+int rnbdc_space_alloc_slow(struct rnbdc_cache *cache, struct rnbdc_waiter *waiter, u32 units,
+			   struct rnbd_extent *extents, u32 flags);
+void rnbdc_cache_freed(struct rnbdc_cache *cache);
+void rnbdc_cache_settle(struct rnbdc_cache *cache);
+void rnbdc_space_collect(struct rnbdc_space *space);
+
+/**
+ * rnbdc_space_alloc - allocate pool space for a request
+ * @cache: blocks of the queue that carries the request
+ * @waiter: hardware queue that submits the request
+ * @units: how much, at most what rnbdc_space_open() was told
+ * @extents: result, room for RNBD_EXTENTS_MAX
+ *
+ * Context: any; the lock of the queue held.
+ * Return: number of @extents, or -ENOSPC, after which rnbdc_space_wait() is to be called.
+ */
+static inline int rnbdc_space_alloc(struct rnbdc_cache *cache, struct rnbdc_waiter *waiter,
+				    u32 units, struct rnbd_extent *extents)
+{
+	u32 flags = READ_ONCE(cache->space->flags);
+	int nr;
+
+	if (likely(!(flags & ~RNBDC_SPACE_SCARCE))) {
+		nr = rnbd_pool_alloc(&cache->pool, units, extents,
+				     flags ? RNBD_EXTENTS_MAX : 1);
+		if (likely(nr > 0))
+			return nr;
+	}
+	return rnbdc_space_alloc_slow(cache, waiter, units, extents, flags);
+}
+
+/**
+ * rnbdc_space_free - free pool space of a request
+ * @cache: blocks of the queue that carried the request
+ * @extents: extents that the target no longer uses
+ * @nr_extents: number of @extents
+ *
+ * Work requests of this queue may still name the extents; see rnbdc_cache_posted().
+ *
+ * Context: any; the lock of the queue held.
+ */
+static inline void rnbdc_space_free(struct rnbdc_cache *cache,
+				    const struct rnbd_extent *extents, u32 nr_extents)
+{
+	rnbd_pool_free(&cache->pool, extents, nr_extents);
+	if (unlikely(cache->parked != RNBDC_NO_BLOCK))
+		rnbdc_cache_freed(cache);
+}
+
+/**
+ * rnbdc_cache_posted - note that a signalled work request covers data
+ * @cache: blocks of the queue
+ *
+ * To be called in the order in which the device gets these work requests, and before the
+ * extents are freed that it or an earlier one names.
+ *
+ * Context: any; the lock of the queue held.
+ */
+static inline void rnbdc_cache_posted(struct rnbdc_cache *cache)
+{
+	cache->posted++;
+}
+
+/**
+ * rnbdc_cache_completed - note that the next of these work requests has completed
+ * @cache: blocks of the queue
+ *
+ * Context: completion handler; the lock of the queue held.
+ */
+static inline void rnbdc_cache_completed(struct rnbdc_cache *cache)
+{
+	cache->done++;
+}
+
+/**
+ * rnbdc_cache_restart - return blocks and start waiters after a completion
+ * @cache: blocks of the queue
+ *
+ * To be called after rnbdc_cache_completed() and rnbdc_space_free().
+ *
+ * Context: completion handler; the lock of the queue held.
+ */
+static inline void rnbdc_cache_restart(struct rnbdc_cache *cache)
+{
+	if (unlikely(cache->leaving != RNBDC_NO_BLOCK ||
+		     READ_ONCE(cache->space->flags) & RNBDC_SPACE_WAITERS))
+		rnbdc_cache_settle(cache);
+}
+
+/**
+ * rnbdc_cache_free_units - get the units that a queue can allocate now
+ * @cache: blocks of the queue
+ *
+ * Context: any; the lock of the queue held.
+ * Return: number of free units of the queue and of the session.
+ */
+static inline u32 rnbdc_cache_free_units(const struct rnbdc_cache *cache)
+{
+	return READ_ONCE(cache->space->free_units) + cache->pool.owned - cache->pool.used;
+}
+
+#endif /* RNBDC_CACHE_H */

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The offer of a target to attach the export of a disk.
+ *
+ * Operation: rnbdc_check_attach() compares an offer with what the disk was created with:
+ * the identity of the data and the properties of the export must be the same. Another
+ * incarnation of the export may have lost writes that were acknowledged but not flushed.
+ *
+ * Ownership: nothing is allocated or kept.
+ *
+ * Concurrency: recovery.lock, see each function.
+ *
+ * Errors: each has one text for the user.
+ */
+
+#include <linux/errno.h>
+#include <linux/string.h>
+
+#include "../core/geometry.h"
+#include "disk.h"
+#include "errmsg.h"
+#include "offer.h"
+
+/* Test for acknowledged writes that a crash of the target may have lost. */
+static bool rnbdc_unflushed(const struct rnbdc_disk *disk)
+{
+	u32 i;
+
+	for (i = 0; i < disk->tag_set.nr_hw_queues; i++)
+		if (disk->hwqs[i].last_write_ns > READ_ONCE(disk->flushed_ns))
+			return true;
+	return false;
+}
+
+/**
+ * rnbdc_restarted - test whether the offer is of another incarnation of the export
+ * @disk: disk with a gendisk and an offer
+ *
+ * Context: any; recovery.lock held.
+ * Return: true if the target restarted since the disk was attached last.
+ */
+bool rnbdc_restarted(const struct rnbdc_disk *disk)
+{
+	return memcmp(disk->incarnation, disk->offer.incarnation, sizeof(disk->incarnation));
+}
+
+/**
+ * rnbdc_check_attach - compare an offer with what the disk was created with
+ * @disk: disk with a gendisk and an offer, of which no request is in flight
+ * @errmsg: filled on error
+ *
+ * Context: any; recovery.lock held.
+ * Return: 0, -EMEDIUMTYPE if the offer does not suit the disk, or -EUCLEAN if acknowledged
+ * writes may be lost.
+ */
+int rnbdc_check_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
+{
+	const struct rnbd_geometry *old = &disk->geo, *new = &disk->offer.geo;
+
+	if (memcmp(disk->export_uuid, disk->offer.export_uuid, sizeof(disk->export_uuid))) {
+		rnbdc_errmsg_set(errmsg, "another export has this name now");
+		return -EMEDIUMTYPE;
+	}
+	if (old->logical_block != new->logical_block || old->flags != new->flags) {
+		rnbdc_errmsg_set(errmsg,
+				 "the export has other properties now; detach it and attach it again");
+		return -EMEDIUMTYPE;
+	}
+	if (new->max_discard < old->max_discard ||
+	    new->max_write_zeroes < old->max_write_zeroes) {
+		rnbdc_errmsg_set(errmsg, "the target grants less than before");
+		return -EMEDIUMTYPE;
+	}
+	if (rnbdc_restarted(disk) && rnbdc_unflushed(disk)) {
+		rnbdc_errmsg_set(errmsg,
+				 "the target restarted and may have lost acknowledged writes");
+		return -EUCLEAN;
+	}
+	return 0;
+}
+
+/**
+ * rnbdc_accept_attach - let the properties of the offer take effect
+ * @disk: disk with an offer that was checked
+ *
+ * Context: any; no request of the disk is in queue_rq.
+ */
+void rnbdc_accept_attach(struct rnbdc_disk *disk)
+{
+	const struct rnbd_attach_grant *offer = &disk->offer;
+
+	disk->handle = offer->handle;
+	disk->geo = offer->geo;
+	memcpy(disk->incarnation, offer->incarnation, sizeof(disk->incarnation));
+	memcpy(disk->export_uuid, offer->export_uuid, sizeof(disk->export_uuid));
+	disk->fence_generation = offer->fence_generation;
+}

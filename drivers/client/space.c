@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Space of the pool that the queues of a session share: segments and free blocks.
+ *
+ * Operation
+ *
+ * The target grants segments of registered memory. A segment has a slot, which determines
+ * the numbers of its units, and a generation, because a slot is used again. Units form
+ * blocks of 64 KiB, or more if the largest request would not fit RNBD_EXTENTS_MAX blocks.
+ * A block is either free, or belongs to a queue that allocates its units (cache.c). A
+ * queue takes blocks only if they hold all it asks for. A block becomes free only when no
+ * work request of its last queue names it, so that another queue can use it and its
+ * segment can be released (rule R5).
+ *
+ * A segment that is closed gets no new allocations. It is empty when all its blocks are
+ * free; rnbdc_space.kick then makes the owner call rnbdc_space_next_empty().
+ *
+ * Ownership: tables live from rnbdc_space_open() to rnbdc_space_close(), that is, as long
+ * as the connection.
+ *
+ * Concurrency: rnbdc_space.lock is the innermost lock. Queues take it when they take or
+ * return blocks, which is rare.
+ *
+ * Errors: a segment that the target must not grant is refused with a negative errno.
+ */
+
+#include <linux/errno.h>
+
+#include "space.h"
+
+/* Units of a block, if the largest request needs no larger ones. */
+#define RNBDC_BLOCK_UNITS	16u
+
+/* Most blocks that a queue takes at once if it needs fewer. */
+#define RNBDC_BATCH_BLOCKS	4u
+
+/**
+ * rnbdc_space_update - update the flags of a pool, which are read without its lock
+ * @space: pool
+ *
+ * Context: any; rnbdc_space.lock held.
+ */
+void rnbdc_space_update(struct rnbdc_space *space)
+{
+	/*
+	 * If this much is free, the rest and the largest request are at most what is free
+	 * after it without rnbdc_space_reserve(): a disk that has it all is below its share.
+	 */
+	u32 limit = space->units / 2 + space->units / 16 + space->max_units + 2;
+	u32 flags = space->flags & RNBDC_SPACE_CLOSING;
+
+	/* The difference keeps the work item from running for each block. */
+	if (space->flags & RNBDC_SPACE_SCARCE)
+		limit += space->units / 8;
+	if (space->free_units < limit)
+		flags |= RNBDC_SPACE_SCARCE;
+	if (!list_empty(&space->waiters))
+		flags |= RNBDC_SPACE_WAITERS;
+	if (!list_empty(&space->turns))
+		flags |= RNBDC_SPACE_TURNS;
+	if (flags == space->flags)
+		return;
+	/* The work item collects what the queues do not use. */
+	if (flags & ~space->flags & RNBDC_SPACE_SCARCE && space->nr_slots)
+		space->kick(space);
+	WRITE_ONCE(space->flags, flags);
+}
+
+/**
+ * rnbdc_space_init - initialise the pool of a session that has no connection
+ * @space: all zero
+ * @kick: rnbdc_space.kick
+ *
+ * Context: any.
+ */
+void rnbdc_space_init(struct rnbdc_space *space, void (*kick)(struct rnbdc_space *space))
+{
+	spin_lock_init(&space->lock);
+	INIT_LIST_HEAD(&space->waiters);
+	INIT_LIST_HEAD(&space->turns);
+	space->kick = kick;
+}
+
+/**
+ * rnbdc_space_open - allocate the tables of a pool, which has no segment at first
+ * @space: pool after rnbdc_space_init() or rnbdc_space_close()
+ * @range: units from the begin of slot 0 to the end of the last slot
+ * @segment_units: units from one slot to the next, a power of two
+ * @max_units: units of the largest request
+ * @nr_caches: number of queues
+ *
+ * Context: process context, may sleep, does not wait for I/O.
+ * Return: 0, -EINVAL or -ENOMEM; rnbdc_space_close() is to be called after either.
+ */
+int rnbdc_space_open(struct rnbdc_space *space, u32 range, u32 segment_units, u32 max_units,
+		     u32 nr_caches)
+{
+	u32 shift = 0, units = RNBDC_BLOCK_UNITS, blocks;
+	int ret;
+
+	if (!is_power_of_2(segment_units) || !range || range > RNBD_POOL_UNITS_MAX)
+		return -EINVAL;
+	while (units * (RNBD_EXTENTS_MAX - 1) < max_units)
+		units *= 2;
+	units = min(units, segment_units);
+	while (1u << shift < units)
+		shift++;
+	blocks = DIV_ROUND_UP(range, units);
+	ret = rnbd_pool_init_empty(&space->blocks, 0, blocks, segment_units >> shift);
+	if (ret)
+		return ret;
+	space->shift = shift;
+	space->batch = clamp(blocks / (4 * nr_caches), 1u, RNBDC_BATCH_BLOCKS) << shift;
+	space->max_units = max_units;
+	space->range = range;
+	space->segment_units = segment_units;
+	space->nr_slots = DIV_ROUND_UP(range, segment_units);
+	space->nr_caches = nr_caches;
+	space->strict = true;
+	space->segments = rnbd_zalloc(space->nr_slots * sizeof(*space->segments));
+	space->block = rnbd_zalloc(blocks * sizeof(*space->block));
+	space->caches = rnbd_zalloc(nr_caches * sizeof(struct rnbdc_cache *));
+	if (!space->segments || !space->block || !space->caches)
+		return -ENOMEM;
+	return 0;
+}
+
+/**
+ * rnbdc_space_close - free the tables of a pool, those of the queues included
+ * @space: pool without waiters, which no queue uses any longer
+ *
+ * Context: process context, may sleep.
+ */
+void rnbdc_space_close(struct rnbdc_space *space)
+{
+	u32 i;
+
+	for (i = 0; space->caches && i < space->nr_caches; i++) {
+		struct rnbdc_cache *cache = space->caches[i];
+
+		if (!cache)
+			continue;
+		rnbd_pool_exit(&cache->pool);
+		rnbd_free(cache->has);
+		cache->has = NULL;
+		cache->leaving = RNBDC_NO_BLOCK;
+	}
+	rnbd_free(space->caches);
+	space->caches = NULL;
+	rnbd_free(space->block);
+	space->block = NULL;
+	rnbd_free(space->segments);
+	space->segments = NULL;
+	rnbd_pool_exit(&space->blocks);
+	space->nr_caches = 0;
+	space->nr_slots = 0;
+	space->units = 0;
+	space->free_units = 0;
+	space->closings = 0;
+	space->partial = false;
+	WRITE_ONCE(space->flags, 0);
+}
+
+/**
+ * rnbdc_block_segment - get the segment that contains a block
+ * @space: pool
+ * @block: number of a block
+ *
+ * Context: any; the segment itself is protected by rnbdc_space.lock.
+ * Return: the segment.
+ */
+struct rnbdc_segment *rnbdc_block_segment(const struct rnbdc_space *space, u32 block)
+{
+	return &space->segments[(block << space->shift) / space->segment_units];
+}
+
+/**
+ * rnbdc_block_units - get the size of a block
+ * @space: pool
+ * @block: block that a queue has, or under rnbdc_space.lock one of a granted segment
+ *
+ * Context: any.
+ * Return: units; only the last block of a segment can be smaller than the others.
+ */
+u32 rnbdc_block_units(const struct rnbdc_space *space, u32 block)
+{
+	u32 offset = (block << space->shift) & (space->segment_units - 1);
+
+	return min(1u << space->shift, rnbdc_block_segment(space, block)->units - offset);
+}
+
+/* Add one free block to a queue. */
+static u32 rnbdc_space_take_block(struct rnbdc_cache *cache, u32 block)
+{
+	struct rnbdc_space *space = cache->space;
+	u32 units = rnbdc_block_units(space, block);
+
+	space->block[block].closing = false;
+	rnbdc_block_segment(space, block)->away++;
+	space->free_units -= units;
+	cache->has[block / BITS_PER_LONG] |= 1ul << block % BITS_PER_LONG;
+	rnbd_pool_add(&cache->pool, block << space->shift, units);
+	return units;
+}
+
+/**
+ * rnbdc_space_take - add free blocks to a queue
+ * @cache: blocks of the queue
+ * @waiter: who needs the space
+ * @units: how much, at least
+ *
+ * Context: any; the lock of the queue and rnbdc_space.lock held.
+ * Return: units that were added: at least @units, or 0.
+ */
+u32 rnbdc_space_take(struct rnbdc_cache *cache, const struct rnbdc_waiter *waiter, u32 units)
+{
+	struct rnbdc_space *space = cache->space;
+	u32 promised = space->promised - (waiter->turn ? waiter->promise : 0);
+	struct rnbd_extent runs[RNBD_EXTENTS_MAX];
+	u32 taken = 0, block;
+	int nr, i;
+
+	if (!rnbdc_space_fits(space, promised, units))
+		return 0;
+	while (taken < units) {
+		u32 blocks = rnbdc_space_whole(space, units - taken) >> space->shift;
+
+		if (blocks > RNBD_EXTENTS_MAX)
+			blocks = RNBD_EXTENTS_MAX;
+		nr = rnbd_pool_alloc(&space->blocks, blocks, runs, RNBD_EXTENTS_MAX);
+		/* The last ones may be fewer than the quotient, because one is smaller. */
+		if (WARN_ON_ONCE(nr < 0))
+			break;
+		for (i = 0; i < nr; i++)
+			for (block = runs[i].unit; block < runs[i].unit + runs[i].units; block++)
+				taken += rnbdc_space_take_block(cache, block);
+	}
+	rnbdc_space_update(space);
+	return taken;
+}
+
+/**
+ * rnbdc_space_give - make a block free
+ * @space: pool
+ * @block: block that no request, and no work request of its queue, names
+ *
+ * Context: any; rnbdc_space.lock held. The caller calls rnbdc_space_wake() (waiter.c).
+ */
+void rnbdc_space_give(struct rnbdc_space *space, u32 block)
+{
+	struct rnbdc_segment *seg = rnbdc_block_segment(space, block);
+	const struct rnbd_extent extent = { .unit = block, .units = 1 };
+
+	rnbd_pool_free(&space->blocks, &extent, 1);
+	seg->away--;
+	if (seg->state == RNBDC_SEGMENT_GRANTED) {
+		space->free_units += rnbdc_block_units(space, block);
+		return;
+	}
+	rnbd_pool_remove(&space->blocks, block, 1);
+	if (!seg->away)
+		space->kick(space);
+}
+
+/* Get a segment of a generation in some state; NULL if there is none. */
+static struct rnbdc_segment *rnbdc_space_segment(struct rnbdc_space *space, u32 slot,
+						 u32 generation,
+						 enum rnbdc_segment_state state)
+{
+	struct rnbdc_segment *seg;
+
+	if (slot >= space->nr_slots)
+		return NULL;
+	seg = &space->segments[slot];
+	return seg->state == state && seg->generation == generation ? seg : NULL;
+}
+
+/**
+ * rnbdc_space_add_segment - add a segment whose space may be allocated
+ * @space: pool
+ * @slot: place of the segment
+ * @generation: number of the grant
+ * @units: size; a multiple of the units of a block, except for one segment of the pool
+ *
+ * Context: any.
+ * Return: 0, -EINVAL if @slot or @units are out of range, or -EBUSY if the slot is in use.
+ */
+int rnbdc_space_add_segment(struct rnbdc_space *space, u32 slot, u32 generation, u32 units)
+{
+	u32 first = slot * space->segment_units, rest = units & ((1u << space->shift) - 1);
+	struct rnbdc_segment *seg;
+	unsigned long flags;
+	int ret = -EINVAL;
+
+	spin_lock_irqsave(&space->lock, flags);
+	if (slot >= space->nr_slots || !units || units > space->segment_units ||
+	    units > space->range - first || (rest && space->partial))
+		goto unlock;
+	ret = -EBUSY;
+	seg = &space->segments[slot];
+	if (seg->state != RNBDC_SEGMENT_NONE)
+		goto unlock;
+	*seg = (struct rnbdc_segment) {
+		.generation = generation,
+		.units = units,
+		.state = RNBDC_SEGMENT_GRANTED,
+	};
+	space->partial = space->partial || rest;
+	space->units += units;
+	space->free_units += units;
+	rnbd_pool_add(&space->blocks, first >> space->shift,
+		      DIV_ROUND_UP(units, 1u << space->shift));
+	rnbdc_space_update(space);
+	space->kick(space);
+	ret = 0;
+unlock:
+	spin_unlock_irqrestore(&space->lock, flags);
+	return ret;
+}
+
+/**
+ * rnbdc_space_close_segment - let nothing be allocated from a segment any longer
+ * @space: pool
+ * @slot: place of the segment
+ * @generation: number of the grant
+ *
+ * An allocation that runs at the same time may still take space of the segment. Once the
+ * segment is empty, rnbdc_space.kick is called and rnbdc_space_next_empty() returns it.
+ *
+ * Context: any.
+ * Return: 0, or -ENOENT if there is no such segment, or it is closed already.
+ */
+int rnbdc_space_close_segment(struct rnbdc_space *space, u32 slot, u32 generation)
+{
+	struct rnbdc_segment *seg;
+	unsigned long flags;
+	u32 block, first, blocks;
+	int ret = -ENOENT;
+
+	spin_lock_irqsave(&space->lock, flags);
+	seg = rnbdc_space_segment(space, slot, generation, RNBDC_SEGMENT_GRANTED);
+	if (!seg)
+		goto unlock;
+	first = slot * space->segment_units >> space->shift;
+	blocks = DIV_ROUND_UP(seg->units, 1u << space->shift);
+	for (block = first; block < first + blocks; block++)
+		if (rnbd_pool_remove(&space->blocks, block, 1))
+			space->free_units -= rnbdc_block_units(space, block);
+	space->units -= seg->units;
+	seg->state = RNBDC_SEGMENT_CLOSING;
+	space->closings++;
+	WRITE_ONCE(space->flags, space->flags | RNBDC_SPACE_CLOSING);
+	rnbdc_space_update(space);
+	space->kick(space);
+	ret = 0;
+unlock:
+	spin_unlock_irqrestore(&space->lock, flags);
+	return ret;
+}
+
+/**
+ * rnbdc_space_next_empty - get a closed segment that has become empty
+ * @space: pool
+ * @slot: result: place of the segment
+ * @generation: result: number of the grant
+ *
+ * Every request that names the segment was answered, and every work request that names
+ * it has completed successfully, so the caller may release the segment.
+ *
+ * Context: any.
+ * Return: true if there is one; each segment is returned once.
+ */
+bool rnbdc_space_next_empty(struct rnbdc_space *space, u32 *slot, u32 *generation)
+{
+	unsigned long flags;
+	bool found = false;
+	u32 i;
+
+	spin_lock_irqsave(&space->lock, flags);
+	for (i = 0; i < space->nr_slots && !found; i++) {
+		struct rnbdc_segment *seg = &space->segments[i];
+
+		if (seg->state != RNBDC_SEGMENT_CLOSING || seg->away)
+			continue;
+		seg->state = RNBDC_SEGMENT_EMPTY;
+		*slot = i;
+		*generation = seg->generation;
+		found = true;
+	}
+	spin_unlock_irqrestore(&space->lock, flags);
+	return found;
+}
+
+/**
+ * rnbdc_space_remove_segment - forget a segment that was released
+ * @space: pool
+ * @slot: place of the segment, which may be granted again
+ * @generation: number of the grant
+ *
+ * Context: any.
+ * Return: 0, or -ENOENT unless rnbdc_space_next_empty() has returned the segment.
+ */
+int rnbdc_space_remove_segment(struct rnbdc_space *space, u32 slot, u32 generation)
+{
+	struct rnbdc_segment *seg;
+	unsigned long flags;
+	int ret = -ENOENT;
+
+	spin_lock_irqsave(&space->lock, flags);
+	seg = rnbdc_space_segment(space, slot, generation, RNBDC_SEGMENT_EMPTY);
+	if (seg) {
+		if (seg->units & ((1u << space->shift) - 1))
+			space->partial = false;
+		*seg = (struct rnbdc_segment) { };
+		ret = 0;
+	}
+	spin_unlock_irqrestore(&space->lock, flags);
+	return ret;
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The space of a session's pool: what single calls do. test_space_model.c tests it at
+ * random.
+ */
+#include "../../drivers/client/space.c"
+#include "../../drivers/client/waiter.c"
+#include "../../drivers/client/cache.c"
+
+#include "unit.h"
+
+#define QUEUES	5
+
+static struct {
+	struct rnbdc_space space;
+	spinlock_t locks[QUEUES];	/* of the queues */
+	struct rnbdc_cache caches[QUEUES];
+	struct rnbdc_waiter waiters[QUEUES];
+} w;
+
+bool unit_trylock_fails(void)
+{
+	return false;
+}
+
+static void kick(struct rnbdc_space *space)
+{
+	assert_ptr_equal(space, &w.space);
+}
+
+/* A pool, all of it granted. */
+static void open_plain(u32 range, u32 segment, u32 max_units, u32 queues)
+{
+	u32 i;
+
+	memset(&w, 0, sizeof(w));
+	rnbdc_space_init(&w.space, kick);
+	assert_int_equal(rnbdc_space_open(&w.space, range, segment, max_units, queues), 0);
+	for (i = 0; i < queues; i++) {
+		rnbdc_cache_init(&w.caches[i], &w.space, &w.locks[i]);
+		assert_int_equal(rnbdc_cache_open(&w.caches[i], i), 0);
+		w.waiters[i].cache = &w.caches[i];
+	}
+	for (i = 0; i * segment < range; i++)
+		assert_int_equal(rnbdc_space_add_segment(&w.space, i, 0,
+							 min(segment, range - i * segment)), 0);
+}
+
+static int take(u32 queue, u32 units, struct rnbd_extent *extents)
+{
+	int nr;
+
+	spin_lock(&w.locks[queue]);
+	nr = rnbdc_space_alloc(&w.caches[queue], &w.waiters[queue], units, extents);
+	spin_unlock(&w.locks[queue]);
+	return nr;
+}
+
+static void give(u32 queue, const struct rnbd_extent *extents, u32 nr)
+{
+	spin_lock(&w.locks[queue]);
+	rnbdc_space_free(&w.caches[queue], extents, nr);
+	rnbdc_cache_restart(&w.caches[queue]);
+	spin_unlock(&w.locks[queue]);
+}
+
+/* Requests that are submitted one after the other get adjacent space. */
+static void test_side_by_side(void **state)
+{
+	struct rnbd_extent e[RNBD_EXTENTS_MAX];
+	u32 i, at = 0;
+
+	(void)state;
+	open_plain(1024, 512, 256, 2);
+	for (i = 0; i < 12; i++) {
+		assert_int_equal(take(0, 5, e), 1);
+		assert_int_equal(e[0].unit, at);
+		at += 5;
+	}
+	/* Another queue begins in a block of its own, and so does the first one after it. */
+	assert_int_equal(take(1, 8, e), 1);
+	assert_int_equal(e[0].unit % 16, 0);
+	at = e[0].unit + 8;
+	assert_int_equal(take(1, 8, e), 1);
+	assert_int_equal(e[0].unit, at);
+	rnbdc_space_close(&w.space);
+}
+
+/*
+ * The largest request fits the empty pool, however it ends, and whatever block sizes
+ * its segments allow, although the queues have used all of it before.
+ */
+static void test_largest(void **state)
+{
+	static const u32 pools[][3] = {
+		/* range, segment, largest request */
+		{ 256, 512, 256 }, { 257, 256, 257 }, { 272, 16, 257 }, { 600, 32, 256 },
+		{ 600, 32, 512 }, { 1030, 512, 1024 }, { 1000, 1024, 1000 }, { 3, 4, 3 },
+		{ 63, 64, 63 }, { 130, 8, 129 }, { 17, 1, 17 }, { 1 << 20, 512, 1024 },
+	};
+	struct rnbd_extent all[80][RNBD_EXTENTS_MAX], e[RNBD_EXTENTS_MAX];
+	int nrs[80];
+	u32 i, j, nr, free_units;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(pools); i++) {
+		open_plain(pools[i][0], pools[i][1], pools[i][2], QUEUES);
+		for (nr = 0; nr < ARRAY_SIZE(all); nr++) {
+			nrs[nr] = take(nr % QUEUES, min(1 + nr, pools[i][2]), all[nr]);
+			if (nrs[nr] < 0)
+				break;
+		}
+		for (j = 0; j < nr; j++)
+			give(j % QUEUES, all[j], nrs[j]);
+		for (j = 0; j < QUEUES; j++) {
+			nrs[0] = take(j, pools[i][2], e);
+			assert_in_range(nrs[0], 1, RNBD_EXTENTS_MAX);
+			give(j, e, nrs[0]);
+		}
+		for (free_units = w.space.free_units, j = 0; j < QUEUES; j++)
+			free_units += w.caches[j].pool.owned;
+		assert_int_equal(free_units, pools[i][0]);
+		rnbdc_space_close(&w.space);
+	}
+}
+
+/* A queue keeps what it has used, until another one needs it. */
+static void test_keep(void **state)
+{
+	struct rnbd_extent e[65][RNBD_EXTENTS_MAX];
+	u32 i, j, free_units;
+
+	(void)state;
+	open_plain(2048, 512, 256, 2);
+	for (i = 0; i < 64; i++)
+		assert_int_equal(take(0, 16, e[i]), 1);
+	free_units = w.space.free_units;
+	for (j = 0; j < 100; j++)
+		for (i = 0; i < 64; i++) {
+			give(0, e[i], 1);
+			assert_int_equal(take(0, 16, e[i]), 1);
+			assert_int_equal(w.space.free_units, free_units);
+		}
+	/* A unit of each block stays in use. */
+	for (i = 0; i < 64; i++) {
+		struct rnbd_extent part = { e[i][0].unit, 15 };
+
+		give(0, &part, 1);
+	}
+	for (i = 0; i < 64; i++)
+		assert_int_equal(take(1, 16, e[64]), 1);
+	assert_int_equal(take(1, 16, e[64]), -ENOSPC);
+	for (i = 0; i < 64; i++) {
+		struct rnbd_extent part = { e[i][0].unit + 15, 1 };
+
+		give(0, &part, 1);
+		assert_int_equal(take(1, 16, e[64]), 1);
+	}
+	assert_int_equal(take(1, 16, e[64]), -ENOSPC);
+	rnbdc_space_close(&w.space);
+}
+
+static void test_segments(void **state)
+{
+	u32 slot, generation;
+
+	(void)state;
+	open_plain(256, 64, 64, 1);
+	assert_int_equal(rnbdc_space_add_segment(&w.space, 0, 1, 64), -EBUSY);
+	assert_int_equal(rnbdc_space_add_segment(&w.space, 4, 1, 64), -EINVAL);
+	assert_int_equal(rnbdc_space_add_segment(&w.space, U32_MAX, 1, 64), -EINVAL);
+	assert_int_equal(rnbdc_space_close_segment(&w.space, 4, 0), -ENOENT);
+	assert_int_equal(rnbdc_space_close_segment(&w.space, 1, 1), -ENOENT);
+	assert_false(rnbdc_space_next_empty(&w.space, &slot, &generation));
+	assert_int_equal(rnbdc_space_close_segment(&w.space, 1, 0), 0);
+	assert_true(rnbdc_space_next_empty(&w.space, &slot, &generation));
+	assert_int_equal(slot, 1);
+	assert_int_equal(generation, 0);
+	assert_false(rnbdc_space_next_empty(&w.space, &slot, &generation));
+	/* Until the release is confirmed, the slot is not free. */
+	assert_int_equal(rnbdc_space_add_segment(&w.space, 1, 1, 64), -EBUSY);
+	assert_int_equal(rnbdc_space_remove_segment(&w.space, 2, 0), -ENOENT);
+	assert_int_equal(rnbdc_space_remove_segment(&w.space, 1, 0), 0);
+	assert_int_equal(rnbdc_space_add_segment(&w.space, 1, 1, 65), -EINVAL);
+	assert_int_equal(rnbdc_space_add_segment(&w.space, 1, 1, 0), -EINVAL);
+	/* One segment may end with a smaller block, not two. */
+	assert_int_equal(rnbdc_space_add_segment(&w.space, 1, 1, 40), 0);
+	assert_int_equal(rnbdc_space_close_segment(&w.space, 2, 0), 0);
+	assert_true(rnbdc_space_next_empty(&w.space, &slot, &generation));
+	assert_int_equal(rnbdc_space_remove_segment(&w.space, 2, 0), 0);
+	assert_int_equal(rnbdc_space_add_segment(&w.space, 2, 2, 41), -EINVAL);
+	assert_int_equal(rnbdc_space_add_segment(&w.space, 2, 2, 48), 0);
+	assert_int_equal(w.space.free_units, 64 + 40 + 48 + 64);
+	rnbdc_space_close(&w.space);
+}
+
+static void test_open(void **state)
+{
+	(void)state;
+	memset(&w, 0, sizeof(w));
+	rnbdc_space_init(&w.space, kick);
+	assert_int_equal(rnbdc_space_open(&w.space, 0, 16, 1, 1), -EINVAL);
+	assert_int_equal(rnbdc_space_open(&w.space, 16, 0, 1, 1), -EINVAL);
+	assert_int_equal(rnbdc_space_open(&w.space, 16, 12, 1, 1), -EINVAL);
+	assert_int_equal(rnbdc_space_open(&w.space, RNBD_POOL_UNITS_MAX + 1, 16, 1, 1), -EINVAL);
+	rnbdc_space_close(&w.space);
+	/* Blocks are 64 KiB, larger for a larger request, and within a segment. */
+	assert_int_equal(rnbdc_space_open(&w.space, 4096, 512, 256, 1), 0);
+	assert_int_equal(w.space.shift, 4);
+	rnbdc_space_close(&w.space);
+	assert_int_equal(rnbdc_space_open(&w.space, 4096, 512, 1024, 1), 0);
+	assert_int_equal(w.space.shift, 6);
+	rnbdc_space_close(&w.space);
+	assert_int_equal(rnbdc_space_open(&w.space, 4096, 8, 128, 1), 0);
+	assert_int_equal(w.space.shift, 3);
+	rnbdc_space_close(&w.space);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_open),
+		cmocka_unit_test(test_side_by_side),
+		cmocka_unit_test(test_largest),
+		cmocka_unit_test(test_keep),
+		cmocka_unit_test(test_segments),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
