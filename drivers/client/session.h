@@ -101,7 +101,7 @@ enum rnbdc_auth_step {
  * @max_sge: gather entries of one RDMA WRITE
  * @max_sge_rd: scatter entries of one RDMA READ
  * @quirks: work-arounds that the connection needs
- * @segments: segments of the pool that the target registered, while connected
+ * @segments: segments of the pool by slot, while connected; 0 units: none
  */
 struct rnbdc_conn {
 	struct ib_device *dev;
@@ -122,6 +122,28 @@ struct rnbdc_bounce {
 	void *virt;
 	u64 dma;
 	bool mapped;
+};
+
+/**
+ * struct rnbdc_lease - segments of the pool that come and go, see lease.c
+ * @want: units that the client has asked for in all, 0: it has not asked; written by
+ *	@lease_work under the lock of the session
+ * @held: units of the segments in rnbdc_conn.segments; the lock of the session
+ * @slot: slot of a segment that is about to be released, if @generation is not 0;
+ *	@lease_work
+ * @generation: generation of that segment; @lease_work
+ * @busy_at: jiffies when the session last needed most of its space; @lease_work
+ * @reclaims: segments that the target has asked for; completion handler of queue 0
+ * @lease_work: asks for segments and releases them, on rnbdc_timer_wq
+ */
+struct rnbdc_lease {
+	u32 want;
+	u32 held;
+	u32 slot;
+	u32 generation;
+	unsigned long busy_at;
+	u64 reclaims;
+	struct delayed_work lease_work;
 };
 
 /**
@@ -243,6 +265,8 @@ struct rnbdc_session_stats {
  *	rnbdc_timer_wq
  * @stall_tick: jiffies of the latest tick of @space; written by @stall_work
  * @stall_open: @stall_work may be queued; protected by the lock of @space
+ * @lease: segments of the pool that come and go
+ * @lease_open: the work item of @lease may be queued; written under the lock of @space
  * @bounce: local mirror of the pool in transfer mode "copy"
  * @nr_bounce: members of @bounce
  * @conn: RDMA resources of the connection; cleared as one when it is released
@@ -282,6 +306,8 @@ struct rnbdc_session {
 	struct delayed_work stall_work;
 	unsigned long stall_tick;
 	bool stall_open;
+	struct rnbdc_lease lease;
+	bool lease_open;
 	struct rnbdc_bounce *bounce;
 	u32 nr_bounce;
 

@@ -37,6 +37,7 @@
 #include "bounce.h"
 #include "errmsg.h"
 #include "inject.h"
+#include "lease.h"
 #include "option_table.h"
 #include "options.h"
 #include "recover.h"
@@ -95,6 +96,7 @@ struct rnbdc_session *rnbdc_session_alloc(const struct rnbdc_options *opt,
 	init_waitqueue_head(&sess->wait);
 	rnbdc_recover_init(sess);
 	rnbdc_stall_init(sess);
+	rnbdc_lease_init(sess);
 	sess->early_release = opt->sess.early_release;
 	sess->max_segments = clamp(opt->sess.max_io >> RNBD_UNIT_SHIFT, RNBDC_SEGMENTS_MIN,
 				   RNBDC_SEGMENTS_MAX);

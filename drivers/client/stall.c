@@ -375,6 +375,8 @@ static void rnbdc_stall_kick(struct rnbdc_space *space)
 
 	if (sess->stall_open)
 		mod_delayed_work(rnbdc_timer_wq, &sess->stall_work, 0);
+	if (sess->lease_open)
+		mod_delayed_work(rnbdc_timer_wq, &sess->lease.lease_work, 0);
 }
 
 static void rnbdc_stall_set_open(struct rnbdc_session *sess, bool open)

@@ -201,7 +201,7 @@ static void test_sizes(void **state)
 	assert_int_equal(sizeof(struct rnbd_cm_rej), 16);
 	assert_int_equal(sizeof(struct rnbd_frame_hdr), 16);
 	assert_int_equal(sizeof(struct rnbd_ctl_login), 64);
-	assert_int_equal(sizeof(struct rnbd_ctl_login_reply), 96);
+	assert_int_equal(sizeof(struct rnbd_ctl_login_reply), 104);
 	assert_int_equal(sizeof(struct rnbd_ctl_segment), 24);
 	assert_int_equal(sizeof(struct rnbd_ctl_want), 8);
 	assert_int_equal(sizeof(struct rnbd_ctl_lease), 16);
