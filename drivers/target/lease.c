@@ -62,6 +62,7 @@
 #include "lease.h"
 #include "pool.h"
 #include "queue.h"
+#include "reserve.h"
 #include "segment.h"
 #include "session.h"
 #include "share.h"
@@ -179,6 +180,8 @@ int rnbdt_lease_floor(struct rnbdt_session *s, u32 units)
 	}
 	while (nr)
 		rnbdt_lease_drop(s, segs[--nr]);
+	if (s->account.max_bytes > s->account.floor_bytes)
+		rnbdt_reserve_fill();
 	return ret;
 }
 
@@ -393,6 +396,7 @@ static int rnbdt_lease_grow(struct rnbdt_session *s, u32 units)
 	if (!ret)
 		ret = rnbdt_lease_grant(s, &seg, 1);
 	if (!ret) {
+		rnbdt_reserve_fill();
 		s->lease.second_units += units;
 		s->lease.next_units = min(2 * s->lease.next_units, 1U << s->pool.shift);
 		return units;

@@ -27,6 +27,7 @@
 #include "export.h"
 #include "inject.h"
 #include "netlink.h"
+#include "reserve.h"
 #include "sysfs.h"
 #include "target.h"
 
@@ -125,6 +126,7 @@ static void __exit rnbdt_exit(void)
 	rnbdt_inject_exit();
 	rnbdt_configfs_exit();
 	rnbdt_claims_exit();
+	rnbdt_reserve_exit();
 	destroy_workqueue(rnbdt_disable_wq);
 	rnbdt_backend_exit();
 	destroy_workqueue(rnbdt_linger_wq);

@@ -7,7 +7,8 @@
  * A segment has zeroed pages and one memory region, which is registered once through the
  * send queue of queue 0. A unit of the pool is a page. Pages come in contiguous extents as
  * long as the page allocator provides, split so that each is a page of its own; an extent
- * becomes one entry of a bio, which is what makes large requests cheap.
+ * becomes one entry of a bio, which is what makes large requests cheap. The reserve
+ * (reserve.c) has pages that are zeroed already.
  *
  * Ownership
  *
@@ -34,11 +35,13 @@
 #include <linux/overflow.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <rdma/ib_verbs.h>
 
 #include "../core/dma.h"
 #include "../core/ring.h"
 #include "queue.h"
+#include "reserve.h"
 #include "segment.h"
 #include "session.h"
 
@@ -56,7 +59,7 @@ static void rnbdt_segment_add_pages(struct rnbdt_segment *seg, u32 first, struct
 	}
 }
 
-/* Allocate zeroed pages in the longest extents that are free. */
+/* Take zeroed pages from the reserve, or allocate the longest extents that are free. */
 static int rnbdt_segment_alloc_pages(struct rnbdt_segment *seg, bool floor)
 {
 	unsigned int order = min_t(unsigned int, ilog2(seg->units), MAX_PAGE_ORDER);
@@ -65,9 +68,17 @@ static int rnbdt_segment_alloc_pages(struct rnbdt_segment *seg, bool floor)
 
 	while (done < seg->units) {
 		gfp_t gfp = GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN;
+		unsigned int reserved;
 		struct page *page;
 
 		order = min_t(unsigned int, order, ilog2(seg->units - done));
+		reserved = order;
+		page = rnbdt_reserve_take(node, &reserved);
+		if (page) {
+			rnbdt_segment_add_pages(seg, done, page, 1U << reserved);
+			done += 1U << reserved;
+			continue;
+		}
 		/* Memory beyond the floor is not worth the work of reclaim. */
 		gfp |= order || !floor ? __GFP_NORETRY : __GFP_RETRY_MAYFAIL;
 		page = alloc_pages_node(node, gfp, order);
@@ -261,22 +272,25 @@ void rnbdt_segment_unmap(struct rnbdt_segment *seg)
 }
 
 /**
- * rnbdt_segment_free_pages - free the pages of a segment, but not its structure
- * @seg: segment without a memory region, which no request names
+ * rnbdt_segment_free_pages - free the pages of a segment, or give them to the reserve
+ * @seg: segment without a memory region, which no request names; its structure remains
  *
  * Context: process context; may sleep.
  */
 void rnbdt_segment_free_pages(struct rnbdt_segment *seg)
 {
-	u32 i;
+	u32 i, j, units;
 
-	for (i = 0; i < seg->units; i++) {
-		if (seg->pages[i])
-			__free_page(seg->pages[i]);
-		seg->pages[i] = NULL;
-		if (!(i % 1024))
-			cond_resched();
+	for (i = 0; i < seg->units && seg->ahead; i += units) {
+		/* At the begin of an extent, this is its length. */
+		units = clamp_t(u32, seg->ahead[i], 1, 1U << RNBDT_RESERVE_MAX);
+		if (!seg->pages[i] || rnbdt_reserve_put(seg->pages[i], ilog2(units)))
+			continue;
+		for (j = 0; j < units; j++)
+			__free_page(seg->pages[i + j]);
+		cond_resched();
 	}
+	memset(seg->pages, 0, seg->units * sizeof(seg->pages[0]));
 	kvfree(seg->ahead);
 	seg->ahead = NULL;
 }
