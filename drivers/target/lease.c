@@ -347,7 +347,7 @@ static bool rnbdt_lease_check_deadlines(struct rnbdt_session *s)
 			seg->idle_since = jiffies;
 		} else if (time_after(jiffies, seg->idle_since +
 						msecs_to_jiffies(seg->deadline_ms))) {
-			rnbdt_session_close(s, "the client did not return reclaimed memory in time");
+			rnbdt_session_close(s, "reclaimed memory was not returned in time");
 			return false;
 		}
 	}

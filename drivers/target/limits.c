@@ -9,11 +9,11 @@
  * checked at login only: before, the host is not authenticated, and a client
  * that restarted closes its old sessions by its login.
  *
- * A session uses memory: its pool (budget.c), rings and requests. The queues of all sessions
- * have a limit, of which each host has a share. If sessions of the host that began to close within RNBDT_CLOSING_WAIT, or
- * RNBDT_STORAGE_WAIT if only the storage delays their end, still hold what the login
- * lacks, the login is neither refused nor cut but answered with RNBD_ST_BUSY, so that
- * the client retries.
+ * A session uses memory: its pool (budget.c), rings and requests. The queues of all
+ * sessions have a limit, of which each host has a share. If sessions of the host that
+ * began to close within RNBDT_CLOSING_WAIT, or RNBDT_STORAGE_WAIT if only the storage
+ * delays their end, still hold what the login lacks, the login is neither refused nor cut
+ * but answered with RNBD_ST_BUSY, so that the client retries.
  *
  * Ownership
  *

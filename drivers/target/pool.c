@@ -225,8 +225,8 @@ static void rnbdt_pool_scan_req(struct rnbdt_pool *pool, const struct rnbdt_req 
 		nr = min_t(u32, READ_ONCE(treq->req.nr_extents), RNBD_EXTENTS_MAX);
 		for (i = 0; i < nr; i++)
 			slots[i] = READ_ONCE(treq->req.extents[i].unit) >> pool->shift;
-		/* The extents of the next turn are not read before the turn is. */
-		smp_rmb();
+		/* Extents that a later turn has written: the turn read next shows it. */
+		smp_rmb(); /* pairs with smp_wmb() in rnbdt_queue_request() */
 	} while (READ_ONCE(treq->turn) != turn);
 	for (i = 0; i < nr; i++)
 		if (!WARN_ON_ONCE(slots[i] >= pool->nr_slots))
