@@ -20,6 +20,7 @@
 #include "args.h"
 #include "cmd.h"
 #include "configfs.h"
+#include "owner_store.h"
 #include "parse.h"
 #include "target.h"
 #include "target_wait.h"
@@ -145,8 +146,15 @@ static int add_steps(const struct args *args, const char *dir)
 		ret = configfs_write(dir, "write_cache", write_cache);
 	if (!ret && uuid)
 		ret = configfs_write(dir, "uuid", uuid) ?: check_uuid_unused(dir);
+	if (!ret && args_has(args, "exclusive"))
+		ret = configfs_write(dir, "exclusive", "1");
+	/* The data may have had an owner before. */
+	if (!ret)
+		ret = owner_store_put_back(dir);
 	while (!ret && (host = args_next(args, "host", &pos)))
-		ret = target_allow_host(dir, host);
+		ret = target_allow_host(dir, host, false);
+	for (pos = 0; !ret && (host = args_next(args, "read-only-host", &pos));)
+		ret = target_allow_host(dir, host, true);
 	if (!ret)
 		ret = configfs_write(dir, "enable", "1");
 	if (!ret)
@@ -185,6 +193,10 @@ static int check_add(const struct args *args, const char *name)
 			return usage_err("--host %s: not a UUID; run on the client: rnbd hostid",
 					 text);
 	}
+	for (host_pos = 0; (text = args_next(args, "read-only-host", &host_pos));) {
+		if (parse_uuid(text, id))
+			return usage_err("--read-only-host %s: not a UUID; see: rnbd hostid", text);
+	}
 	while ((text = args_next(args, "port", &port_pos))) {
 		if (parse_addr(text, host, sizeof(host), &port))
 			return usage_err("--port %s: wanted ADDR, ADDR:PORT or [IPV6]:PORT", text);
@@ -214,13 +226,14 @@ static void add_difference(struct strlist *list, const char *dir, const char *at
 	free(have);
 }
 
-static void add_missing_host(struct strlist *list, const char *dir, const char *uuid)
+static void add_missing_host(struct strlist *list, const char *dir, const char *uuid,
+			     bool readonly)
 {
-	char *link = target_allowed_link(dir, uuid);
+	char *link = target_permission(dir, uuid, readonly);
 	char *text;
 
 	if (!link) {
-		text = xasprintf("host %s is not allowed", uuid);
+		text = xasprintf("host %s is not allowed%s", uuid, readonly ? " to read" : "");
 		strlist_add(list, text);
 		free(text);
 	}
@@ -295,6 +308,7 @@ static int find_unfulfilled(const struct args *args, const char *name, const cha
 	add_difference(list, dir, "readonly", args_has(args, "read-only") ? "1" : "0");
 	add_difference(list, dir, "cache", args_value(args, "cache") ?: "none");
 	add_difference(list, dir, "write_cache", args_value(args, "write-cache") ?: "through");
+	add_difference(list, dir, "exclusive", args_has(args, "exclusive") ? "1" : "0");
 	if (uuid_text) {
 		if (parse_uuid(uuid_text, uuid))
 			return usage_err("--uuid %s: not a UUID", uuid_text);
@@ -305,7 +319,12 @@ static int find_unfulfilled(const struct args *args, const char *name, const cha
 	while ((value = args_next(args, "host", &pos))) {
 		if (parse_uuid(value, uuid))
 			return usage_err("--host %s: not a UUID", value);
-		add_missing_host(list, dir, value);
+		add_missing_host(list, dir, value, false);
+	}
+	for (pos = 0; (value = args_next(args, "read-only-host", &pos));) {
+		if (parse_uuid(value, uuid))
+			return usage_err("--read-only-host %s: not a UUID", value);
+		add_missing_host(list, dir, value, true);
 	}
 	for (pos = 0; !ret && (value = args_next(args, "port", &pos));)
 		ret = add_missing_port(list, name, value);
@@ -364,7 +383,7 @@ int cmd_export_add(const struct args *args)
 		ret = add_steps(args, dir);
 	if (ret)
 		target_unmake();
-	else if (!args_has(args, "host"))
+	else if (!args_has(args, "host") && !args_has(args, "read-only-host"))
 		note("nobody may attach %s yet; allow a host with: rnbd export allow %s UUID",
 		     name, name);
 	target_keep();
@@ -484,7 +503,8 @@ int cmd_export_remove(const struct args *args)
 	if (!dir)
 		return RNBD_EXIT_FAIL;
 
-	target_allowed_hosts(dir, &hosts);
+	target_allowed_hosts(dir, false, &hosts);
+	target_allowed_hosts(dir, true, &hosts);
 	ret = withdraw(name, &ports);
 	if (!ret)
 		ret = target_remove_export(dir);

@@ -10,6 +10,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "args.h"
 #include "cmd.h"
@@ -23,10 +24,10 @@
  * struct export - what configfs says about an export
  */
 struct export {
-	char *path, *state, *cache, *write_cache, *uuid;
-	bool enabled, gone, readonly;
+	char *path, *state, *cache, *write_cache, *uuid, *owner;
+	bool enabled, gone, readonly, exclusive;
 	uint64_t size, window, sessions, closing;
-	struct strlist hosts, ports;
+	struct strlist hosts, readonly_hosts, ports;
 };
 
 static void read_ports(const char *name, struct strlist *out)
@@ -65,15 +66,18 @@ static void read_export(const char *name, struct export *export)
 		.write_cache = configfs_read(dir, "write_cache"),
 		.uuid = configfs_read(dir, "uuid"),
 		.state = configfs_read(dir, "state"),
+		.owner = configfs_read(dir, "owner"),
 		.enabled = configfs_read_u64(dir, "enable"),
 		.gone = configfs_read_u64(dir, "gone"),
 		.readonly = configfs_read_u64(dir, "readonly"),
+		.exclusive = configfs_read_u64(dir, "exclusive"),
 		.size = configfs_read_u64(dir, "size"),
 		.window = configfs_read_u64(dir, "window"),
 		.sessions = configfs_read_u64(dir, "sessions"),
 		.closing = configfs_read_u64(dir, "closing"),
 	};
-	target_allowed_hosts(dir, &export->hosts);
+	target_allowed_hosts(dir, false, &export->hosts);
+	target_allowed_hosts(dir, true, &export->readonly_hosts);
 	read_ports(name, &export->ports);
 	free(dir);
 }
@@ -81,12 +85,20 @@ static void read_export(const char *name, struct export *export)
 static void free_export(struct export *export)
 {
 	strlist_free(&export->ports);
+	strlist_free(&export->readonly_hosts);
 	strlist_free(&export->hosts);
+	free(export->owner);
 	free(export->uuid);
 	free(export->write_cache);
 	free(export->cache);
 	free(export->state);
 	free(export->path);
+}
+
+/* UUID of the owner, or NULL */
+static const char *export_owner(const struct export *export)
+{
+	return *export->owner && strcmp(export->owner, "none") ? export->owner : NULL;
 }
 
 static struct json_object *export_json(const char *name, const struct export *export)
@@ -102,9 +114,12 @@ static struct json_object *export_json(const char *name, const struct export *ex
 	json_add_bool(obj, "readonly", export->readonly);
 	json_add_string(obj, "cache", export->cache);
 	json_add_string(obj, "write_cache", export->write_cache);
+	json_add_bool(obj, "exclusive", export->exclusive);
+	json_add_string(obj, "owner", export_owner(export));
 	json_add_u64(obj, "window", export->window);
 	json_add_string(obj, "uuid", export->uuid);
 	json_add_strings(obj, "hosts", &export->hosts);
+	json_add_strings(obj, "readonly_hosts", &export->readonly_hosts);
 	json_add_strings(obj, "ports", &export->ports);
 	json_add_u64(obj, "sessions", export->sessions);
 	json_add_u64(obj, "closing", export->closing);
@@ -121,12 +136,13 @@ static void table_export(struct table *table, const char *name,
 	table_cell(table, "%s", name);
 	table_cell(table, "%s", export->path);
 	table_cell(table, "%s", export->enabled ? size : "-");
-	table_cell(table, "%s%s", export->gone ? "gone" : export->state,
-		   export->readonly ? ",ro" : "");
+	table_cell(table, "%s%s%s", export->gone ? "gone" : export->state,
+		   export->readonly ? ",ro" : "", export->exclusive ? ",excl" : "");
 	table_cell(table, "%s", export->cache);
-	table_cell(table, "%zu", export->hosts.nr);
+	table_cell(table, "%zu", export->hosts.nr + export->readonly_hosts.nr);
 	table_cell(table, "%s", ports);
 	table_cell(table, "%zu", (size_t)export->sessions);
+	table_cell(table, "%s", export_owner(export) ?: "");
 	free(ports);
 }
 
@@ -134,6 +150,7 @@ int cmd_export_list(const struct args *args)
 {
 	static const char * const heads[] = {
 		"EXPORT", "PATH", "SIZE", "STATE", "CACHE", "HOSTS", "PORTS", "SESSIONS",
+		"OWNER",
 	};
 	struct table table = { .columns = ARRAY_SIZE(heads) };
 	struct json_object *array = json_object_new_array();

@@ -38,6 +38,16 @@ static int check_hosts(const struct args *args)
 	return 0;
 }
 
+/* Replaces the other permission, which closes the attachment that the host has with it. */
+static int allow_host(const char *export_dir, const char *host, bool readonly)
+{
+	char *other = target_permission(export_dir, host, !readonly);
+	int ret = other ? configfs_unlink(other) : 0;
+
+	free(other);
+	return ret ?: target_allow_host(export_dir, host, readonly);
+}
+
 static int allow(const struct args *args)
 {
 	char *dir;
@@ -51,7 +61,7 @@ static int allow(const struct args *args)
 	if (!dir)
 		return RNBD_EXIT_FAIL;
 	for (i = 1; !ret && i < args->nr_operands; i++)
-		ret = target_allow_host(dir, args->operand[i]);
+		ret = allow_host(dir, args->operand[i], args_has(args, "read-only"));
 	target_keep();
 	free(dir);
 	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
@@ -125,13 +135,13 @@ static void exports_of(const char *host, struct strlist *exports)
 
 	configfs_names(all, &names);
 	for (i = 0; i < names.nr; i++) {
-		char *links = xasprintf("%s/%s/allowed_hosts", all, names.item[i]);
-		char *link = configfs_find_link(links, host);
+		char *dir = xasprintf("%s/%s", all, names.item[i]);
+		char *link = target_allowed_link(dir, host);
 
 		if (link)
 			strlist_add(exports, names.item[i]);
 		free(link);
-		free(links);
+		free(dir);
 	}
 	strlist_free(&names);
 	free(all);
@@ -271,6 +281,14 @@ static void list_size(const char *dir, const char *attr, struct table *table,
 	json_add_u64(obj, attr, limit);
 }
 
+static void list_text(const char *dir, const char *attr, struct json_object *obj)
+{
+	char *text = configfs_read(dir, attr);
+
+	json_add_string(obj, attr, text);
+	free(text);
+}
+
 static void list_host(const char *name, struct table *table, struct json_object *array)
 {
 	struct json_object *obj = json_object_new_object();
@@ -298,6 +316,8 @@ static void list_host(const char *name, struct table *table, struct json_object 
 	json_add_u64(obj, "max_sessions", max_sessions);
 	table_cell(table, "%" PRIu64, weight);
 	json_add_u64(obj, "weight", weight);
+	list_text(dir, "cgroup", obj);
+	list_text(dir, "effective_cgroup", obj);
 	table_cell(table, "%" PRIu64, sessions);
 	table_cell(table, "%s", joined);
 	json_add_strings(obj, "exports", &exports);

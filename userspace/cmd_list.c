@@ -20,7 +20,8 @@
 static void print_table(const struct disks *disks)
 {
 	static const char * const heads[] = {
-		"DISK", "EXPORT", "TARGET", "STATE", "SIZE", "QUEUES", "DEPTH", "POOL", "NAME",
+		"DISK", "EXPORT", "TARGET", "STATE", "SIZE", "QUEUES", "DEPTH", "POOL",
+		"SESSION", "NAME",
 	};
 	struct table table = { .columns = ARRAY_SIZE(heads) };
 	char size[SIZE_TEXT_SIZE], pool[SIZE_TEXT_SIZE];
@@ -45,6 +46,7 @@ static void print_table(const struct disks *disks)
 		table_cell(&table, "%" PRIu64, option_number(granted, "queues"));
 		table_cell(&table, "%" PRIu64, option_number(granted, "depth"));
 		table_cell(&table, "%s", pool);
+		table_cell(&table, "%u", disk->session);
 		table_cell(&table, "%s", disk->name);
 	}
 	table_print(&table);

@@ -134,10 +134,40 @@ static void print_disk(struct nlmsghdr *hdr, const char *stamp)
 		    disk.old_state, disk.state);
 }
 
+static void print_host(struct nlmsghdr *hdr, const char *stamp)
+{
+	static struct host_event event;
+	char uuid[UUID_TEXT_SIZE];
+
+	if (rnbd_parse_host_event(hdr, &event)) {
+		note("an event of the family " RNBDT_GENL_NAME " was not understood");
+		return;
+	}
+	format_uuid(event.host_id, uuid);
+	if (json) {
+		struct json_object *obj = json_object_new_object();
+
+		json_add_string(obj, "host", uuid);
+		json_add_string(obj, "cgroup", event.cgroup);
+		json_add_string(obj, "effective_cgroup", event.effective_cgroup);
+		json_add_string(obj, "time", stamp);
+		json_add_string(obj, "family", RNBDT_GENL_NAME);
+		json_print_line(obj);
+		return;
+	}
+	print_event("", "%s host %s cgroup %s: that of %s applies", stamp, uuid, event.cgroup,
+		    *event.effective_cgroup ? event.effective_cgroup : "an ancestor");
+}
+
 static void print_session(struct nlmsghdr *hdr, const char *stamp)
 {
+	const struct genlmsghdr *genl = nlmsg_data(hdr);
 	struct session session;
 
+	if (genl->cmd == RNBDT_CMD_HOST_EVENT) {
+		print_host(hdr, stamp);
+		return;
+	}
 	if (rnbd_parse_session(hdr, &session)) {
 		note("an event of the family " RNBDT_GENL_NAME " was not understood");
 		return;

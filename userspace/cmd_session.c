@@ -1,23 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rnbd session list: the clients that are attached to this target, as a table or as
- * JSON with stable keys.
+ * rnbd session list: the sessions of this machine, as a client and as a target, as tables
+ * or as JSON with stable keys.
  *
- * Operation: one dump, in the order in which the clients came.
+ * Operation: one dump for each end whose module is loaded. The order is that of the numbers
+ * of the sessions.
  * Ownership: nothing is kept.
  * Concurrency: one thread.
- * Errors: one line.
+ * Errors: one line. A module that is not loaded is an error if the other one is not loaded
+ * either, or if only that end is asked for.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "args.h"
 #include "cmd.h"
+#include "disks.h"
+#include "options.h"
 #include "session.h"
 #include "util.h"
 
 #define TIME_TEXT_SIZE	32
+
+/**
+ * struct both - sessions of both ends
+ * @client: the module rnbd is loaded, and its sessions are asked for
+ * @target: the same of the module rnbd-target
+ * @disks: all disks
+ * @sessions: sessions of the target
+ */
+struct both {
+	bool client;
+	bool target;
+	struct disks disks;
+	struct sessions sessions;
+};
 
 /* "2025-01-31T12:00:00", without a space: it is a cell of a table */
 static void format_since(const struct session *session, char text[TIME_TEXT_SIZE])
@@ -30,11 +50,11 @@ static void format_since(const struct session *session, char text[TIME_TEXT_SIZE
 		*text = '\0';
 }
 
-static void print_table(const struct sessions *sessions)
+static void print_target_table(const struct sessions *sessions)
 {
 	static const char * const heads[] = {
-		"SESSION", "HOST", "ADDRESS", "EXPORT", "STATE", "SINCE", "QUEUES", "DEPTH",
-		"POOL", "REQUESTS", "READ", "WRITTEN",
+		"SESSION", "HOST", "ADDRESS", "EXPORT", "STATE", "SINCE", "ATTACHED", "QUEUES",
+		"DEPTH", "POOL", "REQUESTS", "READ", "WRITTEN",
 	};
 	struct table table = { .columns = ARRAY_SIZE(heads) };
 	char pool[SIZE_TEXT_SIZE], nread[SIZE_TEXT_SIZE], written[SIZE_TEXT_SIZE];
@@ -57,6 +77,7 @@ static void print_table(const struct sessions *sessions)
 		table_cell(&table, "%s", session->export);
 		table_cell(&table, "%s", session->state);
 		table_cell(&table, "%s", since);
+		table_cell(&table, "%u", session->attachments);
 		table_cell(&table, "%u", session->queues);
 		table_cell(&table, "%u", session->depth);
 		table_cell(&table, "%s", pool);
@@ -67,33 +88,124 @@ static void print_table(const struct sessions *sessions)
 	table_print(&table);
 }
 
-static void print_json(const struct sessions *sessions)
+static void print_client_table(const struct client_sessions *sessions)
+{
+	static const char * const heads[] = {
+		"SESSION", "HOST", "TARGET", "STATE", "QUEUES", "DEPTH", "POOL", "USED", "DISKS",
+	};
+	struct table table = { .columns = ARRAY_SIZE(heads) };
+	char pool[SIZE_TEXT_SIZE], used[SIZE_TEXT_SIZE], host[UUID_TEXT_SIZE];
+	static const uint8_t no_host[UUID_SIZE];
+	char target[ADDR_SIZE + 16];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(heads); i++)
+		table_cell(&table, "%s", heads[i]);
+	for (i = 0; i < sessions->nr; i++) {
+		const struct client_session *session = &sessions->session[i];
+		const struct disk *disk = session->disk;
+		char *names = strlist_join(&session->disks, ",");
+
+		if (format_addr(disk->address, disk->port, target, sizeof(target)))
+			snprintf(target, sizeof(target), "?");
+		/* Only a caller with CAP_NET_ADMIN gets it. */
+		*host = '\0';
+		if (memcmp(disk->host_id, no_host, UUID_SIZE))
+			format_uuid(disk->host_id, host);
+		format_size(option_number(&disk->granted, "pool_bytes"), pool);
+		format_size(disk->pool_used, used);
+		table_cell(&table, "%u", disk->session);
+		table_cell(&table, "%s", host);
+		table_cell(&table, "%s", target);
+		table_cell(&table, "%s", disk->session_state);
+		table_cell(&table, "%llu",
+			   (unsigned long long)option_number(&disk->granted, "queues"));
+		table_cell(&table, "%llu",
+			   (unsigned long long)option_number(&disk->granted, "depth"));
+		table_cell(&table, "%s", pool);
+		table_cell(&table, "%s", used);
+		table_cell(&table, "%s", names);
+		free(names);
+	}
+	table_print(&table);
+}
+
+static void print_tables(const struct both *both, const struct client_sessions *clients)
+{
+	if (both->client)
+		print_client_table(clients);
+	if (both->client && both->target)
+		putchar('\n');
+	if (both->target)
+		print_target_table(&both->sessions);
+}
+
+static void print_json(const struct both *both, const struct client_sessions *clients)
 {
 	struct json_object *array = json_object_new_array();
 	size_t i;
 
-	for (i = 0; i < sessions->nr; i++)
-		json_object_array_add(array, session_json(&sessions->session[i]));
+	for (i = 0; i < clients->nr; i++)
+		json_object_array_add(array, client_session_json(&clients->session[i]));
+	for (i = 0; i < both->sessions.nr; i++)
+		json_object_array_add(array, session_json(&both->sessions.session[i]));
 	json_print(array);
+}
+
+/* Returns 0, or a negative errno; -ENOENT without the module. */
+static int take_client(struct both *both)
+{
+	int ret = rnbd_open();
+
+	if (!ret && disks_list(&both->disks))
+		ret = -EIO;
+	else if (ret && ret != -ENOENT)
+		err("%s", rnbd_error());
+	both->client = !ret;
+	rnbd_close();
+	return ret;
+}
+
+static int take_target(struct both *both)
+{
+	int ret = rnbd_open_target();
+
+	if (!ret)
+		ret = rnbd_session_list(&both->sessions);
+	if (ret && ret != -ENOENT)
+		err("%s", rnbd_error());
+	both->target = !ret;
+	rnbd_close();
+	return ret;
 }
 
 int cmd_session_list(const struct args *args)
 {
-	struct sessions sessions = { };
-	int ret;
+	const bool only_client = args_has(args, "client"), only_target = args_has(args, "target");
+	struct client_sessions clients;
+	int client = -ENOENT, target = -ENOENT;
+	struct both both = { };
+	bool failed;
 
-	if (rnbd_open_target()) {
-		err("%s", rnbd_error());
-		return RNBD_EXIT_FAIL;
-	}
-	ret = rnbd_session_list(&sessions);
-	rnbd_close();
-	if (ret)
-		err("%s", rnbd_error());
-	else if (args_has(args, "json"))
-		print_json(&sessions);
-	else
-		print_table(&sessions);
-	free(sessions.session);
-	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
+	if (only_client && only_target)
+		return usage_err("--client and --target exclude each other");
+	if (!only_target)
+		client = take_client(&both);
+	if (!only_client)
+		target = take_target(&both);
+	if (client == -ENOENT && target == -ENOENT)
+		err("no module is loaded; run: modprobe %s",
+		    only_client ? "rnbd" : only_target ? "rnbd-target" :
+		    "rnbd (client), or modprobe rnbd-target");
+	failed = (client && client != -ENOENT) || (target && target != -ENOENT) ||
+		 (!both.client && !both.target);
+	client_sessions(&both.disks, &clients);
+	if (!failed && args_has(args, "json"))
+		print_json(&both, &clients);
+	else if (!failed)
+		print_tables(&both, &clients);
+	client_sessions_free(&clients);
+	free(both.disks.disk);
+	free(both.sessions.session);
+	return failed ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rnbd host weight and rnbd export window: how hosts share the storage of an export.
+ * rnbd host weight, rnbd host cgroup and rnbd export window: how hosts share the storage
+ * of an export.
  *
  * Operation: each command prints the value in configfs, or writes another one, which the
  * target uses at once.
@@ -46,6 +47,46 @@ int cmd_host_weight(const struct args *args)
 	if (value && parse_u32(value, 1, TARGET_WEIGHT_MAX, &weight))
 		return usage_err("%s: wanted a number from 1 to %u", value, TARGET_WEIGHT_MAX);
 	return show_or_set(target_find_host(args->operand[0]), "weight", value);
+}
+
+/* Say so if the limits of the cgroup do not apply. */
+static void check_cgroup(const char *dir)
+{
+	char *cgroup = configfs_read(dir, "cgroup");
+	char *applies = configfs_read(dir, "effective_cgroup");
+
+	if (strcmp(cgroup, applies))
+		note("cgroup %s is missing or has no io controller: that of %s applies",
+		     cgroup, *applies ? applies : "an ancestor");
+	free(applies);
+	free(cgroup);
+}
+
+int cmd_host_cgroup(const struct args *args)
+{
+	const char *value = args->nr_operands > 1 ? args->operand[1] : NULL;
+	uint8_t uuid[UUID_SIZE];
+	char *dir, *cgroup;
+	int ret = RNBD_EXIT_OK;
+
+	if (target_host_operand(args, uuid))
+		return RNBD_EXIT_USAGE;
+	if (value && (!*value || strchr(value, '\n')))
+		return usage_err("wanted the path of a cgroup, or none");
+	dir = target_find_host(args->operand[0]);
+	if (!dir)
+		return RNBD_EXIT_FAIL;
+	if (!value) {
+		cgroup = configfs_read(dir, "cgroup");
+		puts(*cgroup ? cgroup : "none");
+		free(cgroup);
+	} else if (configfs_write(dir, "cgroup", strcmp(value, "none") ? value : "\n")) {
+		ret = RNBD_EXIT_FAIL;
+	}
+	if (ret == RNBD_EXIT_OK)
+		check_cgroup(dir);
+	free(dir);
+	return ret;
 }
 
 int cmd_export_window(const struct args *args)

@@ -185,6 +185,8 @@ static void print_text(const struct sample *sample, const struct option_value *s
 	line("device", "/dev/%s", disk->disk);
 	line("name", "%s", disk->name);
 	line_uuid("export_id", disk->export_id);
+	line("session", "%u", disk->session);
+	line("session_state", "%s", disk->session_state);
 	line_uuid("session_id", disk->session_id);
 	line_uuid("host_id", disk->host_id);
 

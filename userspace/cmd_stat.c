@@ -34,9 +34,11 @@
 #include "netlink_client.h"
 #include "output.h"
 #include "prometheus.h"
+#include "prometheus_session.h"
 #include "prometheus_target.h"
 #include "resolve.h"
 #include "sample.h"
+#include "session.h"
 #include "target_stat.h"
 #include "util.h"
 
@@ -272,12 +274,18 @@ static int stat_intervals(struct stat_job *job)
  * struct metrics - what is printed for Prometheus
  * @loaded: the module rnbd is there
  * @samples: a sample per disk
+ * @clients: sessions of all disks
+ * @disks: all disks
+ * @sessions: sessions of the target
  * @target: the target of this machine; not printed if a disk was asked for
  * @with_target: print @target
  */
 struct metrics {
 	bool loaded;
 	struct samples samples;
+	struct disks disks;
+	struct client_sessions clients;
+	struct sessions sessions;
 	struct target_stats target;
 	bool with_target;
 };
@@ -285,8 +293,11 @@ struct metrics {
 static void print_metrics(FILE *out, const struct metrics *metrics)
 {
 	prometheus_print(out, &metrics->samples, metrics->loaded);
-	if (metrics->with_target)
-		prometheus_target_print(out, &metrics->target);
+	prometheus_client_sessions(out, &metrics->clients);
+	if (!metrics->with_target)
+		return;
+	prometheus_target_print(out, &metrics->target);
+	prometheus_target_sessions(out, &metrics->sessions);
 }
 
 /* Writes beside the file, under a name that no collector takes, and renames. */
@@ -327,6 +338,34 @@ remove:
 	return ret;
 }
 
+/* The socket is that of the family of the client. */
+static int take_client_sessions(struct metrics *metrics)
+{
+	int ret = disks_list(&metrics->disks);
+
+	if (ret == RNBD_EXIT_OK)
+		client_sessions(&metrics->disks, &metrics->clients);
+	return ret;
+}
+
+/*
+ * Opens a socket of its own: the one of the client is no longer needed. Other users than
+ * root get no sessions, which is no failure, as for exports and hosts.
+ */
+static int take_target_sessions(struct sessions *sessions)
+{
+	int ret;
+
+	rnbd_close();
+	ret = rnbd_open_target();
+	if (!ret)
+		ret = rnbd_session_list(sessions);
+	if (!ret || ret == -ENOENT || ret == -EPERM || ret == -EACCES)
+		return RNBD_EXIT_OK;
+	err("%s", rnbd_error());
+	return RNBD_EXIT_FAIL;
+}
+
 static int stat_prometheus(const char *word, const char *path, bool loaded)
 {
 	struct metrics metrics = { .loaded = loaded, .with_target = !word };
@@ -334,16 +373,23 @@ static int stat_prometheus(const char *word, const char *path, bool loaded)
 
 	if (loaded)
 		ret = take_samples(word, false, &metrics.samples);
+	if (ret == RNBD_EXIT_OK && loaded && !word)
+		ret = take_client_sessions(&metrics);
 	if (ret == RNBD_EXIT_OK) {
 		/* A failure of the target does not hide the metrics of the client. */
 		if (metrics.with_target)
 			target_ret = target_stats_take(&metrics.target);
+		if (metrics.with_target && metrics.target.loaded && target_ret == RNBD_EXIT_OK)
+			target_ret = take_target_sessions(&metrics.sessions);
 		if (path)
 			ret = write_file(path, &metrics);
 		else
 			print_metrics(stdout, &metrics);
 	}
 	target_stats_free(&metrics.target);
+	client_sessions_free(&metrics.clients);
+	free(metrics.disks.disk);
+	free(metrics.sessions.session);
 	free(metrics.samples.sample);
 	return ret == RNBD_EXIT_OK ? target_ret : ret;
 }

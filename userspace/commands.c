@@ -44,6 +44,13 @@ static const struct opt json_opts[] = {
 	{ }
 };
 
+static const struct opt session_list_opts[] = {
+	{ "client", NULL, "only the sessions of disks of this machine" },
+	{ "target", NULL, "only the sessions of clients of this target" },
+	{ "json", NULL, "print JSON" },
+	{ }
+};
+
 static const struct opt stat_opts[] = {
 	{ "all", NULL, "all disks: what stands first is INTERVAL" },
 	{ "json", NULL, "print a JSON object per line" },
@@ -78,7 +85,10 @@ static const struct opt export_add_opts[] = {
 	{ "write-cache", "MODE", "acknowledged means durable (through, default) or not (back)",
 	  "through back" },
 	{ "uuid", "UUID", "identity of the data (default: random)" },
+	{ "exclusive", NULL, "one host at a time may attach it" },
 	{ "host", "UUID", "allow this host; may be repeated", COMPLETE_HOST,
+	  .repeat = true },
+	{ "read-only-host", "UUID", "allow this host to read; may be repeated", COMPLETE_HOST,
 	  .repeat = true },
 	{ "port", "ADDR[:PORT]", "listen there; may be repeated",
 	  .repeat = true },
@@ -94,6 +104,17 @@ static const struct opt export_remove_opts[] = {
 
 static const struct opt export_disable_opts[] = {
 	{ "no-wait", NULL, "only begin; rnbd export list shows when it is disabled" },
+	{ "timeout", "SECONDS", "how long to wait for its I/O (default: until it ends)" },
+	{ }
+};
+
+static const struct opt allow_opts[] = {
+	{ "read-only", NULL, "the hosts may only read" },
+	{ }
+};
+
+static const struct opt export_owner_opts[] = {
+	{ "no-wait", NULL, "do not wait for the I/O of the earlier owner" },
 	{ "timeout", "SECONDS", "how long to wait for its I/O (default: until it ends)" },
 	{ }
 };
@@ -190,8 +211,10 @@ const struct command commands[] = {
 	  "many seconds, COUNT times or until it is interrupted. Times are those that requests\n"
 	  "spent in the target. Rates of all exports: rnbd export stat --all 1",
 	  export_stat_opts, 0, 3, COMPLETE_EXPORT, NULL, cmd_export_stat },
-	{ "export allow", "NAME UUID...", "let hosts attach an export", NULL,
-	  NULL, 2, -1, COMPLETE_EXPORT, COMPLETE_HOST, cmd_export_allow },
+	{ "export allow", "NAME UUID...", "let hosts attach an export",
+	  "A host that may read and write becomes one that may only read with --read-only, and\n"
+	  "the other way round without it. Its attachment is closed; it has to be attached again.",
+	  allow_opts, 2, -1, COMPLETE_EXPORT, COMPLETE_HOST, cmd_export_allow },
 	{ "export deny", "NAME UUID...", "end that, and close their attachments",
 	  "That waits for the storage. It ends nevertheless if you stop waiting.",
 	  deny_opts, 2, -1, COMPLETE_EXPORT, COMPLETE_HOST, cmd_export_deny },
@@ -210,9 +233,18 @@ const struct command commands[] = {
 	  "module parameter storage_window or rotational_window applies; it is shown as 0.\n"
 	  "A new value takes effect at once.",
 	  NULL, 1, 2, COMPLETE_EXPORT, "default", cmd_export_window },
+	{ "export owner", "NAME [UUID | none]", "show, move or end the ownership of an export",
+	  "The host that attaches an exclusive export owns it until it detaches, is fenced or\n"
+	  "restarts, whether it is connected or not. none: the next host that attaches it owns\n"
+	  "it. UUID: that host owns it. Disks of the earlier owner fail for good. The command\n"
+	  "waits for the I/O of that host which the storage has.",
+	  export_owner_opts, 1, 2, COMPLETE_EXPORT, COMPLETE_HOST, cmd_export_owner },
+	{ "export keep", "", "record who owns exclusive exports, until it is interrupted",
+	  "So that the owners outlive a crash of the target; the service rnbd-owners runs it.",
+	  NULL, 0, 0, NULL, NULL, cmd_export_keep },
 	{ "host allow", "EXPORT UUID...", "let hosts attach an export",
 	  "The same as rnbd export allow.",
-	  NULL, 2, -1, COMPLETE_EXPORT, COMPLETE_HOST, cmd_host_allow },
+	  allow_opts, 2, -1, COMPLETE_EXPORT, COMPLETE_HOST, cmd_host_allow },
 	{ "host deny", "EXPORT UUID...", "end that, and close their attachments",
 	  "The same as rnbd export deny.",
 	  deny_opts, 2, -1, COMPLETE_EXPORT, COMPLETE_HOST, cmd_host_deny },
@@ -226,6 +258,11 @@ const struct command commands[] = {
 	  "the same storage, each host is served in proportion to its weight. A new value\n"
 	  "takes effect at once.",
 	  NULL, 1, 2, COMPLETE_HOST, NULL, cmd_host_weight },
+	{ "host cgroup", "UUID [PATH | none]", "show or set the cgroup of a host",
+	  "PATH is that of a cgroup of this machine, below the mount of cgroup2. Its io.max,\n"
+	  "io.weight and io.stat are those of the requests of the host for exports that bypass\n"
+	  "the page cache. While it does not exist, those of its nearest ancestor are.",
+	  NULL, 1, 2, COMPLETE_HOST, "none", cmd_host_cgroup },
 	{ "host secret", "UUID --secret-file FILE [--rotate] | UUID --withdraw | UUID --clear",
 	  "demand proof of who a host is",
 	  "Give the same file to rnbd attach on that host. Its sessions end if the secret is\n"
@@ -281,8 +318,10 @@ const struct command commands[] = {
 	  restore_opts, 0, 1, COMPLETE_FILE, NULL, cmd_restore },
 	{ "clear", "", "remove all exports, hosts and ports", NULL,
 	  clear_opts, 0, 0, NULL, NULL, cmd_clear },
-	{ "session list", "", "show who is attached to this target", NULL,
-	  json_opts, 0, 0, NULL, NULL, cmd_session_list },
+	{ "session list", "", "show the sessions of this machine with targets and clients",
+	  "First those of its disks, then those of the clients of this target. Disks that are\n"
+	  "attached at one address share a session. A module that is not loaded has none.",
+	  session_list_opts, 0, 0, NULL, NULL, cmd_session_list },
 	{ "monitor", "", "print changes of state as they happen",
 	  "Of the disks and of the target's sessions of this machine, one line each,\n"
 	  "until it is interrupted. A module may be loaded or unloaded meanwhile.",

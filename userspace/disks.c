@@ -101,6 +101,8 @@ struct json_object *disk_json(const struct disk *disk)
 	add_granted(obj, &disk->granted, OPT_GEOMETRY);
 	json_add_bool(obj, "authenticated", disk->authenticated);
 	json_add_uuid(obj, "host_id", disk->host_id);
+	json_add_u64(obj, "session", disk->session);
+	json_add_string(obj, "session_state", disk->session_state);
 	json_add_uuid(obj, "session_id", disk->session_id);
 	json_add_uuid(obj, "export_id", disk->export_id);
 	json_object_object_add(obj, "wishes", requested_json(&disk->requested));

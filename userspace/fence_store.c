@@ -14,12 +14,10 @@
  * Errors: a line that names the file. A host whose file is no good is not made.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "configfs.h"
@@ -50,23 +48,7 @@ static char *path_of(const char *host_dir)
  */
 int fence_store_lock(void)
 {
-	int fd, ret;
-
-	if ((mkdir(PARENT_DIR, 0755) && errno != EEXIST) ||
-	    (mkdir(FENCE_STORE_DIR, 0700) && errno != EEXIST))
-		return -errno;
-	/* Whoever made them may have died before. */
-	ret = file_sync_dir(PARENT_DIR) ?: file_sync_dir(FENCE_STORE_DIR);
-	if (ret)
-		return ret;
-	fd = open(FENCE_STORE_DIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (!flock(fd, LOCK_EX))
-		return fd;
-	ret = -errno;
-	close(fd);
-	return ret;
+	return file_lock_dir(PARENT_DIR, FENCE_STORE_DIR);
 }
 
 /**

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "file_replace.h"
@@ -93,5 +94,32 @@ int file_sync_dir(const char *path)
 	if (fd >= 0)
 		close(fd);
 	free(copy);
+	return ret;
+}
+
+/**
+ * file_lock_dir() - make a directory for files of rnbd, and lock it against other commands
+ * @parent: directory above it, which is made as well
+ * @dir: directory
+ *
+ * Return: a file that the caller closes, or a negative errno quietly.
+ */
+int file_lock_dir(const char *parent, const char *dir)
+{
+	int fd, ret;
+
+	if ((mkdir(parent, 0755) && errno != EEXIST) || (mkdir(dir, 0700) && errno != EEXIST))
+		return -errno;
+	/* Whoever made them may have died before. */
+	ret = file_sync_dir(parent) ?: file_sync_dir(dir);
+	if (ret)
+		return ret;
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (!flock(fd, LOCK_EX))
+		return fd;
+	ret = -errno;
+	close(fd);
 	return ret;
 }

@@ -6,5 +6,6 @@
 
 int file_replace(const char *path, const char *text, const struct stat *old);
 int file_sync_dir(const char *path);
+int file_lock_dir(const char *parent, const char *dir);
 
 #endif /* RNBD_FILE_REPLACE_H */

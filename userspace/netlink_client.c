@@ -48,6 +48,9 @@ static struct nla_policy disk_policy[RNBD_ATTR_MAX + 1] = {
 	[RNBD_ATTR_ATTACHED_MS]	= { .type = NLA_U64 },
 	[RNBD_ATTR_STATE_MS]	= { .type = NLA_U64 },
 	[RNBD_ATTR_EXPORTS]	= { .type = NLA_NESTED },
+	[RNBD_ATTR_SESSION]	= { .type = NLA_U32 },
+	[RNBD_ATTR_SESSION_STATE] = { .type = NLA_STRING },
+	[RNBD_ATTR_POOL_USED]	= { .type = NLA_U64 },
 };
 
 static int get_requested(struct nlattr *attr, struct options *requested)
@@ -99,6 +102,10 @@ int rnbd_parse_disk(struct nlmsghdr *hdr, struct disk *disk)
 	netlink_uuid(tb[RNBD_ATTR_SESSION_ID], disk->session_id);
 	netlink_uuid(tb[RNBD_ATTR_EXPORT_ID], disk->export_id);
 	netlink_string(tb[RNBD_ATTR_NAME], disk->name, sizeof(disk->name));
+	disk->session = netlink_u32(tb[RNBD_ATTR_SESSION]);
+	netlink_string(tb[RNBD_ATTR_SESSION_STATE], disk->session_state,
+		       sizeof(disk->session_state));
+	disk->pool_used = netlink_u64(tb[RNBD_ATTR_POOL_USED]);
 	disk->attached_ms = netlink_u64(tb[RNBD_ATTR_ATTACHED_MS]);
 	disk->state_ms = netlink_u64(tb[RNBD_ATTR_STATE_MS]);
 	if (options_get(tb, &disk->granted))

@@ -14,7 +14,7 @@
  * @name: that the administrator gave it, or ""
  * @export: name of the export
  * @address: of the target, numeric
- * @state: of the session
+ * @state: of the disk
  * @old_state: the one before, if this is an event
  * @reason: why it is not live, "" if it is
  * @last_error: why the last attempt to connect failed
@@ -27,8 +27,11 @@
  * @block_size: logical block in bytes
  * @authenticated: both ends have proven who they are
  * @host_id: this machine
- * @session_id: this attachment
+ * @session_id: UUID of the session
  * @export_id: the data
+ * @session: number of the session
+ * @session_state: state of its connection
+ * @pool_used: bytes of its pool that requests have
  * @attached_ms: milliseconds since the disk appeared
  * @state_ms: milliseconds since @state changed
  * @granted: options as the target or the kernel granted them
@@ -54,6 +57,9 @@ struct disk {
 	uint8_t host_id[UUID_SIZE];
 	uint8_t session_id[UUID_SIZE];
 	uint8_t export_id[UUID_SIZE];
+	uint32_t session;
+	char session_state[STATE_SIZE];
+	uint64_t pool_used;
 	uint64_t attached_ms;
 	uint64_t state_ms;
 	struct options granted;

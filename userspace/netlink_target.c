@@ -37,7 +37,32 @@ static struct nla_policy session_policy[RNBDT_ATTR_MAX + 1] = {
 	[RNBDT_ATTR_REQUESTS]	 = { .type = NLA_U64 },
 	[RNBDT_ATTR_READ_BYTES]	 = { .type = NLA_U64 },
 	[RNBDT_ATTR_WRITE_BYTES] = { .type = NLA_U64 },
+	[RNBDT_ATTR_CGROUP]	 = { .type = NLA_STRING },
+	[RNBDT_ATTR_EFFECTIVE_CGROUP] = { .type = NLA_STRING },
+	[RNBDT_ATTR_ATTACHMENTS] = { .type = NLA_U32 },
 };
+
+/**
+ * rnbd_parse_host_event() - read a message about a host of the target
+ * @hdr: message of the family "rnbd-target"
+ * @event: filled
+ *
+ * Return: 0, or -EPROTO if it is not understood.
+ */
+int rnbd_parse_host_event(struct nlmsghdr *hdr, struct host_event *event)
+{
+	struct nlattr *tb[RNBDT_ATTR_MAX + 1];
+
+	if (genlmsg_parse(hdr, 0, tb, RNBDT_ATTR_MAX, session_policy) ||
+	    !tb[RNBDT_ATTR_HOST_ID])
+		return -EPROTO;
+	memset(event, 0, sizeof(*event));
+	netlink_uuid(tb[RNBDT_ATTR_HOST_ID], event->host_id);
+	netlink_string(tb[RNBDT_ATTR_CGROUP], event->cgroup, sizeof(event->cgroup));
+	netlink_string(tb[RNBDT_ATTR_EFFECTIVE_CGROUP], event->effective_cgroup,
+		       sizeof(event->effective_cgroup));
+	return 0;
+}
 
 /**
  * rnbd_parse_session() - read a message about a session of the target
@@ -71,6 +96,7 @@ int rnbd_parse_session(struct nlmsghdr *hdr, struct session *session)
 	session->queues = netlink_u32(tb[RNBDT_ATTR_QUEUES]);
 	session->depth = netlink_u32(tb[RNBDT_ATTR_DEPTH]);
 	session->pool_bytes = netlink_u64(tb[RNBDT_ATTR_POOL_BYTES]);
+	session->attachments = netlink_u32(tb[RNBDT_ATTR_ATTACHMENTS]);
 	session->requests = netlink_u64(tb[RNBDT_ATTR_REQUESTS]);
 	session->read_bytes = netlink_u64(tb[RNBDT_ATTR_READ_BYTES]);
 	session->write_bytes = netlink_u64(tb[RNBDT_ATTR_WRITE_BYTES]);

@@ -23,6 +23,7 @@
  * @queues: granted
  * @depth: granted, per queue
  * @pool_bytes: size of the delegated pool
+ * @attachments: exports that it has attached
  * @requests: answered
  * @read_bytes: read with success
  * @write_bytes: written with success
@@ -43,6 +44,7 @@ struct session {
 	uint32_t queues;
 	uint32_t depth;
 	uint64_t pool_bytes;
+	uint32_t attachments;
 	uint64_t requests;
 	uint64_t read_bytes;
 	uint64_t write_bytes;
@@ -58,7 +60,22 @@ struct sessions {
 	size_t nr;
 };
 
+#define CGROUP_PATH_SIZE	4096
+
+/**
+ * struct host_event - another cgroup applies to a host of the target
+ * @host_id: the client machine
+ * @cgroup: path of the configured cgroup
+ * @effective_cgroup: path of the one that applies, "" if it is not known
+ */
+struct host_event {
+	uint8_t host_id[UUID_SIZE];
+	char cgroup[CGROUP_PATH_SIZE];
+	char effective_cgroup[CGROUP_PATH_SIZE];
+};
+
 int rnbd_session_list(struct sessions *sessions);
 int rnbd_parse_session(struct nlmsghdr *hdr, struct session *session);
+int rnbd_parse_host_event(struct nlmsghdr *hdr, struct host_event *event);
 
 #endif /* RNBD_TOOL_NETLINK_TARGET_H */

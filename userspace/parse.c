@@ -394,3 +394,44 @@ void fence_text(const struct fence *fence, char text[FENCE_TEXT_SIZE])
 	snprintf(text, FENCE_TEXT_SIZE, "%" PRIu32 " %d %s", fence->generation, fence->fenced,
 		 fence->boot_id);
 }
+
+/* A UUID in the one form, which may be the null one */
+static int parse_any_uuid(const char *text, char out[UUID_TEXT_SIZE])
+{
+	uint8_t uuid[UUID_SIZE] = { };
+
+	if (strcmp(text, NULL_UUID) && parse_uuid(text, uuid))
+		return -EINVAL;
+	format_uuid(uuid, out);
+	return 0;
+}
+
+/**
+ * owner_parse() - read what the kernel shows as owner_state of an export
+ * @text: the line
+ * @owner: filled
+ *
+ * Return: 0, or -EINVAL quietly.
+ */
+int owner_parse(const char *text, struct owner *owner)
+{
+	char number[12], host[UUID_TEXT_SIZE], boot_id[UUID_TEXT_SIZE], fence[12], end;
+
+	if (sscanf(text, "%11s %36s %36s %11s %c", number, host, boot_id, fence, &end) != 4 ||
+	    parse_u32(number, 0, UINT32_MAX, &owner->generation) ||
+	    parse_any_uuid(host, owner->host) || parse_any_uuid(boot_id, owner->boot_id) ||
+	    parse_u32(fence, 0, UINT32_MAX, &owner->fence_generation))
+		return -EINVAL;
+	return 0;
+}
+
+/**
+ * owner_text() - write what the kernel takes as owner_state of an export
+ * @owner: what it is to say
+ * @text: the line, without its end
+ */
+void owner_text(const struct owner *owner, char text[OWNER_TEXT_SIZE])
+{
+	snprintf(text, OWNER_TEXT_SIZE, "%" PRIu32 " %s %s %" PRIu32, owner->generation,
+		 owner->host, owner->boot_id, owner->fence_generation);
+}

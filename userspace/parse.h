@@ -15,6 +15,7 @@
 #define UUID_TEXT_SIZE	37	/* with its NUL */
 #define SIZE_TEXT_SIZE	16
 #define FENCE_TEXT_SIZE	64
+#define OWNER_TEXT_SIZE	112
 
 /**
  * struct fence - what the kernel knows of the fences of a host
@@ -26,6 +27,20 @@ struct fence {
 	uint32_t generation;
 	bool fenced;
 	char boot_id[UUID_TEXT_SIZE];
+};
+
+/**
+ * struct owner - what the kernel knows of the owner of an export
+ * @generation: of the latest change of the owner, 0 before the first
+ * @host: UUID of the owner, or null
+ * @boot_id: of its client module
+ * @fence_generation: of the owner
+ */
+struct owner {
+	uint32_t generation;
+	char host[UUID_TEXT_SIZE];
+	char boot_id[UUID_TEXT_SIZE];
+	uint32_t fence_generation;
 };
 
 int parse_u32(const char *s, uint32_t min, uint32_t max, uint32_t *out);
@@ -43,5 +58,7 @@ int format_addr(const char *host, uint16_t port, char *text, size_t text_size);
 
 int fence_parse(const char *text, struct fence *fence);
 void fence_text(const struct fence *fence, char text[FENCE_TEXT_SIZE]);
+int owner_parse(const char *text, struct owner *owner);
+void owner_text(const struct owner *owner, char text[OWNER_TEXT_SIZE]);
 
 #endif /* RNBD_PARSE_H */

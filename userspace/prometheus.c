@@ -69,7 +69,7 @@ static void print_infos(FILE *out, const struct samples *samples)
 		fprintf(out, ",port=\"%u\"", disk->port);
 		print_label(out, "transfer", option_text(&disk->granted, "transfer"));
 		print_label(out, "policy", option_text(&disk->granted, "policy"));
-		fputs("} 1\n", out);
+		fprintf(out, ",session=\"%u\"} 1\n", disk->session);
 	}
 }
 

@@ -1,25 +1,101 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A session of the target as a JSON object with stable keys.
+ * Sessions of both ends of this machine, and their JSON objects with stable keys.
  *
- * Operation: rnbd session list and rnbd monitor print the same keys.
- * Ownership: the caller owns the object.
- * Concurrency: no shared state. Errors: none.
+ * Operation: the sessions of the client are found in the list of disks, of which each names
+ * its session. rnbd session list, rnbd stat and rnbd monitor use the same keys and names.
+ * Ownership: the caller owns a JSON object, and frees the sessions of the client.
+ * Concurrency: one thread.
+ * Errors: none.
  */
+#include <stdlib.h>
+#include <string.h>
+
+#include "options.h"
 #include "session.h"
 
 /**
- * session_json() - a session as a JSON object
+ * client_sessions() - the sessions that disks use
+ * @disks: all disks, in their order
+ * @sessions: filled, in the order of their numbers
+ *
+ * The names of disks in @sessions are valid as long as @disks.
+ */
+void client_sessions(const struct disks *disks, struct client_sessions *sessions)
+{
+	size_t i, j;
+
+	*sessions = (struct client_sessions) { };
+	for (i = 0; i < disks->nr; i++) {
+		const struct disk *disk = &disks->disk[i];
+		struct client_session *session;
+
+		for (j = 0; j < sessions->nr; j++)
+			if (sessions->session[j].disk->session >= disk->session)
+				break;
+		if (j == sessions->nr || sessions->session[j].disk->session != disk->session) {
+			sessions->session = xrealloc(sessions->session, sessions->nr + 1,
+						     sizeof(*sessions->session));
+			memmove(&sessions->session[j + 1], &sessions->session[j],
+				(sessions->nr - j) * sizeof(*sessions->session));
+			sessions->session[j] = (struct client_session) { .disk = disk };
+			sessions->nr++;
+		}
+		session = &sessions->session[j];
+		strlist_add(&session->disks, disk->disk);
+	}
+}
+
+void client_sessions_free(struct client_sessions *sessions)
+{
+	size_t i;
+
+	for (i = 0; i < sessions->nr; i++)
+		strlist_free(&sessions->session[i].disks);
+	free(sessions->session);
+}
+
+/**
+ * client_session_json() - a session of the client as a JSON object
+ * @session: session
+ */
+struct json_object *client_session_json(const struct client_session *session)
+{
+	struct json_object *obj = json_object_new_object();
+	const struct disk *disk = session->disk;
+
+	json_add_string(obj, "end", "client");
+	json_add_u64(obj, "session", disk->session);
+	json_add_uuid(obj, "host_id", disk->host_id);
+	json_add_uuid(obj, "session_id", disk->session_id);
+	json_add_string(obj, "address", disk->address);
+	json_add_u64(obj, "port", disk->port);
+	json_add_string(obj, "state", disk->session_state);
+	json_add_u64(obj, "epoch", disk->epoch);
+	json_add_u64(obj, "reconnects", disk->reconnects);
+	json_add_bool(obj, "authenticated", disk->authenticated);
+	json_add_u64(obj, "queues", option_number(&disk->granted, "queues"));
+	json_add_u64(obj, "depth", option_number(&disk->granted, "depth"));
+	json_add_u64(obj, "pool_bytes", option_number(&disk->granted, "pool_bytes"));
+	json_add_u64(obj, "pool_used_bytes", disk->pool_used);
+	json_add_strings(obj, "disks", &session->disks);
+	return obj;
+}
+
+/**
+ * session_json() - a session of the target as a JSON object
  * @session: session
  */
 struct json_object *session_json(const struct session *session)
 {
 	struct json_object *obj = json_object_new_object();
 
+	json_add_string(obj, "end", "target");
 	json_add_u64(obj, "session", session->serial);
 	json_add_uuid(obj, "host_id", session->host_id);
 	json_add_uuid(obj, "session_id", session->session_id);
 	json_add_string(obj, "export", session->export);
+	json_add_u64(obj, "attachments", session->attachments);
 	json_add_string(obj, "port", session->port);
 	json_add_string(obj, "address", session->address);
 	json_add_string(obj, "state", session->state);

@@ -21,6 +21,7 @@
 #include "configfs.h"
 #include "fence_store.h"
 #include "output.h"
+#include "owner_store.h"
 #include "parse.h"
 #include "secret_store.h"
 #include "target.h"
@@ -128,17 +129,27 @@ static int unlink_all(const char *dir)
 /**
  * target_remove_export() - remove an export that no port offers
  * @dir: of the export
+ *
+ * What is kept of its owner stays.
  */
 int target_remove_export(const char *dir)
 {
 	char *hosts = xasprintf("%s/allowed_hosts", dir);
+	char *readonly_hosts = xasprintf("%s/readonly_hosts", dir);
 	int ret;
 
 	ret = target_disable_export(dir, 0);
+	/* No host can become the owner now. */
 	if (!ret)
-		ret = unlink_all(hosts);
+		ret = owner_store_keep(dir);
+	/* The kernel was not told of a newer owner that is kept. */
+	if (ret == -ESTALE)
+		ret = 0;
+	if (!ret)
+		ret = unlink_all(hosts) ?: unlink_all(readonly_hosts);
 	if (!ret)
 		ret = configfs_rmdir(dir);
+	free(readonly_hosts);
 	free(hosts);
 	return ret;
 }
@@ -283,35 +294,70 @@ int target_remove_host(const char *dir)
 	return fence_store_keep_last(dir) ?: configfs_rmdir(dir);
 }
 
+static const char *allowed_dir(bool readonly)
+{
+	return readonly ? "readonly_hosts" : "allowed_hosts";
+}
+
 /**
  * target_allow_host() - let a host attach an export; it may do so already
  * @export_dir: of the export
  * @uuid_text: of the host, which is made if it is not there
+ * @readonly: the host may only read
+ *
+ * A host that has the other permission is an error.
  */
-int target_allow_host(const char *export_dir, const char *uuid_text)
+int target_allow_host(const char *export_dir, const char *uuid_text, bool readonly)
 {
 	char *dir = target_host_dir(uuid_text);
-	char *link;
+	char *link, *other;
 	int ret;
 
 	if (!dir) {
 		err("host %s: not a UUID; rnbd hostid on the client prints it", uuid_text);
 		return -EINVAL;
 	}
-	link = target_allowed_link(export_dir, uuid_text);
-	if (link) {
+	link = target_permission(export_dir, uuid_text, readonly);
+	other = target_permission(export_dir, uuid_text, !readonly);
+	if (other) {
+		err("host %s may %s export %s, which is left so; first run: rnbd export deny %s %s",
+		    uuid_text, readonly ? "read and write" : "only read",
+		    strrchr(export_dir, '/') + 1, strrchr(export_dir, '/') + 1, uuid_text);
+		ret = -EBUSY;
+	} else if (link) {
 		ret = 0;
 	} else {
-		link = xasprintf("%s/allowed_hosts/%s", export_dir, strrchr(dir, '/') + 1);
+		link = xasprintf("%s/%s/%s", export_dir, allowed_dir(readonly),
+				 strrchr(dir, '/') + 1);
 		ret = target_make_host(dir, true);
 		if (!ret || ret == -EEXIST)
 			ret = target_make_link(dir, link);
 		if (ret == -EEXIST)
 			ret = 0;
 	}
+	free(other);
 	free(link);
 	free(dir);
 	return ret;
+}
+
+/**
+ * target_permission() - the link that gives a host one of the two permissions for an export
+ * @export_dir: of the export
+ * @uuid_text: of the host, a UUID
+ * @readonly: that to read, otherwise that to read and write
+ *
+ * Return: its path, or NULL quietly if there is none.
+ */
+char *target_permission(const char *export_dir, const char *uuid_text, bool readonly)
+{
+	char *links = xasprintf("%s/%s", export_dir, allowed_dir(readonly));
+	char *dir = target_host_dir(uuid_text);
+	char *link = dir ? configfs_find_link(links, strrchr(dir, '/') + 1) : NULL;
+
+	free(dir);
+	free(links);
+	return link;
 }
 
 /**
@@ -323,23 +369,19 @@ int target_allow_host(const char *export_dir, const char *uuid_text)
  */
 char *target_allowed_link(const char *export_dir, const char *uuid_text)
 {
-	char *links = xasprintf("%s/allowed_hosts", export_dir);
-	char *dir = target_host_dir(uuid_text);
-	char *link = dir ? configfs_find_link(links, strrchr(dir, '/') + 1) : NULL;
-
-	free(dir);
-	free(links);
-	return link;
+	return target_permission(export_dir, uuid_text, false) ?:
+	       target_permission(export_dir, uuid_text, true);
 }
 
 /**
- * target_allowed_hosts() - who may attach an export
+ * target_allowed_hosts() - which hosts have one of the two permissions for an export
  * @export_dir: of the export
+ * @readonly: that to read, otherwise that to read and write
  * @uuids: where they go, sorted
  */
-int target_allowed_hosts(const char *export_dir, struct strlist *uuids)
+int target_allowed_hosts(const char *export_dir, bool readonly, struct strlist *uuids)
 {
-	char *links = xasprintf("%s/allowed_hosts", export_dir);
+	char *links = xasprintf("%s/%s", export_dir, allowed_dir(readonly));
 	int ret = configfs_links(links, uuids);
 
 	free(links);

@@ -32,9 +32,10 @@ char *target_find_host(const char *uuid_text);
 int target_make_bare_host(const char *dir);
 int target_make_host(const char *dir, bool say);
 int target_remove_host(const char *dir);
-int target_allow_host(const char *export_dir, const char *uuid_text);
+int target_allow_host(const char *export_dir, const char *uuid_text, bool readonly);
 char *target_allowed_link(const char *export_dir, const char *uuid_text);
-int target_allowed_hosts(const char *export_dir, struct strlist *uuids);
+char *target_permission(const char *export_dir, const char *uuid_text, bool readonly);
+int target_allowed_hosts(const char *export_dir, bool readonly, struct strlist *uuids);
 
 int target_enable_port(const char *dir);
 char *target_find_port(const char *addr, uint16_t port);

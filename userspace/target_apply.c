@@ -11,7 +11,8 @@
  * hosts were to see. But a secret is always set: configfs does not tell it, so that
  * nobody could say whether it differs, and a host would go on with one that was to be
  * replaced. The kernel compares it, and one that it has already changes nothing. What
- * is known of the fences of a host it takes if that is news to it. Kinds
+ * is known of the fences of a host, or of the owner of an export, it takes if that is news to
+ * it. Kinds
  * are worked on in the order in which they depend on each other.
  * Ownership: configurations own what they consist of.
  * Concurrency: others may change the tree at the same time. Reading is no
@@ -26,6 +27,7 @@
 #include "target_apply.h"
 #include "configfs.h"
 #include "fence_store.h"
+#include "owner_store.h"
 #include "parse.h"
 #include "secret_store.h"
 #include "target.h"
@@ -41,16 +43,16 @@ static void canonical_host(char *name)
 		format_uuid(uuid, name);
 }
 
-static int read_links(const struct target_config_schema *schema, const char *dir,
+static int read_links(const struct target_config_links *link, const char *dir,
 		      struct strlist *links)
 {
-	char *path = xasprintf("%s/%s", dir, schema->link_dir);
+	char *path = xasprintf("%s/%s", dir, link->dir);
 	int ret = configfs_links(path, links);
 	size_t i;
 
 	if (ret)
 		err("%s: cannot read: %s", path, strerror(-ret));
-	for (i = 0; i < links->nr && schema->link_kind == TARGET_CONFIG_HOST; i++)
+	for (i = 0; i < links->nr && link->kind == TARGET_CONFIG_HOST; i++)
 		canonical_host(links->item[i]);
 	free(path);
 	return ret;
@@ -68,17 +70,31 @@ static int read_secret(const char *dir, const struct target_config_object *host,
 	return ret;
 }
 
-/* There is nothing to know of a host that was never fenced. */
-static int forget_none(char **fence_state)
+/*
+ * There is nothing to keep of a host that was never fenced, nor of an export that never had
+ * an owner or is no longer exclusive.
+ */
+static int forget_none(enum target_config_kind kind, struct target_config_object *object, int attr)
 {
-	struct fence fence;
-	int ret = fence_parse(*fence_state, &fence);
+	char **state = &object->value[attr];
+	struct owner owner = { };
+	struct fence fence = { };
+	bool none;
+	int ret;
 
+	if (kind == TARGET_CONFIG_HOST) {
+		ret = fence_parse(*state, &fence);
+		none = fence.generation == 1;
+	} else {
+		ret = owner_parse(*state, &owner);
+		none = !owner.generation || strcmp(object->value[TARGET_EXPORT_EXCLUSIVE], "1");
+	}
 	if (ret) {
-		err("fence_state is not understood: \"%s\"", *fence_state);
-	} else if (fence.generation == 1) {
-		free(*fence_state);
-		*fence_state = NULL;
+		err("%s is not understood: \"%s\"", target_config_schema[kind].attr[attr].name,
+		    *state);
+	} else if (none) {
+		free(*state);
+		*state = NULL;
 	}
 	return ret;
 }
@@ -101,11 +117,11 @@ static int read_object(struct target_config *config, enum target_config_kind kin
 		object->value[i] = configfs_get(dir, schema->attr[i].name);
 		if (!object->value[i])
 			ret = -EIO;
-		else if (schema->attr[i].type == TARGET_CONFIG_FENCE)
-			ret = forget_none(&object->value[i]);
+		else if (schema->attr[i].type == TARGET_CONFIG_STATE)
+			ret = forget_none(kind, object, i);
 	}
-	if (!ret && schema->links)
-		ret = read_links(schema, dir, &object->links);
+	for (i = 0; !ret && i < TARGET_CONFIG_LINKS && schema->link[i].key; i++)
+		ret = read_links(&schema->link[i], dir, &object->links[i]);
 	free(dir);
 	return ret;
 }
@@ -246,15 +262,18 @@ static int make_object(enum target_config_kind kind, const char *dir,
 	if (ret)
 		return ret;
 	ret = set_values(kind, dir, want);
+	/* No host may attach it before the kernel knows who owns it. */
+	if (!ret && kind == TARGET_CONFIG_EXPORT)
+		ret = owner_store_put_back(dir);
 	if (ret)
 		configfs_rmdir(dir);
 	return ret;
 }
 
 static int add_link(struct work *work, enum target_config_kind kind, const char *dir,
-		    const struct target_config_object *want, const char *name)
+		    const struct target_config_object *want, int link, const char *name)
 {
-	enum target_config_kind to = target_config_schema[kind].link_kind;
+	enum target_config_kind to = target_config_schema[kind].link[link].kind;
 	char *target;
 	int ret;
 
@@ -265,7 +284,7 @@ static int add_link(struct work *work, enum target_config_kind kind, const char 
 		return -ENOENT;
 	}
 	if (kind == TARGET_CONFIG_EXPORT) {
-		ret = target_allow_host(dir, name);
+		ret = target_allow_host(dir, name, link == TARGET_EXPORT_READONLY_HOSTS);
 	} else {
 		target = object_dir(to, name);
 		ret = target_offer(dir, target);
@@ -282,15 +301,20 @@ static bool is_open_to_unusable(struct work *work, enum target_config_kind kind,
 {
 	bool open = false;
 	size_t i;
+	int link;
 
-	for (i = 0; kind == TARGET_CONFIG_EXPORT && have && i < have->links.nr; i++) {
-		const char *host = have->links.item[i];
+	if (kind != TARGET_CONFIG_EXPORT || !have)
+		return false;
+	for (link = 0; link < TARGET_CONFIG_LINKS; link++) {
+		for (i = 0; i < have->links[link].nr; i++) {
+			const char *host = have->links[link].item[i];
 
-		if (!strlist_has(&work->unusable[TARGET_CONFIG_HOST], host))
-			continue;
-		err("export %s: host %s is allowed, but not as wanted, see above; left disabled",
-		    want->name, host);
-		open = true;
+			if (!strlist_has(&work->unusable[TARGET_CONFIG_HOST], host))
+				continue;
+			err("export %s: host %s is allowed, but not as wanted, see above; left disabled",
+			    want->name, host);
+			open = true;
+		}
 	}
 	return open;
 }
@@ -301,12 +325,15 @@ static void complete_object(struct work *work, enum target_config_kind kind, con
 			    const struct target_config_object *have)
 {
 	size_t i;
+	int link;
 
 	if (have)
 		work->failures += report_extras(kind, want, have);
-	for (i = 0; i < want->links.nr; i++)
-		if (!have || !strlist_has(&have->links, want->links.item[i]))
-			work->failures += !!add_link(work, kind, dir, want, want->links.item[i]);
+	for (link = 0; link < TARGET_CONFIG_LINKS; link++)
+		for (i = 0; i < want->links[link].nr; i++)
+			if (!have || !strlist_has(&have->links[link], want->links[link].item[i]))
+				work->failures += !!add_link(work, kind, dir, want, link,
+							     want->links[link].item[i]);
 	if (kind == TARGET_CONFIG_EXPORT && strlist_has(work->late, want->name))
 		return;
 	if (!target_config_enabled(kind, want) || (have && target_config_enabled(kind, have)))
@@ -318,7 +345,7 @@ static void complete_object(struct work *work, enum target_config_kind kind, con
 }
 
 /* Of an object that is there: the kernel looks whether it has seen newer ones. */
-static int set_fences(enum target_config_kind kind, const char *dir,
+static int set_states(enum target_config_kind kind, const char *dir,
 		      const struct target_config_object *want)
 {
 	const struct target_config_schema *schema = &target_config_schema[kind];
@@ -328,7 +355,7 @@ static int set_fences(enum target_config_kind kind, const char *dir,
 	if (ret == -EEXIST)
 		ret = 0;
 	for (i = 0; !ret && i < schema->nr_attrs; i++)
-		if (schema->attr[i].type == TARGET_CONFIG_FENCE && want->value[i])
+		if (schema->attr[i].type == TARGET_CONFIG_STATE && want->value[i])
 			ret = configfs_write(dir, schema->attr[i].name, want->value[i]);
 	return ret;
 }
@@ -367,7 +394,8 @@ static void apply_object(struct work *work, enum target_config_kind kind,
 			failures++;
 			unusable = lacks_secret(want, have);
 		}
-		if (set_fences(kind, dir, want)) {
+		/* An export that differs may not be the one that had this owner. */
+		if ((kind != TARGET_CONFIG_EXPORT || !failures) && set_states(kind, dir, want)) {
 			failures++;
 			unusable = true;
 		}
@@ -408,6 +436,30 @@ int target_config_apply(const struct target_config *want, const struct strlist *
 	return ret ?: work.failures ? -EIO : 0;
 }
 
+/* Says which links of an object are missing; returns how many. */
+static int compare_links(enum target_config_kind kind, const struct target_config_object *want,
+			 const struct target_config_object *have)
+{
+	const struct target_config_schema *schema = &target_config_schema[kind];
+	int nr = 0, link;
+	size_t i;
+
+	for (link = 0; link < TARGET_CONFIG_LINKS; link++) {
+		for (i = 0; i < want->links[link].nr; i++) {
+			const char *name = want->links[link].item[i];
+
+			if (strlist_has(&have->links[link], name))
+				continue;
+			err("%s %s: it does not %s %s%s", schema->word, want->name,
+			    kind == TARGET_CONFIG_EXPORT ? "allow host" : "offer export", name,
+			    kind == TARGET_CONFIG_EXPORT &&
+			    link == TARGET_EXPORT_READONLY_HOSTS ? " to read" : "");
+			nr++;
+		}
+	}
+	return nr;
+}
+
 /* Says what of an object is missing; returns how much. */
 static int compare_object(enum target_config_kind kind, const struct target_config_object *want,
 			  const struct target_config_object *have)
@@ -428,14 +480,7 @@ static int compare_object(enum target_config_kind kind, const struct target_conf
 	for (i = 0; i < texts.nr; i++, nr++)
 		err("%s %s: %s", schema->word, want->name, texts.item[i]);
 	strlist_free(&texts);
-	for (i = 0; i < want->links.nr; i++) {
-		if (strlist_has(&have->links, want->links.item[i]))
-			continue;
-		err("%s %s: it does not %s %s", schema->word, want->name,
-		    kind == TARGET_CONFIG_EXPORT ? "allow host" : "offer export",
-		    want->links.item[i]);
-		nr++;
-	}
+	nr += compare_links(kind, want, have);
 	if (target_config_enabled(kind, want) && !target_config_enabled(kind, have)) {
 		err("%s %s is not enabled", schema->word, want->name);
 		nr++;

@@ -68,8 +68,8 @@ static int compare_objects(const void *a, const void *b)
  */
 void target_config_sort(struct target_config *config)
 {
+	int kind, link;
 	size_t i;
-	int kind;
 
 	for (kind = 0; kind < TARGET_CONFIG_KINDS; kind++) {
 		struct target_config_list *list = &config->list[kind];
@@ -77,13 +77,14 @@ void target_config_sort(struct target_config *config)
 		if (list->nr > 1)
 			qsort(list->object, list->nr, sizeof(*list->object), compare_objects);
 		for (i = 0; i < list->nr; i++)
-			strlist_sort(&list->object[i].links);
+			for (link = 0; link < TARGET_CONFIG_LINKS; link++)
+				strlist_sort(&list->object[i].links[link]);
 	}
 }
 
 void target_config_free(struct target_config *config)
 {
-	int kind, attr;
+	int kind, attr, link;
 	size_t i;
 
 	for (kind = 0; kind < TARGET_CONFIG_KINDS; kind++) {
@@ -92,7 +93,8 @@ void target_config_free(struct target_config *config)
 		for (i = 0; i < list->nr; i++) {
 			for (attr = 0; attr < TARGET_CONFIG_ATTRS; attr++)
 				free(list->object[i].value[attr]);
-			strlist_free(&list->object[i].links);
+			for (link = 0; link < TARGET_CONFIG_LINKS; link++)
+				strlist_free(&list->object[i].links[link]);
 			free(list->object[i].name);
 		}
 		free(list->object);
@@ -167,10 +169,10 @@ void target_config_differences(enum target_config_kind kind,
 
 		/*
 		 * Which secret it is configfs does not tell: that is set in any case. A
-		 * fence is an event, of which the kernel knows the last one.
+		 * state changes by events, of which the kernel knows the last one.
 		 */
 		if (!want->value[a] || attr->tunable || attr->type == TARGET_CONFIG_SECRET ||
-		    attr->type == TARGET_CONFIG_FENCE || !strcmp(want->value[a], have->value[a]))
+		    attr->type == TARGET_CONFIG_STATE || !strcmp(want->value[a], have->value[a]))
 			continue;
 		if (a == schema->enable) {
 			if (!target_config_enabled(kind, have))
@@ -196,15 +198,19 @@ void target_config_extras(enum target_config_kind kind, const struct target_conf
 			  const struct target_config_object *have, struct strlist *extras)
 {
 	size_t i;
+	int link;
 
-	for (i = 0; i < have->links.nr; i++) {
-		char *text;
+	for (link = 0; link < TARGET_CONFIG_LINKS; link++) {
+		for (i = 0; i < have->links[link].nr; i++) {
+			const char *name = have->links[link].item[i];
+			char *text;
 
-		if (strlist_has(&want->links, have->links.item[i]))
-			continue;
-		text = xasprintf("it %s %s", target_config_schema[kind].link_word,
-				 have->links.item[i]);
-		strlist_add(extras, text);
-		free(text);
+			if (strlist_has(&want->links[link], name))
+				continue;
+			text = xasprintf("it %s %s", target_config_schema[kind].link[link].word,
+					 name);
+			strlist_add(extras, text);
+			free(text);
+		}
 	}
 }

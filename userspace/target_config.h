@@ -12,9 +12,12 @@
 #include "util.h"
 
 #define TARGET_CONFIG_VERSION	1	/* of the file */
-#define TARGET_CONFIG_ATTRS	8	/* the most that a kind has */
+#define TARGET_CONFIG_ATTRS	9	/* the most that a kind has */
+#define TARGET_CONFIG_LINKS	2	/* the same of lists of links */
 #define TARGET_WEIGHT_MAX	10000U	/* of a host, as in the kernel */
 #define TARGET_WINDOW_MAX	65536U	/* of an export, as in the kernel */
+/* Highest generation of an owner to restore, as in the kernel */
+#define TARGET_OWNER_GENERATION_MAX	(UINT32_MAX - UINT32_MAX / 16)
 
 /* Kinds of object, in the order in which they depend on each other */
 enum target_config_kind {
@@ -29,7 +32,7 @@ enum target_config_type {
 	TARGET_CONFIG_BOOL,		/* "0" or "1" in configfs */
 	TARGET_CONFIG_NUMBER,
 	TARGET_CONFIG_SECRET,		/* path of a file that holds it; configfs takes it only */
-	TARGET_CONFIG_FENCE,		/* of a host once fenced; the kernel takes a newer one */
+	TARGET_CONFIG_STATE,		/* the kernel changes it, and takes a newer one */
 };
 
 /* Attributes of an export and of a port that are of importance to more than the schema */
@@ -40,7 +43,15 @@ enum {
 	TARGET_EXPORT_WRITE_CACHE,
 	TARGET_EXPORT_WINDOW,
 	TARGET_EXPORT_UUID,
+	TARGET_EXPORT_EXCLUSIVE,
+	TARGET_EXPORT_OWNER,
 	TARGET_EXPORT_ENABLE,
+};
+
+/* Lists of links of an export */
+enum {
+	TARGET_EXPORT_HOSTS,
+	TARGET_EXPORT_READONLY_HOSTS,
 };
 
 enum {
@@ -69,6 +80,20 @@ struct target_config_attr {
 };
 
 /**
+ * struct target_config_links - a list of links that objects of a kind have
+ * @key: of the list in the file; NULL: there is none
+ * @dir: of the links, below that of the object
+ * @word: what such a link does: "allows host", "offers export"
+ * @kind: what they lead to
+ */
+struct target_config_links {
+	const char *key;
+	const char *dir;
+	const char *word;
+	enum target_config_kind kind;
+};
+
+/**
  * struct target_config_schema - what objects of a kind are made of
  * @word: for messages
  * @dir: of all of them, below the root of configfs; also the key in the file
@@ -78,10 +103,7 @@ struct target_config_attr {
  * @nr_attrs: how many
  * @enable: which of them is "enable", written last; -1: none
  * @wanted_on: which of them must not be empty if it is enabled
- * @links: key of its links in the file; NULL if it has none
- * @link_dir: of its links, below its own
- * @link_word: what such a link does: "allows host", "offers export"
- * @link_kind: what they lead to
+ * @link: lists of links; an object is in one list of another at most
  */
 struct target_config_schema {
 	const char *word;
@@ -92,10 +114,7 @@ struct target_config_schema {
 	int nr_attrs;
 	int enable;
 	int wanted_on;
-	const char *links;
-	const char *link_dir;
-	const char *link_word;
-	enum target_config_kind link_kind;
+	struct target_config_links link[TARGET_CONFIG_LINKS];
 };
 
 extern const struct target_config_schema target_config_schema[TARGET_CONFIG_KINDS];
@@ -104,12 +123,12 @@ extern const struct target_config_schema target_config_schema[TARGET_CONFIG_KIND
  * struct target_config_object - a host, an export or a port
  * @name: of its directory; a UUID is in lower case
  * @value: of its attributes as configfs has them; NULL: not said
- * @links: names of the objects that it links to, sorted
+ * @links: names of the objects that each list of links leads to, sorted
  */
 struct target_config_object {
 	char *name;
 	char *value[TARGET_CONFIG_ATTRS];
-	struct strlist links;
+	struct strlist links[TARGET_CONFIG_LINKS];
 };
 
 /**

@@ -69,7 +69,7 @@ static char *parse_value(struct parser *p, const struct target_config_attr *attr
 	switch (attr->type) {
 	case TARGET_CONFIG_STRING:
 	case TARGET_CONFIG_SECRET:
-	case TARGET_CONFIG_FENCE:
+	case TARGET_CONFIG_STATE:
 		if (json_text(value))
 			return xstrdup(json_text(value));
 		fault(p, "\"%s\" has to be a string", attr->name);
@@ -108,17 +108,17 @@ static void parse_attr(struct parser *p, const struct target_config_attr *attr,
 		fault(p, "\"%s\" is \"%.100s\": %s", attr->name, *out, wrong);
 }
 
-static void parse_links(struct parser *p, const struct target_config_schema *schema,
+static void parse_links(struct parser *p, const struct target_config_links *link,
 			struct json_object *json, struct strlist *links)
 {
-	const struct target_config_schema *to = &target_config_schema[schema->link_kind];
+	const struct target_config_schema *to = &target_config_schema[link->kind];
 	struct json_object *array;
 	size_t i;
 
-	if (!json_object_object_get_ex(json, schema->links, &array))
+	if (!json_object_object_get_ex(json, link->key, &array))
 		return;
 	if (!json_object_is_type(array, json_type_array)) {
-		fault(p, "\"%s\" has to be an array of strings", schema->links);
+		fault(p, "\"%s\" has to be an array of strings", link->key);
 		return;
 	}
 	for (i = 0; i < json_object_array_length(array); i++) {
@@ -127,15 +127,15 @@ static void parse_links(struct parser *p, const struct target_config_schema *sch
 		char *name;
 
 		if (!text) {
-			fault(p, "\"%s\"[%zu] has to be a string", schema->links, i);
+			fault(p, "\"%s\"[%zu] has to be a string", link->key, i);
 			continue;
 		}
 		name = xstrdup(text);
 		wrong = to->check_name(name);
 		if (wrong)
-			fault(p, "\"%s\"[%zu] is \"%.100s\": %s", schema->links, i, name, wrong);
+			fault(p, "\"%s\"[%zu] is \"%.100s\": %s", link->key, i, name, wrong);
 		else if (strlist_has(links, name))
-			fault(p, "\"%s\" names %s twice", schema->links, name);
+			fault(p, "\"%s\" names %s twice", link->key, name);
 		else
 			strlist_add(links, name);
 		free(name);
@@ -149,7 +149,25 @@ static bool known_key(const struct target_config_schema *schema, const char *key
 	for (i = 0; i < schema->nr_attrs; i++)
 		if (!strcmp(key, schema->attr[i].name))
 			return true;
-	return !strcmp(key, schema->key) || (schema->links && !strcmp(key, schema->links));
+	for (i = 0; i < TARGET_CONFIG_LINKS && schema->link[i].key; i++)
+		if (!strcmp(key, schema->link[i].key))
+			return true;
+	return !strcmp(key, schema->key);
+}
+
+static void parse_all_links(struct parser *p, const struct target_config_schema *schema,
+			    struct json_object *json, struct target_config_object *object)
+{
+	size_t j;
+	int i;
+
+	for (i = 0; i < TARGET_CONFIG_LINKS && schema->link[i].key; i++) {
+		parse_links(p, &schema->link[i], json, &object->links[i]);
+		for (j = 0; i && j < object->links[i].nr; j++)
+			if (strlist_has(&object->links[0], object->links[i].item[j]))
+				fault(p, "\"%s\" and \"%s\" both name %s", schema->link[0].key,
+				      schema->link[i].key, object->links[i].item[j]);
+	}
 }
 
 static void parse_object(struct parser *p, enum target_config_kind kind, size_t index,
@@ -195,8 +213,13 @@ static void parse_object(struct parser *p, enum target_config_kind kind, size_t 
 	}
 	for (i = 0; i < schema->nr_attrs; i++)
 		parse_attr(p, &schema->attr[i], json, &object->value[i]);
-	if (schema->links)
-		parse_links(p, schema, json, &object->links);
+	parse_all_links(p, schema, json, object);
+	if (kind == TARGET_CONFIG_EXPORT && object->value[TARGET_EXPORT_OWNER] &&
+	    object->value[TARGET_EXPORT_EXCLUSIVE] &&
+	    strcmp(object->value[TARGET_EXPORT_EXCLUSIVE], "1"))
+		fault(p, "has \"%s\" and is not \"%s\"",
+		      schema->attr[TARGET_EXPORT_OWNER].name,
+		      schema->attr[TARGET_EXPORT_EXCLUSIVE].name);
 	if (target_config_enabled(kind, object) && object->value[schema->wanted_on] &&
 	    !*object->value[schema->wanted_on])
 		fault(p, "is to be enabled without \"%s\"", schema->attr[schema->wanted_on].name);
@@ -224,18 +247,21 @@ static void check_links(struct parser *p, enum target_config_kind kind)
 {
 	const struct target_config_schema *schema = &target_config_schema[kind];
 	const struct target_config_list *list = &p->config->list[kind];
-	size_t i, j;
+	size_t i, j, n;
 
-	for (i = 0; schema->links && i < list->nr; i++) {
-		const struct strlist *links = &list->object[i].links;
-
+	for (i = 0; i < list->nr; i++) {
 		snprintf(p->where, sizeof(p->where), "%s %s", schema->word,
 			 list->object[i].name);
-		for (j = 0; j < links->nr; j++)
-			if (!target_config_find(p->config, schema->link_kind, links->item[j]))
-				fault(p, "it %s %s, which is not in \"%s\"",
-				      schema->link_word, links->item[j],
-				      target_config_schema[schema->link_kind].dir);
+		for (n = 0; n < TARGET_CONFIG_LINKS; n++) {
+			const struct strlist *links = &list->object[i].links[n];
+			const struct target_config_links *link = &schema->link[n];
+
+			for (j = 0; j < links->nr; j++)
+				if (!target_config_find(p->config, link->kind, links->item[j]))
+					fault(p, "it %s %s, which is not in \"%s\"", link->word,
+					      links->item[j],
+					      target_config_schema[link->kind].dir);
+		}
 	}
 }
 
@@ -449,7 +475,7 @@ static void add_value(struct json_object *json, const struct target_config_attr 
 	switch (attr->type) {
 	case TARGET_CONFIG_STRING:
 	case TARGET_CONFIG_SECRET:
-	case TARGET_CONFIG_FENCE:
+	case TARGET_CONFIG_STATE:
 		json_add_string(json, attr->name, value);
 		break;
 	case TARGET_CONFIG_BOOL:
@@ -472,8 +498,8 @@ static struct json_object *object_json(enum target_config_kind kind,
 	for (i = 0; i < schema->nr_attrs; i++)
 		if (object->value[i])
 			add_value(json, &schema->attr[i], object->value[i]);
-	if (schema->links)
-		json_add_strings(json, schema->links, &object->links);
+	for (i = 0; i < TARGET_CONFIG_LINKS && schema->link[i].key; i++)
+		json_add_strings(json, schema->link[i].key, &object->links[i]);
 	return json;
 }
 

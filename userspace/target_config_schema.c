@@ -120,6 +120,20 @@ static const char *check_weight(char *value)
 	return parse_u32(value, 1, TARGET_WEIGHT_MAX, &weight) ? "wanted 1 to 10000" : NULL;
 }
 
+/* As the kernel shows it: from the root, without empty parts. */
+static const char *check_cgroup(char *value)
+{
+	static const char wanted[] =
+		"wanted a path of a cgroup such as /rnbd.slice/rnbd-a.slice, or nothing";
+	size_t len = strlen(value);
+
+	if (!len)
+		return NULL;
+	if (*value != '/' || value[len - 1] == '/' || strstr(value, "//") || strchr(value, '\n'))
+		return wanted;
+	return len < PATH_SIZE ? NULL : "too long for a path";
+}
+
 static const char *check_window(char *value)
 {
 	uint32_t window;
@@ -137,6 +151,16 @@ static const char *check_fence(char *value)
 	       "not what rnbd save writes; leave it out if the host was never fenced";
 }
 
+/* The kernel keeps the highest ones free. */
+static const char *check_owner(char *value)
+{
+	struct owner owner;
+
+	return !owner_parse(value, &owner) && owner.generation &&
+	       owner.generation <= TARGET_OWNER_GENERATION_MAX ? NULL :
+	       "not what rnbd save writes; leave it out if the export never had an owner";
+}
+
 static const char *check_secret(char *value)
 {
 	return *value == '/' && is_trimmed(value) ? NULL :
@@ -149,8 +173,9 @@ static const struct target_config_attr host_attrs[] = {
 	  .check = check_pool_bytes },
 	{ "max_sessions", TARGET_CONFIG_NUMBER, .otherwise = "0", .check = check_sessions },
 	{ "weight", TARGET_CONFIG_NUMBER, .otherwise = "100", .check = check_weight },
+	{ "cgroup", TARGET_CONFIG_STRING, .otherwise = "", .check = check_cgroup },
 	{ "unfence_on_restart", TARGET_CONFIG_BOOL, .otherwise = "0" },
-	{ "fence_state", TARGET_CONFIG_FENCE, .check = check_fence },
+	{ "fence_state", TARGET_CONFIG_STATE, .check = check_fence },
 	{ "secret_file", TARGET_CONFIG_SECRET, .check = check_secret },
 };
 
@@ -166,6 +191,8 @@ static const struct target_config_attr export_attrs[] = {
 				   .otherwise = "0", .check = check_window },
 	/* the kernel makes one for each new export */
 	[TARGET_EXPORT_UUID] = { "uuid", TARGET_CONFIG_STRING, .check = check_uuid },
+	[TARGET_EXPORT_EXCLUSIVE] = { "exclusive", TARGET_CONFIG_BOOL, .otherwise = "0" },
+	[TARGET_EXPORT_OWNER] = { "owner_state", TARGET_CONFIG_STATE, .check = check_owner },
 	[TARGET_EXPORT_ENABLE] = { "enable", TARGET_CONFIG_BOOL, .otherwise = "1" },
 };
 
@@ -191,15 +218,21 @@ const struct target_config_schema target_config_schema[TARGET_CONFIG_KINDS] = {
 		.check_name = check_name,
 		.attr = export_attrs, .nr_attrs = ARRAY_SIZE(export_attrs),
 		.enable = TARGET_EXPORT_ENABLE, .wanted_on = TARGET_EXPORT_PATH,
-		.links = "hosts", .link_dir = "allowed_hosts",
-		.link_word = "allows host", .link_kind = TARGET_CONFIG_HOST,
+		.link = {
+			[TARGET_EXPORT_HOSTS] = {
+				"hosts", "allowed_hosts", "allows host", TARGET_CONFIG_HOST,
+			},
+			[TARGET_EXPORT_READONLY_HOSTS] = {
+				"readonly_hosts", "readonly_hosts", "allows host to read",
+				TARGET_CONFIG_HOST,
+			},
+		},
 	},
 	[TARGET_CONFIG_PORT] = {
 		.word = "port", .dir = "ports", .key = "id",
 		.check_name = check_name,
 		.attr = port_attrs, .nr_attrs = ARRAY_SIZE(port_attrs),
 		.enable = TARGET_PORT_ENABLE, .wanted_on = TARGET_PORT_ADDR,
-		.links = "exports", .link_dir = "exports",
-		.link_word = "offers export", .link_kind = TARGET_CONFIG_EXPORT,
+		.link = { { "exports", "exports", "offers export", TARGET_CONFIG_EXPORT } },
 	},
 };

@@ -101,8 +101,9 @@ static void rnbdc_disk_close(struct rnbdc_disk *disk, bool created)
 	rnbdc_disk_advance(disk, RNBDC_CLOSING);
 	/* In this state nothing queues it, and it asks for the export no more. */
 	cancel_delayed_work_sync(&disk->attach_work);
+	rnbdc_export_release(disk);
 	if (!rnbdc_session_leave(sess, created))
-		rnbdc_export_detach(disk);
+		rnbdc_export_detach(disk, false);
 	mutex_lock(&sess->recovery.lock);
 	spin_lock_irq(&sess->lock);
 	list_del(&disk->entry);

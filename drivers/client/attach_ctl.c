@@ -48,6 +48,8 @@
 
 /* Milliseconds for the answer, which does not wait for the storage. */
 #define RNBDC_ATTACH_MS		10000
+/* Milliseconds for the answer to DETACH, which waits for the storage. */
+#define RNBDC_RELEASE_MS	2000
 /* Milliseconds after which a frame is tried again that found no credit. */
 #define RNBDC_ATTACH_RETRY_MS	10
 
@@ -160,6 +162,7 @@ static int rnbdc_ask_try(struct rnbdc_ask *ask, struct rnbdc_errmsg *errmsg)
 	}
 	sess->ctl.generation++;
 	ask->info.fence_generation = disk->fence_generation;
+	ask->info.owner_generation = disk->owner_generation;
 	disk->offer = (struct rnbd_attach_grant) { .handle = *handle };
 	disk->answered = false;
 	ask->epoch = sess->epoch;
@@ -287,6 +290,7 @@ static void rnbdc_detached(struct rnbdc_session *sess, u32 index)
 {
 	if (xa_erase_irq(&sess->detaching, index))
 		ida_free(&sess->indexes, index);
+	wake_up(&sess->wait);
 }
 
 /* Begin the end of an attachment. False: the target has none, and the index is free. */
@@ -332,6 +336,7 @@ static int rnbdc_send_detach(struct rnbdc_session *sess, u32 epoch,
 /**
  * rnbdc_export_detach - end the attachment of a disk on a session that stays
  * @disk: disk that has failed, or without requests, or whose offer is refused
+ * @keep_owner: the disk will be attached again, so this host still owns the export
  *
  * The target drops what its storage does not have yet. The index of the handle is in use
  * until the target confirms the end, or the connection is lost. A second call does nothing.
@@ -339,7 +344,7 @@ static int rnbdc_send_detach(struct rnbdc_session *sess, u32 epoch,
  * Context: process context, may sleep until the target gives a credit; takes disk->ctl_lock
  * and recovery.lock.
  */
-void rnbdc_export_detach(struct rnbdc_disk *disk)
+void rnbdc_export_detach(struct rnbdc_disk *disk, bool keep_owner)
 {
 	unsigned long until = jiffies + msecs_to_jiffies(RNBDC_ATTACH_MS);
 	struct rnbdc_session *sess = disk->sess;
@@ -351,7 +356,9 @@ void rnbdc_export_detach(struct rnbdc_disk *disk)
 		.bytes = sizeof(wire),
 	};
 	unsigned int noio = memalloc_noio_save();
-	struct rnbd_handle_info info = { };
+	struct rnbd_handle_info info = {
+		.flags = keep_owner ? RNBD_DETACH_KEEP_OWNER : 0,
+	};
 	bool tell = false;
 	u32 epoch;
 
@@ -377,6 +384,36 @@ void rnbdc_export_detach(struct rnbdc_disk *disk)
 out:
 	mutex_unlock(&disk->ctl_lock);
 	memalloc_noio_restore(noio);
+}
+
+/* Does the session still await the end of the attachment that had @handle? */
+static bool rnbdc_is_detaching(struct rnbdc_session *sess, const struct rnbd_handle *handle)
+{
+	return READ_ONCE(sess->state) == RNBDC_SESS_LIVE && handle->generation &&
+	       xa_load(&sess->detaching, handle->index) == xa_mk_value(handle->generation);
+}
+
+/**
+ * rnbdc_export_release - end the attachment of a disk on a session that may end next
+ * @disk: as for rnbdc_export_detach()
+ *
+ * The loss of a connection does not end the ownership of an exclusive export. So the target
+ * must get the request before the connection ends.
+ *
+ * Context: process context, may sleep until the target answers, but not for long if its
+ * storage does not; takes disk->ctl_lock and recovery.lock.
+ */
+void rnbdc_export_release(struct rnbdc_disk *disk)
+{
+	struct rnbdc_session *sess = disk->sess;
+
+	/* An attach that has failed may have an offer that was not accepted. */
+	if (!disk->owner_generation && !disk->offer.owner_generation)
+		return;
+	rnbdc_export_detach(disk, false);
+	/* Nothing changes it any more: a disk that has detached or failed is not attached. */
+	wait_event_idle_timeout(sess->wait, !rnbdc_is_detaching(sess, &disk->granted),
+				msecs_to_jiffies(RNBDC_RELEASE_MS));
 }
 
 /**
@@ -429,7 +466,8 @@ static enum rnbd_proto_err rnbdc_answer(struct rnbdc_session *sess, struct rnbdc
 	lockdep_assert_held(&sess->lock);
 
 	if (grant->status == RNBD_ST_OK && disk->fence_generation &&
-	    grant->fence_generation != disk->fence_generation)
+	    (grant->fence_generation != disk->fence_generation ||
+	     grant->owner_generation != disk->owner_generation))
 		return RNBD_PERR_LIMITS;
 	disk->offer = *grant;
 	if (grant->status == RNBD_ST_OK)

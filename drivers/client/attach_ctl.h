@@ -17,7 +17,8 @@ struct rnbdc_session;
 
 int rnbdc_export_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg);
 int rnbdc_renew_index(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg);
-void rnbdc_export_detach(struct rnbdc_disk *disk);
+void rnbdc_export_detach(struct rnbdc_disk *disk, bool keep_owner);
+void rnbdc_export_release(struct rnbdc_disk *disk);
 void rnbdc_forget_detached(struct rnbdc_session *sess);
 enum rnbd_proto_err rnbdc_handle_attach(struct rnbdc_queue *q, const struct rnbd_ctl_entry *entry);
 

@@ -69,7 +69,7 @@ struct rnbdc_session;
 #define RNBDC_DISK_FAIL_IO	3	/* I/O fails while there is no connection */
 #define RNBDC_DISK_RESIZED	4	/* event_work must report the disk's capacity */
 #define RNBDC_DISK_DEACTIVATED	5	/* I/O fails permanently; set under the session's lock */
-#define RNBDC_DISK_REVOKED	6	/* the host was fenced; set before FAIL_IO */
+#define RNBDC_DISK_REVOKED	6	/* fenced, or not the owner; set before FAIL_IO */
 #define RNBDC_DISK_DATA_LOST	7	/* acknowledged writes are lost; set before FAIL_IO */
 #define RNBDC_DISK_OVERDUE	8	/* loss_timeout has passed since the loss; recover_work's */
 #define RNBDC_DISK_ABORTED	9	/* the requester of the attach is gone */
@@ -212,6 +212,8 @@ struct rnbdc_disk_stats {
  * @export_uuid: identity of the data; the same over reconnects
  * @fence_generation: fence generation of this host, which the next request to attach
  *	sends; 0 before the first one
+ * @owner_generation: owner generation of the export, which the next request to attach sends;
+ *	0 before the first one, or if the export is not exclusive
  * @gd: the disk; NULL until rnbdc_disk_create()
  * @made_ns: ktime_get_ns() when the disk was created
  * @parent: parent device of the disk; NULL until it is added
@@ -260,6 +262,7 @@ struct rnbdc_disk {
 	u8 incarnation[16];
 	u8 export_uuid[UUID_SIZE];
 	u32 fence_generation;
+	u32 owner_generation;
 	struct gendisk *gd;
 	u64 made_ns;
 	struct device *parent;

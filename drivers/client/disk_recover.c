@@ -190,11 +190,32 @@ void rnbdc_disk_give_up(struct rnbdc_disk *disk)
 	rnbdc_unquiesce(disk);
 }
 
+/**
+ * rnbdc_loss_timeout - get the time without a connection after which a disk gives up
+ * @disk: disk
+ *
+ * The target may have granted a longer interval of keep-alives than was requested. It must
+ * have noticed the loss before writes that were sent are given back.
+ *
+ * Context: any.
+ * Return: jiffies, or 0 if the disk never gives up.
+ */
+unsigned long rnbdc_loss_timeout(const struct rnbdc_disk *disk)
+{
+	u32 least_ms = (RNBD_KEEPALIVE_MISSED + 1) * disk->sess->grant.keepalive_ms +
+		       RNBDC_LOSS_MARGIN_MS;
+
+	if (!disk->opt.loss_timeout)
+		return 0;
+	return max((unsigned long)disk->opt.loss_timeout * HZ, msecs_to_jiffies(least_ms));
+}
+
 /* Has loss_timeout passed since @since, in jiffies? */
 static bool rnbdc_overdue(const struct rnbdc_disk *disk, unsigned long since)
 {
-	return disk->opt.loss_timeout &&
-	       time_after(jiffies, since + disk->opt.loss_timeout * HZ);
+	unsigned long timeout = rnbdc_loss_timeout(disk);
+
+	return timeout && time_after(jiffies, since + timeout);
 }
 
 /**

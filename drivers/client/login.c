@@ -266,6 +266,8 @@ int rnbdc_status_error(u16 status)
 		return -EBUSY;
 	case RNBD_ST_ATTACHED:
 		return -EEXIST;
+	case RNBD_ST_OWNED:
+		return -EUSERS;
 	default:
 		return -ECONNREFUSED;
 	}

@@ -26,6 +26,7 @@
 #include "names.h"
 #include "nlattr.h"
 #include "option_table.h"
+#include "queue.h"
 #include "session.h"
 #include "state.h"
 
@@ -113,6 +114,26 @@ static u64 rnbdc_ms_since(u64 ns)
 	return div_u64(ktime_get_ns() - ns, NSEC_PER_MSEC);
 }
 
+/* Add what is known of the session without a right to see its id. */
+static int rnbdc_put_session(struct sk_buff *msg, const struct rnbdc_session *sess)
+{
+	u64 units = 0;
+	u32 i;
+
+	for (i = 0; i < sess->nr_queues; i++)
+		units += READ_ONCE(sess->queues[i]->cache.pool.used);
+	if (nla_put_u32(msg, RNBD_ATTR_SESSION, sess->serial) ||
+	    nla_put_string(msg, RNBD_ATTR_SESSION_STATE,
+			   rnbdc_session_state_text(READ_ONCE(sess->state))) ||
+	    nla_put_u64_64bit(msg, RNBD_ATTR_POOL_USED, units << RNBD_UNIT_SHIFT,
+			      RNBD_ATTR_PAD) ||
+	    nla_put_u32(msg, RNBD_ATTR_AUTHENTICATED, READ_ONCE(sess->auth.authenticated)) ||
+	    nla_put_u64_64bit(msg, RNBD_ATTR_RECONNECTS,
+			      READ_ONCE(sess->stats.reconnects), RNBD_ATTR_PAD))
+		return -EMSGSIZE;
+	return 0;
+}
+
 /**
  * rnbdc_put_disk - add the attributes of a disk and its session to a message
  * @msg: message with an open generic netlink header
@@ -138,10 +159,8 @@ int rnbdc_put_disk(struct sk_buff *msg, struct rnbdc_disk *disk,
 	    (admin && rnbdc_put_ids(msg, sess)) ||
 	    nla_put(msg, RNBD_ATTR_EXPORT_ID, UUID_SIZE, disk->export_uuid) ||
 	    rnbdc_put_options(msg, disk, RNBDC_REPORT_GRANTED) ||
-	    nla_put_u32(msg, RNBD_ATTR_AUTHENTICATED, READ_ONCE(sess->auth.authenticated)) ||
+	    rnbdc_put_session(msg, sess) ||
 	    nla_put_u32(msg, RNBD_ATTR_EPOCH, change->epoch) ||
-	    nla_put_u64_64bit(msg, RNBD_ATTR_RECONNECTS,
-			      READ_ONCE(sess->stats.reconnects), RNBD_ATTR_PAD) ||
 	    nla_put_string(msg, RNBD_ATTR_STATE, rnbdc_state_text(change->to)) ||
 	    (change->from != change->to &&
 	     nla_put_string(msg, RNBD_ATTR_OLD_STATE,

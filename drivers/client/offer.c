@@ -94,4 +94,5 @@ void rnbdc_accept_attach(struct rnbdc_disk *disk)
 	memcpy(disk->incarnation, offer->incarnation, sizeof(disk->incarnation));
 	memcpy(disk->export_uuid, offer->export_uuid, sizeof(disk->export_uuid));
 	disk->fence_generation = offer->fence_generation;
+	disk->owner_generation = offer->owner_generation;
 }

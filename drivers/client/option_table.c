@@ -35,9 +35,6 @@
 #include "options.h"
 #include "session.h"
 
-/* Milliseconds for a target that is busy when a keep-alive is overdue. */
-#define RNBDC_LOSS_MARGIN_MS	1000
-
 static const char * const rnbdc_policy_words[] = {
 	[RNBD_POLICY_QUEUE]	= "queue",
 	[RNBD_POLICY_FAIL]	= "fail",

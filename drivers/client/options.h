@@ -54,6 +54,9 @@ struct rnbdc_session_options {
 	u32 inline_write;
 };
 
+/* Milliseconds for a target that is busy when a keep-alive is overdue. */
+#define RNBDC_LOSS_MARGIN_MS	1000
+
 /**
  * struct rnbdc_disk_options - options of a disk
  * @export: name of the export

@@ -196,7 +196,7 @@ static u32 rnbdc_reply_ms(struct rnbdc_session *sess)
 	lockdep_assert_held(&sess->recovery.lock);
 
 	list_for_each_entry(disk, &sess->disks, entry) {
-		limit = disk->opt.loss_timeout * HZ;
+		limit = rnbdc_loss_timeout(disk);
 		if (!limit)
 			return RNBDC_LOGIN_MS;
 		waited = jiffies - rnbdc_silent_since(disk);
@@ -233,7 +233,7 @@ static void rnbdc_check_disk(struct rnbdc_disk *disk, int error)
 	/* rnbdc_recover_deactivate() waits for the lock and does the rest. */
 	if (test_bit(RNBDC_DISK_DEACTIVATED, &disk->flags))
 		return;
-	/* Requests of a fenced host must not reach the storage later. */
+	/* Requests of a host that was fenced or lost the export must not reach the storage. */
 	if (error == -EKEYREVOKED)
 		set_bit(RNBDC_DISK_REVOKED, &disk->flags);
 	if (error == -EUCLEAN)
@@ -354,7 +354,7 @@ static int rnbdc_attach_again(struct rnbdc_disk *disk, struct rnbdc_errmsg *errm
 		return 0;
 	/* The target must not keep for this disk what it does not use. */
 	mutex_unlock(&sess->recovery.lock);
-	rnbdc_export_detach(disk);
+	rnbdc_export_detach(disk, ret == -EMEDIUMTYPE);
 	mutex_lock(&sess->recovery.lock);
 	return ret;
 }
@@ -402,8 +402,9 @@ static void rnbdc_disk_failed(struct rnbdc_disk *disk)
 {
 	if (READ_ONCE(disk->state) != RNBDC_FAILED)
 		return;
+	rnbdc_export_release(disk);
 	if (!rnbdc_session_end_unused(disk->sess))
-		rnbdc_export_detach(disk);
+		rnbdc_export_detach(disk, false);
 }
 
 static void rnbdc_attach_work(struct work_struct *work)
@@ -540,8 +541,8 @@ static void rnbdc_wait_idle(struct rnbdc_disk *disk)
  * fail at once, until the disk is detached. The target may still execute requests that
  * it has received. Other disks of the session go on.
  *
- * Context: process context, may sleep, but does not wait for the target's storage; takes
- * recovery.lock.
+ * Context: process context, may sleep, but does not wait for the target's storage, except for
+ * a moment if the export is exclusive; takes recovery.lock.
  */
 void rnbdc_recover_deactivate(struct rnbdc_disk *disk)
 {

@@ -241,6 +241,7 @@ struct rnbdc_session_stats {
  *	rnbdc_disks_lock
  * @users: disks that use the session, or are about to; protected by rnbdc_disks_lock
  * @opt: options of the session; constant
+ * @serial: number of the session for users, 0 for a discovery; constant once it has a disk
  * @id: UUID of the session; constant
  * @attempt: number of the latest attempt to make a connection, from 1; written by the
  *	connecting thread
@@ -286,6 +287,7 @@ struct rnbdc_session {
 	struct list_head entry;
 	u32 users;
 	struct rnbdc_session_options opt;
+	u32 serial;
 	u8 id[UUID_SIZE];
 	u32 attempt;
 	u32 epoch;

@@ -52,6 +52,8 @@
 
 /* Sessions that disks may join; rnbdc_disks_lock */
 static LIST_HEAD(rnbdc_sessions);
+/* Number of the latest session on the list; rnbdc_disks_lock */
+static u32 rnbdc_last_serial;
 
 /**
  * rnbdc_session_alloc - allocate a session that is not connected and has no disk
@@ -204,8 +206,10 @@ static struct rnbdc_session *rnbdc_session_take(struct rnbdc_session *new,
 	sess = opt->sess.new_session ? NULL : rnbdc_session_find(&opt->sess);
 	if (!sess) {
 		sess = new;
-		if (new)
+		if (new) {
+			new->serial = ++rnbdc_last_serial;
 			list_add_tail(&new->entry, &rnbdc_sessions);
+		}
 	} else if (!rnbdc_options_agree(opt, &sess->opt, errmsg)) {
 		sess = ERR_PTR(-EINVAL);
 	} else {

@@ -39,6 +39,7 @@ void rnbd_encode_attach(struct rnbd_ctl_attach *wire, const struct rnbd_attach_i
 		.flags = cpu_to_le16(info->flags),
 		.generation = cpu_to_le32(info->handle.generation),
 		.fence_generation = cpu_to_le32(info->fence_generation),
+		.owner_generation = cpu_to_le32(info->owner_generation),
 	};
 	/* The last byte stays NUL whatever the caller did. */
 	memcpy(wire->export, info->export, strnlen(info->export, sizeof(wire->export) - 1));
@@ -67,12 +68,11 @@ enum rnbd_proto_err rnbd_decode_attach(const struct rnbd_ctl_entry *entry,
 		return perr;
 	if (!rnbd_export_name_ok(wire.export, sizeof(wire.export)))
 		return RNBD_PERR_NAME;
-	if (!rnbd_all_zero(wire.reserved, sizeof(wire.reserved)))
-		return RNBD_PERR_RESERVED;
 	out.flags = le16_to_cpu(wire.flags);
 	if (out.flags & ~RNBD_ATTACH_FLAGS)
 		return RNBD_PERR_FLAGS;
 	out.fence_generation = le32_to_cpu(wire.fence_generation);
+	out.owner_generation = le32_to_cpu(wire.owner_generation);
 	memcpy(out.export, wire.export, sizeof(out.export));
 	*info = out;
 	return RNBD_PERR_NONE;
@@ -103,6 +103,7 @@ void rnbd_encode_attach_reply(struct rnbd_ctl_attach_reply *wire,
 	rnbd_encode_geometry(wire, &grant->geo);
 	memcpy(wire->incarnation, grant->incarnation, sizeof(wire->incarnation));
 	memcpy(wire->export_uuid, grant->export_uuid, sizeof(wire->export_uuid));
+	wire->owner_generation = cpu_to_le32(grant->owner_generation);
 }
 EXPORT_SYMBOL_GPL(rnbd_encode_attach_reply);
 
@@ -153,6 +154,9 @@ enum rnbd_proto_err rnbd_decode_attach_reply(const struct rnbd_ctl_entry *entry,
 	rnbd_decode_geometry(&wire, &out.geo);
 	memcpy(out.incarnation, wire.incarnation, sizeof(out.incarnation));
 	memcpy(out.export_uuid, wire.export_uuid, sizeof(out.export_uuid));
+	out.owner_generation = le32_to_cpu(wire.owner_generation);
+	if (!rnbd_all_zero(wire.reserved, sizeof(wire.reserved)))
+		return RNBD_PERR_RESERVED;
 	if (out.geo.flags & ~RNBD_EXPORT_FLAGS)
 		return RNBD_PERR_FLAGS;
 	if (!rnbd_geometry_ok(&out.geo) || !out.fence_generation)
@@ -176,6 +180,7 @@ void rnbd_encode_handle(struct rnbd_ctl_handle *wire, const struct rnbd_handle_i
 		.status = cpu_to_le16(info->status),
 		.generation = cpu_to_le32(info->handle.generation),
 		.retry_ms = cpu_to_le32(info->retry_ms),
+		.flags = cpu_to_le16(info->flags),
 	};
 }
 EXPORT_SYMBOL_GPL(rnbd_encode_handle);
@@ -186,7 +191,7 @@ EXPORT_SYMBOL_GPL(rnbd_encode_handle);
  * @info: result
  *
  * A DETACH has the status RNBD_ST_OK, a CLOSED entry has another one. Only a CLOSED
- * entry has retry_ms.
+ * entry has retry_ms, and only a DETACH has flags.
  *
  * Context: any.
  * Return: the first thing wrong, @info is untouched then.
@@ -207,8 +212,12 @@ enum rnbd_proto_err rnbd_decode_handle(const struct rnbd_ctl_entry *entry,
 	out.retry_ms = le32_to_cpu(wire.retry_ms);
 	if (!rnbd_all_zero(wire.reserved, sizeof(wire.reserved)))
 		return RNBD_PERR_RESERVED;
-	if (out.retry_ms && entry->type != RNBD_CTL_CLOSED)
+	out.flags = le16_to_cpu(wire.flags);
+	if ((out.retry_ms && entry->type != RNBD_CTL_CLOSED) ||
+	    (out.flags && entry->type != RNBD_CTL_DETACH))
 		return RNBD_PERR_RESERVED;
+	if (out.flags & ~RNBD_DETACH_FLAGS)
+		return RNBD_PERR_FLAGS;
 	if (!rnbd_status_known(out.status) ||
 	    (entry->type == RNBD_CTL_DETACH && out.status != RNBD_ST_OK) ||
 	    (entry->type == RNBD_CTL_CLOSED && out.status == RNBD_ST_OK))

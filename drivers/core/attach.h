@@ -14,6 +14,7 @@ struct rnbd_attach_info {
 	struct rnbd_handle handle;
 	u16 flags;
 	u32 fence_generation;
+	u32 owner_generation;
 	char export[RNBD_EXPORT_NAME_SIZE];
 };
 
@@ -27,6 +28,7 @@ struct rnbd_attach_grant {
 	struct rnbd_geometry geo;
 	u8 incarnation[16];
 	u8 export_uuid[16];
+	u32 owner_generation;
 };
 
 /* struct rnbd_handle_info - decoded struct rnbd_ctl_handle */
@@ -34,6 +36,7 @@ struct rnbd_handle_info {
 	struct rnbd_handle handle;
 	u16 status;
 	u32 retry_ms;
+	u16 flags;
 };
 
 /* struct rnbd_capacity_info - decoded struct rnbd_ctl_capacity */

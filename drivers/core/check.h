@@ -55,7 +55,7 @@ static inline bool rnbd_status_of_request(u16 status)
 static inline bool rnbd_status_known(u16 status)
 {
 	return rnbd_status_of_request(status) ||
-	       (status >= RNBD_ST_MALFORMED && status <= RNBD_ST_REMOVED);
+	       (status >= RNBD_ST_MALFORMED && status <= RNBD_ST_OWNED);
 }
 
 /* May an answer with @status carry @retry_ms? */

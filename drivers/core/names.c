@@ -71,7 +71,7 @@ static const struct rnbd_name rnbd_status_names[] = {
 	[RNBD_ST_FENCED] = { "fenced", "this host is fenced (on the target: rnbd unfence)" },
 	[RNBD_ST_REVOKED] = {
 		"revoked",
-		"this host was fenced since; detach the disk and attach it again"
+		"this host was fenced, or lost the export; detach the disk and attach it again"
 	},
 	[RNBD_ST_ATTACHED] = {
 		"attached",
@@ -81,6 +81,10 @@ static const struct rnbd_name rnbd_status_names[] = {
 	[RNBD_ST_REMOVED] = {
 		"removed",
 		"the export was disabled or withdrawn (on the target: rnbd export list)"
+	},
+	[RNBD_ST_OWNED] = {
+		"owned",
+		"another host owns the exclusive export (on the target: rnbd export owner)"
 	},
 };
 

@@ -28,6 +28,7 @@
 
 struct rnbdt_backend;
 struct rnbdt_export;
+struct rnbdt_lane;
 struct rnbdt_queue;
 struct rnbdt_sched;
 struct rnbdt_sched_group;
@@ -61,7 +62,9 @@ struct rnbdt_resize {
 /**
  * struct rnbdt_submit - requests of one queue on the way to the storage of one export
  * @att: attachment; constant
- * @queue: queue; written by its frame handler, always the same
+ * @queue: queue, or NULL before its first request; written by its frame handler, always the
+ *	same. The first one of an attachment has requests of all queues while the host is in
+ *	a cgroup
  * @todo: requests to submit, newest first
  * @submit_work: submits @todo, on the io_wq of the backend
  * @submitter: task that runs @submit_work at this time, or NULL; read without a lock
@@ -75,12 +78,29 @@ struct rnbdt_submit {
 };
 
 /**
+ * struct rnbdt_attach_detach - the DETACH of an attachment
+ * @entry: in rnbdt_ctl.detaches while the control work has something to do for it
+ * @asked: the client has sent the DETACH and waits for the end of the attachment
+ * @replaced: another attachment gets the index; no DETACH is taken any more
+ * @keep_owner: the host still owns an exclusive export afterwards; constant once @asked is set
+ * @id: id of the DETACH, which the answer repeats
+ *
+ * Protected by the lock of the ring of queue 0.
+ */
+struct rnbdt_attach_detach {
+	struct list_head entry;
+	bool asked;
+	bool replaced;
+	bool keep_owner;
+	u32 id;
+};
+
+/**
  * struct rnbdt_attach_events - what the client must be told about an attachment
  * @entry: in rnbdt_ctl.events while there is something
  * @closed: status of a CLOSED entry to send, or RNBD_ST_OK
  * @capacity: bytes of a CAPACITY entry to send, or 0
  * @detached: a DETACHED entry is to be sent, after which the attachment is freed
- * @detach_id: id of the DETACH that it answers
  *
  * Protected by the lock of the ring of queue 0.
  */
@@ -89,7 +109,6 @@ struct rnbdt_attach_events {
 	u16 closed;
 	u64 capacity;
 	bool detached;
-	u32 detach_id;
 };
 
 /**
@@ -99,12 +118,13 @@ struct rnbdt_attach_events {
  * @name: name of the export, for messages; constant
  * @ref: requests in flight; killed when the attachment closes
  * @state: enum rnbdt_attach_state; written under rnbdt_lock, read without
- * @detach: the client waits for the end of the attachment; the control work's
- * @detach_id: id of that DETACH
+ * @detach: DETACH of the client
  * @entry: in rnbdt_export.attached while @export is set; rnbdt_lock
  * @export: attached export, or NULL when the attachment has left it; rnbdt_lock
  * @backend: backend of @export; valid while requests are in flight
  * @fence_generation: fence generation of the host when @export was set; constant
+ * @owner_generation: owner generation of the export when @export was set, 0 if the export
+ *	is not exclusive; constant
  * @readonly: requests that write are refused; constant
  * @limits: limits of the export for the request decoder; rnbdt_lock protects writes of the
  *	capacity, all else is constant
@@ -113,7 +133,11 @@ struct rnbdt_attach_events {
  * @nr_submits: members of @submits
  * @submits: requests on the way to the storage, by queue
  * @sched: scheduler of @backend; as @backend
+ * @lane: lane of the host at this storage; written under the lock of @sched, read without
+ * @in_cgroup: requests are charged to the cgroup of the host, and a single work item
+ *	submits them; written under the lock of @sched, read without
  * @disk: node of the attachment in @sched; the lock of @sched
+ * @sched_entry: in the list of attachments of @sched_session; rnbdt_lock
  * @sched_host: the host at this storage; rnbdt_lock, constant while requests are in flight
  * @sched_session: the session at this storage; as @sched_host
  * @closed_work: leaves the export when @ref is zero, on rnbdt_attach_wq
@@ -125,12 +149,12 @@ struct rnbdt_attach {
 	char name[RNBD_EXPORT_NAME_SIZE];
 	struct percpu_ref ref;
 	enum rnbdt_attach_state state;
-	bool detach;
-	u32 detach_id;
+	struct rnbdt_attach_detach detach;
 	struct list_head entry;
 	struct rnbdt_export *export;
 	struct rnbdt_backend *backend;
 	u32 fence_generation;
+	u32 owner_generation;
 	bool readonly;
 	struct rnbd_export_limits limits;
 	struct rnbdt_resize resize;
@@ -138,7 +162,10 @@ struct rnbdt_attach {
 	u32 nr_submits;
 	struct rnbdt_submit *submits;
 	struct rnbdt_sched *sched;
+	struct rnbdt_lane *lane;
+	bool in_cgroup;
 	struct rnbdt_drr_node disk;
+	struct list_head sched_entry;
 	struct rnbdt_sched_group *sched_host;
 	struct rnbdt_sched_group *sched_session;
 	struct work_struct closed_work;

@@ -4,8 +4,9 @@
  *
  * Operation
  *
- * Queue 0 of a live session receives the requests as control entries. The control work
- * handles them in their order. ATTACH binds an attachment under the handle that the
+ * Queue 0 of a live session receives the requests as control entries. The frame handler
+ * notes a DETACH in its attachment and puts other requests into slots, and the control work
+ * handles both. ATTACH binds an attachment under the handle that the
  * client chose, and answers with the properties of the export; the same request again
  * gets the same answer. A request for an index whose former attachment has not ended is
  * answered with RNBD_ST_BUSY. DETACH closes an attachment and is answered when the
@@ -20,7 +21,7 @@
  *
  * Errors: a client cannot tell exports that it may not use from those that do not exist,
  * nor try many names: RNBD_ST_LIMIT is the answer to a host that asks too often. An entry
- * that is malformed, or one too many, is a protocol error.
+ * that is malformed, or one too many for the slots, is a protocol error.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -28,6 +29,7 @@
 #include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/rcupdate.h>
 #include <linux/sched/mm.h>
 #include <linux/string.h>
 #include <linux/uuid.h>
@@ -47,6 +49,7 @@
 #include "depth.h"
 #include "fence.h"
 #include "graph.h"
+#include "owner.h"
 #include "queue.h"
 #include "rate.h"
 #include "request.h"
@@ -65,6 +68,7 @@ static void rnbdt_fill_grant(const struct rnbdt_attach *att, struct rnbd_attach_
 
 	grant->status = RNBD_ST_OK;
 	grant->fence_generation = att->fence_generation;
+	grant->owner_generation = att->owner_generation;
 	grant->storage_inflight = rnbdt_depth_limit(att->backend);
 	grant->geo = att->backend->geo;
 	if (att->readonly)
@@ -91,7 +95,8 @@ static u16 rnbdt_check_index(struct rnbdt_session *s, struct rnbdt_attach *old,
 		return RNBD_ST_NO_ATTACH;
 	/* The client has given up the former attachment. */
 	rnbdt_attach_close(old, RNBD_ST_OK);
-	return old->state == RNBDT_ATTACH_CLOSED && !old->detach ? RNBD_ST_OK : RNBD_ST_BUSY;
+	return old->state == RNBDT_ATTACH_CLOSED && !READ_ONCE(old->detach.asked) ?
+	       RNBD_ST_OK : RNBD_ST_BUSY;
 }
 
 /* Does @old answer the same request, whose answer may be lost? */
@@ -161,6 +166,12 @@ static struct rnbdt_attach *rnbdt_attach_locked(struct rnbdt_session *s,
 		att = NULL;
 		status = RNBD_ST_NOMEM;
 	}
+	/* From here on the frame handler finds no attachment for a DETACH of the old one. */
+	if (att && old && !rnbdt_ctl_replace(old)) {
+		rnbdt_attach_free(att);
+		att = NULL;
+		status = RNBD_ST_BUSY;
+	}
 	if (att) {
 		rnbdt_bind(att, export, info->flags);
 		rnbdt_fill_grant(att, &slot->grant);
@@ -214,40 +225,47 @@ static void rnbdt_finish_detach(struct rnbdt_session *s, struct rnbdt_attach *at
 
 	xa_store(&s->attaches, att->handle.index, xa_mk_value(att->handle.generation),
 		 GFP_KERNEL);
-	rnbdt_ctl_detached(att, att->detach_id);
+	rnbdt_ctl_detached(att);
 }
 
+/*
+ * Handle a DETACH for which the frame handler has found no attachment: it may have come
+ * before its ATTACH was handled.
+ */
 static void rnbdt_handle_detach(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot)
 {
+	bool keep_owner = slot->info.flags & RNBD_DETACH_KEEP_OWNER;
 	struct rnbdt_attach *att;
 
+	/* The answer has no flags. */
+	slot->info.flags = 0;
 	mutex_lock(&rnbdt_lock);
 	att = rnbdt_attach_load(s, slot->info.handle.index);
-	if (!att || !rnbd_handle_equal(&att->handle, &slot->info.handle) || att->detach) {
+	if (att && rnbd_handle_equal(&att->handle, &slot->info.handle) &&
+	    rnbdt_ctl_detach(att, slot->id, keep_owner)) {
+		rnbdt_ctl_drop(s, slot);
+	} else {
 		slot->info.status = RNBD_ST_NO_ATTACH;
 		rnbdt_ctl_answer(s, slot);
-		goto unlock;
 	}
-	att->detach = true;
-	att->detach_id = slot->id;
-	rnbdt_ctl_drop(s, slot);
-	rnbdt_attach_close(att, RNBD_ST_OK);
-	if (att->state == RNBDT_ATTACH_CLOSED)
-		rnbdt_finish_detach(s, att);
-unlock:
 	mutex_unlock(&rnbdt_lock);
 }
 
-/* Answer the DETACHs whose attachments have ended since. */
-static void rnbdt_finish_detaches(struct rnbdt_session *s)
+/* Close the attachments that have a DETACH, and answer it for those that have ended. */
+static void rnbdt_handle_detaches(struct rnbdt_session *s)
 {
 	struct rnbdt_attach *att;
-	unsigned long index;
 
 	mutex_lock(&rnbdt_lock);
-	xa_for_each(&s->attaches, index, att)
-		if (!xa_is_value(att) && att->detach && att->state == RNBDT_ATTACH_CLOSED)
+	while ((att = rnbdt_ctl_next_detach(s))) {
+		rnbdt_attach_close(att, RNBD_ST_OK);
+		/* The next owner waits until the attachment has ended, see bind.c. */
+		if (!att->detach.keep_owner)
+			rnbdt_owner_detach(att);
+		/* Otherwise its end puts it into the list again. */
+		if (att->state == RNBDT_ATTACH_CLOSED)
 			rnbdt_finish_detach(s, att);
+	}
 	mutex_unlock(&rnbdt_lock);
 }
 
@@ -263,8 +281,12 @@ void rnbdt_ctl_work(struct work_struct *work)
 	unsigned int noio = memalloc_noio_save();
 	struct rnbdt_ctl_slot *slot;
 
-	rnbdt_finish_detaches(s);
-	while ((slot = rnbdt_ctl_next(s))) {
+	for (;;) {
+		/* These may free an index for which an ATTACH has come since. */
+		rnbdt_handle_detaches(s);
+		slot = rnbdt_ctl_next(s);
+		if (!slot)
+			break;
 		if (slot->type == RNBD_CTL_ATTACH)
 			rnbdt_handle_attach(s, slot);
 		else
@@ -283,6 +305,43 @@ static enum rnbd_proto_err rnbdt_decode_slot(const struct rnbd_ctl_entry *entry,
 	return rnbd_decode_handle(entry, &slot->info);
 }
 
+/* Put a request into a slot for the control work. */
+static enum rnbd_proto_err rnbdt_take_slot(struct rnbdt_session *s,
+					   const struct rnbd_ctl_entry *entry)
+{
+	struct rnbd_ring *ring = &s->queues[0]->ring;
+	struct rnbdt_ctl_slot *slot;
+	enum rnbd_proto_err perr;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	slot = list_first_entry_or_null(&s->ctl.free, struct rnbdt_ctl_slot, entry);
+	perr = slot ? rnbdt_decode_slot(entry, slot) : RNBD_PERR_COUNT;
+	if (!perr)
+		list_move_tail(&slot->entry, &s->ctl.todo);
+	spin_unlock_irqrestore(&ring->lock, flags);
+	return perr;
+}
+
+/* Note a DETACH in its attachment. @noted: there is one that had no DETACH. */
+static enum rnbd_proto_err rnbdt_note_detach(struct rnbdt_session *s,
+					     const struct rnbd_ctl_entry *entry, bool *noted)
+{
+	struct rnbd_handle_info info;
+	enum rnbd_proto_err perr;
+	struct rnbdt_attach *att;
+
+	perr = rnbd_decode_handle(entry, &info);
+	if (perr)
+		return perr;
+	rcu_read_lock();
+	att = rnbdt_attach_load(s, info.handle.index);
+	*noted = att && rnbd_handle_equal(&att->handle, &info.handle) &&
+		 rnbdt_ctl_detach(att, entry->id, info.flags & RNBD_DETACH_KEEP_OWNER);
+	rcu_read_unlock();
+	return RNBD_PERR_NONE;
+}
+
 /**
  * rnbdt_session_handle_attach - handle an entry of type ATTACH or DETACH
  * @s: session
@@ -297,19 +356,15 @@ enum rnbd_proto_err rnbdt_session_handle_attach(struct rnbdt_session *s,
 {
 	/* Pairs with the release that makes the session live. */
 	enum rnbdt_state state = smp_load_acquire(&s->state);
-	struct rnbd_ring *ring = &s->queues[0]->ring;
-	struct rnbdt_ctl_slot *slot;
-	enum rnbd_proto_err perr;
-	unsigned long flags;
+	enum rnbd_proto_err perr = RNBD_PERR_NONE;
+	bool noted = false;
 
 	if (state != RNBDT_LIVE)
 		return state < RNBDT_LIVE ? RNBD_PERR_TYPE : RNBD_PERR_NONE;
-	spin_lock_irqsave(&ring->lock, flags);
-	slot = list_first_entry_or_null(&s->ctl.free, struct rnbdt_ctl_slot, entry);
-	perr = slot ? rnbdt_decode_slot(entry, slot) : RNBD_PERR_COUNT;
-	if (!perr)
-		list_move_tail(&slot->entry, &s->ctl.todo);
-	spin_unlock_irqrestore(&ring->lock, flags);
+	if (entry->type == RNBD_CTL_DETACH)
+		perr = rnbdt_note_detach(s, entry, &noted);
+	if (!perr && !noted)
+		perr = rnbdt_take_slot(s, entry);
 	if (!perr)
 		queue_work(rnbdt_login_wq, &s->ctl.ctl_work);
 	return perr;

@@ -67,8 +67,10 @@ static void rnbdt_attach_closed_work(struct work_struct *work)
 	rnbdt_attached_remove(att);
 	WRITE_ONCE(att->state, RNBDT_ATTACH_CLOSED);
 	/* The client may wait for this to detach, or to use the index again. */
-	if (READ_ONCE(s->state) == RNBDT_LIVE)
+	if (READ_ONCE(s->state) == RNBDT_LIVE) {
+		rnbdt_ctl_ended(att);
 		queue_work(rnbdt_login_wq, &s->ctl.ctl_work);
+	}
 	/* Let a teardown go on that waits; then @s may be freed once the lock is released. */
 	if (!--s->nr_bound && s->teardown.stopped)
 		queue_work(rnbdt_teardown_wq, &s->teardown.release_work);
@@ -120,6 +122,7 @@ struct rnbdt_attach *rnbdt_attach_alloc(struct rnbdt_session *s,
 	att->session = s;
 	att->handle = info->handle;
 	strscpy(att->name, info->export);
+	INIT_LIST_HEAD(&att->detach.entry);
 	INIT_LIST_HEAD(&att->events.entry);
 	INIT_WORK(&att->closed_work, rnbdt_attach_closed_work);
 	INIT_RCU_WORK(&att->free_work, rnbdt_attach_free_work);
@@ -228,6 +231,29 @@ void rnbdt_attached_close(struct rnbdt_export *export, const struct rnbdt_host *
 		rnbdt_attach_close(att, RNBD_ST_REMOVED);
 	}
 	mutex_unlock(&rnbdt_lock);
+}
+
+/**
+ * rnbdt_attached_revoke - close the attachments that do not belong to the owner of an export
+ * @export: export
+ *
+ * Context: rnbdt_lock held; does not sleep.
+ */
+void rnbdt_attached_revoke(struct rnbdt_export *export)
+{
+	struct rnbdt_attach *att;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	list_for_each_entry(att, &export->attached, entry) {
+		/* An attachment that is being bound has no generation yet. */
+		if (!att->owner_generation || att->state != RNBDT_ATTACH_OPEN ||
+		    att->owner_generation == export->owner.generation)
+			continue;
+		pr_info("session %u: host %pUb: attachment of export %s is closed: the ownership ended\n",
+			att->session->serial, &att->session->host_id, att->name);
+		rnbdt_attach_close(att, RNBD_ST_REVOKED);
+	}
 }
 
 /**

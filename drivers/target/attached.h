@@ -22,6 +22,7 @@ void rnbdt_attached_add(struct rnbdt_attach *att, struct rnbdt_export *export);
 void rnbdt_attached_remove(struct rnbdt_attach *att);
 void rnbdt_attached_close(struct rnbdt_export *export, const struct rnbdt_host *host,
 			  const struct rnbdt_port *port, const char *reason);
+void rnbdt_attached_revoke(struct rnbdt_export *export);
 u32 rnbdt_attached_closing(const struct rnbdt_export *export);
 void rnbdt_session_export(struct rnbdt_session *s, char *name);
 void rnbdt_attached_wait(struct rnbdt_export *export);

@@ -28,8 +28,9 @@ struct rnbdt_sched;
  * struct rnbdt_backend_ops - operations of a kind of backend
  * @atomic: @submit does not sleep
  * @submit: Execute a request and in every case call rnbdt_req_done() at its end.
- *	Called from a work item of the queue, which may sleep for as long as the
- *	storage takes, or from a completion handler if @atomic. Must call
+ *	Called from a work item of the attachment, which may sleep for as long as the
+ *	storage takes, or from a completion handler if @atomic and the host is in no
+ *	cgroup. Must call
  *	rnbdt_may_submit() directly before each submission to the storage.
  * @close: Close the storage. Called when no request is in flight; may sleep.
  */
@@ -57,8 +58,8 @@ struct rnbdt_backend_ops {
  * @opened: file backend: error state of @mapping when the file was opened
  * @alone: file backend: held shared by requests that write through the page cache,
  *	exclusively by one that is executed a second time
- * @io_wq: submits requests, one work item per queue, and runs requests that need a
- *	work item of their own
+ * @io_wq: submits requests, one work item per attachment and queue, or one per attachment
+ *	if its host is in a cgroup, and runs requests that need a work item of their own
  * @sched: scheduler in front of the storage, from before the first attachment to after
  *	the last
  * @sched_entry: in rnbdt_sched.backends; rnbdt_lock

@@ -10,6 +10,8 @@
  * a client can write to its pool at any time, so for such a device the data of a
  * WRITE is first copied to pages that only the target can access.
  *
+ * If the host is in a cgroup, its bios are charged to it (blkcg.c).
+ *
  * Ownership
  *
  * The device is opened exclusively, with the backend as the holder: a device that
@@ -51,6 +53,7 @@
 #include "../core/op.h"
 #include "backend.h"
 #include "bdev.h"
+#include "blkcg.h"
 #include "epoch.h"
 #include "graph.h"
 #include "inject.h"
@@ -107,6 +110,8 @@ static struct bio *rnbdt_bdev_bio(struct rnbdt_req *treq, u32 vecs,
 	if (unlikely(!bio))
 		bio = bio_alloc_bioset(be->bdev, bio_max_segs(vecs), opf, GFP_NOIO,
 				       &rnbdt_bioset);
+	if (unlikely(READ_ONCE(treq->att->in_cgroup)))
+		rnbdt_blkcg_bio(&treq->queue->session->host->blkcg, bio);
 	bio->bi_iter.bi_sector = offset >> SECTOR_SHIFT;
 	bio->bi_private = treq;
 	bio->bi_end_io = end_io;
@@ -292,6 +297,7 @@ static void rnbdt_bdev_range(struct rnbdt_req *treq)
 	bool zero = treq->req.op == RNBD_OP_WRITE_ZEROES;
 	sector_t sector = treq->req.offset >> SECTOR_SHIFT;
 	sector_t nr = treq->req.length >> SECTOR_SHIFT;
+	bool in_cgroup = READ_ONCE(treq->att->in_cgroup);
 	struct bio *bio = NULL;
 	int ret = 0;
 
@@ -300,6 +306,8 @@ static void rnbdt_bdev_range(struct rnbdt_req *treq)
 		rnbdt_req_part_done(treq, -EIO);
 		return;
 	}
+	if (unlikely(in_cgroup))
+		rnbdt_blkcg_enter(&treq->queue->session->host->blkcg);
 	if (zero)
 		ret = __blkdev_issue_zeroout(bdev, sector, nr, GFP_NOIO, &bio,
 					     BLKDEV_ZERO_NOFALLBACK |
@@ -307,6 +315,8 @@ static void rnbdt_bdev_range(struct rnbdt_req *treq)
 					      BLKDEV_ZERO_NOUNMAP : 0));
 	else
 		__blkdev_issue_discard(bdev, sector, nr, GFP_NOIO, &bio);
+	if (unlikely(in_cgroup))
+		rnbdt_blkcg_leave();
 	if (!bio) {
 		if (zero && ret == -EOPNOTSUPP)
 			rnbdt_bdev_zero_pages(treq);

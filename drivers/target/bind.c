@@ -11,6 +11,9 @@
  * client as well, because the client may fail its writes after that, and a failed write
  * must not be executed later.
  *
+ * An exclusive export has one owner at a time (owner.c). A host that becomes the owner waits
+ * for the attachments of the hosts that owned the export before.
+ *
  * A host has one attachment per export. While it is open, a request for another one is
  * answered with RNBD_ST_ATTACHED: there is no order between requests of two
  * attachments, so a write of a lost connection of one could follow newer writes of the
@@ -40,6 +43,7 @@
 #include "graph.h"
 #include "half_open.h"
 #include "inject.h"
+#include "owner.h"
 #include "session.h"
 #include "state.h"
 #include "target.h"
@@ -75,9 +79,10 @@ void rnbdt_close_restarted(const struct rnbdt_session *s)
 					    &s->host_id, &s->peer, &old->peer);
 		rnbdt_session_close(old, "the client has been started anew");
 	}
+	rnbdt_owner_restarted(s);
 }
 
-/* Look for attachments of the host that forbid another one for @export. */
+/* Look for attachments that forbid another one for @export. */
 static u16 rnbdt_check_others(const struct rnbdt_session *s, const struct rnbdt_export *export)
 {
 	struct rnbdt_attach *other;
@@ -88,8 +93,12 @@ static u16 rnbdt_check_others(const struct rnbdt_session *s, const struct rnbdt_
 	list_for_each_entry(other, &export->attached, entry) {
 		const struct rnbdt_session *old = other->session;
 
-		if (old->host != s->host)
+		if (old->host != s->host) {
+			/* Writes of an earlier owner must not follow those of this one. */
+			if (export->exclusive)
+				status = RNBD_ST_BUSY;
 			continue;
+		}
 		if (other->state == RNBDT_ATTACH_OPEN && READ_ONCE(old->state) == RNBDT_LIVE)
 			return RNBD_ST_ATTACHED;
 		if (rnbdt_restarted(old, s) || !rnbd_inject(&rnbdt_inject_no_drain, NULL))
@@ -147,6 +156,8 @@ u16 rnbdt_bind_check(const struct rnbdt_session *s, const struct rnbd_attach_inf
 	if (!status && !*export)
 		status = RNBD_ST_NO_EXPORT;
 	if (!status)
+		status = rnbdt_owner_check(*export, s, info);
+	if (!status)
 		return rnbdt_check_others(s, *export);
 	return rnbdt_is_draining(s, info->export) ? RNBD_ST_BUSY : status;
 }
@@ -161,16 +172,19 @@ u16 rnbdt_bind_check(const struct rnbdt_session *s, const struct rnbd_attach_inf
  */
 void rnbdt_bind(struct rnbdt_attach *att, struct rnbdt_export *export, u16 flags)
 {
+	const struct rnbdt_host *host = att->session->host;
 	const struct rnbd_geometry *geo;
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	att->fence_generation = att->session->host->fence.generation;
+	att->fence_generation = host->fence.generation;
 	rnbdt_attached_add(att, export);
+	rnbdt_owner_take(att);
 	/* The reply then carries the present capacity. */
 	rnbdt_export_update_capacity(export);
 	geo = &att->backend->geo;
-	att->readonly = att->backend->readonly || (flags & RNBD_ATTACH_READONLY);
+	att->readonly = att->backend->readonly || (flags & RNBD_ATTACH_READONLY) ||
+			rnbdt_find_allow(export, host)->readonly;
 	att->limits = (struct rnbd_export_limits) {
 		.capacity = geo->capacity,
 		.block_mask = geo->logical_block - 1,

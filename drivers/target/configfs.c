@@ -3,9 +3,9 @@
  * configfs: the directory /sys/kernel/config/rnbd.
  *
  *	uuid
- *	exports/<name>/{path,readonly,cache,write_cache,uuid,enable,state,size,
- *		resize,sessions,closing,stale_requests}
- *	exports/<name>/allowed_hosts/<any name> -> hosts/<uuid>
+ *	exports/<name>/{path,readonly,cache,write_cache,exclusive,owner,owner_state,
+ *		uuid,enable,state,size,resize,sessions,closing,stale_requests}
+ *	exports/<name>/{allowed_hosts,readonly_hosts}/<any name> -> hosts/<uuid>
  *	hosts/<uuid>/{max_pool_bytes,max_session_pool_bytes,max_sessions,
  *		secret,has_secret,old_secret,has_old_secret,old_secret_sessions,
  *		outdated_sessions,failed_proofs,fenced,fence_state,fence_done,unfence_on_restart,

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * configfs: exports/<name>/, the attributes of an export and its allowed hosts.
+ * configfs: exports/<name>/ and the attributes of an export.
  *
  * Operation: path, readonly, cache, write_cache and uuid can be changed while the
  * export is disabled. Another path changes the incarnation, because other storage
  * lacks the writes that clients did not flush. "resize" reads the present size of
- * the storage. A link in allowed_hosts allows a host; removing it closes the
- * attachments of the host. Neither that, nor writing 0 to "enable", nor removing the
- * directory waits for the storage: "closing" and "state" show when it has ended.
+ * the storage. Neither writing 0 to "enable" nor removing the directory waits for
+ * the storage: "closing" and "state" show when it has ended. configfs_owner.c has the
+ * attributes about the owner, configfs_allow.c the links to hosts.
  *
  * Ownership: an export is freed with the last reference on its directory;
- * allowed_hosts holds one, see configfs.c, and so does an export that is being
- * disabled, see export.c.
+ * allowed_hosts and readonly_hosts hold one each, see configfs.c, and so does an
+ * export that is being disabled, see export.c.
  *
- * Concurrency: export->lock for writers of attributes, rnbdt_lock for the links and
- * for readers. No reader waits for storage.
+ * Concurrency: export->lock for writers of attributes, rnbdt_lock for readers. No
+ * reader waits for storage.
  *
  * Errors: a refused store is logged with the remedy and changes nothing.
  */
@@ -33,25 +33,14 @@
 #include "../core/names.h"
 #include "attached.h"
 #include "backend.h"
+#include "configfs_allow.h"
 #include "configfs_export.h"
-#include "configfs_host.h"
+#include "configfs_owner.h"
 #include "export.h"
 #include "graph.h"
+#include "owner.h"
 #include "sched.h"
-#include "state.h"
 #include "target.h"
-
-/**
- * rnbdt_to_export - return the export of a configfs directory
- * @item: directory exports/<name>
- *
- * Context: any.
- * Return: the export.
- */
-struct rnbdt_export *rnbdt_to_export(struct config_item *item)
-{
-	return container_of(to_config_group(item), struct rnbdt_export, group);
-}
 
 /**
  * rnbdt_dup_word - copy a written value without surrounding white space
@@ -74,16 +63,6 @@ char *rnbdt_dup_word(const char *page, size_t count)
 	word = strim(copy);
 	memmove(copy, word, strlen(word) + 1);
 	return copy;
-}
-
-static int rnbdt_export_must_be_off(struct rnbdt_export *export, const char *what)
-{
-	lockdep_assert_held(&export->lock);
-	if (!READ_ONCE(export->backend))
-		return 0;
-	pr_err("export %s: disable it before changing %s\n",
-	       rnbdt_export_name(export), what);
-	return -EBUSY;
 }
 
 static ssize_t rnbdt_export_path_show(struct config_item *item, char *page)
@@ -437,6 +416,9 @@ static struct configfs_attribute *rnbdt_export_attrs[] = {
 	&rnbdt_export_attr_readonly,
 	&rnbdt_export_attr_cache,
 	&rnbdt_export_attr_write_cache,
+	&rnbdt_export_attr_exclusive,
+	&rnbdt_export_attr_owner,
+	&rnbdt_export_attr_owner_state,
 	&rnbdt_export_attr_window,
 	&rnbdt_export_attr_uuid,
 	&rnbdt_export_attr_enable,
@@ -456,6 +438,7 @@ static void rnbdt_export_release(struct config_item *item)
 {
 	struct rnbdt_export *export = rnbdt_to_export(item);
 
+	rnbdt_owner_exit(export);
 	mutex_destroy(&export->lock);
 	kfree(export->path);
 	rnbdt_iostat_exit(&export->iostat);
@@ -470,73 +453,6 @@ const struct config_item_type rnbdt_export_type = {
 	.ct_owner       = THIS_MODULE,
 	.ct_item_ops    = &rnbdt_export_item_ops,
 	.ct_attrs       = rnbdt_export_attrs,
-};
-
-static struct rnbdt_export *rnbdt_hosts_group_to_export(struct config_item *item)
-{
-	return container_of(to_config_group(item), struct rnbdt_export,
-			    hosts_group);
-}
-
-static int rnbdt_allow_host(struct config_item *src, struct config_item *target)
-{
-	struct rnbdt_export *export = rnbdt_hosts_group_to_export(src);
-	struct rnbdt_allow *allow;
-	int ret = 0;
-
-	if (target->ci_type != &rnbdt_host_type) {
-		pr_err("export %s: allowed_hosts takes links to hosts/<uuid>\n",
-		       rnbdt_export_name(export));
-		return -EINVAL;
-	}
-	allow = kzalloc(sizeof(*allow), GFP_KERNEL);
-	if (!allow)
-		return -ENOMEM;
-	allow->host = rnbdt_to_host(target);
-
-	mutex_lock(&rnbdt_lock);
-	if (rnbdt_host_allowed(export, allow->host))
-		ret = -EEXIST;
-	else
-		list_add_tail(&allow->entry, &export->hosts);
-	mutex_unlock(&rnbdt_lock);
-	if (ret)
-		kfree(allow);
-	return ret;
-}
-
-static void rnbdt_deny_host(struct config_item *src, struct config_item *target)
-{
-	struct rnbdt_export *export = rnbdt_hosts_group_to_export(src);
-	struct rnbdt_host *host = rnbdt_to_host(target);
-	struct rnbdt_allow *allow, *next;
-
-	mutex_lock(&rnbdt_lock);
-	list_for_each_entry_safe(allow, next, &export->hosts, entry) {
-		if (allow->host != host)
-			continue;
-		list_del(&allow->entry);
-		kfree(allow);
-	}
-	mutex_unlock(&rnbdt_lock);
-	/* configfs holds the lock of the directory: do not wait for storage, see closing. */
-	rnbdt_attached_close(export, host, NULL, "the host may not use the export any more");
-}
-
-static void rnbdt_allowed_hosts_release(struct config_item *item)
-{
-	config_item_put(&rnbdt_hosts_group_to_export(item)->group.cg_item);
-}
-
-static struct configfs_item_operations rnbdt_allowed_hosts_ops = {
-	.release	= rnbdt_allowed_hosts_release,
-	.allow_link	= rnbdt_allow_host,
-	.drop_link	= rnbdt_deny_host,
-};
-
-static const struct config_item_type rnbdt_allowed_hosts_type = {
-	.ct_owner	= THIS_MODULE,
-	.ct_item_ops	= &rnbdt_allowed_hosts_ops,
 };
 
 static struct config_group *rnbdt_exports_make(struct config_group *group,
@@ -557,16 +473,13 @@ static struct config_group *rnbdt_exports_make(struct config_group *group,
 	}
 	mutex_init(&export->lock);
 	INIT_LIST_HEAD(&export->entry);
-	INIT_LIST_HEAD(&export->hosts);
 	rnbdt_export_init(export);
+	rnbdt_owner_init(export);
 	uuid_gen(&export->uuid);
 	get_random_bytes(export->incarnation, sizeof(export->incarnation));
 
 	config_group_init_type_name(&export->group, name, &rnbdt_export_type);
-	config_group_init_type_name(&export->hosts_group, "allowed_hosts",
-				    &rnbdt_allowed_hosts_type);
-	config_item_get(&export->group.cg_item);
-	configfs_add_default_group(&export->hosts_group, &export->group);
+	rnbdt_allow_init(export);
 	return &export->group;
 }
 

@@ -7,9 +7,6 @@
 
 #include <linux/configfs.h>
 
-struct rnbdt_export;
-
-struct rnbdt_export *rnbdt_to_export(struct config_item *item);
 char *rnbdt_dup_word(const char *page, size_t count);
 extern const struct config_item_type rnbdt_export_type;
 extern const struct config_item_type rnbdt_exports_type;

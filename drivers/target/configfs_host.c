@@ -4,8 +4,7 @@
  *
  * Operation: the name of the directory is the id of the host. The max_* limits
  * apply to new logins; 0 means that the module parameter applies. The weight applies at
- * once. A host has a
- * secret and, while that is being rotated, the old one as well; either proves a
+ * once. A host has a secret and, while that is being rotated, the old one as well; either proves a
  * login. A store to one of them closes the sessions that rely on a secret which the
  * host no longer has, and does not wait for their storage: the writer polls
  * outdated_sessions.
@@ -35,7 +34,9 @@
 
 #include "../core/secret.h"
 #include "auth.h"
+#include "cgroup.h"
 #include "claim.h"
+#include "configfs_cgroup.h"
 #include "configfs_host.h"
 #include "drr.h"
 #include "fence.h"
@@ -477,6 +478,8 @@ static struct configfs_attribute *rnbdt_host_attrs[] = {
 	&rnbdt_host_attr_max_session_pool_bytes,
 	&rnbdt_host_attr_max_sessions,
 	&rnbdt_host_attr_weight,
+	&rnbdt_host_attr_cgroup,
+	&rnbdt_host_attr_effective_cgroup,
 	&rnbdt_host_attr_secret,
 	&rnbdt_host_attr_has_secret,
 	&rnbdt_host_attr_old_secret,
@@ -506,10 +509,11 @@ static void rnbdt_host_release(struct config_item *item)
 
 	mutex_lock(&rnbdt_lock);
 	rnbdt_claims_drop(host);
-	list_del(&host->entry);
+	hlist_del(&host->entry);
 	mutex_unlock(&rnbdt_lock);
 	rnbdt_secret_put(host->secret);
 	rnbdt_secret_put(host->old_secret);
+	rnbdt_cgroup_remove(host);
 	rnbdt_iostat_exit(&host->iostat);
 	kfree(host);
 }
@@ -546,8 +550,10 @@ static struct config_group *rnbdt_hosts_make(struct config_group *group,
 	host->uuid = uuid;
 	host->weight = RNBDT_WEIGHT_DEFAULT;
 	host->fence.generation = 1;
+	INIT_LIST_HEAD(&host->allows);
 	INIT_LIST_HEAD(&host->sessions);
 	INIT_LIST_HEAD(&host->claims);
+	INIT_LIST_HEAD(&host->cgroup_entry);
 
 	/* Upper and lower case name the same host. */
 	mutex_lock(&rnbdt_lock);
@@ -557,7 +563,7 @@ static struct config_group *rnbdt_hosts_make(struct config_group *group,
 	else if (old)
 		ret = -EEXIST;
 	else
-		list_add_tail(&host->entry, &rnbdt_hosts);
+		rnbdt_host_add(host);
 	mutex_unlock(&rnbdt_lock);
 	if (ret == -EBUSY)
 		pr_err("host %s: was removed, and its sessions still end; try again when its storage has ended its requests\n",

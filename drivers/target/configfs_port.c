@@ -221,6 +221,7 @@ static int rnbdt_offer_export(struct config_item *src,
 	if (!offer)
 		return -ENOMEM;
 	offer->export = rnbdt_to_export(target);
+	offer->port = port;
 
 	mutex_lock(&rnbdt_lock);
 	list_for_each_entry(other, &port->exports, entry)
@@ -229,6 +230,7 @@ static int rnbdt_offer_export(struct config_item *src,
 	if (!ret) {
 		offer->serial = ++serial;
 		list_add_tail(&offer->entry, &port->exports);
+		list_add_tail(&offer->export_entry, &offer->export->offers);
 	}
 	mutex_unlock(&rnbdt_lock);
 	if (ret)
@@ -248,6 +250,7 @@ static void rnbdt_withdraw_export(struct config_item *src,
 		if (offer->export != export)
 			continue;
 		list_del(&offer->entry);
+		list_del(&offer->export_entry);
 		kfree(offer);
 	}
 	mutex_unlock(&rnbdt_lock);

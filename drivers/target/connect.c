@@ -41,6 +41,7 @@
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/netlink.h>
+#include <linux/rcupdate.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/sysfs.h>
@@ -69,6 +70,7 @@
 #include "lease.h"
 #include "limits.h"
 #include "login.h"
+#include "lookup.h"
 #include "netlink.h"
 #include "queue.h"
 #include "queue_alloc.h"
@@ -465,6 +467,7 @@ int rnbdt_session_connect(struct rnbdt_port *port, struct rdma_cm_id *id,
 		s->conn.connecting = 1;
 		list_add_tail(&s->entry, &rnbdt_sessions);
 		list_add_tail(&s->host_entry, &host->sessions);
+		rnbdt_lookup_add(s);
 		rnbdt_limits_opened(&s->account.half_open, host, &s->peer, req);
 		queue_delayed_work(rnbdt_timer_wq, &s->login.timeout_work,
 				   rnbdt_login_timeout());
@@ -479,40 +482,35 @@ int rnbdt_session_connect(struct rnbdt_port *port, struct rdma_cm_id *id,
 	return s ? 0 : rnbdt_refuse(id, req, status, retry_ms);
 }
 
-/* Find the session that a queue other than 0 names. It is not proven that it belongs there. */
+/*
+ * Find the session that a queue other than 0 names, and take a reference. It is not proven
+ * that it belongs there. Taking no lock, this costs a peer that makes up ids more than us.
+ */
 static struct rnbdt_session *rnbdt_session_of_queue(const struct rnbdt_port *port,
 						    const struct rnbd_conn_req *req)
 {
-	struct rnbdt_session *s;
-	struct rnbdt_host *host;
-	uuid_t host_id;
+	struct rnbdt_session *s = NULL;
 
-	lockdep_assert_held(&rnbdt_lock);
-	import_uuid(&host_id, req->host_id);
-	host = rnbdt_host_find(&host_id);
-	if (!host)
-		return NULL;
-	list_for_each_entry(s, &host->sessions, host_entry) {
+	rcu_read_lock();
+	while ((s = rnbdt_lookup_next(req, s))) {
 		/* pairs with the release in rnbdt_session_set_state() */
-		enum rnbdt_state state = smp_load_acquire(&s->state);
-
-		if (state == RNBDT_LIVE && s->port == port &&
-		    !memcmp(&s->session_id, req->session_id, sizeof(req->session_id)))
-			return s;
+		if (smp_load_acquire(&s->state) == RNBDT_LIVE && s->port == port &&
+		    kref_get_unless_zero(&s->ref))
+			break;
 	}
-	return NULL;
+	rcu_read_unlock();
+	return s;
 }
 
 /* Called under rnbdt_lock. */
-static u16 rnbdt_session_admit_queue(struct rnbdt_port *port,
-				     struct rdma_cm_id *id,
+static u16 rnbdt_session_admit_queue(struct rnbdt_session *s, struct rdma_cm_id *id,
 				     const struct rnbd_conn_req *req,
 				     struct rnbdt_queue **queue, u32 *retry_ms)
 {
-	struct rnbdt_session *s = rnbdt_session_of_queue(port, req);
 	u16 status;
 
-	if (!s)
+	/* The teardown waits for connections that are counted under this lock. */
+	if (READ_ONCE(s->state) != RNBDT_LIVE)
 		return RNBD_ST_NO_SESSION;
 	if (s->epoch != req->epoch || s->newest_epoch != s->epoch ||
 	    req->attempt <= s->newest_attempt)
@@ -557,22 +555,24 @@ int rnbdt_session_add_queue(struct rnbdt_port *port, struct rdma_cm_id *id,
 			    const struct rnbd_conn_req *req,
 			    const struct rdma_conn_param *conn)
 {
-	struct rnbdt_session *s = NULL;
+	struct rnbdt_session *s = rnbdt_session_of_queue(port, req);
 	struct rnbdt_queue *q = NULL;
 	unsigned int noio;
 	u32 retry_ms = 0;
 	u16 status;
 
+	if (!s)
+		return rnbdt_refuse(id, req, RNBD_ST_NO_SESSION, 0);
 	noio = memalloc_noio_save();
 	mutex_lock(&rnbdt_lock);
-	status = rnbdt_session_admit_queue(port, id, req, &q, &retry_ms);
+	status = rnbdt_session_admit_queue(s, id, req, &q, &retry_ms);
 	mutex_unlock(&rnbdt_lock);
 	if (q) {
 		/* Its teardown, and that of the session, wait for this handler. */
-		s = q->session;
 		rnbdt_queue_accept(q, req, conn);
 		rnbdt_session_connected(s);
 	}
+	rnbdt_session_put(s);
 	memalloc_noio_restore(noio);
 	return q ? 0 : rnbdt_refuse(id, req, status, retry_ms);
 }

@@ -25,6 +25,7 @@ static const char * const rnbdt_limit_words[RNBDT_LIMITS] = {
 	[RNBDT_LIMIT_HOST_SESSIONS]	= "host_sessions",
 	[RNBDT_LIMIT_HOST_LISTS]	= "host_lists",
 	[RNBDT_LIMIT_SESSION_QUEUES]	= "session_queues",
+	[RNBDT_LIMIT_KEEPALIVE]		= "keepalive",
 	[RNBDT_LIMIT_SESSION_POOL]	= "session_pool",
 	[RNBDT_LIMIT_HOST_POOL]		= "host_pool",
 	[RNBDT_LIMIT_POOL]		= "pool",

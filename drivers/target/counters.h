@@ -19,6 +19,7 @@
  * @RNBDT_LIMIT_HOST_SESSIONS: sessions of a host
  * @RNBDT_LIMIT_HOST_LISTS: lists of exports that are sent to a host concurrently
  * @RNBDT_LIMIT_SESSION_QUEUES: queues of a session
+ * @RNBDT_LIMIT_KEEPALIVE: interval of keep-alives
  * @RNBDT_LIMIT_SESSION_POOL: pool of a session
  * @RNBDT_LIMIT_HOST_POOL: pools of a host
  * @RNBDT_LIMIT_POOL: all pools
@@ -38,6 +39,7 @@ enum rnbdt_limit {
 	RNBDT_LIMIT_HOST_SESSIONS,
 	RNBDT_LIMIT_HOST_LISTS,
 	RNBDT_LIMIT_SESSION_QUEUES,
+	RNBDT_LIMIT_KEEPALIVE,
 	RNBDT_LIMIT_SESSION_POOL,
 	RNBDT_LIMIT_HOST_POOL,
 	RNBDT_LIMIT_POOL,

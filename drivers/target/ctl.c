@@ -5,9 +5,10 @@
  * Operation: the reply to a login announces the segments of the pool, as credits allow, and
  * later ones, requests to return one, and their end follow in the same way (lease.c). The
  * frame handler of queue 0 puts each control request of the client into a
- * slot (attach_ctl.c). The control work of the session handles the slots in their order
- * and answers them, or keeps the id of a DETACH in its attachment until that has ended.
- * Answers, and events about attachments, are sent when the client has a credit.
+ * slot (attach_ctl.c), except a DETACH: its attachment keeps that, so that a client may
+ * detach all its disks at once. The control work of the session handles DETACHs and slots,
+ * the slots in their order. Answers, and events about attachments, are sent when the client
+ * has a credit.
  *
  * Ownership: memory is bounded: a session has RNBD_CTL_OPEN_MAX slots, and each
  * attachment and segment keeps its own events. An attachment that is detached, and a segment
@@ -50,6 +51,7 @@ void rnbdt_ctl_init(struct rnbdt_session *s)
 	INIT_LIST_HEAD(&ctl->free);
 	INIT_LIST_HEAD(&ctl->todo);
 	INIT_LIST_HEAD(&ctl->ready);
+	INIT_LIST_HEAD(&ctl->detaches);
 	INIT_LIST_HEAD(&ctl->events);
 	INIT_LIST_HEAD(&ctl->leases);
 	for (i = 0; i < RNBD_CTL_OPEN_MAX; i++)
@@ -75,6 +77,97 @@ struct rnbdt_ctl_slot *rnbdt_ctl_next(struct rnbdt_session *s)
 		list_del_init(&slot->entry);
 	spin_unlock_irqrestore(&ring->lock, flags);
 	return slot;
+}
+
+/**
+ * rnbdt_ctl_detach - note a DETACH in its attachment
+ * @att: attachment that the caller keeps from being freed
+ * @id: id of the DETACH
+ * @keep_owner: the host still owns an exclusive export afterwards
+ *
+ * The caller queues the control work.
+ *
+ * Context: any, without ring->lock; does not sleep.
+ * Return: false if the attachment has a DETACH already, or another one gets its index.
+ */
+bool rnbdt_ctl_detach(struct rnbdt_attach *att, u32 id, bool keep_owner)
+{
+	struct rnbdt_session *s = att->session;
+	struct rnbd_ring *ring = &s->queues[0]->ring;
+	unsigned long flags;
+	bool noted;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	noted = !att->detach.asked && !att->detach.replaced;
+	if (noted) {
+		WRITE_ONCE(att->detach.asked, true);
+		att->detach.id = id;
+		att->detach.keep_owner = keep_owner;
+		list_add_tail(&att->detach.entry, &s->ctl.detaches);
+	}
+	spin_unlock_irqrestore(&ring->lock, flags);
+	return noted;
+}
+
+/**
+ * rnbdt_ctl_replace - take no DETACH of an attachment any more
+ * @att: attachment that is closed and whose index another one is to get
+ *
+ * Context: control work, without ring->lock.
+ * Return: false if the attachment has a DETACH, which must be answered first.
+ */
+bool rnbdt_ctl_replace(struct rnbdt_attach *att)
+{
+	struct rnbd_ring *ring = &att->session->queues[0]->ring;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	att->detach.replaced = !att->detach.asked;
+	spin_unlock_irqrestore(&ring->lock, flags);
+	return att->detach.replaced;
+}
+
+/**
+ * rnbdt_ctl_ended - let the control work answer the DETACH of an attachment, if it has one
+ * @att: attachment of a live session that has just ended
+ *
+ * The caller queues the control work.
+ *
+ * Context: process context, rnbdt_lock held, without ring->lock.
+ */
+void rnbdt_ctl_ended(struct rnbdt_attach *att)
+{
+	struct rnbdt_session *s = att->session;
+	struct rnbd_ring *ring = &s->queues[0]->ring;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	if (att->detach.asked && list_empty(&att->detach.entry))
+		list_add_tail(&att->detach.entry, &s->ctl.detaches);
+	spin_unlock_irqrestore(&ring->lock, flags);
+}
+
+/**
+ * rnbdt_ctl_next_detach - take the next attachment with a DETACH to handle
+ * @s: session
+ *
+ * Context: control work, rnbdt_lock held.
+ * Return: the attachment or NULL.
+ */
+struct rnbdt_attach *rnbdt_ctl_next_detach(struct rnbdt_session *s)
+{
+	struct rnbd_ring *ring = &s->queues[0]->ring;
+	struct rnbdt_attach *att;
+	unsigned long flags;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	spin_lock_irqsave(&ring->lock, flags);
+	att = list_first_entry_or_null(&s->ctl.detaches, struct rnbdt_attach, detach.entry);
+	if (att)
+		list_del_init(&att->detach.entry);
+	spin_unlock_irqrestore(&ring->lock, flags);
+	return att;
 }
 
 /**
@@ -158,14 +251,12 @@ void rnbdt_ctl_capacity(struct rnbdt_attach *att, u64 capacity)
 
 /**
  * rnbdt_ctl_detached - tell the client that an attachment has ended, and free it
- * @att: attachment that is closed and not found any more
- * @id: id of the DETACH
+ * @att: attachment that has a DETACH, is closed and not found any more
  *
  * Context: control work, without ring->lock.
  */
-void rnbdt_ctl_detached(struct rnbdt_attach *att, u32 id)
+void rnbdt_ctl_detached(struct rnbdt_attach *att)
 {
-	att->events.detach_id = id;
 	rnbdt_ctl_event(att, RNBD_ST_OK, 0, true);
 }
 
@@ -214,7 +305,7 @@ void rnbdt_ctl_purge(struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_ctl_forget - drop the events of an attachment
+ * rnbdt_ctl_forget - drop the events and the DETACH of an attachment
  * @att: attachment that is about to be freed, of a session whose queue 0 exists
  *
  * Context: process context, without ring->lock.
@@ -226,6 +317,7 @@ void rnbdt_ctl_forget(struct rnbdt_attach *att)
 
 	spin_lock_irqsave(&ring->lock, flags);
 	list_del_init(&att->events.entry);
+	list_del_init(&att->detach.entry);
 	spin_unlock_irqrestore(&ring->lock, flags);
 }
 
@@ -447,7 +539,7 @@ static bool rnbdt_ctl_add_events(struct rnbd_ring *ring, struct rnbdt_attach *at
 		rnbd_encode_handle(&handle, &(struct rnbd_handle_info) {
 			.handle = att->handle,
 		});
-		if (!rnbdt_ctl_add(ring, RNBD_CTL_DETACHED, events->detach_id, &handle,
+		if (!rnbdt_ctl_add(ring, RNBD_CTL_DETACHED, att->detach.id, &handle,
 				   sizeof(handle)))
 			return false;
 	}

@@ -20,11 +20,15 @@ int rnbdt_ctl_post(struct rnbdt_session *s, u16 type, const void *body, u32 byte
 int rnbdt_ctl_grant(struct rnbdt_session *s, const struct rnbd_grant *grant);
 void rnbdt_ctl_init(struct rnbdt_session *s);
 struct rnbdt_ctl_slot *rnbdt_ctl_next(struct rnbdt_session *s);
+bool rnbdt_ctl_detach(struct rnbdt_attach *att, u32 id, bool keep_owner);
+bool rnbdt_ctl_replace(struct rnbdt_attach *att);
+void rnbdt_ctl_ended(struct rnbdt_attach *att);
+struct rnbdt_attach *rnbdt_ctl_next_detach(struct rnbdt_session *s);
 void rnbdt_ctl_drop(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot);
 void rnbdt_ctl_answer(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot);
 void rnbdt_ctl_closed(struct rnbdt_attach *att, u16 status);
 void rnbdt_ctl_capacity(struct rnbdt_attach *att, u64 capacity);
-void rnbdt_ctl_detached(struct rnbdt_attach *att, u32 id);
+void rnbdt_ctl_detached(struct rnbdt_attach *att);
 void rnbdt_ctl_lease(struct rnbdt_session *s, struct rnbdt_segment *seg, u32 tell);
 void rnbdt_ctl_forget_lease(struct rnbdt_session *s, struct rnbdt_segment *seg);
 void rnbdt_ctl_purge(struct rnbdt_session *s);

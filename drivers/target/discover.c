@@ -51,7 +51,7 @@
 static bool rnbdt_discover_may_list(const struct rnbdt_session *s,
 				    const struct rnbdt_offer *offer)
 {
-	return offer->export->enabled && rnbdt_host_allowed(offer->export, s->host);
+	return offer->export->enabled && rnbdt_find_allow(offer->export, s->host);
 }
 
 /* Find the first link to list after number @listed, or NULL. */
@@ -77,15 +77,16 @@ static struct rnbdt_offer *rnbdt_discover_next(const struct rnbdt_session *s,
 	return NULL;
 }
 
-static void rnbdt_discover_fill(struct rnbdt_export *export,
+static void rnbdt_discover_fill(const struct rnbdt_session *s, struct rnbdt_export *export,
 				struct rnbd_export_info *info)
 {
+	const struct rnbdt_allow *allow = rnbdt_find_allow(export, s->host);
 	const struct rnbdt_backend *be = export->backend;
 
 	*info = (struct rnbd_export_info) {
 		.capacity = be->geo.capacity,
 		.logical_block = be->geo.logical_block,
-		.flags = be->readonly ? RNBD_EXPORT_READONLY : 0,
+		.flags = be->readonly || (allow && allow->readonly) ? RNBD_EXPORT_READONLY : 0,
 	};
 	strscpy(info->name, rnbdt_export_name(export));
 	export_uuid(info->uuid, &export->uuid);
@@ -119,7 +120,7 @@ static void rnbdt_discover_gather(struct rnbdt_session *s, struct rnbdt_listing 
 	mutex_lock(&rnbdt_lock);
 	offer = rnbdt_discover_first(s, s->listing.listed);
 	while (offer && list->nr < max) {
-		rnbdt_discover_fill(offer->export, &list->exports[list->nr++]);
+		rnbdt_discover_fill(s, offer->export, &list->exports[list->nr++]);
 		list->last = offer->serial;
 		offer = rnbdt_discover_next(s, offer);
 	}

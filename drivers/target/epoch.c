@@ -43,6 +43,7 @@
 #include "epoch.h"
 #include "graph.h"
 #include "inject.h"
+#include "lookup.h"
 #include "queue.h"
 #include "session.h"
 #include "state.h"
@@ -140,7 +141,7 @@ u16 rnbdt_is_newest_epoch(struct rnbdt_host *host, const struct rnbd_conn_req *r
 			  const struct rnbdt_session *s)
 {
 	bool authenticated = s ? s->auth.authenticated : !host->secret;
-	struct rnbdt_session *old;
+	struct rnbdt_session *old = NULL;
 	u16 again, status = RNBD_ST_OK;
 
 	lockdep_assert_held(&rnbdt_lock);
@@ -148,9 +149,8 @@ u16 rnbdt_is_newest_epoch(struct rnbdt_host *host, const struct rnbd_conn_req *r
 	if (rnbdt_knows_newer_epoch(host, req))
 		return RNBD_ST_EPOCH;
 
-	list_for_each_entry(old, &host->sessions, host_entry) {
-		if (old == s || !old->auth.authenticated ||
-		    memcmp(&old->session_id, req->session_id, sizeof(req->session_id)))
+	while ((old = rnbdt_lookup_next(req, old))) {
+		if (old == s || !old->auth.authenticated)
 			continue;
 		again = rnbdt_check_epoch(old, req->epoch, authenticated);
 		if (again == RNBD_ST_EPOCH)

@@ -104,9 +104,10 @@ static int rnbdt_export_check_storage(struct rnbdt_export *export,
 static int rnbdt_backend_alloc_wq(struct rnbdt_export *export,
 				  struct rnbdt_backend *be, bool unbound)
 {
+	/* A host whose cgroup makes it wait occupies a worker. */
 	be->io_wq = alloc_workqueue("rnbd-t-%s", WQ_MEM_RECLAIM |
-				    (unbound ? WQ_UNBOUND : WQ_PERCPU | WQ_HIGHPRI), 0,
-				    rnbdt_export_name(export));
+				    (unbound ? WQ_UNBOUND : WQ_PERCPU | WQ_HIGHPRI),
+				    WQ_MAX_ACTIVE, rnbdt_export_name(export));
 	return be->io_wq ? 0 : -ENOMEM;
 }
 
@@ -235,6 +236,24 @@ static int rnbdt_export_publish(struct rnbdt_export *export, struct rnbdt_backen
 }
 
 /**
+ * rnbdt_export_must_be_off - check that an attribute may be changed, and log if not
+ * @export: export
+ * @what: name of the attribute, which is constant while there is a backend
+ *
+ * Context: process context, export->lock held.
+ * Return: 0, or -EBUSY while the export is enabled or being disabled.
+ */
+int rnbdt_export_must_be_off(struct rnbdt_export *export, const char *what)
+{
+	lockdep_assert_held(&export->lock);
+	if (!READ_ONCE(export->backend))
+		return 0;
+	pr_err("export %s: disable it before changing %s\n",
+	       rnbdt_export_name(export), what);
+	return -EBUSY;
+}
+
+/**
  * rnbdt_export_enable - open the backend and allow sessions
  * @export: export that is not enabled
  *
@@ -360,6 +379,7 @@ void rnbdt_export_init(struct rnbdt_export *export)
 {
 	INIT_WORK(&export->disable_work, rnbdt_export_disable_work);
 	INIT_LIST_HEAD(&export->attached);
+	INIT_LIST_HEAD(&export->offers);
 	init_waitqueue_head(&export->wait);
 }
 

@@ -46,6 +46,7 @@
 
 #include "fence.h"
 #include "graph.h"
+#include "owner.h"
 #include "session.h"
 #include "state.h"
 #include "target.h"
@@ -121,6 +122,7 @@ u32 rnbdt_fence_begin(struct rnbdt_host *host)
 	fence->fenced = true;
 	fence->restored = false;
 	rnbdt_sessions_fence(host);
+	rnbdt_owner_fenced(host);
 	mutex_unlock(&rnbdt_lock);
 	if (news)
 		pr_notice("host %pUb is fenced\n", &host->uuid);
@@ -267,6 +269,7 @@ void rnbdt_fence_restore(struct rnbdt_host *host, const struct rnbdt_fence *fenc
 		host->fence.fenced = fence->fenced;
 		host->fence.restored = true;
 		rnbdt_sessions_fence(host);
+		rnbdt_owner_fenced(host);
 	}
 	mutex_unlock(&rnbdt_lock);
 	if (newer && fence->fenced)

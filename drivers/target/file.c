@@ -9,6 +9,10 @@
  * buffered. A short transfer is continued from where it stopped, so that the
  * client sees the error behind it (no space, for example).
  *
+ * If the host is in a cgroup, direct READ and WRITE run in the work item of their
+ * attachment, because the limits of the cgroup may make each of them wait. Their bios are
+ * charged to the cgroup; the writeback of the page cache is not.
+ *
  * FUA is IOCB_DSYNC, a flush vfs_fsync_range(), a discard a punched hole, write
  * zeroes a zeroed range. The page cache and, for direct I/O, the file system's own
  * data and the disk below it are a volatile cache: the export of a file reports
@@ -63,6 +67,7 @@
 #include "../core/op.h"
 #include "backend.h"
 #include "bdev.h"
+#include "blkcg.h"
 #include "epoch.h"
 #include "file.h"
 #include "graph.h"
@@ -289,6 +294,7 @@ static void rnbdt_file_work(struct work_struct *work)
 	struct rnbdt_backend *be = treq->att->backend;
 	unsigned int throttle = current->flags & PF_LOCAL_THROTTLE;
 	unsigned int noio = memalloc_noio_save();
+	bool in_cgroup = READ_ONCE(treq->att->in_cgroup);
 	bool continued = treq->moved;
 	bool alone = treq->alone;
 	bool shared;
@@ -303,8 +309,12 @@ static void rnbdt_file_work(struct work_struct *work)
 		down_write(&be->alone);
 	if (!continued)
 		rnbdt_wb_start(treq);
+	if (unlikely(in_cgroup))
+		rnbdt_blkcg_enter(&treq->queue->session->host->blkcg);
 	/* The request may be gone afterwards. */
 	rnbdt_file_execute(treq);
+	if (unlikely(in_cgroup))
+		rnbdt_blkcg_leave();
 	if (shared)
 		up_read(&be->alone);
 	else if (unlikely(alone))
@@ -312,6 +322,15 @@ static void rnbdt_file_work(struct work_struct *work)
 	if (!throttle)
 		current->flags &= ~PF_LOCAL_THROTTLE;
 	memalloc_noio_restore(noio);
+}
+
+/* Does a request only queue I/O, so that those behind it need not wait for its end? */
+static bool rnbdt_file_is_async(const struct rnbdt_req *treq)
+{
+	const struct rnbdt_backend *be = treq->att->backend;
+
+	return be->direct && rnbd_op_has_data(treq->req.op) &&
+	       !mapping_stable_writes(be->mapping);
 }
 
 static void rnbdt_file_submit(struct rnbdt_req *treq)
@@ -322,7 +341,11 @@ static void rnbdt_file_submit(struct rnbdt_req *treq)
 	treq->moved = 0;
 	treq->alone = false;
 	INIT_WORK(&treq->work, rnbdt_file_work);
-	queue_work(be->io_wq, &treq->work);
+	/* This is the work item of the attachment then. */
+	if (unlikely(in_task() && READ_ONCE(treq->att->in_cgroup)) && rnbdt_file_is_async(treq))
+		rnbdt_file_work(&treq->work);
+	else
+		queue_work(be->io_wq, &treq->work);
 }
 
 static void rnbdt_file_close(struct rnbdt_backend *be)

@@ -25,6 +25,8 @@
  *				may wait for storage forever
  */
 
+#include <linux/jhash.h>
+#include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/uuid.h>
 #include <linux/workqueue.h>
@@ -42,8 +44,29 @@ struct workqueue_struct *rnbdt_linger_wq;
 struct workqueue_struct *rnbdt_disable_wq;
 struct workqueue_struct *rnbdt_attach_wq;
 
-LIST_HEAD(rnbdt_hosts);		/* rnbdt_lock */
+/* Hosts by UUID; a target may have thousands. */
+#define RNBDT_HOST_BUCKETS	1024
+
+static struct hlist_head rnbdt_hosts[RNBDT_HOST_BUCKETS];	/* rnbdt_lock */
 uuid_t rnbdt_target_uuid;	/* of this target, in every login reply; rnbdt_lock */
+
+static struct hlist_head *rnbdt_host_bucket(const uuid_t *uuid)
+{
+	return &rnbdt_hosts[jhash(uuid, sizeof(*uuid), 0) % RNBDT_HOST_BUCKETS];
+}
+
+/**
+ * rnbdt_host_add - let a host be found
+ * @host: new host
+ *
+ * Context: rnbdt_lock held.
+ */
+void rnbdt_host_add(struct rnbdt_host *host)
+{
+	lockdep_assert_held(&rnbdt_lock);
+
+	hlist_add_head(&host->entry, rnbdt_host_bucket(&host->uuid));
+}
 
 /**
  * rnbdt_host_find - look up a host
@@ -57,28 +80,40 @@ struct rnbdt_host *rnbdt_host_find(const uuid_t *uuid)
 	struct rnbdt_host *host;
 
 	lockdep_assert_held(&rnbdt_lock);
-	list_for_each_entry(host, &rnbdt_hosts, entry)
+	hlist_for_each_entry(host, rnbdt_host_bucket(uuid), entry)
 		if (uuid_equal(&host->uuid, uuid))
 			return host;
 	return NULL;
 }
 
 /**
- * rnbdt_host_allowed - check whether a host may use an export
+ * rnbdt_find_allow - find the permission of a host for an export
  * @export: export
  * @host: host
  *
  * Context: rnbdt_lock held.
- * Return: true if the host is linked in allowed_hosts of the export.
+ * Return: the link to the host in allowed_hosts or readonly_hosts of the export, or NULL if
+ * the host may not use it.
  */
-bool rnbdt_host_allowed(const struct rnbdt_export *export,
-			const struct rnbdt_host *host)
+struct rnbdt_allow *rnbdt_find_allow(const struct rnbdt_export *export,
+				     const struct rnbdt_host *host)
 {
 	struct rnbdt_allow *allow;
 
 	lockdep_assert_held(&rnbdt_lock);
-	list_for_each_entry(allow, &export->hosts, entry)
-		if (allow->host == host)
+	list_for_each_entry(allow, &host->allows, host_entry)
+		if (allow->export == export)
+			return allow;
+	return NULL;
+}
+
+/* Does a port offer an export? Most exports are offered by few ports. */
+static bool rnbdt_port_offers(const struct rnbdt_port *port, const struct rnbdt_export *export)
+{
+	struct rnbdt_offer *offer;
+
+	list_for_each_entry(offer, &export->offers, export_entry)
+		if (offer->port == port)
 			return true;
 	return false;
 }
@@ -96,15 +131,15 @@ struct rnbdt_export *rnbdt_port_find_export(const struct rnbdt_port *port,
 					    const struct rnbdt_host *host,
 					    const char *name)
 {
-	struct rnbdt_offer *offer;
+	struct rnbdt_allow *allow;
 
 	lockdep_assert_held(&rnbdt_lock);
-	list_for_each_entry(offer, &port->exports, entry) {
-		struct rnbdt_export *export = offer->export;
+	list_for_each_entry(allow, &host->allows, host_entry) {
+		struct rnbdt_export *export = allow->export;
 
 		if (name && strcmp(rnbdt_export_name(export), name))
 			continue;
-		if (export->enabled && rnbdt_host_allowed(export, host))
+		if (export->enabled && rnbdt_port_offers(port, export))
 			return export;
 	}
 	return NULL;
@@ -121,11 +156,11 @@ struct rnbdt_export *rnbdt_port_find_export(const struct rnbdt_port *port,
 bool rnbdt_port_knows_host(const struct rnbdt_port *port,
 			   const struct rnbdt_host *host)
 {
-	struct rnbdt_offer *offer;
+	struct rnbdt_allow *allow;
 
 	lockdep_assert_held(&rnbdt_lock);
-	list_for_each_entry(offer, &port->exports, entry)
-		if (rnbdt_host_allowed(offer->export, host))
+	list_for_each_entry(allow, &host->allows, host_entry)
+		if (rnbdt_port_offers(port, allow->export))
 			return true;
 	return false;
 }

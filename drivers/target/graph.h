@@ -13,8 +13,9 @@
 #include <linux/workqueue.h>
 #include <rdma/rdma_cm.h>
 
-#include "session.h"
+#include "blkcg.h"
 #include "iostat.h"
+#include "session.h"
 
 struct rnbdt_backend;
 struct rnbdt_secret;
@@ -120,7 +121,7 @@ struct rnbdt_waits {
 /**
  * struct rnbdt_host - a client machine that exports may allow
  * @group: configfs directory hosts/<uuid>
- * @entry: in rnbdt_hosts; rnbdt_lock
+ * @entry: in the hash table of hosts of graph.c; rnbdt_lock
  * @uuid: id of the host; constant
  * @max_pool_bytes: limit in bytes of all pools of the host, 0: the module parameter
  *	applies; rnbdt_lock
@@ -134,6 +135,7 @@ struct rnbdt_waits {
  *	NULL if @secret is; rnbdt_lock
  * @failed_proofs: number of logins with a wrong proof
  * @queue_bytes: bytes of rings and requests charged to the host; rnbdt_lock
+ * @allows: exports that allow the host, struct rnbdt_allow; rnbdt_lock
  * @sessions: sessions in the name of the host, struct rnbdt_session, in the order of
  *	their serials; rnbdt_lock
  * @nr_sessions: sessions of the host that have logged in; rnbdt_lock
@@ -154,15 +156,19 @@ struct rnbdt_waits {
  * @weight: share of the host in the service of each storage; written under rnbdt_lock,
  *	read without
  * @waits: requests that have waited for those of other hosts
+ * @in_cgroup: the host is in a cgroup; rnbdt_lock
+ * @blkcg: that cgroup; see there
+ * @cgroup_entry: in the list of cgroup.c while the host is in a cgroup; the lock of that
+ *	file
  * @iostat: I/O statistics of all sessions that the host has had
  *
  * Freed after rmdir, when its last session has gone. Until then it is in
- * rnbdt_hosts and cannot be created again, because a new object would not know
+ * the table and cannot be created again, because a new object would not know
  * what requests of the old one the storage still executes.
  */
 struct rnbdt_host {
 	struct config_group group;
-	struct list_head entry;
+	struct hlist_node entry;
 	uuid_t uuid;
 	u64 max_pool_bytes;
 	u64 max_session_pool_bytes;
@@ -173,6 +179,7 @@ struct rnbdt_host {
 	struct rnbdt_secret *old_secret;
 	atomic64_t failed_proofs;
 	u64 queue_bytes;
+	struct list_head allows;
 	struct list_head sessions;
 	u32 nr_sessions;
 	struct rnbdt_bucket logins;
@@ -190,7 +197,28 @@ struct rnbdt_host {
 	atomic64_t stale_frames;
 	u32 weight;
 	struct rnbdt_waits waits;
+	bool in_cgroup;
+	struct rnbdt_blkcg blkcg;
+	struct list_head cgroup_entry;
 	struct rnbdt_iostat iostat;
+};
+
+/**
+ * struct rnbdt_owner - owner of an exclusive export
+ * @entry: in the list of exports that have an owner
+ * @host: UUID of the host that owns the export, or null
+ * @boot_id: boot id of its client module, or null if that has not attached the export yet
+ * @generation: number of the latest change of the owner; 0: there was none
+ * @fence_generation: fence generation of the host when it became the owner
+ *
+ * Protected by rnbdt_lock; see owner.c.
+ */
+struct rnbdt_owner {
+	struct list_head entry;
+	uuid_t host;
+	uuid_t boot_id;
+	u32 generation;
+	u32 fence_generation;
 };
 
 #define RNBDT_INCARNATION_SIZE	16
@@ -205,6 +233,7 @@ struct rnbdt_host {
  * struct rnbdt_export - storage that clients may attach
  * @group: configfs directory exports/<name>
  * @hosts_group: configfs directory exports/<name>/allowed_hosts
+ * @readonly_group: configfs directory exports/<name>/readonly_hosts
  * @lock: serialises writers of the attributes; held while the backend is opened, but
  *	not while it is closed
  * @path: absolute path of a block device or file, or NULL; rnbdt_lock, written under
@@ -214,6 +243,9 @@ struct rnbdt_host {
  * @cache: cache of the target; @lock, constant while there is a backend
  * @write_cache: durability of acknowledged writes; @lock, constant while there is a
  *	backend
+ * @exclusive: one host at a time may attach it; rnbdt_lock, written under @lock as well,
+ *	constant while there is a backend
+ * @owner: owner of an exclusive export; rnbdt_lock
  * @window: requests that the storage gets at a time, 0: the module parameter applies;
  *	rnbdt_lock, written under @lock as well
  * @uuid: identity of the data; as @path
@@ -229,6 +261,7 @@ struct rnbdt_host {
  * @nr_attached: length of @attached; written under rnbdt_lock, read without
  * @wait: woken when @nr_attached changes
  * @hosts: allowed hosts, struct rnbdt_allow; rnbdt_lock
+ * @offers: ports that offer the export, struct rnbdt_offer; rnbdt_lock
  * @stale_requests: requests of ended sessions or old epochs that were dropped
  *	before they reached the storage
  * @iostat: I/O statistics of all sessions that the export has had
@@ -236,11 +269,14 @@ struct rnbdt_host {
 struct rnbdt_export {
 	struct config_group group;
 	struct config_group hosts_group;
+	struct config_group readonly_group;
 	struct mutex lock;	/* one writer */
 	char *path;
 	bool readonly;
 	enum rnbdt_cache cache;
 	enum rnbdt_write_cache write_cache;
+	bool exclusive;
+	struct rnbdt_owner owner;
 	u32 window;
 	uuid_t uuid;
 	u8 incarnation[RNBDT_INCARNATION_SIZE];
@@ -252,30 +288,41 @@ struct rnbdt_export {
 	u32 nr_attached;
 	wait_queue_head_t wait;
 	struct list_head hosts;
+	struct list_head offers;
 	atomic64_t stale_requests;
 	struct rnbdt_iostat iostat;
 };
 
 /**
- * struct rnbdt_allow - a link in allowed_hosts
+ * struct rnbdt_allow - a link in allowed_hosts or readonly_hosts
  * @entry: in rnbdt_export.hosts; rnbdt_lock
+ * @host_entry: in rnbdt_host.allows; rnbdt_lock
  * @host: allowed host; constant
+ * @export: export of the directory; constant
+ * @readonly: the host may only read; constant
  */
 struct rnbdt_allow {
 	struct list_head entry;
+	struct list_head host_entry;
 	struct rnbdt_host *host;
+	struct rnbdt_export *export;
+	bool readonly;
 };
 
 /**
  * struct rnbdt_offer - a link in the exports of a port
  * @entry: in rnbdt_port.exports, in ascending order of @serial; rnbdt_lock
  * @serial: number of the link, never used again; constant
+ * @export_entry: in rnbdt_export.offers; rnbdt_lock
  * @export: offered export; constant
+ * @port: port that offers it; constant
  */
 struct rnbdt_offer {
 	struct list_head entry;
 	u64 serial;
+	struct list_head export_entry;
 	struct rnbdt_export *export;
+	struct rnbdt_port *port;
 };
 
 /**
@@ -319,6 +366,18 @@ struct rnbdt_port {
 	struct delayed_work retry_work;
 };
 
+/**
+ * rnbdt_to_export - return the export of a configfs directory
+ * @item: directory exports/<name>
+ *
+ * Context: any.
+ * Return: the export.
+ */
+static inline struct rnbdt_export *rnbdt_to_export(struct config_item *item)
+{
+	return container_of(to_config_group(item), struct rnbdt_export, group);
+}
+
 static inline const char *rnbdt_export_name(struct rnbdt_export *export)
 {
 	return config_item_name(&export->group.cg_item);
@@ -329,11 +388,11 @@ static inline const char *rnbdt_port_name(struct rnbdt_port *port)
 	return config_item_name(&port->group.cg_item);
 }
 
-extern struct list_head rnbdt_hosts;
 extern uuid_t rnbdt_target_uuid;
+void rnbdt_host_add(struct rnbdt_host *host);
 struct rnbdt_host *rnbdt_host_find(const uuid_t *uuid);
-bool rnbdt_host_allowed(const struct rnbdt_export *export,
-			const struct rnbdt_host *host);
+struct rnbdt_allow *rnbdt_find_allow(const struct rnbdt_export *export,
+				     const struct rnbdt_host *host);
 struct rnbdt_export *rnbdt_port_find_export(const struct rnbdt_port *port,
 					    const struct rnbdt_host *host,
 					    const char *name);

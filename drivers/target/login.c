@@ -76,6 +76,9 @@
 RNBD_PARAM_UINT(max_io_kb, 1024, 4, 4096,
 		"KiB of the largest read or write, rounded down to a multiple of 4");
 
+RNBD_PARAM_UINT(keepalive_min_ms, 250, 100, 60000,
+		"milliseconds of the shortest interval of keep-alives that a login is granted");
+
 /**
  * rnbdt_max_io - return the limit of one READ or WRITE
  *
@@ -196,6 +199,18 @@ unlock:
 	return status;
 }
 
+/* A host with many sessions must not keep the target busy with keep-alives. */
+static u32 rnbdt_login_keepalive(u32 requested)
+{
+	u32 least = READ_ONCE(keepalive_min_ms);
+
+	BUILD_BUG_ON(RNBD_KEEPALIVE_MS_MIN != 100 || RNBD_KEEPALIVE_MS_MAX != 60000);
+	if (requested >= least)
+		return requested;
+	rnbdt_count(RNBDT_COUNT_LIMITS, RNBDT_LIMIT_KEEPALIVE);
+	return least;
+}
+
 /* Inline data must fit a slot, and the device must gather it with the entries. */
 static u32 rnbdt_login_inline(const struct rnbdt_session *s, u32 requested)
 {
@@ -268,6 +283,7 @@ static u16 rnbdt_login_set_up(struct rnbdt_session *s)
 		return ret == -ENOMEM ? RNBD_ST_POOL_FULL : RNBD_ST_DEVICE;
 	}
 
+	s->granted.keepalive_ms = rnbdt_login_keepalive(s->login.info.keepalive_ms);
 	s->granted.limits = (struct rnbd_limits) {
 		/* Not each slot has a segment: rnbdt_pool_allows() looks. */
 		.pool_units = s->pool.nr_slots << s->pool.shift,
@@ -291,7 +307,7 @@ static void rnbdt_login_fill_grant(struct rnbdt_session *s,
 	grant->nr_segments = DIV_ROUND_UP(grant->pool_units, grant->segment_units);
 	grant->max_units = s->account.max_bytes >> RNBD_UNIT_SHIFT;
 	grant->nr_slots = s->pool.nr_slots;
-	grant->keepalive_ms = s->login.info.keepalive_ms;
+	grant->keepalive_ms = s->granted.keepalive_ms;
 	grant->inline_read = s->granted.limits.inline_read;
 	grant->inline_write = s->granted.limits.inline_write;
 	export_uuid(grant->target_uuid, &s->auth.target_uuid);

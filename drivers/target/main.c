@@ -22,6 +22,7 @@
 #include <rnbd/version.h>
 #include <rnbd/wire.h>
 
+#include "cgroup.h"
 #include "claim.h"
 #include "configfs.h"
 #include "export.h"
@@ -135,6 +136,7 @@ static void __exit rnbdt_exit(void)
 	/* Attachments that wait for a grace period are not queued yet. */
 	rcu_barrier();
 	destroy_workqueue(rnbdt_attach_wq);
+	rnbdt_cgroup_exit();
 	destroy_workqueue(rnbdt_timer_wq);
 	destroy_workqueue(rnbdt_login_wq);
 	rnbdt_sysfs_exit();

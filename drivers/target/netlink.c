@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Generic netlink family "rnbd-target": sessions and their events.
+ * Generic netlink family "rnbd-target": sessions and their events, and those of hosts.
  *
  * Operation
  *
@@ -31,6 +31,7 @@
 
 #include <linux/in6.h>
 #include <linux/inet.h>
+#include <linux/limits.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/netlink.h>
@@ -131,6 +132,7 @@ static int rnbdt_put_session(struct sk_buff *msg, struct rnbdt_session *s,
 	    nla_put_string(msg, RNBDT_ATTR_ADDR, addr) ||
 	    nla_put_u32(msg, RNBDT_ATTR_EPOCH, s->epoch) ||
 	    rnbdt_put_change(msg, change ?: &now) ||
+	    nla_put_u32(msg, RNBDT_ATTR_ATTACHMENTS, s->nr_bound) ||
 	    rnbdt_put_grant(msg, s, live_at) ||
 	    rnbdt_put_stats(msg, s)) {
 		genlmsg_cancel(msg, hdr);
@@ -206,6 +208,45 @@ free:
 lost:
 	genl_set_err(&rnbdt_genl_family, &init_net, 0, RNBD_TARGET_NLGRP_EVENTS,
 		     -ENOBUFS);
+}
+
+/* Build the event that another cgroup applies to a host. */
+static int rnbdt_put_cgroup(struct sk_buff *msg, const uuid_t *host_id, const char *cgroup,
+			    const char *applies)
+{
+	void *hdr = genlmsg_put(msg, 0, 0, &rnbdt_genl_family, 0, RNBDT_CMD_HOST_EVENT);
+
+	if (!hdr)
+		return -EMSGSIZE;
+	if (nla_put(msg, RNBDT_ATTR_HOST_ID, UUID_SIZE, host_id) ||
+	    nla_put_string(msg, RNBDT_ATTR_CGROUP, cgroup) ||
+	    (applies && nla_put_string(msg, RNBDT_ATTR_EFFECTIVE_CGROUP, applies)))
+		return -EMSGSIZE;
+	genlmsg_end(msg, hdr);
+	return 0;
+}
+
+/**
+ * rnbdt_netlink_cgroup - report that another cgroup applies to a host
+ * @host_id: id of the host
+ * @cgroup: path of the configured cgroup
+ * @applies: path of the one that applies, or NULL if it is not known
+ *
+ * Context: process context; may sleep.
+ */
+void rnbdt_netlink_cgroup(const uuid_t *host_id, const char *cgroup, const char *applies)
+{
+	struct sk_buff *msg;
+
+	if (!genl_has_listeners(&rnbdt_genl_family, &init_net, 0))
+		return;
+	msg = genlmsg_new(GENLMSG_DEFAULT_SIZE + 2 * PATH_MAX, GFP_NOIO);
+	if (msg && !rnbdt_put_cgroup(msg, host_id, cgroup, applies)) {
+		genlmsg_multicast(&rnbdt_genl_family, msg, 0, RNBD_TARGET_NLGRP_EVENTS, GFP_NOIO);
+		return;
+	}
+	nlmsg_free(msg);
+	genl_set_err(&rnbdt_genl_family, &init_net, 0, RNBD_TARGET_NLGRP_EVENTS, -ENOBUFS);
 }
 
 static bool rnbdt_next_change(struct rnbdt_session *s, struct rnbdt_change *change)

@@ -23,6 +23,7 @@
 #include "../core/ring.h"
 #include "session.h"
 
+struct rnbdt_lane;
 struct rnbdt_queue;
 
 #define RNBDT_INLINE_BVECS	4
@@ -35,6 +36,8 @@ struct rnbdt_queue;
  * @submit: way of the request to the storage; set with @att
  * @entry: in rnbdt_queue.done; ring->lock
  * @item: cost, and place in the order of its storage; the lock of the scheduler
+ * @lane: lane whose requests in flight include this one when the storage has it; set when
+ *	the request enters the scheduler, or begins to wait
  * @todo: in rnbdt_submit.todo
  * @begun: monotonic time in ns when the frame of the request was decoded
  * @turn: number of times that the tag was used; written before @req, see pool.c
@@ -69,6 +72,7 @@ struct rnbdt_req {
 	struct rnbdt_submit *submit;
 	struct list_head entry;
 	struct rnbdt_drr_item item;
+	struct rnbdt_lane *lane;
 	struct llist_node todo;
 	u64 begun;
 	u32 turn;

@@ -99,7 +99,8 @@ int rnbdt_queue_make_slots(struct rnbdt_session *s, u32 nr)
 	if (!queues)
 		return -ENOMEM;
 	queues[0] = s->queue0;
-	WRITE_ONCE(s->queues, queues);
+	/* A reader that still sees the old number may see the new array. */
+	smp_store_release(&s->queues, queues);
 	/* pairs with the acquire in rnbdt_session_stats() */
 	smp_store_release(&s->nr_slots, nr);
 	return 0;

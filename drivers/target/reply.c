@@ -228,7 +228,9 @@ void rnbdt_queue_kick(struct rnbdt_queue *q)
  */
 static bool rnbdt_queue_submitting(const struct rnbdt_req *treq)
 {
-	return in_task() && treq->att && READ_ONCE(treq->submit->submitter) == current;
+	/* The submitter sends the replies of one queue, but may submit for others as well. */
+	return in_task() && treq->att && READ_ONCE(treq->submit->submitter) == current &&
+	       READ_ONCE(treq->submit->queue) == treq->queue;
 }
 
 /*

@@ -10,7 +10,9 @@
  * otherwise through a work item of the attachment and queue, because the handler
  * shares its completion queue with other queues, and storage that makes a submitter
  * wait must not delay requests for other exports. A request that has waited takes the
- * work item in both cases. Inline data of a WRITE is copied to the pool first. Before
+ * work item in both cases. If the host is in a cgroup, whose limits may make a submitter
+ * wait, all requests of the attachment take one work item: such a host occupies one worker
+ * of the export. Inline data of a WRITE is copied to the pool first. Before
  * the submission a request is checked against what may change while a session is live,
  * the capacity of the export, and against the read-only flag. A query about a request
  * is answered by reply.c, after the replies that were posted before.
@@ -104,10 +106,12 @@ void rnbdt_submit_work(struct work_struct *work)
 {
 	struct rnbdt_submit *submit = container_of(work, struct rnbdt_submit, submit_work);
 	struct llist_node *todo = llist_reverse_order(llist_del_all(&submit->todo));
+	struct rnbdt_queue *q = READ_ONCE(submit->queue);
 	struct rnbdt_req *treq, *next;
 	struct blk_plug plug;
 
-	if (READ_ONCE(reply_batch))
+	/* A cgroup may hold this task back for long: replies do not wait for its end. */
+	if (READ_ONCE(reply_batch) && likely(!READ_ONCE(submit->att->in_cgroup)))
 		WRITE_ONCE(submit->submitter, current);
 	blk_start_plug(&plug);
 	llist_for_each_entry_safe(treq, next, todo, todo)
@@ -115,7 +119,8 @@ void rnbdt_submit_work(struct work_struct *work)
 	blk_finish_plug(&plug);
 	WRITE_ONCE(submit->submitter, NULL);
 	/* The queue stays until this work item has been flushed. */
-	rnbdt_queue_kick(submit->queue);
+	if (likely(q))
+		rnbdt_queue_kick(q);
 }
 
 /* The limits of an export that is not known any more: they refuse nothing. */
@@ -157,6 +162,7 @@ static void rnbdt_queue_begin(struct rnbdt_queue *q, struct rnbdt_req *treq,
 			      struct rnbdt_attach *att, const void *data)
 {
 	struct rnbdt_submit *submit;
+	bool in_cgroup;
 
 	treq->att = NULL;
 	atomic_inc(&q->inflight);
@@ -166,6 +172,9 @@ static void rnbdt_queue_begin(struct rnbdt_queue *q, struct rnbdt_req *treq,
 	}
 	submit = &att->submits[q->index];
 	WRITE_ONCE(submit->queue, q);
+	in_cgroup = READ_ONCE(att->in_cgroup);
+	if (unlikely(in_cgroup))
+		submit = att->submits;
 	treq->att = att;
 	treq->submit = submit;
 	if (data)
@@ -173,7 +182,7 @@ static void rnbdt_queue_begin(struct rnbdt_queue *q, struct rnbdt_req *treq,
 	trace_rnbdt_request(treq);
 	if (unlikely(!rnbdt_sched_enter(treq)))
 		return;
-	if (att->backend->ops->atomic)
+	if (att->backend->ops->atomic && likely(!in_cgroup))
 		rnbdt_backend_submit(treq);
 	else if (llist_add(&treq->todo, &submit->todo))
 		/* Only the first entry of an empty list must queue the work item. */

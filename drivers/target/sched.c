@@ -15,6 +15,10 @@
  * if they are partitions of one disk. The page cache and files of a file system without a
  * block device have no queue: such an export has a scheduler of its own.
  *
+ * The requests of a host that is in a cgroup have a lane, that is a window and an order of
+ * their own. The block layer may hold them back for long, and in a common window they would
+ * take the place of those of other hosts. The cgroup then decides about their share.
+ *
  * A request that waits is submitted by the work item of its attachment and queue. When an
  * attachment closes, its requests leave the order at once and go the same way, and
  * rnbdt_may_submit() refuses them before they reach the storage: they never wait for
@@ -23,8 +27,9 @@
  * Ownership
  *
  * Exports own their scheduler jointly, from enable to the end of disable. Attachments own
- * the node of their disk, and jointly those of their session and host at this storage. A
- * request that waits keeps its attachment.
+ * the node of their disk, and jointly those of their session and host at this storage. The
+ * lane of a host in a cgroup belongs to the host at this storage. A request that waits or
+ * is in flight keeps its attachment, and so its lane.
  *
  * Concurrency
  *
@@ -32,7 +37,8 @@
  * number of requests that wait; the lock is taken only when one waits. Either the request
  * that begins to wait sees that the last one has left, or that one sees it. The lock and
  * in_flight have cache lines of their own. Schedulers, hosts and sessions are added and
- * removed under rnbdt_lock.
+ * removed under rnbdt_lock. When a host changes its lane, its requests that wait are
+ * submitted at once; each request in flight is counted in the lane that it has entered.
  *
  * Requests leave the order when the cost in flight has fallen to seven eighths of the
  * window, several at a time, which saves wakeups. The storage is not idle while one waits.
@@ -74,17 +80,28 @@ RNBD_PARAM_UINT(rotational_window, 32, 0, 65536,
 /**
  * struct rnbdt_sched_group - a host, or a session of a host, at one storage
  * @node: its place in the order; the lock of the scheduler
- * @entry: in rnbdt_sched.hosts, or in @groups of its host; rnbdt_lock
- * @groups: sessions of a host; rnbdt_lock
+ * @entry: in rnbdt_sched.hosts, or in @members of its host; rnbdt_lock
+ * @members: sessions of a host, struct rnbdt_sched_group, or attachments of a session,
+ *	struct rnbdt_attach; rnbdt_lock
  * @key: the host or session; constant
  * @nr_users: attachments, or sessions; rnbdt_lock
  */
 struct rnbdt_sched_group {
 	struct rnbdt_drr_node node;
 	struct list_head entry;
-	struct list_head groups;
+	struct list_head members;
 	const void *key;
 	u32 nr_users;
+};
+
+/**
+ * struct rnbdt_sched_host - a host at one storage
+ * @group: the host; the first member, by which the structure is freed
+ * @own: lane of its requests while it is in a cgroup
+ */
+struct rnbdt_sched_host {
+	struct rnbdt_sched_group group;
+	struct rnbdt_lane own;
 };
 
 static const u32 rnbdt_equal_weight = RNBDT_WEIGHT_DEFAULT;
@@ -128,6 +145,12 @@ static void rnbdt_sched_update(struct rnbdt_sched *sched)
 	WRITE_ONCE(sched->low, window - window / 8);
 }
 
+static void rnbdt_lane_init(struct rnbdt_lane *lane, struct rnbdt_sched *sched)
+{
+	lane->sched = sched;
+	rnbdt_drr_init_root(&lane->root, sched->overhead);
+}
+
 static struct rnbdt_sched *rnbdt_sched_find(const void *key)
 {
 	struct rnbdt_sched *sched;
@@ -157,8 +180,9 @@ int rnbdt_sched_open(struct rnbdt_backend *be, u32 window)
 		return -ENOMEM;
 	fresh->key = bdev ? bdev_get_queue(bdev) : NULL;
 	fresh->overhead = bdev && bdev_rot(bdev) ? RNBDT_OVERHEAD_ROTATIONAL : RNBDT_OVERHEAD;
+	fresh->direct = be->direct;
 	spin_lock_init(&fresh->lock);
-	rnbdt_drr_init_root(&fresh->root, fresh->overhead);
+	rnbdt_lane_init(&fresh->shared, fresh);
 	INIT_LIST_HEAD(&fresh->backends);
 	INIT_LIST_HEAD(&fresh->hosts);
 
@@ -211,12 +235,16 @@ void rnbdt_sched_close(struct rnbdt_backend *be)
  */
 void rnbdt_sched_set_window(struct rnbdt_backend *be, u32 window)
 {
+	struct rnbdt_sched_host *host;
+
 	lockdep_assert_held(&rnbdt_lock);
 
 	be->window = window;
 	rnbdt_sched_update(be->sched);
 	/* The storage may take long to complete the next request. */
-	rnbdt_sched_run(be->sched);
+	rnbdt_sched_run(&be->sched->shared);
+	list_for_each_entry(host, &be->sched->hosts, group.entry)
+		rnbdt_sched_run(&host->own);
 }
 
 /**
@@ -228,7 +256,9 @@ void rnbdt_sched_set_window(struct rnbdt_backend *be, u32 window)
  */
 bool rnbdt_sched_alloc(struct rnbdt_attach *att)
 {
-	att->sched_host = kzalloc(sizeof(*att->sched_host), GFP_KERNEL);
+	struct rnbdt_sched_host *host = kzalloc(sizeof(*host), GFP_KERNEL);
+
+	att->sched_host = host ? &host->group : NULL;
 	att->sched_session = kzalloc(sizeof(*att->sched_session), GFP_KERNEL);
 	if (att->sched_host && att->sched_session)
 		return true;
@@ -250,7 +280,10 @@ void rnbdt_sched_free(struct rnbdt_attach *att)
 	att->sched_session = NULL;
 }
 
-/* Find the group of @key in a list, or add @fresh for it; the other one is freed. */
+/*
+ * Find the group of @key in a list, or add @fresh for it, below @parent; the other one is
+ * freed.
+ */
 static struct rnbdt_sched_group *rnbdt_sched_join(struct list_head *groups, const void *key,
 						  struct rnbdt_drr_node *parent,
 						  const u32 *weight,
@@ -266,7 +299,7 @@ static struct rnbdt_sched_group *rnbdt_sched_join(struct list_head *groups, cons
 		return group;
 	}
 	rnbdt_drr_init(&fresh->node, parent, weight, false);
-	INIT_LIST_HEAD(&fresh->groups);
+	INIT_LIST_HEAD(&fresh->members);
 	fresh->key = key;
 	fresh->nr_users = 1;
 	list_add_tail(&fresh->entry, groups);
@@ -281,6 +314,22 @@ static void rnbdt_sched_part(struct rnbdt_sched_group *group)
 	kfree(group);
 }
 
+/* Return the lane that a host should have at a storage. */
+static struct rnbdt_lane *rnbdt_sched_lane(struct rnbdt_sched *sched,
+					   const struct rnbdt_host *host,
+					   struct rnbdt_sched_group *group)
+{
+	if (!host->in_cgroup || !sched->direct)
+		return &sched->shared;
+	return &container_of(group, struct rnbdt_sched_host, group)->own;
+}
+
+static void rnbdt_sched_set_lane(struct rnbdt_attach *att, struct rnbdt_lane *lane)
+{
+	WRITE_ONCE(att->lane, lane);
+	WRITE_ONCE(att->in_cgroup, lane != &att->sched->shared);
+}
+
 /**
  * rnbdt_sched_add - add an attachment to the scheduler of its backend
  * @att: attachment with a backend, and what rnbdt_sched_alloc() has allocated
@@ -291,16 +340,23 @@ void rnbdt_sched_add(struct rnbdt_attach *att)
 {
 	struct rnbdt_sched *sched = att->backend->sched;
 	struct rnbdt_host *host = att->session->host;
+	struct rnbdt_sched_host *fresh = container_of(att->sched_host, struct rnbdt_sched_host,
+						      group);
+	struct rnbdt_lane *lane = rnbdt_sched_lane(sched, host, att->sched_host);
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	att->sched_host = rnbdt_sched_join(&sched->hosts, host, &sched->root, &host->weight,
+	rnbdt_lane_init(&fresh->own, sched);
+	att->sched_host = rnbdt_sched_join(&sched->hosts, host, &lane->root, &host->weight,
 					   att->sched_host);
-	att->sched_session = rnbdt_sched_join(&att->sched_host->groups, att->session,
+	att->sched_session = rnbdt_sched_join(&att->sched_host->members, att->session,
 					      &att->sched_host->node, &rnbdt_equal_weight,
 					      att->sched_session);
 	rnbdt_drr_init(&att->disk, &att->sched_session->node, &rnbdt_equal_weight, true);
 	att->sched = sched;
+	/* The host may have been there, with a lane of its own. */
+	rnbdt_sched_set_lane(att, rnbdt_sched_lane(sched, host, att->sched_host));
+	list_add_tail(&att->sched_entry, &att->sched_session->members);
 }
 
 /**
@@ -313,26 +369,29 @@ void rnbdt_sched_remove(struct rnbdt_attach *att)
 {
 	lockdep_assert_held(&rnbdt_lock);
 
+	list_del(&att->sched_entry);
 	rnbdt_sched_part(att->sched_session);
 	rnbdt_sched_part(att->sched_host);
 	att->sched_session = NULL;
 	att->sched_host = NULL;
+	att->lane = NULL;
 	att->sched = NULL;
 }
 
 /* Let requests leave the order while the storage has room. Called under the lock. */
-static void rnbdt_sched_take(struct rnbdt_sched *sched, struct list_head *ready)
+static void rnbdt_sched_take(struct rnbdt_lane *lane, struct list_head *ready)
 {
+	struct rnbdt_sched *sched = lane->sched;
 	struct rnbdt_drr_item *item;
 
 	lockdep_assert_held(&sched->lock);
 
-	if (atomic64_read(&sched->in_flight) > READ_ONCE(sched->low))
+	if (atomic64_read(&lane->in_flight) > READ_ONCE(sched->low))
 		return;
-	while (sched->root.queued &&
-	       atomic64_read(&sched->in_flight) < READ_ONCE(sched->window)) {
-		item = rnbdt_drr_next(&sched->root);
-		atomic64_add(item->cost, &sched->in_flight);
+	while (lane->root.queued &&
+	       atomic64_read(&lane->in_flight) < READ_ONCE(sched->window)) {
+		item = rnbdt_drr_next(&lane->root);
+		atomic64_add(item->cost, &lane->in_flight);
 		list_add_tail(&item->entry, ready);
 	}
 }
@@ -357,9 +416,86 @@ static void rnbdt_sched_submit(struct list_head *ready)
 	}
 }
 
+/* Submit requests that have left the order although the storage may have no room. */
+static void rnbdt_sched_force(struct list_head *ready)
+{
+	struct rnbdt_req *treq;
+
+	list_for_each_entry(treq, ready, item.entry)
+		atomic64_add(treq->item.cost, &treq->lane->in_flight);
+	rnbdt_sched_submit(ready);
+}
+
+/* Take all requests of a host out of the order. Called under the lock. */
+static void rnbdt_sched_empty(struct rnbdt_sched_group *group, struct list_head *ready)
+{
+	struct rnbdt_sched_group *session;
+	struct rnbdt_attach *att;
+
+	list_for_each_entry(session, &group->members, entry)
+		list_for_each_entry(att, &session->members, sched_entry) {
+			bool closed = att->disk.closed;
+
+			rnbdt_drr_close(&att->disk, ready);
+			att->disk.closed = closed;
+		}
+}
+
+/* Move a host, none of whose requests waits, to another lane. Called under the lock. */
+static void rnbdt_sched_move(struct rnbdt_sched_group *group, const struct rnbdt_host *host,
+			     struct rnbdt_lane *lane)
+{
+	struct rnbdt_sched_group *session;
+	struct rnbdt_attach *att;
+
+	rnbdt_drr_init(&group->node, &lane->root, &host->weight, false);
+	list_for_each_entry(session, &group->members, entry) {
+		rnbdt_drr_init(&session->node, &group->node, &rnbdt_equal_weight, false);
+		list_for_each_entry(att, &session->members, sched_entry) {
+			struct rnbdt_drr_node old = att->disk;
+
+			rnbdt_drr_init(&att->disk, &session->node, &rnbdt_equal_weight, true);
+			att->disk.closed = old.closed;
+			att->disk.ahead = old.ahead;
+			rnbdt_sched_set_lane(att, lane);
+		}
+	}
+}
+
+/**
+ * rnbdt_sched_move_host - move a host to a lane of its own, or back to that of all
+ * @host: host whose member in_cgroup has changed
+ *
+ * Its requests that wait are submitted at once.
+ *
+ * Context: process context, rnbdt_lock held.
+ */
+void rnbdt_sched_move_host(struct rnbdt_host *host)
+{
+	struct rnbdt_sched_group *group;
+	struct rnbdt_sched *sched;
+	unsigned long flags;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	list_for_each_entry(sched, &rnbdt_scheds, entry)
+		list_for_each_entry(group, &sched->hosts, entry) {
+			LIST_HEAD(ready);
+
+			if (group->key != host)
+				continue;
+			spin_lock_irqsave(&sched->lock, flags);
+			rnbdt_sched_empty(group, &ready);
+			rnbdt_sched_move(group, host, rnbdt_sched_lane(sched, host, group));
+			spin_unlock_irqrestore(&sched->lock, flags);
+			rnbdt_sched_force(&ready);
+			break;
+		}
+}
+
 /**
  * rnbdt_sched_wait - let a request wait, unless it need not
- * @treq: request with a cost, which in_flight does not include
+ * @treq: request with a cost, which no lane includes
  *
  * Called by rnbdt_sched_enter() only.
  *
@@ -371,21 +507,25 @@ bool rnbdt_sched_wait(struct rnbdt_req *treq)
 	struct rnbdt_sched *sched = treq->att->sched;
 	struct rnbdt_host *host = treq->queue->session->host;
 	bool flush = treq->req.op == RNBD_OP_FLUSH;
+	struct rnbdt_lane *lane;
 	LIST_HEAD(ready);
 	unsigned long flags;
 
 	spin_lock_irqsave(&sched->lock, flags);
+	/* The host may have changed its lane. */
+	lane = treq->att->lane;
+	treq->lane = lane;
 	if ((flush && rnbdt_drr_pass(&treq->att->disk, &treq->item)) ||
 	    !rnbdt_drr_add(&treq->att->disk, &treq->item)) {
 		spin_unlock_irqrestore(&sched->lock, flags);
-		atomic64_add(treq->item.cost, &sched->in_flight);
+		atomic64_add(treq->item.cost, &lane->in_flight);
 		return true;
 	}
 	atomic64_inc(&host->waits.queued);
 	atomic64_inc(&host->waits.requests);
 	/* Pairs with the barrier in rnbdt_sched_leave(). */
 	smp_mb();
-	rnbdt_sched_take(sched, &ready);
+	rnbdt_sched_take(lane, &ready);
 	spin_unlock_irqrestore(&sched->lock, flags);
 	rnbdt_sched_submit(&ready);
 	return false;
@@ -393,17 +533,18 @@ bool rnbdt_sched_wait(struct rnbdt_req *treq)
 
 /**
  * rnbdt_sched_run - submit requests that have waited, if the storage has room
- * @sched: scheduler of a backend that stays
+ * @lane: lane of a scheduler that stays
  *
  * Context: any; does not sleep.
  */
-void rnbdt_sched_run(struct rnbdt_sched *sched)
+void rnbdt_sched_run(struct rnbdt_lane *lane)
 {
+	struct rnbdt_sched *sched = lane->sched;
 	LIST_HEAD(ready);
 	unsigned long flags;
 
 	spin_lock_irqsave(&sched->lock, flags);
-	rnbdt_sched_take(sched, &ready);
+	rnbdt_sched_take(lane, &ready);
 	spin_unlock_irqrestore(&sched->lock, flags);
 	rnbdt_sched_submit(&ready);
 }
@@ -435,14 +576,11 @@ void rnbdt_sched_passed(struct rnbdt_req *treq)
 void rnbdt_sched_release(struct rnbdt_attach *att)
 {
 	struct rnbdt_sched *sched = att->sched;
-	struct rnbdt_drr_item *item;
 	LIST_HEAD(ready);
 	unsigned long flags;
 
 	spin_lock_irqsave(&sched->lock, flags);
 	rnbdt_drr_close(&att->disk, &ready);
 	spin_unlock_irqrestore(&sched->lock, flags);
-	list_for_each_entry(item, &ready, entry)
-		atomic64_add(item->cost, &sched->in_flight);
-	rnbdt_sched_submit(&ready);
+	rnbdt_sched_force(&ready);
 }

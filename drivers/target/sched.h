@@ -20,17 +20,31 @@
 #define RNBDT_WINDOW_MAX	65536
 
 struct rnbdt_backend;
+struct rnbdt_host;
+struct rnbdt_sched;
+
+/**
+ * struct rnbdt_lane - requests that share a window, and the order of those that wait for it
+ * @sched: scheduler; constant
+ * @root: node of the storage; the lock of the scheduler
+ * @in_flight: cost of the requests of this lane that the storage has
+ */
+struct rnbdt_lane {
+	struct rnbdt_sched *sched;
+	struct rnbdt_drr_node root;
+	atomic64_t in_flight ____cacheline_aligned_in_smp;
+};
 
 /**
  * struct rnbdt_sched - scheduler in front of the queue of a storage
- * @window: cost in flight from which on requests wait; written under rnbdt_lock
- * @low: cost in flight down to which requests that wait stay in their order, so that
+ * @window: cost in flight of a lane from which on requests wait; written under rnbdt_lock
+ * @low: cost in flight of a lane down to which requests that wait stay in their order, so that
  *	several leave it at a time; written under rnbdt_lock
  * @overhead: constant part of the cost of a request; constant
- * @lock: protects @root and the nodes below it; interrupts disabled. No other lock is
- *	taken within it
- * @root: node of the storage
- * @in_flight: cost of the requests that the storage has
+ * @direct: I/O bypasses the page cache, so that it can be charged to a cgroup; constant
+ * @lock: protects the nodes of all lanes; interrupts disabled. No other lock is taken
+ *	within it
+ * @shared: lane of the hosts without a cgroup
  * @key: request queue of the storage, or NULL if it has none and belongs to one export;
  *	constant
  * @entry: in the list of schedulers; rnbdt_lock
@@ -41,9 +55,9 @@ struct rnbdt_sched {
 	s64 window;
 	s64 low;
 	u32 overhead;
-	spinlock_t lock;	/* root */
-	struct rnbdt_drr_node root;
-	atomic64_t in_flight ____cacheline_aligned_in_smp;
+	bool direct;
+	spinlock_t lock;	/* nodes */
+	struct rnbdt_lane shared;
 	const void *key ____cacheline_aligned_in_smp;
 	struct list_head entry;
 	struct list_head backends;
@@ -58,8 +72,9 @@ void rnbdt_sched_free(struct rnbdt_attach *att);
 void rnbdt_sched_add(struct rnbdt_attach *att);
 void rnbdt_sched_remove(struct rnbdt_attach *att);
 void rnbdt_sched_release(struct rnbdt_attach *att);
+void rnbdt_sched_move_host(struct rnbdt_host *host);
 bool rnbdt_sched_wait(struct rnbdt_req *treq);
-void rnbdt_sched_run(struct rnbdt_sched *sched);
+void rnbdt_sched_run(struct rnbdt_lane *lane);
 void rnbdt_sched_passed(struct rnbdt_req *treq);
 
 /**
@@ -74,16 +89,18 @@ void rnbdt_sched_passed(struct rnbdt_req *treq);
 static inline bool rnbdt_sched_enter(struct rnbdt_req *treq)
 {
 	struct rnbdt_sched *sched = treq->att->sched;
+	struct rnbdt_lane *lane = READ_ONCE(treq->att->lane);
 	u32 cost = rnbdt_drr_cost(sched->overhead, treq->req.length);
 
 	treq->item.cost = cost;
 	treq->item.ahead = false;
-	if (likely(!READ_ONCE(sched->root.queued))) {
-		if (likely(atomic64_add_return(cost, &sched->in_flight) <
+	treq->lane = lane;
+	if (likely(!READ_ONCE(lane->root.queued))) {
+		if (likely(atomic64_add_return(cost, &lane->in_flight) <
 			   READ_ONCE(sched->window) + cost))
 			return true;
 		/* rnbdt_sched_wait() looks again: another one may have met this cost. */
-		atomic64_sub(cost, &sched->in_flight);
+		atomic64_sub(cost, &lane->in_flight);
 	}
 	return rnbdt_sched_wait(treq);
 }
@@ -99,14 +116,15 @@ static inline bool rnbdt_sched_enter(struct rnbdt_req *treq)
 static inline void rnbdt_sched_leave(struct rnbdt_req *treq)
 {
 	struct rnbdt_sched *sched = treq->att->sched;
+	struct rnbdt_lane *lane = treq->lane;
 	s64 left;
 
 	if (unlikely(treq->item.ahead))
 		rnbdt_sched_passed(treq);
 	/* A full barrier, which pairs with that in rnbdt_sched_wait(). */
-	left = atomic64_sub_return(treq->item.cost, &sched->in_flight);
-	if (unlikely(READ_ONCE(sched->root.queued)) && left <= READ_ONCE(sched->low))
-		rnbdt_sched_run(sched);
+	left = atomic64_sub_return(treq->item.cost, &lane->in_flight);
+	if (unlikely(READ_ONCE(lane->root.queued)) && left <= READ_ONCE(sched->low))
+		rnbdt_sched_run(lane);
 }
 
 #endif /* RNBDT_SCHED_H */

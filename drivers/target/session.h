@@ -323,7 +323,7 @@ struct rnbdt_login {
 /**
  * struct rnbdt_ctl_slot - a control request of the client
  * @entry: in a list of struct rnbdt_ctl
- * @type: RNBD_CTL_ATTACH or RNBD_CTL_DETACH
+ * @type: RNBD_CTL_ATTACH, or RNBD_CTL_DETACH if no attachment had the handle when it came
  * @id: id of the entry, which the answer repeats
  * @attach: ATTACH: request
  * @grant: ATTACH: answer
@@ -344,10 +344,11 @@ struct rnbdt_ctl_slot {
  * @free: slots without a request
  * @todo: slots for the control work, in their order
  * @ready: slots with an answer to send
+ * @detaches: attachments, struct rnbdt_attach, whose DETACH the control work handles
  * @events: attachments, struct rnbdt_attach, with something to tell the client
  * @leases: segments, struct rnbdt_segment, about which there is something to tell
  * @pending: there is something to send; written under the lock, read without
- * @ctl_work: handles @todo, on rnbdt_login_wq
+ * @ctl_work: handles @todo and @detaches, on rnbdt_login_wq
  *
  * The lock of the ring of queue 0 protects all members except @ctl_work.
  */
@@ -356,6 +357,7 @@ struct rnbdt_ctl {
 	struct list_head free;
 	struct list_head todo;
 	struct list_head ready;
+	struct list_head detaches;
 	struct list_head events;
 	struct list_head leases;
 	bool pending;
@@ -367,12 +369,14 @@ struct rnbdt_ctl {
  * @nr_queues: granted number of queues; set before live
  * @depth: granted number of requests per queue; set before live
  * @max_io: granted bytes of one READ or WRITE; set before live
+ * @keepalive_ms: granted interval of keep-alives in milliseconds; set before live
  * @limits: limits of the session for the request decoder; set before live
  */
 struct rnbdt_granted {
 	u16 nr_queues;
 	u16 depth;
 	u32 max_io;
+	u32 keepalive_ms;
 	struct rnbd_limits limits;
 };
 
@@ -420,6 +424,8 @@ struct rnbdt_session_dir {
  * @ref: references on this structure; rnbdt_sessions holds one, @kobj another
  * @entry: in rnbdt_sessions until the session is dead; rnbdt_lock
  * @host_entry: in rnbdt_host.sessions as long; rnbdt_lock
+ * @hash_entry: in the hash table of lookup.c as long; rnbdt_lock, RCU
+ * @rcu: delays kfree() until no reader of the hash table is left
  * @serial: number of the session for logs and netlink; ascending in
  *	rnbdt_sessions; constant
  * @host_id: id of the host; constant
@@ -462,6 +468,8 @@ struct rnbdt_session {
 	struct kref ref;
 	struct list_head entry;
 	struct list_head host_entry;
+	struct hlist_node hash_entry;
+	struct rcu_head rcu;
 	u32 serial;
 	uuid_t host_id;
 	uuid_t session_id;

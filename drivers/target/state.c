@@ -190,7 +190,7 @@ static void rnbdt_session_release(struct kref *ref)
 	if (s->queues != &s->queue0)
 		kvfree(s->queues);
 	kfree(s->port_name);
-	kfree(s);
+	kfree_rcu(s, rcu);
 }
 
 /**

@@ -69,6 +69,7 @@
 #include "inject.h"
 #include "lease.h"
 #include "limits.h"
+#include "lookup.h"
 #include "pool.h"
 #include "queue.h"
 #include "queue_alloc.h"
@@ -192,6 +193,7 @@ static void rnbdt_finish_teardown(struct rnbdt_session *s)
 	rnbdt_half_open_gone(&s->account.half_open);
 	list_del(&s->entry);
 	list_del(&s->host_entry);
+	rnbdt_lookup_remove(s);
 	rnbdt_session_advance(s, RNBDT_CLOSING, RNBDT_DEAD, NULL);
 	mutex_unlock(&rnbdt_lock);
 

@@ -2,20 +2,21 @@
 /*
  * Timers of a session: keep-alives, and the time that a client has for its login.
  *
- * Operation: keep-alives are checked and sent from the login on. A session that has
+ * Operation: keep-alives are checked and sent from the login on, in the interval that the
+ * client has requested, but not more often than keepalive_min_ms. A session that has
  * received no login or proof within login_timeout_ms is closed, and so is one whose
  * client does not disconnect after a refusal or a list of exports.
  *
  * Ownership: the timers are part of the session; the teardown cancels them.
  *
  * Concurrency: both work items run on rnbdt_timer_wq, which no login delays, and
- * allocate nothing.
+ * allocate nothing. Keep-alives take no lock that logins hold for long: a queue that is
+ * found stays until the teardown has cancelled the work item.
  *
  * Errors: an exceeded time closes the session and, before the login, is counted.
  */
 
 #include <linux/jiffies.h>
-#include <linux/mutex.h>
 #include <linux/workqueue.h>
 
 #include "../core/ring.h"
@@ -36,7 +37,7 @@
  *
  * Run from the login on: allocating the pool may take long, and the client waits.
  *
- * Context: work item of rnbdt_timer_wq; takes rnbdt_lock, may sleep.
+ * Context: work item of rnbdt_timer_wq.
  */
 void rnbdt_session_keepalive(struct work_struct *work)
 {
@@ -44,18 +45,23 @@ void rnbdt_session_keepalive(struct work_struct *work)
 					       struct rnbdt_session,
 					       login.keepalive_work);
 	enum rnbdt_state state = READ_ONCE(s->state);
-	u32 i, interval_ms = RNBD_LOGIN_KEEPALIVE_MS;
+	u32 i, nr, interval_ms = RNBD_LOGIN_KEEPALIVE_MS;
+	struct rnbdt_queue **queues, *q;
 
 	if (state == RNBDT_LIVE)
-		interval_ms = s->login.info.keepalive_ms;
+		interval_ms = s->granted.keepalive_ms;
 	else if (state != RNBDT_AUTHENTICATING && state != RNBDT_LOGIN &&
 		 state != RNBDT_LISTING)
 		return;
-	mutex_lock(&rnbdt_lock);
-	for (i = 0; i < s->nr_slots; i++)
-		if (s->queues[i])
-			rnbd_ring_keepalive(&s->queues[i]->ring, interval_ms);
-	mutex_unlock(&rnbdt_lock);
+	/* pairs with the release in rnbdt_queue_make_slots() */
+	nr = smp_load_acquire(&s->nr_slots);
+	queues = READ_ONCE(s->queues);
+	for (i = 0; i < nr; i++) {
+		/* pairs with the release when the queue was added */
+		q = smp_load_acquire(&queues[i]);
+		if (q)
+			rnbd_ring_keepalive(&q->ring, interval_ms);
+	}
 	queue_delayed_work(rnbdt_timer_wq, &s->login.keepalive_work,
 			   msecs_to_jiffies(interval_ms) / 2);
 }

@@ -97,10 +97,12 @@
  * @RNBD_ST_SHUTDOWN: the port is going away
  * @RNBD_ST_AUTH: the client's proof is wrong: the secrets differ
  * @RNBD_ST_FENCED: the host is fenced
- * @RNBD_ST_REVOKED: the host was fenced since this disk was attached
+ * @RNBD_ST_REVOKED: the host was fenced, or the export had another owner, since this disk
+ *	was attached
  * @RNBD_ST_ATTACHED: the host has attached this export already
  * @RNBD_ST_NO_ATTACH: no attachment has this handle
  * @RNBD_ST_REMOVED: the export was disabled, or is no longer for this host or port
+ * @RNBD_ST_OWNED: another host owns the export, which is exclusive
  */
 enum rnbd_status {
 	RNBD_ST_OK		= 0,
@@ -137,6 +139,7 @@ enum rnbd_status {
 	RNBD_ST_ATTACHED	= 48,
 	RNBD_ST_NO_ATTACH	= 49,
 	RNBD_ST_REMOVED		= 50,
+	RNBD_ST_OWNED		= 51,
 };
 
 /* ------------------------------------------------------------------------

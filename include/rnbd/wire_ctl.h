@@ -108,7 +108,7 @@ enum rnbd_ctl_type {
  * @generation: not 0; higher than any that the session has used for @index, unless this
  *	repeats a request whose answer was lost
  * @fence_generation: what the first reply for this disk said; 0 if there was none yet
- * @reserved: zero
+ * @owner_generation: what the first reply for this disk said; 0 if there was none yet
  * @export: name of the export, padded with NUL
  *
  * Index and generation together are the handle of the attachment. A handle of a former
@@ -119,7 +119,7 @@ struct rnbd_ctl_attach {
 	__le16	flags;
 	__le32	generation;
 	__le32	fence_generation;
-	__u8	reserved[4];
+	__le32	owner_generation;
 	char	export[RNBD_EXPORT_NAME_SIZE];
 };
 
@@ -153,6 +153,9 @@ static_assert(offsetof(struct rnbd_ctl_attach, export) == 16);
  * @incarnation: random, another one if writes that were acknowledged and not
  *	flushed may be gone
  * @export_uuid: identity of the data
+ * @owner_generation: rises whenever the export has another owner; 0 if the export is not
+ *	exclusive; what the request says if @fence_generation of that is not 0
+ * @reserved: zero
  */
 struct rnbd_ctl_attach_reply {
 	__le16	index;
@@ -173,12 +176,22 @@ struct rnbd_ctl_attach_reply {
 	__le32	storage_inflight;
 	__u8	incarnation[16];
 	__u8	export_uuid[16];
+	__le32	owner_generation;
+	__u8	reserved[4];
 };
 
-static_assert(sizeof(struct rnbd_ctl_attach_reply) == 96);
+static_assert(sizeof(struct rnbd_ctl_attach_reply) == 104);
 static_assert(offsetof(struct rnbd_ctl_attach_reply, capacity) == 16);
 static_assert(offsetof(struct rnbd_ctl_attach_reply, logical_block) == 28);
 static_assert(offsetof(struct rnbd_ctl_attach_reply, incarnation) == 64);
+static_assert(offsetof(struct rnbd_ctl_attach_reply, owner_generation) == 96);
+
+/*
+ * In rnbd_ctl_handle.flags of a DETACH: the client will attach the export again for the same
+ * disk, so the host still owns an exclusive export.
+ */
+#define RNBD_DETACH_KEEP_OWNER	0x1u
+#define RNBD_DETACH_FLAGS	RNBD_DETACH_KEEP_OWNER
 
 /**
  * struct rnbd_ctl_handle - about an attachment
@@ -186,6 +199,7 @@ static_assert(offsetof(struct rnbd_ctl_attach_reply, incarnation) == 64);
  * @status: enum rnbd_status; RNBD_ST_OK in a request
  * @generation: of the handle
  * @retry_ms: RNBD_CTL_CLOSED: milliseconds after which to attach again, or 0; otherwise 0
+ * @flags: RNBD_CTL_DETACH: RNBD_DETACH_*; otherwise 0
  * @reserved: zero
  */
 struct rnbd_ctl_handle {
@@ -193,11 +207,13 @@ struct rnbd_ctl_handle {
 	__le16	status;
 	__le32	generation;
 	__le32	retry_ms;
-	__u8	reserved[4];
+	__le16	flags;
+	__u8	reserved[2];
 };
 
 static_assert(sizeof(struct rnbd_ctl_handle) == 16);
 static_assert(offsetof(struct rnbd_ctl_handle, retry_ms) == 8);
+static_assert(offsetof(struct rnbd_ctl_handle, flags) == 12);
 
 /**
  * struct rnbd_ctl_capacity - the export has another size

@@ -26,8 +26,7 @@ readonly REPORTS='WARNING: |BUG: |kernel BUG at|Oops[: ]|general protection faul
 
 # After the first failure the other nodes get this long to end.
 readonly GRACE_FAILED=20 GRACE_REPORT=30
-
-state=() code=() why=() pid=() boots=() mortal=()
+state=() code=() why=() pid=() boots=() mortal=() again=() booting=()
 outfd=() errfd=() outpart=() errpart=()
 declare -A pending=() wanted=() expiry=()
 
@@ -203,12 +202,15 @@ start_node() {
 		disks+=(-drive "if=none,id=d$k,file=$RUN/n$i.disk$k,format=raw,cache=$DISK_CACHE,discard=unmap"
 			-device "virtio-blk-pci,drive=d$k,serial=disk$k")
 	done
+	rm -f "$RUN/n$i.monitor".{in,out}
+	mkfifo "$RUN/n$i.monitor".{in,out}
 	TMPDIR=$RUN/overlay "${ENTER[@]}" setpriv --pdeathsig KILL -- \
 		qemu-system-x86_64 -name "n$i" -uuid "00000000-0000-4000-8000-00000109000$i" \
 		-nodefaults -no-user-config -display none "${reboot[@]}" \
 		-M "$MACHINE" "${accel[@]}" -smp "$CPUS" -m "$MEM" \
 		-kernel "$ROOT/vmlinux" -initrd "$RUN/initrd" -append "$append" \
 		"${console[@]}" -serial chardev:con -device virtio-rng-pci \
+		-chardev "pipe,id=mon,path=$RUN/n$i.monitor" -mon chardev=mon \
 		-drive "if=none,id=root,file=$IMAGE,format=raw,snapshot=on,cache=unsafe$ROOT_ERRORS" \
 		-device virtio-blk-pci,drive=root,serial=root "${disks[@]}" \
 		-netdev "tap,id=net,ifname=tap$i,script=no,downscript=no" \
@@ -219,6 +221,7 @@ start_node() {
 		</dev/null >>"$dir/qemu.log" 2>&1 &
 	pid[i]=$!
 	state[i]=up
+	now_ms "booting[$i]"
 }
 
 # The machine is gone or will be: its requests are void.
@@ -409,31 +412,6 @@ end_by() {
 	return 0
 }
 
-# Did QEMU end with its own assertion while the kernel of this node booted? The kernel moves
-# the address ranges of its PCI devices then, and one thread of QEMU can use a map of the
-# memory that another one has freed (QEMU issue 1921; seen once, with 10.0.2). Nothing of
-# ours has been loaded by then.
-died_of_qemu() {
-	grep -q 'iotlb_to_section: Assertion' "$OUTDIR/n$1/qemu.log" 2>/dev/null || return
-	awk '
-		/Linux version/ { up = 0 }
-		/lab: n[1-4]: up after/ { up = 1 }
-		END { exit up }
-	' "$OUTDIR/n$1/console.log"
-}
-
-start_again() {
-	local i=$1 dir=$OUTDIR/n$1 log
-
-	again[i]=$((again[i] + 1))
-	for log in console qemu; do
-		mv "$dir/$log.log" "$dir/$log.failed-boot-${again[i]}"
-	done
-	say "n$i: an assertion of QEMU failed while the kernel booted, started again"
-	boots[i]=$((boots[i] - 1))
-	start_node "$i"
-}
-
 # Has the machine ended, as a script or as a machine?
 look_after() {
 	local i=$1 dir=$OUTDIR/n$1 status
@@ -454,7 +432,7 @@ look_after() {
 		state[i]=dead
 		forget_arrivals "$i"
 		if [ "${again[i]}" -lt 2 ] && died_of_qemu "$i"; then
-			start_again "$i"
+			start_again "$i" "an assertion of QEMU failed while the kernel booted,"
 			return
 		fi
 		if [ "${mortal[i]}" = 1 ]; then
@@ -503,6 +481,7 @@ run_machines() {
 			# every two seconds: a kernel that has complained will hardly come to an end
 			if [ $((++ticks % 40)) -eq 0 ] && [ -z "$failed" ]; then
 				for ((i = 1; i <= NODES; i++)); do
+					look_after_boot "$i"
 					[ -z "$(report_of "$i")" ] && continue
 					failed=1
 					end_by "$GRACE_REPORT"
@@ -513,6 +492,9 @@ run_machines() {
 	done
 	now_ms now
 	ELAPSED=$((now - start))
+	[ "$now" -lt "$deadline" ] || for ((i = 1; i <= NODES; i++)); do
+		[ "${state[i]}" != up ] || show_registers "$i"
+	done
 	stop_machines
 }
 

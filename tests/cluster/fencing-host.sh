@@ -77,7 +77,7 @@ client() {
 			kill $load
 			wait $load
 		else
-			given_up "this host was fenced since"
+			given_up "this host was fenced"
 		fi
 		detach "$dev"
 		barrier "over-$round"

@@ -24,6 +24,7 @@ static const char whole[] =
 	"      \"max_session_pool_bytes\": 1048576,\n"
 	"      \"max_sessions\": 4294967295,\n"
 	"      \"weight\": 10000,\n"
+	"      \"cgroup\": \"/rnbd.slice/rnbd-a b.slice\",\n"
 	"      \"unfence_on_restart\": true,\n"
 	"      \"fence_state\": \"4294967294 1 " HOST1 "\",\n"
 	"      \"secret_file\": \"/etc/rnbd/secrets/" HOST2 "\"\n"
@@ -34,6 +35,7 @@ static const char whole[] =
 	"      \"max_session_pool_bytes\": 0,\n"
 	"      \"max_sessions\": 0,\n"
 	"      \"weight\": 1,\n"
+	"      \"cgroup\": \"\",\n"
 	"      \"unfence_on_restart\": false,\n"
 	"      \"fence_state\": \"7 0 00000000-0000-0000-0000-000000000000\"\n"
 	"    }\n"
@@ -47,11 +49,14 @@ static const char whole[] =
 	"      \"write_cache\": \"back\",\n"
 	"      \"window\": 65536,\n"
 	"      \"uuid\": \"11111111-2222-4333-8444-555555555555\",\n"
+	"      \"exclusive\": true,\n"
+	"      \"owner_state\": \"4026531840 " HOST1 " " HOST2 " 7\",\n"
 	"      \"enable\": true,\n"
 	"      \"hosts\": [\n"
 	"        \"" HOST2 "\",\n"
 	"        \"" HOST1 "\"\n"
-	"      ]\n"
+	"      ],\n"
+	"      \"readonly_hosts\": [\n      ]\n"
 	"    },\n"
 	"    {\n"
 	"      \"name\": \"disk10\",\n"
@@ -61,9 +66,13 @@ static const char whole[] =
 	"      \"write_cache\": \"through\",\n"
 	"      \"window\": 0,\n"
 	"      \"uuid\": \"11111111-2222-4333-8444-555555555556\",\n"
+	"      \"exclusive\": false,\n"
 	"      \"enable\": false,\n"
 	"      \"hosts\": [\n"
 	"        \"" HOST1 "\"\n"
+	"      ],\n"
+	"      \"readonly_hosts\": [\n"
+	"        \"" HOST2 "\"\n"
 	"      ]\n"
 	"    }\n"
 	"  ],\n"
@@ -208,7 +217,10 @@ static void test_defaults(void **state)
 	assert_string_equal(object->value[TARGET_EXPORT_WINDOW], "0");
 	assert_null(object->value[TARGET_EXPORT_UUID]);
 	assert_true(target_config_enabled(TARGET_CONFIG_EXPORT, object));
-	assert_true(strlist_has(&object->links, HOST1));
+	assert_string_equal(object->value[TARGET_EXPORT_EXCLUSIVE], "0");
+	assert_null(object->value[TARGET_EXPORT_OWNER]);
+	assert_true(strlist_has(&object->links[TARGET_EXPORT_HOSTS], HOST1));
+	assert_int_equal(object->links[TARGET_EXPORT_READONLY_HOSTS].nr, 0);
 	object = target_config_find(&config, TARGET_CONFIG_PORT, "1");
 	assert_non_null(object);
 	assert_string_equal(object->value[1], "4427");
@@ -280,6 +292,9 @@ static void test_host(void **state)
 		   "'max_pool_bytes' is '9223372036854775808': too large");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','max_sessions':4294967296}]}",
 		   "'max_sessions' is '4294967296': too large");
+	assert_bad(HOSTS "{'uuid':'" HOST1 "','cgroup':'a'}]}", "wanted a path of a cgroup");
+	assert_bad(HOSTS "{'uuid':'" HOST1 "','cgroup':'/'}]}", "wanted a path of a cgroup");
+	assert_bad(HOSTS "{'uuid':'" HOST1 "','cgroup':'/a//b'}]}", "wanted a path of a cgroup");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','weight':0}]}", "wanted 1 to 10000");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','weight':10001}]}", "wanted 1 to 10000");
 	assert_bad(HOSTS "{'uuid':'" HOST1 "','weight':18446744073709551616}]}", "1 to 10000");
@@ -430,7 +445,7 @@ static void test_compare(void **state)
 	w->value[TARGET_EXPORT_UUID] = NULL;
 	/* it is not enabled yet, and a link is missing: no differences */
 	h->value[TARGET_EXPORT_ENABLE][0] = '0';
-	free(h->links.item[--h->links.nr]);
+	free(h->links[0].item[--h->links[0].nr]);
 	target_config_differences(TARGET_CONFIG_EXPORT, w, h, &texts);
 	target_config_extras(TARGET_CONFIG_EXPORT, w, h, &texts);
 	assert_texts(&texts, NULL, NULL);
@@ -441,9 +456,10 @@ static void test_compare(void **state)
 	target_config_differences(TARGET_CONFIG_EXPORT, w, h, &texts);
 	assert_texts(&texts, "readonly is \"1\", not \"0\"", "it is enabled");
 
-	strlist_add(&h->links, "another");
+	strlist_add(&h->links[0], "another");
+	strlist_add(&h->links[1], "a reader");
 	target_config_extras(TARGET_CONFIG_EXPORT, w, h, &texts);
-	assert_texts(&texts, "it allows host another", NULL);
+	assert_texts(&texts, "it allows host another", "it allows host to read a reader");
 
 	/* which secret a host has is not known */
 	w = &want.list[TARGET_CONFIG_HOST].object[0];

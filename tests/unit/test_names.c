@@ -19,7 +19,7 @@ static bool lower_case_sentence(const char *text)
 static bool status_exists(u32 status)
 {
 	return status <= RNBD_ST_CLOSED ||
-	       (status >= RNBD_ST_MALFORMED && status <= RNBD_ST_REMOVED);
+	       (status >= RNBD_ST_MALFORMED && status <= RNBD_ST_OWNED);
 }
 
 static void test_status(void **state)
@@ -85,7 +85,7 @@ static void test_words(void **state)
 	for (i = 0; i <= 0xffff; i++) {
 		const char *word = rnbd_status_word(i);
 
-		if (i != RNBD_ST_NOMEM && (i < RNBD_ST_MALFORMED || i > RNBD_ST_REMOVED)) {
+		if (i != RNBD_ST_NOMEM && (i < RNBD_ST_MALFORMED || i > RNBD_ST_OWNED)) {
 			assert_null(word);
 			continue;
 		}

@@ -133,7 +133,7 @@ static const struct member members[] = {
 	MEMBER(rnbd_ctl_attach, flags, 2, 2),
 	MEMBER(rnbd_ctl_attach, generation, 4, 4),
 	MEMBER(rnbd_ctl_attach, fence_generation, 8, 4),
-	MEMBER(rnbd_ctl_attach, reserved, 12, 4),
+	MEMBER(rnbd_ctl_attach, owner_generation, 12, 4),
 	MEMBER(rnbd_ctl_attach, export, 16, 64),
 	MEMBER(rnbd_ctl_attach_reply, index, 0, 2),
 	MEMBER(rnbd_ctl_attach_reply, status, 2, 2),
@@ -153,11 +153,14 @@ static const struct member members[] = {
 	MEMBER(rnbd_ctl_attach_reply, storage_inflight, 60, 4),
 	MEMBER(rnbd_ctl_attach_reply, incarnation, 64, 16),
 	MEMBER(rnbd_ctl_attach_reply, export_uuid, 80, 16),
+	MEMBER(rnbd_ctl_attach_reply, owner_generation, 96, 4),
+	MEMBER(rnbd_ctl_attach_reply, reserved, 100, 4),
 	MEMBER(rnbd_ctl_handle, index, 0, 2),
 	MEMBER(rnbd_ctl_handle, status, 2, 2),
 	MEMBER(rnbd_ctl_handle, generation, 4, 4),
 	MEMBER(rnbd_ctl_handle, retry_ms, 8, 4),
-	MEMBER(rnbd_ctl_handle, reserved, 12, 4),
+	MEMBER(rnbd_ctl_handle, flags, 12, 2),
+	MEMBER(rnbd_ctl_handle, reserved, 14, 2),
 	MEMBER(rnbd_ctl_capacity, index, 0, 2),
 	MEMBER(rnbd_ctl_capacity, reserved, 2, 2),
 	MEMBER(rnbd_ctl_capacity, generation, 4, 4),
@@ -214,7 +217,7 @@ static void test_sizes(void **state)
 	assert_int_equal(sizeof(struct rnbd_ctl_query), 8);
 	assert_int_equal(sizeof(struct rnbd_ctl), 8);
 	assert_int_equal(sizeof(struct rnbd_ctl_attach), 80);
-	assert_int_equal(sizeof(struct rnbd_ctl_attach_reply), 96);
+	assert_int_equal(sizeof(struct rnbd_ctl_attach_reply), 104);
 	assert_int_equal(sizeof(struct rnbd_ctl_handle), 16);
 	assert_int_equal(sizeof(struct rnbd_ctl_capacity), 16);
 	assert_int_equal(sizeof(struct rnbd_ctl_join_reply), 40);
@@ -277,7 +280,7 @@ static void test_numbers(void **state)
 		{ RNBD_ST_SHUTDOWN, 44 }, { RNBD_ST_AUTH, 45 },
 		{ RNBD_ST_FENCED, 46 }, { RNBD_ST_REVOKED, 47 },
 		{ RNBD_ST_ATTACHED, 48 }, { RNBD_ST_NO_ATTACH, 49 },
-		{ RNBD_ST_REMOVED, 50 },
+		{ RNBD_ST_REMOVED, 50 }, { RNBD_ST_OWNED, 51 },
 	};
 	size_t i;
 

@@ -10,7 +10,7 @@ STORY="connecting>login login>listing listing>closing closing>dead"
 
 sessions_gone() { [ -z "$(ls /sys/kernel/rnbd-target/sessions)" ]; }
 held() { [ "$(hits rnbd-target delay_login)" = "$1" ]; }
-listing() { rnbd session list --json | jq -e 'length == 1 and .[0].state == "listing"'; }
+listing() { rnbd session list --target --json | jq -e 'length == 1 and .[0].state == "listing"'; }
 
 # story: "old>new" of each change of state that the monitor has seen
 story() { sed -nE 's/^[^ ]+ session .* ([a-z]+) -> ([a-z]+)(: .*)?$/\1>\2/p' "$OUT/monitor" | xargs; }
@@ -99,7 +99,7 @@ if [ "$NODE" = 1 ]; then
 	barrier churned 120
 	barrier end
 	wait_for 20 sessions_gone
-	same "$(rnbd session list --json | jq length)" 0 "sessions that are left"
+	same "$(rnbd session list --target --json | jq length)" 0 "sessions that are left"
 	rm "$CFG"/ports/1/exports/m* "$CFG"/exports/m*/allowed_hosts/*
 	rmdir "$CFG"/exports/m*
 	configfs_clear

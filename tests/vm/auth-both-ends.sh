@@ -22,7 +22,7 @@ fails() {
 	grep -qF -- "$want" <<<"$text" || die "\"$want\" is not said: $*"
 }
 
-live() { [ "$(rnbd session list --json | grep -c '"state": "live"')" = "$1" ]; }
+live() { [ "$(rnbd session list --target --json | grep -c '"state": "live"')" = "$1" ]; }
 state() { counter "$dev" state; }
 state_is() { [ "$(state)" = "$1" ]; }
 last_error() { counter "$dev" last_error | grep -qF -- "$1"; }

@@ -19,6 +19,8 @@ export_disk slow "$slow" 2 3 5
 export_disk stable "$stable" 2
 export_disk secret "$(null_disk 16)" 1
 export_disk open "$(null_disk 16)" 4
+# for the case detach-many
+for ((i = 0; i < 24; i++)); do export_disk "many$i" "$(null_disk 16)" 2; done
 rnbd secret generate "$OUT/secret" || die "no secret"
 rnbd host secret "$(host_id 5)" --secret-file "$OUT/secret" || die "no secret for host 5"
 
@@ -90,7 +92,7 @@ until_done changed rnbd host secret "$(host_id 5)" --secret-file "$OUT/other"
 wait $worker || die "the lawful client's data"
 need_counter "$(cat "$OUT/rounds")" -ge 1 "rounds of the lawful client"
 same "$(counter "$dev" lost)" 0 "connections that the lawful client lost"
-same "$(rnbd session list --json | jq length)" 1 "sessions that are left"
+same "$(rnbd session list --target --json | jq length)" 1 "sessions that are left"
 rdma_own_is "$resources" || wait_for 20 rdma_own_is "$resources"
 need_counter "$(cat "$CFG/hosts/$(host_id 5)/failed_proofs")" -ge 9 "failed proofs"
 kill $monitor

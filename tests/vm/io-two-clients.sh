@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 3 --cpus 1 --mem 1024 --timeout 300
-# short: two clients write disjoint halves of one export at once, each reads the other's half right
+# short: two clients write disjoint halves of one export at once, each reads the other's half right; one may then only read
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -14,6 +14,11 @@ if [ "$NODE" = 1 ]; then
 	lab barrier exported
 	lab barrier begin
 	lab barrier written --timeout 200
+	lab barrier halves --timeout 200
+	run rnbd export allow disk0 "$(host_id 3)" --read-only
+	same "$(rnbd export show disk0 --json | jq -c '[.hosts, .readonly_hosts]')" \
+		"[[\"$(host_id 1)\",\"$(host_id 2)\"],[\"$(host_id 3)\"]]" "hosts"
+	lab barrier readonly
 	lab barrier end --timeout 200
 	configfs_clear
 	unload
@@ -43,6 +48,22 @@ if half2=$(fio --name=half --filename="$dev" --direct=1 --bs=4k --rw=read \
 	   --offset=$(((3 - NODE) * HALF))m --size=64k --verify=pattern \
 	   --verify_pattern="%o\"node$NODE\"" --verify_fatal=1 --minimal 2>&1); then
 	die "the check does not tell the halves apart: $half2"
+fi
+lab barrier halves --timeout 200
+lab barrier readonly
+if [ "$NODE" = 3 ]; then
+	echo "this host may only read now"
+	changed() { rnbd show "$dev" | grep -q 'the export has other properties now'; }
+	wait_for 30 changed
+	detach "$dev"
+	same "$(rnbd discover "$ADDR" --json | jq -r '.[0].readonly')" true "readonly of discover"
+	dev=$(attach disk0) || exit 1
+	same "$(blockdev --getro "$dev")" 1 "the disk is read-only"
+	dd if=/dev/zero of="$dev" bs=4k count=1 oflag=direct 2>/dev/null && die "it writes"
+	half 3 randread
+else
+	half 2 randwrite --do_verify=0
+	half 2 randread
 fi
 detach "$dev"
 lab barrier end --timeout 200

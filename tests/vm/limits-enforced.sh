@@ -102,6 +102,13 @@ param max_queues 1
 hit limits/session_queues granted queues 1 --queues 2 --pool 1M
 param max_queues 0
 granted queues 2 --queues 2 --pool 1M
+note "keep-alives"
+granted keepalive_ms 250 "${small[@]}" --keepalive 250
+hit limits/keepalive granted keepalive_ms 250 "${small[@]}" --keepalive 100
+param keepalive_min_ms 2000
+hit limits/keepalive granted keepalive_ms 2000 "${small[@]}" --keepalive 500
+param keepalive_min_ms 250
+
 param queue_limit_mb 1
 hit limits/host_queue_memory denied 'limit on sessions, queues' "${small[@]}"
 param queue_limit_mb 2

@@ -37,7 +37,7 @@ reads() {
 	quick rnbd export show hung --json || die "export show"
 	quick rnbd host list || die "host list"
 	quick rnbd port list || die "port list"
-	quick rnbd session list || die "session list"
+	quick rnbd session list --target || die "session list"
 	quick rnbd save "$OUT/now.json" || die "save"
 	quick rnbd restore --compare "$OUT/target.json"
 	while read -r file; do
@@ -150,7 +150,7 @@ mkdir "$X/again" || die "mkdir"
 echo /dev/mapper/back >"$X/again/path"
 if quick sh -c "echo 1 >$X/again/enable"; then die "two exports have one storage"; fi
 quick rnbd export list || die "export list"
-rnbd session list | grep -q closing || die "no session is closing"
+rnbd session list --target | grep -q closing || die "no session is closing"
 
 note "the storage works again"
 dmsetup resume back || die "resume"

@@ -15,7 +15,7 @@ ATTEMPTS=$((7 * ${LAB_SLOW:-1}))
 state_is() { [ "$(counter "$1" state)" = "$2" ]; }
 ended() { ! kill -0 "$1" 2>/dev/null; }
 # session KEY: of the only live session of the target
-session() { rnbd session list --json | jq -er "map(select(.state == \"live\")) | if length == 1 then .[0].$1 else empty end"; }
+session() { rnbd session list --target --json | jq -er "map(select(.state == \"live\")) | if length == 1 then .[0].$1 else empty end"; }
 
 # connection: what changes if the session is made again, as both ends have it
 connection() {

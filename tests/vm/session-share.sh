@@ -11,9 +11,9 @@ T=/sys/kernel/rnbd-target/sessions
 
 # Sessions, as the client and as the target have them
 client_sessions() { rnbd list --json | jq '[.[].session_id] | unique | length'; }
-target_sessions() { rnbd session list --json | jq 'map(select(.state == "live")) | length'; }
+target_sessions() { rnbd session list --target --json | jq 'map(select(.state == "live")) | length'; }
 # session KEY: of the only live session of the target
-session() { rnbd session list --json | jq -er "map(select(.state == \"live\")) | if length == 1 then .[0].$1 else empty end"; }
+session() { rnbd session list --target --json | jq -er "map(select(.state == \"live\")) | if length == 1 then .[0].$1 else empty end"; }
 no_session() { [ -z "$(ls $T)" ]; }
 ended() { ! kill -0 "$1" 2>/dev/null; }
 

@@ -44,12 +44,12 @@ unprivileged() {
 }
 
 # session FILTER: of the only session there is
-session() { rnbd session list --json | jq -er "if length == 1 then .[0] | $1 else empty end"; }
+session() { rnbd session list --target --json | jq -er "if length == 1 then .[0] | $1 else empty end"; }
 
 # alone SERIAL: that session is live, and no other is there
 alone() { [ "$(session 'select(.state == "live") | .session' 2>/dev/null)" = "$1" ]; }
 empty() { [ -z "$(ls "$1")" ]; }
-nobody() { rnbd session list --json | jq -e 'length == 0'; }
+nobody() { rnbd session list --target --json | jq -e 'length == 0'; }
 
 # Whatever the story, it must say why a session left the state live.
 reason() { grep -E " $1 .* live -> $2: ." "$SEEN" || die "no reason of $1: live -> $2"; }
@@ -72,7 +72,7 @@ if [ "$NODE" = 1 ]; then
 	barrier exported
 
 	barrier written
-	rnbd session list
+	rnbd session list --target
 	first=$(session .session) || die "not one session"
 	same "$(session .host_id)" "$(host_id 2)" host
 	same "$(session .address)" 10.9.0.2 address
@@ -87,7 +87,7 @@ if [ "$NODE" = 1 ]; then
 	need_counter "$(session .write_bytes)" -ge 1048576 "bytes written"
 	need_counter "$(session .read_bytes)" -ge 1048576 "bytes read"
 	need_counter "$(session .requests)" -ge 2 "requests"
-	rnbd session list | grep -q "^$first *$(host_id 2) *10.9.0.2 *disk0 *live *20" ||
+	rnbd session list --target | grep -q "^$first *$(host_id 2) *10.9.0.2 *disk0 *live *20" ||
 		die "the table says something else"
 	wait_for 10 test -d "/sys/kernel/rnbd-target/sessions/$first"
 	for key in state reason host_id session_id export port address epoch queues depth \
@@ -100,7 +100,7 @@ if [ "$NODE" = 1 ]; then
 		unprivileged cat "/sys/kernel/rnbd-target/sessions/$first/$key" &&
 			die "anybody can read $key in sysfs"
 	done
-	unprivileged rnbd session list && die "anybody can list sessions"
+	unprivileged rnbd session list --target && die "anybody can list sessions"
 	unprivileged timeout 5 rnbd monitor >"$OUT/denied"
 	grep -q 'not permitted; run it as root' "$OUT/denied" || die "anybody can listen to events"
 	# a block that nobody else reads or writes

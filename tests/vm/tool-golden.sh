@@ -117,7 +117,8 @@ golden show.json shown rnbd show rnbd1 --json
 golden stat.txt counted rnbd stat
 golden stat.json counted rnbd stat --json
 golden stat.prom counted prometheus
-golden_columns session-list.txt REQUESTS READ WRITTEN -- rnbd session list
+golden session-list-client.txt shown rnbd session list --client
+golden_columns session-list.txt REQUESTS READ WRITTEN -- rnbd session list --target
 golden session-list.json rnbd session list --json
 
 rnbd monitor >"$OUT/monitor.txt" 2>>"$OUT/monitor.err" &
@@ -133,7 +134,7 @@ wait_for 10 told
 kill $monitors && wait
 golden monitor.txt grep ' disk ' "$OUT/monitor.txt"
 # the disk may have gone when the message is made
-golden monitor.json sed -n '/"family":"rnbd"/s/"size":[0-9]*/"size":<number>/p' "$OUT/monitor.json"
+golden monitor.json sed -n '/"family":"rnbd"/s/"size":[0-9]*/"size":<number>/; s/"session_state":"[a-z]*"/"session_state":"<state>"/p' "$OUT/monitor.json"
 
 detach rnbd0
 configfs_clear

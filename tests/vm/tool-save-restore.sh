@@ -47,6 +47,10 @@ run rnbd export disable cached
 run rnbd host limit "${H2^^}" 1M --session-pool 512K --sessions 3
 run rnbd host weight "$H2" 300
 same "$(rnbd host weight "$H2")" 300 "the weight of a host"
+run rnbd host cgroup "$H2" rnbd.slice//rnbd-b.slice/
+same "$(rnbd host cgroup "$H2" 2>"$OUT/cgroup")" /rnbd.slice/rnbd-b.slice "the cgroup of a host"
+grep -q 'is missing or has no io controller: that of / applies' "$OUT/cgroup" ||
+	die "not said that it does not exist"
 run rnbd export window blk 64
 same "$(cat "$CFG/exports/blk/window")" 64 "the window of an export"
 same "$(rnbd port add "$ADDR:4429")" 3 "the ID of the new port"
@@ -172,7 +176,7 @@ verify "$dev" --rw=randwrite --bs=4k --iodepth=4 --size=256k
 fails "host $H1 at $ADDR uses export blk" rnbd clear
 fails "host $H1 at $ADDR uses export blk" rnbd restore --clear
 says 'rnbd clear --force'
-text=$(rnbd session list)
+text=$(rnbd session list --target)
 says "^[0-9]*  *$H1  *$ADDR  *blk  *live "
 unchanged $FILE
 run rnbd clear --force

@@ -172,7 +172,7 @@ same "$(metric "$OUT/rnbd.prom" rnbd_disk_state 'state="live"')" 1 "state live"
 same "$(metric "$OUT/rnbd.prom" rnbd_disk_state 'state="failed"')" 0 "state failed"
 same "$(metric "$OUT/rnbd.prom" rnbd_disk_size_bytes)" $((64 << 20)) "size"
 metric "$OUT/rnbd.prom" rnbd_disk_info \
-	"export_id=\"$UUID\",address=\"$ADDR\",port=\"4427\",transfer=\"zero-copy\",policy=\"fail\"" >/dev/null
+	"export_id=\"$UUID\",address=\"$ADDR\",port=\"4427\",transfer=\"zero-copy\",policy=\"fail\",session=\"$(rnbd list db --json | jq '.[0].session')\"" >/dev/null
 # what show says is what list says, and more
 rnbd list db --json | jq -e --slurpfile show "$OUT/show" '.[0] | del(.attached_ms, .state_ms) as $list |
 	$show[0] | contains($list) and .attached_ms > 0 and .state_ms > 0 and

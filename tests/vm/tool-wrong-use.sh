@@ -93,6 +93,10 @@ wrong 2 'export disable disk0' '--no-wait and --timeout' -- rnbd export disable 
 wrong 2 'export deny disk0' '--no-wait and --timeout' -- rnbd export deny disk0 "$ID" --no-wait --timeout 1
 wrong 2 'host deny disk0' '--timeout 0' -- rnbd host deny disk0 "$ID" --timeout 0
 wrong 2 'session list' 'more' -- rnbd session list more
+wrong 2 'session list' 'exclude each other' -- rnbd session list --client --target
+wrong 2 'export owner disk0' 'UUID of a host, or none' -- rnbd export owner disk0 nobody
+wrong 2 'export keep' 'more' -- rnbd export keep more
+wrong 2 'export owner disk0' 'exclude each other' -- rnbd export owner disk0 none --no-wait --timeout 1
 wrong 2 'show' 'operand is missing' 'DISK' -- rnbd show
 wrong 2 'stat' 'much' -- rnbd stat rnbd0 1 2 3
 wrong 2 'export show' 'operand is missing' 'NAME' -- rnbd export show
@@ -142,6 +146,7 @@ wrong 2 '--write-cache some' 'through or back' -- rnbd export add disk0 --path /
 wrong 2 '--name a/b' -- rnbd attach "$ADDR" disk0 --name a/b
 wrong 2 'host limit 12' 'UUID' 'rnbd host list' -- rnbd host limit 12 1M
 wrong 2 'host weight 12' 'UUID' 'rnbd host list' -- rnbd host weight 12 1
+wrong 2 'host cgroup 12' 'UUID' 'rnbd host list' -- rnbd host cgroup 12 a
 for number in 0 10001 x 1.5 none; do
 	wrong 2 "host weight $ID: $number: " 'from 1 to 10000' -- rnbd host weight "$ID" "$number"
 done
@@ -227,6 +232,7 @@ wrong 2 '/dev/null' 'block device' 'rnbd list' -- rnbd detach /dev/null
 wrong 2 '/dev/null' 'block device' 'rnbd list' -- rnbd deactivate /dev/null
 wrong 1 'gone' 'rnbd export list' -- rnbd export show gone
 wrong 1 'gone' 'rnbd export list' -- rnbd export stat gone
+wrong 1 'gone' 'rnbd export list' -- rnbd export owner gone none
 wrong 1 "host stat $ID" 'no such host' -- rnbd host stat "$ID"
 wrong 1 'gone' 'rnbd export list' -- rnbd host allow gone "$ID"
 wrong 1 'gone' 'rnbd export list' -- rnbd host deny gone "$ID"

@@ -16,7 +16,7 @@ static void draw_handle(struct rnbd_handle *handle)
 u16 draw_refusal(void)
 {
 	return one_in(2) ? 1 + below(RNBD_ST_CLOSED) :
-			   RNBD_ST_MALFORMED + below(RNBD_ST_REMOVED - RNBD_ST_MALFORMED + 1);
+			   RNBD_ST_MALFORMED + below(RNBD_ST_OWNED - RNBD_ST_MALFORMED + 1);
 }
 
 /* Without tag and handle it is a FLUSH. */
@@ -99,6 +99,7 @@ static u32 build_attach(void *body)
 	struct rnbd_attach_info info = {
 		.flags = below(2),
 		.fence_generation = one_in(2) ? draw_number() : 0,
+		.owner_generation = one_in(2) ? draw_number() : 0,
 	};
 
 	draw_handle(&info.handle);
@@ -118,6 +119,7 @@ static u32 build_attach_reply(void *body)
 			grant.retry_ms = draw_number();
 	} else {
 		grant.fence_generation = 1 + below(U32_MAX);
+		grant.owner_generation = one_in(2) ? draw_number() : 0;
 		draw_geometry(&grant.geo);
 		draw_bytes(grant.incarnation, 16);
 		draw_bytes(grant.export_uuid, 16);
@@ -131,6 +133,8 @@ static u32 build_handle(void *body, u16 type)
 	struct rnbd_handle_info info = { };
 
 	draw_handle(&info.handle);
+	if (type == RNBD_CTL_DETACH)
+		info.flags = below(2);
 	if (type == RNBD_CTL_CLOSED) {
 		info.status = draw_refusal();
 		info.retry_ms = draw_number();

@@ -33,7 +33,7 @@ bool status_of_request(u16 status)
 
 bool status_known(u16 status)
 {
-	return status_of_request(status) || (status >= 32 && status <= 50);
+	return status_of_request(status) || (status >= 32 && status <= 51);
 }
 
 /* Was this a frame that we would have sent ourselves? */

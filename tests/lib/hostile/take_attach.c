@@ -80,6 +80,7 @@ static enum rnbd_proto_err take_attach_reply(const struct rnbd_ctl_entry *entry)
 	if (grant.status) {
 		assert_true(!grant.retry_ms || grant.status == 36 || grant.status == 38);
 		assert_int_equal(grant.fence_generation, 0);
+		assert_int_equal(grant.owner_generation, 0);
 		assert_true(is_zero(&grant.geo, sizeof(grant.geo)));
 		assert_true(is_zero(grant.incarnation, 16) && is_zero(grant.export_uuid, 16));
 	} else {
@@ -109,6 +110,7 @@ static enum rnbd_proto_err take_handle(const struct rnbd_ctl_entry *entry)
 	assert_true(status_known(info.status));
 	if (entry->type == RNBD_CTL_DETACH)
 		assert_int_equal(info.status, 0);
+	assert_true(info.flags <= (entry->type == RNBD_CTL_DETACH));
 	if (entry->type == RNBD_CTL_CLOSED)
 		assert_int_not_equal(info.status, 0);
 	else

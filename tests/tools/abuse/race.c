@@ -148,7 +148,7 @@ static void set_something(void)
 		{ "write_cache", "through" }, { "resize", "1" },
 		{ "window", "1" }, { "window", "0" },
 	};
-	unsigned int n = below(ARRAY_SIZE(values) + 5), e = below(EXPORTS);
+	unsigned int n = below(ARRAY_SIZE(values) + 6), e = below(EXPORTS);
 
 	if (n < ARRAY_SIZE(values))
 		set(SET, path_of("exports/e%u/%s", e, values[n][0]), values[n][1]);
@@ -158,6 +158,9 @@ static void set_something(void)
 	else if (n == ARRAY_SIZE(values) + 1)
 		set(SET, path_of("hosts/%s/weight", host_name(below(HOSTS))),
 		    below(2) ? "1" : "10000");
+	else if (n == ARRAY_SIZE(values) + 2)
+		set(SET, path_of("hosts/%s/cgroup", host_name(below(HOSTS))),
+		    below(2) ? "/rnbd.slice" : "\n");
 	else
 		set(SET, path_of("exports/e%u/path", e), paths[below(nr_paths)]);
 }

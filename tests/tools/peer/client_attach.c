@@ -3,12 +3,14 @@
  * Cases of attachments that take more than one message: handles that were, or are not yet,
  * the same request again, and more requests than may be open.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "client.h"
 
 #define FIRST_ID	0x100	/* of requests that are many */
 #define BUSY_TRIES	200
+#define MANY		24	/* exports of hostile-client.sh, more than RNBD_CTL_OPEN_MAX */
 
 static struct rnbd_req_entry read_of(uint16_t index, uint32_t generation)
 {
@@ -402,6 +404,41 @@ static void detach_under_way(struct conn *c)
 	must_read(c, HANDLE_INDEX, HANDLE_GENERATION, RNBD_ST_CLOSED);
 }
 
+/* More DETACHs than requests may be open, in one frame: those of attachments take no place. */
+static void detach_many(struct conn *c)
+{
+	struct rnbd_ctl_handle h;
+	uint32_t seen = 0, nr, i;
+	struct ctl entry;
+	struct frame f;
+	char name[16];
+
+	for (i = 0; i < MANY; i++) {
+		snprintf(name, sizeof(name), "many%u", i);
+		if (!must_attach(c, OTHER_INDEX + i, 1, name))
+			return;
+	}
+	frame_begin(&f, RNBD_FRAME_CONTROL, 0);
+	for (i = 0; i < MANY; i++)
+		detach_add(&f, OTHER_INDEX + i, 1, FIRST_ID + i);
+	frame_send(c, &f);
+	for (nr = 0; nr < MANY && ctl_receive(c, &entry, LOGIN_MS); nr++) {
+		i = entry.id - FIRST_ID;
+		memcpy(&h, entry.body, sizeof(h));
+		if (entry.type != RNBD_CTL_DETACHED || i >= MANY || seen >> i & 1 ||
+		    le16toh(h.index) != OTHER_INDEX + i || h.status) {
+			amiss("an entry of type %u with id %u, status %u", entry.type, entry.id,
+			      le16toh(h.status));
+			break;
+		}
+		seen |= 1u << i;
+	}
+	if (nr < MANY)
+		amiss("%u answers", nr);
+	must_read(c, OTHER_INDEX, 1, RNBD_ST_CLOSED);
+	session_lives(c);
+}
+
 static const struct attach_story {
 	const char *name;
 	void (*run)(struct conn *c);
@@ -422,6 +459,7 @@ static const struct attach_story {
 	{ "attach-behind-unknown", attach_behind_unknown },
 	{ "attach-detach-at-once", attach_detach_at_once },
 	{ "detach-under-way", detach_under_way, "slow" },
+	{ "detach-many", detach_many },
 };
 
 static void run_story(const struct attach_story *story)

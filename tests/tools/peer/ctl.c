@@ -66,8 +66,10 @@ static bool check_attach(const struct ctl *entry)
 
 	memcpy(&a, entry->body, sizeof(a));
 	len = strnlen(a.export, sizeof(a.export));
-	if (le16toh(a.flags) & ~RNBD_ATTACH_FLAGS || memcmp(a.reserved, none.reserved, 4))
-		return amiss("an ATTACH with flags %u, or with reserved bytes", le16toh(a.flags));
+	if (le16toh(a.flags) & ~RNBD_ATTACH_FLAGS)
+		return amiss("an ATTACH with flags %u", le16toh(a.flags));
+	if (a.owner_generation && !a.fence_generation)
+		return amiss("an ATTACH with an owner generation and no fence generation");
 	if (!len || len == sizeof(a.export) ||
 	    memcmp(a.export + len, none.export, sizeof(a.export) - len))
 		return amiss("an ATTACH without a name, or with more than that");
@@ -81,6 +83,8 @@ static bool check_properties(const struct rnbd_ctl_attach_reply *r)
 
 	if (r->retry_ms || flags & ~RNBD_EXPORT_FLAGS)
 		return amiss("an attachment with bits that are reserved");
+	if (memcmp(r->reserved, "\0\0\0", 4))
+		return amiss("an attachment with reserved bytes");
 	if (!r->fence_generation)
 		return amiss("an attachment without a fence generation");
 	if (!power_of_2(block) || block < 512 || block > RNBD_UNIT_SIZE ||
@@ -119,7 +123,8 @@ static bool check_handle(const struct ctl *entry)
 	struct rnbd_ctl_handle h;
 
 	memcpy(&h, entry->body, sizeof(h));
-	if (memcmp(h.reserved, "\0\0\0", 4) || (h.retry_ms && entry->type != RNBD_CTL_CLOSED))
+	if (memcmp(h.reserved, "\0", 2) || (h.retry_ms && entry->type != RNBD_CTL_CLOSED) ||
+	    le16toh(h.flags) & ~(entry->type == RNBD_CTL_DETACH ? RNBD_DETACH_FLAGS : 0))
 		return amiss("reserved bytes in an entry of type %u", entry->type);
 	if (entry->type == RNBD_CTL_DETACH ? h.status :
 	    entry->type == RNBD_CTL_CLOSED ? !h.status : 0)
@@ -349,6 +354,8 @@ int await_attach(struct conn *c, const struct rnbd_ctl_attach *a, uint32_t id)
 		counter_due_refusal(le16toh(r->status));
 	else if (a->fence_generation && r->fence_generation != a->fence_generation)
 		amiss("an attachment with another fence generation than was asked for");
+	else if (a->fence_generation && r->owner_generation != a->owner_generation)
+		amiss("an attachment with another owner generation than was asked for");
 	return le16toh(r->status);
 }
 

@@ -64,6 +64,7 @@ static void build_attach_reply(struct frame *f)
 		.index = target.attach.index,
 		.generation = htole32(target.rel[GENERATION]),
 		.fence_generation = target.attach.fence_generation ?: htole32(1),
+		.owner_generation = target.attach.owner_generation,
 		.capacity = htole64(DISK_BYTES),
 		.logical_block = htole32(512),
 		.physical_block = htole32(512),

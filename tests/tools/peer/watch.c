@@ -49,7 +49,7 @@ static const struct {
 	{ RNBD_ST_SHUTDOWN, "shutdown" }, { RNBD_ST_AUTH, "auth" },
 	{ RNBD_ST_FENCED, "fenced" }, { RNBD_ST_REVOKED, "revoked" },
 	{ RNBD_ST_ATTACHED, "attached" }, { RNBD_ST_NO_ATTACH, "no_attach" },
-	{ RNBD_ST_REMOVED, "removed" },
+	{ RNBD_ST_REMOVED, "removed" }, { RNBD_ST_OWNED, "owned" },
 };
 
 struct counter {

@@ -7,7 +7,8 @@
 
 static const struct rnbd_attach_info attach = {
 	.handle = { .index = 0x0102, .generation = 0x80000001 },
-	.flags = RNBD_ATTACH_READONLY, .fence_generation = 7, .export = "disk0",
+	.flags = RNBD_ATTACH_READONLY, .fence_generation = 7, .owner_generation = 0x80000009,
+	.export = "disk0",
 };
 
 static const struct rnbd_attach_grant granted = {
@@ -18,7 +19,7 @@ static const struct rnbd_attach_grant granted = {
 	.geo.logical_block = 512, .geo.physical_block = 4096, .geo.io_min = 4096,
 	.geo.io_opt = 65536, .geo.discard_granularity = 4096, .geo.discard_alignment = 512,
 	.geo.max_discard = 1u << 30, .geo.max_write_zeroes = 1u << 20,
-	.incarnation = { 9 }, .export_uuid = { 8, 7 },
+	.incarnation = { 9 }, .export_uuid = { 8, 7 }, .owner_generation = 0x80000009,
 };
 
 static const struct rnbd_capacity_info capacity = {
@@ -26,10 +27,11 @@ static const struct rnbd_capacity_info capacity = {
 	.capacity = 0x1122334455667000ull,
 };
 
-/* DETACH has no status, and only CLOSED says when to come again. */
+/* DETACH has no status but flags, and only CLOSED has a time after which to attach again. */
 static const struct rnbd_handle_info handles[] = {
 	[RNBD_CTL_DETACH] = {
 		.handle = { .index = 0x0102, .generation = 0x80000001 },
+		.flags = RNBD_DETACH_KEEP_OWNER,
 	},
 	[RNBD_CTL_DETACHED] = {
 		.handle = { .index = 0x0102, .generation = 0x80000001 },
@@ -43,7 +45,7 @@ static const struct rnbd_handle_info handles[] = {
 
 /* Bytes of the body of a type, as Documentation/protocol.rst has them. */
 static const u32 sizes[] = {
-	[RNBD_CTL_ATTACH] = 80, [RNBD_CTL_ATTACH_REPLY] = 96, [RNBD_CTL_DETACH] = 16,
+	[RNBD_CTL_ATTACH] = 80, [RNBD_CTL_ATTACH_REPLY] = 104, [RNBD_CTL_DETACH] = 16,
 	[RNBD_CTL_DETACHED] = 16, [RNBD_CTL_CLOSED] = 16, [RNBD_CTL_CAPACITY] = 16,
 };
 
@@ -130,6 +132,7 @@ static void check_attach(const struct rnbd_attach_info *info)
 	assert_true(rnbd_handle_equal(&info->handle, &attach.handle));
 	assert_int_equal(info->flags, RNBD_ATTACH_READONLY);
 	assert_int_equal(info->fence_generation, 7);
+	assert_int_equal(info->owner_generation, 0x80000009);
 	/* to the end of the field */
 	assert_memory_equal(info->export, attach.export, sizeof(info->export));
 }
@@ -154,6 +157,7 @@ static void check_granted(const struct rnbd_attach_grant *grant)
 	assert_int_equal(geo->max_write_zeroes, 1u << 20);
 	assert_memory_equal(grant->incarnation, granted.incarnation, 16);
 	assert_memory_equal(grant->export_uuid, granted.export_uuid, 16);
+	assert_int_equal(grant->owner_generation, 0x80000009);
 }
 
 static void check_result(u16 type, const union result *out)
@@ -173,6 +177,7 @@ static void check_result(u16 type, const union result *out)
 		assert_true(rnbd_handle_equal(&out->handle.handle, &handles[type].handle));
 		assert_int_equal(out->handle.status, handles[type].status);
 		assert_int_equal(out->handle.retry_ms, handles[type].retry_ms);
+		assert_int_equal(out->handle.flags, handles[type].flags);
 	}
 }
 
@@ -265,8 +270,8 @@ static void test_attach(void **state)
 		PATCH(rnbd_ctl_attach, flags, 0x8001, FLAGS),
 		PATCH(rnbd_ctl_attach, fence_generation, 0, NONE),
 		PATCH(rnbd_ctl_attach, fence_generation, 0xffffffff, NONE),
-		{ 12, 1, 1, RNBD_PERR_RESERVED },
-		{ 15, 1, 0x80, RNBD_PERR_RESERVED },
+		PATCH(rnbd_ctl_attach, owner_generation, 0, NONE),
+		PATCH(rnbd_ctl_attach, owner_generation, 0xffffffff, NONE),
 		{ 16 + 0, 1, 0, RNBD_PERR_NAME },
 		{ 16 + 0, 1, '.', RNBD_PERR_NAME },
 		{ 16 + 2, 1, '/', RNBD_PERR_NAME },
@@ -296,7 +301,7 @@ static void test_attach_reply(void **state)
 	static const struct patch patches[] = {
 		PATCH(rnbd_ctl_attach_reply, status, 13, STATUS),
 		PATCH(rnbd_ctl_attach_reply, status, 31, STATUS),
-		PATCH(rnbd_ctl_attach_reply, status, 51, STATUS),
+		PATCH(rnbd_ctl_attach_reply, status, 52, STATUS),
 		PATCH(rnbd_ctl_attach_reply, status, 0xffff, STATUS),
 		PATCH(rnbd_ctl_attach_reply, status, RNBD_ST_BUSY, RESERVED),
 		/* who is not refused has nothing to wait for */
@@ -307,6 +312,10 @@ static void test_attach_reply(void **state)
 		PATCH(rnbd_ctl_attach_reply, storage_inflight, 0xffffffff, NONE),
 		PATCH(rnbd_ctl_attach_reply, incarnation[0], 0, NONE),
 		PATCH(rnbd_ctl_attach_reply, export_uuid[15], 0xff, NONE),
+		PATCH(rnbd_ctl_attach_reply, owner_generation, 0, NONE),
+		PATCH(rnbd_ctl_attach_reply, owner_generation, 0xffffffff, NONE),
+		PATCH(rnbd_ctl_attach_reply, reserved[0], 1, RESERVED),
+		PATCH(rnbd_ctl_attach_reply, reserved[3], 0x80, RESERVED),
 		PATCH(rnbd_ctl_attach_reply, flags, 0xf, NONE),
 		PATCH(rnbd_ctl_attach_reply, flags, 0, NONE),
 		PATCH(rnbd_ctl_attach_reply, flags, RNBD_EXPORT_FUA, NONE),
@@ -383,10 +392,10 @@ static void test_attach_reply_blocks(void **state)
 	grant.geo.discard_alignment = 0;
 	for (i = 0; i < ARRAY_SIZE(patches); i++) {
 		rnbd_encode_attach_reply((void *)body, &grant);
-		assert_fault(decode_body(RNBD_CTL_ATTACH_REPLY, body, 96, &out),
+		assert_fault(decode_body(RNBD_CTL_ATTACH_REPLY, body, 104, &out),
 			     RNBD_PERR_NONE);
 		unit_put(body + patches[i].offset, patches[i].bytes, patches[i].value);
-		assert_fault(decode_body(RNBD_CTL_ATTACH_REPLY, body, 96, &out),
+		assert_fault(decode_body(RNBD_CTL_ATTACH_REPLY, body, 104, &out),
 			     patches[i].want);
 	}
 }
@@ -401,14 +410,14 @@ static void test_attach_refused(void **state)
 
 	(void)state;
 	for (status = 1; status <= 0x100; status++) {
-		bool known = status <= 12 || (status >= 32 && status <= 50);
+		bool known = status <= 12 || (status >= 32 && status <= 51);
 		bool retry = status == RNBD_ST_BUSY || status == RNBD_ST_LIMIT;
 
 		grant.status = status;
 		grant.retry_ms = 0;
 		memset(body, 0xee, sizeof(body));
 		rnbd_encode_attach_reply((void *)body, &grant);
-		assert_fault(decode_body(RNBD_CTL_ATTACH_REPLY, body, 96, &out),
+		assert_fault(decode_body(RNBD_CTL_ATTACH_REPLY, body, 104, &out),
 			     known ? RNBD_PERR_NONE : RNBD_PERR_STATUS);
 		if (!known)
 			continue;
@@ -417,16 +426,16 @@ static void test_attach_refused(void **state)
 		assert_int_equal(out.grant.retry_ms, 0);
 		assert_int_equal(out.grant.fence_generation, 0);
 		assert_true(!out.grant.geo.capacity && !out.grant.geo.logical_block);
-		for (i = 12; i < 96; i++) {
+		for (i = 12; i < 104; i++) {
 			body[i] = 1;
-			assert_fault(decode_body(RNBD_CTL_ATTACH_REPLY, body, 96, &out),
+			assert_fault(decode_body(RNBD_CTL_ATTACH_REPLY, body, 104, &out),
 				     RNBD_PERR_RESERVED);
 			body[i] = 0;
 		}
 
 		grant.retry_ms = 0x01020304;
 		rnbd_encode_attach_reply((void *)body, &grant);
-		assert_fault(decode_body(RNBD_CTL_ATTACH_REPLY, body, 96, &out),
+		assert_fault(decode_body(RNBD_CTL_ATTACH_REPLY, body, 104, &out),
 			     retry ? RNBD_PERR_NONE : RNBD_PERR_RESERVED);
 		if (retry)
 			assert_int_equal(out.grant.retry_ms, 0x01020304);
@@ -436,8 +445,18 @@ static void test_attach_refused(void **state)
 static void test_handle_entries(void **state)
 {
 	static const struct patch reserved[] = {
-		{ 12, 1, 1, RNBD_PERR_RESERVED },
+		{ 14, 1, 1, RNBD_PERR_RESERVED },
 		{ 15, 1, 0x80, RNBD_PERR_RESERVED },
+	};
+	static const struct patch flags[] = {
+		PATCH(rnbd_ctl_handle, flags, 0, NONE),
+		PATCH(rnbd_ctl_handle, flags, RNBD_DETACH_KEEP_OWNER, NONE),
+		PATCH(rnbd_ctl_handle, flags, 2, FLAGS),
+		PATCH(rnbd_ctl_handle, flags, 0x8001, FLAGS),
+	};
+	static const struct patch no_flags[] = {
+		PATCH(rnbd_ctl_handle, flags, RNBD_DETACH_KEEP_OWNER, RESERVED),
+		PATCH(rnbd_ctl_handle, flags, 0x8000, RESERVED),
 	};
 	static const struct patch no_retry[] = {
 		PATCH(rnbd_ctl_handle, retry_ms, 1, RESERVED),
@@ -456,9 +475,12 @@ static void test_handle_entries(void **state)
 	try_patches(RNBD_CTL_DETACH, no_retry, ARRAY_SIZE(no_retry));
 	try_patches(RNBD_CTL_DETACHED, no_retry, ARRAY_SIZE(no_retry));
 	try_patches(RNBD_CTL_CLOSED, retry, ARRAY_SIZE(retry));
+	try_patches(RNBD_CTL_DETACH, flags, ARRAY_SIZE(flags));
+	try_patches(RNBD_CTL_DETACHED, no_flags, ARRAY_SIZE(no_flags));
+	try_patches(RNBD_CTL_CLOSED, no_flags, ARRAY_SIZE(no_flags));
 
 	for (status = 0; status <= 0x100; status++) {
-		bool known = status <= 12 || (status >= 32 && status <= 50);
+		bool known = status <= 12 || (status >= 32 && status <= 51);
 		const struct patch detach = PATCH(rnbd_ctl_handle, status, status, STATUS);
 		struct patch other = detach;
 

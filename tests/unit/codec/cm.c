@@ -184,7 +184,7 @@ static void test_cm_rej(void **state)
 		PATCH(rnbd_cm_rej, status, 31, STATUS),
 		PATCH(rnbd_cm_rej, status, 32, NONE),
 		PATCH(rnbd_cm_rej, status, 45, NONE),
-		PATCH(rnbd_cm_rej, status, 51, STATUS),
+		PATCH(rnbd_cm_rej, status, 52, STATUS),
 		PATCH(rnbd_cm_rej, status, 0xffff, STATUS),
 		PATCH(rnbd_cm_rej, retry_ms, 1, RESERVED),
 		PATCH(rnbd_cm_rej, retry_ms, 1u << 31, RESERVED),

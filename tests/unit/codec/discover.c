@@ -74,7 +74,7 @@ static void test_list_end(void **state)
 {
 	static const struct patch patches[] = {
 		PATCH(rnbd_ctl_list_end, status, 13, STATUS),
-		PATCH(rnbd_ctl_list_end, status, 51, STATUS),
+		PATCH(rnbd_ctl_list_end, status, 52, STATUS),
 		PATCH(rnbd_ctl_list_end, status, 0xffff, STATUS),
 		PATCH(rnbd_ctl_list_end, status, RNBD_ST_OK, RESERVED),
 		PATCH(rnbd_ctl_list_end, status, RNBD_ST_NOMEM, RESERVED),

@@ -124,7 +124,7 @@ static void test_join_reply(void **state)
 {
 	static const struct patch patches[] = {
 		PATCH(rnbd_ctl_join_reply, status, 13, STATUS),
-		PATCH(rnbd_ctl_join_reply, status, 51, STATUS),
+		PATCH(rnbd_ctl_join_reply, status, 52, STATUS),
 		PATCH(rnbd_ctl_join_reply, status, RNBD_ST_AUTH, RESERVED),
 		PATCH(rnbd_ctl_join_reply, retry_ms, 1, RESERVED),
 		{ 2, 1, 1, RNBD_PERR_RESERVED },

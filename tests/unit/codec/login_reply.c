@@ -69,7 +69,7 @@ static void test_grant_patches(void **state)
 	static const struct patch patches[] = {
 		PATCH(rnbd_ctl_login_reply, status, 13, STATUS),
 		PATCH(rnbd_ctl_login_reply, status, 31, STATUS),
-		PATCH(rnbd_ctl_login_reply, status, 51, STATUS),
+		PATCH(rnbd_ctl_login_reply, status, 52, STATUS),
 		PATCH(rnbd_ctl_login_reply, status, RNBD_ST_BUSY, RESERVED),
 		PATCH(rnbd_ctl_login_reply, nr_queues, 0, GEOMETRY),
 		PATCH(rnbd_ctl_login_reply, nr_queues, 1, NONE),
@@ -279,7 +279,7 @@ static void test_grant_refused(void **state)
 
 	(void)state;
 	for (status = 1; status <= 0x100; status++) {
-		bool known = status <= 12 || (status >= 32 && status <= 50);
+		bool known = status <= 12 || (status >= 32 && status <= 51);
 		bool retry = status == RNBD_ST_BUSY || status == RNBD_ST_LIMIT;
 
 		grant.status = status;

@@ -29,11 +29,11 @@ static void test_ctl_handle(void **state)
 {
 	static const u8 golden[] = {
 		0x02, 0x01, 0x32, 0x00, 0x06, 0x05, 0x04, 0x03,
-		0x14, 0x13, 0x12, 0x11, 0x00, 0x00, 0x00, 0x00,
+		0x14, 0x13, 0x12, 0x11, 0x22, 0x21, 0x00, 0x00,
 	};
 	const struct rnbd_handle_info info = {
 		.handle = { .index = 0x0102, .generation = 0x03040506 },
-		.status = RNBD_ST_REMOVED, .retry_ms = 0x11121314,
+		.status = RNBD_ST_REMOVED, .retry_ms = 0x11121314, .flags = 0x2122,
 	};
 	struct rnbd_ctl_handle wire;
 
@@ -69,7 +69,8 @@ static void test_ctl_attach(void **state)
 {
 	const struct rnbd_attach_info info = {
 		.handle = { .index = 0x0102, .generation = 0x03040506 },
-		.flags = 0x1112, .fence_generation = 0x21222324, .export = "disk0",
+		.flags = 0x1112, .fence_generation = 0x21222324, .owner_generation = 0x25262728,
+		.export = "disk0",
 	};
 	struct rnbd_attach_grant grant = {
 		.handle = { .index = 0x0102, .generation = 0x03040506 },
@@ -80,10 +81,11 @@ static void test_ctl_attach(void **state)
 		.geo.discard_alignment = 0x47, .geo.max_discard = 0x48,
 		.geo.max_write_zeroes = 0x49,
 		.incarnation = { 1, 2, 3 }, .export_uuid = { 4, 5, 6 },
+		.owner_generation = 0x25262728,
 	};
 	struct rnbd_ctl_attach_reply reply;
 	struct rnbd_ctl_attach attach;
-	u8 golden[96] = { 0 };
+	u8 golden[104] = { 0 };
 	u32 i;
 
 	(void)state;
@@ -94,6 +96,7 @@ static void test_ctl_attach(void **state)
 	unit_put(golden + 2, 2, 0x1112);
 	unit_put(golden + 4, 4, 0x03040506);
 	unit_put(golden + 8, 4, 0x21222324);
+	unit_put(golden + 12, 4, 0x25262728);
 	memcpy(golden + 16, "disk0", 5);
 	rnbd_encode_attach(&attach, &info);
 	assert_memory_equal(&attach, golden, 80);
@@ -107,8 +110,9 @@ static void test_ctl_attach(void **state)
 		unit_put(golden + 24 + 4 * i, 4, 0x41 + i);
 	memcpy(golden + 64, "\x01\x02\x03", 3);
 	memcpy(golden + 80, "\x04\x05\x06", 3);
+	unit_put(golden + 96, 4, 0x25262728);
 	rnbd_encode_attach_reply(&reply, &grant);
-	assert_memory_equal(&reply, golden, 96);
+	assert_memory_equal(&reply, golden, 104);
 
 	/* of a refusal only the begin */
 	memset(golden + 12, 0, sizeof(golden) - 12);
@@ -117,7 +121,7 @@ static void test_ctl_attach(void **state)
 	grant.status = RNBD_ST_BUSY;
 	grant.retry_ms = 0x51525354;
 	rnbd_encode_attach_reply(&reply, &grant);
-	assert_memory_equal(&reply, golden, 96);
+	assert_memory_equal(&reply, golden, 104);
 }
 
 int wire_ctl_tests(void)

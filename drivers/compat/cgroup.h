@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The io controller of cgroups (version 2), or nothing on a kernel that lacks it.
+ *
+ * Operation
+ *
+ * As drivers/compat/block.h. A kernel without CONFIG_BLK_CGROUP has no io controller: the
+ * functions find no cgroup then. They use functions that the kernel exports to modules:
+ * cgroup_get_from_path(), cgroup_get_e_css(), bio_associate_blkg_from_css() and
+ * kthread_associate_blkcg().
+ *
+ * Ownership, concurrency
+ *
+ * As for the function of the kernel that is wrapped.
+ *
+ * Errors
+ *
+ * -EOPNOTSUPP without the controller.
+ */
+#ifndef RNBD_COMPAT_CGROUP_H
+#define RNBD_COMPAT_CGROUP_H
+
+#include <linux/bio.h>
+#include <linux/cgroup.h>
+#include <linux/err.h>
+#include <linux/kthread.h>
+
+#ifdef RNBD_HAVE_BLK_CGROUP
+/**
+ * rnbd_compat_cgroup_io - check whether bios can be charged to cgroups of version 2
+ *
+ * Context: any.
+ * Return: true if the io controller is enabled, and not that of version 1.
+ */
+static inline bool rnbd_compat_cgroup_io(void)
+{
+	return cgroup_subsys_enabled(io_cgrp_subsys) && cgroup_subsys_on_dfl(io_cgrp_subsys);
+}
+
+/**
+ * rnbd_compat_cgroup_get - find a cgroup
+ * @path: path from the root of the hierarchy
+ *
+ * Context: process context; may sleep.
+ * Return: the cgroup with a reference, or an ERR_PTR().
+ */
+static inline struct cgroup *rnbd_compat_cgroup_get(const char *path)
+{
+	return cgroup_get_from_path(path);
+}
+
+/**
+ * rnbd_compat_cgroup_put - drop a reference
+ * @cgroup: cgroup
+ *
+ * Context: any.
+ */
+static inline void rnbd_compat_cgroup_put(struct cgroup *cgroup)
+{
+	cgroup_put(cgroup);
+}
+
+/**
+ * rnbd_compat_cgroup_alive - check whether a cgroup was not removed
+ * @cgroup: cgroup
+ *
+ * Context: any.
+ * Return: false if it was removed.
+ */
+static inline bool rnbd_compat_cgroup_alive(const struct cgroup *cgroup)
+{
+	return READ_ONCE(cgroup->self.flags) & CSS_ONLINE;
+}
+
+/**
+ * rnbd_compat_cgroup_css - find the state of the io controller that applies to a cgroup
+ * @cgroup: cgroup
+ *
+ * Context: any.
+ * Return: state of the cgroup, or of its nearest living ancestor that has the controller,
+ * with a reference.
+ */
+static inline struct cgroup_subsys_state *rnbd_compat_cgroup_css(struct cgroup *cgroup)
+{
+	return cgroup_get_e_css(cgroup, &io_cgrp_subsys);
+}
+
+/**
+ * rnbd_compat_css_path - return the path of the cgroup of a state
+ * @css: state of a controller
+ * @buf: result
+ * @size: bytes of @buf
+ *
+ * Context: any.
+ * Return: length of the path, or a negative errno.
+ */
+static inline int rnbd_compat_css_path(struct cgroup_subsys_state *css, char *buf, size_t size)
+{
+	return cgroup_path(css->cgroup, buf, size);
+}
+#else
+static inline bool rnbd_compat_cgroup_io(void)
+{
+	return false;
+}
+
+static inline struct cgroup *rnbd_compat_cgroup_get(const char *path)
+{
+	return ERR_PTR(-EOPNOTSUPP);
+}
+
+static inline void rnbd_compat_cgroup_put(struct cgroup *cgroup)
+{
+}
+
+static inline bool rnbd_compat_cgroup_alive(const struct cgroup *cgroup)
+{
+	return false;
+}
+
+static inline struct cgroup_subsys_state *rnbd_compat_cgroup_css(struct cgroup *cgroup)
+{
+	return NULL;
+}
+
+static inline int rnbd_compat_css_path(struct cgroup_subsys_state *css, char *buf, size_t size)
+{
+	return -EOPNOTSUPP;
+}
+#endif
+
+#endif

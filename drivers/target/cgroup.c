@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Hosts in cgroups of the target.
+ *
+ * Operation
+ *
+ * The administrator names a cgroup for a host (configfs_cgroup.c). Its requests for direct
+ * exports then have a window of their own (sched.c) and are charged to that cgroup
+ * (blkcg.c). The kernel tells a module nothing about the life of a cgroup, so a work item
+ * looks once per second whether another cgroup applies: the named one was removed, was
+ * made, or has got or lost the io controller. A change is logged and reported to netlink
+ * listeners. The limits themselves do not wait for the work item.
+ *
+ * Ownership
+ *
+ * A host that is in a cgroup is in a list until it is freed.
+ *
+ * Concurrency
+ *
+ * rnbdt_cgroup_lock protects the list and the cgroups of all hosts; rnbdt_lock is taken
+ * within it. The work item alone looks for cgroups, so that a path means the same whatever
+ * the cgroup namespace of the writer is.
+ *
+ * Errors
+ *
+ * A cgroup that does not exist is no error, see blkcg.c.
+ */
+
+#define pr_fmt(fmt) "rnbd-target: " fmt
+
+#include <linux/jiffies.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/sysfs.h>
+#include <linux/workqueue.h>
+
+#include "blkcg.h"
+#include "cgroup.h"
+#include "graph.h"
+#include "netlink.h"
+#include "sched.h"
+#include "target.h"
+
+/* Period in which the cgroups are looked at */
+#define RNBDT_CGROUP_PERIOD	HZ
+
+static DEFINE_MUTEX(rnbdt_cgroup_lock);	/* taken before rnbdt_lock */
+static LIST_HEAD(rnbdt_cgroup_hosts);	/* in a cgroup; rnbdt_cgroup_lock */
+
+static void rnbdt_cgroup_work(struct work_struct *work);
+static DECLARE_DELAYED_WORK(rnbdt_cgroup_watch, rnbdt_cgroup_work);
+
+static void rnbdt_cgroup_report(const struct rnbdt_host *host)
+{
+	const struct rnbdt_blkcg *cg = &host->blkcg;
+	const char *applies = cg->applies ?: "an ancestor";
+
+	if (!strcmp(cg->path, applies))
+		pr_info_ratelimited("host %pUb: the limits of cgroup %s apply\n", &host->uuid,
+				    applies);
+	else
+		pr_warn_ratelimited("host %pUb: cgroup %s does not exist or has no io controller: the limits of %s apply\n",
+				    &host->uuid, cg->path, applies);
+	rnbdt_netlink_cgroup(&host->uuid, cg->path, cg->applies);
+}
+
+static void rnbdt_cgroup_work(struct work_struct *work)
+{
+	/* Reclaim may wait for a client that waits for its login. */
+	unsigned int noio = memalloc_noio_save();
+	struct rnbdt_host *host;
+	bool some;
+
+	mutex_lock(&rnbdt_cgroup_lock);
+	list_for_each_entry(host, &rnbdt_cgroup_hosts, cgroup_entry)
+		if (rnbdt_blkcg_update(&host->blkcg))
+			rnbdt_cgroup_report(host);
+	some = !list_empty(&rnbdt_cgroup_hosts);
+	mutex_unlock(&rnbdt_cgroup_lock);
+	if (some)
+		queue_delayed_work(rnbdt_login_wq, &rnbdt_cgroup_watch, RNBDT_CGROUP_PERIOD);
+	memalloc_noio_restore(noio);
+}
+
+static void rnbdt_cgroup_move(struct rnbdt_host *host, bool in_cgroup)
+{
+	lockdep_assert_held(&rnbdt_cgroup_lock);
+
+	mutex_lock(&rnbdt_lock);
+	if (host->in_cgroup != in_cgroup) {
+		host->in_cgroup = in_cgroup;
+		rnbdt_sched_move_host(host);
+	}
+	mutex_unlock(&rnbdt_lock);
+}
+
+/**
+ * rnbdt_cgroup_set - put a host into a cgroup, or take it out of one
+ * @host: host
+ * @path: normalized path of the cgroup, which the host owns from here on, or NULL for none
+ *
+ * Context: process context without rnbdt_lock; may sleep.
+ * Return: 0, or -EOPNOTSUPP if bios cannot be charged to a cgroup; then @path is freed.
+ */
+int rnbdt_cgroup_set(struct rnbdt_host *host, char *path)
+{
+	struct rnbdt_blkcg *cg = &host->blkcg;
+
+	if (path && !rnbdt_blkcg_supported()) {
+		kfree(path);
+		return -EOPNOTSUPP;
+	}
+	mutex_lock(&rnbdt_cgroup_lock);
+	rnbdt_blkcg_set_path(cg, path);
+	rnbdt_cgroup_move(host, path);
+	if (!path)
+		list_del_init(&host->cgroup_entry);
+	else if (list_empty(&host->cgroup_entry))
+		list_add_tail(&host->cgroup_entry, &rnbdt_cgroup_hosts);
+	mutex_unlock(&rnbdt_cgroup_lock);
+	if (path) {
+		mod_delayed_work(rnbdt_login_wq, &rnbdt_cgroup_watch, 0);
+		/* The writer then finds the cgroup that applies. */
+		flush_delayed_work(&rnbdt_cgroup_watch);
+	}
+	return 0;
+}
+
+/**
+ * rnbdt_cgroup_show - show the cgroup of a host
+ * @host: host
+ * @page: buffer of an attribute
+ * @applies: show the one whose limits apply instead of the configured one
+ *
+ * Context: process context without rnbdt_lock; may sleep.
+ * Return: length of the text, an empty line if there is none.
+ */
+ssize_t rnbdt_cgroup_show(struct rnbdt_host *host, char *page, bool applies)
+{
+	const struct rnbdt_blkcg *cg = &host->blkcg;
+	ssize_t ret;
+
+	mutex_lock(&rnbdt_cgroup_lock);
+	ret = sysfs_emit(page, "%s\n", (applies ? cg->applies : cg->path) ?: "");
+	mutex_unlock(&rnbdt_cgroup_lock);
+	return ret;
+}
+
+/**
+ * rnbdt_cgroup_remove - take a host that is being freed out of its cgroup
+ * @host: host without sessions
+ *
+ * Context: process context without rnbdt_lock; may sleep.
+ */
+void rnbdt_cgroup_remove(struct rnbdt_host *host)
+{
+	mutex_lock(&rnbdt_cgroup_lock);
+	list_del_init(&host->cgroup_entry);
+	rnbdt_blkcg_clear(&host->blkcg);
+	mutex_unlock(&rnbdt_cgroup_lock);
+}
+
+/**
+ * rnbdt_cgroup_exit - stop the work item
+ *
+ * Context: process context, module exit, when no host is left.
+ */
+void rnbdt_cgroup_exit(void)
+{
+	cancel_delayed_work_sync(&rnbdt_cgroup_watch);
+}

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Owners of exclusive exports: one host at a time may attach such an export.
+ *
+ * Operation
+ *
+ * The first host that attaches an exclusive export owns it. The ownership survives the loss
+ * of the connection: it ends when the host detaches, is fenced or restarts its client
+ * module, or when the administrator ends it or moves it to another host. Each change begins
+ * a generation of the export. A grant carries the generation, and the client sends it when
+ * it attaches the same disk again; any other generation is rejected with RNBD_ST_REVOKED.
+ * So a host that was cut off cannot send old requests on top of those of a later owner.
+ * The requests of an earlier owner that the storage has are waited for in bind.c.
+ *
+ * A generation must not repeat when the target restarts or the export is created again.
+ * Userspace (rnbd) keeps the owner and restores it before the export is enabled; if the
+ * newest state is lost, a generation taken from the time of day is unlikely to repeat. The
+ * state has the fence generation of the owner, so that a fence which was kept after it ends
+ * the ownership that it restores.
+ *
+ * Ownership: the owner is part of the export. It is named by its UUID, because its host
+ * need not exist in configfs.
+ *
+ * Concurrency: rnbdt_lock. A change closes the attachments of older generations in the same
+ * critical section.
+ *
+ * Errors: none.
+ */
+
+#define pr_fmt(fmt) "rnbd-target: " fmt
+
+#include <linux/list.h>
+#include <linux/lockdep.h>
+#include <linux/minmax.h>
+#include <linux/mutex.h>
+#include <linux/string.h>
+#include <linux/timekeeping.h>
+#include <linux/uuid.h>
+#include <rnbd/wire.h>
+
+#include "../core/attach.h"
+#include "attach.h"
+#include "attached.h"
+#include "graph.h"
+#include "owner.h"
+#include "session.h"
+#include "target.h"
+
+static LIST_HEAD(rnbdt_owned);	/* exports that have an owner; rnbdt_lock */
+
+/**
+ * rnbdt_owner_init - initialise the owner of an export
+ * @export: zeroed export
+ *
+ * Context: any.
+ */
+void rnbdt_owner_init(struct rnbdt_export *export)
+{
+	INIT_LIST_HEAD(&export->owner.entry);
+}
+
+/**
+ * rnbdt_owner_exit - forget the owner of an export
+ * @export: export that is about to be freed
+ *
+ * Context: process context without rnbdt_lock; may sleep.
+ */
+void rnbdt_owner_exit(struct rnbdt_export *export)
+{
+	mutex_lock(&rnbdt_lock);
+	list_del_init(&export->owner.entry);
+	mutex_unlock(&rnbdt_lock);
+}
+
+/* Write a state, and close the attachments that were granted under another generation. */
+static void rnbdt_owner_write(struct rnbdt_export *export, const uuid_t *host,
+			      const uuid_t *boot_id, u32 fence_generation, u32 generation)
+{
+	struct rnbdt_owner *owner = &export->owner;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	owner->host = *host;
+	owner->boot_id = *boot_id;
+	owner->fence_generation = fence_generation;
+	owner->generation = generation;
+	list_del_init(&owner->entry);
+	if (!uuid_is_null(host))
+		list_add_tail(&owner->entry, &rnbdt_owned);
+	rnbdt_attached_revoke(export);
+}
+
+/* Begin a generation. @host is null if nobody is to own the export. */
+static void rnbdt_owner_begin(struct rnbdt_export *export, const uuid_t *host,
+			      const uuid_t *boot_id, u32 fence_generation)
+{
+	time64_t now = ktime_get_real_seconds();
+	u32 generation = export->owner.generation + 1;
+
+	/* A clock that is far off must not use up the generations. */
+	if (now > generation && now < RNBDT_OWNER_GENERATION_MAX)
+		generation = now;
+	rnbdt_owner_write(export, host, boot_id, fence_generation, generation);
+}
+
+static void rnbdt_owner_end(struct rnbdt_export *export, const char *reason)
+{
+	pr_info("export %s: host %pUb no longer owns it: %s\n", rnbdt_export_name(export),
+		&export->owner.host, reason);
+	rnbdt_owner_begin(export, &uuid_null, &uuid_null, 0);
+}
+
+static bool rnbdt_has_owner(const struct rnbdt_export *export)
+{
+	return !uuid_is_null(&export->owner.host);
+}
+
+static bool rnbdt_is_boot_id(const uuid_t *boot_id, const struct rnbdt_session *s)
+{
+	return !memcmp(boot_id, s->login.info.boot_id, sizeof(*boot_id));
+}
+
+/**
+ * rnbdt_owner_set_exclusive - let one host at a time attach an export, or any number
+ * @export: export that is not enabled
+ * @exclusive: one host at a time
+ *
+ * Disks that were attached before are revoked, see rnbdt_owner_check(). An export that
+ * becomes exclusive keeps its generation, so that userspace can restore a newer one.
+ *
+ * Context: process context without rnbdt_lock; may sleep.
+ */
+void rnbdt_owner_set_exclusive(struct rnbdt_export *export, bool exclusive)
+{
+	mutex_lock(&rnbdt_lock);
+	if (export->exclusive != exclusive) {
+		WRITE_ONCE(export->exclusive, exclusive);
+		if (!exclusive && export->owner.generation)
+			rnbdt_owner_begin(export, &uuid_null, &uuid_null, 0);
+	}
+	mutex_unlock(&rnbdt_lock);
+}
+
+/**
+ * rnbdt_owner_move - end the ownership of an exclusive export, or move it to a host
+ * @export: exclusive export
+ * @host: next owner, which need not be attached, or null; the present one stays the owner
+ *
+ * Context: process context without rnbdt_lock; may sleep, but does not wait for the storage.
+ */
+void rnbdt_owner_move(struct rnbdt_export *export, const uuid_t *host)
+{
+	mutex_lock(&rnbdt_lock);
+	if (uuid_equal(host, &export->owner.host))
+		goto unlock;
+	if (rnbdt_has_owner(export))
+		pr_notice("export %s: the administrator ends the ownership of host %pUb\n",
+			  rnbdt_export_name(export), &export->owner.host);
+	if (!uuid_is_null(host))
+		pr_notice("export %s: the administrator makes host %pUb the owner\n",
+			  rnbdt_export_name(export), host);
+	/* The boot id is that of the first client which attaches. */
+	rnbdt_owner_begin(export, host, &uuid_null, 0);
+unlock:
+	mutex_unlock(&rnbdt_lock);
+}
+
+/* Was the owner fenced since it became the owner? One that has not attached has no requests. */
+static bool rnbdt_owner_is_fenced(const struct rnbdt_owner *owner, const struct rnbdt_host *host)
+{
+	return uuid_equal(&owner->host, &host->uuid) && !uuid_is_null(&owner->boot_id) &&
+	       owner->fence_generation < host->fence.generation;
+}
+
+/**
+ * rnbdt_owner_restore - restore the owner that an export had in an earlier run of the target
+ * @export: exclusive export
+ * @state: state to restore; ignored unless its generation is newer
+ *
+ * Close the attachments of older generations, without waiting.
+ *
+ * Context: process context without rnbdt_lock; may sleep.
+ */
+void rnbdt_owner_restore(struct rnbdt_export *export, const struct rnbdt_owner *state)
+{
+	struct rnbdt_host *host;
+
+	mutex_lock(&rnbdt_lock);
+	if (state->generation > export->owner.generation) {
+		rnbdt_owner_write(export, &state->host, &state->boot_id,
+				  state->fence_generation, state->generation);
+		host = rnbdt_host_find(&state->host);
+		if (host && rnbdt_owner_is_fenced(state, host))
+			rnbdt_owner_end(export, "it was fenced");
+	}
+	mutex_unlock(&rnbdt_lock);
+}
+
+/**
+ * rnbdt_owner_check - check whether a host may attach an export with regard to its owner
+ * @export: export that is for the host
+ * @s: live session of the host
+ * @info: request
+ *
+ * Context: rnbdt_lock held.
+ * Return: RNBD_ST_OK; RNBD_ST_REVOKED if the disk was attached in another generation;
+ * RNBD_ST_OWNED if another host owns the export.
+ */
+u16 rnbdt_owner_check(const struct rnbdt_export *export, const struct rnbdt_session *s,
+		      const struct rnbd_attach_info *info)
+{
+	const struct rnbdt_owner *owner = &export->owner;
+	/* A disk that has a fence generation was attached before and may have requests. */
+	bool again = info->fence_generation;
+	u32 generation;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	generation = export->exclusive ? owner->generation : 0;
+	if (again && info->owner_generation != generation)
+		return RNBD_ST_REVOKED;
+	/* The export was not exclusive, and others may have written since. */
+	if (again && export->exclusive && !generation)
+		return RNBD_ST_REVOKED;
+	if (!export->exclusive || !rnbdt_has_owner(export))
+		return RNBD_ST_OK;
+	if (!uuid_equal(&owner->host, &s->host->uuid))
+		return RNBD_ST_OWNED;
+	/* A client module that has restarted has no disk of before. */
+	if (again && !rnbdt_is_boot_id(&owner->boot_id, s))
+		return RNBD_ST_REVOKED;
+	return RNBD_ST_OK;
+}
+
+/**
+ * rnbdt_owner_take - let the host of an attachment own its export, if that is exclusive
+ * @att: attachment that rnbdt_owner_check() has allowed, bound to the export
+ *
+ * Context: rnbdt_lock held, in the same section of the lock as the check.
+ */
+void rnbdt_owner_take(struct rnbdt_attach *att)
+{
+	const struct rnbdt_session *s = att->session;
+	struct rnbdt_export *export = att->export;
+	uuid_t boot_id;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	if (!export->exclusive)
+		return;
+	if (!rnbdt_has_owner(export) || !rnbdt_is_boot_id(&export->owner.boot_id, s)) {
+		import_uuid(&boot_id, s->login.info.boot_id);
+		rnbdt_owner_begin(export, &s->host->uuid, &boot_id, s->host->fence.generation);
+		pr_info("export %s: host %pUb owns it\n", rnbdt_export_name(export),
+			&export->owner.host);
+	}
+	att->owner_generation = export->owner.generation;
+}
+
+/**
+ * rnbdt_owner_detach - end the ownership that a detached attachment has begun
+ * @att: attachment that the client has detached; it may have left its export
+ *
+ * Context: rnbdt_lock held.
+ */
+void rnbdt_owner_detach(const struct rnbdt_attach *att)
+{
+	struct rnbdt_export *export, *next;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	if (!att->owner_generation)
+		return;
+	/* A removed export, which still exists, may have had the same owner. */
+	list_for_each_entry_safe(export, next, &rnbdt_owned, owner.entry) {
+		if (export->owner.generation != att->owner_generation ||
+		    !uuid_equal(&export->owner.host, &att->session->host_id) ||
+		    strcmp(rnbdt_export_name(export), att->name))
+			continue;
+		rnbdt_owner_end(export, "it has detached");
+	}
+}
+
+/**
+ * rnbdt_owner_restarted - end what the host of a session owned before its client restarted
+ * @s: session whose client is authenticated
+ *
+ * Context: rnbdt_lock held.
+ */
+void rnbdt_owner_restarted(const struct rnbdt_session *s)
+{
+	struct rnbdt_export *export, *next;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	list_for_each_entry_safe(export, next, &rnbdt_owned, owner.entry) {
+		const struct rnbdt_owner *owner = &export->owner;
+
+		if (!uuid_equal(&owner->host, &s->host_id) || uuid_is_null(&owner->boot_id) ||
+		    rnbdt_is_boot_id(&owner->boot_id, s))
+			continue;
+		rnbdt_owner_end(export, "its client module has restarted");
+	}
+}
+
+/**
+ * rnbdt_owner_fenced - end what a host owns that was fenced
+ * @host: host whose fence generation has changed
+ *
+ * Context: rnbdt_lock held.
+ */
+void rnbdt_owner_fenced(const struct rnbdt_host *host)
+{
+	struct rnbdt_export *export, *next;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	list_for_each_entry_safe(export, next, &rnbdt_owned, owner.entry)
+		if (rnbdt_owner_is_fenced(&export->owner, host))
+			rnbdt_owner_end(export, "it was fenced");
+}

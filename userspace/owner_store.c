@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The owners of exclusive exports, kept for the next start of the target.
+ *
+ * Operation: the kernel shows the owner of an export in one line, owner_state, which is
+ * kept in a file for each export that ever had an owner. The name of the file is the UUID of
+ * the export, because that identifies the data. Commands that make an export write the line
+ * back before the export is enabled. The kernel ignores a line unless its generation is
+ * newer than the one it has, so an old file cannot undo a change.
+ *
+ * Ownership: the files belong to rnbd. The file of an export that was removed stays: its
+ * data may be exported again, and disks of an earlier owner must stay revoked.
+ * Concurrency: a lock of the directory is held from the read of the line until it is kept.
+ * Errors: a line that names the file. An export whose file is damaged is not made.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "configfs.h"
+#include "file_replace.h"
+#include "output.h"
+#include "owner_store.h"
+#include "parse.h"
+
+#define PARENT_DIR	"/var/lib/rnbd"
+
+/* The file of an export, or NULL after a message; the caller frees it. */
+static char *path_of(const char *export_dir)
+{
+	char *uuid_text = configfs_get(export_dir, "uuid");
+	char text[UUID_TEXT_SIZE];
+	uint8_t uuid[UUID_SIZE];
+	char *path = NULL;
+
+	if (uuid_text && parse_uuid(uuid_text, uuid)) {
+		err("uuid is not understood: \"%s\"", uuid_text);
+	} else if (uuid_text) {
+		format_uuid(uuid, text);
+		path = xasprintf(OWNER_STORE_DIR "/%s", text);
+	}
+	free(uuid_text);
+	return path;
+}
+
+/* Generation in a file; 0 if there is none, or it is damaged. */
+static uint32_t kept_generation(const char *path)
+{
+	char line[OWNER_TEXT_SIZE + 16] = "";
+	struct owner owner = { };
+	FILE *in = fopen(path, "re");
+
+	if (!in)
+		return 0;
+	if (!fgets(line, sizeof(line), in) || owner_parse(line, &owner))
+		owner.generation = 0;
+	fclose(in);
+	return owner.generation;
+}
+
+static int keep_line(const char *export_dir, const char *path)
+{
+	char *text = configfs_get(export_dir, "owner_state");
+	char line[OWNER_TEXT_SIZE + 1];
+	struct owner owner;
+	int ret = 0;
+
+	if (!text)
+		return -EIO;
+	if (owner_parse(text, &owner)) {
+		err("owner_state is not understood: \"%s\"", text);
+		ret = -EINVAL;
+	} else if (kept_generation(path) > owner.generation) {
+		ret = -ESTALE;
+	} else if (owner.generation) {
+		owner_text(&owner, line);
+		strcat(line, "\n");
+		ret = file_replace(path, line, NULL) ?: file_sync_dir(path);
+		if (ret)
+			err("%s: the owner of the export cannot be kept: %s", path, strerror(-ret));
+	}
+	free(text);
+	return ret;
+}
+
+static bool never_owned(const char *export_dir)
+{
+	char *text = configfs_try(export_dir, "owner_state");
+	struct owner owner = { };
+	bool never = text && !owner_parse(text, &owner) && !owner.generation;
+
+	free(text);
+	return never;
+}
+
+/**
+ * owner_store_keep() - keep the owner of an export
+ * @export_dir: of the export in configfs
+ *
+ * Nothing is written for an export that never had an owner.
+ *
+ * Return: 0, -ESTALE quietly if a newer state is kept, as while an export is being restored,
+ * or another negative errno after a message.
+ */
+int owner_store_keep(const char *export_dir)
+{
+	int ret = -EIO, lock;
+	char *path;
+
+	if (never_owned(export_dir))
+		return 0;
+	path = path_of(export_dir);
+	if (!path)
+		return -EIO;
+	lock = file_lock_dir(PARENT_DIR, OWNER_STORE_DIR);
+	if (lock >= 0) {
+		ret = keep_line(export_dir, path);
+		close(lock);
+	} else {
+		ret = lock;
+		err(OWNER_STORE_DIR ": cannot be used: %s; the owner of the export is not kept",
+		    strerror(-ret));
+	}
+	free(path);
+	return ret;
+}
+
+static bool is_exclusive(const char *export_dir)
+{
+	return configfs_read_u64(export_dir, "exclusive");
+}
+
+/**
+ * owner_store_put_back() - tell the kernel which owner is kept for an export
+ * @export_dir: of the export in configfs, which is not enabled yet and has its UUID
+ *
+ * Return: 0, also if none is kept or the export is not exclusive, or a negative errno after
+ * a message.
+ */
+int owner_store_put_back(const char *export_dir)
+{
+	char line[OWNER_TEXT_SIZE + 16] = "";
+	struct owner owner;
+	char *path;
+	int ret = 0;
+	FILE *in;
+
+	if (!is_exclusive(export_dir))
+		return 0;
+	path = path_of(export_dir);
+	if (!path)
+		return -EIO;
+	in = fopen(path, "re");
+	if (!in && errno == ENOENT)
+		goto out;
+	if (!in || (!fgets(line, sizeof(line), in) && ferror(in))) {
+		ret = -errno;
+		err("%s: cannot be read: %s; the owner of the export is not known", path,
+		    strerror(errno));
+	} else if (owner_parse(line, &owner)) {
+		ret = -EINVAL;
+		err("%s: is damaged; remove it if no disk of an earlier owner is left", path);
+	} else {
+		line[strcspn(line, "\n")] = '\0';
+		ret = configfs_write(export_dir, "owner_state", line);
+	}
+	if (in)
+		fclose(in);
+out:
+	free(path);
+	return ret;
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Sessions of both ends in Prometheus' text format, version 0.0.4.
+ *
+ * Operation: as prometheus.c. A session of the client has the labels session, address and
+ * port, one of the target session, host and address. Only sessions of the target that are or
+ * were live have series: others come and go with each attempt to connect. None of the
+ * labels has a character that must be escaped.
+ *
+ * Ownership: the caller's. Concurrency: one thread.
+ * Errors: those of the stream, which the caller looks at.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "options.h"
+#include "prometheus_session.h"
+#include "util.h"
+
+static void print_head(FILE *out, const char *metric, const char *help)
+{
+	fprintf(out, "# HELP %s %s\n# TYPE %s gauge\n", metric, help, metric);
+}
+
+/**
+ * prometheus_client_sessions() - print the metrics of the sessions of the client
+ * @out: stream
+ * @sessions: sessions
+ */
+void prometheus_client_sessions(FILE *out, const struct client_sessions *sessions)
+{
+	static const struct {
+		const char *metric;
+		const char *help;
+	} metrics[] = {
+		{ "rnbd_session_live", "1 if the session is connected." },
+		{ "rnbd_session_disks", "Disks that use the session." },
+		{ "rnbd_session_queues", "Queues granted." },
+		{ "rnbd_session_pool_size_bytes", "Size of the delegated pool." },
+		{ "rnbd_session_pool_used_bytes", "Pool space that requests have." },
+	};
+	size_t i, j;
+
+	for (i = 0; sessions->nr && i < ARRAY_SIZE(metrics); i++) {
+		print_head(out, metrics[i].metric, metrics[i].help);
+		for (j = 0; j < sessions->nr; j++) {
+			const struct client_session *session = &sessions->session[j];
+			const struct disk *disk = session->disk;
+			const uint64_t value[ARRAY_SIZE(metrics)] = {
+				!strcmp(disk->session_state, "live"),
+				session->disks.nr,
+				option_number(&disk->granted, "queues"),
+				option_number(&disk->granted, "pool_bytes"),
+				disk->pool_used,
+			};
+
+			fprintf(out, "%s{session=\"%u\",address=\"%s\",port=\"%u\"} %" PRIu64 "\n",
+				metrics[i].metric, disk->session, disk->address, disk->port,
+				value[i]);
+		}
+	}
+}
+
+/**
+ * prometheus_target_sessions() - print the metrics of the sessions of the target
+ * @out: stream
+ * @sessions: sessions
+ */
+void prometheus_target_sessions(FILE *out, const struct sessions *sessions)
+{
+	static const struct {
+		const char *metric;
+		const char *help;
+	} metrics[] = {
+		{ "rnbd_target_session_live", "1 if the session is live, 0 if it is closing." },
+		{ "rnbd_target_session_attachments", "Exports that the session has attached." },
+		{ "rnbd_target_session_queues", "Queues granted." },
+		{ "rnbd_target_session_pool_size_bytes", "Size of the delegated pool." },
+	};
+	char host[UUID_TEXT_SIZE];
+	bool headed;
+	size_t i, j;
+
+	for (i = 0; i < ARRAY_SIZE(metrics); i++) {
+		headed = false;
+		for (j = 0; j < sessions->nr; j++) {
+			const struct session *session = &sessions->session[j];
+			const uint64_t value[ARRAY_SIZE(metrics)] = {
+				!strcmp(session->state, "live"),
+				session->attachments,
+				session->queues,
+				session->pool_bytes,
+			};
+
+			if (!session->was_live)
+				continue;
+			if (!headed)
+				print_head(out, metrics[i].metric, metrics[i].help);
+			headed = true;
+			format_uuid(session->host_id, host);
+			fprintf(out, "%s{session=\"%u\",host=\"%s\",address=\"%s\"} %" PRIu64 "\n",
+				metrics[i].metric, session->serial, host, session->address,
+				value[i]);
+		}
+	}
+}
