@@ -16,7 +16,7 @@
 #include "../core/ctl.h"
 #include "../core/frame.h"
 #include "../core/proto_err.h"
-#include "attach_ctl.h"
+#include "attach_event.h"
 #include "auth.h"
 #include "control.h"
 #include "exports.h"

@@ -43,6 +43,7 @@
 
 #include "../core/inject.h"
 #include "attach_ctl.h"
+#include "attach_event.h"
 #include "cancel.h"
 #include "client.h"
 #include "cm.h"

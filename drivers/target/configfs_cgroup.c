@@ -24,11 +24,6 @@
 #include "configfs_cgroup.h"
 #include "graph.h"
 
-static struct rnbdt_host *rnbdt_cgroup_host(struct config_item *item)
-{
-	return container_of(to_config_group(item), struct rnbdt_host, group);
-}
-
 /* Return the path in a buffer of configfs, NULL for none, or an ERR_PTR(). */
 static char *rnbdt_cgroup_read(const char *page, size_t count)
 {
@@ -53,7 +48,7 @@ static char *rnbdt_cgroup_read(const char *page, size_t count)
 
 static ssize_t rnbdt_host_cgroup_show(struct config_item *item, char *page)
 {
-	return rnbdt_cgroup_show(rnbdt_cgroup_host(item), page, false);
+	return rnbdt_cgroup_show(rnbdt_to_host(item), page, false);
 }
 
 static ssize_t rnbdt_host_cgroup_store(struct config_item *item, const char *page, size_t count)
@@ -66,7 +61,7 @@ static ssize_t rnbdt_host_cgroup_store(struct config_item *item, const char *pag
 		       config_item_name(item));
 		return PTR_ERR(path);
 	}
-	ret = rnbdt_cgroup_set(rnbdt_cgroup_host(item), path);
+	ret = rnbdt_cgroup_set(rnbdt_to_host(item), path);
 	if (ret)
 		pr_err("host %s: cgroup: the io controller of cgroup version 2 is missing: the kernel has none, or version 1 is in use\n",
 		       config_item_name(item));
@@ -75,7 +70,7 @@ static ssize_t rnbdt_host_cgroup_store(struct config_item *item, const char *pag
 
 static ssize_t rnbdt_host_effective_cgroup_show(struct config_item *item, char *page)
 {
-	return rnbdt_cgroup_show(rnbdt_cgroup_host(item), page, true);
+	return rnbdt_cgroup_show(rnbdt_to_host(item), page, true);
 }
 
 struct configfs_attribute rnbdt_host_attr_cgroup = {

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * configfs: hosts/<uuid>/, the limits, the secret and the fencing of a host.
+ * configfs: hosts/<uuid>/, the limits and the fencing of a host.
  *
  * Operation: the name of the directory is the id of the host. The max_* limits
  * apply to new logins; 0 means that the module parameter applies. The weight applies at
- * once. A host has a secret and, while that is being rotated, the old one as well; either proves a
- * login. A store to one of them closes the sessions that rely on a secret which the
- * host no longer has, and does not wait for their storage: the writer polls
- * outdated_sessions.
- * fence_state is what userspace keeps and restores, see fence.c.
+ * once. fence_state is what userspace keeps and restores, see fence.c. configfs_secret.c and
+ * configfs_cgroup.c have the attributes of secrets and of the cgroup.
  *
  * Ownership: a host is freed with the last reference on its directory; each session
  * holds one. rmdir requires that no export links the host, and closes connections
@@ -17,8 +14,7 @@
  *
  * Concurrency: rnbdt_lock; a host has no lock of its own.
  *
- * Errors: a refused store is logged with the valid values. Only the word "none"
- * removes a secret; the buffer that held a secret is wiped.
+ * Errors: a refused store is logged with the valid values.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -30,32 +26,18 @@
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 #include <linux/uuid.h>
-#include <rnbd/wire.h>
 
-#include "../core/secret.h"
 #include "auth.h"
 #include "cgroup.h"
 #include "claim.h"
 #include "configfs_cgroup.h"
 #include "configfs_host.h"
+#include "configfs_secret.h"
 #include "drr.h"
 #include "fence.h"
 #include "graph.h"
-#include "half_open.h"
 #include "state.h"
 #include "target.h"
-
-/**
- * rnbdt_to_host - return the host of a configfs directory
- * @item: directory hosts/<uuid>
- *
- * Context: any.
- * Return: the host.
- */
-struct rnbdt_host *rnbdt_to_host(struct config_item *item)
-{
-	return container_of(to_config_group(item), struct rnbdt_host, group);
-}
 
 /* A limit of a host; if its value is 0, the module parameter applies. */
 struct rnbdt_host_limit {
@@ -125,178 +107,6 @@ RNBDT_HOST_LIMIT(max_session_pool_bytes, S64_MAX)
 CONFIGFS_ATTR(rnbdt_host_, max_session_pool_bytes);
 RNBDT_HOST_LIMIT(max_sessions, U32_MAX)
 CONFIGFS_ATTR(rnbdt_host_, max_sessions);
-
-/*
- * Returns the secret, NULL for "none", or an ERR_PTR(). Only that word removes a
- * secret: an empty variable of a script must not. No copy of @page is made.
- */
-static struct rnbdt_secret *rnbdt_host_read_secret(const char *name, const char *attr,
-						   const char *page, size_t count)
-{
-	struct rnbdt_secret *secret;
-	u8 bytes[RNBD_SECRET_SIZE];
-	const char *reason;
-
-	if (sysfs_streq(page, RNBD_SECRET_NONE))
-		return NULL;
-	reason = rnbd_secret_parse(page, count, bytes);
-	if (reason) {
-		pr_err("host %s: %s: %s; \"" RNBD_SECRET_NONE "\" takes it away\n", name,
-		       attr, reason);
-		return ERR_PTR(-EINVAL);
-	}
-	secret = rnbdt_secret_alloc(bytes);
-	memzero_explicit(bytes, sizeof(bytes));
-	if (IS_ERR(secret))
-		pr_err("host %s: %s: the kernel cannot compute an HMAC-SHA256 (error %ld; is the module hmac there?)\n",
-		       name, attr, PTR_ERR(secret));
-	return secret;
-}
-
-/*
- * Sessions are compared with their host by the object: a secret that the host has
- * already stays the same object. Consumes the reference on @secret.
- */
-static struct rnbdt_secret *rnbdt_host_known_secret(const struct rnbdt_host *host,
-						    struct rnbdt_secret *secret)
-{
-	struct rnbdt_secret *known;
-
-	if (rnbdt_secret_same(secret, host->secret))
-		known = host->secret;
-	else if (rnbdt_secret_same(secret, host->old_secret))
-		known = host->old_secret;
-	else
-		return secret;
-	rnbdt_secret_get(known);
-	rnbdt_secret_put(secret);
-	return known;
-}
-
-/*
- * Close the sessions that rely on a secret which the host no longer has, or on none,
- * without waiting for their end. Writing the same secret again changes nothing.
- */
-static ssize_t rnbdt_host_secret_store(struct config_item *item,
-				       const char *page, size_t count)
-{
-	struct rnbdt_host *host = rnbdt_to_host(item);
-	struct rnbdt_secret *secret, *old = NULL;
-	bool changed;
-
-	secret = rnbdt_host_read_secret(config_item_name(item), "secret", page, count);
-	/* configfs frees its buffer without wiping it. */
-	memzero_explicit((char *)page, count);
-	if (IS_ERR(secret))
-		return PTR_ERR(secret);
-
-	mutex_lock(&rnbdt_lock);
-	secret = rnbdt_host_known_secret(host, secret);
-	changed = secret != host->secret;
-	swap(host->secret, secret);
-	if (!host->secret)
-		swap(host->old_secret, old);
-	/* The client was not authenticated by this secret. */
-	if (changed)
-		rnbdt_half_open_forget(host);
-	mutex_unlock(&rnbdt_lock);
-	rnbdt_secret_put(secret);
-	rnbdt_secret_put(old);
-	if (changed || old)
-		rnbdt_sessions_close_outdated(host, "the secret of the host was changed");
-	return count;
-}
-
-/* Only root may write a secret. */
-static struct configfs_attribute rnbdt_host_attr_secret = {
-	.ca_name	= "secret",
-	.ca_mode	= 0200,
-	.ca_owner	= THIS_MODULE,
-	.store		= rnbdt_host_secret_store,
-};
-
-/*
- * "current" makes the present secret the old one as well, which a new secret can
- * then replace without an effect on the sessions.
- */
-static ssize_t rnbdt_host_old_secret_store(struct config_item *item,
-					   const char *page, size_t count)
-{
-	struct rnbdt_host *host = rnbdt_to_host(item);
-	bool current_one = sysfs_streq(page, RNBD_SECRET_CURRENT);
-	struct rnbdt_secret *secret = NULL;
-	int ret = 0;
-
-	if (!current_one)
-		secret = rnbdt_host_read_secret(config_item_name(item), "old_secret", page, count);
-	/* configfs frees its buffer without wiping it. */
-	memzero_explicit((char *)page, count);
-	if (IS_ERR(secret))
-		return PTR_ERR(secret);
-
-	mutex_lock(&rnbdt_lock);
-	if (current_one)
-		secret = rnbdt_secret_get(host->secret);
-	else
-		secret = rnbdt_host_known_secret(host, secret);
-	/* A host without a secret asks for no proof. */
-	if ((secret || current_one) && !host->secret)
-		ret = -ENOKEY;
-	else
-		swap(host->old_secret, secret);
-	mutex_unlock(&rnbdt_lock);
-	rnbdt_secret_put(secret);
-	if (ret) {
-		pr_err("host %s: old_secret: the host has no secret; set that first\n",
-		       config_item_name(item));
-		return ret;
-	}
-	rnbdt_sessions_close_outdated(host, "the old secret of the host was withdrawn");
-	return count;
-}
-
-/* Only root may write a secret. */
-static struct configfs_attribute rnbdt_host_attr_old_secret = {
-	.ca_name	= "old_secret",
-	.ca_mode	= 0200,
-	.ca_owner	= THIS_MODULE,
-	.store		= rnbdt_host_old_secret_store,
-};
-
-static ssize_t rnbdt_host_has_old_secret_show(struct config_item *item, char *page)
-{
-	return sysfs_emit(page, "%d\n", !!READ_ONCE(rnbdt_to_host(item)->old_secret));
-}
-CONFIGFS_ATTR_RO(rnbdt_host_, has_old_secret);
-
-static ssize_t rnbdt_host_show_count(struct config_item *item, char *page,
-				     u32 (*count)(const struct rnbdt_host *host))
-{
-	u32 nr;
-
-	mutex_lock(&rnbdt_lock);
-	nr = count(rnbdt_to_host(item));
-	mutex_unlock(&rnbdt_lock);
-	return sysfs_emit(page, "%u\n", nr);
-}
-
-static ssize_t rnbdt_host_old_secret_sessions_show(struct config_item *item, char *page)
-{
-	return rnbdt_host_show_count(item, page, rnbdt_sessions_count_old_secret);
-}
-CONFIGFS_ATTR_RO(rnbdt_host_, old_secret_sessions);
-
-static ssize_t rnbdt_host_outdated_sessions_show(struct config_item *item, char *page)
-{
-	return rnbdt_host_show_count(item, page, rnbdt_sessions_count_outdated);
-}
-CONFIGFS_ATTR_RO(rnbdt_host_, outdated_sessions);
-
-static ssize_t rnbdt_host_has_secret_show(struct config_item *item, char *page)
-{
-	return sysfs_emit(page, "%d\n", !!READ_ONCE(rnbdt_to_host(item)->secret));
-}
-CONFIGFS_ATTR_RO(rnbdt_host_, has_secret);
 
 static ssize_t rnbdt_host_fenced_show(struct config_item *item, char *page)
 {
@@ -377,7 +187,12 @@ CONFIGFS_ATTR_RO(rnbdt_host_, fence_done);
 
 static ssize_t rnbdt_host_active_sessions_show(struct config_item *item, char *page)
 {
-	return rnbdt_host_show_count(item, page, rnbdt_sessions_active);
+	u32 nr;
+
+	mutex_lock(&rnbdt_lock);
+	nr = rnbdt_sessions_active(rnbdt_to_host(item));
+	mutex_unlock(&rnbdt_lock);
+	return sysfs_emit(page, "%u\n", nr);
 }
 CONFIGFS_ATTR_RO(rnbdt_host_, active_sessions);
 

@@ -7,9 +7,6 @@
 
 #include <linux/configfs.h>
 
-struct rnbdt_host;
-
-struct rnbdt_host *rnbdt_to_host(struct config_item *item);
 extern const struct config_item_type rnbdt_host_type;
 extern const struct config_item_type rnbdt_hosts_type;
 

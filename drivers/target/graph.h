@@ -378,6 +378,18 @@ static inline struct rnbdt_export *rnbdt_to_export(struct config_item *item)
 	return container_of(to_config_group(item), struct rnbdt_export, group);
 }
 
+/**
+ * rnbdt_to_host - return the host of a configfs directory
+ * @item: directory hosts/<uuid>
+ *
+ * Context: any.
+ * Return: the host.
+ */
+static inline struct rnbdt_host *rnbdt_to_host(struct config_item *item)
+{
+	return container_of(to_config_group(item), struct rnbdt_host, group);
+}
+
 static inline const char *rnbdt_export_name(struct rnbdt_export *export)
 {
 	return config_item_name(&export->group.cg_item);
