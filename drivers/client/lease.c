@@ -27,12 +27,14 @@
 #include <linux/workqueue.h>
 
 #include "../core/ctl.h"
+#include "../core/inject.h"
 #include "../core/lease.h"
 #include "../core/login.h"
 #include "../core/param.h"
 #include "../core/ring.h"
 #include "../core/ring_send.h"
 #include "client.h"
+#include "inject.h"
 #include "lease.h"
 #include "queue.h"
 #include "session.h"
@@ -107,6 +109,8 @@ static int rnbdc_lease_release(struct rnbdc_session *sess)
 	for (;;) {
 		if (!lease->generation &&
 		    !rnbdc_space_next_empty(&sess->space, &lease->slot, &lease->generation))
+			return 0;
+		if (rnbd_inject(&rnbdc_inject_no_release, NULL))
 			return 0;
 		rnbd_encode_lease(&wire, &(struct rnbd_lease_info) {
 			.slot = lease->slot,
