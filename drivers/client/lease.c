@@ -293,6 +293,7 @@ static enum rnbd_proto_err rnbdc_lease_segment(struct rnbdc_session *sess,
 	if (!perr) {
 		sess->conn.segments[seg.slot] = seg;
 		WRITE_ONCE(lease->held, lease->held + seg.units);
+		WRITE_ONCE(lease->grants, lease->grants + 1);
 	}
 	spin_unlock_irqrestore(&sess->lock, flags);
 	if (!perr && rnbdc_space_add_segment(&sess->space, seg.slot, seg.generation, seg.units))
@@ -342,6 +343,7 @@ static enum rnbd_proto_err rnbdc_lease_released(struct rnbdc_session *sess,
 		perr = RNBD_PERR_HANDLE;
 	} else {
 		WRITE_ONCE(lease->held, lease->held - seg->units);
+		WRITE_ONCE(lease->releases, lease->releases + 1);
 		seg->units = 0;
 	}
 	spin_unlock_irqrestore(&sess->lock, flags);

@@ -133,7 +133,9 @@ struct rnbdc_bounce {
  *	@lease_work
  * @generation: generation of that segment; @lease_work
  * @busy_at: jiffies when the session last needed most of its space; @lease_work
- * @reclaims: segments that the target has asked for; completion handler of queue 0
+ * @grants: segments granted after the login; written by the completion handler of queue 0
+ * @releases: segments that the target has taken back; as @grants
+ * @reclaims: segments that the target has asked for; as @grants
  * @lease_work: asks for segments and releases them, on rnbdc_timer_wq
  */
 struct rnbdc_lease {
@@ -142,6 +144,8 @@ struct rnbdc_lease {
 	u32 slot;
 	u32 generation;
 	unsigned long busy_at;
+	u64 grants;
+	u64 releases;
 	u64 reclaims;
 	struct delayed_work lease_work;
 };

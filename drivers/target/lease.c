@@ -57,6 +57,7 @@
 #include "../core/param.h"
 #include "../core/ring.h"
 #include "budget.h"
+#include "counters.h"
 #include "ctl.h"
 #include "inject.h"
 #include "lease.h"
@@ -138,7 +139,6 @@ static int rnbdt_lease_grant(struct rnbdt_session *s, struct rnbdt_segment **seg
 		segs[i]->granted_at = jiffies;
 		rnbdt_pool_add(&s->pool, segs[i]);
 	}
-	s->lease.grants += nr;
 	s->lease.registrations += nr;
 	mutex_unlock(&rnbdt_lock);
 	for (i = 0; i < nr; i++)
@@ -347,6 +347,7 @@ static bool rnbdt_lease_check_deadlines(struct rnbdt_session *s)
 			seg->idle_since = jiffies;
 		} else if (time_after(jiffies, seg->idle_since +
 						msecs_to_jiffies(seg->deadline_ms))) {
+			rnbdt_limit_hit(RNBDT_LIMIT_RECLAIM);
 			rnbdt_session_close(s, "reclaimed memory was not returned in time");
 			return false;
 		}
@@ -397,6 +398,7 @@ static int rnbdt_lease_grow(struct rnbdt_session *s, u32 units)
 		ret = rnbdt_lease_grant(s, &seg, 1);
 	if (!ret) {
 		rnbdt_reserve_fill();
+		WRITE_ONCE(s->lease.grants, s->lease.grants + 1);
 		s->lease.second_units += units;
 		s->lease.next_units = min(2 * s->lease.next_units, 1U << s->pool.shift);
 		return units;

@@ -165,11 +165,11 @@ struct rnbdt_pool {
  * @reclaiming: units of the segments that the client was asked to return; rnbdt_lock
  * @hungry: in the list of sessions that want more than the limits leave; rnbdt_lock
  * @share: bytes that the session may hold while memory is short; rnbdt_lock
- * @grants: segments that were granted, those of the login included; written under
- *	rnbdt_lock
- * @releases: segments that the client has released; as @grants
- * @reclaims: segments that the client was asked to return; as @grants
- * @registrations: memory regions that were registered; as @grants
+ * @grants: segments that were granted after the login; lease work
+ * @releases: segments that the client has released; written under rnbdt_lock
+ * @reclaims: segments that the client was asked to return; as @releases
+ * @registrations: memory regions that were registered, those of the login included; as
+ *	@releases
  */
 struct rnbdt_lease {
 	u32 want;

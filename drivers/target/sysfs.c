@@ -81,10 +81,10 @@ RNBDT_ATTR(pool_floor, "%llu", READ_ONCE(s->account.floor_bytes));
 RNBDT_ATTR(pool_max, "%llu", READ_ONCE(s->account.max_bytes));
 RNBDT_ATTR(pool_held, "%llu", (u64)READ_ONCE(s->pool.units) * RNBD_UNIT_SIZE);
 RNBDT_ATTR(pool_wanted, "%llu", (u64)READ_ONCE(s->lease.want) * RNBD_UNIT_SIZE);
-RNBDT_ATTR(grants, "%llu", READ_ONCE(s->lease.grants));
-RNBDT_ATTR(releases, "%llu", READ_ONCE(s->lease.releases));
-RNBDT_ATTR(reclaims, "%llu", READ_ONCE(s->lease.reclaims));
-RNBDT_ATTR(registrations, "%llu", READ_ONCE(s->lease.registrations));
+RNBDT_ATTR(pool_grants, "%llu", READ_ONCE(s->lease.grants));
+RNBDT_ATTR(pool_releases, "%llu", READ_ONCE(s->lease.releases));
+RNBDT_ATTR(pool_reclaims, "%llu", READ_ONCE(s->lease.reclaims));
+RNBDT_ATTR(pool_registrations, "%llu", READ_ONCE(s->lease.registrations));
 
 static ssize_t rnbdt_export_show(struct kobject *kobj, struct kobj_attribute *attr,
 				 char *buf)
@@ -126,10 +126,10 @@ static struct attribute *rnbdt_session_attrs[] = {
 	&rnbdt_attr_pool_max.attr,
 	&rnbdt_attr_pool_held.attr,
 	&rnbdt_attr_pool_wanted.attr,
-	&rnbdt_attr_grants.attr,
-	&rnbdt_attr_releases.attr,
-	&rnbdt_attr_reclaims.attr,
-	&rnbdt_attr_registrations.attr,
+	&rnbdt_attr_pool_grants.attr,
+	&rnbdt_attr_pool_releases.attr,
+	&rnbdt_attr_pool_reclaims.attr,
+	&rnbdt_attr_pool_registrations.attr,
 	&rnbdt_attr_requests.attr,
 	&rnbdt_attr_read_bytes.attr,
 	&rnbdt_attr_write_bytes.attr,
