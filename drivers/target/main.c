@@ -93,12 +93,18 @@ static int __init rnbdt_init(void)
 	if (ret)
 		goto destroy_attach_wq;
 
-	ret = rnbdt_configfs_init();
+	ret = rnbdt_reserve_init();
 	if (ret)
 		goto exit_backend;
+
+	ret = rnbdt_configfs_init();
+	if (ret)
+		goto exit_reserve;
 	rnbdt_inject_init();
 	return 0;
 
+exit_reserve:
+	rnbdt_reserve_exit();
 exit_backend:
 	rnbdt_backend_exit();
 destroy_attach_wq:

@@ -7,13 +7,15 @@
  * its pages are split, as those of a segment. A segment that is released gives its blocks
  * back while the reserve has less than pool_reserve_mb; they are zeroed first. A work item
  * fills it up to half of that after a grant has taken from it, because memory that nobody
- * needs again soon should be free.
+ * needs again soon should be free. When the machine is short of memory, a shrinker frees
+ * blocks, and the reserve is not filled for RNBDT_RESERVE_PAUSE.
  *
  * Ownership: the reserve owns its pages. They are not charged to a host, and come on top of
  * the limit of all pools. The module's exit frees them.
  *
  * Concurrency: a spinlock protects the lists; it is not held while pages are allocated,
- * zeroed or freed.
+ * zeroed or freed. The shrinker runs in any context that reclaims memory, also in one that
+ * holds rnbdt_lock.
  *
  * Errors: without memory the reserve stays small, and grants allocate as before.
  */
@@ -21,10 +23,12 @@
 #include <linux/bits.h>
 #include <linux/gfp.h>
 #include <linux/highmem.h>
+#include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/sched/mm.h>
+#include <linux/sched.h>
+#include <linux/shrinker.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
@@ -36,6 +40,8 @@ RNBD_PARAM_UINT(pool_reserve_mb, 64, 0, 65536,
 		"MiB of zeroed memory that is kept for pools that grow, in addition to pool_limit_mb; 0: none");
 
 #define RNBDT_RESERVE_ORDERS	(RNBDT_RESERVE_MAX - RNBDT_RESERVE_MIN + 1)
+/* Time without a call of the shrinker after which the reserve is filled again */
+#define RNBDT_RESERVE_PAUSE	(10 * HZ)
 
 static DEFINE_SPINLOCK(rnbdt_reserve_lock);
 /* Blocks by order, linked by the lru of their first page; rnbdt_reserve_lock */
@@ -47,6 +53,8 @@ static struct list_head rnbdt_reserve[RNBDT_RESERVE_ORDERS] = {
 };
 static u64 rnbdt_reserve_pages;		/* in these lists; written under the lock */
 static bool rnbdt_reserve_used;		/* a pool that grows has existed */
+static unsigned long rnbdt_reserve_shrunk;	/* jiffies of the latest shrinking, or 0 */
+static struct shrinker *rnbdt_reserve_shrinker;
 
 static u64 rnbdt_reserve_goal(void)
 {
@@ -61,13 +69,64 @@ static void rnbdt_reserve_add(struct page *page, unsigned int order)
 	spin_unlock(&rnbdt_reserve_lock);
 }
 
+/* Remove the first block of the given order, or NULL. */
+static struct page *rnbdt_reserve_pop(unsigned int order)
+{
+	struct page *page;
+
+	spin_lock(&rnbdt_reserve_lock);
+	page = list_first_entry_or_null(&rnbdt_reserve[order - RNBDT_RESERVE_MIN], struct page,
+					lru);
+	if (page) {
+		list_del(&page->lru);
+		WRITE_ONCE(rnbdt_reserve_pages, rnbdt_reserve_pages - (1U << order));
+	}
+	spin_unlock(&rnbdt_reserve_lock);
+	return page;
+}
+
+static void rnbdt_reserve_free(struct page *page, unsigned int order)
+{
+	u32 i;
+
+	for (i = 0; i < 1U << order; i++)
+		__free_page(page + i);
+}
+
+static unsigned long rnbdt_reserve_count(struct shrinker *shrinker, struct shrink_control *sc)
+{
+	return READ_ONCE(rnbdt_reserve_pages) ?: SHRINK_EMPTY;
+}
+
+/* Free at least as many pages as the kernel asks for, the smallest blocks first. */
+static unsigned long rnbdt_reserve_shrink(struct shrinker *shrinker, struct shrink_control *sc)
+{
+	unsigned int order = RNBDT_RESERVE_MIN;
+	unsigned long freed = 0;
+
+	WRITE_ONCE(rnbdt_reserve_shrunk, jiffies ?: 1);
+	while (freed < sc->nr_to_scan && order <= RNBDT_RESERVE_MAX) {
+		struct page *page = rnbdt_reserve_pop(order);
+
+		if (!page) {
+			order++;
+			continue;
+		}
+		rnbdt_reserve_free(page, order);
+		freed += 1U << order;
+	}
+	sc->nr_scanned = freed;
+	return freed ?: SHRINK_STOP;
+}
+
 static void rnbdt_reserve_work(struct work_struct *work)
 {
-	unsigned int noio = memalloc_noio_save(), order = RNBDT_RESERVE_MAX;
+	unsigned int order = RNBDT_RESERVE_MAX;
 
 	while (READ_ONCE(rnbdt_reserve_pages) < rnbdt_reserve_goal() / 2) {
-		struct page *page = alloc_pages(GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN |
-						__GFP_NORETRY, order);
+		/* Direct reclaim would shrink the reserve. */
+		struct page *page = alloc_pages((GFP_KERNEL & ~__GFP_DIRECT_RECLAIM) |
+						__GFP_ZERO | __GFP_NOWARN, order);
 
 		if (!page && order == RNBDT_RESERVE_MIN)
 			break;
@@ -79,10 +138,16 @@ static void rnbdt_reserve_work(struct work_struct *work)
 		}
 		cond_resched();
 	}
-	memalloc_noio_restore(noio);
 }
 
 static DECLARE_WORK(rnbdt_reserve_filler, rnbdt_reserve_work);
+
+static bool rnbdt_reserve_may_fill(void)
+{
+	unsigned long shrunk = READ_ONCE(rnbdt_reserve_shrunk);
+
+	return !shrunk || time_after_eq(jiffies, shrunk + RNBDT_RESERVE_PAUSE);
+}
 
 /**
  * rnbdt_reserve_fill - fill the reserve in the background
@@ -94,7 +159,8 @@ static DECLARE_WORK(rnbdt_reserve_filler, rnbdt_reserve_work);
 void rnbdt_reserve_fill(void)
 {
 	WRITE_ONCE(rnbdt_reserve_used, true);
-	if (READ_ONCE(rnbdt_reserve_pages) < rnbdt_reserve_goal() / 2)
+	if (READ_ONCE(rnbdt_reserve_pages) < rnbdt_reserve_goal() / 2 &&
+	    rnbdt_reserve_may_fill())
 		queue_work(system_unbound_wq, &rnbdt_reserve_filler);
 }
 
@@ -141,7 +207,7 @@ bool rnbdt_reserve_put(struct page *page, unsigned int order)
 {
 	u32 i;
 
-	if (!READ_ONCE(rnbdt_reserve_used) ||
+	if (!READ_ONCE(rnbdt_reserve_used) || !rnbdt_reserve_may_fill() ||
 	    order < RNBDT_RESERVE_MIN || order > RNBDT_RESERVE_MAX ||
 	    READ_ONCE(rnbdt_reserve_pages) >= rnbdt_reserve_goal())
 		return false;
@@ -153,6 +219,25 @@ bool rnbdt_reserve_put(struct page *page, unsigned int order)
 }
 
 /**
+ * rnbdt_reserve_init - let the kernel shrink the reserve
+ *
+ * Context: process context, module init.
+ * Return: 0 or -ENOMEM.
+ */
+int rnbdt_reserve_init(void)
+{
+	struct shrinker *shrinker = shrinker_alloc(0, "rnbd-target-reserve");
+
+	if (!shrinker)
+		return -ENOMEM;
+	shrinker->count_objects = rnbdt_reserve_count;
+	shrinker->scan_objects = rnbdt_reserve_shrink;
+	shrinker_register(shrinker);
+	rnbdt_reserve_shrinker = shrinker;
+	return 0;
+}
+
+/**
  * rnbdt_reserve_exit - free the reserve
  *
  * Call when no session is left.
@@ -161,12 +246,12 @@ bool rnbdt_reserve_put(struct page *page, unsigned int order)
  */
 void rnbdt_reserve_exit(void)
 {
-	struct page *page, *next;
-	u32 i, j;
+	struct page *page;
+	u32 order;
 
 	cancel_work_sync(&rnbdt_reserve_filler);
-	for (i = 0; i < RNBDT_RESERVE_ORDERS; i++)
-		list_for_each_entry_safe(page, next, &rnbdt_reserve[i], lru)
-			for (j = 0; j < 1U << (i + RNBDT_RESERVE_MIN); j++)
-				__free_page(page + j);
+	shrinker_free(rnbdt_reserve_shrinker);
+	for (order = RNBDT_RESERVE_MIN; order <= RNBDT_RESERVE_MAX; order++)
+		while ((page = rnbdt_reserve_pop(order)))
+			rnbdt_reserve_free(page, order);
 }
