@@ -19,7 +19,8 @@
  *
  * A client that does not return a reclaimed segment in time is disconnected. Only the time
  * counts in which the target holds no request that names the segment, because slow storage is
- * not the fault of the client (rule R7).
+ * not the fault of the client (rule R7). Requests that came long after the client was asked
+ * do not count, so that it cannot keep the segment by using it.
  *
  * Ownership
  *
@@ -46,6 +47,7 @@
 #include <linux/rcupdate.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/timekeeping.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 
@@ -77,6 +79,8 @@ RNBD_PARAM_UINT(reclaim_timeout_ms, 30000, 1000, 600000,
 #define RNBDT_HUNGRY_PAUSE	(HZ / 4)
 /* Period at which reclaimed segments are looked at */
 #define RNBDT_RECLAIM_PERIOD	(HZ / 4)
+/* Nanoseconds that RECLAIM may take to reach the client, and requests to come from there */
+#define RNBDT_RECLAIM_GRACE	NSEC_PER_SEC
 
 /**
  * rnbdt_lease_init - prepare the grants of a session
@@ -275,6 +279,8 @@ static void rnbdt_lease_free(struct rnbdt_session *s, struct rnbdt_segment *seg)
 	rnbdt_pool_remove(&s->pool, seg);
 	if (seg->reclaimed)
 		s->lease.reclaiming -= seg->units;
+	if (seg->stuck)
+		s->lease.stuck -= seg->units;
 	s->lease.releases++;
 	rnbdt_budget_shrink(s, (u64)seg->units * RNBD_UNIT_SIZE);
 	mutex_unlock(&rnbdt_lock);
@@ -293,7 +299,7 @@ static bool rnbdt_lease_free_released(struct rnbdt_session *s)
 		return true;
 	/* A frame handler that has not seen the mark may have accepted a request. */
 	synchronize_rcu();
-	rnbdt_pool_scan(s);
+	rnbdt_pool_scan(s, false);
 	list_for_each_entry(seg, &list, entry) {
 		if (!rnbdt_pool_named(&s->pool, seg) ||
 		    rnbd_inject(&rnbdt_inject_no_lease_drain, NULL))
@@ -324,6 +330,7 @@ static bool rnbdt_lease_ask(struct rnbdt_session *s)
 		any = true;
 		if (seg->deadline_ms)
 			continue;
+		seg->asked_ns = ktime_get_ns() + RNBDT_RECLAIM_GRACE;
 		seg->deadline_ms = READ_ONCE(reclaim_timeout_ms);
 		seg->idle_since = jiffies;
 		rnbdt_ctl_lease(s, seg, RNBDT_TELL_RECLAIM);
@@ -332,19 +339,31 @@ static bool rnbdt_lease_ask(struct rnbdt_session *s)
 	return any;
 }
 
+/* Note that slow storage uses a reclaimed segment. */
+static void rnbdt_lease_stuck(struct rnbdt_session *s, struct rnbdt_segment *seg)
+{
+	seg->idle_since = jiffies;
+	if (seg->stuck || ktime_get_ns() <= seg->asked_ns)
+		return;
+	mutex_lock(&rnbdt_lock);
+	seg->stuck = true;
+	s->lease.stuck += seg->units;
+	mutex_unlock(&rnbdt_lock);
+}
+
 /* Look at the deadlines of reclaimed segments. Returns false if that ends the session. */
 static bool rnbdt_lease_check_deadlines(struct rnbdt_session *s)
 {
 	struct rnbdt_segment *seg;
 	unsigned long slot;
 
-	rnbdt_pool_scan(s);
+	rnbdt_pool_scan(s, true);
 	/* Only this work removes segments. */
 	xa_for_each(&s->pool.slots, slot, seg) {
 		if (!seg->deadline_ms || READ_ONCE(seg->released))
 			continue;
 		if (rnbdt_pool_named(&s->pool, seg)) {
-			seg->idle_since = jiffies;
+			rnbdt_lease_stuck(s, seg);
 		} else if (time_after(jiffies, seg->idle_since +
 						msecs_to_jiffies(seg->deadline_ms))) {
 			rnbdt_limit_hit(RNBDT_LIMIT_RECLAIM);
@@ -497,7 +516,7 @@ void rnbdt_lease_trim(struct rnbdt_session *s)
 
 	if (!s->pool.named)
 		return;
-	rnbdt_pool_scan(s);
+	rnbdt_pool_scan(s, false);
 	xa_for_each(&s->pool.slots, slot, seg) {
 		if (rnbdt_pool_named(&s->pool, seg))
 			continue;

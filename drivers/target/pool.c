@@ -211,11 +211,31 @@ bool rnbdt_pool_allows(const struct rnbdt_pool *pool, const struct rnbd_request 
 	return true;
 }
 
+/*
+ * Mark a slot that a request names which began at @begun. A client must not put off the
+ * deadline of a segment by further requests.
+ */
+static void rnbdt_pool_mark(struct rnbdt_pool *pool, u32 slot, u64 begun, bool deadlines)
+{
+	const struct rnbdt_segment *seg;
+
+	if (WARN_ON_ONCE(slot >= pool->nr_slots))
+		return;
+	if (deadlines) {
+		seg = rnbdt_pool_find(pool, slot);
+		if (seg && begun > seg->asked_ns)
+			return;
+	}
+	__set_bit(slot, pool->named);
+}
+
 /* Mark the slots that a request names, if it is in the target. */
-static void rnbdt_pool_scan_req(struct rnbdt_pool *pool, const struct rnbdt_req *treq)
+static void rnbdt_pool_scan_req(struct rnbdt_pool *pool, const struct rnbdt_req *treq,
+				bool deadlines)
 {
 	u32 slots[RNBD_EXTENTS_MAX];
 	u32 turn, nr, i;
+	u64 begun;
 
 	do {
 		/* The frame handler changes the turn, writes the request, then sets busy. */
@@ -225,12 +245,12 @@ static void rnbdt_pool_scan_req(struct rnbdt_pool *pool, const struct rnbdt_req 
 		nr = min_t(u32, READ_ONCE(treq->req.nr_extents), RNBD_EXTENTS_MAX);
 		for (i = 0; i < nr; i++)
 			slots[i] = READ_ONCE(treq->req.extents[i].unit) >> pool->shift;
+		begun = READ_ONCE(treq->begun);
 		/* Extents that a later turn has written: the turn read next shows it. */
 		smp_rmb(); /* pairs with smp_wmb() in rnbdt_queue_request() */
 	} while (READ_ONCE(treq->turn) != turn);
 	for (i = 0; i < nr; i++)
-		if (!WARN_ON_ONCE(slots[i] >= pool->nr_slots))
-			__set_bit(slots[i], pool->named);
+		rnbdt_pool_mark(pool, slots[i], begun, deadlines);
 }
 
 /* May the requests of this queue be looked at? A queue that has joined stays. */
@@ -250,12 +270,14 @@ static struct rnbdt_queue *rnbdt_pool_queue(struct rnbdt_session *s, u32 index)
 /**
  * rnbdt_pool_scan - find the segments that requests of the session name
  * @s: live session, or one whose queue pairs are drained
+ * @deadlines: ignore requests that came when the client knew that it must not use the
+ *	segment again
  *
  * A request that begins during the scan may be missed.
  *
  * Context: lease work or teardown; may sleep.
  */
-void rnbdt_pool_scan(struct rnbdt_session *s)
+void rnbdt_pool_scan(struct rnbdt_session *s, bool deadlines)
 {
 	struct rnbdt_pool *pool = &s->pool;
 	u32 i, tag;
@@ -265,7 +287,7 @@ void rnbdt_pool_scan(struct rnbdt_session *s)
 		struct rnbdt_queue *q = rnbdt_pool_queue(s, i);
 
 		for (tag = 0; q && q->reqs && tag < s->granted.depth; tag++)
-			rnbdt_pool_scan_req(pool, &q->reqs[tag]);
+			rnbdt_pool_scan_req(pool, &q->reqs[tag], deadlines);
 		cond_resched();
 	}
 }

@@ -31,9 +31,12 @@ struct rnbdt_session;
  * @deadline_ms: milliseconds that the client has to return it; set once by the lease work,
  *	before @tell
  * @reclaimed: the client was asked to return it; rnbdt_lock
+ * @stuck: slow storage keeps the client from returning it; rnbdt_lock
  * @granted_at: jiffies of the grant; constant
- * @idle_since: jiffies since when the target holds no request that names it, if
- *	@reclaimed; lease work
+ * @idle_since: jiffies since when the target holds no request that names it and that came
+ *	before @asked_ns, if @reclaimed; lease work
+ * @asked_ns: monotonic time in ns up to which requests that name it keep its deadline from
+ *	running; set with @deadline_ms
  * @dev: device that it is registered with; constant
  * @slot: its place in the pool; constant once granted
  * @generation: number of the grant, not 0; constant once granted
@@ -54,8 +57,10 @@ struct rnbdt_segment {
 	u32 deadline_ms;
 	bool released;
 	bool reclaimed;
+	bool stuck;
 	unsigned long granted_at;
 	unsigned long idle_since;
+	u64 asked_ns;
 	struct ib_device *dev;
 	u32 slot;
 	u32 generation;

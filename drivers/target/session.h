@@ -163,6 +163,7 @@ struct rnbdt_pool {
  * @second: jiffies at the begin of the current second of grants; lease work
  * @second_units: units that were granted since; lease work
  * @reclaiming: units of the segments that the client was asked to return; rnbdt_lock
+ * @stuck: units of those of them that slow storage uses; rnbdt_lock
  * @hungry: in the list of sessions that want more than the limits leave; rnbdt_lock
  * @share: bytes that the session may hold while memory is short; rnbdt_lock
  * @grants: segments that were granted after the login; lease work
@@ -179,6 +180,7 @@ struct rnbdt_lease {
 	unsigned long second;
 	u32 second_units;
 	u32 reclaiming;
+	u32 stuck;
 	struct list_head hungry;
 	u64 share;
 	u64 grants;

@@ -162,7 +162,10 @@ static u64 rnbdt_share_take(struct rnbdt_session *s)
 	return (u64)seg->units * RNBD_UNIT_SIZE;
 }
 
-/* Return the bytes that clients were asked for and have not returned. */
+/*
+ * Return the bytes that clients were asked for and will soon return. What slow storage uses
+ * is not waited for: others return memory in its place.
+ */
 static u64 rnbdt_share_pending(void)
 {
 	struct rnbdt_session *s;
@@ -170,7 +173,7 @@ static u64 rnbdt_share_pending(void)
 
 	list_for_each_entry(s, &rnbdt_sessions, entry)
 		if (rnbdt_share_counts(s))
-			bytes += (u64)s->lease.reclaiming * RNBD_UNIT_SIZE;
+			bytes += (u64)(s->lease.reclaiming - s->lease.stuck) * RNBD_UNIT_SIZE;
 	return bytes;
 }
 
