@@ -4,12 +4,13 @@
  *
  * Operation
  *
- * A session that has requested a floor begins with that. When space is scarce, or hardware
- * queues wait for it, the client asks for twice of what it holds. A segment that the target
- * grants is added to the pool (space.c). After half a minute in which three quarters of the
- * pool were free, the client returns one segment, and so on until the floor. It also returns
- * what the target reclaims: nothing is allocated from such a segment any more, and when it is
- * empty, that is, no request and no work request names it (rule R5), the client releases it.
+ * A session that has requested a floor begins with that. When a request finds too little
+ * space, the client asks for twice of what it holds. A segment that the target grants is
+ * added to the pool (space.c). After half a minute in which requests used at most a quarter
+ * of the pool, the client returns a segment, and another one each second while that is so,
+ * until the floor. It also returns what the target reclaims: nothing is allocated from such a
+ * segment any more, and when it is empty, that is, no request and no work request names it
+ * (rule R5), the client releases it.
  *
  * Ownership: sess->conn.segments has the address and key of each segment from its grant until
  * the target has confirmed the release.
@@ -48,8 +49,10 @@ RNBD_PARAM_UINT(pool_floor_kb, 0, 0, 4194304,
 #define RNBDC_LEASE_TICK	HZ
 /* Pause before a frame is tried again that found no credit */
 #define RNBDC_LEASE_RETRY	(HZ / 100 + 1)
-/* Time for which most of the pool must be free before a segment is returned */
+/* Time for which most of the pool must be unused before a segment is returned */
 #define RNBDC_LEASE_IDLE	(30 * HZ)
+/* Time without a lack of space after which no more is asked for */
+#define RNBDC_LEASE_SATED	(2 * HZ)
 
 /**
  * rnbdc_lease_floor - return the floor to request for the pool of a session
@@ -183,26 +186,60 @@ static int rnbdc_lease_shrink(struct rnbdc_session *sess)
 	return ret;
 }
 
+/* Return the most units that requests have used since the latest call. */
+static u32 rnbdc_lease_recent(struct rnbdc_session *sess)
+{
+	u32 i, units = 0;
+
+	for (i = 0; i < sess->nr_queues; i++) {
+		struct rnbdc_queue *q = sess->queues[i];
+
+		spin_lock_irq(&q->ring.lock);
+		units += q->cache.pool.recent;
+		q->cache.pool.recent = q->cache.pool.used;
+		spin_unlock_irq(&q->ring.lock);
+	}
+	return units;
+}
+
+/* Does a request lack space? While that is so, requests note it once per tick. */
+static bool rnbdc_lease_lacks(struct rnbdc_session *sess)
+{
+	struct rnbdc_space *space = &sess->space;
+
+	if (READ_ONCE(space->flags) & (RNBDC_SPACE_WAITERS | RNBDC_SPACE_TURNS))
+		return true;
+	return READ_ONCE(space->lacks);
+}
+
 /* Decide about the size of the pool. Returns -EAGAIN if a frame must wait. */
 static int rnbdc_lease_resize(struct rnbdc_session *sess)
 {
 	const struct rnbd_grant *grant = &sess->login.offer;
-	struct rnbdc_space *space = &sess->space;
-	u32 held = READ_ONCE(sess->lease.held);
+	struct rnbdc_lease *lease = &sess->lease;
+	u32 held = READ_ONCE(lease->held);
+	bool lacks = rnbdc_lease_lacks(sess);
+	bool tick = time_after_eq(jiffies, lease->tick + RNBDC_LEASE_TICK);
 
-	if (READ_ONCE(space->flags) &
-	    (RNBDC_SPACE_SCARCE | RNBDC_SPACE_WAITERS | RNBDC_SPACE_TURNS)) {
-		sess->lease.busy_at = jiffies;
+	if (tick) {
+		lease->tick = jiffies;
+		WRITE_ONCE(sess->space.lacks, false);
+		if (rnbdc_lease_recent(sess) > held / 4)
+			lease->busy_at = jiffies;
+	}
+	if (lacks) {
+		lease->lacked_at = jiffies;
+		lease->busy_at = jiffies;
 		return rnbdc_lease_want(sess, min(2 * held, grant->max_units));
 	}
-	if (READ_ONCE(space->free_units) < READ_ONCE(space->units) / 4 * 3 ||
-	    held <= grant->pool_units) {
-		sess->lease.busy_at = jiffies;
+	if (!tick)
 		return 0;
-	}
-	if (time_before(jiffies, sess->lease.busy_at + RNBDC_LEASE_IDLE))
+	/* The target reclaims memory of others for what it has not granted. */
+	if (lease->want > held && time_after_eq(jiffies, lease->lacked_at + RNBDC_LEASE_SATED))
+		return rnbdc_lease_want(sess, held);
+	if (held <= grant->pool_units ||
+	    time_before(jiffies, lease->busy_at + RNBDC_LEASE_IDLE))
 		return 0;
-	sess->lease.busy_at = jiffies;
 	return rnbdc_lease_shrink(sess);
 }
 
@@ -247,6 +284,8 @@ void rnbdc_lease_start(struct rnbdc_session *sess)
 	lease->held = sess->login.offer.pool_units;
 	lease->generation = 0;
 	lease->busy_at = jiffies;
+	lease->lacked_at = jiffies;
+	lease->tick = jiffies;
 	if (!rnbdc_lease_elastic(sess))
 		return;
 	spin_lock_irq(&sess->space.lock);

@@ -132,7 +132,9 @@ struct rnbdc_bounce {
  * @slot: slot of a segment that is about to be released, if @generation is not 0;
  *	@lease_work
  * @generation: generation of that segment; @lease_work
- * @busy_at: jiffies when the session last needed most of its space; @lease_work
+ * @busy_at: jiffies when the session last needed much of its space; @lease_work
+ * @lacked_at: jiffies when a request last found too little space; @lease_work
+ * @tick: jiffies when the use of the space was last looked at; @lease_work
  * @grants: segments granted after the login; written by the completion handler of queue 0
  * @releases: segments that the target has taken back; as @grants
  * @reclaims: segments that the target has asked for; as @grants
@@ -144,6 +146,8 @@ struct rnbdc_lease {
 	u32 slot;
 	u32 generation;
 	unsigned long busy_at;
+	unsigned long lacked_at;
+	unsigned long tick;
 	u64 grants;
 	u64 releases;
 	u64 reclaims;
