@@ -284,6 +284,24 @@ u16 rnbdt_budget_charge_login(struct rnbdt_session *s, u64 floor, u64 max)
 }
 
 /**
+ * rnbdt_budget_floor - return what a session may hold before others get their shares
+ * @s: session
+ *
+ * Only its floor is always there.
+ *
+ * Context: process context, rnbdt_lock held.
+ * Return: bytes: its floor, and what slow storage uses of its pool.
+ */
+u64 rnbdt_budget_floor(const struct rnbdt_session *s)
+{
+	u64 floor = s->account.floor_bytes + (u64)s->lease.hung * RNBD_UNIT_SIZE;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	return min(floor, s->account.max_bytes);
+}
+
+/**
  * rnbdt_budget_grow - charge memory that a session is about to be granted
  * @s: session
  * @bytes: bytes that it wants in addition to what it holds
@@ -309,7 +327,9 @@ u64 rnbdt_budget_grow(struct rnbdt_session *s, u64 bytes)
 		left = min(left, rnbdt_limit_left(rnbdt_host_limit(s->host),
 						  s->host->pool_bytes));
 		if (others)
-			left = min(left, rnbdt_limit_left(s->lease.share, account->pool_bytes));
+			left = min(left, rnbdt_limit_left(max(s->lease.share,
+							      rnbdt_budget_floor(s)),
+							  account->pool_bytes));
 		bytes = min(bytes, free + left);
 	}
 	bytes = round_down(bytes, RNBD_SEGMENT_GRANULE * RNBD_UNIT_SIZE);

@@ -36,6 +36,7 @@
 #include <linux/mm.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
+#include <linux/timekeeping.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
@@ -53,6 +54,9 @@
 #define RNBDT_SEGMENT_UNITS_MIN	256U
 #define RNBDT_SEGMENT_UNITS_MAX	4096U
 #define RNBDT_SEGMENTS_OF_POOL	8
+
+/* Nanoseconds after which the storage of a request is slow */
+#define RNBDT_POOL_HUNG		NSEC_PER_SEC
 
 /* Slots for each part of a pool that the largest segment could cover */
 #define RNBDT_SLOTS_PER_SEGMENT	8
@@ -234,7 +238,7 @@ static void rnbdt_pool_scan_req(struct rnbdt_pool *pool, const struct rnbdt_req 
 				bool deadlines)
 {
 	u32 slots[RNBD_EXTENTS_MAX];
-	u32 turn, nr, i;
+	u32 turn, nr, units, i;
 	u64 begun;
 
 	do {
@@ -243,14 +247,18 @@ static void rnbdt_pool_scan_req(struct rnbdt_pool *pool, const struct rnbdt_req 
 		if (!smp_load_acquire(&treq->busy))
 			return;
 		nr = min_t(u32, READ_ONCE(treq->req.nr_extents), RNBD_EXTENTS_MAX);
-		for (i = 0; i < nr; i++)
+		for (i = 0, units = 0; i < nr; i++) {
 			slots[i] = READ_ONCE(treq->req.extents[i].unit) >> pool->shift;
+			units += READ_ONCE(treq->req.extents[i].units);
+		}
 		begun = READ_ONCE(treq->begun);
 		/* Extents that a later turn has written: the turn read next shows it. */
 		smp_rmb(); /* pairs with smp_wmb() in rnbdt_queue_request() */
 	} while (READ_ONCE(treq->turn) != turn);
 	for (i = 0; i < nr; i++)
 		rnbdt_pool_mark(pool, slots[i], begun, deadlines);
+	if (ktime_get_ns() > begun + RNBDT_POOL_HUNG)
+		pool->hung += units;
 }
 
 /* May the requests of this queue be looked at? A queue that has joined stays. */
@@ -268,7 +276,7 @@ static struct rnbdt_queue *rnbdt_pool_queue(struct rnbdt_session *s, u32 index)
 }
 
 /**
- * rnbdt_pool_scan - find the segments that requests of the session name
+ * rnbdt_pool_scan - find the segments that requests of the session name, and slow requests
  * @s: live session, or one whose queue pairs are drained
  * @deadlines: ignore requests that came when the client knew that it must not use the
  *	segment again
@@ -282,6 +290,7 @@ void rnbdt_pool_scan(struct rnbdt_session *s, bool deadlines)
 	struct rnbdt_pool *pool = &s->pool;
 	u32 i, tag;
 
+	pool->hung = 0;
 	bitmap_zero(pool->named, pool->nr_slots);
 	for (i = 0; i < s->nr_slots; i++) {
 		struct rnbdt_queue *q = rnbdt_pool_queue(s, i);

@@ -140,6 +140,7 @@ struct rnbdt_stats {
  * @generation: number of grants; login work, then lease work
  * @units: units of all segments; written under rnbdt_lock, read without
  * @named: a bit per slot, result of rnbdt_pool_scan(); lease work, then teardown
+ * @hung: units of requests that the target has held for long, of the same scan
  *
  * The teardown frees it after queue pairs and requests have gone.
  */
@@ -151,6 +152,7 @@ struct rnbdt_pool {
 	u32 generation;
 	u32 units;
 	unsigned long *named;
+	u32 hung;
 };
 
 /**
@@ -164,6 +166,8 @@ struct rnbdt_pool {
  * @second_units: units that were granted since; lease work
  * @reclaiming: units of the segments that the client was asked to return; rnbdt_lock
  * @stuck: units of those of them that slow storage uses; rnbdt_lock
+ * @hung: units of requests that slow storage has, while the session wants memory or others
+ *	do; rnbdt_lock
  * @hungry: in the list of sessions that want more than the limits leave; rnbdt_lock
  * @share: bytes that the session may hold while memory is short; rnbdt_lock
  * @grants: segments that were granted after the login; lease work
@@ -181,6 +185,7 @@ struct rnbdt_lease {
 	u32 second_units;
 	u32 reclaiming;
 	u32 stuck;
+	u32 hung;
 	struct list_head hungry;
 	u64 share;
 	u64 grants;

@@ -8,7 +8,8 @@
  * hosts; the sessions of a host have equal parts of its weight. No session gets less than its
  * floor or more than it wants, and what one does not want is divided among the others. The
  * shares follow from one number, the level, which bisection finds: the share of a session is
- * its weight times the level, within its floor and its demand.
+ * its weight times the level, within its floor and its demand. Memory that slow storage uses
+ * is of no use to the session: it does not count for its floor (rule R7).
  *
  * Segments are reclaimed from sessions that hold more than their share, the newest first, one
  * of each session in turn, until the hungry sessions below their share, and logins that wait
@@ -65,11 +66,27 @@ static u32 rnbdt_share_weight(const struct rnbdt_session *s)
 	return max(weight / max(s->host->nr_sessions, 1U), 1U);
 }
 
+/*
+ * Bytes that a session has in any case: what slow storage uses comes on top of its floor, and
+ * cannot be returned.
+ */
+static u64 rnbdt_share_least(const struct rnbdt_session *s)
+{
+	const struct rnbdt_lease *lease = &s->lease;
+	u64 least = rnbdt_budget_floor(s);
+
+	if (lease->stuck)
+		least = max(least, s->account.held_bytes -
+			    (u64)(lease->reclaiming - lease->stuck) * RNBD_UNIT_SIZE);
+	return least;
+}
+
 static u64 rnbdt_share_at(const struct rnbdt_session *s, u64 level)
 {
 	u64 share = mul_u64_u32_shr(level, rnbdt_share_weight(s), 2 * RNBDT_LEVEL_SHIFT);
+	u64 least = rnbdt_share_least(s);
 
-	return clamp(share, s->account.floor_bytes, rnbdt_share_demand(s));
+	return clamp(share, least, max(least, rnbdt_share_demand(s)));
 }
 
 static u64 rnbdt_share_sum(u64 level)
@@ -142,7 +159,7 @@ static struct rnbdt_segment *rnbdt_share_victim(struct rnbdt_session *s, u64 exc
 /* Reclaim one segment of a session, if it holds more than its share. Returns its bytes. */
 static u64 rnbdt_share_take(struct rnbdt_session *s)
 {
-	u64 keep = max(s->lease.share, s->account.floor_bytes);
+	u64 keep = max(s->lease.share, rnbdt_budget_floor(s));
 	u64 has = s->account.held_bytes;
 	struct rnbdt_segment *seg;
 
