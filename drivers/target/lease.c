@@ -476,13 +476,9 @@ void rnbdt_lease_work(struct work_struct *work)
 		if (!rnbdt_lease_check_deadlines(s))
 			goto restore;
 		pause = RNBDT_RECLAIM_PERIOD;
-	} else if (rnbdt_lease_wanted(s)) {
-		rnbdt_pool_scan(s, false);
-	} else {
-		s->pool.hung = 0;
 	}
 	mutex_lock(&rnbdt_lock);
-	s->lease.hung = s->pool.hung;
+	s->lease.hung = pause || rnbdt_lease_wanted(s) ? rnbdt_pool_hung(s) : 0;
 	mutex_unlock(&rnbdt_lock);
 	if (rnbdt_lease_feed(s))
 		pause = RNBDT_HUNGRY_PAUSE;

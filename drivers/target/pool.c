@@ -233,32 +233,42 @@ static void rnbdt_pool_mark(struct rnbdt_pool *pool, u32 slot, u64 begun, bool d
 	__set_bit(slot, pool->named);
 }
 
-/* Mark the slots that a request names, if it is in the target. */
-static void rnbdt_pool_scan_req(struct rnbdt_pool *pool, const struct rnbdt_req *treq,
-				bool deadlines)
-{
-	u32 slots[RNBD_EXTENTS_MAX];
-	u32 turn, nr, units, i;
+/**
+ * struct rnbdt_named - space that a request names
+ * @begun: when it was decoded, as rnbdt_req.begun
+ * @units: units of its extents
+ * @nr: number of extents
+ * @slots: slot of each extent
+ */
+struct rnbdt_named {
 	u64 begun;
+	u32 units;
+	u32 nr;
+	u32 slots[RNBD_EXTENTS_MAX];
+};
+
+/* Read what a request names. Returns false if the target does not hold it. */
+static bool rnbdt_pool_read_req(const struct rnbdt_pool *pool, const struct rnbdt_req *treq,
+				struct rnbdt_named *named)
+{
+	u32 turn, i;
 
 	do {
 		/* The frame handler changes the turn, writes the request, then sets busy. */
 		turn = smp_load_acquire(&treq->turn);
 		if (!smp_load_acquire(&treq->busy))
-			return;
-		nr = min_t(u32, READ_ONCE(treq->req.nr_extents), RNBD_EXTENTS_MAX);
-		for (i = 0, units = 0; i < nr; i++) {
-			slots[i] = READ_ONCE(treq->req.extents[i].unit) >> pool->shift;
-			units += READ_ONCE(treq->req.extents[i].units);
+			return false;
+		named->begun = READ_ONCE(treq->begun);
+		named->units = 0;
+		named->nr = min_t(u32, READ_ONCE(treq->req.nr_extents), RNBD_EXTENTS_MAX);
+		for (i = 0; i < named->nr; i++) {
+			named->slots[i] = READ_ONCE(treq->req.extents[i].unit) >> pool->shift;
+			named->units += READ_ONCE(treq->req.extents[i].units);
 		}
-		begun = READ_ONCE(treq->begun);
 		/* Extents that a later turn has written: the turn read next shows it. */
 		smp_rmb(); /* pairs with smp_wmb() in rnbdt_queue_request() */
 	} while (READ_ONCE(treq->turn) != turn);
-	for (i = 0; i < nr; i++)
-		rnbdt_pool_mark(pool, slots[i], begun, deadlines);
-	if (ktime_get_ns() > begun + RNBDT_POOL_HUNG)
-		pool->hung += units;
+	return true;
 }
 
 /* May the requests of this queue be looked at? A queue that has joined stays. */
@@ -276,7 +286,7 @@ static struct rnbdt_queue *rnbdt_pool_queue(struct rnbdt_session *s, u32 index)
 }
 
 /**
- * rnbdt_pool_scan - find the segments that requests of the session name, and slow requests
+ * rnbdt_pool_scan - find the segments that requests of the session name
  * @s: live session, or one whose queue pairs are drained
  * @deadlines: ignore requests that came when the client knew that it must not use the
  *	segment again
@@ -288,17 +298,44 @@ static struct rnbdt_queue *rnbdt_pool_queue(struct rnbdt_session *s, u32 index)
 void rnbdt_pool_scan(struct rnbdt_session *s, bool deadlines)
 {
 	struct rnbdt_pool *pool = &s->pool;
-	u32 i, tag;
+	struct rnbdt_named named;
+	u32 i, j, tag;
 
-	pool->hung = 0;
 	bitmap_zero(pool->named, pool->nr_slots);
 	for (i = 0; i < s->nr_slots; i++) {
 		struct rnbdt_queue *q = rnbdt_pool_queue(s, i);
 
 		for (tag = 0; q && q->reqs && tag < s->granted.depth; tag++)
-			rnbdt_pool_scan_req(pool, &q->reqs[tag], deadlines);
+			if (rnbdt_pool_read_req(pool, &q->reqs[tag], &named))
+				for (j = 0; j < named.nr; j++)
+					rnbdt_pool_mark(pool, named.slots[j], named.begun,
+							deadlines);
 		cond_resched();
 	}
+}
+
+/**
+ * rnbdt_pool_hung - count the units that slow storage has
+ * @s: session that is live while the caller holds rnbdt_lock
+ *
+ * Context: process context.
+ * Return: units of requests that the target has held for long.
+ */
+u32 rnbdt_pool_hung(struct rnbdt_session *s)
+{
+	u64 until = ktime_get_ns() - RNBDT_POOL_HUNG;
+	struct rnbdt_named named;
+	u32 i, tag, units = 0;
+
+	for (i = 0; i < s->nr_slots; i++) {
+		struct rnbdt_queue *q = rnbdt_pool_queue(s, i);
+
+		for (tag = 0; q && q->reqs && tag < s->granted.depth; tag++)
+			if (rnbdt_pool_read_req(&s->pool, &q->reqs[tag], &named) &&
+			    named.begun < until)
+				units += named.units;
+	}
+	return units;
 }
 
 /**

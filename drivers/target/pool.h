@@ -41,6 +41,7 @@ void rnbdt_pool_remove(struct rnbdt_pool *pool, struct rnbdt_segment *seg);
 struct rnbdt_segment *rnbdt_pool_find(const struct rnbdt_pool *pool, u32 slot);
 bool rnbdt_pool_allows(const struct rnbdt_pool *pool, const struct rnbd_request *req);
 void rnbdt_pool_scan(struct rnbdt_session *s, bool deadlines);
+u32 rnbdt_pool_hung(struct rnbdt_session *s);
 bool rnbdt_pool_named(const struct rnbdt_pool *pool, const struct rnbdt_segment *seg);
 void rnbdt_pool_free(struct rnbdt_pool *pool);
 void rnbdt_piece_start(struct rnbdt_piece *it, const struct rnbdt_req *treq);

@@ -215,12 +215,12 @@ static enum rnbd_proto_err rnbdt_queue_request(struct rnbdt_queue *q, struct rnb
 		return RNBD_PERR_TAG;
 	/* The scan of the pool must not take the extents of the last turn for those of this. */
 	smp_store_release(&treq->turn, treq->turn + 1);
-	smp_wmb(); /* pairs with smp_rmb() in rnbdt_pool_scan_req() */
+	smp_wmb(); /* pairs with smp_rmb() in rnbdt_pool_read_req() */
 	treq->closed = false;
 	treq->begun = now;
 	memcpy(&treq->req, &req, offsetof(struct rnbd_request, extents) +
 	       req.nr_extents * sizeof(req.extents[0]));
-	/* pairs with the acquire in rnbdt_pool_scan_req() */
+	/* pairs with the acquire in rnbdt_pool_read_req() */
 	smp_store_release(&treq->busy, true);
 	rnbdt_queue_begin(q, treq, *att, req.data);
 	return RNBD_PERR_NONE;

@@ -140,7 +140,6 @@ struct rnbdt_stats {
  * @generation: number of grants; login work, then lease work
  * @units: units of all segments; written under rnbdt_lock, read without
  * @named: a bit per slot, result of rnbdt_pool_scan(); lease work, then teardown
- * @hung: units of requests that the target has held for long, of the same scan
  *
  * The teardown frees it after queue pairs and requests have gone.
  */
@@ -152,7 +151,6 @@ struct rnbdt_pool {
 	u32 generation;
 	u32 units;
 	unsigned long *named;
-	u32 hung;
 };
 
 /**
