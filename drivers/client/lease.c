@@ -74,9 +74,11 @@ u32 rnbdc_lease_floor(const struct rnbdc_session *sess)
 	return floor >> RNBD_UNIT_SHIFT;
 }
 
+/* A pool for which no floor was requested has a fixed size, whatever the target grants. */
 static bool rnbdc_lease_elastic(const struct rnbdc_session *sess)
 {
-	return sess->login.offer.max_units > sess->login.offer.pool_units;
+	return sess->login.info.pool_min &&
+	       sess->login.offer.max_units > sess->login.offer.pool_units;
 }
 
 /* Send an entry on queue 0. Returns -EAGAIN without a credit. */

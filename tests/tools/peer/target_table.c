@@ -16,6 +16,7 @@
 #define T(field, value)		PATCH(24, struct rnbd_ctl_attach_reply, field, ABSOLUTE, value)
 #define V(field, value)		PATCH(24, struct rnbd_ctl_handle, field, ABSOLUTE, value)
 #define Z(field, value)		PATCH(24, struct rnbd_ctl_capacity, field, ABSOLUTE, value)
+#define L(field, value)		PATCH(24, struct rnbd_ctl_lease, field, ABSOLUTE, value)
 /* More, or less, than what is right; the generation is at the same place in all bodies. */
 #define K_ID(value)		PATCH(16, struct rnbd_ctl, id, CTL_ID, value)
 #define V_GENERATION(value)	PATCH(24, struct rnbd_ctl_handle, generation, GENERATION, value)
@@ -315,6 +316,35 @@ const struct target_case target_table[] = {
 	{ "closed-status-0", AT_LIVE, END, STATUS, { V(status, 0) } },
 	{ "closed-status-9999", AT_LIVE, END, STATUS, { V(status, 9999) } },
 	{ "closed-reserved", AT_LIVE, END, RESERVED, { V(reserved[0], 1) } },
+	/* segments that come and go */
+	{ "lease-fixed-segment", AT_LIVE, NEW_SEGMENT, TYPE },
+	{ "lease-fixed-reclaim", AT_LIVE, RECLAIM, TYPE },
+	{ "lease-fixed-released", AT_LIVE, RELEASED, TYPE },
+	{ "lease-want", AT_LIVE, WANT, TYPE },
+	{ "lease-fixed-max", AT_LIVE, NEW_SEGMENT, TYPE,
+	  .grant = { G(max_units, MAX_UNITS), G(nr_slots, MAX_SLOTS) } },
+	{ "lease-elastic", AT_LIVE, .elastic = true },
+	{ "lease-segment-unasked", AT_LIVE, NEW_SEGMENT, TYPE, .elastic = true },
+	{ "lease-reclaim", AT_LIVE, RECLAIM, .elastic = true },
+	{ "lease-reclaim-twice", AT_LIVE, RECLAIM, .also = TWICE, .elastic = true },
+	{ "lease-reclaim-any-time", AT_LIVE, RECLAIM, .p = { L(deadline_ms, 0) }, .elastic = true },
+	{ "lease-reclaim-empty-slot", AT_LIVE, RECLAIM, HANDLE, { L(slot, 2) }, .elastic = true },
+	{ "lease-reclaim-no-slot", AT_LIVE, RECLAIM, COUNT, { L(slot, MAX_SLOTS) },
+	  .elastic = true },
+	{ "lease-reclaim-far-slot", AT_LIVE, RECLAIM, COUNT, { L(slot, -1) }, .elastic = true },
+	{ "lease-reclaim-generation", AT_LIVE, RECLAIM, HANDLE, { L(generation, 2) },
+	  .elastic = true },
+	{ "lease-reclaim-generation-0", AT_LIVE, RECLAIM, HANDLE, { L(generation, 0) },
+	  .elastic = true },
+	{ "lease-reclaim-reserved", AT_LIVE, RECLAIM, RESERVED, { L(reserved[0], 1) },
+	  .elastic = true },
+	{ "lease-reclaim-cut", AT_LIVE, RECLAIM, SHORT, { K(length, 16) }, .more = -8,
+	  .elastic = true },
+	{ "lease-released-unasked", AT_LIVE, RELEASED, HANDLE, .elastic = true },
+	{ "lease-released-no-slot", AT_LIVE, RELEASED, COUNT, { L(slot, MAX_SLOTS) },
+	  .elastic = true },
+	{ "lease-released-deadline", AT_LIVE, RELEASED, RESERVED, { L(deadline_ms, 1) },
+	  .elastic = true },
 	{ "again", AT_AGAIN },
 	{ "again-closed-older", AT_AGAIN, END, .p = { V_GENERATION(-1) } },
 	{ "again-capacity-older", AT_AGAIN, NEW_CAPACITY, .p = { V_GENERATION(-1) } },
