@@ -77,6 +77,8 @@ RNBD_PARAM_UINT(reclaim_timeout_ms, 30000, 1000, 600000,
 
 /* Pause before memory is tried again that the page allocator or a limit refused */
 #define RNBDT_HUNGRY_PAUSE	(HZ / 4)
+/* Runs of the lease work within a jiffy that entries of the client may cause */
+#define RNBDT_LEASE_RUNS	4
 /* Period at which reclaimed segments are looked at */
 #define RNBDT_RECLAIM_PERIOD	(HZ / 4)
 /* Nanoseconds that RECLAIM may take to reach the client, and requests to come from there */
@@ -222,6 +224,28 @@ static enum rnbd_proto_err rnbdt_lease_release(struct rnbdt_session *s,
 	return RNBD_PERR_NONE;
 }
 
+/*
+ * Run the lease work soon. A client that sends entries all the time must not keep it busy, nor
+ * put off its next run.
+ */
+static void rnbdt_lease_kick(struct rnbdt_session *s)
+{
+	if (READ_ONCE(s->lease.ran_at) == jiffies &&
+	    READ_ONCE(s->lease.runs) >= RNBDT_LEASE_RUNS)
+		queue_delayed_work(rnbdt_login_wq, &s->lease.lease_work, 1);
+	else
+		mod_delayed_work(rnbdt_login_wq, &s->lease.lease_work, 0);
+}
+
+/* Count a run of the lease work. */
+static void rnbdt_lease_count_run(struct rnbdt_session *s)
+{
+	struct rnbdt_lease *lease = &s->lease;
+
+	WRITE_ONCE(lease->runs, lease->ran_at == jiffies ? lease->runs + 1 : 1);
+	WRITE_ONCE(lease->ran_at, jiffies);
+}
+
 /**
  * rnbdt_lease_handle - handle an entry of type WANT or RELEASE
  * @s: session
@@ -254,7 +278,7 @@ enum rnbd_proto_err rnbdt_lease_handle(struct rnbdt_session *s,
 		}
 	}
 	if (!perr)
-		mod_delayed_work(rnbdt_login_wq, &s->lease.lease_work, 0);
+		rnbdt_lease_kick(s);
 	return perr;
 }
 
@@ -470,6 +494,7 @@ void rnbdt_lease_work(struct work_struct *work)
 	unsigned int noio = memalloc_noio_save();
 	unsigned long pause = 0;
 
+	rnbdt_lease_count_run(s);
 	if (READ_ONCE(s->state) != RNBDT_LIVE || !rnbdt_lease_free_released(s))
 		goto restore;
 	if (rnbdt_lease_ask(s)) {

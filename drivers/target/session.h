@@ -159,6 +159,8 @@ struct rnbdt_pool {
  * @released: segments that the client has released, struct rnbdt_segment; the lock of the
  *	ring of queue 0
  * @lease_work: grants, frees and watches segments, on rnbdt_login_wq
+ * @ran_at: jiffies of the latest run of @lease_work, which writes it
+ * @runs: runs of @lease_work in that jiffy
  * @next_units: units of the next segment to grant; lease work
  * @second: jiffies at the begin of the current second of grants; lease work
  * @second_units: units that were granted since; lease work
@@ -178,6 +180,8 @@ struct rnbdt_lease {
 	u32 want;
 	struct list_head released;
 	struct delayed_work lease_work;
+	unsigned long ran_at;
+	u32 runs;
 	u32 next_units;
 	unsigned long second;
 	u32 second_units;
