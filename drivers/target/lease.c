@@ -230,7 +230,7 @@ static enum rnbd_proto_err rnbdt_lease_release(struct rnbdt_session *s,
  */
 static void rnbdt_lease_kick(struct rnbdt_session *s)
 {
-	if (READ_ONCE(s->lease.ran_at) == jiffies &&
+	if (time_after_eq(READ_ONCE(s->lease.ran_at), jiffies) &&
 	    READ_ONCE(s->lease.runs) >= RNBDT_LEASE_RUNS)
 		queue_delayed_work(rnbdt_login_wq, &s->lease.lease_work, 1);
 	else
@@ -242,7 +242,7 @@ static void rnbdt_lease_count_run(struct rnbdt_session *s)
 {
 	struct rnbdt_lease *lease = &s->lease;
 
-	WRITE_ONCE(lease->runs, lease->ran_at == jiffies ? lease->runs + 1 : 1);
+	WRITE_ONCE(lease->runs, time_after_eq(lease->ran_at, jiffies) ? lease->runs + 1 : 1);
 	WRITE_ONCE(lease->ran_at, jiffies);
 }
 

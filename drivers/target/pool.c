@@ -265,8 +265,11 @@ static bool rnbdt_pool_read_req(const struct rnbdt_pool *pool, const struct rnbd
 			named->slots[i] = READ_ONCE(treq->req.extents[i].unit) >> pool->shift;
 			named->units += READ_ONCE(treq->req.extents[i].units);
 		}
-		/* Extents that a later turn has written: the turn read next shows it. */
-		smp_rmb(); /* pairs with smp_wmb() in rnbdt_queue_request() */
+		/*
+		 * Extents that a later turn has written: the turn read next shows it. Pairs
+		 * with smp_wmb() in rnbdt_queue_request().
+		 */
+		smp_rmb();
 	} while (READ_ONCE(treq->turn) != turn);
 	return true;
 }

@@ -40,7 +40,7 @@ static void part(void)
 }
 
 /* The slot of a RECLAIM entry about a segment of @l, or NO_SLOT if it is of another kind. */
-static int reclaimed(const struct lease *l, const struct ctl *entry)
+static int slot_asked_for(const struct lease *l, const struct ctl *entry)
 {
 	struct rnbd_ctl_lease lease;
 	uint32_t slot;
@@ -82,7 +82,7 @@ static void lives(struct lease *l)
 }
 
 /* Return what the target asks for, at once. */
-static void returned(void)
+static void returns_all(void)
 {
 	uint64_t end = deadline(10000);
 	uint32_t asked = 0, open = 0;
@@ -95,13 +95,13 @@ static void returned(void)
 	}
 	while ((second.held < HALF || open) && now_ms() < end) {
 		if (ctl_receive(&first.c, &entry, 10)) {
-			slot = reclaimed(&first, &entry);
+			slot = slot_asked_for(&first, &entry);
+			if (slot < 0 && !lease_take_released(&first, &entry))
+				break;
 			if (slot >= 0) {
 				lease_release(&first, slot);
 				asked++;
 				open++;
-			} else if (!lease_take_released(&first, &entry)) {
-				break;
 			} else {
 				open--;
 			}
@@ -119,7 +119,7 @@ static void returned(void)
 }
 
 /* Return nothing. */
-static void kept(void)
+static void returns_nothing(void)
 {
 	uint64_t end = deadline(10000);
 	uint32_t asked = 0;
@@ -129,7 +129,7 @@ static void kept(void)
 	if (compete()) {
 		while (!first.c.gone && now_ms() < end)
 			if (ctl_receive(&first.c, &entry, 10))
-				asked += reclaimed(&first, &entry) >= 0;
+				asked += slot_asked_for(&first, &entry) >= 0;
 		if (!asked)
 			amiss("nothing was reclaimed");
 		session_must_go(&first.c, 0);
@@ -141,7 +141,7 @@ static void kept(void)
 }
 
 /* Use a segment all the time, from when it is reclaimed. */
-static void used(void)
+static void uses_it(void)
 {
 	uint32_t free_tags = (1u << TAGS) - 1, done = 0, len, at;
 	uint64_t end = deadline(15000);
@@ -169,7 +169,7 @@ static void used(void)
 		if (frame && frame[0] == RNBD_FRAME_CONTROL) {
 			ctl_take(&first.c, frame, len);
 			while (ctl_left(&first.c, &entry)) {
-				next = reclaimed(&first, &entry);
+				next = slot_asked_for(&first, &entry);
 				slot = slot < 0 ? next : slot;
 			}
 		} else if (frame) {
@@ -248,9 +248,9 @@ static void stale_freed(void)
 }
 
 static const struct client_story stories[] = {
-	{ "until-reclaimed", returned },
-	{ "until-late", kept },
-	{ "until-late-using", used },
+	{ "until-reclaimed", returns_all },
+	{ "until-late", returns_nothing },
+	{ "until-late-using", uses_it },
 	{ "until-stale-refused", stale_refused },
 	{ "until-stale-freed", stale_freed },
 };

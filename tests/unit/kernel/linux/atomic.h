@@ -5,8 +5,10 @@
 #ifndef UNIT_ATOMIC_H
 #define UNIT_ATOMIC_H
 
-typedef struct {
+struct unit_atomic {
 	int counter;
-} atomic_t;
+};
+
+#define atomic_t struct unit_atomic
 
 #endif /* UNIT_ATOMIC_H */
