@@ -36,6 +36,7 @@
 #include <linux/errno.h>
 
 #include "cache.h"
+#include "inject.h"
 #include "space.h"
 
 /**
@@ -127,21 +128,29 @@ static void rnbdc_cache_shed(struct rnbdc_cache *cache)
 	}
 }
 
+/* May a block that leaves become free, because no work request names it any longer? */
+static bool rnbdc_cache_may_return(const struct rnbdc_cache *cache, u32 block)
+{
+	if (block == RNBDC_NO_BLOCK)
+		return false;
+	return (s32)(cache->done - cache->space->block[block].stamp) >= 0 ||
+	       rnbd_inject(&rnbdc_inject_release_early, NULL);
+}
+
 /* Make blocks free that no work request names any longer. */
 static void rnbdc_cache_return(struct rnbdc_cache *cache)
 {
 	struct rnbdc_space *space = cache->space;
 	u32 block = cache->leaving;
 
-	if (block == RNBDC_NO_BLOCK || (s32)(cache->done - space->block[block].stamp) < 0)
+	if (!rnbdc_cache_may_return(cache, block))
 		return;
 	spin_lock(&space->lock);
 	do {
 		cache->leaving = space->block[block].next;
 		rnbdc_space_give(space, block);
 		block = cache->leaving;
-	} while (block != RNBDC_NO_BLOCK &&
-		 (s32)(cache->done - space->block[block].stamp) >= 0);
+	} while (rnbdc_cache_may_return(cache, block));
 	rnbdc_space_wake(space, cache);
 	spin_unlock(&space->lock);
 }

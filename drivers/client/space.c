@@ -157,6 +157,7 @@ void rnbdc_space_close(struct rnbdc_space *space)
 	space->units = 0;
 	space->free_units = 0;
 	space->closings = 0;
+	space->lacks = false;
 	space->partial = false;
 	WRITE_ONCE(space->flags, 0);
 }
@@ -306,6 +307,7 @@ int rnbdc_space_add_segment(struct rnbdc_space *space, u32 slot, u32 generation,
 		.state = RNBDC_SEGMENT_GRANTED,
 	};
 	space->partial = space->partial || rest;
+	WRITE_ONCE(space->lacks, false);
 	space->units += units;
 	space->free_units += units;
 	rnbd_pool_add(&space->blocks, first >> space->shift,

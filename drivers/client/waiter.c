@@ -88,6 +88,26 @@ void rnbdc_space_wake(struct rnbdc_space *space, const struct rnbdc_cache *cache
 }
 
 /**
+ * rnbdc_space_lack - note that a request found too little space
+ * @space: pool
+ *
+ * The owner may ask for more.
+ *
+ * Context: any.
+ */
+void rnbdc_space_lack(struct rnbdc_space *space)
+{
+	unsigned long flags;
+
+	if (READ_ONCE(space->lacks))
+		return;
+	spin_lock_irqsave(&space->lock, flags);
+	WRITE_ONCE(space->lacks, true);
+	space->kick(space);
+	spin_unlock_irqrestore(&space->lock, flags);
+}
+
+/**
  * rnbdc_space_wait - wait for space
  * @waiter: hardware queue, stopped; one that waits already keeps its place
  * @units: units that its next request needs
@@ -117,6 +137,7 @@ void rnbdc_space_wait(struct rnbdc_waiter *waiter, u32 units)
 		/* It stopped after it was started: start it once more. */
 		waiter->started = false;
 	}
+	WRITE_ONCE(space->lacks, true);
 	/* Space may have become free since the allocation failed. */
 	space->kick(space);
 	spin_unlock_irqrestore(&space->lock, flags);

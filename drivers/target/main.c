@@ -23,10 +23,13 @@
 #include <rnbd/wire.h>
 
 #include "cgroup.h"
+#include "claim.h"
 #include "configfs.h"
 #include "export.h"
 #include "inject.h"
 #include "netlink.h"
+#include "reserve.h"
+#include "share.h"
 #include "sysfs.h"
 #include "target.h"
 
@@ -91,12 +94,18 @@ static int __init rnbdt_init(void)
 	if (ret)
 		goto destroy_attach_wq;
 
-	ret = rnbdt_configfs_init();
+	ret = rnbdt_reserve_init();
 	if (ret)
 		goto exit_backend;
+
+	ret = rnbdt_configfs_init();
+	if (ret)
+		goto exit_reserve;
 	rnbdt_inject_init();
 	return 0;
 
+exit_reserve:
+	rnbdt_reserve_exit();
 exit_backend:
 	rnbdt_backend_exit();
 destroy_attach_wq:
@@ -124,6 +133,9 @@ static void __exit rnbdt_exit(void)
 {
 	rnbdt_inject_exit();
 	rnbdt_configfs_exit();
+	rnbdt_share_exit();
+	rnbdt_claims_exit();
+	rnbdt_reserve_exit();
 	destroy_workqueue(rnbdt_disable_wq);
 	rnbdt_backend_exit();
 	destroy_workqueue(rnbdt_linger_wq);

@@ -40,7 +40,8 @@ struct rnbdt_queue;
  *	the request enters the scheduler, or begins to wait
  * @todo: in rnbdt_submit.todo
  * @begun: monotonic time in ns when the frame of the request was decoded
- * @busy: the client waits for the reply; set by the frame handler, cleared
+ * @turn: number of times that the tag was used; written before @req, see pool.c
+ * @busy: the client waits for the reply; set (release) by the frame handler, cleared
  *	(release) when the reply is put into a frame, because the client may use
  *	the tag again as soon as that frame is posted
  * @stale: rnbdt_may_submit() has dropped the request because its session closes or its
@@ -76,6 +77,7 @@ struct rnbdt_req {
 	struct rnbdt_lane *lane;
 	struct llist_node todo;
 	u64 begun;
+	u32 turn;
 	bool busy;
 	bool stale;
 	bool closed;
@@ -204,6 +206,7 @@ struct rnbdt_accept {
  * @replies_per_frame: replies that fit into one frame; constant once connected
  * @nr_slots: slots of @ring that are charged to the host; slots work of @ring
  * @charged: bytes of its memory that are charged to the host; rnbdt_lock
+ * @reserved: bytes of @charged that were reserved for it before it joined; rnbdt_lock
  * @inflight: requests in the backend, plus one until the ring is drained
  * @idle: completed when @inflight is zero
  * @rcu: delays kfree() until no reader of @stats is left
@@ -230,6 +233,7 @@ struct rnbdt_queue {
 	u32 replies_per_frame;
 	u32 nr_slots;
 	u64 charged;
+	u64 reserved;
 	atomic_t inflight;
 	struct completion idle;
 	struct rcu_head rcu;

@@ -23,9 +23,12 @@ bool unit_trylock_fails(void)
 	return false;
 }
 
+static u32 kicks;
+
 static void kick(struct rnbdc_space *space)
 {
 	assert_ptr_equal(space, &w.space);
+	kicks++;
 }
 
 /* A pool, all of it granted. */
@@ -194,6 +197,41 @@ static void test_segments(void **state)
 	rnbdc_space_close(&w.space);
 }
 
+/* A lack of space is noted once, until the pool has grown or the owner has reset it. */
+static void test_lack(void **state)
+{
+	struct rnbd_extent e[RNBD_EXTENTS_MAX];
+	u32 before, slot, generation;
+
+	(void)state;
+	open_plain(128, 64, 64, 1);
+	assert_false(w.space.lacks);
+	before = kicks;
+	rnbdc_space_lack(&w.space);
+	assert_true(w.space.lacks);
+	assert_int_equal(kicks, before + 1);
+	rnbdc_space_lack(&w.space);
+	assert_int_equal(kicks, before + 1);
+
+	assert_int_equal(rnbdc_space_close_segment(&w.space, 1, 0), 0);
+	assert_true(rnbdc_space_next_empty(&w.space, &slot, &generation));
+	assert_int_equal(rnbdc_space_remove_segment(&w.space, 1, 0), 0);
+	assert_true(w.space.lacks);
+	assert_int_equal(rnbdc_space_add_segment(&w.space, 1, 1, 64), 0);
+	assert_false(w.space.lacks);
+
+	/* A waiter lacks space as well. */
+	assert_int_equal(take(0, 64, e), 1);
+	assert_int_equal(take(0, 64, e), 1);
+	assert_int_equal(take(0, 1, e), -ENOSPC);
+	assert_false(w.space.lacks);
+	rnbdc_space_wait(&w.waiters[0], 1);
+	assert_true(w.space.lacks);
+	rnbdc_space_forget(&w.waiters[0]);
+	rnbdc_space_close(&w.space);
+	assert_false(w.space.lacks);
+}
+
 static void test_open(void **state)
 {
 	(void)state;
@@ -224,6 +262,7 @@ int main(void)
 		cmocka_unit_test(test_largest),
 		cmocka_unit_test(test_keep),
 		cmocka_unit_test(test_segments),
+		cmocka_unit_test(test_lack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

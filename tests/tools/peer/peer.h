@@ -196,6 +196,8 @@ void counters_open(void);
 void counter_due_fault(const char *reason);
 void counter_due_refusal(int status);
 void counter_may_refusal(int status, uint32_t most);
+void counter_due_limit(const char *word);
+void counter_may_limit(const char *word, uint32_t most);
 void watch_session(void);
 void watch_settled(void);
 

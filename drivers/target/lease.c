@@ -1,0 +1,561 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Grants and releases of segments of a session.
+ *
+ * Operation
+ *
+ * The login grants the segments of the floor. Later the client says how much it wants to hold
+ * in all, and the lease work of the session grants segments up to that while the accounts
+ * leave memory (budget.c). The sizes of successive grants double, so that a small demand costs
+ * little memory and a large one few registrations. If memory is short, the session is hungry:
+ * its work runs again when memory is returned, and segments of others are reclaimed
+ * (share.c).
+ *
+ * The client releases a segment when it has no use for it, or when the target reclaims it.
+ * The frame handler marks the segment as released, after which no request may name it. The
+ * lease work waits for the frame handlers that run, and looks at all requests of the session:
+ * one that names the segment is a protocol error. Then it destroys the memory region, frees
+ * the pages, and answers with RELEASED (rule R6). Nothing is counted per request.
+ *
+ * A client that does not return a reclaimed segment in time is disconnected. Only the time
+ * counts in which the target holds no request that names the segment, because slow storage is
+ * not the fault of the client (rule R7). Requests that came long after the client was asked
+ * do not count, so that it cannot keep the segment by using it.
+ *
+ * Ownership
+ *
+ * The lease work owns a segment from its allocation until it is in the pool, and from when it
+ * has left the pool until ctl.c has reported that.
+ *
+ * Concurrency
+ *
+ * The work runs once at a time, on rnbdt_login_wq. It allocates without I/O: reclaim may wait
+ * for a disk of this client. Registration and the end of a memory region sleep, so both happen
+ * without rnbdt_lock.
+ *
+ * Errors
+ *
+ * Without memory the session stays hungry and tries again. A registration that fails ends the
+ * session.
+ */
+
+#define pr_fmt(fmt) "rnbd-target: " fmt
+
+#include <linux/jiffies.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/timekeeping.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+
+#include <rnbd/wire.h>
+
+#include "../core/ctl.h"
+#include "../core/inject.h"
+#include "../core/lease.h"
+#include "../core/param.h"
+#include "../core/ring.h"
+#include "budget.h"
+#include "counters.h"
+#include "ctl.h"
+#include "inject.h"
+#include "lease.h"
+#include "pool.h"
+#include "queue.h"
+#include "reserve.h"
+#include "segment.h"
+#include "session.h"
+#include "share.h"
+#include "state.h"
+#include "target.h"
+
+RNBD_PARAM_UINT(reclaim_timeout_ms, 30000, 1000, 600000,
+		"milliseconds that a client has to return memory that is reclaimed; longer than its RDMA device repeats an operation");
+
+/* Pause before memory is tried again that the page allocator or a limit refused */
+#define RNBDT_HUNGRY_PAUSE	(HZ / 4)
+/* Runs of the lease work within a jiffy that entries of the client may cause */
+#define RNBDT_LEASE_RUNS	4
+/* Period at which reclaimed segments are looked at */
+#define RNBDT_RECLAIM_PERIOD	(HZ / 4)
+/* Nanoseconds that RECLAIM may take to reach the client, and requests to come from there */
+#define RNBDT_RECLAIM_GRACE	NSEC_PER_SEC
+
+/**
+ * rnbdt_lease_init - prepare the grants of a session
+ * @s: session that is being allocated
+ *
+ * Context: any.
+ */
+void rnbdt_lease_init(struct rnbdt_session *s)
+{
+	xa_init_flags(&s->pool.slots, XA_FLAGS_ALLOC);
+	INIT_LIST_HEAD(&s->lease.released);
+	INIT_LIST_HEAD(&s->lease.hungry);
+	INIT_DELAYED_WORK(&s->lease.lease_work, rnbdt_lease_work);
+}
+
+/* Free a segment that was not granted. */
+static void rnbdt_lease_drop(struct rnbdt_session *s, struct rnbdt_segment *seg)
+{
+	rnbdt_segment_unmap(seg);
+	rnbdt_pool_cancel(&s->pool, seg);
+	rnbdt_segment_free(seg);
+}
+
+/* Allocate a segment with a slot and a memory region that is not registered yet. */
+static int rnbdt_lease_prepare(struct rnbdt_session *s, u32 units, bool floor,
+			       struct rnbdt_segment **result)
+{
+	struct rnbdt_segment *seg = rnbdt_segment_alloc(s->conn.dev, units, floor);
+	int ret;
+
+	if (!seg)
+		return -ENOMEM;
+	ret = rnbdt_pool_reserve(&s->pool, seg);
+	if (ret) {
+		rnbdt_segment_free(seg);
+		return ret;
+	}
+	ret = rnbdt_segment_map(seg, s->conn.pd);
+	if (ret) {
+		rnbdt_lease_drop(s, seg);
+		return ret;
+	}
+	*result = seg;
+	return 0;
+}
+
+/* Register segments and announce them. Frees them if that fails. */
+static int rnbdt_lease_grant(struct rnbdt_session *s, struct rnbdt_segment **segs, u32 nr)
+{
+	int ret = rnbdt_segments_register(s, segs, nr);
+	u32 i;
+
+	if (ret) {
+		for (i = 0; i < nr; i++)
+			rnbdt_lease_drop(s, segs[i]);
+		return ret;
+	}
+	mutex_lock(&rnbdt_lock);
+	for (i = 0; i < nr; i++) {
+		segs[i]->granted_at = jiffies;
+		rnbdt_pool_add(&s->pool, segs[i]);
+	}
+	s->lease.registrations += nr;
+	mutex_unlock(&rnbdt_lock);
+	for (i = 0; i < nr; i++)
+		rnbdt_ctl_lease(s, segs[i], RNBDT_TELL_SEGMENT);
+	return 0;
+}
+
+/**
+ * rnbdt_lease_floor - grant the segments with which a session begins
+ * @s: session that is logging in, with an empty pool
+ * @units: units of the floor, which are charged to the accounts
+ *
+ * The segments have the largest size, except for the last one, and the slots from 0 on.
+ *
+ * Context: login work; may sleep.
+ * Return: 0, -ENOMEM, -EOPNOTSUPP if the device needs bounce buffers or cache flushes,
+ * -ENOTCONN if the session was closed, or an error of the device.
+ */
+int rnbdt_lease_floor(struct rnbdt_session *s, u32 units)
+{
+	struct rnbdt_segment *segs[RNBDT_REG_BATCH];
+	u32 nr = 0, done = 0;
+	int ret = 0;
+
+	while (done < units && !ret) {
+		u32 size = min(1U << s->pool.shift, units - done);
+
+		/* Do not allocate memory for a session that closes. */
+		ret = READ_ONCE(s->state) == RNBDT_LOGIN ? 0 : -ENOTCONN;
+		if (!ret)
+			ret = rnbdt_lease_prepare(s, size, true, &segs[nr]);
+		if (ret)
+			break;
+		done += size;
+		if (++nr == RNBDT_REG_BATCH || done == units) {
+			ret = rnbdt_lease_grant(s, segs, nr);
+			nr = 0;
+		}
+	}
+	while (nr)
+		rnbdt_lease_drop(s, segs[--nr]);
+	if (s->account.max_bytes > s->account.floor_bytes)
+		rnbdt_reserve_fill();
+	return ret;
+}
+
+static enum rnbd_proto_err rnbdt_lease_want(struct rnbdt_session *s,
+					    const struct rnbd_ctl_entry *entry)
+{
+	enum rnbd_proto_err perr;
+	u32 units;
+
+	perr = rnbd_decode_want(entry, s->account.max_bytes >> RNBD_UNIT_SHIFT, &units);
+	if (!perr)
+		WRITE_ONCE(s->lease.want, units);
+	return perr;
+}
+
+/* Called under ring->lock. */
+static enum rnbd_proto_err rnbdt_lease_release(struct rnbdt_session *s,
+					       const struct rnbd_lease_info *info)
+{
+	struct rnbdt_segment *seg;
+
+	rcu_read_lock();
+	seg = rnbdt_pool_find(&s->pool, info->slot);
+	if (!seg || seg->generation != info->generation || seg->released ||
+	    seg->tell & RNBDT_TELL_SEGMENT) {
+		rcu_read_unlock();
+		return RNBD_PERR_HANDLE;
+	}
+	/* From here on no request may name it. */
+	WRITE_ONCE(seg->released, true);
+	seg->tell = 0;
+	list_move_tail(&seg->entry, &s->lease.released);
+	rcu_read_unlock();
+	return RNBD_PERR_NONE;
+}
+
+/*
+ * Run the lease work soon. A client that sends entries all the time must not keep it busy, nor
+ * put off its next run.
+ */
+static void rnbdt_lease_kick(struct rnbdt_session *s)
+{
+	if (time_after_eq(READ_ONCE(s->lease.ran_at), jiffies) &&
+	    READ_ONCE(s->lease.runs) >= RNBDT_LEASE_RUNS)
+		queue_delayed_work(rnbdt_login_wq, &s->lease.lease_work, 1);
+	else
+		mod_delayed_work(rnbdt_login_wq, &s->lease.lease_work, 0);
+}
+
+/* Count a run of the lease work. */
+static void rnbdt_lease_count_run(struct rnbdt_session *s)
+{
+	struct rnbdt_lease *lease = &s->lease;
+
+	WRITE_ONCE(lease->runs, time_after_eq(lease->ran_at, jiffies) ? lease->runs + 1 : 1);
+	WRITE_ONCE(lease->ran_at, jiffies);
+}
+
+/**
+ * rnbdt_lease_handle - handle an entry of type WANT or RELEASE
+ * @s: session
+ * @entry: entry that queue 0 has received
+ *
+ * Context: completion handler of queue 0; does not sleep.
+ * Return: RNBD_PERR_NONE, or a protocol error if the session is not live yet, the entry is
+ * malformed, or it names a segment that the client does not hold.
+ */
+enum rnbd_proto_err rnbdt_lease_handle(struct rnbdt_session *s,
+				       const struct rnbd_ctl_entry *entry)
+{
+	/* Pairs with the release that makes the session live. */
+	enum rnbdt_state state = smp_load_acquire(&s->state);
+	struct rnbd_ring *ring = &s->queues[0]->ring;
+	struct rnbd_lease_info info;
+	enum rnbd_proto_err perr;
+	unsigned long flags;
+
+	if (state != RNBDT_LIVE)
+		return state < RNBDT_LIVE ? RNBD_PERR_TYPE : RNBD_PERR_NONE;
+	if (entry->type == RNBD_CTL_WANT) {
+		perr = rnbdt_lease_want(s, entry);
+	} else {
+		perr = rnbd_decode_lease(entry, s->pool.nr_slots, &info);
+		if (!perr) {
+			spin_lock_irqsave(&ring->lock, flags);
+			perr = rnbdt_lease_release(s, &info);
+			spin_unlock_irqrestore(&ring->lock, flags);
+		}
+	}
+	if (!perr)
+		rnbdt_lease_kick(s);
+	return perr;
+}
+
+/* Take the segments that the client has released. */
+static void rnbdt_lease_take_released(struct rnbdt_session *s, struct list_head *list)
+{
+	struct rnbd_ring *ring = &s->queues[0]->ring;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	list_splice_init(&s->lease.released, list);
+	spin_unlock_irqrestore(&ring->lock, flags);
+}
+
+/* Free a segment that no request names. */
+static void rnbdt_lease_free(struct rnbdt_session *s, struct rnbdt_segment *seg)
+{
+	/* The client may still try to access the pages until this returns. */
+	rnbdt_segment_unmap(seg);
+	rnbdt_segment_free_pages(seg);
+	mutex_lock(&rnbdt_lock);
+	rnbdt_pool_remove(&s->pool, seg);
+	if (seg->reclaimed)
+		s->lease.reclaiming -= seg->units;
+	if (seg->stuck)
+		s->lease.stuck -= seg->units;
+	s->lease.releases++;
+	rnbdt_budget_shrink(s, (u64)seg->units * RNBD_UNIT_SIZE);
+	mutex_unlock(&rnbdt_lock);
+	/* Frame handlers of this session may have found it a moment ago. */
+	rnbdt_ctl_lease(s, seg, RNBDT_TELL_RELEASED);
+}
+
+/* Free what the client has released. Returns false if that ends the session. */
+static bool rnbdt_lease_free_released(struct rnbdt_session *s)
+{
+	struct rnbdt_segment *seg, *next;
+	LIST_HEAD(list);
+
+	rnbdt_lease_take_released(s, &list);
+	if (list_empty(&list))
+		return true;
+	/* A frame handler that has not seen the mark may have accepted a request. */
+	synchronize_rcu();
+	rnbdt_pool_scan(s, false);
+	list_for_each_entry(seg, &list, entry) {
+		if (!rnbdt_pool_named(&s->pool, seg) ||
+		    rnbd_inject(&rnbdt_inject_no_lease_drain, NULL))
+			continue;
+		/* The pool still has all of them, and the teardown frees it. */
+		list_del(&list);
+		rnbd_ring_proto_err(&s->queues[0]->ring, RNBD_PERR_EXTENT);
+		return false;
+	}
+	list_for_each_entry_safe(seg, next, &list, entry) {
+		list_del_init(&seg->entry);
+		rnbdt_lease_free(s, seg);
+	}
+	return true;
+}
+
+/* Ask the client for reclaimed segments. Returns whether there are any. */
+static bool rnbdt_lease_ask(struct rnbdt_session *s)
+{
+	struct rnbdt_segment *seg;
+	unsigned long slot;
+	bool any = false;
+
+	mutex_lock(&rnbdt_lock);
+	xa_for_each(&s->pool.slots, slot, seg) {
+		if (!seg->reclaimed || READ_ONCE(seg->released))
+			continue;
+		any = true;
+		if (seg->deadline_ms)
+			continue;
+		seg->asked_ns = ktime_get_ns() + RNBDT_RECLAIM_GRACE;
+		seg->deadline_ms = READ_ONCE(reclaim_timeout_ms);
+		seg->idle_since = jiffies;
+		rnbdt_ctl_lease(s, seg, RNBDT_TELL_RECLAIM);
+	}
+	mutex_unlock(&rnbdt_lock);
+	return any;
+}
+
+/* Note that slow storage uses a reclaimed segment. */
+static void rnbdt_lease_stuck(struct rnbdt_session *s, struct rnbdt_segment *seg)
+{
+	seg->idle_since = jiffies;
+	if (seg->stuck || ktime_get_ns() <= seg->asked_ns)
+		return;
+	mutex_lock(&rnbdt_lock);
+	seg->stuck = true;
+	s->lease.stuck += seg->units;
+	mutex_unlock(&rnbdt_lock);
+}
+
+/* Look at the deadlines of reclaimed segments. Returns false if that ends the session. */
+static bool rnbdt_lease_check_deadlines(struct rnbdt_session *s)
+{
+	struct rnbdt_segment *seg;
+	unsigned long slot;
+
+	rnbdt_pool_scan(s, true);
+	/* Only this work removes segments. */
+	xa_for_each(&s->pool.slots, slot, seg) {
+		if (!seg->deadline_ms || READ_ONCE(seg->released))
+			continue;
+		if (rnbdt_pool_named(&s->pool, seg)) {
+			rnbdt_lease_stuck(s, seg);
+		} else if (time_after(jiffies, seg->idle_since +
+						msecs_to_jiffies(seg->deadline_ms))) {
+			rnbdt_limit_hit(RNBDT_LIMIT_RECLAIM);
+			rnbdt_session_close(s, "reclaimed memory was not returned in time");
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Return the units of the first of several grants: so small that the slots are enough. */
+static u32 rnbdt_lease_first_units(const struct rnbdt_session *s)
+{
+	u32 max_units = s->account.max_bytes >> RNBD_UNIT_SHIFT;
+
+	return round_up(DIV_ROUND_UP(max_units, s->pool.nr_slots), RNBD_SEGMENT_GRANULE);
+}
+
+/*
+ * Limit what is granted within a second to the ceiling, so that a client that releases and
+ * wants again all the time costs little.
+ */
+static u32 rnbdt_lease_pace(struct rnbdt_session *s, u32 units)
+{
+	u32 max_units = s->account.max_bytes >> RNBD_UNIT_SHIFT;
+
+	if (!s->lease.next_units || time_after_eq(jiffies, s->lease.second + HZ)) {
+		s->lease.second = jiffies;
+		s->lease.second_units = 0;
+		s->lease.next_units = rnbdt_lease_first_units(s);
+	}
+	units = min(units, max_units - min(s->lease.second_units, max_units));
+	return min3(units, s->lease.next_units, 1U << s->pool.shift);
+}
+
+/* Grant one segment of at most @units. Returns its units, 0, or -EBUSY without a slot. */
+static int rnbdt_lease_grow(struct rnbdt_session *s, u32 units)
+{
+	struct rnbdt_segment *seg;
+	u64 bytes;
+	int ret;
+
+	mutex_lock(&rnbdt_lock);
+	bytes = rnbdt_budget_grow(s, (u64)units * RNBD_UNIT_SIZE);
+	mutex_unlock(&rnbdt_lock);
+	units = bytes >> RNBD_UNIT_SHIFT;
+	if (!units)
+		return 0;
+	ret = rnbdt_lease_prepare(s, units, false, &seg);
+	if (!ret)
+		ret = rnbdt_lease_grant(s, &seg, 1);
+	if (!ret) {
+		rnbdt_reserve_fill();
+		WRITE_ONCE(s->lease.grants, s->lease.grants + 1);
+		s->lease.second_units += units;
+		s->lease.next_units = min(2 * s->lease.next_units, 1U << s->pool.shift);
+		return units;
+	}
+	mutex_lock(&rnbdt_lock);
+	rnbdt_budget_shrink(s, bytes);
+	mutex_unlock(&rnbdt_lock);
+	return ret == -EBUSY ? ret : 0;
+}
+
+/* Return the units that the client wants in addition; less than a granule is not granted. */
+static u32 rnbdt_lease_wanted(const struct rnbdt_session *s)
+{
+	u32 want = READ_ONCE(s->lease.want), held = READ_ONCE(s->pool.units);
+
+	return want > held ? round_down(want - held, RNBD_SEGMENT_GRANULE) : 0;
+}
+
+/* Grant what the client wants. Returns whether it wants more than that. */
+static bool rnbdt_lease_feed(struct rnbdt_session *s)
+{
+	u32 wanted = rnbdt_lease_wanted(s);
+	int granted = 1;
+
+	while (wanted && granted > 0 && READ_ONCE(s->state) == RNBDT_LIVE) {
+		u32 units = rnbdt_lease_pace(s, wanted);
+
+		granted = units ? rnbdt_lease_grow(s, units) : 0;
+		wanted = granted == -EBUSY ? 0 : rnbdt_lease_wanted(s);
+	}
+	mutex_lock(&rnbdt_lock);
+	/* A closing session is not hungry: rnbdt_lease_stop() relies on it. */
+	rnbdt_budget_hungry(s, wanted && READ_ONCE(s->state) == RNBDT_LIVE);
+	if (wanted)
+		rnbdt_share_kick(0);
+	mutex_unlock(&rnbdt_lock);
+	return wanted;
+}
+
+/**
+ * rnbdt_lease_work - free, reclaim and grant segments of a session
+ * @work: rnbdt_session.lease.lease_work
+ *
+ * Context: work item of rnbdt_login_wq; takes rnbdt_lock, may sleep.
+ */
+void rnbdt_lease_work(struct work_struct *work)
+{
+	struct rnbdt_session *s = container_of(to_delayed_work(work), struct rnbdt_session,
+					       lease.lease_work);
+	unsigned int noio = memalloc_noio_save();
+	unsigned long pause = 0;
+	u32 hung;
+
+	rnbdt_lease_count_run(s);
+	if (READ_ONCE(s->state) != RNBDT_LIVE || !rnbdt_lease_free_released(s))
+		goto restore;
+	if (rnbdt_lease_ask(s)) {
+		if (!rnbdt_lease_check_deadlines(s))
+			goto restore;
+		pause = RNBDT_RECLAIM_PERIOD;
+	}
+	hung = pause || rnbdt_lease_wanted(s) ? rnbdt_pool_hung(s) : 0;
+	mutex_lock(&rnbdt_lock);
+	WRITE_ONCE(s->lease.hung, hung);
+	mutex_unlock(&rnbdt_lock);
+	if (rnbdt_lease_feed(s))
+		pause = RNBDT_HUNGRY_PAUSE;
+	/* Work that was queued meanwhile runs at once. */
+	if (pause)
+		queue_delayed_work(rnbdt_login_wq, &s->lease.lease_work, pause);
+restore:
+	memalloc_noio_restore(noio);
+}
+
+/**
+ * rnbdt_lease_stop - stop the grants of a session
+ * @s: closing session whose queue pairs are drained
+ *
+ * Context: teardown; takes rnbdt_lock, sleeps until the work has ended.
+ */
+void rnbdt_lease_stop(struct rnbdt_session *s)
+{
+	/* Who has found the session live, or hungry, under the lock has queued the work by now. */
+	mutex_lock(&rnbdt_lock);
+	rnbdt_budget_hungry(s, false);
+	mutex_unlock(&rnbdt_lock);
+	cancel_delayed_work_sync(&s->lease.lease_work);
+}
+
+/**
+ * rnbdt_lease_trim - free the segments that no request of a session names
+ * @s: closing session whose queue pairs are drained and whose grants have stopped
+ *
+ * Requests that the storage has may keep the session for a long time, but not its memory.
+ *
+ * Context: teardown; takes rnbdt_lock, may sleep.
+ */
+void rnbdt_lease_trim(struct rnbdt_session *s)
+{
+	struct rnbdt_segment *seg;
+	unsigned long slot;
+
+	if (!s->pool.named)
+		return;
+	rnbdt_pool_scan(s, false);
+	xa_for_each(&s->pool.slots, slot, seg) {
+		if (rnbdt_pool_named(&s->pool, seg))
+			continue;
+		rnbdt_ctl_forget_lease(s, seg);
+		rnbdt_segment_unmap(seg);
+		mutex_lock(&rnbdt_lock);
+		rnbdt_pool_remove(&s->pool, seg);
+		rnbdt_budget_shrink(s, (u64)seg->units * RNBD_UNIT_SIZE);
+		mutex_unlock(&rnbdt_lock);
+		rnbdt_segment_free(seg);
+	}
+}

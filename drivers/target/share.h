@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Fair shares of the memory for pools, and what is reclaimed for them. See share.c.
+ */
+#ifndef RNBDT_SHARE_H
+#define RNBDT_SHARE_H
+
+#include <linux/types.h>
+
+void rnbdt_share_kick(u64 needed);
+void rnbdt_share_exit(void);
+
+#endif /* RNBDT_SHARE_H */
