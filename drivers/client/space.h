@@ -190,6 +190,7 @@ u32 rnbdc_space_take(struct rnbdc_cache *cache, const struct rnbdc_waiter *waite
 void rnbdc_space_give(struct rnbdc_space *space, u32 block);
 int rnbdc_space_add_segment(struct rnbdc_space *space, u32 slot, u32 generation, u32 units);
 int rnbdc_space_close_segment(struct rnbdc_space *space, u32 slot, u32 generation);
+u32 rnbdc_space_spare(struct rnbdc_space *space, u32 floor, u32 *slot, u32 *generation);
 bool rnbdc_space_next_empty(struct rnbdc_space *space, u32 *slot, u32 *generation);
 int rnbdc_space_remove_segment(struct rnbdc_space *space, u32 slot, u32 generation);
 

@@ -262,6 +262,40 @@ static void test_shrunk(void **state)
 	rnbdc_space_close(&w.space);
 }
 
+/* The floor is never spare, also while closed segments wait for their release. */
+static void test_spare(void **state)
+{
+	static const u32 units[] = { 256, 64, 128, 64 };
+	u32 slot, generation, i;
+
+	(void)state;
+	memset(&w, 0, sizeof(w));
+	rnbdc_space_init(&w.space, kick);
+	assert_int_equal(rnbdc_space_open(&w.space, 1024, 256, 64, 1), 0);
+	for (i = 0; i < ARRAY_SIZE(units); i++)
+		assert_int_equal(rnbdc_space_add_segment(&w.space, i, 7 + i, units[i]), 0);
+	assert_int_equal(rnbdc_space_spare(&w.space, 512, &slot, &generation), 0);
+	assert_int_equal(rnbdc_space_spare(&w.space, 1024, &slot, &generation), 0);
+	assert_int_equal(rnbdc_space_spare(&w.space, 500, &slot, &generation), 0);
+	/* The largest one that leaves the floor */
+	assert_int_equal(rnbdc_space_spare(&w.space, 257, &slot, &generation), 128);
+	assert_int_equal(slot, 2);
+	assert_int_equal(generation, 9);
+	for (i = 1; i < ARRAY_SIZE(units); i++) {
+		assert_int_equal(rnbdc_space_close_segment(&w.space, i, 7 + i), 0);
+		/* A closed segment is neither spare nor a part of what remains. */
+		if (rnbdc_space_spare(&w.space, 256, &slot, &generation))
+			assert_true(slot > i);
+	}
+	assert_int_equal(rnbdc_space_spare(&w.space, 256, &slot, &generation), 0);
+	while (rnbdc_space_next_empty(&w.space, &slot, &generation)) {
+		assert_int_equal(rnbdc_space_spare(&w.space, 256, &slot, &generation), 0);
+		i--;
+	}
+	assert_int_equal(i, 1);
+	rnbdc_space_close(&w.space);
+}
+
 static void test_open(void **state)
 {
 	(void)state;
@@ -294,6 +328,7 @@ int main(void)
 		cmocka_unit_test(test_segments),
 		cmocka_unit_test(test_lack),
 		cmocka_unit_test(test_shrunk),
+		cmocka_unit_test(test_spare),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
