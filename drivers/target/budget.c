@@ -114,7 +114,7 @@ static void rnbdt_budget_feed(void)
 	u32 nr = 0;
 
 	list_for_each_entry(s, &rnbdt_hungry, lease.hungry) {
-		mod_delayed_work(rnbdt_login_wq, &s->lease.lease_work, 0);
+		mod_delayed_work(rnbdt_lease_wq, &s->lease.lease_work, 0);
 		if (++nr == RNBDT_RETRIES)
 			break;
 	}

@@ -29,7 +29,7 @@
  *
  * Concurrency
  *
- * The work runs once at a time, on rnbdt_login_wq. It allocates without I/O: reclaim may wait
+ * The work runs once at a time, on rnbdt_lease_wq. It allocates without I/O: reclaim may wait
  * for a disk of this client. Registration and the end of a memory region sleep, so both happen
  * without rnbdt_lock.
  *
@@ -232,9 +232,9 @@ static void rnbdt_lease_kick(struct rnbdt_session *s)
 {
 	if (time_after_eq(READ_ONCE(s->lease.ran_at), jiffies) &&
 	    READ_ONCE(s->lease.runs) >= RNBDT_LEASE_RUNS)
-		queue_delayed_work(rnbdt_login_wq, &s->lease.lease_work, 1);
+		queue_delayed_work(rnbdt_lease_wq, &s->lease.lease_work, 1);
 	else
-		mod_delayed_work(rnbdt_login_wq, &s->lease.lease_work, 0);
+		mod_delayed_work(rnbdt_lease_wq, &s->lease.lease_work, 0);
 }
 
 /* Count a run of the lease work. */
@@ -485,7 +485,7 @@ static bool rnbdt_lease_feed(struct rnbdt_session *s)
  * rnbdt_lease_work - free, reclaim and grant segments of a session
  * @work: rnbdt_session.lease.lease_work
  *
- * Context: work item of rnbdt_login_wq; takes rnbdt_lock, may sleep.
+ * Context: work item of rnbdt_lease_wq; takes rnbdt_lock, may sleep.
  */
 void rnbdt_lease_work(struct work_struct *work)
 {
@@ -509,7 +509,7 @@ void rnbdt_lease_work(struct work_struct *work)
 		pause = RNBDT_HUNGRY_PAUSE;
 	/* Work that was queued meanwhile runs at once. */
 	if (pause)
-		queue_delayed_work(rnbdt_login_wq, &s->lease.lease_work, pause);
+		queue_delayed_work(rnbdt_lease_wq, &s->lease.lease_work, pause);
 restore:
 	memalloc_noio_restore(noio);
 }

@@ -158,7 +158,7 @@ struct rnbdt_pool {
  * @want: units that the client wants to hold; written by the frame handler of queue 0
  * @released: segments that the client has released, struct rnbdt_segment; the lock of the
  *	ring of queue 0
- * @lease_work: grants, frees and watches segments, on rnbdt_login_wq
+ * @lease_work: grants, frees and watches segments, on rnbdt_lease_wq
  * @ran_at: jiffies of the latest run of @lease_work, which writes it
  * @runs: runs of @lease_work in that jiffy
  * @next_units: units of the next segment to grant; lease work

@@ -184,7 +184,7 @@ static u64 rnbdt_share_take(struct rnbdt_session *s)
 	s->lease.reclaiming += seg->units;
 	s->lease.reclaims++;
 	/* The lease work sends the request and watches it. */
-	mod_delayed_work(rnbdt_login_wq, &s->lease.lease_work, 0);
+	mod_delayed_work(rnbdt_lease_wq, &s->lease.lease_work, 0);
 	return (u64)seg->units * RNBD_UNIT_SIZE;
 }
 
