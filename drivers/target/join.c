@@ -195,6 +195,7 @@ static u16 rnbdt_join_admit(struct rnbdt_join *join)
 		return status;
 	rnbd_ring_set_rate_limit(&q->ring, 0);
 	WRITE_ONCE(q->ring.last_heard, jiffies);
+	/* Requests may come from here on; rnbdt_lease_free_released() relies on rnbdt_lock. */
 	if (cmpxchg(&q->join_state, RNBDT_JOINING, RNBDT_JOINED) != RNBDT_JOINING) {
 		rnbdt_limits_remove_queue(s, &join->req);
 		return RNBD_ST_SHUTDOWN;

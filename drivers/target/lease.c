@@ -323,6 +323,9 @@ static bool rnbdt_lease_free_released(struct rnbdt_session *s)
 		return true;
 	/* A frame handler that has not seen the mark may have accepted a request. */
 	synchronize_rcu();
+	/* A queue that joins has requests before it is in s->queues: wait until it is there. */
+	mutex_lock(&rnbdt_lock);
+	mutex_unlock(&rnbdt_lock);
 	rnbdt_pool_scan(s, false);
 	list_for_each_entry(seg, &list, entry) {
 		if (!rnbdt_pool_named(&s->pool, seg) ||
