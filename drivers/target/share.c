@@ -9,7 +9,7 @@
  * floor or more than it wants, and what one does not want is divided among the others. The
  * shares follow from one number, the level, which bisection finds: the share of a session is
  * its weight times the level, within its floor and its demand. Memory that slow storage uses
- * is of no use to the session: it does not count for its floor (rule R7).
+ * is of no use to the session: as much as its floor does not count for that (rule R7).
  *
  * Segments are reclaimed from sessions that hold more than their share, the newest first, one
  * of each session in turn, until the hungry sessions below their share, and logins that wait
