@@ -18,7 +18,7 @@
  * the pages, and answers with RELEASED (rule R6). Nothing is counted per request.
  *
  * A client that does not return a reclaimed segment in time is disconnected. Only the time
- * counts in which the target holds no request that names the segment, because slow storage is
+ * counts in which the storage has no request that names the segment, because slow storage is
  * not the fault of the client (rule R7). Requests that came long after the client was asked
  * do not count, so that it cannot keep the segment by using it.
  *

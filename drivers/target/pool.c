@@ -215,33 +215,17 @@ bool rnbdt_pool_allows(const struct rnbdt_pool *pool, const struct rnbd_request 
 	return true;
 }
 
-/*
- * Mark a slot that a request names which began at @begun. A client must not put off the
- * deadline of a segment by further requests.
- */
-static void rnbdt_pool_mark(struct rnbdt_pool *pool, u32 slot, u64 begun, bool deadlines)
-{
-	const struct rnbdt_segment *seg;
-
-	if (WARN_ON_ONCE(slot >= pool->nr_slots))
-		return;
-	if (deadlines) {
-		seg = rnbdt_pool_find(pool, slot);
-		if (seg && begun > seg->asked_ns)
-			return;
-	}
-	__set_bit(slot, pool->named);
-}
-
 /**
  * struct rnbdt_named - space that a request names
  * @begun: when it was decoded, as rnbdt_req.begun
+ * @done: the storage has completed it
  * @units: units of its extents
  * @nr: number of extents
  * @slots: slot of each extent
  */
 struct rnbdt_named {
 	u64 begun;
+	bool done;
 	u32 units;
 	u32 nr;
 	u32 slots[RNBD_EXTENTS_MAX];
@@ -259,6 +243,7 @@ static bool rnbdt_pool_read_req(const struct rnbdt_pool *pool, const struct rnbd
 		if (!smp_load_acquire(&treq->busy))
 			return false;
 		named->begun = READ_ONCE(treq->begun);
+		named->done = READ_ONCE(treq->done);
 		named->units = 0;
 		named->nr = min_t(u32, READ_ONCE(treq->req.nr_extents), RNBD_EXTENTS_MAX);
 		for (i = 0; i < named->nr; i++) {
@@ -272,6 +257,32 @@ static bool rnbdt_pool_read_req(const struct rnbdt_pool *pool, const struct rnbd
 		smp_rmb();
 	} while (READ_ONCE(treq->turn) != turn);
 	return true;
+}
+
+/* May a request keep the deadline of a segment that it names from running? */
+static bool rnbdt_pool_excuses(const struct rnbdt_named *named, const struct rnbdt_segment *seg)
+{
+	/*
+	 * The client alone delays a reply of the storage, by giving no credit. Nor must it put
+	 * off the deadline by further requests.
+	 */
+	return !named->done && (!seg || named->begun <= seg->asked_ns);
+}
+
+/* Mark the slots that a request names. */
+static void rnbdt_pool_mark(struct rnbdt_pool *pool, const struct rnbdt_named *named,
+			    bool deadlines)
+{
+	u32 i;
+
+	for (i = 0; i < named->nr; i++) {
+		u32 slot = named->slots[i];
+
+		if (WARN_ON_ONCE(slot >= pool->nr_slots))
+			continue;
+		if (!deadlines || rnbdt_pool_excuses(named, rnbdt_pool_find(pool, slot)))
+			__set_bit(slot, pool->named);
+	}
 }
 
 /* May the requests of this queue be looked at? A queue that has joined stays. */
@@ -291,8 +302,8 @@ static struct rnbdt_queue *rnbdt_pool_queue(struct rnbdt_session *s, u32 index)
 /**
  * rnbdt_pool_scan - find the segments that requests of the session name
  * @s: live session, or one whose queue pairs are drained
- * @deadlines: ignore requests that came when the client knew that it must not use the
- *	segment again
+ * @deadlines: ignore requests that the storage has completed, and those that came when the
+ *	client knew that it must not use the segment again
  *
  * A request that begins during the scan may be missed.
  *
@@ -302,7 +313,7 @@ void rnbdt_pool_scan(struct rnbdt_session *s, bool deadlines)
 {
 	struct rnbdt_pool *pool = &s->pool;
 	struct rnbdt_named named;
-	u32 i, j, tag;
+	u32 i, tag;
 
 	bitmap_zero(pool->named, pool->nr_slots);
 	for (i = 0; i < s->nr_slots; i++) {
@@ -310,9 +321,7 @@ void rnbdt_pool_scan(struct rnbdt_session *s, bool deadlines)
 
 		for (tag = 0; q && q->reqs && tag < s->granted.depth; tag++)
 			if (rnbdt_pool_read_req(pool, &q->reqs[tag], &named))
-				for (j = 0; j < named.nr; j++)
-					rnbdt_pool_mark(pool, named.slots[j], named.begun,
-							deadlines);
+				rnbdt_pool_mark(pool, &named, deadlines);
 		cond_resched();
 	}
 }
@@ -322,7 +331,7 @@ void rnbdt_pool_scan(struct rnbdt_session *s, bool deadlines)
  * @s: session that is live while the caller holds rnbdt_lock
  *
  * Context: process context.
- * Return: units of requests that the target has held for long.
+ * Return: units of requests that the storage has not completed for long.
  */
 u32 rnbdt_pool_hung(struct rnbdt_session *s)
 {
@@ -335,7 +344,7 @@ u32 rnbdt_pool_hung(struct rnbdt_session *s)
 
 		for (tag = 0; q && q->reqs && tag < s->granted.depth; tag++)
 			if (rnbdt_pool_read_req(&s->pool, &q->reqs[tag], &named) &&
-			    named.begun < until)
+			    !named.done && named.begun < until)
 				units += named.units;
 	}
 	return units;
