@@ -296,7 +296,7 @@ u16 rnbdt_budget_charge_login(struct rnbdt_session *s, u64 floor, u64 max)
 u64 rnbdt_budget_floor(const struct rnbdt_session *s)
 {
 	u64 floor = s->account.floor_bytes;
-	u64 hung = min((u64)s->lease.hung * RNBD_UNIT_SIZE, floor);
+	u64 hung = min((u64)READ_ONCE(s->lease.hung) * RNBD_UNIT_SIZE, floor);
 
 	lockdep_assert_held(&rnbdt_lock);
 

@@ -79,8 +79,8 @@ RNBD_PARAM_UINT(reclaim_timeout_ms, 30000, 1000, 600000,
 #define RNBDT_HUNGRY_PAUSE	(HZ / 4)
 /* Runs of the lease work within a jiffy that entries of the client may cause */
 #define RNBDT_LEASE_RUNS	4
-/* Period at which reclaimed segments are looked at */
-#define RNBDT_RECLAIM_PERIOD	(HZ / 4)
+/* Period at which reclaimed segments, and requests that slow storage has, are looked at */
+#define RNBDT_LOOK_PERIOD	(HZ / 4)
 /* Nanoseconds that RECLAIM may take to reach the client, and requests to come from there */
 #define RNBDT_RECLAIM_GRACE	NSEC_PER_SEC
 
@@ -96,6 +96,7 @@ void rnbdt_lease_init(struct rnbdt_session *s)
 	INIT_LIST_HEAD(&s->lease.released);
 	INIT_LIST_HEAD(&s->lease.hungry);
 	INIT_DELAYED_WORK(&s->lease.lease_work, rnbdt_lease_work);
+	s->lease.looked_at = jiffies - RNBDT_LOOK_PERIOD;
 }
 
 /* Free a segment that was not granted. */
@@ -378,13 +379,20 @@ static void rnbdt_lease_stuck(struct rnbdt_session *s, struct rnbdt_segment *seg
 	mutex_unlock(&rnbdt_lock);
 }
 
-/* Look at the deadlines of reclaimed segments. Returns false if that ends the session. */
-static bool rnbdt_lease_check_deadlines(struct rnbdt_session *s)
+/*
+ * Look at the deadlines of reclaimed segments, and at what slow storage has. That takes long
+ * if the session may have many requests, and its client can make this work run often. Returns
+ * false if that ends the session.
+ */
+static bool rnbdt_lease_look(struct rnbdt_session *s)
 {
 	struct rnbdt_segment *seg;
 	unsigned long slot;
 
-	rnbdt_pool_scan(s, true);
+	if (time_before(jiffies, s->lease.looked_at + RNBDT_LOOK_PERIOD))
+		return true;
+	WRITE_ONCE(s->lease.hung, rnbdt_pool_scan(s, true));
+	s->lease.looked_at = jiffies;
 	/* Only this work removes segments. */
 	xa_for_each(&s->pool.slots, slot, seg) {
 		if (!seg->deadline_ms || READ_ONCE(seg->released))
@@ -500,14 +508,12 @@ void rnbdt_lease_work(struct work_struct *work)
 	rnbdt_lease_count_run(s);
 	if (READ_ONCE(s->state) != RNBDT_LIVE || !rnbdt_lease_free_released(s))
 		goto restore;
-	if (rnbdt_lease_ask(s)) {
-		if (!rnbdt_lease_check_deadlines(s))
+	/* While storage is slow, look again: the number must not become old. */
+	if (rnbdt_lease_ask(s) || rnbdt_lease_wanted(s) || s->lease.hung) {
+		if (!rnbdt_lease_look(s))
 			goto restore;
-		pause = RNBDT_RECLAIM_PERIOD;
+		pause = RNBDT_LOOK_PERIOD;
 	}
-	mutex_lock(&rnbdt_lock);
-	s->lease.hung = pause || rnbdt_lease_wanted(s) ? rnbdt_pool_hung(s) : 0;
-	mutex_unlock(&rnbdt_lock);
 	if (rnbdt_lease_feed(s))
 		pause = RNBDT_HUNGRY_PAUSE;
 	/* Work that was queued meanwhile runs at once. */

@@ -307,47 +307,30 @@ static struct rnbdt_queue *rnbdt_pool_queue(struct rnbdt_session *s, u32 index)
  *
  * A request that begins during the scan may be missed.
  *
- * Context: lease work or teardown; may sleep.
+ * Context: lease work or teardown; may sleep, and may run long.
+ * Return: units of requests that the storage has not completed for long.
  */
-void rnbdt_pool_scan(struct rnbdt_session *s, bool deadlines)
+u32 rnbdt_pool_scan(struct rnbdt_session *s, bool deadlines)
 {
+	u64 until = ktime_get_ns() - RNBDT_POOL_HUNG;
 	struct rnbdt_pool *pool = &s->pool;
 	struct rnbdt_named named;
-	u32 i, tag;
+	u32 i, tag, hung = 0;
 
 	bitmap_zero(pool->named, pool->nr_slots);
 	for (i = 0; i < s->nr_slots; i++) {
 		struct rnbdt_queue *q = rnbdt_pool_queue(s, i);
 
-		for (tag = 0; q && q->reqs && tag < s->granted.depth; tag++)
-			if (rnbdt_pool_read_req(pool, &q->reqs[tag], &named))
-				rnbdt_pool_mark(pool, &named, deadlines);
+		for (tag = 0; q && q->reqs && tag < s->granted.depth; tag++) {
+			if (!rnbdt_pool_read_req(pool, &q->reqs[tag], &named))
+				continue;
+			rnbdt_pool_mark(pool, &named, deadlines);
+			if (!named.done && named.begun < until)
+				hung += named.units;
+		}
 		cond_resched();
 	}
-}
-
-/**
- * rnbdt_pool_hung - count the units that slow storage has
- * @s: session that is live while the caller holds rnbdt_lock
- *
- * Context: process context.
- * Return: units of requests that the storage has not completed for long.
- */
-u32 rnbdt_pool_hung(struct rnbdt_session *s)
-{
-	u64 until = ktime_get_ns() - RNBDT_POOL_HUNG;
-	struct rnbdt_named named;
-	u32 i, tag, units = 0;
-
-	for (i = 0; i < s->nr_slots; i++) {
-		struct rnbdt_queue *q = rnbdt_pool_queue(s, i);
-
-		for (tag = 0; q && q->reqs && tag < s->granted.depth; tag++)
-			if (rnbdt_pool_read_req(&s->pool, &q->reqs[tag], &named) &&
-			    !named.done && named.begun < until)
-				units += named.units;
-	}
-	return units;
+	return hung;
 }
 
 /**

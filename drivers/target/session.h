@@ -166,8 +166,9 @@ struct rnbdt_pool {
  * @second_units: units that were granted since; lease work
  * @reclaiming: units of the segments that the client was asked to return; rnbdt_lock
  * @stuck: units of those of them that slow storage uses; rnbdt_lock
+ * @looked_at: jiffies when @lease_work has looked at deadlines and slow requests; lease work
  * @hung: units of requests that slow storage has, while the session wants memory or others
- *	do; rnbdt_lock
+ *	do, at @looked_at; written by @lease_work, read without a lock
  * @hungry: in the list of sessions that want more than the limits leave; rnbdt_lock
  * @share: bytes that the session may hold while memory is short; rnbdt_lock
  * @grants: segments that were granted after the login; lease work
@@ -187,6 +188,7 @@ struct rnbdt_lease {
 	u32 second_units;
 	u32 reclaiming;
 	u32 stuck;
+	unsigned long looked_at;
 	u32 hung;
 	struct list_head hungry;
 	u64 share;

@@ -34,7 +34,6 @@
 
 #include "budget.h"
 #include "graph.h"
-#include "pool.h"
 #include "segment.h"
 #include "session.h"
 #include "share.h"
@@ -124,14 +123,9 @@ static u64 rnbdt_share_update(void)
 	u64 charged = 0, others, level, lack = 0;
 	struct rnbdt_session *s;
 
-	list_for_each_entry(s, &rnbdt_sessions, entry) {
-		if (!rnbdt_share_counts(s))
-			continue;
-		charged += s->account.pool_bytes;
-		/* Its storage may serve requests again. */
-		if (s->lease.hung)
-			s->lease.hung = rnbdt_pool_hung(s);
-	}
+	list_for_each_entry(s, &rnbdt_sessions, entry)
+		if (rnbdt_share_counts(s))
+			charged += s->account.pool_bytes;
 	/* Claims, and sessions that close, keep what they have. */
 	others = rnbdt_budget_used() - charged;
 	level = rnbdt_share_level(rnbdt_budget_elastic() -
@@ -165,7 +159,7 @@ static struct rnbdt_segment *rnbdt_share_victim(struct rnbdt_session *s, u64 exc
 /* Reclaim one segment of a session, if it holds more than its share. Returns its bytes. */
 static u64 rnbdt_share_take(struct rnbdt_session *s)
 {
-	u64 has = s->account.held_bytes, keep;
+	u64 has = s->account.held_bytes;
 	struct rnbdt_segment *seg;
 
 	if (!rnbdt_share_counts(s))
@@ -173,11 +167,7 @@ static u64 rnbdt_share_take(struct rnbdt_session *s)
 	has -= min(has, (u64)s->lease.reclaiming * RNBD_UNIT_SIZE);
 	if (has <= s->lease.share)
 		return 0;
-	s->lease.hung = rnbdt_pool_hung(s);
-	keep = max(s->lease.share, rnbdt_budget_floor(s));
-	if (has <= keep)
-		return 0;
-	seg = rnbdt_share_victim(s, has - keep);
+	seg = rnbdt_share_victim(s, has - s->lease.share);
 	if (!seg)
 		return 0;
 	seg->reclaimed = true;
