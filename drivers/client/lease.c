@@ -8,7 +8,8 @@
  * space, the client asks for twice of what it holds. A segment that the target grants is
  * added to the pool (space.c). After half a minute in which requests used at most a quarter
  * of the pool, the client returns a segment, and another one each second while that is so,
- * until the floor. It also returns what the target reclaims: nothing is allocated from such a
+ * until the floor. What it has closed and not returned yet does not count for the floor. It
+ * also returns what the target reclaims: nothing is allocated from such a
  * segment any more, and when it is empty, that is, no request and no work request names it
  * (rule R5), the client releases it.
  *
@@ -153,38 +154,28 @@ static int rnbdc_lease_want(struct rnbdc_session *sess, u32 units)
 	return ret;
 }
 
-/* Find the largest segment that the session can do without. */
-static bool rnbdc_lease_spare(struct rnbdc_session *sess, struct rnbd_segment_info *spare)
+/* Ask for @units in all, at least the floor, and at most what the target may grant. */
+static int rnbdc_lease_ask(struct rnbdc_session *sess, u32 units)
 {
 	const struct rnbd_grant *grant = &sess->login.offer;
-	unsigned long flags;
-	u32 slot, excess;
 
-	spare->units = 0;
-	spin_lock_irqsave(&sess->lock, flags);
-	excess = sess->lease.held - min(sess->lease.held, grant->pool_units);
-	for (slot = 0; slot < grant->nr_slots; slot++) {
-		const struct rnbd_segment_info *seg = &sess->conn.segments[slot];
-
-		if (seg->units > spare->units && seg->units <= excess)
-			*spare = *seg;
-	}
-	spin_unlock_irqrestore(&sess->lock, flags);
-	return spare->units;
+	/* The target grants nothing beyond what the client wants, not even the floor. */
+	return rnbdc_lease_want(sess, clamp(units, grant->pool_units, grant->max_units));
 }
 
 /* Return a segment. Returns -EAGAIN if a frame must wait. */
 static int rnbdc_lease_shrink(struct rnbdc_session *sess)
 {
-	struct rnbd_segment_info seg;
+	u32 held = READ_ONCE(sess->lease.held), slot, generation, units;
 	int ret;
 
-	if (!rnbdc_lease_spare(sess, &seg))
+	units = rnbdc_space_spare(&sess->space, sess->login.offer.pool_units, &slot, &generation);
+	if (!units)
 		return 0;
 	/* Otherwise the target might grant it again. */
-	ret = rnbdc_lease_want(sess, READ_ONCE(sess->lease.held) - seg.units);
+	ret = rnbdc_lease_ask(sess, held - min(held, units));
 	if (!ret)
-		rnbdc_space_close_segment(&sess->space, seg.slot, seg.generation);
+		rnbdc_space_close_segment(&sess->space, slot, generation);
 	return ret;
 }
 
@@ -217,7 +208,6 @@ static bool rnbdc_lease_lacks(struct rnbdc_session *sess)
 /* Decide about the size of the pool. Returns -EAGAIN if a frame must wait. */
 static int rnbdc_lease_resize(struct rnbdc_session *sess)
 {
-	const struct rnbd_grant *grant = &sess->login.offer;
 	struct rnbdc_lease *lease = &sess->lease;
 	u32 held = READ_ONCE(lease->held);
 	bool lacks = rnbdc_lease_lacks(sess);
@@ -232,15 +222,14 @@ static int rnbdc_lease_resize(struct rnbdc_session *sess)
 	if (lacks) {
 		lease->lacked_at = jiffies;
 		lease->busy_at = jiffies;
-		return rnbdc_lease_want(sess, min(2 * held, grant->max_units));
+		return rnbdc_lease_ask(sess, 2 * held);
 	}
 	if (!tick)
 		return 0;
 	/* The target reclaims memory of others for what it has not granted. */
 	if (lease->want > held && time_after_eq(jiffies, lease->lacked_at + RNBDC_LEASE_SATED))
-		return rnbdc_lease_want(sess, held);
-	if (held <= grant->pool_units ||
-	    time_before(jiffies, lease->busy_at + RNBDC_LEASE_IDLE))
+		return rnbdc_lease_ask(sess, held);
+	if (time_before(jiffies, lease->busy_at + RNBDC_LEASE_IDLE))
 		return 0;
 	return rnbdc_lease_shrink(sess);
 }

@@ -317,18 +317,14 @@ void rnbdc_hwq_stall(struct rnbdc_hwq *hwq, enum rnbdc_stall stall)
  */
 void rnbdc_hwq_wait(struct rnbdc_hwq *hwq, u32 units)
 {
-	const struct rnbdc_session *sess = hwq->queue->sess;
-
 	lockdep_assert_held(&hwq->queue->ring.lock);
 
 	if (unlikely(!hwq->in_use))
 		return;
-	if (!hwq->units)
-		units = min(units + rnbdc_first_reserve(hwq), READ_ONCE(sess->space.units));
 	rnbdc_note_stall(hwq->queue, RNBDC_STALL_POOL);
 	/* First, because it may be started as soon as it waits. */
 	blk_mq_stop_hw_queue(hwq->hctx);
-	rnbdc_space_wait(&hwq->waiter, units);
+	rnbdc_space_wait(&hwq->waiter, units, hwq->units ? 0 : rnbdc_first_reserve(hwq));
 }
 
 /**

@@ -113,7 +113,7 @@ static void rnbdt_budget_feed(void)
 	u32 nr = 0;
 
 	list_for_each_entry(s, &rnbdt_hungry, lease.hungry) {
-		mod_delayed_work(rnbdt_login_wq, &s->lease.lease_work, 0);
+		mod_delayed_work(rnbdt_lease_wq, &s->lease.lease_work, 0);
 		if (++nr == RNBDT_RETRIES)
 			break;
 	}
@@ -292,18 +292,20 @@ u16 rnbdt_budget_charge_login(struct rnbdt_session *s, u64 floor, u64 max)
  * rnbdt_budget_floor - return what a session may hold before others get their shares
  * @s: session
  *
- * Only its floor is always there.
+ * Only its floor is always there. What slow storage uses of it is replaced once: a client
+ * decides how many of its requests are slow, and must not keep more memory by that.
  *
  * Context: process context, rnbdt_lock held.
- * Return: bytes: its floor, and what slow storage uses of its pool.
+ * Return: bytes: its floor, and what slow storage uses of its pool, at most as much.
  */
 u64 rnbdt_budget_floor(const struct rnbdt_session *s)
 {
-	u64 floor = s->account.floor_bytes + (u64)s->lease.hung * RNBD_UNIT_SIZE;
+	u64 floor = s->account.floor_bytes;
+	u64 hung = min((u64)READ_ONCE(s->lease.hung) * RNBD_UNIT_SIZE, floor);
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	return min(floor, s->account.max_bytes);
+	return min(floor + hung, s->account.max_bytes);
 }
 
 /**

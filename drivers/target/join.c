@@ -199,6 +199,7 @@ static u16 rnbdt_join_take(struct rnbdt_join *join)
 	rnbd_ring_set_rate_limit(&q->ring, 0);
 	rnbd_ring_enable_in(&q->ring, s->granted.depth);
 	WRITE_ONCE(q->ring.last_heard, jiffies);
+	/* Requests may come from here on; rnbdt_lease_free_released() relies on rnbdt_lock. */
 	if (cmpxchg(&q->join_state, RNBDT_JOINING, RNBDT_JOINED) != RNBDT_JOINING)
 		return RNBD_ST_SHUTDOWN;
 	s->newest_attempt = join->req.attempt;

@@ -18,7 +18,7 @@
  * the pages, and answers with RELEASED (rule R6). Nothing is counted per request.
  *
  * A client that does not return a reclaimed segment in time is disconnected. Only the time
- * counts in which the target holds no request that names the segment, because slow storage is
+ * counts in which the storage has no request that names the segment, because slow storage is
  * not the fault of the client (rule R7). Requests that came long after the client was asked
  * do not count, so that it cannot keep the segment by using it.
  *
@@ -29,7 +29,7 @@
  *
  * Concurrency
  *
- * The work runs once at a time, on rnbdt_login_wq. It allocates without I/O: reclaim may wait
+ * The work runs once at a time, on rnbdt_lease_wq. It allocates without I/O: reclaim may wait
  * for a disk of this client. Registration and the end of a memory region sleep, so both happen
  * without rnbdt_lock.
  *
@@ -79,8 +79,8 @@ RNBD_PARAM_UINT(reclaim_timeout_ms, 30000, 1000, 600000,
 #define RNBDT_HUNGRY_PAUSE	(HZ / 4)
 /* Runs of the lease work within a jiffy that entries of the client may cause */
 #define RNBDT_LEASE_RUNS	4
-/* Period at which reclaimed segments are looked at */
-#define RNBDT_RECLAIM_PERIOD	(HZ / 4)
+/* Period at which reclaimed segments, and requests that slow storage has, are looked at */
+#define RNBDT_LOOK_PERIOD	(HZ / 4)
 /* Nanoseconds that RECLAIM may take to reach the client, and requests to come from there */
 #define RNBDT_RECLAIM_GRACE	NSEC_PER_SEC
 
@@ -96,6 +96,7 @@ void rnbdt_lease_init(struct rnbdt_session *s)
 	INIT_LIST_HEAD(&s->lease.released);
 	INIT_LIST_HEAD(&s->lease.hungry);
 	INIT_DELAYED_WORK(&s->lease.lease_work, rnbdt_lease_work);
+	s->lease.looked_at = jiffies - RNBDT_LOOK_PERIOD;
 }
 
 /* Free a segment that was not granted. */
@@ -232,9 +233,9 @@ static void rnbdt_lease_kick(struct rnbdt_session *s)
 {
 	if (time_after_eq(READ_ONCE(s->lease.ran_at), jiffies) &&
 	    READ_ONCE(s->lease.runs) >= RNBDT_LEASE_RUNS)
-		queue_delayed_work(rnbdt_login_wq, &s->lease.lease_work, 1);
+		queue_delayed_work(rnbdt_lease_wq, &s->lease.lease_work, 1);
 	else
-		mod_delayed_work(rnbdt_login_wq, &s->lease.lease_work, 0);
+		mod_delayed_work(rnbdt_lease_wq, &s->lease.lease_work, 0);
 }
 
 /* Count a run of the lease work. */
@@ -323,6 +324,9 @@ static bool rnbdt_lease_free_released(struct rnbdt_session *s)
 		return true;
 	/* A frame handler that has not seen the mark may have accepted a request. */
 	synchronize_rcu();
+	/* A queue that joins has requests before it is in s->queues: wait until it is there. */
+	mutex_lock(&rnbdt_lock);
+	mutex_unlock(&rnbdt_lock);
 	rnbdt_pool_scan(s, false);
 	list_for_each_entry(seg, &list, entry) {
 		if (!rnbdt_pool_named(&s->pool, seg) ||
@@ -375,13 +379,20 @@ static void rnbdt_lease_stuck(struct rnbdt_session *s, struct rnbdt_segment *seg
 	mutex_unlock(&rnbdt_lock);
 }
 
-/* Look at the deadlines of reclaimed segments. Returns false if that ends the session. */
-static bool rnbdt_lease_check_deadlines(struct rnbdt_session *s)
+/*
+ * Look at the deadlines of reclaimed segments, and at what slow storage has. That takes long
+ * if the session may have many requests, and its client can make this work run often. Returns
+ * false if that ends the session.
+ */
+static bool rnbdt_lease_look(struct rnbdt_session *s)
 {
 	struct rnbdt_segment *seg;
 	unsigned long slot;
 
-	rnbdt_pool_scan(s, true);
+	if (time_before(jiffies, s->lease.looked_at + RNBDT_LOOK_PERIOD))
+		return true;
+	WRITE_ONCE(s->lease.hung, rnbdt_pool_scan(s, true));
+	s->lease.looked_at = jiffies;
 	/* Only this work removes segments. */
 	xa_for_each(&s->pool.slots, slot, seg) {
 		if (!seg->deadline_ms || READ_ONCE(seg->released))
@@ -485,7 +496,7 @@ static bool rnbdt_lease_feed(struct rnbdt_session *s)
  * rnbdt_lease_work - free, reclaim and grant segments of a session
  * @work: rnbdt_session.lease.lease_work
  *
- * Context: work item of rnbdt_login_wq; takes rnbdt_lock, may sleep.
+ * Context: work item of rnbdt_lease_wq; takes rnbdt_lock, may sleep.
  */
 void rnbdt_lease_work(struct work_struct *work)
 {
@@ -498,20 +509,17 @@ void rnbdt_lease_work(struct work_struct *work)
 	rnbdt_lease_count_run(s);
 	if (READ_ONCE(s->state) != RNBDT_LIVE || !rnbdt_lease_free_released(s))
 		goto restore;
-	if (rnbdt_lease_ask(s)) {
-		if (!rnbdt_lease_check_deadlines(s))
+	/* While storage is slow, look again: the number must not become old. */
+	if (rnbdt_lease_ask(s) || rnbdt_lease_wanted(s) || s->lease.hung) {
+		if (!rnbdt_lease_look(s))
 			goto restore;
-		pause = RNBDT_RECLAIM_PERIOD;
+		pause = RNBDT_LOOK_PERIOD;
 	}
-	hung = pause || rnbdt_lease_wanted(s) ? rnbdt_pool_hung(s) : 0;
-	mutex_lock(&rnbdt_lock);
-	WRITE_ONCE(s->lease.hung, hung);
-	mutex_unlock(&rnbdt_lock);
 	if (rnbdt_lease_feed(s))
 		pause = RNBDT_HUNGRY_PAUSE;
 	/* Work that was queued meanwhile runs at once. */
 	if (pause)
-		queue_delayed_work(rnbdt_login_wq, &s->lease.lease_work, pause);
+		queue_delayed_work(rnbdt_lease_wq, &s->lease.lease_work, pause);
 restore:
 	memalloc_noio_restore(noio);
 }

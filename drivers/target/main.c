@@ -90,9 +90,14 @@ static int __init rnbdt_init(void)
 	if (!rnbdt_attach_wq)
 		goto destroy_disable_wq;
 
+	rnbdt_lease_wq = alloc_workqueue("rnbd-target-lease", WQ_UNBOUND | WQ_MEM_RECLAIM,
+					 WQ_MAX_ACTIVE);
+	if (!rnbdt_lease_wq)
+		goto destroy_attach_wq;
+
 	ret = rnbdt_backend_init();
 	if (ret)
-		goto destroy_attach_wq;
+		goto destroy_lease_wq;
 
 	ret = rnbdt_reserve_init();
 	if (ret)
@@ -108,6 +113,8 @@ exit_reserve:
 	rnbdt_reserve_exit();
 exit_backend:
 	rnbdt_backend_exit();
+destroy_lease_wq:
+	destroy_workqueue(rnbdt_lease_wq);
 destroy_attach_wq:
 	destroy_workqueue(rnbdt_attach_wq);
 destroy_disable_wq:
@@ -144,6 +151,7 @@ static void __exit rnbdt_exit(void)
 	/* Attachments that wait for a grace period are not queued yet. */
 	rcu_barrier();
 	destroy_workqueue(rnbdt_attach_wq);
+	destroy_workqueue(rnbdt_lease_wq);
 	rnbdt_cgroup_exit();
 	destroy_workqueue(rnbdt_timer_wq);
 	destroy_workqueue(rnbdt_login_wq);

@@ -215,33 +215,17 @@ bool rnbdt_pool_allows(const struct rnbdt_pool *pool, const struct rnbd_request 
 	return true;
 }
 
-/*
- * Mark a slot that a request names which began at @begun. A client must not put off the
- * deadline of a segment by further requests.
- */
-static void rnbdt_pool_mark(struct rnbdt_pool *pool, u32 slot, u64 begun, bool deadlines)
-{
-	const struct rnbdt_segment *seg;
-
-	if (WARN_ON_ONCE(slot >= pool->nr_slots))
-		return;
-	if (deadlines) {
-		seg = rnbdt_pool_find(pool, slot);
-		if (seg && begun > seg->asked_ns)
-			return;
-	}
-	__set_bit(slot, pool->named);
-}
-
 /**
  * struct rnbdt_named - space that a request names
  * @begun: when it was decoded, as rnbdt_req.begun
+ * @done: the storage has completed it
  * @units: units of its extents
  * @nr: number of extents
  * @slots: slot of each extent
  */
 struct rnbdt_named {
 	u64 begun;
+	bool done;
 	u32 units;
 	u32 nr;
 	u32 slots[RNBD_EXTENTS_MAX];
@@ -259,6 +243,7 @@ static bool rnbdt_pool_read_req(const struct rnbdt_pool *pool, const struct rnbd
 		if (!smp_load_acquire(&treq->busy))
 			return false;
 		named->begun = READ_ONCE(treq->begun);
+		named->done = READ_ONCE(treq->done);
 		named->units = 0;
 		named->nr = min_t(u32, READ_ONCE(treq->req.nr_extents), RNBD_EXTENTS_MAX);
 		for (i = 0; i < named->nr; i++) {
@@ -274,7 +259,33 @@ static bool rnbdt_pool_read_req(const struct rnbdt_pool *pool, const struct rnbd
 	return true;
 }
 
-/* Return a queue whose requests may be looked at under RCU, or NULL. */
+/* May a request keep the deadline of a segment that it names from running? */
+static bool rnbdt_pool_excuses(const struct rnbdt_named *named, const struct rnbdt_segment *seg)
+{
+	/*
+	 * The client alone delays a reply of the storage, by giving no credit. Nor must it put
+	 * off the deadline by further requests.
+	 */
+	return !named->done && (!seg || named->begun <= seg->asked_ns);
+}
+
+/* Mark the slots that a request names. */
+static void rnbdt_pool_mark(struct rnbdt_pool *pool, const struct rnbdt_named *named,
+			    bool deadlines)
+{
+	u32 i;
+
+	for (i = 0; i < named->nr; i++) {
+		u32 slot = named->slots[i];
+
+		if (WARN_ON_ONCE(slot >= pool->nr_slots))
+			continue;
+		if (!deadlines || rnbdt_pool_excuses(named, rnbdt_pool_find(pool, slot)))
+			__set_bit(slot, pool->named);
+	}
+}
+
+/* Return a queue whose requests may be looked at, or NULL. A queue that has joined stays. */
 static struct rnbdt_queue *rnbdt_pool_queue(struct rnbdt_session *s, u32 index)
 {
 	/* pairs with the release when the queue was added */
@@ -286,63 +297,40 @@ static struct rnbdt_queue *rnbdt_pool_queue(struct rnbdt_session *s, u32 index)
 /**
  * rnbdt_pool_scan - find the segments that requests of the session name
  * @s: live session, or one whose queue pairs are drained
- * @deadlines: ignore requests that came when the client knew that it must not use the
- *	segment again
+ * @deadlines: ignore requests that the storage has completed, and those that came when the
+ *	client knew that it must not use the segment again
  *
  * A request that begins during the scan may be missed.
  *
- * Context: lease work or teardown; may sleep.
+ * Context: lease work or teardown; may sleep, and may run long.
+ * Return: units of requests that the storage has not completed for long.
  */
-void rnbdt_pool_scan(struct rnbdt_session *s, bool deadlines)
+u32 rnbdt_pool_scan(struct rnbdt_session *s, bool deadlines)
 {
+	u64 until = ktime_get_ns() - RNBDT_POOL_HUNG;
 	struct rnbdt_pool *pool = &s->pool;
 	const struct rnbdt_req *treq;
 	struct rnbdt_named named;
-	u32 i, j, tag;
+	u32 i, tag, hung = 0;
 
 	bitmap_zero(pool->named, pool->nr_slots);
 	for (i = 0; i < s->nr_slots; i++) {
 		struct rnbdt_queue *q;
 
-		rcu_read_lock();
 		q = rnbdt_pool_queue(s, i);
-		/* A client that gives tags up has no request in flight that has one of them. */
-		for (tag = 0; q && (treq = rnbdt_queue_req(q, tag)); tag++)
-			if (rnbdt_pool_read_req(pool, treq, &named))
-				for (j = 0; j < named.nr; j++)
-					rnbdt_pool_mark(pool, named.slots[j], named.begun,
-							deadlines);
+		/* The client may give up tags meanwhile, which no request in flight has. */
+		rcu_read_lock();
+		for (tag = 0; q && (treq = rnbdt_queue_req(q, tag)); tag++) {
+			if (!rnbdt_pool_read_req(pool, treq, &named))
+				continue;
+			rnbdt_pool_mark(pool, &named, deadlines);
+			if (!named.done && named.begun < until)
+				hung += named.units;
+		}
 		rcu_read_unlock();
 		cond_resched();
 	}
-}
-
-/**
- * rnbdt_pool_hung - count the units that slow storage has
- * @s: session that was live, of which the caller has a reference
- *
- * Context: process context.
- * Return: units of requests that the target has held for long.
- */
-u32 rnbdt_pool_hung(struct rnbdt_session *s)
-{
-	u64 until = ktime_get_ns() - RNBDT_POOL_HUNG;
-	const struct rnbdt_req *treq;
-	struct rnbdt_named named;
-	u32 i, tag, units = 0;
-
-	for (i = 0; i < s->nr_slots; i++) {
-		struct rnbdt_queue *q;
-
-		rcu_read_lock();
-		q = rnbdt_pool_queue(s, i);
-		for (tag = 0; q && (treq = rnbdt_queue_req(q, tag)); tag++)
-			if (rnbdt_pool_read_req(&s->pool, treq, &named) &&
-			    named.begun < until)
-				units += named.units;
-		rcu_read_unlock();
-	}
-	return units;
+	return hung;
 }
 
 /**

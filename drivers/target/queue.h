@@ -44,6 +44,8 @@ struct rnbdt_queue;
  * @busy: the client waits for the reply; set (release) by the frame handler, cleared
  *	(release) when the reply is put into a frame, because the client may use
  *	the tag again as soon as that frame is posted
+ * @done: the storage has completed the request, and only its reply is left; set by
+ *	rnbdt_req_done(), cleared before @busy is set
  * @stale: rnbdt_may_submit() has dropped the request because its session closes or its
  *	epoch is old; it gets no reply, and the client sends it again when it reconnects
  * @closed: rnbdt_may_submit() has refused the request because its attachment closes
@@ -79,6 +81,7 @@ struct rnbdt_req {
 	u64 begun;
 	u32 turn;
 	bool busy;
+	bool done;
 	bool stale;
 	bool closed;
 	u16 status;

@@ -218,7 +218,6 @@ void rnbdt_queue_free(struct rnbdt_queue *q)
 	kfree(q->join);
 	while (q->nr_chunks)
 		rnbdt_queue_shrink(q);
-	/* Others may still look at the requests, see pool.c. */
-	kfree_rcu_mightsleep(q->chunks);
+	kfree(q->chunks);
 	kfree_rcu(q, rcu);
 }

@@ -221,6 +221,7 @@ static enum rnbd_proto_err rnbdt_queue_request(struct rnbdt_queue *q, struct rnb
 	smp_store_release(&treq->turn, treq->turn + 1);
 	smp_wmb(); /* pairs with smp_rmb() in rnbdt_pool_read_req() */
 	treq->closed = false;
+	treq->done = false;
 	treq->begun = now;
 	memcpy(&treq->req, &req, offsetof(struct rnbd_request, extents) +
 	       req.nr_extents * sizeof(req.extents[0]));

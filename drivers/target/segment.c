@@ -24,12 +24,14 @@
  * Errors
  *
  * A segment in any state may be unmapped and freed. A registration that fails ends the
- * session, because the state of the send queue is not known then.
+ * session, because the state of the send queue is not known then. So does one that does not
+ * complete within RNBDT_REG_TIMEOUT.
  */
 
 #include <linux/completion.h>
 #include <linux/dma-mapping.h>
 #include <linux/gfp.h>
+#include <linux/jiffies.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
@@ -46,6 +48,9 @@
 #include "session.h"
 
 #define RNBDT_IOVA_SHIFT	32	/* larger than a segment */
+
+/* Time for the client to take the frames that were posted before a registration */
+#define RNBDT_REG_TIMEOUT	(10 * HZ)
 
 /* Note that @units contiguous pages from @page on are those of the units from @first on. */
 static void rnbdt_segment_add_pages(struct rnbdt_segment *seg, u32 first, struct page *page,
@@ -226,7 +231,12 @@ static int rnbdt_segments_post(struct rnbdt_session *s, struct ib_reg_wr *wrs,
 	if (ret)
 		return ret;
 
-	wait_for_completion(&s->conn.reg_done);
+	/* Entries of a send queue complete in order: the client may delay this one. */
+	if (!wait_for_completion_timeout(&s->conn.reg_done, RNBDT_REG_TIMEOUT)) {
+		rnbd_ring_fail(ring, "the client takes no frames");
+		/* The teardown flushes the queue pair. */
+		wait_for_completion(&s->conn.reg_done);
+	}
 	return READ_ONCE(s->conn.reg_status) == IB_WC_SUCCESS ? 0 : -EIO;
 }
 

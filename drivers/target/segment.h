@@ -33,7 +33,7 @@ struct rnbdt_session;
  * @reclaimed: the client was asked to return it; rnbdt_lock
  * @stuck: slow storage keeps the client from returning it; rnbdt_lock
  * @granted_at: jiffies of the grant; constant
- * @idle_since: jiffies since when the target holds no request that names it and that came
+ * @idle_since: jiffies since when the storage has no request that names it and that came
  *	before @asked_ns, if @reclaimed; lease work
  * @asked_ns: monotonic time in ns up to which requests that name it keep its deadline from
  *	running; set with @deadline_ms

@@ -191,7 +191,7 @@ struct rnbdt_pool {
  * @want: units that the client wants to hold; written by the frame handler of queue 0
  * @released: segments that the client has released, struct rnbdt_segment; the lock of the
  *	ring of queue 0
- * @lease_work: grants, frees and watches segments, on rnbdt_login_wq
+ * @lease_work: grants, frees and watches segments, on rnbdt_lease_wq
  * @ran_at: jiffies of the latest run of @lease_work, which writes it
  * @runs: runs of @lease_work in that jiffy
  * @next_units: units of the next segment to grant; lease work
@@ -199,8 +199,9 @@ struct rnbdt_pool {
  * @second_units: units that were granted since; lease work
  * @reclaiming: units of the segments that the client was asked to return; rnbdt_lock
  * @stuck: units of those of them that slow storage uses; rnbdt_lock
+ * @looked_at: jiffies when @lease_work has looked at deadlines and slow requests; lease work
  * @hung: units of requests that slow storage has, while the session wants memory or others
- *	do; written under rnbdt_lock, read without
+ *	do, at @looked_at; written by @lease_work, read without a lock
  * @hungry: in the list of sessions that want more than the limits leave; rnbdt_lock
  * @share: bytes that the session may hold while memory is short; rnbdt_lock
  * @grants: segments that were granted after the login; lease work
@@ -220,6 +221,7 @@ struct rnbdt_lease {
 	u32 second_units;
 	u32 reclaiming;
 	u32 stuck;
+	unsigned long looked_at;
 	u32 hung;
 	struct list_head hungry;
 	u64 share;

@@ -9,7 +9,7 @@
  * floor or more than it wants, and what one does not want is divided among the others. The
  * shares follow from one number, the level, which bisection finds: the share of a session is
  * its weight times the level, within its floor and its demand. Memory that slow storage uses
- * is of no use to the session: it does not count for its floor (rule R7).
+ * is of no use to the session: as much as its floor does not count for that (rule R7).
  *
  * Segments are reclaimed from sessions that hold more than their share, the newest first, one
  * of each session in turn, until the hungry sessions below their share, and logins that wait
@@ -49,7 +49,6 @@
 #include "graph.h"
 #include "limits.h"
 #include "lookup.h"
-#include "pool.h"
 #include "segment.h"
 #include "session.h"
 #include "share.h"
@@ -148,20 +147,6 @@ static void rnbdt_share_note(struct rnbdt_parts *parts, struct rnbdt_part *part)
 	parts->charged += s->account.pool_bytes;
 }
 
-/* Let what slow storage uses be known of a session of which it was known. */
-static void rnbdt_share_update_hung(struct rnbdt_session *s)
-{
-	u32 hung;
-
-	if (!READ_ONCE(s->lease.hung))
-		return;
-	/* Its storage may serve requests again. */
-	hung = rnbdt_pool_hung(s);
-	mutex_lock(&rnbdt_lock);
-	WRITE_ONCE(s->lease.hung, hung);
-	mutex_unlock(&rnbdt_lock);
-}
-
 /* Get all sessions. Sessions that log in meanwhile may be left out: they have their floor. */
 static int rnbdt_share_collect(struct rnbdt_parts *parts)
 {
@@ -181,7 +166,6 @@ static int rnbdt_share_collect(struct rnbdt_parts *parts)
 			rnbdt_session_put(s);
 			continue;
 		}
-		rnbdt_share_update_hung(s);
 		parts->part[parts->nr++].s = s;
 		cond_resched();
 	}
@@ -290,39 +274,35 @@ static struct rnbdt_segment *rnbdt_share_victim(struct rnbdt_session *s, u64 exc
 }
 
 /* Reclaim one segment of a session, if it holds more than its share. Returns its bytes. */
-static u64 rnbdt_share_take_locked(struct rnbdt_session *s, u32 hung)
+static u64 rnbdt_share_take_locked(struct rnbdt_session *s)
 {
-	u64 has = s->account.held_bytes, keep;
+	u64 has = s->account.held_bytes;
 	struct rnbdt_segment *seg;
 
 	if (!rnbdt_share_counts(s))
 		return 0;
 	has -= min(has, (u64)s->lease.reclaiming * RNBD_UNIT_SIZE);
-	WRITE_ONCE(s->lease.hung, hung);
-	keep = max(s->lease.share, rnbdt_budget_floor(s));
-	if (has <= keep)
+	if (has <= s->lease.share)
 		return 0;
-	seg = rnbdt_share_victim(s, has - keep);
+	seg = rnbdt_share_victim(s, has - s->lease.share);
 	if (!seg)
 		return 0;
 	seg->reclaimed = true;
 	s->lease.reclaiming += seg->units;
 	s->lease.reclaims++;
 	/* The lease work sends the request and watches it. */
-	mod_delayed_work(rnbdt_login_wq, &s->lease.lease_work, 0);
+	mod_delayed_work(rnbdt_lease_wq, &s->lease.lease_work, 0);
 	return (u64)seg->units * RNBD_UNIT_SIZE;
 }
 
 static u64 rnbdt_share_take(struct rnbdt_part *part)
 {
 	u64 taken;
-	u32 hung;
 
 	if (!part->over)
 		return 0;
-	hung = rnbdt_pool_hung(part->s);
 	mutex_lock(&rnbdt_lock);
-	taken = rnbdt_share_take_locked(part->s, hung);
+	taken = rnbdt_share_take_locked(part->s);
 	mutex_unlock(&rnbdt_lock);
 	part->over = taken;
 	cond_resched();

@@ -40,5 +40,6 @@ extern struct workqueue_struct *rnbdt_hangup_wq;
 extern struct workqueue_struct *rnbdt_linger_wq;
 extern struct workqueue_struct *rnbdt_disable_wq;
 extern struct workqueue_struct *rnbdt_attach_wq;
+extern struct workqueue_struct *rnbdt_lease_wq;
 
 #endif /* RNBDT_TARGET_H */

@@ -6,8 +6,9 @@
  * Hardware queues allocate and free at random, work requests complete in their order but
  * late, locks are sometimes taken when a queue tries them, segments come and go. What must
  * hold: no unit is used twice, or by a queue while a work request of another one names it
- * (R5); waiters are served first in, first out, and the largest request proceeds when
- * nothing else is in flight (R8); a closed segment is not allocated from, becomes empty,
+ * (R5); waiters are served first in, first out, also if the pool has shrunk below what they
+ * should leave for others, and the largest request proceeds when nothing else is in flight
+ * (R8); a closed segment is not allocated from, becomes empty,
  * and is reported only when no work request names it; nothing is lost.
  */
 #include "../../drivers/client/space.c"
@@ -184,7 +185,9 @@ static bool submit(struct hwq *hwq, u32 units)
 			hwq->since = ++w.wait_number;
 		}
 		hwq->failed = turn;
-		rnbdc_space_wait(&hwq->waiter, hwq->want);
+		/* The pool may shrink, so that it has less than both together. */
+		rnbdc_space_wait(&hwq->waiter, hwq->want,
+				 below(3) ? 0 : below(rnbdc_space_reserve(&w.space) + 1));
 		waits++;
 		spin_unlock(cache->lock);
 		return false;

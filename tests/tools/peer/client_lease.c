@@ -374,6 +374,35 @@ static void want_often(struct lease *l)
 	lives_without(l, -1);
 }
 
+/*
+ * Grow in small steps without the receive slots for the answers: the registrations of the
+ * target wait behind frames that nobody takes. It must not wait for long.
+ */
+static void grow_blind(struct lease *l)
+{
+	uint32_t want = FLOOR, tag, len;
+	uint64_t end = deadline(25000);
+	struct frame f;
+
+	l->c.liar = true;
+	/* Their replies take all but a few of the slots. */
+	for (tag = 0; tag < SLOTS - 3; tag++) {
+		frame_begin(&f, RNBD_FRAME_REQUEST, 1);
+		client_add_request(&f, req_entry(RNBD_OP_FLUSH, 0, tag, 0, 0, 0));
+		frame_send(&l->c, &f);
+	}
+	while (!l->c.gone && now_ms() < end) {
+		if (want < CEILING && l->c.credits > 2)
+			lease_want(l, want += RNBD_SEGMENT_GRANULE);
+		else if (now_ms() > l->c.last_sent + 1000)
+			frame_credit(&l->c);
+		conn_receive(&l->c, 0, &len, 10);
+	}
+	session_must_go(&l->c, 0);
+	/* Some devices give up first. */
+	monitor_closed("*");
+}
+
 /* Entries that only a target sends. */
 static void of_target(struct lease *l, uint16_t type, uint32_t bytes)
 {
@@ -406,6 +435,7 @@ static const struct lease_story {
 } stories[] = {
 	{ "lease-lawful", grow_and_shrink },
 	{ "lease-floor", floor_returned },
+	{ "lease-grow-blind", grow_blind },
 	{ "lease-release-empty-slot", release_empty_slot },
 	{ "lease-release-no-slot", release_no_slot },
 	{ "lease-release-far-slot", release_far_slot },

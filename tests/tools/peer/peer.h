@@ -118,6 +118,7 @@ struct request {
 	struct rnbd_cm_req cm;
 	uint8_t len;		/* of the private data */
 	bool no_slots;		/* receive slots are announced, not posted */
+	uint8_t rnr;		/* times that the target repeats a SEND without a slot */
 };
 
 static inline bool power_of_2(uint32_t n)
