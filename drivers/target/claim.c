@@ -9,7 +9,8 @@
  * pool and that of its queues stay charged, so that no other session can take them, until the
  * session logs in again or claim_timeout has passed (rule R8). Without a claim, a client could
  * be refused what its disks need. A login takes the claim over before anything else is
- * charged. If it fails, the session leaves the claim behind again, but not for longer.
+ * charged. If it is refused, the session leaves the claim behind again at once, for the next
+ * attempt, but not for longer.
  *
  * A client that breaks the protocol, or has detached its disks, leaves no claim.
  *
@@ -230,16 +231,16 @@ static bool rnbdt_claim_allowed(const struct rnbdt_session *s)
 
 /**
  * rnbdt_claim_keep - leave a claim behind, and free what was prepared for it otherwise
- * @s: closing session whose queue pairs are drained
+ * @s: closing session whose queue pairs are drained, or one whose login is refused
  * @waits: the memory of its queues is not about to be freed
  *
- * In either case the session keeps no floor.
+ * In either case the session keeps no floor. A second call changes nothing.
  *
  * Context: process context, rnbdt_lock held.
  */
 void rnbdt_claim_keep(struct rnbdt_session *s, bool waits)
 {
-	struct rnbdt_claim *claim = s->account.claim;
+	struct rnbdt_claim *claim = s->account.claim, *other;
 	bool allowed = rnbdt_claim_allowed(s);
 	u64 floor;
 
@@ -252,6 +253,10 @@ void rnbdt_claim_keep(struct rnbdt_session *s, bool waits)
 		kfree(claim);
 		return;
 	}
+	/* That of an attempt which the client has given up. */
+	other = rnbdt_claim_find(s);
+	if (other)
+		rnbdt_claim_end(other);
 	claim->host = s->host;
 	claim->session_id = s->session_id;
 	claim->pool_bytes = floor;
@@ -264,6 +269,21 @@ void rnbdt_claim_keep(struct rnbdt_session *s, bool waits)
 	claim->until.expires = rnbdt_claim_until(s);
 	timerqueue_add(&rnbdt_claim_times, &claim->until);
 	queue_delayed_work(rnbdt_timer_wq, &rnbdt_claims_timer, HZ);
+}
+
+/**
+ * rnbdt_claim_refused - leave the claim behind that a session has taken over
+ * @s: session whose login is refused
+ *
+ * The session remains until its client has read the refusal, which may be too late for the
+ * next attempt.
+ *
+ * Context: process context, rnbdt_lock held.
+ */
+void rnbdt_claim_refused(struct rnbdt_session *s)
+{
+	if (s->account.claim_until)
+		rnbdt_claim_keep(s, true);
 }
 
 /**

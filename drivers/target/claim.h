@@ -13,6 +13,7 @@ struct rnbdt_session;
 int rnbdt_claim_prepare(struct rnbdt_session *s);
 void rnbdt_claim_take(struct rnbdt_session *s);
 void rnbdt_claim_keep(struct rnbdt_session *s, bool waits);
+void rnbdt_claim_refused(struct rnbdt_session *s);
 void rnbdt_claims_drop(struct rnbdt_host *host);
 void rnbdt_claims_exit(void);
 

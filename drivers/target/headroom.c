@@ -73,7 +73,7 @@ struct rnbdt_closing rnbdt_headroom_closing(const struct rnbdt_host *host)
 		if (!rnbdt_limits_ending(s))
 			continue;
 		has.sessions |= s->account.counted;
-		has.pools |= s->account.pool_bytes > 0;
+		has.pools |= s->account.pool_bytes > 0 || s->account.claimed_bytes > 0;
 		has.queues |= s->account.queue_bytes > 0;
 	}
 	return has;

@@ -504,7 +504,6 @@ void rnbdt_lease_work(struct work_struct *work)
 					       lease.lease_work);
 	unsigned int noio = memalloc_noio_save();
 	unsigned long pause = 0;
-	u32 hung;
 
 	rnbdt_lease_count_run(s);
 	if (READ_ONCE(s->state) != RNBDT_LIVE || !rnbdt_lease_free_released(s))

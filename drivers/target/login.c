@@ -411,6 +411,7 @@ static void rnbdt_login_process(struct rnbdt_session *s)
 		rnbdt_rate_refused(s, grant.status);
 		mutex_lock(&rnbdt_lock);
 		grant.retry_ms = rnbdt_rate_retry_ms(s->host, grant.status);
+		rnbdt_claim_refused(s);
 		mutex_unlock(&rnbdt_lock);
 	}
 	if (grant.status == RNBD_ST_OK) {

@@ -227,8 +227,8 @@ void rnbdt_queue_budget_reserve(struct rnbdt_session *s)
 
 /**
  * rnbdt_queue_budget_leave - leave the floor of the queues of a session to its claim
- * @s: closing session whose queue pairs are drained
- * @waits: the memory of its queues is not about to be freed
+ * @s: session whose queue pairs are drained, or whose login is refused
+ * @waits: the memory of its queues is not about to be freed, and stays charged
  *
  * Context: process context, rnbdt_lock held.
  * Return: bytes of the floor, which are charged to the host.
@@ -237,11 +237,12 @@ u64 rnbdt_queue_budget_leave(struct rnbdt_session *s, bool waits)
 {
 	struct rnbdt_account *account = &s->account;
 	u64 bytes = min(account->queue_floor, account->queue_bytes);
+	u64 less = waits ? account->queue_reserved : bytes;
 
-	if (waits)
-		rnbdt_queue_budget_charge(s->host, bytes);
-	else
-		WRITE_ONCE(account->queue_bytes, account->queue_bytes - bytes);
+	WRITE_ONCE(account->queue_bytes, account->queue_bytes - less);
+	account->queue_floor = 0;
+	account->queue_reserved = 0;
+	rnbdt_queue_budget_charge(s->host, bytes - less);
 	return bytes;
 }
 
