@@ -36,6 +36,7 @@
 #include "../core/io.h"
 #include "../core/login.h"
 #include "attach.h"
+#include "level.h"
 
 struct crypto_shash;
 struct rnbdt_claim;
@@ -170,6 +171,8 @@ struct rnbdt_pool {
  * @hung: units of requests that slow storage has, while the session wants memory or others
  *	do, at @looked_at; written by @lease_work, read without a lock
  * @hungry: in the list of sessions that want more than the limits leave; rnbdt_lock
+ * @part: what @share was computed from; in a list during a walk over the sessions;
+ *	rnbdt_lock
  * @share: bytes that the session may hold while memory is short; rnbdt_lock
  * @grants: segments that were granted after the login; lease work
  * @releases: segments that the client has released; written under rnbdt_lock
@@ -191,6 +194,7 @@ struct rnbdt_lease {
 	unsigned long looked_at;
 	u32 hung;
 	struct list_head hungry;
+	struct rnbdt_part part;
 	u64 share;
 	u64 grants;
 	u64 releases;

@@ -7,8 +7,8 @@
  * When memory is short, the sessions divide the budget in proportion to the weights of their
  * hosts; the sessions of a host have equal parts of its weight. No session gets less than its
  * floor or more than it wants, and what one does not want is divided among the others. The
- * shares follow from one number, the level, which bisection finds: the share of a session is
- * its weight times the level, within its floor and its demand. Memory that slow storage uses
+ * shares follow from one number, the level (level.c): the share of a session is its weight
+ * times the level, within its floor and its demand. Memory that slow storage uses
  * is of no use to the session: as much as its floor does not count for that (rule R7).
  *
  * Segments are reclaimed from sessions that hold more than their share, the newest first, one
@@ -18,15 +18,18 @@
  *
  * Ownership: nothing is allocated. The shares are in the sessions.
  *
- * Concurrency: all under rnbdt_lock. The walk over the sessions is done at most once per
- * RNBDT_SHARE_PERIOD, because many sessions may be hungry at once.
+ * Concurrency: all under rnbdt_lock. A walk over the sessions begins RNBDT_SHARE_PERIOD after
+ * the end of the previous one at the earliest, because many sessions may be hungry at once.
+ * It reads each session once, and searches the level among those that want or hold more than
+ * their floor.
  *
  * Errors: none. What a client does not return in time is the concern of lease.c.
  */
 
 #include <linux/jiffies.h>
+#include <linux/list.h>
 #include <linux/lockdep.h>
-#include <linux/math64.h>
+#include <linux/sched.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 
@@ -34,6 +37,7 @@
 
 #include "budget.h"
 #include "graph.h"
+#include "level.h"
 #include "segment.h"
 #include "session.h"
 #include "share.h"
@@ -42,8 +46,8 @@
 
 #define RNBDT_SHARE_PERIOD	(HZ / 50)
 
-/* Fraction bits of a level, and of the part of a weight that a session has */
-#define RNBDT_LEVEL_SHIFT	8
+/* Fraction bits of the part of a weight that a session has */
+#define RNBDT_WEIGHT_SHIFT	8
 
 /* Bytes that a session would hold if there were enough for all. */
 static u64 rnbdt_share_demand(const struct rnbdt_session *s)
@@ -61,7 +65,7 @@ static bool rnbdt_share_counts(const struct rnbdt_session *s)
 /* Part of the weight of its host that a session has, in fractions. */
 static u32 rnbdt_share_weight(const struct rnbdt_session *s)
 {
-	u32 weight = READ_ONCE(s->host->weight) << RNBDT_LEVEL_SHIFT;
+	u32 weight = READ_ONCE(s->host->weight) << RNBDT_WEIGHT_SHIFT;
 
 	return max(weight / max(s->host->nr_sessions, 1U), 1U);
 }
@@ -81,59 +85,43 @@ static u64 rnbdt_share_least(const struct rnbdt_session *s)
 	return least;
 }
 
-static u64 rnbdt_share_at(const struct rnbdt_session *s, u64 level)
+/*
+ * List the sessions whose share the level decides, or from which memory may be reclaimed. The
+ * others have what they want: there may be thousands, and each is read once. Returns the bytes
+ * for those in the list.
+ */
+static u64 rnbdt_share_list(struct list_head *parts)
 {
-	u64 share = mul_u64_u32_shr(level, rnbdt_share_weight(s), 2 * RNBDT_LEVEL_SHIFT);
-	u64 least = rnbdt_share_least(s);
-
-	return clamp(share, least, max(least, rnbdt_share_demand(s)));
-}
-
-static u64 rnbdt_share_sum(u64 level)
-{
-	const struct rnbdt_session *s;
-	u64 sum = 0;
-
-	list_for_each_entry(s, &rnbdt_sessions, entry)
-		if (rnbdt_share_counts(s))
-			sum += rnbdt_share_at(s, level);
-	return sum;
-}
-
-/* Find the highest level at which all shares together are at most @bytes. */
-static u64 rnbdt_share_level(u64 bytes)
-{
-	u64 low = 0, high = bytes << RNBDT_LEVEL_SHIFT;
-
-	/* One part in a thousand is exact enough. */
-	while (high - low > low >> 10 && high - low > 1) {
-		u64 level = low + (high - low) / 2;
-
-		if (rnbdt_share_sum(level) <= bytes)
-			low = level;
-		else
-			high = level;
-	}
-	return low;
-}
-
-/* Set the shares of all sessions. Returns the bytes that hungry ones lack to theirs. */
-static u64 rnbdt_share_update(void)
-{
-	u64 charged = 0, others, level, lack = 0;
+	u64 bytes = rnbdt_budget_elastic(), others = rnbdt_budget_used();
 	struct rnbdt_session *s;
 
-	list_for_each_entry(s, &rnbdt_sessions, entry)
-		if (rnbdt_share_counts(s))
-			charged += s->account.pool_bytes;
-	/* Claims, and sessions that close, keep what they have. */
-	others = rnbdt_budget_used() - charged;
-	level = rnbdt_share_level(rnbdt_budget_elastic() -
-				  min(others, rnbdt_budget_elastic()));
 	list_for_each_entry(s, &rnbdt_sessions, entry) {
+		struct rnbdt_part *part = &s->lease.part;
+
 		if (!rnbdt_share_counts(s))
 			continue;
-		s->lease.share = rnbdt_share_at(s, level);
+		others -= s->account.pool_bytes;
+		rnbdt_level_init(part, rnbdt_share_least(s), rnbdt_share_demand(s),
+				 rnbdt_share_weight(s));
+		if (part->least < part->most || s->account.held_bytes > part->least) {
+			list_add_tail(&part->entry, parts);
+		} else {
+			s->lease.share = part->least;
+			others += part->least;
+		}
+	}
+	/* Claims, and sessions that close, keep what they have. */
+	return bytes - min(others, bytes);
+}
+
+/* Set the shares of the listed sessions. Returns the bytes that hungry ones lack to theirs. */
+static u64 rnbdt_share_update(struct list_head *parts, u64 bytes)
+{
+	u64 level = rnbdt_level_find(parts, bytes), lack = 0;
+	struct rnbdt_session *s;
+
+	list_for_each_entry(s, parts, lease.part.entry) {
+		s->lease.share = rnbdt_level_share(&s->lease.part, level);
 		if (!list_empty(&s->lease.hungry) && s->lease.share > s->account.pool_bytes)
 			lack += s->lease.share - s->account.pool_bytes;
 	}
@@ -182,15 +170,48 @@ static u64 rnbdt_share_take(struct rnbdt_session *s)
  * Return the bytes that clients were asked for and will soon return. What slow storage uses
  * is not waited for: others return memory in its place.
  */
-static u64 rnbdt_share_pending(void)
+static u64 rnbdt_share_pending(struct list_head *parts)
 {
 	struct rnbdt_session *s;
 	u64 bytes = 0;
 
-	list_for_each_entry(s, &rnbdt_sessions, entry)
-		if (rnbdt_share_counts(s))
-			bytes += (u64)(s->lease.reclaiming - s->lease.stuck) * RNBD_UNIT_SIZE;
+	list_for_each_entry(s, parts, lease.part.entry)
+		bytes += (u64)(s->lease.reclaiming - s->lease.stuck) * RNBD_UNIT_SIZE;
 	return bytes;
+}
+
+/* Reclaim @bytes, one segment of each listed session in turn. */
+static void rnbdt_share_collect(struct list_head *parts, u64 bytes)
+{
+	LIST_HEAD(spent);
+	u64 taken = 0;
+
+	while (taken < bytes && !list_empty(parts)) {
+		struct rnbdt_session *s = list_first_entry(parts, struct rnbdt_session,
+							   lease.part.entry);
+		u64 more = rnbdt_share_take(s);
+
+		taken += more;
+		list_move_tail(&s->lease.part.entry, more ? parts : &spent);
+		cond_resched();
+	}
+	list_splice(&spent, parts);
+}
+
+/* Update the shares, and reclaim what hungry sessions lack to theirs. */
+static void rnbdt_share_walk(u64 floor_needed)
+{
+	u64 need, pending;
+	LIST_HEAD(parts);
+
+	need = rnbdt_share_list(&parts);
+	need = rnbdt_share_update(&parts, need) + floor_needed;
+	pending = rnbdt_share_pending(&parts);
+	if (need > pending)
+		rnbdt_share_collect(&parts, need - pending);
+	/* The list is on the stack. */
+	while (!list_empty(&parts))
+		list_del_init(parts.next);
 }
 
 /**
@@ -203,25 +224,12 @@ static u64 rnbdt_share_pending(void)
 void rnbdt_share_reclaim(u64 floor_needed)
 {
 	static unsigned long next;
-	u64 need, pending, taken;
-	struct rnbdt_session *s;
 
 	lockdep_assert_held(&rnbdt_lock);
 
 	if (next && time_before(jiffies, next))
 		return;
+	rnbdt_share_walk(floor_needed);
+	/* The lock is free for as long at least, however long that took. */
 	next = jiffies + RNBDT_SHARE_PERIOD;
-	need = rnbdt_share_update() + floor_needed;
-	pending = rnbdt_share_pending();
-	while (need > pending) {
-		taken = 0;
-		list_for_each_entry(s, &rnbdt_sessions, entry) {
-			if (need <= pending + taken)
-				break;
-			taken += rnbdt_share_take(s);
-		}
-		if (!taken)
-			break;
-		pending += taken;
-	}
 }
