@@ -29,6 +29,7 @@
 #include "inject.h"
 #include "netlink.h"
 #include "reserve.h"
+#include "share.h"
 #include "sysfs.h"
 #include "target.h"
 
@@ -140,6 +141,7 @@ static void __exit rnbdt_exit(void)
 	rnbdt_inject_exit();
 	rnbdt_configfs_exit();
 	rnbdt_claims_exit();
+	rnbdt_share_exit();
 	rnbdt_reserve_exit();
 	destroy_workqueue(rnbdt_disable_wq);
 	rnbdt_backend_exit();

@@ -31,6 +31,7 @@ struct rnbdt_session;
  * @deadline_ms: milliseconds that the client has to return it; set once by the lease work,
  *	before @tell
  * @reclaimed: the client was asked to return it; rnbdt_lock
+ * @reclaimed_at: jiffies when @reclaimed was set; rnbdt_lock
  * @stuck: slow storage keeps the client from returning it; rnbdt_lock
  * @granted_at: jiffies of the grant; constant
  * @idle_since: jiffies since when the storage has no request that names it and that came
@@ -58,6 +59,7 @@ struct rnbdt_segment {
 	bool released;
 	bool reclaimed;
 	bool stuck;
+	unsigned long reclaimed_at;
 	unsigned long granted_at;
 	unsigned long idle_since;
 	u64 asked_ns;

@@ -29,6 +29,7 @@
 #include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/lockdep.h>
+#include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
@@ -46,8 +47,14 @@
 
 #define RNBDT_SHARE_PERIOD	(HZ / 50)
 
+/* Time after which memory that was reclaimed no longer counts as about to be returned */
+#define RNBDT_SHARE_WAIT	HZ
+
 /* Fraction bits of the part of a weight that a session has */
 #define RNBDT_WEIGHT_SHIFT	8
+
+static u64 rnbdt_floor_lacks;		/* by a login since the last walk; rnbdt_lock */
+static unsigned long rnbdt_share_next;	/* jiffies for the next walk, or 0; rnbdt_lock */
 
 /* Bytes that a session would hold if there were enough for all. */
 static u64 rnbdt_share_demand(const struct rnbdt_session *s)
@@ -159,6 +166,7 @@ static u64 rnbdt_share_take(struct rnbdt_session *s)
 	if (!seg)
 		return 0;
 	seg->reclaimed = true;
+	seg->reclaimed_at = jiffies;
 	s->lease.reclaiming += seg->units;
 	s->lease.reclaims++;
 	/* The lease work sends the request and watches it. */
@@ -167,16 +175,24 @@ static u64 rnbdt_share_take(struct rnbdt_session *s)
 }
 
 /*
- * Return the bytes that clients were asked for and will soon return. What slow storage uses
- * is not waited for: others return memory in its place.
+ * Return the bytes that clients were asked for a moment ago, and will soon return. Others need
+ * not wait for slow storage, or for a client that takes its time: more is reclaimed in place.
  */
 static u64 rnbdt_share_pending(struct list_head *parts)
 {
+	struct rnbdt_segment *seg;
 	struct rnbdt_session *s;
+	unsigned long slot;
 	u64 bytes = 0;
 
-	list_for_each_entry(s, parts, lease.part.entry)
-		bytes += (u64)(s->lease.reclaiming - s->lease.stuck) * RNBD_UNIT_SIZE;
+	list_for_each_entry(s, parts, lease.part.entry) {
+		if (!s->lease.reclaiming)
+			continue;
+		xa_for_each(&s->pool.slots, slot, seg)
+			if (seg->reclaimed && !seg->stuck &&
+			    time_before(jiffies, seg->reclaimed_at + RNBDT_SHARE_WAIT))
+				bytes += (u64)seg->units * RNBD_UNIT_SIZE;
+	}
 	return bytes;
 }
 
@@ -198,38 +214,63 @@ static void rnbdt_share_collect(struct list_head *parts, u64 bytes)
 	list_splice(&spent, parts);
 }
 
-/* Update the shares, and reclaim what hungry sessions lack to theirs. */
-static void rnbdt_share_walk(u64 floor_needed)
+/* Update the shares, and reclaim what hungry sessions lack to theirs, and logins to a floor. */
+static void rnbdt_share_walk(void)
 {
-	u64 need, pending;
+	u64 bytes, need, pending;
 	LIST_HEAD(parts);
 
-	need = rnbdt_share_list(&parts);
-	need = rnbdt_share_update(&parts, need) + floor_needed;
+	bytes = rnbdt_share_list(&parts);
+	need = rnbdt_share_update(&parts, bytes) + rnbdt_floor_lacks;
 	pending = rnbdt_share_pending(&parts);
 	if (need > pending)
 		rnbdt_share_collect(&parts, need - pending);
 	/* The list is on the stack. */
 	while (!list_empty(&parts))
 		list_del_init(parts.next);
+	rnbdt_floor_lacks = 0;
+	/* The lock is free for as long at least, however long this took. */
+	rnbdt_share_next = jiffies + RNBDT_SHARE_PERIOD ?: 1;
 }
+
+static void rnbdt_share_work(struct work_struct *work)
+{
+	mutex_lock(&rnbdt_lock);
+	/* A walk since then has reclaimed it. */
+	if (rnbdt_floor_lacks)
+		rnbdt_share_walk();
+	mutex_unlock(&rnbdt_lock);
+}
+
+static DECLARE_DELAYED_WORK(rnbdt_share_late, rnbdt_share_work);
 
 /**
  * rnbdt_share_reclaim - update the shares, and reclaim what hungry sessions lack to theirs
  * @floor_needed: bytes that a login lacks, or 0
  *
  * Context: process context, rnbdt_lock held; may run long if there are many sessions, so
- * most calls do nothing.
+ * most calls do nothing. What a login lacks is then reclaimed by the next walk.
  */
 void rnbdt_share_reclaim(u64 floor_needed)
 {
-	static unsigned long next;
-
 	lockdep_assert_held(&rnbdt_lock);
 
-	if (next && time_before(jiffies, next))
-		return;
-	rnbdt_share_walk(floor_needed);
-	/* The lock is free for as long at least, however long that took. */
-	next = jiffies + RNBDT_SHARE_PERIOD;
+	/* The sum would count a login that tries again several times. */
+	rnbdt_floor_lacks = max(rnbdt_floor_lacks, floor_needed);
+	if (!rnbdt_share_next || time_after_eq(jiffies, rnbdt_share_next))
+		rnbdt_share_walk();
+	else if (floor_needed)
+		queue_delayed_work(rnbdt_lease_wq, &rnbdt_share_late, RNBDT_SHARE_PERIOD);
+}
+
+/**
+ * rnbdt_share_exit - stop the work item of this file
+ *
+ * Call when no session is left.
+ *
+ * Context: process context, module exit.
+ */
+void rnbdt_share_exit(void)
+{
+	cancel_delayed_work_sync(&rnbdt_share_late);
 }

@@ -10,5 +10,6 @@
 struct rnbdt_session;
 
 void rnbdt_share_reclaim(u64 floor_needed);
+void rnbdt_share_exit(void);
 
 #endif /* RNBDT_SHARE_H */
