@@ -13,8 +13,9 @@
  *
  * Segments are reclaimed from sessions that hold more than their share, the newest first, one
  * of each session in turn, until the hungry sessions below their share, and logins that wait
- * for their floor, will find what they lack. A segment is never reclaimed if the session would
- * fall below its share, and never for a session that has its share (rule R9).
+ * for their floor, will find what they lack. A segment is not reclaimed if the session would
+ * fall below its share, except for the floor of a login if there is no other, and never for a
+ * session that has its share (rule R9).
  *
  * Ownership: nothing is allocated. The shares are in the sessions.
  *
@@ -151,10 +152,13 @@ static struct rnbdt_segment *rnbdt_share_victim(struct rnbdt_session *s, u64 exc
 	return newest;
 }
 
-/* Reclaim one segment of a session, if it holds more than its share. Returns its bytes. */
-static u64 rnbdt_share_take(struct rnbdt_session *s)
+/*
+ * Reclaim one segment of a session, if it holds more than its share. The session keeps its
+ * share, or for a floor only what no other session may take. Returns the bytes.
+ */
+static u64 rnbdt_share_take(struct rnbdt_session *s, bool for_floor)
 {
-	u64 has = s->account.held_bytes;
+	u64 has = s->account.held_bytes, keep = s->lease.share;
 	struct rnbdt_segment *seg;
 
 	if (!rnbdt_share_counts(s))
@@ -162,7 +166,9 @@ static u64 rnbdt_share_take(struct rnbdt_session *s)
 	has -= min(has, (u64)s->lease.reclaiming * RNBD_UNIT_SIZE);
 	if (has <= s->lease.share)
 		return 0;
-	seg = rnbdt_share_victim(s, has - s->lease.share);
+	if (for_floor)
+		keep = min(keep, rnbdt_budget_floor(s));
+	seg = rnbdt_share_victim(s, has - keep);
 	if (!seg)
 		return 0;
 	seg->reclaimed = true;
@@ -196,8 +202,8 @@ static u64 rnbdt_share_pending(struct list_head *parts)
 	return bytes;
 }
 
-/* Reclaim @bytes, one segment of each listed session in turn. */
-static void rnbdt_share_collect(struct list_head *parts, u64 bytes)
+/* Reclaim @bytes, one segment of each listed session in turn. Returns what there was. */
+static u64 rnbdt_share_collect(struct list_head *parts, u64 bytes, bool for_floor)
 {
 	LIST_HEAD(spent);
 	u64 taken = 0;
@@ -205,13 +211,14 @@ static void rnbdt_share_collect(struct list_head *parts, u64 bytes)
 	while (taken < bytes && !list_empty(parts)) {
 		struct rnbdt_session *s = list_first_entry(parts, struct rnbdt_session,
 							   lease.part.entry);
-		u64 more = rnbdt_share_take(s);
+		u64 more = rnbdt_share_take(s, for_floor);
 
 		taken += more;
 		list_move_tail(&s->lease.part.entry, more ? parts : &spent);
 		cond_resched();
 	}
 	list_splice(&spent, parts);
+	return taken;
 }
 
 /* Update the shares, and reclaim what hungry sessions lack to theirs, and logins to a floor. */
@@ -224,7 +231,13 @@ static void rnbdt_share_walk(void)
 	need = rnbdt_share_update(&parts, bytes) + rnbdt_floor_lacks;
 	pending = rnbdt_share_pending(&parts);
 	if (need > pending)
-		rnbdt_share_collect(&parts, need - pending);
+		pending += rnbdt_share_collect(&parts, need - pending, false);
+	/*
+	 * All segments may be larger than what each session has beyond its share. A session that
+	 * falls below it is hungry, and gets a smaller one.
+	 */
+	if (rnbdt_floor_lacks > pending)
+		rnbdt_share_collect(&parts, rnbdt_floor_lacks - pending, true);
 	/* The list is on the stack. */
 	while (!list_empty(&parts))
 		list_del_init(parts.next);
