@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Grants and releases of segments of a session.
+ * The lease work of a session: what its client wants, releases, and is asked to return.
  *
  * Operation
  *
- * The login grants the segments of the floor. Later the client says how much it wants to hold
- * in all, and the lease work of the session grants segments up to that while the accounts
- * leave memory (budget.c). The sizes of successive grants double, so that a small demand costs
- * little memory and a large one few registrations. If memory is short, the session is hungry:
- * its work runs again when memory is returned, and segments of others are reclaimed
- * (share.c).
+ * The client says how much it wants to hold in all, and the lease work grants segments up to
+ * that (grant.c).
  *
  * The client releases a segment when it has no use for it, or when the target reclaims it.
  * The frame handler marks the segment as released, after which no request may name it. The
@@ -24,19 +20,17 @@
  *
  * Ownership
  *
- * The lease work owns a segment from its allocation until it is in the pool, and from when it
- * has left the pool until ctl.c has reported that.
+ * The lease work owns a segment from when it has left the pool until ctl.c has reported that.
  *
  * Concurrency
  *
  * The work runs once at a time, on rnbdt_lease_wq. It allocates without I/O: reclaim may wait
- * for a disk of this client. Registration and the end of a memory region sleep, so both happen
- * without rnbdt_lock.
+ * for a disk of this client. The end of a memory region sleeps, so it happens without
+ * rnbdt_lock.
  *
  * Errors
  *
- * Without memory the session stays hungry and tries again. A registration that fails ends the
- * session.
+ * A protocol error, or memory that is not returned in time, ends the session.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -61,14 +55,13 @@
 #include "budget.h"
 #include "counters.h"
 #include "ctl.h"
+#include "grant.h"
 #include "inject.h"
 #include "lease.h"
 #include "pool.h"
 #include "queue.h"
-#include "reserve.h"
 #include "segment.h"
 #include "session.h"
-#include "share.h"
 #include "state.h"
 #include "target.h"
 
@@ -97,99 +90,6 @@ void rnbdt_lease_init(struct rnbdt_session *s)
 	INIT_LIST_HEAD(&s->lease.hungry);
 	INIT_DELAYED_WORK(&s->lease.lease_work, rnbdt_lease_work);
 	s->lease.looked_at = jiffies - RNBDT_LOOK_PERIOD;
-}
-
-/* Free a segment that was not granted. */
-static void rnbdt_lease_drop(struct rnbdt_session *s, struct rnbdt_segment *seg)
-{
-	rnbdt_segment_unmap(seg);
-	rnbdt_pool_cancel(&s->pool, seg);
-	rnbdt_segment_free(seg);
-}
-
-/* Allocate a segment with a slot and a memory region that is not registered yet. */
-static int rnbdt_lease_prepare(struct rnbdt_session *s, u32 units, bool floor,
-			       struct rnbdt_segment **result)
-{
-	struct rnbdt_segment *seg = rnbdt_segment_alloc(s->conn.dev, units, floor);
-	int ret;
-
-	if (!seg)
-		return -ENOMEM;
-	ret = rnbdt_pool_reserve(&s->pool, seg);
-	if (ret) {
-		rnbdt_segment_free(seg);
-		return ret;
-	}
-	ret = rnbdt_segment_map(seg, s->conn.pd);
-	if (ret) {
-		rnbdt_lease_drop(s, seg);
-		return ret;
-	}
-	*result = seg;
-	return 0;
-}
-
-/* Register segments and announce them. Frees them if that fails. */
-static int rnbdt_lease_grant(struct rnbdt_session *s, struct rnbdt_segment **segs, u32 nr)
-{
-	int ret = rnbdt_segments_register(s, segs, nr);
-	u32 i;
-
-	if (ret) {
-		for (i = 0; i < nr; i++)
-			rnbdt_lease_drop(s, segs[i]);
-		return ret;
-	}
-	mutex_lock(&rnbdt_lock);
-	for (i = 0; i < nr; i++) {
-		segs[i]->granted_at = jiffies;
-		rnbdt_pool_add(&s->pool, segs[i]);
-	}
-	s->lease.registrations += nr;
-	mutex_unlock(&rnbdt_lock);
-	for (i = 0; i < nr; i++)
-		rnbdt_ctl_lease(s, segs[i], RNBDT_TELL_SEGMENT);
-	return 0;
-}
-
-/**
- * rnbdt_lease_floor - grant the segments with which a session begins
- * @s: session that is logging in, with an empty pool
- * @units: units of the floor, which are charged to the accounts
- *
- * The segments have the largest size, except for the last one, and the slots from 0 on.
- *
- * Context: login work; may sleep.
- * Return: 0, -ENOMEM, -EOPNOTSUPP if the device needs bounce buffers or cache flushes,
- * -ENOTCONN if the session was closed, or an error of the device.
- */
-int rnbdt_lease_floor(struct rnbdt_session *s, u32 units)
-{
-	struct rnbdt_segment *segs[RNBDT_REG_BATCH];
-	u32 nr = 0, done = 0;
-	int ret = 0;
-
-	while (done < units && !ret) {
-		u32 size = min(1U << s->pool.shift, units - done);
-
-		/* Do not allocate memory for a session that closes. */
-		ret = READ_ONCE(s->state) == RNBDT_LOGIN ? 0 : -ENOTCONN;
-		if (!ret)
-			ret = rnbdt_lease_prepare(s, size, true, &segs[nr]);
-		if (ret)
-			break;
-		done += size;
-		if (++nr == RNBDT_REG_BATCH || done == units) {
-			ret = rnbdt_lease_grant(s, segs, nr);
-			nr = 0;
-		}
-	}
-	while (nr)
-		rnbdt_lease_drop(s, segs[--nr]);
-	if (s->account.max_bytes > s->account.floor_bytes)
-		rnbdt_reserve_fill();
-	return ret;
 }
 
 static enum rnbd_proto_err rnbdt_lease_want(struct rnbdt_session *s,
@@ -409,89 +309,6 @@ static bool rnbdt_lease_look(struct rnbdt_session *s)
 	return true;
 }
 
-/* Return the units of the first of several grants: so small that the slots are enough. */
-static u32 rnbdt_lease_first_units(const struct rnbdt_session *s)
-{
-	u32 max_units = s->account.max_bytes >> RNBD_UNIT_SHIFT;
-
-	return round_up(DIV_ROUND_UP(max_units, s->pool.nr_slots), RNBD_SEGMENT_GRANULE);
-}
-
-/*
- * Limit what is granted within a second to the ceiling, so that a client that releases and
- * wants again all the time costs little.
- */
-static u32 rnbdt_lease_pace(struct rnbdt_session *s, u32 units)
-{
-	u32 max_units = s->account.max_bytes >> RNBD_UNIT_SHIFT;
-
-	if (!s->lease.next_units || time_after_eq(jiffies, s->lease.second + HZ)) {
-		s->lease.second = jiffies;
-		s->lease.second_units = 0;
-		s->lease.next_units = rnbdt_lease_first_units(s);
-	}
-	units = min(units, max_units - min(s->lease.second_units, max_units));
-	return min3(units, s->lease.next_units, 1U << s->pool.shift);
-}
-
-/* Grant one segment of at most @units. Returns its units, 0, or -EBUSY without a slot. */
-static int rnbdt_lease_grow(struct rnbdt_session *s, u32 units)
-{
-	struct rnbdt_segment *seg;
-	u64 bytes;
-	int ret;
-
-	mutex_lock(&rnbdt_lock);
-	bytes = rnbdt_budget_grow(s, (u64)units * RNBD_UNIT_SIZE);
-	mutex_unlock(&rnbdt_lock);
-	units = bytes >> RNBD_UNIT_SHIFT;
-	if (!units)
-		return 0;
-	ret = rnbdt_lease_prepare(s, units, false, &seg);
-	if (!ret)
-		ret = rnbdt_lease_grant(s, &seg, 1);
-	if (!ret) {
-		rnbdt_reserve_fill();
-		WRITE_ONCE(s->lease.grants, s->lease.grants + 1);
-		s->lease.second_units += units;
-		s->lease.next_units = min(2 * s->lease.next_units, 1U << s->pool.shift);
-		return units;
-	}
-	mutex_lock(&rnbdt_lock);
-	rnbdt_budget_shrink(s, bytes);
-	mutex_unlock(&rnbdt_lock);
-	return ret == -EBUSY ? ret : 0;
-}
-
-/* Return the units that the client wants in addition; less than a granule is not granted. */
-static u32 rnbdt_lease_wanted(const struct rnbdt_session *s)
-{
-	u32 want = READ_ONCE(s->lease.want), held = READ_ONCE(s->pool.units);
-
-	return want > held ? round_down(want - held, RNBD_SEGMENT_GRANULE) : 0;
-}
-
-/* Grant what the client wants. Returns whether it wants more than that. */
-static bool rnbdt_lease_feed(struct rnbdt_session *s)
-{
-	u32 wanted = rnbdt_lease_wanted(s);
-	int granted = 1;
-
-	while (wanted && granted > 0 && READ_ONCE(s->state) == RNBDT_LIVE) {
-		u32 units = rnbdt_lease_pace(s, wanted);
-
-		granted = units ? rnbdt_lease_grow(s, units) : 0;
-		wanted = granted == -EBUSY ? 0 : rnbdt_lease_wanted(s);
-	}
-	mutex_lock(&rnbdt_lock);
-	/* A closing session is not hungry: rnbdt_lease_stop() relies on it. */
-	rnbdt_budget_hungry(s, wanted && READ_ONCE(s->state) == RNBDT_LIVE);
-	if (wanted)
-		rnbdt_share_reclaim(0);
-	mutex_unlock(&rnbdt_lock);
-	return wanted;
-}
-
 /**
  * rnbdt_lease_work - free, reclaim and grant segments of a session
  * @work: rnbdt_session.lease.lease_work
@@ -509,12 +326,12 @@ void rnbdt_lease_work(struct work_struct *work)
 	if (READ_ONCE(s->state) != RNBDT_LIVE || !rnbdt_lease_free_released(s))
 		goto restore;
 	/* While storage is slow, look again: the number must not become old. */
-	if (rnbdt_lease_ask(s) || rnbdt_lease_wanted(s) || s->lease.hung) {
+	if (rnbdt_lease_ask(s) || rnbdt_grant_wanted(s) || s->lease.hung) {
 		if (!rnbdt_lease_look(s))
 			goto restore;
 		pause = RNBDT_LOOK_PERIOD;
 	}
-	if (rnbdt_lease_feed(s))
+	if (rnbdt_grant_feed(s))
 		pause = RNBDT_HUNGRY_PAUSE;
 	/* Work that was queued meanwhile runs at once. */
 	if (pause)

@@ -57,8 +57,8 @@
 #include "fence.h"
 #include "graph.h"
 #include "half_open.h"
+#include "grant.h"
 #include "inject.h"
-#include "lease.h"
 #include "limits.h"
 #include "login.h"
 #include "pool.h"
@@ -221,7 +221,7 @@ static u32 rnbdt_login_inline(const struct rnbdt_session *s, u32 requested)
 	return min3(requested, s->granted.max_io, slot_size - RNBD_RING_DATA_OFFSET);
 }
 
-/* Reason for an error of rnbdt_lease_floor(). */
+/* Reason for an error of rnbdt_grant_floor(). */
 static const char *rnbdt_login_pool_error(int error)
 {
 	switch (error) {
@@ -274,7 +274,7 @@ static u16 rnbdt_login_set_up(struct rnbdt_session *s)
 	if (rnbdt_queue_alloc_reqs(s->queues[0]))
 		return RNBD_ST_NOMEM;
 
-	ret = rnbdt_lease_floor(s, s->account.floor_bytes >> RNBD_UNIT_SHIFT);
+	ret = rnbdt_grant_floor(s, s->account.floor_bytes >> RNBD_UNIT_SHIFT);
 	if (ret) {
 		if (READ_ONCE(s->state) == RNBDT_LOGIN)
 			pr_err("session %u: pool of %llu bytes on %s: %s (error %d)\n",
