@@ -304,17 +304,16 @@ u64 rnbdt_budget_floor(const struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_budget_grow - charge memory that a session is about to be granted
+ * rnbdt_budget_room - return how much a session may be granted now
  * @s: session
  * @bytes: bytes that it wants in addition to what it holds
  *
  * Context: process context, rnbdt_lock held.
- * Return: bytes that were charged, at most @bytes, a multiple of RNBD_SEGMENT_GRANULE. The
- * caller returns what it does not use by rnbdt_budget_shrink().
+ * Return: bytes, at most @bytes, a multiple of RNBD_SEGMENT_GRANULE.
  */
-u64 rnbdt_budget_grow(struct rnbdt_session *s, u64 bytes)
+u64 rnbdt_budget_room(const struct rnbdt_session *s, u64 bytes)
 {
-	struct rnbdt_account *account = &s->account;
+	const struct rnbdt_account *account = &s->account;
 	u64 free = rnbdt_limit_left(account->floor_bytes, account->held_bytes);
 	u64 left = rnbdt_limit_left(rnbdt_budget_elastic(), rnbdt_pool_bytes);
 	bool others;
@@ -334,10 +333,28 @@ u64 rnbdt_budget_grow(struct rnbdt_session *s, u64 bytes)
 							  account->pool_bytes));
 		bytes = min(bytes, free + left);
 	}
-	bytes = round_down(bytes, RNBD_SEGMENT_GRANULE * RNBD_UNIT_SIZE);
-	if (bytes)
-		rnbdt_budget_hold(s, account->floor_bytes, account->held_bytes + bytes);
-	return bytes;
+	return round_down(bytes, RNBD_SEGMENT_GRANULE * RNBD_UNIT_SIZE);
+}
+
+/**
+ * rnbdt_budget_grow - charge memory that a session is about to be granted
+ * @s: session
+ * @bytes: bytes that it wants in addition to what it holds
+ * @least: bytes below which the memory is of no use
+ *
+ * Context: process context, rnbdt_lock held.
+ * Return: bytes that were charged, from @least to @bytes, a multiple of
+ * RNBD_SEGMENT_GRANULE; or 0. The caller returns what it does not use by
+ * rnbdt_budget_shrink().
+ */
+u64 rnbdt_budget_grow(struct rnbdt_session *s, u64 bytes, u64 least)
+{
+	u64 room = rnbdt_budget_room(s, bytes);
+
+	if (!room || room < least)
+		return 0;
+	rnbdt_budget_hold(s, s->account.floor_bytes, s->account.held_bytes + room);
+	return room;
 }
 
 /**

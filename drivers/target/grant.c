@@ -11,6 +11,10 @@
  * its work runs again when memory is returned, and segments of others are reclaimed
  * (share.c).
  *
+ * The number of slots suffices if no grant is smaller than the first of several. While memory
+ * is short, the first three quarters of the slots may have smaller ones. A session without a
+ * free slot is asked to return its smallest segment for a larger one.
+ *
  * Ownership
  *
  * The caller's work owns a segment from its allocation until it is in the pool.
@@ -27,6 +31,7 @@
  * session.
  */
 
+#include <linux/errno.h>
 #include <linux/jiffies.h>
 #include <linux/mutex.h>
 #include <linux/xarray.h>
@@ -43,6 +48,9 @@
 #include "share.h"
 #include "state.h"
 #include "target.h"
+
+/* Pause before memory is tried again that a limit or the page allocator refused */
+#define RNBDT_HUNGRY_PAUSE	(HZ / 4)
 
 /* Free a segment that was not granted. */
 static void rnbdt_grant_drop(struct rnbdt_session *s, struct rnbdt_segment *seg)
@@ -162,33 +170,89 @@ static u32 rnbdt_grant_pace(struct rnbdt_session *s, u32 units)
 	return min3(units, s->lease.next_units, 1U << s->pool.shift);
 }
 
-/* Grant one segment of at most @units. Returns its units, 0, or -EBUSY without a slot. */
-static int rnbdt_grant_one(struct rnbdt_session *s, u32 units)
+/*
+ * When memory is short, grants are cut to what is left. They must not use up the slots, or the
+ * pool could not grow when there is memory again.
+ */
+static u32 rnbdt_grant_least(const struct rnbdt_session *s, u32 units)
 {
-	struct rnbdt_segment *seg;
-	u64 bytes;
+	const struct rnbdt_pool *pool = &s->pool;
+
+	if (pool->nr_taken <= pool->nr_slots - pool->nr_slots / 4)
+		return RNBD_SEGMENT_GRANULE;
+	return min(units, rnbdt_grant_first_units(s));
+}
+
+/*
+ * Let the client return its smallest segment, so that one of @units finds a slot. Returns
+ * -EAGAIN if a slot will be free, -EBUSY if no segment is smaller, or 0 if there is no memory
+ * for a larger one.
+ */
+static int rnbdt_grant_make_slot(struct rnbdt_session *s, u32 units)
+{
+	struct rnbdt_segment *seg, *smallest = NULL;
+	unsigned long slot;
+
+	xa_for_each(&s->pool.slots, slot, seg) {
+		if (seg->reclaimed || READ_ONCE(seg->released))
+			return -EAGAIN;
+		if (!smallest || seg->units < smallest->units)
+			smallest = seg;
+	}
+	if (!smallest || smallest->units >= units)
+		return -EBUSY;
+	if (rnbdt_budget_room(s, (u64)units * RNBD_UNIT_SIZE) <=
+	    (u64)smallest->units * RNBD_UNIT_SIZE)
+		return 0;
+	rnbdt_share_ask(s, smallest);
+	return -EAGAIN;
+}
+
+/* Charge what the next segment takes. Returns units, 0, or a negative errno. */
+static int rnbdt_grant_charge(struct rnbdt_session *s, u32 units)
+{
+	const u64 unit = RNBD_UNIT_SIZE;
 	int ret;
 
 	mutex_lock(&rnbdt_lock);
-	bytes = rnbdt_budget_grow(s, (u64)units * RNBD_UNIT_SIZE);
+	if (s->pool.nr_taken == s->pool.nr_slots)
+		ret = rnbdt_grant_make_slot(s, units);
+	else
+		ret = rnbdt_budget_grow(s, units * unit, rnbdt_grant_least(s, units) * unit) >>
+		      RNBD_UNIT_SHIFT;
 	mutex_unlock(&rnbdt_lock);
-	units = bytes >> RNBD_UNIT_SHIFT;
+	return ret;
+}
+
+/*
+ * Grant one segment. Returns its units, 0 if the limits leave no memory, -EAGAIN if a slot or
+ * the time for it will come, or -EBUSY if there is no slot.
+ */
+static int rnbdt_grant_one(struct rnbdt_session *s, u32 wanted)
+{
+	u32 units = rnbdt_grant_pace(s, wanted);
+	struct rnbdt_segment *seg;
+	int ret, charged;
+
 	if (!units)
 		return 0;
-	ret = rnbdt_grant_prepare(s, units, false, &seg);
+	charged = rnbdt_grant_charge(s, units);
+	if (charged <= 0)
+		return charged;
+	ret = rnbdt_grant_prepare(s, charged, false, &seg);
 	if (!ret)
 		ret = rnbdt_grant_announce(s, &seg, 1);
 	if (!ret) {
 		rnbdt_reserve_fill();
 		WRITE_ONCE(s->lease.grants, s->lease.grants + 1);
-		s->lease.second_units += units;
+		s->lease.second_units += charged;
 		s->lease.next_units = min(2 * s->lease.next_units, 1U << s->pool.shift);
-		return units;
+		return charged;
 	}
 	mutex_lock(&rnbdt_lock);
-	rnbdt_budget_shrink(s, bytes);
+	rnbdt_budget_shrink(s, (u64)charged * RNBD_UNIT_SIZE);
 	mutex_unlock(&rnbdt_lock);
-	return ret == -EBUSY ? ret : 0;
+	return 0;
 }
 
 /**
@@ -210,24 +274,22 @@ u32 rnbdt_grant_wanted(const struct rnbdt_session *s)
  * @s: live session
  *
  * Context: lease work; takes rnbdt_lock, may sleep.
- * Return: true if the client wants more than that.
+ * Return: jiffies after which to try again, or 0 if the client has what it can get.
  */
-bool rnbdt_grant_feed(struct rnbdt_session *s)
+unsigned long rnbdt_grant_feed(struct rnbdt_session *s)
 {
 	u32 wanted = rnbdt_grant_wanted(s);
-	int granted = 1;
+	int ret = 1;
 
-	while (wanted && granted > 0 && READ_ONCE(s->state) == RNBDT_LIVE) {
-		u32 units = rnbdt_grant_pace(s, wanted);
-
-		granted = units ? rnbdt_grant_one(s, units) : 0;
-		wanted = granted == -EBUSY ? 0 : rnbdt_grant_wanted(s);
+	while (wanted && ret > 0 && READ_ONCE(s->state) == RNBDT_LIVE) {
+		ret = rnbdt_grant_one(s, wanted);
+		wanted = rnbdt_grant_wanted(s);
 	}
 	mutex_lock(&rnbdt_lock);
 	/* A closing session is not hungry: rnbdt_lease_stop() relies on it. */
-	rnbdt_budget_hungry(s, wanted && READ_ONCE(s->state) == RNBDT_LIVE);
-	if (wanted)
+	rnbdt_budget_hungry(s, wanted && !ret && READ_ONCE(s->state) == RNBDT_LIVE);
+	if (wanted && !ret)
 		rnbdt_share_reclaim(0);
 	mutex_unlock(&rnbdt_lock);
-	return wanted;
+	return wanted && ret != -EBUSY ? RNBDT_HUNGRY_PAUSE : 0;
 }

@@ -11,6 +11,6 @@ struct rnbdt_session;
 
 int rnbdt_grant_floor(struct rnbdt_session *s, u32 units);
 u32 rnbdt_grant_wanted(const struct rnbdt_session *s);
-bool rnbdt_grant_feed(struct rnbdt_session *s);
+unsigned long rnbdt_grant_feed(struct rnbdt_session *s);
 
 #endif /* RNBDT_GRANT_H */

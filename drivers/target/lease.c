@@ -68,8 +68,6 @@
 RNBD_PARAM_UINT(reclaim_timeout_ms, 30000, 1000, 600000,
 		"milliseconds that a client has to return memory that is reclaimed; longer than its RDMA device repeats an operation");
 
-/* Pause before memory is tried again that the page allocator or a limit refused */
-#define RNBDT_HUNGRY_PAUSE	(HZ / 4)
 /* Runs of the lease work within a jiffy that entries of the client may cause */
 #define RNBDT_LEASE_RUNS	4
 /* Period at which reclaimed segments, and requests that slow storage has, are looked at */
@@ -320,7 +318,7 @@ void rnbdt_lease_work(struct work_struct *work)
 	struct rnbdt_session *s = container_of(to_delayed_work(work), struct rnbdt_session,
 					       lease.lease_work);
 	unsigned int noio = memalloc_noio_save();
-	unsigned long pause = 0;
+	unsigned long pause = 0, hungry;
 
 	rnbdt_lease_count_run(s);
 	if (READ_ONCE(s->state) != RNBDT_LIVE || !rnbdt_lease_free_released(s))
@@ -331,8 +329,9 @@ void rnbdt_lease_work(struct work_struct *work)
 			goto restore;
 		pause = RNBDT_LOOK_PERIOD;
 	}
-	if (rnbdt_grant_feed(s))
-		pause = RNBDT_HUNGRY_PAUSE;
+	hungry = rnbdt_grant_feed(s);
+	if (hungry)
+		pause = pause ? min(pause, hungry) : hungry;
 	/* Work that was queued meanwhile runs at once. */
 	if (pause)
 		queue_delayed_work(rnbdt_lease_wq, &s->lease.lease_work, pause);

@@ -137,6 +137,7 @@ struct rnbdt_stats {
  * @slots: segments by slot; written under rnbdt_lock, read under RCU
  * @shift: binary logarithm of the units from one slot to the next; set before live
  * @nr_slots: number of slots; set before live
+ * @nr_taken: slots that are not free; login work, then lease work, then teardown
  * @next_slot: slot to look at first for the next grant; login work, then lease work
  * @generation: number of grants; login work, then lease work
  * @units: units of all segments; written under rnbdt_lock, read without
@@ -148,6 +149,7 @@ struct rnbdt_pool {
 	struct xarray slots;
 	u32 shift;
 	u32 nr_slots;
+	u32 nr_taken;
 	u32 next_slot;
 	u32 generation;
 	u32 units;

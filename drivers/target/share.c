@@ -152,6 +152,25 @@ static struct rnbdt_segment *rnbdt_share_victim(struct rnbdt_session *s, u64 exc
 	return newest;
 }
 
+/**
+ * rnbdt_share_ask - let the client of a session be asked to return a segment
+ * @s: live session
+ * @seg: segment that was not reclaimed yet
+ *
+ * Context: process context, rnbdt_lock held.
+ */
+void rnbdt_share_ask(struct rnbdt_session *s, struct rnbdt_segment *seg)
+{
+	lockdep_assert_held(&rnbdt_lock);
+
+	seg->reclaimed = true;
+	seg->reclaimed_at = jiffies;
+	s->lease.reclaiming += seg->units;
+	s->lease.reclaims++;
+	/* The lease work sends the request and watches it. */
+	mod_delayed_work(rnbdt_lease_wq, &s->lease.lease_work, 0);
+}
+
 /*
  * Reclaim one segment of a session, if it holds more than its share. The session keeps its
  * share, or for a floor only what no other session may take. Returns the bytes.
@@ -171,12 +190,7 @@ static u64 rnbdt_share_take(struct rnbdt_session *s, bool for_floor)
 	seg = rnbdt_share_victim(s, has - keep);
 	if (!seg)
 		return 0;
-	seg->reclaimed = true;
-	seg->reclaimed_at = jiffies;
-	s->lease.reclaiming += seg->units;
-	s->lease.reclaims++;
-	/* The lease work sends the request and watches it. */
-	mod_delayed_work(rnbdt_lease_wq, &s->lease.lease_work, 0);
+	rnbdt_share_ask(s, seg);
 	return (u64)seg->units * RNBD_UNIT_SIZE;
 }
 

@@ -7,8 +7,10 @@
 
 #include <linux/types.h>
 
+struct rnbdt_segment;
 struct rnbdt_session;
 
+void rnbdt_share_ask(struct rnbdt_session *s, struct rnbdt_segment *seg);
 void rnbdt_share_reclaim(u64 floor_needed);
 void rnbdt_share_exit(void);
 
