@@ -13,6 +13,7 @@ struct rnbdt_session;
 u16 rnbdt_budget_login(const struct rnbdt_session *s, u64 *floor, u64 *max);
 u16 rnbdt_budget_charge_login(struct rnbdt_session *s, u64 floor, u64 max);
 u64 rnbdt_budget_floor(const struct rnbdt_session *s);
+bool rnbdt_budget_paced(const struct rnbdt_session *s, u64 bytes);
 u64 rnbdt_budget_room(const struct rnbdt_session *s, u64 bytes);
 u64 rnbdt_budget_grow(struct rnbdt_session *s, u64 bytes, u64 least);
 void rnbdt_budget_shrink(struct rnbdt_session *s, u64 bytes);

@@ -15,6 +15,10 @@
  * is short, the first three quarters of the slots may have smaller ones. A session without a
  * free slot is asked to return its smallest segment for a larger one.
  *
+ * A grant costs work, so what a session and a host are granted within a second is limited
+ * (budget.c). A session that waits for the next second, or for a slot, is not hungry: memory
+ * of others would not help it.
+ *
  * Ownership
  *
  * The caller's work owns a segment from its allocation until it is in the pool.
@@ -153,21 +157,25 @@ static u32 rnbdt_grant_first_units(const struct rnbdt_session *s)
 	return round_up(DIV_ROUND_UP(max_units, s->pool.nr_slots), RNBD_SEGMENT_GRANULE);
 }
 
-/*
- * Limit what is granted within a second to the ceiling, so that a client that releases and
- * wants again all the time costs little.
- */
-static u32 rnbdt_grant_pace(struct rnbdt_session *s, u32 units)
+/* Return the units of the next segment, unless memory is short. */
+static u32 rnbdt_grant_next_units(struct rnbdt_session *s, u32 wanted)
 {
-	u32 max_units = s->account.max_bytes >> RNBD_UNIT_SHIFT;
-
 	if (!s->lease.next_units || time_after_eq(jiffies, s->lease.second + HZ)) {
 		s->lease.second = jiffies;
 		s->lease.second_units = 0;
 		s->lease.next_units = rnbdt_grant_first_units(s);
 	}
-	units = min(units, max_units - min(s->lease.second_units, max_units));
-	return min3(units, s->lease.next_units, 1U << s->pool.shift);
+	return min3(wanted, s->lease.next_units, 1U << s->pool.shift);
+}
+
+/*
+ * Limit what is granted within a second, so that a client that releases and wants again all
+ * the time costs little. What is left of a limit would be a small segment: it is not used.
+ */
+static bool rnbdt_grant_paced(const struct rnbdt_session *s, u32 units)
+{
+	return s->lease.second_units + units > s->account.max_bytes >> RNBD_UNIT_SHIFT ||
+	       rnbdt_budget_paced(s, (u64)units * RNBD_UNIT_SIZE);
 }
 
 /*
@@ -215,7 +223,9 @@ static int rnbdt_grant_charge(struct rnbdt_session *s, u32 units)
 	int ret;
 
 	mutex_lock(&rnbdt_lock);
-	if (s->pool.nr_taken == s->pool.nr_slots)
+	if (rnbdt_grant_paced(s, units))
+		ret = -EAGAIN;
+	else if (s->pool.nr_taken == s->pool.nr_slots)
 		ret = rnbdt_grant_make_slot(s, units);
 	else
 		ret = rnbdt_budget_grow(s, units * unit, rnbdt_grant_least(s, units) * unit) >>
@@ -230,13 +240,9 @@ static int rnbdt_grant_charge(struct rnbdt_session *s, u32 units)
  */
 static int rnbdt_grant_one(struct rnbdt_session *s, u32 wanted)
 {
-	u32 units = rnbdt_grant_pace(s, wanted);
+	int ret, charged = rnbdt_grant_charge(s, rnbdt_grant_next_units(s, wanted));
 	struct rnbdt_segment *seg;
-	int ret, charged;
 
-	if (!units)
-		return 0;
-	charged = rnbdt_grant_charge(s, units);
 	if (charged <= 0)
 		return charged;
 	ret = rnbdt_grant_prepare(s, charged, false, &seg);

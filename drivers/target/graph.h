@@ -139,6 +139,8 @@ struct rnbdt_waits {
  * @sessions: sessions in the name of the host, struct rnbdt_session, in the order of
  *	their serials; rnbdt_lock
  * @nr_sessions: sessions of the host that have logged in; rnbdt_lock
+ * @grown_since: jiffies at the begin of the current second of grants; rnbdt_lock
+ * @grown_bytes: bytes that pools of the host were granted in it; rnbdt_lock
  * @logins: tokens for logins; rnbdt_lock
  * @attaches: tokens for requests to attach; rnbdt_lock
  * @put_off: logins that were put off; rnbdt_lock
@@ -182,6 +184,8 @@ struct rnbdt_host {
 	struct list_head allows;
 	struct list_head sessions;
 	u32 nr_sessions;
+	unsigned long grown_since;
+	u64 grown_bytes;
 	struct rnbdt_bucket logins;
 	struct rnbdt_bucket attaches;
 	struct rnbdt_put_off put_off;
