@@ -31,8 +31,8 @@
  *
  * Errors
  *
- * Without memory the session stays hungry and tries again. A registration that fails ends the
- * session.
+ * If the machine has no memory, or the device no memory region, the session tries again after
+ * a pause that doubles, and is not hungry meanwhile. A registration that fails ends the session.
  */
 
 #include <linux/errno.h>
@@ -53,8 +53,10 @@
 #include "state.h"
 #include "target.h"
 
-/* Pause before memory is tried again that a limit or the page allocator refused */
+/* Pause before memory is tried again that a limit has refused */
 #define RNBDT_HUNGRY_PAUSE	(HZ / 4)
+/* Longest pause before memory is tried again that the machine or the device has refused */
+#define RNBDT_FAILED_PAUSE	(8 * HZ)
 
 /* Free a segment that was not granted. */
 static void rnbdt_grant_drop(struct rnbdt_session *s, struct rnbdt_segment *seg)
@@ -234,15 +236,29 @@ static int rnbdt_grant_charge(struct rnbdt_session *s, u32 units)
 	return ret;
 }
 
+/* Note that a segment could not be made: pages were zeroed, and others returned, in vain. */
+static void rnbdt_grant_failed(struct rnbdt_lease *lease)
+{
+	lease->pause = clamp(2 * lease->pause, RNBDT_HUNGRY_PAUSE + 0UL,
+			     RNBDT_FAILED_PAUSE + 0UL);
+	lease->retry_at = jiffies + lease->pause;
+}
+
 /*
  * Grant one segment. Returns its units, 0 if the limits leave no memory, -EAGAIN if a slot or
- * the time for it will come, or -EBUSY if there is no slot.
+ * the time for it will come, -EBUSY if there is no slot, or -ENOMEM if the machine or the
+ * device has refused it.
  */
 static int rnbdt_grant_one(struct rnbdt_session *s, u32 wanted)
 {
-	int ret, charged = rnbdt_grant_charge(s, rnbdt_grant_next_units(s, wanted));
+	struct rnbdt_lease *lease = &s->lease;
 	struct rnbdt_segment *seg;
+	int ret, charged;
 
+	/* The client, and memory that is returned, may make this run earlier. */
+	if (lease->pause && time_before(jiffies, lease->retry_at))
+		return -ENOMEM;
+	charged = rnbdt_grant_charge(s, rnbdt_grant_next_units(s, wanted));
 	if (charged <= 0)
 		return charged;
 	ret = rnbdt_grant_prepare(s, charged, false, &seg);
@@ -250,15 +266,17 @@ static int rnbdt_grant_one(struct rnbdt_session *s, u32 wanted)
 		ret = rnbdt_grant_announce(s, &seg, 1);
 	if (!ret) {
 		rnbdt_reserve_fill();
-		WRITE_ONCE(s->lease.grants, s->lease.grants + 1);
-		s->lease.second_units += charged;
-		s->lease.next_units = min(2 * s->lease.next_units, 1U << s->pool.shift);
+		WRITE_ONCE(lease->grants, lease->grants + 1);
+		lease->second_units += charged;
+		lease->next_units = min(2 * lease->next_units, 1U << s->pool.shift);
+		lease->pause = 0;
 		return charged;
 	}
+	rnbdt_grant_failed(lease);
 	mutex_lock(&rnbdt_lock);
 	rnbdt_budget_shrink(s, (u64)charged * RNBD_UNIT_SIZE);
 	mutex_unlock(&rnbdt_lock);
-	return 0;
+	return -ENOMEM;
 }
 
 /**
@@ -297,5 +315,7 @@ unsigned long rnbdt_grant_feed(struct rnbdt_session *s)
 	if (wanted && !ret)
 		rnbdt_share_reclaim(0);
 	mutex_unlock(&rnbdt_lock);
-	return wanted && ret != -EBUSY ? RNBDT_HUNGRY_PAUSE : 0;
+	if (!wanted || ret == -EBUSY)
+		return 0;
+	return ret == -ENOMEM ? s->lease.pause : RNBDT_HUNGRY_PAUSE;
 }

@@ -165,6 +165,8 @@ struct rnbdt_pool {
  * @ran_at: jiffies of the latest run of @lease_work, which writes it
  * @runs: runs of @lease_work in that jiffy
  * @next_units: units of the next segment to grant; lease work
+ * @pause: jiffies from a grant that failed to the next attempt, or 0; lease work
+ * @retry_at: jiffies of that attempt, if @pause; lease work
  * @second: jiffies at the begin of the current second of grants; lease work
  * @second_units: units that were granted since; lease work
  * @reclaiming: units of the segments that the client was asked to return; rnbdt_lock
@@ -189,6 +191,8 @@ struct rnbdt_lease {
 	unsigned long ran_at;
 	u32 runs;
 	u32 next_units;
+	unsigned long pause;
+	unsigned long retry_at;
 	unsigned long second;
 	u32 second_units;
 	u32 reclaiming;
