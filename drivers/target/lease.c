@@ -124,16 +124,15 @@ static enum rnbd_proto_err rnbdt_lease_release(struct rnbdt_session *s,
 }
 
 /*
- * Run the lease work soon. A client that sends entries all the time must not keep it busy, nor
- * put off its next run.
+ * Run the lease work soon, also if it pauses. A client that sends entries all the time must
+ * not keep it busy. Nor can it put off the next run: from the next jiffy on the delay is 0.
  */
 static void rnbdt_lease_kick(struct rnbdt_session *s)
 {
-	if (time_after_eq(READ_ONCE(s->lease.ran_at), jiffies) &&
-	    READ_ONCE(s->lease.runs) >= RNBDT_LEASE_RUNS)
-		queue_delayed_work(rnbdt_lease_wq, &s->lease.lease_work, 1);
-	else
-		mod_delayed_work(rnbdt_lease_wq, &s->lease.lease_work, 0);
+	bool busy = time_after_eq(READ_ONCE(s->lease.ran_at), jiffies) &&
+		    READ_ONCE(s->lease.runs) >= RNBDT_LEASE_RUNS;
+
+	mod_delayed_work(rnbdt_lease_wq, &s->lease.lease_work, busy);
 }
 
 /* Count a run of the lease work. */
