@@ -41,7 +41,6 @@
 #include <linux/rcupdate.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
-#include <linux/timekeeping.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 
@@ -72,8 +71,8 @@ RNBD_PARAM_UINT(reclaim_timeout_ms, 30000, 1000, 600000,
 #define RNBDT_LEASE_RUNS	4
 /* Period at which reclaimed segments, and requests that slow storage has, are looked at */
 #define RNBDT_LOOK_PERIOD	(HZ / 4)
-/* Nanoseconds that RECLAIM may take to reach the client, and requests to come from there */
-#define RNBDT_RECLAIM_GRACE	NSEC_PER_SEC
+/* Time after which a request that names a reclaimed segment is taken for slow */
+#define RNBDT_STUCK_TIME	HZ
 
 /**
  * rnbdt_lease_init - prepare the grants of a session
@@ -255,9 +254,9 @@ static bool rnbdt_lease_ask(struct rnbdt_session *s)
 		any = true;
 		if (seg->deadline_ms)
 			continue;
-		seg->asked_ns = ktime_get_ns() + RNBDT_RECLAIM_GRACE;
-		seg->deadline_ms = READ_ONCE(reclaim_timeout_ms);
+		/* The time begins again when RECLAIM is sent, but must end without a credit. */
 		seg->idle_since = jiffies;
+		seg->deadline_ms = READ_ONCE(reclaim_timeout_ms);
 		rnbdt_ctl_lease(s, seg, RNBDT_TELL_RECLAIM);
 	}
 	mutex_unlock(&rnbdt_lock);
@@ -267,8 +266,8 @@ static bool rnbdt_lease_ask(struct rnbdt_session *s)
 /* Note that slow storage uses a reclaimed segment. */
 static void rnbdt_lease_stuck(struct rnbdt_session *s, struct rnbdt_segment *seg)
 {
-	seg->idle_since = jiffies;
-	if (seg->stuck || ktime_get_ns() <= seg->asked_ns)
+	WRITE_ONCE(seg->idle_since, jiffies);
+	if (seg->stuck || time_before(jiffies, seg->reclaimed_at + RNBDT_STUCK_TIME))
 		return;
 	mutex_lock(&rnbdt_lock);
 	seg->stuck = true;
@@ -296,8 +295,8 @@ static bool rnbdt_lease_look(struct rnbdt_session *s)
 			continue;
 		if (rnbdt_pool_named(&s->pool, seg)) {
 			rnbdt_lease_stuck(s, seg);
-		} else if (time_after(jiffies, seg->idle_since +
-						msecs_to_jiffies(seg->deadline_ms))) {
+		} else if (time_after(jiffies, READ_ONCE(seg->idle_since) +
+					       msecs_to_jiffies(seg->deadline_ms))) {
 			rnbdt_limit_hit(RNBDT_LIMIT_RECLAIM);
 			rnbdt_session_close(s, "reclaimed memory was not returned in time");
 			return false;

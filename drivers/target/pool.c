@@ -269,7 +269,7 @@ static bool rnbdt_pool_excuses(const struct rnbdt_named *named, const struct rnb
 	 * The client alone delays a reply of the storage, by giving no credit. Nor must it put
 	 * off the deadline by further requests.
 	 */
-	return !named->done && (!seg || named->begun <= seg->asked_ns);
+	return !named->done && (!seg || named->begun <= READ_ONCE(seg->asked_ns));
 }
 
 /* Mark the slots that a request names. */
