@@ -79,6 +79,7 @@ int rnbdc_cache_open(struct rnbdc_cache *cache, u32 index)
 	cache->done = 0;
 	cache->leaving = RNBDC_NO_BLOCK;
 	cache->parked = RNBDC_NO_BLOCK;
+	cache->pinned = 0;
 	cache->closings = 0;
 	WRITE_ONCE(space->caches[index], cache);
 	return 0;
@@ -161,8 +162,10 @@ static bool rnbdc_cache_park_units(struct rnbdc_cache *cache, u32 block)
 	const struct rnbdc_space *space = cache->space;
 	u32 units = rnbdc_block_units(space, block);
 	struct rnbdc_block *b = &space->block[block];
+	u32 removed = rnbd_pool_remove(&cache->pool, block << space->shift, units);
 
-	b->parked += rnbd_pool_remove(&cache->pool, block << space->shift, units);
+	b->parked += removed;
+	WRITE_ONCE(cache->pinned, cache->pinned - removed);
 	return b->parked == units;
 }
 
@@ -204,6 +207,8 @@ static void rnbdc_cache_park(struct rnbdc_cache *cache)
 				continue;
 			b->closing = true;
 			b->parked = 0;
+			WRITE_ONCE(cache->pinned,
+				   cache->pinned + rnbdc_block_units(space, block));
 			if (rnbdc_cache_park_units(cache, block)) {
 				rnbdc_cache_leave(cache, block);
 				continue;

@@ -76,6 +76,7 @@ struct rnbdc_block {
  * @leaving: first block that is empty, and waits for @done; RNBDC_NO_BLOCK if none
  * @last: last one of these
  * @parked: first block in use of a closing segment; RNBDC_NO_BLOCK if none
+ * @pinned: units in use of parked blocks; read without the lock
  * @closings: value of rnbdc_space.closings for which blocks were parked
  * @has: a bit per block of the pool, set for those of this queue except @leaving; NULL
  *	while the queue has no connection
@@ -89,6 +90,7 @@ struct rnbdc_cache {
 	u32 leaving;
 	u32 last;
 	u32 parked;
+	u32 pinned;
 	u32 closings;
 	unsigned long *has;
 	struct rnbdc_space *space;

@@ -180,13 +180,16 @@ static u32 rnbdc_first_reserve(const struct rnbdc_hwq *hwq)
 		   rnbdc_space_reserve(&sess->space));
 }
 
-/* Units that no request has, in whichever queue. */
+/*
+ * Units that no request has, in whichever queue. Hung storage may keep units of closed segments
+ * for long: these are not in the pool any longer.
+ */
 static u32 rnbdc_free_units(const struct rnbdc_session *sess)
 {
 	u32 i, units, used = 0;
 
 	for (i = 0; i < sess->nr_queues; i++)
-		used += READ_ONCE(sess->queues[i]->cache.pool.used);
+		used += rnbdc_cache_used_units(&sess->queues[i]->cache);
 	units = READ_ONCE(sess->space.units);
 	return units - min(used, units);
 }

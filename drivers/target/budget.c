@@ -31,6 +31,7 @@
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
+#include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/lockdep.h>
 #include <linux/module.h>
@@ -55,6 +56,9 @@ RNBD_PARAM_UINT(host_pool_limit_mb, 0, 0, 16777216,
 
 RNBD_PARAM_UINT(pool_limit_mb, 0, 0, 16777216,
 		"MiB of memory of all delegated pools; 0: a quarter of RAM");
+
+/* Seconds in which the pools of a host may be granted its limit */
+#define RNBDT_GROW_SECONDS	10
 
 /* Sessions that try again when memory was returned */
 #define RNBDT_RETRIES		8
@@ -309,17 +313,41 @@ u64 rnbdt_budget_floor(const struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_budget_grow - charge memory that a session is about to be granted
+ * rnbdt_budget_paced - test whether the pools of a host grow too fast
+ * @s: session that is about to be granted more
+ * @bytes: bytes
+ *
+ * Memory is zeroed and registered for a grant, and a client may return it at once. A session
+ * may be granted its ceiling within a second, and a host its limit within RNBDT_GROW_SECONDS.
+ *
+ * Context: process context, rnbdt_lock held.
+ * Return: true if the session must wait for the next second.
+ */
+bool rnbdt_budget_paced(const struct rnbdt_session *s, u64 bytes)
+{
+	u64 pace = div_u64(rnbdt_host_limit(s->host), RNBDT_GROW_SECONDS);
+	struct rnbdt_host *host = s->host;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	if (!host->grown_bytes || time_after_eq(jiffies, host->grown_since + HZ)) {
+		host->grown_since = jiffies;
+		host->grown_bytes = 0;
+	}
+	return host->grown_bytes + bytes > max(pace, s->account.max_bytes);
+}
+
+/**
+ * rnbdt_budget_room - return how much a session may be granted now
  * @s: session
  * @bytes: bytes that it wants in addition to what it holds
  *
  * Context: process context, rnbdt_lock held.
- * Return: bytes that were charged, at most @bytes, a multiple of RNBD_SEGMENT_GRANULE. The
- * caller returns what it does not use by rnbdt_budget_shrink().
+ * Return: bytes, at most @bytes, a multiple of RNBD_SEGMENT_GRANULE.
  */
-u64 rnbdt_budget_grow(struct rnbdt_session *s, u64 bytes)
+u64 rnbdt_budget_room(const struct rnbdt_session *s, u64 bytes)
 {
-	struct rnbdt_account *account = &s->account;
+	const struct rnbdt_account *account = &s->account;
 	u64 free = rnbdt_limit_left(account->floor_bytes, account->held_bytes);
 	u64 left = rnbdt_limit_left(rnbdt_budget_elastic(), rnbdt_pool_bytes);
 	bool others;
@@ -339,10 +367,29 @@ u64 rnbdt_budget_grow(struct rnbdt_session *s, u64 bytes)
 							  account->pool_bytes));
 		bytes = min(bytes, free + left);
 	}
-	bytes = round_down(bytes, RNBD_SEGMENT_GRANULE * RNBD_UNIT_SIZE);
-	if (bytes)
-		rnbdt_budget_hold(s, account->floor_bytes, account->held_bytes + bytes);
-	return bytes;
+	return round_down(bytes, RNBD_SEGMENT_GRANULE * RNBD_UNIT_SIZE);
+}
+
+/**
+ * rnbdt_budget_grow - charge memory that a session is about to be granted
+ * @s: session
+ * @bytes: bytes that it wants in addition to what it holds
+ * @least: bytes below which the memory is of no use
+ *
+ * Context: process context, rnbdt_lock held.
+ * Return: bytes that were charged, from @least to @bytes, a multiple of
+ * RNBD_SEGMENT_GRANULE; or 0. The caller returns what it does not use by
+ * rnbdt_budget_shrink().
+ */
+u64 rnbdt_budget_grow(struct rnbdt_session *s, u64 bytes, u64 least)
+{
+	u64 room = rnbdt_budget_room(s, bytes);
+
+	if (!room || room < least)
+		return 0;
+	rnbdt_budget_hold(s, s->account.floor_bytes, s->account.held_bytes + room);
+	s->host->grown_bytes += room;
+	return room;
 }
 
 /**

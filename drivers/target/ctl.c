@@ -20,6 +20,7 @@
  * Errors: a client that has more requests open than there are slots breaks the protocol.
  */
 
+#include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/lockdep.h>
 #include <linux/rcupdate.h>
@@ -27,13 +28,13 @@
 
 #include "../core/attach.h"
 #include "../core/ctl.h"
-#include "../core/lease.h"
 #include "../core/login.h"
 #include "../core/ring.h"
 #include "../core/ring_send.h"
 #include "ctl.h"
 #include "queue.h"
 #include "segment.h"
+#include "segment_ctl.h"
 #include "session.h"
 #include "target.h"
 
@@ -374,52 +375,13 @@ int rnbdt_ctl_post(struct rnbdt_session *s, u16 type, const void *body, u32 byte
 	return ret;
 }
 
-/* Add what the client must get about a segment. Returns false if the frame is full. */
-static bool rnbdt_ctl_add_lease(struct rnbd_ring *ring, struct rnbdt_segment *seg)
-{
-	struct rnbd_ctl_segment segment;
-	struct rnbd_ctl_lease lease;
-
-	if (seg->tell & RNBDT_TELL_SEGMENT) {
-		rnbd_encode_segment(&segment, &(struct rnbd_segment_info) {
-			.addr = seg->mr->iova,
-			.slot = seg->slot,
-			.generation = seg->generation,
-			.rkey = seg->mr->rkey,
-			.units = seg->units,
-		});
-		if (!rnbdt_ctl_add(ring, RNBD_CTL_SEGMENT, 0, &segment, sizeof(segment)))
-			return false;
-		seg->tell &= ~RNBDT_TELL_SEGMENT;
-	}
-	if (seg->tell & RNBDT_TELL_RECLAIM) {
-		rnbd_encode_lease(&lease, &(struct rnbd_lease_info) {
-			.slot = seg->slot,
-			.generation = seg->generation,
-			.deadline_ms = seg->deadline_ms,
-		});
-		if (!rnbdt_ctl_add(ring, RNBD_CTL_RECLAIM, 0, &lease, sizeof(lease)))
-			return false;
-		seg->tell &= ~RNBDT_TELL_RECLAIM;
-	}
-	if (seg->tell & RNBDT_TELL_RELEASED) {
-		rnbd_encode_lease(&lease, &(struct rnbd_lease_info) {
-			.slot = seg->slot,
-			.generation = seg->generation,
-		});
-		if (!rnbdt_ctl_add(ring, RNBD_CTL_RELEASED, 0, &lease, sizeof(lease)))
-			return false;
-	}
-	return true;
-}
-
 /* Returns false if the frame is full. */
 static bool rnbdt_ctl_add_leases(struct rnbdt_session *s, struct rnbd_ring *ring)
 {
 	struct rnbdt_segment *seg, *next;
 
 	list_for_each_entry_safe(seg, next, &s->ctl.leases, entry) {
-		if (!rnbdt_ctl_add_lease(ring, seg))
+		if (!rnbdt_segment_add_ctl(s, ring, seg))
 			return false;
 		list_del_init(&seg->entry);
 		/* Its memory is free already. */

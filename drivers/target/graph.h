@@ -151,6 +151,8 @@ struct rnbdt_waits {
  *	@boot_id; rnbdt_lock
  * @nr_sessions: sessions of the host that have logged in, and @nr_claims; rnbdt_lock
  * @nr_claims: claims of sessions that reconnect; rnbdt_lock
+ * @grown_since: jiffies at the begin of the current second of grants; rnbdt_lock
+ * @grown_bytes: bytes that pools of the host were granted in it; rnbdt_lock
  * @logins: tokens for logins; rnbdt_lock
  * @attaches: tokens for requests to attach; rnbdt_lock
  * @put_off: logins that were put off; rnbdt_lock
@@ -202,6 +204,8 @@ struct rnbdt_host {
 	bool mixed_boots;
 	u32 nr_sessions;
 	u32 nr_claims;
+	unsigned long grown_since;
+	u64 grown_bytes;
 	struct rnbdt_bucket logins;
 	struct rnbdt_bucket attaches;
 	struct rnbdt_put_off put_off;

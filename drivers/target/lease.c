@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Grants and releases of segments of a session.
+ * The lease work of a session: what its client wants, releases, and is asked to return.
  *
  * Operation
  *
- * The login grants the segments of the floor. Later the client says how much it wants to hold
- * in all, and the lease work of the session grants segments up to that while the accounts
- * leave memory (budget.c). The sizes of successive grants double, so that a small demand costs
- * little memory and a large one few registrations. If memory is short, the session is hungry:
- * its work runs again when memory is returned, and segments of others are reclaimed
- * (share.c).
+ * The client says how much it wants to hold in all, and the lease work grants segments up to
+ * that (grant.c).
  *
  * The client releases a segment when it has no use for it, or when the target reclaims it.
  * The frame handler marks the segment as released, after which no request may name it. The
@@ -24,19 +20,17 @@
  *
  * Ownership
  *
- * The lease work owns a segment from its allocation until it is in the pool, and from when it
- * has left the pool until ctl.c has reported that.
+ * The lease work owns a segment from when it has left the pool until ctl.c has reported that.
  *
  * Concurrency
  *
  * The work runs once at a time, on rnbdt_lease_wq. It allocates without I/O: reclaim may wait
- * for a disk of this client. Registration and the end of a memory region sleep, so both happen
- * without rnbdt_lock.
+ * for a disk of this client. The end of a memory region sleeps, so it happens without
+ * rnbdt_lock.
  *
  * Errors
  *
- * Without memory the session stays hungry and tries again. A registration that fails ends the
- * session.
+ * A protocol error, or memory that is not returned in time, ends the session.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -47,7 +41,6 @@
 #include <linux/rcupdate.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
-#include <linux/timekeeping.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 
@@ -61,28 +54,25 @@
 #include "budget.h"
 #include "counters.h"
 #include "ctl.h"
+#include "grant.h"
 #include "inject.h"
 #include "lease.h"
 #include "pool.h"
 #include "queue.h"
-#include "reserve.h"
 #include "segment.h"
 #include "session.h"
-#include "share.h"
 #include "state.h"
 #include "target.h"
 
 RNBD_PARAM_UINT(reclaim_timeout_ms, 30000, 1000, 600000,
 		"milliseconds that a client has to return memory that is reclaimed; longer than its RDMA device repeats an operation");
 
-/* Pause before memory is tried again that the page allocator or a limit refused */
-#define RNBDT_HUNGRY_PAUSE	(HZ / 4)
 /* Runs of the lease work within a jiffy that entries of the client may cause */
 #define RNBDT_LEASE_RUNS	4
 /* Period at which reclaimed segments, and requests that slow storage has, are looked at */
 #define RNBDT_LOOK_PERIOD	(HZ / 4)
-/* Nanoseconds that RECLAIM may take to reach the client, and requests to come from there */
-#define RNBDT_RECLAIM_GRACE	NSEC_PER_SEC
+/* Time after which a request that names a reclaimed segment is taken for slow */
+#define RNBDT_STUCK_TIME	HZ
 
 /**
  * rnbdt_lease_init - prepare the grants of a session
@@ -97,99 +87,6 @@ void rnbdt_lease_init(struct rnbdt_session *s)
 	INIT_LIST_HEAD(&s->lease.hungry);
 	INIT_DELAYED_WORK(&s->lease.lease_work, rnbdt_lease_work);
 	s->lease.looked_at = jiffies - RNBDT_LOOK_PERIOD;
-}
-
-/* Free a segment that was not granted. */
-static void rnbdt_lease_drop(struct rnbdt_session *s, struct rnbdt_segment *seg)
-{
-	rnbdt_segment_unmap(seg);
-	rnbdt_pool_cancel(&s->pool, seg);
-	rnbdt_segment_free(seg);
-}
-
-/* Allocate a segment with a slot and a memory region that is not registered yet. */
-static int rnbdt_lease_prepare(struct rnbdt_session *s, u32 units, bool floor,
-			       struct rnbdt_segment **result)
-{
-	struct rnbdt_segment *seg = rnbdt_segment_alloc(s->conn.dev, units, floor);
-	int ret;
-
-	if (!seg)
-		return -ENOMEM;
-	ret = rnbdt_pool_reserve(&s->pool, seg);
-	if (ret) {
-		rnbdt_segment_free(seg);
-		return ret;
-	}
-	ret = rnbdt_segment_map(seg, s->conn.pd);
-	if (ret) {
-		rnbdt_lease_drop(s, seg);
-		return ret;
-	}
-	*result = seg;
-	return 0;
-}
-
-/* Register segments and announce them. Frees them if that fails. */
-static int rnbdt_lease_grant(struct rnbdt_session *s, struct rnbdt_segment **segs, u32 nr)
-{
-	int ret = rnbdt_segments_register(s, segs, nr);
-	u32 i;
-
-	if (ret) {
-		for (i = 0; i < nr; i++)
-			rnbdt_lease_drop(s, segs[i]);
-		return ret;
-	}
-	mutex_lock(&rnbdt_lock);
-	for (i = 0; i < nr; i++) {
-		segs[i]->granted_at = jiffies;
-		rnbdt_pool_add(&s->pool, segs[i]);
-	}
-	s->lease.registrations += nr;
-	mutex_unlock(&rnbdt_lock);
-	for (i = 0; i < nr; i++)
-		rnbdt_ctl_lease(s, segs[i], RNBDT_TELL_SEGMENT);
-	return 0;
-}
-
-/**
- * rnbdt_lease_floor - grant the segments with which a session begins
- * @s: session that is logging in, with an empty pool
- * @units: units of the floor, which are charged to the accounts
- *
- * The segments have the largest size, except for the last one, and the slots from 0 on.
- *
- * Context: login work; may sleep.
- * Return: 0, -ENOMEM, -EOPNOTSUPP if the device needs bounce buffers or cache flushes,
- * -ENOTCONN if the session was closed, or an error of the device.
- */
-int rnbdt_lease_floor(struct rnbdt_session *s, u32 units)
-{
-	struct rnbdt_segment *segs[RNBDT_REG_BATCH];
-	u32 nr = 0, done = 0;
-	int ret = 0;
-
-	while (done < units && !ret) {
-		u32 size = min(1U << s->pool.shift, units - done);
-
-		/* Do not allocate memory for a session that closes. */
-		ret = READ_ONCE(s->state) == RNBDT_LOGIN ? 0 : -ENOTCONN;
-		if (!ret)
-			ret = rnbdt_lease_prepare(s, size, true, &segs[nr]);
-		if (ret)
-			break;
-		done += size;
-		if (++nr == RNBDT_REG_BATCH || done == units) {
-			ret = rnbdt_lease_grant(s, segs, nr);
-			nr = 0;
-		}
-	}
-	while (nr)
-		rnbdt_lease_drop(s, segs[--nr]);
-	if (s->account.max_bytes > s->account.floor_bytes)
-		rnbdt_reserve_fill();
-	return ret;
 }
 
 static enum rnbd_proto_err rnbdt_lease_want(struct rnbdt_session *s,
@@ -226,16 +123,15 @@ static enum rnbd_proto_err rnbdt_lease_release(struct rnbdt_session *s,
 }
 
 /*
- * Run the lease work soon. A client that sends entries all the time must not keep it busy, nor
- * put off its next run.
+ * Run the lease work soon, also if it pauses. A client that sends entries all the time must
+ * not keep it busy. Nor can it put off the next run: from the next jiffy on the delay is 0.
  */
 static void rnbdt_lease_kick(struct rnbdt_session *s)
 {
-	if (time_after_eq(READ_ONCE(s->lease.ran_at), jiffies) &&
-	    READ_ONCE(s->lease.runs) >= RNBDT_LEASE_RUNS)
-		queue_delayed_work(rnbdt_lease_wq, &s->lease.lease_work, 1);
-	else
-		mod_delayed_work(rnbdt_lease_wq, &s->lease.lease_work, 0);
+	bool busy = time_after_eq(READ_ONCE(s->lease.ran_at), jiffies) &&
+		    READ_ONCE(s->lease.runs) >= RNBDT_LEASE_RUNS;
+
+	mod_delayed_work(rnbdt_lease_wq, &s->lease.lease_work, busy);
 }
 
 /* Count a run of the lease work. */
@@ -358,9 +254,9 @@ static bool rnbdt_lease_ask(struct rnbdt_session *s)
 		any = true;
 		if (seg->deadline_ms)
 			continue;
-		seg->asked_ns = ktime_get_ns() + RNBDT_RECLAIM_GRACE;
-		seg->deadline_ms = READ_ONCE(reclaim_timeout_ms);
+		/* The time begins again when RECLAIM is sent, but must end without a credit. */
 		seg->idle_since = jiffies;
+		seg->deadline_ms = READ_ONCE(reclaim_timeout_ms);
 		rnbdt_ctl_lease(s, seg, RNBDT_TELL_RECLAIM);
 	}
 	mutex_unlock(&rnbdt_lock);
@@ -370,8 +266,8 @@ static bool rnbdt_lease_ask(struct rnbdt_session *s)
 /* Note that slow storage uses a reclaimed segment. */
 static void rnbdt_lease_stuck(struct rnbdt_session *s, struct rnbdt_segment *seg)
 {
-	seg->idle_since = jiffies;
-	if (seg->stuck || ktime_get_ns() <= seg->asked_ns)
+	WRITE_ONCE(seg->idle_since, jiffies);
+	if (seg->stuck || time_before(jiffies, seg->reclaimed_at + RNBDT_STUCK_TIME))
 		return;
 	mutex_lock(&rnbdt_lock);
 	seg->stuck = true;
@@ -399,97 +295,14 @@ static bool rnbdt_lease_look(struct rnbdt_session *s)
 			continue;
 		if (rnbdt_pool_named(&s->pool, seg)) {
 			rnbdt_lease_stuck(s, seg);
-		} else if (time_after(jiffies, seg->idle_since +
-						msecs_to_jiffies(seg->deadline_ms))) {
+		} else if (time_after(jiffies, READ_ONCE(seg->idle_since) +
+					       msecs_to_jiffies(seg->deadline_ms))) {
 			rnbdt_limit_hit(RNBDT_LIMIT_RECLAIM);
 			rnbdt_session_close(s, "reclaimed memory was not returned in time");
 			return false;
 		}
 	}
 	return true;
-}
-
-/* Return the units of the first of several grants: so small that the slots are enough. */
-static u32 rnbdt_lease_first_units(const struct rnbdt_session *s)
-{
-	u32 max_units = s->account.max_bytes >> RNBD_UNIT_SHIFT;
-
-	return round_up(DIV_ROUND_UP(max_units, s->pool.nr_slots), RNBD_SEGMENT_GRANULE);
-}
-
-/*
- * Limit what is granted within a second to the ceiling, so that a client that releases and
- * wants again all the time costs little.
- */
-static u32 rnbdt_lease_pace(struct rnbdt_session *s, u32 units)
-{
-	u32 max_units = s->account.max_bytes >> RNBD_UNIT_SHIFT;
-
-	if (!s->lease.next_units || time_after_eq(jiffies, s->lease.second + HZ)) {
-		s->lease.second = jiffies;
-		s->lease.second_units = 0;
-		s->lease.next_units = rnbdt_lease_first_units(s);
-	}
-	units = min(units, max_units - min(s->lease.second_units, max_units));
-	return min3(units, s->lease.next_units, 1U << s->pool.shift);
-}
-
-/* Grant one segment of at most @units. Returns its units, 0, or -EBUSY without a slot. */
-static int rnbdt_lease_grow(struct rnbdt_session *s, u32 units)
-{
-	struct rnbdt_segment *seg;
-	u64 bytes;
-	int ret;
-
-	mutex_lock(&rnbdt_lock);
-	bytes = rnbdt_budget_grow(s, (u64)units * RNBD_UNIT_SIZE);
-	mutex_unlock(&rnbdt_lock);
-	units = bytes >> RNBD_UNIT_SHIFT;
-	if (!units)
-		return 0;
-	ret = rnbdt_lease_prepare(s, units, false, &seg);
-	if (!ret)
-		ret = rnbdt_lease_grant(s, &seg, 1);
-	if (!ret) {
-		rnbdt_reserve_fill();
-		WRITE_ONCE(s->lease.grants, s->lease.grants + 1);
-		s->lease.second_units += units;
-		s->lease.next_units = min(2 * s->lease.next_units, 1U << s->pool.shift);
-		return units;
-	}
-	mutex_lock(&rnbdt_lock);
-	rnbdt_budget_shrink(s, bytes);
-	mutex_unlock(&rnbdt_lock);
-	return ret == -EBUSY ? ret : 0;
-}
-
-/* Return the units that the client wants in addition; less than a granule is not granted. */
-static u32 rnbdt_lease_wanted(const struct rnbdt_session *s)
-{
-	u32 want = READ_ONCE(s->lease.want), held = READ_ONCE(s->pool.units);
-
-	return want > held ? round_down(want - held, RNBD_SEGMENT_GRANULE) : 0;
-}
-
-/* Grant what the client wants. Returns whether it wants more than that. */
-static bool rnbdt_lease_feed(struct rnbdt_session *s)
-{
-	u32 wanted = rnbdt_lease_wanted(s);
-	int granted = 1;
-
-	while (wanted && granted > 0 && READ_ONCE(s->state) == RNBDT_LIVE) {
-		u32 units = rnbdt_lease_pace(s, wanted);
-
-		granted = units ? rnbdt_lease_grow(s, units) : 0;
-		wanted = granted == -EBUSY ? 0 : rnbdt_lease_wanted(s);
-	}
-	mutex_lock(&rnbdt_lock);
-	/* A closing session is not hungry: rnbdt_lease_stop() relies on it. */
-	rnbdt_budget_hungry(s, wanted && READ_ONCE(s->state) == RNBDT_LIVE);
-	if (wanted)
-		rnbdt_share_kick(0);
-	mutex_unlock(&rnbdt_lock);
-	return wanted;
 }
 
 /**
@@ -503,19 +316,20 @@ void rnbdt_lease_work(struct work_struct *work)
 	struct rnbdt_session *s = container_of(to_delayed_work(work), struct rnbdt_session,
 					       lease.lease_work);
 	unsigned int noio = memalloc_noio_save();
-	unsigned long pause = 0;
+	unsigned long pause = 0, hungry;
 
 	rnbdt_lease_count_run(s);
 	if (READ_ONCE(s->state) != RNBDT_LIVE || !rnbdt_lease_free_released(s))
 		goto restore;
 	/* While storage is slow, look again: the number must not become old. */
-	if (rnbdt_lease_ask(s) || rnbdt_lease_wanted(s) || s->lease.hung) {
+	if (rnbdt_lease_ask(s) || rnbdt_grant_wanted(s) || s->lease.hung) {
 		if (!rnbdt_lease_look(s))
 			goto restore;
 		pause = RNBDT_LOOK_PERIOD;
 	}
-	if (rnbdt_lease_feed(s))
-		pause = RNBDT_HUNGRY_PAUSE;
+	hungry = rnbdt_grant_feed(s);
+	if (hungry)
+		pause = pause ? min(pause, hungry) : hungry;
 	/* Work that was queued meanwhile runs at once. */
 	if (pause)
 		queue_delayed_work(rnbdt_lease_wq, &s->lease.lease_work, pause);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Grants and releases of segments of a session. See lease.c.
+ * The lease work of a session: what its client wants, releases, and is asked to return. See
+ * lease.c.
  */
 #ifndef RNBDT_LEASE_H
 #define RNBDT_LEASE_H
@@ -13,7 +14,6 @@ struct rnbd_ctl_entry;
 struct rnbdt_session;
 
 void rnbdt_lease_init(struct rnbdt_session *s);
-int rnbdt_lease_floor(struct rnbdt_session *s, u32 units);
 enum rnbd_proto_err rnbdt_lease_handle(struct rnbdt_session *s,
 				       const struct rnbd_ctl_entry *entry);
 void rnbdt_lease_work(struct work_struct *work);

@@ -138,17 +138,6 @@ void rnbdt_limits_end_claim(struct rnbdt_host *host)
 }
 
 /**
- * rnbdt_limits_count - return the number of sessions that have logged in, and of claims
- *
- * Context: any.
- * Return: number.
- */
-u32 rnbdt_limits_count(void)
-{
-	return READ_ONCE(rnbdt_nr_sessions);
-}
-
-/**
  * rnbdt_limits_list - charge a list of exports
  * @s: half-open session whose client is authenticated
  *

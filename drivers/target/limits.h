@@ -13,7 +13,6 @@ struct rnbdt_session;
 u16 rnbdt_limits_login(struct rnbdt_session *s);
 u16 rnbdt_limits_list(struct rnbdt_session *s);
 u32 rnbdt_limits_queues(u32 requested);
-u32 rnbdt_limits_count(void);
 void rnbdt_limits_leave(struct rnbdt_session *s);
 void rnbdt_limits_take_over(struct rnbdt_session *s);
 void rnbdt_limits_end_claim(struct rnbdt_host *host);

@@ -58,8 +58,8 @@
 #include "fence.h"
 #include "graph.h"
 #include "half_open.h"
+#include "grant.h"
 #include "inject.h"
-#include "lease.h"
 #include "limits.h"
 #include "login.h"
 #include "pool.h"
@@ -158,7 +158,7 @@ static u16 rnbdt_login_charge(struct rnbdt_session *s)
 	if (floor < asked && requested->pool_min)
 		floor = round_down(floor, RNBD_SEGMENT_GRANULE * RNBD_UNIT_SIZE);
 	if (floor < min(asked, least) && rnbdt_budget_reclaimable()) {
-		rnbdt_share_kick(asked - floor);
+		rnbdt_share_reclaim(asked - floor);
 		return RNBD_ST_BUSY;
 	}
 	floor = round_down(floor, RNBD_UNIT_SIZE);
@@ -216,7 +216,7 @@ static u32 rnbdt_login_inline(const struct rnbdt_session *s, u32 requested)
 	return min3(requested, s->granted.max_io, slot_size - RNBD_RING_DATA_OFFSET);
 }
 
-/* Reason for an error of rnbdt_lease_floor(). */
+/* Reason for an error of rnbdt_grant_floor(). */
 static const char *rnbdt_login_pool_error(int error)
 {
 	switch (error) {
@@ -288,7 +288,7 @@ static u16 rnbdt_login_set_up(struct rnbdt_session *s)
 	if (status)
 		return status;
 
-	ret = rnbdt_lease_floor(s, s->account.floor_bytes >> RNBD_UNIT_SHIFT);
+	ret = rnbdt_grant_floor(s, s->account.floor_bytes >> RNBD_UNIT_SHIFT);
 	if (ret) {
 		if (READ_ONCE(s->state) == RNBDT_LOGIN)
 			pr_err("session %u: pool of %llu bytes on %s: %s (error %d)\n",

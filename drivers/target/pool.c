@@ -129,6 +129,7 @@ int rnbdt_pool_reserve(struct rnbdt_pool *pool, struct rnbdt_segment *seg)
 
 	if (ret < 0)
 		return ret;
+	pool->nr_taken++;
 	/* A generation of 0 is not valid; a session does not live for 2^32 grants. */
 	seg->generation = ++pool->generation;
 	return 0;
@@ -144,6 +145,7 @@ int rnbdt_pool_reserve(struct rnbdt_pool *pool, struct rnbdt_segment *seg)
 void rnbdt_pool_cancel(struct rnbdt_pool *pool, struct rnbdt_segment *seg)
 {
 	xa_release(&pool->slots, seg->slot);
+	pool->nr_taken--;
 }
 
 /**
@@ -175,6 +177,7 @@ void rnbdt_pool_remove(struct rnbdt_pool *pool, struct rnbdt_segment *seg)
 
 	WRITE_ONCE(pool->units, pool->units - seg->units);
 	xa_erase(&pool->slots, seg->slot);
+	pool->nr_taken--;
 }
 
 /**
@@ -266,7 +269,7 @@ static bool rnbdt_pool_excuses(const struct rnbdt_named *named, const struct rnb
 	 * The client alone delays a reply of the storage, by giving no credit. Nor must it put
 	 * off the deadline by further requests.
 	 */
-	return !named->done && (!seg || named->begun <= seg->asked_ns);
+	return !named->done && (!seg || named->begun <= READ_ONCE(seg->asked_ns));
 }
 
 /* Mark the slots that a request names. */

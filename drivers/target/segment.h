@@ -31,12 +31,14 @@ struct rnbdt_session;
  * @deadline_ms: milliseconds that the client has to return it; set once by the lease work,
  *	before @tell
  * @reclaimed: the client was asked to return it; rnbdt_lock
+ * @reclaimed_at: jiffies when @reclaimed was set; rnbdt_lock
  * @stuck: slow storage keeps the client from returning it; rnbdt_lock
  * @granted_at: jiffies of the grant; constant
- * @idle_since: jiffies since when the storage has no request that names it and that came
- *	before @asked_ns, if @reclaimed; lease work
+ * @idle_since: jiffies of the decision to reclaim it, of RECLAIM, or when the storage was last
+ *	seen to have a request that names it and that came before @asked_ns, whichever is
+ *	latest; written by the lease work, and by ctl.c under the lock of the ring
  * @asked_ns: monotonic time in ns up to which requests that name it keep its deadline from
- *	running; set with @deadline_ms
+ *	running, or 0 until RECLAIM was put into a frame; written under the lock of the ring
  * @dev: device that it is registered with; constant
  * @slot: its place in the pool; constant once granted
  * @generation: number of the grant, not 0; constant once granted
@@ -58,6 +60,7 @@ struct rnbdt_segment {
 	bool released;
 	bool reclaimed;
 	bool stuck;
+	unsigned long reclaimed_at;
 	unsigned long granted_at;
 	unsigned long idle_since;
 	u64 asked_ns;

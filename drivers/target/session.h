@@ -37,6 +37,7 @@
 #include "../core/io.h"
 #include "../core/login.h"
 #include "attach.h"
+#include "level.h"
 
 struct crypto_shash;
 struct rnbdt_claim;
@@ -169,6 +170,7 @@ struct rnbdt_stats {
  * @slots: segments by slot; written under rnbdt_lock, read under RCU
  * @shift: binary logarithm of the units from one slot to the next; set before live
  * @nr_slots: number of slots; set before live
+ * @nr_taken: slots that are not free; login work, then lease work, then teardown
  * @next_slot: slot to look at first for the next grant; login work, then lease work
  * @generation: number of grants; login work, then lease work
  * @units: units of all segments; written under rnbdt_lock, read without
@@ -180,6 +182,7 @@ struct rnbdt_pool {
 	struct xarray slots;
 	u32 shift;
 	u32 nr_slots;
+	u32 nr_taken;
 	u32 next_slot;
 	u32 generation;
 	u32 units;
@@ -195,6 +198,8 @@ struct rnbdt_pool {
  * @ran_at: jiffies of the latest run of @lease_work, which writes it
  * @runs: runs of @lease_work in that jiffy
  * @next_units: units of the next segment to grant; lease work
+ * @pause: jiffies from a grant that failed to the next attempt, or 0; lease work
+ * @retry_at: jiffies of that attempt, if @pause; lease work
  * @second: jiffies at the begin of the current second of grants; lease work
  * @second_units: units that were granted since; lease work
  * @reclaiming: units of the segments that the client was asked to return; rnbdt_lock
@@ -203,6 +208,8 @@ struct rnbdt_pool {
  * @hung: units of requests that slow storage has, while the session wants memory or others
  *	do, at @looked_at; written by @lease_work, read without a lock
  * @hungry: in the list of sessions that want more than the limits leave; rnbdt_lock
+ * @part: what @share was computed from; in a list during a walk over the sessions;
+ *	rnbdt_lock
  * @share: bytes that the session may hold while memory is short; rnbdt_lock
  * @grants: segments that were granted after the login; lease work
  * @releases: segments that the client has released; written under rnbdt_lock
@@ -217,6 +224,8 @@ struct rnbdt_lease {
 	unsigned long ran_at;
 	u32 runs;
 	u32 next_units;
+	unsigned long pause;
+	unsigned long retry_at;
 	unsigned long second;
 	u32 second_units;
 	u32 reclaiming;
@@ -224,6 +233,7 @@ struct rnbdt_lease {
 	unsigned long looked_at;
 	u32 hung;
 	struct list_head hungry;
+	struct rnbdt_part part;
 	u64 share;
 	u64 grants;
 	u64 releases;

@@ -7,7 +7,11 @@
 
 #include <linux/types.h>
 
-void rnbdt_share_kick(u64 needed);
+struct rnbdt_segment;
+struct rnbdt_session;
+
+void rnbdt_share_ask(struct rnbdt_session *s, struct rnbdt_segment *seg);
+void rnbdt_share_reclaim(u64 floor_needed);
 void rnbdt_share_exit(void);
 
 #endif /* RNBDT_SHARE_H */
