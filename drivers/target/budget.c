@@ -8,7 +8,8 @@
  * which it may hold at any time, and a ceiling. Its charge is the floor, or what it holds if
  * that is more. So the sum of all floors never exceeds the budget, and what a session lacks
  * to its floor is always there (rule R8). Memory beyond the floors is granted only up to
- * fifteen sixteenths of the budget, so that a new session finds its floor at once.
+ * fifteen sixteenths of the budget, and of the share of the host, so that a new session finds
+ * its floor at once.
  *
  * A session that wants more than the limits leave is hungry. When memory is returned, the
  * sessions that have been hungry longest try again. While others are hungry, a session grows
@@ -182,6 +183,12 @@ static void rnbdt_budget_hold(struct rnbdt_session *s, u64 floor, u64 held)
 		rnbdt_budget_return(s->host, old - charge);
 }
 
+/* Return what growth may use of a limit: the rest is kept for floors. */
+static u64 rnbdt_limit_elastic(u64 limit)
+{
+	return limit - limit / 16;
+}
+
 /**
  * rnbdt_budget_elastic - return the memory that sessions may hold, floors included
  *
@@ -190,9 +197,7 @@ static void rnbdt_budget_hold(struct rnbdt_session *s, u64 floor, u64 held)
  */
 u64 rnbdt_budget_elastic(void)
 {
-	u64 limit = rnbdt_pool_limit();
-
-	return limit - limit / 16;
+	return rnbdt_limit_elastic(rnbdt_pool_limit());
 }
 
 /**
@@ -255,6 +260,9 @@ u16 rnbdt_budget_login(const struct rnbdt_session *s, u64 *floor, u64 *max)
 
 	lockdep_assert_held(&rnbdt_lock);
 
+	/* The claim is charged, even if memory that hung storage keeps exceeds the limits. */
+	host_left = max(host_left, own);
+	left = max(left, own);
 	if (min(*floor, of_session) > min(host_left, left) &&
 	    rnbdt_headroom_closing(s->host).pools)
 		return RNBD_ST_BUSY;
@@ -359,7 +367,7 @@ u64 rnbdt_budget_room(const struct rnbdt_session *s, u64 bytes)
 		others = !list_empty(&rnbdt_hungry) &&
 			 !(list_is_first(&s->lease.hungry, &rnbdt_hungry) &&
 			   list_is_last(&s->lease.hungry, &rnbdt_hungry));
-		left = min(left, rnbdt_limit_left(rnbdt_host_limit(s->host),
+		left = min(left, rnbdt_limit_left(rnbdt_limit_elastic(rnbdt_host_limit(s->host)),
 						  s->host->pool_bytes));
 		if (others)
 			left = min(left, rnbdt_limit_left(max(s->lease.share,

@@ -15,6 +15,7 @@
 
 #define LATE		"reclaimed memory was not returned in time"
 #define WANTED		512	/* units that the second client asks for */
+#define MOST		832	/* units that a host may have, in granules */
 #define HALF		320	/* what is about its share */
 #define TAGS		8
 #define NO_SLOT		(-1)
@@ -26,9 +27,10 @@ static bool compete(void)
 {
 	counter_may_limit("pool_near", 1);
 	if (!lease_start(&first, 2, "hostile") ||
-	    !lease_grow(&first, le32toh(first.c.grant.r.max_units)) ||
+	    !lease_grow(&first, MOST) ||
 	    !lease_start(&second, 3, "hostile"))
 		return false;
+	lease_want(&first, le32toh(first.c.grant.r.max_units));
 	lease_want(&second, WANTED);
 	return true;
 }
