@@ -15,8 +15,11 @@
  * sessions that have been hungry longest try again. While others are hungry, a session grows
  * only up to its share (share.c).
  *
- * If sessions of the host that are closing still hold what a login lacks, the login is
- * answered with RNBD_ST_BUSY (headroom.c).
+ * A login gets all of the floor that it needs, unless its own limits do not allow that. While
+ * others hold memory beyond their floors that it lacks, the login is answered with
+ * RNBD_ST_BUSY. That memory is reclaimed, and kept for the login until its client asks again.
+ * So is a login if sessions of the host that are closing still hold what it lacks
+ * (headroom.c).
  *
  * Ownership
  *
@@ -66,6 +69,7 @@ RNBD_PARAM_UINT(pool_limit_mb, 0, 0, 16777216,
 
 static u64 rnbdt_pool_bytes;		/* charged for all sessions and claims; rnbdt_lock */
 static u64 rnbdt_pool_beyond;		/* held beyond floors, if not stopped; rnbdt_lock */
+static struct rnbdt_awaited rnbdt_pool_awaited;	/* floor that a login waits for; rnbdt_lock */
 static bool rnbdt_pool_near;		/* the limit; rnbdt_lock */
 static LIST_HEAD(rnbdt_hungry);		/* sessions, longest first; rnbdt_lock */
 
@@ -166,16 +170,30 @@ static u64 rnbdt_budget_beyond(const struct rnbdt_account *account)
 	       rnbdt_limit_left(account->held_bytes, account->floor_bytes);
 }
 
+/* Count what a session holds beyond its floor, or no longer. */
+static void rnbdt_budget_count_beyond(struct rnbdt_session *s, bool add)
+{
+	u64 bytes = rnbdt_budget_beyond(&s->account);
+
+	if (add) {
+		rnbdt_pool_beyond += bytes;
+		s->host->pool_beyond += bytes;
+	} else {
+		rnbdt_pool_beyond -= bytes;
+		s->host->pool_beyond -= bytes;
+	}
+}
+
 /* Set the floor of a session and what it holds, and so its charge. */
 static void rnbdt_budget_hold(struct rnbdt_session *s, u64 floor, u64 held)
 {
 	struct rnbdt_account *account = &s->account;
 	u64 old = account->pool_bytes, charge = max(floor, held);
 
-	rnbdt_pool_beyond -= rnbdt_budget_beyond(account);
+	rnbdt_budget_count_beyond(s, false);
 	WRITE_ONCE(account->floor_bytes, floor);
 	account->held_bytes = held;
-	rnbdt_pool_beyond += rnbdt_budget_beyond(account);
+	rnbdt_budget_count_beyond(s, true);
 	WRITE_ONCE(account->pool_bytes, charge);
 	if (charge > old)
 		rnbdt_budget_charge(s->host, charge - old);
@@ -183,10 +201,9 @@ static void rnbdt_budget_hold(struct rnbdt_session *s, u64 floor, u64 held)
 		rnbdt_budget_return(s->host, old - charge);
 }
 
-/* Return what growth may use of a limit: the rest is kept for floors. */
-static u64 rnbdt_limit_elastic(u64 limit)
+static u64 rnbdt_host_elastic(const struct rnbdt_host *host)
 {
-	return limit - limit / 16;
+	return rnbdt_headroom_elastic(rnbdt_host_limit(host), &host->awaited);
 }
 
 /**
@@ -197,19 +214,19 @@ static u64 rnbdt_limit_elastic(u64 limit)
  */
 u64 rnbdt_budget_elastic(void)
 {
-	return rnbdt_limit_elastic(rnbdt_pool_limit());
+	return rnbdt_headroom_elastic(rnbdt_pool_limit(), &rnbdt_pool_awaited);
 }
 
 /**
- * rnbdt_budget_reclaimable - test whether sessions hold memory beyond their floors
+ * rnbdt_budget_lacks - return what must be reclaimed for a login that waits for its floor
  *
  * Context: process context, rnbdt_lock held.
- * Return: true if so.
+ * Return: bytes.
  */
-bool rnbdt_budget_reclaimable(void)
+u64 rnbdt_budget_lacks(void)
 {
 	lockdep_assert_held(&rnbdt_lock);
-	return rnbdt_pool_beyond;
+	return rnbdt_headroom_lacks(rnbdt_pool_limit(), rnbdt_pool_bytes, &rnbdt_pool_awaited);
 }
 
 /**
@@ -240,6 +257,22 @@ void rnbdt_budget_hungry(struct rnbdt_session *s, bool hungry)
 		list_add_tail(&s->lease.hungry, &rnbdt_hungry);
 }
 
+/* Return what the limits leave to the floor of a session that logs in. */
+static u64 rnbdt_budget_host_left(const struct rnbdt_session *s)
+{
+	u64 own = s->account.claimed_bytes;
+
+	/* The claim is charged, even if memory that hung storage keeps exceeds the limit. */
+	return max(own, rnbdt_limit_left(rnbdt_host_limit(s->host), s->host->pool_bytes - own));
+}
+
+static u64 rnbdt_budget_left(const struct rnbdt_session *s)
+{
+	u64 own = s->account.claimed_bytes;
+
+	return max(own, rnbdt_limit_left(rnbdt_pool_limit(), rnbdt_pool_bytes - own));
+}
+
 /**
  * rnbdt_budget_login - limit the floor and the ceiling of the pool of a session
  * @s: session that logs in; it has taken over its claim
@@ -254,15 +287,10 @@ u16 rnbdt_budget_login(const struct rnbdt_session *s, u64 *floor, u64 *max)
 {
 	u64 of_session = rnbdt_session_limit(s->host);
 	u64 of_host = rnbdt_host_limit(s->host);
-	u64 own = s->account.claimed_bytes;
-	u64 host_left = rnbdt_limit_left(of_host, s->host->pool_bytes - own);
-	u64 left = rnbdt_limit_left(rnbdt_pool_limit(), rnbdt_pool_bytes - own);
+	u64 host_left = rnbdt_budget_host_left(s), left = rnbdt_budget_left(s);
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	/* The claim is charged, even if memory that hung storage keeps exceeds the limits. */
-	host_left = max(host_left, own);
-	left = max(left, own);
 	if (min(*floor, of_session) > min(host_left, left) &&
 	    rnbdt_headroom_closing(s->host).pools)
 		return RNBD_ST_BUSY;
@@ -271,6 +299,36 @@ u16 rnbdt_budget_login(const struct rnbdt_session *s, u64 *floor, u64 *max)
 	*floor = rnbdt_limit_cut(*floor, left, RNBDT_LIMIT_POOL);
 	*max = max(min3(*max, of_session, of_host), *floor);
 	return RNBD_ST_OK;
+}
+
+/**
+ * rnbdt_budget_await - test whether a login should wait for memory of other sessions
+ * @s: session that logs in; it has taken over its claim
+ * @need: bytes of its floor that it cannot do without
+ *
+ * What others return is kept for it until it tries again. Nothing can be reclaimed if the
+ * limits are filled by floors.
+ *
+ * Context: process context, rnbdt_lock held.
+ * Return: true if others hold memory beyond their floors that they are asked for.
+ */
+bool rnbdt_budget_await(const struct rnbdt_session *s, u64 need)
+{
+	struct rnbdt_host *host = s->host;
+	bool of_host, of_all;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	need = min3(need, rnbdt_session_limit(host), rnbdt_host_limit(host));
+	of_host = need > rnbdt_budget_host_left(s);
+	of_all = need > rnbdt_budget_left(s);
+	if ((of_host && !host->pool_beyond) || (of_all && !rnbdt_pool_beyond))
+		return false;
+	if (of_host && !rnbdt_headroom_await(&host->awaited, need))
+		return false;
+	if (of_all && !rnbdt_headroom_await(&rnbdt_pool_awaited, need))
+		return false;
+	return of_host || of_all;
 }
 
 /**
@@ -297,6 +355,8 @@ u16 rnbdt_budget_charge_login(struct rnbdt_session *s, u64 floor, u64 max)
 	s->account.pool_bytes = s->account.claimed_bytes;
 	s->account.claimed_bytes = 0;
 	rnbdt_budget_hold(s, floor, floor);
+	rnbdt_headroom_served(&s->host->awaited, floor);
+	rnbdt_headroom_served(&rnbdt_pool_awaited, floor);
 	return RNBD_ST_OK;
 }
 
@@ -367,7 +427,7 @@ u64 rnbdt_budget_room(const struct rnbdt_session *s, u64 bytes)
 		others = !list_empty(&rnbdt_hungry) &&
 			 !(list_is_first(&s->lease.hungry, &rnbdt_hungry) &&
 			   list_is_last(&s->lease.hungry, &rnbdt_hungry));
-		left = min(left, rnbdt_limit_left(rnbdt_limit_elastic(rnbdt_host_limit(s->host)),
+		left = min(left, rnbdt_limit_left(rnbdt_host_elastic(s->host),
 						  s->host->pool_bytes));
 		if (others)
 			left = min(left, rnbdt_limit_left(max(s->lease.share,
@@ -444,7 +504,7 @@ u64 rnbdt_budget_leave(struct rnbdt_session *s)
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	rnbdt_pool_beyond -= rnbdt_budget_beyond(account);
+	rnbdt_budget_count_beyond(s, false);
 	account->stopped = true;
 	account->claimed_bytes = 0;
 	WRITE_ONCE(account->floor_bytes, 0);

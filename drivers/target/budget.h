@@ -11,6 +11,7 @@ struct rnbdt_host;
 struct rnbdt_session;
 
 u16 rnbdt_budget_login(const struct rnbdt_session *s, u64 *floor, u64 *max);
+bool rnbdt_budget_await(const struct rnbdt_session *s, u64 need);
 u16 rnbdt_budget_charge_login(struct rnbdt_session *s, u64 floor, u64 max);
 u64 rnbdt_budget_floor(const struct rnbdt_session *s);
 bool rnbdt_budget_paced(const struct rnbdt_session *s, u64 bytes);
@@ -23,7 +24,7 @@ void rnbdt_budget_freed(struct rnbdt_session *s);
 void rnbdt_budget_charge(struct rnbdt_host *host, u64 bytes);
 void rnbdt_budget_return(struct rnbdt_host *host, u64 bytes);
 u64 rnbdt_budget_elastic(void);
-bool rnbdt_budget_reclaimable(void);
+u64 rnbdt_budget_lacks(void);
 u64 rnbdt_budget_used(void);
 void rnbdt_budget_hungry(struct rnbdt_session *s, bool hungry);
 

@@ -314,7 +314,7 @@ unsigned long rnbdt_grant_feed(struct rnbdt_session *s)
 	/* A closing session is not hungry: rnbdt_lease_stop() relies on it. */
 	rnbdt_budget_hungry(s, wanted && !ret && READ_ONCE(s->state) == RNBDT_LIVE);
 	if (wanted && !ret)
-		rnbdt_share_reclaim(0);
+		rnbdt_share_reclaim();
 	mutex_unlock(&rnbdt_lock);
 	if (!wanted || ret == -EBUSY)
 		return 0;

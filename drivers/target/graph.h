@@ -105,6 +105,20 @@ struct rnbdt_put_off {
 };
 
 /**
+ * struct rnbdt_awaited - floor of a pool that a login waits for
+ * @bytes: largest floor for which a login was answered with RNBD_ST_BUSY; 0: none
+ * @since: jiffies of the first such answer of a series
+ * @until: jiffies at which @bytes no longer counts, unless there is another such answer
+ *
+ * Protected by rnbdt_lock; see headroom.c.
+ */
+struct rnbdt_awaited {
+	u64 bytes;
+	unsigned long since;
+	unsigned long until;
+};
+
+/**
  * struct rnbdt_waits - requests of a host that have waited for those of other hosts
  * @queued: requests that wait now
  * @requests: requests that have waited or wait
@@ -129,6 +143,10 @@ struct rnbdt_waits {
  *	applies; rnbdt_lock
  * @max_sessions: limit of sessions, 0: the module parameter applies; rnbdt_lock
  * @pool_bytes: bytes of pools and claims charged to the host; rnbdt_lock
+ * @pool_beyond: bytes that sessions of the host hold beyond their floors and could return;
+ *	rnbdt_lock
+ * @awaited: floor that a login of the host waits for, because others of the host have it;
+ *	rnbdt_lock
  * @claims: claims of former sessions, struct rnbdt_claim; rnbdt_lock
  * @secret: secret that clients of the host must prove to know, or NULL; rnbdt_lock
  * @old_secret: former secret, which clients may prove instead of @secret, or NULL;
@@ -187,6 +205,8 @@ struct rnbdt_host {
 	u64 max_session_pool_bytes;
 	u64 max_sessions;
 	u64 pool_bytes;
+	u64 pool_beyond;
+	struct rnbdt_awaited awaited;
 	struct list_head claims;
 	struct rnbdt_secret *secret;
 	struct rnbdt_secret *old_secret;

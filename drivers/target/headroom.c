@@ -5,7 +5,8 @@
  * Operation: if sessions of the host that began to close within RNBDT_CLOSING_WAIT, or
  * RNBDT_STORAGE_WAIT if only the storage delays their end, still hold what a login lacks, the
  * login is neither refused nor cut but answered with RNBD_ST_BUSY, so that the client
- * retries.
+ * retries. So is a login whose floor others use beyond theirs (budget.c). What they return is
+ * kept for it until it tries again.
  *
  * Ownership: nothing is allocated or kept.
  *
@@ -34,6 +35,11 @@
  */
 #define RNBDT_CLOSING_WAIT	(10 * HZ)
 #define RNBDT_STORAGE_WAIT	HZ
+
+/* Time for which memory is kept for a login that was answered with RNBD_ST_BUSY */
+#define RNBDT_AWAIT_TIME	(3 * HZ)
+/* Time after which logins no longer wait for memory that others do not return */
+#define RNBDT_AWAIT_MAX		(30 * HZ)
 
 /* May a login wait for what a session holds? */
 static bool rnbdt_limits_ending(const struct rnbdt_session *s)
@@ -93,4 +99,77 @@ u16 rnbdt_limit_status(enum rnbdt_limit limit, bool closing)
 		return RNBD_ST_BUSY;
 	rnbdt_limit_hit(limit);
 	return RNBD_ST_LIMIT;
+}
+
+static u64 rnbdt_headroom_awaited(const struct rnbdt_awaited *awaited)
+{
+	lockdep_assert_held(&rnbdt_lock);
+	return awaited->bytes && time_before(jiffies, awaited->until) ? awaited->bytes : 0;
+}
+
+/**
+ * rnbdt_headroom_elastic - return what sessions may use of a limit
+ * @limit: limit of memory for pools
+ * @awaited: what logins wait for below that limit
+ *
+ * Context: process context, rnbdt_lock held.
+ * Return: bytes; the rest is kept for the floors of logins.
+ */
+u64 rnbdt_headroom_elastic(u64 limit, const struct rnbdt_awaited *awaited)
+{
+	return rnbdt_limit_left(limit, max(limit / 16, rnbdt_headroom_awaited(awaited)));
+}
+
+/**
+ * rnbdt_headroom_lacks - return what is missing for the floor that a login waits for
+ * @limit: limit of memory for pools
+ * @used: what is used of it
+ * @awaited: what logins wait for below that limit
+ *
+ * Context: process context, rnbdt_lock held.
+ * Return: bytes.
+ */
+u64 rnbdt_headroom_lacks(u64 limit, u64 used, const struct rnbdt_awaited *awaited)
+{
+	return rnbdt_limit_left(rnbdt_headroom_awaited(awaited), rnbdt_limit_left(limit, used));
+}
+
+/**
+ * rnbdt_headroom_await - note that a login waits for its floor
+ * @awaited: what logins wait for below some limit
+ * @bytes: floor
+ *
+ * What others return is kept for it for a moment, until its client asks again.
+ *
+ * Context: process context, rnbdt_lock held.
+ * Return: false if logins have waited for too long, because hung storage keeps the memory.
+ */
+bool rnbdt_headroom_await(struct rnbdt_awaited *awaited, u64 bytes)
+{
+	u64 before = rnbdt_headroom_awaited(awaited);
+
+	if (!before)
+		awaited->since = jiffies;
+	if (time_after(jiffies, awaited->since + RNBDT_AWAIT_MAX))
+		return false;
+	awaited->bytes = max(before, bytes);
+	awaited->until = jiffies + RNBDT_AWAIT_TIME;
+	return true;
+}
+
+/**
+ * rnbdt_headroom_served - note that a login has got its floor
+ * @awaited: what logins wait for below some limit
+ * @floor: its floor
+ *
+ * Another login that waits for less notes that again.
+ *
+ * Context: process context, rnbdt_lock held.
+ */
+void rnbdt_headroom_served(struct rnbdt_awaited *awaited, u64 floor)
+{
+	lockdep_assert_held(&rnbdt_lock);
+
+	if (floor >= awaited->bytes)
+		awaited->bytes = 0;
 }

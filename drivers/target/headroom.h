@@ -10,6 +10,7 @@
 
 #include "counters.h"
 
+struct rnbdt_awaited;
 struct rnbdt_host;
 
 /**
@@ -64,5 +65,9 @@ static inline u64 rnbdt_host_share(u64 bytes)
 
 struct rnbdt_closing rnbdt_headroom_closing(const struct rnbdt_host *host);
 u16 rnbdt_limit_status(enum rnbdt_limit limit, bool closing);
+u64 rnbdt_headroom_elastic(u64 limit, const struct rnbdt_awaited *awaited);
+u64 rnbdt_headroom_lacks(u64 limit, u64 used, const struct rnbdt_awaited *awaited);
+bool rnbdt_headroom_await(struct rnbdt_awaited *awaited, u64 bytes);
+void rnbdt_headroom_served(struct rnbdt_awaited *awaited, u64 floor);
 
 #endif /* RNBDT_HEADROOM_H */

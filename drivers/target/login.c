@@ -157,8 +157,9 @@ static u16 rnbdt_login_charge(struct rnbdt_session *s)
 		return status;
 	if (floor < asked && requested->pool_min)
 		floor = round_down(floor, RNBD_SEGMENT_GRANULE * RNBD_UNIT_SIZE);
-	if (floor < min(asked, least) && rnbdt_budget_reclaimable()) {
-		rnbdt_share_reclaim(asked - floor);
+	/* A client that reconnects refuses less than it had, so it needs all of its floor. */
+	if (rnbdt_budget_await(s, requested->pool_min ? asked : min(asked, least))) {
+		rnbdt_share_reclaim();
 		return RNBD_ST_BUSY;
 	}
 	floor = round_down(floor, RNBD_UNIT_SIZE);

@@ -63,7 +63,6 @@
 /* Fraction bits of the part of a weight that a session has */
 #define RNBDT_WEIGHT_SHIFT	8
 
-static u64 rnbdt_floor_lacks;		/* by a login since the last run; rnbdt_lock */
 static unsigned long rnbdt_share_next;	/* jiffies for the next run, or 0; rnbdt_lock */
 
 /**
@@ -323,13 +322,11 @@ static void rnbdt_share_work(struct work_struct *work)
 	struct rnbdt_shares shares = { .parts = LIST_HEAD_INIT(shares.parts) };
 	u64 bytes, need, for_logins;
 
-	mutex_lock(&rnbdt_lock);
-	for_logins = rnbdt_floor_lacks;
-	rnbdt_floor_lacks = 0;
-	mutex_unlock(&rnbdt_lock);
-
 	bytes = rnbdt_share_read_all(&shares);
 	rnbdt_share_update(&shares, bytes);
+	mutex_lock(&rnbdt_lock);
+	for_logins = rnbdt_budget_lacks();
+	mutex_unlock(&rnbdt_lock);
 	need = shares.lack + for_logins;
 	if (need > shares.pending)
 		rnbdt_share_collect(&shares, need - shares.pending, false);
@@ -349,19 +346,16 @@ static void rnbdt_share_work(struct work_struct *work)
 static DECLARE_DELAYED_WORK(rnbdt_share_runs, rnbdt_share_work);
 
 /**
- * rnbdt_share_reclaim - let the shares be updated, and what sessions lack be reclaimed
- * @floor_needed: bytes that a login lacks, or 0
+ * rnbdt_share_reclaim - let the shares be updated, and what sessions or logins lack be reclaimed
  *
  * Context: process context, rnbdt_lock held.
  */
-void rnbdt_share_reclaim(u64 floor_needed)
+void rnbdt_share_reclaim(void)
 {
 	bool early = rnbdt_share_next && time_before(jiffies, rnbdt_share_next);
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	/* The sum would count a login that tries again several times. */
-	rnbdt_floor_lacks = max(rnbdt_floor_lacks, floor_needed);
 	queue_delayed_work(rnbdt_login_wq, &rnbdt_share_runs, early ? RNBDT_SHARE_PERIOD : 0);
 }
 

@@ -11,7 +11,7 @@ struct rnbdt_segment;
 struct rnbdt_session;
 
 void rnbdt_share_ask(struct rnbdt_session *s, struct rnbdt_segment *seg);
-void rnbdt_share_reclaim(u64 floor_needed);
+void rnbdt_share_reclaim(void);
 void rnbdt_share_exit(void);
 
 #endif /* RNBDT_SHARE_H */
