@@ -201,9 +201,28 @@ static void rnbdt_budget_hold(struct rnbdt_session *s, u64 floor, u64 held)
 		rnbdt_budget_return(s->host, old - charge);
 }
 
-static u64 rnbdt_host_elastic(const struct rnbdt_host *host)
+/**
+ * rnbdt_budget_host_elastic - return the memory that the sessions of a host may hold
+ * @host: host
+ *
+ * Context: process context, rnbdt_lock held.
+ * Return: bytes, floors included.
+ */
+u64 rnbdt_budget_host_elastic(const struct rnbdt_host *host)
 {
 	return rnbdt_headroom_elastic(rnbdt_host_limit(host), &host->awaited);
+}
+
+/**
+ * rnbdt_budget_host_lacks - return what sessions of a host must return for a login of it
+ * @host: host
+ *
+ * Context: process context, rnbdt_lock held.
+ * Return: bytes.
+ */
+u64 rnbdt_budget_host_lacks(const struct rnbdt_host *host)
+{
+	return rnbdt_headroom_lacks(rnbdt_host_limit(host), host->pool_bytes, &host->awaited);
 }
 
 /**
@@ -427,7 +446,7 @@ u64 rnbdt_budget_room(const struct rnbdt_session *s, u64 bytes)
 		others = !list_empty(&rnbdt_hungry) &&
 			 !(list_is_first(&s->lease.hungry, &rnbdt_hungry) &&
 			   list_is_last(&s->lease.hungry, &rnbdt_hungry));
-		left = min(left, rnbdt_limit_left(rnbdt_host_elastic(s->host),
+		left = min(left, rnbdt_limit_left(rnbdt_budget_host_elastic(s->host),
 						  s->host->pool_bytes));
 		if (others)
 			left = min(left, rnbdt_limit_left(max(s->lease.share,

@@ -25,6 +25,8 @@ void rnbdt_budget_charge(struct rnbdt_host *host, u64 bytes);
 void rnbdt_budget_return(struct rnbdt_host *host, u64 bytes);
 u64 rnbdt_budget_elastic(void);
 u64 rnbdt_budget_lacks(void);
+u64 rnbdt_budget_host_elastic(const struct rnbdt_host *host);
+u64 rnbdt_budget_host_lacks(const struct rnbdt_host *host);
 u64 rnbdt_budget_used(void);
 void rnbdt_budget_hungry(struct rnbdt_session *s, bool hungry);
 

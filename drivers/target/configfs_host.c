@@ -369,6 +369,8 @@ static struct config_group *rnbdt_hosts_make(struct config_group *group,
 	xa_init(&host->allows);
 	INIT_LIST_HEAD(&host->sessions);
 	INIT_LIST_HEAD(&host->claims);
+	INIT_LIST_HEAD(&host->share.entry);
+	INIT_LIST_HEAD(&host->share.parts);
 	INIT_LIST_HEAD(&host->cgroup_entry);
 
 	/* Upper and lower case name the same host. */

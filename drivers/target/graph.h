@@ -119,6 +119,29 @@ struct rnbdt_awaited {
 };
 
 /**
+ * struct rnbdt_host_share - sessions of a host in a run of the share work
+ * @entry: in the list of hosts of the run
+ * @parts: sessions whose share the level decides, or from which memory may be reclaimed,
+ *	struct rnbdt_part
+ * @charged: bytes that are charged for the pools of live sessions of the host
+ * @settled: bytes of those of them that have what they want
+ * @free: bytes that its sessions may be granted below the limit of the host
+ * @lack: bytes that hungry ones lack to their shares
+ * @pending: bytes that clients of the host will soon return
+ *
+ * Only the share work uses it, see share.c.
+ */
+struct rnbdt_host_share {
+	struct list_head entry;
+	struct list_head parts;
+	u64 charged;
+	u64 settled;
+	u64 free;
+	u64 lack;
+	u64 pending;
+};
+
+/**
  * struct rnbdt_waits - requests of a host that have waited for those of other hosts
  * @queued: requests that wait now
  * @requests: requests that have waited or wait
@@ -147,6 +170,7 @@ struct rnbdt_waits {
  *	rnbdt_lock
  * @awaited: floor that a login of the host waits for, because others of the host have it;
  *	rnbdt_lock
+ * @share: shares of its sessions while they are computed
  * @claims: claims of former sessions, struct rnbdt_claim; rnbdt_lock
  * @secret: secret that clients of the host must prove to know, or NULL; rnbdt_lock
  * @old_secret: former secret, which clients may prove instead of @secret, or NULL;
@@ -207,6 +231,7 @@ struct rnbdt_host {
 	u64 pool_bytes;
 	u64 pool_beyond;
 	struct rnbdt_awaited awaited;
+	struct rnbdt_host_share share;
 	struct list_head claims;
 	struct rnbdt_secret *secret;
 	struct rnbdt_secret *old_secret;

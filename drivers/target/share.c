@@ -5,11 +5,12 @@
  * Operation
  *
  * When memory is short, the sessions divide the budget in proportion to the weights of their
- * hosts; the sessions of a host have equal parts of its weight. No session gets less than its
- * floor or more than it wants, and what one does not want is divided among the others. The
- * shares follow from one number, the level (level.c): the share of a session is its weight
- * times the level, within its floor and its demand. Memory that slow storage uses
- * is of no use to the session: as much as its floor does not count for that (rule R7).
+ * hosts; the sessions of a host have equal parts of its weight, and together no more than the
+ * limit of the host. No session gets less than its floor or more than it wants, and what one
+ * does not want is divided among the others. The shares follow from one number, the level
+ * (level.c): the share of a session is its weight times the level, within its floor and its
+ * demand. Memory that slow storage uses is of no use to the session: as much as its floor does
+ * not count for that (rule R7).
  *
  * Segments are reclaimed from sessions that hold more than their share, the newest first, one
  * of each session in turn, until the hungry sessions below their share, and logins that wait
@@ -17,8 +18,8 @@
  * fall below its share, except for the floor of a login if there is no other, and never for a
  * session that has its share (rule R9).
  *
- * Ownership: the share work has a reference on each session in its list. The shares are in
- * the sessions.
+ * Ownership: the share work has a reference on each session and host in its lists. The shares
+ * are in the sessions.
  *
  * Concurrency
  *
@@ -33,6 +34,7 @@
  * Errors: none. What a client does not return in time is the concern of lease.c.
  */
 
+#include <linux/configfs.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/lockdep.h>
@@ -67,17 +69,21 @@ static unsigned long rnbdt_share_next;	/* jiffies for the next run, or 0; rnbdt_
 
 /**
  * struct rnbdt_shares - a run of the share work
+ * @hosts: hosts with live sessions, rnbdt_host.share, each with a reference
  * @parts: sessions whose share the level decides, or from which memory may be reclaimed,
  *	rnbdt_session.lease.part, each with a reference; the others have what they want
  * @charged: bytes that are charged for the pools of all live sessions
  * @settled: bytes that the others have
+ * @free: bytes that sessions may be granted without a return by others
  * @lack: bytes that hungry sessions lack to their shares
  * @pending: bytes that clients will soon return
  */
 struct rnbdt_shares {
+	struct list_head hosts;
 	struct list_head parts;
 	u64 charged;
 	u64 settled;
+	u64 free;
 	u64 lack;
 	u64 pending;
 };
@@ -119,22 +125,61 @@ static u64 rnbdt_share_least(const struct rnbdt_session *s)
 	return least;
 }
 
-/* Read what the share of a session depends on. Returns true if it is in the list. */
+/*
+ * Return the bytes that a client was asked for a moment ago, and will soon return. Others need
+ * not wait for slow storage, or for a client that takes its time: more is reclaimed in place.
+ */
+static u64 rnbdt_share_pending(struct rnbdt_session *s)
+{
+	struct rnbdt_segment *seg;
+	unsigned long slot;
+	u64 bytes = 0;
+
+	if (!s->lease.reclaiming)
+		return 0;
+	xa_for_each(&s->pool.slots, slot, seg)
+		if (seg->reclaimed && !seg->stuck &&
+		    time_before(jiffies, seg->reclaimed_at + RNBDT_SHARE_WAIT))
+			bytes += (u64)seg->units * RNBD_UNIT_SIZE;
+	return bytes;
+}
+
+/* Get the sums of a host, whose session is live. */
+static struct rnbdt_host_share *rnbdt_share_host(struct rnbdt_shares *shares,
+						 struct rnbdt_host *host)
+{
+	struct rnbdt_host_share *share = &host->share;
+
+	if (!list_empty(&share->entry))
+		return share;
+	config_item_get(&host->group.cg_item);
+	share->charged = 0;
+	share->settled = 0;
+	share->lack = 0;
+	share->pending = 0;
+	list_add_tail(&share->entry, &shares->hosts);
+	return share;
+}
+
+/* Read what the share of a session depends on. Returns true if it is in a list. */
 static bool rnbdt_share_read(struct rnbdt_shares *shares, struct rnbdt_session *s)
 {
 	struct rnbdt_part *part = &s->lease.part;
+	struct rnbdt_host_share *host;
 
 	if (!rnbdt_share_counts(s))
 		return false;
-	shares->charged += s->account.pool_bytes;
+	host = rnbdt_share_host(shares, s->host);
+	host->charged += s->account.pool_bytes;
+	host->pending += rnbdt_share_pending(s);
 	rnbdt_level_init(part, rnbdt_share_least(s), rnbdt_share_demand(s),
 			 rnbdt_share_weight(s));
 	if (part->least < part->most || s->account.held_bytes > part->least) {
-		list_add_tail(&part->entry, &shares->parts);
+		list_add_tail(&part->entry, &host->parts);
 		return true;
 	}
 	s->lease.share = part->least;
-	shares->settled += part->least;
+	host->settled += part->least;
 	return false;
 }
 
@@ -162,44 +207,55 @@ static unsigned long rnbdt_share_read_some(struct rnbdt_shares *shares, unsigned
 	return nr == RNBDT_SHARE_BATCH ? last : 0;
 }
 
+/*
+ * Limit what the sessions of a host want to what the host may have: they share that equally,
+ * and other hosts get the rest. Moves them to the list of all.
+ */
+static void rnbdt_share_limit_host(struct rnbdt_shares *shares, struct rnbdt_host *host)
+{
+	struct rnbdt_host_share *share = &host->share;
+	struct rnbdt_part *part;
+	u64 bytes, used, level;
+
+	mutex_lock(&rnbdt_lock);
+	bytes = rnbdt_budget_host_elastic(host);
+	used = host->pool_bytes;
+	mutex_unlock(&rnbdt_lock);
+	share->free = bytes - min(used, bytes);
+	/* Claims, and sessions that close, keep what they have. */
+	used = used - min(used, share->charged) + share->settled;
+	level = rnbdt_level_find(&share->parts, bytes - min(used, bytes));
+	list_for_each_entry(part, &share->parts, entry)
+		rnbdt_level_init(part, part->least, rnbdt_level_share(part, level),
+				 part->weight);
+	list_splice_tail_init(&share->parts, &shares->parts);
+	shares->charged += share->charged;
+	shares->settled += share->settled;
+	shares->pending += share->pending;
+}
+
 /* Read all sessions. Returns the bytes for those in the list. */
 static u64 rnbdt_share_read_all(struct rnbdt_shares *shares)
 {
 	unsigned long last = 0;
+	struct rnbdt_host *host;
 	u64 used, bytes;
 
 	do {
 		last = rnbdt_share_read_some(shares, last);
 	} while (last);
+	list_for_each_entry(host, &shares->hosts, share.entry)
+		rnbdt_share_limit_host(shares, host);
 	mutex_lock(&rnbdt_lock);
 	used = rnbdt_budget_used();
 	bytes = rnbdt_budget_elastic();
 	mutex_unlock(&rnbdt_lock);
-	/* Claims, and sessions that close, keep what they have. */
+	shares->free = bytes - min(used, bytes);
 	used = used - min(used, shares->charged) + shares->settled;
 	return bytes - min(used, bytes);
 }
 
-/*
- * Return the bytes that a client was asked for a moment ago, and will soon return. Others need
- * not wait for slow storage, or for a client that takes its time: more is reclaimed in place.
- */
-static u64 rnbdt_share_pending(struct rnbdt_session *s)
-{
-	struct rnbdt_segment *seg;
-	unsigned long slot;
-	u64 bytes = 0;
-
-	if (!s->lease.reclaiming)
-		return 0;
-	xa_for_each(&s->pool.slots, slot, seg)
-		if (seg->reclaimed && !seg->stuck &&
-		    time_before(jiffies, seg->reclaimed_at + RNBDT_SHARE_WAIT))
-			bytes += (u64)seg->units * RNBD_UNIT_SIZE;
-	return bytes;
-}
-
-/* Set the share of a session, and note what it lacks to that, or will return. */
+/* Set the share of a session, and note what it lacks to that. */
 static void rnbdt_share_set(struct rnbdt_shares *shares, struct rnbdt_session *s, u64 level)
 {
 	struct rnbdt_lease *lease = &s->lease;
@@ -207,9 +263,10 @@ static void rnbdt_share_set(struct rnbdt_shares *shares, struct rnbdt_session *s
 	if (!rnbdt_share_counts(s))
 		return;
 	lease->share = rnbdt_level_share(&lease->part, level);
-	if (!list_empty(&lease->hungry) && lease->share > s->account.pool_bytes)
-		shares->lack += lease->share - s->account.pool_bytes;
-	shares->pending += rnbdt_share_pending(s);
+	if (list_empty(&lease->hungry) || lease->share <= s->account.pool_bytes)
+		return;
+	s->host->share.lack += lease->share - s->account.pool_bytes;
+	shares->lack += lease->share - s->account.pool_bytes;
 }
 
 /* Set the shares of the listed sessions. */
@@ -284,8 +341,12 @@ static u64 rnbdt_share_take(struct rnbdt_session *s, bool for_floor)
 	return (u64)seg->units * RNBD_UNIT_SIZE;
 }
 
-/* Reclaim @bytes, one segment of each listed session in turn. */
-static void rnbdt_share_collect(struct rnbdt_shares *shares, u64 bytes, bool for_floor)
+/*
+ * Reclaim @bytes, one segment of each listed session in turn, all or those of @host. Returns
+ * what there was.
+ */
+static u64 rnbdt_share_collect(struct rnbdt_shares *shares, struct rnbdt_host *host,
+			       u64 bytes, bool for_floor)
 {
 	LIST_HEAD(spent);
 	u64 taken = 0;
@@ -293,49 +354,100 @@ static void rnbdt_share_collect(struct rnbdt_shares *shares, u64 bytes, bool for
 	while (taken < bytes && !list_empty(&shares->parts)) {
 		struct rnbdt_session *s = list_first_entry(&shares->parts, struct rnbdt_session,
 							   lease.part.entry);
-		u64 more;
+		u64 more = 0;
 
-		mutex_lock(&rnbdt_lock);
-		more = rnbdt_share_take(s, for_floor);
-		mutex_unlock(&rnbdt_lock);
+		if (!host || s->host == host) {
+			mutex_lock(&rnbdt_lock);
+			more = rnbdt_share_take(s, for_floor);
+			mutex_unlock(&rnbdt_lock);
+			cond_resched();
+		}
 		taken += more;
 		list_move_tail(&s->lease.part.entry, more ? &shares->parts : &spent);
-		cond_resched();
 	}
 	list_splice(&spent, &shares->parts);
 	shares->pending += taken;
+	if (host)
+		host->share.pending += taken;
+	return taken;
+}
+
+/* Reclaim @bytes for the floor of a login. */
+static void rnbdt_share_collect_floor(struct rnbdt_shares *shares, struct rnbdt_host *host,
+				      u64 bytes)
+{
+	u64 taken = rnbdt_share_collect(shares, host, bytes, false);
+
+	/*
+	 * All segments may be larger than what each session has beyond its share. A session that
+	 * falls below it is hungry, and gets a smaller one.
+	 */
+	if (taken < bytes)
+		rnbdt_share_collect(shares, host, bytes - taken, true);
+}
+
+/* Reclaim what logins and hungry sessions of a host lack because of the limit of the host. */
+static void rnbdt_share_serve_host(struct rnbdt_shares *shares, struct rnbdt_host *host)
+{
+	struct rnbdt_host_share *share = &host->share;
+	u64 need;
+
+	mutex_lock(&rnbdt_lock);
+	need = rnbdt_budget_host_lacks(host);
+	mutex_unlock(&rnbdt_lock);
+	if (need > share->pending)
+		rnbdt_share_collect_floor(shares, host, need - share->pending);
+	/* What logins wait for is not there for the hungry sessions. */
+	share->pending -= min(share->pending, need);
+	need = share->lack - min(share->lack, share->free);
+	if (need > share->pending)
+		rnbdt_share_collect(shares, host, need - share->pending, false);
+}
+
+/* Reclaim what logins and hungry sessions lack. */
+static void rnbdt_share_serve(struct rnbdt_shares *shares)
+{
+	struct rnbdt_host *host;
+	u64 need;
+
+	list_for_each_entry(host, &shares->hosts, share.entry)
+		rnbdt_share_serve_host(shares, host);
+	mutex_lock(&rnbdt_lock);
+	need = rnbdt_budget_lacks();
+	mutex_unlock(&rnbdt_lock);
+	if (need > shares->pending)
+		rnbdt_share_collect_floor(shares, NULL, need - shares->pending);
+	shares->pending -= min(shares->pending, need);
+	need = shares->lack - min(shares->lack, shares->free);
+	if (need > shares->pending)
+		rnbdt_share_collect(shares, NULL, need - shares->pending, false);
 }
 
 static void rnbdt_share_release(struct rnbdt_shares *shares)
 {
+	struct rnbdt_host *host, *next_host;
 	struct rnbdt_session *s, *next;
 
 	list_for_each_entry_safe(s, next, &shares->parts, lease.part.entry) {
 		list_del_init(&s->lease.part.entry);
 		rnbdt_session_put(s);
 	}
+	list_for_each_entry_safe(host, next_host, &shares->hosts, share.entry) {
+		list_del_init(&host->share.entry);
+		config_item_put(&host->group.cg_item);
+	}
 }
 
-/* Update the shares, and reclaim what hungry sessions lack to theirs, and logins to a floor. */
+/* Update the shares, and reclaim what logins lack to a floor, and hungry sessions to theirs. */
 static void rnbdt_share_work(struct work_struct *work)
 {
-	struct rnbdt_shares shares = { .parts = LIST_HEAD_INIT(shares.parts) };
-	u64 bytes, need, for_logins;
+	struct rnbdt_shares shares = {
+		.hosts = LIST_HEAD_INIT(shares.hosts),
+		.parts = LIST_HEAD_INIT(shares.parts),
+	};
 
-	bytes = rnbdt_share_read_all(&shares);
-	rnbdt_share_update(&shares, bytes);
-	mutex_lock(&rnbdt_lock);
-	for_logins = rnbdt_budget_lacks();
-	mutex_unlock(&rnbdt_lock);
-	need = shares.lack + for_logins;
-	if (need > shares.pending)
-		rnbdt_share_collect(&shares, need - shares.pending, false);
-	/*
-	 * All segments may be larger than what each session has beyond its share. A session that
-	 * falls below it is hungry, and gets a smaller one.
-	 */
-	if (for_logins > shares.pending)
-		rnbdt_share_collect(&shares, for_logins - shares.pending, true);
+	rnbdt_share_update(&shares, rnbdt_share_read_all(&shares));
+	rnbdt_share_serve(&shares);
 	rnbdt_share_release(&shares);
 
 	mutex_lock(&rnbdt_lock);
