@@ -185,7 +185,7 @@ static u64 rnbdt_share_read_all(struct rnbdt_shares *shares)
  * Return the bytes that a client was asked for a moment ago, and will soon return. Others need
  * not wait for slow storage, or for a client that takes its time: more is reclaimed in place.
  */
-static u64 rnbdt_share_pending(const struct rnbdt_session *s)
+static u64 rnbdt_share_pending(struct rnbdt_session *s)
 {
 	struct rnbdt_segment *seg;
 	unsigned long slot;
