@@ -109,9 +109,13 @@ reclaims() {
 }
 reclaims reclaimed
 same "$(cat /sys/kernel/rnbd-target/limits/reclaim)" 0 "clients that did not return memory in time"
+export_disk crawling "$(null_disk 16 irqmode=2 completion_nsec=3000000000)" 2
+reclaims reclaimed-slow
+same "$(cat /sys/kernel/rnbd-target/limits/reclaim)" 0 "clients that did not return memory in time"
 reclaims late
 reclaims late-using
-same "$(cat /sys/kernel/rnbd-target/limits/reclaim)" 2 "clients that did not return memory in time"
+reclaims late-mute
+same "$(cat /sys/kernel/rnbd-target/limits/reclaim)" 3 "clients that did not return memory in time"
 kill $monitor
 configfs_clear
 unload

@@ -45,6 +45,7 @@ bool session_start_login(struct conn *c, uint32_t host, const struct rnbd_ctl_lo
 			 const char *export);
 bool session_start_export(struct conn *c, uint32_t host, const char *export);
 bool session_start_second(struct conn *c, struct conn *first);
+bool session_add_second(struct conn *c, const struct conn *first);
 bool session_ends(struct conn *c, const char *why);
 void session_must_go(struct conn *c, uint32_t ms);
 bool session_lives(struct conn *c);
@@ -83,7 +84,10 @@ struct lease {
 	uint32_t held;
 };
 
+void lease_fill(struct rnbd_ctl_login *l);
 bool lease_start(struct lease *l, uint32_t host, const char *export);
+bool lease_start_login(struct lease *l, uint32_t host, const struct rnbd_ctl_login *login,
+		       const char *export);
 bool lease_holds(const struct lease *l, uint32_t slot);
 void lease_want(struct lease *l, uint32_t units);
 bool lease_take(struct lease *l, const struct ctl *entry);

@@ -12,7 +12,7 @@
 
 #include "client.h"
 
-static void lease_fill(struct rnbd_ctl_login *l)
+void lease_fill(struct rnbd_ctl_login *l)
 {
 	login_fill(l);
 	l->pool_bytes = htole64((uint64_t)CEILING * RNBD_UNIT_SIZE);
@@ -23,11 +23,19 @@ static void lease_fill(struct rnbd_ctl_login *l)
 bool lease_start(struct lease *l, uint32_t host, const char *export)
 {
 	struct rnbd_ctl_login login;
+
+	lease_fill(&login);
+	return lease_start_login(l, host, &login, export);
+}
+
+/* The same with a login after lease_fill(). */
+bool lease_start_login(struct lease *l, uint32_t host, const struct rnbd_ctl_login *login,
+		       const char *export)
+{
 	uint32_t slots;
 
 	memset(l, 0, sizeof(*l));
-	lease_fill(&login);
-	if (!session_start_login(&l->c, host, &login, export))
+	if (!session_start_login(&l->c, host, login, export))
 		return false;
 	slots = le32toh(l->c.grant.r.nr_slots);
 	if (le32toh(l->c.grant.r.pool_units) != FLOOR || slots > MAX_SEGMENTS || slots < 2)

@@ -18,6 +18,8 @@
 #define MOST		832	/* units that a host may have, in granules */
 #define HALF		320	/* what is about its share */
 #define TAGS		8
+#define DEEP		64	/* READs of 128 KiB that name more than the ceiling together */
+#define HELD_TAGS	4
 #define NO_SLOT		(-1)
 
 static struct lease first, second;
@@ -191,6 +193,143 @@ static void uses_it(void)
 	part();
 }
 
+/* Send READs of the same units, with the tags in @tags, as credits allow. Returns the others. */
+static uint64_t read_slowly(struct conn *c, uint64_t tags)
+{
+	struct frame f;
+	uint16_t tag;
+
+	while (tags && c->credits > 2) {
+		tag = __builtin_ctzll(tags);
+		tags &= tags - 1;
+		frame_begin(&f, RNBD_FRAME_REQUEST, 1);
+		client_add_request(&f, req_entry(RNBD_OP_READ, 0, tag, 0, 128 << 10, 0));
+		frame_send(c, &f);
+	}
+	return tags;
+}
+
+/* The first client returns what it is asked for, except the segment of its READs. */
+static bool first_returns(const struct ctl *entry)
+{
+	int slot;
+
+	if (entry->type == RNBD_CTL_SEGMENT)
+		return lease_take(&first, entry);
+	slot = slot_asked_for(&first, entry);
+	if (slot < 0)
+		return lease_take_released(&first, entry);
+	if (slot)
+		lease_release(&first, slot);
+	return true;
+}
+
+/*
+ * READs that storage takes seconds for, all of the same units: they name more than the ceiling
+ * together, and must not keep the memory of the client from being reclaimed.
+ */
+static void slow_reads(void)
+{
+	uint64_t end = deadline(20000), want_at, waiting = ~0ull;
+	struct rnbd_reply_entry reply;
+	struct rnbd_ctl_login login;
+	const uint8_t *frame;
+	struct ctl entry;
+	bool ok = true;
+	uint32_t len, at;
+
+	counter_may_limit("pool_near", 1);
+	lease_fill(&login);
+	login.queue_depth = htole16(DEEP);
+	if (!lease_start_login(&first, 2, &login, "crawling") || !lease_grow(&first, MOST) ||
+	    !lease_start(&second, 3, "hostile")) {
+		part();
+		return;
+	}
+	lease_want(&first, le32toh(first.c.grant.r.max_units));
+	/* The target takes them for slow after a second. */
+	want_at = now_ms() + 2000;
+	while (ok && second.held < HALF && now_ms() < end) {
+		if (want_at && now_ms() > want_at) {
+			lease_want(&second, WANTED);
+			want_at = 0;
+		}
+		waiting = read_slowly(&first.c, waiting);
+		frame = conn_receive(&first.c, 0, &len, 10);
+		if (frame && frame[0] == RNBD_FRAME_CONTROL) {
+			ctl_take(&first.c, frame, len);
+			while (ok && ctl_left(&first.c, &entry))
+				ok = first_returns(&entry);
+		} else if (frame) {
+			for (at = HDR_BYTES; at < len; at += sizeof(reply)) {
+				memcpy(&reply, frame + at, sizeof(reply));
+				waiting |= 1ull << le16toh(reply.tag) % DEEP;
+			}
+		}
+		if (ctl_receive(&second.c, &entry, 10))
+			ok = ok && lease_take(&second, &entry);
+	}
+	note("the clients have %u and %u units", first.held, second.held);
+	if (second.held < HALF)
+		amiss("slow requests keep the memory: %u units are granted", second.held);
+	part();
+}
+
+/* Give no credits on queue 1 until replies wait there, for a READ of each segment. */
+static bool withhold(struct conn *q)
+{
+	uint32_t len, i, tag = HELD_TAGS;
+	struct frame f;
+	int slot = -1;
+
+	q->mute = true;
+	for (i = 0; i < 4 * SLOTS; i++) {
+		frame_begin(&f, RNBD_FRAME_REQUEST, 1);
+		client_add_request(&f, lease_read(&first, 0, i % HELD_TAGS));
+		frame_send(q, &f);
+		if (!conn_receive(q, RNBD_FRAME_REPLY, &len, 500))
+			break;
+	}
+	if (q->gone || i == 4 * SLOTS)
+		return amiss("replies come without credits");
+	while ((slot = lease_slot(&first, slot)) >= 0 && q->credits > 2) {
+		frame_begin(&f, RNBD_FRAME_REQUEST, 1);
+		client_add_request(&f, lease_read(&first, slot, tag++));
+		frame_send(q, &f);
+	}
+	return slot < 0 || amiss("no credits for the segment in slot %d", slot);
+}
+
+/* Requests that the storage has completed must not keep memory. */
+static void gives_no_credits(void)
+{
+	static struct conn q;
+	uint64_t end = deadline(15000);
+	struct rnbd_ctl_login login;
+	uint32_t asked = 0;
+	struct ctl entry;
+
+	counter_due_limit("reclaim");
+	counter_may_limit("pool_near", 1);
+	lease_fill(&login);
+	login.nr_queues = htole16(2);
+	memset(&q, 0, sizeof(q));
+	if (lease_start_login(&first, 2, &login, "hostile") && session_add_second(&q, &first.c) &&
+	    lease_grow(&first, MOST) && withhold(&q) && lease_start(&second, 3, "hostile")) {
+		lease_want(&second, WANTED);
+		while (!first.c.gone && now_ms() < end)
+			if (ctl_receive(&first.c, &entry, 10))
+				asked += slot_asked_for(&first, &entry) >= 0;
+		if (!asked)
+			amiss("nothing was reclaimed");
+		session_must_go(&first.c, 0);
+		monitor_closed(LATE);
+		second_grows(WANTED, deadline(10000));
+	}
+	conn_close(&q);
+	part();
+}
+
 /* Writes that the storage of the case has: the second number in the file INFLIGHT. */
 static uint32_t in_storage(void)
 {
@@ -254,6 +393,8 @@ static const struct client_story stories[] = {
 	{ "until-reclaimed", returns_all },
 	{ "until-late", returns_nothing },
 	{ "until-late-using", uses_it },
+	{ "until-late-mute", gives_no_credits },
+	{ "until-reclaimed-slow", slow_reads },
 	{ "until-stale-refused", stale_refused },
 	{ "until-stale-freed", stale_freed },
 };

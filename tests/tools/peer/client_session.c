@@ -86,20 +86,12 @@ void session_relatives(const struct grant *g, uint64_t *rel)
 	rel[SEGMENT] = le32toh(g->r.segment_units);
 }
 
-/* A session with two queues; @c becomes the second. */
-bool session_start_second(struct conn *c, struct conn *first)
+/* Add queue 1 to a session that was granted two; @c becomes it. */
+bool session_add_second(struct conn *c, const struct conn *first)
 {
-	struct rnbd_ctl_login l;
-	struct request req;
+	struct request req = first->req;
 	int status;
 
-	request_init(&req, 2, SLOTS, SLOT_SIZE);
-	if (conn_open(first, &req))
-		return amiss("not connected");
-	login_fill(&l);
-	l.nr_queues = htole16(2);
-	if (!session_login(first, &l, "hostile") || le16toh(first->grant.r.nr_queues) != 2)
-		return amiss("no two queues");
 	request_conn(&req, 1, 1);
 	status = conn_open(c, &req);
 	c->grant = first->grant;
@@ -108,6 +100,22 @@ bool session_start_second(struct conn *c, struct conn *first)
 	if (!status)
 		slots_ask(c, c->slots, le16toh(c->grant.r.queue_depth));
 	return !status || amiss("queue 1: status %d", status);
+}
+
+/* A session with two queues; @c becomes the second. */
+bool session_start_second(struct conn *c, struct conn *first)
+{
+	struct rnbd_ctl_login l;
+	struct request req;
+
+	request_init(&req, 2, SLOTS, SLOT_SIZE);
+	if (conn_open(first, &req))
+		return amiss("not connected");
+	login_fill(&l);
+	l.nr_queues = htole16(2);
+	if (!session_login(first, &l, "hostile") || le16toh(first->grant.r.nr_queues) != 2)
+		return amiss("no two queues");
+	return session_add_second(c, first);
 }
 
 bool session_rdma(struct conn *c, enum ibv_wr_opcode opcode, uint32_t at, uint32_t units,

@@ -251,6 +251,7 @@ bool conn_begin(struct conn *c, const struct request *req)
 	uint32_t slots = le16toh(req->cm.ring_slots), size = le32toh(req->cm.slot_size);
 
 	memset(c, 0, sizeof(*c));
+	c->req = *req;
 	/* What is absurd is announced only. */
 	c->slots = slots >= RNBD_RING_SLOTS_MIN && slots <= RNBD_RING_SLOTS_MAX ? slots : 16;
 	c->slot_size = size >= RNBD_SLOT_SIZE_MIN && size <= RNBD_SLOT_SIZE_MAX ? size : 4096;

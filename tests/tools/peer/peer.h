@@ -62,8 +62,17 @@ struct ctl {
 	const uint8_t *body;
 };
 
+/* What a connection request says. */
+struct request {
+	struct rnbd_cm_req cm;
+	uint8_t len;		/* of the private data */
+	bool no_slots;		/* receive slots are announced, not posted */
+	uint8_t rnr;		/* times that the target repeats a SEND without a slot */
+};
+
 /**
  * struct conn - a connection, of either side
+ * @req: connection request of a client
  * @taken: receive slots that hold frames, in order
  * @serves: we are the target, and our data are open to RDMA
  * @mute: slots are not posted again and no credits returned
@@ -80,6 +89,7 @@ struct ctl {
  * @ctl: a CONTROL frame, and where the first entry is that was not taken
  */
 struct conn {
+	struct request req;
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *id;
 	struct ibv_cq *cq;
@@ -111,14 +121,6 @@ struct conn {
 		uint8_t b[RNBD_SLOT_SIZE_MAX];
 		uint32_t len, at;
 	} ctl;
-};
-
-/* What a connection request says. */
-struct request {
-	struct rnbd_cm_req cm;
-	uint8_t len;		/* of the private data */
-	bool no_slots;		/* receive slots are announced, not posted */
-	uint8_t rnr;		/* times that the target repeats a SEND without a slot */
 };
 
 static inline bool power_of_2(uint32_t n)
