@@ -166,14 +166,17 @@ static int rnbdc_lease_ask(struct rnbdc_session *sess, u32 units)
 /* Return a segment. Returns -EAGAIN if a frame must wait. */
 static int rnbdc_lease_shrink(struct rnbdc_session *sess)
 {
-	u32 held = READ_ONCE(sess->lease.held), slot, generation, units;
+	u32 open = READ_ONCE(sess->space.units), slot, generation, units;
 	int ret;
 
 	units = rnbdc_space_spare(&sess->space, sess->login.offer.pool_units, &slot, &generation);
 	if (!units)
 		return 0;
-	/* Otherwise the target might grant it again. */
-	ret = rnbdc_lease_ask(sess, held - min(held, units));
+	/*
+	 * Otherwise the target might grant it again, and other closed segments, whose release
+	 * takes long.
+	 */
+	ret = rnbdc_lease_ask(sess, open - min(open, units));
 	if (!ret)
 		rnbdc_space_close_segment(&sess->space, slot, generation);
 	return ret;
