@@ -218,6 +218,7 @@ static bool rnbdt_lease_free_released(struct rnbdt_session *s)
 	rnbdt_lease_take_released(s, &list);
 	if (list_empty(&list))
 		return true;
+	rnbd_inject_delay(&rnbdt_inject_delay_release);
 	/* A frame handler that has not seen the mark may have accepted a request. */
 	synchronize_rcu();
 	/* A queue that joins has requests before it is in s->queues: wait until it is there. */

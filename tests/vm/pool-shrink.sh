@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 1 --cpus 2 --mem 2048 --timeout 300
+# adapter: only
+# without: event, because a session that reconnects begins with its floor
+# short: an idle pool shrinks to its floor while the target confirms nothing, works, and grows again
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+. ../lib/pool.sh
+
+# Rules R8 and R9. The first pool becomes idle, and memory is reclaimed from it. The target
+# confirms no release, so that closed segments are held while the client shrinks the pool.
+FLOOR=256
+
+set_host_id
+target_start
+param rnbd_target pool_limit_mb 16
+param rnbd_target claim_timeout 0
+param rnbd_target reclaim_timeout_ms 60000
+for ((i = 0; i < 2; i++)); do
+	disk=$(null_disk 128 irqmode=2 completion_nsec=5000000) || exit 1
+	export_disk "disk$i" "$disk" $((i + 1))
+done
+modprobe rnbd pool_floor_kb=1024 || die "modprobe rnbd failed"
+arm rnbd-target
+common=(--queues 2 --pool 16M)
+load=(--rw=randwrite --bs=128k --iodepth=128 --size=100m)
+
+note "the first pool has most of the memory and becomes idle"
+first=$(attach disk0 "${common[@]}") || exit 1
+steadily load "$first" "${load[@]}"
+wait_for 60 counter_over "$first" pool_units 2560
+steadily_end load
+idle_at=$(now_ms)
+
+note "the target reclaims memory of it and confirms nothing"
+strike rnbd-target delay_release 1000000 1000000
+second=$(attach disk1 --host-id "$(host_id 2)" "${common[@]}") || exit 1
+steadily second "$second" "${load[@]}"
+wait_for 30 counter_over "$first" pool_reclaims 0
+held_back() { [ "$(hits rnbd-target delay_release)" -gt 0 ]; }
+wait_for 10 held_back
+need "$first" pool_releases -eq 0
+
+note "it shrinks to its floor, as its client sees it"
+shrunk() { [ "$(counter "$first" pool_wanted_units)" -le $((2 * FLOOR)) ]; }
+wait_for 90 shrunk
+note "after $(($(now_ms) - idle_at)) ms"
+need "$first" pool_wanted_units -ge $FLOOR
+need "$first" pool_releases -eq 0
+need "$first" pool_units -gt 2560
+works "$first"
+
+note "a burst works within the floor, and asks for more"
+steadily burst "$first" "${load[@]}"
+before=$(completed "$first")
+wait_for 30 completed_over "$first" $((before + 100))
+need "$first" pool_wanted_units -gt $FLOOR
+
+note "the releases are confirmed, and the pools have their shares"
+strike rnbd-target delay_release 0
+released() { [ "$(counter "$first" pool_releases)" -gt 0 ]; }
+wait_for 20 released
+wait_for 60 counter_over "$first" pool_units 1024
+wait_for 60 counter_over "$second" pool_units 1024
+before=$(completed "$first")
+wait_for 30 completed_over "$first" $((before + 100))
+steadily_end burst
+steadily_end second
+for dev in "$first" "$second"; do need "$dev" lost -eq 0; done
+verify "$first" --rw=randwrite --bsrange=4k-256k --iodepth=32 --size=8m
+for dev in "$first" "$second"; do detach "$dev"; done
+configfs_clear
+unload
