@@ -61,6 +61,9 @@ RNBD_PARAM_UINT(host_pool_limit_mb, 0, 0, 16777216,
 RNBD_PARAM_UINT(pool_limit_mb, 0, 0, 16777216,
 		"MiB of memory of all delegated pools; 0: a quarter of RAM");
 
+/* Most that replaces what slow storage uses of a pool, in floors */
+#define RNBDT_HUNG_FLOORS	8
+
 /* Seconds in which the pools of a host may be granted its limit */
 #define RNBDT_GROW_SECONDS	10
 
@@ -383,16 +386,19 @@ u16 rnbdt_budget_charge_login(struct rnbdt_session *s, u64 floor, u64 max)
  * rnbdt_budget_floor - return what a session may hold before others get their shares
  * @s: session
  *
- * Only its floor is always there. What slow storage uses of it is replaced once: a client
- * decides how many of its requests are slow, and must not keep more memory by that.
+ * Only its floor is always there. A client lets one disk take eight ninths of its pool, so
+ * that much may hang before other disks lack the floor. What slow storage uses beyond that is
+ * not replaced: the client decides how many of its requests are slow, and must not keep all
+ * its memory by that.
  *
  * Context: process context, rnbdt_lock held.
- * Return: bytes: its floor, and what slow storage uses of its pool, at most as much.
+ * Return: bytes: its floor, and what slow storage uses of its pool, at most
+ * RNBDT_HUNG_FLOORS times as much.
  */
 u64 rnbdt_budget_floor(const struct rnbdt_session *s)
 {
 	u64 floor = s->account.floor_bytes;
-	u64 hung = min((u64)READ_ONCE(s->lease.hung) * RNBD_UNIT_SIZE, floor);
+	u64 hung = min((u64)READ_ONCE(s->lease.hung) * RNBD_UNIT_SIZE, RNBDT_HUNG_FLOORS * floor);
 
 	lockdep_assert_held(&rnbdt_lock);
 

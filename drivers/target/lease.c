@@ -276,6 +276,23 @@ static void rnbdt_lease_stuck(struct rnbdt_session *s, struct rnbdt_segment *seg
 	mutex_unlock(&rnbdt_lock);
 }
 
+/* Note how much of each segment slow storage uses. */
+static void rnbdt_lease_note_slow(struct rnbdt_session *s)
+{
+	struct rnbdt_segment *seg;
+	unsigned long slot;
+	u32 hung = 0;
+
+	xa_for_each(&s->pool.slots, slot, seg) {
+		WRITE_ONCE(seg->slow, rnbdt_pool_slow(&s->pool, seg));
+		if (!READ_ONCE(seg->reclaimed))
+			hung += seg->slow;
+	}
+	WRITE_ONCE(s->lease.hung, hung);
+	/* Pairs with the acquire in rnbdt_share_looked(). */
+	smp_store_release(&s->lease.looked_at, jiffies);
+}
+
 /*
  * Look at the deadlines of reclaimed segments, and at what slow storage has. That takes long
  * if the session may have many requests, and its client can make this work run often. Returns
@@ -288,8 +305,9 @@ static bool rnbdt_lease_look(struct rnbdt_session *s)
 
 	if (time_before(jiffies, s->lease.looked_at + RNBDT_LOOK_PERIOD))
 		return true;
-	WRITE_ONCE(s->lease.hung, rnbdt_pool_scan(s, true));
-	s->lease.looked_at = jiffies;
+	WRITE_ONCE(s->lease.look, false);
+	rnbdt_pool_scan(s, true);
+	rnbdt_lease_note_slow(s);
 	/* Only this work removes segments. */
 	xa_for_each(&s->pool.slots, slot, seg) {
 		if (!seg->deadline_ms || READ_ONCE(seg->released))
@@ -323,7 +341,8 @@ void rnbdt_lease_work(struct work_struct *work)
 	if (READ_ONCE(s->state) != RNBDT_LIVE || !rnbdt_lease_free_released(s))
 		goto restore;
 	/* While storage is slow, look again: the number must not become old. */
-	if (rnbdt_lease_ask(s) || rnbdt_grant_wanted(s) || s->lease.hung) {
+	if (rnbdt_lease_ask(s) || rnbdt_grant_wanted(s) || s->lease.hung ||
+	    READ_ONCE(s->lease.look)) {
 		if (!rnbdt_lease_look(s))
 			goto restore;
 		pause = RNBDT_LOOK_PERIOD;

@@ -111,7 +111,8 @@ int rnbdt_pool_init(struct rnbdt_session *s, u32 segment_units, u32 nr_slots)
 	pool->shift = ilog2(segment_units);
 	pool->nr_slots = nr_slots;
 	pool->named = kvcalloc(BITS_TO_LONGS(nr_slots), sizeof(long), GFP_KERNEL);
-	return pool->named ? 0 : -ENOMEM;
+	pool->slow = kvcalloc(nr_slots, sizeof(*pool->slow), GFP_KERNEL);
+	return pool->named && pool->slow ? 0 : -ENOMEM;
 }
 
 /**
@@ -222,16 +223,16 @@ bool rnbdt_pool_allows(const struct rnbdt_pool *pool, const struct rnbd_request 
  * struct rnbdt_named - space that a request names
  * @begun: when it was decoded, as rnbdt_req.begun
  * @done: the storage has completed it
- * @units: units of its extents
  * @nr: number of extents
  * @slots: slot of each extent
+ * @units: units of each extent
  */
 struct rnbdt_named {
 	u64 begun;
 	bool done;
-	u32 units;
 	u32 nr;
 	u32 slots[RNBD_EXTENTS_MAX];
+	u32 units[RNBD_EXTENTS_MAX];
 };
 
 /* Read what a request names. Returns false if the target does not hold it. */
@@ -247,11 +248,10 @@ static bool rnbdt_pool_read_req(const struct rnbdt_pool *pool, const struct rnbd
 			return false;
 		named->begun = READ_ONCE(treq->begun);
 		named->done = READ_ONCE(treq->done);
-		named->units = 0;
 		named->nr = min_t(u32, READ_ONCE(treq->req.nr_extents), RNBD_EXTENTS_MAX);
 		for (i = 0; i < named->nr; i++) {
 			named->slots[i] = READ_ONCE(treq->req.extents[i].unit) >> pool->shift;
-			named->units += READ_ONCE(treq->req.extents[i].units);
+			named->units[i] = READ_ONCE(treq->req.extents[i].units);
 		}
 		/*
 		 * Extents that a later turn has written: the turn read next shows it. Pairs
@@ -272,10 +272,11 @@ static bool rnbdt_pool_excuses(const struct rnbdt_named *named, const struct rnb
 	return !named->done && (!seg || named->begun <= READ_ONCE(seg->asked_ns));
 }
 
-/* Mark the slots that a request names. */
+/* Mark the slots that a request names. It is slow if it came before @slow_ns. */
 static void rnbdt_pool_mark(struct rnbdt_pool *pool, const struct rnbdt_named *named,
-			    bool deadlines)
+			    bool deadlines, u64 slow_ns)
 {
+	bool slow = !named->done && named->begun < slow_ns;
 	u32 i;
 
 	for (i = 0; i < named->nr; i++) {
@@ -285,6 +286,10 @@ static void rnbdt_pool_mark(struct rnbdt_pool *pool, const struct rnbdt_named *n
 			continue;
 		if (!deadlines || rnbdt_pool_excuses(named, rnbdt_pool_find(pool, slot)))
 			__set_bit(slot, pool->named);
+		/* Requests may name the same units. */
+		if (slow)
+			pool->slow[slot] = min(pool->slow[slot] + named->units[i],
+					       1U << pool->shift);
 	}
 }
 
@@ -306,17 +311,17 @@ static struct rnbdt_queue *rnbdt_pool_queue(struct rnbdt_session *s, u32 index)
  * A request that begins during the scan may be missed.
  *
  * Context: lease work or teardown; may sleep, and may run long.
- * Return: units of requests that the storage has not completed for long.
  */
-u32 rnbdt_pool_scan(struct rnbdt_session *s, bool deadlines)
+void rnbdt_pool_scan(struct rnbdt_session *s, bool deadlines)
 {
-	u64 until = ktime_get_ns() - RNBDT_POOL_HUNG;
+	u64 slow_ns = ktime_get_ns() - RNBDT_POOL_HUNG;
 	struct rnbdt_pool *pool = &s->pool;
 	const struct rnbdt_req *treq;
 	struct rnbdt_named named;
-	u32 i, tag, hung = 0;
+	u32 i, tag;
 
 	bitmap_zero(pool->named, pool->nr_slots);
+	memset(pool->slow, 0, pool->nr_slots * sizeof(*pool->slow));
 	for (i = 0; i < s->nr_slots; i++) {
 		struct rnbdt_queue *q;
 
@@ -324,16 +329,12 @@ u32 rnbdt_pool_scan(struct rnbdt_session *s, bool deadlines)
 		/* The client may give up tags meanwhile, which no request in flight has. */
 		rcu_read_lock();
 		for (tag = 0; q && (treq = rnbdt_queue_req(q, tag)); tag++) {
-			if (!rnbdt_pool_read_req(pool, treq, &named))
-				continue;
-			rnbdt_pool_mark(pool, &named, deadlines);
-			if (!named.done && named.begun < until)
-				hung += named.units;
+			if (rnbdt_pool_read_req(pool, treq, &named))
+				rnbdt_pool_mark(pool, &named, deadlines, slow_ns);
 		}
 		rcu_read_unlock();
 		cond_resched();
 	}
-	return hung;
 }
 
 /**
@@ -347,6 +348,19 @@ u32 rnbdt_pool_scan(struct rnbdt_session *s, bool deadlines)
 bool rnbdt_pool_named(const struct rnbdt_pool *pool, const struct rnbdt_segment *seg)
 {
 	return test_bit(seg->slot, pool->named);
+}
+
+/**
+ * rnbdt_pool_slow - return how much of a segment slow storage used at the latest scan
+ * @pool: pool
+ * @seg: segment
+ *
+ * Context: as rnbdt_pool_scan().
+ * Return: units that requests name which the storage has not completed for long.
+ */
+u32 rnbdt_pool_slow(const struct rnbdt_pool *pool, const struct rnbdt_segment *seg)
+{
+	return min(pool->slow[seg->slot], seg->units);
 }
 
 /**
@@ -367,6 +381,8 @@ void rnbdt_pool_free(struct rnbdt_pool *pool)
 	xa_destroy(&pool->slots);
 	kvfree(pool->named);
 	pool->named = NULL;
+	kvfree(pool->slow);
+	pool->slow = NULL;
 	pool->units = 0;
 }
 

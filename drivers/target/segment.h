@@ -33,6 +33,8 @@ struct rnbdt_session;
  * @reclaimed: the client was asked to return it; rnbdt_lock
  * @reclaimed_at: jiffies when @reclaimed was set; rnbdt_lock
  * @stuck: slow storage keeps the client from returning it; rnbdt_lock
+ * @slow: units that slow storage used, as rnbdt_lease.hung; written by the lease work, read
+ *	without a lock
  * @granted_at: jiffies of the grant; constant
  * @idle_since: jiffies of the decision to reclaim it, of RECLAIM, or when the storage was last
  *	seen to have a request that names it and that came before @asked_ns, whichever is
@@ -60,6 +62,7 @@ struct rnbdt_segment {
 	bool released;
 	bool reclaimed;
 	bool stuck;
+	u32 slow;
 	unsigned long reclaimed_at;
 	unsigned long granted_at;
 	unsigned long idle_since;

@@ -175,6 +175,7 @@ struct rnbdt_stats {
  * @generation: number of grants; login work, then lease work
  * @units: units of all segments; written under rnbdt_lock, read without
  * @named: a bit per slot, result of rnbdt_pool_scan(); lease work, then teardown
+ * @slow: by slot, units that slow storage uses; as @named
  *
  * The teardown frees it after queue pairs and requests have gone.
  */
@@ -187,6 +188,7 @@ struct rnbdt_pool {
 	u32 generation;
 	u32 units;
 	unsigned long *named;
+	u32 *slow;
 };
 
 /**
@@ -204,9 +206,9 @@ struct rnbdt_pool {
  * @second_units: units that were granted since; lease work
  * @reclaiming: units of the segments that the client was asked to return; rnbdt_lock
  * @stuck: units of those of them that slow storage uses; rnbdt_lock
- * @looked_at: jiffies when @lease_work has looked at deadlines and slow requests; lease work
- * @hung: units of requests that slow storage has, while the session wants memory or others
- *	do, at @looked_at; written by @lease_work, read without a lock
+ * @look: share.c needs @hung and rnbdt_segment.slow; set by it, cleared by @lease_work
+ * @looked_at: jiffies when @lease_work, which writes it, has looked at slow requests
+ * @hung: units that slow storage used then of segments that were not reclaimed; as @looked_at
  * @hungry: in the list of sessions that want more than the limits leave; rnbdt_lock
  * @part: what @share was computed from; in a list during a walk over the sessions;
  *	rnbdt_lock
@@ -230,6 +232,7 @@ struct rnbdt_lease {
 	u32 second_units;
 	u32 reclaiming;
 	u32 stuck;
+	bool look;
 	unsigned long looked_at;
 	u32 hung;
 	struct list_head hungry;

@@ -9,8 +9,8 @@
  * limit of the host. No session gets less than its floor or more than it wants, and what one
  * does not want is divided among the others. The shares follow from one number, the level
  * (level.c): the share of a session is its weight times the level, within its floor and its
- * demand. Memory that slow storage uses is of no use to the session: as much as its floor does
- * not count for that (rule R7).
+ * demand. Memory that slow storage uses is of no use to the session: up to a limit it does not
+ * count for the floor (rule R7, budget.c).
  *
  * Segments are reclaimed from sessions that hold more than their share, the newest first, one
  * of each session in turn, until the hungry sessions below their share, and logins that wait
@@ -48,6 +48,7 @@
 
 #include "budget.h"
 #include "graph.h"
+#include "headroom.h"
 #include "level.h"
 #include "lookup.h"
 #include "segment.h"
@@ -62,10 +63,14 @@
 /* Time after which memory that was reclaimed no longer counts as about to be returned */
 #define RNBDT_SHARE_WAIT	HZ
 
+/* Age of a look at slow requests from which on another one is needed */
+#define RNBDT_SHARE_FRESH	HZ
+
 /* Fraction bits of the part of a weight that a session has */
 #define RNBDT_WEIGHT_SHIFT	8
 
 static unsigned long rnbdt_share_next;	/* jiffies for the next run, or 0; rnbdt_lock */
+static bool rnbdt_share_again;		/* the run waits for looks of lease works; rnbdt_lock */
 
 /**
  * struct rnbdt_shares - a run of the share work
@@ -138,7 +143,7 @@ static u64 rnbdt_share_pending(struct rnbdt_session *s)
 	if (!s->lease.reclaiming)
 		return 0;
 	xa_for_each(&s->pool.slots, slot, seg)
-		if (seg->reclaimed && !seg->stuck &&
+		if (seg->reclaimed && !seg->stuck && !READ_ONCE(seg->slow) &&
 		    time_before(jiffies, seg->reclaimed_at + RNBDT_SHARE_WAIT))
 			bytes += (u64)seg->units * RNBD_UNIT_SIZE;
 	return bytes;
@@ -283,20 +288,74 @@ static void rnbdt_share_update(struct rnbdt_shares *shares, u64 bytes)
 	}
 }
 
-/* Find the newest segment that a session can spare of @excess bytes. */
+static bool rnbdt_share_may_ask(const struct rnbdt_segment *seg, u64 excess)
+{
+	return !seg->reclaimed && !READ_ONCE(seg->released) &&
+	       (u64)seg->units * RNBD_UNIT_SIZE <= excess;
+}
+
+/* Find the newest segment of at most @excess bytes of which slow storage uses nothing. */
 static struct rnbdt_segment *rnbdt_share_victim(struct rnbdt_session *s, u64 excess)
 {
 	struct rnbdt_segment *seg, *newest = NULL;
 	unsigned long slot;
 
 	xa_for_each(&s->pool.slots, slot, seg) {
-		if (seg->reclaimed || READ_ONCE(seg->released) ||
-		    (u64)seg->units * RNBD_UNIT_SIZE > excess)
+		if (READ_ONCE(seg->slow) || !rnbdt_share_may_ask(seg, excess))
 			continue;
 		if (!newest || time_after(seg->granted_at, newest->granted_at))
 			newest = seg;
 	}
 	return newest;
+}
+
+/* Find the segment of at most @excess bytes of which slow storage uses most. */
+static struct rnbdt_segment *rnbdt_share_slow_victim(struct rnbdt_session *s, u64 excess)
+{
+	struct rnbdt_segment *seg, *slowest = NULL;
+	unsigned long slot;
+	u32 slow, most = 0;
+
+	xa_for_each(&s->pool.slots, slot, seg) {
+		slow = READ_ONCE(seg->slow);
+		if (slow <= most || !rnbdt_share_may_ask(seg, excess))
+			continue;
+		slowest = seg;
+		most = slow;
+	}
+	return slowest;
+}
+
+/* Return the bytes of a session that slow storage does not use, and that are not reclaimed. */
+static u64 rnbdt_share_usable(struct rnbdt_session *s)
+{
+	struct rnbdt_segment *seg;
+	unsigned long slot;
+	u64 units = 0;
+
+	xa_for_each(&s->pool.slots, slot, seg)
+		if (rnbdt_share_may_ask(seg, U64_MAX))
+			units += seg->units - min(READ_ONCE(seg->slow), seg->units);
+	return units * RNBD_UNIT_SIZE;
+}
+
+/*
+ * Has the lease work looked lately at what slow storage uses of a session? Otherwise it does so
+ * soon: to take what other disks need would harm them for as long as the storage hangs.
+ */
+static bool rnbdt_share_looked(struct rnbdt_session *s)
+{
+	/* Pairs with the release in rnbdt_lease_note_slow(). */
+	unsigned long looked_at = smp_load_acquire(&s->lease.looked_at);
+
+	if (time_before(jiffies, looked_at + RNBDT_SHARE_FRESH))
+		return true;
+	if (!READ_ONCE(s->lease.look)) {
+		WRITE_ONCE(s->lease.look, true);
+		mod_delayed_work(rnbdt_lease_wq, &s->lease.lease_work, 0);
+		rnbdt_share_again = true;
+	}
+	return false;
 }
 
 /**
@@ -321,20 +380,31 @@ void rnbdt_share_ask(struct rnbdt_session *s, struct rnbdt_segment *seg)
 /*
  * Reclaim one segment of a session, if it holds more than its share. The session keeps its
  * share, or for a floor only what no other session may take. Returns the bytes.
+ *
+ * The client returns a segment that slow storage uses when that has served its requests. Such
+ * a segment is reclaimed in addition: others do not wait for it, and what the session keeps
+ * is of more use.
  */
 static u64 rnbdt_share_take(struct rnbdt_session *s, bool for_floor)
 {
-	u64 has = s->account.held_bytes, keep = s->lease.share;
+	u64 has = s->account.held_bytes, least, excess, usable;
 	struct rnbdt_segment *seg;
 
 	if (!rnbdt_share_counts(s))
 		return 0;
 	has -= min(has, (u64)s->lease.reclaiming * RNBD_UNIT_SIZE);
-	if (has <= s->lease.share)
+	if (has <= s->lease.share || !rnbdt_share_looked(s))
 		return 0;
-	if (for_floor)
-		keep = min(keep, rnbdt_budget_floor(s));
-	seg = rnbdt_share_victim(s, has - keep);
+	/* The look may be newer than the share. */
+	least = rnbdt_budget_floor(s);
+	excess = rnbdt_limit_left(has, for_floor ? least : max(least, s->lease.share));
+	seg = rnbdt_share_slow_victim(s, excess);
+	if (seg) {
+		rnbdt_share_ask(s, seg);
+		excess -= (u64)seg->units * RNBD_UNIT_SIZE;
+	}
+	usable = rnbdt_limit_left(rnbdt_share_usable(s), s->account.floor_bytes);
+	seg = rnbdt_share_victim(s, min(excess, usable));
 	if (!seg)
 		return 0;
 	rnbdt_share_ask(s, seg);
@@ -438,6 +508,9 @@ static void rnbdt_share_release(struct rnbdt_shares *shares)
 	}
 }
 
+static void rnbdt_share_work(struct work_struct *work);
+static DECLARE_DELAYED_WORK(rnbdt_share_runs, rnbdt_share_work);
+
 /* Update the shares, and reclaim what logins lack to a floor, and hungry sessions to theirs. */
 static void rnbdt_share_work(struct work_struct *work)
 {
@@ -452,10 +525,11 @@ static void rnbdt_share_work(struct work_struct *work)
 
 	mutex_lock(&rnbdt_lock);
 	rnbdt_share_next = jiffies + RNBDT_SHARE_PERIOD ?: 1;
+	if (rnbdt_share_again)
+		queue_delayed_work(rnbdt_login_wq, &rnbdt_share_runs, RNBDT_SHARE_PERIOD);
+	rnbdt_share_again = false;
 	mutex_unlock(&rnbdt_lock);
 }
-
-static DECLARE_DELAYED_WORK(rnbdt_share_runs, rnbdt_share_work);
 
 /**
  * rnbdt_share_reclaim - let the shares be updated, and what sessions or logins lack be reclaimed
