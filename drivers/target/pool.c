@@ -244,6 +244,7 @@ static bool rnbdt_pool_read_req(const struct rnbdt_pool *pool, const struct rnbd
 	do {
 		/* The frame handler changes the turn, writes the request, then sets busy. */
 		turn = smp_load_acquire(&treq->turn);
+		/* pairs with the release in rnbdt_queue_request() */
 		if (!smp_load_acquire(&treq->busy))
 			return false;
 		named->begun = READ_ONCE(treq->begun);

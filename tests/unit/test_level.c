@@ -8,7 +8,7 @@
 
 #include "../../drivers/target/level.c"
 
-#define MIB		(1ull << 20)
+#define MIB		(1024ull * 1024)
 #define PARTS		4096
 #define ROUNDS		300
 
