@@ -149,10 +149,13 @@ static void rnbdt_drr_charge(struct rnbdt_drr_node *disk, u32 cost)
 	struct rnbdt_drr_node *node;
 
 	for (node = disk; node->parent; node = node->parent) {
+		/* A node that waits for its turn keeps its place. */
+		bool turn = node->deficit > 0;
+
 		node->deficit -= (s64)cost * RNBDT_DRR_FRACTION;
 		if (node->deficit < RNBDT_DRR_DEFICIT_MIN)
 			node->deficit = RNBDT_DRR_DEFICIT_MIN;
-		if (node->queued && node->deficit <= 0)
+		if (turn && node->queued && node->deficit <= 0)
 			list_move_tail(&node->entry, &node->parent->active);
 	}
 }

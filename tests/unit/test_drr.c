@@ -462,6 +462,53 @@ static void test_flush(void **state)
 	assert_int_equal(model.in_flight, 0);
 }
 
+/*
+ * 15 hosts and a host with two disks compete. One of its disks reads, and the other one gets
+ * a FLUSH at every @every completions of the storage, which ends at once. Returns what the
+ * reader gets of the share of its host.
+ */
+static double beside_flushes(u32 every)
+{
+	struct rnbdt_drr_item flush = { .cost = OVERHEAD };
+	struct disk *reader, *flushed;
+	struct session *session;
+	u64 end;
+	u32 i;
+
+	setup(NULL);
+	for (i = 0; i < 15; i++)
+		start(new_client(RNBDT_WEIGHT_DEFAULT, 256, 64 * KIB, 0, 0));
+	session = new_session(new_host(RNBDT_WEIGHT_DEFAULT));
+	reader = new_disk(session, 64, 64 * KIB, 0, 0);
+	flushed = new_disk(session, 1, 0, 0, 0);
+	start(reader);
+	run(512ull * MIB);
+	forget();
+	end = model.bytes + 2048ull * MIB;
+	for (i = 1; model.bytes < end; i++) {
+		complete();
+		if (!(i % every) && rnbdt_drr_pass(&flushed->node, &flush))
+			rnbdt_drr_passed(&flushed->node);
+	}
+	return reader->bytes * 16.0 / model.bytes;
+}
+
+/* FLUSHes of a disk do not starve the other disks of its host. */
+static void test_flush_beside_reads(void **state)
+{
+	static const u32 every[] = { 100, 50, 40, 20 };
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(every); i++) {
+		double share = beside_flushes(every[i]);
+
+		printf("a FLUSH at every %u completions: the other disk gets %.3f of a share\n",
+		       every[i], share);
+		assert_true(share >= 0.8);
+	}
+}
+
 static void test_close(void **state)
 {
 	struct list_head items;
@@ -561,6 +608,7 @@ int main(void)
 		cmocka_unit_test_setup(test_no_starvation, setup),
 		cmocka_unit_test_setup(test_hierarchy, setup),
 		cmocka_unit_test_setup(test_flush, setup),
+		cmocka_unit_test_setup(test_flush_beside_reads, setup),
 		cmocka_unit_test_setup(test_close, setup),
 		cmocka_unit_test_setup(test_random, setup),
 	};
