@@ -444,12 +444,14 @@ static void test_flush(void **state)
 	assert_ptr_equal(model.storage.prev, &flush[0].sent);
 	assert_int_equal(flush[0].item.cost, OVERHEAD);
 	assert_int_equal(disk->session->host->node.deficit, before - OVERHEAD * RNBDT_DRR_FRACTION);
-	/* A flood of them waits in turn. */
-	for (i = 1; i < RNBDT_DRR_AHEAD_MAX; i++)
+	/* Others pass with it, but a flood of them waits in turn. */
+	for (i = 1; flush[i - 1].item.ahead; i++) {
+		assert_true(i < ARRAY_SIZE(flush));
+		before = disk->node.queued;
 		enter(disk, &flush[i], 0);
-	assert_ptr_equal(model.storage.prev, &flush[i - 1].sent);
-	before = disk->node.queued;
-	enter(disk, &flush[i++], 0);
+	}
+	printf("FLUSHes that pass at once: %u\n", i - 1);
+	assert_true(i > 16);
 	assert_ptr_not_equal(model.storage.prev, &flush[i - 1].sent);
 	assert_int_equal(disk->node.queued, before + 1);
 	/* The clients end; what waits is served. */
@@ -459,7 +461,59 @@ static void test_flush(void **state)
 		complete();
 	assert_int_equal(model.root.queued, 0);
 	assert_int_equal(disk->node.ahead, 0);
+	assert_int_equal(disk->session->host->node.ahead, 0);
 	assert_int_equal(model.in_flight, 0);
+}
+
+/* A host has a number of FLUSHes in flight ahead of the order, with all its disks. */
+static void test_flush_limit(void **state)
+{
+	struct rnbdt_drr_item flush = { .cost = OVERHEAD };
+	struct disk *disk[3];
+	struct session *session;
+	u32 i, nr = 0;
+
+	(void)state;
+	for (i = 0; i < 3; i++)
+		start(new_client(RNBDT_WEIGHT_DEFAULT, 256, 64 * KIB, 0, 0));
+	session = new_session(new_host(RNBDT_WEIGHT_DEFAULT));
+	for (i = 0; i < ARRAY_SIZE(disk); i++)
+		disk[i] = new_disk(session, 1, 0, 0, 0);
+	/* The storage takes long for them, and rounds pass that pay for them. */
+	for (i = 0; i < 10000; i++) {
+		complete();
+		if (!(i % 20))
+			nr += rnbdt_drr_pass(&disk[nr % ARRAY_SIZE(disk)]->node, &flush);
+	}
+	assert_int_equal(nr, RNBDT_DRR_AHEAD_MAX);
+	rnbdt_drr_passed(&disk[0]->node);
+	assert_true(rnbdt_drr_pass(&disk[1]->node, &flush));
+	assert_false(rnbdt_drr_pass(&disk[2]->node, &flush));
+	/* Others are not concerned. */
+	assert_true(rnbdt_drr_pass(&model.disk[0].node, &flush));
+}
+
+/* A disk that nobody competes with has no debt, however many FLUSHes it has sent. */
+static void test_flush_alone(void **state)
+{
+	struct rnbdt_drr_item flush = { .cost = OVERHEAD };
+	struct disk *disk;
+	u32 i;
+
+	(void)state;
+	disk = new_client(RNBDT_WEIGHT_DEFAULT, 1, 0, 0, 0);
+	for (i = 0; i < 10000; i++) {
+		assert_true(rnbdt_drr_pass(&disk->node, &flush));
+		rnbdt_drr_passed(&disk->node);
+	}
+	/* What it owes is forgotten while others are served. */
+	for (i = 0; i < 3; i++)
+		start(new_client(RNBDT_WEIGHT_DEFAULT, 256, 64 * KIB, 0, 0));
+	for (i = 0; i < 100; i++) {
+		run(8 * MIB);
+		assert_true(rnbdt_drr_pass(&disk->node, &flush));
+		rnbdt_drr_passed(&disk->node);
+	}
 }
 
 /*
@@ -491,6 +545,42 @@ static double beside_flushes(u32 every)
 			rnbdt_drr_passed(&flushed->node);
 	}
 	return reader->bytes * 16.0 / model.bytes;
+}
+
+/* The same with @depth FLUSHes that the storage executes */
+static double beside_flush_depth(u32 others, u32 depth)
+{
+	struct session *session;
+	struct disk *reader;
+	u32 i;
+
+	setup(NULL);
+	for (i = 0; i < others; i++)
+		start(new_client(RNBDT_WEIGHT_DEFAULT, 256, 64 * KIB, 0, 0));
+	session = new_session(new_host(RNBDT_WEIGHT_DEFAULT));
+	reader = new_disk(session, 64, 64 * KIB, 0, 0);
+	start(reader);
+	start(new_disk(session, depth, 0, 0, 0));
+	run(512ull * MIB);
+	forget();
+	run(2048ull * MIB);
+	return reader->bytes * (others + 1.0) / model.bytes;
+}
+
+/* A disk that floods the storage with FLUSHes gets its half of the host, not more. */
+static void test_flush_flood(void **state)
+{
+	u32 others, depth;
+
+	(void)state;
+	for (others = 1; others <= 15; others += 7)
+		for (depth = 32; depth <= 256; depth *= 2) {
+			double share = beside_flush_depth(others, depth);
+
+			printf("%u FLUSHes in flight, %u other hosts: the other disk gets %.3f of a share\n",
+			       depth, others, share);
+			assert_true(share >= 0.45);
+		}
 }
 
 /* FLUSHes of a disk do not starve the other disks of its host. */
@@ -608,7 +698,10 @@ int main(void)
 		cmocka_unit_test_setup(test_no_starvation, setup),
 		cmocka_unit_test_setup(test_hierarchy, setup),
 		cmocka_unit_test_setup(test_flush, setup),
+		cmocka_unit_test_setup(test_flush_limit, setup),
+		cmocka_unit_test_setup(test_flush_alone, setup),
 		cmocka_unit_test_setup(test_flush_beside_reads, setup),
+		cmocka_unit_test_setup(test_flush_flood, setup),
 		cmocka_unit_test_setup(test_close, setup),
 		cmocka_unit_test_setup(test_random, setup),
 	};
