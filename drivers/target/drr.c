@@ -16,8 +16,8 @@
  * The code differs from the paper in three points. It serves a child while the deficit of
  * the child is positive, so the deficit can become negative, and the cost of the next
  * request is not needed in advance. The heaviest child gets the whole quantum and the
- * others a part of it, so that a turn is short whatever the weights are, and at most
- * RNBDT_DRR_DEBT_MAX / RNBDT_DRR_QUANTUM rounds pass without service. A child without
+ * others a part of it, so that a turn is short whatever the weights are. Rounds that would
+ * pass without service are skipped: a node may have thousands of children. A child without
  * requests keeps its debt, because a host that sends one large request at a time would
  * otherwise get more than its share. Rounds that pass without the child pay the debt, and
  * the parent forgets it when it has no other child.
@@ -192,18 +192,36 @@ static void rnbdt_drr_next_round(struct rnbdt_drr_node *node, const struct rnbdt
 	node->next_top = 0;
 }
 
+/* Let the rounds pass in which each child pays its debt and none is served. */
+static void rnbdt_drr_skip(struct rnbdt_drr_node *node)
+{
+	struct rnbdt_drr_node *child;
+	u64 first = U64_MAX, rounds;
+
+	list_for_each_entry(child, &node->active, entry) {
+		rounds = div64_u64(-child->deficit, rnbdt_drr_quantum(child)) + 1;
+		first = min(first, child->granted + rounds);
+	}
+	node->round = max(node->round, first);
+}
+
 /* Return the child of a node whose turn it is. */
 static struct rnbdt_drr_node *rnbdt_drr_turn(struct rnbdt_drr_node *node)
 {
 	struct rnbdt_drr_node *child;
+	bool fruitless = false;
 	u32 weight;
 
 	for (;;) {
 		child = list_first_entry(&node->active, struct rnbdt_drr_node, entry);
 		if (child->deficit > 0)
 			return child;
-		if (child->granted == node->round)
+		if (child->granted == node->round) {
 			rnbdt_drr_next_round(node, child);
+			if (fruitless)
+				rnbdt_drr_skip(node);
+			fruitless = true;
+		}
 		weight = READ_ONCE(*child->weight);
 		node->next_top = max(node->next_top, weight);
 		child->deficit += (s64)(node->round - child->granted) * rnbdt_drr_quantum(child);

@@ -14,6 +14,10 @@ struct list_head {
 
 #define list_entry(ptr, type, member)	((type *)((char *)(ptr) - offsetof(type, member)))
 #define list_first_entry(head, type, member)	list_entry((head)->next, type, member)
+#define list_for_each_entry(pos, head, member)					\
+	for (pos = list_entry((head)->next, __typeof__(*pos), member);		\
+	     &pos->member != (head);						\
+	     pos = list_entry(pos->member.next, __typeof__(*pos), member))
 
 static inline void INIT_LIST_HEAD(struct list_head *list)
 {

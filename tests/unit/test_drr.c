@@ -10,6 +10,10 @@
 #include "list.h"
 #include "unit.h"
 
+/* Counts the children that the scheduler looks at. */
+static unsigned long moves;
+#define list_move_tail(entry, head)	(moves++, (list_move_tail)(entry, head))
+
 #include "../../drivers/target/drr.c"
 
 #define KIB		1024u
@@ -424,6 +428,30 @@ static void test_hierarchy(void **state)
 		assert_within(model.disk[i].bytes, many->bytes / 32.0, 5);
 }
 
+/* All of many disks owe for a large request: the next one is found nevertheless at once. */
+static void test_many_debts(void **state)
+{
+	static struct rnbdt_drr_item items[3 * DISKS_MAX];
+	struct session *session = new_session(new_host(RNBDT_WEIGHT_DEFAULT));
+	unsigned long before, most = 0;
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < DISKS_MAX; i++)
+		new_disk(session, 0, 0, 0, 0);
+	for (i = 0; i < ARRAY_SIZE(items); i++) {
+		items[i].cost = rnbdt_drr_cost(OVERHEAD, 4 * MIB);
+		assert_true(rnbdt_drr_add(&model.disk[i % DISKS_MAX].node, &items[i]));
+	}
+	for (i = 0; i < ARRAY_SIZE(items); i++) {
+		before = moves;
+		assert_ptr_equal(rnbdt_drr_next(&model.root), &items[i]);
+		most = max(most, moves - before);
+	}
+	printf("%u disks in debt: at most %lu moves for one request\n", DISKS_MAX, most);
+	assert_true(most <= 3 * DISKS_MAX);
+}
+
 static void test_flush(void **state)
 {
 	static struct request flush[RNBDT_DRR_AHEAD_MAX + 2];
@@ -697,6 +725,7 @@ int main(void)
 		cmocka_unit_test_setup(test_newcomer, setup),
 		cmocka_unit_test_setup(test_no_starvation, setup),
 		cmocka_unit_test_setup(test_hierarchy, setup),
+		cmocka_unit_test_setup(test_many_debts, setup),
 		cmocka_unit_test_setup(test_flush, setup),
 		cmocka_unit_test_setup(test_flush_limit, setup),
 		cmocka_unit_test_setup(test_flush_alone, setup),
