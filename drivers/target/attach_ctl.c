@@ -62,6 +62,9 @@
 /* The same for a host that has asked too often. */
 #define RNBDT_LIMIT_MS		1000
 
+/* Attachments with a DETACH that are handled in one section of rnbdt_lock. */
+#define RNBDT_DETACHES_MAX	16
+
 static void rnbdt_fill_grant(const struct rnbdt_attach *att, struct rnbd_attach_grant *grant)
 {
 	lockdep_assert_held(&rnbdt_lock);
@@ -287,13 +290,20 @@ static void rnbdt_handle_detach(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 	mutex_unlock(&rnbdt_lock);
 }
 
-/* Close the attachments that have a DETACH, and answer it for those that have ended. */
-static void rnbdt_handle_detaches(struct rnbdt_session *s)
+/*
+ * Close attachments that have a DETACH, and answer it for those that have ended. Returns
+ * whether there may be more of them: a session may have thousands.
+ */
+static bool rnbdt_handle_detaches(struct rnbdt_session *s)
 {
 	struct rnbdt_attach *att;
+	u32 nr;
 
 	mutex_lock(&rnbdt_lock);
-	while ((att = rnbdt_ctl_next_detach(s))) {
+	for (nr = 0; nr < RNBDT_DETACHES_MAX; nr++) {
+		att = rnbdt_ctl_next_detach(s);
+		if (!att)
+			break;
 		rnbdt_attach_close(att, RNBD_ST_OK);
 		/* The next owner waits until the attachment has ended, see bind.c. */
 		if (!att->detach.keep_owner)
@@ -303,31 +313,45 @@ static void rnbdt_handle_detaches(struct rnbdt_session *s)
 			rnbdt_finish_detach(s, att);
 	}
 	mutex_unlock(&rnbdt_lock);
+	return nr == RNBDT_DETACHES_MAX;
+}
+
+static void rnbdt_handle_slot(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot)
+{
+	if (slot->type == RNBD_CTL_ATTACH)
+		rnbdt_handle_attach(s, slot);
+	else
+		rnbdt_handle_detach(s, slot);
 }
 
 /**
  * rnbdt_ctl_work - handle the control requests of a session
  * @work: rnbdt_session.ctl.ctl_work
  *
- * Context: work item of rnbdt_login_wq; takes rnbdt_lock, may sleep.
+ * A client can send requests as fast as they are answered, so other sessions come in
+ * between.
+ *
+ * Context: work item of rnbdt_ctl_wq; takes rnbdt_lock, may sleep.
  */
 void rnbdt_ctl_work(struct work_struct *work)
 {
 	struct rnbdt_session *s = container_of(work, struct rnbdt_session, ctl.ctl_work);
 	unsigned int noio = memalloc_noio_save();
 	struct rnbdt_ctl_slot *slot;
+	bool more = true;
+	u32 i;
 
-	for (;;) {
+	for (i = 0; more && i < RNBD_CTL_OPEN_MAX; i++) {
 		/* These may free an index for which an ATTACH has come since. */
-		rnbdt_handle_detaches(s);
+		more = rnbdt_handle_detaches(s);
 		slot = rnbdt_ctl_next(s);
 		if (!slot)
-			break;
-		if (slot->type == RNBD_CTL_ATTACH)
-			rnbdt_handle_attach(s, slot);
-		else
-			rnbdt_handle_detach(s, slot);
+			continue;
+		rnbdt_handle_slot(s, slot);
+		more = true;
 	}
+	if (more)
+		queue_work(rnbdt_ctl_wq, &s->ctl.ctl_work);
 	memalloc_noio_restore(noio);
 }
 
@@ -402,6 +426,6 @@ enum rnbd_proto_err rnbdt_session_handle_attach(struct rnbdt_session *s,
 	if (!perr && !noted)
 		perr = rnbdt_take_slot(s, entry);
 	if (!perr)
-		queue_work(rnbdt_login_wq, &s->ctl.ctl_work);
+		queue_work(rnbdt_ctl_wq, &s->ctl.ctl_work);
 	return perr;
 }

@@ -72,7 +72,7 @@ static void rnbdt_attach_closed_work(struct work_struct *work)
 	/* The client may wait for this to detach, or to use the index again. */
 	if (READ_ONCE(s->state) == RNBDT_LIVE) {
 		rnbdt_ctl_ended(att);
-		queue_work(rnbdt_login_wq, &s->ctl.ctl_work);
+		queue_work(rnbdt_ctl_wq, &s->ctl.ctl_work);
 	}
 	if (--s->nr_bound)
 		goto unlock;

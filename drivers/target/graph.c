@@ -13,6 +13,8 @@
  *
  *	rnbdt_login_wq		connections, logins and ports, which may wait for
  *				memory, and events for netlink listeners
+ *	rnbdt_ctl_wq		requests to attach and detach, of which a client can
+ *				send any number
  *	rnbdt_timer_wq		keep-alives, timeouts and resize reports, which
  *				must not wait behind logins
  *	rnbdt_teardown_wq	teardowns, which wait for the queue pairs
@@ -38,6 +40,7 @@
 /* The configuration graph, the list of sessions, the memory accounts. */
 DEFINE_MUTEX(rnbdt_lock);
 struct workqueue_struct *rnbdt_login_wq;
+struct workqueue_struct *rnbdt_ctl_wq;
 struct workqueue_struct *rnbdt_timer_wq;
 struct workqueue_struct *rnbdt_teardown_wq;
 struct workqueue_struct *rnbdt_hangup_wq;

@@ -356,7 +356,7 @@ struct rnbdt_ctl_slot {
  * @nr_segments: segments of the pool to announce; 0 before the login reply
  * @next_segment: the first of them that was not sent
  * @pending: there is something to send; written under the lock, read without
- * @ctl_work: handles @todo and @detaches, on rnbdt_login_wq
+ * @ctl_work: handles @todo and @detaches, on rnbdt_ctl_wq
  *
  * The lock of the ring of queue 0 protects all members except @ctl_work.
  */
