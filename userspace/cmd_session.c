@@ -50,14 +50,28 @@ static void format_since(const struct session *session, char text[TIME_TEXT_SIZE
 		*text = '\0';
 }
 
+static void size_cell(struct table *table, uint64_t bytes)
+{
+	char text[SIZE_TEXT_SIZE];
+
+	format_size(bytes, text);
+	table_cell(table, "%s", text);
+}
+
+static void number_cell(struct table *table, uint64_t number)
+{
+	table_cell(table, "%llu", (unsigned long long)number);
+}
+
 static void print_target_table(const struct sessions *sessions)
 {
 	static const char * const heads[] = {
 		"SESSION", "HOST", "ADDRESS", "EXPORT", "STATE", "SINCE", "ATTACHED", "QUEUES",
-		"DEPTH", "POOL", "REQUESTS", "READ", "WRITTEN",
+		"DEPTH", "POOL", "FLOOR", "MAX", "GRANTS", "RECLAIMS", "REQUESTS", "READ",
+		"WRITTEN",
 	};
 	struct table table = { .columns = ARRAY_SIZE(heads) };
-	char pool[SIZE_TEXT_SIZE], nread[SIZE_TEXT_SIZE], written[SIZE_TEXT_SIZE];
+	char nread[SIZE_TEXT_SIZE], written[SIZE_TEXT_SIZE];
 	char host[UUID_TEXT_SIZE], since[TIME_TEXT_SIZE];
 	size_t i;
 
@@ -68,7 +82,6 @@ static void print_target_table(const struct sessions *sessions)
 
 		format_uuid(session->host_id, host);
 		format_since(session, since);
-		format_size(session->pool_bytes, pool);
 		format_size(session->read_bytes, nread);
 		format_size(session->write_bytes, written);
 		table_cell(&table, "%u", session->serial);
@@ -80,8 +93,12 @@ static void print_target_table(const struct sessions *sessions)
 		table_cell(&table, "%u", session->attachments);
 		table_cell(&table, "%u", session->queues);
 		table_cell(&table, "%u", session->depth);
-		table_cell(&table, "%s", pool);
-		table_cell(&table, "%llu", (unsigned long long)session->requests);
+		size_cell(&table, session->pool_held);
+		size_cell(&table, session->pool_floor);
+		size_cell(&table, session->pool_max);
+		number_cell(&table, session->pool_grants);
+		number_cell(&table, session->pool_reclaims);
+		number_cell(&table, session->requests);
 		table_cell(&table, "%s", nread);
 		table_cell(&table, "%s", written);
 	}
@@ -91,12 +108,12 @@ static void print_target_table(const struct sessions *sessions)
 static void print_client_table(const struct client_sessions *sessions)
 {
 	static const char * const heads[] = {
-		"SESSION", "HOST", "TARGET", "STATE", "QUEUES", "DEPTH", "POOL", "USED", "DISKS",
+		"SESSION", "HOST", "TARGET", "STATE", "QUEUES", "DEPTH", "POOL", "FLOOR", "MAX",
+		"USED", "GRANTS", "RECLAIMS", "DISKS",
 	};
 	struct table table = { .columns = ARRAY_SIZE(heads) };
-	char pool[SIZE_TEXT_SIZE], used[SIZE_TEXT_SIZE], host[UUID_TEXT_SIZE];
 	static const uint8_t no_host[UUID_SIZE];
-	char target[ADDR_SIZE + 16];
+	char target[ADDR_SIZE + 16], host[UUID_TEXT_SIZE];
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(heads); i++)
@@ -112,18 +129,18 @@ static void print_client_table(const struct client_sessions *sessions)
 		*host = '\0';
 		if (memcmp(disk->host_id, no_host, UUID_SIZE))
 			format_uuid(disk->host_id, host);
-		format_size(option_number(&disk->granted, "pool_bytes"), pool);
-		format_size(disk->pool_used, used);
 		table_cell(&table, "%u", disk->session);
 		table_cell(&table, "%s", host);
 		table_cell(&table, "%s", target);
 		table_cell(&table, "%s", disk->session_state);
-		table_cell(&table, "%llu",
-			   (unsigned long long)option_number(&disk->granted, "queues"));
-		table_cell(&table, "%llu",
-			   (unsigned long long)option_number(&disk->granted, "depth"));
-		table_cell(&table, "%s", pool);
-		table_cell(&table, "%s", used);
+		number_cell(&table, option_number(&disk->granted, "queues"));
+		number_cell(&table, option_number(&disk->granted, "depth"));
+		size_cell(&table, disk->pool_held);
+		size_cell(&table, disk->pool_floor);
+		size_cell(&table, option_number(&disk->granted, "pool_bytes"));
+		size_cell(&table, disk->pool_used);
+		number_cell(&table, disk->pool_grants);
+		number_cell(&table, disk->pool_reclaims);
 		table_cell(&table, "%s", names);
 		free(names);
 	}

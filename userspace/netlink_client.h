@@ -32,6 +32,11 @@
  * @session: number of the session
  * @session_state: state of its connection
  * @pool_used: bytes of its pool that requests have
+ * @pool_held: bytes of its pool that the target has granted
+ * @pool_floor: bytes that it may hold at any time
+ * @pool_grants: segments of its pool granted after the login
+ * @pool_releases: segments that it has returned
+ * @pool_reclaims: segments that the target has asked for
  * @attached_ms: milliseconds since the disk appeared
  * @state_ms: milliseconds since @state changed
  * @granted: options as the target or the kernel granted them
@@ -60,6 +65,11 @@ struct disk {
 	uint32_t session;
 	char session_state[STATE_SIZE];
 	uint64_t pool_used;
+	uint64_t pool_held;
+	uint64_t pool_floor;
+	uint64_t pool_grants;
+	uint64_t pool_releases;
+	uint64_t pool_reclaims;
 	uint64_t attached_ms;
 	uint64_t state_ms;
 	struct options granted;

@@ -40,6 +40,13 @@ static struct nla_policy session_policy[RNBDT_ATTR_MAX + 1] = {
 	[RNBDT_ATTR_CGROUP]	 = { .type = NLA_STRING },
 	[RNBDT_ATTR_EFFECTIVE_CGROUP] = { .type = NLA_STRING },
 	[RNBDT_ATTR_ATTACHMENTS] = { .type = NLA_U32 },
+	[RNBDT_ATTR_POOL_HELD]	 = { .type = NLA_U64 },
+	[RNBDT_ATTR_POOL_FLOOR]	 = { .type = NLA_U64 },
+	[RNBDT_ATTR_POOL_MAX]	 = { .type = NLA_U64 },
+	[RNBDT_ATTR_POOL_GRANTS] = { .type = NLA_U64 },
+	[RNBDT_ATTR_POOL_RELEASES] = { .type = NLA_U64 },
+	[RNBDT_ATTR_POOL_RECLAIMS] = { .type = NLA_U64 },
+	[RNBDT_ATTR_POOL_REGISTRATIONS] = { .type = NLA_U64 },
 };
 
 /**
@@ -96,6 +103,14 @@ int rnbd_parse_session(struct nlmsghdr *hdr, struct session *session)
 	session->queues = netlink_u32(tb[RNBDT_ATTR_QUEUES]);
 	session->depth = netlink_u32(tb[RNBDT_ATTR_DEPTH]);
 	session->pool_bytes = netlink_u64(tb[RNBDT_ATTR_POOL_BYTES]);
+	session->pool_held = netlink_u64(tb[RNBDT_ATTR_POOL_HELD]);
+	session->pool_floor = netlink_u64(tb[RNBDT_ATTR_POOL_FLOOR]);
+	session->pool_max = netlink_u64(tb[RNBDT_ATTR_POOL_MAX]);
+	session->pool_grants = netlink_u64(tb[RNBDT_ATTR_POOL_GRANTS]);
+	session->pool_releases = netlink_u64(tb[RNBDT_ATTR_POOL_RELEASES]);
+	session->pool_reclaims = netlink_u64(tb[RNBDT_ATTR_POOL_RECLAIMS]);
+	session->pool_registrations =
+		netlink_u64(tb[RNBDT_ATTR_POOL_REGISTRATIONS]);
 	session->attachments = netlink_u32(tb[RNBDT_ATTR_ATTACHMENTS]);
 	session->requests = netlink_u64(tb[RNBDT_ATTR_REQUESTS]);
 	session->read_bytes = netlink_u64(tb[RNBDT_ATTR_READ_BYTES]);

@@ -18,11 +18,18 @@
  * @old_state: the one before, if this is an event
  * @reason: why it was refused or closed, otherwise ""
  * @epoch: number of the client's connection
- * @was_live: it has been live; if not, the next four are 0
+ * @was_live: it has been live; if not, the members up to @pool_registrations are 0
  * @seconds: since it became live
  * @queues: granted
  * @depth: granted, per queue
- * @pool_bytes: size of the delegated pool
+ * @pool_bytes: charged for the delegated pool: @pool_floor, or @pool_held if that is more
+ * @pool_held: bytes of the segments that it holds
+ * @pool_floor: bytes that it may hold at any time
+ * @pool_max: bytes that it may hold at most
+ * @pool_grants: segments granted after the login
+ * @pool_releases: segments that the client has returned
+ * @pool_reclaims: segments that the target has asked for
+ * @pool_registrations: memory regions registered, those of the login included
  * @attachments: exports that it has attached
  * @requests: answered
  * @read_bytes: read with success
@@ -44,6 +51,13 @@ struct session {
 	uint32_t queues;
 	uint32_t depth;
 	uint64_t pool_bytes;
+	uint64_t pool_held;
+	uint64_t pool_floor;
+	uint64_t pool_max;
+	uint64_t pool_grants;
+	uint64_t pool_releases;
+	uint64_t pool_reclaims;
+	uint64_t pool_registrations;
 	uint32_t attachments;
 	uint64_t requests;
 	uint64_t read_bytes;

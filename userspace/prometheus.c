@@ -121,7 +121,7 @@ static void print_property(FILE *out, size_t i, const struct disk *disk)
 		disk->size,
 		option_number(&disk->granted, "readonly"),
 		option_number(&disk->granted, "queues"),
-		option_number(&disk->granted, "pool_bytes"),
+		disk->pool_held,
 		disk->attached_ms,
 		disk->state_ms,
 	};

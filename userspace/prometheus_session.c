@@ -17,9 +17,13 @@
 #include "prometheus_session.h"
 #include "util.h"
 
+/* The names of counters end in _total. */
 static void print_head(FILE *out, const char *metric, const char *help)
 {
-	fprintf(out, "# HELP %s %s\n# TYPE %s gauge\n", metric, help, metric);
+	const char *total = strstr(metric, "_total");
+
+	fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", metric, help, metric,
+		total ? "counter" : "gauge");
 }
 
 /**
@@ -37,7 +41,12 @@ void prometheus_client_sessions(FILE *out, const struct client_sessions *session
 		{ "rnbd_session_disks", "Disks that use the session." },
 		{ "rnbd_session_queues", "Queues granted." },
 		{ "rnbd_session_pool_size_bytes", "Size of the delegated pool." },
+		{ "rnbd_session_pool_floor_bytes", "Size that the pool has at any time." },
+		{ "rnbd_session_pool_max_bytes", "Size that the pool has at most." },
 		{ "rnbd_session_pool_used_bytes", "Pool space that requests have." },
+		{ "rnbd_session_pool_grants_total", "Segments granted after the login." },
+		{ "rnbd_session_pool_releases_total", "Segments returned." },
+		{ "rnbd_session_pool_reclaims_total", "Segments that the target asked for." },
 	};
 	size_t i, j;
 
@@ -50,8 +59,13 @@ void prometheus_client_sessions(FILE *out, const struct client_sessions *session
 				!strcmp(disk->session_state, "live"),
 				session->disks.nr,
 				option_number(&disk->granted, "queues"),
+				disk->pool_held,
+				disk->pool_floor,
 				option_number(&disk->granted, "pool_bytes"),
 				disk->pool_used,
+				disk->pool_grants,
+				disk->pool_releases,
+				disk->pool_reclaims,
 			};
 
 			fprintf(out, "%s{session=\"%u\",address=\"%s\",port=\"%u\"} %" PRIu64 "\n",
@@ -76,6 +90,12 @@ void prometheus_target_sessions(FILE *out, const struct sessions *sessions)
 		{ "rnbd_target_session_attachments", "Exports that the session has attached." },
 		{ "rnbd_target_session_queues", "Queues granted." },
 		{ "rnbd_target_session_pool_size_bytes", "Size of the delegated pool." },
+		{ "rnbd_target_session_pool_floor_bytes", "Size that the pool has at any time." },
+		{ "rnbd_target_session_pool_max_bytes", "Size that the pool has at most." },
+		{ "rnbd_target_session_pool_grants_total", "Segments granted after the login." },
+		{ "rnbd_target_session_pool_releases_total", "Segments returned." },
+		{ "rnbd_target_session_pool_reclaims_total", "Segments asked for." },
+		{ "rnbd_target_session_registrations_total", "Memory regions registered." },
 	};
 	char host[UUID_TEXT_SIZE];
 	bool headed;
@@ -89,7 +109,13 @@ void prometheus_target_sessions(FILE *out, const struct sessions *sessions)
 				!strcmp(session->state, "live"),
 				session->attachments,
 				session->queues,
-				session->pool_bytes,
+				session->pool_held,
+				session->pool_floor,
+				session->pool_max,
+				session->pool_grants,
+				session->pool_releases,
+				session->pool_reclaims,
+				session->pool_registrations,
 			};
 
 			if (!session->was_live)

@@ -78,7 +78,12 @@ struct json_object *client_session_json(const struct client_session *session)
 	json_add_u64(obj, "queues", option_number(&disk->granted, "queues"));
 	json_add_u64(obj, "depth", option_number(&disk->granted, "depth"));
 	json_add_u64(obj, "pool_bytes", option_number(&disk->granted, "pool_bytes"));
+	json_add_u64(obj, "pool_held_bytes", disk->pool_held);
+	json_add_u64(obj, "pool_floor_bytes", disk->pool_floor);
 	json_add_u64(obj, "pool_used_bytes", disk->pool_used);
+	json_add_u64(obj, "pool_grants", disk->pool_grants);
+	json_add_u64(obj, "pool_releases", disk->pool_releases);
+	json_add_u64(obj, "pool_reclaims", disk->pool_reclaims);
 	json_add_strings(obj, "disks", &session->disks);
 	return obj;
 }
@@ -106,6 +111,13 @@ struct json_object *session_json(const struct session *session)
 	json_add_u64(obj, "queues", session->queues);
 	json_add_u64(obj, "depth", session->depth);
 	json_add_u64(obj, "pool_bytes", session->pool_bytes);
+	json_add_u64(obj, "pool_held_bytes", session->pool_held);
+	json_add_u64(obj, "pool_floor_bytes", session->pool_floor);
+	json_add_u64(obj, "pool_max_bytes", session->pool_max);
+	json_add_u64(obj, "pool_grants", session->pool_grants);
+	json_add_u64(obj, "pool_releases", session->pool_releases);
+	json_add_u64(obj, "pool_reclaims", session->pool_reclaims);
+	json_add_u64(obj, "pool_registrations", session->pool_registrations);
 	json_add_u64(obj, "requests", session->requests);
 	json_add_u64(obj, "read_bytes", session->read_bytes);
 	json_add_u64(obj, "write_bytes", session->write_bytes);

@@ -36,6 +36,7 @@
 #include <linux/errno.h>
 
 #include "cache.h"
+#include "inject.h"
 #include "space.h"
 
 /**
@@ -78,6 +79,7 @@ int rnbdc_cache_open(struct rnbdc_cache *cache, u32 index)
 	cache->done = 0;
 	cache->leaving = RNBDC_NO_BLOCK;
 	cache->parked = RNBDC_NO_BLOCK;
+	cache->pinned = 0;
 	cache->closings = 0;
 	WRITE_ONCE(space->caches[index], cache);
 	return 0;
@@ -127,21 +129,29 @@ static void rnbdc_cache_shed(struct rnbdc_cache *cache)
 	}
 }
 
+/* May a block that leaves become free, because no work request names it any longer? */
+static bool rnbdc_cache_may_return(const struct rnbdc_cache *cache, u32 block)
+{
+	if (block == RNBDC_NO_BLOCK)
+		return false;
+	return (s32)(cache->done - cache->space->block[block].stamp) >= 0 ||
+	       rnbd_inject(&rnbdc_inject_release_early, NULL);
+}
+
 /* Make blocks free that no work request names any longer. */
 static void rnbdc_cache_return(struct rnbdc_cache *cache)
 {
 	struct rnbdc_space *space = cache->space;
 	u32 block = cache->leaving;
 
-	if (block == RNBDC_NO_BLOCK || (s32)(cache->done - space->block[block].stamp) < 0)
+	if (!rnbdc_cache_may_return(cache, block))
 		return;
 	spin_lock(&space->lock);
 	do {
 		cache->leaving = space->block[block].next;
 		rnbdc_space_give(space, block);
 		block = cache->leaving;
-	} while (block != RNBDC_NO_BLOCK &&
-		 (s32)(cache->done - space->block[block].stamp) >= 0);
+	} while (rnbdc_cache_may_return(cache, block));
 	rnbdc_space_wake(space, cache);
 	spin_unlock(&space->lock);
 }
@@ -152,8 +162,10 @@ static bool rnbdc_cache_park_units(struct rnbdc_cache *cache, u32 block)
 	const struct rnbdc_space *space = cache->space;
 	u32 units = rnbdc_block_units(space, block);
 	struct rnbdc_block *b = &space->block[block];
+	u32 removed = rnbd_pool_remove(&cache->pool, block << space->shift, units);
 
-	b->parked += rnbd_pool_remove(&cache->pool, block << space->shift, units);
+	b->parked += removed;
+	WRITE_ONCE(cache->pinned, cache->pinned - removed);
 	return b->parked == units;
 }
 
@@ -195,6 +207,8 @@ static void rnbdc_cache_park(struct rnbdc_cache *cache)
 				continue;
 			b->closing = true;
 			b->parked = 0;
+			WRITE_ONCE(cache->pinned,
+				   cache->pinned + rnbdc_block_units(space, block));
 			if (rnbdc_cache_park_units(cache, block)) {
 				rnbdc_cache_leave(cache, block);
 				continue;

@@ -110,4 +110,18 @@ static inline u32 rnbdc_cache_free_units(const struct rnbdc_cache *cache)
 	return READ_ONCE(cache->space->free_units) + cache->pool.owned - cache->pool.used;
 }
 
+/**
+ * rnbdc_cache_used_units - get the units in use of a queue in segments that are not closed
+ * @cache: blocks of the queue
+ *
+ * Context: any; without the lock of the queue the number is not exact.
+ * Return: number of units.
+ */
+static inline u32 rnbdc_cache_used_units(const struct rnbdc_cache *cache)
+{
+	u32 pinned = READ_ONCE(cache->pinned);
+
+	return max(READ_ONCE(cache->pool.used), pinned) - pinned;
+}
+
 #endif /* RNBDC_CACHE_H */

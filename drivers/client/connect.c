@@ -41,6 +41,7 @@
 #include "../core/dma.h"
 #include "../core/frame.h"
 #include "../core/inject.h"
+#include "../core/lease.h"
 #include "../core/proto_err.h"
 #include "../core/quirks.h"
 #include "../core/ring.h"
@@ -55,6 +56,7 @@
 #include "errmsg.h"
 #include "inject.h"
 #include "join.h"
+#include "lease.h"
 #include "login.h"
 #include "queue.h"
 #include "queue_alloc.h"
@@ -350,19 +352,25 @@ int rnbdc_connect_first(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 static int rnbdc_open_pool(struct rnbdc_session *sess)
 {
 	const struct rnbd_grant *offer = &sess->login.offer;
-	u32 i;
+	u32 i, range = offer->pool_units;
 	int ret;
 
-	ret = rnbdc_space_open(&sess->space, offer->pool_units, offer->segment_units,
+	/* Further segments may come in any slot. */
+	if (offer->max_units > offer->pool_units)
+		range = offer->nr_slots * offer->segment_units;
+	ret = rnbdc_space_open(&sess->space, range, offer->segment_units,
 			       DIV_ROUND_UP(offer->max_io, RNBD_UNIT_SIZE), sess->nr_queues);
 	for (i = 0; !ret && i < sess->nr_queues; i++)
 		ret = rnbdc_cache_open(&sess->queues[i]->cache, i);
 	for (i = 0; !ret && i < offer->nr_segments; i++)
-		ret = rnbdc_space_add_segment(&sess->space, i, 0, sess->conn.segments[i].units);
+		ret = rnbdc_space_add_segment(&sess->space, i, sess->conn.segments[i].generation,
+					      sess->conn.segments[i].units);
 	if (!ret && sess->opt.copy)
 		ret = rnbdc_bounce_alloc(sess);
-	if (!ret)
+	if (!ret) {
 		rnbdc_stall_start(sess);
+		rnbdc_lease_start(sess);
+	}
 	return ret;
 }
 
@@ -491,6 +499,7 @@ void rnbdc_release_connection(struct rnbdc_session *sess)
 {
 	u32 i;
 
+	rnbdc_lease_stop(sess);
 	rnbdc_stall_stop(sess);
 	mutex_lock(&sess->conn_lock);
 	for (i = 0; i < sess->max_queues && sess->queues[i]; i++)

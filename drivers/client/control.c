@@ -22,6 +22,7 @@
 #include "control.h"
 #include "exports.h"
 #include "join.h"
+#include "lease.h"
 #include "login.h"
 #include "queue.h"
 #include "slow.h"
@@ -35,7 +36,11 @@ static enum rnbd_proto_err rnbdc_control_session(struct rnbdc_queue *q,
 	case RNBD_CTL_LOGIN_REPLY:
 		return rnbdc_handle_login_reply(q, entry);
 	case RNBD_CTL_SEGMENT:
-		return rnbdc_handle_segment(q, entry);
+		return rnbdc_login_open(q->sess) ? rnbdc_handle_segment(q, entry) :
+						   rnbdc_lease_handle(q, entry);
+	case RNBD_CTL_RECLAIM:
+	case RNBD_CTL_RELEASED:
+		return rnbdc_lease_handle(q, entry);
 	case RNBD_CTL_CHALLENGE:
 		return rnbdc_auth_handle_challenge(q, entry);
 	case RNBD_CTL_PROOF:
@@ -88,6 +93,8 @@ static enum rnbd_proto_err rnbdc_control_entry(struct rnbdc_queue *q,
 		return rnbdc_control_slots_reply(q, entry);
 	case RNBD_CTL_LOGIN_REPLY:
 	case RNBD_CTL_SEGMENT:
+	case RNBD_CTL_RECLAIM:
+	case RNBD_CTL_RELEASED:
 	case RNBD_CTL_CHALLENGE:
 	case RNBD_CTL_PROOF:
 	case RNBD_CTL_EXPORT:

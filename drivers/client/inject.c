@@ -19,6 +19,8 @@ RNBD_INJECT(rnbdc_inject_no_read_guard, "no_read_guard");
 RNBD_INJECT(rnbdc_inject_no_hold, "no_hold");
 RNBD_INJECT(rnbdc_inject_fail_map, "fail_map");
 RNBD_INJECT(rnbdc_inject_late_start, "late_start");
+RNBD_INJECT(rnbdc_inject_release_early, "release_early");
+RNBD_INJECT(rnbdc_inject_no_release, "no_release");
 
 static struct rnbd_inject *const rnbdc_inject_points[] = {
 	&rnbdc_inject_kill_queue,
@@ -31,6 +33,8 @@ static struct rnbd_inject *const rnbdc_inject_points[] = {
 	&rnbdc_inject_no_hold,
 	&rnbdc_inject_fail_map,
 	&rnbdc_inject_late_start,
+	&rnbdc_inject_release_early,
+	&rnbdc_inject_no_release,
 	NULL,
 };
 

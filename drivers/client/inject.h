@@ -17,6 +17,8 @@ extern struct rnbd_inject rnbdc_inject_no_read_guard;
 extern struct rnbd_inject rnbdc_inject_no_hold;
 extern struct rnbd_inject rnbdc_inject_fail_map;
 extern struct rnbd_inject rnbdc_inject_late_start;
+extern struct rnbd_inject rnbdc_inject_release_early;
+extern struct rnbd_inject rnbdc_inject_no_release;
 void rnbdc_inject_init(void);
 void rnbdc_inject_exit(void);
 

@@ -25,6 +25,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "../core/ctl.h"
+#include "../core/lease.h"
 #include "../core/login.h"
 #include "../core/names.h"
 #include "../core/proto_err.h"
@@ -34,6 +35,7 @@
 #include "client.h"
 #include "cm.h"
 #include "errmsg.h"
+#include "lease.h"
 #include "login.h"
 #include "queue.h"
 #include "session.h"
@@ -92,6 +94,18 @@ enum rnbd_proto_err rnbdc_handle_login_reply(struct rnbdc_queue *q,
 }
 
 /**
+ * rnbdc_login_open - test whether the login of a session is not complete
+ * @sess: session
+ *
+ * Context: completion handler of queue 0.
+ * Return: true if the reply, or one of its segments, is awaited.
+ */
+bool rnbdc_login_open(const struct rnbdc_session *sess)
+{
+	return sess->login.status == RNBDC_LOGIN_OPEN;
+}
+
+/**
  * rnbdc_handle_segment - handle the announcement of a segment of the pool
  * @q: queue 0
  * @entry: entry of type RNBD_CTL_SEGMENT
@@ -107,11 +121,9 @@ enum rnbd_proto_err rnbdc_handle_segment(struct rnbdc_queue *q, const struct rnb
 
 	if (login->status != RNBDC_LOGIN_OPEN || !login->granted)
 		return RNBD_PERR_TYPE;
-	perr = rnbd_decode_segment(entry, &login->offer, &seg);
+	perr = rnbd_decode_segment(entry, &login->offer, login->nr_segments, &seg);
 	if (perr)
 		return perr;
-	if (seg.slot != login->nr_segments)
-		return RNBD_PERR_COUNT;
 	q->sess->conn.segments[login->nr_segments++] = seg;
 	rnbdc_login_complete(q);
 	return RNBD_PERR_NONE;
@@ -125,18 +137,19 @@ static u32 rnbdc_inline_limit(const struct rnbdc_session *sess, u32 requested)
 	return min(requested, sess->opt.slot_size - RNBD_RING_DATA_OFFSET);
 }
 
-/* Give back what the granted number of segments does not need. */
-static void rnbdc_trim_segments(struct rnbdc_session *sess)
+/* Make the table of segments as large as the granted number of slots. */
+static int rnbdc_resize_segments(struct rnbdc_session *sess)
 {
 	struct rnbd_segment_info *old = sess->conn.segments, *segments;
-	u32 nr = sess->login.offer.nr_segments;
+	const struct rnbd_grant *offer = &sess->login.offer;
 
-	segments = kvmalloc_array(nr, sizeof(*segments), GFP_KERNEL);
+	segments = kvcalloc(offer->nr_slots, sizeof(*segments), GFP_KERNEL);
 	if (!segments)
-		return;
-	memcpy(segments, old, nr * sizeof(*segments));
+		return -ENOMEM;
+	memcpy(segments, old, offer->nr_segments * sizeof(*segments));
 	sess->conn.segments = segments;
 	kvfree(old);
+	return 0;
 }
 
 /**
@@ -173,10 +186,12 @@ int rnbdc_login_to_target(struct rnbdc_session *sess, struct rnbdc_errmsg *errms
 	info->inline_read = rnbdc_inline_limit(sess, sess->opt.inline_read);
 	info->inline_write = rnbdc_inline_limit(sess, sess->opt.inline_write);
 	info->fence_generation = sess->fence_generation;
+	info->pool_min = rnbdc_lease_floor(sess);
 	ret = rnbdc_login(sess, errmsg);
+	if (!ret)
+		ret = rnbdc_resize_segments(sess);
 	if (ret)
 		return ret;
-	rnbdc_trim_segments(sess);
 	ret = rnbdc_auth_make_key(sess);
 	if (ret && ret != -ENOMEM)
 		rnbdc_errmsg_set(errmsg,

@@ -16,6 +16,7 @@ struct rnbdc_session;
 
 enum rnbd_proto_err rnbdc_handle_login_reply(struct rnbdc_queue *q,
 					     const struct rnbd_ctl_entry *entry);
+bool rnbdc_login_open(const struct rnbdc_session *sess);
 enum rnbd_proto_err rnbdc_handle_segment(struct rnbdc_queue *q, const struct rnbd_ctl_entry *entry);
 int rnbdc_status_error(u16 status);
 int rnbdc_login_to_target(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg);

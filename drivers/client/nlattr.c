@@ -114,6 +114,25 @@ static u64 rnbdc_ms_since(u64 ns)
 	return div_u64(ktime_get_ns() - ns, NSEC_PER_MSEC);
 }
 
+/* Add the size of the pool of a session, and what has changed it. */
+static int rnbdc_put_pool(struct sk_buff *msg, const struct rnbdc_session *sess)
+{
+	const struct rnbdc_lease *lease = &sess->lease;
+
+	if (nla_put_u64_64bit(msg, RNBD_ATTR_POOL_HELD,
+			      (u64)READ_ONCE(lease->held) << RNBD_UNIT_SHIFT, RNBD_ATTR_PAD) ||
+	    nla_put_u64_64bit(msg, RNBD_ATTR_POOL_FLOOR,
+			      (u64)sess->grant.pool_units << RNBD_UNIT_SHIFT, RNBD_ATTR_PAD) ||
+	    nla_put_u64_64bit(msg, RNBD_ATTR_POOL_GRANTS, READ_ONCE(lease->grants),
+			      RNBD_ATTR_PAD) ||
+	    nla_put_u64_64bit(msg, RNBD_ATTR_POOL_RELEASES, READ_ONCE(lease->releases),
+			      RNBD_ATTR_PAD) ||
+	    nla_put_u64_64bit(msg, RNBD_ATTR_POOL_RECLAIMS, READ_ONCE(lease->reclaims),
+			      RNBD_ATTR_PAD))
+		return -EMSGSIZE;
+	return 0;
+}
+
 /* Add what is known of the session without a right to see its id. */
 static int rnbdc_put_session(struct sk_buff *msg, const struct rnbdc_session *sess)
 {
@@ -127,6 +146,7 @@ static int rnbdc_put_session(struct sk_buff *msg, const struct rnbdc_session *se
 			   rnbdc_session_state_text(READ_ONCE(sess->state))) ||
 	    nla_put_u64_64bit(msg, RNBD_ATTR_POOL_USED, units << RNBD_UNIT_SHIFT,
 			      RNBD_ATTR_PAD) ||
+	    rnbdc_put_pool(msg, sess) ||
 	    nla_put_u32(msg, RNBD_ATTR_AUTHENTICATED, READ_ONCE(sess->auth.authenticated)) ||
 	    nla_put_u64_64bit(msg, RNBD_ATTR_RECONNECTS,
 			      READ_ONCE(sess->stats.reconnects), RNBD_ATTR_PAD))

@@ -63,7 +63,7 @@ static u64 rnbdc_granted_depth(const struct rnbdc_disk *disk)
 
 static u64 rnbdc_granted_pool(const struct rnbdc_disk *disk)
 {
-	return (u64)disk->sess->grant.pool_units << RNBD_UNIT_SHIFT;
+	return (u64)disk->sess->grant.max_units << RNBD_UNIT_SHIFT;
 }
 
 static u64 rnbdc_granted_max_io(const struct rnbdc_disk *disk)

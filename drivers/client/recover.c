@@ -41,7 +41,6 @@
 #include <linux/workqueue.h>
 
 #include "attach_ctl.h"
-#include "attach_event.h"
 #include "backoff.h"
 #include "cancel.h"
 #include "client.h"

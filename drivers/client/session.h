@@ -107,7 +107,7 @@ enum rnbdc_auth_step {
  * @max_sge: gather entries of one RDMA WRITE
  * @max_sge_rd: scatter entries of one RDMA READ
  * @quirks: work-arounds that the connection needs
- * @segments: segments of the pool that the target registered, while connected
+ * @segments: segments of the pool by slot, while connected; 0 units: none
  */
 struct rnbdc_conn {
 	struct ib_device *dev;
@@ -128,6 +128,36 @@ struct rnbdc_bounce {
 	void *virt;
 	u64 dma;
 	bool mapped;
+};
+
+/**
+ * struct rnbdc_lease - segments of the pool that come and go, see lease.c
+ * @want: units that the client has asked for in all, 0: it has not asked; written by
+ *	@lease_work under the lock of the session
+ * @held: units of the segments in rnbdc_conn.segments; the lock of the session
+ * @slot: slot of a segment that is about to be released, if @generation is not 0;
+ *	@lease_work
+ * @generation: generation of that segment; @lease_work
+ * @busy_at: jiffies when the session last needed much of its space; @lease_work
+ * @lacked_at: jiffies when a request last found too little space; @lease_work
+ * @tick: jiffies when the use of the space was last looked at; @lease_work
+ * @grants: segments granted after the login; written by the completion handler of queue 0
+ * @releases: segments that the target has taken back; as @grants
+ * @reclaims: segments that the target has asked for; as @grants
+ * @lease_work: asks for segments and releases them, on rnbdc_timer_wq
+ */
+struct rnbdc_lease {
+	u32 want;
+	u32 held;
+	u32 slot;
+	u32 generation;
+	unsigned long busy_at;
+	unsigned long lacked_at;
+	unsigned long tick;
+	u64 grants;
+	u64 releases;
+	u64 reclaims;
+	struct delayed_work lease_work;
 };
 
 /**
@@ -263,6 +293,8 @@ struct rnbdc_session_stats {
  *	rnbdc_timer_wq
  * @stall_tick: jiffies of the latest tick of @space; written by @stall_work
  * @stall_open: @stall_work may be queued; protected by the lock of @space
+ * @lease: segments of the pool that come and go
+ * @lease_open: the work item of @lease may be queued; written under the lock of @space
  * @bounce: local mirror of the pool in transfer mode "copy"
  * @nr_bounce: members of @bounce
  * @conn: RDMA resources of the connection; cleared as one when it is released
@@ -306,6 +338,8 @@ struct rnbdc_session {
 	struct delayed_work stall_work;
 	unsigned long stall_tick;
 	bool stall_open;
+	struct rnbdc_lease lease;
+	bool lease_open;
 	struct rnbdc_bounce *bounce;
 	u32 nr_bounce;
 

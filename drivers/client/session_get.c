@@ -38,6 +38,7 @@
 #include "bounce.h"
 #include "errmsg.h"
 #include "inject.h"
+#include "lease.h"
 #include "option_table.h"
 #include "options.h"
 #include "recover.h"
@@ -101,6 +102,7 @@ struct rnbdc_session *rnbdc_session_alloc(const struct rnbdc_options *opt,
 	init_waitqueue_head(&sess->wait);
 	rnbdc_recover_init(sess);
 	rnbdc_stall_init(sess);
+	rnbdc_lease_init(sess);
 	sess->early_release = opt->sess.early_release;
 	sess->state = RNBDC_SESS_NEW;
 	sess->login.reply_ms = RNBDC_LOGIN_MS;

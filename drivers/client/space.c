@@ -157,6 +157,7 @@ void rnbdc_space_close(struct rnbdc_space *space)
 	space->units = 0;
 	space->free_units = 0;
 	space->closings = 0;
+	space->lacks = false;
 	space->partial = false;
 	WRITE_ONCE(space->flags, 0);
 }
@@ -306,6 +307,7 @@ int rnbdc_space_add_segment(struct rnbdc_space *space, u32 slot, u32 generation,
 		.state = RNBDC_SEGMENT_GRANTED,
 	};
 	space->partial = space->partial || rest;
+	WRITE_ONCE(space->lacks, false);
 	space->units += units;
 	space->free_units += units;
 	rnbd_pool_add(&space->blocks, first >> space->shift,
@@ -356,6 +358,37 @@ int rnbdc_space_close_segment(struct rnbdc_space *space, u32 slot, u32 generatio
 unlock:
 	spin_unlock_irqrestore(&space->lock, flags);
 	return ret;
+}
+
+/**
+ * rnbdc_space_spare - find the largest segment that the pool can do without
+ * @space: pool
+ * @floor: units that must remain, closed segments not counted
+ * @slot: result: place of the segment
+ * @generation: result: number of the grant
+ *
+ * Context: any.
+ * Return: units of the segment, which may be closed meanwhile; 0 if there is none.
+ */
+u32 rnbdc_space_spare(struct rnbdc_space *space, u32 floor, u32 *slot, u32 *generation)
+{
+	unsigned long flags;
+	u32 i, excess, units = 0;
+
+	spin_lock_irqsave(&space->lock, flags);
+	excess = space->units - min(space->units, floor);
+	for (i = 0; i < space->nr_slots; i++) {
+		const struct rnbdc_segment *seg = &space->segments[i];
+
+		if (seg->state != RNBDC_SEGMENT_GRANTED || seg->units <= units ||
+		    seg->units > excess)
+			continue;
+		units = seg->units;
+		*slot = i;
+		*generation = seg->generation;
+	}
+	spin_unlock_irqrestore(&space->lock, flags);
+	return units;
 }
 
 /**

@@ -76,6 +76,7 @@ struct rnbdc_block {
  * @leaving: first block that is empty, and waits for @done; RNBDC_NO_BLOCK if none
  * @last: last one of these
  * @parked: first block in use of a closing segment; RNBDC_NO_BLOCK if none
+ * @pinned: units in use of parked blocks; read without the lock
  * @closings: value of rnbdc_space.closings for which blocks were parked
  * @has: a bit per block of the pool, set for those of this queue except @leaving; NULL
  *	while the queue has no connection
@@ -89,6 +90,7 @@ struct rnbdc_cache {
 	u32 leaving;
 	u32 last;
 	u32 parked;
+	u32 pinned;
 	u32 closings;
 	unsigned long *has;
 	struct rnbdc_space *space;
@@ -99,7 +101,8 @@ struct rnbdc_cache {
  * struct rnbdc_waiter - a hardware queue that may wait for space
  * @entry: entry of rnbdc_space.waiters, or of turns if it has a turn
  * @cache: blocks of the queue that it uses; constant
- * @need: units that it waits for
+ * @need: units of its request
+ * @spare: most units that must be free beyond them
  * @promise: units that the session keeps for its turn
  * @age: calls of rnbdc_space_tick() since it waits, or has its turn
  * @waiting: it is in the list of waiters
@@ -113,6 +116,7 @@ struct rnbdc_waiter {
 	struct list_head entry;
 	struct rnbdc_cache *cache;
 	u32 need;
+	u32 spare;
 	u32 promise;
 	u32 age;
 	bool waiting;
@@ -142,6 +146,8 @@ struct rnbdc_waiter {
  * @free_units: those of them that no queue has; read without the lock
  * @promised: free units that are kept for turns
  * @closings: number of closed segments
+ * @lacks: a request found too little space since the pool last grew, or the owner has
+ *	reset it; read without the lock
  * @partial: a segment has a block of less than the usual size
  * @strict: no other request may pass the first waiter
  * @waiters: who waits for space, first in, first out
@@ -167,6 +173,7 @@ struct rnbdc_space {
 	u32 free_units;
 	u32 promised;
 	u32 closings;
+	bool lacks;
 	bool partial;
 	bool strict;
 	struct list_head waiters;
@@ -185,12 +192,14 @@ u32 rnbdc_space_take(struct rnbdc_cache *cache, const struct rnbdc_waiter *waite
 void rnbdc_space_give(struct rnbdc_space *space, u32 block);
 int rnbdc_space_add_segment(struct rnbdc_space *space, u32 slot, u32 generation, u32 units);
 int rnbdc_space_close_segment(struct rnbdc_space *space, u32 slot, u32 generation);
+u32 rnbdc_space_spare(struct rnbdc_space *space, u32 floor, u32 *slot, u32 *generation);
 bool rnbdc_space_next_empty(struct rnbdc_space *space, u32 *slot, u32 *generation);
 int rnbdc_space_remove_segment(struct rnbdc_space *space, u32 slot, u32 generation);
 
 /* waiter.c: who waits for space */
 void rnbdc_space_wake(struct rnbdc_space *space, const struct rnbdc_cache *cache);
-void rnbdc_space_wait(struct rnbdc_waiter *waiter, u32 units);
+void rnbdc_space_lack(struct rnbdc_space *space);
+void rnbdc_space_wait(struct rnbdc_waiter *waiter, u32 units, u32 spare);
 void rnbdc_space_forget(struct rnbdc_waiter *waiter);
 void rnbdc_space_forget_all(const struct rnbdc_cache *cache);
 bool rnbdc_space_may_take(struct rnbdc_space *space, const struct rnbdc_waiter *waiter);

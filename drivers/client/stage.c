@@ -43,6 +43,7 @@
 
 #include "../core/inject.h"
 #include "../core/io.h"
+#include "../core/lease.h"
 #include "../core/login.h"
 #include "../core/ring.h"
 #include "inject.h"

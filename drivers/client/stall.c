@@ -9,7 +9,8 @@
  * and waits in a list of its queue, first in, first out. Completions of the queue start
  * it again at the low watermarks, which always hold when nothing is in flight. A hardware
  * queue that lacks pool space is stopped and waits in a list of the session (waiter.c). A
- * work item starts it, because the space may come from another queue.
+ * work item starts it, because the space may come from another queue. When the pool grows,
+ * that work item also starts hardware queues that were stopped at the share of their disk.
  *
  * A disk whose storage hangs must not keep the other disks from working (rule R4). So a
  * hardware queue may take another wire tag only while it then holds at most disk_share
@@ -179,13 +180,16 @@ static u32 rnbdc_first_reserve(const struct rnbdc_hwq *hwq)
 		   rnbdc_space_reserve(&sess->space));
 }
 
-/* Units that no request has, in whichever queue. */
+/*
+ * Units that no request has, in whichever queue. Hung storage may keep units of closed segments
+ * for long: these are not in the pool any longer.
+ */
 static u32 rnbdc_free_units(const struct rnbdc_session *sess)
 {
 	u32 i, units, used = 0;
 
 	for (i = 0; i < sess->nr_queues; i++)
-		used += READ_ONCE(sess->queues[i]->cache.pool.used);
+		used += rnbdc_cache_used_units(&sess->queues[i]->cache);
 	units = READ_ONCE(sess->space.units);
 	return units - min(used, units);
 }
@@ -316,18 +320,14 @@ void rnbdc_hwq_stall(struct rnbdc_hwq *hwq, enum rnbdc_stall stall)
  */
 void rnbdc_hwq_wait(struct rnbdc_hwq *hwq, u32 units)
 {
-	const struct rnbdc_session *sess = hwq->queue->sess;
-
 	lockdep_assert_held(&hwq->queue->ring.lock);
 
 	if (unlikely(!hwq->in_use))
 		return;
-	if (!hwq->units)
-		units = min(units + rnbdc_first_reserve(hwq), READ_ONCE(sess->space.units));
 	rnbdc_note_stall(hwq->queue, RNBDC_STALL_POOL);
 	/* First, because it may be started as soon as it waits. */
 	blk_mq_stop_hw_queue(hwq->hctx);
-	rnbdc_space_wait(&hwq->waiter, units);
+	rnbdc_space_wait(&hwq->waiter, units, hwq->units ? 0 : rnbdc_first_reserve(hwq));
 }
 
 /**
@@ -357,12 +357,34 @@ static void rnbdc_start_waiter(struct rnbdc_hwq *hwq)
 	blk_mq_start_stopped_hw_queue(hwq->hctx, true);
 }
 
+/*
+ * Start hardware queues that were stopped at the share of their disk, if the pool has grown
+ * since. While the storage of a disk hangs, no completion of its queue does so.
+ */
+static void rnbdc_stall_restart(struct rnbdc_queue *q)
+{
+	struct rnbdc_hwq *start;
+
+	if (likely(!READ_ONCE(q->stalled)))
+		return;
+	spin_lock_irq(&q->ring.lock);
+	start = rnbdc_restart_hw_queues(q);
+	spin_unlock_irq(&q->ring.lock);
+	while (start) {
+		struct rnbdc_hwq *hwq = start;
+
+		start = hwq->next_start;
+		blk_mq_start_stopped_hw_queue(hwq->hctx, true);
+	}
+}
+
 /* Start hardware queues that waited for space, with what all queues do not use. */
 static void rnbdc_stall_work(struct work_struct *work)
 {
 	struct rnbdc_session *sess = container_of(to_delayed_work(work),
 						  struct rnbdc_session, stall_work);
 	struct rnbdc_waiter *waiter;
+	u32 i;
 
 	rnbdc_space_collect(&sess->space);
 	if (time_after_eq(jiffies, sess->stall_tick + RNBDC_STALL_TICK)) {
@@ -372,6 +394,8 @@ static void rnbdc_stall_work(struct work_struct *work)
 	rcu_read_lock();
 	while ((waiter = rnbdc_space_next_turn(&sess->space)))
 		rnbdc_start_waiter(container_of(waiter, struct rnbdc_hwq, waiter));
+	for (i = 0; i < sess->nr_queues; i++)
+		rnbdc_stall_restart(sess->queues[i]);
 	rcu_read_unlock();
 	if (READ_ONCE(sess->space.flags) & (RNBDC_SPACE_WAITERS | RNBDC_SPACE_TURNS))
 		queue_delayed_work(rnbdc_timer_wq, &sess->stall_work, RNBDC_STALL_TICK);
@@ -383,6 +407,8 @@ static void rnbdc_stall_kick(struct rnbdc_space *space)
 
 	if (sess->stall_open)
 		mod_delayed_work(rnbdc_timer_wq, &sess->stall_work, 0);
+	if (sess->lease_open)
+		mod_delayed_work(rnbdc_timer_wq, &sess->lease.lease_work, 0);
 }
 
 static void rnbdc_stall_set_open(struct rnbdc_session *sess, bool open)

@@ -43,6 +43,7 @@
 
 #include "../core/inject.h"
 #include "../core/io.h"
+#include "../core/lease.h"
 #include "../core/login.h"
 #include "../core/op.h"
 #include "../core/param.h"
@@ -248,11 +249,13 @@ static blk_status_t rnbdc_alloc_space(struct rnbdc_queue *q, struct rnbdc_req *r
 	u32 units = DIV_ROUND_UP(req->wire.length, RNBD_UNIT_SIZE);
 	int extents = -ENOSPC;
 
-	if (rnbdc_may_take_units(req->hwq, units))
+	if (rnbdc_may_take_units(req->hwq, units)) {
 		extents = rnbdc_space_alloc(&q->cache, &req->hwq->waiter, units,
 					    req->wire.extents);
-	else if (req->hwq->units)
+	} else if (req->hwq->units) {
+		rnbdc_space_lack(&q->sess->space);
 		return rnbdc_stall(q, req->hwq, RNBDC_STALL_SHARE);
+	}
 	if (extents < 0) {
 		if (q->ring.open)
 			rnbdc_send_frame(q);

@@ -3,8 +3,9 @@
  * Hardware queues that wait for space of the pool.
  *
  * Operation: waiters of a session are served first in, first out (rule R8). The first of
- * them gets a turn when there are as many free units as it needs. These are kept for it
- * until it has allocated. As long as others wait, only a waiter with a turn takes space.
+ * them gets a turn when there are as many free units as it needs, those that it must leave
+ * for others included. These are kept for it until it has allocated. As long as others
+ * wait, only a waiter with a turn takes space.
  *
  * Hung storage may hold space that the first waiter needs. If that waits from one tick
  * of the owner's clock to the next, others may therefore pass it until the tick after
@@ -45,15 +46,28 @@ static void rnbdc_space_unlink(struct rnbdc_space *space, struct rnbdc_waiter *w
 	waiter->turn = false;
 }
 
+/*
+ * Units that must be free for the turn of a waiter. The pool may have shrunk since it waits,
+ * and a need beyond what the pool has would never be met.
+ */
+static u32 rnbdc_space_need(const struct rnbdc_space *space, const struct rnbdc_waiter *waiter)
+{
+	u32 spare = min(waiter->spare, rnbdc_space_reserve(space));
+
+	return min(waiter->need + spare, max(waiter->need, space->units));
+}
+
 /* Give a turn to a waiter if its need is met. */
 static bool rnbdc_space_wake_one(struct rnbdc_space *space, struct rnbdc_waiter *waiter,
 				 const struct rnbdc_cache *cache)
 {
-	if (rnbdc_space_fits(space, space->promised, waiter->need))
-		waiter->promise = min(rnbdc_space_whole(space, waiter->need),
+	u32 need = rnbdc_space_need(space, waiter);
+
+	if (rnbdc_space_fits(space, space->promised, need))
+		waiter->promise = min(rnbdc_space_whole(space, need),
 				      space->free_units - space->promised);
 	else if (cache == waiter->cache &&
-		 cache->pool.owned - cache->pool.used >= waiter->need)
+		 cache->pool.owned - cache->pool.used >= need)
 		waiter->promise = 0;
 	else
 		return false;
@@ -88,22 +102,46 @@ void rnbdc_space_wake(struct rnbdc_space *space, const struct rnbdc_cache *cache
 }
 
 /**
+ * rnbdc_space_lack - note that a request found too little space
+ * @space: pool
+ *
+ * The owner may ask for more.
+ *
+ * Context: any.
+ */
+void rnbdc_space_lack(struct rnbdc_space *space)
+{
+	unsigned long flags;
+
+	if (READ_ONCE(space->lacks))
+		return;
+	spin_lock_irqsave(&space->lock, flags);
+	WRITE_ONCE(space->lacks, true);
+	space->kick(space);
+	spin_unlock_irqrestore(&space->lock, flags);
+}
+
+/**
  * rnbdc_space_wait - wait for space
  * @waiter: hardware queue, stopped; one that waits already keeps its place
  * @units: units that its next request needs
+ * @spare: units that its turn leaves for others, at most rnbdc_space_reserve() and what the
+ *	pool has beyond @units
  *
  * rnbdc_space_next_turn() returns the waiter when its turn has come.
  *
  * Context: any.
  */
-void rnbdc_space_wait(struct rnbdc_waiter *waiter, u32 units)
+void rnbdc_space_wait(struct rnbdc_waiter *waiter, u32 units, u32 spare)
 {
 	struct rnbdc_space *space = waiter->cache->space;
 	unsigned long flags;
 
 	spin_lock_irqsave(&space->lock, flags);
-	if (!waiter->turn)
+	if (!waiter->turn) {
 		waiter->need = units;
+		waiter->spare = spare;
+	}
 	if (!waiter->waiting && !waiter->turn) {
 		waiter->waiting = true;
 		waiter->age = 0;
@@ -117,6 +155,7 @@ void rnbdc_space_wait(struct rnbdc_waiter *waiter, u32 units)
 		/* It stopped after it was started: start it once more. */
 		waiter->started = false;
 	}
+	WRITE_ONCE(space->lacks, true);
 	/* Space may have become free since the allocation failed. */
 	space->kick(space);
 	spin_unlock_irqrestore(&space->lock, flags);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Control entries of logins, of their authentication and of the pool.
+ * Control entries of logins and of their authentication.
  *
  * Operation: the client requests a session on connection 0. If the host has a secret, both
- * ends prove that they know it. The target grants limits, a pool and its segments, or
- * refuses.
+ * ends prove that they know it. The target grants limits and a pool, or refuses.
  *
  * Ownership: nothing is allocated or kept.
  * Concurrency: pure functions, any context.
@@ -37,6 +36,7 @@ void rnbd_encode_login(struct rnbd_ctl_login *wire, const struct rnbd_login_info
 		.inline_read = cpu_to_le32(info->inline_read),
 		.inline_write = cpu_to_le32(info->inline_write),
 		.fence_generation = cpu_to_le32(info->fence_generation),
+		.pool_min = cpu_to_le32(info->pool_min),
 	};
 	memcpy(wire->boot_id, info->boot_id, sizeof(wire->boot_id));
 }
@@ -61,8 +61,6 @@ enum rnbd_proto_err rnbd_decode_login(const struct rnbd_ctl_entry *entry,
 	perr = rnbd_ctl_body(entry, &wire, sizeof(wire));
 	if (perr)
 		return perr;
-	if (!rnbd_all_zero(wire.reserved, sizeof(wire.reserved)))
-		return RNBD_PERR_RESERVED;
 
 	memcpy(out.boot_id, wire.boot_id, sizeof(out.boot_id));
 	out.features = le64_to_cpu(wire.features);
@@ -74,6 +72,7 @@ enum rnbd_proto_err rnbd_decode_login(const struct rnbd_ctl_entry *entry,
 	out.inline_read = le32_to_cpu(wire.inline_read);
 	out.inline_write = le32_to_cpu(wire.inline_write);
 	out.fence_generation = le32_to_cpu(wire.fence_generation);
+	out.pool_min = le32_to_cpu(wire.pool_min);
 
 	if (wire.flags)
 		return RNBD_PERR_FLAGS;
@@ -86,6 +85,7 @@ enum rnbd_proto_err rnbd_decode_login(const struct rnbd_ctl_entry *entry,
 	if (!out.max_io || out.max_io > RNBD_MAX_IO_MAX ||
 	    !rnbd_multiple(out.max_io, RNBD_UNIT_SIZE) ||
 	    out.pool_bytes < RNBD_UNIT_SIZE ||
+	    out.pool_min > out.pool_bytes >> RNBD_UNIT_SHIFT ||
 	    !rnbd_keepalive_ok(out.keepalive_ms))
 		return RNBD_PERR_LIMITS;
 
@@ -122,37 +122,20 @@ void rnbd_encode_grant(struct rnbd_ctl_login_reply *wire, const struct rnbd_gran
 	wire->inline_write = cpu_to_le32(grant->inline_write);
 	memcpy(wire->target_uuid, grant->target_uuid, sizeof(wire->target_uuid));
 	memcpy(wire->join_key, grant->join_key, sizeof(wire->join_key));
+	wire->max_units = cpu_to_le32(grant->max_units);
+	wire->nr_slots = cpu_to_le32(grant->nr_slots);
 }
 EXPORT_SYMBOL_GPL(rnbd_encode_grant);
 
-/**
- * rnbd_encode_segment - write one segment of the pool
- * @wire: body of an entry of type RNBD_CTL_SEGMENT
- * @seg: segment
- *
- * Context: any.
- */
-void rnbd_encode_segment(struct rnbd_ctl_segment *wire, const struct rnbd_segment_info *seg)
-{
-	*wire = (struct rnbd_ctl_segment) {
-		.addr = cpu_to_le64(seg->addr),
-		.slot = cpu_to_le32(seg->slot),
-		.generation = cpu_to_le32(seg->generation),
-		.rkey = cpu_to_le32(seg->rkey),
-		.units = cpu_to_le32(seg->units),
-	};
-}
-EXPORT_SYMBOL_GPL(rnbd_encode_segment);
-
 /*
- * Shape of the pool: besides being consistent, the share of one queue, when
- * empty, must hold the largest request in the extents that one request may
- * have, or that request would wait for ever.
+ * Check the shape of the pool. The empty floor, or the share of a queue if the client
+ * divides the pool, must hold the largest request in the extents that one request may have,
+ * or that request would wait for ever.
  */
 static bool rnbd_grant_pool_ok(const struct rnbd_grant *grant,
 			       const struct rnbd_login_info *asked)
 {
-	u32 units, crossings;
+	u32 units, share, crossings;
 
 	/* So it is a multiple of each logical block. */
 	if (grant->max_io < RNBD_UNIT_SIZE || grant->max_io > asked->max_io ||
@@ -167,9 +150,16 @@ static bool rnbd_grant_pool_ok(const struct rnbd_grant *grant,
 					       grant->segment_units) ||
 	    grant->nr_segments > RNBD_SEGMENTS_MAX)
 		return false;
+	if (grant->max_units < grant->pool_units ||
+	    grant->max_units > asked->pool_bytes >> RNBD_UNIT_SHIFT ||
+	    grant->nr_slots < grant->nr_segments || grant->nr_slots > RNBD_SEGMENTS_MAX ||
+	    (u64)grant->nr_slots * grant->segment_units > RNBD_POOL_UNITS_MAX ||
+	    grant->max_units > grant->nr_slots * grant->segment_units)
+		return false;
 
 	units = rnbd_bytes_to_units(grant->max_io);
-	if (grant->pool_units / grant->nr_queues < units)
+	share = asked->pool_min ? grant->pool_units : grant->pool_units / grant->nr_queues;
+	if (share < units)
 		return false;
 	/* segment boundaries inside @units that start at the worst place */
 	crossings = DIV_ROUND_UP(units - 1, grant->segment_units);
@@ -182,9 +172,9 @@ static bool rnbd_grant_pool_ok(const struct rnbd_grant *grant,
  * @asked: what was requested
  * @grant: result; if its status is not RNBD_ST_OK, only retry_ms is set besides
  *
- * An accepted grant suits the pool allocator: the empty share of a queue,
- * pool_units / nr_queues, holds a request of max_io in at most RNBD_EXTENTS_MAX
- * extents.
+ * An accepted grant suits the pool allocator: the empty floor, or without a requested floor
+ * the empty share of a queue, pool_units / nr_queues, holds a request of max_io in at most
+ * RNBD_EXTENTS_MAX extents.
  *
  * Context: any.
  * Return: the first thing wrong, @grant is untouched then.
@@ -228,6 +218,8 @@ enum rnbd_proto_err rnbd_decode_grant(const struct rnbd_ctl_entry *entry,
 	out.inline_write = le32_to_cpu(wire.inline_write);
 	memcpy(out.target_uuid, wire.target_uuid, sizeof(out.target_uuid));
 	memcpy(out.join_key, wire.join_key, sizeof(out.join_key));
+	out.max_units = le32_to_cpu(wire.max_units);
+	out.nr_slots = le32_to_cpu(wire.nr_slots);
 
 	if (rnbd_all_zero(out.target_uuid, sizeof(out.target_uuid)))
 		return RNBD_PERR_IDENTITY;
@@ -248,50 +240,6 @@ enum rnbd_proto_err rnbd_decode_grant(const struct rnbd_ctl_entry *entry,
 	return RNBD_PERR_NONE;
 }
 EXPORT_SYMBOL_GPL(rnbd_decode_grant);
-
-/**
- * rnbd_decode_segment - check and copy out one segment of the pool
- * @entry: from rnbd_decode_ctl(), of type RNBD_CTL_SEGMENT
- * @grant: login reply of the session
- * @seg: result; its last byte does not lie beyond the address space
- *
- * The caller checks whether a segment with this slot is expected.
- *
- * Context: any.
- * Return: the first thing wrong, @seg is untouched then.
- */
-enum rnbd_proto_err rnbd_decode_segment(const struct rnbd_ctl_entry *entry,
-					const struct rnbd_grant *grant,
-					struct rnbd_segment_info *seg)
-{
-	struct rnbd_ctl_segment wire;
-	enum rnbd_proto_err perr;
-	u32 slot, units, expected;
-	u64 addr;
-
-	perr = rnbd_ctl_body(entry, &wire, sizeof(wire));
-	if (perr)
-		return perr;
-	slot = le32_to_cpu(wire.slot);
-	if (slot >= grant->nr_segments)
-		return RNBD_PERR_COUNT;
-
-	addr = le64_to_cpu(wire.addr);
-	units = le32_to_cpu(wire.units);
-	expected = min(grant->segment_units,
-		       grant->pool_units - slot * grant->segment_units);
-	if (units != expected || !wire.generation ||
-	    addr > U64_MAX - ((u64)units << RNBD_UNIT_SHIFT))
-		return RNBD_PERR_LIMITS;
-
-	seg->addr = addr;
-	seg->slot = slot;
-	seg->generation = le32_to_cpu(wire.generation);
-	seg->rkey = le32_to_cpu(wire.rkey);
-	seg->units = units;
-	return RNBD_PERR_NONE;
-}
-EXPORT_SYMBOL_GPL(rnbd_decode_segment);
 
 /**
  * rnbd_encode_challenge - write a challenge

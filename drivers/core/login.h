@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Control entries of logins, of their authentication and of the pool, see login.c.
+ * Control entries of logins and of their authentication, see login.c.
  */
 #ifndef RNBD_CORE_LOGIN_H
 #define RNBD_CORE_LOGIN_H
@@ -19,15 +19,7 @@ struct rnbd_login_info {
 	u32 inline_read;
 	u32 inline_write;
 	u32 fence_generation;
-};
-
-/* struct rnbd_segment_info - decoded struct rnbd_ctl_segment */
-struct rnbd_segment_info {
-	u64 addr;
-	u32 slot;
-	u32 generation;
-	u32 rkey;
-	u32 units;
+	u32 pool_min;
 };
 
 /* struct rnbd_grant - decoded struct rnbd_ctl_login_reply */
@@ -46,6 +38,8 @@ struct rnbd_grant {
 	u32 inline_write;
 	u8 target_uuid[16];
 	u8 join_key[RNBD_MAC_SIZE];
+	u32 max_units;
+	u32 nr_slots;
 };
 
 /* struct rnbd_join_info - decoded struct rnbd_ctl_join_reply */
@@ -59,13 +53,9 @@ void rnbd_encode_login(struct rnbd_ctl_login *wire, const struct rnbd_login_info
 enum rnbd_proto_err rnbd_decode_login(const struct rnbd_ctl_entry *entry,
 				      struct rnbd_login_info *info);
 void rnbd_encode_grant(struct rnbd_ctl_login_reply *wire, const struct rnbd_grant *grant);
-void rnbd_encode_segment(struct rnbd_ctl_segment *wire, const struct rnbd_segment_info *seg);
 enum rnbd_proto_err rnbd_decode_grant(const struct rnbd_ctl_entry *entry,
 				      const struct rnbd_login_info *asked,
 				      struct rnbd_grant *grant);
-enum rnbd_proto_err rnbd_decode_segment(const struct rnbd_ctl_entry *entry,
-					const struct rnbd_grant *grant,
-					struct rnbd_segment_info *seg);
 
 void rnbd_encode_challenge(struct rnbd_ctl_challenge *wire, const u8 *nonce,
 			   const u8 *target_uuid);

@@ -338,6 +338,7 @@ int rnbd_pool_alloc(struct rnbd_pool *pool, u32 units, struct rnbd_extent *exten
 taken:
 	pool->used += units;
 	pool->peak = max(pool->peak, pool->used);
+	pool->recent = max(pool->recent, pool->used);
 	return nr_extents;
 }
 EXPORT_SYMBOL_GPL(rnbd_pool_alloc);

@@ -15,6 +15,7 @@
  * @owned: units of the range that the owner may allocate, or has allocated
  * @used: units that are allocated
  * @peak: highest @used ever
+ * @recent: highest @used since the owner has reset it
  * @hint: no unit below it (counted from @first) is free
  * @end: no unit from it on (counted from @first) is owned
  * @map: a bit per unit of the range, clear while it is owned and free
@@ -28,6 +29,7 @@ struct rnbd_pool {
 	u32 owned;
 	u32 used;
 	u32 peak;
+	u32 recent;
 	u32 hint;
 	u32 end;
 	unsigned long *map;

@@ -33,7 +33,7 @@
  * @RNBD_PERR_STATUS: unknown status
  * @RNBD_PERR_LIMITS: absurd properties in a login reply
  * @RNBD_PERR_IDENTITY: host or session id is zero
- * @RNBD_PERR_HANDLE: no attachment can have this handle
+ * @RNBD_PERR_HANDLE: no attachment can have this handle, or no segment this generation
  * @RNBD_PERR_RATE: frames come faster than they may; no decoder says so, nor the
  *	next ones
  * @RNBD_PERR_MESSAGE: a message that is no frame, such as one with immediate data

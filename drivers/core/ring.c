@@ -41,6 +41,7 @@ void rnbd_ring_proto_err(struct rnbd_ring *ring, enum rnbd_proto_err perr)
 		ring->attr.ops->proto_err(ring, perr);
 	rnbd_ring_fail(ring, rnbd_proto_err_text(perr));
 }
+EXPORT_SYMBOL_GPL(rnbd_ring_proto_err);
 
 /* Drains polled rings, and allocates slots. */
 struct workqueue_struct *rnbd_ring_wq;

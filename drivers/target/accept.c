@@ -40,13 +40,13 @@
 #include "control.h"
 #include "counters.h"
 #include "half_open.h"
-#include "limits.h"
 #include "login.h"
-#include "pool.h"
 #include "queue.h"
 #include "queue_alloc.h"
+#include "queue_budget.h"
 #include "reply.h"
 #include "request.h"
+#include "segment.h"
 #include "session.h"
 #include "state.h"
 #include "target.h"
@@ -104,6 +104,9 @@ static void rnbdt_queue_proto_err(struct rnbd_ring *ring, enum rnbd_proto_err pe
 	struct rnbdt_session *s = q->session;
 
 	rnbdt_count(RNBDT_COUNT_PROTO_ERRS, perr);
+	/* The peer of a queue that has not joined may be anybody. */
+	if (rnbdt_queue_joined(q))
+		WRITE_ONCE(s->account.no_claim, true);
 	pr_warn_ratelimited("session %u: host %pUb broke the protocol on queue %u: %s\n",
 			    s->serial, &s->host_id, q->index, rnbd_proto_err_text(perr));
 }
@@ -122,7 +125,7 @@ static void rnbdt_queue_failed(struct rnbd_ring *ring, const char *reason)
 
 static bool rnbdt_queue_charge(struct rnbd_ring *ring, u32 slots)
 {
-	return rnbdt_limits_slots(container_of(ring, struct rnbdt_queue, ring), slots);
+	return rnbdt_queue_budget_slots(container_of(ring, struct rnbdt_queue, ring), slots);
 }
 
 static u16 rnbdt_queue_grow_depth(struct rnbd_ring *ring, u16 depth)

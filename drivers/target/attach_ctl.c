@@ -305,6 +305,8 @@ static bool rnbdt_handle_detaches(struct rnbdt_session *s)
 		if (!att)
 			break;
 		rnbdt_attach_close(att, RNBD_ST_OK);
+		/* It has not lost its connection; other disks that are attached count. */
+		s->account.claims = false;
 		/* The next owner waits until the attachment has ended, see bind.c. */
 		if (!att->detach.keep_owner)
 			rnbdt_owner_detach(att);

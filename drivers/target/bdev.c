@@ -58,9 +58,9 @@
 #include "epoch.h"
 #include "graph.h"
 #include "inject.h"
-#include "limits.h"
 #include "pool.h"
 #include "queue.h"
+#include "queue_budget.h"
 #include "reply.h"
 #include "session.h"
 
@@ -88,7 +88,7 @@ static void rnbdt_bdev_end_copy(struct bio *bio)
 
 	/* One vector per page, as pages are added without merging. */
 	atomic_sub(bio->bi_vcnt, &s->account.copied);
-	rnbdt_limits_give_io(s, bio->bi_vcnt << PAGE_SHIFT);
+	rnbdt_queue_budget_give_io(s, bio->bi_vcnt << PAGE_SHIFT);
 	bio_for_each_segment_all(bv, bio, iter)
 		mempool_free(bv->bv_page, &rnbdt_copy_pages);
 	rnbdt_bdev_end_io(bio);
@@ -180,8 +180,8 @@ static void rnbdt_bdev_copy_write(struct rnbdt_req *treq)
 	u32 bytes;
 
 	if (unlikely(atomic_add_return(pages, &s->account.copied) >
-		     s->account.pool_bytes >> PAGE_SHIFT ||
-		     !rnbdt_limits_take_io(s, pages << PAGE_SHIFT))) {
+		     READ_ONCE(s->account.pool_bytes) >> PAGE_SHIFT ||
+		     !rnbdt_queue_budget_take_io(s, pages << PAGE_SHIFT))) {
 		atomic_sub(pages, &s->account.copied);
 		rnbdt_req_done(treq, RNBD_ST_NOMEM);
 		return;

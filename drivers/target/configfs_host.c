@@ -29,6 +29,7 @@
 
 #include "auth.h"
 #include "cgroup.h"
+#include "claim.h"
 #include "configfs_cgroup.h"
 #include "configfs_host.h"
 #include "configfs_secret.h"
@@ -322,6 +323,7 @@ static void rnbdt_host_release(struct config_item *item)
 	struct rnbdt_host *host = rnbdt_to_host(item);
 
 	mutex_lock(&rnbdt_lock);
+	rnbdt_claims_drop(host);
 	hlist_del(&host->entry);
 	mutex_unlock(&rnbdt_lock);
 	rnbdt_secret_put(host->secret);
@@ -366,6 +368,7 @@ static struct config_group *rnbdt_hosts_make(struct config_group *group,
 	host->fence.generation = 1;
 	xa_init(&host->allows);
 	INIT_LIST_HEAD(&host->sessions);
+	INIT_LIST_HEAD(&host->claims);
 	INIT_LIST_HEAD(&host->cgroup_entry);
 
 	/* Upper and lower case name the same host. */
@@ -397,6 +400,8 @@ static void rnbdt_hosts_drop(struct config_group *group,
 
 	mutex_lock(&rnbdt_lock);
 	host->removed = true;
+	/* Its sessions, which may still wait for storage, leave no others. */
+	rnbdt_claims_drop(host);
 	mutex_unlock(&rnbdt_lock);
 	/* No export is linked, but sessions may still end, or not have logged in yet. */
 	rnbdt_sessions_close(host, NULL, "the host was removed");

@@ -56,6 +56,7 @@
 #include "half_open.h"
 #include "inject.h"
 #include "join.h"
+#include "lease.h"
 #include "login.h"
 #include "lookup.h"
 #include "netlink.h"
@@ -147,6 +148,7 @@ static struct rnbdt_session *rnbdt_session_alloc(struct rnbdt_port *port,
 	INIT_DELAYED_WORK(&s->login.keepalive_work, rnbdt_session_keepalive);
 	xa_init(&s->attaches);
 	rnbdt_ctl_init(s);
+	rnbdt_lease_init(s);
 	INIT_WORK(&s->ctl.ctl_work, rnbdt_ctl_work);
 	rnbdt_netlink_init_session(s);
 	return s;

@@ -21,6 +21,7 @@
 #include "attach_ctl.h"
 #include "control.h"
 #include "join.h"
+#include "lease.h"
 #include "login.h"
 #include "queue.h"
 #include "queue_alloc.h"
@@ -52,6 +53,9 @@ static enum rnbd_proto_err rnbdt_control_session(struct rnbdt_queue *q,
 		return rnbdt_session_handle_login(s, entry);
 	case RNBD_CTL_PROOF:
 		return rnbdt_session_handle_proof(s, entry);
+	case RNBD_CTL_WANT:
+	case RNBD_CTL_RELEASE:
+		return rnbdt_lease_handle(s, entry);
 	default:
 		return rnbdt_session_handle_attach(s, entry);
 	}
@@ -87,6 +91,8 @@ static enum rnbd_proto_err rnbdt_control_entry(struct rnbdt_queue *q,
 	case RNBD_CTL_PROOF:
 	case RNBD_CTL_ATTACH:
 	case RNBD_CTL_DETACH:
+	case RNBD_CTL_WANT:
+	case RNBD_CTL_RELEASE:
 	case RNBD_CTL_SLOTS:
 	case RNBD_CTL_SLOTS_REPLY:
 		break;

@@ -30,6 +30,7 @@ static const char * const rnbdt_limit_words[RNBDT_LIMITS] = {
 	[RNBDT_LIMIT_HOST_POOL]		= "host_pool",
 	[RNBDT_LIMIT_POOL]		= "pool",
 	[RNBDT_LIMIT_POOL_NEAR]		= "pool_near",
+	[RNBDT_LIMIT_RECLAIM]		= "reclaim",
 	[RNBDT_LIMIT_HOST_QUEUES]	= "host_queue_memory",
 	[RNBDT_LIMIT_QUEUES]		= "queue_memory",
 };

@@ -24,6 +24,7 @@
  * @RNBDT_LIMIT_HOST_POOL: pools of a host
  * @RNBDT_LIMIT_POOL: all pools
  * @RNBDT_LIMIT_POOL_NEAR: the same, nearly reached
+ * @RNBDT_LIMIT_RECLAIM: time to return reclaimed memory of a pool
  * @RNBDT_LIMIT_HOST_QUEUES: memory of the queues of a host
  * @RNBDT_LIMIT_QUEUES: memory of all queues
  * @RNBDT_LIMITS: number of limits
@@ -44,6 +45,7 @@ enum rnbdt_limit {
 	RNBDT_LIMIT_HOST_POOL,
 	RNBDT_LIMIT_POOL,
 	RNBDT_LIMIT_POOL_NEAR,
+	RNBDT_LIMIT_RECLAIM,
 	RNBDT_LIMIT_HOST_QUEUES,
 	RNBDT_LIMIT_QUEUES,
 	RNBDT_LIMITS,

@@ -2,7 +2,8 @@
 /*
  * Control entries that wait to be handled or sent.
  *
- * Operation: the reply to a login announces the segments of the pool, as credits allow. The
+ * Operation: the reply to a login announces the segments of the pool, as credits allow, and
+ * later ones, requests to return one, and their end follow in the same way (lease.c). The
  * frame handler of queue 0 puts each control request of the client into a
  * slot (attach_ctl.c), except a DETACH: its attachment keeps that, so that a client may
  * detach all its disks at once. The control work of the session handles DETACHs and slots,
@@ -10,8 +11,8 @@
  * has a credit.
  *
  * Ownership: memory is bounded: a session has RNBD_CTL_OPEN_MAX slots, and each
- * attachment keeps its own events. An attachment that is detached is freed when that was
- * sent.
+ * attachment and segment keeps its own events. An attachment that is detached, and a segment
+ * that is released, is freed when that was sent.
  *
  * Concurrency: the lock of the ring of queue 0 protects the lists. The control work owns
  * a slot that it has taken from the list of new ones until it answers.
@@ -19,8 +20,10 @@
  * Errors: a client that has more requests open than there are slots breaks the protocol.
  */
 
+#include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/lockdep.h>
+#include <linux/rcupdate.h>
 #include <linux/workqueue.h>
 
 #include "../core/attach.h"
@@ -30,6 +33,8 @@
 #include "../core/ring_send.h"
 #include "ctl.h"
 #include "queue.h"
+#include "segment.h"
+#include "segment_ctl.h"
 #include "session.h"
 #include "target.h"
 
@@ -49,6 +54,7 @@ void rnbdt_ctl_init(struct rnbdt_session *s)
 	INIT_LIST_HEAD(&ctl->ready);
 	INIT_LIST_HEAD(&ctl->detaches);
 	INIT_LIST_HEAD(&ctl->events);
+	INIT_LIST_HEAD(&ctl->leases);
 	for (i = 0; i < RNBD_CTL_OPEN_MAX; i++)
 		list_add_tail(&ctl->slots[i].entry, &ctl->free);
 }
@@ -256,7 +262,24 @@ void rnbdt_ctl_detached(struct rnbdt_attach *att)
 }
 
 /**
- * rnbdt_ctl_purge - free the attachments whose DETACHED was not sent
+ * rnbdt_ctl_forget_lease - do not tell the client about a segment
+ * @s: session whose queue 0 is drained
+ * @seg: segment that is about to be freed
+ *
+ * Context: teardown, without ring->lock.
+ */
+void rnbdt_ctl_forget_lease(struct rnbdt_session *s, struct rnbdt_segment *seg)
+{
+	struct rnbd_ring *ring = &s->queues[0]->ring;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	list_del_init(&seg->entry);
+	spin_unlock_irqrestore(&ring->lock, flags);
+}
+
+/**
+ * rnbdt_ctl_purge - free attachments and segments whose end was not reported
  * @s: session whose queue 0 is drained
  *
  * Context: teardown; takes ring->lock.
@@ -264,6 +287,7 @@ void rnbdt_ctl_detached(struct rnbdt_attach *att)
 void rnbdt_ctl_purge(struct rnbdt_session *s)
 {
 	struct rnbd_ring *ring = &s->queues[0]->ring;
+	struct rnbdt_segment *seg, *next_seg;
 	struct rnbdt_attach *att, *next;
 	unsigned long flags;
 
@@ -272,6 +296,11 @@ void rnbdt_ctl_purge(struct rnbdt_session *s)
 		list_del_init(&att->events.entry);
 		if (att->events.detached)
 			queue_rcu_work(rnbdt_attach_wq, &att->free_work);
+	}
+	list_for_each_entry_safe(seg, next_seg, &s->ctl.leases, entry) {
+		list_del_init(&seg->entry);
+		if (seg->tell & RNBDT_TELL_RELEASED)
+			kvfree_rcu(seg, rcu);
 	}
 	spin_unlock_irqrestore(&ring->lock, flags);
 }
@@ -346,31 +375,53 @@ int rnbdt_ctl_post(struct rnbdt_session *s, u16 type, const void *body, u32 byte
 	return ret;
 }
 
-/* Announce the segments of the pool. Returns false if the frame is full. */
-static bool rnbdt_ctl_add_segments(struct rnbdt_session *s, struct rnbd_ring *ring)
+/* Returns false if the frame is full. */
+static bool rnbdt_ctl_add_leases(struct rnbdt_session *s, struct rnbd_ring *ring)
 {
-	struct rnbdt_ctl *ctl = &s->ctl;
+	struct rnbdt_segment *seg, *next;
 
-	for (; ctl->next_segment < ctl->nr_segments; ctl->next_segment++) {
-		const struct rnbdt_segment *seg = &s->pool.segments[ctl->next_segment];
-		const struct rnbd_segment_info info = {
-			.addr = seg->mr->iova,
-			.slot = ctl->next_segment,
-			.generation = 1,
-			.rkey = seg->mr->rkey,
-			.units = seg->units,
-		};
-		struct rnbd_ctl_segment wire;
-
-		rnbd_encode_segment(&wire, &info);
-		if (!rnbdt_ctl_add(ring, RNBD_CTL_SEGMENT, 0, &wire, sizeof(wire)))
+	list_for_each_entry_safe(seg, next, &s->ctl.leases, entry) {
+		if (!rnbdt_segment_add_ctl(s, ring, seg))
 			return false;
+		list_del_init(&seg->entry);
+		/* Its memory is free already. */
+		if (seg->tell & RNBDT_TELL_RELEASED)
+			kvfree_rcu(seg, rcu);
 	}
 	return true;
 }
 
 /**
- * rnbdt_ctl_grant - send the reply to a login, and the segments of the pool
+ * rnbdt_ctl_lease - tell the client about a segment
+ * @s: session; before the login reply, the segment is announced after that
+ * @seg: segment
+ * @tell: RNBDT_TELL_SEGMENT, RNBDT_TELL_RECLAIM, or RNBDT_TELL_RELEASED for one that is no
+ *	longer in the pool, which is freed when that was sent
+ *
+ * Context: process context, without ring->lock.
+ */
+void rnbdt_ctl_lease(struct rnbdt_session *s, struct rnbdt_segment *seg, u32 tell)
+{
+	struct rnbdt_queue *q = s->queues[0];
+	unsigned long flags;
+
+	spin_lock_irqsave(&q->ring.lock, flags);
+	/* There is no use in asking for a segment that the client has released. */
+	if (tell == RNBDT_TELL_RELEASED)
+		seg->tell = tell;
+	else if (!seg->released)
+		seg->tell |= tell;
+	if (seg->tell && list_empty(&seg->entry))
+		list_add_tail(&seg->entry, &s->ctl.leases);
+	if (READ_ONCE(s->state) == RNBDT_LIVE) {
+		WRITE_ONCE(s->ctl.pending, true);
+		rnbdt_ctl_send(q);
+	}
+	spin_unlock_irqrestore(&q->ring.lock, flags);
+}
+
+/**
+ * rnbdt_ctl_grant - send the reply to a login, and the segments that wait
  * @s: session whose client waits for the reply
  * @grant: reply
  *
@@ -382,6 +433,7 @@ static bool rnbdt_ctl_add_segments(struct rnbdt_session *s, struct rnbd_ring *ri
 int rnbdt_ctl_grant(struct rnbdt_session *s, const struct rnbd_grant *grant)
 {
 	struct rnbdt_queue *q = s->queues[0];
+	struct rnbdt_segment *seg, *next;
 	struct rnbd_ctl_login_reply wire;
 	unsigned long flags;
 	int ret = -ENOTCONN;
@@ -393,8 +445,11 @@ int rnbdt_ctl_grant(struct rnbdt_session *s, const struct rnbd_grant *grant)
 	/* From now on the granted keep-alive interval applies, which may be shorter. */
 	q->ring.last_heard = jiffies;
 	rnbdt_ctl_add(&q->ring, RNBD_CTL_LOGIN_REPLY, s->login.id, &wire, sizeof(wire));
-	s->ctl.nr_segments = grant->nr_segments;
-	rnbdt_ctl_add_segments(s, &q->ring);
+	if (grant->status == RNBD_ST_OK)
+		rnbdt_ctl_add_leases(s, &q->ring);
+	else
+		list_for_each_entry_safe(seg, next, &s->ctl.leases, entry)
+			list_del_init(&seg->entry);
 	ret = rnbd_ring_send(&q->ring, NULL, NULL, IB_SEND_SIGNALED);
 	WRITE_ONCE(s->ctl.pending, true);
 	if (!ret)
@@ -460,7 +515,7 @@ static void rnbdt_ctl_fill(struct rnbdt_session *s, struct rnbd_ring *ring)
 	struct rnbdt_attach *att;
 	struct rnbdt_ctl_slot *slot;
 
-	if (!rnbdt_ctl_add_segments(s, ring))
+	if (!rnbdt_ctl_add_leases(s, ring))
 		return;
 	while ((slot = list_first_entry_or_null(&ctl->ready, struct rnbdt_ctl_slot, entry))) {
 		if (!rnbdt_ctl_add_answer(ring, slot))
@@ -491,7 +546,7 @@ void rnbdt_ctl_send(struct rnbdt_queue *q)
 	lockdep_assert_held(&ring->lock);
 
 	while (!list_empty(&ctl->ready) || !list_empty(&ctl->events) ||
-	       ctl->next_segment < ctl->nr_segments) {
+	       !list_empty(&ctl->leases)) {
 		if (!rnbd_ring_open(ring, RNBD_FRAME_CONTROL))
 			return;
 		rnbdt_ctl_fill(q->session, ring);

@@ -12,6 +12,7 @@ struct rnbd_ring;
 struct rnbdt_attach;
 struct rnbdt_ctl_slot;
 struct rnbdt_queue;
+struct rnbdt_segment;
 struct rnbdt_session;
 
 bool rnbdt_ctl_add(struct rnbd_ring *ring, u16 type, u32 id, const void *body, u32 bytes);
@@ -28,6 +29,8 @@ void rnbdt_ctl_answer(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot);
 void rnbdt_ctl_closed(struct rnbdt_attach *att, u16 status);
 void rnbdt_ctl_capacity(struct rnbdt_attach *att, u64 capacity);
 void rnbdt_ctl_detached(struct rnbdt_attach *att);
+void rnbdt_ctl_lease(struct rnbdt_session *s, struct rnbdt_segment *seg, u32 tell);
+void rnbdt_ctl_forget_lease(struct rnbdt_session *s, struct rnbdt_segment *seg);
 void rnbdt_ctl_purge(struct rnbdt_session *s);
 void rnbdt_ctl_forget(struct rnbdt_attach *att);
 void rnbdt_ctl_send(struct rnbdt_queue *q);

@@ -72,9 +72,9 @@
 #include "file.h"
 #include "graph.h"
 #include "inject.h"
-#include "limits.h"
 #include "pool.h"
 #include "queue.h"
+#include "queue_budget.h"
 #include "reply.h"
 #include "session.h"
 #include "writeback.h"
@@ -87,8 +87,8 @@ static mempool_t *rnbdt_bvecs;
 static void rnbdt_file_unmap(struct rnbdt_req *treq)
 {
 	if (treq->bvec && treq->bvec != treq->inline_bvec) {
-		rnbdt_limits_give_io(treq->queue->session,
-				     treq->nr_bvec * sizeof(*treq->bvec));
+		rnbdt_queue_budget_give_io(treq->queue->session,
+					   treq->nr_bvec * sizeof(*treq->bvec));
 		if (unlikely(treq->reserve))
 			mempool_free(treq->bvec, rnbdt_bvecs);
 		else
@@ -152,7 +152,7 @@ static bool rnbdt_file_alloc(struct rnbdt_req *treq, u32 nr)
 {
 	u32 bytes = nr * sizeof(*treq->bvec);
 
-	if (unlikely(!rnbdt_limits_take_io(treq->queue->session, bytes)))
+	if (unlikely(!rnbdt_queue_budget_take_io(treq->queue->session, bytes)))
 		return false;
 	treq->bvec = kmalloc(bytes, GFP_NOWAIT | __GFP_NOWARN);
 	treq->reserve = !treq->bvec;

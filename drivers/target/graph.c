@@ -24,6 +24,8 @@
  *				for the peer and must not delay the first part
  *	rnbdt_attach_wq		the end of attachments, which queues the rest of the
  *				teardowns and wakes what disables an export
+ *	rnbdt_lease_wq		grants and releases of segments, which may wait for the
+ *				send queue of a client that takes no frames
  *	rnbdt_disable_wq	the end of exports, which closes files and devices
  */
 
@@ -47,6 +49,7 @@ struct workqueue_struct *rnbdt_hangup_wq;
 struct workqueue_struct *rnbdt_linger_wq;
 struct workqueue_struct *rnbdt_disable_wq;
 struct workqueue_struct *rnbdt_attach_wq;
+struct workqueue_struct *rnbdt_lease_wq;
 
 /* Hosts by UUID; a target may have thousands. */
 #define RNBDT_HOST_BUCKETS	1024

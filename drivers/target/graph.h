@@ -128,13 +128,14 @@ struct rnbdt_waits {
  * @max_session_pool_bytes: limit in bytes of one pool, 0: the module parameter
  *	applies; rnbdt_lock
  * @max_sessions: limit of sessions, 0: the module parameter applies; rnbdt_lock
- * @pool_bytes: bytes of pools charged to the host; rnbdt_lock
+ * @pool_bytes: bytes of pools and claims charged to the host; rnbdt_lock
+ * @claims: claims of former sessions, struct rnbdt_claim; rnbdt_lock
  * @secret: secret that clients of the host must prove to know, or NULL; rnbdt_lock
  * @old_secret: former secret, which clients may prove instead of @secret, or NULL;
  *	NULL if @secret is; rnbdt_lock
  * @failed_proofs: number of logins with a wrong proof
  * @queue_bytes: bytes of queues charged to the host; written under rnbdt_lock, read without
- * @io_bytes: bytes that requests in flight have in addition, see rnbdt_limits_take_io()
+ * @io_bytes: bytes that requests in flight have in addition, see rnbdt_queue_budget_take_io()
  * @id: number of the host, never used again; constant
  * @allows: exports that allow the host, struct rnbdt_allow, by the id of the export;
  *	rnbdt_lock
@@ -148,7 +149,10 @@ struct rnbdt_waits {
  *	rnbdt_lock
  * @mixed_boots: there may be sessions whose login was accepted with another boot id than
  *	@boot_id; rnbdt_lock
- * @nr_sessions: sessions of the host that have logged in; rnbdt_lock
+ * @nr_sessions: sessions of the host that have logged in, and @nr_claims; rnbdt_lock
+ * @nr_claims: claims of sessions that reconnect; rnbdt_lock
+ * @grown_since: jiffies at the begin of the current second of grants; rnbdt_lock
+ * @grown_bytes: bytes that pools of the host were granted in it; rnbdt_lock
  * @logins: tokens for logins; rnbdt_lock
  * @attaches: tokens for requests to attach; rnbdt_lock
  * @put_off: logins that were put off; rnbdt_lock
@@ -183,6 +187,7 @@ struct rnbdt_host {
 	u64 max_session_pool_bytes;
 	u64 max_sessions;
 	u64 pool_bytes;
+	struct list_head claims;
 	struct rnbdt_secret *secret;
 	struct rnbdt_secret *old_secret;
 	atomic64_t failed_proofs;
@@ -198,6 +203,9 @@ struct rnbdt_host {
 	uuid_t boot_id;
 	bool mixed_boots;
 	u32 nr_sessions;
+	u32 nr_claims;
+	unsigned long grown_since;
+	u64 grown_bytes;
 	struct rnbdt_bucket logins;
 	struct rnbdt_bucket attaches;
 	struct rnbdt_put_off put_off;

@@ -20,6 +20,7 @@ RNBD_INJECT(rnbdt_inject_no_copy, "no_copy");
 RNBD_INJECT(rnbdt_inject_fail_request, "fail_request");
 RNBD_INJECT(rnbdt_inject_no_wb_check, "no_wb_check");
 RNBD_INJECT(rnbdt_inject_refuse_queue, "refuse_queue");
+RNBD_INJECT(rnbdt_inject_no_lease_drain, "no_lease_drain");
 
 static struct rnbd_inject *const rnbdt_inject_points[] = {
 	&rnbdt_inject_delay_submit,
@@ -34,6 +35,7 @@ static struct rnbd_inject *const rnbdt_inject_points[] = {
 	&rnbdt_inject_fail_request,
 	&rnbdt_inject_no_wb_check,
 	&rnbdt_inject_refuse_queue,
+	&rnbdt_inject_no_lease_drain,
 	NULL,
 };
 

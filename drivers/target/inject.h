@@ -19,6 +19,7 @@ extern struct rnbd_inject rnbdt_inject_no_copy;
 extern struct rnbd_inject rnbdt_inject_fail_request;
 extern struct rnbd_inject rnbdt_inject_no_wb_check;
 extern struct rnbd_inject rnbdt_inject_refuse_queue;
+extern struct rnbd_inject rnbdt_inject_no_lease_drain;
 void rnbdt_inject_init(void);
 void rnbdt_inject_exit(void);
 

@@ -54,9 +54,9 @@
 #include "graph.h"
 #include "half_open.h"
 #include "join.h"
-#include "limits.h"
 #include "queue.h"
 #include "queue_alloc.h"
+#include "queue_budget.h"
 #include "rate.h"
 #include "session.h"
 #include "state.h"
@@ -199,6 +199,7 @@ static u16 rnbdt_join_take(struct rnbdt_join *join)
 	rnbd_ring_set_rate_limit(&q->ring, 0);
 	rnbd_ring_enable_in(&q->ring, s->granted.depth);
 	WRITE_ONCE(q->ring.last_heard, jiffies);
+	/* Requests may come from here on; rnbdt_lease_free_released() relies on rnbdt_lock. */
 	if (cmpxchg(&q->join_state, RNBDT_JOINING, RNBDT_JOINED) != RNBDT_JOINING)
 		return RNBD_ST_SHUTDOWN;
 	s->newest_attempt = join->req.attempt;
@@ -213,11 +214,10 @@ static u16 rnbdt_join_take(struct rnbdt_join *join)
 /* Let a queue whose client has proven the key join its session. Takes rnbdt_lock. */
 static u16 rnbdt_join_admit(struct rnbdt_join *join)
 {
-	struct rnbdt_session *s = join->q->session;
 	u16 status;
 
 	mutex_lock(&rnbdt_lock);
-	status = rnbdt_join_check_session(join) ?: rnbdt_limits_add_queue(join->q);
+	status = rnbdt_join_check_session(join) ?: rnbdt_queue_budget_first(join->q, 1, false);
 	mutex_unlock(&rnbdt_lock);
 	if (status)
 		return status;
@@ -227,7 +227,7 @@ static u16 rnbdt_join_admit(struct rnbdt_join *join)
 	if (!status)
 		status = rnbdt_join_take(join);
 	if (status)
-		rnbdt_limits_remove_queue(join->q);
+		rnbdt_queue_budget_remove(join->q);
 	mutex_unlock(&rnbdt_lock);
 	return status;
 }

@@ -49,11 +49,14 @@
 #include "../core/ring_send.h"
 #include "auth.h"
 #include "bind.h"
+#include "budget.h"
+#include "claim.h"
 #include "counters.h"
 #include "ctl.h"
 #include "discover.h"
 #include "epoch.h"
 #include "fence.h"
+#include "grant.h"
 #include "graph.h"
 #include "half_open.h"
 #include "inject.h"
@@ -62,8 +65,10 @@
 #include "pool.h"
 #include "queue.h"
 #include "queue_alloc.h"
+#include "queue_budget.h"
 #include "rate.h"
 #include "session.h"
+#include "share.h"
 #include "state.h"
 #include "target.h"
 
@@ -90,51 +95,102 @@ static u32 rnbdt_max_io(void)
 /* Time for the client to receive a list of exports; our client waits for less. */
 #define RNBDT_LISTING_TIMEOUT	(50 * HZ)
 
-/* Cut the requested values to the limits, and charge the pool to the accounts. */
-static u16 rnbdt_login_negotiate(struct rnbdt_session *s, u32 segment_units)
+/* Return the requested floor of the pool in bytes. */
+static u64 rnbdt_login_floor(const struct rnbd_login_info *requested)
+{
+	if (!requested->pool_min)
+		return requested->pool_bytes;
+	/* What is released of the floor is granted again in granules. */
+	return (u64)round_up(requested->pool_min, RNBD_SEGMENT_GRANULE) * RNBD_UNIT_SIZE;
+}
+
+/*
+ * Cut the requested values to the limits: queues, and the largest request. A client without
+ * a floor divides the pool among its queues; the share of a queue must hold one request, and
+ * so must the floor of others. A client that requests a tiny pool gets a small max_io; a
+ * client that requests more than is left gets fewer queues rather than a max_io below
+ * RNBDT_MIN_IO.
+ */
+static u16 rnbdt_login_cut(struct rnbdt_session *s, u64 floor, u32 segment_units)
 {
 	const struct rnbd_login_info *requested = &s->login.info;
-	u32 floor, queues;
-	u64 bytes;
+	struct rnbdt_granted *granted = &s->granted;
+	u32 least, queues, divisor = 1;
+
+	granted->max_io = min(requested->max_io, rnbdt_max_io());
+	/* Extents do not cross segments, but may begin in the middle of one. */
+	granted->max_io = min_t(u64, granted->max_io, (u64)segment_units * RNBD_UNIT_SIZE *
+						      (RNBD_EXTENTS_MAX - 1));
+	least = min(granted->max_io, RNBDT_MIN_IO);
+	if (requested->pool_bytes < least)
+		least = RNBD_UNIT_SIZE;
+	if (floor < least)
+		return RNBD_ST_POOL_FULL;
+	queues = rnbdt_limits_queues(requested->nr_queues);
+	if (!requested->pool_min) {
+		queues = min_t(u64, queues, div_u64(floor, least));
+		divisor = queues;
+	}
+	granted->nr_queues = queues;
+	granted->depth = requested->queue_depth;
+	granted->max_io = min_t(u64, granted->max_io,
+				round_down(div_u64(floor, divisor), RNBD_UNIT_SIZE));
+	return RNBD_ST_OK;
+}
+
+/*
+ * Cut the pool to the limits and charge its floor. If the memory of a floor is in use beyond
+ * other floors, it is reclaimed while the client waits.
+ */
+static u16 rnbdt_login_charge(struct rnbdt_session *s)
+{
+	const struct rnbd_login_info *requested = &s->login.info;
+	u32 segment_units = rnbdt_pool_segment_units(s->conn.dev, RNBD_POOL_UNITS_MAX);
+	u64 most = min_t(u64, RNBD_POOL_UNITS_MAX, (u64)RNBD_SEGMENTS_MAX * segment_units);
+	u64 max = min(requested->pool_bytes, most * RNBD_UNIT_SIZE);
+	u64 least = min_t(u64, requested->pool_bytes, min(requested->max_io, RNBDT_MIN_IO));
+	u64 asked = min(rnbdt_login_floor(requested), max), floor = asked;
 	u16 status;
 
-	bytes = (u64)RNBD_SEGMENTS_MAX * segment_units;
-	bytes = min_t(u64, bytes, RNBD_POOL_UNITS_MAX) * RNBD_UNIT_SIZE;
-	bytes = min(bytes, requested->pool_bytes);
+	status = rnbdt_budget_login(s, &floor, &max);
+	if (status)
+		return status;
+	if (floor < asked && requested->pool_min)
+		floor = round_down(floor, RNBD_SEGMENT_GRANULE * RNBD_UNIT_SIZE);
+	if (floor < min(asked, least) && rnbdt_budget_reclaimable()) {
+		rnbdt_share_reclaim(asked - floor);
+		return RNBD_ST_BUSY;
+	}
+	floor = round_down(floor, RNBD_UNIT_SIZE);
+	/* A pool does not grow by less than a granule. */
+	if (!requested->pool_min || segment_units < RNBD_SEGMENT_GRANULE)
+		max = floor;
+	max = round_down(max, RNBD_UNIT_SIZE);
+	if (!floor)
+		return RNBD_ST_POOL_FULL;
+	return rnbdt_budget_charge_login(s, floor, max);
+}
+
+static u32 rnbdt_login_segment_units(const struct rnbdt_session *s)
+{
+	return rnbdt_pool_segment_units(s->conn.dev, s->account.max_bytes >> RNBD_UNIT_SHIFT);
+}
+
+/* Cut the requested values to the limits, and charge pool and queues to the accounts. */
+static u16 rnbdt_login_negotiate(struct rnbdt_session *s)
+{
+	u16 status;
 
 	mutex_lock(&rnbdt_lock);
-	status = rnbdt_limits_pool(s, &bytes);
+	status = rnbdt_login_charge(s);
 	if (status)
 		goto unlock;
-	bytes = round_down(bytes, RNBD_UNIT_SIZE);
-
-	/*
-	 * The share of a queue must hold one request. A client that requests
-	 * a tiny pool gets a small max_io; a client that requests more than is
-	 * left gets fewer queues rather than a max_io below RNBDT_MIN_IO.
-	 */
-	s->granted.max_io = min(requested->max_io, rnbdt_max_io());
-	/* Extents do not cross segments, but may begin in the middle of one. */
-	s->granted.max_io = min_t(u64, s->granted.max_io, (u64)segment_units * RNBD_UNIT_SIZE *
-					  (RNBD_EXTENTS_MAX - 1));
-	floor = min(s->granted.max_io, RNBDT_MIN_IO);
-	if (requested->pool_bytes < floor)
-		floor = RNBD_UNIT_SIZE;
-	if (bytes < floor) {
-		status = RNBD_ST_POOL_FULL;
+	status = rnbdt_login_cut(s, s->account.floor_bytes, rnbdt_login_segment_units(s));
+	if (status)
 		goto unlock;
-	}
-	queues = rnbdt_limits_queues(requested->nr_queues);
-	s->granted.nr_queues = min_t(u64, queues, div_u64(bytes, floor));
-	s->granted.depth = requested->queue_depth;
-	s->granted.max_io = min_t(u64, s->granted.max_io, round_down(div_u64(bytes,
-									     s->granted.nr_queues),
-								     RNBD_UNIT_SIZE));
-	status = rnbdt_limits_charge_pool(s, bytes);
+	rnbdt_queue_budget_reserve(s);
 unlock:
 	mutex_unlock(&rnbdt_lock);
-	if (!status && rnbdt_queue_make_slots(s, s->granted.nr_queues))
-		status = RNBD_ST_NOMEM;
 	return status;
 }
 
@@ -160,7 +216,7 @@ static u32 rnbdt_login_inline(const struct rnbdt_session *s, u32 requested)
 	return min3(requested, s->granted.max_io, slot_size - RNBD_RING_DATA_OFFSET);
 }
 
-/* Reason for an error of rnbdt_pool_alloc() or rnbdt_pool_register(). */
+/* Reason for an error of rnbdt_grant_floor(). */
 static const char *rnbdt_login_pool_error(int error)
 {
 	switch (error) {
@@ -173,6 +229,21 @@ static const char *rnbdt_login_pool_error(int error)
 	}
 }
 
+/* Allocate what the granted values need, without the lock. */
+static u16 rnbdt_login_alloc(struct rnbdt_session *s)
+{
+	const struct rnbdt_account *account = &s->account;
+	u32 segment_units = rnbdt_login_segment_units(s);
+	u32 nr_slots = rnbdt_pool_slots(segment_units, account->floor_bytes >> RNBD_UNIT_SHIFT,
+					account->max_bytes >> RNBD_UNIT_SHIFT);
+
+	if (rnbdt_pool_init(s, segment_units, nr_slots) ||
+	    rnbdt_queue_make_slots(s, s->granted.nr_queues) ||
+	    rnbdt_queue_alloc_reqs(s->queues[0]))
+		return RNBD_ST_NOMEM;
+	return RNBD_ST_OK;
+}
+
 /* Admit the login, and close what the host had before its client module restarted. */
 static u16 rnbdt_login_admit(struct rnbdt_session *s)
 {
@@ -183,8 +254,10 @@ static u16 rnbdt_login_admit(struct rnbdt_session *s)
 	/* A fenced client fails its writes, which must not be executed after that. */
 	if (status == RNBD_ST_FENCED && rnbdt_is_draining(s, NULL))
 		status = RNBD_ST_BUSY;
-	if (!status)
+	if (!status) {
+		rnbdt_claim_take(s);
 		status = rnbdt_limits_login(s);
+	}
 	if (!status) {
 		rnbdt_close_restarted(s);
 		rnbdt_fence_admit(s);
@@ -195,28 +268,27 @@ static u16 rnbdt_login_admit(struct rnbdt_session *s)
 
 static u16 rnbdt_login_set_up(struct rnbdt_session *s)
 {
-	u32 segment_units = rnbdt_pool_segment_units(s->conn.dev);
 	u16 status;
 	int ret;
 
 	rnbd_inject_delay(&rnbdt_inject_delay_login);
+	if (rnbdt_claim_prepare(s))
+		return RNBD_ST_NOMEM;
 	status = rnbdt_login_admit(s);
 	if (status)
 		return status;
-	if (!segment_units) {
+	if (!rnbdt_pool_segment_units(s->conn.dev, RNBD_POOL_UNITS_MAX)) {
 		pr_err_ratelimited("session %u: device %s cannot register memory by work requests\n",
 				   s->serial, s->conn.dev->name);
 		return RNBD_ST_DEVICE;
 	}
-	status = rnbdt_login_negotiate(s, segment_units);
+	status = rnbdt_login_negotiate(s);
+	if (!status)
+		status = rnbdt_login_alloc(s);
 	if (status)
 		return status;
-	if (rnbdt_queue_alloc_reqs(s->queues[0]))
-		return RNBD_ST_NOMEM;
 
-	ret = rnbdt_pool_alloc(s, s->account.pool_bytes >> RNBD_UNIT_SHIFT, segment_units);
-	if (!ret)
-		ret = rnbdt_pool_register(s);
+	ret = rnbdt_grant_floor(s, s->account.floor_bytes >> RNBD_UNIT_SHIFT);
 	if (ret) {
 		if (READ_ONCE(s->state) == RNBDT_LOGIN)
 			pr_err("session %u: pool of %llu bytes on %s: %s (error %d)\n",
@@ -227,8 +299,9 @@ static u16 rnbdt_login_set_up(struct rnbdt_session *s)
 
 	s->granted.keepalive_ms = rnbdt_login_keepalive(s->login.info.keepalive_ms);
 	s->granted.limits = (struct rnbd_limits) {
-		.pool_units = s->pool.units,
-		.segment_units = s->pool.segment_units,
+		/* Not each slot has a segment: rnbdt_pool_allows() looks. */
+		.pool_units = s->pool.nr_slots << s->pool.shift,
+		.segment_units = 1U << s->pool.shift,
 		.depth = s->granted.depth,
 		.inline_read = rnbdt_login_inline(s, s->login.info.inline_read),
 		.inline_write = rnbdt_login_inline(s, s->login.info.inline_write),
@@ -243,9 +316,11 @@ static void rnbdt_login_fill_grant(struct rnbdt_session *s,
 	grant->queue_depth = s->granted.depth;
 	grant->features = s->login.info.features & RNBD_FEATURES;
 	grant->max_io = s->granted.max_io;
-	grant->pool_units = s->pool.units;
-	grant->segment_units = s->pool.segment_units;
-	grant->nr_segments = s->pool.nr_segments;
+	grant->pool_units = s->account.floor_bytes >> RNBD_UNIT_SHIFT;
+	grant->segment_units = 1U << s->pool.shift;
+	grant->nr_segments = DIV_ROUND_UP(grant->pool_units, grant->segment_units);
+	grant->max_units = s->account.max_bytes >> RNBD_UNIT_SHIFT;
+	grant->nr_slots = s->pool.nr_slots;
 	grant->keepalive_ms = s->granted.keepalive_ms;
 	grant->inline_read = s->granted.limits.inline_read;
 	grant->inline_write = s->granted.limits.inline_write;
@@ -336,6 +411,7 @@ static void rnbdt_login_process(struct rnbdt_session *s)
 		rnbdt_rate_refused(s, grant.status);
 		mutex_lock(&rnbdt_lock);
 		grant.retry_ms = rnbdt_rate_retry_ms(s->host, grant.status);
+		rnbdt_claim_refused(s);
 		mutex_unlock(&rnbdt_lock);
 	}
 	if (grant.status == RNBD_ST_OK) {

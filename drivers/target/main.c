@@ -23,10 +23,13 @@
 #include <rnbd/wire.h>
 
 #include "cgroup.h"
+#include "claim.h"
 #include "configfs.h"
 #include "export.h"
 #include "inject.h"
 #include "netlink.h"
+#include "reserve.h"
+#include "share.h"
 #include "sysfs.h"
 #include "target.h"
 
@@ -92,18 +95,31 @@ static int __init rnbdt_init(void)
 	if (!rnbdt_attach_wq)
 		goto destroy_disable_wq;
 
+	rnbdt_lease_wq = alloc_workqueue("rnbd-target-lease", WQ_UNBOUND | WQ_MEM_RECLAIM,
+					 WQ_MAX_ACTIVE);
+	if (!rnbdt_lease_wq)
+		goto destroy_attach_wq;
+
 	ret = rnbdt_backend_init();
 	if (ret)
-		goto destroy_attach_wq;
+		goto destroy_lease_wq;
+
+	ret = rnbdt_reserve_init();
+	if (ret)
+		goto exit_backend;
 
 	ret = rnbdt_configfs_init();
 	if (ret)
-		goto exit_backend;
+		goto exit_reserve;
 	rnbdt_inject_init();
 	return 0;
 
+exit_reserve:
+	rnbdt_reserve_exit();
 exit_backend:
 	rnbdt_backend_exit();
+destroy_lease_wq:
+	destroy_workqueue(rnbdt_lease_wq);
 destroy_attach_wq:
 	destroy_workqueue(rnbdt_attach_wq);
 destroy_disable_wq:
@@ -131,6 +147,9 @@ static void __exit rnbdt_exit(void)
 {
 	rnbdt_inject_exit();
 	rnbdt_configfs_exit();
+	rnbdt_share_exit();
+	rnbdt_claims_exit();
+	rnbdt_reserve_exit();
 	destroy_workqueue(rnbdt_disable_wq);
 	rnbdt_backend_exit();
 	destroy_workqueue(rnbdt_linger_wq);
@@ -140,6 +159,7 @@ static void __exit rnbdt_exit(void)
 	rcu_barrier();
 	destroy_workqueue(rnbdt_attach_wq);
 	destroy_workqueue(rnbdt_ctl_wq);
+	destroy_workqueue(rnbdt_lease_wq);
 	rnbdt_cgroup_exit();
 	destroy_workqueue(rnbdt_timer_wq);
 	destroy_workqueue(rnbdt_login_wq);

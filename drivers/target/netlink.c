@@ -53,6 +53,29 @@
 
 static struct genl_family rnbdt_genl_family;
 
+/* Put the size of the pool, and what has changed it. */
+static int rnbdt_put_pool(struct sk_buff *msg, const struct rnbdt_session *s)
+{
+	const struct {
+		int attr;
+		u64 value;
+	} values[] = {
+		{ RNBDT_ATTR_POOL_HELD, (u64)READ_ONCE(s->pool.units) * RNBD_UNIT_SIZE },
+		{ RNBDT_ATTR_POOL_FLOOR, READ_ONCE(s->account.floor_bytes) },
+		{ RNBDT_ATTR_POOL_MAX, READ_ONCE(s->account.max_bytes) },
+		{ RNBDT_ATTR_POOL_GRANTS, READ_ONCE(s->lease.grants) },
+		{ RNBDT_ATTR_POOL_RELEASES, READ_ONCE(s->lease.releases) },
+		{ RNBDT_ATTR_POOL_RECLAIMS, READ_ONCE(s->lease.reclaims) },
+		{ RNBDT_ATTR_POOL_REGISTRATIONS, READ_ONCE(s->lease.registrations) },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(values); i++)
+		if (nla_put_u64_64bit(msg, values[i].attr, values[i].value, RNBDT_ATTR_PAD))
+			return -EMSGSIZE;
+	return 0;
+}
+
 /* Put the granted values; the login work writes them before the session is live. */
 static int rnbdt_put_grant(struct sk_buff *msg, const struct rnbdt_session *s,
 			   time64_t live_at)
@@ -67,7 +90,7 @@ static int rnbdt_put_grant(struct sk_buff *msg, const struct rnbdt_session *s,
 			      ktime_get_boottime_seconds() - live_at,
 			      RNBDT_ATTR_PAD))
 		return -EMSGSIZE;
-	return 0;
+	return rnbdt_put_pool(msg, s);
 }
 
 static int rnbdt_put_stats(struct sk_buff *msg, const struct rnbdt_session *s)

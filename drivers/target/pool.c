@@ -4,274 +4,349 @@
  *
  * Operation
  *
- * The login work allocates a pool: zeroed pages, divided into segments of at most
- * what one memory region can map, each registered once through the send queue of
- * queue 0. From then on the client alone decides where its data lies; the target
- * only looks up the pages that a request names (struct rnbdt_piece). A unit of the
- * pool is a page. Pages come in contiguous extents as long as the page allocator
- * provides, split so that each is a page of its own; an extent becomes one entry
- * of a bio, which is what makes large requests cheap.
+ * A pool is a set of segments (segment.c), each in a slot. The slot is a part of the number
+ * of each unit: unit u lies in slot u / segment_units. The client alone decides where its
+ * data lies; the target only looks up the pages that a request names (struct rnbdt_piece).
+ *
+ * A request that names a slot without a segment, or more units than the segment has, is a
+ * protocol error. Slots are used in turn, so a client that names a segment after it has
+ * released it is likely to be found out. It harms its own data otherwise.
  *
  * Ownership
  *
- * The session owns the pool and shares it with no other session: regions belong to
- * its protection domain. The pages are zeroed, so a client never sees data of
- * another client.
+ * The session owns the pool and shares it with no other session: memory regions belong to
+ * its protection domain. A segment in a slot belongs to the pool. The requests that name a
+ * segment keep it without a counter: rnbdt_pool_scan() finds them.
  *
  * Concurrency
  *
- * The login work allocates and registers the pool; the teardown frees it after the
- * queue pairs have gone and no request is in the backend. In between it is
- * constant.
+ * Segments are added and removed under rnbdt_lock, by the login work and then the lease
+ * work, and found under RCU. The teardown frees the pool after the queue pairs have gone and
+ * no request is in the backend. A frame handler sets rnbdt_req.busy after it has written the
+ * extents, and changes rnbdt_req.turn before; so the scan knows when a tag was used again
+ * while it read the extents.
  *
  * Errors
  *
- * rnbdt_pool_free() frees a pool in any state, also one whose allocation failed.
+ * rnbdt_pool_free() frees a pool in any state, also one whose initialisation failed.
  */
 
-#define pr_fmt(fmt) "rnbd-target: " fmt
-
-#include <linux/completion.h>
-#include <linux/dma-mapping.h>
-#include <linux/gfp.h>
+#include <linux/bitmap.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
-#include <linux/scatterlist.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
+#include <linux/timekeeping.h>
+#include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
-#include "../core/dma.h"
 #include "../core/io.h"
-#include "../core/ring.h"
 #include "pool.h"
 #include "queue.h"
+#include "segment.h"
 #include "session.h"
+#include "target.h"
 
-#define RNBDT_SEGMENT_UNITS_MAX	512U
-#define RNBDT_IOVA_SHIFT	32	/* larger than a segment */
+/*
+ * Bounds of the size of the largest segment, and how many of them a pool has at least. A
+ * segment is reclaimed as a whole, and only when all of it is unused.
+ */
+#define RNBDT_SEGMENT_UNITS_MIN	256U
+#define RNBDT_SEGMENT_UNITS_MAX	4096U
+#define RNBDT_SEGMENTS_OF_POOL	8
+
+/* Nanoseconds after which the storage of a request is slow */
+#define RNBDT_POOL_HUNG		NSEC_PER_SEC
+
+/* Slots for each part of a pool that the largest segment could cover */
+#define RNBDT_SLOTS_PER_SEGMENT	8
 
 /**
- * rnbdt_pool_segment_units - return the size of a pool segment on a device
- * @dev: device
+ * rnbdt_pool_segment_units - return the size of the largest segment of a pool
+ * @dev: device, which must be able to register it with one memory region
+ * @max_units: ceiling of the pool
  *
  * Context: any.
  * Return: units, a power of two; 0 if the device has no fast registration.
  */
-u32 rnbdt_pool_segment_units(struct ib_device *dev)
+u32 rnbdt_pool_segment_units(struct ib_device *dev, u32 max_units)
 {
-	u32 pages = min(dev->attrs.max_fast_reg_page_list_len,
-			RNBDT_SEGMENT_UNITS_MAX);
+	u32 units = clamp(max_units / RNBDT_SEGMENTS_OF_POOL, RNBDT_SEGMENT_UNITS_MIN,
+			  RNBDT_SEGMENT_UNITS_MAX);
 
-	return pages ? rounddown_pow_of_two(pages) : 0;
-}
-
-/* Allocate @units pages from @first on, in the longest extents that are free. */
-static int rnbdt_pool_alloc_pages(struct rnbdt_pool *pool, u32 first, u32 units)
-{
-	unsigned int order = min_t(unsigned int, ilog2(units), MAX_PAGE_ORDER);
-	int node = ibdev_to_node(pool->dev);
-	u32 done = 0;
-
-	while (done < units) {
-		gfp_t gfp = GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN;
-		struct page *page;
-		u32 i;
-
-		order = min_t(unsigned int, order, ilog2(units - done));
-		gfp |= order ? __GFP_NORETRY : __GFP_RETRY_MAYFAIL;
-		page = alloc_pages_node(node, gfp, order);
-		if (!page) {
-			if (!order)
-				return -ENOMEM;
-			order--;
-			continue;
-		}
-		if (order)
-			split_page(page, order);
-		for (i = 0; i < 1U << order; i++) {
-			pool->pages[first + done + i] = page + i;
-			pool->ahead[first + done + i] = (1U << order) - i;
-		}
-		done += 1U << order;
-		cond_resched();
-	}
-	return 0;
-}
-
-static int rnbdt_pool_map_segment(struct rnbdt_pool *pool, struct ib_pd *pd,
-				  struct rnbdt_segment *seg, u32 first)
-{
-	struct ib_device *dev = pool->dev;
-	struct scatterlist *sg;
-	int i, n, nents, ret;
-
-	ret = sg_alloc_table_from_pages_segment(&seg->sgt, &pool->pages[first], seg->units, 0,
-						(size_t)seg->units * RNBD_UNIT_SIZE,
-						rnbd_max_segment_size(dev), GFP_KERNEL);
-	if (ret)
-		return ret;
-
-	nents = ib_dma_map_sg(dev, seg->sgt.sgl, seg->sgt.orig_nents, DMA_BIDIRECTIONAL);
-	if (!nents)
-		return -EIO;
-	seg->mapped = true;
-
-	/*
-	 * Network device and disk access the pages concurrently. Both must see
-	 * the same memory without bounce buffers or cache flushes.
-	 */
-	for_each_sg(seg->sgt.sgl, sg, nents, i)
-		if (!ib_uses_virt_dma(dev) &&
-		    dma_need_sync(dev->dma_device, sg_dma_address(sg)))
-			return -EOPNOTSUPP;
-
-	seg->mr = ib_alloc_mr(pd, IB_MR_TYPE_MEM_REG, pool->segment_units);
-	if (IS_ERR(seg->mr)) {
-		ret = PTR_ERR(seg->mr);
-		seg->mr = NULL;
-		return ret;
-	}
-	n = ib_map_mr_sg(seg->mr, seg->sgt.sgl, nents, NULL, RNBD_UNIT_SIZE);
-	if (n != nents)
-		return n < 0 ? n : -EIO;
-	/*
-	 * Do not reveal the address of the memory to the client: on soft-RoCE it
-	 * is a kernel address. A registration may begin at any address.
-	 */
-	seg->mr->iova = (u64)(seg - pool->segments + 1) << RNBDT_IOVA_SHIFT;
-	ib_update_fast_reg_key(seg->mr, ib_inc_rkey(seg->mr->rkey));
-	return 0;
+	units = min(units, dev->attrs.max_fast_reg_page_list_len);
+	return units ? rounddown_pow_of_two(units) : 0;
 }
 
 /**
- * rnbdt_pool_alloc - allocate the memory of a pool and map it for DMA
+ * rnbdt_pool_slots - return the number of slots of a pool
+ * @segment_units: size of the largest segment
+ * @floor_units: floor of the pool, in segments of that size
+ * @max_units: ceiling of the pool
+ *
+ * Context: any.
+ * Return: number; there are more if the pool can grow, because later segments may be small.
+ */
+u32 rnbdt_pool_slots(u32 segment_units, u32 floor_units, u32 max_units)
+{
+	u32 nr = DIV_ROUND_UP(floor_units, segment_units);
+
+	nr += RNBDT_SLOTS_PER_SEGMENT * DIV_ROUND_UP(max_units - floor_units, segment_units);
+	return min3(nr, RNBD_POOL_UNITS_MAX / segment_units, RNBD_SEGMENTS_MAX + 0U);
+}
+
+/**
+ * rnbdt_pool_init - initialise a pool without segments
  * @s: session that is logging in; its pool is zeroed
- * @units: size in pool units
- * @segment_units: size in units of every segment except the last
+ * @segment_units: units from one slot to the next, a power of two
+ * @nr_slots: number of slots
  *
  * Context: process context; may sleep.
- * Return: 0, -ENOMEM, -EOPNOTSUPP if the device needs bounce buffers or cache
- * flushes, -ENOTCONN if the session was closed, or an error of the device. The
- * caller must call rnbdt_pool_free() in every case.
+ * Return: 0 or -ENOMEM. The caller must call rnbdt_pool_free() in every case.
  */
-int rnbdt_pool_alloc(struct rnbdt_session *s, u32 units, u32 segment_units)
+int rnbdt_pool_init(struct rnbdt_session *s, u32 segment_units, u32 nr_slots)
 {
 	struct rnbdt_pool *pool = &s->pool;
-	struct ib_pd *pd = s->conn.pd;
-	u32 i;
 
-	pool->dev = pd->device;
-	pool->segment_units = segment_units;
-	pool->units = units;
-	pool->pages = kvcalloc(units, sizeof(*pool->pages), GFP_KERNEL);
-	pool->ahead = kvcalloc(units, sizeof(*pool->ahead), GFP_KERNEL);
-	if (!pool->pages || !pool->ahead)
-		return -ENOMEM;
-
-	pool->nr_segments = DIV_ROUND_UP(units, segment_units);
-	pool->segments = kvcalloc(pool->nr_segments, sizeof(*pool->segments),
-				  GFP_KERNEL);
-	if (!pool->segments)
-		return -ENOMEM;
-
-	for (i = 0; i < pool->nr_segments; i++) {
-		struct rnbdt_segment *seg = &pool->segments[i];
-		u32 first = i * segment_units;
-		int ret;
-
-		/* Do not allocate memory for a session that closes. */
-		if (READ_ONCE(s->state) != RNBDT_LOGIN)
-			return -ENOTCONN;
-		seg->units = min(segment_units, units - first);
-		ret = rnbdt_pool_alloc_pages(pool, first, seg->units);
-		if (!ret)
-			ret = rnbdt_pool_map_segment(pool, pd, seg, first);
-		if (ret)
-			return ret;
-	}
-	return 0;
-}
-
-static void rnbdt_pool_reg_done(struct ib_cq *cq, struct ib_wc *wc)
-{
-	struct rnbdt_session *s = container_of(wc->wr_cqe, struct rnbdt_session,
-					       conn.reg_cqe);
-
-	/*
-	 * Only the last request of a batch is signalled, but each request that
-	 * fails completes. Several completions are harmless: the session stays
-	 * until the queue pair is drained.
-	 */
-	if (wc->status != IB_WC_SUCCESS) {
-		WRITE_ONCE(s->conn.reg_status, wc->status);
-		rnbd_ring_fail(&s->queues[0]->ring,
-			       wc->status == IB_WC_WR_FLUSH_ERR ?
-			       "connection closed" :
-			       "the pool could not be registered");
-	}
-	complete(&s->conn.reg_done);
-}
-
-static int rnbdt_pool_register_batch(struct rnbdt_session *s,
-				     struct ib_reg_wr *wrs, u32 first, u32 nr)
-{
-	struct rnbd_ring *ring = &s->queues[0]->ring;
-	unsigned long flags;
-	int ret = -ENOTCONN;
-	u32 i;
-
-	memset(wrs, 0, nr * sizeof(*wrs));
-	for (i = 0; i < nr; i++) {
-		struct ib_mr *mr = s->pool.segments[first + i].mr;
-
-		wrs[i].wr.opcode = IB_WR_REG_MR;
-		wrs[i].wr.wr_cqe = &s->conn.reg_cqe;
-		wrs[i].wr.next = i + 1 < nr ? &wrs[i + 1].wr : NULL;
-		wrs[i].mr = mr;
-		wrs[i].key = mr->rkey;
-		wrs[i].access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ |
-				IB_ACCESS_REMOTE_WRITE;
-	}
-	wrs[nr - 1].wr.send_flags = IB_SEND_SIGNALED;
-
-	reinit_completion(&s->conn.reg_done);
-	/* Do not post after the drain, which clears ring->live. */
-	spin_lock_irqsave(&ring->lock, flags);
-	if (ring->live)
-		ret = ib_post_send(ring->qp, &wrs[0].wr, NULL);
-	spin_unlock_irqrestore(&ring->lock, flags);
-	if (ret)
-		return ret;
-
-	wait_for_completion(&s->conn.reg_done);
-	return READ_ONCE(s->conn.reg_status) == IB_WC_SUCCESS ? 0 : -EIO;
+	pool->shift = ilog2(segment_units);
+	pool->nr_slots = nr_slots;
+	pool->named = kvcalloc(BITS_TO_LONGS(nr_slots), sizeof(long), GFP_KERNEL);
+	return pool->named ? 0 : -ENOMEM;
 }
 
 /**
- * rnbdt_pool_register - register the segments of a pool for remote access
- * @s: session that is logging in
+ * rnbdt_pool_reserve - give a segment a slot, in which it is not found yet
+ * @pool: pool
+ * @seg: segment
  *
- * Context: process context; sleeps until the send queue of queue 0 has completed.
- * Return: 0, -ENOMEM, or another negative errno if the queue pair failed or was
- * closed.
+ * Context: process context; may sleep.
+ * Return: 0, -ENOMEM, or -EBUSY if all slots are taken.
  */
-int rnbdt_pool_register(struct rnbdt_session *s)
+int rnbdt_pool_reserve(struct rnbdt_pool *pool, struct rnbdt_segment *seg)
 {
-	struct ib_reg_wr *wrs;
-	u32 done, nr;
-	int ret = 0;
+	int ret = xa_alloc_cyclic(&pool->slots, &seg->slot, NULL,
+				  XA_LIMIT(0, pool->nr_slots - 1), &pool->next_slot, GFP_KERNEL);
 
-	wrs = kcalloc(RNBDT_REG_BATCH, sizeof(*wrs), GFP_KERNEL);
-	if (!wrs)
-		return -ENOMEM;
+	if (ret < 0)
+		return ret;
+	pool->nr_taken++;
+	/* A generation of 0 is not valid; a session does not live for 2^32 grants. */
+	seg->generation = ++pool->generation;
+	return 0;
+}
 
-	s->conn.reg_cqe.done = rnbdt_pool_reg_done;
-	for (done = 0; !ret && done < s->pool.nr_segments; done += nr) {
-		nr = min_t(u32, s->pool.nr_segments - done, RNBDT_REG_BATCH);
-		ret = rnbdt_pool_register_batch(s, wrs, done, nr);
+/**
+ * rnbdt_pool_cancel - return the slot of a segment that is not granted
+ * @pool: pool
+ * @seg: segment after rnbdt_pool_reserve()
+ *
+ * Context: process context.
+ */
+void rnbdt_pool_cancel(struct rnbdt_pool *pool, struct rnbdt_segment *seg)
+{
+	xa_release(&pool->slots, seg->slot);
+	pool->nr_taken--;
+}
+
+/**
+ * rnbdt_pool_add - let requests name a segment
+ * @pool: pool
+ * @seg: registered segment after rnbdt_pool_reserve()
+ *
+ * Context: process context, rnbdt_lock held.
+ */
+void rnbdt_pool_add(struct rnbdt_pool *pool, struct rnbdt_segment *seg)
+{
+	lockdep_assert_held(&rnbdt_lock);
+
+	WRITE_ONCE(pool->units, pool->units + seg->units);
+	/* The slot was reserved: this allocates nothing. */
+	xa_store(&pool->slots, seg->slot, seg, GFP_KERNEL);
+}
+
+/**
+ * rnbdt_pool_remove - take a segment out of its slot
+ * @pool: pool
+ * @seg: segment that no request names or may name
+ *
+ * Context: process context, rnbdt_lock held.
+ */
+void rnbdt_pool_remove(struct rnbdt_pool *pool, struct rnbdt_segment *seg)
+{
+	lockdep_assert_held(&rnbdt_lock);
+
+	WRITE_ONCE(pool->units, pool->units - seg->units);
+	xa_erase(&pool->slots, seg->slot);
+	pool->nr_taken--;
+}
+
+/**
+ * rnbdt_pool_find - find the segment in a slot
+ * @pool: pool
+ * @slot: any number
+ *
+ * Context: any; the result is valid under RCU, under rnbdt_lock, or while a request names
+ * it.
+ * Return: the segment or NULL.
+ */
+struct rnbdt_segment *rnbdt_pool_find(const struct rnbdt_pool *pool, u32 slot)
+{
+	return xa_load((struct xarray *)&pool->slots, slot);
+}
+
+/**
+ * rnbdt_pool_allows - check that all extents of a request lie in segments of the pool
+ * @pool: pool
+ * @req: request that the decoder has accepted: no extent crosses the end of a slot
+ *
+ * Context: RCU read side, which the caller leaves after the request is marked as busy.
+ * Return: true if so.
+ */
+bool rnbdt_pool_allows(const struct rnbdt_pool *pool, const struct rnbd_request *req)
+{
+	u32 mask = (1U << pool->shift) - 1, i;
+
+	for (i = 0; i < req->nr_extents; i++) {
+		const struct rnbd_extent *extent = &req->extents[i];
+		const struct rnbdt_segment *seg;
+
+		seg = rnbdt_pool_find(pool, extent->unit >> pool->shift);
+		if (unlikely(!seg || READ_ONCE(seg->released) ||
+			     (extent->unit & mask) + extent->units > seg->units))
+			return false;
 	}
-	kfree(wrs);
-	return ret;
+	return true;
+}
+
+/**
+ * struct rnbdt_named - space that a request names
+ * @begun: when it was decoded, as rnbdt_req.begun
+ * @done: the storage has completed it
+ * @units: units of its extents
+ * @nr: number of extents
+ * @slots: slot of each extent
+ */
+struct rnbdt_named {
+	u64 begun;
+	bool done;
+	u32 units;
+	u32 nr;
+	u32 slots[RNBD_EXTENTS_MAX];
+};
+
+/* Read what a request names. Returns false if the target does not hold it. */
+static bool rnbdt_pool_read_req(const struct rnbdt_pool *pool, const struct rnbdt_req *treq,
+				struct rnbdt_named *named)
+{
+	u32 turn, i;
+
+	do {
+		/* The frame handler changes the turn, writes the request, then sets busy. */
+		turn = smp_load_acquire(&treq->turn);
+		if (!smp_load_acquire(&treq->busy))
+			return false;
+		named->begun = READ_ONCE(treq->begun);
+		named->done = READ_ONCE(treq->done);
+		named->units = 0;
+		named->nr = min_t(u32, READ_ONCE(treq->req.nr_extents), RNBD_EXTENTS_MAX);
+		for (i = 0; i < named->nr; i++) {
+			named->slots[i] = READ_ONCE(treq->req.extents[i].unit) >> pool->shift;
+			named->units += READ_ONCE(treq->req.extents[i].units);
+		}
+		/*
+		 * Extents that a later turn has written: the turn read next shows it. Pairs
+		 * with smp_wmb() in rnbdt_queue_request().
+		 */
+		smp_rmb();
+	} while (READ_ONCE(treq->turn) != turn);
+	return true;
+}
+
+/* May a request keep the deadline of a segment that it names from running? */
+static bool rnbdt_pool_excuses(const struct rnbdt_named *named, const struct rnbdt_segment *seg)
+{
+	/*
+	 * The client alone delays a reply of the storage, by giving no credit. Nor must it put
+	 * off the deadline by further requests.
+	 */
+	return !named->done && (!seg || named->begun <= READ_ONCE(seg->asked_ns));
+}
+
+/* Mark the slots that a request names. */
+static void rnbdt_pool_mark(struct rnbdt_pool *pool, const struct rnbdt_named *named,
+			    bool deadlines)
+{
+	u32 i;
+
+	for (i = 0; i < named->nr; i++) {
+		u32 slot = named->slots[i];
+
+		if (WARN_ON_ONCE(slot >= pool->nr_slots))
+			continue;
+		if (!deadlines || rnbdt_pool_excuses(named, rnbdt_pool_find(pool, slot)))
+			__set_bit(slot, pool->named);
+	}
+}
+
+/* Return a queue whose requests may be looked at, or NULL. A queue that has joined stays. */
+static struct rnbdt_queue *rnbdt_pool_queue(struct rnbdt_session *s, u32 index)
+{
+	/* pairs with the release when the queue was added */
+	struct rnbdt_queue *q = smp_load_acquire(&s->queues[index]);
+
+	return q && rnbdt_queue_joined(q) ? q : NULL;
+}
+
+/**
+ * rnbdt_pool_scan - find the segments that requests of the session name
+ * @s: live session, or one whose queue pairs are drained
+ * @deadlines: ignore requests that the storage has completed, and those that came when the
+ *	client knew that it must not use the segment again
+ *
+ * A request that begins during the scan may be missed.
+ *
+ * Context: lease work or teardown; may sleep, and may run long.
+ * Return: units of requests that the storage has not completed for long.
+ */
+u32 rnbdt_pool_scan(struct rnbdt_session *s, bool deadlines)
+{
+	u64 until = ktime_get_ns() - RNBDT_POOL_HUNG;
+	struct rnbdt_pool *pool = &s->pool;
+	const struct rnbdt_req *treq;
+	struct rnbdt_named named;
+	u32 i, tag, hung = 0;
+
+	bitmap_zero(pool->named, pool->nr_slots);
+	for (i = 0; i < s->nr_slots; i++) {
+		struct rnbdt_queue *q;
+
+		q = rnbdt_pool_queue(s, i);
+		/* The client may give up tags meanwhile, which no request in flight has. */
+		rcu_read_lock();
+		for (tag = 0; q && (treq = rnbdt_queue_req(q, tag)); tag++) {
+			if (!rnbdt_pool_read_req(pool, treq, &named))
+				continue;
+			rnbdt_pool_mark(pool, &named, deadlines);
+			if (!named.done && named.begun < until)
+				hung += named.units;
+		}
+		rcu_read_unlock();
+		cond_resched();
+	}
+	return hung;
+}
+
+/**
+ * rnbdt_pool_named - test whether the latest scan found a request that names a segment
+ * @pool: pool
+ * @seg: segment
+ *
+ * Context: as rnbdt_pool_scan().
+ * Return: true if so.
+ */
+bool rnbdt_pool_named(const struct rnbdt_pool *pool, const struct rnbdt_segment *seg)
+{
+	return test_bit(seg->slot, pool->named);
 }
 
 /**
@@ -282,34 +357,23 @@ int rnbdt_pool_register(struct rnbdt_session *s)
  */
 void rnbdt_pool_free(struct rnbdt_pool *pool)
 {
-	u32 i;
+	struct rnbdt_segment *seg;
+	unsigned long slot;
 
-	for (i = 0; pool->segments && i < pool->nr_segments; i++) {
-		struct rnbdt_segment *seg = &pool->segments[i];
-
-		if (seg->mr)
-			ib_dereg_mr(seg->mr);
-		if (seg->mapped)
-			ib_dma_unmap_sg(pool->dev, seg->sgt.sgl,
-					seg->sgt.orig_nents, DMA_BIDIRECTIONAL);
-		sg_free_table(&seg->sgt);
+	xa_for_each(&pool->slots, slot, seg) {
+		rnbdt_segment_unmap(seg);
+		rnbdt_segment_free(seg);
 	}
-	for (i = 0; pool->pages && i < pool->units; i++) {
-		if (pool->pages[i])
-			__free_page(pool->pages[i]);
-		if (!(i % 1024))
-			cond_resched();
-	}
-	kvfree(pool->segments);
-	kvfree(pool->ahead);
-	kvfree(pool->pages);
-	memset(pool, 0, sizeof(*pool));
+	xa_destroy(&pool->slots);
+	kvfree(pool->named);
+	pool->named = NULL;
+	pool->units = 0;
 }
 
 /**
  * rnbdt_piece_start - start to iterate over the memory of a request
  * @it: iterator to initialise
- * @treq: READ or WRITE, checked by the decoder
+ * @treq: READ or WRITE in the target, which keeps its segments
  *
  * Context: any.
  */
@@ -338,8 +402,10 @@ u32 rnbdt_piece_next(struct rnbdt_piece *it, struct page **page)
 	if (!it->left)
 		return 0;
 	run = &it->req->extents[it->run];
-	unit = run->unit + it->done;
-	units = min_t(u32, it->pool->ahead[unit], run->units - it->done);
+	if (!it->done)
+		it->seg = rnbdt_pool_find(it->pool, run->unit >> it->pool->shift);
+	unit = (run->unit & ((1U << it->pool->shift) - 1)) + it->done;
+	units = min_t(u32, it->seg->ahead[unit], run->units - it->done);
 	it->done += units;
 	if (it->done == run->units) {
 		it->run++;
@@ -347,13 +413,13 @@ u32 rnbdt_piece_next(struct rnbdt_piece *it, struct page **page)
 	}
 	bytes = min(units * RNBD_UNIT_SIZE, it->left);
 	it->left -= bytes;
-	*page = it->pool->pages[unit];
+	*page = it->seg->pages[unit];
 	return bytes;
 }
 
 /**
  * rnbdt_piece_count - count the contiguous pieces of the memory of a request
- * @treq: READ or WRITE, checked by the decoder
+ * @treq: READ or WRITE in the target, which keeps its segments
  *
  * Context: any.
  * Return: number of pieces.

@@ -49,6 +49,9 @@
 
 #define RNBDT_BACKLOG	128
 
+/* RNR retry count that stands for no limit */
+#define RNBDT_RNR_FOREVER	7
+
 static int rnbdt_port_reject(struct rdma_cm_id *id, u16 status, const char *reason)
 {
 	pr_warn_ratelimited("connection from %pISpc refused: %s\n",
@@ -79,6 +82,10 @@ static int rnbdt_port_connect(struct rnbdt_port *port, struct rdma_cm_id *id,
 	if (rdma_protocol_iwarp(dev, id->port_num))
 		return rnbdt_port_reject(id, RNBD_ST_DEVICE,
 					 "iWARP is not supported");
+	/* The queue pair of the target would repeat a SEND for ever. */
+	if (conn->rnr_retry_count == RNBDT_RNR_FOREVER)
+		return rnbdt_port_reject(id, RNBD_ST_MALFORMED,
+					 "the RNR retry count is unlimited");
 	if (req.ring_slots * req.slot_size > RNBDT_RING_BYTES_MAX)
 		return rnbdt_port_reject(id, RNBD_ST_RING,
 					 "the rings would be too large");

@@ -40,9 +40,12 @@ struct rnbdt_queue;
  *	the request enters the scheduler, or begins to wait
  * @todo: in rnbdt_submit.todo
  * @begun: monotonic time in ns when the frame of the request was decoded
- * @busy: the client waits for the reply; set by the frame handler, cleared
+ * @turn: number of times that the tag was used; written before @req, see pool.c
+ * @busy: the client waits for the reply; set (release) by the frame handler, cleared
  *	(release) when the reply is put into a frame, because the client may use
  *	the tag again as soon as that frame is posted
+ * @done: the storage has completed the request, and only its reply is left; set by
+ *	rnbdt_req_done(), cleared before @busy is set
  * @stale: rnbdt_may_submit() has dropped the request because its session closes or its
  *	epoch is old; it gets no reply, and the client sends it again when it reconnects
  * @closed: rnbdt_may_submit() has refused the request because its attachment closes
@@ -76,7 +79,9 @@ struct rnbdt_req {
 	struct rnbdt_lane *lane;
 	struct llist_node todo;
 	u64 begun;
+	u32 turn;
 	bool busy;
+	bool done;
 	bool stale;
 	bool closed;
 	u16 status;
@@ -204,6 +209,7 @@ struct rnbdt_accept {
  * @replies_per_frame: replies that fit into one frame; constant once connected
  * @nr_slots: slots of @ring that are charged to the host; slots work of @ring
  * @charged: bytes of its memory that are charged to the host; rnbdt_lock
+ * @reserved: bytes of @charged that were reserved for it before it joined; rnbdt_lock
  * @inflight: requests in the backend, plus one until the ring is drained
  * @idle: completed when @inflight is zero
  * @rcu: delays kfree() until no reader of @stats is left
@@ -230,6 +236,7 @@ struct rnbdt_queue {
 	u32 replies_per_frame;
 	u32 nr_slots;
 	u64 charged;
+	u64 reserved;
 	atomic_t inflight;
 	struct completion idle;
 	struct rcu_head rcu;

@@ -29,9 +29,9 @@
 #include <rdma/rdma_cm.h>
 
 #include "../core/ring.h"
-#include "limits.h"
 #include "queue.h"
 #include "queue_alloc.h"
+#include "queue_budget.h"
 #include "request.h"
 #include "session.h"
 #include "target.h"
@@ -114,14 +114,14 @@ u16 rnbdt_queue_set_depth(struct rnbdt_queue *q, u16 depth)
 {
 	u32 nr = DIV_ROUND_UP(depth, RNBDT_REQ_CHUNK);
 
-	if (nr > q->nr_chunks && rnbdt_limits_requests(q, nr))
+	if (nr > q->nr_chunks && rnbdt_queue_budget_requests(q, nr))
 		while (q->nr_chunks < nr &&
 		       !rnbdt_queue_grow(q, GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN))
 			;
 	while (q->nr_chunks > nr)
 		rnbdt_queue_shrink(q);
 	/* Also if there were fewer than were charged. */
-	rnbdt_limits_requests(q, q->nr_chunks);
+	rnbdt_queue_budget_requests(q, q->nr_chunks);
 	return min_t(u32, depth, q->nr_chunks * RNBDT_REQ_CHUNK);
 }
 

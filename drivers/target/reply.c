@@ -259,6 +259,7 @@ void rnbdt_req_done(struct rnbdt_req *treq, u16 status)
 	bool submitting = rnbdt_queue_submitting(treq);
 	unsigned long flags;
 
+	WRITE_ONCE(treq->done, true);
 	treq->status = unlikely(treq->closed) ? RNBD_ST_CLOSED : status;
 	if (likely(!treq->stale && treq->status != RNBD_ST_CLOSED))
 		rnbdt_req_count(treq);

@@ -55,6 +55,7 @@
 #include "backend.h"
 #include "graph.h"
 #include "inject.h"
+#include "pool.h"
 #include "queue.h"
 #include "reply.h"
 #include "request.h"
@@ -208,17 +209,24 @@ static enum rnbd_proto_err rnbdt_queue_request(struct rnbdt_queue *q, struct rnb
 					   *att ? &(*att)->limits : &rnbdt_no_limits, &req);
 	if (unlikely(perr))
 		return perr;
+	if (unlikely(!rnbdt_pool_allows(&s->pool, &req)))
+		return RNBD_PERR_EXTENT;
 	treq = rnbdt_queue_req(q, req.tag);
 	if (unlikely(!treq))
 		return RNBD_PERR_TAG;
 	/* pairs with the release in rnbdt_queue_send_replies() */
 	if (unlikely(smp_load_acquire(&treq->busy)))
 		return RNBD_PERR_TAG;
-	treq->busy = true;
+	/* The scan of the pool must not take the extents of the last turn for those of this. */
+	smp_store_release(&treq->turn, treq->turn + 1);
+	smp_wmb(); /* pairs with smp_rmb() in rnbdt_pool_read_req() */
 	treq->closed = false;
+	treq->done = false;
 	treq->begun = now;
 	memcpy(&treq->req, &req, offsetof(struct rnbd_request, extents) +
 	       req.nr_extents * sizeof(req.extents[0]));
+	/* pairs with the acquire in rnbdt_pool_read_req() */
+	smp_store_release(&treq->busy, true);
 	rnbdt_queue_begin(q, treq, *att, req.data);
 	return RNBD_PERR_NONE;
 }

@@ -24,7 +24,6 @@
 #include <linux/completion.h>
 #include <linux/kobject.h>
 #include <linux/kref.h>
-#include <linux/scatterlist.h>
 #include <linux/seqlock.h>
 #include <linux/socket.h>
 #include <linux/sysfs.h>
@@ -38,8 +37,10 @@
 #include "../core/io.h"
 #include "../core/login.h"
 #include "attach.h"
+#include "level.h"
 
 struct crypto_shash;
+struct rnbdt_claim;
 struct rnbdt_host;
 struct rnbdt_port;
 struct rnbdt_queue;
@@ -165,40 +166,79 @@ struct rnbdt_stats {
 };
 
 /**
- * struct rnbdt_segment - a part of the pool with a memory region of its own
- * @mr: memory region, or NULL if it was not allocated
- * @sgt: pages of the segment
- * @units: size in pool units
- * @mapped: @sgt is mapped for DMA
+ * struct rnbdt_pool - delegated memory of a session
+ * @slots: segments by slot; written under rnbdt_lock, read under RCU
+ * @shift: binary logarithm of the units from one slot to the next; set before live
+ * @nr_slots: number of slots; set before live
+ * @nr_taken: slots that are not free; login work, then lease work, then teardown
+ * @next_slot: slot to look at first for the next grant; login work, then lease work
+ * @generation: number of grants; login work, then lease work
+ * @units: units of all segments; written under rnbdt_lock, read without
+ * @named: a bit per slot, result of rnbdt_pool_scan(); lease work, then teardown
+ *
+ * The teardown frees it after queue pairs and requests have gone.
  */
-struct rnbdt_segment {
-	struct ib_mr *mr;
-	struct sg_table sgt;
+struct rnbdt_pool {
+	struct xarray slots;
+	u32 shift;
+	u32 nr_slots;
+	u32 nr_taken;
+	u32 next_slot;
+	u32 generation;
 	u32 units;
-	bool mapped;
+	unsigned long *named;
 };
 
 /**
- * struct rnbdt_pool - delegated memory of a session
- * @dev: device that the pool is registered with
- * @units: size in pool units, RNBD_UNIT_SIZE bytes each
- * @segment_units: size in units of every segment except the last
- * @nr_segments: number of members of @segments
- * @segments: registered parts of the pool
- * @pages: the page of each unit
- * @ahead: for each unit, the number of physically contiguous units that start there
- *
- * Written by the login work, constant while the session is live, and freed by
- * the teardown after queue pairs and requests have gone.
+ * struct rnbdt_lease - grants and releases of segments of a live session, see lease.c
+ * @want: units that the client wants to hold; written by the frame handler of queue 0
+ * @released: segments that the client has released, struct rnbdt_segment; the lock of the
+ *	ring of queue 0
+ * @lease_work: grants, frees and watches segments, on rnbdt_lease_wq
+ * @ran_at: jiffies of the latest run of @lease_work, which writes it
+ * @runs: runs of @lease_work in that jiffy
+ * @next_units: units of the next segment to grant; lease work
+ * @pause: jiffies from a grant that failed to the next attempt, or 0; lease work
+ * @retry_at: jiffies of that attempt, if @pause; lease work
+ * @second: jiffies at the begin of the current second of grants; lease work
+ * @second_units: units that were granted since; lease work
+ * @reclaiming: units of the segments that the client was asked to return; rnbdt_lock
+ * @stuck: units of those of them that slow storage uses; rnbdt_lock
+ * @looked_at: jiffies when @lease_work has looked at deadlines and slow requests; lease work
+ * @hung: units of requests that slow storage has, while the session wants memory or others
+ *	do, at @looked_at; written by @lease_work, read without a lock
+ * @hungry: in the list of sessions that want more than the limits leave; rnbdt_lock
+ * @part: what @share was computed from; in a list during a walk over the sessions;
+ *	rnbdt_lock
+ * @share: bytes that the session may hold while memory is short; rnbdt_lock
+ * @grants: segments that were granted after the login; lease work
+ * @releases: segments that the client has released; written under rnbdt_lock
+ * @reclaims: segments that the client was asked to return; as @releases
+ * @registrations: memory regions that were registered, those of the login included; as
+ *	@releases
  */
-struct rnbdt_pool {
-	struct ib_device *dev;
-	u32 units;
-	u32 segment_units;
-	u32 nr_segments;
-	struct rnbdt_segment *segments;
-	struct page **pages;
-	u16 *ahead;
+struct rnbdt_lease {
+	u32 want;
+	struct list_head released;
+	struct delayed_work lease_work;
+	unsigned long ran_at;
+	u32 runs;
+	u32 next_units;
+	unsigned long pause;
+	unsigned long retry_at;
+	unsigned long second;
+	u32 second_units;
+	u32 reclaiming;
+	u32 stuck;
+	unsigned long looked_at;
+	u32 hung;
+	struct list_head hungry;
+	struct rnbdt_part part;
+	u64 share;
+	u64 grants;
+	u64 releases;
+	u64 reclaims;
+	u64 registrations;
 };
 
 /**
@@ -230,8 +270,22 @@ struct rnbdt_auth {
 
 /**
  * struct rnbdt_account - what a session has taken from the accounts of its host
- * @pool_bytes: bytes of @pool charged to the accounts; rnbdt_lock
- * @queue_bytes: bytes of queues charged to the accounts; rnbdt_lock
+ * @pool_bytes: bytes charged to the accounts for the pool: @floor_bytes, or @held_bytes if
+ *	that is more; written under rnbdt_lock, read without
+ * @floor_bytes: bytes that the session may hold at any time; as @pool_bytes
+ * @max_bytes: bytes that it may hold at most; set before live
+ * @held_bytes: bytes of its segments, those being granted included; rnbdt_lock
+ * @claimed_bytes: floor of its claim, charged until the pool is; rnbdt_lock
+ * @stopped: what it holds is not reclaimed any longer; rnbdt_lock
+ * @claim: claim that the session may leave behind, or NULL; login work, then teardown
+ * @claims: it leaves a claim behind; rnbdt_lock
+ * @no_claim: it does not, because its client broke the protocol; written without a lock
+ * @claim_until: monotonic time in ns at which the claim ended that it has taken over;
+ *	rnbdt_lock
+ * @queue_bytes: bytes of queues charged to the accounts, @queue_reserved included; written
+ *	under rnbdt_lock, read without
+ * @queue_floor: bytes with which its queues begin, as far as the limits left them; rnbdt_lock
+ * @queue_reserved: bytes of @queue_floor for queues that have not joined; rnbdt_lock
  * @io_bytes: bytes that requests in flight have in addition
  * @counted: the session is included in rnbdt_host.nr_sessions; rnbdt_lock
  * @lists: the session is included in rnbdt_host.nr_lists; rnbdt_lock
@@ -240,7 +294,18 @@ struct rnbdt_auth {
  */
 struct rnbdt_account {
 	u64 pool_bytes;
+	u64 floor_bytes;
+	u64 max_bytes;
+	u64 held_bytes;
+	u64 claimed_bytes;
+	bool stopped;
+	struct rnbdt_claim *claim;
+	bool claims;
+	bool no_claim;
+	s64 claim_until;
 	u64 queue_bytes;
+	u64 queue_floor;
+	u64 queue_reserved;
 	atomic64_t io_bytes;
 	bool counted;
 	bool lists;
@@ -287,7 +352,7 @@ struct rnbdt_log {
  *	rnbdt_lock
  * @nr_joins: members of @joins; written under rnbdt_lock
  * @wait: woken when @connecting or @nr_joins changes
- * @reg_cqe: completion queue entry of the registrations of @pool
+ * @reg_cqe: completion queue entry of the registrations of segments
  * @reg_done: completed when a batch of registrations has ended
  * @reg_status: status of the failed registration, or IB_WC_SUCCESS
  */
@@ -353,8 +418,7 @@ struct rnbdt_ctl_slot {
  * @ready: slots with an answer to send
  * @detaches: attachments, struct rnbdt_attach, whose DETACH the control work handles
  * @events: attachments, struct rnbdt_attach, with something to tell the client
- * @nr_segments: segments of the pool to announce; 0 before the login reply
- * @next_segment: the first of them that was not sent
+ * @leases: segments, struct rnbdt_segment, about which there is something to tell
  * @pending: there is something to send; written under the lock, read without
  * @ctl_work: handles @todo and @detaches, on rnbdt_ctl_wq
  *
@@ -367,8 +431,7 @@ struct rnbdt_ctl {
 	struct list_head ready;
 	struct list_head detaches;
 	struct list_head events;
-	u32 nr_segments;
-	u32 next_segment;
+	struct list_head leases;
 	bool pending;
 	struct work_struct ctl_work;
 };
@@ -461,6 +524,7 @@ struct rnbdt_session_dir {
  * @ended_seq: changes when a queue is removed from @queues and added to @ended
  * @ended: sum of the counters of freed queues; rnbdt_lock and @ended_seq
  * @pool: delegated memory
+ * @lease: grants and releases of its segments
  * @auth: authentication of a session
  * @account: what a session has taken from the accounts of its host
  * @listing: progress of a list of exports
@@ -500,6 +564,7 @@ struct rnbdt_session {
 	seqcount_mutex_t ended_seq;
 	struct rnbdt_stats ended;
 	struct rnbdt_pool pool;
+	struct rnbdt_lease lease;
 
 	struct rnbdt_auth auth;
 	struct rnbdt_account account;

@@ -78,6 +78,18 @@ RNBDT_ATTR(queues, "%u", READ_ONCE(s->granted.nr_queues));
 RNBDT_ATTR(depth, "%u", READ_ONCE(s->granted.depth));
 RNBDT_ATTR(pool_bytes, "%llu", READ_ONCE(s->account.pool_bytes));
 RNBDT_ATTR(queue_bytes, "%llu", READ_ONCE(s->account.queue_bytes));
+RNBDT_ATTR(memory_bytes, "%llu", READ_ONCE(s->account.pool_bytes) +
+				 READ_ONCE(s->account.queue_bytes) +
+				 atomic64_read(&s->account.io_bytes));
+RNBDT_ATTR(pool_floor, "%llu", READ_ONCE(s->account.floor_bytes));
+RNBDT_ATTR(pool_max, "%llu", READ_ONCE(s->account.max_bytes));
+RNBDT_ATTR(pool_held, "%llu", (u64)READ_ONCE(s->pool.units) * RNBD_UNIT_SIZE);
+RNBDT_ATTR(pool_wanted, "%llu", (u64)READ_ONCE(s->lease.want) * RNBD_UNIT_SIZE);
+RNBDT_ATTR(pool_reclaiming, "%llu", (u64)READ_ONCE(s->lease.reclaiming) * RNBD_UNIT_SIZE);
+RNBDT_ATTR(pool_grants, "%llu", READ_ONCE(s->lease.grants));
+RNBDT_ATTR(pool_releases, "%llu", READ_ONCE(s->lease.releases));
+RNBDT_ATTR(pool_reclaims, "%llu", READ_ONCE(s->lease.reclaims));
+RNBDT_ATTR(pool_registrations, "%llu", READ_ONCE(s->lease.registrations));
 
 static ssize_t rnbdt_export_show(struct kobject *kobj, struct kobj_attribute *attr,
 				 char *buf)
@@ -119,6 +131,15 @@ static struct attribute *rnbdt_session_attrs[] = {
 	&rnbdt_attr_queues.attr,
 	&rnbdt_attr_depth.attr,
 	&rnbdt_attr_pool_bytes.attr,
+	&rnbdt_attr_pool_floor.attr,
+	&rnbdt_attr_pool_max.attr,
+	&rnbdt_attr_pool_held.attr,
+	&rnbdt_attr_pool_wanted.attr,
+	&rnbdt_attr_pool_reclaiming.attr,
+	&rnbdt_attr_pool_grants.attr,
+	&rnbdt_attr_pool_releases.attr,
+	&rnbdt_attr_pool_reclaims.attr,
+	&rnbdt_attr_pool_registrations.attr,
 	&rnbdt_attr_requests.attr,
 	&rnbdt_attr_read_bytes.attr,
 	&rnbdt_attr_write_bytes.attr,
@@ -127,6 +148,7 @@ static struct attribute *rnbdt_session_attrs[] = {
 	&rnbdt_attr_recv_slots.attr,
 	&rnbdt_attr_requests_now.attr,
 	&rnbdt_attr_queue_bytes.attr,
+	&rnbdt_attr_memory_bytes.attr,
 	NULL
 };
 ATTRIBUTE_GROUPS(rnbdt_session);

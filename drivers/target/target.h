@@ -18,13 +18,15 @@
  *						queue; interrupts disabled
  *	rnbdt_session.state_lock		state of one session; interrupts
  *						disabled
+ *	rnbdt_reserve_lock			zeroed memory for segments
  *
  * configfs and sysfs hold their own locks around their callbacks, outside of all
  * of these. No code that holds rnbdt_lock may wait for a teardown or for something
  * that a teardown waits for, or call a function of the connection manager that
  * waits for a handler: handlers and teardowns take rnbdt_lock. All clients wait for that
  * lock, so code that holds it allocates no memory, except for a link in configfs, changes no
- * queue pair, and walks no list that grows with the number of hosts, sessions or exports.
+ * queue pair, and walks no list that grows with the number of hosts, sessions or exports. A
+ * work item that must look at all of them drops the lock between small parts (share.c).
  */
 #ifndef RNBDT_TARGET_H
 #define RNBDT_TARGET_H
@@ -47,5 +49,6 @@ extern struct workqueue_struct *rnbdt_hangup_wq;
 extern struct workqueue_struct *rnbdt_linger_wq;
 extern struct workqueue_struct *rnbdt_disable_wq;
 extern struct workqueue_struct *rnbdt_attach_wq;
+extern struct workqueue_struct *rnbdt_lease_wq;
 
 #endif /* RNBDT_TARGET_H */

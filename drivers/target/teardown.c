@@ -60,15 +60,19 @@
 #include "../core/ring_setup.h"
 #include "attached.h"
 #include "auth.h"
+#include "budget.h"
+#include "claim.h"
 #include "ctl.h"
 #include "epoch.h"
 #include "graph.h"
 #include "half_open.h"
 #include "inject.h"
+#include "lease.h"
 #include "limits.h"
 #include "pool.h"
 #include "queue.h"
 #include "queue_alloc.h"
+#include "queue_budget.h"
 #include "session.h"
 #include "state.h"
 #include "sysfs.h"
@@ -98,8 +102,24 @@ static void rnbdt_teardown_queue(struct rnbdt_session *s, u32 index)
 	rnbdt_queue_free(q);
 }
 
+/* Is the client likely to reconnect, because it has disks? */
+static bool rnbdt_teardown_has_disks(struct rnbdt_session *s)
+{
+	struct rnbdt_attach *att;
+	unsigned long index;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	xa_for_each(&s->attaches, index, att)
+		if (!xa_is_value(att) && att->state == RNBDT_ATTACH_OPEN &&
+		    !READ_ONCE(att->detach.asked))
+			return true;
+	return false;
+}
+
 /*
- * Refuse the requests that the storage does not have yet. Returns whether it has others;
+ * Refuse the requests that the storage does not have yet, and leave place and floor to a
+ * claim if the client is likely to reconnect. Returns whether the storage has other requests;
  * then their end queues release_work, and @s may be freed at any time.
  */
 static bool rnbdt_teardown_close_attaches(struct rnbdt_session *s)
@@ -109,13 +129,16 @@ static bool rnbdt_teardown_close_attaches(struct rnbdt_session *s)
 	bool waits;
 
 	mutex_lock(&rnbdt_lock);
+	if (rnbdt_teardown_has_disks(s))
+		s->account.claims = true;
 	xa_for_each(&s->attaches, index, att)
 		if (!xa_is_value(att))
 			rnbdt_attach_close(att, RNBD_ST_OK);
 	s->teardown.stopped = true;
 	s->teardown.stopped_at = jiffies;
-	rnbdt_limits_stopped(s);
 	waits = s->nr_bound;
+	rnbdt_claim_keep(s, waits);
+	rnbdt_limits_stopped(s);
 	if (waits) {
 		rnbdt_waiting++;
 		queue_delayed_work(rnbdt_timer_wq, &s->teardown.wait_work, RNBDT_WAIT_LOG);
@@ -213,7 +236,9 @@ static void rnbdt_teardown_free(struct rnbdt_session *s)
 
 	/* All memory is free; the connection ids may take longer. */
 	mutex_lock(&rnbdt_lock);
-	rnbdt_limits_freed(s);
+	rnbdt_half_open_freed(&s->account.half_open, s->live_at);
+	rnbdt_queue_budget_freed(s);
+	rnbdt_budget_freed(s);
 	complete_all(&s->teardown.drained);
 	mutex_unlock(&rnbdt_lock);
 	if (s->live_at)
@@ -323,6 +348,7 @@ void rnbdt_teardown_work(struct work_struct *work)
 	cancel_delayed_work_sync(&s->login.timeout_work);
 	cancel_delayed_work_sync(&s->login.keepalive_work);
 	cancel_work_sync(&s->ctl.ctl_work);
+	rnbdt_lease_stop(s);
 	for (i = 1; i < s->nr_slots; i++) {
 		if (!s->queues[i])
 			continue;
@@ -330,6 +356,7 @@ void rnbdt_teardown_work(struct work_struct *work)
 		cancel_delayed_work_sync(&s->queues[i]->join->expire_work);
 	}
 	rnbdt_teardown_count_late(s);
+	rnbdt_lease_trim(s);
 	if (!rnbdt_teardown_close_attaches(s))
 		rnbdt_teardown_free(s);
 	memalloc_noio_restore(noio);

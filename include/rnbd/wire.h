@@ -2,10 +2,10 @@
 /*
  * The rnbd wire format.
  *
- * Everything that two machines exchange is here, in wire_ctl.h, in wire_login.h, in
- * wire_slots.h and in wire_io.h: the private data of the RDMA connection manager, and
- * the frames of the control ring. Kernel and user space build from it.
- * Documentation/protocol.rst describes its use.
+ * Everything that two machines exchange is here, in wire_ctl.h, wire_login.h, wire_lease.h,
+ * wire_slots.h and wire_io.h: the private data of the RDMA connection manager, and the frames
+ * of the control ring. Kernel and user space build from it. Documentation/protocol.rst
+ * describes its use.
  *
  * All integers are little-endian and of fixed width. Bytes called "reserved"
  * are sent as zero and a receiver refuses anything else, so that they can be
@@ -51,6 +51,7 @@
 #define RNBD_MAX_IO_MAX		0x1000000u	/* 16 MiB */
 #define RNBD_POOL_UNITS_MAX	0x100000u	/* 4 GiB */
 #define RNBD_SEGMENTS_MAX	16384	/* of one pool */
+#define RNBD_SEGMENT_GRANULE	64u	/* units: sizes of later segments are multiples */
 #define RNBD_IO_HINT_MAX	0x4000000u	/* 64 MiB: io_min, io_opt */
 #define RNBD_EXPORT_NAME_SIZE	64	/* with at least one NUL at its end */
 #define RNBD_EXPORTS_MAX	65536	/* of one list of exports */
@@ -303,6 +304,7 @@ static_assert(offsetof(struct rnbd_frame_hdr, seq) == 8);
 
 #include <rnbd/wire_ctl.h>
 #include <rnbd/wire_login.h>
+#include <rnbd/wire_lease.h>
 #include <rnbd/wire_slots.h>
 #include <rnbd/wire_io.h>
 

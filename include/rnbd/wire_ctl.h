@@ -61,7 +61,13 @@ static_assert(offsetof(struct rnbd_ctl, id) == 4);
  * @RNBD_CTL_LIST: client, first entry: ask for the list of exports; no body
  * @RNBD_CTL_EXPORT: target, in answer, any number: struct rnbd_ctl_export
  * @RNBD_CTL_LIST_END: target, after the last of them: struct rnbd_ctl_list_end
- * @RNBD_CTL_SEGMENT: target, after a LOGIN_REPLY: struct rnbd_ctl_segment
+ * @RNBD_CTL_SEGMENT: target, after a LOGIN_REPLY, or later after a WANT: grant a segment of
+ *	the pool; struct rnbd_ctl_segment
+ * @RNBD_CTL_WANT: client: request a size of the pool; struct rnbd_ctl_want
+ * @RNBD_CTL_RECLAIM: target: request a segment back; struct rnbd_ctl_lease
+ * @RNBD_CTL_RELEASE: client: return a segment; struct rnbd_ctl_lease
+ * @RNBD_CTL_RELEASED: target, in answer, when the keys of the segment are no longer valid:
+ *	struct rnbd_ctl_lease
  * @RNBD_CTL_SLOTS: either, about the connection that it travels on: ask the peer for more
  *	receive slots, or give some up; struct rnbd_ctl_slots
  * @RNBD_CTL_SLOTS_REPLY: the other end, in answer: struct rnbd_ctl_slots
@@ -88,6 +94,10 @@ enum rnbd_ctl_type {
 	RNBD_CTL_EXPORT		= 16,
 	RNBD_CTL_LIST_END	= 17,
 	RNBD_CTL_SEGMENT	= 18,
+	RNBD_CTL_WANT		= 19,
+	RNBD_CTL_RECLAIM	= 20,
+	RNBD_CTL_RELEASE	= 21,
+	RNBD_CTL_RELEASED	= 22,
 	RNBD_CTL_SLOTS		= 23,
 	RNBD_CTL_SLOTS_REPLY	= 24,
 };

@@ -13,7 +13,7 @@
  * struct rnbd_ctl_login - RNBD_CTL_LOGIN: request a session
  * @boot_id: random, new whenever the client module starts
  * @features: feature bits the client can use
- * @pool_bytes: requested size of the delegated pool
+ * @pool_bytes: requested largest size of the delegated pool
  * @max_io: requested limit of one request in bytes
  * @nr_queues: requested number of connections
  * @queue_depth: requested requests in flight on one connection; tags are below it
@@ -25,7 +25,8 @@
  *	bytes; 0 without RNBD_FEATURE_INLINE
  * @fence_generation: the highest that an attachment of this session was granted; 0 if
  *	there was none yet
- * @reserved: zero
+ * @pool_min: requested floor of the pool in units: what the session can hold at any time;
+ *	0: the whole pool, which the client then divides among its connections
  */
 struct rnbd_ctl_login {
 	__u8	boot_id[16];
@@ -39,7 +40,7 @@ struct rnbd_ctl_login {
 	__le32	inline_read;
 	__le32	inline_write;
 	__le32	fence_generation;
-	__u8	reserved[4];
+	__le32	pool_min;
 };
 
 static_assert(sizeof(struct rnbd_ctl_login) == 64);
@@ -47,6 +48,7 @@ static_assert(offsetof(struct rnbd_ctl_login, features) == 16);
 static_assert(offsetof(struct rnbd_ctl_login, flags) == 40);
 static_assert(offsetof(struct rnbd_ctl_login, keepalive_ms) == 44);
 static_assert(offsetof(struct rnbd_ctl_login, inline_read) == 48);
+static_assert(offsetof(struct rnbd_ctl_login, pool_min) == 60);
 
 /**
  * struct rnbd_ctl_login_reply - RNBD_CTL_LOGIN_REPLY: answer to a login
@@ -60,8 +62,9 @@ static_assert(offsetof(struct rnbd_ctl_login, inline_read) == 48);
  *	takes the peer for dead after RNBD_KEEPALIVE_MISSED times as long
  * @features: feature bits that both can use
  * @max_io: granted limit of one READ or WRITE in bytes
- * @pool_units: size of the pool, not more than was requested
- * @segment_units: size of every segment but the last, a power of two
+ * @pool_units: floor of the pool, not more than was requested: its segments follow
+ * @segment_units: size of each of these segments but the last, a power of two; no segment
+ *	is larger, and unit u belongs to the segment in slot u / @segment_units
  * @nr_segments: RNBD_CTL_SEGMENT entries that follow, in this frame and in further ones;
  *	at most RNBD_SEGMENTS_MAX
  * @inline_read: granted, not more than was requested
@@ -69,6 +72,9 @@ static_assert(offsetof(struct rnbd_ctl_login, inline_read) == 48);
  * @target_uuid: UUID of the target, the same over its restarts
  * @join_key: key of the session for its further connections, random; zero if the client
  *	was challenged, see RNBD_LABEL_KEY
+ * @max_units: ceiling of the pool, not more than was requested
+ * @nr_slots: slots for segments, at most RNBD_SEGMENTS_MAX; together they have @max_units
+ *	at least
  */
 struct rnbd_ctl_login_reply {
 	__le16	status;
@@ -86,32 +92,16 @@ struct rnbd_ctl_login_reply {
 	__le32	inline_write;
 	__u8	target_uuid[16];
 	__u8	join_key[RNBD_MAC_SIZE];
+	__le32	max_units;
+	__le32	nr_slots;
 };
 
-static_assert(sizeof(struct rnbd_ctl_login_reply) == 96);
+static_assert(sizeof(struct rnbd_ctl_login_reply) == 104);
 static_assert(offsetof(struct rnbd_ctl_login_reply, features) == 16);
 static_assert(offsetof(struct rnbd_ctl_login_reply, pool_units) == 28);
 static_assert(offsetof(struct rnbd_ctl_login_reply, inline_read) == 40);
 static_assert(offsetof(struct rnbd_ctl_login_reply, target_uuid) == 48);
-
-/**
- * struct rnbd_ctl_segment - RNBD_CTL_SEGMENT: one registered segment of the pool
- * @addr: remote address of its first byte
- * @slot: number of the segment in the pool, from 0
- * @generation: of the grant of this slot, not 0
- * @units: size in units of 4 KiB; segment_units except for the last one
- * @rkey: key for RDMA WRITE and READ
- */
-struct rnbd_ctl_segment {
-	__le64	addr;
-	__le32	slot;
-	__le32	generation;
-	__le32	units;
-	__le32	rkey;
-};
-
-static_assert(sizeof(struct rnbd_ctl_segment) == 24);
-static_assert(offsetof(struct rnbd_ctl_segment, units) == 16);
+static_assert(offsetof(struct rnbd_ctl_login_reply, max_units) == 96);
 
 /**
  * struct rnbd_ctl_challenge - RNBD_CTL_CHALLENGE: the target asks for a proof

@@ -87,6 +87,8 @@ static const struct field {
 	FIELD(asked.inline_read, 0, U32_MAX),
 	FIELD(asked.inline_write, 0, U32_MAX),
 	FIELD(is_target, 0, 1),
+	FIELD(nr_segments, 0, RNBD_SEGMENTS_MAX),
+	FIELD(asked.pool_min, 0, U32_MAX),
 };
 
 static enum taker taker_of(const u8 *head)
@@ -134,6 +136,8 @@ static void world_from_head(const u8 *head)
 	world.conn.epoch = world.conn.attempt;
 	world.conn.conn = 0;
 	world.asked.max_io = round_to(world.asked.max_io, RNBD_UNIT_SIZE);
+	world.asked.pool_min = min(world.asked.pool_min,
+				   world.asked.pool_bytes / RNBD_UNIT_SIZE);
 	if (!(world.asked.features & RNBD_FEATURE_INLINE)) {
 		world.asked.inline_read = 0;
 		world.asked.inline_write = 0;

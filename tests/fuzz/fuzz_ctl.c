@@ -12,6 +12,7 @@
 #include "fuzz_ctl.h"
 #include "hostile_assert.h"
 #include "io.h"
+#include "lease.h"
 #include "login.h"
 #include "slots.h"
 
@@ -23,6 +24,8 @@ union result {
 	struct rnbd_login_info login;
 	struct rnbd_grant granted;
 	struct rnbd_segment_info segment;
+	struct rnbd_lease_info lease;
+	u32 want;
 	struct rnbd_export_info export;
 	struct rnbd_list_end_info list_end;
 	struct rnbd_query_info query;
@@ -33,11 +36,6 @@ union result {
 
 void fuzz_ctl_take_any(const struct rnbd_ctl_entry *entry)
 {
-	const struct rnbd_grant grant = {
-		.pool_units = world.lim.pool_units,
-		.segment_units = world.lim.segment_units,
-		.nr_segments = DIV_ROUND_UP(world.lim.pool_units, world.lim.segment_units),
-	};
 	union result out;
 
 	rnbd_decode_attach(entry, &out.attach);
@@ -52,7 +50,11 @@ void fuzz_ctl_take_any(const struct rnbd_ctl_entry *entry)
 	ASAN_UNPOISON_MEMORY_REGION(entry->body, entry->bytes);
 	rnbd_decode_grant(entry, &world.asked, &out.granted);
 	ASAN_UNPOISON_MEMORY_REGION(entry->body, entry->bytes);
-	rnbd_decode_segment(entry, &grant, &out.segment);
+	rnbd_decode_segment(entry, hostile_grant(), world.nr_segments, &out.segment);
+	ASAN_UNPOISON_MEMORY_REGION(entry->body, entry->bytes);
+	rnbd_decode_want(entry, world.lim.pool_units, &out.want);
+	ASAN_UNPOISON_MEMORY_REGION(entry->body, entry->bytes);
+	rnbd_decode_lease(entry, hostile_grant()->nr_slots, &out.lease);
 	ASAN_UNPOISON_MEMORY_REGION(entry->body, entry->bytes);
 	rnbd_decode_challenge(entry, out.proof[0], out.proof[1]);
 	ASAN_UNPOISON_MEMORY_REGION(entry->body, entry->bytes);

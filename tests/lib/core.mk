@@ -3,6 +3,6 @@
 # the unit tests and of the fuzzer include this list.
 
 # encoders and decoders of messages
-CODEC	:= frame ctl attach io cm login geometry discover slots
+CODEC	:= frame ctl attach io cm login lease geometry discover slots
 # all of them
 CORE	:= $(CODEC) op names status auth secret pool flow

@@ -98,6 +98,7 @@ int main(void)
 	failed += codec_discover_tests();
 	failed += codec_ctl_tests();
 	failed += codec_attach_tests();
+	failed += codec_lease_tests();
 	failed += codec_slots_tests();
 	failed += cmocka_run_group_tests_name("errors", tests, NULL, NULL);
 	return failed;

@@ -431,6 +431,17 @@ static void test_side_by_side(void **state)
 	assert_int_equal(extents[0].unit, run[3].unit);
 	assert_int_equal(pool.used, 41);
 	assert_int_equal(pool.peak, 41);
+	/* The owner resets the recent peak, not the other one. */
+	assert_int_equal(pool.recent, 41);
+	rnbd_pool_free(&pool, &run[7], 1);
+	pool.recent = pool.used;
+	rnbd_pool_free(&pool, &run[6], 1);
+	assert_int_equal(rnbd_pool_alloc(&pool, 3, extents, 4), 1);
+	assert_int_equal(pool.recent, 33);
+	assert_int_equal(rnbd_pool_alloc(&pool, 5, extents, 4), 1);
+	assert_int_equal(pool.used, 34);
+	assert_int_equal(pool.recent, 34);
+	assert_int_equal(pool.peak, 41);
 	rnbd_pool_exit(&pool);
 }
 

@@ -23,9 +23,12 @@ bool unit_trylock_fails(void)
 	return false;
 }
 
+static u32 kicks;
+
 static void kick(struct rnbdc_space *space)
 {
 	assert_ptr_equal(space, &w.space);
+	kicks++;
 }
 
 /* A pool, all of it granted. */
@@ -194,6 +197,105 @@ static void test_segments(void **state)
 	rnbdc_space_close(&w.space);
 }
 
+/* A lack of space is noted once, until the pool has grown or the owner has reset it. */
+static void test_lack(void **state)
+{
+	struct rnbd_extent e[RNBD_EXTENTS_MAX];
+	u32 before, slot, generation;
+
+	(void)state;
+	open_plain(128, 64, 64, 1);
+	assert_false(w.space.lacks);
+	before = kicks;
+	rnbdc_space_lack(&w.space);
+	assert_true(w.space.lacks);
+	assert_int_equal(kicks, before + 1);
+	rnbdc_space_lack(&w.space);
+	assert_int_equal(kicks, before + 1);
+
+	assert_int_equal(rnbdc_space_close_segment(&w.space, 1, 0), 0);
+	assert_true(rnbdc_space_next_empty(&w.space, &slot, &generation));
+	assert_int_equal(rnbdc_space_remove_segment(&w.space, 1, 0), 0);
+	assert_true(w.space.lacks);
+	assert_int_equal(rnbdc_space_add_segment(&w.space, 1, 1, 64), 0);
+	assert_false(w.space.lacks);
+
+	/* A waiter lacks space as well. */
+	assert_int_equal(take(0, 64, e), 1);
+	assert_int_equal(take(0, 64, e), 1);
+	assert_int_equal(take(0, 1, e), -ENOSPC);
+	assert_false(w.space.lacks);
+	rnbdc_space_wait(&w.waiters[0], 1, 0);
+	assert_true(w.space.lacks);
+	rnbdc_space_forget(&w.waiters[0]);
+	rnbdc_space_close(&w.space);
+	assert_false(w.space.lacks);
+}
+
+/* A waiter gets its turn although the pool has shrunk below what it should leave for others. */
+static void test_shrunk(void **state)
+{
+	struct rnbd_extent e[65][RNBD_EXTENTS_MAX];
+	u32 slot, generation, i, nr = 0;
+	int nrs[65];
+
+	(void)state;
+	open_plain(4096, 256, 64, 1);
+	w.waiters[1].cache = &w.caches[0];
+	while ((nrs[nr] = take(0, 64, e[nr])) > 0)
+		nr++;
+	assert_int_equal(nr, 64);
+	rnbdc_space_wait(&w.waiters[1], 1, rnbdc_space_reserve(&w.space));
+	/* All but the first segment are reclaimed, and what is in flight ends. */
+	for (i = 1; i < 16; i++)
+		assert_int_equal(rnbdc_space_close_segment(&w.space, i, 0), 0);
+	for (i = 0; i < nr; i++)
+		give(0, e[i], nrs[i]);
+	rnbdc_space_collect(&w.space);
+	for (i = 0; rnbdc_space_next_empty(&w.space, &slot, &generation); i++)
+		assert_int_equal(rnbdc_space_remove_segment(&w.space, slot, generation), 0);
+	assert_int_equal(i, 15);
+	rnbdc_space_collect(&w.space);
+	assert_ptr_equal(rnbdc_space_next_turn(&w.space), &w.waiters[1]);
+	assert_true(w.waiters[1].promise < 256);
+	rnbdc_space_forget(&w.waiters[1]);
+	rnbdc_space_close(&w.space);
+}
+
+/* The floor is never spare, also while closed segments wait for their release. */
+static void test_spare(void **state)
+{
+	static const u32 units[] = { 256, 64, 128, 64 };
+	u32 slot, generation, i;
+
+	(void)state;
+	memset(&w, 0, sizeof(w));
+	rnbdc_space_init(&w.space, kick);
+	assert_int_equal(rnbdc_space_open(&w.space, 1024, 256, 64, 1), 0);
+	for (i = 0; i < ARRAY_SIZE(units); i++)
+		assert_int_equal(rnbdc_space_add_segment(&w.space, i, 7 + i, units[i]), 0);
+	assert_int_equal(rnbdc_space_spare(&w.space, 512, &slot, &generation), 0);
+	assert_int_equal(rnbdc_space_spare(&w.space, 1024, &slot, &generation), 0);
+	assert_int_equal(rnbdc_space_spare(&w.space, 500, &slot, &generation), 0);
+	/* The largest one that leaves the floor */
+	assert_int_equal(rnbdc_space_spare(&w.space, 257, &slot, &generation), 128);
+	assert_int_equal(slot, 2);
+	assert_int_equal(generation, 9);
+	for (i = 1; i < ARRAY_SIZE(units); i++) {
+		assert_int_equal(rnbdc_space_close_segment(&w.space, i, 7 + i), 0);
+		/* A closed segment is neither spare nor a part of what remains. */
+		if (rnbdc_space_spare(&w.space, 256, &slot, &generation))
+			assert_true(slot > i);
+	}
+	assert_int_equal(rnbdc_space_spare(&w.space, 256, &slot, &generation), 0);
+	while (rnbdc_space_next_empty(&w.space, &slot, &generation)) {
+		assert_int_equal(rnbdc_space_spare(&w.space, 256, &slot, &generation), 0);
+		i--;
+	}
+	assert_int_equal(i, 1);
+	rnbdc_space_close(&w.space);
+}
+
 static void test_open(void **state)
 {
 	(void)state;
@@ -224,6 +326,9 @@ int main(void)
 		cmocka_unit_test(test_largest),
 		cmocka_unit_test(test_keep),
 		cmocka_unit_test(test_segments),
+		cmocka_unit_test(test_lack),
+		cmocka_unit_test(test_shrunk),
+		cmocka_unit_test(test_spare),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 #include "cm.h"
 #include "discover.h"
 #include "io.h"
+#include "lease.h"
 #include "login.h"
 #include "unit.h"
 #include "wire/fixture.h"
@@ -62,7 +63,7 @@ static const struct member members[] = {
 	MEMBER(rnbd_ctl_login, inline_read, 48, 4),
 	MEMBER(rnbd_ctl_login, inline_write, 52, 4),
 	MEMBER(rnbd_ctl_login, fence_generation, 56, 4),
-	MEMBER(rnbd_ctl_login, reserved, 60, 4),
+	MEMBER(rnbd_ctl_login, pool_min, 60, 4),
 	MEMBER(rnbd_ctl_login_reply, status, 0, 2),
 	MEMBER(rnbd_ctl_login_reply, nr_queues, 2, 2),
 	MEMBER(rnbd_ctl_login_reply, queue_depth, 4, 2),
@@ -78,6 +79,8 @@ static const struct member members[] = {
 	MEMBER(rnbd_ctl_login_reply, inline_write, 44, 4),
 	MEMBER(rnbd_ctl_login_reply, target_uuid, 48, 16),
 	MEMBER(rnbd_ctl_login_reply, join_key, 64, 32),
+	MEMBER(rnbd_ctl_login_reply, max_units, 96, 4),
+	MEMBER(rnbd_ctl_login_reply, nr_slots, 100, 4),
 	MEMBER(rnbd_ctl_join_reply, status, 0, 2),
 	MEMBER(rnbd_ctl_join_reply, reserved, 2, 2),
 	MEMBER(rnbd_ctl_join_reply, retry_ms, 4, 4),
@@ -87,6 +90,12 @@ static const struct member members[] = {
 	MEMBER(rnbd_ctl_segment, generation, 12, 4),
 	MEMBER(rnbd_ctl_segment, units, 16, 4),
 	MEMBER(rnbd_ctl_segment, rkey, 20, 4),
+	MEMBER(rnbd_ctl_want, units, 0, 4),
+	MEMBER(rnbd_ctl_want, reserved, 4, 4),
+	MEMBER(rnbd_ctl_lease, slot, 0, 4),
+	MEMBER(rnbd_ctl_lease, generation, 4, 4),
+	MEMBER(rnbd_ctl_lease, deadline_ms, 8, 4),
+	MEMBER(rnbd_ctl_lease, reserved, 12, 4),
 	MEMBER(rnbd_ctl_slots, slots, 0, 2),
 	MEMBER(rnbd_ctl_slots, depth, 2, 2),
 	MEMBER(rnbd_ctl_slots, reserved, 4, 4),
@@ -198,8 +207,10 @@ static void test_sizes(void **state)
 	assert_int_equal(sizeof(struct rnbd_cm_rej), 16);
 	assert_int_equal(sizeof(struct rnbd_frame_hdr), 16);
 	assert_int_equal(sizeof(struct rnbd_ctl_login), 64);
-	assert_int_equal(sizeof(struct rnbd_ctl_login_reply), 96);
+	assert_int_equal(sizeof(struct rnbd_ctl_login_reply), 104);
 	assert_int_equal(sizeof(struct rnbd_ctl_segment), 24);
+	assert_int_equal(sizeof(struct rnbd_ctl_want), 8);
+	assert_int_equal(sizeof(struct rnbd_ctl_lease), 16);
 	assert_int_equal(sizeof(struct rnbd_ctl_slots), 8);
 	assert_int_equal(sizeof(struct rnbd_ctl_export), 112);
 	assert_int_equal(sizeof(struct rnbd_ctl_list_end), 8);
@@ -228,7 +239,7 @@ static void test_numbers(void **state)
 		{ RNBD_VERSION, 1 }, { RNBD_DEFAULT_PORT, 4427 },
 		{ RNBD_UNIT_SIZE, 4096 }, { RNBD_EXTENTS_MAX, 17 },
 		{ RNBD_CONNS_MAX, 1024 }, { RNBD_PATHS_MAX, 16 }, { RNBD_DEPTH_MAX, 4096 },
-		{ RNBD_SEGMENTS_MAX, 16384 },
+		{ RNBD_SEGMENTS_MAX, 16384 }, { RNBD_SEGMENT_GRANULE, 64 },
 		{ RNBD_FRAME_CONTROL, 1 },
 		{ RNBD_FRAME_REQUEST, 3 }, { RNBD_FRAME_REPLY, 4 },
 		{ RNBD_FRAME_CREDIT, 5 },
@@ -253,6 +264,8 @@ static void test_numbers(void **state)
 		{ RNBD_CTL_QUERY, 13 }, { RNBD_CTL_QUERY_REPLY, 14 },
 		{ RNBD_CTL_LIST, 15 }, { RNBD_CTL_EXPORT, 16 },
 		{ RNBD_CTL_LIST_END, 17 }, { RNBD_CTL_SEGMENT, 18 },
+		{ RNBD_CTL_WANT, 19 }, { RNBD_CTL_RECLAIM, 20 },
+		{ RNBD_CTL_RELEASE, 21 }, { RNBD_CTL_RELEASED, 22 },
 		{ RNBD_CTL_SLOTS, 23 }, { RNBD_CTL_SLOTS_REPLY, 24 },
 		{ RNBD_DEPTH_FIRST, 16 },
 		{ RNBD_EXPORTS_MAX, 65536 },
@@ -407,6 +420,7 @@ static void test_golden_login(void **state)
 		.queue_depth = 0x4142,
 		.keepalive_ms = 0x61626364,
 		.inline_read = 0x71727374, .inline_write = 0x81828384,
+		.pool_min = 0x91929394,
 	};
 	const struct rnbd_grant grant = {
 		.status = RNBD_ST_OK, .nr_queues = 0x0102,
@@ -415,12 +429,13 @@ static void test_golden_login(void **state)
 		.nr_segments = 0x34, .keepalive_ms = 0x35,
 		.inline_read = 0x36, .inline_write = 0x37,
 		.target_uuid = { 0x51, 0x52 }, .join_key = { 0x61, 0x62 },
+		.max_units = 0x38, .nr_slots = 0x39,
 	};
 	const struct rnbd_segment_info seg = {
 		.addr = 0x0102030405060708ull, .slot = 0x11121314, .generation = 0x21222324,
 		.units = 0x31323334, .rkey = 0x41424344,
 	};
-	u8 golden[96] = { 0 };
+	u8 golden[104] = { 0 };
 	struct rnbd_ctl_login login;
 	struct rnbd_ctl_login_reply reply;
 	struct rnbd_ctl_segment segment;
@@ -439,6 +454,7 @@ static void test_golden_login(void **state)
 	unit_put(golden + 44, 4, 0x61626364);
 	unit_put(golden + 48, 4, 0x71727374);
 	unit_put(golden + 52, 4, 0x81828384);
+	unit_put(golden + 60, 4, 0x91929394);
 	rnbd_encode_login(&login, &info);
 	assert_memory_equal(&login, golden, 64);
 
@@ -455,8 +471,10 @@ static void test_golden_login(void **state)
 	unit_put(golden + 44, 4, 0x37);
 	memcpy(golden + 48, "\x51\x52", 2);
 	memcpy(golden + 64, "\x61\x62", 2);
+	unit_put(golden + 96, 4, 0x38);
+	unit_put(golden + 100, 4, 0x39);
 	rnbd_encode_grant(&reply, &grant);
-	assert_memory_equal(&reply, golden, 96);
+	assert_memory_equal(&reply, golden, 104);
 
 	memset(golden, 0, sizeof(golden));
 	unit_put(golden, 2, 36);
@@ -464,7 +482,7 @@ static void test_golden_login(void **state)
 	rnbd_encode_grant(&reply, &(struct rnbd_grant) {
 		.status = RNBD_ST_BUSY, .retry_ms = 0x51525354, .max_io = 4096,
 	});
-	assert_memory_equal(&reply, golden, 96);
+	assert_memory_equal(&reply, golden, 104);
 
 	unit_put(golden, 8, 0x0102030405060708ull);
 	unit_put(golden + 8, 4, 0x11121314);

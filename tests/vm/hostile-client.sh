@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# lab: --nodes 1 --cpus 2 --mem 1536 --timeout 240
+# lab: --nodes 1 --cpus 2 --mem 1536 --timeout 300
 # short: a client that breaks every rule ends its own session, and nobody else notices
 . ../lib/lab.sh
 . ../lib/rnbd.sh
@@ -95,7 +95,23 @@ same "$(counter "$dev" lost)" 0 "connections that the lawful client lost"
 same "$(rnbd session list --target --json | jq length)" 1 "sessions that are left"
 rdma_own_is "$resources" || wait_for 20 rdma_own_is "$resources"
 need_counter "$(cat "$CFG/hosts/$(host_id 5)/failed_proofs")" -ge 9 "failed proofs"
-kill $monitor
 detach "$dev"
+
+note "two clients that need more memory than there is"
+set_target() { echo "$2" >"/sys/module/rnbd_target/parameters/$1" || die "parameter $1"; }
+set_target claim_timeout 0
+set_target reclaim_timeout_ms 1000
+set_target pool_limit_mb 4
+# reclaims CASE
+reclaims() {
+	peer --only "until-$1" >"$OUT/$1" || { cat "$OUT/$1"; die "the target is wrong, or the peer"; }
+	cat "$OUT/$1"
+}
+reclaims reclaimed
+same "$(cat /sys/kernel/rnbd-target/limits/reclaim)" 0 "clients that did not return memory in time"
+reclaims late
+reclaims late-using
+same "$(cat /sys/kernel/rnbd-target/limits/reclaim)" 2 "clients that did not return memory in time"
+kill $monitor
 configfs_clear
 unload

@@ -194,6 +194,12 @@ static u32 build_body(u16 type, void *body)
 	case RNBD_CTL_QUERY:
 	case RNBD_CTL_QUERY_REPLY:
 		return build_query(body, type);
+	case RNBD_CTL_SEGMENT:
+	case RNBD_CTL_WANT:
+	case RNBD_CTL_RECLAIM:
+	case RNBD_CTL_RELEASE:
+	case RNBD_CTL_RELEASED:
+		return build_lease_body(type, body);
 	case RNBD_CTL_SLOTS:
 	case RNBD_CTL_SLOTS_REPLY:
 		return build_slots(body);

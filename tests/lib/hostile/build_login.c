@@ -32,6 +32,9 @@ static void draw_grant(struct rnbd_grant *grant)
 	grant->max_io = units * 4096;
 	grant->nr_segments = (grant->pool_units + grant->segment_units - 1) /
 			     grant->segment_units;
+	grant->max_units = grant->pool_units + below(1000);
+	grant->max_units = min(grant->max_units, asked->pool_bytes / 4096);
+	grant->nr_slots = DIV_ROUND_UP(grant->max_units, grant->segment_units) + below(20);
 	grant->keepalive_ms = 100 + below(59901);
 	draw_bytes(grant->target_uuid, sizeof(grant->target_uuid));
 	grant->target_uuid[0] |= 1;
@@ -52,24 +55,6 @@ static u32 build_grant(void *body)
 	draw_grant(&grant);
 	rnbd_encode_grant(body, &grant);
 	return sizeof(struct rnbd_ctl_login_reply);
-}
-
-/* Of the pool of the world. */
-static u32 build_segment(void *body)
-{
-	const struct rnbd_limits *lim = &world.lim;
-	u32 nr = DIV_ROUND_UP(lim->pool_units, lim->segment_units);
-	u32 slot = one_in(4) ? nr - 1 : below(nr);
-	const struct rnbd_segment_info seg = {
-		.addr = unit_random64(&rnd) >> 1,
-		.slot = slot,
-		.generation = 1 + below(U32_MAX),
-		.rkey = unit_random64(&rnd),
-		.units = min(lim->segment_units, lim->pool_units - slot * lim->segment_units),
-	};
-
-	rnbd_encode_segment(body, &seg);
-	return sizeof(struct rnbd_ctl_segment);
 }
 
 static u32 build_challenge(void *body)
@@ -137,8 +122,6 @@ u32 build_login_body(u16 type, void *body)
 		return sizeof(struct rnbd_ctl_login);
 	case RNBD_CTL_LOGIN_REPLY:
 		return build_grant(body);
-	case RNBD_CTL_SEGMENT:
-		return build_segment(body);
 	case RNBD_CTL_CHALLENGE:
 		return build_challenge(body);
 	case RNBD_CTL_PROOF:

@@ -28,6 +28,7 @@
 #include "discover.h"
 #include "geometry.h"
 #include "io.h"
+#include "lease.h"
 #include "login.h"
 #include "names.h"
 #include "op.h"
@@ -52,6 +53,7 @@ struct world {
 	struct rnbd_pool pool;
 	struct rnbd_conn_req conn;
 	struct rnbd_login_info asked;
+	u32 nr_segments;	/* that the client has received */
 	bool is_target;	/* takes proofs of clients */
 	u16 slots;
 	u32 seq;
@@ -77,6 +79,9 @@ void draw_pool(void);
 void draw_name(char *name);
 void draw_identities(void);
 void draw_world(void);
+
+/* The login reply to which segments of the pool of the world belong. */
+const struct rnbd_grant *hostile_grant(void);
 
 /* Make a valid message of @kind at @buf; returns its length. */
 u32 hostile_build(enum kind kind, u8 *buf);

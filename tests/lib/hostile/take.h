@@ -26,6 +26,7 @@ enum rnbd_proto_err take_slots(const struct rnbd_ctl_entry *entry);
 enum rnbd_proto_err take_query(const struct rnbd_ctl_entry *entry);
 enum rnbd_proto_err take_attach_body(const struct rnbd_ctl_entry *entry);
 enum rnbd_proto_err take_login_body(const struct rnbd_ctl_entry *entry);
+enum rnbd_proto_err take_lease_body(const struct rnbd_ctl_entry *entry);
 enum rnbd_proto_err take_list_body(const struct rnbd_ctl_entry *entry);
 enum rnbd_proto_err take_cm_req(const u8 *buf, u32 len);
 enum rnbd_proto_err take_cm_rep(const u8 *buf, u32 len);

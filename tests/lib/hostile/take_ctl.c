@@ -10,8 +10,7 @@ u64 ctl_bodies_accepted[CTL_LAST + 1];
 
 bool ctl_known(u16 type)
 {
-	return (type && type <= RNBD_CTL_SEGMENT) || type == RNBD_CTL_SLOTS ||
-	       type == RNBD_CTL_SLOTS_REPLY;
+	return type && type <= RNBD_CTL_SLOTS_REPLY;
 }
 
 void check_body(const struct rnbd_ctl_entry *entry, const void *again, u32 bytes)
@@ -41,7 +40,6 @@ static enum rnbd_proto_err take_body(const struct rnbd_ctl_entry *entry)
 	case 4:
 	case 5:
 	case 6:
-	case 18:
 		return take_login_body(entry);
 	case 13:
 	case 14:
@@ -50,6 +48,12 @@ static enum rnbd_proto_err take_body(const struct rnbd_ctl_entry *entry)
 	case 16:
 	case 17:
 		return take_list_body(entry);
+	case 18:
+	case 19:
+	case 20:
+	case 21:
+	case 22:
+		return take_lease_body(entry);
 	case 23:
 	case 24:
 		return take_slots(entry);

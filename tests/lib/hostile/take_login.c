@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Entries of a login that the decoder accepted or refused: login, reply, segments,
- * challenge and proof.
+ * Entries of a login that the decoder accepted or refused: login, reply, challenge and
+ * proof.
  */
 #include "hostile_assert.h"
 #include "take.h"
@@ -36,7 +36,12 @@ static void check_grant(const struct rnbd_grant *grant)
 		    grant->pool_units);
 	assert_true((grant->nr_segments - 1ull) * grant->segment_units <
 		    grant->pool_units);
-	share = grant->pool_units / grant->nr_queues;
+	assert_in_range(grant->max_units, grant->pool_units, RNBD_POOL_UNITS_MAX);
+	assert_true(grant->max_units * 4096ull <= asked->pool_bytes);
+	assert_in_range(grant->nr_slots, grant->nr_segments, 16384);
+	assert_in_range((u64)grant->nr_slots * grant->segment_units, grant->max_units,
+			RNBD_POOL_UNITS_MAX);
+	share = asked->pool_min ? grant->pool_units : grant->pool_units / grant->nr_queues;
 	assert_true(share * 4096 >= grant->max_io);
 
 	/* the largest request fits its extents wherever it starts */
@@ -76,6 +81,7 @@ static enum rnbd_proto_err take_login(const struct rnbd_ctl_entry *entry)
 	assert_in_range(info.max_io, 4096, RNBD_MAX_IO_MAX);
 	assert_true(info.max_io % 4096 == 0);
 	assert_true(info.pool_bytes >= 4096);
+	assert_true(info.pool_min * 4096ull <= info.pool_bytes);
 	if (!(info.features & RNBD_FEATURE_INLINE))
 		assert_true(!info.inline_read && !info.inline_write);
 	assert_in_range(info.keepalive_ms, 100, 60000);
@@ -99,38 +105,6 @@ static enum rnbd_proto_err take_grant(const struct rnbd_ctl_entry *entry)
 	}
 	check_grant(&grant);
 	rnbd_encode_grant(&again, &grant);
-	check_body(entry, &again, sizeof(again));
-	return RNBD_PERR_NONE;
-}
-
-static enum rnbd_proto_err take_segment(const struct rnbd_ctl_entry *entry)
-{
-	const struct rnbd_limits *lim = &world.lim;
-	const struct rnbd_grant grant = {
-		.pool_units = lim->pool_units,
-		.segment_units = lim->segment_units,
-		.nr_segments = DIV_ROUND_UP(lim->pool_units, lim->segment_units),
-	};
-	struct rnbd_segment_info seg, untouched;
-	struct rnbd_ctl_segment again;
-	enum rnbd_proto_err fault;
-
-	memset(&untouched, 0xa5, sizeof(untouched));
-	seg = untouched;
-	fault = rnbd_decode_segment(entry, &grant, &seg);
-	if (fault) {
-		assert_memory_equal(&seg, &untouched, sizeof(seg));
-		return fault;
-	}
-	assert_true(seg.slot < grant.nr_segments);
-	assert_true(seg.generation > 0);
-	assert_true((__uint128_t)seg.addr + seg.units * 4096ull <= U64_MAX);
-	assert_in_range(seg.units, 1, grant.segment_units);
-	if (seg.slot + 1 < grant.nr_segments)
-		assert_int_equal(seg.units, grant.segment_units);
-	else
-		assert_true((u64)seg.slot * grant.segment_units + seg.units == grant.pool_units);
-	rnbd_encode_segment(&again, &seg);
 	check_body(entry, &again, sizeof(again));
 	return RNBD_PERR_NONE;
 }
@@ -219,9 +193,7 @@ enum rnbd_proto_err take_login_body(const struct rnbd_ctl_entry *entry)
 		return take_join_reply(entry);
 	case 5:
 		return take_challenge(entry);
-	case 6:
-		return take_proof(entry);
 	default:
-		return take_segment(entry);
+		return take_proof(entry);
 	}
 }

@@ -102,7 +102,21 @@ void draw_identities(void)
 	draw_bytes(world.conn.session_id, 16);
 	draw_bytes(world.asked.boot_id, 16);
 	world.asked.pool_bytes = 4096 + unit_random64(&rnd) / 2;
+	world.asked.pool_min = one_in(2) ? 0 : unit_random64(&rnd);
+	world.asked.pool_min = min(world.asked.pool_min, world.asked.pool_bytes / 4096);
 	world.asked.keepalive_ms = 100 + below(59901);
+}
+
+const struct rnbd_grant *hostile_grant(void)
+{
+	static struct rnbd_grant grant;
+
+	grant.pool_units = world.lim.pool_units;
+	grant.segment_units = world.lim.segment_units;
+	grant.nr_segments = DIV_ROUND_UP(grant.pool_units, grant.segment_units);
+	grant.max_units = grant.pool_units;
+	grant.nr_slots = grant.nr_segments + 5;
+	return &grant;
 }
 
 void draw_world(void)
@@ -137,6 +151,7 @@ void draw_world(void)
 		below(RNBD_RING_SLOTS_MAX - RNBD_RING_SLOTS_MIN + 1);
 	world.conn.slot_size = RNBD_SLOT_SIZE_MIN + 64 * below(1009);
 	world.conn.epoch = 1 + below(1000);
+	world.nr_segments = below(2 + DIV_ROUND_UP(lim->pool_units, lim->segment_units));
 	world.is_target = one_in(2);
 	world.slots = world.conn.ring_slots;
 	world.seq = unit_random64(&rnd);

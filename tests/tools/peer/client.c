@@ -27,6 +27,8 @@ int client_cases(void)
 	client_join_cases(&results);
 	client_write_cases(&results);
 	client_attach_cases(&results);
+	client_lease_cases(&results);
+	client_reclaim_cases(&results);
 	client_request_cases(&results);
 	client_frame_cases(&results);
 	client_rdma_cases(&results);

@@ -41,6 +41,8 @@ struct client_story {
 /* client_session.c */
 bool session_start(struct conn *c, uint32_t host);
 bool session_login(struct conn *c, const struct rnbd_ctl_login *l, const char *export);
+bool session_start_login(struct conn *c, uint32_t host, const struct rnbd_ctl_login *l,
+			 const char *export);
 bool session_start_export(struct conn *c, uint32_t host, const char *export);
 bool session_start_second(struct conn *c, struct conn *first);
 bool session_ends(struct conn *c, const char *why);
@@ -49,6 +51,7 @@ bool session_lives(struct conn *c);
 void session_relatives(const struct grant *g, uint64_t *rel);
 bool session_rdma(struct conn *c, enum ibv_wr_opcode opcode, uint32_t at, uint32_t units,
 		  uint32_t unit);
+bool session_denied(int status);
 bool session_whole_pool(struct conn *c, enum ibv_wr_opcode opcode);
 bool all_zero(const uint8_t *bytes, size_t len);
 
@@ -69,6 +72,32 @@ enum base {
 void client_add_request(struct frame *f, struct rnbd_req_entry entry);
 void client_build(struct frame *f, enum base which, const char *export);
 
+/* client_pool.c */
+#define FLOOR		64	/* units of the pool with which such a session begins */
+#define CEILING		1024
+
+/* A session whose pool grows: bits of the slots that have a segment */
+struct lease {
+	struct conn c;
+	uint64_t slots;
+	uint32_t held;
+};
+
+bool lease_start(struct lease *l, uint32_t host, const char *export);
+bool lease_holds(const struct lease *l, uint32_t slot);
+void lease_want(struct lease *l, uint32_t units);
+bool lease_take(struct lease *l, const struct ctl *entry);
+bool lease_grow(struct lease *l, uint32_t units);
+int lease_slot(const struct lease *l, int above);
+struct rnbd_ctl_lease *lease_entry(struct frame *f, uint32_t slot, uint32_t generation);
+void lease_release_add(struct lease *l, struct frame *f, uint32_t slot);
+void lease_release(struct lease *l, uint32_t slot);
+bool lease_take_released(struct lease *l, const struct ctl *entry);
+bool lease_await_released(struct lease *l, uint32_t slot);
+uint32_t lease_unit(const struct lease *l, uint32_t slot);
+struct rnbd_req_entry lease_read(const struct lease *l, uint32_t slot, uint16_t tag);
+bool lease_whole_segment(struct lease *l, enum ibv_wr_opcode opcode, uint32_t slot);
+
 /* client_write.c */
 void hammer(struct conn *c, const char *why);
 
@@ -79,6 +108,8 @@ void client_credit_cases(struct results *results);
 void client_epoch_cases(struct results *results);
 void client_write_cases(struct results *results);
 void client_attach_cases(struct results *results);
+void client_lease_cases(struct results *results);
+void client_reclaim_cases(struct results *results);
 void client_request_cases(struct results *results);
 void client_frame_cases(struct results *results);
 void client_rdma_cases(struct results *results);

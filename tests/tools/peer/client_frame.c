@@ -235,7 +235,8 @@ static const struct frame_case {
 	{ "detach-flags", DETACH, FLAGS, { V(flags, 2) } },
 	{ "detach-body-cut", DETACH, SHORT, { K(length, 16) }, .more = -8 },
 	/* logins */
-	{ "login-reserved", LOGIN, RESERVED, { L(reserved[3], 1) }, .when = FIRST },
+	{ "login-floor-large", LOGIN, LIMITS, { L(pool_min, 521) }, .when = FIRST },
+	{ "login-floor-4g", LOGIN, LIMITS, { L(pool_min, -1) }, .when = FIRST },
 	{ "login-flags", LOGIN, FLAGS, { L(flags, 0x80000000) }, .when = FIRST },
 	{ "login-queues-0", LOGIN, GEOMETRY, { L(nr_queues, 0) }, .when = FIRST },
 	{ "login-queues-1025", LOGIN, GEOMETRY, { L(nr_queues, 1025) }, .when = FIRST },

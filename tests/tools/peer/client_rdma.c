@@ -29,13 +29,6 @@ static const struct rdma_case {
 	{ "rdma-atomic", IBV_WR_ATOMIC_FETCH_AND_ADD, 0, 0, 8 },
 };
 
-static bool denied(int status)
-{
-	return status == IBV_WC_REM_ACCESS_ERR || status == IBV_WC_REM_INV_REQ_ERR ||
-	       amiss("RDMA ended with %d (%s), wanted an access error", status,
-		     status < 0 ? "never" : ibv_wc_status_str(status));
-}
-
 static void run_rdma(const struct rdma_case *rc)
 {
 	struct conn c = { };
@@ -45,7 +38,7 @@ static void run_rdma(const struct rdma_case *rc)
 	if (session_start_export(&c, 2, "hostile")) {
 		remote = unit_address(&c, rc->unit, &rkey) + rc->bytes;
 		conn_rdma(&c, rc->opcode, 0, rc->length, remote, rkey + rc->key);
-		if (denied(conn_rdma_wait(&c, 10000)))
+		if (session_denied(conn_rdma_wait(&c, 10000)))
 			session_must_go(&c, CLOSE_MS);
 		monitor_closed("*");
 	}
@@ -85,7 +78,7 @@ static void old_key(void)
 	monitor_closed("the client disconnected");
 	if (remote && session_start_export(&b, 2, "hostile")) {
 		conn_rdma(&b, IBV_WR_RDMA_READ, 0, 4096, remote, rkey);
-		denied(conn_rdma_wait(&b, 10000));
+		session_denied(conn_rdma_wait(&b, 10000));
 	}
 	conn_close(&b);
 }
@@ -106,7 +99,7 @@ static void foreign_key(enum ibv_wr_opcode opcode)
 			conn_post(&b, f.b, f.len, opcode, rkey);
 		} else {
 			conn_rdma(&b, opcode, 0, 4096, remote, rkey);
-			denied(conn_rdma_wait(&b, 10000));
+			session_denied(conn_rdma_wait(&b, 10000));
 		}
 		session_must_go(&b, CLOSE_MS);
 		monitor_closed(opcode == IBV_WR_SEND_WITH_INV ? KIND : "*");

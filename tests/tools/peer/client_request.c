@@ -14,6 +14,7 @@ static const struct {
 	const char *why;	/* the rule that is broken */
 	int8_t len;		/* of the private data, 0: all; -1: none */
 	uint8_t host;
+	uint8_t rnr;		/* 0: as usual */
 	struct patch p[2];
 } requests[] = {
 	{ "cm-missing", RNBD_ST_MALFORMED, MAGIC, .len = -1 },
@@ -47,6 +48,7 @@ static const struct {
 	{ "cm-attempt-2", RNBD_ST_MALFORMED, EPOCH, .p = { C(attempt, 2) } },
 	{ "cm-host-0", RNBD_ST_MALFORMED, IDENTITY, .p = { C(host_id, 0) } },
 	{ "cm-session-0", RNBD_ST_MALFORMED, IDENTITY, .p = { C(session_id, 0) } },
+	{ "cm-rnr-for-ever", RNBD_ST_MALFORMED, .rnr = 7 },
 	{ "cm-host-unknown", RNBD_ST_HOST_DENIED, .host = 99 },
 };
 
@@ -60,6 +62,8 @@ static bool run_request(size_t i)
 	request_init(&req, host, SLOTS, SLOT_SIZE);
 	if (requests[i].len)
 		req.len = requests[i].len < 0 ? 0 : requests[i].len;
+	if (requests[i].rnr)
+		req.rnr = requests[i].rnr;
 	for (p = 0; p < ARRAY_SIZE(requests[i].p); p++)
 		patch_apply((uint8_t *)&req.cm, &requests[i].p[p], NULL);
 	if (requests[i].why)

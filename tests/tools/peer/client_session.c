@@ -26,14 +26,14 @@ bool session_login(struct conn *c, const struct rnbd_ctl_login *l, const char *e
 	       slots_ask(c, c->slots, le16toh(c->grant.r.queue_depth));
 }
 
-bool session_start_export(struct conn *c, uint32_t host, const char *export)
+/* Connect, log in and attach, until nothing of an earlier case is in the way. */
+bool session_start_login(struct conn *c, uint32_t host, const struct rnbd_ctl_login *l,
+			 const char *export)
 {
 	unsigned int tries;
-	struct rnbd_ctl_login l;
 
-	login_fill(&l);
 	for (tries = LOGIN_MS / BUSY_MS; session_start(c, host); tries--) {
-		if (session_login(c, &l, export))
+		if (session_login(c, l, export))
 			return true;
 		/* what the case before has left is still being ended */
 		if ((c->grant.status != RNBD_ST_BUSY &&
@@ -43,6 +43,14 @@ bool session_start_export(struct conn *c, uint32_t host, const char *export)
 		usleep(BUSY_MS * 1000);
 	}
 	return false;
+}
+
+bool session_start_export(struct conn *c, uint32_t host, const char *export)
+{
+	struct rnbd_ctl_login l;
+
+	login_fill(&l);
+	return session_start_login(c, host, &l, export);
 }
 
 /* Without a reply, and for this reason. */
@@ -112,6 +120,14 @@ bool session_rdma(struct conn *c, enum ibv_wr_opcode opcode, uint32_t at, uint32
 	conn_rdma(c, opcode, at, units * RNBD_UNIT_SIZE, remote, rkey);
 	status = conn_rdma_wait(c, 10000);
 	return !status || amiss("lawful RDMA: status %d", status);
+}
+
+/* Is this the end of RDMA that the target has not allowed? */
+bool session_denied(int status)
+{
+	return status == IBV_WC_REM_ACCESS_ERR || status == IBV_WC_REM_INV_REQ_ERR ||
+	       amiss("RDMA ended with %d (%s), wanted an access error", status,
+		     status < 0 ? "never" : ibv_wc_status_str(status));
 }
 
 /* All of the pool to our data, or from there. */

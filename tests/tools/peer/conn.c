@@ -46,6 +46,7 @@ void request_init(struct request *req, uint32_t host, uint32_t slots, uint32_t s
 
 	memset(req, 0, sizeof(*req));
 	req->len = sizeof(req->cm);
+	req->rnr = 6;
 	req->cm.magic = htole32(RNBD_MAGIC);
 	req->cm.version = htole16(RNBD_VERSION);
 	req->cm.ring_slots = htole16(slots);
@@ -244,7 +245,7 @@ bool conn_begin(struct conn *c, const struct request *req)
 		.private_data_len = req->len,
 		.initiator_depth = 16,
 		.retry_count = 1,
-		.rnr_retry_count = 7,
+		.rnr_retry_count = req->rnr,
 	};
 	uint8_t timeout = 15;
 	uint32_t slots = le16toh(req->cm.ring_slots), size = le32toh(req->cm.slot_size);

@@ -170,8 +170,30 @@ static bool check_segment(const struct ctl *entry)
 	struct rnbd_ctl_segment seg;
 
 	memcpy(&seg, entry->body, sizeof(seg));
-	return (le32toh(seg.generation) == 1 && !entry->id) ||
+	return (seg.generation && !entry->id) ||
 	       amiss("a segment of generation %u, with id %u", le32toh(seg.generation), entry->id);
+}
+
+static bool check_want(const struct ctl *entry)
+{
+	struct rnbd_ctl_want w;
+
+	memcpy(&w, entry->body, sizeof(w));
+	return !memcmp(w.reserved, "\0\0\0", 4) || amiss("a WANT with reserved bytes");
+}
+
+/* Only RECLAIM has a deadline, and none of the target's answers a request. */
+static bool check_lease(const struct ctl *entry)
+{
+	struct rnbd_ctl_lease lease;
+
+	memcpy(&lease, entry->body, sizeof(lease));
+	if (memcmp(lease.reserved, "\0\0\0", 4) || !lease.generation ||
+	    (lease.deadline_ms && entry->type != RNBD_CTL_RECLAIM))
+		return amiss("an odd entry of type %u about slot %u", entry->type,
+			     le32toh(lease.slot));
+	return entry->type == RNBD_CTL_RELEASE || !entry->id ||
+	       amiss("an entry of type %u with id %u", entry->type, entry->id);
 }
 
 static bool check_list_end(const struct ctl *entry)
@@ -252,6 +274,10 @@ static bool check_entry(const struct conn *c, const struct ctl *entry)
 			OF_TARGET, sizeof(struct rnbd_ctl_list_end), check_list_end
 		},
 		[RNBD_CTL_SEGMENT] = { OF_TARGET, sizeof(struct rnbd_ctl_segment), check_segment },
+		[RNBD_CTL_WANT] = { OF_CLIENT, sizeof(struct rnbd_ctl_want), check_want },
+		[RNBD_CTL_RECLAIM] = { OF_TARGET, sizeof(struct rnbd_ctl_lease), check_lease },
+		[RNBD_CTL_RELEASE] = { OF_CLIENT, sizeof(struct rnbd_ctl_lease), check_lease },
+		[RNBD_CTL_RELEASED] = { OF_TARGET, sizeof(struct rnbd_ctl_lease), check_lease },
 		[RNBD_CTL_SLOTS] = {
 			OF_CLIENT | OF_TARGET, sizeof(struct rnbd_ctl_slots), check_slots
 		},

@@ -128,7 +128,7 @@ static bool ask(struct flooder *c)
 	struct rdma_conn_param param = {
 		.private_data = &req.cm, .private_data_len = sizeof(req.cm),
 		.responder_resources = 1, .initiator_depth = 1,
-		.retry_count = 7, .rnr_retry_count = 7,
+		.retry_count = 7, .rnr_retry_count = 6,
 	};
 
 	request_init(&req, wish->host, wish->slots, SLOT_SIZE);

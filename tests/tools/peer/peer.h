@@ -118,6 +118,7 @@ struct request {
 	struct rnbd_cm_req cm;
 	uint8_t len;		/* of the private data */
 	bool no_slots;		/* receive slots are announced, not posted */
+	uint8_t rnr;		/* times that the target repeats a SEND without a slot */
 };
 
 static inline bool power_of_2(uint32_t n)
@@ -196,6 +197,8 @@ void counters_open(void);
 void counter_due_fault(const char *reason);
 void counter_due_refusal(int status);
 void counter_may_refusal(int status, uint32_t most);
+void counter_due_limit(const char *word);
+void counter_may_limit(const char *word, uint32_t most);
 void watch_session(void);
 void watch_settled(void);
 

@@ -18,6 +18,9 @@
 
 #include "target.h"
 
+/* Parameter of the client: KiB of the floor of a pool, 0: none is requested */
+#define POOL_FLOOR	"/sys/module/rnbd/parameters/pool_floor_kb"
+
 /* Close the attachment of the disk, and wait until the client attaches it again. */
 static void attach_again(const char *disk)
 {
@@ -30,6 +33,19 @@ static void attach_again(const char *disk)
 	}
 	if (!target.struck)
 		amiss("%s is not attached again", disk);
+}
+
+/* The segment that the client was asked for comes back, once. */
+static void must_return(void)
+{
+	uint64_t end = deadline(GONE_MS);
+
+	while (!target.released && !target.c.gone && now_ms() < end) {
+		target_serve();
+		nap();
+	}
+	if (target.released != 1)
+		amiss("%u segments are returned", target.released);
 }
 
 static void run_live(const struct target_case *tc, const char *disk)
@@ -53,6 +69,8 @@ static void run_live(const struct target_case *tc, const char *disk)
 		target_job_run(&job, "dd if=%s of=/dev/null bs=4k count=8 iflag=direct 2>&1", disk);
 		if (job.status)
 			amiss("reads fail: %s", job.said);
+		if (tc->base == RECLAIM)
+			must_return();
 		must_detach(disk);
 	}
 	target_job_wait(&reader, "a reader");
@@ -70,14 +88,16 @@ static void run_case(const struct target_case *tc)
 	target.struck = false;
 	target.live = false;
 	target.silent = false;
+	target.released = 0;
 	memset(target.rel, 0, sizeof(target.rel));
 	target.rel[GENERATION] = 1;
 	if (tc->when == AT_LIST)
 		snprintf(command, sizeof(command), "rnbd discover %s:%u", address, port);
 	else
 		snprintf(command, sizeof(command),
-			 "rnbd attach %s:%u %s --queues 1 --keepalive 20000", address, port,
-			 tc->name);
+			 "echo %d >" POOL_FLOOR
+			 "; rnbd attach %s:%u %s --queues 1 --keepalive 20000",
+			 tc->elastic ? 1024 : 0, address, port, tc->name);
 	len = strlen(command);
 	if (tc->secret)
 		snprintf(command + len, sizeof(command) - len, " --secret-file %s", secret_file);

@@ -11,6 +11,8 @@
 #define DISK_BYTES	0x100000u
 #define POOL_UNITS	512u
 #define SEGMENT_UNITS	256u
+#define MAX_UNITS	768u	/* of a client that requests a floor */
+#define MAX_SLOTS	4u
 #define OVERSIZED	INT32_MAX	/* more than a slot holds */
 #define JOB_MS		40000
 #define GONE_MS		8000
@@ -28,7 +30,8 @@ enum when {
 enum base {
 	NOTHING, LOGIN_REPLY, REPLY, CREDIT, DISCOVER_REPLY, LOGIN, REQUEST, CHALLENGE, PROOF,
 	DENIAL, QUERY, GARBAGE, ATTACH_REPLY, NO_ATTACHMENT, ATTACH, DETACH, DETACHED, END,
-	NEW_CAPACITY, SLOTS_ASK, SLOTS_ANSWER, UNKNOWN, JOINED,
+	NEW_CAPACITY, SLOTS_ASK, SLOTS_ANSWER, UNKNOWN, JOINED, NEW_SEGMENT, RECLAIM, RELEASED,
+	WANT,
 };
 
 #define UNKNOWN_TYPE	0x7123	/* of UNKNOWN, which is mandatory */
@@ -62,6 +65,7 @@ struct target_case {
 	struct patch grant[3];	/* of a LOGIN_REPLY before */
 	struct patch attach[3];	/* of an ATTACH_REPLY before */
 	bool secret;		/* the client has one */
+	bool elastic;		/* the client requests a floor */
 	bool late;		/* or the disk is lost: a lawful reply comes first */
 	enum proof proof;
 };
@@ -80,6 +84,7 @@ struct target_state {
 	bool attached;			/* its handle is good */
 	uint32_t asked;			/* how often an ATTACH came on this connection */
 	bool struck, live, silent;
+	uint32_t released;		/* segments */
 	uint64_t rel[NR_RELATIVE];
 	struct rng *mutate;	/* of random mode */
 	uint32_t mutate_at;	/* in so many frames */

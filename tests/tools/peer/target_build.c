@@ -18,9 +18,15 @@ void target_build_grant(struct frame *f)
 		.nr_segments = htole32(2),
 		.keepalive_ms = htole32(RNBD_KEEPALIVE_MS_MAX),
 		.target_uuid = { TARGET_UUID },
+		.max_units = htole32(POOL_UNITS),
+		.nr_slots = htole32(2),
 	};
 	uint32_t i;
 
+	if (target.login.pool_min) {
+		r.max_units = htole32(MAX_UNITS);
+		r.nr_slots = htole32(MAX_SLOTS);
+	}
 	r.queue_depth = htole16(le16toh(target.login.queue_depth) < 64 ?
 				le16toh(target.login.queue_depth) : 64);
 	frame_begin(f, RNBD_FRAME_CONTROL, 0);
@@ -82,6 +88,36 @@ void target_build_detached(struct frame *f, const struct rnbd_ctl_handle *h, uin
 {
 	frame_begin(f, RNBD_FRAME_CONTROL, 0);
 	memcpy(ctl_add(f, RNBD_CTL_DETACHED, id, sizeof(*h)), h, sizeof(*h));
+}
+
+/* An entry about the last segment of the login, or a further segment. */
+static void build_lease(struct frame *f, enum base which)
+{
+	static const uint16_t types[] = {
+		[NEW_SEGMENT] = RNBD_CTL_SEGMENT, [RECLAIM] = RNBD_CTL_RECLAIM,
+		[RELEASED] = RNBD_CTL_RELEASED, [WANT] = RNBD_CTL_WANT,
+	};
+	struct rnbd_ctl_lease lease = {
+		.slot = htole32(1),
+		.generation = htole32(1),
+		.deadline_ms = which == RECLAIM ? htole32(60000) : 0,
+	};
+	struct rnbd_ctl_segment seg = {
+		.addr = htole64((uintptr_t)target.c.data + POOL_UNITS * RNBD_UNIT_SIZE),
+		.slot = htole32(2),
+		.generation = htole32(2),
+		.units = htole32(SEGMENT_UNITS),
+		.rkey = htole32(target.c.mr->rkey),
+	};
+	struct rnbd_ctl_want want = { .units = htole32(1) };
+
+	frame_begin(f, RNBD_FRAME_CONTROL, 0);
+	if (which == NEW_SEGMENT)
+		memcpy(ctl_add(f, types[which], 0, sizeof(seg)), &seg, sizeof(seg));
+	else if (which == WANT)
+		memcpy(ctl_add(f, types[which], 0, sizeof(want)), &want, sizeof(want));
+	else
+		memcpy(ctl_add(f, types[which], 0, sizeof(lease)), &lease, sizeof(lease));
 }
 
 /* An entry about the handle of the ATTACH that came last. */
@@ -157,6 +193,9 @@ void target_build(struct frame *f, enum base which)
 		break;
 	case NO_ATTACHMENT ... UNKNOWN:
 		build_entry(f, which);
+		break;
+	case NEW_SEGMENT ... WANT:
+		build_lease(f, which);
 		break;
 	case DISCOVER_REPLY:
 		target_build_list(f, false, 1);

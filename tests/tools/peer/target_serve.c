@@ -241,6 +241,26 @@ static void on_detach(struct conn *c, const struct ctl *entry)
 	target_send(c, &f);
 }
 
+/* Who was asked for a segment returns it. */
+static void on_release(struct conn *c, const struct ctl *entry)
+{
+	struct rnbd_ctl_lease lease;
+	static struct frame f;
+
+	memcpy(&lease, entry->body, sizeof(lease));
+	if (!target.struck || target.tc->base != RECLAIM || le32toh(lease.slot) != 1 ||
+	    le32toh(lease.generation) != 1) {
+		amiss("a RELEASE of slot %u, generation %u", le32toh(lease.slot),
+		      le32toh(lease.generation));
+		return;
+	}
+	if (!target_has_credit(c))
+		return;
+	target_build(&f, RELEASED);
+	target_send(c, &f);
+	target.released++;
+}
+
 static void on_control(struct conn *c, const uint8_t *frame, uint32_t len)
 {
 	struct ctl entry;
@@ -255,7 +275,9 @@ static void on_control(struct conn *c, const uint8_t *frame, uint32_t len)
 			on_login(c, &entry);
 		else if (entry.type == RNBD_CTL_PROOF)
 			on_proof(c, &entry);
-		else
+		else if (entry.type == RNBD_CTL_RELEASE)
+			on_release(c, &entry);
+		else if (entry.type != RNBD_CTL_WANT || !target.login.pool_min)
 			amiss("an entry of type %u from a client", entry.type);
 	}
 }

@@ -8,7 +8,7 @@
 #define A(field, value)		PATCH(0, struct rnbd_cm_rep, field, ABSOLUTE, value)
 #define J(field, value)		PATCH(0, struct rnbd_cm_rej, field, ABSOLUTE, value)
 #define G(field, value)		PATCH(24, struct rnbd_ctl_login_reply, field, ABSOLUTE, value)
-#define S(nr, field, value)	PATCH(128 + 32 * (nr), struct rnbd_ctl_segment, field, \
+#define S(nr, field, value)	PATCH(136 + 32 * (nr), struct rnbd_ctl_segment, field, \
 				      ABSOLUTE, value)
 #define R(field, value)		PATCH(16, struct rnbd_reply_entry, field, ABSOLUTE, value)
 #define R_TAG(value)		PATCH(16, struct rnbd_reply_entry, tag, TAG_SENT, value)
@@ -16,7 +16,8 @@
 #define T(field, value)		PATCH(24, struct rnbd_ctl_attach_reply, field, ABSOLUTE, value)
 #define V(field, value)		PATCH(24, struct rnbd_ctl_handle, field, ABSOLUTE, value)
 #define Z(field, value)		PATCH(24, struct rnbd_ctl_capacity, field, ABSOLUTE, value)
-#define L(field, value)		PATCH(24, struct rnbd_ctl_slots, field, ABSOLUTE, value)
+#define L(field, value)		PATCH(24, struct rnbd_ctl_lease, field, ABSOLUTE, value)
+#define Q(field, value)		PATCH(24, struct rnbd_ctl_slots, field, ABSOLUTE, value)
 /* More, or less, than what is right; the generation is at the same place in all bodies. */
 #define K_ID(value)		PATCH(16, struct rnbd_ctl, id, CTL_ID, value)
 #define V_GENERATION(value)	PATCH(24, struct rnbd_ctl_handle, generation, GENERATION, value)
@@ -115,6 +116,10 @@ const struct target_case target_table[] = {
 	{ "login-segment-0", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(segment_units, 0) } },
 	{ "login-segment-3", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(segment_units, 3) } },
 	{ "login-segment-2g", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(segment_units, 1u << 31) } },
+	{ "login-max-1", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(max_units, 1) } },
+	{ "login-max-4g", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(max_units, 0xffffffff) } },
+	{ "login-slots-1", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(nr_slots, 1) } },
+	{ "login-slots-4g", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(nr_slots, 0xffffffff) } },
 	{ "login-segments-0", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(nr_segments, 0) } },
 	{ "login-segments-3", AT_LOGIN, LOGIN_REPLY, LIMITS, { G(nr_segments, 3) } },
 	{ "login-segment-order", AT_LOGIN, LOGIN_REPLY, COUNT, { S(0, slot, 1) } },
@@ -288,11 +293,11 @@ const struct target_case target_table[] = {
 	{ "live-attach", AT_LIVE, ATTACH, TYPE },
 	{ "live-detach", AT_LIVE, DETACH, TYPE },
 	/* receive slots of the client */
-	{ "slots-3", AT_LIVE, SLOTS_ASK, GEOMETRY, { L(slots, 3) } },
-	{ "slots-1025", AT_LIVE, SLOTS_ASK, GEOMETRY, { L(slots, 1025) } },
-	{ "slots-too-many", AT_LIVE, SLOTS_ASK, GEOMETRY, { L(slots, 1024) } },
-	{ "slots-depth", AT_LIVE, SLOTS_ASK, GEOMETRY, { L(depth, 16) } },
-	{ "slots-reserved", AT_LIVE, SLOTS_ASK, RESERVED, { L(reserved[3], 1) } },
+	{ "slots-3", AT_LIVE, SLOTS_ASK, GEOMETRY, { Q(slots, 3) } },
+	{ "slots-1025", AT_LIVE, SLOTS_ASK, GEOMETRY, { Q(slots, 1025) } },
+	{ "slots-too-many", AT_LIVE, SLOTS_ASK, GEOMETRY, { Q(slots, 1024) } },
+	{ "slots-depth", AT_LIVE, SLOTS_ASK, GEOMETRY, { Q(depth, 16) } },
+	{ "slots-reserved", AT_LIVE, SLOTS_ASK, RESERVED, { Q(reserved[3], 1) } },
 	{ "slots-answer", AT_LIVE, SLOTS_ANSWER, TYPE },
 	{ "slots-login", AT_LOGIN, SLOTS_ANSWER, TYPE },
 	{ "capacity", AT_LIVE, NEW_CAPACITY, .p = { Z(capacity, DISK_BYTES / 2) } },
@@ -320,6 +325,35 @@ const struct target_case target_table[] = {
 	{ "closed-status-0", AT_LIVE, END, STATUS, { V(status, 0) } },
 	{ "closed-status-9999", AT_LIVE, END, STATUS, { V(status, 9999) } },
 	{ "closed-reserved", AT_LIVE, END, RESERVED, { V(reserved[0], 1) } },
+	/* segments that come and go */
+	{ "lease-fixed-segment", AT_LIVE, NEW_SEGMENT, TYPE },
+	{ "lease-fixed-reclaim", AT_LIVE, RECLAIM, TYPE },
+	{ "lease-fixed-released", AT_LIVE, RELEASED, TYPE },
+	{ "lease-want", AT_LIVE, WANT, TYPE },
+	{ "lease-fixed-max", AT_LIVE, NEW_SEGMENT, TYPE,
+	  .grant = { G(max_units, MAX_UNITS), G(nr_slots, MAX_SLOTS) } },
+	{ "lease-elastic", AT_LIVE, .elastic = true },
+	{ "lease-segment-unasked", AT_LIVE, NEW_SEGMENT, TYPE, .elastic = true },
+	{ "lease-reclaim", AT_LIVE, RECLAIM, .elastic = true },
+	{ "lease-reclaim-twice", AT_LIVE, RECLAIM, .also = TWICE, .elastic = true },
+	{ "lease-reclaim-any-time", AT_LIVE, RECLAIM, .p = { L(deadline_ms, 0) }, .elastic = true },
+	{ "lease-reclaim-empty-slot", AT_LIVE, RECLAIM, HANDLE, { L(slot, 2) }, .elastic = true },
+	{ "lease-reclaim-no-slot", AT_LIVE, RECLAIM, COUNT, { L(slot, MAX_SLOTS) },
+	  .elastic = true },
+	{ "lease-reclaim-far-slot", AT_LIVE, RECLAIM, COUNT, { L(slot, -1) }, .elastic = true },
+	{ "lease-reclaim-generation", AT_LIVE, RECLAIM, HANDLE, { L(generation, 2) },
+	  .elastic = true },
+	{ "lease-reclaim-generation-0", AT_LIVE, RECLAIM, HANDLE, { L(generation, 0) },
+	  .elastic = true },
+	{ "lease-reclaim-reserved", AT_LIVE, RECLAIM, RESERVED, { L(reserved[0], 1) },
+	  .elastic = true },
+	{ "lease-reclaim-cut", AT_LIVE, RECLAIM, SHORT, { K(length, 16) }, .more = -8,
+	  .elastic = true },
+	{ "lease-released-unasked", AT_LIVE, RELEASED, HANDLE, .elastic = true },
+	{ "lease-released-no-slot", AT_LIVE, RELEASED, COUNT, { L(slot, MAX_SLOTS) },
+	  .elastic = true },
+	{ "lease-released-deadline", AT_LIVE, RELEASED, RESERVED, { L(deadline_ms, 1) },
+	  .elastic = true },
 	{ "again", AT_AGAIN },
 	{ "again-closed-older", AT_AGAIN, END, .p = { V_GENERATION(-1) } },
 	{ "again-capacity-older", AT_AGAIN, NEW_CAPACITY, .p = { V_GENERATION(-1) } },

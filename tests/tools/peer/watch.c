@@ -219,6 +219,23 @@ void counter_may_refusal(int status, uint32_t most)
 		counter->may += most;
 }
 
+/* A limit that is reached once, and one that is reached up to so many times, or not. */
+void counter_due_limit(const char *word)
+{
+	struct counter *counter = find_counter("limits", word);
+
+	if (counter)
+		counter->due++;
+}
+
+void counter_may_limit(const char *word, uint32_t most)
+{
+	struct counter *counter = find_counter("limits", word);
+
+	if (counter)
+		counter->may += most;
+}
+
 static void counters_check(void)
 {
 	uint32_t i;

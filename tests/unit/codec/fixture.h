@@ -10,6 +10,7 @@
 #include "cm.h"
 #include "discover.h"
 #include "io.h"
+#include "lease.h"
 #include "login.h"
 #include "names.h"
 #include "unit.h"
@@ -61,6 +62,7 @@ int codec_login_reply_tests(void);
 int codec_discover_tests(void);
 int codec_ctl_tests(void);
 int codec_attach_tests(void);
+int codec_lease_tests(void);
 int codec_slots_tests(void);
 
 #endif /* RNBD_UNIT_CODEC_FIXTURE_H */

@@ -19,6 +19,10 @@ static void test_login(void **state)
 		PATCH(rnbd_ctl_login, pool_bytes, 4095, LIMITS),
 		PATCH(rnbd_ctl_login, pool_bytes, 4096, NONE),
 		PATCH(rnbd_ctl_login, pool_bytes, ~0ull, NONE),
+		PATCH(rnbd_ctl_login, pool_min, 1, NONE),
+		PATCH(rnbd_ctl_login, pool_min, 8192, NONE),
+		PATCH(rnbd_ctl_login, pool_min, 8193, LIMITS),
+		PATCH(rnbd_ctl_login, pool_min, 0xffffffff, LIMITS),
 		PATCH(rnbd_ctl_login, max_io, 0, LIMITS),
 		PATCH(rnbd_ctl_login, max_io, 512, LIMITS),
 		PATCH(rnbd_ctl_login, max_io, 4096, NONE),
@@ -47,8 +51,6 @@ static void test_login(void **state)
 		/* wishes without the feature */
 		PATCH(rnbd_ctl_login, features, 0xe, RESERVED),
 		PATCH(rnbd_ctl_login, fence_generation, 0xffffffff, NONE),
-		{ 60, 1, 1, RNBD_PERR_RESERVED },
-		{ 63, 1, 0x80, RNBD_PERR_RESERVED },
 	};
 	struct rnbd_login_info out, untouched;
 	u8 body[64];

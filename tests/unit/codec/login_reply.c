@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Login replies: what the target grants, and the segments of its pool.
+ * Login replies: what the target grants.
  */
 #include "fixture.h"
 
@@ -9,12 +9,13 @@ static const struct rnbd_grant granted = {
 	.max_io = 1u << 20,
 	/* 19 segments, the last with 24 units */
 	.pool_units = 600, .segment_units = 32, .nr_segments = 19,
+	.max_units = 4096, .nr_slots = 150,
 	.keepalive_ms = 3000,
 	.inline_read = 2048, .inline_write = 512,
 	.target_uuid = { 1, 2 }, .join_key = { [31] = 3 },
 };
 
-#define BYTES	96u	/* of the body of a LOGIN_REPLY */
+#define BYTES	104u	/* of the body of a LOGIN_REPLY */
 
 static enum rnbd_proto_err decode_grant(const u8 *body, struct rnbd_grant *grant)
 {
@@ -52,6 +53,8 @@ static void test_grant_round_trip(void **state)
 	assert_int_equal(out.pool_units, 600);
 	assert_int_equal(out.segment_units, 32);
 	assert_int_equal(out.nr_segments, 19);
+	assert_int_equal(out.max_units, 4096);
+	assert_int_equal(out.nr_slots, 150);
 	assert_int_equal(out.keepalive_ms, 3000);
 	assert_int_equal(out.inline_read, 2048);
 	assert_int_equal(out.inline_write, 512);
@@ -119,6 +122,19 @@ static void test_grant_patches(void **state)
 		PATCH(rnbd_ctl_login_reply, nr_segments, 18, LIMITS),
 		PATCH(rnbd_ctl_login_reply, nr_segments, 20, LIMITS),
 		PATCH(rnbd_ctl_login_reply, nr_segments, 0xffffffff, LIMITS),
+		PATCH(rnbd_ctl_login_reply, max_units, 0, LIMITS),
+		PATCH(rnbd_ctl_login_reply, max_units, 599, LIMITS),
+		PATCH(rnbd_ctl_login_reply, max_units, 600, NONE),
+		PATCH(rnbd_ctl_login_reply, max_units, 4800, NONE),
+		PATCH(rnbd_ctl_login_reply, max_units, 4801, LIMITS),
+		PATCH(rnbd_ctl_login_reply, max_units, 0xffffffff, LIMITS),
+		PATCH(rnbd_ctl_login_reply, nr_slots, 0, LIMITS),
+		PATCH(rnbd_ctl_login_reply, nr_slots, 18, LIMITS),
+		PATCH(rnbd_ctl_login_reply, nr_slots, 127, LIMITS),
+		PATCH(rnbd_ctl_login_reply, nr_slots, 128, NONE),
+		PATCH(rnbd_ctl_login_reply, nr_slots, 16384, NONE),
+		PATCH(rnbd_ctl_login_reply, nr_slots, 16385, LIMITS),
+		PATCH(rnbd_ctl_login_reply, nr_slots, 0xffffffff, LIMITS),
 	};
 	struct rnbd_grant out;
 	u8 body[BYTES];
@@ -162,6 +178,7 @@ static void test_grant_pool(void **state)
 	grant.pool_units = 512;
 	grant.segment_units = 16;
 	grant.nr_segments = 32;
+	grant.nr_slots = 512;
 	assert_fault(try_grant(&grant), RNBD_PERR_NONE);
 	grant.segment_units = 8;
 	grant.nr_segments = 64;
@@ -175,8 +192,12 @@ static void test_grant_pool(void **state)
 	grant = granted;
 	grant.segment_units = 1u << 20;
 	grant.nr_segments = 1;
+	assert_fault(try_grant(&grant), RNBD_PERR_LIMITS);
+	grant.nr_slots = 1;
 	assert_fault(try_grant(&grant), RNBD_PERR_NONE);
 	grant.pool_units = (32u << 20) / 4096;
+	assert_fault(try_grant(&grant), RNBD_PERR_LIMITS);
+	grant.max_units = grant.pool_units;
 	assert_fault(try_grant(&grant), RNBD_PERR_NONE);
 	grant.pool_units++;
 	assert_fault(try_grant(&grant), RNBD_PERR_LIMITS);
@@ -194,6 +215,28 @@ static void test_grant_pool(void **state)
 	assert_fault(try_grant(&grant), RNBD_PERR_NONE);
 }
 
+/* With a floor of its own, the client does not divide the pool among its connections. */
+static void test_grant_floor(void **state)
+{
+	struct rnbd_login_info floor = asked;
+	struct rnbd_grant grant = granted, out;
+	u8 body[BYTES];
+
+	(void)state;
+	floor.pool_min = 256;
+	grant.pool_units = 256;
+	grant.nr_segments = 8;
+	encode_grant(body, &grant);
+	assert_fault(rnbd_decode_grant(entry_of(RNBD_CTL_LOGIN_REPLY, body, BYTES), &floor, &out),
+		     RNBD_PERR_NONE);
+	assert_fault(rnbd_decode_grant(entry_of(RNBD_CTL_LOGIN_REPLY, body, BYTES), &asked, &out),
+		     RNBD_PERR_LIMITS);
+	grant.pool_units = 255;
+	encode_grant(body, &grant);
+	assert_fault(rnbd_decode_grant(entry_of(RNBD_CTL_LOGIN_REPLY, body, BYTES), &floor, &out),
+		     RNBD_PERR_LIMITS);
+}
+
 /* The largest pool, and the largest number of segments. */
 static void test_grant_large(void **state)
 {
@@ -204,6 +247,8 @@ static void test_grant_large(void **state)
 	(void)state;
 	large.pool_bytes = ~0ull;
 	grant.pool_units = 1u << 20;
+	grant.max_units = 1u << 20;
+	grant.nr_slots = 16384;
 	grant.segment_units = 64;
 	grant.nr_segments = 16384;
 	encode_grant(body, &grant);
@@ -211,12 +256,15 @@ static void test_grant_large(void **state)
 		     RNBD_PERR_NONE);
 	grant.segment_units = 32;
 	grant.nr_segments = 32768;
+	grant.nr_slots = 32768;
 	encode_grant(body, &grant);
 	assert_fault(rnbd_decode_grant(entry_of(RNBD_CTL_LOGIN_REPLY, body, BYTES), &large, &out),
 		     RNBD_PERR_LIMITS);
 	grant.pool_units = (1u << 20) + 1;
+	grant.max_units = grant.pool_units;
 	grant.segment_units = 1u << 20;
 	grant.nr_segments = 2;
+	grant.nr_slots = 2;
 	encode_grant(body, &grant);
 	assert_fault(rnbd_decode_grant(entry_of(RNBD_CTL_LOGIN_REPLY, body, BYTES), &large, &out),
 		     RNBD_PERR_LIMITS);
@@ -253,82 +301,15 @@ static void test_grant_refused(void **state)
 	}
 }
 
-static void encode_segment(u8 *body, u32 slot)
-{
-	const struct rnbd_segment_info seg = {
-		.addr = 0xffff888000000000ull + slot * 0x1000000ull, .slot = slot,
-		.generation = 0x80000001, .rkey = 0x100 + slot, .units = slot == 18 ? 24 : 32,
-	};
-
-	memset(body, 0xee, 24);
-	rnbd_encode_segment((void *)body, &seg);
-}
-
-static void test_segment(void **state)
-{
-	/* of segment 0 with 32 units */
-	static const struct patch patches[] = {
-		PATCH(rnbd_ctl_segment, units, 0, LIMITS),
-		PATCH(rnbd_ctl_segment, units, 31, LIMITS),
-		PATCH(rnbd_ctl_segment, units, 33, LIMITS),
-		PATCH(rnbd_ctl_segment, units, 0xffffffff, LIMITS),
-		PATCH(rnbd_ctl_segment, addr, 0, NONE),
-		PATCH(rnbd_ctl_segment, addr, 1, NONE),
-		PATCH(rnbd_ctl_segment, addr, ~0ull - 32 * 4096, NONE),
-		PATCH(rnbd_ctl_segment, addr, ~0ull - 32 * 4096 + 1, LIMITS),
-		PATCH(rnbd_ctl_segment, addr, ~0ull, LIMITS),
-		PATCH(rnbd_ctl_segment, rkey, 0, NONE),
-		PATCH(rnbd_ctl_segment, rkey, 0xffffffff, NONE),
-		PATCH(rnbd_ctl_segment, generation, 0, LIMITS),
-		PATCH(rnbd_ctl_segment, generation, 1, NONE),
-		/* the last one has the rest, not a full segment */
-		PATCH(rnbd_ctl_segment, slot, 18, LIMITS),
-		PATCH(rnbd_ctl_segment, slot, 17, NONE),
-		PATCH(rnbd_ctl_segment, slot, 19, COUNT),
-		PATCH(rnbd_ctl_segment, slot, 0xffffffff, COUNT),
-	};
-	struct rnbd_segment_info seg, untouched;
-	u8 body[24];
-	u32 i;
-
-	(void)state;
-	memset(&untouched, 0xa5, sizeof(untouched));
-	for (i = 0; i < 19; i++) {
-		encode_segment(body, i);
-		assert_fault(rnbd_decode_segment(entry_of(RNBD_CTL_SEGMENT, body, 24), &granted,
-						 &seg), RNBD_PERR_NONE);
-		assert_true(seg.addr == 0xffff888000000000ull + i * 0x1000000ull);
-		assert_int_equal(seg.slot, i);
-		assert_int_equal(seg.generation, 0x80000001);
-		assert_int_equal(seg.rkey, 0x100 + i);
-		assert_int_equal(seg.units, i == 18 ? 24 : 32);
-	}
-	for (i = 0; i < ARRAY_SIZE(patches); i++) {
-		enum rnbd_proto_err fault;
-
-		encode_segment(body, 0);
-		unit_put(body + patches[i].offset, patches[i].bytes, patches[i].value);
-		seg = untouched;
-		fault = rnbd_decode_segment(entry_of(RNBD_CTL_SEGMENT, body, 24), &granted, &seg);
-		if (fault != patches[i].want)
-			print_message("patch %u\n", i);
-		assert_fault(fault, patches[i].want);
-		if (fault)
-			assert_memory_equal(&seg, &untouched, sizeof(seg));
-	}
-	assert_fault(rnbd_decode_segment(entry_of(RNBD_CTL_SEGMENT, body, 16), &granted, &seg),
-		     RNBD_PERR_SHORT);
-}
-
 int codec_login_reply_tests(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_grant_round_trip),
 		cmocka_unit_test(test_grant_patches),
 		cmocka_unit_test(test_grant_pool),
+		cmocka_unit_test(test_grant_floor),
 		cmocka_unit_test(test_grant_large),
 		cmocka_unit_test(test_grant_refused),
-		cmocka_unit_test(test_segment),
 	};
 
 	return cmocka_run_group_tests_name("login_reply", tests, NULL, NULL);

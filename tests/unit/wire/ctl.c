@@ -4,6 +4,7 @@
  */
 #include "attach.h"
 #include "fixture.h"
+#include "lease.h"
 #include "slots.h"
 #include "unit.h"
 
@@ -41,6 +42,27 @@ static void test_ctl_handle(void **state)
 	memset(&wire, 0xee, sizeof(wire));
 	rnbd_encode_handle(&wire, &info);
 	assert_memory_equal(&wire, golden, sizeof(golden));
+}
+
+static void test_ctl_lease(void **state)
+{
+	static const u8 golden[] = {
+		0x04, 0x03, 0x02, 0x01, 0x14, 0x13, 0x12, 0x11,
+		0x24, 0x23, 0x22, 0x21, 0x00, 0x00, 0x00, 0x00,
+	};
+	const struct rnbd_lease_info info = {
+		.slot = 0x01020304, .generation = 0x11121314, .deadline_ms = 0x21222324,
+	};
+	struct rnbd_ctl_lease wire;
+	struct rnbd_ctl_want want;
+
+	(void)state;
+	memset(&wire, 0xee, sizeof(wire));
+	rnbd_encode_lease(&wire, &info);
+	assert_memory_equal(&wire, golden, sizeof(golden));
+	memset(&want, 0xee, sizeof(want));
+	rnbd_encode_want(&want, 0x01020304);
+	assert_memory_equal(&want, "\x04\x03\x02\x01\0\0\0", 8);
 }
 
 /* A request to attach and its answer: each member carries a number of its own. */
@@ -120,6 +142,7 @@ int wire_ctl_tests(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ctl_attach),
 		cmocka_unit_test(test_ctl_handle),
+		cmocka_unit_test(test_ctl_lease),
 		cmocka_unit_test(test_ctl_capacity),
 		cmocka_unit_test(test_ctl_slots),
 	};

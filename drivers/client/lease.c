@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Segments of the pool that come and go while a session is live.
+ *
+ * Operation
+ *
+ * A session that has requested a floor begins with that. When a request finds too little
+ * space, the client asks for twice of what it holds. A segment that the target grants is
+ * added to the pool (space.c). After half a minute in which requests used at most a quarter
+ * of the pool, the client returns a segment, and another one each second while that is so,
+ * until the floor. What it has closed and not returned yet does not count for the floor. It
+ * also returns what the target reclaims: nothing is allocated from such a
+ * segment any more, and when it is empty, that is, no request and no work request names it
+ * (rule R5), the client releases it.
+ *
+ * Ownership: sess->conn.segments has the address and key of each segment from its grant until
+ * the target has confirmed the release.
+ *
+ * Concurrency: entries are handled in the completion handler of queue 0, one at a time. The
+ * work item sends, and decides what to ask for. sess->lock protects what both write. The
+ * work item runs only between rnbdc_lease_start() and rnbdc_lease_stop().
+ *
+ * Errors: a segment that the client did not ask for, or an entry about one that it does not
+ * hold, is a protocol error. A frame that finds no credit is sent later.
+ */
+
+#include <linux/jiffies.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+
+#include "../core/ctl.h"
+#include "../core/inject.h"
+#include "../core/lease.h"
+#include "../core/login.h"
+#include "../core/param.h"
+#include "../core/ring.h"
+#include "../core/ring_send.h"
+#include "client.h"
+#include "inject.h"
+#include "lease.h"
+#include "queue.h"
+#include "session.h"
+#include "space.h"
+#include "submit.h"
+
+RNBD_PARAM_UINT(pool_floor_kb, 0, 0, 4194304,
+		"KiB of the pool that a session has all the time, while the rest comes and goes with the load; 0: the whole pool");
+
+/* Period of the work item */
+#define RNBDC_LEASE_TICK	HZ
+/* Pause before a frame is tried again that found no credit */
+#define RNBDC_LEASE_RETRY	(HZ / 100 + 1)
+/* Time for which most of the pool must be unused before a segment is returned */
+#define RNBDC_LEASE_IDLE	(30 * HZ)
+/* Time without a lack of space after which no more is asked for */
+#define RNBDC_LEASE_SATED	(2 * HZ)
+
+/**
+ * rnbdc_lease_floor - return the floor to request for the pool of a session
+ * @sess: session
+ *
+ * Context: any.
+ * Return: units, 0: the whole pool.
+ */
+u32 rnbdc_lease_floor(const struct rnbdc_session *sess)
+{
+	u64 floor = (u64)READ_ONCE(pool_floor_kb) << 10;
+
+	/* The floor must hold the largest request. */
+	if (floor)
+		floor = max_t(u64, floor, sess->opt.max_io);
+	/* Bounce memory mirrors the whole pool. */
+	if (floor >= sess->opt.pool_bytes || sess->opt.copy)
+		return 0;
+	return floor >> RNBD_UNIT_SHIFT;
+}
+
+/* A pool for which no floor was requested has a fixed size, whatever the target grants. */
+static bool rnbdc_lease_elastic(const struct rnbdc_session *sess)
+{
+	return sess->login.info.pool_min &&
+	       sess->login.offer.max_units > sess->login.offer.pool_units;
+}
+
+/* Send an entry on queue 0. Returns -EAGAIN without a credit. */
+static int rnbdc_lease_post(struct rnbdc_session *sess, u16 type, const void *body, u32 bytes)
+{
+	const struct rnbd_ctl_entry entry = {
+		.type = type,
+		.mandatory = true,
+		.body = body,
+		.bytes = bytes,
+	};
+	struct rnbdc_queue *q = sess->queues[0];
+	unsigned long flags;
+	int ret = -ENOTCONN;
+
+	spin_lock_irqsave(&q->ring.lock, flags);
+	if (q->ring.live) {
+		if (q->ring.open)
+			rnbdc_send_frame(q);
+		ret = rnbd_ring_post_ctl(&q->ring, &entry);
+	}
+	spin_unlock_irqrestore(&q->ring.lock, flags);
+	return ret;
+}
+
+/* Release the closed segments that are empty. Returns -EAGAIN if a frame must wait. */
+static int rnbdc_lease_release(struct rnbdc_session *sess)
+{
+	struct rnbdc_lease *lease = &sess->lease;
+	struct rnbd_ctl_lease wire;
+	int ret;
+
+	for (;;) {
+		if (!lease->generation &&
+		    !rnbdc_space_next_empty(&sess->space, &lease->slot, &lease->generation))
+			return 0;
+		if (rnbd_inject(&rnbdc_inject_no_release, NULL))
+			return 0;
+		rnbd_encode_lease(&wire, &(struct rnbd_lease_info) {
+			.slot = lease->slot,
+			.generation = lease->generation,
+		});
+		ret = rnbdc_lease_post(sess, RNBD_CTL_RELEASE, &wire, sizeof(wire));
+		if (ret)
+			return ret;
+		lease->generation = 0;
+	}
+}
+
+/* Ask for @units in all. Returns -EAGAIN if a frame must wait. */
+static int rnbdc_lease_want(struct rnbdc_session *sess, u32 units)
+{
+	struct rnbd_ctl_want wire;
+	unsigned long flags;
+	u32 old;
+	int ret;
+
+	if (units == sess->lease.want)
+		return 0;
+	/* A segment may come as soon as the entry is posted. */
+	spin_lock_irqsave(&sess->lock, flags);
+	old = sess->lease.want;
+	sess->lease.want = units;
+	spin_unlock_irqrestore(&sess->lock, flags);
+	rnbd_encode_want(&wire, units);
+	ret = rnbdc_lease_post(sess, RNBD_CTL_WANT, &wire, sizeof(wire));
+	if (!ret)
+		return 0;
+	spin_lock_irqsave(&sess->lock, flags);
+	sess->lease.want = old;
+	spin_unlock_irqrestore(&sess->lock, flags);
+	return ret;
+}
+
+/* Ask for @units in all, at least the floor, and at most what the target may grant. */
+static int rnbdc_lease_ask(struct rnbdc_session *sess, u32 units)
+{
+	const struct rnbd_grant *grant = &sess->login.offer;
+
+	/* The target grants nothing beyond what the client wants, not even the floor. */
+	return rnbdc_lease_want(sess, clamp(units, grant->pool_units, grant->max_units));
+}
+
+/* Return a segment. Returns -EAGAIN if a frame must wait. */
+static int rnbdc_lease_shrink(struct rnbdc_session *sess)
+{
+	u32 held = READ_ONCE(sess->lease.held), slot, generation, units;
+	int ret;
+
+	units = rnbdc_space_spare(&sess->space, sess->login.offer.pool_units, &slot, &generation);
+	if (!units)
+		return 0;
+	/* Otherwise the target might grant it again. */
+	ret = rnbdc_lease_ask(sess, held - min(held, units));
+	if (!ret)
+		rnbdc_space_close_segment(&sess->space, slot, generation);
+	return ret;
+}
+
+/* Return the most units that requests have used since the latest call. */
+static u32 rnbdc_lease_recent(struct rnbdc_session *sess)
+{
+	u32 i, units = 0;
+
+	for (i = 0; i < sess->nr_queues; i++) {
+		struct rnbdc_queue *q = sess->queues[i];
+
+		spin_lock_irq(&q->ring.lock);
+		units += q->cache.pool.recent;
+		q->cache.pool.recent = q->cache.pool.used;
+		spin_unlock_irq(&q->ring.lock);
+	}
+	return units;
+}
+
+/* Does a request lack space? While that is so, requests note it once per tick. */
+static bool rnbdc_lease_lacks(struct rnbdc_session *sess)
+{
+	struct rnbdc_space *space = &sess->space;
+
+	if (READ_ONCE(space->flags) & (RNBDC_SPACE_WAITERS | RNBDC_SPACE_TURNS))
+		return true;
+	return READ_ONCE(space->lacks);
+}
+
+/* Decide about the size of the pool. Returns -EAGAIN if a frame must wait. */
+static int rnbdc_lease_resize(struct rnbdc_session *sess)
+{
+	struct rnbdc_lease *lease = &sess->lease;
+	u32 held = READ_ONCE(lease->held);
+	bool lacks = rnbdc_lease_lacks(sess);
+	bool tick = time_after_eq(jiffies, lease->tick + RNBDC_LEASE_TICK);
+
+	if (tick) {
+		lease->tick = jiffies;
+		WRITE_ONCE(sess->space.lacks, false);
+		if (rnbdc_lease_recent(sess) > held / 4)
+			lease->busy_at = jiffies;
+	}
+	if (lacks) {
+		lease->lacked_at = jiffies;
+		lease->busy_at = jiffies;
+		return rnbdc_lease_ask(sess, 2 * held);
+	}
+	if (!tick)
+		return 0;
+	/* The target reclaims memory of others for what it has not granted. */
+	if (lease->want > held && time_after_eq(jiffies, lease->lacked_at + RNBDC_LEASE_SATED))
+		return rnbdc_lease_ask(sess, held);
+	if (time_before(jiffies, lease->busy_at + RNBDC_LEASE_IDLE))
+		return 0;
+	return rnbdc_lease_shrink(sess);
+}
+
+static void rnbdc_lease_work(struct work_struct *work)
+{
+	struct rnbdc_session *sess = container_of(to_delayed_work(work),
+						  struct rnbdc_session, lease.lease_work);
+	int ret = -ENOTCONN;
+
+	if (READ_ONCE(sess->state) == RNBDC_SESS_LIVE) {
+		ret = rnbdc_lease_release(sess);
+		if (!ret)
+			ret = rnbdc_lease_resize(sess);
+	}
+	/* Work that was queued in between runs at once. */
+	queue_delayed_work(rnbdc_timer_wq, &sess->lease.lease_work,
+			   ret == -EAGAIN ? RNBDC_LEASE_RETRY : RNBDC_LEASE_TICK);
+}
+
+/**
+ * rnbdc_lease_init - prepare the segments of a session
+ * @sess: session that is being allocated
+ *
+ * Context: any.
+ */
+void rnbdc_lease_init(struct rnbdc_session *sess)
+{
+	INIT_DELAYED_WORK(&sess->lease.lease_work, rnbdc_lease_work);
+}
+
+/**
+ * rnbdc_lease_start - let the pool of a session grow and shrink
+ * @sess: session whose pool is open and has the segments of its login
+ *
+ * Context: process context; the caller owns the connection.
+ */
+void rnbdc_lease_start(struct rnbdc_session *sess)
+{
+	struct rnbdc_lease *lease = &sess->lease;
+
+	lease->want = 0;
+	lease->held = sess->login.offer.pool_units;
+	lease->generation = 0;
+	lease->busy_at = jiffies;
+	lease->lacked_at = jiffies;
+	lease->tick = jiffies;
+	if (!rnbdc_lease_elastic(sess))
+		return;
+	spin_lock_irq(&sess->space.lock);
+	sess->lease_open = true;
+	spin_unlock_irq(&sess->space.lock);
+	queue_delayed_work(rnbdc_timer_wq, &lease->lease_work, RNBDC_LEASE_TICK);
+}
+
+/**
+ * rnbdc_lease_stop - stop the growth of the pool of a session
+ * @sess: session whose queues are not ready for requests and drained
+ *
+ * Context: process context, may sleep; not rnbdc_timer_wq.
+ */
+void rnbdc_lease_stop(struct rnbdc_session *sess)
+{
+	spin_lock_irq(&sess->space.lock);
+	sess->lease_open = false;
+	spin_unlock_irq(&sess->space.lock);
+	cancel_delayed_work_sync(&sess->lease.lease_work);
+}
+
+static enum rnbd_proto_err rnbdc_lease_segment(struct rnbdc_session *sess,
+					       const struct rnbd_ctl_entry *entry)
+{
+	const struct rnbd_grant *grant = &sess->login.offer;
+	struct rnbdc_lease *lease = &sess->lease;
+	struct rnbd_segment_info seg;
+	enum rnbd_proto_err perr;
+	unsigned long flags;
+
+	if (!READ_ONCE(lease->want))
+		return RNBD_PERR_TYPE;
+	perr = rnbd_decode_segment(entry, grant, grant->nr_segments, &seg);
+	if (perr)
+		return perr;
+	/*
+	 * The client may have lowered its demand, or closed segments, while this was on its
+	 * way: the ceiling alone is certain.
+	 */
+	spin_lock_irqsave(&sess->lock, flags);
+	if (sess->conn.segments[seg.slot].units || seg.units > grant->max_units - lease->held)
+		perr = RNBD_PERR_COUNT;
+	if (!perr) {
+		sess->conn.segments[seg.slot] = seg;
+		WRITE_ONCE(lease->held, lease->held + seg.units);
+		WRITE_ONCE(lease->grants, lease->grants + 1);
+	}
+	spin_unlock_irqrestore(&sess->lock, flags);
+	if (!perr && rnbdc_space_add_segment(&sess->space, seg.slot, seg.generation, seg.units))
+		perr = RNBD_PERR_COUNT;
+	return perr;
+}
+
+/* Does the client hold a segment, or wait for the confirmation of its release? */
+static bool rnbdc_lease_holds(struct rnbdc_session *sess, const struct rnbd_lease_info *info)
+{
+	const struct rnbd_segment_info *seg = &sess->conn.segments[info->slot];
+
+	lockdep_assert_held(&sess->lock);
+	return seg->units && seg->generation == info->generation;
+}
+
+static enum rnbd_proto_err rnbdc_lease_reclaim(struct rnbdc_session *sess,
+					       const struct rnbd_lease_info *info)
+{
+	struct rnbdc_lease *lease = &sess->lease;
+	unsigned long flags;
+	bool holds;
+
+	spin_lock_irqsave(&sess->lock, flags);
+	holds = rnbdc_lease_holds(sess, info);
+	spin_unlock_irqrestore(&sess->lock, flags);
+	if (!holds)
+		return RNBD_PERR_HANDLE;
+	/* One that is closed already is on its way back. */
+	if (rnbdc_space_close_segment(&sess->space, info->slot, info->generation))
+		return RNBD_PERR_NONE;
+	WRITE_ONCE(lease->reclaims, lease->reclaims + 1);
+	return RNBD_PERR_NONE;
+}
+
+static enum rnbd_proto_err rnbdc_lease_released(struct rnbdc_session *sess,
+						const struct rnbd_lease_info *info)
+{
+	struct rnbdc_lease *lease = &sess->lease;
+	struct rnbd_segment_info *seg = &sess->conn.segments[info->slot];
+	enum rnbd_proto_err perr = RNBD_PERR_NONE;
+	unsigned long flags;
+
+	spin_lock_irqsave(&sess->lock, flags);
+	if (!rnbdc_lease_holds(sess, info) ||
+	    rnbdc_space_remove_segment(&sess->space, info->slot, info->generation)) {
+		perr = RNBD_PERR_HANDLE;
+	} else {
+		WRITE_ONCE(lease->held, lease->held - seg->units);
+		WRITE_ONCE(lease->releases, lease->releases + 1);
+		seg->units = 0;
+	}
+	spin_unlock_irqrestore(&sess->lock, flags);
+	return perr;
+}
+
+/**
+ * rnbdc_lease_handle - handle an entry about a segment after the login
+ * @q: queue 0
+ * @entry: entry of type SEGMENT, RECLAIM or RELEASED
+ *
+ * Context: completion handler of @q.
+ * Return: RNBD_PERR_NONE or the protocol error.
+ */
+enum rnbd_proto_err rnbdc_lease_handle(struct rnbdc_queue *q, const struct rnbd_ctl_entry *entry)
+{
+	struct rnbdc_session *sess = q->sess;
+	struct rnbd_lease_info info;
+	enum rnbd_proto_err perr;
+
+	/* Before that the client has not asked for anything. */
+	if (!READ_ONCE(sess->lease_open))
+		return RNBD_PERR_TYPE;
+	if (entry->type == RNBD_CTL_SEGMENT)
+		return rnbdc_lease_segment(sess, entry);
+	perr = rnbd_decode_lease(entry, sess->login.offer.nr_slots, &info);
+	if (perr)
+		return perr;
+	return entry->type == RNBD_CTL_RECLAIM ? rnbdc_lease_reclaim(sess, &info) :
+						 rnbdc_lease_released(sess, &info);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Memory of the pools of all sessions: limits, floors and charges. See budget.c.
+ */
+#ifndef RNBDT_BUDGET_H
+#define RNBDT_BUDGET_H
+
+#include <linux/types.h>
+
+struct rnbdt_host;
+struct rnbdt_session;
+
+u16 rnbdt_budget_login(const struct rnbdt_session *s, u64 *floor, u64 *max);
+u16 rnbdt_budget_charge_login(struct rnbdt_session *s, u64 floor, u64 max);
+u64 rnbdt_budget_floor(const struct rnbdt_session *s);
+bool rnbdt_budget_paced(const struct rnbdt_session *s, u64 bytes);
+u64 rnbdt_budget_room(const struct rnbdt_session *s, u64 bytes);
+u64 rnbdt_budget_grow(struct rnbdt_session *s, u64 bytes, u64 least);
+void rnbdt_budget_shrink(struct rnbdt_session *s, u64 bytes);
+void rnbdt_budget_take_over(struct rnbdt_session *s, u64 bytes);
+u64 rnbdt_budget_leave(struct rnbdt_session *s);
+void rnbdt_budget_freed(struct rnbdt_session *s);
+void rnbdt_budget_charge(struct rnbdt_host *host, u64 bytes);
+void rnbdt_budget_return(struct rnbdt_host *host, u64 bytes);
+u64 rnbdt_budget_elastic(void);
+bool rnbdt_budget_reclaimable(void);
+u64 rnbdt_budget_used(void);
+void rnbdt_budget_hungry(struct rnbdt_session *s, bool hungry);
+
+#endif /* RNBDT_BUDGET_H */

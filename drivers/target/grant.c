@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Grants of segments: the floor of a session, and its growth.
+ *
+ * Operation
+ *
+ * The login grants the segments of the floor. Later the client says how much it wants to hold
+ * in all, and the lease work of the session grants segments up to that while the accounts
+ * leave memory (budget.c). The sizes of successive grants double, so that a small demand costs
+ * little memory and a large one few registrations. If memory is short, the session is hungry:
+ * its work runs again when memory is returned, and segments of others are reclaimed
+ * (share.c).
+ *
+ * The number of slots suffices if no grant is smaller than the first of several. While memory
+ * is short, the first three quarters of the slots may have smaller ones. A session without a
+ * free slot is asked to return its smallest segment for a larger one.
+ *
+ * A grant costs work, so what a session and a host are granted within a second is limited
+ * (budget.c). A session that waits for the next second, or for a slot, is not hungry: memory
+ * of others would not help it.
+ *
+ * Ownership
+ *
+ * The caller's work owns a segment from its allocation until it is in the pool.
+ *
+ * Concurrency
+ *
+ * The login work, and then the lease work, run once at a time. They allocate without I/O:
+ * reclaim may wait for a disk of this client. Registration sleeps, so it happens without
+ * rnbdt_lock.
+ *
+ * Errors
+ *
+ * If the machine has no memory, or the device no memory region, the session tries again after
+ * a pause that doubles, and is not hungry meanwhile. A registration that fails ends the session.
+ */
+
+#include <linux/errno.h>
+#include <linux/jiffies.h>
+#include <linux/mutex.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+
+#include <rnbd/wire.h>
+
+#include "budget.h"
+#include "ctl.h"
+#include "grant.h"
+#include "pool.h"
+#include "reserve.h"
+#include "segment.h"
+#include "session.h"
+#include "share.h"
+#include "state.h"
+#include "target.h"
+
+/* Pause before memory is tried again that a limit has refused */
+#define RNBDT_HUNGRY_PAUSE	(HZ / 4)
+/* Longest pause before memory is tried again that the machine or the device has refused */
+#define RNBDT_FAILED_PAUSE	(8 * HZ)
+
+/* Free a segment that was not granted. */
+static void rnbdt_grant_drop(struct rnbdt_session *s, struct rnbdt_segment *seg)
+{
+	rnbdt_segment_unmap(seg);
+	rnbdt_pool_cancel(&s->pool, seg);
+	rnbdt_segment_free(seg);
+}
+
+/* Allocate a segment with a slot and a memory region that is not registered yet. */
+static int rnbdt_grant_prepare(struct rnbdt_session *s, u32 units, bool floor,
+			       struct rnbdt_segment **result)
+{
+	struct rnbdt_segment *seg = rnbdt_segment_alloc(s->conn.dev, units, floor);
+	int ret;
+
+	if (!seg)
+		return -ENOMEM;
+	ret = rnbdt_pool_reserve(&s->pool, seg);
+	if (ret) {
+		rnbdt_segment_free(seg);
+		return ret;
+	}
+	ret = rnbdt_segment_map(seg, s->conn.pd);
+	if (ret) {
+		rnbdt_grant_drop(s, seg);
+		return ret;
+	}
+	*result = seg;
+	return 0;
+}
+
+/* Register segments and announce them. Frees them if that fails. */
+static int rnbdt_grant_announce(struct rnbdt_session *s, struct rnbdt_segment **segs, u32 nr)
+{
+	int ret = rnbdt_segments_register(s, segs, nr);
+	u32 i;
+
+	if (ret) {
+		for (i = 0; i < nr; i++)
+			rnbdt_grant_drop(s, segs[i]);
+		return ret;
+	}
+	mutex_lock(&rnbdt_lock);
+	for (i = 0; i < nr; i++) {
+		segs[i]->granted_at = jiffies;
+		rnbdt_pool_add(&s->pool, segs[i]);
+	}
+	s->lease.registrations += nr;
+	mutex_unlock(&rnbdt_lock);
+	for (i = 0; i < nr; i++)
+		rnbdt_ctl_lease(s, segs[i], RNBDT_TELL_SEGMENT);
+	return 0;
+}
+
+/**
+ * rnbdt_grant_floor - grant the segments with which a session begins
+ * @s: session that is logging in, with an empty pool
+ * @units: units of the floor, which are charged to the accounts
+ *
+ * The segments have the largest size, except for the last one, and the slots from 0 on.
+ *
+ * Context: login work; may sleep.
+ * Return: 0, -ENOMEM, -EOPNOTSUPP if the device needs bounce buffers or cache flushes,
+ * -ENOTCONN if the session was closed, or an error of the device.
+ */
+int rnbdt_grant_floor(struct rnbdt_session *s, u32 units)
+{
+	struct rnbdt_segment *segs[RNBDT_REG_BATCH];
+	u32 nr = 0, done = 0;
+	int ret = 0;
+
+	while (done < units && !ret) {
+		u32 size = min(1U << s->pool.shift, units - done);
+
+		/* Do not allocate memory for a session that closes. */
+		ret = READ_ONCE(s->state) == RNBDT_LOGIN ? 0 : -ENOTCONN;
+		if (!ret)
+			ret = rnbdt_grant_prepare(s, size, true, &segs[nr]);
+		if (ret)
+			break;
+		done += size;
+		if (++nr == RNBDT_REG_BATCH || done == units) {
+			ret = rnbdt_grant_announce(s, segs, nr);
+			nr = 0;
+		}
+	}
+	while (nr)
+		rnbdt_grant_drop(s, segs[--nr]);
+	if (s->account.max_bytes > s->account.floor_bytes)
+		rnbdt_reserve_fill(ibdev_to_node(s->conn.dev));
+	return ret;
+}
+
+/* Return the units of the first of several grants: so small that the slots are enough. */
+static u32 rnbdt_grant_first_units(const struct rnbdt_session *s)
+{
+	u32 max_units = s->account.max_bytes >> RNBD_UNIT_SHIFT;
+
+	return round_up(DIV_ROUND_UP(max_units, s->pool.nr_slots), RNBD_SEGMENT_GRANULE);
+}
+
+/* Return the units of the next segment, unless memory is short. */
+static u32 rnbdt_grant_next_units(struct rnbdt_session *s, u32 wanted)
+{
+	if (!s->lease.next_units || time_after_eq(jiffies, s->lease.second + HZ)) {
+		s->lease.second = jiffies;
+		s->lease.second_units = 0;
+		s->lease.next_units = rnbdt_grant_first_units(s);
+	}
+	return min3(wanted, s->lease.next_units, 1U << s->pool.shift);
+}
+
+/*
+ * Limit what is granted within a second, so that a client that releases and wants again all
+ * the time costs little. What is left of a limit would be a small segment: it is not used.
+ */
+static bool rnbdt_grant_paced(const struct rnbdt_session *s, u32 units)
+{
+	return s->lease.second_units + units > s->account.max_bytes >> RNBD_UNIT_SHIFT ||
+	       rnbdt_budget_paced(s, (u64)units * RNBD_UNIT_SIZE);
+}
+
+/*
+ * When memory is short, grants are cut to what is left. They must not use up the slots, or the
+ * pool could not grow when there is memory again.
+ */
+static u32 rnbdt_grant_least(const struct rnbdt_session *s, u32 units)
+{
+	const struct rnbdt_pool *pool = &s->pool;
+
+	if (pool->nr_taken <= pool->nr_slots - pool->nr_slots / 4)
+		return RNBD_SEGMENT_GRANULE;
+	return min(units, rnbdt_grant_first_units(s));
+}
+
+/*
+ * Let the client return its smallest segment, so that one of @units finds a slot. Returns
+ * -EAGAIN if a slot will be free, -EBUSY if no segment is smaller, or 0 if there is no memory
+ * for a larger one.
+ */
+static int rnbdt_grant_make_slot(struct rnbdt_session *s, u32 units)
+{
+	struct rnbdt_segment *seg, *smallest = NULL;
+	unsigned long slot;
+
+	xa_for_each(&s->pool.slots, slot, seg) {
+		if (seg->reclaimed || READ_ONCE(seg->released))
+			return -EAGAIN;
+		if (!smallest || seg->units < smallest->units)
+			smallest = seg;
+	}
+	if (!smallest || smallest->units >= units)
+		return -EBUSY;
+	if (rnbdt_budget_room(s, (u64)units * RNBD_UNIT_SIZE) <=
+	    (u64)smallest->units * RNBD_UNIT_SIZE)
+		return 0;
+	rnbdt_share_ask(s, smallest);
+	return -EAGAIN;
+}
+
+/* Charge what the next segment takes. Returns units, 0, or a negative errno. */
+static int rnbdt_grant_charge(struct rnbdt_session *s, u32 units)
+{
+	const u64 unit = RNBD_UNIT_SIZE;
+	int ret;
+
+	mutex_lock(&rnbdt_lock);
+	if (rnbdt_grant_paced(s, units))
+		ret = -EAGAIN;
+	else if (s->pool.nr_taken == s->pool.nr_slots)
+		ret = rnbdt_grant_make_slot(s, units);
+	else
+		ret = rnbdt_budget_grow(s, units * unit, rnbdt_grant_least(s, units) * unit) >>
+		      RNBD_UNIT_SHIFT;
+	mutex_unlock(&rnbdt_lock);
+	return ret;
+}
+
+/* Note that a segment could not be made: pages were zeroed, and others returned, in vain. */
+static void rnbdt_grant_failed(struct rnbdt_lease *lease)
+{
+	lease->pause = clamp(2 * lease->pause, RNBDT_HUNGRY_PAUSE + 0UL,
+			     RNBDT_FAILED_PAUSE + 0UL);
+	lease->retry_at = jiffies + lease->pause;
+}
+
+/*
+ * Grant one segment. Returns its units, 0 if the limits leave no memory, -EAGAIN if a slot or
+ * the time for it will come, -EBUSY if there is no slot, or -ENOMEM if the machine or the
+ * device has refused it.
+ */
+static int rnbdt_grant_one(struct rnbdt_session *s, u32 wanted)
+{
+	struct rnbdt_lease *lease = &s->lease;
+	struct rnbdt_segment *seg;
+	int ret, charged;
+
+	/* The client, and memory that is returned, may make this run earlier. */
+	if (lease->pause && time_before(jiffies, lease->retry_at))
+		return -ENOMEM;
+	charged = rnbdt_grant_charge(s, rnbdt_grant_next_units(s, wanted));
+	if (charged <= 0)
+		return charged;
+	ret = rnbdt_grant_prepare(s, charged, false, &seg);
+	if (!ret)
+		ret = rnbdt_grant_announce(s, &seg, 1);
+	if (!ret) {
+		rnbdt_reserve_fill(ibdev_to_node(s->conn.dev));
+		WRITE_ONCE(lease->grants, lease->grants + 1);
+		lease->second_units += charged;
+		lease->next_units = min(2 * lease->next_units, 1U << s->pool.shift);
+		lease->pause = 0;
+		return charged;
+	}
+	rnbdt_grant_failed(lease);
+	mutex_lock(&rnbdt_lock);
+	rnbdt_budget_shrink(s, (u64)charged * RNBD_UNIT_SIZE);
+	mutex_unlock(&rnbdt_lock);
+	return -ENOMEM;
+}
+
+/**
+ * rnbdt_grant_wanted - return what the client wants in addition to what the session holds
+ * @s: live session
+ *
+ * Context: lease work.
+ * Return: units; less than a granule is not granted.
+ */
+u32 rnbdt_grant_wanted(const struct rnbdt_session *s)
+{
+	u32 want = READ_ONCE(s->lease.want), held = READ_ONCE(s->pool.units);
+
+	return want > held ? round_down(want - held, RNBD_SEGMENT_GRANULE) : 0;
+}
+
+/**
+ * rnbdt_grant_feed - grant what the client wants
+ * @s: live session
+ *
+ * Context: lease work; takes rnbdt_lock, may sleep.
+ * Return: jiffies after which to try again, or 0 if the client has what it can get.
+ */
+unsigned long rnbdt_grant_feed(struct rnbdt_session *s)
+{
+	u32 wanted = rnbdt_grant_wanted(s);
+	int ret = 1;
+
+	while (wanted && ret > 0 && READ_ONCE(s->state) == RNBDT_LIVE) {
+		ret = rnbdt_grant_one(s, wanted);
+		wanted = rnbdt_grant_wanted(s);
+	}
+	mutex_lock(&rnbdt_lock);
+	/* A closing session is not hungry: rnbdt_lease_stop() relies on it. */
+	rnbdt_budget_hungry(s, wanted && !ret && READ_ONCE(s->state) == RNBDT_LIVE);
+	if (wanted && !ret)
+		rnbdt_share_reclaim(0);
+	mutex_unlock(&rnbdt_lock);
+	if (!wanted || ret == -EBUSY)
+		return 0;
+	return ret == -ENOMEM ? s->lease.pause : RNBDT_HUNGRY_PAUSE;
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What limits leave, and what a login may wait for.
+ *
+ * Operation: if sessions of the host that began to close within RNBDT_CLOSING_WAIT, or
+ * RNBDT_STORAGE_WAIT if only the storage delays their end, still hold what a login lacks, the
+ * login is neither refused nor cut but answered with RNBD_ST_BUSY, so that the client
+ * retries.
+ *
+ * Ownership: nothing is allocated or kept.
+ *
+ * Concurrency: rnbdt_lock.
+ *
+ * Errors: a limit that refuses is counted.
+ */
+
+#include <linux/atomic.h>
+#include <linux/jiffies.h>
+#include <linux/list.h>
+#include <linux/lockdep.h>
+
+#include <rnbd/wire.h>
+
+#include "counters.h"
+#include "graph.h"
+#include "headroom.h"
+#include "session.h"
+#include "target.h"
+
+/*
+ * A client that waits for what a closing session holds gets RNBD_ST_LIMIT instead of
+ * RNBD_ST_BUSY after this time. It is short if only the storage delays the end: that may
+ * last forever, and all disks of the client wait for its login.
+ */
+#define RNBDT_CLOSING_WAIT	(10 * HZ)
+#define RNBDT_STORAGE_WAIT	HZ
+
+/* May a login wait for what a session holds? */
+static bool rnbdt_limits_ending(const struct rnbdt_session *s)
+{
+	const struct rnbdt_teardown *teardown = &s->teardown;
+
+	/* pairs with the release in rnbdt_session_set_state() */
+	if (smp_load_acquire(&s->state) < RNBDT_CLOSING)
+		return false;
+	if (!teardown->stopped)
+		return time_before_eq(jiffies, READ_ONCE(teardown->closing_since) +
+					       RNBDT_CLOSING_WAIT);
+	return time_before_eq(jiffies, teardown->stopped_at +
+				       (s->nr_bound ? RNBDT_STORAGE_WAIT : RNBDT_CLOSING_WAIT));
+}
+
+/**
+ * rnbdt_headroom_closing - return what closing sessions of a host still hold
+ * @host: host
+ *
+ * Context: process context, rnbdt_lock held.
+ * Return: only what a login may wait for.
+ */
+struct rnbdt_closing rnbdt_headroom_closing(const struct rnbdt_host *host)
+{
+	struct rnbdt_closing has = { };
+	const struct rnbdt_session *s;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	/* Usually the first session that closes has all three, so the walk is short. */
+	if (!atomic_read(&host->nr_closing))
+		return has;
+	list_for_each_entry(s, &host->sessions, host_entry) {
+		if (has.sessions && has.pools && has.queues)
+			break;
+		if (!rnbdt_limits_ending(s))
+			continue;
+		has.sessions |= s->account.counted;
+		has.pools |= s->account.pool_bytes > 0 || s->account.claimed_bytes > 0;
+		has.queues |= s->account.queue_bytes > 0;
+	}
+	return has;
+}
+
+/**
+ * rnbdt_limit_status - return the status of a login that a limit does not allow
+ * @limit: limit
+ * @closing: closing sessions will free what is missing
+ *
+ * Context: any.
+ * Return: RNBD_ST_BUSY or RNBD_ST_LIMIT.
+ */
+u16 rnbdt_limit_status(enum rnbdt_limit limit, bool closing)
+{
+	if (closing)
+		return RNBD_ST_BUSY;
+	rnbdt_limit_hit(limit);
+	return RNBD_ST_LIMIT;
+}

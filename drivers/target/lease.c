@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The lease work of a session: what its client wants, releases, and is asked to return.
+ *
+ * Operation
+ *
+ * The client says how much it wants to hold in all, and the lease work grants segments up to
+ * that (grant.c).
+ *
+ * The client releases a segment when it has no use for it, or when the target reclaims it.
+ * The frame handler marks the segment as released, after which no request may name it. The
+ * lease work waits for the frame handlers that run, and looks at all requests of the session:
+ * one that names the segment is a protocol error. Then it destroys the memory region, frees
+ * the pages, and answers with RELEASED (rule R6). Nothing is counted per request.
+ *
+ * A client that does not return a reclaimed segment in time is disconnected. Only the time
+ * counts in which the storage has no request that names the segment, because slow storage is
+ * not the fault of the client (rule R7). Requests that came long after the client was asked
+ * do not count, so that it cannot keep the segment by using it.
+ *
+ * Ownership
+ *
+ * The lease work owns a segment from when it has left the pool until ctl.c has reported that.
+ *
+ * Concurrency
+ *
+ * The work runs once at a time, on rnbdt_lease_wq. It allocates without I/O: reclaim may wait
+ * for a disk of this client. The end of a memory region sleeps, so it happens without
+ * rnbdt_lock.
+ *
+ * Errors
+ *
+ * A protocol error, or memory that is not returned in time, ends the session.
+ */
+
+#define pr_fmt(fmt) "rnbd-target: " fmt
+
+#include <linux/jiffies.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+
+#include <rnbd/wire.h>
+
+#include "../core/ctl.h"
+#include "../core/inject.h"
+#include "../core/lease.h"
+#include "../core/param.h"
+#include "../core/ring.h"
+#include "budget.h"
+#include "counters.h"
+#include "ctl.h"
+#include "grant.h"
+#include "inject.h"
+#include "lease.h"
+#include "pool.h"
+#include "queue.h"
+#include "segment.h"
+#include "session.h"
+#include "state.h"
+#include "target.h"
+
+RNBD_PARAM_UINT(reclaim_timeout_ms, 30000, 1000, 600000,
+		"milliseconds that a client has to return memory that is reclaimed; longer than its RDMA device repeats an operation");
+
+/* Runs of the lease work within a jiffy that entries of the client may cause */
+#define RNBDT_LEASE_RUNS	4
+/* Period at which reclaimed segments, and requests that slow storage has, are looked at */
+#define RNBDT_LOOK_PERIOD	(HZ / 4)
+/* Time after which a request that names a reclaimed segment is taken for slow */
+#define RNBDT_STUCK_TIME	HZ
+
+/**
+ * rnbdt_lease_init - prepare the grants of a session
+ * @s: session that is being allocated
+ *
+ * Context: any.
+ */
+void rnbdt_lease_init(struct rnbdt_session *s)
+{
+	xa_init_flags(&s->pool.slots, XA_FLAGS_ALLOC);
+	INIT_LIST_HEAD(&s->lease.released);
+	INIT_LIST_HEAD(&s->lease.hungry);
+	INIT_DELAYED_WORK(&s->lease.lease_work, rnbdt_lease_work);
+	s->lease.looked_at = jiffies - RNBDT_LOOK_PERIOD;
+}
+
+static enum rnbd_proto_err rnbdt_lease_want(struct rnbdt_session *s,
+					    const struct rnbd_ctl_entry *entry)
+{
+	enum rnbd_proto_err perr;
+	u32 units;
+
+	perr = rnbd_decode_want(entry, s->account.max_bytes >> RNBD_UNIT_SHIFT, &units);
+	if (!perr)
+		WRITE_ONCE(s->lease.want, units);
+	return perr;
+}
+
+/* Called under ring->lock. */
+static enum rnbd_proto_err rnbdt_lease_release(struct rnbdt_session *s,
+					       const struct rnbd_lease_info *info)
+{
+	struct rnbdt_segment *seg;
+
+	rcu_read_lock();
+	seg = rnbdt_pool_find(&s->pool, info->slot);
+	if (!seg || seg->generation != info->generation || seg->released ||
+	    seg->tell & RNBDT_TELL_SEGMENT) {
+		rcu_read_unlock();
+		return RNBD_PERR_HANDLE;
+	}
+	/* From here on no request may name it. */
+	WRITE_ONCE(seg->released, true);
+	seg->tell = 0;
+	list_move_tail(&seg->entry, &s->lease.released);
+	rcu_read_unlock();
+	return RNBD_PERR_NONE;
+}
+
+/*
+ * Run the lease work soon, also if it pauses. A client that sends entries all the time must
+ * not keep it busy. Nor can it put off the next run: from the next jiffy on the delay is 0.
+ */
+static void rnbdt_lease_kick(struct rnbdt_session *s)
+{
+	bool busy = time_after_eq(READ_ONCE(s->lease.ran_at), jiffies) &&
+		    READ_ONCE(s->lease.runs) >= RNBDT_LEASE_RUNS;
+
+	mod_delayed_work(rnbdt_lease_wq, &s->lease.lease_work, busy);
+}
+
+/* Count a run of the lease work. */
+static void rnbdt_lease_count_run(struct rnbdt_session *s)
+{
+	struct rnbdt_lease *lease = &s->lease;
+
+	WRITE_ONCE(lease->runs, time_after_eq(lease->ran_at, jiffies) ? lease->runs + 1 : 1);
+	WRITE_ONCE(lease->ran_at, jiffies);
+}
+
+/**
+ * rnbdt_lease_handle - handle an entry of type WANT or RELEASE
+ * @s: session
+ * @entry: entry that queue 0 has received
+ *
+ * Context: completion handler of queue 0; does not sleep.
+ * Return: RNBD_PERR_NONE, or a protocol error if the session is not live yet, the entry is
+ * malformed, or it names a segment that the client does not hold.
+ */
+enum rnbd_proto_err rnbdt_lease_handle(struct rnbdt_session *s,
+				       const struct rnbd_ctl_entry *entry)
+{
+	/* Pairs with the release that makes the session live. */
+	enum rnbdt_state state = smp_load_acquire(&s->state);
+	struct rnbd_ring *ring = &s->queues[0]->ring;
+	struct rnbd_lease_info info;
+	enum rnbd_proto_err perr;
+	unsigned long flags;
+
+	if (state != RNBDT_LIVE)
+		return state < RNBDT_LIVE ? RNBD_PERR_TYPE : RNBD_PERR_NONE;
+	if (entry->type == RNBD_CTL_WANT) {
+		perr = rnbdt_lease_want(s, entry);
+	} else {
+		perr = rnbd_decode_lease(entry, s->pool.nr_slots, &info);
+		if (!perr) {
+			spin_lock_irqsave(&ring->lock, flags);
+			perr = rnbdt_lease_release(s, &info);
+			spin_unlock_irqrestore(&ring->lock, flags);
+		}
+	}
+	if (!perr)
+		rnbdt_lease_kick(s);
+	return perr;
+}
+
+/* Take the segments that the client has released. */
+static void rnbdt_lease_take_released(struct rnbdt_session *s, struct list_head *list)
+{
+	struct rnbd_ring *ring = &s->queues[0]->ring;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	list_splice_init(&s->lease.released, list);
+	spin_unlock_irqrestore(&ring->lock, flags);
+}
+
+/* Free a segment that no request names. */
+static void rnbdt_lease_free(struct rnbdt_session *s, struct rnbdt_segment *seg)
+{
+	/* The client may still try to access the pages until this returns. */
+	rnbdt_segment_unmap(seg);
+	rnbdt_segment_free_pages(seg);
+	mutex_lock(&rnbdt_lock);
+	rnbdt_pool_remove(&s->pool, seg);
+	if (seg->reclaimed)
+		s->lease.reclaiming -= seg->units;
+	if (seg->stuck)
+		s->lease.stuck -= seg->units;
+	s->lease.releases++;
+	rnbdt_budget_shrink(s, (u64)seg->units * RNBD_UNIT_SIZE);
+	mutex_unlock(&rnbdt_lock);
+	/* Frame handlers of this session may have found it a moment ago. */
+	rnbdt_ctl_lease(s, seg, RNBDT_TELL_RELEASED);
+}
+
+/* Free what the client has released. Returns false if that ends the session. */
+static bool rnbdt_lease_free_released(struct rnbdt_session *s)
+{
+	struct rnbdt_segment *seg, *next;
+	LIST_HEAD(list);
+
+	rnbdt_lease_take_released(s, &list);
+	if (list_empty(&list))
+		return true;
+	/* A frame handler that has not seen the mark may have accepted a request. */
+	synchronize_rcu();
+	/* A queue that joins has requests before it is in s->queues: wait until it is there. */
+	mutex_lock(&rnbdt_lock);
+	mutex_unlock(&rnbdt_lock);
+	rnbdt_pool_scan(s, false);
+	list_for_each_entry(seg, &list, entry) {
+		if (!rnbdt_pool_named(&s->pool, seg) ||
+		    rnbd_inject(&rnbdt_inject_no_lease_drain, NULL))
+			continue;
+		/* The pool still has all of them, and the teardown frees it. */
+		list_del(&list);
+		rnbd_ring_proto_err(&s->queues[0]->ring, RNBD_PERR_EXTENT);
+		return false;
+	}
+	list_for_each_entry_safe(seg, next, &list, entry) {
+		list_del_init(&seg->entry);
+		rnbdt_lease_free(s, seg);
+	}
+	return true;
+}
+
+/* Ask the client for reclaimed segments. Returns whether there are any. */
+static bool rnbdt_lease_ask(struct rnbdt_session *s)
+{
+	struct rnbdt_segment *seg;
+	unsigned long slot;
+	bool any = false;
+
+	mutex_lock(&rnbdt_lock);
+	xa_for_each(&s->pool.slots, slot, seg) {
+		if (!seg->reclaimed || READ_ONCE(seg->released))
+			continue;
+		any = true;
+		if (seg->deadline_ms)
+			continue;
+		/* The time begins again when RECLAIM is sent, but must end without a credit. */
+		seg->idle_since = jiffies;
+		seg->deadline_ms = READ_ONCE(reclaim_timeout_ms);
+		rnbdt_ctl_lease(s, seg, RNBDT_TELL_RECLAIM);
+	}
+	mutex_unlock(&rnbdt_lock);
+	return any;
+}
+
+/* Note that slow storage uses a reclaimed segment. */
+static void rnbdt_lease_stuck(struct rnbdt_session *s, struct rnbdt_segment *seg)
+{
+	WRITE_ONCE(seg->idle_since, jiffies);
+	if (seg->stuck || time_before(jiffies, seg->reclaimed_at + RNBDT_STUCK_TIME))
+		return;
+	mutex_lock(&rnbdt_lock);
+	seg->stuck = true;
+	s->lease.stuck += seg->units;
+	mutex_unlock(&rnbdt_lock);
+}
+
+/*
+ * Look at the deadlines of reclaimed segments, and at what slow storage has. That takes long
+ * if the session may have many requests, and its client can make this work run often. Returns
+ * false if that ends the session.
+ */
+static bool rnbdt_lease_look(struct rnbdt_session *s)
+{
+	struct rnbdt_segment *seg;
+	unsigned long slot;
+
+	if (time_before(jiffies, s->lease.looked_at + RNBDT_LOOK_PERIOD))
+		return true;
+	WRITE_ONCE(s->lease.hung, rnbdt_pool_scan(s, true));
+	s->lease.looked_at = jiffies;
+	/* Only this work removes segments. */
+	xa_for_each(&s->pool.slots, slot, seg) {
+		if (!seg->deadline_ms || READ_ONCE(seg->released))
+			continue;
+		if (rnbdt_pool_named(&s->pool, seg)) {
+			rnbdt_lease_stuck(s, seg);
+		} else if (time_after(jiffies, READ_ONCE(seg->idle_since) +
+					       msecs_to_jiffies(seg->deadline_ms))) {
+			rnbdt_limit_hit(RNBDT_LIMIT_RECLAIM);
+			rnbdt_session_close(s, "reclaimed memory was not returned in time");
+			return false;
+		}
+	}
+	return true;
+}
+
+/**
+ * rnbdt_lease_work - free, reclaim and grant segments of a session
+ * @work: rnbdt_session.lease.lease_work
+ *
+ * Context: work item of rnbdt_lease_wq; takes rnbdt_lock, may sleep.
+ */
+void rnbdt_lease_work(struct work_struct *work)
+{
+	struct rnbdt_session *s = container_of(to_delayed_work(work), struct rnbdt_session,
+					       lease.lease_work);
+	unsigned int noio = memalloc_noio_save();
+	unsigned long pause = 0, hungry;
+
+	rnbdt_lease_count_run(s);
+	if (READ_ONCE(s->state) != RNBDT_LIVE || !rnbdt_lease_free_released(s))
+		goto restore;
+	/* While storage is slow, look again: the number must not become old. */
+	if (rnbdt_lease_ask(s) || rnbdt_grant_wanted(s) || s->lease.hung) {
+		if (!rnbdt_lease_look(s))
+			goto restore;
+		pause = RNBDT_LOOK_PERIOD;
+	}
+	hungry = rnbdt_grant_feed(s);
+	if (hungry)
+		pause = pause ? min(pause, hungry) : hungry;
+	/* Work that was queued meanwhile runs at once. */
+	if (pause)
+		queue_delayed_work(rnbdt_lease_wq, &s->lease.lease_work, pause);
+restore:
+	memalloc_noio_restore(noio);
+}
+
+/**
+ * rnbdt_lease_stop - stop the grants of a session
+ * @s: closing session whose queue pairs are drained
+ *
+ * Context: teardown; takes rnbdt_lock, sleeps until the work has ended.
+ */
+void rnbdt_lease_stop(struct rnbdt_session *s)
+{
+	/* Who has found the session live, or hungry, under the lock has queued the work by now. */
+	mutex_lock(&rnbdt_lock);
+	rnbdt_budget_hungry(s, false);
+	mutex_unlock(&rnbdt_lock);
+	cancel_delayed_work_sync(&s->lease.lease_work);
+}
+
+/**
+ * rnbdt_lease_trim - free the segments that no request of a session names
+ * @s: closing session whose queue pairs are drained and whose grants have stopped
+ *
+ * Requests that the storage has may keep the session for a long time, but not its memory.
+ *
+ * Context: teardown; takes rnbdt_lock, may sleep.
+ */
+void rnbdt_lease_trim(struct rnbdt_session *s)
+{
+	struct rnbdt_segment *seg;
+	unsigned long slot;
+
+	if (!s->pool.named)
+		return;
+	rnbdt_pool_scan(s, false);
+	xa_for_each(&s->pool.slots, slot, seg) {
+		if (rnbdt_pool_named(&s->pool, seg))
+			continue;
+		rnbdt_ctl_forget_lease(s, seg);
+		rnbdt_segment_unmap(seg);
+		mutex_lock(&rnbdt_lock);
+		rnbdt_pool_remove(&s->pool, seg);
+		rnbdt_budget_shrink(s, (u64)seg->units * RNBD_UNIT_SIZE);
+		mutex_unlock(&rnbdt_lock);
+		rnbdt_segment_free(seg);
+	}
+}

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Reserve of zeroed memory for segments.
+ *
+ * Operation: the reserve holds blocks of zeroed pages, so that a grant neither waits for the
+ * page allocator nor zeroes memory (rule R9). A block has at least the size of a granule, and
+ * its pages are split, as those of a segment. Each memory node that has an RDMA device with
+ * pools that grow has a reserve of its own. A segment that is released gives its blocks
+ * back while the reserve of their node has less than pool_reserve_mb; they are zeroed first. A
+ * work item fills it up to half of that after a grant has taken from it, because memory that
+ * nobody needs again soon should be free. When the machine is short of memory, a shrinker
+ * frees blocks, and the reserve is not filled for RNBDT_RESERVE_PAUSE.
+ *
+ * Ownership: the reserve owns its pages. They are not charged to a host, and come on top of
+ * the limit of all pools. The module's exit frees them.
+ *
+ * Concurrency: a spinlock protects the lists; it is not held while pages are allocated,
+ * zeroed or freed. The shrinker runs in any context that reclaims memory, also in one that
+ * holds rnbdt_lock.
+ *
+ * Errors: without memory the reserve stays small, and grants allocate as before.
+ */
+
+#include <linux/bits.h>
+#include <linux/gfp.h>
+#include <linux/highmem.h>
+#include <linux/jiffies.h>
+#include <linux/list.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/nodemask.h>
+#include <linux/numa.h>
+#include <linux/sched.h>
+#include <linux/shrinker.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+
+#include "../core/param.h"
+#include "reserve.h"
+#include "target.h"
+
+RNBD_PARAM_UINT(pool_reserve_mb, 64, 0, 65536,
+		"MiB of zeroed memory that is kept for pools that grow, for each memory node of an RDMA device, in addition to pool_limit_mb; 0: none");
+
+#define RNBDT_RESERVE_ORDERS	(RNBDT_RESERVE_MAX - RNBDT_RESERVE_MIN + 1)
+/* Time without a call of the shrinker after which the reserve is filled again */
+#define RNBDT_RESERVE_PAUSE	(10 * HZ)
+
+/**
+ * struct rnbdt_reserve - reserve of a memory node
+ * @blocks: blocks by order, linked by the lru of their first page; rnbdt_reserve_lock
+ * @pages: pages in @blocks; written under the lock
+ * @used: a pool that grows has existed on a device of the node
+ */
+struct rnbdt_reserve {
+	struct list_head blocks[RNBDT_RESERVE_ORDERS];
+	u64 pages;
+	bool used;
+};
+
+static DEFINE_SPINLOCK(rnbdt_reserve_lock);
+static struct rnbdt_reserve *rnbdt_reserves;	/* by node; set once */
+static unsigned long rnbdt_reserve_shrunk;	/* jiffies of the latest shrinking, or 0 */
+static struct shrinker *rnbdt_reserve_shrinker;
+
+/* Return the reserve for a device, whose node may be unknown or have no memory. */
+static struct rnbdt_reserve *rnbdt_reserve_of(int node)
+{
+	if (node == NUMA_NO_NODE || !node_state(node, N_MEMORY))
+		node = first_memory_node;
+	return &rnbdt_reserves[node];
+}
+
+static u64 rnbdt_reserve_goal(void)
+{
+	return (u64)READ_ONCE(pool_reserve_mb) << (20 - PAGE_SHIFT);
+}
+
+static void rnbdt_reserve_add(struct page *page, unsigned int order)
+{
+	struct rnbdt_reserve *reserve = &rnbdt_reserves[page_to_nid(page)];
+
+	spin_lock(&rnbdt_reserve_lock);
+	list_add(&page->lru, &reserve->blocks[order - RNBDT_RESERVE_MIN]);
+	WRITE_ONCE(reserve->pages, reserve->pages + (1U << order));
+	spin_unlock(&rnbdt_reserve_lock);
+}
+
+/* Remove the first block of the given order, or NULL. */
+static struct page *rnbdt_reserve_pop(struct rnbdt_reserve *reserve, unsigned int order)
+{
+	struct page *page;
+
+	spin_lock(&rnbdt_reserve_lock);
+	page = list_first_entry_or_null(&reserve->blocks[order - RNBDT_RESERVE_MIN], struct page,
+					lru);
+	if (page) {
+		list_del(&page->lru);
+		WRITE_ONCE(reserve->pages, reserve->pages - (1U << order));
+	}
+	spin_unlock(&rnbdt_reserve_lock);
+	return page;
+}
+
+static void rnbdt_reserve_free(struct page *page, unsigned int order)
+{
+	u32 i;
+
+	for (i = 0; i < 1U << order; i++)
+		__free_page(page + i);
+}
+
+static unsigned long rnbdt_reserve_count(struct shrinker *shrinker, struct shrink_control *sc)
+{
+	return READ_ONCE(rnbdt_reserves[sc->nid].pages) ?: SHRINK_EMPTY;
+}
+
+/* Free at least as many pages as the kernel asks for, the smallest blocks first. */
+static unsigned long rnbdt_reserve_shrink(struct shrinker *shrinker, struct shrink_control *sc)
+{
+	struct rnbdt_reserve *reserve = &rnbdt_reserves[sc->nid];
+	unsigned int order = RNBDT_RESERVE_MIN;
+	unsigned long freed = 0;
+
+	WRITE_ONCE(rnbdt_reserve_shrunk, jiffies ?: 1);
+	while (freed < sc->nr_to_scan && order <= RNBDT_RESERVE_MAX) {
+		struct page *page = rnbdt_reserve_pop(reserve, order);
+
+		if (!page) {
+			order++;
+			continue;
+		}
+		rnbdt_reserve_free(page, order);
+		freed += 1U << order;
+	}
+	sc->nr_scanned = freed;
+	return freed ?: SHRINK_STOP;
+}
+
+static bool rnbdt_reserve_may_fill(void)
+{
+	unsigned long shrunk = READ_ONCE(rnbdt_reserve_shrunk);
+
+	return !shrunk || time_after_eq(jiffies, shrunk + RNBDT_RESERVE_PAUSE);
+}
+
+static bool rnbdt_reserve_is_low(const struct rnbdt_reserve *reserve)
+{
+	return READ_ONCE(reserve->used) && READ_ONCE(reserve->pages) < rnbdt_reserve_goal() / 2;
+}
+
+static void rnbdt_reserve_fill_node(const struct rnbdt_reserve *reserve, int node)
+{
+	/* Direct reclaim would shrink the reserve, and memory of other nodes would not count. */
+	gfp_t gfp = (GFP_KERNEL & ~__GFP_DIRECT_RECLAIM) | __GFP_ZERO | __GFP_NOWARN |
+		    __GFP_THISNODE;
+	unsigned int order = RNBDT_RESERVE_MAX;
+
+	/* The shrinker may free meanwhile what this allocates. */
+	while (rnbdt_reserve_is_low(reserve) && rnbdt_reserve_may_fill()) {
+		struct page *page = alloc_pages_node(node, gfp, order);
+
+		if (!page && order == RNBDT_RESERVE_MIN)
+			break;
+		if (page) {
+			split_page(page, order);
+			rnbdt_reserve_add(page, order);
+		} else {
+			order--;
+		}
+		cond_resched();
+	}
+}
+
+static void rnbdt_reserve_work(struct work_struct *work)
+{
+	int node;
+
+	for_each_node_state(node, N_MEMORY)
+		rnbdt_reserve_fill_node(&rnbdt_reserves[node], node);
+}
+
+static DECLARE_WORK(rnbdt_reserve_filler, rnbdt_reserve_work);
+
+/**
+ * rnbdt_reserve_fill - fill the reserve in the background
+ * @node: memory node of a device with a pool that grows, or NUMA_NO_NODE
+ *
+ * There is no reserve before the first such pool.
+ *
+ * Context: any; does not sleep.
+ */
+void rnbdt_reserve_fill(int node)
+{
+	struct rnbdt_reserve *reserve = rnbdt_reserve_of(node);
+
+	WRITE_ONCE(reserve->used, true);
+	if (rnbdt_reserve_is_low(reserve) && rnbdt_reserve_may_fill())
+		queue_work(system_unbound_wq, &rnbdt_reserve_filler);
+}
+
+/**
+ * rnbdt_reserve_take - take a block of zeroed pages
+ * @node: memory node that the pages should be on, or NUMA_NO_NODE
+ * @order: largest useful order; set to that of the block
+ *
+ * Context: process context.
+ * Return: first of 1 << @order pages, which are split, or NULL.
+ */
+struct page *rnbdt_reserve_take(int node, unsigned int *order)
+{
+	struct rnbdt_reserve *reserve = rnbdt_reserve_of(node);
+	unsigned int i;
+
+	if (*order < RNBDT_RESERVE_MIN || !READ_ONCE(reserve->pages))
+		return NULL;
+	for (i = min(*order, RNBDT_RESERVE_MAX + 0U); i >= RNBDT_RESERVE_MIN; i--) {
+		struct page *page = rnbdt_reserve_pop(reserve, i);
+
+		if (page) {
+			*order = i;
+			return page;
+		}
+	}
+	return NULL;
+}
+
+/**
+ * rnbdt_reserve_put - zero a block of pages and add it to the reserve
+ * @page: first page; the pages are split, and nobody uses them
+ * @order: binary logarithm of their number
+ *
+ * Context: process context; may sleep.
+ * Return: false if the reserve has enough; the caller frees the pages then.
+ */
+bool rnbdt_reserve_put(struct page *page, unsigned int order)
+{
+	struct rnbdt_reserve *reserve = &rnbdt_reserves[page_to_nid(page)];
+	u32 i;
+
+	if (!READ_ONCE(reserve->used) || !rnbdt_reserve_may_fill() ||
+	    order < RNBDT_RESERVE_MIN || order > RNBDT_RESERVE_MAX ||
+	    READ_ONCE(reserve->pages) >= rnbdt_reserve_goal())
+		return false;
+	for (i = 0; i < 1U << order; i++)
+		clear_highpage(page + i);
+	cond_resched();
+	rnbdt_reserve_add(page, order);
+	return true;
+}
+
+/**
+ * rnbdt_reserve_init - let the kernel shrink the reserve
+ *
+ * Context: process context, module init.
+ * Return: 0 or -ENOMEM.
+ */
+int rnbdt_reserve_init(void)
+{
+	struct shrinker *shrinker;
+	u32 node, i;
+
+	rnbdt_reserves = kvcalloc(nr_node_ids, sizeof(*rnbdt_reserves), GFP_KERNEL);
+	if (!rnbdt_reserves)
+		return -ENOMEM;
+	for (node = 0; node < nr_node_ids; node++)
+		for (i = 0; i < RNBDT_RESERVE_ORDERS; i++)
+			INIT_LIST_HEAD(&rnbdt_reserves[node].blocks[i]);
+	shrinker = shrinker_alloc(SHRINKER_NUMA_AWARE, "rnbd-target-reserve");
+	if (!shrinker) {
+		kvfree(rnbdt_reserves);
+		return -ENOMEM;
+	}
+	shrinker->count_objects = rnbdt_reserve_count;
+	shrinker->scan_objects = rnbdt_reserve_shrink;
+	shrinker_register(shrinker);
+	rnbdt_reserve_shrinker = shrinker;
+	return 0;
+}
+
+/**
+ * rnbdt_reserve_exit - free the reserve
+ *
+ * Call when no session is left.
+ *
+ * Context: process context, module exit.
+ */
+void rnbdt_reserve_exit(void)
+{
+	struct page *page;
+	u32 node, order;
+
+	cancel_work_sync(&rnbdt_reserve_filler);
+	shrinker_free(rnbdt_reserve_shrinker);
+	for (node = 0; node < nr_node_ids; node++)
+		for (order = RNBDT_RESERVE_MIN; order <= RNBDT_RESERVE_MAX; order++)
+			while ((page = rnbdt_reserve_pop(&rnbdt_reserves[node], order)))
+				rnbdt_reserve_free(page, order);
+	kvfree(rnbdt_reserves);
+}

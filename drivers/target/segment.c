@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A segment of a pool: its pages and its memory region.
+ *
+ * Operation
+ *
+ * A segment has zeroed pages and one memory region, which is registered once through the
+ * send queue of queue 0. A unit of the pool is a page. Pages come in contiguous extents as
+ * long as the page allocator provides, split so that each is a page of its own; an extent
+ * becomes one entry of a bio, which is what makes large requests cheap. The reserve
+ * (reserve.c) has pages that are zeroed already.
+ *
+ * Ownership
+ *
+ * The caller owns a segment until it adds it to the pool of its session (pool.c). The pages
+ * are zeroed before the client gets a key, so it never sees data of another client.
+ *
+ * Concurrency
+ *
+ * The login work and the lease work register segments; they never run at the same time, and
+ * each has at most RNBDT_REG_BATCH registrations in the send queue. The memory region is
+ * destroyed before pages are freed: after ib_dereg_mr() the device does not access them.
+ *
+ * Errors
+ *
+ * A segment in any state may be unmapped and freed. A registration that fails ends the
+ * session, because the state of the send queue is not known then. So does one that does not
+ * complete within RNBDT_REG_TIMEOUT.
+ */
+
+#include <linux/completion.h>
+#include <linux/dma-mapping.h>
+#include <linux/gfp.h>
+#include <linux/jiffies.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/scatterlist.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <rdma/ib_verbs.h>
+
+#include "../core/dma.h"
+#include "../core/ring.h"
+#include "queue.h"
+#include "reserve.h"
+#include "segment.h"
+#include "session.h"
+
+#define RNBDT_IOVA_SHIFT	32	/* larger than a segment */
+
+/* Time for the client to take the frames that were posted before a registration */
+#define RNBDT_REG_TIMEOUT	(10 * HZ)
+
+/* Note that @units contiguous pages from @page on are those of the units from @first on. */
+static void rnbdt_segment_add_pages(struct rnbdt_segment *seg, u32 first, struct page *page,
+				    u32 units)
+{
+	u32 i;
+
+	for (i = 0; i < units; i++) {
+		seg->pages[first + i] = page + i;
+		seg->ahead[first + i] = units - i;
+	}
+}
+
+/* Take zeroed pages from the reserve, or allocate the longest extents that are free. */
+static int rnbdt_segment_alloc_pages(struct rnbdt_segment *seg, bool floor)
+{
+	unsigned int order = min_t(unsigned int, ilog2(seg->units), MAX_PAGE_ORDER);
+	int node = ibdev_to_node(seg->dev);
+	u32 done = 0;
+
+	while (done < seg->units) {
+		gfp_t gfp = GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN;
+		unsigned int reserved;
+		struct page *page;
+
+		order = min_t(unsigned int, order, ilog2(seg->units - done));
+		reserved = order;
+		page = rnbdt_reserve_take(node, &reserved);
+		if (page) {
+			rnbdt_segment_add_pages(seg, done, page, 1U << reserved);
+			done += 1U << reserved;
+			continue;
+		}
+		/* Memory beyond the floor is not worth the work of reclaim. */
+		gfp |= order || !floor ? __GFP_NORETRY : __GFP_RETRY_MAYFAIL;
+		page = alloc_pages_node(node, gfp, order);
+		if (!page) {
+			if (!order)
+				return -ENOMEM;
+			order--;
+			continue;
+		}
+		if (order)
+			split_page(page, order);
+		rnbdt_segment_add_pages(seg, done, page, 1U << order);
+		done += 1U << order;
+		cond_resched();
+	}
+	return 0;
+}
+
+/**
+ * rnbdt_segment_alloc - allocate a segment and its pages
+ * @dev: device that accesses it
+ * @units: size in units
+ * @floor: try hard, because the session cannot do without it
+ *
+ * Context: process context; may sleep. The caller excludes I/O.
+ * Return: the segment, or NULL without memory.
+ */
+struct rnbdt_segment *rnbdt_segment_alloc(struct ib_device *dev, u32 units, bool floor)
+{
+	struct rnbdt_segment *seg;
+
+	seg = kvzalloc(struct_size(seg, pages, units), GFP_KERNEL);
+	if (!seg)
+		return NULL;
+	INIT_LIST_HEAD(&seg->entry);
+	seg->dev = dev;
+	seg->units = units;
+	seg->ahead = kvcalloc(units, sizeof(*seg->ahead), GFP_KERNEL);
+	if (!seg->ahead || rnbdt_segment_alloc_pages(seg, floor)) {
+		rnbdt_segment_free(seg);
+		return NULL;
+	}
+	return seg;
+}
+
+/**
+ * rnbdt_segment_map - map a segment for DMA and prepare its memory region
+ * @seg: segment whose slot is known
+ * @pd: protection domain of the session
+ *
+ * Context: process context; may sleep.
+ * Return: 0, -EOPNOTSUPP if the device needs bounce buffers or cache flushes, or an error of
+ * the device. The caller must call rnbdt_segment_unmap() in every case.
+ */
+int rnbdt_segment_map(struct rnbdt_segment *seg, struct ib_pd *pd)
+{
+	struct ib_device *dev = seg->dev;
+	struct scatterlist *sg;
+	int i, n, nents, ret;
+
+	ret = sg_alloc_table_from_pages_segment(&seg->sgt, seg->pages, seg->units, 0,
+						(size_t)seg->units * RNBD_UNIT_SIZE,
+						rnbd_max_segment_size(dev), GFP_KERNEL);
+	if (ret)
+		return ret;
+
+	nents = ib_dma_map_sg(dev, seg->sgt.sgl, seg->sgt.orig_nents, DMA_BIDIRECTIONAL);
+	if (!nents)
+		return -EIO;
+	seg->mapped = true;
+
+	/*
+	 * Network device and disk access the pages concurrently. Both must see
+	 * the same memory without bounce buffers or cache flushes.
+	 */
+	for_each_sg(seg->sgt.sgl, sg, nents, i)
+		if (!ib_uses_virt_dma(dev) &&
+		    dma_need_sync(dev->dma_device, sg_dma_address(sg)))
+			return -EOPNOTSUPP;
+
+	seg->mr = ib_alloc_mr(pd, IB_MR_TYPE_MEM_REG, seg->units);
+	if (IS_ERR(seg->mr)) {
+		ret = PTR_ERR(seg->mr);
+		seg->mr = NULL;
+		return ret;
+	}
+	n = ib_map_mr_sg(seg->mr, seg->sgt.sgl, nents, NULL, RNBD_UNIT_SIZE);
+	if (n != nents)
+		return n < 0 ? n : -EIO;
+	/*
+	 * Do not reveal the address of the memory to the client: on soft-RoCE it
+	 * is a kernel address. A registration may begin at any address.
+	 */
+	seg->mr->iova = (u64)(seg->slot + 1) << RNBDT_IOVA_SHIFT;
+	ib_update_fast_reg_key(seg->mr, ib_inc_rkey(seg->mr->rkey));
+	return 0;
+}
+
+static void rnbdt_segment_reg_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rnbdt_session *s = container_of(wc->wr_cqe, struct rnbdt_session,
+					       conn.reg_cqe);
+
+	/*
+	 * Only the last request of a batch is signalled, but each request that
+	 * fails completes. Several completions are harmless: the session stays
+	 * until the queue pair is drained.
+	 */
+	if (wc->status != IB_WC_SUCCESS) {
+		WRITE_ONCE(s->conn.reg_status, wc->status);
+		rnbd_ring_fail(&s->queues[0]->ring,
+			       wc->status == IB_WC_WR_FLUSH_ERR ?
+			       "connection closed" :
+			       "the pool could not be registered");
+	}
+	complete(&s->conn.reg_done);
+}
+
+static int rnbdt_segments_post(struct rnbdt_session *s, struct ib_reg_wr *wrs,
+			       struct rnbdt_segment **segs, u32 nr)
+{
+	struct rnbd_ring *ring = &s->queues[0]->ring;
+	unsigned long flags;
+	int ret = -ENOTCONN;
+	u32 i;
+
+	memset(wrs, 0, nr * sizeof(*wrs));
+	for (i = 0; i < nr; i++) {
+		wrs[i].wr.opcode = IB_WR_REG_MR;
+		wrs[i].wr.wr_cqe = &s->conn.reg_cqe;
+		wrs[i].wr.next = i + 1 < nr ? &wrs[i + 1].wr : NULL;
+		wrs[i].mr = segs[i]->mr;
+		wrs[i].key = segs[i]->mr->rkey;
+		wrs[i].access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ |
+				IB_ACCESS_REMOTE_WRITE;
+	}
+	wrs[nr - 1].wr.send_flags = IB_SEND_SIGNALED;
+
+	reinit_completion(&s->conn.reg_done);
+	/* Do not post after the drain, which clears ring->live. */
+	spin_lock_irqsave(&ring->lock, flags);
+	if (ring->live)
+		ret = ib_post_send(ring->qp, &wrs[0].wr, NULL);
+	spin_unlock_irqrestore(&ring->lock, flags);
+	if (ret)
+		return ret;
+
+	/* Entries of a send queue complete in order: the client may delay this one. */
+	if (!wait_for_completion_timeout(&s->conn.reg_done, RNBDT_REG_TIMEOUT)) {
+		rnbd_ring_fail(ring, "the client takes no frames");
+		/* The teardown flushes the queue pair. */
+		wait_for_completion(&s->conn.reg_done);
+	}
+	return READ_ONCE(s->conn.reg_status) == IB_WC_SUCCESS ? 0 : -EIO;
+}
+
+/**
+ * rnbdt_segments_register - register segments for remote access
+ * @s: session that is logging in or live
+ * @segs: mapped segments
+ * @nr: number of @segs, at most RNBDT_REG_BATCH
+ *
+ * Context: login work or lease work; sleeps until the send queue of queue 0 has completed.
+ * Return: 0, -ENOMEM, or another negative errno if the queue pair failed or was closed.
+ */
+int rnbdt_segments_register(struct rnbdt_session *s, struct rnbdt_segment **segs, u32 nr)
+{
+	struct ib_reg_wr *wrs = kcalloc(nr, sizeof(*wrs), GFP_KERNEL);
+	int ret;
+
+	if (!wrs)
+		return -ENOMEM;
+	s->conn.reg_cqe.done = rnbdt_segment_reg_done;
+	ret = rnbdt_segments_post(s, wrs, segs, nr);
+	kfree(wrs);
+	return ret;
+}
+
+/**
+ * rnbdt_segment_unmap - destroy the memory region of a segment
+ * @seg: segment in any state
+ *
+ * The device does not access the pages when this returns.
+ *
+ * Context: process context; may sleep.
+ */
+void rnbdt_segment_unmap(struct rnbdt_segment *seg)
+{
+	if (seg->mr)
+		ib_dereg_mr(seg->mr);
+	seg->mr = NULL;
+	if (seg->mapped)
+		ib_dma_unmap_sg(seg->dev, seg->sgt.sgl, seg->sgt.orig_nents, DMA_BIDIRECTIONAL);
+	seg->mapped = false;
+	sg_free_table(&seg->sgt);
+}
+
+/**
+ * rnbdt_segment_free_pages - free the pages of a segment, or give them to the reserve
+ * @seg: segment without a memory region, which no request names; its structure remains
+ *
+ * Context: process context; may sleep.
+ */
+void rnbdt_segment_free_pages(struct rnbdt_segment *seg)
+{
+	u32 i, j, units;
+
+	for (i = 0; i < seg->units && seg->ahead; i += units) {
+		/* At the begin of an extent, this is its length. */
+		units = clamp_t(u32, seg->ahead[i], 1, 1U << RNBDT_RESERVE_MAX);
+		if (!seg->pages[i] || rnbdt_reserve_put(seg->pages[i], ilog2(units)))
+			continue;
+		for (j = 0; j < units; j++)
+			__free_page(seg->pages[i + j]);
+		cond_resched();
+	}
+	memset(seg->pages, 0, seg->units * sizeof(seg->pages[0]));
+	kvfree(seg->ahead);
+	seg->ahead = NULL;
+}
+
+/**
+ * rnbdt_segment_free - free a segment and what pages it has
+ * @seg: segment without a memory region, which no request names
+ *
+ * Context: process context; may sleep.
+ */
+void rnbdt_segment_free(struct rnbdt_segment *seg)
+{
+	rnbdt_segment_free_pages(seg);
+	kvfree_rcu(seg, rcu);
+}

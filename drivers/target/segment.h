@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A segment of a pool: its pages and its memory region. See segment.c.
+ */
+#ifndef RNBDT_SEGMENT_H
+#define RNBDT_SEGMENT_H
+
+#include <linux/list.h>
+#include <linux/mm_types.h>
+#include <linux/rcupdate.h>
+#include <linux/scatterlist.h>
+#include <rdma/ib_verbs.h>
+
+struct rnbdt_session;
+
+/* Send-queue entries for registrations; as many are posted together. */
+#define RNBDT_REG_BATCH		16
+
+/* Bits of rnbdt_segment.tell: entries that the client must get, in this order */
+#define RNBDT_TELL_SEGMENT	1u
+#define RNBDT_TELL_RECLAIM	2u
+#define RNBDT_TELL_RELEASED	4u
+
+/**
+ * struct rnbdt_segment - part of a pool that is granted and released as a whole
+ * @entry: in rnbdt_ctl.leases while @tell is set, or in rnbdt_lease.released; the lock of
+ *	the ring of queue 0
+ * @tell: RNBDT_TELL_*; the same lock
+ * @released: the client has released it, or the session frees it: no request may name it;
+ *	written under the same lock, read under RCU
+ * @deadline_ms: milliseconds that the client has to return it; set once by the lease work,
+ *	before @tell
+ * @reclaimed: the client was asked to return it; rnbdt_lock
+ * @reclaimed_at: jiffies when @reclaimed was set; rnbdt_lock
+ * @stuck: slow storage keeps the client from returning it; rnbdt_lock
+ * @granted_at: jiffies of the grant; constant
+ * @idle_since: jiffies of the decision to reclaim it, of RECLAIM, or when the storage was last
+ *	seen to have a request that names it and that came before @asked_ns, whichever is
+ *	latest; written by the lease work, and by ctl.c under the lock of the ring
+ * @asked_ns: monotonic time in ns up to which requests that name it keep its deadline from
+ *	running, or 0 until RECLAIM was put into a frame; written under the lock of the ring
+ * @dev: device that it is registered with; constant
+ * @slot: its place in the pool; constant once granted
+ * @generation: number of the grant, not 0; constant once granted
+ * @units: size in pool units; constant
+ * @mr: memory region, or NULL
+ * @sgt: its pages
+ * @mapped: @sgt is mapped for DMA
+ * @rcu: delays the end of the structure until no frame handler can have found it
+ * @ahead: for each unit, the number of physically contiguous units that start there
+ * @pages: the page of each unit, or NULL
+ *
+ * Members without a lock belong to the login work, then to the lease work, then to the
+ * teardown.
+ */
+struct rnbdt_segment {
+	struct list_head entry;
+	u32 tell;
+	u32 deadline_ms;
+	bool released;
+	bool reclaimed;
+	bool stuck;
+	unsigned long reclaimed_at;
+	unsigned long granted_at;
+	unsigned long idle_since;
+	u64 asked_ns;
+	struct ib_device *dev;
+	u32 slot;
+	u32 generation;
+	u32 units;
+	struct ib_mr *mr;
+	struct sg_table sgt;
+	bool mapped;
+	struct rcu_head rcu;
+	u16 *ahead;
+	struct page *pages[];
+};
+
+struct rnbdt_segment *rnbdt_segment_alloc(struct ib_device *dev, u32 units, bool floor);
+int rnbdt_segment_map(struct rnbdt_segment *seg, struct ib_pd *pd);
+int rnbdt_segments_register(struct rnbdt_session *s, struct rnbdt_segment **segs, u32 nr);
+void rnbdt_segment_unmap(struct rnbdt_segment *seg);
+void rnbdt_segment_free_pages(struct rnbdt_segment *seg);
+void rnbdt_segment_free(struct rnbdt_segment *seg);
+
+#endif /* RNBDT_SEGMENT_H */

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Control entries about a segment: its grant, the request to return it, and its end.
+ *
+ * Operation: ctl.c keeps a list of segments about which the client must get something, and
+ * fills frames from it. RECLAIM begins the time that the client has to return the segment.
+ * Ownership: nothing is kept.
+ * Concurrency: the lock of the ring of queue 0 is held.
+ * Errors: an entry that finds no room goes into the next frame.
+ */
+
+#include <linux/jiffies.h>
+#include <linux/minmax.h>
+#include <linux/timekeeping.h>
+#include <rdma/ib_verbs.h>
+#include <rnbd/wire.h>
+
+#include "../core/ctl.h"
+#include "../core/lease.h"
+#include "../core/login.h"
+#include "../core/ring_send.h"
+#include "segment.h"
+#include "segment_ctl.h"
+#include "session.h"
+
+/* Milliseconds that RECLAIM may take to reach the client, and requests to come from there */
+#define RNBDT_RECLAIM_GRACE_MIN	1000u
+#define RNBDT_RECLAIM_GRACE_MAX	10000u
+
+/*
+ * Begin the time that the client has to return a segment: RECLAIM may have waited for a credit.
+ * A frame that is lost is repeated after seconds, so requests that the client sends meanwhile
+ * are in order.
+ */
+static void rnbdt_segment_reclaimed(const struct rnbdt_session *s, struct rnbdt_segment *seg)
+{
+	u32 grace_ms = clamp(RNBD_KEEPALIVE_MISSED * s->granted.keepalive_ms,
+			     RNBDT_RECLAIM_GRACE_MIN, RNBDT_RECLAIM_GRACE_MAX);
+
+	WRITE_ONCE(seg->idle_since, jiffies);
+	WRITE_ONCE(seg->asked_ns, ktime_get_ns() + (u64)grace_ms * NSEC_PER_MSEC);
+}
+
+static bool rnbdt_segment_add_entry(struct rnbd_ring *ring, u16 type, const void *body, u32 bytes)
+{
+	const struct rnbd_ctl_entry entry = {
+		.type = type,
+		.mandatory = true,
+		.body = body,
+		.bytes = bytes,
+	};
+
+	return rnbd_ring_add_ctl(ring, &entry);
+}
+
+/**
+ * rnbdt_segment_add_ctl - add what the client must get about a segment to the open frame
+ * @s: session
+ * @ring: ring of queue 0, with an open frame of type RNBD_FRAME_CONTROL
+ * @seg: segment; rnbdt_segment.tell says what, and keeps RNBDT_TELL_RELEASED
+ *
+ * Context: any, ring->lock held.
+ * Return: false if the frame is full.
+ */
+bool rnbdt_segment_add_ctl(const struct rnbdt_session *s, struct rnbd_ring *ring,
+			   struct rnbdt_segment *seg)
+{
+	struct rnbd_ctl_segment segment;
+	struct rnbd_ctl_lease lease;
+
+	if (seg->tell & RNBDT_TELL_SEGMENT) {
+		rnbd_encode_segment(&segment, &(struct rnbd_segment_info) {
+			.addr = seg->mr->iova,
+			.slot = seg->slot,
+			.generation = seg->generation,
+			.rkey = seg->mr->rkey,
+			.units = seg->units,
+		});
+		if (!rnbdt_segment_add_entry(ring, RNBD_CTL_SEGMENT, &segment, sizeof(segment)))
+			return false;
+		seg->tell &= ~RNBDT_TELL_SEGMENT;
+	}
+	if (seg->tell & RNBDT_TELL_RECLAIM) {
+		rnbd_encode_lease(&lease, &(struct rnbd_lease_info) {
+			.slot = seg->slot,
+			.generation = seg->generation,
+			.deadline_ms = seg->deadline_ms,
+		});
+		if (!rnbdt_segment_add_entry(ring, RNBD_CTL_RECLAIM, &lease, sizeof(lease)))
+			return false;
+		seg->tell &= ~RNBDT_TELL_RECLAIM;
+		rnbdt_segment_reclaimed(s, seg);
+	}
+	if (seg->tell & RNBDT_TELL_RELEASED) {
+		rnbd_encode_lease(&lease, &(struct rnbd_lease_info) {
+			.slot = seg->slot,
+			.generation = seg->generation,
+		});
+		if (!rnbdt_segment_add_entry(ring, RNBD_CTL_RELEASED, &lease, sizeof(lease)))
+			return false;
+	}
+	return true;
+}

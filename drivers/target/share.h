@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Fair shares of the memory for pools, and what is reclaimed for them. See share.c.
+ */
+#ifndef RNBDT_SHARE_H
+#define RNBDT_SHARE_H
+
+#include <linux/types.h>
+
+struct rnbdt_segment;
+struct rnbdt_session;
+
+void rnbdt_share_ask(struct rnbdt_session *s, struct rnbdt_segment *seg);
+void rnbdt_share_reclaim(u64 floor_needed);
+void rnbdt_share_exit(void);
+
+#endif /* RNBDT_SHARE_H */

@@ -1,0 +1,72 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Helpers of the tests of pools that grow and shrink: sourced after rnbd.sh.
+#
+# Sizes at the client are units of 4 KiB, those at the target bytes.
+
+SESSIONS=/sys/kernel/rnbd-target/sessions
+
+# param MODULE NAME VALUE: set a parameter of a loaded module
+param() { echo "$3" >"/sys/module/$1/parameters/$2" || die "parameter $2 of $1"; }
+
+# session_dir DEV: directory of the live session of the target that serves a disk
+session_dir() {
+	local dir id
+
+	id=$(counter "$1" session_id)
+	for dir in "$SESSIONS"/*/; do
+		if [ "$(cat "${dir}session_id" 2>/dev/null)" = "$id" ] &&
+		   [ "$(cat "${dir}state" 2>/dev/null)" = live ]; then
+			echo "$dir"
+			return
+		fi
+	done
+	return 1
+}
+
+# at_target DEV NAME: what the target tells about the session of a disk
+at_target() {
+	local dir
+
+	dir=$(session_dir "$1") && cat "$dir$2"
+}
+
+# need_at_target DEV NAME TEST VALUE
+need_at_target() { need_counter "$(at_target "$1" "$2")" "$3" "$4" "$1 at the target: $2"; }
+
+# For wait_for: counter_is DEV NAME VALUE, counter_at_most DEV NAME VALUE
+counter_is() { [ "$(counter "$1" "$2")" = "$3" ]; }
+counter_at_most() { [ "$(counter "$1" "$2")" -le "$3" ]; }
+
+# pools_charged: bytes that are charged for the pools of all sessions
+pools_charged() { cat "$SESSIONS"/*/pool_bytes 2>/dev/null | awk '{ sum += $1 } END { print sum + 0 }'; }
+
+# steadily NAME DISK [FIO-OPTION...]: requests until steadily_end NAME
+declare -A steady
+steadily() {
+	fio --name="$1" --filename="$2" --direct=1 --ioengine=libaio --time_based --runtime=3600 \
+	    --minimal --output="$OUT/fio.$1" "${@:3}" >/dev/null 2>"$OUT/fio.$1.err" &
+	steady[$1]=$!
+}
+steadily_end() {
+	kill -INT "${steady[$1]}" || die "$1 has ended: $(cat "$OUT/fio.$1" "$OUT/fio.$1.err")"
+	wait "${steady[$1]}"
+	if grep -v "terminating on signal" "$OUT/fio.$1.err" | grep .; then die "fio $1 failed"; fi
+	unset "steady[$1]"
+}
+
+# checker NAME WRITER DISK [GENCHECK-OPTION...]: the generation checker works on a disk until
+# checker_end NAME DISK, which fails unless the disk has what it should have
+declare -A checkers
+checker() {
+	gencheck run --journal "/dev/shm/$1" --writer "$2" --time 100000 "${@:4}" "$3" \
+		>"$OUT/gencheck.$1" 2>&1 &
+	checkers[$1]=$!
+}
+checker_end() {
+	kill "${checkers[$1]}" || die "gencheck on $2 has ended: $(cat "$OUT/gencheck.$1")"
+	wait "${checkers[$1]}" || die "$2: $(cat "$OUT/gencheck.$1")"
+	gencheck verify --journal "/dev/shm/$1" "$2" >"$OUT/verify.$1" ||
+		die "$2: $(cat "$OUT/verify.$1")"
+	unset "checkers[$1]"
+}

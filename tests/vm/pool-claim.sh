@@ -1,0 +1,108 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 1 --cpus 2 --mem 2048 --timeout 300
+# adapter: only
+# without: event, because it makes other sessions reconnect
+# short: place and floor of a session that reconnects are kept for it; without claims another host takes them
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+. ../lib/pool.sh
+
+# Rule R8. The floors of two hosts leave no memory for pools. Then the first one loses its
+# connection and is put off, because its host has logged in too often, while another host
+# attaches.
+MIB=$((1 << 20))
+
+set_host_id
+target_start
+param rnbd_target pool_limit_mb 8
+param rnbd_target login_rate 0
+disk=$(null_disk 32) || exit 1
+export_disk first "$disk" 1
+disk=$(null_disk 32) || exit 1
+export_disk second "$disk" 2
+disk=$(null_disk 32) || exit 1
+export_disk third "$disk" 3 4
+modprobe rnbd || die "modprobe rnbd failed"
+arm rnbd
+
+# Only the first session has short keep-alives, so that the fault point meets its queue.
+second=$(attach second --queues 1 --pool 7M --keepalive 60000 --host-id "$(host_id 2)") || exit 1
+param rnbd pool_floor_kb 1024
+common=(--queues 1 --pool 4M)
+first=$(attach first "${common[@]}" --keepalive 500) || exit 1
+same "$(pools_charged)" $((8 * MIB)) "bytes that are charged"
+checker first 1 "$first" --threads 4 --io 1-64
+
+# Live sessions of the target, and no other
+only_live() {
+	[ "$(find $SESSIONS -mindepth 1 -maxdepth 1 | wc -l)" = "$1" ] &&
+		[ "$(cat $SESSIONS/*/state | sort -u)" = live ]
+}
+# lose: the first session loses its connection, and its logins are put off until come_back
+lose() {
+	before=$(completed "$first")
+	wait_for 20 completed_over "$first" $((before + 20))
+	param rnbd_target login_burst 1
+	param rnbd_target login_rate 1
+	rnbd discover "$ADDR" >/dev/null || die "no list of exports"
+	lost=$(counter "$first" lost)
+	strike rnbd kill_queue 1 0
+	wait_for 20 counter_over "$first" lost "$lost"
+	wait_for 30 only_live 1
+	same "$(counter "$second" lost)" 0 "connections that the second disk lost"
+	same "$(pools_charged)" $((7 * MIB)) "bytes of the session that is live"
+	same "$(counter "$first" state)" reconnecting "state of the first disk"
+}
+come_back() { param rnbd_target login_rate 0; }
+live() { counter_is "$first" state live; }
+attach_third() { rnbd attach "$ADDR" third "${common[@]}" --host-id "$(host_id "$1")" --wait 0; }
+
+# refused PATTERN: the third host gets neither a place nor memory
+refused() {
+	local text
+
+	if text=$(attach_third 3 2>&1); then die "another session was granted what the claim has: $text"; fi
+	echo "  $text"
+	grep -q "$1" <<<"$text" || die "unclear: $text"
+}
+
+note "the session has a claim on its place and on its floor"
+lose
+param rnbd_target max_sessions 2
+refused "limit on sessions"
+param rnbd_target max_sessions 4096
+refused "no memory left for the buffer pool"
+come_back
+wait_for 30 live
+need "$first" pool_units -eq 256
+before=$(completed "$first")
+wait_for 30 completed_over "$first" $((before + 20))
+
+note "without claims, another host takes place and memory, and the first one is left out"
+param rnbd_target claim_timeout 0
+lose
+param rnbd_target max_sessions 2
+third=$(attach_third 3) || die "no place or no memory although nobody has a claim"
+param rnbd_target max_sessions 4096
+come_back
+left_out() { counter "$first" last_error | grep -q "no memory left for the buffer pool"; }
+wait_for 30 left_out
+counter "$first" last_error
+same "$(counter "$first" state)" reconnecting "state of the first disk"
+detach "$third"
+wait_for 60 live
+
+note "a claim ends with its time"
+param rnbd_target claim_timeout 2
+lose
+attached() { third=$(attach_third 4 2>/dev/null); }
+wait_for 30 attached
+detach "$third"
+come_back
+wait_for 60 live
+checker_end first "$first"
+detach "$first"
+detach "$second"
+configfs_clear
+unload

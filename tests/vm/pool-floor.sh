@@ -1,0 +1,100 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 1 --cpus 2 --mem 2048 --timeout 300
+# adapter: only
+# without: event, because an attach that has lost a message waits for seconds
+# short: floors never exceed the memory for pools, and each session works within its floor while no more is left
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+. ../lib/pool.sh
+
+# Rule R8. Floors of 1 MiB fill the memory for pools, of which two hosts have half each.
+NR=8
+LIMIT=$((NR << 20))
+FLOOR=256
+
+set_host_id
+target_start
+param rnbd_target pool_limit_mb $NR
+param rnbd_target claim_timeout 0
+for ((i = 0; i <= NR; i++)); do
+	disk=$(null_disk 32 irqmode=2 completion_nsec=2000000) || exit 1
+	export_disk "disk$i" "$disk" 1 2
+done
+modprobe rnbd pool_floor_kb=4 || die "modprobe rnbd failed"
+
+within_limit() {
+	local bytes
+
+	bytes=$(pools_charged)
+	[ "$bytes" -le $LIMIT ] || die "$bytes bytes are charged of $LIMIT"
+}
+# attach_one NUMBER: half of the disks for each host, each in a session of its own
+attach_one() {
+	attach "disk$1" --new-session --host-id "$(host_id $(($1 % 2 + 1)))" --queues 2 --pool 4M
+}
+
+note "the floor of a session holds the largest request, whatever was configured"
+dev=()
+for ((i = 0; i < NR; i++)); do
+	dev[i]=$(attach_one $i) || exit 1
+	need "${dev[i]}" pool_units -eq $FLOOR
+	need "${dev[i]}" pool_max_units -eq 1024
+	within_limit
+done
+same "$(pools_charged)" $LIMIT "bytes of all floors"
+
+note "there is no memory for another floor"
+if text=$(rnbd attach "$ADDR" "disk$NR" --new-session --queues 2 --pool 4M --wait 0 2>&1); then
+	die "attached: $text"
+fi
+echo "  $text"
+grep -q "no memory left for the buffer pool" <<<"$text" || die "unclear: $text"
+within_limit
+
+note "all sessions make progress with what they have"
+for ((i = 0; i < NR; i++)); do
+	checker "disk$i" $((i + 1)) "${dev[i]}" --threads 16 --io 1-256
+done
+for ((i = 0; i < NR; i++)); do
+	before=$(completed "${dev[i]}")
+	wait_for 60 completed_over "${dev[i]}" $((before + 50))
+	need "${dev[i]}" pool_wanted_units -gt $FLOOR
+	need "${dev[i]}" pool_stalls -gt 0
+done
+within_limit
+# The largest request has the whole floor, also when its space is scattered.
+for ((i = 0; i < NR; i++)); do need "${dev[i]}" pool_grants -eq 0; done
+scattered=0
+for ((i = 0; i < NR; i++)); do scattered=$((scattered + $(counter "${dev[i]}" fragmented))); done
+need_counter $scattered -gt 0 "requests in several extents"
+
+note "memory of a session that ends goes to the others, except for what is kept for floors"
+checker_end disk0 "${dev[0]}"
+checker_end disk1 "${dev[1]}"
+detach "${dev[0]}"
+detach "${dev[1]}"
+grown() {
+	local i
+
+	for ((i = 2; i < NR; i++)); do counter_over "${dev[i]}" pool_grants 0 && return; done
+	return 1
+}
+wait_for 30 grown
+within_limit
+[ "$(pools_charged)" -le $((LIMIT - LIMIT / 16)) ] || die "the rest for floors was granted"
+
+note "a session that needs its floor gets it"
+dev[0]=$(attach disk0 --new-session --queues 2 --pool 4M) || exit 1
+need "${dev[0]}" pool_units -gt 15
+verify "${dev[0]}" --rw=randwrite --bsrange=4k-64k --iodepth=16 --size=2m
+detach "${dev[0]}"
+within_limit
+for ((i = 2; i < NR; i++)); do
+	checker_end "disk$i" "${dev[i]}"
+	detach "${dev[i]}"
+done
+no_charge() { [ "$(pools_charged)" = 0 ]; }
+wait_for 20 no_charge
+configfs_clear
+unload

@@ -1,0 +1,100 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 1 --cpus 2 --mem 2048 --timeout 420
+# adapter: only
+# without: event, because a session that reconnects begins with its floor
+# short: a pool begins with its floor, grows with the load, registers nothing while that is steady, and shrinks when it ends
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+. ../lib/pool.sh
+
+# Rules R8 and R9. The storage takes a while for each request, so that many are in flight.
+FLOOR=256	# units: the largest request
+CEILING=2048
+
+set_host_id
+target_start
+disk=$(null_disk 128 irqmode=2 completion_nsec=5000000) || exit 1
+export_disk disk0 "$disk"
+disk=$(null_disk 128 irqmode=2 completion_nsec=5000000) || exit 1
+export_disk disk1 "$disk"
+modprobe rnbd pool_floor_kb=64 || die "modprobe rnbd failed"
+
+note "a session begins with its floor, which holds the largest request"
+dev=$(attach disk0 --queues 2 --pool 8M) || exit 1
+other=$(attach disk1) || exit 1
+need "$dev" pool_units -eq $FLOOR
+need "$dev" pool_floor_units -eq $FLOOR
+need "$dev" pool_max_units -eq $CEILING
+need "$dev" pool_grants -eq 0
+need_at_target "$dev" pool_held -eq $((FLOOR * 4096))
+need_at_target "$dev" pool_bytes -eq $((FLOOR * 4096))
+need_at_target "$dev" pool_max -eq $((CEILING * 4096))
+same "$(rnbd list "$dev" --json | jq ".[0].max_io")" $((1 << 20)) "bytes of the largest request"
+checker other 2 "$other" --threads 2 --io 1-8
+wait_for 30 completed_over "$other" 200
+
+note "a load makes it grow to its ceiling"
+load=(--rw=randwrite --bs=256k --iodepth=64 --size=100m)
+steadily load "$dev" "${load[@]}"
+wait_for 30 counter_is "$dev" pool_units $CEILING
+need "$dev" pool_grants -gt 0
+need_at_target "$dev" pool_held -eq $((CEILING * 4096))
+need_at_target "$dev" pool_bytes -eq $((CEILING * 4096))
+
+note "a steady load registers no memory"
+registrations=$(at_target "$dev" pool_registrations)
+grants=$(counter "$dev" pool_grants)
+mappings=$(mdl_stat mdl1 maps)
+before=$(completed "$dev")
+wait_for 120 completed_over "$dev" $((before + 2000))
+same "$(at_target "$dev" pool_registrations)" "$registrations" "registrations"
+same "$(mdl_stat mdl1 maps)" "$mappings" "DMA mappings of the target"
+same "$(counter "$dev" pool_grants)" "$grants" "grants"
+steadily_end load
+
+note "bursts keep the pool"
+releases=$(counter "$dev" pool_releases)
+for ((i = 0; i < 9; i++)); do
+	burst=$(completed "$dev")
+	fio --name=burst --filename="$dev" --direct=1 --ioengine=libaio --rw=randwrite --bs=256k \
+	    --iodepth=64 --size=16m --minimal --output="$OUT/fio.burst" || die "fio failed"
+	[ "$(completed "$dev")" -ge $((burst + 64)) ] || die "there was no burst"
+	# The rule is about this time: a pool that is used every 5 s is not idle for 30 s.
+	sleep 5
+done
+same "$(counter "$dev" pool_releases)" "$releases" "segments that were returned between bursts"
+
+note "an idle pool shrinks to its floor"
+began=$(now_ms)
+wait_for 90 counter_is "$dev" pool_units $FLOOR
+took=$(($(now_ms) - began))
+note "$took ms"
+[ $took -ge 15000 ] || die "too early: the pool was used $took ms ago"
+need "$dev" pool_releases -gt "$releases"
+need_at_target "$dev" pool_held -eq $((FLOOR * 4096))
+same "$(counter "$dev" pool_reclaims)" 0 "segments that the target has reclaimed"
+
+note "the first burst afterwards makes it grow again"
+began=$(now_ms)
+steadily burst "$dev" "${load[@]}"
+wait_for 10 counter_over "$dev" pool_units $((2 * FLOOR))
+note "twice the floor after $(($(now_ms) - began)) ms"
+wait_for 30 counter_is "$dev" pool_units $CEILING
+steadily_end burst
+checker_end other "$other"
+need "$dev" lost -eq 0
+verify "$dev" --rw=randwrite --bsrange=4k-256k --iodepth=32 --size=8m
+
+note "without a floor the size of the pool is fixed"
+detach "$dev"
+detach "$other"
+param rnbd pool_floor_kb 0
+dev=$(attach disk0 --queues 2 --pool 8M) || exit 1
+need "$dev" pool_units -eq $CEILING
+need "$dev" pool_floor_units -eq $CEILING
+verify "$dev" --rw=randwrite --bsrange=4k-1m --iodepth=32 --size=16m
+need "$dev" pool_grants -eq 0
+detach "$dev"
+configfs_clear
+unload

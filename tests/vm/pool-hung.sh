@@ -1,0 +1,98 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 1 --cpus 2 --mem 2048 --timeout 420
+# adapter: only
+# without: event, because a lost message costs a retry time-out that is longer than a keep-alive
+# short: while storage hangs a pool grows at once, memory in use there ends no session, and others give what is needed
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+. ../lib/pool.sh
+
+# Rule R7. The exports "hung" and "disk0" are used by the first host, "disk1" and "disk2" by
+# two others.
+FLOOR=256
+
+set_host_id
+modprobe dm-mod 2>/dev/null
+target_start
+param rnbd_target reclaim_timeout_ms 1000
+disk=$(null_disk 128) || exit 1
+echo "0 262144 linear $disk 0" | dmsetup create back || die "dmsetup"
+export_disk hung /dev/mapper/back 1
+for ((i = 0; i < 3; i++)); do
+	disk=$(null_disk 128 irqmode=2 completion_nsec=5000000) || exit 1
+	export_disk "disk$i" "$disk" $((i + 1))
+done
+modprobe rnbd pool_floor_kb=1024 || die "modprobe rnbd failed"
+
+note "a pool grows while storage hangs, long before the next keep-alive"
+common=(--queues 2 --pool 16M --keepalive 60000)
+hung=$(attach hung "${common[@]}" --loss-timeout 0) || exit 1
+need "$hung" pool_units -eq $FLOOR
+works "$hung"
+frames=$(counter "$hung" credit_frames_received)
+dmsetup suspend --noflush --nolockfs back || die "suspend"
+began=$(now_ms)
+# Both hardware queues: each has its queue. The requests need more than the ceiling.
+for cpu in 0 1; do
+	steadily "hung$cpu" "$hung" --rw=randwrite --bs=128k --iodepth=128 --offset=$((cpu * 64))m \
+		--size=64m --cpus_allowed=$cpu
+done
+# A ninth of the pool is left for other disks.
+full() { [ "$(counter "$hung" pool_units)" = 4096 ] && [ "$(counter "$hung" pool_used)" -ge 3500 ]; }
+wait_for 10 full
+took=$(($(now_ms) - began))
+note "requests have $(counter "$hung" pool_used) units after $took ms"
+[ $took -lt $((15000 * ${LAB_SLOW:-1})) ] || die "a keep-alive may have helped"
+note "credit frames since: $(($(counter "$hung" credit_frames_received) - frames))"
+need "$hung" pool_grants -gt 0
+
+note "memory for pools is short: what the storage uses ends no session"
+# The target takes storage for slow after a second.
+slow_at=$(now_ms)
+slow() { [ $(($(now_ms) - slow_at)) -gt 1500 ]; }
+wait_for 10 slow
+limit=$((($(pools_charged) >> 20) + 6))
+param rnbd_target pool_limit_mb $limit
+param rnbd_target host_pool_limit_mb $limit
+disk1=$(attach disk1 --host-id "$(host_id 2)" "${common[@]}") || exit 1
+checker disk1 2 "$disk1" --threads 64 --io 16-64
+# more than there is without what others return
+wait_for 30 counter_over "$disk1" pool_units 512
+disk2=$(attach disk2 --host-id "$(host_id 3)" "${common[@]}") || exit 1
+checker disk2 3 "$disk2" --threads 64 --io 16-64
+wait_for 60 counter_over "$disk2" pool_units 384
+need "$disk1" pool_reclaims -gt 0
+note "the first host has $(counter "$hung" pool_units) units, $(counter "$hung" pool_reclaims) segments were reclaimed from it"
+# The target asks the first host as well: it has more than its share.
+asked() { [ "$(counter "$hung" pool_reclaims)" -gt 0 ]; }
+wait_for 30 asked
+asked_at=$(now_ms)
+past_the_deadline() { [ $(($(now_ms) - asked_at)) -gt 5000 ]; }
+wait_for 30 past_the_deadline
+need "$hung" lost -eq 0
+# Otherwise this test proves nothing.
+need_at_target "$hung" pool_reclaiming -gt 0
+same "$(cat /sys/kernel/rnbd-target/limits/reclaim)" 0 "sessions that did not return memory in time"
+note "another disk of the session is attached and served"
+disk0=$(attach disk0) || exit 1
+same "$(counter "$hung" session_id)" "$(counter "$disk0" session_id)" "session of both disks"
+works "$disk0"
+checker_end disk1 "$disk1"
+checker_end disk2 "$disk2"
+
+note "the storage goes on, and the memory is returned"
+releases=$(counter "$hung" pool_releases)
+dmsetup resume back || die "resume"
+steadily_end hung0
+steadily_end hung1
+wait_for 30 counter_over "$hung" pool_releases "$releases"
+need "$hung" lost -eq 0
+same "$(cat /sys/kernel/rnbd-target/limits/reclaim)" 0 "sessions that did not return memory in time"
+verify "$hung" --rw=randwrite --bsrange=4k-64k --iodepth=32 --size=8m
+verify "$disk0" --rw=randwrite --bsrange=4k-64k --iodepth=32 --size=8m
+for dev in "$hung" "$disk0" "$disk1" "$disk2"; do detach "$dev"; done
+dmsetup_free() { dmsetup remove back 2>/dev/null; }
+configfs_clear
+wait_for 10 dmsetup_free
+unload
