@@ -33,7 +33,7 @@
  * of requests that wait at the storage are accessed without it.
  *
  * Errors: none. A weight must not be 0. This file uses no kernel interface except lists;
- * tests/unit/test_drr.c runs it against a model of the storage.
+ * tests/unit/test_drr*.c run it against a model of the storage.
  */
 
 #include "drr.h"
