@@ -32,6 +32,7 @@
 
 #include "../core/cm.h"
 #include "../core/frame.h"
+#include "../core/inject.h"
 #include "../core/names.h"
 #include "../core/proto_err.h"
 #include "../core/ring.h"
@@ -40,6 +41,7 @@
 #include "control.h"
 #include "counters.h"
 #include "half_open.h"
+#include "inject.h"
 #include "login.h"
 #include "queue.h"
 #include "queue_alloc.h"
@@ -268,8 +270,10 @@ static int rnbdt_queue_accept_id(struct rnbdt_queue *q, const struct rnbd_conn_r
 	/* No event of the connection is handled between these. */
 	rdma_lock_handler(q->cm_id);
 	ret = rdma_accept(q->cm_id, &param);
-	if (!ret && q->index)
+	if (!ret && q->index) {
+		rnbd_inject_delay(&rnbdt_inject_delay_restrict);
 		rnbdt_queue_restrict(q);
+	}
 	rdma_unlock_handler(q->cm_id);
 	return ret;
 }

@@ -20,7 +20,8 @@
  * Concurrency
  *
  * Entries are handled in the completion handler of the queue; the proof is verified by a
- * work item. q->join_state changes once, by cmpxchg(): a queue either joins or fails.
+ * work item, after the one that has accepted the connection. q->join_state changes once, by
+ * cmpxchg(): a queue either joins or fails.
  *
  * Errors
  *
@@ -250,6 +251,8 @@ static void rnbdt_join_verify_work(struct work_struct *work)
 	unsigned int noio = memalloc_noio_save();
 	struct rnbd_ctl_join_reply wire;
 
+	/* It takes the remote access away that is given below. */
+	flush_work(&join->q->accept.accept_work);
 	info.status = rnbdt_join_check_proof(join);
 	if (info.status == RNBD_ST_AUTH)
 		atomic64_inc(&host->failed_proofs);
