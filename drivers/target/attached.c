@@ -78,7 +78,7 @@ static void rnbdt_attach_closed_work(struct work_struct *work)
 		goto unlock;
 	s->host->nr_active--;
 	/* Let a teardown go on that waits; then @s may be freed once the lock is released. */
-	if (s->teardown.stopped)
+	if (s->teardown.parted)
 		queue_work(rnbdt_teardown_wq, &s->teardown.release_work);
 unlock:
 	mutex_unlock(&rnbdt_lock);

@@ -379,6 +379,30 @@ void rnbdt_queue_budget_give_io(struct rnbdt_session *s, u32 bytes)
 }
 
 /**
+ * rnbdt_queue_budget_parted - return what was charged for the rings of a session
+ * @s: closing session whose rings and queue pairs are free, but not its requests
+ *
+ * Context: process context, rnbdt_lock held, after rnbdt_claim_keep() with @waits.
+ */
+void rnbdt_queue_budget_parted(struct rnbdt_session *s)
+{
+	u32 i;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	for (i = 0; i < s->nr_slots; i++) {
+		struct rnbdt_queue *q = s->queues[i];
+		u64 freed;
+
+		if (!q)
+			continue;
+		freed = rnbdt_queue_pair_bytes(q->ring.attr.slots, q->ring.attr.data_wrs) +
+			rnbdt_ring_bytes(q->nr_slots, q->ring.attr.slot_size);
+		rnbdt_queue_budget_set(q, rnbdt_limit_left(q->charged, freed));
+	}
+}
+
+/**
  * rnbdt_queue_budget_freed - return the memory that was charged for the queues of a session
  * @s: session whose rings are free
  *

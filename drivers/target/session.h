@@ -458,6 +458,7 @@ struct rnbdt_granted {
  *	rnbdt_hangup_wq if the session was never live; queued once
  * @release_work: second part of the teardown, on rnbdt_teardown_wq; queued once, if the
  *	storage had requests at the end of the first part
+ * @parted: the end of the last attachment queues @release_work; rnbdt_lock
  * @wait_work: logs that the second part waits for the storage, on rnbdt_timer_wq
  * @linger_work: last part of the teardown of a session that was never live, on
  *	rnbdt_linger_wq
@@ -470,6 +471,7 @@ struct rnbdt_granted {
 struct rnbdt_teardown {
 	struct work_struct teardown_work;
 	struct work_struct release_work;
+	bool parted;
 	struct delayed_work wait_work;
 	struct work_struct linger_work;
 	bool stopped;
