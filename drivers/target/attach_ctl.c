@@ -51,6 +51,7 @@
 #include "graph.h"
 #include "owner.h"
 #include "queue.h"
+#include "queue_budget.h"
 #include "rate.h"
 #include "request.h"
 #include "resize.h"
@@ -132,11 +133,18 @@ static void rnbdt_attach_again(struct rnbdt_attach *att, struct rnbd_attach_gran
 	att->resize.reported = grant->geo.capacity;
 }
 
-/* Bind a new attachment, and let frame handlers find it. Returns RNBD_ST_OK or BUSY. */
+/*
+ * Bind a new attachment, and let frame handlers find it. Returns RNBD_ST_OK, or BUSY or LIMIT
+ * if it cannot be bound.
+ */
 static u16 rnbdt_attach_begin(struct rnbdt_session *s, struct rnbdt_attach *att,
 			      struct rnbdt_attach *old, struct rnbdt_export *export,
 			      struct rnbdt_ctl_slot *slot)
 {
+	u16 status = rnbdt_queue_budget_attach(att);
+
+	if (status)
+		return status;
 	/* From here on the frame handler finds no attachment for a DETACH of the old one. */
 	if (old && !rnbdt_ctl_replace(old))
 		return RNBD_ST_BUSY;
@@ -264,6 +272,7 @@ static void rnbdt_finish_detach(struct rnbdt_session *s, struct rnbdt_attach *at
 
 	xa_store(&s->attaches, att->handle.index, xa_mk_value(att->handle.generation),
 		 GFP_KERNEL);
+	rnbdt_attach_forget(att);
 	rnbdt_ctl_detached(att);
 }
 
