@@ -20,7 +20,9 @@
  * without the lock, and without I/O: reclaim may wait for a disk of this client.
  *
  * Errors: a client cannot tell exports that it may not use from those that do not exist,
- * nor try many names: RNBD_ST_LIMIT is the answer to a host that asks too often. An entry
+ * nor try many names: RNBD_ST_LIMIT is the answer to a host that asks too often. Without
+ * memory the answer is RNBD_ST_BUSY: memory per processor is allocated from what is there
+ * already, because reclaim is excluded, and a work item of the kernel adds more. An entry
  * that is malformed, or one too many for the slots, is a protocol error.
  */
 
@@ -200,7 +202,7 @@ static bool rnbdt_attach_locked(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 		new->charged = true;
 	}
 	if (!status && !repeated && new->nomem)
-		status = RNBD_ST_NOMEM;
+		status = RNBD_ST_BUSY;
 	if (!status && repeated) {
 		rnbdt_attach_again(old, &slot->grant);
 	} else if (!status) {

@@ -164,8 +164,9 @@ struct rnbdt_attach *rnbdt_attach_alloc(struct rnbdt_session *s,
 		return NULL;
 	att->nr_submits = s->granted.nr_queues;
 	att->submits = kcalloc(att->nr_submits, sizeof(*att->submits), GFP_KERNEL);
+	/* Memory per processor may be short for a moment, see attach_ctl.c. */
 	if (!att->submits || !rnbdt_sched_alloc(att) ||
-	    percpu_ref_init(&att->ref, rnbdt_attach_idle, 0, GFP_KERNEL)) {
+	    percpu_ref_init(&att->ref, rnbdt_attach_idle, 0, GFP_KERNEL | __GFP_NOWARN)) {
 		rnbdt_sched_free(att);
 		kfree(att->submits);
 		kfree(att);
