@@ -52,7 +52,7 @@ enum rnbdt_attach_state {
  * struct rnbdt_resize - capacity that the client knows
  * @reported: capacity in bytes last reported to the client; rnbdt_lock
  * @reported_at: jiffies of the latest report of a capacity; rnbdt_lock
- * @resize_work: reports a changed capacity to the client, on rnbdt_timer_wq
+ * @resize_work: reports a changed capacity to the client, on rnbdt_attach_wq
  */
 struct rnbdt_resize {
 	u64 reported;

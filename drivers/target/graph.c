@@ -15,15 +15,16 @@
  *				memory, and events for netlink listeners
  *	rnbdt_ctl_wq		requests to attach and detach, of which a client can
  *				send any number
- *	rnbdt_timer_wq		keep-alives, timeouts and resize reports, which
- *				must not wait behind logins
+ *	rnbdt_timer_wq		keep-alives and timeouts, which must not wait behind
+ *				logins, nor behind work items that wait for rnbdt_lock
  *	rnbdt_teardown_wq	teardowns, which wait for the queue pairs
  *	rnbdt_hangup_wq		teardowns of sessions that were never live: a
  *				flood of them delays no other teardown
  *	rnbdt_linger_wq		the last part of these, which may wait a minute
  *				for the peer and must not delay the first part
  *	rnbdt_attach_wq		the end of attachments, which queues the rest of the
- *				teardowns and wakes what disables an export
+ *				teardowns and wakes what disables an export; reports of
+ *				a capacity; log lines about sessions that wait
  *	rnbdt_lease_wq		grants and releases of segments, which may wait for the
  *				send queue of a client that takes no frames
  *	rnbdt_disable_wq	the end of exports, which closes files and devices

@@ -459,7 +459,7 @@ struct rnbdt_granted {
  * @release_work: second part of the teardown, on rnbdt_teardown_wq; queued once, if the
  *	storage had requests at the end of the first part
  * @parted: the end of the last attachment queues @release_work; rnbdt_lock
- * @wait_work: logs that the second part waits for the storage, on rnbdt_timer_wq
+ * @wait_work: logs that the second part waits for the storage, on rnbdt_attach_wq
  * @linger_work: last part of the teardown of a session that was never live, on
  *	rnbdt_linger_wq
  * @stopped: all queue pairs are drained and all attachments closing; rnbdt_lock

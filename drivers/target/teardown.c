@@ -299,7 +299,7 @@ static const char *rnbdt_teardown_export(struct rnbdt_session *s)
  * rnbdt_wait_work - log that a session waits for the storage
  * @work: rnbdt_session.teardown.wait_work
  *
- * Context: work item of rnbdt_timer_wq; takes rnbdt_lock.
+ * Context: work item of rnbdt_attach_wq; takes rnbdt_lock.
  */
 void rnbdt_wait_work(struct work_struct *work)
 {
@@ -311,7 +311,7 @@ void rnbdt_wait_work(struct work_struct *work)
 		pr_warn("session %u: closing, waits for the storage of export %s to complete requests; attachments that wait: %u, sessions that wait: %u\n",
 			s->serial, rnbdt_teardown_export(s), s->nr_bound, rnbdt_waiting);
 	mutex_unlock(&rnbdt_lock);
-	queue_delayed_work(rnbdt_timer_wq, &s->teardown.wait_work, RNBDT_WAIT_LOG);
+	queue_delayed_work(rnbdt_attach_wq, &s->teardown.wait_work, RNBDT_WAIT_LOG);
 }
 
 /* Does the storage have requests of a session without a device? Then let the log say so. */
@@ -324,7 +324,7 @@ static bool rnbdt_teardown_waits(struct rnbdt_session *s)
 	if (waits) {
 		rnbdt_queue_budget_parted(s);
 		rnbdt_waiting++;
-		queue_delayed_work(rnbdt_timer_wq, &s->teardown.wait_work, RNBDT_WAIT_LOG);
+		queue_delayed_work(rnbdt_attach_wq, &s->teardown.wait_work, RNBDT_WAIT_LOG);
 	}
 	mutex_unlock(&rnbdt_lock);
 	return waits;
