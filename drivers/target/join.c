@@ -258,9 +258,7 @@ static void rnbdt_join_verify_work(struct work_struct *work)
 		atomic64_inc(&host->failed_proofs);
 	if (!info.status)
 		info.status = rnbdt_join_admit(join);
-	mutex_lock(&rnbdt_lock);
-	info.retry_ms = rnbdt_rate_retry_ms(host, info.status);
-	mutex_unlock(&rnbdt_lock);
+	info.retry_ms = rnbdt_rate_join_retry_ms(info.status);
 	memcpy(info.mac, join->mac, sizeof(info.mac));
 	rnbd_encode_join_reply(&wire, &info);
 	if (info.status) {
