@@ -226,7 +226,7 @@ void rnbdt_reject(struct rdma_cm_id *id, u16 status, u32 retry_ms)
 
 /*
  * Keep the peer of a queue that has not joined from the pool. The connection manager
- * enables remote access when it accepts a connection.
+ * enables remote access when it accepts a connection; SECURITY.md says what that means.
  */
 static void rnbdt_queue_restrict(struct rnbdt_queue *q)
 {
