@@ -9,10 +9,10 @@
  * the list.
  *
  * Ownership: the session owns its attachments, by index. Their memory is charged to the host
- * until they are freed, because a client decides how many closed ones it keeps. An attachment on the list
- * keeps the backend of the export open, because the export waits for an empty list
- * before it closes the backend (export.c). Frame handlers may have found an attachment
- * under RCU, so it is freed after a grace period.
+ * until they are freed, because a client decides how many closed ones it keeps. An
+ * attachment on the list keeps the backend of the export open, because the export waits for
+ * an empty list before it closes the backend (export.c). Frame handlers may have found an
+ * attachment under RCU, so it is freed after a grace period.
  *
  * Concurrency: lists and states are under rnbdt_lock. No task waits for the end of an
  * attachment: the last one of an export or of a session queues what must follow.

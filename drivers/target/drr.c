@@ -48,14 +48,12 @@
  * Debt beyond two quanta up to which FLUSHes pass ahead of the order. It is that of a large
  * request, so that a host need not wait for its FLUSH because of one.
  */
-#define RNBDT_DRR_AHEAD_DEBT	(1u << 20)
-
-/* No debt is larger: FLUSHes add to it only up to RNBDT_DRR_AHEAD_DEBT. */
-#define RNBDT_DRR_DEBT_MAX	(16u << 20)
+#define RNBDT_DRR_AHEAD_DEBT	(1024u << 10)
 
 /*
  * Rounds after which no debt is left: the smallest quantum, that of RNBDT_WEIGHT_MIN beside
- * RNBDT_WEIGHT_MAX, has paid RNBDT_DRR_DEBT_MAX.
+ * RNBDT_WEIGHT_MAX, has paid 16 MiB. No debt is larger: that of a request is not, and FLUSHes
+ * add to it only up to RNBDT_DRR_AHEAD_DEBT.
  */
 #define RNBDT_DRR_FORGIVEN	1000000ull
 

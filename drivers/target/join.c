@@ -7,9 +7,9 @@
  * The ids of a live session are no secret, so a connection request for a queue other than
  * 0 proves nothing. Its queue gets a ring and is half-open (half_open.c): it has no remote
  * access to the pool, except for a moment after its acceptance (accept.c), and no requests,
- * and its end does not end the session. The client
- * sends JOIN, is challenged, and proves the key of the session (auth.c). Then the queue
- * takes its place in the session, and the reply proves the key to the client in turn.
+ * and its end does not end the session. The client sends JOIN, is challenged, and proves
+ * the key of the session (auth.c). Then the queue takes its place in the session, and the
+ * reply proves the key to the client in turn.
  *
  * Ownership
  *

@@ -420,7 +420,7 @@ void rnbdt_sessions_close(const struct rnbdt_host *host, const struct rnbdt_port
 }
 
 /**
- * rnbdt_sessions_close_denied - end sessions of hosts that may use no export any more
+ * rnbdt_sessions_close_denied - end sessions of hosts that may use no export now
  * @host: host that one export no longer allows, or NULL if @port no longer offers one
  * @port: that port, or NULL
  *

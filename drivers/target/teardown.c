@@ -7,10 +7,10 @@
  * rnbdt_teardown_work() waits for handlers that are setting up a queue, stops and
  * drains all queue pairs, cancels the work items and closes the attachments. From then on
  * a newer epoch of the session is admitted (epoch.c). Requests that the storage has cannot
- * be aborted, so their end has no limit of time, and no task waits for it. The session keeps
- * nothing of the RDMA device meanwhile, because a device that is removed waits for all that:
- * rings, memory regions, protection domain and connection ids are destroyed. The end of the
- * last attachment queues rnbdt_release_work(), which frees requests and pages. If no
+ * be aborted, so their end has no limit of time, and no task waits for it. Until then the
+ * session keeps nothing of the RDMA device, because a device that is removed waits for all of
+ * it: rings, memory regions, protection domain and connection ids are destroyed. The end of
+ * the last attachment queues rnbdt_release_work(), which frees requests and pages. If no
  * attachment is bound, rnbdt_teardown_work() does the same at once. Then s->teardown.drained
  * completes, which fencing waits for. The rest, destroying the connection ids and removing
  * the session from the list, can take a minute, because the connection manager may keep an
@@ -28,11 +28,11 @@
  * s->conn.connecting is zero; a handler raises that under rnbdt_lock, only after it
  * found the session live. It runs on rnbdt_teardown_wq. Both rnbdt_teardown_work(), when
  * it sets s->teardown.parted, and the end of an attachment look at s->nr_bound under
- * rnbdt_lock, so exactly one of them lets the rest run. A request that ends uses its ring only
- * while that is live, which it no longer is when its queue pair is drained. A session that was never live uses
- * rnbdt_hangup_wq and, for the wait for the connection manager, rnbdt_linger_wq: a flood of
- * such sessions delays no other teardown. A teardown allocates without I/O: reclaim may
- * wait for a disk whose login waits for it.
+ * rnbdt_lock, so exactly one of them lets the rest run. A request that ends uses its ring
+ * only while that is live, which it no longer is when its queue pair is drained. A session
+ * that was never live uses rnbdt_hangup_wq and, for the wait for the connection manager,
+ * rnbdt_linger_wq: a flood of such sessions delays no other teardown. A teardown allocates
+ * without I/O: reclaim may wait for a disk whose login waits for it.
  *
  * Errors
  *

@@ -254,7 +254,7 @@ done
 many || die "the rogue was gone before"
 wait $pid || die "rogue: $(cat "$OUT/detaches")"
 rogue=$(sed -n 's/.* detaches \([0-9]*\)$/\1/p' "$OUT/detaches")
-need_counter "${rogue:-0}" -ge 10000 "requests to detach that were answered meanwhile"
+need_counter "${rogue:-0}" -ge 10000 "requests to detach that were answered"
 wait_for 60 gone
 
 note "half-open connections of one host"

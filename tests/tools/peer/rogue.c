@@ -114,7 +114,7 @@ static void requests(uint64_t end)
 	conn_close(&c);
 }
 
-/* A session without an attachment, and with the smallest pool. */
+/* A session without an attachment. */
 static bool log_in(struct conn *c)
 {
 	struct rnbd_ctl_login l;
@@ -123,7 +123,6 @@ static bool log_in(struct conn *c)
 
 	request_init(&req, 2, SLOTS, SLOT_SIZE);
 	login_fill(&l);
-	l.pool_bytes = htole64(1 << 20);
 	did.asked++;
 	status = conn_open(c, &req);
 	if (!status && login(c, &l, LOGIN_MS)) {
@@ -161,14 +160,13 @@ static void detaches(uint64_t end)
 	static struct conn c[SESSIONS];
 	uint32_t open[SESSIONS] = { }, nr = 0, i;
 
-	while (nr < SESSIONS && now_ms() < end)
-		nr += log_in(&c[nr]);
-	while (now_ms() < end)
-		for (i = 0; i < nr; i++)
-			if (!detach_nothing(&c[i], &open[i])) {
+	while (now_ms() < end) {
+		if (nr < SESSIONS)
+			nr += log_in(&c[nr]);
+		for (i = 0; i < nr && end; i++)
+			if (!detach_nothing(&c[i], &open[i]))
 				end = 0;
-				break;
-			}
+	}
 	for (i = 0; i < nr; i++)
 		conn_close(&c[i]);
 }
