@@ -21,6 +21,7 @@
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
+#include <linux/completion.h>
 #include <linux/kref.h>
 #include <linux/mutex.h>
 #include <linux/sched/mm.h>
@@ -336,6 +337,7 @@ static void rnbdt_accept_work(struct work_struct *work)
 	unsigned int noio = memalloc_noio_save();
 
 	rnbdt_queue_accept(q);
+	complete_all(&q->accept.ended);
 	/* From here on the queue may be freed. */
 	rnbdt_session_connected(s);
 	rnbdt_session_put(s);
@@ -351,6 +353,7 @@ static void rnbdt_accept_work(struct work_struct *work)
 void rnbdt_accept_init(struct rnbdt_queue *q)
 {
 	INIT_WORK(&q->accept.accept_work, rnbdt_accept_work);
+	init_completion(&q->accept.ended);
 }
 
 /**

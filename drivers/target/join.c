@@ -30,6 +30,7 @@
  */
 
 #include <crypto/algapi.h>
+#include <linux/completion.h>
 #include <linux/configfs.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
@@ -252,8 +253,8 @@ static void rnbdt_join_verify_work(struct work_struct *work)
 	unsigned int noio = memalloc_noio_save();
 	struct rnbd_ctl_join_reply wire;
 
-	/* It takes the remote access away that is given below. */
-	flush_work(&join->q->accept.accept_work);
+	/* The accept work takes the remote access away that is given below. */
+	wait_for_completion(&join->q->accept.ended);
 	info.status = rnbdt_join_check_proof(join);
 	if (info.status == RNBD_ST_AUTH)
 		atomic64_inc(&host->failed_proofs);
