@@ -99,7 +99,7 @@ static inline struct session *new_session(struct host *host)
 }
 
 static inline struct disk *new_disk(struct session *session, u32 depth, u32 small, u32 large,
-			     u32 per_mille)
+				    u32 per_mille)
 {
 	struct disk *disk = &model.disk[model.disks++];
 

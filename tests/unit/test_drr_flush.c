@@ -157,7 +157,7 @@ static void test_flush_flood(void **state)
 		for (depth = 32; depth <= 256; depth *= 2) {
 			double share = beside_flush_depth(others, depth);
 
-			printf("%u FLUSHes in flight, %u other hosts: the other disk gets %.3f of a share\n",
+			printf("%u FLUSHes, %u other hosts: the other disk gets %.3f of a share\n",
 			       depth, others, share);
 			assert_true(share >= 0.45);
 		}

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 180
 # adapter: own
-# short: the target's device is removed and comes back while storage has requests of a session: neither the removal nor other disks wait for it
+# short: the device of the target is removed while storage hangs: neither the removal nor other disks wait
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/adapter.sh
