@@ -21,6 +21,7 @@
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
+#include <linux/completion.h>
 #include <linux/kref.h>
 #include <linux/mutex.h>
 #include <linux/sched/mm.h>
@@ -32,6 +33,7 @@
 
 #include "../core/cm.h"
 #include "../core/frame.h"
+#include "../core/inject.h"
 #include "../core/names.h"
 #include "../core/proto_err.h"
 #include "../core/ring.h"
@@ -40,6 +42,7 @@
 #include "control.h"
 #include "counters.h"
 #include "half_open.h"
+#include "inject.h"
 #include "login.h"
 #include "queue.h"
 #include "queue_alloc.h"
@@ -224,7 +227,7 @@ void rnbdt_reject(struct rdma_cm_id *id, u16 status, u32 retry_ms)
 
 /*
  * Keep the peer of a queue that has not joined from the pool. The connection manager
- * enables remote access when it accepts a connection.
+ * enables remote access when it accepts a connection; SECURITY.md says what that means.
  */
 static void rnbdt_queue_restrict(struct rnbdt_queue *q)
 {
@@ -268,8 +271,10 @@ static int rnbdt_queue_accept_id(struct rnbdt_queue *q, const struct rnbd_conn_r
 	/* No event of the connection is handled between these. */
 	rdma_lock_handler(q->cm_id);
 	ret = rdma_accept(q->cm_id, &param);
-	if (!ret && q->index)
+	if (!ret && q->index) {
+		rnbd_inject_delay(&rnbdt_inject_delay_restrict);
 		rnbdt_queue_restrict(q);
+	}
 	rdma_unlock_handler(q->cm_id);
 	return ret;
 }
@@ -332,6 +337,7 @@ static void rnbdt_accept_work(struct work_struct *work)
 	unsigned int noio = memalloc_noio_save();
 
 	rnbdt_queue_accept(q);
+	complete_all(&q->accept.ended);
 	/* From here on the queue may be freed. */
 	rnbdt_session_connected(s);
 	rnbdt_session_put(s);
@@ -347,6 +353,7 @@ static void rnbdt_accept_work(struct work_struct *work)
 void rnbdt_accept_init(struct rnbdt_queue *q)
 {
 	INIT_WORK(&q->accept.accept_work, rnbdt_accept_work);
+	init_completion(&q->accept.ended);
 }
 
 /**

@@ -52,7 +52,7 @@ enum rnbdt_attach_state {
  * struct rnbdt_resize - capacity that the client knows
  * @reported: capacity in bytes last reported to the client; rnbdt_lock
  * @reported_at: jiffies of the latest report of a capacity; rnbdt_lock
- * @resize_work: reports a changed capacity to the client, on rnbdt_timer_wq
+ * @resize_work: reports a changed capacity to the client, on rnbdt_attach_wq
  */
 struct rnbdt_resize {
 	u64 reported;
@@ -133,7 +133,8 @@ struct rnbdt_attach_events {
  * @resize: capacity that the client knows
  * @events: what the client must be told
  * @nr_submits: members of @submits
- * @submits: requests on the way to the storage, by queue
+ * @submits: requests on the way to the storage, by queue; NULL when it has left its export
+ * @charged: bytes of its memory that are charged to the host; rnbdt_lock
  * @sched: scheduler of @backend; as @backend
  * @lane: lane of the host at this storage; written under the lock of @sched, read without
  * @in_cgroup: requests are charged to the cgroup of the host, and a single work item
@@ -164,6 +165,7 @@ struct rnbdt_attach {
 	struct rnbdt_attach_events events;
 	u32 nr_submits;
 	struct rnbdt_submit *submits;
+	u32 charged;
 	struct rnbdt_sched *sched;
 	struct rnbdt_lane *lane;
 	bool in_cgroup;

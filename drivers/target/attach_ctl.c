@@ -20,7 +20,9 @@
  * without the lock, and without I/O: reclaim may wait for a disk of this client.
  *
  * Errors: a client cannot tell exports that it may not use from those that do not exist,
- * nor try many names: RNBD_ST_LIMIT is the answer to a host that asks too often. An entry
+ * nor try many names: RNBD_ST_LIMIT is the answer to a host that asks too often. Without
+ * memory the answer is RNBD_ST_BUSY: memory per processor is allocated from what is there
+ * already, because reclaim is excluded, and a work item of the kernel adds more. An entry
  * that is malformed, or one too many for the slots, is a protocol error.
  */
 
@@ -51,6 +53,7 @@
 #include "graph.h"
 #include "owner.h"
 #include "queue.h"
+#include "queue_budget.h"
 #include "rate.h"
 #include "request.h"
 #include "resize.h"
@@ -61,6 +64,9 @@
 #define RNBDT_BUSY_MS		100
 /* The same for a host that has asked too often. */
 #define RNBDT_LIMIT_MS		1000
+
+/* Attachments with a DETACH that are handled in one section of rnbdt_lock. */
+#define RNBDT_DETACHES_MAX	16
 
 static void rnbdt_fill_grant(const struct rnbdt_attach *att, struct rnbd_attach_grant *grant)
 {
@@ -129,11 +135,18 @@ static void rnbdt_attach_again(struct rnbdt_attach *att, struct rnbd_attach_gran
 	att->resize.reported = grant->geo.capacity;
 }
 
-/* Bind a new attachment, and let frame handlers find it. Returns RNBD_ST_OK or BUSY. */
+/*
+ * Bind a new attachment, and let frame handlers find it. Returns RNBD_ST_OK, or BUSY or LIMIT
+ * if it cannot be bound.
+ */
 static u16 rnbdt_attach_begin(struct rnbdt_session *s, struct rnbdt_attach *att,
 			      struct rnbdt_attach *old, struct rnbdt_export *export,
 			      struct rnbdt_ctl_slot *slot)
 {
+	u16 status = rnbdt_queue_budget_attach(att);
+
+	if (status)
+		return status;
 	/* From here on the frame handler finds no attachment for a DETACH of the old one. */
 	if (old && !rnbdt_ctl_replace(old))
 		return RNBD_ST_BUSY;
@@ -189,7 +202,7 @@ static bool rnbdt_attach_locked(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 		new->charged = true;
 	}
 	if (!status && !repeated && new->nomem)
-		status = RNBD_ST_NOMEM;
+		status = RNBD_ST_BUSY;
 	if (!status && repeated) {
 		rnbdt_attach_again(old, &slot->grant);
 	} else if (!status) {
@@ -261,6 +274,7 @@ static void rnbdt_finish_detach(struct rnbdt_session *s, struct rnbdt_attach *at
 
 	xa_store(&s->attaches, att->handle.index, xa_mk_value(att->handle.generation),
 		 GFP_KERNEL);
+	rnbdt_attach_forget(att);
 	rnbdt_ctl_detached(att);
 }
 
@@ -287,13 +301,20 @@ static void rnbdt_handle_detach(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 	mutex_unlock(&rnbdt_lock);
 }
 
-/* Close the attachments that have a DETACH, and answer it for those that have ended. */
-static void rnbdt_handle_detaches(struct rnbdt_session *s)
+/*
+ * Close attachments that have a DETACH, and answer it for those that have ended. Returns
+ * whether there may be more of them: a session may have thousands.
+ */
+static bool rnbdt_handle_detaches(struct rnbdt_session *s)
 {
 	struct rnbdt_attach *att;
+	u32 nr;
 
 	mutex_lock(&rnbdt_lock);
-	while ((att = rnbdt_ctl_next_detach(s))) {
+	for (nr = 0; nr < RNBDT_DETACHES_MAX; nr++) {
+		att = rnbdt_ctl_next_detach(s);
+		if (!att)
+			break;
 		rnbdt_attach_close(att, RNBD_ST_OK);
 		/* It has not lost its connection; other disks that are attached count. */
 		s->account.claims = false;
@@ -305,31 +326,45 @@ static void rnbdt_handle_detaches(struct rnbdt_session *s)
 			rnbdt_finish_detach(s, att);
 	}
 	mutex_unlock(&rnbdt_lock);
+	return nr == RNBDT_DETACHES_MAX;
+}
+
+static void rnbdt_handle_slot(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot)
+{
+	if (slot->type == RNBD_CTL_ATTACH)
+		rnbdt_handle_attach(s, slot);
+	else
+		rnbdt_handle_detach(s, slot);
 }
 
 /**
  * rnbdt_ctl_work - handle the control requests of a session
  * @work: rnbdt_session.ctl.ctl_work
  *
- * Context: work item of rnbdt_login_wq; takes rnbdt_lock, may sleep.
+ * A client can send requests as fast as they are answered, so other sessions come in
+ * between.
+ *
+ * Context: work item of rnbdt_ctl_wq; takes rnbdt_lock, may sleep.
  */
 void rnbdt_ctl_work(struct work_struct *work)
 {
 	struct rnbdt_session *s = container_of(work, struct rnbdt_session, ctl.ctl_work);
 	unsigned int noio = memalloc_noio_save();
 	struct rnbdt_ctl_slot *slot;
+	bool more = true;
+	u32 i;
 
-	for (;;) {
+	for (i = 0; more && i < RNBD_CTL_OPEN_MAX; i++) {
 		/* These may free an index for which an ATTACH has come since. */
-		rnbdt_handle_detaches(s);
+		more = rnbdt_handle_detaches(s);
 		slot = rnbdt_ctl_next(s);
 		if (!slot)
-			break;
-		if (slot->type == RNBD_CTL_ATTACH)
-			rnbdt_handle_attach(s, slot);
-		else
-			rnbdt_handle_detach(s, slot);
+			continue;
+		rnbdt_handle_slot(s, slot);
+		more = true;
 	}
+	if (more)
+		queue_work(rnbdt_ctl_wq, &s->ctl.ctl_work);
 	memalloc_noio_restore(noio);
 }
 
@@ -404,6 +439,6 @@ enum rnbd_proto_err rnbdt_session_handle_attach(struct rnbdt_session *s,
 	if (!perr && !noted)
 		perr = rnbdt_take_slot(s, entry);
 	if (!perr)
-		queue_work(rnbdt_login_wq, &s->ctl.ctl_work);
+		queue_work(rnbdt_ctl_wq, &s->ctl.ctl_work);
 	return perr;
 }

@@ -8,10 +8,11 @@
  * front of the storage (sched.c), and when the last request in flight is done, it leaves
  * the list.
  *
- * Ownership: the session owns its attachments, by index. An attachment on the list
- * keeps the backend of the export open, because the export waits for an empty list
- * before it closes the backend (export.c). Frame handlers may have found an attachment
- * under RCU, so it is freed after a grace period.
+ * Ownership: the session owns its attachments, by index. Their memory is charged to the host
+ * until they are freed, because a client decides how many closed ones it keeps. An
+ * attachment on the list keeps the backend of the export open, because the export waits for
+ * an empty list before it closes the backend (export.c). Frame handlers may have found an
+ * attachment under RCU, so it is freed after a grace period.
  *
  * Concurrency: lists and states are under rnbdt_lock. No task waits for the end of an
  * attachment: the last one of an export or of a session queues what must follow.
@@ -22,6 +23,7 @@
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
+#include <linux/cpumask.h>
 #include <linux/hash.h>
 #include <linux/jhash.h>
 #include <linux/list.h>
@@ -47,6 +49,49 @@
 
 static struct hlist_head rnbdt_attached_table[RNBDT_ATTACHED_BUCKETS];	/* rnbdt_lock */
 
+static u64 rnbdt_attached_memory;	/* charged for all attachments; written under rnbdt_lock */
+
+/**
+ * rnbdt_attached_bytes - return what is charged for the attachments of all hosts
+ *
+ * Context: any.
+ * Return: bytes.
+ */
+u64 rnbdt_attached_bytes(void)
+{
+	return READ_ONCE(rnbdt_attached_memory);
+}
+
+/**
+ * rnbdt_attach_bytes - return the memory of an attachment
+ * @att: attachment
+ *
+ * Context: any.
+ * Return: bytes, as the allocator rounds them.
+ */
+u32 rnbdt_attach_bytes(const struct rnbdt_attach *att)
+{
+	u32 bytes = kmalloc_size_roundup(sizeof(*att)) +
+		    num_possible_cpus() * sizeof(unsigned long);
+
+	if (att->submits)
+		bytes += kmalloc_size_roundup(att->nr_submits * sizeof(*att->submits));
+	return bytes;
+}
+
+/* Let an attachment have @bytes charged to its host. */
+static void rnbdt_attach_charge(struct rnbdt_attach *att, u32 bytes)
+{
+	struct rnbdt_host *host = att->session->host;
+	s64 more = (s64)bytes - att->charged;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	WRITE_ONCE(host->queue_bytes, host->queue_bytes + more);
+	WRITE_ONCE(rnbdt_attached_memory, rnbdt_attached_memory + more);
+	att->charged = bytes;
+}
+
 /* The last request is done. */
 static void rnbdt_attach_idle(struct percpu_ref *ref)
 {
@@ -65,20 +110,24 @@ static void rnbdt_attach_closed_work(struct work_struct *work)
 	for (i = 0; i < att->nr_submits; i++)
 		flush_work(&att->submits[i].submit_work.work);
 	cancel_delayed_work_sync(&att->resize.resize_work);
+	/* The client decides how long the rest stays. */
+	kfree(att->submits);
+	att->submits = NULL;
 
 	mutex_lock(&rnbdt_lock);
 	rnbdt_attached_remove(att);
+	rnbdt_attach_charge(att, rnbdt_attach_bytes(att));
 	WRITE_ONCE(att->state, RNBDT_ATTACH_CLOSED);
 	/* The client may wait for this to detach, or to use the index again. */
 	if (READ_ONCE(s->state) == RNBDT_LIVE) {
 		rnbdt_ctl_ended(att);
-		queue_work(rnbdt_login_wq, &s->ctl.ctl_work);
+		queue_work(rnbdt_ctl_wq, &s->ctl.ctl_work);
 	}
 	if (--s->nr_bound)
 		goto unlock;
 	s->host->nr_active--;
 	/* Let a teardown go on that waits; then @s may be freed once the lock is released. */
-	if (s->teardown.stopped)
+	if (s->teardown.parted)
 		queue_work(rnbdt_teardown_wq, &s->teardown.release_work);
 unlock:
 	mutex_unlock(&rnbdt_lock);
@@ -115,8 +164,9 @@ struct rnbdt_attach *rnbdt_attach_alloc(struct rnbdt_session *s,
 		return NULL;
 	att->nr_submits = s->granted.nr_queues;
 	att->submits = kcalloc(att->nr_submits, sizeof(*att->submits), GFP_KERNEL);
+	/* Memory per processor may be short for a moment, see attach_ctl.c. */
 	if (!att->submits || !rnbdt_sched_alloc(att) ||
-	    percpu_ref_init(&att->ref, rnbdt_attach_idle, 0, GFP_KERNEL)) {
+	    percpu_ref_init(&att->ref, rnbdt_attach_idle, 0, GFP_KERNEL | __GFP_NOWARN)) {
 		rnbdt_sched_free(att);
 		kfree(att->submits);
 		kfree(att);
@@ -137,13 +187,27 @@ struct rnbdt_attach *rnbdt_attach_alloc(struct rnbdt_session *s,
 }
 
 /**
+ * rnbdt_attach_forget - return what is charged for an attachment
+ * @att: attachment that is about to be freed
+ *
+ * Context: process context, rnbdt_lock held unless it was never bound.
+ */
+void rnbdt_attach_forget(struct rnbdt_attach *att)
+{
+	if (att->charged)
+		rnbdt_attach_charge(att, 0);
+}
+
+/**
  * rnbdt_attach_free - free an attachment
  * @att: attachment that is closed or was never bound, and is not found any more
  *
- * Context: process context; frees after a grace period.
+ * Context: process context, rnbdt_lock held unless it was never bound; frees after a grace
+ * period.
  */
 void rnbdt_attach_free(struct rnbdt_attach *att)
 {
+	rnbdt_attach_forget(att);
 	rnbdt_ctl_forget(att);
 	queue_rcu_work(rnbdt_attach_wq, &att->free_work);
 }
@@ -192,6 +256,7 @@ void rnbdt_attached_add(struct rnbdt_attach *att, struct rnbdt_export *export)
 	lockdep_assert_held(&rnbdt_lock);
 
 	att->backend = export->backend;
+	rnbdt_attach_charge(att, rnbdt_attach_bytes(att));
 	rnbdt_sched_add(att);
 	WRITE_ONCE(att->export, export);
 	list_add_tail(&att->entry, &export->attached);

@@ -5,6 +5,7 @@
  * Operation: a link in allowed_hosts lets a host read and write, one in readonly_hosts lets
  * it read. A host has at most one of them. Removing the link closes the attachment of the
  * host, and does not wait for the storage: "closing" of the export shows when it has ended.
+ * A session whose host may use no export of its port ends.
  *
  * Ownership: each directory holds a reference on its export, see configfs.c. A link pins
  * the directory of the host.
@@ -27,6 +28,7 @@
 #include "configfs_host.h"
 #include "graph.h"
 #include "reach.h"
+#include "state.h"
 #include "target.h"
 
 static struct rnbdt_export *rnbdt_allowed_to_export(struct config_item *item)
@@ -87,6 +89,7 @@ static void rnbdt_deny_host(struct rnbdt_export *export, struct config_item *tar
 	mutex_unlock(&rnbdt_lock);
 	/* configfs holds the lock of the directory: do not wait for storage, see closing. */
 	rnbdt_attached_close(export, host, NULL, "the host may not use the export any more");
+	rnbdt_sessions_close_denied(host, NULL);
 }
 
 static int rnbdt_allowed_hosts_link(struct config_item *src, struct config_item *target)

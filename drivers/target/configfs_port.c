@@ -3,8 +3,9 @@
  * configfs: ports/<id>/, the address of a port and the exports that it offers.
  *
  * Operation: addr and port can be changed while the port is disabled. A link in
- * exports offers an export; removing it closes the sessions of the export on this
- * port. Links are numbered in the order of their creation, which discover.c uses.
+ * exports offers an export; removing it closes the attachments of the export on this
+ * port, and the sessions of hosts that may use no other export there. Links are numbered
+ * in the order of their creation, which discover.c uses.
  *
  * Ownership: a port is freed with the last reference on its directory; its
  * directory "exports" holds one, see configfs.c, and each session holds one.
@@ -249,6 +250,7 @@ static void rnbdt_withdraw_export(struct config_item *src,
 	mutex_unlock(&rnbdt_lock);
 	/* configfs holds the lock of the directory: do not wait for storage. */
 	rnbdt_attached_close(export, NULL, port, "the port does not offer the export any more");
+	rnbdt_sessions_close_denied(NULL, port);
 }
 
 static void rnbdt_port_exports_release(struct config_item *item)

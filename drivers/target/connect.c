@@ -294,7 +294,7 @@ static u16 rnbdt_session_admit_queue(struct rnbdt_session *s, struct rdma_cm_id 
 		return RNBD_ST_LIMIT;
 	status = rnbdt_limits_connect(s->host, &id->route.addr.dst_addr, req);
 	if (status) {
-		*retry_ms = rnbdt_rate_retry_ms(s->host, status);
+		*retry_ms = rnbdt_rate_join_retry_ms(status);
 		return status;
 	}
 	rnbdt_join_opened(q, &id->route.addr.dst_addr);

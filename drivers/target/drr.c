@@ -16,14 +16,16 @@
  * The code differs from the paper in three points. It serves a child while the deficit of
  * the child is positive, so the deficit can become negative, and the cost of the next
  * request is not needed in advance. The heaviest child gets the whole quantum and the
- * others a part of it, so that a turn is short whatever the weights are, and at most
- * RNBDT_DRR_DEBT_MAX / RNBDT_DRR_QUANTUM rounds pass without service. A child without
+ * others a part of it, so that a turn is short whatever the weights are. Rounds that would
+ * pass without service are skipped: a node may have thousands of children. A child without
  * requests keeps its debt, because a host that sends one large request at a time would
  * otherwise get more than its share. Rounds that pass without the child pay the debt, and
  * the parent forgets it when it has no other child.
  *
  * A FLUSH costs the constant and passes ahead of the order, because it moves no data and
- * the client waits for it, unless the disk has RNBDT_DRR_AHEAD_MAX of them in flight.
+ * the client waits for it. It waits in order if its host has RNBDT_DRR_AHEAD_MAX of them in
+ * flight, or if its disk, its session or its host owes more than RNBDT_DRR_AHEAD_DEBT and
+ * two quanta: FLUSHes must not use up the turns of other disks, nor the time of others.
  *
  * Ownership: the caller owns nodes and requests. A node must outlive its children.
  *
@@ -31,7 +33,7 @@
  * of requests that wait at the storage are accessed without it.
  *
  * Errors: none. A weight must not be 0. This file uses no kernel interface except lists;
- * tests/unit/test_drr.c runs it against a model of the storage.
+ * tests/unit/test_drr*.c run it against a model of the storage.
  */
 
 #include "drr.h"
@@ -42,15 +44,16 @@
 /* Cost per round of the heaviest child, beyond the constant of one request */
 #define RNBDT_DRR_QUANTUM	(256u << 10)
 
-/* Largest debt, above the cost of any request; FLUSHes ahead of the order add up. */
-#define RNBDT_DRR_DEBT_MAX	(16ll << 20)
-
-/* The same as a deficit */
-#define RNBDT_DRR_DEFICIT_MIN	(-RNBDT_DRR_DEBT_MAX * RNBDT_DRR_FRACTION)
+/*
+ * Debt beyond two quanta up to which FLUSHes pass ahead of the order. It is that of a large
+ * request, so that a host need not wait for its FLUSH because of one.
+ */
+#define RNBDT_DRR_AHEAD_DEBT	(1024u << 10)
 
 /*
  * Rounds after which no debt is left: the smallest quantum, that of RNBDT_WEIGHT_MIN beside
- * RNBDT_WEIGHT_MAX, has paid RNBDT_DRR_DEBT_MAX.
+ * RNBDT_WEIGHT_MAX, has paid 16 MiB. No debt is larger: that of a request is not, and FLUSHes
+ * add to it only up to RNBDT_DRR_AHEAD_DEBT.
  */
 #define RNBDT_DRR_FORGIVEN	1000000ull
 
@@ -105,16 +108,11 @@ static s64 rnbdt_drr_quantum(const struct rnbdt_drr_node *node)
 	return div_u64((u64)parent->quantum * RNBDT_DRR_FRACTION * weight, parent->top);
 }
 
-/* Put a node whose first request has come at the end of the list of its parent. */
-static void rnbdt_drr_activate(struct rnbdt_drr_node *node)
+/* Pay the debt of a node that has no requests waiting by the rounds that it has missed. */
+static void rnbdt_drr_catch_up(struct rnbdt_drr_node *node)
 {
-	struct rnbdt_drr_node *parent = node->parent;
-	u64 missed = parent->round - node->granted;
-	u32 weight = READ_ONCE(*node->weight);
+	u64 missed = node->parent->round - node->granted;
 
-	parent->top = max(parent->top, weight);
-	parent->next_top = max(parent->next_top, weight);
-	list_add_tail(&node->entry, &parent->active);
 	if (missed < 2)
 		return;
 	/* The node gets the quantum of the present round when its turn comes. */
@@ -124,6 +122,18 @@ static void rnbdt_drr_activate(struct rnbdt_drr_node *node)
 		node->deficit += (s64)missed * rnbdt_drr_quantum(node);
 	if (missed >= RNBDT_DRR_FORGIVEN || node->deficit > 0)
 		node->deficit = 0;
+}
+
+/* Put a node whose first request has come at the end of the list of its parent. */
+static void rnbdt_drr_activate(struct rnbdt_drr_node *node)
+{
+	struct rnbdt_drr_node *parent = node->parent;
+	u32 weight = READ_ONCE(*node->weight);
+
+	parent->top = max(parent->top, weight);
+	parent->next_top = max(parent->next_top, weight);
+	list_add_tail(&node->entry, &parent->active);
+	rnbdt_drr_catch_up(node);
 }
 
 /* Take a node without requests that wait out of the list of its parent. */
@@ -149,10 +159,11 @@ static void rnbdt_drr_charge(struct rnbdt_drr_node *disk, u32 cost)
 	struct rnbdt_drr_node *node;
 
 	for (node = disk; node->parent; node = node->parent) {
+		/* A node that waits for its turn keeps its place. */
+		bool turn = node->deficit > 0;
+
 		node->deficit -= (s64)cost * RNBDT_DRR_FRACTION;
-		if (node->deficit < RNBDT_DRR_DEFICIT_MIN)
-			node->deficit = RNBDT_DRR_DEFICIT_MIN;
-		if (node->queued && node->deficit <= 0)
+		if (turn && node->queued && node->deficit <= 0)
 			list_move_tail(&node->entry, &node->parent->active);
 	}
 }
@@ -179,18 +190,36 @@ static void rnbdt_drr_next_round(struct rnbdt_drr_node *node, const struct rnbdt
 	node->next_top = 0;
 }
 
+/* Let the rounds pass in which each child pays its debt and none is served. */
+static void rnbdt_drr_skip(struct rnbdt_drr_node *node)
+{
+	struct rnbdt_drr_node *child;
+	u64 first = U64_MAX, rounds;
+
+	list_for_each_entry(child, &node->active, entry) {
+		rounds = div64_u64(-child->deficit, rnbdt_drr_quantum(child)) + 1;
+		first = min(first, child->granted + rounds);
+	}
+	node->round = max(node->round, first);
+}
+
 /* Return the child of a node whose turn it is. */
 static struct rnbdt_drr_node *rnbdt_drr_turn(struct rnbdt_drr_node *node)
 {
 	struct rnbdt_drr_node *child;
+	bool fruitless = false;
 	u32 weight;
 
 	for (;;) {
 		child = list_first_entry(&node->active, struct rnbdt_drr_node, entry);
 		if (child->deficit > 0)
 			return child;
-		if (child->granted == node->round)
+		if (child->granted == node->round) {
 			rnbdt_drr_next_round(node, child);
+			if (fruitless)
+				rnbdt_drr_skip(node);
+			fruitless = true;
+		}
 		weight = READ_ONCE(*child->weight);
 		node->next_top = max(node->next_top, weight);
 		child->deficit += (s64)(node->round - child->granted) * rnbdt_drr_quantum(child);
@@ -247,6 +276,20 @@ struct rnbdt_drr_item *rnbdt_drr_next(struct rnbdt_drr_node *root)
 	return item;
 }
 
+/* Does a node owe so little that a FLUSH below it may pass? */
+static bool rnbdt_drr_may_pass(struct rnbdt_drr_node *node)
+{
+	if (node->ahead >= RNBDT_DRR_AHEAD_MAX)
+		return false;
+	/* The debt of a node without requests was not paid as yet. */
+	if (!node->parent->queued)
+		node->deficit = 0;
+	else if (!node->queued)
+		rnbdt_drr_catch_up(node);
+	return node->deficit + (2 * (s64)node->quantum + RNBDT_DRR_AHEAD_DEBT) *
+			       RNBDT_DRR_FRACTION >= 0;
+}
+
 /**
  * rnbdt_drr_pass - let a FLUSH pass ahead of the order
  * @disk: node of its disk
@@ -255,14 +298,18 @@ struct rnbdt_drr_item *rnbdt_drr_next(struct rnbdt_drr_node *root)
  * The client of the disk pays for it with its later requests.
  *
  * Context: any, with the lock of the storage.
- * Return: true if it passes; rnbdt_drr_passed() must follow when it has ended. False if the
- * disk has too many of them in flight: it must wait like other requests.
+ * Return: true if it passes; rnbdt_drr_passed() must follow when it has ended. False if too
+ * many of them are in flight or the debt is too high: it must wait like other requests.
  */
 bool rnbdt_drr_pass(struct rnbdt_drr_node *disk, struct rnbdt_drr_item *item)
 {
-	if (disk->ahead >= RNBDT_DRR_AHEAD_MAX)
-		return false;
-	disk->ahead++;
+	struct rnbdt_drr_node *node;
+
+	for (node = disk; node->parent; node = node->parent)
+		if (!rnbdt_drr_may_pass(node))
+			return false;
+	for (node = disk; node->parent; node = node->parent)
+		node->ahead++;
 	item->ahead = true;
 	rnbdt_drr_charge(disk, item->cost);
 	return true;
@@ -276,7 +323,10 @@ bool rnbdt_drr_pass(struct rnbdt_drr_node *disk, struct rnbdt_drr_item *item)
  */
 void rnbdt_drr_passed(struct rnbdt_drr_node *disk)
 {
-	disk->ahead--;
+	struct rnbdt_drr_node *node;
+
+	for (node = disk; node->parent; node = node->parent)
+		node->ahead--;
 }
 
 /**

@@ -25,7 +25,7 @@
  */
 #define RNBDT_DRR_BYTES_MAX	(4u << 20)
 
-/* FLUSHes of one disk that may be ahead of the order: one per queue of the client */
+/* FLUSHes of one host that may be ahead of the order: one per queue of its client */
 #define RNBDT_DRR_AHEAD_MAX	64
 
 /**
@@ -58,7 +58,7 @@ struct rnbdt_drr_item {
  * @next_top: the same for the next round, as far as known
  * @quantum: cost per round for the heaviest child; constant
  * @overhead: constant part of the cost of a request; constant
- * @ahead: FLUSHes of this disk that have passed ahead and have not ended
+ * @ahead: FLUSHes below this node that have passed ahead and have not ended
  *
  * The lock of the caller protects what is not constant.
  */

@@ -13,15 +13,18 @@
  *
  *	rnbdt_login_wq		connections, logins and ports, which may wait for
  *				memory, and events for netlink listeners
- *	rnbdt_timer_wq		keep-alives, timeouts and resize reports, which
- *				must not wait behind logins
+ *	rnbdt_ctl_wq		requests to attach and detach, of which a client can
+ *				send any number
+ *	rnbdt_timer_wq		keep-alives and timeouts, which must not wait behind
+ *				logins, nor behind work items that wait for rnbdt_lock
  *	rnbdt_teardown_wq	teardowns, which wait for the queue pairs
  *	rnbdt_hangup_wq		teardowns of sessions that were never live: a
  *				flood of them delays no other teardown
  *	rnbdt_linger_wq		the last part of these, which may wait a minute
  *				for the peer and must not delay the first part
  *	rnbdt_attach_wq		the end of attachments, which queues the rest of the
- *				teardowns and wakes what disables an export
+ *				teardowns and wakes what disables an export; reports of
+ *				a capacity; log lines about sessions that wait
  *	rnbdt_lease_wq		grants and releases of segments, which may wait for the
  *				send queue of a client that takes no frames
  *	rnbdt_disable_wq	the end of exports, which closes files and devices
@@ -40,6 +43,7 @@
 /* The configuration graph, the list of sessions, the memory accounts. */
 DEFINE_MUTEX(rnbdt_lock);
 struct workqueue_struct *rnbdt_login_wq;
+struct workqueue_struct *rnbdt_ctl_wq;
 struct workqueue_struct *rnbdt_timer_wq;
 struct workqueue_struct *rnbdt_teardown_wq;
 struct workqueue_struct *rnbdt_hangup_wq;

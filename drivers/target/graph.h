@@ -176,7 +176,8 @@ struct rnbdt_waits {
  * @old_secret: former secret, which clients may prove instead of @secret, or NULL;
  *	NULL if @secret is; rnbdt_lock
  * @failed_proofs: number of logins with a wrong proof
- * @queue_bytes: bytes of queues charged to the host; written under rnbdt_lock, read without
+ * @queue_bytes: bytes of queues and attachments charged to the host; written under
+ *	rnbdt_lock, read without
  * @io_bytes: bytes that requests in flight have in addition, see rnbdt_queue_budget_take_io()
  * @id: number of the host, never used again; constant
  * @allows: exports that allow the host, struct rnbdt_allow, by the id of the export;

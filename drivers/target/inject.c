@@ -14,6 +14,7 @@ RNBD_INJECT(rnbdt_inject_delay_close, "delay_close");
 RNBD_INJECT(rnbdt_inject_delay_linger, "delay_linger");
 RNBD_INJECT(rnbdt_inject_delay_login, "delay_login");
 RNBD_INJECT(rnbdt_inject_delay_release, "delay_release");
+RNBD_INJECT(rnbdt_inject_delay_restrict, "delay_restrict");
 RNBD_INJECT(rnbdt_inject_drop_reply, "drop_reply");
 RNBD_INJECT(rnbdt_inject_no_epoch_check, "no_epoch_check");
 RNBD_INJECT(rnbdt_inject_no_drain, "no_drain");
@@ -30,6 +31,7 @@ static struct rnbd_inject *const rnbdt_inject_points[] = {
 	&rnbdt_inject_delay_linger,
 	&rnbdt_inject_delay_login,
 	&rnbdt_inject_delay_release,
+	&rnbdt_inject_delay_restrict,
 	&rnbdt_inject_drop_reply,
 	&rnbdt_inject_no_epoch_check,
 	&rnbdt_inject_no_drain,

@@ -13,6 +13,7 @@ extern struct rnbd_inject rnbdt_inject_delay_close;
 extern struct rnbd_inject rnbdt_inject_delay_linger;
 extern struct rnbd_inject rnbdt_inject_delay_login;
 extern struct rnbd_inject rnbdt_inject_delay_release;
+extern struct rnbd_inject rnbdt_inject_delay_restrict;
 extern struct rnbd_inject rnbdt_inject_drop_reply;
 extern struct rnbd_inject rnbdt_inject_no_epoch_check;
 extern struct rnbd_inject rnbdt_inject_no_drain;

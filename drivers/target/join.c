@@ -6,9 +6,10 @@
  *
  * The ids of a live session are no secret, so a connection request for a queue other than
  * 0 proves nothing. Its queue gets a ring and is half-open (half_open.c): it has no remote
- * access to the pool and no requests, and its end does not end the session. The client
- * sends JOIN, is challenged, and proves the key of the session (auth.c). Then the queue
- * takes its place in the session, and the reply proves the key to the client in turn.
+ * access to the pool, except for a moment after its acceptance (accept.c), and no requests,
+ * and its end does not end the session. The client sends JOIN, is challenged, and proves
+ * the key of the session (auth.c). Then the queue takes its place in the session, and the
+ * reply proves the key to the client in turn.
  *
  * Ownership
  *
@@ -20,7 +21,8 @@
  * Concurrency
  *
  * Entries are handled in the completion handler of the queue; the proof is verified by a
- * work item. q->join_state changes once, by cmpxchg(): a queue either joins or fails.
+ * work item, after the one that has accepted the connection. q->join_state changes once, by
+ * cmpxchg(): a queue either joins or fails.
  *
  * Errors
  *
@@ -28,6 +30,7 @@
  */
 
 #include <crypto/algapi.h>
+#include <linux/completion.h>
 #include <linux/configfs.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
@@ -250,14 +253,14 @@ static void rnbdt_join_verify_work(struct work_struct *work)
 	unsigned int noio = memalloc_noio_save();
 	struct rnbd_ctl_join_reply wire;
 
+	/* The accept work takes the remote access away that is given below. */
+	wait_for_completion(&join->q->accept.ended);
 	info.status = rnbdt_join_check_proof(join);
 	if (info.status == RNBD_ST_AUTH)
 		atomic64_inc(&host->failed_proofs);
 	if (!info.status)
 		info.status = rnbdt_join_admit(join);
-	mutex_lock(&rnbdt_lock);
-	info.retry_ms = rnbdt_rate_retry_ms(host, info.status);
-	mutex_unlock(&rnbdt_lock);
+	info.retry_ms = rnbdt_rate_join_retry_ms(info.status);
 	memcpy(info.mac, join->mac, sizeof(info.mac));
 	rnbd_encode_join_reply(&wire, &info);
 	if (info.status) {

@@ -57,10 +57,15 @@ static int __init rnbdt_init(void)
 	if (!rnbdt_login_wq)
 		goto exit_sysfs;
 
+	rnbdt_ctl_wq = alloc_workqueue("rnbd-target-control", WQ_UNBOUND | WQ_MEM_RECLAIM,
+				       RNBDT_CTL_ACTIVE);
+	if (!rnbdt_ctl_wq)
+		goto destroy_login_wq;
+
 	rnbdt_timer_wq = alloc_workqueue("rnbd-target-timer",
 					 WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!rnbdt_timer_wq)
-		goto destroy_login_wq;
+		goto destroy_ctl_wq;
 
 	rnbdt_teardown_wq = alloc_workqueue("rnbd-target-teardown",
 					    WQ_UNBOUND | WQ_MEM_RECLAIM,
@@ -127,6 +132,8 @@ destroy_teardown_wq:
 	destroy_workqueue(rnbdt_teardown_wq);
 destroy_timer_wq:
 	destroy_workqueue(rnbdt_timer_wq);
+destroy_ctl_wq:
+	destroy_workqueue(rnbdt_ctl_wq);
 destroy_login_wq:
 	destroy_workqueue(rnbdt_login_wq);
 exit_sysfs:
@@ -151,6 +158,7 @@ static void __exit rnbdt_exit(void)
 	/* Attachments that wait for a grace period are not queued yet. */
 	rcu_barrier();
 	destroy_workqueue(rnbdt_attach_wq);
+	destroy_workqueue(rnbdt_ctl_wq);
 	destroy_workqueue(rnbdt_lease_wq);
 	rnbdt_cgroup_exit();
 	destroy_workqueue(rnbdt_timer_wq);

@@ -180,10 +180,12 @@ struct rnbdt_join {
  * @responder_resources: RDMA READs that the client wants to have in flight; constant
  * @accept_work: creates the ring and accepts, on rnbdt_login_wq; holds a reference on the
  *	session, and is counted in rnbdt_conn.connecting
+ * @ended: completed when @accept_work no longer changes the queue pair
  */
 struct rnbdt_accept {
 	u8 responder_resources;
 	struct work_struct accept_work;
+	struct completion ended;
 };
 
 /**

@@ -5,7 +5,8 @@
  * Operation
  *
  * The queues of a session have rings, requests and queue pairs, and their requests need
- * memory while they are in flight. All of that has a limit, of which each host has a share.
+ * memory while they are in flight. Attachments need memory as well (attached.c). All of that
+ * has a limit, of which each host has a share.
  * As a pool (budget.c), the queues of a session have a floor: what each of them begins with.
  * It is charged at the login, as far as the limits leave it, so that a queue finds its memory
  * when it joins. Rings and requests grow beyond that only up to fifteen sixteenths of the
@@ -36,6 +37,7 @@
 
 #include "../core/param.h"
 #include "../core/ring.h"
+#include "attached.h"
 #include "counters.h"
 #include "graph.h"
 #include "half_open.h"
@@ -93,7 +95,8 @@ static u64 rnbdt_queue_bytes_of(const struct rnbdt_host *host)
 /* Bytes of queues and requests of all hosts. */
 static u64 rnbdt_queue_bytes_all(void)
 {
-	return READ_ONCE(rnbdt_all_queue_bytes) + atomic64_read(&rnbdt_io_bytes);
+	return READ_ONCE(rnbdt_all_queue_bytes) + atomic64_read(&rnbdt_io_bytes) +
+	       rnbdt_attached_bytes();
 }
 
 /* What the share of a host in the limit @all leaves. */
@@ -376,6 +379,53 @@ void rnbdt_queue_budget_give_io(struct rnbdt_session *s, u32 bytes)
 	atomic64_sub(bytes, &rnbdt_io_bytes);
 	atomic64_sub(bytes, &s->host->io_bytes);
 	atomic64_sub(bytes, &s->account.io_bytes);
+}
+
+/**
+ * rnbdt_queue_budget_attach - check that the limits leave memory for an attachment
+ * @att: attachment that is not bound yet
+ *
+ * attached.c charges it, until it is freed.
+ *
+ * Context: process context, rnbdt_lock held.
+ * Return: RNBD_ST_OK or RNBD_ST_LIMIT.
+ */
+u16 rnbdt_queue_budget_attach(const struct rnbdt_attach *att)
+{
+	u64 all = rnbdt_queue_elastic();
+	u32 bytes = rnbdt_attach_bytes(att);
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	if (bytes > rnbdt_queue_host_left(att->session->host, all))
+		return rnbdt_limit_status(RNBDT_LIMIT_HOST_QUEUES, false);
+	if (bytes > rnbdt_queue_all_left(all))
+		return rnbdt_limit_status(RNBDT_LIMIT_QUEUES, false);
+	return RNBD_ST_OK;
+}
+
+/**
+ * rnbdt_queue_budget_parted - return what was charged for the rings of a session
+ * @s: closing session whose rings and queue pairs are free, but not its requests
+ *
+ * Context: process context, rnbdt_lock held, after rnbdt_claim_keep() with @waits.
+ */
+void rnbdt_queue_budget_parted(struct rnbdt_session *s)
+{
+	u32 i;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	for (i = 0; i < s->nr_slots; i++) {
+		struct rnbdt_queue *q = s->queues[i];
+		u64 freed;
+
+		if (!q)
+			continue;
+		freed = rnbdt_queue_pair_bytes(q->ring.attr.slots, q->ring.attr.data_wrs) +
+			rnbdt_ring_bytes(q->nr_slots, q->ring.attr.slot_size);
+		rnbdt_queue_budget_set(q, rnbdt_limit_left(q->charged, freed));
+	}
 }
 
 /**

@@ -191,6 +191,22 @@ u32 rnbdt_rate_retry_ms(const struct rnbdt_host *host, u16 status)
 }
 
 /**
+ * rnbdt_rate_join_retry_ms - return when a client should ask again for a further queue
+ * @status: status of the refusal, enum rnbd_status
+ *
+ * A queue takes no token of the bucket of logins. What it lacks is free again soon.
+ *
+ * Context: any.
+ * Return: milliseconds, or 0 if the status has no such time.
+ */
+u32 rnbdt_rate_join_retry_ms(u16 status)
+{
+	if (status == RNBD_ST_LIMIT)
+		return RNBDT_LIMIT_RETRY_MS;
+	return status == RNBD_ST_BUSY ? RNBDT_BUSY_RETRY_MS : 0;
+}
+
+/**
  * rnbdt_rate_put_off - note that a connection or a login was answered with BUSY
  * @host: host of the client
  *

@@ -10,7 +10,7 @@
  * may be in flight: request.c answers those with RNBD_ST_RANGE.
  *
  * Concurrency: rnbdt_lock protects what was reported. The work item runs on
- * rnbdt_timer_wq; the end of the attachment cancels it.
+ * rnbdt_attach_wq; the end of the attachment cancels it.
  */
 
 #include <linux/mutex.h>
@@ -42,7 +42,7 @@ void rnbdt_attach_resize(struct rnbdt_attach *att)
 	    att->resize.reported == att->backend->geo.capacity ||
 	    READ_ONCE(att->session->state) != RNBDT_LIVE)
 		return;
-	queue_delayed_work(rnbdt_timer_wq, &att->resize.resize_work,
+	queue_delayed_work(rnbdt_attach_wq, &att->resize.resize_work,
 			   time_before(jiffies, next) ? next - jiffies : 0);
 }
 
@@ -50,7 +50,7 @@ void rnbdt_attach_resize(struct rnbdt_attach *att)
  * rnbdt_attach_resize_work - report the capacity to a client
  * @work: rnbdt_attach.resize.resize_work
  *
- * Context: work item of rnbdt_timer_wq; takes rnbdt_lock.
+ * Context: work item of rnbdt_attach_wq; takes rnbdt_lock.
  */
 void rnbdt_attach_resize_work(struct work_struct *work)
 {

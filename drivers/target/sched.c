@@ -116,25 +116,29 @@ bool rnbdt_sched_wait(struct rnbdt_req *treq)
 	struct rnbdt_lane *lane;
 	LIST_HEAD(ready);
 	unsigned long flags;
+	bool waits;
 
 	spin_lock_irqsave(&sched->lock, flags);
-	/* The host may have changed its lane. */
 	lane = treq->att->lane;
-	treq->lane = lane;
-	if ((flush && rnbdt_drr_pass(&treq->att->disk, &treq->item)) ||
-	    !rnbdt_drr_add(&treq->att->disk, &treq->item)) {
-		spin_unlock_irqrestore(&sched->lock, flags);
-		atomic64_add(treq->item.cost, &lane->in_flight);
-		return true;
+	if (unlikely(treq->lane != lane)) {
+		/* The last request in the former lane may have met the cost of this one. */
+		rnbdt_sched_take(treq->lane, &ready);
+		treq->lane = lane;
 	}
-	atomic64_inc(&host->waits.queued);
-	atomic64_inc(&host->waits.requests);
-	/* Pairs with the barrier in rnbdt_sched_leave(). */
-	smp_mb();
-	rnbdt_sched_take(lane, &ready);
+	waits = !(flush && rnbdt_drr_pass(&treq->att->disk, &treq->item)) &&
+		rnbdt_drr_add(&treq->att->disk, &treq->item);
+	if (waits) {
+		atomic64_inc(&host->waits.queued);
+		atomic64_inc(&host->waits.requests);
+		/* Pairs with the barrier in rnbdt_sched_leave(). */
+		smp_mb();
+		rnbdt_sched_take(lane, &ready);
+	} else {
+		atomic64_add(treq->item.cost, &lane->in_flight);
+	}
 	spin_unlock_irqrestore(&sched->lock, flags);
 	rnbdt_sched_submit(&ready);
-	return false;
+	return !waits;
 }
 
 /**

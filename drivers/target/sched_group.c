@@ -404,6 +404,17 @@ static void rnbdt_sched_empty(struct rnbdt_sched_group *group, struct list_head 
 		}
 }
 
+/* Move a node below which no request waits. FLUSHes that are ahead leave it later. */
+static void rnbdt_sched_move_node(struct rnbdt_drr_node *node, struct rnbdt_drr_node *parent,
+				  const u32 *weight)
+{
+	const struct rnbdt_drr_node old = *node;
+
+	rnbdt_drr_init(node, parent, weight, old.leaf);
+	node->closed = old.closed;
+	node->ahead = old.ahead;
+}
+
 /* Move a host, none of whose requests waits, to another lane. Called under the lock. */
 static void rnbdt_sched_move(struct rnbdt_sched_group *group, const struct rnbdt_host *host,
 			     struct rnbdt_lane *lane)
@@ -411,15 +422,11 @@ static void rnbdt_sched_move(struct rnbdt_sched_group *group, const struct rnbdt
 	struct rnbdt_sched_group *session;
 	struct rnbdt_attach *att;
 
-	rnbdt_drr_init(&group->node, &lane->root, &host->weight, false);
+	rnbdt_sched_move_node(&group->node, &lane->root, &host->weight);
 	list_for_each_entry(session, &group->members, entry) {
-		rnbdt_drr_init(&session->node, &group->node, &rnbdt_equal_weight, false);
+		rnbdt_sched_move_node(&session->node, &group->node, &rnbdt_equal_weight);
 		list_for_each_entry(att, &session->members, sched_entry) {
-			struct rnbdt_drr_node old = att->disk;
-
-			rnbdt_drr_init(&att->disk, &session->node, &rnbdt_equal_weight, true);
-			att->disk.closed = old.closed;
-			att->disk.ahead = old.ahead;
+			rnbdt_sched_move_node(&att->disk, &session->node, &rnbdt_equal_weight);
 			rnbdt_sched_set_lane(att, lane);
 		}
 	}

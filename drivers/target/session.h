@@ -210,8 +210,7 @@ struct rnbdt_pool {
  * @looked_at: jiffies when @lease_work, which writes it, has looked at slow requests
  * @hung: units that slow storage used then of segments that were not reclaimed; as @looked_at
  * @hungry: in the list of sessions that want more than the limits leave; rnbdt_lock
- * @part: what @share was computed from; in a list during a walk over the sessions;
- *	rnbdt_lock
+ * @part: what @share was computed from; in a list during a walk; rnbdt_lock
  * @share: bytes that the session may hold while memory is short; rnbdt_lock
  * @grants: segments that were granted after the login; lease work
  * @releases: segments that the client has released; written under rnbdt_lock
@@ -423,7 +422,7 @@ struct rnbdt_ctl_slot {
  * @events: attachments, struct rnbdt_attach, with something to tell the client
  * @leases: segments, struct rnbdt_segment, about which there is something to tell
  * @pending: there is something to send; written under the lock, read without
- * @ctl_work: handles @todo and @detaches, on rnbdt_login_wq
+ * @ctl_work: handles @todo and @detaches, on rnbdt_ctl_wq
  *
  * The lock of the ring of queue 0 protects all members except @ctl_work.
  */
@@ -461,7 +460,8 @@ struct rnbdt_granted {
  *	rnbdt_hangup_wq if the session was never live; queued once
  * @release_work: second part of the teardown, on rnbdt_teardown_wq; queued once, if the
  *	storage had requests at the end of the first part
- * @wait_work: logs that the second part waits for the storage, on rnbdt_timer_wq
+ * @parted: the end of the last attachment queues @release_work; rnbdt_lock
+ * @wait_work: logs that the second part waits for the storage, on rnbdt_attach_wq
  * @linger_work: last part of the teardown of a session that was never live, on
  *	rnbdt_linger_wq
  * @stopped: all queue pairs are drained and all attachments closing; rnbdt_lock
@@ -473,6 +473,7 @@ struct rnbdt_granted {
 struct rnbdt_teardown {
 	struct work_struct teardown_work;
 	struct work_struct release_work;
+	bool parted;
 	struct delayed_work wait_work;
 	struct work_struct linger_work;
 	bool stopped;

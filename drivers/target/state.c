@@ -50,6 +50,7 @@
 #include "half_count.h"
 #include "lookup.h"
 #include "queue.h"
+#include "reach.h"
 #include "session.h"
 #include "state.h"
 #include "target.h"
@@ -315,6 +316,7 @@ void rnbdt_session_remove(struct rnbdt_session *s)
  * @port: sessions of this port, or NULL for those of @host
  * @secret: sessions that have proven this secret, or NULL
  * @outdated: only sessions whose secret the host no longer has
+ * @denied: only sessions of hosts that may use no export of the port of the session
  * @begun: only sessions up to @last
  * @last: serial of the last session, if @begun
  */
@@ -323,6 +325,7 @@ struct rnbdt_match {
 	const struct rnbdt_port *port;
 	const struct rnbdt_secret *secret;
 	bool outdated;
+	bool denied;
 	bool begun;
 	u32 last;
 };
@@ -333,6 +336,7 @@ static bool rnbdt_session_matches(const struct rnbdt_session *s,
 	lockdep_assert_held(&rnbdt_lock);
 	return (!match->secret || s->auth.secret == match->secret) &&
 	       (!match->outdated || rnbdt_auth_outdated(s)) &&
+	       (!match->denied || !rnbdt_port_knows_host(s->port, s->host)) &&
 	       (!match->begun || (s32)(s->serial - match->last) <= 0);
 }
 
@@ -413,6 +417,23 @@ void rnbdt_sessions_close(const struct rnbdt_host *host, const struct rnbdt_port
 	const struct rnbdt_match match = { .host = host, .port = port };
 
 	rnbdt_sessions_close_matching(&match, reason);
+}
+
+/**
+ * rnbdt_sessions_close_denied - end sessions of hosts that may use no export now
+ * @host: host that one export no longer allows, or NULL if @port no longer offers one
+ * @port: that port, or NULL
+ *
+ * Such a host could not connect either. A host that may use other exports of the port of its
+ * session keeps the session.
+ *
+ * Context: process context without rnbdt_lock; may sleep, but does not wait for storage.
+ */
+void rnbdt_sessions_close_denied(const struct rnbdt_host *host, const struct rnbdt_port *port)
+{
+	const struct rnbdt_match match = { .host = host, .port = port, .denied = true };
+
+	rnbdt_sessions_close_matching(&match, "the host may use no export of the port");
 }
 
 /**

@@ -25,6 +25,7 @@ void rnbdt_stats_add(struct rnbdt_stats *sum, const struct rnbdt_queue *q);
 void rnbdt_session_stats(const struct rnbdt_session *s, struct rnbdt_stats *sum);
 void rnbdt_sessions_close(const struct rnbdt_host *host, const struct rnbdt_port *port,
 			  const char *reason);
+void rnbdt_sessions_close_denied(const struct rnbdt_host *host, const struct rnbdt_port *port);
 int rnbdt_sessions_wait(const struct rnbdt_port *port);
 void rnbdt_sessions_close_outdated(const struct rnbdt_host *host, const char *reason);
 u32 rnbdt_sessions_count_old_secret(const struct rnbdt_host *host);

@@ -34,8 +34,15 @@
 #include <linux/mutex.h>
 #include <linux/workqueue.h>
 
+/*
+ * Work items of rnbdt_ctl_wq that run at a time. They take rnbdt_lock again and again, so
+ * more of them would be no faster, and others would wait longer for the lock.
+ */
+#define RNBDT_CTL_ACTIVE	8
+
 extern struct mutex rnbdt_lock;
 extern struct workqueue_struct *rnbdt_login_wq;
+extern struct workqueue_struct *rnbdt_ctl_wq;
 extern struct workqueue_struct *rnbdt_timer_wq;
 extern struct workqueue_struct *rnbdt_teardown_wq;
 extern struct workqueue_struct *rnbdt_hangup_wq;

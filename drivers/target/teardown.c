@@ -7,12 +7,14 @@
  * rnbdt_teardown_work() waits for handlers that are setting up a queue, stops and
  * drains all queue pairs, cancels the work items and closes the attachments. From then on
  * a newer epoch of the session is admitted (epoch.c). Requests that the storage has cannot
- * be aborted, so their end has no limit of time, and no task waits for it: the end of the
- * last attachment queues rnbdt_release_work(). That frees everything that the device or the
- * storage could have accessed: rings, pool, protection domain. If no attachment is bound,
- * rnbdt_teardown_work() does the same at once. Then s->teardown.drained completes, which
- * fencing waits for. The rest, destroying the connection ids and removing the session from
- * the list, can take a minute, because the connection manager may keep an id that long.
+ * be aborted, so their end has no limit of time, and no task waits for it. Until then the
+ * session keeps nothing of the RDMA device, because a device that is removed waits for all of
+ * it: rings, memory regions, protection domain and connection ids are destroyed. The end of
+ * the last attachment queues rnbdt_release_work(), which frees requests and pages. If no
+ * attachment is bound, rnbdt_teardown_work() does the same at once. Then s->teardown.drained
+ * completes, which fencing waits for. The rest, destroying the connection ids and removing
+ * the session from the list, can take a minute, because the connection manager may keep an
+ * id that long.
  *
  * Ownership
  *
@@ -25,11 +27,12 @@
  * The teardown is queued once, when the state becomes closing. It starts when
  * s->conn.connecting is zero; a handler raises that under rnbdt_lock, only after it
  * found the session live. It runs on rnbdt_teardown_wq. Both rnbdt_teardown_work(), when
- * it sets s->teardown.stopped, and the end of an attachment look at s->nr_bound under
- * rnbdt_lock, so exactly one of them lets the rest run. A session that was never live uses
- * rnbdt_hangup_wq and, for the wait for the connection manager, rnbdt_linger_wq: a flood of
- * such sessions delays no other teardown. A teardown allocates without I/O: reclaim may
- * wait for a disk whose login waits for it.
+ * it sets s->teardown.parted, and the end of an attachment look at s->nr_bound under
+ * rnbdt_lock, so exactly one of them lets the rest run. A request that ends uses its ring
+ * only while that is live, which it no longer is when its queue pair is drained. A session
+ * that was never live uses rnbdt_hangup_wq and, for the wait for the connection manager,
+ * rnbdt_linger_wq: a flood of such sessions delays no other teardown. A teardown allocates
+ * without I/O: reclaim may wait for a disk whose login waits for it.
  *
  * Errors
  *
@@ -73,6 +76,7 @@
 #include "queue.h"
 #include "queue_alloc.h"
 #include "queue_budget.h"
+#include "segment.h"
 #include "session.h"
 #include "state.h"
 #include "sysfs.h"
@@ -98,7 +102,8 @@ static void rnbdt_teardown_queue(struct rnbdt_session *s, u32 index)
 	write_seqcount_end(&s->ended_seq);
 	mutex_unlock(&rnbdt_lock);
 
-	rdma_destroy_id(q->cm_id);
+	if (q->cm_id)
+		rdma_destroy_id(q->cm_id);
 	rnbdt_queue_free(q);
 }
 
@@ -119,14 +124,12 @@ static bool rnbdt_teardown_has_disks(struct rnbdt_session *s)
 
 /*
  * Refuse the requests that the storage does not have yet, and leave place and floor to a
- * claim if the client is likely to reconnect. Returns whether the storage has other requests;
- * then their end queues release_work, and @s may be freed at any time.
+ * claim if the client is likely to reconnect.
  */
-static bool rnbdt_teardown_close_attaches(struct rnbdt_session *s)
+static void rnbdt_teardown_close_attaches(struct rnbdt_session *s)
 {
 	struct rnbdt_attach *att;
 	unsigned long index;
-	bool waits;
 
 	mutex_lock(&rnbdt_lock);
 	if (rnbdt_teardown_has_disks(s))
@@ -136,15 +139,9 @@ static bool rnbdt_teardown_close_attaches(struct rnbdt_session *s)
 			rnbdt_attach_close(att, RNBD_ST_OK);
 	s->teardown.stopped = true;
 	s->teardown.stopped_at = jiffies;
-	waits = s->nr_bound;
-	rnbdt_claim_keep(s, waits);
+	rnbdt_claim_keep(s, s->nr_bound);
 	rnbdt_limits_stopped(s);
-	if (waits) {
-		rnbdt_waiting++;
-		queue_delayed_work(rnbdt_timer_wq, &s->teardown.wait_work, RNBDT_WAIT_LOG);
-	}
 	mutex_unlock(&rnbdt_lock);
-	return waits;
 }
 
 /* Count the frames that the drained rings have dropped. */
@@ -218,6 +215,23 @@ void rnbdt_linger_work(struct work_struct *work)
 	memalloc_noio_restore(noio);
 }
 
+/* Destroy what a session has of the device, except the connection ids. */
+static void rnbdt_teardown_device(struct rnbdt_session *s)
+{
+	struct rnbdt_segment *seg;
+	unsigned long slot;
+	u32 i;
+
+	for (i = 0; i < s->nr_slots; i++)
+		if (s->queues[i])
+			rnbd_ring_destroy(&s->queues[i]->ring);
+	xa_for_each(&s->pool.slots, slot, seg)
+		rnbdt_segment_unmap(seg);
+	if (s->conn.pd)
+		ib_dealloc_pd(s->conn.pd);
+	s->conn.pd = NULL;
+}
+
 /* Free the memory of a session whose requests have ended. */
 static void rnbdt_teardown_free(struct rnbdt_session *s)
 {
@@ -227,12 +241,7 @@ static void rnbdt_teardown_free(struct rnbdt_session *s)
 		if (s->queues[i])
 			rnbdt_queue_wait_idle(s->queues[i]);
 	rnbdt_teardown_attaches(s);
-	for (i = 0; i < s->nr_slots; i++)
-		if (s->queues[i])
-			rnbd_ring_destroy(&s->queues[i]->ring);
 	rnbdt_pool_free(&s->pool);
-	if (s->conn.pd)
-		ib_dealloc_pd(s->conn.pd);
 
 	/* All memory is free; the connection ids may take longer. */
 	mutex_lock(&rnbdt_lock);
@@ -247,6 +256,16 @@ static void rnbdt_teardown_free(struct rnbdt_session *s)
 		queue_work(rnbdt_linger_wq, &s->teardown.linger_work);
 }
 
+/* Free the memory of a session for whose requests the teardown has waited. */
+static void rnbdt_teardown_go_on(struct rnbdt_session *s)
+{
+	cancel_delayed_work_sync(&s->teardown.wait_work);
+	mutex_lock(&rnbdt_lock);
+	rnbdt_waiting--;
+	mutex_unlock(&rnbdt_lock);
+	rnbdt_teardown_free(s);
+}
+
 /**
  * rnbdt_release_work - free the memory of a session for whose requests the teardown waited
  * @work: rnbdt_session.teardown.release_work
@@ -258,11 +277,7 @@ void rnbdt_release_work(struct work_struct *work)
 	struct rnbdt_session *s = container_of(work, struct rnbdt_session, teardown.release_work);
 	unsigned int noio = memalloc_noio_save();
 
-	cancel_delayed_work_sync(&s->teardown.wait_work);
-	mutex_lock(&rnbdt_lock);
-	rnbdt_waiting--;
-	mutex_unlock(&rnbdt_lock);
-	rnbdt_teardown_free(s);
+	rnbdt_teardown_go_on(s);
 	memalloc_noio_restore(noio);
 }
 
@@ -284,7 +299,7 @@ static const char *rnbdt_teardown_export(struct rnbdt_session *s)
  * rnbdt_wait_work - log that a session waits for the storage
  * @work: rnbdt_session.teardown.wait_work
  *
- * Context: work item of rnbdt_timer_wq; takes rnbdt_lock.
+ * Context: work item of rnbdt_attach_wq; takes rnbdt_lock.
  */
 void rnbdt_wait_work(struct work_struct *work)
 {
@@ -296,7 +311,43 @@ void rnbdt_wait_work(struct work_struct *work)
 		pr_warn("session %u: closing, waits for the storage of export %s to complete requests; attachments that wait: %u, sessions that wait: %u\n",
 			s->serial, rnbdt_teardown_export(s), s->nr_bound, rnbdt_waiting);
 	mutex_unlock(&rnbdt_lock);
-	queue_delayed_work(rnbdt_timer_wq, &s->teardown.wait_work, RNBDT_WAIT_LOG);
+	queue_delayed_work(rnbdt_attach_wq, &s->teardown.wait_work, RNBDT_WAIT_LOG);
+}
+
+/* Does the storage have requests of a session without a device? Then let the log say so. */
+static bool rnbdt_teardown_waits(struct rnbdt_session *s)
+{
+	bool waits;
+
+	mutex_lock(&rnbdt_lock);
+	waits = s->nr_bound;
+	if (waits) {
+		rnbdt_queue_budget_parted(s);
+		rnbdt_waiting++;
+		queue_delayed_work(rnbdt_attach_wq, &s->teardown.wait_work, RNBDT_WAIT_LOG);
+	}
+	mutex_unlock(&rnbdt_lock);
+	return waits;
+}
+
+/* Leave the rest to the end of the last request. Returns false if that has ended by now. */
+static bool rnbdt_teardown_part(struct rnbdt_session *s)
+{
+	bool waits;
+	u32 i;
+
+	/* The connection manager may keep an id for a minute. */
+	for (i = 0; i < s->nr_slots; i++) {
+		if (!s->queues[i])
+			continue;
+		rdma_destroy_id(s->queues[i]->cm_id);
+		s->queues[i]->cm_id = NULL;
+	}
+	mutex_lock(&rnbdt_lock);
+	s->teardown.parted = true;
+	waits = s->nr_bound;
+	mutex_unlock(&rnbdt_lock);
+	return waits;
 }
 
 /**
@@ -357,7 +408,12 @@ void rnbdt_teardown_work(struct work_struct *work)
 	}
 	rnbdt_teardown_count_late(s);
 	rnbdt_lease_trim(s);
-	if (!rnbdt_teardown_close_attaches(s))
+	rnbdt_teardown_close_attaches(s);
+	rnbdt_teardown_device(s);
+	/* Once parted, the session may be freed at any time. */
+	if (!rnbdt_teardown_waits(s))
 		rnbdt_teardown_free(s);
+	else if (!rnbdt_teardown_part(s))
+		rnbdt_teardown_go_on(s);
 	memalloc_noio_restore(noio);
 }

@@ -240,6 +240,23 @@ param login_burst 1024
 param login_rate 240
 wait_for 60 gone
 
+note "a rogue whose sessions detach for ever what they do not have"
+many() { [ "$(rnbd session list --target --json | jq length)" -ge 16 ]; }
+rnbd-peer client --rogue detaches --seconds $((30 * ${LAB_SLOW:-1})) >"$OUT/detaches" &
+pid=$!
+wait_for 60 many
+for i in 1 2 3; do
+	began=${EPOCHREALTIME/[.,]/}
+	granted queues 1 "${small[@]}"
+	took=$(((${EPOCHREALTIME/[.,]/} - began) / 1000))
+	need_counter $took -le $((10000 * ${LAB_SLOW:-1})) "ms to attach and detach beside it"
+done
+many || die "the rogue was gone before"
+wait $pid || die "rogue: $(cat "$OUT/detaches")"
+rogue=$(sed -n 's/.* detaches \([0-9]*\)$/\1/p' "$OUT/detaches")
+need_counter "${rogue:-0}" -ge 10000 "requests to detach that were answered"
+wait_for 60 gone
+
 note "half-open connections of one host"
 sessions() { find $T/sessions -mindepth 1 -maxdepth 1 2>/dev/null | wc -l; }
 # flooded COUNTER TIMES OPTION...: a flood goes on until it is counted so often

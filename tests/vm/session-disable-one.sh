@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 300
 # adapter: also
-# short: of two disks in a session one loses its export under load and waits, or fails; the other goes on without a pause
+# short: of two disks in a session one loses its export under load and waits, or fails; the other goes on without a pause; a host that may use nothing has no session
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/storage.sh
@@ -139,6 +139,23 @@ works "$one"
 load_ends
 
 need "$stay" lost -eq 0
+
+note "a host that may use one of two exports keeps its session; denied both, it has none"
+sessions_are() { [ "$(rnbd session list --target --json | jq length)" = "$1" ]; }
+run rnbd export deny one "$(host_id 1)"
+wait_for 20 state_is "$one" reconnecting
+sessions_are 1 || die "the session ends with one of two exports"
+works "$stay"
+need "$stay" lost -eq 0
+run rnbd export deny stay "$(host_id 1)"
+wait_for 30 sessions_are 0
+wait_for 20 state_is "$stay" reconnecting
+run rnbd export allow stay "$(host_id 1)"
+run rnbd export allow one "$(host_id 1)"
+wait_for 30 state_is "$stay" live
+wait_for 30 state_is "$one" live
+works "$stay"
+works "$one"
 detach "$one"
 works "$stay"
 detach "$stay"

@@ -160,7 +160,7 @@ static void show_usage(int status)
 		"usage: rnbd-peer client [--only GLOB] [--monitor FILE]  cases against a target\n"
 		"       rnbd-peer client --flood N [--seconds S] [--host NR] [--slots N] [--frames N]\n"
 		"                        [--sources A,...]               connect and never log in\n"
-		"       rnbd-peer client --rogue logins|requests --seconds S  as much work as it is let\n"
+		"       rnbd-peer client --rogue logins|requests|detaches --seconds S  as much work as it is let\n"
 		"       rnbd-peer client --seed N [--from K] [--seconds S]  mutated lawful traffic\n"
 		"       rnbd-peer target [--only GLOB]                   cases against the client here\n"
 		"       rnbd-peer target --seed N [--from K] [--seconds S]\n"

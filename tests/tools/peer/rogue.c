@@ -5,8 +5,10 @@
  * Operation: --rogue logins logs in, breaks a rule, and comes again at once, for as many
  * seconds as it is told. --rogue requests keeps one session and as many requests under way
  * as it has tags, which are refused: WRITEs to an export that is read-only. Neither waits
- * when it is told that the target is busy. In the end a line says how far it came.
- * Ownership, Concurrency: one thread, one connection at a time.
+ * when it is told that the target is busy. --rogue detaches keeps many sessions, and in each
+ * of them as many DETACHs open as it may have, of handles that it never had. In the end a
+ * line says how far it came.
+ * Ownership, Concurrency: one thread.
  * Errors: what the target refuses is counted, what it should not do is said.
  */
 #include <string.h>
@@ -15,9 +17,10 @@
 
 #define POOL_MB		64	/* what clients ask for by default */
 #define TAGS		14	/* frames under way, and no more than slots */
+#define SESSIONS	32	/* of the rogue that detaches */
 
 static struct {
-	uint32_t asked, busy, refused, logins, requests;
+	uint32_t asked, busy, refused, logins, requests, detaches;
 } did;
 
 static bool come_in(struct conn *c, const char *export)
@@ -111,6 +114,63 @@ static void requests(uint64_t end)
 	conn_close(&c);
 }
 
+/* A session without an attachment. */
+static bool log_in(struct conn *c)
+{
+	struct rnbd_ctl_login l;
+	struct request req;
+	int status;
+
+	request_init(&req, 2, SLOTS, SLOT_SIZE);
+	login_fill(&l);
+	did.asked++;
+	status = conn_open(c, &req);
+	if (!status && login(c, &l, LOGIN_MS)) {
+		did.logins++;
+		return true;
+	}
+	did.refused++;
+	conn_close(c);
+	return false;
+}
+
+/* Answered DETACHs are sent again, as soon as half of them are. */
+static bool detach_nothing(struct conn *c, uint32_t *open)
+{
+	struct ctl entry;
+	struct frame f;
+
+	while (*open && ctl_receive(c, &entry, 0))
+		if (entry.type == RNBD_CTL_DETACHED) {
+			did.detaches++;
+			--*open;
+		}
+	if (c->gone)
+		return amiss("the target ends the session of a rogue that breaks no rule");
+	if (*open > RNBD_CTL_OPEN_MAX / 2 || c->credits < 2)
+		return true;
+	frame_begin(&f, RNBD_FRAME_CONTROL, 0);
+	for (; *open < RNBD_CTL_OPEN_MAX; ++*open)
+		detach_add(&f, OTHER_INDEX + *open, 1, ++c->ctl_id);
+	return frame_send(c, &f);
+}
+
+static void detaches(uint64_t end)
+{
+	static struct conn c[SESSIONS];
+	uint32_t open[SESSIONS] = { }, nr = 0, i;
+
+	while (now_ms() < end) {
+		if (nr < SESSIONS)
+			nr += log_in(&c[nr]);
+		for (i = 0; i < nr && end; i++)
+			if (!detach_nothing(&c[i], &open[i]))
+				end = 0;
+	}
+	for (i = 0; i < nr; i++)
+		conn_close(&c[i]);
+}
+
 int client_rogue(const char *way, uint32_t seconds)
 {
 	uint64_t end = now_ms() + seconds * 1000ull;
@@ -120,9 +180,11 @@ int client_rogue(const char *way, uint32_t seconds)
 		logins(end);
 	else if (!strcmp(way, "requests"))
 		requests(end);
+	else if (!strcmp(way, "detaches"))
+		detaches(end);
 	else
-		die("--rogue %s: logins or requests", way);
-	printf("rogue: asked %u, logins %u, busy %u, otherwise refused %u, requests %u\n",
-	       did.asked, did.logins, did.busy, did.refused, did.requests);
+		die("--rogue %s: logins, requests or detaches", way);
+	printf("rogue: asked %u, logins %u, busy %u, otherwise refused %u, requests %u, detaches %u\n",
+	       did.asked, did.logins, did.busy, did.refused, did.requests, did.detaches);
 	return amiss_so_far();
 }
