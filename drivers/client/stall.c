@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Stalled hardware queues, and the share of a disk in its session.
+ * Stalled hardware queues.
  *
  * Operation
  *
@@ -12,70 +12,33 @@
  * work item starts it, because the space may come from another queue. When the pool grows,
  * that work item also starts hardware queues that were stopped at the share of their disk.
  *
- * A disk whose storage hangs must not keep the other disks from working (rule R4). So a
- * hardware queue may take another wire tag only while it then holds at most disk_share
- * times the free ones of its queue, and more pool space only while its disk then holds at
- * most disk_share times the free space of the session. This is the dynamic threshold of
- * Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet
- * switches". With little free space the threshold alone would give away the last of it, so
- * a part is reserved while there are hardware queues that hold no tag: a tag for each of
- * them, at most half of the tags; space for the largest request of each, at most an eighth
- * of the pool; send-queue entries for one such request. The first request of a hardware
- * queue may use the reserve, except for one unit of each other hardware queue that holds no
- * tag. A queue has more wire tags than a disk has requests, so that a disk without
- * neighbours reaches its depth.
- *
  * Ownership: the lists of stalled hardware queues refer to the disks, which leave them
- * before they are freed. What is held is counted per hardware queue, orphans (orphan.c)
- * included.
+ * before they are freed.
  *
- * Concurrency: the lock of the queue's ring protects lists and counters. The units that
- * other queues and hardware queues have are read without their locks: the threshold need
- * not be exact. A hardware queue that is found for a restart is started after the locks are
- * dropped, under RCU.
+ * Concurrency: the lock of the queue's ring protects the lists. A hardware queue that is
+ * found for a restart is started after the locks are dropped, under RCU.
  *
  * Errors: none.
  */
 
 #include <linux/blk-mq.h>
 #include <linux/jiffies.h>
-#include <linux/math.h>
 #include <linux/minmax.h>
-#include <linux/module.h>
 #include <linux/rcupdate.h>
 #include <linux/workqueue.h>
-#include <rnbd/wire.h>
 
-#include "../core/param.h"
 #include "../core/ring.h"
 #include "cache.h"
 #include "client.h"
 #include "disk.h"
 #include "queue.h"
 #include "session.h"
+#include "share.h"
 #include "stall.h"
 #include "trace.h"
 
-RNBD_PARAM_UINT(disk_share, 8, 1, 65535,
-		"a disk may take pool space and tags of a queue while it holds less than this many times the free ones");
-
-/* The value of disk_share for which rnbdc_wire_depth() adds wire tags. */
-#define RNBDC_DISK_SHARE	8
-
 /* Jiffies from one tick of waiter.c to the next. */
 #define RNBDC_STALL_TICK	(HZ / 10)
-
-/**
- * rnbdc_wire_depth - get the number of wire tags to request for a queue
- * @depth: requests of a disk that may be in flight on the queue
- *
- * Context: any.
- * Return: so many that a disk alone reaches @depth with the default of disk_share.
- */
-u32 rnbdc_wire_depth(u32 depth)
-{
-	return min(depth + DIV_ROUND_UP(depth, RNBDC_DISK_SHARE), RNBD_DEPTH_MAX);
-}
 
 /* Remove a hardware queue from the list of those that are stalled. */
 static void rnbdc_unstall(struct rnbdc_hwq *hwq)
@@ -118,153 +81,6 @@ void rnbdc_hwq_use(struct rnbdc_hwq *hwq, bool use)
 	spin_unlock_irq(&q->ring.lock);
 	if (!use)
 		rnbdc_space_forget(&hwq->waiter);
-}
-
-/* Tags to leave for the hardware queues that have none. */
-static u32 rnbdc_reserved_tags(const struct rnbdc_queue *q)
-{
-	return min(q->nr_idle, q->nr_tags / 2);
-}
-
-/* May @held become @held + @more, with @factor the times of what is free then? */
-static bool rnbdc_below_share(u32 held, u32 more, u32 free, u32 reserved, u32 factor)
-{
-	return free >= more + reserved &&
-	       held + more <= (u64)factor * (free - more - reserved);
-}
-
-static bool rnbdc_tags_below_share(const struct rnbdc_hwq *hwq, u32 factor)
-{
-	const struct rnbdc_queue *q = hwq->queue;
-
-	/* The first one is reserved. */
-	if (!hwq->tags)
-		return q->nr_free_tags;
-	return rnbdc_below_share(hwq->tags, 1, q->nr_free_tags, rnbdc_reserved_tags(q), factor);
-}
-
-/* Units that the hardware queues of a disk have. */
-static u32 rnbdc_disk_units(const struct rnbdc_disk *disk)
-{
-	const struct rnbdc_hwq *hwq;
-	u32 units = 0;
-
-	rnbdc_for_each_hwq(hwq, disk)
-		units += READ_ONCE(hwq->units);
-	return units;
-}
-
-/* Hardware queues of a session that have no wire tag. */
-static u32 rnbdc_idle_hwqs(const struct rnbdc_session *sess)
-{
-	u32 i, idle = 0;
-
-	for (i = 0; i < sess->nr_queues; i++)
-		idle += READ_ONCE(sess->queues[i]->nr_idle);
-	return idle;
-}
-
-/* Units to leave for the largest requests of hardware queues that have no wire tag. */
-static u32 rnbdc_reserved_units(const struct rnbdc_session *sess)
-{
-	return min((u64)rnbdc_idle_hwqs(sess) * sess->space.max_units,
-		   rnbdc_space_reserve(&sess->space));
-}
-
-/* Units that the first request of a hardware queue leaves for those of others. */
-static u32 rnbdc_first_reserve(const struct rnbdc_hwq *hwq)
-{
-	const struct rnbdc_session *sess = hwq->queue->sess;
-
-	return min(rnbdc_idle_hwqs(sess) - (hwq->in_use && !hwq->tags),
-		   rnbdc_space_reserve(&sess->space));
-}
-
-/*
- * Units that no request has, in whichever queue. Hung storage may keep units of closed segments
- * for long: these are not in the pool any longer.
- */
-static u32 rnbdc_free_units(const struct rnbdc_session *sess)
-{
-	u32 i, units, used = 0;
-
-	for (i = 0; i < sess->nr_queues; i++)
-		used += rnbdc_cache_used_units(&sess->queues[i]->cache);
-	units = READ_ONCE(sess->space.units);
-	return units - min(used, units);
-}
-
-/* May a hardware queue take @units for its first request? */
-static bool rnbdc_first_units_fit(const struct rnbdc_hwq *hwq, u32 units)
-{
-	const struct rnbdc_session *sess = hwq->queue->sess;
-	u32 free;
-
-	/* The space that was kept for a turn includes the reserve. */
-	if (READ_ONCE(hwq->waiter.turn))
-		return true;
-	free = rnbdc_free_units(sess);
-	return free == READ_ONCE(sess->space.units) || free >= units + rnbdc_first_reserve(hwq);
-}
-
-static bool rnbdc_units_below_share(const struct rnbdc_hwq *hwq, u32 more, u32 factor)
-{
-	const struct rnbdc_session *sess = hwq->queue->sess;
-	u32 free, units;
-
-	if (likely(!rnbdc_space_scarce(&sess->space)))
-		return true;
-	if (!hwq->units)
-		return rnbdc_first_units_fit(hwq, more);
-	/* Spare the sums if one disk that has all the rest were below its share. */
-	units = READ_ONCE(sess->space.units);
-	free = min(rnbdc_cache_free_units(&hwq->queue->cache), units);
-	if (rnbdc_below_share(units - free, more, free, rnbdc_space_reserve(&sess->space), factor))
-		return true;
-	return rnbdc_below_share(rnbdc_disk_units(hwq->disk), more, rnbdc_free_units(sess),
-				 rnbdc_reserved_units(sess), factor);
-}
-
-/**
- * rnbdc_may_take_tag - test whether a disk may take another wire tag
- * @hwq: hardware queue of the disk
- *
- * Context: any; the lock of the queue's ring held.
- * Return: true if so.
- */
-bool rnbdc_may_take_tag(const struct rnbdc_hwq *hwq)
-{
-	return rnbdc_tags_below_share(hwq, READ_ONCE(disk_share));
-}
-
-/**
- * rnbdc_may_take_units - test whether a disk may take more pool space
- * @hwq: hardware queue of the disk
- * @units: number of units of the request
- *
- * Context: any; the lock of the queue's ring held.
- * Return: true if so; a request may still be larger than the free space. If not, the
- * hardware queue has requests in flight, or rnbdc_hwq_wait() is to be called.
- */
-bool rnbdc_may_take_units(const struct rnbdc_hwq *hwq, u32 units)
-{
-	return rnbdc_units_below_share(hwq, units, READ_ONCE(disk_share));
-}
-
-/**
- * rnbdc_may_take_wrs - test whether a disk may reserve send-queue entries
- * @hwq: hardware queue of the disk
- * @wrs: number of entries
- *
- * Context: any; the lock of the queue's ring held.
- * Return: true if so.
- */
-bool rnbdc_may_take_wrs(const struct rnbdc_hwq *hwq, u32 wrs)
-{
-	const struct rnbdc_queue *q = hwq->queue;
-	u32 reserved = hwq->tags && q->nr_idle ? min(q->max_req_wrs, q->sq_size / 8) : 0;
-
-	return q->sq_free >= wrs + reserved;
 }
 
 /* Count a stop of a hardware queue. */
@@ -484,19 +300,6 @@ static bool rnbdc_above_low_watermark(const struct rnbdc_queue *q)
 
 	return ring->out.credits >= max(ring->out.slots / 4, 2) && q->nr_free_tags &&
 	       ring->send_free >= max(ring->nr_send / 4, 2);
-}
-
-/* The low watermarks of a hardware queue: three quarters of what it can get alone. */
-static bool rnbdc_may_start(const struct rnbdc_hwq *hwq)
-{
-	const struct rnbdc_queue *q = hwq->queue;
-	u32 factor = min(READ_ONCE(disk_share), 3u);
-
-	/* Without a request in flight no completion of its own would start it. */
-	if (!hwq->tags)
-		return q->sq_free;
-	return q->sq_free >= min(q->sq_size / 4, q->max_req_wrs) &&
-	       rnbdc_tags_below_share(hwq, factor) && rnbdc_units_below_share(hwq, 1, factor);
 }
 
 /**

@@ -58,6 +58,7 @@
 #include "inject.h"
 #include "queue.h"
 #include "session.h"
+#include "share.h"
 #include "stage.h"
 #include "stall.h"
 #include "submit.h"
