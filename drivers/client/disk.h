@@ -124,6 +124,8 @@ struct rnbdc_log {
  * @in_use: requests of @hctx are submitted through this one of its two, see route.c
  * @tags: wire tags of @queue that requests of @hctx have
  * @units: pool units that requests of @hctx have; read without the lock
+ * @lacks: units for which @hctx is stopped because the disk has its share of the pool,
+ *	while @units is 0; 0: not so
  * @waiter: @hctx is stopped because it waits for pool space, see waiter.c
  * @stalled: @hctx is stopped at a high watermark of @queue
  * @next_stalled: next in the list of stalled hardware queues of @queue
@@ -141,6 +143,7 @@ struct rnbdc_hwq {
 	bool in_use;
 	u32 tags;
 	u32 units;
+	u32 lacks;
 	struct rnbdc_waiter waiter;
 	bool stalled;
 	struct rnbdc_hwq *next_stalled;
@@ -213,6 +216,7 @@ struct rnbdc_disk_stats {
  * @turn: entry of rnbdc_recovery.turns while the disk waits for a turn, see turn.c;
  *	protected by the lock of @sess
  * @quiesces: number of times that the queues were quiesced; protected by recovery.lock
+ * @nr_lacking: hardware queues with rnbdc_hwq.lacks
  * @nr_queues: hardware queues
  * @nr_poll: polled ones of them; they are the last ones
  * @incarnation: incarnation of the export; replaced with @geo
@@ -266,6 +270,7 @@ struct rnbdc_disk {
 	struct delayed_work attach_work;
 	struct list_head turn;
 	u32 quiesces;
+	atomic_t nr_lacking;
 	u32 nr_queues;
 	u32 nr_poll;
 	u8 incarnation[16];

@@ -13,8 +13,8 @@
  * a part is reserved while there are hardware queues that hold no tag: a tag for each of
  * them, at most half of the tags; space for the largest request of each, at most an eighth
  * of the pool; send-queue entries for one such request. The first request of a hardware
- * queue may use the reserve, except for one unit of each other hardware queue that holds no
- * tag. A queue has more wire tags than a disk has requests, so that a disk without
+ * queue may use the reserve of tags and entries, the first request of a disk that of space,
+ * see share.h. A queue has more wire tags than a disk has requests, so that a disk without
  * neighbours reaches its depth.
  *
  * Ownership: nothing is allocated or kept. What is held is counted per hardware queue,
@@ -27,6 +27,7 @@
  * Errors: none.
  */
 
+#include <linux/atomic.h>
 #include <linux/math.h>
 #include <linux/minmax.h>
 #include <linux/module.h>
@@ -63,13 +64,6 @@ static u32 rnbdc_reserved_tags(const struct rnbdc_queue *q)
 	return min(q->nr_idle, q->nr_tags / 2);
 }
 
-/* May @held become @held + @more, with @factor the times of what is free then? */
-static bool rnbdc_below_share(u32 held, u32 more, u32 free, u32 reserved, u32 factor)
-{
-	return free >= more + reserved &&
-	       held + more <= (u64)factor * (free - more - reserved);
-}
-
 static bool rnbdc_tags_below_share(const struct rnbdc_hwq *hwq, u32 factor)
 {
 	const struct rnbdc_queue *q = hwq->queue;
@@ -80,8 +74,14 @@ static bool rnbdc_tags_below_share(const struct rnbdc_hwq *hwq, u32 factor)
 	return rnbdc_below_share(hwq->tags, 1, q->nr_free_tags, rnbdc_reserved_tags(q), factor);
 }
 
-/* Units that the hardware queues of a disk have. */
-static u32 rnbdc_disk_units(const struct rnbdc_disk *disk)
+/**
+ * rnbdc_disk_units - get the pool space that the requests of a disk have
+ * @disk: disk
+ *
+ * Context: any.
+ * Return: number of units, not exact if other queues take or free some at the same time.
+ */
+u32 rnbdc_disk_units(const struct rnbdc_disk *disk)
 {
 	const struct rnbdc_hwq *hwq;
 	u32 units = 0;
@@ -91,36 +91,31 @@ static u32 rnbdc_disk_units(const struct rnbdc_disk *disk)
 	return units;
 }
 
-/* Hardware queues of a session that have no wire tag. */
-static u32 rnbdc_idle_hwqs(const struct rnbdc_session *sess)
+/* Other hardware queues of a session that have no wire tag. */
+static u32 rnbdc_idle_others(const struct rnbdc_hwq *hwq)
 {
+	const struct rnbdc_session *sess = hwq->queue->sess;
 	u32 i, idle = 0;
 
 	for (i = 0; i < sess->nr_queues; i++)
 		idle += READ_ONCE(sess->queues[i]->nr_idle);
-	return idle;
-}
-
-/* Units to leave for the largest requests of hardware queues that have no wire tag. */
-static u32 rnbdc_reserved_units(const struct rnbdc_session *sess)
-{
-	return min((u64)rnbdc_idle_hwqs(sess) * sess->space.max_units,
-		   rnbdc_space_reserve(&sess->space));
+	return idle - (hwq->in_use && !hwq->tags);
 }
 
 /**
- * rnbdc_first_reserve - get the units that the first request of a hardware queue leaves
- * @hwq: hardware queue
+ * rnbdc_spare_units - get the units that the first request of a disk leaves for others
+ * @hwq: hardware queue of the disk
+ * @units: number of units of the request
  *
  * Context: any; the lock of the queue's ring held.
- * Return: number of units for the first requests of others.
+ * Return: number of units.
  */
-u32 rnbdc_first_reserve(const struct rnbdc_hwq *hwq)
+u32 rnbdc_spare_units(const struct rnbdc_hwq *hwq, u32 units)
 {
 	const struct rnbdc_session *sess = hwq->queue->sess;
 
-	return min(rnbdc_idle_hwqs(sess) - (hwq->in_use && !hwq->tags),
-		   rnbdc_space_reserve(&sess->space));
+	return rnbdc_first_reserve(units, rnbdc_idle_others(hwq),
+				   rnbdc_space_reserve(&sess->space));
 }
 
 /*
@@ -137,35 +132,30 @@ static u32 rnbdc_free_units(const struct rnbdc_session *sess)
 	return units - min(used, units);
 }
 
-/* May a hardware queue take @units for its first request? */
-static bool rnbdc_first_units_fit(const struct rnbdc_hwq *hwq, u32 units)
-{
-	const struct rnbdc_session *sess = hwq->queue->sess;
-	u32 free;
-
-	/* The space that was kept for a turn includes the reserve. */
-	if (READ_ONCE(hwq->waiter.turn))
-		return true;
-	free = rnbdc_free_units(sess);
-	return free == READ_ONCE(sess->space.units) || free >= units + rnbdc_first_reserve(hwq);
-}
-
 static bool rnbdc_units_below_share(const struct rnbdc_hwq *hwq, u32 more, u32 factor)
 {
 	const struct rnbdc_session *sess = hwq->queue->sess;
-	u32 free, units;
+	u32 free, reserve = rnbdc_space_reserve(&sess->space);
+	struct rnbdc_units units;
 
 	if (likely(!rnbdc_space_scarce(&sess->space)))
 		return true;
-	if (!hwq->units)
-		return rnbdc_first_units_fit(hwq, more);
-	/* Spare the sums if one disk that has all the rest were below its share. */
-	units = READ_ONCE(sess->space.units);
-	free = min(rnbdc_cache_free_units(&hwq->queue->cache), units);
-	if (rnbdc_below_share(units - free, more, free, rnbdc_space_reserve(&sess->space), factor))
+	units.held = rnbdc_disk_units(hwq->disk);
+	units.all = READ_ONCE(sess->space.units);
+	/* The space that was kept for a turn includes the reserve. */
+	if (!units.held && READ_ONCE(hwq->waiter.turn))
 		return true;
-	return rnbdc_below_share(rnbdc_disk_units(hwq->disk), more, rnbdc_free_units(sess),
-				 rnbdc_reserved_units(sess), factor);
+	/* Those hardware queues of the disk that have no space come first. */
+	if (hwq->units && atomic_read(&hwq->disk->nr_lacking))
+		return false;
+	/* Spare the sums if one disk that has all the rest were below its share. */
+	free = min(rnbdc_cache_free_units(&hwq->queue->cache), units.all);
+	if (units.held && rnbdc_below_share(units.all - free, more, free, reserve, factor))
+		return true;
+	units.free = rnbdc_free_units(sess);
+	units.idle = rnbdc_idle_others(hwq);
+	units.largest = sess->space.max_units;
+	return rnbdc_units_allowed(&units, more, reserve, factor);
 }
 
 /**
@@ -186,8 +176,8 @@ bool rnbdc_may_take_tag(const struct rnbdc_hwq *hwq)
  * @units: number of units of the request
  *
  * Context: any; the lock of the queue's ring held.
- * Return: true if so; a request may still be larger than the free space. If not, the
- * hardware queue has requests in flight, or rnbdc_hwq_wait() is to be called.
+ * Return: true if so; a request may still be larger than the free space. If not,
+ * rnbdc_hwq_refused() is to be called.
  */
 bool rnbdc_may_take_units(const struct rnbdc_hwq *hwq, u32 units)
 {
@@ -224,6 +214,10 @@ bool rnbdc_may_start(const struct rnbdc_hwq *hwq)
 	const struct rnbdc_queue *q = hwq->queue;
 	u32 factor = min(READ_ONCE(disk_share), 3u);
 
+	/* When its disk has no space any more, it waits with those of other disks. */
+	if (hwq->lacks && rnbdc_disk_units(hwq->disk) &&
+	    !rnbdc_units_below_share(hwq, hwq->lacks, READ_ONCE(disk_share)))
+		return false;
 	/* Without a request in flight no completion of its own would start it. */
 	if (!hwq->tags)
 		return q->sq_free;

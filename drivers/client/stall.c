@@ -12,6 +12,11 @@
  * work item starts it, because the space may come from another queue. When the pool grows,
  * that work item also starts hardware queues that were stopped at the share of their disk.
  *
+ * A hardware queue without space whose disk has its share lacks space: no completion of its
+ * own starts it again. Completions of its disk and a tick queue the work item for it, and
+ * its disk takes no more space until then. It does not wait in the list of the session,
+ * where a disk whose storage hangs would hold up the others.
+ *
  * Ownership: the lists of stalled hardware queues refer to the disks, which leave them
  * before they are freed.
  *
@@ -21,6 +26,7 @@
  * Errors: none.
  */
 
+#include <linux/atomic.h>
 #include <linux/blk-mq.h>
 #include <linux/jiffies.h>
 #include <linux/minmax.h>
@@ -40,6 +46,23 @@
 /* Jiffies from one tick of waiter.c to the next. */
 #define RNBDC_STALL_TICK	(HZ / 10)
 
+/* The hardware queue no longer lacks space, or is about to find out. */
+static void rnbdc_hwq_end_lack(struct rnbdc_hwq *hwq)
+{
+	if (likely(!hwq->lacks))
+		return;
+	hwq->lacks = 0;
+	atomic_dec(&hwq->disk->nr_lacking);
+	atomic_dec(&hwq->queue->sess->nr_lacking);
+}
+
+/* A hardware queue has left the list of those that are stalled. */
+static void rnbdc_hwq_unlisted(struct rnbdc_hwq *hwq)
+{
+	hwq->stalled = false;
+	rnbdc_hwq_end_lack(hwq);
+}
+
 /* Remove a hardware queue from the list of those that are stalled. */
 static void rnbdc_unstall(struct rnbdc_hwq *hwq)
 {
@@ -55,7 +78,7 @@ static void rnbdc_unstall(struct rnbdc_hwq *hwq)
 	*at = hwq->next_stalled;
 	if (!*at)
 		q->stalled_tail = at;
-	hwq->stalled = false;
+	rnbdc_hwq_unlisted(hwq);
 }
 
 /**
@@ -143,7 +166,75 @@ void rnbdc_hwq_wait(struct rnbdc_hwq *hwq, u32 units)
 	rnbdc_note_stall(hwq->queue, RNBDC_STALL_POOL);
 	/* First, because it may be started as soon as it waits. */
 	blk_mq_stop_hw_queue(hwq->hctx);
-	rnbdc_space_wait(&hwq->waiter, units, hwq->units ? 0 : rnbdc_first_reserve(hwq));
+	rnbdc_space_wait(&hwq->waiter, units, hwq->units ? 0 : rnbdc_spare_units(hwq, units));
+}
+
+/* Let the work item look for hardware queues to start after @delay jiffies. */
+static void rnbdc_stall_queue_work(struct rnbdc_session *sess, unsigned long delay)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&sess->space.lock, flags);
+	if (sess->stall_open && delay)
+		queue_delayed_work(rnbdc_timer_wq, &sess->stall_work, delay);
+	else if (sess->stall_open)
+		mod_delayed_work(rnbdc_timer_wq, &sess->stall_work, 0);
+	spin_unlock_irqrestore(&sess->space.lock, flags);
+}
+
+/**
+ * rnbdc_hwq_refused - stop a hardware queue because its disk may take no more pool space
+ * @hwq: hardware queue for which rnbdc_may_take_units() has just failed
+ * @units: units that its request needs
+ *
+ * Context: any; the lock of the queue's ring held.
+ */
+void rnbdc_hwq_refused(struct rnbdc_hwq *hwq, u32 units)
+{
+	struct rnbdc_session *sess = hwq->queue->sess;
+
+	lockdep_assert_held(&hwq->queue->ring.lock);
+
+	if (!rnbdc_disk_units(hwq->disk)) {
+		rnbdc_hwq_wait(hwq, units);
+		return;
+	}
+	rnbdc_space_lack(&sess->space);
+	if (!hwq->units && hwq->in_use) {
+		/* Another one has sent the first request of the disk. */
+		if (READ_ONCE(hwq->waiter.turn) || READ_ONCE(hwq->waiter.waiting))
+			rnbdc_space_forget(&hwq->waiter);
+		if (!hwq->lacks) {
+			atomic_inc(&hwq->disk->nr_lacking);
+			atomic_inc(&sess->nr_lacking);
+		}
+		hwq->lacks = units;
+		rnbdc_stall_queue_work(sess, RNBDC_STALL_TICK);
+	}
+	rnbdc_hwq_stall(hwq, RNBDC_STALL_SHARE);
+}
+
+/**
+ * rnbdc_hwq_served - note that a hardware queue has got pool space that it lacked
+ * @hwq: hardware queue
+ *
+ * Context: any; the lock of the queue's ring held.
+ */
+void rnbdc_hwq_served(struct rnbdc_hwq *hwq)
+{
+	rnbdc_hwq_end_lack(hwq);
+}
+
+/**
+ * rnbdc_hwq_freed - start hardware queues of the disk that lack pool space
+ * @hwq: hardware queue of the disk that has less now
+ *
+ * Context: any; the lock of the queue's ring held.
+ */
+void rnbdc_hwq_freed(struct rnbdc_hwq *hwq)
+{
+	if (unlikely(atomic_read(&hwq->disk->nr_lacking)))
+		rnbdc_stall_queue_work(hwq->queue->sess, 0);
 }
 
 /**
@@ -175,7 +266,8 @@ static void rnbdc_start_waiter(struct rnbdc_hwq *hwq)
 
 /*
  * Start hardware queues that were stopped at the share of their disk, if the pool has grown
- * since. While the storage of a disk hangs, no completion of its queue does so.
+ * since, or another queue has freed space of the disk. While the storage of a disk hangs, no
+ * completion of its queue does so.
  */
 static void rnbdc_stall_restart(struct rnbdc_queue *q)
 {
@@ -213,7 +305,8 @@ static void rnbdc_stall_work(struct work_struct *work)
 	for (i = 0; i < sess->nr_queues; i++)
 		rnbdc_stall_restart(sess->queues[i]);
 	rcu_read_unlock();
-	if (READ_ONCE(sess->space.flags) & (RNBDC_SPACE_WAITERS | RNBDC_SPACE_TURNS))
+	if (READ_ONCE(sess->space.flags) & (RNBDC_SPACE_WAITERS | RNBDC_SPACE_TURNS) ||
+	    atomic_read(&sess->nr_lacking))
 		queue_delayed_work(rnbdc_timer_wq, &sess->stall_work, RNBDC_STALL_TICK);
 }
 
@@ -287,7 +380,7 @@ void rnbdc_clear_stalled(struct rnbdc_queue *q)
 	lockdep_assert_held(&q->ring.lock);
 
 	for (hwq = q->stalled; hwq; hwq = hwq->next_stalled)
-		hwq->stalled = false;
+		rnbdc_hwq_unlisted(hwq);
 	q->stalled = NULL;
 	q->stalled_tail = &q->stalled;
 	rnbdc_space_forget_all(&q->cache);
@@ -326,7 +419,7 @@ struct rnbdc_hwq *rnbdc_restart_hw_queues(struct rnbdc_queue *q)
 			continue;
 		}
 		*at = hwq->next_stalled;
-		hwq->stalled = false;
+		rnbdc_hwq_unlisted(hwq);
 		hwq->next_start = NULL;
 		*last = hwq;
 		last = &hwq->next_start;
