@@ -202,7 +202,8 @@ static int rnbdc_ask_end(struct rnbdc_ask *ask, int ret, struct rnbdc_errmsg *er
 	if (ret == -ETIMEDOUT && disk->answered)
 		ret = 0;
 	/* The target may grant it yet: a detach has to name this handle. */
-	if (ret == -ETIMEDOUT && asked && ask->sent)
+	if (ret == -ETIMEDOUT && asked && ask->sent && sess->state == RNBDC_SESS_LIVE &&
+	    sess->epoch == ask->epoch)
 		disk->granted = ask->info.handle;
 	if (!ret && disk->answer) {
 		rnbdc_errmsg_set(errmsg, "%s", rnbd_status_text(disk->answer));
@@ -491,9 +492,9 @@ static enum rnbd_proto_err rnbdc_handle_attach_reply(struct rnbdc_session *sess,
 	asked = rnbdc_asked_find(&sess->ctl, entry->id);
 	if (!asked || !rnbd_handle_equal(&grant.handle, &asked->handle))
 		perr = RNBD_PERR_HANDLE;
-	else if (asked->disk)
+	else if (asked->disk && sess->state == RNBDC_SESS_LIVE)
 		perr = rnbdc_answer(sess, asked->disk, &grant);
-	/* Without a disk the task has given up. */
+	/* Without a disk the task has given up. After a loss the target has nothing granted. */
 	if (!perr)
 		rnbdc_asked_remove(&sess->ctl, asked);
 	spin_unlock_irqrestore(&sess->lock, flags);
