@@ -76,9 +76,10 @@ static int rnbdc_ending_error(const struct rnbdc_disk *disk, struct rnbdc_errmsg
 	return -ECANCELED;
 }
 
-/* A request to attach. */
+/* A request to attach, or to end the ownership of an export. */
 struct rnbdc_ask {
 	struct rnbdc_disk *disk;
+	bool disown;
 	u32 epoch;
 	unsigned long until;
 	bool sent;
@@ -86,6 +87,12 @@ struct rnbdc_ask {
 	struct rnbd_ctl_attach wire;
 	struct rnbd_ctl_entry entry;
 };
+
+/* Has a request to attach become pointless? */
+static bool rnbdc_ask_ending(const struct rnbdc_ask *ask)
+{
+	return !ask->disown && rnbdc_disk_ending(ask->disk);
+}
 
 /* Is there nothing to wait for on a connection any more? */
 static bool rnbdc_ask_over(const struct rnbdc_ask *ask)
@@ -109,7 +116,7 @@ static int rnbdc_ask_target(struct rnbdc_ask *ask, struct rnbdc_errmsg *errmsg)
 	int ret;
 
 	while ((ret = rnbdc_ctl_post(sess->queues[0], ask->epoch, &ask->entry)) == -EAGAIN &&
-	       !rnbdc_ask_over(ask) && !rnbdc_disk_ending(disk) &&
+	       !rnbdc_ask_over(ask) && !rnbdc_ask_ending(ask) &&
 	       time_before(jiffies, ask->until))
 		wait_event_idle_timeout(sess->wait, rnbdc_ask_over(ask),
 					msecs_to_jiffies(RNBDC_ATTACH_RETRY_MS) + 1);
@@ -125,7 +132,7 @@ static int rnbdc_ask_target(struct rnbdc_ask *ask, struct rnbdc_errmsg *errmsg)
 		rnbdc_errmsg_set(errmsg, "%s", sess->recovery.broken_reason ?: "connection lost");
 		return -ECONNRESET;
 	}
-	if (ret && rnbdc_disk_ending(disk))
+	if (ret && rnbdc_ask_ending(ask))
 		return rnbdc_ending_error(disk, errmsg);
 	rnbdc_errmsg_set(errmsg, "the target does not answer the request to attach");
 	return -ETIMEDOUT;
@@ -140,7 +147,7 @@ static int rnbdc_ask_try(struct rnbdc_ask *ask, struct rnbdc_errmsg *errmsg)
 	int ret = 0;
 
 	spin_lock_irq(&sess->lock);
-	if (rnbdc_disk_ending(disk)) {
+	if (rnbdc_ask_ending(ask)) {
 		ret = rnbdc_ending_error(disk, errmsg);
 		goto unlock;
 	}
@@ -157,8 +164,10 @@ static int rnbdc_ask_try(struct rnbdc_ask *ask, struct rnbdc_errmsg *errmsg)
 		goto unlock;
 	}
 	sess->ctl.generation++;
-	ask->info.fence_generation = disk->fence_generation;
-	ask->info.owner_generation = disk->owner_generation;
+	if (!ask->disown) {
+		ask->info.fence_generation = disk->fence_generation;
+		ask->info.owner_generation = disk->owner_generation;
+	}
 	disk->offer = (struct rnbd_attach_grant) { .handle = *handle };
 	disk->answered = false;
 	ask->epoch = sess->epoch;
@@ -202,14 +211,38 @@ static int rnbdc_ask_end(struct rnbdc_ask *ask, int ret, struct rnbdc_errmsg *er
 	if (ret == -ETIMEDOUT && disk->answered)
 		ret = 0;
 	/* The target may grant it yet: a detach has to name this handle. */
-	if (ret == -ETIMEDOUT && asked && ask->sent && sess->state == RNBDC_SESS_LIVE &&
-	    sess->epoch == ask->epoch)
+	if (ret == -ETIMEDOUT && asked && ask->sent && !ask->disown &&
+	    sess->state == RNBDC_SESS_LIVE && sess->epoch == ask->epoch)
 		disk->granted = ask->info.handle;
 	if (!ret && disk->answer) {
 		rnbdc_errmsg_set(errmsg, "%s", rnbd_status_text(disk->answer));
 		ret = rnbdc_status_error(disk->answer);
 	}
 	spin_unlock_irq(&sess->lock);
+	return ret;
+}
+
+/* Ask the target, under the lock of the disk. */
+static int rnbdc_ask(struct rnbdc_ask *ask, struct rnbdc_errmsg *errmsg)
+{
+	struct rnbdc_disk *disk = ask->disk;
+	int ret;
+
+	ask->entry = (struct rnbd_ctl_entry) {
+		.type = RNBD_CTL_ATTACH,
+		.mandatory = true,
+		.bytes = sizeof(ask->wire),
+	};
+	strscpy(ask->info.export, disk->opt.export);
+	mutex_lock(&disk->ctl_lock);
+	ret = rnbdc_ask_begin(ask, errmsg);
+	if (!ret) {
+		rnbd_encode_attach(&ask->wire, &ask->info);
+		ask->entry.body = &ask->wire;
+		ret = rnbdc_ask_target(ask, errmsg);
+		ret = rnbdc_ask_end(ask, ret, errmsg);
+	}
+	mutex_unlock(&disk->ctl_lock);
 	return ret;
 }
 
@@ -231,25 +264,9 @@ int rnbdc_export_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 		.disk = disk,
 		.until = jiffies + msecs_to_jiffies(RNBDC_ATTACH_MS),
 		.info.flags = disk->opt.readonly ? RNBD_ATTACH_READONLY : 0,
-		.entry = {
-			.type = RNBD_CTL_ATTACH,
-			.mandatory = true,
-			.bytes = sizeof(ask.wire),
-		},
 	};
-	int ret;
 
-	strscpy(ask.info.export, disk->opt.export);
-	mutex_lock(&disk->ctl_lock);
-	ret = rnbdc_ask_begin(&ask, errmsg);
-	if (!ret) {
-		rnbd_encode_attach(&ask.wire, &ask.info);
-		ask.entry.body = &ask.wire;
-		ret = rnbdc_ask_target(&ask, errmsg);
-		ret = rnbdc_ask_end(&ask, ret, errmsg);
-	}
-	mutex_unlock(&disk->ctl_lock);
-	return ret;
+	return rnbdc_ask(&ask, errmsg);
 }
 
 /**
@@ -390,12 +407,36 @@ static bool rnbdc_is_detaching(struct rnbdc_session *sess, const struct rnbd_han
 	       xa_load(&sess->detaching, handle->index) == xa_mk_value(handle->generation);
 }
 
+/*
+ * Tell the target that the host no longer owns the export of a disk. A DETACH does that only
+ * if the disk is attached at present.
+ */
+static void rnbdc_export_disown(struct rnbdc_disk *disk, u32 generation)
+{
+	struct rnbdc_ask ask = {
+		.disk = disk,
+		.disown = true,
+		.until = jiffies + msecs_to_jiffies(RNBDC_RELEASE_MS),
+		.info.flags = RNBD_ATTACH_DISOWN,
+		.info.fence_generation = disk->fence_generation ?: disk->offer.fence_generation,
+		.info.owner_generation = generation,
+	};
+	struct rnbdc_errmsg errmsg = { };
+
+	if (disk->disowned)
+		return;
+	/* The target refuses to attach, which is the answer. */
+	rnbdc_ask(&ask, &errmsg);
+	disk->disowned = disk->answered;
+}
+
 /**
  * rnbdc_export_release - end the attachment of a disk on a session that may end next
- * @disk: as for rnbdc_export_detach()
+ * @disk: as for rnbdc_export_detach(), and in state RNBDC_FAILED or RNBDC_CLOSING
  *
  * The loss of a connection does not end the ownership of an exclusive export. So the target
- * must get the request before the connection ends.
+ * must get the request before the connection ends. The disk need not be attached: its
+ * export may be busy, or have other properties now.
  *
  * Context: process context, may sleep until the target answers, but not for long if its
  * storage does not; takes disk->ctl_lock and recovery.lock.
@@ -403,14 +444,18 @@ static bool rnbdc_is_detaching(struct rnbdc_session *sess, const struct rnbd_han
 void rnbdc_export_release(struct rnbdc_disk *disk)
 {
 	struct rnbdc_session *sess = disk->sess;
-
 	/* An attach that has failed may have an offer that was not accepted. */
-	if (!disk->owner_generation && !disk->offer.owner_generation)
+	u32 generation = disk->owner_generation ?: disk->offer.owner_generation;
+
+	/* One that was not answered may be granted yet. */
+	if (!generation && disk->answered)
 		return;
 	rnbdc_export_detach(disk, false);
 	/* Nothing changes it any more: a disk that has detached or failed is not attached. */
 	wait_event_idle_timeout(sess->wait, !rnbdc_is_detaching(sess, &disk->granted),
 				msecs_to_jiffies(RNBDC_RELEASE_MS));
+	if (generation && READ_ONCE(sess->state) == RNBDC_SESS_LIVE)
+		rnbdc_export_disown(disk, generation);
 }
 
 /**

@@ -210,6 +210,8 @@ struct rnbdc_disk_stats {
  *	recovery.lock
  * @detached: the attachment was ended, and the index of @handle is not the disk's any
  *	more; protected by recovery.lock
+ * @disowned: the target was told that the host no longer owns the export; written by
+ *	the task that ends the disk
  * @next_try: jiffies of the next attempt to attach
  * @made_live: the disk was live before; protected by recovery.lock
  * @attach_work: attaches the export again, see recover.c; on rnbdc_wq
@@ -265,6 +267,7 @@ struct rnbdc_disk {
 	u32 attempt;
 	bool asked;
 	bool detached;
+	bool disowned;
 	unsigned long next_try;
 	bool made_live;
 	struct delayed_work attach_work;
