@@ -303,7 +303,10 @@ static void rnbdc_recover_work(struct work_struct *work)
 	memalloc_noio_restore(noio);
 }
 
-/* Milliseconds for the replies that the target has sent before the one to ATTACH. */
+/*
+ * Milliseconds for the replies that the target has sent before the one to ATTACH. A lost
+ * packet may take longer; the disk then attaches again.
+ */
 #define RNBDC_ANSWERED_MS	2000
 
 /*
@@ -322,8 +325,7 @@ static int rnbdc_wait_answered(struct rnbdc_disk *disk, struct rnbdc_errmsg *err
 		}
 		if (time_after(jiffies, until)) {
 			rnbdc_errmsg_set(errmsg, "requests of the former attachment are not answered");
-			rnbdc_session_fail(disk->sess, "the target has lost a request");
-			return -ECONNRESET;
+			return -EBUSY;
 		}
 		msleep(1);
 	}
