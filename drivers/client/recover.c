@@ -136,6 +136,18 @@ static int rnbdc_go_live(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg
 	return 0;
 }
 
+/*
+ * Let a disk fail in time although recover_work is connecting, which takes up to a minute
+ * if the target is slow.
+ */
+static void rnbdc_arm_loss(struct rnbdc_disk *disk)
+{
+	unsigned long left = rnbdc_loss_left(disk);
+
+	if (left && READ_ONCE(disk->state) == RNBDC_RECONNECTING)
+		queue_delayed_work(rnbdc_wq, &disk->attach_work, left);
+}
+
 /* Drain the queue pairs, return requests to the block layer and free the connection. */
 static void rnbdc_teardown_connection(struct rnbdc_session *sess)
 {
@@ -149,8 +161,10 @@ static void rnbdc_teardown_connection(struct rnbdc_session *sess)
 		rnbdc_disk_lost(disk);
 	rnbdc_release_connection(sess);
 	rnbdc_forget_detached(sess);
-	rnbdc_for_each_disk(disk, sess)
+	rnbdc_for_each_disk(disk, sess) {
 		rnbdc_disk_wait(disk);
+		rnbdc_arm_loss(disk);
+	}
 }
 
 /* Jiffies to the next attempt to connect or to attach. */
@@ -432,13 +446,17 @@ void rnbdc_disk_failed(struct rnbdc_disk *disk)
 		rnbdc_export_detach(disk, false);
 }
 
-/* A disk that waits for its turn fails in time nevertheless. */
-static void rnbdc_await_turn(struct rnbdc_disk *disk)
+/* A disk that waits for its turn, or for a connection, fails in time nevertheless. */
+static void rnbdc_await(struct rnbdc_disk *disk)
 {
 	if (disk->state == RNBDC_RECONNECTING)
 		rnbdc_check_disk(disk, 0);
-	if (disk->state == RNBDC_RECONNECTING && !rnbdc_disk_ending(disk))
+	if (disk->state != RNBDC_RECONNECTING || rnbdc_disk_ending(disk))
+		return;
+	if (READ_ONCE(disk->sess->state) == RNBDC_SESS_LIVE)
 		queue_delayed_work(rnbdc_wq, &disk->attach_work, RNBDC_TURN_PERIOD);
+	else
+		rnbdc_arm_loss(disk);
 }
 
 static void rnbdc_attach_work(struct work_struct *work)
@@ -450,12 +468,10 @@ static void rnbdc_attach_work(struct work_struct *work)
 	bool turn = rnbdc_turn_take(disk);
 
 	mutex_lock(&sess->recovery.lock);
-	if (READ_ONCE(sess->state) == RNBDC_SESS_LIVE) {
-		if (turn)
-			rnbdc_disk_recover(disk);
-		else
-			rnbdc_await_turn(disk);
-	}
+	if (turn && READ_ONCE(sess->state) == RNBDC_SESS_LIVE)
+		rnbdc_disk_recover(disk);
+	else
+		rnbdc_await(disk);
 	mutex_unlock(&sess->recovery.lock);
 	if (turn)
 		rnbdc_turn_end(sess);
@@ -553,6 +569,11 @@ void rnbdc_recover_abort(struct rnbdc_disk *disk)
 	cancel_delayed_work_sync(&disk->resize.resize_work);
 	/* A holder of the lock has seen RNBDC_DISK_DETACH, or has ended. */
 	mutex_lock(&sess->recovery.lock);
+	/* An attempt to connect goes on for other disks, without the lock. */
+	if (disk->state == RNBDC_RECONNECTING) {
+		rnbdc_disk_suspend(disk);
+		rnbdc_disk_check_time(disk);
+	}
 	mutex_unlock(&sess->recovery.lock);
 	flush_work(&disk->log.event_work);
 }
