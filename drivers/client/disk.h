@@ -155,7 +155,7 @@ struct rnbdc_hwq {
  * @capacity: bytes of the export, as the target last reported over this connection;
  *	read and written without a lock
  * @resize_work: sets the disk's capacity to @capacity, at most once in
- *	RNBDC_RESIZE_PAUSE; on rnbdc_wq
+ *	RNBDC_RESIZE_PAUSE; on rnbdc_attach_wq
  * @resized_at: jiffies when @resize_work last ran
  */
 struct rnbdc_resize {
@@ -214,7 +214,7 @@ struct rnbdc_disk_stats {
  *	the task that ends the disk
  * @next_try: jiffies of the next attempt to attach
  * @made_live: the disk was live before; protected by recovery.lock
- * @attach_work: attaches the export again, see recover.c; on rnbdc_wq
+ * @attach_work: attaches the export again, see recover.c; on rnbdc_attach_wq
  * @turn: entry of rnbdc_recovery.turns while the disk waits for a turn, see turn.c;
  *	protected by the lock of @sess
  * @quiesces: number of times that the queues were quiesced; protected by recovery.lock

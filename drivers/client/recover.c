@@ -131,7 +131,7 @@ static int rnbdc_go_live(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg
 	list_for_each_entry(disk, &sess->disks, entry) {
 		disk->asked = false;
 		if (READ_ONCE(disk->state) == RNBDC_RECONNECTING)
-			mod_delayed_work(rnbdc_wq, &disk->attach_work, 0);
+			mod_delayed_work(rnbdc_attach_wq, &disk->attach_work, 0);
 	}
 	return 0;
 }
@@ -145,7 +145,7 @@ static void rnbdc_arm_loss(struct rnbdc_disk *disk)
 	unsigned long left = rnbdc_loss_left(disk);
 
 	if (left && READ_ONCE(disk->state) == RNBDC_RECONNECTING)
-		queue_delayed_work(rnbdc_wq, &disk->attach_work, left);
+		queue_delayed_work(rnbdc_attach_wq, &disk->attach_work, left);
 }
 
 /* Drain the queue pairs, return requests to the block layer and free the connection. */
@@ -425,7 +425,7 @@ static void rnbdc_disk_recover(struct rnbdc_disk *disk)
 		return;
 	disk->next_try = jiffies + rnbdc_retry_pause(disk->attempt, ret, ret == -EBUSY ?
 						     disk->offer.retry_ms : 0, 0);
-	queue_delayed_work(rnbdc_wq, &disk->attach_work, disk->next_try - jiffies);
+	queue_delayed_work(rnbdc_attach_wq, &disk->attach_work, disk->next_try - jiffies);
 }
 
 /**
@@ -454,7 +454,7 @@ static void rnbdc_await(struct rnbdc_disk *disk)
 	if (disk->state != RNBDC_RECONNECTING || rnbdc_disk_ending(disk))
 		return;
 	if (READ_ONCE(disk->sess->state) == RNBDC_SESS_LIVE)
-		queue_delayed_work(rnbdc_wq, &disk->attach_work, RNBDC_TURN_PERIOD);
+		queue_delayed_work(rnbdc_attach_wq, &disk->attach_work, RNBDC_TURN_PERIOD);
 	else
 		rnbdc_arm_loss(disk);
 }
@@ -563,7 +563,7 @@ void rnbdc_recover_abort(struct rnbdc_disk *disk)
 	if (sess->state == RNBDC_SESS_LOST)
 		mod_delayed_work(rnbdc_wq, &sess->recovery.recover_work, 0);
 	else if (disk->state == RNBDC_RECONNECTING)
-		mod_delayed_work(rnbdc_wq, &disk->attach_work, 0);
+		mod_delayed_work(rnbdc_attach_wq, &disk->attach_work, 0);
 	spin_unlock_irqrestore(&sess->lock, flags);
 	/* Work that begins after this sees that the disk is being detached. */
 	cancel_delayed_work_sync(&disk->resize.resize_work);

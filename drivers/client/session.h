@@ -226,7 +226,7 @@ struct rnbdc_auth {
  *	session
  * @turns: disks that wait for a turn, struct rnbdc_disk; protected by the lock of the session
  * @recover_work: replaces a lost connection, see recover.c; on rnbdc_wq
- * @further_work: connects the queues other than 0, see further.c; on rnbdc_wq
+ * @further_work: connects the queues other than 0, see further.c; on rnbdc_attach_wq
  * @keepalive_work: sends keep-alives and checks those of the target; on
  *	rnbdc_timer_wq
  */

@@ -192,7 +192,7 @@ static bool rnbdc_disk_reconnects(struct rnbdc_disk *disk, const char *reason)
 void rnbdc_disk_closed(struct rnbdc_disk *disk, const char *reason)
 {
 	if (rnbdc_disk_reconnects(disk, reason))
-		mod_delayed_work(rnbdc_wq, &disk->attach_work, 0);
+		mod_delayed_work(rnbdc_attach_wq, &disk->attach_work, 0);
 }
 
 /**
@@ -493,8 +493,10 @@ void rnbdc_count_proto_err(struct rnbdc_session *sess, enum rnbd_proto_err perr)
 			    rnbd_proto_err_text(perr));
 }
 
-/* Recovery and resizing, which may block for seconds. */
+/* Recovery, which may block for seconds. */
 struct workqueue_struct *rnbdc_wq;
+/* Attaching, resizing and further connections, which wait for the target as well. */
+struct workqueue_struct *rnbdc_attach_wq;
 /* Keep-alive and fast_io_fail, which recovery must not delay. */
 struct workqueue_struct *rnbdc_timer_wq;
 /* Reports, which may wait for memory and thus for I/O of a disk. */
