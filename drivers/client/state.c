@@ -212,27 +212,28 @@ bool rnbdc_disk_ending(const struct rnbdc_disk *disk)
 /* Does no disk of a session need a connection? A discovery has no disk. */
 static bool rnbdc_disks_ending(struct rnbdc_session *sess)
 {
-	bool ending = !list_empty(&sess->disks);
 	struct rnbdc_disk *disk;
 
 	lockdep_assert_held(&sess->lock);
 
+	/* There may be thousands, but most need one. */
 	list_for_each_entry(disk, &sess->disks, entry)
-		ending &= rnbdc_disk_ending(disk) || disk->state == RNBDC_FAILED;
-	return ending;
+		if (!rnbdc_disk_ending(disk) && disk->state != RNBDC_FAILED)
+			return false;
+	return !list_empty(&sess->disks);
 }
 
 /* Has each disk of a session failed or ended? */
 static bool rnbdc_disks_unused(struct rnbdc_session *sess)
 {
-	bool unused = !list_empty(&sess->disks);
 	struct rnbdc_disk *disk;
 
 	lockdep_assert_held(&sess->lock);
 
 	list_for_each_entry(disk, &sess->disks, entry)
-		unused &= disk->state == RNBDC_FAILED || disk->state == RNBDC_CLOSING;
-	return unused;
+		if (disk->state != RNBDC_FAILED && disk->state != RNBDC_CLOSING)
+			return false;
+	return !list_empty(&sess->disks);
 }
 
 /* Note a loss; the live disks reconnect, unless they are deactivated. */
