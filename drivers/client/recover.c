@@ -273,7 +273,8 @@ static void rnbdc_recover(struct rnbdc_session *sess)
 		rnbdc_teardown_connection(sess);
 	}
 	rnbdc_check_disks(sess, 0);
-	if (rnbdc_session_ending(sess)) {
+	/* An attach that is about to join a session without disks makes another one. */
+	if (list_empty(&sess->disks) || rnbdc_session_ending(sess)) {
 		rnbdc_free_queues(sess);
 		return;
 	}

@@ -462,7 +462,8 @@ u32 rnbdc_next_try_ms(const struct rnbdc_disk *disk)
  * @sess: session
  *
  * Context: any; takes sess->lock.
- * Return: true if the discovery was aborted, or no disk needs a connection.
+ * Return: true if the discovery was aborted, the session is closed, or no disk needs a
+ * connection.
  */
 bool rnbdc_session_ending(struct rnbdc_session *sess)
 {
@@ -472,7 +473,8 @@ bool rnbdc_session_ending(struct rnbdc_session *sess)
 	if (test_bit(RNBDC_SESS_ABORTED, &sess->flags))
 		return true;
 	spin_lock_irqsave(&sess->lock, flags);
-	ending = rnbdc_disks_ending(sess);
+	/* The last one to leave may have had no disk yet. */
+	ending = sess->state == RNBDC_SESS_CLOSED || rnbdc_disks_ending(sess);
 	spin_unlock_irqrestore(&sess->lock, flags);
 	return ending;
 }
