@@ -406,6 +406,7 @@ static bool rnbdc_above_low_watermark(const struct rnbdc_queue *q)
 struct rnbdc_hwq *rnbdc_restart_hw_queues(struct rnbdc_queue *q)
 {
 	struct rnbdc_hwq *first = NULL, **last = &first, **at = &q->stalled, *hwq;
+	u32 budget;
 
 	/* Without a connection the tables of the pool may be about to be freed. */
 	if (unlikely(!q->ready))
@@ -413,7 +414,9 @@ struct rnbdc_hwq *rnbdc_restart_hw_queues(struct rnbdc_queue *q)
 	rnbdc_cache_restart(&q->cache);
 	if (likely(!q->stalled) || !q->ring.live || !rnbdc_above_low_watermark(q))
 		return NULL;
-	while ((hwq = *at)) {
+	/* Each takes a tag at least. When nothing is in flight, no completion starts the rest. */
+	budget = q->in_flight ? q->nr_free_tags : U32_MAX;
+	while (budget && (hwq = *at)) {
 		if (!rnbdc_may_start(hwq)) {
 			at = &hwq->next_stalled;
 			continue;
@@ -423,9 +426,11 @@ struct rnbdc_hwq *rnbdc_restart_hw_queues(struct rnbdc_queue *q)
 		hwq->next_start = NULL;
 		*last = hwq;
 		last = &hwq->next_start;
+		budget--;
 		q->stats.starts++;
 		trace_rnbdc_start(q, -1);
 	}
-	q->stalled_tail = at;
+	if (!*at)
+		q->stalled_tail = at;
 	return first;
 }

@@ -219,9 +219,8 @@ static void rnbdc_flush_frame(struct rnbdc_queue *q)
 static blk_status_t rnbdc_stall(struct rnbdc_queue *q, struct rnbdc_hwq *hwq,
 				enum rnbdc_stall stall)
 {
-	/* Gathered requests must not wait: a stopped queue dispatches nothing. */
-	if (q->ring.open)
-		rnbdc_send_frame(q);
+	/* A stopped queue dispatches nothing, so this is the end of a dispatch. */
+	rnbdc_flush_frame(q);
 	rnbdc_hwq_stall(hwq, stall);
 	return BLK_STS_RESOURCE;
 }
@@ -256,9 +255,8 @@ static blk_status_t rnbdc_alloc_space(struct rnbdc_queue *q, struct rnbdc_req *r
 		extents = rnbdc_space_alloc(&q->cache, &req->hwq->waiter, units,
 					    req->wire.extents);
 	if (unlikely(extents < 0)) {
-		/* Gathered requests must not wait: a stopped queue dispatches nothing. */
-		if (q->ring.open)
-			rnbdc_send_frame(q);
+		/* A stopped queue dispatches nothing, so this is the end of a dispatch. */
+		rnbdc_flush_frame(q);
 		if (may)
 			rnbdc_hwq_wait(req->hwq, units);
 		else
