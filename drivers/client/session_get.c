@@ -12,8 +12,8 @@
  * session is on the list while disks may join it.
  *
  * Errors: an option of the session that differs from what the session has is refused with
- * its name. If the disk that creates a session fails to connect it, those that wait try to
- * create one themselves.
+ * its name, and so is a secret if the session is not authenticated. If the disk that
+ * creates a session fails to connect it, those that wait try to create one themselves.
  */
 
 #include <linux/err.h>
@@ -175,6 +175,17 @@ static int rnbdc_session_wait(struct rnbdc_session *sess, struct rnbdc_abort *ab
 	return READ_ONCE(sess->state) == RNBDC_SESS_LIVE ? 0 : -EAGAIN;
 }
 
+/* Who gives a secret wants the target to prove it, too. */
+static int rnbdc_session_check_auth(const struct rnbdc_session *sess,
+				    const struct rnbdc_options *opt, struct rnbdc_errmsg *errmsg)
+{
+	if (!opt->secret || READ_ONCE(sess->auth.authenticated))
+		return 0;
+	rnbdc_errmsg_set(errmsg,
+			 "the session with this target has proven no secret; omit it, or use --new-session");
+	return -EINVAL;
+}
+
 /**
  * rnbdc_session_leave - end the use of a session
  * @sess: session that the caller has joined or created
@@ -240,7 +251,7 @@ static struct rnbdc_session *rnbdc_session_take(struct rnbdc_session *new,
  * Context: process context, may sleep until another attach has connected the session; ends
  * early when opt->abort requests it.
  * Return: the session with a reference, which the caller has to leave, or an ERR_PTR:
- * -EINVAL if an option contradicts the session, -ETIMEDOUT if it did not connect in time.
+ * -EINVAL if an option or the secret contradicts the session, -ETIMEDOUT if it did not connect in time.
  */
 struct rnbdc_session *rnbdc_session_get(const struct rnbdc_options *opt, bool *created,
 					struct rnbdc_errmsg *errmsg)
@@ -263,7 +274,8 @@ struct rnbdc_session *rnbdc_session_get(const struct rnbdc_options *opt, bool *c
 		}
 		if (IS_ERR(sess))
 			return sess;
-		ret = rnbdc_session_wait(sess, opt->abort, errmsg);
+		ret = rnbdc_session_wait(sess, opt->abort, errmsg) ?:
+		      rnbdc_session_check_auth(sess, opt, errmsg);
 		if (ret) {
 			rnbdc_session_leave(sess, false);
 			rnbdc_session_put(sess);
