@@ -81,6 +81,7 @@ struct rnbdc_ask {
 	struct rnbdc_disk *disk;
 	bool disown;
 	u32 epoch;
+	u32 ms;
 	unsigned long until;
 	bool sent;
 	struct rnbd_attach_info info;
@@ -235,8 +236,11 @@ static int rnbdc_ask(struct rnbdc_ask *ask, struct rnbdc_errmsg *errmsg)
 	};
 	strscpy(ask->info.export, disk->opt.export);
 	mutex_lock(&disk->ctl_lock);
+	ask->until = jiffies + msecs_to_jiffies(ask->ms);
 	ret = rnbdc_ask_begin(ask, errmsg);
 	if (!ret) {
+		/* Those before it, for which it has waited, had their own time. */
+		ask->until = jiffies + msecs_to_jiffies(ask->ms);
 		rnbd_encode_attach(&ask->wire, &ask->info);
 		ask->entry.body = &ask->wire;
 		ret = rnbdc_ask_target(ask, errmsg);
@@ -262,7 +266,7 @@ int rnbdc_export_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 {
 	struct rnbdc_ask ask = {
 		.disk = disk,
-		.until = jiffies + msecs_to_jiffies(RNBDC_ATTACH_MS),
+		.ms = RNBDC_ATTACH_MS,
 		.info.flags = disk->opt.readonly ? RNBD_ATTACH_READONLY : 0,
 	};
 
@@ -416,7 +420,7 @@ static void rnbdc_export_disown(struct rnbdc_disk *disk, u32 generation)
 	struct rnbdc_ask ask = {
 		.disk = disk,
 		.disown = true,
-		.until = jiffies + msecs_to_jiffies(RNBDC_RELEASE_MS),
+		.ms = RNBDC_RELEASE_MS,
 		.info.flags = RNBD_ATTACH_DISOWN,
 		.info.fence_generation = disk->fence_generation ?: disk->offer.fence_generation,
 		.info.owner_generation = generation,
