@@ -195,7 +195,7 @@ bool rnbdc_may_take_units(const struct rnbdc_hwq *hwq, u32 units)
 bool rnbdc_may_take_wrs(const struct rnbdc_hwq *hwq, u32 wrs)
 {
 	const struct rnbdc_queue *q = hwq->queue;
-	u32 reserved = hwq->tags && q->nr_idle ? min(q->max_req_wrs, q->sq_size / 8) : 0;
+	u32 reserved = hwq->tags && q->nr_idle ? min(q->max_req_wrs, q->sq_size / 2) : 0;
 
 	return q->sq_free >= wrs + reserved;
 }
