@@ -424,8 +424,8 @@ static void rnbdc_disk_recover(struct rnbdc_disk *disk)
 	if (READ_ONCE(sess->state) != RNBDC_SESS_LIVE || rnbdc_disk_ending(disk) ||
 	    disk->state != RNBDC_RECONNECTING)
 		return;
-	disk->next_try = jiffies + rnbdc_retry_pause(disk->attempt, ret, ret == -EBUSY ?
-						     disk->offer.retry_ms : 0, 0);
+	/* An answer that has this time says BUSY or LIMIT. */
+	disk->next_try = jiffies + rnbdc_retry_pause(disk->attempt, ret, disk->offer.retry_ms, 0);
 	queue_delayed_work(rnbdc_attach_wq, &disk->attach_work, disk->next_try - jiffies);
 }
 
