@@ -213,8 +213,10 @@ static int rnbdc_ask_end(struct rnbdc_ask *ask, int ret, struct rnbdc_errmsg *er
 		ret = 0;
 	/* The target may grant it yet: a detach has to name this handle. */
 	if (ret == -ETIMEDOUT && asked && ask->sent && !ask->disown &&
-	    sess->state == RNBDC_SESS_LIVE && sess->epoch == ask->epoch)
+	    sess->state == RNBDC_SESS_LIVE && sess->epoch == ask->epoch) {
 		disk->granted = ask->info.handle;
+		disk->guessed = true;
+	}
 	if (!ret && disk->answer) {
 		rnbdc_errmsg_set(errmsg, "%s", rnbd_status_text(disk->answer));
 		ret = rnbdc_status_error(disk->answer);
@@ -311,16 +313,25 @@ static void rnbdc_detached(struct rnbdc_session *sess, u32 index)
 	wake_up(&sess->wait);
 }
 
+/* The end of an attachment. */
+struct rnbdc_detach {
+	struct rnbd_handle handle;
+	u32 epoch;
+	bool guessed;
+};
+
 /* Begin the end of an attachment. False: the target has none, and the index is free. */
-static bool rnbdc_begin_detach(struct rnbdc_disk *disk, struct rnbd_handle *handle, u32 *epoch)
+static bool rnbdc_begin_detach(struct rnbdc_disk *disk, struct rnbdc_detach *detach)
 {
+	struct rnbd_handle *handle = &detach->handle;
 	struct rnbdc_session *sess = disk->sess;
 	bool tell;
 
 	lockdep_assert_held(&sess->recovery.lock);
 
 	spin_lock_irq(&sess->lock);
-	*epoch = sess->epoch;
+	detach->epoch = sess->epoch;
+	detach->guessed = disk->guessed;
 	*handle = disk->granted;
 	tell = sess->state == RNBDC_SESS_LIVE && handle->generation;
 	spin_unlock_irq(&sess->lock);
@@ -334,21 +345,24 @@ static bool rnbdc_begin_detach(struct rnbdc_disk *disk, struct rnbd_handle *hand
 }
 
 /* Send a DETACH. Returns -EAGAIN without a credit, or if others must be answered first. */
-static int rnbdc_send_detach(struct rnbdc_session *sess, u32 epoch,
-			     const struct rnbd_handle *handle, struct rnbd_ctl_entry *entry)
+static int rnbdc_send_detach(struct rnbdc_session *sess, const struct rnbdc_detach *detach,
+			     struct rnbd_ctl_entry *entry)
 {
 	int ret = 0;
 
-	/* The target counts the DETACH of an attachment only if it does not have that yet. */
+	/*
+	 * The target counts the DETACH of an attachment only if it does not have that, because
+	 * the ATTACH is not handled yet or was refused.
+	 */
 	spin_lock_irq(&sess->lock);
-	if (sess->state == RNBDC_SESS_LIVE && sess->epoch == epoch && !entry->id &&
-	    rnbdc_asked_names(&sess->ctl, handle)) {
-		entry->id = rnbdc_asked_add(&sess->ctl, handle, NULL);
+	if (sess->state == RNBDC_SESS_LIVE && sess->epoch == detach->epoch && !entry->id &&
+	    (detach->guessed || rnbdc_asked_names(&sess->ctl, &detach->handle))) {
+		entry->id = rnbdc_asked_add(&sess->ctl, &detach->handle, NULL);
 		if (!entry->id)
 			ret = -EAGAIN;
 	}
 	spin_unlock_irq(&sess->lock);
-	return ret ?: rnbdc_ctl_post(sess->queues[0], epoch, entry);
+	return ret ?: rnbdc_ctl_post(sess->queues[0], detach->epoch, entry);
 }
 
 /**
@@ -377,21 +391,22 @@ void rnbdc_export_detach(struct rnbdc_disk *disk, bool keep_owner)
 	struct rnbd_handle_info info = {
 		.flags = keep_owner ? RNBD_DETACH_KEEP_OWNER : 0,
 	};
+	struct rnbdc_detach detach;
 	bool tell = false;
-	u32 epoch;
 
 	/* A request to attach that is under way precedes it. */
 	mutex_lock(&disk->ctl_lock);
 	mutex_lock(&sess->recovery.lock);
 	if (!disk->detached)
-		tell = rnbdc_begin_detach(disk, &info.handle, &epoch);
+		tell = rnbdc_begin_detach(disk, &detach);
 	disk->detached = true;
 	mutex_unlock(&sess->recovery.lock);
 	if (!tell)
 		goto out;
 
+	info.handle = detach.handle;
 	rnbd_encode_handle(&wire, &info);
-	while (rnbdc_send_detach(sess, epoch, &info.handle, &entry) == -EAGAIN) {
+	while (rnbdc_send_detach(sess, &detach, &entry) == -EAGAIN) {
 		if (time_after(jiffies, until)) {
 			rnbdc_session_fail(sess, "the target takes no request to detach");
 			break;
@@ -516,8 +531,10 @@ static enum rnbd_proto_err rnbdc_answer(struct rnbdc_session *sess, struct rnbdc
 	     grant->owner_generation != disk->owner_generation))
 		return RNBD_PERR_LIMITS;
 	disk->offer = *grant;
-	if (grant->status == RNBD_ST_OK)
+	if (grant->status == RNBD_ST_OK) {
 		disk->granted = grant->handle;
+		disk->guessed = false;
+	}
 	sess->fence_generation = max(sess->fence_generation, grant->fence_generation);
 	WRITE_ONCE(disk->resize.capacity, grant->geo.capacity);
 	disk->answer = grant->status;

@@ -201,6 +201,7 @@ struct rnbdc_disk_stats {
  *	queue 0 until it sets @answered, then to the task that waits for it
  * @granted: handle that the target has granted on the present connection, or may yet;
  *	generation 0: none; protected by the lock of @sess
+ * @guessed: the answer that grants @granted has not come; protected by the lock of @sess
  * @lost_at: jiffies of the latest change to RNBDC_RECONNECTING
  * @busy_at: jiffies of the latest loss, or of the latest answer BUSY after it; protected
  *	by recovery.lock
@@ -262,6 +263,7 @@ struct rnbdc_disk {
 	u16 answer;
 	struct rnbd_attach_grant offer;
 	struct rnbd_handle granted;
+	bool guessed;
 	unsigned long lost_at;
 	unsigned long busy_at;
 	u32 attempt;
