@@ -228,7 +228,7 @@ struct rnbdc_disk_stats {
  *	sends; 0 before the first one
  * @owner_generation: owner generation of the export, which the next request to attach sends;
  *	0 before the first one, or if the export is not exclusive
- * @gd: the disk; NULL until rnbdc_disk_create()
+ * @gd: the disk; NULL until rnbdc_disk_create(), which sets it under recovery.lock
  * @made_ns: ktime_get_ns() when the disk was created
  * @parent: parent device of the disk; NULL until it is added
  * @index: N of the disk name rnbdN, or -1

@@ -31,6 +31,7 @@
 #include <linux/idr.h>
 #include <linux/kobject.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/sched/mm.h>
@@ -376,7 +377,7 @@ static void rnbdc_free_hwqs(struct rnbdc_disk *disk)
  * @disk: disk of a connected session
  * @errmsg: filled on error
  *
- * Context: process context, may sleep.
+ * Context: process context, may sleep; takes recovery.lock.
  * Return: 0, after which disk->gd exists but is not visible, or a negative errno, after
  * which rnbdc_disk_remove() and rnbdc_disk_free() are to be called.
  */
@@ -427,7 +428,10 @@ int rnbdc_disk_create(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 	if (disk->opt.readonly || (disk->geo.flags & RNBD_EXPORT_READONLY))
 		set_disk_ro(gd, true);
 	disk->made_ns = ktime_get_ns();
+	/* From here on recovery finds the hardware queues. */
+	mutex_lock(&disk->sess->recovery.lock);
 	disk->gd = gd;
+	mutex_unlock(&disk->sess->recovery.lock);
 	return rnbdc_disk_name(disk);
 
 free_tag_set:
