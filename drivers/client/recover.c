@@ -67,7 +67,7 @@ static void rnbdc_close_queues(struct rnbdc_session *sess)
 {
 	u32 i;
 
-	for (i = 0; i < sess->nr_queues; i++)
+	for (i = 0; i < sess->nr_queues && sess->queues[i]; i++)
 		rnbdc_queue_ready(sess->queues[i], false);
 }
 
@@ -590,6 +590,8 @@ void rnbdc_recover_end(struct rnbdc_session *sess)
 	/* In this state only the work queues itself, which cancel stops. */
 	cancel_delayed_work_sync(&sess->recovery.recover_work);
 	rnbdc_further_stop(sess);
+	/* A disk that is being removed then leaves the pool alone, which is about to be freed. */
+	rnbdc_close_queues(sess);
 	rnbdc_keepalive_stop(sess);
 	rnbdc_disconnect(sess);
 	rnbdc_release_connection(sess);
