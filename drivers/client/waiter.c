@@ -4,7 +4,8 @@
  *
  * Operation: waiters of a session are served first in, first out (rule R8). The first of
  * them gets a turn when there are as many free units as it needs, those that it must leave
- * for others included. These are kept for it until it has allocated. As long as others wait, only a waiter with a turn takes space.
+ * for others included. These are kept for it until it has allocated. As long as others
+ * wait, only a waiter with a turn takes space.
  *
  * Hung storage may hold space that the first waiter needs. If that waits from one tick
  * of the owner's clock to the next, others may therefore pass it until the tick after

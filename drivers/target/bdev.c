@@ -180,7 +180,7 @@ static void rnbdt_bdev_copy_write(struct rnbdt_req *treq)
 	u32 bytes;
 
 	if (unlikely(atomic_add_return(pages, &s->account.copied) >
-		     s->account.pool_bytes >> PAGE_SHIFT ||
+		     READ_ONCE(s->account.pool_bytes) >> PAGE_SHIFT ||
 		     !rnbdt_queue_budget_take_io(s, pages << PAGE_SHIFT))) {
 		atomic_sub(pages, &s->account.copied);
 		rnbdt_req_done(treq, RNBD_ST_NOMEM);

@@ -400,6 +400,8 @@ static void rnbdt_hosts_drop(struct config_group *group,
 
 	mutex_lock(&rnbdt_lock);
 	host->removed = true;
+	/* Its sessions, which may still wait for storage, leave no others. */
+	rnbdt_claims_drop(host);
 	mutex_unlock(&rnbdt_lock);
 	/* No export is linked, but sessions may still end, or not have logged in yet. */
 	rnbdt_sessions_close(host, NULL, "the host was removed");

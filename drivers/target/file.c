@@ -88,7 +88,7 @@ static void rnbdt_file_unmap(struct rnbdt_req *treq)
 {
 	if (treq->bvec && treq->bvec != treq->inline_bvec) {
 		rnbdt_queue_budget_give_io(treq->queue->session,
-				     treq->nr_bvec * sizeof(*treq->bvec));
+					   treq->nr_bvec * sizeof(*treq->bvec));
 		if (unlikely(treq->reserve))
 			mempool_free(treq->bvec, rnbdt_bvecs);
 		else

@@ -39,6 +39,7 @@
 #include <linux/jiffies.h>
 #include <linux/mutex.h>
 #include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
 
 #include <rnbd/wire.h>
 
@@ -147,7 +148,7 @@ int rnbdt_grant_floor(struct rnbdt_session *s, u32 units)
 	while (nr)
 		rnbdt_grant_drop(s, segs[--nr]);
 	if (s->account.max_bytes > s->account.floor_bytes)
-		rnbdt_reserve_fill();
+		rnbdt_reserve_fill(ibdev_to_node(s->conn.dev));
 	return ret;
 }
 
@@ -265,7 +266,7 @@ static int rnbdt_grant_one(struct rnbdt_session *s, u32 wanted)
 	if (!ret)
 		ret = rnbdt_grant_announce(s, &seg, 1);
 	if (!ret) {
-		rnbdt_reserve_fill();
+		rnbdt_reserve_fill(ibdev_to_node(s->conn.dev));
 		WRITE_ONCE(lease->grants, lease->grants + 1);
 		lease->second_units += charged;
 		lease->next_units = min(2 * lease->next_units, 1U << s->pool.shift);

@@ -4,11 +4,12 @@
  *
  * Operation: the reserve holds blocks of zeroed pages, so that a grant neither waits for the
  * page allocator nor zeroes memory (rule R9). A block has at least the size of a granule, and
- * its pages are split, as those of a segment. A segment that is released gives its blocks
- * back while the reserve has less than pool_reserve_mb; they are zeroed first. A work item
- * fills it up to half of that after a grant has taken from it, because memory that nobody
- * needs again soon should be free. When the machine is short of memory, a shrinker frees
- * blocks, and the reserve is not filled for RNBDT_RESERVE_PAUSE.
+ * its pages are split, as those of a segment. Each memory node that has an RDMA device with
+ * pools that grow has a reserve of its own. A segment that is released gives its blocks
+ * back while the reserve of their node has less than pool_reserve_mb; they are zeroed first. A
+ * work item fills it up to half of that after a grant has taken from it, because memory that
+ * nobody needs again soon should be free. When the machine is short of memory, a shrinker
+ * frees blocks, and the reserve is not filled for RNBDT_RESERVE_PAUSE.
  *
  * Ownership: the reserve owns its pages. They are not charged to a host, and come on top of
  * the limit of all pools. The module's exit frees them.
@@ -27,8 +28,11 @@
 #include <linux/list.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/nodemask.h>
+#include <linux/numa.h>
 #include <linux/sched.h>
 #include <linux/shrinker.h>
+#include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
@@ -37,24 +41,36 @@
 #include "target.h"
 
 RNBD_PARAM_UINT(pool_reserve_mb, 64, 0, 65536,
-		"MiB of zeroed memory that is kept for pools that grow, in addition to pool_limit_mb; 0: none");
+		"MiB of zeroed memory that is kept for pools that grow, for each memory node of an RDMA device, in addition to pool_limit_mb; 0: none");
 
 #define RNBDT_RESERVE_ORDERS	(RNBDT_RESERVE_MAX - RNBDT_RESERVE_MIN + 1)
 /* Time without a call of the shrinker after which the reserve is filled again */
 #define RNBDT_RESERVE_PAUSE	(10 * HZ)
 
-static DEFINE_SPINLOCK(rnbdt_reserve_lock);
-/* Blocks by order, linked by the lru of their first page; rnbdt_reserve_lock */
-static struct list_head rnbdt_reserve[RNBDT_RESERVE_ORDERS] = {
-	LIST_HEAD_INIT(rnbdt_reserve[0]),
-	LIST_HEAD_INIT(rnbdt_reserve[1]),
-	LIST_HEAD_INIT(rnbdt_reserve[2]),
-	LIST_HEAD_INIT(rnbdt_reserve[3]),
+/**
+ * struct rnbdt_reserve - reserve of a memory node
+ * @blocks: blocks by order, linked by the lru of their first page; rnbdt_reserve_lock
+ * @pages: pages in @blocks; written under the lock
+ * @used: a pool that grows has existed on a device of the node
+ */
+struct rnbdt_reserve {
+	struct list_head blocks[RNBDT_RESERVE_ORDERS];
+	u64 pages;
+	bool used;
 };
-static u64 rnbdt_reserve_pages;		/* in these lists; written under the lock */
-static bool rnbdt_reserve_used;		/* a pool that grows has existed */
+
+static DEFINE_SPINLOCK(rnbdt_reserve_lock);
+static struct rnbdt_reserve *rnbdt_reserves;	/* by node; set once */
 static unsigned long rnbdt_reserve_shrunk;	/* jiffies of the latest shrinking, or 0 */
 static struct shrinker *rnbdt_reserve_shrinker;
+
+/* Return the reserve for a device, whose node may be unknown or have no memory. */
+static struct rnbdt_reserve *rnbdt_reserve_of(int node)
+{
+	if (node == NUMA_NO_NODE || !node_state(node, N_MEMORY))
+		node = first_memory_node;
+	return &rnbdt_reserves[node];
+}
 
 static u64 rnbdt_reserve_goal(void)
 {
@@ -63,23 +79,25 @@ static u64 rnbdt_reserve_goal(void)
 
 static void rnbdt_reserve_add(struct page *page, unsigned int order)
 {
+	struct rnbdt_reserve *reserve = &rnbdt_reserves[page_to_nid(page)];
+
 	spin_lock(&rnbdt_reserve_lock);
-	list_add(&page->lru, &rnbdt_reserve[order - RNBDT_RESERVE_MIN]);
-	WRITE_ONCE(rnbdt_reserve_pages, rnbdt_reserve_pages + (1U << order));
+	list_add(&page->lru, &reserve->blocks[order - RNBDT_RESERVE_MIN]);
+	WRITE_ONCE(reserve->pages, reserve->pages + (1U << order));
 	spin_unlock(&rnbdt_reserve_lock);
 }
 
 /* Remove the first block of the given order, or NULL. */
-static struct page *rnbdt_reserve_pop(unsigned int order)
+static struct page *rnbdt_reserve_pop(struct rnbdt_reserve *reserve, unsigned int order)
 {
 	struct page *page;
 
 	spin_lock(&rnbdt_reserve_lock);
-	page = list_first_entry_or_null(&rnbdt_reserve[order - RNBDT_RESERVE_MIN], struct page,
+	page = list_first_entry_or_null(&reserve->blocks[order - RNBDT_RESERVE_MIN], struct page,
 					lru);
 	if (page) {
 		list_del(&page->lru);
-		WRITE_ONCE(rnbdt_reserve_pages, rnbdt_reserve_pages - (1U << order));
+		WRITE_ONCE(reserve->pages, reserve->pages - (1U << order));
 	}
 	spin_unlock(&rnbdt_reserve_lock);
 	return page;
@@ -95,18 +113,19 @@ static void rnbdt_reserve_free(struct page *page, unsigned int order)
 
 static unsigned long rnbdt_reserve_count(struct shrinker *shrinker, struct shrink_control *sc)
 {
-	return READ_ONCE(rnbdt_reserve_pages) ?: SHRINK_EMPTY;
+	return READ_ONCE(rnbdt_reserves[sc->nid].pages) ?: SHRINK_EMPTY;
 }
 
 /* Free at least as many pages as the kernel asks for, the smallest blocks first. */
 static unsigned long rnbdt_reserve_shrink(struct shrinker *shrinker, struct shrink_control *sc)
 {
+	struct rnbdt_reserve *reserve = &rnbdt_reserves[sc->nid];
 	unsigned int order = RNBDT_RESERVE_MIN;
 	unsigned long freed = 0;
 
 	WRITE_ONCE(rnbdt_reserve_shrunk, jiffies ?: 1);
 	while (freed < sc->nr_to_scan && order <= RNBDT_RESERVE_MAX) {
-		struct page *page = rnbdt_reserve_pop(order);
+		struct page *page = rnbdt_reserve_pop(reserve, order);
 
 		if (!page) {
 			order++;
@@ -119,14 +138,28 @@ static unsigned long rnbdt_reserve_shrink(struct shrinker *shrinker, struct shri
 	return freed ?: SHRINK_STOP;
 }
 
-static void rnbdt_reserve_work(struct work_struct *work)
+static bool rnbdt_reserve_may_fill(void)
 {
+	unsigned long shrunk = READ_ONCE(rnbdt_reserve_shrunk);
+
+	return !shrunk || time_after_eq(jiffies, shrunk + RNBDT_RESERVE_PAUSE);
+}
+
+static bool rnbdt_reserve_is_low(const struct rnbdt_reserve *reserve)
+{
+	return READ_ONCE(reserve->used) && READ_ONCE(reserve->pages) < rnbdt_reserve_goal() / 2;
+}
+
+static void rnbdt_reserve_fill_node(const struct rnbdt_reserve *reserve, int node)
+{
+	/* Direct reclaim would shrink the reserve, and memory of other nodes would not count. */
+	gfp_t gfp = (GFP_KERNEL & ~__GFP_DIRECT_RECLAIM) | __GFP_ZERO | __GFP_NOWARN |
+		    __GFP_THISNODE;
 	unsigned int order = RNBDT_RESERVE_MAX;
 
-	while (READ_ONCE(rnbdt_reserve_pages) < rnbdt_reserve_goal() / 2) {
-		/* Direct reclaim would shrink the reserve. */
-		struct page *page = alloc_pages((GFP_KERNEL & ~__GFP_DIRECT_RECLAIM) |
-						__GFP_ZERO | __GFP_NOWARN, order);
+	/* The shrinker may free meanwhile what this allocates. */
+	while (rnbdt_reserve_is_low(reserve) && rnbdt_reserve_may_fill()) {
+		struct page *page = alloc_pages_node(node, gfp, order);
 
 		if (!page && order == RNBDT_RESERVE_MIN)
 			break;
@@ -140,27 +173,30 @@ static void rnbdt_reserve_work(struct work_struct *work)
 	}
 }
 
-static DECLARE_WORK(rnbdt_reserve_filler, rnbdt_reserve_work);
-
-static bool rnbdt_reserve_may_fill(void)
+static void rnbdt_reserve_work(struct work_struct *work)
 {
-	unsigned long shrunk = READ_ONCE(rnbdt_reserve_shrunk);
+	int node;
 
-	return !shrunk || time_after_eq(jiffies, shrunk + RNBDT_RESERVE_PAUSE);
+	for_each_node_state(node, N_MEMORY)
+		rnbdt_reserve_fill_node(&rnbdt_reserves[node], node);
 }
+
+static DECLARE_WORK(rnbdt_reserve_filler, rnbdt_reserve_work);
 
 /**
  * rnbdt_reserve_fill - fill the reserve in the background
+ * @node: memory node of a device with a pool that grows, or NUMA_NO_NODE
  *
- * To be called for pools that grow; there is no reserve before the first of them.
+ * There is no reserve before the first such pool.
  *
  * Context: any; does not sleep.
  */
-void rnbdt_reserve_fill(void)
+void rnbdt_reserve_fill(int node)
 {
-	WRITE_ONCE(rnbdt_reserve_used, true);
-	if (READ_ONCE(rnbdt_reserve_pages) < rnbdt_reserve_goal() / 2 &&
-	    rnbdt_reserve_may_fill())
+	struct rnbdt_reserve *reserve = rnbdt_reserve_of(node);
+
+	WRITE_ONCE(reserve->used, true);
+	if (rnbdt_reserve_is_low(reserve) && rnbdt_reserve_may_fill())
 		queue_work(system_unbound_wq, &rnbdt_reserve_filler);
 }
 
@@ -174,24 +210,19 @@ void rnbdt_reserve_fill(void)
  */
 struct page *rnbdt_reserve_take(int node, unsigned int *order)
 {
-	struct page *page;
-	int i;
+	struct rnbdt_reserve *reserve = rnbdt_reserve_of(node);
+	unsigned int i;
 
-	if (*order < RNBDT_RESERVE_MIN || !READ_ONCE(rnbdt_reserve_pages))
+	if (*order < RNBDT_RESERVE_MIN || !READ_ONCE(reserve->pages))
 		return NULL;
-	spin_lock(&rnbdt_reserve_lock);
-	for (i = min_t(int, *order, RNBDT_RESERVE_MAX) - RNBDT_RESERVE_MIN; i >= 0; i--) {
-		list_for_each_entry(page, &rnbdt_reserve[i], lru) {
-			if (node != NUMA_NO_NODE && page_to_nid(page) != node)
-				continue;
-			list_del(&page->lru);
-			*order = i + RNBDT_RESERVE_MIN;
-			WRITE_ONCE(rnbdt_reserve_pages, rnbdt_reserve_pages - (1U << *order));
-			spin_unlock(&rnbdt_reserve_lock);
+	for (i = min(*order, RNBDT_RESERVE_MAX + 0U); i >= RNBDT_RESERVE_MIN; i--) {
+		struct page *page = rnbdt_reserve_pop(reserve, i);
+
+		if (page) {
+			*order = i;
 			return page;
 		}
 	}
-	spin_unlock(&rnbdt_reserve_lock);
 	return NULL;
 }
 
@@ -205,11 +236,12 @@ struct page *rnbdt_reserve_take(int node, unsigned int *order)
  */
 bool rnbdt_reserve_put(struct page *page, unsigned int order)
 {
+	struct rnbdt_reserve *reserve = &rnbdt_reserves[page_to_nid(page)];
 	u32 i;
 
-	if (!READ_ONCE(rnbdt_reserve_used) || !rnbdt_reserve_may_fill() ||
+	if (!READ_ONCE(reserve->used) || !rnbdt_reserve_may_fill() ||
 	    order < RNBDT_RESERVE_MIN || order > RNBDT_RESERVE_MAX ||
-	    READ_ONCE(rnbdt_reserve_pages) >= rnbdt_reserve_goal())
+	    READ_ONCE(reserve->pages) >= rnbdt_reserve_goal())
 		return false;
 	for (i = 0; i < 1U << order; i++)
 		clear_highpage(page + i);
@@ -226,10 +258,20 @@ bool rnbdt_reserve_put(struct page *page, unsigned int order)
  */
 int rnbdt_reserve_init(void)
 {
-	struct shrinker *shrinker = shrinker_alloc(0, "rnbd-target-reserve");
+	struct shrinker *shrinker;
+	u32 node, i;
 
-	if (!shrinker)
+	rnbdt_reserves = kvcalloc(nr_node_ids, sizeof(*rnbdt_reserves), GFP_KERNEL);
+	if (!rnbdt_reserves)
 		return -ENOMEM;
+	for (node = 0; node < nr_node_ids; node++)
+		for (i = 0; i < RNBDT_RESERVE_ORDERS; i++)
+			INIT_LIST_HEAD(&rnbdt_reserves[node].blocks[i]);
+	shrinker = shrinker_alloc(SHRINKER_NUMA_AWARE, "rnbd-target-reserve");
+	if (!shrinker) {
+		kvfree(rnbdt_reserves);
+		return -ENOMEM;
+	}
 	shrinker->count_objects = rnbdt_reserve_count;
 	shrinker->scan_objects = rnbdt_reserve_shrink;
 	shrinker_register(shrinker);
@@ -247,11 +289,13 @@ int rnbdt_reserve_init(void)
 void rnbdt_reserve_exit(void)
 {
 	struct page *page;
-	u32 order;
+	u32 node, order;
 
 	cancel_work_sync(&rnbdt_reserve_filler);
 	shrinker_free(rnbdt_reserve_shrinker);
-	for (order = RNBDT_RESERVE_MIN; order <= RNBDT_RESERVE_MAX; order++)
-		while ((page = rnbdt_reserve_pop(order)))
-			rnbdt_reserve_free(page, order);
+	for (node = 0; node < nr_node_ids; node++)
+		for (order = RNBDT_RESERVE_MIN; order <= RNBDT_RESERVE_MAX; order++)
+			while ((page = rnbdt_reserve_pop(&rnbdt_reserves[node], order)))
+				rnbdt_reserve_free(page, order);
+	kvfree(rnbdt_reserves);
 }

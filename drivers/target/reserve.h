@@ -15,7 +15,7 @@ struct page;
 
 struct page *rnbdt_reserve_take(int node, unsigned int *order);
 bool rnbdt_reserve_put(struct page *page, unsigned int order);
-void rnbdt_reserve_fill(void);
+void rnbdt_reserve_fill(int node);
 int rnbdt_reserve_init(void);
 void rnbdt_reserve_exit(void);
 

@@ -109,7 +109,7 @@ static void test_random(void **state)
 			continue;
 		}
 		assert_true(bytes <= budget);
-		/* A level that is a little higher gives more than there is, or all that is wanted. */
+		/* A level that is a little higher gives more than there is, or all. */
 		if (bytes < most) {
 			assert_true(sum(nr, level + level / 512 + 2) > budget);
 			steps++;

@@ -95,7 +95,7 @@ static void run_case(const struct target_case *tc)
 		snprintf(command, sizeof(command), "rnbd discover %s:%u", address, port);
 	else
 		snprintf(command, sizeof(command),
-			 "echo %u >" POOL_FLOOR
+			 "echo %d >" POOL_FLOOR
 			 "; rnbd attach %s:%u %s --queues 1 --keepalive 20000",
 			 tc->elastic ? 1024 : 0, address, port, tc->name);
 	len = strlen(command);
