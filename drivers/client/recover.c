@@ -339,7 +339,8 @@ static int rnbdc_wait_answered(struct rnbdc_disk *disk, struct rnbdc_errmsg *err
 			return -ECONNRESET;
 		}
 		if (time_after(jiffies, until)) {
-			rnbdc_errmsg_set(errmsg, "requests of the former attachment are not answered");
+			rnbdc_errmsg_set(errmsg,
+					 "requests of the former attachment are not answered");
 			return -EBUSY;
 		}
 		msleep(1);

@@ -251,7 +251,8 @@ static struct rnbdc_session *rnbdc_session_take(struct rnbdc_session *new,
  * Context: process context, may sleep until another attach has connected the session; ends
  * early when opt->abort requests it.
  * Return: the session with a reference, which the caller has to leave, or an ERR_PTR:
- * -EINVAL if an option or the secret contradicts the session, -ETIMEDOUT if it did not connect in time.
+ * -EINVAL if an option or the secret contradicts the session, -ETIMEDOUT if it did not
+ * connect in time.
  */
 struct rnbdc_session *rnbdc_session_get(const struct rnbdc_options *opt, bool *created,
 					struct rnbdc_errmsg *errmsg)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The share of a disk in the tags, the send queue and the pool of its session. See share.c.
- * The rules for space are here, without locks and structures, so that a unit test can model many disks.
+ * The rules for space are here, without locks and structures, so that a unit test can model
+ * many disks.
  */
 #ifndef RNBDC_SHARE_H
 #define RNBDC_SHARE_H
