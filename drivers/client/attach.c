@@ -248,7 +248,7 @@ static struct rnbdc_disk *rnbdc_attach_once(const struct rnbdc_options *opt, boo
 	rnbdc_schedule_events(disk);
 	if (!rnbdc_list_disk(disk, opt->abort)) {
 		/* Use reason: broken_reason may be of an attempt to recover. */
-		rnbdc_errmsg_set(errmsg, "%s", READ_ONCE(disk->log.reason));
+		rnbdc_errmsg_set(errmsg, "%s", READ_ONCE(disk->log.reason) ?: "interrupted");
 		ret = -ECONNRESET;
 		set_bit(RNBDC_DISK_DETACH, &disk->flags);
 		rnbdc_recover_abort(disk);

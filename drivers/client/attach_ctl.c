@@ -76,16 +76,24 @@ static int rnbdc_ending_error(const struct rnbdc_disk *disk, struct rnbdc_errmsg
 	return -ECANCELED;
 }
 
-/* A request to attach. */
+/* A request to attach, or to end the ownership of an export. */
 struct rnbdc_ask {
 	struct rnbdc_disk *disk;
+	bool disown;
 	u32 epoch;
+	u32 ms;
 	unsigned long until;
 	bool sent;
 	struct rnbd_attach_info info;
 	struct rnbd_ctl_attach wire;
 	struct rnbd_ctl_entry entry;
 };
+
+/* Has a request to attach become pointless? */
+static bool rnbdc_ask_ending(const struct rnbdc_ask *ask)
+{
+	return !ask->disown && rnbdc_disk_ending(ask->disk);
+}
 
 /* Is there nothing to wait for on a connection any more? */
 static bool rnbdc_ask_over(const struct rnbdc_ask *ask)
@@ -109,7 +117,7 @@ static int rnbdc_ask_target(struct rnbdc_ask *ask, struct rnbdc_errmsg *errmsg)
 	int ret;
 
 	while ((ret = rnbdc_ctl_post(sess->queues[0], ask->epoch, &ask->entry)) == -EAGAIN &&
-	       !rnbdc_ask_over(ask) && !rnbdc_disk_ending(disk) &&
+	       !rnbdc_ask_over(ask) && !rnbdc_ask_ending(ask) &&
 	       time_before(jiffies, ask->until))
 		wait_event_idle_timeout(sess->wait, rnbdc_ask_over(ask),
 					msecs_to_jiffies(RNBDC_ATTACH_RETRY_MS) + 1);
@@ -125,7 +133,7 @@ static int rnbdc_ask_target(struct rnbdc_ask *ask, struct rnbdc_errmsg *errmsg)
 		rnbdc_errmsg_set(errmsg, "%s", sess->recovery.broken_reason ?: "connection lost");
 		return -ECONNRESET;
 	}
-	if (ret && rnbdc_disk_ending(disk))
+	if (ret && rnbdc_ask_ending(ask))
 		return rnbdc_ending_error(disk, errmsg);
 	rnbdc_errmsg_set(errmsg, "the target does not answer the request to attach");
 	return -ETIMEDOUT;
@@ -140,7 +148,7 @@ static int rnbdc_ask_try(struct rnbdc_ask *ask, struct rnbdc_errmsg *errmsg)
 	int ret = 0;
 
 	spin_lock_irq(&sess->lock);
-	if (rnbdc_disk_ending(disk)) {
+	if (rnbdc_ask_ending(ask)) {
 		ret = rnbdc_ending_error(disk, errmsg);
 		goto unlock;
 	}
@@ -157,8 +165,10 @@ static int rnbdc_ask_try(struct rnbdc_ask *ask, struct rnbdc_errmsg *errmsg)
 		goto unlock;
 	}
 	sess->ctl.generation++;
-	ask->info.fence_generation = disk->fence_generation;
-	ask->info.owner_generation = disk->owner_generation;
+	if (!ask->disown) {
+		ask->info.fence_generation = disk->fence_generation;
+		ask->info.owner_generation = disk->owner_generation;
+	}
 	disk->offer = (struct rnbd_attach_grant) { .handle = *handle };
 	disk->answered = false;
 	ask->epoch = sess->epoch;
@@ -202,13 +212,43 @@ static int rnbdc_ask_end(struct rnbdc_ask *ask, int ret, struct rnbdc_errmsg *er
 	if (ret == -ETIMEDOUT && disk->answered)
 		ret = 0;
 	/* The target may grant it yet: a detach has to name this handle. */
-	if (ret == -ETIMEDOUT && asked && ask->sent)
+	if (ret == -ETIMEDOUT && asked && ask->sent && !ask->disown &&
+	    sess->state == RNBDC_SESS_LIVE && sess->epoch == ask->epoch) {
 		disk->granted = ask->info.handle;
+		disk->guessed = true;
+	}
 	if (!ret && disk->answer) {
 		rnbdc_errmsg_set(errmsg, "%s", rnbd_status_text(disk->answer));
 		ret = rnbdc_status_error(disk->answer);
 	}
 	spin_unlock_irq(&sess->lock);
+	return ret;
+}
+
+/* Ask the target, under the lock of the disk. */
+static int rnbdc_ask(struct rnbdc_ask *ask, struct rnbdc_errmsg *errmsg)
+{
+	struct rnbdc_disk *disk = ask->disk;
+	int ret;
+
+	ask->entry = (struct rnbd_ctl_entry) {
+		.type = RNBD_CTL_ATTACH,
+		.mandatory = true,
+		.bytes = sizeof(ask->wire),
+	};
+	strscpy(ask->info.export, disk->opt.export);
+	mutex_lock(&disk->ctl_lock);
+	ask->until = jiffies + msecs_to_jiffies(ask->ms);
+	ret = rnbdc_ask_begin(ask, errmsg);
+	if (!ret) {
+		/* Those before it, for which it has waited, had their own time. */
+		ask->until = jiffies + msecs_to_jiffies(ask->ms);
+		rnbd_encode_attach(&ask->wire, &ask->info);
+		ask->entry.body = &ask->wire;
+		ret = rnbdc_ask_target(ask, errmsg);
+		ret = rnbdc_ask_end(ask, ret, errmsg);
+	}
+	mutex_unlock(&disk->ctl_lock);
 	return ret;
 }
 
@@ -228,27 +268,11 @@ int rnbdc_export_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 {
 	struct rnbdc_ask ask = {
 		.disk = disk,
-		.until = jiffies + msecs_to_jiffies(RNBDC_ATTACH_MS),
+		.ms = RNBDC_ATTACH_MS,
 		.info.flags = disk->opt.readonly ? RNBD_ATTACH_READONLY : 0,
-		.entry = {
-			.type = RNBD_CTL_ATTACH,
-			.mandatory = true,
-			.bytes = sizeof(ask.wire),
-		},
 	};
-	int ret;
 
-	strscpy(ask.info.export, disk->opt.export);
-	mutex_lock(&disk->ctl_lock);
-	ret = rnbdc_ask_begin(&ask, errmsg);
-	if (!ret) {
-		rnbd_encode_attach(&ask.wire, &ask.info);
-		ask.entry.body = &ask.wire;
-		ret = rnbdc_ask_target(&ask, errmsg);
-		ret = rnbdc_ask_end(&ask, ret, errmsg);
-	}
-	mutex_unlock(&disk->ctl_lock);
-	return ret;
+	return rnbdc_ask(&ask, errmsg);
 }
 
 /**
@@ -289,16 +313,25 @@ static void rnbdc_detached(struct rnbdc_session *sess, u32 index)
 	wake_up(&sess->wait);
 }
 
+/* The end of an attachment. */
+struct rnbdc_detach {
+	struct rnbd_handle handle;
+	u32 epoch;
+	bool guessed;
+};
+
 /* Begin the end of an attachment. False: the target has none, and the index is free. */
-static bool rnbdc_begin_detach(struct rnbdc_disk *disk, struct rnbd_handle *handle, u32 *epoch)
+static bool rnbdc_begin_detach(struct rnbdc_disk *disk, struct rnbdc_detach *detach)
 {
+	struct rnbd_handle *handle = &detach->handle;
 	struct rnbdc_session *sess = disk->sess;
 	bool tell;
 
 	lockdep_assert_held(&sess->recovery.lock);
 
 	spin_lock_irq(&sess->lock);
-	*epoch = sess->epoch;
+	detach->epoch = sess->epoch;
+	detach->guessed = disk->guessed;
 	*handle = disk->granted;
 	tell = sess->state == RNBDC_SESS_LIVE && handle->generation;
 	spin_unlock_irq(&sess->lock);
@@ -312,21 +345,24 @@ static bool rnbdc_begin_detach(struct rnbdc_disk *disk, struct rnbd_handle *hand
 }
 
 /* Send a DETACH. Returns -EAGAIN without a credit, or if others must be answered first. */
-static int rnbdc_send_detach(struct rnbdc_session *sess, u32 epoch,
-			     const struct rnbd_handle *handle, struct rnbd_ctl_entry *entry)
+static int rnbdc_send_detach(struct rnbdc_session *sess, const struct rnbdc_detach *detach,
+			     struct rnbd_ctl_entry *entry)
 {
 	int ret = 0;
 
-	/* The target counts the DETACH of an attachment only if it does not have that yet. */
+	/*
+	 * The target counts the DETACH of an attachment only if it does not have that, because
+	 * the ATTACH is not handled yet or was refused.
+	 */
 	spin_lock_irq(&sess->lock);
-	if (sess->state == RNBDC_SESS_LIVE && sess->epoch == epoch && !entry->id &&
-	    rnbdc_asked_names(&sess->ctl, handle)) {
-		entry->id = rnbdc_asked_add(&sess->ctl, handle, NULL);
+	if (sess->state == RNBDC_SESS_LIVE && sess->epoch == detach->epoch && !entry->id &&
+	    (detach->guessed || rnbdc_asked_names(&sess->ctl, &detach->handle))) {
+		entry->id = rnbdc_asked_add(&sess->ctl, &detach->handle, NULL);
 		if (!entry->id)
 			ret = -EAGAIN;
 	}
 	spin_unlock_irq(&sess->lock);
-	return ret ?: rnbdc_ctl_post(sess->queues[0], epoch, entry);
+	return ret ?: rnbdc_ctl_post(sess->queues[0], detach->epoch, entry);
 }
 
 /**
@@ -355,21 +391,22 @@ void rnbdc_export_detach(struct rnbdc_disk *disk, bool keep_owner)
 	struct rnbd_handle_info info = {
 		.flags = keep_owner ? RNBD_DETACH_KEEP_OWNER : 0,
 	};
+	struct rnbdc_detach detach;
 	bool tell = false;
-	u32 epoch;
 
 	/* A request to attach that is under way precedes it. */
 	mutex_lock(&disk->ctl_lock);
 	mutex_lock(&sess->recovery.lock);
 	if (!disk->detached)
-		tell = rnbdc_begin_detach(disk, &info.handle, &epoch);
+		tell = rnbdc_begin_detach(disk, &detach);
 	disk->detached = true;
 	mutex_unlock(&sess->recovery.lock);
 	if (!tell)
 		goto out;
 
+	info.handle = detach.handle;
 	rnbd_encode_handle(&wire, &info);
-	while (rnbdc_send_detach(sess, epoch, &info.handle, &entry) == -EAGAIN) {
+	while (rnbdc_send_detach(sess, &detach, &entry) == -EAGAIN) {
 		if (time_after(jiffies, until)) {
 			rnbdc_session_fail(sess, "the target takes no request to detach");
 			break;
@@ -389,12 +426,36 @@ static bool rnbdc_is_detaching(struct rnbdc_session *sess, const struct rnbd_han
 	       xa_load(&sess->detaching, handle->index) == xa_mk_value(handle->generation);
 }
 
+/*
+ * Tell the target that the host no longer owns the export of a disk. A DETACH does that only
+ * if the disk is attached at present.
+ */
+static void rnbdc_export_disown(struct rnbdc_disk *disk, u32 generation)
+{
+	struct rnbdc_ask ask = {
+		.disk = disk,
+		.disown = true,
+		.ms = RNBDC_RELEASE_MS,
+		.info.flags = RNBD_ATTACH_DISOWN,
+		.info.fence_generation = disk->fence_generation ?: disk->offer.fence_generation,
+		.info.owner_generation = generation,
+	};
+	struct rnbdc_errmsg errmsg = { };
+
+	if (disk->disowned)
+		return;
+	/* The target refuses to attach, which is the answer. */
+	rnbdc_ask(&ask, &errmsg);
+	disk->disowned = disk->answered;
+}
+
 /**
  * rnbdc_export_release - end the attachment of a disk on a session that may end next
- * @disk: as for rnbdc_export_detach()
+ * @disk: as for rnbdc_export_detach(), and in state RNBDC_FAILED or RNBDC_CLOSING
  *
  * The loss of a connection does not end the ownership of an exclusive export. So the target
- * must get the request before the connection ends.
+ * must get the request before the connection ends. The disk need not be attached: its
+ * export may be busy, or have other properties now.
  *
  * Context: process context, may sleep until the target answers, but not for long if its
  * storage does not; takes disk->ctl_lock and recovery.lock.
@@ -402,14 +463,18 @@ static bool rnbdc_is_detaching(struct rnbdc_session *sess, const struct rnbd_han
 void rnbdc_export_release(struct rnbdc_disk *disk)
 {
 	struct rnbdc_session *sess = disk->sess;
-
 	/* An attach that has failed may have an offer that was not accepted. */
-	if (!disk->owner_generation && !disk->offer.owner_generation)
+	u32 generation = disk->owner_generation ?: disk->offer.owner_generation;
+
+	/* One that was not answered may be granted yet. */
+	if (!generation && disk->answered)
 		return;
 	rnbdc_export_detach(disk, false);
 	/* Nothing changes it any more: a disk that has detached or failed is not attached. */
 	wait_event_idle_timeout(sess->wait, !rnbdc_is_detaching(sess, &disk->granted),
 				msecs_to_jiffies(RNBDC_RELEASE_MS));
+	if (generation && READ_ONCE(sess->state) == RNBDC_SESS_LIVE)
+		rnbdc_export_disown(disk, generation);
 }
 
 /**
@@ -466,8 +531,10 @@ static enum rnbd_proto_err rnbdc_answer(struct rnbdc_session *sess, struct rnbdc
 	     grant->owner_generation != disk->owner_generation))
 		return RNBD_PERR_LIMITS;
 	disk->offer = *grant;
-	if (grant->status == RNBD_ST_OK)
+	if (grant->status == RNBD_ST_OK) {
 		disk->granted = grant->handle;
+		disk->guessed = false;
+	}
 	sess->fence_generation = max(sess->fence_generation, grant->fence_generation);
 	WRITE_ONCE(disk->resize.capacity, grant->geo.capacity);
 	disk->answer = grant->status;
@@ -491,9 +558,9 @@ static enum rnbd_proto_err rnbdc_handle_attach_reply(struct rnbdc_session *sess,
 	asked = rnbdc_asked_find(&sess->ctl, entry->id);
 	if (!asked || !rnbd_handle_equal(&grant.handle, &asked->handle))
 		perr = RNBD_PERR_HANDLE;
-	else if (asked->disk)
+	else if (asked->disk && sess->state == RNBDC_SESS_LIVE)
 		perr = rnbdc_answer(sess, asked->disk, &grant);
-	/* Without a disk the task has given up. */
+	/* Without a disk the task has given up. After a loss the target has nothing granted. */
 	if (!perr)
 		rnbdc_asked_remove(&sess->ctl, asked);
 	spin_unlock_irqrestore(&sess->lock, flags);

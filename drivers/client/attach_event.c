@@ -111,7 +111,7 @@ enum rnbd_proto_err rnbdc_handle_capacity(struct rnbdc_session *sess,
 	} else if (disk) {
 		WRITE_ONCE(disk->resize.capacity, info.capacity);
 		next = READ_ONCE(disk->resize.resized_at) + RNBDC_RESIZE_PAUSE;
-		queue_delayed_work(rnbdc_wq, &disk->resize.resize_work,
+		queue_delayed_work(rnbdc_attach_wq, &disk->resize.resize_work,
 				   time_before(jiffies, next) ? next - jiffies : 0);
 	}
 	spin_unlock_irqrestore(&sess->lock, flags);

@@ -26,11 +26,12 @@
  * the cm_id, for which rdma_destroy_id() waits. The handler takes only
  * rnbd_ring.lock and rnbdc_session.lock.
  *
- * Work queues: rnbdc_wq runs recovery, and connects the further queues of live sessions,
- * both of which may block for seconds.
- * rnbdc_timer_wq runs keep-alive and fast_io_fail, and starts hardware queues that
- * wait for pool space, all of which recovery must not delay. Both have
- * WQ_MEM_RECLAIM, because writeback may wait for them.
+ * Work queues: rnbdc_wq runs recovery, which may block for seconds. rnbdc_attach_wq attaches
+ * the disks of live sessions again and connects their further queues, both of which wait for
+ * the target; without memory for workers one thread does that for all sessions, which must not
+ * delay recovery. rnbdc_timer_wq runs keep-alive and fast_io_fail, and starts hardware queues
+ * that wait for pool space, all of which recovery must not delay. All have WQ_MEM_RECLAIM,
+ * because writeback may wait for them.
  * rnbdc_event_wq runs reports, which may themselves wait for memory and thus
  * for I/O of the disk. The work queue of job.c runs attach, detach and
  * discovery, which may do the same.
@@ -41,6 +42,7 @@
 #include <linux/workqueue.h>
 
 extern struct workqueue_struct *rnbdc_wq;
+extern struct workqueue_struct *rnbdc_attach_wq;
 extern struct workqueue_struct *rnbdc_timer_wq;
 extern struct workqueue_struct *rnbdc_event_wq;
 

@@ -124,6 +124,8 @@ struct rnbdc_log {
  * @in_use: requests of @hctx are submitted through this one of its two, see route.c
  * @tags: wire tags of @queue that requests of @hctx have
  * @units: pool units that requests of @hctx have; read without the lock
+ * @lacks: units for which @hctx is stopped because the disk has its share of the pool,
+ *	while @units is 0; 0: not so
  * @waiter: @hctx is stopped because it waits for pool space, see waiter.c
  * @stalled: @hctx is stopped at a high watermark of @queue
  * @next_stalled: next in the list of stalled hardware queues of @queue
@@ -141,6 +143,7 @@ struct rnbdc_hwq {
 	bool in_use;
 	u32 tags;
 	u32 units;
+	u32 lacks;
 	struct rnbdc_waiter waiter;
 	bool stalled;
 	struct rnbdc_hwq *next_stalled;
@@ -152,7 +155,7 @@ struct rnbdc_hwq {
  * @capacity: bytes of the export, as the target last reported over this connection;
  *	read and written without a lock
  * @resize_work: sets the disk's capacity to @capacity, at most once in
- *	RNBDC_RESIZE_PAUSE; on rnbdc_wq
+ *	RNBDC_RESIZE_PAUSE; on rnbdc_attach_wq
  * @resized_at: jiffies when @resize_work last ran
  */
 struct rnbdc_resize {
@@ -198,6 +201,7 @@ struct rnbdc_disk_stats {
  *	queue 0 until it sets @answered, then to the task that waits for it
  * @granted: handle that the target has granted on the present connection, or may yet;
  *	generation 0: none; protected by the lock of @sess
+ * @guessed: the answer that grants @granted has not come; protected by the lock of @sess
  * @lost_at: jiffies of the latest change to RNBDC_RECONNECTING
  * @busy_at: jiffies of the latest loss, or of the latest answer BUSY after it; protected
  *	by recovery.lock
@@ -207,12 +211,15 @@ struct rnbdc_disk_stats {
  *	recovery.lock
  * @detached: the attachment was ended, and the index of @handle is not the disk's any
  *	more; protected by recovery.lock
+ * @disowned: the target was told that the host no longer owns the export; written by
+ *	the task that ends the disk
  * @next_try: jiffies of the next attempt to attach
  * @made_live: the disk was live before; protected by recovery.lock
- * @attach_work: attaches the export again, see recover.c; on rnbdc_wq
+ * @attach_work: attaches the export again, see recover.c; on rnbdc_attach_wq
  * @turn: entry of rnbdc_recovery.turns while the disk waits for a turn, see turn.c;
  *	protected by the lock of @sess
  * @quiesces: number of times that the queues were quiesced; protected by recovery.lock
+ * @nr_lacking: hardware queues with rnbdc_hwq.lacks
  * @nr_queues: hardware queues
  * @nr_poll: polled ones of them; they are the last ones
  * @incarnation: incarnation of the export; replaced with @geo
@@ -221,7 +228,7 @@ struct rnbdc_disk_stats {
  *	sends; 0 before the first one
  * @owner_generation: owner generation of the export, which the next request to attach sends;
  *	0 before the first one, or if the export is not exclusive
- * @gd: the disk; NULL until rnbdc_disk_create()
+ * @gd: the disk; NULL until rnbdc_disk_create(), which sets it under recovery.lock
  * @made_ns: ktime_get_ns() when the disk was created
  * @parent: parent device of the disk; NULL until it is added
  * @index: N of the disk name rnbdN, or -1
@@ -256,16 +263,19 @@ struct rnbdc_disk {
 	u16 answer;
 	struct rnbd_attach_grant offer;
 	struct rnbd_handle granted;
+	bool guessed;
 	unsigned long lost_at;
 	unsigned long busy_at;
 	u32 attempt;
 	bool asked;
 	bool detached;
+	bool disowned;
 	unsigned long next_try;
 	bool made_live;
 	struct delayed_work attach_work;
 	struct list_head turn;
 	u32 quiesces;
+	atomic_t nr_lacking;
 	u32 nr_queues;
 	u32 nr_poll;
 	u8 incarnation[16];

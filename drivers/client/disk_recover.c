@@ -302,6 +302,24 @@ unsigned long rnbdc_silent_since(struct rnbdc_disk *disk)
 }
 
 /**
+ * rnbdc_loss_left - get the time after which rnbdc_disk_check_time() may have to act
+ * @disk: disk that reconnects
+ *
+ * Context: process context.
+ * Return: jiffies, or 0 if the disk never gives up.
+ */
+unsigned long rnbdc_loss_left(struct rnbdc_disk *disk)
+{
+	unsigned long timeout = rnbdc_loss_timeout(disk), since = disk->lost_at;
+
+	if (!timeout)
+		return 0;
+	if (test_bit(RNBDC_DISK_OVERDUE, &disk->flags))
+		since = rnbdc_silent_since(disk);
+	return timeout - min(timeout, jiffies - since) + 1;
+}
+
+/**
  * rnbdc_disk_check_time - fail a disk, or its I/O, if it has waited for too long
  * @disk: disk
  *

@@ -21,6 +21,7 @@ void rnbdc_disk_lost(struct rnbdc_disk *disk);
 void rnbdc_disk_give_up(struct rnbdc_disk *disk);
 unsigned long rnbdc_loss_timeout(const struct rnbdc_disk *disk);
 unsigned long rnbdc_silent_since(struct rnbdc_disk *disk);
+unsigned long rnbdc_loss_left(struct rnbdc_disk *disk);
 void rnbdc_disk_check_time(struct rnbdc_disk *disk);
 void rnbdc_apply_capacity(struct rnbdc_disk *disk);
 

@@ -168,7 +168,7 @@ static void rnbdc_further_schedule(struct rnbdc_session *sess)
 		wait = min(wait, (long)(q->next_try - jiffies));
 	}
 	if (missing)
-		queue_delayed_work(rnbdc_wq, &sess->recovery.further_work,
+		queue_delayed_work(rnbdc_attach_wq, &sess->recovery.further_work,
 				   max(wait, RNBDC_FURTHER_PERIOD));
 	else
 		rnbdc_further_note(sess, NULL);
@@ -226,7 +226,7 @@ void rnbdc_further_start(struct rnbdc_session *sess)
 		sess->queues[i]->next_try = jiffies;
 	}
 	WRITE_ONCE(sess->recovery.further_tried, false);
-	queue_delayed_work(rnbdc_wq, &sess->recovery.further_work, 0);
+	queue_delayed_work(rnbdc_attach_wq, &sess->recovery.further_work, 0);
 }
 
 /**

@@ -3,8 +3,9 @@
  * The gendisk of a disk: blk-mq operations, limits, registration.
  *
  * Operation: Each queue of the session has one hardware queue; the last ones may be
- * polled. A hardware queue whose queue is not connected uses queue 0 (route.c). Limits
- * and features are those of the export, narrowed by the grant.
+ * polled. If the storage takes few requests, a disk uses a part of the queues, and the next
+ * disk those that follow. A hardware queue whose queue is not connected uses queue 0
+ * (route.c). Limits and features are those of the export, narrowed by the grant.
  * The wire request, the mapping and all else that a small request needs are in its
  * driver data; a pool with a reserve has space for the mapping of a large one (data.c).
  * submit.c and complete.c transfer the requests.
@@ -30,6 +31,7 @@
 #include <linux/idr.h>
 #include <linux/kobject.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/sched/mm.h>
@@ -336,6 +338,9 @@ static int rnbdc_alloc_hwqs(struct rnbdc_disk *disk)
 {
 	const struct rnbdc_session *sess = disk->sess;
 	u32 i, first_poll = disk->nr_queues - disk->nr_poll;
+	/* Disks that use a part of the queues must not all use the same ones. */
+	u32 plain = sess->nr_queues - sess->nr_poll;
+	u32 first = disk->handle.index * first_poll % plain;
 
 	disk->hwqs = kcalloc(2 * disk->nr_queues, sizeof(*disk->hwqs), GFP_KERNEL);
 	if (!disk->hwqs)
@@ -345,7 +350,7 @@ static int rnbdc_alloc_hwqs(struct rnbdc_disk *disk)
 		struct rnbdc_hwq *own = &disk->hwqs[i], *spare = own + disk->nr_queues;
 
 		own->disk = disk;
-		own->queue = i < first_poll ? sess->queues[i] :
+		own->queue = i < first_poll ? sess->queues[(first + i) % plain] :
 			     sess->queues[sess->nr_queues - disk->nr_queues + i];
 		own->waiter.cache = &own->queue->cache;
 		rnbdc_hwq_use(own, true);
@@ -372,7 +377,7 @@ static void rnbdc_free_hwqs(struct rnbdc_disk *disk)
  * @disk: disk of a connected session
  * @errmsg: filled on error
  *
- * Context: process context, may sleep.
+ * Context: process context, may sleep; takes recovery.lock.
  * Return: 0, after which disk->gd exists but is not visible, or a negative errno, after
  * which rnbdc_disk_remove() and rnbdc_disk_free() are to be called.
  */
@@ -423,7 +428,10 @@ int rnbdc_disk_create(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 	if (disk->opt.readonly || (disk->geo.flags & RNBD_EXPORT_READONLY))
 		set_disk_ro(gd, true);
 	disk->made_ns = ktime_get_ns();
+	/* From here on recovery finds the hardware queues. */
+	mutex_lock(&disk->sess->recovery.lock);
 	disk->gd = gd;
+	mutex_unlock(&disk->sess->recovery.lock);
 	return rnbdc_disk_name(disk);
 
 free_tag_set:

@@ -10,15 +10,16 @@
  * with an error sends it again over another path, and newer writes after it. The
  * old copy would then overwrite the newer data. So the client keeps every request
  * that modifies the disk and was sent, whatever the disk's policy is, until the
- * target confirms that it cannot execute them: it grants a login of the session only
- * when the older epochs are drained. They are then sent again. Reads, and requests
- * that were never sent, cannot do harm and do as the policy says.
+ * target confirms that it cannot execute them: it grants the export to the disk again
+ * only when its storage holds no request of an older attachment. They are then sent
+ * again. Reads, and requests that were never sent, cannot do harm and do as the policy
+ * says.
  *
  * Held requests fail when the disk fails or is detached by force: after loss_timeout,
  * unless the target answers that it is busy, when the administrator deactivates it, and
- * when a login is refused for good, which the target does only after it has drained the
- * older epochs. loss_timeout is long enough for a target that is cut off to notice the
- * loss (option_table.c).
+ * when a request to attach, or the login of a fenced host, is refused for good: the target
+ * waits for the older requests first. loss_timeout is long enough for a target that is cut
+ * off to notice the loss (option_table.c).
  *
  * Ownership
  *

@@ -39,7 +39,7 @@
 #include "login.h"
 #include "queue.h"
 #include "session.h"
-#include "stall.h"
+#include "share.h"
 #include "state.h"
 
 /* Milliseconds to wait for a list, which needs no pool. */

@@ -48,9 +48,15 @@ static int __init rnbdc_init(void)
 		return -ENOMEM;
 
 	ret = -ENOMEM;
+	/* Each disk that attaches occupies a worker until its target answers. */
+	rnbdc_attach_wq = alloc_workqueue("rnbd-attach", WQ_UNBOUND | WQ_MEM_RECLAIM,
+					  WQ_MAX_ACTIVE);
+	if (!rnbdc_attach_wq)
+		goto destroy_wq;
+
 	rnbdc_timer_wq = alloc_workqueue("rnbd-timer", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!rnbdc_timer_wq)
-		goto destroy_wq;
+		goto destroy_attach_wq;
 
 	rnbdc_event_wq = alloc_workqueue("rnbd-event", WQ_UNBOUND, 0);
 	if (!rnbdc_event_wq)
@@ -85,6 +91,8 @@ destroy_event_wq:
 	destroy_workqueue(rnbdc_event_wq);
 destroy_timer_wq:
 	destroy_workqueue(rnbdc_timer_wq);
+destroy_attach_wq:
+	destroy_workqueue(rnbdc_attach_wq);
 destroy_wq:
 	destroy_workqueue(rnbdc_wq);
 	return ret;
@@ -101,6 +109,7 @@ static void __exit rnbdc_exit(void)
 	rnbdc_class_exit();
 	destroy_workqueue(rnbdc_event_wq);
 	destroy_workqueue(rnbdc_timer_wq);
+	destroy_workqueue(rnbdc_attach_wq);
 	destroy_workqueue(rnbdc_wq);
 }
 

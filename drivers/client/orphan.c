@@ -78,6 +78,7 @@ static void rnbdc_orphan_leave(struct rnbdc_orphan *orphan)
 		return;
 	for (i = 0; i < orphan->wire.nr_extents; i++)
 		hwq->units -= orphan->wire.extents[i].units;
+	rnbdc_hwq_freed(hwq);
 	rnbdc_hwq_put_tag(hwq);
 	orphan->hwq = NULL;
 }

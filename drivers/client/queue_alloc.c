@@ -31,6 +31,7 @@
 #include "queue.h"
 #include "queue_alloc.h"
 #include "session.h"
+#include "share.h"
 #include "stage.h"
 #include "stall.h"
 #include "submit.h"

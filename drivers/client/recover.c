@@ -67,7 +67,7 @@ static void rnbdc_close_queues(struct rnbdc_session *sess)
 {
 	u32 i;
 
-	for (i = 0; i < sess->nr_queues; i++)
+	for (i = 0; i < sess->nr_queues && sess->queues[i]; i++)
 		rnbdc_queue_ready(sess->queues[i], false);
 }
 
@@ -131,9 +131,21 @@ static int rnbdc_go_live(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg
 	list_for_each_entry(disk, &sess->disks, entry) {
 		disk->asked = false;
 		if (READ_ONCE(disk->state) == RNBDC_RECONNECTING)
-			mod_delayed_work(rnbdc_wq, &disk->attach_work, 0);
+			mod_delayed_work(rnbdc_attach_wq, &disk->attach_work, 0);
 	}
 	return 0;
+}
+
+/*
+ * Let a disk fail in time although recover_work is connecting, which takes up to a minute
+ * if the target is slow.
+ */
+static void rnbdc_arm_loss(struct rnbdc_disk *disk)
+{
+	unsigned long left = rnbdc_loss_left(disk);
+
+	if (left && READ_ONCE(disk->state) == RNBDC_RECONNECTING)
+		queue_delayed_work(rnbdc_attach_wq, &disk->attach_work, left);
 }
 
 /* Drain the queue pairs, return requests to the block layer and free the connection. */
@@ -149,8 +161,10 @@ static void rnbdc_teardown_connection(struct rnbdc_session *sess)
 		rnbdc_disk_lost(disk);
 	rnbdc_release_connection(sess);
 	rnbdc_forget_detached(sess);
-	rnbdc_for_each_disk(disk, sess)
+	rnbdc_for_each_disk(disk, sess) {
 		rnbdc_disk_wait(disk);
+		rnbdc_arm_loss(disk);
+	}
 }
 
 /* Jiffies to the next attempt to connect or to attach. */
@@ -259,7 +273,8 @@ static void rnbdc_recover(struct rnbdc_session *sess)
 		rnbdc_teardown_connection(sess);
 	}
 	rnbdc_check_disks(sess, 0);
-	if (rnbdc_session_ending(sess)) {
+	/* An attach that is about to join a session without disks makes another one. */
+	if (list_empty(&sess->disks) || rnbdc_session_ending(sess)) {
 		rnbdc_free_queues(sess);
 		return;
 	}
@@ -303,7 +318,10 @@ static void rnbdc_recover_work(struct work_struct *work)
 	memalloc_noio_restore(noio);
 }
 
-/* Milliseconds for the replies that the target has sent before the one to ATTACH. */
+/*
+ * Milliseconds for the replies that the target has sent before the one to ATTACH. A lost
+ * packet may take longer; the disk then attaches again.
+ */
 #define RNBDC_ANSWERED_MS	2000
 
 /*
@@ -321,9 +339,9 @@ static int rnbdc_wait_answered(struct rnbdc_disk *disk, struct rnbdc_errmsg *err
 			return -ECONNRESET;
 		}
 		if (time_after(jiffies, until)) {
-			rnbdc_errmsg_set(errmsg, "requests of the former attachment are not answered");
-			rnbdc_session_fail(disk->sess, "the target has lost a request");
-			return -ECONNRESET;
+			rnbdc_errmsg_set(errmsg,
+					 "requests of the former attachment are not answered");
+			return -EBUSY;
 		}
 		msleep(1);
 	}
@@ -407,9 +425,9 @@ static void rnbdc_disk_recover(struct rnbdc_disk *disk)
 	if (READ_ONCE(sess->state) != RNBDC_SESS_LIVE || rnbdc_disk_ending(disk) ||
 	    disk->state != RNBDC_RECONNECTING)
 		return;
-	disk->next_try = jiffies + rnbdc_retry_pause(disk->attempt, ret, ret == -EBUSY ?
-						     disk->offer.retry_ms : 0, 0);
-	queue_delayed_work(rnbdc_wq, &disk->attach_work, disk->next_try - jiffies);
+	/* An answer that has this time says BUSY or LIMIT. */
+	disk->next_try = jiffies + rnbdc_retry_pause(disk->attempt, ret, disk->offer.retry_ms, 0);
+	queue_delayed_work(rnbdc_attach_wq, &disk->attach_work, disk->next_try - jiffies);
 }
 
 /**
@@ -430,13 +448,17 @@ void rnbdc_disk_failed(struct rnbdc_disk *disk)
 		rnbdc_export_detach(disk, false);
 }
 
-/* A disk that waits for its turn fails in time nevertheless. */
-static void rnbdc_await_turn(struct rnbdc_disk *disk)
+/* A disk that waits for its turn, or for a connection, fails in time nevertheless. */
+static void rnbdc_await(struct rnbdc_disk *disk)
 {
 	if (disk->state == RNBDC_RECONNECTING)
 		rnbdc_check_disk(disk, 0);
-	if (disk->state == RNBDC_RECONNECTING && !rnbdc_disk_ending(disk))
-		queue_delayed_work(rnbdc_wq, &disk->attach_work, RNBDC_TURN_PERIOD);
+	if (disk->state != RNBDC_RECONNECTING || rnbdc_disk_ending(disk))
+		return;
+	if (READ_ONCE(disk->sess->state) == RNBDC_SESS_LIVE)
+		queue_delayed_work(rnbdc_attach_wq, &disk->attach_work, RNBDC_TURN_PERIOD);
+	else
+		rnbdc_arm_loss(disk);
 }
 
 static void rnbdc_attach_work(struct work_struct *work)
@@ -448,12 +470,10 @@ static void rnbdc_attach_work(struct work_struct *work)
 	bool turn = rnbdc_turn_take(disk);
 
 	mutex_lock(&sess->recovery.lock);
-	if (READ_ONCE(sess->state) == RNBDC_SESS_LIVE) {
-		if (turn)
-			rnbdc_disk_recover(disk);
-		else
-			rnbdc_await_turn(disk);
-	}
+	if (turn && READ_ONCE(sess->state) == RNBDC_SESS_LIVE)
+		rnbdc_disk_recover(disk);
+	else
+		rnbdc_await(disk);
 	mutex_unlock(&sess->recovery.lock);
 	if (turn)
 		rnbdc_turn_end(sess);
@@ -545,12 +565,17 @@ void rnbdc_recover_abort(struct rnbdc_disk *disk)
 	if (sess->state == RNBDC_SESS_LOST)
 		mod_delayed_work(rnbdc_wq, &sess->recovery.recover_work, 0);
 	else if (disk->state == RNBDC_RECONNECTING)
-		mod_delayed_work(rnbdc_wq, &disk->attach_work, 0);
+		mod_delayed_work(rnbdc_attach_wq, &disk->attach_work, 0);
 	spin_unlock_irqrestore(&sess->lock, flags);
 	/* Work that begins after this sees that the disk is being detached. */
 	cancel_delayed_work_sync(&disk->resize.resize_work);
 	/* A holder of the lock has seen RNBDC_DISK_DETACH, or has ended. */
 	mutex_lock(&sess->recovery.lock);
+	/* An attempt to connect goes on for other disks, without the lock. */
+	if (disk->state == RNBDC_RECONNECTING) {
+		rnbdc_disk_suspend(disk);
+		rnbdc_disk_check_time(disk);
+	}
 	mutex_unlock(&sess->recovery.lock);
 	flush_work(&disk->log.event_work);
 }
@@ -566,6 +591,8 @@ void rnbdc_recover_end(struct rnbdc_session *sess)
 	/* In this state only the work queues itself, which cancel stops. */
 	cancel_delayed_work_sync(&sess->recovery.recover_work);
 	rnbdc_further_stop(sess);
+	/* A disk that is being removed then leaves the pool alone, which is about to be freed. */
+	rnbdc_close_queues(sess);
 	rnbdc_keepalive_stop(sess);
 	rnbdc_disconnect(sess);
 	rnbdc_release_connection(sess);

@@ -22,6 +22,7 @@
 #ifndef RNBDC_SESSION_H
 #define RNBDC_SESSION_H
 
+#include <linux/atomic.h>
 #include <linux/idr.h>
 #include <linux/kref.h>
 #include <linux/list.h>
@@ -225,7 +226,7 @@ struct rnbdc_auth {
  *	session
  * @turns: disks that wait for a turn, struct rnbdc_disk; protected by the lock of the session
  * @recover_work: replaces a lost connection, see recover.c; on rnbdc_wq
- * @further_work: connects the queues other than 0, see further.c; on rnbdc_wq
+ * @further_work: connects the queues other than 0, see further.c; on rnbdc_attach_wq
  * @keepalive_work: sends keep-alives and checks those of the target; on
  *	rnbdc_timer_wq
  */
@@ -292,6 +293,7 @@ struct rnbdc_session_stats {
  * @stall_work: starts hardware queues that waited for space, see stall.c; on
  *	rnbdc_timer_wq
  * @stall_tick: jiffies of the latest tick of @space; written by @stall_work
+ * @nr_lacking: hardware queues of all disks with rnbdc_hwq.lacks
  * @stall_open: @stall_work may be queued; protected by the lock of @space
  * @lease: segments of the pool that come and go
  * @lease_open: the work item of @lease may be queued; written under the lock of @space
@@ -337,6 +339,7 @@ struct rnbdc_session {
 	struct rnbdc_space space;
 	struct delayed_work stall_work;
 	unsigned long stall_tick;
+	atomic_t nr_lacking;
 	bool stall_open;
 	struct rnbdc_lease lease;
 	bool lease_open;

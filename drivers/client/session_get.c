@@ -12,8 +12,8 @@
  * session is on the list while disks may join it.
  *
  * Errors: an option of the session that differs from what the session has is refused with
- * its name. If the disk that creates a session fails to connect it, those that wait try to
- * create one themselves.
+ * its name, and so is a secret if the session is not authenticated. If the disk that
+ * creates a session fails to connect it, those that wait try to create one themselves.
  */
 
 #include <linux/err.h>
@@ -50,6 +50,8 @@
 
 /* Jiffies between two looks for a request to abort. */
 #define RNBDC_ABORT_PERIOD	(HZ / 10)
+/* Milliseconds that an attach waits for a session that is lost */
+#define RNBDC_JOIN_MS		10000
 
 /* Sessions that disks may join; rnbdc_disks_lock */
 static LIST_HEAD(rnbdc_sessions);
@@ -118,10 +120,11 @@ free:
 	return ERR_PTR(ret);
 }
 
-/* Whether all disks of a session have failed, so that nothing connects it again. */
+/* Whether a lost session has no disk that is not failed, so that nothing connects it again. */
 static bool rnbdc_session_ended(struct rnbdc_session *sess)
 {
-	return READ_ONCE(sess->state) == RNBDC_SESS_LOST && rnbdc_session_ending(sess);
+	return READ_ONCE(sess->state) == RNBDC_SESS_LOST &&
+	       (list_empty(&sess->disks) || rnbdc_session_ending(sess));
 }
 
 static struct rnbdc_session *rnbdc_session_find(const struct rnbdc_session_options *opt)
@@ -151,7 +154,9 @@ static bool rnbdc_session_settled(struct rnbdc_session *sess)
 static int rnbdc_session_wait(struct rnbdc_session *sess, struct rnbdc_abort *abort,
 			      struct rnbdc_errmsg *errmsg)
 {
-	unsigned long until = jiffies + msecs_to_jiffies(RNBDC_LOGIN_MS);
+	/* The first connection may take long. A target that is gone may not return at all. */
+	u32 ms = READ_ONCE(sess->state) == RNBDC_SESS_LOST ? RNBDC_JOIN_MS : RNBDC_LOGIN_MS;
+	unsigned long until = jiffies + msecs_to_jiffies(ms);
 
 	/* A request to abort does not wake those that wait here. */
 	while (!wait_event_timeout(sess->wait, rnbdc_session_settled(sess) ||
@@ -165,9 +170,20 @@ static int rnbdc_session_wait(struct rnbdc_session *sess, struct rnbdc_abort *ab
 	}
 	if (!rnbdc_session_settled(sess)) {
 		rnbdc_errmsg_set(errmsg, "the session with this target has no connection; see: rnbd list");
-		return -ECONNRESET;
+		return -ETIMEDOUT;
 	}
 	return READ_ONCE(sess->state) == RNBDC_SESS_LIVE ? 0 : -EAGAIN;
+}
+
+/* Who gives a secret wants the target to prove it, too. */
+static int rnbdc_session_check_auth(const struct rnbdc_session *sess,
+				    const struct rnbdc_options *opt, struct rnbdc_errmsg *errmsg)
+{
+	if (!opt->secret || READ_ONCE(sess->auth.authenticated))
+		return 0;
+	rnbdc_errmsg_set(errmsg,
+			 "the session with this target has proven no secret; omit it, or use --new-session");
+	return -EINVAL;
 }
 
 /**
@@ -235,7 +251,8 @@ static struct rnbdc_session *rnbdc_session_take(struct rnbdc_session *new,
  * Context: process context, may sleep until another attach has connected the session; ends
  * early when opt->abort requests it.
  * Return: the session with a reference, which the caller has to leave, or an ERR_PTR:
- * -EINVAL if an option contradicts the session, -ECONNRESET if it did not connect in time.
+ * -EINVAL if an option or the secret contradicts the session, -ETIMEDOUT if it did not
+ * connect in time.
  */
 struct rnbdc_session *rnbdc_session_get(const struct rnbdc_options *opt, bool *created,
 					struct rnbdc_errmsg *errmsg)
@@ -258,7 +275,8 @@ struct rnbdc_session *rnbdc_session_get(const struct rnbdc_options *opt, bool *c
 		}
 		if (IS_ERR(sess))
 			return sess;
-		ret = rnbdc_session_wait(sess, opt->abort, errmsg);
+		ret = rnbdc_session_wait(sess, opt->abort, errmsg) ?:
+		      rnbdc_session_check_auth(sess, opt, errmsg);
 		if (ret) {
 			rnbdc_session_leave(sess, false);
 			rnbdc_session_put(sess);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Stalled hardware queues, and the share of a disk in its session.
+ * Stalled hardware queues.
  *
  * Operation
  *
@@ -12,69 +12,55 @@
  * work item starts it, because the space may come from another queue. When the pool grows,
  * that work item also starts hardware queues that were stopped at the share of their disk.
  *
- * A disk whose storage hangs must not keep the other disks from working (rule R4). So a
- * hardware queue may take another wire tag only while it then holds at most disk_share
- * times the free ones of its queue, and more pool space only while its disk then holds at
- * most disk_share times the free space of the session. This is the dynamic threshold of
- * Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet
- * switches". With little free space the threshold alone would give away the last of it, so
- * a part is reserved while there are hardware queues that hold no tag: a tag for each of
- * them, at most half of the tags; space for the largest request of each, at most an eighth
- * of the pool; send-queue entries for one such request. The first request of a hardware
- * queue may use the reserve, except for one unit of each other hardware queue that holds no
- * tag. A queue has more wire tags than a disk has requests, so that a disk without
- * neighbours reaches its depth.
+ * A hardware queue without space whose disk has its share lacks space: no completion of its
+ * own starts it again. Completions of its disk and a tick queue the work item for it, and
+ * its disk takes no more space until then. It does not wait in the list of the session,
+ * where a disk whose storage hangs would hold up the others.
  *
  * Ownership: the lists of stalled hardware queues refer to the disks, which leave them
- * before they are freed. What is held is counted per hardware queue, orphans (orphan.c)
- * included.
+ * before they are freed.
  *
- * Concurrency: the lock of the queue's ring protects lists and counters. The units that
- * other queues and hardware queues have are read without their locks: the threshold need
- * not be exact. A hardware queue that is found for a restart is started after the locks are
- * dropped, under RCU.
+ * Concurrency: the lock of the queue's ring protects the lists. A hardware queue that is
+ * found for a restart is started after the locks are dropped, under RCU.
  *
  * Errors: none.
  */
 
+#include <linux/atomic.h>
 #include <linux/blk-mq.h>
 #include <linux/jiffies.h>
-#include <linux/math.h>
 #include <linux/minmax.h>
-#include <linux/module.h>
 #include <linux/rcupdate.h>
 #include <linux/workqueue.h>
-#include <rnbd/wire.h>
 
-#include "../core/param.h"
 #include "../core/ring.h"
 #include "cache.h"
 #include "client.h"
 #include "disk.h"
 #include "queue.h"
 #include "session.h"
+#include "share.h"
 #include "stall.h"
 #include "trace.h"
-
-RNBD_PARAM_UINT(disk_share, 8, 1, 65535,
-		"a disk may take pool space and tags of a queue while it holds less than this many times the free ones");
-
-/* The value of disk_share for which rnbdc_wire_depth() adds wire tags. */
-#define RNBDC_DISK_SHARE	8
 
 /* Jiffies from one tick of waiter.c to the next. */
 #define RNBDC_STALL_TICK	(HZ / 10)
 
-/**
- * rnbdc_wire_depth - get the number of wire tags to request for a queue
- * @depth: requests of a disk that may be in flight on the queue
- *
- * Context: any.
- * Return: so many that a disk alone reaches @depth with the default of disk_share.
- */
-u32 rnbdc_wire_depth(u32 depth)
+/* The hardware queue no longer lacks space, or is about to find out. */
+static void rnbdc_hwq_end_lack(struct rnbdc_hwq *hwq)
 {
-	return min(depth + DIV_ROUND_UP(depth, RNBDC_DISK_SHARE), RNBD_DEPTH_MAX);
+	if (likely(!hwq->lacks))
+		return;
+	hwq->lacks = 0;
+	atomic_dec(&hwq->disk->nr_lacking);
+	atomic_dec(&hwq->queue->sess->nr_lacking);
+}
+
+/* A hardware queue has left the list of those that are stalled. */
+static void rnbdc_hwq_unlisted(struct rnbdc_hwq *hwq)
+{
+	hwq->stalled = false;
+	rnbdc_hwq_end_lack(hwq);
 }
 
 /* Remove a hardware queue from the list of those that are stalled. */
@@ -92,7 +78,7 @@ static void rnbdc_unstall(struct rnbdc_hwq *hwq)
 	*at = hwq->next_stalled;
 	if (!*at)
 		q->stalled_tail = at;
-	hwq->stalled = false;
+	rnbdc_hwq_unlisted(hwq);
 }
 
 /**
@@ -118,153 +104,6 @@ void rnbdc_hwq_use(struct rnbdc_hwq *hwq, bool use)
 	spin_unlock_irq(&q->ring.lock);
 	if (!use)
 		rnbdc_space_forget(&hwq->waiter);
-}
-
-/* Tags to leave for the hardware queues that have none. */
-static u32 rnbdc_reserved_tags(const struct rnbdc_queue *q)
-{
-	return min(q->nr_idle, q->nr_tags / 2);
-}
-
-/* May @held become @held + @more, with @factor the times of what is free then? */
-static bool rnbdc_below_share(u32 held, u32 more, u32 free, u32 reserved, u32 factor)
-{
-	return free >= more + reserved &&
-	       held + more <= (u64)factor * (free - more - reserved);
-}
-
-static bool rnbdc_tags_below_share(const struct rnbdc_hwq *hwq, u32 factor)
-{
-	const struct rnbdc_queue *q = hwq->queue;
-
-	/* The first one is reserved. */
-	if (!hwq->tags)
-		return q->nr_free_tags;
-	return rnbdc_below_share(hwq->tags, 1, q->nr_free_tags, rnbdc_reserved_tags(q), factor);
-}
-
-/* Units that the hardware queues of a disk have. */
-static u32 rnbdc_disk_units(const struct rnbdc_disk *disk)
-{
-	const struct rnbdc_hwq *hwq;
-	u32 units = 0;
-
-	rnbdc_for_each_hwq(hwq, disk)
-		units += READ_ONCE(hwq->units);
-	return units;
-}
-
-/* Hardware queues of a session that have no wire tag. */
-static u32 rnbdc_idle_hwqs(const struct rnbdc_session *sess)
-{
-	u32 i, idle = 0;
-
-	for (i = 0; i < sess->nr_queues; i++)
-		idle += READ_ONCE(sess->queues[i]->nr_idle);
-	return idle;
-}
-
-/* Units to leave for the largest requests of hardware queues that have no wire tag. */
-static u32 rnbdc_reserved_units(const struct rnbdc_session *sess)
-{
-	return min((u64)rnbdc_idle_hwqs(sess) * sess->space.max_units,
-		   rnbdc_space_reserve(&sess->space));
-}
-
-/* Units that the first request of a hardware queue leaves for those of others. */
-static u32 rnbdc_first_reserve(const struct rnbdc_hwq *hwq)
-{
-	const struct rnbdc_session *sess = hwq->queue->sess;
-
-	return min(rnbdc_idle_hwqs(sess) - (hwq->in_use && !hwq->tags),
-		   rnbdc_space_reserve(&sess->space));
-}
-
-/*
- * Units that no request has, in whichever queue. Hung storage may keep units of closed segments
- * for long: these are not in the pool any longer.
- */
-static u32 rnbdc_free_units(const struct rnbdc_session *sess)
-{
-	u32 i, units, used = 0;
-
-	for (i = 0; i < sess->nr_queues; i++)
-		used += rnbdc_cache_used_units(&sess->queues[i]->cache);
-	units = READ_ONCE(sess->space.units);
-	return units - min(used, units);
-}
-
-/* May a hardware queue take @units for its first request? */
-static bool rnbdc_first_units_fit(const struct rnbdc_hwq *hwq, u32 units)
-{
-	const struct rnbdc_session *sess = hwq->queue->sess;
-	u32 free;
-
-	/* The space that was kept for a turn includes the reserve. */
-	if (READ_ONCE(hwq->waiter.turn))
-		return true;
-	free = rnbdc_free_units(sess);
-	return free == READ_ONCE(sess->space.units) || free >= units + rnbdc_first_reserve(hwq);
-}
-
-static bool rnbdc_units_below_share(const struct rnbdc_hwq *hwq, u32 more, u32 factor)
-{
-	const struct rnbdc_session *sess = hwq->queue->sess;
-	u32 free, units;
-
-	if (likely(!rnbdc_space_scarce(&sess->space)))
-		return true;
-	if (!hwq->units)
-		return rnbdc_first_units_fit(hwq, more);
-	/* Spare the sums if one disk that has all the rest were below its share. */
-	units = READ_ONCE(sess->space.units);
-	free = min(rnbdc_cache_free_units(&hwq->queue->cache), units);
-	if (rnbdc_below_share(units - free, more, free, rnbdc_space_reserve(&sess->space), factor))
-		return true;
-	return rnbdc_below_share(rnbdc_disk_units(hwq->disk), more, rnbdc_free_units(sess),
-				 rnbdc_reserved_units(sess), factor);
-}
-
-/**
- * rnbdc_may_take_tag - test whether a disk may take another wire tag
- * @hwq: hardware queue of the disk
- *
- * Context: any; the lock of the queue's ring held.
- * Return: true if so.
- */
-bool rnbdc_may_take_tag(const struct rnbdc_hwq *hwq)
-{
-	return rnbdc_tags_below_share(hwq, READ_ONCE(disk_share));
-}
-
-/**
- * rnbdc_may_take_units - test whether a disk may take more pool space
- * @hwq: hardware queue of the disk
- * @units: number of units of the request
- *
- * Context: any; the lock of the queue's ring held.
- * Return: true if so; a request may still be larger than the free space. If not, the
- * hardware queue has requests in flight, or rnbdc_hwq_wait() is to be called.
- */
-bool rnbdc_may_take_units(const struct rnbdc_hwq *hwq, u32 units)
-{
-	return rnbdc_units_below_share(hwq, units, READ_ONCE(disk_share));
-}
-
-/**
- * rnbdc_may_take_wrs - test whether a disk may reserve send-queue entries
- * @hwq: hardware queue of the disk
- * @wrs: number of entries
- *
- * Context: any; the lock of the queue's ring held.
- * Return: true if so.
- */
-bool rnbdc_may_take_wrs(const struct rnbdc_hwq *hwq, u32 wrs)
-{
-	const struct rnbdc_queue *q = hwq->queue;
-	u32 reserved = hwq->tags && q->nr_idle ? min(q->max_req_wrs, q->sq_size / 8) : 0;
-
-	return q->sq_free >= wrs + reserved;
 }
 
 /* Count a stop of a hardware queue. */
@@ -327,7 +166,75 @@ void rnbdc_hwq_wait(struct rnbdc_hwq *hwq, u32 units)
 	rnbdc_note_stall(hwq->queue, RNBDC_STALL_POOL);
 	/* First, because it may be started as soon as it waits. */
 	blk_mq_stop_hw_queue(hwq->hctx);
-	rnbdc_space_wait(&hwq->waiter, units, hwq->units ? 0 : rnbdc_first_reserve(hwq));
+	rnbdc_space_wait(&hwq->waiter, units, hwq->units ? 0 : rnbdc_spare_units(hwq, units));
+}
+
+/* Let the work item look for hardware queues to start after @delay jiffies. */
+static void rnbdc_stall_queue_work(struct rnbdc_session *sess, unsigned long delay)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&sess->space.lock, flags);
+	if (sess->stall_open && delay)
+		queue_delayed_work(rnbdc_timer_wq, &sess->stall_work, delay);
+	else if (sess->stall_open)
+		mod_delayed_work(rnbdc_timer_wq, &sess->stall_work, 0);
+	spin_unlock_irqrestore(&sess->space.lock, flags);
+}
+
+/**
+ * rnbdc_hwq_refused - stop a hardware queue because its disk may take no more pool space
+ * @hwq: hardware queue for which rnbdc_may_take_units() has just failed
+ * @units: units that its request needs
+ *
+ * Context: any; the lock of the queue's ring held.
+ */
+void rnbdc_hwq_refused(struct rnbdc_hwq *hwq, u32 units)
+{
+	struct rnbdc_session *sess = hwq->queue->sess;
+
+	lockdep_assert_held(&hwq->queue->ring.lock);
+
+	if (!rnbdc_disk_units(hwq->disk)) {
+		rnbdc_hwq_wait(hwq, units);
+		return;
+	}
+	rnbdc_space_lack(&sess->space);
+	if (!hwq->units && hwq->in_use) {
+		/* Another one has sent the first request of the disk. */
+		if (READ_ONCE(hwq->waiter.turn) || READ_ONCE(hwq->waiter.waiting))
+			rnbdc_space_forget(&hwq->waiter);
+		if (!hwq->lacks) {
+			atomic_inc(&hwq->disk->nr_lacking);
+			atomic_inc(&sess->nr_lacking);
+		}
+		hwq->lacks = units;
+		rnbdc_stall_queue_work(sess, RNBDC_STALL_TICK);
+	}
+	rnbdc_hwq_stall(hwq, RNBDC_STALL_SHARE);
+}
+
+/**
+ * rnbdc_hwq_served - note that a hardware queue has got pool space that it lacked
+ * @hwq: hardware queue
+ *
+ * Context: any; the lock of the queue's ring held.
+ */
+void rnbdc_hwq_served(struct rnbdc_hwq *hwq)
+{
+	rnbdc_hwq_end_lack(hwq);
+}
+
+/**
+ * rnbdc_hwq_freed - start hardware queues of the disk that lack pool space
+ * @hwq: hardware queue of the disk that has less now
+ *
+ * Context: any; the lock of the queue's ring held.
+ */
+void rnbdc_hwq_freed(struct rnbdc_hwq *hwq)
+{
+	if (unlikely(atomic_read(&hwq->disk->nr_lacking)))
+		rnbdc_stall_queue_work(hwq->queue->sess, 0);
 }
 
 /**
@@ -359,7 +266,8 @@ static void rnbdc_start_waiter(struct rnbdc_hwq *hwq)
 
 /*
  * Start hardware queues that were stopped at the share of their disk, if the pool has grown
- * since. While the storage of a disk hangs, no completion of its queue does so.
+ * since, or another queue has freed space of the disk. While the storage of a disk hangs, no
+ * completion of its queue does so.
  */
 static void rnbdc_stall_restart(struct rnbdc_queue *q)
 {
@@ -397,7 +305,8 @@ static void rnbdc_stall_work(struct work_struct *work)
 	for (i = 0; i < sess->nr_queues; i++)
 		rnbdc_stall_restart(sess->queues[i]);
 	rcu_read_unlock();
-	if (READ_ONCE(sess->space.flags) & (RNBDC_SPACE_WAITERS | RNBDC_SPACE_TURNS))
+	if (READ_ONCE(sess->space.flags) & (RNBDC_SPACE_WAITERS | RNBDC_SPACE_TURNS) ||
+	    atomic_read(&sess->nr_lacking))
 		queue_delayed_work(rnbdc_timer_wq, &sess->stall_work, RNBDC_STALL_TICK);
 }
 
@@ -471,7 +380,7 @@ void rnbdc_clear_stalled(struct rnbdc_queue *q)
 	lockdep_assert_held(&q->ring.lock);
 
 	for (hwq = q->stalled; hwq; hwq = hwq->next_stalled)
-		hwq->stalled = false;
+		rnbdc_hwq_unlisted(hwq);
 	q->stalled = NULL;
 	q->stalled_tail = &q->stalled;
 	rnbdc_space_forget_all(&q->cache);
@@ -486,19 +395,6 @@ static bool rnbdc_above_low_watermark(const struct rnbdc_queue *q)
 	       ring->send_free >= max(ring->nr_send / 4, 2);
 }
 
-/* The low watermarks of a hardware queue: three quarters of what it can get alone. */
-static bool rnbdc_may_start(const struct rnbdc_hwq *hwq)
-{
-	const struct rnbdc_queue *q = hwq->queue;
-	u32 factor = min(READ_ONCE(disk_share), 3u);
-
-	/* Without a request in flight no completion of its own would start it. */
-	if (!hwq->tags)
-		return q->sq_free;
-	return q->sq_free >= min(q->sq_size / 4, q->max_req_wrs) &&
-	       rnbdc_tags_below_share(hwq, factor) && rnbdc_units_below_share(hwq, 1, factor);
-}
-
 /**
  * rnbdc_restart_hw_queues - clear the stop of hardware queues at the low watermarks
  * @q: queue
@@ -510,6 +406,7 @@ static bool rnbdc_may_start(const struct rnbdc_hwq *hwq)
 struct rnbdc_hwq *rnbdc_restart_hw_queues(struct rnbdc_queue *q)
 {
 	struct rnbdc_hwq *first = NULL, **last = &first, **at = &q->stalled, *hwq;
+	u32 budget;
 
 	/* Without a connection the tables of the pool may be about to be freed. */
 	if (unlikely(!q->ready))
@@ -517,19 +414,23 @@ struct rnbdc_hwq *rnbdc_restart_hw_queues(struct rnbdc_queue *q)
 	rnbdc_cache_restart(&q->cache);
 	if (likely(!q->stalled) || !q->ring.live || !rnbdc_above_low_watermark(q))
 		return NULL;
-	while ((hwq = *at)) {
+	/* Each takes a tag at least. When nothing is in flight, no completion starts the rest. */
+	budget = q->in_flight ? q->nr_free_tags : U32_MAX;
+	while (budget && (hwq = *at)) {
 		if (!rnbdc_may_start(hwq)) {
 			at = &hwq->next_stalled;
 			continue;
 		}
 		*at = hwq->next_stalled;
-		hwq->stalled = false;
+		rnbdc_hwq_unlisted(hwq);
 		hwq->next_start = NULL;
 		*last = hwq;
 		last = &hwq->next_start;
+		budget--;
 		q->stats.starts++;
 		trace_rnbdc_start(q, -1);
 	}
-	q->stalled_tail = at;
+	if (!*at)
+		q->stalled_tail = at;
 	return first;
 }

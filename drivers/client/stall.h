@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Stalled hardware queues, and the share of a disk in its session. See stall.c.
+ * Stalled hardware queues. See stall.c.
  */
 #ifndef RNBDC_STALL_H
 #define RNBDC_STALL_H
@@ -28,13 +28,12 @@ enum rnbdc_stall {
 void rnbdc_stall_init(struct rnbdc_session *sess);
 void rnbdc_stall_start(struct rnbdc_session *sess);
 void rnbdc_stall_stop(struct rnbdc_session *sess);
-u32 rnbdc_wire_depth(u32 depth);
 void rnbdc_hwq_use(struct rnbdc_hwq *hwq, bool use);
-bool rnbdc_may_take_tag(const struct rnbdc_hwq *hwq);
-bool rnbdc_may_take_units(const struct rnbdc_hwq *hwq, u32 units);
-bool rnbdc_may_take_wrs(const struct rnbdc_hwq *hwq, u32 wrs);
 void rnbdc_hwq_stall(struct rnbdc_hwq *hwq, enum rnbdc_stall stall);
 void rnbdc_hwq_wait(struct rnbdc_hwq *hwq, u32 units);
+void rnbdc_hwq_refused(struct rnbdc_hwq *hwq, u32 units);
+void rnbdc_hwq_served(struct rnbdc_hwq *hwq);
+void rnbdc_hwq_freed(struct rnbdc_hwq *hwq);
 void rnbdc_disk_forget_waits(struct rnbdc_disk *disk);
 void rnbdc_clear_stalled(struct rnbdc_queue *q);
 struct rnbdc_hwq *rnbdc_restart_hw_queues(struct rnbdc_queue *q);

@@ -192,7 +192,7 @@ static bool rnbdc_disk_reconnects(struct rnbdc_disk *disk, const char *reason)
 void rnbdc_disk_closed(struct rnbdc_disk *disk, const char *reason)
 {
 	if (rnbdc_disk_reconnects(disk, reason))
-		mod_delayed_work(rnbdc_wq, &disk->attach_work, 0);
+		mod_delayed_work(rnbdc_attach_wq, &disk->attach_work, 0);
 }
 
 /**
@@ -212,27 +212,28 @@ bool rnbdc_disk_ending(const struct rnbdc_disk *disk)
 /* Does no disk of a session need a connection? A discovery has no disk. */
 static bool rnbdc_disks_ending(struct rnbdc_session *sess)
 {
-	bool ending = !list_empty(&sess->disks);
 	struct rnbdc_disk *disk;
 
 	lockdep_assert_held(&sess->lock);
 
+	/* There may be thousands, but most need one. */
 	list_for_each_entry(disk, &sess->disks, entry)
-		ending &= rnbdc_disk_ending(disk) || disk->state == RNBDC_FAILED;
-	return ending;
+		if (!rnbdc_disk_ending(disk) && disk->state != RNBDC_FAILED)
+			return false;
+	return !list_empty(&sess->disks);
 }
 
 /* Has each disk of a session failed or ended? */
 static bool rnbdc_disks_unused(struct rnbdc_session *sess)
 {
-	bool unused = !list_empty(&sess->disks);
 	struct rnbdc_disk *disk;
 
 	lockdep_assert_held(&sess->lock);
 
 	list_for_each_entry(disk, &sess->disks, entry)
-		unused &= disk->state == RNBDC_FAILED || disk->state == RNBDC_CLOSING;
-	return unused;
+		if (disk->state != RNBDC_FAILED && disk->state != RNBDC_CLOSING)
+			return false;
+	return !list_empty(&sess->disks);
 }
 
 /* Note a loss; the live disks reconnect, unless they are deactivated. */
@@ -461,7 +462,8 @@ u32 rnbdc_next_try_ms(const struct rnbdc_disk *disk)
  * @sess: session
  *
  * Context: any; takes sess->lock.
- * Return: true if the discovery was aborted, or no disk needs a connection.
+ * Return: true if the discovery was aborted, the session is closed, or no disk needs a
+ * connection.
  */
 bool rnbdc_session_ending(struct rnbdc_session *sess)
 {
@@ -471,7 +473,8 @@ bool rnbdc_session_ending(struct rnbdc_session *sess)
 	if (test_bit(RNBDC_SESS_ABORTED, &sess->flags))
 		return true;
 	spin_lock_irqsave(&sess->lock, flags);
-	ending = rnbdc_disks_ending(sess);
+	/* The last one to leave may have had no disk yet. */
+	ending = sess->state == RNBDC_SESS_CLOSED || rnbdc_disks_ending(sess);
 	spin_unlock_irqrestore(&sess->lock, flags);
 	return ending;
 }
@@ -493,8 +496,10 @@ void rnbdc_count_proto_err(struct rnbdc_session *sess, enum rnbd_proto_err perr)
 			    rnbd_proto_err_text(perr));
 }
 
-/* Recovery and resizing, which may block for seconds. */
+/* Recovery, which may block for seconds. */
 struct workqueue_struct *rnbdc_wq;
+/* Attaching, resizing and further connections, which wait for the target as well. */
+struct workqueue_struct *rnbdc_attach_wq;
 /* Keep-alive and fast_io_fail, which recovery must not delay. */
 struct workqueue_struct *rnbdc_timer_wq;
 /* Reports, which may wait for memory and thus for I/O of a disk. */

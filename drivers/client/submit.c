@@ -58,6 +58,7 @@
 #include "inject.h"
 #include "queue.h"
 #include "session.h"
+#include "share.h"
 #include "stage.h"
 #include "stall.h"
 #include "submit.h"
@@ -218,9 +219,8 @@ static void rnbdc_flush_frame(struct rnbdc_queue *q)
 static blk_status_t rnbdc_stall(struct rnbdc_queue *q, struct rnbdc_hwq *hwq,
 				enum rnbdc_stall stall)
 {
-	/* Gathered requests must not wait: a stopped queue dispatches nothing. */
-	if (q->ring.open)
-		rnbdc_send_frame(q);
+	/* A stopped queue dispatches nothing, so this is the end of a dispatch. */
+	rnbdc_flush_frame(q);
 	rnbdc_hwq_stall(hwq, stall);
 	return BLK_STS_RESOURCE;
 }
@@ -241,29 +241,32 @@ void rnbdc_free_space(struct rnbdc_queue *q, struct rnbdc_req *req)
 	rnbdc_space_free(&q->cache, req->wire.extents, req->wire.nr_extents);
 	req->hwq->units -= used - q->cache.pool.used;
 	req->wire.nr_extents = 0;
+	rnbdc_hwq_freed(req->hwq);
 }
 
 /* Allocate pool space for a request, or stop its hardware queue. */
 static blk_status_t rnbdc_alloc_space(struct rnbdc_queue *q, struct rnbdc_req *req)
 {
 	u32 units = DIV_ROUND_UP(req->wire.length, RNBD_UNIT_SIZE);
+	bool may = rnbdc_may_take_units(req->hwq, units);
 	int extents = -ENOSPC;
 
-	if (rnbdc_may_take_units(req->hwq, units)) {
+	if (likely(may))
 		extents = rnbdc_space_alloc(&q->cache, &req->hwq->waiter, units,
 					    req->wire.extents);
-	} else if (req->hwq->units) {
-		rnbdc_space_lack(&q->sess->space);
-		return rnbdc_stall(q, req->hwq, RNBDC_STALL_SHARE);
-	}
-	if (extents < 0) {
-		if (q->ring.open)
-			rnbdc_send_frame(q);
-		rnbdc_hwq_wait(req->hwq, units);
+	if (unlikely(extents < 0)) {
+		/* A stopped queue dispatches nothing, so this is the end of a dispatch. */
+		rnbdc_flush_frame(q);
+		if (may)
+			rnbdc_hwq_wait(req->hwq, units);
+		else
+			rnbdc_hwq_refused(req->hwq, units);
 		return BLK_STS_RESOURCE;
 	}
 	req->wire.nr_extents = extents;
 	req->hwq->units += units;
+	if (unlikely(req->hwq->lacks))
+		rnbdc_hwq_served(req->hwq);
 	if (extents > 1)
 		q->stats.fragmented++;
 	return BLK_STS_OK;

@@ -63,7 +63,7 @@ void rnbdc_turn_end(struct rnbdc_session *sess)
 	next = list_first_entry_or_null(&sess->recovery.turns, struct rnbdc_disk, turn);
 	if (next) {
 		list_del_init(&next->turn);
-		mod_delayed_work(rnbdc_wq, &next->attach_work, 0);
+		mod_delayed_work(rnbdc_attach_wq, &next->attach_work, 0);
 	}
 	spin_unlock_irq(&sess->lock);
 }

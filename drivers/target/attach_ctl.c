@@ -264,6 +264,20 @@ static void rnbdt_handle_attach(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 				    rnbd_status_text(status));
 }
 
+/* Handle a request to end an ownership, which attaches nothing. */
+static void rnbdt_handle_disown(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot)
+{
+	slot->grant = (struct rnbd_attach_grant) {
+		.handle = slot->attach.handle,
+		.status = RNBD_ST_NO_ATTACH,
+	};
+	mutex_lock(&rnbdt_lock);
+	if (READ_ONCE(s->state) == RNBDT_LIVE)
+		rnbdt_owner_disown(s, &slot->attach);
+	rnbdt_ctl_answer(s, slot);
+	mutex_unlock(&rnbdt_lock);
+}
+
 /*
  * Answer the DETACH of an attachment that has ended. Its index keeps the generation, by
  * which late requests are told from wrong ones.
@@ -331,7 +345,9 @@ static bool rnbdt_handle_detaches(struct rnbdt_session *s)
 
 static void rnbdt_handle_slot(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot)
 {
-	if (slot->type == RNBD_CTL_ATTACH)
+	if (slot->type == RNBD_CTL_ATTACH && slot->attach.flags & RNBD_ATTACH_DISOWN)
+		rnbdt_handle_disown(s, slot);
+	else if (slot->type == RNBD_CTL_ATTACH)
 		rnbdt_handle_attach(s, slot);
 	else
 		rnbdt_handle_detach(s, slot);

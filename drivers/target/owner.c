@@ -266,6 +266,24 @@ void rnbdt_owner_take(struct rnbdt_attach *att)
 	att->owner_generation = export->owner.generation;
 }
 
+/* End the ownership of a generation that a host has of the export of a name. */
+static void rnbdt_owner_release(const uuid_t *host, u32 generation, const char *name)
+{
+	struct rnbdt_export *export;
+	struct hlist_node *next;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	/* A removed export, which still exists, may have had the same owner. */
+	hlist_for_each_entry_safe(export, next, rnbdt_owned_bucket(host), owner.entry) {
+		if (export->owner.generation != generation ||
+		    !uuid_equal(&export->owner.host, host) ||
+		    strcmp(rnbdt_export_name(export), name))
+			continue;
+		rnbdt_owner_end(export, "it has detached");
+	}
+}
+
 /**
  * rnbdt_owner_detach - end the ownership that a detached attachment has begun
  * @att: attachment that the client has detached; it may have left its export
@@ -274,22 +292,32 @@ void rnbdt_owner_take(struct rnbdt_attach *att)
  */
 void rnbdt_owner_detach(const struct rnbdt_attach *att)
 {
-	struct rnbdt_export *export;
-	struct hlist_node *next;
+	if (att->owner_generation)
+		rnbdt_owner_release(&att->session->host_id, att->owner_generation, att->name);
+}
+
+/**
+ * rnbdt_owner_disown - end the ownership that an earlier attachment has begun
+ * @s: live session of the host
+ * @info: request with RNBD_ATTACH_DISOWN
+ *
+ * The next owner waits until the storage has completed the requests of that attachment, see
+ * bind.c. Nothing happens if another disk of the host has the export attached.
+ *
+ * Context: rnbdt_lock held.
+ */
+void rnbdt_owner_disown(const struct rnbdt_session *s, const struct rnbd_attach_info *info)
+{
+	struct rnbdt_attach *att = NULL;
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	if (!att->owner_generation)
+	if (!info->owner_generation)
 		return;
-	/* A removed export, which still exists, may have had the same owner. */
-	hlist_for_each_entry_safe(export, next, rnbdt_owned_bucket(&att->session->host_id),
-				  owner.entry) {
-		if (export->owner.generation != att->owner_generation ||
-		    !uuid_equal(&export->owner.host, &att->session->host_id) ||
-		    strcmp(rnbdt_export_name(export), att->name))
-			continue;
-		rnbdt_owner_end(export, "it has detached");
-	}
+	while ((att = rnbdt_attached_next(s->host, info->export, att)))
+		if (att->state == RNBDT_ATTACH_OPEN && READ_ONCE(att->session->state) == RNBDT_LIVE)
+			return;
+	rnbdt_owner_release(&s->host_id, info->owner_generation, info->export);
 }
 
 /**

@@ -27,6 +27,7 @@ u16 rnbdt_owner_check(const struct rnbdt_export *export, const struct rnbdt_sess
 		      const struct rnbd_attach_info *info);
 void rnbdt_owner_take(struct rnbdt_attach *att);
 void rnbdt_owner_detach(const struct rnbdt_attach *att);
+void rnbdt_owner_disown(const struct rnbdt_session *s, const struct rnbd_attach_info *info);
 void rnbdt_owner_restarted(const struct rnbdt_session *s);
 void rnbdt_owner_fenced(const struct rnbdt_host *host);
 

@@ -104,7 +104,12 @@ enum rnbd_ctl_type {
 
 /* rnbd_ctl_attach.flags: the client only reads */
 #define RNBD_ATTACH_READONLY	0x1u
-#define RNBD_ATTACH_FLAGS	RNBD_ATTACH_READONLY
+/*
+ * rnbd_ctl_attach.flags: do not attach; the host no longer owns an exclusive export, for a
+ * disk that is not attached at present. The answer is RNBD_ST_NO_ATTACH.
+ */
+#define RNBD_ATTACH_DISOWN	0x2u
+#define RNBD_ATTACH_FLAGS	(RNBD_ATTACH_READONLY | RNBD_ATTACH_DISOWN)
 
 /**
  * struct rnbd_ctl_attach - attach an export under a handle

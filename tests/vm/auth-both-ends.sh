@@ -45,6 +45,8 @@ export_disk disk0 "$(null_disk 64)"
 note "from the moment that a host has a secret, who is attached without it is out"
 dev=$(attach disk0 --queues 2) || exit 1
 same "$(rnbd show "$dev" --json | sed -n 's/.*"authenticated": *\([a-z]*\).*/\1/p')" false authenticated
+# The target is not asked for the export: the session is refused.
+fails "has proven no secret" rnbd attach "$ADDR" nosuch --secret-file "$RIGHT"
 run rnbd host secret "$HOST" --secret-file "$RIGHT"
 live 0 || die "a session is live that nobody has proven"
 rnbd host list | grep -q "^$HOST *yes " || die "host list does not tell that there is a secret"

@@ -97,7 +97,7 @@ static void draw_geometry(struct rnbd_geometry *geo)
 static u32 build_attach(void *body)
 {
 	struct rnbd_attach_info info = {
-		.flags = below(2),
+		.flags = below(4),
 		.fence_generation = one_in(2) ? draw_number() : 0,
 		.owner_generation = one_in(2) ? draw_number() : 0,
 	};

@@ -56,7 +56,7 @@ static enum rnbd_proto_err take_attach(const struct rnbd_ctl_entry *entry)
 	assert_int_equal(strspn(info.export, NAME_CHARS), len);
 	assert_true(info.export[0] != '.');
 	assert_true(is_zero(info.export + len, sizeof(info.export) - len));
-	assert_true(info.flags <= 1);
+	assert_true(info.flags <= 3);
 	rnbd_encode_attach(&again, &info);
 	check_body(entry, &again, sizeof(again));
 	return RNBD_PERR_NONE;

@@ -312,6 +312,32 @@ static void attach_readonly(struct conn *c)
 	session_lives(c);
 }
 
+/* What is not exclusive has no owner, and a disk that is attached stays so. */
+static void attach_disown(struct conn *c)
+{
+	static const char *const exports[] = { "hostile", OTHER_EXPORT, "nothing" };
+	uint32_t i;
+
+	for (i = 0; i < 3; i++) {
+		struct rnbd_ctl_attach a = attach_entry(OTHER_INDEX, 1, exports[i]);
+		struct frame f;
+		int status;
+
+		a.flags = htole16(RNBD_ATTACH_DISOWN);
+		a.fence_generation = htole32(1);
+		a.owner_generation = htole32(i);
+		frame_begin(&f, RNBD_FRAME_CONTROL, 0);
+		attach_add(&f, &a, FIRST_ID + i);
+		frame_send(c, &f);
+		status = await_attach(c, &a, FIRST_ID + i);
+		if (status != RNBD_ST_NO_ATTACH)
+			amiss("the end of an ownership of %s: status %d", exports[i], status);
+	}
+	must_read(c, HANDLE_INDEX, HANDLE_GENERATION, RNBD_ST_OK);
+	must_detach(c, OTHER_INDEX, 1, RNBD_ST_NO_ATTACH);
+	session_lives(c);
+}
+
 /* An entry that the target does not know, before one that it does. */
 static void attach_behind_unknown(struct conn *c)
 {
@@ -456,6 +482,7 @@ static const struct attach_story {
 	{ "attach-17", attach_17 },
 	{ "attach-two", attach_two },
 	{ "attach-reader", attach_readonly },
+	{ "attach-disown", attach_disown },
 	{ "attach-behind-unknown", attach_behind_unknown },
 	{ "attach-detach-at-once", attach_detach_at_once },
 	{ "detach-under-way", detach_under_way, "slow" },

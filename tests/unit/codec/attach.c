@@ -266,7 +266,8 @@ static void test_attach(void **state)
 {
 	static const struct patch patches[] = {
 		PATCH(rnbd_ctl_attach, flags, 0, NONE),
-		PATCH(rnbd_ctl_attach, flags, 2, FLAGS),
+		PATCH(rnbd_ctl_attach, flags, RNBD_ATTACH_DISOWN, NONE),
+		PATCH(rnbd_ctl_attach, flags, 4, FLAGS),
 		PATCH(rnbd_ctl_attach, flags, 0x8001, FLAGS),
 		PATCH(rnbd_ctl_attach, fence_generation, 0, NONE),
 		PATCH(rnbd_ctl_attach, fence_generation, 0xffffffff, NONE),

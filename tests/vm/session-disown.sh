@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 1 --cpus 2 --mem 1536 --timeout 300
+# adapter: only
+# without: event, because a lost message costs a retry time-out that is longer than the keep-alive
+# short: the disk of an exclusive export is detached while it is not attached, on a session that goes on: another host may have the export, once its storage has ended
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+
+# Rule R12: a detach ends the ownership, also of a disk whose export is busy or has changed.
+ME=$(host_id 1) OTHER=$(host_id 4)
+
+state_is() { [ "$(counter "$1" state)" = "$2" ]; }
+owner_is() { [ "$(rnbd export owner excl)" = "$1" ]; }
+error_is() { counter "$1" last_error | grep -q "$2"; }
+inflight() { cat "$CFG/exports/excl/inflight" 2>/dev/null || echo -1; }
+
+set_host_id
+modprobe dm-mod 2>/dev/null
+target_start
+disk=$(null_disk 16) || exit 1
+echo "0 32768 linear $disk 0" | dmsetup create back || die "dmsetup"
+export_disk excl /dev/mapper/back 1 4 -- --exclusive
+export_disk plain "$(null_disk 16)" 1
+modprobe rnbd
+common=(--queues 2 --keepalive $((500 * ${LAB_SLOW:-1})))
+plain=$(attach plain "${common[@]}") || exit 1
+excl=$(attach excl "${common[@]}" --loss-timeout 0) || exit 1
+same "$(find /sys/kernel/rnbd-target/sessions -mindepth 1 -maxdepth 1 | wc -l)" 1 sessions
+owner_is "$ME" || die "the owner is $(rnbd export owner excl)"
+
+note "the storage of the exclusive export hangs with a write, and the link flaps"
+dmsetup suspend --noflush --nolockfs back || die "suspend"
+dd if=/dev/zero of="$excl" bs=4k count=1 oflag=direct status=none 2>"$OUT/dd" &
+write=$!
+in_storage() { [ "$(inflight)" -ge 1 ]; }
+wait_for 10 in_storage
+ip link set d0 carrier off
+wait_for $((10 * ${LAB_SLOW:-1})) state_is "$plain" reconnecting
+ip link set d0 carrier on
+wait_for $((20 * ${LAB_SLOW:-1})) state_is "$plain" live
+asked=$(counter "$excl" attempt)
+wait_for 20 counter_over "$excl" attempt "$asked"
+state_is "$excl" reconnecting || die "the state is $(counter "$excl" state)"
+lost=$(counter "$plain" lost)
+
+note "the disk that waits for its storage is detached"
+run timeout $((20 * ${LAB_SLOW:-1})) rnbd detach "$excl" --force
+wait $write && die "the write has succeeded: $(cat "$OUT/dd")"
+wait_for 5 owner_is none
+in_storage || die "the storage has ended the write"
+need "$plain" lost -eq "$lost"
+
+note "another host waits for the storage, and for nothing else"
+said=$(timeout $((20 * ${LAB_SLOW:-1})) rnbd attach "$ADDR" excl --host-id "$OTHER" 2>&1) &&
+	die "it is attached although the storage has a write of the former owner"
+echo "  $said"
+[[ $said != *"another host owns"* ]] || die "the host is refused for the wrong reason"
+dmsetup resume back || die "resume"
+dev=$(attach excl --host-id "$OTHER" --wait $((20 * ${LAB_SLOW:-1}))) || exit 1
+works "$dev"
+owner_is "$OTHER" || die "the owner is $(rnbd export owner excl)"
+detach "$dev"
+wait_for 5 owner_is none
+
+note "the export has other properties than the disk: it is not attached, and detached"
+excl=$(attach excl "${common[@]}" --wait $((20 * ${LAB_SLOW:-1}))) || exit 1
+owner_is "$ME" || die "the owner is $(rnbd export owner excl)"
+run rnbd export disable excl
+wait_for 20 state_is "$excl" reconnecting
+run rnbd export allow excl "$ME" --read-only
+run rnbd export enable excl
+wait_for $((20 * ${LAB_SLOW:-1})) error_is "$excl" "other properties"
+owner_is "$ME" || die "the owner is $(rnbd export owner excl)"
+run rnbd detach "$excl" --force
+wait_for 5 owner_is none
+state_is "$plain" live || die "the other disk is $(counter "$plain" state)"
+need "$plain" lost -eq "$lost"
+
+detach "$plain"
+configfs_clear
+dmsetup_free() { dmsetup remove back 2>/dev/null; }
+wait_for 10 dmsetup_free
+unload

@@ -1,0 +1,93 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 1 --cpus 2 --mem 2048 --timeout 300
+# adapter: only
+# short: the storage of 4 disks hangs with most of a small pool: 36 idle disks of the session use the rest, one after the other
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+
+# Rule R4: what is reserved for the first requests of idle disks can be used by them, also if
+# there are more idle hardware queues than the reserve has units: 72 here, and 64 units.
+HUNG=4 IDLE=36
+
+set_host_id
+modprobe dm-mod 2>/dev/null
+target_start
+for ((i = 0; i < HUNG; i++)); do
+	disk=$(null_disk 16) || exit 1
+	echo "0 32768 linear $disk 0" | dmsetup create "back$i" || die "dmsetup"
+	export_disk "hung$i" "/dev/mapper/back$i"
+done
+for ((i = 0; i < IDLE; i++)); do
+	disk=$(null_disk 16) || exit 1
+	export_disk "idle$i" "$disk"
+done
+export_disk other "$(null_disk 16)"
+modprobe rnbd io_timeout=600
+common=(--queues 2 --pool 2M)
+hung=() idle=()
+for ((i = 0; i < HUNG; i++)); do
+	hung[i]=$(attach "hung$i" "${common[@]}" --loss-timeout 0) || exit 1
+done
+for ((i = 0; i < IDLE; i++)); do
+	idle[i]=$(attach "idle$i" "${common[@]}") || exit 1
+done
+need "${idle[0]}" pool_units -eq 512
+same "$(find /sys/kernel/rnbd-target/sessions -mindepth 1 -maxdepth 1 | wc -l)" 1 sessions
+
+for ((i = 0; i < HUNG; i++)); do
+	dmsetup suspend --noflush --nolockfs "back$i" || die "suspend"
+done
+# A process per CPU and disk keeps 4 requests of 256 KiB in flight.
+jobs=()
+for dev in "${hung[@]}"; do jobs+=(--name="${dev##*/}" --filename="$dev"); done
+fio --ioengine=libaio --direct=1 --rw=randread --bs=256k --iodepth=4 --number_ios=8 \
+	--numjobs=2 --cpus_allowed=0-1 --cpus_allowed_policy=split \
+	"${jobs[@]}" --minimal >"$OUT/fio" 2>&1 &
+load=$!
+# The hung disks have all that they may: 64 units are in each of at least 6 requests.
+full() { [ "$(counter "${idle[0]}" pool_used)" -ge 384 ] &&
+	[ "$(counter "${idle[0]}" pool_stalls)" -gt 0 ]; }
+wait_for 60 full
+# Each hung disk, and both of its hardware queues, have asked for more than they got.
+asked() { awk '{ print $1 + $2 }' "/sys/block/${1##*/}/inflight"; }
+all_asked() {
+	local dev
+	for dev in "${hung[@]}"; do [ "$(asked "$dev")" -ge 1 ] || return 1; done
+}
+wait_for 60 all_asked
+need "${idle[0]}" pool_used -ge 384
+
+note "each idle disk reads and writes"
+for dev in "${idle[@]}"; do
+	timeout $((20 * ${LAB_SLOW:-1})) \
+		dd if="$dev" of=/dev/null bs=4k count=4 iflag=direct status=none ||
+		die "$dev: no read beside the hung disks"
+	timeout $((20 * ${LAB_SLOW:-1})) \
+		dd if=/dev/zero of="$dev" bs=4k count=4 oflag=direct status=none ||
+		die "$dev: no write beside the hung disks"
+done
+note "attach and detach"
+dev=$(timeout $((20 * ${LAB_SLOW:-1})) rnbd attach "$ADDR" other "${common[@]}") ||
+	die "no attach beside the hung disks"
+timeout $((20 * ${LAB_SLOW:-1})) \
+	dd if="$dev" of=/dev/null bs=4k count=4 iflag=direct status=none ||
+	die "$dev: no read beside the hung disks"
+timeout $((20 * ${LAB_SLOW:-1})) rnbd detach "$dev" --wait 5 || die "no detach"
+need "${idle[0]}" pool_used -ge 384
+need "${idle[0]}" lost -eq 0
+kill -0 $load || die "the requests of the hung disks have ended"
+
+note "the storage goes on"
+for ((i = 0; i < HUNG; i++)); do dmsetup resume "back$i" || die "resume"; done
+wait $load || die "a read failed: $(cat "$OUT/fio")"
+unused() { [ "$(counter "${idle[0]}" pool_used)" = 0 ]; }
+wait_for 60 unused
+for dev in "${hung[@]}" "${idle[@]}"; do
+	need "$dev" lost -eq 0
+	detach "$dev"
+done
+configfs_clear
+dmsetup_free() { dmsetup remove "back$1" 2>/dev/null; }
+for ((i = 0; i < HUNG; i++)); do wait_for 10 dmsetup_free "$i"; done
+unload
