@@ -40,7 +40,7 @@ list_sources() {
 
 hash_sources() {
 	(cd "$TOP" && find "${SRC[@]}" "${LITTER_FIND[@]}" -type f -print0 | sort -z |
-		xargs -0 sha256sum; cat "$LAB_D/product.sh") | sha256sum
+		xargs -0 sha256sum; cat "$LAB_D/product.sh" "$LAB_D/guest/build") | sha256sum
 }
 
 # Objects of a build in the checkout itself are neither copied nor hashed.
@@ -87,10 +87,11 @@ in_root() {
 
 # Builds the product if its sources changed; sets PRODUCT to the cpio archive.
 build_product() {
-	local start=$SECONDS
+	local start=$SECONDS strict=strict
 
 	need_guest_root
 	find_build
+	[ "${KERNEL:-stock}" = stock ] || strict=
 	mkdir -p "$BUILD"
 	PRODUCT=$BUILD/product.cpio
 	list_sources
@@ -106,7 +107,7 @@ build_product() {
 		drop_old_builds
 		copy_sources "$BUILD/upper/usr/src/rnbd"
 		say "building modules and tool for $KVER ..."
-		if ! in_root "$BUILD" bash -s "$KVER" <"$LAB_D/guest/build" >"$BUILD/log" 2>&1; then
+		if ! in_root "$BUILD" bash -s "$KVER" $strict <"$LAB_D/guest/build" >"$BUILD/log" 2>&1; then
 			grep -aE 'error|Error|warning|undefined' "$BUILD/log" | head -n 40 >&2
 			die "the build failed (all of it: $BUILD/log)"
 		fi
