@@ -9,6 +9,10 @@
 readonly SOURCES="Kbuild Makefile drivers include userspace tests/lib/tool.mk tests/lib/hmac.h
 	tests/tools tests/adapter"
 
+# Options of make for the stock kernel. The instrumentation of a debug kernel can cause
+# warnings of its own, for example about the size of stack frames.
+readonly STRICT=(W=1 KCFLAGS=-Werror)
+
 # Sets BUILD, the directory of this checkout for this root.
 find_build() {
 	local id
@@ -87,11 +91,11 @@ in_root() {
 
 # Builds the product if its sources changed; sets PRODUCT to the cpio archive.
 build_product() {
-	local start=$SECONDS strict=strict
+	local start=$SECONDS options=()
 
 	need_guest_root
 	find_build
-	[ "${KERNEL:-stock}" = stock ] || strict=
+	[ "${KERNEL:-stock}" != stock ] || options=("${STRICT[@]}")
 	mkdir -p "$BUILD"
 	PRODUCT=$BUILD/product.cpio
 	list_sources
@@ -107,7 +111,7 @@ build_product() {
 		drop_old_builds
 		copy_sources "$BUILD/upper/usr/src/rnbd"
 		say "building modules and tool for $KVER ..."
-		if ! in_root "$BUILD" bash -s "$KVER" $strict <"$LAB_D/guest/build" >"$BUILD/log" 2>&1; then
+		if ! in_root "$BUILD" bash -s "$KVER" "${options[@]}" <"$LAB_D/guest/build" >"$BUILD/log" 2>&1; then
 			grep -aE 'error|Error|warning|undefined' "$BUILD/log" | head -n 40 >&2
 			die "the build failed (all of it: $BUILD/log)"
 		fi
