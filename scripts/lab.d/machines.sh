@@ -483,7 +483,7 @@ run_machines() {
 			if [ $((++ticks % 40)) -eq 0 ] && [ -z "$failed" ]; then
 				for ((i = 1; i <= NODES; i++)); do
 					look_after_boot "$i"
-					# six processes, only if the kernel has said more
+					# report_of() starts six processes: call it only if the log has grown
 					[ "$OUTDIR/n$i/console.log" -nt "$RUN/n$i.seen" ] || continue
 					: >"$RUN/n$i.seen"
 					[ -n "$(report_of "$i")" ] || continue
