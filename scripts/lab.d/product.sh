@@ -9,6 +9,10 @@
 readonly SOURCES="Kbuild Makefile drivers include userspace tests/lib/tool.mk tests/lib/hmac.h
 	tests/tools tests/adapter"
 
+# Options of make for the stock kernel. The instrumentation of a debug kernel can cause
+# warnings of its own, for example about the size of stack frames.
+readonly STRICT=(W=1 KCFLAGS=-Werror)
+
 # Sets BUILD, the directory of this checkout for this root.
 find_build() {
 	local id
@@ -40,7 +44,7 @@ list_sources() {
 
 hash_sources() {
 	(cd "$TOP" && find "${SRC[@]}" "${LITTER_FIND[@]}" -type f -print0 | sort -z |
-		xargs -0 sha256sum; cat "$LAB_D/product.sh") | sha256sum
+		xargs -0 sha256sum; cat "$LAB_D/product.sh" "$LAB_D/guest/build") | sha256sum
 }
 
 # Objects of a build in the checkout itself are neither copied nor hashed.
@@ -87,10 +91,11 @@ in_root() {
 
 # Builds the product if its sources changed; sets PRODUCT to the cpio archive.
 build_product() {
-	local start=$SECONDS
+	local start=$SECONDS options=()
 
 	need_guest_root
 	find_build
+	[ "${KERNEL:-stock}" != stock ] || options=("${STRICT[@]}")
 	mkdir -p "$BUILD"
 	PRODUCT=$BUILD/product.cpio
 	list_sources
@@ -106,7 +111,7 @@ build_product() {
 		drop_old_builds
 		copy_sources "$BUILD/upper/usr/src/rnbd"
 		say "building modules and tool for $KVER ..."
-		if ! in_root "$BUILD" bash -s "$KVER" <"$LAB_D/guest/build" >"$BUILD/log" 2>&1; then
+		if ! in_root "$BUILD" bash -s "$KVER" "${options[@]}" <"$LAB_D/guest/build" >"$BUILD/log" 2>&1; then
 			grep -aE 'error|Error|warning|undefined' "$BUILD/log" | head -n 40 >&2
 			die "the build failed (all of it: $BUILD/log)"
 		fi
