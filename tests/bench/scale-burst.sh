@@ -70,10 +70,10 @@ burst() {
 
 	[ "$pool" = whole ] || wait_for $IDLE shrunk
 	held=$(target pool_held) before=$(target registrations)
-	rm -f "$OUT"/burst_bw.*
+	rm -f /dev/shm/burst_bw.*
 	fio --name=burst --filename="$dev" --direct=1 --ioengine=libaio --rw="$rw" --bs=128k --iodepth=32 \
 	    --size=60m --randseed=$((7 * $3)) --time_based --runtime=2500ms --thread \
-	    --write_bw_log="$OUT/burst" --minimal >"$OUT/fio" 2>&1 &
+	    --write_bw_log=/dev/shm/burst --norandommap --minimal >"$OUT/fio" 2>&1 &
 	fio=$!
 	# steady from its first second on, and some time for the start of fio
 	sleep 1.3
@@ -82,7 +82,7 @@ burst() {
 	after=$(target registrations) adapter=$(($(mdl_stat mdl1 registrations) - adapter))
 	kill -0 $fio || die "fio has ended too early: $(cat "$OUT/fio")"
 	wait $fio || die "fio: $(cat "$OUT/fio")"
-	windows "$OUT/burst_bw.1.log" | jq -c --arg pool "$pool" --arg rw "$rw" --argjson round "$3" \
+	windows /dev/shm/burst_bw.1.log | jq -c --arg pool "$pool" --arg rw "$rw" --argjson round "$3" \
 		--argjson held "$held" --argjson grown "$(target pool_held)" \
 		--argjson burst $((middle - before)) --argjson steady $((after - middle)) \
 		--argjson adapter "$adapter" '
