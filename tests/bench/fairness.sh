@@ -236,7 +236,11 @@ watch_pool() {
 	done >"$2" 2>/dev/null
 }
 
-shrunk() { [ "$(cat "$session/pool_held")" = "$(cat "$session/pool_floor")" ]; }
+shrunk() {
+	local held floor
+
+	read -r held <"$session/pool_held" && read -r floor <"$session/pool_floor" && [ "$held" = "$floor" ]
+}
 
 measure_newcomer() {
 	local rw log=/dev/shm/newcomer i session last=$GREEDY begun others mine held
@@ -246,7 +250,7 @@ measure_newcomer() {
 	scale_host $GREEDY
 	session=$(dirname "$(grep -lx "$host" $T/sessions/*/host_id)")
 	for rw in randread randwrite; do
-		wait_for 600 shrunk
+		wait_slowly 600 shrunk
 		rm -f $log*
 		watch_pool "$session" "$OUT/held.$rw" &
 		more=("--startdelay=$NEWCOMER_AFTER" "--runtime=$seconds")

@@ -42,7 +42,11 @@ target() {
 
 	read -r value <"$session/$1" && echo "$value"
 }
-shrunk() { [ "$(target pool_held)" = "$(target pool_floor)" ]; }
+shrunk() {
+	local held floor
+
+	read -r held <"$session/pool_held" && read -r floor <"$session/pool_floor" && [ "$held" = "$floor" ]
+}
 
 # windows FILE: fio's log of requests as an object of JSON; parts of the steady state
 windows() {
@@ -68,7 +72,7 @@ windows() {
 burst() {
 	local pool=$1 rw=$2 held before middle after adapter fio
 
-	[ "$pool" = whole ] || wait_for $IDLE shrunk
+	[ "$pool" = whole ] || wait_slowly $IDLE shrunk
 	held=$(target pool_held) before=$(target registrations)
 	rm -f /dev/shm/burst_bw.*
 	fio --name=burst --filename="$dev" --direct=1 --ioengine=libaio --rw="$rw" --bs=128k --iodepth=32 \

@@ -257,7 +257,7 @@ at_depth_0() {
 
 barrier ready 3000
 measure empty 10
-total_ours=$(jq .total <<<"$ours") total_theirs=$(jq .total <<<"$theirs") empty_theirs=$theirs
+total_ours=$(jq .total <<<"$ours") total_theirs=$(jq .total <<<"$theirs") empty_theirs=$theirs empty_ours=$ours
 figure "memory of the client's machine" "$(jq -n "$total_ours / 1024")" MiB
 figure "memory of the target's machine" "$(jq -n "$total_theirs / 1024")" MiB
 figure "target, per host that may attach" "$(told hosts)" KiB
@@ -265,6 +265,7 @@ figure "target, per host that may attach" "$(told hosts)" KiB
 # One session, to know what is granted; it is measured below.
 had=0 had_ours=$ours had_theirs=$theirs
 attach_to 1
+[ $sessions = 1 ] || die "no session: $stopped"
 dev=$(rnbd list --json | jq -r '.[0].disk')
 granted=$(counter "$dev" queues)
 [ "$granted" = "$connections" ] ||
@@ -281,6 +282,8 @@ rnbd list --json | jq -e 'all(.state == "live" and .reconnects == 0)' >/dev/null
 	die "a session has lost its connection"
 rnbd detach --all --wait 10 || die "detach --all failed"
 measure "sessions-0-again" 10
+figure "target, not returned, per session" "$(per $had "$empty_theirs" "$theirs")" KiB
+figure "client, not returned, per session" "$(per $had "$empty_ours" "$ours")" KiB
 
 further_disks "${DEPTHS[0]}"
 client0=$client_disk target0=$target_disk null0=$null_share

@@ -115,6 +115,19 @@ available() {
 	done </proc/meminfo
 }
 
+# wait_slowly SECONDS COMMAND...: as wait_for, but twice per second and without a process: where
+# instructions are counted, a process takes milliseconds of the guest's time
+wait_slowly() {
+	local end=$((${EPOCHREALTIME/[.,]/} + $1 * 1000000)) tick
+
+	exec {tick}<> <(:)
+	until "${@:2}"; do
+		[ "${EPOCHREALTIME/[.,]/}" -lt $end ] || die "not within $1 s: ${*:2}"
+		read -rt 0.5 -u "$tick"
+	done
+	exec {tick}>&-
+}
+
 sessions_of_target() { find "$T/sessions" -mindepth 1 -maxdepth 1 | wc -l; }
 sessions_are() { [ "$(sessions_of_target)" = "$1" ]; }
 
@@ -129,6 +142,8 @@ detach_all() {
 # an object of JSON as tests/bench/attribute.sh describes it. Any wire; the machine counts
 # instructions.
 counted=0
+# a thread of fio has its disk open
+ulimit -n 65536
 measured() {
 	local fio ios=$2 own
 
