@@ -176,7 +176,7 @@ measure_neighbour() {
 	local bs alone
 
 	slow_export disk
-	attach_hosts 2 disk
+	attach_hosts 2 disk --queue-depth 256
 	for window in fit default; do
 		"${window}_window" disk 4096
 		depths=([1]=1) more=()
