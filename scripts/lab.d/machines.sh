@@ -162,7 +162,7 @@ prepare_node() {
 }
 
 start_node() {
-	local i=$1 k dir=$OUTDIR/n$1 accel console=() disks=() reboot=(-no-reboot)
+	local i=$1 k dir=$OUTDIR/n$1 accel console=() disks=() reboot=(-no-reboot) smp=$CPUS
 	local append="console=ttyS0 panic=-1 oops=panic mitigations=off nokaslr net.ifnames=0"
 
 	append+=" no_timer_check tsc=reliable rcupdate.rcu_cpu_stall_timeout=300 watchdog_thresh=60"
@@ -184,6 +184,8 @@ start_node() {
 		printf ')\n'
 	} >"$dir/ctl/env"
 
+	# One per socket: the kernel ignores a missing processor in a package that is there.
+	[ -z "$POSSIBLE" ] || smp+=",maxcpus=$POSSIBLE,sockets=$POSSIBLE,cores=1,threads=1"
 	if [ -n "$ICOUNT" ]; then
 		accel=(-accel "tcg,thread=single" -icount "shift=0,sleep=off" -cpu "$TCG_CPU")
 	elif [ "$ACCEL" = kvm ]; then
@@ -208,7 +210,7 @@ start_node() {
 	TMPDIR=$RUN/overlay "${ENTER[@]}" setpriv --pdeathsig KILL -- \
 		qemu-system-x86_64 -name "n$i" -uuid "00000000-0000-4000-8000-00000109000$i" \
 		-nodefaults -no-user-config -display none "${reboot[@]}" \
-		-M "$MACHINE" "${accel[@]}" -smp "$CPUS" -m "$MEM" \
+		-M "$MACHINE" "${accel[@]}" -smp "$smp" -m "$MEM" \
 		-kernel "$ROOT/vmlinux" -initrd "$RUN/initrd" -append "$append" \
 		"${console[@]}" -serial chardev:con -device virtio-rng-pci \
 		-chardev "pipe,id=mon,path=$RUN/n$i.monitor" -mon chardev=mon \

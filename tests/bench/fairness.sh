@@ -1,0 +1,285 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# How the target divides storage and pool among hosts; runs in a lab machine that counts
+# instructions, so that all times are the guest's:
+#
+#   scripts/lab run --icount --mem 3072 --timeout 5000 --out DIR tests/bench/fairness.sh WHAT SECONDS
+#
+# WHAT is one of
+#   depths     8 hosts that have 1, 2, 4, ... 128 requests in flight, on one storage
+#   weights    3 hosts of the weights 1, 2 and 4
+#   cgroup     io.max of the cgroup of a host, beside a host without limits
+#   neighbour  p99 of a host with one request in flight, alone and beside one with 256
+#   greedy     16 hosts with the same mix of 4 KiB and 1 MiB, with memory for the pools of 4
+#   newcomer   the last of these begins when the others are busy
+# SECONDS is for how long a load is measured.
+#
+# Client and target are one machine with two modelled adapters. Each host is the client with
+# another host id, and has a session with one connection. The storage is a null_blk that takes
+# STORAGE_NS for a request and works on STORAGE_AT_ONCE of them, much slower than the processor.
+# The target hands it as many (the window of the export), or as many as it does by default. The
+# modes greedy and newcomer have a null_blk that takes no time.
+# shellcheck source=tests/lib/lab.sh
+. ../lib/lab.sh
+# shellcheck source=tests/lib/rnbd.sh
+. ../lib/rnbd.sh
+# shellcheck source=tests/lib/adapter.sh
+. ../lib/adapter.sh
+# shellcheck source=tests/bench/scale.sh
+. ./scale.sh
+
+what=$1 seconds=$2
+PART=fairness-$what
+STORAGE_NS=2000000
+STORAGE_AT_ONCE=8
+GREEDY=16 BUDGET=4 POOL=16	# hosts, for how many of them there is memory, MiB of a pool
+NEWCOMER_AFTER=3		# seconds
+JAIN=0.95
+
+ADDR=$MDL_TARGET
+set_host_id
+adapter_load dma=direct timed=Y round_trip_ns=2500
+adapter_up profile=mlx5
+modprobe rnbd || die "modprobe rnbd failed"
+target_start
+# The storage takes few requests, but hosts may have more in flight.
+parameter rnbd_target storage_inflight 1024
+make_port
+rm -f "$OUT/results"
+uname -r >"$OUT/kernel"
+
+# slow_export NAME, fast_export NAME: to hosts 1 to GREEDY; the device is in $disk
+slow_export() {
+	disk=$(null_disk 64 memory_backed=0 discard=0 irqmode=2 completion_nsec=$STORAGE_NS \
+		hw_queue_depth=$STORAGE_AT_ONCE) || exit 1
+	export_disk "$1" "$disk"
+	allow_hosts "$1" 1 $GREEDY
+}
+fast_export() {
+	disk=$(null_disk 64 memory_backed=0 discard=0) || exit 1
+	export_disk "$1" "$disk"
+	allow_hosts "$1" 1 $GREEDY
+}
+
+# fit_window EXPORT BYTES: the storage gets as many requests of this size as it works on
+fit_window() {
+	# a request costs 16 KiB and its bytes; a window is in requests of 4 KiB
+	window=$((STORAGE_AT_ONCE * (16384 + $2) / (16384 + 4096)))
+	echo $window >"$CFG/exports/$1/window" || die "no window"
+}
+default_window() { window=0 && echo 0 >"$CFG/exports/$1/window"; }
+
+# attach_hosts NUMBER EXPORT OPTION...
+attach_hosts() {
+	local i
+
+	for ((i = 1; i <= $1; i++)); do
+		attach_session "$i" "$2" --queues 1 "${@:3}"
+		echo none >"/sys/block/${devs[i]##*/}/queue/scheduler"
+	done
+}
+
+# contest OPTION...: fio on all disks, each with ${depths[I]} requests; $OUT/fio.json has the jobs
+# in their order. $more are options of the last one.
+contest() {
+	local i jobs=()
+
+	for i in "${!depths[@]}"; do jobs+=(--name="h$i" --filename="${devs[i]}" --iodepth="${depths[i]}"); done
+	fio --thread --direct=1 --ioengine=libaio --norandommap --size=60m --randseed=7 --time_based \
+	    --lat_percentiles=1 --clat_percentiles=0 --percentile_list=50:99 --output-format=json \
+	    --output="$OUT/fio.json" "$@" "${jobs[@]}" "${more[@]}" 2>"$OUT/fio.err" ||
+		die "fio: $(head -n 3 "$OUT/fio.err")"
+	# before the JSON there may be notes
+	sed -i '/^{/,$!d' "$OUT/fio.json"
+	jq -c '[.jobs[] | .read.bw_bytes + .write.bw_bytes]' "$OUT/fio.json" >"$OUT/rates" || die "jq failed"
+}
+devs=() depths=() more=()
+
+sum() { jq add "$OUT/rates"; }
+jain() { jq '(add * add) / (length * (map(. * .) | add))' "$OUT/rates"; }
+
+# judged FIGURE-ARGUMENT...: with the goal if the window fits the storage; by default it is meant
+# for storage that works on more requests
+judged() {
+	if [ "$window" = 0 ]; then
+		figure "$1, default window" "${@:2:2}"
+	else
+		figure "$@"
+	fi
+}
+
+measure_depths() {
+	local bs
+
+	slow_export disk
+	attach_hosts 8 disk
+	for ((i = 0; i < 8; i++)); do depths[i + 1]=$((1 << i)); done
+	for bs in 4k 128k; do
+		for window in fit default; do
+			"${window}_window" disk $((${bs%k} * 1024))
+			contest --rw=randread --bs=$bs --ramp_time=1 --runtime="$seconds"
+			DETAILS=$(jq -c '{ depths: [1, 2, 4, 8, 16, 32, 64, 128], bytes_per_s: . }' "$OUT/rates")
+			judged "$bs: Jain's index of 8 hosts with depth 1 to 128" "$(jain)" index ">=" $JAIN
+			figure "$bs, window $window: all of them" "$(jq -n "$(sum) / $((${bs%k} * 1024))")" IOPS
+		done
+	done
+}
+
+measure_weights() {
+	local bs i weights=(100 200 400)
+
+	slow_export disk
+	attach_hosts 3 disk
+	for i in 1 2 3; do
+		scale_host $i
+		run rnbd host weight "$host" "${weights[i - 1]}"
+		depths[i]=64
+	done
+	for bs in 4k 128k; do
+		fit_window disk $((${bs%k} * 1024))
+		contest --rw=randread --bs=$bs --ramp_time=1 --runtime="$seconds"
+		DETAILS=$(jq -c '{ weights: [1, 2, 4], bytes_per_s: . }' "$OUT/rates")
+		figure "$bs: largest error of a share, weights 1, 2, 4" "$(jq 'add as $all |
+			[., [1, 2, 4]] | transpose | map(.[0] / $all / (.[1] / 7) - 1 | fabs) | max' \
+			"$OUT/rates")" "of the share" "<=" 0.1
+	done
+}
+
+# For exports without page cache; with it the kernel writes later, and the cgroup is another one.
+measure_cgroup() {
+	local cg=/sys/fs/cgroup slice=/sys/fs/cgroup/rnbd.slice limit=$((4 << 20)) rw
+
+	mountpoint -q $cg || mount -t cgroup2 none $cg || die "no cgroup2"
+	{ echo +io >$cg/cgroup.subtree_control && mkdir $slice; } || die "no io controller"
+	fast_export disk
+	echo "$(cat "/sys/block/${disk##*/}/dev") rbps=$limit wbps=$limit" >$slice/io.max || die "no io.max"
+	attach_hosts 2 disk
+	scale_host 1
+	run rnbd host cgroup "$host" rnbd.slice
+	same "$(rnbd host cgroup "$host")" /rnbd.slice "the cgroup of the host"
+	depths=([1]=16 [2]=1)
+	for rw in randread randwrite; do
+		contest --rw=$rw --bs=16k --ramp_time=2 --runtime="$seconds"
+		DETAILS=$(jq -c --argjson limit $limit '{ limit: $limit, bytes_per_s: .[0], beside: .[1] }' "$OUT/rates")
+		figure "$rw, direct: error of io.max over $seconds s" \
+			"$(jq --argjson limit $limit '.[0] / $limit - 1 | fabs' "$OUT/rates")" \
+			"of the limit" "<=" 0.03
+		[ "$(jq ".[1] > 2 * $limit" "$OUT/rates")" = true ] ||
+			die "the host without limits got $(jq '.[1]' "$OUT/rates") bytes/s"
+	done
+}
+
+# p99 of the first job in us
+p99() { jq '.jobs[0].read.lat_ns.percentile["99.000000"] / 1000' "$OUT/fio.json"; }
+
+measure_neighbour() {
+	local bs alone
+
+	slow_export disk
+	attach_hosts 2 disk --queue-depth 256
+	for window in fit default; do
+		"${window}_window" disk 4096
+		depths=([1]=1) more=()
+		contest --rw=randread --bs=4k --ramp_time=1 --runtime="$seconds"
+		alone=$(p99)
+		judged "p99 of depth 1, alone" "$alone" us
+		depths=([1]=1 [2]=256)
+		for bs in 4k 128k; do
+			more=("--bs=$bs")
+			contest --rw=randread --bs=4k --ramp_time=1 --runtime="$seconds"
+			DETAILS=$(jq -nc --argjson alone "$alone" --argjson beside "$(p99)" --arg bs $bs \
+				'{ bs_of_neighbour: $bs, alone_us: $alone, beside_us: $beside }')
+			judged "p99 of depth 1 beside depth 256 of $bs, against alone" \
+				"$(jq -n "$(p99) / $alone")" times "<=" 1.5
+		done
+	done
+}
+
+mix=(--bssplit=4k/50:1m/50)
+
+# greedy_hosts: attached, with a pool of POOL MiB each that shrinks to 1 MiB
+greedy_hosts() {
+	elastic 1024 || die "the client has no pools that shrink"
+	parameter rnbd_target pool_limit_mb $((BUDGET * POOL))
+	fast_export disk
+	attach_hosts $GREEDY disk --pool ${POOL}M
+}
+
+measure_greedy() {
+	local rw alone i
+
+	greedy_hosts
+	for rw in randread randwrite; do
+		depths=([1]=32)
+		contest --rw=$rw "${mix[@]}" --ramp_time=2 --runtime="$seconds"
+		alone=$(sum)
+		figure "$rw: one host alone" "$(jq -n "$alone / 1e6")" MB/s
+		for ((i = 1; i <= GREEDY; i++)); do depths[i]=32; done
+		contest --rw=$rw "${mix[@]}" --ramp_time=2 --runtime="$seconds"
+		DETAILS=$(jq -c '{ bytes_per_s: . }' "$OUT/rates")
+		figure "$rw: Jain's index of $GREEDY hosts, memory for $BUDGET" "$(jain)" index ">=" $JAIN
+		figure "$rw: all of them, against one alone" "$(jq -n "$(sum) / $alone")" times ">=" 0.95
+	done
+}
+
+# bytes_in FILE FROM TO: of a log of requests, between two times in ms
+bytes_in() { awk -F ', *' -v from="$2" -v to="$3" '$1 >= from && $1 < to { n += $4 } END { printf "%.0f", n }' "$1"; }
+
+# watch_pool SESSION FILE: "MS BYTES" that it holds, 50 times per second
+watch_pool() {
+	local held tick
+
+	exec {tick}<> <(:)
+	while read -r held <"$1/pool_held"; do
+		echo "$((${EPOCHREALTIME/[.,]/} / 1000)) $held"
+		read -rt 0.02 -u "$tick"
+	done >"$2" 2>/dev/null
+}
+
+shrunk() {
+	local held floor
+
+	read -r held <"$session/pool_held" && read -r floor <"$session/pool_floor" && [ "$held" = "$floor" ]
+}
+
+measure_newcomer() {
+	local rw log=/dev/shm/newcomer i session last=$GREEDY begun others mine held
+
+	greedy_hosts
+	for ((i = 1; i <= GREEDY; i++)); do depths[i]=32; done
+	scale_host $GREEDY
+	session=$(dirname "$(grep -lx "$host" $T/sessions/*/host_id)")
+	for rw in randread randwrite; do
+		wait_slowly 600 shrunk
+		rm -f $log*
+		watch_pool "$session" "$OUT/held.$rw" &
+		more=("--startdelay=$NEWCOMER_AFTER" "--runtime=$seconds")
+		contest --rw=$rw "${mix[@]}" --runtime=$((seconds + NEWCOMER_AFTER)) \
+			--write_bw_log=$log --log_unix_epoch=1
+		kill $!
+		begun=$(awk -F, 'NR == 1 || $1 < first { first = $1 } END { printf "%.0f", first }' ${log}_bw.$last.log)
+		mine=$(bytes_in ${log}_bw.$last.log $((begun + 200)) $((begun + 1200)))
+		others=0
+		for ((i = 1; i < last; i++)); do
+			others=$((others + $(bytes_in ${log}_bw.$i.log $((begun + 200)) $((begun + 1200)))))
+		done
+		held=$(awk -v from="$begun" -v want=$((BUDGET * POOL * 3 * 1048576 / (GREEDY * 4))) '
+			$1 >= from && $2 >= want && !at { at = $1 - from + 1 }
+			END { print at ? at - 1 : "null" }' "$OUT/held.$rw")
+		DETAILS=$(jq -nc --argjson mine "$mine" --argjson others "$others" --argjson ms "$held" '
+			{ bytes: $mine, bytes_of_others: $others, ms_to_three_quarters_of_its_pool: $ms }')
+		figure "$rw: a newcomer from 200 to 1200 ms, against the mean of the others" \
+			"$(jq -n "$mine / ($others / ($GREEDY - 1))")" times ">=" 0.9
+		rm -f $log*
+	done
+}
+
+case $what in
+depths | weights | cgroup | neighbour | greedy | newcomer) "measure_$what" ;;
+*) die "what is $what?" ;;
+esac
+for i in "${!devs[@]}"; do
+	same "$(counter "${devs[i]}" lost)" 0 "connections that host $i has lost"
+done
+detach_all
+no_violations

@@ -1,0 +1,83 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Disks of one session with one request each, against one disk with as many; runs in a lab machine
+# that counts instructions:
+#
+#   scripts/lab run --icount --plugin build/bench-tools/plugin.so --mem 2048 --timeout 3600 \
+#       --out DIR tests/bench/scale-disks.sh rxe|PROFILE [IOS [RUNS [DISKS]]]
+#
+# Client and target are one machine. The wire is soft-RoCE, or two modelled adapters of a profile.
+# The module rdma-model measures on both (tests/adapter/window.c): IOPS of 4 KiB at random, and
+# instructions. The median of RUNS counts.
+# shellcheck source=tests/lib/lab.sh
+. ../lib/lab.sh
+# shellcheck source=tests/lib/rnbd.sh
+. ../lib/rnbd.sh
+# shellcheck source=tests/lib/adapter.sh
+. ../lib/adapter.sh
+# shellcheck source=tests/bench/attribute.sh
+. ./attribute.sh
+# shellcheck source=tests/bench/scale.sh
+. ./scale.sh
+
+wire=$1 ios=${2:-8000} runs=${3:-3} number=${4:-32}
+PART=disks-$wire
+SLOWDOWN=1
+[ "$wire" = rxe ] || SLOWDOWN=2		# as in adapter.sh
+set_host_id
+adapter_load dma=direct timed=Y slowdown=$SLOWDOWN round_trip_ns=2500
+if [ "$wire" != rxe ]; then
+	ADDR=$MDL_TARGET
+	adapter_up "profile=$wire"
+fi
+target_start
+for ((i = 0; i < number; i++)); do
+	disk=$(null_disk 64 memory_backed=0 discard=0) || exit 1
+	export_disk "bench$i" "$disk"
+done
+
+# attach_one EXPORT OPTION...: one more disk in the array devs
+attach_one() {
+	local dev
+
+	dev=$(attach "$@") || exit 1
+	echo none >"/sys/block/${dev##*/}/queue/scheduler"
+	devs+=("$dev")
+}
+
+# one RW DEPTH: all disks, each with so many requests; lines of IOPS in a file
+one() {
+	local rw=$1 depth=$2 n=${#devs[@]} run jobs=() dev insns
+
+	for dev in "${devs[@]}"; do jobs+=(--name="${dev##*/}" --filename="$dev"); done
+	for ((run = 1; run <= runs; run++)); do
+		measured $((ios / 4)) "$ios" --rw="$rw" --iodepth="$depth" --randseed=$((7 * run)) "${jobs[@]}"
+		insns=$(jq '.insns * .ios | round' "$OUT/one")
+		# On soft-RoCE the processor does all the work and is never idle. While it is, its
+		# clock leaps.
+		[ "$wire" != rxe ] || [ "$ns" -le $((insns + insns / 20)) ] ||
+			die "the clock leapt: $ns ns for $insns instructions"
+		jq --argjson ns "$ns" --argjson slow $SLOWDOWN '.ios * 1e9 * $slow / $ns' "$OUT/one" \
+			>>"$OUT/iops.$rw.$n"
+	done
+	DETAILS=$(jq -c --argjson disks "$n" --argjson depth "$depth" --arg rw "$rw" \
+		'{ $disks, $depth, $rw, ios, host_instructions }' "$OUT/one")
+	figure "$rw 4k, disks: $n, depth $depth" "$(median "$rw" "$n")" IOPS
+}
+median() { jq -s 'sort | .[length / 2 | floor]' "$OUT/iops.$1.$2"; }
+
+rm -f "$OUT/results" "$OUT"/iops.*
+uname -r >"$OUT/kernel"
+devs=()
+attach_one bench0 --queues 1
+for rw in randread randwrite; do one $rw "$number"; done
+for ((i = 1; i < number; i++)); do attach_one "bench$i"; done
+same "$(sessions_of_target)" 1 sessions
+for rw in randread randwrite; do
+	one $rw 1
+	figure "$rw 4k, $number disks at depth 1 against one at depth $number" \
+		"$(jq -n "$(median $rw "$number") / $(median $rw 1)")" times ">=" 0.85
+done
+need "${devs[0]}" lost -eq 0
+detach_all
+[ "$wire" = rxe ] || no_violations

@@ -1,0 +1,166 @@
+# shellcheck shell=bash disable=SC2034,SC2154 # variables are shared with the script that sources this file
+# SPDX-License-Identifier: GPL-2.0-only
+# What the benchmarks of scale and fairness share: figures, and hosts, exports and sessions in
+# large numbers. Sourced after ../lib/lab.sh and ../lib/rnbd.sh.
+#
+# $PART is the name of the benchmark.
+
+T=/sys/kernel/rnbd-target
+
+# figure WHAT VALUE UNIT [RELATION GOAL]: a line of JSON in $OUT/results. $DETAILS, an object of
+# JSON that says more, is used up.
+figure() {
+	jq -nc --arg part "$PART" --arg what "$1" --argjson value "$2" --arg unit "$3" \
+		--arg relation "${4-}" --argjson goal "${5:-null}" --argjson details "${DETAILS:-{\}}" '
+		{ mode: "scale", $part, $what, $value, $unit } +
+		(if $goal == null then {} else
+			{ $relation, $goal,
+			  met: (if $relation == "<=" then $value <= $goal else $value >= $goal end) }
+		end) + { $details }' >>"$OUT/results" || die "$1: $2 is no number"
+	DETAILS=
+	lab log "$PART: $(tail -n 1 "$OUT/results" | jq -r '
+		"\(.what): \(.value * 1000 | round / 1000) \(.unit)" +
+		(if .goal == null then "" else " (\(.relation) \(.goal))" end) +
+		(if .met == false then " MISSED" else "" end)')"
+}
+
+# parameter MODULE NAME VALUE: of a module that is loaded
+parameter() { echo "$3" >"/sys/module/$1/parameters/$2" || die "$1 has no parameter $2"; }
+
+# elastic KIB: pools of sessions that begin from now on have KIB all the time, the rest comes and
+# goes; 0: they have all of it. Status 1 if the client has no such pools.
+elastic() {
+	modprobe rnbd || die "modprobe rnbd failed"
+	[ -e /sys/module/rnbd/parameters/pool_floor_kb ] || return 1
+	parameter rnbd pool_floor_kb "$1"
+}
+
+# scale_host I: its UUID in $host; no process is started
+scale_host() { printf -v host '00000000-0000-4000-8000-%012d' $((1000 + $1)); }
+
+# host_dirs FIRST LAST: their folders in configfs in the array $dirs
+host_dirs() {
+	local i host
+
+	dirs=()
+	for ((i = $1; i <= $2; i++)); do
+		scale_host "$i"
+		dirs+=("$CFG/hosts/$host")
+	done
+}
+
+# make_hosts FIRST LAST
+make_hosts() {
+	local dirs
+
+	host_dirs "$@"
+	mkdir "${dirs[@]}" || die "the target refuses hosts"
+}
+
+# allow_hosts EXPORT FIRST LAST
+allow_hosts() {
+	local dirs
+
+	host_dirs "$2" "$3"
+	ln -s -t "$CFG/exports/$1/allowed_hosts" "${dirs[@]}" || die "$1: the target refuses hosts"
+}
+
+# make_port: an enabled port at $ADDR
+make_port() {
+	mkdir "$CFG/ports/1" || die "no port"
+	echo "$ADDR" >"$CFG/ports/1/addr" || die "no port at $ADDR"
+	echo 1 >"$CFG/ports/1/enable" || die "the port does not listen"
+}
+
+# make_exports FIRST LAST REQUESTS: for each host an export eI of its own, on a null_blk that takes
+# so many requests. With a thousand exports the tool, and null_disk, would take minutes.
+make_exports() {
+	local i host exports=() disks=() disk
+
+	for ((i = $1; i <= $2; i++)); do
+		exports+=("$CFG/exports/e$i")
+		disks+=("/sys/kernel/config/nullb/nullb$((1000 + i))")
+	done
+	modprobe null_blk nr_devices=0 || die "modprobe null_blk failed"
+	mkdir "${disks[@]}" "${exports[@]}" || die "mkdir of exports failed"
+	for ((i = $1; i <= $2; i++)); do
+		disk=nullb$((1000 + i))
+		echo 64 >"/sys/kernel/config/nullb/$disk/size"
+		echo "$3" >"/sys/kernel/config/nullb/$disk/hw_queue_depth"
+		echo 1 >"/sys/kernel/config/nullb/$disk/power" || die "no $disk"
+		echo none >"/sys/block/$disk/queue/scheduler"
+		scale_host "$i"
+		echo "/dev/$disk" >"$CFG/exports/e$i/path" || die "e$i: no path"
+		ln -s "$CFG/hosts/$host" "$CFG/exports/e$i/allowed_hosts/$host" || die "e$i: no host"
+		echo 1 >"$CFG/exports/e$i/enable" || die "e$i: not enabled"
+	done
+	ln -s -t "$CFG/ports/1/exports" "${exports[@]}" || die "the port refuses exports"
+}
+
+# attach_session I EXPORT OPTION...: as host I; the disk in ${devs[I]}
+attach_session() {
+	local host
+
+	scale_host "$1"
+	devs[$1]=$(rnbd attach "$ADDR" "$2" --host-id "$host" --name "s$1" "${@:3}") ||
+		die "attach of session $1 failed"
+}
+
+# available: MemAvailable in KiB in $kib; no process is started
+available() {
+	local name value rest
+
+	while read -r name value rest; do
+		[ "$name" != MemAvailable: ] || kib=$value
+	done </proc/meminfo
+}
+
+# wait_slowly SECONDS COMMAND...: as wait_for, but twice per second and without a process: where
+# instructions are counted, a process takes milliseconds of the guest's time
+wait_slowly() {
+	local end=$((${EPOCHREALTIME/[.,]/} + $1 * 1000000)) tick
+
+	exec {tick}<> <(:)
+	until "${@:2}"; do
+		[ "${EPOCHREALTIME/[.,]/}" -lt $end ] || die "not within $1 s: ${*:2}"
+		read -rt 0.5 -u "$tick"
+	done
+	exec {tick}>&-
+}
+
+sessions_of_target() { find "$T/sessions" -mindepth 1 -maxdepth 1 | wc -l; }
+sessions_are() { [ "$(sessions_of_target)" = "$1" ]; }
+
+# detach_all: what is left of sessions at the target has gone
+detach_all() {
+	rnbd detach --all --wait 10 || die "detach --all failed"
+	wait_for 120 sessions_are 0
+}
+
+# measured SKIP IOS FIO-OPTION...: run fio, and measure so many I/Os of all disks, by the module
+# rdma-model and by QEMU's plugin, after SKIP others: sets $ns, their time, and writes $OUT/one,
+# an object of JSON as tests/bench/attribute.sh describes it. Any wire; the machine counts
+# instructions.
+counted=0
+# a thread of fio has its disk open
+ulimit -n 65536
+measured() {
+	local fio ios=$2 own
+
+	echo "rnbd rw $1 $ios" >"$MDL_DEBUG/window" || die "the model does not measure"
+	fio --thread --direct=1 --ioengine=libaio --bs=4k --norandommap --size=60m --time_based \
+	    --runtime=3600 --group_reporting --minimal --alloc-size=262144 "${@:3}" >"$OUT/fio" 2>&1 &
+	fio=$!
+	timeout 1200 cat "$MDL_DEBUG/window" >"$OUT/window" ||
+		die "no end after twenty minutes: $(head -n 3 "$OUT/fio")"
+	kill $fio
+	wait $fio
+	counted=$((counted + 1))
+	wait_for 60 test -s "$OUT/count.$counted"
+	ns=$(awk '$1 == "time_ns" { print $2 }' "$OUT/window")
+	own=$(awk '$1 == "own_ns" { print $2 }' "$OUT/window")
+	attribute "$OUT/count.$counted" "$ios" | breakdown "$ios" '{}' |
+		jq -c --argjson own "$own" '.host_instructions = .insns - $own / .ios -
+			(.modules.user // 0) - (.modules.null_blk // 0)' >"$OUT/one" || die "jq failed"
+	rm "$OUT/count.$counted"
+}
