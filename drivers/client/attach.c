@@ -106,8 +106,8 @@ static void rnbdc_disk_close(struct rnbdc_disk *disk, bool created)
 	rnbdc_turn_leave(disk);
 	cancel_delayed_work_sync(&disk->attach_work);
 	rnbdc_export_release(disk);
-	if (!rnbdc_session_leave(sess, created))
-		rnbdc_export_detach(disk, false);
+	rnbdc_export_detach(disk, false);
+	rnbdc_session_leave(sess, created);
 	mutex_lock(&sess->recovery.lock);
 	spin_lock_irq(&sess->lock);
 	list_del(&disk->entry);

@@ -366,7 +366,7 @@ static int rnbdc_send_detach(struct rnbdc_session *sess, const struct rnbdc_deta
 }
 
 /**
- * rnbdc_export_detach - end the attachment of a disk on a session that stays
+ * rnbdc_export_detach - end the attachment of a disk
  * @disk: disk that has failed, or without requests, or whose offer is refused
  * @keep_owner: the disk will be attached again, so this host still owns the export
  *

@@ -52,6 +52,8 @@
 #define RNBDC_ABORT_PERIOD	(HZ / 10)
 /* Milliseconds that an attach waits for a session that is lost */
 #define RNBDC_JOIN_MS		10000
+/* Milliseconds that the last user of a session waits for the answers to DETACH */
+#define RNBDC_LEAVE_MS		2000
 
 /* Sessions that disks may join; rnbdc_disks_lock */
 static LIST_HEAD(rnbdc_sessions);
@@ -186,17 +188,28 @@ static int rnbdc_session_check_auth(const struct rnbdc_session *sess,
 	return -EINVAL;
 }
 
+/*
+ * Wait until the target has ended the attachments of the disks that have left. It keeps place
+ * and memory for a session that ends with attachments, because that has probably lost its
+ * connection.
+ */
+static void rnbdc_session_await_detached(struct rnbdc_session *sess)
+{
+	wait_event_idle_timeout(sess->wait, READ_ONCE(sess->state) != RNBDC_SESS_LIVE ||
+				xa_empty(&sess->detaching), msecs_to_jiffies(RNBDC_LEAVE_MS));
+}
+
 /**
  * rnbdc_session_leave - end the use of a session
- * @sess: session that the caller has joined or created
+ * @sess: session that the caller has joined or created, and whose disk is detached
  * @created: the caller has created the session: if it was never live, nobody can use it
  *
  * The last user closes the session.
  *
- * Context: process context, may sleep.
- * Return: true if the session is closed.
+ * Context: process context, may sleep until the target answers, but not for long if its
+ * storage does not.
  */
-bool rnbdc_session_leave(struct rnbdc_session *sess, bool created)
+void rnbdc_session_leave(struct rnbdc_session *sess, bool created)
 {
 	bool close;
 
@@ -209,11 +222,11 @@ bool rnbdc_session_leave(struct rnbdc_session *sess, bool created)
 		list_del_init(&sess->entry);
 	mutex_unlock(&rnbdc_disks_lock);
 	if (!close)
-		return false;
+		return;
+	rnbdc_session_await_detached(sess);
 	rnbdc_session_close(sess);
 	wake_up_all(&sess->wait);
 	rnbdc_recover_end(sess);
-	return true;
 }
 
 /* Join a session, or let others join @new. NULL: there is none to join, and no new one. */

@@ -15,6 +15,6 @@ struct rnbdc_session *rnbdc_session_alloc(const struct rnbdc_options *opt,
 					  struct rnbdc_errmsg *errmsg);
 struct rnbdc_session *rnbdc_session_get(const struct rnbdc_options *opt, bool *created,
 					struct rnbdc_errmsg *errmsg);
-bool rnbdc_session_leave(struct rnbdc_session *sess, bool created);
+void rnbdc_session_leave(struct rnbdc_session *sess, bool created);
 
 #endif /* RNBDC_SESSION_GET_H */

@@ -102,7 +102,16 @@ detach "$third"
 come_back
 wait_for 60 live
 checker_end first "$first"
+
+note "a session whose disks are detached leaves no claim"
+param rnbd_target claim_timeout 60
 detach "$first"
 detach "$second"
+none() { [ -z "$(find $SESSIONS -mindepth 1 -maxdepth 1)" ]; }
+wait_for 30 none
+param rnbd pool_floor_kb 0
+third=$(attach third --queues 1 --pool 8M --host-id "$(host_id 4)") || exit 1
+need "$third" pool_units -eq 2048
+detach "$third"
 configfs_clear
 unload

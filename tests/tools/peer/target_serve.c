@@ -234,8 +234,7 @@ static void on_detach(struct conn *c, const struct ctl *entry)
 		h.status = htole16(RNBD_ST_NO_ATTACH);
 	else
 		target.attached = false;
-	/* Without an id nobody waits for the answer. */
-	if (!entry->id || !target_has_credit(c))
+	if (!target_has_credit(c))
 		return;
 	target_build_detached(&f, &h, entry->id);
 	target_send(c, &f);
