@@ -27,7 +27,7 @@ for ((i = 0; i < SESSIONS; i++)); do
 	export_disk "disk$i" "/dev/mapper/part$i"
 done
 modprobe rnbd
-options=(--new-session --queues 1 --depth 16 --ring-slots 16 --pool 1M --loss-timeout 0)
+options=(--new-session --queues 1 --queue-depth 16 --ring-slots 16 --pool 1M --loss-timeout 0)
 
 sessions() { find /sys/kernel/rnbd-target/sessions -mindepth 1 -maxdepth 1 | wc -l; }
 sessions_are() { [ "$(sessions)" = "$1" ]; }
