@@ -54,7 +54,8 @@ static int move_owner(const struct args *args, const char *dir, const char *host
 	if (!ret)
 		ret = owner_store_keep(dir);
 	if (ret == -ESTALE)
-		err("not kept: " OWNER_STORE_DIR " has a newer owner of it; remove the export and add it again");
+		err("not kept: %s has a newer owner of it; remove the export and add it again",
+		    OWNER_STORE_DIR);
 	if (!ret && !args_has(args, "no-wait"))
 		ret = target_wait_closed(dir, seconds);
 	return ret ? RNBD_EXIT_FAIL : RNBD_EXIT_OK;

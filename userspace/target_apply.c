@@ -311,7 +311,7 @@ static bool is_open_to_unusable(struct work *work, enum target_config_kind kind,
 
 			if (!strlist_has(&work->unusable[TARGET_CONFIG_HOST], host))
 				continue;
-			err("export %s: host %s is allowed, but not as wanted, see above; left disabled",
+			err("export %s: left disabled: host %s is not allowed as wanted, see above",
 			    want->name, host);
 			open = true;
 		}

@@ -67,8 +67,8 @@ static int store(const char *text)
 		ret = file_sync_dir(TARGET_UUID_FILE);
 	free(line);
 	if (ret)
-		note(TARGET_UUID_FILE ": cannot be written: %s; the target has another UUID after its next start",
-		     strerror(-ret));
+		note("%s: cannot be written: %s; the UUID of the target changes at its next start",
+		     TARGET_UUID_FILE, strerror(-ret));
 	return ret;
 }
 

@@ -74,13 +74,14 @@ static bool rnbdc_take_back(struct rnbdc_req *req, const struct rnbdc_cancel *ca
 	if (blk_mq_request_completed(rq) || req->state == RNBDC_REQ_HELD)
 		return false;
 	rnbdc_queue_abandon(req->queue, req);
+	if (!answered && cancel->hold && rnbdc_must_hold(req)) {
+		rnbdc_hold(req);
+		return false;
+	}
 	if (answered) {
 		/* The reply has come; the request waited for its SEND to complete. */
 		req->status = status;
 		req->replay = false;
-	} else if (cancel->hold && rnbdc_must_hold(req)) {
-		rnbdc_hold(req);
-		return false;
 	} else {
 		req->replay = cancel->replay;
 		if (cancel->replay)
@@ -179,17 +180,17 @@ static bool rnbdc_fail_rq(struct request *rq, void *data)
  */
 void rnbdc_disk_fail_requests(struct rnbdc_disk *disk, bool all)
 {
-	struct rnbdc_hwq *hwq;
+	struct rnbdc_hwq *hwq = NULL;
 
 	if (!disk->gd)
 		return;
 	/* A request that fails must not be sent later. */
-	rnbdc_for_each_hwq(hwq, disk)
+	while ((hwq = rnbdc_next_hwq(disk, hwq)))
 		rnbdc_queue_send_open(hwq->queue);
 	blk_mq_tagset_busy_iter(&disk->tag_set, rnbdc_fail_rq, &all);
 	/* Send-queue entries of reads are free: other disks may wait for them. */
 	rcu_read_lock();
-	rnbdc_for_each_hwq(hwq, disk)
+	while ((hwq = rnbdc_next_hwq(disk, hwq)))
 		rnbdc_queue_credit(&hwq->queue->ring);
 	rcu_read_unlock();
 }
@@ -215,13 +216,13 @@ void rnbdc_fail_request(struct request *rq)
  */
 void rnbdc_disk_poll(struct rnbdc_disk *disk)
 {
-	struct rnbdc_hwq *hwq;
+	struct rnbdc_hwq *hwq = NULL;
 
 	if (!disk->gd)
 		return;
 	/* A handler may start hardware queues of disks that are being removed. */
 	rcu_read_lock();
-	rnbdc_for_each_hwq(hwq, disk)
+	while ((hwq = rnbdc_next_hwq(disk, hwq)))
 		rnbd_ring_poll(&hwq->queue->ring);
 	rcu_read_unlock();
 }

@@ -42,7 +42,7 @@ static void rnbdc_wait_idle(struct rnbdc_disk *disk)
 		/* Recovery then takes the requests back. */
 		if (time_after(jiffies, until))
 			rnbdc_session_fail(disk->sess, RNBDC_DEACTIVATED_REASON);
-		msleep(1);
+		usleep_range(1000, 2000);
 	}
 }
 

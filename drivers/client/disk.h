@@ -296,22 +296,19 @@ struct rnbdc_disk {
 };
 
 /**
- * rnbdc_for_each_hwq - for each hardware queue of a disk, and each spare one
- * @hwq: struct rnbdc_hwq pointer
+ * rnbdc_next_hwq - get the next hardware queue of a disk, spare ones included
  * @disk: disk; one whose hardware queues are not allocated is fine
+ * @hwq: hardware queue of the disk, or NULL
+ *
+ * Context: any.
+ * Return: the one after @hwq, or the first one; NULL if there is none.
  */
-#define rnbdc_for_each_hwq(hwq, disk)						\
-	for ((hwq) = (disk)->hwqs;						\
-	     (hwq) && (hwq) < (disk)->hwqs + 2 * (disk)->nr_queues; (hwq)++)
+static inline struct rnbdc_hwq *rnbdc_next_hwq(const struct rnbdc_disk *disk,
+					       const struct rnbdc_hwq *hwq)
+{
+	u32 i = hwq ? hwq - disk->hwqs + 1 : 0;
 
-/**
- * rnbdc_for_each_disk - for each disk of a session that has a gendisk
- * @disk: struct rnbdc_disk pointer
- * @sess: session
- */
-#define rnbdc_for_each_disk(disk, sess)						\
-	list_for_each_entry(disk, &(sess)->disks, entry)			\
-		if (!(disk)->gd) {						\
-		} else
+	return disk->hwqs && i < 2 * disk->nr_queues ? &disk->hwqs[i] : NULL;
+}
 
 #endif /* RNBDC_DISK_H */

@@ -138,9 +138,9 @@ void rnbdc_disk_suspend(struct rnbdc_disk *disk)
  */
 void rnbdc_disks_suspend(struct rnbdc_session *sess)
 {
-	struct rnbdc_disk *disk, *some = NULL;
+	struct rnbdc_disk *disk = NULL, *some = NULL;
 
-	rnbdc_for_each_disk(disk, sess) {
+	while ((disk = rnbdc_next_disk(sess, disk))) {
 		rnbdc_quiesce(disk);
 		if (test_bit(RNBDC_DISK_UNSETTLED, &disk->flags))
 			some = disk;
@@ -149,7 +149,7 @@ void rnbdc_disks_suspend(struct rnbdc_session *sess)
 		return;
 	/* The tag sets have the same flags, so this is an RCU grace period for all. */
 	blk_mq_wait_quiesce_done(&some->tag_set);
-	rnbdc_for_each_disk(disk, sess)
+	while ((disk = rnbdc_next_disk(sess, disk)))
 		rnbdc_settled(disk);
 }
 

@@ -24,7 +24,6 @@
 #define pr_fmt(fmt) "rnbd: " fmt
 
 #include <linux/jiffies.h>
-#include <linux/list.h>
 #include <linux/minmax.h>
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
@@ -88,7 +87,7 @@ static bool rnbdc_further_joined(struct rnbdc_queue *q)
 static bool rnbdc_further_open(struct rnbdc_queue *q)
 {
 	struct rnbdc_session *sess = q->sess;
-	struct rnbdc_disk *disk;
+	struct rnbdc_disk *disk = NULL;
 	bool live, changed = false;
 
 	mutex_lock(&sess->recovery.lock);
@@ -96,7 +95,7 @@ static bool rnbdc_further_open(struct rnbdc_queue *q)
 	if (live) {
 		rnbdc_queue_ready(q, true);
 		WRITE_ONCE(sess->nr_connected, sess->nr_connected + 1);
-		rnbdc_for_each_disk(disk, sess)
+		while ((disk = rnbdc_next_disk(sess, disk)))
 			changed |= rnbdc_disk_route(disk);
 	}
 	mutex_unlock(&sess->recovery.lock);

@@ -364,9 +364,9 @@ static int rnbdc_alloc_hwqs(struct rnbdc_disk *disk)
 
 static void rnbdc_free_hwqs(struct rnbdc_disk *disk)
 {
-	struct rnbdc_hwq *hwq;
+	struct rnbdc_hwq *hwq = NULL;
 
-	rnbdc_for_each_hwq(hwq, disk)
+	while ((hwq = rnbdc_next_hwq(disk, hwq)))
 		rnbdc_hwq_use(hwq, false);
 	kfree(disk->hwqs);
 	disk->hwqs = NULL;
@@ -499,11 +499,11 @@ void rnbdc_disk_resized(struct rnbdc_disk *disk)
  */
 void rnbdc_disk_remove(struct rnbdc_disk *disk)
 {
-	struct rnbdc_hwq *hwq;
+	struct rnbdc_hwq *hwq = NULL;
 
 	rnbdc_class_remove(disk);
 	cancel_delayed_work_sync(&disk->retry_work);
-	rnbdc_for_each_hwq(hwq, disk) {
+	while ((hwq = rnbdc_next_hwq(disk, hwq))) {
 		rnbdc_orphans_leave(hwq);
 		WARN_ON_ONCE(READ_ONCE(hwq->tags));
 		rnbdc_hwq_use(hwq, false);

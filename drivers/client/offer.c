@@ -24,9 +24,9 @@
 /* Test for acknowledged writes that a crash of the target may have lost. */
 static bool rnbdc_unflushed(const struct rnbdc_disk *disk)
 {
-	const struct rnbdc_hwq *hwq;
+	const struct rnbdc_hwq *hwq = NULL;
 
-	rnbdc_for_each_hwq(hwq, disk)
+	while ((hwq = rnbdc_next_hwq(disk, hwq)))
 		if (hwq->last_write_ns > READ_ONCE(disk->flushed_ns))
 			return true;
 	return false;

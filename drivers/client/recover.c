@@ -151,17 +151,17 @@ static void rnbdc_arm_loss(struct rnbdc_disk *disk)
 /* Drain the queue pairs, return requests to the block layer and free the connection. */
 static void rnbdc_teardown_connection(struct rnbdc_session *sess)
 {
-	struct rnbdc_disk *disk;
+	struct rnbdc_disk *disk = NULL;
 
 	rnbdc_disks_suspend(sess);
 	rnbdc_close_queues(sess);
 	rnbdc_keepalive_stop(sess);
 	rnbdc_disconnect(sess);
-	rnbdc_for_each_disk(disk, sess)
+	while ((disk = rnbdc_next_disk(sess, disk)))
 		rnbdc_disk_lost(disk);
 	rnbdc_release_connection(sess);
 	rnbdc_forget_detached(sess);
-	rnbdc_for_each_disk(disk, sess) {
+	while ((disk = rnbdc_next_disk(sess, disk))) {
 		rnbdc_disk_wait(disk);
 		rnbdc_arm_loss(disk);
 	}
@@ -238,9 +238,9 @@ static void rnbdc_check_disk(struct rnbdc_disk *disk, int error)
 
 static void rnbdc_check_disks(struct rnbdc_session *sess, int error)
 {
-	struct rnbdc_disk *disk;
+	struct rnbdc_disk *disk = NULL;
 
-	rnbdc_for_each_disk(disk, sess)
+	while ((disk = rnbdc_next_disk(sess, disk)))
 		rnbdc_check_disk(disk, error);
 }
 
@@ -343,7 +343,7 @@ static int rnbdc_wait_answered(struct rnbdc_disk *disk, struct rnbdc_errmsg *err
 					 "requests of the former attachment are not answered");
 			return -EBUSY;
 		}
-		msleep(1);
+		usleep_range(1000, 2000);
 	}
 	return 0;
 }

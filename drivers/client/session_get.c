@@ -161,8 +161,8 @@ static int rnbdc_session_wait(struct rnbdc_session *sess, struct rnbdc_abort *ab
 	unsigned long until = jiffies + msecs_to_jiffies(ms);
 
 	/* A request to abort does not wake those that wait here. */
-	while (!wait_event_timeout(sess->wait, rnbdc_session_settled(sess) ||
-					       rnbdc_abort_requested(abort),
+	while (!wait_event_timeout(sess->wait,
+				   rnbdc_session_settled(sess) || rnbdc_abort_requested(abort),
 				   RNBDC_ABORT_PERIOD) &&
 	       time_before(jiffies, until))
 		;
@@ -171,7 +171,8 @@ static int rnbdc_session_wait(struct rnbdc_session *sess, struct rnbdc_abort *ab
 		return -EINTR;
 	}
 	if (!rnbdc_session_settled(sess)) {
-		rnbdc_errmsg_set(errmsg, "the session with this target has no connection; see: rnbd list");
+		rnbdc_errmsg_set(errmsg,
+				 "the session with this target has no connection; see: rnbd list");
 		return -ETIMEDOUT;
 	}
 	return READ_ONCE(sess->state) == RNBDC_SESS_LIVE ? 0 : -EAGAIN;

@@ -83,10 +83,10 @@ static bool rnbdc_tags_below_share(const struct rnbdc_hwq *hwq, u32 factor)
  */
 u32 rnbdc_disk_units(const struct rnbdc_disk *disk)
 {
-	const struct rnbdc_hwq *hwq;
+	const struct rnbdc_hwq *hwq = NULL;
 	u32 units = 0;
 
-	rnbdc_for_each_hwq(hwq, disk)
+	while ((hwq = rnbdc_next_hwq(disk, hwq)))
 		units += READ_ONCE(hwq->units);
 	return units;
 }

@@ -247,9 +247,9 @@ void rnbdc_hwq_freed(struct rnbdc_hwq *hwq)
  */
 void rnbdc_disk_forget_waits(struct rnbdc_disk *disk)
 {
-	struct rnbdc_hwq *hwq;
+	struct rnbdc_hwq *hwq = NULL;
 
-	rnbdc_for_each_hwq(hwq, disk)
+	while ((hwq = rnbdc_next_hwq(disk, hwq)))
 		rnbdc_space_forget(&hwq->waiter);
 }
 

@@ -29,6 +29,8 @@
 
 #include <linux/blkdev.h>
 #include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/timekeeping.h>
 #include <linux/uuid.h>
@@ -193,6 +195,25 @@ void rnbdc_disk_closed(struct rnbdc_disk *disk, const char *reason)
 {
 	if (rnbdc_disk_reconnects(disk, reason))
 		mod_delayed_work(rnbdc_attach_wq, &disk->attach_work, 0);
+}
+
+/**
+ * rnbdc_next_disk - get the next disk of a session that has a gendisk
+ * @sess: session
+ * @disk: disk of the session, or NULL
+ *
+ * Context: recovery.lock held.
+ * Return: the one after @disk, or the first one; NULL if there is none.
+ */
+struct rnbdc_disk *rnbdc_next_disk(struct rnbdc_session *sess, struct rnbdc_disk *disk)
+{
+	lockdep_assert_held(&sess->recovery.lock);
+
+	disk = list_prepare_entry(disk, &sess->disks, entry);
+	list_for_each_entry_continue(disk, &sess->disks, entry)
+		if (disk->gd)
+			return disk;
+	return NULL;
 }
 
 /**

@@ -26,6 +26,7 @@ void rnbdc_disk_last_error(struct rnbdc_disk *disk, char *text);
 u32 rnbdc_next_try_ms(const struct rnbdc_disk *disk);
 bool rnbdc_disk_live(struct rnbdc_disk *disk);
 void rnbdc_disk_closed(struct rnbdc_disk *disk, const char *reason);
+struct rnbdc_disk *rnbdc_next_disk(struct rnbdc_session *sess, struct rnbdc_disk *disk);
 bool rnbdc_disk_ending(const struct rnbdc_disk *disk);
 void rnbdc_session_set_error(struct rnbdc_session *sess, const char *text);
 bool rnbdc_session_live(struct rnbdc_session *sess);

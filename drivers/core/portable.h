@@ -52,7 +52,6 @@ typedef int64_t s64;
 
 #define min(a, b)		((a) < (b) ? (a) : (b))
 #define max(a, b)		((a) > (b) ? (a) : (b))
-#define clamp(x, low, high)	min(max(x, low), high)
 #define DIV_ROUND_UP(n, d)	(((n) + (d) - 1) / (d))
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 #define BITS_PER_LONG		(8 * (int)sizeof(long))
@@ -70,6 +69,7 @@ typedef int64_t s64;
 /* index of the highest bit that is set; @word is not zero */
 #define __fls(word)		((unsigned int)(BITS_PER_LONG - 1 - __builtin_clzl(word)))
 #define likely(x)		(x)
+#define clamp(x, low, high)	min(max(x, low), high)
 
 /*
  * In the kernel a complaint in the log, here the end of the program, unless a

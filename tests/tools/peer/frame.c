@@ -221,7 +221,7 @@ bool login(struct conn *c, const struct rnbd_ctl_login *l, uint32_t ms)
 	if (!frame_send(c, &f) || !ctl_await(c, RNBD_CTL_LOGIN_REPLY, &entry, ms))
 		return false;
 	if (entry.id != id)
-		return amiss("the answer to the login %u has id %u", id, entry.id);
+		return amiss("the answer to LOGIN %u has id %u", id, entry.id);
 	return login_granted(c, l, &entry);
 }
 

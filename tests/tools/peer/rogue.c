@@ -184,7 +184,8 @@ int client_rogue(const char *way, uint32_t seconds)
 		detaches(end);
 	else
 		die("--rogue %s: logins, requests or detaches", way);
-	printf("rogue: asked %u, logins %u, busy %u, otherwise refused %u, requests %u, detaches %u\n",
-	       did.asked, did.logins, did.busy, did.refused, did.requests, did.detaches);
+	printf("rogue: asked %u, logins %u, busy %u, otherwise refused %u", did.asked, did.logins,
+	       did.busy, did.refused);
+	printf(", requests %u, detaches %u\n", did.requests, did.detaches);
 	return amiss_so_far();
 }
