@@ -150,21 +150,22 @@ static u16 rnbdt_login_charge(struct rnbdt_session *s)
 	u64 max = min(requested->pool_bytes, most * RNBD_UNIT_SIZE);
 	u64 least = min_t(u64, requested->pool_bytes, min(requested->max_io, RNBDT_MIN_IO));
 	u64 asked = min(rnbdt_login_floor(requested), max), floor = asked;
+	const u32 granule = RNBD_SEGMENT_GRANULE * RNBD_UNIT_SIZE;
 	u16 status;
 
 	status = rnbdt_budget_login(s, &floor, &max);
 	if (status)
 		return status;
-	if (floor < asked && requested->pool_min)
-		floor = round_down(floor, RNBD_SEGMENT_GRANULE * RNBD_UNIT_SIZE);
+	if (floor < asked && requested->pool_min && floor >= granule)
+		floor = round_down(floor, granule);
 	/* A client that reconnects refuses less than it had, so it needs all of its floor. */
 	if (rnbdt_budget_await(s, requested->pool_min ? asked : min(asked, least))) {
 		rnbdt_share_reclaim();
 		return RNBD_ST_BUSY;
 	}
 	floor = round_down(floor, RNBD_UNIT_SIZE);
-	/* A pool does not grow by less than a granule. */
-	if (!requested->pool_min || segment_units < RNBD_SEGMENT_GRANULE)
+	/* A pool does not grow by less than a granule, and a floor consists of granules. */
+	if (!requested->pool_min || segment_units < RNBD_SEGMENT_GRANULE || floor < granule)
 		max = floor;
 	max = round_down(max, RNBD_UNIT_SIZE);
 	if (!floor)
