@@ -66,7 +66,7 @@ dev=$(attach fine --queues 2 --pool 8M) || exit 1
 rnbd discover "$ADDR" >/dev/null || die "discover"
 run fio --name=grow --filename="$dev" --direct=1 --ioengine=libaio --rw=randread --bs=256k \
     --iodepth=16 --size=8m --minimal --output=/dev/null
-need "$dev" pool_grants -gt 0
+wait_for 10 counter_over "$dev" pool_grants 0
 detach "$dev"
 no_session() { [ -z "$(ls /sys/kernel/rnbd-target/sessions)" ]; }
 wait_for 60 no_session
