@@ -26,7 +26,7 @@ enum opt_type {
 	OPT_NUMBER,	/* u32 */
 	OPT_SECONDS,	/* u32, 0: never */
 	OPT_SIZE,	/* u32, bytes with a suffix */
-	OPT_SIZE64,	/* u64, bytes with a suffix */
+	OPT_SIZE64,	/* u64, bytes with a suffix; a word in @complete stands for 0 */
 	OPT_FLAG,	/* bit; the option takes no value */
 	OPT_WORD,	/* u32 or bit: the place of the value in the words of @complete */
 	OPT_TEXT,	/* string */

@@ -136,7 +136,7 @@ static void print_client_table(const struct client_sessions *sessions)
 		number_cell(&table, option_number(&disk->granted, "queues"));
 		number_cell(&table, option_number(&disk->granted, "depth"));
 		size_cell(&table, disk->pool_held);
-		size_cell(&table, disk->pool_floor);
+		size_cell(&table, option_number(&disk->granted, "pool_floor_bytes"));
 		size_cell(&table, option_number(&disk->granted, "pool_bytes"));
 		size_cell(&table, disk->pool_used);
 		number_cell(&table, disk->pool_grants);

@@ -52,7 +52,6 @@ static struct nla_policy disk_policy[RNBD_ATTR_MAX + 1] = {
 	[RNBD_ATTR_SESSION_STATE] = { .type = NLA_STRING },
 	[RNBD_ATTR_POOL_USED]	= { .type = NLA_U64 },
 	[RNBD_ATTR_POOL_HELD]	= { .type = NLA_U64 },
-	[RNBD_ATTR_POOL_FLOOR]	= { .type = NLA_U64 },
 	[RNBD_ATTR_POOL_GRANTS]	= { .type = NLA_U64 },
 	[RNBD_ATTR_POOL_RELEASES] = { .type = NLA_U64 },
 	[RNBD_ATTR_POOL_RECLAIMS] = { .type = NLA_U64 },
@@ -112,7 +111,6 @@ int rnbd_parse_disk(struct nlmsghdr *hdr, struct disk *disk)
 		       sizeof(disk->session_state));
 	disk->pool_used = netlink_u64(tb[RNBD_ATTR_POOL_USED]);
 	disk->pool_held = netlink_u64(tb[RNBD_ATTR_POOL_HELD]);
-	disk->pool_floor = netlink_u64(tb[RNBD_ATTR_POOL_FLOOR]);
 	disk->pool_grants = netlink_u64(tb[RNBD_ATTR_POOL_GRANTS]);
 	disk->pool_releases = netlink_u64(tb[RNBD_ATTR_POOL_RELEASES]);
 	disk->pool_reclaims = netlink_u64(tb[RNBD_ATTR_POOL_RECLAIMS]);

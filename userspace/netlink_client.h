@@ -33,7 +33,6 @@
  * @session_state: state of its connection
  * @pool_used: bytes of its pool that requests have
  * @pool_held: bytes of its pool that the target has granted
- * @pool_floor: bytes that it may hold at any time
  * @pool_grants: segments of its pool granted after the login
  * @pool_releases: segments that it has returned
  * @pool_reclaims: segments that the target has asked for
@@ -66,7 +65,6 @@ struct disk {
 	char session_state[STATE_SIZE];
 	uint64_t pool_used;
 	uint64_t pool_held;
-	uint64_t pool_floor;
 	uint64_t pool_grants;
 	uint64_t pool_releases;
 	uint64_t pool_reclaims;

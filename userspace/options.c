@@ -45,6 +45,10 @@ const struct opt attach_opts[] = {
 	{ "pool", "SIZE", "size of the delegated buffer pool",
 	  .type = OPT_SIZE64, .attr = RNBD_ATTR_POOL_BYTES, .scope = OPT_SESSION,
 	  .group = OPT_GEOMETRY, .key = "pool_bytes" },
+	{ "pool-floor", "SIZE", "what it shrinks to while idle (default 1M); fixed: never shrink",
+	  .complete = "fixed",
+	  .type = OPT_SIZE64, .attr = RNBD_ATTR_POOL_FLOOR, .scope = OPT_SESSION,
+	  .group = OPT_GEOMETRY, .key = "pool_floor_bytes" },
 	{ "max-io", "SIZE", "largest request",
 	  .type = OPT_SIZE, .attr = RNBD_ATTR_MAX_IO, .scope = OPT_SESSION,
 	  .group = OPT_GEOMETRY, .key = "max_io" },
@@ -143,15 +147,21 @@ static int parse_word(const struct opt *opt, const char *word, uint64_t *number)
 	return RNBD_EXIT_USAGE;
 }
 
-/* 0 is a size here: the kernel says whether it is one of this option. */
+/*
+ * 0 is a size here: the kernel says whether it is one of this option. A word that completes
+ * the value of a size stands for 0.
+ */
 static int parse_bytes(const struct opt *opt, const char *value, uint64_t *number)
 {
 	const uint64_t max = opt->type == OPT_SIZE64 ? UINT64_MAX : UINT32_MAX;
+	const char *word = opt->complete;
 
 	*number = 0;
+	if (word && !strcmp(value, word))
+		return RNBD_EXIT_OK;
 	if (strcmp(value, "0") && parse_size(value, max, number))
-		return usage_err("--%s %s: wanted a size such as 4096, 64K or 1M", opt->name,
-				 value);
+		return usage_err("--%s %s: wanted a size such as 4096, 64K or 1M%s%s", opt->name,
+				 value, word ? ", or " : "", word ?: "");
 	return RNBD_EXIT_OK;
 }
 

@@ -60,7 +60,7 @@ void prometheus_client_sessions(FILE *out, const struct client_sessions *session
 				session->disks.nr,
 				option_number(&disk->granted, "queues"),
 				disk->pool_held,
-				disk->pool_floor,
+				option_number(&disk->granted, "pool_floor_bytes"),
 				option_number(&disk->granted, "pool_bytes"),
 				disk->pool_used,
 				disk->pool_grants,

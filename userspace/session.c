@@ -79,7 +79,7 @@ struct json_object *client_session_json(const struct client_session *session)
 	json_add_u64(obj, "depth", option_number(&disk->granted, "depth"));
 	json_add_u64(obj, "pool_bytes", option_number(&disk->granted, "pool_bytes"));
 	json_add_u64(obj, "pool_held_bytes", disk->pool_held);
-	json_add_u64(obj, "pool_floor_bytes", disk->pool_floor);
+	json_add_u64(obj, "pool_floor_bytes", option_number(&disk->granted, "pool_floor_bytes"));
 	json_add_u64(obj, "pool_used_bytes", disk->pool_used);
 	json_add_u64(obj, "pool_grants", disk->pool_grants);
 	json_add_u64(obj, "pool_releases", disk->pool_releases);

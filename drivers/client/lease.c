@@ -32,7 +32,6 @@
 #include "../core/inject.h"
 #include "../core/lease.h"
 #include "../core/login.h"
-#include "../core/param.h"
 #include "../core/ring.h"
 #include "../core/ring_send.h"
 #include "client.h"
@@ -42,9 +41,6 @@
 #include "session.h"
 #include "space.h"
 #include "submit.h"
-
-RNBD_PARAM_UINT(pool_floor_kb, 0, 0, 4194304,
-		"KiB of the pool that a session has all the time, while the rest comes and goes with the load; 0: the whole pool");
 
 /* Period of the work item */
 #define RNBDC_LEASE_TICK	HZ
@@ -64,7 +60,7 @@ RNBD_PARAM_UINT(pool_floor_kb, 0, 0, 4194304,
  */
 u32 rnbdc_lease_floor(const struct rnbdc_session *sess)
 {
-	u64 floor = (u64)READ_ONCE(pool_floor_kb) << 10;
+	u64 floor = sess->opt.pool_floor;
 
 	/* The floor must hold the largest request. */
 	if (floor)

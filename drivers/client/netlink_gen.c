@@ -43,7 +43,7 @@ static const struct netlink_range_validation rnbd_attr_inline_write_range = {
 };
 
 /* RNBD_CMD_ATTACH - do */
-static const struct nla_policy rnbd_attach_nl_policy[RNBD_ATTR_SECRET + 1] = {
+static const struct nla_policy rnbd_attach_nl_policy[RNBD_ATTR_POOL_FLOOR + 1] = {
 	[RNBD_ATTR_ADDR] = { .type = NLA_NUL_STRING, .len = RNBD_ADDR_LEN, },
 	[RNBD_ATTR_PORT] = NLA_POLICY_MIN(NLA_U16, 1),
 	[RNBD_ATTR_EXPORT] = { .type = NLA_NUL_STRING, .len = RNBD_EXPORT_LEN, },
@@ -53,6 +53,7 @@ static const struct nla_policy rnbd_attach_nl_policy[RNBD_ATTR_SECRET + 1] = {
 	[RNBD_ATTR_RING_SLOTS] = NLA_POLICY_RANGE(NLA_U32, RNBD_OPT_RING_SLOTS_MIN, RNBD_OPT_RING_SLOTS_MAX),
 	[RNBD_ATTR_SLOT_SIZE] = NLA_POLICY_FULL_RANGE(NLA_U32, &rnbd_attr_slot_size_range),
 	[RNBD_ATTR_POOL_BYTES] = NLA_POLICY_MIN(NLA_U64, RNBD_OPT_POOL_BYTES_MIN),
+	[RNBD_ATTR_POOL_FLOOR] = { .type = NLA_U64, },
 	[RNBD_ATTR_MAX_IO] = NLA_POLICY_FULL_RANGE(NLA_U32, &rnbd_attr_max_io_range),
 	[RNBD_ATTR_FLAGS] = NLA_POLICY_MASK(NLA_U32, 0x1f),
 	[RNBD_ATTR_POLICY] = NLA_POLICY_MAX(NLA_U32, 1),
@@ -106,7 +107,7 @@ const struct genl_split_ops rnbd_nl_ops[7] = {
 		.pre_doit	= rnbd_nl_admin_pre_doit,
 		.doit		= rnbd_nl_attach_doit,
 		.policy		= rnbd_attach_nl_policy,
-		.maxattr	= RNBD_ATTR_SECRET,
+		.maxattr	= RNBD_ATTR_POOL_FLOOR,
 		.flags		= GENL_CMD_CAP_DO,
 	},
 	{

@@ -121,8 +121,6 @@ static int rnbdc_put_pool(struct sk_buff *msg, const struct rnbdc_session *sess)
 
 	if (nla_put_u64_64bit(msg, RNBD_ATTR_POOL_HELD,
 			      (u64)READ_ONCE(lease->held) << RNBD_UNIT_SHIFT, RNBD_ATTR_PAD) ||
-	    nla_put_u64_64bit(msg, RNBD_ATTR_POOL_FLOOR,
-			      (u64)sess->grant.pool_units << RNBD_UNIT_SHIFT, RNBD_ATTR_PAD) ||
 	    nla_put_u64_64bit(msg, RNBD_ATTR_POOL_GRANTS, READ_ONCE(lease->grants),
 			      RNBD_ATTR_PAD) ||
 	    nla_put_u64_64bit(msg, RNBD_ATTR_POOL_RELEASES, READ_ONCE(lease->releases),

@@ -66,6 +66,11 @@ static u64 rnbdc_granted_pool(const struct rnbdc_disk *disk)
 	return (u64)disk->sess->grant.max_units << RNBD_UNIT_SHIFT;
 }
 
+static u64 rnbdc_granted_floor(const struct rnbdc_disk *disk)
+{
+	return (u64)disk->sess->grant.pool_units << RNBD_UNIT_SHIFT;
+}
+
 static u64 rnbdc_granted_max_io(const struct rnbdc_disk *disk)
 {
 	return (u64)queue_max_hw_sectors(disk->gd->queue) << SECTOR_SHIFT;
@@ -123,6 +128,10 @@ const struct rnbdc_option rnbdc_option_table[] = {
 	{ "pool_bytes", RNBDC_OPTION_U64, RNBDC_SCOPE_SESSION, RNBD_ATTR_POOL_BYTES,
 	  .preset = SZ_64M, .report = RNBDC_REPORT_BOTH,
 	  .requested = RNBDC_REQUESTED(pool_bytes), .get = rnbdc_granted_pool },
+	/* It holds the largest request, see "Memory of an idle session" in design.rst. */
+	{ "pool_floor_bytes", RNBDC_OPTION_U64, RNBDC_SCOPE_SESSION, RNBD_ATTR_POOL_FLOOR,
+	  .preset = SZ_1M, .report = RNBDC_REPORT_BOTH,
+	  .requested = RNBDC_REQUESTED(pool_floor), .get = rnbdc_granted_floor },
 	{ "max_io", RNBDC_OPTION_U32, RNBDC_SCOPE_SESSION, RNBD_ATTR_MAX_IO,
 	  .preset = SZ_1M, .align = RNBD_UNIT_SIZE, .report = RNBDC_REPORT_BOTH,
 	  .requested = RNBDC_REQUESTED(max_io), .get = rnbdc_granted_max_io },

@@ -27,6 +27,7 @@ struct rnbdc_abort;
  * @ring_slots: slots of a control ring
  * @slot_size: bytes of a slot
  * @pool_bytes: requested bytes of the pool
+ * @pool_floor: requested bytes that the pool has at any time, 0: all of it
  * @max_io: requested bytes of one request
  * @keepalive_ms: requested milliseconds between keep-alives
  * @early_release: initial value of rnbdc_session.early_release
@@ -45,6 +46,7 @@ struct rnbdc_session_options {
 	u32 ring_slots;
 	u32 slot_size;
 	u64 pool_bytes;
+	u64 pool_floor;
 	u32 max_io;
 	u32 keepalive_ms;
 	bool early_release;

@@ -95,11 +95,9 @@ static u32 rnbdt_max_io(void)
 /* Time for the client to receive a list of exports; our client waits for less. */
 #define RNBDT_LISTING_TIMEOUT	(50 * HZ)
 
-/* Return the requested floor of the pool in bytes. */
+/* Return the floor in bytes of a pool that may grow. */
 static u64 rnbdt_login_floor(const struct rnbd_login_info *requested)
 {
-	if (!requested->pool_min)
-		return requested->pool_bytes;
 	/* What is released of the floor is granted again in granules. */
 	return (u64)round_up(requested->pool_min, RNBD_SEGMENT_GRANULE) * RNBD_UNIT_SIZE;
 }
@@ -149,22 +147,25 @@ static u16 rnbdt_login_charge(struct rnbdt_session *s)
 	u64 most = min_t(u64, RNBD_POOL_UNITS_MAX, (u64)RNBD_SEGMENTS_MAX * segment_units);
 	u64 max = min(requested->pool_bytes, most * RNBD_UNIT_SIZE);
 	u64 least = min_t(u64, requested->pool_bytes, min(requested->max_io, RNBDT_MIN_IO));
-	u64 asked = min(rnbdt_login_floor(requested), max), floor = asked;
+	/* A pool does not grow by less than a granule: otherwise it has all its memory at once. */
+	bool elastic = requested->pool_min && segment_units >= RNBD_SEGMENT_GRANULE;
+	u64 asked = elastic ? min(rnbdt_login_floor(requested), max) : max, floor = asked;
+	const u32 granule = RNBD_SEGMENT_GRANULE * RNBD_UNIT_SIZE;
 	u16 status;
 
 	status = rnbdt_budget_login(s, &floor, &max);
 	if (status)
 		return status;
-	if (floor < asked && requested->pool_min)
-		floor = round_down(floor, RNBD_SEGMENT_GRANULE * RNBD_UNIT_SIZE);
+	if (floor < asked && elastic && floor >= granule)
+		floor = round_down(floor, granule);
 	/* A client that reconnects refuses less than it had, so it needs all of its floor. */
-	if (rnbdt_budget_await(s, requested->pool_min ? asked : min(asked, least))) {
+	if (rnbdt_budget_await(s, elastic ? asked : min(asked, least))) {
 		rnbdt_share_reclaim();
 		return RNBD_ST_BUSY;
 	}
 	floor = round_down(floor, RNBD_UNIT_SIZE);
-	/* A pool does not grow by less than a granule. */
-	if (!requested->pool_min || segment_units < RNBD_SEGMENT_GRANULE)
+	/* The floor of a pool that grows consists of granules. */
+	if (!elastic || floor < granule)
 		max = floor;
 	max = round_down(max, RNBD_UNIT_SIZE);
 	if (!floor)

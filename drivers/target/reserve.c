@@ -153,8 +153,7 @@ static bool rnbdt_reserve_is_low(const struct rnbdt_reserve *reserve)
 static void rnbdt_reserve_fill_node(const struct rnbdt_reserve *reserve, int node)
 {
 	/* Direct reclaim would shrink the reserve, and memory of other nodes would not count. */
-	gfp_t gfp = (GFP_KERNEL & ~__GFP_DIRECT_RECLAIM) | __GFP_ZERO | __GFP_NOWARN |
-		    __GFP_THISNODE;
+	gfp_t gfp = GFP_NOWAIT | __GFP_ZERO | __GFP_NOWARN | __GFP_THISNODE;
 	unsigned int order = RNBDT_RESERVE_MAX;
 
 	/* The shrinker may free meanwhile what this allocates. */

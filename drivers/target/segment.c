@@ -5,7 +5,8 @@
  * Operation
  *
  * A segment has zeroed pages and one memory region, which is registered once through the
- * send queue of queue 0. A unit of the pool is a page. Pages come in contiguous extents as
+ * send queue of queue 0, with pages as large as its memory and the device allow
+ * (page_size.c). A unit of the pool is a page of the kernel. Pages come in contiguous extents as
  * long as the page allocator provides, split so that each is a page of its own; an extent
  * becomes one entry of a bio, which is what makes large requests cheap. The reserve
  * (reserve.c) has pages that are zeroed already.
@@ -34,6 +35,7 @@
 #include <linux/jiffies.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/overflow.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
@@ -42,12 +44,18 @@
 
 #include "../core/dma.h"
 #include "../core/ring.h"
+#include "page_size.h"
 #include "queue.h"
 #include "reserve.h"
 #include "segment.h"
 #include "session.h"
 
-#define RNBDT_IOVA_SHIFT	32	/* larger than a segment */
+#define RNBDT_IOVA_SHIFT	32	/* larger than a segment and than its pages */
+
+static bool large_pages = true;
+module_param(large_pages, bool, 0644);
+MODULE_PARM_DESC(large_pages,
+		 "register memory of pools with the largest pages that the device has, N: with pages of 4 KiB (default Y)");
 
 /* Time for the client to take the frames that were posted before a registration */
 #define RNBDT_REG_TIMEOUT	(10 * HZ)
@@ -129,6 +137,21 @@ struct rnbdt_segment *rnbdt_segment_alloc(struct ib_device *dev, u32 units, bool
 	return seg;
 }
 
+/* Return the page size of the memory region of a segment whose memory has @nents pieces. */
+static u32 rnbdt_segment_page_size(const struct rnbdt_segment *seg, int nents)
+{
+	struct scatterlist *sg;
+	u64 bits = 0;
+	int i;
+
+	/* Software copies page by page, and that of some kernels has no larger ones. */
+	if (ib_uses_virt_dma(seg->dev) || !READ_ONCE(large_pages))
+		return RNBD_UNIT_SIZE;
+	for_each_sg(seg->sgt.sgl, sg, nents, i)
+		bits |= sg_dma_address(sg) | sg_dma_len(sg);
+	return rnbdt_page_size(bits, seg->dev->attrs.page_size_cap, RNBD_UNIT_SIZE);
+}
+
 /**
  * rnbdt_segment_map - map a segment for DMA and prepare its memory region
  * @seg: segment whose slot is known
@@ -143,6 +166,7 @@ int rnbdt_segment_map(struct rnbdt_segment *seg, struct ib_pd *pd)
 	struct ib_device *dev = seg->dev;
 	struct scatterlist *sg;
 	int i, n, nents, ret;
+	u32 page_size;
 
 	ret = sg_alloc_table_from_pages_segment(&seg->sgt, seg->pages, seg->units, 0,
 						(size_t)seg->units * RNBD_UNIT_SIZE,
@@ -164,13 +188,15 @@ int rnbdt_segment_map(struct rnbdt_segment *seg, struct ib_pd *pd)
 		    dma_need_sync(dev->dma_device, sg_dma_address(sg)))
 			return -EOPNOTSUPP;
 
-	seg->mr = ib_alloc_mr(pd, IB_MR_TYPE_MEM_REG, seg->units);
+	page_size = rnbdt_segment_page_size(seg, nents);
+	seg->mr = ib_alloc_mr(pd, IB_MR_TYPE_MEM_REG,
+			      (u64)seg->units * RNBD_UNIT_SIZE / page_size);
 	if (IS_ERR(seg->mr)) {
 		ret = PTR_ERR(seg->mr);
 		seg->mr = NULL;
 		return ret;
 	}
-	n = ib_map_mr_sg(seg->mr, seg->sgt.sgl, nents, NULL, RNBD_UNIT_SIZE);
+	n = ib_map_mr_sg(seg->mr, seg->sgt.sgl, nents, NULL, page_size);
 	if (n != nents)
 		return n < 0 ? n : -EIO;
 	/*

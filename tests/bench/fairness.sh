@@ -199,10 +199,9 @@ mix=(--bssplit=4k/50:1m/50)
 
 # greedy_hosts: attached, with a pool of POOL MiB each that shrinks to 1 MiB
 greedy_hosts() {
-	elastic 1024 || die "the client has no pools that shrink"
 	parameter rnbd_target pool_limit_mb $((BUDGET * POOL))
 	fast_export disk
-	attach_hosts $GREEDY disk --pool ${POOL}M
+	attach_hosts $GREEDY disk --pool ${POOL}M --pool-floor 1M
 }
 
 measure_greedy() {

@@ -21,13 +21,12 @@
 
 PART=burst
 rounds=${1:-5}
-FLOOR=1024		# KiB
+FLOOR=1M
 POOL=64M
 IDLE=600		# seconds in which the pool must have shrunk to its floor
 
 ADDR=$MDL_TARGET
 set_host_id
-elastic $FLOOR || die "the client has no pools that shrink"
 adapter_load dma=direct timed=Y round_trip_ns=2500
 adapter_up profile=mlx5
 target_start
@@ -99,9 +98,8 @@ burst() {
 attach_one() {
 	local floor=$FLOOR
 
-	[ "$1" = elastic ] || floor=0
-	elastic $floor
-	dev=$(attach bench --queues 1 --pool $POOL) || exit 1
+	[ "$1" = elastic ] || floor=fixed
+	dev=$(attach bench --queues 1 --pool $POOL --pool-floor $floor) || exit 1
 	echo none >"/sys/block/${dev##*/}/queue/scheduler"
 	wait_for 20 sessions_are 1
 	session=$(echo "$T"/sessions/*)

@@ -77,9 +77,12 @@ if [ "$NODE" = 1 ]; then
 	for limit in pool_limit_mb queue_limit_mb; do parameter rnbd_target $limit 1048576; done
 	parameter rnbd_target max_sessions 65536
 	parameter rnbd_target max_queues "$connections"
-	# It is kept for pools that grow, however many sessions there are.
-	[ ! -e /sys/module/rnbd_target/parameters/pool_reserve_mb ] ||
-		parameter rnbd_target pool_reserve_mb 0
+	# Zeroed memory is kept for pools that grow, however many sessions there are. It would
+	# come and go between two readings, so it is added to what is computed from them.
+	reserve=$(</sys/module/rnbd_target/parameters/pool_reserve_mb) || die "no reserve"
+	nodes=$(find /sys/devices/system/node -maxdepth 1 -name 'node[0-9]*' | wc -l)
+	tell reserve $((reserve * 1024 * (nodes ? nodes : 1)))
+	parameter rnbd_target pool_reserve_mb 0
 	for ((i = 0; i <= number; i++)); do
 		disk=$(null_disk 16 memory_backed=0 discard=0) || exit 1
 		export_disk "disk$i" "$disk" 2
@@ -116,11 +119,9 @@ rm -f "$OUT/results" "$OUT/memory"
 uname -r >"$OUT/kernel"
 # A connection has a port of its own at the client.
 echo 1024 65535 >/proc/sys/net/ipv4/ip_local_port_range
-floor=whole
-! elastic 1024 || floor=1024
+modprobe rnbd || die "modprobe rnbd failed"
+floor=1024	# KiB, the default
 options=(--queues "$connections" --keepalive 60000 --wait 60)
-# A pool that cannot shrink is as large as the floor of one that can.
-[ "$floor" != whole ] || options+=(--pool 1M)
 
 # measure STEP SECONDS: the memory of both machines in $ours and $theirs
 measure() {
@@ -190,7 +191,7 @@ sessions_step() {
 	[ $n -gt 0 ] || return 0
 	measure "sessions-$sessions" "$SETTLE"
 	same "$(jq .sessions <<<"$theirs")" $sessions "sessions of the target"
-	DETAILS=$(details sessions=$sessions connections="$granted" floor_kib="\"$floor\"" \
+	DETAILS=$(details sessions=$sessions connections="$granted" floor_kib=$floor \
 		parts="$(parts $n "$had_theirs" "$theirs")")
 	figure "target, per idle session, from $had to $sessions" "$(per $n "$had_theirs" "$theirs")" KiB
 	DETAILS=$(details sessions=$sessions connections="$granted" \
@@ -204,16 +205,18 @@ all_sessions() {
 	local n=$((had - 1)) slope
 
 	[ $n -gt 0 ] || die "one session has no slope"
-	DETAILS=$(details sessions=$had connections="$granted" floor_kib="\"$floor\"" \
+	DETAILS=$(details sessions=$had connections="$granted" floor_kib=$floor \
 		parts="$(parts $n "$one_theirs" "$had_theirs")")
 	slope=$(per $n "$one_theirs" "$had_theirs")
 	figure "target, per idle session, $had of them" "$slope" KiB "<=" 2048
 	DETAILS=$(details sessions=$had parts="$(parts $n "$one_ours" "$had_ours")")
 	figure "client, per idle session, $had of them" "$(per $n "$one_ours" "$had_ours")" KiB
-	# with what the target's system needs before the first session
+	# with what the target's system needs before the first session, and with the reserve
+	DETAILS=$(details reserve_kib="$reserve")
 	figure "idle sessions that fit 8 GiB, computed" "$(jq -n --argjson slope "$slope" \
-		--argjson empty "$empty_theirs" \
-		'((8 * 1048576 - ($empty.total - $empty.available)) / $slope) | floor')" sessions ">=" 4096
+		--argjson empty "$empty_theirs" --argjson reserve "$reserve" \
+		'((8 * 1048576 - ($empty.total - $empty.available) - $reserve) / $slope) | floor')" \
+		sessions ">=" 4096
 }
 
 disk_names() { for ((i = 1; i <= number; i++)); do echo "disk$i"; done; }
@@ -261,6 +264,7 @@ total_ours=$(jq .total <<<"$ours") total_theirs=$(jq .total <<<"$theirs") empty_
 figure "memory of the client's machine" "$(jq -n "$total_ours / 1024")" MiB
 figure "memory of the target's machine" "$(jq -n "$total_theirs / 1024")" MiB
 figure "target, per host that may attach" "$(told hosts)" KiB
+reserve=$(told reserve)
 
 # One session, to know what is granted; it is measured below.
 had=0 had_ours=$ours had_theirs=$theirs

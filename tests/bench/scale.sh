@@ -27,14 +27,6 @@ figure() {
 # parameter MODULE NAME VALUE: of a module that is loaded
 parameter() { echo "$3" >"/sys/module/$1/parameters/$2" || die "$1 has no parameter $2"; }
 
-# elastic KIB: pools of sessions that begin from now on have KIB all the time, the rest comes and
-# goes; 0: they have all of it. Status 1 if the client has no such pools.
-elastic() {
-	modprobe rnbd || die "modprobe rnbd failed"
-	[ -e /sys/module/rnbd/parameters/pool_floor_kb ] || return 1
-	parameter rnbd pool_floor_kb "$1"
-}
-
 # scale_host I: its UUID in $host; no process is started
 scale_host() { printf -v host '00000000-0000-4000-8000-%012d' $((1000 + $1)); }
 

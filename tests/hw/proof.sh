@@ -64,7 +64,8 @@ part_proof() {
 	[ -z "$QUICK" ] || mib=8
 	mkdir -p "$dir"
 	at target target_up $((mib * 4)) memory || return
-	at client client_up --inline-read 0 --inline-write 0 || return
+	# A pool that follows the load is registered as it grows.
+	at client client_up --inline-read 0 --inline-write 0 --pool-floor fixed || return
 	for side in $SIDES; do
 		at "$side" probes_on >"$dir/$side.probes" || die "$side: $(tail -n 1 "$dir/$side.probes")"
 		sed "s/^/  $side: /" "$dir/$side.probes"

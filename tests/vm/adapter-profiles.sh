@@ -26,7 +26,7 @@ full_depth() {
 
 	shift 2
 	export_disk slow "$slow"
-	dev=$(attach slow --queues 1 --queue-depth 128 --inline-read 0) || exit 1
+	dev=$(attach slow --queues 1 --queue-depth 128 --inline-read 0 --pool-floor fixed) || exit 1
 	for bs; do
 		run fio --name=depth --filename="$dev" --direct=1 --ioengine=libaio --rw=randread \
 		    --bs="$bs" --iodepth=128 --number_ios=1000 --io_size=256m --norandommap \

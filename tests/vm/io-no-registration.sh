@@ -17,7 +17,8 @@ if [ "$NODE" = 1 ]; then
 else
 	lab barrier exported
 	mrs=$(rdma resource show mr | wc -l)
-	dev=$(attach disk0 --inline-read 0 --inline-write 0) || exit 1
+	# A pool that grows is registered as it grows: pool-grow is about that.
+	dev=$(attach disk0 --inline-read 0 --inline-write 0 --pool-floor fixed) || exit 1
 	[ "$(rdma resource show mr | wc -l)" = "$mrs" ] ||
 		die "attaching registered memory on the client"
 	lab barrier attached

@@ -119,29 +119,37 @@ detach "$held"
 granted queues 1 "${large[@]}"
 
 note "pools: of a session, of a host, of all"
+fixed=(--queues 1 --pool 4M --pool-floor fixed)
 param session_pool_limit_mb 1
-hit limits/session_pool granted pool_units 256 --queues 1 --pool 4M
+hit limits/session_pool granted pool_units 256 "${fixed[@]}"
 host max_session_pool_bytes 2097152
-hit limits/session_pool granted pool_units 512 --queues 1 --pool 4M
+hit limits/session_pool granted pool_units 512 "${fixed[@]}"
 host max_session_pool_bytes 0
 param session_pool_limit_mb 1024
 param host_pool_limit_mb 2
-hit limits/host_pool granted pool_units 256 --queues 1 --pool 4M
+hit limits/host_pool granted pool_units 256 "${fixed[@]}"
 host max_pool_bytes 4194304
-hit limits/host_pool granted pool_units 768 --queues 1 --pool 4M
+hit limits/host_pool granted pool_units 768 "${fixed[@]}"
 param host_pool_limit_mb 1
 host max_pool_bytes 0
-hit refused/pool_full denied pool --queues 1 --pool 4M
+hit refused/pool_full denied pool "${fixed[@]}"
 param host_pool_limit_mb 0
 param pool_limit_mb 4
-hit limits/host_pool granted pool_units 640 --queues 1 --pool 4M
+hit limits/host_pool granted pool_units 640 "${fixed[@]}"
 host max_pool_bytes 16777216
-hit limits/pool granted pool_units 768 --queues 1 --pool 4M
+hit limits/pool granted pool_units 768 "${fixed[@]}"
 param pool_limit_mb 1
-hit limits/pool denied pool --queues 1 --pool 4M
+hit limits/pool denied pool "${fixed[@]}"
 param pool_limit_mb 0
 host max_pool_bytes 0
-granted pool_units 1024 --queues 1 --pool 4M
+granted pool_units 1024 "${fixed[@]}"
+# Limits cut the floor of a pool that may grow to a multiple of 256 KiB, or to what is left if that is less.
+host max_pool_bytes $(((1 << 20) + 65536))
+granted pool_floor_units 16 --queues 1 --max-io 64K
+host max_pool_bytes $(((1 << 20) + 393216))
+granted pool_floor_units 64 --queues 1 --max-io 64K
+host max_pool_bytes 0
+granted pool_floor_units 256 --queues 1
 detach "$first"
 
 note "what is being closed is waited for: nobody is refused, or given less, for that"

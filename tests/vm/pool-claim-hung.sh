@@ -24,7 +24,7 @@ export_disk hung /dev/mapper/back 1
 disk=$(null_disk 64) || exit 1
 export_disk disk0 "$disk" 1
 echo $LIMIT >"$CFG/hosts/$(host_id 1)/max_pool_bytes" || die "max_pool_bytes"
-modprobe rnbd pool_floor_kb=1024 || die "modprobe rnbd failed"
+modprobe rnbd || die "modprobe rnbd failed"
 arm rnbd
 
 common=(--queues 1 --pool 8M --keepalive $((500 * ${LAB_SLOW:-1})) --loss-timeout 0)

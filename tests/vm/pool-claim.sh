@@ -27,8 +27,7 @@ modprobe rnbd || die "modprobe rnbd failed"
 arm rnbd
 
 # Only the first session has short keep-alives, so that the fault point meets its queue.
-second=$(attach second --queues 1 --pool 7M --keepalive 60000 --host-id "$(host_id 2)") || exit 1
-param rnbd pool_floor_kb 1024
+second=$(attach second --queues 1 --pool 7M --pool-floor fixed --keepalive 60000 --host-id "$(host_id 2)") || exit 1
 common=(--queues 1 --pool 4M)
 first=$(attach first "${common[@]}" --keepalive 500) || exit 1
 same "$(pools_charged)" $((8 * MIB)) "bytes that are charged"
@@ -109,8 +108,7 @@ detach "$first"
 detach "$second"
 none() { [ -z "$(find $SESSIONS -mindepth 1 -maxdepth 1)" ]; }
 wait_for 30 none
-param rnbd pool_floor_kb 0
-third=$(attach third --queues 1 --pool 8M --host-id "$(host_id 4)") || exit 1
+third=$(attach third --queues 1 --pool 8M --pool-floor fixed --host-id "$(host_id 4)") || exit 1
 need "$third" pool_units -eq 2048
 detach "$third"
 configfs_clear

@@ -21,7 +21,7 @@ for ((i = 0; i <= NR; i++)); do
 	disk=$(null_disk 16 irqmode=2 completion_nsec=2000000) || exit 1
 	export_disk "disk$i" "$disk" 1 2
 done
-modprobe rnbd pool_floor_kb=4 || die "modprobe rnbd failed"
+modprobe rnbd || die "modprobe rnbd failed"
 
 within_limit() {
 	local bytes
@@ -31,10 +31,10 @@ within_limit() {
 }
 # attach_one NUMBER: half of the disks for each host, each in a session of its own
 attach_one() {
-	attach "disk$1" --new-session --host-id "$(host_id $(($1 % 2 + 1)))" --queues 2 --pool 4M
+	attach "disk$1" --new-session --host-id "$(host_id $(($1 % 2 + 1)))" --queues 2 --pool 4M --pool-floor 4K
 }
 
-note "the floor of a session holds the largest request, whatever was configured"
+note "the floor of a session holds the largest request, whatever was requested"
 dev=()
 for ((i = 0; i < NR; i++)); do
 	dev[i]=$(attach_one $i) || exit 1

@@ -18,10 +18,10 @@ disk=$(null_disk 128 irqmode=2 completion_nsec=5000000) || exit 1
 export_disk disk0 "$disk"
 disk=$(null_disk 128 irqmode=2 completion_nsec=5000000) || exit 1
 export_disk disk1 "$disk"
-modprobe rnbd pool_floor_kb=64 || die "modprobe rnbd failed"
+modprobe rnbd || die "modprobe rnbd failed"
 
 note "a session begins with its floor, which holds the largest request"
-dev=$(attach disk0 --queues 2 --pool 8M) || exit 1
+dev=$(attach disk0 --queues 2 --pool 8M --pool-floor 64K) || exit 1
 other=$(attach disk1) || exit 1
 need "$dev" pool_units -eq $FLOOR
 need "$dev" pool_floor_units -eq $FLOOR
@@ -95,11 +95,10 @@ checker_end other "$other"
 need "$dev" lost -eq 0
 verify "$dev" --rw=randwrite --bsrange=4k-256k --iodepth=32 --size=8m
 
-note "without a floor the size of the pool is fixed"
+note "a pool of a fixed size"
 detach "$dev"
 detach "$other"
-param rnbd pool_floor_kb 0
-dev=$(attach disk0 --queues 2 --pool 8M) || exit 1
+dev=$(attach disk0 --queues 2 --pool 8M --pool-floor fixed) || exit 1
 need "$dev" pool_units -eq $CEILING
 need "$dev" pool_floor_units -eq $CEILING
 verify "$dev" --rw=randwrite --bsrange=4k-1m --iodepth=32 --size=16m

@@ -22,7 +22,7 @@ for ((i = 0; i < 3; i++)); do
 	export_disk "disk$i" "$disk" 1 2
 done
 echo $LIMIT >"$CFG/hosts/$(host_id 1)/max_pool_bytes" || die "max_pool_bytes"
-modprobe rnbd pool_floor_kb=1024 || die "modprobe rnbd failed"
+modprobe rnbd || die "modprobe rnbd failed"
 common=(--queues 2 --new-session)
 
 note "the first session has all that its host may have"

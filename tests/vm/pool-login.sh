@@ -32,8 +32,7 @@ arm rnbd
 
 # Only the session that is to lose its connection has short keep-alives.
 long=(--queues 1 --keepalive 60000)
-first=$(attach disk1 "${long[@]}" --pool ${FIXED}K --host-id "$(host_id 2)") || exit 1
-param rnbd pool_floor_kb 1024
+first=$(attach disk1 "${long[@]}" --pool ${FIXED}K --pool-floor fixed --host-id "$(host_id 2)") || exit 1
 second=$(attach disk2 "${long[@]}" --pool 8M --host-id "$(host_id 3)") || exit 1
 steadily second "$second" --rw=randwrite --bs=128k --iodepth=128
 wait_for 60 counter_is "$second" pool_units $GROWN

@@ -27,7 +27,7 @@ begin() {
 	export_disk disk0 "$disk" 1
 	disk=$(null_disk 128 irqmode=2 completion_nsec=5000000) || exit 1
 	export_disk disk1 "$disk" 2
-	modprobe rnbd pool_floor_kb=1024 || die "modprobe rnbd failed"
+	modprobe rnbd || die "modprobe rnbd failed"
 	first=$(attach disk0 --queues 2 --pool 16M --inline-read 0) || exit 1
 	echo 1 >"/sys/block/${first##*/}/rnbd/early_release"
 	rm -f /dev/shm/first /dev/shm/second
@@ -87,7 +87,7 @@ note "the same with segments and blocks given up before their READs have complet
 adapter_again profile=mlx5 nasty=again nasty_rate=2
 # A READ from memory that was taken back is a violation: here it is the damage.
 echo N >/sys/module/rdma_model/parameters/warn
-modprobe rnbd pool_floor_kb=1024 || die "modprobe rnbd failed"
+modprobe rnbd || die "modprobe rnbd failed"
 strike rnbd release_early 1000000000
 begin
 # damaged: the checker has found wrong data, or a connection was lost

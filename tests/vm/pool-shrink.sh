@@ -21,7 +21,7 @@ for ((i = 0; i < 2; i++)); do
 	disk=$(null_disk 128 irqmode=2 completion_nsec=5000000) || exit 1
 	export_disk "disk$i" "$disk" $((i + 1))
 done
-modprobe rnbd pool_floor_kb=1024 || die "modprobe rnbd failed"
+modprobe rnbd || die "modprobe rnbd failed"
 arm rnbd-target
 common=(--queues 2 --pool 16M)
 load=(--rw=randwrite --bs=128k --iodepth=128 --size=100m)

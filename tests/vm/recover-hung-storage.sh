@@ -56,7 +56,7 @@ run rnbd host allow hung "$(host_id 2)"
 run rnbd secret generate "$OUT/a"
 run rnbd secret generate "$OUT/b"
 
-note "no page of a login, a list of exports or a teardown is allocated in a way that may wait for I/O"
+note "no page of a login, a grant, a list of exports or a teardown is allocated in a way that may wait for I/O"
 mount -t tracefs tracefs $T 2>/dev/null
 echo 16384 >$T/buffer_size_kb
 echo 1 >$T/options/stacktrace
@@ -64,6 +64,9 @@ echo 'comm ~ "kworker*"' >$T/events/kmem/mm_page_alloc/filter
 echo 1 >$T/events/kmem/mm_page_alloc/enable || die "no trace point"
 dev=$(attach fine --queues 2 --pool 8M) || exit 1
 rnbd discover "$ADDR" >/dev/null || die "discover"
+run fio --name=grow --filename="$dev" --direct=1 --ioengine=libaio --rw=randread --bs=256k \
+    --iodepth=16 --size=8m --minimal --output=/dev/null
+wait_for 10 counter_over "$dev" pool_grants 0
 detach "$dev"
 no_session() { [ -z "$(ls /sys/kernel/rnbd-target/sessions)" ]; }
 wait_for 60 no_session

@@ -135,7 +135,7 @@ logins() {
 	local dev good=0 bad=0
 	for _ in $(seq $TRIES); do
 		if [ $good -ge $EACH ] && [ $bad -ge $EACH ]; then break; fi
-		if dev=$(rnbd attach "$ADDR" disk0 --queues 2 --pool 4M 2>"$OUT/error"); then
+		if dev=$(rnbd attach "$ADDR" disk0 --queues 2 --pool 4M --pool-floor fixed 2>"$OUT/error"); then
 			good=$((good + 1))
 			dd if="$dev" of=/dev/null bs=64k count=2 iflag=direct status=none ||
 				die "$dev does not read"

@@ -24,7 +24,7 @@ for ((i = 0; i < IDLE; i++)); do
 done
 export_disk other "$(null_disk 16)"
 modprobe rnbd io_timeout=600
-common=(--queues 2 --pool 2M)
+common=(--queues 2 --pool 2M --pool-floor fixed)
 hung=() idle=()
 for ((i = 0; i < HUNG; i++)); do
 	hung[i]=$(attach "hung$i" "${common[@]}" --loss-timeout 0) || exit 1

@@ -73,7 +73,7 @@ none=$(rdma_own)
 dev=() pid=()
 
 note "four disks with options of their own: one session, counted at both ends"
-options=(--queues 2 --pool 8M --keepalive 1000)
+options=(--queues 2 --pool 8M --pool-floor fixed --keepalive 1000)
 dev[0]=$(attach disk0 "${options[@]}") || exit 1
 sessions_are 1 1
 one=$(rdma_own)
@@ -106,6 +106,7 @@ contradicts depth --queue-depth 64
 contradicts ring_slots --ring-slots 32
 contradicts slot_size --slot-size 4096
 contradicts pool_bytes --pool 4M
+contradicts pool_floor_bytes --pool-floor 2M
 contradicts max_io --max-io 64K
 contradicts keepalive_ms --keepalive 500
 contradicts inline_read --inline-read 0
@@ -116,7 +117,7 @@ sessions_are 1 4
 same "$(cat "$CFG/exports/disk4/sessions")" 0 "attachments of disk4"
 
 note "--new-session makes a second one, which no other disk joins"
-dev[4]=$(attach disk4 --new-session --queues 1 --pool 4M) || exit 1
+dev[4]=$(attach disk4 --new-session --queues 1 --pool 4M --pool-floor fixed) || exit 1
 sessions_are 2 5
 need "${dev[4]}" new_session -eq 1
 need "${dev[4]}" queues -eq 1

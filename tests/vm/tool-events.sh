@@ -165,7 +165,7 @@ modprobe rnbd
 monitor_start rnbd
 echo 1 >$TRACING/events/rnbd/rnbdc_state/enable
 barrier exported
-dev=$(attach disk0 --queues 2 --queue-depth 16 --pool 4M --keepalive 500) || exit 1
+dev=$(attach disk0 --queues 2 --queue-depth 16 --pool 4M --pool-floor fixed --keepalive 500) || exit 1
 name=$(basename "$dev")
 tell session_id "$(counter "$dev" session_id)"
 dd if=/dev/zero of="$dev" bs=1M count=1 seek=1 oflag=direct status=none || die "write failed"

@@ -167,7 +167,7 @@ echo "$WAITING sessions wait for storage that hangs"
 for i in $(seq $WAITING); do
 	echo "0 8192 linear $(null_disk 4) 0" | dmsetup create "hung$i" || die "dmsetup failed"
 	export_disk "hung$i" "/dev/mapper/hung$i"
-	devs[i]=$(attach "hung$i" --new-session --queues 1 --pool 4M --inline-write 0 --keepalive 1000) || exit 1
+	devs[i]=$(attach "hung$i" --new-session --queues 1 --pool 4M --pool-floor fixed --inline-write 0 --keepalive 1000) || exit 1
 done
 same "$(cat /sys/kernel/rnbd-target/limits/pool_near)" 1 "times that the pools came near their limit"
 dmesg_has 'pools use 24 of 26 MiB' || die "not logged"

@@ -18,9 +18,6 @@
 
 #include "target.h"
 
-/* Parameter of the client: KiB of the floor of a pool, 0: none is requested */
-#define POOL_FLOOR	"/sys/module/rnbd/parameters/pool_floor_kb"
-
 /* Close the attachment of the disk, and wait until the client attaches it again. */
 static void attach_again(const char *disk)
 {
@@ -95,9 +92,8 @@ static void run_case(const struct target_case *tc)
 		snprintf(command, sizeof(command), "rnbd discover %s:%u", address, port);
 	else
 		snprintf(command, sizeof(command),
-			 "echo %d >" POOL_FLOOR
-			 "; rnbd attach %s:%u %s --queues 1 --keepalive 20000",
-			 tc->elastic ? 1024 : 0, address, port, tc->name);
+			 "rnbd attach %s:%u %s --queues 1 --keepalive 20000 --pool-floor %s",
+			 address, port, tc->name, tc->elastic ? "1M" : "fixed");
 	len = strlen(command);
 	if (tc->secret)
 		snprintf(command + len, sizeof(command) - len, " --secret-file %s", secret_file);
