@@ -34,6 +34,8 @@
  * @pool_used: bytes of its pool that requests have
  * @pool_held: bytes of its pool that the target has granted
  * @pool_floor: bytes that it may hold at any time
+ * @pool_wanted: bytes that it has requested in all, 0 if it has not
+ * @pool_disk_share: bytes that the requests of one disk may have while others need some
  * @pool_grants: segments of its pool granted after the login
  * @pool_releases: segments that it has returned
  * @pool_reclaims: segments that the target has asked for
@@ -67,6 +69,8 @@ struct disk {
 	uint64_t pool_used;
 	uint64_t pool_held;
 	uint64_t pool_floor;
+	uint64_t pool_wanted;
+	uint64_t pool_disk_share;
 	uint64_t pool_grants;
 	uint64_t pool_releases;
 	uint64_t pool_reclaims;

@@ -48,6 +48,7 @@
 #include "netlink.h"
 #include "netlink_gen.h"
 #include "session.h"
+#include "share.h"
 #include "state.h"
 #include "target.h"
 
@@ -67,6 +68,8 @@ static int rnbdt_put_pool(struct sk_buff *msg, const struct rnbdt_session *s)
 		{ RNBDT_ATTR_POOL_RELEASES, READ_ONCE(s->lease.releases) },
 		{ RNBDT_ATTR_POOL_RECLAIMS, READ_ONCE(s->lease.reclaims) },
 		{ RNBDT_ATTR_POOL_REGISTRATIONS, READ_ONCE(s->lease.registrations) },
+		{ RNBDT_ATTR_POOL_WANTED, (u64)READ_ONCE(s->lease.want) * RNBD_UNIT_SIZE },
+		{ RNBDT_ATTR_POOL_SHARE, rnbdt_share_bytes(s) },
 	};
 	u32 i;
 

@@ -183,7 +183,7 @@ static bool rnbdt_share_read(struct rnbdt_shares *shares, struct rnbdt_session *
 		list_add_tail(&part->entry, &host->parts);
 		return true;
 	}
-	s->lease.share = part->least;
+	WRITE_ONCE(s->lease.share, part->least);
 	host->settled += part->least;
 	return false;
 }
@@ -267,7 +267,7 @@ static void rnbdt_share_set(struct rnbdt_shares *shares, struct rnbdt_session *s
 
 	if (!rnbdt_share_counts(s))
 		return;
-	lease->share = rnbdt_level_share(&lease->part, level);
+	WRITE_ONCE(lease->share, rnbdt_level_share(&lease->part, level));
 	if (list_empty(&lease->hungry) || lease->share <= s->account.pool_bytes)
 		return;
 	s->host->share.lack += lease->share - s->account.pool_bytes;
@@ -543,6 +543,19 @@ void rnbdt_share_reclaim(void)
 	lockdep_assert_held(&rnbdt_lock);
 
 	queue_delayed_work(rnbdt_login_wq, &rnbdt_share_runs, early ? RNBDT_SHARE_PERIOD : 0);
+}
+
+/**
+ * rnbdt_share_bytes - return the share of a session, for administrators
+ * @s: session that is or was live
+ *
+ * Context: any.
+ * Return: bytes that it may hold while memory is short, of the latest update of the shares;
+ * its ceiling before the first one.
+ */
+u64 rnbdt_share_bytes(const struct rnbdt_session *s)
+{
+	return min(READ_ONCE(s->lease.share), READ_ONCE(s->account.max_bytes));
 }
 
 /**
