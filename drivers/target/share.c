@@ -546,19 +546,6 @@ void rnbdt_share_reclaim(void)
 }
 
 /**
- * rnbdt_share_bytes - return the share of a session, for administrators
- * @s: session that is or was live
- *
- * Context: any.
- * Return: bytes that it may hold while memory is short, of the latest update of the shares;
- * its ceiling before the first one.
- */
-u64 rnbdt_share_bytes(const struct rnbdt_session *s)
-{
-	return min(READ_ONCE(s->lease.share), READ_ONCE(s->account.max_bytes));
-}
-
-/**
  * rnbdt_share_exit - stop the work item of this file
  *
  * Call when no session is left.

@@ -10,7 +10,6 @@
 struct rnbdt_segment;
 struct rnbdt_session;
 
-u64 rnbdt_share_bytes(const struct rnbdt_session *s);
 void rnbdt_share_ask(struct rnbdt_session *s, struct rnbdt_segment *seg);
 void rnbdt_share_reclaim(void);
 void rnbdt_share_exit(void);
