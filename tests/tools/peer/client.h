@@ -115,6 +115,7 @@ bool lease_whole_segment(struct lease *l, enum ibv_wr_opcode opcode, uint32_t sl
  * @released: bits of the slots that are returned, and not confirmed
  * @busy: bits of the tags of requests without a reply, by connection
  * @answers: frames that have come
+ * @tame: no move breaks a rule
  * @wild: a frame was mutated or breaks a rule
  */
 struct player {
@@ -124,7 +125,7 @@ struct player {
 	uint64_t reclaimed, released;
 	uint16_t busy[1 + FURTHER];
 	uint32_t answers;
-	bool wild;
+	bool tame, wild;
 };
 
 bool player_login(struct player *p, struct rng *rng);

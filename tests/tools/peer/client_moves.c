@@ -213,7 +213,7 @@ static bool build_request(struct player *p, struct rng *rng, struct frame *f, ui
 	uint32_t block = le32toh(g->a.logical_block) ?: 512, unit = 0, units = 1;
 	uint32_t entries = 1 + rng_below(rng, 4), i, data = 0;
 	uint64_t blocks = le64toh(g->a.capacity) / block;
-	bool strange = !rng_below(rng, 64);
+	bool strange = !rng_below(rng, 64) && !p->tame;
 
 	if (!pick_segment(p, rng, &unit, &units) && !strange)
 		return false;
@@ -365,6 +365,8 @@ bool player_move(struct player *p, uint64_t seed, bool wild)
 	rng_seed(&rng, seed, 0);
 	kind = rng_below(&rng, KINDS);
 	conn = rng_below(&rng, 1 + p->nr_more);
+	if (p->tame && (!kind || kind == 6 || kind == 7 || kind == 29))
+		kind = KINDS - 1;
 	/* What is about the session travels on the first connection. */
 	if (kind >= 10 && kind < 22)
 		conn = 0;

@@ -135,8 +135,14 @@ static void random_session(struct rng *rng, struct tally *tally)
 	bool politely = rng_below(rng, 2);
 	uint32_t moves = rng_below(rng, 3) ? rng_below(rng, MOVES) : MOVES;
 	uint32_t wild = rng_below(rng, 10);
+	bool tame = !rng_below(rng, 4);
 
 	memset(&p, 0, sizeof(p));
+	if (tame) {
+		p.tame = true;
+		moves = MOVES;
+		wild = 0;
+	}
 	if (begin(&p, rng, tally, wild_request)) {
 		if (wild_login || wild_request || list) {
 			first_entry(&p, rng, list, wild_login);

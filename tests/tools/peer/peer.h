@@ -313,8 +313,9 @@ enum proof { RIGHT, FLIPPED, EMPTY, REFLECTED, ECHOED, REPLAYED };
 
 void target_auth_begin(const struct rnbd_cm_req *req, const struct rnbd_ctl_login *l);
 void target_auth_challenge(struct frame *f);
-bool target_auth_take(const struct ctl *entry);
+bool target_auth_take(const struct ctl *entry, bool must);
 void target_auth_prove(struct frame *f, enum proof proof);
+void target_auth_key(uint8_t *key);
 
 /* target_aside.c: attaches that take long, beside the cases */
 void aside_begin(struct rdma_event_channel *channel);

@@ -18,9 +18,6 @@
 
 #include "target.h"
 
-/* Parameter of the client: KiB of the floor of a pool, 0: none is requested */
-#define POOL_FLOOR	"/sys/module/rnbd/parameters/pool_floor_kb"
-
 /* Close the attachment of the disk, and wait until the client attaches it again. */
 static void attach_again(const char *disk)
 {
