@@ -114,6 +114,7 @@ bool lease_whole_segment(struct lease *l, enum ibv_wr_opcode opcode, uint32_t sl
  * @reclaimed: bits of the slots that the target wants back
  * @released: bits of the slots that are returned, and not confirmed
  * @busy: bits of the tags of requests without a reply, by connection
+ * @queried: bits of the connections with a QUERY that was not answered
  * @answers: frames that have come
  * @tame: no move breaks a rule
  * @wild: a frame was mutated or breaks a rule
@@ -124,6 +125,7 @@ struct player {
 	uint32_t nr_more;
 	uint64_t reclaimed, released;
 	uint16_t busy[1 + FURTHER];
+	uint32_t queried;
 	uint32_t answers;
 	bool tame, wild;
 };

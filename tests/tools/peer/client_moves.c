@@ -135,8 +135,12 @@ static void take_frames(struct player *p, uint32_t i, uint32_t ms)
 		if (frame[0] != RNBD_FRAME_CONTROL)
 			continue;
 		ctl_take(c, frame, len);
-		while (!i && ctl_left(c, &entry))
-			take_entry(p, &entry);
+		while (ctl_left(c, &entry)) {
+			if (entry.type == RNBD_CTL_QUERY_REPLY)
+				p->queried &= ~(1u << i);
+			else if (!i)
+				take_entry(p, &entry);
+		}
 	}
 }
 
@@ -394,6 +398,10 @@ bool player_move(struct player *p, uint64_t seed, bool wild)
 			return ask_slots(&rng, c, &p->l.c.grant);
 		build_slots(&f, RNBD_CTL_SLOTS, c->slots, RNBD_DEPTH_FIRST);
 	} else if (kind < 29) {
+		/* A second one before the answer breaks a rule. */
+		if (p->tame && p->queried & 1u << conn)
+			return false;
+		p->queried |= 1u << conn;
 		build_query(&rng, &f, c);
 	} else if (kind == 29 && rng_below(&rng, 2)) {
 		/* Each of these breaks a rule, or nearly does. */
