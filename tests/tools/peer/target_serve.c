@@ -453,8 +453,10 @@ static void serve_further(void)
 		if (!c->id)
 			continue;
 		conn_step(c);
-		while (!c->gone && (frame = conn_receive(c, 0, &len, 0)))
+		while (!c->gone && (frame = conn_receive(c, 0, &len, 0))) {
 			serve_frame(c, frame, len);
+			serve_put_off();
+		}
 		if (c->gone)
 			target_further_drop(c);
 	}
@@ -480,8 +482,11 @@ void target_serve(void)
 	if (c->established && target.tc->when == AT_CONNECTED && !target.struck)
 		target_strike(c);
 	serve_put_off();
-	while (!c->gone && !target.silent && (frame = conn_receive(c, 0, &len, 0)))
+	while (!c->gone && !target.silent && (frame = conn_receive(c, 0, &len, 0))) {
 		serve_frame(c, frame, len);
+		/* in their order */
+		serve_put_off();
+	}
 	serve_further();
 	if (target.live && !target.silent && target.struck && target.tc->also == STARVE)
 		conn_alive(c, 800);
