@@ -268,7 +268,7 @@ static bool build_request(struct player *p, struct rng *rng, struct frame *f, ui
 	return i;
 }
 
-/* Attachments come and go: of two exports, mostly valid, and some handles are nobody's. */
+/* Attachments come and go: of two exports, mostly valid, and some handles never existed. */
 static void build_attach(struct player *p, struct rng *rng, struct frame *f)
 {
 	uint32_t nr = 1 + rng_below(rng, 3);

@@ -84,7 +84,7 @@ static bool begin(struct player *p, struct rng *rng, struct tally *tally, bool w
 		return true;
 	tally->refused++;
 	if (!wild && p->l.c.status != RNBD_ST_LIMIT && p->l.c.status != RNBD_ST_BUSY)
-		amiss("a lawful connection request: status %d", p->l.c.status);
+		amiss("a valid connection request: status %d", p->l.c.status);
 	return false;
 }
 
@@ -100,7 +100,7 @@ static bool log_in(struct player *p, struct rng *rng)
 	/* What a host still has there may stand in its own way. */
 	if (g->status != RNBD_ST_BUSY && g->status != RNBD_ST_ATTACHED &&
 	    g->status != RNBD_ST_POOL_FULL && g->status != RNBD_ST_LIMIT)
-		amiss("a lawful login, or ATTACH: status %u", g->status);
+		amiss("a valid login, or ATTACH: status %u", g->status);
 	/* A session without an attachment can do most things. */
 	return g->r.nr_segments;
 }

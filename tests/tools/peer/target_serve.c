@@ -425,7 +425,7 @@ static void serve_frame(struct conn *c, const uint8_t *frame, uint32_t len)
 		amiss("a frame of type %u from a client", copy[0]);
 }
 
-/* Serve what was put off; more may be put off meanwhile. */
+/* Serve what was put off; more may be put off until then. */
 static void serve_put_off(void)
 {
 	while (target.nr_put_off) {
