@@ -56,7 +56,8 @@ static void random_attachment(struct rng *rng, struct tally *tally)
 	} else {
 		/* An error ends it, and it starts again. */
 		snprintf(command, sizeof(command),
-			 "for at in 0 2 4; do while dd if=%s of=/dev/null bs=128k skip=$at count=2 iflag=direct;"
+			 "for at in 0 2 4; do\n"
+			 "while dd if=%s of=/dev/null bs=128k skip=$at count=2 iflag=direct;"
 			 "do :; done & done >/dev/null 2>&1\n"
 			 "while dd if=%s of=/dev/null bs=16k count=8 iflag=direct &&\n"
 			 "dd if=/dev/zero of=%s bs=16k count=4 oflag=direct conv=nocreat;"
