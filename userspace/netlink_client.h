@@ -33,6 +33,8 @@
  * @session_state: state of its connection
  * @pool_used: bytes of its pool that requests have
  * @pool_held: bytes of its pool that the target has granted
+ * @pool_wanted: bytes that it has requested in all, 0 if it has not
+ * @pool_disk_share: bytes that the requests of one disk may have while others need some
  * @pool_grants: segments of its pool granted after the login
  * @pool_releases: segments that it has returned
  * @pool_reclaims: segments that the target has asked for
@@ -65,6 +67,8 @@ struct disk {
 	char session_state[STATE_SIZE];
 	uint64_t pool_used;
 	uint64_t pool_held;
+	uint64_t pool_wanted;
+	uint64_t pool_disk_share;
 	uint64_t pool_grants;
 	uint64_t pool_releases;
 	uint64_t pool_reclaims;

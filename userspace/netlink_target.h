@@ -26,6 +26,8 @@
  * @pool_held: bytes of the segments that it holds
  * @pool_floor: bytes that it may hold at any time
  * @pool_max: bytes that it may hold at most
+ * @pool_wanted: bytes that the client has requested in all, 0 if it has not
+ * @pool_share: bytes that it may hold while memory is short
  * @pool_grants: segments granted after the login
  * @pool_releases: segments that the client has returned
  * @pool_reclaims: segments that the target has asked for
@@ -54,6 +56,8 @@ struct session {
 	uint64_t pool_held;
 	uint64_t pool_floor;
 	uint64_t pool_max;
+	uint64_t pool_wanted;
+	uint64_t pool_share;
 	uint64_t pool_grants;
 	uint64_t pool_releases;
 	uint64_t pool_reclaims;

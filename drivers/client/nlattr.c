@@ -28,6 +28,7 @@
 #include "option_table.h"
 #include "queue.h"
 #include "session.h"
+#include "share.h"
 #include "state.h"
 
 static u16 rnbdc_session_port(const struct rnbdc_session *sess)
@@ -126,7 +127,11 @@ static int rnbdc_put_pool(struct sk_buff *msg, const struct rnbdc_session *sess)
 	    nla_put_u64_64bit(msg, RNBD_ATTR_POOL_RELEASES, READ_ONCE(lease->releases),
 			      RNBD_ATTR_PAD) ||
 	    nla_put_u64_64bit(msg, RNBD_ATTR_POOL_RECLAIMS, READ_ONCE(lease->reclaims),
-			      RNBD_ATTR_PAD))
+			      RNBD_ATTR_PAD) ||
+	    nla_put_u64_64bit(msg, RNBD_ATTR_POOL_WANTED,
+			      (u64)READ_ONCE(lease->want) << RNBD_UNIT_SHIFT, RNBD_ATTR_PAD) ||
+	    nla_put_u64_64bit(msg, RNBD_ATTR_POOL_DISK_SHARE,
+			      (u64)rnbdc_disk_share(sess) << RNBD_UNIT_SHIFT, RNBD_ATTR_PAD))
 		return -EMSGSIZE;
 	return 0;
 }

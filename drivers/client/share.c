@@ -29,6 +29,7 @@
 
 #include <linux/atomic.h>
 #include <linux/math.h>
+#include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/module.h>
 #include <rnbd/wire.h>
@@ -72,6 +73,22 @@ static bool rnbdc_tags_below_share(const struct rnbdc_hwq *hwq, u32 factor)
 	if (!hwq->tags)
 		return q->nr_free_tags;
 	return rnbdc_below_share(hwq->tags, 1, q->nr_free_tags, rnbdc_reserved_tags(q), factor);
+}
+
+/**
+ * rnbdc_disk_share - get the share of a disk in the pool of its session, for administrators
+ * @sess: session
+ *
+ * Context: any.
+ * Return: units that a disk has at most while other disks need some: disk_share times what it
+ * then leaves free, without the reserve.
+ */
+u32 rnbdc_disk_share(const struct rnbdc_session *sess)
+{
+	u32 units = READ_ONCE(sess->space.units), factor = READ_ONCE(disk_share);
+
+	units -= min(units, rnbdc_space_reserve(&sess->space));
+	return div_u64((u64)factor * units, factor + 1);
 }
 
 /**

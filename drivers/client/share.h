@@ -12,8 +12,10 @@
 
 struct rnbdc_disk;
 struct rnbdc_hwq;
+struct rnbdc_session;
 
 u32 rnbdc_wire_depth(u32 depth);
+u32 rnbdc_disk_share(const struct rnbdc_session *sess);
 u32 rnbdc_disk_units(const struct rnbdc_disk *disk);
 u32 rnbdc_spare_units(const struct rnbdc_hwq *hwq, u32 units);
 bool rnbdc_may_take_tag(const struct rnbdc_hwq *hwq);

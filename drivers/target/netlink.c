@@ -32,6 +32,7 @@
 #include <linux/in6.h>
 #include <linux/inet.h>
 #include <linux/limits.h>
+#include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/netlink.h>
 #include <linux/timekeeping.h>
@@ -67,6 +68,9 @@ static int rnbdt_put_pool(struct sk_buff *msg, const struct rnbdt_session *s)
 		{ RNBDT_ATTR_POOL_RELEASES, READ_ONCE(s->lease.releases) },
 		{ RNBDT_ATTR_POOL_RECLAIMS, READ_ONCE(s->lease.reclaims) },
 		{ RNBDT_ATTR_POOL_REGISTRATIONS, READ_ONCE(s->lease.registrations) },
+		{ RNBDT_ATTR_POOL_WANTED, (u64)READ_ONCE(s->lease.want) * RNBD_UNIT_SIZE },
+		{ RNBDT_ATTR_POOL_SHARE,
+		  min(READ_ONCE(s->lease.share), READ_ONCE(s->account.max_bytes)) },
 	};
 	u32 i;
 

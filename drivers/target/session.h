@@ -211,7 +211,7 @@ struct rnbdt_pool {
  * @hung: units that slow storage used then of segments that were not reclaimed; as @looked_at
  * @hungry: in the list of sessions that want more than the limits leave; rnbdt_lock
  * @part: what @share was computed from; in a list during a walk; rnbdt_lock
- * @share: bytes that the session may hold while memory is short; rnbdt_lock
+ * @share: bytes that the session may hold while memory is short; written under rnbdt_lock
  * @grants: segments that were granted after the login; lease work
  * @releases: segments that the client has released; written under rnbdt_lock
  * @reclaims: segments that the client was asked to return; as @releases

@@ -183,7 +183,7 @@ static bool rnbdt_share_read(struct rnbdt_shares *shares, struct rnbdt_session *
 		list_add_tail(&part->entry, &host->parts);
 		return true;
 	}
-	s->lease.share = part->least;
+	WRITE_ONCE(s->lease.share, part->least);
 	host->settled += part->least;
 	return false;
 }
@@ -267,7 +267,7 @@ static void rnbdt_share_set(struct rnbdt_shares *shares, struct rnbdt_session *s
 
 	if (!rnbdt_share_counts(s))
 		return;
-	lease->share = rnbdt_level_share(&lease->part, level);
+	WRITE_ONCE(lease->share, rnbdt_level_share(&lease->part, level));
 	if (list_empty(&lease->hungry) || lease->share <= s->account.pool_bytes)
 		return;
 	s->host->share.lack += lease->share - s->account.pool_bytes;

@@ -24,6 +24,7 @@
 
 #include <linux/kobject.h>
 #include <linux/kref.h>
+#include <linux/minmax.h>
 #include <linux/mutex.h>
 #include <linux/sched/mm.h>
 #include <linux/sysfs.h>
@@ -85,6 +86,7 @@ RNBDT_ATTR(pool_floor, "%llu", READ_ONCE(s->account.floor_bytes));
 RNBDT_ATTR(pool_max, "%llu", READ_ONCE(s->account.max_bytes));
 RNBDT_ATTR(pool_held, "%llu", (u64)READ_ONCE(s->pool.units) * RNBD_UNIT_SIZE);
 RNBDT_ATTR(pool_wanted, "%llu", (u64)READ_ONCE(s->lease.want) * RNBD_UNIT_SIZE);
+RNBDT_ATTR(pool_share, "%llu", min(READ_ONCE(s->lease.share), READ_ONCE(s->account.max_bytes)));
 RNBDT_ATTR(pool_reclaiming, "%llu", (u64)READ_ONCE(s->lease.reclaiming) * RNBD_UNIT_SIZE);
 RNBDT_ATTR(pool_grants, "%llu", READ_ONCE(s->lease.grants));
 RNBDT_ATTR(pool_releases, "%llu", READ_ONCE(s->lease.releases));
@@ -135,6 +137,7 @@ static struct attribute *rnbdt_session_attrs[] = {
 	&rnbdt_attr_pool_max.attr,
 	&rnbdt_attr_pool_held.attr,
 	&rnbdt_attr_pool_wanted.attr,
+	&rnbdt_attr_pool_share.attr,
 	&rnbdt_attr_pool_reclaiming.attr,
 	&rnbdt_attr_pool_grants.attr,
 	&rnbdt_attr_pool_releases.attr,

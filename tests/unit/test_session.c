@@ -19,7 +19,8 @@
 /* Disks in their order, of which the sessions are not */
 static struct disk disk_list[] = {
 	{ .disk = "rnbd0", .session = 7, .session_state = "live", .address = "10.9.0.1",
-	  .port = 4427, .pool_used = 4096, .pool_held = 8192, .pool_reclaims = 3 },
+	  .port = 4427, .pool_used = 4096, .pool_held = 8192, .pool_reclaims = 3,
+	  .pool_wanted = 16384, .pool_disk_share = 7168 },
 	{ .disk = "rnbd1", .session = 2, .session_state = "reconnecting", .address = "::1",
 	  .port = 4428 },
 	{ .disk = "rnbd2", .session = 7, .session_state = "live", .address = "10.9.0.1",
@@ -96,6 +97,8 @@ static void test_prometheus_client(void **state)
 	assert_non_null(strstr(text, "rnbd_session_pool_used_bytes" SESSION7 "4096\n"));
 	assert_non_null(strstr(text, "# TYPE rnbd_session_pool_size_bytes gauge\n"));
 	assert_non_null(strstr(text, "rnbd_session_pool_size_bytes" SESSION7 "8192\n"));
+	assert_non_null(strstr(text, "rnbd_session_pool_wanted_bytes" SESSION7 "16384\n"));
+	assert_non_null(strstr(text, "rnbd_session_pool_disk_share_bytes" SESSION7 "7168\n"));
 	assert_non_null(strstr(text, "# TYPE rnbd_session_pool_reclaims_total counter\n"));
 	assert_non_null(strstr(text, "rnbd_session_pool_reclaims_total" SESSION7 "3\n"));
 	free(text);
@@ -108,7 +111,7 @@ static void test_prometheus_target(void **state)
 	struct session list[] = {
 		{ .serial = 3, .state = "refused", .address = "10.9.0.2" },
 		{ .serial = 4, .state = "closing", .address = "10.9.0.2", .was_live = true,
-		  .attachments = 5, .pool_registrations = 12, .host_id = { 0x6f } },
+		  .attachments = 5, .pool_share = 8192, .pool_registrations = 12, .host_id = { 0x6f } },
 	};
 	struct sessions sessions = { .session = list, .nr = 1 };
 	char *text;
@@ -123,6 +126,7 @@ static void test_prometheus_target(void **state)
 	assert_null(strstr(text, "session=\"3\""));
 	assert_non_null(strstr(text, "rnbd_target_session_live" SESSION4 "0\n"));
 	assert_non_null(strstr(text, "rnbd_target_session_attachments" SESSION4 "5\n"));
+	assert_non_null(strstr(text, "rnbd_target_session_pool_share_bytes" SESSION4 "8192\n"));
 	assert_non_null(strstr(text, "# TYPE rnbd_target_session_registrations_total counter\n"));
 	assert_non_null(strstr(text, "rnbd_target_session_registrations_total" SESSION4 "12\n"));
 	free(text);

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# lab: --nodes 1 --cpus 2 --mem 1536 --timeout 480
+# lab: --nodes 1 --cpus 2 --mem 1536 --timeout 540
 # adapter: only
 # without: event, because a lost message of the connection manager delays an attach by seconds
 # short: every limit of the target refuses what is beyond it, says so and counts it; a flood of connections keeps no client out
@@ -39,10 +39,10 @@ denied() {
 	grep -q "$1" <<<"$text" || die "unclear: $text"
 }
 
-# granted NAME VALUE OPTION...: an attach is given this, and then detached
+# granted NAME VALUE OPTION...: an attach of $granted_of is given this, and then detached
 granted() {
 	local dev
-	dev=$(attach disk0 --new-session "${@:3}") || exit 1
+	dev=$(attach "${granted_of-disk0}" --new-session "${@:3}") || exit 1
 	need "$dev" "$1" -eq "$2"
 	detach "$dev"
 }
@@ -263,6 +263,55 @@ many || die "the rogue was gone before"
 wait $pid || die "rogue: $(cat "$OUT/detaches")"
 rogue=$(sed -n 's/.* detaches \([0-9]*\)$/\1/p' "$OUT/detaches")
 need_counter "${rogue:-0}" -ge 10000 "requests to detach that were answered"
+wait_for 60 gone
+
+note "a rogue whose sessions attach and detach for ever"
+for ((i = 0; i < 8; i++)); do export_disk "rogue$i" "$(null_disk 16)" 2; done
+dev=$(attach disk0 "${small[@]}") || exit 1
+while [ ! -e "$OUT/quiet" ]; do
+	verify "$dev" --rw=randrw --bs=4k --iodepth=2 --size=256k --rate_iops=50
+done &
+worker=$!
+# attaches RATE: the limit per minute; $attached, $limited and $detached are what the rogue did,
+# while this host attaches and detaches beside it
+attaches() {
+	local pid began took=0 ms
+	param attach_rate "$1"
+	rnbd-peer client --rogue attaches --seconds $((20 * ${LAB_SLOW:-1})) >"$OUT/attaches" &
+	pid=$!
+	wait_for 60 sh -c '[ "$(rnbd session list --target --json | jq length)" -ge 4 ]'
+	for ((i = 0; i < 3; i++)); do
+		began=${EPOCHREALTIME/[.,]/}
+		granted_of=fixed granted queues 1 "${small[@]}"
+		ms=$(((${EPOCHREALTIME/[.,]/} - began) / 1000))
+		[ $ms -le $took ] || took=$ms
+	done
+	need_counter $took -le $((10000 * ${LAB_SLOW:-1})) "ms to attach and detach beside it"
+	kill -0 $pid || die "the rogue was gone before"
+	wait $pid || die "rogue: $(cat "$OUT/attaches")"
+	cat "$OUT/attaches"
+	attached=$(sed -n 's/.* attaches \([0-9]*\),.*/\1/p' "$OUT/attaches")
+	limited=$(sed -n 's/.* limited \([0-9]*\),.*/\1/p' "$OUT/attaches")
+	detached=$(sed -n 's/.* detaches \([0-9]*\)$/\1/p' "$OUT/attaches")
+	# some may be attached in the end
+	need_counter "$detached" -ge $((attached - 8)) "requests to detach that were answered"
+}
+param attach_burst 16
+hit limits/attaches attaches 300
+most=$((16 + 20 * ${LAB_SLOW:-1} * 300 / 60 + 1))
+need_counter "$attached" -le $most "attachments at most"
+need_counter "$attached" -ge 16 "attachments at least"
+need_counter "$limited" -gt 0 "requests to attach that were refused"
+attaches 0
+need_counter "$attached" -gt $((2 * most)) "attachments without a limit"
+same "$limited" 0 "requests that were refused without a limit"
+param attach_rate 6000
+param attach_burst 8192
+: >"$OUT/quiet"
+wait $worker || die "the data of the client beside it"
+same "$(counter "$dev" lost)" 0 "connections that it lost"
+detach "$dev"
+for ((i = 0; i < 8; i++)); do rnbd export remove "rogue$i" || die "export remove"; done
 wait_for 60 gone
 
 note "half-open connections of one host"

@@ -102,6 +102,45 @@ uint32_t lease_unit(const struct lease *l, uint32_t slot);
 struct rnbd_req_entry lease_read(const struct lease *l, uint32_t slot, uint16_t tag);
 bool lease_whole_segment(struct lease *l, enum ibv_wr_opcode opcode, uint32_t slot);
 
+/* client_moves.c: sessions of random traffic, and what they do next */
+#define FURTHER		2	/* connections besides the first one */
+#define RANDOM_TAGS	16
+
+/**
+ * struct player - session of random traffic
+ * @l: the first connection, and the pool
+ * @more: further connections; they have the number of their place and 1
+ * @nr_more: how many there are
+ * @reclaimed: bits of the slots that the target wants back
+ * @released: bits of the slots that are returned, and not confirmed
+ * @busy: bits of the tags of requests without a reply, by connection
+ * @queried: bits of the connections with a QUERY that was not answered
+ * @answers: frames that have come
+ * @tame: no move breaks a rule
+ * @wild: a frame was mutated or breaks a rule
+ */
+struct player {
+	struct lease l;
+	struct conn more[FURTHER];
+	uint32_t nr_more;
+	uint64_t reclaimed, released;
+	uint16_t busy[1 + FURTHER];
+	uint32_t queried;
+	uint32_t answers;
+	bool tame, wild;
+};
+
+bool player_login(struct player *p, struct rng *rng);
+void player_join(struct player *p, struct rng *rng);
+bool player_drain(struct player *p, uint32_t ms);
+bool player_release(struct player *p, uint32_t nr);
+bool player_move(struct player *p, uint64_t seed, bool wild);
+void player_part(struct player *p, bool politely);
+
+/* client_rival.c: a process whose session competes for memory, and breaks no rule */
+void rival_start(void);
+bool rival_end(void);
+
 /* client_write.c */
 void hammer(struct conn *c, const char *why);
 

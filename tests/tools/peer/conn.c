@@ -482,6 +482,8 @@ const uint8_t *conn_receive(struct conn *c, uint8_t type, uint32_t *len, uint32_
 
 			memcpy(copy, c->mem + (size_t)slot * c->slot_size, n);
 			lawful = frame_check(c, copy, n);
+			if (lawful)
+				kinds_count(false, copy, n);
 			about_slots = lawful && slots_take(c, copy, n);
 			give_back(c);
 			if (!lawful)

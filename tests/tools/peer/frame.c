@@ -39,6 +39,7 @@ void frame_seal(struct conn *c, struct frame *f)
 	hdr.seq = htole32(c->send_seq);
 	hdr.attempt = htole32(c->attempt);
 	memcpy(f->b, &hdr, sizeof(hdr));
+	kinds_count(true, f->b, f->len);
 	c->owed = 0;
 	c->send_seq++;
 	c->credits--;

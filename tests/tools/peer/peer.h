@@ -79,6 +79,7 @@ struct request {
  * @liar: credits are returned for slots that are not posted again
  * @granted: receive slots that the other side may use, of @slots that are posted
  * @retire: frames for which no credit is returned, because the other side gave it up
+ * @lax: a mutated frame was sent: what the other side says of slots may be odd
  * @slots_due: the other side has asked for slots and was not answered
  * @slots_depth: what the answer says of requests
  * @asked_slots: slots that we have asked for, until the answer; @asked_depth: requests
@@ -98,7 +99,7 @@ struct conn {
 	uint8_t *data;
 	uint32_t slots, slot_size, peer_slots;
 	uint32_t granted, retire, slots_depth, asked_slots, asked_depth;
-	bool slots_due;
+	bool slots_due, lax;
 	uint32_t attempt, send_seq, recv_seq;
 	int32_t credits;	/* below 0 if we send more frames than we may */
 	uint32_t owed;
@@ -254,6 +255,11 @@ int await_reply(struct conn *c, uint16_t tag, uint32_t length, const uint8_t **d
 int simple_request(struct conn *c, struct rnbd_req_entry entry);
 uint64_t unit_address(const struct conn *c, uint32_t unit, uint32_t *rkey);
 
+/* kinds.c: frames and entries that random traffic has had */
+void kinds_share(void);
+void kinds_count(bool sent, const uint8_t *bytes, uint32_t len);
+bool kinds_complete(bool client, bool tell);
+
 /* ctl.c */
 void *ctl_add(struct frame *f, uint16_t type, uint32_t id, uint32_t bytes);
 bool ctl_check(const struct conn *c, const uint8_t *frame, uint32_t len, uint32_t nr);
@@ -307,8 +313,9 @@ enum proof { RIGHT, FLIPPED, EMPTY, REFLECTED, ECHOED, REPLAYED };
 
 void target_auth_begin(const struct rnbd_cm_req *req, const struct rnbd_ctl_login *l);
 void target_auth_challenge(struct frame *f);
-bool target_auth_take(const struct ctl *entry);
+bool target_auth_take(const struct ctl *entry, bool must);
 void target_auth_prove(struct frame *f, enum proof proof);
+void target_auth_key(uint8_t *key);
 
 /* target_aside.c: attaches that take long, beside the cases */
 void aside_begin(struct rdma_event_channel *channel);

@@ -6,8 +6,10 @@
  * seconds as it is told. --rogue requests keeps one session and as many requests under way
  * as it has tags, which are refused: WRITEs to an export that is read-only. Neither waits
  * when it is told that the target is busy. --rogue detaches keeps many sessions, and in each
- * of them as many DETACHs open as it may have, of handles that it never had. In the end a
- * line says how far it came.
+ * of them as many DETACHs open as it may have, of handles that it never had. --rogue attaches
+ * keeps a few sessions that attach and detach the exports rogue0 to rogue7 for ever: as soon as
+ * one is answered, the next request is sent, however long the target wants it to wait. In the
+ * end a line says how far it came.
  * Ownership, Concurrency: one thread.
  * Errors: what the target refuses is counted, what it should not do is said.
  */
@@ -18,9 +20,11 @@
 #define POOL_MB		64	/* what clients ask for by default */
 #define TAGS		14	/* frames under way, and no more than slots */
 #define SESSIONS	32	/* of the rogue that detaches */
+#define ATTACHERS	4	/* sessions of the rogue that attaches */
+#define EXPORTS		2	/* that each of them attaches */
 
 static struct {
-	uint32_t asked, busy, refused, logins, requests, detaches;
+	uint32_t asked, busy, refused, logins, requests, attaches, limited, detaches;
 } did;
 
 static bool come_in(struct conn *c, const char *export)
@@ -171,6 +175,94 @@ static void detaches(uint64_t end)
 		conn_close(&c[i]);
 }
 
+/* A handle of the rogue that attaches, and the request that was not answered */
+struct turn {
+	uint32_t generation;
+	uint16_t waits;		/* type of the request, or 0 */
+	bool attached;
+};
+
+/* Take an answer. False if it is none. */
+static bool take_turn(struct turn *turns, const struct ctl *entry)
+{
+	struct rnbd_ctl_handle h;	/* of ATTACH_REPLY, too, the beginning */
+	struct turn *turn;
+
+	memcpy(&h, entry->body, sizeof(h));
+	turn = &turns[le16toh(h.index) % EXPORTS];
+	if (entry->type == RNBD_CTL_ATTACH_REPLY && turn->waits == RNBD_CTL_ATTACH) {
+		turn->attached = !h.status;
+		did.attaches += !h.status;
+		did.busy += le16toh(h.status) == RNBD_ST_BUSY;
+		did.limited += le16toh(h.status) == RNBD_ST_LIMIT;
+		did.refused += h.status && le16toh(h.status) != RNBD_ST_BUSY &&
+			       le16toh(h.status) != RNBD_ST_LIMIT;
+	} else if (entry->type == RNBD_CTL_DETACHED && turn->waits == RNBD_CTL_DETACH) {
+		turn->attached = false;
+		did.detaches += !h.status;
+		if (h.status)
+			amiss("a DETACH of what is attached: status %u", le16toh(h.status));
+	} else {
+		return amiss("an entry of type %u for the rogue", entry->type);
+	}
+	turn->waits = 0;
+	return true;
+}
+
+/* Take the answers of a session, and send the next request for each handle that has one. */
+static bool take_turns(struct conn *c, struct turn *turns, uint32_t first)
+{
+	struct ctl entry;
+	struct frame f;
+	bool any = false;
+	uint32_t i;
+
+	while (ctl_receive(c, &entry, 0))
+		if (!take_turn(turns, &entry))
+			return false;
+	if (c->gone)
+		return amiss("the target ends the session of a rogue that breaks no rule");
+	if (c->credits < 2)
+		return true;
+	frame_begin(&f, RNBD_FRAME_CONTROL, 0);
+	for (i = 0; i < EXPORTS; i++) {
+		struct turn *turn = &turns[i];
+		struct rnbd_ctl_attach a;
+		char name[16];
+
+		if (turn->waits)
+			continue;
+		any = true;
+		if (turn->attached) {
+			detach_add(&f, i, turn->generation, ++c->ctl_id);
+			turn->waits = RNBD_CTL_DETACH;
+			continue;
+		}
+		snprintf(name, sizeof(name), "rogue%u", first + i);
+		a = attach_entry(i, ++turn->generation, name);
+		attach_add(&f, &a, ++c->ctl_id);
+		turn->waits = RNBD_CTL_ATTACH;
+	}
+	return !any || frame_send(c, &f);
+}
+
+static void attaches(uint64_t end)
+{
+	static struct turn turns[ATTACHERS][EXPORTS];
+	static struct conn c[ATTACHERS];
+	uint32_t nr = 0, i;
+
+	while (now_ms() < end) {
+		if (nr < ATTACHERS)
+			nr += log_in(&c[nr]);
+		for (i = 0; i < nr && end; i++)
+			if (!take_turns(&c[i], turns[i], i * EXPORTS))
+				end = 0;
+	}
+	for (i = 0; i < nr; i++)
+		conn_close(&c[i]);
+}
+
 int client_rogue(const char *way, uint32_t seconds)
 {
 	uint64_t end = now_ms() + seconds * 1000ull;
@@ -182,10 +274,12 @@ int client_rogue(const char *way, uint32_t seconds)
 		requests(end);
 	else if (!strcmp(way, "detaches"))
 		detaches(end);
+	else if (!strcmp(way, "attaches"))
+		attaches(end);
 	else
-		die("--rogue %s: logins, requests or detaches", way);
-	printf("rogue: asked %u, logins %u, busy %u, otherwise refused %u", did.asked, did.logins,
-	       did.busy, did.refused);
-	printf(", requests %u, detaches %u\n", did.requests, did.detaches);
+		die("--rogue %s: logins, requests, attaches or detaches", way);
+	printf("rogue: asked %u, logins %u, busy %u, otherwise refused %u, requests %u, ",
+	       did.asked, did.logins, did.busy, did.refused, did.requests);
+	printf("attaches %u, limited %u, detaches %u\n", did.attaches, did.limited, did.detaches);
 	return amiss_so_far();
 }

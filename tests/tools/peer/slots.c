@@ -35,8 +35,10 @@ static void on_ask(struct conn *c, const struct rnbd_ctl_slots *s)
 {
 	uint32_t slots = le16toh(s->slots);
 
-	if (c->slots_due)
+	if (c->slots_due && !c->lax)
 		amiss("slots are asked for twice");
+	if (slots > c->slots && c->lax)
+		return;
 	if (slots > c->slots || (!c->serves && s->depth) ||
 	    (c->serves && le16toh(s->depth) > RNBD_DEPTH_MAX))
 		amiss("%u slots and a depth of %u are asked for", slots, le16toh(s->depth));
@@ -52,12 +54,15 @@ static void on_answer(struct conn *c, const struct rnbd_ctl_slots *s)
 {
 	uint32_t slots = le16toh(s->slots), depth = le16toh(s->depth);
 
+	if (c->lax)
+		goto take;
 	if (!c->asked_slots)
 		amiss("an answer about slots, without a request");
 	if (slots < c->peer_slots ? slots != c->asked_slots : slots > c->asked_slots)
 		amiss("%u slots, asked for %u of %u", slots, c->asked_slots, c->peer_slots);
 	if (depth > c->asked_depth)
 		amiss("a depth of %u, asked for %u", depth, c->asked_depth);
+take:
 	if (slots > c->peer_slots)
 		c->credits += slots - c->peer_slots;
 	c->peer_slots = slots;

@@ -14,6 +14,11 @@
 #define MAX_UNITS	768u	/* of a client that requests a floor */
 #define MAX_SLOTS	4u
 #define OVERSIZED	INT32_MAX	/* more than a slot holds */
+/* Parameter of the client: KiB of the floor of a pool, 0: none is requested */
+#define POOL_FLOOR	"/sys/module/rnbd/parameters/pool_floor_kb"
+
+#define TARGET_FURTHER	2	/* connections besides the first one, in random mode */
+#define PUT_OFF_MAX	64	/* frames that wait until others were answered */
 #define JOB_MS		40000
 #define GONE_MS		8000
 
@@ -88,7 +93,16 @@ struct target_state {
 	uint64_t rel[NR_RELATIVE];
 	struct rng *mutate;	/* of random mode */
 	uint32_t mutate_at;	/* in so many frames */
+	uint32_t mutate_every;	/* at most so many frames from one to the next */
 	uint32_t mutated;
+	struct conn more[TARGET_FURTHER];
+	uint32_t further;	/* connections that were granted besides the first one */
+	uint32_t nr_put_off;
+	struct {
+		struct conn *c;
+		uint32_t len;
+		uint8_t b[RNBD_SLOT_SIZE_MAX];
+	} put_off[PUT_OFF_MAX];
 };
 
 extern struct target_state target;
@@ -110,7 +124,22 @@ void target_send(struct conn *c, struct frame *f);
 void target_strike(struct conn *c);
 void target_close_attachment(struct conn *c);
 
+/* target_further.c */
+void target_further_begin(struct rnbd_ctl_login_reply *r);
+bool target_further_request(struct rdma_cm_id *id, const struct rnbd_cm_req *req);
+void target_further_entry(struct conn *c, const struct ctl *entry);
+void target_further_drop(struct conn *c);
+void target_hang_up(void);
+
+/* target_lease.c */
+bool target_elastic(void);
+void target_lease_begin(uint32_t units);
+void target_lease_want(struct conn *c, const struct ctl *entry);
+void target_lease_release(struct conn *c, const struct ctl *entry);
+void target_event(void);
+
 /* target_serve.c */
+void target_answer_query(struct conn *c, const struct ctl *entry);
 void target_listen(void);
 void target_serve(void);
 

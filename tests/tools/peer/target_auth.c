@@ -39,7 +39,8 @@ void target_auth_challenge(struct frame *f)
 	       sizeof(challenge));
 }
 
-bool target_auth_take(const struct ctl *entry)
+/* Take the proof of a client. @must: another one than the right one is amiss. */
+bool target_auth_take(const struct ctl *entry, bool must)
 {
 	static const uint8_t zero[RNBD_NONCE_SIZE];
 	static uint8_t last[RNBD_NONCE_SIZE];
@@ -50,10 +51,17 @@ bool target_auth_take(const struct ctl *entry)
 	if (!memcmp(theirs.nonce, zero, sizeof(zero)) ||
 	    !memcmp(theirs.nonce, last, sizeof(last)) ||
 	    !memcmp(theirs.nonce, text.target_nonce, sizeof(theirs.nonce)))
-		return amiss("the nonce of the client is not new");
+		return must && amiss("the nonce of the client is not new");
 	memcpy(last, theirs.nonce, sizeof(last));
 	auth_mac(&text, RNBD_LABEL_CLIENT, mac);
-	return !memcmp(mac, theirs.mac, sizeof(mac)) || amiss("the proof of the client is wrong");
+	return !memcmp(mac, theirs.mac, sizeof(mac)) ||
+	       (must && amiss("the proof of the client is wrong"));
+}
+
+/* The key of the session, after the proof of the client. */
+void target_auth_key(uint8_t *key)
+{
+	auth_mac(&text, RNBD_LABEL_KEY, key);
 }
 
 void target_auth_prove(struct frame *f, enum proof proof)

@@ -21,23 +21,32 @@ void target_build_grant(struct frame *f)
 		.max_units = htole32(POOL_UNITS),
 		.nr_slots = htole32(2),
 	};
-	uint32_t i;
+	uint32_t i, units = SEGMENT_UNITS;
 
 	if (target.login.pool_min) {
 		r.max_units = htole32(MAX_UNITS);
 		r.nr_slots = htole32(MAX_SLOTS);
 	}
+	if (target_elastic()) {
+		units = RNBD_SEGMENT_GRANULE;
+		if (units > le32toh(target.login.pool_min))
+			units = le32toh(target.login.pool_min);
+		r.pool_units = htole32(units);
+		r.nr_segments = htole32(1);
+		target_lease_begin(units);
+	}
+	target_further_begin(&r);
 	r.queue_depth = htole16(le16toh(target.login.queue_depth) < 64 ?
 				le16toh(target.login.queue_depth) : 64);
 	frame_begin(f, RNBD_FRAME_CONTROL, 0);
 	memcpy(ctl_add(f, RNBD_CTL_LOGIN_REPLY, 0, sizeof(r)), &r, sizeof(r));
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < le32toh(r.nr_segments); i++) {
 		struct rnbd_ctl_segment seg = {
 			.addr = htole64((uintptr_t)target.c.data +
 					i * SEGMENT_UNITS * RNBD_UNIT_SIZE),
 			.slot = htole32(i),
 			.generation = htole32(1),
-			.units = htole32(SEGMENT_UNITS),
+			.units = htole32(units),
 			.rkey = htole32(target.c.mr->rkey),
 		};
 

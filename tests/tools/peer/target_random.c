@@ -3,9 +3,13 @@
  * A target whose frames and answers are valid except for some of each attachment.
  *
  * Operation: which frames are wrong, and how, follows from the numbers of that attachment;
- * how far the attachment comes with them also depends on the client.
+ * how far the attachment comes with them also depends on the client. Most attachments have a
+ * pool that grows and shrinks, and several connections. A run that lacks a kind of entry goes
+ * on for longer, and fails in the end.
  * Ownership, Concurrency, Errors: as in target.c.
  */
+#include <string.h>
+
 #include "target.h"
 
 #define RANDOM_MS	5000
@@ -21,19 +25,30 @@ struct tally {
 static void random_attachment(struct rng *rng, struct tally *tally)
 {
 	static const struct target_case attach = { "random", AT_LIVE };
+	static const struct target_case proven = { "random", AT_LIVE, .secret = true };
 	struct job job, user = { };
-	char command[4400];
+	char command[8800];
 	uint64_t end;
-	bool list = !rng_below(rng, 5);
+	bool list = !rng_below(rng, 5), elastic = rng_below(rng, 3);
+	size_t len;
 
-	target.tc = &attach;
+	target.tc = has_secret && rng_below(rng, 2) ? &proven : &attach;
 	target.struck = false;
 	target.live = false;
 	target.silent = false;
 	target.mutate = rng;
-	target.mutate_at = rng_below(rng, list ? 1 : 24);
-	snprintf(command, sizeof(command), list ? "rnbd discover %s:%u" :
-		 "rnbd attach %s:%u random --queues 1 --keepalive 2000", address, port);
+	/* In every second attachment there is time for more than its beginning. */
+	target.mutate_every = rng_below(rng, 2) ? 12 : 1000;
+	target.mutate_at = rng_below(rng, list ? 4 : 2 * target.mutate_every);
+	if (list)
+		snprintf(command, sizeof(command), "rnbd discover %s:%u", address, port);
+	else
+		snprintf(command, sizeof(command), "echo %u >" POOL_FLOOR
+			 "; rnbd attach %s:%u random --queues %u --keepalive 2000",
+			 elastic ? 256 : 0, address, port, 1 + rng_below(rng, 1 + TARGET_FURTHER));
+	len = strlen(command);
+	if (target.tc->secret)
+		snprintf(command + len, sizeof(command) - len, " --secret-file %s", secret_file);
 	job_start(&job, command);
 	if (!target_job_wait(&job, command) || list || job.status) {
 		tally->refused += !!job.status;
@@ -41,15 +56,18 @@ static void random_attachment(struct rng *rng, struct tally *tally)
 	} else {
 		/* An error ends it, and it starts again. */
 		snprintf(command, sizeof(command),
+			 "for at in 0 2 4; do\n"
+			 "while dd if=%s of=/dev/null bs=128k skip=$at count=2 iflag=direct;"
+			 "do :; done & done >/dev/null 2>&1\n"
 			 "while dd if=%s of=/dev/null bs=16k count=8 iflag=direct &&\n"
 			 "dd if=/dev/zero of=%s bs=16k count=4 oflag=direct conv=nocreat;"
-			 "do :; done >/dev/null 2>&1", job.said, job.said);
+			 "do :; done >/dev/null 2>&1\nwait", job.said, job.said, job.said);
 		for (end = deadline(RANDOM_MS); now_ms() < end; nap()) {
 			if (job_done(&user))
 				job_start(&user, command);
 			target_serve();
 			if (target.c.gone) {
-				conn_close(&target.c);
+				target_hang_up();
 				tally->lost++;
 			}
 		}
@@ -61,7 +79,7 @@ static void random_attachment(struct rng *rng, struct tally *tally)
 	}
 	if (disks_left())
 		amiss("a disk is left over");
-	conn_close(&target.c);
+	target_hang_up();
 }
 
 /* Slow machines may need longer until a client was refused and another one lost. */
@@ -70,7 +88,8 @@ static bool random_goes_on(const struct tally *tally, uint64_t began, uint32_t s
 	uint64_t took = now_ms() - began;
 
 	return took < seconds * 1000ull ||
-	       (took < seconds * 5000ull && !(tally->refused && tally->lost));
+	       (took < seconds * 5000ull &&
+		!(tally->refused && tally->lost && kinds_complete(false, false)));
 }
 
 int target_random(uint64_t seed, uint64_t from, uint32_t seconds)
@@ -93,5 +112,5 @@ int target_random(uint64_t seed, uint64_t from, uint32_t seconds)
 	printf("seed %llu: %llu attachments and lists, %u refused; ", (unsigned long long)seed,
 	       (unsigned long long)(nr - from), tally.refused);
 	printf("%u frames and answers mutated, %u connections lost\n", target.mutated, tally.lost);
-	return !(tally.refused && tally.lost);
+	return !(kinds_complete(false, true) && tally.refused && tally.lost);
 }

@@ -77,6 +77,11 @@ static void on_request(struct rdma_cm_event *event)
 	/* Who was told to come again later may do so on another connection. */
 	if (c->id && c->gone && target.tc && target.tc->also == RELENT)
 		conn_close(c);
+	if (target.further && event->param.conn.private_data_len >= sizeof(req)) {
+		memcpy(&req, event->param.conn.private_data, sizeof(req));
+		if (target_further_request(id, &req))
+			return;
+	}
 	if (target.tc && target.tc->when == AT_REFUSAL &&
 	    (target.tc->also != RELENT || !target.struck)) {
 		target.struck = true;
@@ -104,13 +109,18 @@ static void on_request(struct rdma_cm_event *event)
 		rng_mutate(target.mutate, (uint8_t *)&rep, &len, len);
 		target.mutated++;
 	}
+	/* A client whose credits run low asks for more. */
+	if (target.mutate && len == sizeof(rep) && rng_below(target.mutate, 2))
+		rep.ring_slots = htole16(RNBD_RING_SLOTS_MIN);
 	target.req = req;
 	memset(&target.attach, 0, sizeof(target.attach));
 	target.attached = false;
 	target.asked = 0;
 	target.rel[INDEX] = 0;
 	target.rel[GENERATION] = 1;
-	conn_accept(c, id, &req, &rep, len);
+	if (conn_accept(c, id, &req, &rep, len) &&
+	    rep.ring_slots == htole16(RNBD_RING_SLOTS_MIN))
+		c->granted = RNBD_RING_SLOTS_MIN;
 }
 
 /* The lawful answer to a login. */
@@ -136,8 +146,16 @@ static void on_proof(struct conn *c, const struct ctl *entry)
 		return;
 	}
 	/* One that we did not wait for. */
-	if (target.struck || !target_auth_take(entry))
+	if (target.struck)
 		return;
+	if (!target_auth_take(entry, !c->lax)) {
+		/* What was mutated may have been the challenge. */
+		if (c->lax) {
+			target_build(&f, DENIAL);
+			target_send(c, &f);
+		}
+		return;
+	}
 	if (target.tc->when == AT_PROOF) {
 		target_strike(c);
 		return;
@@ -260,13 +278,38 @@ static void on_release(struct conn *c, const struct ctl *entry)
 	target.released++;
 }
 
+/* The reply has not come, or is on its way. */
+void target_answer_query(struct conn *c, const struct ctl *entry)
+{
+	struct rnbd_ctl_query q;
+	static struct frame f;
+
+	memcpy(&q, entry->body, sizeof(q));
+	q.state = RNBD_QUERY_EXECUTING;
+	if (!target_has_credit(c))
+		return;
+	frame_begin(&f, RNBD_FRAME_CONTROL, 0);
+	memcpy(ctl_add(&f, RNBD_CTL_QUERY_REPLY, entry->id, sizeof(q)), &q, sizeof(q));
+	target_send(c, &f);
+}
+
 static void on_control(struct conn *c, const uint8_t *frame, uint32_t len)
 {
+	/* Waiting for credits may take other frames. */
+	static struct conn entries;
 	struct ctl entry;
 
-	ctl_take(c, frame, len);
-	while (ctl_left(c, &entry)) {
-		if (entry.type == RNBD_CTL_ATTACH)
+	ctl_take(&entries, frame, len);
+	while (ctl_left(&entries, &entry)) {
+		if (c->queue)
+			target_further_entry(c, &entry);
+		else if (target_elastic() && entry.type == RNBD_CTL_WANT)
+			target_lease_want(c, &entry);
+		else if (target.mutate && entry.type == RNBD_CTL_RELEASE)
+			target_lease_release(c, &entry);
+		else if (target.mutate && entry.type == RNBD_CTL_QUERY)
+			target_answer_query(c, &entry);
+		else if (entry.type == RNBD_CTL_ATTACH)
 			on_attach(c, &entry);
 		else if (entry.type == RNBD_CTL_DETACH)
 			on_detach(c, &entry);
@@ -301,19 +344,20 @@ static const struct rnbd_wire_extent *extent_of(const struct rnbd_req_entry *e, 
 }
 
 /* Data between the disk and the pool. */
-static void move_data(struct conn *c, const struct rnbd_req_entry *e)
+static void move_data(const struct rnbd_req_entry *e)
 {
+	uint32_t most = target_elastic() ? MAX_UNITS : POOL_UNITS;
 	uint64_t at = le64toh(e->offset);
 	uint32_t left = le32toh(e->length), i;
 
 	for (i = 0; i < e->nr_extents; i++) {
 		uint32_t unit = le32toh(extent_of(e, i)->unit);
 		uint32_t bytes = le32toh(extent_of(e, i)->units) * RNBD_UNIT_SIZE;
-		uint8_t *pool = c->data + (size_t)unit * RNBD_UNIT_SIZE;
+		uint8_t *pool = target.c.data + (size_t)unit * RNBD_UNIT_SIZE;
 
 		if (bytes > left)
 			bytes = left;
-		if (unit >= POOL_UNITS || bytes > (POOL_UNITS - unit) * RNBD_UNIT_SIZE) {
+		if (unit >= most || bytes > (most - unit) * RNBD_UNIT_SIZE) {
 			/* unless it was told of a larger pool */
 			if (!target.mutate)
 				amiss("an extent at unit %u", unit);
@@ -326,24 +370,6 @@ static void move_data(struct conn *c, const struct rnbd_req_entry *e)
 		at += bytes;
 		left -= bytes;
 	}
-}
-
-/* A disk that is in use loses its attachment, or is told its size, now and then. */
-static void say_something(struct conn *c)
-{
-	static const struct patch size =
-		PATCH(24, struct rnbd_ctl_capacity, capacity, ABSOLUTE, DISK_BYTES);
-	static struct frame f;
-
-	if (!target.attached || !target_has_credit(c))
-		return;
-	if (rng_below(target.mutate, 2)) {
-		target_close_attachment(c);
-		return;
-	}
-	target_build(&f, NEW_CAPACITY);
-	target_patch(f.b, &size, 1);
-	target_send(c, &f);
 }
 
 static void on_requests(struct conn *c, const uint8_t *frame, uint32_t len)
@@ -374,22 +400,71 @@ static void on_requests(struct conn *c, const uint8_t *frame, uint32_t len)
 			reply.status = htole16(closed ? RNBD_ST_CLOSED : RNBD_ST_RANGE);
 			reply.length = 0;
 		} else {
-			move_data(c, e);
+			move_data(e);
 		}
 		if (!target_has_credit(c))
 			return;
 		frame_begin(&f, RNBD_FRAME_REPLY, 1);
 		memcpy(frame_add(&f, sizeof(reply)), &reply, sizeof(reply));
 		target_send(c, &f);
-		if (target.mutate && !rng_below(target.mutate, 64))
-			say_something(c);
+		if (target.mutate && !rng_below(target.mutate, 16))
+			target_event();
+	}
+}
+
+static void serve_frame(struct conn *c, const uint8_t *frame, uint32_t len)
+{
+	static uint8_t copy[RNBD_SLOT_SIZE_MAX];
+
+	memcpy(copy, frame, len);
+	if (copy[0] == RNBD_FRAME_REQUEST)
+		on_requests(c, copy, len);
+	else if (copy[0] == RNBD_FRAME_CONTROL)
+		on_control(c, copy, len);
+	else
+		amiss("a frame of type %u from a client", copy[0]);
+}
+
+/* Serve what was put off; more may be put off until then. */
+static void serve_put_off(void)
+{
+	while (target.nr_put_off) {
+		struct conn *c = target.put_off[0].c;
+		uint32_t len = target.put_off[0].len;
+		static uint8_t copy[RNBD_SLOT_SIZE_MAX];
+
+		memcpy(copy, target.put_off[0].b, len);
+		target.nr_put_off--;
+		memmove(&target.put_off[0], &target.put_off[1],
+			target.nr_put_off * sizeof(target.put_off[0]));
+		if (c && c->id && !c->gone)
+			serve_frame(c, copy, len);
+	}
+}
+
+static void serve_further(void)
+{
+	const uint8_t *frame;
+	uint32_t i, len;
+
+	for (i = 0; i < TARGET_FURTHER; i++) {
+		struct conn *c = &target.more[i];
+
+		if (!c->id)
+			continue;
+		conn_step(c);
+		while (!c->gone && (frame = conn_receive(c, 0, &len, 0))) {
+			serve_frame(c, frame, len);
+			serve_put_off();
+		}
+		if (c->gone)
+			target_further_drop(c);
 	}
 }
 
 /* Take what has come, and answer it. */
 void target_serve(void)
 {
-	static uint8_t copy[RNBD_SLOT_SIZE_MAX];
 	struct rdma_cm_event *event;
 	struct conn *c = &target.c;
 	const uint8_t *frame;
@@ -406,15 +481,13 @@ void target_serve(void)
 	conn_step(c);
 	if (c->established && target.tc->when == AT_CONNECTED && !target.struck)
 		target_strike(c);
+	serve_put_off();
 	while (!c->gone && !target.silent && (frame = conn_receive(c, 0, &len, 0))) {
-		memcpy(copy, frame, len);
-		if (copy[0] == RNBD_FRAME_REQUEST)
-			on_requests(c, copy, len);
-		else if (copy[0] == RNBD_FRAME_CONTROL)
-			on_control(c, copy, len);
-		else
-			amiss("a frame of type %u from a client", copy[0]);
+		serve_frame(c, frame, len);
+		/* in their order */
+		serve_put_off();
 	}
+	serve_further();
 	if (target.live && !target.silent && target.struck && target.tc->also == STARVE)
 		conn_alive(c, 800);
 }

@@ -2,6 +2,8 @@
 /*
  * The strike of a case: sends its frame, or what else breaks the rule.
  */
+#include <string.h>
+
 #include "target.h"
 
 void target_patch(uint8_t *bytes, const struct patch *p, size_t nr)
@@ -16,10 +18,18 @@ void target_patch(uint8_t *bytes, const struct patch *p, size_t nr)
 bool target_has_credit(struct conn *c)
 {
 	uint64_t end = deadline(GONE_MS);
+	const uint8_t *frame;
 	uint32_t len;
 
-	while (c->credits <= 1 && !c->gone && now_ms() < end)
-		conn_receive(c, 0, &len, 0);
+	while (c->credits <= 1 && !c->gone && now_ms() < end) {
+		frame = conn_receive(c, 0, &len, 0);
+		/* In random mode the client goes on; what it sends is served later. */
+		if (!frame || !target.mutate || target.nr_put_off == PUT_OFF_MAX)
+			continue;
+		target.put_off[target.nr_put_off].c = c;
+		target.put_off[target.nr_put_off].len = len;
+		memcpy(target.put_off[target.nr_put_off++].b, frame, len);
+	}
 	return c->credits > 1 && !c->gone;
 }
 
@@ -69,8 +79,9 @@ void target_send(struct conn *c, struct frame *f)
 	frame_seal(c, f);
 	if (target.mutate && target.mutate_at-- == 0) {
 		rng_mutate(target.mutate, f->b, &f->len, c->slot_size);
-		target.mutate_at = rng_below(target.mutate, 12);
+		target.mutate_at = rng_below(target.mutate, target.mutate_every);
 		target.mutated++;
+		c->lax = true;
 	}
 	conn_post(c, f->b, f->len, IBV_WR_SEND, 0);
 }
