@@ -29,8 +29,12 @@ trace() { echo >$T/trace && echo 1 >$T/events/kmem/kmalloc/enable; }
 # for the memory of its connections. $OUT/allocated.NAME has a line for each allocation.
 allocated() {
 	echo 0 >$T/events/kmem/kmalloc/enable
-	! grep -q 'LOST .* EVENTS' $T/trace || die "events were lost"
+	# "6/6": all events that there were are in the buffer.
+	[[ $(grep entries-in-buffer $T/trace) =~ ([0-9]+)/([0-9]+) ]]
+	same "${BASH_REMATCH[1]-none}" "${BASH_REMATCH[2]-}" "events in the buffer, of those that happened"
+	# The events of the processors are mixed: an event and its stack have the same one.
 	awk -v list="$OUT/allocated.$1" '
+		function processor() { return match($0, /\[[0-9]+\]/) ? substr($0, RSTART, RLENGTH) : "" }
 		function ends() {
 			if (bytes && client && !foreign) {
 				all += bytes
@@ -41,7 +45,13 @@ allocated() {
 		}
 		/ kmalloc: / {
 			ends()
-			for (i = 1; i <= NF; i++) if ($i ~ /^bytes_alloc=/) bytes = substr($i, 13) + 0
+			for (i = 1; i <= NF; i++)
+				if ($i ~ /^bytes_alloc=/) pending[processor()] = substr($i, 13) + 0
+			next
+		}
+		/<stack trace>/ {
+			ends()
+			bytes = pending[processor()]
 			client = foreign = own = connection = 0
 			stack = ""
 			next
