@@ -73,7 +73,8 @@ note "the first connections"
 trace
 dev=$(attach disk0 --queues 2 --keepalive $((500 * ${LAB_SLOW:-1}))) || exit 1
 wait_for 20 live
-read -r all first < <(allocated attach)
+sums=$(allocated attach) || exit 1
+read -r all first <<<"$sums"
 note "the client has allocated $all bytes, $first of them for connections"
 # Otherwise the trace does not show them.
 [ "$first" -ge 65536 ] || die "only $first bytes for connections: this test proves nothing"
@@ -87,7 +88,8 @@ for ((round = 1; round <= ROUNDS; round++)); do
 	strike rnbd kill_queue 1 $((round % 2))
 	wait_for 30 counter_over "$dev" lost "$lost"
 	wait_for 60 live
-	read -r all again < <(allocated "reconnect.$round")
+	sums=$(allocated "reconnect.$round") || exit 1
+	read -r all again <<<"$sums"
 	note "the client has allocated $all bytes, $again of them for connections"
 	# A login makes tables that depend on what is granted, and they are smaller.
 	if [ "$again" -gt 0 ] || [ "$all" -gt $((first / 2)) ]; then
