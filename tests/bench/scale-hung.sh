@@ -197,9 +197,7 @@ for i in 1 $((number / 2 + 1)) "$number"; do
 done
 
 stage=gone
-for dev in "${devs[@]}"; do
-	rnbd detach "$dev" --force || die "forced detach of $dev failed"
-done
+printf '%s\n' "${devs[@]}" | xargs -P 16 -I '{}' rnbd detach '{}' --force || die "forced detach failed"
 wait $load
 figure "$stage, $number sessions: left at the target, with a request in the storage" \
 	"$(($(sessions_of_target) - 1))" sessions
