@@ -71,7 +71,8 @@ live() { [ "$(counter "$dev" state)" = live ] && connections_are 2; }
 
 note "the first connections"
 trace
-dev=$(attach disk0 --queues 2 --keepalive $((500 * ${LAB_SLOW:-1}))) || exit 1
+# A login makes tables of segments and of blocks, which are as large as the pool asks for.
+dev=$(attach disk0 --queues 2 --pool 8M --keepalive $((500 * ${LAB_SLOW:-1}))) || exit 1
 wait_for 20 live
 sums=$(allocated attach) || exit 1
 read -r all first <<<"$sums"
@@ -91,7 +92,7 @@ for ((round = 1; round <= ROUNDS; round++)); do
 	sums=$(allocated "reconnect.$round") || exit 1
 	read -r all again <<<"$sums"
 	note "the client has allocated $all bytes, $again of them for connections"
-	# A login makes tables that depend on what is granted, and they are smaller.
+	# The tables of a login are smaller.
 	if [ "$again" -gt 0 ] || [ "$all" -gt $((first / 2)) ]; then
 		cat "$OUT/allocated.reconnect.$round"
 		die "the reconnect has allocated memory of connections"
