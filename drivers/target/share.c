@@ -56,6 +56,7 @@
 #include "share.h"
 #include "state.h"
 #include "target.h"
+#include "trace.h"
 
 #define RNBDT_SHARE_PERIOD	(HZ / 50)
 #define RNBDT_SHARE_BATCH	32
@@ -373,6 +374,7 @@ void rnbdt_share_ask(struct rnbdt_session *s, struct rnbdt_segment *seg)
 	seg->reclaimed_at = jiffies;
 	s->lease.reclaiming += seg->units;
 	s->lease.reclaims++;
+	trace_rnbdt_reclaim(s, seg);
 	/* The lease work sends the request and watches it. */
 	mod_delayed_work(rnbdt_lease_wq, &s->lease.lease_work, 0);
 }

@@ -5,7 +5,8 @@
  * Operation: rnbdt_state traces every change of the state of a session.
  * rnbdt_request traces a request when it is taken out of a frame, rnbdt_reply when
  * its reply is put into one; a request whose session closes in between has no
- * reply.
+ * reply. rnbdt_reclaim traces the decision to take a segment back, with what the session
+ * keeps, its share and its floor in bytes.
  * Ownership: events copy all values, strings included.
  * Concurrency: any context. rnbdt_state is called under s->state_lock, so the
  * changes of one session are in order.
@@ -22,6 +23,7 @@
 #include "../core/op.h"
 #include "names.h"
 #include "queue.h"
+#include "segment.h"
 #include "session.h"
 
 TRACE_EVENT(rnbdt_state,
@@ -98,6 +100,36 @@ TRACE_EVENT(rnbdt_reply,
 		  __entry->serial, __entry->queue, __entry->tag,
 		  rnbd_op_text(__entry->op), __entry->offset, __entry->length,
 		  __entry->status)
+);
+
+TRACE_EVENT(rnbdt_reclaim,
+	TP_PROTO(const struct rnbdt_session *s, const struct rnbdt_segment *seg),
+	TP_ARGS(s, seg),
+	TP_STRUCT__entry(
+		__field(u32, serial)
+		__field(u32, slot)
+		__field(u32, generation)
+		__field(u32, age_ms)
+		__field(u64, bytes)
+		__field(u64, keeps)
+		__field(u64, share)
+		__field(u64, floor)
+	),
+	TP_fast_assign(
+		__entry->serial = s->serial;
+		__entry->slot = seg->slot;
+		__entry->generation = seg->generation;
+		__entry->age_ms = jiffies_to_msecs(jiffies - seg->granted_at);
+		__entry->bytes = (u64)seg->units * RNBD_UNIT_SIZE;
+		__entry->keeps = s->account.held_bytes -
+				 (u64)s->lease.reclaiming * RNBD_UNIT_SIZE;
+		__entry->share = s->lease.share;
+		__entry->floor = s->account.floor_bytes;
+	),
+	TP_printk("session=%u segment=%u/%u age_ms=%u bytes=%llu keeps=%llu share=%llu floor=%llu",
+		  __entry->serial, __entry->slot, __entry->generation,
+		  __entry->age_ms, __entry->bytes, __entry->keeps,
+		  __entry->share, __entry->floor)
 );
 
 #endif /* RNBDT_TRACE_H */

@@ -41,6 +41,31 @@ counter_at_most() { [ "$(counter "$1" "$2")" -le "$3" ]; }
 # pools_charged: bytes that are charged for the pools of all sessions
 pools_charged() { cat "$SESSIONS"/*/pool_bytes 2>/dev/null | awk '{ sum += $1 } END { print sum + 0 }'; }
 
+# reclaiming: has a client been asked for memory that it has not returned yet; for wait_for, no
+# program is run
+reclaiming() {
+	local file units
+
+	for file in "$SESSIONS"/*/pool_reclaiming; do
+		{ read -r units <"$file"; } 2>/dev/null && [ "$units" -gt 0 ] && return
+	done
+	return 1
+}
+
+# pool_idle DEV: no request uses the pool of the session of a disk, nothing is being reclaimed, both
+# ends count the same memory, and the accounts are charged for that; for wait_for
+pool_idle() {
+	local held floor
+
+	held=$(at_target "$1" pool_held) && floor=$(at_target "$1" pool_floor) || return
+	counter_is "$1" pool_used 0 && [ "$(at_target "$1" pool_reclaiming)" = 0 ] &&
+		[ $(($(counter "$1" pool_units) * 4096)) = "$held" ] &&
+		[ "$(at_target "$1" pool_bytes)" = $((held > floor ? held : floor)) ]
+}
+
+# no_sessions: the target has none, and the accounts of pools are empty; for wait_for
+no_sessions() { [ -z "$(ls "$SESSIONS")" ] && [ "$(pools_charged)" = 0 ]; }
+
 # steadily NAME DISK [FIO-OPTION...]: requests until steadily_end NAME
 declare -A steady
 steadily() {

@@ -9,8 +9,15 @@
 
 # ms: a request of the other disk takes less, and the export is away for longer
 BOUND=$((2000 * ${LAB_SLOW:-1}))
+# ns of a request of the storage behind a disk that has as many requests in flight as it may: so
+# slow that the processors are idle
+STORAGE_NS=300000000
 # requests to attach again, with pauses of up to 1 s, which take longer than that
 ATTEMPTS=$((7 * ${LAB_SLOW:-1}))
+# units: more than the requests of the disk that stays need
+FEW=64
+# the export that is taken away
+EXPORT=one
 
 state_is() { [ "$(counter "$1" state)" = "$2" ]; }
 ended() { ! kill -0 "$1" 2>/dev/null; }
@@ -61,8 +68,8 @@ load_ends() {
 take_away() {
 	before=$(connection)
 	began=$(now_ms)
-	run timeout $((60 * ${LAB_SLOW:-1})) rnbd export disable one
-	same "$(cat "$CFG/exports/one/sessions")" 0 "attachments of the export that is disabled"
+	run timeout $((60 * ${LAB_SLOW:-1})) rnbd export disable $EXPORT
+	same "$(cat "$CFG/exports/$EXPORT/sessions")" 0 "attachments of the export that is disabled"
 	same "$(cat "$CFG/exports/stay/sessions")" 1 "attachments of the other export"
 	wait_for 20 state_is "$one" reconnecting
 	counter "$one" reason | grep -q 'disabled or withdrawn' || die "reason: $(counter "$one" reason)"
@@ -81,7 +88,7 @@ stays_away() {
 # give_back: enable the export; the disk comes back by itself, and the session has stayed
 give_back() {
 	began=$(now_ms)
-	run rnbd export enable one
+	run rnbd export enable $EXPORT
 	wait_for 20 back_since "$one" "$began"
 	moves
 	same "$(connection)" "$before" "the connection"
@@ -93,6 +100,7 @@ target_start
 modprobe rnbd || die "modprobe rnbd failed"
 export_disk stay "$(null_disk 32)"
 export_disk one "$(null_disk 16)"
+export_disk deep "$(null_disk 16 irqmode=2 completion_nsec=$STORAGE_NS)"
 stay=$(attach stay --queues 2 --keepalive 1000) || exit 1
 one=$(attach one) || exit 1
 same "$(counter "$one" session_id)" "$(counter "$stay" session_id)" "the session of both"
@@ -117,6 +125,42 @@ run gencheck verify --journal /dev/shm/journal "$one"
 detach "$one"
 moves
 load_ends
+
+note "policy queue at full depth: while the disk waits it holds no tag and no pool space"
+EXPORT=deep
+load
+one=$(attach deep) || exit 1
+same "$(counter "$one" session_id)" "$(counter "$stay" session_id)" "the session of both"
+jobs=()
+for ((cpu = 0; cpu < $(nproc); cpu++)); do
+	jobs+=(--name="cpu$cpu" --cpus_allowed="$cpu" --offset=$((cpu * 8))m)
+done
+fio --filename="$one" --direct=1 --ioengine=libaio --rw=randrw --bs=16k --iodepth=256 --size=8m \
+    --time_based --runtime=36000 --minimal --output="$OUT/deep" "${jobs[@]}" >"$OUT/deep.said" 2>&1 &
+other=$!
+in_flight() { awk '{ print $1 + $2 }' "/sys/block/${one##*/}/inflight"; }
+# The disk leaves some of the tags to the other one.
+full=$(($(counter "$one" depth) * $(counter "$one" queues) / 2))
+at_full_depth() { [ "$(in_flight)" -ge $full ]; }
+wait_for 30 at_full_depth
+used=$(counter "$stay" pool_used)
+need_counter "$used" -ge $FEW "units that both disks use"
+note "$(in_flight) requests are in flight, with $used units of the pool"
+take_away
+# The other disk has eight requests of a unit.
+few() { [ "$(counter "$stay" pool_used)" -lt $FEW ]; }
+wait_for 20 few
+stays_away
+need "$stay" pool_used -lt $FEW
+kill -0 $other || die "the load on $one ended: $(cat "$OUT/deep" "$OUT/deep.said")"
+give_back
+wait_for 20 completed_over "$one" $(($(completed "$one") + 500))
+kill -INT $other
+wait $other
+if grep -v "terminating on signal" "$OUT/deep.said" | grep .; then die "the load on $one failed"; fi
+detach "$one"
+load_ends
+EXPORT=one
 
 note "policy fail: I/O fails at once, and works again when the export is there"
 load

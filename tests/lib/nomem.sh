@@ -1,0 +1,63 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Allocations that fail, on a kernel with fault injection (LAB_KERNEL=debug): sourced after
+# rnbd.sh. An allocation fails if it has a function of the chosen range in its stack.
+
+FAIL=/sys/kernel/debug/failslab
+
+# text MODULE - first and last address of its functions
+text() {
+	awk -v m="[$1]" '$4 == m && $2 ~ /[tT]/ { print $1 }' /proc/kallsyms | sort | sed -n '1p;$p'
+}
+# the same of what keeps kmemleak's books: without memory it would give up
+text_kmemleak() {
+	sort /proc/kallsyms | awk '
+		go { print $1; exit }
+		$3 == "__alloc_object" { print $1; go = 1 }'
+}
+
+# within FIRST LAST - of allocations that have a function between these addresses in their stack
+within() {
+	local from to dir
+	{ read -r from && read -r to; } < <(text_kmemleak)
+	if [ -z "$2" ] || [ -z "$to" ]; then die "no such functions, or none of kmemleak"; fi
+	for dir in $FAIL ${FAIL%/*}/fail_page_alloc; do
+		echo "0x$1" >"$dir"/require-start
+		echo "0x$2" >"$dir"/require-end
+		echo 0x"$from" >"$dir"/reject-start
+		echo 0x"$to" >"$dir"/reject-end
+		echo 32 >"$dir"/stacktrace-depth
+		echo N >"$dir"/ignore-gfp-wait
+		echo N >"$dir"/task-filter
+		echo 0 >"$dir"/verbose
+	done
+}
+
+# fail MODULE N - of the allocations with a function of this module in their stack one in N
+# fails; the queues of soft-RoCE are made of very many single pages
+fail() {
+	local first last
+	{ read -r first && read -r last; } < <(text "$1")
+	within "$first" "$last"
+	echo 100000 | tee $FAIL/times >"${FAIL%/*}/fail_page_alloc/times"
+	echo $(($2 / 100)) >$FAIL/interval
+	echo $(($2 / 3)) >"${FAIL%/*}/fail_page_alloc/interval"
+	echo 1 | tee $FAIL/probability >"${FAIL%/*}/fail_page_alloc/probability"
+	echo 0 >"${FAIL%/*}/fail_page_alloc/min-order"
+}
+# fail_once FUNCTION - its next allocation fails
+fail_once() {
+	local first last
+	{ read -r first && read -r last; } < <(sort /proc/kallsyms | awk -v f="$1" '
+		go { print $1; exit }
+		$3 == f { print $1; go = 1 }')
+	within "$first" "$last"
+	echo 1 | tee $FAIL/times >$FAIL/interval
+	echo 100 >$FAIL/probability
+}
+no_fail() {
+	echo 0 >"$FAIL"/probability
+	echo 0 >"${FAIL%/*}/fail_page_alloc/probability"
+}
+# failed - how many have failed since "fail"
+failed() { echo $((200000 - $(cat $FAIL/times) - $(cat "${FAIL%/*}/fail_page_alloc/times"))); }

@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 1 --cpus 2 --mem 2048 --timeout 300
+# adapter: only
+# without: event, because a session that reconnects begins with its floor
+# short: two hosts compete for memory: a third one that is below its share keeps what it was granted, and no session falls below its share
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+. ../lib/pool.sh
+
+# Rule R9. The third host wants 3 MiB of 16, which is more than its floor and less than a
+# third. It gets that while the others want all of the memory. The tracepoint
+# rnbdt_reclaim shows the age of each segment that is reclaimed, and what its session keeps.
+T=/sys/kernel/tracing
+MIB=$((1 << 20))
+ROUNDS=4
+WANTED=768	# units
+
+set_host_id
+target_start
+param rnbd_target pool_limit_mb 16
+param rnbd_target claim_timeout 0
+for ((i = 1; i <= 3; i++)); do
+	disk=$(null_disk 128 irqmode=2 completion_nsec=5000000) || exit 1
+	export_disk "disk$i" "$disk" "$i"
+done
+modprobe rnbd pool_floor_kb=1024 || die "modprobe rnbd failed"
+mountpoint -q $T || mount -t tracefs tracefs $T || die "no tracefs"
+echo 1 >$T/events/rnbd_target/rnbdt_reclaim/enable || die "no tracepoint"
+
+# judge LEAST: in each event since the trace was cleared, the session keeps at least its
+# "floor", or its "share"; "EVENTS FRESH" are printed, FRESH of segments younger than a second
+judge() {
+	awk -v least="$1" '
+		/ rnbdt_reclaim: / {
+			for (i = 1; i <= NF; i++)
+				if (split($i, f, "=") == 2) v[f[1]] = f[2]
+			n++
+			if (v["age_ms"] + 0 < 1000) fresh++
+			if (v["keeps"] + 0 < v[least] + 0) { print "below its " least ": " $0 >"/dev/stderr"; bad = 1 }
+		}
+		END { print n + 0, fresh + 0; exit bad }' $T/trace || die "memory was reclaimed that the session should keep"
+}
+
+common=(--queues 2)
+load=(--rw=randwrite --bs=128k --iodepth=128 --size=100m)
+first=$(attach disk1 "${common[@]}" --pool 16M) || exit 1
+steadily first "$first" "${load[@]}"
+wait_for 60 counter_over "$first" pool_units 2560
+
+fresh=0 reclaims=0
+for ((round = 1; round <= ROUNDS; round++)); do
+	note "round $round: the second host takes its share"
+	second=$(attach disk2 "${common[@]}" --pool 16M --host-id "$(host_id 2)") || exit 1
+	third=$(attach disk3 "${common[@]}" --pool 3M --host-id "$(host_id 3)") || exit 1
+	judge floor
+	echo >$T/trace
+	# Nobody logs in from here on, so what is reclaimed is for shares.
+	steadily second "$second" "${load[@]}"
+	wait_for 60 counter_over "$first" pool_reclaims "$reclaims"
+	note "the third host gets what it wants, which is less than its share"
+	steadily third "$third" "${load[@]}"
+	wait_for 60 counter_is "$third" pool_units $WANTED
+	granted_at=$(now_ms)
+	# The rule is about this time.
+	passed() { [ $(($(now_ms) - granted_at)) -gt 1500 ]; }
+	wait_for 10 passed
+	need "$third" pool_units -eq $WANTED
+	need "$third" pool_grants -gt 0
+	need "$third" pool_reclaims -eq 0
+	wait_for 60 counter_over "$second" pool_units 1024
+	judged=$(judge share) || exit 1
+	read -r n young <<<"$judged"
+	note "$n segments were reclaimed, $young of them less than a second after their grant"
+	[ "${n:-0}" -gt 0 ] || die "nothing was reclaimed: this test proves nothing"
+	fresh=$((fresh + young))
+	reclaims=$(counter "$first" pool_reclaims)
+	steadily_end second
+	steadily_end third
+	for dev in "$second" "$third"; do need "$dev" lost -eq 0; done
+	detach "$second"
+	detach "$third"
+	echo >$T/trace
+	wait_for 60 counter_over "$first" pool_units 2560
+done
+note "segments that were reclaimed within a second, from sessions above their share: $fresh"
+echo 0 >$T/events/rnbd_target/rnbdt_reclaim/enable
+steadily_end first
+need "$first" lost -eq 0
+[ "$(pools_charged)" -le $((16 * MIB)) ] || die "$(pools_charged) bytes are charged"
+verify "$first" --rw=randwrite --bsrange=4k-256k --iodepth=32 --size=8m
+detach "$first"
+configfs_clear
+unload

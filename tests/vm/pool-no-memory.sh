@@ -1,0 +1,98 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 1 --cpus 2 --mem 2048 --timeout 420 --ignore-report Cannot.allocate.a.scan.area
+# kernel: debug
+# adapter: only
+# without: event, because a lost message costs a retry time-out that is longer than a keep-alive
+# short: allocations fail at each end while pools grow, shrink and reconnect: data right, shares reached, nothing left over
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+. ../lib/pool.sh
+. ../lib/nomem.sh
+
+# Rules R5 to R9 without memory. Two hosts compete for memory. A session that has lost its
+# connection begins with its floor, and grows at the expense of the other one.
+KILLS=8
+SIZE=24		# MiB of a disk
+
+set_host_id
+target_start
+arm rnbd-target
+param rnbd_target pool_limit_mb 8
+param rnbd_target login_rate 0
+# Nothing is kept in reserve: each grant allocates.
+param rnbd_target pool_reserve_mb 0
+for i in 1 2; do
+	disk=$(null_disk $SIZE irqmode=2 completion_nsec=5000000) || exit 1
+	# It is whole: where the storage itself fails to get memory that is its error.
+	dd if=/dev/zero of="$disk" bs=1M count=$SIZE oflag=direct status=none || die "dd failed"
+	export_disk "disk$i" "$disk" "$i"
+done
+idle=$(rdma_own)
+modprobe rnbd pool_floor_kb=1024 || die "modprobe rnbd failed"
+arm rnbd
+
+common=(--queues 2 --pool 8M --keepalive $((500 * ${LAB_SLOW:-1})) --wait 60)
+first=$(attach disk1 "${common[@]}") || exit 1
+second=$(attach disk2 --host-id "$(host_id 2)" "${common[@]}") || exit 1
+checker first 1 "$first" --threads 32 --io 16-64
+checker second 2 "$second" --threads 32 --io 16-64
+
+# both FILE: the sum of both; over FILE VALUE: for wait_for
+both() { echo $(($(counter "$first" "$1") + $(counter "$second" "$1"))); }
+over() { [ "$(both "$1")" -gt "$2" ]; }
+live() { counter_is "$first" state live && counter_is "$second" state live; }
+goes_on() {
+	local dev before
+
+	wait_for 60 live
+	for dev in "$first" "$second"; do
+		before=$(completed "$dev")
+		wait_for 60 completed_over "$dev" $((before + 20))
+	done
+}
+shares() {
+	wait_for 60 counter_over "$first" pool_units 640
+	wait_for 60 counter_over "$second" pool_units 640
+}
+
+goes_on
+shares
+# fails MODULE N: one allocation in N of that module fails, while connections are killed
+fails() {
+	local granted returned before i
+
+	note "allocations of $1 fail"
+	granted=$(both pool_grants) returned=$(both pool_releases)
+	fail "$1" "$2"
+	for ((i = 1; i <= KILLS; i++)); do
+		before=$(both lost)
+		strike rnbd kill_queue 1 $((i % 2))
+		wait_for 60 over lost "$before"
+		wait_for 120 live
+		wait_quietly 5 reclaiming
+		if [ $i -ge 3 ] && [ "$(failed)" -ge 3 ]; then break; fi
+	done
+	note "allocations that failed: $(failed), grants $(($(both pool_grants) - granted)), releases $(($(both pool_releases) - returned))"
+	[ "$(failed)" -gt 0 ] || die "no allocation failed: this test proves nothing"
+	no_fail
+	goes_on
+	shares
+	[ "$(both pool_grants)" -gt "$granted" ] || die "nothing was granted"
+	[ "$(both pool_releases)" -gt "$returned" ] || die "nothing was returned"
+}
+fails rnbd_target 300
+fails rnbd 300
+
+note "nothing is left over"
+[ "$(pools_charged)" -le $((8 << 20)) ] || die "$(pools_charged) bytes are charged"
+checker_end first "$first"
+checker_end second "$second"
+wait_for 60 pool_idle "$first"
+wait_for 60 pool_idle "$second"
+detach "$first"
+detach "$second"
+wait_for 60 no_sessions
+wait_for 60 rdma_own_is "$idle"
+configfs_clear
+unload
