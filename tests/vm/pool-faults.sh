@@ -34,7 +34,7 @@ for i in 1 2; do
 done
 serve_exports
 idle=$(rdma_own)
-modprobe rnbd pool_floor_kb=1024 || die "modprobe rnbd failed"
+modprobe rnbd || die "modprobe rnbd failed"
 arm rnbd
 
 common=(--queues 2 --pool 16M --keepalive $((500 * ${LAB_SLOW:-1})))
@@ -127,7 +127,7 @@ note "nothing is left over"
 wait_for 60 no_sessions
 wait_for 60 rdma_own_is "$idle"
 same "$(cat /sys/kernel/rnbd-target/limits/reclaim)" 0 "sessions that did not return memory in time"
-modprobe rnbd pool_floor_kb=1024 || die "modprobe rnbd failed"
+modprobe rnbd || die "modprobe rnbd failed"
 first=$(attach disk1 "${common[@]}") || exit 1
 need "$first" pool_units -eq $FLOOR
 same "$(pools_charged)" $((FLOOR * 4096)) "bytes that are charged"

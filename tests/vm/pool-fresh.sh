@@ -24,7 +24,7 @@ for ((i = 1; i <= 3; i++)); do
 	disk=$(null_disk 128 irqmode=2 completion_nsec=5000000) || exit 1
 	export_disk "disk$i" "$disk" "$i"
 done
-modprobe rnbd pool_floor_kb=1024 || die "modprobe rnbd failed"
+modprobe rnbd || die "modprobe rnbd failed"
 mountpoint -q $T || mount -t tracefs tracefs $T || die "no tracefs"
 echo 1 >$T/events/rnbd_target/rnbdt_reclaim/enable || die "no tracepoint"
 

@@ -29,7 +29,7 @@ for i in 1 2; do
 	export_disk "disk$i" "$disk" "$i"
 done
 idle=$(rdma_own)
-modprobe rnbd pool_floor_kb=1024 || die "modprobe rnbd failed"
+modprobe rnbd || die "modprobe rnbd failed"
 arm rnbd
 
 common=(--queues 2 --pool 8M --keepalive $((500 * ${LAB_SLOW:-1})) --wait 60)

@@ -14,8 +14,6 @@
 #define MAX_UNITS	768u	/* of a client that requests a floor */
 #define MAX_SLOTS	4u
 #define OVERSIZED	INT32_MAX	/* more than a slot holds */
-/* Parameter of the client: KiB of the floor of a pool, 0: none is requested */
-#define POOL_FLOOR	"/sys/module/rnbd/parameters/pool_floor_kb"
 
 #define TARGET_FURTHER	2	/* connections besides the first one, in random mode */
 #define PUT_OFF_MAX	64	/* frames that wait until others were answered */

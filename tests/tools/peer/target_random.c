@@ -43,9 +43,10 @@ static void random_attachment(struct rng *rng, struct tally *tally)
 	if (list)
 		snprintf(command, sizeof(command), "rnbd discover %s:%u", address, port);
 	else
-		snprintf(command, sizeof(command), "echo %u >" POOL_FLOOR
-			 "; rnbd attach %s:%u random --queues %u --keepalive 2000",
-			 elastic ? 256 : 0, address, port, 1 + rng_below(rng, 1 + TARGET_FURTHER));
+		snprintf(command, sizeof(command),
+			 "rnbd attach %s:%u random --queues %u --keepalive 2000 --pool-floor %s",
+			 address, port, 1 + rng_below(rng, 1 + TARGET_FURTHER),
+			 elastic ? "256K" : "fixed");
 	len = strlen(command);
 	if (target.tc->secret)
 		snprintf(command + len, sizeof(command) - len, " --secret-file %s", secret_file);
