@@ -58,8 +58,8 @@ overtake() {
 		--time 100000 "$one" >"$OUT/run-one" 2>&1 &
 	checker=$!
 	wait_for 20 completed_over "$one" $((before + 50))
-	strike rnbd hold_frames 1000000000 1
 	before=$(hits rnbd hold_frames)
+	strike rnbd hold_frames 1000000000 1
 	wait_for 10 still "$one"
 	kill -0 $checker 2>/dev/null || die "the checker ended: $(cat "$OUT/run-one")"
 	need_counter "$(hits rnbd hold_frames)" -gt "$before" "frames that were held back"
