@@ -100,7 +100,7 @@ echo 'p:rnbdproof/handle rnbdt_bind_check index=+0(%si):u16 generation=+4(%si):u
 echo 1 >$TRACING/events/rnbdproof/handle/enable || die "the probe cannot be enabled"
 
 # This one keeps the session. Connections that are not used must not be probed.
-third=$(attach third --queues 2 --pool 4M --keepalive 30000 --inline-write 4K) || exit 1
+third=$(attach third --queues 2 --pool 4M --keepalive 30000 --slot-size 16K --inline-write 4K) || exit 1
 cpu=$(sed 's/[,-].*//' "/sys/block/${third##*/}/mq/1/cpu_list") || die "no second hardware queue"
 fill one 2 || die "wrong data before the test"
 fill two 3 || die "wrong data before the test"
