@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 400
 # adapter: also
-# short: writes of a detached disk that arrive when another disk has its index are refused; without the generation they land on the other disk
+# short: writes of a deactivated disk that arrive when another disk has its index are refused; without the generation they land on the other disk
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
-# Rule R10. Connection 1 holds back its frames (hold_frames) while disk one is detached by
-# force over connection 0 and disk two gets its index. Then the frames arrive. Each disk has
-# a generation checker with a number of its own, by which its blocks are told from the others.
+# Rule R10. Connection 1 holds back its frames (hold_frames) while disk one is deactivated with
+# writes in flight, and detached over connection 0, and disk two gets its index. Then the frames
+# arrive. Each disk has a generation checker with a number of its own, by which its blocks are
+# told from the others.
 TRACING=/sys/kernel/tracing
 WRONG_DATA=3
 
@@ -64,11 +65,13 @@ overtake() {
 	kill -0 $checker 2>/dev/null || die "the checker ended: $(cat "$OUT/run-one")"
 	need_counter "$(hits rnbd hold_frames)" -gt "$before" "frames that were held back"
 
-	rnbd detach "$one" --force || die "forced detach failed"
+	# This fails what is in flight, and the attachment ends. A detach alone would wait for it.
+	run rnbd deactivate "$one"
 	wait_for 20 ended $checker
 	wait $checker
 	same $? 2 "exit status of the checker (2: I/O errors only): $(cat "$OUT/run-one")"
 	wait_for 20 attachments one 0
+	detach "$one"
 	# Reads of the new disk may wait behind the frames.
 	rnbd attach "$ADDR" "$1" >"$OUT/attached" &
 	attach=$!
@@ -86,7 +89,8 @@ overtake() {
 
 set_host_id
 target_start
-modprobe rnbd || die "modprobe rnbd failed"
+# Writes travel inside the frames, however many are in flight.
+modprobe rnbd inline_depth=1024 || die "modprobe rnbd failed"
 arm rnbd
 arm rnbd-target
 declare -A disk=()
