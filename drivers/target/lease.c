@@ -196,7 +196,14 @@ static void rnbdt_lease_take_released(struct rnbdt_session *s, struct list_head 
  */
 static void rnbdt_lease_reuse(struct rnbdt_session *s, struct rnbdt_segment *seg)
 {
+	struct rnbd_ring *ring = &s->queues[0]->ring;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ring->lock, flags);
 	WRITE_ONCE(seg->released, true);
+	seg->tell = 0;
+	list_del_init(&seg->entry);
+	spin_unlock_irqrestore(&ring->lock, flags);
 	rnbdt_segment_free_pages(seg);
 	mutex_lock(&rnbdt_lock);
 	WRITE_ONCE(s->pool.units, s->pool.units - seg->units);
