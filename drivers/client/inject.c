@@ -21,6 +21,7 @@ RNBD_INJECT(rnbdc_inject_fail_map, "fail_map");
 RNBD_INJECT(rnbdc_inject_late_start, "late_start");
 RNBD_INJECT(rnbdc_inject_release_early, "release_early");
 RNBD_INJECT(rnbdc_inject_no_release, "no_release");
+RNBD_INJECT(rnbdc_inject_hold_frames, "hold_frames");
 
 static struct rnbd_inject *const rnbdc_inject_points[] = {
 	&rnbdc_inject_kill_queue,
@@ -35,6 +36,7 @@ static struct rnbd_inject *const rnbdc_inject_points[] = {
 	&rnbdc_inject_late_start,
 	&rnbdc_inject_release_early,
 	&rnbdc_inject_no_release,
+	&rnbdc_inject_hold_frames,
 	NULL,
 };
 

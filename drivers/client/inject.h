@@ -19,6 +19,7 @@ extern struct rnbd_inject rnbdc_inject_fail_map;
 extern struct rnbd_inject rnbdc_inject_late_start;
 extern struct rnbd_inject rnbdc_inject_release_early;
 extern struct rnbd_inject rnbdc_inject_no_release;
+extern struct rnbd_inject rnbdc_inject_hold_frames;
 void rnbdc_inject_init(void);
 void rnbdc_inject_exit(void);
 

@@ -177,6 +177,8 @@ void rnbdc_send_frame(struct rnbdc_queue *q)
 	struct ib_send_wr *first = NULL;
 	u32 units;
 
+	if (rnbd_inject_at(&rnbdc_inject_hold_frames, q->index))
+		return;
 	if (rnbd_inject(&rnbdc_inject_stray, &units))
 		rnbdc_inject_stray_writes(q, units);
 	if (q->out.nr_wrs) {

@@ -40,6 +40,7 @@
 
 #include "../core/attach.h"
 #include "../core/ctl.h"
+#include "../core/inject.h"
 #include "../core/names.h"
 #include "../core/ring.h"
 #include "attach_ctl.h"
@@ -51,6 +52,7 @@
 #include "depth.h"
 #include "fence.h"
 #include "graph.h"
+#include "inject.h"
 #include "owner.h"
 #include "queue.h"
 #include "queue_budget.h"
@@ -249,7 +251,10 @@ static void rnbdt_handle_attach(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 		rnbdt_count(RNBDT_COUNT_REFUSED, status);
 	if (status == RNBD_ST_BUSY)
 		rnbdt_rate_put_off(s->host);
-	rnbdt_ctl_answer(s, slot);
+	if (!status && rnbd_inject(&rnbdt_inject_drop_attach_reply, NULL))
+		rnbdt_ctl_drop(s, slot);
+	else
+		rnbdt_ctl_answer(s, slot);
 	mutex_unlock(&rnbdt_lock);
 	if (new.att && !new.used) {
 		xa_release(&s->attaches, index);

@@ -9,7 +9,7 @@
  *	hosts/<uuid>/{max_pool_bytes,max_session_pool_bytes,max_sessions,
  *		secret,has_secret,old_secret,has_old_secret,old_secret_sessions,
  *		outdated_sessions,failed_proofs,fenced,fence_state,fence_done,unfence_on_restart,
- *		active_sessions,sessions,stale_frames}
+ *		active_sessions,sessions,stale_frames,late_requests}
  *	ports/<id>/{addr,port,enable,state,sessions}
  *	ports/<id>/exports/<any name> -> exports/<name>
  *

@@ -230,6 +230,8 @@ RNBDT_HOST_COUNTER(failed_proofs, host->failed_proofs)
 CONFIGFS_ATTR_RO(rnbdt_host_, failed_proofs);
 RNBDT_HOST_COUNTER(stale_frames, host->stale_frames)
 CONFIGFS_ATTR_RO(rnbdt_host_, stale_frames);
+RNBDT_HOST_COUNTER(late_requests, host->late_requests)
+CONFIGFS_ATTR_RO(rnbdt_host_, late_requests);
 RNBDT_HOST_COUNTER(queued_requests, host->waits.queued)
 CONFIGFS_ATTR_RO(rnbdt_host_, queued_requests);
 RNBDT_HOST_COUNTER(waited_requests, host->waits.requests)
@@ -304,6 +306,7 @@ static struct configfs_attribute *rnbdt_host_attrs[] = {
 	&rnbdt_host_attr_failed_proofs,
 	&rnbdt_host_attr_logins_put_off,
 	&rnbdt_host_attr_stale_frames,
+	&rnbdt_host_attr_late_requests,
 	&rnbdt_host_attr_queued_requests,
 	&rnbdt_host_attr_waited_requests,
 	&rnbdt_host_attr_waited_bytes,

@@ -209,6 +209,7 @@ struct rnbdt_waits {
  * @hangups: sessions of the host by class, see rnbdt_account.hung_up; rnbdt_lock
  * @half_sums: costs of the half-open connections of the host by class, see half_count.c
  * @stale_frames: frames of closing sessions that were dropped unread
+ * @late_requests: requests that named a closed attachment and were refused
  * @weight: share of the host in the service of each storage; written under rnbdt_lock,
  *	read without
  * @waits: requests that have waited for those of other hosts
@@ -265,6 +266,7 @@ struct rnbdt_host {
 	u32 hangups[RNBDT_PEER_CLASSES];
 	struct rnbdt_half_sum half_sums[RNBDT_PEER_CLASSES];
 	atomic64_t stale_frames;
+	atomic64_t late_requests;
 	u32 weight;
 	struct rnbdt_waits waits;
 	bool in_cgroup;

@@ -16,6 +16,7 @@ RNBD_INJECT(rnbdt_inject_delay_login, "delay_login");
 RNBD_INJECT(rnbdt_inject_delay_release, "delay_release");
 RNBD_INJECT(rnbdt_inject_delay_restrict, "delay_restrict");
 RNBD_INJECT(rnbdt_inject_drop_reply, "drop_reply");
+RNBD_INJECT(rnbdt_inject_drop_attach_reply, "drop_attach_reply");
 RNBD_INJECT(rnbdt_inject_no_epoch_check, "no_epoch_check");
 RNBD_INJECT(rnbdt_inject_no_drain, "no_drain");
 RNBD_INJECT(rnbdt_inject_no_copy, "no_copy");
@@ -23,6 +24,8 @@ RNBD_INJECT(rnbdt_inject_fail_request, "fail_request");
 RNBD_INJECT(rnbdt_inject_no_wb_check, "no_wb_check");
 RNBD_INJECT(rnbdt_inject_refuse_queue, "refuse_queue");
 RNBD_INJECT(rnbdt_inject_no_lease_drain, "no_lease_drain");
+RNBD_INJECT(rnbdt_inject_no_generation, "no_generation");
+RNBD_INJECT(rnbdt_inject_reuse_segment, "reuse_segment");
 
 static struct rnbd_inject *const rnbdt_inject_points[] = {
 	&rnbdt_inject_delay_submit,
@@ -33,6 +36,7 @@ static struct rnbd_inject *const rnbdt_inject_points[] = {
 	&rnbdt_inject_delay_release,
 	&rnbdt_inject_delay_restrict,
 	&rnbdt_inject_drop_reply,
+	&rnbdt_inject_drop_attach_reply,
 	&rnbdt_inject_no_epoch_check,
 	&rnbdt_inject_no_drain,
 	&rnbdt_inject_no_copy,
@@ -40,6 +44,8 @@ static struct rnbd_inject *const rnbdt_inject_points[] = {
 	&rnbdt_inject_no_wb_check,
 	&rnbdt_inject_refuse_queue,
 	&rnbdt_inject_no_lease_drain,
+	&rnbdt_inject_no_generation,
+	&rnbdt_inject_reuse_segment,
 	NULL,
 };
 

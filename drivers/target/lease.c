@@ -190,9 +190,40 @@ static void rnbdt_lease_take_released(struct rnbdt_session *s, struct list_head 
 	spin_unlock_irqrestore(&ring->lock, flags);
 }
 
+/*
+ * Inject a fault: give the pages of a segment to others although the client can still access
+ * them. The memory region stays until the session ends, and no request may name it.
+ */
+static void rnbdt_lease_reuse(struct rnbdt_session *s, struct rnbdt_segment *seg)
+{
+	struct rnbd_ring *ring = &s->queues[0]->ring;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	WRITE_ONCE(seg->released, true);
+	seg->tell = 0;
+	list_del_init(&seg->entry);
+	spin_unlock_irqrestore(&ring->lock, flags);
+	rnbdt_segment_free_pages(seg);
+	mutex_lock(&rnbdt_lock);
+	WRITE_ONCE(s->pool.units, s->pool.units - seg->units);
+	if (seg->reclaimed)
+		s->lease.reclaiming -= seg->units;
+	if (seg->stuck)
+		s->lease.stuck -= seg->units;
+	rnbdt_budget_shrink(s, (u64)seg->units * RNBD_UNIT_SIZE);
+	/* The end of the session returns nothing more. */
+	seg->units = 0;
+	mutex_unlock(&rnbdt_lock);
+}
+
 /* Free a segment that no request names. */
 static void rnbdt_lease_free(struct rnbdt_session *s, struct rnbdt_segment *seg)
 {
+	if (rnbd_inject_at(&rnbdt_inject_reuse_segment, RNBDT_REUSE_RELEASED)) {
+		rnbdt_lease_reuse(s, seg);
+		return;
+	}
 	/* The client may still try to access the pages until this returns. */
 	rnbdt_segment_unmap(seg);
 	rnbdt_segment_free_pages(seg);
@@ -316,6 +347,10 @@ static bool rnbdt_lease_look(struct rnbdt_session *s)
 			rnbdt_lease_stuck(s, seg);
 		} else if (time_after(jiffies, READ_ONCE(seg->idle_since) +
 					       msecs_to_jiffies(seg->deadline_ms))) {
+			if (rnbd_inject_at(&rnbdt_inject_reuse_segment, RNBDT_REUSE_LATE)) {
+				rnbdt_lease_reuse(s, seg);
+				continue;
+			}
 			rnbdt_limit_hit(RNBDT_LIMIT_RECLAIM);
 			rnbdt_session_close(s, "reclaimed memory was not returned in time");
 			return false;
@@ -370,6 +405,24 @@ void rnbdt_lease_stop(struct rnbdt_session *s)
 	rnbdt_budget_hungry(s, false);
 	mutex_unlock(&rnbdt_lock);
 	cancel_delayed_work_sync(&s->lease.lease_work);
+}
+
+/**
+ * rnbdt_lease_reuse_early - fault point: give the pages of a session to others before its end
+ * @s: closing session whose queue pairs still work, without requests
+ *
+ * Context: teardown; takes rnbdt_lock, may sleep.
+ */
+void rnbdt_lease_reuse_early(struct rnbdt_session *s)
+{
+	struct rnbdt_segment *seg;
+	unsigned long slot;
+
+	if (!rnbd_inject_at(&rnbdt_inject_reuse_segment, RNBDT_REUSE_CLOSING))
+		return;
+	xa_for_each(&s->pool.slots, slot, seg)
+		if (!READ_ONCE(seg->released))
+			rnbdt_lease_reuse(s, seg);
 }
 
 /**

@@ -18,6 +18,7 @@ enum rnbd_proto_err rnbdt_lease_handle(struct rnbdt_session *s,
 				       const struct rnbd_ctl_entry *entry);
 void rnbdt_lease_work(struct work_struct *work);
 void rnbdt_lease_stop(struct rnbdt_session *s);
+void rnbdt_lease_reuse_early(struct rnbdt_session *s);
 void rnbdt_lease_trim(struct rnbdt_session *s);
 
 #endif /* RNBDT_LEASE_H */

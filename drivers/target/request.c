@@ -152,7 +152,8 @@ static enum rnbd_proto_err rnbdt_find_attach(struct rnbdt_session *s,
 	}
 	if (unlikely(!found || handle->generation > found->handle.generation))
 		return RNBD_PERR_HANDLE;
-	*att = handle->generation == found->handle.generation ? found : NULL;
+	*att = handle->generation == found->handle.generation ||
+	       rnbd_inject(&rnbdt_inject_no_generation, NULL) ? found : NULL;
 	return RNBD_PERR_NONE;
 }
 
@@ -169,6 +170,7 @@ static void rnbdt_queue_begin(struct rnbdt_queue *q, struct rnbdt_req *treq,
 	treq->att = NULL;
 	atomic_inc(&q->inflight);
 	if (unlikely(!att || !percpu_ref_tryget_live(&att->ref))) {
+		atomic64_inc(&q->session->host->late_requests);
 		rnbdt_req_done(treq, RNBD_ST_CLOSED);
 		return;
 	}

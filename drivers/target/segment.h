@@ -44,7 +44,7 @@ struct rnbdt_session;
  * @dev: device that it is registered with; constant
  * @slot: its place in the pool; constant once granted
  * @generation: number of the grant, not 0; constant once granted
- * @units: size in pool units; constant
+ * @units: size in pool units; constant, except that a fault point clears it
  * @mr: memory region, or NULL
  * @sgt: its pages
  * @mapped: @sgt is mapped for DMA

@@ -386,6 +386,7 @@ void rnbdt_teardown_work(struct work_struct *work)
 				    s->serial, &s->host_id,
 				    rnbdt_port_name(s->port), s->log.reason);
 
+	rnbdt_lease_reuse_early(s);
 	rnbd_inject_delay(&rnbdt_inject_delay_close);
 	for (i = 0; i < s->nr_slots; i++)
 		if (s->queues[i])

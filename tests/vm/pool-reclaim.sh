@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# lab: --nodes 1 --cpus 2 --mem 2048 --timeout 480
+# lab: --nodes 1 --cpus 2 --mem 2048 --timeout 700
 # adapter: own
-# short: memory is reclaimed under load without damage; with segments released before their READs have completed there is damage
+# short: memory is reclaimed under load without damage; with space given up before its READs have completed data are wrong
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/adapter.sh
@@ -12,6 +12,8 @@
 # first host has most of the memory for pools, then the second host needs
 # its share. The adapter executes READs again, as if their responses had been lost: data must
 # not have left the segment by then. With early release the space of a read is free before.
+# Without the rule there are two kinds of damage, each with a proof of its own: wrong data if
+# space moves to another queue, and an access to memory that is gone if it returns to the target.
 WRONG_DATA=3
 
 set_host_id
@@ -83,18 +85,85 @@ same "$(cat /sys/kernel/rnbd-target/limits/reclaim)" 0 "sessions that did not re
 no_violations
 end
 
-note "the same with segments and blocks given up before their READs have completed"
+# Space that moves within the session: two queues have one block in a pool of fixed size, so that
+# each waits for it all the time. A READ that is executed again finds what the other
+# queue's request has put there since. The memory region stays, so nothing but data can be wrong.
+
+# crowd: the target, and a disk with such a pool
+crowd() {
+	target_start
+	disk=$(null_disk 64) || exit 1
+	export_disk disk0 "$disk" 1
+	crowded=$(attach disk0 --queues 2 --pool 64K --max-io 16K --inline-read 0 --inline-write 0) || exit 1
+	echo 1 >"/sys/block/${crowded##*/}/rnbd/early_release"
+	rm -f /dev/shm/crowd
+	again=$(mdl_stat mdl0 nasty_again)
+}
+
+# work SECONDS: with the exit status of the checker, which ends when it finds wrong data
+work() {
+	gencheck run --journal /dev/shm/crowd --writer 3 --threads 64 --io 1-4 --mix 70:30:0 --time "$1" \
+		"$crowded" >"$OUT/gencheck.crowd" 2>&1
+}
+
+# crowd_end: no connection was lost, and the space was short
+crowd_end() {
+	need "$crowded" pool_stalls -gt 100
+	need "$crowded" lost -eq 0
+	repeated 100
+	no_violations
+	detach "$crowded"
+	configfs_clear
+	unload
+}
+
+# moves_right: blocks that move have completed their READs
+moves_right() {
+	adapter_again profile=mlx5 nasty=again nasty_rate=1
+	crowd
+	work 20
+	same $? 0 "exit status of the checker: $(cat "$OUT/gencheck.crowd")"
+	run gencheck verify --journal /dev/shm/crowd "$crowded"
+	crowd_end
+}
+
+note "blocks move to another queue when their READs have completed"
+moves_right
+
+note "blocks move before that: the data are wrong"
+adapter_again profile=mlx5 nasty=again nasty_rate=1
+modprobe rnbd || die "modprobe rnbd failed"
+crowd
+strike rnbd release_early 1000000000
+for round in 1 2 3 4 5 6 7 8; do
+	work 10
+	status=$?
+	note "round $round: gencheck: $status"
+	[ $status = 0 ] || break
+done
+early=$(hits rnbd release_early)
+strike rnbd release_early 0
+note "$early blocks moved early"
+cat "$OUT/gencheck.crowd"
+[ "$early" -gt 0 ] || die "nothing was given up early: this test proves nothing"
+same "$status" $WRONG_DATA "exit status of the checker: this test proves nothing unless data are wrong"
+crowd_end
+
+note "and with the rule again"
+moves_right
+
+# Space that returns to the target: its memory region ends, and a READ that is executed again
+# accesses memory that was taken back. The adapter reports that.
+
+note "segments returned before their READs have completed"
 adapter_again profile=mlx5 nasty=again nasty_rate=2
-# A READ from memory that was taken back is a violation: here it is the damage.
+# Each report is a proof here.
 echo N >/sys/module/rdma_model/parameters/warn
 modprobe rnbd || die "modprobe rnbd failed"
 strike rnbd release_early 1000000000
 begin
-# damaged: the checker has found wrong data, or a connection was lost
-damaged() {
-	! kill -0 "${checkers[first]}" 2>/dev/null || [ "$(counter "$first" lost)" -gt 0 ] ||
-		[ "$(mdl_stat mdl0 violations)$(mdl_stat mdl1 violations)" != 00 ]
-}
+violations() { echo $(($(mdl_stat mdl0 violations) + $(mdl_stat mdl1 violations))); }
+violated() { [ "$(violations)" -gt 0 ]; }
 for round in 1 2 3 4 5 6; do
 	note "round $round"
 	wait_quietly 20 counter_over "$first" pool_units 2560
@@ -102,22 +171,19 @@ for round in 1 2 3 4 5 6; do
 	steadily second "$second" --rw=randwrite --bs=128k --iodepth=64 --size=100m
 	wait_quietly 20 counter_over "$second" pool_units 1280
 	steadily_end second
-	wait_quietly 2 damaged && break
+	wait_quietly 2 violated && break
 	detach "$second"
 	second=
 done
 early=$(hits rnbd release_early)
 strike rnbd release_early 0
-violations=$(($(mdl_stat mdl0 violations) + $(mdl_stat mdl1 violations)))
-lost=$(counter "$first" lost)
 kill "${checkers[first]}" 2>/dev/null
 wait "${checkers[first]}"
 status=$?
-note "$early blocks were given up early; $violations violations, $lost connections lost, gencheck: $status"
+note "$early blocks were given up early; $(violations) violations, $(counter "$first" lost) connections lost, gencheck: $status"
 repeated 1
 [ "$early" -gt 0 ] || die "nothing was given up early: this test proves nothing"
-[ $status = $WRONG_DATA ] || [ "$lost" -gt 0 ] || [ $violations -gt 0 ] ||
-	die "no damage with early release of segments: this test proves nothing"
+violated || die "no access to memory that was returned: this test proves nothing"
 [ -n "$second" ] || attach_second
 live() { [ "$(counter "$1" state)" = live ]; }
 wait_for 30 live "$first"

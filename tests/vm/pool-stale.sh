@@ -1,15 +1,26 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# lab: --nodes 1 --cpus 2 --mem 1536 --timeout 240
-# short: memory that a client releases while a WRITE uses it is not freed; without that rule the data of the WRITE are another client's
+# lab: --nodes 1 --cpus 2 --mem 1536 --timeout 500
+# short: memory of a client is given to another one only when neither the storage nor the client can access it; without that rule the data of one are found at the other
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/pool.sh
 
-# Rule R6. rnbd-peer has a WRITE in the storage, which takes seconds for it, releases the
-# segment with the data, and fills all memory that another host can get (client_reclaim.c).
-# Its data have the bytes 0x77, those of the other host 0xc7.
+# Rule R6 and stale leases (client_stale.c). Each case runs with the rule, when the data of both
+# clients must be right, and with a fault point that leaves it out, when the peer or this
+# script must find just the bytes of the other side:
+#
+# - The storage takes seconds for a request of rnbd-peer, which releases the segment that the
+#   request names. Another host fills all memory that it can get.
+# - The peer goes on with RDMA WRITEs to its segments when it has released them, when the target
+#   closes its session, or when it has not returned them in time.
+#
+# Soft-RoCE lets a device access pages that a memory region names although they belong to
+# somebody else by now, as a real adapter would. The modelled adapter reports that instead.
 BYTES=65536
+OLD=0x77	# bytes of the peer
+NEW=0xc7	# bytes of the other host
+STORED=0x55	# bytes of the storage that is read
 
 set_host_id
 modprobe dm-delay || die "no dm-delay"
@@ -18,7 +29,7 @@ param rnbd_target login_rate 0
 param rnbd_target claim_timeout 0
 disk=$(null_disk 64) || exit 1
 size=$(blockdev --getsz "$disk") || die "no size of $disk"
-echo "0 $size delay $disk 0 0 $disk 0 $((5000 * ${LAB_SLOW:-1}))" | dmsetup create held || die "dmsetup"
+echo "0 $size delay $disk 0 $((5000 * ${LAB_SLOW:-1}))" | dmsetup create held || die "dmsetup"
 INFLIGHT=/sys/block/$(basename "$(readlink -f /dev/mapper/held)")/inflight
 export INFLIGHT
 export_disk held /dev/mapper/held 2
@@ -30,42 +41,92 @@ rnbd monitor >"$OUT/monitor" 2>"$OUT/monitor.err" &
 monitor=$!
 wait_for 10 grep -q 'listening to rnbd-target$' "$OUT/monitor.err"
 
-# peer CASE [OPTION...]
-peer() {
-	rnbd-peer client --only "until-stale-$1" --verbose "${@:2}" >"$OUT/$1" ||
-		{ cat "$OUT/$1"; die "the target is wrong, or the peer"; }
-	cat "$OUT/$1"
-}
 no_sessions() { [ -z "$(ls $SESSIONS)" ]; }
-# stored BYTE: the disk behind the export has nothing but this byte where the WRITE went
+# udev reads a disk that is new, or was written
+idle() { [ "$(xargs <"$INFLIGHT")" = "0 0" ]; }
+# peer CASE: the case says itself whether there must be damage
+peer() {
+	wait_for 60 idle
+	rnbd-peer client --only "until-stale-$1" --monitor "$OUT/monitor" --verbose >"$OUT/$1" ||
+		{ cat "$OUT/$1"; die "$1: the target is wrong, or the peer"; }
+	cat "$OUT/$1"
+	wait_for 60 no_sessions
+}
+# fill BYTE: the disk behind the export, where the requests go
+fill() {
+	head -c $BYTES /dev/zero | tr '\0' "\\$(printf %o "$1")" |
+		dd of="$disk" bs=$BYTES iflag=fullblock oflag=direct status=none || die "dd"
+	stored "$1" || die "the disk has not the bytes $1"
+}
+# stored BYTE: the disk has nothing but this byte there
 stored() {
 	dd if="$disk" bs=$BYTES count=1 iflag=direct status=none |
 		tr -d "\\$(printf %o "$1")" | cmp -s - /dev/null
 }
-wipe() { dd if=/dev/zero of="$disk" bs=$BYTES count=1 oflag=direct status=none || die "dd"; }
 
-note "the session is ended, and the WRITE has its own data"
-wipe
-stored 0 || die "the disk is not wiped"
-peer refused --monitor "$OUT/monitor"
-wait_for 30 no_sessions
-stored 0x77 || die "the WRITE has other data than its own"
+# write_has BYTE CASE: a WRITE is in the storage when its segment is released; then the storage
+# has these bytes
+write_has() {
+	fill 0
+	peer "$2"
+	note "the WRITE has: $(dd if="$disk" bs=16 count=1 iflag=fullblock status=none | od -An -tx1)"
+	stored "$1" || die "$2: the WRITE has other data than $1"
+}
 
-note "without a look at the requests, its memory is another client's"
-wipe
+note "a WRITE in the storage: the session is ended, and the WRITE has its own data"
+write_has $OLD write-refused
+note "without a look at the requests, it has those of the other host"
 strike rnbd-target no_lease_drain 1000
-peer freed
+write_has $NEW write-freed
 need_counter "$(hits rnbd-target no_lease_drain)" -gt 0 "segments that were freed in use"
 strike rnbd-target no_lease_drain 0
-wait_for 30 no_sessions
-if stored 0x77; then die "no damage: this test proves nothing"; fi
-note "the WRITE has: $(dd if="$disk" bs=16 count=1 iflag=fullblock status=none | od -An -tx1)"
-
 note "and with the rule again"
-wipe
-peer refused --monitor "$OUT/monitor"
-wait_for 30 no_sessions
-stored 0x77 || die "the WRITE has other data than its own"
+write_has $OLD write-refused
+
+note "a READ in the storage: the other host has its own data"
+fill $STORED
+peer read-refused
+note "without a look at the requests, it has those of the storage"
+struck=$(hits rnbd-target no_lease_drain)
+strike rnbd-target no_lease_drain 1000
+peer read-freed
+need_counter "$(hits rnbd-target no_lease_drain)" -gt "$struck" "segments that were freed in use"
+strike rnbd-target no_lease_drain 0
+note "and with the rule again"
+peer read-refused
+
+# Arguments of reuse_segment: which segments lose their pages before the client loses its access
+LATE=0 CLOSING=1 RELEASED=2
+
+# reuse ARG CASE COMMAND...: as the rule wants it, without it, and as it wants it; the command
+# is run before each
+reuse() {
+	local hits
+	note "$2: with the rule"
+	"${@:3}"
+	peer "$2-kept"
+	note "$2: the pages are given away before the access ends"
+	"${@:3}"
+	hits=$(hits rnbd-target reuse_segment)
+	strike rnbd-target reuse_segment 1000 "$1"
+	peer "$2-reused"
+	need_counter "$(hits rnbd-target reuse_segment)" -gt "$hits" "times that pages were given away"
+	strike rnbd-target reuse_segment 0
+	note "$2: with the rule again"
+	"${@:3}"
+	peer "$2-kept"
+}
+
+# RDMA WRITEs come while the segment is released but not yet freed.
+reuse $RELEASED releasing strike rnbd-target delay_release 1 $((1000 * ${LAB_SLOW:-1}))
+strike rnbd-target delay_release 0
+# The connections of a session that closes last for so long.
+reuse $CLOSING closing strike rnbd-target delay_close 1 $((8000 * ${LAB_SLOW:-1}))
+strike rnbd-target delay_close 0
+param rnbd_target pool_limit_mb 4
+param rnbd_target reclaim_timeout_ms 1000
+reuse $LATE late true
+
 kill $monitor
 configfs_clear
 dmsetup_free() { dmsetup remove held 2>/dev/null; }

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Cases of memory that the target takes back, and of memory that it must not free: what the
- * client does with segments that it is asked for, and with one that a request uses.
+ * Cases of memory that the target takes back: what the client does with segments that it is
+ * asked for.
  *
  * Operation: a script has limited the memory for all pools to 4 MiB, so that the pools of
- * hosts 2 and 3 do not both have room to grow, and the time to return a segment to 1 s; or
- * it has exported storage that takes seconds for a write.
+ * hosts 2 and 3 do not both have room to grow, and the time to return a segment to 1 s.
  * Ownership, Concurrency: one thread handles both connections.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "client.h"
@@ -330,73 +328,12 @@ static void gives_no_credits(void)
 	part();
 }
 
-/* Writes that the storage of the case has: the second number in the file INFLIGHT. */
-static uint32_t in_storage(void)
-{
-	const char *path = getenv("INFLIGHT");
-	FILE *file = path ? fopen(path, "r") : NULL;
-	unsigned int reads, writes;
-
-	if (!file || fscanf(file, "%u %u", &reads, &writes) != 2)
-		die("no number of requests in %s", path ?: "INFLIGHT");
-	fclose(file);
-	return writes;
-}
-
-/*
- * Release a segment while the storage has a WRITE from it, and let another client fill all
- * memory that it can get. The script says what becomes of the data of the WRITE.
- */
-static void stale(bool refused)
-{
-	uint64_t end = deadline(20000);
-	struct frame f;
-	int slot = -1;
-
-	if (!lease_start(&first, 2, "held"))
-		return;
-	memset(first.c.data, 0x77, 16 * RNBD_UNIT_SIZE);
-	session_rdma(&first.c, IBV_WR_RDMA_WRITE, 0, 16, 0);
-	frame_begin(&f, RNBD_FRAME_REQUEST, 1);
-	client_add_request(&f, req_entry(RNBD_OP_WRITE, 0, 1, 0, 16 * RNBD_UNIT_SIZE, 0));
-	frame_send(&first.c, &f);
-	while (!in_storage() && now_ms() < end)
-		nap();
-	lease_release(&first, 0);
-	if (refused)
-		session_ends(&first.c, EXTENT);
-	else
-		lease_await_released(&first, 0);
-	if (lease_start(&second, 3, "hostile") && lease_grow(&second, CEILING)) {
-		memset(second.c.data, 0xc7, DATA_BYTES);
-		while ((slot = lease_slot(&second, slot)) >= 0)
-			lease_whole_segment(&second, IBV_WR_RDMA_WRITE, slot);
-	}
-	if (!in_storage())
-		amiss("the WRITE has ended too early");
-	while (in_storage() && now_ms() < end)
-		nap();
-	part();
-}
-
-static void stale_refused(void)
-{
-	stale(true);
-}
-
-static void stale_freed(void)
-{
-	stale(false);
-}
-
 static const struct client_story stories[] = {
 	{ "until-reclaimed", returns_all },
 	{ "until-late", returns_nothing },
 	{ "until-late-using", uses_it },
 	{ "until-late-mute", gives_no_credits },
 	{ "until-reclaimed-slow", slow_reads },
-	{ "until-stale-refused", stale_refused },
-	{ "until-stale-freed", stale_freed },
 };
 
 void client_reclaim_cases(struct results *results)

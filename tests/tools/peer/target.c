@@ -110,6 +110,8 @@ static void run_case(const struct target_case *tc)
 					amiss("it says: %s; not: %s", job.said, why);
 				if (target.c.id)
 					must_hang_up();
+				if (tc->also == LOST && target.attached)
+					amiss("what was granted is not detached");
 			} else if (tc->late) {
 				must_lose(tc, job.said);
 			} else {

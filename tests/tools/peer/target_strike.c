@@ -118,8 +118,8 @@ void target_strike(struct conn *c)
 		target.silent = true;
 	else if (tc->also == STARVE)
 		c->mute = true;
-	/* What it grants may be used at once. */
-	target.attached |= tc->base == ATTACH_REPLY;
+	/* What it grants may be used at once, also if the reply is lost. */
+	target.attached |= tc->base == ATTACH_REPLY || tc->also == LOST;
 	while (frames-- && tc->base && tc->also != ENDLESS && tc->also != OVERDRAW) {
 		target_build(&f, tc->base);
 		if (tc->base != GARBAGE)

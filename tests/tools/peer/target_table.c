@@ -139,6 +139,8 @@ const struct target_case target_table[] = {
 	  { G(features, 0), G(inline_read, 512) } },
 	/* the attachment */
 	{ "attach-hang-up", AT_ATTACH, .why = CLOSED, .also = HANG_UP },
+	{ "attach-unanswered", AT_ATTACH, .why = UNANSWERED },
+	{ "attach-reply-lost", AT_ATTACH, .why = UNANSWERED, .also = LOST },
 	{ "attach-garbage", AT_ATTACH, GARBAGE, RESERVED },
 	{ "attach-login-reply", AT_ATTACH, LOGIN_REPLY, TYPE },
 	{ "attach-reply-to-request", AT_ATTACH, REPLY, "" },

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Cases of memory that another client gets although this one, or the storage for it, still
+ * uses it.
+ *
+ * Operation: a client of host 2 returns a segment, returns nothing in time, or breaks a rule,
+ * and goes on with RDMA WRITEs; or the storage has a request that names the segment. A client
+ * of host 3 fills all memory that it can get, and reads it back. Each case has two ends: the
+ * target keeps the rule, and the second client has its own data; or a fault point leaves the
+ * rule out, and the second client must find just what the first one, or its storage, wrote.
+ * Where the second client's data could reach the storage of the first, the script looks there.
+ * A script arms the fault points, and has exported storage that takes seconds for a request,
+ * or limited memory and time as for client_reclaim.c.
+ * Ownership, Concurrency: one thread handles both connections.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "client.h"
+
+#define LATE		"reclaimed memory was not returned in time"
+#define OLD		0x77	/* bytes that the first client writes */
+#define NEW		0xc7	/* those of the second */
+#define STORED		0x55	/* those of the storage that a READ takes seconds for */
+#define MOST		832	/* units that a host may have, in granules */
+#define ENOUGH		640	/* units that the second client has if the first returns most */
+#define UNITS		16	/* of a request */
+#define RUN		64	/* units of an RDMA WRITE */
+#define GOES_ON_MS	3000	/* longer than a fault point delays the release */
+
+static struct lease first, second;
+
+/* Does the target keep the rule, or does a fault point leave it out? */
+enum rule { KEPT, LEFT_OUT };
+
+static void part(void)
+{
+	conn_close(&first.c);
+	conn_close(&second.c);
+}
+
+/* ------------------------------------------------------------------------
+ * The first client writes all the time
+ */
+
+static struct {
+	int slot;
+	uint32_t at;	/* unit of the segment for the next RDMA WRITE */
+	uint32_t rounds;	/* times that all segments were written */
+	bool posted;
+} writer;
+
+static void writer_begin(void)
+{
+	memset(first.c.data, OLD, DATA_BYTES);
+	memset(&writer, 0, sizeof(writer));
+	writer.slot = lease_slot(&first, -1);
+}
+
+/* The next part of the segments: those that were granted, whatever has become of them. */
+static void writer_next(void)
+{
+	uint32_t units = le32toh(first.c.grant.seg[writer.slot].units), run, rkey;
+	uint64_t remote;
+
+	run = units - writer.at < RUN ? units - writer.at : RUN;
+	remote = unit_address(&first.c, lease_unit(&first, writer.slot) + writer.at, &rkey);
+	writer.posted = conn_rdma(&first.c, IBV_WR_RDMA_WRITE, 0, run * RNBD_UNIT_SIZE, remote,
+				  rkey);
+	writer.at += run;
+	if (writer.at < units)
+		return;
+	writer.at = 0;
+	writer.slot = lease_slot(&first, writer.slot);
+	if (writer.slot < 0) {
+		writer.slot = lease_slot(&first, -1);
+		writer.rounds++;
+	}
+}
+
+/* Go on without waiting. False if the target no longer takes the data. */
+static bool writer_step(void)
+{
+	conn_step(&first.c);
+	if (first.c.failed || first.c.flushed)
+		return false;
+	if (!writer.posted || first.c.rdma_done)
+		writer_next();
+	return writer.posted;
+}
+
+/* Write for a while, and all segments twice at least. False if the target does not take it. */
+static bool writer_goes_on(uint32_t ms)
+{
+	uint64_t least = deadline(ms), end = deadline(ms + 20000);
+	uint32_t rounds = writer.rounds + 2;
+
+	while (now_ms() < least || writer.rounds < rounds) {
+		if (!writer_step())
+			return false;
+		if (now_ms() > end)
+			return amiss("RDMA WRITEs take too long");
+		nap();
+	}
+	return true;
+}
+
+/* The target must end the RDMA WRITEs. */
+static void writer_must_fail(void)
+{
+	uint64_t end = deadline(20000);
+
+	while (writer_step()) {
+		if (now_ms() > end) {
+			amiss("memory that the client does not have is still written");
+			return;
+		}
+		nap();
+	}
+}
+
+/* ------------------------------------------------------------------------
+ * The second client has memory
+ */
+
+static bool second_fills(void)
+{
+	int slot = -1;
+
+	memset(second.c.data, NEW, DATA_BYTES);
+	while ((slot = lease_slot(&second, slot)) >= 0)
+		if (!lease_whole_segment(&second, IBV_WR_RDMA_WRITE, slot))
+			return false;
+	return true;
+}
+
+/* The second client takes all memory that it can get at once, and fills it. */
+static bool second_starts(void)
+{
+	return lease_start(&second, 3, "hostile") && lease_grow(&second, CEILING) &&
+	       second_fills();
+}
+
+/* Count the units that have @foreign bytes; others than those and its own are amiss. */
+static uint32_t count_foreign(const uint8_t *bytes, uint32_t units, uint8_t foreign)
+{
+	uint32_t found = 0, i;
+
+	for (i = 0; i < units; i++, bytes += RNBD_UNIT_SIZE) {
+		uint32_t at = 0;
+		bool hit = false;
+
+		for (; at < RNBD_UNIT_SIZE && (bytes[at] == NEW || bytes[at] == foreign); at++)
+			hit |= bytes[at] == foreign;
+		found += hit;
+		if (at < RNBD_UNIT_SIZE) {
+			amiss("a byte of the second client is 0x%02x", bytes[at]);
+			break;
+		}
+	}
+	return found;
+}
+
+/* The second client reads what it has filled: damage by @foreign bytes, or none. */
+static void second_finds(enum rule rule, uint8_t foreign)
+{
+	uint32_t units = 0, found = 0;
+	int slot = -1;
+
+	while ((slot = lease_slot(&second, slot)) >= 0) {
+		uint32_t nr = le32toh(second.c.grant.seg[slot].units);
+
+		memset(second.c.data, 0, nr * RNBD_UNIT_SIZE);
+		if (!lease_whole_segment(&second, IBV_WR_RDMA_READ, slot))
+			return;
+		found += count_foreign(second.c.data, nr, foreign);
+		units += nr;
+	}
+	note("%u units of %u have foreign data", found, units);
+	if (rule == KEPT && found)
+		amiss("the second client has data of the first");
+	if (rule == LEFT_OUT && !found)
+		amiss("no damage: this case proves nothing");
+}
+
+/* ------------------------------------------------------------------------
+ * Requests that the storage has
+ */
+
+/* Reads, or writes, that the storage of the case has: the numbers in the file INFLIGHT. */
+static uint32_t in_storage(uint8_t op)
+{
+	const char *path = getenv("INFLIGHT");
+	FILE *file = path ? fopen(path, "r") : NULL;
+	unsigned int reads, writes;
+
+	if (!file || fscanf(file, "%u %u", &reads, &writes) != 2)
+		die("no number of requests in %s", path ?: "INFLIGHT");
+	fclose(file);
+	return op == RNBD_OP_READ ? reads : writes;
+}
+
+/* Release a segment that a request names, and let the second client fill its memory. */
+static void in_use(enum rule rule, uint8_t op)
+{
+	uint64_t end = deadline(20000);
+	struct frame f;
+
+	if (!lease_start(&first, 2, "held"))
+		return;
+	memset(first.c.data, OLD, UNITS * RNBD_UNIT_SIZE);
+	session_rdma(&first.c, IBV_WR_RDMA_WRITE, 0, UNITS, 0);
+	frame_begin(&f, RNBD_FRAME_REQUEST, 1);
+	client_add_request(&f, req_entry(op, 0, 1, 0, UNITS * RNBD_UNIT_SIZE, 0));
+	frame_send(&first.c, &f);
+	while (!in_storage(op) && now_ms() < end)
+		nap();
+	lease_release(&first, 0);
+	if (rule == KEPT)
+		session_ends(&first.c, EXTENT);
+	else
+		lease_await_released(&first, 0);
+	if (second_starts()) {
+		if (!in_storage(op))
+			amiss("the request has ended too early");
+		while (in_storage(op) && now_ms() < end)
+			nap();
+		second_finds(op == RNBD_OP_READ ? rule : KEPT,
+			     op == RNBD_OP_READ ? STORED : OLD);
+	}
+	part();
+}
+
+static void write_refused(void)
+{
+	in_use(KEPT, RNBD_OP_WRITE);
+}
+
+static void write_freed(void)
+{
+	in_use(LEFT_OUT, RNBD_OP_WRITE);
+}
+
+static void read_refused(void)
+{
+	in_use(KEPT, RNBD_OP_READ);
+}
+
+static void read_freed(void)
+{
+	in_use(LEFT_OUT, RNBD_OP_READ);
+}
+
+/* ------------------------------------------------------------------------
+ * RDMA WRITEs to memory that another client may have by now
+ */
+
+/* RDMA WRITEs during and after a RELEASE. */
+static void releasing(enum rule rule)
+{
+	if (!lease_start(&first, 2, "hostile"))
+		return;
+	writer_begin();
+	if (!writer_goes_on(0))
+		amiss("valid RDMA: status %d", first.c.failed);
+	lease_release(&first, 0);
+	if (rule == KEPT)
+		writer_must_fail();
+	else if (!writer_goes_on(GOES_ON_MS))
+		amiss("the memory is no longer written: status %d", first.c.failed);
+	if (rule == KEPT)
+		monitor_closed("*");
+	if (second_starts()) {
+		if (rule == LEFT_OUT && !writer_goes_on(0))
+			amiss("the memory is no longer written: status %d", first.c.failed);
+		second_finds(rule, OLD);
+	}
+	part();
+}
+
+static void releasing_kept(void)
+{
+	releasing(KEPT);
+}
+
+static void releasing_reused(void)
+{
+	releasing(LEFT_OUT);
+}
+
+/* RDMA WRITEs of a client that has broken a rule, while the target ends its session. */
+static void closing(enum rule rule)
+{
+	struct frame f;
+
+	if (!lease_start(&first, 2, "hostile"))
+		return;
+	writer_begin();
+	if (!writer_goes_on(0))
+		amiss("valid RDMA: status %d", first.c.failed);
+	client_build(&f, GARBAGE, "");
+	conn_post(&first.c, f.b, f.len, IBV_WR_SEND, 0);
+	monitor_closed(RESERVED);
+	if (second_starts()) {
+		/* A fault point keeps the connection for so long. */
+		if (!writer_goes_on(0))
+			amiss("the session has ended too early: status %d", first.c.failed);
+		second_finds(rule, OLD);
+		/* Then its memory is free, and the second client's still its own. */
+		writer_must_fail();
+		if (rule == KEPT)
+			second_finds(rule, OLD);
+	}
+	part();
+}
+
+static void closing_kept(void)
+{
+	closing(KEPT);
+}
+
+static void closing_reused(void)
+{
+	closing(LEFT_OUT);
+}
+
+/* The first client has all memory, does not return it, and goes on with RDMA WRITEs. */
+static void late(enum rule rule)
+{
+	uint64_t end = deadline(20000);
+	uint32_t asked = 0;
+	struct ctl entry;
+	bool writes = true;
+
+	counter_may_limit("pool_near", 1);
+	if (rule == KEPT)
+		counter_due_limit("reclaim");
+	if (!lease_start(&first, 2, "hostile") || !lease_grow(&first, MOST) ||
+	    !lease_start(&second, 3, "hostile")) {
+		part();
+		return;
+	}
+	/* It has no use for more than its floor. */
+	lease_want(&first, FLOOR);
+	lease_want(&second, le32toh(second.c.grant.r.max_units));
+	writer_begin();
+	while (second.held < ENOUGH && now_ms() < end) {
+		writes = writes && writer_step();
+		/* An entry of the target about a segment is read and not answered. */
+		if (writes && ctl_receive(&first.c, &entry, 1))
+			asked += entry.type == RNBD_CTL_RECLAIM;
+		if (ctl_receive(&second.c, &entry, 1) && !lease_take(&second, &entry))
+			break;
+	}
+	note("%u segments were reclaimed, the second client has %u units", asked, second.held);
+	if (!asked || second.held < ENOUGH)
+		amiss("the memory was not reclaimed");
+	if (rule == KEPT) {
+		writer_must_fail();
+		session_must_go(&first.c, CLOSE_MS);
+		monitor_closed(LATE);
+	}
+	if (second_fills()) {
+		if (rule == LEFT_OUT && !writer_goes_on(0))
+			amiss("the memory is no longer written: status %d", first.c.failed);
+		second_finds(rule, OLD);
+	}
+	part();
+}
+
+static void late_kept(void)
+{
+	late(KEPT);
+}
+
+static void late_reused(void)
+{
+	late(LEFT_OUT);
+}
+
+static const struct client_story stories[] = {
+	{ "until-stale-write-refused", write_refused },
+	{ "until-stale-write-freed", write_freed },
+	{ "until-stale-read-refused", read_refused },
+	{ "until-stale-read-freed", read_freed },
+	{ "until-stale-releasing-kept", releasing_kept },
+	{ "until-stale-releasing-reused", releasing_reused },
+	{ "until-stale-closing-kept", closing_kept },
+	{ "until-stale-closing-reused", closing_reused },
+	{ "until-stale-late-kept", late_kept },
+	{ "until-stale-late-reused", late_reused },
+};
+
+void client_stale_cases(struct results *results)
+{
+	RUN_CASES(stories, results, stories[i].run());
+}

@@ -1,0 +1,111 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 1 --cpus 2 --mem 1536 --timeout 400
+# adapter: also
+# short: the reply to a request to attach is lost: the client repeats or ends the attachment, the target keeps no second one, and the data are right
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+. ../lib/pool.sh
+
+# Rule R11. The fault point drop_attach_reply has the target grant an attachment and not send
+# the reply. A disk that is attached for the first time gives up after 10 s and detaches the
+# handle that it had asked for. A disk that reconnects asks again with a higher generation.
+TRACING=/sys/kernel/tracing
+
+dropped() { [ "$(hits rnbd-target drop_attach_reply)" = "$1" ]; }
+# attachments EXPORT COUNT: those that the target has
+attachments() { [ "$(cat "$CFG/exports/$1/sessions")" = "$2" ]; }
+# handles EXPORT: index and generation of each request to attach it, as the target saw them
+handles() {
+	sed -n "s/.* handle: .*index=\([0-9]*\) generation=\([0-9]*\) export=\"$1\"\$/\1 \2/p" $TRACING/trace
+}
+# fails EXPORT [OPTIONS]: the attach fails, and says why
+fails() {
+	refused timeout 100 rnbd attach "$ADDR" "$@" 2>"$OUT/refused"
+	cat "$OUT/refused"
+	grep -q "does not answer the request to attach" "$OUT/refused" || die "the error does not name the reply"
+}
+# moves: requests of the disk that has the load are answered
+moves() {
+	local before
+	before=$(completed "$disk")
+	wait_for 20 completed_over "$disk" $((before + 50))
+	kill -0 "${checkers[disk]}" 2>/dev/null || die "the checker ended: $(cat "$OUT/gencheck.disk")"
+}
+
+set_host_id
+target_start
+for export in load other; do export_disk $export "$(null_disk 16)"; done
+modprobe rnbd || die "modprobe rnbd failed"
+arm rnbd-target
+arm rnbd
+mountpoint -q $TRACING || mount -t tracefs tracefs $TRACING
+echo 'p:rnbdproof/handle rnbdt_bind_check index=+0(%si):u16 generation=+4(%si):u32 export=+20(%si):string' \
+	>>$TRACING/kprobe_events || die "no probe"
+echo 1 >$TRACING/events/rnbdproof/handle/enable || die "the probe cannot be enabled"
+
+note "a first disk, without a session"
+strike rnbd-target drop_attach_reply 1
+fails other
+dropped 1 || die "no reply was lost"
+wait_for 30 attachments other 0
+dev=$(attach other) || exit 1
+works "$dev"
+attachments other 1 || die "the target has another attachment"
+detach "$dev"
+
+note "a further disk of a session, whose other disk goes on"
+disk=$(attach load --queues 2 --pool 4M) || exit 1
+checker disk 1 "$disk" --threads 4 --io 1-16
+moves
+lost=$(counter "$disk" lost)
+strike rnbd-target drop_attach_reply 1
+fails other
+dropped 2 || die "no reply was lost"
+wait_for 10 attachments other 0
+dev=$(attach other) || exit 1
+same "$(counter "$dev" session_id)" "$(counter "$disk" session_id)" "session of the further disk"
+works "$dev"
+attachments other 1 || die "the target has another attachment"
+moves
+need "$disk" lost -eq "$lost"
+
+# again NUMBER: when this reply has been lost, the disk is live again since $began, the target
+# has one attachment of it, and its handle is newer than the one whose reply was lost
+again() {
+	local before after
+	wait_for 30 dropped "$1"
+	before=$(handles load | tail -n 1)
+	[ "$(counter "$disk" state)" = reconnecting ] || die "$disk is $(counter "$disk" state) without a reply"
+	wait_for 60 back_since "$disk" "$began"
+	after=$(handles load | tail -n 1)
+	note "the reply to $before was lost, $after was granted after $(($(now_ms) - began)) ms"
+	[ "${after#* }" -gt "${before#* }" ] || die "generation ${after#* } after ${before#* }"
+	attachments load 1 || die "the target has $(cat "$CFG/exports/load/sessions") attachments"
+	moves
+}
+
+note "a disk whose export comes back"
+began=$(now_ms)
+run rnbd export disable load
+strike rnbd-target drop_attach_reply 1
+run rnbd export enable load
+again 3
+need "$disk" lost -eq "$lost"
+
+note "a disk whose connection was lost"
+# otherwise it would attach at the same time, and lose its reply
+detach "$dev"
+began=$(now_ms)
+strike rnbd-target drop_attach_reply 1
+strike rnbd kill_queue 1
+again 4
+need "$disk" lost -gt "$lost"
+
+checker_end disk "$disk"
+detach "$disk"
+wait_for 20 attachments load 0
+echo 0 >$TRACING/events/rnbdproof/handle/enable
+echo >$TRACING/kprobe_events
+configfs_clear
+unload
