@@ -23,7 +23,7 @@
 
 #include <linux/completion.h>
 #include <linux/kref.h>
-#include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/sched/mm.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -322,9 +322,9 @@ static void rnbdt_queue_accept(struct rnbdt_queue *q)
 
 static void rnbdt_session_connected(struct rnbdt_session *s)
 {
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	s->conn.connecting--;
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	/* The reference of the caller keeps the session. */
 	wake_up(&s->conn.wait);
 }

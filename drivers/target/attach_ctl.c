@@ -30,8 +30,8 @@
 
 #include <linux/jiffies.h>
 #include <linux/list.h>
-#include <linux/mutex.h>
 #include <linux/rcupdate.h>
+#include <linux/rwsem.h>
 #include <linux/sched/mm.h>
 #include <linux/string.h>
 #include <linux/uuid.h>
@@ -238,11 +238,11 @@ static void rnbdt_handle_attach(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 	struct rnbdt_new new = { };
 
 	strscpy(name, slot->attach.export);
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	while (!rnbdt_attach_locked(s, slot, &new)) {
-		mutex_unlock(&rnbdt_lock);
+		up_write(&rnbdt_lock);
 		rnbdt_attach_prepare(s, &slot->attach, &new);
-		mutex_lock(&rnbdt_lock);
+		down_write(&rnbdt_lock);
 	}
 	status = slot->grant.status;
 	if (status)
@@ -250,7 +250,7 @@ static void rnbdt_handle_attach(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 	if (status == RNBD_ST_BUSY)
 		rnbdt_rate_put_off(s->host);
 	rnbdt_ctl_answer(s, slot);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	if (new.att && !new.used) {
 		xa_release(&s->attaches, index);
 		rnbdt_attach_free(new.att);
@@ -271,11 +271,11 @@ static void rnbdt_handle_disown(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 		.handle = slot->attach.handle,
 		.status = RNBD_ST_NO_ATTACH,
 	};
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	if (READ_ONCE(s->state) == RNBDT_LIVE)
 		rnbdt_owner_disown(s, &slot->attach);
 	rnbdt_ctl_answer(s, slot);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 }
 
 /*
@@ -303,7 +303,7 @@ static void rnbdt_handle_detach(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 
 	/* The answer has no flags. */
 	slot->info.flags = 0;
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	att = rnbdt_attach_load(s, slot->info.handle.index);
 	if (att && rnbd_handle_equal(&att->handle, &slot->info.handle) &&
 	    rnbdt_ctl_detach(att, slot->id, keep_owner)) {
@@ -312,7 +312,7 @@ static void rnbdt_handle_detach(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 		slot->info.status = RNBD_ST_NO_ATTACH;
 		rnbdt_ctl_answer(s, slot);
 	}
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 }
 
 /*
@@ -324,7 +324,7 @@ static bool rnbdt_handle_detaches(struct rnbdt_session *s)
 	struct rnbdt_attach *att;
 	u32 nr;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	for (nr = 0; nr < RNBDT_DETACHES_MAX; nr++) {
 		att = rnbdt_ctl_next_detach(s);
 		if (!att)
@@ -339,7 +339,7 @@ static bool rnbdt_handle_detaches(struct rnbdt_session *s)
 		if (att->state == RNBDT_ATTACH_CLOSED)
 			rnbdt_finish_detach(s, att);
 	}
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	return nr == RNBDT_DETACHES_MAX;
 }
 

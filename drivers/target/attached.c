@@ -28,9 +28,9 @@
 #include <linux/jhash.h>
 #include <linux/list.h>
 #include <linux/lockdep.h>
-#include <linux/mutex.h>
 #include <linux/percpu-refcount.h>
 #include <linux/rcupdate.h>
+#include <linux/rwsem.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/xarray.h>
@@ -114,7 +114,7 @@ static void rnbdt_attach_closed_work(struct work_struct *work)
 	kfree(att->submits);
 	att->submits = NULL;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	rnbdt_attached_remove(att);
 	rnbdt_attach_charge(att, rnbdt_attach_bytes(att));
 	WRITE_ONCE(att->state, RNBDT_ATTACH_CLOSED);
@@ -130,7 +130,7 @@ static void rnbdt_attach_closed_work(struct work_struct *work)
 	if (s->teardown.parted)
 		queue_work(rnbdt_teardown_wq, &s->teardown.release_work);
 unlock:
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 }
 
 static void rnbdt_attach_free_work(struct work_struct *work)
@@ -329,7 +329,7 @@ void rnbdt_attached_close(struct rnbdt_export *export, const struct rnbdt_host *
 	struct rnbdt_attach *att;
 	u32 nr = 0;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	list_for_each_entry(att, &export->attached, entry) {
 		struct rnbdt_session *s = att->session;
 
@@ -339,7 +339,7 @@ void rnbdt_attached_close(struct rnbdt_export *export, const struct rnbdt_host *
 		rnbdt_attach_close(att, RNBD_ST_REMOVED);
 		nr++;
 	}
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	/* There may be thousands, and the console may be slow. */
 	if (nr)
 		pr_info("export %s: attachments that are closed: %u: %s\n",

@@ -36,8 +36,8 @@
 #include <crypto/algapi.h>
 #include <linux/build_bug.h>
 #include <linux/kref.h>
-#include <linux/mutex.h>
 #include <linux/random.h>
+#include <linux/rwsem.h>
 #include <linux/slab.h>
 
 #include "../core/auth.h"
@@ -214,7 +214,7 @@ static u16 rnbdt_auth_accept(struct rnbdt_session *s, struct rnbdt_secret *secre
 	rnbd_auth_label(s->auth.text.label, RNBD_LABEL_TARGET);
 	if (rnbd_mac(secret->key, &s->auth.text, sizeof(s->auth.text), s->auth.mac))
 		return RNBD_ST_NOMEM;
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	s->auth.secret = secret;
 	if (rnbdt_auth_outdated(s)) {
 		s->auth.secret = NULL;
@@ -222,7 +222,7 @@ static u16 rnbdt_auth_accept(struct rnbdt_session *s, struct rnbdt_secret *secre
 	} else {
 		rnbdt_secret_get(secret);
 	}
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	return status;
 }
 
@@ -241,10 +241,10 @@ u16 rnbdt_auth_check(struct rnbdt_session *s)
 	u16 status = RNBD_ST_AUTH;
 	u32 i;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	secrets[0] = rnbdt_secret_get(s->host->secret);
 	secrets[1] = rnbdt_secret_get(s->host->old_secret);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 
 	for (i = 0; i < ARRAY_SIZE(secrets) && status == RNBD_ST_AUTH; i++) {
 		if (!secrets[i])

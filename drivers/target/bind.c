@@ -29,7 +29,6 @@
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
 #include <linux/lockdep.h>
-#include <linux/mutex.h>
 #include <linux/string.h>
 #include <linux/uuid.h>
 

@@ -36,9 +36,9 @@
 #include <linux/list.h>
 #include <linux/lockdep.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/once.h>
 #include <linux/random.h>
+#include <linux/rwsem.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -152,10 +152,10 @@ static void rnbdt_claims_work(struct work_struct *work)
 	bool more, left;
 
 	do {
-		mutex_lock(&rnbdt_lock);
+		down_write(&rnbdt_lock);
 		more = rnbdt_claims_expire();
 		left = timerqueue_getnext(&rnbdt_claim_times);
-		mutex_unlock(&rnbdt_lock);
+		up_write(&rnbdt_lock);
 		cond_resched();
 	} while (more);
 	if (left)

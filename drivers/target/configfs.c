@@ -40,6 +40,7 @@
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
 #include <linux/uuid.h>
@@ -61,9 +62,9 @@ static ssize_t rnbdt_root_uuid_show(struct config_item *item, char *page)
 {
 	uuid_t uuid;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	uuid = rnbdt_target_uuid;
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	return sysfs_emit(page, "%pUb\n", &uuid);
 }
 
@@ -79,14 +80,14 @@ static ssize_t rnbdt_root_uuid_store(struct config_item *item, const char *page,
 	strscpy(text, page, count + 1);
 	if (uuid_parse(strim(text), &uuid) || uuid_is_null(&uuid))
 		return -EINVAL;
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	if (!uuid_equal(&uuid, &rnbdt_target_uuid)) {
 		if (list_empty(&rnbdt_sessions))
 			rnbdt_target_uuid = uuid;
 		else
 			ret = -EBUSY;
 	}
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	return ret;
 }
 

@@ -22,7 +22,7 @@
 #include <linux/configfs.h>
 #include <linux/kstrtox.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 #include <linux/uuid.h>
@@ -56,9 +56,9 @@ static ssize_t rnbdt_host_show_limit(struct config_item *item, char *page,
 {
 	u64 value;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	value = *rnbdt_host_limit(item, limit);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	return sysfs_emit(page, "%llu\n", value);
 }
 
@@ -77,9 +77,9 @@ static ssize_t rnbdt_host_store_limit(struct config_item *item, const char *page
 		       config_item_name(item), limit->name, limit->max);
 		return ret;
 	}
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	*rnbdt_host_limit(item, limit) = value;
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	return count;
 }
 
@@ -144,9 +144,9 @@ static ssize_t rnbdt_host_fence_state_show(struct config_item *item, char *page)
 {
 	struct rnbdt_fence fence;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	fence = rnbdt_to_host(item)->fence;
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	return sysfs_emit(page, "%u %d %pUb\n", fence.generation, fence.fenced,
 			  &fence.boot_id);
 }
@@ -178,9 +178,9 @@ static ssize_t rnbdt_host_fence_done_show(struct config_item *item, char *page)
 {
 	u32 done;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	done = rnbdt_fence_done(rnbdt_to_host(item));
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	return sysfs_emit(page, "%u\n", done);
 }
 CONFIGFS_ATTR_RO(rnbdt_host_, fence_done);
@@ -189,9 +189,9 @@ static ssize_t rnbdt_host_active_sessions_show(struct config_item *item, char *p
 {
 	u32 nr;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	nr = rnbdt_sessions_active(rnbdt_to_host(item));
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	return sysfs_emit(page, "%u\n", nr);
 }
 CONFIGFS_ATTR_RO(rnbdt_host_, active_sessions);
@@ -211,9 +211,9 @@ static ssize_t rnbdt_host_unfence_on_restart_store(struct config_item *item,
 	ret = kstrtobool(page, &on);
 	if (ret)
 		return ret;
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	host->unfence_on_restart = on;
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	return count;
 }
 CONFIGFS_ATTR(rnbdt_host_, unfence_on_restart);
@@ -263,9 +263,9 @@ static ssize_t rnbdt_host_weight_store(struct config_item *item, const char *pag
 		       RNBDT_WEIGHT_MIN, RNBDT_WEIGHT_MAX);
 		return ret;
 	}
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	WRITE_ONCE(rnbdt_to_host(item)->weight, weight);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	return count;
 }
 CONFIGFS_ATTR(rnbdt_host_, weight);
@@ -322,10 +322,10 @@ static void rnbdt_host_release(struct config_item *item)
 {
 	struct rnbdt_host *host = rnbdt_to_host(item);
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	rnbdt_claims_drop(host);
 	hlist_del(&host->entry);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	rnbdt_secret_put(host->secret);
 	rnbdt_secret_put(host->old_secret);
 	rnbdt_cgroup_remove(host);
@@ -374,7 +374,7 @@ static struct config_group *rnbdt_hosts_make(struct config_group *group,
 	INIT_LIST_HEAD(&host->cgroup_entry);
 
 	/* Upper and lower case name the same host. */
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	old = rnbdt_host_find(&uuid);
 	if (old && old->removed)
 		ret = -EBUSY;
@@ -382,7 +382,7 @@ static struct config_group *rnbdt_hosts_make(struct config_group *group,
 		ret = -EEXIST;
 	else
 		rnbdt_host_add(host);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	if (ret == -EBUSY)
 		pr_err("host %s: was removed, and its sessions still end; try again when its storage has ended its requests\n",
 		       name);
@@ -400,11 +400,11 @@ static void rnbdt_hosts_drop(struct config_group *group,
 {
 	struct rnbdt_host *host = rnbdt_to_host(item);
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	host->removed = true;
 	/* Its sessions, which may still wait for storage, leave no others. */
 	rnbdt_claims_drop(host);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	/* No export is linked, but sessions may still end, or not have logged in yet. */
 	rnbdt_sessions_close(host, NULL, "the host was removed");
 	config_item_put(item);

@@ -34,8 +34,8 @@
 #include <linux/configfs.h>
 #include <linux/kref.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/rcupdate.h>
+#include <linux/rwsem.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/uuid.h>
@@ -131,7 +131,7 @@ static struct rnbdt_session *rnbdt_session_alloc(struct rnbdt_port *port,
 	s->conn.dev = id->device;
 	s->state = RNBDT_CONNECTING;
 	spin_lock_init(&s->state_lock);
-	seqcount_mutex_init(&s->ended_seq, &rnbdt_lock);
+	seqlock_init(&s->ended_lock);
 	init_waitqueue_head(&s->conn.wait);
 	init_completion(&s->teardown.drained);
 	init_completion(&s->teardown.gone);
@@ -230,7 +230,7 @@ int rnbdt_session_connect(struct rnbdt_port *port, struct rdma_cm_id *id,
 	if (!s)
 		return rnbdt_refuse(id, req, RNBD_ST_NOMEM, 0);
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	status = rnbdt_session_admit(port, id, req, &host);
 	if (status == RNBD_ST_OK) {
 		rnbdt_session_begin(s, host);
@@ -239,7 +239,7 @@ int rnbdt_session_connect(struct rnbdt_port *port, struct rdma_cm_id *id,
 		if (status == RNBD_ST_BUSY)
 			rnbdt_rate_put_off(host);
 	}
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	if (status) {
 		rnbdt_session_free(s);
 		return rnbdt_refuse(id, req, status, retry_ms);
@@ -345,9 +345,9 @@ int rnbdt_session_add_queue(struct rnbdt_port *port, struct rdma_cm_id *id,
 	q = rnbdt_further_queue_alloc(s, id, req);
 	memalloc_noio_restore(noio);
 	if (q) {
-		mutex_lock(&rnbdt_lock);
+		down_write(&rnbdt_lock);
 		status = rnbdt_session_admit_queue(s, id, req, q, &retry_ms);
-		mutex_unlock(&rnbdt_lock);
+		up_write(&rnbdt_lock);
 		if (status)
 			rnbdt_queue_free(q);
 		else

@@ -35,10 +35,10 @@
 #include <linux/fs.h>
 #include <linux/log2.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/namei.h>
 #include <linux/path.h>
 #include <linux/random.h>
+#include <linux/rwsem.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <rnbd/wire.h>
@@ -83,9 +83,9 @@ static int rnbdt_backend_open(struct rnbdt_export *export,
 		return ret;
 	}
 	mode = d_backing_inode(path.dentry)->i_mode;
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	ret = rnbdt_opened_check(export, d_real_inode(path.dentry));
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	path_put(&path);
 	if (ret)
 		return ret;
@@ -159,14 +159,14 @@ static int rnbdt_export_publish(struct rnbdt_export *export, struct rnbdt_backen
 
 	be->dev = be->bdev ? be->bdev->bd_dev : 0;
 	be->inode = be->mapping ? be->mapping->host : NULL;
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	WRITE_ONCE(export->backend, be);
 	ret = rnbdt_opened_add(export);
 	if (ret)
 		WRITE_ONCE(export->backend, NULL);
 	else
 		rnbdt_reach_enable(export, true);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	return ret;
 }
 
@@ -290,12 +290,12 @@ static void rnbdt_export_disable_work(struct work_struct *work)
 	/* In a kernel thread, a file is closed later; its file system stays busy until then. */
 	flush_delayed_fput();
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	if (be->lost)
 		get_random_bytes(export->incarnation, sizeof(export->incarnation));
 	rnbdt_opened_remove(export);
 	WRITE_ONCE(export->backend, NULL);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	rnbdt_backend_free(be);
 	pr_info("export %s: disabled\n", rnbdt_export_name(export));
 
@@ -341,7 +341,7 @@ void rnbdt_export_disable(struct rnbdt_export *export)
 {
 	bool begin;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	begin = export->enabled;
 	if (begin) {
 		rnbdt_reach_enable(export, false);
@@ -354,7 +354,7 @@ void rnbdt_export_disable(struct rnbdt_export *export)
 		else
 			queue_work(rnbdt_disable_wq, &export->disable_work);
 	}
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	if (begin)
 		rnbdt_attached_close(export, NULL, NULL, "the export was disabled");
 }

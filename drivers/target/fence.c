@@ -39,7 +39,7 @@
 
 #include <linux/completion.h>
 #include <linux/kref.h>
-#include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/timekeeping.h>
 #include <linux/uuid.h>
 #include <rnbd/wire.h>
@@ -104,7 +104,7 @@ u32 rnbdt_fence_begin(struct rnbdt_host *host)
 	u32 generation = 0;
 	bool news;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	rnbdt_fence_done(host);
 	if (fence->generation < RNBDT_GENERATION_MAX) {
 		generation = fence->generation + 1;
@@ -123,7 +123,7 @@ u32 rnbdt_fence_begin(struct rnbdt_host *host)
 	fence->restored = false;
 	rnbdt_sessions_fence(host);
 	rnbdt_owner_fenced(host);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	if (news)
 		pr_notice("host %pUb is fenced\n", &host->uuid);
 	return generation;
@@ -174,13 +174,13 @@ static int rnbdt_sessions_wait_fenced(const struct rnbdt_host *host, u32 generat
 	struct rnbdt_session *s;
 	long left = 1;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	while (left >= 0) {
 		s = rnbdt_session_find_active(host, generation);
 		if (!s)
 			break;
 		kref_get(&s->ref);
-		mutex_unlock(&rnbdt_lock);
+		up_write(&rnbdt_lock);
 
 		left = wait_for_completion_killable_timeout(&s->teardown.drained, 30 * HZ);
 		if (!left)
@@ -188,9 +188,9 @@ static int rnbdt_sessions_wait_fenced(const struct rnbdt_host *host, u32 generat
 				&host->uuid, s->serial);
 		rnbdt_session_put(s);
 
-		mutex_lock(&rnbdt_lock);
+		down_write(&rnbdt_lock);
 	}
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	return left < 0 ? -EINTR : 0;
 }
 
@@ -219,10 +219,10 @@ int rnbdt_fence_host(struct rnbdt_host *host)
 		ret = rnbdt_sessions_wait_fenced(host, waited);
 		if (ret)
 			return ret;
-		mutex_lock(&rnbdt_lock);
+		down_write(&rnbdt_lock);
 		done = rnbdt_fence_done(host) >= begun;
 		generation = host->fence.fenced ? host->fence.generation : waited;
-		mutex_unlock(&rnbdt_lock);
+		up_write(&rnbdt_lock);
 	} while (!done && generation != waited);
 	return done ? 0 : -ECANCELED;
 }
@@ -239,11 +239,11 @@ void rnbdt_unfence_host(struct rnbdt_host *host)
 {
 	bool news;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	rnbdt_fence_done(host);
 	news = host->fence.fenced;
 	host->fence.fenced = false;
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	if (news)
 		pr_notice("host %pUb is not fenced any more\n", &host->uuid);
 }
@@ -261,7 +261,7 @@ void rnbdt_fence_restore(struct rnbdt_host *host, const struct rnbdt_fence *fenc
 {
 	bool newer;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	newer = fence->generation > host->fence.generation;
 	if (newer) {
 		/* Use the kept boot id only if no client has logged in since the start. */
@@ -273,7 +273,7 @@ void rnbdt_fence_restore(struct rnbdt_host *host, const struct rnbdt_fence *fenc
 		rnbdt_sessions_fence(host);
 		rnbdt_owner_fenced(host);
 	}
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	if (newer && fence->fenced)
 		pr_notice("host %pUb is fenced\n", &host->uuid);
 }

@@ -37,7 +37,7 @@
 
 #include <linux/errno.h>
 #include <linux/jiffies.h>
-#include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
@@ -101,13 +101,13 @@ static int rnbdt_grant_announce(struct rnbdt_session *s, struct rnbdt_segment **
 			rnbdt_grant_drop(s, segs[i]);
 		return ret;
 	}
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	for (i = 0; i < nr; i++) {
 		segs[i]->granted_at = jiffies;
 		rnbdt_pool_add(&s->pool, segs[i]);
 	}
 	s->lease.registrations += nr;
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	for (i = 0; i < nr; i++)
 		rnbdt_ctl_lease(s, segs[i], RNBDT_TELL_SEGMENT);
 	return 0;
@@ -225,7 +225,7 @@ static int rnbdt_grant_charge(struct rnbdt_session *s, u32 units)
 	const u64 unit = RNBD_UNIT_SIZE;
 	int ret;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	if (rnbdt_grant_paced(s, units))
 		ret = -EAGAIN;
 	else if (s->pool.nr_taken == s->pool.nr_slots)
@@ -233,7 +233,7 @@ static int rnbdt_grant_charge(struct rnbdt_session *s, u32 units)
 	else
 		ret = rnbdt_budget_grow(s, units * unit, rnbdt_grant_least(s, units) * unit) >>
 		      RNBD_UNIT_SHIFT;
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	return ret;
 }
 
@@ -274,9 +274,9 @@ static int rnbdt_grant_one(struct rnbdt_session *s, u32 wanted)
 		return charged;
 	}
 	rnbdt_grant_failed(lease);
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	rnbdt_budget_shrink(s, (u64)charged * RNBD_UNIT_SIZE);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	return -ENOMEM;
 }
 
@@ -310,12 +310,12 @@ unsigned long rnbdt_grant_feed(struct rnbdt_session *s)
 		ret = rnbdt_grant_one(s, wanted);
 		wanted = rnbdt_grant_wanted(s);
 	}
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	/* A closing session is not hungry: rnbdt_lease_stop() relies on it. */
 	rnbdt_budget_hungry(s, wanted && !ret && READ_ONCE(s->state) == RNBDT_LIVE);
 	if (wanted && !ret)
 		rnbdt_share_reclaim();
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	if (!wanted || ret == -EBUSY)
 		return 0;
 	return ret == -ENOMEM ? s->lease.pause : RNBDT_HUNGRY_PAUSE;

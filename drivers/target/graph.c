@@ -33,6 +33,7 @@
 #include <linux/jhash.h>
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/string.h>
 #include <linux/uuid.h>
 #include <linux/workqueue.h>
@@ -41,7 +42,7 @@
 #include "target.h"
 
 /* The configuration graph, the list of sessions, the memory accounts. */
-DEFINE_MUTEX(rnbdt_lock);
+DECLARE_RWSEM(rnbdt_lock);
 struct workqueue_struct *rnbdt_login_wq;
 struct workqueue_struct *rnbdt_ctl_wq;
 struct workqueue_struct *rnbdt_timer_wq;
@@ -116,10 +117,10 @@ void rnbdt_export_add(struct rnbdt_export *export)
 {
 	static unsigned long id;	/* rnbdt_lock */
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	export->id = ++id;
 	hlist_add_head(&export->name_entry, rnbdt_export_bucket(rnbdt_export_name(export)));
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 }
 
 /**
@@ -130,9 +131,9 @@ void rnbdt_export_add(struct rnbdt_export *export)
  */
 void rnbdt_export_remove(struct rnbdt_export *export)
 {
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	hlist_del(&export->name_entry);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 }
 
 /**

@@ -35,8 +35,8 @@
 #include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/random.h>
+#include <linux/rwsem.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/socket.h>
@@ -219,19 +219,19 @@ static u16 rnbdt_join_admit(struct rnbdt_join *join)
 {
 	u16 status;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	status = rnbdt_join_check_session(join) ?: rnbdt_queue_budget_first(join->q, 1, false);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	if (status)
 		return status;
 
 	status = rnbdt_join_prepare(join->q);
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	if (!status)
 		status = rnbdt_join_take(join);
 	if (status)
 		rnbdt_queue_budget_remove(join->q);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	return status;
 }
 
@@ -300,9 +300,9 @@ static void rnbdt_join_destroy_work(struct work_struct *work)
 	struct rnbdt_session *s = join->q->session;
 
 	rdma_destroy_id(join->q->cm_id);
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	rnbdt_half_open_gone(&join->half_open);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	rnbdt_queue_free(join->q);
 	rnbdt_join_put(s, host);
 }
@@ -322,11 +322,11 @@ static void rnbdt_join_abort_work(struct work_struct *work)
 	cancel_delayed_work_sync(&join->expire_work);
 	rnbd_ring_destroy(&q->ring);
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	list_del(&join->entry);
 	rnbdt_half_open_freed(&join->half_open, false);
 	s->conn.nr_joins--;
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	/* The reference of the queue keeps the session. */
 	wake_up(&s->conn.wait);
 	queue_work(rnbdt_linger_wq, &join->destroy_work);

@@ -37,8 +37,8 @@
 
 #include <linux/jiffies.h>
 #include <linux/list.h>
-#include <linux/mutex.h>
 #include <linux/rcupdate.h>
+#include <linux/rwsem.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
@@ -196,7 +196,7 @@ static void rnbdt_lease_free(struct rnbdt_session *s, struct rnbdt_segment *seg)
 	/* The client may still try to access the pages until this returns. */
 	rnbdt_segment_unmap(seg);
 	rnbdt_segment_free_pages(seg);
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	rnbdt_pool_remove(&s->pool, seg);
 	if (seg->reclaimed)
 		s->lease.reclaiming -= seg->units;
@@ -204,7 +204,7 @@ static void rnbdt_lease_free(struct rnbdt_session *s, struct rnbdt_segment *seg)
 		s->lease.stuck -= seg->units;
 	s->lease.releases++;
 	rnbdt_budget_shrink(s, (u64)seg->units * RNBD_UNIT_SIZE);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	/* Frame handlers of this session may have found it a moment ago. */
 	rnbdt_ctl_lease(s, seg, RNBDT_TELL_RELEASED);
 }
@@ -222,8 +222,8 @@ static bool rnbdt_lease_free_released(struct rnbdt_session *s)
 	/* A frame handler that has not seen the mark may have accepted a request. */
 	synchronize_rcu();
 	/* A queue that joins has requests before it is in s->queues: wait until it is there. */
-	mutex_lock(&rnbdt_lock);
-	mutex_unlock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	rnbdt_pool_scan(s, false);
 	list_for_each_entry(seg, &list, entry) {
 		if (!rnbdt_pool_named(&s->pool, seg) ||
@@ -248,7 +248,7 @@ static bool rnbdt_lease_ask(struct rnbdt_session *s)
 	unsigned long slot;
 	bool any = false;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	xa_for_each(&s->pool.slots, slot, seg) {
 		if (!seg->reclaimed || READ_ONCE(seg->released))
 			continue;
@@ -260,7 +260,7 @@ static bool rnbdt_lease_ask(struct rnbdt_session *s)
 		seg->deadline_ms = READ_ONCE(reclaim_timeout_ms);
 		rnbdt_ctl_lease(s, seg, RNBDT_TELL_RECLAIM);
 	}
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	return any;
 }
 
@@ -270,10 +270,10 @@ static void rnbdt_lease_stuck(struct rnbdt_session *s, struct rnbdt_segment *seg
 	WRITE_ONCE(seg->idle_since, jiffies);
 	if (seg->stuck || time_before(jiffies, seg->reclaimed_at + RNBDT_STUCK_TIME))
 		return;
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	seg->stuck = true;
 	s->lease.stuck += seg->units;
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 }
 
 /* Note how much of each segment slow storage uses. */
@@ -366,9 +366,9 @@ restore:
 void rnbdt_lease_stop(struct rnbdt_session *s)
 {
 	/* Who has found the session live, or hungry, under the lock has queued the work by now. */
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	rnbdt_budget_hungry(s, false);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	cancel_delayed_work_sync(&s->lease.lease_work);
 }
 
@@ -393,10 +393,10 @@ void rnbdt_lease_trim(struct rnbdt_session *s)
 			continue;
 		rnbdt_ctl_forget_lease(s, seg);
 		rnbdt_segment_unmap(seg);
-		mutex_lock(&rnbdt_lock);
+		down_write(&rnbdt_lock);
 		rnbdt_pool_remove(&s->pool, seg);
 		rnbdt_budget_shrink(s, (u64)seg->units * RNBD_UNIT_SIZE);
-		mutex_unlock(&rnbdt_lock);
+		up_write(&rnbdt_lock);
 		rnbdt_segment_free(seg);
 	}
 }

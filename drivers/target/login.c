@@ -32,7 +32,7 @@
 
 #include <linux/math64.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/sched/mm.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
@@ -182,7 +182,7 @@ static u16 rnbdt_login_negotiate(struct rnbdt_session *s)
 {
 	u16 status;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	status = rnbdt_login_charge(s);
 	if (status)
 		goto unlock;
@@ -191,7 +191,7 @@ static u16 rnbdt_login_negotiate(struct rnbdt_session *s)
 		goto unlock;
 	rnbdt_queue_budget_reserve(s);
 unlock:
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	return status;
 }
 
@@ -250,7 +250,7 @@ static u16 rnbdt_login_admit(struct rnbdt_session *s)
 {
 	u16 status;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	status = rnbdt_fence_check(s);
 	/* A fenced client fails its writes, which must not be executed after that. */
 	if (status == RNBD_ST_FENCED && rnbdt_is_draining(s, NULL))
@@ -263,7 +263,7 @@ static u16 rnbdt_login_admit(struct rnbdt_session *s)
 		rnbdt_close_restarted(s);
 		rnbdt_fence_admit(s);
 	}
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	return status;
 }
 
@@ -336,7 +336,7 @@ static void rnbdt_login_start_list(struct rnbdt_session *s, u16 status)
 		pr_warn_ratelimited("session %u: host %pUb: list of exports on port %s refused: %s\n",
 				    s->serial, &s->host_id, rnbdt_port_name(s->port),
 				    rnbd_status_text(status));
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	if (!status)
 		status = rnbdt_fence_check(s);
 	if (!status)
@@ -349,7 +349,7 @@ static void rnbdt_login_start_list(struct rnbdt_session *s, u16 status)
 	mod_delayed_work(rnbdt_timer_wq, &s->login.timeout_work,
 			 s->listing.list_status ? RNBDT_HANGUP_TIMEOUT : RNBDT_LISTING_TIMEOUT);
 	rnbdt_session_advance(s, RNBDT_LOGIN, RNBDT_LISTING, NULL);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 }
 
 /*
@@ -373,10 +373,10 @@ static u16 rnbdt_login_authenticate(struct rnbdt_session *s)
 		return RNBD_ST_SHUTDOWN;
 	}
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	s->auth.authenticated = true;
 	status = rnbdt_is_newest_epoch(s->host, &s->auth.req, s);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	return status;
 }
 
@@ -410,10 +410,10 @@ static void rnbdt_login_process(struct rnbdt_session *s)
 		return;
 	if (grant.status) {
 		rnbdt_rate_refused(s, grant.status);
-		mutex_lock(&rnbdt_lock);
+		down_write(&rnbdt_lock);
 		grant.retry_ms = rnbdt_rate_retry_ms(s->host, grant.status);
 		rnbdt_claim_refused(s);
-		mutex_unlock(&rnbdt_lock);
+		up_write(&rnbdt_lock);
 	}
 	if (grant.status == RNBD_ST_OK) {
 		rnbdt_login_fill_grant(s, &grant);

@@ -21,7 +21,6 @@
 #include <linux/kref.h>
 #include <linux/limits.h>
 #include <linux/lockdep.h>
-#include <linux/mutex.h>
 #include <linux/once.h>
 #include <linux/random.h>
 #include <linux/rculist.h>

@@ -23,7 +23,6 @@
 #include <linux/hashtable.h>
 #include <linux/jhash.h>
 #include <linux/lockdep.h>
-#include <linux/mutex.h>
 #include <linux/string.h>
 #include <linux/uuid.h>
 

@@ -33,7 +33,7 @@
 #include <linux/list.h>
 #include <linux/lockdep.h>
 #include <linux/minmax.h>
-#include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/string.h>
 #include <linux/timekeeping.h>
 #include <linux/uuid.h>
@@ -76,9 +76,9 @@ void rnbdt_owner_init(struct rnbdt_export *export)
  */
 void rnbdt_owner_exit(struct rnbdt_export *export)
 {
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	hlist_del_init(&export->owner.entry);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 }
 
 /* Write a state, and close the attachments that were granted under another generation. */
@@ -141,13 +141,13 @@ static bool rnbdt_is_boot_id(const uuid_t *boot_id, const struct rnbdt_session *
  */
 void rnbdt_owner_set_exclusive(struct rnbdt_export *export, bool exclusive)
 {
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	if (export->exclusive != exclusive) {
 		WRITE_ONCE(export->exclusive, exclusive);
 		if (!exclusive && export->owner.generation)
 			rnbdt_owner_begin(export, &uuid_null, &uuid_null, 0);
 	}
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 }
 
 /**
@@ -159,7 +159,7 @@ void rnbdt_owner_set_exclusive(struct rnbdt_export *export, bool exclusive)
  */
 void rnbdt_owner_move(struct rnbdt_export *export, const uuid_t *host)
 {
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	if (uuid_equal(host, &export->owner.host))
 		goto unlock;
 	if (rnbdt_has_owner(export))
@@ -171,7 +171,7 @@ void rnbdt_owner_move(struct rnbdt_export *export, const uuid_t *host)
 	/* The boot id is that of the first client which attaches. */
 	rnbdt_owner_begin(export, host, &uuid_null, 0);
 unlock:
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 }
 
 /* Was the owner fenced since it became the owner? One that has not attached has no requests. */
@@ -194,7 +194,7 @@ void rnbdt_owner_restore(struct rnbdt_export *export, const struct rnbdt_owner *
 {
 	struct rnbdt_host *host;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	if (state->generation > export->owner.generation) {
 		rnbdt_owner_write(export, &state->host, &state->boot_id,
 				  state->fence_generation, state->generation);
@@ -202,7 +202,7 @@ void rnbdt_owner_restore(struct rnbdt_export *export, const struct rnbdt_owner *
 		if (host && rnbdt_owner_is_fenced(state, host))
 			rnbdt_owner_end(export, "it was fenced");
 	}
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 }
 
 /**

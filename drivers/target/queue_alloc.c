@@ -22,8 +22,8 @@
 #include <linux/llist.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
-#include <linux/mutex.h>
 #include <linux/rcupdate.h>
+#include <linux/rwsem.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <rdma/rdma_cm.h>
@@ -163,10 +163,10 @@ int rnbdt_queue_make_slots(struct rnbdt_session *s, u32 nr)
 	if (!queues)
 		return -ENOMEM;
 	queues[0] = s->queue0;
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	/* The teardown of a closing session reads the array without the lock. */
 	if (READ_ONCE(s->state) != RNBDT_LOGIN) {
-		mutex_unlock(&rnbdt_lock);
+		up_write(&rnbdt_lock);
 		kvfree(queues);
 		return -ENOTCONN;
 	}
@@ -174,7 +174,7 @@ int rnbdt_queue_make_slots(struct rnbdt_session *s, u32 nr)
 	smp_store_release(&s->queues, queues);
 	/* pairs with the acquire in rnbdt_session_stats() */
 	smp_store_release(&s->nr_slots, nr);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	return 0;
 }
 

@@ -30,7 +30,7 @@
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/slab.h>
 
 #include <rnbd/wire.h>
@@ -299,12 +299,12 @@ static bool rnbdt_queue_budget_resize(struct rnbdt_queue *q, u64 bytes)
 	/* Only the caller changes it. */
 	if (bytes == READ_ONCE(q->charged))
 		return true;
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	if (bytes > q->charged)
 		status = rnbdt_queue_budget_grow(q, bytes, rnbdt_queue_elastic(), false);
 	else
 		rnbdt_queue_budget_set(q, bytes);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	return !status;
 }
 

@@ -34,7 +34,7 @@
 #include <linux/lockdep.h>
 #include <linux/math64.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/timekeeping.h>
 #include <rnbd/wire.h>
 
@@ -242,9 +242,9 @@ void rnbdt_rate_refused(struct rnbdt_session *s, u16 status)
 	rnbdt_count(RNBDT_COUNT_REFUSED, status);
 	if (status != RNBD_ST_BUSY)
 		return;
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	rnbdt_rate_put_off(s->host);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 }
 
 /**

@@ -19,7 +19,6 @@
 #include <linux/errno.h>
 #include <linux/list.h>
 #include <linux/lockdep.h>
-#include <linux/mutex.h>
 #include <linux/slab.h>
 #include <linux/xarray.h>
 

@@ -13,7 +13,7 @@
  * rnbdt_attach_wq; the end of the attachment cancels it.
  */
 
-#include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/workqueue.h>
 #include <rnbd/wire.h>
 
@@ -58,7 +58,7 @@ void rnbdt_attach_resize_work(struct work_struct *work)
 						struct rnbdt_attach, resize.resize_work);
 	u64 capacity;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	capacity = att->state == RNBDT_ATTACH_OPEN ? att->backend->geo.capacity : 0;
 	if (capacity && capacity != att->resize.reported &&
 	    READ_ONCE(att->session->state) == RNBDT_LIVE) {
@@ -69,7 +69,7 @@ void rnbdt_attach_resize_work(struct work_struct *work)
 		att->resize.reported_at = jiffies;
 		rnbdt_ctl_capacity(att, capacity);
 	}
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 }
 
 /**

@@ -35,7 +35,7 @@
 #include <linux/hashtable.h>
 #include <linux/lockdep.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 
@@ -180,7 +180,7 @@ int rnbdt_sched_open(struct rnbdt_backend *be, u32 window)
 	INIT_LIST_HEAD(&fresh->backends);
 	INIT_LIST_HEAD(&fresh->hosts);
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	sched = rnbdt_sched_find(fresh->key);
 	if (!sched) {
 		sched = fresh;
@@ -191,7 +191,7 @@ int rnbdt_sched_open(struct rnbdt_backend *be, u32 window)
 	be->window = window;
 	list_add_tail(&be->sched_entry, &sched->backends);
 	rnbdt_sched_update(sched);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	kfree(fresh);
 	return 0;
 }
@@ -206,7 +206,7 @@ void rnbdt_sched_close(struct rnbdt_backend *be)
 {
 	struct rnbdt_sched *sched = be->sched;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	list_del(&be->sched_entry);
 	be->sched = NULL;
 	if (!list_empty(&sched->backends)) {
@@ -215,7 +215,7 @@ void rnbdt_sched_close(struct rnbdt_backend *be)
 		hash_del(&sched->entry);
 		kfree(sched);
 	}
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 }
 
 /**

@@ -525,8 +525,8 @@ struct rnbdt_session_dir {
  *	@connecting is 0, only the teardown changes it. Readers of counters use RCU
  * @nr_slots: members of @queues; written under rnbdt_lock after @queues, with a release
  * @queue0: array of queues before the login
- * @ended_seq: changes when a queue is removed from @queues and added to @ended
- * @ended: sum of the counters of freed queues; rnbdt_lock and @ended_seq
+ * @ended_lock: taken when a queue is removed from @queues and added to @ended
+ * @ended: sum of the counters of freed queues; @ended_lock
  * @pool: delegated memory
  * @lease: grants and releases of its segments
  * @auth: authentication of a session
@@ -565,7 +565,7 @@ struct rnbdt_session {
 	struct rnbdt_queue **queues;
 	u32 nr_slots;
 	struct rnbdt_queue *queue0;
-	seqcount_mutex_t ended_seq;
+	seqlock_t ended_lock;
 	struct rnbdt_stats ended;
 	struct rnbdt_pool pool;
 	struct rnbdt_lease lease;

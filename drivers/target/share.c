@@ -39,7 +39,7 @@
 #include <linux/list.h>
 #include <linux/lockdep.h>
 #include <linux/minmax.h>
-#include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/sched.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
@@ -200,11 +200,11 @@ static unsigned long rnbdt_share_read_some(struct rnbdt_shares *shares, unsigned
 			break;
 		last = batch[nr]->serial;
 	}
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	for (i = 0; i < nr; i++)
 		if (rnbdt_share_read(shares, batch[i]))
 			batch[i] = NULL;
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	for (i = 0; i < nr; i++)
 		if (batch[i])
 			rnbdt_session_put(batch[i]);
@@ -222,10 +222,10 @@ static void rnbdt_share_limit_host(struct rnbdt_shares *shares, struct rnbdt_hos
 	struct rnbdt_part *part;
 	u64 bytes, used, level;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	bytes = rnbdt_budget_host_elastic(host);
 	used = host->pool_bytes;
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	share->free = bytes - min(used, bytes);
 	/* Claims, and sessions that close, keep what they have. */
 	used = used - min(used, share->charged) + share->settled;
@@ -251,10 +251,10 @@ static u64 rnbdt_share_read_all(struct rnbdt_shares *shares)
 	} while (last);
 	list_for_each_entry(host, &shares->hosts, share.entry)
 		rnbdt_share_limit_host(shares, host);
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	used = rnbdt_budget_used();
 	bytes = rnbdt_budget_elastic();
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	shares->free = bytes - min(used, bytes);
 	used = used - min(used, shares->charged) + shares->settled;
 	return bytes - min(used, bytes);
@@ -281,9 +281,9 @@ static void rnbdt_share_update(struct rnbdt_shares *shares, u64 bytes)
 	struct rnbdt_session *s;
 
 	list_for_each_entry(s, &shares->parts, lease.part.entry) {
-		mutex_lock(&rnbdt_lock);
+		down_write(&rnbdt_lock);
 		rnbdt_share_set(shares, s, level);
-		mutex_unlock(&rnbdt_lock);
+		up_write(&rnbdt_lock);
 		cond_resched();
 	}
 }
@@ -427,9 +427,9 @@ static u64 rnbdt_share_collect(struct rnbdt_shares *shares, struct rnbdt_host *h
 		u64 more = 0;
 
 		if (!host || s->host == host) {
-			mutex_lock(&rnbdt_lock);
+			down_write(&rnbdt_lock);
 			more = rnbdt_share_take(s, for_floor);
-			mutex_unlock(&rnbdt_lock);
+			up_write(&rnbdt_lock);
 			cond_resched();
 		}
 		taken += more;
@@ -462,9 +462,9 @@ static void rnbdt_share_serve_host(struct rnbdt_shares *shares, struct rnbdt_hos
 	struct rnbdt_host_share *share = &host->share;
 	u64 need;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	need = rnbdt_budget_host_lacks(host);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	if (need > share->pending)
 		rnbdt_share_collect_floor(shares, host, need - share->pending);
 	/* What logins wait for is not there for the hungry sessions. */
@@ -482,9 +482,9 @@ static void rnbdt_share_serve(struct rnbdt_shares *shares)
 
 	list_for_each_entry(host, &shares->hosts, share.entry)
 		rnbdt_share_serve_host(shares, host);
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	need = rnbdt_budget_lacks();
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	if (need > shares->pending)
 		rnbdt_share_collect_floor(shares, NULL, need - shares->pending);
 	shares->pending -= min(shares->pending, need);
@@ -523,12 +523,12 @@ static void rnbdt_share_work(struct work_struct *work)
 	rnbdt_share_serve(&shares);
 	rnbdt_share_release(&shares);
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	rnbdt_share_next = jiffies + RNBDT_SHARE_PERIOD ?: 1;
 	if (rnbdt_share_again)
 		queue_delayed_work(rnbdt_login_wq, &rnbdt_share_runs, RNBDT_SHARE_PERIOD);
 	rnbdt_share_again = false;
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 }
 
 /**

@@ -22,7 +22,7 @@
  * s->state is written under s->state_lock, which may be taken in any context.
  * Requests read the state without the lock, see rnbdt_may_submit(). A change is
  * reported by a work item, see netlink.c. rnbdt_sessions is under rnbdt_lock.
- * Counters are read without a lock: RCU keeps the queues, and s->ended_seq makes
+ * Counters are read without a lock: RCU keeps the queues, and s->ended_lock makes
  * the reader repeat a sum during which a queue has ended.
  *
  * Errors
@@ -36,8 +36,8 @@
 
 #include <linux/completion.h>
 #include <linux/kref.h>
-#include <linux/mutex.h>
 #include <linux/rcupdate.h>
+#include <linux/rwsem.h>
 #include <linux/seqlock.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -250,7 +250,7 @@ void rnbdt_session_stats(const struct rnbdt_session *s, struct rnbdt_stats *sum)
 	u32 i, nr;
 
 	do {
-		seq = read_seqcount_begin(&s->ended_seq);
+		seq = read_seqbegin(&s->ended_lock);
 		rcu_read_lock();
 		*sum = s->ended;
 		/* pairs with the release in rnbdt_queue_make_slots() */
@@ -263,7 +263,7 @@ void rnbdt_session_stats(const struct rnbdt_session *s, struct rnbdt_stats *sum)
 				rnbdt_stats_add(sum, q);
 		}
 		rcu_read_unlock();
-	} while (read_seqcount_retry(&s->ended_seq, seq));
+	} while (read_seqretry(&s->ended_lock, seq));
 }
 
 /**
@@ -368,10 +368,10 @@ static void rnbdt_sessions_close_matching(const struct rnbdt_match *match, const
 {
 	struct rnbdt_session *s = NULL;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	while ((s = rnbdt_session_next(match, s)))
 		rnbdt_session_close(s, reason);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 }
 
 /* Wait for the sessions that exist now, not for those that begin later. */
@@ -380,7 +380,7 @@ static int rnbdt_sessions_wait_matching(struct rnbdt_match *match)
 	struct rnbdt_session *s;
 	long left = 1;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	match->last = rnbdt_lookup_last_serial();
 	match->begun = true;
 	while (left >= 0) {
@@ -388,16 +388,16 @@ static int rnbdt_sessions_wait_matching(struct rnbdt_match *match)
 		if (!s)
 			break;
 		kref_get(&s->ref);
-		mutex_unlock(&rnbdt_lock);
+		up_write(&rnbdt_lock);
 
 		left = wait_for_completion_killable_timeout(&s->teardown.gone, 30 * HZ);
 		if (!left)
 			pr_warn("waiting for session %u to end its I/O\n", s->serial);
 		rnbdt_session_put(s);
 
-		mutex_lock(&rnbdt_lock);
+		down_write(&rnbdt_lock);
 	}
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	return left < 0 ? -EINTR : 0;
 }
 

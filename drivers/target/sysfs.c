@@ -24,7 +24,6 @@
 
 #include <linux/kobject.h>
 #include <linux/kref.h>
-#include <linux/mutex.h>
 #include <linux/sched/mm.h>
 #include <linux/sysfs.h>
 #include <linux/workqueue.h>

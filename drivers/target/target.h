@@ -10,7 +10,8 @@
  *	handler mutex of an rdma_cm_id		one event handler of a connection or
  *						listener at a time
  *	rnbdt_lock				the configuration graph, the list
- *						of sessions, the memory accounts
+ *						of sessions, the memory accounts;
+ *						a read-write semaphore
  *	rnbd_ring.lock				of one queue; interrupts disabled
  *	rnbdt_sched.lock			requests that wait in front of one
  *						storage; interrupts disabled
@@ -31,7 +32,7 @@
 #ifndef RNBDT_TARGET_H
 #define RNBDT_TARGET_H
 
-#include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/workqueue.h>
 
 /*
@@ -40,7 +41,7 @@
  */
 #define RNBDT_CTL_ACTIVE	8
 
-extern struct mutex rnbdt_lock;
+extern struct rw_semaphore rnbdt_lock;
 extern struct workqueue_struct *rnbdt_login_wq;
 extern struct workqueue_struct *rnbdt_ctl_wq;
 extern struct workqueue_struct *rnbdt_timer_wq;

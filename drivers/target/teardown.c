@@ -46,8 +46,8 @@
 #include <linux/configfs.h>
 #include <linux/jiffies.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/ratelimit.h>
+#include <linux/rwsem.h>
 #include <linux/sched/mm.h>
 #include <linux/seqlock.h>
 #include <linux/sysfs.h>
@@ -95,12 +95,12 @@ static void rnbdt_teardown_queue(struct rnbdt_session *s, u32 index)
 {
 	struct rnbdt_queue *q = s->queues[index];
 
-	mutex_lock(&rnbdt_lock);
-	write_seqcount_begin(&s->ended_seq);
+	down_write(&rnbdt_lock);
+	write_seqlock(&s->ended_lock);
 	rnbdt_stats_add(&s->ended, q);
 	WRITE_ONCE(s->queues[index], NULL);
-	write_seqcount_end(&s->ended_seq);
-	mutex_unlock(&rnbdt_lock);
+	write_sequnlock(&s->ended_lock);
+	up_write(&rnbdt_lock);
 
 	if (q->cm_id)
 		rdma_destroy_id(q->cm_id);
@@ -131,7 +131,7 @@ static void rnbdt_teardown_close_attaches(struct rnbdt_session *s)
 	struct rnbdt_attach *att;
 	unsigned long index;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	if (rnbdt_teardown_has_disks(s))
 		s->account.claims = true;
 	xa_for_each(&s->attaches, index, att)
@@ -141,7 +141,7 @@ static void rnbdt_teardown_close_attaches(struct rnbdt_session *s)
 	s->teardown.stopped_at = jiffies;
 	rnbdt_claim_keep(s, s->nr_bound);
 	rnbdt_limits_stopped(s);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 }
 
 /* Count the frames that the drained rings have dropped. */
@@ -161,7 +161,7 @@ static void rnbdt_teardown_attaches(struct rnbdt_session *s)
 	struct rnbdt_attach *att;
 	unsigned long index;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	xa_for_each(&s->attaches, index, att) {
 		xa_erase(&s->attaches, index);
 		if (!xa_is_value(att))
@@ -169,7 +169,7 @@ static void rnbdt_teardown_attaches(struct rnbdt_session *s)
 	}
 	rnbdt_ctl_purge(s);
 	xa_destroy(&s->attaches);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 }
 
 /* End the teardown. The connection manager may keep an id for a minute. */
@@ -184,11 +184,11 @@ static void rnbdt_finish_teardown(struct rnbdt_session *s)
 		if (s->queues[i])
 			rnbdt_teardown_queue(s, i);
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	rnbdt_remember_epoch(s);
 	rnbdt_half_open_gone(&s->account.half_open);
 	rnbdt_session_remove(s);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 
 	rnbdt_auth_free(s);
 	rnbdt_sysfs_remove_session(s);
@@ -244,12 +244,12 @@ static void rnbdt_teardown_free(struct rnbdt_session *s)
 	rnbdt_pool_free(&s->pool);
 
 	/* All memory is free; the connection ids may take longer. */
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	rnbdt_half_open_freed(&s->account.half_open, s->live_at);
 	rnbdt_queue_budget_freed(s);
 	rnbdt_budget_freed(s);
 	complete_all(&s->teardown.drained);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	if (s->live_at)
 		rnbdt_finish_teardown(s);
 	else
@@ -260,9 +260,9 @@ static void rnbdt_teardown_free(struct rnbdt_session *s)
 static void rnbdt_teardown_go_on(struct rnbdt_session *s)
 {
 	cancel_delayed_work_sync(&s->teardown.wait_work);
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	rnbdt_waiting--;
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	rnbdt_teardown_free(s);
 }
 
@@ -306,11 +306,11 @@ void rnbdt_wait_work(struct work_struct *work)
 	struct rnbdt_session *s = container_of(to_delayed_work(work), struct rnbdt_session,
 					       teardown.wait_work);
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	if (__ratelimit(&rnbdt_wait_log))
 		pr_warn("session %u: closing, waits for the storage of export %s to complete requests; attachments that wait: %u, sessions that wait: %u\n",
 			s->serial, rnbdt_teardown_export(s), s->nr_bound, rnbdt_waiting);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	queue_delayed_work(rnbdt_attach_wq, &s->teardown.wait_work, RNBDT_WAIT_LOG);
 }
 
@@ -319,14 +319,14 @@ static bool rnbdt_teardown_waits(struct rnbdt_session *s)
 {
 	bool waits;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	waits = s->nr_bound;
 	if (waits) {
 		rnbdt_queue_budget_parted(s);
 		rnbdt_waiting++;
 		queue_delayed_work(rnbdt_attach_wq, &s->teardown.wait_work, RNBDT_WAIT_LOG);
 	}
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	return waits;
 }
 
@@ -343,10 +343,10 @@ static bool rnbdt_teardown_part(struct rnbdt_session *s)
 		rdma_destroy_id(s->queues[i]->cm_id);
 		s->queues[i]->cm_id = NULL;
 	}
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	s->teardown.parted = true;
 	waits = s->nr_bound;
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	return waits;
 }
 
@@ -366,14 +366,14 @@ void rnbdt_teardown_work(struct work_struct *work)
 	u32 i;
 
 	/* A handler that found the session live has raised s->conn.connecting by now. */
-	mutex_lock(&rnbdt_lock);
-	mutex_unlock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	wait_event(s->conn.wait, !READ_ONCE(s->conn.connecting));
 	/* Taking the lock again makes all that the handlers wrote visible. */
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	list_for_each_entry(join, &s->conn.joins, entry)
 		rnbdt_join_fail(join->q);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	/* The rings of queues that have not joined use the protection domain. */
 	wait_event(s->conn.wait, !READ_ONCE(s->conn.nr_joins));
 
