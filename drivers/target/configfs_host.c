@@ -12,7 +12,7 @@
  * of it that have not logged in. Until the last session has gone, the host cannot
  * be created again.
  *
- * Concurrency: rnbdt_lock; a host has no lock of its own.
+ * Concurrency: rnbdt_lock for writing, which excludes those who lock a host.
  *
  * Errors: a refused store is logged with the valid values.
  */
@@ -331,6 +331,7 @@ static void rnbdt_host_release(struct config_item *item)
 	rnbdt_cgroup_remove(host);
 	rnbdt_iostat_exit(&host->iostat);
 	xa_destroy(&host->allows);
+	mutex_destroy(&host->lock);
 	kfree(host);
 }
 
@@ -363,6 +364,7 @@ static struct config_group *rnbdt_hosts_make(struct config_group *group,
 		kfree(host);
 		return ERR_PTR(-ENOMEM);
 	}
+	mutex_init(&host->lock);
 	host->uuid = uuid;
 	host->weight = RNBDT_WEIGHT_DEFAULT;
 	host->fence.generation = 1;

@@ -27,7 +27,7 @@
  *
  * The login work, and then the lease work, run once at a time. They allocate without I/O:
  * reclaim may wait for a disk of this client. Registration sleeps, so it happens without
- * rnbdt_lock.
+ * a lock. The host is locked to look at the limits and to change the pool.
  *
  * Errors
  *
@@ -37,7 +37,6 @@
 
 #include <linux/errno.h>
 #include <linux/jiffies.h>
-#include <linux/rwsem.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
@@ -46,6 +45,7 @@
 #include "budget.h"
 #include "ctl.h"
 #include "grant.h"
+#include "graph.h"
 #include "pool.h"
 #include "reserve.h"
 #include "segment.h"
@@ -101,13 +101,13 @@ static int rnbdt_grant_announce(struct rnbdt_session *s, struct rnbdt_segment **
 			rnbdt_grant_drop(s, segs[i]);
 		return ret;
 	}
-	down_write(&rnbdt_lock);
+	rnbdt_host_lock(s->host);
 	for (i = 0; i < nr; i++) {
 		segs[i]->granted_at = jiffies;
 		rnbdt_pool_add(&s->pool, segs[i]);
 	}
 	s->lease.registrations += nr;
-	up_write(&rnbdt_lock);
+	rnbdt_host_unlock(s->host);
 	for (i = 0; i < nr; i++)
 		rnbdt_ctl_lease(s, segs[i], RNBDT_TELL_SEGMENT);
 	return 0;
@@ -225,7 +225,7 @@ static int rnbdt_grant_charge(struct rnbdt_session *s, u32 units)
 	const u64 unit = RNBD_UNIT_SIZE;
 	int ret;
 
-	down_write(&rnbdt_lock);
+	rnbdt_host_lock(s->host);
 	if (rnbdt_grant_paced(s, units))
 		ret = -EAGAIN;
 	else if (s->pool.nr_taken == s->pool.nr_slots)
@@ -233,7 +233,7 @@ static int rnbdt_grant_charge(struct rnbdt_session *s, u32 units)
 	else
 		ret = rnbdt_budget_grow(s, units * unit, rnbdt_grant_least(s, units) * unit) >>
 		      RNBD_UNIT_SHIFT;
-	up_write(&rnbdt_lock);
+	rnbdt_host_unlock(s->host);
 	return ret;
 }
 
@@ -274,9 +274,9 @@ static int rnbdt_grant_one(struct rnbdt_session *s, u32 wanted)
 		return charged;
 	}
 	rnbdt_grant_failed(lease);
-	down_write(&rnbdt_lock);
+	rnbdt_host_lock(s->host);
 	rnbdt_budget_shrink(s, (u64)charged * RNBD_UNIT_SIZE);
-	up_write(&rnbdt_lock);
+	rnbdt_host_unlock(s->host);
 	return -ENOMEM;
 }
 
@@ -298,7 +298,7 @@ u32 rnbdt_grant_wanted(const struct rnbdt_session *s)
  * rnbdt_grant_feed - grant what the client wants
  * @s: live session
  *
- * Context: lease work; takes rnbdt_lock, may sleep.
+ * Context: lease work; locks the host, may sleep.
  * Return: jiffies after which to try again, or 0 if the client has what it can get.
  */
 unsigned long rnbdt_grant_feed(struct rnbdt_session *s)
@@ -310,12 +310,12 @@ unsigned long rnbdt_grant_feed(struct rnbdt_session *s)
 		ret = rnbdt_grant_one(s, wanted);
 		wanted = rnbdt_grant_wanted(s);
 	}
-	down_write(&rnbdt_lock);
+	rnbdt_host_lock(s->host);
 	/* A closing session is not hungry: rnbdt_lease_stop() relies on it. */
 	rnbdt_budget_hungry(s, wanted && !ret && READ_ONCE(s->state) == RNBDT_LIVE);
 	if (wanted && !ret)
 		rnbdt_share_reclaim();
-	up_write(&rnbdt_lock);
+	rnbdt_host_unlock(s->host);
 	if (!wanted || ret == -EBUSY)
 		return 0;
 	return ret == -ENOMEM ? s->lease.pause : RNBDT_HUNGRY_PAUSE;

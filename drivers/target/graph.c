@@ -32,7 +32,6 @@
 
 #include <linux/jhash.h>
 #include <linux/lockdep.h>
-#include <linux/mutex.h>
 #include <linux/rwsem.h>
 #include <linux/string.h>
 #include <linux/uuid.h>

@@ -6,7 +6,9 @@
 #define RNBDT_GRAPH_H
 
 #include <linux/configfs.h>
+#include <linux/lockdep.h>
 #include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/socket.h>
 #include <linux/uuid.h>
 #include <linux/workqueue.h>
@@ -16,6 +18,7 @@
 #include "blkcg.h"
 #include "iostat.h"
 #include "session.h"
+#include "target.h"
 
 struct rnbdt_backend;
 struct rnbdt_secret;
@@ -110,7 +113,7 @@ struct rnbdt_put_off {
  * @since: jiffies of the first such answer of a series
  * @until: jiffies at which @bytes no longer counts, unless there is another such answer
  *
- * Protected by rnbdt_lock; see headroom.c.
+ * Protected by the lock of budget.c; see headroom.c.
  */
 struct rnbdt_awaited {
 	u64 bytes;
@@ -158,6 +161,7 @@ struct rnbdt_waits {
 /**
  * struct rnbdt_host - a client machine that exports may allow
  * @group: configfs directory hosts/<uuid>
+ * @lock: protects what "host lock" is said of, see rnbdt_host_lock()
  * @entry: in the hash table of hosts of graph.c; rnbdt_lock
  * @uuid: id of the host; constant
  * @max_pool_bytes: limit in bytes of all pools of the host, 0: the module parameter
@@ -165,11 +169,11 @@ struct rnbdt_waits {
  * @max_session_pool_bytes: limit in bytes of one pool, 0: the module parameter
  *	applies; rnbdt_lock
  * @max_sessions: limit of sessions, 0: the module parameter applies; rnbdt_lock
- * @pool_bytes: bytes of pools and claims charged to the host; rnbdt_lock
+ * @pool_bytes: bytes of pools and claims charged to the host; host lock and that of budget.c
  * @pool_beyond: bytes that sessions of the host hold beyond their floors and could return;
- *	rnbdt_lock
- * @awaited: floor that a login of the host waits for, because others of the host have it;
- *	rnbdt_lock
+ *	as @pool_bytes
+ * @awaited: floor that a login of the host waits for, because others of the host have it; the
+ *	lock of budget.c
  * @share: shares of its sessions while they are computed
  * @claims: claims of former sessions, struct rnbdt_claim; rnbdt_lock
  * @secret: secret that clients of the host must prove to know, or NULL; rnbdt_lock
@@ -194,8 +198,8 @@ struct rnbdt_waits {
  *	@boot_id; rnbdt_lock
  * @nr_sessions: sessions of the host that have logged in, and @nr_claims; rnbdt_lock
  * @nr_claims: claims of sessions that reconnect; rnbdt_lock
- * @grown_since: jiffies at the begin of the current second of grants; rnbdt_lock
- * @grown_bytes: bytes that pools of the host were granted in it; rnbdt_lock
+ * @grown_since: jiffies at the begin of the current second of grants; host lock
+ * @grown_bytes: bytes that pools of the host were granted in it; host lock
  * @logins: tokens for logins; rnbdt_lock
  * @attaches: tokens for requests to attach; rnbdt_lock
  * @put_off: logins that were put off; rnbdt_lock
@@ -224,6 +228,7 @@ struct rnbdt_waits {
  */
 struct rnbdt_host {
 	struct config_group group;
+	struct mutex lock;	/* sessions of the host */
 	struct hlist_node entry;
 	uuid_t uuid;
 	u64 max_pool_bytes;
@@ -469,6 +474,38 @@ static inline struct rnbdt_host *rnbdt_to_host(struct config_item *item)
 {
 	return container_of(to_config_group(item), struct rnbdt_host, group);
 }
+
+/**
+ * rnbdt_host_lock - lock a host, its sessions and their attachments
+ * @host: host that the caller has a reference on, or has found under rnbdt_lock
+ *
+ * Hosts do not exclude each other, but a writer of rnbdt_lock, which changes the configuration,
+ * excludes them all. So it may access what the lock of any host protects.
+ *
+ * Context: process context without rnbdt_lock and without another host; may sleep.
+ */
+static inline void rnbdt_host_lock(struct rnbdt_host *host)
+{
+	down_read(&rnbdt_lock);
+	mutex_lock(&host->lock);
+}
+
+/**
+ * rnbdt_host_unlock - undo rnbdt_host_lock()
+ * @host: host; it is not freed while rnbdt_lock is held, but may be afterwards
+ *
+ * Context: process context.
+ */
+static inline void rnbdt_host_unlock(struct rnbdt_host *host)
+{
+	mutex_unlock(&host->lock);
+	up_read(&rnbdt_lock);
+}
+
+/* Check that a host is locked, or that rnbdt_lock is held for writing. */
+#define rnbdt_assert_host(host)						\
+	lockdep_assert(lockdep_is_held_type(&rnbdt_lock, 0) ||		\
+		       lockdep_is_held(&(host)->lock))
 
 static inline const char *rnbdt_export_name(struct rnbdt_export *export)
 {

@@ -167,13 +167,13 @@ struct rnbdt_stats {
 
 /**
  * struct rnbdt_pool - delegated memory of a session
- * @slots: segments by slot; written under rnbdt_lock, read under RCU
+ * @slots: segments by slot; written under host lock, read under RCU
  * @shift: binary logarithm of the units from one slot to the next; set before live
  * @nr_slots: number of slots; set before live
  * @nr_taken: slots that are not free; login work, then lease work, then teardown
  * @next_slot: slot to look at first for the next grant; login work, then lease work
  * @generation: number of grants; login work, then lease work
- * @units: units of all segments; written under rnbdt_lock, read without
+ * @units: units of all segments; written under host lock, read without
  * @named: a bit per slot, result of rnbdt_pool_scan(); lease work, then teardown
  * @slow: by slot, units that slow storage uses; as @named
  *
@@ -204,16 +204,16 @@ struct rnbdt_pool {
  * @retry_at: jiffies of that attempt, if @pause; lease work
  * @second: jiffies at the begin of the current second of grants; lease work
  * @second_units: units that were granted since; lease work
- * @reclaiming: units of the segments that the client was asked to return; rnbdt_lock
- * @stuck: units of those of them that slow storage uses; rnbdt_lock
+ * @reclaiming: units of the segments that the client was asked to return; host lock
+ * @stuck: units of those of them that slow storage uses; host lock
  * @look: share.c needs @hung and rnbdt_segment.slow; set by it, cleared by @lease_work
  * @looked_at: jiffies when @lease_work, which writes it, has looked at slow requests
  * @hung: units that slow storage used then of segments that were not reclaimed; as @looked_at
- * @hungry: in the list of sessions that want more than the limits leave; rnbdt_lock
- * @part: what @share was computed from; in a list during a walk; rnbdt_lock
- * @share: bytes that the session may hold while memory is short; rnbdt_lock
+ * @hungry: in the list of sessions that want more than the limits leave; lock of budget.c
+ * @part: what @share was computed from; in a list during a walk; host lock
+ * @share: bytes that the session may hold while memory is short; host lock
  * @grants: segments that were granted after the login; lease work
- * @releases: segments that the client has released; written under rnbdt_lock
+ * @releases: segments that the client has released; written under host lock
  * @reclaims: segments that the client was asked to return; as @releases
  * @registrations: memory regions that were registered, those of the login included; as
  *	@releases
@@ -273,12 +273,12 @@ struct rnbdt_auth {
 /**
  * struct rnbdt_account - what a session has taken from the accounts of its host
  * @pool_bytes: bytes charged to the accounts for the pool: @floor_bytes, or @held_bytes if
- *	that is more; written under rnbdt_lock, read without
+ *	that is more; written under the host lock and that of budget.c, read without
  * @floor_bytes: bytes that the session may hold at any time; as @pool_bytes
  * @max_bytes: bytes that it may hold at most; set before live
- * @held_bytes: bytes of its segments, those being granted included; rnbdt_lock
- * @claimed_bytes: floor of its claim, charged until the pool is; rnbdt_lock
- * @stopped: what it holds is not reclaimed any longer; rnbdt_lock
+ * @held_bytes: bytes of its segments, those being granted included; host lock
+ * @claimed_bytes: floor of its claim, charged until the pool is; host lock
+ * @stopped: what it holds is not reclaimed any longer; host lock
  * @claim: claim that the session may leave behind, or NULL; login work, then teardown
  * @claims: it leaves a claim behind; rnbdt_lock
  * @no_claim: it does not, because its client broke the protocol; written without a lock

@@ -12,6 +12,10 @@
  *	rnbdt_lock				the configuration graph, the list
  *						of sessions, the memory accounts;
  *						a read-write semaphore
+ *	rnbdt_host.lock				leases of the sessions of one host;
+ *						within rnbdt_lock for reading, see
+ *						rnbdt_host_lock()
+ *	rnbdt_budget_lock			accounts of the memory of pools
  *	rnbd_ring.lock				of one queue; interrupts disabled
  *	rnbdt_sched.lock			requests that wait in front of one
  *						storage; interrupts disabled
