@@ -18,6 +18,7 @@ struct rnbdt_attach *rnbdt_attach_alloc(struct rnbdt_session *s,
 					const struct rnbd_attach_info *info);
 u64 rnbdt_attached_bytes(void);
 u32 rnbdt_attach_bytes(const struct rnbdt_attach *att);
+void rnbdt_attach_charge(struct rnbdt_attach *att);
 void rnbdt_attach_forget(struct rnbdt_attach *att);
 void rnbdt_attach_free(struct rnbdt_attach *att);
 void rnbdt_attach_close(struct rnbdt_attach *att, u16 status);

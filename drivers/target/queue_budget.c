@@ -382,26 +382,31 @@ void rnbdt_queue_budget_give_io(struct rnbdt_session *s, u32 bytes)
 }
 
 /**
- * rnbdt_queue_budget_attach - check that the limits leave memory for an attachment
+ * rnbdt_queue_budget_attach - charge the memory of an attachment, if the limits leave it
  * @att: attachment that is not bound yet
  *
- * attached.c charges it, until it is freed.
+ * rnbdt_attach_forget() returns it. Other hosts attach concurrently, so it is charged first.
  *
- * Context: process context, rnbdt_lock held.
- * Return: RNBD_ST_OK or RNBD_ST_LIMIT.
+ * Context: process context, host of the session locked.
+ * Return: RNBD_ST_OK, or RNBD_ST_LIMIT and nothing is charged.
  */
-u16 rnbdt_queue_budget_attach(const struct rnbdt_attach *att)
+u16 rnbdt_queue_budget_attach(struct rnbdt_attach *att)
 {
+	const struct rnbdt_host *host = att->session->host;
+	enum rnbdt_limit limit = RNBDT_LIMITS;
 	u64 all = rnbdt_queue_elastic();
-	u32 bytes = rnbdt_attach_bytes(att);
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(host);
 
-	if (bytes > rnbdt_queue_host_left(att->session->host, all))
-		return rnbdt_limit_status(RNBDT_LIMIT_HOST_QUEUES, false);
-	if (bytes > rnbdt_queue_all_left(all))
-		return rnbdt_limit_status(RNBDT_LIMIT_QUEUES, false);
-	return RNBD_ST_OK;
+	rnbdt_attach_charge(att);
+	if (rnbdt_queue_bytes_of(host) > rnbdt_host_share(all))
+		limit = RNBDT_LIMIT_HOST_QUEUES;
+	else if (rnbdt_queue_bytes_all() > all)
+		limit = RNBDT_LIMIT_QUEUES;
+	if (limit == RNBDT_LIMITS)
+		return RNBD_ST_OK;
+	rnbdt_attach_forget(att);
+	return rnbdt_limit_status(limit, false);
 }
 
 /**
