@@ -275,9 +275,9 @@ static u16 rnbdt_session_admit_queue(struct rnbdt_session *s, struct rdma_cm_id 
 {
 	u16 status;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(s->host);
 
-	/* The teardown waits for connections that are counted under this lock. */
+	/* The teardown waits for connections that are counted with the host locked. */
 	if (READ_ONCE(s->state) != RNBDT_LIVE)
 		return RNBD_ST_NO_SESSION;
 	if (s->epoch != req->epoch || s->newest_epoch != s->epoch ||
@@ -325,7 +325,7 @@ static struct rnbdt_queue *rnbdt_further_queue_alloc(struct rnbdt_session *s,
  * @req: decoded request
  * @conn: connection parameters with the limits of the client's device
  *
- * Context: handler of @id; takes rnbdt_lock, may sleep.
+ * Context: handler of @id; locks the host, may sleep.
  * Return: value for the handler to return: 0 if the session owns @id, or
  * -ECONNREFUSED after a reject.
  */
@@ -345,9 +345,11 @@ int rnbdt_session_add_queue(struct rnbdt_port *port, struct rdma_cm_id *id,
 	q = rnbdt_further_queue_alloc(s, id, req);
 	memalloc_noio_restore(noio);
 	if (q) {
-		down_write(&rnbdt_lock);
-		status = rnbdt_session_admit_queue(s, id, req, q, &retry_ms);
-		up_write(&rnbdt_lock);
+		status = RNBD_ST_NO_SESSION;
+		if (rnbdt_session_lock(s)) {
+			status = rnbdt_session_admit_queue(s, id, req, q, &retry_ms);
+			rnbdt_host_unlock(s->host);
+		}
 		if (status)
 			rnbdt_queue_free(q);
 		else

@@ -39,7 +39,6 @@
 #include <linux/list.h>
 #include <linux/lockdep.h>
 #include <linux/minmax.h>
-#include <linux/rwsem.h>
 #include <linux/sched.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
@@ -93,24 +92,6 @@ struct rnbdt_shares {
 	u64 lack;
 	u64 pending;
 };
-
-/*
- * Lock the host of a session, which the caller has a reference on. Returns false if the session
- * may have no host any more.
- */
-static bool rnbdt_share_lock(struct rnbdt_session *s)
-{
-	struct rnbdt_host *host = s->host;
-
-	/* Until it is dead, it has a reference on the host. */
-	down_read(&rnbdt_lock);
-	if (READ_ONCE(s->state) != RNBDT_LIVE) {
-		up_read(&rnbdt_lock);
-		return false;
-	}
-	mutex_lock(&host->lock);
-	return true;
-}
 
 /* Bytes that a session would hold if there were enough for all. */
 static u64 rnbdt_share_demand(const struct rnbdt_session *s)
@@ -214,7 +195,7 @@ static bool rnbdt_share_read(struct rnbdt_shares *shares, struct rnbdt_session *
 {
 	bool listed;
 
-	if (!rnbdt_share_lock(s))
+	if (!rnbdt_session_lock(s))
 		return false;
 	listed = rnbdt_share_read_locked(shares, s);
 	rnbdt_host_unlock(s->host);
@@ -292,7 +273,7 @@ static void rnbdt_share_update(struct rnbdt_shares *shares, u64 bytes)
 	struct rnbdt_session *s;
 
 	list_for_each_entry(s, &shares->parts, lease.part.entry) {
-		if (rnbdt_share_lock(s)) {
+		if (rnbdt_session_lock(s)) {
 			rnbdt_share_set(shares, s, level);
 			rnbdt_host_unlock(s->host);
 		}
@@ -439,7 +420,7 @@ static u64 rnbdt_share_collect(struct rnbdt_shares *shares, struct rnbdt_host *h
 		u64 more = 0;
 
 		/* A pointer to a host that is gone equals none in the list. */
-		if ((!host || s->host == host) && rnbdt_share_lock(s)) {
+		if ((!host || s->host == host) && rnbdt_session_lock(s)) {
 			more = rnbdt_share_take(s, for_floor);
 			rnbdt_host_unlock(s->host);
 			cond_resched();

@@ -191,6 +191,27 @@ bool rnbdt_join_fail(struct rnbdt_queue *q)
 	return was != RNBDT_JOINED;
 }
 
+/**
+ * rnbdt_session_lock - lock the host of a session
+ * @s: session on which the caller has a reference, but perhaps none on its host
+ *
+ * Context: process context, as rnbdt_host_lock().
+ * Return: true, or false if the session is not live: it may have no host any more.
+ */
+bool rnbdt_session_lock(struct rnbdt_session *s)
+{
+	struct rnbdt_host *host = s->host;
+
+	down_read(&rnbdt_lock);
+	/* It has its reference now, and no host is freed until rnbdt_lock is released. */
+	if (READ_ONCE(s->state) == RNBDT_LIVE) {
+		mutex_lock(&host->lock);
+		return true;
+	}
+	up_read(&rnbdt_lock);
+	return false;
+}
+
 static void rnbdt_session_release(struct kref *ref)
 {
 	struct rnbdt_session *s = container_of(ref, struct rnbdt_session, ref);
