@@ -89,20 +89,19 @@ static void rnbdt_close_other_boots(const struct rnbdt_session *s)
  *
  * A host may have many sessions: look at them only if one may have another boot id.
  *
- * Context: rnbdt_lock held for writing.
+ * Context: host of @s locked.
  */
 void rnbdt_close_restarted(const struct rnbdt_session *s)
 {
 	struct rnbdt_host *host = s->host;
 	uuid_t boot_id;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(host);
 
 	import_uuid(&boot_id, s->login.info.boot_id);
 	if (host->mixed_boots || !uuid_equal(&host->boot_id, &boot_id))
 		rnbdt_close_other_boots(s);
 	host->boot_id = boot_id;
-	rnbdt_owner_restarted(s);
 }
 
 /* Look for attachments that forbid another one for @export. */

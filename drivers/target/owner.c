@@ -368,27 +368,54 @@ void rnbdt_owner_disown(const struct rnbdt_session *s, const struct rnbd_attach_
 		rnbdt_owner_release(&s->host_id, info->owner_generation, info->export);
 }
 
+/* Does an earlier run of the client of a session own an export? */
+static bool rnbdt_owner_is_outdated(const struct rnbdt_owner *owner,
+				    const struct rnbdt_session *s)
+{
+	return uuid_equal(&owner->host, &s->host_id) && !uuid_is_null(&owner->boot_id) &&
+	       !rnbdt_is_boot_id(&owner->boot_id, s);
+}
+
 /**
- * rnbdt_owner_restarted - end what the host of a session owned before its client restarted
+ * rnbdt_owner_outdated - test whether an earlier run of a client owns an export
  * @s: session whose client is authenticated
  *
- * Context: rnbdt_lock held for writing.
+ * Context: rnbdt_lock held.
+ * Return: true if rnbdt_owner_restarted() must be called.
+ */
+bool rnbdt_owner_outdated(const struct rnbdt_session *s)
+{
+	const struct rnbdt_export *export;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	hlist_for_each_entry(export, rnbdt_owned_bucket(&s->host_id), owner.entry)
+		if (rnbdt_owner_is_outdated(&export->owner, s))
+			return true;
+	return false;
+}
+
+/**
+ * rnbdt_owner_restarted - end what the host of a session owned before its client restarted
+ * @s: session whose login is accepted
+ *
+ * Nothing happens if a still later run of the client has logged in.
+ *
+ * Context: login work without rnbdt_lock; may sleep.
  */
 void rnbdt_owner_restarted(const struct rnbdt_session *s)
 {
 	struct rnbdt_export *export;
 	struct hlist_node *next;
 
-	lockdep_assert_held_write(&rnbdt_lock);
-
-	hlist_for_each_entry_safe(export, next, rnbdt_owned_bucket(&s->host_id), owner.entry) {
-		const struct rnbdt_owner *owner = &export->owner;
-
-		if (!uuid_equal(&owner->host, &s->host_id) || uuid_is_null(&owner->boot_id) ||
-		    rnbdt_is_boot_id(&owner->boot_id, s))
-			continue;
-		rnbdt_owner_end(export, "its client module has restarted");
-	}
+	down_write(&rnbdt_lock);
+	if (!rnbdt_is_boot_id(&s->host->boot_id, s))
+		goto unlock;
+	hlist_for_each_entry_safe(export, next, rnbdt_owned_bucket(&s->host_id), owner.entry)
+		if (rnbdt_owner_is_outdated(&export->owner, s))
+			rnbdt_owner_end(export, "its client module has restarted");
+unlock:
+	up_write(&rnbdt_lock);
 }
 
 /**

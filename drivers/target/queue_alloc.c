@@ -23,12 +23,12 @@
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/rcupdate.h>
-#include <linux/rwsem.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <rdma/rdma_cm.h>
 
 #include "../core/ring.h"
+#include "graph.h"
 #include "queue.h"
 #include "queue_alloc.h"
 #include "queue_budget.h"
@@ -150,7 +150,7 @@ bool rnbdt_queue_unused_from(const struct rnbdt_queue *q, u16 depth)
  * @s: session that is logging in and has queue 0
  * @nr: granted number
  *
- * Context: login work; takes rnbdt_lock, may sleep.
+ * Context: login work; locks the host, may sleep.
  * Return: 0, -ENOMEM, or -ENOTCONN if the session was closed.
  */
 int rnbdt_queue_make_slots(struct rnbdt_session *s, u32 nr)
@@ -163,10 +163,10 @@ int rnbdt_queue_make_slots(struct rnbdt_session *s, u32 nr)
 	if (!queues)
 		return -ENOMEM;
 	queues[0] = s->queue0;
-	down_write(&rnbdt_lock);
+	rnbdt_host_lock(s->host);
 	/* The teardown of a closing session reads the array without the lock. */
 	if (READ_ONCE(s->state) != RNBDT_LOGIN) {
-		up_write(&rnbdt_lock);
+		rnbdt_host_unlock(s->host);
 		kvfree(queues);
 		return -ENOTCONN;
 	}
@@ -174,7 +174,7 @@ int rnbdt_queue_make_slots(struct rnbdt_session *s, u32 nr)
 	smp_store_release(&s->queues, queues);
 	/* pairs with the acquire in rnbdt_session_stats() */
 	smp_store_release(&s->nr_slots, nr);
-	up_write(&rnbdt_lock);
+	rnbdt_host_unlock(s->host);
 	return 0;
 }
 

@@ -21,7 +21,8 @@
  *
  * s->state is written under s->state_lock, which may be taken in any context.
  * Requests read the state without the lock, see rnbdt_may_submit(). A change is
- * reported by a work item, see netlink.c. rnbdt_sessions is under rnbdt_lock.
+ * reported by a work item, see netlink.c. A host is locked to change the list of its sessions;
+ * rnbdt_sessions_lock protects the other lists, which a writer of rnbdt_lock may walk without.
  * Counters are read without a lock: RCU keeps the queues, and s->ended_lock makes
  * the reader repeat a sum during which a queue has ended.
  *
@@ -41,6 +42,7 @@
 #include <linux/seqlock.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/timekeeping.h>
 #include <linux/workqueue.h>
 #include <rnbd/wire.h>
@@ -56,7 +58,8 @@
 #include "target.h"
 #include "trace.h"
 
-LIST_HEAD(rnbdt_sessions);		/* rnbdt_lock */
+static DEFINE_SPINLOCK(rnbdt_sessions_lock);	/* rnbdt_sessions, and the lists of ports */
+LIST_HEAD(rnbdt_sessions);			/* rnbdt_sessions_lock */
 
 /* States that may follow a state. */
 static const u8 rnbdt_state_next[] = {
@@ -291,20 +294,22 @@ void rnbdt_session_stats(const struct rnbdt_session *s, struct rnbdt_stats *sum)
  * rnbdt_session_add - let a session be found
  * @s: new session with its host, port and serial
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, its host locked.
  */
 void rnbdt_session_add(struct rnbdt_session *s)
 {
 	struct rnbdt_host *host = s->host;
 	struct rnbdt_port *port = s->port;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(host);
 
-	list_add_tail(&s->entry, &rnbdt_sessions);
 	list_add_tail(&s->host_entry, &host->sessions);
 	WRITE_ONCE(host->all_sessions, host->all_sessions + 1);
+	spin_lock(&rnbdt_sessions_lock);
+	list_add_tail(&s->entry, &rnbdt_sessions);
 	list_add_tail(&s->port_entry, &port->sessions);
 	WRITE_ONCE(port->all_sessions, port->all_sessions + 1);
+	spin_unlock(&rnbdt_sessions_lock);
 	rnbdt_lookup_add(s);
 }
 
@@ -312,20 +317,22 @@ void rnbdt_session_add(struct rnbdt_session *s)
  * rnbdt_session_remove - let a session no longer be found
  * @s: closing session that was added
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, its host locked.
  */
 void rnbdt_session_remove(struct rnbdt_session *s)
 {
 	struct rnbdt_host *host = s->host;
 	struct rnbdt_port *port = s->port;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(host);
 
-	list_del(&s->entry);
 	list_del(&s->host_entry);
 	WRITE_ONCE(host->all_sessions, host->all_sessions - 1);
+	spin_lock(&rnbdt_sessions_lock);
+	list_del(&s->entry);
 	list_del(&s->port_entry);
 	WRITE_ONCE(port->all_sessions, port->all_sessions - 1);
+	spin_unlock(&rnbdt_sessions_lock);
 	rnbdt_lookup_remove(s);
 	rnbdt_session_advance(s, RNBDT_CLOSING, RNBDT_DEAD, NULL);
 	atomic_dec(&host->nr_closing);
@@ -354,7 +361,7 @@ struct rnbdt_match {
 static bool rnbdt_session_matches(const struct rnbdt_session *s,
 				  const struct rnbdt_match *match)
 {
-	lockdep_assert_held(&rnbdt_lock);
+	lockdep_assert_held_write(&rnbdt_lock);
 	return (!match->secret || s->auth.secret == match->secret) &&
 	       (!match->outdated || rnbdt_auth_outdated(s)) &&
 	       (!match->denied || !rnbdt_port_knows_host(s->port, s->host)) &&
@@ -504,7 +511,7 @@ static u32 rnbdt_sessions_count_matching(const struct rnbdt_match *match)
  * rnbdt_sessions_count_old_secret - count the sessions that rely on the old secret
  * @host: host
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, rnbdt_lock held for writing.
  * Return: number of sessions that end when the old secret is withdrawn.
  */
 u32 rnbdt_sessions_count_old_secret(const struct rnbdt_host *host)
@@ -520,7 +527,7 @@ u32 rnbdt_sessions_count_old_secret(const struct rnbdt_host *host)
  * rnbdt_sessions_count_outdated - count the sessions whose secret the host no longer has
  * @host: host
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, rnbdt_lock held for writing.
  * Return: number of sessions that rnbdt_sessions_close_outdated() has closed or would
  * close, and that have not ended.
  */

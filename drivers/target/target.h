@@ -12,13 +12,16 @@
  *	rnbdt_lock				the configuration graph, the list
  *						of sessions, the memory accounts;
  *						a read-write semaphore
- *	rnbdt_host.lock				leases, attachments and joins of a host;
+ *	rnbdt_host.lock				a host, its sessions and attachments;
  *						within rnbdt_lock for reading, see
  *						rnbdt_host_lock()
  *	rnbdt_budget_lock			accounts of the memory of pools
  *	rnbdt_attached_lock			attachments of exports, and their table
  *	rnbdt_group_lock			hosts and sessions at a storage
  *	rnbdt_half_lock				half-open connections
+ *	rnbdt_claims_lock			claims by session and by time
+ *	rnbdt_sessions_lock			lists of sessions
+ *	rnbdt_lookup_lock			sessions by host and id
  *	rnbd_ring.lock				of one queue; interrupts disabled
  *	rnbdt_sched.lock			requests that wait in front of one
  *						storage; interrupts disabled
