@@ -119,7 +119,7 @@ struct rnbdt_attach_events {
  * @handle: handle; constant
  * @name: name of the export, for messages; constant
  * @ref: requests in flight; killed when the attachment closes
- * @state: enum rnbdt_attach_state; written under host lock, read without
+ * @state: enum rnbdt_attach_state; written under the host lock, read without
  * @detach: DETACH of the client
  * @entry: in rnbdt_export.attached while @export is set; lock of attached.c
  * @host_entry: in the hash table of attached.c as long; lock of attached.c, RCU

@@ -68,7 +68,7 @@ enum rnbdt_cache {
  * @restored: userspace has restored this state, and no login was granted since
  * @boot_id: boot id of the client module at the last granted login, or null
  *
- * Protected by rnbdt_lock; see fence.c.
+ * Protected by the host lock; see fence.c.
  */
 struct rnbdt_fence {
 	u32 generation;
@@ -83,7 +83,7 @@ struct rnbdt_fence {
  * @until: monotonic time in ns when the bucket is full
  * @log_at: monotonic time in ns from which an empty bucket is logged again
  *
- * Protected by rnbdt_lock; see limits.c.
+ * Protected by the host lock; see rate.c.
  */
 struct rnbdt_bucket {
 	u64 until;
@@ -98,7 +98,7 @@ struct rnbdt_bucket {
  * @last: monotonic time in ns of the latest one
  * @log_at: monotonic time in ns from which a series is logged again
  *
- * Protected by rnbdt_lock; see limits.c.
+ * Protected by the host lock; see rate.c.
  */
 struct rnbdt_put_off {
 	u64 count;
@@ -175,42 +175,43 @@ struct rnbdt_waits {
  * @awaited: floor that a login of the host waits for, because others of the host have it; the
  *	lock of budget.c
  * @share: shares of its sessions while they are computed
- * @claims: claims of former sessions, struct rnbdt_claim; rnbdt_lock
+ * @claims: claims of former sessions, struct rnbdt_claim; host lock
  * @secret: secret that clients of the host must prove to know, or NULL; rnbdt_lock
  * @old_secret: former secret, which clients may prove instead of @secret, or NULL;
  *	NULL if @secret is; rnbdt_lock
  * @failed_proofs: number of logins with a wrong proof
  * @queue_bytes: bytes of queues and attachments charged to the host; written under
- *	rnbdt_lock, read without
+ *	host lock, read without
  * @io_bytes: bytes that requests in flight have in addition, see rnbdt_queue_budget_take_io()
  * @id: number of the host, never used again; constant
  * @allows: exports that allow the host, struct rnbdt_allow, by the id of the export;
  *	rnbdt_lock
  * @sessions: sessions in the name of the host, struct rnbdt_session, in the order of
- *	their serials; rnbdt_lock
- * @all_sessions: length of @sessions; written under rnbdt_lock, read without
- * @nr_active: sessions with attachments that are bound to exports; rnbdt_lock
- * @nr_lists: sessions that receive a list of exports; rnbdt_lock
+ *	their serials; host lock
+ * @all_sessions: length of @sessions; written under the host lock, read without
+ * @nr_active: sessions with attachments that are bound to exports; host lock
+ * @nr_lists: sessions that receive a list of exports; host lock
  * @nr_closing: sessions that are closing and still in @sessions
  * @boot_id: boot id of the client module at the latest login that was accepted;
- *	rnbdt_lock
+ *	host lock
  * @mixed_boots: there may be sessions whose login was accepted with another boot id than
- *	@boot_id; rnbdt_lock
- * @nr_sessions: sessions of the host that have logged in, and @nr_claims; rnbdt_lock
- * @nr_claims: claims of sessions that reconnect; rnbdt_lock
+ *	@boot_id; host lock
+ * @nr_sessions: sessions of the host that have logged in, and @nr_claims; host lock
+ * @nr_claims: claims of sessions that reconnect; host lock
  * @grown_since: jiffies at the begin of the current second of grants; host lock
  * @grown_bytes: bytes that pools of the host were granted in it; host lock
- * @logins: tokens for logins; rnbdt_lock
- * @attaches: tokens for requests to attach; rnbdt_lock
- * @put_off: logins that were put off; rnbdt_lock
- * @epochs: newest epochs of the latest attachments of the host; rnbdt_lock
- * @next_epoch: index of the member of @epochs to replace next; rnbdt_lock
- * @fence: fencing state; rnbdt_lock
+ * @logins: tokens for logins; host lock
+ * @attaches: tokens for requests to attach; host lock
+ * @put_off: logins that were put off; host lock
+ * @epochs: newest epochs of the latest attachments of the host; host lock
+ * @next_epoch: index of the member of @epochs to replace next; host lock
+ * @fence: fencing state; host lock
  * @unfence_on_restart: a login with another boot id lifts a complete fence; rnbdt_lock
  * @removed: the directory was removed, but sessions of the host are left; rnbdt_lock
- * @known: addresses of the latest logins of the host, family 0: unused; rnbdt_lock
- * @next_known: index of the member of @known to replace next; rnbdt_lock
- * @hangups: sessions of the host by class, see rnbdt_account.hung_up; rnbdt_lock
+ * @known: addresses of the latest logins of the host, family 0: unused; host lock
+ * @next_known: index of the member of @known to replace next; host lock
+ * @hangups: sessions of the host by class, see rnbdt_account.hung_up; lock of
+ *	half_open.c
  * @half_sums: costs of the half-open connections of the host by class, see half_count.c
  * @stale_frames: frames of closing sessions that were dropped unread
  * @weight: share of the host in the service of each storage; written under rnbdt_lock,
@@ -339,8 +340,8 @@ struct rnbdt_owner {
  *	enabled and has no attachment. From the end of "enabled" on it holds a reference on
  *	the export and on the module
  * @wait_work: logs that attachments delay @disable_work, on rnbdt_timer_wq
- * @attached: attachments, struct rnbdt_attach, see attached.c; rnbdt_lock
- * @nr_attached: length of @attached; written under rnbdt_lock, read without
+ * @attached: attachments, struct rnbdt_attach; lock of attached.c
+ * @nr_attached: length of @attached; written under the same lock, read without
  * @hosts: allowed hosts, struct rnbdt_allow; rnbdt_lock
  * @offers: ports that offer the export, struct rnbdt_offer; rnbdt_lock
  * @stale_requests: requests of ended sessions or old epochs that were dropped
@@ -433,8 +434,8 @@ enum rnbdt_port_state {
  * @reach: exports that hosts reach on the port, by the id of the host; see reach.c,
  *	rnbdt_lock
  * @sessions: sessions of the port, struct rnbdt_session, in the order of their serials;
- *	rnbdt_lock
- * @all_sessions: length of @sessions; written under rnbdt_lock, read without
+ *	lock of state.c
+ * @all_sessions: length of @sessions; written under the same lock, read without
  * @retry_work: listens again when a device has the address, on rnbdt_login_wq
  */
 struct rnbdt_port {
