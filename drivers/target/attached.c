@@ -312,6 +312,7 @@ void rnbdt_attached_remove(struct rnbdt_attach *att)
 	list_del(&att->entry);
 	hlist_del_rcu(&att->host_entry);
 	WRITE_ONCE(export->nr_attached, export->nr_attached - 1);
+	atomic_dec(&export->nr_closing);
 	/* The export may be freed once rnbdt_lock is released. */
 	if (!export->nr_attached && !export->enabled)
 		queue_work(rnbdt_disable_wq, &export->disable_work);
@@ -332,6 +333,7 @@ void rnbdt_attach_close(struct rnbdt_attach *att, u16 status)
 	if (att->state != RNBDT_ATTACH_OPEN)
 		return;
 	WRITE_ONCE(att->state, RNBDT_ATTACH_CLOSING);
+	atomic_inc(&att->export->nr_closing);
 	if (status)
 		rnbdt_ctl_closed(att, status);
 	/* Requests that wait end like those that the storage does not have yet. */
@@ -394,25 +396,6 @@ void rnbdt_attached_revoke(struct rnbdt_export *export)
 			att->session->serial, &att->session->host_id, att->name);
 		rnbdt_attach_close(att, RNBD_ST_REVOKED);
 	}
-}
-
-/**
- * rnbdt_attached_closing - count the attachments of an export that only its storage keeps
- * @export: export
- *
- * Context: rnbdt_lock held for writing.
- * Return: number of attachments that are closed but have requests in the storage.
- */
-u32 rnbdt_attached_closing(const struct rnbdt_export *export)
-{
-	const struct rnbdt_attach *att;
-	u32 nr = 0;
-
-	lockdep_assert_held_write(&rnbdt_lock);
-
-	list_for_each_entry(att, &export->attached, entry)
-		nr += att->state != RNBDT_ATTACH_OPEN;
-	return nr;
 }
 
 /**

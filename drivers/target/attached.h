@@ -29,7 +29,6 @@ void rnbdt_attached_remove(struct rnbdt_attach *att);
 void rnbdt_attached_close(struct rnbdt_export *export, const struct rnbdt_host *host,
 			  const struct rnbdt_port *port, const char *reason);
 void rnbdt_attached_revoke(struct rnbdt_export *export);
-u32 rnbdt_attached_closing(const struct rnbdt_export *export);
 void rnbdt_session_export(struct rnbdt_session *s, char *name);
 
 #endif /* RNBDT_ATTACHED_H */

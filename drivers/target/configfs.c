@@ -27,8 +27,9 @@
  * object that contains them.
  *
  * Concurrency: the lock of an object serialises its stores. The graph is under
- * rnbdt_lock. A change that removes access changes the graph first and then closes
- * the sessions that had it, so that no login can begin in between. configfs holds
+ * rnbdt_lock; to read an attribute takes that for reading. A change that removes access
+ * changes the graph first and then closes the sessions that had it, so that no login can
+ * begin in between. configfs holds
  * its own locks around all callbacks; no teardown needs those. rmdir and unlink
  * lock a directory that others list, so they do not wait for the storage; only a write
  * of 0 to "enable" of a port, and of 1 to "fenced", does.
@@ -62,9 +63,9 @@ static ssize_t rnbdt_root_uuid_show(struct config_item *item, char *page)
 {
 	uuid_t uuid;
 
-	down_write(&rnbdt_lock);
+	down_read(&rnbdt_lock);
 	uuid = rnbdt_target_uuid;
-	up_write(&rnbdt_lock);
+	up_read(&rnbdt_lock);
 	return sysfs_emit(page, "%pUb\n", &uuid);
 }
 
@@ -112,7 +113,7 @@ static struct configfs_subsystem rnbdt_subsys = {
 	},
 };
 
-/* Readers take rnbdt_lock, which logins need: any user could slow those. */
+/* A reader may lock a host, which logins of that host need: any user could slow those. */
 static void rnbdt_attrs_for_root(const struct config_item_type *type)
 {
 	struct configfs_attribute **attr;

@@ -72,9 +72,9 @@ static ssize_t rnbdt_export_path_show(struct config_item *item, char *page)
 	struct rnbdt_export *export = rnbdt_to_export(item);
 	ssize_t ret;
 
-	down_write(&rnbdt_lock);
+	down_read(&rnbdt_lock);
 	ret = sysfs_emit(page, "%s\n", export->path ?: "");
-	up_write(&rnbdt_lock);
+	up_read(&rnbdt_lock);
 	return ret;
 }
 
@@ -241,9 +241,9 @@ static ssize_t rnbdt_export_uuid_show(struct config_item *item, char *page)
 	struct rnbdt_export *export = rnbdt_to_export(item);
 	ssize_t ret;
 
-	down_write(&rnbdt_lock);
+	down_read(&rnbdt_lock);
 	ret = sysfs_emit(page, "%pUb\n", &export->uuid);
-	up_write(&rnbdt_lock);
+	up_read(&rnbdt_lock);
 	return ret;
 }
 
@@ -315,9 +315,9 @@ static ssize_t rnbdt_export_state_show(struct config_item *item, char *page)
 	struct rnbdt_export *export = rnbdt_to_export(item);
 	const char *state;
 
-	down_write(&rnbdt_lock);
+	down_read(&rnbdt_lock);
 	state = export->enabled ? "enabled" : export->backend ? "disabling" : "disabled";
-	up_write(&rnbdt_lock);
+	up_read(&rnbdt_lock);
 	return sysfs_emit(page, "%s\n", state);
 }
 CONFIGFS_ATTR_RO(rnbdt_export_, state);
@@ -327,10 +327,10 @@ static ssize_t rnbdt_export_size_show(struct config_item *item, char *page)
 	struct rnbdt_export *export = rnbdt_to_export(item);
 	u64 size = 0;
 
-	down_write(&rnbdt_lock);
+	down_read(&rnbdt_lock);
 	if (export->backend)
 		size = export->backend->geo.capacity;
-	up_write(&rnbdt_lock);
+	up_read(&rnbdt_lock);
 	return sysfs_emit(page, "%llu\n", size);
 }
 CONFIGFS_ATTR_RO(rnbdt_export_, size);
@@ -340,10 +340,10 @@ static ssize_t rnbdt_export_gone_show(struct config_item *item, char *page)
 	struct rnbdt_export *export = rnbdt_to_export(item);
 	bool gone;
 
-	down_write(&rnbdt_lock);
+	down_read(&rnbdt_lock);
 	/* The storage of an export that is being disabled may be closed at any time. */
 	gone = export->enabled && rnbdt_backend_gone(export->backend);
-	up_write(&rnbdt_lock);
+	up_read(&rnbdt_lock);
 	return sysfs_emit(page, "%d\n", gone);
 }
 CONFIGFS_ATTR_RO(rnbdt_export_, gone);
@@ -384,12 +384,7 @@ CONFIGFS_ATTR_RO(rnbdt_export_, sessions);
 
 static ssize_t rnbdt_export_closing_show(struct config_item *item, char *page)
 {
-	u32 closing;
-
-	down_write(&rnbdt_lock);
-	closing = rnbdt_attached_closing(rnbdt_to_export(item));
-	up_write(&rnbdt_lock);
-	return sysfs_emit(page, "%u\n", closing);
+	return sysfs_emit(page, "%d\n", atomic_read(&rnbdt_to_export(item)->nr_closing));
 }
 CONFIGFS_ATTR_RO(rnbdt_export_, closing);
 

@@ -12,7 +12,8 @@
  * of it that have not logged in. Until the last session has gone, the host cannot
  * be created again.
  *
- * Concurrency: rnbdt_lock for writing, which excludes those who lock a host.
+ * Concurrency: stores take rnbdt_lock for writing, which excludes all that lock a host. The
+ * fencing state is read with the host locked.
  *
  * Errors: a refused store is logged with the valid values.
  */
@@ -56,9 +57,9 @@ static ssize_t rnbdt_host_show_limit(struct config_item *item, char *page,
 {
 	u64 value;
 
-	down_write(&rnbdt_lock);
+	down_read(&rnbdt_lock);
 	value = *rnbdt_host_limit(item, limit);
-	up_write(&rnbdt_lock);
+	up_read(&rnbdt_lock);
 	return sysfs_emit(page, "%llu\n", value);
 }
 
@@ -142,11 +143,12 @@ CONFIGFS_ATTR(rnbdt_host_, fenced);
 /* State for userspace to keep: GENERATION FENCED BOOT-ID */
 static ssize_t rnbdt_host_fence_state_show(struct config_item *item, char *page)
 {
+	struct rnbdt_host *host = rnbdt_to_host(item);
 	struct rnbdt_fence fence;
 
-	down_write(&rnbdt_lock);
-	fence = rnbdt_to_host(item)->fence;
-	up_write(&rnbdt_lock);
+	rnbdt_host_lock(host);
+	fence = host->fence;
+	rnbdt_host_unlock(host);
 	return sysfs_emit(page, "%u %d %pUb\n", fence.generation, fence.fenced,
 			  &fence.boot_id);
 }
@@ -176,22 +178,24 @@ CONFIGFS_ATTR(rnbdt_host_, fence_state);
 
 static ssize_t rnbdt_host_fence_done_show(struct config_item *item, char *page)
 {
+	struct rnbdt_host *host = rnbdt_to_host(item);
 	u32 done;
 
-	down_write(&rnbdt_lock);
-	done = rnbdt_fence_done(rnbdt_to_host(item));
-	up_write(&rnbdt_lock);
+	rnbdt_host_lock(host);
+	done = rnbdt_fence_done(host);
+	rnbdt_host_unlock(host);
 	return sysfs_emit(page, "%u\n", done);
 }
 CONFIGFS_ATTR_RO(rnbdt_host_, fence_done);
 
 static ssize_t rnbdt_host_active_sessions_show(struct config_item *item, char *page)
 {
+	struct rnbdt_host *host = rnbdt_to_host(item);
 	u32 nr;
 
-	down_write(&rnbdt_lock);
-	nr = rnbdt_sessions_active(rnbdt_to_host(item));
-	up_write(&rnbdt_lock);
+	rnbdt_host_lock(host);
+	nr = rnbdt_sessions_active(host);
+	rnbdt_host_unlock(host);
 	return sysfs_emit(page, "%u\n", nr);
 }
 CONFIGFS_ATTR_RO(rnbdt_host_, active_sessions);

@@ -80,9 +80,9 @@ static ssize_t rnbdt_export_owner_show(struct config_item *item, char *page)
 {
 	uuid_t host;
 
-	down_write(&rnbdt_lock);
+	down_read(&rnbdt_lock);
 	host = rnbdt_to_export(item)->owner.host;
-	up_write(&rnbdt_lock);
+	up_read(&rnbdt_lock);
 	if (uuid_is_null(&host))
 		return sysfs_emit(page, RNBDT_OWNER_NONE "\n");
 	return sysfs_emit(page, "%pUb\n", &host);
@@ -120,9 +120,9 @@ static ssize_t rnbdt_export_owner_state_show(struct config_item *item, char *pag
 {
 	struct rnbdt_owner owner;
 
-	down_write(&rnbdt_lock);
+	down_read(&rnbdt_lock);
 	owner = rnbdt_to_export(item)->owner;
-	up_write(&rnbdt_lock);
+	up_read(&rnbdt_lock);
 	return sysfs_emit(page, "%u %pUb %pUb %u\n", owner.generation, &owner.host,
 			  &owner.boot_id, owner.fence_generation);
 }

@@ -59,9 +59,9 @@ static ssize_t rnbdt_port_addr_show(struct config_item *item, char *page)
 	struct rnbdt_port *port = rnbdt_to_port(item);
 	ssize_t ret;
 
-	down_write(&rnbdt_lock);
+	down_read(&rnbdt_lock);
 	ret = sysfs_emit(page, "%s\n", port->addr);
-	up_write(&rnbdt_lock);
+	up_read(&rnbdt_lock);
 	return ret;
 }
 

@@ -178,11 +178,12 @@ static ssize_t rnbdt_host_has_old_secret_show(struct config_item *item, char *pa
 static ssize_t rnbdt_host_show_count(struct config_item *item, char *page,
 				     u32 (*count)(const struct rnbdt_host *host))
 {
+	struct rnbdt_host *host = rnbdt_to_host(item);
 	u32 nr;
 
-	down_write(&rnbdt_lock);
-	nr = count(rnbdt_to_host(item));
-	up_write(&rnbdt_lock);
+	rnbdt_host_lock(host);
+	nr = count(host);
+	rnbdt_host_unlock(host);
 	return sysfs_emit(page, "%u\n", nr);
 }
 

@@ -342,6 +342,7 @@ struct rnbdt_owner {
  * @wait_work: logs that attachments delay @disable_work, on rnbdt_timer_wq
  * @attached: attachments, struct rnbdt_attach; lock of attached.c
  * @nr_attached: length of @attached; written under the same lock, read without
+ * @nr_closing: those of them that are closed and wait for the storage
  * @hosts: allowed hosts, struct rnbdt_allow; rnbdt_lock
  * @offers: ports that offer the export, struct rnbdt_offer; rnbdt_lock
  * @stale_requests: requests of ended sessions or old epochs that were dropped
@@ -373,6 +374,7 @@ struct rnbdt_export {
 	struct delayed_work wait_work;
 	struct list_head attached;
 	u32 nr_attached;
+	atomic_t nr_closing;
 	struct list_head hosts;
 	struct list_head offers;
 	atomic64_t stale_requests;

@@ -361,7 +361,7 @@ struct rnbdt_match {
 static bool rnbdt_session_matches(const struct rnbdt_session *s,
 				  const struct rnbdt_match *match)
 {
-	lockdep_assert_held_write(&rnbdt_lock);
+	rnbdt_assert_host(s->host);
 	return (!match->secret || s->auth.secret == match->secret) &&
 	       (!match->outdated || rnbdt_auth_outdated(s)) &&
 	       (!match->denied || !rnbdt_port_knows_host(s->port, s->host)) &&
@@ -511,7 +511,7 @@ static u32 rnbdt_sessions_count_matching(const struct rnbdt_match *match)
  * rnbdt_sessions_count_old_secret - count the sessions that rely on the old secret
  * @host: host
  *
- * Context: process context, rnbdt_lock held for writing.
+ * Context: process context, @host locked.
  * Return: number of sessions that end when the old secret is withdrawn.
  */
 u32 rnbdt_sessions_count_old_secret(const struct rnbdt_host *host)
@@ -527,7 +527,7 @@ u32 rnbdt_sessions_count_old_secret(const struct rnbdt_host *host)
  * rnbdt_sessions_count_outdated - count the sessions whose secret the host no longer has
  * @host: host
  *
- * Context: process context, rnbdt_lock held for writing.
+ * Context: process context, @host locked.
  * Return: number of sessions that rnbdt_sessions_close_outdated() has closed or would
  * close, and that have not ended.
  */
