@@ -30,7 +30,6 @@
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
-#include <linux/lockdep.h>
 #include <linux/rcupdate.h>
 #include <linux/string.h>
 #include <linux/uuid.h>

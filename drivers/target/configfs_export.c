@@ -32,7 +32,6 @@
 #include <linux/uuid.h>
 
 #include "../core/names.h"
-#include "attached.h"
 #include "backend.h"
 #include "configfs_allow.h"
 #include "configfs_export.h"

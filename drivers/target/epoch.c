@@ -48,7 +48,6 @@
 #include "queue.h"
 #include "session.h"
 #include "state.h"
-#include "target.h"
 
 /**
  * rnbdt_remember_epoch - remember the newest attempt of a session that ends

@@ -52,7 +52,6 @@
 #include "session.h"
 #include "share.h"
 #include "state.h"
-#include "target.h"
 
 /* Pause before memory is tried again that a limit has refused */
 #define RNBDT_HUNGRY_PAUSE	(HZ / 4)

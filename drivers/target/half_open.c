@@ -69,7 +69,6 @@
 #include "queue.h"
 #include "session.h"
 #include "state.h"
-#include "target.h"
 
 /*
  * Limits of sessions that were never live and of which only the connection id is left:

@@ -19,7 +19,6 @@
 #include <linux/atomic.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
-#include <linux/lockdep.h>
 
 #include <rnbd/wire.h>
 
@@ -27,7 +26,6 @@
 #include "graph.h"
 #include "headroom.h"
 #include "session.h"
-#include "target.h"
 
 /*
  * A client that waits for what a closing session holds gets RNBD_ST_LIMIT instead of

@@ -38,7 +38,6 @@
 #include "queue_budget.h"
 #include "rate.h"
 #include "session.h"
-#include "target.h"
 
 /* Sessions of a host that may receive a list of exports concurrently. */
 #define RNBDT_HOST_LISTS_MAX	8

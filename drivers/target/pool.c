@@ -46,7 +46,6 @@
 #include "queue.h"
 #include "segment.h"
 #include "session.h"
-#include "target.h"
 
 /*
  * Bounds of the size of the largest segment, and how many of them a pool has at least. A

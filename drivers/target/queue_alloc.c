@@ -34,7 +34,6 @@
 #include "queue_budget.h"
 #include "request.h"
 #include "session.h"
-#include "target.h"
 
 /**
  * rnbdt_queue_alloc - allocate a queue without ring and requests

@@ -47,7 +47,6 @@
 #include "queue.h"
 #include "queue_budget.h"
 #include "session.h"
-#include "target.h"
 
 RNBD_PARAM_UINT(queue_limit_mb, 0, 0, 16777216,
 		"MiB of memory of all queues and their requests, seven eighths of them for one host; 0: an eighth of RAM");

@@ -31,7 +31,6 @@
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
-#include <linux/lockdep.h>
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/timekeeping.h>
@@ -42,7 +41,6 @@
 #include "graph.h"
 #include "rate.h"
 #include "session.h"
-#include "target.h"
 
 /* Milliseconds after which a client that is refused should ask again */
 #define RNBDT_BUSY_RETRY_MS	100

@@ -37,7 +37,6 @@
 #include <linux/configfs.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
-#include <linux/lockdep.h>
 #include <linux/minmax.h>
 #include <linux/sched.h>
 #include <linux/workqueue.h>
