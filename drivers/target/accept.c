@@ -23,7 +23,6 @@
 
 #include <linux/completion.h>
 #include <linux/kref.h>
-#include <linux/mutex.h>
 #include <linux/sched/mm.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -41,6 +40,7 @@
 #include "accept.h"
 #include "control.h"
 #include "counters.h"
+#include "graph.h"
 #include "half_open.h"
 #include "inject.h"
 #include "login.h"
@@ -322,9 +322,12 @@ static void rnbdt_queue_accept(struct rnbdt_queue *q)
 
 static void rnbdt_session_connected(struct rnbdt_session *s)
 {
-	mutex_lock(&rnbdt_lock);
+	/* The session may end once the host is unlocked. */
+	struct rnbdt_host *host = s->host;
+
+	rnbdt_host_lock(host);
 	s->conn.connecting--;
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_unlock(host);
 	/* The reference of the caller keeps the session. */
 	wake_up(&s->conn.wait);
 }

@@ -50,8 +50,8 @@ enum rnbdt_attach_state {
 
 /**
  * struct rnbdt_resize - capacity that the client knows
- * @reported: capacity in bytes last reported to the client; rnbdt_lock
- * @reported_at: jiffies of the latest report of a capacity; rnbdt_lock
+ * @reported: capacity in bytes last reported to the client; host lock
+ * @reported_at: jiffies of the latest report of a capacity; host lock
  * @resize_work: reports a changed capacity to the client, on rnbdt_attach_wq
  */
 struct rnbdt_resize {
@@ -83,7 +83,8 @@ struct rnbdt_submit {
  * @entry: in rnbdt_ctl.detaches while the control work has something to do for it
  * @asked: the client has sent the DETACH and waits for the end of the attachment
  * @replaced: another attachment gets the index; no DETACH is taken any more
- * @keep_owner: the host still owns an exclusive export afterwards; constant once @asked is set
+ * @keep_owner: the host still owns an exclusive export afterwards, or its ownership was ended;
+ *	control work once @asked is set
  * @id: id of the DETACH, which the answer repeats
  *
  * Protected by the lock of the ring of queue 0.
@@ -118,30 +119,30 @@ struct rnbdt_attach_events {
  * @handle: handle; constant
  * @name: name of the export, for messages; constant
  * @ref: requests in flight; killed when the attachment closes
- * @state: enum rnbdt_attach_state; written under rnbdt_lock, read without
+ * @state: enum rnbdt_attach_state; written under the host lock, read without
  * @detach: DETACH of the client
- * @entry: in rnbdt_export.attached while @export is set; rnbdt_lock
- * @host_entry: in the hash table of attached.c as long; rnbdt_lock
- * @export: attached export, or NULL when the attachment has left it; rnbdt_lock
+ * @entry: in rnbdt_export.attached while @export is set; lock of attached.c
+ * @host_entry: in the hash table of attached.c as long; lock of attached.c, RCU
+ * @export: attached export, or NULL when the attachment has left it; host lock
  * @backend: backend of @export; valid while requests are in flight
  * @fence_generation: fence generation of the host when @export was set; constant
  * @owner_generation: owner generation of the export when @export was set, 0 if the export
  *	is not exclusive; constant
  * @readonly: requests that write are refused; constant
- * @limits: limits of the export for the request decoder; rnbdt_lock protects writes of the
+ * @limits: limits of the export for the request decoder; host lock protects writes of the
  *	capacity, all else is constant
  * @resize: capacity that the client knows
  * @events: what the client must be told
  * @nr_submits: members of @submits
  * @submits: requests on the way to the storage, by queue; NULL when it has left its export
- * @charged: bytes of its memory that are charged to the host; rnbdt_lock
+ * @charged: bytes of its memory that are charged to the host; host lock
  * @sched: scheduler of @backend; as @backend
  * @lane: lane of the host at this storage; written under the lock of @sched, read without
  * @in_cgroup: requests are charged to the cgroup of the host, and a single work item
  *	submits them; written under the lock of @sched, read without
  * @disk: node of the attachment in @sched; the lock of @sched
- * @sched_entry: in the list of attachments of @sched_session; rnbdt_lock
- * @sched_host: the host at this storage; rnbdt_lock, constant while requests are in flight
+ * @sched_entry: in the list of attachments of @sched_session; lock of sched_group.c
+ * @sched_host: the host at this storage; host lock, constant while requests are in flight
  * @sched_session: the session at this storage; as @sched_host
  * @closed_work: leaves the export when @ref is zero, on rnbdt_attach_wq
  * @free_work: frees the attachment when no frame handler can have found it

@@ -16,7 +16,9 @@
  * detached or replaced. The generation of a detached one remains, so that late requests
  * for it can be told from wrong ones.
  *
- * Concurrency: the control work runs once at a time and takes rnbdt_lock. It allocates
+ * Concurrency: the control work runs once at a time and locks the host, so hosts do not wait
+ * for each other. It takes rnbdt_lock for writing instead if the request changes the
+ * configuration: the owner of an exclusive export, or the capacity of one. It allocates
  * without the lock, and without I/O: reclaim may wait for a disk of this client.
  *
  * Errors: a client cannot tell exports that it may not use from those that do not exist,
@@ -30,8 +32,8 @@
 
 #include <linux/jiffies.h>
 #include <linux/list.h>
-#include <linux/mutex.h>
 #include <linux/rcupdate.h>
+#include <linux/rwsem.h>
 #include <linux/sched/mm.h>
 #include <linux/string.h>
 #include <linux/uuid.h>
@@ -50,6 +52,7 @@
 #include "counters.h"
 #include "ctl.h"
 #include "depth.h"
+#include "export.h"
 #include "fence.h"
 #include "graph.h"
 #include "inject.h"
@@ -67,12 +70,12 @@
 /* The same for a host that has asked too often. */
 #define RNBDT_LIMIT_MS		1000
 
-/* Attachments with a DETACH that are handled in one section of rnbdt_lock. */
+/* Attachments with a DETACH that are handled while the host is locked. */
 #define RNBDT_DETACHES_MAX	16
 
 static void rnbdt_fill_grant(const struct rnbdt_attach *att, struct rnbd_attach_grant *grant)
 {
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(att->session->host);
 
 	grant->status = RNBD_ST_OK;
 	grant->fence_generation = att->fence_generation;
@@ -137,21 +140,60 @@ static void rnbdt_attach_again(struct rnbdt_attach *att, struct rnbd_attach_gran
 	att->resize.reported = grant->geo.capacity;
 }
 
+/**
+ * struct rnbdt_new - what a request to attach needs besides the lock
+ * @att: attachment that is not bound, or NULL
+ * @used: @att was given to the session
+ * @charged: the request has paid its token
+ * @nomem: there is no memory for @att
+ * @config: the request changes the configuration
+ */
+struct rnbdt_new {
+	struct rnbdt_attach *att;
+	bool used;
+	bool charged;
+	bool nomem;
+	bool config;
+};
+
+/* Lock the host of a session, or the whole configuration. */
+static void rnbdt_attach_lock(struct rnbdt_session *s, bool config)
+{
+	if (config)
+		down_write(&rnbdt_lock);
+	else
+		rnbdt_host_lock(s->host);
+}
+
+static void rnbdt_attach_unlock(struct rnbdt_session *s, bool config)
+{
+	if (config)
+		up_write(&rnbdt_lock);
+	else
+		rnbdt_host_unlock(s->host);
+}
+
 /*
  * Bind a new attachment, and let frame handlers find it. Returns RNBD_ST_OK, or BUSY or LIMIT
  * if it cannot be bound.
  */
-static u16 rnbdt_attach_begin(struct rnbdt_session *s, struct rnbdt_attach *att,
+static u16 rnbdt_attach_begin(struct rnbdt_session *s, const struct rnbdt_new *new,
 			      struct rnbdt_attach *old, struct rnbdt_export *export,
 			      struct rnbdt_ctl_slot *slot)
 {
+	struct rnbdt_attach *att = new->att;
 	u16 status = rnbdt_queue_budget_attach(att);
 
 	if (status)
 		return status;
 	/* From here on the frame handler finds no attachment for a DETACH of the old one. */
-	if (old && !rnbdt_ctl_replace(old))
+	if (old && !rnbdt_ctl_replace(old)) {
+		rnbdt_attach_forget(att);
 		return RNBD_ST_BUSY;
+	}
+	/* The reply then carries the present capacity. */
+	if (new->config)
+		rnbdt_export_update_capacity(export);
 	rnbdt_bind(att, export, slot->attach.flags);
 	rnbdt_fill_grant(att, &slot->grant);
 	att->resize.reported = slot->grant.geo.capacity;
@@ -163,24 +205,10 @@ static u16 rnbdt_attach_begin(struct rnbdt_session *s, struct rnbdt_attach *att,
 	return RNBD_ST_OK;
 }
 
-/**
- * struct rnbdt_new - what a request to attach needs besides the lock
- * @att: attachment that is not bound, or NULL
- * @used: @att was given to the session
- * @charged: the request has paid its token
- * @nomem: there is no memory for @att
- */
-struct rnbdt_new {
-	struct rnbdt_attach *att;
-	bool used;
-	bool charged;
-	bool nomem;
-};
-
 /*
  * Handle a request to attach. Answered under the lock, so that no event about the
  * attachment precedes the answer. Returns false if the caller must first allocate the
- * attachment without the lock.
+ * attachment without the lock, or lock the configuration.
  */
 static bool rnbdt_attach_locked(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot,
 				struct rnbdt_new *new)
@@ -191,7 +219,7 @@ static bool rnbdt_attach_locked(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 	struct rnbdt_export *export = NULL;
 	u16 status = RNBD_ST_OK;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(s->host);
 
 	slot->grant = (struct rnbd_attach_grant) { .handle = info->handle };
 	if (READ_ONCE(s->state) != RNBDT_LIVE)
@@ -208,9 +236,13 @@ static bool rnbdt_attach_locked(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 	if (!status && repeated) {
 		rnbdt_attach_again(old, &slot->grant);
 	} else if (!status) {
-		if (!new->att)
+		bool config = new->config;
+
+		/* Only a writer of rnbdt_lock may make the change, after it has looked again. */
+		new->config = config || rnbdt_bind_is_config(s, export);
+		if (new->config != config || !new->att)
 			return false;
-		status = rnbdt_attach_begin(s, new->att, old, export, slot);
+		status = rnbdt_attach_begin(s, new, old, export, slot);
 		new->used = !status;
 	}
 	slot->grant.status = status;
@@ -238,13 +270,16 @@ static void rnbdt_handle_attach(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 	u16 status, index = slot->attach.handle.index;
 	char name[RNBD_EXPORT_NAME_SIZE];
 	struct rnbdt_new new = { };
+	bool config = false;
 
 	strscpy(name, slot->attach.export);
-	mutex_lock(&rnbdt_lock);
+	rnbdt_attach_lock(s, config);
 	while (!rnbdt_attach_locked(s, slot, &new)) {
-		mutex_unlock(&rnbdt_lock);
-		rnbdt_attach_prepare(s, &slot->attach, &new);
-		mutex_lock(&rnbdt_lock);
+		rnbdt_attach_unlock(s, config);
+		if (!new.att)
+			rnbdt_attach_prepare(s, &slot->attach, &new);
+		config = new.config;
+		rnbdt_attach_lock(s, config);
 	}
 	status = slot->grant.status;
 	if (status)
@@ -255,7 +290,7 @@ static void rnbdt_handle_attach(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 		rnbdt_ctl_drop(s, slot);
 	else
 		rnbdt_ctl_answer(s, slot);
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_attach_unlock(s, config);
 	if (new.att && !new.used) {
 		xa_release(&s->attaches, index);
 		rnbdt_attach_free(new.att);
@@ -269,18 +304,28 @@ static void rnbdt_handle_attach(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 				    rnbd_status_text(status));
 }
 
-/* Handle a request to end an ownership, which attaches nothing. */
+/*
+ * Handle a request to end an ownership, which attaches nothing. A client can send any number of
+ * them, so the configuration is locked only if there is such an ownership.
+ */
 static void rnbdt_handle_disown(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot)
 {
+	bool owned;
+
 	slot->grant = (struct rnbd_attach_grant) {
 		.handle = slot->attach.handle,
 		.status = RNBD_ST_NO_ATTACH,
 	};
-	mutex_lock(&rnbdt_lock);
-	if (READ_ONCE(s->state) == RNBDT_LIVE)
-		rnbdt_owner_disown(s, &slot->attach);
+	rnbdt_host_lock(s->host);
+	owned = rnbdt_owner_owns(s, &slot->attach);
+	rnbdt_host_unlock(s->host);
+	if (owned) {
+		down_write(&rnbdt_lock);
+		if (READ_ONCE(s->state) == RNBDT_LIVE)
+			rnbdt_owner_disown(s, &slot->attach);
+		up_write(&rnbdt_lock);
+	}
 	rnbdt_ctl_answer(s, slot);
-	mutex_unlock(&rnbdt_lock);
 }
 
 /*
@@ -289,7 +334,7 @@ static void rnbdt_handle_disown(struct rnbdt_session *s, struct rnbdt_ctl_slot *
  */
 static void rnbdt_finish_detach(struct rnbdt_session *s, struct rnbdt_attach *att)
 {
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(s->host);
 
 	xa_store(&s->attaches, att->handle.index, xa_mk_value(att->handle.generation),
 		 GFP_KERNEL);
@@ -308,7 +353,7 @@ static void rnbdt_handle_detach(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 
 	/* The answer has no flags. */
 	slot->info.flags = 0;
-	mutex_lock(&rnbdt_lock);
+	rnbdt_host_lock(s->host);
 	att = rnbdt_attach_load(s, slot->info.handle.index);
 	if (att && rnbd_handle_equal(&att->handle, &slot->info.handle) &&
 	    rnbdt_ctl_detach(att, slot->id, keep_owner)) {
@@ -317,7 +362,22 @@ static void rnbdt_handle_detach(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 		slot->info.status = RNBD_ST_NO_ATTACH;
 		rnbdt_ctl_answer(s, slot);
 	}
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_unlock(s->host);
+}
+
+/*
+ * End the ownership that an attachment has begun, before its DETACH is answered. The next owner
+ * waits until the attachment has ended, see bind.c.
+ */
+static void rnbdt_detach_owner(struct rnbdt_attach *att)
+{
+	down_write(&rnbdt_lock);
+	rnbdt_attach_close(att, RNBD_ST_OK);
+	rnbdt_owner_detach(att);
+	att->detach.keep_owner = true;
+	/* Its end may have put it into the list before. */
+	rnbdt_ctl_ended(att);
+	up_write(&rnbdt_lock);
 }
 
 /*
@@ -326,26 +386,29 @@ static void rnbdt_handle_detach(struct rnbdt_session *s, struct rnbdt_ctl_slot *
  */
 static bool rnbdt_handle_detaches(struct rnbdt_session *s)
 {
-	struct rnbdt_attach *att;
+	struct rnbdt_attach *att = NULL;
+	bool owner = false;
 	u32 nr;
 
-	mutex_lock(&rnbdt_lock);
+	rnbdt_host_lock(s->host);
 	for (nr = 0; nr < RNBDT_DETACHES_MAX; nr++) {
 		att = rnbdt_ctl_next_detach(s);
 		if (!att)
 			break;
-		rnbdt_attach_close(att, RNBD_ST_OK);
 		/* It has not lost its connection; other disks that are attached count. */
 		s->account.claims = false;
-		/* The next owner waits until the attachment has ended, see bind.c. */
-		if (!att->detach.keep_owner)
-			rnbdt_owner_detach(att);
+		owner = att->owner_generation && !att->detach.keep_owner;
+		if (owner)
+			break;
+		rnbdt_attach_close(att, RNBD_ST_OK);
 		/* Otherwise its end puts it into the list again. */
 		if (att->state == RNBDT_ATTACH_CLOSED)
 			rnbdt_finish_detach(s, att);
 	}
-	mutex_unlock(&rnbdt_lock);
-	return nr == RNBDT_DETACHES_MAX;
+	rnbdt_host_unlock(s->host);
+	if (owner)
+		rnbdt_detach_owner(att);
+	return owner || nr == RNBDT_DETACHES_MAX;
 }
 
 static void rnbdt_handle_slot(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot)
@@ -365,7 +428,7 @@ static void rnbdt_handle_slot(struct rnbdt_session *s, struct rnbdt_ctl_slot *sl
  * A client can send requests as fast as they are answered, so other sessions come in
  * between.
  *
- * Context: work item of rnbdt_ctl_wq; takes rnbdt_lock, may sleep.
+ * Context: work item of rnbdt_ctl_wq; locks the host or the configuration, may sleep.
  */
 void rnbdt_ctl_work(struct work_struct *work)
 {

@@ -14,8 +14,11 @@
  * an empty list before it closes the backend (export.c). Frame handlers may have found an
  * attachment under RCU, so it is freed after a grace period.
  *
- * Concurrency: lists and states are under rnbdt_lock. No task waits for the end of an
- * attachment: the last one of an export or of a session queues what must follow.
+ * Concurrency: the host of an attachment is locked to change it. Hosts share the lists of the
+ * exports and the table of attachments, which rnbdt_attached_lock protects; a writer of
+ * rnbdt_lock may walk the lists without it, and code that has locked a host looks its attachments
+ * up in the table under RCU. No task waits for the end of an attachment: the last one of an export
+ * or of a session queues what must follow.
  *
  * Errors: none. The storage can delay the end of an attachment without a limit of
  * time.
@@ -23,15 +26,18 @@
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
+#include <linux/atomic.h>
 #include <linux/cpumask.h>
 #include <linux/hash.h>
 #include <linux/jhash.h>
 #include <linux/list.h>
 #include <linux/lockdep.h>
-#include <linux/mutex.h>
 #include <linux/percpu-refcount.h>
+#include <linux/rculist.h>
 #include <linux/rcupdate.h>
+#include <linux/rwsem.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/xarray.h>
 
@@ -47,9 +53,11 @@
 /* Attachments by host and name of the export; a target may have many thousands. */
 #define RNBDT_ATTACHED_BUCKETS	4096
 
-static struct hlist_head rnbdt_attached_table[RNBDT_ATTACHED_BUCKETS];	/* rnbdt_lock */
+/* The table, and the lists and numbers of attachments of exports */
+static DEFINE_SPINLOCK(rnbdt_attached_lock);
+static struct hlist_head rnbdt_attached_table[RNBDT_ATTACHED_BUCKETS];	/* read under RCU */
 
-static u64 rnbdt_attached_memory;	/* charged for all attachments; written under rnbdt_lock */
+static atomic64_t rnbdt_attached_memory;	/* charged for all attachments */
 
 /**
  * rnbdt_attached_bytes - return what is charged for the attachments of all hosts
@@ -59,7 +67,7 @@ static u64 rnbdt_attached_memory;	/* charged for all attachments; written under 
  */
 u64 rnbdt_attached_bytes(void)
 {
-	return READ_ONCE(rnbdt_attached_memory);
+	return atomic64_read(&rnbdt_attached_memory);
 }
 
 /**
@@ -79,17 +87,27 @@ u32 rnbdt_attach_bytes(const struct rnbdt_attach *att)
 	return bytes;
 }
 
-/* Let an attachment have @bytes charged to its host. */
-static void rnbdt_attach_charge(struct rnbdt_attach *att, u32 bytes)
+static void rnbdt_attach_set_charge(struct rnbdt_attach *att, u32 bytes)
 {
 	struct rnbdt_host *host = att->session->host;
 	s64 more = (s64)bytes - att->charged;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(host);
 
 	WRITE_ONCE(host->queue_bytes, host->queue_bytes + more);
-	WRITE_ONCE(rnbdt_attached_memory, rnbdt_attached_memory + more);
+	atomic64_add(more, &rnbdt_attached_memory);
 	att->charged = bytes;
+}
+
+/**
+ * rnbdt_attach_charge - charge the memory that an attachment has now to its host
+ * @att: attachment
+ *
+ * Context: process context, host of the session locked.
+ */
+void rnbdt_attach_charge(struct rnbdt_attach *att)
+{
+	rnbdt_attach_set_charge(att, rnbdt_attach_bytes(att));
 }
 
 /* The last request is done. */
@@ -104,6 +122,7 @@ static void rnbdt_attach_closed_work(struct work_struct *work)
 {
 	struct rnbdt_attach *att = container_of(work, struct rnbdt_attach, closed_work);
 	struct rnbdt_session *s = att->session;
+	struct rnbdt_host *host = s->host;
 	u32 i;
 
 	/* These have no requests left, but may not have returned yet. */
@@ -114,9 +133,9 @@ static void rnbdt_attach_closed_work(struct work_struct *work)
 	kfree(att->submits);
 	att->submits = NULL;
 
-	mutex_lock(&rnbdt_lock);
+	rnbdt_host_lock(host);
 	rnbdt_attached_remove(att);
-	rnbdt_attach_charge(att, rnbdt_attach_bytes(att));
+	rnbdt_attach_charge(att);
 	WRITE_ONCE(att->state, RNBDT_ATTACH_CLOSED);
 	/* The client may wait for this to detach, or to use the index again. */
 	if (READ_ONCE(s->state) == RNBDT_LIVE) {
@@ -125,12 +144,12 @@ static void rnbdt_attach_closed_work(struct work_struct *work)
 	}
 	if (--s->nr_bound)
 		goto unlock;
-	s->host->nr_active--;
-	/* Let a teardown go on that waits; then @s may be freed once the lock is released. */
+	host->nr_active--;
+	/* Let a teardown go on that waits; then @s may be freed once the host is unlocked. */
 	if (s->teardown.parted)
 		queue_work(rnbdt_teardown_wq, &s->teardown.release_work);
 unlock:
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_unlock(host);
 }
 
 static void rnbdt_attach_free_work(struct work_struct *work)
@@ -190,20 +209,20 @@ struct rnbdt_attach *rnbdt_attach_alloc(struct rnbdt_session *s,
  * rnbdt_attach_forget - return what is charged for an attachment
  * @att: attachment that is about to be freed
  *
- * Context: process context, rnbdt_lock held unless it was never bound.
+ * Context: process context, host of the session locked unless nothing is charged.
  */
 void rnbdt_attach_forget(struct rnbdt_attach *att)
 {
 	if (att->charged)
-		rnbdt_attach_charge(att, 0);
+		rnbdt_attach_set_charge(att, 0);
 }
 
 /**
  * rnbdt_attach_free - free an attachment
  * @att: attachment that is closed or was never bound, and is not found any more
  *
- * Context: process context, rnbdt_lock held unless it was never bound; frees after a grace
- * period.
+ * Context: process context, host of the session locked unless it was never bound; frees after
+ * a grace period.
  */
 void rnbdt_attach_free(struct rnbdt_attach *att)
 {
@@ -225,45 +244,51 @@ static struct hlist_head *rnbdt_attached_bucket(const struct rnbdt_host *host, c
  * @name: name of the exports: one of them is in configfs, others were removed
  * @att: attachment that was found before, or NULL to find the first one
  *
- * Context: rnbdt_lock held.
+ * Context: @host locked, RCU read side during the whole walk.
  * Return: the next attachment that is bound, in any session of the host, or NULL.
  */
 struct rnbdt_attach *rnbdt_attached_next(const struct rnbdt_host *host, const char *name,
 					 struct rnbdt_attach *att)
 {
-	struct hlist_node *node = att ? att->host_entry.next :
-					rnbdt_attached_bucket(host, name)->first;
+	struct hlist_node __rcu **link = att ? &hlist_next_rcu(&att->host_entry) :
+				&hlist_first_rcu(rnbdt_attached_bucket(host, name));
+	struct hlist_node *node;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(host);
 
-	for (; node; node = node->next) {
+	/* Those of other hosts come and go; they, and their sessions, are freed later. */
+	while ((node = rcu_dereference(*link))) {
 		att = hlist_entry(node, struct rnbdt_attach, host_entry);
 		if (att->session->host == host && !strcmp(att->name, name))
 			return att;
+		link = &hlist_next_rcu(node);
 	}
 	return NULL;
 }
 
 /**
  * rnbdt_attached_add - bind an attachment to an export
- * @att: attachment that is not bound
+ * @att: attachment that is not bound, and whose memory is charged
  * @export: enabled export
  *
- * Context: rnbdt_lock held.
+ * Context: host of the session locked.
  */
 void rnbdt_attached_add(struct rnbdt_attach *att, struct rnbdt_export *export)
 {
-	lockdep_assert_held(&rnbdt_lock);
+	struct rnbdt_host *host = att->session->host;
+
+	rnbdt_assert_host(host);
 
 	att->backend = export->backend;
-	rnbdt_attach_charge(att, rnbdt_attach_bytes(att));
 	rnbdt_sched_add(att);
 	WRITE_ONCE(att->export, export);
+	spin_lock(&rnbdt_attached_lock);
 	list_add_tail(&att->entry, &export->attached);
 	WRITE_ONCE(export->nr_attached, export->nr_attached + 1);
-	hlist_add_head(&att->host_entry, rnbdt_attached_bucket(att->session->host, att->name));
+	hlist_add_head_rcu(&att->host_entry, rnbdt_attached_bucket(host, att->name));
+	spin_unlock(&rnbdt_attached_lock);
 	if (!att->session->nr_bound++)
-		att->session->host->nr_active++;
+		host->nr_active++;
 }
 
 /**
@@ -272,23 +297,26 @@ void rnbdt_attached_add(struct rnbdt_attach *att, struct rnbdt_export *export)
  *
  * The export may be freed afterwards.
  *
- * Context: rnbdt_lock held.
+ * Context: host of the session locked.
  */
 void rnbdt_attached_remove(struct rnbdt_attach *att)
 {
 	struct rnbdt_export *export = att->export;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(att->session->host);
 
-	list_del(&att->entry);
-	hlist_del(&att->host_entry);
 	rnbdt_sched_remove(att);
 	WRITE_ONCE(att->export, NULL);
 	att->backend = NULL;
+	spin_lock(&rnbdt_attached_lock);
+	list_del(&att->entry);
+	hlist_del_rcu(&att->host_entry);
 	WRITE_ONCE(export->nr_attached, export->nr_attached - 1);
-	/* The export may be freed once the lock is released. */
+	atomic_dec(&export->nr_closing);
+	/* The export may be freed once rnbdt_lock is released. */
 	if (!export->nr_attached && !export->enabled)
 		queue_work(rnbdt_disable_wq, &export->disable_work);
+	spin_unlock(&rnbdt_attached_lock);
 }
 
 /**
@@ -296,15 +324,16 @@ void rnbdt_attached_remove(struct rnbdt_attach *att)
  * @att: attachment; one that is closed or closing already is fine
  * @status: status of the CLOSED entry for the client, or RNBD_ST_OK to send none
  *
- * Context: rnbdt_lock held; does not sleep.
+ * Context: host of the session locked; does not sleep.
  */
 void rnbdt_attach_close(struct rnbdt_attach *att, u16 status)
 {
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(att->session->host);
 
 	if (att->state != RNBDT_ATTACH_OPEN)
 		return;
 	WRITE_ONCE(att->state, RNBDT_ATTACH_CLOSING);
+	atomic_inc(&att->export->nr_closing);
 	if (status)
 		rnbdt_ctl_closed(att, status);
 	/* Requests that wait end like those that the storage does not have yet. */
@@ -329,7 +358,7 @@ void rnbdt_attached_close(struct rnbdt_export *export, const struct rnbdt_host *
 	struct rnbdt_attach *att;
 	u32 nr = 0;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	list_for_each_entry(att, &export->attached, entry) {
 		struct rnbdt_session *s = att->session;
 
@@ -339,7 +368,7 @@ void rnbdt_attached_close(struct rnbdt_export *export, const struct rnbdt_host *
 		rnbdt_attach_close(att, RNBD_ST_REMOVED);
 		nr++;
 	}
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	/* There may be thousands, and the console may be slow. */
 	if (nr)
 		pr_info("export %s: attachments that are closed: %u: %s\n",
@@ -350,13 +379,13 @@ void rnbdt_attached_close(struct rnbdt_export *export, const struct rnbdt_host *
  * rnbdt_attached_revoke - close the attachments that do not belong to the owner of an export
  * @export: export
  *
- * Context: rnbdt_lock held; does not sleep.
+ * Context: rnbdt_lock held for writing; does not sleep.
  */
 void rnbdt_attached_revoke(struct rnbdt_export *export)
 {
 	struct rnbdt_attach *att;
 
-	lockdep_assert_held(&rnbdt_lock);
+	lockdep_assert_held_write(&rnbdt_lock);
 
 	list_for_each_entry(att, &export->attached, entry) {
 		/* An attachment that is being bound has no generation yet. */
@@ -367,25 +396,6 @@ void rnbdt_attached_revoke(struct rnbdt_export *export)
 			att->session->serial, &att->session->host_id, att->name);
 		rnbdt_attach_close(att, RNBD_ST_REVOKED);
 	}
-}
-
-/**
- * rnbdt_attached_closing - count the attachments of an export that only its storage keeps
- * @export: export
- *
- * Context: rnbdt_lock held.
- * Return: number of attachments that are closed but have requests in the storage.
- */
-u32 rnbdt_attached_closing(const struct rnbdt_export *export)
-{
-	const struct rnbdt_attach *att;
-	u32 nr = 0;
-
-	lockdep_assert_held(&rnbdt_lock);
-
-	list_for_each_entry(att, &export->attached, entry)
-		nr += att->state != RNBDT_ATTACH_OPEN;
-	return nr;
 }
 
 /**

@@ -18,6 +18,7 @@ struct rnbdt_attach *rnbdt_attach_alloc(struct rnbdt_session *s,
 					const struct rnbd_attach_info *info);
 u64 rnbdt_attached_bytes(void);
 u32 rnbdt_attach_bytes(const struct rnbdt_attach *att);
+void rnbdt_attach_charge(struct rnbdt_attach *att);
 void rnbdt_attach_forget(struct rnbdt_attach *att);
 void rnbdt_attach_free(struct rnbdt_attach *att);
 void rnbdt_attach_close(struct rnbdt_attach *att, u16 status);
@@ -28,7 +29,6 @@ void rnbdt_attached_remove(struct rnbdt_attach *att);
 void rnbdt_attached_close(struct rnbdt_export *export, const struct rnbdt_host *host,
 			  const struct rnbdt_port *port, const char *reason);
 void rnbdt_attached_revoke(struct rnbdt_export *export);
-u32 rnbdt_attached_closing(const struct rnbdt_export *export);
 void rnbdt_session_export(struct rnbdt_session *s, char *name);
 
 #endif /* RNBDT_ATTACHED_H */

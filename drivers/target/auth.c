@@ -23,7 +23,8 @@
  *
  * Challenge and proof are handled one after the other in the completion handler of
  * queue 0. Only the login work uses them afterwards, and it is queued after them.
- * s->auth.text is constant when the session is live.
+ * s->auth.text is constant when the session is live. The secrets of a host change with
+ * rnbdt_lock held for writing.
  *
  * Errors
  *
@@ -36,7 +37,6 @@
 #include <crypto/algapi.h>
 #include <linux/build_bug.h>
 #include <linux/kref.h>
-#include <linux/mutex.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 
@@ -177,14 +177,14 @@ enum rnbd_proto_err rnbdt_auth_handle_proof(struct rnbdt_session *s,
  *
  * A session that still has to prove a secret is checked when it does.
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, host of @s locked.
  * Return: true if the session must end.
  */
 bool rnbdt_auth_outdated(const struct rnbdt_session *s)
 {
 	const struct rnbdt_secret *secret = s->auth.secret;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(s->host);
 
 	if (!secret)
 		return s->auth.required != !!s->host->secret;
@@ -214,7 +214,7 @@ static u16 rnbdt_auth_accept(struct rnbdt_session *s, struct rnbdt_secret *secre
 	rnbd_auth_label(s->auth.text.label, RNBD_LABEL_TARGET);
 	if (rnbd_mac(secret->key, &s->auth.text, sizeof(s->auth.text), s->auth.mac))
 		return RNBD_ST_NOMEM;
-	mutex_lock(&rnbdt_lock);
+	rnbdt_host_lock(s->host);
 	s->auth.secret = secret;
 	if (rnbdt_auth_outdated(s)) {
 		s->auth.secret = NULL;
@@ -222,7 +222,7 @@ static u16 rnbdt_auth_accept(struct rnbdt_session *s, struct rnbdt_secret *secre
 	} else {
 		rnbdt_secret_get(secret);
 	}
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_unlock(s->host);
 	return status;
 }
 
@@ -230,7 +230,7 @@ static u16 rnbdt_auth_accept(struct rnbdt_session *s, struct rnbdt_secret *secre
  * rnbdt_auth_check - verify the proof of the client
  * @s: session whose proof was decoded
  *
- * Context: login work; takes rnbdt_lock, may sleep.
+ * Context: login work; locks the host, may sleep.
  * Return: RNBD_ST_OK with the proven secret in @s->auth.secret and the proof of the
  * target in @s->auth.mac, RNBD_ST_AUTH for a wrong proof, or RNBD_ST_NOMEM if the HMAC
  * cannot be computed.
@@ -241,10 +241,10 @@ u16 rnbdt_auth_check(struct rnbdt_session *s)
 	u16 status = RNBD_ST_AUTH;
 	u32 i;
 
-	mutex_lock(&rnbdt_lock);
+	rnbdt_host_lock(s->host);
 	secrets[0] = rnbdt_secret_get(s->host->secret);
 	secrets[1] = rnbdt_secret_get(s->host->old_secret);
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_unlock(s->host);
 
 	for (i = 0; i < ARRAY_SIZE(secrets) && status == RNBD_ST_AUTH; i++) {
 		if (!secrets[i])

@@ -21,15 +21,16 @@
  *
  * Ownership: a bound attachment keeps its export, see attached.c.
  *
- * Concurrency: all is under rnbdt_lock, together with the check of the fence.
+ * Concurrency: the host is locked, together with the check of the fence. The configuration and
+ * the owner of an exclusive export stay as they are until the host is unlocked. So hosts that
+ * do not own such an export get no attachment while the one that owns it is checked.
  *
  * Errors: an attachment that is refused here is not bound.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
-#include <linux/lockdep.h>
-#include <linux/mutex.h>
+#include <linux/rcupdate.h>
 #include <linux/string.h>
 #include <linux/uuid.h>
 
@@ -87,20 +88,19 @@ static void rnbdt_close_other_boots(const struct rnbdt_session *s)
  *
  * A host may have many sessions: look at them only if one may have another boot id.
  *
- * Context: rnbdt_lock held.
+ * Context: host of @s locked.
  */
 void rnbdt_close_restarted(const struct rnbdt_session *s)
 {
 	struct rnbdt_host *host = s->host;
 	uuid_t boot_id;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(host);
 
 	import_uuid(&boot_id, s->login.info.boot_id);
 	if (host->mixed_boots || !uuid_equal(&host->boot_id, &boot_id))
 		rnbdt_close_other_boots(s);
 	host->boot_id = boot_id;
-	rnbdt_owner_restarted(s);
 }
 
 /* Look for attachments that forbid another one for @export. */
@@ -111,8 +111,9 @@ static u16 rnbdt_check_others(const struct rnbdt_session *s, struct rnbdt_export
 	u16 status = RNBD_ST_OK;
 	u32 nr = 0;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(s->host);
 
+	rcu_read_lock();
 	while ((other = rnbdt_attached_next(s->host, name, other))) {
 		const struct rnbdt_session *old = other->session;
 
@@ -120,13 +121,18 @@ static u16 rnbdt_check_others(const struct rnbdt_session *s, struct rnbdt_export
 		if (other->export != export)
 			continue;
 		nr++;
-		if (other->state == RNBDT_ATTACH_OPEN && READ_ONCE(old->state) == RNBDT_LIVE)
-			return RNBD_ST_ATTACHED;
+		if (other->state == RNBDT_ATTACH_OPEN && READ_ONCE(old->state) == RNBDT_LIVE) {
+			status = RNBD_ST_ATTACHED;
+			break;
+		}
 		if (rnbdt_restarted(old, s) || !rnbd_inject(&rnbdt_inject_no_drain, NULL))
 			status = RNBD_ST_BUSY;
 	}
+	rcu_read_unlock();
+	if (status == RNBD_ST_ATTACHED)
+		return status;
 	/* Writes of an earlier owner must not follow those of this one. */
-	return export->exclusive && export->nr_attached > nr ? RNBD_ST_BUSY : status;
+	return export->exclusive && READ_ONCE(export->nr_attached) > nr ? RNBD_ST_BUSY : status;
 }
 
 /**
@@ -136,26 +142,27 @@ static u16 rnbdt_check_others(const struct rnbdt_session *s, struct rnbdt_export
  *
  * All epochs of the session count.
  *
- * Context: rnbdt_lock held.
+ * Context: host of @s locked.
  * Return: true if an attachment of the client is bound.
  */
 bool rnbdt_is_draining(const struct rnbdt_session *s, const char *name)
 {
 	struct rnbdt_session *old = NULL;
 	struct rnbdt_attach *att = NULL;
+	bool draining = false;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(s->host);
 
+	rcu_read_lock();
 	if (!name) {
-		while ((old = rnbdt_lookup_next(&s->auth.req, old)))
-			if (old->nr_bound)
-				return true;
-		return false;
+		while (!draining && (old = rnbdt_lookup_next(&s->auth.req, old)))
+			draining = old->nr_bound;
+	} else {
+		while (!draining && (att = rnbdt_attached_next(s->host, name, att)))
+			draining = uuid_equal(&att->session->session_id, &s->session_id);
 	}
-	while ((att = rnbdt_attached_next(s->host, name, att)))
-		if (uuid_equal(&att->session->session_id, &s->session_id))
-			return true;
-	return false;
+	rcu_read_unlock();
+	return draining;
 }
 
 /**
@@ -164,7 +171,7 @@ bool rnbdt_is_draining(const struct rnbdt_session *s, const char *name)
  * @info: request
  * @export: result
  *
- * Context: rnbdt_lock held.
+ * Context: host of @s locked.
  * Return: RNBD_ST_OK, or the reason for which the request is refused; RNBD_ST_BUSY while
  * the storage has requests of an older attachment.
  */
@@ -184,25 +191,36 @@ u16 rnbdt_bind_check(const struct rnbdt_session *s, const struct rnbd_attach_inf
 }
 
 /**
+ * rnbdt_bind_is_config - test whether an attachment would change the configuration
+ * @s: session of the attachment
+ * @export: from rnbdt_bind_check()
+ *
+ * Context: host of @s locked.
+ * Return: true if rnbdt_lock must be held for writing to bind it.
+ */
+bool rnbdt_bind_is_config(const struct rnbdt_session *s, const struct rnbdt_export *export)
+{
+	return rnbdt_owner_changes(export, s) || rnbdt_export_resized(export);
+}
+
+/**
  * rnbdt_bind - bind an attachment to an export
  * @att: new attachment
  * @export: from rnbdt_bind_check(), in the same section of the lock
  * @flags: RNBD_ATTACH_* of the request
  *
- * Context: rnbdt_lock held; may sleep.
+ * Context: host of the session locked; rnbdt_lock held for writing if rnbdt_bind_is_config().
  */
 void rnbdt_bind(struct rnbdt_attach *att, struct rnbdt_export *export, u16 flags)
 {
 	struct rnbdt_host *host = att->session->host;
 	const struct rnbd_geometry *geo;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(host);
 
 	att->fence_generation = host->fence.generation;
 	rnbdt_attached_add(att, export);
 	rnbdt_owner_take(att);
-	/* The reply then carries the present capacity. */
-	rnbdt_export_update_capacity(export);
 	geo = &att->backend->geo;
 	att->readonly = att->backend->readonly || (flags & RNBD_ATTACH_READONLY) ||
 			rnbdt_find_allow(export, host)->readonly;

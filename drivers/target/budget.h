@@ -10,6 +10,19 @@
 struct rnbdt_host;
 struct rnbdt_session;
 
+/**
+ * struct rnbdt_budget_sums - memory of pools below a limit
+ * @used: bytes that are charged
+ * @elastic: bytes that sessions may hold, floors included: the limit without the part that is
+ *	kept for floors
+ * @lacks: bytes that must be reclaimed for a login that waits for its floor
+ */
+struct rnbdt_budget_sums {
+	u64 used;
+	u64 elastic;
+	u64 lacks;
+};
+
 u16 rnbdt_budget_login(const struct rnbdt_session *s, u64 *floor, u64 *max);
 bool rnbdt_budget_await(const struct rnbdt_session *s, u64 need);
 u16 rnbdt_budget_charge_login(struct rnbdt_session *s, u64 floor, u64 max);
@@ -21,13 +34,8 @@ void rnbdt_budget_shrink(struct rnbdt_session *s, u64 bytes);
 void rnbdt_budget_take_over(struct rnbdt_session *s, u64 bytes);
 u64 rnbdt_budget_leave(struct rnbdt_session *s);
 void rnbdt_budget_freed(struct rnbdt_session *s);
-void rnbdt_budget_charge(struct rnbdt_host *host, u64 bytes);
 void rnbdt_budget_return(struct rnbdt_host *host, u64 bytes);
-u64 rnbdt_budget_elastic(void);
-u64 rnbdt_budget_lacks(void);
-u64 rnbdt_budget_host_elastic(const struct rnbdt_host *host);
-u64 rnbdt_budget_host_lacks(const struct rnbdt_host *host);
-u64 rnbdt_budget_used(void);
+void rnbdt_budget_read(const struct rnbdt_host *host, struct rnbdt_budget_sums *sums);
 void rnbdt_budget_hungry(struct rnbdt_session *s, bool hungry);
 
 #endif /* RNBDT_BUDGET_H */

@@ -31,6 +31,7 @@
 #include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -89,12 +90,12 @@ static void rnbdt_cgroup_move(struct rnbdt_host *host, bool in_cgroup)
 {
 	lockdep_assert_held(&rnbdt_cgroup_lock);
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	if (host->in_cgroup != in_cgroup) {
 		host->in_cgroup = in_cgroup;
 		rnbdt_sched_move_host(host);
 	}
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 }
 
 /**

@@ -23,8 +23,10 @@
  *
  * Concurrency
  *
- * Claims are under rnbdt_lock. A login finds its own by hash, and a work item ends those
- * whose time is over, in the order of their times.
+ * A claim is taken and left with its host locked. Hosts share the tables by hash and by time,
+ * which are under rnbdt_claims_lock. A login finds its own by hash, and a work item ends those
+ * whose time is over, in the order of their times: it finds the host of the next one, locks it,
+ * and looks again.
  *
  * Errors: none.
  */
@@ -34,13 +36,13 @@
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/list.h>
-#include <linux/lockdep.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/once.h>
 #include <linux/random.h>
+#include <linux/rwsem.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/timekeeping.h>
 #include <linux/timerqueue.h>
@@ -58,9 +60,6 @@
 
 RNBD_PARAM_UINT(claim_timeout, 60, 0, 3600,
 		"seconds for which the place and the memory of a session that has lost its connection are kept for it; 0: not at all");
-
-/* Claims that the work item ends before others may have the lock */
-#define RNBDT_CLAIM_BATCH	32
 
 /**
  * struct rnbdt_claim - claim of a session
@@ -82,8 +81,9 @@ struct rnbdt_claim {
 	u64 queue_bytes;
 };
 
-static DEFINE_HASHTABLE(rnbdt_claim_table, 10);	/* rnbdt_lock */
-static struct timerqueue_head rnbdt_claim_times = {	/* rnbdt_lock */
+static DEFINE_SPINLOCK(rnbdt_claims_lock);
+static DEFINE_HASHTABLE(rnbdt_claim_table, 10);	/* rnbdt_claims_lock */
+static struct timerqueue_head rnbdt_claim_times = {	/* rnbdt_claims_lock */
 	.rb_root = RB_ROOT_CACHED,
 };
 
@@ -96,24 +96,41 @@ static u32 rnbdt_claim_hash(const struct rnbdt_host *host, const uuid_t *session
 	return jhash(session_id, sizeof(*session_id), jhash(&host, sizeof(host), key));
 }
 
+/* Find the claim of a session. It stays while the host is locked. */
 static struct rnbdt_claim *rnbdt_claim_find(const struct rnbdt_session *s)
 {
-	struct rnbdt_claim *claim;
+	struct rnbdt_claim *claim, *found = NULL;
 
+	spin_lock(&rnbdt_claims_lock);
 	hash_for_each_possible(rnbdt_claim_table, claim, hash_entry,
 			       rnbdt_claim_hash(s->host, &s->session_id))
 		if (claim->host == s->host && uuid_equal(&claim->session_id, &s->session_id))
-			return claim;
-	return NULL;
+			found = claim;
+	spin_unlock(&rnbdt_claims_lock);
+	return found;
+}
+
+static void rnbdt_claim_link(struct rnbdt_claim *claim)
+{
+	rnbdt_assert_host(claim->host);
+
+	list_add_tail(&claim->host_entry, &claim->host->claims);
+	spin_lock(&rnbdt_claims_lock);
+	hash_add(rnbdt_claim_table, &claim->hash_entry,
+		 rnbdt_claim_hash(claim->host, &claim->session_id));
+	timerqueue_add(&rnbdt_claim_times, &claim->until);
+	spin_unlock(&rnbdt_claims_lock);
 }
 
 static void rnbdt_claim_unlink(struct rnbdt_claim *claim)
 {
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(claim->host);
 
-	hash_del(&claim->hash_entry);
 	list_del(&claim->host_entry);
+	spin_lock(&rnbdt_claims_lock);
+	hash_del(&claim->hash_entry);
 	timerqueue_del(&rnbdt_claim_times, &claim->until);
+	spin_unlock(&rnbdt_claims_lock);
 }
 
 static void rnbdt_claim_end(struct rnbdt_claim *claim)
@@ -128,36 +145,56 @@ static void rnbdt_claim_end(struct rnbdt_claim *claim)
 static void rnbdt_claims_work(struct work_struct *work);
 static DECLARE_DELAYED_WORK(rnbdt_claims_timer, rnbdt_claims_work);
 
-/* End some of the claims whose time is over. Returns false if there are no more of them. */
+/*
+ * Return the claim whose time ends first, if that is over, and its host. The claim stays only
+ * while that host is locked, the host while rnbdt_lock is held.
+ */
+static struct rnbdt_claim *rnbdt_claims_due(struct rnbdt_host **host)
+{
+	struct rnbdt_claim *claim = NULL;
+	struct timerqueue_node *first;
+
+	spin_lock(&rnbdt_claims_lock);
+	first = timerqueue_getnext(&rnbdt_claim_times);
+	if (first && !ktime_after(first->expires, ktime_get())) {
+		claim = container_of(first, struct rnbdt_claim, until);
+		*host = claim->host;
+	}
+	spin_unlock(&rnbdt_claims_lock);
+	return claim;
+}
+
+/* End a claim whose time is over. Returns false if there is none. */
 static bool rnbdt_claims_expire(void)
 {
-	ktime_t now = ktime_get();
-	u32 nr;
+	struct rnbdt_host *host, *now = NULL;
+	struct rnbdt_claim *claim;
+	bool due;
 
-	lockdep_assert_held(&rnbdt_lock);
-
-	for (nr = 0; nr < RNBDT_CLAIM_BATCH; nr++) {
-		struct timerqueue_node *first = timerqueue_getnext(&rnbdt_claim_times);
-
-		if (!first || ktime_after(first->expires, now))
-			return false;
-		rnbdt_claim_end(container_of(first, struct rnbdt_claim, until));
+	/* Claims end before their host is freed, with this lock held for writing. */
+	down_read(&rnbdt_lock);
+	due = rnbdt_claims_due(&host);
+	if (due) {
+		mutex_lock(&host->lock);
+		claim = rnbdt_claims_due(&now);
+		if (now == host)
+			rnbdt_claim_end(claim);
+		mutex_unlock(&host->lock);
 	}
-	return true;
+	up_read(&rnbdt_lock);
+	return due;
 }
 
 /* End the claims whose time is over. */
 static void rnbdt_claims_work(struct work_struct *work)
 {
-	bool more, left;
+	bool left;
 
-	do {
-		mutex_lock(&rnbdt_lock);
-		more = rnbdt_claims_expire();
-		left = timerqueue_getnext(&rnbdt_claim_times);
-		mutex_unlock(&rnbdt_lock);
+	while (rnbdt_claims_expire())
 		cond_resched();
-	} while (more);
+	spin_lock(&rnbdt_claims_lock);
+	left = timerqueue_getnext(&rnbdt_claim_times);
+	spin_unlock(&rnbdt_claims_lock);
 	if (left)
 		queue_delayed_work(rnbdt_timer_wq, &rnbdt_claims_timer, HZ);
 }
@@ -187,14 +224,14 @@ static bool rnbdt_claim_is_of_boot(const struct rnbdt_session *s)
  *
  * Claims of an earlier run of the client end: it does not reconnect their sessions.
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, host of @s locked.
  */
 void rnbdt_claim_take(struct rnbdt_session *s)
 {
 	struct rnbdt_account *account = &s->account;
 	struct rnbdt_claim *claim;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(s->host);
 
 	if (!list_empty(&s->host->claims) && !rnbdt_claim_is_of_boot(s))
 		rnbdt_claims_drop(s->host);
@@ -236,7 +273,7 @@ static bool rnbdt_claim_allowed(const struct rnbdt_session *s)
  *
  * In either case the session keeps no floor. A second call changes nothing.
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, host of @s locked.
  */
 void rnbdt_claim_keep(struct rnbdt_session *s, bool waits)
 {
@@ -244,7 +281,7 @@ void rnbdt_claim_keep(struct rnbdt_session *s, bool waits)
 	bool allowed = rnbdt_claim_allowed(s);
 	u64 floor;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(s->host);
 
 	floor = rnbdt_budget_leave(s);
 	s->account.claim = NULL;
@@ -262,12 +299,9 @@ void rnbdt_claim_keep(struct rnbdt_session *s, bool waits)
 	claim->pool_bytes = floor;
 	claim->queue_bytes = rnbdt_queue_budget_leave(s, waits);
 	rnbdt_limits_leave(s);
-	hash_add(rnbdt_claim_table, &claim->hash_entry,
-		 rnbdt_claim_hash(claim->host, &claim->session_id));
-	list_add_tail(&claim->host_entry, &s->host->claims);
 	timerqueue_init(&claim->until);
 	claim->until.expires = rnbdt_claim_until(s);
-	timerqueue_add(&rnbdt_claim_times, &claim->until);
+	rnbdt_claim_link(claim);
 	queue_delayed_work(rnbdt_timer_wq, &rnbdt_claims_timer, HZ);
 }
 
@@ -278,7 +312,7 @@ void rnbdt_claim_keep(struct rnbdt_session *s, bool waits)
  * The session remains until its client has read the refusal, which may be too late for the
  * next attempt.
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, host of @s locked.
  */
 void rnbdt_claim_refused(struct rnbdt_session *s)
 {
@@ -290,13 +324,13 @@ void rnbdt_claim_refused(struct rnbdt_session *s)
  * rnbdt_claims_drop - end all claims of a host
  * @host: host that is about to be freed, or whose client has restarted
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, @host locked.
  */
 void rnbdt_claims_drop(struct rnbdt_host *host)
 {
 	struct rnbdt_claim *claim, *next;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(host);
 
 	list_for_each_entry_safe(claim, next, &host->claims, host_entry)
 		rnbdt_claim_end(claim);

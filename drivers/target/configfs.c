@@ -27,8 +27,9 @@
  * object that contains them.
  *
  * Concurrency: the lock of an object serialises its stores. The graph is under
- * rnbdt_lock. A change that removes access changes the graph first and then closes
- * the sessions that had it, so that no login can begin in between. configfs holds
+ * rnbdt_lock; to read an attribute takes that for reading. A change that removes access
+ * changes the graph first and then closes the sessions that had it, so that no login can
+ * begin in between. configfs holds
  * its own locks around all callbacks; no teardown needs those. rmdir and unlink
  * lock a directory that others list, so they do not wait for the storage; only a write
  * of 0 to "enable" of a port, and of 1 to "fenced", does.
@@ -40,6 +41,7 @@
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
 #include <linux/uuid.h>
@@ -61,9 +63,9 @@ static ssize_t rnbdt_root_uuid_show(struct config_item *item, char *page)
 {
 	uuid_t uuid;
 
-	mutex_lock(&rnbdt_lock);
+	down_read(&rnbdt_lock);
 	uuid = rnbdt_target_uuid;
-	mutex_unlock(&rnbdt_lock);
+	up_read(&rnbdt_lock);
 	return sysfs_emit(page, "%pUb\n", &uuid);
 }
 
@@ -79,14 +81,14 @@ static ssize_t rnbdt_root_uuid_store(struct config_item *item, const char *page,
 	strscpy(text, page, count + 1);
 	if (uuid_parse(strim(text), &uuid) || uuid_is_null(&uuid))
 		return -EINVAL;
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	if (!uuid_equal(&uuid, &rnbdt_target_uuid)) {
 		if (list_empty(&rnbdt_sessions))
 			rnbdt_target_uuid = uuid;
 		else
 			ret = -EBUSY;
 	}
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	return ret;
 }
 
@@ -111,7 +113,7 @@ static struct configfs_subsystem rnbdt_subsys = {
 	},
 };
 
-/* Readers take rnbdt_lock, which logins need: any user could slow those. */
+/* A reader may lock a host, which logins of that host need: any user could slow those. */
 static void rnbdt_attrs_for_root(const struct config_item_type *type)
 {
 	struct configfs_attribute **attr;

@@ -20,7 +20,7 @@
 #include <linux/configfs.h>
 #include <linux/list.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/slab.h>
 
 #include "attached.h"
@@ -60,12 +60,12 @@ static int rnbdt_allow_host(struct rnbdt_export *export, struct config_item *tar
 	allow->export = export;
 	allow->readonly = readonly;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	ret = rnbdt_reach_allow(allow);
 	old = rnbdt_find_allow(export, allow->host);
 	if (ret == -EEXIST && old->readonly != readonly)
 		ret = -EBUSY;
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	if (ret)
 		kfree(allow);
 	if (ret == -EBUSY)
@@ -80,13 +80,13 @@ static void rnbdt_deny_host(struct rnbdt_export *export, struct config_item *tar
 	struct rnbdt_host *host = rnbdt_to_host(target);
 	struct rnbdt_allow *allow;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	allow = rnbdt_find_allow(export, host);
 	if (!WARN_ON_ONCE(!allow)) {
 		rnbdt_reach_deny(allow);
 		kfree(allow);
 	}
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	/* configfs holds the lock of the directory: do not wait for storage, see closing. */
 	rnbdt_attached_close(export, host, NULL, "the host may not use the export any more");
 	rnbdt_sessions_close_denied(host, NULL);

@@ -26,12 +26,12 @@
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/random.h>
+#include <linux/rwsem.h>
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 #include <linux/uuid.h>
 
 #include "../core/names.h"
-#include "attached.h"
 #include "backend.h"
 #include "configfs_allow.h"
 #include "configfs_export.h"
@@ -71,9 +71,9 @@ static ssize_t rnbdt_export_path_show(struct config_item *item, char *page)
 	struct rnbdt_export *export = rnbdt_to_export(item);
 	ssize_t ret;
 
-	mutex_lock(&rnbdt_lock);
+	down_read(&rnbdt_lock);
 	ret = sysfs_emit(page, "%s\n", export->path ?: "");
-	mutex_unlock(&rnbdt_lock);
+	up_read(&rnbdt_lock);
 	return ret;
 }
 
@@ -97,11 +97,11 @@ static ssize_t rnbdt_export_path_store(struct config_item *item,
 		ret = -EINVAL;
 	}
 	if (!ret) {
-		mutex_lock(&rnbdt_lock);
+		down_write(&rnbdt_lock);
 		swap(export->path, path);
 		/* Other storage lacks the writes that clients did not flush. */
 		get_random_bytes(export->incarnation, sizeof(export->incarnation));
-		mutex_unlock(&rnbdt_lock);
+		up_write(&rnbdt_lock);
 	}
 	mutex_unlock(&export->lock);
 	kfree(path);
@@ -225,11 +225,11 @@ static ssize_t rnbdt_export_window_store(struct config_item *item,
 	}
 	if (mutex_lock_killable(&export->lock))
 		return -EINTR;
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	WRITE_ONCE(export->window, window);
 	if (export->enabled)
 		rnbdt_sched_set_window(export->backend, window);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	mutex_unlock(&export->lock);
 	return count;
 }
@@ -240,9 +240,9 @@ static ssize_t rnbdt_export_uuid_show(struct config_item *item, char *page)
 	struct rnbdt_export *export = rnbdt_to_export(item);
 	ssize_t ret;
 
-	mutex_lock(&rnbdt_lock);
+	down_read(&rnbdt_lock);
 	ret = sysfs_emit(page, "%pUb\n", &export->uuid);
-	mutex_unlock(&rnbdt_lock);
+	up_read(&rnbdt_lock);
 	return ret;
 }
 
@@ -269,9 +269,9 @@ static ssize_t rnbdt_export_uuid_store(struct config_item *item,
 		return -EINTR;
 	ret = rnbdt_export_must_be_off(export, "uuid");
 	if (!ret) {
-		mutex_lock(&rnbdt_lock);
+		down_write(&rnbdt_lock);
 		export->uuid = uuid;
-		mutex_unlock(&rnbdt_lock);
+		up_write(&rnbdt_lock);
 	}
 	mutex_unlock(&export->lock);
 	return ret ?: count;
@@ -314,9 +314,9 @@ static ssize_t rnbdt_export_state_show(struct config_item *item, char *page)
 	struct rnbdt_export *export = rnbdt_to_export(item);
 	const char *state;
 
-	mutex_lock(&rnbdt_lock);
+	down_read(&rnbdt_lock);
 	state = export->enabled ? "enabled" : export->backend ? "disabling" : "disabled";
-	mutex_unlock(&rnbdt_lock);
+	up_read(&rnbdt_lock);
 	return sysfs_emit(page, "%s\n", state);
 }
 CONFIGFS_ATTR_RO(rnbdt_export_, state);
@@ -326,10 +326,10 @@ static ssize_t rnbdt_export_size_show(struct config_item *item, char *page)
 	struct rnbdt_export *export = rnbdt_to_export(item);
 	u64 size = 0;
 
-	mutex_lock(&rnbdt_lock);
+	down_read(&rnbdt_lock);
 	if (export->backend)
 		size = export->backend->geo.capacity;
-	mutex_unlock(&rnbdt_lock);
+	up_read(&rnbdt_lock);
 	return sysfs_emit(page, "%llu\n", size);
 }
 CONFIGFS_ATTR_RO(rnbdt_export_, size);
@@ -339,10 +339,10 @@ static ssize_t rnbdt_export_gone_show(struct config_item *item, char *page)
 	struct rnbdt_export *export = rnbdt_to_export(item);
 	bool gone;
 
-	mutex_lock(&rnbdt_lock);
+	down_read(&rnbdt_lock);
 	/* The storage of an export that is being disabled may be closed at any time. */
 	gone = export->enabled && rnbdt_backend_gone(export->backend);
-	mutex_unlock(&rnbdt_lock);
+	up_read(&rnbdt_lock);
 	return sysfs_emit(page, "%d\n", gone);
 }
 CONFIGFS_ATTR_RO(rnbdt_export_, gone);
@@ -362,9 +362,9 @@ static ssize_t rnbdt_export_resize_store(struct config_item *item,
 		       rnbdt_export_name(export));
 		return ret;
 	}
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	ret = rnbdt_export_update_capacity(export);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	if (ret == -ENODEV)
 		pr_err("export %s: not enabled; it takes over the size of its storage when it is\n",
 		       rnbdt_export_name(export));
@@ -383,12 +383,7 @@ CONFIGFS_ATTR_RO(rnbdt_export_, sessions);
 
 static ssize_t rnbdt_export_closing_show(struct config_item *item, char *page)
 {
-	u32 closing;
-
-	mutex_lock(&rnbdt_lock);
-	closing = rnbdt_attached_closing(rnbdt_to_export(item));
-	mutex_unlock(&rnbdt_lock);
-	return sysfs_emit(page, "%u\n", closing);
+	return sysfs_emit(page, "%d\n", atomic_read(&rnbdt_to_export(item)->nr_closing));
 }
 CONFIGFS_ATTR_RO(rnbdt_export_, closing);
 

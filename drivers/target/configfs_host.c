@@ -12,7 +12,8 @@
  * of it that have not logged in. Until the last session has gone, the host cannot
  * be created again.
  *
- * Concurrency: rnbdt_lock; a host has no lock of its own.
+ * Concurrency: stores take rnbdt_lock for writing, which excludes all that lock a host. The
+ * fencing state is read with the host locked.
  *
  * Errors: a refused store is logged with the valid values.
  */
@@ -22,7 +23,7 @@
 #include <linux/configfs.h>
 #include <linux/kstrtox.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 #include <linux/uuid.h>
@@ -56,9 +57,9 @@ static ssize_t rnbdt_host_show_limit(struct config_item *item, char *page,
 {
 	u64 value;
 
-	mutex_lock(&rnbdt_lock);
+	down_read(&rnbdt_lock);
 	value = *rnbdt_host_limit(item, limit);
-	mutex_unlock(&rnbdt_lock);
+	up_read(&rnbdt_lock);
 	return sysfs_emit(page, "%llu\n", value);
 }
 
@@ -77,9 +78,9 @@ static ssize_t rnbdt_host_store_limit(struct config_item *item, const char *page
 		       config_item_name(item), limit->name, limit->max);
 		return ret;
 	}
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	*rnbdt_host_limit(item, limit) = value;
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	return count;
 }
 
@@ -142,11 +143,12 @@ CONFIGFS_ATTR(rnbdt_host_, fenced);
 /* State for userspace to keep: GENERATION FENCED BOOT-ID */
 static ssize_t rnbdt_host_fence_state_show(struct config_item *item, char *page)
 {
+	struct rnbdt_host *host = rnbdt_to_host(item);
 	struct rnbdt_fence fence;
 
-	mutex_lock(&rnbdt_lock);
-	fence = rnbdt_to_host(item)->fence;
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_lock(host);
+	fence = host->fence;
+	rnbdt_host_unlock(host);
 	return sysfs_emit(page, "%u %d %pUb\n", fence.generation, fence.fenced,
 			  &fence.boot_id);
 }
@@ -176,22 +178,24 @@ CONFIGFS_ATTR(rnbdt_host_, fence_state);
 
 static ssize_t rnbdt_host_fence_done_show(struct config_item *item, char *page)
 {
+	struct rnbdt_host *host = rnbdt_to_host(item);
 	u32 done;
 
-	mutex_lock(&rnbdt_lock);
-	done = rnbdt_fence_done(rnbdt_to_host(item));
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_lock(host);
+	done = rnbdt_fence_done(host);
+	rnbdt_host_unlock(host);
 	return sysfs_emit(page, "%u\n", done);
 }
 CONFIGFS_ATTR_RO(rnbdt_host_, fence_done);
 
 static ssize_t rnbdt_host_active_sessions_show(struct config_item *item, char *page)
 {
+	struct rnbdt_host *host = rnbdt_to_host(item);
 	u32 nr;
 
-	mutex_lock(&rnbdt_lock);
-	nr = rnbdt_sessions_active(rnbdt_to_host(item));
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_lock(host);
+	nr = rnbdt_sessions_active(host);
+	rnbdt_host_unlock(host);
 	return sysfs_emit(page, "%u\n", nr);
 }
 CONFIGFS_ATTR_RO(rnbdt_host_, active_sessions);
@@ -211,9 +215,9 @@ static ssize_t rnbdt_host_unfence_on_restart_store(struct config_item *item,
 	ret = kstrtobool(page, &on);
 	if (ret)
 		return ret;
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	host->unfence_on_restart = on;
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	return count;
 }
 CONFIGFS_ATTR(rnbdt_host_, unfence_on_restart);
@@ -265,9 +269,9 @@ static ssize_t rnbdt_host_weight_store(struct config_item *item, const char *pag
 		       RNBDT_WEIGHT_MIN, RNBDT_WEIGHT_MAX);
 		return ret;
 	}
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	WRITE_ONCE(rnbdt_to_host(item)->weight, weight);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	return count;
 }
 CONFIGFS_ATTR(rnbdt_host_, weight);
@@ -325,15 +329,16 @@ static void rnbdt_host_release(struct config_item *item)
 {
 	struct rnbdt_host *host = rnbdt_to_host(item);
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	rnbdt_claims_drop(host);
 	hlist_del(&host->entry);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	rnbdt_secret_put(host->secret);
 	rnbdt_secret_put(host->old_secret);
 	rnbdt_cgroup_remove(host);
 	rnbdt_iostat_exit(&host->iostat);
 	xa_destroy(&host->allows);
+	mutex_destroy(&host->lock);
 	kfree(host);
 }
 
@@ -366,6 +371,7 @@ static struct config_group *rnbdt_hosts_make(struct config_group *group,
 		kfree(host);
 		return ERR_PTR(-ENOMEM);
 	}
+	mutex_init(&host->lock);
 	host->uuid = uuid;
 	host->weight = RNBDT_WEIGHT_DEFAULT;
 	host->fence.generation = 1;
@@ -377,7 +383,7 @@ static struct config_group *rnbdt_hosts_make(struct config_group *group,
 	INIT_LIST_HEAD(&host->cgroup_entry);
 
 	/* Upper and lower case name the same host. */
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	old = rnbdt_host_find(&uuid);
 	if (old && old->removed)
 		ret = -EBUSY;
@@ -385,7 +391,7 @@ static struct config_group *rnbdt_hosts_make(struct config_group *group,
 		ret = -EEXIST;
 	else
 		rnbdt_host_add(host);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	if (ret == -EBUSY)
 		pr_err("host %s: was removed, and its sessions still end; try again when its storage has ended its requests\n",
 		       name);
@@ -403,11 +409,11 @@ static void rnbdt_hosts_drop(struct config_group *group,
 {
 	struct rnbdt_host *host = rnbdt_to_host(item);
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	host->removed = true;
 	/* Its sessions, which may still wait for storage, leave no others. */
 	rnbdt_claims_drop(host);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	/* No export is linked, but sessions may still end, or not have logged in yet. */
 	rnbdt_sessions_close(host, NULL, "the host was removed");
 	config_item_put(item);

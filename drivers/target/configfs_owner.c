@@ -20,6 +20,7 @@
 #include <linux/kstrtox.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
 #include <linux/uuid.h>
@@ -79,9 +80,9 @@ static ssize_t rnbdt_export_owner_show(struct config_item *item, char *page)
 {
 	uuid_t host;
 
-	mutex_lock(&rnbdt_lock);
+	down_read(&rnbdt_lock);
 	host = rnbdt_to_export(item)->owner.host;
-	mutex_unlock(&rnbdt_lock);
+	up_read(&rnbdt_lock);
 	if (uuid_is_null(&host))
 		return sysfs_emit(page, RNBDT_OWNER_NONE "\n");
 	return sysfs_emit(page, "%pUb\n", &host);
@@ -119,9 +120,9 @@ static ssize_t rnbdt_export_owner_state_show(struct config_item *item, char *pag
 {
 	struct rnbdt_owner owner;
 
-	mutex_lock(&rnbdt_lock);
+	down_read(&rnbdt_lock);
 	owner = rnbdt_to_export(item)->owner;
-	mutex_unlock(&rnbdt_lock);
+	up_read(&rnbdt_lock);
 	return sysfs_emit(page, "%u %pUb %pUb %u\n", owner.generation, &owner.host,
 			  &owner.boot_id, owner.fence_generation);
 }

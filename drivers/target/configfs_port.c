@@ -23,6 +23,7 @@
 #include <linux/kstrtox.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/slab.h>
 #include <linux/socket.h>
 #include <linux/sysfs.h>
@@ -58,9 +59,9 @@ static ssize_t rnbdt_port_addr_show(struct config_item *item, char *page)
 	struct rnbdt_port *port = rnbdt_to_port(item);
 	ssize_t ret;
 
-	mutex_lock(&rnbdt_lock);
+	down_read(&rnbdt_lock);
 	ret = sysfs_emit(page, "%s\n", port->addr);
-	mutex_unlock(&rnbdt_lock);
+	up_read(&rnbdt_lock);
 	return ret;
 }
 
@@ -85,9 +86,9 @@ static ssize_t rnbdt_port_addr_store(struct config_item *item,
 		       rnbdt_port_name(port));
 		goto unlock;
 	}
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	strscpy(port->addr, addr, sizeof(port->addr));
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	ret = 0;
 unlock:
 	mutex_unlock(&port->lock);
@@ -225,9 +226,9 @@ static int rnbdt_offer_export(struct config_item *src,
 	offer->export = rnbdt_to_export(target);
 	offer->port = port;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	ret = rnbdt_reach_offer(offer);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	if (ret)
 		kfree(offer);
 	return ret;
@@ -240,14 +241,14 @@ static void rnbdt_withdraw_export(struct config_item *src,
 	struct rnbdt_export *export = rnbdt_to_export(target);
 	struct rnbdt_offer *offer, *next;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	list_for_each_entry_safe(offer, next, &export->offers, entry) {
 		if (offer->port != port)
 			continue;
 		rnbdt_reach_withdraw(offer);
 		kfree(offer);
 	}
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	/* configfs holds the lock of the directory: do not wait for storage. */
 	rnbdt_attached_close(export, NULL, port, "the port does not offer the export any more");
 	rnbdt_sessions_close_denied(NULL, port);

@@ -20,7 +20,7 @@
 #include <linux/configfs.h>
 #include <linux/err.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
 #include <rnbd/wire.h>
@@ -97,7 +97,7 @@ static ssize_t rnbdt_host_secret_store(struct config_item *item,
 	if (IS_ERR(secret))
 		return PTR_ERR(secret);
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	secret = rnbdt_host_known_secret(host, secret);
 	changed = secret != host->secret;
 	swap(host->secret, secret);
@@ -106,7 +106,7 @@ static ssize_t rnbdt_host_secret_store(struct config_item *item,
 	/* The client was not authenticated by this secret. */
 	if (changed)
 		rnbdt_half_open_forget(host);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	rnbdt_secret_put(secret);
 	rnbdt_secret_put(old);
 	if (changed || old)
@@ -141,7 +141,7 @@ static ssize_t rnbdt_host_old_secret_store(struct config_item *item,
 	if (IS_ERR(secret))
 		return PTR_ERR(secret);
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	if (current_one)
 		secret = rnbdt_secret_get(host->secret);
 	else
@@ -151,7 +151,7 @@ static ssize_t rnbdt_host_old_secret_store(struct config_item *item,
 		ret = -ENOKEY;
 	else
 		swap(host->old_secret, secret);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	rnbdt_secret_put(secret);
 	if (ret) {
 		pr_err("host %s: old_secret: the host has no secret; set that first\n",
@@ -178,11 +178,12 @@ static ssize_t rnbdt_host_has_old_secret_show(struct config_item *item, char *pa
 static ssize_t rnbdt_host_show_count(struct config_item *item, char *page,
 				     u32 (*count)(const struct rnbdt_host *host))
 {
+	struct rnbdt_host *host = rnbdt_to_host(item);
 	u32 nr;
 
-	mutex_lock(&rnbdt_lock);
-	nr = count(rnbdt_to_host(item));
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_lock(host);
+	nr = count(host);
+	rnbdt_host_unlock(host);
 	return sysfs_emit(page, "%u\n", nr);
 }
 

@@ -20,8 +20,8 @@
  * Concurrency
  *
  * Connection requests run in the handler of the new id, one at a time for each listener,
- * and take rnbdt_lock. They allocate little memory, without the lock and without I/O:
- * reclaim may wait for this client.
+ * and lock the host. They allocate little memory, without the lock and without I/O: reclaim
+ * may wait for this client.
  *
  * Errors
  *
@@ -34,8 +34,8 @@
 #include <linux/configfs.h>
 #include <linux/kref.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/rcupdate.h>
+#include <linux/rwsem.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/uuid.h>
@@ -71,13 +71,13 @@
 #include "teardown.h"
 #include "timers.h"
 
-static u16 rnbdt_session_admit(struct rnbdt_port *port,
-			       const struct rdma_cm_id *id,
-			       const struct rnbd_conn_req *req,
-			       struct rnbdt_host **host)
+/* Find the host of a connection request for queue 0, which may use the port. */
+static u16 rnbdt_session_find_host(struct rnbdt_port *port, const struct rnbd_conn_req *req,
+				   struct rnbdt_host **host)
 {
 	uuid_t host_id;
-	u16 status;
+
+	lockdep_assert_held(&rnbdt_lock);
 
 	if (port->state != RNBDT_PORT_LISTENING)
 		return RNBD_ST_SHUTDOWN;
@@ -88,16 +88,23 @@ static u16 rnbdt_session_admit(struct rnbdt_port *port,
 	*host = rnbdt_host_find(&host_id);
 	if (!*host || !rnbdt_port_knows_host(port, *host))
 		return RNBD_ST_HOST_DENIED;
-	status = rnbdt_rate_logins(*host);
+	return RNBD_ST_OK;
+}
+
+static u16 rnbdt_session_admit(struct rnbdt_port *port, struct rnbdt_host *host,
+			       const struct rdma_cm_id *id, const struct rnbd_conn_req *req)
+{
+	u16 status = rnbdt_rate_logins(host);
+
 	if (status)
 		return status;
 	/* A host with a secret gets this answer after its proof only. */
-	if (!(*host)->secret && !rnbdt_port_has_export(port, *host))
+	if (!host->secret && !rnbdt_port_has_export(port, host))
 		return RNBD_ST_NO_EXPORT;
-	status = rnbdt_is_newest_epoch(*host, req, NULL);
+	status = rnbdt_is_newest_epoch(host, req, NULL);
 	if (status)
 		return status;
-	return rnbdt_limits_connect(*host, &id->route.addr.dst_addr, req);
+	return rnbdt_limits_connect(host, &id->route.addr.dst_addr, req);
 }
 
 static struct rnbdt_session *rnbdt_session_alloc(struct rnbdt_port *port,
@@ -131,7 +138,7 @@ static struct rnbdt_session *rnbdt_session_alloc(struct rnbdt_port *port,
 	s->conn.dev = id->device;
 	s->state = RNBDT_CONNECTING;
 	spin_lock_init(&s->state_lock);
-	seqcount_mutex_init(&s->ended_seq, &rnbdt_lock);
+	seqlock_init(&s->ended_lock);
 	init_waitqueue_head(&s->conn.wait);
 	init_completion(&s->teardown.drained);
 	init_completion(&s->teardown.gone);
@@ -174,7 +181,7 @@ static void rnbdt_session_free(struct rnbdt_session *s)
 /* Begin a session whose connection request is admitted. */
 static void rnbdt_session_begin(struct rnbdt_session *s, struct rnbdt_host *host)
 {
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(host);
 
 	/* The port is in configfs, which pins the module. */
 	__module_get(THIS_MODULE);
@@ -188,6 +195,22 @@ static void rnbdt_session_begin(struct rnbdt_session *s, struct rnbdt_host *host
 	rnbdt_session_add(s);
 	rnbdt_limits_opened(&s->account.half_open, host, &s->peer, &s->auth.req);
 	queue_delayed_work(rnbdt_timer_wq, &s->login.timeout_work, rnbdt_login_timeout());
+}
+
+/* Admit a connection request for queue 0 and begin its session, or say when to ask again. */
+static u16 rnbdt_session_try(struct rnbdt_session *s, struct rnbdt_host *host,
+			     const struct rdma_cm_id *id, const struct rnbd_conn_req *req,
+			     u32 *retry_ms)
+{
+	u16 status = rnbdt_session_admit(s->port, host, id, req);
+
+	if (status == RNBD_ST_OK)
+		rnbdt_session_begin(s, host);
+	else
+		*retry_ms = rnbdt_rate_retry_ms(host, status);
+	if (status == RNBD_ST_BUSY)
+		rnbdt_rate_put_off(host);
+	return status;
 }
 
 static int rnbdt_refuse(struct rdma_cm_id *id, const struct rnbd_conn_req *req,
@@ -209,7 +232,7 @@ static int rnbdt_refuse(struct rdma_cm_id *id, const struct rnbd_conn_req *req,
  * @req: decoded request
  * @conn: connection parameters with the limits of the client's device
  *
- * Context: handler of @id; takes rnbdt_lock, may sleep.
+ * Context: handler of @id; locks the host, may sleep.
  * Return: value for the handler to return: 0 if the session owns @id, or
  * -ECONNREFUSED after a reject.
  */
@@ -230,16 +253,15 @@ int rnbdt_session_connect(struct rnbdt_port *port, struct rdma_cm_id *id,
 	if (!s)
 		return rnbdt_refuse(id, req, RNBD_ST_NOMEM, 0);
 
-	mutex_lock(&rnbdt_lock);
-	status = rnbdt_session_admit(port, id, req, &host);
-	if (status == RNBD_ST_OK) {
-		rnbdt_session_begin(s, host);
-	} else if (status == RNBD_ST_BUSY || status == RNBD_ST_LIMIT) {
-		retry_ms = rnbdt_rate_retry_ms(host, status);
-		if (status == RNBD_ST_BUSY)
-			rnbdt_rate_put_off(host);
+	/* The host that is found is not freed, and the port listens, while this is held. */
+	down_read(&rnbdt_lock);
+	status = rnbdt_session_find_host(port, req, &host);
+	if (!status) {
+		mutex_lock(&host->lock);
+		status = rnbdt_session_try(s, host, id, req, &retry_ms);
+		mutex_unlock(&host->lock);
 	}
-	mutex_unlock(&rnbdt_lock);
+	up_read(&rnbdt_lock);
 	if (status) {
 		rnbdt_session_free(s);
 		return rnbdt_refuse(id, req, status, retry_ms);
@@ -275,9 +297,9 @@ static u16 rnbdt_session_admit_queue(struct rnbdt_session *s, struct rdma_cm_id 
 {
 	u16 status;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(s->host);
 
-	/* The teardown waits for connections that are counted under this lock. */
+	/* The teardown waits for connections that are counted with the host locked. */
 	if (READ_ONCE(s->state) != RNBDT_LIVE)
 		return RNBD_ST_NO_SESSION;
 	if (s->epoch != req->epoch || s->newest_epoch != s->epoch ||
@@ -325,7 +347,7 @@ static struct rnbdt_queue *rnbdt_further_queue_alloc(struct rnbdt_session *s,
  * @req: decoded request
  * @conn: connection parameters with the limits of the client's device
  *
- * Context: handler of @id; takes rnbdt_lock, may sleep.
+ * Context: handler of @id; locks the host, may sleep.
  * Return: value for the handler to return: 0 if the session owns @id, or
  * -ECONNREFUSED after a reject.
  */
@@ -345,9 +367,11 @@ int rnbdt_session_add_queue(struct rnbdt_port *port, struct rdma_cm_id *id,
 	q = rnbdt_further_queue_alloc(s, id, req);
 	memalloc_noio_restore(noio);
 	if (q) {
-		mutex_lock(&rnbdt_lock);
-		status = rnbdt_session_admit_queue(s, id, req, q, &retry_ms);
-		mutex_unlock(&rnbdt_lock);
+		status = RNBD_ST_NO_SESSION;
+		if (rnbdt_session_lock(s)) {
+			status = rnbdt_session_admit_queue(s, id, req, q, &retry_ms);
+			rnbdt_host_unlock(s->host);
+		}
 		if (status)
 			rnbdt_queue_free(q);
 		else

@@ -32,6 +32,7 @@
 #include "../core/ring.h"
 #include "../core/ring_send.h"
 #include "ctl.h"
+#include "graph.h"
 #include "queue.h"
 #include "segment.h"
 #include "segment_ctl.h"
@@ -130,11 +131,11 @@ bool rnbdt_ctl_replace(struct rnbdt_attach *att)
 
 /**
  * rnbdt_ctl_ended - let the control work answer the DETACH of an attachment, if it has one
- * @att: attachment of a live session that has just ended
+ * @att: attachment of a live session that has just ended, or no longer owns its export
  *
  * The caller queues the control work.
  *
- * Context: process context, rnbdt_lock held, without ring->lock.
+ * Context: process context, host of the session locked, without ring->lock.
  */
 void rnbdt_ctl_ended(struct rnbdt_attach *att)
 {
@@ -152,7 +153,7 @@ void rnbdt_ctl_ended(struct rnbdt_attach *att)
  * rnbdt_ctl_next_detach - take the next attachment with a DETACH to handle
  * @s: session
  *
- * Context: control work, rnbdt_lock held.
+ * Context: control work, host of @s locked.
  * Return: the attachment or NULL.
  */
 struct rnbdt_attach *rnbdt_ctl_next_detach(struct rnbdt_session *s)
@@ -161,7 +162,7 @@ struct rnbdt_attach *rnbdt_ctl_next_detach(struct rnbdt_session *s)
 	struct rnbdt_attach *att;
 	unsigned long flags;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(s->host);
 
 	spin_lock_irqsave(&ring->lock, flags);
 	att = list_first_entry_or_null(&s->ctl.detaches, struct rnbdt_attach, detach.entry);

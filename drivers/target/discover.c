@@ -30,7 +30,7 @@
  */
 
 #include <linux/mm.h>
-#include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
@@ -89,13 +89,13 @@ static void rnbdt_discover_gather(struct rnbdt_session *s, struct rnbdt_listing 
 
 	list->nr = 0;
 	list->last = s->listing.listed;
-	mutex_lock(&rnbdt_lock);
+	down_read(&rnbdt_lock);
 	while ((export = rnbdt_port_next_export(s->port, s->host, list->last)) &&
 	       list->nr < max) {
 		rnbdt_discover_fill(s, export, &list->exports[list->nr++]);
 		list->last = export->id;
 	}
-	mutex_unlock(&rnbdt_lock);
+	up_read(&rnbdt_lock);
 	list->more = export && s->listing.nr_listed + list->nr < RNBD_EXPORTS_MAX;
 }
 

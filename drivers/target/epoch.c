@@ -22,7 +22,7 @@
  *
  * Concurrency
  *
- * Epochs are compared and written under rnbdt_lock. rnbdt_may_submit() reads
+ * Epochs are compared and written with the host locked. rnbdt_may_submit() reads
  * s->state and s->newest_epoch without it.
  *
  * Errors
@@ -35,6 +35,7 @@
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
+#include <linux/rcupdate.h>
 #include <linux/uuid.h>
 
 #include "../core/cm.h"
@@ -47,7 +48,6 @@
 #include "queue.h"
 #include "session.h"
 #include "state.h"
-#include "target.h"
 
 /**
  * rnbdt_remember_epoch - remember the newest attempt of a session that ends
@@ -55,14 +55,14 @@
  *
  * A host keeps RNBDT_HOST_EPOCHS entries; the oldest is replaced.
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, host of @s locked.
  */
 void rnbdt_remember_epoch(const struct rnbdt_session *s)
 {
 	struct rnbdt_host *host = s->host;
 	u32 i;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(host);
 
 	/* Any peer can name a session and a high epoch. */
 	if (!s->auth.authenticated)
@@ -90,7 +90,7 @@ static bool rnbdt_knows_newer_epoch(const struct rnbdt_host *host,
 {
 	u32 i;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(host);
 
 	for (i = 0; i < RNBDT_HOST_EPOCHS; i++)
 		if (!memcmp(&host->epochs[i].session_id, req->session_id,
@@ -133,7 +133,7 @@ static u16 rnbdt_check_epoch(struct rnbdt_session *old, u32 epoch, bool authenti
  * Close the sessions of older epochs of the attachment if the client is
  * authenticated. An unauthenticated request has no effect.
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, @host locked.
  * Return: RNBD_ST_OK, RNBD_ST_EPOCH if the host has used a newer epoch, or
  * RNBD_ST_BUSY until the queue pairs of a session of an older epoch are drained.
  */
@@ -144,20 +144,20 @@ u16 rnbdt_is_newest_epoch(struct rnbdt_host *host, const struct rnbd_conn_req *r
 	struct rnbdt_session *old = NULL;
 	u16 again, status = RNBD_ST_OK;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(host);
 
 	if (rnbdt_knows_newer_epoch(host, req))
 		return RNBD_ST_EPOCH;
 
-	while ((old = rnbdt_lookup_next(req, old))) {
+	rcu_read_lock();
+	while (status != RNBD_ST_EPOCH && (old = rnbdt_lookup_next(req, old))) {
 		if (old == s || !old->auth.authenticated)
 			continue;
 		again = rnbdt_check_epoch(old, req->epoch, authenticated);
-		if (again == RNBD_ST_EPOCH)
-			return again;
 		if (again)
 			status = again;
 	}
+	rcu_read_unlock();
 	return status;
 }
 

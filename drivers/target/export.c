@@ -16,8 +16,8 @@
  * would keep rmdir, and so each reader of the directory, waiting for the storage.
  *
  * Concurrency: enabling happens under export->lock. export->enabled is cleared
- * first, under rnbdt_lock, so that no login can choose the export while its
- * attachments are being ended. Until the backend is closed, the export cannot be
+ * first, with rnbdt_lock held for writing, so that no request to attach can choose the export
+ * while its attachments are being ended. A capacity is changed in the same way. Until the backend is closed, the export cannot be
  * enabled, and its UUID and path remain in use. A reader of an attribute takes rnbdt_lock
  * only.
  *
@@ -35,10 +35,10 @@
 #include <linux/fs.h>
 #include <linux/log2.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/namei.h>
 #include <linux/path.h>
 #include <linux/random.h>
+#include <linux/rwsem.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <rnbd/wire.h>
@@ -83,9 +83,9 @@ static int rnbdt_backend_open(struct rnbdt_export *export,
 		return ret;
 	}
 	mode = d_backing_inode(path.dentry)->i_mode;
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	ret = rnbdt_opened_check(export, d_real_inode(path.dentry));
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	path_put(&path);
 	if (ret)
 		return ret;
@@ -159,14 +159,14 @@ static int rnbdt_export_publish(struct rnbdt_export *export, struct rnbdt_backen
 
 	be->dev = be->bdev ? be->bdev->bd_dev : 0;
 	be->inode = be->mapping ? be->mapping->host : NULL;
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	WRITE_ONCE(export->backend, be);
 	ret = rnbdt_opened_add(export);
 	if (ret)
 		WRITE_ONCE(export->backend, NULL);
 	else
 		rnbdt_reach_enable(export, true);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	return ret;
 }
 
@@ -246,6 +246,29 @@ free:
 	return ret;
 }
 
+/* Return the present size of the storage in whole blocks. */
+static u64 rnbdt_export_size(const struct rnbdt_export *export)
+{
+	return round_down(rnbdt_backend_size(export->backend),
+			  export->backend->geo.logical_block);
+}
+
+/**
+ * rnbdt_export_resized - test whether the size of the storage has changed
+ * @export: enabled export
+ *
+ * Context: process context, rnbdt_lock held.
+ * Return: true if rnbdt_export_update_capacity() would change the capacity.
+ */
+bool rnbdt_export_resized(const struct rnbdt_export *export)
+{
+	u64 size = rnbdt_export_size(export);
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	return size && size != export->backend->geo.capacity;
+}
+
 /**
  * rnbdt_export_update_capacity - read the present size of the storage
  * @export: export, enabled or not
@@ -253,7 +276,7 @@ free:
  * Report a changed capacity to the clients that support that. Data beyond a
  * smaller capacity cannot be accessed from now on.
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, rnbdt_lock held for writing.
  * Return: 0, also if the size is the same; -ENODEV if the export is not enabled;
  * -EINVAL if not a single block is left, then the capacity stays.
  */
@@ -262,11 +285,11 @@ int rnbdt_export_update_capacity(struct rnbdt_export *export)
 	struct rnbdt_backend *be = export->backend;
 	u64 size;
 
-	lockdep_assert_held(&rnbdt_lock);
+	lockdep_assert_held_write(&rnbdt_lock);
 
 	if (!export->enabled)
 		return -ENODEV;
-	size = round_down(rnbdt_backend_size(be), be->geo.logical_block);
+	size = rnbdt_export_size(export);
 	if (!size)
 		return -EINVAL;
 	if (size == be->geo.capacity)
@@ -290,12 +313,12 @@ static void rnbdt_export_disable_work(struct work_struct *work)
 	/* In a kernel thread, a file is closed later; its file system stays busy until then. */
 	flush_delayed_fput();
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	if (be->lost)
 		get_random_bytes(export->incarnation, sizeof(export->incarnation));
 	rnbdt_opened_remove(export);
 	WRITE_ONCE(export->backend, NULL);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	rnbdt_backend_free(be);
 	pr_info("export %s: disabled\n", rnbdt_export_name(export));
 
@@ -341,7 +364,7 @@ void rnbdt_export_disable(struct rnbdt_export *export)
 {
 	bool begin;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	begin = export->enabled;
 	if (begin) {
 		rnbdt_reach_enable(export, false);
@@ -354,7 +377,7 @@ void rnbdt_export_disable(struct rnbdt_export *export)
 		else
 			queue_work(rnbdt_disable_wq, &export->disable_work);
 	}
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	if (begin)
 		rnbdt_attached_close(export, NULL, NULL, "the export was disabled");
 }

@@ -26,9 +26,9 @@
  *
  * Ownership: the fencing state is part of the host.
  *
- * Concurrency: rnbdt_lock. A login is checked and bound to its export in one
- * critical section, so it is either before the fence and closed, or after it and
- * refused.
+ * Concurrency: a fence takes rnbdt_lock for writing. A login is checked and admitted, and an
+ * attachment is checked and bound, in one section with the host locked, so it is either before
+ * the fence and closed, or after it and refused.
  *
  * Errors: waiting for a fence can be interrupted by a fatal signal, and the host
  * can be unfenced before the fence is complete. Then the fence has failed, and
@@ -39,7 +39,7 @@
 
 #include <linux/completion.h>
 #include <linux/kref.h>
-#include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/timekeeping.h>
 #include <linux/uuid.h>
 #include <rnbd/wire.h>
@@ -58,14 +58,14 @@
  * The result is recorded before a fence is lifted: a task that waits for the fence
  * sees its end even if the host is unfenced at once.
  *
- * Context: rnbdt_lock held.
+ * Context: the host locked.
  * Return: the generation, or 0 if no fence was complete.
  */
 u32 rnbdt_fence_done(struct rnbdt_host *host)
 {
 	struct rnbdt_fence *fence = &host->fence;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(host);
 	if (fence->fenced && !rnbdt_sessions_active(host))
 		fence->done = fence->generation;
 	return fence->done;
@@ -75,13 +75,13 @@ u32 rnbdt_fence_done(struct rnbdt_host *host)
  * rnbdt_sessions_fence - close the sessions of a host, without waiting
  * @host: host
  *
- * Context: rnbdt_lock held.
+ * Context: rnbdt_lock held for writing.
  */
 static void rnbdt_sessions_fence(const struct rnbdt_host *host)
 {
 	struct rnbdt_session *s;
 
-	lockdep_assert_held(&rnbdt_lock);
+	lockdep_assert_held_write(&rnbdt_lock);
 	list_for_each_entry(s, &host->sessions, host_entry)
 		rnbdt_session_close(s, "the host was fenced");
 }
@@ -104,7 +104,7 @@ u32 rnbdt_fence_begin(struct rnbdt_host *host)
 	u32 generation = 0;
 	bool news;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	rnbdt_fence_done(host);
 	if (fence->generation < RNBDT_GENERATION_MAX) {
 		generation = fence->generation + 1;
@@ -123,7 +123,7 @@ u32 rnbdt_fence_begin(struct rnbdt_host *host)
 	fence->restored = false;
 	rnbdt_sessions_fence(host);
 	rnbdt_owner_fenced(host);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	if (news)
 		pr_notice("host %pUb is fenced\n", &host->uuid);
 	return generation;
@@ -135,7 +135,7 @@ static bool rnbdt_session_active(struct rnbdt_session *s, u32 generation)
 	struct rnbdt_attach *att;
 	unsigned long index;
 
-	lockdep_assert_held(&rnbdt_lock);
+	lockdep_assert_held_write(&rnbdt_lock);
 	if (!s->nr_bound)
 		return false;
 	xa_for_each(&s->attaches, index, att)
@@ -149,7 +149,7 @@ static struct rnbdt_session *rnbdt_session_find_active(const struct rnbdt_host *
 {
 	struct rnbdt_session *s;
 
-	lockdep_assert_held(&rnbdt_lock);
+	lockdep_assert_held_write(&rnbdt_lock);
 	if (!host->nr_active)
 		return NULL;
 	list_for_each_entry(s, &host->sessions, host_entry)
@@ -174,13 +174,13 @@ static int rnbdt_sessions_wait_fenced(const struct rnbdt_host *host, u32 generat
 	struct rnbdt_session *s;
 	long left = 1;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	while (left >= 0) {
 		s = rnbdt_session_find_active(host, generation);
 		if (!s)
 			break;
 		kref_get(&s->ref);
-		mutex_unlock(&rnbdt_lock);
+		up_write(&rnbdt_lock);
 
 		left = wait_for_completion_killable_timeout(&s->teardown.drained, 30 * HZ);
 		if (!left)
@@ -188,9 +188,9 @@ static int rnbdt_sessions_wait_fenced(const struct rnbdt_host *host, u32 generat
 				&host->uuid, s->serial);
 		rnbdt_session_put(s);
 
-		mutex_lock(&rnbdt_lock);
+		down_write(&rnbdt_lock);
 	}
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	return left < 0 ? -EINTR : 0;
 }
 
@@ -219,10 +219,10 @@ int rnbdt_fence_host(struct rnbdt_host *host)
 		ret = rnbdt_sessions_wait_fenced(host, waited);
 		if (ret)
 			return ret;
-		mutex_lock(&rnbdt_lock);
+		down_write(&rnbdt_lock);
 		done = rnbdt_fence_done(host) >= begun;
 		generation = host->fence.fenced ? host->fence.generation : waited;
-		mutex_unlock(&rnbdt_lock);
+		up_write(&rnbdt_lock);
 	} while (!done && generation != waited);
 	return done ? 0 : -ECANCELED;
 }
@@ -239,11 +239,11 @@ void rnbdt_unfence_host(struct rnbdt_host *host)
 {
 	bool news;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	rnbdt_fence_done(host);
 	news = host->fence.fenced;
 	host->fence.fenced = false;
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	if (news)
 		pr_notice("host %pUb is not fenced any more\n", &host->uuid);
 }
@@ -261,7 +261,7 @@ void rnbdt_fence_restore(struct rnbdt_host *host, const struct rnbdt_fence *fenc
 {
 	bool newer;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	newer = fence->generation > host->fence.generation;
 	if (newer) {
 		/* Use the kept boot id only if no client has logged in since the start. */
@@ -273,7 +273,7 @@ void rnbdt_fence_restore(struct rnbdt_host *host, const struct rnbdt_fence *fenc
 		rnbdt_sessions_fence(host);
 		rnbdt_owner_fenced(host);
 	}
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	if (newer && fence->fenced)
 		pr_notice("host %pUb is fenced\n", &host->uuid);
 }
@@ -284,7 +284,7 @@ static u16 rnbdt_fence_lift(const struct rnbdt_session *s, const uuid_t *boot_id
 	struct rnbdt_host *host = s->host;
 	struct rnbdt_fence *fence = &host->fence;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(host);
 
 	if (!host->unfence_on_restart || s->login.list)
 		return RNBD_ST_FENCED;
@@ -312,7 +312,7 @@ static u16 rnbdt_fence_lift(const struct rnbdt_session *s, const uuid_t *boot_id
  * Lift a complete fence if the client module has restarted and the host permits
  * that.
  *
- * Context: rnbdt_lock held.
+ * Context: the host locked.
  * Return: RNBD_ST_OK; RNBD_ST_FENCED; RNBD_ST_BUSY if the fence is not complete;
  * RNBD_ST_SHUTDOWN if the session closes.
  */
@@ -322,7 +322,7 @@ u16 rnbdt_fence_check(const struct rnbdt_session *s)
 	u32 generation = s->login.info.fence_generation;
 	uuid_t boot_id;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(s->host);
 
 	/* A session that a fence has closed must not lift one; it gets no reply. */
 	if (READ_ONCE(s->state) != RNBDT_LOGIN)
@@ -343,7 +343,7 @@ u16 rnbdt_fence_check(const struct rnbdt_session *s)
  * @s: live session
  * @generation: generation that the client says, 0: the disk was not attached before
  *
- * Context: rnbdt_lock held.
+ * Context: the host locked.
  * Return: RNBD_ST_OK; RNBD_ST_FENCED; RNBD_ST_REVOKED if the host was fenced since the
  * disk was attached.
  */
@@ -351,7 +351,7 @@ u16 rnbdt_fence_check_attach(const struct rnbdt_session *s, u32 generation)
 {
 	const struct rnbdt_fence *fence = &s->host->fence;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(s->host);
 
 	if (fence->fenced)
 		return RNBD_ST_FENCED;
@@ -362,13 +362,13 @@ u16 rnbdt_fence_check_attach(const struct rnbdt_session *s, u32 generation)
  * rnbdt_fence_admit - record a granted login
  * @s: session that can reach the storage from now on
  *
- * Context: rnbdt_lock held.
+ * Context: the host locked.
  */
 void rnbdt_fence_admit(const struct rnbdt_session *s)
 {
 	struct rnbdt_fence *fence = &s->host->fence;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(s->host);
 	import_uuid(&fence->boot_id, s->login.info.boot_id);
 	fence->restored = false;
 }
@@ -379,11 +379,11 @@ void rnbdt_fence_admit(const struct rnbdt_session *s)
  *
  * Closing sessions count until their I/O has ended.
  *
- * Context: rnbdt_lock held.
+ * Context: the host locked.
  * Return: number of sessions.
  */
 u32 rnbdt_sessions_active(const struct rnbdt_host *host)
 {
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(host);
 	return host->nr_active;
 }

@@ -57,6 +57,7 @@
 #include <linux/fs.h>
 #include <linux/mempool.h>
 #include <linux/pagemap.h>
+#include <linux/rwsem.h>
 #include <linux/sched/mm.h>
 #include <linux/uio.h>
 #include <linux/workqueue.h>

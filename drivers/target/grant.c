@@ -27,7 +27,7 @@
  *
  * The login work, and then the lease work, run once at a time. They allocate without I/O:
  * reclaim may wait for a disk of this client. Registration sleeps, so it happens without
- * rnbdt_lock.
+ * a lock. The host is locked to look at the limits and to change the pool.
  *
  * Errors
  *
@@ -37,7 +37,6 @@
 
 #include <linux/errno.h>
 #include <linux/jiffies.h>
-#include <linux/mutex.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
@@ -46,13 +45,13 @@
 #include "budget.h"
 #include "ctl.h"
 #include "grant.h"
+#include "graph.h"
 #include "pool.h"
 #include "reserve.h"
 #include "segment.h"
 #include "session.h"
 #include "share.h"
 #include "state.h"
-#include "target.h"
 
 /* Pause before memory is tried again that a limit has refused */
 #define RNBDT_HUNGRY_PAUSE	(HZ / 4)
@@ -101,13 +100,13 @@ static int rnbdt_grant_announce(struct rnbdt_session *s, struct rnbdt_segment **
 			rnbdt_grant_drop(s, segs[i]);
 		return ret;
 	}
-	mutex_lock(&rnbdt_lock);
+	rnbdt_host_lock(s->host);
 	for (i = 0; i < nr; i++) {
 		segs[i]->granted_at = jiffies;
 		rnbdt_pool_add(&s->pool, segs[i]);
 	}
 	s->lease.registrations += nr;
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_unlock(s->host);
 	for (i = 0; i < nr; i++)
 		rnbdt_ctl_lease(s, segs[i], RNBDT_TELL_SEGMENT);
 	return 0;
@@ -225,7 +224,7 @@ static int rnbdt_grant_charge(struct rnbdt_session *s, u32 units)
 	const u64 unit = RNBD_UNIT_SIZE;
 	int ret;
 
-	mutex_lock(&rnbdt_lock);
+	rnbdt_host_lock(s->host);
 	if (rnbdt_grant_paced(s, units))
 		ret = -EAGAIN;
 	else if (s->pool.nr_taken == s->pool.nr_slots)
@@ -233,7 +232,7 @@ static int rnbdt_grant_charge(struct rnbdt_session *s, u32 units)
 	else
 		ret = rnbdt_budget_grow(s, units * unit, rnbdt_grant_least(s, units) * unit) >>
 		      RNBD_UNIT_SHIFT;
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_unlock(s->host);
 	return ret;
 }
 
@@ -274,9 +273,9 @@ static int rnbdt_grant_one(struct rnbdt_session *s, u32 wanted)
 		return charged;
 	}
 	rnbdt_grant_failed(lease);
-	mutex_lock(&rnbdt_lock);
+	rnbdt_host_lock(s->host);
 	rnbdt_budget_shrink(s, (u64)charged * RNBD_UNIT_SIZE);
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_unlock(s->host);
 	return -ENOMEM;
 }
 
@@ -298,7 +297,7 @@ u32 rnbdt_grant_wanted(const struct rnbdt_session *s)
  * rnbdt_grant_feed - grant what the client wants
  * @s: live session
  *
- * Context: lease work; takes rnbdt_lock, may sleep.
+ * Context: lease work; locks the host, may sleep.
  * Return: jiffies after which to try again, or 0 if the client has what it can get.
  */
 unsigned long rnbdt_grant_feed(struct rnbdt_session *s)
@@ -310,12 +309,12 @@ unsigned long rnbdt_grant_feed(struct rnbdt_session *s)
 		ret = rnbdt_grant_one(s, wanted);
 		wanted = rnbdt_grant_wanted(s);
 	}
-	mutex_lock(&rnbdt_lock);
+	rnbdt_host_lock(s->host);
 	/* A closing session is not hungry: rnbdt_lease_stop() relies on it. */
 	rnbdt_budget_hungry(s, wanted && !ret && READ_ONCE(s->state) == RNBDT_LIVE);
 	if (wanted && !ret)
 		rnbdt_share_reclaim();
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_unlock(s->host);
 	if (!wanted || ret == -EBUSY)
 		return 0;
 	return ret == -ENOMEM ? s->lease.pause : RNBDT_HUNGRY_PAUSE;

@@ -6,7 +6,7 @@
  * file defines the lock of the graph, the lookups of hosts and exports, and the work queues
  * of the module. configfs_*.c build the graph; reach.c has the links. Each lookup requires
  * rnbdt_lock, and its result is valid while that is held, or while a session keeps it
- * (state.c).
+ * (state.c). A change of the graph requires it for writing.
  *
  * The work queues are separate so that work that may wait does not delay other
  * work:
@@ -16,7 +16,7 @@
  *	rnbdt_ctl_wq		requests to attach and detach, of which a client can
  *				send any number
  *	rnbdt_timer_wq		keep-alives and timeouts, which must not wait behind
- *				logins, nor behind work items that wait for rnbdt_lock
+ *				logins, nor behind work items that wait for a host
  *	rnbdt_teardown_wq	teardowns, which wait for the queue pairs
  *	rnbdt_hangup_wq		teardowns of sessions that were never live: a
  *				flood of them delays no other teardown
@@ -32,7 +32,7 @@
 
 #include <linux/jhash.h>
 #include <linux/lockdep.h>
-#include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/string.h>
 #include <linux/uuid.h>
 #include <linux/workqueue.h>
@@ -40,8 +40,8 @@
 #include "graph.h"
 #include "target.h"
 
-/* The configuration graph, the list of sessions, the memory accounts. */
-DEFINE_MUTEX(rnbdt_lock);
+/* The configuration, see target.h */
+DECLARE_RWSEM(rnbdt_lock);
 struct workqueue_struct *rnbdt_login_wq;
 struct workqueue_struct *rnbdt_ctl_wq;
 struct workqueue_struct *rnbdt_timer_wq;
@@ -71,13 +71,13 @@ static struct hlist_head *rnbdt_host_bucket(const uuid_t *uuid)
  * rnbdt_host_add - let a host be found
  * @host: new host
  *
- * Context: rnbdt_lock held.
+ * Context: rnbdt_lock held for writing.
  */
 void rnbdt_host_add(struct rnbdt_host *host)
 {
 	static unsigned long id;	/* rnbdt_lock */
 
-	lockdep_assert_held(&rnbdt_lock);
+	lockdep_assert_held_write(&rnbdt_lock);
 
 	host->id = ++id;
 	hlist_add_head(&host->entry, rnbdt_host_bucket(&host->uuid));
@@ -116,10 +116,10 @@ void rnbdt_export_add(struct rnbdt_export *export)
 {
 	static unsigned long id;	/* rnbdt_lock */
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	export->id = ++id;
 	hlist_add_head(&export->name_entry, rnbdt_export_bucket(rnbdt_export_name(export)));
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 }
 
 /**
@@ -130,9 +130,9 @@ void rnbdt_export_add(struct rnbdt_export *export)
  */
 void rnbdt_export_remove(struct rnbdt_export *export)
 {
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	hlist_del(&export->name_entry);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 }
 
 /**

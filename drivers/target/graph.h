@@ -6,7 +6,9 @@
 #define RNBDT_GRAPH_H
 
 #include <linux/configfs.h>
+#include <linux/lockdep.h>
 #include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/socket.h>
 #include <linux/uuid.h>
 #include <linux/workqueue.h>
@@ -16,6 +18,7 @@
 #include "blkcg.h"
 #include "iostat.h"
 #include "session.h"
+#include "target.h"
 
 struct rnbdt_backend;
 struct rnbdt_secret;
@@ -65,7 +68,7 @@ enum rnbdt_cache {
  * @restored: userspace has restored this state, and no login was granted since
  * @boot_id: boot id of the client module at the last granted login, or null
  *
- * Protected by rnbdt_lock; see fence.c.
+ * Protected by the host lock; see fence.c.
  */
 struct rnbdt_fence {
 	u32 generation;
@@ -80,7 +83,7 @@ struct rnbdt_fence {
  * @until: monotonic time in ns when the bucket is full
  * @log_at: monotonic time in ns from which an empty bucket is logged again
  *
- * Protected by rnbdt_lock; see limits.c.
+ * Protected by the host lock; see rate.c.
  */
 struct rnbdt_bucket {
 	u64 until;
@@ -95,7 +98,7 @@ struct rnbdt_bucket {
  * @last: monotonic time in ns of the latest one
  * @log_at: monotonic time in ns from which a series is logged again
  *
- * Protected by rnbdt_lock; see limits.c.
+ * Protected by the host lock; see rate.c.
  */
 struct rnbdt_put_off {
 	u64 count;
@@ -110,7 +113,7 @@ struct rnbdt_put_off {
  * @since: jiffies of the first such answer of a series
  * @until: jiffies at which @bytes no longer counts, unless there is another such answer
  *
- * Protected by rnbdt_lock; see headroom.c.
+ * Protected by the lock of budget.c; see headroom.c.
  */
 struct rnbdt_awaited {
 	u64 bytes;
@@ -158,6 +161,7 @@ struct rnbdt_waits {
 /**
  * struct rnbdt_host - a client machine that exports may allow
  * @group: configfs directory hosts/<uuid>
+ * @lock: protects what "host lock" is said of, see rnbdt_host_lock()
  * @entry: in the hash table of hosts of graph.c; rnbdt_lock
  * @uuid: id of the host; constant
  * @max_pool_bytes: limit in bytes of all pools of the host, 0: the module parameter
@@ -165,48 +169,49 @@ struct rnbdt_waits {
  * @max_session_pool_bytes: limit in bytes of one pool, 0: the module parameter
  *	applies; rnbdt_lock
  * @max_sessions: limit of sessions, 0: the module parameter applies; rnbdt_lock
- * @pool_bytes: bytes of pools and claims charged to the host; rnbdt_lock
+ * @pool_bytes: bytes of pools and claims charged to the host; host lock and that of budget.c
  * @pool_beyond: bytes that sessions of the host hold beyond their floors and could return;
- *	rnbdt_lock
- * @awaited: floor that a login of the host waits for, because others of the host have it;
- *	rnbdt_lock
+ *	as @pool_bytes
+ * @awaited: floor that a login of the host waits for, because others of the host have it; the
+ *	lock of budget.c
  * @share: shares of its sessions while they are computed
- * @claims: claims of former sessions, struct rnbdt_claim; rnbdt_lock
+ * @claims: claims of former sessions, struct rnbdt_claim; host lock
  * @secret: secret that clients of the host must prove to know, or NULL; rnbdt_lock
  * @old_secret: former secret, which clients may prove instead of @secret, or NULL;
  *	NULL if @secret is; rnbdt_lock
  * @failed_proofs: number of logins with a wrong proof
  * @queue_bytes: bytes of queues and attachments charged to the host; written under
- *	rnbdt_lock, read without
+ *	host lock, read without
  * @io_bytes: bytes that requests in flight have in addition, see rnbdt_queue_budget_take_io()
  * @id: number of the host, never used again; constant
  * @allows: exports that allow the host, struct rnbdt_allow, by the id of the export;
  *	rnbdt_lock
  * @sessions: sessions in the name of the host, struct rnbdt_session, in the order of
- *	their serials; rnbdt_lock
- * @all_sessions: length of @sessions; written under rnbdt_lock, read without
- * @nr_active: sessions with attachments that are bound to exports; rnbdt_lock
- * @nr_lists: sessions that receive a list of exports; rnbdt_lock
+ *	their serials; host lock
+ * @all_sessions: length of @sessions; written under the host lock, read without
+ * @nr_active: sessions with attachments that are bound to exports; host lock
+ * @nr_lists: sessions that receive a list of exports; host lock
  * @nr_closing: sessions that are closing and still in @sessions
  * @boot_id: boot id of the client module at the latest login that was accepted;
- *	rnbdt_lock
+ *	host lock
  * @mixed_boots: there may be sessions whose login was accepted with another boot id than
- *	@boot_id; rnbdt_lock
- * @nr_sessions: sessions of the host that have logged in, and @nr_claims; rnbdt_lock
- * @nr_claims: claims of sessions that reconnect; rnbdt_lock
- * @grown_since: jiffies at the begin of the current second of grants; rnbdt_lock
- * @grown_bytes: bytes that pools of the host were granted in it; rnbdt_lock
- * @logins: tokens for logins; rnbdt_lock
- * @attaches: tokens for requests to attach; rnbdt_lock
- * @put_off: logins that were put off; rnbdt_lock
- * @epochs: newest epochs of the latest attachments of the host; rnbdt_lock
- * @next_epoch: index of the member of @epochs to replace next; rnbdt_lock
- * @fence: fencing state; rnbdt_lock
+ *	@boot_id; host lock
+ * @nr_sessions: sessions of the host that have logged in, and @nr_claims; host lock
+ * @nr_claims: claims of sessions that reconnect; host lock
+ * @grown_since: jiffies at the begin of the current second of grants; host lock
+ * @grown_bytes: bytes that pools of the host were granted in it; host lock
+ * @logins: tokens for logins; host lock
+ * @attaches: tokens for requests to attach; host lock
+ * @put_off: logins that were put off; host lock
+ * @epochs: newest epochs of the latest attachments of the host; host lock
+ * @next_epoch: index of the member of @epochs to replace next; host lock
+ * @fence: fencing state; host lock
  * @unfence_on_restart: a login with another boot id lifts a complete fence; rnbdt_lock
  * @removed: the directory was removed, but sessions of the host are left; rnbdt_lock
- * @known: addresses of the latest logins of the host, family 0: unused; rnbdt_lock
- * @next_known: index of the member of @known to replace next; rnbdt_lock
- * @hangups: sessions of the host by class, see rnbdt_account.hung_up; rnbdt_lock
+ * @known: addresses of the latest logins of the host, family 0: unused; host lock
+ * @next_known: index of the member of @known to replace next; host lock
+ * @hangups: sessions of the host by class, see rnbdt_account.hung_up; lock of
+ *	half_open.c
  * @half_sums: costs of the half-open connections of the host by class, see half_count.c
  * @stale_frames: frames of closing sessions that were dropped unread
  * @late_requests: requests that named a closed attachment and were refused
@@ -225,6 +230,7 @@ struct rnbdt_waits {
  */
 struct rnbdt_host {
 	struct config_group group;
+	struct mutex lock;	/* sessions of the host */
 	struct hlist_node entry;
 	uuid_t uuid;
 	u64 max_pool_bytes;
@@ -336,8 +342,9 @@ struct rnbdt_owner {
  *	enabled and has no attachment. From the end of "enabled" on it holds a reference on
  *	the export and on the module
  * @wait_work: logs that attachments delay @disable_work, on rnbdt_timer_wq
- * @attached: attachments, struct rnbdt_attach, see attached.c; rnbdt_lock
- * @nr_attached: length of @attached; written under rnbdt_lock, read without
+ * @attached: attachments, struct rnbdt_attach; lock of attached.c
+ * @nr_attached: length of @attached; written under the same lock, read without
+ * @nr_closing: those of them that are closed and wait for the storage
  * @hosts: allowed hosts, struct rnbdt_allow; rnbdt_lock
  * @offers: ports that offer the export, struct rnbdt_offer; rnbdt_lock
  * @stale_requests: requests of ended sessions or old epochs that were dropped
@@ -369,6 +376,7 @@ struct rnbdt_export {
 	struct delayed_work wait_work;
 	struct list_head attached;
 	u32 nr_attached;
+	atomic_t nr_closing;
 	struct list_head hosts;
 	struct list_head offers;
 	atomic64_t stale_requests;
@@ -430,8 +438,8 @@ enum rnbdt_port_state {
  * @reach: exports that hosts reach on the port, by the id of the host; see reach.c,
  *	rnbdt_lock
  * @sessions: sessions of the port, struct rnbdt_session, in the order of their serials;
- *	rnbdt_lock
- * @all_sessions: length of @sessions; written under rnbdt_lock, read without
+ *	lock of state.c
+ * @all_sessions: length of @sessions; written under the same lock, read without
  * @retry_work: listens again when a device has the address, on rnbdt_login_wq
  */
 struct rnbdt_port {
@@ -471,6 +479,38 @@ static inline struct rnbdt_host *rnbdt_to_host(struct config_item *item)
 {
 	return container_of(to_config_group(item), struct rnbdt_host, group);
 }
+
+/**
+ * rnbdt_host_lock - lock a host, its sessions and their attachments
+ * @host: host that the caller has a reference on, or has found under rnbdt_lock
+ *
+ * Hosts do not exclude each other, but a writer of rnbdt_lock, which changes the configuration,
+ * excludes them all. So it may access what the lock of any host protects.
+ *
+ * Context: process context without rnbdt_lock and without another host; may sleep.
+ */
+static inline void rnbdt_host_lock(struct rnbdt_host *host)
+{
+	down_read(&rnbdt_lock);
+	mutex_lock(&host->lock);
+}
+
+/**
+ * rnbdt_host_unlock - undo rnbdt_host_lock()
+ * @host: host; it is not freed while rnbdt_lock is held, but may be afterwards
+ *
+ * Context: process context.
+ */
+static inline void rnbdt_host_unlock(struct rnbdt_host *host)
+{
+	mutex_unlock(&host->lock);
+	up_read(&rnbdt_lock);
+}
+
+/* Check that a host is locked, or that rnbdt_lock is held for writing. */
+#define rnbdt_assert_host(host)						\
+	lockdep_assert(lockdep_is_held_type(&rnbdt_lock, 0) ||		\
+		       lockdep_is_held(&(host)->lock))
 
 static inline const char *rnbdt_export_name(struct rnbdt_export *export)
 {

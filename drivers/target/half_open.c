@@ -41,8 +41,11 @@
  *
  * Concurrency
  *
- * The list and the remembered addresses are under rnbdt_lock; half_count.c has the sums.
- * Parameters are read without a lock.
+ * The list, and the numbers of connection ids that are left, are under rnbdt_half_lock; the host
+ * is locked to look at its addresses; half_count.c has the sums. A connection is compared with
+ * the limits and counted in two sections. Its host is locked all the time, but hosts may exceed
+ * the limit for all together by one connection for each port and device: the handlers of the
+ * requests of one listener run one at a time. Parameters are read without a lock.
  *
  * Errors
  *
@@ -54,6 +57,7 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/socket.h>
+#include <linux/spinlock.h>
 #include <net/ipv6.h>
 
 #include "../core/cm.h"
@@ -65,7 +69,6 @@
 #include "queue.h"
 #include "session.h"
 #include "state.h"
-#include "target.h"
 
 /*
  * Limits of sessions that were never live and of which only the connection id is left:
@@ -95,8 +98,9 @@ RNBD_PARAM_UINT(login_timeout_ms, 10000, 100, 600000,
 RNBD_PARAM_UINT(login_frames, 20, 4, 10000,
 		"frames per second that are taken from a client that has not logged in");
 
-static LIST_HEAD(rnbdt_half_open);	/* oldest first; rnbdt_lock */
-static u32 rnbdt_nr_hangups[RNBDT_PEER_CLASSES];	/* rnbdt_lock */
+static DEFINE_SPINLOCK(rnbdt_half_lock);
+static LIST_HEAD(rnbdt_half_open);	/* oldest first; rnbdt_half_lock */
+static u32 rnbdt_nr_hangups[RNBDT_PEER_CLASSES];	/* rnbdt_half_lock */
 
 /**
  * rnbdt_login_timeout - return the time from the connection request to the login
@@ -307,6 +311,23 @@ static enum rnbdt_peer_class rnbdt_host_class(const struct rnbdt_host *host,
 	return RNBDT_PEER_NEW;
 }
 
+static u16 rnbdt_half_open_check(const struct rnbdt_newcomer *new)
+{
+	lockdep_assert_held(&rnbdt_half_lock);
+
+	if (!rnbdt_hangups_fit(new))
+		return RNBD_ST_BUSY;
+	if (!rnbdt_half_open_fits(new, true, READ_ONCE(half_open_host_max))) {
+		rnbdt_limit_hit(RNBDT_LIMIT_HALF_OPEN_HOST);
+		return RNBD_ST_BUSY;
+	}
+	if (!rnbdt_half_open_fits(new, false, READ_ONCE(half_open_max))) {
+		rnbdt_limit_hit(RNBDT_LIMIT_HALF_OPEN);
+		return RNBD_ST_BUSY;
+	}
+	return RNBD_ST_OK;
+}
+
 /**
  * rnbdt_limits_connect - check the half-open limits for a new connection
  * @host: host that the connection request names
@@ -315,7 +336,7 @@ static enum rnbdt_peer_class rnbdt_host_class(const struct rnbdt_host *host,
  *
  * May evict older half-open connections.
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, @host locked.
  * Return: RNBD_ST_OK, or RNBD_ST_BUSY if a limit is reached.
  */
 u16 rnbdt_limits_connect(struct rnbdt_host *host, const struct sockaddr_storage *peer,
@@ -327,19 +348,14 @@ u16 rnbdt_limits_connect(struct rnbdt_host *host, const struct sockaddr_storage 
 		.cost = rnbdt_half_open_cost(req),
 	};
 
-	lockdep_assert_held(&rnbdt_lock);
+	u16 status;
 
-	if (!rnbdt_hangups_fit(&new))
-		return RNBD_ST_BUSY;
-	if (!rnbdt_half_open_fits(&new, true, READ_ONCE(half_open_host_max))) {
-		rnbdt_limit_hit(RNBDT_LIMIT_HALF_OPEN_HOST);
-		return RNBD_ST_BUSY;
-	}
-	if (!rnbdt_half_open_fits(&new, false, READ_ONCE(half_open_max))) {
-		rnbdt_limit_hit(RNBDT_LIMIT_HALF_OPEN);
-		return RNBD_ST_BUSY;
-	}
-	return RNBD_ST_OK;
+	rnbdt_assert_host(host);
+
+	spin_lock(&rnbdt_half_lock);
+	status = rnbdt_half_open_check(&new);
+	spin_unlock(&rnbdt_half_lock);
+	return status;
 }
 
 /**
@@ -349,32 +365,34 @@ u16 rnbdt_limits_connect(struct rnbdt_host *host, const struct sockaddr_storage 
  * @peer: source address
  * @req: connection request
  *
- * Context: process context, rnbdt_lock held since rnbdt_limits_connect().
+ * Context: process context, @host locked since rnbdt_limits_connect().
  */
 void rnbdt_limits_opened(struct rnbdt_half_open *half, struct rnbdt_host *host,
 			 const struct sockaddr_storage *peer, const struct rnbd_conn_req *req)
 {
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(host);
 
 	half->host = host;
 	half->peer_class = rnbdt_host_class(host, peer);
 	half->cost = rnbdt_half_open_cost(req);
 	half->since = jiffies;
-	list_add_tail(&half->entry, &rnbdt_half_open);
 	rnbdt_half_count_open(half);
+	spin_lock(&rnbdt_half_lock);
+	list_add_tail(&half->entry, &rnbdt_half_open);
+	spin_unlock(&rnbdt_half_lock);
 }
 
 /**
  * rnbdt_half_open_end - no longer count a connection as half-open
  * @half: connection that has logged in, asked for a list, joined, or is in teardown
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context.
  */
 void rnbdt_half_open_end(struct rnbdt_half_open *half)
 {
-	lockdep_assert_held(&rnbdt_lock);
-
+	spin_lock(&rnbdt_half_lock);
 	list_del_init(&half->entry);
+	spin_unlock(&rnbdt_half_lock);
 	rnbdt_half_count_end(half);
 }
 
@@ -382,13 +400,13 @@ void rnbdt_half_open_end(struct rnbdt_half_open *half)
  * rnbdt_half_open_login - no longer count a session as half-open; remember its address
  * @s: half-open session whose client is authenticated and whose login is accepted
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, host of @s locked.
  */
 void rnbdt_half_open_login(struct rnbdt_session *s)
 {
 	struct rnbdt_host *host = s->host;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(host);
 
 	rnbdt_half_open_end(&s->account.half_open);
 	if (rnbdt_host_class(host, &s->peer) == RNBDT_PEER_KNOWN)
@@ -402,46 +420,46 @@ void rnbdt_half_open_login(struct rnbdt_session *s)
  * @half: connection in teardown
  * @accepted: it was half-open no longer
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context.
  */
 void rnbdt_half_open_freed(struct rnbdt_half_open *half, bool accepted)
 {
-	lockdep_assert_held(&rnbdt_lock);
-
 	rnbdt_half_open_end(half);
 	if (accepted)
 		return;
+	spin_lock(&rnbdt_half_lock);
 	half->hung_up = true;
 	half->host->hangups[half->peer_class]++;
 	rnbdt_nr_hangups[half->peer_class]++;
+	spin_unlock(&rnbdt_half_lock);
 }
 
 /**
  * rnbdt_half_open_gone - note that the connection id of a connection is gone
  * @half: connection at the end of its teardown
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context.
  */
 void rnbdt_half_open_gone(struct rnbdt_half_open *half)
 {
-	lockdep_assert_held(&rnbdt_lock);
-
 	if (!half->hung_up)
 		return;
+	spin_lock(&rnbdt_half_lock);
 	half->hung_up = false;
 	half->host->hangups[half->peer_class]--;
 	rnbdt_nr_hangups[half->peer_class]--;
+	spin_unlock(&rnbdt_half_lock);
 }
 
 /**
  * rnbdt_half_open_forget - forget the addresses from which a host has logged in
  * @host: host whose secret was changed
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, @host locked.
  */
 void rnbdt_half_open_forget(struct rnbdt_host *host)
 {
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(host);
 
 	memset(host->known, 0, sizeof(host->known));
 }

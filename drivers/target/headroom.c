@@ -10,7 +10,8 @@
  *
  * Ownership: nothing is allocated or kept.
  *
- * Concurrency: rnbdt_lock.
+ * Concurrency: the host is locked, and what logins wait for is under the lock of the accounts
+ * (budget.c).
  *
  * Errors: a limit that refuses is counted.
  */
@@ -18,7 +19,6 @@
 #include <linux/atomic.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
-#include <linux/lockdep.h>
 
 #include <rnbd/wire.h>
 
@@ -26,7 +26,6 @@
 #include "graph.h"
 #include "headroom.h"
 #include "session.h"
-#include "target.h"
 
 /*
  * A client that waits for what a closing session holds gets RNBD_ST_LIMIT instead of
@@ -60,7 +59,7 @@ static bool rnbdt_limits_ending(const struct rnbdt_session *s)
  * rnbdt_headroom_closing - return what closing sessions of a host still hold
  * @host: host
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, @host locked.
  * Return: only what a login may wait for.
  */
 struct rnbdt_closing rnbdt_headroom_closing(const struct rnbdt_host *host)
@@ -68,7 +67,7 @@ struct rnbdt_closing rnbdt_headroom_closing(const struct rnbdt_host *host)
 	struct rnbdt_closing has = { };
 	const struct rnbdt_session *s;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(host);
 
 	/* Usually the first session that closes has all three, so the walk is short. */
 	if (!atomic_read(&host->nr_closing))
@@ -103,7 +102,6 @@ u16 rnbdt_limit_status(enum rnbdt_limit limit, bool closing)
 
 static u64 rnbdt_headroom_awaited(const struct rnbdt_awaited *awaited)
 {
-	lockdep_assert_held(&rnbdt_lock);
 	return awaited->bytes && time_before(jiffies, awaited->until) ? awaited->bytes : 0;
 }
 
@@ -112,7 +110,7 @@ static u64 rnbdt_headroom_awaited(const struct rnbdt_awaited *awaited)
  * @limit: limit of memory for pools
  * @awaited: what logins wait for below that limit
  *
- * Context: process context, rnbdt_lock held.
+ * Context: any, under the lock of @awaited.
  * Return: bytes; the rest is kept for the floors of logins.
  */
 u64 rnbdt_headroom_elastic(u64 limit, const struct rnbdt_awaited *awaited)
@@ -126,7 +124,7 @@ u64 rnbdt_headroom_elastic(u64 limit, const struct rnbdt_awaited *awaited)
  * @used: what is used of it
  * @awaited: what logins wait for below that limit
  *
- * Context: process context, rnbdt_lock held.
+ * Context: any, under the lock of @awaited.
  * Return: bytes.
  */
 u64 rnbdt_headroom_lacks(u64 limit, u64 used, const struct rnbdt_awaited *awaited)
@@ -141,7 +139,7 @@ u64 rnbdt_headroom_lacks(u64 limit, u64 used, const struct rnbdt_awaited *awaite
  *
  * What others return is kept for it for a moment, until its client asks again.
  *
- * Context: process context, rnbdt_lock held.
+ * Context: any, under the lock of @awaited.
  * Return: false if logins have waited for too long, because hung storage keeps the memory.
  */
 bool rnbdt_headroom_await(struct rnbdt_awaited *awaited, u64 bytes)
@@ -164,12 +162,10 @@ bool rnbdt_headroom_await(struct rnbdt_awaited *awaited, u64 bytes)
  *
  * Another login that waits for less notes that again.
  *
- * Context: process context, rnbdt_lock held.
+ * Context: any, under the lock of @awaited.
  */
 void rnbdt_headroom_served(struct rnbdt_awaited *awaited, u64 floor)
 {
-	lockdep_assert_held(&rnbdt_lock);
-
 	if (floor >= awaited->bytes)
 		awaited->bytes = 0;
 }

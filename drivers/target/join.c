@@ -21,8 +21,8 @@
  * Concurrency
  *
  * Entries are handled in the completion handler of the queue; the proof is verified by a
- * work item, after the one that has accepted the connection. q->join_state changes once, by
- * cmpxchg(): a queue either joins or fails.
+ * work item, after the one that has accepted the connection. It locks the host to let the queue
+ * join. q->join_state changes once, by cmpxchg(): a queue either joins or fails.
  *
  * Errors
  *
@@ -35,7 +35,6 @@
 #include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/random.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -169,7 +168,7 @@ static u16 rnbdt_join_check_session(const struct rnbdt_join *join)
 {
 	const struct rnbdt_session *s = join->q->session;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(s->host);
 
 	if (READ_ONCE(s->state) != RNBDT_LIVE)
 		return RNBD_ST_SHUTDOWN;
@@ -193,7 +192,7 @@ static u16 rnbdt_join_take(struct rnbdt_join *join)
 	struct rnbdt_session *s = q->session;
 	u16 status;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(s->host);
 
 	/* Others may have changed it since the memory of the queue was charged. */
 	status = rnbdt_join_check_session(join);
@@ -202,7 +201,7 @@ static u16 rnbdt_join_take(struct rnbdt_join *join)
 	rnbd_ring_set_rate_limit(&q->ring, 0);
 	rnbd_ring_enable_in(&q->ring, s->granted.depth);
 	WRITE_ONCE(q->ring.last_heard, jiffies);
-	/* Requests may come from here on; rnbdt_lease_free_released() relies on rnbdt_lock. */
+	/* Requests may come from here on; rnbdt_lease_free_released() locks the host as well. */
 	if (cmpxchg(&q->join_state, RNBDT_JOINING, RNBDT_JOINED) != RNBDT_JOINING)
 		return RNBD_ST_SHUTDOWN;
 	s->newest_attempt = join->req.attempt;
@@ -214,24 +213,25 @@ static u16 rnbdt_join_take(struct rnbdt_join *join)
 	return RNBD_ST_OK;
 }
 
-/* Let a queue whose client has proven the key join its session. Takes rnbdt_lock. */
+/* Let a queue whose client has proven the key join its session. Locks the host. */
 static u16 rnbdt_join_admit(struct rnbdt_join *join)
 {
+	struct rnbdt_host *host = join->half_open.host;
 	u16 status;
 
-	mutex_lock(&rnbdt_lock);
+	rnbdt_host_lock(host);
 	status = rnbdt_join_check_session(join) ?: rnbdt_queue_budget_first(join->q, 1, false);
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_unlock(host);
 	if (status)
 		return status;
 
 	status = rnbdt_join_prepare(join->q);
-	mutex_lock(&rnbdt_lock);
+	rnbdt_host_lock(host);
 	if (!status)
 		status = rnbdt_join_take(join);
 	if (status)
 		rnbdt_queue_budget_remove(join->q);
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_unlock(host);
 	return status;
 }
 
@@ -300,9 +300,7 @@ static void rnbdt_join_destroy_work(struct work_struct *work)
 	struct rnbdt_session *s = join->q->session;
 
 	rdma_destroy_id(join->q->cm_id);
-	mutex_lock(&rnbdt_lock);
 	rnbdt_half_open_gone(&join->half_open);
-	mutex_unlock(&rnbdt_lock);
 	rnbdt_queue_free(join->q);
 	rnbdt_join_put(s, host);
 }
@@ -312,6 +310,7 @@ static void rnbdt_join_abort_work(struct work_struct *work)
 	struct rnbdt_join *join = container_of(work, struct rnbdt_join, abort_work);
 	struct rnbdt_queue *q = join->q;
 	struct rnbdt_session *s = q->session;
+	struct rnbdt_host *host = join->half_open.host;
 
 	/* A handler that sets the queue up has ended when the connection is not counted. */
 	wait_event(s->conn.wait, !READ_ONCE(s->conn.connecting));
@@ -322,11 +321,11 @@ static void rnbdt_join_abort_work(struct work_struct *work)
 	cancel_delayed_work_sync(&join->expire_work);
 	rnbd_ring_destroy(&q->ring);
 
-	mutex_lock(&rnbdt_lock);
-	list_del(&join->entry);
 	rnbdt_half_open_freed(&join->half_open, false);
+	rnbdt_host_lock(host);
+	list_del(&join->entry);
 	s->conn.nr_joins--;
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_unlock(host);
 	/* The reference of the queue keeps the session. */
 	wake_up(&s->conn.wait);
 	queue_work(rnbdt_linger_wq, &join->destroy_work);
@@ -365,14 +364,14 @@ int rnbdt_join_alloc(struct rnbdt_queue *q, const struct rnbd_conn_req *req)
  *
  * From here on the queue is torn down by itself, or belongs to the session.
  *
- * Context: process context, rnbdt_lock held since rnbdt_limits_connect().
+ * Context: process context, host of the session locked since rnbdt_limits_connect().
  */
 void rnbdt_join_opened(struct rnbdt_queue *q, const struct sockaddr_storage *peer)
 {
 	struct rnbdt_session *s = q->session;
 	struct rnbdt_join *join = q->join;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(s->host);
 
 	/* The session is live, so its references keep the host and the module. */
 	__module_get(THIS_MODULE);

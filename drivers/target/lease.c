@@ -25,8 +25,9 @@
  * Concurrency
  *
  * The work runs once at a time, on rnbdt_lease_wq. It allocates without I/O: reclaim may wait
- * for a disk of this client. The end of a memory region sleeps, so it happens without
- * rnbdt_lock.
+ * for a disk of this client. It locks the host to change the pool, the accounts, and what is
+ * reclaimed, because the share work looks at those as well. The end of a memory region sleeps,
+ * so it happens without a lock.
  *
  * Errors
  *
@@ -37,7 +38,6 @@
 
 #include <linux/jiffies.h>
 #include <linux/list.h>
-#include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -55,6 +55,7 @@
 #include "counters.h"
 #include "ctl.h"
 #include "grant.h"
+#include "graph.h"
 #include "inject.h"
 #include "lease.h"
 #include "pool.h"
@@ -205,7 +206,7 @@ static void rnbdt_lease_reuse(struct rnbdt_session *s, struct rnbdt_segment *seg
 	list_del_init(&seg->entry);
 	spin_unlock_irqrestore(&ring->lock, flags);
 	rnbdt_segment_free_pages(seg);
-	mutex_lock(&rnbdt_lock);
+	rnbdt_host_lock(s->host);
 	WRITE_ONCE(s->pool.units, s->pool.units - seg->units);
 	if (seg->reclaimed)
 		s->lease.reclaiming -= seg->units;
@@ -214,7 +215,7 @@ static void rnbdt_lease_reuse(struct rnbdt_session *s, struct rnbdt_segment *seg
 	rnbdt_budget_shrink(s, (u64)seg->units * RNBD_UNIT_SIZE);
 	/* The end of the session returns nothing more. */
 	seg->units = 0;
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_unlock(s->host);
 }
 
 /* Free a segment that no request names. */
@@ -227,7 +228,7 @@ static void rnbdt_lease_free(struct rnbdt_session *s, struct rnbdt_segment *seg)
 	/* The client may still try to access the pages until this returns. */
 	rnbdt_segment_unmap(seg);
 	rnbdt_segment_free_pages(seg);
-	mutex_lock(&rnbdt_lock);
+	rnbdt_host_lock(s->host);
 	rnbdt_pool_remove(&s->pool, seg);
 	if (seg->reclaimed)
 		s->lease.reclaiming -= seg->units;
@@ -235,7 +236,7 @@ static void rnbdt_lease_free(struct rnbdt_session *s, struct rnbdt_segment *seg)
 		s->lease.stuck -= seg->units;
 	s->lease.releases++;
 	rnbdt_budget_shrink(s, (u64)seg->units * RNBD_UNIT_SIZE);
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_unlock(s->host);
 	/* Frame handlers of this session may have found it a moment ago. */
 	rnbdt_ctl_lease(s, seg, RNBDT_TELL_RELEASED);
 }
@@ -253,8 +254,8 @@ static bool rnbdt_lease_free_released(struct rnbdt_session *s)
 	/* A frame handler that has not seen the mark may have accepted a request. */
 	synchronize_rcu();
 	/* A queue that joins has requests before it is in s->queues: wait until it is there. */
-	mutex_lock(&rnbdt_lock);
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_lock(s->host);
+	rnbdt_host_unlock(s->host);
 	rnbdt_pool_scan(s, false);
 	list_for_each_entry(seg, &list, entry) {
 		if (!rnbdt_pool_named(&s->pool, seg) ||
@@ -279,7 +280,7 @@ static bool rnbdt_lease_ask(struct rnbdt_session *s)
 	unsigned long slot;
 	bool any = false;
 
-	mutex_lock(&rnbdt_lock);
+	rnbdt_host_lock(s->host);
 	xa_for_each(&s->pool.slots, slot, seg) {
 		if (!seg->reclaimed || READ_ONCE(seg->released))
 			continue;
@@ -291,7 +292,7 @@ static bool rnbdt_lease_ask(struct rnbdt_session *s)
 		seg->deadline_ms = READ_ONCE(reclaim_timeout_ms);
 		rnbdt_ctl_lease(s, seg, RNBDT_TELL_RECLAIM);
 	}
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_unlock(s->host);
 	return any;
 }
 
@@ -301,10 +302,10 @@ static void rnbdt_lease_stuck(struct rnbdt_session *s, struct rnbdt_segment *seg
 	WRITE_ONCE(seg->idle_since, jiffies);
 	if (seg->stuck || time_before(jiffies, seg->reclaimed_at + RNBDT_STUCK_TIME))
 		return;
-	mutex_lock(&rnbdt_lock);
+	rnbdt_host_lock(s->host);
 	seg->stuck = true;
 	s->lease.stuck += seg->units;
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_unlock(s->host);
 }
 
 /* Note how much of each segment slow storage uses. */
@@ -363,7 +364,7 @@ static bool rnbdt_lease_look(struct rnbdt_session *s)
  * rnbdt_lease_work - free, reclaim and grant segments of a session
  * @work: rnbdt_session.lease.lease_work
  *
- * Context: work item of rnbdt_lease_wq; takes rnbdt_lock, may sleep.
+ * Context: work item of rnbdt_lease_wq; locks the host, may sleep.
  */
 void rnbdt_lease_work(struct work_struct *work)
 {
@@ -396,14 +397,17 @@ restore:
  * rnbdt_lease_stop - stop the grants of a session
  * @s: closing session whose queue pairs are drained
  *
- * Context: teardown; takes rnbdt_lock, sleeps until the work has ended.
+ * Context: teardown; locks the host, sleeps until the work has ended.
  */
 void rnbdt_lease_stop(struct rnbdt_session *s)
 {
-	/* Who has found the session live, or hungry, under the lock has queued the work by now. */
-	mutex_lock(&rnbdt_lock);
+	/*
+	 * A context that has found the session live with the host locked, or hungry under
+	 * rnbdt_budget_lock, has queued the work by then.
+	 */
+	rnbdt_host_lock(s->host);
 	rnbdt_budget_hungry(s, false);
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_unlock(s->host);
 	cancel_delayed_work_sync(&s->lease.lease_work);
 }
 
@@ -411,7 +415,7 @@ void rnbdt_lease_stop(struct rnbdt_session *s)
  * rnbdt_lease_reuse_early - fault point: give the pages of a session to others before its end
  * @s: closing session whose queue pairs still work, without requests
  *
- * Context: teardown; takes rnbdt_lock, may sleep.
+ * Context: teardown; takes the lock of the host, may sleep.
  */
 void rnbdt_lease_reuse_early(struct rnbdt_session *s)
 {
@@ -431,7 +435,7 @@ void rnbdt_lease_reuse_early(struct rnbdt_session *s)
  *
  * Requests that the storage has may keep the session for a long time, but not its memory.
  *
- * Context: teardown; takes rnbdt_lock, may sleep.
+ * Context: teardown; locks the host, may sleep.
  */
 void rnbdt_lease_trim(struct rnbdt_session *s)
 {
@@ -446,10 +450,10 @@ void rnbdt_lease_trim(struct rnbdt_session *s)
 			continue;
 		rnbdt_ctl_forget_lease(s, seg);
 		rnbdt_segment_unmap(seg);
-		mutex_lock(&rnbdt_lock);
+		rnbdt_host_lock(s->host);
 		rnbdt_pool_remove(&s->pool, seg);
 		rnbdt_budget_shrink(s, (u64)seg->units * RNBD_UNIT_SIZE);
-		mutex_unlock(&rnbdt_lock);
+		rnbdt_host_unlock(s->host);
 		rnbdt_segment_free(seg);
 	}
 }

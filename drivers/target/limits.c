@@ -16,13 +16,14 @@
  *
  * Ownership: rnbdt_limits_stopped() uncounts a session when its queue pairs are drained.
  *
- * Concurrency: the numbers are under rnbdt_lock. A changed limit applies to new logins.
+ * Concurrency: the host is locked; the number of all sessions is atomic. A changed limit applies
+ * to new logins.
  *
  * Errors: a reached limit is a status for the client and increases a counter.
  */
 
+#include <linux/atomic.h>
 #include <linux/cpumask.h>
-#include <linux/lockdep.h>
 #include <linux/minmax.h>
 #include <linux/module.h>
 
@@ -37,7 +38,6 @@
 #include "queue_budget.h"
 #include "rate.h"
 #include "session.h"
-#include "target.h"
 
 /* Sessions of a host that may receive a list of exports concurrently. */
 #define RNBDT_HOST_LISTS_MAX	8
@@ -51,45 +51,55 @@ RNBD_PARAM_UINT(max_host_sessions, 256, 1, 65536,
 RNBD_PARAM_UINT(max_queues, 0, 0, RNBD_CONNS_MAX,
 		"queues of one session; 0: two for each CPU, because a client may poll some");
 
-static u32 rnbdt_nr_sessions;		/* that have logged in, and claims; rnbdt_lock */
+static atomic_t rnbdt_nr_sessions;	/* that have logged in, and claims */
 
-/* May one session more log in? */
-static u16 rnbdt_limits_sessions(struct rnbdt_host *host)
+/* Count one session more, if the limits allow that. */
+static u16 rnbdt_limits_count(struct rnbdt_host *host)
 {
 	u64 of_host = host->max_sessions ?: READ_ONCE(max_host_sessions);
 
 	if (host->nr_sessions >= of_host)
 		return rnbdt_limit_status(RNBDT_LIMIT_HOST_SESSIONS,
 					  rnbdt_headroom_closing(host).sessions);
-	if (rnbdt_nr_sessions >= READ_ONCE(max_sessions))
+	if (atomic_inc_return(&rnbdt_nr_sessions) > READ_ONCE(max_sessions)) {
+		atomic_dec(&rnbdt_nr_sessions);
 		return rnbdt_limit_status(RNBDT_LIMIT_SESSIONS,
 					  rnbdt_headroom_closing(host).sessions);
+	}
+	host->nr_sessions++;
 	return RNBD_ST_OK;
+}
+
+static void rnbdt_limits_uncount(struct rnbdt_host *host)
+{
+	host->nr_sessions--;
+	atomic_dec(&rnbdt_nr_sessions);
 }
 
 /**
  * rnbdt_limits_login - count a session and charge its queue 0
  * @s: half-open session whose client is authenticated; it has taken over its claim
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, host of @s locked.
  * Return: RNBD_ST_OK, RNBD_ST_LIMIT, or RNBD_ST_BUSY if closing sessions of the
  * host still hold what is missing.
  */
 u16 rnbdt_limits_login(struct rnbdt_session *s)
 {
-	u16 status = s->account.counted ? RNBD_ST_OK : rnbdt_limits_sessions(s->host);
+	bool claimed = s->account.counted;
+	u16 status = claimed ? RNBD_ST_OK : rnbdt_limits_count(s->host);
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(s->host);
 
-	if (!status)
-		status = rnbdt_queue_budget_first(s->queues[0], 1, true);
 	if (status)
 		return status;
-	if (!s->account.counted) {
-		s->host->nr_sessions++;
-		rnbdt_nr_sessions++;
-		s->account.counted = true;
+	status = rnbdt_queue_budget_first(s->queues[0], 1, true);
+	if (status) {
+		if (!claimed)
+			rnbdt_limits_uncount(s->host);
+		return status;
 	}
+	s->account.counted = true;
 	rnbdt_half_open_login(s);
 	return RNBD_ST_OK;
 }
@@ -98,11 +108,11 @@ u16 rnbdt_limits_login(struct rnbdt_session *s)
  * rnbdt_limits_leave - leave the place of a session to its claim
  * @s: closing session that is counted, and whose queue pairs are drained
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, host of @s locked.
  */
 void rnbdt_limits_leave(struct rnbdt_session *s)
 {
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(s->host);
 
 	s->account.counted = false;
 	s->host->nr_claims++;
@@ -112,11 +122,11 @@ void rnbdt_limits_leave(struct rnbdt_session *s)
  * rnbdt_limits_take_over - let a session have the place of its claim
  * @s: session that logs in
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, host of @s locked.
  */
 void rnbdt_limits_take_over(struct rnbdt_session *s)
 {
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(s->host);
 
 	s->account.counted = true;
 	s->host->nr_claims--;
@@ -126,15 +136,14 @@ void rnbdt_limits_take_over(struct rnbdt_session *s)
  * rnbdt_limits_end_claim - return the place of a claim
  * @host: its host
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, @host locked.
  */
 void rnbdt_limits_end_claim(struct rnbdt_host *host)
 {
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(host);
 
 	host->nr_claims--;
-	host->nr_sessions--;
-	rnbdt_nr_sessions--;
+	rnbdt_limits_uncount(host);
 }
 
 /**
@@ -144,14 +153,14 @@ void rnbdt_limits_end_claim(struct rnbdt_host *host)
  * A list does not count as a session: a host that has reached its number of
  * sessions can still request one.
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, host of @s locked.
  * Return: RNBD_ST_OK, RNBD_ST_LIMIT, or RNBD_ST_BUSY if a retry can succeed.
  */
 u16 rnbdt_limits_list(struct rnbdt_session *s)
 {
 	u16 status;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(s->host);
 
 	if (s->host->nr_lists >= RNBDT_HOST_LISTS_MAX) {
 		rnbdt_limit_hit(RNBDT_LIMIT_HOST_LISTS);
@@ -194,11 +203,11 @@ u32 rnbdt_limits_queues(u32 requested)
  * this one must not be refused for it. What waits for the storage is bounded nevertheless:
  * its memory stays charged, and an export has one attachment of a host.
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, host of @s locked.
  */
 void rnbdt_limits_stopped(struct rnbdt_session *s)
 {
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(s->host);
 
 	if (s->account.lists)
 		s->host->nr_lists--;
@@ -206,6 +215,5 @@ void rnbdt_limits_stopped(struct rnbdt_session *s)
 	if (!s->account.counted)
 		return;
 	s->account.counted = false;
-	s->host->nr_sessions--;
-	rnbdt_nr_sessions--;
+	rnbdt_limits_uncount(s->host);
 }

@@ -21,7 +21,8 @@
  * Concurrency
  *
  * Login and proof are handled one after the other in the completion handler of
- * queue 0, which then queues the login work; that runs once at a time.
+ * queue 0, which then queues the login work; that runs once at a time. It locks the
+ * host, so logins of different hosts do not wait for each other.
  *
  * Errors
  *
@@ -32,7 +33,6 @@
 
 #include <linux/math64.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/sched/mm.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
@@ -62,6 +62,7 @@
 #include "inject.h"
 #include "limits.h"
 #include "login.h"
+#include "owner.h"
 #include "pool.h"
 #include "queue.h"
 #include "queue_alloc.h"
@@ -183,7 +184,7 @@ static u16 rnbdt_login_negotiate(struct rnbdt_session *s)
 {
 	u16 status;
 
-	mutex_lock(&rnbdt_lock);
+	rnbdt_host_lock(s->host);
 	status = rnbdt_login_charge(s);
 	if (status)
 		goto unlock;
@@ -192,7 +193,7 @@ static u16 rnbdt_login_negotiate(struct rnbdt_session *s)
 		goto unlock;
 	rnbdt_queue_budget_reserve(s);
 unlock:
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_unlock(s->host);
 	return status;
 }
 
@@ -249,9 +250,10 @@ static u16 rnbdt_login_alloc(struct rnbdt_session *s)
 /* Admit the login, and close what the host had before its client module restarted. */
 static u16 rnbdt_login_admit(struct rnbdt_session *s)
 {
+	bool restarted = false;
 	u16 status;
 
-	mutex_lock(&rnbdt_lock);
+	rnbdt_host_lock(s->host);
 	status = rnbdt_fence_check(s);
 	/* A fenced client fails its writes, which must not be executed after that. */
 	if (status == RNBD_ST_FENCED && rnbdt_is_draining(s, NULL))
@@ -263,8 +265,11 @@ static u16 rnbdt_login_admit(struct rnbdt_session *s)
 	if (!status) {
 		rnbdt_close_restarted(s);
 		rnbdt_fence_admit(s);
+		restarted = rnbdt_owner_outdated(s);
 	}
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_unlock(s->host);
+	if (restarted)
+		rnbdt_owner_restarted(s);
 	return status;
 }
 
@@ -337,7 +342,7 @@ static void rnbdt_login_start_list(struct rnbdt_session *s, u16 status)
 		pr_warn_ratelimited("session %u: host %pUb: list of exports on port %s refused: %s\n",
 				    s->serial, &s->host_id, rnbdt_port_name(s->port),
 				    rnbd_status_text(status));
-	mutex_lock(&rnbdt_lock);
+	rnbdt_host_lock(s->host);
 	if (!status)
 		status = rnbdt_fence_check(s);
 	if (!status)
@@ -350,7 +355,7 @@ static void rnbdt_login_start_list(struct rnbdt_session *s, u16 status)
 	mod_delayed_work(rnbdt_timer_wq, &s->login.timeout_work,
 			 s->listing.list_status ? RNBDT_HANGUP_TIMEOUT : RNBDT_LISTING_TIMEOUT);
 	rnbdt_session_advance(s, RNBDT_LOGIN, RNBDT_LISTING, NULL);
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_unlock(s->host);
 }
 
 /*
@@ -374,10 +379,10 @@ static u16 rnbdt_login_authenticate(struct rnbdt_session *s)
 		return RNBD_ST_SHUTDOWN;
 	}
 
-	mutex_lock(&rnbdt_lock);
+	rnbdt_host_lock(s->host);
 	s->auth.authenticated = true;
 	status = rnbdt_is_newest_epoch(s->host, &s->auth.req, s);
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_unlock(s->host);
 	return status;
 }
 
@@ -411,10 +416,10 @@ static void rnbdt_login_process(struct rnbdt_session *s)
 		return;
 	if (grant.status) {
 		rnbdt_rate_refused(s, grant.status);
-		mutex_lock(&rnbdt_lock);
+		rnbdt_host_lock(s->host);
 		grant.retry_ms = rnbdt_rate_retry_ms(s->host, grant.status);
 		rnbdt_claim_refused(s);
-		mutex_unlock(&rnbdt_lock);
+		rnbdt_host_unlock(s->host);
 	}
 	if (grant.status == RNBD_ST_OK) {
 		rnbdt_login_fill_grant(s, &grant);
@@ -460,7 +465,7 @@ static void rnbdt_login_process(struct rnbdt_session *s)
  * rnbdt_session_login_work - process a login, or continue a list of exports
  * @work: rnbdt_session.login.login_work
  *
- * Context: work item of rnbdt_login_wq; takes rnbdt_lock, may sleep for memory
+ * Context: work item of rnbdt_login_wq; locks the host, may sleep for memory
  * and for the send queue of queue 0.
  */
 void rnbdt_session_login_work(struct work_struct *work)

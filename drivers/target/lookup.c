@@ -8,7 +8,8 @@
  *
  * Ownership: the tables hold no reference; a session is removed before it is freed.
  *
- * Concurrency: changes are made under rnbdt_lock. Readers hold that lock, or use RCU and
+ * Concurrency: changes of the hash table are under rnbdt_lookup_lock, and the host of the
+ * session is locked. Readers use RCU; one that has locked the host may keep what it finds, others
  * take a reference.
  *
  * Errors: a new session without memory for its place is refused. Clients choose the ids of
@@ -20,11 +21,10 @@
 #include <linux/jhash.h>
 #include <linux/kref.h>
 #include <linux/limits.h>
-#include <linux/lockdep.h>
-#include <linux/mutex.h>
 #include <linux/once.h>
 #include <linux/random.h>
 #include <linux/rculist.h>
+#include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/uuid.h>
 #include <linux/xarray.h>
@@ -32,12 +32,12 @@
 #include "../core/cm.h"
 #include "lookup.h"
 #include "session.h"
-#include "target.h"
 
 #define RNBDT_LOOKUP_BUCKETS	4096
 
-static struct hlist_head rnbdt_lookup_table[RNBDT_LOOKUP_BUCKETS];	/* rnbdt_lock, RCU */
-static DEFINE_XARRAY(rnbdt_lookup_serials);	/* rnbdt_lock, RCU */
+static DEFINE_SPINLOCK(rnbdt_lookup_lock);
+static struct hlist_head rnbdt_lookup_table[RNBDT_LOOKUP_BUCKETS];	/* that lock, RCU */
+static DEFINE_XARRAY(rnbdt_lookup_serials);	/* its own lock, RCU */
 static atomic_t rnbdt_last_serial;
 
 static struct hlist_head *rnbdt_lookup_bucket(const void *host_id, const void *session_id)
@@ -96,13 +96,15 @@ void rnbdt_lookup_release(struct rnbdt_session *s)
  * rnbdt_lookup_add - let a session be found
  * @s: new session, after rnbdt_lookup_reserve()
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, its host locked.
  */
 void rnbdt_lookup_add(struct rnbdt_session *s)
 {
-	lockdep_assert_held(&rnbdt_lock);
+	struct hlist_head *head = rnbdt_lookup_bucket(&s->host_id, &s->session_id);
 
-	hlist_add_head_rcu(&s->hash_entry, rnbdt_lookup_bucket(&s->host_id, &s->session_id));
+	spin_lock(&rnbdt_lookup_lock);
+	hlist_add_head_rcu(&s->hash_entry, head);
+	spin_unlock(&rnbdt_lookup_lock);
 	/* The entry was reserved. */
 	xa_store(&rnbdt_lookup_serials, s->serial, s, GFP_NOWAIT);
 }
@@ -111,13 +113,13 @@ void rnbdt_lookup_add(struct rnbdt_session *s)
  * rnbdt_lookup_remove - let a session no longer be found
  * @s: session that was added; its memory is freed after a grace period
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, its host locked.
  */
 void rnbdt_lookup_remove(struct rnbdt_session *s)
 {
-	lockdep_assert_held(&rnbdt_lock);
-
+	spin_lock(&rnbdt_lookup_lock);
 	hlist_del_rcu(&s->hash_entry);
+	spin_unlock(&rnbdt_lookup_lock);
 	xa_erase(&rnbdt_lookup_serials, s->serial);
 }
 
@@ -145,7 +147,7 @@ struct rnbdt_session *rnbdt_lookup_after(unsigned long serial)
  * @req: connection request
  * @s: session that was found before, or NULL to find the first one
  *
- * Context: any, under RCU or rnbdt_lock.
+ * Context: any, RCU read side during the whole walk.
  * Return: the next session of that host and id in any state, or NULL.
  */
 struct rnbdt_session *rnbdt_lookup_next(const struct rnbd_conn_req *req,
@@ -156,7 +158,7 @@ struct rnbdt_session *rnbdt_lookup_next(const struct rnbd_conn_req *req,
 					     &hlist_first_rcu(head);
 	struct hlist_node *node;
 
-	while ((node = rcu_dereference_check(*link, lockdep_is_held(&rnbdt_lock)))) {
+	while ((node = rcu_dereference(*link))) {
 		struct rnbdt_session *next = hlist_entry(node, struct rnbdt_session, hash_entry);
 
 		if (!memcmp(&next->host_id, req->host_id, sizeof(req->host_id)) &&

@@ -23,7 +23,6 @@
 #include <linux/hashtable.h>
 #include <linux/jhash.h>
 #include <linux/lockdep.h>
-#include <linux/mutex.h>
 #include <linux/string.h>
 #include <linux/uuid.h>
 
@@ -115,7 +114,7 @@ static int rnbdt_opened_check_names(struct rnbdt_export *export)
  * A file may have been opened by another export since rnbdt_opened_check(); a block device
  * may not.
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, rnbdt_lock held for writing.
  * Return: 0; -EBUSY or -EEXIST, logged, if another export has its storage, path or UUID.
  */
 int rnbdt_opened_add(struct rnbdt_export *export)
@@ -123,7 +122,7 @@ int rnbdt_opened_add(struct rnbdt_export *export)
 	const struct rnbdt_backend *be = export->backend;
 	int ret = 0;
 
-	lockdep_assert_held(&rnbdt_lock);
+	lockdep_assert_held_write(&rnbdt_lock);
 
 	if (!be->dev)
 		ret = rnbdt_opened_check(export, be->inode);
@@ -142,11 +141,11 @@ int rnbdt_opened_add(struct rnbdt_export *export)
  * rnbdt_opened_remove - undo rnbdt_opened_add()
  * @export: export whose backend is closed
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, rnbdt_lock held for writing.
  */
 void rnbdt_opened_remove(struct rnbdt_export *export)
 {
-	lockdep_assert_held(&rnbdt_lock);
+	lockdep_assert_held_write(&rnbdt_lock);
 
 	hash_del(&export->storage_entry);
 	hash_del(&export->path_entry);

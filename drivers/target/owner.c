@@ -21,8 +21,9 @@
  * Ownership: the owner is part of the export. It is named by its UUID, because its host
  * need not exist in configfs.
  *
- * Concurrency: rnbdt_lock. A change closes the attachments of older generations in the same
- * critical section.
+ * Concurrency: an owner is part of the configuration: it changes with rnbdt_lock held for
+ * writing, and code that has locked a host may read it. A change closes the attachments of older
+ * generations in the same critical section.
  *
  * Errors: none.
  */
@@ -33,7 +34,8 @@
 #include <linux/list.h>
 #include <linux/lockdep.h>
 #include <linux/minmax.h>
-#include <linux/mutex.h>
+#include <linux/rcupdate.h>
+#include <linux/rwsem.h>
 #include <linux/string.h>
 #include <linux/timekeeping.h>
 #include <linux/uuid.h>
@@ -76,9 +78,9 @@ void rnbdt_owner_init(struct rnbdt_export *export)
  */
 void rnbdt_owner_exit(struct rnbdt_export *export)
 {
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	hlist_del_init(&export->owner.entry);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 }
 
 /* Write a state, and close the attachments that were granted under another generation. */
@@ -87,7 +89,7 @@ static void rnbdt_owner_write(struct rnbdt_export *export, const uuid_t *host,
 {
 	struct rnbdt_owner *owner = &export->owner;
 
-	lockdep_assert_held(&rnbdt_lock);
+	lockdep_assert_held_write(&rnbdt_lock);
 
 	owner->host = *host;
 	owner->boot_id = *boot_id;
@@ -141,13 +143,13 @@ static bool rnbdt_is_boot_id(const uuid_t *boot_id, const struct rnbdt_session *
  */
 void rnbdt_owner_set_exclusive(struct rnbdt_export *export, bool exclusive)
 {
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	if (export->exclusive != exclusive) {
 		WRITE_ONCE(export->exclusive, exclusive);
 		if (!exclusive && export->owner.generation)
 			rnbdt_owner_begin(export, &uuid_null, &uuid_null, 0);
 	}
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 }
 
 /**
@@ -159,7 +161,7 @@ void rnbdt_owner_set_exclusive(struct rnbdt_export *export, bool exclusive)
  */
 void rnbdt_owner_move(struct rnbdt_export *export, const uuid_t *host)
 {
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	if (uuid_equal(host, &export->owner.host))
 		goto unlock;
 	if (rnbdt_has_owner(export))
@@ -171,7 +173,7 @@ void rnbdt_owner_move(struct rnbdt_export *export, const uuid_t *host)
 	/* The boot id is that of the first client which attaches. */
 	rnbdt_owner_begin(export, host, &uuid_null, 0);
 unlock:
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 }
 
 /* Was the owner fenced since it became the owner? One that has not attached has no requests. */
@@ -194,7 +196,7 @@ void rnbdt_owner_restore(struct rnbdt_export *export, const struct rnbdt_owner *
 {
 	struct rnbdt_host *host;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	if (state->generation > export->owner.generation) {
 		rnbdt_owner_write(export, &state->host, &state->boot_id,
 				  state->fence_generation, state->generation);
@@ -202,7 +204,7 @@ void rnbdt_owner_restore(struct rnbdt_export *export, const struct rnbdt_owner *
 		if (host && rnbdt_owner_is_fenced(state, host))
 			rnbdt_owner_end(export, "it was fenced");
 	}
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 }
 
 /**
@@ -242,10 +244,27 @@ u16 rnbdt_owner_check(const struct rnbdt_export *export, const struct rnbdt_sess
 }
 
 /**
+ * rnbdt_owner_changes - test whether an attachment would change the owner of an export
+ * @export: export that rnbdt_owner_check() has allowed
+ * @s: live session of the host
+ *
+ * Context: rnbdt_lock held.
+ * Return: true if rnbdt_owner_take() would begin a generation.
+ */
+bool rnbdt_owner_changes(const struct rnbdt_export *export, const struct rnbdt_session *s)
+{
+	lockdep_assert_held(&rnbdt_lock);
+
+	return export->exclusive &&
+	       (!rnbdt_has_owner(export) || !rnbdt_is_boot_id(&export->owner.boot_id, s));
+}
+
+/**
  * rnbdt_owner_take - let the host of an attachment own its export, if that is exclusive
  * @att: attachment that rnbdt_owner_check() has allowed, bound to the export
  *
- * Context: rnbdt_lock held, in the same section of the lock as the check.
+ * Context: host of the session locked, in the same section as the check; rnbdt_lock held for
+ * writing if rnbdt_owner_changes().
  */
 void rnbdt_owner_take(struct rnbdt_attach *att)
 {
@@ -257,7 +276,7 @@ void rnbdt_owner_take(struct rnbdt_attach *att)
 
 	if (!export->exclusive)
 		return;
-	if (!rnbdt_has_owner(export) || !rnbdt_is_boot_id(&export->owner.boot_id, s)) {
+	if (rnbdt_owner_changes(export, s)) {
 		import_uuid(&boot_id, s->login.info.boot_id);
 		rnbdt_owner_begin(export, &s->host->uuid, &boot_id, s->host->fence.generation);
 		pr_info("export %s: host %pUb owns it\n", rnbdt_export_name(export),
@@ -266,34 +285,59 @@ void rnbdt_owner_take(struct rnbdt_attach *att)
 	att->owner_generation = export->owner.generation;
 }
 
+/* Does a host own an export of a name in a generation? */
+static bool rnbdt_owner_is(struct rnbdt_export *export, const uuid_t *host, u32 generation,
+			   const char *name)
+{
+	return export->owner.generation == generation &&
+	       uuid_equal(&export->owner.host, host) &&
+	       !strcmp(rnbdt_export_name(export), name);
+}
+
 /* End the ownership of a generation that a host has of the export of a name. */
 static void rnbdt_owner_release(const uuid_t *host, u32 generation, const char *name)
 {
 	struct rnbdt_export *export;
 	struct hlist_node *next;
 
-	lockdep_assert_held(&rnbdt_lock);
+	lockdep_assert_held_write(&rnbdt_lock);
 
 	/* A removed export, which still exists, may have had the same owner. */
-	hlist_for_each_entry_safe(export, next, rnbdt_owned_bucket(host), owner.entry) {
-		if (export->owner.generation != generation ||
-		    !uuid_equal(&export->owner.host, host) ||
-		    strcmp(rnbdt_export_name(export), name))
-			continue;
-		rnbdt_owner_end(export, "it has detached");
-	}
+	hlist_for_each_entry_safe(export, next, rnbdt_owned_bucket(host), owner.entry)
+		if (rnbdt_owner_is(export, host, generation, name))
+			rnbdt_owner_end(export, "it has detached");
 }
 
 /**
  * rnbdt_owner_detach - end the ownership that a detached attachment has begun
  * @att: attachment that the client has detached; it may have left its export
  *
- * Context: rnbdt_lock held.
+ * Context: rnbdt_lock held for writing.
  */
 void rnbdt_owner_detach(const struct rnbdt_attach *att)
 {
 	if (att->owner_generation)
 		rnbdt_owner_release(&att->session->host_id, att->owner_generation, att->name);
+}
+
+/**
+ * rnbdt_owner_owns - test whether there is the ownership that a request is to end
+ * @s: live session of the host
+ * @info: request with RNBD_ATTACH_DISOWN
+ *
+ * Context: rnbdt_lock held.
+ * Return: true if rnbdt_owner_disown() may end an ownership.
+ */
+bool rnbdt_owner_owns(const struct rnbdt_session *s, const struct rnbd_attach_info *info)
+{
+	struct rnbdt_export *export;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	hlist_for_each_entry(export, rnbdt_owned_bucket(&s->host_id), owner.entry)
+		if (rnbdt_owner_is(export, &s->host_id, info->owner_generation, info->export))
+			return true;
+	return false;
 }
 
 /**
@@ -304,57 +348,88 @@ void rnbdt_owner_detach(const struct rnbdt_attach *att)
  * The next owner waits until the storage has completed the requests of that attachment, see
  * bind.c. Nothing happens if another disk of the host has the export attached.
  *
- * Context: rnbdt_lock held.
+ * Context: rnbdt_lock held for writing.
  */
 void rnbdt_owner_disown(const struct rnbdt_session *s, const struct rnbd_attach_info *info)
 {
 	struct rnbdt_attach *att = NULL;
+	bool attached = false;
 
-	lockdep_assert_held(&rnbdt_lock);
+	lockdep_assert_held_write(&rnbdt_lock);
 
 	if (!info->owner_generation)
 		return;
-	while ((att = rnbdt_attached_next(s->host, info->export, att)))
-		if (att->state == RNBDT_ATTACH_OPEN && READ_ONCE(att->session->state) == RNBDT_LIVE)
-			return;
-	rnbdt_owner_release(&s->host_id, info->owner_generation, info->export);
+	rcu_read_lock();
+	while (!attached && (att = rnbdt_attached_next(s->host, info->export, att)))
+		attached = att->state == RNBDT_ATTACH_OPEN &&
+			   READ_ONCE(att->session->state) == RNBDT_LIVE;
+	rcu_read_unlock();
+	if (!attached)
+		rnbdt_owner_release(&s->host_id, info->owner_generation, info->export);
+}
+
+/* Does an earlier run of the client of a session own an export? */
+static bool rnbdt_owner_is_outdated(const struct rnbdt_owner *owner,
+				    const struct rnbdt_session *s)
+{
+	return uuid_equal(&owner->host, &s->host_id) && !uuid_is_null(&owner->boot_id) &&
+	       !rnbdt_is_boot_id(&owner->boot_id, s);
+}
+
+/**
+ * rnbdt_owner_outdated - test whether an earlier run of a client owns an export
+ * @s: session whose client is authenticated
+ *
+ * Context: rnbdt_lock held.
+ * Return: true if rnbdt_owner_restarted() must be called.
+ */
+bool rnbdt_owner_outdated(const struct rnbdt_session *s)
+{
+	const struct rnbdt_export *export;
+
+	lockdep_assert_held(&rnbdt_lock);
+
+	hlist_for_each_entry(export, rnbdt_owned_bucket(&s->host_id), owner.entry)
+		if (rnbdt_owner_is_outdated(&export->owner, s))
+			return true;
+	return false;
 }
 
 /**
  * rnbdt_owner_restarted - end what the host of a session owned before its client restarted
- * @s: session whose client is authenticated
+ * @s: session whose login is accepted
  *
- * Context: rnbdt_lock held.
+ * Nothing happens if a still later run of the client has logged in.
+ *
+ * Context: login work without rnbdt_lock; may sleep.
  */
 void rnbdt_owner_restarted(const struct rnbdt_session *s)
 {
 	struct rnbdt_export *export;
 	struct hlist_node *next;
 
-	lockdep_assert_held(&rnbdt_lock);
-
-	hlist_for_each_entry_safe(export, next, rnbdt_owned_bucket(&s->host_id), owner.entry) {
-		const struct rnbdt_owner *owner = &export->owner;
-
-		if (!uuid_equal(&owner->host, &s->host_id) || uuid_is_null(&owner->boot_id) ||
-		    rnbdt_is_boot_id(&owner->boot_id, s))
-			continue;
-		rnbdt_owner_end(export, "its client module has restarted");
-	}
+	down_write(&rnbdt_lock);
+	if (!rnbdt_is_boot_id(&s->host->boot_id, s))
+		goto unlock;
+	hlist_for_each_entry_safe(export, next, rnbdt_owned_bucket(&s->host_id), owner.entry)
+		if (rnbdt_owner_is_outdated(&export->owner, s))
+			rnbdt_owner_end(export, "its client module has restarted");
+unlock:
+	up_write(&rnbdt_lock);
 }
 
 /**
  * rnbdt_owner_fenced - end what a host owns that was fenced
  * @host: host whose fence generation has changed
  *
- * Context: rnbdt_lock held.
+ * Context: rnbdt_lock held for writing.
  */
 void rnbdt_owner_fenced(const struct rnbdt_host *host)
 {
 	struct rnbdt_export *export;
 	struct hlist_node *next;
 
-	lockdep_assert_held(&rnbdt_lock);
+	lockdep_assert_held_write(&rnbdt_lock);
 
 	hlist_for_each_entry_safe(export, next, rnbdt_owned_bucket(&host->uuid), owner.entry)
 		if (rnbdt_owner_is_fenced(&export->owner, host))

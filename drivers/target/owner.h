@@ -25,9 +25,12 @@ void rnbdt_owner_move(struct rnbdt_export *export, const uuid_t *host);
 void rnbdt_owner_restore(struct rnbdt_export *export, const struct rnbdt_owner *state);
 u16 rnbdt_owner_check(const struct rnbdt_export *export, const struct rnbdt_session *s,
 		      const struct rnbd_attach_info *info);
+bool rnbdt_owner_changes(const struct rnbdt_export *export, const struct rnbdt_session *s);
 void rnbdt_owner_take(struct rnbdt_attach *att);
 void rnbdt_owner_detach(const struct rnbdt_attach *att);
+bool rnbdt_owner_owns(const struct rnbdt_session *s, const struct rnbd_attach_info *info);
 void rnbdt_owner_disown(const struct rnbdt_session *s, const struct rnbd_attach_info *info);
+bool rnbdt_owner_outdated(const struct rnbdt_session *s);
 void rnbdt_owner_restarted(const struct rnbdt_session *s);
 void rnbdt_owner_fenced(const struct rnbdt_host *host);
 

@@ -20,7 +20,7 @@
  *
  * Concurrency
  *
- * Segments are added and removed under rnbdt_lock, by the login work and then the lease
+ * Segments are added and removed with the host locked, by the login work and then the lease
  * work, and found under RCU. The teardown frees the pool after the queue pairs have gone and
  * no request is in the backend. A frame handler sets rnbdt_req.busy after it has written the
  * extents, and changes rnbdt_req.turn before; so the scan knows when a tag was used again
@@ -41,11 +41,11 @@
 #include <rdma/ib_verbs.h>
 
 #include "../core/io.h"
+#include "graph.h"
 #include "pool.h"
 #include "queue.h"
 #include "segment.h"
 #include "session.h"
-#include "target.h"
 
 /*
  * Bounds of the size of the largest segment, and how many of them a pool has at least. A
@@ -154,11 +154,11 @@ void rnbdt_pool_cancel(struct rnbdt_pool *pool, struct rnbdt_segment *seg)
  * @pool: pool
  * @seg: registered segment after rnbdt_pool_reserve()
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, host of the session locked.
  */
 void rnbdt_pool_add(struct rnbdt_pool *pool, struct rnbdt_segment *seg)
 {
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(container_of(pool, struct rnbdt_session, pool)->host);
 
 	WRITE_ONCE(pool->units, pool->units + seg->units);
 	/* The slot was reserved: this allocates nothing. */
@@ -170,11 +170,11 @@ void rnbdt_pool_add(struct rnbdt_pool *pool, struct rnbdt_segment *seg)
  * @pool: pool
  * @seg: segment that no request names or may name
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, host of the session locked.
  */
 void rnbdt_pool_remove(struct rnbdt_pool *pool, struct rnbdt_segment *seg)
 {
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(container_of(pool, struct rnbdt_session, pool)->host);
 
 	WRITE_ONCE(pool->units, pool->units - seg->units);
 	xa_erase(&pool->slots, seg->slot);
@@ -186,7 +186,7 @@ void rnbdt_pool_remove(struct rnbdt_pool *pool, struct rnbdt_segment *seg)
  * @pool: pool
  * @slot: any number
  *
- * Context: any; the result is valid under RCU, under rnbdt_lock, or while a request names
+ * Context: any; the result is valid under RCU, with the host locked, or while a request names
  * it.
  * Return: the segment or NULL.
  */

@@ -26,6 +26,7 @@
 
 #include <linux/inet.h>
 #include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/sched/mm.h>
 #include <linux/socket.h>
 #include <linux/workqueue.h>
@@ -106,7 +107,7 @@ static int rnbdt_port_lost(struct rnbdt_port *port, struct rdma_cm_id *id, const
 	 * Once the listener is taken out, rnbdt_port_disable() does not wait
 	 * for this handler, but it takes the lock: until then the port stays.
 	 */
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	ours = port->cm_id == id;
 	if (ours) {
 		port->cm_id = NULL;
@@ -116,7 +117,7 @@ static int rnbdt_port_lost(struct rnbdt_port *port, struct rdma_cm_id *id, const
 				   RNBDT_PORT_RETRY);
 		pr_warn("port %s: %s\n", rnbdt_port_name(port), reason);
 	}
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	/* Otherwise rnbdt_port_disable() destroys the listener. */
 	return ours;
 }
@@ -145,17 +146,17 @@ static int rnbdt_port_cm_event(struct rdma_cm_id *id,
 static void rnbdt_port_set_state(struct rnbdt_port *port,
 				 enum rnbdt_port_state state)
 {
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	port->state = state;
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 }
 
 static struct rdma_cm_id *rnbdt_port_swap_id(struct rnbdt_port *port,
 					     struct rdma_cm_id *id)
 {
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	swap(port->cm_id, id);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	return id;
 }
 

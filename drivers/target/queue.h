@@ -147,7 +147,7 @@ enum rnbdt_join_step {
 
 /**
  * struct rnbdt_join - the way of a queue other than 0 into its session, see join.c
- * @entry: in rnbdt_conn.joins until the queue has joined or failed; rnbdt_lock
+ * @entry: in rnbdt_conn.joins until the queue has joined or failed; host lock
  * @q: queue; constant
  * @req: connection request; constant
  * @step: enum rnbdt_join_step; written by the completion handler, then by @verify_work
@@ -210,8 +210,8 @@ struct rnbdt_accept {
  * @stats: counters of completed requests
  * @replies_per_frame: replies that fit into one frame; constant once connected
  * @nr_slots: slots of @ring that are charged to the host; slots work of @ring
- * @charged: bytes of its memory that are charged to the host; rnbdt_lock
- * @reserved: bytes of @charged that were reserved for it before it joined; rnbdt_lock
+ * @charged: bytes of its memory that are charged to the host; host lock
+ * @reserved: bytes of @charged that were reserved for it before it joined; host lock
  * @inflight: requests in the backend, plus one until the ring is drained
  * @idle: completed when @inflight is zero
  * @rcu: delays kfree() until no reader of @stats is left

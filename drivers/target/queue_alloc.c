@@ -22,19 +22,18 @@
 #include <linux/llist.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
-#include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <rdma/rdma_cm.h>
 
 #include "../core/ring.h"
+#include "graph.h"
 #include "queue.h"
 #include "queue_alloc.h"
 #include "queue_budget.h"
 #include "request.h"
 #include "session.h"
-#include "target.h"
 
 /**
  * rnbdt_queue_alloc - allocate a queue without ring and requests
@@ -150,7 +149,7 @@ bool rnbdt_queue_unused_from(const struct rnbdt_queue *q, u16 depth)
  * @s: session that is logging in and has queue 0
  * @nr: granted number
  *
- * Context: login work; takes rnbdt_lock, may sleep.
+ * Context: login work; locks the host, may sleep.
  * Return: 0, -ENOMEM, or -ENOTCONN if the session was closed.
  */
 int rnbdt_queue_make_slots(struct rnbdt_session *s, u32 nr)
@@ -163,10 +162,10 @@ int rnbdt_queue_make_slots(struct rnbdt_session *s, u32 nr)
 	if (!queues)
 		return -ENOMEM;
 	queues[0] = s->queue0;
-	mutex_lock(&rnbdt_lock);
+	rnbdt_host_lock(s->host);
 	/* The teardown of a closing session reads the array without the lock. */
 	if (READ_ONCE(s->state) != RNBDT_LOGIN) {
-		mutex_unlock(&rnbdt_lock);
+		rnbdt_host_unlock(s->host);
 		kvfree(queues);
 		return -ENOTCONN;
 	}
@@ -174,7 +173,7 @@ int rnbdt_queue_make_slots(struct rnbdt_session *s, u32 nr)
 	smp_store_release(&s->queues, queues);
 	/* pairs with the acquire in rnbdt_session_stats() */
 	smp_store_release(&s->nr_slots, nr);
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_unlock(s->host);
 	return 0;
 }
 

@@ -19,18 +19,20 @@
  *
  * Concurrency
  *
- * The accounts are under rnbdt_lock, except that of requests in flight, which is atomic. A
- * changed limit applies to what is charged from then on.
+ * The host is locked to change its accounts and those of its sessions. Hosts share the sums,
+ * which are atomic, and change them concurrently: memory is charged first, then the sums are
+ * compared with the limits, and if one is exceeded the memory is returned. So no limit is
+ * exceeded for longer than that, but if several want the last memory none of them may get it.
+ * The account of requests in flight is atomic. A changed limit applies to what is charged from
+ * then on.
  *
  * Errors: a reached limit is a status for the client and increases a counter.
  */
 
 #include <linux/atomic.h>
-#include <linux/lockdep.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/slab.h>
 
 #include <rnbd/wire.h>
@@ -45,21 +47,20 @@
 #include "queue.h"
 #include "queue_budget.h"
 #include "session.h"
-#include "target.h"
 
 RNBD_PARAM_UINT(queue_limit_mb, 0, 0, 16777216,
 		"MiB of memory of all queues and their requests, seven eighths of them for one host; 0: an eighth of RAM");
 
-static u64 rnbdt_all_queue_bytes;	/* of sessions and claims; written under rnbdt_lock */
+static atomic64_t rnbdt_all_queue_bytes;	/* of sessions and claims */
 static atomic64_t rnbdt_io_bytes;	/* of all sessions */
 
 /* Charge memory of queues to a host, or return it if @bytes is negative. */
 static void rnbdt_queue_budget_charge(struct rnbdt_host *host, s64 bytes)
 {
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(host);
 
 	WRITE_ONCE(host->queue_bytes, host->queue_bytes + bytes);
-	WRITE_ONCE(rnbdt_all_queue_bytes, rnbdt_all_queue_bytes + bytes);
+	atomic64_add(bytes, &rnbdt_all_queue_bytes);
 }
 
 /* Let a queue have @bytes charged. */
@@ -95,20 +96,25 @@ static u64 rnbdt_queue_bytes_of(const struct rnbdt_host *host)
 /* Bytes of queues and requests of all hosts. */
 static u64 rnbdt_queue_bytes_all(void)
 {
-	return READ_ONCE(rnbdt_all_queue_bytes) + atomic64_read(&rnbdt_io_bytes) +
+	return atomic64_read(&rnbdt_all_queue_bytes) + atomic64_read(&rnbdt_io_bytes) +
 	       rnbdt_attached_bytes();
 }
 
-/* What the share of a host in the limit @all leaves. */
-static u64 rnbdt_queue_host_left(const struct rnbdt_host *host, u64 all)
+/* Return which limit is exceeded, if @all is that of all hosts, or RNBDT_LIMITS if none is. */
+static enum rnbdt_limit rnbdt_queue_budget_exceeded(const struct rnbdt_host *host, u64 all)
 {
-	return rnbdt_limit_left(rnbdt_host_share(all), rnbdt_queue_bytes_of(host));
+	if (rnbdt_queue_bytes_of(host) > rnbdt_host_share(all))
+		return RNBDT_LIMIT_HOST_QUEUES;
+	return rnbdt_queue_bytes_all() > all ? RNBDT_LIMIT_QUEUES : RNBDT_LIMITS;
 }
 
-/* What the limit @all leaves. */
-static u64 rnbdt_queue_all_left(u64 all)
+/* Return by how much the limits are exceeded, if @all is that of all hosts. */
+static u64 rnbdt_queue_budget_excess(const struct rnbdt_host *host, u64 all)
 {
-	return rnbdt_limit_left(all, rnbdt_queue_bytes_all());
+	u64 of_host = rnbdt_queue_bytes_of(host), share = rnbdt_host_share(all);
+	u64 of_all = rnbdt_queue_bytes_all();
+
+	return max(of_host - min(of_host, share), of_all - min(of_all, all));
 }
 
 /**
@@ -118,25 +124,21 @@ static u64 rnbdt_queue_all_left(u64 all)
  * @all: limit of all queues
  * @login: sessions of the host that are closing may free what is missing
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, host of the session locked.
  * Return: RNBD_ST_OK, RNBD_ST_LIMIT, or with @login RNBD_ST_BUSY because of those sessions.
  */
 static u16 rnbdt_queue_budget_grow(struct rnbdt_queue *q, u64 bytes, u64 all, bool login)
 {
 	struct rnbdt_host *host = q->session->host;
-	enum rnbdt_limit limit = RNBDT_LIMITS;
-	u64 more = bytes - q->charged;
+	enum rnbdt_limit limit;
+	u64 old = q->charged;
 
-	lockdep_assert_held(&rnbdt_lock);
-
-	if (more > rnbdt_queue_host_left(host, all))
-		limit = RNBDT_LIMIT_HOST_QUEUES;
-	else if (more > rnbdt_queue_all_left(all))
-		limit = RNBDT_LIMIT_QUEUES;
-	if (limit != RNBDT_LIMITS)
-		return rnbdt_limit_status(limit, login && rnbdt_headroom_closing(host).queues);
 	rnbdt_queue_budget_set(q, bytes);
-	return RNBD_ST_OK;
+	limit = rnbdt_queue_budget_exceeded(host, all);
+	if (limit == RNBDT_LIMITS)
+		return RNBD_ST_OK;
+	rnbdt_queue_budget_set(q, old);
+	return rnbdt_limit_status(limit, login && rnbdt_headroom_closing(host).queues);
 }
 
 /*
@@ -178,7 +180,7 @@ static u64 rnbdt_queue_bytes_with(const struct rnbd_ring_attr *attr, u16 index, 
  *
  * What is reserved for it is charged already.
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, host of the session locked.
  * Return: RNBD_ST_OK, RNBD_ST_LIMIT, or with @login RNBD_ST_BUSY because of those sessions.
  */
 u16 rnbdt_queue_budget_first(struct rnbdt_queue *q, u32 chunks, bool login)
@@ -206,7 +208,7 @@ u16 rnbdt_queue_budget_first(struct rnbdt_queue *q, u32 chunks, bool login)
  *
  * If the limits do not leave as much, some queues may be refused when they join.
  *
- * Context: process context, rnbdt_lock held; the number of queues is known.
+ * Context: process context, host of @s locked; the number of queues is known.
  */
 void rnbdt_queue_budget_reserve(struct rnbdt_session *s)
 {
@@ -217,14 +219,15 @@ void rnbdt_queue_budget_reserve(struct rnbdt_session *s)
 	struct rnbdt_account *account = &s->account;
 	s64 more = want - account->queue_reserved;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_queue_budget_charge(s->host, more);
+	if (more > 0) {
+		s64 excess = min((u64)more, rnbdt_queue_budget_excess(s->host, all));
 
-	if (more > 0)
-		more = min3((u64)more, rnbdt_queue_host_left(s->host, all),
-			    rnbdt_queue_all_left(all));
+		rnbdt_queue_budget_charge(s->host, -excess);
+		more -= excess;
+	}
 	account->queue_reserved += more;
 	WRITE_ONCE(account->queue_bytes, account->queue_bytes + more);
-	rnbdt_queue_budget_charge(s->host, more);
 	account->queue_floor = s->queues[0]->charged + account->queue_reserved;
 }
 
@@ -233,7 +236,7 @@ void rnbdt_queue_budget_reserve(struct rnbdt_session *s)
  * @s: session whose queue pairs are drained, or whose login is refused
  * @waits: the memory of its queues is not about to be freed, and stays charged
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, host of the session locked.
  * Return: bytes of the floor, which are charged to the host.
  */
 u64 rnbdt_queue_budget_leave(struct rnbdt_session *s, bool waits)
@@ -254,11 +257,11 @@ u64 rnbdt_queue_budget_leave(struct rnbdt_session *s, bool waits)
  * @s: session that logs in
  * @bytes: what rnbdt_queue_budget_leave() has returned
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, host of the session locked.
  */
 void rnbdt_queue_budget_take_over(struct rnbdt_session *s, u64 bytes)
 {
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(s->host);
 
 	s->account.queue_floor = bytes;
 	s->account.queue_reserved = bytes;
@@ -270,7 +273,7 @@ void rnbdt_queue_budget_take_over(struct rnbdt_session *s, u64 bytes)
  * @host: its host
  * @bytes: what rnbdt_queue_budget_leave() has returned
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, host of the session locked.
  */
 void rnbdt_queue_budget_end_claim(struct rnbdt_host *host, u64 bytes)
 {
@@ -281,7 +284,7 @@ void rnbdt_queue_budget_end_claim(struct rnbdt_host *host, u64 bytes)
  * rnbdt_queue_budget_remove - return what a queue begins with
  * @q: queue that fails to join its session
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, host of the session locked.
  */
 void rnbdt_queue_budget_remove(struct rnbdt_queue *q)
 {
@@ -294,17 +297,18 @@ void rnbdt_queue_budget_remove(struct rnbdt_queue *q)
 /* Change what is charged for a queue. Returns false if a limit forbids more. */
 static bool rnbdt_queue_budget_resize(struct rnbdt_queue *q, u64 bytes)
 {
+	struct rnbdt_host *host = q->session->host;
 	u16 status = RNBD_ST_OK;
 
 	/* Only the caller changes it. */
 	if (bytes == READ_ONCE(q->charged))
 		return true;
-	mutex_lock(&rnbdt_lock);
+	rnbdt_host_lock(host);
 	if (bytes > q->charged)
 		status = rnbdt_queue_budget_grow(q, bytes, rnbdt_queue_elastic(), false);
 	else
 		rnbdt_queue_budget_set(q, bytes);
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_unlock(host);
 	return !status;
 }
 
@@ -313,7 +317,7 @@ static bool rnbdt_queue_budget_resize(struct rnbdt_queue *q, u64 bytes)
  * @q: queue
  * @slots: slots of both directions that it has, or is about to allocate
  *
- * Context: slots work of the ring; takes rnbdt_lock.
+ * Context: slots work of the ring; locks the host.
  * Return: false if a limit forbids more than what is charged.
  */
 bool rnbdt_queue_budget_slots(struct rnbdt_queue *q, u32 slots)
@@ -331,7 +335,7 @@ bool rnbdt_queue_budget_slots(struct rnbdt_queue *q, u32 slots)
  * @q: queue
  * @chunks: chunks of requests that it has, or is about to allocate
  *
- * Context: slots work of the ring; takes rnbdt_lock.
+ * Context: slots work of the ring; locks the host.
  * Return: false if a limit forbids more than what is charged.
  */
 bool rnbdt_queue_budget_requests(struct rnbdt_queue *q, u32 chunks)
@@ -382,39 +386,37 @@ void rnbdt_queue_budget_give_io(struct rnbdt_session *s, u32 bytes)
 }
 
 /**
- * rnbdt_queue_budget_attach - check that the limits leave memory for an attachment
+ * rnbdt_queue_budget_attach - charge the memory of an attachment, if the limits leave it
  * @att: attachment that is not bound yet
  *
- * attached.c charges it, until it is freed.
+ * rnbdt_attach_forget() returns it.
  *
- * Context: process context, rnbdt_lock held.
- * Return: RNBD_ST_OK or RNBD_ST_LIMIT.
+ * Context: process context, host of the session locked.
+ * Return: RNBD_ST_OK, or RNBD_ST_LIMIT and nothing is charged.
  */
-u16 rnbdt_queue_budget_attach(const struct rnbdt_attach *att)
+u16 rnbdt_queue_budget_attach(struct rnbdt_attach *att)
 {
-	u64 all = rnbdt_queue_elastic();
-	u32 bytes = rnbdt_attach_bytes(att);
+	enum rnbdt_limit limit;
 
-	lockdep_assert_held(&rnbdt_lock);
-
-	if (bytes > rnbdt_queue_host_left(att->session->host, all))
-		return rnbdt_limit_status(RNBDT_LIMIT_HOST_QUEUES, false);
-	if (bytes > rnbdt_queue_all_left(all))
-		return rnbdt_limit_status(RNBDT_LIMIT_QUEUES, false);
-	return RNBD_ST_OK;
+	rnbdt_attach_charge(att);
+	limit = rnbdt_queue_budget_exceeded(att->session->host, rnbdt_queue_elastic());
+	if (limit == RNBDT_LIMITS)
+		return RNBD_ST_OK;
+	rnbdt_attach_forget(att);
+	return rnbdt_limit_status(limit, false);
 }
 
 /**
  * rnbdt_queue_budget_parted - return what was charged for the rings of a session
  * @s: closing session whose rings and queue pairs are free, but not its requests
  *
- * Context: process context, rnbdt_lock held, after rnbdt_claim_keep() with @waits.
+ * Context: process context, host of @s locked, after rnbdt_claim_keep() with @waits.
  */
 void rnbdt_queue_budget_parted(struct rnbdt_session *s)
 {
 	u32 i;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(s->host);
 
 	for (i = 0; i < s->nr_slots; i++) {
 		struct rnbdt_queue *q = s->queues[i];
@@ -432,7 +434,7 @@ void rnbdt_queue_budget_parted(struct rnbdt_session *s)
  * rnbdt_queue_budget_freed - return the memory that was charged for the queues of a session
  * @s: session whose rings are free
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, host of the session locked.
  */
 void rnbdt_queue_budget_freed(struct rnbdt_session *s)
 {

@@ -21,7 +21,7 @@ bool rnbdt_queue_budget_slots(struct rnbdt_queue *q, u32 slots);
 bool rnbdt_queue_budget_requests(struct rnbdt_queue *q, u32 chunks);
 bool rnbdt_queue_budget_take_io(struct rnbdt_session *s, u32 bytes);
 void rnbdt_queue_budget_give_io(struct rnbdt_session *s, u32 bytes);
-u16 rnbdt_queue_budget_attach(const struct rnbdt_attach *att);
+u16 rnbdt_queue_budget_attach(struct rnbdt_attach *att);
 void rnbdt_queue_budget_parted(struct rnbdt_session *s);
 void rnbdt_queue_budget_freed(struct rnbdt_session *s);
 

@@ -23,7 +23,7 @@
  *
  * Ownership: the buckets belong to their host.
  *
- * Concurrency: the buckets are under rnbdt_lock. A changed rate applies to the next login.
+ * Concurrency: the host is locked. A changed rate applies to the next login.
  *
  * Errors: a refusal is a status for the client and increases a counter. The log has a line
  * when a bucket is empty, and when the logins of a host are put off for long.
@@ -31,10 +31,8 @@
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
-#include <linux/lockdep.h>
 #include <linux/math64.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/timekeeping.h>
 #include <rnbd/wire.h>
 
@@ -43,7 +41,6 @@
 #include "graph.h"
 #include "rate.h"
 #include "session.h"
-#include "target.h"
 
 /* Milliseconds after which a client that is refused should ask again */
 #define RNBDT_BUSY_RETRY_MS	100
@@ -120,14 +117,14 @@ static u64 rnbdt_login_debt(u64 interval)
  * rnbdt_rate_logins - check the rate limit of logins of a host
  * @host: host
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, @host locked.
  * Return: RNBD_ST_OK, or RNBD_ST_BUSY while the bucket is empty.
  */
 u16 rnbdt_rate_logins(struct rnbdt_host *host)
 {
 	u64 interval = rnbdt_bucket_interval(READ_ONCE(login_rate));
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(host);
 
 	if (!rnbdt_bucket_empty(&host->logins, interval, READ_ONCE(login_burst),
 				rnbdt_login_debt(interval)))
@@ -143,14 +140,14 @@ u16 rnbdt_rate_logins(struct rnbdt_host *host)
  * rnbdt_rate_attach - check the rate limit of requests to attach, and charge one
  * @host: host
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, @host locked.
  * Return: RNBD_ST_OK, or RNBD_ST_LIMIT if the bucket is empty.
  */
 u16 rnbdt_rate_attach(struct rnbdt_host *host)
 {
 	u64 interval = rnbdt_bucket_interval(READ_ONCE(attach_rate));
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(host);
 
 	if (!rnbdt_bucket_empty(&host->attaches, interval, READ_ONCE(attach_burst), 0)) {
 		rnbdt_bucket_take(&host->attaches, interval, 1);
@@ -168,7 +165,7 @@ u16 rnbdt_rate_attach(struct rnbdt_host *host)
  * @host: host of the client
  * @status: status of the refusal, enum rnbd_status
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, @host locked.
  * Return: milliseconds, or 0 if the status has no such time.
  */
 u32 rnbdt_rate_retry_ms(const struct rnbdt_host *host, u16 status)
@@ -178,7 +175,7 @@ u32 rnbdt_rate_retry_ms(const struct rnbdt_host *host, u16 status)
 	u64 due = ktime_get_ns() + full - interval;
 	u64 ms = 0;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(host);
 
 	if (status == RNBD_ST_LIMIT)
 		return RNBDT_LIMIT_RETRY_MS;
@@ -210,14 +207,14 @@ u32 rnbdt_rate_join_retry_ms(u16 status)
  * rnbdt_rate_put_off - note that a connection or a login was answered with BUSY
  * @host: host of the client
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, @host locked.
  */
 void rnbdt_rate_put_off(struct rnbdt_host *host)
 {
 	struct rnbdt_put_off *off = &host->put_off;
 	u64 now = ktime_get_ns();
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(host);
 
 	if (!off->count || now - off->last > RNBDT_PUT_OFF_GAP_NS)
 		off->since = now;
@@ -235,16 +232,16 @@ void rnbdt_rate_put_off(struct rnbdt_host *host)
  * @s: session whose client gets a reply with @status
  * @status: enum rnbd_status
  *
- * Context: process context; takes rnbdt_lock.
+ * Context: process context; locks the host.
  */
 void rnbdt_rate_refused(struct rnbdt_session *s, u16 status)
 {
 	rnbdt_count(RNBDT_COUNT_REFUSED, status);
 	if (status != RNBD_ST_BUSY)
 		return;
-	mutex_lock(&rnbdt_lock);
+	rnbdt_host_lock(s->host);
 	rnbdt_rate_put_off(s->host);
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_unlock(s->host);
 }
 
 /**
@@ -254,7 +251,7 @@ void rnbdt_rate_refused(struct rnbdt_session *s, u16 status)
  *
  * One token is enough: the bucket may go into debt.
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, @host locked.
  * Return: RNBD_ST_OK, or RNBD_ST_BUSY while the bucket is empty.
  */
 u16 rnbdt_rate_charge_logins(struct rnbdt_host *host, u64 pool_bytes)

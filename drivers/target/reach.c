@@ -10,8 +10,8 @@
  *
  * Ownership: configfs owns the links; a port owns its counts.
  *
- * Concurrency: all is under rnbdt_lock. Memory is allocated without I/O: reclaim may wait
- * for a client whose login waits for the lock.
+ * Concurrency: a change holds rnbdt_lock for writing, a lookup at least for reading. Memory is
+ * allocated without I/O: reclaim may wait for a client whose login waits for the lock.
  *
  * Errors: a link for which there is no memory is refused, and the counts stay as they were.
  */
@@ -19,7 +19,6 @@
 #include <linux/errno.h>
 #include <linux/list.h>
 #include <linux/lockdep.h>
-#include <linux/mutex.h>
 #include <linux/slab.h>
 #include <linux/xarray.h>
 
@@ -73,7 +72,7 @@ static void rnbdt_reach_remove(struct rnbdt_port *port, struct rnbdt_host *host,
  * rnbdt_reach_allow - let a host use an export
  * @allow: link, which is in no list yet
  *
- * Context: process context, rnbdt_lock held; may sleep.
+ * Context: process context, rnbdt_lock held for writing; may sleep.
  * Return: 0; -EEXIST if there is a link of the host in either directory; -ENOMEM.
  */
 int rnbdt_reach_allow(struct rnbdt_allow *allow)
@@ -83,7 +82,7 @@ int rnbdt_reach_allow(struct rnbdt_allow *allow)
 	struct rnbdt_offer *offer;
 	int ret;
 
-	lockdep_assert_held(&rnbdt_lock);
+	lockdep_assert_held_write(&rnbdt_lock);
 
 	if (rnbdt_find_allow(export, host))
 		return -EEXIST;
@@ -109,14 +108,14 @@ undo:
  * rnbdt_reach_deny - undo rnbdt_reach_allow()
  * @allow: link
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, rnbdt_lock held for writing.
  */
 void rnbdt_reach_deny(struct rnbdt_allow *allow)
 {
 	struct rnbdt_export *export = allow->export;
 	struct rnbdt_offer *offer;
 
-	lockdep_assert_held(&rnbdt_lock);
+	lockdep_assert_held_write(&rnbdt_lock);
 
 	list_for_each_entry(offer, &export->offers, entry)
 		rnbdt_reach_remove(offer->port, allow->host, export->enabled);
@@ -139,7 +138,7 @@ static bool rnbdt_port_offers(struct rnbdt_port *port, const struct rnbdt_export
  * rnbdt_reach_offer - let a port offer an export
  * @offer: link, which is in no list yet
  *
- * Context: process context, rnbdt_lock held; may sleep.
+ * Context: process context, rnbdt_lock held for writing; may sleep.
  * Return: 0; -EEXIST if the port offers the export already; -ENOMEM.
  */
 int rnbdt_reach_offer(struct rnbdt_offer *offer)
@@ -148,7 +147,7 @@ int rnbdt_reach_offer(struct rnbdt_offer *offer)
 	struct rnbdt_allow *allow;
 	int ret;
 
-	lockdep_assert_held(&rnbdt_lock);
+	lockdep_assert_held_write(&rnbdt_lock);
 
 	if (rnbdt_port_offers(offer->port, export))
 		return -EEXIST;
@@ -170,14 +169,14 @@ undo:
  * rnbdt_reach_withdraw - undo rnbdt_reach_offer()
  * @offer: link
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, rnbdt_lock held for writing.
  */
 void rnbdt_reach_withdraw(struct rnbdt_offer *offer)
 {
 	struct rnbdt_export *export = offer->export;
 	struct rnbdt_allow *allow;
 
-	lockdep_assert_held(&rnbdt_lock);
+	lockdep_assert_held_write(&rnbdt_lock);
 
 	list_for_each_entry(allow, &export->hosts, entry)
 		rnbdt_reach_remove(offer->port, allow->host, export->enabled);
@@ -189,14 +188,14 @@ void rnbdt_reach_withdraw(struct rnbdt_offer *offer)
  * @export: export
  * @enabled: whether it may be used from now on
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, rnbdt_lock held for writing.
  */
 void rnbdt_reach_enable(struct rnbdt_export *export, bool enabled)
 {
 	struct rnbdt_offer *offer;
 	struct rnbdt_allow *allow;
 
-	lockdep_assert_held(&rnbdt_lock);
+	lockdep_assert_held_write(&rnbdt_lock);
 
 	if (export->enabled == enabled)
 		return;

@@ -9,11 +9,11 @@
  * one never lowers the limit of the decoder, because requests for the old capacity
  * may be in flight: request.c answers those with RNBD_ST_RANGE.
  *
- * Concurrency: rnbdt_lock protects what was reported. The work item runs on
- * rnbdt_attach_wq; the end of the attachment cancels it.
+ * Concurrency: the host of an attachment is locked to change what was reported. A capacity
+ * changes with rnbdt_lock held for writing. The work item runs on rnbdt_attach_wq; the end of
+ * the attachment cancels it.
  */
 
-#include <linux/mutex.h>
 #include <linux/workqueue.h>
 #include <rnbd/wire.h>
 
@@ -30,13 +30,13 @@
  *
  * Has no effect if the client knows the capacity or the attachment closes.
  *
- * Context: process context, rnbdt_lock held; does not sleep.
+ * Context: process context, rnbdt_lock held for writing; does not sleep.
  */
 void rnbdt_attach_resize(struct rnbdt_attach *att)
 {
 	unsigned long next = att->resize.reported_at + RNBDT_RESIZE_PAUSE;
 
-	lockdep_assert_held(&rnbdt_lock);
+	lockdep_assert_held_write(&rnbdt_lock);
 
 	if (att->state != RNBDT_ATTACH_OPEN ||
 	    att->resize.reported == att->backend->geo.capacity ||
@@ -50,15 +50,16 @@ void rnbdt_attach_resize(struct rnbdt_attach *att)
  * rnbdt_attach_resize_work - report the capacity to a client
  * @work: rnbdt_attach.resize.resize_work
  *
- * Context: work item of rnbdt_attach_wq; takes rnbdt_lock.
+ * Context: work item of rnbdt_attach_wq; locks the host.
  */
 void rnbdt_attach_resize_work(struct work_struct *work)
 {
 	struct rnbdt_attach *att = container_of(to_delayed_work(work),
 						struct rnbdt_attach, resize.resize_work);
+	struct rnbdt_host *host = att->session->host;
 	u64 capacity;
 
-	mutex_lock(&rnbdt_lock);
+	rnbdt_host_lock(host);
 	capacity = att->state == RNBDT_ATTACH_OPEN ? att->backend->geo.capacity : 0;
 	if (capacity && capacity != att->resize.reported &&
 	    READ_ONCE(att->session->state) == RNBDT_LIVE) {
@@ -69,20 +70,20 @@ void rnbdt_attach_resize_work(struct work_struct *work)
 		att->resize.reported_at = jiffies;
 		rnbdt_ctl_capacity(att, capacity);
 	}
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_unlock(host);
 }
 
 /**
  * rnbdt_sessions_resize - schedule reports to all clients of an export
  * @export: export whose capacity has changed
  *
- * Context: process context, rnbdt_lock held; does not sleep.
+ * Context: process context, rnbdt_lock held for writing; does not sleep.
  */
 void rnbdt_sessions_resize(const struct rnbdt_export *export)
 {
 	struct rnbdt_attach *att;
 
-	lockdep_assert_held(&rnbdt_lock);
+	lockdep_assert_held_write(&rnbdt_lock);
 
 	list_for_each_entry(att, &export->attached, entry)
 		rnbdt_attach_resize(att);

@@ -49,7 +49,8 @@ struct rnbdt_lane {
  *	constant
  * @entry: in the hash table of schedulers; rnbdt_lock
  * @backends: open backends of this storage, struct rnbdt_backend; rnbdt_lock
- * @hosts: hosts that have attached the storage, struct rnbdt_sched_group; rnbdt_lock
+ * @hosts: hosts that have attached the storage, struct rnbdt_sched_group; lock of
+ *	sched_group.c
  */
 struct rnbdt_sched {
 	s64 window;

@@ -23,8 +23,10 @@
  *
  * Concurrency
  *
- * Schedulers, hosts and sessions are added and removed under rnbdt_lock. When a host changes
- * its lane, its requests that wait are submitted at once.
+ * Schedulers are added and removed, and hosts change their lanes, with rnbdt_lock held for
+ * writing. Hosts and sessions at a storage are added and removed with their host locked, and
+ * under rnbdt_group_lock, because hosts share the lists. When a host changes its lane, its
+ * requests that wait are submitted at once.
  *
  * Errors: a scheduler that cannot be allocated fails the enable or the attachment.
  */
@@ -35,9 +37,10 @@
 #include <linux/hashtable.h>
 #include <linux/lockdep.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 
 #include "../compat/block.h"
 #include "../core/param.h"
@@ -64,14 +67,14 @@ RNBD_PARAM_UINT(rotational_window, 32, 0, 65536,
 /**
  * struct rnbdt_sched_group - a host, or a session of a host, at one storage
  * @node: its place in the order; the lock of the scheduler
- * @entry: in rnbdt_sched.hosts, or in @members of its host; rnbdt_lock
+ * @entry: in rnbdt_sched.hosts, or in @members of its host; rnbdt_group_lock
  * @hash_entry: in the hash table of groups, by the list that has @entry and by @key;
- *	rnbdt_lock
+ *	rnbdt_group_lock
  * @groups: the list that has @entry; constant
  * @members: sessions of a host, struct rnbdt_sched_group, or attachments of a session,
- *	struct rnbdt_attach; rnbdt_lock
+ *	struct rnbdt_attach; rnbdt_group_lock
  * @key: the host or session; constant
- * @nr_users: attachments, or sessions; rnbdt_lock
+ * @nr_users: attachments, or sessions; rnbdt_group_lock
  */
 struct rnbdt_sched_group {
 	struct rnbdt_drr_node node;
@@ -100,7 +103,9 @@ static const u32 rnbdt_equal_weight = RNBDT_WEIGHT_DEFAULT;
 #define RNBDT_GROUP_BITS	12
 
 static DEFINE_HASHTABLE(rnbdt_scheds, RNBDT_SCHED_BITS);	/* rnbdt_lock */
-static DEFINE_HASHTABLE(rnbdt_groups, RNBDT_GROUP_BITS);	/* rnbdt_lock */
+/* Taken for a change with rnbdt_lock held for reading; a writer of that needs no other lock. */
+static DEFINE_SPINLOCK(rnbdt_group_lock);
+static DEFINE_HASHTABLE(rnbdt_groups, RNBDT_GROUP_BITS);	/* rnbdt_group_lock */
 
 /* Return the block device to which the requests of an export go, or NULL. */
 static struct block_device *rnbdt_sched_bdev(const struct rnbdt_backend *be)
@@ -131,7 +136,7 @@ static void rnbdt_sched_update(struct rnbdt_sched *sched)
 	u32 requests = rnbdt_sched_window(sched);
 	s64 window = S64_MAX / 2;
 
-	lockdep_assert_held(&rnbdt_lock);
+	lockdep_assert_held_write(&rnbdt_lock);
 
 	if (requests)
 		window = requests * (s64)rnbdt_drr_cost(sched->overhead, RNBDT_WINDOW_BYTES);
@@ -180,7 +185,7 @@ int rnbdt_sched_open(struct rnbdt_backend *be, u32 window)
 	INIT_LIST_HEAD(&fresh->backends);
 	INIT_LIST_HEAD(&fresh->hosts);
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	sched = rnbdt_sched_find(fresh->key);
 	if (!sched) {
 		sched = fresh;
@@ -191,7 +196,7 @@ int rnbdt_sched_open(struct rnbdt_backend *be, u32 window)
 	be->window = window;
 	list_add_tail(&be->sched_entry, &sched->backends);
 	rnbdt_sched_update(sched);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	kfree(fresh);
 	return 0;
 }
@@ -206,7 +211,7 @@ void rnbdt_sched_close(struct rnbdt_backend *be)
 {
 	struct rnbdt_sched *sched = be->sched;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	list_del(&be->sched_entry);
 	be->sched = NULL;
 	if (!list_empty(&sched->backends)) {
@@ -215,7 +220,7 @@ void rnbdt_sched_close(struct rnbdt_backend *be)
 		hash_del(&sched->entry);
 		kfree(sched);
 	}
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 }
 
 /**
@@ -225,13 +230,13 @@ void rnbdt_sched_close(struct rnbdt_backend *be)
  *
  * If exports share the storage, the largest of their windows applies.
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, rnbdt_lock held for writing.
  */
 void rnbdt_sched_set_window(struct rnbdt_backend *be, u32 window)
 {
 	struct rnbdt_sched_host *host;
 
-	lockdep_assert_held(&rnbdt_lock);
+	lockdep_assert_held_write(&rnbdt_lock);
 
 	be->window = window;
 	rnbdt_sched_update(be->sched);
@@ -301,6 +306,8 @@ static struct rnbdt_sched_group *rnbdt_sched_join(struct list_head *groups, cons
 {
 	struct rnbdt_sched_group *group = rnbdt_group_find(groups, key);
 
+	lockdep_assert_held(&rnbdt_group_lock);
+
 	if (group) {
 		kfree(fresh);
 		group->nr_users++;
@@ -345,7 +352,7 @@ static void rnbdt_sched_set_lane(struct rnbdt_attach *att, struct rnbdt_lane *la
  * rnbdt_sched_add - add an attachment to the scheduler of its backend
  * @att: attachment with a backend, and what rnbdt_sched_alloc() has allocated
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, host of the session locked.
  */
 void rnbdt_sched_add(struct rnbdt_attach *att)
 {
@@ -355,9 +362,10 @@ void rnbdt_sched_add(struct rnbdt_attach *att)
 						      group);
 	struct rnbdt_lane *lane = rnbdt_sched_lane(sched, host, att->sched_host);
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(host);
 
 	rnbdt_lane_init(&fresh->own, sched);
+	spin_lock(&rnbdt_group_lock);
 	att->sched_host = rnbdt_sched_join(&sched->hosts, host, &lane->root, &host->weight,
 					   att->sched_host);
 	att->sched_session = rnbdt_sched_join(&att->sched_host->members, att->session,
@@ -368,21 +376,24 @@ void rnbdt_sched_add(struct rnbdt_attach *att)
 	/* The host may have been there, with a lane of its own. */
 	rnbdt_sched_set_lane(att, rnbdt_sched_lane(sched, host, att->sched_host));
 	list_add_tail(&att->sched_entry, &att->sched_session->members);
+	spin_unlock(&rnbdt_group_lock);
 }
 
 /**
  * rnbdt_sched_remove - undo rnbdt_sched_add()
  * @att: attachment without requests
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, host of the session locked.
  */
 void rnbdt_sched_remove(struct rnbdt_attach *att)
 {
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(att->session->host);
 
+	spin_lock(&rnbdt_group_lock);
 	list_del(&att->sched_entry);
 	rnbdt_sched_part(att->sched_session);
 	rnbdt_sched_part(att->sched_host);
+	spin_unlock(&rnbdt_group_lock);
 	att->sched_session = NULL;
 	att->sched_host = NULL;
 	att->lane = NULL;
@@ -438,7 +449,7 @@ static void rnbdt_sched_move(struct rnbdt_sched_group *group, const struct rnbdt
  *
  * Its requests that wait are submitted at once.
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, rnbdt_lock held for writing.
  */
 void rnbdt_sched_move_host(struct rnbdt_host *host)
 {
@@ -447,7 +458,7 @@ void rnbdt_sched_move_host(struct rnbdt_host *host)
 	unsigned long flags;
 	int bucket;
 
-	lockdep_assert_held(&rnbdt_lock);
+	lockdep_assert_held_write(&rnbdt_lock);
 
 	hash_for_each(rnbdt_scheds, bucket, sched, entry) {
 		LIST_HEAD(ready);

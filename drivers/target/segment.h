@@ -30,9 +30,9 @@ struct rnbdt_session;
  *	written under the same lock, read under RCU
  * @deadline_ms: milliseconds that the client has to return it; set once by the lease work,
  *	before @tell
- * @reclaimed: the client was asked to return it; rnbdt_lock
- * @reclaimed_at: jiffies when @reclaimed was set; rnbdt_lock
- * @stuck: slow storage keeps the client from returning it; rnbdt_lock
+ * @reclaimed: the client was asked to return it; host lock
+ * @reclaimed_at: jiffies when @reclaimed was set; host lock
+ * @stuck: slow storage keeps the client from returning it; host lock
  * @slow: units that slow storage used, as rnbdt_lease.hung; written by the lease work, read
  *	without a lock
  * @granted_at: jiffies of the grant; constant

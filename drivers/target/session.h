@@ -12,10 +12,10 @@
  * attachments, each of which keeps its export open until no request is left (attached.c). What the
  * session has charged to the accounts is recorded in it, see limits.c.
  *
- * Concurrency: the member documentation names the lock of each member. "Login
- * work" means that only login_work accesses the member until the session is live.
- * "Constant" members are set before the session is in rnbdt_sessions, unless a
- * time is given.
+ * Concurrency: the member documentation names the lock of each member; "host lock" is
+ * rnbdt_host.lock, see rnbdt_host_lock(). "Login work" means that only login_work
+ * accesses the member until the session is live. "Constant" members are set before
+ * the session is in rnbdt_sessions, unless a time is given.
  */
 #ifndef RNBDT_SESSION_H
 #define RNBDT_SESSION_H
@@ -86,7 +86,7 @@ struct rnbdt_half_sum {
 
 /**
  * struct rnbdt_half_open - a connection whose client is not authenticated, or not logged in
- * @entry: in the list of half-open connections until that; rnbdt_lock
+ * @entry: in the list of half-open connections until that; lock of half_open.c
  * @host: host that its connection request names; constant
  * @session: session that the connection has begun, or NULL; constant
  * @queue: queue that joins a session, or NULL; constant
@@ -95,7 +95,7 @@ struct rnbdt_half_sum {
  * @peer_class: enum rnbdt_peer_class of the connection request; constant
  * @counted: enum rnbdt_half_kind; changed by half_count.c
  * @hung_up: the connection was never accepted as a login, or never joined, and only its
- *	connection id is left; rnbdt_lock
+ *	connection id is left; lock of half_open.c
  */
 struct rnbdt_half_open {
 	struct list_head entry;
@@ -167,13 +167,13 @@ struct rnbdt_stats {
 
 /**
  * struct rnbdt_pool - delegated memory of a session
- * @slots: segments by slot; written under rnbdt_lock, read under RCU
+ * @slots: segments by slot; written under the host lock, read under RCU
  * @shift: binary logarithm of the units from one slot to the next; set before live
  * @nr_slots: number of slots; set before live
  * @nr_taken: slots that are not free; login work, then lease work, then teardown
  * @next_slot: slot to look at first for the next grant; login work, then lease work
  * @generation: number of grants; login work, then lease work
- * @units: units of all segments; written under rnbdt_lock, read without
+ * @units: units of all segments; written under the host lock, read without
  * @named: a bit per slot, result of rnbdt_pool_scan(); lease work, then teardown
  * @slow: by slot, units that slow storage uses; as @named
  *
@@ -204,16 +204,16 @@ struct rnbdt_pool {
  * @retry_at: jiffies of that attempt, if @pause; lease work
  * @second: jiffies at the begin of the current second of grants; lease work
  * @second_units: units that were granted since; lease work
- * @reclaiming: units of the segments that the client was asked to return; rnbdt_lock
- * @stuck: units of those of them that slow storage uses; rnbdt_lock
+ * @reclaiming: units of the segments that the client was asked to return; host lock
+ * @stuck: units of those of them that slow storage uses; host lock
  * @look: share.c needs @hung and rnbdt_segment.slow; set by it, cleared by @lease_work
  * @looked_at: jiffies when @lease_work, which writes it, has looked at slow requests
  * @hung: units that slow storage used then of segments that were not reclaimed; as @looked_at
- * @hungry: in the list of sessions that want more than the limits leave; rnbdt_lock
- * @part: what @share was computed from; in a list during a walk; rnbdt_lock
- * @share: bytes that the session may hold while memory is short; written under rnbdt_lock
+ * @hungry: in the list of sessions that want more than the limits leave; lock of budget.c
+ * @part: what @share was computed from; in a list during a walk; host lock
+ * @share: bytes that the session may hold while memory is short; host lock
  * @grants: segments that were granted after the login; lease work
- * @releases: segments that the client has released; written under rnbdt_lock
+ * @releases: segments that the client has released; written under the host lock
  * @reclaims: segments that the client was asked to return; as @releases
  * @registrations: memory regions that were registered, those of the login included; as
  *	@releases
@@ -248,9 +248,9 @@ struct rnbdt_lease {
  * @required: the host had a secret at the connection request: the client must prove
  *	that it knows one; constant
  * @secret: secret that the client has proven, or NULL; set once by the login work
- *	under rnbdt_lock, constant once live
+ *	under the host lock, constant once live
  * @authenticated: a proof is not @required, or the client has proven @secret;
- *	rnbdt_lock
+ *	host lock
  * @key: transform with the key of the session, which further queues prove; set by the login
  *	work, constant once live
  * @target_uuid: UUID of the target at the connection request; constant
@@ -273,24 +273,24 @@ struct rnbdt_auth {
 /**
  * struct rnbdt_account - what a session has taken from the accounts of its host
  * @pool_bytes: bytes charged to the accounts for the pool: @floor_bytes, or @held_bytes if
- *	that is more; written under rnbdt_lock, read without
+ *	that is more; written under the host lock and that of budget.c, read without
  * @floor_bytes: bytes that the session may hold at any time; as @pool_bytes
  * @max_bytes: bytes that it may hold at most; set before live
- * @held_bytes: bytes of its segments, those being granted included; rnbdt_lock
- * @claimed_bytes: floor of its claim, charged until the pool is; rnbdt_lock
- * @stopped: what it holds is not reclaimed any longer; rnbdt_lock
+ * @held_bytes: bytes of its segments, those being granted included; host lock
+ * @claimed_bytes: floor of its claim, charged until the pool is; host lock
+ * @stopped: what it holds is not reclaimed any longer; host lock
  * @claim: claim that the session may leave behind, or NULL; login work, then teardown
- * @claims: it leaves a claim behind; rnbdt_lock
+ * @claims: it leaves a claim behind; host lock
  * @no_claim: it does not, because its client broke the protocol; written without a lock
  * @claim_until: monotonic time in ns at which the claim ended that it has taken over;
- *	rnbdt_lock
+ *	host lock
  * @queue_bytes: bytes of queues charged to the accounts, @queue_reserved included; written
- *	under rnbdt_lock, read without
- * @queue_floor: bytes with which its queues begin, as far as the limits left them; rnbdt_lock
- * @queue_reserved: bytes of @queue_floor for queues that have not joined; rnbdt_lock
+ *	under the host lock, read without
+ * @queue_floor: bytes with which its queues begin, as far as the limits left them; host lock
+ * @queue_reserved: bytes of @queue_floor for queues that have not joined; host lock
  * @io_bytes: bytes that requests in flight have in addition
- * @counted: the session is included in rnbdt_host.nr_sessions; rnbdt_lock
- * @lists: the session is included in rnbdt_host.nr_lists; rnbdt_lock
+ * @counted: the session is included in rnbdt_host.nr_sessions; host lock
+ * @lists: the session is included in rnbdt_host.nr_lists; host lock
  * @copied: pages that the backend holds as copies of write data
  * @half_open: what counts against the half-open limits until the login is accepted
  */
@@ -319,7 +319,7 @@ struct rnbdt_account {
  * struct rnbdt_list_state - progress of a list of exports
  * @listed: rnbdt_export.id of the last export that was sent in a list; login work
  * @nr_listed: number of exports that were sent in a list; login work
- * @list_status: enum rnbd_status of the list; rnbdt_lock
+ * @list_status: enum rnbd_status of the list; host lock
  * @all_listed: the last frame of the list was sent; login work
  */
 struct rnbdt_list_state {
@@ -349,10 +349,10 @@ struct rnbdt_log {
  * struct rnbdt_conn - RDMA resources that all queues share, and handlers that add queues
  * @dev: RDMA device of all queues; constant
  * @pd: protection domain; set by the connection handler of queue 0
- * @connecting: number of connection handlers that are setting up a queue; rnbdt_lock
+ * @connecting: number of connection handlers that are setting up a queue; host lock
  * @joins: queues that have not proven the key of the session, struct rnbdt_join;
- *	rnbdt_lock
- * @nr_joins: members of @joins; written under rnbdt_lock
+ *	host lock
+ * @nr_joins: members of @joins; written under the host lock
  * @wait: woken when @connecting or @nr_joins changes
  * @reg_cqe: completion queue entry of the registrations of segments
  * @reg_done: completed when a batch of registrations has ended
@@ -460,12 +460,12 @@ struct rnbdt_granted {
  *	rnbdt_hangup_wq if the session was never live; queued once
  * @release_work: second part of the teardown, on rnbdt_teardown_wq; queued once, if the
  *	storage had requests at the end of the first part
- * @parted: the end of the last attachment queues @release_work; rnbdt_lock
+ * @parted: the end of the last attachment queues @release_work; host lock
  * @wait_work: logs that the second part waits for the storage, on rnbdt_attach_wq
  * @linger_work: last part of the teardown of a session that was never live, on
  *	rnbdt_linger_wq
- * @stopped: all queue pairs are drained and all attachments closing; rnbdt_lock
- * @stopped_at: jiffies when @stopped was set; rnbdt_lock
+ * @stopped: all queue pairs are drained and all attachments closing; host lock
+ * @stopped_at: jiffies when @stopped was set; host lock
  * @drained: completed when no I/O of the session is in flight and none can follow
  * @gone: completed when the teardown has ended and the session is out of the list
  * @closing_since: jiffies when the session began to close; read without a lock
@@ -498,35 +498,35 @@ struct rnbdt_session_dir {
 /**
  * struct rnbdt_session - one login of a host
  * @ref: references on this structure; rnbdt_sessions holds one, @kobj another
- * @entry: in rnbdt_sessions until the session is dead; rnbdt_lock
- * @host_entry: in rnbdt_host.sessions as long; rnbdt_lock
- * @port_entry: in rnbdt_port.sessions as long; rnbdt_lock
- * @hash_entry: in the hash table of lookup.c as long; rnbdt_lock, RCU
+ * @entry: in rnbdt_sessions until the session is dead; lock of state.c
+ * @host_entry: in rnbdt_host.sessions as long; host lock
+ * @port_entry: in rnbdt_port.sessions as long; lock of state.c
+ * @hash_entry: in the hash table of lookup.c as long; lock of lookup.c, RCU
  * @rcu: delays kfree() until no reader of the hash table is left
  * @serial: number of the session for logs and netlink; constant
  * @host_id: id of the host; constant
  * @session_id: id of the session, the same over reconnects; constant
  * @epoch: epoch of this session; constant
  * @newest_epoch: highest epoch that the client has used for this session;
- *	written under rnbdt_lock, read without
+ *	written under the host lock, read without
  * @newest_attempt: highest number of a connection attempt that the client has used for
- *	this session; rnbdt_lock
+ *	this session; host lock
  * @host: host of the session, referenced until the session is dead; constant
  * @port: port of the session, referenced until the session is dead; constant
  * @port_name: copy of the name of @port; constant
  * @peer: address of the client; constant
- * @attaches: attachments by index; written under rnbdt_lock, read under RCU
- * @nr_bound: attachments that are bound to an export; rnbdt_lock
+ * @attaches: attachments by index; written under the host lock, read under RCU
+ * @nr_bound: attachments that are bound to an export; host lock
  * @state_lock: protects @state to @nr_reported; taken with interrupts disabled
  * @state: enum rnbdt_state; written under @state_lock, read without by requests
  * @live_at: seconds of the boot clock when the session became live; 0: it never was
  * @queues: queues by index, @nr_slots of them: @queue0, or an array that the login work
- *	allocates for the granted number; rnbdt_lock. Once the session is closing and
+ *	allocates for the granted number; host lock. Once the session is closing and
  *	@connecting is 0, only the teardown changes it. Readers of counters use RCU
- * @nr_slots: members of @queues; written under rnbdt_lock after @queues, with a release
+ * @nr_slots: members of @queues; written under the host lock after @queues, with a release
  * @queue0: array of queues before the login
- * @ended_seq: changes when a queue is removed from @queues and added to @ended
- * @ended: sum of the counters of freed queues; rnbdt_lock and @ended_seq
+ * @ended_lock: taken when a queue is removed from @queues and added to @ended
+ * @ended: sum of the counters of freed queues; @ended_lock
  * @pool: delegated memory
  * @lease: grants and releases of its segments
  * @auth: authentication of a session
@@ -565,7 +565,7 @@ struct rnbdt_session {
 	struct rnbdt_queue **queues;
 	u32 nr_slots;
 	struct rnbdt_queue *queue0;
-	seqcount_mutex_t ended_seq;
+	seqlock_t ended_lock;
 	struct rnbdt_stats ended;
 	struct rnbdt_pool pool;
 	struct rnbdt_lease lease;
@@ -587,7 +587,7 @@ struct rnbdt_session {
  * @s: session
  * @index: index of a handle
  *
- * Context: any, under RCU or rnbdt_lock.
+ * Context: any, under RCU or host lock.
  * Return: the attachment, or NULL if there is none or it was detached.
  */
 static inline struct rnbdt_attach *rnbdt_attach_load(struct rnbdt_session *s, u16 index)

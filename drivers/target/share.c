@@ -23,13 +23,13 @@
  *
  * Concurrency
  *
- * There may be thousands of sessions, and all clients wait for rnbdt_lock. So a session or a
- * login that lacks memory only queues the share work. That begins RNBDT_SHARE_PERIOD after
- * the end of the previous run at the earliest, because many sessions may be hungry at once.
- * It looks at each session once, at RNBDT_SHARE_BATCH with the lock held, and searches the
- * level without the lock, among those that want or hold more than their floor. Each later
- * step looks whether the session is still live. The numbers of a session may have changed
- * since they were read; a share may be as old as a run takes.
+ * There may be thousands of sessions. So a session or a login that lacks memory only queues the
+ * share work. That begins RNBDT_SHARE_PERIOD after the end of the previous run at the earliest,
+ * because many sessions may be hungry at once. It locks the host of one session at a time,
+ * looks at each session once, and searches the level without a lock, among those that want or
+ * hold more than their floor. Each later step looks whether the session is still live. The
+ * numbers of a session may have changed since they were read; a share may be as old as a run
+ * takes.
  *
  * Errors: none. What a client does not return in time is the concern of lease.c.
  */
@@ -37,9 +37,7 @@
 #include <linux/configfs.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
-#include <linux/lockdep.h>
 #include <linux/minmax.h>
-#include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
@@ -59,7 +57,6 @@
 #include "trace.h"
 
 #define RNBDT_SHARE_PERIOD	(HZ / 50)
-#define RNBDT_SHARE_BATCH	32
 
 /* Time after which memory that was reclaimed no longer counts as about to be returned */
 #define RNBDT_SHARE_WAIT	HZ
@@ -70,8 +67,10 @@
 /* Fraction bits of the part of a weight that a session has */
 #define RNBDT_WEIGHT_SHIFT	8
 
-static unsigned long rnbdt_share_next;	/* jiffies for the next run, or 0; rnbdt_lock */
-static bool rnbdt_share_again;		/* the run waits for looks of lease works; rnbdt_lock */
+/* jiffies for the next run, or 0; written by the share work */
+static unsigned long rnbdt_share_next;
+/* the run waits for looks of lease works; share work */
+static bool rnbdt_share_again;
 
 /**
  * struct rnbdt_shares - a run of the share work
@@ -104,7 +103,7 @@ static u64 rnbdt_share_demand(const struct rnbdt_session *s)
 
 static bool rnbdt_share_counts(const struct rnbdt_session *s)
 {
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(s->host);
 	return READ_ONCE(s->state) == RNBDT_LIVE && s->account.pool_bytes;
 }
 
@@ -167,8 +166,11 @@ static struct rnbdt_host_share *rnbdt_share_host(struct rnbdt_shares *shares,
 	return share;
 }
 
-/* Read what the share of a session depends on. Returns true if it is in a list. */
-static bool rnbdt_share_read(struct rnbdt_shares *shares, struct rnbdt_session *s)
+/*
+ * Read what the share of a session depends on. Returns true if it is in a list, which then has
+ * the reference of the caller.
+ */
+static bool rnbdt_share_read_locked(struct rnbdt_shares *shares, struct rnbdt_session *s)
 {
 	struct rnbdt_part *part = &s->lease.part;
 	struct rnbdt_host_share *host;
@@ -189,28 +191,15 @@ static bool rnbdt_share_read(struct rnbdt_shares *shares, struct rnbdt_session *
 	return false;
 }
 
-/* Read some sessions after the one with the serial @last. Returns the last serial, or 0. */
-static unsigned long rnbdt_share_read_some(struct rnbdt_shares *shares, unsigned long last)
+static bool rnbdt_share_read(struct rnbdt_shares *shares, struct rnbdt_session *s)
 {
-	struct rnbdt_session *batch[RNBDT_SHARE_BATCH];
-	u32 nr, i;
+	bool listed;
 
-	for (nr = 0; nr < RNBDT_SHARE_BATCH; nr++) {
-		batch[nr] = rnbdt_lookup_after(last);
-		if (!batch[nr])
-			break;
-		last = batch[nr]->serial;
-	}
-	mutex_lock(&rnbdt_lock);
-	for (i = 0; i < nr; i++)
-		if (rnbdt_share_read(shares, batch[i]))
-			batch[i] = NULL;
-	mutex_unlock(&rnbdt_lock);
-	for (i = 0; i < nr; i++)
-		if (batch[i])
-			rnbdt_session_put(batch[i]);
-	cond_resched();
-	return nr == RNBDT_SHARE_BATCH ? last : 0;
+	if (!rnbdt_session_lock(s))
+		return false;
+	listed = rnbdt_share_read_locked(shares, s);
+	rnbdt_host_unlock(s->host);
+	return listed;
 }
 
 /*
@@ -220,17 +209,17 @@ static unsigned long rnbdt_share_read_some(struct rnbdt_shares *shares, unsigned
 static void rnbdt_share_limit_host(struct rnbdt_shares *shares, struct rnbdt_host *host)
 {
 	struct rnbdt_host_share *share = &host->share;
+	struct rnbdt_budget_sums sums;
 	struct rnbdt_part *part;
-	u64 bytes, used, level;
+	u64 used, level;
 
-	mutex_lock(&rnbdt_lock);
-	bytes = rnbdt_budget_host_elastic(host);
-	used = host->pool_bytes;
-	mutex_unlock(&rnbdt_lock);
-	share->free = bytes - min(used, bytes);
+	rnbdt_host_lock(host);
+	rnbdt_budget_read(host, &sums);
+	rnbdt_host_unlock(host);
+	share->free = rnbdt_limit_left(sums.elastic, sums.used);
 	/* Claims, and sessions that close, keep what they have. */
-	used = used - min(used, share->charged) + share->settled;
-	level = rnbdt_level_find(&share->parts, bytes - min(used, bytes));
+	used = rnbdt_limit_left(sums.used, share->charged) + share->settled;
+	level = rnbdt_level_find(&share->parts, rnbdt_limit_left(sums.elastic, used));
 	list_for_each_entry(part, &share->parts, entry)
 		rnbdt_level_init(part, part->least, rnbdt_level_share(part, level),
 				 part->weight);
@@ -243,22 +232,24 @@ static void rnbdt_share_limit_host(struct rnbdt_shares *shares, struct rnbdt_hos
 /* Read all sessions. Returns the bytes for those in the list. */
 static u64 rnbdt_share_read_all(struct rnbdt_shares *shares)
 {
-	unsigned long last = 0;
+	struct rnbdt_budget_sums sums;
+	struct rnbdt_session *s;
 	struct rnbdt_host *host;
-	u64 used, bytes;
+	unsigned long last = 0;
+	u64 used;
 
-	do {
-		last = rnbdt_share_read_some(shares, last);
-	} while (last);
+	while ((s = rnbdt_lookup_after(last))) {
+		last = s->serial;
+		if (!rnbdt_share_read(shares, s))
+			rnbdt_session_put(s);
+		cond_resched();
+	}
 	list_for_each_entry(host, &shares->hosts, share.entry)
 		rnbdt_share_limit_host(shares, host);
-	mutex_lock(&rnbdt_lock);
-	used = rnbdt_budget_used();
-	bytes = rnbdt_budget_elastic();
-	mutex_unlock(&rnbdt_lock);
-	shares->free = bytes - min(used, bytes);
-	used = used - min(used, shares->charged) + shares->settled;
-	return bytes - min(used, bytes);
+	rnbdt_budget_read(NULL, &sums);
+	shares->free = rnbdt_limit_left(sums.elastic, sums.used);
+	used = rnbdt_limit_left(sums.used, shares->charged) + shares->settled;
+	return rnbdt_limit_left(sums.elastic, used);
 }
 
 /* Set the share of a session, and note what it lacks to that. */
@@ -282,9 +273,10 @@ static void rnbdt_share_update(struct rnbdt_shares *shares, u64 bytes)
 	struct rnbdt_session *s;
 
 	list_for_each_entry(s, &shares->parts, lease.part.entry) {
-		mutex_lock(&rnbdt_lock);
-		rnbdt_share_set(shares, s, level);
-		mutex_unlock(&rnbdt_lock);
+		if (rnbdt_session_lock(s)) {
+			rnbdt_share_set(shares, s, level);
+			rnbdt_host_unlock(s->host);
+		}
 		cond_resched();
 	}
 }
@@ -364,11 +356,11 @@ static bool rnbdt_share_looked(struct rnbdt_session *s)
  * @s: live session
  * @seg: segment that was not reclaimed yet
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, host of @s locked.
  */
 void rnbdt_share_ask(struct rnbdt_session *s, struct rnbdt_segment *seg)
 {
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(s->host);
 
 	seg->reclaimed = true;
 	seg->reclaimed_at = jiffies;
@@ -428,10 +420,10 @@ static u64 rnbdt_share_collect(struct rnbdt_shares *shares, struct rnbdt_host *h
 							   lease.part.entry);
 		u64 more = 0;
 
-		if (!host || s->host == host) {
-			mutex_lock(&rnbdt_lock);
+		/* A pointer to a host that is gone equals none in the list. */
+		if ((!host || s->host == host) && rnbdt_session_lock(s)) {
 			more = rnbdt_share_take(s, for_floor);
-			mutex_unlock(&rnbdt_lock);
+			rnbdt_host_unlock(s->host);
 			cond_resched();
 		}
 		taken += more;
@@ -462,11 +454,13 @@ static void rnbdt_share_collect_floor(struct rnbdt_shares *shares, struct rnbdt_
 static void rnbdt_share_serve_host(struct rnbdt_shares *shares, struct rnbdt_host *host)
 {
 	struct rnbdt_host_share *share = &host->share;
+	struct rnbdt_budget_sums sums;
 	u64 need;
 
-	mutex_lock(&rnbdt_lock);
-	need = rnbdt_budget_host_lacks(host);
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_lock(host);
+	rnbdt_budget_read(host, &sums);
+	rnbdt_host_unlock(host);
+	need = sums.lacks;
 	if (need > share->pending)
 		rnbdt_share_collect_floor(shares, host, need - share->pending);
 	/* What logins wait for is not there for the hungry sessions. */
@@ -479,14 +473,14 @@ static void rnbdt_share_serve_host(struct rnbdt_shares *shares, struct rnbdt_hos
 /* Reclaim what logins and hungry sessions lack. */
 static void rnbdt_share_serve(struct rnbdt_shares *shares)
 {
+	struct rnbdt_budget_sums sums;
 	struct rnbdt_host *host;
 	u64 need;
 
 	list_for_each_entry(host, &shares->hosts, share.entry)
 		rnbdt_share_serve_host(shares, host);
-	mutex_lock(&rnbdt_lock);
-	need = rnbdt_budget_lacks();
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_budget_read(NULL, &sums);
+	need = sums.lacks;
 	if (need > shares->pending)
 		rnbdt_share_collect_floor(shares, NULL, need - shares->pending);
 	shares->pending -= min(shares->pending, need);
@@ -525,24 +519,21 @@ static void rnbdt_share_work(struct work_struct *work)
 	rnbdt_share_serve(&shares);
 	rnbdt_share_release(&shares);
 
-	mutex_lock(&rnbdt_lock);
-	rnbdt_share_next = jiffies + RNBDT_SHARE_PERIOD ?: 1;
+	WRITE_ONCE(rnbdt_share_next, jiffies + RNBDT_SHARE_PERIOD ?: 1);
 	if (rnbdt_share_again)
 		queue_delayed_work(rnbdt_login_wq, &rnbdt_share_runs, RNBDT_SHARE_PERIOD);
 	rnbdt_share_again = false;
-	mutex_unlock(&rnbdt_lock);
 }
 
 /**
  * rnbdt_share_reclaim - let the shares be updated, and what sessions or logins lack be reclaimed
  *
- * Context: process context, rnbdt_lock held.
+ * Context: any; does not sleep.
  */
 void rnbdt_share_reclaim(void)
 {
-	bool early = rnbdt_share_next && time_before(jiffies, rnbdt_share_next);
-
-	lockdep_assert_held(&rnbdt_lock);
+	unsigned long next = READ_ONCE(rnbdt_share_next);
+	bool early = next && time_before(jiffies, next);
 
 	queue_delayed_work(rnbdt_login_wq, &rnbdt_share_runs, early ? RNBDT_SHARE_PERIOD : 0);
 }

@@ -21,8 +21,9 @@
  *
  * s->state is written under s->state_lock, which may be taken in any context.
  * Requests read the state without the lock, see rnbdt_may_submit(). A change is
- * reported by a work item, see netlink.c. rnbdt_sessions is under rnbdt_lock.
- * Counters are read without a lock: RCU keeps the queues, and s->ended_seq makes
+ * reported by a work item, see netlink.c. A host is locked to change the list of its sessions;
+ * rnbdt_sessions_lock protects the other lists, which a writer of rnbdt_lock may walk without.
+ * Counters are read without a lock: RCU keeps the queues, and s->ended_lock makes
  * the reader repeat a sum during which a queue has ended.
  *
  * Errors
@@ -36,11 +37,12 @@
 
 #include <linux/completion.h>
 #include <linux/kref.h>
-#include <linux/mutex.h>
 #include <linux/rcupdate.h>
+#include <linux/rwsem.h>
 #include <linux/seqlock.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/timekeeping.h>
 #include <linux/workqueue.h>
 #include <rnbd/wire.h>
@@ -56,7 +58,8 @@
 #include "target.h"
 #include "trace.h"
 
-LIST_HEAD(rnbdt_sessions);		/* rnbdt_lock */
+static DEFINE_SPINLOCK(rnbdt_sessions_lock);	/* rnbdt_sessions, and the lists of ports */
+LIST_HEAD(rnbdt_sessions);			/* rnbdt_sessions_lock */
 
 /* States that may follow a state. */
 static const u8 rnbdt_state_next[] = {
@@ -191,6 +194,27 @@ bool rnbdt_join_fail(struct rnbdt_queue *q)
 	return was != RNBDT_JOINED;
 }
 
+/**
+ * rnbdt_session_lock - lock the host of a session
+ * @s: session on which the caller has a reference, but perhaps none on its host
+ *
+ * Context: process context, as rnbdt_host_lock().
+ * Return: true, or false if the session is not live: it may have no host any more.
+ */
+bool rnbdt_session_lock(struct rnbdt_session *s)
+{
+	struct rnbdt_host *host = s->host;
+
+	down_read(&rnbdt_lock);
+	/* It has its reference now, and no host is freed until rnbdt_lock is released. */
+	if (READ_ONCE(s->state) == RNBDT_LIVE) {
+		mutex_lock(&host->lock);
+		return true;
+	}
+	up_read(&rnbdt_lock);
+	return false;
+}
+
 static void rnbdt_session_release(struct kref *ref)
 {
 	struct rnbdt_session *s = container_of(ref, struct rnbdt_session, ref);
@@ -250,7 +274,7 @@ void rnbdt_session_stats(const struct rnbdt_session *s, struct rnbdt_stats *sum)
 	u32 i, nr;
 
 	do {
-		seq = read_seqcount_begin(&s->ended_seq);
+		seq = read_seqbegin(&s->ended_lock);
 		rcu_read_lock();
 		*sum = s->ended;
 		/* pairs with the release in rnbdt_queue_make_slots() */
@@ -263,27 +287,29 @@ void rnbdt_session_stats(const struct rnbdt_session *s, struct rnbdt_stats *sum)
 				rnbdt_stats_add(sum, q);
 		}
 		rcu_read_unlock();
-	} while (read_seqcount_retry(&s->ended_seq, seq));
+	} while (read_seqretry(&s->ended_lock, seq));
 }
 
 /**
  * rnbdt_session_add - let a session be found
  * @s: new session with its host, port and serial
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, its host locked.
  */
 void rnbdt_session_add(struct rnbdt_session *s)
 {
 	struct rnbdt_host *host = s->host;
 	struct rnbdt_port *port = s->port;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(host);
 
-	list_add_tail(&s->entry, &rnbdt_sessions);
 	list_add_tail(&s->host_entry, &host->sessions);
 	WRITE_ONCE(host->all_sessions, host->all_sessions + 1);
+	spin_lock(&rnbdt_sessions_lock);
+	list_add_tail(&s->entry, &rnbdt_sessions);
 	list_add_tail(&s->port_entry, &port->sessions);
 	WRITE_ONCE(port->all_sessions, port->all_sessions + 1);
+	spin_unlock(&rnbdt_sessions_lock);
 	rnbdt_lookup_add(s);
 }
 
@@ -291,20 +317,22 @@ void rnbdt_session_add(struct rnbdt_session *s)
  * rnbdt_session_remove - let a session no longer be found
  * @s: closing session that was added
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, its host locked.
  */
 void rnbdt_session_remove(struct rnbdt_session *s)
 {
 	struct rnbdt_host *host = s->host;
 	struct rnbdt_port *port = s->port;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(host);
 
-	list_del(&s->entry);
 	list_del(&s->host_entry);
 	WRITE_ONCE(host->all_sessions, host->all_sessions - 1);
+	spin_lock(&rnbdt_sessions_lock);
+	list_del(&s->entry);
 	list_del(&s->port_entry);
 	WRITE_ONCE(port->all_sessions, port->all_sessions - 1);
+	spin_unlock(&rnbdt_sessions_lock);
 	rnbdt_lookup_remove(s);
 	rnbdt_session_advance(s, RNBDT_CLOSING, RNBDT_DEAD, NULL);
 	atomic_dec(&host->nr_closing);
@@ -333,7 +361,7 @@ struct rnbdt_match {
 static bool rnbdt_session_matches(const struct rnbdt_session *s,
 				  const struct rnbdt_match *match)
 {
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(s->host);
 	return (!match->secret || s->auth.secret == match->secret) &&
 	       (!match->outdated || rnbdt_auth_outdated(s)) &&
 	       (!match->denied || !rnbdt_port_knows_host(s->port, s->host)) &&
@@ -368,10 +396,10 @@ static void rnbdt_sessions_close_matching(const struct rnbdt_match *match, const
 {
 	struct rnbdt_session *s = NULL;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	while ((s = rnbdt_session_next(match, s)))
 		rnbdt_session_close(s, reason);
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 }
 
 /* Wait for the sessions that exist now, not for those that begin later. */
@@ -380,7 +408,7 @@ static int rnbdt_sessions_wait_matching(struct rnbdt_match *match)
 	struct rnbdt_session *s;
 	long left = 1;
 
-	mutex_lock(&rnbdt_lock);
+	down_write(&rnbdt_lock);
 	match->last = rnbdt_lookup_last_serial();
 	match->begun = true;
 	while (left >= 0) {
@@ -388,16 +416,16 @@ static int rnbdt_sessions_wait_matching(struct rnbdt_match *match)
 		if (!s)
 			break;
 		kref_get(&s->ref);
-		mutex_unlock(&rnbdt_lock);
+		up_write(&rnbdt_lock);
 
 		left = wait_for_completion_killable_timeout(&s->teardown.gone, 30 * HZ);
 		if (!left)
 			pr_warn("waiting for session %u to end its I/O\n", s->serial);
 		rnbdt_session_put(s);
 
-		mutex_lock(&rnbdt_lock);
+		down_write(&rnbdt_lock);
 	}
-	mutex_unlock(&rnbdt_lock);
+	up_write(&rnbdt_lock);
 	return left < 0 ? -EINTR : 0;
 }
 
@@ -483,7 +511,7 @@ static u32 rnbdt_sessions_count_matching(const struct rnbdt_match *match)
  * rnbdt_sessions_count_old_secret - count the sessions that rely on the old secret
  * @host: host
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, @host locked.
  * Return: number of sessions that end when the old secret is withdrawn.
  */
 u32 rnbdt_sessions_count_old_secret(const struct rnbdt_host *host)
@@ -499,7 +527,7 @@ u32 rnbdt_sessions_count_old_secret(const struct rnbdt_host *host)
  * rnbdt_sessions_count_outdated - count the sessions whose secret the host no longer has
  * @host: host
  *
- * Context: process context, rnbdt_lock held.
+ * Context: process context, @host locked.
  * Return: number of sessions that rnbdt_sessions_close_outdated() has closed or would
  * close, and that have not ended.
  */

@@ -18,6 +18,7 @@ bool rnbdt_session_advance(struct rnbdt_session *s, enum rnbdt_state from,
 			   enum rnbdt_state to, const char *reason);
 void rnbdt_session_close(struct rnbdt_session *s, const char *reason);
 bool rnbdt_join_fail(struct rnbdt_queue *q);
+bool rnbdt_session_lock(struct rnbdt_session *s);
 void rnbdt_session_put(struct rnbdt_session *s);
 void rnbdt_session_add(struct rnbdt_session *s);
 void rnbdt_session_remove(struct rnbdt_session *s);

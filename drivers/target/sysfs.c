@@ -25,7 +25,6 @@
 #include <linux/kobject.h>
 #include <linux/kref.h>
 #include <linux/minmax.h>
-#include <linux/mutex.h>
 #include <linux/sched/mm.h>
 #include <linux/sysfs.h>
 #include <linux/workqueue.h>

@@ -25,10 +25,10 @@
  * Concurrency
  *
  * The teardown is queued once, when the state becomes closing. It starts when
- * s->conn.connecting is zero; a handler raises that under rnbdt_lock, only after it
+ * s->conn.connecting is zero; a handler raises that with the host locked, only after it
  * found the session live. It runs on rnbdt_teardown_wq. Both rnbdt_teardown_work(), when
- * it sets s->teardown.parted, and the end of an attachment look at s->nr_bound under
- * rnbdt_lock, so exactly one of them lets the rest run. A request that ends uses its ring
+ * it sets s->teardown.parted, and the end of an attachment look at s->nr_bound with the
+ * host locked, so exactly one of them lets the rest run. A request that ends uses its ring
  * only while that is live, which it no longer is when its queue pair is drained. A session
  * that was never live uses rnbdt_hangup_wq and, for the wait for the connection manager,
  * rnbdt_linger_wq: a flood of such sessions delays no other teardown. A teardown allocates
@@ -42,11 +42,11 @@
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
 
+#include <linux/atomic.h>
 #include <linux/completion.h>
 #include <linux/configfs.h>
 #include <linux/jiffies.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/ratelimit.h>
 #include <linux/sched/mm.h>
 #include <linux/seqlock.h>
@@ -88,19 +88,19 @@
 #define RNBDT_WAIT_LOG_LINES	4
 
 static DEFINE_RATELIMIT_STATE(rnbdt_wait_log, RNBDT_WAIT_LOG, RNBDT_WAIT_LOG_LINES);
-static u32 rnbdt_waiting;		/* sessions that wait for the storage; rnbdt_lock */
+static atomic_t rnbdt_waiting;		/* sessions that wait for the storage */
 
 /* Free a queue whose ring was destroyed, and keep its counters. */
 static void rnbdt_teardown_queue(struct rnbdt_session *s, u32 index)
 {
 	struct rnbdt_queue *q = s->queues[index];
 
-	mutex_lock(&rnbdt_lock);
-	write_seqcount_begin(&s->ended_seq);
+	rnbdt_host_lock(s->host);
+	write_seqlock(&s->ended_lock);
 	rnbdt_stats_add(&s->ended, q);
 	WRITE_ONCE(s->queues[index], NULL);
-	write_seqcount_end(&s->ended_seq);
-	mutex_unlock(&rnbdt_lock);
+	write_sequnlock(&s->ended_lock);
+	rnbdt_host_unlock(s->host);
 
 	if (q->cm_id)
 		rdma_destroy_id(q->cm_id);
@@ -113,7 +113,7 @@ static bool rnbdt_teardown_has_disks(struct rnbdt_session *s)
 	struct rnbdt_attach *att;
 	unsigned long index;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(s->host);
 
 	xa_for_each(&s->attaches, index, att)
 		if (!xa_is_value(att) && att->state == RNBDT_ATTACH_OPEN &&
@@ -131,7 +131,7 @@ static void rnbdt_teardown_close_attaches(struct rnbdt_session *s)
 	struct rnbdt_attach *att;
 	unsigned long index;
 
-	mutex_lock(&rnbdt_lock);
+	rnbdt_host_lock(s->host);
 	if (rnbdt_teardown_has_disks(s))
 		s->account.claims = true;
 	xa_for_each(&s->attaches, index, att)
@@ -141,7 +141,7 @@ static void rnbdt_teardown_close_attaches(struct rnbdt_session *s)
 	s->teardown.stopped_at = jiffies;
 	rnbdt_claim_keep(s, s->nr_bound);
 	rnbdt_limits_stopped(s);
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_unlock(s->host);
 }
 
 /* Count the frames that the drained rings have dropped. */
@@ -161,7 +161,7 @@ static void rnbdt_teardown_attaches(struct rnbdt_session *s)
 	struct rnbdt_attach *att;
 	unsigned long index;
 
-	mutex_lock(&rnbdt_lock);
+	rnbdt_host_lock(s->host);
 	xa_for_each(&s->attaches, index, att) {
 		xa_erase(&s->attaches, index);
 		if (!xa_is_value(att))
@@ -169,7 +169,7 @@ static void rnbdt_teardown_attaches(struct rnbdt_session *s)
 	}
 	rnbdt_ctl_purge(s);
 	xa_destroy(&s->attaches);
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_unlock(s->host);
 }
 
 /* End the teardown. The connection manager may keep an id for a minute. */
@@ -184,11 +184,11 @@ static void rnbdt_finish_teardown(struct rnbdt_session *s)
 		if (s->queues[i])
 			rnbdt_teardown_queue(s, i);
 
-	mutex_lock(&rnbdt_lock);
-	rnbdt_remember_epoch(s);
 	rnbdt_half_open_gone(&s->account.half_open);
+	rnbdt_host_lock(host);
+	rnbdt_remember_epoch(s);
 	rnbdt_session_remove(s);
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_unlock(host);
 
 	rnbdt_auth_free(s);
 	rnbdt_sysfs_remove_session(s);
@@ -244,12 +244,12 @@ static void rnbdt_teardown_free(struct rnbdt_session *s)
 	rnbdt_pool_free(&s->pool);
 
 	/* All memory is free; the connection ids may take longer. */
-	mutex_lock(&rnbdt_lock);
 	rnbdt_half_open_freed(&s->account.half_open, s->live_at);
+	rnbdt_host_lock(s->host);
 	rnbdt_queue_budget_freed(s);
 	rnbdt_budget_freed(s);
 	complete_all(&s->teardown.drained);
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_unlock(s->host);
 	if (s->live_at)
 		rnbdt_finish_teardown(s);
 	else
@@ -260,9 +260,7 @@ static void rnbdt_teardown_free(struct rnbdt_session *s)
 static void rnbdt_teardown_go_on(struct rnbdt_session *s)
 {
 	cancel_delayed_work_sync(&s->teardown.wait_work);
-	mutex_lock(&rnbdt_lock);
-	rnbdt_waiting--;
-	mutex_unlock(&rnbdt_lock);
+	atomic_dec(&rnbdt_waiting);
 	rnbdt_teardown_free(s);
 }
 
@@ -270,7 +268,7 @@ static void rnbdt_teardown_go_on(struct rnbdt_session *s)
  * rnbdt_release_work - free the memory of a session for whose requests the teardown waited
  * @work: rnbdt_session.teardown.release_work
  *
- * Context: work item of rnbdt_teardown_wq; takes rnbdt_lock, may sleep.
+ * Context: work item of rnbdt_teardown_wq; locks the host, may sleep.
  */
 void rnbdt_release_work(struct work_struct *work)
 {
@@ -287,7 +285,7 @@ static const char *rnbdt_teardown_export(struct rnbdt_session *s)
 	struct rnbdt_attach *att;
 	unsigned long index;
 
-	lockdep_assert_held(&rnbdt_lock);
+	rnbdt_assert_host(s->host);
 
 	xa_for_each(&s->attaches, index, att)
 		if (!xa_is_value(att) && att->export)
@@ -299,18 +297,18 @@ static const char *rnbdt_teardown_export(struct rnbdt_session *s)
  * rnbdt_wait_work - log that a session waits for the storage
  * @work: rnbdt_session.teardown.wait_work
  *
- * Context: work item of rnbdt_attach_wq; takes rnbdt_lock.
+ * Context: work item of rnbdt_attach_wq; locks the host.
  */
 void rnbdt_wait_work(struct work_struct *work)
 {
 	struct rnbdt_session *s = container_of(to_delayed_work(work), struct rnbdt_session,
 					       teardown.wait_work);
 
-	mutex_lock(&rnbdt_lock);
+	rnbdt_host_lock(s->host);
 	if (__ratelimit(&rnbdt_wait_log))
 		pr_warn("session %u: closing, waits for the storage of export %s to complete requests; attachments that wait: %u, sessions that wait: %u\n",
-			s->serial, rnbdt_teardown_export(s), s->nr_bound, rnbdt_waiting);
-	mutex_unlock(&rnbdt_lock);
+			s->serial, rnbdt_teardown_export(s), s->nr_bound, atomic_read(&rnbdt_waiting));
+	rnbdt_host_unlock(s->host);
 	queue_delayed_work(rnbdt_attach_wq, &s->teardown.wait_work, RNBDT_WAIT_LOG);
 }
 
@@ -319,20 +317,21 @@ static bool rnbdt_teardown_waits(struct rnbdt_session *s)
 {
 	bool waits;
 
-	mutex_lock(&rnbdt_lock);
+	rnbdt_host_lock(s->host);
 	waits = s->nr_bound;
 	if (waits) {
 		rnbdt_queue_budget_parted(s);
-		rnbdt_waiting++;
+		atomic_inc(&rnbdt_waiting);
 		queue_delayed_work(rnbdt_attach_wq, &s->teardown.wait_work, RNBDT_WAIT_LOG);
 	}
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_unlock(s->host);
 	return waits;
 }
 
 /* Leave the rest to the end of the last request. Returns false if that has ended by now. */
 static bool rnbdt_teardown_part(struct rnbdt_session *s)
 {
+	struct rnbdt_host *host = s->host;
 	bool waits;
 	u32 i;
 
@@ -343,10 +342,10 @@ static bool rnbdt_teardown_part(struct rnbdt_session *s)
 		rdma_destroy_id(s->queues[i]->cm_id);
 		s->queues[i]->cm_id = NULL;
 	}
-	mutex_lock(&rnbdt_lock);
+	rnbdt_host_lock(host);
 	s->teardown.parted = true;
 	waits = s->nr_bound;
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_unlock(host);
 	return waits;
 }
 
@@ -354,7 +353,7 @@ static bool rnbdt_teardown_part(struct rnbdt_session *s)
  * rnbdt_teardown_work - stop a closing session, and free its memory unless that must wait
  * @work: rnbdt_session.teardown.teardown_work
  *
- * Context: work item of rnbdt_teardown_wq or rnbdt_hangup_wq; takes rnbdt_lock, may sleep,
+ * Context: work item of rnbdt_teardown_wq or rnbdt_hangup_wq; locks the host, may sleep,
  * but does not wait for the storage.
  */
 void rnbdt_teardown_work(struct work_struct *work)
@@ -366,14 +365,14 @@ void rnbdt_teardown_work(struct work_struct *work)
 	u32 i;
 
 	/* A handler that found the session live has raised s->conn.connecting by now. */
-	mutex_lock(&rnbdt_lock);
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_lock(s->host);
+	rnbdt_host_unlock(s->host);
 	wait_event(s->conn.wait, !READ_ONCE(s->conn.connecting));
 	/* Taking the lock again makes all that the handlers wrote visible. */
-	mutex_lock(&rnbdt_lock);
+	rnbdt_host_lock(s->host);
 	list_for_each_entry(join, &s->conn.joins, entry)
 		rnbdt_join_fail(join->q);
-	mutex_unlock(&rnbdt_lock);
+	rnbdt_host_unlock(s->host);
 	/* The rings of queues that have not joined use the protection domain. */
 	wait_event(s->conn.wait, !READ_ONCE(s->conn.nr_joins));
 

@@ -174,20 +174,20 @@ for name in requests read_bytes write_bytes; do
 done
 same "$(find "$CFG" -type f -perm /077)" "" "attributes in configfs that are not for root alone"
 lock=$(awk '$3 == "rnbdt_lock" { print "0x" $1 }' /proc/kallsyms)
-# with lockdep, mutex_lock() is a macro
-locker=mutex_lock
-grep -q ' T mutex_lock_nested$' /proc/kallsyms && locker=mutex_lock_nested
-echo "p:rnbdproof/lock $locker lock=%di:x64" >>$T/kprobe_events || die "no probe"
-echo "lock == $lock && comm == \"cat\"" >$T/events/rnbdproof/lock/filter || die "no filter"
+for mode in read write; do
+	echo "p:rnbdproof/$mode down_$mode lock=%di:x64" >>$T/kprobe_events || die "no probe"
+	echo "lock == $lock && comm == \"cat\"" >$T/events/rnbdproof/$mode/filter ||
+		die "no filter"
+done
 echo >$T/trace
-echo 1 >$T/events/rnbdproof/lock/enable
+echo 1 >$T/events/rnbdproof/enable
 requests=$(cat "/sys/kernel/rnbd-target/sessions/$session/requests")
 cat /sys/kernel/rnbd-target/sessions/"$session"/* >"$OUT/session"
-same "$(grep -c 'lock: ' $T/trace)" 0 "times that a reader took the lock"
+same "$(grep -cE '\(down_(read|write)\+' $T/trace)" 0 "times that a reader took the lock"
 # the probe works
 cat "$X/fine/size" >/dev/null
-need_counter "$(grep -c 'lock: ' $T/trace)" -ge 1 "times that a reader of configfs took it"
-echo 0 >$T/events/rnbdproof/lock/enable
+need_counter "$(grep -cE '\(down_(read|write)\+' $T/trace)" -ge 1 "times that a reader of configfs took it"
+echo 0 >$T/events/rnbdproof/enable
 echo >$T/kprobe_events
 need_counter "$requests" -gt 0 "requests counted"
 detach "$dev"
