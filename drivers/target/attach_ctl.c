@@ -306,7 +306,7 @@ static void rnbdt_handle_attach(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 
 /*
  * Handle a request to end an ownership, which attaches nothing. A client can send any number of
- * them, so the configuration is locked only if there is such an ownership.
+ * them, so the configuration is locked only if the request ends an ownership.
  */
 static void rnbdt_handle_disown(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot)
 {

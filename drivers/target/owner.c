@@ -320,13 +320,28 @@ void rnbdt_owner_detach(const struct rnbdt_attach *att)
 		rnbdt_owner_release(&att->session->host_id, att->owner_generation, att->name);
 }
 
+/* Does a disk of the host have the export of a request attached? */
+static bool rnbdt_owner_is_attached(const struct rnbdt_session *s,
+				    const struct rnbd_attach_info *info)
+{
+	struct rnbdt_attach *att = NULL;
+	bool attached = false;
+
+	rcu_read_lock();
+	while (!attached && (att = rnbdt_attached_next(s->host, info->export, att)))
+		attached = att->state == RNBDT_ATTACH_OPEN &&
+			   READ_ONCE(att->session->state) == RNBDT_LIVE;
+	rcu_read_unlock();
+	return attached;
+}
+
 /**
- * rnbdt_owner_owns - test whether there is the ownership that a request is to end
+ * rnbdt_owner_owns - test whether there is an ownership that a request ends
  * @s: live session of the host
  * @info: request with RNBD_ATTACH_DISOWN
  *
- * Context: rnbdt_lock held.
- * Return: true if rnbdt_owner_disown() may end an ownership.
+ * Context: host of @s locked.
+ * Return: true if rnbdt_owner_disown() would end an ownership.
  */
 bool rnbdt_owner_owns(const struct rnbdt_session *s, const struct rnbd_attach_info *info)
 {
@@ -334,6 +349,8 @@ bool rnbdt_owner_owns(const struct rnbdt_session *s, const struct rnbd_attach_in
 
 	lockdep_assert_held(&rnbdt_lock);
 
+	if (!info->owner_generation || rnbdt_owner_is_attached(s, info))
+		return false;
 	hlist_for_each_entry(export, rnbdt_owned_bucket(&s->host_id), owner.entry)
 		if (rnbdt_owner_is(export, &s->host_id, info->owner_generation, info->export))
 			return true;
@@ -352,19 +369,9 @@ bool rnbdt_owner_owns(const struct rnbdt_session *s, const struct rnbd_attach_in
  */
 void rnbdt_owner_disown(const struct rnbdt_session *s, const struct rnbd_attach_info *info)
 {
-	struct rnbdt_attach *att = NULL;
-	bool attached = false;
-
 	lockdep_assert_held_write(&rnbdt_lock);
 
-	if (!info->owner_generation)
-		return;
-	rcu_read_lock();
-	while (!attached && (att = rnbdt_attached_next(s->host, info->export, att)))
-		attached = att->state == RNBDT_ATTACH_OPEN &&
-			   READ_ONCE(att->session->state) == RNBDT_LIVE;
-	rcu_read_unlock();
-	if (!attached)
+	if (info->owner_generation && !rnbdt_owner_is_attached(s, info))
 		rnbdt_owner_release(&s->host_id, info->owner_generation, info->export);
 }
 
