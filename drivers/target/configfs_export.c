@@ -434,6 +434,7 @@ static void rnbdt_export_release(struct config_item *item)
 {
 	struct rnbdt_export *export = rnbdt_to_export(item);
 
+	/* Code that has found the export may use it until it releases rnbdt_lock. */
 	rnbdt_owner_exit(export);
 	mutex_destroy(&export->lock);
 	kfree(export->path);
@@ -485,6 +486,8 @@ static void rnbdt_exports_drop(struct config_group *group,
 	struct rnbdt_export *export = rnbdt_to_export(item);
 
 	rnbdt_export_remove(export);
+	/* No attachment and no writer of an attribute can make a host the owner any more. */
+	rnbdt_owner_exit(export);
 	/* configfs holds the lock of exports/: do not wait for storage. */
 	rnbdt_export_disable(export);
 	configfs_remove_default_groups(&export->group);

@@ -71,8 +71,10 @@ void rnbdt_owner_init(struct rnbdt_export *export)
 }
 
 /**
- * rnbdt_owner_exit - forget the owner of an export
- * @export: export that is about to be freed
+ * rnbdt_owner_exit - find an export by its owner no longer
+ * @export: export whose directory is removed, or that is about to be freed
+ *
+ * configfs frees the name of an export before the export.
  *
  * Context: process context without rnbdt_lock; may sleep.
  */
@@ -302,7 +304,6 @@ static void rnbdt_owner_release(const uuid_t *host, u32 generation, const char *
 
 	lockdep_assert_held_write(&rnbdt_lock);
 
-	/* A removed export, which still exists, may have had the same owner. */
 	hlist_for_each_entry_safe(export, next, rnbdt_owned_bucket(host), owner.entry)
 		if (rnbdt_owner_is(export, host, generation, name))
 			rnbdt_owner_end(export, "it has detached");
