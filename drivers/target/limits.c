@@ -53,6 +53,18 @@ RNBD_PARAM_UINT(max_queues, 0, 0, RNBD_CONNS_MAX,
 
 static atomic_t rnbdt_nr_sessions;	/* that have logged in, and claims */
 
+/* Count one session more of all hosts. Returns false if the limit forbids that. */
+static bool rnbdt_limits_count_all(void)
+{
+	int nr = atomic_read(&rnbdt_nr_sessions);
+
+	do {
+		if (nr >= READ_ONCE(max_sessions))
+			return false;
+	} while (!atomic_try_cmpxchg(&rnbdt_nr_sessions, &nr, nr + 1));
+	return true;
+}
+
 /* Count one session more, if the limits allow that. */
 static u16 rnbdt_limits_count(struct rnbdt_host *host)
 {
@@ -61,11 +73,9 @@ static u16 rnbdt_limits_count(struct rnbdt_host *host)
 	if (host->nr_sessions >= of_host)
 		return rnbdt_limit_status(RNBDT_LIMIT_HOST_SESSIONS,
 					  rnbdt_headroom_closing(host).sessions);
-	if (atomic_inc_return(&rnbdt_nr_sessions) > READ_ONCE(max_sessions)) {
-		atomic_dec(&rnbdt_nr_sessions);
+	if (!rnbdt_limits_count_all())
 		return rnbdt_limit_status(RNBDT_LIMIT_SESSIONS,
 					  rnbdt_headroom_closing(host).sessions);
-	}
 	host->nr_sessions++;
 	return RNBD_ST_OK;
 }
