@@ -256,10 +256,11 @@ static struct rnbdc_disk *rnbdc_attach_once(const struct rnbdc_options *opt, boo
 		goto fail;
 	}
 
-	pr_info("%s: attached %s at %s, %llu bytes, %u queues of %u, pool %u KiB\n",
+	pr_info("%s: attached %s at %s, %llu bytes, %u queues of %u, pool of %u to %u KiB\n",
 		rnbdc_disk_name(disk), opt->disk.export, opt->sess.addr,
 		disk->geo.capacity, disk->nr_queues, disk->tag_set.queue_depth,
-		sess->grant.pool_units << (RNBD_UNIT_SHIFT - 10));
+		sess->grant.pool_units << (RNBD_UNIT_SHIFT - 10),
+		sess->grant.max_units << (RNBD_UNIT_SHIFT - 10));
 	return disk;
 
 fail:

@@ -178,7 +178,10 @@ static int rnbdc_lease_shrink(struct rnbdc_session *sess)
 	return ret;
 }
 
-/* Return the most units that requests have used since the latest call. */
+/*
+ * Return the most units that requests have used since the latest call. A queue takes whole
+ * blocks: otherwise the pool would shrink under few requests on many queues, and grow again.
+ */
 static u32 rnbdc_lease_recent(struct rnbdc_session *sess)
 {
 	u32 i, units = 0;
@@ -187,7 +190,7 @@ static u32 rnbdc_lease_recent(struct rnbdc_session *sess)
 		struct rnbdc_queue *q = sess->queues[i];
 
 		spin_lock_irq(&q->ring.lock);
-		units += q->cache.pool.recent;
+		units += rnbdc_space_whole(&sess->space, q->cache.pool.recent);
 		q->cache.pool.recent = q->cache.pool.used;
 		spin_unlock_irq(&q->ring.lock);
 	}

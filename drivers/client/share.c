@@ -157,17 +157,20 @@ static bool rnbdc_units_below_share(const struct rnbdc_hwq *hwq, u32 more, u32 f
 
 	if (likely(!rnbdc_space_scarce(&sess->space)))
 		return true;
-	units.held = rnbdc_disk_units(hwq->disk);
-	units.all = READ_ONCE(sess->space.units);
-	/* The space that was kept for a turn includes the reserve. */
-	if (!units.held && READ_ONCE(hwq->waiter.turn))
-		return true;
 	/* Those hardware queues of the disk that have no space come first. */
 	if (hwq->units && atomic_read(&hwq->disk->nr_lacking))
 		return false;
-	/* Spare the sums if one disk that has all the rest were below its share. */
+	/*
+	 * Spare the sums, which read memory that other processors write, if one disk that has all
+	 * the rest were below its share. The first request of a disk leaves less for others.
+	 */
+	units.all = READ_ONCE(sess->space.units);
 	free = min(rnbdc_cache_free_units(&hwq->queue->cache), units.all);
-	if (units.held && rnbdc_below_share(units.all - free, more, free, reserve, factor))
+	if (rnbdc_below_share(units.all - free, more, free, reserve, factor))
+		return true;
+	units.held = rnbdc_disk_units(hwq->disk);
+	/* The space that was kept for a turn includes the reserve. */
+	if (!units.held && READ_ONCE(hwq->waiter.turn))
 		return true;
 	units.free = rnbdc_free_units(sess);
 	units.idle = rnbdc_idle_others(hwq);

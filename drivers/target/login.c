@@ -423,10 +423,10 @@ static void rnbdt_login_process(struct rnbdt_session *s)
 	}
 	if (grant.status == RNBD_ST_OK) {
 		rnbdt_login_fill_grant(s, &grant);
-		pr_info("session %u: host %pUb logged in on port %s: %u queues, depth %u, pool %llu KiB, epoch %u\n",
+		pr_info("session %u: host %pUb logged in on port %s: %u queues, depth %u, pool of %llu to %llu KiB, epoch %u\n",
 			s->serial, &s->host_id, rnbdt_port_name(s->port),
-			s->granted.nr_queues, s->granted.depth, s->account.pool_bytes >> 10,
-			s->epoch);
+			s->granted.nr_queues, s->granted.depth, s->account.floor_bytes >> 10,
+			s->account.max_bytes >> 10, s->epoch);
 	} else if (grant.status != RNBD_ST_BUSY) {
 		pr_warn_ratelimited("session %u: host %pUb: login on port %s refused: %s\n",
 				    s->serial, &s->host_id, rnbdt_port_name(s->port),

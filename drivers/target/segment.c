@@ -55,7 +55,7 @@
 static bool large_pages = true;
 module_param(large_pages, bool, 0644);
 MODULE_PARM_DESC(large_pages,
-		 "register memory of pools with the largest pages that the device has, N: with pages of 4 KiB (default Y)");
+		 "register memory of pools with the largest pages that the device has, if its driver is known to support that, N: with pages of 4 KiB (default Y)");
 
 /* Time for the client to take the frames that were posted before a registration */
 #define RNBDT_REG_TIMEOUT	(10 * HZ)
@@ -137,6 +137,28 @@ struct rnbdt_segment *rnbdt_segment_alloc(struct ib_device *dev, u32 units, bool
 	return seg;
 }
 
+/*
+ * Does a driver pass the page size of a memory region to its device? erdma has large pages
+ * for memory of user space only, and vmw_pvrdma always names that of the kernel: the device
+ * would access memory that is not in the segment.
+ */
+static bool rnbdt_segment_may_be_large(const struct ib_device *dev)
+{
+	switch (dev->ops.driver_id) {
+	case RDMA_DRIVER_MLX5:
+	case RDMA_DRIVER_MLX4:
+	case RDMA_DRIVER_BNXT_RE:
+	case RDMA_DRIVER_IRDMA:
+	case RDMA_DRIVER_CXGB4:
+	case RDMA_DRIVER_QEDR:
+	/* No driver of the kernel, but the model of tests/adapter */
+	case RDMA_DRIVER_UNKNOWN:
+		return READ_ONCE(large_pages);
+	default:
+		return false;
+	}
+}
+
 /* Return the page size of the memory region of a segment whose memory has @nents pieces. */
 static u32 rnbdt_segment_page_size(const struct rnbdt_segment *seg, int nents)
 {
@@ -144,8 +166,7 @@ static u32 rnbdt_segment_page_size(const struct rnbdt_segment *seg, int nents)
 	u64 bits = 0;
 	int i;
 
-	/* Software copies page by page, and that of some kernels has no larger ones. */
-	if (ib_uses_virt_dma(seg->dev) || !READ_ONCE(large_pages))
+	if (!rnbdt_segment_may_be_large(seg->dev))
 		return RNBD_UNIT_SIZE;
 	for_each_sg(seg->sgt.sgl, sg, nents, i)
 		bits |= sg_dma_address(sg) | sg_dma_len(sg);
@@ -189,8 +210,8 @@ int rnbdt_segment_map(struct rnbdt_segment *seg, struct ib_pd *pd)
 			return -EOPNOTSUPP;
 
 	page_size = rnbdt_segment_page_size(seg, nents);
-	seg->mr = ib_alloc_mr(pd, IB_MR_TYPE_MEM_REG,
-			      (u64)seg->units * RNBD_UNIT_SIZE / page_size);
+	/* The page size divides the length of the segment. */
+	seg->mr = ib_alloc_mr(pd, IB_MR_TYPE_MEM_REG, seg->units / (page_size / RNBD_UNIT_SIZE));
 	if (IS_ERR(seg->mr)) {
 		ret = PTR_ERR(seg->mr);
 		seg->mr = NULL;
