@@ -27,8 +27,11 @@
 #include "target.h"
 #include "timers.h"
 
-/* Time for the client to read the refusal and to disconnect. */
-#define RNBDT_REFUSED_GRACE	(HZ / 2)
+/*
+ * Time for the client to read the refusal and to disconnect. A client that the target
+ * disconnects first may not see why it was refused.
+ */
+#define RNBDT_REFUSED_GRACE	(3 * HZ)
 
 /**
  * rnbdt_session_keepalive - check and send the keep-alives of all queues

@@ -11,6 +11,7 @@
 #define SLOTS		16
 #define SLOT_SIZE	4096
 #define CLOSE_MS	8000
+#define REFUSED_MS	2000
 #define LOGIN_MS	20000
 
 struct results {
