@@ -77,7 +77,7 @@ for ((tries = ${LAB_SLOW:-1}; tries; tries--)); do
 	before=$failed
 	kind fatal
 	look fatal Y
-	[ "$failed" != "$before" ] && [ $tries -gt 1 ] || break
+	if [ "$failed" = "$before" ] || [ $tries = 1 ]; then break; fi
 	failed=$before
 done
 

@@ -21,8 +21,8 @@ check() {
 
 # On soft-RoCE what differs between adapters matters, not the number of queues.
 for queues in ${LAB_ADAPTER:+1 2} 4; do
-	dev=$(attach disk0 --queues $queues) || exit 1
-	[ "$(counter "$dev" queues)" = $queues ] || die "$queues queues were not granted"
+	dev=$(attach disk0 --queues "$queues") || exit 1
+	[ "$(counter "$dev" queues)" = "$queues" ] || die "$queues queues were not granted"
 	check --rw=randwrite --bs=4k --iodepth=1 --size=1m
 	check --rw=randwrite --bs=4k --iodepth=128 --size="$(kib 8192)" --numjobs=4 --offset_increment=16m
 	check --rw=write --bs=4k --iodepth=16 --size="$(kib 4096)"
