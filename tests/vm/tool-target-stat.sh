@@ -131,8 +131,10 @@ load=$!
 # a busy host may need more than the first interval to start it
 reads_on() { [ "$(io exports disk0 read requests)" -gt "$seen" ]; }
 wait_for 20 reads_on
-rnbd export stat disk0 1 2 >"$OUT/rates" || die "rates failed"
-rnbd host stat --all 1 2 --json >"$OUT/rates.json" || die "rates failed"
+# on a slow host dd may take more than a second to start
+interval=${LAB_SLOW:-1}
+rnbd export stat disk0 "$interval" 2 >"$OUT/rates" || die "rates failed"
+rnbd host stat --all "$interval" 2 --json >"$OUT/rates.json" || die "rates failed"
 touch /tmp/enough
 wait $load || die "read failed"
 cat "$OUT/rates"
