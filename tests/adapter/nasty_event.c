@@ -37,8 +37,7 @@ static void mdl_nasty_port(struct mdl_dev *dev, bool down)
 	rtnl_unlock();
 }
 
-/* Returns whether it failed: without a connected queue pair nobody would notice. */
-static bool mdl_nasty_fatal(struct mdl_dev *dev)
+static bool mdl_connected(struct mdl_dev *dev)
 {
 	bool connected = false;
 	unsigned long index;
@@ -48,18 +47,25 @@ static bool mdl_nasty_fatal(struct mdl_dev *dev)
 	xa_for_each(&dev->qps, index, qp)
 		if (qp->ib.qp_type == IB_QPT_RC && READ_ONCE(qp->state) == IB_QPS_RTS)
 			connected = true;
+	rcu_read_unlock();
+	return connected;
+}
+
+static void mdl_nasty_fatal(struct mdl_dev *dev)
+{
+	unsigned long index;
+	struct mdl_qp *qp;
+
+	dev->dice.failed = true;
+	rcu_read_lock();
 	xa_for_each(&dev->qps, index, qp) {
-		if (!connected)
-			break;
 		if (qp->ib.qp_type != IB_QPT_RC || !refcount_inc_not_zero(&qp->refs))
 			continue;
 		mdl_qp_fail(qp);
 		mdl_qp_put(qp);
 	}
 	rcu_read_unlock();
-	if (connected)
-		mdl_nasty_count(dev, MDL_NASTY_FATAL);
-	return connected;
+	mdl_nasty_count(dev, MDL_NASTY_FATAL);
 }
 
 /* Report an event, or the failure of the port; returns ms until the next step. */
@@ -79,8 +85,8 @@ static u32 mdl_nasty_next(struct mdl_dev *dev)
 	}
 	dice->events++;
 	if (dice->kinds & BIT(MDL_NASTY_FATAL) && dice->events >= MDL_FATAL_EVENT &&
-	    !dice->failed && mdl_nasty_fatal(dev)) {
-		dice->failed = true;
+	    !dice->failed && mdl_connected(dev)) {
+		mdl_nasty_fatal(dev);
 		event.event = IB_EVENT_DEVICE_FATAL;
 		ib_dispatch_event(&event);
 	} else if (dice->kinds & BIT(MDL_NASTY_EVENT)) {

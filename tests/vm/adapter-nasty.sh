@@ -72,7 +72,7 @@ look modify Y
 kind event
 look events Y
 
-# The device fails once, some seconds after it was made: a slow machine may look too late.
+# On a slow machine the device may fail after it is connected and before somebody listens.
 for ((tries = ${LAB_SLOW:-1}; tries; tries--)); do
 	before=$failed
 	kind fatal
