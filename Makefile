@@ -133,6 +133,7 @@ check-adapter: export JOBS := $(JOBS)
 check-adapter: export ADAPTER := $(or $(PROFILES),rotate)
 check-adapter: export SEED := $(or $(SEEDS),1)
 check-adapter: export NASTY := $(NASTY)
+check-adapter: export TURNS := $(TURNS)
 check-adapter:
 	SUITES=vm tests/run
 

@@ -63,9 +63,7 @@
 #include "session.h"
 #include "state.h"
 #include "target.h"
-
-/* Time for the client to read a refusal and to disconnect. */
-#define RNBDT_JOIN_GRACE	(HZ / 2)
+#include "timers.h"
 
 /* Send an entry in a frame of its own. Returns an error if it cannot be sent. */
 static int rnbdt_join_post(struct rnbdt_join *join, u16 type, const void *body, u32 bytes)
@@ -266,7 +264,7 @@ static void rnbdt_join_verify_work(struct work_struct *work)
 	if (info.status) {
 		rnbdt_count(RNBDT_COUNT_REFUSED, info.status);
 		WRITE_ONCE(join->step, RNBDT_JOIN_REFUSED);
-		mod_delayed_work(rnbdt_timer_wq, &join->expire_work, RNBDT_JOIN_GRACE);
+		mod_delayed_work(rnbdt_timer_wq, &join->expire_work, RNBDT_REFUSED_GRACE);
 	}
 	if (rnbdt_join_post(join, RNBD_CTL_JOIN_REPLY, &wire, sizeof(wire)) &&
 	    !rnbdt_join_fail(join->q))

@@ -30,9 +30,6 @@
 #include "target.h"
 #include "timers.h"
 
-/* Time for the client to read the refusal and to disconnect. */
-#define RNBDT_REFUSED_GRACE	(HZ / 2)
-
 /* Must the client send frames on a queue, be it only credits? */
 static bool rnbdt_queue_expects(const struct rnbdt_queue *q)
 {

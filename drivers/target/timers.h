@@ -6,7 +6,14 @@
 #ifndef RNBDT_TIMERS_H
 #define RNBDT_TIMERS_H
 
+#include <linux/jiffies.h>
 #include <linux/workqueue.h>
+
+/*
+ * Time for a client to read why its login or its queue is refused, and to disconnect. A
+ * client that the target disconnects first may not see the reason.
+ */
+#define RNBDT_REFUSED_GRACE	(3 * HZ)
 
 struct rnbdt_session;
 

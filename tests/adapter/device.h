@@ -103,6 +103,7 @@ enum mdl_stat {
  * @rnr_next: time before which no further RNR NAK is sent
  * @event: next asynchronous event
  * @events: number of events so far
+ * @failed: the device has failed
  */
 struct mdl_dice {
 	spinlock_t lock;	/* random numbers */
@@ -112,6 +113,7 @@ struct mdl_dice {
 	ktime_t rnr_next;
 	struct delayed_work event;
 	u32 events;
+	bool failed;
 };
 
 /**

@@ -5,8 +5,8 @@
  * Operation: from time to time a device reports that its GIDs or partition keys have
  * changed or that clients should register again, although nothing has changed, or its
  * port fails and is active again a moment later; what is sent in between is lost and
- * retried. A device with the kind "fatal" fails once: all its queue pairs enter the error
- * state.
+ * retried. A device with the kind "fatal" fails once, as soon as a queue pair is connected
+ * after some of these events: all its queue pairs enter the error state.
  *
  * Ownership: a device owns its work item.
  *
@@ -26,7 +26,7 @@
 #define MDL_PORT_DOWN_MS	2
 /* One event in so many is a failure of the port, as a ULP may wait a second after it. */
 #define MDL_PORT_EVENTS		16
-/* Which event is the failure of the whole device. */
+/* The first event that may be the failure of the whole device. */
 #define MDL_FATAL_EVENT		12
 
 static void mdl_nasty_port(struct mdl_dev *dev, bool down)
@@ -37,11 +37,26 @@ static void mdl_nasty_port(struct mdl_dev *dev, bool down)
 	rtnl_unlock();
 }
 
+static bool mdl_connected(struct mdl_dev *dev)
+{
+	bool connected = false;
+	unsigned long index;
+	struct mdl_qp *qp;
+
+	rcu_read_lock();
+	xa_for_each(&dev->qps, index, qp)
+		if (qp->ib.qp_type == IB_QPT_RC && READ_ONCE(qp->state) == IB_QPS_RTS)
+			connected = true;
+	rcu_read_unlock();
+	return connected;
+}
+
 static void mdl_nasty_fatal(struct mdl_dev *dev)
 {
 	unsigned long index;
 	struct mdl_qp *qp;
 
+	dev->dice.failed = true;
 	rcu_read_lock();
 	xa_for_each(&dev->qps, index, qp) {
 		if (qp->ib.qp_type != IB_QPT_RC || !refcount_inc_not_zero(&qp->refs))
@@ -69,7 +84,8 @@ static u32 mdl_nasty_next(struct mdl_dev *dev)
 		return MDL_EVENT_MIN_MS + mdl_random(dev, MDL_EVENT_SPREAD_MS);
 	}
 	dice->events++;
-	if (dice->kinds & BIT(MDL_NASTY_FATAL) && dice->events == MDL_FATAL_EVENT) {
+	if (dice->kinds & BIT(MDL_NASTY_FATAL) && dice->events >= MDL_FATAL_EVENT &&
+	    !dice->failed && mdl_connected(dev)) {
 		mdl_nasty_fatal(dev);
 		event.event = IB_EVENT_DEVICE_FATAL;
 		ib_dispatch_event(&event);

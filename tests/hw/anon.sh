@@ -8,12 +8,14 @@
 
 # secrets: "TEXT NAME" lines
 secrets() {
-	local side name n=0
+	local side name text n=0
 
 	for side in $SIDES; do
 		for name in "${host[$side]}" "${host[$side]#*@}" "$(facts "$side" name)"; do
-			echo "$name $side"
-			echo "${name%%.*} $side"
+			# A number is no name: the first part of 10.9.0.1 occurs in results.
+			for text in "$name" "${name%%.*}"; do
+				[[ $text != *[!0-9]* ]] || echo "$text $side"
+			done
 		done
 	done
 	cat "$WORK"/secrets.* | sort -u | grep -vE '^(127\.|0\.0\.0\.0|::1$|fe80::$)' | grep -F . |

@@ -51,6 +51,7 @@ cat >environment <<-'END'
 	inet 10.9.0.1/24 link/ether 52:54:00:12:34:56 brd ff:ff:ff:ff:ff:ff inet6 fe80::5054:ff:fe12:3456/64
 	link/infiniband 80:00:02:08:fe:80:00:00:00:00:00:00:ec:0d:9a:03:00:c0:41:d4
 	at 12:34:56 firmware 230.0.157.0 on 0000:3b:00.0 of storage1 and of storage10
+	latency 10.363184 us from 10.9.0.2
 	@@ gid
 	mlx5_1 3 0000:0000:0000:0000:0000:ffff:0a09:0001 RoCE v2
 	node_guid 506b:4b03:00c2:1234 host 6f1f2c1e-8d3e-4c39-9d5b-0a4c4f0f3b11
@@ -96,6 +97,11 @@ same "$(line gid 1)" "mlx5_1 3 gid-1 RoCE v2" "a GID"
 same "$(line gid 2)" "node_guid guid-1 host uuid-1" "GUID and UUID"
 same "$(line gid 3 | tr -d 0-9)" "again ip- mac-" "what is replaced in two files"
 grep -rqE 'storage1\b|compute1|10\.9\.0\.' hw-check-* && fail "names are left: $(grep -rE 'storage1\b|compute1|10\.9\.0\.' hw-check-*)"
+rm -rf results hw-check-*
+hw_check PARTS=env CLIENT=10.9.0.2 >said 2>&1
+tar -xzf results/*.tar.gz || fail "no archive of a host named by its address: $(cat said)"
+at=$(echo hw-check-*-target-client/environment/target)
+same "$(line link 4)" "latency 10.363184 us from client" "a number that begins as the address does"
 hw_check PARTS=env ANON=no >said 2>&1
 tar -xzf results/hw-check-*-storage1-compute1.tar.gz || fail "no archive with the names: $(cat said)"
 grep -rq 10.9.0.1 hw-check-*-storage1-compute1/environment || fail "ANON=no has replaced an address"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 500
-# adapter: own
+# adapter: own by turns
 # short: client and target on each profile of the modelled adapter
 . ../lib/lab.sh
 . ../lib/rnbd.sh
@@ -11,6 +11,8 @@ ADDR=$MDL_TARGET
 set_host_id
 disk=$(null_disk 64) || exit 1
 slow=$(null_disk 64 irqmode=2 completion_nsec=20000000) || exit 1
+READS=1000
+[ -z "$LAB_SLOW" ] || READS=300
 adapter_load dma=model
 
 # Pages of a file in memory that is written at random are scattered in memory.
@@ -29,7 +31,7 @@ full_depth() {
 	dev=$(attach slow --queues 1 --queue-depth 128 --inline-read 0 --pool-floor fixed) || exit 1
 	for bs; do
 		run fio --name=depth --filename="$dev" --direct=1 --ioengine=libaio --rw=randread \
-		    --bs="$bs" --iodepth=128 --number_ios=1000 --io_size=256m --norandommap \
+		    --bs="$bs" --iodepth=128 --number_ios=$READS --io_size=256m --norandommap \
 		    --iomem="mmapshared:$OUT/mem/pages" --minimal --output=/dev/null
 		need "$dev" sq_stalls "$relation" "$number"
 	done

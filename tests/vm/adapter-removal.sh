@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 180
-# adapter: own
+# adapter: own by turns
 # short: modelled adapters that are nasty are removed under load, at client and target, and come back
 . ../lib/lab.sh
 . ../lib/rnbd.sh

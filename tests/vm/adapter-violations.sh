@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 120
-# adapter: own
+# adapter: own by turns
 # short: the modelled adapter reports each planted violation
 . ../lib/lab.sh
 . ../lib/rnbd.sh

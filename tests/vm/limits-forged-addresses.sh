@@ -41,16 +41,24 @@ done
 # the limit for all is used up, by connections that no grace ends
 wait_for 60 over half_open $((20 / ${LAB_SLOW:-1}))
 
+# resent: how many messages the connection manager has sent again
+resent() { awk '{ n += $1 } END { print n }' /sys/class/infiniband/rxe0/ports/1/cm_tx_retries/*; }
+
 # lawful OPTION...: log in for the first time, and lose the connection
 lawful() {
-	local began before tries
+	local began before lost tries
 	before=$(count half_open)
 	began=${EPOCHREALTIME/[.,]/}
 	modprobe rnbd || die "modprobe rnbd failed"
-	# On the debug kernel the flood leaves little time for anything else.
-	for ((tries = ${LAB_SLOW:-1}; ; tries--)); do
+	# A machine that is too slow for the flood drops messages of the connection manager.
+	# Then, and only then, may an attempt fail.
+	for ((tries = $((4 + ${LAB_SLOW:-1})); ; tries--)); do
+		lost=$(resent)
 		dev=$(rnbd attach "$ADDR" disk0 --queues 1 --pool 1M "$@") && break
-		[ $tries -gt 1 ] || die "kept out: $(cat $T/limits/*)"
+		if [ $tries = 1 ] || [ "$(resent)" = "$lost" ]; then
+			die "kept out: $(grep . $T/limits/*)"
+		fi
+		note "messages sent again during the attempt: $(($(resent) - lost))"
 	done
 	note "first login after $(((${EPOCHREALTIME/[.,]/} - began) / 1000)) ms"
 	works "$dev"

@@ -15,7 +15,7 @@ MINUTES=${1-0}
 SEED=${2-$RANDOM}
 VERIFY_EVERY=16		# faults
 # of each checker: between them the shell has to be heard
-THREADS=6
+THREADS=3
 [ -z "$LAB_SLOW" ] || THREADS=2
 UUID=11111111-2222-4333-8444-55555555555
 

@@ -230,7 +230,8 @@ detach "$other"
 detach "$dev"
 
 note "the target is silent: nothing waits for what it would have to say"
-dev=$(attach held --queues 2 --loss-timeout 0) || exit 1
+# A slow machine must not miss the keep-alives before the disk is deactivated.
+dev=$(attach held --queues 2 --loss-timeout 0 --keepalive 20000) || exit 1
 load "$dev" randwrite
 lab pause 1
 wait_for 5 stuck "$dev"

@@ -11,6 +11,7 @@
 #define SLOTS		16
 #define SLOT_SIZE	4096
 #define CLOSE_MS	8000
+#define REFUSED_MS	2000
 
 struct results {
 	uint32_t done, failed;

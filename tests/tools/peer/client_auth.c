@@ -144,8 +144,13 @@ static void turned_away(struct conn *c, uint16_t type)
 	counter_due_refusal(le16toh(status));
 	if (le16toh(status) != RNBD_ST_AUTH)
 		amiss("status %u, wanted AUTH", le16toh(status));
-	/* Who is told that there is no list for him may stay for a while. */
-	if (type == RNBD_CTL_LOGIN_REPLY && !conn_wait_gone(c, CLOSE_MS))
+	/* A client that may not see the list may stay for a while. */
+	if (type != RNBD_CTL_LOGIN_REPLY)
+		return;
+	/* A busy machine may take that long to read the refusal. */
+	if (conn_wait_gone(c, REFUSED_MS))
+		amiss("the target did not wait until the client has read the refusal");
+	else if (!conn_wait_gone(c, CLOSE_MS))
 		amiss("the target goes on");
 }
 
