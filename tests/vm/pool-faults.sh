@@ -85,6 +85,7 @@ for ((i = 1; i <= ROUNDS; i++)); do
 done
 strike rnbd-target delay_release 0
 goes_on
+same "$(cat /sys/kernel/rnbd-target/limits/reclaim)" 0 "sessions that did not return memory in time"
 note "$(lost) connections were lost, $opened of $ROUNDS while memory was being reclaimed"
 [ $opened -ge $((ROUNDS / 2)) ] || die "hardly anything was reclaimed: this test proves nothing"
 need "$first" pool_reclaims -gt 0
@@ -126,7 +127,6 @@ UNLOADS=rnbd unload
 note "nothing is left over"
 wait_for 60 no_sessions
 wait_for 60 rdma_own_is "$idle"
-same "$(cat /sys/kernel/rnbd-target/limits/reclaim)" 0 "sessions that did not return memory in time"
 modprobe rnbd || die "modprobe rnbd failed"
 first=$(attach disk1 "${common[@]}") || exit 1
 need "$first" pool_units -eq $FLOOR
