@@ -80,7 +80,7 @@ static void print_states(FILE *out, const struct samples *samples)
 	};
 	size_t i, j;
 
-	print_head(out, "rnbd_disk_state", "gauge", "1 for the state that the session is in.");
+	print_head(out, "rnbd_disk_state", "gauge", "1 for the state that the disk is in.");
 	for (i = 0; i < samples->nr; i++) {
 		const struct disk *disk = &samples->sample[i].disk;
 
@@ -112,7 +112,7 @@ static const struct {
 	{ "rnbd_queues", "Queues granted." },
 	{ "rnbd_pool_size_bytes", "Size of the delegated pool." },
 	{ "rnbd_disk_attached_seconds", "Time since the disk was attached.", true },
-	{ "rnbd_disk_state_seconds", "Time since the state of the session changed.", true },
+	{ "rnbd_disk_state_seconds", "Time since the state of the disk changed.", true },
 };
 
 static void print_property(FILE *out, size_t i, const struct disk *disk)

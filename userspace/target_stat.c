@@ -30,7 +30,7 @@ const struct target_kind target_exports = {
 	.values = {
 		{ "enable", "enabled", "1 if clients may attach the export." },
 		{ "size", "size_bytes", "Size of the export, 0 while it is disabled." },
-		{ "sessions", "sessions", "Sessions of the export." },
+		{ "sessions", "sessions", "Attachments of the export: disks of clients." },
 		{ "stale_requests", "stale_requests_total",
 		  "Requests of ended sessions that were dropped before the storage." },
 	},
@@ -63,7 +63,7 @@ const struct target_event_group target_event_groups[TARGET_EVENT_GROUPS] = {
 	{ "violations", "kind", "rnbd_target_protocol_errors_total",
 	  "Protocol errors of clients." },
 	{ "refused", "status", "rnbd_target_refused_total",
-	  "Connections and logins refused." },
+	  "Connections, logins and requests to attach that were refused." },
 };
 
 /* Reads both attributes; -ENOENT if the object was removed meanwhile. */

@@ -283,7 +283,7 @@ fail:
  * Context: process context, may sleep for as long as the network takes; ends
  * early when opt->abort requests it.
  * Return: the disk with a reference for the caller, or an ERR_PTR after
- * which nothing is left behind: -EBUSY if the target still has an older session of
+ * which nothing is left behind: -EBUSY if the target still has an older attachment of
  * this host, -EEXIST if another disk has the name or the export, -EINTR if it was
  * aborted.
  */
@@ -327,13 +327,13 @@ static int rnbdc_claim_detach(struct rnbdc_disk *disk, bool force,
 }
 
 /**
- * rnbdc_disk_detach - remove the disk and end the connection
+ * rnbdc_disk_detach - remove the disk, and end the session if no other disk uses it
  * @disk: disk on which the caller holds a reference
  * @force: detach although the disk is open
  * @errmsg: filled on error
  *
  * Requests in flight end first: the target ends them while the connection
- * stands, otherwise they fail. The session of a disk that detaches does not reconnect.
+ * stands, otherwise they fail. A session all of whose disks detach does not reconnect.
  *
  * Context: process context, may sleep.
  * Return: 0, -EBUSY if the disk is open, -EALREADY if it is being detached.

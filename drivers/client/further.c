@@ -10,7 +10,7 @@
  * therefore serves each client with what it has.
  *
  * Ownership: further_work owns the connection of a queue until rnbdc_queue.joined is set.
- * From then on it belongs to the session, whose end its end is.
+ * From then on the session owns it, and the loss of the connection ends that of the session.
  *
  * Concurrency: further_work is queued only by rnbdc_further_start() and by itself, and
  * rnbdc_further_stop() ends it before the session is torn down. It takes recovery.lock, so

@@ -8,10 +8,10 @@
  * space, the client asks for twice of what it holds. A segment that the target grants is
  * added to the pool (space.c). After half a minute in which requests used at most a quarter
  * of the pool, the client returns a segment, and another one each second while that is so,
- * until the floor. What it has closed and not returned yet does not count for the floor. It
- * also returns what the target reclaims: nothing is allocated from such a
- * segment any more, and when it is empty, that is, no request and no work request names it
- * (rule R5), the client releases it.
+ * until it holds the floor. Segments that it has closed and not returned yet do not count for
+ * the floor. The client also returns what the target reclaims: it allocates nothing from such
+ * a segment, and releases the segment when that is empty, that is, when no request and no work
+ * request names it (rule R5).
  *
  * Ownership: sess->conn.segments has the address and key of each segment from its grant until
  * the target has confirmed the release.

@@ -128,7 +128,7 @@ const struct rnbdc_option rnbdc_option_table[] = {
 	{ "pool_bytes", RNBDC_OPTION_U64, RNBDC_SCOPE_SESSION, RNBD_ATTR_POOL_BYTES,
 	  .preset = SZ_64M, .report = RNBDC_REPORT_BOTH,
 	  .requested = RNBDC_REQUESTED(pool_bytes), .get = rnbdc_granted_pool },
-	/* It holds the largest request, see "Memory of an idle session" in design.rst. */
+	/* It holds the largest request, see "Memory of a session" in design.rst. */
 	{ "pool_floor_bytes", RNBDC_OPTION_U64, RNBDC_SCOPE_SESSION, RNBD_ATTR_POOL_FLOOR,
 	  .preset = SZ_1M, .report = RNBDC_REPORT_BOTH,
 	  .requested = RNBDC_REQUESTED(pool_floor), .get = rnbdc_granted_floor },

@@ -2,9 +2,10 @@
 /*
  * /sys/block/rnbdX/rnbd/ and /sys/kernel/rnbd/: state, options and counters.
  *
- * Operation: Each file holds one value. The files of a disk show state,
- * granted limits and counters of its session. Counters are kept per queue and
- * added up when they are read; they start at zero when the disk is attached.
+ * Operation: Each file holds one value. The files of a disk show its state, and
+ * granted limits and counters of its session, which are the same for all disks of
+ * that. Counters are kept per queue and added up when they are read; they start at
+ * zero when the session begins.
  * /sys/kernel/rnbd/violations/ counts the protocol errors of all targets by
  * kind.
  *

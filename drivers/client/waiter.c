@@ -7,8 +7,8 @@
  * for others included. These are kept for it until it has allocated. As long as others
  * wait, only a waiter with a turn takes space.
  *
- * Hung storage may hold space that the first waiter needs. If that waits from one tick
- * of the owner's clock to the next, others may therefore pass it until the tick after
+ * Hung storage may hold space that the first waiter needs. If the first waiter waits from one
+ * tick of the owner's clock to the next, others may therefore pass it until the tick after
  * that, and so on alternately. A turn that is not used within two ticks ends, because the
  * block layer may have nothing left to dispatch.
  *

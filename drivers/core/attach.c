@@ -8,8 +8,8 @@
  *
  * Ownership: nothing is allocated or kept.
  * Concurrency: pure functions, any context.
- * Errors: a decoder returns the first thing wrong, see proto_err.h and check.h. What a
- * handle names is the caller's to check.
+ * Errors: a decoder returns the first thing wrong, see proto_err.h and check.h. The caller
+ * checks whether a handle names an attachment.
  */
 #include "attach.h"
 #include "check.h"

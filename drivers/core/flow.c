@@ -13,8 +13,8 @@
  * A period in which less than a quarter was in use ends with a request for twice what was
  * used. The device cannot take a posted slot back, so the sender spends the credits that it
  * gives up on empty frames: the frame with the request is the first of them, and the
- * receiver posts none of their slots again. A client stops to use the requests that it
- * gives up before it asks.
+ * receiver posts none of their slots again. A client no longer uses the requests that
+ * it gives up before it asks.
  *
  * Ownership: nothing is allocated here.
  *

@@ -51,7 +51,7 @@ static const struct rnbd_name rnbd_status_names[] = {
 	},
 	[RNBD_ST_BUSY] = {
 		"busy",
-		"the target still drains an older login, or has too many at once; try again"
+		"the target drains older requests, lacks memory or has many logins; try again"
 	},
 	[RNBD_ST_POOL_FULL] = { "pool_full", "the target has no memory left for the buffer pool" },
 	[RNBD_ST_LIMIT] = { "limit", "a limit on sessions, queues, logins or attaches is reached" },

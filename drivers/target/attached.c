@@ -2,11 +2,11 @@
 /*
  * Life of an attachment: on the list of its export, closing, and the wait for it.
  *
- * Operation: an attachment that is granted joins the list of its export (bind.c). Whoever
- * ends it closes it: the client, the teardown of the session, or who disables, denies
- * or withdraws the export. From then on its requests are refused, also those that wait in
- * front of the storage (sched.c), and when the last request in flight is done, it leaves
- * the list.
+ * Operation: an attachment that is granted joins the list of its export (bind.c). It is
+ * closed by a DETACH of the client, by the teardown of the session, or by the administrator,
+ * who disables the export, denies it to the host or takes it off the port. From then on its
+ * requests are refused, also those that wait in front of the storage (sched.c), and when the
+ * last request in flight is done, it leaves the list.
  *
  * Ownership: the session owns its attachments, by index. Their memory is charged to the host
  * until they are freed, because a client decides how many closed ones it keeps. An

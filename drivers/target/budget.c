@@ -18,8 +18,8 @@
  * A login gets all of the floor that it needs, unless its own limits do not allow that. While
  * others hold memory beyond their floors that it lacks, the login is answered with
  * RNBD_ST_BUSY. That memory is reclaimed, and kept for the login until its client asks again.
- * So is a login if sessions of the host that are closing still hold what it lacks
- * (headroom.c).
+ * A login is also answered with RNBD_ST_BUSY while sessions of the host that are closing hold
+ * what it lacks (headroom.c).
  *
  * Ownership
  *

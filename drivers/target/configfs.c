@@ -69,7 +69,7 @@ static ssize_t rnbdt_root_uuid_show(struct config_item *item, char *page)
 	return sysfs_emit(page, "%pUb\n", &uuid);
 }
 
-/* Clients refuse a target that has another UUID than before, so it must not change then. */
+/* Logins cover it, and clients log another one: it stays while there are sessions. */
 static ssize_t rnbdt_root_uuid_store(struct config_item *item, const char *page, size_t count)
 {
 	char text[UUID_STRING_LEN + 2];

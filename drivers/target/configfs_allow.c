@@ -10,7 +10,7 @@
  * Ownership: each directory holds a reference on its export, see configfs.c. A link pins
  * the directory of the host.
  *
- * Concurrency: rnbdt_lock.
+ * Concurrency: a link is made and removed with rnbdt_lock held for writing.
  *
  * Errors: a refused link is logged with the remedy. Removing a link never fails.
  */

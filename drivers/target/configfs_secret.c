@@ -9,7 +9,7 @@
  *
  * Ownership: as in auth.c.
  *
- * Concurrency: rnbdt_lock.
+ * Concurrency: stores take rnbdt_lock for writing, which excludes all that lock a host.
  *
  * Errors: a refused store is logged. Only the word "none" removes a secret; the buffer that
  * held a secret is wiped.

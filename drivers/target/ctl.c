@@ -2,13 +2,13 @@
 /*
  * Control entries that wait to be handled or sent.
  *
- * Operation: the reply to a login announces the segments of the pool, as credits allow, and
- * later ones, requests to return one, and their end follow in the same way (lease.c). The
- * frame handler of queue 0 puts each control request of the client into a
- * slot (attach_ctl.c), except a DETACH: its attachment keeps that, so that a client may
- * detach all its disks at once. The control work of the session handles DETACHs and slots,
- * the slots in their order. Answers, and events about attachments, are sent when the client
- * has a credit.
+ * Operation: the segments of the pool are announced after the reply to a login, as credits
+ * allow. Later segments, requests to return a segment, and the answer when one was returned
+ * are sent in the same way (lease.c). The frame handler of queue 0 puts each control request
+ * of the client into a slot (attach_ctl.c), except a DETACH: its attachment keeps that, so
+ * that a client may detach all its disks at once. The control work of the session handles
+ * DETACHs and slots, the slots in their order. Answers, and events about attachments, are sent
+ * when the client has a credit.
  *
  * Ownership: memory is bounded: a session has RNBD_CTL_OPEN_MAX slots, and each
  * attachment and segment keeps its own events. An attachment that is detached, and a segment

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The stale-write rule: only the newest epoch of an attachment reaches the storage.
+ * The stale-write rule: only the newest epoch of a session reaches the storage.
  *
  * Operation
  *
@@ -13,7 +13,7 @@
  * of a closed session or an old epoch cannot reach the storage after a newer one.
  *
  * Messages of a session may still be in flight when the session has gone: each
- * host remembers the newest epochs of its latest RNBDT_HOST_EPOCHS attachments.
+ * host remembers the newest epochs of its latest RNBDT_HOST_EPOCHS sessions.
  *
  * Ownership
  *
@@ -130,7 +130,7 @@ static u16 rnbdt_check_epoch(struct rnbdt_session *old, u32 epoch, bool authenti
  * @req: connection request for queue 0
  * @s: session that the request has created, or NULL before that
  *
- * Close the sessions of older epochs of the attachment if the client is
+ * Close the sessions that have the same id and an older epoch if the client is
  * authenticated. An unauthenticated request has no effect.
  *
  * Context: process context, @host locked.

@@ -32,7 +32,7 @@
  * Errors
  *
  * If the machine has no memory, or the device no memory region, the session tries again after
- * a pause that doubles, and is not hungry meanwhile. A registration that fails ends the session.
+ * a pause that doubles, and is not hungry until then. A registration that fails ends the session.
  */
 
 #include <linux/errno.h>

@@ -5,8 +5,8 @@
  * Operation: if sessions of the host that began to close within RNBDT_CLOSING_WAIT, or
  * RNBDT_STORAGE_WAIT if only the storage delays their end, still hold what a login lacks, the
  * login is neither refused nor cut but answered with RNBD_ST_BUSY, so that the client
- * retries. So is a login whose floor others use beyond theirs (budget.c). What they return is
- * kept for it until it tries again.
+ * retries. A login whose floor other sessions use beyond their own floors gets the same answer
+ * (budget.c). What these return is kept for the login until it tries again.
  *
  * Ownership: nothing is allocated or kept.
  *

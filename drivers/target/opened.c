@@ -2,8 +2,8 @@
 /*
  * Exports that have a backend, by their storage, path and UUID.
  *
- * Operation: an export is in the tables from enable until its backend is closed, and no
- * other one may have the same storage, path or UUID meanwhile. Two backends with different
+ * Operation: an export is in the tables from enable until its backend is closed. Until then
+ * no other export may have the same storage, path or UUID. Two backends with different
  * caches would hide the writes of each from the other, and clients would regard two exports
  * with one UUID as the same data. Requests of a removed export may still be executed by its
  * storage.

@@ -6,10 +6,10 @@
  *
  * A login costs work: memory is zeroed and registered, and freed again. Each host
  * has a token bucket of login_burst logins that fills by login_rate a minute. A
- * login takes one token per RNBDT_LOGIN_BYTES of its pool, rounded up, a list of
- * exports takes one. Refused logins take none, because well-behaved clients repeat
- * them. While the bucket is empty, connections in the name of the host are refused
- * before memory is allocated for them. Only authenticated logins of the host take
+ * login takes one token per RNBDT_LOGIN_BYTES of the floor of its pool, rounded up, a
+ * list of exports takes one. Refused logins take none, because well-behaved clients
+ * repeat them. While the bucket is empty, connections in the name of the host are refused
+ * before a queue pair is created for them. Only authenticated logins of the host take
  * tokens. The end of a long session returns none: a host could let hundreds of
  * sessions last just long enough.
  *
@@ -47,7 +47,7 @@
 #define RNBDT_BUSY_RETRY_MAX_MS	10000
 #define RNBDT_LIMIT_RETRY_MS	1000
 
-/* Bytes of a pool that cost one token of the bucket of logins. */
+/* Bytes of the floor of a pool that cost one token of the bucket of logins. */
 #define RNBDT_LOGIN_BYTES	(128ull << 20)
 
 /* Least time between two log lines about a host that logs in or attaches too often. */
@@ -247,7 +247,7 @@ void rnbdt_rate_refused(struct rnbdt_session *s, u16 status)
 /**
  * rnbdt_rate_charge_logins - take tokens of the bucket of logins
  * @host: host
- * @pool_bytes: bytes of the pool of the login; 0 for a list of exports
+ * @pool_bytes: floor of the pool of the login in bytes; 0 for a list of exports
  *
  * One token is enough: the bucket may go into debt.
  *

@@ -8,7 +8,7 @@
  * pools that grow has a reserve of its own. A segment that is released gives its blocks
  * back while the reserve of their node has less than pool_reserve_mb; they are zeroed first. A
  * work item fills it up to half of that after a grant has taken from it, because memory that
- * nobody needs again soon should be free. When the machine is short of memory, a shrinker
+ * is not needed again soon should be free. When the machine is short of memory, a shrinker
  * frees blocks, and the reserve is not filled for RNBDT_RESERVE_PAUSE.
  *
  * Ownership: the reserve owns its pages. They are not charged to a host, and come on top of

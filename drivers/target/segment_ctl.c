@@ -2,7 +2,7 @@
 /*
  * Control entries about a segment: its grant, the request to return it, and its end.
  *
- * Operation: ctl.c keeps a list of segments about which the client must get something, and
+ * Operation: ctl.c keeps a list of segments about which the client must get an entry, and
  * fills frames from it. RECLAIM begins the time that the client has to return the segment.
  * Ownership: nothing is kept.
  * Concurrency: the lock of the ring of queue 0 is held.

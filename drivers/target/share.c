@@ -14,9 +14,10 @@
  *
  * Segments are reclaimed from sessions that hold more than their share, the newest first, one
  * of each session in turn, until the hungry sessions below their share, and logins that wait
- * for their floor, will find what they lack. A segment is not reclaimed if the session would
- * fall below its share, except for the floor of a login if there is no other, and never for a
- * session that has its share (rule R9).
+ * for their floor, will find what they lack. Nothing is reclaimed for a session that has its
+ * share (rule R9). A session that returns segments keeps its share, with one exception: if
+ * nothing else is left for the floor of a login, a session may keep only its own floor and what
+ * slow storage uses.
  *
  * Ownership: the share work has a reference on each session and host in its lists. The shares
  * are in the sessions.

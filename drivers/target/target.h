@@ -9,6 +9,7 @@
  *	rnbdt_io_mutex				the list of work queues for storage
  *	handler mutex of an rdma_cm_id		one event handler of a connection or
  *						listener at a time
+ *	rnbdt_cgroup_lock			the cgroups of all hosts
  *	rnbdt_lock				for writing: the configuration, that is
  *						the graph, fences, owners, capacities;
  *						a read-write semaphore

@@ -97,7 +97,7 @@ void rnbdt_session_timeout(struct work_struct *work)
 		rnbdt_session_close(s, "login refused");
 		break;
 	case RNBDT_LISTING:
-		rnbdt_session_close(s, "the client did not go after its list of exports");
+		rnbdt_session_close(s, "the client did not disconnect after its list of exports");
 		break;
 	default:
 		break;

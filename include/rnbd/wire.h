@@ -15,7 +15,8 @@
  * with struct rnbd_cm_req as private data and answered by struct rnbd_cm_rep
  * or struct rnbd_cm_rej. After that each side sends frames, and nothing but
  * frames, with RDMA SEND. A frame is one struct rnbd_frame_hdr followed by
- * fixed-size entries, and fits one receive slot of the peer.
+ * entries, and fits one receive slot of the peer. Entries have a fixed size, except for
+ * control entries, which carry their length (wire_ctl.h).
  */
 #ifndef RNBD_WIRE_H
 #define RNBD_WIRE_H
@@ -86,7 +87,8 @@
  * @RNBD_ST_VERSION: protocol version not spoken here
  * @RNBD_ST_HOST_DENIED: this host may not use the port or the export
  * @RNBD_ST_NO_EXPORT: the port offers no such enabled export
- * @RNBD_ST_BUSY: try again: an older epoch is still draining
+ * @RNBD_ST_BUSY: try again: what the request needs is not free yet, such as an older epoch
+ *	that drains, requests that the storage executes, or memory that others return
  * @RNBD_ST_POOL_FULL: no memory for the session's pool within the limits
  * @RNBD_ST_LIMIT: a limit on sessions, queues, half-open logins or requests to attach is
  *	reached
@@ -281,7 +283,7 @@ static_assert(offsetof(struct rnbd_frame_hdr, seq) == 8);
 
 /*
  * CREDIT frames a second on a queue that return less than half of the sender's
- * ring, and so are but signs of life. The shortest interval needs 20.
+ * ring, and so are mere keep-alives. The shortest interval needs 20.
  */
 #define RNBD_LIFE_FRAMES_MAX	100u
 

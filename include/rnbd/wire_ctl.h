@@ -232,7 +232,7 @@ static_assert(offsetof(struct rnbd_ctl_handle, flags) == 12);
  * @generation: of the handle
  * @capacity: bytes, as in struct rnbd_ctl_attach_reply
  *
- * Requests that were under way when it shrank are answered with RNBD_ST_RANGE if
+ * Requests that were in flight when it shrank are answered with RNBD_ST_RANGE if
  * they lie behind its end.
  */
 struct rnbd_ctl_capacity {

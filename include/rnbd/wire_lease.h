@@ -57,9 +57,9 @@ static_assert(sizeof(struct rnbd_ctl_want) == 8);
  * @slot: slot of the segment
  * @generation: generation of its grant
  * @deadline_ms: RNBD_CTL_RECLAIM: milliseconds that the client has to return the segment,
- *	0: any time; the time in which the target holds a request that names the segment,
- *	and that arrived within a second after this entry was sent, does not count.
- *	Otherwise 0
+ *	0: any time; the time does not count in which the storage has a request that names
+ *	the segment and that arrived within a few keep-alive intervals after this entry was
+ *	sent. Otherwise 0
  * @reserved: zero
  *
  * A client sends RNBD_CTL_RELEASE, unasked or after RNBD_CTL_RECLAIM, when every request

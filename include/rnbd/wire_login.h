@@ -62,7 +62,8 @@ static_assert(offsetof(struct rnbd_ctl_login, pool_min) == 60);
  *	takes the peer for dead after RNBD_KEEPALIVE_MISSED times as long
  * @features: feature bits that both can use
  * @max_io: granted limit of one READ or WRITE in bytes
- * @pool_units: floor of the pool, not more than was requested: its segments follow
+ * @pool_units: floor of the pool: its segments follow; at most @max_units, but perhaps more
+ *	than the requested floor
  * @segment_units: size of each of these segments but the last, a power of two; no segment
  *	is larger, and unit u belongs to the segment in slot u / @segment_units
  * @nr_segments: RNBD_CTL_SEGMENT entries that follow, in this frame and in further ones;
