@@ -59,6 +59,8 @@ allocated() {
 		/ => / && bytes {
 			f = $2
 			stack = stack " " f
+			# The table of segments; what the login calls has tables of its own.
+			if (!own && f ~ /^rnbdc_login_to_target/) connection = 1
 			if (f ~ /^rnbdc?_/) own = 1
 			if (f ~ /^rnbdc_/) client = 1
 			if (!own && f ~ /^(_*ib_|_*rdma_|cma_|iw_|mdl_|dma_)/) foreign = 1
