@@ -217,7 +217,8 @@ static int rnbdc_lease_resize(struct rnbdc_session *sess)
 
 	if (tick) {
 		lease->tick = jiffies;
-		WRITE_ONCE(sess->space.lacks, false);
+		/* A request may have noted it in between. */
+		lacks |= rnbdc_space_reset_lack(&sess->space);
 		if (rnbdc_lease_recent(sess) > held / 4)
 			lease->busy_at = jiffies;
 	}

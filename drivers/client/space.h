@@ -146,8 +146,8 @@ struct rnbdc_waiter {
  * @free_units: those of them that no queue has; read without the lock
  * @promised: free units that are kept for turns
  * @closings: number of closed segments
- * @lacks: a request found too little space since the pool last grew, or the owner has
- *	reset it; read without the lock
+ * @lacks: a request found too little space since the pool last grew, or
+ *	rnbdc_space_reset_lack(); read without the lock
  * @partial: a segment has a block of less than the usual size
  * @strict: no other request may pass the first waiter
  * @waiters: who waits for space, first in, first out
@@ -199,6 +199,7 @@ int rnbdc_space_remove_segment(struct rnbdc_space *space, u32 slot, u32 generati
 /* waiter.c: who waits for space */
 void rnbdc_space_wake(struct rnbdc_space *space, const struct rnbdc_cache *cache);
 void rnbdc_space_lack(struct rnbdc_space *space);
+bool rnbdc_space_reset_lack(struct rnbdc_space *space);
 void rnbdc_space_wait(struct rnbdc_waiter *waiter, u32 units, u32 spare);
 void rnbdc_space_forget(struct rnbdc_waiter *waiter);
 void rnbdc_space_forget_all(const struct rnbdc_cache *cache);

@@ -212,6 +212,11 @@ static void test_lack(void **state)
 	assert_int_equal(kicks, before + 1);
 	rnbdc_space_lack(&w.space);
 	assert_int_equal(kicks, before + 1);
+	assert_true(rnbdc_space_reset_lack(&w.space));
+	assert_false(w.space.lacks);
+	assert_false(rnbdc_space_reset_lack(&w.space));
+	rnbdc_space_lack(&w.space);
+	assert_int_equal(kicks, before + 2);
 
 	assert_int_equal(rnbdc_space_close_segment(&w.space, 1, 0), 0);
 	assert_true(rnbdc_space_next_empty(&w.space, &slot, &generation));
