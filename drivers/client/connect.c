@@ -11,8 +11,8 @@
  *
  * Ownership: cm_id and ring belong to the queue, the protection domain to the session. All of
  * them exist from rnbdc_connect() to rnbdc_release_connection(). Slots, tables and stages of a
- * queue stay for the next connection (queue_alloc.c), and so does the table of segments of the
- * session (login.c).
+ * queue stay for the next connection (queue_alloc.c), and so do the tables of the pool (login.c,
+ * space.c).
  *
  * Concurrency: The caller owns the connection: attach, detach, or recovery
  * under recovery.lock; for a queue that has not joined, further_work. conn_lock is held
@@ -59,6 +59,7 @@
 #include "queue.h"
 #include "queue_alloc.h"
 #include "session.h"
+#include "space.h"
 #include "stall.h"
 #include "state.h"
 #include "tags.h"
@@ -488,7 +489,7 @@ void rnbdc_disconnect(struct rnbdc_session *sess)
  * @sess: disconnected session without requests in flight
  *
  * The queues themselves stay allocated, because blk-mq refers to them, and so do their memory
- * and the table of segments, for the next connection.
+ * and the tables of the pool, for the next connection.
  *
  * Context: process context, may sleep; takes conn_lock; not the connection
  * manager's thread.
@@ -529,5 +530,6 @@ void rnbdc_free_kept(struct rnbdc_session *sess)
 
 	for (i = 0; i < sess->nr_queues; i++)
 		rnbdc_queue_free(sess->queues[i]);
+	rnbdc_space_exit(&sess->space);
 	rnbdc_free_segments(sess);
 }

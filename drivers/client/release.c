@@ -25,12 +25,15 @@
 #include "queue_alloc.h"
 #include "release.h"
 #include "session.h"
+#include "space.h"
 
 static void rnbdc_session_release(struct kref *ref)
 {
 	struct rnbdc_session *sess = container_of(ref, struct rnbdc_session, ref);
 	u32 i;
 
+	/* Before the queues, which have tables as well. */
+	rnbdc_space_exit(&sess->space);
 	for (i = 0; i < sess->max_queues && sess->queues[i]; i++) {
 		rnbdc_queue_free(sess->queues[i]);
 		kfree(sess->queues[i]);
