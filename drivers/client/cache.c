@@ -23,7 +23,7 @@
  * the bitmap, and each further one when it is freed, until the block is empty.
  *
  * Ownership: a block belongs to the queue from rnbdc_space_take() to rnbdc_space_give().
- * Bitmaps live from rnbdc_cache_open() to rnbdc_space_close().
+ * Bitmaps live from rnbdc_cache_open() to rnbdc_space_exit().
  *
  * Concurrency: the lock of the queue protects its blocks. A queue that lacks space tries
  * the locks of the others, because it must not wait for them with its own lock held. The
@@ -55,15 +55,7 @@ void rnbdc_cache_init(struct rnbdc_cache *cache, struct rnbdc_space *space, spin
 	cache->parked = RNBDC_NO_BLOCK;
 }
 
-/**
- * rnbdc_cache_open - allocate the tables of a queue, which has no block at first
- * @cache: blocks of the queue; no requests of an earlier connection are in flight
- * @index: number of the queue
- *
- * Context: process context, may sleep, does not wait for I/O.
- * Return: 0 or a negative errno; rnbdc_space_close() frees the tables.
- */
-int rnbdc_cache_open(struct rnbdc_cache *cache, u32 index)
+static int rnbdc_cache_alloc_tables(struct rnbdc_cache *cache)
 {
 	struct rnbdc_space *space = cache->space;
 	int ret = rnbd_pool_init_empty(&cache->pool, 0, space->range, space->segment_units);
@@ -71,10 +63,32 @@ int rnbdc_cache_open(struct rnbdc_cache *cache, u32 index)
 	if (ret)
 		return ret;
 	cache->has = rnbd_zalloc(BITS_TO_LONGS(space->blocks.units) * sizeof(*cache->has));
-	if (!cache->has) {
-		rnbd_pool_exit(&cache->pool);
-		return -ENOMEM;
-	}
+	if (cache->has)
+		return 0;
+	rnbd_pool_exit(&cache->pool);
+	return -ENOMEM;
+}
+
+/**
+ * rnbdc_cache_open - prepare the tables of a queue, which has no block at first
+ * @cache: blocks of the queue; no requests of an earlier connection are in flight
+ * @index: number of the queue
+ *
+ * Allocates nothing if rnbdc_space_open() did not.
+ *
+ * Context: process context, may sleep, does not wait for I/O.
+ * Return: 0 or a negative errno; rnbdc_space_exit() frees the tables.
+ */
+int rnbdc_cache_open(struct rnbdc_cache *cache, u32 index)
+{
+	struct rnbdc_space *space = cache->space;
+	int ret = 0;
+
+	/* Those of the former connection have been emptied. */
+	if (space->caches[index] != cache)
+		ret = rnbdc_cache_alloc_tables(cache);
+	if (ret)
+		return ret;
 	cache->posted = 0;
 	cache->done = 0;
 	cache->leaving = RNBDC_NO_BLOCK;

@@ -9,10 +9,10 @@
  * they need them (cache.c). The calling thread does all this step by step and waits for
  * each event with a deadline (cm.c).
  *
- * Ownership: cm_id and ring belong to the queue, the protection domain and the list of
- * segments to the session. All of them exist from rnbdc_connect() to
- * rnbdc_release_connection(). Slots, tables and stages of a queue stay for the next
- * connection (queue_alloc.c).
+ * Ownership: cm_id and ring belong to the queue, the protection domain to the session. All of
+ * them exist from rnbdc_connect() to rnbdc_release_connection(). Slots, tables and stages of a
+ * queue stay for the next connection (queue_alloc.c), and so do the tables of the pool (login.c,
+ * space.c).
  *
  * Concurrency: The caller owns the connection: attach, detach, or recovery
  * under recovery.lock; for a queue that has not joined, further_work. conn_lock is held
@@ -29,9 +29,7 @@
 
 #include <linux/device.h>
 #include <linux/lockdep.h>
-#include <linux/mm.h>
 #include <linux/mutex.h>
-#include <linux/slab.h>
 #include <linux/socket.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_verbs.h>
@@ -61,6 +59,7 @@
 #include "queue.h"
 #include "queue_alloc.h"
 #include "session.h"
+#include "space.h"
 #include "stall.h"
 #include "state.h"
 #include "tags.h"
@@ -489,8 +488,8 @@ void rnbdc_disconnect(struct rnbdc_session *sess)
  * rnbdc_release_connection - free the resources of a connection
  * @sess: disconnected session without requests in flight
  *
- * The queues themselves stay allocated, because blk-mq refers to them, and so does their
- * memory, for the next connection.
+ * The queues themselves stay allocated, because blk-mq refers to them, and so do their memory
+ * and the tables of the pool, for the next connection.
  *
  * Context: process context, may sleep; takes conn_lock; not the connection
  * manager's thread.
@@ -507,12 +506,30 @@ void rnbdc_release_connection(struct rnbdc_session *sess)
 	WRITE_ONCE(sess->nr_connected, 0);
 	rnbdc_bounce_unmap(sess);
 	rnbdc_space_close(&sess->space);
-	kvfree(sess->conn.segments);
 	if (sess->conn.pd)
 		ib_dealloc_pd(sess->conn.pd);
-	sess->conn = (struct rnbdc_conn) { };
+	sess->conn = (struct rnbdc_conn) {
+		.segments = sess->conn.segments,
+		.nr_segments = sess->conn.nr_segments,
+	};
 	mutex_unlock(&sess->conn_lock);
 	/* Last, because removal of a device waits for its cm_ids and nothing else. */
 	for (i = 0; i < sess->max_queues && sess->queues[i]; i++)
 		rnbdc_destroy_id(sess->queues[i]);
+}
+
+/**
+ * rnbdc_free_kept - free the memory that is kept for the next connection
+ * @sess: session without a connection, which will have none any more
+ *
+ * Context: process context, may sleep.
+ */
+void rnbdc_free_kept(struct rnbdc_session *sess)
+{
+	u32 i;
+
+	for (i = 0; i < sess->nr_queues; i++)
+		rnbdc_queue_free(sess->queues[i]);
+	rnbdc_space_exit(&sess->space);
+	rnbdc_free_segments(sess);
 }

@@ -15,5 +15,6 @@ void rnbdc_disconnect_further(struct rnbdc_queue *q);
 int rnbdc_connect(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg);
 void rnbdc_disconnect(struct rnbdc_session *sess);
 void rnbdc_release_connection(struct rnbdc_session *sess);
+void rnbdc_free_kept(struct rnbdc_session *sess);
 
 #endif /* RNBDC_CONNECT_H */

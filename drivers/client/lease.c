@@ -11,20 +11,24 @@
  * until it holds the floor. Segments that it has closed and not returned yet do not count for
  * the floor. The client also returns what the target reclaims: it allocates nothing from such
  * a segment, and releases the segment when that is empty, that is, when no request and no work
- * request names it (rule R5).
+ * request names it (rule R5). A session that has nothing to return and asks for nothing does
+ * not look at its pool at all.
  *
  * Ownership: sess->conn.segments has the address and key of each segment from its grant until
  * the target has confirmed the release.
  *
  * Concurrency: entries are handled in the completion handler of queue 0, one at a time. The
  * work item sends, and decides what to ask for. sess->lock protects what both write. The
- * work item runs only between rnbdc_lease_start() and rnbdc_lease_stop().
+ * work item runs only between rnbdc_lease_start() and rnbdc_lease_stop(): each second, or
+ * when rnbdc_space.kick queues it. Whatever gives it something to do is written under
+ * rnbdc_space.lock before that, so that it can stop: it then runs again, or has seen it.
  *
  * Errors: a segment that the client did not ask for, or an entry about one that it does not
  * hold, is a protocol error. A frame that finds no credit is sent later.
  */
 
 #include <linux/jiffies.h>
+#include <linux/minmax.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
@@ -207,6 +211,22 @@ static bool rnbdc_lease_lacks(struct rnbdc_session *sess)
 	return READ_ONCE(space->lacks);
 }
 
+/*
+ * Is there nothing to do until the space changes? However much of the floor is used, only a
+ * request that lacks space makes a difference, or a segment that comes or goes.
+ */
+static bool rnbdc_lease_rests(struct rnbdc_session *sess)
+{
+	u32 floor = sess->login.offer.pool_units, open = READ_ONCE(sess->space.units);
+	const struct rnbdc_lease *lease = &sess->lease;
+	u32 slot, generation;
+
+	/* When a closed segment is released, the client wants more than it holds. */
+	if (lease->generation || lease->want > max(open, floor) || rnbdc_lease_lacks(sess))
+		return false;
+	return open <= floor || !rnbdc_space_spare(&sess->space, floor, &slot, &generation);
+}
+
 /* Decide about the size of the pool. Returns -EAGAIN if a frame must wait. */
 static int rnbdc_lease_resize(struct rnbdc_session *sess)
 {
@@ -217,7 +237,8 @@ static int rnbdc_lease_resize(struct rnbdc_session *sess)
 
 	if (tick) {
 		lease->tick = jiffies;
-		WRITE_ONCE(sess->space.lacks, false);
+		/* A request may have noted it in between. */
+		lacks |= rnbdc_space_reset_lack(&sess->space);
 		if (rnbdc_lease_recent(sess) > held / 4)
 			lease->busy_at = jiffies;
 	}
@@ -247,6 +268,8 @@ static void rnbdc_lease_work(struct work_struct *work)
 		if (!ret)
 			ret = rnbdc_lease_resize(sess);
 	}
+	if (!ret && rnbdc_lease_rests(sess))
+		return;
 	/* Work that was queued in between runs at once. */
 	queue_delayed_work(rnbdc_timer_wq, &sess->lease.lease_work,
 			   ret == -EAGAIN ? RNBDC_LEASE_RETRY : RNBDC_LEASE_TICK);

@@ -8,7 +8,8 @@
  * the last one. A reconnect must grant no less than the disks were created with.
  *
  * Ownership: sess->login.info belongs to the connecting thread. sess->login.offer and the
- * segments belong to the completion handler until it wakes that thread.
+ * segments belong to the completion handler until it wakes that thread. The table of segments
+ * stays for the next connection, whose login then needs no memory for it.
  *
  * Concurrency: Entries are handled in the completion handler of queue 0, one at
  * a time. sess->login.status is RNBDC_LOGIN_OPEN only while the reply or a segment is
@@ -21,6 +22,7 @@
 #include <linux/cpumask.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
@@ -116,6 +118,7 @@ bool rnbdc_login_open(const struct rnbdc_session *sess)
 enum rnbd_proto_err rnbdc_handle_segment(struct rnbdc_queue *q, const struct rnbd_ctl_entry *entry)
 {
 	struct rnbdc_login *login = &q->sess->login;
+	struct rnbdc_conn *conn = &q->sess->conn;
 	struct rnbd_segment_info seg;
 	enum rnbd_proto_err perr;
 
@@ -124,7 +127,10 @@ enum rnbd_proto_err rnbdc_handle_segment(struct rnbdc_queue *q, const struct rnb
 	perr = rnbd_decode_segment(entry, &login->offer, login->nr_segments, &seg);
 	if (perr)
 		return perr;
-	q->sess->conn.segments[login->nr_segments++] = seg;
+	/* If there are more than before, the login fails when it is complete. */
+	if (login->nr_segments < conn->nr_segments)
+		conn->segments[login->nr_segments] = seg;
+	login->nr_segments++;
 	rnbdc_login_complete(q);
 	return RNBD_PERR_NONE;
 }
@@ -137,18 +143,56 @@ static u32 rnbdc_inline_limit(const struct rnbdc_session *sess, u32 requested)
 	return min(requested, sess->opt.slot_size - RNBD_RING_DATA_OFFSET);
 }
 
-/* Make the table of segments as large as the granted number of slots. */
-static int rnbdc_resize_segments(struct rnbdc_session *sess)
+/**
+ * rnbdc_free_segments - free the table of segments
+ * @sess: session whose login does not await a segment, and whose pool is not in use
+ *
+ * Context: process context.
+ */
+void rnbdc_free_segments(struct rnbdc_session *sess)
 {
-	struct rnbd_segment_info *old = sess->conn.segments, *segments;
-	const struct rnbd_grant *offer = &sess->login.offer;
+	kvfree(sess->conn.segments);
+	sess->conn.segments = NULL;
+	sess->conn.nr_segments = 0;
+}
 
+/* Empty the table of segments, or make the largest one: they arrive in a completion handler. */
+static int rnbdc_prepare_segments(struct rnbdc_session *sess)
+{
+	struct rnbdc_conn *conn = &sess->conn;
+
+	if (conn->segments) {
+		memset(conn->segments, 0, conn->nr_segments * sizeof(*conn->segments));
+		return 0;
+	}
+	/* The target grants no more units than this. */
+	conn->nr_segments = min_t(u64, sess->opt.pool_bytes >> RNBD_UNIT_SHIFT, RNBD_SEGMENTS_MAX);
+	conn->segments = kvcalloc(conn->nr_segments, sizeof(*conn->segments), GFP_KERNEL);
+	return conn->segments ? 0 : -ENOMEM;
+}
+
+/* Make the table of segments as large as the granted number of slots. */
+static int rnbdc_resize_segments(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
+{
+	const struct rnbd_grant *offer = &sess->login.offer;
+	struct rnbdc_conn *conn = &sess->conn;
+	struct rnbd_segment_info *segments;
+
+	if (offer->nr_segments > conn->nr_segments) {
+		/* The next login has the largest table. */
+		rnbdc_free_segments(sess);
+		rnbdc_errmsg_set(errmsg, "the target grants the pool in more segments than before");
+		return -EAGAIN;
+	}
+	if (offer->nr_slots == conn->nr_segments)
+		return 0;
 	segments = kvcalloc(offer->nr_slots, sizeof(*segments), GFP_KERNEL);
 	if (!segments)
 		return -ENOMEM;
-	memcpy(segments, old, offer->nr_segments * sizeof(*segments));
-	sess->conn.segments = segments;
-	kvfree(old);
+	memcpy(segments, conn->segments, offer->nr_segments * sizeof(*segments));
+	kvfree(conn->segments);
+	conn->segments = segments;
+	conn->nr_segments = offer->nr_slots;
 	return 0;
 }
 
@@ -159,20 +203,17 @@ static int rnbdc_resize_segments(struct rnbdc_session *sess)
  *
  * Context: process context, may sleep; ends early when the attach is aborted, or no disk
  * needs the session.
- * Return: 0 with sess->login.offer and sess->conn.segments valid, -ENOMEM, or an error of
- * rnbdc_login().
+ * Return: 0 with sess->login.offer and sess->conn.segments valid, -ENOMEM, -EAGAIN if another
+ * login may succeed, or an error of rnbdc_login().
  */
 int rnbdc_login_to_target(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 {
 	struct rnbd_login_info *info = &sess->login.info;
 	int ret;
 
-	/* They arrive in a completion handler: the target grants no more units than this. */
-	sess->conn.segments = kvcalloc(min_t(u64, sess->opt.pool_bytes >> RNBD_UNIT_SHIFT,
-					     RNBD_SEGMENTS_MAX),
-				       sizeof(*sess->conn.segments), GFP_KERNEL);
-	if (!sess->conn.segments)
-		return -ENOMEM;
+	ret = rnbdc_prepare_segments(sess);
+	if (ret)
+		return ret;
 
 	memset(info, 0, sizeof(*info));
 	memcpy(info->boot_id, rnbdc_boot_id, sizeof(info->boot_id));
@@ -189,7 +230,7 @@ int rnbdc_login_to_target(struct rnbdc_session *sess, struct rnbdc_errmsg *errms
 	info->pool_min = rnbdc_lease_floor(sess);
 	ret = rnbdc_login(sess, errmsg);
 	if (!ret)
-		ret = rnbdc_resize_segments(sess);
+		ret = rnbdc_resize_segments(sess, errmsg);
 	if (ret)
 		return ret;
 	ret = rnbdc_auth_make_key(sess);

@@ -18,6 +18,7 @@ enum rnbd_proto_err rnbdc_handle_login_reply(struct rnbdc_queue *q,
 					     const struct rnbd_ctl_entry *entry);
 bool rnbdc_login_open(const struct rnbdc_session *sess);
 enum rnbd_proto_err rnbdc_handle_segment(struct rnbdc_queue *q, const struct rnbd_ctl_entry *entry);
+void rnbdc_free_segments(struct rnbdc_session *sess);
 int rnbdc_status_error(u16 status);
 int rnbdc_login_to_target(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg);
 int rnbdc_login(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg);

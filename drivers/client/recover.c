@@ -253,15 +253,6 @@ static void rnbdc_note_busy(struct rnbdc_session *sess)
 		disk->busy_at = jiffies;
 }
 
-/* Free the memory that queues keep for their next connection: there is none. */
-static void rnbdc_free_queues(struct rnbdc_session *sess)
-{
-	u32 i;
-
-	for (i = 0; i < sess->nr_queues; i++)
-		rnbdc_queue_free(sess->queues[i]);
-}
-
 static void rnbdc_recover(struct rnbdc_session *sess)
 {
 	struct rnbdc_errmsg errmsg = { };
@@ -275,7 +266,7 @@ static void rnbdc_recover(struct rnbdc_session *sess)
 	rnbdc_check_disks(sess, 0);
 	/* An attach that is about to join a session without disks makes another one. */
 	if (list_empty(&sess->disks) || rnbdc_session_ending(sess)) {
-		rnbdc_free_queues(sess);
+		rnbdc_free_kept(sess);
 		return;
 	}
 	ret = rnbdc_attempt(sess, &errmsg);
@@ -289,7 +280,7 @@ static void rnbdc_recover(struct rnbdc_session *sess)
 	pr_debug("%s: attempt %u: %s\n", sess->opt.addr, sess->recovery.attempt, errmsg.text);
 	rnbdc_check_disks(sess, ret);
 	if (rnbdc_session_ending(sess)) {
-		rnbdc_free_queues(sess);
+		rnbdc_free_kept(sess);
 		return;
 	}
 	sess->recovery.next_try = jiffies +

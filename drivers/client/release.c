@@ -6,8 +6,8 @@
  * disk. Disks and a discovery hold references of a session. The last reference of a
  * disk frees its gendisk and tag set, the last one of a session the queues with their
  * bounce memory and the key. The connection's resources are freed earlier, when the
- * connection ends (connect.c), and what queues keep for the next connection when there is
- * none (recover.c): a disk without a connection may stay open for long.
+ * connection ends (connect.c), and what is kept for the next connection when there is none
+ * (recover.c): a disk without a connection may stay open for long.
  */
 
 #include <linux/kref.h>
@@ -25,17 +25,21 @@
 #include "queue_alloc.h"
 #include "release.h"
 #include "session.h"
+#include "space.h"
 
 static void rnbdc_session_release(struct kref *ref)
 {
 	struct rnbdc_session *sess = container_of(ref, struct rnbdc_session, ref);
 	u32 i;
 
+	/* Before the queues, which have tables as well. */
+	rnbdc_space_exit(&sess->space);
 	for (i = 0; i < sess->max_queues && sess->queues[i]; i++) {
 		rnbdc_queue_free(sess->queues[i]);
 		kfree(sess->queues[i]);
 	}
 	rnbdc_bounce_free(sess);
+	kvfree(sess->conn.segments);
 	mempool_destroy(sess->tables);
 	rnbd_mac_free(sess->auth.key);
 	rnbd_mac_free(sess->auth.next_key);

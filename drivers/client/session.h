@@ -102,13 +102,16 @@ enum rnbdc_auth_step {
 #define RNBDC_SESS_ABORTED	0	/* the requester of the attach is gone */
 
 /**
- * struct rnbdc_conn - RDMA resources of the connection; cleared as one when it is released
+ * struct rnbdc_conn - RDMA resources of the connection; cleared when it is released, except
+ *	the table of segments
  * @dev: RDMA device, while connected; freed under @conn_lock
  * @pd: protection domain, while connected; freed under @conn_lock
  * @max_sge: gather entries of one RDMA WRITE
  * @max_sge_rd: scatter entries of one RDMA READ
  * @quirks: work-arounds that the connection needs
- * @segments: segments of the pool by slot, while connected; 0 units: none
+ * @segments: segments of the pool by slot, while connected; 0 units: none. The table stays for
+ *	the next connection
+ * @nr_segments: members of @segments
  */
 struct rnbdc_conn {
 	struct ib_device *dev;
@@ -117,6 +120,7 @@ struct rnbdc_conn {
 	u32 max_sge_rd;
 	struct rnbd_quirks quirks;
 	struct rnbd_segment_info *segments;
+	u32 nr_segments;
 };
 
 /**

@@ -15,8 +15,8 @@
  * A segment that is closed gets no new allocations. It is empty when all its blocks are
  * free; rnbdc_space.kick then makes the owner call rnbdc_space_next_empty().
  *
- * Ownership: tables live from rnbdc_space_open() to rnbdc_space_close(), that is, as long
- * as the connection.
+ * Ownership: tables are in use from rnbdc_space_open() to rnbdc_space_close(), that is, as
+ * long as the connection. They stay for the next connection until rnbdc_space_exit().
  *
  * Concurrency: rnbdc_space.lock is the innermost lock. Queues take it when they take or
  * return blocks, which is rare.
@@ -81,13 +81,37 @@ void rnbdc_space_init(struct rnbdc_space *space, void (*kick)(struct rnbdc_space
 	space->kick = kick;
 }
 
+/* Slots that the tables of a pool have. */
+static u32 rnbdc_space_slots(const struct rnbdc_space *space)
+{
+	return DIV_ROUND_UP(space->range, space->segment_units);
+}
+
+/* Allocate tables for sizes that are set. After an error rnbdc_space_exit() is to be called. */
+static int rnbdc_space_alloc_tables(struct rnbdc_space *space, u32 nr_caches)
+{
+	u32 blocks = DIV_ROUND_UP(space->range, 1u << space->shift);
+	int ret = rnbd_pool_init_empty(&space->blocks, 0, blocks,
+				       space->segment_units >> space->shift);
+
+	if (ret)
+		return ret;
+	space->segments = rnbd_zalloc(rnbdc_space_slots(space) * sizeof(*space->segments));
+	space->block = rnbd_zalloc(blocks * sizeof(*space->block));
+	space->caches = rnbd_zalloc(nr_caches * sizeof(struct rnbdc_cache *));
+	space->nr_kept = nr_caches;
+	return space->segments && space->block && space->caches ? 0 : -ENOMEM;
+}
+
 /**
- * rnbdc_space_open - allocate the tables of a pool, which has no segment at first
+ * rnbdc_space_open - prepare the tables of a pool, which has no segment at first
  * @space: pool after rnbdc_space_init() or rnbdc_space_close()
  * @range: units from the begin of slot 0 to the end of the last slot
  * @segment_units: units from one slot to the next, a power of two
  * @max_units: units of the largest request
  * @nr_caches: number of queues
+ *
+ * Allocates nothing if the sizes are those of the former connection.
  *
  * Context: process context, may sleep, does not wait for I/O.
  * Return: 0, -EINVAL or -ENOMEM; rnbdc_space_close() is to be called after either.
@@ -95,7 +119,7 @@ void rnbdc_space_init(struct rnbdc_space *space, void (*kick)(struct rnbdc_space
 int rnbdc_space_open(struct rnbdc_space *space, u32 range, u32 segment_units, u32 max_units,
 		     u32 nr_caches)
 {
-	u32 shift = 0, units = RNBDC_BLOCK_UNITS, blocks;
+	u32 shift = 0, units = RNBDC_BLOCK_UNITS;
 	int ret;
 
 	if (!is_power_of_2(segment_units) || !range || range > RNBD_POOL_UNITS_MAX)
@@ -105,53 +129,51 @@ int rnbdc_space_open(struct rnbdc_space *space, u32 range, u32 segment_units, u3
 	units = min(units, segment_units);
 	while (1u << shift < units)
 		shift++;
-	blocks = DIV_ROUND_UP(range, units);
-	ret = rnbd_pool_init_empty(&space->blocks, 0, blocks, segment_units >> shift);
-	if (ret)
-		return ret;
-	space->shift = shift;
-	space->batch = clamp(blocks / (4 * nr_caches), 1u, RNBDC_BATCH_BLOCKS) << shift;
+	if (space->nr_kept != nr_caches || space->range != range ||
+	    space->segment_units != segment_units || space->shift != shift) {
+		rnbdc_space_exit(space);
+		space->range = range;
+		space->segment_units = segment_units;
+		space->shift = shift;
+		ret = rnbdc_space_alloc_tables(space, nr_caches);
+		if (ret) {
+			rnbdc_space_exit(space);
+			return ret;
+		}
+	}
+	space->batch = clamp(space->blocks.units / (4 * nr_caches), 1u, RNBDC_BATCH_BLOCKS) <<
+		       shift;
 	space->max_units = max_units;
-	space->range = range;
-	space->segment_units = segment_units;
-	space->nr_slots = DIV_ROUND_UP(range, segment_units);
+	space->nr_slots = rnbdc_space_slots(space);
 	space->nr_caches = nr_caches;
 	space->strict = true;
-	space->segments = rnbd_zalloc(space->nr_slots * sizeof(*space->segments));
-	space->block = rnbd_zalloc(blocks * sizeof(*space->block));
-	space->caches = rnbd_zalloc(nr_caches * sizeof(struct rnbdc_cache *));
-	if (!space->segments || !space->block || !space->caches)
-		return -ENOMEM;
 	return 0;
 }
 
 /**
- * rnbdc_space_close - free the tables of a pool, those of the queues included
+ * rnbdc_space_close - empty the tables of a pool, those of the queues included
  * @space: pool without waiters, which no queue uses any longer
  *
- * Context: process context, may sleep.
+ * Context: process context.
  */
 void rnbdc_space_close(struct rnbdc_space *space)
 {
 	u32 i;
 
-	for (i = 0; space->caches && i < space->nr_caches; i++) {
+	for (i = 0; i < space->nr_caches; i++) {
 		struct rnbdc_cache *cache = space->caches[i];
 
 		if (!cache)
 			continue;
-		rnbd_pool_exit(&cache->pool);
-		rnbd_free(cache->has);
-		cache->has = NULL;
+		rnbd_pool_clear(&cache->pool);
+		memset(cache->has, 0, BITS_TO_LONGS(space->blocks.units) * sizeof(*cache->has));
 		cache->leaving = RNBDC_NO_BLOCK;
 	}
-	rnbd_free(space->caches);
-	space->caches = NULL;
-	rnbd_free(space->block);
-	space->block = NULL;
-	rnbd_free(space->segments);
-	space->segments = NULL;
-	rnbd_pool_exit(&space->blocks);
+	if (space->nr_slots) {
+		memset(space->segments, 0, space->nr_slots * sizeof(*space->segments));
+		memset(space->block, 0, space->blocks.units * sizeof(*space->block));
+	}
+	rnbd_pool_clear(&space->blocks);
 	space->nr_caches = 0;
 	space->nr_slots = 0;
 	space->units = 0;
@@ -160,6 +182,35 @@ void rnbdc_space_close(struct rnbdc_space *space)
 	space->lacks = false;
 	space->partial = false;
 	WRITE_ONCE(space->flags, 0);
+}
+
+/**
+ * rnbdc_space_exit - free the tables of a pool, those of the queues included
+ * @space: pool after rnbdc_space_init() or rnbdc_space_close(); its queues are not freed yet
+ *
+ * Context: process context, may sleep.
+ */
+void rnbdc_space_exit(struct rnbdc_space *space)
+{
+	u32 i;
+
+	for (i = 0; space->caches && i < space->nr_kept; i++) {
+		struct rnbdc_cache *cache = space->caches[i];
+
+		if (!cache)
+			continue;
+		rnbd_pool_exit(&cache->pool);
+		rnbd_free(cache->has);
+		cache->has = NULL;
+	}
+	rnbd_free(space->caches);
+	space->caches = NULL;
+	space->nr_kept = 0;
+	rnbd_free(space->block);
+	space->block = NULL;
+	rnbd_free(space->segments);
+	space->segments = NULL;
+	rnbd_pool_exit(&space->blocks);
 }
 
 /**

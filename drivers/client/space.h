@@ -78,8 +78,7 @@ struct rnbdc_block {
  * @parked: first block in use of a closing segment; RNBDC_NO_BLOCK if none
  * @pinned: units in use of parked blocks; read without the lock
  * @closings: value of rnbdc_space.closings for which blocks were parked
- * @has: a bit per block of the pool, set for those of this queue except @leaving; NULL
- *	while the queue has no connection
+ * @has: a bit per block of the pool, set for those of this queue except @leaving
  * @space: pool; constant
  * @lock: lock of the queue, which protects all members; constant
  */
@@ -136,7 +135,8 @@ struct rnbdc_waiter {
  * @segment_units: units from one place to the next, a power of two
  * @segments: segments by place
  * @block: blocks, counted through the pool
- * @nr_caches: queues
+ * @nr_caches: queues; 0 while there is no connection
+ * @nr_kept: members of @caches
  * @caches: blocks of the queues; NULL members until rnbdc_cache_open()
  * @kick: asks the owner to run its work item (stall.c); called in any context, under
  *	@lock; constant
@@ -146,8 +146,8 @@ struct rnbdc_waiter {
  * @free_units: those of them that no queue has; read without the lock
  * @promised: free units that are kept for turns
  * @closings: number of closed segments
- * @lacks: a request found too little space since the pool last grew, or the owner has
- *	reset it; read without the lock
+ * @lacks: a request found too little space since the pool last grew, or
+ *	rnbdc_space_reset_lack(); read without the lock
  * @partial: a segment has a block of less than the usual size
  * @strict: no other request may pass the first waiter
  * @waiters: who waits for space, first in, first out
@@ -164,6 +164,7 @@ struct rnbdc_space {
 	struct rnbdc_segment *segments;
 	struct rnbdc_block *block;
 	u32 nr_caches;
+	u32 nr_kept;
 	struct rnbdc_cache **caches;
 	void (*kick)(struct rnbdc_space *space);
 
@@ -186,6 +187,7 @@ void rnbdc_space_init(struct rnbdc_space *space, void (*kick)(struct rnbdc_space
 int rnbdc_space_open(struct rnbdc_space *space, u32 range, u32 segment_units, u32 max_units,
 		     u32 nr_caches);
 void rnbdc_space_close(struct rnbdc_space *space);
+void rnbdc_space_exit(struct rnbdc_space *space);
 struct rnbdc_segment *rnbdc_block_segment(const struct rnbdc_space *space, u32 block);
 u32 rnbdc_block_units(const struct rnbdc_space *space, u32 block);
 u32 rnbdc_space_take(struct rnbdc_cache *cache, const struct rnbdc_waiter *waiter, u32 units);
@@ -199,6 +201,7 @@ int rnbdc_space_remove_segment(struct rnbdc_space *space, u32 slot, u32 generati
 /* waiter.c: who waits for space */
 void rnbdc_space_wake(struct rnbdc_space *space, const struct rnbdc_cache *cache);
 void rnbdc_space_lack(struct rnbdc_space *space);
+bool rnbdc_space_reset_lack(struct rnbdc_space *space);
 void rnbdc_space_wait(struct rnbdc_waiter *waiter, u32 units, u32 spare);
 void rnbdc_space_forget(struct rnbdc_waiter *waiter);
 void rnbdc_space_forget_all(const struct rnbdc_cache *cache);

@@ -122,6 +122,25 @@ void rnbdc_space_lack(struct rnbdc_space *space)
 }
 
 /**
+ * rnbdc_space_reset_lack - let the next request that finds too little space note that again
+ * @space: pool
+ *
+ * Context: any.
+ * Return: true if one has noted it since the latest call, and the pool has not grown since.
+ */
+bool rnbdc_space_reset_lack(struct rnbdc_space *space)
+{
+	unsigned long flags;
+	bool lacks;
+
+	spin_lock_irqsave(&space->lock, flags);
+	lacks = space->lacks;
+	WRITE_ONCE(space->lacks, false);
+	spin_unlock_irqrestore(&space->lock, flags);
+	return lacks;
+}
+
+/**
  * rnbdc_space_wait - wait for space
  * @waiter: hardware queue, stopped; one that waits already keeps its place
  * @units: units that its next request needs

@@ -174,6 +174,27 @@ void rnbd_pool_exit(struct rnbd_pool *pool)
 }
 EXPORT_SYMBOL_GPL(rnbd_pool_exit);
 
+/**
+ * rnbd_pool_clear - let a range own no unit
+ * @pool: from rnbd_pool_init(), or zero
+ *
+ * As rnbd_pool_exit() and rnbd_pool_init_empty() with the same range, but allocates nothing.
+ *
+ * Context: any, under the lock of the owner.
+ */
+void rnbd_pool_clear(struct rnbd_pool *pool)
+{
+	if (pool->map)
+		rnbd_set_bits(pool->map, 0, pool->units);
+	*pool = (struct rnbd_pool) {
+		.first = pool->first,
+		.units = pool->units,
+		.segment_units = pool->segment_units,
+		.map = pool->map,
+	};
+}
+EXPORT_SYMBOL_GPL(rnbd_pool_clear);
+
 /*
  * Next piece of free space at or behind *@pos, at most @most units of it and
  * not beyond its segment. Moves *@pos behind the piece. Returns its length,

@@ -38,6 +38,7 @@ struct rnbd_pool {
 int rnbd_pool_init(struct rnbd_pool *pool, u32 first, u32 units, u32 segment_units);
 int rnbd_pool_init_empty(struct rnbd_pool *pool, u32 first, u32 units, u32 segment_units);
 void rnbd_pool_exit(struct rnbd_pool *pool);
+void rnbd_pool_clear(struct rnbd_pool *pool);
 int rnbd_pool_alloc(struct rnbd_pool *pool, u32 units, struct rnbd_extent *extents,
 		    u32 max_runs);
 void rnbd_pool_free(struct rnbd_pool *pool, const struct rnbd_extent *extents, u32 nr_extents);

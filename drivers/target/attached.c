@@ -96,6 +96,8 @@ static void rnbdt_attach_set_charge(struct rnbdt_attach *att, u32 bytes)
 
 	WRITE_ONCE(host->queue_bytes, host->queue_bytes + more);
 	atomic64_add(more, &rnbdt_attached_memory);
+	/* The caller may read other sums. Pairs with the barriers in queue_budget.c. */
+	smp_mb__after_atomic();
 	att->charged = bytes;
 }
 

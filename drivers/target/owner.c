@@ -309,31 +309,35 @@ static void rnbdt_owner_release(const uuid_t *host, u32 generation, const char *
 			rnbdt_owner_end(export, "it has detached");
 }
 
-/**
- * rnbdt_owner_detach - end the ownership that a detached attachment has begun
- * @att: attachment that the client has detached; it may have left its export
- *
- * Context: rnbdt_lock held for writing.
- */
-void rnbdt_owner_detach(const struct rnbdt_attach *att)
-{
-	if (att->owner_generation)
-		rnbdt_owner_release(&att->session->host_id, att->owner_generation, att->name);
-}
-
-/* Does a disk of the host have the export of a request attached? */
-static bool rnbdt_owner_is_attached(const struct rnbdt_session *s,
-				    const struct rnbd_attach_info *info)
+/* Does a disk of the host of a session have the export of a name attached? */
+static bool rnbdt_owner_is_attached(const struct rnbdt_session *s, const char *name)
 {
 	struct rnbdt_attach *att = NULL;
 	bool attached = false;
 
 	rcu_read_lock();
-	while (!attached && (att = rnbdt_attached_next(s->host, info->export, att)))
+	while (!attached && (att = rnbdt_attached_next(s->host, name, att)))
 		attached = att->state == RNBDT_ATTACH_OPEN &&
 			   READ_ONCE(att->session->state) == RNBDT_LIVE;
 	rcu_read_unlock();
 	return attached;
+}
+
+/**
+ * rnbdt_owner_detach - end the ownership that a detached attachment has begun
+ * @att: attachment that the client has detached, not open; it may have left its export
+ *
+ * Nothing happens if another disk of the host has attached the export since: that one would be
+ * revoked.
+ *
+ * Context: rnbdt_lock held for writing.
+ */
+void rnbdt_owner_detach(const struct rnbdt_attach *att)
+{
+	const struct rnbdt_session *s = att->session;
+
+	if (att->owner_generation && !rnbdt_owner_is_attached(s, att->name))
+		rnbdt_owner_release(&s->host_id, att->owner_generation, att->name);
 }
 
 /**
@@ -350,7 +354,7 @@ bool rnbdt_owner_owns(const struct rnbdt_session *s, const struct rnbd_attach_in
 
 	lockdep_assert_held(&rnbdt_lock);
 
-	if (!info->owner_generation || rnbdt_owner_is_attached(s, info))
+	if (!info->owner_generation || rnbdt_owner_is_attached(s, info->export))
 		return false;
 	hlist_for_each_entry(export, rnbdt_owned_bucket(&s->host_id), owner.entry)
 		if (rnbdt_owner_is(export, &s->host_id, info->owner_generation, info->export))
@@ -372,7 +376,7 @@ void rnbdt_owner_disown(const struct rnbdt_session *s, const struct rnbd_attach_
 {
 	lockdep_assert_held_write(&rnbdt_lock);
 
-	if (info->owner_generation && !rnbdt_owner_is_attached(s, info))
+	if (info->owner_generation && !rnbdt_owner_is_attached(s, info->export))
 		rnbdt_owner_release(&s->host_id, info->owner_generation, info->export);
 }
 

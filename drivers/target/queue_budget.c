@@ -21,8 +21,10 @@
  *
  * The host is locked to change its accounts and those of its sessions. Hosts share the sums,
  * which are atomic, and change them concurrently: memory is charged first, then the sums are
- * compared with the limits, and if one is exceeded the memory is returned. So no limit is
- * exceeded for longer than that, but if several want the last memory none of them may get it.
+ * compared with the limits, and if one is exceeded the memory is returned. A full barrier
+ * separates the charge from the comparison, because they may concern different sums. So no
+ * limit is exceeded for longer than that, but if several want the last memory none of them may
+ * get it.
  * The account of requests in flight is atomic. A changed limit applies to what is charged from
  * then on.
  *
@@ -61,6 +63,8 @@ static void rnbdt_queue_budget_charge(struct rnbdt_host *host, s64 bytes)
 
 	WRITE_ONCE(host->queue_bytes, host->queue_bytes + bytes);
 	atomic64_add(bytes, &rnbdt_all_queue_bytes);
+	/* The caller may read other sums. Pairs with the barriers after the charges to those. */
+	smp_mb__after_atomic();
 }
 
 /* Let a queue have @bytes charged. */
@@ -363,6 +367,8 @@ bool rnbdt_queue_budget_take_io(struct rnbdt_session *s, u32 bytes)
 
 	atomic64_add(bytes, &s->host->io_bytes);
 	atomic64_add(bytes, &rnbdt_io_bytes);
+	/* Pairs with the barriers after the charges to the other sums. */
+	smp_mb__after_atomic();
 	if (likely(first || (rnbdt_queue_bytes_of(s->host) <= rnbdt_host_share(all) &&
 			     rnbdt_queue_bytes_all() <= all)))
 		return true;

@@ -64,6 +64,7 @@ static void fresh(void)
 
 	rnbd_pool_exit(&pool);
 	rnbdc_space_close(&space);
+	rnbdc_space_exit(&space);
 	rnbdc_space_init(&space, kick);
 	if (rnbd_pool_init(&pool, 0, UNITS, SEGMENT) ||
 	    rnbdc_space_open(&space, UNITS, SEGMENT, LARGEST, QUEUES))
@@ -225,5 +226,6 @@ int main(int argc, char **argv)
 	show("32 units, no 17 pieces suffice: -ENOSPC", 32, 0, 200);
 	rnbd_pool_exit(&pool);
 	rnbdc_space_close(&space);
+	rnbdc_space_exit(&space);
 	return 0;
 }

@@ -49,6 +49,13 @@ static void open_plain(u32 range, u32 segment, u32 max_units, u32 queues)
 							 min(segment, range - i * segment)), 0);
 }
 
+/* Free the tables, which a pool that is closed keeps. */
+static void close_pool(void)
+{
+	rnbdc_space_close(&w.space);
+	rnbdc_space_exit(&w.space);
+}
+
 static int take(u32 queue, u32 units, struct rnbd_extent *extents)
 {
 	int nr;
@@ -86,7 +93,7 @@ static void test_side_by_side(void **state)
 	at = e[0].unit + 8;
 	assert_int_equal(take(1, 8, e), 1);
 	assert_int_equal(e[0].unit, at);
-	rnbdc_space_close(&w.space);
+	close_pool();
 }
 
 /*
@@ -123,7 +130,7 @@ static void test_largest(void **state)
 		for (free_units = w.space.free_units, j = 0; j < QUEUES; j++)
 			free_units += w.caches[j].pool.owned;
 		assert_int_equal(free_units, pools[i][0]);
-		rnbdc_space_close(&w.space);
+		close_pool();
 	}
 }
 
@@ -160,7 +167,7 @@ static void test_keep(void **state)
 		assert_int_equal(take(1, 16, e[64]), 1);
 	}
 	assert_int_equal(take(1, 16, e[64]), -ENOSPC);
-	rnbdc_space_close(&w.space);
+	close_pool();
 }
 
 static void test_segments(void **state)
@@ -194,7 +201,7 @@ static void test_segments(void **state)
 	assert_int_equal(rnbdc_space_add_segment(&w.space, 2, 2, 41), -EINVAL);
 	assert_int_equal(rnbdc_space_add_segment(&w.space, 2, 2, 48), 0);
 	assert_int_equal(w.space.free_units, 64 + 40 + 48 + 64);
-	rnbdc_space_close(&w.space);
+	close_pool();
 }
 
 /* A lack of space is noted once, until the pool has grown or the owner has reset it. */
@@ -212,6 +219,11 @@ static void test_lack(void **state)
 	assert_int_equal(kicks, before + 1);
 	rnbdc_space_lack(&w.space);
 	assert_int_equal(kicks, before + 1);
+	assert_true(rnbdc_space_reset_lack(&w.space));
+	assert_false(w.space.lacks);
+	assert_false(rnbdc_space_reset_lack(&w.space));
+	rnbdc_space_lack(&w.space);
+	assert_int_equal(kicks, before + 2);
 
 	assert_int_equal(rnbdc_space_close_segment(&w.space, 1, 0), 0);
 	assert_true(rnbdc_space_next_empty(&w.space, &slot, &generation));
@@ -230,6 +242,7 @@ static void test_lack(void **state)
 	rnbdc_space_forget(&w.waiters[0]);
 	rnbdc_space_close(&w.space);
 	assert_false(w.space.lacks);
+	rnbdc_space_exit(&w.space);
 }
 
 /* A waiter gets its turn although the pool has shrunk below what it should leave for others. */
@@ -259,7 +272,7 @@ static void test_shrunk(void **state)
 	assert_ptr_equal(rnbdc_space_next_turn(&w.space), &w.waiters[1]);
 	assert_true(w.waiters[1].promise < 256);
 	rnbdc_space_forget(&w.waiters[1]);
-	rnbdc_space_close(&w.space);
+	close_pool();
 }
 
 /* The floor is never spare, also while closed segments wait for their release. */
@@ -293,7 +306,73 @@ static void test_spare(void **state)
 		i--;
 	}
 	assert_int_equal(i, 1);
+	close_pool();
+}
+
+/* A pool that is opened again with the same sizes has its tables, and they are empty. */
+static void test_kept(void **state)
+{
+	struct rnbd_extent e[RNBD_EXTENTS_MAX];
+	u32 round, i, slot, generation;
+	unsigned long *map[2], *has[2];
+	struct rnbdc_segment *segments;
+	struct rnbdc_block *block;
+
+	(void)state;
+	open_plain(1024, 256, 64, 2);
+	segments = w.space.segments;
+	block = w.space.block;
+	for (i = 0; i < 2; i++) {
+		map[i] = w.caches[i].pool.map;
+		has[i] = w.caches[i].has;
+	}
+	for (round = 0; round < 3; round++) {
+		/* Requests, a closed segment and a waiter at the end of the connection */
+		for (i = 0; take(i % 2, 64, e) > 0; i++)
+			;
+		assert_int_equal(i, 16);
+		assert_int_equal(rnbdc_space_close_segment(&w.space, 1, 0), 0);
+		spin_lock(&w.locks[0]);
+		rnbdc_cache_park(&w.caches[0]);
+		spin_unlock(&w.locks[0]);
+		rnbdc_space_lack(&w.space);
+		rnbdc_space_close(&w.space);
+		assert_int_equal(w.caches[0].pool.used, 0);
+		assert_int_equal(w.caches[0].pool.owned, 0);
+		assert_int_equal(w.space.units, 0);
+		assert_false(rnbdc_space_next_empty(&w.space, &slot, &generation));
+
+		assert_int_equal(rnbdc_space_open(&w.space, 1024, 256, 64, 2), 0);
+		assert_ptr_equal(w.space.segments, segments);
+		assert_ptr_equal(w.space.block, block);
+		for (i = 0; i < 2; i++) {
+			assert_int_equal(rnbdc_cache_open(&w.caches[i], i), 0);
+			assert_ptr_equal(w.caches[i].pool.map, map[i]);
+			assert_ptr_equal(w.caches[i].has, has[i]);
+		}
+		assert_int_equal(take(0, 1, e), -ENOSPC);
+		for (i = 0; i < 4; i++)
+			assert_int_equal(rnbdc_space_add_segment(&w.space, i, 0, 256), 0);
+		assert_int_equal(w.space.free_units, 1024);
+		assert_false(w.space.lacks);
+	}
 	rnbdc_space_close(&w.space);
+	/* Another number of queues, of units, or another size of blocks */
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(rnbdc_space_open(&w.space, i ? 512 : 1024, 256, i == 2 ? 512 : 64, 1),
+				 0);
+		assert_int_equal(rnbdc_cache_open(&w.caches[0], 0), 0);
+		assert_int_equal(w.caches[0].pool.units, i ? 512 : 1024);
+		for (slot = 0; slot < w.space.nr_slots; slot++)
+			assert_int_equal(rnbdc_space_add_segment(&w.space, slot, 0, 256), 0);
+		assert_true(take(0, w.space.max_units, e) > 0);
+		rnbdc_space_close(&w.space);
+	}
+	rnbdc_space_exit(&w.space);
+	assert_null(w.caches[0].pool.map);
+	assert_null(w.caches[1].pool.map);
+	/* That of a pool without tables does nothing. */
+	rnbdc_space_exit(&w.space);
 }
 
 static void test_open(void **state)
@@ -305,17 +384,17 @@ static void test_open(void **state)
 	assert_int_equal(rnbdc_space_open(&w.space, 16, 0, 1, 1), -EINVAL);
 	assert_int_equal(rnbdc_space_open(&w.space, 16, 12, 1, 1), -EINVAL);
 	assert_int_equal(rnbdc_space_open(&w.space, RNBD_POOL_UNITS_MAX + 1, 16, 1, 1), -EINVAL);
-	rnbdc_space_close(&w.space);
+	close_pool();
 	/* Blocks are 64 KiB, larger for a larger request, and within a segment. */
 	assert_int_equal(rnbdc_space_open(&w.space, 4096, 512, 256, 1), 0);
 	assert_int_equal(w.space.shift, 4);
-	rnbdc_space_close(&w.space);
+	close_pool();
 	assert_int_equal(rnbdc_space_open(&w.space, 4096, 512, 1024, 1), 0);
 	assert_int_equal(w.space.shift, 6);
-	rnbdc_space_close(&w.space);
+	close_pool();
 	assert_int_equal(rnbdc_space_open(&w.space, 4096, 8, 128, 1), 0);
 	assert_int_equal(w.space.shift, 3);
-	rnbdc_space_close(&w.space);
+	close_pool();
 }
 
 int main(void)
@@ -329,6 +408,7 @@ int main(void)
 		cmocka_unit_test(test_lack),
 		cmocka_unit_test(test_shrunk),
 		cmocka_unit_test(test_spare),
+		cmocka_unit_test(test_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,8 +8,9 @@
  * hold: no unit is used twice, or by a queue while a work request of another one names it
  * (R5); waiters are served first in, first out, also if the pool has shrunk below what they
  * should leave for others, and the largest request proceeds when nothing else is in flight
- * (R8); a closed segment is not allocated from, becomes empty,
- * and is reported only when no work request names it; nothing is lost.
+ * (R8); a closed segment is not allocated from, becomes empty, and is reported only when no
+ * work request names it; nothing is lost. Some pools have the tables of a connection that was
+ * lost with requests in flight.
  */
 #include "../../drivers/client/space.c"
 #include "../../drivers/client/waiter.c"
@@ -375,20 +376,11 @@ static void check_sums(void)
 	assert_true(w.space.promised <= w.space.free_units || w.closed);
 }
 
-static void open_world(void)
+/* Begin a connection. */
+static void fill_world(void)
 {
-	static const u32 segments[] = { 4, 16, 32, 64, 256 };
 	u32 i;
 
-	memset(&w, 0, sizeof(w));
-	w.segment = segments[below(ARRAY_SIZE(segments))];
-	w.nr_slots = 1 + below(min(UNITS / w.segment, (u32)SLOTS));
-	w.nr_queues = 1 + below(QUEUES);
-	w.nr_hwqs = 1 + below(HWQS);
-	w.max_units = 1 + below(min(w.nr_slots * w.segment, 16 * w.segment));
-	w.closes = below(2);
-	w.try_fails = below(3) ? 0 : below(11);
-	rnbdc_space_init(&w.space, kick);
 	assert_int_equal(rnbdc_space_open(&w.space, w.nr_slots * w.segment, w.segment,
 					  w.max_units, w.nr_queues), 0);
 	for (i = 0; i < w.nr_queues; i++) {
@@ -407,7 +399,23 @@ static void open_world(void)
 			add_segment(i, granted() < w.max_units);
 }
 
-static void close_world(void)
+static void open_world(void)
+{
+	static const u32 segments[] = { 4, 16, 32, 64, 256 };
+
+	memset(&w, 0, sizeof(w));
+	w.segment = segments[below(ARRAY_SIZE(segments))];
+	w.nr_slots = 1 + below(min(UNITS / w.segment, (u32)SLOTS));
+	w.nr_queues = 1 + below(QUEUES);
+	w.nr_hwqs = 1 + below(HWQS);
+	w.max_units = 1 + below(min(w.nr_slots * w.segment, 16 * w.segment));
+	w.closes = below(2);
+	w.try_fails = below(3) ? 0 : below(11);
+	rnbdc_space_init(&w.space, kick);
+	fill_world();
+}
+
+static void end_connection(void)
 {
 	u32 i;
 
@@ -415,6 +423,24 @@ static void close_world(void)
 		rnbdc_space_forget(&w.hwqs[i].waiter);
 	rnbdc_space_close(&w.space);
 	rnbdc_space_close(&w.space);
+}
+
+/* A connection is lost with all that is in flight; the next one has its tables. */
+static void reopen_world(void)
+{
+	const size_t from = offsetof(struct world, hwqs), to = offsetof(struct world, nr_queues);
+
+	end_connection();
+	memset((u8 *)&w + from, 0, to - from);
+	w.kicked = false;
+	w.closed = false;
+	fill_world();
+}
+
+static void close_world(void)
+{
+	end_connection();
+	rnbdc_space_exit(&w.space);
 }
 
 /* Answer and complete all that is in flight; hardware queues that wait go on. */
@@ -522,11 +548,14 @@ static void end_world(void)
 
 static void one_world(bool ticks)
 {
+	bool lost = below(4) == 0;
 	u32 i, most;
 
 	open_world();
 	most = below(2) ? w.max_units : min(w.max_units, 40u);
 	for (i = 0; i < STEPS; i++) {
+		if (lost && i == STEPS / 4)
+			reopen_world();
 		step(most);
 		if (i % 16 == 0)
 			check_sums();

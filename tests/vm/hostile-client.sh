@@ -19,6 +19,7 @@ export_disk slow "$slow" 2 3 5
 export_disk stable "$stable" 2
 export_disk secret "$(null_disk 16)" 1
 export_disk open "$(null_disk 16)" 4
+export_disk owned "$(null_disk 16)" 2 -- --exclusive
 # for the case detach-many
 for ((i = 0; i < 24; i++)); do export_disk "many$i" "$(null_disk 16)" 2; done
 rnbd secret generate "$OUT/secret" || die "no secret"
@@ -83,6 +84,7 @@ peer ${1:+--only "$1"} >"$OUT/cases" ||
 	{ grep -B 5 FAILED "$OUT/cases"; tail -n 1 "$OUT/cases"; die "the target is wrong, or the peer"; }
 note "$(tail -n 1 "$OUT/cases"), $(((${EPOCHREALTIME/[.,]/} - start) / 1000000)) s"
 
+same "$(rnbd export owner owned)" none "owner that has detached"
 same "$(done_by "$fixed" | cut -d " " -f 2,4,5)" "0 0 0" "writes, discards and flushes of the disk that is read-only"
 until_done forbidden rnbd export deny slow "$(host_id 2)"
 rnbd secret generate "$OUT/other" || die "no secret"

@@ -3,7 +3,7 @@
 # lab: --nodes 1 --cpus 2 --mem 2048 --timeout 420
 # adapter: only
 # without: event, because a session that reconnects begins with its floor
-# short: a pool begins with its floor, grows with the load, registers nothing while that is steady, and shrinks when it ends
+# short: a pool begins with its floor, grows with the load, registers nothing while that is steady, shrinks when it ends, and is left alone then
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 . ../lib/pool.sh
@@ -11,6 +11,17 @@
 # Rules R8 and R9. The storage takes a while for each request, so that many are in flight.
 FLOOR=256	# units: the largest request
 CEILING=2048
+T=/sys/kernel/tracing
+RUNS=$T/events/workqueue/workqueue_execute_start
+
+# lease_runs: how often the client looks at the size of its pool within 5 s
+lease_runs() {
+	echo >$T/trace
+	echo 1 >$RUNS/enable
+	sleep 5
+	echo 0 >$RUNS/enable
+	awk '/ workqueue_execute_start: / { runs++ } END { print runs + 0 }' $T/trace
+}
 
 set_host_id
 target_start
@@ -19,6 +30,9 @@ export_disk disk0 "$disk"
 disk=$(null_disk 128 irqmode=2 completion_nsec=5000000) || exit 1
 export_disk disk1 "$disk"
 modprobe rnbd || die "modprobe rnbd failed"
+mountpoint -q $T || mount -t tracefs tracefs $T || die "no tracefs"
+work=$(awk '$3 == "rnbdc_lease_work" { print $1 }' /proc/kallsyms)
+echo "function == 0x${work:-none}" >$RUNS/filter || die "no trace point"
 
 note "a session begins with its floor, which holds the largest request"
 # Rings of this size do not grow, and a ring that grows would map memory for its slots.
@@ -62,8 +76,9 @@ for ((i = 0; i < 9; i++)); do
 	    --iodepth=64 --size=16m --minimal --output="$OUT/fio.burst" || die "fio failed"
 	[ "$(completed "$dev")" -ge $((burst + 64)) ] || die "there was no burst"
 	# The rule is about this time: a pool that is used every 5 s is not idle for 30 s.
-	sleep 5
+	runs=$(lease_runs)
 done
+need_counter "$runs" -ge 3 "looks at a pool that may shrink"
 same "$(counter "$dev" pool_releases)" "$releases" "segments that were returned between bursts"
 
 note "an idle pool shrinks to its floor"
@@ -75,6 +90,8 @@ note "$took ms"
 need "$dev" pool_releases -gt "$releases"
 need_at_target "$dev" pool_held -eq $((FLOOR * 4096))
 same "$(counter "$dev" pool_reclaims)" 0 "segments that the target has reclaimed"
+# One may be left from the last release. The other disk goes on within the floor.
+need_counter "$(lease_runs)" -le 1 "looks at a pool that has its floor"
 
 note "the first burst afterwards makes it grow again"
 began=$(now_ms)
@@ -96,5 +113,6 @@ need "$dev" pool_floor_units -eq $CEILING
 verify "$dev" --rw=randwrite --bsrange=4k-1m --iodepth=32 --size=16m
 need "$dev" pool_grants -eq 0
 detach "$dev"
+echo 0 >$RUNS/filter
 configfs_clear
 unload

@@ -8,7 +8,8 @@
  * that ends: refused with a status, answered with a status and living on, or closed
  * without an answer for a reason, which the target's events must tell as well.
  * The target has the exports "hostile", "fixed" (read-only) and "slow" (every request
- * takes a while) for hosts 2 and 3, and "secret" for others, and none called "nothing".
+ * takes a while) for hosts 2 and 3, "owned" (exclusive) for host 2, "secret" for others, and
+ * none called "nothing".
  * Ownership, Concurrency: one thread, one case at a time.
  * Errors: a case that does not end as it says is counted, and the next one begins.
  */

@@ -57,9 +57,8 @@ static bool must_detach(struct conn *c, uint16_t index, uint32_t generation, uin
 				       index, generation, status, want);
 }
 
-/* What was attached before under this index may take a while to go. */
-static bool attach_patiently(struct conn *c, uint16_t index, uint32_t *generation,
-			     const char *export)
+/* What was attached before under this index may take a while to go. Returns the status then. */
+static int attach_after(struct conn *c, uint16_t index, uint32_t *generation, const char *export)
 {
 	int status = RNBD_ST_BUSY, tries;
 
@@ -70,6 +69,14 @@ static bool attach_patiently(struct conn *c, uint16_t index, uint32_t *generatio
 			nap();
 		status = attach_handle(c, index, ++*generation, export);
 	}
+	return status;
+}
+
+static bool attach_patiently(struct conn *c, uint16_t index, uint32_t *generation,
+			     const char *export)
+{
+	int status = attach_after(c, index, generation, export);
+
 	return !status || amiss("index %u: not attached again, status %d", index, status);
 }
 
@@ -465,6 +472,31 @@ static void detach_many(struct conn *c)
 	session_lives(c);
 }
 
+/*
+ * The DETACH of an attachment that is closed leaves the ownership to a later one of the same
+ * host, whose own DETACH ends it.
+ */
+static void detach_closed(struct conn *c)
+{
+	uint32_t generation = 1;
+	int status;
+
+	if (!must_attach(c, OTHER_INDEX, generation, "owned"))
+		return;
+	/* A request for the index closes the attachment, and is refused when that has ended. */
+	status = attach_after(c, OTHER_INDEX, &generation, "nothing");
+	if (status != RNBD_ST_NO_EXPORT) {
+		amiss("an export that does not exist: status %d", status);
+		return;
+	}
+	if (!must_attach(c, OTHER_INDEX + 1, 1, "owned"))
+		return;
+	must_detach(c, OTHER_INDEX, 1, RNBD_ST_OK);
+	must_read(c, OTHER_INDEX + 1, 1, RNBD_ST_OK);
+	must_detach(c, OTHER_INDEX + 1, 1, RNBD_ST_OK);
+	session_lives(c);
+}
+
 static const struct attach_story {
 	const char *name;
 	void (*run)(struct conn *c);
@@ -487,6 +519,7 @@ static const struct attach_story {
 	{ "attach-detach-at-once", attach_detach_at_once },
 	{ "detach-under-way", detach_under_way, "slow" },
 	{ "detach-many", detach_many },
+	{ "detach-closed", detach_closed },
 };
 
 static void run_story(const struct attach_story *story)
