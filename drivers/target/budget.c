@@ -108,6 +108,7 @@ static u64 rnbdt_host_limit(const struct rnbdt_host *host)
 
 /* Release rnbdt_budget_lock, and then log what was found under it: the console may be slow. */
 static void rnbdt_budget_unlock(void)
+	__releases(&rnbdt_budget_lock)
 {
 	u64 used = rnbdt_pool_bytes;
 	bool log = rnbdt_pool_log;
