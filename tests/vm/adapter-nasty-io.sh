@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 400
-# adapter: own by turns
+# adapter: own
+# turns: 2
 # short: client and target on modelled adapters that are as nasty as InfiniBand allows
 . ../lib/lab.sh
 . ../lib/rnbd.sh

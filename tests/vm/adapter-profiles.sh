@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 500
-# adapter: own by turns
+# adapter: own
+# turns: 2
 # short: client and target on each profile of the modelled adapter
 . ../lib/lab.sh
 . ../lib/rnbd.sh

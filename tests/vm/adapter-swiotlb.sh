@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 180 --append swiotlb=force
 # kernel: stock
-# adapter: own by turns
+# adapter: own
+# turns: 2
 # short: a machine that bounces all DMA: the target refuses its device and says why
 . ../lib/lab.sh
 . ../lib/rnbd.sh

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --icount --mem 1024 --timeout 400
 # kernel: stock
-# adapter: own by turns
+# adapter: own
+# turns: 2
 # short: timed adapters delay what is seen of a request by the time of their table
 . ../lib/lab.sh
 . ../lib/rnbd.sh

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 120
-# adapter: own by turns
+# adapter: own
+# turns: 2
 # short: the modelled adapter reports each planted violation
 . ../lib/lab.sh
 . ../lib/rnbd.sh

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 60
-# adapter: own by turns
+# adapter: own
+# turns: 2
 # short: a violation on the modelled adapter fails the run though the script passes
 # expect: report
 . ../lib/lab.sh
