@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 400
 # adapter: only
+# turns: 2
 # without: event, because a lost message of the connection manager delays an attach by seconds
 # short: 100 attach/detach cycles and module reloads leave nothing behind
 . ../lib/lab.sh

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --disk 256M --timeout 300
 # adapter: only
+# turns: 2
 # short: block sizes, unaligned memory, flush, FUA, discard, write-zeroes, read-only, files
 . ../lib/lab.sh
 . ../lib/rnbd.sh

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 2048 --timeout 900
 # adapter: only
+# turns: 2
 # short: ext4, xfs, GFS2 and OCFS2 made, filled, checked and found clean; LVM takes the disk
 . ../lib/lab.sh
 . ../lib/rnbd.sh

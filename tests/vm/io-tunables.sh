@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 400
 # adapter: only mlx5 irdma bnxt_re ionic
+# turns: 2
 # short: verified I/O with each optimisation off, turned up, and alone; counters show that it was
 . ../lib/lab.sh
 . ../lib/rnbd.sh

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 1 --mem 1024 --timeout 300
 # adapter: only
+# turns: 2
 # without: event register modify rnr delay merge, because its keep-alive is 250 ms
 # short: a lost connection with policy fail, or a deactivated disk: all I/O ends with an error, nothing hangs
 . ../lib/lab.sh

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 300
 # adapter: only
+# turns: 2
 # without: event, because a lost packet costs a retry time-out, as long as an interval of the rates
 # short: counters of exports and hosts outlive sessions; errors, latencies, Prometheus; waiting sessions log little
 . ../lib/lab.sh
