@@ -10,7 +10,8 @@
  * it again at the low watermarks, which always hold when nothing is in flight. A hardware
  * queue that lacks pool space is stopped and waits in a list of the session (waiter.c). A
  * work item starts it, because the space may come from another queue. When the pool grows,
- * that work item also starts hardware queues that were stopped at the share of their disk.
+ * that work item also starts hardware queues that were stopped at the share of their disk: if
+ * the growth does not suffice, they note again that they lack space.
  *
  * A hardware queue without space whose disk has its share lacks space: no completion of its
  * own starts it again. Completions of its disk and a tick queue the work item for it, and
@@ -199,6 +200,7 @@ void rnbdc_hwq_refused(struct rnbdc_hwq *hwq, u32 units)
 		rnbdc_hwq_wait(hwq, units);
 		return;
 	}
+	hwq->refused_at = READ_ONCE(sess->space.units);
 	rnbdc_space_lack(&sess->space);
 	if (!hwq->units && hwq->in_use) {
 		/* Another one has sent the first request of the disk. */

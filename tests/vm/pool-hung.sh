@@ -38,8 +38,7 @@ for cpu in 0 1; do
 	steadily "hung$cpu" "$hung" --rw=randwrite --bs=128k --iodepth=128 --offset=$((cpu * 64))m \
 		--size=64m --cpus_allowed=$cpu
 done
-# A ninth of the pool is left for other disks. A hardware queue that has stopped there is started
-# by growth only while its disk has less than three quarters of the pool.
+# A ninth of the pool is left for other disks.
 full() { [ "$(counter "$hung" pool_units)" = 4096 ] && [ "$(counter "$hung" pool_used)" -ge 3000 ]; }
 wait_quietly 20 full ||
 	die "requests have $(counter "$hung" pool_used) of $(counter "$hung" pool_units) units after 20 s"
