@@ -13,7 +13,7 @@
 # expense of the other one, so each loss makes the target reclaim memory. Releases take a while
 # there, and the fault point no_release keeps RECLAIM open while modules go.
 FLOOR=256
-ROUNDS=12
+ROUNDS=8
 UUID=11111111-2222-4333-8444-55555555555
 
 serve_exports() {
@@ -30,7 +30,7 @@ serve_exports() {
 set_host_id
 disks=()
 for i in 1 2; do
-	disks[i]=$(null_disk 64 irqmode=2 completion_nsec=5000000) || exit 1
+	disks[i]=$(null_disk 32 irqmode=2 completion_nsec=5000000) || exit 1
 done
 serve_exports
 idle=$(rdma_own)

@@ -27,7 +27,7 @@ set_host_id
 target_start
 disk=$(null_disk 128 irqmode=2 completion_nsec=5000000) || exit 1
 export_disk disk0 "$disk"
-disk=$(null_disk 128 irqmode=2 completion_nsec=5000000) || exit 1
+disk=$(null_disk 32 irqmode=2 completion_nsec=5000000) || exit 1
 export_disk disk1 "$disk"
 modprobe rnbd || die "modprobe rnbd failed"
 mountpoint -q $T || mount -t tracefs tracefs $T || die "no tracefs"

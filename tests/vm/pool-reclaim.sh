@@ -25,9 +25,9 @@ begin() {
 	target_start
 	param rnbd_target pool_limit_mb 16
 	param rnbd_target claim_timeout 0
-	disk=$(null_disk 128 irqmode=2 completion_nsec=5000000) || exit 1
+	disk=$(null_disk 32 irqmode=2 completion_nsec=5000000) || exit 1
 	export_disk disk0 "$disk" 1
-	disk=$(null_disk 128 irqmode=2 completion_nsec=5000000) || exit 1
+	disk=$(null_disk 32 irqmode=2 completion_nsec=5000000) || exit 1
 	export_disk disk1 "$disk" 2
 	modprobe rnbd || die "modprobe rnbd failed"
 	first=$(attach disk0 --queues 2 --pool 16M --inline-read 0) || exit 1
@@ -65,8 +65,8 @@ need "$first" pool_releases -gt 0
 need_at_target "$first" pool_reclaims -gt 0
 [ "$(pools_charged)" -le $((16 << 20)) ] || die "$(pools_charged) bytes are charged"
 
-note "it leaves, and the first one gets all of it again; three times"
-for round in 1 2 3; do
+note "it leaves, and the first one gets all of it again; twice"
+for round in 1 2; do
 	checker_end second "$second"
 	detach "$second"
 	wait_for 60 counter_over "$first" pool_units 2560
@@ -106,11 +106,11 @@ work() {
 		"$crowded" >"$OUT/gencheck.crowd" 2>&1
 }
 
-# crowd_end: no connection was lost, and the space was short
+# crowd_end LEAST: no connection was lost, the space was short, and READs were executed again
 crowd_end() {
-	need "$crowded" pool_stalls -gt 100
+	need "$crowded" pool_stalls -gt "$1"
 	need "$crowded" lost -eq 0
-	repeated 100
+	repeated "$1"
 	no_violations
 	detach "$crowded"
 	configfs_clear
@@ -124,7 +124,7 @@ moves_right() {
 	work 20
 	same $? 0 "exit status of the checker: $(cat "$OUT/gencheck.crowd")"
 	run gencheck verify --journal /dev/shm/crowd "$crowded"
-	crowd_end
+	crowd_end 100
 }
 
 note "blocks move to another queue when their READs have completed"
@@ -147,7 +147,8 @@ note "$early blocks moved early"
 cat "$OUT/gencheck.crowd"
 [ "$early" -gt 0 ] || die "nothing was given up early: this test proves nothing"
 same "$status" $WRONG_DATA "exit status of the checker: this test proves nothing unless data are wrong"
-crowd_end
+# The checker has ended at the first wrong block.
+crowd_end 0
 
 note "and with the rule again"
 moves_right
@@ -168,7 +169,7 @@ for round in 1 2 3 4 5 6; do
 	note "round $round"
 	wait_quietly 20 counter_over "$first" pool_units 2560
 	attach_second
-	steadily second "$second" --rw=randwrite --bs=128k --iodepth=64 --size=100m
+	steadily second "$second" --rw=randwrite --bs=128k --iodepth=64 --size=30m
 	wait_quietly 20 counter_over "$second" pool_units 1280
 	steadily_end second
 	wait_quietly 2 violated && break
