@@ -34,7 +34,7 @@ still() {
 fill() {
 	local dev
 	dev=$(attach "$1") || exit 1
-	run gencheck run --journal "/dev/shm/$1" --writer "$2" --threads 4 --io 1-4 --ops 600 "$dev"
+	run gencheck run --journal "/dev/shm/$1" --writer "$2" --threads 4 --io 1 --ops 600 "$dev"
 	detach "$dev"
 	verify_storage "$1"
 }
