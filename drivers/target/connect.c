@@ -104,7 +104,7 @@ static u16 rnbdt_session_admit(struct rnbdt_port *port, struct rnbdt_host *host,
 	status = rnbdt_is_newest_epoch(host, req, NULL);
 	if (status)
 		return status;
-	return rnbdt_limits_connect(host, &id->route.addr.dst_addr, req);
+	return rnbdt_limits_connect(host, &id->route.addr.dst_addr);
 }
 
 static struct rnbdt_session *rnbdt_session_alloc(struct rnbdt_port *port,
@@ -193,7 +193,7 @@ static void rnbdt_session_begin(struct rnbdt_session *s, struct rnbdt_host *host
 	s->auth.target_uuid = rnbdt_target_uuid;
 	s->conn.connecting = 1;
 	rnbdt_session_add(s);
-	rnbdt_limits_opened(&s->account.half_open, host, &s->peer, &s->auth.req);
+	rnbdt_limits_opened(&s->account.half_open, host, &s->peer);
 	queue_delayed_work(rnbdt_timer_wq, &s->login.timeout_work, rnbdt_login_timeout());
 }
 
@@ -314,7 +314,7 @@ static u16 rnbdt_session_admit_queue(struct rnbdt_session *s, struct rdma_cm_id 
 		return RNBD_ST_QUEUE;
 	if (rnbd_inject_at(&rnbdt_inject_refuse_queue, req->conn))
 		return RNBD_ST_LIMIT;
-	status = rnbdt_limits_connect(s->host, &id->route.addr.dst_addr, req);
+	status = rnbdt_limits_connect(s->host, &id->route.addr.dst_addr);
 	if (status) {
 		*retry_ms = rnbdt_rate_join_retry_ms(status);
 		return status;
