@@ -70,6 +70,20 @@ param login_rate 240
 detach "$(cat "$OUT/again")"
 dmesg_has "host $ME logs in too often: its connections are put off" || die "not in the log"
 
+note "a refused connection request costs no session"
+# serial: that of a new session, which is one higher than that of the session allocated before
+serial() {
+	local dev
+	dev=$(attach disk0 --new-session "${small[@]}") || exit 1
+	find $T/sessions -mindepth 1 -maxdepth 1 -printf '%f\n' | sort -n | tail -n 1
+	detach "$dev"
+}
+first=$(serial) || exit 1
+second=$(serial) || exit 1
+for i in 1 2 3; do denied 'not allowed' "${small[@]}" --host-id "$(host_id 9)"; done
+third=$(serial) || exit 1
+same $((third - second)) $((second - first)) "serials that were used, with three refused requests"
+
 note "requests to attach"
 param attach_burst 1
 param attach_rate 1
