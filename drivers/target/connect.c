@@ -20,8 +20,8 @@
  * Concurrency
  *
  * Connection requests run in the handler of the new id, one at a time for each listener,
- * and lock the host. A request for queue 0 is checked before memory is allocated, so that a
- * flood of refused ones costs none, and again afterwards, because others may have changed
+ * and lock the host. A request is checked before memory is allocated, so that a flood of
+ * refused ones costs none, and again afterwards, because others may have changed
  * what the first check has found. The memory is allocated without the lock and without I/O:
  * reclaim may wait for this client.
  *
@@ -316,8 +316,7 @@ static struct rnbdt_session *rnbdt_session_of_queue(const struct rnbdt_port *por
 }
 
 static u16 rnbdt_session_admit_queue(struct rnbdt_session *s, struct rdma_cm_id *id,
-				     const struct rnbd_conn_req *req,
-				     struct rnbdt_queue *q, u32 *retry_ms)
+				     const struct rnbd_conn_req *req, u32 *retry_ms)
 {
 	u16 status;
 
@@ -339,13 +338,29 @@ static u16 rnbdt_session_admit_queue(struct rnbdt_session *s, struct rdma_cm_id 
 	if (rnbd_inject_at(&rnbdt_inject_refuse_queue, req->conn))
 		return RNBD_ST_LIMIT;
 	status = rnbdt_limits_connect(s->host, &id->route.addr.dst_addr);
-	if (status) {
-		*retry_ms = rnbdt_rate_join_retry_ms(status);
-		return status;
+	*retry_ms = rnbdt_rate_join_retry_ms(status);
+	return status;
+}
+
+/*
+ * Admit a connection request for a queue other than 0, and let the queue @q begin. Before
+ * there is one, @q is NULL, and the request is only checked.
+ */
+static u16 rnbdt_session_try_queue(struct rnbdt_session *s, struct rdma_cm_id *id,
+				   const struct rnbd_conn_req *req, struct rnbdt_queue *q,
+				   u32 *retry_ms)
+{
+	u16 status;
+
+	if (!rnbdt_session_lock(s))
+		return RNBD_ST_NO_SESSION;
+	status = rnbdt_session_admit_queue(s, id, req, retry_ms);
+	if (!status && q) {
+		rnbdt_join_opened(q, &id->route.addr.dst_addr);
+		s->conn.connecting++;
 	}
-	rnbdt_join_opened(q, &id->route.addr.dst_addr);
-	s->conn.connecting++;
-	return RNBD_ST_OK;
+	rnbdt_host_unlock(s->host);
+	return status;
 }
 
 /* Allocate a queue other than 0, without a ring. */
@@ -380,27 +395,25 @@ int rnbdt_session_add_queue(struct rnbdt_port *port, struct rdma_cm_id *id,
 			    const struct rdma_conn_param *conn)
 {
 	struct rnbdt_session *s = rnbdt_session_of_queue(port, req);
-	u16 status = RNBD_ST_NOMEM;
 	struct rnbdt_queue *q;
 	unsigned int noio;
 	u32 retry_ms = 0;
+	u16 status;
 
 	if (!s)
 		return rnbdt_refuse(id, req, RNBD_ST_NO_SESSION, 0);
+	status = rnbdt_session_try_queue(s, id, req, NULL, &retry_ms);
+	if (status)
+		goto put;
 	noio = memalloc_noio_save();
 	q = rnbdt_further_queue_alloc(s, id, req);
 	memalloc_noio_restore(noio);
-	if (q) {
-		status = RNBD_ST_NO_SESSION;
-		if (rnbdt_session_lock(s)) {
-			status = rnbdt_session_admit_queue(s, id, req, q, &retry_ms);
-			rnbdt_host_unlock(s->host);
-		}
-		if (status)
-			rnbdt_queue_free(q);
-		else
-			rnbdt_accept(q, conn);
-	}
+	status = q ? rnbdt_session_try_queue(s, id, req, q, &retry_ms) : RNBD_ST_NOMEM;
+	if (!status)
+		rnbdt_accept(q, conn);
+	else if (q)
+		rnbdt_queue_free(q);
+put:
 	rnbdt_session_put(s);
 	return status ? rnbdt_refuse(id, req, status, retry_ms) : 0;
 }
