@@ -297,6 +297,7 @@ while [ ! -e "$OUT/quiet" ]; do
 	verify "$dev" --rw=randrw --bs=4k --iodepth=2 --size=256k --rate_iops=50
 done &
 worker=$!
+rogue_has_sessions() { [ "$(rnbd session list --target --json | jq length)" -ge 4 ]; }
 # attaches RATE: the limit per minute; $attached, $limited and $detached are what the rogue did,
 # while this host attaches and detaches beside it
 attaches() {
@@ -304,7 +305,7 @@ attaches() {
 	param attach_rate "$1"
 	rnbd-peer client --rogue attaches --seconds $((20 * ${LAB_SLOW:-1})) >"$OUT/attaches" &
 	pid=$!
-	wait_for 60 sh -c '[ "$(rnbd session list --target --json | jq length)" -ge 4 ]'
+	wait_for 60 rogue_has_sessions
 	for ((i = 0; i < 3; i++)); do
 		began=${EPOCHREALTIME/[.,]/}
 		granted_of=fixed granted queues 1 "${small[@]}"
