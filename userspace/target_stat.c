@@ -48,6 +48,8 @@ const struct target_kind target_hosts = {
 		  "Connections and logins that the host had to retry." },
 		{ "stale_frames", "stale_frames_total",
 		  "Frames of closing sessions of the host that were dropped unread." },
+		{ "late_requests", "late_requests_total",
+		  "Requests of the host for closed attachments that were not executed." },
 		{ "weight", "weight", "Share of the host in the service of the storage." },
 		{ "queued_requests", "queued_requests",
 		  "Requests of the host that wait for their turn at the storage." },

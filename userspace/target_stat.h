@@ -8,7 +8,7 @@
 
 #include "iostat.h"
 
-#define TARGET_VALUES_MAX	9
+#define TARGET_VALUES_MAX	10
 
 /**
  * struct target_value - a number that configfs has of each object of a kind

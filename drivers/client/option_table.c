@@ -20,10 +20,12 @@
  * message.
  */
 
+#include <linux/array_size.h>
 #include <linux/blkdev.h>
 #include <linux/build_bug.h>
 #include <linux/cpumask.h>
 #include <linux/sizes.h>
+#include <linux/sprintf.h>
 
 #include <rnbd/netlink.h>
 #include <rnbd/wire.h>
@@ -104,6 +106,9 @@ static bool rnbdc_loss_timeout_ok(const struct rnbdc_options *opt)
 	       (RNBD_KEEPALIVE_MISSED + 1) * (u64)opt->sess.keepalive_ms + RNBDC_LOSS_MARGIN_MS;
 }
 
+/* Characters of a value in an error message */
+#define RNBDC_VALUE_SIZE	24
+
 #define RNBDC_REQUESTED(member)	RNBDC_FIELD(struct rnbdc_session_options, member)
 #define RNBDC_DISK_REQUESTED(member)	RNBDC_FIELD(struct rnbdc_disk_options, member)
 #define RNBDC_GRANTED(member)	RNBDC_FIELD(struct rnbdc_session, member)
@@ -111,28 +116,36 @@ static bool rnbdc_loss_timeout_ok(const struct rnbdc_options *opt)
 
 const struct rnbdc_option rnbdc_option_table[] = {
 	{ "queues", RNBDC_OPTION_U32, RNBDC_SCOPE_SESSION, RNBD_ATTR_QUEUES,
+	  .option = "queues",
 	  .preset = 8, .mode = 0444, .report = RNBDC_REPORT_BOTH,
 	  .requested = RNBDC_REQUESTED(queues), .get = rnbdc_granted_queues },
 	{ "poll_queues", RNBDC_OPTION_U32, RNBDC_SCOPE_SESSION, RNBD_ATTR_POLL_QUEUES,
+	  .option = "poll-queues",
 	  .mode = 0444, .report = RNBDC_REPORT_BOTH,
 	  .requested = RNBDC_REQUESTED(poll_queues), .get = rnbdc_granted_poll },
 	{ "depth", RNBDC_OPTION_U32, RNBDC_SCOPE_SESSION, RNBD_ATTR_DEPTH,
+	  .option = "queue-depth",
 	  .preset = 128, .mode = 0444, .report = RNBDC_REPORT_BOTH,
 	  .requested = RNBDC_REQUESTED(depth), .get = rnbdc_granted_depth },
 	{ "ring_slots", RNBDC_OPTION_U32, RNBDC_SCOPE_SESSION, RNBD_ATTR_RING_SLOTS,
+	  .option = "ring-slots",
 	  .preset = 64, .mode = 0444, .report = RNBDC_REPORT_BOTH,
 	  .requested = RNBDC_REQUESTED(ring_slots) },
 	{ "slot_size", RNBDC_OPTION_U32, RNBDC_SCOPE_SESSION, RNBD_ATTR_SLOT_SIZE,
+	  .option = "slot-size", .is_size = true,
 	  .preset = 8192, .align = 64, .mode = 0444, .report = RNBDC_REPORT_BOTH,
 	  .requested = RNBDC_REQUESTED(slot_size) },
 	{ "pool_bytes", RNBDC_OPTION_U64, RNBDC_SCOPE_SESSION, RNBD_ATTR_POOL_BYTES,
+	  .option = "pool", .is_size = true,
 	  .preset = SZ_64M, .report = RNBDC_REPORT_BOTH,
 	  .requested = RNBDC_REQUESTED(pool_bytes), .get = rnbdc_granted_pool },
 	/* It holds the largest request, see "Memory of a session" in design.rst. */
 	{ "pool_floor_bytes", RNBDC_OPTION_U64, RNBDC_SCOPE_SESSION, RNBD_ATTR_POOL_FLOOR,
+	  .option = "pool-floor", .is_size = true, .zero = "fixed",
 	  .preset = SZ_1M, .report = RNBDC_REPORT_BOTH,
 	  .requested = RNBDC_REQUESTED(pool_floor), .get = rnbdc_granted_floor },
 	{ "max_io", RNBDC_OPTION_U32, RNBDC_SCOPE_SESSION, RNBD_ATTR_MAX_IO,
+	  .option = "max-io", .is_size = true,
 	  .preset = SZ_1M, .align = RNBD_UNIT_SIZE, .report = RNBDC_REPORT_BOTH,
 	  .requested = RNBDC_REQUESTED(max_io), .get = rnbdc_granted_max_io },
 	{ "policy", RNBDC_OPTION_U32, RNBDC_SCOPE_DISK, RNBD_ATTR_POLICY,
@@ -147,14 +160,17 @@ const struct rnbdc_option rnbdc_option_table[] = {
 	  .refusal =
 	  "at least 4 keep-alive intervals and 1 s: until then old writes may be executed" },
 	{ "keepalive_ms", RNBDC_OPTION_U32, RNBDC_SCOPE_SESSION, RNBD_ATTR_KEEPALIVE_MS,
+	  .option = "keepalive",
 	  .preset = 2000, .mode = 0444, .report = RNBDC_REPORT_GRANTED,
 	  .requested = RNBDC_REQUESTED(keepalive_ms),
 	  .granted = RNBDC_GRANTED(grant.keepalive_ms) },
 	{ "inline_read", RNBDC_OPTION_U32, RNBDC_SCOPE_SESSION, RNBD_ATTR_INLINE_READ,
+	  .option = "inline-read", .is_size = true,
 	  .preset = 4096, .mode = 0444, .report = RNBDC_REPORT_REQUESTED,
 	  .requested = RNBDC_REQUESTED(inline_read),
 	  .granted = RNBDC_GRANTED(grant.inline_read) },
 	{ "inline_write", RNBDC_OPTION_U32, RNBDC_SCOPE_SESSION, RNBD_ATTR_INLINE_WRITE,
+	  .option = "inline-write", .is_size = true,
 	  .preset = 4096, .mode = 0444, .report = RNBDC_REPORT_REQUESTED,
 	  .requested = RNBDC_REQUESTED(inline_write),
 	  .granted = RNBDC_GRANTED(grant.inline_write) },
@@ -162,15 +178,18 @@ const struct rnbdc_option rnbdc_option_table[] = {
 	  RNBD_FLAG_READONLY, .report = RNBDC_REPORT_BOTH,
 	  .requested = RNBDC_DISK_REQUESTED(readonly), .get = rnbdc_granted_readonly },
 	{ "early_release", RNBDC_OPTION_FLAG, RNBDC_SCOPE_SESSION, RNBD_ATTR_FLAGS,
-	  RNBD_FLAG_EARLY_RELEASE, .mode = 0644, .report = RNBDC_REPORT_BOTH,
+	  RNBD_FLAG_EARLY_RELEASE, .option = "early-release",
+	  .mode = 0644, .report = RNBDC_REPORT_BOTH,
 	  .requested = RNBDC_REQUESTED(early_release), .granted = RNBDC_GRANTED(early_release),
 	  .check = rnbdc_early_release_ok,
 	  .refusal = "bounce buffers cannot be released early" },
 	{ "transfer", RNBDC_OPTION_FLAG, RNBDC_SCOPE_SESSION, RNBD_ATTR_FLAGS,
-	  RNBD_FLAG_COPY, .words = rnbdc_transfer_words, .mode = 0444,
+	  RNBD_FLAG_COPY, .option = "transfer",
+	  .words = rnbdc_transfer_words, .mode = 0444,
 	  .report = RNBDC_REPORT_BOTH, .requested = RNBDC_REQUESTED(copy) },
 	{ "new_session", RNBDC_OPTION_FLAG, RNBDC_SCOPE_SESSION, RNBD_ATTR_FLAGS,
-	  RNBD_FLAG_NEW_SESSION, .mode = 0444, .report = RNBDC_REPORT_BOTH,
+	  RNBD_FLAG_NEW_SESSION, .option = "new-session",
+	  .mode = 0444, .report = RNBDC_REPORT_BOTH,
 	  .requested = RNBDC_REQUESTED(new_session) },
 	{ "name", RNBDC_OPTION_TEXT, RNBDC_SCOPE_DISK, RNBD_ATTR_NAME,
 	  .mode = 0444, .report = RNBDC_REPORT_GRANTED, .requested = RNBDC_DISK_REQUESTED(name),
@@ -334,7 +353,7 @@ bool rnbdc_option_check(const struct rnbdc_option *row, struct rnbdc_options *op
 	if (row->align &&
 	    !IS_ALIGNED(rnbdc_field_read(rnbdc_option_part(row, opt), row->requested),
 			row->align)) {
-		rnbdc_errmsg_set(errmsg, "%s must be a multiple of %u", row->name, row->align);
+		rnbdc_errmsg_set(errmsg, "--%s must be a multiple of %u", row->option, row->align);
 		return false;
 	}
 	if (row->check && !row->check(opt)) {
@@ -342,6 +361,44 @@ bool rnbdc_option_check(const struct rnbdc_option *row, struct rnbdc_options *op
 		return false;
 	}
 	return true;
+}
+
+/* Format a value as the tool takes it. */
+static void rnbdc_option_format(const struct rnbdc_option *row, u64 value,
+				char text[RNBDC_VALUE_SIZE])
+{
+	static const char * const suffixes[] = { "", "K", "M", "G" };
+	const char *word = row->words ? row->words[value] : value ? NULL : row->zero;
+	u32 i = 0;
+
+	if (word) {
+		snprintf(text, RNBDC_VALUE_SIZE, "%s", word);
+		return;
+	}
+	while (row->is_size && value && IS_ALIGNED(value, SZ_1K) && i < ARRAY_SIZE(suffixes) - 1) {
+		value >>= 10;
+		i++;
+	}
+	snprintf(text, RNBDC_VALUE_SIZE, "%llu%s", value, suffixes[i]);
+}
+
+/* Set the error message about an option that the session has with another value. */
+static void rnbdc_option_contradicts(const struct rnbdc_option *row, u64 wanted, u64 has,
+				     struct rnbdc_errmsg *errmsg)
+{
+	char wanted_text[RNBDC_VALUE_SIZE], has_text[RNBDC_VALUE_SIZE];
+
+	/* A flag that is not set was not given. */
+	if (row->type == RNBDC_OPTION_FLAG && !row->words) {
+		rnbdc_errmsg_set(errmsg,
+				 "--%s: the session is without; omit it, or use --new-session",
+				 row->option);
+		return;
+	}
+	rnbdc_option_format(row, wanted, wanted_text);
+	rnbdc_option_format(row, has, has_text);
+	rnbdc_errmsg_set(errmsg, "--%s %s: the session has %s; omit it, or use --new-session",
+			 row->option, wanted_text, has_text);
 }
 
 /**
@@ -358,7 +415,7 @@ bool rnbdc_options_agree(const struct rnbdc_options *opt,
 {
 	struct rnbdc_options both = { .sess = *sess, .disk = opt->disk };
 	const struct rnbdc_option *row;
-	u64 has;
+	u64 wanted, has;
 
 	for (row = rnbdc_option_table; row->name; row++) {
 		/* Those of the disk must suit what the session has. */
@@ -370,12 +427,11 @@ bool rnbdc_options_agree(const struct rnbdc_options *opt,
 		if (row->scope != RNBDC_SCOPE_SESSION ||
 		    !(opt->given & BIT(row - rnbdc_option_table)))
 			continue;
+		wanted = rnbdc_field_read(&opt->sess, row->requested);
 		has = rnbdc_field_read(sess, row->requested);
-		if (rnbdc_field_read(&opt->sess, row->requested) == has)
+		if (wanted == has)
 			continue;
-		rnbdc_errmsg_set(errmsg,
-				 "the session has %s %llu; omit it, or use --new-session",
-				 row->name, has);
+		rnbdc_option_contradicts(row, wanted, has, errmsg);
 		return false;
 	}
 	return true;

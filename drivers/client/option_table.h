@@ -55,11 +55,14 @@ struct rnbdc_field {
 
 /**
  * struct rnbdc_option - a row of the table
- * @name: name of its file in sysfs, and in error messages; NULL ends the table
+ * @name: name of its file in sysfs; NULL ends the table
  * @type: of its attribute
  * @scope: object that it belongs to
  * @attr: RNBD_ATTR_* that has the value; its policy has the range
  * @flag: RNBD_FLAG_* of a row of type RNBDC_OPTION_FLAG
+ * @option: option of rnbd attach, without the dashes; of the session's options
+ * @is_size: the tool takes it as a size
+ * @zero: word that the tool takes for the value 0, or NULL
  * @words: names of the values 0, 1, ..., terminated by NULL; NULL if the value
  *	is shown as a number
  * @preset: value unless one is requested
@@ -83,6 +86,9 @@ struct rnbdc_option {
 	enum rnbdc_option_scope scope;
 	u16 attr;
 	u32 flag;
+	const char *option;
+	bool is_size;
+	const char *zero;
 	const char * const *words;
 	u64 preset;
 	u32 align;

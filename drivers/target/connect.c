@@ -20,8 +20,10 @@
  * Concurrency
  *
  * Connection requests run in the handler of the new id, one at a time for each listener,
- * and lock the host. They allocate little memory, without the lock and without I/O: reclaim
- * may wait for this client.
+ * and lock the host. A request is checked before memory is allocated, so that a flood of
+ * refused ones costs none, and again afterwards, because others may have changed
+ * what the first check has found. The memory is allocated without the lock and without I/O:
+ * reclaim may wait for this client.
  *
  * Errors
  *
@@ -92,7 +94,8 @@ static u16 rnbdt_session_find_host(struct rnbdt_port *port, const struct rnbd_co
 }
 
 static u16 rnbdt_session_admit(struct rnbdt_port *port, struct rnbdt_host *host,
-			       const struct rdma_cm_id *id, const struct rnbd_conn_req *req)
+			       const struct rdma_cm_id *id, const struct rnbd_conn_req *req,
+			       const struct rnbdt_session *s)
 {
 	u16 status = rnbdt_rate_logins(host);
 
@@ -101,10 +104,10 @@ static u16 rnbdt_session_admit(struct rnbdt_port *port, struct rnbdt_host *host,
 	/* A host with a secret gets this answer after its proof only. */
 	if (!host->secret && !rnbdt_port_has_export(port, host))
 		return RNBD_ST_NO_EXPORT;
-	status = rnbdt_is_newest_epoch(host, req, NULL);
+	status = rnbdt_is_newest_epoch(host, req, s);
 	if (status)
 		return status;
-	return rnbdt_limits_connect(host, &id->route.addr.dst_addr, req);
+	return rnbdt_limits_connect(host, &id->route.addr.dst_addr);
 }
 
 static struct rnbdt_session *rnbdt_session_alloc(struct rnbdt_port *port,
@@ -188,28 +191,54 @@ static void rnbdt_session_begin(struct rnbdt_session *s, struct rnbdt_host *host
 	config_item_get(&host->group.cg_item);
 	config_item_get(&s->port->group.cg_item);
 	s->host = host;
-	s->auth.required = host->secret;
-	s->auth.authenticated = !s->auth.required;
 	s->auth.target_uuid = rnbdt_target_uuid;
 	s->conn.connecting = 1;
 	rnbdt_session_add(s);
-	rnbdt_limits_opened(&s->account.half_open, host, &s->peer, &s->auth.req);
+	rnbdt_limits_opened(&s->account.half_open, host, &s->peer);
 	queue_delayed_work(rnbdt_timer_wq, &s->login.timeout_work, rnbdt_login_timeout());
 }
 
-/* Admit a connection request for queue 0 and begin its session, or say when to ask again. */
-static u16 rnbdt_session_try(struct rnbdt_session *s, struct rnbdt_host *host,
-			     const struct rdma_cm_id *id, const struct rnbd_conn_req *req,
-			     u32 *retry_ms)
+/*
+ * Admit a connection request for queue 0, or return in @retry_ms when to ask again. Begins
+ * the session @s, unless that is NULL: before there is one the request is only checked.
+ */
+static u16 rnbdt_session_try_host(struct rnbdt_port *port, struct rnbdt_host *host,
+				  const struct rdma_cm_id *id, const struct rnbd_conn_req *req,
+				  struct rnbdt_session *s, u32 *retry_ms)
 {
-	u16 status = rnbdt_session_admit(s->port, host, id, req);
+	u16 status;
 
-	if (status == RNBD_ST_OK)
-		rnbdt_session_begin(s, host);
-	else
+	if (s) {
+		s->auth.required = host->secret;
+		s->auth.authenticated = !s->auth.required;
+	}
+	status = rnbdt_session_admit(port, host, id, req, s);
+	if (status)
 		*retry_ms = rnbdt_rate_retry_ms(host, status);
+	else if (s)
+		rnbdt_session_begin(s, host);
 	if (status == RNBD_ST_BUSY)
 		rnbdt_rate_put_off(host);
+	return status;
+}
+
+/* The same, with a host that is yet to be found. */
+static u16 rnbdt_session_try(struct rnbdt_port *port, const struct rdma_cm_id *id,
+			     const struct rnbd_conn_req *req, struct rnbdt_session *s,
+			     u32 *retry_ms)
+{
+	struct rnbdt_host *host = NULL;
+	u16 status;
+
+	/* The host that is found is not freed, and the port listens, while this is held. */
+	down_read(&rnbdt_lock);
+	status = rnbdt_session_find_host(port, req, &host);
+	if (!status) {
+		mutex_lock(&host->lock);
+		status = rnbdt_session_try_host(port, host, id, req, s, retry_ms);
+		mutex_unlock(&host->lock);
+	}
+	up_read(&rnbdt_lock);
 	return status;
 }
 
@@ -240,28 +269,23 @@ int rnbdt_session_connect(struct rnbdt_port *port, struct rdma_cm_id *id,
 			  const struct rnbd_conn_req *req,
 			  const struct rdma_conn_param *conn)
 {
-	struct rnbdt_host *host = NULL;
 	struct rnbdt_session *s;
 	unsigned int noio;
 	u32 retry_ms = 0;
 	u16 status;
 
-	/* Reclaim may wait for this client. The lock is not held meanwhile. */
+	status = rnbdt_session_try(port, id, req, NULL, &retry_ms);
+	if (status)
+		return rnbdt_refuse(id, req, status, retry_ms);
+
+	/* Reclaim may wait for this client. */
 	noio = memalloc_noio_save();
 	s = rnbdt_session_alloc(port, id, req);
 	memalloc_noio_restore(noio);
 	if (!s)
 		return rnbdt_refuse(id, req, RNBD_ST_NOMEM, 0);
 
-	/* The host that is found is not freed, and the port listens, while this is held. */
-	down_read(&rnbdt_lock);
-	status = rnbdt_session_find_host(port, req, &host);
-	if (!status) {
-		mutex_lock(&host->lock);
-		status = rnbdt_session_try(s, host, id, req, &retry_ms);
-		mutex_unlock(&host->lock);
-	}
-	up_read(&rnbdt_lock);
+	status = rnbdt_session_try(port, id, req, s, &retry_ms);
 	if (status) {
 		rnbdt_session_free(s);
 		return rnbdt_refuse(id, req, status, retry_ms);
@@ -292,8 +316,7 @@ static struct rnbdt_session *rnbdt_session_of_queue(const struct rnbdt_port *por
 }
 
 static u16 rnbdt_session_admit_queue(struct rnbdt_session *s, struct rdma_cm_id *id,
-				     const struct rnbd_conn_req *req,
-				     struct rnbdt_queue *q, u32 *retry_ms)
+				     const struct rnbd_conn_req *req, u32 *retry_ms)
 {
 	u16 status;
 
@@ -314,14 +337,30 @@ static u16 rnbdt_session_admit_queue(struct rnbdt_session *s, struct rdma_cm_id 
 		return RNBD_ST_QUEUE;
 	if (rnbd_inject_at(&rnbdt_inject_refuse_queue, req->conn))
 		return RNBD_ST_LIMIT;
-	status = rnbdt_limits_connect(s->host, &id->route.addr.dst_addr, req);
-	if (status) {
-		*retry_ms = rnbdt_rate_join_retry_ms(status);
-		return status;
+	status = rnbdt_limits_connect(s->host, &id->route.addr.dst_addr);
+	*retry_ms = rnbdt_rate_join_retry_ms(status);
+	return status;
+}
+
+/*
+ * Admit a connection request for a queue other than 0, and let the queue @q begin. Before
+ * there is one, @q is NULL, and the request is only checked.
+ */
+static u16 rnbdt_session_try_queue(struct rnbdt_session *s, struct rdma_cm_id *id,
+				   const struct rnbd_conn_req *req, struct rnbdt_queue *q,
+				   u32 *retry_ms)
+{
+	u16 status;
+
+	if (!rnbdt_session_lock(s))
+		return RNBD_ST_NO_SESSION;
+	status = rnbdt_session_admit_queue(s, id, req, retry_ms);
+	if (!status && q) {
+		rnbdt_join_opened(q, &id->route.addr.dst_addr);
+		s->conn.connecting++;
 	}
-	rnbdt_join_opened(q, &id->route.addr.dst_addr);
-	s->conn.connecting++;
-	return RNBD_ST_OK;
+	rnbdt_host_unlock(s->host);
+	return status;
 }
 
 /* Allocate a queue other than 0, without a ring. */
@@ -356,27 +395,25 @@ int rnbdt_session_add_queue(struct rnbdt_port *port, struct rdma_cm_id *id,
 			    const struct rdma_conn_param *conn)
 {
 	struct rnbdt_session *s = rnbdt_session_of_queue(port, req);
-	u16 status = RNBD_ST_NOMEM;
 	struct rnbdt_queue *q;
 	unsigned int noio;
 	u32 retry_ms = 0;
+	u16 status;
 
 	if (!s)
 		return rnbdt_refuse(id, req, RNBD_ST_NO_SESSION, 0);
+	status = rnbdt_session_try_queue(s, id, req, NULL, &retry_ms);
+	if (status)
+		goto put;
 	noio = memalloc_noio_save();
 	q = rnbdt_further_queue_alloc(s, id, req);
 	memalloc_noio_restore(noio);
-	if (q) {
-		status = RNBD_ST_NO_SESSION;
-		if (rnbdt_session_lock(s)) {
-			status = rnbdt_session_admit_queue(s, id, req, q, &retry_ms);
-			rnbdt_host_unlock(s->host);
-		}
-		if (status)
-			rnbdt_queue_free(q);
-		else
-			rnbdt_accept(q, conn);
-	}
+	status = q ? rnbdt_session_try_queue(s, id, req, q, &retry_ms) : RNBD_ST_NOMEM;
+	if (!status)
+		rnbdt_accept(q, conn);
+	else if (q)
+		rnbdt_queue_free(q);
+put:
 	rnbdt_session_put(s);
 	return status ? rnbdt_refuse(id, req, status, retry_ms) : 0;
 }

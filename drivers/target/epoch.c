@@ -107,7 +107,7 @@ static u16 rnbdt_check_epoch(struct rnbdt_session *old, u32 epoch, bool authenti
 {
 	if (epoch <= old->newest_attempt || epoch < old->newest_epoch)
 		return RNBD_ST_EPOCH;
-	/* Any peer can send this; the epoch is checked again after the proof. */
+	/* The epoch is checked again before the session begins, or after its client's proof. */
 	if (!authenticated && READ_ONCE(old->state) < RNBDT_CLOSING)
 		return RNBD_ST_OK;
 	if (authenticated) {
@@ -128,10 +128,10 @@ static u16 rnbdt_check_epoch(struct rnbdt_session *old, u32 epoch, bool authenti
  * rnbdt_is_newest_epoch - check the epoch of a connection request
  * @host: host that the request names
  * @req: connection request for queue 0
- * @s: session that the request has created, or NULL before that
+ * @s: session that the request creates, or NULL before that
  *
- * Close the sessions that have the same id and an older epoch if the client is
- * authenticated. An unauthenticated request has no effect.
+ * Close the sessions that have the same id and an older epoch if the client of @s is
+ * authenticated. Without a session, or unauthenticated, a request has no effect.
  *
  * Context: process context, @host locked.
  * Return: RNBD_ST_OK, RNBD_ST_EPOCH if the host has used a newer epoch, or
@@ -140,7 +140,7 @@ static u16 rnbdt_check_epoch(struct rnbdt_session *old, u32 epoch, bool authenti
 u16 rnbdt_is_newest_epoch(struct rnbdt_host *host, const struct rnbd_conn_req *req,
 			  const struct rnbdt_session *s)
 {
-	bool authenticated = s ? s->auth.authenticated : !host->secret;
+	bool authenticated = s && s->auth.authenticated;
 	struct rnbdt_session *old = NULL;
 	u16 again, status = RNBD_ST_OK;
 

@@ -212,7 +212,7 @@ struct rnbdt_waits {
  * @next_known: index of the member of @known to replace next; host lock
  * @hangups: sessions of the host by class, see rnbdt_account.hung_up; lock of
  *	half_open.c
- * @half_sums: costs of the half-open connections of the host by class, see half_count.c
+ * @half_sums: numbers of half-open connections of the host by class, see half_count.c
  * @stale_frames: frames of closing sessions that were dropped unread
  * @late_requests: requests that named a closed attachment and were refused
  * @weight: share of the host in the service of each storage; written under rnbdt_lock,

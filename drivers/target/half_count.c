@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sums of the costs of half-open connections.
+ * Numbers of half-open connections.
  *
- * Operation: each connection request compares the sums of its class with the limits of its
+ * Operation: each connection request compares the numbers of its class with the limits of its
  * host and of all hosts (half_open.c). A connection is counted as open, then as closing,
  * and then no longer; it may skip the second step.
  *
- * Ownership: the host has its sums.
+ * Ownership: the host has its numbers.
  *
  * Concurrency: a session or a queue may begin to close in any context, also while its login
- * is accepted. Each step exchanges rnbdt_half_open.counted, so the costs are moved once.
+ * is accepted. Each step exchanges rnbdt_half_open.counted, so the connection is moved once.
  *
  * Errors: none.
  */
@@ -22,7 +22,7 @@
 
 struct rnbdt_half_sum rnbdt_half_sums[RNBDT_PEER_CLASSES];
 
-static void rnbdt_half_add(const struct rnbdt_half_open *half, int kind, int cost)
+static void rnbdt_half_add(const struct rnbdt_half_open *half, int kind, int nr)
 {
 	struct rnbdt_half_sum *sums[] = {
 		&rnbdt_half_sums[half->peer_class],
@@ -31,19 +31,19 @@ static void rnbdt_half_add(const struct rnbdt_half_open *half, int kind, int cos
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(sums); i++)
-		atomic_add(cost, kind == RNBDT_HALF_OPEN ? &sums[i]->open : &sums[i]->closing);
+		atomic_add(nr, kind == RNBDT_HALF_OPEN ? &sums[i]->open : &sums[i]->closing);
 }
 
 /**
  * rnbdt_half_count_open - count a connection as half-open
- * @half: connection that is not counted, with host, class and cost
+ * @half: connection that is not counted, with host and class
  *
  * Context: any.
  */
 void rnbdt_half_count_open(struct rnbdt_half_open *half)
 {
 	WRITE_ONCE(half->counted, RNBDT_HALF_OPEN);
-	rnbdt_half_add(half, RNBDT_HALF_OPEN, half->cost);
+	rnbdt_half_add(half, RNBDT_HALF_OPEN, 1);
 }
 
 /**
@@ -56,8 +56,8 @@ void rnbdt_half_count_closing(struct rnbdt_half_open *half)
 {
 	if (cmpxchg(&half->counted, RNBDT_HALF_OPEN, RNBDT_HALF_CLOSING) != RNBDT_HALF_OPEN)
 		return;
-	rnbdt_half_add(half, RNBDT_HALF_OPEN, -(int)half->cost);
-	rnbdt_half_add(half, RNBDT_HALF_CLOSING, half->cost);
+	rnbdt_half_add(half, RNBDT_HALF_OPEN, -1);
+	rnbdt_half_add(half, RNBDT_HALF_CLOSING, 1);
 }
 
 /**
@@ -71,5 +71,5 @@ void rnbdt_half_count_end(struct rnbdt_half_open *half)
 	int kind = xchg(&half->counted, RNBDT_HALF_NONE);
 
 	if (kind != RNBDT_HALF_NONE)
-		rnbdt_half_add(half, kind, -(int)half->cost);
+		rnbdt_half_add(half, kind, -1);
 }

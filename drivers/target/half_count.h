@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Sums of the costs of half-open connections. See half_count.c.
+ * Numbers of half-open connections. See half_count.c.
  */
 #ifndef RNBDT_HALF_COUNT_H
 #define RNBDT_HALF_COUNT_H

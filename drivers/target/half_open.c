@@ -7,8 +7,8 @@
  *
  * A half-open connection costs the rings of queue 0 and a queue pair, and every
  * peer that knows the id of a host can create one, from any address: the address
- * is what the peer writes into its connection request. Each counts by the MiB of the
- * slots with which its rings begin.
+ * is what the peer writes into its connection request. Each counts once: the rings of
+ * a queue begin with a fixed number of slots, which take less than 1 MiB.
  *
  * The connections are in two classes: those from an address from which the host
  * has logged in lately, and all others. Each class has a limit per host and a
@@ -42,7 +42,7 @@
  * Concurrency
  *
  * The list, and the numbers of connection ids that are left, are under rnbdt_half_lock; the host
- * is locked to look at its addresses; half_count.c has the sums. A connection is compared with
+ * is locked to look at its addresses; half_count.c has the numbers. A connection is compared with
  * the limits and counted in two sections. Its host is locked all the time, but hosts may exceed
  * the limit for all together by one connection for each port and device: the handlers of the
  * requests of one listener run one at a time. Parameters are read without a lock.
@@ -52,7 +52,6 @@
  * A refusal is RNBD_ST_BUSY for the client, and increases a counter in sysfs.
  */
 
-#include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -60,7 +59,6 @@
 #include <linux/spinlock.h>
 #include <net/ipv6.h>
 
-#include "../core/cm.h"
 #include "../core/param.h"
 #include "counters.h"
 #include "graph.h"
@@ -84,10 +82,10 @@
 #define RNBDT_EVICT_ONE_IN	4
 
 RNBD_PARAM_UINT(half_open_max, 128, 8, 4096,
-		"connections that have not logged in, of all hosts, and as many again from addresses from which their host has logged in; each MiB of rings counts");
+		"connections that have not logged in, of all hosts, and as many again from addresses from which their host has logged in");
 
 RNBD_PARAM_UINT(half_open_host_max, 32, 8, 4096,
-		"connections that have not logged in, of one host, and as many again from addresses from which it has logged in; each MiB of rings counts");
+		"connections that have not logged in, of one host, and as many again from addresses from which it has logged in");
 
 RNBD_PARAM_UINT(half_open_grace_ms, 1000, 10, 60000,
 		"milliseconds that a connection has for its login before a newer one evicts it");
@@ -158,11 +156,6 @@ u64 rnbdt_ring_bytes(u32 slots, u32 slot_size)
 			     kmalloc_size_roundup(sizeof(struct rnbd_slot)));
 }
 
-static u32 rnbdt_half_open_cost(const struct rnbd_conn_req *req)
-{
-	return DIV_ROUND_UP_ULL(rnbdt_ring_bytes(RNBDT_FIRST_SLOTS, req->slot_size), 1u << 20);
-}
-
 /* Does the target wait for the client? Not while it processes a login or a proof. */
 static bool rnbdt_half_open_idle(const struct rnbdt_half_open *half)
 {
@@ -189,22 +182,20 @@ static void rnbdt_half_open_evict(const struct rnbdt_half_open *half)
  * struct rnbdt_newcomer - a connection that asks for a place
  * @host: host that its connection request names
  * @peer_class: class of the connection
- * @cost: MiB of its rings
  */
 struct rnbdt_newcomer {
 	struct rnbdt_host *host;
 	enum rnbdt_peer_class peer_class;
-	u32 cost;
 };
 
-/* Return the cost of the open connections of a host in the class of @new. */
+/* Return the number of open connections of a host in the class of @new. */
 static u32 rnbdt_half_open_of_host(const struct rnbdt_newcomer *new,
 				   const struct rnbdt_host *host)
 {
 	return atomic_read(&host->half_sums[new->peer_class].open);
 }
 
-/* Return the highest cost of the class of @new that a host has. */
+/* Return the highest number of open connections in the class of @new that a host has. */
 static u32 rnbdt_half_open_most(const struct rnbdt_newcomer *new)
 {
 	struct rnbdt_half_open *half;
@@ -252,7 +243,7 @@ static struct rnbdt_half_open *rnbdt_half_open_choose(const struct rnbdt_newcome
 	own = rnbdt_half_open_of_host(new, new->host);
 	most = rnbdt_half_open_most(new);
 	/* A host that has less than others gets its share, however fast they renew theirs. */
-	if (most > own + new->cost)
+	if (most > own + 1)
 		return rnbdt_half_open_victim(new, NULL, most, 0);
 	return rnbdt_half_open_victim(new, NULL, own, grace);
 }
@@ -270,7 +261,7 @@ static bool rnbdt_half_open_fits(const struct rnbdt_newcomer *new, bool of_host,
 	for (;;) {
 		struct rnbdt_half_open *half;
 
-		open = atomic_read(&sum->open) + new->cost;
+		open = atomic_read(&sum->open) + 1;
 		closing = atomic_read(&sum->closing);
 		if (open > 2 * max - min(closing, 2 * max))
 			return false;
@@ -332,22 +323,18 @@ static u16 rnbdt_half_open_check(const struct rnbdt_newcomer *new)
  * rnbdt_limits_connect - check the half-open limits for a new connection
  * @host: host that the connection request names
  * @peer: source address, which the peer may have made up
- * @req: connection request
  *
  * May evict older half-open connections.
  *
  * Context: process context, @host locked.
  * Return: RNBD_ST_OK, or RNBD_ST_BUSY if a limit is reached.
  */
-u16 rnbdt_limits_connect(struct rnbdt_host *host, const struct sockaddr_storage *peer,
-			 const struct rnbd_conn_req *req)
+u16 rnbdt_limits_connect(struct rnbdt_host *host, const struct sockaddr_storage *peer)
 {
 	const struct rnbdt_newcomer new = {
 		.host = host,
 		.peer_class = rnbdt_host_class(host, peer),
-		.cost = rnbdt_half_open_cost(req),
 	};
-
 	u16 status;
 
 	rnbdt_assert_host(host);
@@ -363,18 +350,16 @@ u16 rnbdt_limits_connect(struct rnbdt_host *host, const struct sockaddr_storage 
  * @half: zeroed, with its session or its queue set
  * @host: host that the connection request names
  * @peer: source address
- * @req: connection request
  *
  * Context: process context, @host locked since rnbdt_limits_connect().
  */
 void rnbdt_limits_opened(struct rnbdt_half_open *half, struct rnbdt_host *host,
-			 const struct sockaddr_storage *peer, const struct rnbd_conn_req *req)
+			 const struct sockaddr_storage *peer)
 {
 	rnbdt_assert_host(host);
 
 	half->host = host;
 	half->peer_class = rnbdt_host_class(host, peer);
-	half->cost = rnbdt_half_open_cost(req);
 	half->since = jiffies;
 	rnbdt_half_count_open(half);
 	spin_lock(&rnbdt_half_lock);

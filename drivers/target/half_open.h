@@ -11,7 +11,6 @@
 /* Slots of both directions with which a queue begins. */
 #define RNBDT_FIRST_SLOTS	(2 * RNBD_RING_SLOTS_MIN + 1)
 
-struct rnbd_conn_req;
 struct rnbdt_half_open;
 struct rnbdt_host;
 struct rnbdt_session;
@@ -21,10 +20,9 @@ u32 rnbdt_login_frames(void);
 bool rnbdt_same_address(const struct sockaddr_storage *a,
 			const struct sockaddr_storage *b);
 u64 rnbdt_ring_bytes(u32 slots, u32 slot_size);
-u16 rnbdt_limits_connect(struct rnbdt_host *host, const struct sockaddr_storage *peer,
-			 const struct rnbd_conn_req *req);
+u16 rnbdt_limits_connect(struct rnbdt_host *host, const struct sockaddr_storage *peer);
 void rnbdt_limits_opened(struct rnbdt_half_open *half, struct rnbdt_host *host,
-			 const struct sockaddr_storage *peer, const struct rnbd_conn_req *req);
+			 const struct sockaddr_storage *peer);
 void rnbdt_half_open_end(struct rnbdt_half_open *half);
 void rnbdt_half_open_login(struct rnbdt_session *s);
 void rnbdt_half_open_freed(struct rnbdt_half_open *half, bool accepted);

@@ -377,6 +377,6 @@ void rnbdt_join_opened(struct rnbdt_queue *q, const struct sockaddr_storage *pee
 	kref_get(&s->ref);
 	list_add_tail(&join->entry, &s->conn.joins);
 	s->conn.nr_joins++;
-	rnbdt_limits_opened(&join->half_open, s->host, peer, &join->req);
+	rnbdt_limits_opened(&join->half_open, s->host, peer);
 	queue_delayed_work(rnbdt_timer_wq, &join->expire_work, rnbdt_login_timeout());
 }

@@ -16,7 +16,11 @@
  * Requests to attach have a bucket as well (attach_burst, attach_rate), because a client
  * could try names of exports with them. Each takes one token, also one that is refused,
  * unless the client must repeat it because the storage has requests of an older
- * attachment. A request without a token is refused before memory is allocated for it.
+ * attachment. A request without a token is refused before memory is allocated for it. A
+ * request that ends an ownership takes none (RNBD_ATTACH_DISOWN): it allocates nothing, its
+ * answer is always the same, and it locks the configuration only once for each ownership,
+ * which has taken a token when it began. Its client sends it once, so a refusal would leave
+ * the export owned.
  *
  * A refusal carries the time after which the client should ask again, which is that of
  * the next token if the bucket of logins is empty.

@@ -75,9 +75,9 @@ enum rnbdt_half_kind {
 };
 
 /**
- * struct rnbdt_half_sum - costs of half-open connections of one class, in MiB
- * @open: of connections that are not closing
- * @closing: of connections in teardown
+ * struct rnbdt_half_sum - numbers of half-open connections of one class
+ * @open: connections that are not closing
+ * @closing: connections in teardown
  */
 struct rnbdt_half_sum {
 	atomic_t open;
@@ -91,7 +91,6 @@ struct rnbdt_half_sum {
  * @session: session that the connection has begun, or NULL; constant
  * @queue: queue that joins a session, or NULL; constant
  * @since: jiffies of the connection request; constant
- * @cost: MiB of rings that count against the half-open limits; constant
  * @peer_class: enum rnbdt_peer_class of the connection request; constant
  * @counted: enum rnbdt_half_kind; changed by half_count.c
  * @hung_up: the connection was never accepted as a login, or never joined, and only its
@@ -103,7 +102,6 @@ struct rnbdt_half_open {
 	struct rnbdt_session *session;
 	struct rnbdt_queue *queue;
 	unsigned long since;
-	u32 cost;
 	enum rnbdt_peer_class peer_class;
 	int counted;
 	bool hung_up;

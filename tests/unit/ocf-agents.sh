@@ -63,6 +63,8 @@ agent 6 "export is not given" disk start address=10.9.0.1
 agent 6 "queues=many: wanted a number" "${disk[@]}" queues=many
 agent 6 "wait=-1: wanted a number" "${disk[@]}" wait=-1
 agent 6 "read_only=perhaps: wanted true or false" "${disk[@]}" read_only=perhaps
+agent 6 "new_session=2: wanted true or false" "${disk[@]}" new_session=2
+grep -q '<parameter name="new_session"' disk.xml || fail "disk: meta-data without new_session"
 for bad in rnbd0 .x 'a b' 'a;b' "a'b" 'a/b'; do
 	agent 6 "name=$bad: wanted letters" "${disk[@]}" "name=$bad"
 done
@@ -73,6 +75,9 @@ agent 5 "secret_file=/no/such: cannot be read" "${disk[@]}" secret_file=/no/such
 agent 1 "" disk start address=10.9.0.1 export=disk0 queues=4 read_only=true early_release=no loss_timeout=0 \
 	policy=fail 'pool=64M;x'
 same "$(cat calls)" 'attach 10.9.0.1 disk0 --name my:disk_1 --idempotent --wait 30 --queues 4 --pool 64M;x --policy fail --loss-timeout 0 --read-only' "rnbd was called"
+: >calls
+agent 1 "" disk start address=10.9.0.1 export=disk0 new_session=true
+same "$(cat calls)" 'attach 10.9.0.1 disk0 --name my:disk_1 --idempotent --wait 30 --new-session' "rnbd was called"
 
 agent 0 "" target validate-all config=config
 agent 5 "/no/such: cannot be read; write it with: rnbd save" target validate-all config=/no/such

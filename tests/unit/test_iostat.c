@@ -209,7 +209,7 @@ static void test_prometheus(void **state)
 
 static void test_prometheus_host(void **state)
 {
-	struct target_object host = { .name = "a", .value = { 0, 1, 2, 3, 4, 100, 5, 6, 7 } };
+	struct target_object host = { .name = "a", .value = { 0, 1, 2, 3, 4, 8, 100, 5, 6, 7 } };
 	struct target_stats stats = {
 		.loaded = true,
 		.hosts = { .object = &host, .nr = 1 },
@@ -218,6 +218,8 @@ static void test_prometheus_host(void **state)
 
 	(void)state;
 	check_has(text, "rnbd_target_host_stale_frames_total{host=\"a\"} 4");
+	check_has(text, "# TYPE rnbd_target_host_late_requests_total counter");
+	check_has(text, "rnbd_target_host_late_requests_total{host=\"a\"} 8");
 	check_has(text, "# TYPE rnbd_target_host_weight gauge");
 	check_has(text, "rnbd_target_host_weight{host=\"a\"} 100");
 	check_has(text, "# TYPE rnbd_target_host_queued_requests gauge");

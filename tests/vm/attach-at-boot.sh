@@ -49,6 +49,8 @@ target() {
 		target_start
 		export_disk data /dev/lab/disk0 2
 		export_disk image /srv/image 1 2 -- --read-only
+		# owners are recorded also of exports that were not saved
+		wait_for 10 systemctl is-active rnbd-owners
 		run rnbd save
 		rnbd save - >/etc/rnbd/saved || die "rnbd save -"
 		run mv /srv/image /srv/late
@@ -125,6 +127,8 @@ none_left_after_stop() {
 	[ -z "$(find $CFG/{exports,ports,hosts} -mindepth 1)" ] || die "exports are left"
 	same "$(systemctl is-active rnbd-target)" inactive "rnbd-target"
 	[[ $(systemctl is-active rnbd-restore) = @(inactive|failed) ]] || die "rnbd-restore goes on"
+	# the module is loaded, and exports may be made by hand
+	run systemctl is-active rnbd-owners
 }
 
 # The package goes while its services are active, which then nobody could stop: not
@@ -151,6 +155,7 @@ remove_package() {
 	run "${prerm[@]}"
 	[ ! -e /sys/block/rnbd0 ] || die "a disk is left"
 	[ -z "$(find $CFG/exports -mindepth 1)" ] || die "exports are left"
+	same "$(systemctl is-active rnbd-owners)" inactive "rnbd-owners"
 	run systemctl is-active rnbd-rxe@eth0
 }
 

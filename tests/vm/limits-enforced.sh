@@ -70,6 +70,20 @@ param login_rate 240
 detach "$(cat "$OUT/again")"
 dmesg_has "host $ME logs in too often: its connections are put off" || die "not in the log"
 
+note "a refused connection request costs no session"
+# serial: that of a new session, which is one higher than that of the session allocated before
+serial() {
+	local dev
+	dev=$(attach disk0 --new-session "${small[@]}") || exit 1
+	find $T/sessions -mindepth 1 -maxdepth 1 -printf '%f\n' | sort -n | tail -n 1
+	detach "$dev"
+}
+first=$(serial) || exit 1
+second=$(serial) || exit 1
+for i in 1 2 3; do denied 'not allowed' "${small[@]}" --host-id "$(host_id 9)"; done
+third=$(serial) || exit 1
+same $((third - second)) $((second - first)) "serials that were used, with three refused requests"
+
 note "requests to attach"
 param attach_burst 1
 param attach_rate 1
@@ -283,6 +297,7 @@ while [ ! -e "$OUT/quiet" ]; do
 	verify "$dev" --rw=randrw --bs=4k --iodepth=2 --size=256k --rate_iops=50
 done &
 worker=$!
+rogue_has_sessions() { [ "$(rnbd session list --target --json | jq length)" -ge 4 ]; }
 # attaches RATE: the limit per minute; $attached, $limited and $detached are what the rogue did,
 # while this host attaches and detaches beside it
 attaches() {
@@ -290,7 +305,7 @@ attaches() {
 	param attach_rate "$1"
 	rnbd-peer client --rogue attaches --seconds $((20 * ${LAB_SLOW:-1})) >"$OUT/attaches" &
 	pid=$!
-	wait_for 60 sh -c '[ "$(rnbd session list --target --json | jq length)" -ge 4 ]'
+	wait_for 60 rogue_has_sessions
 	for ((i = 0; i < 3; i++)); do
 		began=${EPOCHREALTIME/[.,]/}
 		granted_of=fixed granted queues 1 "${small[@]}"

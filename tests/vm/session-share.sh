@@ -53,13 +53,15 @@ stop() {
 	done
 }
 
-# contradicts NAME OPTION...: an attach with this option is refused in one line that names it
+# contradicts VALUE OPTION [WANTED]: an attach with this option is refused in one line that has
+# the option, and VALUE, which is what the session has
 contradicts() {
-	local text
+	local text want="${*:2}: the session has $1; omit it, or use --new-session"
+	[ "$1" != - ] || want="$2: the session is without; omit it, or use --new-session"
 	if text=$(rnbd attach "$ADDR" disk4 "${@:2}" 2>&1); then die "attached in spite of ${*:2}: $text"; fi
 	echo "  $text"
 	same "$(wc -l <<<"$text")" 1 "lines of the refusal of ${*:2}"
-	[[ $text = *"session has $1 "*"use --new-session" ]] || die "${*:2}: the refusal does not name $1: $text"
+	[[ $text = *" $want" ]] || die "${*:2}: the refusal is not '$want': $text"
 }
 
 set_host_id
@@ -100,19 +102,19 @@ for i in 0 1 2 3; do load $i; done
 moves 0 1 2 3
 
 note "options that contradict the session are refused, also beside the load"
-contradicts queues --queues 1
-contradicts poll_queues --poll-queues 1
-contradicts depth --queue-depth 64
-contradicts ring_slots --ring-slots 32
-contradicts slot_size --slot-size 4096
-contradicts pool_bytes --pool 4M
-contradicts pool_floor_bytes --pool-floor 2M
-contradicts max_io --max-io 64K
-contradicts keepalive_ms --keepalive 500
-contradicts inline_read --inline-read 0
-contradicts inline_write --inline-write 0
-contradicts early_release --early-release
-contradicts transfer --transfer copy
+contradicts 2 --queues 1
+contradicts 0 --poll-queues 1
+contradicts 128 --queue-depth 64
+contradicts 64 --ring-slots 32
+contradicts 8K --slot-size 4K
+contradicts 8M --pool 4M
+contradicts fixed --pool-floor 2M
+contradicts 1M --max-io 64K
+contradicts 1000 --keepalive 500
+contradicts 4K --inline-read 0
+contradicts 4K --inline-write 1000
+contradicts zero-copy --transfer copy
+contradicts - --early-release
 sessions_are 1 4
 same "$(cat "$CFG/exports/disk4/sessions")" 0 "attachments of disk4"
 
