@@ -13,8 +13,8 @@ CG=/sys/fs/cgroup
 SLICE=$CG/rnbd.slice
 LEAF=$SLICE/rnbd-a.slice
 MIB=$((1 << 20))
-LIMIT=$((4 * MIB))		# of the cgroup, bytes per second
-ABOVE=$((8 * MIB))		# of its ancestor
+LIMIT=$MIB		# of the cgroup, bytes per second
+ABOVE=$((2 * MIB))		# of its ancestor
 SECONDS_OF_RATE=10
 
 cgroup() { echo "$2" >"$1" || die "$1: $2"; }
