@@ -107,19 +107,27 @@ static void rnbdt_teardown_queue(struct rnbdt_session *s, u32 index)
 	rnbdt_queue_free(q);
 }
 
-/* Is the client likely to reconnect, because it has disks? */
-static bool rnbdt_teardown_has_disks(struct rnbdt_session *s)
+/*
+ * Is the client likely to reconnect? It is if it has a disk left, and not if it has detached
+ * the last one. The work item that handles a DETACH may be stopped before it has noted that.
+ */
+static bool rnbdt_teardown_claims(struct rnbdt_session *s)
 {
+	bool claims = s->account.claims;
 	struct rnbdt_attach *att;
 	unsigned long index;
 
 	rnbdt_assert_host(s->host);
 
-	xa_for_each(&s->attaches, index, att)
-		if (!xa_is_value(att) && att->state == RNBDT_ATTACH_OPEN &&
-		    !READ_ONCE(att->detach.asked))
+	xa_for_each(&s->attaches, index, att) {
+		if (xa_is_value(att))
+			continue;
+		if (READ_ONCE(att->detach.asked))
+			claims = false;
+		else if (att->state == RNBDT_ATTACH_OPEN)
 			return true;
-	return false;
+	}
+	return claims;
 }
 
 /*
@@ -132,8 +140,7 @@ static void rnbdt_teardown_close_attaches(struct rnbdt_session *s)
 	unsigned long index;
 
 	rnbdt_host_lock(s->host);
-	if (rnbdt_teardown_has_disks(s))
-		s->account.claims = true;
+	s->account.claims = rnbdt_teardown_claims(s);
 	xa_for_each(&s->attaches, index, att)
 		if (!xa_is_value(att))
 			rnbdt_attach_close(att, RNBD_ST_OK);
