@@ -95,6 +95,18 @@ completed() {
 }
 completed_over() { [ "$(completed "$1")" -gt "$2" ]; }
 
+# trace_requests on|off: whether the target traces each request that it receives
+trace_requests() {
+	local tracing=/sys/kernel/tracing
+
+	mountpoint -q $tracing || mount -t tracefs tracefs $tracing || die "no tracefs"
+	[ "$1" = off ] || echo >$tracing/trace
+	echo "$1" | sed 's/on/1/; s/off/0/' >$tracing/events/rnbd_target/rnbdt_request/enable ||
+		die "no tracepoint"
+}
+# write_received: the target has received a write since it traces
+write_received() { grep -q 'rnbdt_request: .* write offset=' /sys/kernel/tracing/trace; }
+
 now_ms() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
 
 # back_since DEV MS: the disk is live, and changed its state after MS, a time of now_ms; for

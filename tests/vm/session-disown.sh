@@ -13,7 +13,8 @@ ME=$(host_id 1) OTHER=$(host_id 4)
 state_is() { [ "$(counter "$1" state)" = "$2" ]; }
 owner_is() { [ "$(rnbd export owner excl)" = "$1" ]; }
 error_is() { counter "$1" last_error | grep -q "$2"; }
-inflight() { cat "$CFG/exports/excl/inflight" 2>/dev/null || echo -1; }
+# in_storage: an attachment of the export is open, or waits for its storage
+in_storage() { [ "$(cat "$CFG/exports/excl/sessions")" -ge 1 ]; }
 
 set_host_id
 modprobe dm-mod 2>/dev/null
@@ -30,11 +31,12 @@ same "$(find /sys/kernel/rnbd-target/sessions -mindepth 1 -maxdepth 1 | wc -l)" 
 owner_is "$ME" || die "the owner is $(rnbd export owner excl)"
 
 note "the storage of the exclusive export hangs with a write, and the link flaps"
+trace_requests on
 dmsetup suspend --noflush --nolockfs back || die "suspend"
 dd if=/dev/zero of="$excl" bs=4k count=1 oflag=direct status=none 2>"$OUT/dd" &
 write=$!
-in_storage() { [ "$(inflight)" -ge 1 ]; }
-wait_for 10 in_storage
+wait_for 10 write_received
+trace_requests off
 ip link set d0 carrier off
 wait_for $((10 * ${LAB_SLOW:-1})) state_is "$plain" reconnecting
 ip link set d0 carrier on

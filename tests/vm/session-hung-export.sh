@@ -56,12 +56,12 @@ remember
 wait_for 30 all_read
 
 note "the storage of one export hangs with a write in it"
+trace_requests on
 dmsetup suspend --noflush --nolockfs back || die "suspend"
 dd if=/dev/zero of="$hung" bs=4k count=1 oflag=direct status=none 2>"$OUT/dd" &
 write=$!
-in_storage() { [ "$(cat "$CFG/exports/hung/inflight" 2>/dev/null || echo 1)" -ge 1 ] &&
-	[ "$(awk '{ print $2 }' "/sys/block/${hung##*/}/inflight")" -ge 1 ]; }
-wait_for 10 in_storage
+wait_for 10 write_received
+trace_requests off
 remember
 wait_for 5 all_read
 
