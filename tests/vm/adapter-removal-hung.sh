@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 180
 # adapter: own
+# turns: 3
 # short: the device of the target is removed while storage hangs: neither the removal nor other disks wait
 . ../lib/lab.sh
 . ../lib/rnbd.sh

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 240
 # adapter: only
+# turns: 3
 # without: event, because a lost connection makes a gap in a latency that is measured
 # short: io.cost or io.latency holds back the requests of one host: p99 of another host with one request in flight stays
 . ../lib/lab.sh

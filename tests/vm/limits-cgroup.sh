@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 300
 # adapter: only
+# turns: 3
 # without: event, because a lost connection makes a gap in a rate that is measured
 # short: io.max of the cgroup of a host holds within 3 % and io.stat counts; another host is not limited; without the cgroup its ancestor applies
 . ../lib/lab.sh

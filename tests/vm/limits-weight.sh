@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 180
 # adapter: only
+# turns: 3
 # without: event, because a lost connection makes a gap in a rate that is measured
 # short: two hosts with the weights 100 and 300 share slow storage 1 to 3; with equal weights 1 to 1; a host alone has all of it
 . ../lib/lab.sh

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 2048 --timeout 300
 # adapter: only
+# turns: 3
 # without: event, because a lost message costs a retry time-out that is longer than a keep-alive
 # short: a host whose memory hung storage has taken reconnects, with its floor and its other disks
 . ../lib/lab.sh

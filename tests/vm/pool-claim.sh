@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 2048 --timeout 300
 # adapter: only
+# turns: 3
 # without: event, because it makes other sessions reconnect
 # short: place and floor of a session that reconnects are kept for it; without claims another host takes them
 . ../lib/lab.sh

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 2048 --timeout 420
 # adapter: only
+# turns: 4
 # without: event, because a lost message costs a retry time-out that is longer than a keep-alive
 # short: connections are killed, and modules unloaded, while memory is being reclaimed: data right, nothing left over
 . ../lib/lab.sh

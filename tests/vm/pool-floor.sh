@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 2048 --timeout 480
 # adapter: only
+# turns: 4
 # without: event, because an attach that has lost a message waits for seconds
 # short: floors never exceed the memory for pools, and each session works within its floor while no more is left
 . ../lib/lab.sh

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 2048 --timeout 300
 # adapter: only
+# turns: 4
 # without: event, because a session that reconnects begins with its floor
 # short: two hosts compete for memory: a third one that is below its share keeps what it was granted, and no session falls below its share
 . ../lib/lab.sh

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 2048 --timeout 420
 # adapter: only
+# turns: 4
 # without: event, because a session that reconnects begins with its floor
 # short: a pool begins with its floor, grows with the load, registers nothing while that is steady, shrinks when it ends, and is left alone then
 . ../lib/lab.sh

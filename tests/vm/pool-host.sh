@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 2048 --timeout 300
 # adapter: only
+# turns: 4
 # without: event, because an attach that has lost a message waits for seconds
 # short: two sessions of a host share its limit, and other hosts get what that leaves
 . ../lib/lab.sh

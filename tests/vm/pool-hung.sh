@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 2048 --timeout 420
 # adapter: only
+# turns: 4
 # without: event, because a lost message costs a retry time-out that is longer than a keep-alive
 # short: while storage hangs a pool grows at once, memory in use there ends no session, and others give what is needed
 . ../lib/lab.sh

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 2048 --timeout 300
 # adapter: only
+# turns: 4
 # without: event, because it ends sessions as well
 # short: a client that does not return memory in time loses its connections, and nobody else notices
 . ../lib/lab.sh

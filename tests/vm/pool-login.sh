@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 2048 --timeout 300
 # adapter: only
+# turns: 3
 # without: event, because it makes other sessions reconnect
 # short: a login gets all of its floor from memory that others have grown to, also when it reconnects without a claim
 . ../lib/lab.sh

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --disk 512M --timeout 400
+# turns: 3
 # short: two machines mount each other's exports, and both are short of memory: writeback of both ends
 . ../lib/lab.sh
 . ../lib/rnbd.sh

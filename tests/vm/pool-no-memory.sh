@@ -3,6 +3,7 @@
 # lab: --nodes 1 --cpus 2 --mem 2048 --timeout 420 --ignore-report Cannot.allocate.a.scan.area
 # kernel: debug
 # adapter: only
+# turns: 4
 # without: event, because a lost message costs a retry time-out that is longer than a keep-alive
 # short: allocations fail at each end while pools grow, shrink and reconnect: data right, shares reached, nothing left over
 . ../lib/lab.sh

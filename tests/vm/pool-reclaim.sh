@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 2048 --timeout 700
 # adapter: own
+# turns: 4
 # short: memory is reclaimed under load without damage; with space given up before its READs have completed data are wrong
 . ../lib/lab.sh
 . ../lib/rnbd.sh

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 500
+# turns: 3
 # short: memory of a client is given to another one only when neither the storage nor the client can access it; without that rule the data of one are found at the other
 . ../lib/lab.sh
 . ../lib/rnbd.sh

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --disk 512M --timeout 420
+# turns: 3
 # short: writeback of a client short of memory ends while its pool cannot grow, over a lost connection too
 . ../lib/lab.sh
 . ../lib/rnbd.sh

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 180
 # adapter: only
+# turns: 3
 # without: event, because it makes further reconnects
 # short: a reconnect of the client uses the slots, stages and tables of the connection and the pool before, and allocates none
 . ../lib/lab.sh

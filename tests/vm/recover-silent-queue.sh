@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 240
+# turns: 3
 # kernel: stock
 # short: a connection whose request is older than a keep-alive interval is probed: slow storage answers, and a silent connection is given up
 . ../lib/lab.sh

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 300
 # adapter: only
+# turns: 3
 # without: event, because a lost message costs a retry time-out that is longer than the keep-alive
 # short: the disk of an exclusive export is detached while it is not attached, on a session that goes on: another host may have the export, once its storage has ended
 . ../lib/lab.sh

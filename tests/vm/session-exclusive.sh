@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 3 --cpus 1 --mem 1024 --timeout 400
+# turns: 3
 # short: an exclusive export: its owner is cut off, another one takes it and writes, the first returns and is revoked; also after a restart of the target
 . ../lib/lab.sh
 . ../lib/rnbd.sh

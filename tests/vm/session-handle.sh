@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 400
 # adapter: also
+# turns: 4
 # short: two disks are attached and detached by turns and so use each other's handles, beside a third: no block of one is on another
 . ../lib/lab.sh
 . ../lib/rnbd.sh

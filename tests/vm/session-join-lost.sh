@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 300
 # adapter: only
+# turns: 3
 # without: event, because a lost message costs a retry time-out that is longer than the keep-alive
 # short: an attach joins a session whose connection is lost: it gives up soon, and outlives the last disk of that session
 . ../lib/lab.sh

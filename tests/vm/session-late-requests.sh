@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 400
 # adapter: also
+# turns: 3
 # short: writes of a deactivated disk that arrive when another disk has its index are refused; without the generation they land on the other disk
 . ../lib/lab.sh
 . ../lib/rnbd.sh

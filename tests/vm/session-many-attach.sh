@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 2048 --timeout 200
 # adapter: only
+# turns: 3
 # without: event, because a lost message costs a retry time-out that is longer than the keep-alive
 # short: 40 disks of one session attach, reconnect and detach at once: no more control requests wait than a target accepts
 . ../lib/lab.sh

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 2048 --timeout 300
 # adapter: only
+# turns: 4
 # short: the storage of 40 disks hangs at full depth: another disk of the session works, attach, detach and deactivate do not wait
 . ../lib/lab.sh
 . ../lib/rnbd.sh

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 2048 --timeout 300
 # adapter: only
+# turns: 4
 # short: the storage of 4 disks hangs with most of a small pool: 36 idle disks of the session use the rest, one after the other
 . ../lib/lab.sh
 . ../lib/rnbd.sh

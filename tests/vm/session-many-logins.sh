@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 3072 --timeout 400
 # adapter: only
+# turns: 4
 # without: event, because a lost message costs a retry time-out, and so many sessions meet many of them
 # short: 200 sessions of one host log in at the same time, lose all connections, and are all back within a minute
 . ../lib/lab.sh

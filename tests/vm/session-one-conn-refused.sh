@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 8 --mem 1536 --timeout 300
 # adapter: also
+# turns: 3
 # without: event, because a lost packet costs a retry time-out that is longer than the keep-alive
 # short: the target refuses one of eight connections: the session works with seven, over a link flap too, and makes the eighth when it may
 . ../lib/lab.sh

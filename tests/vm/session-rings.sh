@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 4 --mem 1536 --timeout 300
 # adapter: only
+# turns: 3
 # short: receive slots and requests of a connection grow under load, are given back when it is idle, and no frame is lost
 . ../lib/lab.sh
 . ../lib/rnbd.sh

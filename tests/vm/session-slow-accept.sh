@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 4 --mem 1024 --timeout 120
+# turns: 3
 # short: connections that join a session before the target has restricted their access to the pool can use the pool
 . ../lib/lab.sh
 . ../lib/rnbd.sh

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 300
 # adapter: also
+# turns: 3
 # short: while a session waits for a slow login, one disk is detached and another one fails after its loss_timeout, both in time; the third returns
 . ../lib/lab.sh
 . ../lib/rnbd.sh
