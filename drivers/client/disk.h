@@ -126,7 +126,8 @@ struct rnbdc_log {
  * @units: pool units that requests of @hctx have; read without the lock
  * @lacks: units for which @hctx is stopped because the disk has its share of the pool,
  *	while @units is 0; 0: not so
- * @refused_at: units of the pool when @hctx was last stopped because the disk has its share
+ * @refused_units: units of the pool when @hctx was last stopped because the disk has its share
+ * @refused_tags: wire tags of @queue when @hctx was last stopped because it has its share
  * @waiter: @hctx is stopped because it waits for pool space, see waiter.c
  * @stalled: @hctx is stopped at a high watermark of @queue
  * @next_stalled: next in the list of stalled hardware queues of @queue
@@ -145,7 +146,8 @@ struct rnbdc_hwq {
 	u32 tags;
 	u32 units;
 	u32 lacks;
-	u32 refused_at;
+	u32 refused_units;
+	u32 refused_tags;
 	struct rnbdc_waiter waiter;
 	bool stalled;
 	struct rnbdc_hwq *next_stalled;

@@ -224,9 +224,9 @@ bool rnbdc_may_take_wrs(const struct rnbdc_hwq *hwq, u32 wrs)
  * rnbdc_may_start - test the low watermarks of a hardware queue
  * @hwq: hardware queue that is stopped
  *
- * They are three quarters of what it can get alone. When the pool has grown since its disk had
- * its share, it is started at the share itself. Otherwise the pool might stop to grow while
- * the storage of the disk hangs: then no completion starts it, and nothing asks for space.
+ * They are three quarters of what it can get alone. If the pool or the tags have grown since
+ * they were refused to it, or were never refused, it is started at its share: it then takes
+ * what it needs or asks for more. While storage hangs, no completion would start it later.
  *
  * Context: any; the lock of the queue's ring held.
  * Return: true if it is to be started.
@@ -234,8 +234,8 @@ bool rnbdc_may_take_wrs(const struct rnbdc_hwq *hwq, u32 wrs)
 bool rnbdc_may_start(const struct rnbdc_hwq *hwq)
 {
 	const struct rnbdc_queue *q = hwq->queue;
+	u32 share = READ_ONCE(disk_share), low = min(share, 3u);
 	u32 units = READ_ONCE(q->sess->space.units);
-	u32 share = READ_ONCE(disk_share), factor = min(share, 3u);
 
 	/* When its disk has no space any more, it waits with those of other disks. */
 	if (hwq->lacks && rnbdc_disk_units(hwq->disk) &&
@@ -245,6 +245,6 @@ bool rnbdc_may_start(const struct rnbdc_hwq *hwq)
 	if (!hwq->tags)
 		return q->sq_free;
 	return q->sq_free >= min(q->sq_size / 4, q->max_req_wrs) &&
-	       rnbdc_tags_below_share(hwq, factor) &&
-	       rnbdc_units_below_share(hwq, 1, hwq->refused_at == units ? factor : share);
+	       rnbdc_tags_below_share(hwq, hwq->refused_tags == q->nr_tags ? low : share) &&
+	       rnbdc_units_below_share(hwq, 1, hwq->refused_units == units ? low : share);
 }

@@ -200,7 +200,7 @@ void rnbdc_hwq_refused(struct rnbdc_hwq *hwq, u32 units)
 		rnbdc_hwq_wait(hwq, units);
 		return;
 	}
-	hwq->refused_at = READ_ONCE(sess->space.units);
+	hwq->refused_units = READ_ONCE(sess->space.units);
 	rnbdc_space_lack(&sess->space);
 	if (!hwq->units && hwq->in_use) {
 		/* Another one has sent the first request of the disk. */

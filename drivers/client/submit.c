@@ -320,6 +320,7 @@ static blk_status_t rnbdc_place_locked(struct rnbdc_queue *q, struct rnbdc_req *
 	if (unlikely(!q->ring.live || !q->ready))
 		return rnbdc_down_status(req->hwq->disk);
 	if (unlikely(!rnbdc_may_take_tag(req->hwq))) {
+		req->hwq->refused_tags = q->nr_tags;
 		rnbd_ring_short_of_depth(&q->ring);
 		return rnbdc_stall(q, req->hwq, RNBDC_STALL_CREDIT);
 	}
