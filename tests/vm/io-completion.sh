@@ -59,9 +59,9 @@ note "the connection manager reports the connections late"
 # The session is live while queue 1 is connected, and its keep-alives go on.
 strike rnbd late_start 2 3500
 if dev=$(rnbd attach "$ADDR" disk0 --queues 2 --keepalive 4000); then
-	same "$(hits rnbd late_start)" 2 "connections that were reported late"
 	wait_for 20 counter_over "$dev" credit_frames_received 1
 	wait_for 20 counter_over "$dev" connections 1
+	same "$(hits rnbd late_start)" 2 "connections that were reported late"
 	works "$dev"
 	[ "$(counter "$dev" lost)" = 0 ] || wrong "the connection was lost"
 	detach "$dev"

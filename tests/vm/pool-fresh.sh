@@ -61,7 +61,8 @@ for ((round = 1; round <= ROUNDS; round++)); do
 	wait_for 60 counter_over "$first" pool_reclaims "$reclaims"
 	note "the third host gets what it wants, which is less than its share"
 	steadily third "$third" "${load[@]}"
-	wait_for 60 counter_is "$third" pool_units $WANTED
+	wait_quietly 60 counter_is "$third" pool_units $WANTED ||
+		die "it has $(counter "$third" pool_units) units, wants $(counter "$third" pool_wanted_units), requests use $(counter "$third" pool_used), $(pools_charged) bytes are charged"
 	granted_at=$(now_ms)
 	# The rule is about this time.
 	passed() { [ $(($(now_ms) - granted_at)) -gt 1500 ]; }
