@@ -43,6 +43,7 @@
 
 #include <linux/bio.h>
 #include <linux/blkdev.h>
+#include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/mempool.h>
 #include <linux/workqueue.h>
@@ -392,12 +393,28 @@ static void rnbdt_bdev_submit(struct rnbdt_req *treq)
 	}
 }
 
+/**
+ * rnbdt_bdev_close_file - close a block device
+ * @file: file that rnbdt_bdev_open_file() has opened; nobody else uses it
+ *
+ * In a kernel thread, bdev_fput() alone closes the device later: it would still be busy when
+ * the export is disabled.
+ *
+ * Context: process context, may sleep.
+ */
+void rnbdt_bdev_close_file(struct file *file)
+{
+	get_file(file);
+	bdev_fput(file);
+	__fput_sync(file);
+}
+
 static void rnbdt_bdev_close(struct rnbdt_backend *be)
 {
 	/* A device that was removed has lost what its cache held. */
 	if (be->geo.flags & RNBD_EXPORT_VOLATILE_CACHE && rnbdt_backend_gone(be))
 		be->lost = true;
-	bdev_fput(be->file);
+	rnbdt_bdev_close_file(be->file);
 }
 
 static const struct rnbdt_backend_ops rnbdt_bdev_ops = {

@@ -5,6 +5,7 @@
 #ifndef RNBDT_BDEV_H
 #define RNBDT_BDEV_H
 
+struct file;
 struct rnbdt_backend;
 struct rnbdt_export;
 
@@ -12,6 +13,7 @@ struct rnbdt_export;
 #define RNBDT_ZERO_OUT_MAX	(16u << 20)
 
 int rnbdt_bdev_open_file(struct rnbdt_export *export, struct rnbdt_backend *be);
+void rnbdt_bdev_close_file(struct file *file);
 void rnbdt_bdev_limits(struct rnbdt_backend *be);
 int rnbdt_bdev_open(struct rnbdt_export *export, struct rnbdt_backend *be);
 int rnbdt_bdev_init(void);

@@ -31,7 +31,6 @@
 
 #include <linux/configfs.h>
 #include <linux/dcache.h>
-#include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/log2.h>
 #include <linux/module.h>
@@ -310,8 +309,6 @@ static void rnbdt_export_disable_work(struct work_struct *work)
 	cancel_delayed_work_sync(&export->wait_work);
 	rnbdt_sched_close(be);
 	be->ops->close(be);
-	/* In a kernel thread, a file is closed later; its file system stays busy until then. */
-	flush_delayed_fput();
 
 	down_write(&rnbdt_lock);
 	if (be->lost)

@@ -394,9 +394,10 @@ static void rnbdt_file_close(struct rnbdt_backend *be)
 	if (!be->readonly)
 		rnbdt_wb_flush(be);
 	if (be->bdev)
-		bdev_fput(be->file);
+		rnbdt_bdev_close_file(be->file);
 	else
-		fput(be->file);
+		/* In a kernel thread, fput() closes later; the file system would stay busy. */
+		__fput_sync(be->file);
 }
 
 static const struct rnbdt_backend_ops rnbdt_file_ops = {

@@ -25,7 +25,7 @@ refused rnbd attach "$ADDR" disk0 --wait 0 2>"$OUT/refused"
 took=$(((${EPOCHREALTIME/[.,]/} - began) / 1000))
 cat "$OUT/refused"
 grep -q "gave up the connection" "$OUT/refused" || die "the client does not say what happened"
-grep -q "drains an older login" "$OUT/refused" && die "the client says that the target is busy"
+grep -q "drains older requests" "$OUT/refused" && die "the client says that the target is busy"
 
 # The target numbers its sessions: the last one tells how many there were.
 attempts=$(dmesg | sed -n 's/.*session \([0-9]*\): queue 0 could not be accepted: error -22.*/\1/p' | tail -n 1)

@@ -69,7 +69,7 @@ strike rnbd kill_queue 1
 wait_for 10 grep -q reconnecting "$(sys)/state"
 lab barrier cut-off
 # BUSY, again and again, until the old write has ended
-wait_for 20 grep -q 'drains an older login' "$(sys)/last_error"
+wait_for 20 grep -q 'drains older requests' "$(sys)/last_error"
 wait_for 30 grep -q live "$(sys)/state"
 [ -e "$SHARED/resumed" ] || die "let in while the old write was in the storage"
 wait $pid || die "I/O error"
