@@ -19,7 +19,7 @@ target_start
 param rnbd_target pool_limit_mb 16
 param rnbd_target claim_timeout 0
 for ((i = 0; i < 3; i++)); do
-	disk=$(null_disk 128 irqmode=2 completion_nsec=5000000) || exit 1
+	disk=$(null_disk 32 irqmode=2 completion_nsec=200000000) || exit 1
 	export_disk "disk$i" "$disk" 1 2
 done
 echo $LIMIT >"$CFG/hosts/$(host_id 1)/max_pool_bytes" || die "max_pool_bytes"
