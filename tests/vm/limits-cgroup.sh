@@ -14,8 +14,8 @@ CG=/sys/fs/cgroup
 SLICE=$CG/rnbd.slice
 LEAF=$SLICE/rnbd-a.slice
 MIB=$((1 << 20))
-LIMIT=$MIB		# of the cgroup, bytes per second
-ABOVE=$((2 * MIB))		# of its ancestor
+LIMIT=$((2 * MIB))		# of the cgroup, bytes per second
+ABOVE=$((3 * MIB))		# of its ancestor
 SECONDS_OF_RATE=10
 
 cgroup() { echo "$2" >"$1" || die "$1: $2"; }
@@ -118,7 +118,7 @@ load "$one" 512 randread
 wait_for 20 waits
 load "$two" 1 randread
 sleep 2
-free "$(rate "$two")" "host 2, one request at a time, beside 512" $((2 * LIMIT))
+free "$(rate "$two")" "host 2, one request at a time, beside 512" $((LIMIT + LIMIT / 4))
 near "$(rate "$one")" $LIMIT "reads of host 1, 512 at a time"
 end_loads
 
