@@ -245,11 +245,8 @@ for round in {1..10}; do
 	truncate -s 1M /mnt/fs/disk
 	[ "$round" -gt 1 ] || export_disk file /mnt/fs/disk
 	echo 1 >"$CFG/exports/file/enable" || die "enable failed"
-	# umount(2), system call 166, at once
-	perl -e '
-		open(FILE, ">", $ARGV[0]) && syswrite(FILE, "0") && close(FILE) or die "disable: $!";
-		syscall(166, $ARGV[1], 0) == 0 or die "umount: $!";
-	' "$CFG/exports/file/enable" /mnt/fs || die "busy in round $round"
+	run rnbd export disable file
+	umount /mnt/fs || die "busy in round $round"
 done
 configfs_clear
 unload

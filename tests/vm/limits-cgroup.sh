@@ -81,10 +81,10 @@ near() {
 	note "$3: $1 bytes/s, limit $2: $permille per mille"
 	[ ${permille#-} -le 30 ] || die "$3: $1 instead of $2"
 }
-# free VALUE WHAT [LEAST]: beyond LEAST, by default far beyond all limits
+# free VALUE WHAT [LEAST]: beyond LEAST, by default the largest limit and a quarter
 free() {
 	note "$2: $1 bytes/s"
-	[ "$1" -ge $((${3:-$((3 * ABOVE))} / ${LAB_SLOW:-1})) ] || die "$2: $1, as if it were limited"
+	[ "$1" -ge $((${3:-$((ABOVE * 5 / 4))} / ${LAB_SLOW:-1})) ] || die "$2: $1, as if it were limited"
 }
 
 note "no cgroup: no limit"

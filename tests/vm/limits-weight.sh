@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# lab: --nodes 1 --cpus 2 --mem 1536 --timeout 180
+# lab: --nodes 1 --cpus 2 --mem 1536 --timeout 240
 # adapter: only
 # turns: 3
 # without: event, because a lost connection makes a gap in a rate that is measured
@@ -13,8 +13,8 @@
 # needs for it, and the window of the export holds no more. So the order in which the target
 # hands requests to the storage decides. Host 2 is the same machine with another id.
 AT_ONCE=4
-STORAGE_NS=$((5000000 * ${LAB_SLOW:-1}))
-SECONDS_OF_RATE=8
+STORAGE_NS=$((20000000 * ${LAB_SLOW:-1}))
+SECONDS_OF_RATE=12
 TOLERANCE=20	# per cent
 
 set_host_id

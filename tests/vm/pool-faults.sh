@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# lab: --nodes 1 --cpus 2 --mem 2048 --timeout 420
+# lab: --nodes 1 --cpus 2 --mem 2048 --timeout 600
 # adapter: only
 # turns: 4
 # without: event, because a lost message costs a retry time-out that is longer than a keep-alive
@@ -31,7 +31,7 @@ serve_exports() {
 set_host_id
 disks=()
 for i in 1 2; do
-	disks[i]=$(null_disk 32 irqmode=2 completion_nsec=5000000) || exit 1
+	disks[i]=$(null_disk 32 irqmode=2 completion_nsec=100000000) || exit 1
 done
 serve_exports
 idle=$(rdma_own)

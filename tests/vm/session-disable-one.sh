@@ -189,6 +189,7 @@ need "$stay" lost -eq 0
 
 note "a host that may use one of two exports keeps its session; denied both, it has none"
 sessions_are() { [ "$(rnbd session list --target --json | jq length)" = "$1" ]; }
+run rnbd export deny deep "$(host_id 1)"
 run rnbd export deny one "$(host_id 1)"
 wait_for 20 state_is "$one" reconnecting
 sessions_are 1 || die "the session ends with one of two exports"
