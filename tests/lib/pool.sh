@@ -74,7 +74,8 @@ steadily() {
 	steady[$1]=$!
 }
 steadily_end() {
-	kill -INT "${steady[$1]}" || die "$1 has ended: $(cat "$OUT/fio.$1" "$OUT/fio.$1.err")"
+	# SIGINT is ignored until fio is ready for it, and the shell waits for ever.
+	kill -TERM "${steady[$1]}" || die "$1 has ended: $(cat "$OUT/fio.$1" "$OUT/fio.$1.err")"
 	wait "${steady[$1]}"
 	if grep -v "terminating on signal" "$OUT/fio.$1.err" | grep .; then die "fio $1 failed"; fi
 	unset "steady[$1]"

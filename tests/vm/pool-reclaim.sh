@@ -26,16 +26,16 @@ begin() {
 	target_start
 	param rnbd_target pool_limit_mb 16
 	param rnbd_target claim_timeout 0
-	disk=$(null_disk 32 irqmode=2 completion_nsec=5000000) || exit 1
+	disk=$(null_disk 16 irqmode=2 completion_nsec=300000000) || exit 1
 	export_disk disk0 "$disk" 1
-	disk=$(null_disk 32 irqmode=2 completion_nsec=5000000) || exit 1
+	disk=$(null_disk 16 irqmode=2 completion_nsec=300000000) || exit 1
 	export_disk disk1 "$disk" 2
 	modprobe rnbd || die "modprobe rnbd failed"
 	first=$(attach disk0 --queues 2 --pool 16M --inline-read 0) || exit 1
 	echo 1 >"/sys/block/${first##*/}/rnbd/early_release"
 	rm -f /dev/shm/first /dev/shm/second
 	again=$(mdl_stat mdl0 nasty_again)
-	checker first 1 "$first" --threads 96 --io 16-64 --mix 60:40:0 --on-error retry
+	checker first 1 "$first" --threads 64 --io 32-64 --mix 60:40:0 --on-error retry
 }
 
 attach_second() { second=$(attach disk1 --host-id "$(host_id 2)" --queues 2 --pool 16M) || exit 1; }
@@ -58,7 +58,7 @@ need "$first" pool_reclaims -eq 0
 note "the second one gets its share while both work"
 attach_second
 need "$second" pool_units -eq 256
-checker second 2 "$second" --threads 96 --io 16-64 --on-error retry
+checker second 2 "$second" --threads 64 --io 32-64 --on-error retry
 wait_for 60 counter_over "$second" pool_units 1280
 wait_for 30 counter_at_most "$first" pool_units 2560
 need "$first" pool_reclaims -gt 0
@@ -73,7 +73,7 @@ for round in 1 2; do
 	wait_for 60 counter_over "$first" pool_units 2560
 	reclaims=$(counter "$first" pool_reclaims)
 	attach_second
-	checker second 2 "$second" --threads 96 --io 16-64 --on-error retry
+	checker second 2 "$second" --threads 64 --io 32-64 --on-error retry
 	wait_for 60 counter_over "$second" pool_units 1280
 	need "$first" pool_reclaims -gt "$reclaims"
 done
@@ -170,7 +170,7 @@ for round in 1 2 3 4 5 6; do
 	note "round $round"
 	wait_quietly 20 counter_over "$first" pool_units 2560
 	attach_second
-	steadily second "$second" --rw=randwrite --bs=128k --iodepth=64 --size=30m
+	steadily second "$second" --rw=randwrite --bs=128k --iodepth=64 --size=15m
 	wait_quietly 20 counter_over "$second" pool_units 1280
 	steadily_end second
 	wait_quietly 2 violated && break
@@ -197,7 +197,7 @@ echo Y >/sys/module/rdma_model/parameters/warn
 begin
 wait_for 60 counter_over "$first" pool_units 2560
 attach_second
-checker second 2 "$second" --threads 96 --io 16-64 --on-error retry
+checker second 2 "$second" --threads 64 --io 32-64 --on-error retry
 wait_for 60 counter_over "$second" pool_units 1280
 repeated 10
 checker_end first "$first"
