@@ -4,7 +4,7 @@
 # adapter: only
 # turns: 3
 # without: event, because a lost connection makes a gap in a rate that is measured
-# short: io.max of the cgroup of a host holds within 3 % and io.stat counts; another host is not limited; without the cgroup its ancestor applies
+# short: io.max of the cgroup of a host is not exceeded by 3 % and io.stat counts; another host is not limited; without the cgroup its ancestor applies
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
@@ -75,11 +75,12 @@ rate() {
 	sleep $SECONDS_OF_RATE
 	echo $((($(bytes "$1") - from) * 1000000 / (${EPOCHREALTIME/[.,]/} - since)))
 }
-# near VALUE LIMIT WHAT: within 3 %
+# near VALUE LIMIT WHAT: at most 3 % more. A busy machine may serve less: the benchmark
+# "fairness cgroup", which counts instructions, demands 3 % both ways.
 near() {
 	local permille=$((($1 - $2) * 1000 / $2))
 	note "$3: $1 bytes/s, limit $2: $permille per mille"
-	[ ${permille#-} -le 30 ] || die "$3: $1 instead of $2"
+	[ $permille -le 30 ] && [ $permille -ge -200 ] || die "$3: $1 instead of $2"
 }
 # free VALUE WHAT [LEAST]: beyond LEAST, by default the largest limit and a quarter
 free() {
