@@ -32,6 +32,9 @@
 static enum rnbd_proto_err rnbdc_control_session(struct rnbdc_queue *q,
 						 const struct rnbd_ctl_entry *entry)
 {
+	/* The client may have refused the reply to its login, which the target does not know. */
+	if (rnbdc_login_refused(q->sess))
+		return RNBD_PERR_NONE;
 	switch (entry->type) {
 	case RNBD_CTL_LOGIN_REPLY:
 		return rnbdc_handle_login_reply(q, entry);

@@ -108,6 +108,18 @@ bool rnbdc_login_open(const struct rnbdc_session *sess)
 }
 
 /**
+ * rnbdc_login_refused - test whether a login has failed because an end did not prove itself
+ * @sess: session
+ *
+ * Context: completion handler of queue 0.
+ * Return: true if so; the connection is about to end.
+ */
+bool rnbdc_login_refused(const struct rnbdc_session *sess)
+{
+	return READ_ONCE(sess->login.status) == RNBD_ST_AUTH;
+}
+
+/**
  * rnbdc_handle_segment - handle the announcement of a segment of the pool
  * @q: queue 0
  * @entry: entry of type RNBD_CTL_SEGMENT

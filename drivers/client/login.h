@@ -17,6 +17,7 @@ struct rnbdc_session;
 enum rnbd_proto_err rnbdc_handle_login_reply(struct rnbdc_queue *q,
 					     const struct rnbd_ctl_entry *entry);
 bool rnbdc_login_open(const struct rnbdc_session *sess);
+bool rnbdc_login_refused(const struct rnbdc_session *sess);
 enum rnbd_proto_err rnbdc_handle_segment(struct rnbdc_queue *q, const struct rnbd_ctl_entry *entry);
 void rnbdc_free_segments(struct rnbdc_session *sess);
 int rnbdc_status_error(u16 status);

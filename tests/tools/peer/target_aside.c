@@ -26,7 +26,7 @@ static struct aside {
 	struct job job;
 	uint64_t began, ended;
 } asides[] = {
-	{ "busy-for-ever", "or has too many at once; try again", 40000 },
+	{ "busy-for-ever", "or has many logins; try again", 40000 },
 	{ "login-unanswered", "no sign of life from the peer", 30000, true },
 };
 

@@ -309,7 +309,8 @@ const struct target_case target_table[] = {
 	{ "capacity-odd", AT_LIVE, NEW_CAPACITY, LIMITS, { Z(capacity, 1) } },
 	{ "capacity-signed", AT_LIVE, NEW_CAPACITY, LIMITS, { Z(capacity, -512) } },
 	{ "capacity-reserved", AT_LIVE, NEW_CAPACITY, RESERVED, { Z(reserved[1], 1) } },
-	{ "capacity-unknown", AT_LIVE, NEW_CAPACITY, HANDLE, { V_INDEX(7) } },
+	/* The handle may be that of a former attachment. */
+	{ "capacity-unknown", AT_LIVE, NEW_CAPACITY, .p = { V_INDEX(7) } },
 	{ "capacity-generation-high", AT_LIVE, NEW_CAPACITY, HANDLE, { V_GENERATION(1) } },
 	{ "capacity-generation-0", AT_LIVE, NEW_CAPACITY, HANDLE, { Z(generation, 0) } },
 	{ "capacity-index-4096", AT_LIVE, NEW_CAPACITY, HANDLE, { Z(index, RNBD_ATTACH_MAX) } },
@@ -320,7 +321,7 @@ const struct target_case target_table[] = {
 	{ "detached-status-9999", AT_LIVE, DETACHED, STATUS, { V(status, 9999) } },
 	{ "detached-retry", AT_LIVE, DETACHED, RESERVED, { V(retry_ms, 1) } },
 	{ "detached-flags", AT_LIVE, DETACHED, RESERVED, { V(flags, 1) } },
-	{ "closed-unknown", AT_LIVE, END, HANDLE, { V_INDEX(7) } },
+	{ "closed-unknown", AT_LIVE, END, .p = { V_INDEX(7) } },
 	{ "closed-generation-high", AT_LIVE, END, HANDLE, { V_GENERATION(1) } },
 	{ "closed-generation-0", AT_LIVE, END, HANDLE, { V(generation, 0) } },
 	{ "closed-index-4096", AT_LIVE, END, HANDLE, { V(index, RNBD_ATTACH_MAX) } },
