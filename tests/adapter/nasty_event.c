@@ -37,6 +37,7 @@ static void mdl_nasty_port(struct mdl_dev *dev, bool down)
 	rtnl_unlock();
 }
 
+/* A device that fails before something is connected would fail unnoticed. */
 static bool mdl_connected(struct mdl_dev *dev)
 {
 	bool connected = false;
@@ -44,9 +45,11 @@ static bool mdl_connected(struct mdl_dev *dev)
 	struct mdl_qp *qp;
 
 	rcu_read_lock();
-	xa_for_each(&dev->qps, index, qp)
-		if (qp->ib.qp_type == IB_QPT_RC && READ_ONCE(qp->state) == IB_QPS_RTS)
-			connected = true;
+	xa_for_each(&dev->qps, index, qp) {
+		connected = qp->ib.qp_type == IB_QPT_RC && READ_ONCE(qp->state) == IB_QPS_RTS;
+		if (connected)
+			break;
+	}
 	rcu_read_unlock();
 	return connected;
 }
