@@ -395,7 +395,9 @@ int await_attach(struct conn *c, const struct rnbd_ctl_attach *a, uint32_t id)
 	    !is_answer(&entry, RNBD_CTL_ATTACH_REPLY, id, a->index, a->generation))
 		return NEVER;
 	memcpy(r, entry.body, sizeof(*r));
-	if (r->status && !(a->flags & htole16(RNBD_ATTACH_DISOWN)))
+	if (a->flags & htole16(RNBD_ATTACH_DISOWN))
+		return le16toh(r->status);
+	if (r->status)
 		counter_due_refusal(le16toh(r->status));
 	else if (a->fence_generation && r->fence_generation != a->fence_generation)
 		amiss("an attachment with another fence generation than was asked for");
