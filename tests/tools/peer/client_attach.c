@@ -175,6 +175,8 @@ static void attach_early(struct conn *c)
 	struct rnbd_ctl_attach a = attach_entry(OTHER_INDEX, 1, OTHER_EXPORT);
 	struct frame f;
 
+	/* The session may be closing when the target looks at the ATTACH. */
+	counter_may_refusal(RNBD_ST_SHUTDOWN, 1);
 	frame_begin(&f, RNBD_FRAME_CONTROL, 0);
 	attach_add(&f, &a, FIRST_ID);
 	frame_send(c, &f);
@@ -248,7 +250,8 @@ static void attach_17(struct conn *c)
 	struct ctl entry;
 
 	/* One that was looked at may be counted, and its answer be too late. */
-	counter_may_refusal(RNBD_ST_NO_EXPORT, RNBD_CTL_OPEN_MAX + 1);
+	counter_may_refusal(RNBD_ST_NO_EXPORT, RNBD_CTL_OPEN_MAX);
+	counter_may_refusal(RNBD_ST_SHUTDOWN, RNBD_CTL_OPEN_MAX);
 	send_many(c, RNBD_CTL_OPEN_MAX + 1);
 	while (ctl_receive(c, &entry, CLOSE_MS))
 		;
