@@ -399,7 +399,7 @@ static void attach_detach_at_once(struct conn *c)
 	session_lives(c);
 }
 
-/* With requests under way: all are answered, and then the DETACH. */
+/* With requests under way: all are answered, and so is the DETACH, which may come first. */
 static void detach_under_way(struct conn *c)
 {
 	uint32_t replies = 0, at, len, i, done = 0;
@@ -415,7 +415,7 @@ static void detach_under_way(struct conn *c)
 	frame_begin(&f, RNBD_FRAME_CONTROL, 0);
 	detach_add(&f, HANDLE_INDEX, HANDLE_GENERATION, FIRST_ID);
 	frame_send(c, &f);
-	while (!detached && (frame = conn_receive(c, 0, &len, LOGIN_MS))) {
+	while ((!detached || replies < 8) && (frame = conn_receive(c, 0, &len, LOGIN_MS))) {
 		if (frame[0] == RNBD_FRAME_CONTROL) {
 			ctl_take(c, frame, len);
 			detached = ctl_left(c, &entry) && entry.type == RNBD_CTL_DETACHED &&
