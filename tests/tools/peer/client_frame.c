@@ -11,6 +11,7 @@
 #define Q(field, value)		PATCH(24, struct rnbd_ctl_query, field, ABSOLUTE, value)
 #define E_OF(rel, field, value)	PATCH(16, struct rnbd_req_entry, field, rel, value)
 #define X(field, value)		PATCH(48, struct rnbd_wire_extent_entry, field, ABSOLUTE, value)
+#define H_SEQ(value)		PATCH(0, struct rnbd_frame_hdr, seq, SEQ_SENT, value)
 #define L(field, value)		PATCH(24, struct rnbd_ctl_login, field, ABSOLUTE, value)
 #define K(field, value)		PATCH(16, struct rnbd_ctl, field, ABSOLUTE, value)
 #define T(field, value)		PATCH(24, struct rnbd_ctl_attach, field, ABSOLUTE, value)
@@ -39,8 +40,9 @@ static const struct frame_case {
 	{ "head-type-255", CREDIT, TYPE, { H(type, 255) } },
 	{ "head-flags", READ, RESERVED, { H(flags, 0x82) } },
 	{ "head-reserved", READ, RESERVED, { H(reserved, 0x8000) } },
-	{ "head-seq-behind", READ, SEQ, { H(seq, 0) } },
-	{ "head-seq-ahead", READ, SEQ, { H(seq, 3) } },
+	{ "head-seq-first", READ, SEQ, { H(seq, 0) } },
+	{ "head-seq-behind", READ, SEQ, { H_SEQ(-1) } },
+	{ "head-seq-ahead", READ, SEQ, { H_SEQ(1) } },
 	{ "head-seq-far", CREDIT, SEQ, { H(seq, -1) } },
 	{ "head-epoch-behind", READ, EPOCH, { H(attempt, 0) } },
 	{ "head-epoch-ahead", CREDIT, EPOCH, { H(attempt, 2) } },
@@ -321,6 +323,7 @@ static void run_frame(const struct frame_case *fc)
 	session_relatives(&c.grant, rel);
 	if (fc->base != GARBAGE)
 		frame_seal(&c, &f);
+	rel[SEQ_SENT] = c.send_seq - 1;
 	for (i = 0; i < ARRAY_SIZE(fc->p); i++)
 		patch_apply(f.b, &fc->p[i], rel);
 	f.len += fc->more;

@@ -131,7 +131,8 @@ static inline bool power_of_2(uint32_t n)
 
 /* What a patch may be relative to. */
 enum relative {
-	ABSOLUTE, CAPACITY, POOL, SEGMENT, TAG_SENT, INDEX, GENERATION, CTL_ID, NR_RELATIVE,
+	ABSOLUTE, CAPACITY, POOL, SEGMENT, TAG_SENT, INDEX, GENERATION, CTL_ID, SEQ_SENT,
+	NR_RELATIVE,
 };
 
 /* Bytes of a message to be overwritten, little-endian; more than 8 all the same. */
