@@ -7,16 +7,38 @@
 
 #include "client.h"
 
-/* More frames than there are credits, all at once: the wire holds them back. */
+/*
+ * A few frames more than there are credits, all at once: the wire holds them back, and the
+ * target cannot tell them from others, because it returns credits in time.
+ */
 static void overrun(void)
 {
 	struct conn c = { };
+	int32_t frames;
+
+	if (session_start_export(&c, 2, "hostile")) {
+		for (frames = c.credits + 4; frames > 0 && !c.gone; frames--)
+			frame_credit(&c);
+		session_lives(&c);
+	}
+	conn_close(&c);
+}
+
+/* So many that the target may be short of credits itself: it can tell if it has returned none. */
+static void overrun_far(void)
+{
+	struct conn c = { };
 	uint32_t i;
+	int status;
 
 	if (session_start_export(&c, 2, "hostile")) {
 		for (i = 0; i < 3 * SLOTS && !c.gone; i++)
 			frame_credit(&c);
-		session_lives(&c);
+		status = simple_request(&c, req_entry(RNBD_OP_READ, 0, 3, 0, 4096, 9));
+		if (status) {
+			session_must_go(&c, CLOSE_MS);
+			monitor_closed(CREDITS);
+		}
 	}
 	conn_close(&c);
 }
@@ -124,6 +146,7 @@ static void silence(void)
 
 static const struct client_story stories[] = {
 	{ "overrun", overrun },
+	{ "overrun-far", overrun_far },
 	{ "credits-none", credits_none },
 	{ "credits-lies", credits_lies },
 	{ "no-slots", no_slots },
