@@ -29,6 +29,7 @@ int client_cases(void)
 	client_write_cases(&results);
 	client_attach_cases(&results);
 	client_lease_cases(&results);
+	client_steps_cases(&results);
 	client_reclaim_cases(&results);
 	client_stale_cases(&results);
 	client_request_cases(&results);

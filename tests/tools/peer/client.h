@@ -153,6 +153,7 @@ void client_epoch_cases(struct results *results);
 void client_write_cases(struct results *results);
 void client_attach_cases(struct results *results);
 void client_lease_cases(struct results *results);
+void client_steps_cases(struct results *results);
 void client_reclaim_cases(struct results *results);
 void client_stale_cases(struct results *results);
 void client_request_cases(struct results *results);

@@ -11,6 +11,8 @@
 #define THE_TAG		1
 #define FOREVER_MS	3000
 #define QUIET_MS	500
+/* The target grants nothing for up to a second when it has granted as much as it may. */
+#define PACED_MS	2000
 
 static void must_lose(struct lease *l, struct frame *f, const char *why)
 {
@@ -312,15 +314,18 @@ static void want_little(struct lease *l)
 	lives_without(l, -1);
 }
 
-/* Handle what comes, and return every segment at once. Returns the units granted. */
-static uint32_t return_all(struct lease *l, uint32_t ms)
+/*
+ * Handle what comes within @ms, and return every segment at once, until nothing comes for
+ * @quiet_ms. Returns the units granted.
+ */
+static uint32_t return_all(struct lease *l, uint32_t ms, uint32_t quiet_ms)
 {
 	uint64_t end = deadline(ms);
 	struct rnbd_ctl_segment seg;
 	struct ctl entry;
 	uint32_t units = 0;
 
-	while (now_ms() < end && ctl_receive(&l->c, &entry, QUIET_MS)) {
+	while (now_ms() < end && ctl_receive(&l->c, &entry, quiet_ms)) {
 		if (entry.type == RNBD_CTL_RELEASED) {
 			if (!lease_take_released(l, &entry))
 				return units;
@@ -342,13 +347,13 @@ static void want_for_ever(struct lease *l)
 	uint32_t units, most;
 
 	lease_want(l, CEILING);
-	units = return_all(l, FOREVER_MS);
+	units = return_all(l, FOREVER_MS, PACED_MS);
 	most = ((now_ms() - began) / 1000 + 2) * CEILING;
 	note("%u units were granted and returned", units);
 	if (units > most || units < CEILING)
 		amiss("%u units were granted, at most %u are in order", units, most);
 	lease_want(l, FLOOR);
-	return_all(l, CLOSE_MS);
+	return_all(l, CLOSE_MS, QUIET_MS);
 	if (l->held != FLOOR)
 		amiss("%u units are left", l->held);
 	lives_without(l, -1);
@@ -503,91 +508,9 @@ static void want_of_fixed(void)
 	conn_close(&c);
 }
 
-#define STEPS_CEILING	8192	/* units of a pool whose slots small segments use up */
-#define STEPS_SLOTS	128
-
-/* Segments by slot, 0 units: none */
-static struct {
-	uint32_t generation, units;
-} steps[STEPS_SLOTS];
-
-/* Handle an entry about a segment. What the target asks for is released at once. */
-static bool steps_take(struct lease *l, const struct ctl *entry)
-{
-	struct rnbd_ctl_segment seg;
-	struct rnbd_ctl_lease lease;
-	struct frame f;
-	uint32_t slot;
-
-	if (entry->type == RNBD_CTL_SEGMENT) {
-		memcpy(&seg, entry->body, sizeof(seg));
-		slot = le32toh(seg.slot);
-		if (slot >= STEPS_SLOTS || steps[slot].units)
-			return amiss("a segment in slot %u", slot);
-		steps[slot].generation = le32toh(seg.generation);
-		steps[slot].units = le32toh(seg.units);
-		l->held += steps[slot].units;
-		return true;
-	}
-	memcpy(&lease, entry->body, sizeof(lease));
-	slot = le32toh(lease.slot);
-	if (slot >= STEPS_SLOTS || !steps[slot].units ||
-	    steps[slot].generation != le32toh(lease.generation))
-		return amiss("an entry of type %u about slot %u", entry->type, slot);
-	if (entry->type == RNBD_CTL_RECLAIM) {
-		frame_begin(&f, RNBD_FRAME_CONTROL, 0);
-		lease_entry(&f, slot, steps[slot].generation);
-		frame_send(&l->c, &f);
-		return true;
-	}
-	l->held -= steps[slot].units;
-	steps[slot].units = 0;
-	return entry->type == RNBD_CTL_RELEASED || amiss("an entry of type %u", entry->type);
-}
-
-/*
- * Ask for a granule at a time until no slot is left, then for all. The target asks for small
- * segments to make room for larger ones.
- */
-static void small_steps(void)
-{
-	uint64_t end = deadline(40000);
-	struct rnbd_ctl_login login;
-	struct lease l = { };
-	uint32_t slots, nr;
-	struct ctl entry;
-
-	login_fill(&login);
-	login.pool_bytes = htole64((uint64_t)STEPS_CEILING * RNBD_UNIT_SIZE);
-	login.pool_min = htole32(FLOOR);
-	if (!session_start_login(&l.c, 2, &login, "hostile"))
-		return;
-	slots = le32toh(l.c.grant.r.nr_slots);
-	memset(steps, 0, sizeof(steps));
-	steps[0].generation = le32toh(l.c.grant.seg[0].generation);
-	steps[0].units = FLOOR;
-	l.held = FLOOR;
-	for (nr = 1; nr < slots && now_ms() < end; nr++) {
-		lease_want(&l, l.held + RNBD_SEGMENT_GRANULE);
-		if (!ctl_receive(&l.c, &entry, LOGIN_MS) || !steps_take(&l, &entry))
-			break;
-	}
-	note("%u segments in %u slots have %u units", nr, slots, l.held);
-	if (nr < slots || l.held >= STEPS_CEILING * 3 / 4)
-		amiss("the slots are not used up");
-	lease_want(&l, STEPS_CEILING);
-	while (l.held < STEPS_CEILING * 3 / 4 && now_ms() < end)
-		if (ctl_receive(&l.c, &entry, 100) && !steps_take(&l, &entry))
-			break;
-	if (l.held < STEPS_CEILING * 3 / 4)
-		amiss("the pool does not grow: %u units", l.held);
-	conn_close(&l.c);
-}
-
 static const struct client_story others[] = {
 	{ "lease-want-first", want_first },
 	{ "lease-want-of-fixed", want_of_fixed },
-	{ "lease-small-steps", small_steps },
 };
 
 void client_lease_cases(struct results *results)
