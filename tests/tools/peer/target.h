@@ -43,7 +43,7 @@ enum base {
 /* What is done beside, or instead of, sending one frame. */
 enum also {
 	ONCE, TWICE, HANG_UP, SILENT, IMMEDIATE, INVALIDATE, FLOOD, STARVE, ENDLESS, RELENT,
-	EAGER, DOUBLE, OVERDRAW, LOST,
+	EAGER, DOUBLE, OVERDRAW, LOST, PERSIST,
 };
 
 #define NO_SENSE	"the target's answer makes no sense"
@@ -53,6 +53,7 @@ enum also {
 #define NOT_ASKED	"the target has no secret for this host (there: rnbd host secret)"
 #define ASKED		"the target asks for the secret of this host (attach with --secret-file)"
 #define UNANSWERED	"the target does not answer the request to attach"
+#define WITHDRAWN	"the export was disabled or withdrawn (on the target: rnbd export list)"
 #define UNPROVEN	"the target did not prove that it knows the secret of this host"
 #define WRONG_PROOF	"the target does not know the secret of this host"
 /* A list has 20 s, which a slow machine may need before it is too long. */

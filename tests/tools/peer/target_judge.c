@@ -103,13 +103,17 @@ void must_detach(const char *disk)
 		amiss("detach fails: %s", job.said);
 }
 
-/* A disk that is there must lose its connection for that. */
+/*
+ * A disk that is there must lose its connection for that. One whose attachment was closed before
+ * reconnects for that reason already.
+ */
 void must_lose(const struct target_case *tc, const char *disk)
 {
+	const char *why = tc->when == AT_AGAIN ? WITHDRAWN : *tc->why ? tc->why : "*";
 	char counters[2200];
 
 	must_hang_up();
-	monitor_tells("-> reconnecting: ", *tc->why ? tc->why : "*");
+	monitor_tells("-> reconnecting: ", why);
 	snprintf(counters, sizeof(counters), "/sys/block/%s/rnbd", disk + strlen("/dev/"));
 	if (counted(counters, "violations") != !!violation_kind(tc->why))
 		amiss("the disk does not count it");

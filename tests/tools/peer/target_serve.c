@@ -66,6 +66,12 @@ static bool request_lawful(const struct rdma_conn_param *conn, struct rnbd_cm_re
 	return true;
 }
 
+/* May a client that was struck come again? */
+static bool may_return(void)
+{
+	return target.tc && (target.tc->also == RELENT || target.tc->also == PERSIST);
+}
+
 static void on_request(struct rdma_cm_event *event)
 {
 	struct rdma_cm_id *id = event->id;
@@ -75,7 +81,7 @@ static void on_request(struct rdma_cm_event *event)
 	uint32_t len = sizeof(rep);
 
 	/* Who was told to come again later may do so on another connection. */
-	if (c->id && c->gone && target.tc && target.tc->also == RELENT)
+	if (c->id && c->gone && may_return())
 		conn_close(c);
 	if (target.further && event->param.conn.private_data_len >= sizeof(req)) {
 		memcpy(&req, event->param.conn.private_data, sizeof(req));
@@ -88,7 +94,7 @@ static void on_request(struct rdma_cm_event *event)
 		refuse(id, true);
 		return;
 	}
-	if (c->id || !target.tc || (target.struck && target.tc->also != RELENT) ||
+	if (c->id || !target.tc || (target.struck && !may_return()) ||
 	    (target.mutate && !rng_below(target.mutate, 20)) ||
 	    !request_lawful(&event->param.conn, &req)) {
 		refuse(id, false);
@@ -223,10 +229,10 @@ static void on_attach(struct conn *c, const struct ctl *entry)
 	bool due = tc->when == AT_ATTACH || (tc->when == AT_AGAIN && target.live);
 	static struct frame f;
 
-	/* After a strike there is nothing to be had, unless it relents. */
-	if (!attach_lawful(entry) || (tc->when == AT_ATTACH && target.struck && tc->also != RELENT))
+	/* After a strike there is nothing to be had, unless it relents, or strikes again. */
+	if (!attach_lawful(entry) || (tc->when == AT_ATTACH && target.struck && !may_return()))
 		return;
-	due &= !target.struck;
+	due &= !target.struck || tc->also == PERSIST;
 	if (due && (tc->when == AT_ATTACH || tc->base == ATTACH_REPLY)) {
 		target_strike(c);
 		return;

@@ -146,8 +146,11 @@ const struct target_case target_table[] = {
 	{ "attach-reply-to-request", AT_ATTACH, REPLY, "" },
 	{ "attach-list", AT_ATTACH, DISCOVER_REPLY, TYPE },
 	{ "attach-refused", AT_ATTACH, NO_ATTACHMENT, "the port offers no such enabled export" },
+	/* The client knows of no such disk, so it tries again for a while. */
+	{ "attach-attached", AT_ATTACH, NO_ATTACHMENT, .p = { T(status, RNBD_ST_ATTACHED) },
+	  .also = RELENT },
 	{ "attach-refused-attached", AT_ATTACH, NO_ATTACHMENT, "this host has the export attached",
-	  { T(status, RNBD_ST_ATTACHED) } },
+	  { T(status, RNBD_ST_ATTACHED) }, .also = PERSIST },
 	{ "attach-refused-owned", AT_ATTACH, NO_ATTACHMENT, "another host owns the exclusive",
 	  { T(status, RNBD_ST_OWNED) } },
 	{ "attach-refused-revoked", AT_ATTACH, NO_ATTACHMENT, "this host was fenced",
