@@ -30,6 +30,7 @@ static const struct frame_case {
 	enum when when;
 	const char *export;	/* of an ATTACH, otherwise of the session */
 	uint16_t status;
+	bool begun;		/* the request may be answered before */
 } frames[] = {
 	/* heads */
 	{ "head-empty", READ, SHORT, .more = -48 },
@@ -59,7 +60,7 @@ static const struct frame_case {
 	{ "frame-oversized", READ, LONG, .more = SLOT_SIZE },
 	{ "data-none", READ, SHORT, { H(flags, RNBD_FRAME_DATA) } },
 	{ "data-in-credit", CREDIT, FLAGS, { H(flags, RNBD_FRAME_DATA) }, .more = 8 },
-	{ "data-unclaimed", READ, LONG, { H(flags, RNBD_FRAME_DATA) }, .more = 512 },
+	{ "data-unclaimed", READ, LONG, { H(flags, RNBD_FRAME_DATA) }, .more = 512, .begun = true },
 	{ "garbage", GARBAGE, RESERVED },
 	{ "garbage-first", GARBAGE, RESERVED, .when = FIRST },
 	/* frames of a target, and at the wrong time */
@@ -145,7 +146,7 @@ static const struct frame_case {
 	/* inline data */
 	{ "inline-lacks", WRITE_INLINE, SHORT, .more = -1 },
 	{ "inline-not-there", WRITE_INLINE, SHORT, { H(flags, 0) }, .more = -512 },
-	{ "inline-more", WRITE_INLINE, LONG, .more = 1 },
+	{ "inline-more", WRITE_INLINE, LONG, .more = 1, .begun = true },
 	/* a read-only export */
 	{ "readonly-write", WRITE, .export = "fixed", .status = RNBD_ST_READONLY },
 	{ "readonly-inline", WRITE_INLINE, .export = "fixed", .status = RNBD_ST_READONLY },
@@ -283,6 +284,15 @@ static void await_answer(struct conn *c, const struct frame_case *fc, const stru
 		amiss("status %d, wanted %u", status, fc->status);
 }
 
+/* The target has begun the request of a frame when it looks for data that belong to none. */
+static void may_answer(struct conn *c, const struct frame_case *fc)
+{
+	int status = await_reply(c, 1, fc->base == WRITE_INLINE ? 512 : 4096, NULL);
+
+	if (status && status != NEVER)
+		amiss("status %d", status);
+}
+
 static bool start(const struct frame_case *fc, struct conn *c, struct conn *first)
 {
 	const char *export = fc->export && fc->base != ATTACH ? fc->export : "hostile";
@@ -330,6 +340,8 @@ static void run_frame(const struct frame_case *fc)
 	if (!conn_post(&c, f.b, f.len, IBV_WR_SEND, 0)) {
 		amiss("not sent");
 	} else if (fc->why) {
+		if (fc->begun)
+			may_answer(&c, fc);
 		session_ends(&c, fc->why);
 		if (first.id && !conn_wait_gone(&first, CLOSE_MS))
 			amiss("queue 0 stands");
