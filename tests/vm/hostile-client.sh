@@ -1,14 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# lab: --nodes 1 --cpus 2 --mem 1536 --timeout 300
+# lab: --nodes 1 --cpus 2 --mem 1536 --timeout 420
 # short: a client that breaks every rule ends its own session, and nobody else notices
 . ../lib/lab.sh
 . ../lib/rnbd.sh
 
+# set_target PARAMETER VALUE
+set_target() { echo "$2" >"/sys/module/rnbd_target/parameters/$1" || die "parameter $1"; }
+
 set_host_id
 target_start
 # hundreds of sessions, each of which breaks a rule, are more than a host may have
-echo 0 >/sys/module/rnbd_target/parameters/login_rate || die "parameter"
+set_target login_rate 0
+# Seconds for which claims of sessions that have ended keep memory: the last cases need it.
+CLAIM=5
+set_target claim_timeout $CLAIM
 export_disk hostile "$(null_disk 64)" 2 3 5
 fixed=$(null_disk 64) || exit 1
 slow=$(null_disk 16 irqmode=2 completion_nsec=300000000) || exit 1
@@ -100,8 +106,9 @@ need_counter "$(cat "$CFG/hosts/$(host_id 5)/failed_proofs")" -ge 9 "failed proo
 detach "$dev"
 
 note "two clients that need more memory than there is"
-set_target() { echo "$2" >"/sys/module/rnbd_target/parameters/$1" || die "parameter $1"; }
+# Until here sessions have left claims. A timer ends them every second.
 set_target claim_timeout 0
+sleep $((CLAIM + 2))
 set_target reclaim_timeout_ms 1000
 set_target pool_limit_mb 4
 # reclaims CASE
