@@ -44,6 +44,7 @@
 #include "queue.h"
 #include "session.h"
 #include "space.h"
+#include "stall.h"
 #include "submit.h"
 
 /* Period of the work item */
@@ -239,6 +240,8 @@ static int rnbdc_lease_resize(struct rnbdc_session *sess)
 		lease->tick = jiffies;
 		/* A request may have noted it in between. */
 		lacks |= rnbdc_space_reset_lack(&sess->space);
+		/* The demand stays while the target has not met it. */
+		lacks |= lease->want > held && rnbdc_stall_lacks(sess);
 		if (rnbdc_lease_recent(sess) > held / 4)
 			lease->busy_at = jiffies;
 	}

@@ -359,7 +359,8 @@ int rnbdc_space_add_segment(struct rnbdc_space *space, u32 slot, u32 generation,
 	};
 	space->partial = space->partial || rest;
 	WRITE_ONCE(space->lacks, false);
-	space->units += units;
+	/* Pairs with rnbdc_hwq_refused(): who sees the units notes a lack again. */
+	smp_store_release(&space->units, space->units + units);
 	space->free_units += units;
 	rnbd_pool_add(&space->blocks, first >> space->shift,
 		      DIV_ROUND_UP(units, 1u << space->shift));

@@ -61,6 +61,8 @@ static void rnbdc_hwq_end_lack(struct rnbdc_hwq *hwq)
 static void rnbdc_hwq_unlisted(struct rnbdc_hwq *hwq)
 {
 	hwq->stalled = false;
+	hwq->refused_units = 0;
+	hwq->refused_tags = 0;
 	rnbdc_hwq_end_lack(hwq);
 }
 
@@ -200,8 +202,14 @@ void rnbdc_hwq_refused(struct rnbdc_hwq *hwq, u32 units)
 		rnbdc_hwq_wait(hwq, units);
 		return;
 	}
-	hwq->refused_units = READ_ONCE(sess->space.units);
+	/* Pairs with rnbdc_space_add_segment(). */
+	hwq->refused_units = smp_load_acquire(&sess->space.units);
 	rnbdc_space_lack(&sess->space);
+	if (rnbdc_may_take_units(hwq, units)) {
+		/* The pool has grown in between, so that nothing else would start @hwq. */
+		hwq->refused_units = 0;
+		rnbdc_stall_queue_work(sess, 0);
+	}
 	if (!hwq->units && hwq->in_use) {
 		/* Another one has sent the first request of the disk. */
 		if (READ_ONCE(hwq->waiter.turn) || READ_ONCE(hwq->waiter.waiting))
@@ -310,6 +318,33 @@ static void rnbdc_stall_work(struct work_struct *work)
 	if (READ_ONCE(sess->space.flags) & (RNBDC_SPACE_WAITERS | RNBDC_SPACE_TURNS) ||
 	    atomic_read(&sess->nr_lacking))
 		queue_delayed_work(rnbdc_timer_wq, &sess->stall_work, RNBDC_STALL_TICK);
+}
+
+/**
+ * rnbdc_stall_lacks - test whether hardware queues are stopped at the share of their disk
+ * @sess: session
+ *
+ * A request notes once that it lacks space. While the storage of its disk hangs, nothing else
+ * does so.
+ *
+ * Context: process context; takes the lock of each queue's ring.
+ * Return: true if one was stopped since the pool has its size.
+ */
+bool rnbdc_stall_lacks(struct rnbdc_session *sess)
+{
+	u32 i, units = READ_ONCE(sess->space.units);
+	const struct rnbdc_hwq *hwq;
+	bool lacks = false;
+
+	for (i = 0; i < sess->nr_queues && !lacks; i++) {
+		struct rnbdc_queue *q = sess->queues[i];
+
+		spin_lock_irq(&q->ring.lock);
+		for (hwq = q->stalled; hwq && !lacks; hwq = hwq->next_stalled)
+			lacks = hwq->refused_units == units;
+		spin_unlock_irq(&q->ring.lock);
+	}
+	return lacks;
 }
 
 static void rnbdc_stall_kick(struct rnbdc_space *space)

@@ -34,6 +34,7 @@ void rnbdc_hwq_wait(struct rnbdc_hwq *hwq, u32 units);
 void rnbdc_hwq_refused(struct rnbdc_hwq *hwq, u32 units);
 void rnbdc_hwq_served(struct rnbdc_hwq *hwq);
 void rnbdc_hwq_freed(struct rnbdc_hwq *hwq);
+bool rnbdc_stall_lacks(struct rnbdc_session *sess);
 void rnbdc_disk_forget_waits(struct rnbdc_disk *disk);
 void rnbdc_clear_stalled(struct rnbdc_queue *q);
 struct rnbdc_hwq *rnbdc_restart_hw_queues(struct rnbdc_queue *q);

@@ -94,6 +94,8 @@ static inline bool rnbd_warn(bool bad, const char *file, int line,
 #define unlikely(x)		(x)
 #define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define WRITE_ONCE(x, value)	__atomic_store_n(&(x), value, __ATOMIC_RELAXED)
+/* as in the kernel */
+#define smp_store_release(p, value)	__atomic_store_n(p, value, __ATOMIC_RELEASE)
 #define div_u64(n, d)		((u64)(n) / (u32)(d))
 #define div64_u64(n, d)		((u64)(n) / (u64)(d))
 #define is_power_of_2(n)	((n) != 0 && ((n) & ((n) - 1)) == 0)
