@@ -356,8 +356,9 @@ static u16 rnbdt_session_try_queue(struct rnbdt_session *s, struct rdma_cm_id *i
 		return RNBD_ST_NO_SESSION;
 	status = rnbdt_session_admit_queue(s, id, req, retry_ms);
 	if (!status && q) {
-		rnbdt_join_opened(q, &id->route.addr.dst_addr);
+		/* Connections of other hosts may evict the queue as soon as it is listed. */
 		s->conn.connecting++;
+		rnbdt_join_opened(q, &id->route.addr.dst_addr);
 	}
 	rnbdt_host_unlock(s->host);
 	return status;
