@@ -43,6 +43,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "../core/dma.h"
+#include "../core/param.h"
 #include "../core/ring.h"
 #include "page_size.h"
 #include "queue.h"
@@ -52,10 +53,8 @@
 
 #define RNBDT_IOVA_SHIFT	32	/* larger than a segment and than its pages */
 
-static bool large_pages = true;
-module_param(large_pages, bool, 0644);
-MODULE_PARM_DESC(large_pages,
-		 "register memory of pools with the largest pages that the device has, if its driver is known to support that, N: with pages of 4 KiB (default Y)");
+RNBD_PARAM_UINT(large_pages, 1, 0, 2,
+		"register memory of pools with the largest pages that the device has: 0: never, 1: if its driver is known to support that, 2: always");
 
 /* Time for the client to take the frames that were posted before a registration */
 #define RNBDT_REG_TIMEOUT	(10 * HZ)
@@ -144,6 +143,8 @@ struct rnbdt_segment *rnbdt_segment_alloc(struct ib_device *dev, u32 units, bool
  */
 static bool rnbdt_segment_may_be_large(const struct ib_device *dev)
 {
+	unsigned int mode = READ_ONCE(large_pages);
+
 	switch (dev->ops.driver_id) {
 	case RDMA_DRIVER_MLX5:
 	case RDMA_DRIVER_MLX4:
@@ -151,11 +152,9 @@ static bool rnbdt_segment_may_be_large(const struct ib_device *dev)
 	case RDMA_DRIVER_IRDMA:
 	case RDMA_DRIVER_CXGB4:
 	case RDMA_DRIVER_QEDR:
-	/* No driver of the kernel, but the model of tests/adapter */
-	case RDMA_DRIVER_UNKNOWN:
-		return READ_ONCE(large_pages);
+		return mode >= 1;
 	default:
-		return false;
+		return mode >= 2;
 	}
 }
 

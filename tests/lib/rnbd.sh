@@ -19,6 +19,8 @@ set_host_id() {
 # target_start: load the target; nothing is exported yet
 target_start() {
 	modprobe rnbd-target || die "modprobe rnbd-target failed"
+	# The model has pages of all sizes, and the target does not know its driver.
+	[ ! -d /sys/module/rdma_model ] || echo 2 >/sys/module/rnbd_target/parameters/large_pages
 }
 
 # export_disk NAME PATH [NODE...] [-- EXPORT-OPTIONS]: export to the hosts of
