@@ -17,9 +17,9 @@
  *
  * Concurrency: enabling happens under export->lock. export->enabled is cleared
  * first, with rnbdt_lock held for writing, so that no request to attach can choose the export
- * while its attachments are being ended. A capacity is changed in the same way. Until the backend is closed, the export cannot be
- * enabled, and its UUID and path remain in use. A reader of an attribute takes rnbdt_lock
- * only.
+ * while its attachments are being ended. A capacity is changed in the same way. Until the
+ * backend is closed, the export cannot be enabled, and its UUID and path remain in use. A
+ * reader of an attribute takes rnbdt_lock only.
  *
  * Errors: a failed enable is logged, returns an errno and leaves the export
  * disabled. Storage that another export has opened, under whatever name, is

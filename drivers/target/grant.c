@@ -37,7 +37,6 @@
 
 #include <linux/errno.h>
 #include <linux/jiffies.h>
-#include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
 #include <rnbd/wire.h>
@@ -201,9 +200,9 @@ static u32 rnbdt_grant_least(const struct rnbdt_session *s, u32 units)
 static int rnbdt_grant_make_slot(struct rnbdt_session *s, u32 units)
 {
 	struct rnbdt_segment *seg, *smallest = NULL;
-	unsigned long slot;
+	u32 slot;
 
-	xa_for_each(&s->pool.slots, slot, seg) {
+	for (slot = 0; (seg = rnbdt_pool_next(&s->pool, &slot)); slot++) {
 		if (seg->reclaimed || READ_ONCE(seg->released))
 			return -EAGAIN;
 		if (!smallest || seg->units < smallest->units)

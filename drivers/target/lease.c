@@ -42,7 +42,6 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
-#include <linux/xarray.h>
 
 #include <rnbd/wire.h>
 
@@ -83,7 +82,6 @@ RNBD_PARAM_UINT(reclaim_timeout_ms, 30000, 1000, 600000,
  */
 void rnbdt_lease_init(struct rnbdt_session *s)
 {
-	xa_init_flags(&s->pool.slots, XA_FLAGS_ALLOC);
 	INIT_LIST_HEAD(&s->lease.released);
 	INIT_LIST_HEAD(&s->lease.hungry);
 	INIT_DELAYED_WORK(&s->lease.lease_work, rnbdt_lease_work);
@@ -277,11 +275,11 @@ static bool rnbdt_lease_free_released(struct rnbdt_session *s)
 static bool rnbdt_lease_ask(struct rnbdt_session *s)
 {
 	struct rnbdt_segment *seg;
-	unsigned long slot;
+	u32 slot;
 	bool any = false;
 
 	rnbdt_host_lock(s->host);
-	xa_for_each(&s->pool.slots, slot, seg) {
+	for (slot = 0; (seg = rnbdt_pool_next(&s->pool, &slot)); slot++) {
 		if (!seg->reclaimed || READ_ONCE(seg->released))
 			continue;
 		any = true;
@@ -312,10 +310,10 @@ static void rnbdt_lease_stuck(struct rnbdt_session *s, struct rnbdt_segment *seg
 static void rnbdt_lease_note_slow(struct rnbdt_session *s)
 {
 	struct rnbdt_segment *seg;
-	unsigned long slot;
+	u32 slot;
 	u32 hung = 0;
 
-	xa_for_each(&s->pool.slots, slot, seg) {
+	for (slot = 0; (seg = rnbdt_pool_next(&s->pool, &slot)); slot++) {
 		WRITE_ONCE(seg->slow, rnbdt_pool_slow(&s->pool, seg));
 		if (!READ_ONCE(seg->reclaimed))
 			hung += seg->slow;
@@ -333,7 +331,7 @@ static void rnbdt_lease_note_slow(struct rnbdt_session *s)
 static bool rnbdt_lease_look(struct rnbdt_session *s)
 {
 	struct rnbdt_segment *seg;
-	unsigned long slot;
+	u32 slot;
 
 	if (time_before(jiffies, s->lease.looked_at + RNBDT_LOOK_PERIOD))
 		return true;
@@ -341,7 +339,7 @@ static bool rnbdt_lease_look(struct rnbdt_session *s)
 	rnbdt_pool_scan(s, true);
 	rnbdt_lease_note_slow(s);
 	/* Only this work removes segments. */
-	xa_for_each(&s->pool.slots, slot, seg) {
+	for (slot = 0; (seg = rnbdt_pool_next(&s->pool, &slot)); slot++) {
 		if (!seg->deadline_ms || READ_ONCE(seg->released))
 			continue;
 		if (rnbdt_pool_named(&s->pool, seg)) {
@@ -420,11 +418,11 @@ void rnbdt_lease_stop(struct rnbdt_session *s)
 void rnbdt_lease_reuse_early(struct rnbdt_session *s)
 {
 	struct rnbdt_segment *seg;
-	unsigned long slot;
+	u32 slot;
 
 	if (!rnbd_inject_at(&rnbdt_inject_reuse_segment, RNBDT_REUSE_CLOSING))
 		return;
-	xa_for_each(&s->pool.slots, slot, seg)
+	for (slot = 0; (seg = rnbdt_pool_next(&s->pool, &slot)); slot++)
 		if (!READ_ONCE(seg->released))
 			rnbdt_lease_reuse(s, seg);
 }
@@ -440,12 +438,12 @@ void rnbdt_lease_reuse_early(struct rnbdt_session *s)
 void rnbdt_lease_trim(struct rnbdt_session *s)
 {
 	struct rnbdt_segment *seg;
-	unsigned long slot;
+	u32 slot;
 
 	if (!s->pool.named)
 		return;
 	rnbdt_pool_scan(s, false);
-	xa_for_each(&s->pool.slots, slot, seg) {
+	for (slot = 0; (seg = rnbdt_pool_next(&s->pool, &slot)); slot++) {
 		if (rnbdt_pool_named(&s->pool, seg))
 			continue;
 		rnbdt_ctl_forget_lease(s, seg);

@@ -37,7 +37,6 @@
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
-#include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
 #include "../core/io.h"
@@ -109,10 +108,14 @@ int rnbdt_pool_init(struct rnbdt_session *s, u32 segment_units, u32 nr_slots)
 	struct rnbdt_pool *pool = &s->pool;
 
 	pool->shift = ilog2(segment_units);
-	pool->nr_slots = nr_slots;
+	pool->slots = kvcalloc(nr_slots, sizeof(*pool->slots), GFP_KERNEL);
+	pool->taken = kvcalloc(BITS_TO_LONGS(nr_slots), sizeof(long), GFP_KERNEL);
 	pool->named = kvcalloc(BITS_TO_LONGS(nr_slots), sizeof(long), GFP_KERNEL);
 	pool->slow = kvcalloc(nr_slots, sizeof(*pool->slow), GFP_KERNEL);
-	return pool->named && pool->slow ? 0 : -ENOMEM;
+	if (!pool->slots || !pool->taken || !pool->named || !pool->slow)
+		return -ENOMEM;
+	pool->nr_slots = nr_slots;
+	return 0;
 }
 
 /**
@@ -120,16 +123,20 @@ int rnbdt_pool_init(struct rnbdt_session *s, u32 segment_units, u32 nr_slots)
  * @pool: pool
  * @seg: segment
  *
- * Context: process context; may sleep.
- * Return: 0, -ENOMEM, or -EBUSY if all slots are taken.
+ * Context: login work or lease work.
+ * Return: 0, or -EBUSY if all slots are taken.
  */
 int rnbdt_pool_reserve(struct rnbdt_pool *pool, struct rnbdt_segment *seg)
 {
-	int ret = xa_alloc_cyclic(&pool->slots, &seg->slot, NULL,
-				  XA_LIMIT(0, pool->nr_slots - 1), &pool->next_slot, GFP_KERNEL);
+	u32 slot = find_next_zero_bit(pool->taken, pool->nr_slots, pool->next_slot);
 
-	if (ret < 0)
-		return ret;
+	if (slot >= pool->nr_slots)
+		slot = find_first_zero_bit(pool->taken, pool->nr_slots);
+	if (slot >= pool->nr_slots)
+		return -EBUSY;
+	__set_bit(slot, pool->taken);
+	seg->slot = slot;
+	pool->next_slot = slot + 1;
 	pool->nr_taken++;
 	/* A generation of 0 is not valid; a session does not live for 2^32 grants. */
 	seg->generation = ++pool->generation;
@@ -141,11 +148,11 @@ int rnbdt_pool_reserve(struct rnbdt_pool *pool, struct rnbdt_segment *seg)
  * @pool: pool
  * @seg: segment after rnbdt_pool_reserve()
  *
- * Context: process context.
+ * Context: login work or lease work.
  */
 void rnbdt_pool_cancel(struct rnbdt_pool *pool, struct rnbdt_segment *seg)
 {
-	xa_release(&pool->slots, seg->slot);
+	__clear_bit(seg->slot, pool->taken);
 	pool->nr_taken--;
 }
 
@@ -161,8 +168,7 @@ void rnbdt_pool_add(struct rnbdt_pool *pool, struct rnbdt_segment *seg)
 	rnbdt_assert_host(container_of(pool, struct rnbdt_session, pool)->host);
 
 	WRITE_ONCE(pool->units, pool->units + seg->units);
-	/* The slot was reserved: this allocates nothing. */
-	xa_store(&pool->slots, seg->slot, seg, GFP_KERNEL);
+	rcu_assign_pointer(pool->slots[seg->slot], seg);
 }
 
 /**
@@ -170,14 +176,15 @@ void rnbdt_pool_add(struct rnbdt_pool *pool, struct rnbdt_segment *seg)
  * @pool: pool
  * @seg: segment that no request names or may name
  *
- * Context: process context, host of the session locked.
+ * Context: lease work, host of the session locked.
  */
 void rnbdt_pool_remove(struct rnbdt_pool *pool, struct rnbdt_segment *seg)
 {
 	rnbdt_assert_host(container_of(pool, struct rnbdt_session, pool)->host);
 
 	WRITE_ONCE(pool->units, pool->units - seg->units);
-	xa_erase(&pool->slots, seg->slot);
+	RCU_INIT_POINTER(pool->slots[seg->slot], NULL);
+	__clear_bit(seg->slot, pool->taken);
 	pool->nr_taken--;
 }
 
@@ -192,7 +199,28 @@ void rnbdt_pool_remove(struct rnbdt_pool *pool, struct rnbdt_segment *seg)
  */
 struct rnbdt_segment *rnbdt_pool_find(const struct rnbdt_pool *pool, u32 slot)
 {
-	return xa_load((struct xarray *)&pool->slots, slot);
+	/* What keeps the segment differs between the callers. */
+	return slot < pool->nr_slots ? rcu_dereference_raw(pool->slots[slot]) : NULL;
+}
+
+/**
+ * rnbdt_pool_next - find the next segment of a pool
+ * @pool: pool
+ * @slot: slot to begin with; set to that of the segment
+ *
+ * Context: as rnbdt_pool_find().
+ * Return: the segment or NULL.
+ */
+struct rnbdt_segment *rnbdt_pool_next(const struct rnbdt_pool *pool, u32 *slot)
+{
+	struct rnbdt_segment *seg;
+
+	for (; *slot < pool->nr_slots; (*slot)++) {
+		seg = rnbdt_pool_find(pool, *slot);
+		if (seg)
+			return seg;
+	}
+	return NULL;
 }
 
 /**
@@ -373,13 +401,17 @@ u32 rnbdt_pool_slow(const struct rnbdt_pool *pool, const struct rnbdt_segment *s
 void rnbdt_pool_free(struct rnbdt_pool *pool)
 {
 	struct rnbdt_segment *seg;
-	unsigned long slot;
+	u32 slot;
 
-	xa_for_each(&pool->slots, slot, seg) {
+	for (slot = 0; (seg = rnbdt_pool_next(pool, &slot)); slot++) {
 		rnbdt_segment_unmap(seg);
 		rnbdt_segment_free(seg);
 	}
-	xa_destroy(&pool->slots);
+	pool->nr_slots = 0;
+	kvfree(pool->slots);
+	pool->slots = NULL;
+	kvfree(pool->taken);
+	pool->taken = NULL;
 	kvfree(pool->named);
 	pool->named = NULL;
 	kvfree(pool->slow);

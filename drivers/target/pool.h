@@ -39,6 +39,7 @@ void rnbdt_pool_cancel(struct rnbdt_pool *pool, struct rnbdt_segment *seg);
 void rnbdt_pool_add(struct rnbdt_pool *pool, struct rnbdt_segment *seg);
 void rnbdt_pool_remove(struct rnbdt_pool *pool, struct rnbdt_segment *seg);
 struct rnbdt_segment *rnbdt_pool_find(const struct rnbdt_pool *pool, u32 slot);
+struct rnbdt_segment *rnbdt_pool_next(const struct rnbdt_pool *pool, u32 *slot);
 bool rnbdt_pool_allows(const struct rnbdt_pool *pool, const struct rnbd_request *req);
 void rnbdt_pool_scan(struct rnbdt_session *s, bool deadlines);
 bool rnbdt_pool_named(const struct rnbdt_pool *pool, const struct rnbdt_segment *seg);

@@ -225,7 +225,7 @@ void rnbdt_queue_budget_reserve(struct rnbdt_session *s)
 
 	rnbdt_queue_budget_charge(s->host, more);
 	if (more > 0) {
-		s64 excess = min((u64)more, rnbdt_queue_budget_excess(s->host, all));
+		s64 excess = min_t(u64, more, rnbdt_queue_budget_excess(s->host, all));
 
 		rnbdt_queue_budget_charge(s->host, -excess);
 		more -= excess;

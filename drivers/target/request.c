@@ -169,7 +169,7 @@ static void rnbdt_queue_begin(struct rnbdt_queue *q, struct rnbdt_req *treq,
 
 	treq->att = NULL;
 	atomic_inc(&q->inflight);
-	if (unlikely(!att || !percpu_ref_tryget_live(&att->ref))) {
+	if (unlikely(!att || !percpu_ref_tryget_live_rcu(&att->ref))) {
 		atomic64_inc(&q->session->host->late_requests);
 		rnbdt_req_done(treq, RNBD_ST_CLOSED);
 		return;

@@ -166,6 +166,7 @@ struct rnbdt_stats {
 /**
  * struct rnbdt_pool - delegated memory of a session
  * @slots: segments by slot; written under the host lock, read under RCU
+ * @taken: a bit per slot that has a segment or is reserved; as @nr_taken
  * @shift: binary logarithm of the units from one slot to the next; set before live
  * @nr_slots: number of slots; set before live
  * @nr_taken: slots that are not free; login work, then lease work, then teardown
@@ -178,7 +179,8 @@ struct rnbdt_stats {
  * The teardown frees it after queue pairs and requests have gone.
  */
 struct rnbdt_pool {
-	struct xarray slots;
+	struct rnbdt_segment __rcu **slots;
+	unsigned long *taken;
 	u32 shift;
 	u32 nr_slots;
 	u32 nr_taken;

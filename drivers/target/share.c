@@ -41,7 +41,6 @@
 #include <linux/minmax.h>
 #include <linux/sched.h>
 #include <linux/workqueue.h>
-#include <linux/xarray.h>
 
 #include <rnbd/wire.h>
 
@@ -50,6 +49,7 @@
 #include "headroom.h"
 #include "level.h"
 #include "lookup.h"
+#include "pool.h"
 #include "segment.h"
 #include "session.h"
 #include "share.h"
@@ -138,12 +138,12 @@ static u64 rnbdt_share_least(const struct rnbdt_session *s)
 static u64 rnbdt_share_pending(struct rnbdt_session *s)
 {
 	struct rnbdt_segment *seg;
-	unsigned long slot;
+	u32 slot;
 	u64 bytes = 0;
 
 	if (!s->lease.reclaiming)
 		return 0;
-	xa_for_each(&s->pool.slots, slot, seg)
+	for (slot = 0; (seg = rnbdt_pool_next(&s->pool, &slot)); slot++)
 		if (seg->reclaimed && !seg->stuck && !READ_ONCE(seg->slow) &&
 		    time_before(jiffies, seg->reclaimed_at + RNBDT_SHARE_WAIT))
 			bytes += (u64)seg->units * RNBD_UNIT_SIZE;
@@ -292,9 +292,9 @@ static bool rnbdt_share_may_ask(const struct rnbdt_segment *seg, u64 excess)
 static struct rnbdt_segment *rnbdt_share_victim(struct rnbdt_session *s, u64 excess)
 {
 	struct rnbdt_segment *seg, *newest = NULL;
-	unsigned long slot;
+	u32 slot;
 
-	xa_for_each(&s->pool.slots, slot, seg) {
+	for (slot = 0; (seg = rnbdt_pool_next(&s->pool, &slot)); slot++) {
 		if (READ_ONCE(seg->slow) || !rnbdt_share_may_ask(seg, excess))
 			continue;
 		if (!newest || time_after(seg->granted_at, newest->granted_at))
@@ -307,10 +307,10 @@ static struct rnbdt_segment *rnbdt_share_victim(struct rnbdt_session *s, u64 exc
 static struct rnbdt_segment *rnbdt_share_slow_victim(struct rnbdt_session *s, u64 excess)
 {
 	struct rnbdt_segment *seg, *slowest = NULL;
-	unsigned long slot;
+	u32 slot;
 	u32 slow, most = 0;
 
-	xa_for_each(&s->pool.slots, slot, seg) {
+	for (slot = 0; (seg = rnbdt_pool_next(&s->pool, &slot)); slot++) {
 		slow = READ_ONCE(seg->slow);
 		if (slow <= most || !rnbdt_share_may_ask(seg, excess))
 			continue;
@@ -324,10 +324,10 @@ static struct rnbdt_segment *rnbdt_share_slow_victim(struct rnbdt_session *s, u6
 static u64 rnbdt_share_usable(struct rnbdt_session *s)
 {
 	struct rnbdt_segment *seg;
-	unsigned long slot;
+	u32 slot;
 	u64 units = 0;
 
-	xa_for_each(&s->pool.slots, slot, seg)
+	for (slot = 0; (seg = rnbdt_pool_next(&s->pool, &slot)); slot++)
 		if (rnbdt_share_may_ask(seg, U64_MAX))
 			units += seg->units - min(READ_ONCE(seg->slow), seg->units);
 	return units * RNBD_UNIT_SIZE;

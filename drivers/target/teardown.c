@@ -226,13 +226,13 @@ void rnbdt_linger_work(struct work_struct *work)
 static void rnbdt_teardown_device(struct rnbdt_session *s)
 {
 	struct rnbdt_segment *seg;
-	unsigned long slot;
+	u32 slot;
 	u32 i;
 
 	for (i = 0; i < s->nr_slots; i++)
 		if (s->queues[i])
 			rnbd_ring_destroy(&s->queues[i]->ring);
-	xa_for_each(&s->pool.slots, slot, seg)
+	for (slot = 0; (seg = rnbdt_pool_next(&s->pool, &slot)); slot++)
 		rnbdt_segment_unmap(seg);
 	if (s->conn.pd)
 		ib_dealloc_pd(s->conn.pd);
@@ -314,7 +314,8 @@ void rnbdt_wait_work(struct work_struct *work)
 	rnbdt_host_lock(s->host);
 	if (__ratelimit(&rnbdt_wait_log))
 		pr_warn("session %u: closing, waits for the storage of export %s to complete requests; attachments that wait: %u, sessions that wait: %u\n",
-			s->serial, rnbdt_teardown_export(s), s->nr_bound, atomic_read(&rnbdt_waiting));
+			s->serial, rnbdt_teardown_export(s), s->nr_bound,
+			atomic_read(&rnbdt_waiting));
 	rnbdt_host_unlock(s->host);
 	queue_delayed_work(rnbdt_attach_wq, &s->teardown.wait_work, RNBDT_WAIT_LOG);
 }
