@@ -19,6 +19,7 @@
 #include "../core/ring_resize.h"
 #include "attach_ctl.h"
 #include "auth.h"
+#include "complete.h"
 #include "control.h"
 #include "exports.h"
 #include "join.h"
@@ -133,5 +134,8 @@ enum rnbd_proto_err rnbdc_handle_control(struct rnbdc_queue *q, const struct rnb
 		if (!perr)
 			perr = rnbdc_control_entry(q, &entry);
 	}
+	/* Like a credit frame, it may have brought credits, receive slots or tags. */
+	if (!perr)
+		rnbdc_queue_credit(&q->ring);
 	return perr;
 }

@@ -35,6 +35,7 @@
 #include <linux/workqueue.h>
 
 #include "../core/ring.h"
+#include "../core/ring_resize.h"
 #include "cache.h"
 #include "client.h"
 #include "disk.h"
@@ -455,6 +456,9 @@ struct rnbdc_hwq *rnbdc_restart_hw_queues(struct rnbdc_queue *q)
 	budget = q->in_flight ? q->nr_free_tags : U32_MAX;
 	while (budget && (hwq = *at)) {
 		if (!rnbdc_may_start(hwq)) {
+			/* While storage hangs no request notes it again. */
+			if (hwq->refused_tags == q->nr_tags)
+				rnbd_ring_short_of_depth(&q->ring);
 			at = &hwq->next_stalled;
 			continue;
 		}

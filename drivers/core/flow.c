@@ -69,29 +69,6 @@ void rnbd_flow_out_enable(struct rnbd_flow_out *out, u16 max_depth)
 	out->on = true;
 }
 
-static bool rnbd_flow_short_slots(const struct rnbd_flow_out *out)
-{
-	return out->slots < out->max_slots && out->low <= max(out->slots / 4, 2);
-}
-
-static bool rnbd_flow_short_requests(const struct rnbd_flow_out *out)
-{
-	return out->depth < out->max_depth && out->short_depth;
-}
-
-/**
- * rnbd_flow_is_short - test whether more slots or requests should be asked for
- * @out: direction
- *
- * Context: the lock of the connection held.
- * Return: true if so.
- */
-bool rnbd_flow_is_short(const struct rnbd_flow_out *out)
-{
-	return out->on && !out->open && !out->refused &&
-	       (rnbd_flow_short_slots(out) || rnbd_flow_short_requests(out));
-}
-
 /**
  * rnbd_flow_more - compute how many slots and requests to ask for
  * @out: direction
@@ -196,12 +173,14 @@ enum rnbd_proto_err rnbd_flow_answered(struct rnbd_flow_out *out,
 	out->refused = more && info->slots <= out->slots && info->depth <= out->depth;
 	if (info->slots > out->slots)
 		out->credits += info->slots - out->slots;
+	/* A request that waits since it was sent has not been asked for. */
+	if (info->depth > out->depth)
+		out->short_depth = false;
 	out->slots = info->slots;
 	out->depth = info->depth;
 	if (out->credits > out->slots)
 		return RNBD_PERR_CREDITS;
 	out->low = out->credits;
-	out->short_depth = false;
 	out->open = false;
 	return RNBD_PERR_NONE;
 }

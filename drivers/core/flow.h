@@ -64,7 +64,6 @@ struct rnbd_flow_in {
 
 void rnbd_flow_out_init(struct rnbd_flow_out *out, u16 slots, u16 max_slots);
 void rnbd_flow_out_enable(struct rnbd_flow_out *out, u16 max_depth);
-bool rnbd_flow_is_short(const struct rnbd_flow_out *out);
 bool rnbd_flow_more(const struct rnbd_flow_out *out, struct rnbd_slots_info *info);
 bool rnbd_flow_less(const struct rnbd_flow_out *out, u16 frames, struct rnbd_slots_info *info);
 void rnbd_flow_ask(struct rnbd_flow_out *out, const struct rnbd_slots_info *info);
@@ -77,6 +76,31 @@ void rnbd_flow_in_enable(struct rnbd_flow_in *in, u16 max_depth);
 enum rnbd_proto_err rnbd_flow_asked(struct rnbd_flow_in *in, const struct rnbd_slots_info *info);
 void rnbd_flow_grown(struct rnbd_flow_in *in, u16 slots, u16 depth);
 bool rnbd_flow_reply(const struct rnbd_flow_in *in, struct rnbd_slots_info *info);
+
+static inline bool rnbd_flow_short_slots(const struct rnbd_flow_out *out)
+{
+	int few = out->slots < 8 ? 2 : out->slots / 4;
+
+	return out->slots < out->max_slots && out->low <= few;
+}
+
+static inline bool rnbd_flow_short_requests(const struct rnbd_flow_out *out)
+{
+	return out->short_depth && out->depth < out->max_depth;
+}
+
+/**
+ * rnbd_flow_is_short - test whether more slots or requests should be asked for
+ * @out: direction
+ *
+ * Context: the lock of the connection held.
+ * Return: true if so.
+ */
+static inline bool rnbd_flow_is_short(const struct rnbd_flow_out *out)
+{
+	return (rnbd_flow_short_slots(out) || rnbd_flow_short_requests(out)) &&
+	       out->on && !out->open && !out->refused;
+}
 
 /**
  * rnbd_flow_sent - count a frame that is sent

@@ -60,12 +60,14 @@ static void rnbd_ring_count_slots(struct rnbd_ring *ring)
 }
 
 /**
- * rnbd_ring_send_due - send a request for slots, or the answer to one, that waits
+ * rnbd_ring_send_slots - send a request for slots, or the answer to one, that waits
  * @ring: ring
+ *
+ * Called by rnbd_ring_send_due() only.
  *
  * Context: any, ring->lock held.
  */
-void rnbd_ring_send_due(struct rnbd_ring *ring)
+void rnbd_ring_send_slots(struct rnbd_ring *ring)
 {
 	struct rnbd_slots_info info;
 

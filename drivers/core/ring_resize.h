@@ -13,11 +13,23 @@ void rnbd_ring_slots_work(struct work_struct *work);
 void rnbd_ring_enable_in(struct rnbd_ring *ring, u16 max_depth);
 void rnbd_ring_enable_out(struct rnbd_ring *ring, u16 max_depth);
 void rnbd_ring_short_of_depth(struct rnbd_ring *ring);
-void rnbd_ring_send_due(struct rnbd_ring *ring);
+void rnbd_ring_send_slots(struct rnbd_ring *ring);
 void rnbd_ring_end_period(struct rnbd_ring *ring);
 enum rnbd_proto_err rnbd_ring_handle_slots(struct rnbd_ring *ring,
 					   const struct rnbd_ctl_entry *entry);
 enum rnbd_proto_err rnbd_ring_handle_slots_reply(struct rnbd_ring *ring,
 						 const struct rnbd_ctl_entry *entry);
+
+/**
+ * rnbd_ring_send_due - send a request for slots, or the answer to one, if one waits
+ * @ring: ring
+ *
+ * Context: any, ring->lock held.
+ */
+static inline void rnbd_ring_send_due(struct rnbd_ring *ring)
+{
+	if (unlikely(ring->wished || ring->in.open))
+		rnbd_ring_send_slots(ring);
+}
 
 #endif /* RNBD_CORE_RING_RESIZE_H */

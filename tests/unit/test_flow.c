@@ -44,6 +44,19 @@ static void test_grow(void **state)
 	assert_int_equal(rnbd_flow_answered(&out, &info), RNBD_PERR_NONE);
 	assert_int_equal(out.depth, 20);
 	assert_false(rnbd_flow_is_short(&out));
+
+	/* A request that waits while slots only were asked for is asked for next. */
+	while (out.credits > 2)
+		rnbd_flow_sent(&out, true);
+	assert_true(rnbd_flow_more(&out, &info));
+	assert_int_equal(info.slots, 16);
+	assert_int_equal(info.depth, 20);
+	rnbd_flow_ask(&out, &info);
+	out.short_depth = true;
+	assert_int_equal(rnbd_flow_answered(&out, &info), RNBD_PERR_NONE);
+	assert_true(rnbd_flow_more(&out, &info));
+	assert_int_equal(info.slots, 16);
+	assert_int_equal(info.depth, 40);
 }
 
 /* A peer that has no memory is not asked again at once. */
