@@ -111,7 +111,8 @@ static void test_prometheus_target(void **state)
 	struct session list[] = {
 		{ .serial = 3, .state = "refused", .address = "10.9.0.2" },
 		{ .serial = 4, .state = "closing", .address = "10.9.0.2", .was_live = true,
-		  .attachments = 5, .pool_share = 8192, .pool_registrations = 12, .host_id = { 0x6f } },
+		  .attachments = 5, .pool_share = 8192, .pool_registrations = 12,
+		  .host_id = { 0x6f } },
 	};
 	struct sessions sessions = { .session = list, .nr = 1 };
 	char *text;

@@ -359,7 +359,8 @@ static void test_kept(void **state)
 	rnbdc_space_close(&w.space);
 	/* Another number of queues, of units, or another size of blocks */
 	for (i = 0; i < 3; i++) {
-		assert_int_equal(rnbdc_space_open(&w.space, i ? 512 : 1024, 256, i == 2 ? 512 : 64, 1),
+		assert_int_equal(rnbdc_space_open(&w.space, i ? 512 : 1024, 256,
+						  i == 2 ? 512 : 64, 1),
 				 0);
 		assert_int_equal(rnbdc_cache_open(&w.caches[0], 0), 0);
 		assert_int_equal(w.caches[0].pool.units, i ? 512 : 1024);

@@ -80,7 +80,7 @@ rate() {
 near() {
 	local permille=$((($1 - $2) * 1000 / $2))
 	note "$3: $1 bytes/s, limit $2: $permille per mille"
-	[ $permille -le 30 ] && [ $permille -ge -200 ] || die "$3: $1 instead of $2"
+	if [ $permille -gt 30 ] || [ $permille -lt -200 ]; then die "$3: $1 instead of $2"; fi
 }
 # free VALUE WHAT [LEAST]: beyond LEAST, by default the largest limit and a quarter
 free() {

@@ -44,7 +44,8 @@ static bool rival_login(struct player *p)
 		if (login(&p->l.c, &l, LOGIN_MS)) {
 			p->l.slots = (1ull << le32toh(p->l.c.grant.r.nr_segments)) - 1;
 			p->l.held = le32toh(p->l.c.grant.r.pool_units);
-			return slots_ask(&p->l.c, p->l.c.slots, le16toh(p->l.c.grant.r.queue_depth));
+			return slots_ask(&p->l.c, p->l.c.slots,
+					 le16toh(p->l.c.grant.r.queue_depth));
 		}
 		conn_close(&p->l.c);
 		usleep(100000);
