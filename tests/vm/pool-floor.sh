@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# lab: --nodes 1 --cpus 2 --mem 2048 --timeout 480
+# lab: --nodes 1 --cpus 2 --mem 2048 --timeout 700
 # adapter: only
 # turns: 4
 # without: event, because an attach that has lost a message waits for seconds
@@ -83,7 +83,11 @@ grown() {
 	for ((i = 2; i < NR; i++)); do counter_over "${dev[i]}" pool_grants 0 && return; done
 	return 1
 }
-wait_for 30 grown
+if ! wait_quietly 30 grown; then
+	grep . "$SESSIONS"/*/{pool*,state} /sys/kernel/rnbd-target/limits/* 2>/dev/null
+	grep . /sys/block/rnbd*/rnbd/pool* /sys/block/rnbd*/rnbd/completed
+	die "no session has grown within 30 s"
+fi
 within_limit
 [ "$(pools_charged)" -le $((LIMIT - LIMIT / 16)) ] || die "the rest for floors was granted"
 

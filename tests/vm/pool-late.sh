@@ -15,7 +15,7 @@ LATE=/sys/kernel/rnbd-target/limits/reclaim
 set_host_id
 target_start
 param rnbd_target pool_limit_mb 16
-param rnbd_target reclaim_timeout_ms $((2000 * ${LAB_SLOW:-1}))
+param rnbd_target reclaim_timeout_ms $((5000 * ${LAB_SLOW:-1}))
 for ((i = 0; i < 3; i++)); do
 	disk=$(null_disk 32 irqmode=2 completion_nsec=5000000) || exit 1
 	export_disk "disk$i" "$disk" $((i + 1))
