@@ -255,10 +255,10 @@ wrong 1 '/dev/gone' 'No such file' -- rnbd export add disk0 --path /dev/gone
 wrong 1 '/dev/null' 'block device' -- rnbd export add disk0 --path /dev/null
 wrong 1 '/etc' 'block device' -- rnbd export add disk0 --path /etc
 # a number out of the kernel's range, with the range; the target is not asked
-wrong 2 '--queues: ' '(1 to 64)' -- rnbd attach "$ADDR" disk0 --queues 0
+wrong 2 '--queues: ' '(1 to 1024)' -- rnbd attach "$ADDR" disk0 --queues 0
 wrong 2 '--keepalive: ' '(100 to 60000)' -- rnbd attach "$ADDR" disk0 --keepalive 99
 wrong 2 '--slot-size: ' '(1024 to 65536)' -- rnbd attach "$ADDR" disk0 --slot-size 0
-wrong 1 'slot_size must be' 'multiple of 64' -- rnbd attach "$ADDR" disk0 --slot-size 1025
+wrong 1 '--slot-size must be' 'multiple of 64' -- rnbd attach "$ADDR" disk0 --slot-size 1025
 # nobody listens at all; then on another port only
 wrong 1 "disk0 at $ADDR:4427" 'listens' -- rnbd attach "$ADDR" disk0
 wrong 1 'disk0 at 192.0.2.1:4427' 'route' -- rnbd attach 192.0.2.1 disk0
