@@ -44,6 +44,7 @@ modprobe rnbd || die "modprobe rnbd failed"
 target_start
 # The storage takes few requests, but hosts may have more in flight.
 parameter rnbd_target storage_inflight 1024
+make_hosts 1 $GREEDY
 make_port
 rm -f "$OUT/results"
 uname -r >"$OUT/kernel"
