@@ -59,7 +59,7 @@ modprobe rnbd
 idle=$(rdma_own)
 
 note "a list that there is no memory for"
-fail_once rnbdc_handle_discover_reply
+fail_once rnbdc_handle_export
 if rnbd discover "$ADDR" >"$OUT/list" 2>"$OUT/error"; then die "a list: $(cat "$OUT/list")"; fi
 no_fail
 same "$(cat $FAIL/times)" 0 "failures left"
