@@ -289,7 +289,7 @@ sed 's/"version": 1/"version": 7/' $FILE >/tmp/bad.json; bad '"version" is 7'
 sed 's/"path"/"pfad"/' $FILE >/tmp/bad.json; bad 'export blk: "path" is missing'
 head -c 300 $FILE >/tmp/bad.json; bad 'line 1[0-9]: '
 head -c 100000 /dev/urandom >/tmp/bad.json; bad ': '
-truncate -s 5M /tmp/bad.json; bad 'larger than'
+truncate -s 33M /tmp/bad.json; bad 'larger than'
 fails 'No such file' rnbd restore --check /tmp/nosuch.json
 fails 'No such file' rnbd restore --compare /tmp/nosuch.json
 unchanged $FILE
