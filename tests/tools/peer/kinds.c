@@ -20,7 +20,7 @@
 #define TARGET_GETS	0x8
 #define WITH_SECRET	0x10	/* by a target only if there is a secret */
 
-/* QUERY is sent by the client of the kernel only if a request takes long. */
+/* The client of the kernel sends QUERY only if a request takes long, and is answered then. */
 static const struct {
 	const char *name;
 	uint32_t must;
@@ -38,7 +38,7 @@ static const struct {
 	[RNBD_CTL_CLOSED] = { "CLOSED", TARGET_SENDS },
 	[RNBD_CTL_CAPACITY] = { "CAPACITY", TARGET_SENDS },
 	[RNBD_CTL_QUERY] = { "QUERY", CLIENT_SENDS },
-	[RNBD_CTL_QUERY_REPLY] = { "QUERY_REPLY", CLIENT_GETS | TARGET_SENDS },
+	[RNBD_CTL_QUERY_REPLY] = { "QUERY_REPLY", CLIENT_GETS },
 	[RNBD_CTL_LIST] = { "LIST", CLIENT_SENDS | TARGET_GETS },
 	[RNBD_CTL_EXPORT] = { "EXPORT", CLIENT_GETS | TARGET_SENDS },
 	[RNBD_CTL_LIST_END] = { "LIST_END", CLIENT_GETS | TARGET_SENDS },
