@@ -117,7 +117,7 @@ struct rnbdt_req_chunk {
 };
 
 /* The memory of an idle session counts on it, see Documentation/design.rst. */
-static_assert(sizeof(struct rnbdt_req_chunk) <= 8192);
+static_assert(IS_ENABLED(CONFIG_DEBUG_LOCK_ALLOC) || sizeof(struct rnbdt_req_chunk) <= 8192);
 
 /**
  * enum rnbdt_join_state - state of a queue towards its session
