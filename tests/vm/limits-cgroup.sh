@@ -91,7 +91,7 @@ free() {
 note "no cgroup: no limit"
 load "$one" 16 randread
 load "$two" 16 randread
-wait_for 20 counter_over "$one" requests 1000
+wait_for 60 counter_over "$one" requests 1000
 free "$(rate "$one")" "host 1"
 
 note "a cgroup while disks are attached and busy"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# lab: --nodes 1 --cpus 2 --mem 2048 --timeout 600
+# lab: --nodes 1 --cpus 2 --mem 2048 --timeout 900
 # adapter: only
 # turns: 4
 # without: event, because a lost message costs a retry time-out that is longer than a keep-alive
