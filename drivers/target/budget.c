@@ -434,6 +434,7 @@ bool rnbdt_budget_paced(const struct rnbdt_session *s, u64 bytes)
 /* Return how much of @bytes the limits leave to a session. */
 static u64 rnbdt_budget_fit(const struct rnbdt_session *s, u64 bytes)
 {
+	const u64 granule = RNBD_SEGMENT_GRANULE * RNBD_UNIT_SIZE;
 	const struct rnbdt_account *account = &s->account;
 	u64 free = rnbdt_limit_left(account->floor_bytes, account->held_bytes);
 	const struct rnbdt_host *host = s->host;
@@ -442,6 +443,7 @@ static u64 rnbdt_budget_fit(const struct rnbdt_session *s, u64 bytes)
 	u64 left = min(rnbdt_limit_left(of_all, rnbdt_pool_bytes),
 		       rnbdt_limit_left(of_host, host->pool_bytes));
 	bool others;
+	u64 lack;
 
 	lockdep_assert_held(&rnbdt_budget_lock);
 
@@ -450,13 +452,14 @@ static u64 rnbdt_budget_fit(const struct rnbdt_session *s, u64 bytes)
 		others = !list_empty(&rnbdt_hungry) &&
 			 !(list_is_first(&s->lease.hungry, &rnbdt_hungry) &&
 			   list_is_last(&s->lease.hungry, &rnbdt_hungry));
-		if (others)
-			left = min(left, rnbdt_limit_left(max(s->lease.share,
-							      rnbdt_budget_floor(s)),
-							  account->pool_bytes));
+		lack = rnbdt_limit_left(max(s->lease.share, rnbdt_budget_floor(s)),
+					account->pool_bytes);
+		/* Shares that end within a granule must not leave memory unused. */
+		if (others && lack < left)
+			left = min(left, round_up(lack, granule));
 		bytes = min(bytes, free + left);
 	}
-	return round_down(bytes, RNBD_SEGMENT_GRANULE * RNBD_UNIT_SIZE);
+	return round_down(bytes, granule);
 }
 
 /**
