@@ -33,7 +33,7 @@
 static enum rnbd_proto_err rnbdc_control_session(struct rnbdc_queue *q,
 						 const struct rnbd_ctl_entry *entry)
 {
-	/* The client may have refused the reply to its login, which the target does not know. */
+	/* The target does not know yet that this client has refused the reply to its login. */
 	if (rnbdc_login_refused(q->sess))
 		return RNBD_PERR_NONE;
 	switch (entry->type) {
@@ -134,7 +134,7 @@ enum rnbd_proto_err rnbdc_handle_control(struct rnbdc_queue *q, const struct rnb
 		if (!perr)
 			perr = rnbdc_control_entry(q, &entry);
 	}
-	/* Like a credit frame, it may have brought credits, receive slots or tags. */
+	/* The frame may have brought credits, receive slots or tags, as a credit frame does. */
 	if (!perr)
 		rnbdc_queue_credit(&q->ring);
 	return perr;

@@ -359,7 +359,7 @@ int rnbdc_space_add_segment(struct rnbdc_space *space, u32 slot, u32 generation,
 	};
 	space->partial = space->partial || rest;
 	WRITE_ONCE(space->lacks, false);
-	/* Pairs with rnbdc_hwq_refused(): who sees the units notes a lack again. */
+	/* Pairs with rnbdc_hwq_refused(): a reader of the new size sees that no lack is noted. */
 	smp_store_release(&space->units, space->units + units);
 	space->free_units += units;
 	rnbd_pool_add(&space->blocks, first >> space->shift,

@@ -329,7 +329,7 @@ static void rnbdc_stall_work(struct work_struct *work)
  * does so.
  *
  * Context: process context; takes the lock of each queue's ring.
- * Return: true if one was stopped since the pool has its size.
+ * Return: true if one was stopped when the pool had its present size.
  */
 bool rnbdc_stall_lacks(struct rnbdc_session *sess)
 {
@@ -456,7 +456,7 @@ struct rnbdc_hwq *rnbdc_restart_hw_queues(struct rnbdc_queue *q)
 	budget = q->in_flight ? q->nr_free_tags : U32_MAX;
 	while (budget && (hwq = *at)) {
 		if (!rnbdc_may_start(hwq)) {
-			/* While storage hangs no request notes it again. */
+			/* Note the lack of tags again: while storage hangs no request does so. */
 			if (hwq->refused_tags == q->nr_tags)
 				rnbd_ring_short_of_depth(&q->ring);
 			at = &hwq->next_stalled;

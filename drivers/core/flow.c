@@ -173,7 +173,7 @@ enum rnbd_proto_err rnbd_flow_answered(struct rnbd_flow_out *out,
 	out->refused = more && info->slots <= out->slots && info->depth <= out->depth;
 	if (info->slots > out->slots)
 		out->credits += info->slots - out->slots;
-	/* A request that waits since it was sent has not been asked for. */
+	/* Without more depth, a request that waits for a tag still lacks one. */
 	if (info->depth > out->depth)
 		out->short_depth = false;
 	out->slots = info->slots;

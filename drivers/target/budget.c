@@ -454,7 +454,7 @@ static u64 rnbdt_budget_fit(const struct rnbdt_session *s, u64 bytes)
 			   list_is_last(&s->lease.hungry, &rnbdt_hungry));
 		lack = rnbdt_limit_left(max(s->lease.share, rnbdt_budget_floor(s)),
 					account->pool_bytes);
-		/* Shares that end within a granule must not leave memory unused. */
+		/* Not rounded up, shares that are no multiple of a granule leave memory unused. */
 		if (others && lack < left)
 			left = min(left, round_up(lack, granule));
 		bytes = min(bytes, free + left);

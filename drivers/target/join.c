@@ -310,12 +310,12 @@ static void rnbdt_join_abort_work(struct work_struct *work)
 	struct rnbdt_session *s = q->session;
 	struct rnbdt_host *host = join->half_open.host;
 
-	/* The handler that has listed the queue holds the lock until its time runs. */
+	/* The handler that lists the queue holds this lock until it has queued expire_work. */
 	rnbdt_host_lock(host);
 	rnbdt_host_unlock(host);
 	/* A handler that sets the queue up has ended when the connection is not counted. */
 	wait_event(s->conn.wait, !READ_ONCE(s->conn.connecting));
-	/* Taking the lock again makes all that it wrote visible. */
+	/* Taking the lock again makes visible what the handler has written. */
 	rnbdt_host_lock(host);
 	rnbdt_host_unlock(host);
 	rnbdt_queue_stop(q);

@@ -199,7 +199,7 @@ void rnbdt_pool_remove(struct rnbdt_pool *pool, struct rnbdt_segment *seg)
  */
 struct rnbdt_segment *rnbdt_pool_find(const struct rnbdt_pool *pool, u32 slot)
 {
-	/* What keeps the segment differs between the callers. */
+	/* The caller holds RCU, the lock of the host, or a request that names the segment. */
 	return slot < pool->nr_slots ? rcu_dereference_raw(pool->slots[slot]) : NULL;
 }
 

@@ -2,11 +2,11 @@
 /*
  * Every rule of every attribute and header, broken one at a time.
  *
- * Operation: a command has a list of fields, each with its kind and limits, and a lawful message
- * that fails behind the checks, with an errno of its own: the address has no route, the disk does
- * not exist. From these all messages are made. What is on a limit has to get as far as the lawful
- * message, what is beyond has to be refused before, with a text. What generic netlink refuses
- * before a family sees it (no such command, no room for its header) has no text in any.
+ * Operation: each command has a list of attributes with their types and limits, and a lawful
+ * message. The lawful message passes all checks and then fails with an errno of its own, because
+ * its address has no route or its disk does not exist. A value at a limit must give that errno; a
+ * value beyond the limit must be refused by the checks, with a text. Generic netlink itself refuses
+ * an unknown command, or a message without room for the header, and gives no text.
  * Errors: told, and the next case is tried.
  */
 #include <errno.h>
