@@ -30,8 +30,11 @@ param rnbd_target login_rate 0
 param rnbd_target claim_timeout 0
 disk=$(null_disk 64) || exit 1
 size=$(blockdev --getsz "$disk") || die "no size of $disk"
-echo "0 $size delay $disk 0 $((5000 * ${LAB_SLOW:-1}))" | dmsetup create held || die "dmsetup"
-INFLIGHT=/sys/block/$(basename "$(readlink -f /dev/mapper/held)")/inflight
+echo "0 $size delay $disk 0 $((5000 * ${LAB_SLOW:-1}))" | dmsetup create slow || die "dmsetup"
+# dm-delay counts a request only when its delay is over, a linear mapping at once.
+echo "0 $size linear /dev/mapper/slow 0" | dmsetup create held || die "dmsetup"
+INFLIGHT=/sys/dev/block/$(dmsetup info -c --noheadings --separator : -o major,minor held)/inflight
+[ -r "$INFLIGHT" ] || die "no $INFLIGHT"
 export INFLIGHT
 export_disk held /dev/mapper/held 2
 other=$(null_disk 64) || exit 1

@@ -37,7 +37,7 @@ barrier exported
 modprobe rnbd || die "modprobe rnbd failed"
 arm rnbd
 # Only the other session has short keep-alives, so that the fault point meets its queue.
-other=$(attach other --queues 1 --pool 7M --keepalive 60000 --host-id "$(host_id 3)") || exit 1
+other=$(attach other --queues 1 --pool 7M --pool-floor fixed --keepalive 60000 --host-id "$(host_id 3)") || exit 1
 dev=$(attach disk0 --queues 2 --pool 4M --keepalive $((1000 * ${LAB_SLOW:-1}))) || exit 1
 need "$dev" pool_units -eq $FLOOR
 need "$dev" pool_max_units -gt $FLOOR
