@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 540
+# turns: 2
 # adapter: only
 # without: event, because a lost message of the connection manager delays an attach by seconds
 # short: every limit of the target refuses what is beyond it, says so and counts it; a flood of connections keeps no client out

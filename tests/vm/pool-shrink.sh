@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 2048 --timeout 300
 # adapter: only
-# turns: 3
+# turns: 4
 # without: event, because a session that reconnects begins with its floor
 # short: an idle pool shrinks to its floor while the target confirms nothing, works, and grows again
 . ../lib/lab.sh

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 400
 # adapter: also
-# turns: 3
+# turns: 4
 # short: the reply to a request to attach is lost: the client repeats or ends the attachment, the target keeps no second one, and the data are right
 . ../lib/lab.sh
 . ../lib/rnbd.sh

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 300
 # adapter: also
-# turns: 3
+# turns: 4
 # short: of two disks in a session one loses its export under load and waits, or fails; the other goes on without a pause; a host that may use nothing has no session
 . ../lib/lab.sh
 . ../lib/rnbd.sh

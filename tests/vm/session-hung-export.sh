@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 2048 --timeout 300
 # adapter: only
-# turns: 3
+# turns: 4
 # without: event, because a lost message costs a retry time-out that is longer than the keep-alive
 # short: storage of 1 of 32 exports hangs: the link flaps, 31 disks resume within 3 s; attach and detach beside it
 . ../lib/lab.sh
