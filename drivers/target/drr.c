@@ -41,21 +41,24 @@
 /* Deficits have fractions of a byte: the quantum of a light host is a few bytes. */
 #define RNBDT_DRR_FRACTION	64
 
-/* Cost per round of the heaviest child, beyond the constant of one request */
-#define RNBDT_DRR_QUANTUM	(256u << 10)
+/*
+ * Cost per round of the heaviest child, beyond the constant of one request. A request of 4 KiB
+ * of a child that has few waits for at most three such requests of each other child.
+ */
+#define RNBDT_DRR_QUANTUM	(32u << 10)
 
 /*
  * Debt beyond two quanta up to which FLUSHes pass ahead of the order. It is that of a large
- * request, so that a host need not wait for its FLUSH because of one.
+ * request and some FLUSHes, so that a host need not wait for its FLUSH because of one.
  */
-#define RNBDT_DRR_AHEAD_DEBT	(1024u << 10)
+#define RNBDT_DRR_AHEAD_DEBT	(1536u << 10)
 
 /*
  * Rounds after which no debt is left: the smallest quantum, that of RNBDT_WEIGHT_MIN beside
  * RNBDT_WEIGHT_MAX, has paid 16 MiB. No debt is larger: that of a request is not, and FLUSHes
  * add to it only up to RNBDT_DRR_AHEAD_DEBT.
  */
-#define RNBDT_DRR_FORGIVEN	1000000ull
+#define RNBDT_DRR_FORGIVEN	8000000ull
 
 /**
  * rnbdt_drr_init_root - initialise the node of a storage
