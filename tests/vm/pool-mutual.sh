@@ -28,7 +28,7 @@ barrier exported
 
 ADDR=10.9.0.$OTHER
 modprobe rnbd || die "modprobe rnbd failed"
-other=$(attach "other$OTHER" --queues 1 --pool 7M --keepalive 60000 --host-id "$(host_id 3)") || exit 1
+other=$(attach "other$OTHER" --queues 1 --pool 7M --pool-floor fixed --keepalive 60000 --host-id "$(host_id 3)") || exit 1
 dev=$(attach "disk$OTHER" --queues 2 --pool 4M --keepalive $((2000 * ${LAB_SLOW:-1}))) || exit 1
 need "$dev" pool_units -eq $FLOOR
 need "$dev" pool_max_units -gt $FLOOR
