@@ -18,13 +18,17 @@
 # another host id, and has a session with one connection. The storage is a null_blk that takes
 # STORAGE_NS for a request and works on STORAGE_AT_ONCE of them, much slower than the processor.
 # The target hands it as many (the window of the export), or as many as it does by default. The
-# modes greedy and newcomer have a null_blk that takes no time.
+# modes greedy and newcomer have a null_blk that takes no time. In the mode neighbour the storage
+# is also a scsi_debug that takes any time up to RANDOM_NS: requests of a null_blk end all
+# at once, so that each of a host waits for one of the storage, whatever the target does.
 # shellcheck source=tests/lib/lab.sh
 . ../lib/lab.sh
 # shellcheck source=tests/lib/rnbd.sh
 . ../lib/rnbd.sh
 # shellcheck source=tests/lib/adapter.sh
 . ../lib/adapter.sh
+# shellcheck source=tests/lib/storage.sh
+. ../lib/storage.sh
 # shellcheck source=tests/bench/scale.sh
 . ./scale.sh
 
@@ -32,6 +36,7 @@ what=$1 seconds=$2
 PART=fairness-$what
 STORAGE_NS=2000000
 STORAGE_AT_ONCE=8
+RANDOM_NS=20000000		# at most, scsi_debug
 GREEDY=16 BUDGET=4 POOL=16	# hosts, for how many of them there is memory, MiB of a pool
 NEWCOMER_AFTER=3		# seconds
 JAIN=0.95
@@ -49,10 +54,17 @@ make_port
 rm -f "$OUT/results"
 uname -r >"$OUT/kernel"
 
-# slow_export NAME, fast_export NAME: to hosts 1 to GREEDY; the device is in $disk
+# slow_export NAME, random_export NAME, fast_export NAME: to hosts 1 to GREEDY; the device is in
+# $disk
 slow_export() {
 	disk=$(null_disk 64 memory_backed=0 discard=0 irqmode=2 completion_nsec=$STORAGE_NS \
 		hw_queue_depth=$STORAGE_AT_ONCE) || exit 1
+	export_disk "$1" "$disk"
+	allow_hosts "$1" 1 $GREEDY
+}
+random_export() {
+	disk=$(scsi_disk 64 fake_rw=1 random=1 ndelay=$RANDOM_NS max_queue=$STORAGE_AT_ONCE) || exit 1
+	echo none >"/sys/block/${disk##*/}/queue/scheduler"
 	export_disk "$1" "$disk"
 	allow_hosts "$1" 1 $GREEDY
 }
@@ -174,25 +186,39 @@ measure_cgroup() {
 p99() { jq '.jobs[0].read.lat_ns.percentile["99.000000"] / 1000' "$OUT/fio.json"; }
 
 measure_neighbour() {
-	local bs alone
+	local storage
 
-	slow_export disk
-	attach_hosts 2 disk --queue-depth 256
-	for window in fit default; do
-		"${window}_window" disk 4096
-		depths=([1]=1) more=()
-		contest --rw=randread --bs=4k --ramp_time=1 --runtime="$seconds"
-		alone=$(p99)
-		judged "p99 of depth 1, alone" "$alone" us
-		depths=([1]=1 [2]=256)
-		for bs in 4k 128k; do
-			more=("--bs=$bs")
-			contest --rw=randread --bs=4k --ramp_time=1 --runtime="$seconds"
-			DETAILS=$(jq -nc --argjson alone "$alone" --argjson beside "$(p99)" --arg bs $bs \
-				'{ bs_of_neighbour: $bs, alone_us: $alone, beside_us: $beside }')
-			judged "p99 of depth 1 beside depth 256 of $bs, against alone" \
-				"$(jq -n "$(p99) / $alone")" times "<=" 1.5
+	for storage in slow random; do
+		"${storage}_export" "$storage"
+		attach_hosts 2 $storage --queue-depth 256
+		for window in fit default; do
+			beside_neighbour $storage
 		done
+		detach_all
+		devs=()
+	done
+}
+
+# beside_neighbour STORAGE: a host with depth 1, alone and beside one with depth 256
+beside_neighbour() {
+	local bs alone goal=()
+
+	# see above: with the other storage the wait is that for the storage
+	[ "$1" != random ] || goal=("<=" 1.5)
+	"${window}_window" "$1" 4096
+	depths=([1]=1) more=()
+	contest --rw=randread --bs=4k --ramp_time=1 --runtime="$seconds"
+	alone=$(p99)
+	judged "$1 storage: p99 of depth 1, alone" "$alone" us
+	depths=([1]=1 [2]=256)
+	for bs in 4k 128k; do
+		"${window}_window" "$1" $((${bs%k} * 1024))
+		more=("--bs=$bs")
+		contest --rw=randread --bs=4k --ramp_time=1 --runtime="$seconds"
+		DETAILS=$(jq -nc --argjson alone "$alone" --argjson beside "$(p99)" --arg bs $bs \
+			'{ bs_of_neighbour: $bs, alone_us: $alone, beside_us: $beside }')
+		judged "$1 storage: p99 of depth 1 beside depth 256 of $bs, against alone" \
+			"$(jq -n "$(p99) / $alone")" times "${goal[@]}"
 	done
 }
 
