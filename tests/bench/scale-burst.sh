@@ -72,7 +72,7 @@ burst() {
 	local pool=$1 rw=$2 held before middle after adapter fio
 
 	[ "$pool" = whole ] || wait_slowly $IDLE shrunk
-	held=$(target pool_held) before=$(target registrations)
+	held=$(target pool_held) before=$(target pool_registrations)
 	rm -f /dev/shm/burst_bw.*
 	fio --name=burst --filename="$dev" --direct=1 --ioengine=libaio --rw="$rw" --bs=128k --iodepth=32 \
 	    --size=60m --randseed=$((7 * $3)) --time_based --runtime=2500ms --thread \
@@ -80,9 +80,9 @@ burst() {
 	fio=$!
 	# steady from its first second on, and some time for the start of fio
 	sleep 1.3
-	middle=$(target registrations) adapter=$(mdl_stat mdl1 registrations)
+	middle=$(target pool_registrations) adapter=$(mdl_stat mdl1 registrations)
 	sleep 1
-	after=$(target registrations) adapter=$(($(mdl_stat mdl1 registrations) - adapter))
+	after=$(target pool_registrations) adapter=$(($(mdl_stat mdl1 registrations) - adapter))
 	kill -0 $fio || die "fio has ended too early: $(cat "$OUT/fio")"
 	wait $fio || die "fio: $(cat "$OUT/fio")"
 	windows /dev/shm/burst_bw.1.log | jq -c --arg pool "$pool" --arg rw "$rw" --argjson round "$3" \
@@ -103,7 +103,7 @@ attach_one() {
 	echo none >"/sys/block/${dev##*/}/queue/scheduler"
 	wait_for 20 sessions_are 1
 	session=$(echo "$T"/sessions/*)
-	[ -e "$session/registrations" ] || die "the target does not count registrations"
+	[ -e "$session/pool_registrations" ] || die "the target does not count registrations"
 }
 
 for pool in whole elastic; do
