@@ -130,6 +130,7 @@ struct rnbdt_awaited {
  * @settled: bytes of those of them that have what they want
  * @free: bytes that its sessions may be granted below the limit of the host
  * @lack: bytes that hungry ones lack to their shares
+ * @most_lack: bytes that the hungriest of them lacks
  * @pending: bytes that clients of the host will soon return
  *
  * Only the share work uses it, see share.c.
@@ -141,6 +142,7 @@ struct rnbdt_host_share {
 	u64 settled;
 	u64 free;
 	u64 lack;
+	u64 most_lack;
 	u64 pending;
 };
 

@@ -15,9 +15,11 @@
  * Segments are reclaimed from sessions that hold more than their share, the newest first, one
  * of each session in turn, until the hungry sessions below their share, and logins that wait
  * for their floor, will find what they lack. Nothing is reclaimed for a session that has its
- * share (rule R9). A session that returns segments keeps its share, with one exception: if
- * nothing else is left for the floor of a login, a session may keep only its own floor and what
- * slow storage uses.
+ * share (rule R9). A session that returns segments keeps its share, with two exceptions, because
+ * all its segments may be larger than what it has beyond its share. If nothing else is left for
+ * the floor of a login, a session may keep only its own floor and what slow storage uses. If
+ * nothing else is left for hungry sessions, a session may fall below its share by three quarters
+ * of what the hungriest of them lacks, so that the largest lack becomes smaller each time.
  *
  * Ownership: the share work has a reference on each session and host in its lists. The shares
  * are in the sessions.
@@ -82,6 +84,7 @@ static bool rnbdt_share_again;
  * @settled: bytes that the others have
  * @free: bytes that sessions may be granted without a return by others
  * @lack: bytes that hungry sessions lack to their shares
+ * @most_lack: bytes that the hungriest session lacks
  * @pending: bytes that clients will soon return
  */
 struct rnbdt_shares {
@@ -91,6 +94,7 @@ struct rnbdt_shares {
 	u64 settled;
 	u64 free;
 	u64 lack;
+	u64 most_lack;
 	u64 pending;
 };
 
@@ -162,6 +166,7 @@ static struct rnbdt_host_share *rnbdt_share_host(struct rnbdt_shares *shares,
 	share->charged = 0;
 	share->settled = 0;
 	share->lack = 0;
+	share->most_lack = 0;
 	share->pending = 0;
 	list_add_tail(&share->entry, &shares->hosts);
 	return share;
@@ -257,14 +262,19 @@ static u64 rnbdt_share_read_all(struct rnbdt_shares *shares)
 static void rnbdt_share_set(struct rnbdt_shares *shares, struct rnbdt_session *s, u64 level)
 {
 	struct rnbdt_lease *lease = &s->lease;
+	struct rnbdt_host_share *host = &s->host->share;
+	u64 lack;
 
 	if (!rnbdt_share_counts(s))
 		return;
 	WRITE_ONCE(lease->share, rnbdt_level_share(&lease->part, level));
 	if (list_empty(&lease->hungry) || lease->share <= s->account.pool_bytes)
 		return;
-	s->host->share.lack += lease->share - s->account.pool_bytes;
-	shares->lack += lease->share - s->account.pool_bytes;
+	lack = lease->share - s->account.pool_bytes;
+	host->lack += lack;
+	host->most_lack = max(host->most_lack, lack);
+	shares->lack += lack;
+	shares->most_lack = max(shares->most_lack, lack);
 }
 
 /* Set the shares of the listed sessions. */
@@ -374,15 +384,15 @@ void rnbdt_share_ask(struct rnbdt_session *s, struct rnbdt_segment *seg)
 
 /*
  * Reclaim one segment of a session, if it holds more than its share. The session keeps its
- * share, or for a floor only what no other session may take. Returns the bytes.
+ * share less @slack, and in any case what no other session may take. Returns the bytes.
  *
  * The client returns a segment that slow storage uses when that has served its requests. Such
  * a segment is reclaimed in addition: others do not wait for it, and what the session keeps
  * is of more use.
  */
-static u64 rnbdt_share_take(struct rnbdt_session *s, bool for_floor)
+static u64 rnbdt_share_take(struct rnbdt_session *s, u64 slack)
 {
-	u64 has = s->account.held_bytes, least, excess, usable;
+	u64 has = s->account.held_bytes, keep, excess, usable;
 	struct rnbdt_segment *seg;
 
 	if (!rnbdt_share_counts(s))
@@ -391,8 +401,8 @@ static u64 rnbdt_share_take(struct rnbdt_session *s, bool for_floor)
 	if (has <= s->lease.share || !rnbdt_share_looked(s))
 		return 0;
 	/* The look may be newer than the share. */
-	least = rnbdt_budget_floor(s);
-	excess = rnbdt_limit_left(has, for_floor ? least : max(least, s->lease.share));
+	keep = max(rnbdt_budget_floor(s), rnbdt_limit_left(s->lease.share, slack));
+	excess = rnbdt_limit_left(has, keep);
 	seg = rnbdt_share_slow_victim(s, excess);
 	if (seg) {
 		rnbdt_share_ask(s, seg);
@@ -407,11 +417,11 @@ static u64 rnbdt_share_take(struct rnbdt_session *s, bool for_floor)
 }
 
 /*
- * Reclaim @bytes, one segment of each listed session in turn, all or those of @host. Returns
- * what there was.
+ * Reclaim @bytes, one segment of each listed session in turn, all or those of @host, which may
+ * fall below their share by @slack. Returns what there was.
  */
 static u64 rnbdt_share_collect(struct rnbdt_shares *shares, struct rnbdt_host *host,
-			       u64 bytes, bool for_floor)
+			       u64 bytes, u64 slack)
 {
 	LIST_HEAD(spent);
 	u64 taken = 0;
@@ -423,7 +433,7 @@ static u64 rnbdt_share_collect(struct rnbdt_shares *shares, struct rnbdt_host *h
 
 		/* A pointer to a host that is gone equals none in the list. */
 		if ((!host || s->host == host) && rnbdt_session_lock(s)) {
-			more = rnbdt_share_take(s, for_floor);
+			more = rnbdt_share_take(s, slack);
 			rnbdt_host_unlock(s->host);
 			cond_resched();
 		}
@@ -437,18 +447,23 @@ static u64 rnbdt_share_collect(struct rnbdt_shares *shares, struct rnbdt_host *h
 	return taken;
 }
 
-/* Reclaim @bytes for the floor of a login. */
-static void rnbdt_share_collect_floor(struct rnbdt_shares *shares, struct rnbdt_host *host,
-				      u64 bytes)
+/*
+ * Reclaim @bytes from what sessions hold beyond their shares. If all segments are larger than
+ * that, sessions fall below their share by @slack, are hungry then, and get smaller segments.
+ */
+static void rnbdt_share_collect_all(struct rnbdt_shares *shares, struct rnbdt_host *host,
+				    u64 bytes, u64 slack)
 {
-	u64 taken = rnbdt_share_collect(shares, host, bytes, false);
+	u64 taken = rnbdt_share_collect(shares, host, bytes, 0);
 
-	/*
-	 * All segments may be larger than what each session has beyond its share. A session that
-	 * falls below it is hungry, and gets a smaller one.
-	 */
-	if (taken < bytes)
-		rnbdt_share_collect(shares, host, bytes - taken, true);
+	if (taken < bytes && slack)
+		rnbdt_share_collect(shares, host, bytes - taken, slack);
+}
+
+/* By how much may a session fall below its share for one that lacks @lack? */
+static u64 rnbdt_share_slack(u64 lack)
+{
+	return lack - lack / 4;
 }
 
 /* Reclaim what logins and hungry sessions of a host lack because of the limit of the host. */
@@ -463,12 +478,13 @@ static void rnbdt_share_serve_host(struct rnbdt_shares *shares, struct rnbdt_hos
 	rnbdt_host_unlock(host);
 	need = sums.lacks;
 	if (need > share->pending)
-		rnbdt_share_collect_floor(shares, host, need - share->pending);
+		rnbdt_share_collect_all(shares, host, need - share->pending, U64_MAX);
 	/* What logins wait for is not there for the hungry sessions. */
 	share->pending -= min(share->pending, need);
 	need = share->lack - min(share->lack, share->free);
 	if (need > share->pending)
-		rnbdt_share_collect(shares, host, need - share->pending, false);
+		rnbdt_share_collect_all(shares, host, need - share->pending,
+					rnbdt_share_slack(share->most_lack));
 }
 
 /* Reclaim what logins and hungry sessions lack. */
@@ -483,11 +499,12 @@ static void rnbdt_share_serve(struct rnbdt_shares *shares)
 	rnbdt_budget_read(NULL, &sums);
 	need = sums.lacks;
 	if (need > shares->pending)
-		rnbdt_share_collect_floor(shares, NULL, need - shares->pending);
+		rnbdt_share_collect_all(shares, NULL, need - shares->pending, U64_MAX);
 	shares->pending -= min(shares->pending, need);
 	need = shares->lack - min(shares->lack, shares->free);
 	if (need > shares->pending)
-		rnbdt_share_collect(shares, NULL, need - shares->pending, false);
+		rnbdt_share_collect_all(shares, NULL, need - shares->pending,
+					rnbdt_share_slack(shares->most_lack));
 }
 
 static void rnbdt_share_release(struct rnbdt_shares *shares)

@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# lab: --nodes 1 --cpus 2 --mem 2048 --timeout 300
+# turns: 4
+# adapter: only
+# short: a session that comes later gets its share of the memory although all segments of the others are larger than what each has beyond its share
+. ../lib/lab.sh
+. ../lib/rnbd.sh
+. ../lib/pool.sh
+
+# Rule R9. Segments have at most 1 MiB, an eighth of a pool. The memory is for four sessions with
+# three segments each; with a fifth one, each of them has 0.4 MiB more than its share.
+OLD=4
+MIB=$((1 << 20))
+FLOOR=256 ENOUGH=512	# units of 4 KiB
+
+set_host_id
+target_start
+param rnbd_target pool_limit_mb 14
+param rnbd_target claim_timeout 0
+for ((i = 1; i <= OLD + 1; i++)); do
+	disk=$(null_disk 16 memory_backed=0 discard=0 irqmode=2 completion_nsec=$((300000000 * ${LAB_SLOW:-1}))) || exit 1
+	export_disk "disk$i" "$disk" "$i"
+done
+modprobe rnbd || die "modprobe rnbd failed"
+dev=()
+for ((i = 1; i <= OLD + 1; i++)); do
+	dev[i]=$(attach "disk$i" --host-id "$(host_id "$i")" --queues 1 --pool 8M) || exit 1
+	need "${dev[i]}" pool_units -eq $FLOOR
+done
+
+# no_more_free: the sessions hold all memory but what is kept for floors, and less than a segment
+no_more_free() {
+	[ "$(pools_charged)" -gt $((12 * MIB)) ] && ! reclaiming
+}
+note "all memory is in use"
+for ((i = 1; i <= OLD; i++)); do steadily "disk$i" "${dev[i]}" --rw=randread --bs=1m --iodepth=16 --size=16m; done
+wait_for 30 no_more_free
+# a segment is reclaimed a second after its grant at the earliest, except for those below a share
+sleep 2
+for ((i = 1; i <= OLD; i++)); do need "${dev[i]}" pool_units -gt $ENOUGH; done
+
+note "another session comes"
+steadily newcomer "${dev[OLD + 1]}" --rw=randread --bs=1m --iodepth=16 --size=16m
+wait_for 20 counter_over "${dev[OLD + 1]}" pool_units $((ENOUGH - 1))
+for ((i = 1; i <= OLD + 1; i++)); do note "host $i: $(counter "${dev[i]}" pool_units) units"; done
+
+note "the sessions keep what they have then"
+wait_for 20 no_more_free
+reclaims=$(cat "$SESSIONS"/*/pool_reclaims | awk '{ n += $1 } END { print n }')
+sleep 5
+again=$(cat "$SESSIONS"/*/pool_reclaims | awk '{ n += $1 } END { print n }')
+need_counter $((again - reclaims)) -le 2 "segments reclaimed within 5 s"
+for ((i = 1; i <= OLD + 1; i++)); do need "${dev[i]}" pool_units -ge $ENOUGH; done
+
+for ((i = 1; i <= OLD; i++)); do steadily_end "disk$i"; done
+steadily_end newcomer
+for ((i = 1; i <= OLD + 1; i++)); do
+	need "${dev[i]}" lost -eq 0
+	detach "${dev[i]}"
+done
+configfs_clear
+unload
