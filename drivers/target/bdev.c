@@ -150,7 +150,8 @@ static void rnbdt_bdev_rw(struct rnbdt_req *treq)
 	rnbdt_req_start_parts(treq);
 	bio = rnbdt_bdev_bio(treq, pieces, opf, offset, rnbdt_bdev_end_io);
 	rnbdt_piece_start(&it, treq);
-	for (; (bytes = rnbdt_piece_next(&it, &page)); pieces--) {
+	for (; it.left; pieces--) {
+		bytes = rnbdt_piece_next(&it, &page);
 		if (bio_add_page(bio, page, bytes, 0) != bytes) {
 			rnbdt_bdev_send(treq, bio);
 			bio = rnbdt_bdev_bio(treq, pieces, opf, offset,

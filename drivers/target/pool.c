@@ -477,10 +477,12 @@ u32 rnbdt_piece_count(const struct rnbdt_req *treq)
 {
 	struct rnbdt_piece it;
 	struct page *page;
-	u32 nr = 0;
+	u32 nr;
 
+	if (treq->req.length <= RNBD_UNIT_SIZE)
+		return 1;
 	rnbdt_piece_start(&it, treq);
-	while (rnbdt_piece_next(&it, &page))
-		nr++;
+	for (nr = 0; it.left; nr++)
+		rnbdt_piece_next(&it, &page);
 	return nr;
 }

@@ -195,41 +195,37 @@ static void rnbdt_queue_begin(struct rnbdt_queue *q, struct rnbdt_req *treq,
 
 /* Handle the next request of a frame. Called under RCU. */
 static enum rnbd_proto_err rnbdt_queue_request(struct rnbdt_queue *q, struct rnbd_frame *frame,
-					       u16 *pos, struct rnbdt_attach **att, u64 now)
+					       struct rnbd_req_cursor *cursor, u16 *pos,
+					       struct rnbdt_attach **att, u64 now)
 {
 	struct rnbdt_session *s = q->session;
-	struct rnbd_req_cursor cursor;
 	enum rnbd_proto_err perr;
-	struct rnbd_request req;
 	struct rnbdt_req *treq;
 
-	perr = rnbd_begin_request(frame, *pos, &cursor);
+	perr = rnbd_begin_request(frame, *pos, cursor);
 	if (!perr)
-		perr = rnbdt_find_attach(s, &cursor.handle, att);
-	if (!perr)
-		perr = rnbd_decode_request(frame, pos, &cursor, &s->granted.limits,
-					   *att ? &(*att)->limits : &rnbdt_no_limits, &req);
+		perr = rnbdt_find_attach(s, &cursor->handle, att);
 	if (unlikely(perr))
 		return perr;
-	if (unlikely(!rnbdt_pool_allows(&s->pool, &req)))
-		return RNBD_PERR_EXTENT;
-	treq = rnbdt_queue_req(q, req.tag);
-	if (unlikely(!treq))
-		return RNBD_PERR_TAG;
+	treq = rnbdt_queue_req(q, le16_to_cpu(cursor->wire.tag));
 	/* pairs with the release in rnbdt_queue_send_replies() */
-	if (unlikely(smp_load_acquire(&treq->busy)))
+	if (unlikely(!treq || smp_load_acquire(&treq->busy)))
 		return RNBD_PERR_TAG;
 	/* The scan of the pool must not take the extents of the last turn for those of this. */
 	smp_store_release(&treq->turn, treq->turn + 1);
 	smp_wmb(); /* pairs with smp_rmb() in rnbdt_pool_read_req() */
+	perr = rnbd_decode_request(frame, pos, cursor, &s->granted.limits,
+				   *att ? &(*att)->limits : &rnbdt_no_limits, &treq->req);
+	if (unlikely(perr))
+		return perr;
+	if (unlikely(!rnbdt_pool_allows(&s->pool, &treq->req)))
+		return RNBD_PERR_EXTENT;
 	treq->closed = false;
 	treq->done = false;
 	treq->begun = now;
-	memcpy(&treq->req, &req, offsetof(struct rnbd_request, extents) +
-	       req.nr_extents * sizeof(req.extents[0]));
 	/* pairs with the acquire in rnbdt_pool_read_req() */
 	smp_store_release(&treq->busy, true);
-	rnbdt_queue_begin(q, treq, *att, req.data);
+	rnbdt_queue_begin(q, treq, *att, treq->req.data);
 	return RNBD_PERR_NONE;
 }
 
@@ -248,6 +244,7 @@ enum rnbd_proto_err rnbdt_queue_requests(struct rnbdt_queue *q,
 	struct rnbdt_session *s = q->session;
 	enum rnbd_proto_err perr = RNBD_PERR_NONE;
 	struct rnbdt_attach *att = NULL;
+	struct rnbd_req_cursor cursor;
 	enum rnbdt_state state;
 	u16 pos = 0;
 	u64 now;
@@ -264,7 +261,7 @@ enum rnbd_proto_err rnbdt_queue_requests(struct rnbdt_queue *q,
 	rcu_read_lock();
 	now = ktime_get_ns();
 	while (!perr && pos < frame->nr_entries)
-		perr = rnbdt_queue_request(q, frame, &pos, &att, now);
+		perr = rnbdt_queue_request(q, frame, &cursor, &pos, &att, now);
 	rcu_read_unlock();
 	return perr ?: rnbd_decode_end(frame);
 }
