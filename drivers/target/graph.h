@@ -288,6 +288,8 @@ struct rnbdt_host {
  * @entry: in the hash table of exports that have an owner, by @host
  * @host: UUID of the host that owns the export, or null
  * @boot_id: boot id of its client module, or null if that has not attached the export yet
+ * @session_id: id of the session that attached the export last since it has this owner, or
+ *	null; written with the host locked, too
  * @generation: number of the latest change of the owner; 0: there was none
  * @fence_generation: fence generation of the host when it became the owner
  *
@@ -297,6 +299,7 @@ struct rnbdt_owner {
 	struct hlist_node entry;
 	uuid_t host;
 	uuid_t boot_id;
+	uuid_t session_id;
 	u32 generation;
 	u32 fence_generation;
 };

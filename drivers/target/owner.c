@@ -95,6 +95,7 @@ static void rnbdt_owner_write(struct rnbdt_export *export, const uuid_t *host,
 
 	owner->host = *host;
 	owner->boot_id = *boot_id;
+	owner->session_id = uuid_null;
 	owner->fence_generation = fence_generation;
 	owner->generation = generation;
 	hlist_del_init(&owner->entry);
@@ -284,28 +285,36 @@ void rnbdt_owner_take(struct rnbdt_attach *att)
 		pr_info("export %s: host %pUb owns it\n", rnbdt_export_name(export),
 			&export->owner.host);
 	}
+	export->owner.session_id = s->session_id;
 	att->owner_generation = export->owner.generation;
 }
 
-/* Does a host own an export of a name in a generation? */
-static bool rnbdt_owner_is(struct rnbdt_export *export, const uuid_t *host, u32 generation,
-			   const char *name)
+/*
+ * May a session end the ownership that its host has of the export of a name in a generation?
+ * Another session that has attached the export since may have lost its connection, and will
+ * attach it again.
+ */
+static bool rnbdt_owner_is(struct rnbdt_export *export, const struct rnbdt_session *s,
+			   u32 generation, const char *name)
 {
-	return export->owner.generation == generation &&
-	       uuid_equal(&export->owner.host, host) &&
+	const struct rnbdt_owner *owner = &export->owner;
+
+	return owner->generation == generation && uuid_equal(&owner->host, &s->host_id) &&
+	       (uuid_is_null(&owner->session_id) ||
+		uuid_equal(&owner->session_id, &s->session_id)) &&
 	       !strcmp(rnbdt_export_name(export), name);
 }
 
-/* End the ownership of a generation that a host has of the export of a name. */
-static void rnbdt_owner_release(const uuid_t *host, u32 generation, const char *name)
+/* End the ownership of a generation that the host of a session has of the export of a name. */
+static void rnbdt_owner_release(const struct rnbdt_session *s, u32 generation, const char *name)
 {
 	struct rnbdt_export *export;
 	struct hlist_node *next;
 
 	lockdep_assert_held_write(&rnbdt_lock);
 
-	hlist_for_each_entry_safe(export, next, rnbdt_owned_bucket(host), owner.entry)
-		if (rnbdt_owner_is(export, host, generation, name))
+	hlist_for_each_entry_safe(export, next, rnbdt_owned_bucket(&s->host_id), owner.entry)
+		if (rnbdt_owner_is(export, s, generation, name))
 			rnbdt_owner_end(export, "it has detached");
 }
 
@@ -327,8 +336,8 @@ static bool rnbdt_owner_is_attached(const struct rnbdt_session *s, const char *n
  * rnbdt_owner_detach - end the ownership that a detached attachment has begun
  * @att: attachment that the client has detached, not open; it may have left its export
  *
- * Nothing happens if another disk of the host has attached the export since: that one would be
- * revoked.
+ * Nothing happens if another disk of the host has attached the export since, even if it has lost
+ * its connection: that one would be revoked.
  *
  * Context: rnbdt_lock held for writing.
  */
@@ -337,7 +346,7 @@ void rnbdt_owner_detach(const struct rnbdt_attach *att)
 	const struct rnbdt_session *s = att->session;
 
 	if (att->owner_generation && !rnbdt_owner_is_attached(s, att->name))
-		rnbdt_owner_release(&s->host_id, att->owner_generation, att->name);
+		rnbdt_owner_release(s, att->owner_generation, att->name);
 }
 
 /**
@@ -357,7 +366,7 @@ bool rnbdt_owner_owns(const struct rnbdt_session *s, const struct rnbd_attach_in
 	if (!info->owner_generation || rnbdt_owner_is_attached(s, info->export))
 		return false;
 	hlist_for_each_entry(export, rnbdt_owned_bucket(&s->host_id), owner.entry)
-		if (rnbdt_owner_is(export, &s->host_id, info->owner_generation, info->export))
+		if (rnbdt_owner_is(export, s, info->owner_generation, info->export))
 			return true;
 	return false;
 }
@@ -377,7 +386,7 @@ void rnbdt_owner_disown(const struct rnbdt_session *s, const struct rnbd_attach_
 	lockdep_assert_held_write(&rnbdt_lock);
 
 	if (info->owner_generation && !rnbdt_owner_is_attached(s, info->export))
-		rnbdt_owner_release(&s->host_id, info->owner_generation, info->export);
+		rnbdt_owner_release(s, info->owner_generation, info->export);
 }
 
 /* Does an earlier run of the client of a session own an export? */

@@ -22,7 +22,7 @@ modprobe dm-mod 2>/dev/null
 target_start
 disk=$(null_disk 16) || exit 1
 echo "0 32768 linear $disk 0" | dmsetup create back || die "dmsetup"
-export_disk excl /dev/mapper/back 1 4 -- --exclusive
+export_disk excl /dev/mapper/back 1 4 -- --exclusive --port "$ADDR:4428"
 export_disk plain "$(null_disk 16)" 1
 modprobe rnbd
 common=(--queues 2 --keepalive $((500 * ${LAB_SLOW:-1})))
@@ -76,6 +76,29 @@ run rnbd export enable excl
 wait_for $((20 * ${LAB_SLOW:-1})) error_is "$excl" "other properties"
 owner_is "$ME" || die "the owner is $(rnbd export owner excl)"
 run rnbd detach "$excl" --force
+wait_for 5 owner_is none
+
+note "the host attaches it again in another session, which is lost; then the older disk is detached"
+run rnbd export disable excl
+run rnbd export allow excl "$ME"
+run rnbd export enable excl
+excl=$(attach excl "${common[@]}" --wait $((20 * ${LAB_SLOW:-1}))) || exit 1
+run rnbd export disable excl
+wait_for 20 state_is "$excl" reconnecting
+run rnbd export allow excl "$ME" --read-only
+run rnbd export enable excl
+wait_for $((20 * ${LAB_SLOW:-1})) error_is "$excl" "other properties"
+newer=$(ADDR=$ADDR:4428 attach excl "${common[@]}" --new-session --read-only --loss-timeout 0) || exit 1
+for port in "$CFG"/ports/*; do [ "$(cat "$port/port")" != 4428 ] || second=$port; done
+echo 0 >"$second/enable" || die "disable the port"
+wait_for 20 state_is "$newer" reconnecting
+run rnbd detach "$excl" --force
+owner_is "$ME" || die "the owner is $(rnbd export owner excl)"
+echo 1 >"$second/enable" || die "enable the port"
+wait_for $((20 * ${LAB_SLOW:-1})) state_is "$newer" live
+dd if="$newer" of=/dev/null bs=4k count=1 iflag=direct status=none || die "$newer does not read"
+owner_is "$ME" || die "the owner is $(rnbd export owner excl)"
+detach "$newer"
 wait_for 5 owner_is none
 state_is "$plain" live || die "the other disk is $(counter "$plain" state)"
 need "$plain" lost -eq "$lost"
