@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 240
+# turns: 2
 # short: mutated traffic of a client, whose pool grows and shrinks, against the target, and lawful clients beside it
 # arguments: seconds, and a seed; without one the same sessions each time
 . ../lib/lab.sh

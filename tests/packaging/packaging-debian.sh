@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --bare --mem 1024 --timeout 400
+# turns: 2
 # short: Debian packages: DKMS's modules and the tool work and go without a trace
 # kernel: stock
 # host: tests/packaging/install

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 240
+# turns: 2
 # adapter: own
 # short: a target that cannot accept a connection is asked ever more rarely, and the client says what happened
 . ../lib/lab.sh

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 180
+# turns: 2
 # adapter: own
 # short: client and target on two modelled adapters of one machine, with checked mappings
 . ../lib/lab.sh

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 240 --peers
+# turns: 2
 # kernel: stock
 # adapter: only mlx5 bnxt_re
 # short: the kernel's own RNBD runs on a nasty modelled adapter

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 300
+# turns: 2
 # adapter: own
 # short: verified load on two disks of a nasty adapter: small and scattered requests, early release
 . ../lib/lab.sh

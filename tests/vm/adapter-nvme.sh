@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 240
+# turns: 2
 # kernel: stock
 # adapter: only mlx5 irdma bnxt_re
 # short: nvme-rdma and nvmet-rdma run on a nasty modelled adapter, with and without SRQ

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 180
+# turns: 2
 # adapter: own
 # short: early release needs the send fence: with READs executed again data is wrong without it, right with it
 . ../lib/lab.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --systemd --nodes 2 --disk 128M --timeout 480
-# turns: 2
+# turns: 3
 # short: with systemd: exports are restored at boot; fstab mounts by UUID, unmounts, also without a target
 # kernel: stock
 #

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 1 --mem 1024 --timeout 300
+# turns: 2
 # short: a target tells each host what it may attach there, and nothing else, also while that changes
 . ../lib/lab.sh
 . ../lib/rnbd.sh

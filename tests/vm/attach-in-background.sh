@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 200
+# turns: 2
 # short: commands that wait block no other family of netlink, end with their caller, and need CAP_SYS_ADMIN
 . ../lib/lab.sh
 . ../lib/rnbd.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 1 --mem 1024 --timeout 300
-# turns: 2
+# turns: 3
 # beside: it waits for most of its time
 # short: a target that takes long to answer a login is waited for; one that fell silent, or never ends, is not
 . ../lib/lab.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 420
-# turns: 2
+# turns: 3
 # adapter: only
 # short: export disabled, target's module reloaded, forced detach, all under load; attach interrupted anywhere
 . ../lib/lab.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 900
-# turns: 2
+# turns: 3
 # short: a client that breaks every rule ends its own session, and nobody else notices
 . ../lib/lab.sh
 . ../lib/rnbd.sh

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --cpus 2 --mem 1024 --timeout 300
+# turns: 2
 # short: netlink and configfs misused, below the tool: each rule broken, random messages, many processes at once
 . ../lib/lab.sh
 . ../lib/rnbd.sh

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --cpus 8 --mem 1536 --timeout 200
+# turns: 2
 # adapter: only mlx5 irdma bnxt_re ionic
 # short: how requests and connections end: timer, retries, early frames, many polled queues
 # Only the data of an inline read are mapped late; minimal has one gather entry and no inline data.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --cpus 2 --mem 1024 --timeout 240
-# turns: 2
+# turns: 3
 # adapter: only
 # short: each error of the storage reaches the application as the protocol's table says; refused zeroes are written
 . ../lib/lab.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 420 --ignore-report rxe_comp.c:[0-9]+.rxe_completer
-# turns: 2
+# turns: 3
 # beside: it waits for packets that are sent again
 # short: loss of 1, 5 and 20 %, delay, reordering, duplicates, corruption on the wire: only slower
 . ../lib/lab.sh

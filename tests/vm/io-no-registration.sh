@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1536 --timeout 240
+# turns: 2
 # short: data goes by RDMA WRITE and READ alone, nothing is registered during I/O, the client opens nothing
 . ../lib/lab.sh
 . ../lib/rnbd.sh

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 4 --mem 1024 --timeout 300
+# turns: 2
 # adapter: only
 # short: polled queues beside others that serve several CPUs: each request finds its queue, also after a reconnect
 . ../lib/lab.sh

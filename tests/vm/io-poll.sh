@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 240
-# turns: 2
+# turns: 3
 # adapter: only
 # short: polled queues: data right, completions found by polling, faults survived, nothing waits for a poller
 . ../lib/lab.sh

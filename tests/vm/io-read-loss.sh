@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 240 --ignore-report rxe_comp.c:[0-9]+.rxe_completer
-# turns: 2
+# turns: 3
 # short: lost packets of long READs on soft-RoCE: wrong data without the guard, none with it
 . ../lib/lab.sh
 . ../lib/rnbd.sh

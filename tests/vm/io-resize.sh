@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --disk 256M --timeout 300
-# turns: 2
+# turns: 3
 # adapter: only
 # short: exports grow and shrink while they are attached, in use and cut off; everybody sees it, with a uevent
 . ../lib/lab.sh

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 420
+# turns: 2
 # short: early release needs the send fence: with lost READ responses data is wrong without it, right with it
 . ../lib/lab.sh
 . ../lib/rnbd.sh

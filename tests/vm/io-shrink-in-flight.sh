@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 240
+# turns: 2
 # adapter: only
 # short: the export shrinks with requests in flight: those beyond its end fail, the others are sent again
 . ../lib/lab.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 150
-# turns: 2
+# turns: 3
 # adapter: only
 # without: event, because a lost packet costs a retry time-out that is longer than the keep-alive
 # short: storage that is silent costs no connection; a request that the target has lost is sent again; the depth fits the storage

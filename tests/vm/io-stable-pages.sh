@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --cpus 2 --mem 1024 --timeout 300
+# turns: 2
 # adapter: only
 # short: a client rewrites the pool while RAID 5 writes from it: parity stays right, and does not without the copy
 . ../lib/lab.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 3 --cpus 1 --mem 1024 --timeout 300
-# turns: 2
+# turns: 3
 # short: two clients write disjoint halves of one export at once, each reads the other's half right; one may then only read
 . ../lib/lab.sh
 . ../lib/rnbd.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 300
-# turns: 2
+# turns: 3
 # adapter: only
 # short: the generation checker on an attached disk: right when it is, each planted fault found by its name
 . ../lib/lab.sh

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 240
+# turns: 2
 # short: a flood from many made-up addresses, in the names of many hosts, keeps no client from its first login and its reconnects
 . ../lib/lab.sh
 . ../lib/rnbd.sh

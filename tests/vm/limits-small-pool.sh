@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 300
-# turns: 2
+# turns: 3
 # adapter: only
 # short: verified I/O with a pool so small that it stops the queues, and with the smallest ring
 . ../lib/lab.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 240
-# turns: 2
+# turns: 3
 # short: the client's machine dies under load and comes back: its old session ends first, no generation is lost
 . ../lib/lab.sh
 . ../lib/rnbd.sh

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 200
+# turns: 2
 # adapter: only
 # short: a flush that failed does not succeed when it is sent again, nor do others; a new start tells of the loss
 . ../lib/lab.sh

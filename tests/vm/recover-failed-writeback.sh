@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --cpus 2 --mem 1024 --timeout 300
-# turns: 2
+# turns: 3
 # adapter: only
 # short: of two writes through the page cache the one that the device fails is not acknowledged, and only that one
 . ../lib/lab.sh

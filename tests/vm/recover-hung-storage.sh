@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 180
-# turns: 2
+# turns: 3
 # adapter: only
 # short: storage hangs while its export is disabled: only those who ask for its end wait, and they can be killed; logins allocate without I/O
 . ../lib/lab.sh

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 240
+# turns: 2
 # adapter: only
 # without: event, because a lost packet costs a retry time-out that is longer than the keep-alive
 # short: the link goes and comes back every few seconds under load: one reconnect each time, every generation right

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --disk 32M --disk 96M --timeout 500 --ignore-report rxe_comp.c:[0-9]+.rxe_completer
-# turns: 2
+# turns: 3
 # short: every kind of fault in random order under load on two disks: no I/O error, every generation right
 #
 # recover-mixed-faults.sh [MINUTES [SEED]] - each kind once, and again and again for so long (make soak)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 300
-# turns: 2
+# turns: 3
 # adapter: only
 # without: event, because a lost packet costs a retry time-out of the time to reconnect
 # short: policy queue: cut links, killed queues, lost replies and removed devices cost time, never an I/O error

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --disk 64M --disk 768M --timeout 500
-# turns: 2
+# turns: 3
 # short: ext4 over a target whose power fails at any flush: fsck is clean, and what was synced is there
 . ../lib/lab.sh
 . ../lib/rnbd.sh

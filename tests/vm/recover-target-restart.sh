@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --disk 256M --timeout 280
-# turns: 2
+# turns: 3
 # short: the target dies and comes back: nothing acknowledged is missing, or the disk says so; time limits hold
 . ../lib/lab.sh
 . ../lib/rnbd.sh

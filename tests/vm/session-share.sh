@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1536 --timeout 480
-# turns: 2
+# turns: 3
 # adapter: also
 # short: four disks of one target share a session until the last is detached; options that contradict it are refused; --new-session
 . ../lib/lab.sh

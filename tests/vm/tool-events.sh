@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 2 --cpus 2 --mem 1024 --timeout 240
+# turns: 2
 # short: session list, monitor and tracepoints of both ends tell the same story: attach, loss, return, detach
 . ../lib/lab.sh
 . ../lib/rnbd.sh

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --disk 64M --timeout 300
+# turns: 2
 # short: the target's configuration saved, cleared, restored: the same bytes; what cannot be restored is named
 . ../lib/lab.sh
 . ../lib/rnbd.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --nodes 1 --cpus 2 --mem 1024 --timeout 300
-# turns: 2
+# turns: 3
 # adapter: only mlx5 irdma bnxt_re ionic
 # short: a disk by each of its names; show, stat, Prometheus' text and list agree; idempotent attach, detach
 # The test expects a rate of inline data; minimal has one gather entry and so no inline data.

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # lab: --cpus 1 --mem 1024 --timeout 600
+# turns: 2
 # short: every command used wrongly: the documented exit code and one line that names object and remedy
 . ../lib/lab.sh
 . ../lib/rnbd.sh
