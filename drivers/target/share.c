@@ -447,6 +447,12 @@ static u64 rnbdt_share_collect(struct rnbdt_shares *shares, struct rnbdt_host *h
 	return taken;
 }
 
+/* By how much may a session fall below its share for one that lacks @lack? */
+static u64 rnbdt_share_slack(u64 lack)
+{
+	return lack - lack / 4;
+}
+
 /*
  * Reclaim @bytes from what sessions hold beyond their shares. If all segments are larger than
  * that, sessions fall below their share by @slack, are hungry then, and get smaller segments.
@@ -455,15 +461,13 @@ static void rnbdt_share_collect_all(struct rnbdt_shares *shares, struct rnbdt_ho
 				    u64 bytes, u64 slack)
 {
 	u64 taken = rnbdt_share_collect(shares, host, bytes, 0);
+	u64 left = rnbdt_limit_left(bytes, taken);
 
-	if (taken < bytes && slack)
-		rnbdt_share_collect(shares, host, bytes - taken, slack);
-}
-
-/* By how much may a session fall below its share for one that lacks @lack? */
-static u64 rnbdt_share_slack(u64 lack)
-{
-	return lack - lack / 4;
+	/* What was taken makes the lack smaller, too. */
+	if (slack != U64_MAX)
+		slack = min(slack, rnbdt_share_slack(left));
+	if (slack)
+		rnbdt_share_collect(shares, host, left, slack);
 }
 
 /* Reclaim what logins and hungry sessions of a host lack because of the limit of the host. */
