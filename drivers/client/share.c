@@ -189,7 +189,7 @@ bool rnbdc_may_take_tag(const struct rnbdc_hwq *hwq)
 {
 	const struct rnbdc_queue *q = hwq->queue;
 
-	/* All requests have fewer than they leave: no hardware queue is beyond its share. */
+	/* More tags are free than in use: no hardware queue can exceed its share. */
 	if (likely(2 * q->nr_free_tags > q->nr_tags + 2 * q->nr_idle + 1))
 		return true;
 	return rnbdc_tags_below_share(hwq, READ_ONCE(disk_share));

@@ -18,9 +18,9 @@
 # another host id, and has a session with one connection. The storage is a null_blk that takes
 # STORAGE_NS for a request and works on STORAGE_AT_ONCE of them, much slower than the processor.
 # The target hands it as many (the window of the export), or as many as it does by default. The
-# modes greedy and newcomer have a null_blk that takes no time. In the mode neighbour the storage
-# is also a scsi_debug that takes any time up to RANDOM_NS: requests of a null_blk end all
-# at once, so that each of a host waits for one of the storage, whatever the target does.
+# modes greedy and newcomer have a null_blk that takes no time. The mode neighbour also measures on
+# a scsi_debug that takes a random time of up to RANDOM_NS. A null_blk completes all requests at
+# once that it has received at once, and a further request waits for that whatever the target does.
 # shellcheck source=tests/lib/lab.sh
 . ../lib/lab.sh
 # shellcheck source=tests/lib/rnbd.sh
@@ -203,7 +203,7 @@ measure_neighbour() {
 beside_neighbour() {
 	local bs alone goal=()
 
-	# see above: with the other storage the wait is that for the storage
+	# A null_blk determines the wait itself.
 	[ "$1" != random ] || goal=("<=" 1.5)
 	"${window}_window" "$1" 4096
 	depths=([1]=1) more=()

@@ -2,11 +2,11 @@
 /*
  * Every rule of every attribute and header, broken one at a time.
  *
- * Operation: each command has a list of attributes with their types and limits, and a lawful
- * message. The lawful message passes all checks and then fails with an errno of its own, because
- * its address has no route or its disk does not exist. A value at a limit must give that errno; a
- * value beyond the limit must be refused by the checks, with a text. Generic netlink itself refuses
- * an unknown command, or a message without room for the header, and gives no text.
+ * Operation: each command has a list of attributes with their types and limits, and a valid
+ * message. The module accepts the attributes of the valid message and then returns a known errno,
+ * because its address has no route or its disk does not exist. A value at a limit must give that
+ * errno. A value beyond the limit must be rejected with an error message. Generic netlink rejects
+ * an unknown command, or a message too short for the header, without an error message.
  * Errors: told, and the next case is tried.
  */
 #include <errno.h>
