@@ -14,23 +14,51 @@ is_booting() {
 # A machine is started again at most so often.
 readonly BOOTS_AGAIN=3
 
-# Did this node die of QEMU while its kernel booted, and may it be started again? Sets
-# QEMU_FAULT. Two such faults were seen with QEMU 10.0.2:
+# Did a known fault of QEMU end this node? Sets QEMU_FAULT. Two were seen with QEMU 10.0.2:
 # - The kernel moves the address ranges of its PCI devices, and one thread of QEMU uses a map
 #   of the memory that another one has freed (QEMU issue 1921): an assertion fails.
 # - The kernel changes its code, and a processor executes the breakpoint that stands there
 #   in between after the change is complete: the kernel reports an int3 that it knows nothing of.
-died_of_qemu() {
+#   The byte before the address of the report is then no breakpoint (cc). If it is one, the kernel
+#   has executed a breakpoint that is there, and that is a fault of the kernel.
+ended_by_qemu() {
 	local dir=$OUTDIR/n$1
 
 	if grep -q 'iotlb_to_section: Assertion' "$dir/qemu.log" 2>/dev/null; then
 		QEMU_FAULT="an assertion of QEMU failed"
-	elif grep -aq 'Oops: int3' "$dir/console.log" 2>/dev/null; then
+	elif grep -a -A 12 'Oops: int3' "$dir/console.log" 2>/dev/null | grep -a -m 1 'Code: ' |
+		grep -aqvE ' cc <'; then
 		QEMU_FAULT="QEMU executed code that the kernel had changed"
 	else
 		return 1
 	fi
-	[ "${again[$1]}" -lt "$BOOTS_AGAIN" ] && is_booting "$1"
+}
+
+# Did this node die of QEMU while its kernel booted, and may it be started again?
+died_of_qemu() {
+	ended_by_qemu "$1" && [ "${again[$1]}" -lt "$BOOTS_AGAIN" ] && is_booting "$1"
+}
+
+# run_again ARG...: start the whole run again, once, if a fault of QEMU ended a machine after it
+# had booted. The files of the first run go to OUTDIR/first-run.
+run_again() {
+	local i
+
+	[ -z "$LAB_AGAIN" ] || return 0
+	for ((i = 1; i <= NODES; i++)); do
+		if [ -n "${why[i]}" ] && ended_by_qemu "$i"; then break; fi
+	done
+	[ "$i" -le "$NODES" ] || return 0
+	say "n$i: $QEMU_FAULT, the run is started again"
+	VERDICT=$EXIT_DIED
+	if [ -n "$KEEP" ]; then
+		rm -rf "$OUTDIR/first-run"
+		mkdir "$OUTDIR/first-run"
+		mv "$OUTDIR"/n[1-4] "$OUTDIR/first-run"
+	fi
+	clean_up
+	trap - INT TERM HUP EXIT
+	LAB_AGAIN=1 exec "$TOP/scripts/lab" run "$@"
 }
 
 # start_again NODE WHY

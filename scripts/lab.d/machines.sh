@@ -174,7 +174,7 @@ start_node() {
 	{
 		printf 'NODE=%q NODES=%q LAB_BOOT=%q\n' "$i" "$NODES" "${boots[i]}"
 		printf 'LAB_KERNEL=%q LAB_SLOW=%q\n' "$KERNEL" "$(slow_factor)"
-		printf 'LAB_SYSTEMD=%q\n' "$SYSTEMD"
+		printf 'LAB_SYSTEMD=%q LAB_AGAIN=%q\n' "$SYSTEMD" "$LAB_AGAIN"
 		printf 'LAB_ADAPTER=%q LAB_SIDES=%q LAB_SEED=%q LAB_NASTY=%q\n' \
 			"$ADAPTER" "$SIDES" "$SEED" "$NASTY"
 		printf 'LAB_SHELL=%q LAB_ROWS=%q LAB_COLS=%q LAB_TERM=%q\n' \

@@ -11,7 +11,7 @@ die_booting() {
 	sleep 5
 	echo "Linux version" >/dev/kmsg
 	echo "$1" >"$OUT/qemu.log"
-	echo "$2" >/dev/kmsg
+	while read -r line; do echo "$line" >/dev/kmsg; done <<<"$2"
 	sync
 	sleep 5
 	echo o >/proc/sysrq-trigger
@@ -23,7 +23,8 @@ if [ ! -e "$OUT/asserted" ]; then
 	die_booting "qemu: iotlb_to_section: Assertion failed" ""
 elif [ ! -e "$OUT/trapped" ]; then
 	: >"$OUT/trapped"
-	die_booting "" "Oops: int3: 0000 [#1]"
+	die_booting "" "Oops: int3: 0000 [#1]
+Code: 41 8b 4f 20 66 <90> f7 c1"
 fi
 same "$LAB_BOOT" 1 "boots that count"
 [ -e "$OUT/hangs" ] || die "the first boot did not hang"
