@@ -81,8 +81,9 @@ static void queues(void)
 		{ 1023, 1, 2, RNBD_ST_QUEUE, 3 }, { 1, 1, 3, RNBD_ST_NO_SESSION, 4 },
 	};
 	struct conn first = { }, second = { }, c;
-	struct uuid host;
+	struct rnbd_ctl_login l;
 	struct request req;
+	struct uuid host;
 	uint32_t i;
 	int status;
 
@@ -93,14 +94,10 @@ static void queues(void)
 	conn_close(&first);
 	conn_close(&second);
 
-	request_init(&req, 2, SLOTS, SLOT_SIZE);
-	if (!conn_open(&first, &req)) {
-		struct rnbd_ctl_login l;
-
-		login_fill(&l);
-		l.nr_queues = htole16(2);
-		if (!session_login(&first, &l, "hostile"))
-			amiss("no login");
+	login_fill(&l);
+	l.nr_queues = htole16(2);
+	if (session_start_login(&first, 2, &l, "hostile")) {
+		req = first.req;
 		for (i = 0; i < ARRAY_SIZE(tries); i++) {
 			host = host_uuid(tries[i].host);
 			memcpy(req.cm.host_id, &host, sizeof(host));

@@ -91,6 +91,8 @@ static void returns_all(void)
 	struct ctl entry;
 	int slot;
 
+	/* All is returned at once, so that the pools are full again after they were not. */
+	counter_may_limit("pool_near", 1);
 	if (!compete()) {
 		part();
 		return;
