@@ -18,9 +18,7 @@ RUNS=$T/events/workqueue/workqueue_execute_start
 # lease_runs: how often the client looks at the size of its pool within 5 s
 lease_runs() {
 	echo >$T/trace
-	echo 1 >$RUNS/enable
 	sleep 5
-	echo 0 >$RUNS/enable
 	awk '/ workqueue_execute_start: / { runs++ } END { print runs + 0 }' $T/trace
 }
 
@@ -34,6 +32,8 @@ modprobe rnbd || die "modprobe rnbd failed"
 mountpoint -q $T || mount -t tracefs tracefs $T || die "no tracefs"
 work=$(awk '$3 == "rnbdc_lease_work" { print $1 }' /proc/kallsyms)
 echo "function == 0x${work:-none}" >$RUNS/filter || die "no trace point"
+# Once for the whole test: to switch it changes the code of the kernel.
+echo 1 >$RUNS/enable
 
 note "a session begins with its floor, which holds the largest request"
 # Rings of this size do not grow, and a ring that grows would map memory for its slots.
@@ -114,6 +114,7 @@ need "$dev" pool_floor_units -eq $CEILING
 verify "$dev" --rw=randwrite --bsrange=4k-1m --iodepth=32 --size=16m
 need "$dev" pool_grants -eq 0
 detach "$dev"
+echo 0 >$RUNS/enable
 echo 0 >$RUNS/filter
 configfs_clear
 unload
