@@ -35,6 +35,8 @@ no_more_free() {
 }
 note "all memory is in use"
 for ((i = 1; i <= OLD; i++)); do steadily "disk$i" "${dev[i]}" --rw=randread --bs=1m --iodepth=16 --size=16m; done
+# fio starts at different times on a slow machine
+for ((i = 1; i <= OLD; i++)); do wait_for 60 counter_over "${dev[i]}" pool_units $ENOUGH; done
 wait_for 30 no_more_free
 # a segment is reclaimed a second after its grant at the earliest, except for those below a share
 sleep 2

@@ -89,7 +89,12 @@ run rnbd export allow excl "$ME" --read-only
 run rnbd export enable excl
 wait_for $((20 * ${LAB_SLOW:-1})) error_is "$excl" "other properties"
 newer=$(ADDR=$ADDR:4428 attach excl "${common[@]}" --new-session --read-only --loss-timeout 0) || exit 1
-for port in "$CFG"/ports/*; do [ "$(cat "$port/port")" != 4428 ] || second=$port; done
+for port in "$CFG"/ports/*; do
+	if [ "$(cat "$port/port")" = 4428 ]; then second=$port; else first=$port; fi
+done
+# Without the other disk the older one would be granted the export again.
+rm "$first/exports/excl" || die "unlink the export"
+wait_for $((20 * ${LAB_SLOW:-1})) error_is "$excl" "no such"
 echo 0 >"$second/enable" || die "disable the port"
 wait_for 20 state_is "$newer" reconnecting
 run rnbd detach "$excl" --force
