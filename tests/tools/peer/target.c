@@ -86,6 +86,7 @@ static void run_case(const struct target_case *tc)
 	target.live = false;
 	target.silent = false;
 	target.released = 0;
+	target.nr_put_off = 0;
 	memset(target.rel, 0, sizeof(target.rel));
 	target.rel[GENERATION] = 1;
 	if (tc->when == AT_LIST)

@@ -114,7 +114,7 @@ void target_further_entry(struct conn *c, const struct ctl *entry)
 		amiss("an entry of type %u on queue %u", entry->type, c->queue);
 }
 
-/* End one of these connections, with the frames of it that were not served. */
+/* End a connection, with the frames of it that were not served. */
 void target_further_drop(struct conn *c)
 {
 	uint32_t i;

@@ -82,7 +82,7 @@ static void on_request(struct rdma_cm_event *event)
 
 	/* Who was told to come again later may do so on another connection. */
 	if (c->id && c->gone && may_return())
-		conn_close(c);
+		target_further_drop(c);
 	if (target.further && event->param.conn.private_data_len >= sizeof(req)) {
 		memcpy(&req, event->param.conn.private_data, sizeof(req));
 		if (target_further_request(id, &req))

@@ -23,8 +23,9 @@ bool target_has_credit(struct conn *c)
 
 	while (c->credits <= 1 && !c->gone && now_ms() < end) {
 		frame = conn_receive(c, 0, &len, 0);
-		/* In random mode the client goes on; what it sends is served later. */
-		if (!frame || !target.mutate || target.nr_put_off == PUT_OFF_MAX)
+		/* The client goes on; what it sends is served later, but not after a strike. */
+		if (!frame || (target.struck && !target.mutate) ||
+		    target.nr_put_off == PUT_OFF_MAX)
 			continue;
 		target.put_off[target.nr_put_off].c = c;
 		target.put_off[target.nr_put_off].len = len;
