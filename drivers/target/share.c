@@ -455,7 +455,8 @@ static u64 rnbdt_share_slack(u64 lack)
 
 /*
  * Reclaim @bytes from what sessions hold beyond their shares. If all segments are larger than
- * that, sessions fall below their share by @slack, are hungry then, and get smaller segments.
+ * that, sessions fall below their share by @slack, or less if less is lacking then. They are
+ * hungry afterwards, and get smaller segments.
  */
 static void rnbdt_share_collect_all(struct rnbdt_shares *shares, struct rnbdt_host *host,
 				    u64 bytes, u64 slack)
@@ -463,7 +464,7 @@ static void rnbdt_share_collect_all(struct rnbdt_shares *shares, struct rnbdt_ho
 	u64 taken = rnbdt_share_collect(shares, host, bytes, 0);
 	u64 left = rnbdt_limit_left(bytes, taken);
 
-	/* What was taken makes the lack smaller, too. */
+	/* U64_MAX: a login may take sessions down to their floors. */
 	if (slack != U64_MAX)
 		slack = min(slack, rnbdt_share_slack(left));
 	if (slack)

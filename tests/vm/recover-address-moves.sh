@@ -28,12 +28,13 @@ port=$CFG/ports/1
 # listener: the connection ids that listen at the address
 listener() { rdma resource show cm_id | grep LISTEN | grep -F "$BOND:" | sed 's/.*cm-idn \([0-9]*\) .*/\1/'; }
 listens_anew() { [ "$(cat $port/state)" = listening ] && [ -n "$(listener)" ] && [ "$(listener)" != "$before" ]; }
-# reconnected: soft-RoCE's queue pair of the connection manager fails for good if it sends a message
-# at the moment when its device has no address. Then there must be a new device.
+# reconnected: has the disk reconnected? soft-RoCE puts the GSI queue pair into the state ERR, and
+# leaves it there, if the connection manager sends while the device has no address. Without that
+# queue pair no connection can be made, so the function recreates the device.
 reconnected() {
 	counter_over "$dev" reconnects 0 && return
 	rdma resource show qp link rxe7/1 | grep -q 'type GSI state ERR' || return
-	lab log "the device has no queue pair for the connection manager any more: a new one"
+	lab log "rxe7: the GSI queue pair is in the state ERR: recreating the device"
 	rdma link delete rxe7 && rdma link add rxe7 type rxe netdev bond7
 	return 1
 }

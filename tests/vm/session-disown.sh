@@ -92,7 +92,7 @@ newer=$(ADDR=$ADDR:4428 attach excl "${common[@]}" --new-session --read-only --l
 for port in "$CFG"/ports/*; do
 	if [ "$(cat "$port/port")" = 4428 ]; then second=$port; else first=$port; fi
 done
-# Without the other disk the older one would be granted the export again.
+# While the newer disk is not attached, the target would grant the export to the older one again.
 rm "$first/exports/excl" || die "unlink the export"
 wait_for $((20 * ${LAB_SLOW:-1})) error_is "$excl" "no such"
 echo 0 >"$second/enable" || die "disable the port"

@@ -23,7 +23,7 @@ bool target_has_credit(struct conn *c)
 
 	while (c->credits <= 1 && !c->gone && now_ms() < end) {
 		frame = conn_receive(c, 0, &len, 0);
-		/* The client goes on; what it sends is served later, but not after a strike. */
+		/* Serve these frames later; after a strike the target answers no requests. */
 		if (!frame || (target.struck && !target.mutate) ||
 		    target.nr_put_off == PUT_OFF_MAX)
 			continue;
