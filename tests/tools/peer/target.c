@@ -86,7 +86,6 @@ static void run_case(const struct target_case *tc)
 	target.live = false;
 	target.silent = false;
 	target.released = 0;
-	target.nr_put_off = 0;
 	memset(target.rel, 0, sizeof(target.rel));
 	target.rel[GENERATION] = 1;
 	if (tc->when == AT_LIST)
@@ -130,7 +129,7 @@ static void run_case(const struct target_case *tc)
 		must_count(why, all, of_kind);
 	if (disks_left())
 		amiss("a disk is left over");
-	conn_close(&target.c);
+	target_hang_up();
 }
 
 int target_cases(void)
