@@ -91,7 +91,7 @@ static void returns_all(void)
 	struct ctl entry;
 	int slot;
 
-	/* The pools fall below the lower threshold of the counter, and reach the upper one again. */
+	/* The pools fall below the lower threshold of the counter and reach the upper one again. */
 	counter_may_limit("pool_near", 1);
 	if (!compete()) {
 		part();
