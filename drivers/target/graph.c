@@ -51,6 +51,7 @@ struct workqueue_struct *rnbdt_linger_wq;
 struct workqueue_struct *rnbdt_disable_wq;
 struct workqueue_struct *rnbdt_attach_wq;
 struct workqueue_struct *rnbdt_lease_wq;
+struct workqueue_struct *rnbdt_reply_wq;
 
 /* Hosts by UUID; a target may have thousands. */
 #define RNBDT_HOST_BUCKETS	1024

@@ -100,9 +100,14 @@ static int __init rnbdt_init(void)
 	if (!rnbdt_lease_wq)
 		goto destroy_attach_wq;
 
+	rnbdt_reply_wq = alloc_workqueue("rnbd-target-reply", WQ_UNBOUND | WQ_MEM_RECLAIM,
+					 WQ_MAX_ACTIVE);
+	if (!rnbdt_reply_wq)
+		goto destroy_lease_wq;
+
 	ret = rnbdt_backend_init();
 	if (ret)
-		goto destroy_lease_wq;
+		goto destroy_reply_wq;
 
 	ret = rnbdt_reserve_init();
 	if (ret)
@@ -118,6 +123,8 @@ exit_reserve:
 	rnbdt_reserve_exit();
 exit_backend:
 	rnbdt_backend_exit();
+destroy_reply_wq:
+	destroy_workqueue(rnbdt_reply_wq);
 destroy_lease_wq:
 	destroy_workqueue(rnbdt_lease_wq);
 destroy_attach_wq:
@@ -161,6 +168,7 @@ static void __exit rnbdt_exit(void)
 	destroy_workqueue(rnbdt_ctl_wq);
 	destroy_workqueue(rnbdt_lease_wq);
 	rnbdt_cgroup_exit();
+	destroy_workqueue(rnbdt_reply_wq);
 	destroy_workqueue(rnbdt_timer_wq);
 	destroy_workqueue(rnbdt_login_wq);
 	rnbdt_sysfs_exit();

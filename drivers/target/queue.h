@@ -213,6 +213,10 @@ struct rnbdt_accept {
  * @charged: bytes of its memory that are charged to the host; host lock
  * @reserved: bytes of @charged that were reserved for it before it joined; host lock
  * @inflight: requests in the backend, plus one until the ring is drained
+ * @begun: work items that requests of the present frame have queued; handler of frames
+ * @several: requests of the latest frame have queued more than one work item; written by the
+ *	handler of frames, read by the work items
+ * @reply_work: sends replies, on rnbdt_reply_wq
  * @idle: completed when @inflight is zero
  * @rcu: delays kfree() until no reader of @stats is left
  *
@@ -240,6 +244,9 @@ struct rnbdt_queue {
 	u64 charged;
 	u64 reserved;
 	atomic_t inflight;
+	u32 begun;
+	bool several;
+	struct work_struct reply_work;
 	struct completion idle;
 	struct rcu_head rcu;
 };

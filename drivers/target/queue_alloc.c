@@ -32,6 +32,7 @@
 #include "queue.h"
 #include "queue_alloc.h"
 #include "queue_budget.h"
+#include "reply.h"
 #include "request.h"
 #include "session.h"
 
@@ -58,6 +59,7 @@ struct rnbdt_queue *rnbdt_queue_alloc(struct rnbdt_session *s, u16 index,
 	INIT_LIST_HEAD(&q->done);
 	atomic_set(&q->inflight, 1);
 	init_completion(&q->idle);
+	INIT_WORK(&q->reply_work, rnbdt_reply_work);
 	return q;
 }
 
@@ -195,8 +197,8 @@ void rnbdt_queue_stop(struct rnbdt_queue *q)
  * rnbdt_queue_wait_idle - wait until no context uses the requests of a queue
  * @q: drained queue of a session without bound attachments
  *
- * The storage has completed all requests; a context that has answered one of them may
- * still use the queue.
+ * The storage has completed all requests, and no work item submits any; a context that has
+ * answered one of them may still use the queue.
  *
  * Context: process context, may sleep for a moment; called once per queue.
  */
@@ -204,6 +206,7 @@ void rnbdt_queue_wait_idle(struct rnbdt_queue *q)
 {
 	if (!atomic_dec_and_test(&q->inflight))
 		wait_for_completion(&q->idle);
+	cancel_work_sync(&q->reply_work);
 }
 
 /**

@@ -9,8 +9,10 @@
  * unacknowledged by the wire. Otherwise they gather, and leave when a frame is
  * acknowledged or when a frame can be filled. If requests complete while their
  * frame is being submitted, their replies wait for the end of the submission
- * (reply_batch). Without a credit of the client replies stay on the list until
- * credits arrive. READ data that the client accepts inside a reply travels in the
+ * (reply_batch). If the frame had requests for several attachments, each of which has a
+ * work item for its submissions, one more work item (reply_work) sends the replies that
+ * all of them have added by then. Without a credit of the client replies stay on the list
+ * until credits arrive. READ data that the client accepts inside a reply travels in the
  * frame if all such data of the frame fits, otherwise none does: the client
  * fetches what is left together.
  *
@@ -56,6 +58,7 @@
 #include "queue.h"
 #include "reply.h"
 #include "sched.h"
+#include "target.h"
 #include "trace.h"
 
 RNBD_PARAM_UINT(reply_gather, 1, 1, 65535,
@@ -220,6 +223,32 @@ void rnbdt_queue_kick(struct rnbdt_queue *q)
 	spin_lock_irqsave(&q->ring.lock, flags);
 	rnbdt_queue_send_replies(q);
 	spin_unlock_irqrestore(&q->ring.lock, flags);
+}
+
+/**
+ * rnbdt_reply_work - send replies
+ * @work: rnbdt_queue.reply_work
+ *
+ * Context: work item of rnbdt_reply_wq; does not sleep.
+ */
+void rnbdt_reply_work(struct work_struct *work)
+{
+	rnbdt_queue_kick(container_of(work, struct rnbdt_queue, reply_work));
+}
+
+/**
+ * rnbdt_queue_submitted - send the replies that have waited for the end of a submission
+ * @q: queue; stays until the work item that has submitted its requests was flushed
+ *
+ * Context: work item that has submitted requests; does not sleep.
+ */
+void rnbdt_queue_submitted(struct rnbdt_queue *q)
+{
+	/* The storage may hold up another work item: this one makes sure that they leave. */
+	if (!READ_ONCE(q->several))
+		rnbdt_queue_kick(q);
+	else if (READ_ONCE(q->nr_done))
+		queue_work(rnbdt_reply_wq, &q->reply_work);
 }
 
 /*

@@ -107,8 +107,8 @@ void rnbdt_submit_work(struct work_struct *work)
 	struct rnbdt_submit *submit = container_of(work, struct rnbdt_submit, submit_work.work);
 	struct llist_node *todo = llist_reverse_order(llist_del_all(&submit->todo));
 	struct rnbdt_io *io = &submit->att->backend->io;
-	struct rnbdt_queue *q = READ_ONCE(submit->queue);
 	struct rnbdt_req *treq, *next;
+	struct rnbdt_queue *q;
 	struct blk_plug plug;
 
 	/* A cgroup may hold this task back for long: replies do not wait for its end. */
@@ -119,9 +119,13 @@ void rnbdt_submit_work(struct work_struct *work)
 		rnbdt_backend_submit(treq);
 	blk_finish_plug(&plug);
 	WRITE_ONCE(submit->submitter, NULL);
-	/* The queue stays until this work item has been flushed. */
+	/*
+	 * The queue stays until this work item has been flushed. The handler of its frames may
+	 * have set it in the meantime.
+	 */
+	q = READ_ONCE(submit->queue);
 	if (likely(q))
-		rnbdt_queue_kick(q);
+		rnbdt_queue_submitted(q);
 	rnbdt_io_end(io);
 }
 
@@ -188,9 +192,11 @@ static void rnbdt_queue_begin(struct rnbdt_queue *q, struct rnbdt_req *treq,
 		return;
 	if (att->backend->ops->atomic && likely(!in_cgroup))
 		rnbdt_backend_submit(treq);
-	else if (llist_add(&treq->todo, &submit->todo))
+	else if (llist_add(&treq->todo, &submit->todo)) {
 		/* Only the first entry of an empty list must queue the work item. */
 		rnbdt_io_queue(&att->backend->io, &submit->submit_work);
+		q->begun++;
+	}
 }
 
 /* Handle the next request of a frame. Called under RCU. */
@@ -258,11 +264,13 @@ enum rnbd_proto_err rnbdt_queue_requests(struct rnbdt_queue *q,
 		atomic64_inc(&s->host->stale_frames);
 		return RNBD_PERR_NONE;
 	}
+	q->begun = 0;
 	rcu_read_lock();
 	now = ktime_get_ns();
 	while (!perr && pos < frame->nr_entries)
 		perr = rnbdt_queue_request(q, frame, &cursor, &pos, &att, now);
 	rcu_read_unlock();
+	WRITE_ONCE(q->several, q->begun > 1);
 	return perr ?: rnbd_decode_end(frame);
 }
 

@@ -72,5 +72,6 @@ extern struct workqueue_struct *rnbdt_linger_wq;
 extern struct workqueue_struct *rnbdt_disable_wq;
 extern struct workqueue_struct *rnbdt_attach_wq;
 extern struct workqueue_struct *rnbdt_lease_wq;
+extern struct workqueue_struct *rnbdt_reply_wq;
 
 #endif /* RNBDT_TARGET_H */
