@@ -7,6 +7,8 @@
 #       --out DIR tests/bench/scale-disks.sh rxe|PROFILE [IOS [RUNS [DISKS]]]
 #
 # Client and target are one machine. The wire is soft-RoCE, or two modelled adapters of a profile.
+# The threads of fio need processor time as well. So one disk is also measured with as many threads as
+# there are disks, and all disks also with one thread.
 # The module rdma-model measures on both (tests/adapter/window.c): IOPS of 4 KiB at random, and
 # instructions. The median of RUNS counts.
 # shellcheck source=tests/lib/lab.sh
@@ -45,11 +47,19 @@ attach_one() {
 	devs+=("$dev")
 }
 
-# one RW DEPTH: all disks, each with so many requests; lines of IOPS in a file
+# one RW DEPTH [THREADS]: all disks, each with so many threads of so many requests, or if THREADS is
+# all, one thread with so many requests to the disks in turn; lines of IOPS in a file
 one() {
-	local rw=$1 depth=$2 n=${#devs[@]} run jobs=() dev insns
+	local rw=$1 depth=$2 threads=${3:-1} n=${#devs[@]} run jobs=() dev insns
 
-	for dev in "${devs[@]}"; do jobs+=(--name="${dev##*/}" --filename="$dev"); done
+	if [ "$threads" = all ]; then
+		jobs=(--name=all --filename="$(IFS=: && echo "${devs[*]}")"
+			--file_service_type=roundrobin)
+	else
+		for dev in "${devs[@]}"; do
+			jobs+=(--name="${dev##*/}" --filename="$dev" --numjobs="$threads")
+		done
+	fi
 	for ((run = 1; run <= runs; run++)); do
 		measured $((ios / 4)) "$ios" --rw="$rw" --iodepth="$depth" --randseed=$((7 * run)) "${jobs[@]}"
 		insns=$(jq '.insns * .ios | round' "$OUT/one")
@@ -58,25 +68,34 @@ one() {
 		[ "$wire" != rxe ] || [ "$ns" -le $((insns + insns / 20)) ] ||
 			die "the clock leapt: $ns ns for $insns instructions"
 		jq --argjson ns "$ns" --argjson slow $SLOWDOWN '.ios * 1e9 * $slow / $ns' "$OUT/one" \
-			>>"$OUT/iops.$rw.$n"
+			>>"$OUT/iops.$rw.$n.$threads"
 	done
-	DETAILS=$(jq -c --argjson disks "$n" --argjson depth "$depth" --arg rw "$rw" \
-		'{ $disks, $depth, $rw, ios, host_instructions }' "$OUT/one")
-	figure "$rw 4k, disks: $n, depth $depth" "$(median "$rw" "$n")" IOPS
+	DETAILS=$(jq -c --argjson disks "$n" --argjson depth "$depth" --arg threads "$threads" \
+		--arg rw "$rw" '{ $disks, $threads, $depth, $rw, ios, host_instructions }' "$OUT/one")
+	figure "$rw 4k, disks: $n, threads of each: $threads, depth $depth" \
+		"$(median "$rw" "$n" "$threads")" IOPS
 }
-median() { jq -s 'sort | .[length / 2 | floor]' "$OUT/iops.$1.$2"; }
+median() { jq -s 'sort | .[length / 2 | floor]' "$OUT/iops.$1.$2.$3"; }
 
 rm -f "$OUT/results" "$OUT"/iops.*
 uname -r >"$OUT/kernel"
 devs=()
 attach_one bench0 --queues 1
-for rw in randread randwrite; do one $rw "$number"; done
+for rw in randread randwrite; do
+	one $rw "$number"
+	one $rw 1 "$number"
+done
 for ((i = 1; i < number; i++)); do attach_one "bench$i"; done
 same "$(sessions_of_target)" 1 sessions
 for rw in randread randwrite; do
 	one $rw 1
+	one $rw "$number" all
 	figure "$rw 4k, $number disks at depth 1 against one at depth $number" \
-		"$(jq -n "$(median $rw "$number") / $(median $rw 1)")" times ">=" 0.85
+		"$(jq -n "$(median $rw "$number" 1) / $(median $rw 1 1)")" times ">=" 0.85
+	figure "$rw 4k, $number disks at depth 1 against $number threads of one disk" \
+		"$(jq -n "$(median $rw "$number" 1) / $(median $rw 1 "$number")")" times
+	figure "$rw 4k, one thread at depth $number: $number disks in turn against one disk" \
+		"$(jq -n "$(median $rw "$number" all) / $(median $rw 1 1)")" times
 done
 need "${devs[0]}" lost -eq 0
 detach_all
