@@ -69,17 +69,19 @@ windows() {
 
 # burst POOL RW ROUND: a line in $OUT/windows; reads what the target registers meanwhile
 burst() {
-	local pool=$1 rw=$2 held before middle after adapter fio
+	local pool=$1 rw=$2 held before middle after adapter fio seen
 
 	[ "$pool" = whole ] || wait_slowly $IDLE shrunk
 	held=$(target pool_held) before=$(target pool_registrations)
+	seen=$(completed "$dev")
 	rm -f /dev/shm/burst_bw.*
 	fio --name=burst --filename="$dev" --direct=1 --ioengine=libaio --rw="$rw" --bs=128k --iodepth=32 \
 	    --size=60m --randseed=$((7 * $3)) --time_based --runtime=2500ms --thread \
 	    --write_bw_log=/dev/shm/burst --norandommap --minimal >"$OUT/fio" 2>&1 &
 	fio=$!
-	# steady from its first second on, and some time for the start of fio
-	sleep 1.3
+	# fio takes its time to begin, and reads a little before.
+	wait_for 20 completed_over "$dev" $((seen + 50))
+	sleep 1
 	middle=$(target pool_registrations) adapter=$(mdl_stat mdl1 registrations)
 	sleep 1
 	after=$(target pool_registrations) adapter=$(($(mdl_stat mdl1 registrations) - adapter))
