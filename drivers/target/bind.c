@@ -84,7 +84,7 @@ static void rnbdt_close_other_boots(const struct rnbdt_session *s)
 
 /**
  * rnbdt_close_restarted - close what the host had before its client module restarted
- * @s: session whose client is authenticated and whose login is accepted
+ * @s: session whose client is authenticated and not fenced
  *
  * A host may have many sessions: look at them only if one may have another boot id.
  *

@@ -10,6 +10,8 @@ set_host_id
 if [ "$NODE" = 1 ]; then
 	target_start
 	export_disk disk0 "$(null_disk 16)"
+	# The session of the dead machine has the place of the new one.
+	echo 1 >"$CFG/hosts/$(host_id 2)/max_sessions" || die "max_sessions"
 	barrier exported
 	for boot in 1 2; do
 		wait_for 120 test -e "$SHARED/writes$boot"
