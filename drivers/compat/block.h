@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Newest form of the block layer interface for older kernels.
+ * Newest form of the block layer interface, for older kernels.
  *
  * Operation
  *
- * The modules are written for the newest kernel. Where the block layer of an older
- * one differs, this header gives it the newest form. Each RNBD_HAVE_* macro is the
- * result of the probe of that name in drivers/compat/probes, which Kbuild compiles
- * before the modules; no other file may test one, and none tests a version number,
- * because distributions port changes back.
+ * The modules are written for the newest kernel. Where the block layer of an older kernel
+ * differs, this header supplies the newest form. Kbuild compiles the probes in
+ * drivers/compat/probes before the modules; each RNBD_HAVE_* macro is the result of the probe
+ * of that name. No other file may test such a macro. No file tests a version number, because
+ * distributions backport changes.
  *
  * Ownership, concurrency
  *
- * As for the function of the kernel that is wrapped.
+ * Those of the wrapped function of the kernel.
  *
  * Errors
  *
- * As for the function of the kernel that is wrapped. A kernel that has neither form
- * ends the build in the probe.
+ * Those of the wrapped function of the kernel. If a kernel has neither form, the probe ends
+ * the build.
  */
 #ifndef RNBD_COMPAT_BLOCK_H
 #define RNBD_COMPAT_BLOCK_H
@@ -27,11 +27,11 @@
 
 #ifndef RNBD_HAVE_BDEV_ROT
 /**
- * bdev_rot - check whether a block device rotates
+ * bdev_rot - test whether a block device is rotational
  * @bdev: open block device
  *
  * Context: any.
- * Return: whether seeks are slow.
+ * Return: true if seeks are slow.
  */
 static inline bool bdev_rot(struct block_device *bdev)
 {

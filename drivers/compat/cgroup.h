@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The io controller of cgroups (version 2), or nothing on a kernel that lacks it.
+ * The io controller of cgroups (version 2), also for kernels that lack it.
  *
  * Operation
  *
- * As drivers/compat/block.h. A kernel without CONFIG_BLK_CGROUP has no io controller: the
- * functions find no cgroup then. They use functions that the kernel exports to modules:
- * cgroup_get_from_path(), cgroup_get_e_css(), bio_associate_blkg_from_css() and
- * kthread_associate_blkcg().
+ * See drivers/compat/block.h. On a kernel without CONFIG_BLK_CGROUP, which has no io
+ * controller, the functions find no cgroup. Otherwise they use functions that the kernel
+ * exports to modules: cgroup_get_from_path(), cgroup_get_e_css(),
+ * bio_associate_blkg_from_css() and kthread_associate_blkcg().
  *
  * Ownership, concurrency
  *
- * As for the function of the kernel that is wrapped.
+ * Those of the wrapped function of the kernel.
  *
  * Errors
  *
@@ -30,7 +30,7 @@
  * rnbd_compat_cgroup_io - check whether bios can be charged to cgroups of version 2
  *
  * Context: any.
- * Return: true if the io controller is enabled, and not that of version 1.
+ * Return: true if the io controller is enabled, and is that of version 2.
  */
 static inline bool rnbd_compat_cgroup_io(void)
 {
@@ -50,7 +50,7 @@ static inline struct cgroup *rnbd_compat_cgroup_get(const char *path)
 }
 
 /**
- * rnbd_compat_cgroup_put - drop a reference
+ * rnbd_compat_cgroup_put - drop a reference to a cgroup
  * @cgroup: cgroup
  *
  * Context: any.
@@ -61,7 +61,7 @@ static inline void rnbd_compat_cgroup_put(struct cgroup *cgroup)
 }
 
 /**
- * rnbd_compat_cgroup_alive - check whether a cgroup was not removed
+ * rnbd_compat_cgroup_alive - check whether a cgroup still exists
  * @cgroup: cgroup
  *
  * Context: any.
@@ -73,12 +73,12 @@ static inline bool rnbd_compat_cgroup_alive(const struct cgroup *cgroup)
 }
 
 /**
- * rnbd_compat_cgroup_css - find the state of the io controller that applies to a cgroup
+ * rnbd_compat_cgroup_css - get the state of the io controller that applies to a cgroup
  * @cgroup: cgroup
  *
  * Context: any.
- * Return: state of the cgroup, or of its nearest living ancestor that has the controller,
- * with a reference.
+ * Return: state of the cgroup, or of its nearest living ancestor that has the controller, with
+ * a reference.
  */
 static inline struct cgroup_subsys_state *rnbd_compat_cgroup_css(struct cgroup *cgroup)
 {
@@ -86,8 +86,8 @@ static inline struct cgroup_subsys_state *rnbd_compat_cgroup_css(struct cgroup *
 }
 
 /**
- * rnbd_compat_css_path - return the path of the cgroup of a state
- * @css: state of a controller
+ * rnbd_compat_css_path - get the path of the cgroup of a controller state
+ * @css: controller state
  * @buf: result
  * @size: bytes of @buf
  *

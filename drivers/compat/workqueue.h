@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Newest form of the workqueue interface for older kernels.
+ * Newest form of the workqueue interface, for older kernels.
  *
  * Operation
  *
- * As drivers/compat/block.h. A workqueue of an older kernel is bound to the CPU that
- * queues the work unless it has WQ_UNBOUND; newer ones want one of both flags.
+ * See drivers/compat/block.h. On an older kernel, work without WQ_UNBOUND runs on the CPU that
+ * queues it. A newer kernel requires one of the flags WQ_UNBOUND and WQ_PERCPU.
  */
 #ifndef RNBD_COMPAT_WORKQUEUE_H
 #define RNBD_COMPAT_WORKQUEUE_H

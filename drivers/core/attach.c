@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Control entries about attachments: the use of exports by a session.
+ * Bodies of control entries about attachments.
  *
- * Operation: the client attaches an export under a handle that it chooses. The target
- * answers with the properties of the export, or refuses. Either may end the attachment:
- * the client with DETACH, the target with CLOSED. A new capacity is reported.
+ * Operation: an attachment is the use of one export by one session. The client attaches an
+ * export under a handle that it chooses. The target answers with the properties of the export,
+ * or refuses. The client ends the attachment with DETACH, the target with CLOSED. The target
+ * reports a changed capacity with CAPACITY.
  *
  * Ownership: nothing is allocated or kept.
  * Concurrency: pure functions, any context.
- * Errors: a decoder returns the first thing wrong, see proto_err.h and check.h. The caller
+ * Errors: a decoder returns the first protocol error, see proto_err.h and check.h. The caller
  * checks whether a handle names an attachment.
  */
 #include "attach.h"
@@ -26,9 +27,9 @@ static enum rnbd_proto_err rnbd_check_handle(__le16 index, __le32 generation,
 }
 
 /**
- * rnbd_encode_attach - write a request to attach
+ * rnbd_encode_attach - encode a request to attach
  * @wire: body of an entry of type RNBD_CTL_ATTACH
- * @info: what is attached; a valid, terminated export name
+ * @info: request, with a valid export name that ends with NUL
  *
  * Context: any.
  */
@@ -41,18 +42,18 @@ void rnbd_encode_attach(struct rnbd_ctl_attach *wire, const struct rnbd_attach_i
 		.fence_generation = cpu_to_le32(info->fence_generation),
 		.owner_generation = cpu_to_le32(info->owner_generation),
 	};
-	/* The last byte stays NUL whatever the caller did. */
+	/* The last byte is NUL even if the name of the caller is too long. */
 	memcpy(wire->export, info->export, strnlen(info->export, sizeof(wire->export) - 1));
 }
 EXPORT_SYMBOL_GPL(rnbd_encode_attach);
 
 /**
- * rnbd_decode_attach - check and copy out a request to attach
- * @entry: from rnbd_decode_ctl(), of type RNBD_CTL_ATTACH
+ * rnbd_decode_attach - check and decode a request to attach
+ * @entry: entry from rnbd_decode_ctl(), of type RNBD_CTL_ATTACH
  * @info: result
  *
  * Context: any.
- * Return: the first thing wrong, @info is untouched then.
+ * Return: RNBD_PERR_NONE or the first protocol error; on error @info is untouched.
  */
 enum rnbd_proto_err rnbd_decode_attach(const struct rnbd_ctl_entry *entry,
 				       struct rnbd_attach_info *info)
@@ -80,10 +81,10 @@ enum rnbd_proto_err rnbd_decode_attach(const struct rnbd_ctl_entry *entry,
 EXPORT_SYMBOL_GPL(rnbd_decode_attach);
 
 /**
- * rnbd_encode_attach_reply - write the answer to a request to attach
+ * rnbd_encode_attach_reply - encode the answer to a request to attach
  * @wire: body of an entry of type RNBD_CTL_ATTACH_REPLY
- * @grant: what is granted; if its status is not RNBD_ST_OK, only handle, status and
- *	retry_ms are sent
+ * @grant: answer; if grant->status is not RNBD_ST_OK, only handle, status and retry_ms are
+ *	sent
  *
  * Context: any.
  */
@@ -116,14 +117,15 @@ static enum rnbd_proto_err rnbd_check_refusal(const struct rnbd_ctl_attach_reply
 }
 
 /**
- * rnbd_decode_attach_reply - check and copy out the answer to a request to attach
- * @entry: from rnbd_decode_ctl(), of type RNBD_CTL_ATTACH_REPLY
- * @grant: result; if its status is not RNBD_ST_OK, only handle and retry_ms are set
+ * rnbd_decode_attach_reply - check and decode the answer to a request to attach
+ * @entry: entry from rnbd_decode_ctl(), of type RNBD_CTL_ATTACH_REPLY
+ * @grant: result; if grant->status is not RNBD_ST_OK, only handle and retry_ms are set in
+ *	addition
  *
- * An accepted grant suits the block layer, see rnbd_geometry_ok().
+ * The geometry of an accepted grant suits the block layer, see rnbd_geometry_ok().
  *
  * Context: any.
- * Return: the first thing wrong, @grant is untouched then.
+ * Return: RNBD_PERR_NONE or the first protocol error; on error @grant is untouched.
  */
 enum rnbd_proto_err rnbd_decode_attach_reply(const struct rnbd_ctl_entry *entry,
 					     struct rnbd_attach_grant *grant)
@@ -167,7 +169,7 @@ enum rnbd_proto_err rnbd_decode_attach_reply(const struct rnbd_ctl_entry *entry,
 EXPORT_SYMBOL_GPL(rnbd_decode_attach_reply);
 
 /**
- * rnbd_encode_handle - write the body of a DETACH, DETACHED or CLOSED entry
+ * rnbd_encode_handle - encode the body of a DETACH, DETACHED or CLOSED entry
  * @wire: body of the entry
  * @info: attachment and status
  *
@@ -186,15 +188,15 @@ void rnbd_encode_handle(struct rnbd_ctl_handle *wire, const struct rnbd_handle_i
 EXPORT_SYMBOL_GPL(rnbd_encode_handle);
 
 /**
- * rnbd_decode_handle - check and copy out a DETACH, DETACHED or CLOSED entry
- * @entry: from rnbd_decode_ctl(), of one of these types
+ * rnbd_decode_handle - check and decode a DETACH, DETACHED or CLOSED entry
+ * @entry: entry from rnbd_decode_ctl(), of one of these types
  * @info: result
  *
- * A DETACH has the status RNBD_ST_OK, a CLOSED entry has another one. Only a CLOSED
- * entry has retry_ms, and only a DETACH has flags.
+ * A DETACH has the status RNBD_ST_OK, a CLOSED entry any other status. Only a CLOSED entry has
+ * retry_ms, and only a DETACH has flags.
  *
  * Context: any.
- * Return: the first thing wrong, @info is untouched then.
+ * Return: RNBD_PERR_NONE or the first protocol error; on error @info is untouched.
  */
 enum rnbd_proto_err rnbd_decode_handle(const struct rnbd_ctl_entry *entry,
 				       struct rnbd_handle_info *info)
@@ -228,7 +230,7 @@ enum rnbd_proto_err rnbd_decode_handle(const struct rnbd_ctl_entry *entry,
 EXPORT_SYMBOL_GPL(rnbd_decode_handle);
 
 /**
- * rnbd_encode_capacity - write the body of a CAPACITY entry
+ * rnbd_encode_capacity - encode the body of a CAPACITY entry
  * @wire: body of the entry
  * @info: attachment and capacity in bytes
  *
@@ -245,13 +247,12 @@ void rnbd_encode_capacity(struct rnbd_ctl_capacity *wire, const struct rnbd_capa
 EXPORT_SYMBOL_GPL(rnbd_encode_capacity);
 
 /**
- * rnbd_decode_capacity - check and copy out a CAPACITY entry
- * @entry: from rnbd_decode_ctl(), of type RNBD_CTL_CAPACITY
- * @info: result; the caller checks the capacity against the logical block with
- *	rnbd_capacity_ok()
+ * rnbd_decode_capacity - check and decode a CAPACITY entry
+ * @entry: entry from rnbd_decode_ctl(), of type RNBD_CTL_CAPACITY
+ * @info: result; the caller checks the capacity with rnbd_capacity_ok()
  *
  * Context: any.
- * Return: the first thing wrong, @info is untouched then.
+ * Return: RNBD_PERR_NONE or the first protocol error; on error @info is untouched.
  */
 enum rnbd_proto_err rnbd_decode_capacity(const struct rnbd_ctl_entry *entry,
 					 struct rnbd_capacity_info *info)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Control entries about attachments. See attach.c.
- */
+/* Bodies of control entries about attachments. See attach.c. */
 #ifndef RNBD_CORE_ATTACH_H
 #define RNBD_CORE_ATTACH_H
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is proven at a login, and by the further connections of a session.
+ * Text that both ends authenticate at a login, and when a further connection joins.
  *
- * Operation: see auth.h and "Authentication" in Documentation/protocol.rst. The text
- * that is proven has one fixed form for every purpose, and begins with the purpose,
- * so that no proof can stand for another. It is made of what the decoders accepted;
- * since they accept only what the encoders would send, byte for byte, both ends
- * come to the same text.
+ * Operation: see "Authentication" in Documentation/protocol.rst. The text is the input of the
+ * HMAC. This text has a fixed form and begins with a label for its purpose, so a proof for one
+ * purpose is not valid for another. The text is built by encoding what the decoders returned.
+ * The decoders accept only bytes that the encoders would send, so both ends build the same
+ * text.
  *
  * Ownership: nothing is allocated or kept.
  * Concurrency: pure functions, any context.
@@ -15,10 +15,10 @@
 #include "auth.h"
 
 /**
- * rnbd_auth_begin - begin a text that is to be proven
- * @text: filled, but for the nonces, the UUID of the target and the label
- * @req: connection request of queue 0
- * @login: login, or NULL if the client asks for a list of exports
+ * rnbd_auth_begin - begin the text that is authenticated on connection 0
+ * @text: result, without nonces, target UUID and label
+ * @req: connection request of connection 0
+ * @login: login, or NULL if the client requests a list of exports
  *
  * Context: any.
  */
@@ -33,8 +33,8 @@ void rnbd_auth_begin(struct rnbd_auth_text *text, const struct rnbd_conn_req *re
 EXPORT_SYMBOL_GPL(rnbd_auth_begin);
 
 /**
- * rnbd_auth_label - write what is proven with a text
- * @label: RNBD_LABEL_SIZE bytes at the begin of the text
+ * rnbd_auth_label - set the label of a text
+ * @label: result, the first RNBD_LABEL_SIZE bytes of the text
  * @purpose: RNBD_LABEL_*
  *
  * Context: any.
@@ -47,8 +47,8 @@ void rnbd_auth_label(char *label, const char *purpose)
 EXPORT_SYMBOL_GPL(rnbd_auth_label);
 
 /**
- * rnbd_auth_join - begin the text that is proven on a connection other than 0
- * @text: filled, but for the nonces and the label
+ * rnbd_auth_join - begin the text that is authenticated on a connection other than 0
+ * @text: result, without nonces and label
  * @req: connection request of that connection
  *
  * Context: any.

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * What is proven at a login, see auth.c.
- */
+/* Text that both ends authenticate at a login. See auth.c. */
 #ifndef RNBD_CORE_AUTH_H
 #define RNBD_CORE_AUTH_H
 

@@ -2,24 +2,25 @@
 /*
  * Checks and copies that the decoders share.
  *
- * Operation: encoders turn structures in native byte order into the wire format
- * of <rnbd/wire.h>, with every reserved byte zero. A decoder trusts no byte of a
- * peer. It copies each wire structure to the stack and looks only at the copy, so
- * that no byte is read twice. It checks the copy in the order of the protocol's
- * rules and writes the result after the last check. The caller only checks what a
- * decoder cannot know: whether a tag is in use, whether the length of a reply is
- * that of its request, whether another request uses a pool extent.
+ * Operation: encoders convert structures from native byte order to the wire format of
+ * <rnbd/wire.h>; all reserved bytes are zero. A decoder trusts no byte of a peer. Each decoder
+ * copies a wire structure to the stack and reads only the copy, so no byte is read twice. The
+ * checks follow the order of the protocol's rules, and the result is written after the last
+ * check. The caller only checks what a decoder cannot know: whether a tag is in use, whether
+ * the length of a reply is that of its request, and whether another request uses a pool
+ * extent.
  *
- * Arithmetic on numbers of a peer either is done in 64 bits, where 32-bit
- * numbers cannot wrap, or subtracts a number that was compared before. The limits
- * (struct rnbd_limits, struct rnbd_export_limits) are local and trusted.
+ * Arithmetic on numbers of a peer uses 64 bits, where sums of 32-bit numbers cannot overflow,
+ * or subtracts numbers that were compared before. The limits (struct rnbd_limits, struct
+ * rnbd_export_limits) are local and trusted.
  *
- * Ownership: struct rnbd_frame points into the buffer that it was decoded from and
- * is valid as long as that buffer is.
- * Concurrency: the buffer of a frame must not change while it is decoded. A receive
- * slot does not, because no peer has a key for it; if it did, a decoder would still
- * accept only what is within the limits.
- * Errors: a decoder that returns an error leaves its result alone, or says so.
+ * Ownership: struct rnbd_frame points into the buffer that it was decoded from, and is valid
+ * as long as that buffer.
+ * Concurrency: the buffer of a frame must not change while it is decoded. A receive slot does
+ * not change, because no peer has a key for it. Even if it did, a decoder would accept only
+ * numbers that are within the limits.
+ * Errors: a decoder that returns an error leaves its result untouched, unless its kernel-doc
+ * says otherwise.
  */
 #ifndef RNBD_CORE_CHECK_H
 #define RNBD_CORE_CHECK_H
@@ -27,7 +28,7 @@
 #include "portable.h"
 #include <rnbd/wire.h>
 
-/* Units that hold @bytes; no sum that could wrap. */
+/* Number of units that hold @bytes, computed without overflow. */
 static inline u32 rnbd_bytes_to_units(u32 bytes)
 {
 	return (bytes >> RNBD_UNIT_SHIFT) +
@@ -45,13 +46,13 @@ static inline bool rnbd_all_zero(const void *bytes, size_t len)
 	return !memchr_inv(bytes, 0, len);
 }
 
-/* Is this a status of a request? */
+/* Is this a status that a reply may carry? */
 static inline bool rnbd_status_of_request(u16 status)
 {
 	return status <= RNBD_ST_CLOSED;
 }
 
-/* A status that may refuse a login or a connection, as version 1 knows it. */
+/* Is this a status that version 1 knows? */
 static inline bool rnbd_status_known(u16 status)
 {
 	return rnbd_status_of_request(status) ||

@@ -2,12 +2,12 @@
 /*
  * Private data of the connection manager.
  *
- * Operation: each queue begins with a connection request and ends it, if it is
- * refused, with a reason.
+ * Operation: the client describes each queue in the private data of its connection request.
+ * The target accepts the connection, or rejects it with a reason.
  *
  * Ownership: nothing is allocated or kept.
  * Concurrency: pure functions, any context.
- * Errors: a decoder returns the first thing wrong, see proto_err.h and check.h.
+ * Errors: a decoder returns the first protocol error, see proto_err.h and check.h.
  */
 #include "check.h"
 #include "cm.h"
@@ -18,8 +18,8 @@ static bool rnbd_ring_slots_ok(u16 slots)
 }
 
 /*
- * Copy private data of @size bytes. The connection manager hands out more than
- * the peer gave (it does not carry the length), filled up with zeros.
+ * Copy @size bytes of private data. The connection manager does not transmit the length, so
+ * @len can be larger than what the peer sent; the rest is zero.
  */
 static enum rnbd_proto_err rnbd_copy_private(const void *buf, u32 len, void *copy,
 					     u32 size)
@@ -38,9 +38,9 @@ static enum rnbd_proto_err rnbd_check_padding(const void *buf, u32 len, u32 size
 }
 
 /**
- * rnbd_encode_cm_req - write the private data of a connection request
+ * rnbd_encode_cm_req - encode the private data of a connection request
  * @wire: private data
- * @req: what to ask for
+ * @req: properties of the requested connection
  *
  * Context: any.
  */
@@ -62,16 +62,16 @@ void rnbd_encode_cm_req(struct rnbd_cm_req *wire, const struct rnbd_conn_req *re
 EXPORT_SYMBOL_GPL(rnbd_encode_cm_req);
 
 /**
- * rnbd_decode_cm_req - check and copy out a connection request
- * @buf: private data, may be NULL if @len is 0
- * @len: bytes at @buf; those behind struct rnbd_cm_req must be zero
+ * rnbd_decode_cm_req - check and decode a connection request
+ * @buf: private data; may be NULL if @len is 0
+ * @len: bytes at @buf; those after struct rnbd_cm_req must be zero
  * @req: result
  *
- * RNBD_PERR_VERSION is worth an answer (RNBD_ST_VERSION): the peer speaks
- * this protocol, in another version, and nothing else of it was looked at.
+ * The caller should answer RNBD_PERR_VERSION with RNBD_ST_VERSION: the peer uses another
+ * version of this protocol. Only magic and version were checked then.
  *
  * Context: any.
- * Return: the first thing wrong, @req is untouched then.
+ * Return: RNBD_PERR_NONE or the first protocol error; on error @req is untouched.
  */
 enum rnbd_proto_err rnbd_decode_cm_req(const void *buf, u32 len,
 				       struct rnbd_conn_req *req)
@@ -106,7 +106,7 @@ enum rnbd_proto_err rnbd_decode_cm_req(const void *buf, u32 len,
 	    out.slot_size > RNBD_SLOT_SIZE_MAX ||
 	    !rnbd_multiple(out.slot_size, RNBD_SLOT_SIZE_ALIGN))
 		return RNBD_PERR_GEOMETRY;
-	/* Connection 0 begins the epoch, the others follow it. */
+	/* Connection 0 begins an epoch; the attempts of other connections are later. */
 	if (!out.epoch || (out.conn ? out.attempt <= out.epoch : out.attempt != out.epoch))
 		return RNBD_PERR_EPOCH;
 	if (rnbd_all_zero(out.host_id, sizeof(out.host_id)) ||
@@ -119,11 +119,11 @@ enum rnbd_proto_err rnbd_decode_cm_req(const void *buf, u32 len,
 EXPORT_SYMBOL_GPL(rnbd_decode_cm_req);
 
 /**
- * rnbd_encode_cm_rep - write the private data of an accepted connection
+ * rnbd_encode_cm_rep - encode the private data of an accepted connection
  * @wire: private data
- * @ring_slots: receive slots of the target
- * @slot_size: bytes, as requested
- * @attempt: as requested
+ * @ring_slots: receive slots that the target has posted
+ * @slot_size: requested bytes of a slot
+ * @attempt: number of the attempt in the request
  *
  * Context: any.
  */
@@ -142,13 +142,13 @@ EXPORT_SYMBOL_GPL(rnbd_encode_cm_rep);
 
 /**
  * rnbd_decode_cm_rep - check the private data of an accepted connection
- * @buf: private data, may be NULL if @len is 0
- * @len: bytes at @buf; those behind struct rnbd_cm_rep must be zero
- * @req: what was asked for
- * @ring_slots: result: receive slots of the target
+ * @buf: private data; may be NULL if @len is 0
+ * @len: bytes at @buf; those after struct rnbd_cm_rep must be zero
+ * @req: connection request that was sent
+ * @ring_slots: result: receive slots that the target has posted
  *
  * Context: any.
- * Return: the first thing wrong, @ring_slots is untouched then.
+ * Return: RNBD_PERR_NONE or the first protocol error; on error @ring_slots is untouched.
  */
 enum rnbd_proto_err rnbd_decode_cm_rep(const void *buf, u32 len,
 				       const struct rnbd_conn_req *req,
@@ -180,9 +180,9 @@ enum rnbd_proto_err rnbd_decode_cm_rep(const void *buf, u32 len,
 EXPORT_SYMBOL_GPL(rnbd_decode_cm_rep);
 
 /**
- * rnbd_encode_cm_rej - write the private data of a refused connection
+ * rnbd_encode_cm_rej - encode the private data of a rejected connection request
  * @wire: private data
- * @info: reason, not RNBD_ST_OK, and when to connect again; its version is ignored
+ * @info: status, which is not RNBD_ST_OK, and retry_ms; its version is ignored
  *
  * Context: any.
  */
@@ -198,18 +198,18 @@ void rnbd_encode_cm_rej(struct rnbd_cm_rej *wire, const struct rnbd_refusal *inf
 EXPORT_SYMBOL_GPL(rnbd_encode_cm_rej);
 
 /**
- * rnbd_decode_cm_rej - check and copy out why a connection was refused
- * @buf: private data, may be NULL if @len is 0
- * @len: bytes at @buf; those behind struct rnbd_cm_rej must be zero
- * @info: result; its version is any from 1, since a refusal is how two versions learn of
- *	each other, or 0 if there is none
+ * rnbd_decode_cm_rej - check and decode the private data of a rejected connection request
+ * @buf: private data; may be NULL if @len is 0
+ * @len: bytes at @buf; those after struct rnbd_cm_rej must be zero
+ * @info: result. Its version may be any number from 1, because two versions learn of each
+ *	other by a reject; it is 0 if the private data have none
  *
- * A connection manager refuses by itself, and with nothing but zeros, what its
- * consumer gave up: a listener that goes, or a connection that was accepted and ended
- * before it stood, in favour of somebody else. That is RNBD_ST_BUSY.
+ * Private data of zeros only mean RNBD_ST_BUSY. The connection manager of the target sends
+ * them when it rejects a request by itself, because the target stopped listening or ended an
+ * accepted connection before it was established.
  *
  * Context: any.
- * Return: the first thing wrong, @info is untouched then.
+ * Return: RNBD_PERR_NONE or the first protocol error; on error @info is untouched.
  */
 enum rnbd_proto_err rnbd_decode_cm_rej(const void *buf, u32 len, struct rnbd_refusal *info)
 {

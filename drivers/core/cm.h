@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Private data of the connection manager, see cm.c.
- */
+/* Private data of the connection manager. See cm.c. */
 #ifndef RNBD_CORE_CM_H
 #define RNBD_CORE_CM_H
 
@@ -9,7 +7,7 @@
 #include "proto_err.h"
 #include <rnbd/wire.h>
 
-/* A slot is a whole number of cache lines. */
+/* Slots consist of whole cache lines. */
 #define RNBD_SLOT_SIZE_ALIGN	64
 
 /* struct rnbd_conn_req - decoded struct rnbd_cm_req */
@@ -26,9 +24,9 @@ struct rnbd_conn_req {
 
 /**
  * struct rnbd_refusal - decoded struct rnbd_cm_rej
- * @version: highest version that the target speaks
- * @status: enum rnbd_status
- * @retry_ms: milliseconds after which to connect again, or 0
+ * @version: highest version that the target supports; 0 if there is none
+ * @status: reason, enum rnbd_status
+ * @retry_ms: milliseconds after which to connect again, or 0 if the client may choose
  */
 struct rnbd_refusal {
 	u16 version;

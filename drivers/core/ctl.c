@@ -2,22 +2,22 @@
 /*
  * Entries of CONTROL frames: heads and bodies.
  *
- * Operation: an entry has a head with its type and its length, and a body. A receiver
- * walks over the entries of a frame with rnbd_decode_ctl(), copies the body of a type
- * that it knows with rnbd_ctl_body(), and passes the others to rnbd_ctl_unknown(). So
- * a later version can add types, and members at the end of a body.
+ * Operation: an entry has a head, with its type and length, and a body. A receiver iterates
+ * over the entries of a frame with rnbd_decode_ctl(), copies the body of a known type with
+ * rnbd_ctl_body(), and passes an entry of another type to rnbd_ctl_unknown(). So later
+ * versions can add types, and members at the end of bodies.
  *
  * Ownership: nothing is allocated or kept.
  * Concurrency: pure functions, any context.
- * Errors: a decoder returns the first thing wrong, see proto_err.h and check.h.
+ * Errors: a decoder returns the first protocol error, see proto_err.h and check.h.
  */
 #include "check.h"
 #include "ctl.h"
 
 /**
- * rnbd_encode_ctl - write the head and the body of an entry
- * @buf: at least sizeof(struct rnbd_ctl) + entry->bytes bytes
- * @entry: entry; its length fits 16 bits
+ * rnbd_encode_ctl - encode the head and the body of an entry
+ * @buf: result, at least sizeof(struct rnbd_ctl) + entry->bytes bytes
+ * @entry: entry; its length must fit 16 bits
  *
  * Context: any.
  */
@@ -38,14 +38,14 @@ EXPORT_SYMBOL_GPL(rnbd_encode_ctl);
 
 /**
  * rnbd_decode_ctl - check the head of the next entry and find its body
- * @frame: from rnbd_decode_frame(), of type RNBD_FRAME_CONTROL
- * @pos: position of the entry; advanced past it, up to index frame->nr_entries
+ * @frame: frame from rnbd_decode_frame(), of type RNBD_FRAME_CONTROL
+ * @pos: position of the entry; advanced to the next entry
  * @entry: result; points into the frame
  *
- * The last entry ends with the frame.
+ * The last entry must end with the frame.
  *
  * Context: any.
- * Return: the first thing wrong, @pos and @entry are untouched then.
+ * Return: RNBD_PERR_NONE or the first protocol error; on error @pos and @entry are untouched.
  */
 enum rnbd_proto_err rnbd_decode_ctl(const struct rnbd_frame *frame, struct rnbd_ctl_pos *pos,
 				    struct rnbd_ctl_entry *entry)
@@ -62,7 +62,7 @@ enum rnbd_proto_err rnbd_decode_ctl(const struct rnbd_frame *frame, struct rnbd_
 		return RNBD_PERR_SHORT;
 	type = le16_to_cpu(head.type);
 	length = le16_to_cpu(head.length);
-	/* The head was copied from there: this does not wrap. */
+	/* No underflow: the head was copied from this offset. */
 	left = frame->bytes - pos->offset;
 
 	if (!(type & ~RNBD_CTL_MANDATORY))
@@ -87,13 +87,13 @@ EXPORT_SYMBOL_GPL(rnbd_decode_ctl);
 
 /**
  * rnbd_ctl_body - copy the body of an entry
- * @entry: from rnbd_decode_ctl(); the frame still exists
+ * @entry: entry from rnbd_decode_ctl() whose frame is still valid
  * @copy: result, @size bytes
- * @size: bytes of the body as this version knows it
+ * @size: bytes of the body in this version
  *
  * Context: any.
- * Return: RNBD_PERR_SHORT if the body has fewer bytes, or RNBD_PERR_RESERVED if it has
- * more that are not zero; @copy is undefined then.
+ * Return: RNBD_PERR_NONE, RNBD_PERR_SHORT if the body is shorter than @size, or
+ * RNBD_PERR_RESERVED if bytes beyond @size are not zero. On error @copy is undefined.
  */
 enum rnbd_proto_err rnbd_ctl_body(const struct rnbd_ctl_entry *entry, void *copy, u32 size)
 {
@@ -108,10 +108,10 @@ EXPORT_SYMBOL_GPL(rnbd_ctl_body);
 
 /**
  * rnbd_ctl_no_body - check an entry of a type that has no body
- * @entry: from rnbd_decode_ctl(); the frame still exists
+ * @entry: entry from rnbd_decode_ctl() whose frame is still valid
  *
  * Context: any.
- * Return: RNBD_PERR_NONE, or RNBD_PERR_RESERVED if it has a body that is not zero.
+ * Return: RNBD_PERR_NONE, or RNBD_PERR_RESERVED if the entry has a body that is not zero.
  */
 enum rnbd_proto_err rnbd_ctl_no_body(const struct rnbd_ctl_entry *entry)
 {
@@ -120,8 +120,8 @@ enum rnbd_proto_err rnbd_ctl_no_body(const struct rnbd_ctl_entry *entry)
 EXPORT_SYMBOL_GPL(rnbd_ctl_no_body);
 
 /**
- * rnbd_ctl_unknown - decide about an entry whose type this version does not know
- * @entry: from rnbd_decode_ctl()
+ * rnbd_ctl_unknown - handle an entry of a type that this version does not know
+ * @entry: entry from rnbd_decode_ctl()
  *
  * Context: any.
  * Return: RNBD_PERR_NONE to skip the entry, or RNBD_PERR_TYPE if it is mandatory.

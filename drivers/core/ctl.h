@@ -12,8 +12,8 @@
  * @type: type of the entry, without RNBD_CTL_MANDATORY
  * @mandatory: a receiver that does not know @type must end the connection
  * @id: number that connects a request and its answer, or 0
- * @body: first byte behind the head; when decoded, inside the frame
- * @bytes: bytes at @body, a multiple of RNBD_CTL_ALIGN
+ * @body: first byte of the body; of a decoded entry, a pointer into the frame
+ * @bytes: bytes of the body, a multiple of RNBD_CTL_ALIGN
  */
 struct rnbd_ctl_entry {
 	u16 type;
@@ -24,9 +24,9 @@ struct rnbd_ctl_entry {
 };
 
 /**
- * struct rnbd_ctl_pos - position in a CONTROL frame; zero at the begin
- * @index: number of the next entry
- * @offset: bytes of the entries before it
+ * struct rnbd_ctl_pos - position in a CONTROL frame; zero at the beginning
+ * @index: index of the next entry
+ * @offset: bytes of all entries before it
  */
 struct rnbd_ctl_pos {
 	u16 index;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Control entries of lists of exports.
+ * Bodies of control entries about lists of exports.
  *
- * Operation: the client asks with a LIST entry, which has no body. The target answers with
- * an EXPORT entry for each export and ends the list with a LIST_END entry.
+ * Operation: the client requests the list with a LIST entry, which has no body. The target
+ * answers with an EXPORT entry for each export and a final LIST_END entry.
  *
  * Ownership: nothing is allocated or kept.
  * Concurrency: pure functions, any context.
- * Errors: a decoder returns the first thing wrong, see proto_err.h and check.h.
+ * Errors: a decoder returns the first protocol error, see proto_err.h and check.h.
  */
 #include "check.h"
 #include "discover.h"
@@ -15,9 +15,9 @@
 #include "names.h"
 
 /**
- * rnbd_encode_export - write one export of a list
+ * rnbd_encode_export - encode one export of a list
  * @wire: body of an entry of type RNBD_CTL_EXPORT
- * @info: the export; a valid, terminated name
+ * @info: export, with a valid name that ends with NUL
  *
  * Context: any.
  */
@@ -28,22 +28,22 @@ void rnbd_encode_export(struct rnbd_ctl_export *wire, const struct rnbd_export_i
 		.logical_block = cpu_to_le32(info->logical_block),
 		.flags = cpu_to_le32(info->flags),
 	};
-	/* the last byte stays NUL whatever the caller did */
+	/* the last byte is NUL even if the name of the caller is too long */
 	memcpy(wire->name, info->name, strnlen(info->name, sizeof(wire->name) - 1));
 	memcpy(wire->uuid, info->uuid, sizeof(wire->uuid));
 }
 EXPORT_SYMBOL_GPL(rnbd_encode_export);
 
 /**
- * rnbd_decode_export - check and copy out one export of a list
- * @entry: from rnbd_decode_ctl(), of type RNBD_CTL_EXPORT
+ * rnbd_decode_export - check and decode one export of a list
+ * @entry: entry from rnbd_decode_ctl(), of type RNBD_CTL_EXPORT
  * @info: result
  *
- * Name, block and capacity follow the rules of an ATTACH and its reply. Whether another
+ * Name, block size and capacity follow the rules of ATTACH and its reply. Whether another
  * export of the list has the same name is not checked.
  *
  * Context: any.
- * Return: the first thing wrong, @info is untouched then.
+ * Return: RNBD_PERR_NONE or the first protocol error; on error @info is untouched.
  */
 enum rnbd_proto_err rnbd_decode_export(const struct rnbd_ctl_entry *entry,
 				       struct rnbd_export_info *info)
@@ -78,7 +78,7 @@ enum rnbd_proto_err rnbd_decode_export(const struct rnbd_ctl_entry *entry,
 EXPORT_SYMBOL_GPL(rnbd_decode_export);
 
 /**
- * rnbd_encode_list_end - write the end of a list of exports
+ * rnbd_encode_list_end - encode the end of a list of exports
  * @wire: body of an entry of type RNBD_CTL_LIST_END
  * @info: status of the list
  *
@@ -94,12 +94,12 @@ void rnbd_encode_list_end(struct rnbd_ctl_list_end *wire, const struct rnbd_list
 EXPORT_SYMBOL_GPL(rnbd_encode_list_end);
 
 /**
- * rnbd_decode_list_end - check and copy out the end of a list of exports
- * @entry: from rnbd_decode_ctl(), of type RNBD_CTL_LIST_END
+ * rnbd_decode_list_end - check and decode the end of a list of exports
+ * @entry: entry from rnbd_decode_ctl(), of type RNBD_CTL_LIST_END
  * @info: result
  *
  * Context: any.
- * Return: the first thing wrong, @info is untouched then.
+ * Return: RNBD_PERR_NONE or the first protocol error; on error @info is untouched.
  */
 enum rnbd_proto_err rnbd_decode_list_end(const struct rnbd_ctl_entry *entry,
 					 struct rnbd_list_end_info *info)

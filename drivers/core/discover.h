@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Control entries of lists of exports, see discover.c.
- */
+/* Bodies of control entries about lists of exports. See discover.c. */
 #ifndef RNBD_CORE_DISCOVER_H
 #define RNBD_CORE_DISCOVER_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What an RDMA device maps at once.
+ * Amount of memory that an RDMA device maps at once.
  *
- * Operation: the client limits the pieces of requests by it, the target those of its pool.
+ * Operation: the client limits the pieces of its requests by it, the target those of its pool.
  * Ownership: nothing is allocated or kept.
  * Concurrency: any context.
  * Errors: none.
@@ -14,11 +14,12 @@
 #include <rdma/ib_verbs.h>
 
 /**
- * rnbd_max_segment_size - get the largest piece of memory that a device maps at once
+ * rnbd_max_segment_size - get the size limit of one piece of a mapping
  * @dev: device
  *
  * Context: any.
- * Return: bytes. DMA bounce buffers (swiotlb) may hold less than the device accepts.
+ * Return: bytes; may be less than the device accepts if DMA bounce buffers (swiotlb) are in
+ * use.
  */
 static inline size_t rnbd_max_segment_size(struct ib_device *dev)
 {

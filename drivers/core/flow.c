@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How many receive slots and requests a connection has.
+ * Numbers of receive slots and requests of a connection.
  *
  * Operation
  *
- * A credit is a posted receive slot, so the memory that a connection holds is the number
- * of frames that its peer may send. A connection begins with few slots at each end. The
- * sender of frames asks for twice as many when its credits run low, and a client for twice
- * as many requests when one has waited for another to end. The receiver allocates what it
- * can and answers with what there is; the new slots are credits of the sender.
+ * A credit is a posted receive slot, so the slots that a connection holds limit the number of
+ * frames that its peer may send. A connection begins with few slots at each end. The sender of
+ * frames asks for twice as many slots when its credits run low. A client asks for twice as
+ * many requests when one has waited for another to end. The receiver allocates as much of this
+ * as it can and answers with the new numbers; the new slots are credits of the sender.
  *
- * A period in which less than a quarter was in use ends with a request for twice what was
- * used. The device cannot take a posted slot back, so the sender spends the credits that it
- * gives up on empty frames: the frame with the request is the first of them, and the
- * receiver posts none of their slots again. A client no longer uses the requests that
- * it gives up before it asks.
+ * At the end of an observation period in which less than a quarter was in use, the sender
+ * reduces the number to twice what was used. The device cannot take a posted slot back, so the
+ * sender spends the credits that it gives up: the frame with the request is the first one,
+ * empty frames follow, and the receiver posts none of their slots again. A client no longer
+ * uses the requests that it gives up when it sends the SLOTS entry.
  *
  * Ownership: nothing is allocated here.
  *
  * Concurrency: the lock of the connection protects both directions.
  *
- * Errors: what the peer may not ask or answer is a protocol error. A peer that gives no more
- * is not asked again before the period has ended.
+ * Errors: a request or an answer of the peer that is not valid is a protocol error. If the
+ * peer grants no more, it is not asked again before the end of the observation period.
  */
 #include "flow.h"
 #include "portable.h"
 
-/* Credits that are always left for other frames when some are given up. */
+/* Credits that stay for other frames when credits are given up. */
 #define RNBD_FLOW_KEEP		3
-/* Credits that are given up at a time: the frames leave with interrupts disabled. */
+/* Limit of credits given up at a time, because the frames are sent with interrupts disabled. */
 #define RNBD_FLOW_GIVE		64
 
-/* Requests of a connection at first, and at least. */
+/* Initial and lowest number of requests of a connection. */
 static u16 rnbd_flow_first_depth(u16 max_depth)
 {
 	return min(max_depth, RNBD_DEPTH_FIRST);
@@ -40,8 +40,8 @@ static u16 rnbd_flow_first_depth(u16 max_depth)
 /**
  * rnbd_flow_out_init - prepare the sending direction of a new connection
  * @out: direction
- * @slots: receive slots that the peer has posted; 0 if that is not known yet
- * @max_slots: most receive slots that the peer may have
+ * @slots: receive slots that the peer has posted; 0 if their number is not known yet
+ * @max_slots: maximum number of receive slots of the peer
  *
  * Context: any.
  */
@@ -56,9 +56,9 @@ void rnbd_flow_out_init(struct rnbd_flow_out *out, u16 slots, u16 max_slots)
 }
 
 /**
- * rnbd_flow_out_enable - let more slots and requests be asked for
+ * rnbd_flow_out_enable - allow this end to ask for more slots and requests
  * @out: direction of a connection that has joined its session
- * @max_depth: requests that the peer has granted; 0 if there are none in this direction
+ * @max_depth: requests that the peer has granted; 0 if this direction carries no requests
  *
  * Context: the lock of the connection held.
  */
@@ -70,12 +70,12 @@ void rnbd_flow_out_enable(struct rnbd_flow_out *out, u16 max_depth)
 }
 
 /**
- * rnbd_flow_more - compute how many slots and requests to ask for
+ * rnbd_flow_more - compute increased numbers of slots and requests to ask for
  * @out: direction
- * @info: result
+ * @info: result: numbers to ask for
  *
  * Context: the lock of the connection held.
- * Return: false if what there is suffices, or nothing can be asked for now.
+ * Return: false if no more are needed, or the peer cannot be asked now.
  */
 bool rnbd_flow_more(const struct rnbd_flow_out *out, struct rnbd_slots_info *info)
 {
@@ -90,7 +90,10 @@ bool rnbd_flow_more(const struct rnbd_flow_out *out, struct rnbd_slots_info *inf
 	return true;
 }
 
-/* Slots that suffice for what was used, of which as many are given up as can be. */
+/*
+ * Number of slots that suffices for the use in this period. The difference to the present
+ * number is limited by the credits and by the frames that can be sent.
+ */
 static u16 rnbd_flow_fewer_slots(const struct rnbd_flow_out *out, u16 frames)
 {
 	int used = out->slots - out->low, give = 0;
@@ -112,13 +115,13 @@ static u16 rnbd_flow_fewer_requests(const struct rnbd_flow_out *out)
 }
 
 /**
- * rnbd_flow_less - compute how many slots and requests suffice at the end of a period
+ * rnbd_flow_less - compute reduced numbers of slots and requests at the end of a period
  * @out: direction
- * @frames: frames that can be sent now
- * @info: result
+ * @frames: number of frames that can be sent now
+ * @info: result: numbers to ask for
  *
  * Context: the lock of the connection held.
- * Return: false if some of both are needed, or nothing can be asked for now.
+ * Return: false if neither number is lower than now, or the peer cannot be asked now.
  */
 bool rnbd_flow_less(const struct rnbd_flow_out *out, u16 frames, struct rnbd_slots_info *info)
 {
@@ -130,10 +133,10 @@ bool rnbd_flow_less(const struct rnbd_flow_out *out, u16 frames, struct rnbd_slo
 }
 
 /**
- * rnbd_flow_ask - note a request that is about to be sent
- * @out: direction of which no request is open
- * @info: what it says; the caller sends one frame for each slot that it gives up, that with
- *	the request included, and uses no more requests than it says
+ * rnbd_flow_ask - record a request for slots that is about to be sent
+ * @out: direction without an open request
+ * @info: numbers in the request. The caller sends one frame for each slot that it gives up,
+ *	including the frame with the request, and uses no more requests than @info allows
  *
  * Context: the lock of the connection held.
  */
@@ -144,21 +147,21 @@ void rnbd_flow_ask(struct rnbd_flow_out *out, const struct rnbd_slots_info *info
 	out->depth = min(out->depth, info->depth);
 }
 
-/* Is @now between what there was and what was asked for, or what was given up? */
+/* A reduction must be granted exactly; an increase may be granted in part or not at all. */
 static bool rnbd_flow_answer_ok(u16 was, u16 asked, u16 now)
 {
 	return asked < was ? now == asked : now >= was && now <= asked;
 }
 
 /**
- * rnbd_flow_answered - take the answer of the peer
+ * rnbd_flow_answered - handle the answer of the peer to a request for slots
  * @out: direction
  * @info: answer
  *
  * Context: the lock of the connection held.
- * Return: RNBD_PERR_NONE, RNBD_PERR_TYPE if the peer was not asked, RNBD_PERR_GEOMETRY if
- * the answer does not match, or RNBD_PERR_CREDITS if the peer has returned credits for
- * slots that were given up.
+ * Return: RNBD_PERR_NONE, RNBD_PERR_TYPE if no request is open, RNBD_PERR_GEOMETRY if the
+ * answer does not match the request, or RNBD_PERR_CREDITS if the peer has returned
+ * credits for slots that were given up.
  */
 enum rnbd_proto_err rnbd_flow_answered(struct rnbd_flow_out *out,
 				       const struct rnbd_slots_info *info)
@@ -173,7 +176,7 @@ enum rnbd_proto_err rnbd_flow_answered(struct rnbd_flow_out *out,
 	out->refused = more && info->slots <= out->slots && info->depth <= out->depth;
 	if (info->slots > out->slots)
 		out->credits += info->slots - out->slots;
-	/* Without more depth, a request that waits for a tag still lacks one. */
+	/* If the depth did not grow, a request still waits for a tag. */
 	if (info->depth > out->depth)
 		out->short_depth = false;
 	out->slots = info->slots;
@@ -186,7 +189,7 @@ enum rnbd_proto_err rnbd_flow_answered(struct rnbd_flow_out *out,
 }
 
 /**
- * rnbd_flow_end_period - begin to watch the use of slots and requests anew
+ * rnbd_flow_end_period - begin a new observation period
  * @out: direction
  *
  * Context: the lock of the connection held.
@@ -202,8 +205,8 @@ void rnbd_flow_end_period(struct rnbd_flow_out *out)
 /**
  * rnbd_flow_in_init - prepare the receiving direction of a new connection
  * @in: direction
- * @slots: receive slots that are posted
- * @max_slots: most receive slots that the peer may ask for
+ * @slots: receive slots of this end that are posted
+ * @max_slots: maximum number of receive slots that the peer may ask for
  *
  * Context: any.
  */
@@ -216,9 +219,9 @@ void rnbd_flow_in_init(struct rnbd_flow_in *in, u16 slots, u16 max_slots)
 }
 
 /**
- * rnbd_flow_in_enable - let the peer have requests in flight
+ * rnbd_flow_in_enable - allow the peer to have requests in flight
  * @in: direction
- * @max_depth: most requests that it may ask for
+ * @max_depth: maximum number of requests that the peer may ask for
  *
  * Context: the lock of the connection held.
  */
@@ -229,15 +232,15 @@ void rnbd_flow_in_enable(struct rnbd_flow_in *in, u16 max_depth)
 }
 
 /**
- * rnbd_flow_asked - take a request of the peer
+ * rnbd_flow_asked - handle a request of the peer to change its slots or requests
  * @in: direction
- * @info: request
+ * @info: numbers in the request
  *
- * If in->grow is set, the caller allocates and calls rnbd_flow_grown().
+ * If in->grow is set afterwards, the caller allocates memory and calls rnbd_flow_grown().
  *
  * Context: the lock of the connection held.
- * Return: RNBD_PERR_NONE, RNBD_PERR_RATE if the former request was not answered, or
- * RNBD_PERR_GEOMETRY if the connection does not allow such numbers.
+ * Return: RNBD_PERR_NONE, RNBD_PERR_RATE if the previous request was not answered yet, or
+ * RNBD_PERR_GEOMETRY if the connection does not allow these numbers.
  */
 enum rnbd_proto_err rnbd_flow_asked(struct rnbd_flow_in *in, const struct rnbd_slots_info *info)
 {
@@ -256,10 +259,10 @@ enum rnbd_proto_err rnbd_flow_asked(struct rnbd_flow_in *in, const struct rnbd_s
 }
 
 /**
- * rnbd_flow_grown - note what was allocated for the latest request of the peer
+ * rnbd_flow_grown - record the memory allocated for the latest request of the peer
  * @in: direction with in->grow set
- * @slots: slots that were added and posted
- * @depth: requests that there are from now on
+ * @slots: number of slots that were added and posted
+ * @depth: new number of requests that the peer may have in flight
  *
  * Context: the lock of the connection held.
  */
@@ -272,8 +275,8 @@ void rnbd_flow_grown(struct rnbd_flow_in *in, u16 slots, u16 depth)
 
 /**
  * rnbd_flow_reply - get the answer to the latest request of the peer
- * @in: direction; the caller clears in->open when it has sent the answer
- * @info: result
+ * @in: direction; the caller clears in->open when it sends the answer
+ * @info: result: numbers in the answer
  *
  * Context: the lock of the connection held.
  * Return: false if there is nothing to answer yet.

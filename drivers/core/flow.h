@@ -1,27 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * How many receive slots and requests a connection has, see flow.c.
- */
+/* Numbers of receive slots and requests of a connection. See flow.c. */
 #ifndef RNBD_CORE_FLOW_H
 #define RNBD_CORE_FLOW_H
 
 #include "slots.h"
 
 /**
- * struct rnbd_flow_out - the direction in which frames are sent
+ * struct rnbd_flow_out - direction in which frames are sent, under the connection's lock
  * @slots: receive slots of the peer
- * @max_slots: most receive slots to ask for
+ * @max_slots: maximum of @slots that this end may ask for
  * @credits: receive slots of the peer that may still be used
- * @low: least @credits after a frame with entries, since the latest change of @slots or end
- *	of a period
- * @depth: requests that may be in flight; 0 if there are none in this direction
- * @max_depth: most requests to ask for
- * @busy: most requests in flight since the latest end of a period
- * @short_depth: a request has waited because @depth were in flight
+ * @low: lowest value of @credits after a frame with entries, since the latest change of @slots
+ *	or the start of the observation period
+ * @depth: requests that may be in flight; 0 if this direction carries no requests
+ * @max_depth: maximum of @depth that this end may ask for
+ * @busy: highest number of requests in flight in the observation period
+ * @short_depth: a request has waited because @depth requests were in flight
  * @on: more slots and requests may be asked for
- * @open: the latest request for slots is not answered
- * @refused: the peer did not give more; cleared at the end of a period
- * @asked: what the latest request for slots says
+ * @open: the latest request for slots is not answered yet
+ * @refused: the peer granted no more; cleared at the end of the observation period
+ * @asked: numbers in the latest request for slots
  */
 struct rnbd_flow_out {
 	u16 slots;
@@ -39,16 +37,17 @@ struct rnbd_flow_out {
 };
 
 /**
- * struct rnbd_flow_in - the direction in which frames are received
- * @slots: receive slots: posted, or with a frame that is being handled
- * @max_slots: most receive slots that the peer may ask for
- * @owed: slots that the peer does not yet know are posted again
- * @retire: frames whose slots are not posted again, because the peer has given them up
+ * struct rnbd_flow_in - direction in which frames are received, under the connection's lock
+ * @slots: receive slots of this end, posted or with a frame that is being handled
+ * @max_slots: maximum of @slots that the peer may ask for
+ * @owed: slots posted again whose credits were not returned to the peer yet
+ * @retire: slots that the peer has given up and that are not posted again after their next
+ *	frame
  * @depth: requests that the peer may have in flight
- * @max_depth: most requests that the peer may ask for
- * @open: the peer has asked, and was not answered
- * @grow: it has asked for more, for which no memory was allocated yet
- * @asked: what the latest request of the peer says
+ * @max_depth: maximum of @depth that the peer may ask for
+ * @open: a request of the peer for slots is not answered yet
+ * @grow: that request asks for more, and the memory is not allocated yet
+ * @asked: numbers in the latest request of the peer
  */
 struct rnbd_flow_in {
 	u16 slots;
@@ -94,7 +93,7 @@ static inline bool rnbd_flow_short_requests(const struct rnbd_flow_out *out)
  * @out: direction
  *
  * Context: the lock of the connection held.
- * Return: true if so.
+ * Return: true if so, and if the peer can be asked now.
  */
 static inline bool rnbd_flow_is_short(const struct rnbd_flow_out *out)
 {
@@ -103,9 +102,9 @@ static inline bool rnbd_flow_is_short(const struct rnbd_flow_out *out)
 }
 
 /**
- * rnbd_flow_sent - count a frame that is sent
+ * rnbd_flow_sent - update the credits for a sent frame
  * @out: direction with a credit
- * @entries: the frame has entries: keep-alives show no need for slots
+ * @entries: the frame has entries; frames without entries show no need for slots
  *
  * Context: the lock of the connection held.
  */
@@ -117,12 +116,12 @@ static inline void rnbd_flow_sent(struct rnbd_flow_out *out, bool entries)
 }
 
 /**
- * rnbd_flow_returned - take the credits of a frame that has arrived
+ * rnbd_flow_returned - take the credits that a received frame returns
  * @out: direction
- * @credits: number of credits
+ * @credits: number of returned credits
  *
  * Context: the lock of the connection held.
- * Return: false if there are not so many to return.
+ * Return: false if the peer returned more credits than were used.
  */
 static inline bool rnbd_flow_returned(struct rnbd_flow_out *out, u16 credits)
 {
@@ -133,9 +132,9 @@ static inline bool rnbd_flow_returned(struct rnbd_flow_out *out, u16 credits)
 }
 
 /**
- * rnbd_flow_busy - note how many requests are in flight
+ * rnbd_flow_busy - record the number of requests in flight
  * @out: direction of the requests
- * @nr: number of requests
+ * @nr: number of requests in flight
  *
  * Context: the lock of the connection held.
  */
@@ -146,12 +145,12 @@ static inline void rnbd_flow_busy(struct rnbd_flow_out *out, u16 nr)
 }
 
 /**
- * rnbd_flow_received - decide about the slot of a frame that was handled
+ * rnbd_flow_received - decide whether the slot of a handled frame is posted again
  * @in: direction
  *
  * Context: the lock of the connection held.
- * Return: true if the slot is to be posted again, after which the peer is owed a credit;
- * false if it is one slot less.
+ * Return: true if it is, after which the peer is owed a credit; false if the peer has given
+ * the slot up.
  */
 static inline bool rnbd_flow_received(struct rnbd_flow_in *in)
 {

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The head of every frame and the bytes behind it.
+ * Head of every frame, and the bytes that follow it.
  *
- * Operation: a frame is a head, entries of the type that the head names, and inline
- * data. This file checks that the head is the expected one and that the entries fill
- * the frame; the files of the entries decode those.
+ * Operation: a frame is a head, entries of the type that the head names, and inline data. This
+ * file checks that the head has the expected numbers and that the entries fill the frame.
+ * Other files decode the entries.
  *
  * Ownership: nothing is allocated or kept.
  * Concurrency: pure functions, any context.
- * Errors: a decoder returns the first thing wrong, see proto_err.h and check.h.
+ * Errors: a decoder returns the first protocol error, see proto_err.h and check.h.
  */
 #include "check.h"
 #include "frame.h"
 
 /**
- * rnbd_encode_frame_hdr - write the head of a frame
- * @buf: at least sizeof(struct rnbd_frame_hdr) bytes, any alignment
+ * rnbd_encode_frame_hdr - encode the head of a frame
+ * @buf: result, at least sizeof(struct rnbd_frame_hdr) bytes, any alignment
  * @type: enum rnbd_frame_type
  * @flags: RNBD_FRAME_DATA or 0
- * @nr_entries: entries that follow
- * @credits: receive slots given back to the peer
- * @seq: number of the frame on this queue and direction
- * @attempt: number of the connection's attempt
+ * @nr_entries: number of entries that follow
+ * @credits: credits returned to the peer
+ * @seq: number of the frame on this queue in this direction
+ * @attempt: number of the attempt that made the connection
  *
  * Context: any.
  */
@@ -41,7 +41,7 @@ void rnbd_encode_frame_hdr(void *buf, u8 type, u8 flags, u16 nr_entries,
 }
 EXPORT_SYMBOL_GPL(rnbd_encode_frame_hdr);
 
-/* Does the number of entries suit the type, and how many bytes do they take? */
+/* Check that the number of entries suits the type, and compute their size. */
 static enum rnbd_proto_err rnbd_entry_bytes(u8 type, u16 nr_entries, u32 *bytes)
 {
 	bool empty = type == RNBD_FRAME_CREDIT;
@@ -60,7 +60,7 @@ static enum rnbd_proto_err rnbd_entry_bytes(u8 type, u16 nr_entries, u32 *bytes)
 		*bytes = 0;
 		break;
 	case RNBD_FRAME_CONTROL:
-		/* At least; the entries have lengths of their own. */
+		/* The minimum: these entries carry their length. */
 		*bytes = nr_entries * (u32)sizeof(struct rnbd_ctl);
 		break;
 	default:
@@ -77,19 +77,20 @@ static bool rnbd_frame_type_known(u8 type)
 
 /**
  * rnbd_decode_frame - check the head of a frame and find its entries
- * @buf: what was received, any alignment
- * @len: bytes received, not the size of the slot
- * @seq: number the frame must have
- * @attempt: number of the attempt that the frame must have
- * @ring_slots: receive slots of the peer: it cannot give back more
+ * @buf: received bytes, any alignment
+ * @len: number of received bytes, not the size of the slot
+ * @seq: number that the frame must have
+ * @attempt: attempt number that the frame must have
+ * @ring_slots: receive slots of the peer, the limit of the credits that it may return
  * @frame: result; points into @buf
  *
- * The entries fill the frame to its last byte, unless inline data follow: what
- * that may be only the entries tell, see rnbd_decode_end(). The entries of a CONTROL
- * frame are checked by rnbd_decode_ctl(), except that there is room for their heads.
+ * The entries must fill the frame to its last byte, unless inline data follow.
+ * rnbd_decode_end() checks the length of the inline data after all entries were decoded. In a
+ * CONTROL frame only the space for the heads is checked here; rnbd_decode_ctl() checks the
+ * rest.
  *
  * Context: any.
- * Return: the first thing wrong, @frame is untouched then.
+ * Return: RNBD_PERR_NONE or the first protocol error; on error @frame is untouched.
  */
 enum rnbd_proto_err rnbd_decode_frame(const void *buf, u32 len, u32 seq, u32 attempt,
 				      u16 ring_slots, struct rnbd_frame *frame)
@@ -145,11 +146,11 @@ enum rnbd_proto_err rnbd_decode_frame(const void *buf, u32 len, u32 seq, u32 att
 EXPORT_SYMBOL_GPL(rnbd_decode_frame);
 
 /**
- * rnbd_decode_end - is anything left of the inline data
- * @frame: frame of which all entries were decoded
+ * rnbd_decode_end - check that all inline data belong to an entry
+ * @frame: frame whose entries were all decoded
  *
  * Context: any.
- * Return: RNBD_PERR_LONG if no entry has claimed it.
+ * Return: RNBD_PERR_NONE, or RNBD_PERR_LONG if inline data are left.
  */
 enum rnbd_proto_err rnbd_decode_end(const struct rnbd_frame *frame)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The head of every frame and the bytes behind it, see frame.c.
- */
+/* Head of every frame, and the bytes that follow it. See frame.c. */
 #ifndef RNBD_CORE_FRAME_H
 #define RNBD_CORE_FRAME_H
 
@@ -10,14 +8,14 @@
 #include <rnbd/wire.h>
 
 /**
- * struct rnbd_frame - a checked frame
+ * struct rnbd_frame - a frame whose head was checked
  * @type: enum rnbd_frame_type
- * @nr_entries: entries at @entries
- * @credits: slots the peer gives back
- * @entries: first entry, inside the receive slot
- * @bytes: bytes at @entries
- * @data: inline data that no decoded entry has claimed yet
- * @data_bytes: how much is left at @data
+ * @nr_entries: number of entries at @entries
+ * @credits: credits that the peer returns
+ * @entries: first entry, in the receive slot
+ * @bytes: bytes of all entries
+ * @data: inline data that no decoded entry has taken yet
+ * @data_bytes: bytes left at @data
  */
 struct rnbd_frame {
 	u8 type;
@@ -36,9 +34,9 @@ enum rnbd_proto_err rnbd_decode_frame(const void *buf, u32 len, u32 seq, u32 att
 enum rnbd_proto_err rnbd_decode_end(const struct rnbd_frame *frame);
 
 /*
- * Copy @size bytes at @offset of the entries. The frame came out of
- * rnbd_decode_frame(), so that a caller who stays below nr_entries always
- * finds the bytes; that is checked again since it costs next to nothing.
+ * Copy @size bytes at @offset of the entries. rnbd_decode_frame() has verified that all
+ * entries are there, so for a caller that stays below nr_entries this check is redundant; it
+ * costs next to nothing.
  */
 static inline bool rnbd_copy_entry(const struct rnbd_frame *frame, u32 offset,
 				   void *copy, u32 size)

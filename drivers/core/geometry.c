@@ -2,27 +2,28 @@
 /*
  * Properties of an export.
  *
- * Operation: the answer to an ATTACH carries all of struct rnbd_geometry, which passes
- * as one from the target's backend to the client's disk. A CAPACITY entry carries a new
- * capacity, and a list of exports only capacity and logical block.
+ * Operation: the backend of the target fills in struct rnbd_geometry, ATTACH_REPLY carries all
+ * of it, and the client sets up its disk with it. A CAPACITY entry carries a new capacity
+ * only; a list of exports carries capacity and logical block size.
  *
  * Ownership: nothing is allocated or kept.
  * Concurrency: pure functions, any context.
- * Errors: a decoder returns the first thing wrong, see proto_err.h and check.h.
+ * Errors: a function that checks returns false for properties that a disk cannot have.
  */
 #include "check.h"
 #include "geometry.h"
 
 #define RNBD_LOGICAL_BLOCK_MIN	512u
-/* A block must fit the smallest page there is: the block layer's own limit. */
+/* The block layer requires that a logical block fits the smallest page of any machine. */
 #define RNBD_LOGICAL_BLOCK_MAX	4096u
 #define RNBD_PHYSICAL_BLOCK_MAX	0x100000u
 
 /**
- * rnbd_block_ok - can a disk have logical blocks of this size
- * @block: bytes
+ * rnbd_block_ok - test whether a disk can have logical blocks of this size
+ * @block: bytes of a logical block
  *
  * Context: any.
+ * Return: true if so.
  */
 bool rnbd_block_ok(u32 block)
 {
@@ -31,13 +32,14 @@ bool rnbd_block_ok(u32 block)
 }
 
 /**
- * rnbd_capacity_ok - can an export have this capacity
+ * rnbd_capacity_ok - test whether an export can have this capacity
  * @capacity: bytes
  * @block: bytes of a logical block, a power of two
  *
- * A capacity is a number of whole blocks that loff_t, which is signed, can hold.
+ * A capacity is a number of whole blocks, and must fit loff_t, which is signed.
  *
  * Context: any.
+ * Return: true if so.
  */
 bool rnbd_capacity_ok(u64 capacity, u32 block)
 {
@@ -46,10 +48,11 @@ bool rnbd_capacity_ok(u64 capacity, u32 block)
 EXPORT_SYMBOL_GPL(rnbd_capacity_ok);
 
 /**
- * rnbd_geometry_ok - can a disk of the block layer have these properties
+ * rnbd_geometry_ok - test whether a disk of the block layer can have these properties
  * @geo: properties; @geo->flags has no unknown bits
  *
  * Context: any.
+ * Return: true if so.
  */
 bool rnbd_geometry_ok(const struct rnbd_geometry *geo)
 {
@@ -61,14 +64,14 @@ bool rnbd_geometry_ok(const struct rnbd_geometry *geo)
 	    geo->physical_block < block ||
 	    geo->physical_block > RNBD_PHYSICAL_BLOCK_MAX)
 		return false;
-	/* Without FUA the block layer may wait for a flush while one ends I/O. */
+	/* Without FUA the block layer may wait for a flush in the context that completes I/O. */
 	if ((geo->flags & RNBD_EXPORT_VOLATILE_CACHE) &&
 	    !(geo->flags & RNBD_EXPORT_FUA))
 		return false;
-	/* As much as twice io_opt is read ahead of a reader. */
+	/* The block layer reads ahead up to twice io_opt. */
 	if (geo->io_min > RNBD_IO_HINT_MAX || geo->io_opt > RNBD_IO_HINT_MAX)
 		return false;
-	/* The block layer cuts a discard into multiples of the larger of the two. */
+	/* The block layer splits a discard at multiples of the larger of the two. */
 	if (geo->max_discard &&
 	    (!geo->discard_granularity ||
 	     geo->max_discard < geo->discard_granularity ||
@@ -84,8 +87,8 @@ bool rnbd_geometry_ok(const struct rnbd_geometry *geo)
 }
 
 /**
- * rnbd_encode_geometry - write the properties of an export
- * @wire: answer to a request to attach; the other members are left alone
+ * rnbd_encode_geometry - encode the properties of an export
+ * @wire: answer to a request to attach; other members stay untouched
  * @geo: properties
  *
  * Context: any.
@@ -105,9 +108,9 @@ void rnbd_encode_geometry(struct rnbd_ctl_attach_reply *wire, const struct rnbd_
 }
 
 /**
- * rnbd_decode_geometry - copy out the properties of an export
+ * rnbd_decode_geometry - decode the properties of an export
  * @wire: copy of an answer to a request to attach
- * @geo: result, to be checked by rnbd_geometry_ok()
+ * @geo: result; the caller checks it with rnbd_geometry_ok()
  *
  * Context: any.
  */

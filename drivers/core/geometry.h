@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Properties of an export, see geometry.c.
- */
+/* Properties of an export. See geometry.c. */
 #ifndef RNBD_CORE_GEOMETRY_H
 #define RNBD_CORE_GEOMETRY_H
 
@@ -9,16 +7,16 @@
 
 /**
  * struct rnbd_geometry - properties of an export
- * @capacity: bytes
+ * @capacity: size of the export in bytes
  * @flags: RNBD_EXPORT_*
- * @logical_block: bytes; every offset and length is a multiple
- * @physical_block: bytes
- * @io_min: preferred minimum in bytes
- * @io_opt: preferred size in bytes, 0 if unknown
+ * @logical_block: logical block size in bytes; each offset and length is a multiple of it
+ * @physical_block: physical block size in bytes
+ * @io_min: preferred minimum size of a request in bytes
+ * @io_opt: optimal size of a request in bytes, 0 if unknown
  * @discard_granularity: bytes, not 0 if DISCARD is supported
  * @discard_alignment: bytes
- * @max_discard: bytes of one DISCARD, 0 if not supported
- * @max_write_zeroes: bytes of one WRITE_ZEROES, 0 if not supported
+ * @max_discard: maximum bytes of one DISCARD, 0 if not supported
+ * @max_write_zeroes: maximum bytes of one WRITE_ZEROES, 0 if not supported
  */
 struct rnbd_geometry {
 	u64 capacity;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The handle of an attachment: which export of its session a request is for.
+ * Handle of an attachment: index and generation.
  *
- * Operation: the client chooses the handle when it attaches an export. Requests and
- * control entries carry it.
+ * Operation: the handle in a request or control entry names the attachment that it is for. The
+ * client chooses the handle when it attaches an export.
  * Ownership: nothing is allocated or kept.
  * Concurrency: any context.
  * Errors: none.
@@ -14,9 +14,9 @@
 #include "portable.h"
 
 /**
- * struct rnbd_handle - names an attachment within its session
- * @index: place, which is used again
- * @generation: number of the attachment at this place, not 0
+ * struct rnbd_handle - name of an attachment within its session
+ * @index: index of the attachment; reused with a higher generation
+ * @generation: generation of the attachment at this index, not 0
  */
 struct rnbd_handle {
 	u16 index;
@@ -27,6 +27,8 @@ struct rnbd_handle {
  * rnbd_handle_equal - compare two handles
  * @a: handle
  * @b: handle
+ *
+ * Return: true if both are equal.
  */
 static inline bool rnbd_handle_equal(const struct rnbd_handle *a, const struct rnbd_handle *b)
 {

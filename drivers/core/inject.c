@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Fault points, see inject.h.
- */
+/* Fault points. See inject.h. */
 
 #include <linux/debugfs.h>
 #include <linux/delay.h>
@@ -17,12 +15,12 @@
 static struct dentry *rnbd_inject_root;
 
 /**
- * rnbd_inject_strike - the slow part of rnbd_inject()
+ * rnbd_inject_strike - slow path of rnbd_inject()
  * @point: point that is switched on
- * @arg: filled if it strikes, may be NULL
+ * @arg: result: the argument, if the point strikes; may be NULL
  *
  * Context: any.
- * Return: whether it strikes.
+ * Return: true if it strikes.
  */
 bool rnbd_inject_strike(struct rnbd_inject *point, u32 *arg)
 {
@@ -35,11 +33,11 @@ bool rnbd_inject_strike(struct rnbd_inject *point, u32 *arg)
 }
 EXPORT_SYMBOL_GPL(rnbd_inject_strike);
 
-/* Milliseconds between two looks at whether a delay has been ended. */
+/* Milliseconds between two checks whether a write has ended the sleep. */
 #define RNBD_INJECT_SLICE_MS	20
 
 /**
- * rnbd_inject_sleep - the slow part of rnbd_inject_delay()
+ * rnbd_inject_sleep - slow path of rnbd_inject_delay()
  * @point: point that is switched on; its argument is the time in milliseconds
  *
  * Context: process context, sleeps.
@@ -105,12 +103,12 @@ static const struct file_operations rnbd_inject_fops = {
 };
 
 /**
- * rnbd_inject_add - show a module's fault points
+ * rnbd_inject_add - create the files of a module's fault points
  * @module: name of the directory
- * @points: ended by NULL
+ * @points: array of points, terminated by NULL
  *
  * Context: process context.
- * Return: for rnbd_inject_remove().
+ * Return: the directory, for rnbd_inject_remove().
  */
 struct dentry *rnbd_inject_add(const char *module, struct rnbd_inject *const *points)
 {
@@ -124,8 +122,8 @@ struct dentry *rnbd_inject_add(const char *module, struct rnbd_inject *const *po
 EXPORT_SYMBOL_GPL(rnbd_inject_add);
 
 /**
- * rnbd_inject_remove - hide them again
- * @dir: from rnbd_inject_add()
+ * rnbd_inject_remove - remove the files of a module's fault points
+ * @dir: directory from rnbd_inject_add()
  */
 void rnbd_inject_remove(struct dentry *dir)
 {
@@ -134,7 +132,7 @@ void rnbd_inject_remove(struct dentry *dir)
 EXPORT_SYMBOL_GPL(rnbd_inject_remove);
 
 /**
- * rnbd_inject_init - make the root
+ * rnbd_inject_init - create the directory of all fault points
  *
  * Return: 0.
  */
@@ -145,7 +143,7 @@ int rnbd_inject_init(void)
 }
 
 /**
- * rnbd_inject_exit - remove the root
+ * rnbd_inject_exit - remove the directory of all fault points
  */
 void rnbd_inject_exit(void)
 {

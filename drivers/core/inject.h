@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Fault points: places where a test can make something go wrong.
+ * Fault points: places where a test can inject a fault.
  *
- * Operation: a point costs a no-op in the instruction stream until a number of
- * times, which may be 0, and an argument are written to its file in debugfs,
- * rnbd/<module>/<point>. Reading it shows times left, argument and hits. Once
- * written to, it stays a call that looks at the times left until the module
- * goes, so that a test that strikes often does not rewrite running code each time.
- * Ownership: points are static data of their module, which adds and removes
- * them.
+ * Operation: a fault point is a file in debugfs, rnbd/<module>/<point>. Writing a number of
+ * times, which may be 0, and an argument makes the point strike that often. Reading shows the
+ * times left, the argument and the hits. Until the first write a point costs a no-op. After
+ * it, the point remains a call that checks the times left, until the module is unloaded: so a
+ * test that injects many faults does not patch running code each time.
+ * Ownership: points are static data of their module, which adds and removes them.
  * Concurrency: any context may hit a point; each hit is counted once.
- * Errors: without debugfs there are no points to switch on, and nothing fails.
+ * Errors: without debugfs no point can be switched on, and nothing fails.
  */
 #ifndef RNBD_CORE_INJECT_H
 #define RNBD_CORE_INJECT_H
@@ -23,12 +22,13 @@ struct dentry;
 
 /**
  * struct rnbd_inject - a fault point
- * @name: of its file
- * @key: on since the file was first written to
- * @times: how often it strikes from now on
- * @hits: how often it has struck
- * @written: changes when the file is written to, which ends a delay
- * @arg: what the point makes of it: milliseconds, the index of a queue
+ * @name: name of the file
+ * @key: enabled by the first write to the file
+ * @times: number of times that the point still strikes
+ * @hits: number of times that the point has struck
+ * @written: changes with each write to the file, which ends a delay
+ * @arg: argument; its meaning depends on the point, for example milliseconds or the index of a
+ *	queue
  */
 struct rnbd_inject {
 	const char *name;
@@ -49,11 +49,12 @@ bool rnbd_inject_strike(struct rnbd_inject *point, u32 *arg);
 void rnbd_inject_sleep(struct rnbd_inject *point);
 
 /**
- * rnbd_inject - does a fault point strike now
+ * rnbd_inject - test whether a fault point strikes now
  * @point: the point
- * @arg: filled if it does, may be NULL
+ * @arg: result: the argument, if the point strikes; may be NULL
  *
  * Context: any.
+ * Return: true if it strikes.
  */
 static __always_inline bool rnbd_inject(struct rnbd_inject *point, u32 *arg)
 {
@@ -61,12 +62,13 @@ static __always_inline bool rnbd_inject(struct rnbd_inject *point, u32 *arg)
 }
 
 /**
- * rnbd_inject_at - test whether a fault point strikes one of several objects
- * @point: the point, whose argument is the number of the object
- * @number: number of the object at hand; another one uses up none of the times
+ * rnbd_inject_at - test whether a fault point strikes a given object
+ * @point: the point, whose argument is the number of an object
+ * @number: number of the object at hand; an object with another number uses up none of the
+ *	times
  *
  * Context: any.
- * Return: whether it strikes.
+ * Return: true if it strikes.
  */
 static __always_inline bool rnbd_inject_at(struct rnbd_inject *point, u32 number)
 {
@@ -75,9 +77,9 @@ static __always_inline bool rnbd_inject_at(struct rnbd_inject *point, u32 number
 }
 
 /**
- * rnbd_inject_delay - sleep here if a fault point strikes
- * @point: the point, whose argument is how long, in milliseconds; whatever is
- *	written to its file ends that
+ * rnbd_inject_delay - sleep if a fault point strikes
+ * @point: the point, whose argument is the time in milliseconds; any write to its file ends
+ *	the sleep
  *
  * Context: process context, may sleep.
  */

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Requests and replies.
+ * Requests, replies and queries.
  *
- * Operation: a request names an operation, a range of the export and extents of the
- * pool; its reply names its tag and a status. The data of small ones follow the
- * entries inside the frame.
+ * Operation: a request names an operation, a range of the export and extents of the pool; its
+ * reply has the same tag and a status. Data of small requests may follow the entries inside
+ * the frame. A query asks about a request by its tag.
  *
  * Ownership: nothing is allocated or kept.
  * Concurrency: pure functions, any context.
- * Errors: a decoder returns the first thing wrong, see proto_err.h and check.h.
+ * Errors: a decoder returns the first protocol error, see proto_err.h and check.h.
  */
 #include "check.h"
 #include "io.h"
 
-/* The next @bytes of inline data, or NULL. */
+/* Take the next @bytes of inline data; NULL if fewer are left. */
 static const void *rnbd_claim_data(struct rnbd_frame *frame, u32 bytes)
 {
 	const void *data = frame->data;
@@ -26,11 +26,11 @@ static const void *rnbd_claim_data(struct rnbd_frame *frame, u32 bytes)
 }
 
 /**
- * rnbd_request_entries - entries that a request takes in a frame
- * @nr_extents: runs of pool space it names, at most RNBD_EXTENTS_MAX
+ * rnbd_request_entries - compute the number of entries of a request in a frame
+ * @nr_extents: number of extents of the request, at most RNBD_EXTENTS_MAX
  *
  * Context: any.
- * Return: number of entries of sizeof(struct rnbd_req_entry) bytes.
+ * Return: number of entries, each of sizeof(struct rnbd_req_entry) bytes.
  */
 u32 rnbd_request_entries(u8 nr_extents)
 {
@@ -57,9 +57,9 @@ static struct rnbd_extent rnbd_extent_from_wire(const struct rnbd_wire_extent *e
 }
 
 /**
- * rnbd_encode_request - write a request and its further extents
+ * rnbd_encode_request - encode a request with all its extents
  * @entry: rnbd_request_entries() consecutive entries, aligned to 8 bytes
- * @req: the request; nr_runs is at most RNBD_EXTENTS_MAX
+ * @req: the request; nr_extents is at most RNBD_EXTENTS_MAX
  *
  * Context: any.
  */
@@ -92,7 +92,7 @@ void rnbd_encode_request(struct rnbd_req_entry *entry,
 }
 EXPORT_SYMBOL_GPL(rnbd_encode_request);
 
-/* Check opcode and flags. @max is set to the limit of the length in bytes. */
+/* Check opcode and flags. For an operation with a range, set *@max to its length limit in bytes. */
 static enum rnbd_proto_err rnbd_check_op(const struct rnbd_request *req,
 					 const struct rnbd_op_row *row,
 					 const struct rnbd_limits *lim,
@@ -115,7 +115,7 @@ static enum rnbd_proto_err rnbd_check_op(const struct rnbd_request *req,
 	return RNBD_PERR_NONE;
 }
 
-/* Check the place on the export of a request that has one. */
+/* Check length and offset of an operation with a range; @max is the length limit in bytes. */
 static enum rnbd_proto_err rnbd_check_range(const struct rnbd_request *req,
 					    const struct rnbd_export_limits *exp, u32 max)
 {
@@ -131,7 +131,7 @@ static enum rnbd_proto_err rnbd_check_range(const struct rnbd_request *req,
 	return RNBD_PERR_NONE;
 }
 
-/* Run @index against the pool and against the runs before it. */
+/* Check extent @index against the pool and against the extents before it. */
 static bool rnbd_extent_ok(const struct rnbd_request *req, u32 index,
 			   const struct rnbd_limits *lim)
 {
@@ -141,10 +141,10 @@ static bool rnbd_extent_ok(const struct rnbd_request *req, u32 index,
 
 	if (!extent->units || end > lim->pool_units)
 		return false;
-	/* first and last unit in the same segment? */
+	/* are the first and the last unit in the same segment? */
 	if ((extent->unit ^ (u32)(end - 1)) & ~(lim->segment_units - 1))
 		return false;
-	/* what was checked before cannot wrap; at most 16 * 17 / 2 rounds */
+	/* the sums cannot overflow: earlier extents were checked */
 	for (i = 0; i < index; i++)
 		if (extent->unit < req->extents[i].unit + req->extents[i].units &&
 		    req->extents[i].unit < end)
@@ -153,14 +153,14 @@ static bool rnbd_extent_ok(const struct rnbd_request *req, u32 index,
 }
 
 /**
- * rnbd_begin_request - copy the first entry of a request
- * @frame: from rnbd_decode_frame(), of type RNBD_FRAME_REQUEST
+ * rnbd_begin_request - decode the first entry of a request
+ * @frame: frame from rnbd_decode_frame(), of type RNBD_FRAME_REQUEST
  * @pos: index of the request's first entry
- * @cursor: result; the caller finds the attachment that its handle names, and passes
- *	both to rnbd_decode_request()
+ * @cursor: result. The caller finds the attachment that cursor->handle names, and passes the
+ *	limits of its export to rnbd_decode_request()
  *
  * Context: any.
- * Return: the first thing wrong, @cursor is undefined then.
+ * Return: RNBD_PERR_NONE or the first protocol error; on error @cursor is undefined.
  */
 enum rnbd_proto_err rnbd_begin_request(const struct rnbd_frame *frame, u16 pos,
 				       struct rnbd_req_cursor *cursor)
@@ -183,17 +183,17 @@ enum rnbd_proto_err rnbd_begin_request(const struct rnbd_frame *frame, u16 pos,
 EXPORT_SYMBOL_GPL(rnbd_begin_request);
 
 /**
- * rnbd_decode_request - check and copy out one request
- * @frame: from rnbd_decode_frame(), of type RNBD_FRAME_REQUEST; its requests
- *	are decoded in order, because their inline data lie in that order
- * @pos: set to the index behind the request's last entry, up to frame->nr_entries
- * @cursor: from rnbd_begin_request()
+ * rnbd_decode_request - check and decode one request
+ * @frame: frame of type RNBD_FRAME_REQUEST. Its requests must be decoded in their order, which
+ *	is the order of their inline data
+ * @pos: set to the index after the request's last entry, at most frame->nr_entries
+ * @cursor: cursor from rnbd_begin_request()
  * @lim: limits of the session
  * @exp: limits of the export that the request is for
- * @req: result; extents from nr_extents on are not set
+ * @req: result; the extents from req->nr_extents on are undefined
  *
  * Context: any.
- * Return: the first thing wrong, @pos is untouched then.
+ * Return: RNBD_PERR_NONE or the first protocol error; on error @pos is untouched.
  */
 enum rnbd_proto_err rnbd_decode_request(struct rnbd_frame *frame, u16 *pos,
 					const struct rnbd_req_cursor *cursor,
@@ -288,9 +288,9 @@ enum rnbd_proto_err rnbd_decode_request(struct rnbd_frame *frame, u16 *pos,
 EXPORT_SYMBOL_GPL(rnbd_decode_request);
 
 /**
- * rnbd_encode_reply - write the result of a request
- * @entry: one entry
- * @reply: the result
+ * rnbd_encode_reply - encode the result of a request
+ * @entry: result, one entry
+ * @reply: result of the request
  *
  * Context: any.
  */
@@ -307,18 +307,17 @@ void rnbd_encode_reply(struct rnbd_reply_entry *entry,
 EXPORT_SYMBOL_GPL(rnbd_encode_reply);
 
 /**
- * rnbd_decode_reply - check and copy out one reply
- * @frame: from rnbd_decode_frame(), of type RNBD_FRAME_REPLY; in order, as
- *	with requests
+ * rnbd_decode_reply - check and decode one reply
+ * @frame: frame of type RNBD_FRAME_REPLY. Its replies must be decoded in their order, like
+ *	requests
  * @pos: index of the entry
- * @depth: tags are below it
+ * @depth: number of tags of the queue
  * @reply: result
  *
- * The caller still has to compare the length of an RNBD_ST_OK with that of
- * the request.
+ * The caller must call rnbd_check_reply(), which compares the reply with its request.
  *
  * Context: any.
- * Return: the first thing wrong, @reply is untouched then.
+ * Return: RNBD_PERR_NONE or the first protocol error; on error @reply is untouched.
  */
 enum rnbd_proto_err rnbd_decode_reply(struct rnbd_frame *frame, u16 pos,
 				      u32 depth, struct rnbd_reply *reply)
@@ -351,7 +350,7 @@ enum rnbd_proto_err rnbd_decode_reply(struct rnbd_frame *frame, u16 pos,
 	if (status != RNBD_ST_OK && length)
 		return RNBD_PERR_LENGTH;
 	if (is_inline) {
-		/* what is not there cannot be claimed, nor nothing be sent so */
+		/* an inline reply carries at least one byte, all of it in this frame */
 		data = length ? rnbd_claim_data(frame, length) : NULL;
 		if (!data)
 			return RNBD_PERR_SHORT;
@@ -367,7 +366,7 @@ enum rnbd_proto_err rnbd_decode_reply(struct rnbd_frame *frame, u16 pos,
 EXPORT_SYMBOL_GPL(rnbd_decode_reply);
 
 /**
- * rnbd_encode_query - write a query about a request, or the answer to it
+ * rnbd_encode_query - encode a query about a request, or its answer
  * @wire: body of an entry of type RNBD_CTL_QUERY or RNBD_CTL_QUERY_REPLY
  * @query: query or answer
  *
@@ -383,13 +382,13 @@ void rnbd_encode_query(struct rnbd_ctl_query *wire, const struct rnbd_query_info
 EXPORT_SYMBOL_GPL(rnbd_encode_query);
 
 /**
- * rnbd_decode_query - check and copy out a query about a request, or the answer to it
- * @entry: from rnbd_decode_ctl(), of type RNBD_CTL_QUERY or RNBD_CTL_QUERY_REPLY
- * @depth: tags are below it
+ * rnbd_decode_query - check and decode a query about a request, or its answer
+ * @entry: entry from rnbd_decode_ctl(), of type RNBD_CTL_QUERY or RNBD_CTL_QUERY_REPLY
+ * @depth: number of tags of the queue
  * @query: result
  *
  * Context: any.
- * Return: the first thing wrong, @query is untouched then.
+ * Return: RNBD_PERR_NONE or the first protocol error; on error @query is untouched.
  */
 enum rnbd_proto_err rnbd_decode_query(const struct rnbd_ctl_entry *entry, u32 depth,
 				      struct rnbd_query_info *query)

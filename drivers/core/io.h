@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Requests and replies, see io.c.
- */
+/* Requests, replies and queries. See io.c. */
 #ifndef RNBD_CORE_IO_H
 #define RNBD_CORE_IO_H
 
@@ -11,9 +9,9 @@
 #include "op.h"
 
 /**
- * struct rnbd_extent - a run of pool units in native byte order
+ * struct rnbd_extent - contiguous units of the pool, in native byte order
  * @unit: first unit
- * @units: length
+ * @units: number of units
  */
 struct rnbd_extent {
 	u32 unit;
@@ -24,13 +22,14 @@ struct rnbd_extent {
  * struct rnbd_request - a decoded request
  * @op: enum rnbd_op
  * @flags: RNBD_REQ_*
- * @tag: checked to be below the depth, not whether it is in use
- * @length: bytes
- * @offset: bytes on the export
+ * @tag: wire tag; the decoder compares it with the depth, the caller checks whether it is in
+ *	use
+ * @length: bytes of the range
+ * @offset: offset of the range on the export in bytes
  * @handle: attachment that the request is for
- * @nr_extents: used members of @extents
- * @data: of an inline WRITE that was decoded: inside the frame, not a copy
- * @extents: pool space, in the order of the data
+ * @nr_extents: number of members of @extents in use
+ * @data: data of a decoded inline WRITE, which lie in the frame; otherwise NULL
+ * @extents: extents of the pool, in the order of the data
  */
 struct rnbd_request {
 	u8 op;
@@ -46,11 +45,12 @@ struct rnbd_request {
 
 /**
  * struct rnbd_reply - a decoded reply
- * @tag: checked to be below the depth, not whether it is in use
+ * @tag: wire tag; the decoder compares it with the depth, the caller checks whether it is in
+ *	use
  * @status: enum rnbd_status
- * @length: bytes transferred
+ * @length: transferred bytes
  * @is_inline: the data are in the frame
- * @data: when decoded, where: inside the frame, not a copy
+ * @data: inline data of a decoded reply, which lie in the frame; otherwise NULL
  */
 struct rnbd_reply {
 	u16 tag;
@@ -61,8 +61,9 @@ struct rnbd_reply {
 };
 
 /**
- * struct rnbd_query_info - a decoded query or its answer
- * @tag: checked to be below the depth, not whether it is in use
+ * struct rnbd_query_info - a decoded query, or its answer
+ * @tag: wire tag; the decoder compares it with the depth, the caller checks whether it is in
+ *	use
  * @state: enum rnbd_query_state; 0 in a query
  */
 struct rnbd_query_info {
@@ -71,7 +72,7 @@ struct rnbd_query_info {
 };
 
 /**
- * struct rnbd_req_cursor - a request whose first entry was copied
+ * struct rnbd_req_cursor - a request whose first entry was decoded
  * @wire: copy of the first entry
  * @pos: index of the first entry in the frame
  * @handle: attachment that the request is for
@@ -100,7 +101,7 @@ enum rnbd_proto_err rnbd_decode_reply(struct rnbd_frame *frame, u16 pos,
 /**
  * rnbd_check_reply - compare a reply with the request that it answers
  * @reply: decoded reply
- * @req: request with its tag
+ * @req: request with the same tag
  *
  * Context: any.
  * Return: RNBD_PERR_NONE or the protocol error.

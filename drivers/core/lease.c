@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Control entries about the segments of a pool.
+ * Bodies of control entries about the segments of a pool.
  *
- * Operation: the target grants segments with the login, and later if the client wants a
- * larger pool. The client releases them, also when the target reclaims them.
+ * Operation: the target grants segments with the login, and further ones if the client wants a
+ * larger pool. The client releases segments, by itself or when the target reclaims them.
  *
  * Ownership: nothing is allocated or kept.
  * Concurrency: pure functions, any context.
- * Errors: a decoder returns the first thing wrong, see proto_err.h and check.h. The caller
- * checks whether a slot has a segment, and of which generation.
+ * Errors: a decoder returns the first protocol error, see proto_err.h and check.h. The caller
+ * checks whether a slot has a segment of that generation.
  */
 #include "check.h"
 #include "lease.h"
 #include "login.h"
 
 /**
- * rnbd_encode_segment - write a grant of a segment
+ * rnbd_encode_segment - encode a grant of a segment
  * @wire: body of an entry of type RNBD_CTL_SEGMENT
  * @seg: segment
  *
@@ -33,7 +33,7 @@ void rnbd_encode_segment(struct rnbd_ctl_segment *wire, const struct rnbd_segmen
 }
 EXPORT_SYMBOL_GPL(rnbd_encode_segment);
 
-/* Check the size of a segment that is granted after the login. */
+/* Check the size of a segment that was granted after the login. */
 static bool rnbd_segment_units_ok(u32 units, const struct rnbd_grant *grant)
 {
 	if (!units || units > grant->segment_units)
@@ -42,15 +42,15 @@ static bool rnbd_segment_units_ok(u32 units, const struct rnbd_grant *grant)
 }
 
 /**
- * rnbd_decode_segment - check and copy out a grant of a segment
- * @entry: from rnbd_decode_ctl(), of type RNBD_CTL_SEGMENT
+ * rnbd_decode_segment - check and decode a grant of a segment
+ * @entry: entry from rnbd_decode_ctl(), of type RNBD_CTL_SEGMENT
  * @grant: login reply of the session
- * @nr_received: segments received before; those of the login have the slots from 0 on, in
- *	their order, and a size that follows from @grant
- * @seg: result; its last byte does not lie beyond the address space
+ * @nr_received: number of segments received before. The segments of the login have consecutive
+ *	slots from 0, and sizes that follow from @grant
+ * @seg: result; the segment does not exceed the address space
  *
  * Context: any.
- * Return: the first thing wrong, @seg is untouched then.
+ * Return: RNBD_PERR_NONE or the first protocol error; on error @seg is untouched.
  */
 enum rnbd_proto_err rnbd_decode_segment(const struct rnbd_ctl_entry *entry,
 					const struct rnbd_grant *grant, u32 nr_received,
@@ -91,9 +91,9 @@ enum rnbd_proto_err rnbd_decode_segment(const struct rnbd_ctl_entry *entry,
 EXPORT_SYMBOL_GPL(rnbd_decode_segment);
 
 /**
- * rnbd_encode_want - write a request for a size of the pool
+ * rnbd_encode_want - encode a request for a size of the pool
  * @wire: body of an entry of type RNBD_CTL_WANT
- * @units: units that the client wants to hold in all
+ * @units: units that the client wants to hold in total
  *
  * Context: any.
  */
@@ -106,13 +106,13 @@ void rnbd_encode_want(struct rnbd_ctl_want *wire, u32 units)
 EXPORT_SYMBOL_GPL(rnbd_encode_want);
 
 /**
- * rnbd_decode_want - check and copy out a request for a size of the pool
- * @entry: from rnbd_decode_ctl(), of type RNBD_CTL_WANT
+ * rnbd_decode_want - check and decode a request for a size of the pool
+ * @entry: entry from rnbd_decode_ctl(), of type RNBD_CTL_WANT
  * @max_units: granted ceiling of the pool
  * @units: result, at most @max_units
  *
  * Context: any.
- * Return: the first thing wrong, @units is untouched then.
+ * Return: RNBD_PERR_NONE or the first protocol error; on error @units is untouched.
  */
 enum rnbd_proto_err rnbd_decode_want(const struct rnbd_ctl_entry *entry, u32 max_units,
 				     u32 *units)
@@ -133,9 +133,9 @@ enum rnbd_proto_err rnbd_decode_want(const struct rnbd_ctl_entry *entry, u32 max
 EXPORT_SYMBOL_GPL(rnbd_decode_want);
 
 /**
- * rnbd_encode_lease - write the body of a RECLAIM, RELEASE or RELEASED entry
+ * rnbd_encode_lease - encode the body of a RECLAIM, RELEASE or RELEASED entry
  * @wire: body of the entry
- * @info: segment and deadline
+ * @info: segment and deadline in milliseconds
  *
  * Context: any.
  */
@@ -150,13 +150,13 @@ void rnbd_encode_lease(struct rnbd_ctl_lease *wire, const struct rnbd_lease_info
 EXPORT_SYMBOL_GPL(rnbd_encode_lease);
 
 /**
- * rnbd_decode_lease - check and copy out a RECLAIM, RELEASE or RELEASED entry
- * @entry: from rnbd_decode_ctl(), of one of these types
- * @nr_slots: slots of the pool
+ * rnbd_decode_lease - check and decode a RECLAIM, RELEASE or RELEASED entry
+ * @entry: entry from rnbd_decode_ctl(), of one of these types
+ * @nr_slots: number of slots of the pool
  * @info: result; only a RECLAIM entry has a deadline
  *
  * Context: any.
- * Return: the first thing wrong, @info is untouched then.
+ * Return: RNBD_PERR_NONE or the first protocol error; on error @info is untouched.
  */
 enum rnbd_proto_err rnbd_decode_lease(const struct rnbd_ctl_entry *entry, u32 nr_slots,
 				      struct rnbd_lease_info *info)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Control entries about the segments of a pool. See lease.c.
- */
+/* Bodies of control entries about the segments of a pool. See lease.c. */
 #ifndef RNBD_CORE_LEASE_H
 #define RNBD_CORE_LEASE_H
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Control entries of logins and of their authentication.
+ * Bodies of control entries about logins and their authentication.
  *
  * Operation: the client requests a session on connection 0. If the host has a secret, both
- * ends prove that they know it. The target grants limits and a pool, or refuses.
+ * ends prove that they know it. The target grants limits and a pool, or refuses. A further
+ * connection joins the session by a proof of the session's key.
  *
  * Ownership: nothing is allocated or kept.
  * Concurrency: pure functions, any context.
- * Errors: a decoder returns the first thing wrong, see proto_err.h and check.h.
+ * Errors: a decoder returns the first protocol error, see proto_err.h and check.h.
  */
 #include "check.h"
 #include "login.h"
@@ -18,9 +19,9 @@ static bool rnbd_keepalive_ok(u32 ms)
 }
 
 /**
- * rnbd_encode_login - write a login
+ * rnbd_encode_login - encode a login
  * @wire: body of an entry of type RNBD_CTL_LOGIN
- * @info: what to request
+ * @info: requested numbers
  *
  * Context: any.
  */
@@ -43,13 +44,13 @@ void rnbd_encode_login(struct rnbd_ctl_login *wire, const struct rnbd_login_info
 EXPORT_SYMBOL_GPL(rnbd_encode_login);
 
 /**
- * rnbd_decode_login - check and copy out a login
- * @entry: from rnbd_decode_ctl(), of type RNBD_CTL_LOGIN
- * @info: result; features may hold bits unknown here, to be masked, and
- *	pool_bytes any number from one unit, to be cut to what is granted
+ * rnbd_decode_login - check and decode a login
+ * @entry: entry from rnbd_decode_ctl(), of type RNBD_CTL_LOGIN
+ * @info: result. features may contain bits that this version does not know, which the caller
+ *	masks; pool_bytes is at least one unit, and the caller reduces it to the granted size
  *
  * Context: any.
- * Return: the first thing wrong, @info is untouched then.
+ * Return: RNBD_PERR_NONE or the first protocol error; on error @info is untouched.
  */
 enum rnbd_proto_err rnbd_decode_login(const struct rnbd_ctl_entry *entry,
 				      struct rnbd_login_info *info)
@@ -95,9 +96,10 @@ enum rnbd_proto_err rnbd_decode_login(const struct rnbd_ctl_entry *entry,
 EXPORT_SYMBOL_GPL(rnbd_decode_login);
 
 /**
- * rnbd_encode_grant - write a login reply
+ * rnbd_encode_grant - encode a login reply
  * @wire: body of an entry of type RNBD_CTL_LOGIN_REPLY
- * @grant: what is granted; if its status is not RNBD_ST_OK, only that and retry_ms are sent
+ * @grant: granted numbers; if grant->status is not RNBD_ST_OK, only status and retry_ms are
+ *	sent
  *
  * Context: any.
  */
@@ -128,16 +130,16 @@ void rnbd_encode_grant(struct rnbd_ctl_login_reply *wire, const struct rnbd_gran
 EXPORT_SYMBOL_GPL(rnbd_encode_grant);
 
 /*
- * Check the shape of the pool. The empty floor, or the share of a queue if the client
- * divides the pool, must hold the largest request in the extents that one request may have,
- * or that request would wait for ever.
+ * Check the geometry of the pool. The empty floor must hold the largest request in the extents
+ * that one request may have; otherwise that request would wait forever. If the client divides
+ * the pool among its queues, this applies to the share of each queue.
  */
 static bool rnbd_grant_pool_ok(const struct rnbd_grant *grant,
 			       const struct rnbd_login_info *asked)
 {
 	u32 units, share, crossings;
 
-	/* So it is a multiple of each logical block. */
+	/* A multiple of the unit is a multiple of each logical block size. */
 	if (grant->max_io < RNBD_UNIT_SIZE || grant->max_io > asked->max_io ||
 	    !rnbd_multiple(grant->max_io, RNBD_UNIT_SIZE))
 		return false;
@@ -161,23 +163,23 @@ static bool rnbd_grant_pool_ok(const struct rnbd_grant *grant,
 	share = asked->pool_min ? grant->pool_units : grant->pool_units / grant->nr_queues;
 	if (share < units)
 		return false;
-	/* segment boundaries inside @units that start at the worst place */
+	/* maximum number of segment boundaries within @units units */
 	crossings = DIV_ROUND_UP(units - 1, grant->segment_units);
 	return crossings + 1 <= RNBD_EXTENTS_MAX;
 }
 
 /**
- * rnbd_decode_grant - check and copy out a login reply
- * @entry: from rnbd_decode_ctl(), of type RNBD_CTL_LOGIN_REPLY
- * @asked: what was requested
- * @grant: result; if its status is not RNBD_ST_OK, only retry_ms is set besides
+ * rnbd_decode_grant - check and decode a login reply
+ * @entry: entry from rnbd_decode_ctl(), of type RNBD_CTL_LOGIN_REPLY
+ * @asked: login that was sent
+ * @grant: result; if grant->status is not RNBD_ST_OK, only retry_ms is set in addition
  *
- * An accepted grant suits the pool allocator: the empty floor, or without a requested floor
- * the empty share of a queue, pool_units / nr_queues, holds a request of max_io in at most
- * RNBD_EXTENTS_MAX extents.
+ * An accepted grant suits the pool allocator: a request of max_io fits the empty floor in at
+ * most RNBD_EXTENTS_MAX extents. If no floor was requested, it fits the empty share of a
+ * queue, pool_units / nr_queues, in the same way.
  *
  * Context: any.
- * Return: the first thing wrong, @grant is untouched then.
+ * Return: RNBD_PERR_NONE or the first protocol error; on error @grant is untouched.
  */
 enum rnbd_proto_err rnbd_decode_grant(const struct rnbd_ctl_entry *entry,
 				      const struct rnbd_login_info *asked,
@@ -242,7 +244,7 @@ enum rnbd_proto_err rnbd_decode_grant(const struct rnbd_ctl_entry *entry,
 EXPORT_SYMBOL_GPL(rnbd_decode_grant);
 
 /**
- * rnbd_encode_challenge - write a challenge
+ * rnbd_encode_challenge - encode a challenge
  * @wire: body of an entry of type RNBD_CTL_CHALLENGE
  * @nonce: RNBD_NONCE_SIZE random bytes
  * @target_uuid: UUID of the target, 16 bytes
@@ -258,13 +260,14 @@ void rnbd_encode_challenge(struct rnbd_ctl_challenge *wire, const u8 *nonce,
 EXPORT_SYMBOL_GPL(rnbd_encode_challenge);
 
 /**
- * rnbd_decode_challenge - check and copy out a challenge
- * @entry: from rnbd_decode_ctl(), of type RNBD_CTL_CHALLENGE
+ * rnbd_decode_challenge - check and decode a challenge
+ * @entry: entry from rnbd_decode_ctl(), of type RNBD_CTL_CHALLENGE
  * @nonce: result, RNBD_NONCE_SIZE bytes
  * @target_uuid: result, 16 bytes, not all zero
  *
  * Context: any.
- * Return: the first thing wrong, @nonce and @target_uuid are untouched then.
+ * Return: RNBD_PERR_NONE or the first protocol error; on error @nonce and @target_uuid are
+ * untouched.
  */
 enum rnbd_proto_err rnbd_decode_challenge(const struct rnbd_ctl_entry *entry, u8 *nonce,
 					  u8 *target_uuid)
@@ -284,9 +287,9 @@ enum rnbd_proto_err rnbd_decode_challenge(const struct rnbd_ctl_entry *entry, u8
 EXPORT_SYMBOL_GPL(rnbd_decode_challenge);
 
 /**
- * rnbd_encode_proof - write a proof
+ * rnbd_encode_proof - encode a proof
  * @wire: body of an entry of type RNBD_CTL_PROOF
- * @nonce: of a client, RNBD_NONCE_SIZE random bytes; NULL from the target
+ * @nonce: RNBD_NONCE_SIZE random bytes of the client; NULL for the proof of a target
  * @mac: RNBD_MAC_SIZE bytes
  *
  * Context: any.
@@ -301,14 +304,14 @@ void rnbd_encode_proof(struct rnbd_ctl_proof *wire, const u8 *nonce, const u8 *m
 EXPORT_SYMBOL_GPL(rnbd_encode_proof);
 
 /**
- * rnbd_decode_proof - check and copy out a proof
- * @entry: from rnbd_decode_ctl(), of type RNBD_CTL_PROOF
- * @nonce: result, RNBD_NONCE_SIZE bytes; NULL for the proof of a target, which
- *	has none
- * @mac: result, RNBD_MAC_SIZE bytes, not compared with anything
+ * rnbd_decode_proof - check and decode a proof
+ * @entry: entry from rnbd_decode_ctl(), of type RNBD_CTL_PROOF
+ * @nonce: result, RNBD_NONCE_SIZE bytes; NULL for the proof of a target, whose nonce must be
+ *	zero
+ * @mac: result, RNBD_MAC_SIZE bytes; the caller verifies it
  *
  * Context: any.
- * Return: the first thing wrong, @nonce and @mac are untouched then.
+ * Return: RNBD_PERR_NONE or the first protocol error; on error @nonce and @mac are untouched.
  */
 enum rnbd_proto_err rnbd_decode_proof(const struct rnbd_ctl_entry *entry, u8 *nonce, u8 *mac)
 {
@@ -329,9 +332,9 @@ enum rnbd_proto_err rnbd_decode_proof(const struct rnbd_ctl_entry *entry, u8 *no
 EXPORT_SYMBOL_GPL(rnbd_decode_proof);
 
 /**
- * rnbd_encode_join_reply - write the answer to the proof of a connection
+ * rnbd_encode_join_reply - encode the answer to the proof of a connection
  * @wire: body of an entry of type RNBD_CTL_JOIN_REPLY
- * @info: answer; its MAC is sent with the status RNBD_ST_OK only
+ * @info: answer; its MAC is sent only if the status is RNBD_ST_OK
  *
  * Context: any.
  */
@@ -347,12 +350,12 @@ void rnbd_encode_join_reply(struct rnbd_ctl_join_reply *wire, const struct rnbd_
 EXPORT_SYMBOL_GPL(rnbd_encode_join_reply);
 
 /**
- * rnbd_decode_join_reply - check and copy out the answer to the proof of a connection
- * @entry: from rnbd_decode_ctl(), of type RNBD_CTL_JOIN_REPLY
- * @info: result; its MAC is not compared with anything
+ * rnbd_decode_join_reply - check and decode the answer to the proof of a connection
+ * @entry: entry from rnbd_decode_ctl(), of type RNBD_CTL_JOIN_REPLY
+ * @info: result; the caller verifies its MAC
  *
  * Context: any.
- * Return: the first thing wrong, @info is untouched then.
+ * Return: RNBD_PERR_NONE or the first protocol error; on error @info is untouched.
  */
 enum rnbd_proto_err rnbd_decode_join_reply(const struct rnbd_ctl_entry *entry,
 					   struct rnbd_join_info *info)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Control entries of logins and of their authentication, see login.c.
- */
+/* Bodies of control entries about logins and their authentication. See login.c. */
 #ifndef RNBD_CORE_LOGIN_H
 #define RNBD_CORE_LOGIN_H
 

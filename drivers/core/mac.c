@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * HMAC-SHA256 with the secret of a host or the key of a session, by the kernel's crypto API.
+ * HMAC-SHA256, keyed with the secret of a host or the key of a session, by the crypto API.
  *
- * Operation: a transform is made when the secret becomes known, and holds it from then
- * on; each text is one call, with its state on the stack. The first transform keeps the
- * algorithm, so that no module is loaded and no thread started when a client that waits
- * for its disk logs in again.
- * Ownership: whoever makes a transform frees it, which wipes the secret.
- * Concurrency: any number of texts at a time with one transform; process context.
- * Errors: those of the crypto API.
+ * Operation: a transform is allocated when the secret becomes known and holds the secret from
+ * then on. The HMAC of a text is one call, with its state on the stack. The first allocation
+ * also keeps a second, unused transform, which holds the algorithm: so a client that
+ * reconnects while its disk waits loads no module and starts no thread.
+ * Ownership: the caller of rnbd_mac_alloc() frees the transform, which wipes the secret.
+ * Concurrency: any number of concurrent calls with one transform; process context.
+ * Errors: errors of the crypto API.
  */
 #include <crypto/hash.h>
 #include <linux/atomic.h>
@@ -18,7 +18,7 @@
 #include "mac.h"
 #include <rnbd/wire.h>
 
-/* A transform that is not used: it keeps the algorithm, which a reconnect must not make. */
+/* Unused transform that holds the algorithm, so that a reconnect need not instantiate it. */
 static struct crypto_shash *rnbd_mac_kept;
 
 static void rnbd_mac_keep(void)
@@ -33,7 +33,7 @@ static void rnbd_mac_keep(void)
 }
 
 /**
- * rnbd_mac_exit - let the algorithm go
+ * rnbd_mac_exit - release the algorithm
  *
  * Context: process context, module exit.
  */
@@ -43,8 +43,8 @@ void rnbd_mac_exit(void)
 }
 
 /**
- * rnbd_mac_alloc - make a transform
- * @secret: RNBD_SECRET_SIZE bytes, not needed any more afterwards
+ * rnbd_mac_alloc - allocate a transform with a secret
+ * @secret: RNBD_SECRET_SIZE bytes; copied
  *
  * Context: process context, may load a module.
  * Return: the transform or an ERR_PTR().
@@ -68,7 +68,7 @@ struct crypto_shash *rnbd_mac_alloc(const u8 *secret)
 EXPORT_SYMBOL_GPL(rnbd_mac_alloc);
 
 /**
- * rnbd_mac_free - free a transform and wipe what it knows
+ * rnbd_mac_free - free a transform and wipe its secret
  * @key: transform, or NULL
  *
  * Context: process context.
@@ -81,9 +81,9 @@ void rnbd_mac_free(struct crypto_shash *key)
 EXPORT_SYMBOL_GPL(rnbd_mac_free);
 
 /**
- * rnbd_mac - HMAC of a text
+ * rnbd_mac - compute the HMAC of a text
  * @key: transform
- * @text: text with its label
+ * @text: text, including its label
  * @bytes: bytes of the text
  * @mac: result, RNBD_MAC_SIZE bytes
  *
@@ -96,5 +96,5 @@ int rnbd_mac(struct crypto_shash *key, const void *text, u32 bytes, u8 *mac)
 }
 EXPORT_SYMBOL_GPL(rnbd_mac);
 
-/* For whoever packs an initial ramdisk: they are found by name, at run time. */
+/* For tools that build an initial ramdisk: the algorithms are found by name at run time. */
 MODULE_SOFTDEP("pre: hmac sha256");

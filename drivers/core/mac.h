@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * HMAC-SHA256 with the secret of a host or the key of a session, see mac.c.
- */
+/* HMAC-SHA256, keyed with the secret of a host or the key of a session. See mac.c. */
 #ifndef RNBD_CORE_MAC_H
 #define RNBD_CORE_MAC_H
 

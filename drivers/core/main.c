@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rnbd-core: what client and target share.
+ * rnbd-core: code that client and target share.
  *
- * Operation: a library of the control ring, the wire codec, the pool allocator,
- * the names of states and errors, and fault points for tests. It has no state
- * of its own except a directory in debugfs and a work queue.
+ * Operation: a library with the control ring, the wire codec, the pool allocator, the names of
+ * statuses and errors, and fault points for tests. Its only state of its own is a directory in
+ * debugfs, a work queue and a crypto transform.
  * Ownership, Concurrency, Errors: see the files of each part.
  */
 
@@ -20,7 +20,7 @@ static int __init rnbd_core_init(void)
 {
 	int ret;
 
-	/* Sizes in bytes are read without a lock. */
+	/* 64-bit sizes are read without a lock, so a read must be atomic. */
 	BUILD_BUG_ON(BITS_PER_LONG != 64);
 	ret = rnbd_ring_setup_init();
 	if (ret)

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Names of numbers and the rules for names: statuses, protocol errors, exports, disks.
+ * Names of statuses and protocol errors, and the rules for names of exports and disks.
  *
- * Operation: numbers of the wire format become sentences for logs, sysfs and
- * the tool; the rule for the name of an export is here too, so that configfs,
- * the client and the decoder agree about it, and so is the one for a name that
- * the administrator gives a disk.
- * Ownership: all texts are constants.
+ * Operation: logs, sysfs and the tool show numbers of the wire format as texts of this file.
+ * The rule for the name of an export is here, because configfs, the client and the decoder
+ * must use the same one. The rule for a name that the administrator gives a disk is here too.
+ * Ownership: all texts are constant.
  * Concurrency: pure functions, any context.
- * Errors: a number without a name gets a text that says so, never NULL.
+ * Errors: the description of an unknown number says so and is never NULL.
  */
 #include "names.h"
 
 /**
- * struct rnbd_name - how a number is shown
- * @word: name of a counter in lower case, or NULL if nothing counts the number
+ * struct rnbd_name - name and description of a number
+ * @word: name of the counter, in lower case; NULL if the number has no counter
  * @text: description in lower case without a full stop
  */
 struct rnbd_name {
@@ -89,7 +88,7 @@ static const struct rnbd_name rnbd_status_names[] = {
 };
 
 /**
- * rnbd_status_text - describe a status to a user
+ * rnbd_status_text - get the description of a status
  * @status: enum rnbd_status, or any number that came from a peer
  *
  * Context: any.
@@ -104,11 +103,12 @@ const char *rnbd_status_text(u16 status)
 EXPORT_SYMBOL_GPL(rnbd_status_text);
 
 /**
- * rnbd_status_word - name of a reason to refuse a connection or a login
+ * rnbd_status_word - get the name of the counter of a status
  * @status: enum rnbd_status
  *
  * Context: any.
- * Return: a constant word in lower case, NULL if nothing is refused with it.
+ * Return: a constant word in lower case, or NULL if no connection or login is refused with
+ * this status.
  */
 const char *rnbd_status_word(u16 status)
 {
@@ -151,8 +151,8 @@ static const struct rnbd_name rnbd_proto_err_names[] = {
 static_assert(ARRAY_SIZE(rnbd_proto_err_names) == RNBD_PERR_KINDS);
 
 /**
- * rnbd_proto_err_text - describe what is wrong with a message
- * @perr: what a decoder returned
+ * rnbd_proto_err_text - get the description of a protocol error
+ * @perr: protocol error that a decoder returned
  *
  * Context: any.
  * Return: a constant text in lower case without a full stop.
@@ -167,11 +167,11 @@ const char *rnbd_proto_err_text(enum rnbd_proto_err perr)
 EXPORT_SYMBOL_GPL(rnbd_proto_err_text);
 
 /**
- * rnbd_proto_err_word - name of a protocol error for a counter
- * @perr: from 1; one behind the last is fine
+ * rnbd_proto_err_word - get the name of the counter of a protocol error
+ * @perr: number from 1; a number without a protocol error is allowed
  *
  * Context: any.
- * Return: a constant word in lower case, NULL if there is no such protocol error.
+ * Return: a constant word in lower case, or NULL if there is no such protocol error.
  */
 const char *rnbd_proto_err_word(enum rnbd_proto_err perr)
 {
@@ -183,7 +183,7 @@ EXPORT_SYMBOL_GPL(rnbd_proto_err_word);
 
 static bool rnbd_name_char_ok(char c)
 {
-	/* spelled out: isalnum() depends on the locale or knows Latin-1 */
+	/* not isalnum(): it depends on the locale, or accepts Latin-1 */
 	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
 	       (c >= '0' && c <= '9') ||
 	       c == '.' || c == '_' || c == ':' || c == '-';
@@ -191,15 +191,15 @@ static bool rnbd_name_char_ok(char c)
 
 /**
  * rnbd_export_name_ok - check the name of an export
- * @name: characters, not necessarily terminated
- * @size: bytes at @name, the terminating NUL included; from a string it is
- *	strlen() + 1, from the wire RNBD_EXPORT_NAME_SIZE
+ * @name: characters, need not be terminated
+ * @size: bytes at @name including the terminating NUL: strlen() + 1 for a string,
+ *	RNBD_EXPORT_NAME_SIZE for a name from the wire
  *
- * A name has 1 to 63 characters of A-Z a-z 0-9 . _ : - and does not start
- * with a dot. Nothing but NUL may follow it within @size.
+ * A name has 1 to 63 characters of A-Z a-z 0-9 . _ : - and does not begin with a dot. All
+ * bytes after it within @size must be NUL.
  *
  * Context: any.
- * Return: true if it is.
+ * Return: true if the name is valid.
  */
 bool rnbd_export_name_ok(const char *name, size_t size)
 {
@@ -231,7 +231,7 @@ static bool rnbd_all_digits(const char *text)
 	return len && !text[len];
 }
 
-/* A disk or one of its partitions */
+/* Does @text look like the name of a disk or of a partition? */
 static bool rnbd_looks_like_disk(const char *text)
 {
 	size_t len;
@@ -261,14 +261,14 @@ static bool rnbd_looks_like_uuid(const char *text)
 }
 
 /**
- * rnbd_disk_alias_ok - may an administrator give a disk this name?
+ * rnbd_disk_alias_ok - check a name that an administrator gives a disk
  * @name: string
  *
- * It is a name as exports have, but none that could mean another disk: not
- * rnbd<N> or rnbd<N>p<M>, not a number, not a UUID.
+ * The name must be valid for an export, and must not look like another identification of a
+ * disk: rnbd<N>, rnbd<N>p<M>, a number, or a UUID.
  *
  * Context: any.
- * Return: true if so.
+ * Return: true if the name is valid.
  */
 bool rnbd_disk_alias_ok(const char *name)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Names and descriptions of numbers, and the rules for names, see names.c.
- */
+/* Names and descriptions of numbers, and the rules for names. See names.c. */
 #ifndef RNBD_CORE_NAMES_H
 #define RNBD_CORE_NAMES_H
 

@@ -2,12 +2,12 @@
 /*
  * Properties of the opcodes: one row per opcode.
  *
- * Operation: the decoder of requests, the client's disk and queues, the target's
- * checks and counters, the traces and the tests read the row. A new opcode needs its
- * number in <rnbd/wire_io.h>, a row here, a line in the client's table of block layer
- * operations, and its execution in the target's bdev.c and file.c.
+ * Operation: the decoder of requests, the client, the target, the traces and the tests read
+ * these rows. A new opcode needs a number in <rnbd/wire_io.h>, a row here, a line in the
+ * client's table of block layer operations, and its execution in bdev.c and file.c of the
+ * target.
  *
- * Ownership: the rows are constants.
+ * Ownership: the rows are constant.
  * Concurrency: any context.
  * Errors: rnbd_op_find() returns NULL for an unknown number.
  */
@@ -53,7 +53,7 @@ const struct rnbd_op_row rnbd_ops[RNBD_OP_END] = {
 EXPORT_SYMBOL_GPL(rnbd_ops);
 
 /**
- * rnbd_op_text - name an operation
+ * rnbd_op_text - get the name of an opcode
  * @op: enum rnbd_op, or any number that came from a peer
  *
  * Context: any.

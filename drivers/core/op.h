@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Properties of the opcodes, see op.c, and the limits of requests.
- */
+/* Properties of the opcodes (see op.c), and the limits of requests. */
 #ifndef RNBD_CORE_OP_H
 #define RNBD_CORE_OP_H
 
@@ -9,7 +7,7 @@
 #include <rnbd/wire.h>
 
 /**
- * enum rnbd_op_data - the data of a request
+ * enum rnbd_op_data - direction of the data of a request
  * @RNBD_DATA_NONE: no data and no pool extents
  * @RNBD_DATA_IN: data move from the export to the client
  * @RNBD_DATA_OUT: data move from the client to the export
@@ -22,13 +20,13 @@ enum rnbd_op_data {
 
 /**
  * struct rnbd_limits - limits that the session sets for a request
- * @pool_units: size of the session's pool
- * @segment_units: size of a pool segment, a power of two
- * @depth: tags are below it
- * @inline_read: bytes of a READ whose reply may carry the data, 0: none
- * @inline_write: bytes of a WRITE that may carry its data, 0: none
+ * @pool_units: size of the session's pool in units
+ * @segment_units: size of a pool segment in units, a power of two
+ * @depth: number of tags; a tag is below it
+ * @inline_read: maximum bytes of a READ whose reply may carry the data, 0: none
+ * @inline_write: maximum bytes of a WRITE that may carry its data, 0: none
  *
- * Constant while requests are decoded.
+ * The caller must not change these numbers while it decodes requests.
  */
 struct rnbd_limits {
 	u32 pool_units;
@@ -40,14 +38,14 @@ struct rnbd_limits {
 
 /**
  * struct rnbd_export_limits - limits that the export sets for a request
- * @capacity: bytes of the export, the largest that was reported to the client, whose
- *	requests in flight may have been made for that one
- * @block_mask: logical block size - 1
- * @max_io: bytes of one READ or WRITE
- * @max_discard: bytes of one DISCARD, 0: refused
- * @max_write_zeroes: bytes of one WRITE_ZEROES, 0: refused
+ * @capacity: largest size of the export in bytes that was reported to the client, because
+ *	requests in flight may be older than a shrink
+ * @block_mask: logical block size in bytes - 1
+ * @max_io: maximum bytes of one READ or WRITE
+ * @max_discard: maximum bytes of one DISCARD, 0: not supported
+ * @max_write_zeroes: maximum bytes of one WRITE_ZEROES, 0: not supported
  *
- * Constant while requests are decoded, except that a resize raises @capacity.
+ * Constant while requests are decoded, except that a resize may increase @capacity.
  */
 struct rnbd_export_limits {
 	u64 capacity;
@@ -59,17 +57,17 @@ struct rnbd_export_limits {
 
 /**
  * struct rnbd_op_row - properties of an opcode
- * @name: word for logs and traces; NULL if there is no such opcode
- * @limit: offset in struct rnbd_export_limits of the longest request in bytes; the
- *	target does not support the opcode if that is 0. Not used without @range.
+ * @name: name of the opcode in logs and traces; NULL if there is no such opcode
+ * @limit: offset of the member of struct rnbd_export_limits that limits the length; the target
+ *	does not support the opcode if that member is 0. Used only with @range
  * @flags: RNBD_REQ_* that a request may have
  * @data: enum rnbd_op_data
- * @range: a request names a range of the export that is not empty; without @range
- *	offset and length are 0
- * @modifies: a request changes the export, which a read-only session must not
- * @undefined: the range may read as anything after a request, so that a crash of the
- *	target cannot lose its effect
- * @flushes: a request makes durable what was acknowledged before it was sent
+ * @range: a request names a range of the export that is not empty; without @range its offset
+ *	and length are 0
+ * @modifies: a request changes the export; not allowed in a read-only attachment
+ * @undefined: contents of the range are undefined after a request, so a crash of the target
+ *	cannot undo its effect
+ * @flushes: a request makes durable all writes acknowledged before it was sent
  */
 struct rnbd_op_row {
 	const char *name;
@@ -87,10 +85,10 @@ extern const struct rnbd_op_row rnbd_ops[RNBD_OP_END];
 const char *rnbd_op_text(u8 op);
 
 /**
- * rnbd_op_find - find the row of a number that came from a peer
+ * rnbd_op_find - find the properties of an opcode that came from a peer
  * @op: any number
  *
- * Return: the row, NULL if there is no such opcode.
+ * Return: the properties, or NULL if there is no such opcode.
  */
 static inline const struct rnbd_op_row *rnbd_op_find(u8 op)
 {
@@ -101,11 +99,11 @@ static inline const struct rnbd_op_row *rnbd_op_find(u8 op)
 }
 
 /**
- * rnbd_op_limit - the longest request of an opcode that has a range
- * @row: of the opcode
+ * rnbd_op_limit - get the length limit of an opcode that has a range
+ * @row: properties of the opcode
  * @exp: limits of the export
  *
- * Return: bytes, 0 if the target does not support the opcode.
+ * Return: bytes; 0 if the target does not support the opcode.
  */
 static inline u32 rnbd_op_limit(const struct rnbd_op_row *row,
 				const struct rnbd_export_limits *exp)
@@ -114,11 +112,11 @@ static inline u32 rnbd_op_limit(const struct rnbd_op_row *row,
 }
 
 /**
- * rnbd_op_inline_limit - the longest request whose data may be inside a frame
- * @row: of an opcode that may have RNBD_REQ_INLINE
+ * rnbd_op_inline_limit - get the length limit of requests whose data are inside a frame
+ * @row: properties of an opcode that may have RNBD_REQ_INLINE
  * @lim: limits of the session
  *
- * Return: bytes, 0 if inline data are not negotiated.
+ * Return: bytes; 0 if inline data are not negotiated.
  */
 static inline u32 rnbd_op_inline_limit(const struct rnbd_op_row *row,
 				       const struct rnbd_limits *lim)
@@ -127,8 +125,10 @@ static inline u32 rnbd_op_inline_limit(const struct rnbd_op_row *row,
 }
 
 /**
- * rnbd_op_data_in - do data move from the export to the client
+ * rnbd_op_data_in - test whether data move from the export to the client
  * @op: opcode that the decoder accepted, or that the client chose
+ *
+ * Return: true if so.
  */
 static inline bool rnbd_op_data_in(u8 op)
 {
@@ -136,8 +136,10 @@ static inline bool rnbd_op_data_in(u8 op)
 }
 
 /**
- * rnbd_op_data_out - do data move from the client to the export
+ * rnbd_op_data_out - test whether data move from the client to the export
  * @op: opcode that the decoder accepted, or that the client chose
+ *
+ * Return: true if so.
  */
 static inline bool rnbd_op_data_out(u8 op)
 {
@@ -145,8 +147,10 @@ static inline bool rnbd_op_data_out(u8 op)
 }
 
 /**
- * rnbd_op_has_data - does a request use pool extents
+ * rnbd_op_has_data - test whether a request uses pool extents
  * @op: opcode that the decoder accepted, or that the client chose
+ *
+ * Return: true if so.
  */
 static inline bool rnbd_op_has_data(u8 op)
 {
@@ -154,12 +158,14 @@ static inline bool rnbd_op_has_data(u8 op)
 }
 
 /**
- * rnbd_op_needs_flush - can a crash of the target undo what was acknowledged
+ * rnbd_op_needs_flush - test whether a crash of the target can undo an acknowledged request
  * @op: opcode that the decoder accepted, or that the client chose
  * @flags: RNBD_REQ_* of the request
  *
- * If so, the client has to note the completion until a later flush. That is the
- * default of an opcode that modifies the export: data are lost if it is forgotten.
+ * If so, the client must remember the completion until a later flush. An opcode that modifies
+ * the export needs this unless its row says otherwise, because forgetting it would lose data.
+ *
+ * Return: true if so.
  */
 static inline bool rnbd_op_needs_flush(u8 op, u8 flags)
 {

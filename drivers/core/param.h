@@ -2,10 +2,10 @@
 /*
  * Module parameters that are numbers within a range.
  *
- * Operation: a number out of its range is refused with EINVAL, when the module is
- * loaded and when somebody writes to its file, so that nobody else has to look.
- * modinfo tells the range and the default, which are written in one place.
- * Ownership: the variable is the file's that makes it.
+ * Operation: the kernel refuses a number out of range with EINVAL, both when the module is
+ * loaded and when the file of the parameter is written. So no other code checks it. modinfo
+ * shows the range and the default, which are written in one place.
+ * Ownership: the variable belongs to the file that defines it.
  * Concurrency: a parameter may change at any time; read it with READ_ONCE().
  * Errors: the kernel's own message names the parameter and the value.
  */
@@ -16,12 +16,12 @@
 #include <linux/stringify.h>
 
 /**
- * RNBD_PARAM_UINT - a variable that is a module parameter
- * @name: of both
- * @value: default, written out
- * @min: least number, written out
- * @max: largest number, written out
- * @desc: unit and what it does
+ * RNBD_PARAM_UINT - define a variable that is a module parameter
+ * @name: name of the variable and of the parameter
+ * @value: default, a literal number
+ * @min: minimum, a literal number
+ * @max: maximum, a literal number
+ * @desc: description with the unit
  */
 #define RNBD_PARAM_UINT(name, value, min, max, desc)				\
 static unsigned int name = value;						\

@@ -1,51 +1,50 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Allocator of delegated pool space.
+ * Allocator of pool space.
  *
- * Operation: the client alone manages the memory that the target registered for it.
- * struct rnbd_pool is a range of units of 4 KiB, of which its owner has some: all of
- * them, or those that were added and not removed since. A bitmap has a bit per unit,
- * clear while the unit is owned and free. Space is taken first fit: the lowest extent
- * that is long enough, so that requests that are submitted one after the other get
- * adjacent space and one RDMA operation can serve them together. If no single extent is
- * long enough, several are taken, in the order of their addresses; if as many as are
- * allowed do not hold the request, the largest ones are. An allocation thus fails only
- * if the largest max_runs free extents are too small.
+ * Operation: only the client manages the memory that the target has registered for it. A
+ * struct rnbd_pool is a range of units of 4 KiB. Its owner has all of these units, or those
+ * that were added and not removed since. A bitmap has a bit per unit, clear while the unit is
+ * owned and free. Allocation is first fit: the lowest free extent that is long enough. So
+ * consecutive requests get adjacent space, and one RDMA operation can serve them together. If
+ * no single extent is long enough, several are allocated, in the order of their addresses. If
+ * the first max_runs free extents are too small for the request, the largest max_runs ones are
+ * used. So an allocation fails only if the largest max_runs free extents are too small
+ * together.
  *
  * An extent does not cross a multiple of segment_units, counted through the whole pool,
  * because the next segment has another address and key.
  *
- * The bitmap is scanned by words, between a hint below which and an end from which no
- * unit is free. A single unit is found in a step or two unless the pool is nearly full.
+ * The bitmap is searched by words, between hint and end, outside of which no unit is free.
+ * Finding a single unit takes a step or two unless the pool is nearly full.
  *
- * Why not lib/genalloc.c: it knows one contiguous extent or failure, so that a
- * fragmented pool with space enough would stop the queue. It is made for callers without
- * a lock and executes an atomic operation, and a pause, for every word of its bitmap at
- * every allocation and free, although the lock of the queue is held anyway. It keeps
- * extents within a segment only by a list of chunks, searched from its head. A wrong
- * free ends the machine (BUG). It does not build in user space, where this file is
- * tested against a model. tests/unit/bench_pool.c has the figures.
+ * lib/genalloc.c is not used for five reasons. gen_pool_alloc() returns one contiguous extent
+ * or fails, so a fragmented pool with enough space would stop the queue. The allocator is
+ * lockless: each call executes an atomic operation and a pause per word of the bitmap,
+ * although the lock of the queue is held anyway. Extents can be kept within a segment only by
+ * a list of chunks, which is searched from the head. A wrong free is a BUG(). The code does
+ * not build in user space, where this file is tested against a model. tests/unit/bench_pool.c
+ * has the figures.
  *
- * Ownership: rnbd_pool_init() allocates the bitmap, rnbd_pool_exit() frees it. Extents
- * belong to the caller until given back, in any order and grouping.
+ * Ownership: rnbd_pool_init() allocates the bitmap, rnbd_pool_exit() frees it. Extents belong
+ * to the caller until it frees them, in any order and grouping.
  *
- * Concurrency: none inside; the lock of the owner covers every call but init and exit.
- * No function but these two sleeps or allocates memory. An allocation looks at each
- * word of the bitmap and at each free extent at most once; there are hardly more free
- * extents than there are extents in use.
+ * Concurrency: the lock of the owner must be held for every call except init and exit. Only
+ * these two sleep or allocate memory. An allocation visits each word of the bitmap and each
+ * free extent at most once; there are hardly more free extents than extents in use.
  *
- * Errors: -ENOSPC with nothing taken. An extent that is given back although it is not
- * in use is reported and left alone.
+ * Errors: -ENOSPC, with nothing allocated. A freed extent that is not in use is reported by
+ * WARN_ON_ONCE() and ignored.
  */
 #include "pool.h"
 
-/* Bits of a word from @bit to its end. */
+/* Mask of the bits from @bit to the end of its word. */
 static unsigned long rnbd_bits_from(u32 bit)
 {
 	return ~0UL << (bit % BITS_PER_LONG);
 }
 
-/* First bit in [@from, @end) that is set (or, with @invert ~0, clear), or @end. */
+/* First bit in [@from, @end) that is set (or clear, if @invert is ~0); @end if there is none. */
 static u32 rnbd_next_bit(const unsigned long *map, u32 from, u32 end,
 			 unsigned long invert)
 {
@@ -57,7 +56,7 @@ static u32 rnbd_next_bit(const unsigned long *map, u32 from, u32 end,
 	base = from - from % BITS_PER_LONG;
 	word = (map[base / BITS_PER_LONG] ^ invert) & rnbd_bits_from(from);
 	while (!word) {
-		/* compare distances: base + BITS_PER_LONG might wrap */
+		/* compare distances: base + BITS_PER_LONG might overflow */
 		if (end - base <= BITS_PER_LONG)
 			return end;
 		base += BITS_PER_LONG;
@@ -76,7 +75,7 @@ static u32 rnbd_next_free(const unsigned long *map, u32 from, u32 end)
 	return rnbd_next_bit(map, from, end, ~0UL);
 }
 
-/* Bits of word @index that lie in [@from, @end), of which there are some. */
+/* Mask of the bits of word @index that lie in [@from, @end); at least one does. */
 static unsigned long rnbd_word_mask(u32 index, u32 from, u32 end)
 {
 	unsigned long mask = ~0UL;
@@ -105,14 +104,14 @@ static void rnbd_clear_bits(unsigned long *map, u32 from, u32 end)
 }
 
 /**
- * rnbd_pool_init_empty - set up the bookkeeping of a range of which no unit is owned
- * @pool: to be filled
+ * rnbd_pool_init_empty - set up a range without any owned unit
+ * @pool: result
  * @first: first unit of the range, counted through the whole pool
  * @units: size of the range, at least 1
  * @segment_units: units of a segment, a power of two
  *
  * Context: may sleep, does not wait for I/O.
- * Return: 0, -EINVAL for an impossible range, -ENOMEM.
+ * Return: 0, -EINVAL if the range is not valid, or -ENOMEM.
  */
 int rnbd_pool_init_empty(struct rnbd_pool *pool, u32 first, u32 units, u32 segment_units)
 {
@@ -139,14 +138,14 @@ int rnbd_pool_init_empty(struct rnbd_pool *pool, u32 first, u32 units, u32 segme
 EXPORT_SYMBOL_GPL(rnbd_pool_init_empty);
 
 /**
- * rnbd_pool_init - set up the bookkeeping of a range, all of it owned and free
- * @pool: to be filled
+ * rnbd_pool_init - set up a range whose units are all owned and free
+ * @pool: result
  * @first: first unit of the range, counted through the whole pool
  * @units: size of the range, at least 1
  * @segment_units: units of a segment, a power of two
  *
  * Context: may sleep, does not wait for I/O.
- * Return: 0, -EINVAL for an impossible range, -ENOMEM.
+ * Return: 0, -EINVAL if the range is not valid, or -ENOMEM.
  */
 int rnbd_pool_init(struct rnbd_pool *pool, u32 first, u32 units, u32 segment_units)
 {
@@ -159,11 +158,10 @@ int rnbd_pool_init(struct rnbd_pool *pool, u32 first, u32 units, u32 segment_uni
 EXPORT_SYMBOL_GPL(rnbd_pool_init);
 
 /**
- * rnbd_pool_exit - free the bookkeeping of a range
+ * rnbd_pool_exit - free the bitmap of a range
  * @pool: from rnbd_pool_init(), or zero
  *
- * Extents that are in use are forgotten: after a disconnect there is no pool to give
- * them back to.
+ * Extents may still be in use: the pool to which they belong ends with the connection.
  *
  * Context: may sleep.
  */
@@ -175,10 +173,11 @@ void rnbd_pool_exit(struct rnbd_pool *pool)
 EXPORT_SYMBOL_GPL(rnbd_pool_exit);
 
 /**
- * rnbd_pool_clear - let a range own no unit
+ * rnbd_pool_clear - remove all units from a range
  * @pool: from rnbd_pool_init(), or zero
  *
- * As rnbd_pool_exit() and rnbd_pool_init_empty() with the same range, but allocates nothing.
+ * Has the effect of rnbd_pool_exit() and rnbd_pool_init_empty() with the same range, but
+ * allocates nothing. Extents in use are forgotten.
  *
  * Context: any, under the lock of the owner.
  */
@@ -196,9 +195,9 @@ void rnbd_pool_clear(struct rnbd_pool *pool)
 EXPORT_SYMBOL_GPL(rnbd_pool_clear);
 
 /*
- * Next piece of free space at or behind *@pos, at most @most units of it and
- * not beyond its segment. Moves *@pos behind the piece. Returns its length,
- * 0 if there is none, and its start in *@start, both counted from the range.
+ * Find the next piece of free space at or above *@pos: at most @most units, within one
+ * segment. Moves *@pos to the end of the piece. Returns its length, 0 if there is none, and
+ * its first unit in *@start, which is counted from the start of the range.
  */
 static u32 rnbd_next_piece(const struct rnbd_pool *pool, u32 *pos, u32 most,
 			   u32 *start)
@@ -224,7 +223,7 @@ static u32 rnbd_smallest(const struct rnbd_extent *extents, u32 nr_extents)
 	return smallest;
 }
 
-/* By address; few, and nearly in order. */
+/* Sort extents by address. They are few, and nearly in order. */
 static void rnbd_sort(struct rnbd_extent *extents, u32 nr_extents)
 {
 	u32 i, j;
@@ -239,10 +238,10 @@ static void rnbd_sort(struct rnbd_extent *extents, u32 nr_extents)
 }
 
 /*
- * One walk over the free pieces from @pos on. The first that holds @units
- * alone wins. Until it comes, pieces are collected: the first @max_runs ones,
- * after that each larger piece in place of the smallest, until they hold
- * @units together. Returns the number of runs, 0 if the largest do not hold it.
+ * Search the free pieces from @pos on in one pass. The first piece that holds @units alone is
+ * the result. Until one is found, pieces are collected: first @max_runs of them, then each
+ * larger piece replaces the smallest, until they hold @units together. Returns the number of
+ * extents, 0 if even the largest pieces do not hold @units.
  */
 static u32 rnbd_find(const struct rnbd_pool *pool, u32 pos, u32 units,
 		     struct rnbd_extent *extents, u32 max_runs)
@@ -274,7 +273,7 @@ static u32 rnbd_find(const struct rnbd_pool *pool, u32 pos, u32 units,
 	if (held < units)
 		return 0;
 
-	/* what is too much is left off at the end */
+	/* cut off the excess at the end */
 	rnbd_sort(extents, nr_extents);
 	for (i = 0; units > extents[i].units; i++)
 		units -= extents[i].units;
@@ -282,15 +281,15 @@ static u32 rnbd_find(const struct rnbd_pool *pool, u32 pos, u32 units,
 	return i + 1;
 }
 
-/* @units bits from @bit on; both lie in one word. */
+/* Mask of @units bits from @bit on, all in one word. */
 static unsigned long rnbd_word_run(u32 bit, u32 units)
 {
 	return (~0UL >> (BITS_PER_LONG - units)) << bit;
 }
 
 /*
- * What most requests find: the first free units are enough, and lie in one word
- * and one segment. Finds what rnbd_find() would, in a quarter of the instructions.
+ * Fast path for most requests: the first free units suffice and lie in one word and one
+ * segment. Gives the result of rnbd_find() with a quarter of the instructions.
  */
 static bool rnbd_take_first(struct rnbd_pool *pool, u32 units, struct rnbd_extent *run)
 {
@@ -316,16 +315,16 @@ static bool rnbd_take_first(struct rnbd_pool *pool, u32 units, struct rnbd_exten
 }
 
 /**
- * rnbd_pool_alloc - take pool space
- * @pool: range to take it from
- * @units: how much, from 1 to the size of the range
- * @extents: result, room for @max_runs; counted through the whole pool, in the
- *	order of addresses; scribbled on in case of an error, too
- * @max_runs: most runs that are of use, at least 1
+ * rnbd_pool_alloc - allocate pool space
+ * @pool: range to allocate from
+ * @units: number of units, from 1 to the size of the range
+ * @extents: result, an array of @max_runs extents in the order of their addresses, counted
+ *	through the whole pool; undefined after an error
+ * @max_runs: maximum number of extents, at least 1
  *
  * Context: any, under the lock of the owner.
- * Return: number of @extents filled, -ENOSPC if there is no such space now, or
- * -EINVAL if @units or @max_runs is out of range. An error has taken nothing.
+ * Return: number of @extents filled, -ENOSPC if there is no such space now, or -EINVAL if
+ * @units or @max_runs is out of range. On error nothing is allocated.
  */
 int rnbd_pool_alloc(struct rnbd_pool *pool, u32 units, struct rnbd_extent *extents,
 		    u32 max_runs)
@@ -341,7 +340,7 @@ int rnbd_pool_alloc(struct rnbd_pool *pool, u32 units, struct rnbd_extent *exten
 		nr_extents = 1;
 		goto taken;
 	}
-	/* there is one: that was the question before */
+	/* a free unit exists, because @units <= owned - used */
 	pool->hint = rnbd_next_free(pool->map, min(pool->hint, pool->end), pool->end);
 
 	nr_extents = rnbd_find(pool, pool->hint, units, extents, max_runs);
@@ -365,13 +364,13 @@ taken:
 EXPORT_SYMBOL_GPL(rnbd_pool_alloc);
 
 /**
- * rnbd_pool_free - give pool space back
- * @pool: range it was taken from
- * @extents: from rnbd_pool_alloc(), or any part of such runs
+ * rnbd_pool_free - free pool space
+ * @pool: range from which the space was allocated
+ * @extents: extents from rnbd_pool_alloc(), or any parts of them
  * @nr_extents: number of @extents
  *
- * A run that is not wholly in use is a bug of the caller. It is reported and
- * left alone: space that is lost harms less than space used twice.
+ * An extent that is not wholly in use is a bug of the caller. The bug is reported and the
+ * extent ignored, because lost space does less harm than space that is used twice.
  *
  * Context: any, under the lock of the owner.
  */
@@ -406,7 +405,7 @@ void rnbd_pool_free(struct rnbd_pool *pool, const struct rnbd_extent *extents, u
 }
 EXPORT_SYMBOL_GPL(rnbd_pool_free);
 
-/* May units [@unit, @unit + @units) be in the range? Their start counted from it in @start. */
+/* Are units [@unit, @unit + @units) in the range? Sets *@start to @unit counted from its start. */
 static bool rnbd_pool_has(const struct rnbd_pool *pool, u32 unit, u32 units, u32 *start)
 {
 	/* a unit below @first wraps to a large number */
@@ -418,10 +417,10 @@ static bool rnbd_pool_has(const struct rnbd_pool *pool, u32 unit, u32 units, u32
  * rnbd_pool_is_free - test whether units are owned and free
  * @pool: range
  * @unit: first unit, counted through the whole pool
- * @units: how many, at least 1
+ * @units: number of units, at least 1
  *
  * Context: any, under the lock of the owner.
- * Return: true if all of them are.
+ * Return: true if all of them are owned and free.
  */
 bool rnbd_pool_is_free(const struct rnbd_pool *pool, u32 unit, u32 units)
 {
@@ -433,10 +432,10 @@ bool rnbd_pool_is_free(const struct rnbd_pool *pool, u32 unit, u32 units)
 EXPORT_SYMBOL_GPL(rnbd_pool_is_free);
 
 /**
- * rnbd_pool_add - add units that the owner may allocate from now on
+ * rnbd_pool_add - add units to those that the owner may allocate
  * @pool: range that contains the units and does not own them
  * @unit: first unit, counted through the whole pool
- * @units: how many, at least 1
+ * @units: number of units, at least 1
  *
  * Context: any, under the lock of the owner.
  */
@@ -455,15 +454,15 @@ void rnbd_pool_add(struct rnbd_pool *pool, u32 unit, u32 units)
 EXPORT_SYMBOL_GPL(rnbd_pool_add);
 
 /**
- * rnbd_pool_remove - remove the free ones of some units
+ * rnbd_pool_remove - remove the free units of an extent from those that the owner may allocate
  * @pool: range that contains the units
  * @unit: first unit, counted through the whole pool
- * @units: how many, at least 1
+ * @units: number of units, at least 1
  *
- * Units that are in use stay, and become free when they are given back.
+ * Units that are in use stay owned, and are free again when the owner frees them.
  *
  * Context: any, under the lock of the owner.
- * Return: the number of units that the owner may no longer allocate.
+ * Return: the number of removed units.
  */
 u32 rnbd_pool_remove(struct rnbd_pool *pool, u32 unit, u32 units)
 {

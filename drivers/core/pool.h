@@ -1,26 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Allocator of delegated pool space. See pool.c.
- */
+/* Allocator of pool space. See pool.c. */
 #ifndef RNBD_CORE_POOL_H
 #define RNBD_CORE_POOL_H
 
 #include "io.h"
 
 /**
- * struct rnbd_pool - units of the delegated pool that one owner allocates
+ * struct rnbd_pool - units of the pool that one owner allocates, under the owner's lock
  * @first: first unit of the range, counted through the whole pool
- * @units: size of the range
- * @segment_units: extents do not cross a multiple of it; a power of two
- * @owned: units of the range that the owner may allocate, or has allocated
- * @used: units that are allocated
- * @peak: highest @used ever
- * @recent: highest @used since the owner has reset it
- * @hint: no unit below it (counted from @first) is free
- * @end: no unit from it on (counted from @first) is owned
- * @map: a bit per unit of the range, clear while it is owned and free
- *
- * Written under the lock of the owner.
+ * @units: size of the range in units
+ * @segment_units: units of a segment, a power of two; no extent crosses a multiple of it
+ * @owned: units of the range that belong to the owner, free or allocated
+ * @used: allocated units
+ * @peak: highest value of @used ever
+ * @recent: highest value of @used since the owner has reset it
+ * @hint: no unit below this one is free; counted from @first
+ * @end: this unit and those above it are not owned; counted from @first
+ * @map: a bit per unit of the range, clear while the unit is owned and free
  */
 struct rnbd_pool {
 	u32 first;

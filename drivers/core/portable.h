@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the pure C parts of rnbd-core (codec, pool, names) need from their
- * surroundings, so that the same source builds into the module and into user
- * space, where it is tested and fuzzed under sanitizers.
+ * Kernel interfaces for the pure C files of rnbd-core (codec, pool, names and others).
+ *
+ * The same source builds into the module and into user space, where unit tests and fuzzers run
+ * it under sanitizers.
  */
 #ifndef RNBD_CORE_PORTABLE_H
 #define RNBD_CORE_PORTABLE_H
@@ -21,7 +22,7 @@
 #include <linux/string.h>
 #include <linux/types.h>
 
-/* NOIO: a reconnect allocates while writeback may wait for that very disk */
+/* NOIO: a reconnect allocates memory while writeback may wait for that disk */
 #define rnbd_zalloc(size)	kvzalloc(size, GFP_NOIO)
 #define rnbd_free(ptr)		kvfree(ptr)
 
@@ -59,7 +60,7 @@ typedef int64_t s64;
 #define U32_MAX			UINT32_MAX
 #define U64_MAX			UINT64_MAX
 #define EXPORT_SYMBOL_GPL(sym)	extern int rnbd_unused_##sym
-/* Newer kernel headers for user space define it. */
+/* Some versions of the kernel headers for user space define it. */
 #ifndef __counted_by
 #define __counted_by(member)
 #endif
@@ -72,8 +73,8 @@ typedef int64_t s64;
 #define clamp(x, low, high)	min(max(x, low), high)
 
 /*
- * In the kernel a complaint in the log, here the end of the program, unless a
- * test that wants to see the complaint brings its own.
+ * The kernel logs a warning; here the program ends, unless a test that expects the warning
+ * defines a macro of its own.
  */
 #ifndef WARN_ON_ONCE
 #define WARN_ON_ONCE(cond)	rnbd_warn(!!(cond), __FILE__, __LINE__, #cond)
@@ -89,12 +90,12 @@ static inline bool rnbd_warn(bool bad, const char *file, int line,
 	return bad;
 }
 
-/* User space does not guard against speculation. */
+/* No protection against speculation is needed in user space. */
 #define array_index_nospec(index, size)	(index)
 #define unlikely(x)		(x)
 #define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define WRITE_ONCE(x, value)	__atomic_store_n(&(x), value, __ATOMIC_RELAXED)
-/* as in the kernel */
+/* same semantics as in the kernel */
 #define smp_store_release(p, value)	__atomic_store_n(p, value, __ATOMIC_RELEASE)
 #define div_u64(n, d)		((u64)(n) / (u32)(d))
 #define div64_u64(n, d)		((u64)(n) / (u64)(d))

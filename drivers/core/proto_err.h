@@ -1,43 +1,41 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The protocol errors: the ways in which a message of a peer can be wrong.
- */
+/* List of the protocol errors: the ways in which a message of a peer can be invalid. */
 #ifndef RNBD_CORE_PROTO_ERR_H
 #define RNBD_CORE_PROTO_ERR_H
 
 /**
- * enum rnbd_proto_err - what is wrong with a message
+ * enum rnbd_proto_err - reason why a message is invalid
  *
- * Kept apart from enum rnbd_status: a protocol error describes bytes, never travels,
- * and ends the connection; a status is a valid answer.
+ * A protocol error is not an enum rnbd_status: it describes bytes, is never sent, and ends the
+ * connection, while a status is a valid answer.
  *
- * @RNBD_PERR_NONE: nothing is wrong
- * @RNBD_PERR_SHORT: shorter than its header or entries need
- * @RNBD_PERR_LONG: bytes after the last entry
- * @RNBD_PERR_MAGIC: not rnbd at all
+ * @RNBD_PERR_NONE: no error
+ * @RNBD_PERR_SHORT: shorter than its header and its entries require
+ * @RNBD_PERR_LONG: unexpected bytes at the end
+ * @RNBD_PERR_MAGIC: not a message of this protocol
  * @RNBD_PERR_VERSION: another version of the protocol
- * @RNBD_PERR_TYPE: unknown frame type, or not at this time
+ * @RNBD_PERR_TYPE: type of a frame or control entry that is unknown or not expected now
  * @RNBD_PERR_RESERVED: reserved bits or bytes are set
- * @RNBD_PERR_COUNT: number of entries does not fit
- * @RNBD_PERR_SEQ: not the next frame
- * @RNBD_PERR_EPOCH: frame of another attempt, or impossible epoch and attempt
- * @RNBD_PERR_CREDITS: more credits than slots
+ * @RNBD_PERR_COUNT: number of entries, or slot of a segment, is wrong
+ * @RNBD_PERR_SEQ: frame out of sequence
+ * @RNBD_PERR_EPOCH: wrong epoch or attempt number
+ * @RNBD_PERR_CREDITS: frame without a credit, or more credits returned than were used
  * @RNBD_PERR_GEOMETRY: slots, slot size, queues or depth out of range
  * @RNBD_PERR_NAME: export name empty, unterminated or unprintable
  * @RNBD_PERR_OP: unknown or unsupported operation
- * @RNBD_PERR_FLAGS: flags that the operation does not have
- * @RNBD_PERR_TAG: out of range, in use, or not in use
- * @RNBD_PERR_LENGTH: zero, unaligned, too long, or not as requested
- * @RNBD_PERR_OFFSET: unaligned or not within the export
- * @RNBD_PERR_EXTENT: pool space missing, out of range or overlapping
- * @RNBD_PERR_STATUS: unknown status
- * @RNBD_PERR_LIMITS: absurd properties in a login reply
- * @RNBD_PERR_IDENTITY: host or session id is zero
+ * @RNBD_PERR_FLAGS: flags that are unknown or not allowed here
+ * @RNBD_PERR_TAG: tag out of range, in use, or not in use
+ * @RNBD_PERR_LENGTH: length zero, unaligned, too long, or not as requested
+ * @RNBD_PERR_OFFSET: offset unaligned or not within the export
+ * @RNBD_PERR_EXTENT: pool extent missing, out of range or overlapping
+ * @RNBD_PERR_STATUS: unknown or unexpected status
+ * @RNBD_PERR_LIMITS: impossible properties in a login, a grant or an export
+ * @RNBD_PERR_IDENTITY: id of a host, session or target is zero or wrong
  * @RNBD_PERR_HANDLE: no attachment can have this handle, or no segment this generation
- * @RNBD_PERR_RATE: frames come faster than they may; no decoder says so, nor the
- *	next ones
- * @RNBD_PERR_MESSAGE: a message that is no frame, such as one with immediate data
- * @RNBD_PERR_ACCESS: the device refused an access to memory
+ * @RNBD_PERR_RATE: messages arrive faster than allowed, or a request before the answer to the
+ *	previous one. No decoder returns this error or the following ones
+ * @RNBD_PERR_MESSAGE: message that is not a frame, such as one with immediate data
+ * @RNBD_PERR_ACCESS: the device rejected an access of the peer to memory
  */
 enum rnbd_proto_err {
 	RNBD_PERR_NONE = 0,
@@ -68,7 +66,7 @@ enum rnbd_proto_err {
 	RNBD_PERR_ACCESS,
 };
 
-/* one more than the last */
+/* Last protocol error + 1. */
 #define RNBD_PERR_KINDS	(RNBD_PERR_ACCESS + 1)
 
 #endif /* RNBD_CORE_PROTO_ERR_H */

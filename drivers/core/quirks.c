@@ -1,31 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Work-arounds for RDMA devices: the decisions and numbers of each.
+ * Work-arounds for RDMA devices.
  *
- * Operation: a ring fills struct rnbd_quirks when its queue pair is made, the client
- * one per connection, to which it adds port and paths. Ring and client read the
+ * Operation: a ring fills struct rnbd_quirks when it creates its queue pair. The client fills
+ * one per connection, and adds the properties of port and path. Ring and client read the
  * members and never ask which device they use.
  *
- * Only soft-RoCE (rxe) has quirks, all seen in Linux 6.12:
+ * Only soft-RoCE (rxe) has quirks, all observed in Linux 6.12:
  *
- * - It reports a message that is longer than its receive slot with
- *   IB_WC_LOC_QP_OP_ERR, which stands for a local error on other devices.
- * - It queues a packet for a queue pair and then schedules the work of the queue pair
- *   with no reference but the packet's own. If the work runs at once on another
- *   processor and frees the packet while the queue pair is destroyed, it schedules
- *   freed memory.
- * - It cannot resume an RDMA READ in its middle. If a packet of the response is lost,
- *   it completes the READ with success although data are missing, and only then moves
- *   the queue pair to the error state. A READ of one packet is safe. So the client
- *   fetches the last packet of a longer READ by a READ of its own, the guard: it is
- *   flushed when the queue pair fails. An empty RDMA WRITE would not do as a guard,
- *   because read_reply() looks at the length of the latest request when it replays.
- * - For the same reason a long READ never gets through where many packets are lost.
- *   A client whose connections are short-lived limits READs to one packet.
+ * - It reports a message that is longer than its receive slot with IB_WC_LOC_QP_OP_ERR, which
+ *   means a local error on other devices.
+ * - It queues a packet for a queue pair and then schedules the work of the queue pair, holding
+ *   no reference except that of the packet. If the work already runs on another CPU and frees
+ *   the packet while the queue pair is being destroyed, freed memory is scheduled.
+ * - It cannot resume an RDMA READ in its middle. If a packet of the response is lost, it
+ *   completes the READ with success although data are missing, and moves the queue pair to the
+ *   error state afterwards. A READ of one packet is safe. So the client fetches the last
+ *   packet of a longer READ by a READ of its own, the guard, which is flushed when the queue
+ *   pair fails. An empty RDMA WRITE cannot be the guard, because read_reply() of rxe uses the
+ *   length of the latest request when it replays a READ.
+ * - For the same reason a long READ cannot succeed where many packets are lost. A client whose
+ *   connections are short-lived limits READs to one packet.
  *
  * Ownership: nothing is allocated or kept.
  * Concurrency: the caller serialises the functions that fill a struct.
- * Errors: errno from the device.
+ * Errors: errno of the device.
  */
 #include <linux/export.h>
 #include <linux/jiffies.h>
@@ -35,13 +34,13 @@
 
 #include "quirks.h"
 
-/* Packets may get lost where a connection lives shorter than that. */
+/* A connection that lives shorter than this indicates that packets get lost. */
 #define RNBD_SHORT_LIFE		(10 * HZ)
-/* A connection that lives longer than that proves that few get lost. */
+/* A connection that lives longer than this shows that few packets get lost. */
 #define RNBD_LONG_LIFE		(60 * HZ)
 
 /**
- * rnbd_quirks_init - fill in the quirks of a device
+ * rnbd_quirks_init - set the quirks of a device
  * @quirks: result
  * @dev: device
  *
@@ -62,14 +61,14 @@ void rnbd_quirks_init(struct rnbd_quirks *quirks, const struct ib_device *dev)
 EXPORT_SYMBOL_GPL(rnbd_quirks_init);
 
 /**
- * rnbd_quirks_add_port - fill in the numbers that depend on the port
- * @quirks: from rnbd_quirks_init()
+ * rnbd_quirks_add_port - set the limits that depend on the port
+ * @quirks: quirks from rnbd_quirks_init()
  * @dev: device
- * @port: of the connection
+ * @port: port of the connection
  * @lossy: packets get lost, see rnbd_quirks_lossy()
  *
  * Context: process context, may sleep.
- * Return: 0, or -EIO if the port does not tell its MTU.
+ * Return: 0, or -EIO if the MTU of the port is unknown.
  */
 int rnbd_quirks_add_port(struct rnbd_quirks *quirks, struct ib_device *dev,
 			 u32 port, bool lossy)
@@ -88,8 +87,8 @@ int rnbd_quirks_add_port(struct rnbd_quirks *quirks, struct ib_device *dev,
 EXPORT_SYMBOL_GPL(rnbd_quirks_add_port);
 
 /**
- * rnbd_quirks_add_path - lower the numbers to the MTU of a path
- * @quirks: from rnbd_quirks_add_port()
+ * rnbd_quirks_add_path - reduce the limits to the MTU of a path
+ * @quirks: quirks from rnbd_quirks_add_port()
  * @qp: connected queue pair
  *
  * Context: process context, may sleep.
@@ -113,11 +112,11 @@ EXPORT_SYMBOL_GPL(rnbd_quirks_add_path);
 
 /**
  * rnbd_quirks_lossy - judge by a lost connection whether packets get lost
- * @lossy: the judgement so far
+ * @lossy: assumption so far
  * @live_at: jiffies when the connection was established
  *
  * Context: any.
- * Return: the judgement for the next connection.
+ * Return: assumption for the next connection.
  */
 bool rnbd_quirks_lossy(bool lossy, unsigned long live_at)
 {
@@ -130,13 +129,13 @@ bool rnbd_quirks_lossy(bool lossy, unsigned long live_at)
 EXPORT_SYMBOL_GPL(rnbd_quirks_lossy);
 
 /**
- * rnbd_quirks_reset_qp - reset a queue pair if the device needs that before its end
- * @quirks: of the device
+ * rnbd_quirks_reset_qp - reset a queue pair if the device needs that before it is destroyed
+ * @quirks: quirks of the device
  * @qp: drained queue pair that is about to be destroyed
  *
- * In the reset state the queue pair gets no more packets. Those on their way are
- * handled in soft interrupts, which an RCU grace period waits for. Every device
- * permits the change from the error state to the reset state.
+ * A queue pair in the reset state accepts no more packets. Packets in flight are handled in
+ * soft interrupts, which end before an RCU grace period does. Every device permits the
+ * transition from the error state to the reset state.
  *
  * Context: process context, may sleep.
  */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Work-arounds for RDMA devices, see quirks.c.
- */
+/* Work-arounds for RDMA devices. See quirks.c. */
 #ifndef RNBD_CORE_QUIRKS_H
 #define RNBD_CORE_QUIRKS_H
 
@@ -9,13 +7,13 @@
 
 /**
  * struct rnbd_quirks - work-arounds that a device or a connection needs
- * @too_long: status of a message that is longer than its receive slot, besides
- *	IB_WC_LOC_LEN_ERR
+ * @too_long: second completion status, besides IB_WC_LOC_LEN_ERR, for a message longer than
+ *	its receive slot
  * @reset_first: a queue pair must be in the reset state when it is destroyed
  * @guard_reads: a long RDMA READ needs a guard, see quirks.c
- * @guard_over: bytes of an RDMA READ beyond which its completion does not prove that
- *	its data have arrived; U32_MAX without @guard_reads
- * @read_limit: bytes of one RDMA READ; U32_MAX if there is no limit
+ * @guard_over: bytes; the completion of a longer RDMA READ does not prove that its data have
+ *	arrived. U32_MAX without @guard_reads
+ * @read_limit: maximum bytes of one RDMA READ; U32_MAX if there is no limit
  *
  * Written while the connection is made, constant afterwards.
  */
@@ -35,9 +33,11 @@ bool rnbd_quirks_lossy(bool lossy, unsigned long live_at);
 void rnbd_quirks_reset_qp(const struct rnbd_quirks *quirks, struct ib_qp *qp);
 
 /**
- * rnbd_quirks_too_long - was a message longer than its receive slot
- * @quirks: of the device
- * @status: of the completion
+ * rnbd_quirks_too_long - test whether a message was longer than its receive slot
+ * @quirks: quirks of the device
+ * @status: status of the completion
+ *
+ * Return: true if so.
  */
 static inline bool rnbd_quirks_too_long(const struct rnbd_quirks *quirks,
 					enum ib_wc_status status)
@@ -46,8 +46,10 @@ static inline bool rnbd_quirks_too_long(const struct rnbd_quirks *quirks,
 }
 
 /**
- * rnbd_quirks_limits_reads - are long RDMA READs cut into several
- * @quirks: of the connection
+ * rnbd_quirks_limits_reads - test whether long RDMA READs are split
+ * @quirks: quirks of the connection
+ *
+ * Return: true if so.
  */
 static inline bool rnbd_quirks_limits_reads(const struct rnbd_quirks *quirks)
 {

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The control ring: its structures, its rate limit and its one failure.
+ * The control ring: its structures, its rate limit and its failure.
  *
- * Operation: a ring is one RC queue pair with receive and send slots and
- * credits. ring_setup.c makes and destroys it, ring_send.c fills and sends
- * frames, ring_complete.c handles completions. Both ends of a queue post a few
- * receive slots when the queue pair is made and post each again as soon as its
- * frame has been handled. ring_resize.c adds slots while they are needed. Without them
- * the ring works, too, so no allocation is waited for.
+ * Operation: a ring is one RC queue pair with receive slots, send slots and credits.
+ * ring_setup.c creates and destroys it, ring_send.c gathers and sends frames,
+ * ring_complete.c handles completions. Each end posts a few receive slots when it creates
+ * the queue pair, and posts a slot again as soon as its frame was handled. ring_resize.c
+ * adds slots while they are needed. The ring also works without additional slots, so no
+ * request waits for an allocation.
  *
- * Ownership: the ring owns the queue pair, the slots and its part of the CQ. The
- * owner of the ring owns the cm_id and the protection domain and keeps them until
+ * Ownership: the ring owns the queue pair, the slots and its share of the CQ. The owner of
+ * the ring owns the cm_id and the protection domain, and keeps both until
  * rnbd_ring_destroy().
  *
- * Concurrency: completions of one ring are handled one at a time. ring->lock
- * protects the sending side and the credits; owners put their per-queue state
- * under the same lock, because it is taken once per operation either way.
+ * Concurrency: the completions of one ring are handled one at a time. ring->lock protects
+ * the send path and the credits. Owners protect their per-queue state with the same lock,
+ * because every operation takes it anyway.
  *
- * Errors: the first failure, of whatever kind, makes the ring dead and calls
- * ops->failed() once. The owner then drains and destroys the ring.
+ * Errors: the first failure of any kind marks the ring as failed and calls ops->failed()
+ * once. The owner then drains and destroys the ring.
  */
 
 #include <linux/jiffies.h>
@@ -31,7 +31,7 @@
 /**
  * rnbd_ring_proto_err - report a protocol error of the peer and fail the ring
  * @ring: ring
- * @perr: what the peer did
+ * @perr: protocol error of the peer
  *
  * Context: any, with or without ring->lock.
  */
@@ -43,11 +43,11 @@ void rnbd_ring_proto_err(struct rnbd_ring *ring, enum rnbd_proto_err perr)
 }
 EXPORT_SYMBOL_GPL(rnbd_ring_proto_err);
 
-/* Drains polled rings, and allocates slots. */
+/* Runs the work items that drain polled rings and those that allocate slots. */
 struct workqueue_struct *rnbd_ring_wq;
 
 /**
- * rnbd_ring_init - before anything else
+ * rnbd_ring_init - initialise locks and lists, before any other call for the ring
  * @ring: zeroed memory that the caller embeds
  */
 void rnbd_ring_init(struct rnbd_ring *ring)
@@ -60,11 +60,11 @@ void rnbd_ring_init(struct rnbd_ring *ring)
 EXPORT_SYMBOL_GPL(rnbd_ring_init);
 
 /**
- * rnbd_ring_set_rate_limit - let the peer send only so many frames
+ * rnbd_ring_set_rate_limit - limit the number of frames that the peer may send
  * @ring: a ring that was created
- * @frames: per second, 0: as many as it has credits for
+ * @frames: frames per second; 0 if only the credits of the peer limit it
  *
- * More are a violation.
+ * A peer that sends more frames commits a protocol error.
  *
  * Context: any.
  */
@@ -83,10 +83,10 @@ EXPORT_SYMBOL_GPL(rnbd_ring_set_rate_limit);
 /**
  * rnbd_ring_over_rate - count a frame against a rate limit
  * @ring: ring
- * @frames: such frames that the peer may send in a second
+ * @frames: frames of this kind that the peer may send per second
  *
  * Context: ring->lock held.
- * Return: true if this is one too many.
+ * Return: true if the peer has exceeded the limit.
  */
 bool rnbd_ring_over_rate(struct rnbd_ring *ring, u32 frames)
 {
@@ -100,15 +100,17 @@ bool rnbd_ring_over_rate(struct rnbd_ring *ring, u32 frames)
 }
 
 /**
- * rnbd_ring_fail - end the ring
+ * rnbd_ring_fail - mark the ring as failed
  * @ring: ring
- * @reason: constant text for people
+ * @reason: error message for the log, a constant string
  *
- * Only the first call has an effect. Context: any, with or without ring->lock.
+ * Only the first call has an effect.
+ *
+ * Context: any, with or without ring->lock.
  */
 void rnbd_ring_fail(struct rnbd_ring *ring, const char *reason)
 {
-	/* In this order: rnbd_ring_start() sets live and then looks at the bit. */
+	/* Set the bit before live is cleared: rnbd_ring_start() sets live, then tests the bit. */
 	bool first = !test_and_set_bit(0, &ring->failed);
 
 	WRITE_ONCE(ring->live, false);

@@ -17,36 +17,40 @@
 struct rnbd_ring;
 
 /*
- * Entries and inline data are gathered apart: data begin here in a send slot, and
- * the device puts the two together. Room for 31 requests, or 63 replies.
+ * Offset of the inline data in a send slot. Entries and inline data are gathered in two
+ * parts of the slot, because the number of entries is not known in advance; the device
+ * joins the parts. The first part has space for 31 requests or 63 replies.
  */
 #define RNBD_RING_DATA_OFFSET	1024u
 
 /**
- * struct rnbd_ring_ops - what a ring asks of its owner
+ * struct rnbd_ring_ops - callbacks of a ring to its owner
  *
- * All are called from the completion handler of the ring's CQ: from softirq
- * or a work item, as struct rnbd_ring_attr.poll says, or rnbd_ring_poll(). Never
- * concurrently with each other for one ring.
+ * @frame, @sent and @credit are called by the completion handler of the ring's CQ, in the
+ * context that rnbd_ring_attr.poll selects, or by rnbd_ring_poll(). For one ring they never
+ * run concurrently, and ring->lock is not held.
  *
- * @frame: A checked frame of another type than CREDIT. Its entries lie in the
- *	receive slot, valid until the return. A fault returned fails the ring.
- *	Called without ring->lock.
- * @sent: Frames up to and including number @seq, and every work request that
- *	was posted before them, have completed. @note is what rnbd_ring_set_note() was
- *	called with for frame @seq, or 0. Called without ring->lock.
- * @credit: Credits came with a frame that @frame was not called for. Called
- *	without ring->lock.
- * @proto_err: The peer has broken a rule; @failed follows. May be NULL. Called
- *	with or without ring->lock, from any context. Must not sleep.
- * @failed: The ring is of no more use. Called once per ring, from any
- *	context; @reason is a constant text. Must not sleep.
- * @charge: The ring is to have @slots slots in both directions together; false forbids
- *	more than before. May be NULL. Called from a work item without ring->lock; may sleep.
- * @grow_depth: The peer wants to have @depth requests in flight. The return value is how
- *	many it may. May be NULL. Called as @charge.
- * @trim_depth: Use only @depth requests from now on. The return value is the number that
- *	the owner needs, @depth or more. May be NULL. Called under ring->lock.
+ * @frame: Handle a checked frame of any type except CREDIT. Its entries lie in the receive
+ *	slot and are valid until the callback returns. A returned protocol error fails the
+ *	ring.
+ * @sent: All frames up to number @seq, and all work requests posted before them, have
+ *	completed. @note is the number that rnbd_ring_set_note() attached to frame @seq, or
+ *	0.
+ * @credit: Credits may have arrived, or a send slot became free, without a call of @frame
+ *	or @sent.
+ * @proto_err: Report a protocol error of the peer; @failed follows. May be NULL. Called
+ *	from any context, with or without ring->lock. Must not sleep.
+ * @failed: The ring has failed and cannot be used any further. Called once per ring, from
+ *	any context, with or without ring->lock; @reason is a constant string. Must not
+ *	sleep.
+ * @charge: Account for @slots slots, the sum of both directions. Returns false if the ring
+ *	must not grow to that number. May be NULL. Called from a work item without
+ *	ring->lock; may sleep.
+ * @grow_depth: Allow the peer @depth requests in flight, and free the memory of requests
+ *	beyond that. Returns the number that the peer may have in flight. May be NULL.
+ *	Called like @charge.
+ * @trim_depth: Use only @depth requests from now on. Returns the number that the owner
+ *	needs, @depth or more. May be NULL. Called with ring->lock held.
  */
 struct rnbd_ring_ops {
 	enum rnbd_proto_err (*frame)(struct rnbd_ring *ring,
@@ -62,17 +66,17 @@ struct rnbd_ring_ops {
 
 /**
  * struct rnbd_ring_attr - geometry of a ring
- * @ops: calls to the owner
- * @slots: most receive slots of each end
+ * @ops: callbacks to the owner
+ * @slots: maximum number of receive slots of each end
  * @slot_size: bytes of a slot
- * @attempt: number of the attempt to connect, in every frame of both ends
+ * @attempt: number of the attempt to connect, carried by every frame of both ends
  * @data_wrs: send-queue entries for the owner's own work requests
  * @max_send_sge: gather entries of the owner's work requests, at least 1
  * @vector: hint for the completion vector
- * @poll: context of completions; with IB_POLL_DIRECT there are none but in
- *	rnbd_ring_poll(), which somebody has to call
+ * @poll: context of completions; with IB_POLL_DIRECT completions are handled only by
+ *	rnbd_ring_poll(), which the owner must call
  * @answer: answer keep-alives of the peer; true at one end only
- * @keep: keep the memory of the slots from one connection to the next
+ * @keep: keep the memory of the first slots from one connection to the next
  */
 struct rnbd_ring_attr {
 	const struct rnbd_ring_ops *ops;
@@ -88,17 +92,17 @@ struct rnbd_ring_attr {
 };
 
 /**
- * struct rnbd_slot - one frame's worth of memory
- * @cqe: its completion
+ * struct rnbd_slot - memory for one frame
+ * @cqe: completion of the slot's work request
  * @ring: owner
- * @entry: entry of rnbd_ring.recv or rnbd_ring.send
- * @buf: the memory, slot_size bytes
- * @sge: @buf as the device sees it
+ * @entry: entry in rnbd_ring.recv or rnbd_ring.send
+ * @buf: memory of the frame, slot_size bytes
+ * @sge: DMA address, length and local key of @buf
  * @mapped: @buf is mapped for the device
- * @seq: send slots: number of the frame in it
- * @note: send slots: number that the owner wants back when the frame was sent
- * @used: bytes of the latest frame in it, from the beginning of @buf; no others are
- *	synchronised with the device
+ * @seq: number of the frame; send slots only
+ * @note: number that rnbd_ring_ops.sent passes back to the owner; send slots only
+ * @used: bytes of the latest frame, from the beginning of @buf; only these are synchronised
+ *	with the device
  */
 struct rnbd_slot {
 	struct ib_cqe cqe;
@@ -113,18 +117,18 @@ struct rnbd_slot {
 };
 
 /**
- * struct rnbd_ring_stats - counters of a ring, under its lock
+ * struct rnbd_ring_stats - counters of a ring, protected by ring->lock
  * @frames_sent: frames with entries
  * @frames_received: frames with entries
  * @entries_sent: entries of @frames_sent
- * @credit_frames_sent: frames that only return credits, or are about slots
- * @credit_frames_received: the same, received
- * @unsignaled: those of @frames_sent whose completion nobody waited for
- * @late_frames: frames that came before the connection broke but were looked at
- *	after that, and so dropped
- * @grown: times that the receive slots of either end became more
- * @shrunk: times that they became fewer
- * @polled: completions that were found by polling; under poll_lock
+ * @credit_frames_sent: frames that only return credits or resize the ring
+ * @credit_frames_received: received frames of the same kinds
+ * @unsignaled: frames of @frames_sent that were not signalled
+ * @late_frames: frames that arrived before the ring failed and were dropped because they
+ *	were handled later
+ * @grown: increases of the receive slots of either end
+ * @shrunk: decreases of the receive slots of either end
+ * @polled: completions found by polling; protected by poll_lock
  */
 struct rnbd_ring_stats {
 	u64 frames_sent;
@@ -140,51 +144,53 @@ struct rnbd_ring_stats {
 };
 
 /**
- * struct rnbd_ring - one queue pair with its two rings of slots
- * @cm_id: connection, owned by the owner of the ring
- * @dev: its device
- * @pd: protection domain, owned by the session
- * @qp: queue pair, NULL when not set up
+ * struct rnbd_ring - one queue pair with its receive and send slots
+ * @cm_id: connection id; belongs to the owner of the ring
+ * @dev: RDMA device of @cm_id
+ * @pd: protection domain; belongs to the session
+ * @qp: queue pair, NULL while there is none
  * @cq: completion queue, from the device's pool unless it is polled
- * @quirks: those of the device
- * @nr_cqe: what was taken from @cq
- * @poll_lock: whoever polls @cq; never waited for but to see the last one leave
- * @drain_work: drains a polled ring; on a work queue of ring_setup.c
- * @draining: rnbd_ring_drain_start() was called; the owner's
+ * @quirks: work-arounds that the device needs
+ * @nr_cqe: completion queue entries reserved in @cq
+ * @poll_lock: held while @cq is polled. Pollers only try it; rnbd_ring_drain_start() waits
+ *	for it once, so that the last poller has left
+ * @drain_work: drains a polled ring; runs on rnbd_ring_wq
+ * @draining: rnbd_ring_drain_start() was called; used only by the task that drains the ring
  * @attr: geometry
  * @recv_done: completion handler of receive slots
  * @send_done: completion handler of send slots
- * @slots_work: allocates slots that the peer or this end needs, see ring_resize.c
- * @lock: everything below; the owner's per-queue state may share it. Taken
- *	with interrupts disabled. Good from rnbd_ring_init() on.
+ * @slots_work: allocates slots that this end or the peer needs, see ring_resize.c
+ * @lock: protects all members below; the owner may protect its per-queue state with it too.
+ *	Taken with interrupts disabled. Valid from rnbd_ring_init() on.
  * @live: frames may be sent; cleared by the first failure
  * @failed: rnbd_ring_ops.failed was called (atomic bit 0)
- * @recv: receive slots; with rnbd_ring_attr.keep some stay without a queue pair
- * @send: send slots likewise: those not in use, then the others in the order of their
- *	frames
- * @nr_send: length of @send; one more than frames can be outstanding (credit frame)
- * @send_free: send slots not in use
- * @in: receive slots
+ * @recv: receive slots; with rnbd_ring_attr.keep the first ones stay allocated while there
+ *	is no queue pair
+ * @send: send slots, kept in the same way. The free slots are first in the list, followed by
+ *	the slots in use in the order of their frames
+ * @nr_send: length of @send; the last free slot is for a credit frame only
+ * @send_free: number of free send slots
+ * @in: receive slots of this end
  * @out: receive slots of the peer, and credits
- * @wish: what is to be asked of the peer, if @wished
- * @wished: @wish was prepared, but not sent for lack of a credit
- * @period_from: jiffies at the begin of the current period of @out
+ * @wish: request for slots that waits to be sent; valid if @wished
+ * @wished: @wish could not be sent yet for lack of a credit
+ * @period_from: jiffies at the start of the current observation period of @out
  * @send_seq: number of the next frame
- * @recv_seq: number of the frame that must come next
- * @last_sent: jiffies of the latest frame
- * @last_heard: jiffies of the latest frame of the peer, read without the lock
+ * @recv_seq: number that the next received frame must have
+ * @last_sent: jiffies when the latest frame was sent
+ * @last_heard: jiffies when the latest frame of the peer arrived; accessed without the lock
  * @expects: frames of the peer are expected, see rnbd_ring_keepalive()
- * @expects_from: jiffies since when they are
- * @done_seq: number of the first frame whose slot is not free yet
- * @rate_limit: frames per second that the peer may send, 0: as many as it has credits for
- * @rate_from: jiffies at the begin of the current second
- * @rate_frames: frames since then that are counted
- * @unacked: signalled frames with entries that the wire has not acknowledged
+ * @expects_from: jiffies when @expects became true
+ * @done_seq: number of the oldest frame whose slot is not free yet
+ * @rate_limit: frames per second that the peer may send; 0 if only its credits limit it
+ * @rate_from: jiffies at the start of the current second
+ * @rate_frames: frames counted against a rate limit since @rate_from
+ * @unacked: signalled frames with entries whose SEND has not completed
  * @open: slot of the frame being gathered, or NULL
- * @open_type: its type
- * @open_entries: entries in it
- * @open_bytes: bytes in it, header included and inline data not
- * @open_data: bytes of inline data in it
+ * @open_type: type of the open frame
+ * @open_entries: number of entries in the open frame
+ * @open_bytes: bytes of the open frame, with its header, without inline data
+ * @open_data: bytes of inline data in the open frame
  * @stats: counters
  */
 struct rnbd_ring {
@@ -195,7 +201,7 @@ struct rnbd_ring {
 	struct ib_cq *cq;
 	u32 nr_cqe;
 	struct rnbd_quirks quirks;
-	spinlock_t poll_lock;	/* polling */
+	spinlock_t poll_lock;	/* serialises pollers */
 	struct work_struct drain_work;
 	bool draining;
 	struct rnbd_ring_attr attr;
@@ -203,7 +209,7 @@ struct rnbd_ring {
 	void (*send_done)(struct ib_cq *cq, struct ib_wc *wc);
 	struct work_struct slots_work;
 
-	spinlock_t lock;	/* sending side, credits, owner's state */
+	spinlock_t lock;	/* send path, credits, owner's state */
 	bool live;
 	unsigned long failed;
 	struct list_head recv;
@@ -243,9 +249,9 @@ bool rnbd_ring_over_rate(struct rnbd_ring *ring, u32 frames);
 void rnbd_ring_fail(struct rnbd_ring *ring, const char *reason);
 
 /**
- * rnbd_ring_set_note - keep a number with the open frame
+ * rnbd_ring_set_note - attach a number to the open frame
  * @ring: ring with an open frame
- * @note: what rnbd_ring_ops.sent gets when the frame, if it is signalled, was sent
+ * @note: number that rnbd_ring_ops.sent passes back, if the frame is signalled
  *
  * Context: ring->lock held.
  */
@@ -255,25 +261,25 @@ static inline void rnbd_ring_set_note(struct rnbd_ring *ring, u32 note)
 }
 
 /**
- * rnbd_ring_kick - let the resize work run
+ * rnbd_ring_kick - queue the work item that resizes the ring
  * @ring: ring
  *
  * Context: ring->lock held.
  */
 static inline void rnbd_ring_kick(struct rnbd_ring *ring)
 {
-	/* The drain of a ring that is not live cancels the work. */
+	/* rnbd_ring_drain() cancels the work, so a ring that is not live must not queue it. */
 	if (ring->live)
 		queue_work(rnbd_ring_wq, &ring->slots_work);
 }
 
 /**
- * rnbd_ring_post_recv - give a receive slot to the device
+ * rnbd_ring_post_recv - post a receive slot
  * @ring: ring with a queue pair
- * @slot: receive slot that nothing reads any longer
+ * @slot: receive slot whose contents are no longer needed
  *
  * Context: any.
- * Return: 0 or what the device says.
+ * Return: 0 or the error of the device.
  */
 static inline int rnbd_ring_post_recv(struct rnbd_ring *ring, struct rnbd_slot *slot)
 {
@@ -283,7 +289,7 @@ static inline int rnbd_ring_post_recv(struct rnbd_ring *ring, struct rnbd_slot *
 		.num_sge = 1,
 	};
 
-	/* What the processor has not read it cannot have in a cache. */
+	/* Only bytes that the CPU has read can be in its caches. */
 	if (slot->used)
 		ib_dma_sync_single_for_device(ring->dev, slot->sge.addr, slot->used,
 					      DMA_FROM_DEVICE);

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Completions of the control ring: frames received, SENDs done, keep-alive.
+ * Completions of the control ring: received frames, completed SENDs, keep-alives.
  *
- * Operation: the completion handlers check each frame with the codec, hand it to
- * the owner, post its slot again, unless the peer has given it up, and return credits.
- * While the owner expects frames of the peer, rnbd_ring_keepalive() sends a credit
- * frame on a quiet ring and fails a ring whose peer is silent. The target answers such
- * a frame with another one, so a client can probe a connection on which the target
- * would otherwise send nothing.
+ * Operation: the completion handler checks each received frame with the codec, passes it to
+ * the owner, and posts its slot again, or frees the slot if the peer has given it up. Posted
+ * slots are returned to the peer as credits. While the owner expects frames of the peer,
+ * rnbd_ring_keepalive() sends a credit frame on a quiet ring and fails a ring whose peer is
+ * silent. The target answers such a credit frame with another one, so a client can probe a
+ * connection on which the target would otherwise send nothing.
  *
- * Concurrency: one completion of a ring is handled at a time, in the context of
- * its CQ or in rnbd_ring_poll(). The owner's callbacks run without ring->lock.
+ * Ownership: a slot belongs to the device from its post to its completion.
  *
- * Errors: a frame that violates the protocol and a work request that fails end
- * the ring through rnbd_ring_fail().
+ * Concurrency: the completions of a ring are handled one at a time, in the context of its
+ * CQ or in rnbd_ring_poll(). The owner's callbacks run without ring->lock.
+ *
+ * Errors: a frame that violates the protocol and a work request that fails end the ring
+ * through rnbd_ring_fail().
  */
 
 #include <linux/jiffies.h>
@@ -28,20 +30,20 @@
 #include "ring_send.h"
 #include "ring_slots.h"
 
-/* Jiffies after which a ring gives up what it has not used. */
+/* Jiffies of an observation period, after which a ring gives up what it has not used. */
 #define RNBD_RING_PERIOD	(5 * HZ)
-/* Jiffies after which a quiet ring returns credits although few are owed. */
+/* Jiffies without a sent frame, after which a ring returns credits even if few are owed. */
 #define RNBD_RING_QUIET		HZ
 
 /**
- * rnbd_ring_poll - handle the completions that there are
+ * rnbd_ring_poll - handle the pending completions of a polled ring
  * @ring: ring; one that is not connected, or not polled, is fine
  *
- * Does nothing while somebody else polls. At most as many as the completion queue
- * holds: others may go on submitting.
+ * Does nothing while another context polls. Handles at most as many completions as the
+ * completion queue has entries, because other tasks may keep submitting.
  *
  * Context: process context, does not sleep.
- * Return: how many there were.
+ * Return: number of completions that were handled.
  */
 int rnbd_ring_poll(struct rnbd_ring *ring)
 {
@@ -50,7 +52,10 @@ int rnbd_ring_poll(struct rnbd_ring *ring)
 	if (ring->attr.poll != IB_POLL_DIRECT || !READ_ONCE(ring->live) ||
 	    !spin_trylock(&ring->poll_lock))
 		return 0;
-	/* A dead ring is drained and destroyed after the lock was free. */
+	/*
+	 * rnbd_ring_drain_start() clears live, then takes poll_lock: the CQ is valid until
+	 * we unlock.
+	 */
 	if (READ_ONCE(ring->live))
 		done = ib_process_cq_direct(ring->cq, ring->nr_cqe);
 	ring->stats.polled += done;
@@ -60,8 +65,9 @@ int rnbd_ring_poll(struct rnbd_ring *ring)
 EXPORT_SYMBOL_GPL(rnbd_ring_poll);
 
 /*
- * Return credits that no frame has carried, so that the peer can give up slots. A lone credit
- * stays: it would come back, and so would the next one.
+ * Return owed credits on a quiet ring, because the peer can give up only slots whose
+ * credits it has. A single owed credit stays: the peer would owe one for the frame that
+ * returns it, and the two ends would send credit frames forever.
  */
 static void rnbd_ring_return_old(struct rnbd_ring *ring)
 {
@@ -71,19 +77,21 @@ static void rnbd_ring_return_old(struct rnbd_ring *ring)
 }
 
 /**
- * rnbd_ring_keepalive - send a keep-alive if due and check that of the peer
+ * rnbd_ring_keepalive - send a keep-alive if due, and check that the peer is alive
  * @ring: ring; one that is not connected is fine
- * @interval_ms: milliseconds between the frames of a peer, as negotiated
- * @expect: the peer has to send frames: the ring is the first one of its path, or
- *	something is outstanding on it
+ * @interval_ms: negotiated keep-alive interval in milliseconds
+ * @expect: frames of the peer are expected, because the ring is the first one of its path
+ *	or work is outstanding on it
  *
- * To be called twice per interval. The ring also gives up slots that it has not used for
- * some time. An idle ring sends a credit frame, which
- * proves this end's software as well as the wire. It never takes the last two
- * credits: they are for a frame that returns many, and for the reply to a login.
- * A peer that was silent for RNBD_KEEPALIVE_MISSED intervals while frames were expected is
- * dead; soft-RoCE would not notice. So is one that sends but gives no credit for so long:
- * requests that wait for credits have no other time limit.
+ * Must be called twice per interval. An idle ring sends a credit frame, which proves that
+ * the software of this end and the wire work. A keep-alive never uses the last two credits:
+ * they are for a frame that returns many credits and for the reply to a login.
+ *
+ * The ring fails if the peer was silent for RNBD_KEEPALIVE_MISSED intervals while frames
+ * were expected; soft-RoCE does not report such a peer. The ring also fails if it could not
+ * send for as long because the peer returned no credits: requests that wait for credits
+ * have no other time limit. The ring also gives up slots and requests that were not used
+ * for RNBD_RING_PERIOD.
  *
  * Context: process context.
  */
@@ -93,7 +101,7 @@ void rnbd_ring_keepalive(struct rnbd_ring *ring, u32 interval_ms, bool expect)
 	const char *dead = NULL;
 	unsigned long flags;
 
-	/* A polled ring without requests in flight is polled by no other caller. */
+	/* No other caller polls a polled ring that has no requests in flight. */
 	rnbd_ring_poll(ring);
 	spin_lock_irqsave(&ring->lock, flags);
 	if (expect && !ring->expects)
@@ -102,10 +110,13 @@ void rnbd_ring_keepalive(struct rnbd_ring *ring, u32 interval_ms, bool expect)
 	if (ring->live && expect) {
 		unsigned long limit = jiffies - RNBD_KEEPALIVE_MISSED * interval;
 		bool due = time_after_eq(jiffies, ring->last_sent + interval / 2);
-		/* A ring on which nothing was expected may have been quiet for long. */
+		/* The peer may have been silent for long before its frames were expected. */
 		bool late = time_before(ring->expects_from, limit);
 
-		/* The caller may be late: an old last_sent counts only if nothing can be sent. */
+		/*
+		 * The caller may run late, so an old last_sent is an error only if nothing
+		 * can be sent.
+		 */
 		if (late && time_before(READ_ONCE(ring->last_heard), limit))
 			dead = "no sign of life from the peer";
 		else if (due && !ring->open && ring->out.credits > 2 && ring->send_free > 2)
@@ -131,12 +142,12 @@ static bool rnbd_ring_wc_ok(struct rnbd_ring *ring, const struct ib_wc *wc)
 	return false;
 }
 
-/* Send what waited for a credit, a send slot or the end of another frame. */
+/* Send a request for slots, or an answer, that could not be sent before. */
 static void rnbd_ring_flush_due(struct rnbd_ring *ring)
 {
 	unsigned long flags;
 
-	/* Whatever makes something due tries to send it. */
+	/* No lock needed for this test: code that makes an entry due tries to send it itself. */
 	if (likely(!READ_ONCE(ring->wished) && !READ_ONCE(ring->in.open)))
 		return;
 	spin_lock_irqsave(&ring->lock, flags);
@@ -147,7 +158,7 @@ static void rnbd_ring_flush_due(struct rnbd_ring *ring)
 /**
  * rnbd_ring_send_done - handle the completion of a frame's SEND
  * @cq: completion queue
- * @wc: completion; its wr_cqe is in a send slot
+ * @wc: completion; its wr_cqe is part of a send slot
  *
  * Context: completion handler; the owner's sent() runs without ring->lock.
  */
@@ -167,7 +178,7 @@ void rnbd_ring_send_done(struct ib_cq *cq, struct ib_wc *wc)
 	seq = slot->seq;
 	note = slot->note;
 	credit_frame = hdr->type == RNBD_FRAME_CREDIT;
-	/* Slots are used in order: those before it are free as well. */
+	/* Send slots are used in order, so all earlier ones are free as well. */
 	ring->send_free += seq + 1 - ring->done_seq;
 	ring->done_seq = seq + 1;
 	if (!credit_frame)
@@ -184,8 +195,8 @@ void rnbd_ring_send_done(struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /*
- * Credit frames that return few credits were not sent to return them, unless they spend the
- * credits that the peer gives up.
+ * A credit frame that returns less than half a ring is a keep-alive, unless the peer is
+ * spending credits that it gives up.
  */
 static bool rnbd_ring_is_keepalive(const struct rnbd_ring *ring, const struct rnbd_frame *frame)
 {
@@ -194,9 +205,9 @@ static bool rnbd_ring_is_keepalive(const struct rnbd_ring *ring, const struct rn
 }
 
 /*
- * A peer sends no more frames than it has credits for, and it gets those back
- * with the answers to its frames. Only keep-alives cost it nothing, of which
- * RNBD_KEEPALIVE_MS_MIN requires few.
+ * Count a frame against the rate limit. If the owner has set none, only keep-alives count,
+ * because they cost the peer nothing: the credits for all other frames return with the
+ * answers. RNBD_KEEPALIVE_MS_MIN requires only a few keep-alives per second.
  */
 static bool rnbd_ring_over_rate_limit(struct rnbd_ring *ring, const struct rnbd_frame *frame)
 {
@@ -206,8 +217,8 @@ static bool rnbd_ring_over_rate_limit(struct rnbd_ring *ring, const struct rnbd_
 }
 
 /*
- * Answer a keep-alive. Only one end does, so that two quiet rings do not answer each other
- * for ever. A frame that was sent in this jiffy is an answer already.
+ * Answer a keep-alive. Only one end does so; otherwise two quiet rings would answer each
+ * other forever. A frame that was sent in the same jiffy is the answer already.
  */
 static void rnbd_ring_answer(struct rnbd_ring *ring)
 {
@@ -241,14 +252,17 @@ static enum rnbd_proto_err rnbd_ring_handle_frame(struct rnbd_ring *ring,
 		ring->stats.credit_frames_received++;
 	else
 		ring->stats.frames_received++;
-	/* It gives back what it has not got, or sends without having any. */
+	/*
+	 * Either the peer had no credit for this frame, or it returns credits that we did
+	 * not use.
+	 */
 	if (unlikely(ring->in.owed >= ring->in.slots ||
 		     !rnbd_flow_returned(&ring->out, frame.credits)))
 		perr = RNBD_PERR_CREDITS;
 	else if (unlikely(rnbd_ring_over_rate_limit(ring, &frame)))
 		perr = RNBD_PERR_RATE;
 	else
-		/* Before the owner uses the credits. */
+		/* Send waiting entries before the owner uses the credits. */
 		rnbd_ring_send_due(ring);
 	spin_unlock_irqrestore(&ring->lock, flags);
 	if (unlikely(perr))
@@ -260,12 +274,12 @@ static enum rnbd_proto_err rnbd_ring_handle_frame(struct rnbd_ring *ring,
 	return RNBD_PERR_NONE;
 }
 
-/* Post the slot of a frame again, or free it. Returns false if the ring has failed. */
+/* Post the slot of a handled frame again, or free it. Returns false if the ring has failed. */
 static bool rnbd_ring_recycle(struct rnbd_ring *ring, struct rnbd_slot *slot)
 {
 	unsigned long flags;
 
-	/* Only the completion handler changes it, which handles one frame at a time. */
+	/* No lock needed: only the handler of frames, which calls this, changes in.retire. */
 	if (likely(!READ_ONCE(ring->in.retire))) {
 		if (likely(!rnbd_ring_post_recv(ring, slot)))
 			return true;
@@ -279,7 +293,7 @@ static bool rnbd_ring_recycle(struct rnbd_ring *ring, struct rnbd_slot *slot)
 	return true;
 }
 
-/* Count a frame whose slot was recycled. */
+/* Update the slot and credit counts after rnbd_ring_recycle(). */
 static void rnbd_ring_recycled(struct rnbd_ring *ring)
 {
 	lockdep_assert_held(&ring->lock);
@@ -293,7 +307,7 @@ static void rnbd_ring_recycled(struct rnbd_ring *ring)
 /**
  * rnbd_ring_recv_done - handle a frame that has arrived
  * @cq: completion queue
- * @wc: completion; its wr_cqe is in a receive slot
+ * @wc: completion; its wr_cqe is part of a receive slot
  *
  * Context: completion handler; the owner's frame() runs without ring->lock.
  */
@@ -311,7 +325,7 @@ void rnbd_ring_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	}
 	if (!rnbd_ring_wc_ok(ring, wc))
 		return;
-	/* Frames that were received before a failure are not executed. */
+	/* Drop frames that arrived before the ring failed. */
 	if (unlikely(!READ_ONCE(ring->live))) {
 		spin_lock_irqsave(&ring->lock, flags);
 		ring->stats.late_frames++;
@@ -319,15 +333,15 @@ void rnbd_ring_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 		return;
 	}
 	/*
-	 * Nobody is asked to invalidate a key here, and soft-RoCE does not
-	 * check that the key belongs to this connection's protection domain.
+	 * No peer is asked to invalidate a key, and soft-RoCE does not check that the key
+	 * belongs to the protection domain of this connection.
 	 */
 	if (unlikely(wc->wc_flags & (IB_WC_WITH_IMM | IB_WC_WITH_INVALIDATE))) {
 		rnbd_ring_proto_err(ring, RNBD_PERR_MESSAGE);
 		return;
 	}
 
-	/* The frame may be shorter than its header. */
+	/* The frame is not checked yet: it may be empty or shorter than its header. */
 	slot->used = wc->byte_len;
 	if (slot->used)
 		ib_dma_sync_single_for_cpu(ring->dev, slot->sge.addr, slot->used,

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Slots that a control ring gets while they are needed, and gives up.
+ * Growing and shrinking of a control ring.
  *
- * Operation: flow.c decides. A ring whose credits run low queues slots_work, which
- * allocates send slots and asks the peer for as many receive slots. If the peer asks,
- * slots_work allocates receive slots and answers. At the end of a period in which few were
- * in use, the ring gives up credits on empty frames. A request of the peer, or an answer,
- * that finds no credit is sent when one has arrived.
+ * Operation: flow.c decides when and by how much. A ring whose credits run low queues
+ * slots_work, which allocates send slots and asks the peer for as many receive slots. If
+ * the peer asks, slots_work allocates receive slots and answers. At the end of an
+ * observation period in which few slots were in use, the ring gives up credits by spending
+ * them on empty frames. A request or answer that cannot be sent for lack of a credit is
+ * sent when one arrives.
  *
  * Ownership: slots are in the lists of the ring. rnbd_ring_drain() ends slots_work.
  *
- * Concurrency: ring->lock protects lists and numbers. Memory is allocated without it, by
- * slots_work only.
+ * Concurrency: ring->lock protects lists and numbers. Only slots_work allocates memory,
+ * without that lock.
  *
- * Errors: a ring that cannot have more memory goes on with what it has. What the peer may
- * not ask or answer is a protocol error.
+ * Errors: a ring that gets no more memory continues with the slots that it has. A request
+ * or an answer of the peer that is not valid is a protocol error.
  */
 
 #include <linux/list.h>
@@ -41,16 +42,16 @@ static void rnbd_ring_post_slots(struct rnbd_ring *ring, u16 type,
 	};
 
 	rnbd_encode_slots(&wire, info);
-	/* The caller has seen that it can be sent; a failure ends the ring. */
+	/* The caller has checked that it can be sent; a failure of the post ends the ring. */
 	if (rnbd_ring_post_ctl(ring, &entry))
 		return;
-	/* It counts as a frame of credits: users compare the others with their requests. */
+	/* Count it as a credit frame: users compare the other frames with their requests. */
 	ring->stats.frames_sent--;
 	ring->stats.entries_sent--;
 	ring->stats.credit_frames_sent++;
 }
 
-/* Count a frame about slots that was received as one of credits. */
+/* Count a received frame about slots as a credit frame. */
 static void rnbd_ring_count_slots(struct rnbd_ring *ring)
 {
 	lockdep_assert_held(&ring->lock);
@@ -60,7 +61,7 @@ static void rnbd_ring_count_slots(struct rnbd_ring *ring)
 }
 
 /**
- * rnbd_ring_send_slots - send a request for slots, or the answer to one, that waits
+ * rnbd_ring_send_slots - send a waiting request for slots, and a waiting answer to one
  * @ring: ring
  *
  * Called by rnbd_ring_send_due() only.
@@ -85,8 +86,8 @@ void rnbd_ring_send_slots(struct rnbd_ring *ring)
 }
 
 /*
- * Free send slots that are not in use and that the peer has no receive slots for. Returns
- * whether there were any.
+ * Free unused send slots for which the peer has no receive slots. Returns true if any were
+ * freed.
  */
 static bool rnbd_ring_trim_send(struct rnbd_ring *ring)
 {
@@ -108,21 +109,21 @@ static bool rnbd_ring_trim_send(struct rnbd_ring *ring)
 	return ring->nr_send < had;
 }
 
-/* Ask the peer for less, and spend the credits that are given up. */
+/* Ask the peer to reduce its slots or our requests, and spend the credits that are given up. */
 static void rnbd_ring_give_up(struct rnbd_ring *ring, const struct rnbd_slots_info *info)
 {
 	u16 frames = ring->out.slots - info->slots;
 
 	rnbd_flow_ask(&ring->out, info);
 	rnbd_ring_post_slots(ring, RNBD_CTL_SLOTS, info);
-	/* The first one was the frame with the request. */
+	/* The frame with the request has spent the first of these credits. */
 	while (frames-- > 1 && ring->live)
 		rnbd_ring_send_credits(ring);
 }
 
 /**
- * rnbd_ring_end_period - give up what was not in use
- * @ring: ring, to be called every few seconds
+ * rnbd_ring_end_period - end an observation period, and give up what was not used
+ * @ring: ring; call this every RNBD_RING_PERIOD
  *
  * Context: any, ring->lock held.
  */
@@ -142,14 +143,14 @@ void rnbd_ring_end_period(struct rnbd_ring *ring)
 	}
 	rnbd_flow_end_period(out);
 	ring->period_from = jiffies;
-	/* The owner then accounts for less. */
+	/* The owner then reduces its charge. */
 	if (rnbd_ring_trim_send(ring))
 		rnbd_ring_kick(ring);
 }
 
 /**
- * rnbd_ring_enable_in - let the peer have requests in flight
- * @ring: ring of a connection that is about to be told that it has joined its session
+ * rnbd_ring_enable_in - allow the peer to have requests in flight
+ * @ring: ring of a connection whose peer is about to learn that it has joined its session
  * @max_depth: most requests that the peer may ask for
  *
  * Context: any; takes ring->lock.
@@ -165,8 +166,8 @@ void rnbd_ring_enable_in(struct rnbd_ring *ring, u16 max_depth)
 EXPORT_SYMBOL_GPL(rnbd_ring_enable_in);
 
 /**
- * rnbd_ring_enable_out - let a ring ask the peer for more slots and requests
- * @ring: ring of a connection that has joined its session, as the peer knows
+ * rnbd_ring_enable_out - allow a ring to ask the peer for more slots and requests
+ * @ring: ring of a connection that has joined its session; the peer must know this already
  * @max_depth: most requests to ask for; 0 if the peer sends the requests
  *
  * Context: any; takes ring->lock.
@@ -184,7 +185,7 @@ void rnbd_ring_enable_out(struct rnbd_ring *ring, u16 max_depth)
 EXPORT_SYMBOL_GPL(rnbd_ring_enable_out);
 
 /**
- * rnbd_ring_short_of_depth - note that a request waits because too many are in flight
+ * rnbd_ring_short_of_depth - note that a request waits for a larger depth
  * @ring: ring
  *
  * Context: any, ring->lock held.
@@ -200,7 +201,7 @@ void rnbd_ring_short_of_depth(struct rnbd_ring *ring)
 EXPORT_SYMBOL_GPL(rnbd_ring_short_of_depth);
 
 /**
- * rnbd_ring_handle_slots - handle a request of the peer for slots
+ * rnbd_ring_handle_slots - handle a request of the peer to change its slots or requests
  * @ring: ring
  * @entry: entry of type SLOTS
  *
@@ -225,7 +226,10 @@ enum rnbd_proto_err rnbd_ring_handle_slots(struct rnbd_ring *ring,
 		perr = rnbd_flow_asked(&ring->in, &info);
 	if (!perr) {
 		ring->stats.shrunk += !!ring->in.retire;
-		/* Also without growth: the owner frees what the peer has given up. */
+		/*
+		 * Needed without growth too: the owner frees the requests that the peer has
+		 * given up.
+		 */
 		rnbd_ring_kick(ring);
 	}
 	spin_unlock_irqrestore(&ring->lock, flags);
@@ -234,7 +238,7 @@ enum rnbd_proto_err rnbd_ring_handle_slots(struct rnbd_ring *ring,
 EXPORT_SYMBOL_GPL(rnbd_ring_handle_slots);
 
 /**
- * rnbd_ring_handle_slots_reply - handle the answer of the peer
+ * rnbd_ring_handle_slots_reply - handle the answer of the peer to a request for slots
  * @ring: ring
  * @entry: entry of type SLOTS_REPLY
  *
@@ -267,7 +271,7 @@ enum rnbd_proto_err rnbd_ring_handle_slots_reply(struct rnbd_ring *ring,
 }
 EXPORT_SYMBOL_GPL(rnbd_ring_handle_slots_reply);
 
-/* Is the ring allowed to have @more slots? */
+/* Ask the owner whether the ring may have @more additional slots. */
 static bool rnbd_ring_may_have(struct rnbd_ring *ring, u32 more)
 {
 	const struct rnbd_ring_ops *ops = ring->attr.ops;
@@ -282,7 +286,7 @@ static bool rnbd_ring_may_have(struct rnbd_ring *ring, u32 more)
 	return ops->charge(ring, slots);
 }
 
-/* Post receive slots that the peer has asked for; without a connection they are left. */
+/* Post added receive slots, and answer the peer. Slots that cannot be posted stay in @added. */
 static void rnbd_ring_post_added(struct rnbd_ring *ring, struct list_head *added, u16 depth)
 {
 	struct rnbd_slot *slot, *next;
@@ -302,7 +306,7 @@ static void rnbd_ring_post_added(struct rnbd_ring *ring, struct list_head *added
 	spin_unlock_irqrestore(&ring->lock, flags);
 }
 
-/* Allocate what the peer has asked for, and answer. */
+/* Allocate the slots and requests that the peer has asked for, and answer. */
 static void rnbd_ring_grow_in(struct rnbd_ring *ring)
 {
 	const struct rnbd_ring_ops *ops = ring->attr.ops;
@@ -314,7 +318,7 @@ static void rnbd_ring_grow_in(struct rnbd_ring *ring)
 	spin_lock_irqsave(&ring->lock, flags);
 	in = ring->in;
 	spin_unlock_irqrestore(&ring->lock, flags);
-	/* Nothing else changes the depth, or adds slots, while the request is open. */
+	/* Until the peer is answered, only this function changes the depth or adds slots. */
 	depth = in.depth;
 	if (ops->grow_depth)
 		depth = ops->grow_depth(ring, in.grow ? in.asked.depth : depth);
@@ -326,7 +330,7 @@ static void rnbd_ring_grow_in(struct rnbd_ring *ring)
 	rnbd_ring_free_slots(ring, &added, DMA_FROM_DEVICE);
 }
 
-/* Add send slots; without a connection they are left. */
+/* Add send slots to the ring. If it is not live, they stay in @added. */
 static void rnbd_ring_add_send(struct rnbd_ring *ring, struct list_head *added, u32 nr)
 {
 	lockdep_assert_held(&ring->lock);
@@ -338,7 +342,7 @@ static void rnbd_ring_add_send(struct rnbd_ring *ring, struct list_head *added, 
 	ring->send_free += nr;
 }
 
-/* Allocate send slots, and ask the peer for receive slots. */
+/* Allocate send slots, and ask the peer for as many receive slots. */
 static void rnbd_ring_grow_out(struct rnbd_ring *ring)
 {
 	struct rnbd_slots_info wish;
@@ -361,7 +365,7 @@ static void rnbd_ring_grow_out(struct rnbd_ring *ring)
 
 	spin_lock_irqsave(&ring->lock, flags);
 	rnbd_ring_add_send(ring, &added, nr);
-	/* Receive slots that no send slot could use would be wasted. */
+	/* Do not ask for receive slots that have no send slot. */
 	wish.slots = clamp(ring->nr_send - 1, (int)ring->out.slots, (int)wish.slots);
 	ring->wish = wish;
 	ring->wished = wish.slots > ring->out.slots || wish.depth > ring->out.depth;
@@ -372,7 +376,7 @@ static void rnbd_ring_grow_out(struct rnbd_ring *ring)
 }
 
 /**
- * rnbd_ring_slots_work - allocate slots, and let the owner account for them
+ * rnbd_ring_slots_work - allocate slots, and let the owner update its charge
  * @work: rnbd_ring.slots_work
  *
  * Context: work item of rnbd_ring_wq; may sleep.
@@ -384,7 +388,7 @@ void rnbd_ring_slots_work(struct work_struct *work)
 
 	rnbd_ring_grow_in(ring);
 	rnbd_ring_grow_out(ring);
-	/* Less than was charged before may be left. */
+	/* The ring may have shrunk since the latest charge. */
 	rnbd_ring_may_have(ring, 0);
 	memalloc_noio_restore(noio);
 }

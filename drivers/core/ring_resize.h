@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Slots that a control ring gets and gives up. See ring_resize.c.
- */
+/* Growing and shrinking of a control ring. See ring_resize.c. */
 #ifndef RNBD_CORE_RING_RESIZE_H
 #define RNBD_CORE_RING_RESIZE_H
 
@@ -21,7 +19,7 @@ enum rnbd_proto_err rnbd_ring_handle_slots_reply(struct rnbd_ring *ring,
 						 const struct rnbd_ctl_entry *entry);
 
 /**
- * rnbd_ring_send_due - send a request for slots, or the answer to one, if one waits
+ * rnbd_ring_send_due - send a waiting request for slots, or a waiting answer to one
  * @ring: ring
  *
  * Context: any, ring->lock held.

@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sending on the control ring: open frame, send slots and credits.
+ * Send path of the control ring: open frame, send slots and credits.
  *
  * Operation: the owner gathers entries in the open frame (rnbd_ring_open(),
- * rnbd_ring_add()) and sends it (rnbd_ring_send()), chained behind its own data
- * work requests in a single post. The completion of a signalled SEND covers
- * everything that was posted before it: data work requests, which therefore need
- * no signal, and SENDs that were not signalled. A SEND is signalled if the owner
- * waits for its completion or if half the slots are in use: a frame on a quiet
- * queue costs one interrupt less. Send slots are used in order and are free again
- * when their SEND completes. Slots are added and removed among those that are free.
+ * rnbd_ring_add()) and sends it (rnbd_ring_send()). The SEND and the owner's data work
+ * requests before it are one chain, posted at once. The completion of a signalled SEND
+ * covers all work requests posted before it, data work requests and unsignalled SENDs, so
+ * those need no signal. A SEND is signalled if the owner waits for its completion or if
+ * half of the slots are in use, which saves an interrupt per frame on a quiet queue. Send
+ * slots are used in order and are free again when their SEND has completed. ring_resize.c
+ * adds and removes free slots only.
  *
- * A credit is a receive slot of the peer. Every frame takes one credit and
- * returns the credits that its sender owes. The last credit, and the last free
- * send slot, are for a credit frame alone, which is sent when half the ring is
- * owed and no open frame would carry the credits. A lack of credits cannot
- * deadlock: a frame that took the last credit returned at least half a ring, so
- * the two directions never both lack credits while nothing is on the wire.
+ * A credit is a receive slot of the peer. Every frame takes one credit and returns all
+ * credits that its sender owes. The last credit and the last free send slot are reserved
+ * for a credit frame. A ring sends one when it owes credits for half of its slots and no
+ * open frame would carry them. A lack of credits cannot cause a deadlock: a frame that took
+ * the last credit returned at least half a ring, so the two ends never both lack credits
+ * while no frame is in flight.
  *
- * Concurrency: all functions here run under ring->lock.
+ * Ownership: the open frame belongs to the owner of the ring; a sent frame belongs to the
+ * device until its SEND has completed.
  *
- * Errors: a post that the device refuses fails the ring.
+ * Concurrency: all functions are called with ring->lock held.
+ *
+ * Errors: if the device refuses to post a work request, the ring fails.
  */
 
 #include <linux/module.h>
@@ -36,7 +39,7 @@ MODULE_PARM_DESC(signal_all,
 		 "ask the device to report every frame sent, even if nobody waits for that (default N)");
 
 /**
- * rnbd_ring_can_open - may a frame be opened now
+ * rnbd_ring_can_open - test whether a frame can be opened now
  * @ring: ring
  *
  * Context: ring->lock held.
@@ -55,7 +58,7 @@ static struct rnbd_slot *rnbd_ring_next_slot(struct rnbd_ring *ring, bool entrie
 	list_move_tail(&slot->entry, &ring->send);
 	ring->send_free--;
 	rnbd_flow_sent(&ring->out, entries);
-	/* More are needed before the last one is in use. */
+	/* Ask for more slots before the last credit is used. */
 	if (unlikely(rnbd_flow_is_short(&ring->out)) && !ring->wished)
 		rnbd_ring_kick(ring);
 	slot->note = 0;
@@ -66,12 +69,12 @@ static struct rnbd_slot *rnbd_ring_next_slot(struct rnbd_ring *ring, bool entrie
 }
 
 /**
- * rnbd_ring_open - begin to gather a frame
+ * rnbd_ring_open - open a frame to gather entries in
  * @ring: ring
  * @type: enum rnbd_frame_type
  *
- * Takes the slot and the credit, so that sending it later cannot fail for
- * lack of either.
+ * Takes a send slot and a credit, so that sending the frame later cannot fail for lack of
+ * either.
  *
  * Context: ring->lock held.
  * Return: false if there is no credit or slot, or a frame is open already.
@@ -90,12 +93,13 @@ bool rnbd_ring_open(struct rnbd_ring *ring, u8 type)
 EXPORT_SYMBOL_GPL(rnbd_ring_open);
 
 /**
- * rnbd_ring_fits - is there room for an entry and its inline data
+ * rnbd_ring_fits - test whether an entry and its inline data fit the open frame
  * @ring: ring with an open frame
- * @bytes: of the entry
- * @data: of inline data, 0 if there are none
+ * @bytes: bytes of the entry
+ * @data: bytes of inline data, 0 if there are none
  *
  * Context: ring->lock held.
+ * Return: true if both fit.
  */
 bool rnbd_ring_fits(const struct rnbd_ring *ring, u32 bytes, u32 data)
 {
@@ -108,13 +112,13 @@ bool rnbd_ring_fits(const struct rnbd_ring *ring, u32 bytes, u32 data)
 EXPORT_SYMBOL_GPL(rnbd_ring_fits);
 
 /**
- * rnbd_ring_add - take room for entries in the open frame
+ * rnbd_ring_add - reserve space for entries in the open frame
  * @ring: ring with an open frame
- * @bytes: room
- * @entries: by how much the frame's number of entries grows
+ * @bytes: bytes of the entries
+ * @entries: number of the entries
  *
  * Context: ring->lock held.
- * Return: the room, or NULL if the frame is too full for it.
+ * Return: address of the space, or NULL if the entries do not fit.
  */
 void *rnbd_ring_add(struct rnbd_ring *ring, u32 bytes, u16 entries)
 {
@@ -135,7 +139,7 @@ EXPORT_SYMBOL_GPL(rnbd_ring_add);
  * @entry: entry
  *
  * Context: ring->lock held.
- * Return: false if the frame is too full for it.
+ * Return: false if the entry does not fit.
  */
 bool rnbd_ring_add_ctl(struct rnbd_ring *ring, const struct rnbd_ctl_entry *entry)
 {
@@ -153,7 +157,8 @@ EXPORT_SYMBOL_GPL(rnbd_ring_add_ctl);
  * @entry: entry that fits the smallest slot
  *
  * Context: ring->lock held.
- * Return: 0, -EAGAIN without a credit or send slot, or an error after the ring was failed.
+ * Return: 0, -EAGAIN if there is no credit or send slot, or another error, after which the
+ * ring has failed.
  */
 int rnbd_ring_post_ctl(struct rnbd_ring *ring, const struct rnbd_ctl_entry *entry)
 {
@@ -167,14 +172,12 @@ int rnbd_ring_post_ctl(struct rnbd_ring *ring, const struct rnbd_ctl_entry *entr
 EXPORT_SYMBOL_GPL(rnbd_ring_post_ctl);
 
 /**
- * rnbd_ring_add_data - take room for inline data in the open frame
+ * rnbd_ring_add_data - reserve space for inline data of the entry that was added last
  * @ring: ring with an open frame
- * @bytes: room
- *
- * Of the entry that was added last.
+ * @bytes: bytes of the data
  *
  * Context: ring->lock held.
- * Return: the room, or NULL if the frame is too full for it.
+ * Return: address of the space, or NULL if the data do not fit.
  */
 void *rnbd_ring_add_data(struct rnbd_ring *ring, u32 bytes)
 {
@@ -212,7 +215,7 @@ static int rnbd_ring_post_frame(struct rnbd_ring *ring, struct rnbd_slot *slot,
 	rnbd_encode_frame_hdr(slot->buf, type, data ? RNBD_FRAME_DATA : 0, entries,
 			      ring->in.owed, ring->send_seq++, ring->attr.attempt);
 	ring->in.owed = 0;
-	/* The device reads what the entries of @sge name, and no gap between them. */
+	/* Synchronise only what the device reads: not the gap between the two parts. */
 	ib_dma_sync_single_for_device(ring->dev, sge[0].addr, bytes, DMA_TO_DEVICE);
 	if (data)
 		ib_dma_sync_single_for_device(ring->dev, sge[1].addr, data, DMA_TO_DEVICE);
@@ -233,14 +236,14 @@ static int rnbd_ring_post_frame(struct rnbd_ring *ring, struct rnbd_slot *slot,
 /**
  * rnbd_ring_send - send the open frame
  * @ring: ring with an open frame that has entries
- * @first: first of a chain of data work requests to post before it, or NULL
- * @last: last of that chain, or NULL
- * @flags: IB_SEND_FENCE if the SEND has to wait for RDMA READs posted earlier,
- *	IB_SEND_SIGNALED if rnbd_ring_ops.sent is wanted for this frame; without
- *	that it is called for it with a later one
+ * @first: first work request of the owner's data chain, posted before the SEND, or NULL
+ * @last: last work request of that chain, or NULL
+ * @flags: IB_SEND_FENCE if the SEND must wait for RDMA READs posted earlier;
+ *	IB_SEND_SIGNALED if the owner needs rnbd_ring_ops.sent for this frame. Otherwise the
+ *	call for a later signalled frame covers this one
  *
  * Context: ring->lock held.
- * Return: 0, or an error after the ring was failed.
+ * Return: 0, or an error, after which the ring has failed.
  */
 int rnbd_ring_send(struct rnbd_ring *ring, struct ib_send_wr *first,
 		   struct ib_send_wr *last, int flags)

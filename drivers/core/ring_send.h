@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Sending on the control ring: open frame, send slots and credits. See ring_send.c.
- */
+/* Send path of the control ring: open frame, send slots and credits. See ring_send.c. */
 #ifndef RNBD_CORE_RING_SEND_H
 #define RNBD_CORE_RING_SEND_H
 
@@ -21,7 +19,7 @@ int rnbd_ring_send(struct rnbd_ring *ring, struct ib_send_wr *first,
 void rnbd_ring_send_credits(struct rnbd_ring *ring);
 
 /**
- * rnbd_ring_return_credits - send a credit frame if half the ring is owed
+ * rnbd_ring_return_credits - send a credit frame if credits for half the slots are owed
  * @ring: ring
  *
  * Does nothing if an open frame will carry the credits.

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Setup of the control ring: queue pair, completion queue and slots.
+ * Setup and teardown of the control ring: queue pair, completion queue and slots.
  *
- * Operation: rnbd_ring_create() allocates and maps the first slots and posts the
- * receive slots, so the peer's first frame is safe as soon as the connection
- * stands. Queue pair and completion queue have room for as many slots as the ring may have.
- * rnbd_ring_drain() waits until the device has let go of every slot;
- * rnbd_ring_destroy() unmaps and frees them. If the owner keeps slots (ring_slots.c),
- * the next rnbd_ring_create() maps them again, and rnbd_ring_free() frees them. A work item
- * drains a polled ring, so that several of them are drained at a time.
+ * Operation: rnbd_ring_create() allocates and maps the first slots and posts the receive
+ * slots, so the peer may send as soon as the connection is established. The queue pair and
+ * the completion queue are large enough for the maximum number of slots. rnbd_ring_drain()
+ * waits until the device no longer uses any slot; rnbd_ring_destroy() unmaps and frees the
+ * slots. If the owner keeps slots (ring_slots.c), the next rnbd_ring_create() maps them
+ * again, and rnbd_ring_free() frees them. A work item per polled ring drains it, so that
+ * several rings drain concurrently.
  *
- * Concurrency: process context. No completion is handled after
- * rnbd_ring_drain().
+ * Ownership: see ring.c.
  *
- * Errors: rnbd_ring_create() leaves nothing behind, except slots that are kept.
+ * Concurrency: process context. No completion is handled after rnbd_ring_drain().
+ *
+ * Errors: a failed rnbd_ring_create() leaves nothing behind, except kept slots.
  */
 
 #include <linux/dma-mapping.h>
@@ -34,7 +35,7 @@ static void rnbd_ring_qp_event(struct ib_event *event, void *context)
 
 	switch (event->event) {
 	case IB_EVENT_COMM_EST:
-		/* A frame overtook the connection manager's last message. */
+		/* A frame arrived before the connection manager's last message. */
 		rdma_notify(ring->cm_id, event->event);
 		break;
 	case IB_EVENT_SQ_DRAINED:
@@ -49,7 +50,7 @@ static void rnbd_ring_qp_event(struct ib_event *event, void *context)
 	}
 }
 
-/* The pool has none that are polled. */
+/* The CQ pool of the device has no polled CQs. */
 static int rnbd_ring_get_cq(struct rnbd_ring *ring)
 {
 	const struct rnbd_ring_attr *attr = &ring->attr;
@@ -79,7 +80,7 @@ static void rnbd_ring_put_cq(struct rnbd_ring *ring)
 	ring->cq = NULL;
 }
 
-/* As it was before its first connection, but for the counters. */
+/* Reset the ring to its state before the first connection; counters are kept. */
 static void rnbd_ring_reset(struct rnbd_ring *ring)
 {
 	unsigned long flags;
@@ -106,14 +107,14 @@ static void rnbd_ring_reset(struct rnbd_ring *ring)
 }
 
 /**
- * rnbd_ring_setup_init - create the work queue of all rings
+ * rnbd_ring_setup_init - create the work queue that all rings share
  *
  * Context: process context, may sleep.
  * Return: 0 or -ENOMEM.
  */
 int rnbd_ring_setup_init(void)
 {
-	/* WQ_MEM_RECLAIM: writeback may wait until a connection is torn down. */
+	/* WQ_MEM_RECLAIM: writeback may wait for the teardown of a connection. */
 	rnbd_ring_wq = alloc_workqueue("rnbd-ring", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	return rnbd_ring_wq ? 0 : -ENOMEM;
 }
@@ -136,19 +137,19 @@ static void rnbd_ring_drain_work(struct work_struct *work)
 }
 
 /**
- * rnbd_ring_create - make a queue pair and its two rings
- * @ring: initialised, and destroyed if it was created before; slots that were kept are
- *	used, whose size must not change
- * @cm_id: connection that is not yet connected or accepted
+ * rnbd_ring_create - create a queue pair with its receive and send slots
+ * @ring: initialised ring without a queue pair. Kept slots are used again; therefore the
+ *	slot size must not change
+ * @cm_id: connection id that is not connected or accepted yet
  * @pd: protection domain of the session
  * @attr: geometry; copied
  *
- * The first receive slots are posted on return, so the peer's first frame is safe
- * as soon as the connection stands. On error nothing is left behind but kept slots.
+ * The first receive slots are posted on return, so the peer may send as soon as the
+ * connection is established. On error nothing is left behind, except kept slots.
  *
  * Context: process context, may sleep.
- * Return: 0, -EINVAL if the device cannot hold that many work requests,
- * -ENOMEM, or what the device says.
+ * Return: 0, -EINVAL if the device cannot hold that many work requests, -ENOMEM, or another
+ * error of the device.
  */
 int rnbd_ring_create(struct rnbd_ring *ring, struct rdma_cm_id *cm_id,
 		     struct ib_pd *pd, const struct rnbd_ring_attr *attr)
@@ -175,10 +176,10 @@ int rnbd_ring_create(struct rnbd_ring *ring, struct rdma_cm_id *cm_id,
 	rnbd_quirks_init(&ring->quirks, ring->dev);
 	rnbd_ring_reset(ring);
 
-	/* A credit frame needs one more send slot, and ib_drain_qp() posts one more of each. */
+	/* A credit frame needs one more send; ib_drain_qp() posts one more of each kind. */
 	qp_attr.cap.max_send_wr = attr->slots + 1 + attr->data_wrs + 1;
 	qp_attr.cap.max_recv_wr = attr->slots + 1;
-	/* entries and inline data */
+	/* one for entries, one for inline data */
 	qp_attr.cap.max_send_sge = clamp(attr->max_send_sge, 2U,
 					 (u32)ring->dev->attrs.max_send_sge);
 	qp_attr.cap.max_recv_sge = 1;
@@ -213,7 +214,7 @@ int rnbd_ring_create(struct rnbd_ring *ring, struct rdma_cm_id *cm_id,
 	return 0;
 
 drain:
-	/* Slots already posted come back through their completion handler. */
+	/* Mark the ring as failed, so that flushed receive slots do not call ops->failed(). */
 	set_bit(0, &ring->failed);
 	ib_drain_qp(ring->qp);
 	rnbd_ring_give_slots(ring, &ring->send, DMA_TO_DEVICE);
@@ -229,14 +230,14 @@ put_cq:
 EXPORT_SYMBOL_GPL(rnbd_ring_create);
 
 /**
- * rnbd_ring_start - let frames flow
+ * rnbd_ring_start - allow the ring to send and receive frames
  * @ring: a ring that was created
- * @peer_slots: receive slots that the peer says it has posted, or 0 if it has not yet
+ * @peer_slots: receive slots that the peer has announced, or 0 if this is not known yet
  *
- * The target calls it before it accepts. The client calls it before it connects, when it
- * does not know @peer_slots, because a frame of the target may overtake the connection
- * manager, and again when it was accepted. Until then the ring receives, but cannot
- * send.
+ * The target calls this before it accepts the connection. The client calls it twice: with 0
+ * before it connects, because a frame of the target may arrive before the event that
+ * reports the acceptance, and again after that event. Between the two calls the ring
+ * receives, but has no credit to send.
  *
  * Context: any.
  * Return: 0, or -ENOTCONN if the ring has failed already.
@@ -266,9 +267,9 @@ int rnbd_ring_start(struct rnbd_ring *ring, u16 peer_slots)
 EXPORT_SYMBOL_GPL(rnbd_ring_start);
 
 /**
- * rnbd_ring_query_remote_access - ask the device which remote access it grants
+ * rnbd_ring_query_remote_access - read back the remote access that the device grants
  * @ring: a connected ring
- * @flags: result, those of enum ib_access_flags that concern the peer
+ * @flags: result: those of the flags IB_ACCESS_REMOTE_* that are set
  *
  * Context: process context, may sleep.
  * Return: 0 or the errno of the driver.
@@ -289,15 +290,15 @@ int rnbd_ring_query_remote_access(const struct rnbd_ring *ring, u32 *flags)
 EXPORT_SYMBOL_GPL(rnbd_ring_query_remote_access);
 
 /**
- * rnbd_ring_disable_remote_access - take all remote access away from the peer
+ * rnbd_ring_disable_remote_access - disable all remote access of the peer
  * @ring: a connected ring
- * @left: result, remote access flags that the device still reports
+ * @left: result: remote access flags that the device still reports
  *
- * The connection manager enables remote access on every queue pair that it
- * connects. A client offers no memory at all, so it does not need that; with
- * it off, not even a key that leaked from another program could be used. Some
- * drivers report success and change nothing (irdma, bnxt_re), so the flags are read
- * back; a driver that cannot report them is trusted.
+ * The connection manager enables remote access on every queue pair that it connects. A
+ * client offers no memory, so it disables the access: then even a key leaked by another
+ * program cannot be used. The target disables it until a further queue has joined. The
+ * drivers irdma and bnxt_re report success but change nothing, so the flags are read back;
+ * a driver that cannot report them is trusted.
  *
  * Context: process context, may sleep.
  * Return: 0 or the errno with which the driver refuses to change the flags.
@@ -316,7 +317,7 @@ int rnbd_ring_disable_remote_access(struct rnbd_ring *ring, u32 *left)
 EXPORT_SYMBOL_GPL(rnbd_ring_disable_remote_access);
 
 /**
- * rnbd_ring_enable_remote_access - let the peer use the memory of the protection domain
+ * rnbd_ring_enable_remote_access - allow the peer to access memory of the protection domain
  * @ring: a connected ring whose remote access was disabled
  *
  * Context: process context, may sleep.
@@ -336,10 +337,10 @@ EXPORT_SYMBOL_GPL(rnbd_ring_enable_remote_access);
  * rnbd_ring_drain_start - begin to drain a ring
  * @ring: ring; a ring that was never created is fine
  *
- * ib_drain_qp() polls a queue that is polled only ten times a second. An owner of
- * several rings therefore begins to drain all of them before it waits for the first.
+ * ib_drain_qp() polls a polled CQ only ten times per second. An owner of several rings
+ * therefore begins to drain all of them before it waits for the first.
  *
- * Context: process context, may sleep; not a completion handler. The caller waits with
+ * Context: process context, may sleep; not a completion handler. The caller must call
  * rnbd_ring_drain() before it destroys the ring.
  */
 void rnbd_ring_drain_start(struct rnbd_ring *ring)
@@ -350,14 +351,13 @@ void rnbd_ring_drain_start(struct rnbd_ring *ring)
 		return;
 	rnbd_ring_fail(ring, "connection closed here");
 	/*
-	 * Posters check ring->live under the lock. After the lock was taken here,
-	 * no poster can follow the marker of the drain, and a late
-	 * rnbd_ring_start() can no longer set ring->live.
+	 * Posters test ring->live under the lock. After this section no work request can
+	 * follow those of the drain, and a late rnbd_ring_start() cannot set live.
 	 */
 	spin_lock_irqsave(&ring->lock, flags);
 	WRITE_ONCE(ring->live, false);
 	spin_unlock_irqrestore(&ring->lock, flags);
-	/* Nor does anybody poll any more: from here on the drain does. */
+	/* Wait for the last poller: from here on only the drain polls. */
 	spin_lock(&ring->poll_lock);
 	spin_unlock(&ring->poll_lock);
 	ring->draining = true;
@@ -367,12 +367,11 @@ void rnbd_ring_drain_start(struct rnbd_ring *ring)
 EXPORT_SYMBOL_GPL(rnbd_ring_drain_start);
 
 /**
- * rnbd_ring_drain - wait until the device is done with the ring
+ * rnbd_ring_drain - wait until the device no longer uses the ring
  * @ring: ring; a ring that was never created is fine
  *
- * The queue pair goes to the error state. On return no callback of the ring
- * runs or will run, and the device holds none of its memory and none of the
- * owner's work requests.
+ * Moves the queue pair to the error state. On return no callback of the ring runs or will
+ * run, and the device uses none of its memory and none of the owner's work requests.
  *
  * Context: process context, may sleep; not a completion handler.
  */
@@ -387,13 +386,13 @@ void rnbd_ring_drain(struct rnbd_ring *ring)
 		flush_work(&ring->drain_work);
 	else
 		ib_drain_qp(ring->qp);
-	/* It posts nothing on a ring that is not live, and nothing queues it again. */
+	/* The work posts nothing on a ring that is not live, and is not queued again. */
 	cancel_work_sync(&ring->slots_work);
 }
 EXPORT_SYMBOL_GPL(rnbd_ring_drain);
 
 /**
- * rnbd_ring_destroy - free what rnbd_ring_create() made
+ * rnbd_ring_destroy - destroy the queue pair, and free the slots that are not kept
  * @ring: drained ring; a ring that was never created is fine
  *
  * Context: process context, may sleep.
@@ -412,7 +411,7 @@ void rnbd_ring_destroy(struct rnbd_ring *ring)
 EXPORT_SYMBOL_GPL(rnbd_ring_destroy);
 
 /**
- * rnbd_ring_free - free the slots that a ring has kept
+ * rnbd_ring_free - free the kept slots of a ring
  * @ring: ring without a queue pair; a ring that was never created is fine
  *
  * Context: process context, may sleep.

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Setup of the control ring. See ring_setup.c.
- */
+/* Setup and teardown of the control ring. See ring_setup.c. */
 #ifndef RNBD_CORE_RING_SETUP_H
 #define RNBD_CORE_RING_SETUP_H
 

@@ -2,16 +2,17 @@
 /*
  * Memory of the slots of a control ring.
  *
- * Operation: a slot is a buffer for one frame, mapped for the device. A new connection takes
- * a few of each direction, and ring_resize.c adds and frees others. If the owner of the ring
- * keeps slots, those that the next connection begins with stay allocated, but not mapped:
- * it may be made while writeback waits for it.
+ * Operation: a slot is a buffer for one frame, mapped for the device. A new connection
+ * begins with a few slots in each direction; ring_resize.c adds and frees further ones. If
+ * rnbd_ring_attr.keep is set, the slots with which a connection begins are unmapped at its
+ * end, but stay allocated for the next one: writeback may wait for that connection, so its
+ * setup must not depend on free memory.
  *
- * Ownership: a slot is in a list of the ring, or in one of the caller's.
+ * Ownership: a slot is in a list of the ring or in a list of the caller.
  *
- * Concurrency: the caller owns the list, or holds ring->lock.
+ * Concurrency: the caller owns the list or holds ring->lock.
  *
- * Errors: a slot that cannot be mapped is freed.
+ * Errors: additional slots that cannot be mapped are freed.
  */
 
 #include <linux/dma-mapping.h>
@@ -52,14 +53,15 @@ static struct rnbd_slot *rnbd_ring_new_slot(const struct rnbd_ring *ring, gfp_t 
 }
 
 /**
- * rnbd_ring_add_slots - allocate and map slots of a ring that works without them
+ * rnbd_ring_add_slots - allocate and map additional slots
  * @ring: ring with a queue pair
- * @slots: list to which they are added
+ * @slots: list to which the slots are added
  * @nr: number of slots
  * @dir: DMA_FROM_DEVICE for receive slots, DMA_TO_DEVICE for send slots
  *
- * Context: process context, may sleep, but does not try hard.
- * Return: the number of slots that there was memory for.
+ * Context: process context, may sleep. Allocates without I/O and without retries, because
+ * the ring also works without these slots.
+ * Return: the number of slots that were added.
  */
 u32 rnbd_ring_add_slots(struct rnbd_ring *ring, struct list_head *slots, u32 nr,
 			enum dma_data_direction dir)
@@ -91,7 +93,7 @@ static void rnbd_ring_unmap_slot(struct rnbd_ring *ring, struct rnbd_slot *slot,
 /**
  * rnbd_ring_free_slot - free a slot
  * @ring: ring
- * @slot: slot in no list, which the device does not use
+ * @slot: slot that is in no list and not used by the device
  * @dir: direction of the slot
  *
  * Context: any.
@@ -124,14 +126,14 @@ void rnbd_ring_free_slots(struct rnbd_ring *ring, struct list_head *slots,
 }
 
 /**
- * rnbd_ring_take_slots - allocate slots, except those that were kept, and map them
+ * rnbd_ring_take_slots - allocate missing slots, and map all slots of a list
  * @ring: ring without a connection
- * @slots: list of the ring, with the slots of an earlier connection
- * @nr: number of slots that the list is to have
+ * @slots: list of the ring, with the slots that were kept
+ * @nr: number of slots that the list must have
  * @dir: direction of the slots
  *
  * Context: process context, may sleep.
- * Return: 0, or -ENOMEM, after which only slots that are kept are left.
+ * Return: 0 or -ENOMEM. On error only slots that are kept are left in the list.
  */
 int rnbd_ring_take_slots(struct rnbd_ring *ring, struct list_head *slots, u32 nr,
 			 enum dma_data_direction dir)

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How the secret of a host is written down: in a file, in configfs.
+ * Written form of the secret of a host, in files and in configfs.
  *
- * Operation: a prefix with a version, the secret in hexadecimal digits, and a checksum,
- * so that a slip is not taken for another secret. The tool builds from this too.
- * Ownership: nothing is allocated or kept; a caller wipes its secrets itself.
+ * Operation: the text has a prefix with a version, the secret in hexadecimal digits, and a
+ * checksum, so that a typing error does not give another valid secret. The tool uses this file
+ * too.
+ * Ownership: nothing is allocated or kept; the caller wipes its secrets.
  * Concurrency: pure functions, any context.
- * Errors: rnbd_secret_parse() says what is wrong without quoting it.
+ * Errors: rnbd_secret_parse() returns an error message that does not quote the text.
  */
 #include "portable.h"
 #include "secret.h"
 
-/* The CRC-32 of Ethernet and zip, bit by bit. */
+/* CRC-32 as used by Ethernet and zip, computed bit by bit. */
 static u32 rnbd_secret_sum(const u8 *secret)
 {
 	u32 i, bit, sum = ~0u;
@@ -41,9 +42,9 @@ static int rnbd_hex_value(char c)
 }
 
 /**
- * rnbd_secret_format - write a secret down
+ * rnbd_secret_format - convert a secret to text
  * @secret: RNBD_SECRET_SIZE bytes
- * @text: result, RNBD_SECRET_TEXT_SIZE bytes, terminated
+ * @text: result, RNBD_SECRET_TEXT_SIZE bytes including the NUL
  *
  * Context: any.
  */
@@ -78,13 +79,13 @@ static bool rnbd_hex_bytes(const char *text, u8 *bytes, u32 nr)
 }
 
 /**
- * rnbd_secret_parse - read a secret as rnbd_secret_format() writes it
- * @text: characters, not necessarily terminated
- * @len: how many; one newline at their end does not count
- * @secret: result, RNBD_SECRET_SIZE bytes; wiped if the text is wrong
+ * rnbd_secret_parse - convert the text of rnbd_secret_format() to a secret
+ * @text: characters, need not be terminated
+ * @len: number of characters; one newline at the end is ignored
+ * @secret: result, RNBD_SECRET_SIZE bytes; zeroed if the text is not valid
  *
  * Context: any.
- * Return: NULL, or a constant text that says what is wrong.
+ * Return: NULL, or a constant error message.
  */
 const char *rnbd_secret_parse(const char *text, size_t len, u8 *secret)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * How the secret of a host is written down, see secret.c.
- */
+/* Written form of the secret of a host. See secret.c. */
 #ifndef RNBD_CORE_SECRET_H
 #define RNBD_CORE_SECRET_H
 
@@ -9,9 +7,9 @@
 #include <rnbd/wire.h>
 
 #define RNBD_SECRET_PREFIX	"rnbd-secret:1:"
-/* Written to configfs in the place of a secret, it takes the secret away. */
+/* Written to configfs instead of a secret: remove the secret. */
 #define RNBD_SECRET_NONE	"none"
-/* Written to configfs in place of the old secret, it stands for the present secret. */
+/* Written to configfs instead of the old secret: use the present secret. */
 #define RNBD_SECRET_CURRENT	"current"
 /* Prefix, hexadecimal secret, colon, checksum of 8 digits, NUL */
 #define RNBD_SECRET_TEXT_SIZE	(sizeof(RNBD_SECRET_PREFIX) + \

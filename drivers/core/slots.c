@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Control entries about receive slots and requests of a connection.
+ * Bodies of control entries about the receive slots and requests of a connection.
  *
- * Operation: the sender of frames asks the receiver for more receive slots, or gives some
- * up, and a client does the same with the number of its requests; the receiver answers with
- * what there is. flow.c decides what is asked and compares the numbers with the limits of
- * the connection.
+ * Operation: the sender of frames asks the receiver for more receive slots or gives some up. A
+ * client does the same with its number of requests in flight. The receiver answers with the
+ * new numbers. flow.c decides what is asked and compares the numbers with the limits of the
+ * connection.
  *
  * Ownership: nothing is allocated or kept.
  * Concurrency: pure functions, any context.
- * Errors: a decoder returns the first thing wrong, see proto_err.h and check.h.
+ * Errors: a decoder returns the first protocol error, see proto_err.h and check.h.
  */
 #include "check.h"
 #include "slots.h"
 
 /**
- * rnbd_encode_slots - write the body of a SLOTS or SLOTS_REPLY
+ * rnbd_encode_slots - encode the body of a SLOTS or SLOTS_REPLY
  * @wire: result
  * @info: numbers of slots and requests
  *
@@ -32,11 +32,11 @@ EXPORT_SYMBOL_GPL(rnbd_encode_slots);
 
 /**
  * rnbd_decode_slots - check and decode the body of a SLOTS or SLOTS_REPLY
- * @entry: from rnbd_decode_ctl()
+ * @entry: entry from rnbd_decode_ctl()
  * @info: result
  *
  * Context: any.
- * Return: the first thing wrong, @info is untouched then.
+ * Return: RNBD_PERR_NONE or the first protocol error; on error @info is untouched.
  */
 enum rnbd_proto_err rnbd_decode_slots(const struct rnbd_ctl_entry *entry,
 				      struct rnbd_slots_info *info)

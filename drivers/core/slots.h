@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Control entries about receive slots and requests of a connection, see slots.c.
+ * Bodies of control entries about the receive slots and requests of a connection. See slots.c.
  */
 #ifndef RNBD_CORE_SLOTS_H
 #define RNBD_CORE_SLOTS_H

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Error classes: the errno of the storage, the status of a reply and the errno of
- * the disk.
+ * Error classes: the errno of the storage, the status of a reply and the errno of the disk.
  *
- * Operation: the target maps the errno of its storage to a status, and the client maps
- * the status to the errno of its disk. Together they keep three classes apart. An
- * error of the storage fails the request that met it and never becomes an error of
- * the path, because another path leads to the same storage. A target that has lost
- * its storage, or its own path to it, counts as a lost path. A shortage of memory
- * passes: the client sends the request again. Documentation/protocol.rst has the table.
+ * Operation: the target maps the errno of its storage to a status, and the client maps the
+ * status to the errno of its disk. The two mappings keep three classes apart. An error of the
+ * storage fails the request that met it, and is never a path error, because another path leads
+ * to the same storage. A target that has lost its storage, or its own path to it, counts as a
+ * lost path. A shortage of memory is temporary: the client sends the request again.
+ * Documentation/protocol.rst has the table.
  * Ownership: none.
  * Concurrency: pure functions, any context.
- * Errors: an errno or a status that is not known is a plain error of the storage.
+ * Errors: an unknown errno or status is mapped to an error of the storage.
  */
 #include "status.h"
 #include <rnbd/wire.h>
 
 /**
  * rnbd_errno_status - map an error of the storage to a status
- * @error: errno, negative, or 0
+ * @error: negative errno, or 0
  *
  * Context: any.
  * Return: enum rnbd_status.
@@ -63,11 +62,11 @@ EXPORT_SYMBOL_GPL(rnbd_errno_status);
 
 /**
  * rnbd_status_errno - map the status of a reply to an errno of the block layer
- * @status: enum rnbd_status of a request
+ * @status: enum rnbd_status of a reply
  *
- * The kernel regards only -ENOLINK (BLK_STS_TRANSPORT) of these as a path error, see
- * blk_path_error(); -ENOMEM (BLK_STS_RESOURCE) means that the request was not executed
- * and must be sent again.
+ * Among these the kernel treats only -ENOLINK (BLK_STS_TRANSPORT) as a path error, see
+ * blk_path_error(). -ENOMEM (BLK_STS_RESOURCE) means that the request was not executed and
+ * must be sent again.
  *
  * Context: any.
  * Return: 0 or a negative errno that errno_to_blk_status() maps to a status of its own.

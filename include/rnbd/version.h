@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT) */
 /*
- * The release of modules and tool, which come from one tree. All that can take
- * it from here does; that debian/changelog and the man pages say the same is
- * checked by scripts/lint. It is not the version of the wire format (wire.h).
+ * Release of the modules and the tool, which are built from one tree. Code takes the release
+ * from here; scripts/lint checks that debian/changelog and the man pages name the same one.
+ * The version of the wire format is a different number (wire.h).
  */
 #ifndef RNBD_VERSION_H
 #define RNBD_VERSION_H

@@ -2,21 +2,20 @@
 /*
  * The rnbd wire format.
  *
- * Everything that two machines exchange is here, in wire_ctl.h, wire_login.h, wire_lease.h,
- * wire_slots.h and wire_io.h: the private data of the RDMA connection manager, and the frames
- * of the control ring. Kernel and user space build from it. Documentation/protocol.rst
- * describes its use.
+ * This file, wire_ctl.h, wire_login.h, wire_lease.h, wire_slots.h and wire_io.h define
+ * everything that two machines exchange: the private data of the RDMA connection manager, and
+ * the frames of the control ring. Kernel and user space use the same files.
+ * Documentation/protocol.rst describes the protocol.
  *
- * All integers are little-endian and of fixed width. Bytes called "reserved"
- * are sent as zero and a receiver refuses anything else, so that they can be
- * given a meaning under a feature bit. Sizes and offsets are locked below.
+ * All integers are little-endian and of fixed width. The sender sets bytes called "reserved"
+ * to zero and the receiver rejects any other value, so that a feature bit can give them a
+ * meaning later. static_assert() locks sizes and offsets.
  *
- * A connection (one RDMA RC queue pair, one queue of the session) is opened
- * with struct rnbd_cm_req as private data and answered by struct rnbd_cm_rep
- * or struct rnbd_cm_rej. After that each side sends frames, and nothing but
- * frames, with RDMA SEND. A frame is one struct rnbd_frame_hdr followed by
- * entries, and fits one receive slot of the peer. Entries have a fixed size, except for
- * control entries, which carry their length (wire_ctl.h).
+ * A connection is one RDMA RC queue pair and serves one queue of the session. The connection
+ * request has struct rnbd_cm_req as private data. The answer has struct rnbd_cm_rep or struct
+ * rnbd_cm_rej. After that both ends send frames only, with RDMA SEND. A frame is one struct
+ * rnbd_frame_hdr followed by entries, and fits one receive slot of the peer. Entries have a
+ * fixed size, except for control entries, which carry their length (wire_ctl.h).
  */
 #ifndef RNBD_WIRE_H
 #define RNBD_WIRE_H
@@ -36,11 +35,11 @@
 /* Default RDMA CM service port (RDMA_PS_TCP) of a target. */
 #define RNBD_DEFAULT_PORT	4427
 
-/* The pool is counted in units of 4 KiB whatever the page size of a machine. */
+/* The pool is counted in units of 4 KiB, whatever the page size of a machine is. */
 #define RNBD_UNIT_SHIFT		12
 #define RNBD_UNIT_SIZE		4096u
 
-/* Limits of what may be asked for; both ends check them. */
+/* Limits of the numbers that a peer may request; both ends check them. */
 #define RNBD_RING_SLOTS_MIN	4
 #define RNBD_RING_SLOTS_MAX	1024
 #define RNBD_SLOT_SIZE_MIN	1024
@@ -48,64 +47,67 @@
 #define RNBD_CONNS_MAX		1024	/* connections of one path */
 #define RNBD_PATHS_MAX		16	/* paths of one session */
 #define RNBD_DEPTH_MAX		4096	/* requests in flight on one connection */
-#define RNBD_EXTENTS_MAX	17	/* of one request: 1 + 4 extent entries */
+#define RNBD_EXTENTS_MAX	17	/* per request: 1 + 4 entries of 4 */
 #define RNBD_MAX_IO_MAX		0x1000000u	/* 16 MiB */
 #define RNBD_POOL_UNITS_MAX	0x100000u	/* 4 GiB */
-#define RNBD_SEGMENTS_MAX	16384	/* of one pool */
-#define RNBD_SEGMENT_GRANULE	64u	/* units: sizes of later segments are multiples */
+#define RNBD_SEGMENTS_MAX	16384	/* segments of one pool */
+#define RNBD_SEGMENT_GRANULE	64u	/* units; sizes of later segments are multiples */
 #define RNBD_IO_HINT_MAX	0x4000000u	/* 64 MiB: io_min, io_opt */
 #define RNBD_EXPORT_NAME_SIZE	64	/* with at least one NUL at its end */
-#define RNBD_EXPORTS_MAX	65536	/* of one list of exports */
+#define RNBD_EXPORTS_MAX	65536	/* exports in one list */
 #define RNBD_ATTACH_MAX		4096	/* attachments of one session */
-#define RNBD_CTL_OPEN_MAX	16	/* control requests of a client without an answer */
+#define RNBD_CTL_OPEN_MAX	16	/* unanswered control requests of a client */
 
-#define RNBD_SECRET_SIZE	32	/* of a host, known to it and to its targets */
+#define RNBD_SECRET_SIZE	32	/* secret of a host, shared with its targets */
 #define RNBD_NONCE_SIZE		32
 #define RNBD_MAC_SIZE		32	/* HMAC-SHA256 */
 
 /**
  * enum rnbd_status - result of a request, a login or a connection request
  *
- * One number space, so that one table names them all. The values are part of
- * the wire format; new ones go to the end of their group.
+ * All of them share one number space and one table of names. The values are part of the wire
+ * format; new values go to the end of their group.
  *
- * @RNBD_ST_OK: done
+ * @RNBD_ST_OK: success
  * @RNBD_ST_IO: the backend failed the I/O and gave no reason
  * @RNBD_ST_MEDIUM: the backend reports a medium error
  * @RNBD_ST_NOSPC: the backend is out of space
  * @RNBD_ST_READONLY: write to a read-only export
- * @RNBD_ST_RANGE: the request does not lie within the export
- * @RNBD_ST_NOTSUPP: the backend cannot do this operation
+ * @RNBD_ST_RANGE: the request is not within the export
+ * @RNBD_ST_NOTSUPP: the backend does not support this operation
  * @RNBD_ST_NOMEM: the target is short of memory
  * @RNBD_ST_GONE: the storage, or the target's own path to it, is gone
  * @RNBD_ST_RESV: another host holds a reservation
- * @RNBD_ST_REFUSED: the backend refused the request as illegal
+ * @RNBD_ST_REFUSED: the backend rejected the request as illegal
  * @RNBD_ST_PROTECTION: the backend found that data and protection information differ
  * @RNBD_ST_CLOSED: the attachment is closed; the request was not executed and may be
  *	sent again under another attachment
- * @RNBD_ST_MALFORMED: the message could not be understood
- * @RNBD_ST_VERSION: protocol version not spoken here
+ * @RNBD_ST_MALFORMED: the message cannot be decoded
+ * @RNBD_ST_VERSION: the target does not support this protocol version
  * @RNBD_ST_HOST_DENIED: this host may not use the port or the export
- * @RNBD_ST_NO_EXPORT: the port offers no such enabled export
- * @RNBD_ST_BUSY: try again: what the request needs is not free yet, such as an older epoch
- *	that drains, requests that the storage executes, or memory that others return
- * @RNBD_ST_POOL_FULL: no memory for the session's pool within the limits
+ * @RNBD_ST_NO_EXPORT: the port offers no enabled export of this name to the host
+ * @RNBD_ST_BUSY: retry later: something that the request needs is not free yet, such as an
+ *	older epoch that drains, requests that the storage executes, or memory that other
+ *	sessions return
+ * @RNBD_ST_POOL_FULL: the limits leave no memory for the pool of the session
  * @RNBD_ST_LIMIT: a limit on sessions, queues, half-open logins or requests to attach is
  *	reached
  * @RNBD_ST_EPOCH: a newer epoch or attempt of this session exists
- * @RNBD_ST_NO_SESSION: an additional queue for a session unknown here
- * @RNBD_ST_QUEUE: number of the connection or path out of range, or already connected
- * @RNBD_ST_RING: ring geometry outside of what the target grants
- * @RNBD_ST_DEVICE: the RDMA device cannot do what is needed
- * @RNBD_ST_SHUTDOWN: the port is going away
- * @RNBD_ST_AUTH: the client's proof is wrong: the secrets differ
+ * @RNBD_ST_NO_SESSION: the target does not know the session of this further queue
+ * @RNBD_ST_QUEUE: index of the connection or number of the path out of range, or that queue is
+ *	connected already
+ * @RNBD_ST_RING: the target does not grant this ring geometry
+ * @RNBD_ST_DEVICE: the RDMA device lacks a required capability, or has failed
+ * @RNBD_ST_SHUTDOWN: the port or the session is being closed
+ * @RNBD_ST_AUTH: the client's proof is wrong, because the secrets differ
  * @RNBD_ST_FENCED: the host is fenced
- * @RNBD_ST_REVOKED: the host was fenced, or the export had another owner, since this disk
+ * @RNBD_ST_REVOKED: the host was fenced, or the export has had another owner, since this disk
  *	was attached
  * @RNBD_ST_ATTACHED: the host has attached this export already
  * @RNBD_ST_NO_ATTACH: no attachment has this handle
- * @RNBD_ST_REMOVED: the export was disabled, or is no longer for this host or port
- * @RNBD_ST_OWNED: another host owns the export, which is exclusive
+ * @RNBD_ST_REMOVED: the export was disabled, or is no longer offered to this host or on this
+ *	port
+ * @RNBD_ST_OWNED: the export is exclusive and another host owns it
  */
 enum rnbd_status {
 	RNBD_ST_OK		= 0,
@@ -154,17 +156,17 @@ enum rnbd_status {
  * @magic: RNBD_MAGIC
  * @version: RNBD_VERSION
  * @conn: index of the connection in its path; connection 0 logs in
- * @ring_slots: most receive slots that each end may have; the client has posted
- *	RNBD_RING_SLOTS_MIN, its credit to us
+ * @ring_slots: maximum number of receive slots of each end; the client has posted
+ *	RNBD_RING_SLOTS_MIN of them, which are the first credits of the target
  * @path: number of the path in the session
- * @slot_size: bytes of a slot, the same at both ends
- * @epoch: number of the path's incarnation: @attempt of its connection 0
- * @attempt: number of this attempt to connect, from 1, higher than that of any earlier
- *	attempt of the session on any path; every frame carries it
+ * @slot_size: bytes of a slot at both ends
+ * @epoch: epoch of the path, which is the @attempt that connected its connection 0
+ * @attempt: number of this attempt to connect, from 1, higher than any earlier one of the
+ *	session on any path; every frame carries it
  * @host_id: persistent UUID of the client machine
- * @session_id: UUID of the session, the same over reconnects
+ * @session_id: UUID of the session; does not change when the session reconnects
  *
- * 56 bytes is all that InfiniBand leaves to a user of RDMA_PS_TCP.
+ * InfiniBand leaves exactly 56 bytes to a user of RDMA_PS_TCP.
  */
 struct rnbd_cm_req {
 	__le32	magic;
@@ -188,9 +190,9 @@ static_assert(offsetof(struct rnbd_cm_req, host_id) == 24);
  * struct rnbd_cm_rep - private data of an accepted connection
  * @magic: RNBD_MAGIC
  * @version: RNBD_VERSION
- * @ring_slots: receive slots that the target has posted, the client's credit; not more than
- *	requested
- * @slot_size: as requested
+ * @ring_slots: receive slots that the target has posted, which are the first credits of the
+ *	client; at most the requested number
+ * @slot_size: as requested, in bytes
  * @attempt: as requested
  */
 struct rnbd_cm_rep {
@@ -204,15 +206,16 @@ struct rnbd_cm_rep {
 static_assert(sizeof(struct rnbd_cm_rep) == 16);
 
 /**
- * struct rnbd_cm_rej - private data of a refused connection
+ * struct rnbd_cm_rej - private data of a rejected connection request
  * @magic: RNBD_MAGIC
- * @version: highest version the target speaks
- * @status: why, enum rnbd_status
- * @retry_ms: with RNBD_ST_BUSY or RNBD_ST_LIMIT: milliseconds after which to connect
- *	again, or 0; otherwise 0
+ * @version: highest version that the target supports
+ * @status: reason, enum rnbd_status
+ * @retry_ms: with RNBD_ST_BUSY or RNBD_ST_LIMIT: milliseconds after which to connect again, or
+ *	0 if the client may choose; otherwise 0
  * @reserved: zero
  *
- * Nothing but zeros, from the target's connection manager, means RNBD_ST_BUSY.
+ * If the connection manager of the target rejects the request by itself, the private data are
+ * all zero or missing; this means RNBD_ST_BUSY.
  */
 struct rnbd_cm_rej {
 	__le32	magic;
@@ -230,13 +233,13 @@ static_assert(sizeof(struct rnbd_cm_rej) == 16);
 
 /**
  * enum rnbd_frame_type - content of a frame
- * @RNBD_FRAME_CONTROL: either: control entries, each a struct rnbd_ctl and its body; see
- *	wire_ctl.h
- * @RNBD_FRAME_REQUEST: client: struct rnbd_req_entry, each followed by the
- *	struct rnbd_wire_extent_entry it needs
- * @RNBD_FRAME_REPLY: target: struct rnbd_reply_entry
- * @RNBD_FRAME_CREDIT: either: no entry; returns credits, uses the slot that
- *	no other frame may use; without any credit it is a mere keep-alive
+ * @RNBD_FRAME_CONTROL: from either end: control entries, each a struct rnbd_ctl and its body;
+ *	see wire_ctl.h
+ * @RNBD_FRAME_REQUEST: from the client: struct rnbd_req_entry, each followed by the struct
+ *	rnbd_wire_extent_entry that it needs
+ * @RNBD_FRAME_REPLY: from the target: struct rnbd_reply_entry
+ * @RNBD_FRAME_CREDIT: from either end: no entries; returns credits. Only this type may use the
+ *	last credit. A frame that returns less than half of the sender's slots is a keep-alive
  */
 enum rnbd_frame_type {
 	RNBD_FRAME_CONTROL	= 1,
@@ -249,12 +252,11 @@ enum rnbd_frame_type {
  * struct rnbd_frame_hdr - head of every frame
  * @type: enum rnbd_frame_type
  * @flags: RNBD_FRAME_DATA if inline data follow the entries
- * @nr_entries: entries that follow; they and inline data fill the frame to its
+ * @nr_entries: number of entries that follow; entries and inline data fill the frame to its
  *	last byte
- * @credits: receive slots of the sender that were posted again since its
- *	last frame
+ * @credits: receive slots that the sender has posted again since its previous frame
  * @reserved: zero
- * @seq: number of the frame on this queue and direction, from 0
+ * @seq: number of the frame, counted from 0 per queue and direction
  * @attempt: number of the attempt that made the connection, see struct rnbd_cm_req
  */
 struct rnbd_frame_hdr {
@@ -271,25 +273,25 @@ static_assert(sizeof(struct rnbd_frame_hdr) == 16);
 static_assert(offsetof(struct rnbd_frame_hdr, seq) == 8);
 
 /*
- * Behind the entries of a REQUEST or REPLY lie the data of those that are marked
- * as inline, in their order and without gaps.
+ * In rnbd_frame_hdr.flags of a REQUEST or REPLY: inline data follow the entries. They belong
+ * to the entries marked as inline, in the order of these, without gaps.
  */
 #define RNBD_FRAME_DATA		0x1u
 
-/* Range of the keep-alive interval, and how many may be missed */
+/* Range of the keep-alive interval, and number of missed intervals that end a connection. */
 #define RNBD_KEEPALIVE_MS_MIN	100u
 #define RNBD_KEEPALIVE_MS_MAX	60000u
 #define RNBD_KEEPALIVE_MISSED	3
 
 /*
- * CREDIT frames a second on a queue that return less than half of the sender's
- * ring, and so are mere keep-alives. The shortest interval needs 20.
+ * Limit of keep-alives per second on a queue. A keep-alive is a CREDIT frame that returns less
+ * than half of its sender's slots. The shortest interval requires 20 per second.
  */
 #define RNBD_LIFE_FRAMES_MAX	100u
 
 /*
- * The interval while a login waits for its reply: a target that makes a pool may not
- * get round to more.
+ * Interval while a login waits for its reply: a target that is making a large pool may be
+ * late.
  */
 #define RNBD_LOGIN_KEEPALIVE_MS	5000u
 
@@ -297,9 +299,9 @@ static_assert(offsetof(struct rnbd_frame_hdr, seq) == 8);
 #define RNBD_FEATURE_INLINE	0x1ull	/* data of small requests inside frames */
 #define RNBD_FEATURES		RNBD_FEATURE_INLINE
 
-/* Properties of an export, in control entries */
+/* Properties of an export, in control entries. */
 #define RNBD_EXPORT_READONLY		0x1u
-#define RNBD_EXPORT_VOLATILE_CACHE	0x2u	/* flush matters */
+#define RNBD_EXPORT_VOLATILE_CACHE	0x2u	/* FLUSH is needed */
 #define RNBD_EXPORT_FUA			0x4u
 #define RNBD_EXPORT_ROTATIONAL		0x8u
 #define RNBD_EXPORT_FLAGS		0xfu

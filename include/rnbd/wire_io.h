@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT) */
 /*
- * The wire format of requests and replies.
+ * The wire format of requests, replies and queries.
  *
- * <rnbd/wire.h> has the frames, the connection and the login and includes this
- * file; include that one.
+ * Include <rnbd/wire.h>, which defines the frames and the connection and includes this file.
  */
 #ifndef RNBD_WIRE_IO_H
 #define RNBD_WIRE_IO_H
 
 /**
- * enum rnbd_op - operation of a request
- * @RNBD_OP_READ: backend to pool extents; RNBD_REQ_INLINE
- * @RNBD_OP_WRITE: pool extents to backend; RNBD_REQ_FUA, RNBD_REQ_INLINE
- * @RNBD_OP_FLUSH: everything acknowledged so far, on any queue of any client,
- *	becomes durable; offset, length and extents are zero
- * @RNBD_OP_DISCARD: contents of the range are not needed any more
- * @RNBD_OP_WRITE_ZEROES: the range reads as zeros; RNBD_REQ_NOUNMAP, _FUA
+ * enum rnbd_op - operation of a request, with the flags that it may have
+ * @RNBD_OP_READ: read from the backend into pool extents; RNBD_REQ_INLINE
+ * @RNBD_OP_WRITE: write from pool extents to the backend; RNBD_REQ_FUA, RNBD_REQ_INLINE
+ * @RNBD_OP_FLUSH: make durable all writes acknowledged so far, on any queue of any client;
+ *	offset, length and extents are zero
+ * @RNBD_OP_DISCARD: discard the contents of a range
+ * @RNBD_OP_WRITE_ZEROES: write zeros to a range; RNBD_REQ_NOUNMAP, RNBD_REQ_FUA
  */
 enum rnbd_op {
 	RNBD_OP_READ		= 1,
@@ -25,21 +24,21 @@ enum rnbd_op {
 	RNBD_OP_WRITE_ZEROES	= 5,
 };
 
-/* One more than the last opcode. */
+/* Last opcode + 1. */
 #define RNBD_OP_END		(RNBD_OP_WRITE_ZEROES + 1)
 
 #define RNBD_REQ_FUA		0x1u	/* durable before the reply */
 #define RNBD_REQ_NOUNMAP	0x2u	/* keep the blocks allocated */
 /*
- * WRITE: the data are in this frame; the target puts them into the extents.
- * READ: the reply may carry the data; if it does not, they are in the extents.
+ * WRITE: the data are in this frame, and the target copies them to the extents. READ: the
+ * reply may carry the data; otherwise the data are in the extents.
  */
 #define RNBD_REQ_INLINE		0x4u
 
 /**
- * struct rnbd_wire_extent - a run of pool units
+ * struct rnbd_wire_extent - contiguous units of the pool
  * @unit: first unit, counted through the whole pool
- * @units: length; a run lies within one segment
+ * @units: number of units; all lie within one segment
  */
 struct rnbd_wire_extent {
 	__le32	unit;
@@ -49,16 +48,16 @@ struct rnbd_wire_extent {
 static_assert(sizeof(struct rnbd_wire_extent) == 8);
 
 /**
- * struct rnbd_req_entry - a request
+ * struct rnbd_req_entry - head of a request
  * @op: enum rnbd_op
  * @flags: RNBD_REQ_*
- * @tag: names the request until its reply, below queue_depth
- * @length: bytes
- * @offset: bytes on the export
+ * @tag: number of the request until its reply, below the depth of the queue
+ * @length: bytes of the range
+ * @offset: offset of the range on the export in bytes
  * @extent: first extent, zero if the operation carries no data
- * @nr_extents: of the request, this one included; those from the second on
- *	follow, four to an rnbd_wire_extent_entry. Together they hold exactly
- *	@length rounded up to whole units; data fills them in order.
+ * @nr_extents: number of extents of the request, including @extent. The others follow in
+ *	entries of type struct rnbd_wire_extent_entry, four in each. All extents together hold
+ *	exactly @length rounded up to whole units; the data fill them in order.
  * @reserved: zero
  * @index: index of the attachment
  * @generation: generation of the attachment
@@ -84,8 +83,8 @@ static_assert(offsetof(struct rnbd_req_entry, generation) == 28);
 #define RNBD_EXTENTS_PER_ENTRY	4
 
 /**
- * struct rnbd_wire_extent_entry - further extents of the request before it
- * @extent: extents; those not needed are zero
+ * struct rnbd_wire_extent_entry - further extents of the preceding request
+ * @extent: extents; unused ones are zero
  */
 struct rnbd_wire_extent_entry {
 	struct rnbd_wire_extent extent[RNBD_EXTENTS_PER_ENTRY];
@@ -95,10 +94,9 @@ static_assert(sizeof(struct rnbd_wire_extent_entry) == sizeof(struct rnbd_req_en
 
 /**
  * struct rnbd_reply_entry - result of a request
- * @tag: of the request
+ * @tag: tag of the request
  * @status: enum rnbd_status
- * @length: bytes transferred: the length of the request if @status is
- *	RNBD_ST_OK, otherwise 0
+ * @length: transferred bytes: the length of the request if @status is RNBD_ST_OK, otherwise 0
  * @flags: RNBD_REPLY_INLINE
  * @reserved: zero
  */
@@ -116,8 +114,8 @@ static_assert(sizeof(struct rnbd_reply_entry) == 16);
 
 /**
  * enum rnbd_query_state - state of a request in an RNBD_CTL_QUERY_REPLY
- * @RNBD_QUERY_EXECUTING: the request is being executed, its reply will follow
- * @RNBD_QUERY_UNKNOWN: there is no request with this tag
+ * @RNBD_QUERY_EXECUTING: the target executes the request; a reply will follow
+ * @RNBD_QUERY_UNKNOWN: the target has no request with this tag
  */
 enum rnbd_query_state {
 	RNBD_QUERY_EXECUTING	= 1,
@@ -125,8 +123,8 @@ enum rnbd_query_state {
 };
 
 /**
- * struct rnbd_ctl_query - query about a request, or the answer to it
- * @tag: of the request
+ * struct rnbd_ctl_query - body of QUERY and QUERY_REPLY
+ * @tag: tag of the request that the query is about
  * @state: enum rnbd_query_state; 0 in a query
  * @reserved: zero
  */

@@ -2,28 +2,29 @@
 /*
  * The wire format of control entries about the segments of a pool.
  *
- * The pool of a session is a set of segments of registered memory. Those of its floor follow
- * the LOGIN_REPLY; further ones come and go while requests are executed. A segment is named
- * by its slot and by the generation of its grant. Requests name units, of which the slot is
- * a part. They need no generation: a client releases a segment only after every request that
- * names it was answered, so no request for a former grant of the slot can arrive later. The
- * target ends a connection whose request names a slot without a segment.
+ * The pool of a session is a set of segments of registered memory. The segments of its floor
+ * follow the LOGIN_REPLY; further segments are granted and returned while requests are
+ * executed. A segment is named by its slot and by the generation of its grant. A request names
+ * units only, and the slot follows from the unit. Requests carry no generation, because a
+ * client releases a segment only after every request that names it was answered; so no request
+ * for a former grant of the slot can arrive later. The target ends a connection whose request
+ * names a slot without a segment.
  *
- * <rnbd/wire.h> has the frames and the connection and includes this file; include that one.
+ * Include <rnbd/wire.h>, which defines the frames and the connection and includes this file.
  */
 #ifndef RNBD_WIRE_LEASE_H
 #define RNBD_WIRE_LEASE_H
 
 /**
- * struct rnbd_ctl_segment - RNBD_CTL_SEGMENT: one registered segment of the pool
- * @addr: remote address of its first byte
- * @slot: number of its place in the pool, below rnbd_ctl_login_reply.nr_slots. The segments
- *	of the login have the slots from 0 on, in their order; a later one has any slot
- *	without a segment
- * @generation: of the grant of this slot, not 0
- * @units: size in units of 4 KiB. Of the login: segment_units except for the last one;
- *	later: at most that, and a multiple of RNBD_SEGMENT_GRANULE unless it is segment_units
- * @rkey: key for RDMA WRITE and READ
+ * struct rnbd_ctl_segment - RNBD_CTL_SEGMENT: grant of one registered segment of the pool
+ * @addr: remote address of the first byte
+ * @slot: slot of the segment, below rnbd_ctl_login_reply.nr_slots. The segments of the login
+ *	have consecutive slots from 0; a later segment has any slot without a segment
+ * @generation: generation of this grant of the slot, not 0
+ * @units: size in units of 4 KiB. A segment of the login has
+ *	rnbd_ctl_login_reply.segment_units, except for the last one. A later segment has at
+ *	most that number, and a multiple of RNBD_SEGMENT_GRANULE if it has fewer
+ * @rkey: remote key for RDMA WRITE and READ
  */
 struct rnbd_ctl_segment {
 	__le64	addr;
@@ -37,13 +38,13 @@ static_assert(sizeof(struct rnbd_ctl_segment) == 24);
 static_assert(offsetof(struct rnbd_ctl_segment, units) == 16);
 
 /**
- * struct rnbd_ctl_want - RNBD_CTL_WANT: size that the pool shall have
- * @units: units that the client wants to hold in all, at most the granted ceiling; replaces
- *	that of an earlier entry
+ * struct rnbd_ctl_want - RNBD_CTL_WANT: requested size of the pool
+ * @units: total units that the client wants to hold, at most the granted ceiling; replaces the
+ *	number of an earlier WANT
  * @reserved: zero
  *
- * The target grants segments while the limits leave memory, also later. There is no answer
- * if they do not.
+ * The target grants segments when its limits leave memory, at once or later. There is no other
+ * answer.
  */
 struct rnbd_ctl_want {
 	__le32	units;
@@ -53,18 +54,18 @@ struct rnbd_ctl_want {
 static_assert(sizeof(struct rnbd_ctl_want) == 8);
 
 /**
- * struct rnbd_ctl_lease - about a segment that was granted
+ * struct rnbd_ctl_lease - body of RECLAIM, RELEASE and RELEASED
  * @slot: slot of the segment
  * @generation: generation of its grant
- * @deadline_ms: RNBD_CTL_RECLAIM: milliseconds that the client has to return the segment,
- *	0: any time; the time does not count in which the storage has a request that names
- *	the segment and that arrived within a few keep-alive intervals after this entry was
- *	sent. Otherwise 0
+ * @deadline_ms: RECLAIM: milliseconds within which the client must return the segment; 0 if
+ *	there is no deadline. Time does not count while the storage has a request that names
+ *	the segment and that arrived within a few keep-alive intervals after the RECLAIM was
+ *	sent. RELEASE, RELEASED: 0
  * @reserved: zero
  *
- * A client sends RNBD_CTL_RELEASE, unasked or after RNBD_CTL_RECLAIM, when every request
- * that names the segment was answered and every RDMA operation on it has completed. From
- * then on it must not use the segment.
+ * A client may send RELEASE, with or without a RECLAIM, when every request that names the
+ * segment was answered and every RDMA operation on it has completed. From then on it must not
+ * use the segment.
  */
 struct rnbd_ctl_lease {
 	__le32	slot;

@@ -2,31 +2,31 @@
 /*
  * The wire format of logins, of their authentication and of lists of exports.
  *
- * All structures except struct rnbd_auth_text are bodies of control entries.
- * <rnbd/wire.h> has the frames and the connection and includes this file; include that
- * one.
+ * All structures except struct rnbd_auth_text and struct rnbd_join_text are bodies of control
+ * entries. Include <rnbd/wire.h>, which defines the frames and the connection and includes
+ * this file.
  */
 #ifndef RNBD_WIRE_LOGIN_H
 #define RNBD_WIRE_LOGIN_H
 
 /**
  * struct rnbd_ctl_login - RNBD_CTL_LOGIN: request a session
- * @boot_id: random, new whenever the client module starts
- * @features: feature bits the client can use
- * @pool_bytes: requested largest size of the delegated pool
- * @max_io: requested limit of one request in bytes
- * @nr_queues: requested number of connections
- * @queue_depth: requested requests in flight on one connection; tags are below it
+ * @boot_id: random number, new each time the client module is loaded
+ * @features: feature bits that the client supports
+ * @pool_bytes: requested ceiling of the pool in bytes
+ * @max_io: requested maximum of one READ or WRITE in bytes
+ * @nr_queues: requested number of queues
+ * @queue_depth: requested number of requests in flight on one queue; tags are below it
  * @flags: zero
- * @keepalive_ms: requested milliseconds between keep-alives on an idle connection
- * @inline_read: requested limit of a READ whose data come inside the reply, in
- *	bytes; 0 without RNBD_FEATURE_INLINE
- * @inline_write: requested limit of a WRITE whose data go inside the request, in
- *	bytes; 0 without RNBD_FEATURE_INLINE
- * @fence_generation: the highest that an attachment of this session was granted; 0 if
- *	there was none yet
- * @pool_min: requested floor of the pool in units: what the session can hold at any time;
- *	0: the whole pool, which the client then divides among its connections
+ * @keepalive_ms: requested keep-alive interval in milliseconds
+ * @inline_read: requested maximum of a READ whose data are in the reply, in bytes; 0 without
+ *	RNBD_FEATURE_INLINE
+ * @inline_write: requested maximum of a WRITE whose data are in the request, in bytes; 0
+ *	without RNBD_FEATURE_INLINE
+ * @fence_generation: highest fence generation that an ATTACH_REPLY of this session has
+ *	carried; 0 if there was none yet
+ * @pool_min: requested floor of the pool in units, which the session can hold at any time; 0:
+ *	the floor is the whole pool, and the client divides it among its queues
  */
 struct rnbd_ctl_login {
 	__u8	boot_id[16];
@@ -52,30 +52,32 @@ static_assert(offsetof(struct rnbd_ctl_login, pool_min) == 60);
 
 /**
  * struct rnbd_ctl_login_reply - RNBD_CTL_LOGIN_REPLY: answer to a login
- * @status: enum rnbd_status; if not RNBD_ST_OK the rest except @retry_ms is zero
- * @nr_queues: granted
- * @queue_depth: granted
+ * @status: enum rnbd_status; if not RNBD_ST_OK, all other members except @retry_ms are zero
+ * @nr_queues: granted number of queues
+ * @queue_depth: granted number of requests in flight on one queue
  * @reserved: zero
- * @retry_ms: with RNBD_ST_BUSY or RNBD_ST_LIMIT: milliseconds after which to log in
- *	again, or 0; otherwise 0
- * @keepalive_ms: granted; each end sends a frame at least that often, and
- *	takes the peer for dead after RNBD_KEEPALIVE_MISSED times as long
- * @features: feature bits that both can use
- * @max_io: granted limit of one READ or WRITE in bytes
- * @pool_units: floor of the pool: its segments follow; at most @max_units, but perhaps more
- *	than the requested floor
- * @segment_units: size of each of these segments but the last, a power of two; no segment
- *	is larger, and unit u belongs to the segment in slot u / @segment_units
- * @nr_segments: RNBD_CTL_SEGMENT entries that follow, in this frame and in further ones;
- *	at most RNBD_SEGMENTS_MAX
- * @inline_read: granted, not more than was requested
- * @inline_write: granted, not more than was requested
- * @target_uuid: UUID of the target, the same over its restarts
- * @join_key: key of the session for its further connections, random; zero if the client
- *	was challenged, see RNBD_LABEL_KEY
- * @max_units: ceiling of the pool, not more than was requested
- * @nr_slots: slots for segments, at most RNBD_SEGMENTS_MAX; together they have @max_units
- *	at least
+ * @retry_ms: with RNBD_ST_BUSY or RNBD_ST_LIMIT: milliseconds after which to log in again, or
+ *	0 if the client may choose; otherwise 0
+ * @keepalive_ms: granted keep-alive interval in milliseconds; each end sends a frame at least
+ *	that often and regards the peer as dead after RNBD_KEEPALIVE_MISSED intervals without
+ *	one
+ * @features: feature bits that both ends support
+ * @max_io: granted maximum of one READ or WRITE in bytes
+ * @pool_units: granted floor of the pool in units, whose segments follow; at most @max_units.
+ *	May be larger than the requested floor
+ * @segment_units: maximum size of a segment in units, a power of two; all segments of the
+ *	floor except the last one have this size. Unit u is in the segment with slot u /
+ *	@segment_units
+ * @nr_segments: number of RNBD_CTL_SEGMENT entries that follow, in this frame and in further
+ *	ones; at most RNBD_SEGMENTS_MAX
+ * @inline_read: granted maximum in bytes, at most the requested one
+ * @inline_write: granted maximum in bytes, at most the requested one
+ * @target_uuid: UUID of the target; does not change when the target restarts
+ * @join_key: random key of the session, with which further connections join; zero if the
+ *	client was challenged, see RNBD_LABEL_KEY
+ * @max_units: granted ceiling of the pool in units, at most the requested one
+ * @nr_slots: number of slots for segments, at most RNBD_SEGMENTS_MAX; segments of the maximum
+ *	size in all slots have at least @max_units together
  */
 struct rnbd_ctl_login_reply {
 	__le16	status;
@@ -105,8 +107,8 @@ static_assert(offsetof(struct rnbd_ctl_login_reply, target_uuid) == 48);
 static_assert(offsetof(struct rnbd_ctl_login_reply, max_units) == 96);
 
 /**
- * struct rnbd_ctl_challenge - RNBD_CTL_CHALLENGE: the target asks for a proof
- * @nonce: random, never used before
+ * struct rnbd_ctl_challenge - RNBD_CTL_CHALLENGE: the target requests a proof
+ * @nonce: random number, never used before
  * @target_uuid: UUID of the target, as in the LOGIN_REPLY
  */
 struct rnbd_ctl_challenge {
@@ -118,11 +120,11 @@ static_assert(sizeof(struct rnbd_ctl_challenge) == 48);
 static_assert(offsetof(struct rnbd_ctl_challenge, target_uuid) == 32);
 
 /**
- * struct rnbd_ctl_proof - RNBD_CTL_PROOF: the sender knows the secret
- * @nonce: from the client: random, never used before; from the target: zero
- * @mac: HMAC-SHA256. On connection 0: keyed with the secret, of struct rnbd_auth_text with
- *	the label of the sender. On others: keyed with the key of the session, of struct
- *	rnbd_join_text with RNBD_LABEL_JOIN
+ * struct rnbd_ctl_proof - RNBD_CTL_PROOF: proof that the sender knows the secret
+ * @nonce: from the client: random number, never used before; from the target: zero
+ * @mac: HMAC-SHA256. On connection 0: of struct rnbd_auth_text with the label of the sender,
+ *	keyed with the secret. On other connections: of struct rnbd_join_text with
+ *	RNBD_LABEL_JOIN, keyed with the key of the session
  */
 struct rnbd_ctl_proof {
 	__u8	nonce[RNBD_NONCE_SIZE];
@@ -132,7 +134,7 @@ struct rnbd_ctl_proof {
 static_assert(sizeof(struct rnbd_ctl_proof) == 64);
 static_assert(offsetof(struct rnbd_ctl_proof, mac) == 32);
 
-/* Labels, padded with NUL: a proof is good for one purpose, in this version. */
+/* Labels, padded with NUL. They bind a proof to one purpose and to this protocol version. */
 #define RNBD_LABEL_SIZE		16
 #define RNBD_LABEL_CLIENT	"rnbd 1 client"
 #define RNBD_LABEL_TARGET	"rnbd 1 target"
@@ -143,12 +145,12 @@ static_assert(offsetof(struct rnbd_ctl_proof, mac) == 32);
 
 /**
  * struct rnbd_auth_text - input of the HMAC of a proof; it is not transmitted
- * @label: RNBD_LABEL_*, who proves what
+ * @label: RNBD_LABEL_*: the purpose of the HMAC
  * @req: private data of the connection request for queue 0, as sent
  * @login: body of the LOGIN entry, as sent; zero for a LIST entry
- * @target_nonce: of the CHALLENGE
- * @client_nonce: of the client's PROOF
- * @target_uuid: of the CHALLENGE
+ * @target_nonce: nonce of the CHALLENGE
+ * @client_nonce: nonce of the client's PROOF
+ * @target_uuid: target UUID of the CHALLENGE
  */
 struct rnbd_auth_text {
 	char	label[RNBD_LABEL_SIZE];
@@ -170,8 +172,8 @@ static_assert(offsetof(struct rnbd_auth_text, target_uuid) == 200);
  * struct rnbd_join_text - input of the HMACs of a further connection; it is not transmitted
  * @label: RNBD_LABEL_JOIN or RNBD_LABEL_JOINED
  * @req: private data of the connection request of that connection, as sent
- * @target_nonce: of the CHALLENGE on that connection
- * @client_nonce: of the PROOF on that connection
+ * @target_nonce: nonce of the CHALLENGE on that connection
+ * @client_nonce: nonce of the PROOF on that connection
  */
 struct rnbd_join_text {
 	char	label[RNBD_LABEL_SIZE];
@@ -187,10 +189,10 @@ static_assert(offsetof(struct rnbd_join_text, target_nonce) == 72);
  * struct rnbd_ctl_join_reply - RNBD_CTL_JOIN_REPLY: answer to the proof of a connection
  * @status: enum rnbd_status; if not RNBD_ST_OK, @mac is zero
  * @reserved: zero
- * @retry_ms: with RNBD_ST_BUSY or RNBD_ST_LIMIT: milliseconds after which to connect
- *	again, or 0; otherwise 0
- * @mac: HMAC-SHA256, keyed with the key of the session, of struct rnbd_join_text with
- *	RNBD_LABEL_JOINED
+ * @retry_ms: with RNBD_ST_BUSY or RNBD_ST_LIMIT: milliseconds after which to connect again, or
+ *	0 if the client may choose; otherwise 0
+ * @mac: HMAC-SHA256 of struct rnbd_join_text with RNBD_LABEL_JOINED, keyed with the key of the
+ *	session
  */
 struct rnbd_ctl_join_reply {
 	__le16	status;
@@ -202,16 +204,16 @@ struct rnbd_ctl_join_reply {
 static_assert(sizeof(struct rnbd_ctl_join_reply) == 40);
 static_assert(offsetof(struct rnbd_ctl_join_reply, mac) == 8);
 
-/* Flags of rnbd_ctl_export */
+/* Valid bits of rnbd_ctl_export.flags. */
 #define RNBD_LIST_EXPORT_FLAGS	RNBD_EXPORT_READONLY
 
 /**
  * struct rnbd_ctl_export - RNBD_CTL_EXPORT: an export that the client may attach
- * @name: padded with NUL
- * @uuid: identity of the data
- * @capacity: bytes
- * @logical_block: bytes
- * @flags: RNBD_EXPORT_READONLY
+ * @name: name of the export, padded with NUL
+ * @uuid: UUID of the data
+ * @capacity: size of the export in bytes
+ * @logical_block: logical block size in bytes
+ * @flags: RNBD_EXPORT_READONLY or 0
  * @reserved: zero
  */
 struct rnbd_ctl_export {
@@ -232,8 +234,8 @@ static_assert(offsetof(struct rnbd_ctl_export, flags) == 92);
  * struct rnbd_ctl_list_end - RNBD_CTL_LIST_END: end of a list of exports
  * @status: enum rnbd_status; if not RNBD_ST_OK, the list is not complete
  * @reserved: zero
- * @retry_ms: with RNBD_ST_BUSY or RNBD_ST_LIMIT: milliseconds after which to ask again,
- *	or 0; otherwise 0
+ * @retry_ms: with RNBD_ST_BUSY or RNBD_ST_LIMIT: milliseconds after which to ask again, or 0
+ *	if the client may choose; otherwise 0
  */
 struct rnbd_ctl_list_end {
 	__le16	status;

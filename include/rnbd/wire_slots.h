@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR MIT) */
 /*
- * The wire format of control entries about the memory of a connection.
+ * The wire format of control entries about the receive slots and requests of a connection.
  *
- * <rnbd/wire.h> has the frames, the connection and the login and includes this
- * file; include that one.
+ * Include <rnbd/wire.h>, which defines the frames and the connection and includes this file.
  */
 #ifndef RNBD_WIRE_SLOTS_H
 #define RNBD_WIRE_SLOTS_H
 
-/* Requests in flight that a connection allows at first, if its depth is not lower. */
+/* Initial number of requests in flight on a connection, unless its granted depth is lower. */
 #define RNBD_DEPTH_FIRST	16
 
 /**
- * struct rnbd_ctl_slots - receive slots and requests of a connection
- * @slots: receive slots of the receiver of a SLOTS, RNBD_RING_SLOTS_MIN to the number in
- *	the connection request
- * @depth: requests that the client may have in flight, RNBD_DEPTH_FIRST to the granted depth;
- *	0 if the target asks
+ * struct rnbd_ctl_slots - body of SLOTS and SLOTS_REPLY
+ * @slots: receive slots of the end that receives the SLOTS, from RNBD_RING_SLOTS_MIN to
+ *	rnbd_cm_req.ring_slots
+ * @depth: requests that the client may have in flight, from RNBD_DEPTH_FIRST to the granted
+ *	depth; 0 if the target sends the SLOTS
  * @reserved: zero
  *
- * A SLOTS_REPLY has the numbers from then on: those of the request, or if that wanted more,
- * numbers between the former ones and those.
+ * A SLOTS_REPLY carries the new numbers. A reduction is granted exactly. An increase may be
+ * granted in part or not at all.
  */
 struct rnbd_ctl_slots {
 	__le16	slots;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Probe: WQ_PERCPU exists; in older kernels it is the absence of WQ_UNBOUND.
- */
+/* Probe: WQ_PERCPU exists; in older kernels a workqueue without WQ_UNBOUND is per CPU. */
 #include <linux/workqueue.h>
 
 #ifdef RNBD_PROBE_NEW
