@@ -2,17 +2,18 @@
 /*
  * Requests to end an attach or a discovery early.
  *
- * Operation: The thread that attaches or discovers binds its disk or session, and
- * unbinds it before others can use the disk. A request made until then sets
- * RNBDC_DISK_ABORTED or RNBDC_SESS_ABORTED, which end waits and attempts of
- * recovery. It ends I/O on a disk that is being added, or the connection of a discovery.
- * The thread then undoes what it has done.
+ * Operation: The thread that executes an attach or a discovery binds its session, and for
+ * an attach its disk, to a struct rnbdc_abort. It unbinds them before others can use the
+ * disk. An abort request takes effect on the bound objects: it sets RNBDC_DISK_ABORTED or
+ * RNBDC_SESS_ABORTED, which end waits and recovery attempts. For an attach it also fails
+ * the I/O of the disk, for a discovery it ends the connection. The thread then undoes its
+ * work.
  *
- * Ownership: The command owns struct rnbdc_abort and unbinds the session before
- * it drops its reference of it.
+ * Ownership: The command owns struct rnbdc_abort. It unbinds the session before it drops
+ * its reference to the session.
  *
- * Concurrency: The lock makes a request come either before the unbinding, which
- * then returns true, or after it, when it has no effect.
+ * Concurrency: abort->lock orders a request and rnbdc_abort_unbind(). If the request comes
+ * first, rnbdc_abort_unbind() returns true. A later request does not affect the session.
  *
  * Errors: None.
  */
@@ -25,7 +26,7 @@
 #include "session.h"
 #include "state.h"
 
-/* Called with abort->lock held, which keeps what is bound. */
+/* Abort the bound command. The caller holds abort->lock, so the objects stay bound. */
 static void rnbdc_abort_bound(struct rnbdc_abort *abort)
 {
 	static const char reason[] = "interrupted";
@@ -34,7 +35,7 @@ static void rnbdc_abort_bound(struct rnbdc_abort *abort)
 
 	if (abort->disk) {
 		set_bit(RNBDC_DISK_ABORTED, &abort->disk->flags);
-		/* I/O of a disk that is being added fails; the session serves others. */
+		/* Fail the I/O of this disk only: other disks may use the session. */
 		spin_lock_irqsave(&sess->lock, flags);
 		rnbdc_disk_closed(abort->disk, reason);
 		spin_unlock_irqrestore(&sess->lock, flags);
@@ -46,7 +47,7 @@ static void rnbdc_abort_bound(struct rnbdc_abort *abort)
 }
 
 /**
- * rnbdc_abort_init - initialise a request that is not made
+ * rnbdc_abort_init - initialise an abort request as not made
  * @abort: request
  *
  * Context: any.
@@ -60,7 +61,7 @@ void rnbdc_abort_init(struct rnbdc_abort *abort)
 }
 
 /**
- * rnbdc_abort_request - request that the command end
+ * rnbdc_abort_request - request the end of a command
  * @abort: request of a command that runs or will run
  *
  * Context: process context; does not wait for the command.
@@ -75,10 +76,11 @@ void rnbdc_abort_request(struct rnbdc_abort *abort)
 }
 
 /**
- * rnbdc_abort_requested - test whether the command is to end
+ * rnbdc_abort_requested - test whether the end of a command was requested
  * @abort: request
  *
  * Context: any.
+ * Return: true if the command must end.
  */
 bool rnbdc_abort_requested(const struct rnbdc_abort *abort)
 {
@@ -86,10 +88,10 @@ bool rnbdc_abort_requested(const struct rnbdc_abort *abort)
 }
 
 /**
- * rnbdc_abort_bind - let requests end an attach or a discovery
- * @abort: request
+ * rnbdc_abort_bind - bind the session and disk that an abort request ends
+ * @abort: request; takes effect at once if it was made before
  * @sess: session
- * @disk: disk that is being attached, or NULL: the session is that of a discovery
+ * @disk: disk that is being attached; NULL for a discovery
  *
  * Context: process context.
  */
@@ -105,11 +107,11 @@ void rnbdc_abort_bind(struct rnbdc_abort *abort, struct rnbdc_session *sess,
 }
 
 /**
- * rnbdc_abort_unbind - let further requests have no effect on the session
+ * rnbdc_abort_unbind - unbind the session, so that later requests do not affect it
  * @abort: request
  *
  * Context: process context.
- * Return: true if the command has to end.
+ * Return: true if the command must end.
  */
 bool rnbdc_abort_unbind(struct rnbdc_abort *abort)
 {

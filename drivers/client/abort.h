@@ -14,9 +14,9 @@ struct rnbdc_session;
 /**
  * struct rnbdc_abort - request to end an attach or a discovery
  * @lock: protects the other members
- * @requested: the command is to end; never cleared
- * @sess: session that the command uses, or NULL
- * @disk: disk that the command attaches, or NULL
+ * @requested: the command must end; never cleared
+ * @sess: session that the command uses; NULL while none is bound
+ * @disk: disk that the command attaches; NULL for a discovery, or while none is bound
  */
 struct rnbdc_abort {
 	spinlock_t lock;	/* requested, sess, disk */

@@ -2,15 +2,15 @@
 /*
  * Control requests of a session that the target has not answered.
  *
- * Operation: a target accepts RNBD_CTL_OPEN_MAX control requests that it has not answered;
- * one more is a protocol error. Each such request has a member of rnbdc_ctl.asked, from
- * before it is sent until the answer with its id arrives, or the connection has ended. A
- * task that gives up waiting leaves its request there.
+ * Operation: a session may have RNBD_CTL_OPEN_MAX unanswered control requests; the target
+ * treats one more as a protocol error. Each unanswered request occupies a member of
+ * rnbdc_ctl.asked, from before it is sent until the reply with its id arrives or the
+ * connection ends. A task that stops waiting leaves its request there.
  *
- * Ownership: rnbdc_asked.disk belongs to the task that waits, which clears it before it
- * returns.
+ * Ownership: the task that waits for the reply owns rnbdc_asked.disk, and clears it before
+ * it returns.
  *
- * Concurrency: the lock of the session protects all.
+ * Concurrency: the lock of the session protects struct rnbdc_ctl.
  *
  * Errors: none.
  */
@@ -18,13 +18,13 @@
 #include "asked.h"
 
 /**
- * rnbdc_asked_add - note a request that is about to be sent
+ * rnbdc_asked_add - record a request that is about to be sent
  * @ctl: control requests of the session
  * @handle: handle of the attachment that the request names
- * @disk: disk whose task waits for the answer, or NULL
+ * @disk: disk whose task waits for the reply, or NULL
  *
  * Context: any; the lock of the session held.
- * Return: id of the request, or 0 if too many requests are not answered.
+ * Return: id of the request, or 0 if too many requests are unanswered.
  */
 u32 rnbdc_asked_add(struct rnbdc_ctl *ctl, const struct rnbd_handle *handle,
 		    struct rnbdc_disk *disk)
@@ -34,7 +34,7 @@ u32 rnbdc_asked_add(struct rnbdc_ctl *ctl, const struct rnbd_handle *handle,
 	for (i = 0; i < RNBD_CTL_OPEN_MAX; i++) {
 		if (ctl->asked[i].id)
 			continue;
-		/* An answer that bears 0 answers nothing. */
+		/* Skip 0, which is the id of no request. */
 		if (!++ctl->id)
 			++ctl->id;
 		ctl->asked[i] = (struct rnbdc_asked) {
@@ -49,9 +49,9 @@ u32 rnbdc_asked_add(struct rnbdc_ctl *ctl, const struct rnbd_handle *handle,
 }
 
 /**
- * rnbdc_asked_find - get a request that the target has not answered
+ * rnbdc_asked_find - find an unanswered request by its id
  * @ctl: control requests of the session
- * @id: id of the request, possibly one that the target made up
+ * @id: id as received from the target; may be invalid
  *
  * Context: any; the lock of the session held.
  * Return: the request, or NULL.
@@ -67,7 +67,7 @@ struct rnbdc_asked *rnbdc_asked_find(struct rnbdc_ctl *ctl, u32 id)
 }
 
 /**
- * rnbdc_asked_names - test whether a request that names a handle is not answered
+ * rnbdc_asked_names - test whether an unanswered request names a handle
  * @ctl: control requests of the session
  * @handle: handle
  *
@@ -85,9 +85,9 @@ bool rnbdc_asked_names(const struct rnbdc_ctl *ctl, const struct rnbd_handle *ha
 }
 
 /**
- * rnbdc_asked_remove - forget a request that was answered or not sent
+ * rnbdc_asked_remove - remove a request that was answered or not sent
  * @ctl: control requests of the session
- * @asked: one of them
+ * @asked: request to remove
  *
  * Context: any; the lock of the session held.
  */
@@ -98,7 +98,7 @@ void rnbdc_asked_remove(struct rnbdc_ctl *ctl, struct rnbdc_asked *asked)
 }
 
 /**
- * rnbdc_asked_clear - forget all requests
+ * rnbdc_asked_clear - remove all requests
  * @ctl: control requests of a session whose connection has ended
  *
  * Context: any; the lock of the session held.

@@ -16,7 +16,7 @@ struct rnbdc_disk;
  * struct rnbdc_asked - a control request that the target has not answered
  * @id: id of the request; 0 if the member is free
  * @handle: handle of the attachment that the request names
- * @disk: disk whose task waits for the answer; NULL if no task waits
+ * @disk: disk whose task waits for the reply; NULL if no task waits
  */
 struct rnbdc_asked {
 	u32 id;

@@ -4,22 +4,21 @@
  *
  * Operation: rnbdc_disk_attach() joins or creates a session (session_get.c), reserves
  * the name, attaches the export, creates the disk, lets I/O flow and adds the disk.
- * Until RNBDC_DISK_ATTACHED is set, a loss makes I/O fail, so that the reader of the
- * partition table does not block; after that, I/O waits for recovery (recover.c).
- * rnbdc_disk_detach() removes the disk while the connection still stands, so that the
- * target ends the requests in flight. The last disk of a session ends the connection.
+ * Until RNBDC_DISK_ATTACHED is set, I/O fails if the connection is lost, so that reading the
+ * partition table does not block. After that, I/O waits for recovery (recover.c).
+ * rnbdc_disk_detach() removes the disk while the session is still connected, so that the
+ * target completes the requests in flight. The last disk of a session closes the connection.
  *
- * Ownership: The list of disks holds a reference from attach until detach,
- * the caller of attach or find another one. The disk is freed with the last
- * reference, and drops that of its session then (release.c). The name is reserved from
- * before the connection until the disk is removed.
+ * Ownership: The list of disks holds a reference to the disk from attach until detach. The
+ * caller of rnbdc_disk_attach() or rnbdc_disk_find() holds another one. The last put frees
+ * the disk and drops its reference to the session (release.c). The name is reserved before
+ * the connection is made and released after the disk is removed.
  *
- * Concurrency: RNBDC_DISK_DETACH is claimed by one thread only, under the
- * disk's open_mutex unless the detach is forced; opens fail from then on.
- * A detach first removes the disk from the list, so that rnbdc_disks_lock
- * keeps a disk that is on the list.
+ * Concurrency: One thread claims RNBDC_DISK_DETACH, under the disk's open_mutex unless the
+ * detach is forced; later opens fail. That thread removes the disk from the list before
+ * anything else, so a disk on the list stays valid under rnbdc_disks_lock.
  *
- * Errors: A failed attach undoes everything and leaves the reason in struct
+ * Errors: A failed attach undoes everything and stores the reason in struct
  * rnbdc_errmsg. A detach fails only before it has changed anything.
  */
 
@@ -57,7 +56,7 @@
 #include "sysfs.h"
 #include "turn.h"
 
-/* Allocate a disk, which takes the caller's reference of the session. */
+/* Allocate a disk. It takes over the caller's reference to the session. */
 static struct rnbdc_disk *rnbdc_disk_alloc(struct rnbdc_session *sess,
 					   const struct rnbdc_disk_options *opt)
 {
@@ -94,15 +93,15 @@ static struct rnbdc_disk *rnbdc_disk_alloc(struct rnbdc_session *sess,
 }
 
 /*
- * End the use of the session by a disk, after which nothing refers to the disk but
- * references. The last disk ends the connection.
+ * Detach the export of a disk and leave the session. Afterwards only the holders of
+ * references use the disk. The last disk of a session closes the connection.
  */
 static void rnbdc_disk_close(struct rnbdc_disk *disk, bool created)
 {
 	struct rnbdc_session *sess = disk->sess;
 
 	rnbdc_disk_advance(disk, RNBDC_CLOSING);
-	/* In this state nothing queues it, and it asks for the export no more. */
+	/* In state RNBDC_CLOSING nothing queues attach_work again. */
 	rnbdc_turn_leave(disk);
 	cancel_delayed_work_sync(&disk->attach_work);
 	rnbdc_export_release(disk);
@@ -113,16 +112,16 @@ static void rnbdc_disk_close(struct rnbdc_disk *disk, bool created)
 	list_del(&disk->entry);
 	spin_unlock_irq(&sess->lock);
 	mutex_unlock(&sess->recovery.lock);
-	/* Disks that have failed need no connection. */
+	/* If all remaining disks have failed, no disk needs the connection. */
 	rnbdc_session_end_unused(sess);
-	/* No control entry and no recovery finds the disk now. */
+	/* The disk has left sess->disks: control entries and recovery no longer find it. */
 	rnbdc_disk_recover_end(disk);
-	/* Reports use the disk's name, which is free for another disk after this. */
+	/* Wait for reports, which use the disk's number: rnbdc_disk_remove() frees it. */
 	flush_work(&disk->log.event_work);
 	rnbdc_disk_remove(disk);
 }
 
-/* Reserve the name of a disk: names must identify one disk. */
+/* Reserve the name of a disk. A name must identify one disk. */
 static int rnbdc_reserve_name(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 {
 	struct rnbdc_disk *other;
@@ -158,7 +157,7 @@ static void rnbdc_release_name(struct rnbdc_disk *disk)
 	mutex_unlock(&rnbdc_disks_lock);
 }
 
-/* Test whether another disk has the same export, as far as addresses and names tell. */
+/* Test whether another disk has the same target address, export name and host id. */
 static bool rnbdc_has_twin(const struct rnbdc_disk *disk)
 {
 	const struct rnbdc_session_options *opt = &disk->sess->opt;
@@ -175,9 +174,8 @@ static bool rnbdc_has_twin(const struct rnbdc_disk *disk)
 }
 
 /*
- * Put a new disk on the list unless the connection of its session was lost or the
- * attach is aborted. An abort that is requested after this has no effect, and finds
- * the disk on the list.
+ * Add a new disk to the list of disks unless it is no longer live or the attach was
+ * aborted. A later abort request has no effect.
  */
 static bool rnbdc_list_disk(struct rnbdc_disk *disk, struct rnbdc_abort *abort)
 {
@@ -193,7 +191,7 @@ static bool rnbdc_list_disk(struct rnbdc_disk *disk, struct rnbdc_abort *abort)
 	return list;
 }
 
-/* See rnbdc_disk_attach(). @created: the disk created its session. */
+/* Attempt rnbdc_disk_attach() once. @created is set if the disk created its session. */
 static struct rnbdc_disk *rnbdc_attach_once(const struct rnbdc_options *opt, bool *created,
 					    struct rnbdc_errmsg *errmsg)
 {
@@ -219,17 +217,17 @@ static struct rnbdc_disk *rnbdc_attach_once(const struct rnbdc_options *opt, boo
 		ret = rnbdc_recover_start(sess, errmsg);
 	if (!ret && *created)
 		rnbdc_further_wait(sess);
-	/* Others may wait for the session. */
+	/* Other attaches may wait until this session is connected or has failed. */
 	wake_up_all(&sess->wait);
 	if (ret)
 		goto fail;
 	ret = rnbdc_export_attach(disk, errmsg);
-	/* The target has not noticed yet that an older session is gone. */
+	/* No disk of this host has the export: the target still serves an older session. */
 	if (ret == -EEXIST && !rnbdc_has_twin(disk))
 		ret = -EBUSY;
 	if (ret)
 		goto fail;
-	/* The disk is created with the properties of the export. */
+	/* rnbdc_disk_create() needs the properties of the export. */
 	rnbdc_accept_attach(disk);
 	ret = rnbdc_disk_create(disk, errmsg);
 	if (!ret)
@@ -240,14 +238,14 @@ static struct rnbdc_disk *rnbdc_attach_once(const struct rnbdc_options *opt, boo
 	if (ret)
 		goto fail;
 	/*
-	 * Until here a loss makes I/O fail, so that adding the disk cannot
-	 * block on its partition table; from here on the disk may be in use.
+	 * Until now I/O failed after a loss, so that reading the partition table could not
+	 * block. From now on the disk may be in use, and I/O waits for recovery.
 	 */
 	set_bit(RNBDC_DISK_ATTACHED, &disk->flags);
 	/* Report a capacity that changed while the disk was added. */
 	rnbdc_schedule_events(disk);
 	if (!rnbdc_list_disk(disk, opt->abort)) {
-		/* Use reason: broken_reason may be of an attempt to recover. */
+		/* Use log.reason: broken_reason may belong to a later recovery attempt. */
 		rnbdc_errmsg_set(errmsg, "%s", READ_ONCE(disk->log.reason) ?: "interrupted");
 		ret = -ECONNRESET;
 		set_bit(RNBDC_DISK_DETACH, &disk->flags);
@@ -264,7 +262,7 @@ static struct rnbdc_disk *rnbdc_attach_once(const struct rnbdc_options *opt, boo
 	return disk;
 
 fail:
-	/* A recovery in progress must not wait for all its time limits. */
+	/* End the waits of a recovery attempt that is in progress. */
 	set_bit(RNBDC_DISK_DETACH, &disk->flags);
 	wake_up(&sess->wait);
 	rnbdc_disk_close(disk, *created);
@@ -282,10 +280,9 @@ fail:
  *
  * Context: process context, may sleep for as long as the network takes; ends
  * early when opt->abort requests it.
- * Return: the disk with a reference for the caller, or an ERR_PTR after
- * which nothing is left behind: -EBUSY if the target still has an older attachment of
- * this host, -EEXIST if another disk has the name or the export, -EINTR if it was
- * aborted.
+ * Return: the disk with a reference for the caller, or an ERR_PTR with everything
+ * undone: -EBUSY if the target still has an older attachment of this host, -EEXIST if
+ * another disk has the name or the export, -EINTR if the attach was aborted.
  */
 struct rnbdc_disk *rnbdc_disk_attach(const struct rnbdc_options *opt,
 				     struct rnbdc_errmsg *errmsg)
@@ -294,7 +291,7 @@ struct rnbdc_disk *rnbdc_disk_attach(const struct rnbdc_options *opt,
 	bool created = false;
 
 	disk = rnbdc_attach_once(opt, &created, errmsg);
-	/* The session that it joined may have ended, because all its disks had failed. */
+	/* The joined session may have ended because all its disks had failed: retry. */
 	if (PTR_ERR_OR_ZERO(disk) == -ECONNRESET && !created)
 		disk = rnbdc_attach_once(opt, &created, errmsg);
 	/* Do not log EBUSY: the caller is expected to retry. */
@@ -304,13 +301,13 @@ struct rnbdc_disk *rnbdc_disk_attach(const struct rnbdc_options *opt,
 	return disk;
 }
 
-/* Claim the detach for this thread; opens fail after that. */
+/* Claim the detach for this thread. Later opens fail. */
 static int rnbdc_claim_detach(struct rnbdc_disk *disk, bool force,
 			      struct rnbdc_errmsg *errmsg)
 {
 	int ret = 0;
 
-	/* The holder of open_mutex may wait for I/O that only the detach ends. */
+	/* Do not take open_mutex: its holder may wait for I/O that only the detach ends. */
 	if (force)
 		return test_and_set_bit(RNBDC_DISK_DETACH, &disk->flags) ?
 		       -EALREADY : 0;
@@ -332,8 +329,8 @@ static int rnbdc_claim_detach(struct rnbdc_disk *disk, bool force,
  * @force: detach although the disk is open
  * @errmsg: filled on error
  *
- * Requests in flight end first: the target ends them while the connection
- * stands, otherwise they fail. A session all of whose disks detach does not reconnect.
+ * Requests in flight end first: the target completes them if the session is connected,
+ * otherwise they fail. A session does not reconnect while all its disks are being detached.
  *
  * Context: process context, may sleep.
  * Return: 0, -EBUSY if the disk is open, -EALREADY if it is being detached.
@@ -353,7 +350,7 @@ int rnbdc_disk_detach(struct rnbdc_disk *disk, bool force, struct rnbdc_errmsg *
 	mutex_unlock(&rnbdc_disks_lock);
 
 	pr_info("%s: detaching\n", rnbdc_disk_name(disk));
-	/* Otherwise I/O would wait for a connection for ever, and del_gendisk() for it. */
+	/* Without a connection I/O might wait forever, and del_gendisk() waits for I/O. */
 	rnbdc_recover_abort(disk);
 	del_gendisk(disk->gd);
 	rnbdc_disk_close(disk, false);
@@ -389,8 +386,8 @@ struct rnbdc_disk *rnbdc_disk_find(const char *name)
 /**
  * rnbdc_disks_detach_all - detach all disks before the module is unloaded
  *
- * Open disks pin the module, so none is open, and rnbdc_jobs_stop() has waited for every
- * attach and detach.
+ * No disk is open, because an open disk pins the module. No attach or detach runs, because
+ * rnbdc_jobs_stop() has waited for them.
  *
  * Context: process context, may sleep.
  */

@@ -2,19 +2,19 @@
 /*
  * Control entries: attach and detach an export.
  *
- * Operation: rnbdc_export_attach() asks the target on queue 0 of a live session for the
- * export of a disk, under a new handle, and waits for the answer, while other disks do the
- * same (asked.c). offer.c compares the answer with what the disk was created with.
+ * Operation: rnbdc_export_attach() sends an ATTACH with a new handle for the export of a
+ * disk, on queue 0 of a live session, and waits for the reply. Other disks may do the same
+ * concurrently (asked.c). offer.c compares the reply with the properties of the disk.
  *
  * Ownership: disk->offer belongs to the completion handler of queue 0 until it has set
  * disk->answered, then to the thread that waits.
  *
- * Concurrency: disk->ctl_lock orders requests to attach and to detach a disk; it is taken
- * before recovery.lock. Frames of queue 0 are handled one at a time; the lock of the session
- * protects the list of disks, offers and the requests that are not answered.
+ * Concurrency: disk->ctl_lock serialises requests to attach and to detach a disk; it is
+ * taken before recovery.lock. Frames of queue 0 are handled one at a time. The lock of the
+ * session protects the list of disks, their offers and the unanswered requests.
  *
- * Errors: each failure sets one text for the user. The answer to a request after its task
- * has given up is ignored. An answer to no request is a protocol error.
+ * Errors: each failure sets one error message for the user. A reply that arrives after its
+ * task has stopped waiting is ignored. A reply to no request is a protocol error.
  */
 
 #include <linux/idr.h>
@@ -42,11 +42,11 @@
 #include "state.h"
 #include "submit.h"
 
-/* Milliseconds for the answer, which does not wait for the storage. */
+/* Milliseconds to wait for the reply to ATTACH, which does not depend on the storage. */
 #define RNBDC_ATTACH_MS		10000
-/* Milliseconds for the answer to DETACH, which waits for the storage. */
+/* Milliseconds to wait for DETACHED, which the target delays until its storage is done. */
 #define RNBDC_RELEASE_MS	2000
-/* Milliseconds after which a frame is tried again that found no credit. */
+/* Milliseconds until a retry, if there is no credit or too many requests are unanswered. */
 #define RNBDC_ATTACH_RETRY_MS	10
 
 /* Send a frame with one entry on a connection. Returns -EAGAIN without a credit. */
@@ -76,7 +76,7 @@ static int rnbdc_ending_error(const struct rnbdc_disk *disk, struct rnbdc_errmsg
 	return -ECANCELED;
 }
 
-/* A request to attach, or to end the ownership of an export. */
+/* An ATTACH: a request to attach an export, or to end its ownership. */
 struct rnbdc_ask {
 	struct rnbdc_disk *disk;
 	bool disown;
@@ -89,13 +89,13 @@ struct rnbdc_ask {
 	struct rnbd_ctl_entry entry;
 };
 
-/* Has a request to attach become pointless? */
+/* Test whether a request to attach is no longer needed because its disk is ending. */
 static bool rnbdc_ask_ending(const struct rnbdc_ask *ask)
 {
 	return !ask->disown && rnbdc_disk_ending(ask->disk);
 }
 
-/* Is there nothing to wait for on a connection any more? */
+/* Test whether the wait is over: the reply has come or the connection has ended. */
 static bool rnbdc_ask_over(const struct rnbdc_ask *ask)
 {
 	const struct rnbdc_session *sess = ask->disk->sess;
@@ -107,8 +107,8 @@ static bool rnbdc_ask_over(const struct rnbdc_ask *ask)
 }
 
 /*
- * Send the request and wait for the answer. A request that was sent is waited
- * for although the disk is ending: it must be known which handle the target has.
+ * Send the request and wait for the reply. After sending, wait even if the disk is
+ * ending: a detach must name the handle that the target may have granted.
  */
 static int rnbdc_ask_target(struct rnbdc_ask *ask, struct rnbdc_errmsg *errmsg)
 {
@@ -139,7 +139,7 @@ static int rnbdc_ask_target(struct rnbdc_ask *ask, struct rnbdc_errmsg *errmsg)
 	return -ETIMEDOUT;
 }
 
-/* Note a request to attach under a new handle. Returns -EAGAIN if others must be answered. */
+/* Record a request under a new handle. Returns -EAGAIN if too many are unanswered. */
 static int rnbdc_ask_try(struct rnbdc_ask *ask, struct rnbdc_errmsg *errmsg)
 {
 	struct rnbdc_disk *disk = ask->disk;
@@ -177,7 +177,7 @@ unlock:
 	return ret;
 }
 
-/* Note a request to attach, whose answer the session awaits from then on. */
+/* Record a request under a new handle, after a wait if too many are unanswered. */
 static int rnbdc_ask_begin(struct rnbdc_ask *ask, struct rnbdc_errmsg *errmsg)
 {
 	struct rnbdc_session *sess = ask->disk->sess;
@@ -195,7 +195,7 @@ static int rnbdc_ask_begin(struct rnbdc_ask *ask, struct rnbdc_errmsg *errmsg)
 	return ret;
 }
 
-/* End the wait for the answer. Returns the result of the request. */
+/* End the wait for the reply. Returns the result of the request. */
 static int rnbdc_ask_end(struct rnbdc_ask *ask, int ret, struct rnbdc_errmsg *errmsg)
 {
 	struct rnbdc_disk *disk = ask->disk;
@@ -208,10 +208,10 @@ static int rnbdc_ask_end(struct rnbdc_ask *ask, int ret, struct rnbdc_errmsg *er
 		asked->disk = NULL;
 	else if (asked)
 		rnbdc_asked_remove(&sess->ctl, asked);
-	/* The answer may have come at the last moment. */
+	/* The reply may have come after the time-out. */
 	if (ret == -ETIMEDOUT && disk->answered)
 		ret = 0;
-	/* The target may grant it yet: a detach has to name this handle. */
+	/* The target may still grant the request: a detach must name this handle. */
 	if (ret == -ETIMEDOUT && asked && ask->sent && !ask->disown &&
 	    sess->state == RNBDC_SESS_LIVE && sess->epoch == ask->epoch) {
 		disk->granted = ask->info.handle;
@@ -225,7 +225,7 @@ static int rnbdc_ask_end(struct rnbdc_ask *ask, int ret, struct rnbdc_errmsg *er
 	return ret;
 }
 
-/* Ask the target, under the lock of the disk. */
+/* Send a request and wait for its result, with disk->ctl_lock held. */
 static int rnbdc_ask(struct rnbdc_ask *ask, struct rnbdc_errmsg *errmsg)
 {
 	struct rnbdc_disk *disk = ask->disk;
@@ -241,7 +241,7 @@ static int rnbdc_ask(struct rnbdc_ask *ask, struct rnbdc_errmsg *errmsg)
 	ask->until = jiffies + msecs_to_jiffies(ask->ms);
 	ret = rnbdc_ask_begin(ask, errmsg);
 	if (!ret) {
-		/* Those before it, for which it has waited, had their own time. */
+		/* The wait for earlier requests does not count against this one's limit. */
 		ask->until = jiffies + msecs_to_jiffies(ask->ms);
 		rnbd_encode_attach(&ask->wire, &ask->info);
 		ask->entry.body = &ask->wire;
@@ -257,12 +257,12 @@ static int rnbdc_ask(struct rnbdc_ask *ask, struct rnbdc_errmsg *errmsg)
  * @disk: disk of a session
  * @errmsg: filled on error
  *
- * Other disks may do the same concurrently: each waits for its own answer only.
+ * Other disks may attach concurrently: each task waits only for its own reply.
  *
  * Context: process context, may sleep; ends early when the connection is lost. Takes
  * disk->ctl_lock.
- * Return: 0 with disk->offer valid, or a negative errno, for a refusal that of
- * rnbdc_status_error().
+ * Return: 0 with disk->offer valid, or a negative errno; rnbdc_status_error() converts a
+ * refusal into an errno.
  */
 int rnbdc_export_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 {
@@ -277,7 +277,7 @@ int rnbdc_export_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 
 /**
  * rnbdc_renew_index - choose another index for a disk whose attachment was ended
- * @disk: disk that is to be attached again; nothing happens if it has its index
+ * @disk: disk that will attach again; unchanged if it still has its index
  * @errmsg: filled on error
  *
  * Context: process context; recovery.lock held.
@@ -305,7 +305,7 @@ int rnbdc_renew_index(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 	return 0;
 }
 
-/* The end of an attachment is confirmed: its index may be used again. */
+/* Free the index of an attachment that has ended, so that another disk may use it. */
 static void rnbdc_detached(struct rnbdc_session *sess, u32 index)
 {
 	if (xa_erase_irq(&sess->detaching, index))
@@ -313,14 +313,14 @@ static void rnbdc_detached(struct rnbdc_session *sess, u32 index)
 	wake_up(&sess->wait);
 }
 
-/* The end of an attachment. */
+/* An attachment that is being ended. */
 struct rnbdc_detach {
 	struct rnbd_handle handle;
 	u32 epoch;
 	bool guessed;
 };
 
-/* Begin the end of an attachment. False: the target has none, and the index is free. */
+/* Prepare a DETACH. Returns false if the target has no attachment; the index is then free. */
 static bool rnbdc_begin_detach(struct rnbdc_disk *disk, struct rnbdc_detach *detach)
 {
 	struct rnbd_handle *handle = &detach->handle;
@@ -344,15 +344,15 @@ static bool rnbdc_begin_detach(struct rnbdc_disk *disk, struct rnbdc_detach *det
 	return false;
 }
 
-/* Send a DETACH. Returns -EAGAIN without a credit, or if others must be answered first. */
+/* Send a DETACH. Returns -EAGAIN without a credit, or if too many requests are unanswered. */
 static int rnbdc_send_detach(struct rnbdc_session *sess, const struct rnbdc_detach *detach,
 			     struct rnbd_ctl_entry *entry)
 {
 	int ret = 0;
 
 	/*
-	 * The target counts the DETACH of an attachment only if it does not have that, because
-	 * the ATTACH is not handled yet or was refused.
+	 * A DETACH counts as an unanswered request only if the target does not have the
+	 * attachment, because the ATTACH is not handled yet or was refused.
 	 */
 	spin_lock_irq(&sess->lock);
 	if (sess->state == RNBDC_SESS_LIVE && sess->epoch == detach->epoch && !entry->id &&
@@ -367,11 +367,12 @@ static int rnbdc_send_detach(struct rnbdc_session *sess, const struct rnbdc_deta
 
 /**
  * rnbdc_export_detach - end the attachment of a disk
- * @disk: disk that has failed, or without requests, or whose offer is refused
- * @keep_owner: the disk will be attached again, so this host still owns the export
+ * @disk: disk that has failed, has no requests, or does not accept its offer
+ * @keep_owner: the disk will attach again, so this host remains the owner of the export
  *
- * The target drops what its storage does not have yet. The index of the handle is in use
- * until the target confirms the end, or the connection is lost. A second call does nothing.
+ * The target drops requests that it has not submitted to the storage. The index of the
+ * handle stays in use until the target sends DETACHED or the connection is lost. A second
+ * call does nothing.
  *
  * Context: process context, may sleep until the target gives a credit; takes disk->ctl_lock
  * and recovery.lock.
@@ -394,7 +395,7 @@ void rnbdc_export_detach(struct rnbdc_disk *disk, bool keep_owner)
 	struct rnbdc_detach detach;
 	bool tell = false;
 
-	/* A request to attach that is under way precedes it. */
+	/* Wait for a request to attach that is in flight. */
 	mutex_lock(&disk->ctl_lock);
 	mutex_lock(&sess->recovery.lock);
 	if (!disk->detached)
@@ -419,7 +420,7 @@ out:
 	memalloc_noio_restore(noio);
 }
 
-/* Does the session still await the end of the attachment that had @handle? */
+/* Test whether the session still awaits DETACHED for @handle. */
 static bool rnbdc_is_detaching(struct rnbdc_session *sess, const struct rnbd_handle *handle)
 {
 	return READ_ONCE(sess->state) == RNBDC_SESS_LIVE && handle->generation &&
@@ -427,8 +428,8 @@ static bool rnbdc_is_detaching(struct rnbdc_session *sess, const struct rnbd_han
 }
 
 /*
- * Tell the target that the host no longer owns the export of a disk. A DETACH does that only
- * if the disk is attached at present.
+ * Notify the target that the host gives up the ownership of an export. A DETACH does that
+ * only if the disk is attached.
  */
 static void rnbdc_export_disown(struct rnbdc_disk *disk, u32 generation)
 {
@@ -444,33 +445,33 @@ static void rnbdc_export_disown(struct rnbdc_disk *disk, u32 generation)
 
 	if (disk->disowned)
 		return;
-	/* The target refuses to attach, which is the answer. */
+	/* The target replies with a refusal, which confirms the request. */
 	rnbdc_ask(&ask, &errmsg);
 	disk->disowned = disk->answered;
 }
 
 /**
- * rnbdc_export_release - end the attachment of a disk on a session that may end next
+ * rnbdc_export_release - end attachment and ownership before a session may end
  * @disk: as for rnbdc_export_detach(), and in state RNBDC_FAILED or RNBDC_CLOSING
  *
- * The loss of a connection does not end the ownership of an exclusive export. So the target
+ * The loss of a connection does not end the ownership of an exclusive export, so the target
  * must get the request before the connection ends. The disk need not be attached: its
- * export may be busy, or have other properties now.
+ * export may be busy, or may have changed its properties.
  *
- * Context: process context, may sleep until the target answers, but not for long if its
- * storage does not; takes disk->ctl_lock and recovery.lock.
+ * Context: process context, may sleep until the target answers, but waits at most
+ * RNBDC_RELEASE_MS for its storage; takes disk->ctl_lock and recovery.lock.
  */
 void rnbdc_export_release(struct rnbdc_disk *disk)
 {
 	struct rnbdc_session *sess = disk->sess;
-	/* An attach that has failed may have an offer that was not accepted. */
+	/* A failed attach may have left an offer that was not accepted. */
 	u32 generation = disk->owner_generation ?: disk->offer.owner_generation;
 
-	/* One that was not answered may be granted yet. */
+	/* The target may still grant an unanswered request. */
 	if (!generation && disk->answered)
 		return;
 	rnbdc_export_detach(disk, false);
-	/* Nothing changes it any more: a disk that has detached or failed is not attached. */
+	/* disk->granted is stable: a failed or closing disk does not attach again. */
 	wait_event_idle_timeout(sess->wait, !rnbdc_is_detaching(sess, &disk->granted),
 				msecs_to_jiffies(RNBDC_RELEASE_MS));
 	if (generation && READ_ONCE(sess->state) == RNBDC_SESS_LIVE)
@@ -478,8 +479,8 @@ void rnbdc_export_release(struct rnbdc_disk *disk)
 }
 
 /**
- * rnbdc_forget_detached - release the indexes whose end the target did not confirm
- * @sess: session whose connection is lost, so that the target has no attachment of it
+ * rnbdc_forget_detached - free the indexes that still await DETACHED
+ * @sess: session whose connection is lost, which has ended all its attachments
  *
  * Context: process context; recovery.lock held.
  */
@@ -510,7 +511,7 @@ static enum rnbd_proto_err rnbdc_handle_detached(struct rnbdc_session *sess,
 	value = xa_load(&sess->detaching, info.handle.index);
 	if (!value || xa_to_value(value) != info.handle.generation)
 		return RNBD_PERR_HANDLE;
-	/* Most have no id, see rnbdc_send_detach(). */
+	/* Most DETACHED entries have no id, see rnbdc_send_detach(). */
 	spin_lock_irqsave(&sess->lock, flags);
 	asked = rnbdc_asked_find(&sess->ctl, entry->id);
 	if (asked && rnbd_handle_equal(&asked->handle, &info.handle) && !asked->disk)
@@ -520,7 +521,7 @@ static enum rnbd_proto_err rnbdc_handle_detached(struct rnbdc_session *sess,
 	return RNBD_PERR_NONE;
 }
 
-/* Take over the answer to a request for which a task waits. */
+/* Store the reply to a request for which a task waits. */
 static enum rnbd_proto_err rnbdc_answer(struct rnbdc_session *sess, struct rnbdc_disk *disk,
 					const struct rnbd_attach_grant *grant)
 {
@@ -560,7 +561,7 @@ static enum rnbd_proto_err rnbdc_handle_attach_reply(struct rnbdc_session *sess,
 		perr = RNBD_PERR_HANDLE;
 	else if (asked->disk && sess->state == RNBDC_SESS_LIVE)
 		perr = rnbdc_answer(sess, asked->disk, &grant);
-	/* Without a disk the task has given up. After a loss the target has nothing granted. */
+	/* Ignore the reply if the task no longer waits or the connection is lost. */
 	if (!perr)
 		rnbdc_asked_remove(&sess->ctl, asked);
 	spin_unlock_irqrestore(&sess->lock, flags);

@@ -2,16 +2,16 @@
 /*
  * Control entries: events about attachments.
  *
- * Operation: the target reports when it has closed an attachment, which makes the disk
- * attach again, and when the capacity of an export has changed.
+ * Operation: the target sends CLOSED when it has closed an attachment; the disk then
+ * attaches again. It sends CAPACITY when the capacity of an export has changed.
  *
  * Ownership: nothing is allocated or kept.
  *
- * Concurrency: completion handler of queue 0, one entry at a time. The lock of the session
- * protects the list of disks and their offers.
+ * Concurrency: the completion handler of queue 0 handles one entry at a time. The lock of
+ * the session protects the list of disks and their offers.
  *
  * Errors: an event about a handle that the session has not used yet is a protocol error.
- * One about a handle of the past is ignored.
+ * An event about a former handle is ignored.
  */
 
 #include <linux/jiffies.h>
@@ -31,8 +31,8 @@
 #include "state.h"
 
 /*
- * Find the disk that has a handle. @perr is set if the session has not used the handle
- * yet; that of a former attachment has no disk.
+ * Find the disk that has a handle. Returns NULL for the handle of a former attachment, and
+ * also sets @perr if the session has not used the handle yet.
  */
 static struct rnbdc_disk *rnbdc_find_handle(struct rnbdc_session *sess,
 					    const struct rnbd_handle *handle,
@@ -50,7 +50,7 @@ static struct rnbdc_disk *rnbdc_find_handle(struct rnbdc_session *sess,
 }
 
 /**
- * rnbdc_handle_closed - note that the target has closed an attachment
+ * rnbdc_handle_closed - record that the target has closed an attachment
  * @sess: session
  * @entry: entry of type CLOSED
  *
@@ -71,7 +71,7 @@ enum rnbd_proto_err rnbdc_handle_closed(struct rnbdc_session *sess,
 	spin_lock_irqsave(&sess->lock, flags);
 	disk = rnbdc_find_handle(sess, &info.handle, &perr);
 	if (disk) {
-		/* A disk that is about to become live must not. */
+		/* Keep a disk that is about to become live from doing so. */
 		disk->offer.status = info.status;
 		rnbdc_disk_closed(disk, rnbd_status_text(info.status));
 	}
@@ -80,7 +80,7 @@ enum rnbd_proto_err rnbdc_handle_closed(struct rnbdc_session *sess,
 }
 
 /**
- * rnbdc_handle_capacity - note the capacity of an export
+ * rnbdc_handle_capacity - record the new capacity of an export
  * @sess: session
  * @entry: entry of type CAPACITY
  *
@@ -103,7 +103,7 @@ enum rnbd_proto_err rnbdc_handle_capacity(struct rnbdc_session *sess,
 		return perr;
 	spin_lock_irqsave(&sess->lock, flags);
 	disk = rnbdc_find_handle(sess, &info.handle, &perr);
-	/* What was refused or has ended has no capacity. */
+	/* Ignore the capacity of an attachment that was refused or closed. */
 	if (disk && disk->offer.status != RNBD_ST_OK)
 		disk = NULL;
 	if (disk && !rnbd_capacity_ok(info.capacity, disk->offer.geo.logical_block)) {

@@ -2,25 +2,24 @@
 /*
  * Authentication: this host and the target prove that they know the secret.
  *
- * Operation: If the target challenges a login, the thread that waits for the
- * reply sends the client's proof and continues to wait. The target's own proof
- * must come before it grants anything. Further queues prove the key of the session
- * (join.c), which is computed from the secret, or received if there is none. See
- * "Authentication" in Documentation/protocol.rst.
+ * Operation: If the target challenges a login, the thread that waits for the reply sends
+ * the client's proof and continues to wait. The target must send its own proof before it
+ * grants the login. Further queues prove the key of the session (join.c), which is computed
+ * from the secret, or received from the target if there is no secret. See "Authentication"
+ * in Documentation/protocol.rst.
  *
- * Ownership: The secret is held by an HMAC transform of the session, and by nothing
- * else. An attach therefore needs no key in a kernel keyring, which a reconnect
- * would have to find again. A new secret waits in sess->auth.next_key until a login
- * begins, so that all proofs of a connection are made with one secret.
+ * Ownership: Only an HMAC transform of the session holds the secret. A reconnect therefore
+ * does not depend on a key in a kernel keyring. A new secret waits in sess->auth.next_key
+ * until a login begins, so that all proofs of a connection use the same secret.
  *
- * Concurrency: Entries are handled in the completion handler of queue 0; all
- * else is done by the thread that connects. sess->auth.step says which of the two
- * acts next, and is handed over with release and acquire. Any thread may set a
- * secret at any time: next_key is exchanged atomically.
+ * Concurrency: The completion handler of queue 0 handles entries; the thread that connects
+ * does everything else. sess->auth.step says which of the two acts next, and is handed over
+ * with release and acquire. Any thread may set a secret at any time, because next_key is
+ * exchanged atomically.
  *
- * Errors: Each failure sets one constant text for the user. Before the target
- * has authenticated, the client uses nothing of its reply except a refusal that
- * does not fail the disk permanently.
+ * Errors: Each failure sets one constant error message for the user. Until the target has
+ * authenticated, the only reply that the client accepts is a refusal that does not fail the
+ * disk permanently.
  */
 
 #include <crypto/algapi.h>
@@ -43,7 +42,7 @@
  * rnbdc_auth_set_secret - set the secret that the next login of a session uses
  * @sess: session, live or not
  * @secret: RNBD_SECRET_SIZE bytes; not used after the call
- * @errmsg: filled on error, unless that is -ENOMEM
+ * @errmsg: filled on error, except for -ENOMEM
  *
  * The present connection is not affected.
  *
@@ -72,7 +71,7 @@ int rnbdc_auth_set_secret(struct rnbdc_session *sess, const u8 *secret,
  * rnbdc_auth_login - prepare the authentication of a login
  * @sess: session with sess->auth.req and sess->login.info filled
  *
- * A secret that was set since the last login takes effect.
+ * A secret that was set since the latest login takes effect now.
  *
  * Context: the thread that connects; may sleep.
  */
@@ -89,7 +88,7 @@ void rnbdc_auth_login(struct rnbdc_session *sess)
 	WRITE_ONCE(sess->auth.step, RNBDC_AUTH_NONE);
 }
 
-/* End the login: entries that follow are protocol errors. */
+/* Fail the login. Later entries of the login are protocol errors. */
 static void rnbdc_auth_failed(struct rnbdc_queue *q, const char *reason)
 {
 	WRITE_ONCE(q->sess->login.status, RNBD_ST_AUTH);
@@ -130,8 +129,9 @@ enum rnbd_proto_err rnbdc_auth_handle_challenge(struct rnbdc_queue *q,
 
 /**
  * rnbdc_auth_make_proof - compute the client's proof and the expected proof of the target
- * @sess: session that has been challenged
- * @mac: result, RNBD_MAC_SIZE bytes for the PROOF entry, with the nonce in sess->auth.text
+ * @sess: session that has received a challenge
+ * @mac: result, RNBD_MAC_SIZE bytes, for the PROOF entry; the nonce for that entry is in
+ *	sess->auth.text
  *
  * Context: the thread that connects; allocates no memory.
  * Return: 0 or the error of the crypto API.
@@ -205,7 +205,7 @@ bool rnbdc_auth_accepts_reply(struct rnbdc_queue *q, u16 status, enum rnbd_proto
 
 	if (!sess->auth.key)
 		return true;
-	/* The target sent a challenge and did not wait for the proof. */
+	/* The target replied before it received the proof that it had requested. */
 	if (auth == RNBDC_AUTH_CHALLENGED) {
 		*perr = RNBD_PERR_TYPE;
 		return false;
@@ -220,7 +220,7 @@ bool rnbdc_auth_accepts_reply(struct rnbdc_queue *q, u16 status, enum rnbd_proto
 }
 
 /**
- * rnbdc_auth_make_key - make the key of the session, which further queues prove
+ * rnbdc_auth_make_key - set the key of the session, which further queues prove
  * @sess: session whose login was granted
  *
  * Context: the thread that connects; may sleep, and load a module at the first login.
@@ -251,7 +251,7 @@ int rnbdc_auth_make_key(struct rnbdc_session *sess)
 }
 
 /**
- * rnbdc_auth_accepts_grant - check what a granted login says about the target and the key
+ * rnbdc_auth_accepts_grant - check the target UUID and the key in a granted login
  * @sess: session whose login is open
  * @grant: decoded reply with the status RNBD_ST_OK
  *
@@ -265,7 +265,7 @@ enum rnbd_proto_err rnbdc_auth_accepts_grant(const struct rnbdc_session *sess,
 		return RNBD_PERR_NONE;
 	if (memcmp(grant->target_uuid, sess->auth.text.target_uuid, sizeof(grant->target_uuid)))
 		return RNBD_PERR_IDENTITY;
-	/* The key of the session is computed and must not be transmitted. */
+	/* With a secret both ends compute the key of the session: it must not be sent. */
 	if (memchr_inv(grant->join_key, 0, sizeof(grant->join_key)))
 		return RNBD_PERR_RESERVED;
 	return RNBD_PERR_NONE;

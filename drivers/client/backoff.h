@@ -7,11 +7,11 @@
 
 #include <linux/types.h>
 
-/* Milliseconds for each step of a connection, unless I/O waits for it. */
+/* Time limit in milliseconds of each step of a connection; shorter while I/O waits for it. */
 #define RNBDC_STEP_MS		8000u
 /* Milliseconds: the longest pause before an attempt to connect a session or to attach. */
 #define RNBDC_PAUSE_MAX_MS	1000u
-/* Milliseconds: the longest pause while the offer does not fit the disk. */
+/* Milliseconds: the longest pause while the target's offer does not match the disk. */
 #define RNBDC_PAUSE_OTHER_MS	10000u
 /* Milliseconds: the longest pause before an attempt to make a further connection. */
 #define RNBDC_PAUSE_FURTHER_MS	10000u

@@ -2,12 +2,12 @@
 /*
  * The decision whether a finished request may end as part of a batch.
  *
- * Operation: a batch ends all its requests with success, so a request with an error
- * or one that is to be sent again must stay out of it. blk_mq_add_to_batch() cannot
- * be trusted with that: its third argument is an errno in some kernels ("ioerror <
- * 0" is an error in Linux 6.12.16 to 6.12.19) and a bool in others, and a
- * blk_status_t is positive. The client therefore decides itself, and passes a
- * constant that means "no error" in all of them.
+ * Operation: a batch ends all its requests with success, so a request that failed or will
+ * be sent again must not join it. blk_mq_add_to_batch() cannot decide that, because the
+ * meaning of its third argument differs: an errno in some kernels ("ioerror < 0" is an
+ * error in Linux 6.12.16 to 6.12.19), a bool in others, while a blk_status_t is positive.
+ * The client therefore decides itself, and passes a constant that means "no error" in all
+ * kernels.
  * Ownership: none.
  * Concurrency: pure function of its arguments and of the batch of the caller.
  * Errors: none. tests/unit/test_batch.c brings its own blk_mq_add_to_batch().
@@ -23,7 +23,7 @@
  * rnbdc_add_to_batch - add a request to a batch if it ended with success
  * @rq: finished request
  * @iob: batch
- * @replay: the request is to be sent again
+ * @replay: the request will be sent again
  * @status: result of the request
  * @complete: handler that ends the requests of the batch
  *

@@ -4,29 +4,28 @@
  *
  * Operation
  *
- * A session has local memory that mirrors its pool, unit by unit: a request that owns
- * pool space owns the same space of the mirror, and data that are adjacent in the pool
- * are adjacent in the mirror. RDMA operations
- * transfer between the two, and the processor copies between the mirror and the
- * pages of the request. This costs a copy and saves the mapping of each page of
- * a request for the device.
+ * A session has local bounce memory that mirrors its pool, unit by unit: a request that
+ * owns pool space owns the same space of the mirror, and data that are adjacent in the pool
+ * are adjacent in the mirror. RDMA operations transfer data between pool and mirror, and
+ * the processor copies them between the mirror and the pages of the request. This costs a
+ * copy and saves mapping each page of a request for the device.
  *
  * Ownership
  *
- * Bounce space belongs to a request as long as its pool space does. An RDMA READ
- * in flight writes into it, so this mode has no early release.
+ * A request owns its bounce space as long as its pool space. This mode has no early
+ * release, because an RDMA READ in flight writes into the bounce space.
  *
  * Concurrency
  *
- * The memory is mapped with the connection and unmapped with it, but stays
- * allocated until the disk is released, so that a reconnect need not allocate
- * memory while the machine waits for this disk. The owner of the space copies
- * without a lock; the queue is quiesced before a connection is replaced.
+ * The memory is mapped while there is a connection. It stays allocated until the session is
+ * released, so that a reconnect need not allocate memory while the machine waits for its
+ * disks. The owner of the space copies without a lock; the queue is quiesced before a
+ * connection is replaced.
  *
  * Errors
  *
- * An allocation can fail for the first connection, or for a later one with a
- * larger pool. No memory is allocated at any other time.
+ * An allocation can fail when the first connection is made, or a later one with a larger
+ * pool. No memory is allocated at any other time.
  */
 
 #include <linux/bio.h>
@@ -45,11 +44,11 @@
 #include "queue.h"
 #include "session.h"
 
-/* Pages of a chunk: larger chunks are hard to allocate, smaller need more entries. */
+/* Order of a chunk: larger chunks are hard to allocate, smaller ones need more entries. */
 #define RNBDC_BOUNCE_ORDER	4
 #define RNBDC_BOUNCE_SIZE	(PAGE_SIZE << RNBDC_BOUNCE_ORDER)
 
-/* A position in the bounce memory of a request, and the bytes contiguous there. */
+/* A position in the bounce memory of a request, and the contiguous bytes from there. */
 struct rnbdc_bounce_iter {
 	const struct rnbdc_session *sess;
 	const struct rnbd_extent *extent;
@@ -95,7 +94,7 @@ static bool rnbdc_bounce_next(struct rnbdc_bounce_iter *piece)
 }
 
 /**
- * rnbdc_bounce_segments - get the chunks of bounce memory that a request can span
+ * rnbdc_bounce_segments - get the number of pieces of bounce memory that a request can have
  * @max_io: bytes of the largest request
  *
  * Context: any.
@@ -128,7 +127,7 @@ static int rnbdc_bounce_grow(struct rnbdc_session *sess, u32 nr)
  * rnbdc_bounce_alloc - allocate and map bounce memory for the pool of a session
  * @sess: session that was granted its pool
  *
- * Memory of an earlier connection is used again.
+ * Memory that an earlier connection has allocated is reused.
  *
  * Context: process context, may sleep.
  * Return: 0 or -ENOMEM; rnbdc_bounce_unmap() and rnbdc_bounce_free() are valid after
@@ -162,7 +161,7 @@ int rnbdc_bounce_alloc(struct rnbdc_session *sess)
 
 /**
  * rnbdc_bounce_unmap - unmap the bounce memory of a session
- * @sess: session with drained queues; one without bounce memory is fine
+ * @sess: session with drained queues; may have no bounce memory
  *
  * Context: process context.
  */
@@ -182,7 +181,7 @@ void rnbdc_bounce_unmap(struct rnbdc_session *sess)
 
 /**
  * rnbdc_bounce_free - free the bounce memory of a session
- * @sess: session without a connection; one without bounce memory is fine
+ * @sess: session without a connection; may have no bounce memory
  *
  * Context: process context, may sleep.
  */
@@ -212,7 +211,7 @@ bool rnbdc_bounce_map(const struct rnbdc_queue *q, struct rnbdc_req *req)
 
 	rnbdc_bounce_start(&piece, q, req);
 	while (rnbdc_bounce_next(&piece)) {
-		/* Join within one chunk only: each chunk is synchronised by itself. */
+		/* Do not merge across chunks: each chunk is a DMA mapping of its own. */
 		if (last && piece.in_chunk && last->addr + last->length == piece.dma) {
 			last->length += piece.bytes;
 			continue;
@@ -233,9 +232,9 @@ bool rnbdc_bounce_map(const struct rnbdc_queue *q, struct rnbdc_req *req)
 /**
  * rnbdc_bounce_copy - copy the data of a request
  * @q: queue
- * @req: mapped request whose space no work request uses
+ * @req: mapped request whose space no work request in flight uses
  *
- * Data of a write are copied to bounce memory, data of a read from there.
+ * Copy the data of a write to bounce memory, and the data of a read from bounce memory.
  *
  * Context: any; the caller owns the request.
  */

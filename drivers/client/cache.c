@@ -4,31 +4,31 @@
  *
  * Operation
  *
- * A queue allocates units first fit in its blocks, under its own lock. If these do not
- * hold a request in one extent, it takes free blocks of the session, some more than it
- * needs if there are plenty. If the session has none, the queue uses several extents,
- * and takes the unused blocks of the other queues.
+ * A queue allocates units first fit in its blocks, under its own lock. If no extent in these
+ * holds the request, the queue takes free blocks of the session, more than it needs if free
+ * blocks are plentiful. If the session has too few, the queue uses several extents, and
+ * takes the unused blocks of the other queues.
  *
- * A queue keeps blocks that are empty, so that steady load does not touch what queues
- * share. It gives them up when queues have more than half of the pool for the first time
- * since it was less, when another queue lacks space, when a hardware queue waits for
- * space, and when their segment is closed. Work requests of the queue may still name
- * units of an empty block: a reply can overtake the completion of the SEND that follows
- * the RDMA WRITEs, and with early release units are free as soon as the RDMA READ is
- * posted. So a block first leaves: no unit of it is allocated, and it becomes free when
- * all work requests that were posted until then have completed. Completions come in
- * order, so the queue counts signalled work requests.
+ * A queue keeps empty blocks, so that steady load does not touch state that queues share.
+ * The queue gives them up when space becomes scarce (queues have more than half of the
+ * pool), when another queue lacks space, when a hardware queue waits for space, and when
+ * their segment closes. Work requests of the queue may still name units of an empty block:
+ * a reply can overtake the completion of the SEND that follows the RDMA WRITEs, and with
+ * early release units are free as soon as the RDMA READ is posted. So a block that is given
+ * up is first "leaving": none of its units is allocated. It becomes free when all work
+ * requests that were posted before have completed. Completions come in order, so the queue
+ * only counts signalled work requests.
  *
- * A block of a closing segment that is in use is parked: its free units are removed from
- * the bitmap, and each further one when it is freed, until the block is empty.
+ * A used block of a closing segment is "parked": its free units are removed from the bitmap,
+ * and each of the others when it is freed, until the block is empty and leaves.
  *
  * Ownership: a block belongs to the queue from rnbdc_space_take() to rnbdc_space_give().
  * Bitmaps live from rnbdc_cache_open() to rnbdc_space_exit().
  *
- * Concurrency: the lock of the queue protects its blocks. A queue that lacks space tries
- * the locks of the others, because it must not wait for them with its own lock held. The
- * work item of the session waits for each of them in turn, with no other lock held, so
- * that a waiter gets all unused blocks even if such an attempt fails.
+ * Concurrency: the lock of the queue protects its blocks. A queue that lacks space uses only
+ * spin_trylock() on the locks of other queues, because it holds its own lock. The work item
+ * of the session (stall.c) waits for the lock of each queue in turn, with no other lock
+ * held, so a waiter gets all unused blocks even if the queue failed to lock the others.
  *
  * Errors: -ENOSPC with nothing allocated.
  */
@@ -70,11 +70,11 @@ static int rnbdc_cache_alloc_tables(struct rnbdc_cache *cache)
 }
 
 /**
- * rnbdc_cache_open - prepare the tables of a queue, which has no block at first
+ * rnbdc_cache_open - prepare the tables of a queue, which begins without blocks
  * @cache: blocks of the queue; no requests of an earlier connection are in flight
  * @index: number of the queue
  *
- * Allocates nothing if rnbdc_space_open() did not.
+ * The function allocates nothing if rnbdc_space_open() has kept the former tables.
  *
  * Context: process context, may sleep, does not wait for I/O.
  * Return: 0 or a negative errno; rnbdc_space_exit() frees the tables.
@@ -84,7 +84,7 @@ int rnbdc_cache_open(struct rnbdc_cache *cache, u32 index)
 	struct rnbdc_space *space = cache->space;
 	int ret = 0;
 
-	/* Those of the former connection have been emptied. */
+	/* A cache that is already listed has its tables from the former connection. */
 	if (space->caches[index] != cache)
 		ret = rnbdc_cache_alloc_tables(cache);
 	if (ret)
@@ -104,7 +104,7 @@ static u32 rnbdc_cache_free(const struct rnbdc_cache *cache)
 	return cache->pool.owned - cache->pool.used;
 }
 
-/* Begin to give up a block none of whose units can be allocated. */
+/* Begin to give up a block. The caller has removed all its units from the bitmap. */
 static void rnbdc_cache_leave(struct rnbdc_cache *cache, u32 block)
 {
 	struct rnbdc_block *blocks = cache->space->block;
@@ -119,13 +119,13 @@ static void rnbdc_cache_leave(struct rnbdc_cache *cache, u32 block)
 	cache->last = block;
 }
 
-/* Begin to give up empty blocks. */
+/* Begin to give up all empty blocks. */
 static void rnbdc_cache_shed(struct rnbdc_cache *cache)
 {
 	const struct rnbdc_space *space = cache->space;
 	u32 i = BITS_TO_LONGS(space->blocks.units);
 
-	/* The last ones first, so that the allocator need not search where they were. */
+	/* Start with the last block, so that rnbd_pool_remove() shrinks the searched range. */
 	while (i-- && rnbdc_cache_free(cache)) {
 		unsigned long word = cache->has[i];
 
@@ -143,7 +143,7 @@ static void rnbdc_cache_shed(struct rnbdc_cache *cache)
 	}
 }
 
-/* May a block that leaves become free, because no work request names it any longer? */
+/* Test whether a leaving block may become free: no work request in flight names it. */
 static bool rnbdc_cache_may_return(const struct rnbdc_cache *cache, u32 block)
 {
 	if (block == RNBDC_NO_BLOCK)
@@ -152,7 +152,7 @@ static bool rnbdc_cache_may_return(const struct rnbdc_cache *cache, u32 block)
 	       rnbd_inject(&rnbdc_inject_release_early, NULL);
 }
 
-/* Make blocks free that no work request names any longer. */
+/* Free the leaving blocks that no work request in flight names. */
 static void rnbdc_cache_return(struct rnbdc_cache *cache)
 {
 	struct rnbdc_space *space = cache->space;
@@ -170,7 +170,7 @@ static void rnbdc_cache_return(struct rnbdc_cache *cache)
 	spin_unlock(&space->lock);
 }
 
-/* Remove the free units of a block of a closing segment. Returns true if it is empty. */
+/* Remove the free units of a parked block from the bitmap. Returns true if it is empty. */
 static bool rnbdc_cache_park_units(struct rnbdc_cache *cache, u32 block)
 {
 	const struct rnbdc_space *space = cache->space;
@@ -183,7 +183,7 @@ static bool rnbdc_cache_park_units(struct rnbdc_cache *cache, u32 block)
 	return b->parked == units;
 }
 
-/* Remove the units of parked blocks that were freed. */
+/* Remove newly freed units of parked blocks from the bitmap. */
 static void rnbdc_cache_park_again(struct rnbdc_cache *cache)
 {
 	u32 *at = &cache->parked, block;
@@ -200,7 +200,7 @@ static void rnbdc_cache_park_again(struct rnbdc_cache *cache)
 	}
 }
 
-/* Park the blocks of segments that were closed. */
+/* Park the blocks of segments that were closed since the last call. */
 static void rnbdc_cache_park(struct rnbdc_cache *cache)
 {
 	struct rnbdc_space *space = cache->space;
@@ -236,8 +236,8 @@ static void rnbdc_cache_park(struct rnbdc_cache *cache)
 }
 
 /**
- * rnbdc_cache_freed - give up blocks of closing segments that have become empty
- * @cache: blocks of a queue with blocks of closing segments
+ * rnbdc_cache_freed - give up parked blocks that have become empty
+ * @cache: blocks of a queue with parked blocks
  *
  * Context: any; the lock of the queue held.
  */
@@ -248,7 +248,7 @@ void rnbdc_cache_freed(struct rnbdc_cache *cache)
 }
 
 /**
- * rnbdc_cache_settle - return blocks after a completion, and give waiters their turns
+ * rnbdc_cache_settle - free leaving blocks after a completion, and start waiters
  * @cache: blocks of the queue
  *
  * Context: completion handler; the lock of the queue held.
@@ -267,7 +267,7 @@ void rnbdc_cache_settle(struct rnbdc_cache *cache)
 	}
 }
 
-/* Take over the unused blocks of a queue. Its lock is held. */
+/* Free the unused blocks of a queue. Its lock is held. */
 static void rnbdc_cache_collect(struct rnbdc_cache *cache)
 {
 	if (READ_ONCE(cache->space->flags) & RNBDC_SPACE_CLOSING)
@@ -277,11 +277,11 @@ static void rnbdc_cache_collect(struct rnbdc_cache *cache)
 }
 
 /**
- * rnbdc_space_collect - make the unused blocks of all queues free
+ * rnbdc_space_collect - free the unused blocks of all queues
  * @space: pool
  *
- * Does nothing if the space is plenty. Blocks that work requests still name become free
- * when these have completed.
+ * The function does nothing while space is plentiful. A block that work requests still
+ * name becomes free when these have completed.
  *
  * Context: any, without locks.
  */
@@ -308,7 +308,7 @@ void rnbdc_space_collect(struct rnbdc_space *space)
 	spin_unlock_irqrestore(&space->lock, flags);
 }
 
-/* Make unused blocks of other queues free whose locks are, until @units are free. */
+/* Free unused blocks of those other queues that can be locked, until @units are free. */
 static void rnbdc_cache_collect_others(struct rnbdc_cache *self, u32 units)
 {
 	struct rnbdc_space *space = self->space;
@@ -324,7 +324,7 @@ static void rnbdc_cache_collect_others(struct rnbdc_cache *self, u32 units)
 	}
 }
 
-/* Use blocks again that were to be given up. Returns the number of units. */
+/* Take back leaving blocks, up to @units. Returns the number of units. */
 static u32 rnbdc_cache_reuse(struct rnbdc_cache *cache, u32 units)
 {
 	struct rnbdc_space *space = cache->space;
@@ -348,7 +348,7 @@ static u32 rnbdc_cache_reuse(struct rnbdc_cache *cache, u32 units)
 	return taken;
 }
 
-/* Add @units at least, or nothing unless there are blocks that were to be given up. */
+/* Add at least @units: leaving blocks, then free ones. Without enough, add no free ones. */
 static u32 rnbdc_cache_take(struct rnbdc_cache *cache, const struct rnbdc_waiter *waiter,
 			    u32 units)
 {
@@ -357,7 +357,7 @@ static u32 rnbdc_cache_take(struct rnbdc_cache *cache, const struct rnbdc_waiter
 
 	spin_lock(&space->lock);
 	taken = rnbdc_cache_reuse(cache, units);
-	/* Take more than needed only if this cannot harm others. */
+	/* Take more than needed only while space is plentiful. */
 	if (taken < units && !space->flags)
 		units = max(units, taken + space->batch);
 	if (taken < units)
@@ -367,8 +367,8 @@ static u32 rnbdc_cache_take(struct rnbdc_cache *cache, const struct rnbdc_waiter
 }
 
 /*
- * Add blocks and allocate. Blocks that lack are enough if the free units of the queue are
- * not scattered; as many as the request has units are always enough.
+ * Add blocks and allocate. The missing units suffice if the free units of the queue are not
+ * scattered; otherwise the queue adds as many units as the request needs in all.
  */
 static int rnbdc_cache_refill(struct rnbdc_cache *cache, const struct rnbdc_waiter *waiter,
 			      u32 units, struct rnbd_extent *extents)
@@ -388,26 +388,26 @@ static int rnbdc_cache_refill(struct rnbdc_cache *cache, const struct rnbdc_wait
 	return nr;
 }
 
-/* Allocate in the blocks of a queue, with more of them if the space is plenty. */
+/* Allocate in the blocks of a queue, after adding blocks while space is plentiful. */
 static int rnbdc_cache_alloc(struct rnbdc_cache *cache, const struct rnbdc_waiter *waiter,
 			     u32 units, struct rnbd_extent *extents)
 {
 	struct rnbdc_space *space = cache->space;
 
-	/* One extent, or few, of new blocks: several may take several RDMA operations. */
+	/* New blocks give fewer extents, and so fewer RDMA operations. */
 	if (!READ_ONCE(space->flags) && units <= space->segment_units)
 		rnbdc_cache_take(cache, waiter, units);
 	return rnbd_pool_alloc(&cache->pool, units, extents, RNBD_EXTENTS_MAX);
 }
 
 /**
- * rnbdc_space_alloc_slow - allocate pool space unless one extent was found
+ * rnbdc_space_alloc_slow - allocate pool space if rnbdc_space_alloc() has found none
  * @cache: blocks of the queue that carries the request
  * @waiter: hardware queue that submits the request
- * @units: how much
- * @extents: result, room for RNBD_EXTENTS_MAX
- * @flags: flags of the space; with RNBDC_SPACE_SCARCE alone, the present blocks of the
- *	queue do not hold the request
+ * @units: number of units
+ * @extents: result, RNBD_EXTENTS_MAX members
+ * @flags: value of rnbdc_space.flags; if RNBDC_SPACE_SCARCE alone, the present blocks of
+ *	the queue are known not to hold the request
  *
  * Context: any; the lock of the queue held.
  * Return: number of @extents, or -ENOSPC.

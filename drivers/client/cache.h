@@ -19,11 +19,11 @@ void rnbdc_space_collect(struct rnbdc_space *space);
  * rnbdc_space_alloc - allocate pool space for a request
  * @cache: blocks of the queue that carries the request
  * @waiter: hardware queue that submits the request
- * @units: how much, at most what rnbdc_space_open() was told
- * @extents: result, room for RNBD_EXTENTS_MAX
+ * @units: number of units, at most the @max_units passed to rnbdc_space_open()
+ * @extents: result, RNBD_EXTENTS_MAX members
  *
  * Context: any; the lock of the queue held.
- * Return: number of @extents, or -ENOSPC, after which rnbdc_space_wait() is to be called.
+ * Return: number of @extents, or -ENOSPC; the caller must then call rnbdc_space_wait().
  */
 static inline int rnbdc_space_alloc(struct rnbdc_cache *cache, struct rnbdc_waiter *waiter,
 				    u32 units, struct rnbd_extent *extents)
@@ -59,11 +59,11 @@ static inline void rnbdc_space_free(struct rnbdc_cache *cache,
 }
 
 /**
- * rnbdc_cache_posted - note that a signalled work request covers data
+ * rnbdc_cache_posted - count a signalled work request that covers data
  * @cache: blocks of the queue
  *
- * To be called in the order in which the device gets these work requests, and before the
- * extents are freed that it or an earlier one names.
+ * The caller must call this in the order in which it posts these work requests, and before
+ * it frees the extents that this or an earlier work request names.
  *
  * Context: any; the lock of the queue held.
  */
@@ -73,7 +73,7 @@ static inline void rnbdc_cache_posted(struct rnbdc_cache *cache)
 }
 
 /**
- * rnbdc_cache_completed - note that the next of these work requests has completed
+ * rnbdc_cache_completed - count the completion of a work request that covers data
  * @cache: blocks of the queue
  *
  * Context: completion handler; the lock of the queue held.
@@ -84,10 +84,10 @@ static inline void rnbdc_cache_completed(struct rnbdc_cache *cache)
 }
 
 /**
- * rnbdc_cache_restart - return blocks and start waiters after a completion
+ * rnbdc_cache_restart - free blocks and start waiters after a completion
  * @cache: blocks of the queue
  *
- * To be called after rnbdc_cache_completed() and rnbdc_space_free().
+ * The caller must call this after rnbdc_cache_completed() and rnbdc_space_free().
  *
  * Context: completion handler; the lock of the queue held.
  */
@@ -99,7 +99,7 @@ static inline void rnbdc_cache_restart(struct rnbdc_cache *cache)
 }
 
 /**
- * rnbdc_cache_free_units - get the units that a queue can allocate now
+ * rnbdc_cache_free_units - get the number of units that a queue can allocate now
  * @cache: blocks of the queue
  *
  * Context: any; the lock of the queue held.
@@ -111,7 +111,7 @@ static inline u32 rnbdc_cache_free_units(const struct rnbdc_cache *cache)
 }
 
 /**
- * rnbdc_cache_used_units - get the units in use of a queue in segments that are not closed
+ * rnbdc_cache_used_units - get the number of used units of a queue outside closed segments
  * @cache: blocks of the queue
  *
  * Context: any; without the lock of the queue the number is not exact.

@@ -2,17 +2,18 @@
 /*
  * Requests that end without their reply: after a loss, or early on a live connection.
  *
- * Operation: rnbdc_disk_cancel_requests() takes the requests of a disk back from a
- * connection that is drained, to be sent again over the next one, to fail, or to be held
- * (hold.c). rnbdc_disk_fail_requests() and rnbdc_fail_request() end requests while the
- * connection serves other disks: each leaves an orphan (orphan.c). A write whose SEND has
- * not completed then waits for that, because the device may still read its pages.
+ * Operation: rnbdc_disk_cancel_requests() takes the requests of a disk back from a drained
+ * connection. They are requeued for the next connection, fail, or are held (hold.c).
+ * rnbdc_disk_fail_requests() and rnbdc_fail_request() end requests while the connection
+ * still serves other disks; each such request leaves an orphan (orphan.c). A write among
+ * them ends only when its SEND has completed, because the device may read its pages until
+ * then.
  *
- * Ownership: a request that ends belongs to the block layer. What is held belongs to the
- * disk.
+ * Ownership: a request that has ended belongs to the block layer. A held request belongs to
+ * the disk.
  *
- * Concurrency: a request is taken from its queue and becomes MQ_RQ_COMPLETE in one section
- * under ring.lock, so that a time-out and recovery do not both end it.
+ * Concurrency: a request leaves its queue and becomes MQ_RQ_COMPLETE in one section under
+ * ring.lock, so that a time-out and recovery do not both end it.
  *
  * Errors: none.
  */
@@ -36,7 +37,7 @@
 /**
  * rnbdc_queue_abandon - take a request back from a queue without a connection
  * @q: drained queue
- * @req: request in flight; its status becomes rnbdc_lost_status()
+ * @req: request in flight; rnbdc_lost_status() becomes its status
  *
  * Context: teardown of the connection; ring.lock held.
  */
@@ -51,15 +52,16 @@ static void rnbdc_queue_abandon(struct rnbdc_queue *q, struct rnbdc_req *req)
 	req->status = rnbdc_lost_status(req->hwq->disk);
 }
 
-/* How rnbdc_cancel_rq() ends requests. */
+/* Arguments of rnbdc_cancel_rq(), see rnbdc_disk_cancel_requests(). */
 struct rnbdc_cancel {
 	bool replay;
 	bool hold;
 };
 
 /*
- * Take a request back from its queue. Returns true if it has ended: it is MQ_RQ_COMPLETE, so
- * that no other task ends it too, and the caller calls rnbdc_complete_rq() unless *@remote.
+ * Take a request back from its queue. Returns true if this ends the request: it is then
+ * MQ_RQ_COMPLETE, so that no other task ends it, and the caller must call
+ * rnbdc_complete_rq() unless *@remote is set.
  */
 static bool rnbdc_take_back(struct rnbdc_req *req, const struct rnbdc_cancel *cancel,
 			    bool *remote)
@@ -70,7 +72,7 @@ static bool rnbdc_take_back(struct rnbdc_req *req, const struct rnbdc_cancel *ca
 
 	lockdep_assert_held(&req->queue->ring.lock);
 
-	/* A time-out may have ended it meanwhile. */
+	/* A time-out may have ended the request first. */
 	if (blk_mq_request_completed(rq) || req->state == RNBDC_REQ_HELD)
 		return false;
 	rnbdc_queue_abandon(req->queue, req);
@@ -79,7 +81,7 @@ static bool rnbdc_take_back(struct rnbdc_req *req, const struct rnbdc_cancel *ca
 		return false;
 	}
 	if (answered) {
-		/* The reply has come; the request waited for its SEND to complete. */
+		/* Keep the result: the request only waited for its SEND to complete. */
 		req->status = status;
 		req->replay = false;
 	} else {
@@ -107,13 +109,13 @@ static bool rnbdc_cancel_rq(struct request *rq, void *data)
 }
 
 /**
- * rnbdc_disk_cancel_requests - end all requests in flight of a lost connection
+ * rnbdc_disk_cancel_requests - take back all requests in flight of a lost connection
  * @disk: disk of a disconnected session, with quiesced queues
  * @replay: requeue the requests in the block layer instead of failing them
- * @hold: keep those that the target may still execute, see hold.c
+ * @hold: hold requests that the target may still execute, see hold.c
  *
  * On return the block layer owns all requests that are not held, and the pages of all
- * of them are unmapped.
+ * requests are unmapped.
  *
  * Context: process context, may sleep; recovery.lock held.
  */
@@ -125,7 +127,7 @@ void rnbdc_disk_cancel_requests(struct rnbdc_disk *disk, bool replay, bool hold)
 	blk_mq_tagset_wait_completed_request(&disk->tag_set);
 }
 
-/* End a request early; see rnbdc_take_back() for the result. */
+/* End a request before its reply. The result is that of rnbdc_take_back(). */
 static bool rnbdc_end_early(struct rnbdc_req *req, bool *remote)
 {
 	struct rnbdc_queue *q = req->queue;
@@ -137,7 +139,7 @@ static bool rnbdc_end_early(struct rnbdc_req *req, bool *remote)
 	req->replay = false;
 	if (rnbd_op_data_out(req->wire.op) && req->wrs &&
 	    (s32)(req->frame_seq - q->sent_seq) >= 0) {
-		/* The device may still read its pages. */
+		/* Wait for the SEND: the device may still read the pages. */
 		req->state = RNBDC_REQ_WAIT_SENT;
 		req->next = q->waiting;
 		q->waiting = req;
@@ -169,12 +171,12 @@ static bool rnbdc_fail_rq(struct request *rq, void *data)
 }
 
 /**
- * rnbdc_disk_fail_requests - end requests that the target has not answered
+ * rnbdc_disk_fail_requests - fail requests that the target has not answered
  * @disk: disk that is not live, so that no request is submitted
- * @all: end all requests; otherwise only those that do not modify the disk
+ * @all: fail all requests; otherwise only those that do not modify the disk
  *
- * The connection goes on for the other disks. Requests whose data are being transferred end
- * when that is done.
+ * The connection continues to serve the other disks. A request whose data are being
+ * transferred ends when the transfer has completed.
  *
  * Context: process context, may sleep.
  */
@@ -184,11 +186,11 @@ void rnbdc_disk_fail_requests(struct rnbdc_disk *disk, bool all)
 
 	if (!disk->gd)
 		return;
-	/* A request that fails must not be sent later. */
+	/* Send the open frames now: a failed request must not be sent later. */
 	while ((hwq = rnbdc_next_hwq(disk, hwq)))
 		rnbdc_queue_send_open(hwq->queue);
 	blk_mq_tagset_busy_iter(&disk->tag_set, rnbdc_fail_rq, &all);
-	/* Send-queue entries of reads are free: other disks may wait for them. */
+	/* The send-queue entries of the reads are free now: other disks may wait for them. */
 	rcu_read_lock();
 	while ((hwq = rnbdc_next_hwq(disk, hwq)))
 		rnbdc_queue_credit(&hwq->queue->ring);
@@ -196,7 +198,7 @@ void rnbdc_disk_fail_requests(struct rnbdc_disk *disk, bool all)
 }
 
 /**
- * rnbdc_fail_request - end one request that the target has not answered in time
+ * rnbdc_fail_request - fail one request that the target has not answered in time
  * @rq: request that was started
  *
  * Context: work item of the block layer; takes ring.lock.
@@ -220,7 +222,7 @@ void rnbdc_disk_poll(struct rnbdc_disk *disk)
 
 	if (!disk->gd)
 		return;
-	/* A handler may start hardware queues of disks that are being removed. */
+	/* RCU keeps disks that are being removed, whose hardware queues a handler may start. */
 	rcu_read_lock();
 	while ((hwq = rnbdc_next_hwq(disk, hwq)))
 		rnbd_ring_poll(&hwq->queue->ring);
@@ -241,7 +243,7 @@ static bool rnbdc_count_rq(struct request *rq, void *data)
 }
 
 /**
- * rnbdc_disk_in_flight - count the requests of a disk that a connection carries
+ * rnbdc_disk_in_flight - count the requests of a disk in flight on a connection
  * @disk: disk without tasks in queue_rq
  *
  * Context: process context.

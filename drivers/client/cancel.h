@@ -10,9 +10,9 @@
 struct rnbdc_disk;
 
 /**
- * struct rnbdc_in_flight - requests of a disk that a connection carries
- * @all: all of them
- * @modifying: those that modify the disk
+ * struct rnbdc_in_flight - numbers of requests of a disk in flight on a connection
+ * @all: number of all requests
+ * @modifying: number of requests that modify the disk
  */
 struct rnbdc_in_flight {
 	u32 all;

@@ -2,18 +2,17 @@
 /*
  * /sys/class/rnbd/rnbdX: the parent device of a disk.
  *
- * Operation: The "device" link of the disk leads to this device, where lsblk
- * and udev look for vendor, model and serial of any disk. Attributes that are
- * particular to the session are in the directory "rnbd" of the disk itself, see
- * sysfs.c. Changes of the session's state are uevents of this device: a uevent
- * of the disk would make udev read a disk that has no connection.
+ * Operation: The "device" link of the disk leads to this device, where lsblk and udev look
+ * for vendor, model and serial of any disk. Other attributes are in the directory "rnbd" of
+ * the disk itself (sysfs.c). A change of the disk's state is reported by a uevent of this
+ * device, because a uevent of the disk would make udev read a disk that has no connection.
  *
  * Ownership: The device is added before the disk and removed after it, while
  * the session exists. The device core frees it.
  *
- * Concurrency: Removal waits for readers of the attributes.
+ * Concurrency: Removing the device waits for readers of the attributes.
  *
- * Errors: Adding fails for lack of memory; reading never fails.
+ * Errors: Adding the device can fail for lack of memory; reading never fails.
  */
 
 #include <linux/blkdev.h>
@@ -53,7 +52,7 @@ static struct attribute *rnbdc_class_attrs[] = {
 	NULL
 };
 
-/* A module without a version has no revision to show. */
+/* Hide the attribute rev if the module has no version. */
 static umode_t rnbdc_class_visible(struct kobject *kobj, struct attribute *attr, int n)
 {
 	return attr == &dev_attr_rev.attr && !THIS_MODULE->version ? 0 : attr->mode;
@@ -94,7 +93,7 @@ int rnbdc_class_add(struct rnbdc_disk *disk)
 }
 
 /**
- * rnbdc_class_event - send a uevent about the state of a session
+ * rnbdc_class_event - send a uevent about the state of a disk
  * @disk: disk that is attached and not being detached
  * @state: state to report
  *

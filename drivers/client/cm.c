@@ -2,22 +2,22 @@
 /*
  * Events of the RDMA connection manager, and waiting for them.
  *
- * Operation: The thread that connects arms the wait (rnbdc_cm_wait_arm()),
- * starts a step and waits with a deadline (rnbdc_cm_wait()). The event handler,
- * or the completion handler of queue 0 during the login, stores a result in the
- * queue and wakes it. During the login the thread sends keep-alives.
+ * Operation: The thread that connects a queue arms the wait (rnbdc_cm_wait_arm()), starts a
+ * step of the connection and waits with a deadline (rnbdc_cm_wait()). The event handler, or
+ * the completion handler of queue 0 during the login, stores a result in the queue and wakes
+ * the thread. During the login the thread sends keep-alives.
  *
  * Ownership: The result and its reason belong to the handler between arming and
  * waking, and to the waiting thread otherwise.
  *
- * Concurrency: The event handler runs in the connection manager's thread. The
- * handler only records and wakes, or fails the session when no thread waits,
- * and never destroys anything. A device that is being removed therefore waits
- * until recovery has released the connection.
+ * Concurrency: The event handler runs in the connection manager's thread. The handler stores
+ * a result and wakes the waiting thread, or fails the session if no thread waits. The
+ * handler never destroys a connection, so the removal of a device waits until recovery has
+ * released the connection.
  *
- * Errors: Every refusal and loss sets one constant text for the user. Private
- * data distinguish a refusal by the target from one by a connection manager;
- * -EBUSY means that a retry may succeed.
+ * Errors: Every refusal and loss sets one constant error message for the user. A refusal by
+ * the target has private data, one by a connection manager has none. -EBUSY means that a
+ * retry may succeed.
  */
 
 #include <linux/rcupdate.h>
@@ -41,8 +41,8 @@
 #include "state.h"
 
 /*
- * The target's connection manager mistakes the request for a connection from before
- * this machine restarted, and ends that connection, after which a retry succeeds.
+ * Test for a rejection as stale: the target's connection manager still had a connection
+ * from before this machine restarted. It has ended that connection, so a retry succeeds.
  */
 static bool rnbdc_cm_stale(const struct rnbdc_queue *q, const struct rdma_cm_event *event)
 {
@@ -56,7 +56,7 @@ static int rnbdc_cm_refused(struct rnbdc_queue *q, const void *data, u8 len)
 	enum rnbd_proto_err perr;
 	struct rnbd_refusal info;
 
-	/* BUSY also covers a connection that the target accepted and then closed. */
+	/* The status is also BUSY if the target accepted the connection and then closed it. */
 	perr = rnbd_decode_cm_rej(data, len, &info);
 	if (perr) {
 		rnbdc_count_proto_err(q->sess, perr);
@@ -119,7 +119,7 @@ static void rnbdc_cm_disconnected(struct rnbdc_queue *q, const char *reason)
 {
 	if (q->ring.qp)
 		rnbd_ring_fail(&q->ring, reason);
-	/* The ring wakes the waiting thread only once it is established. */
+	/* A ring that fails before the connection is established does not wake the thread. */
 	if (!q->established) {
 		q->cm_reason = reason;
 		rnbdc_queue_wake(q, -ENODEV);
@@ -179,7 +179,7 @@ static bool rnbdc_cm_woken(const struct rnbdc_queue *q)
 	return smp_load_acquire(&q->cm_done);	/* pairs with rnbdc_queue_wake() */
 }
 
-/* Is the session lost that a queue other than 0 is being connected for? */
+/* Test whether a queue other than 0 is being connected although the session is not live. */
 static bool rnbdc_cm_obsolete(const struct rnbdc_queue *q)
 {
 	return q->index && READ_ONCE(q->sess->state) != RNBDC_SESS_LIVE;
@@ -190,7 +190,7 @@ static bool rnbdc_cm_wait_done(const struct rnbdc_queue *q)
 	return rnbdc_cm_woken(q) || rnbdc_cm_obsolete(q) || rnbdc_session_ending(q->sess);
 }
 
-/* Sleep once, and send keep-alives while the login is awaited. Returns jiffies slept. */
+/* Sleep once, and send a keep-alive if the login is in progress. Returns jiffies slept. */
 static long rnbdc_cm_wait_step(struct rnbdc_queue *q, long left)
 {
 	struct rnbdc_session *sess = q->sess;
@@ -202,14 +202,14 @@ static long rnbdc_cm_wait_step(struct rnbdc_queue *q, long left)
 
 	if (login)
 		nap = min_t(long, left, msecs_to_jiffies(interval_ms) / 2 + 1);
-	/* Nobody else polls for the answers on this queue. */
+	/* No other task polls this queue yet. */
 	if (q->ring.attr.poll == IB_POLL_DIRECT) {
 		nap = min(nap, 1L);
 		rcu_read_lock();
 		rnbd_ring_poll(&q->ring);
 		rcu_read_unlock();
 	}
-	/* The reply to the login begins the granted interval, which may be shorter. */
+	/* Wake when the login is granted: the granted keep-alive interval may be shorter. */
 	ret = wait_event_idle_timeout(sess->wait, rnbdc_cm_wait_done(q) ||
 				      READ_ONCE(sess->login.granted) != granted, nap);
 	if (login)
@@ -218,9 +218,9 @@ static long rnbdc_cm_wait_step(struct rnbdc_queue *q, long left)
 }
 
 /**
- * rnbdc_cm_wait - wait for the connection manager or the target
+ * rnbdc_cm_wait - wait for a step of the connection manager or of the target
  * @q: queue on which rnbdc_cm_wait_arm() was called before the awaited step began
- * @ms: deadline in milliseconds
+ * @ms: time limit in milliseconds
  * @errmsg: filled on error
  * @late: error message if the deadline passes
  *
@@ -260,7 +260,7 @@ int rnbdc_cm_wait(struct rnbdc_queue *q, unsigned int ms, struct rnbdc_errmsg *e
 
 /**
  * rnbdc_cm_wait_arm - prepare a queue for the next wait
- * @q: queue; the step to be awaited has not begun
+ * @q: queue whose next step has not begun
  *
  * Context: process context.
  */

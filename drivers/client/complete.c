@@ -4,34 +4,33 @@
  *
  * Operation
  *
- * rnbdc_handle_replies() handles a frame of replies. A write is complete when
- * its reply has come and the SEND of its frame has completed. The data of a
- * read come inside the reply, or an RDMA READ fetches them: the READs of all
- * replies of a frame are posted together, only the last READ of a batch is
- * signalled, and its completion completes the batch. Requests without data are
- * complete with their reply. rnbdc_note_durable() records which acknowledged
- * writes no flush covers, which offer.c checks after a restart of the target.
+ * rnbdc_handle_replies() handles a frame of replies. A write is complete when its reply has
+ * come and the SEND of its frame has completed. The data of a read come inside the reply, or
+ * an RDMA READ fetches them. The READs of all replies of a frame are posted together; only
+ * the last READ of a batch is signalled, and its completion completes the batch. Requests
+ * without data are complete when their reply has come. rnbdc_note_durable() records
+ * acknowledged writes and flushes, so that offer.c can find writes that a restart of the
+ * target may have lost.
  *
  * Ownership
  *
- * Pages belong to the device from the post until the SEND that follows an RDMA
- * WRITE, or the RDMA READ itself, has completed. Pool space of a write is
- * released when its reply has come, because the target is done with it. Pool
- * space of a read is released when its RDMA READ has completed or, with early
- * release, as soon as the READ is posted; see stage.c for the send fence.
+ * The pages of a request belong to the device from the post until the SEND that follows the
+ * RDMA WRITE, or the RDMA READ itself, has completed. Pool space of a write is freed when
+ * its reply has come, because the target no longer uses it. Pool space of a read is freed
+ * when its RDMA READ has completed or, with early release, as soon as the READ is posted;
+ * see stage.c for the send fence.
  *
  * Concurrency
  *
- * Completions of a queue are handled one at a time. ring.lock is taken once
- * per reply frame or completion. Requests return to the block layer without it.
+ * Completions of a queue are handled one at a time. ring.lock is taken once per reply frame
+ * or completion. Requests are handed to the block layer without ring.lock.
  *
  * Errors
  *
- * A request that the target answers with an error ends with that error, which
- * is a path error only if the target has lost its storage (core/status.c). A
- * request for which the target lacked memory is sent again after a pause: it
- * never ends with that error, however often the target is asked. A
- * protocol error or a failed work request ends the connection (cancel.c).
+ * A request that the target answers with an error ends with that error, which is a path
+ * error only if the target has lost its storage (core/status.c). A request for which the
+ * target lacked memory is sent again after a pause, as often as necessary, and never ends
+ * with that error. A protocol error or a failed work request ends the connection (cancel.c).
  */
 
 #include <linux/blk-mq.h>
@@ -66,7 +65,7 @@
 /* Bytes after which a batch of READs is signalled, so that pages return early. */
 #define RNBDC_READ_BATCH_BYTES	(256 * 1024)
 
-/* Milliseconds until a request is sent again for which the target lacked memory. */
+/* Milliseconds until a request is sent again after the target lacked memory for it. */
 #define RNBDC_NOMEM_DELAY_MS	20
 /* Milliseconds until a read whose pages could not be mapped is sent again. */
 #define RNBDC_RETRY_MS		10
@@ -91,8 +90,8 @@ void rnbdc_retry_init(struct rnbdc_disk *disk)
 }
 
 /*
- * Send a request again after a pause. Unlike blk_mq_delay_kick_requeue_list(), this does
- * not prolong the pause of requests that already wait.
+ * Send a request again after a pause. Unlike blk_mq_delay_kick_requeue_list(), this function
+ * does not prolong the pause of requests that already wait.
  */
 static void rnbdc_retry(struct rnbdc_disk *disk, struct request *rq, unsigned int ms)
 {
@@ -113,7 +112,7 @@ void rnbdc_complete_rq(struct request *rq)
 
 	rnbdc_req_unmap(req);
 	if (unlikely(req->replay)) {
-		/* Without a connection, the next one kicks the list. A live session has queue 0. */
+		/* If queue 0 is not ready, recovery kicks the requeue list when it is again. */
 		if (READ_ONCE(disk->sess->queues[0]->ready))
 			rnbdc_retry(disk, rq, RNBDC_RETRY_MS);
 		else
@@ -143,8 +142,8 @@ static void rnbdc_complete_batch(struct io_comp_batch *iob)
  * @rq: request with rnbdc_req.status set
  * @iob: batch of requests that end together; the caller calls iob->complete if it is set
  *
- * The attribute rq_affinity of the disk decides which processor ends the request. On
- * either, the request is MQ_RQ_COMPLETE while it ends, so that its timer ignores it.
+ * The queue attribute rq_affinity decides which processor ends the request. In any case the
+ * request is MQ_RQ_COMPLETE before it ends, so that its timer ignores it.
  *
  * Context: completion handler, without ring.lock.
  */
@@ -152,7 +151,7 @@ static void rnbdc_disk_complete(struct request *rq, struct io_comp_batch *iob)
 {
 	struct rnbdc_req *req = blk_mq_rq_to_pdu(rq);
 
-	/* A test makes the block layer lose the request, which then times out. */
+	/* Fault injection of the block layer: drop the completion, so the request times out. */
 	if (unlikely(blk_should_fake_timeout(rq->q)))
 		return;
 	if (blk_mq_complete_request_remote(rq))
@@ -229,14 +228,14 @@ static void rnbdc_read_done(struct ib_cq *cq, struct ib_wc *wc)
 	rnbdc_finish(done, start);
 }
 
-/* Requests whose READs are staged and will be covered by one completion. */
+/* Requests whose READs are staged and share one signalled completion. */
 struct rnbdc_batch {
 	struct rnbdc_req *reqs;
 	struct rnbdc_req *last;
 	u32 bytes;
 };
 
-/* Let the last staged READ signal the completion of the whole batch. */
+/* Signal the last staged READ, whose completion completes the whole batch. */
 static void rnbdc_batch_close(struct rnbdc_queue *q, struct rnbdc_batch *batch)
 {
 	struct rnbdc_req *req;
@@ -271,7 +270,7 @@ static void rnbdc_batch_add(struct rnbdc_queue *q, struct rnbdc_batch *batch,
 		rnbdc_batch_close(q, batch);
 }
 
-/* BLK_STS_RESOURCE, see rnbdc_complete_rq(), for RNBD_ST_NOMEM and nothing else. */
+/* Convert a status. Only RNBD_ST_NOMEM yields BLK_STS_RESOURCE, see rnbdc_complete_rq(). */
 static blk_status_t rnbdc_blk_status(u16 status)
 {
 	return likely(status == RNBD_ST_OK) ? BLK_STS_OK :
@@ -289,7 +288,7 @@ static void rnbdc_note_durable(const struct rnbdc_req *req)
 	if (rnbd_ops[req->wire.op].flushes) {
 		u64 old = READ_ONCE(disk->flushed_ns);
 
-		/* Flushes of other queues may have been sent later. */
+		/* A flush on another queue may have been sent later: keep the latest time. */
 		while (old < req->flush_ns &&
 		       !try_cmpxchg64(&disk->flushed_ns, &old, req->flush_ns))
 			;
@@ -298,7 +297,10 @@ static void rnbdc_note_durable(const struct rnbdc_req *req)
 	}
 }
 
-/* The target has not executed a request; the CLOSED entry comes on another connection. */
+/*
+ * Handle a reply with the status CLOSED: the target has not executed the request. The CLOSED
+ * entry comes on queue 0, possibly later.
+ */
 static void rnbdc_answered_closed(const struct rnbdc_req *req)
 {
 	struct rnbdc_disk *disk = req->hwq->disk;
@@ -321,7 +323,7 @@ static enum rnbd_proto_err rnbdc_complete_reply(struct rnbdc_queue *q,
 
 	if (unlikely(!req))
 		return rnbdc_orphan_reply(q, reply);
-	/* The request is already answered, or not sent yet. */
+	/* The target replied twice, or before the request was sent. */
 	if (unlikely(req->state != RNBDC_REQ_SENT ||
 		     (ring->open && req->frame_seq == ring->send_seq)))
 		return RNBD_PERR_TAG;
@@ -347,7 +349,7 @@ static enum rnbd_proto_err rnbdc_complete_reply(struct rnbdc_queue *q,
 		rnbdc_retire(q, req, done);
 	} else if (rnbd_op_data_out(req->wire.op) && req->wrs &&
 		   (s32)(req->frame_seq - q->sent_seq) >= 0) {
-		/* The reply overtook the completion of our SEND. */
+		/* The reply has overtaken the completion of the SEND. */
 		rnbdc_free_space(q, req);
 		req->state = RNBDC_REQ_WAIT_SENT;
 		req->next = q->waiting;
@@ -405,7 +407,7 @@ enum rnbd_proto_err rnbdc_handle_replies(struct rnbdc_queue *q,
  * @seq: number of the frame; all frames before it have completed, too
  * @note: number of data work requests that the frame covers
  *
- * Completes writes that waited for it and sends the requests that were gathered.
+ * Complete the writes that waited for this SEND, and send the frame that was gathered.
  *
  * Context: completion handler (rnbd_ring_ops.sent); takes ring.lock.
  */
@@ -439,7 +441,7 @@ void rnbdc_queue_sent(struct rnbd_ring *ring, u32 seq, u32 note)
 }
 
 /**
- * rnbdc_queue_credit - restart a hardware queue that waited for credits
+ * rnbdc_queue_credit - restart hardware queues that waited for credits
  * @ring: ring of the queue
  *
  * Context: completion handler (rnbd_ring_ops.credit); takes ring.lock.

@@ -2,27 +2,26 @@
 /*
  * Connections of a session, made queue by queue, and released.
  *
- * Operation: Queue 0 is connected first. Its connection request names host,
- * session and epoch; its first frame is the login (login.c), whose reply grants
- * queues, depth, limits and the pool. When the session is live, further.c connects the
- * other queues, which prove the key of the session (join.c) and take blocks of the pool as
- * they need them (cache.c). The calling thread does all this step by step and waits for
- * each event with a deadline (cm.c).
+ * Operation: Queue 0 is connected first. Its connection request names host, session and
+ * epoch. Its first frame is the login (login.c), whose reply grants queues, depth, limits
+ * and the pool. When the session is live, further.c connects the other queues, which prove
+ * the key of the session (join.c) and take blocks of the pool as they need them (cache.c).
+ * The calling thread executes these steps one after the other, and waits for each event with
+ * a deadline (cm.c).
  *
- * Ownership: cm_id and ring belong to the queue, the protection domain to the session. All of
- * them exist from rnbdc_connect() to rnbdc_release_connection(). Slots, tables and stages of a
- * queue stay for the next connection (queue_alloc.c), and so do the tables of the pool (login.c,
- * space.c).
+ * Ownership: cm_id and ring belong to the queue, the protection domain to the session. They
+ * exist from rnbdc_connect() to rnbdc_release_connection(). Slots, tables and stages of a
+ * queue (queue_alloc.c) and the tables of the pool (login.c, space.c) stay allocated for the
+ * next connection.
  *
- * Concurrency: The caller owns the connection: attach, detach, or recovery
- * under recovery.lock; for a queue that has not joined, further_work. conn_lock is held
- * while queue pairs are created and resources are freed, so that readers in sysfs find
- * them valid. Completion handlers run until rnbdc_disconnect() has drained the queue
- * pairs.
+ * Concurrency: The caller owns the connection: attach, detach, or recovery under
+ * recovery.lock; for a queue that has not joined, further_work. conn_lock is held while
+ * queue pairs are created and resources are freed, so that readers in sysfs find them valid.
+ * Completion handlers run until rnbdc_disconnect() has drained the queue pairs.
  *
- * Errors: Every failure sets one text for the user. rnbdc_connect() frees
- * nothing on error: rnbdc_disconnect() and rnbdc_release_connection() are valid
- * for every partly established connection.
+ * Errors: Every failure sets one error message for the user. rnbdc_connect() frees nothing on
+ * error: rnbdc_disconnect() and rnbdc_release_connection() may be called for every partly
+ * established connection.
  */
 
 #define pr_fmt(fmt) "rnbd: " fmt
@@ -64,7 +63,7 @@
 #include "state.h"
 #include "tags.h"
 
-/* Whether the session was live before. */
+/* Test whether the session was live before. */
 static bool rnbdc_reconnects(const struct rnbdc_session *sess)
 {
 	return sess->state != RNBDC_SESS_NEW;
@@ -81,13 +80,13 @@ static enum rnbd_proto_err rnbdc_queue_frame(struct rnbd_ring *ring,
 	if (frame->type != RNBD_FRAME_CONTROL)
 		return RNBD_PERR_TYPE;
 	perr = rnbdc_handle_control(q, frame);
-	/* Its handlers start no hardware queues, which may wait for the credits in the frame. */
+	/* Hardware queues may wait for the credits that came with the frame. */
 	if (!perr)
 		rnbdc_queue_credit(ring);
 	return perr;
 }
 
-/* Is the end of a queue that of the session? See further.c. */
+/* Test whether the end of this connection ends the session, see further.c. */
 static bool rnbdc_queue_is_joined(struct rnbdc_queue *q)
 {
 	unsigned long flags;
@@ -108,8 +107,8 @@ static void rnbdc_queue_failed(struct rnbd_ring *ring, const char *reason)
 	else if (READ_ONCE(q->established) && !q->cm_reason)
 		q->cm_reason = reason;
 	/*
-	 * During the login a thread waits for this queue. Before that a refusal
-	 * also fails the queue pair, and must not be reported as a loss.
+	 * Wake the thread that waits during the login. Do not wake it before the connection is
+	 * established: a refusal also fails the queue pair, but is no loss.
 	 */
 	if (READ_ONCE(q->established))
 		rnbdc_queue_wake(q, -ECONNRESET);
@@ -131,10 +130,10 @@ static const struct rnbd_ring_ops rnbdc_queue_ring_ops = {
 	.trim_depth = rnbdc_queue_trim_tags,
 };
 
-/* Milliseconds for the connection manager to resolve an address or a route. */
+/* Milliseconds that the connection manager may take to resolve an address or a route. */
 #define RNBDC_RESOLVE_MS		2000
 
-/* Check the device, which is known once the address is resolved, and set it up. */
+/* Check and set up the RDMA device, which is known once the address is resolved. */
 static int rnbdc_setup_device(struct rnbdc_session *sess, struct rdma_cm_id *cm_id,
 			      struct rnbdc_errmsg *errmsg)
 {
@@ -149,8 +148,8 @@ static int rnbdc_setup_device(struct rnbdc_session *sess, struct rdma_cm_id *cm_
 	}
 
 	/*
-	 * The sink of an iWARP RDMA READ must be registered and remotely
-	 * writable. This client never opens its memory to a peer.
+	 * The memory that an iWARP RDMA READ writes to must be registered with remote write
+	 * access. The client never gives a peer access to its memory.
 	 */
 	if (rdma_protocol_iwarp(dev, cm_id->port_num)) {
 		rnbdc_errmsg_set(errmsg, "device %s is iWARP, which is not supported",
@@ -177,7 +176,7 @@ static int rnbdc_setup_device(struct rnbdc_session *sess, struct rdma_cm_id *cm_
 	ret = rnbd_quirks_add_port(&sess->conn.quirks, dev, cm_id->port_num, sess->recovery.lossy);
 	if (ret)
 		return ret;
-	/* The block layer cuts requests for the device that the disks were created with. */
+	/* The disks keep the limit of the device with which they were created. */
 	if (sess->max_segment_size > rnbd_max_segment_size(dev)) {
 		rnbdc_errmsg_set(errmsg, "device %s maps less at once than the disk was made for",
 				 dev_name(&dev->dev));
@@ -202,7 +201,7 @@ static int rnbdc_connect_queue(struct rnbdc_session *sess, u32 index,
 	};
 	struct rdma_conn_param param = { };
 	struct rnbd_ring_attr attr;
-	/* I/O waits only for queue 0 of a session that reconnects. */
+	/* Only queue 0 of a reconnecting session has I/O waiting: use a shorter time limit. */
 	u32 step_ms = rnbdc_reconnects(sess) && !index ? rnbdc_step_ms(q->timeouts) :
 							 RNBDC_STEP_MS;
 	struct rnbd_cm_req wire;
@@ -210,7 +209,7 @@ static int rnbdc_connect_queue(struct rnbdc_session *sess, u32 index,
 	u32 left = 0;
 	int ret;
 
-	/* Connection 0 begins an epoch with its attempt; no number is used twice. */
+	/* The attempt number of queue 0 is the epoch. No attempt number is used twice. */
 	q->attempt = index ? ++sess->attempt : sess->epoch;
 	req.attempt = q->attempt;
 	q->retry_ms = 0;
@@ -260,7 +259,7 @@ static int rnbdc_connect_queue(struct rnbdc_session *sess, u32 index,
 			IB_POLL_DIRECT : IB_POLL_SOFTIRQ,
 		.keep = true,
 	};
-	/* Readers must not see a queue pair that is destroyed again after an error. */
+	/* Readers in sysfs must not see a queue pair that is destroyed after an error. */
 	mutex_lock(&sess->conn_lock);
 	ret = rnbd_ring_create(&q->ring, cm_id, sess->conn.pd, &attr);
 	mutex_unlock(&sess->conn_lock);
@@ -281,7 +280,7 @@ static int rnbdc_connect_queue(struct rnbdc_session *sess, u32 index,
 	param.initiator_depth = min(sess->conn.dev->attrs.max_qp_init_rd_atom, U8_MAX);
 	param.responder_resources = 0;
 	param.retry_count = 7;
-	/* Credits make sure that a receive slot is always posted. */
+	/* Credits ensure that a receive slot is always posted. */
 	param.rnr_retry_count = 3;
 
 	rnbdc_cm_wait_arm(q);
@@ -291,7 +290,7 @@ static int rnbdc_connect_queue(struct rnbdc_session *sess, u32 index,
 		ret = rdma_connect(cm_id, &param);
 	if (!ret)
 		ret = rnbdc_cm_wait(q, step_ms, errmsg, "the target does not answer");
-	/* A target that many clients call may answer too late: be more patient next time. */
+	/* A busy target may answer too late: repeated time-outs lengthen the time limit. */
 	q->timeouts = ret == -ETIMEDOUT ? q->timeouts + 1 : 0;
 	if (ret)
 		return ret;
@@ -321,8 +320,8 @@ static int rnbdc_connect_queue(struct rnbdc_session *sess, u32 index,
  *
  * Context: process context, may sleep; ends early when the attach is aborted, or the
  * session is detached or deactivated.
- * Return: 0 or a negative errno. rnbdc_disconnect() and rnbdc_release_connection()
- * are to be called after either.
+ * Return: 0 or a negative errno. In both cases the caller must call rnbdc_disconnect() and
+ * rnbdc_release_connection() later.
  */
 int rnbdc_connect_first(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 {
@@ -347,14 +346,14 @@ int rnbdc_connect_first(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 	return ret ?: rnbdc_connect_queue(sess, 0, errmsg);
 }
 
-/* Make the granted pool available to the queues, which are connected. */
+/* Make the granted pool available to the queues. */
 static int rnbdc_open_pool(struct rnbdc_session *sess)
 {
 	const struct rnbd_grant *offer = &sess->login.offer;
 	u32 i, range = offer->pool_units;
 	int ret;
 
-	/* Further segments may come in any slot. */
+	/* The target may grant further segments in any slot. */
 	if (offer->max_units > offer->pool_units)
 		range = offer->nr_slots * offer->segment_units;
 	ret = rnbdc_space_open(&sess->space, range, offer->segment_units,
@@ -379,7 +378,7 @@ static int rnbdc_open_pool(struct rnbdc_session *sess)
  * @errmsg: filled on error
  *
  * Context: further_work, may sleep; ends early when the session is lost.
- * Return: 0, or a negative errno, after which rnbdc_disconnect_further() is to be called.
+ * Return: 0, or a negative errno; the caller must then call rnbdc_disconnect_further().
  */
 int rnbdc_connect_further(struct rnbdc_queue *q, struct rnbdc_errmsg *errmsg)
 {
@@ -390,7 +389,7 @@ int rnbdc_connect_further(struct rnbdc_queue *q, struct rnbdc_errmsg *errmsg)
 	return ret;
 }
 
-/* Free what belongs to the connection of a drained queue, except its cm_id. */
+/* Free the resources of the connection of a drained queue, except its cm_id. */
 static void rnbdc_release_queue(struct rnbdc_queue *q)
 {
 	lockdep_assert_held(&q->sess->conn_lock);
@@ -407,7 +406,7 @@ static void rnbdc_destroy_id(struct rnbdc_queue *q)
 }
 
 /**
- * rnbdc_disconnect_further - end the connection of a queue that did not join its session
+ * rnbdc_disconnect_further - end the connection of a queue that has not joined its session
  * @q: queue other than 0, connected or partly connected
  *
  * Context: further_work, may sleep; takes conn_lock.
@@ -430,8 +429,8 @@ void rnbdc_disconnect_further(struct rnbdc_queue *q)
  *
  * Context: process context, may sleep; ends early when the attach is aborted, or the
  * session is detached or deactivated.
- * Return: 0 with sess->login.offer valid and checked, or a negative errno, after which
- * rnbdc_disconnect() and rnbdc_release_connection() are to be called.
+ * Return: 0 with sess->login.offer valid and checked, or a negative errno; the caller must
+ * then call rnbdc_disconnect() and rnbdc_release_connection().
  */
 int rnbdc_connect(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 {
@@ -451,7 +450,7 @@ int rnbdc_connect(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 		sess->nr_queues = sess->login.offer.nr_queues;
 		sess->nr_poll = rnbdc_poll_share(sess, sess->nr_queues);
 	}
-	/* The others are connected while the session is live, see further.c. */
+	/* further.c connects the other queues while the session is live. */
 	for (i = 1; i < sess->nr_queues; i++) {
 		ret = rnbdc_alloc_queue(sess, i);
 		if (ret)
@@ -466,8 +465,8 @@ int rnbdc_connect(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
  * rnbdc_disconnect - disconnect and drain all queue pairs of a session
  * @sess: session, connected or partly connected
  *
- * On return no completion of this session is or will be handled, and the device
- * holds no page of a request.
+ * On return no completion handler of this session runs or will run, and the device no
+ * longer uses the pages of requests.
  *
  * Context: process context, may sleep; not the connection manager's thread.
  */
@@ -488,8 +487,8 @@ void rnbdc_disconnect(struct rnbdc_session *sess)
  * rnbdc_release_connection - free the resources of a connection
  * @sess: disconnected session without requests in flight
  *
- * The queues themselves stay allocated, because blk-mq refers to them, and so do their memory
- * and the tables of the pool, for the next connection.
+ * The queues stay allocated, because blk-mq refers to them. Their memory and the tables of
+ * the pool stay allocated for the next connection.
  *
  * Context: process context, may sleep; takes conn_lock; not the connection
  * manager's thread.
@@ -513,14 +512,14 @@ void rnbdc_release_connection(struct rnbdc_session *sess)
 		.nr_segments = sess->conn.nr_segments,
 	};
 	mutex_unlock(&sess->conn_lock);
-	/* Last, because removal of a device waits for its cm_ids and nothing else. */
+	/* Destroy the cm_ids last: the removal of a device waits only for its cm_ids. */
 	for (i = 0; i < sess->max_queues && sess->queues[i]; i++)
 		rnbdc_destroy_id(sess->queues[i]);
 }
 
 /**
- * rnbdc_free_kept - free the memory that is kept for the next connection
- * @sess: session without a connection, which will have none any more
+ * rnbdc_free_kept - free the memory that was kept for the next connection
+ * @sess: session without a connection, which will not be connected again
  *
  * Context: process context, may sleep.
  */

@@ -2,13 +2,13 @@
 /*
  * Dispatch of the control entries of a target.
  *
- * Operation: a CONTROL frame is a list of entries. This file decodes their heads, checks
- * that the queue may carry entries of their type, and calls the handler of each.
+ * Operation: a CONTROL frame is a list of entries. This file decodes the head of each entry,
+ * checks that the queue may carry its type, and calls the handler of the entry.
  *
  * Ownership: nothing is kept. The handlers copy the bodies before the frame's slot is
  * posted again.
  *
- * Concurrency: completion handler of the queue, one frame at a time.
+ * Concurrency: the completion handler of the queue handles one frame at a time.
  *
  * Errors: the first protocol error ends the handling of a frame; the ring then fails.
  */
@@ -33,7 +33,7 @@
 static enum rnbd_proto_err rnbdc_control_session(struct rnbdc_queue *q,
 						 const struct rnbd_ctl_entry *entry)
 {
-	/* The target does not know yet that this client has refused the reply to its login. */
+	/* Ignore entries that the target sent before it notices the refusal of its reply. */
 	if (rnbdc_login_refused(q->sess))
 		return RNBD_PERR_NONE;
 	switch (entry->type) {
@@ -74,7 +74,7 @@ static enum rnbd_proto_err rnbdc_control_join(struct rnbdc_queue *q,
 	}
 }
 
-/* The answer may allow more requests. */
+/* Handle a SLOTS_REPLY, which may allow more requests in flight. */
 static enum rnbd_proto_err rnbdc_control_slots_reply(struct rnbdc_queue *q,
 						     const struct rnbd_ctl_entry *entry)
 {
@@ -116,12 +116,12 @@ static enum rnbd_proto_err rnbdc_control_entry(struct rnbdc_queue *q,
 
 /**
  * rnbdc_handle_control - handle a frame of control entries
- * @q: queue that has received it
+ * @q: queue that has received the frame
  * @frame: frame of type RNBD_FRAME_CONTROL
  *
  * Context: completion handler of @q.
- * Return: RNBD_PERR_NONE, or the protocol error of the first entry that is malformed or not
- * awaited.
+ * Return: RNBD_PERR_NONE, or the protocol error of the first entry that is malformed or
+ * unexpected.
  */
 enum rnbd_proto_err rnbdc_handle_control(struct rnbdc_queue *q, const struct rnbd_frame *frame)
 {
@@ -134,7 +134,7 @@ enum rnbd_proto_err rnbdc_handle_control(struct rnbdc_queue *q, const struct rnb
 		if (!perr)
 			perr = rnbdc_control_entry(q, &entry);
 	}
-	/* The frame may have brought credits, receive slots or tags, as a credit frame does. */
+	/* The frame may have brought credits, slots or tags that hardware queues wait for. */
 	if (!perr)
 		rnbdc_queue_credit(&q->ring);
 	return perr;

@@ -2,20 +2,19 @@
 /*
  * Pages of a request: mapping for the device, and inline data.
  *
- * Operation: In transfer mode "zero-copy" each piece of a request's memory is
- * mapped as one gather entry. A request has a few of them in its driver data. One with
- * more pieces takes a table from a pool of the session, which has a reserve. Data that go
- * inside a frame are copied instead and need no mapping. bounce.c serves transfer mode
- * "copy".
+ * Operation: In transfer mode "zero-copy" each piece of a request's memory is mapped as one
+ * gather entry. The driver data of a request have a few entries; a request with more pieces
+ * takes a table from a mempool of the session, which has a reserve. Data inside a frame are
+ * copied and need no mapping. bounce.c implements transfer mode "copy".
  *
- * Ownership: Mapped pages belong to the device until rnbdc_req_unmap(), which is
- * called when no posted work request refers to them, and frees the table.
+ * Ownership: Mapped pages belong to the device until rnbdc_req_unmap(), which also frees the
+ * table and is called when no posted work request refers to the pages.
  *
- * Concurrency: The submitter maps before the request is known to others. All
- * other calls have the request to themselves, or hold ring.lock.
+ * Concurrency: The submitter maps the pages before other code knows the request. All other
+ * callers own the request or hold ring.lock.
  *
- * Errors: A request whose pages cannot be mapped, or for which there is no table, is tried
- * again later.
+ * Errors: A request whose pages cannot be mapped, or for which there is no table, is
+ * retried later.
  */
 
 #include <linux/bio.h>
@@ -43,7 +42,7 @@ static enum dma_data_direction rnbdc_req_dir(const struct rnbdc_req *req)
  * rnbdc_req_unmap - unmap the pages of a request, and free its table
  * @req: request that no posted work request refers to
  *
- * Unmaps nothing in transfer mode "copy", which maps no pages.
+ * In transfer mode "copy" no pages are mapped; only the table is freed.
  *
  * Context: any.
  */
@@ -76,7 +75,7 @@ struct ib_sge *rnbdc_req_next_sge(struct rnbdc_session *sess, struct rnbdc_req *
 
 	if (likely(req->nr_sge != RNBDC_INLINE_SGES || req->sge != req->inline_sge))
 		return &req->sge[req->nr_sge];
-	/* A table of the reserve returns when another request ends. */
+	/* Do not sleep here: without a table the request is retried later. */
 	table = mempool_alloc(sess->tables, GFP_NOWAIT | __GFP_NOWARN);
 	if (!table)
 		return NULL;
@@ -85,7 +84,7 @@ struct ib_sge *rnbdc_req_next_sge(struct rnbdc_session *sess, struct rnbdc_req *
 	return &table[req->nr_sge];
 }
 
-/* Map @len bytes of @bv from @skip on as the next gather entry of the request. */
+/* Map @len bytes of @bv, from offset @skip, as the next gather entry of the request. */
 static blk_status_t rnbdc_map_piece(struct rnbdc_session *sess, struct rnbdc_req *req,
 				    const struct bio_vec *bv, u32 skip, u32 len)
 {
@@ -111,8 +110,8 @@ static blk_status_t rnbdc_map_piece(struct rnbdc_session *sess, struct rnbdc_req
  * @q: queue
  * @rq: READ or WRITE whose rnbdc_req.wire has its opcode
  *
- * A piece of memory that is longer than the largest segment of the disk becomes
- * several gather entries: the block layer counts it so, and the device cannot map
+ * A piece of memory that is longer than the largest segment of the disk becomes several
+ * gather entries: the block layer counts it in the same way, and the device cannot map
  * more at once.
  *
  * Context: any.
@@ -189,11 +188,11 @@ void rnbdc_inline_read(struct rnbdc_queue *q, struct rnbdc_req *req,
  * @q: queue
  * @req: read that was answered without inline data
  *
- * A read that allowed an inline reply was not mapped at submission.
+ * The submitter does not map a read that allows an inline reply.
  *
  * Context: completion handler, ring.lock held.
- * Return: true if the RDMA READ can be staged. Otherwise the read is marked to be sent
- * again, because its pages cannot be mapped now.
+ * Return: true if the RDMA READ can be staged; false if its pages cannot be mapped now, in
+ * which case rnbdc_req.replay is set.
  */
 bool rnbdc_map_late(struct rnbdc_queue *q, struct rnbdc_req *req)
 {
@@ -202,7 +201,7 @@ bool rnbdc_map_late(struct rnbdc_queue *q, struct rnbdc_req *req)
 	if (!rnbd_inject(&rnbdc_inject_fail_map, NULL) &&
 	    !rnbdc_req_map(q, blk_mq_rq_from_pdu(req)))
 		return true;
-	/* A read can be repeated without harm. */
+	/* A repeated read changes nothing on the disk. */
 	req->replay = true;
 	return false;
 }

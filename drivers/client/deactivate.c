@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Deactivation of a disk by the administrator: all its I/O fails, for good.
+ * Deactivation of a disk by the administrator: all its I/O fails permanently.
  *
- * Operation: the disk fails as after loss_timeout (recover.c). When that is done, the
- * device holds no page of the disk, so that a user who has been waiting for I/O can go on.
+ * Operation: the disk fails as after loss_timeout (recover.c), live or not.
+ * rnbdc_recover_deactivate() returns when the RDMA device no longer uses any page of the
+ * disk's requests.
  *
  * Ownership: nothing is allocated or kept.
  *
- * Concurrency: recovery.lock of the session.
+ * Concurrency: recovery.lock of the session is held while the disk fails.
  *
  * Errors: none.
  */
@@ -29,17 +30,17 @@
 #include "session.h"
 #include "state.h"
 
-/* Milliseconds for the data of requests that are being transferred. */
+/* Milliseconds to wait for data transfers in flight. */
 #define RNBDC_TRANSFER_MS	10000
 
-/* Wait until the device holds no page of a disk that fails. */
+/* Wait until the device no longer uses pages of a disk that has failed. */
 static void rnbdc_wait_idle(struct rnbdc_disk *disk)
 {
 	unsigned long until = jiffies + msecs_to_jiffies(RNBDC_TRANSFER_MS);
 
 	while (rnbdc_disk_in_flight(disk).all) {
 		rnbdc_disk_poll(disk);
-		/* Recovery then takes the requests back. */
+		/* End the connection: recovery then takes the requests back. */
 		if (time_after(jiffies, until))
 			rnbdc_session_fail(disk->sess, RNBDC_DEACTIVATED_REASON);
 		usleep_range(1000, 2000);
@@ -50,13 +51,13 @@ static void rnbdc_wait_idle(struct rnbdc_disk *disk)
  * rnbdc_recover_deactivate - make all I/O of a disk fail permanently
  * @disk: disk that the caller keeps from being removed
  *
- * On return the device holds nothing of the disk, and requests that were in flight
- * have ended with BLK_STS_TRANSPORT, as after a loss. Requests that waited or that follow
- * fail at once, until the disk is detached. The target may still execute requests that
- * it has received. Other disks of the session go on.
+ * On return the device uses no page of the disk, and requests that were in flight have
+ * ended with BLK_STS_TRANSPORT, as after a loss. Waiting and later requests fail at once,
+ * until the disk is detached. The target may still execute requests that it has received.
+ * Other disks of the session are not affected.
  *
- * Context: process context, may sleep, but does not wait for the target's storage, except for
- * a moment if the export is exclusive; takes recovery.lock.
+ * Context: process context, may sleep, but does not wait for the target's storage, except
+ * briefly (attach_ctl.c) if the export is exclusive; takes recovery.lock.
  */
 void rnbdc_recover_deactivate(struct rnbdc_disk *disk)
 {
@@ -67,7 +68,7 @@ void rnbdc_recover_deactivate(struct rnbdc_disk *disk)
 	spin_lock_irqsave(&sess->lock, flags);
 	set_bit(RNBDC_DISK_DEACTIVATED, &disk->flags);
 	spin_unlock_irqrestore(&sess->lock, flags);
-	/* A request to attach that is in progress ends. */
+	/* End the wait of a request to attach that is in progress. */
 	wake_up_all(&sess->wait);
 
 	mutex_lock(&sess->recovery.lock);
@@ -79,7 +80,7 @@ void rnbdc_recover_deactivate(struct rnbdc_disk *disk)
 	mutex_unlock(&sess->recovery.lock);
 	rnbdc_disk_failed(disk);
 	rnbdc_wait_idle(disk);
-	/* Without another disk the connection ends, and so does an attempt to make one. */
+	/* If no other disk needs the connection, wait until it or a recovery attempt ends. */
 	if (rnbdc_session_end_unused(sess))
 		flush_delayed_work(&sess->recovery.recover_work);
 	memalloc_noio_restore(noio);

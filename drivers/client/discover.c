@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Discovery: which exports of a target this host may attach.
+ * Discovery: the exports of a target that this host may attach.
  *
- * Operation: A session without a disk connects queue 0 with the smallest
- * limits, sends a LIST entry and collects the exports that the target announces
- * (exports.c), up to the end of the list; then it disconnects. The session is not
- * on the list of disks. A target refuses a host that may attach nothing before the
- * host can log in; this counts as an empty list.
+ * Operation: A session without a disk connects queue 0 with the smallest limits, sends a
+ * LIST entry, collects the exports that the target announces until LIST_END (exports.c), and
+ * disconnects. Disks cannot join the session. If the host may attach no export, the target
+ * refuses its connection; the client treats such a refusal as an empty list.
  *
  * Ownership: The caller owns the list, complete or not, and frees it.
  *
- * Concurrency: Entries are handled in the completion handler of queue 0, one at
- * a time. The list belongs to the caller again when that queue is drained.
+ * Concurrency: The completion handler of queue 0 handles one entry at a time. The list
+ * belongs to the caller again when that queue is drained.
  *
- * Errors: Each failure sets a text for the user. The decoders check all that
- * the target sends; RNBD_EXPORTS_MAX limits the number of exports, and the time
- * limit of a login the duration.
+ * Errors: Each failure sets an error message for the user. The decoders check all that
+ * the target sends. RNBD_EXPORTS_MAX limits the number of exports, and the time limit of
+ * a login limits the duration.
  */
 
 #include "../core/login.h"
@@ -34,11 +33,11 @@
 #include "session_get.h"
 #include "state.h"
 
-/* The smallest ring that every target grants: a list is short and not urgent. */
+/* The smallest ring, which every target grants: a list is short and not urgent. */
 #define RNBDC_DISCOVER_SLOTS	RNBD_RING_SLOTS_MIN
 #define RNBDC_DISCOVER_SLOT_SIZE	2048
 
-/* Test for a refusal because the host may attach no export. */
+/* Test whether the target refused the connection because the host may attach no export. */
 static bool rnbdc_discover_nothing(const struct rnbdc_session *sess)
 {
 	const struct rnbdc_queue *q = sess->queues[0];
@@ -48,7 +47,7 @@ static bool rnbdc_discover_nothing(const struct rnbdc_session *sess)
 }
 
 /**
- * rnbdc_discover - ask a target which exports this host may attach
+ * rnbdc_discover - get the list of exports of a target that this host may attach
  * @opt: address, host id and secret
  * @exports: initialised list; filled
  * @errmsg: filled on error

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Discovery: which exports of a target this host may attach. See discover.c.
+ * Discovery: the exports of a target that this host may attach. See discover.c.
  */
 #ifndef RNBDC_DISCOVER_H
 #define RNBDC_DISCOVER_H

@@ -2,16 +2,16 @@
 /*
  * The disk: one attached export, as the block layer sees it.
  *
- * Operation: a disk has a tag set and a gendisk (gendisk.c), and a struct rnbdc_hwq for
- * each hardware queue, which leads from a request of the block layer to the disk and to
- * the queue of the session that carries it.
+ * Operation: a disk has a tag set and a gendisk (gendisk.c), and two struct rnbdc_hwq for
+ * each hardware queue (route.c). A struct rnbdc_hwq links a request of the block layer to
+ * the disk, and to the queue of the session that carries the request.
  *
  * Ownership: the list of disks holds a reference from attach until detach; lookups and a
- * queued event_work hold one each. The disk holds a reference of its session. The
- * hardware queues are freed with the tag set.
+ * queued event_work hold one each. The disk holds a reference to its session. The hardware
+ * queues are freed with the tag set.
  *
- * Concurrency: the member documentation names the lock of each member. A member that
- * names no lock is constant once the disk is visible.
+ * Concurrency: the kernel-doc of a member names the lock that protects it. A member without
+ * a named lock is constant once the disk is visible.
  */
 #ifndef RNBDC_DISK_H
 #define RNBDC_DISK_H
@@ -35,8 +35,8 @@
  * enum rnbdc_state - state of a disk
  * @RNBDC_CONNECTING: the first connection is being established; the disk is not
  *	visible
- * @RNBDC_LIVE: connected, I/O flows
- * @RNBDC_RECONNECTING: the connection is lost; it is being replaced
+ * @RNBDC_LIVE: attached; requests are submitted
+ * @RNBDC_RECONNECTING: the connection or the attachment is lost and is being replaced
  * @RNBDC_FAILED: recovery of the disk has ended, or it is deactivated; I/O fails and
  *	the disk can be detached
  * @RNBDC_CLOSING: the disk is being detached
@@ -49,7 +49,7 @@ enum rnbdc_state {
 	RNBDC_CLOSING,
 };
 
-/* Changes that can wait for event_work; a longer block overwrites the oldest. */
+/* Changes of state that can wait for event_work; further ones overwrite the oldest. */
 #define RNBDC_CHANGES		16
 
 #define RNBDC_DEACTIVATED_REASON	"deactivated by the administrator"
@@ -59,11 +59,11 @@ struct rnbdc_queue;
 struct rnbdc_req;
 struct rnbdc_session;
 
-/* Jiffies between two changes of capacity: udev reads the disk after each. */
+/* Least jiffies between two changes of capacity: udev reads the disk after each. */
 #define RNBDC_RESIZE_PAUSE	HZ
 
 /* Bits of rnbdc_disk.flags */
-#define RNBDC_DISK_ATTACHED	0	/* the disk may be in use; I/O waits after a loss */
+#define RNBDC_DISK_ATTACHED	0	/* the disk may be in use: I/O waits after a loss */
 #define RNBDC_DISK_DETACH	1	/* a detach has begun; opens fail */
 #define RNBDC_DISK_QUIESCED	2	/* the disk's queues are quiesced */
 #define RNBDC_DISK_FAIL_IO	3	/* I/O fails while there is no connection */
@@ -71,9 +71,9 @@ struct rnbdc_session;
 #define RNBDC_DISK_DEACTIVATED	5	/* I/O fails permanently; set under the session's lock */
 #define RNBDC_DISK_REVOKED	6	/* fenced, or not the owner; set before FAIL_IO */
 #define RNBDC_DISK_DATA_LOST	7	/* acknowledged writes are lost; set before FAIL_IO */
-#define RNBDC_DISK_OVERDUE	8	/* loss_timeout has passed since the loss; recover_work's */
-#define RNBDC_DISK_ABORTED	9	/* the requester of the attach is gone */
-#define RNBDC_DISK_UNSETTLED	10	/* quiesced, but a task may be in queue_rq yet */
+#define RNBDC_DISK_OVERDUE	8	/* loss_timeout has passed since the loss */
+#define RNBDC_DISK_ABORTED	9	/* the attach was aborted, see abort.c */
+#define RNBDC_DISK_UNSETTLED	10	/* quiesced, but a task may still be in queue_rq */
 
 /**
  * struct rnbdc_change - a change of state for event_work to report
@@ -81,7 +81,7 @@ struct rnbdc_session;
  * @to: state after the change
  * @epoch: number of the connection at the change
  * @attempt: attempts to connect since the loss
- * @reason: constant text, why the disk last left RNBDC_LIVE, or NULL
+ * @reason: constant text, reason why the disk last left RNBDC_LIVE, or NULL
  * @when_ns: ktime_get_ns() of the change
  */
 struct rnbdc_change {
@@ -95,15 +95,16 @@ struct rnbdc_change {
 
 /**
  * struct rnbdc_log - changes of state to report, and the latest error
- * @reason: constant text, why the disk last left RNBDC_LIVE, or NULL
+ * @reason: constant text, reason why the disk last left RNBDC_LIVE, or NULL
  * @changes: ring of the changes of state that are not reported yet
- * @nr_changes: number of changes since the disk exists
+ * @nr_changes: number of changes since the disk was allocated
  * @nr_reported: number of changes that were reported or overwritten
- * @last_error: why the latest attempt to connect failed; empty if none did
+ * @last_error: error message of the latest failed attempt to connect or attach; empty if no
+ *	attempt failed
  * @event_work: reports @changes and the disk's capacity, see events.c; on
  *	rnbdc_event_wq
  *
- * The lock of the session protects all members but @event_work.
+ * The lock of the session protects all members except @event_work.
  */
 struct rnbdc_log {
 	const char *reason;
@@ -119,20 +120,21 @@ struct rnbdc_log {
  * @disk: disk; constant
  * @queue: queue that carries the requests; constant
  * @hctx: hardware queue of blk-mq; constant
- * @last_write_ns: ktime_get_ns() when the latest write was acknowledged that needs a
+ * @last_write_ns: ktime_get_ns() of the acknowledgment of the latest write that needs a
  *	flush to be durable
- * @in_use: requests of @hctx are submitted through this one of its two, see route.c
- * @tags: wire tags of @queue that requests of @hctx have
- * @units: pool units that requests of @hctx have; read without the lock
- * @lacks: units for which @hctx is stopped because the disk has its share of the pool,
- *	while @units is 0; 0: not so
- * @refused_units: units of the pool when @hctx was last stopped because the disk has its share
- * @refused_tags: wire tags of @queue when @hctx was last stopped because it has its share
- * @waiter: @hctx is stopped because it waits for pool space, see waiter.c
+ * @in_use: @hctx submits its requests through this rnbdc_hwq, not the other one of the two
+ *	(route.c)
+ * @tags: number of wire tags of @queue that requests of @hctx hold
+ * @units: number of pool units that requests of @hctx hold; read without the lock
+ * @lacks: number of units for which @hctx is stopped because the disk has its share of the
+ *	pool, although @units is 0; 0 if @hctx is not stopped for that reason
+ * @refused_units: units of the pool when @hctx was last stopped at its disk's share of them
+ * @refused_tags: wire tags of @queue when @hctx was last stopped at its share of them
+ * @waiter: wait of @hctx for pool space, see waiter.c
  * @stalled: @hctx is stopped at a high watermark of @queue
- * @next_stalled: next in the list of stalled hardware queues of @queue
- * @next_start: next in a list of hardware queues that a completion handler of @queue
- *	starts; only that handler uses it
+ * @next_stalled: next entry of the list of stalled hardware queues of @queue
+ * @next_start: next entry of the list of hardware queues that a completion handler of
+ *	@queue starts; used only by that handler
  *
  * The lock of @queue's ring protects the members from @last_write_ns to @next_stalled,
  * except @waiter.
@@ -155,7 +157,7 @@ struct rnbdc_hwq {
 };
 
 /**
- * struct rnbdc_resize - capacity that the target reported last
+ * struct rnbdc_resize - latest capacity that the target has reported
  * @capacity: bytes of the export, as the target last reported over this connection;
  *	read and written without a lock
  * @resize_work: sets the disk's capacity to @capacity, at most once in
@@ -170,10 +172,10 @@ struct rnbdc_resize {
 
 /**
  * struct rnbdc_disk_stats - counters of a disk
- * @restarts: reconnects that found another incarnation of the export; protected by
+ * @restarts: number of reconnects to another incarnation of the export; protected by
  *	recovery.lock
- * @replayed: requests that were sent again after a loss, of the connection or of the
- *	attachment
+ * @replayed: number of requests that were sent again after the loss of the connection or of
+ *	the attachment
  */
 struct rnbdc_disk_stats {
 	u64 restarts;
@@ -183,7 +185,7 @@ struct rnbdc_disk_stats {
 /**
  * struct rnbdc_disk - a disk of a session
  * @ref: references of the list, of lookups and of a queued event_work
- * @sess: session, on which the disk holds a reference
+ * @sess: session, to which the disk holds a reference
  * @entry: entry of rnbdc_session.disks
  * @state: enum rnbdc_state; written by state.c only; protected by the lock of @sess
  * @state_ns: ktime_get_ns() of the latest change of @state
@@ -192,30 +194,29 @@ struct rnbdc_disk_stats {
  * @named: entry of rnbdc_disks_named; protected by rnbdc_disks_lock
  * @opt: options of the disk; constant
  * @flags: RNBDC_DISK_* bits
- * @tag_set: blk-mq tags
- * @hwqs: hardware queues by index, as many as @tag_set has, and then as many spare ones,
- *	see route.c
+ * @tag_set: tag set of blk-mq
+ * @hwqs: hardware queues: @nr_queues by index, followed by @nr_queues spare ones (route.c)
  * @geo: properties of the export; replaced only while the queues are quiesced, except
  *	the capacity, which is written under recovery.lock and read without a lock
  * @handle: handle of the attachment that requests carry; replaced with @geo
  * @ctl_lock: serialises requests to attach and to detach
- * @answered: the answer to the latest request to attach has come; set with a release
- * @answer: enum rnbd_status of that answer, valid once @answered
+ * @answered: the reply to the latest request to attach has come; set with a release
+ * @answer: enum rnbd_status of that reply, valid once @answered is set
  * @offer: reply to the latest request to attach; belongs to the completion handler of
  *	queue 0 until it sets @answered, then to the task that waits for it
- * @granted: handle that the target has granted on the present connection, or may yet;
- *	generation 0: none; protected by the lock of @sess
- * @guessed: the answer that grants @granted has not come; protected by the lock of @sess
+ * @granted: handle that the target has granted on the present connection or may still
+ *	grant; generation 0: none; protected by the lock of @sess
+ * @guessed: the reply that grants @granted has not come; protected by the lock of @sess
  * @lost_at: jiffies of the latest change to RNBDC_RECONNECTING
- * @busy_at: jiffies of the latest loss, or of the latest answer BUSY after it; protected
+ * @busy_at: jiffies of the latest loss, or of the latest reply BUSY after it; protected
  *	by recovery.lock
- * @attempt: attempts to connect or attach since the disk was live; protected by
+ * @attempt: number of attempts to connect or attach since the disk was live; protected by
  *	recovery.lock
- * @asked: the target was asked for the export on the present connection; protected by
+ * @asked: a request to attach was sent on the present connection; protected by
  *	recovery.lock
- * @detached: the attachment was ended, and the index of @handle is not the disk's any
- *	more; protected by recovery.lock
- * @disowned: the target was told that the host no longer owns the export; written by
+ * @detached: the attachment was ended, and the disk no longer has the index of @handle;
+ *	protected by recovery.lock
+ * @disowned: the target has answered that the host no longer owns the export; written by
  *	the task that ends the disk
  * @next_try: jiffies of the next attempt to attach
  * @made_live: the disk was live before; protected by recovery.lock
@@ -223,28 +224,28 @@ struct rnbdc_disk_stats {
  * @turn: entry of rnbdc_recovery.turns while the disk waits for a turn, see turn.c;
  *	protected by the lock of @sess
  * @quiesces: number of times that the queues were quiesced; protected by recovery.lock
- * @nr_lacking: hardware queues with rnbdc_hwq.lacks
- * @nr_queues: hardware queues
- * @nr_poll: polled ones of them; they are the last ones
+ * @nr_lacking: number of hardware queues with rnbdc_hwq.lacks set
+ * @nr_queues: number of hardware queues
+ * @nr_poll: number of polled hardware queues; they are the last ones
  * @incarnation: incarnation of the export; replaced with @geo
- * @export_uuid: identity of the data; the same over reconnects
+ * @export_uuid: UUID of the export, which identifies its data; does not change at reconnects
  * @fence_generation: fence generation of this host, which the next request to attach
  *	sends; 0 before the first one
  * @owner_generation: owner generation of the export, which the next request to attach sends;
  *	0 before the first one, or if the export is not exclusive
- * @gd: the disk; NULL until rnbdc_disk_create(), which sets it under recovery.lock
+ * @gd: gendisk; NULL until rnbdc_disk_create() sets it under recovery.lock
  * @made_ns: ktime_get_ns() when the disk was created
  * @parent: parent device of the disk; NULL until it is added
  * @index: N of the disk name rnbdN, or -1
  * @flushed_ns: ktime_get_ns() when the latest successful FLUSH was sent; written
  *	with cmpxchg
- * @retry_work: sends requests again that the target could not execute, see complete.c;
- *	on rnbdc_timer_wq
+ * @retry_work: resends requests that could not be executed, see complete.c; on
+ *	rnbdc_timer_wq
  * @fail_io_work: makes I/O fail fast_io_fail seconds after a loss; on rnbdc_timer_wq
  * @held: requests of a lost connection that the target may still execute, linked by
  *	rnbdc_req.next, see hold.c; protected by recovery.lock
  * @nr_held: length of @held; written under recovery.lock
- * @resize: capacity that the target reported last
+ * @resize: latest capacity that the target has reported
  * @stats: counters
  */
 struct rnbdc_disk {
@@ -301,11 +302,11 @@ struct rnbdc_disk {
 
 /**
  * rnbdc_next_hwq - get the next hardware queue of a disk, spare ones included
- * @disk: disk; one whose hardware queues are not allocated is fine
+ * @disk: disk; may have no hardware queues
  * @hwq: hardware queue of the disk, or NULL
  *
  * Context: any.
- * Return: the one after @hwq, or the first one; NULL if there is none.
+ * Return: the hardware queue after @hwq, or the first one if @hwq is NULL; NULL at the end.
  */
 static inline struct rnbdc_hwq *rnbdc_next_hwq(const struct rnbdc_disk *disk,
 					       const struct rnbdc_hwq *hwq)

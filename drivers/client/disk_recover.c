@@ -2,25 +2,25 @@
 /*
  * A disk during the loss of its attachment: which I/O waits, fails or is held.
  *
- * Operation: Recovery of the session (recover.c) suspends each disk, and cancels
- * its requests when the queue pairs are drained. Requests then wait in the block
- * layer to be sent again, or they fail if that is the disk's policy. Waiting I/O
- * fails after fast_io_fail seconds. After loss_timeout the disk fails for good.
- * Writes that were sent fail only then: until the export is attached again, the target
- * may still execute them (hold.c). A new attachment resumes the disk.
+ * Operation: Recovery of the session (recover.c) suspends each disk, and takes its requests
+ * back when the queue pairs are drained. By the disk's policy requests then wait in the
+ * block layer to be sent again, or fail. Waiting I/O fails after fast_io_fail seconds. After
+ * loss_timeout the disk fails permanently. Writes that were sent fail only then, because the
+ * target may still execute them until the export is attached again (hold.c). A new
+ * attachment resumes the disk.
  *
  * If only the attachment of a disk ends, its requests stay with the connection until the
- * target has answered them. Those that fail before leave an orphan (orphan.c).
+ * target has answered them. A request that fails before its reply leaves an orphan
+ * (orphan.c).
  *
  * Ownership: nothing is allocated or kept.
  *
- * Concurrency: recovery.lock of the session serialises all but the work items.
- * RNBDC_DISK_QUIESCED ensures that the disk's queues are quiesced once and
- * unquiesced once, whichever task is first. RNBDC_DISK_FAIL_IO changes under
- * sess->lock, with the state. fail_io_work is neither pending nor running while a
- * disk is suspended.
+ * Concurrency: recovery.lock of the session serialises all functions except the work items.
+ * RNBDC_DISK_QUIESCED ensures that the disk's queues are quiesced once and unquiesced once,
+ * whichever task is first. RNBDC_DISK_FAIL_IO changes under sess->lock, with the state.
+ * fail_io_work is neither pending nor running when rnbdc_quiesce() returns.
  *
- * Errors: none. Work in this file must not wait for I/O, which may be this disk's.
+ * Errors: none. Functions of this file must not wait for I/O, which may be this disk's.
  */
 
 #define pr_fmt(fmt) "rnbd: " fmt
@@ -41,12 +41,12 @@
 #include "stall.h"
 #include "state.h"
 
-/* Keep further tasks away from queue_rq. */
+/* Keep further tasks out of queue_rq. Tasks that are in queue_rq may remain. */
 static void rnbdc_quiesce(struct rnbdc_disk *disk)
 {
 	lockdep_assert_held(&disk->sess->recovery.lock);
 
-	/* Requests that are to fail may be in queue_rq. */
+	/* fail_io_work may unquiesce the disk, so it must not run after this. */
 	cancel_delayed_work_sync(&disk->fail_io_work);
 	if (test_and_set_bit(RNBDC_DISK_QUIESCED, &disk->flags))
 		return;
@@ -55,7 +55,7 @@ static void rnbdc_quiesce(struct rnbdc_disk *disk)
 	disk->quiesces++;
 }
 
-/* All tasks have left queue_rq. */
+/* Record that all tasks have left queue_rq. */
 static void rnbdc_settled(struct rnbdc_disk *disk)
 {
 	lockdep_assert_held(&disk->sess->recovery.lock);
@@ -75,8 +75,8 @@ static void rnbdc_unquiesce(struct rnbdc_disk *disk)
 }
 
 /*
- * Make I/O fail until the disk is live, which a deactivated disk never is. Writes that were
- * sent over a connection that still stands wait for their replies.
+ * Make I/O fail until the disk is live again; a deactivated disk never is. If the session is
+ * still connected, writes that were sent keep waiting for their replies.
  */
 static void rnbdc_fail_io(struct rnbdc_disk *disk)
 {
@@ -95,7 +95,7 @@ static void rnbdc_fail_io(struct rnbdc_disk *disk)
 	rnbdc_unquiesce(disk);
 }
 
-/* The number of requests that modify the disk and that the target may still execute. */
+/* Get the number of modifying requests that the target may still execute. */
 static u32 rnbdc_unconfirmed(struct rnbdc_disk *disk)
 {
 	return READ_ONCE(disk->nr_held) + rnbdc_disk_in_flight(disk).modifying;
@@ -112,7 +112,7 @@ static void rnbdc_fail_io_work(struct work_struct *work)
 }
 
 /**
- * rnbdc_disk_suspend - keep requests away from the connection
+ * rnbdc_disk_suspend - stop the submission of requests of a disk
  * @disk: disk with a gendisk
  *
  * On return no task is in queue_rq, and none enters it.
@@ -129,10 +129,11 @@ void rnbdc_disk_suspend(struct rnbdc_disk *disk)
 }
 
 /**
- * rnbdc_disks_suspend - keep requests of all disks of a session away from the connection
+ * rnbdc_disks_suspend - stop the submission of requests of all disks of a session
  * @sess: session
  *
- * As rnbdc_disk_suspend(), but waits once for all disks: that takes some ten milliseconds.
+ * This is rnbdc_disk_suspend() for all disks with a single wait, because a wait takes some
+ * 10 milliseconds.
  *
  * Context: process context, may sleep; recovery.lock held.
  */
@@ -147,21 +148,21 @@ void rnbdc_disks_suspend(struct rnbdc_session *sess)
 	}
 	if (!some)
 		return;
-	/* The tag sets have the same flags, so this is an RCU grace period for all. */
+	/* The tag sets have the same flags, so one RCU grace period serves all disks. */
 	blk_mq_wait_quiesce_done(&some->tag_set);
 	while ((disk = rnbdc_next_disk(sess, disk)))
 		rnbdc_settled(disk);
 }
 
 /**
- * rnbdc_disk_settle - suspend a disk, and wait for that without recovery.lock
+ * rnbdc_disk_settle - quiesce a disk, and wait without recovery.lock
  * @disk: disk with a gendisk
  *
- * Other disks of the session may do the same concurrently. The state of the disk and of the
- * session may change meanwhile, and the disk may be resumed: the caller checks that, and
- * calls rnbdc_disk_suspend(), which then need not wait.
+ * Disks of a session can thus wait concurrently. The states of disk and session may change
+ * during the wait, and the disk may be resumed. The caller must check that, and then call
+ * rnbdc_disk_suspend(), which need not wait again.
  *
- * Context: process context, may sleep; recovery.lock held, and dropped meanwhile.
+ * Context: process context, may sleep; recovery.lock held, and dropped during the wait.
  */
 void rnbdc_disk_settle(struct rnbdc_disk *disk)
 {
@@ -180,11 +181,11 @@ void rnbdc_disk_settle(struct rnbdc_disk *disk)
 }
 
 /**
- * rnbdc_disk_resume - let requests flow over a new connection
+ * rnbdc_disk_resume - resume the submission of requests over a new attachment
  * @disk: suspended disk that is live
  *
- * The target has granted the attachment, so it executes nothing of an older one: writes
- * that were held are sent again.
+ * The target has granted the attachment, so it no longer executes requests of an older one:
+ * held writes are sent again.
  *
  * Context: process context, may sleep; recovery.lock held.
  */
@@ -195,7 +196,7 @@ void rnbdc_disk_resume(struct rnbdc_disk *disk)
 }
 
 /**
- * rnbdc_disk_wait - let I/O of a suspended disk fail, or schedule fast_io_fail
+ * rnbdc_disk_wait - fail the I/O of a suspended disk, or schedule fast_io_fail
  * @disk: suspended disk without a connection
  *
  * Context: process context; recovery.lock held.
@@ -205,7 +206,7 @@ void rnbdc_disk_wait(struct rnbdc_disk *disk)
 	unsigned long limit = disk->opt.fast_io_fail * HZ;
 	unsigned long waited = jiffies - disk->lost_at;
 
-	/* A disk that is being added must not wait: its partition table is read. */
+	/* I/O of a disk that is being added must not wait: the partition table is read. */
 	if (disk->opt.fail_policy || !test_bit(RNBDC_DISK_ATTACHED, &disk->flags) ||
 	    test_bit(RNBDC_DISK_FAIL_IO, &disk->flags))
 		rnbdc_fail_io(disk);
@@ -227,22 +228,22 @@ void rnbdc_disk_lost(struct rnbdc_disk *disk)
 	bool replay = keep && !disk->opt.fail_policy;
 
 	clear_bit(RNBDC_DISK_OVERDUE, &disk->flags);
-	/* The device no longer holds a page: requests may be sent again. */
+	/* The device no longer uses the pages: requests may be sent again. */
 	rnbdc_disk_cancel_requests(disk, replay,
 				   keep && !rnbd_inject(&rnbdc_inject_no_hold, NULL));
 	/*
-	 * Fail requests queued in blk-mq now: they do not use the connection,
-	 * and releasing it may block for long.
+	 * Fail requests queued in blk-mq now: they do not use the connection, and releasing it
+	 * may block for long.
 	 */
 	if (!replay)
 		rnbdc_fail_io(disk);
 }
 
 /**
- * rnbdc_disk_give_up - end recovery of a disk: all I/O fails, also what was held
+ * rnbdc_disk_give_up - end recovery of a disk: fail all its I/O, held writes included
  * @disk: disk that is not being closed, and that is suspended if it is live
  *
- * Requests whose data are being transferred end when that is done.
+ * A request whose data are being transferred ends when the transfer has completed.
  *
  * Context: process context, may sleep; recovery.lock held.
  */
@@ -262,8 +263,8 @@ void rnbdc_disk_give_up(struct rnbdc_disk *disk)
  * rnbdc_loss_timeout - get the time without a connection after which a disk gives up
  * @disk: disk
  *
- * The target may have granted a longer interval of keep-alives than was requested. It must
- * have noticed the loss before writes that were sent are given back.
+ * The time covers the granted keep-alive interval, which may be longer than the requested
+ * one: the target must have noticed the loss before writes that were sent fail.
  *
  * Context: any.
  * Return: jiffies, or 0 if the disk never gives up.
@@ -278,7 +279,7 @@ unsigned long rnbdc_loss_timeout(const struct rnbdc_disk *disk)
 	return max((unsigned long)disk->opt.loss_timeout * HZ, msecs_to_jiffies(least_ms));
 }
 
-/* Has loss_timeout passed since @since, in jiffies? */
+/* Test whether loss_timeout has passed since @since, in jiffies. */
 static bool rnbdc_overdue(const struct rnbdc_disk *disk, unsigned long since)
 {
 	unsigned long timeout = rnbdc_loss_timeout(disk);
@@ -290,11 +291,11 @@ static bool rnbdc_overdue(const struct rnbdc_disk *disk, unsigned long since)
  * rnbdc_silent_since - get the time from which loss_timeout counts
  * @disk: disk that reconnects
  *
- * A target that answers BUSY may still execute the writes that were sent, for as long as
- * its storage takes. A target that is cut off submits nothing more after a time.
+ * A target that answers BUSY may still execute writes that were sent, for as long as its
+ * storage takes. A target that is cut off notices the loss and then submits no more.
  *
  * Context: process context.
- * Return: jiffies of the loss, or of the latest answer BUSY if such writes wait.
+ * Return: jiffies of the loss; if such writes wait, jiffies of the latest BUSY.
  */
 unsigned long rnbdc_silent_since(struct rnbdc_disk *disk)
 {
@@ -302,7 +303,7 @@ unsigned long rnbdc_silent_since(struct rnbdc_disk *disk)
 }
 
 /**
- * rnbdc_loss_left - get the time after which rnbdc_disk_check_time() may have to act
+ * rnbdc_loss_left - get the time until the next call of rnbdc_disk_check_time()
  * @disk: disk that reconnects
  *
  * Context: process context.
@@ -323,8 +324,8 @@ unsigned long rnbdc_loss_left(struct rnbdc_disk *disk)
  * rnbdc_disk_check_time - fail a disk, or its I/O, if it has waited for too long
  * @disk: disk
  *
- * After loss_timeout only the writes that were sent still wait, as long as the target
- * answers that it is busy.
+ * After loss_timeout only writes that were sent still wait, as long as the target answers
+ * BUSY.
  *
  * Context: process context, may sleep; recovery.lock held.
  */
@@ -349,8 +350,8 @@ void rnbdc_disk_check_time(struct rnbdc_disk *disk)
  * rnbdc_apply_capacity - set the capacity that the target reported last
  * @disk: disk with a gendisk
  *
- * event_work notifies users, because a uevent allocates memory, which may wait for this
- * disk.
+ * event_work sends the uevent, because that allocates memory and thus may wait for I/O of
+ * this disk.
  *
  * Context: process context, may sleep; recovery.lock held.
  */
@@ -360,7 +361,7 @@ void rnbdc_apply_capacity(struct rnbdc_disk *disk)
 
 	lockdep_assert_held(&disk->sess->recovery.lock);
 
-	/* queue_rq checks requests against it: set it before the disk's capacity. */
+	/* Set this before the gendisk's capacity, because queue_rq checks requests against it. */
 	WRITE_ONCE(disk->geo.capacity, capacity);
 	if (test_bit(RNBDC_DISK_DETACH, &disk->flags) ||
 	    get_capacity(disk->gd) == capacity >> SECTOR_SHIFT)
@@ -378,7 +379,7 @@ static void rnbdc_resize_work(struct work_struct *work)
 
 	WRITE_ONCE(disk->resize.resized_at, jiffies);
 	mutex_lock(&sess->recovery.lock);
-	/* Otherwise the next connection applies the capacity. */
+	/* If the disk is not live, the next attachment applies the capacity. */
 	if (READ_ONCE(disk->state) == RNBDC_LIVE)
 		rnbdc_apply_capacity(disk);
 	mutex_unlock(&sess->recovery.lock);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A disk during the loss of its connection. See disk_recover.c.
+ * A disk during the loss of its attachment. See disk_recover.c.
  */
 #ifndef RNBDC_DISK_RECOVER_H
 #define RNBDC_DISK_RECOVER_H

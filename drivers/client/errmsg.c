@@ -2,8 +2,9 @@
 /*
  * The error message of a command.
  *
- * The place nearest to an error sets the message; later calls keep it. netlink.c
- * returns it to the user, attach.c logs it and recover.c shows it as last_error.
+ * The function nearest to an error sets the message; later calls do not replace it.
+ * netlink.c returns the message to the user, attach.c logs it, and recover.c shows it as
+ * last_error.
  */
 
 #include "errmsg.h"
@@ -13,7 +14,7 @@
  * @errmsg: message; all zero before the first call
  * @fmt: format of one line without a full stop
  *
- * The first message is kept, because the place nearest to the error sets it.
+ * The first message is kept, because the function nearest to the error sets it.
  *
  * Context: any; the caller owns @errmsg.
  */

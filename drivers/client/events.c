@@ -2,18 +2,17 @@
 /*
  * Events: log lines, uevents and netlink messages about changes of state.
  *
- * Operation: state.c records changes of state in a ring of the disk and
- * queues event_work. event_work reports them in the order in which they
- * happened: to the log, to the listeners of the netlink group and to udev
- * (class.c). A changed capacity is reported as well (disk.c). A disk that is
- * added or removed has uevents of its own, so changes of state send none then.
+ * Operation: state.c records changes of state in a ring of the disk and queues event_work.
+ * event_work reports them in the order in which they happened: to the log, to the listeners
+ * of the netlink group, and to udev (class.c). event_work also reports a changed capacity
+ * (gendisk.c). The kernel sends uevents when a disk is added or removed, so event_work sends
+ * none during that time.
  *
- * Ownership: A queued event_work holds a reference of the disk, which it
- * drops last.
+ * Ownership: A queued event_work holds a reference to the disk, which it drops last.
  *
- * Concurrency: event_work runs on its own work queue, because a report may wait
- * for memory and thus for I/O of the disk, which recovery must never do. A
- * detach flushes event_work before the disk's name is free for another disk.
+ * Concurrency: event_work runs on a work queue of its own, because a report may wait for
+ * memory and thus for I/O of the disk, which recovery must never do. A detach flushes
+ * event_work before another disk may use the disk's name.
  *
  * Errors: If changes were overwritten or a message cannot be allocated, the
  * listeners are notified with ENOBUFS and should list the disks.
@@ -38,12 +37,12 @@
 #include "session.h"
 #include "state.h"
 
-/* Family whose listeners get the events; set before the first session exists. */
+/* Family whose listeners receive the events; set before the first session exists. */
 static const struct genl_family *rnbdc_events_family;
 static unsigned int rnbdc_events_group;
 
 /**
- * rnbdc_events_init - set the family and the group that get the events
+ * rnbdc_events_init - set the netlink family and group that receive the events
  * @family: generic netlink family, registered or about to be
  * @group: number of its multicast group
  *
@@ -96,7 +95,7 @@ lost:
 	rnbdc_netlink_event_lost();
 }
 
-/* The kernel sends uevents for a disk that is added or removed. */
+/* Test whether to send uevents: while a disk is added or removed, the kernel sends them. */
 static bool rnbdc_disk_has_events(const struct rnbdc_disk *disk)
 {
 	return test_bit(RNBDC_DISK_ATTACHED, &disk->flags) &&
@@ -133,7 +132,7 @@ static void rnbdc_report_change(struct rnbdc_disk *disk, const struct rnbdc_chan
 		rnbdc_class_event(disk, change->to);
 }
 
-/* Take the next change; false: there is none. @lost: changes were overwritten. */
+/* Get the next change. Returns false if there is none. @lost: changes were overwritten. */
 static bool rnbdc_disk_next_change(struct rnbdc_disk *disk, struct rnbdc_change *change,
 				   bool *lost)
 {

@@ -2,18 +2,16 @@
 /*
  * The list of exports that a target sends.
  *
- * Operation: Each EXPORT entry adds one export at the tail of the list; the dump
- * in netlink.c takes exports from its head. The LIST_END entry wakes the thread
- * in discover.c.
+ * Operation: Each EXPORT entry adds one export at the tail of the list; the dump in netlink.c
+ * takes exports from its head. The LIST_END entry wakes the thread in discover.c.
  *
- * Ownership: The list belongs to the caller of rnbdc_discover(), and to the
- * completion handler of queue 0 while the discovery runs.
+ * Ownership: The list belongs to the completion handler of queue 0 while the discovery
+ * runs, and to the caller of rnbdc_discover() before and after that.
  *
  * Concurrency: Entries are handled one at a time. The list has no lock.
  *
- * Errors: After a failed allocation the discovery fails and further entries are
- * ignored, because the target sends them in good faith. An entry that is not
- * awaited is a protocol error.
+ * Errors: After a failed allocation the discovery fails, and further entries are ignored
+ * because the target does not know of the failure. An unexpected entry is a protocol error.
  */
 
 #include <linux/slab.h>
@@ -98,14 +96,14 @@ void rnbdc_exports_remove_first(struct rnbdc_exports *exports)
 	kfree(item);
 }
 
-/* End the login: entries that follow are protocol errors, or ignored. */
+/* End the login. Later entries are protocol errors, or ignored if the list is incomplete. */
 static void rnbdc_discover_end(struct rnbdc_queue *q, u16 status, int error)
 {
 	WRITE_ONCE(q->sess->login.status, status);
 	rnbdc_queue_wake(q, error);
 }
 
-/* Does a thread wait for entries of a list? */
+/* Test whether a thread waits for entries of a list. */
 static bool rnbdc_list_awaited(const struct rnbdc_session *sess)
 {
 	return sess->login.exports && sess->login.status == RNBDC_LOGIN_OPEN;
@@ -125,7 +123,7 @@ enum rnbd_proto_err rnbdc_handle_export(struct rnbdc_queue *q, const struct rnbd
 	enum rnbd_proto_err perr = RNBD_PERR_NONE;
 	struct rnbdc_exports_item *item;
 
-	/* The target does not know of the failed allocation: ignore the rest. */
+	/* Ignore the remaining entries: the target does not know of the failed allocation. */
 	if (exports && exports->incomplete)
 		return RNBD_PERR_NONE;
 	if (!rnbdc_list_awaited(q->sess))

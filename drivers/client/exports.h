@@ -16,7 +16,7 @@ struct rnbdc_queue;
 /**
  * struct rnbdc_exports - list of exports that a target sent
  * @items: list of struct rnbdc_exports_item
- * @nr: exports received
+ * @nr: number of exports received
  * @incomplete: an allocation failed; further exports are ignored
  */
 struct rnbdc_exports {

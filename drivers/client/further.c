@@ -2,23 +2,22 @@
 /*
  * Further connections of a live session: made one by one while I/O runs.
  *
- * Operation: a session is live with queue 0 (rule R16). further_work then connects the
- * other queues, one after the other. A queue that is connected carries the requests of its
- * hardware queues from then on; until then queue 0 does (route.c). A queue that cannot be
- * connected is tried again, with growing pauses of its own, as long as the session is
- * live. A target that can serve only some of the connections, or many clients at once,
- * therefore serves each client with what it has.
+ * Operation: a session is live as soon as queue 0 is connected (rule R16). further_work then
+ * connects the other queues, one after the other. Until a queue is connected, queue 0 carries
+ * the requests of its hardware queues (route.c). A queue that cannot be connected is retried
+ * with growing pauses of its own, as long as the session is live. So a target that cannot
+ * serve all connections still serves each client with some of them.
  *
  * Ownership: further_work owns the connection of a queue until rnbdc_queue.joined is set.
- * From then on the session owns it, and the loss of the connection ends that of the session.
+ * After that the session owns it, and the loss of any connection ends all of them.
  *
- * Concurrency: further_work is queued only by rnbdc_further_start() and by itself, and
- * rnbdc_further_stop() ends it before the session is torn down. It takes recovery.lock, so
- * rnbdc_further_stop() is called without it. The lock of the session protects
- * rnbdc_queue.joined: a queue that fails either ends the session or is noticed here.
+ * Concurrency: further_work is queued only by rnbdc_further_start() and by itself.
+ * rnbdc_further_stop() ends it before the session is torn down, and is called without
+ * recovery.lock, which further_work takes. The lock of the session protects
+ * rnbdc_queue.joined: the failure of a queue either ends the session or is noticed here.
  *
- * Errors: the latest failure is shown in sysfs. It is logged once per queue, and so is the
- * success after that.
+ * Errors: the latest failure is shown in sysfs. Repeated failures are logged once per queue,
+ * and so is the success after them.
  */
 
 #define pr_fmt(fmt) "rnbd: " fmt
@@ -46,20 +45,20 @@
 #include "state.h"
 #include "submit.h"
 
-/* Failures in a row of a queue after which they are logged: some are usual under load. */
+/* Failures in a row of a queue before one is logged: a few are normal under load. */
 #define RNBDC_FURTHER_FAILURES	3
-/* Jiffies between two runs of the work item, at least. */
+/* Least number of jiffies between two runs of the work item. */
 #define RNBDC_FURTHER_PERIOD	((long)HZ / 10)
 /* Jiffies that an attach waits until each connection was tried. */
 #define RNBDC_FURTHER_WAIT	(2 * HZ)
 
-/* The number of queues to connect: a target may grant fewer when the session reconnects. */
+/* Get the number of queues to connect. After a reconnect the target may grant fewer. */
 static u32 rnbdc_nr_further(const struct rnbdc_session *sess)
 {
 	return min(sess->nr_queues, sess->grant.nr_queues);
 }
 
-/* Keep the error for sysfs; NULL: all queues are connected. */
+/* Record an error for sysfs. NULL means that all queues are connected. */
 static void rnbdc_further_note(struct rnbdc_session *sess, const char *text)
 {
 	spin_lock_irq(&sess->lock);
@@ -67,13 +66,13 @@ static void rnbdc_further_note(struct rnbdc_session *sess, const char *text)
 	spin_unlock_irq(&sess->lock);
 }
 
-/* Let the session own a queue. Returns false if the queue has failed already. */
+/* Pass a queue to the session. Returns false if the queue has already failed. */
 static bool rnbdc_further_joined(struct rnbdc_queue *q)
 {
 	bool ok;
 
 	spin_lock_irq(&q->sess->lock);
-	/* A failure whose handler takes the lock later finds that the queue has joined. */
+	/* The handler of a later failure takes this lock and finds the queue joined. */
 	ok = READ_ONCE(q->ring.live);
 	q->joined = ok;
 	spin_unlock_irq(&q->sess->lock);
@@ -81,8 +80,8 @@ static bool rnbdc_further_joined(struct rnbdc_queue *q)
 }
 
 /*
- * Let the hardware queues of all disks use a queue that is connected. Returns false if the
- * session was lost since: its teardown then ends the connection of the queue, too.
+ * Let the hardware queues of all disks use a connected queue. Returns false if the session
+ * was lost: its teardown then also ends the connection of this queue.
  */
 static bool rnbdc_further_open(struct rnbdc_queue *q)
 {
@@ -101,7 +100,10 @@ static bool rnbdc_further_open(struct rnbdc_queue *q)
 	mutex_unlock(&sess->recovery.lock);
 	if (!changed)
 		return live;
-	/* A task that dispatches may have left a request for which no other one comes now. */
+	/*
+	 * A task that dispatches may have added a request to the open frame of queue 0, to which
+	 * no later request goes now: send the frame.
+	 */
 	synchronize_rcu();
 	rnbdc_queue_send_open(sess->queues[0]);
 	return live;
@@ -137,7 +139,7 @@ static void rnbdc_further_try(struct rnbdc_queue *q)
 	}
 	if (ret) {
 		rnbdc_disconnect_further(q);
-		/* A session that is lost makes all its connections again. */
+		/* Do not report a lost session: it makes all its connections again. */
 		if (READ_ONCE(sess->state) == RNBDC_SESS_LIVE)
 			rnbdc_further_failed(q, errmsg.text[0] ? errmsg.text : "no memory");
 		return;
@@ -151,7 +153,7 @@ static void rnbdc_further_try(struct rnbdc_queue *q)
 	q->warned = false;
 }
 
-/* Queue the next attempt, if there is one to make, also while no disk needs it. */
+/* Queue the next attempt if a queue is not connected, even if no disk needs it now. */
 static void rnbdc_further_schedule(struct rnbdc_session *sess)
 {
 	long wait = MAX_JIFFY_OFFSET;
@@ -230,7 +232,7 @@ void rnbdc_further_start(struct rnbdc_session *sess)
 
 /**
  * rnbdc_further_stop - end the attempts to connect queues
- * @sess: session that is not live any more; the work item notices it and ends
+ * @sess: session that is no longer live, so that the work item ends soon
  *
  * Context: process context, may sleep; recovery.lock not held.
  */
@@ -240,11 +242,11 @@ void rnbdc_further_stop(struct rnbdc_session *sess)
 }
 
 /**
- * rnbdc_further_wait - wait for a moment until the queues of a session are connected
+ * rnbdc_further_wait - wait briefly until the queues of a session are connected
  * @sess: session
  *
- * A disk that is attached then begins with all the connections that there will be, if the
- * target serves them at once.
+ * A disk that is attached then starts with all its connections if the target accepts them
+ * promptly.
  *
  * Context: process context, may sleep.
  */

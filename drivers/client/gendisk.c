@@ -2,24 +2,24 @@
 /*
  * The gendisk of a disk: blk-mq operations, limits, registration.
  *
- * Operation: Each queue of the session has one hardware queue; the last ones may be
- * polled. If the storage takes few requests, a disk uses a part of the queues, and the next
- * disk those that follow. A hardware queue whose queue is not connected uses queue 0
- * (route.c). Limits and features are those of the export, narrowed by the grant.
- * The wire request, the mapping and all else that a small request needs are in its
- * driver data; a pool with a reserve has space for the mapping of a large one (data.c).
- * submit.c and complete.c transfer the requests.
+ * Operation: A disk has one hardware queue for each queue of its session; the last ones may
+ * be polled. If the storage accepts few requests, the disk uses only some of the queues, and
+ * the next disk uses those that follow. A hardware queue whose queue is not connected uses
+ * queue 0 (route.c). Limits and features are those of the export, narrowed by the grant.
+ * The driver data of a request contain everything that a small request needs, such as its
+ * wire form and mapping; a mempool of the session has memory for the mapping of a large one
+ * (data.c). submit.c and complete.c transfer the requests.
  *
- * Ownership: struct rnbdc_disk owns gendisk, tag set and hardware queues. The private
- * data of the gendisk, the disk, is used only while the gendisk is added. The number
+ * Ownership: struct rnbdc_disk owns gendisk, tag set and hardware queues. The private data
+ * of the gendisk point to the disk, and are used only while the gendisk is added. The number
  * of the disk is allocated with its name and freed after the gendisk has been removed.
  *
  * Concurrency: The rules of blk-mq apply. A request belongs to the client from
- * rnbdc_queue_submit() to blk_mq_complete_request(). An open runs under the
- * disk's open_mutex, as does the claim of a detach.
+ * rnbdc_queue_submit() to blk_mq_complete_request(). The open_mutex of the disk is held when
+ * the disk is opened, and when a detach is claimed.
  *
  * Errors: Without a connection requests wait in the block layer, or end with
- * BLK_STS_TRANSPORT, see recover.c. slow.c handles a request that is not answered in time.
+ * BLK_STS_TRANSPORT (recover.c). slow.c handles a request that is not answered in time.
  */
 
 #define pr_fmt(fmt) "rnbd: " fmt
@@ -66,16 +66,16 @@ RNBD_PARAM_UINT(io_timeout, 30, 1, 3600,
 RNBD_PARAM_UINT(inline_depth, 1, 0, 65535,
 		"requests in flight on a queue, below which small writes go inside the request; 0: never");
 
-/* The parts of a large request overlap on the wire and in the storage. */
+/* The chunks of a large request overlap: one is in the storage while the next is sent. */
 RNBD_PARAM_UINT(chunk_kb, 256, 0, 16384,
 		"KiB, initial max_sectors_kb of a disk: larger requests are cut into such chunks; 0: never");
 
-/* Depth of a hardware queue below which fewer queues are used instead. */
+/* Least depth of a hardware queue; a disk uses fewer queues rather than a lower depth. */
 #define RNBDC_DEPTH_MIN		32u
 
 static DEFINE_IDA(rnbdc_disk_ida);
 
-/* The opcode of each operation of the block layer; 0: not supported. */
+/* Opcode of each operation of the block layer; 0: not supported. */
 static const u8 rnbdc_wire_ops[] = {
 	[REQ_OP_READ]		= RNBD_OP_READ,
 	[REQ_OP_WRITE]		= RNBD_OP_WRITE,
@@ -107,9 +107,9 @@ static int rnbdc_wire_op(struct request *rq, struct rnbd_request *wire)
 }
 
 /*
- * Decide whether the data may travel inside a frame. For reads the target decides,
- * because it knows which other replies are ready. A write gains from it only if no
- * other write is in flight whose RDMA WRITE it could join.
+ * Decide whether the data may travel inside a frame. For reads the target decides, because
+ * it knows which other replies are ready. For writes it pays only while few requests are in
+ * flight: otherwise the data can join the RDMA WRITE of another request.
  */
 static bool rnbdc_inline(const struct rnbdc_queue *q, const struct rnbd_request *wire)
 {
@@ -133,14 +133,14 @@ static blk_status_t rnbdc_queue_rq(struct blk_mq_hw_ctx *hctx,
 	struct rnbdc_req *req = blk_mq_rq_to_pdu(rq);
 	blk_status_t status;
 
-	/* Checked again under the lock; checking here saves the mapping. */
+	/* This test avoids a useless mapping. It is repeated under ring.lock. */
 	if (unlikely(!READ_ONCE(q->ready) || !READ_ONCE(q->ring.live) ||
 		     READ_ONCE(hwq->disk->state) != RNBDC_LIVE))
 		return rnbdc_down_status(hwq->disk);
 	if (unlikely(rnbdc_wire_op(rq, &req->wire)))
 		return BLK_STS_NOTSUPP;
 
-	/* The disk shrank since: fail as the target would, with no error of the path. */
+	/* The disk has shrunk: fail as the target would, and not with a path error. */
 	if (unlikely(req->wire.offset + req->wire.length > READ_ONCE(hwq->disk->geo.capacity)))
 		return BLK_STS_TARGET;
 
@@ -187,7 +187,7 @@ static void rnbdc_map_queues(struct blk_mq_tag_set *set)
 	blk_mq_map_queues(map);
 	if (!disk->nr_poll)
 		return;
-	/* Reads share the default queues: otherwise all would use the first queue. */
+	/* Let reads share the default queues: otherwise all reads would use the first one. */
 	set->map[HCTX_TYPE_READ].nr_queues = 0;
 	map = &set->map[HCTX_TYPE_POLL];
 	map->nr_queues = disk->nr_poll;
@@ -262,7 +262,7 @@ static void rnbdc_disk_limits(const struct rnbdc_disk *disk, struct queue_limits
 		.max_hw_sectors = min_t(u64, grant->max_io, pool) >> SECTOR_SHIFT,
 		.max_segments = sess->max_segments,
 		.max_segment_size = sess->max_segment_size,
-		/* The client accepts any address; devices prefer aligned words. */
+		/* The client accepts any address, but devices prefer aligned words. */
 		.dma_alignment = 3,
 		.max_hw_discard_sectors = geo->max_discard >> SECTOR_SHIFT,
 		.discard_granularity = geo->discard_granularity,
@@ -270,7 +270,7 @@ static void rnbdc_disk_limits(const struct rnbdc_disk *disk, struct queue_limits
 		.max_write_zeroes_sectors = geo->max_write_zeroes >> SECTOR_SHIFT,
 	};
 	/*
-	 * Not below a page, which the block layer refuses, nor below the
+	 * A chunk is at least a page, because the block layer refuses less, and at least the
 	 * optimal I/O size of the storage, for example a stripe.
 	 */
 	if (chunk)
@@ -286,9 +286,9 @@ static void rnbdc_disk_limits(const struct rnbdc_disk *disk, struct queue_limits
 }
 
 /*
- * Choose the lowest free number for which no other driver has a disk: the
- * kernel's own RNBD client uses the same names. If that driver adds a disk of the
- * name before this one does, rnbdc_disk_add() fails.
+ * Choose the lowest free number for which no other driver has a disk, because the kernel's
+ * own RNBD client uses the same names. If that driver adds a disk of this name before
+ * rnbdc_disk_add() does, rnbdc_disk_add() fails.
  */
 static int rnbdc_disk_name(struct rnbdc_disk *disk)
 {
@@ -302,7 +302,7 @@ static int rnbdc_disk_name(struct rnbdc_disk *disk)
 		if (index < 0)
 			return index;
 		snprintf(name, DISK_NAME_LEN, "rnbd%d", index);
-		/* The class of all disks, which the kernel does not export by name. */
+		/* The kernel does not export block_class: get it from the disk. */
 		other = class_find_device_by_name(disk_to_dev(disk->gd)->class, name);
 		if (!other)
 			break;
@@ -315,15 +315,16 @@ static int rnbdc_disk_name(struct rnbdc_disk *disk)
 }
 
 /*
- * Choose hardware queues and depth: those of the session, but no more requests in flight
- * than the storage takes. Fewer queues are used rather than a depth below RNBDC_DEPTH_MIN.
+ * Choose the number and depth of the hardware queues: as the session has, but with no more
+ * requests in all than the storage accepts. Reduce the number of queues before the depth
+ * falls below RNBDC_DEPTH_MIN.
  */
 static void rnbdc_fit_storage(struct rnbdc_disk *disk, u32 *depth)
 {
 	const struct rnbdc_session *sess = disk->sess;
 	u32 limit = disk->offer.storage_inflight ?: U32_MAX;
 
-	/* A queue has more wire tags than a disk uses, see stall.c. */
+	/* A queue of the session has more wire tags than this depth, see share.c. */
 	*depth = min(sess->opt.depth, sess->grant.queue_depth);
 	disk->nr_queues = sess->nr_queues;
 	if ((u64)*depth * disk->nr_queues > limit) {
@@ -338,7 +339,7 @@ static int rnbdc_alloc_hwqs(struct rnbdc_disk *disk)
 {
 	const struct rnbdc_session *sess = disk->sess;
 	u32 i, first_poll = disk->nr_queues - disk->nr_poll;
-	/* Disks that use a part of the queues must not all use the same ones. */
+	/* Disks that use only some of the queues must not all use the same ones. */
 	u32 plain = sess->nr_queues - sess->nr_poll;
 	u32 first = disk->handle.index * first_poll % plain;
 
@@ -378,8 +379,8 @@ static void rnbdc_free_hwqs(struct rnbdc_disk *disk)
  * @errmsg: filled on error
  *
  * Context: process context, may sleep; takes recovery.lock.
- * Return: 0, after which disk->gd exists but is not visible, or a negative errno, after
- * which rnbdc_disk_remove() and rnbdc_disk_free() are to be called.
+ * Return: 0 with disk->gd allocated but not visible, or a negative errno; the caller must
+ * then call rnbdc_disk_remove() and rnbdc_disk_free().
  */
 int rnbdc_disk_create(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 {
@@ -390,7 +391,7 @@ int rnbdc_disk_create(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 	u32 depth;
 	int ret;
 
-	/* The protocol allows less, but the block layer requires a page. */
+	/* The protocol allows smaller requests, but the block layer requires a page. */
 	if (sess->grant.max_io < PAGE_SIZE) {
 		rnbdc_errmsg_set(errmsg,
 				 "the target takes %u bytes at once, less than a page of this machine",
@@ -403,7 +404,7 @@ int rnbdc_disk_create(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 	set->nr_maps = disk->nr_poll ? HCTX_MAX_TYPES : 1;
 	set->queue_depth = depth;
 	set->numa_node = NUMA_NO_NODE;
-	/* No scheduler by default: the target's device has one if it needs one. */
+	/* No I/O scheduler by default: the target's device has one if it needs one. */
 	set->flags = BLK_MQ_F_NO_SCHED_BY_DEFAULT;
 	set->cmd_size = sizeof(struct rnbdc_req);
 	set->timeout = READ_ONCE(io_timeout) * HZ;
@@ -428,7 +429,7 @@ int rnbdc_disk_create(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 	if (disk->opt.readonly || (disk->geo.flags & RNBD_EXPORT_READONLY))
 		set_disk_ro(gd, true);
 	disk->made_ns = ktime_get_ns();
-	/* From here on recovery finds the hardware queues. */
+	/* From now on recovery finds the hardware queues. */
 	mutex_lock(&disk->sess->recovery.lock);
 	disk->gd = gd;
 	mutex_unlock(&disk->sess->recovery.lock);
@@ -472,8 +473,8 @@ int rnbdc_disk_add(struct rnbdc_disk *disk, const struct attribute_group **group
  * rnbdc_disk_resized - log a new capacity and send the uevent about it
  * @disk: disk that is attached and not being detached
  *
- * This is the second half of set_capacity_and_notify(), which recovery must not call:
- * sending a uevent takes a lock of all uevents, and may wait for memory.
+ * This is the second half of set_capacity_and_notify(). Recovery must not send a uevent,
+ * because that takes a global lock and may wait for memory.
  *
  * Context: event_work; allocates without waiting for I/O.
  */
@@ -492,7 +493,7 @@ void rnbdc_disk_resized(struct rnbdc_disk *disk)
 }
 
 /**
- * rnbdc_disk_remove - remove what refers to a disk, and free its number
+ * rnbdc_disk_remove - separate a disk from its session and parent device, free its number
  * @disk: disk whose gendisk was deleted, or never added
  *
  * Context: process context, may sleep.
@@ -507,12 +508,12 @@ void rnbdc_disk_remove(struct rnbdc_disk *disk)
 		rnbdc_orphans_leave(hwq);
 		WARN_ON_ONCE(READ_ONCE(hwq->tags));
 		rnbdc_hwq_use(hwq, false);
-		/* Others may have waited for its share. */
+		/* Hardware queues of other disks may have waited for the share of this one. */
 		rcu_read_lock();
 		rnbdc_queue_credit(&hwq->queue->ring);
 		rcu_read_unlock();
 	}
-	/* A completion handler may be about to start one that it found before. */
+	/* Wait for completion handlers that may still start a hardware queue of this disk. */
 	synchronize_rcu();
 	if (disk->index >= 0)
 		ida_free(&rnbdc_disk_ida, disk->index);
@@ -521,7 +522,7 @@ void rnbdc_disk_remove(struct rnbdc_disk *disk)
 
 /**
  * rnbdc_disk_free - free gendisk, tag set and hardware queues
- * @disk: disk without references, with or without a gendisk
+ * @disk: disk without references; may have no gendisk
  *
  * Context: process context, may sleep.
  */

@@ -4,30 +4,29 @@
  *
  * Operation
  *
- * When a connection is lost, the target may have requests of it that it executes
- * later: it notices the loss up to four keep-alive intervals after the client, and
- * its storage may be slow. An application or dm-multipath that gets a write back
- * with an error sends it again over another path, and newer writes after it. The
- * old copy would then overwrite the newer data. So the client keeps every request
- * that modifies the disk and was sent, whatever the disk's policy is, until the
- * target confirms that it cannot execute them: it grants the export to the disk again
- * only when its storage holds no request of an older attachment. They are then sent
- * again. Reads, and requests that were never sent, cannot do harm and do as the policy
- * says.
+ * After a connection is lost, the target may still execute requests that it has received: it
+ * notices the loss up to four keep-alive intervals after the client, and its storage may be
+ * slow. An application or dm-multipath whose write fails sends it again over another path,
+ * and newer writes after it. The old copy could then overwrite the newer data. So the client
+ * holds every request that modifies the disk and was sent, whatever the disk's policy is,
+ * until the target can no longer execute it. The target confirms that by granting the export
+ * again, because it does so only when its storage holds no request of an older attachment.
+ * The client then sends the held requests again. Reads and requests that were never sent
+ * cannot do such harm, and are handled by the policy.
  *
- * Held requests fail when the disk fails or is detached by force: after loss_timeout,
- * unless the target answers that it is busy, when the administrator deactivates it, and
- * when a request to attach, or the login of a fenced host, is refused for good: the target
- * waits for the older requests first. loss_timeout is long enough for a target that is cut
- * off to notice the loss (option_table.c).
+ * Held requests fail when the disk fails or is detached by force. A disk fails after
+ * loss_timeout, unless the target answers BUSY; when the administrator deactivates it; and
+ * when the target permanently refuses the attach, or the login of a fenced host, which the
+ * target does only after the older requests have ended. loss_timeout is long enough for a
+ * target that is cut off to notice the loss (option_table.c).
  *
  * Ownership
  *
- * A held request belongs to the list in rnbdc_disk.held. For the block layer it
- * is in flight. It has no mapped pages, pool space or tag of a queue.
+ * The list rnbdc_disk.held owns a held request. For the block layer the request is in
+ * flight. It has no mapped pages, no pool space and no wire tag.
  *
- * Concurrency: the list is protected by recovery.lock; nr_held is read without it. The
- * state of a request is read without a lock by its time-out.
+ * Concurrency: recovery.lock protects the list; nr_held is read without it. The time-out
+ * handler of a request reads its state without a lock.
  *
  * Errors: none; holding allocates no memory.
  */
@@ -56,8 +55,8 @@ bool rnbdc_must_hold(const struct rnbdc_req *req)
 }
 
 /**
- * rnbdc_hold - keep a request of a lost connection
- * @req: request that no queue refers to and whose pages the device has released
+ * rnbdc_hold - hold a request of a lost connection
+ * @req: request that no queue refers to, and whose pages the device no longer uses
  *
  * Context: process context, recovery.lock held.
  */
@@ -67,7 +66,7 @@ void rnbdc_hold(struct rnbdc_req *req)
 
 	lockdep_assert_held(&disk->sess->recovery.lock);
 
-	/* The device may be gone when the request ends. */
+	/* Unmap now: the device may be gone when the request ends. */
 	rnbdc_req_unmap(req);
 	WRITE_ONCE(req->state, RNBDC_REQ_HELD);
 	req->next = disk->held;
@@ -76,7 +75,7 @@ void rnbdc_hold(struct rnbdc_req *req)
 }
 
 /**
- * rnbdc_held_release - give all held requests back to the block layer
+ * rnbdc_held_release - return all held requests to the block layer
  * @disk: disk
  * @replay: requeue the requests to be sent again, otherwise fail them
  *
@@ -95,7 +94,7 @@ void rnbdc_held_release(struct rnbdc_disk *disk, bool replay)
 		struct rnbdc_req *next = req->next;
 
 		req->replay = replay;
-		/* Its time-out ignores a request in RNBDC_REQ_HELD until it is sent again. */
+		/* With @replay the request stays RNBDC_REQ_HELD, which its time-out ignores. */
 		if (!replay) {
 			WRITE_ONCE(req->state, RNBDC_REQ_IDLE);
 			req->status = rnbdc_down_status(disk);

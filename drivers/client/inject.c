@@ -2,8 +2,8 @@
 /*
  * Fault points of the client, for tests: rnbd/rnbd/ in debugfs.
  *
- * Documentation/testing.rst describes each of them, ../core/inject.h how they are
- * armed. A fault point that is not armed has no effect.
+ * Documentation/testing.rst describes each fault point, ../core/inject.h how to arm one. A
+ * fault point that is not armed has no effect.
  */
 
 #include "../core/inject.h"
@@ -45,7 +45,7 @@ static struct dentry *rnbdc_inject_dir;
 /**
  * rnbdc_inject_init - create the files of the fault points
  *
- * Without debugfs there are none, and the module works without them.
+ * Without debugfs there are no files; the module works without them.
  *
  * Context: process context, may sleep.
  */

@@ -2,24 +2,23 @@
 /*
  * Commands that run outside of generic netlink's handler.
  *
- * Operation: Generic netlink calls a handler with a lock that every family of
- * the machine needs. A command that waits for the network or for a disk is
- * therefore a job: the handler checks the request, starts the job and returns
- * without an acknowledgment. A work item executes the command and then sends the
- * acknowledgment with the error and its message, as if the handler had done so.
- * A job whose requester closes its socket is aborted. The list of a discovery
- * stays with its job until the requester dumps it, discovers again or closes its
- * socket.
+ * Operation: Generic netlink calls a handler with a lock held that every generic netlink
+ * family of the machine needs. A command that waits for the network or for a disk is
+ * therefore a job: the handler checks the request, starts the job and returns without an
+ * acknowledgment. A work item executes the command and then sends the acknowledgment with
+ * the error and its message, as if the handler had done so. A job is aborted when its
+ * requester closes its socket. The list of a discovery stays with its job until the
+ * requester dumps it, starts another discovery or closes its socket.
  *
- * Ownership: A job belongs to its work item from rnbdc_job_start() on, and holds
- * the request and the socket of the requester until the acknowledgment. A
- * finished job belongs to the list of jobs, and to the dump that takes it.
+ * Ownership: A job belongs to its work item from rnbdc_job_start() on, and holds references
+ * to the request and to the requester's socket until the acknowledgment. A finished job
+ * belongs to the list of jobs, and after that to the dump that removes it.
  *
- * Concurrency: Jobs run in parallel. rnbdc_jobs_lock protects the list and the
- * end of a job against the closing of its socket; no job runs under it.
+ * Concurrency: Jobs run concurrently. rnbdc_jobs_lock protects the list, and orders the end
+ * of a job and the closing of its socket. No command is executed under rnbdc_jobs_lock.
  *
- * Errors: Starting fails while the module is unloaded. An acknowledgment that
- * finds no memory is reported by netlink_ack() as an error of the socket.
+ * Errors: Starting a job fails while the module is being unloaded. If there is no memory for
+ * an acknowledgment, netlink_ack() reports an error on the socket.
  */
 
 #include <linux/mutex.h>
@@ -35,19 +34,19 @@
 #include "job.h"
 #include "release.h"
 
-/* Commands wait for memory and for I/O, so it is not the queue of recovery. */
+/* Commands wait for memory and for I/O, so they do not use the work queue of recovery. */
 static struct workqueue_struct *rnbdc_job_wq;
 static LIST_HEAD(rnbdc_jobs);
 static bool rnbdc_jobs_stopped;
 static DEFINE_MUTEX(rnbdc_jobs_lock);	/* rnbdc_jobs, rnbdc_jobs_stopped */
 
 /**
- * rnbdc_job_alloc - allocate a job that is not started
+ * rnbdc_job_alloc - allocate a job
  * @info: request
  * @run: function that executes the command
  *
  * Context: process context, may sleep.
- * Return: the job, or NULL with a message set.
+ * Return: the job, not started, or NULL with a message set.
  */
 struct rnbdc_job *rnbdc_job_alloc(struct genl_info *info,
 				  int (*run)(struct rnbdc_job *job,
@@ -82,7 +81,7 @@ void rnbdc_job_free(struct rnbdc_job *job)
 	kfree_sensitive(job);
 }
 
-/* Remove the finished job of a socket from the list. */
+/* Remove the finished job of a socket from the list. Returns NULL if there is none. */
 static struct rnbdc_job *rnbdc_job_remove_finished(u32 portid)
 {
 	struct rnbdc_job *job;
@@ -98,7 +97,7 @@ static struct rnbdc_job *rnbdc_job_remove_finished(u32 portid)
 	return NULL;
 }
 
-/* End a job: keep it for a dump, or free it. Returns true if the requester exists. */
+/* End a job: keep it for a dump, or free it. Returns true if the requester's socket exists. */
 static bool rnbdc_job_end(struct rnbdc_job *job, int error)
 {
 	struct rnbdc_job *old = job;
@@ -129,7 +128,7 @@ static void rnbdc_job_work(struct work_struct *work)
 
 	error = job->run(job, &extack);
 	memzero_explicit(job->secret, sizeof(job->secret));
-	/* After this the job may belong to a dump. */
+	/* rnbdc_job_end() may pass the job to a dump: do not use it afterwards. */
 	if (rnbdc_job_end(job, error) && (error || header->nlmsg_flags & NLM_F_ACK))
 		netlink_ack(request, header, error, &extack);
 	kfree_skb(request);
@@ -138,9 +137,9 @@ static void rnbdc_job_work(struct work_struct *work)
 
 /**
  * rnbdc_job_start - execute a command in a work item
- * @job: job; belongs to the work item, or is freed on error
+ * @job: job; belongs to the work item afterwards, or is freed on error
  * @request: message with the request
- * @info: the request
+ * @info: request
  *
  * Context: handler of a command; the requester's system call keeps its socket open.
  * Return: -EINTR, which the handler returns so that netlink_rcv_skb() sends no
@@ -170,7 +169,7 @@ int rnbdc_job_start(struct rnbdc_job *job, struct sk_buff *request, struct genl_
 }
 
 /**
- * rnbdc_job_take_finished - take the list of exports that a socket asked for
+ * rnbdc_job_take_finished - take the finished discovery of a socket off the list of jobs
  * @portid: port of the socket
  *
  * Context: process context, may sleep.
@@ -186,7 +185,7 @@ struct rnbdc_job *rnbdc_job_take_finished(u32 portid)
 	return job;
 }
 
-/* Abort the jobs of a socket that is closed; nobody waits for their results. */
+/* Abort the running jobs of a socket that is closed, and free its finished job. */
 static int rnbdc_jobs_notify(struct notifier_block *nb, unsigned long event, void *data)
 {
 	const struct netlink_notify *notify = data;
@@ -214,7 +213,7 @@ static struct notifier_block rnbdc_jobs_notifier = {
 };
 
 /**
- * rnbdc_jobs_stop - let no further job start, abort attaches, and wait for all jobs
+ * rnbdc_jobs_stop - refuse further jobs, abort attaches and discoveries, wait for all jobs
  *
  * Context: process context, may sleep.
  */
@@ -232,7 +231,7 @@ void rnbdc_jobs_stop(void)
 }
 
 /**
- * rnbdc_jobs_init - prepare for jobs
+ * rnbdc_jobs_init - create the work queue of jobs and register for closed sockets
  *
  * Context: process context, may sleep.
  * Return: 0 or a negative errno.
@@ -251,7 +250,7 @@ int rnbdc_jobs_init(void)
 }
 
 /**
- * rnbdc_jobs_exit - free the lists that no dump took
+ * rnbdc_jobs_exit - free jobs whose list no dump has taken, and the work queue
  *
  * Context: process context, may sleep; no job runs, and no command can start one.
  */

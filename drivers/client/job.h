@@ -23,26 +23,27 @@ struct sock;
 
 /**
  * struct rnbdc_job - a command of generic netlink that may wait
- * @run: execute the command; returns 0 or a negative errno, for which it sets a message
+ * @run: function that executes the command; returns 0, or a negative errno with a message set
  * @opt: options of an attach or a discovery
  * @secret: secret that @opt refers to, if there is one
  * @disk: disk to detach or to give a new secret, with a reference, or NULL
  * @force: detach the disk although it is open
  * @exports: list that a discovery fills
- * @keep: the job stays for a dump of @exports if it succeeds
+ * @keep: the job is kept for a dump of @exports if it succeeds
  * @portid: port of the requester's socket
  * @seq: sequence number of the request
  *
- * The handler fills the members above; job.c the members below.
+ * The handler fills the members above, job.c fills the members below.
  *
- * @list: entry of the list of jobs; protected by its mutex
- * @work: executes @run
+ * @list: entry of the list of jobs; protected by rnbdc_jobs_lock
+ * @work: work item that calls @run
  * @request: message of the requester, until it is acknowledged
  * @header: header of the request in @request
  * @sock: socket of the requester, until the request is acknowledged
  * @abort: request to end the command, made when the requester's socket is closed
- * @gone: the requester's socket is closed; protected by the mutex of the list
- * @finished: the command has ended and @exports wait for a dump; protected likewise
+ * @gone: the requester's socket is closed; protected by rnbdc_jobs_lock
+ * @finished: the command has ended and @exports wait for a dump; protected by
+ *	rnbdc_jobs_lock
  */
 struct rnbdc_job {
 	int (*run)(struct rnbdc_job *job, struct netlink_ext_ack *extack);

@@ -4,8 +4,8 @@
  *
  * Operation: The thread that connects a queue other than 0 sends JOIN, answers the
  * challenge of the target with a proof of the key of the session, and waits for the reply,
- * which proves that the target knows the key, too. Until then the queue carries nothing
- * else.
+ * in which the target proves that it knows the key, too. Until then the queue carries no
+ * other entries.
  *
  * Ownership: q->join belongs to the connecting thread, or to the completion handler of the
  * queue while that thread waits.
@@ -13,7 +13,7 @@
  * Concurrency: q->join.step says which of the two acts next, and is handed over with
  * release and acquire.
  *
- * Errors: Each failure sets one constant text for the user. An entry that is not awaited is
+ * Errors: Each failure sets one constant error message for the user. An unexpected entry is
  * a protocol error.
  */
 
@@ -59,7 +59,7 @@ static int rnbdc_join_send(struct rnbdc_queue *q, u16 type, const void *body, u3
 	return rnbdc_cm_wait(q, ms, errmsg, "the target does not answer the proof of a queue");
 }
 
-/* Compute the proof of the client, and the one that the target has to send. */
+/* Compute the proof of the client, and the proof that the target must send. */
 static int rnbdc_join_make_proof(struct rnbdc_queue *q, struct rnbd_ctl_proof *wire)
 {
 	struct crypto_shash *key = q->sess->auth.session_key;
@@ -78,10 +78,10 @@ static int rnbdc_join_make_proof(struct rnbdc_queue *q, struct rnbd_ctl_proof *w
 }
 
 /**
- * rnbdc_join - prove the key of the session on a queue that is connected
+ * rnbdc_join - prove the key of the session on a connected queue
  * @q: queue other than 0
  * @req: connection request of the queue, as sent
- * @ms: milliseconds to wait for each answer
+ * @ms: milliseconds to wait for each reply
  * @errmsg: filled on error
  *
  * Context: the thread that connects, may sleep; allocates no memory.
@@ -140,7 +140,7 @@ enum rnbd_proto_err rnbdc_join_handle_challenge(struct rnbdc_queue *q,
 }
 
 /**
- * rnbdc_join_handle_reply - handle the answer to the proof of a queue
+ * rnbdc_join_handle_reply - handle the reply to the proof of a queue
  * @q: queue other than 0
  * @entry: entry of type RNBD_CTL_JOIN_REPLY
  *

@@ -2,17 +2,17 @@
 /*
  * Keep-alives of a live session.
  *
- * Operation: keep-alives travel on queue 0 and prove that the target lives, whatever the
- * number of connections. Another queue is quiet while it has nothing to do. If something
- * has waited on it for an interval, for a reply or for credits, the client probes it: the
- * target answers a keep-alive. A queue on which neither comes is lost, and the session
- * with it.
+ * Operation: keep-alives travel on queue 0, however many connections the session has, and
+ * show that the target is alive. Other queues are silent while they have nothing to do. If
+ * a reply or credits have been awaited on such a queue for an interval, the client probes
+ * the queue with a keep-alive, which the target answers. If no frame arrives then, the queue
+ * has failed, and the session loses its connection.
  *
  * Ownership: the work item belongs to the session, and ends with its connection.
  *
- * Concurrency: the work item reads the members of queues without their locks. It is queued
- * while the session is live, and stopped before the rings are destroyed. A queue that is
- * being connected has nothing in flight, so nothing is expected on it.
+ * Concurrency: the work item reads the members of queues without their locks. The work item
+ * is queued while the session is live, and stopped before the rings are destroyed. On a
+ * queue that is being connected no request is in flight, so no frame is expected.
  *
  * Errors: a silent target fails the ring (ring_complete.c), and so the session.
  */
@@ -30,12 +30,12 @@
 #include "queue_alloc.h"
 #include "session.h"
 
-/* Is a frame of the target expected on a queue, an answer or credits? */
+/* Test whether a frame of the target is expected on a queue: a reply or credits. */
 static bool rnbdc_queue_expects(const struct rnbdc_queue *q, unsigned long interval)
 {
 	const struct rnbd_ring *ring = &q->ring;
 
-	/* Keep-alives of the path travel on queue 0. */
+	/* The keep-alives of the session travel on queue 0. */
 	if (!q->index)
 		return true;
 	return (READ_ONCE(q->in_flight) || READ_ONCE(q->stalled)) &&
@@ -43,7 +43,7 @@ static bool rnbdc_queue_expects(const struct rnbdc_queue *q, unsigned long inter
 		time_after(jiffies, READ_ONCE(ring->last_sent) + interval));
 }
 
-/* Send keep-alives, and probe queues on which something has waited for an interval. */
+/* Send keep-alives, and probe queues on which a frame has been awaited for an interval. */
 static void rnbdc_keepalive(struct rnbdc_session *sess)
 {
 	u32 i, interval_ms = sess->grant.keepalive_ms;
@@ -56,7 +56,7 @@ static void rnbdc_keepalive(struct rnbdc_session *sess)
 	}
 }
 
-/* Inject a fault. A queue that is not connected has no queue pair. */
+/* Inject a fault: kill a queue pair. A queue that is not connected has none: kill queue 0. */
 static noinline void rnbdc_inject_queue_kill(struct rnbdc_session *sess, u32 victim)
 {
 	struct rnbdc_queue *q = sess->queues[victim % sess->nr_queues];
@@ -102,8 +102,8 @@ void rnbdc_keepalive_start(struct rnbdc_session *sess)
 }
 
 /**
- * rnbdc_keepalive_stop - send no further keep-alives
- * @sess: session that is not live any more
+ * rnbdc_keepalive_stop - stop sending keep-alives
+ * @sess: session that is no longer live
  *
  * Context: process context, may sleep.
  */

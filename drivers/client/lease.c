@@ -4,27 +4,28 @@
  *
  * Operation
  *
- * A session that has requested a floor begins with that. When a request finds too little
- * space, the client asks for twice of what it holds. A segment that the target grants is
- * added to the pool (space.c). After half a minute in which requests used at most a quarter
- * of the pool, the client returns a segment, and another one each second while that is so,
- * until it holds the floor. Segments that it has closed and not returned yet do not count for
- * the floor. The client also returns what the target reclaims: it allocates nothing from such
- * a segment, and releases the segment when that is empty, that is, when no request and no work
- * request names it (rule R5). A session that has nothing to return and asks for nothing does
- * not look at its pool at all.
+ * A session that has requested a floor begins with a pool of that size. When a request finds
+ * too little space, the client requests a pool of twice the held size (WANT). A segment that
+ * the target grants is added to the pool (space.c). After half a minute in which requests
+ * used at most a quarter of the pool, the client returns a segment, and then another one each
+ * second, until it holds the floor. Segments that are closed but not yet released do not
+ * count for the floor. The client also returns a segment that the target reclaims: nothing
+ * more is allocated from it, and it is released when it is empty, that is, when no request
+ * and no work request names it (rule R5). The work item does not run while there is no
+ * segment to return or to request.
  *
  * Ownership: sess->conn.segments has the address and key of each segment from its grant until
  * the target has confirmed the release.
  *
- * Concurrency: entries are handled in the completion handler of queue 0, one at a time. The
- * work item sends, and decides what to ask for. sess->lock protects what both write. The
- * work item runs only between rnbdc_lease_start() and rnbdc_lease_stop(): each second, or
- * when rnbdc_space.kick queues it. Whatever gives it something to do is written under
- * rnbdc_space.lock before that, so that it can stop: it then runs again, or has seen it.
+ * Concurrency: the completion handler of queue 0 handles one entry at a time. The work item
+ * sends entries and decides about the size of the pool. sess->lock protects members that both
+ * write. The work item runs only between rnbdc_lease_start() and rnbdc_lease_stop(): each
+ * second, or when rnbdc_space.kick queues it. A change that gives the work item work is
+ * written under rnbdc_space.lock before the kick. So when the work item stops, it has seen
+ * the change, or the kick makes it run again.
  *
- * Errors: a segment that the client did not ask for, or an entry about one that it does not
- * hold, is a protocol error. A frame that finds no credit is sent later.
+ * Errors: a segment that the client has not requested, or an entry about a segment that it
+ * does not hold, is a protocol error. An entry for which there is no credit is sent later.
  */
 
 #include <linux/jiffies.h>
@@ -49,19 +50,19 @@
 
 /* Period of the work item */
 #define RNBDC_LEASE_TICK	HZ
-/* Pause before a frame is tried again that found no credit */
+/* Pause before the next attempt to send an entry for which there was no credit */
 #define RNBDC_LEASE_RETRY	(HZ / 100 + 1)
 /* Time for which most of the pool must be unused before a segment is returned */
 #define RNBDC_LEASE_IDLE	(30 * HZ)
-/* Time without a lack of space after which no more is asked for */
+/* Time without a lack of space after which the request for more is withdrawn */
 #define RNBDC_LEASE_SATED	(2 * HZ)
 
 /**
- * rnbdc_lease_floor - return the floor to request for the pool of a session
+ * rnbdc_lease_floor - get the floor to request for the pool of a session
  * @sess: session
  *
  * Context: any.
- * Return: units, 0: the whole pool.
+ * Return: units; 0 requests the whole pool at the login.
  */
 u32 rnbdc_lease_floor(const struct rnbdc_session *sess)
 {
@@ -76,7 +77,7 @@ u32 rnbdc_lease_floor(const struct rnbdc_session *sess)
 	return floor >> RNBD_UNIT_SHIFT;
 }
 
-/* A pool for which no floor was requested has a fixed size, whatever the target grants. */
+/* Test whether the pool may grow. Without a requested floor its size is fixed. */
 static bool rnbdc_lease_elastic(const struct rnbdc_session *sess)
 {
 	return sess->login.info.pool_min &&
@@ -106,7 +107,7 @@ static int rnbdc_lease_post(struct rnbdc_session *sess, u16 type, const void *bo
 	return ret;
 }
 
-/* Release the closed segments that are empty. Returns -EAGAIN if a frame must wait. */
+/* Release the closed segments that are empty. Returns -EAGAIN without a credit. */
 static int rnbdc_lease_release(struct rnbdc_session *sess)
 {
 	struct rnbdc_lease *lease = &sess->lease;
@@ -130,7 +131,7 @@ static int rnbdc_lease_release(struct rnbdc_session *sess)
 	}
 }
 
-/* Ask for @units in all. Returns -EAGAIN if a frame must wait. */
+/* Request a pool of @units. Returns -EAGAIN without a credit. */
 static int rnbdc_lease_want(struct rnbdc_session *sess, u32 units)
 {
 	struct rnbd_ctl_want wire;
@@ -140,7 +141,7 @@ static int rnbdc_lease_want(struct rnbdc_session *sess, u32 units)
 
 	if (units == sess->lease.want)
 		return 0;
-	/* A segment may come as soon as the entry is posted. */
+	/* Set this first: a segment may arrive as soon as the entry is posted. */
 	spin_lock_irqsave(&sess->lock, flags);
 	old = sess->lease.want;
 	sess->lease.want = units;
@@ -155,16 +156,16 @@ static int rnbdc_lease_want(struct rnbdc_session *sess, u32 units)
 	return ret;
 }
 
-/* Ask for @units in all, at least the floor, and at most what the target may grant. */
+/* Request a pool of @units, at least the floor and at most the ceiling. */
 static int rnbdc_lease_ask(struct rnbdc_session *sess, u32 units)
 {
 	const struct rnbd_grant *grant = &sess->login.offer;
 
-	/* The target grants nothing beyond what the client wants, not even the floor. */
+	/* The target grants no more units than requested, not even up to the floor. */
 	return rnbdc_lease_want(sess, clamp(units, grant->pool_units, grant->max_units));
 }
 
-/* Return a segment. Returns -EAGAIN if a frame must wait. */
+/* Close a segment, to be released when it is empty. Returns -EAGAIN without a credit. */
 static int rnbdc_lease_shrink(struct rnbdc_session *sess)
 {
 	u32 open = READ_ONCE(sess->space.units), slot, generation, units;
@@ -174,8 +175,8 @@ static int rnbdc_lease_shrink(struct rnbdc_session *sess)
 	if (!units)
 		return 0;
 	/*
-	 * Otherwise the target might grant it again, and other closed segments, whose release
-	 * takes long.
+	 * Request less first. Otherwise the target might grant new segments in place of this
+	 * one, and of other closed segments whose release takes long.
 	 */
 	ret = rnbdc_lease_ask(sess, open - min(open, units));
 	if (!ret)
@@ -184,8 +185,9 @@ static int rnbdc_lease_shrink(struct rnbdc_session *sess)
 }
 
 /*
- * Return the most units that requests have used since the latest call. A queue takes whole
- * blocks: otherwise the pool would shrink under few requests on many queues, and grow again.
+ * Get the most units that requests have used since the latest call. Count whole blocks,
+ * because queues take whole blocks: otherwise the pool would shrink under few requests on
+ * many queues, and grow again.
  */
 static u32 rnbdc_lease_recent(struct rnbdc_session *sess)
 {
@@ -202,7 +204,7 @@ static u32 rnbdc_lease_recent(struct rnbdc_session *sess)
 	return units;
 }
 
-/* Does a request lack space? While that is so, requests note it once per tick. */
+/* Test whether requests lack space. A request that lacks space sets the flag once per tick. */
 static bool rnbdc_lease_lacks(struct rnbdc_session *sess)
 {
 	struct rnbdc_space *space = &sess->space;
@@ -213,8 +215,8 @@ static bool rnbdc_lease_lacks(struct rnbdc_session *sess)
 }
 
 /*
- * Is there nothing to do until the space changes? However much of the floor is used, only a
- * request that lacks space makes a difference, or a segment that comes or goes.
+ * Test whether there is nothing to do until a request lacks space, or a segment is added or
+ * closed. How much of the floor is used does not matter.
  */
 static bool rnbdc_lease_rests(struct rnbdc_session *sess)
 {
@@ -222,13 +224,13 @@ static bool rnbdc_lease_rests(struct rnbdc_session *sess)
 	const struct rnbdc_lease *lease = &sess->lease;
 	u32 slot, generation;
 
-	/* When a closed segment is released, the client wants more than it holds. */
+	/* Keep running: want exceeds held as soon as the closed segments are released. */
 	if (lease->generation || lease->want > max(open, floor) || rnbdc_lease_lacks(sess))
 		return false;
 	return open <= floor || !rnbdc_space_spare(&sess->space, floor, &slot, &generation);
 }
 
-/* Decide about the size of the pool. Returns -EAGAIN if a frame must wait. */
+/* Decide about the size of the pool. Returns -EAGAIN without a credit. */
 static int rnbdc_lease_resize(struct rnbdc_session *sess)
 {
 	struct rnbdc_lease *lease = &sess->lease;
@@ -238,9 +240,9 @@ static int rnbdc_lease_resize(struct rnbdc_session *sess)
 
 	if (tick) {
 		lease->tick = jiffies;
-		/* A request may have noted it in between. */
+		/* A request may have lacked space since the test above. */
 		lacks |= rnbdc_space_reset_lack(&sess->space);
-		/* The demand stays while the target has not met it. */
+		/* Keep an unmet request while hardware queues are stopped for lack of space. */
 		lacks |= lease->want > held && rnbdc_stall_lacks(sess);
 		if (rnbdc_lease_recent(sess) > held / 4)
 			lease->busy_at = jiffies;
@@ -252,7 +254,7 @@ static int rnbdc_lease_resize(struct rnbdc_session *sess)
 	}
 	if (!tick)
 		return 0;
-	/* The target reclaims memory of others for what it has not granted. */
+	/* Withdraw an unmet request: the target would reclaim memory of others for it. */
 	if (lease->want > held && time_after_eq(jiffies, lease->lacked_at + RNBDC_LEASE_SATED))
 		return rnbdc_lease_ask(sess, held);
 	if (time_before(jiffies, lease->busy_at + RNBDC_LEASE_IDLE))
@@ -273,7 +275,7 @@ static void rnbdc_lease_work(struct work_struct *work)
 	}
 	if (!ret && rnbdc_lease_rests(sess))
 		return;
-	/* Work that was queued in between runs at once. */
+	/* If a kick has queued the work item again, this changes nothing: it runs at once. */
 	queue_delayed_work(rnbdc_timer_wq, &sess->lease.lease_work,
 			   ret == -EAGAIN ? RNBDC_LEASE_RETRY : RNBDC_LEASE_TICK);
 }
@@ -290,7 +292,7 @@ void rnbdc_lease_init(struct rnbdc_session *sess)
 }
 
 /**
- * rnbdc_lease_start - let the pool of a session grow and shrink
+ * rnbdc_lease_start - start to grow and shrink the pool of a session
  * @sess: session whose pool is open and has the segments of its login
  *
  * Context: process context; the caller owns the connection.
@@ -314,7 +316,7 @@ void rnbdc_lease_start(struct rnbdc_session *sess)
 }
 
 /**
- * rnbdc_lease_stop - stop the growth of the pool of a session
+ * rnbdc_lease_stop - stop growing and shrinking the pool of a session
  * @sess: session whose queues are not ready for requests and drained
  *
  * Context: process context, may sleep; not rnbdc_timer_wq.
@@ -342,8 +344,8 @@ static enum rnbd_proto_err rnbdc_lease_segment(struct rnbdc_session *sess,
 	if (perr)
 		return perr;
 	/*
-	 * The client may have lowered its demand, or closed segments, while this was on its
-	 * way: the ceiling alone is certain.
+	 * Check only the ceiling: while this entry was in flight, the client may have requested
+	 * less or closed segments.
 	 */
 	spin_lock_irqsave(&sess->lock, flags);
 	if (sess->conn.segments[seg.slot].units || seg.units > grant->max_units - lease->held)
@@ -359,7 +361,7 @@ static enum rnbd_proto_err rnbdc_lease_segment(struct rnbdc_session *sess,
 	return perr;
 }
 
-/* Does the client hold a segment, or wait for the confirmation of its release? */
+/* Test whether the client holds a segment, or awaits the confirmation of its release. */
 static bool rnbdc_lease_holds(struct rnbdc_session *sess, const struct rnbd_lease_info *info)
 {
 	const struct rnbd_segment_info *seg = &sess->conn.segments[info->slot];
@@ -380,7 +382,7 @@ static enum rnbd_proto_err rnbdc_lease_reclaim(struct rnbdc_session *sess,
 	spin_unlock_irqrestore(&sess->lock, flags);
 	if (!holds)
 		return RNBD_PERR_HANDLE;
-	/* One that is closed already is on its way back. */
+	/* If the segment is closed already, the client is returning it. */
 	if (rnbdc_space_close_segment(&sess->space, info->slot, info->generation))
 		return RNBD_PERR_NONE;
 	WRITE_ONCE(lease->reclaims, lease->reclaims + 1);
@@ -422,7 +424,7 @@ enum rnbd_proto_err rnbdc_lease_handle(struct rnbdc_queue *q, const struct rnbd_
 	struct rnbd_lease_info info;
 	enum rnbd_proto_err perr;
 
-	/* Before that the client has not asked for anything. */
+	/* Only the pool of a live session that has requested a floor grows and shrinks. */
 	if (!READ_ONCE(sess->lease_open))
 		return RNBD_PERR_TYPE;
 	if (entry->type == RNBD_CTL_SEGMENT)

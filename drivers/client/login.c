@@ -3,20 +3,20 @@
  * Login: the request, the reply, and the check of the offer of the target.
  *
  * Operation: The login requests limits. If the target challenges it, the client
- * authenticates (auth.c). The reply grants queues, depth, limits and a pool, and is stored in
- * sess->login.offer. An entry for each segment of the pool follows; the login ends with
- * the last one. A reconnect must grant no less than the disks were created with.
+ * authenticates (auth.c). The reply grants queues, depth, limits and a pool, and is stored
+ * in sess->login.offer. An entry for each segment of the pool follows; the last one
+ * completes the login. A reconnect is refused if the target grants less than the limits
+ * with which the disks were created.
  *
  * Ownership: sess->login.info belongs to the connecting thread. sess->login.offer and the
- * segments belong to the completion handler until it wakes that thread. The table of segments
- * stays for the next connection, whose login then needs no memory for it.
+ * segments belong to the completion handler until it wakes that thread. The table of
+ * segments stays allocated for the login of the next connection.
  *
- * Concurrency: Entries are handled in the completion handler of queue 0, one at
- * a time. sess->login.status is RNBDC_LOGIN_OPEN only while the reply or a segment is
- * awaited.
+ * Concurrency: The completion handler of queue 0 handles one entry at a time.
+ * sess->login.status is RNBDC_LOGIN_OPEN only while the reply or a segment is awaited.
  *
- * Errors: A refused login becomes an errno and one text for the user. An entry
- * that is not awaited is a protocol error.
+ * Errors: A refused login becomes an errno and one error message for the user. An unexpected
+ * entry is a protocol error.
  */
 
 #include <linux/cpumask.h>
@@ -44,10 +44,10 @@
 #include "share.h"
 #include "state.h"
 
-/* Milliseconds to wait for a list, which needs no pool. */
+/* Milliseconds to wait for a list of exports; shorter, because it needs no pool. */
 #define RNBDC_LIST_MS		20000
 
-/* The login ends with the last segment. */
+/* Complete the login and wake the thread if the last segment has arrived. */
 static void rnbdc_login_complete(struct rnbdc_queue *q)
 {
 	struct rnbdc_session *sess = q->sess;
@@ -73,7 +73,7 @@ enum rnbd_proto_err rnbdc_handle_login_reply(struct rnbdc_queue *q,
 	enum rnbd_proto_err perr;
 	struct rnbd_grant grant;
 
-	/* Valid once, while a thread waits for it, and not for a discovery. */
+	/* Accept one reply, while a thread waits for it, and none for a discovery. */
 	if (sess->login.exports || sess->login.status != RNBDC_LOGIN_OPEN ||
 	    sess->login.granted)
 		return RNBD_PERR_TYPE;
@@ -100,7 +100,7 @@ enum rnbd_proto_err rnbdc_handle_login_reply(struct rnbdc_queue *q,
  * @sess: session
  *
  * Context: completion handler of queue 0.
- * Return: true if the reply, or one of its segments, is awaited.
+ * Return: true if the reply or a segment of the pool is awaited.
  */
 bool rnbdc_login_open(const struct rnbdc_session *sess)
 {
@@ -108,7 +108,7 @@ bool rnbdc_login_open(const struct rnbdc_session *sess)
 }
 
 /**
- * rnbdc_login_refused - test whether a login has failed because an end did not prove itself
+ * rnbdc_login_refused - test whether a login has failed in the authentication
  * @sess: session
  *
  * Context: completion handler of queue 0.
@@ -139,7 +139,7 @@ enum rnbd_proto_err rnbdc_handle_segment(struct rnbdc_queue *q, const struct rnb
 	perr = rnbd_decode_segment(entry, &login->offer, login->nr_segments, &seg);
 	if (perr)
 		return perr;
-	/* If there are more than before, the login fails when it is complete. */
+	/* Drop segments beyond the table: rnbdc_resize_segments() then fails the login. */
 	if (login->nr_segments < conn->nr_segments)
 		conn->segments[login->nr_segments] = seg;
 	login->nr_segments++;
@@ -147,7 +147,7 @@ enum rnbd_proto_err rnbdc_handle_segment(struct rnbdc_queue *q, const struct rnb
 	return RNBD_PERR_NONE;
 }
 
-/* Limit inline data to a slot; the device must gather entries and data. */
+/* Limit inline data to the size of a slot. The device must gather entries and data. */
 static u32 rnbdc_inline_limit(const struct rnbdc_session *sess, u32 requested)
 {
 	if (sess->conn.dev->attrs.max_send_sge < 2)
@@ -168,7 +168,10 @@ void rnbdc_free_segments(struct rnbdc_session *sess)
 	sess->conn.nr_segments = 0;
 }
 
-/* Empty the table of segments, or make the largest one: they arrive in a completion handler. */
+/*
+ * Clear the table of segments, or allocate one of the largest size. The completion handler
+ * that fills the table must not allocate it.
+ */
 static int rnbdc_prepare_segments(struct rnbdc_session *sess)
 {
 	struct rnbdc_conn *conn = &sess->conn;
@@ -177,13 +180,13 @@ static int rnbdc_prepare_segments(struct rnbdc_session *sess)
 		memset(conn->segments, 0, conn->nr_segments * sizeof(*conn->segments));
 		return 0;
 	}
-	/* The target grants no more units than this. */
+	/* The target grants no more units than requested, so no more segments either. */
 	conn->nr_segments = min_t(u64, sess->opt.pool_bytes >> RNBD_UNIT_SHIFT, RNBD_SEGMENTS_MAX);
 	conn->segments = kvcalloc(conn->nr_segments, sizeof(*conn->segments), GFP_KERNEL);
 	return conn->segments ? 0 : -ENOMEM;
 }
 
-/* Make the table of segments as large as the granted number of slots. */
+/* Resize the table of segments to the granted number of slots. */
 static int rnbdc_resize_segments(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 {
 	const struct rnbd_grant *offer = &sess->login.offer;
@@ -191,7 +194,7 @@ static int rnbdc_resize_segments(struct rnbdc_session *sess, struct rnbdc_errmsg
 	struct rnbd_segment_info *segments;
 
 	if (offer->nr_segments > conn->nr_segments) {
-		/* The next login has the largest table. */
+		/* The next login allocates a table of the largest size. */
 		rnbdc_free_segments(sess);
 		rnbdc_errmsg_set(errmsg, "the target grants the pool in more segments than before");
 		return -EAGAIN;
@@ -232,7 +235,7 @@ int rnbdc_login_to_target(struct rnbdc_session *sess, struct rnbdc_errmsg *errms
 	info->features = RNBD_FEATURES;
 	info->pool_bytes = sess->opt.pool_bytes;
 	info->max_io = sess->opt.max_io;
-	/* A reconnect must be granted the limits that the disks were created with. */
+	/* A reconnect requests the limits with which the disks were created. */
 	info->nr_queues = sess->nr_queues ?: sess->max_queues;
 	info->queue_depth = sess->grant.queue_depth ?: rnbdc_wire_depth(sess->opt.depth);
 	info->keepalive_ms = sess->opt.keepalive_ms;
@@ -253,7 +256,7 @@ int rnbdc_login_to_target(struct rnbdc_session *sess, struct rnbdc_errmsg *errms
 	return ret;
 }
 
-/* Send an entry of the login and wait for the reply. */
+/* Send an entry of the login and wait for the next step of the target. */
 static int rnbdc_login_send(struct rnbdc_session *sess, u16 type, const void *body, u32 bytes,
 			    struct rnbdc_errmsg *errmsg)
 {
@@ -284,7 +287,7 @@ static int rnbdc_login_authenticate(struct rnbdc_session *sess, struct rnbdc_err
 	u8 mac[RNBD_MAC_SIZE];
 	int ret;
 
-	/* The target sends nothing until it has the proof. */
+	/* No wake-up can be lost here: the target sends no entry before it gets the proof. */
 	rnbdc_cm_wait_arm(sess->queues[0]);
 	ret = rnbdc_auth_make_proof(sess, mac);
 	if (ret) {
@@ -296,7 +299,7 @@ static int rnbdc_login_authenticate(struct rnbdc_session *sess, struct rnbdc_err
 }
 
 /**
- * rnbdc_status_error - map the status with which a target refuses something to an errno
+ * rnbdc_status_error - convert the status of a refusal into an errno
  * @status: enum rnbd_status, not RNBD_ST_OK
  *
  * Context: any.
@@ -333,7 +336,7 @@ int rnbdc_status_error(u16 status)
  *
  * Context: process context, may sleep; ends early when the attach is aborted, or the
  * session is detached or deactivated.
- * Return: 0 or a negative errno, for a refusal that of rnbdc_status_error().
+ * Return: 0 or a negative errno; rnbdc_status_error() converts a refusal into an errno.
  */
 int rnbdc_login(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 {
@@ -361,21 +364,21 @@ int rnbdc_login(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 }
 
 /**
- * rnbdc_check_offer - check that a reconnect offers what the disks were created with
+ * rnbdc_check_offer - check that the offer of a reconnect suffices for the disks
  * @sess: session with an offer
  * @errmsg: filled on error
  *
- * Another target may offer it, because a target can move to another machine: the identity of
- * each export decides in rnbdc_check_attach().
+ * The UUID of the target may differ, because a target can move to another machine.
+ * rnbdc_check_attach() compares the identity of each export.
  *
  * Context: any; the caller owns the connection.
- * Return: 0, or -EMEDIUMTYPE if the offer does not suit the disks.
+ * Return: 0, or -EMEDIUMTYPE if the offer grants less than the disks need.
  */
 int rnbdc_check_offer(const struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 {
 	const struct rnbd_grant *old = &sess->grant, *new = &sess->login.offer;
 
-	/* With fewer queues than before, hardware queues share queue 0. */
+	/* Fewer queues than before suffice: the other hardware queues share queue 0. */
 	if (new->queue_depth < old->queue_depth || new->max_io < old->max_io) {
 		rnbdc_errmsg_set(errmsg, "the target grants less than before");
 		return -EMEDIUMTYPE;

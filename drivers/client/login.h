@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Login: the request, the reply, and the check of the offer of the target. See login.c.
+ * Login of a client: request, reply, and check of the limits that the target offers. See
+ * login.c.
  */
 #ifndef RNBDC_LOGIN_H
 #define RNBDC_LOGIN_H

@@ -2,10 +2,10 @@
 /*
  * The client module: init and exit.
  *
- * Operation: Init creates the work queues, registers class, sysfs and fault
- * points, and last the netlink family, through which disks are attached and
- * detached (attach.c). Exit first ends all jobs, then detaches all disks, and
- * then undoes init in reverse order.
+ * Operation: Init creates the work queues and registers the class, the sysfs
+ * files and the fault points. The netlink family, through which disks are
+ * attached and detached (attach.c), is registered last. Exit first ends all
+ * jobs, then detaches all disks, and then undoes init in reverse order.
  *
  * Ownership: The module owns the work queues and the lists of disks, which
  * state.c defines.
@@ -13,7 +13,7 @@
  * Concurrency: No command runs before the family is registered, and none after
  * it is unregistered.
  *
- * Errors: Loading fails for lack of memory or if a name is already registered.
+ * Errors: Loading fails without memory, or if a name is already registered.
  */
 
 #include <linux/module.h>
@@ -40,15 +40,15 @@ static int __init rnbdc_init(void)
 	generate_random_uuid(rnbdc_boot_id);
 
 	/*
-	 * Writeback may wait until a connection is torn down. Each session that connects
-	 * occupies a worker for seconds, also if its target does not answer.
+	 * WQ_MEM_RECLAIM: writeback may wait for the teardown of a connection. WQ_MAX_ACTIVE:
+	 * a session that connects occupies a worker for seconds if its target does not answer.
 	 */
 	rnbdc_wq = alloc_workqueue("rnbd", WQ_UNBOUND | WQ_MEM_RECLAIM, WQ_MAX_ACTIVE);
 	if (!rnbdc_wq)
 		return -ENOMEM;
 
 	ret = -ENOMEM;
-	/* Each disk that attaches occupies a worker until its target answers. */
+	/* WQ_MAX_ACTIVE: a disk that attaches occupies a worker until its target answers. */
 	rnbdc_attach_wq = alloc_workqueue("rnbd-attach", WQ_UNBOUND | WQ_MEM_RECLAIM,
 					  WQ_MAX_ACTIVE);
 	if (!rnbdc_attach_wq)

@@ -2,24 +2,26 @@
 /*
  * Commands of the generic netlink family "rnbd".
  *
- * Operation: The rnbd tool attaches, detaches, lists and discovers with these
- * commands. Documentation/netlink/rnbd.yaml is their manual; policies and
- * operations are generated from it. Handlers must not wait, because generic
- * netlink holds a lock of all families: attach, detach and discovery are jobs
- * (job.c). Requests are parsed by nlparse.c, attributes of answers are written by
- * nlattr.c, events by events.c.
+ * Operation: The rnbd tool uses these commands to attach, detach and list disks,
+ * to discover exports, and to set secrets. Documentation/netlink/rnbd.yaml
+ * describes the commands; netlink_gen.c with the policies and operations is
+ * generated from it. A handler must not wait, because generic netlink holds a
+ * lock that all families use. Therefore attach, detach, discovery and setting a
+ * secret run as jobs (job.c). nlparse.c parses requests, nlattr.c writes the
+ * attributes of answers, and events.c sends events.
  *
- * Ownership: Commands hold a reference of the disk that they work on. The
- * list of exports that a target sent is owned by the dump that reports it. The
- * handler moves a secret from the message to the job, because an error echoes
- * the message. A message that the policy refuses reaches no handler and is
- * echoed with its secret, to its sender only, unless that has set NETLINK_CAP_ACK.
+ * Ownership: A command holds a reference on its disk. The dump that reports the
+ * result of a discovery owns the list of exports. The handler copies a secret from
+ * the message to the job and wipes it in the message, because an error reply
+ * repeats the message. A message that the policy refuses reaches no handler. Its
+ * error reply contains the secret, but goes only to the sender, and omits the
+ * message if the sender has set NETLINK_CAP_ACK.
  *
- * Concurrency: Commands run in parallel. The list of disks is walked under
- * its lock.
+ * Concurrency: Commands run in parallel. rnbdc_disks_lock protects the walk
+ * through the list of disks.
  *
- * Errors: Every error carries a text for the user and, if an attribute is the
- * cause, that attribute.
+ * Errors: Each error has a message for the user and, if an attribute is the
+ * cause, names that attribute.
  */
 
 #define pr_fmt(fmt) "rnbd: " fmt
@@ -58,7 +60,7 @@
 
 static struct genl_family rnbdc_genl_family;
 
-/* Describe the present state as a change from the state to itself. */
+/* Report the current state as a change from this state to itself. */
 static void rnbdc_disk_now(const struct rnbdc_disk *disk, struct rnbdc_change *now)
 {
 	struct rnbdc_session *sess = disk->sess;
@@ -78,9 +80,9 @@ static void rnbdc_disk_now(const struct rnbdc_disk *disk, struct rnbdc_change *n
 
 /**
  * struct rnbdc_asker - receiver of an answer
- * @portid: port of its socket
- * @seq: sequence number of its request
- * @admin: it has CAP_NET_ADMIN and may see the ids
+ * @portid: netlink port of the receiver's socket
+ * @seq: sequence number of the receiver's request
+ * @admin: the receiver has CAP_NET_ADMIN and may see the host id and the session id
  */
 struct rnbdc_asker {
 	u32 portid;
@@ -88,7 +90,7 @@ struct rnbdc_asker {
 	bool admin;
 };
 
-/* Add a whole message about a disk to @msg. */
+/* Add a complete message about a disk to @msg. */
 static int rnbdc_put_answer(struct sk_buff *msg, struct rnbdc_disk *disk,
 			    const struct rnbdc_asker *asker, int flags)
 {
@@ -110,7 +112,8 @@ static int rnbdc_put_answer(struct sk_buff *msg, struct rnbdc_disk *disk,
 
 /*
  * Answer a command with the attributes of a disk. A detach takes the disk off the list
- * before it removes the gendisk, so the lock of the list keeps it.
+ * before it removes the gendisk, so the gendisk stays while rnbdc_disks_lock is held
+ * and the disk is on the list.
  */
 static int rnbdc_reply_disk(const struct rnbdc_asker *asker, struct rnbdc_disk *disk,
 			    struct netlink_ext_ack *extack)
@@ -140,9 +143,9 @@ static int rnbdc_reply_disk(const struct rnbdc_asker *asker, struct rnbdc_disk *
  * @skb: message with the request
  * @info: request
  *
- * A disk brings data that the kernel and udev of the machine parse, and its removal takes
- * data from every user of the machine: CAP_NET_ADMIN, which a container may have for
- * its network, is not enough.
+ * The kernel and udev parse the data of a new disk, and the removal of a disk affects all
+ * users of the machine. CAP_NET_ADMIN is not enough for that, because a container may
+ * have it for its own network.
  *
  * Context: process context of the requester.
  * Return: 0 or -EPERM.
@@ -152,7 +155,7 @@ int rnbd_nl_admin_pre_doit(const struct genl_split_ops *ops, struct sk_buff *skb
 {
 	if (netlink_capable(skb, CAP_SYS_ADMIN))
 		return 0;
-	/* The attributes of a command end with the last one that it takes. */
+	/* info->attrs has maxattr + 1 members and may end before RNBD_ATTR_SECRET. */
 	if (ops->maxattr >= RNBD_ATTR_SECRET)
 		rnbdc_nl_wipe_secret(info);
 	NL_SET_ERR_MSG(info->extack,
@@ -160,11 +163,11 @@ int rnbd_nl_admin_pre_doit(const struct genl_split_ops *ops, struct sk_buff *skb
 	return -EPERM;
 }
 
-/* Start a job whose request may hold a secret, and was parsed with result @ret. */
+/* Start a job if @ret, the result of parsing its request, is 0; free the job otherwise. */
 static int rnbdc_start_with_secret(struct rnbdc_job *job, int ret, struct sk_buff *skb,
 				   struct genl_info *info)
 {
-	/* The message, which lives as long as the job, is echoed by an error. */
+	/* An error reply repeats the message, so the secret moves from there to the job. */
 	if (job->opt.secret) {
 		memcpy(job->secret, job->opt.secret, sizeof(job->secret));
 		job->opt.secret = job->secret;
@@ -178,7 +181,7 @@ static int rnbdc_start_with_secret(struct rnbdc_job *job, int ret, struct sk_buf
 
 static int rnbdc_run_attach(struct rnbdc_job *job, struct netlink_ext_ack *extack)
 {
-	/* Only callers with CAP_SYS_ADMIN attach. */
+	/* rnbd_nl_admin_pre_doit() lets only callers with CAP_SYS_ADMIN attach. */
 	struct rnbdc_asker asker = { .portid = job->portid, .seq = job->seq, .admin = true };
 	struct rnbdc_disk *disk;
 	struct rnbdc_errmsg errmsg = { };
@@ -232,7 +235,7 @@ static int rnbdc_run_detach(struct rnbdc_job *job, struct netlink_ext_ack *extac
 	ret = rnbdc_disk_detach(job->disk, job->force, &errmsg);
 	if (ret)
 		rnbdc_nl_put_errmsg(extack, &errmsg, ret);
-	/* Before the acknowledgment: the last reference frees the disk. */
+	/* Put the reference now, so that the disk can be freed before the acknowledgment. */
 	rnbdc_disk_put(job->disk);
 	job->disk = NULL;
 	return ret;
@@ -291,7 +294,7 @@ int rnbd_nl_set_secret_doit(struct sk_buff *skb, struct genl_info *info)
 		rnbdc_nl_wipe_secret(info);
 		return PTR_ERR(disk);
 	}
-	/* The keyed transform may need a module to be loaded. */
+	/* A job, because allocating the HMAC transform may load a module. */
 	job = rnbdc_job_alloc(info, rnbdc_run_set_secret);
 	if (!job) {
 		rnbdc_nl_wipe_secret(info);
@@ -369,8 +372,8 @@ int rnbd_nl_discover_doit(struct sk_buff *skb, struct genl_info *info)
 }
 
 /*
- * The list is reported as fast as the user reads it: a socket buffers only a limited
- * number of messages.
+ * Begin to report the list of exports. A dump sends as fast as the user reads; other
+ * messages would overrun the buffer of the socket.
  */
 int rnbd_nl_discover_start(struct netlink_callback *cb)
 {
@@ -426,7 +429,7 @@ int rnbd_nl_discover_done(struct netlink_callback *cb)
 	return 0;
 }
 
-/* The generated table lacks the capability that listening requires. */
+/* Not generated: the generated table lacks the capability that a listener needs. */
 static const struct genl_multicast_group rnbdc_genl_groups[] = {
 	[RNBD_NLGRP_EVENTS] = {
 		.name = RNBD_GENL_EVENTS,
@@ -443,13 +446,14 @@ static struct genl_family rnbdc_genl_family __ro_after_init = {
 	.n_split_ops = ARRAY_SIZE(rnbd_nl_ops),
 	.mcgrps = rnbdc_genl_groups,
 	.n_mcgrps = ARRAY_SIZE(rnbdc_genl_groups),
-	/* strict from the first command on */
+	/* strict validation of all commands, from the first one on */
 	.resv_start_op = RNBD_CMD_ATTACH,
 };
 
 /*
- * rnbdc_nl_parse_requested() looks up the attributes of all options in those of ATTACH,
- * which end with the last one that the specification lists there.
+ * Test whether the array of attributes of ATTACH has a place for each option, because
+ * rnbdc_nl_parse_requested() reads them all. The size of the array is generated from the
+ * attributes that the specification lists for ATTACH.
  */
 static bool rnbdc_attach_has_options(void)
 {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Netlink attributes that describe a session or an export.
+ * Netlink attributes that describe a disk, its session, or an export.
  *
- * Both the answers of netlink.c and the events of events.c use them.
- * Documentation/netlink/rnbd.yaml describes the attributes.
+ * Operation: The answers of netlink.c and the events of events.c contain these
+ * attributes. Documentation/netlink/rnbd.yaml describes them.
  *
- * Concurrency: The caller keeps the disk of the session from being removed.
- * Members that change are read without a lock.
+ * Concurrency: The caller prevents the removal of the disk. Members that change
+ * are read without a lock.
  *
- * Errors: A message that is too small gives -EMSGSIZE; the caller cancels it.
+ * Errors: The functions return -EMSGSIZE if the message is too small; the caller
+ * then cancels the message.
  */
 
 #include <linux/blkdev.h>
@@ -72,7 +73,7 @@ static int rnbdc_put_value(struct sk_buff *msg, const struct rnbdc_option *row, 
 	return nla_put_u32(msg, row->attr, value);
 }
 
-/* Add the options whose rows have the bit @report, with their granted or requested values. */
+/* Add the options whose rows have the bit @report: the granted or the requested values. */
 static int rnbdc_put_options(struct sk_buff *msg, const struct rnbdc_disk *disk, u32 report)
 {
 	const struct rnbdc_option *row;
@@ -99,7 +100,7 @@ static int rnbdc_put_options(struct sk_buff *msg, const struct rnbdc_disk *disk,
 	return nla_put_u32(msg, RNBD_ATTR_FLAGS, flags);
 }
 
-/* Add the requested options, which the tool compares with those of an attach. */
+/* Add the requested options; the rnbd tool compares them with the options of an attach. */
 static int rnbdc_put_requested(struct sk_buff *msg, const struct rnbdc_disk *disk)
 {
 	struct nlattr *nest = nla_nest_start(msg, RNBD_ATTR_REQUESTED);
@@ -115,7 +116,7 @@ static u64 rnbdc_ms_since(u64 ns)
 	return div_u64(ktime_get_ns() - ns, NSEC_PER_MSEC);
 }
 
-/* Add the size of the pool of a session, and what has changed it. */
+/* Add the size of the pool of a session, and the counters of its growth and shrinking. */
 static int rnbdc_put_pool(struct sk_buff *msg, const struct rnbdc_session *sess)
 {
 	const struct rnbdc_lease *lease = &sess->lease;
@@ -136,7 +137,7 @@ static int rnbdc_put_pool(struct sk_buff *msg, const struct rnbdc_session *sess)
 	return 0;
 }
 
-/* Add what is known of the session without a right to see its id. */
+/* Add the attributes of a session that every user may see. */
 static int rnbdc_put_session(struct sk_buff *msg, const struct rnbdc_session *sess)
 {
 	u64 units = 0;
@@ -161,10 +162,10 @@ static int rnbdc_put_session(struct sk_buff *msg, const struct rnbdc_session *se
  * rnbdc_put_disk - add the attributes of a disk and its session to a message
  * @msg: message with an open generic netlink header
  * @disk: disk
- * @change: state to report; its @from is the same as its @to unless it changed
+ * @change: state to report; @from and @to are the same if the state has not changed
  * @admin: the receivers have CAP_NET_ADMIN and may see the ids
  *
- * Context: process context; the caller keeps the disk from being removed.
+ * Context: process context; the caller prevents the removal of the disk.
  * Return: 0 or -EMSGSIZE.
  */
 int rnbdc_put_disk(struct sk_buff *msg, struct rnbdc_disk *disk,
@@ -172,7 +173,7 @@ int rnbdc_put_disk(struct sk_buff *msg, struct rnbdc_disk *disk,
 {
 	struct rnbdc_session *sess = disk->sess;
 
-	/* sin_port and sin6_port lie at the same place. */
+	/* rnbdc_session_port() reads sin_port from addresses of both families. */
 	BUILD_BUG_ON(offsetof(struct sockaddr_in, sin_port) !=
 		     offsetof(struct sockaddr_in6, sin6_port));
 	if (nla_put_string(msg, RNBD_ATTR_DISK, disk->gd->disk_name) ||

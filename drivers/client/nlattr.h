@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Netlink attributes that describe a session or an export. See nlattr.c.
+ * Netlink attributes that describe a disk, its session, or an export. See nlattr.c.
  */
 #ifndef RNBDC_NLATTR_H
 #define RNBDC_NLATTR_H

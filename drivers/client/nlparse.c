@@ -3,14 +3,15 @@
  * Parsing of netlink requests into options.
  *
  * Operation: The generated policy has checked types and ranges of the attributes.
- * These functions check what it does not express: required attributes, flags of a
- * command, addresses, names, and options that depend on each other.
+ * These functions check the rest: required attributes, flags of a command, addresses,
+ * names, and options that depend on each other.
  *
- * Ownership: Options refer to the secret in the message, which its handler wipes.
+ * Ownership: The parsed options point to the secret in the message. The handler of the
+ * message wipes it there.
  *
- * Concurrency: None; a request belongs to its handler.
+ * Concurrency: A request belongs to its handler; no lock is needed.
  *
- * Errors: Every error is reported with a text and, if an attribute is the cause, with
+ * Errors: Each error has a message for the user and, if an attribute is the cause, names
  * that attribute.
  */
 
@@ -34,8 +35,8 @@
 #include "session.h"
 
 /*
- * The limits of the specification that are limits of the wire format, or sizes
- * of the kernel.
+ * Limits of the netlink specification must match those of the wire format and of the
+ * kernel.
  */
 static_assert(RNBD_OPT_QUEUES_MAX == RNBD_CONNS_MAX);
 static_assert(RNBD_CONNS_MAX - 1 == RNBD_OPT_POLL_QUEUES_MAX);
@@ -57,9 +58,9 @@ static_assert(DISK_NAME_LEN - 1 == RNBD_DISK_LEN);
 static_assert(INET6_ADDRSTRLEN - 1 == RNBD_ADDR_LEN);
 
 /**
- * rnbdc_nl_put_errmsg - report an error with its text
- * @extack: of the request
- * @errmsg: text; an error without one is mostly a lack of memory
+ * rnbdc_nl_put_errmsg - report an error message to the user
+ * @extack: extended acknowledgment of the request
+ * @errmsg: message; if it is empty, @error selects a generic message
  * @error: negative errno
  *
  * Context: any.
@@ -78,8 +79,8 @@ void rnbdc_nl_put_errmsg(struct netlink_ext_ack *extack, const struct rnbdc_errm
 /**
  * rnbdc_nl_flags - read and check the flags of a request
  * @info: request
- * @allowed: flags of the command, which the generated policy does not express
- * @flags: filled
+ * @allowed: flags that the command accepts; the generated policy does not check them
+ * @flags: flags that were read
  *
  * Context: any.
  * Return: 0, or -EINVAL after reporting the attribute.
@@ -133,11 +134,11 @@ static int rnbdc_nl_parse_requested(struct genl_info *info, struct rnbdc_options
 		if (!info->attrs[row->attr])
 			continue;
 		rnbdc_parse_option(info->attrs[row->attr], row, opt);
-		/* A flag that is not set was not given. */
+		/* RNBD_ATTR_FLAGS has all flags; the user has given only those that are set. */
 		if (row->type != RNBDC_OPTION_FLAG || flags & row->flag)
 			opt->given |= BIT(row - rnbdc_option_table);
 	}
-	/* The validity of an option may depend on any other one. */
+	/* A separate pass, because an option may be valid only with certain values of others. */
 	for (row = rnbdc_option_table; row->name; row++) {
 		if (!info->attrs[row->attr] || rnbdc_option_check(row, opt, &errmsg))
 			continue;
@@ -187,8 +188,10 @@ int rnbdc_nl_parse_target(const struct genl_info *info, struct rnbdc_options *op
 }
 
 /**
- * rnbdc_nl_wipe_secret - wipe the secret of a command that takes one: an error echoes it
- * @info: request
+ * rnbdc_nl_wipe_secret - wipe the secret in the message of a request
+ * @info: request of a command that accepts a secret
+ *
+ * An error reply repeats the message and would contain the secret.
  *
  * Context: any.
  */

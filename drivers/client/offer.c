@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The offer of a target to attach the export of a disk.
+ * Offer of a target: comparison of the offered export with the disk.
  *
- * Operation: rnbdc_check_attach() compares an offer with what the disk was created with:
- * the identity of the data and the properties of the export must be the same. Another
- * incarnation of the export may have lost writes that were acknowledged but not flushed.
+ * Operation: The offer is the target's positive reply to an ATTACH. When a disk attaches
+ * again, rnbdc_check_attach() compares the offer with the disk: the UUID and the properties
+ * of the export must be the same. If the target has restarted, the export has another
+ * incarnation and may have lost writes that were acknowledged but not flushed.
  *
- * Ownership: nothing is allocated or kept.
+ * Ownership: The functions allocate nothing and keep no pointer.
  *
  * Concurrency: recovery.lock, see each function.
  *
- * Errors: each has one text for the user.
+ * Errors: Each error has a message for the user.
  */
 
 #include <linux/errno.h>
@@ -21,7 +22,7 @@
 #include "errmsg.h"
 #include "offer.h"
 
-/* Test for acknowledged writes that a crash of the target may have lost. */
+/* Test for acknowledged writes that are not flushed: a crash of the target may lose them. */
 static bool rnbdc_unflushed(const struct rnbdc_disk *disk)
 {
 	const struct rnbdc_hwq *hwq = NULL;
@@ -33,11 +34,11 @@ static bool rnbdc_unflushed(const struct rnbdc_disk *disk)
 }
 
 /**
- * rnbdc_restarted - test whether the offer is of another incarnation of the export
+ * rnbdc_restarted - test whether the offer has another incarnation of the export
  * @disk: disk with a gendisk and an offer
  *
  * Context: any; recovery.lock held.
- * Return: true if the target restarted since the disk was attached last.
+ * Return: true if the target has restarted since the disk was last attached.
  */
 bool rnbdc_restarted(const struct rnbdc_disk *disk)
 {
@@ -45,9 +46,9 @@ bool rnbdc_restarted(const struct rnbdc_disk *disk)
 }
 
 /**
- * rnbdc_check_attach - compare an offer with what the disk was created with
- * @disk: disk with a gendisk and an offer, of which no request is in flight
- * @errmsg: filled on error
+ * rnbdc_check_attach - compare an offer with the current properties of the disk
+ * @disk: disk with a gendisk and an offer, without a request in flight
+ * @errmsg: message for the user, set on error
  *
  * Context: any; recovery.lock held.
  * Return: 0, -EMEDIUMTYPE if the offer does not suit the disk, or -EUCLEAN if acknowledged
@@ -80,8 +81,8 @@ int rnbdc_check_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 }
 
 /**
- * rnbdc_accept_attach - let the properties of the offer take effect
- * @disk: disk with an offer that was checked
+ * rnbdc_accept_attach - copy the handle and the properties of the offer to the disk
+ * @disk: disk with a checked offer
  *
  * Context: any; no request of the disk is in queue_rq.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The offer of a target to attach the export of a disk. See offer.c.
+ * Offer of a target: comparison of the offered export with the disk. See offer.c.
  */
 #ifndef RNBDC_OFFER_H
 #define RNBDC_OFFER_H

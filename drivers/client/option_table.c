@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The table of the options of an attach: one row each.
+ * Table of the options of an attach: one row per option.
  *
- * Operation: a row says which netlink attribute has the value of an option, what its
- * file in sysfs is called, which value it has by default, whether it belongs to the
- * session or to the disk, and where the requested and the granted value are stored.
- * The ATTACH command (netlink.c), the messages about a disk (nlattr.c) and sysfs
- * (sysfs.c) walk along the table, so a new option is a member of a struct of options.h
- * and a row. The ranges are those of the netlink
- * policy, which is generated from Documentation/netlink/rnbd.yaml; a row repeats none.
- * Only an option whose file in sysfs takes a number names its RNBD_OPT_* limits again,
- * because no policy applies there.
+ * Operation: A row names the netlink attribute of an option, its file in sysfs, its
+ * default, the object that it belongs to (session or disk), and the members that store
+ * the requested and the granted value. The parser of ATTACH (nlparse.c), the messages
+ * about a disk (nlattr.c) and sysfs (sysfs.c) iterate over the table. So a new option
+ * needs a member of a struct in options.h and a row. The netlink policy, which is
+ * generated from Documentation/netlink/rnbd.yaml, checks the ranges. Only an option with
+ * a writable file in sysfs that takes a number repeats its limits RNBD_OPT_* in its row,
+ * because no policy applies to sysfs.
  *
- * Ownership: the table is constant; values belong to the options or the session.
- * Concurrency: requested values are constant once the session is allocated, unless a
- * row without a granted member has a file that can be written. Granted values are
- * read and written without a lock; their readers use READ_ONCE().
- * Errors: a value that does not suit the row, or the other options, has an error
- * message.
+ * Ownership: The table is constant. The values belong to the options of an attach, to
+ * the session or to the disk.
+ *
+ * Concurrency: Requested values are constant once the session or the disk is allocated,
+ * unless a row has a writable file and no granted member. All values are read and written
+ * without a lock, with READ_ONCE() and WRITE_ONCE().
+ *
+ * Errors: A value that is not valid, or not compatible with the other options, results in
+ * an error message for the user.
  */
 
 #include <linux/array_size.h>
@@ -43,7 +45,7 @@ static const char * const rnbdc_policy_words[] = {
 	NULL
 };
 
-/* rnbdc_disk_options.fail_policy has the value of the enumeration. */
+/* rnbdc_disk_options.fail_policy, a bool, stores the policy. */
 static_assert(RNBD_POLICY_QUEUE == 0 && RNBD_POLICY_FAIL == 1);
 
 static const char * const rnbdc_transfer_words[] = { "zero-copy", "copy", NULL };
@@ -78,7 +80,7 @@ static u64 rnbdc_granted_max_io(const struct rnbdc_disk *disk)
 	return (u64)queue_max_hw_sectors(disk->gd->queue) << SECTOR_SHIFT;
 }
 
-/* The export may be read-only, too. */
+/* A disk is also read-only if its export is. */
 static u64 rnbdc_granted_readonly(const struct rnbdc_disk *disk)
 {
 	return get_disk_ro(disk->gd);
@@ -95,9 +97,9 @@ static bool rnbdc_name_ok(const struct rnbdc_options *opt)
 }
 
 /*
- * When the disk fails, writes that were sent are given back. The target must have
- * noticed the loss by then: it checks twice per interval for one that was missed
- * RNBD_KEEPALIVE_MISSED times.
+ * After loss_timeout the writes that were sent fail and may be repeated over another path,
+ * so the target must have noticed the loss by then. It needs up to
+ * RNBD_KEEPALIVE_MISSED + 0.5 keep-alive intervals, because it checks twice per interval.
  */
 static bool rnbdc_loss_timeout_ok(const struct rnbdc_options *opt)
 {
@@ -106,7 +108,7 @@ static bool rnbdc_loss_timeout_ok(const struct rnbdc_options *opt)
 	       (RNBD_KEEPALIVE_MISSED + 1) * (u64)opt->sess.keepalive_ms + RNBDC_LOSS_MARGIN_MS;
 }
 
-/* Characters of a value in an error message */
+/* Size of the buffer for a value in an error message, in bytes */
 #define RNBDC_VALUE_SIZE	24
 
 #define RNBDC_REQUESTED(member)	RNBDC_FIELD(struct rnbdc_session_options, member)
@@ -139,7 +141,7 @@ const struct rnbdc_option rnbdc_option_table[] = {
 	  .option = "pool", .is_size = true,
 	  .preset = SZ_64M, .report = RNBDC_REPORT_BOTH,
 	  .requested = RNBDC_REQUESTED(pool_bytes), .get = rnbdc_granted_pool },
-	/* It holds the largest request, see "Memory of a session" in design.rst. */
+	/* The floor holds the largest request, see "Memory of a session" in design.rst. */
 	{ "pool_floor_bytes", RNBDC_OPTION_U64, RNBDC_SCOPE_SESSION, RNBD_ATTR_POOL_FLOOR,
 	  .option = "pool-floor", .is_size = true, .zero = "fixed",
 	  .preset = SZ_1M, .report = RNBDC_REPORT_BOTH,
@@ -203,7 +205,7 @@ static_assert(ARRAY_SIZE(rnbdc_option_table) - 1 <= RNBDC_OPTIONS_MAX);
 
 /**
  * rnbdc_field_read - read a number from a struct
- * @object: the struct
+ * @object: struct that has the member
  * @field: member of 1, 2, 4 or 8 bytes
  *
  * Return: the number.
@@ -224,7 +226,7 @@ u64 rnbdc_field_read(const void *object, struct rnbdc_field field)
 	}
 }
 
-/* Members of options and tunables have 1, 4 or 8 bytes: those of 1 byte are bool. */
+/* Write a number to a member of 8 or 4 bytes, or to a bool; options have no other types. */
 static void rnbdc_field_write(void *object, struct rnbdc_field field, u64 value)
 {
 	void *member = object + field.offset;
@@ -245,13 +247,13 @@ static void rnbdc_field_write(void *object, struct rnbdc_field field, u64 value)
 	}
 }
 
-/* The struct that has the requested value, among the options of an attach. */
+/* Get the struct in @opt that has the requested value. */
 static void *rnbdc_option_part(const struct rnbdc_option *row, struct rnbdc_options *opt)
 {
 	return row->scope == RNBDC_SCOPE_DISK ? (void *)&opt->disk : (void *)&opt->sess;
 }
 
-/* The struct that has the requested value, of an attached disk. */
+/* Get the struct with the requested value from an attached disk or its session. */
 static const void *rnbdc_disk_part(const struct rnbdc_option *row,
 				   const struct rnbdc_disk *disk)
 {
@@ -260,7 +262,7 @@ static const void *rnbdc_disk_part(const struct rnbdc_option *row,
 }
 
 /**
- * rnbdc_options_preset - give all options of the table their defaults
+ * rnbdc_options_preset - set all options of the table to their defaults
  * @opt: options
  */
 void rnbdc_options_preset(struct rnbdc_options *opt)
@@ -272,13 +274,13 @@ void rnbdc_options_preset(struct rnbdc_options *opt)
 			rnbdc_field_write(rnbdc_option_part(row, opt), row->requested,
 					  row->preset);
 	}
-	/* More queues than CPUs are never used. */
+	/* A disk uses at most one queue per CPU. */
 	opt->sess.queues = min(opt->sess.queues, num_online_cpus());
 }
 
 /**
  * rnbdc_option_request - set the requested value of an option
- * @row: option that is no text
+ * @row: option of another type than RNBDC_OPTION_TEXT
  * @opt: options
  * @value: value in the range of the netlink policy
  */
@@ -289,7 +291,7 @@ void rnbdc_option_request(const struct rnbdc_option *row, struct rnbdc_options *
 
 /**
  * rnbdc_option_requested - get the requested value of an option
- * @row: option that is no text
+ * @row: option of another type than RNBDC_OPTION_TEXT
  * @disk: disk with a gendisk
  *
  * Return: the value.
@@ -300,11 +302,11 @@ u64 rnbdc_option_requested(const struct rnbdc_option *row, const struct rnbdc_di
 }
 
 /**
- * rnbdc_option_buffer - get the buffer of a text
+ * rnbdc_option_buffer - get the buffer of a text option
  * @row: option of type RNBDC_OPTION_TEXT
  * @opt: options
  *
- * Return: a string, in a buffer of @row->requested.size bytes.
+ * Return: buffer of @row->requested.size bytes that holds the text.
  */
 char *rnbdc_option_buffer(const struct rnbdc_option *row, struct rnbdc_options *opt)
 {
@@ -312,7 +314,7 @@ char *rnbdc_option_buffer(const struct rnbdc_option *row, struct rnbdc_options *
 }
 
 /**
- * rnbdc_option_text - get a text
+ * rnbdc_option_text - get the value of a text option
  * @row: option of type RNBDC_OPTION_TEXT
  * @disk: disk with a gendisk
  *
@@ -324,8 +326,8 @@ const char *rnbdc_option_text(const struct rnbdc_option *row, const struct rnbdc
 }
 
 /**
- * rnbdc_option_granted - get the granted, or the current, value of an option
- * @row: option that is no text
+ * rnbdc_option_granted - get the granted or current value of an option
+ * @row: option of another type than RNBDC_OPTION_TEXT
  * @disk: disk with a gendisk
  *
  * Return: the value.
@@ -340,12 +342,12 @@ u64 rnbdc_option_granted(const struct rnbdc_option *row, const struct rnbdc_disk
 }
 
 /**
- * rnbdc_option_check - check a requested value beyond its range
+ * rnbdc_option_check - check a requested value whose range is already checked
  * @row: option
  * @opt: all options
- * @errmsg: filled on failure
+ * @errmsg: message for the user, set on failure
  *
- * Return: true if the value is valid and suits the other options.
+ * Return: true if the value is valid and compatible with the other options.
  */
 bool rnbdc_option_check(const struct rnbdc_option *row, struct rnbdc_options *opt,
 			struct rnbdc_errmsg *errmsg)
@@ -363,7 +365,7 @@ bool rnbdc_option_check(const struct rnbdc_option *row, struct rnbdc_options *op
 	return true;
 }
 
-/* Format a value as the tool takes it. */
+/* Format a value as the rnbd tool accepts it. */
 static void rnbdc_option_format(const struct rnbdc_option *row, u64 value,
 				char text[RNBDC_VALUE_SIZE])
 {
@@ -382,13 +384,13 @@ static void rnbdc_option_format(const struct rnbdc_option *row, u64 value,
 	snprintf(text, RNBDC_VALUE_SIZE, "%llu%s", value, suffixes[i]);
 }
 
-/* Set the error message about an option that the session has with another value. */
+/* Set the error message about an option for which the session has another value. */
 static void rnbdc_option_contradicts(const struct rnbdc_option *row, u64 wanted, u64 has,
 				     struct rnbdc_errmsg *errmsg)
 {
 	char wanted_text[RNBDC_VALUE_SIZE], has_text[RNBDC_VALUE_SIZE];
 
-	/* A flag that is not set was not given. */
+	/* Only a flag that is set counts as given, so the session has the flag cleared. */
 	if (row->type == RNBDC_OPTION_FLAG && !row->words) {
 		rnbdc_errmsg_set(errmsg,
 				 "--%s: the session is without; omit it, or use --new-session",
@@ -403,11 +405,14 @@ static void rnbdc_option_contradicts(const struct rnbdc_option *row, u64 wanted,
 
 /**
  * rnbdc_options_agree - compare the options of an attach with those of a session
- * @opt: options of the attach; what was not given explicitly agrees
+ * @opt: options of the attach
  * @sess: options of the session
- * @errmsg: filled if they differ
+ * @errmsg: message for the user, set if they differ
  *
- * Return: true if the options of the session that were given are those it has.
+ * The function compares only options of the session that the user has given explicitly.
+ *
+ * Return: true if none of them differs, and the options of the disk are compatible with
+ * those of the session.
  */
 bool rnbdc_options_agree(const struct rnbdc_options *opt,
 			 const struct rnbdc_session_options *sess,
@@ -418,7 +423,7 @@ bool rnbdc_options_agree(const struct rnbdc_options *opt,
 	u64 wanted, has;
 
 	for (row = rnbdc_option_table; row->name; row++) {
-		/* Those of the disk must suit what the session has. */
+		/* The check of an option of the disk may depend on options of the session. */
 		if (row->scope == RNBDC_SCOPE_DISK && row->check && !row->check(&both) &&
 		    opt->given & BIT(row - rnbdc_option_table)) {
 			rnbdc_errmsg_set(errmsg, "%s", row->refusal);
@@ -439,12 +444,12 @@ bool rnbdc_options_agree(const struct rnbdc_options *opt,
 
 /**
  * rnbdc_option_change - change the current value of an option at run time
- * @row: option whose file can be written
+ * @row: option with a writable file in sysfs
  * @disk: disk with a gendisk
  * @value: new value
  *
- * Return: 0, -ERANGE if the value is out of range, or -EINVAL if it is not valid
- * with the other options.
+ * Return: 0, -ERANGE if the value is out of range, or -EINVAL if it is not valid or not
+ * compatible with the other options.
  */
 int rnbdc_option_change(const struct rnbdc_option *row, struct rnbdc_disk *disk, u64 value)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The table of the options of an attach. See option_table.c.
+ * Table of the options of an attach. See option_table.c.
  */
 #ifndef RNBDC_OPTION_TABLE_H
 #define RNBDC_OPTION_TABLE_H
@@ -14,11 +14,11 @@ struct rnbdc_options;
 struct rnbdc_session_options;
 
 /**
- * enum rnbdc_option_type - type of the attribute that has the value of an option
- * @RNBDC_OPTION_U32: number, or a word's place in @rnbdc_option.words
- * @RNBDC_OPTION_U64: number
+ * enum rnbdc_option_type - type of the netlink attribute that carries an option
+ * @RNBDC_OPTION_U32: 32-bit number, or an index into rnbdc_option.words
+ * @RNBDC_OPTION_U64: 64-bit number
  * @RNBDC_OPTION_FLAG: bit of RNBD_ATTR_FLAGS
- * @RNBDC_OPTION_TEXT: string; an empty one is not sent
+ * @RNBDC_OPTION_TEXT: string; an empty string is not sent
  */
 enum rnbdc_option_type {
 	RNBDC_OPTION_U32,
@@ -29,22 +29,22 @@ enum rnbdc_option_type {
 
 /**
  * enum rnbdc_option_scope - object that an option belongs to
- * @RNBDC_SCOPE_SESSION: connections, rings and pool
- * @RNBDC_SCOPE_DISK: the disk
+ * @RNBDC_SCOPE_SESSION: session: an option of its connections, rings or pool
+ * @RNBDC_SCOPE_DISK: disk
  */
 enum rnbdc_option_scope {
 	RNBDC_SCOPE_SESSION,
 	RNBDC_SCOPE_DISK,
 };
 
-/* Bits of rnbdc_option.report: values that a message about a disk has */
-#define RNBDC_REPORT_GRANTED	1	/* the granted value */
-#define RNBDC_REPORT_REQUESTED	2	/* the requested value, in the nest */
+/* Bits of rnbdc_option.report: values that a netlink message about a disk reports */
+#define RNBDC_REPORT_GRANTED	1	/* granted value */
+#define RNBDC_REPORT_REQUESTED	2	/* requested value, in RNBD_ATTR_REQUESTED */
 
 /**
- * struct rnbdc_field - a member of a struct
- * @offset: in bytes
- * @size: in bytes; 0 means that there is none
+ * struct rnbdc_field - place of a member in a struct
+ * @offset: offset of the member, in bytes
+ * @size: size of the member, in bytes; 0 if there is no member
  */
 struct rnbdc_field {
 	u16 offset;
@@ -54,31 +54,34 @@ struct rnbdc_field {
 #define RNBDC_FIELD(type, member)	{ offsetof(type, member), sizeof_field(type, member) }
 
 /**
- * struct rnbdc_option - a row of the table
- * @name: name of its file in sysfs; NULL ends the table
- * @type: of its attribute
- * @scope: object that it belongs to
- * @attr: RNBD_ATTR_* that has the value; its policy has the range
- * @flag: RNBD_FLAG_* of a row of type RNBDC_OPTION_FLAG
- * @option: option of rnbd attach, without the dashes; of the session's options
- * @is_size: the tool takes it as a size
- * @zero: word that the tool takes for the value 0, or NULL
+ * struct rnbdc_option - a row of the table: one option
+ * @name: name of the file in sysfs; NULL ends the table
+ * @type: type of the netlink attribute
+ * @scope: object that the option belongs to
+ * @attr: RNBD_ATTR_* that carries the value; the netlink policy checks its range
+ * @flag: RNBD_FLAG_*, if @type is RNBDC_OPTION_FLAG
+ * @option: name of the option of "rnbd attach", without dashes; only set in rows of the
+ *	session and used in error messages
+ * @is_size: error messages write the value with a suffix K, M or G, as the rnbd tool
+ *	accepts it
+ * @zero: word for the value 0 in the rnbd tool, or NULL
  * @words: names of the values 0, 1, ..., terminated by NULL; NULL if the value
  *	is shown as a number
- * @preset: value unless one is requested
- * @align: the value is a multiple of it; 0 means of 1
- * @mode: permissions of its file in sysfs, 0 if there is none; a file that can be
- *	written changes @granted
+ * @preset: default value
+ * @align: number of which the requested value must be a multiple; 0 for any value
+ * @mode: permissions of the file in sysfs, 0 if there is no file; a write to the file
+ *	changes the current value, see rnbdc_option_change()
  * @min: smallest number that may be written to the file, RNBD_OPT_*
- * @max: largest one
- * @report: RNBDC_REPORT_*
- * @requested: member of struct rnbdc_session_options or struct rnbdc_disk_options, as
- *	@scope says
- * @granted: member of struct rnbdc_session that has the granted, or the current,
- *	value; none if that is the requested one
- * @get: returns the granted value if that is no member; may be NULL
- * @check: is the requested value valid, and does it suit the other options; may be NULL
- * @refusal: error message if it is not, of less than RNBDC_ERRMSG_SIZE bytes
+ * @max: largest number that may be written to the file, RNBD_OPT_*
+ * @report: RNBDC_REPORT_* bits
+ * @requested: member with the requested value, of struct rnbdc_session_options or struct
+ *	rnbdc_disk_options depending on @scope
+ * @granted: member of struct rnbdc_session with the granted or current value; none if
+ *	@get is set, or if the requested value is the current one
+ * @get: function that returns the granted value if no member has it; may be NULL
+ * @check: function that tests whether the requested value is valid and compatible with the
+ *	other options; may be NULL
+ * @refusal: error message if @check fails, of less than RNBDC_ERRMSG_SIZE bytes
  */
 struct rnbdc_option {
 	const char *name;
@@ -103,7 +106,7 @@ struct rnbdc_option {
 	const char *refusal;
 };
 
-#define RNBDC_OPTIONS_MAX	32	/* rows that the table may have */
+#define RNBDC_OPTIONS_MAX	32	/* most rows of the table */
 
 extern const struct rnbdc_option rnbdc_option_table[];
 

@@ -2,8 +2,8 @@
 /*
  * Options of an attach.
  *
- * nlparse.c fills the options from a command. Session and disk have constant copies of
- * their parts. The secret is replaced by rnbdc_session.auth.
+ * nlparse.c fills struct rnbdc_options from a command. The session and the disk each copy
+ * their part. The secret is not copied: rnbdc_session.auth holds a key made from it.
  */
 #ifndef RNBDC_OPTIONS_H
 #define RNBDC_OPTIONS_H
@@ -19,22 +19,22 @@ struct rnbdc_abort;
 /**
  * struct rnbdc_session_options - options of a session
  * @dst: address and port of the target
- * @addr: the address as text
+ * @addr: address of the target as text
  * @host_id: UUID of this machine
- * @queues: requested queues
- * @poll_queues: requested queues, in addition, whose submitters poll for completions
- * @depth: requested requests in flight per queue
- * @ring_slots: slots of a control ring
+ * @queues: requested number of queues, without polled queues
+ * @poll_queues: requested number of polled queues, whose submitters poll for completions
+ * @depth: requested number of requests in flight per queue
+ * @ring_slots: most slots of a control ring
  * @slot_size: bytes of a slot
- * @pool_bytes: requested bytes of the pool
- * @pool_floor: requested bytes that the pool has at any time, 0: all of it
- * @max_io: requested bytes of one request
+ * @pool_bytes: requested ceiling of the pool, in bytes
+ * @pool_floor: requested floor of the pool, in bytes; 0 for a pool of fixed size
+ * @max_io: requested size of the largest request, in bytes
  * @keepalive_ms: requested milliseconds between keep-alives
  * @early_release: initial value of rnbdc_session.early_release
- * @copy: data go through bounce buffers
- * @new_session: no other disk uses the session
- * @inline_read: requested limit of reads whose data the reply carries, in bytes
- * @inline_write: requested limit of writes whose data the request carries, in bytes
+ * @copy: data are copied through bounce buffers
+ * @new_session: no other disk may use the session
+ * @inline_read: requested bytes of the largest read whose data the reply frame carries
+ * @inline_write: requested bytes of the largest write whose data the request frame carries
  */
 struct rnbdc_session_options {
 	struct sockaddr_storage dst;
@@ -56,15 +56,15 @@ struct rnbdc_session_options {
 	u32 inline_write;
 };
 
-/* Milliseconds for a target that is busy when a keep-alive is overdue. */
+/* Extra milliseconds for a busy target to notice that keep-alives are missing. */
 #define RNBDC_LOSS_MARGIN_MS	1000
 
 /**
  * struct rnbdc_disk_options - options of a disk
  * @export: name of the export
  * @name: name that the administrator gave the disk, or ""
- * @readonly: attach read-only
- * @fail_policy: without a connection I/O fails at once instead of waiting
+ * @readonly: the disk is attached read-only
+ * @fail_policy: I/O fails at once while there is no connection, instead of waiting
  * @fast_io_fail: seconds without a connection after which I/O fails, 0: never
  * @loss_timeout: seconds without a connection after which the client no longer
  *	reconnects, 0: never
@@ -82,15 +82,17 @@ struct rnbdc_disk_options {
  * struct rnbdc_options - options of one attach
  * @sess: options of the session
  * @disk: options of the disk
- * @given: bits of the rows of the table whose options were given explicitly
- * @secret: RNBD_SECRET_SIZE bytes that authenticate this host, or NULL; the
- *	caller's, a session keeps them in its key
- * @abort: request to end the attach early; the caller's, a session does not keep it
+ * @given: options that the user has given explicitly: one bit per row of
+ *	rnbdc_option_table[], by index
+ * @secret: secret that authenticates this host, RNBD_SECRET_SIZE bytes, or NULL; owned by
+ *	the caller of the attach
+ * @abort: request to end the attach early; owned by the caller of the attach
  *
- * Each option has a row in rnbdc_option_table[], whose scope tells which of the two
- * structs it is in. Address, export, host id, secret and @abort have none: they identify
- * and authenticate the ends of the session, or end its attach. All are constant once
- * session and disk are allocated, unless the row allows changes.
+ * Each option has a row in rnbdc_option_table[]. The scope of the row is the struct that
+ * has the option: @sess or @disk. Address, export, host id, secret and @abort have no row,
+ * because they identify or authenticate the ends of the session, or end the attach. The
+ * copies in session and disk are constant, unless a row has a writable file in sysfs and no
+ * granted member.
  */
 struct rnbdc_options {
 	struct rnbdc_session_options sess;

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Orphans: what stays of a request that ends before the target has answered it.
+ * Orphans: wire tags and pool space of requests that end before the target has answered
+ * them.
  *
- * Operation: the storage behind one export may hang while the connection serves other
- * disks, so the connection must not end for it. A request that is to fail early
- * leaves an orphan, which has its wire tag and its pool space: the target may still write
- * to the space, and still owes a reply to the tag. The reply frees both. The data of a
- * read are not fetched.
+ * Operation: The storage behind one export may hang while the connection serves other
+ * disks, so the client must not end the connection because of it. A request that fails
+ * before its reply leaves an orphan. The orphan keeps the wire tag and the pool space of
+ * the request reserved, because the target may still access the space and will answer
+ * with the tag. The reply frees both. The client does not fetch the data of a read.
  *
- * Ownership: a queue has a place for an orphan per wire tag, so that a request can always
- * end early. An orphan is there until the reply arrives, or the connection has ended.
- * Until the disk is removed, the orphan counts for its share of the queue.
+ * Ownership: A queue has memory for one orphan per wire tag, so a request can always end
+ * early. An orphan exists until the reply arrives or the connection ends. It counts
+ * towards the share of its disk until the disk is removed.
  *
- * Concurrency: the lock of the queue's ring protects the orphans.
+ * Concurrency: The lock of the queue's ring protects the orphans.
  *
- * Errors: a reply to a tag that neither a request nor an orphan has is a protocol error.
+ * Errors: A reply whose tag belongs to no request and no orphan is a protocol error.
  */
 
 #include <linux/mm.h>
@@ -30,8 +31,8 @@
 
 /**
  * struct rnbdc_orphan - wire tag and pool space of a request that has ended early
- * @used: there is an orphan
- * @hwq: hardware queue that tag and space count for; NULL once its disk is removed
+ * @used: the entry holds an orphan
+ * @hwq: hardware queue to which tag and space are charged; NULL once its disk is removed
  * @wire: request as sent
  * @frame_seq: number of the frame that carries the request
  */
@@ -43,7 +44,7 @@ struct rnbdc_orphan {
 };
 
 /**
- * rnbdc_orphans_alloc - allocate the places for the orphans of a queue
+ * rnbdc_orphans_alloc - allocate the table of orphans of a queue
  * @q: queue that no request reaches yet
  * @nr: number of wire tags
  *
@@ -54,13 +55,13 @@ int rnbdc_orphans_alloc(struct rnbdc_queue *q, u32 nr)
 {
 	struct rnbdc_orphan *orphans;
 
-	/* Those of an earlier connection. */
+	/* The table of an earlier connection is used again. */
 	if (q->orphans)
 		return 0;
 	orphans = kvcalloc(nr, sizeof(*orphans), GFP_KERNEL);
 	if (!orphans)
 		return -ENOMEM;
-	/* A disk that is being removed looks for its orphans at any time. */
+	/* rnbdc_orphans_leave() for a disk that is being removed may run concurrently. */
 	spin_lock_irq(&q->ring.lock);
 	q->orphans = orphans;
 	q->max_orphans = nr;
@@ -68,7 +69,7 @@ int rnbdc_orphans_alloc(struct rnbdc_queue *q, u32 nr)
 	return 0;
 }
 
-/* What the orphan has counts for no disk any more. */
+/* Stop charging an orphan to its hardware queue. */
 static void rnbdc_orphan_leave(struct rnbdc_orphan *orphan)
 {
 	struct rnbdc_hwq *hwq = orphan->hwq;
@@ -103,7 +104,7 @@ void rnbdc_orphan(struct rnbdc_queue *q, struct rnbdc_req *req)
 	q->reqs[req->wire.tag] = NULL;
 	if (q->query.req == req)
 		q->query.req = NULL;
-	/* It counts for the disk, which may otherwise fill the queue with orphans. */
+	/* Charge the orphan to the disk, or the disk could fill the queue with orphans. */
 	orphan->hwq = req->hwq;
 	req->wire.nr_extents = 0;
 	req->orphaned = true;
@@ -112,7 +113,7 @@ void rnbdc_orphan(struct rnbdc_queue *q, struct rnbdc_req *req)
 /**
  * rnbdc_orphan_reply - handle the reply to a request that has ended early
  * @q: queue
- * @reply: reply to a tag that no request has
+ * @reply: reply with a tag that no request has
  *
  * Context: completion handler of @q, ring.lock held.
  * Return: RNBD_PERR_NONE or the protocol error.
@@ -139,7 +140,7 @@ enum rnbd_proto_err rnbdc_orphan_reply(struct rnbdc_queue *q, const struct rnbd_
 }
 
 /**
- * rnbdc_orphans_leave - let the orphans of a hardware queue count for no disk any more
+ * rnbdc_orphans_leave - stop charging orphans to a hardware queue
  * @hwq: hardware queue of a disk that is being removed
  *
  * Context: process context; takes the lock of the queue's ring.
@@ -157,8 +158,8 @@ void rnbdc_orphans_leave(struct rnbdc_hwq *hwq)
 }
 
 /**
- * rnbdc_orphans_end - end the orphans of a queue
- * @q: drained queue, whose tags and space of the pool are about to be void
+ * rnbdc_orphans_end - end all orphans of a queue
+ * @q: drained queue whose wire tags and pool space are about to become invalid
  *
  * Context: process context; takes ring.lock.
  */
@@ -176,7 +177,7 @@ void rnbdc_orphans_end(struct rnbdc_queue *q)
 }
 
 /**
- * rnbdc_orphans_free - free the places for the orphans of a queue
+ * rnbdc_orphans_free - free the table of orphans of a queue
  * @q: queue after rnbdc_orphans_end()
  *
  * Context: process context, may sleep.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Requests that end before the target has answered them. See orphan.c.
+ * Orphans: wire tags and pool space of requests that end before the target has answered
+ * them. See orphan.c.
  */
 #ifndef RNBDC_ORPHAN_H
 #define RNBDC_ORPHAN_H

@@ -2,9 +2,10 @@
 /*
  * A queue of a session, its requests and its counters.
  *
- * A queue has one RDMA queue pair and blocks of the pool, and carries the requests of one
- * blk-mq hardware queue per disk; queue 0 also those of hardware queues whose queue is not
- * connected. Requests pass through submit.c, stage.c and complete.c.
+ * Operation: A queue has one RDMA queue pair and blocks of the pool. It carries the
+ * requests of one blk-mq hardware queue per disk. Queue 0 also carries the requests of
+ * hardware queues whose queue is not connected (route.c). Requests pass through submit.c,
+ * stage.c and complete.c.
  *
  * Concurrency: ring.lock protects all state of a queue and is taken once per
  * submission and once per completion. Queues share only the free blocks of the pool.
@@ -25,17 +26,17 @@ struct rnbdc_orphan;
 struct rnbdc_queue;
 struct rnbdc_session;
 
-/* Pieces of memory for which a request has space of its own, see data.c. */
+/* Gather entries in the driver data of a request; larger requests use a table, see data.c. */
 #define RNBDC_INLINE_SGES	8
 
 /**
  * enum rnbdc_req_state - state of a request in the client
  * @RNBDC_REQ_IDLE: owned by the block layer
  * @RNBDC_REQ_SENT: in a frame that was sent, or in the open frame
- * @RNBDC_REQ_WAIT_SENT: answered, but the SEND of its frame has not completed, so the
- *	device may still read its pages
- * @RNBDC_REQ_FETCHING: answered, its RDMA READ is posted
- * @RNBDC_REQ_HELD: its connection is lost, and the target may still execute it
+ * @RNBDC_REQ_WAIT_SENT: answered or ended early, but the SEND of its frame has not
+ *	completed, so the device may still read its pages
+ * @RNBDC_REQ_FETCHING: answered; its RDMA READ is staged or posted
+ * @RNBDC_REQ_HELD: held: its connection is lost, but the target may still execute it
  */
 enum rnbdc_req_state {
 	RNBDC_REQ_IDLE,
@@ -47,27 +48,26 @@ enum rnbdc_req_state {
 
 /**
  * struct rnbdc_req - driver data of a block request
- * @hwq: hardware queue of the disk that the request is for
+ * @hwq: hardware queue through which the request was submitted
  * @queue: queue that carries the request
  * @state: enum rnbdc_req_state
  * @status: result for the block layer
  * @frame_seq: number of the frame that carries the request
  * @wrs: send-queue entries reserved for the request
- * @replay: requeue the request instead of completing it
- * @orphaned: an orphan has the wire tag and the pool space of the request
- * @slow: time-outs since the request was sent, see slow.c
- * @ask: the target is to be asked about the request
- * @stuck: the request was answered, and then timed out
+ * @replay: requeue the request to send it again, instead of completing it
+ * @orphaned: an orphan has taken over the wire tag and the pool space, see orphan.c
+ * @slow: number of time-outs since the request was sent, see slow.c
+ * @ask: the client must query the target about the request
+ * @stuck: the request has timed out after it was answered or ended early
  * @sent_at: jiffies when the request was put into its frame
- * @flush_ns: ktime_get_ns() when a FLUSH was sent
- * @wire: request as sent, with the wire tag and the pool extents that it holds
- * @read_cqe: completion of the RDMA READ that is signalled for its batch
- * @next: next in a list of finished, waiting or fetched requests
- * @batch: list of requests that @read_cqe covers; this request is the last one
+ * @flush_ns: ktime_get_ns() when a FLUSH was put into its frame
+ * @wire: request as sent, with its wire tag and its pool extents
+ * @read_cqe: completion of the signalled RDMA READ of a batch of reads
+ * @next: next request in a list of finished, waiting, fetched or held requests
+ * @batch: requests whose data have arrived when @read_cqe completes, this one included
  * @nr_sge: used members of @sge
- * @sge: memory of the data as mapped for the device: @inline_sge, or a table of the
- *	session's for a request with more pieces
- * @inline_sge: space for the pieces of a small request
+ * @sge: gather entries of the data: @inline_sge, or a table from rnbdc_session.tables
+ * @inline_sge: gather entries of a request with few pieces of memory
  *
  * The lock of @queue's ring protects all members while the request is in flight.
  * Before that the submitter owns the request and maps @sge.
@@ -96,13 +96,13 @@ struct rnbdc_req {
 };
 
 /**
- * struct rnbdc_stage - RDMA operations to be posted in one call
+ * struct rnbdc_stage - RDMA operations to be posted in one call; protected by ring.lock
  * @wrs: work requests, linked in order
  * @sges: gather or scatter entries of @wrs, in order
  * @nr_wrs: used members of @wrs
  * @nr_sges: used members of @sges
- * @end: remote address that follows the data of the last work request
- * @bytes: bytes of the last work request
+ * @end: remote address after the data of the last work request
+ * @bytes: bytes that the last work request transfers
  */
 struct rnbdc_stage {
 	struct ib_rdma_wr *wrs;
@@ -115,9 +115,9 @@ struct rnbdc_stage {
 
 /**
  * struct rnbdc_query - query about a request that the target has not answered
- * @open: the answer is awaited
- * @tag: tag that was asked for
- * @req: request that had the tag; NULL once it was answered
+ * @open: the query was sent and is not answered
+ * @tag: wire tag of the request in question
+ * @req: request that has the tag; NULL once the request was answered or has ended
  * @sent_at: jiffies when the query was sent
  *
  * Protected by the lock of the queue's ring.
@@ -130,11 +130,11 @@ struct rnbdc_query {
 };
 
 /**
- * enum rnbdc_join_step - progress of a queue other than 0 into its session
- * @RNBDC_JOIN_NONE: nothing is sent or awaited
- * @RNBDC_JOIN_SENT: the challenge of the target is awaited
- * @RNBDC_JOIN_CHALLENGED: the connecting thread must answer the challenge
- * @RNBDC_JOIN_ANSWERED: the reply of the target is awaited
+ * enum rnbdc_join_step - progress of a queue other than 0 in joining its session
+ * @RNBDC_JOIN_NONE: no JOIN is in flight
+ * @RNBDC_JOIN_SENT: JOIN is sent; the client awaits CHALLENGE
+ * @RNBDC_JOIN_CHALLENGED: CHALLENGE has arrived; the connecting thread must send PROOF
+ * @RNBDC_JOIN_ANSWERED: PROOF is sent; the client awaits JOIN_REPLY
  */
 enum rnbdc_join_step {
 	RNBDC_JOIN_NONE,
@@ -144,11 +144,11 @@ enum rnbdc_join_step {
 };
 
 /**
- * struct rnbdc_join - the way of a queue other than 0 into its session
- * @step: enum rnbdc_join_step; says whether the connecting thread or the completion handler
- *	of the queue acts next, and is handed over with release and acquire
- * @text: what the proofs authenticate
- * @mac: expected proof of the target
+ * struct rnbdc_join - authentication of a queue other than 0 that joins its session
+ * @step: enum rnbdc_join_step; hands this struct from the connecting thread to the
+ *	completion handler of the queue, or back, with release and acquire
+ * @text: data that the proofs authenticate
+ * @mac: expected MAC of the target's proof
  */
 struct rnbdc_join {
 	enum rnbdc_join_step step;
@@ -161,22 +161,22 @@ struct rnbdc_join {
  * @requests: requests put into frames
  * @rdma_writes: RDMA WRITEs posted
  * @rdma_reads: RDMA READs posted
- * @rdma_write_bytes: bytes moved by @rdma_writes
- * @rdma_read_bytes: bytes moved by @rdma_reads
+ * @rdma_write_bytes: bytes transferred by @rdma_writes
+ * @rdma_read_bytes: bytes transferred by @rdma_reads
  * @coalesced: requests whose data joined the RDMA operation of another request
- * @gathered: times that a frame waited for more requests
+ * @gathered: number of times that the open frame was kept to gather more requests
  * @send_fences: SENDs and RDMA WRITEs posted with a send fence
  * @read_guards: RDMA READs posted as guards, see struct rnbd_quirks
- * @inline_reads: reads whose data came inside the reply
- * @inline_writes: writes whose data went inside the request
+ * @inline_reads: reads whose data came inside the reply frame
+ * @inline_writes: writes whose data went inside the request frame
  * @credit_stalls: stops of the hardware queue for lack of credits, send slots or wire
  *	tags
  * @sq_stalls: stops of the hardware queue for lack of send-queue entries
  * @pool_stalls: stops of the hardware queue for lack of pool space
- * @starts: restarts of the hardware queue at the low watermarks
- * @fragmented: requests that took more than one extent
- * @nomem_retries: requests to be sent again because the target lacked memory
- * @slow_requests: requests that were not answered within the time-out
+ * @starts: restarts of the hardware queue at the low watermarks or with a turn for space
+ * @fragmented: requests whose pool space has more than one extent
+ * @nomem_retries: replies with RNBD_ST_NOMEM, after which the client sends the request again
+ * @slow_requests: requests that the target did not answer within io_timeout
  * @orphans: requests that ended before the target answered them
  */
 struct rnbdc_queue_stats {
@@ -202,56 +202,57 @@ struct rnbdc_queue_stats {
 };
 
 /**
- * struct rnbdc_queue - one hardware queue and its queue pair
- * @ring: control ring; ring.lock protects the members from @cache on
+ * struct rnbdc_queue - a queue of a session
+ * @ring: control ring with the queue pair; ring.lock protects the members from @cache on
  * @sess: session; constant
  * @index: number of the queue in the session; constant
  * @attempt: number of the attempt that makes or made the connection
- * @cm_id: connection, NULL if there is none
- * @cm_done: the awaited event has happened; released by rnbdc_queue_wake()
+ * @cm_id: id of the connection in the connection manager, or NULL
+ * @cm_done: the awaited event has happened; set with a release by rnbdc_queue_wake()
  * @cm_error: result of the awaited event: 0 or a negative errno
  * @cm_status: enum rnbd_status of a refusal by the target
  * @cm_reason: constant text, reason of @cm_error, or NULL
- * @join: the way into the session
- * @retry_ms: milliseconds after which the target that refused wants the next attempt, or 0
+ * @join: authentication of a queue other than 0
+ * @retry_ms: milliseconds that the target requests until the next attempt; 0 if it requests
+ *	no pause
  * @timeouts: connection requests in a row that the target did not answer in time; written
  *	by the connecting thread
- * @joined: queue other than 0 whose end is the end of the session; protected by the lock
- *	of the session
- * @failures: attempts in a row that failed; further_work's
- * @warned: a failure was logged, and no success since; further_work's
- * @next_try: jiffies of the next attempt; further_work's
+ * @joined: the queue has joined the session, so that a failure ends the session; queues
+ *	other than 0 only; protected by the lock of the session
+ * @failures: failed attempts in a row; used by further_work only
+ * @warned: a failure was logged, and there was no success since; used by further_work only
+ * @next_try: jiffies of the next attempt; used by further_work only
  * @established: the target has accepted the connection. Before that only the
  *	connection manager reports the result, even if the queue pair fails.
- * @used: a disk uses the queue, so that replies may arrive; set when it is created
- * @cache: blocks of the pool that this queue has
+ * @used: a disk uses the queue, so replies may arrive; set when the disk is created
+ * @cache: blocks of the pool that belong to this queue
  * @reqs: requests in flight, by wire tag
  * @orphans: wire tags and pool space of requests that have ended early, by wire tag, see
  *	orphan.c; NULL before the first connection
  * @max_orphans: members of @orphans
- * @free_tags: stack of the wire tags that no request has; no tag is @nr_tags or more
+ * @free_tags: stack of the free wire tags, which are all below @nr_tags
  * @nr_free_tags: used members of @free_tags
- * @nr_tags: number of wire tags that the target has memory for now
+ * @nr_tags: number of wire tags for which the target has memory now
  * @out: RDMA WRITEs of the open frame
- * @in: RDMA READs of the reply frame that is being handled
+ * @in: RDMA READs for the reply frame that is being handled
  * @data_cqe: completion of RDMA operations that are not signalled
  * @open_wrs: data work requests staged or posted for the open frame
- * @open_bytes: bytes that @open_wrs move
+ * @open_bytes: bytes that @open_wrs transfer
  * @open_reqs: requests in the open frame
- * @sq_free: send-queue entries for data work requests that are not reserved
- * @sq_size: send-queue entries for data work requests
+ * @sq_free: send-queue entries for data that no request has reserved
+ * @sq_size: send-queue entries for data
  * @max_req_wrs: send-queue entries that the largest request can need
  * @in_flight: wire tags in use
- * @sent_seq: the SENDs of all frames before this number have completed
+ * @sent_seq: frame number; the SENDs of all frames with lower numbers have completed
  * @waiting: requests in RNBDC_REQ_WAIT_SENT
- * @send_fence: last request whose RDMA READ the next SEND or RDMA WRITE must not
- *	overtake, or NULL
- * @nr_idle: hardware queues of disks that use this queue and have no wire tag of it
+ * @send_fence: last request of the latest READ batch whose extents were released early; the
+ *	next SEND or RDMA WRITE must carry a send fence. NULL if none is needed
+ * @nr_idle: hardware queues of disks that use this queue and hold none of its wire tags
  * @stalled: hardware queues that are stopped at a high watermark, in the order in
  *	which they were stopped
  * @stalled_tail: end of @stalled
  * @ready: requests may be submitted: the session is live, or about to be
- * @query: the query that is in flight
+ * @query: query in flight
  * @stats: counters
  */
 struct rnbdc_queue {
@@ -305,12 +306,12 @@ struct rnbdc_queue {
 
 /**
  * rnbdc_req_posted - test whether the frame with a request was posted
- * @req: request that is in a frame of the present or latest connection
+ * @req: request in a frame of the current or latest connection
  *
- * A frame takes the number send_seq when it is posted.
+ * Posting the open frame, which has the number ring.send_seq, increments ring.send_seq.
  *
  * Context: ring.lock held, or the queue is drained.
- * Return: true if so.
+ * Return: true if the frame was posted.
  */
 static inline bool rnbdc_req_posted(const struct rnbdc_req *req)
 {

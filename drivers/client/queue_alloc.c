@@ -2,17 +2,17 @@
 /*
  * Memory of a queue: allocation and release.
  *
- * Operation: rnbdc_alloc_queue() allocates the queue itself;
- * rnbdc_queue_alloc() sizes its send queue and allocates the tables and stages
- * that a connection needs. Nothing is allocated on the I/O path.
+ * Operation: rnbdc_alloc_queue() allocates struct rnbdc_queue.
+ * rnbdc_queue_alloc() computes the size of the send queue and allocates the
+ * tables and stages that a connection needs. The I/O path allocates none of this.
  *
  * Ownership: struct rnbdc_queue stays until the session is released, because
- * blk-mq refers to it. Slots, tables and stages stay from one connection to the next, and
- * are freed with the session, or earlier if no disk needs a connection any more.
+ * blk-mq refers to it. Slots, tables and stages are kept for the next connection.
+ * They are freed with the session, or earlier if no disk needs a connection.
  *
  * Concurrency: The owner of the connection calls these functions while no
- * request and no completion can reach the queue, except rnbdc_queue_ready(),
- * which opens and closes the queue for requests under ring.lock.
+ * request and no completion can reach the queue. The exception is
+ * rnbdc_queue_ready(), which opens and closes the queue for requests under ring.lock.
  *
  * Errors: A device whose queue pairs are too small for the largest request is
  * refused with -EOPNOTSUPP.
@@ -38,15 +38,15 @@
 #include "tags.h"
 
 /*
- * Entries up to which a deep send queue grows for large requests. mlx5 creates no
+ * Upper bound for send-queue entries of a deep queue with large requests. mlx5 creates no
  * send queue of more than 3276 entries with 30 gather entries each.
  */
 #define RNBDC_LARGE_WRS		2560
 
 /*
- * Send-queue entries for data: two and a guard for every request that may be in
- * flight, and one for each full gather list that an equal share of the pool can need.
- * At least enough for two of the largest requests.
+ * Compute the send-queue entries for data: two and a guard per wire tag, plus one for each
+ * full gather list that the queue's equal share of the pool can fill. The result is at
+ * least two of the largest requests, unless the device has fewer entries.
  */
 static u32 rnbdc_queue_data_wrs(const struct rnbdc_session *sess)
 {
@@ -67,9 +67,11 @@ static u32 rnbdc_queue_data_wrs(const struct rnbdc_session *sess)
  * rnbdc_queue_alloc - allocate the memory that a queue needs for a connection
  * @q: queue whose session knows its device
  *
+ * The caller must call rnbdc_queue_reset() later, even after an error.
+ *
  * Context: process context, may sleep.
- * Return: 0, -ENOMEM, or -EOPNOTSUPP if the device's queue pairs do not hold
- * the largest request. rnbdc_queue_reset() is to be called after any of them.
+ * Return: 0, -ENOMEM, or -EOPNOTSUPP if the send queue of the device is too small for the
+ * largest request.
  */
 int rnbdc_queue_alloc(struct rnbdc_queue *q)
 {
@@ -91,7 +93,7 @@ int rnbdc_queue_alloc(struct rnbdc_queue *q)
 	if (q->sq_size < q->max_req_wrs)
 		return -EOPNOTSUPP;
 	q->nr_free_tags = 0;
-	/* What there is of an earlier connection has the same sizes. */
+	/* Tables of an earlier connection have the same sizes and are used again. */
 	if (!q->reqs)
 		q->reqs = kvcalloc(depth, sizeof(*q->reqs), GFP_KERNEL);
 	if (!q->free_tags)
@@ -104,7 +106,7 @@ int rnbdc_queue_alloc(struct rnbdc_queue *q)
 }
 
 /**
- * rnbdc_queue_init_tags - make the first wire tags of a queue available
+ * rnbdc_queue_init_tags - make the initial wire tags of a queue available
  * @q: queue after rnbdc_queue_alloc()
  * @depth: granted number of wire tags, at most the requested one
  *
@@ -119,11 +121,11 @@ void rnbdc_queue_init_tags(struct rnbdc_queue *q, u32 depth)
 }
 
 /**
- * rnbdc_queue_reset - let a queue have no connection
- * @q: drained queue without requests in flight, and without a ring
+ * rnbdc_queue_reset - reset the state of a queue after its connection has ended
+ * @q: drained queue without requests in flight and without a queue pair
  *
- * Its memory stays: writeback may wait for the next connection, which should not wait for
- * memory then.
+ * The memory of the queue stays: writeback may wait for the next connection, so that
+ * connection should not wait for memory.
  *
  * Context: process context; takes ring.lock and the lock of the session.
  */
@@ -137,7 +139,7 @@ void rnbdc_queue_reset(struct rnbdc_queue *q)
 
 /**
  * rnbdc_queue_free - free the memory that a queue needs for a connection
- * @q: queue after rnbdc_queue_reset(), or one that was never connected
+ * @q: queue that was never connected or was reset by rnbdc_queue_reset()
  *
  * Context: process context, may sleep.
  */
@@ -156,7 +158,7 @@ void rnbdc_queue_free(struct rnbdc_queue *q)
 /**
  * rnbdc_alloc_queue - allocate a queue of a session
  * @sess: session
- * @index: number of the queue; a queue that exists is kept
+ * @index: number of the queue; an existing queue is kept
  *
  * Context: process context, may sleep.
  * Return: 0 or -ENOMEM.
@@ -165,7 +167,7 @@ int rnbdc_alloc_queue(struct rnbdc_session *sess, u32 index)
 {
 	struct rnbdc_queue *q;
 
-	/* blk-mq refers to the queues: a reconnect uses them again. */
+	/* blk-mq refers to the queues, so a reconnect uses them again. */
 	if (sess->queues[index])
 		return 0;
 	q = kzalloc(sizeof(*q), GFP_KERNEL);
@@ -181,7 +183,7 @@ int rnbdc_alloc_queue(struct rnbdc_session *sess, u32 index)
 }
 
 /**
- * rnbdc_queue_kill - inject a fault: put the queue pair into the error state
+ * rnbdc_queue_kill - put the queue pair into the error state (fault injection)
  * @q: queue of a live session
  *
  * Context: process context, may sleep.
@@ -196,7 +198,7 @@ void rnbdc_queue_kill(struct rnbdc_queue *q)
 /**
  * rnbdc_queue_ready - open or close a queue for requests
  * @q: queue
- * @ready: all that a request needs is allocated and connected
+ * @ready: true to open the queue, which must be connected and have all its memory
  *
  * Context: process context; takes ring.lock.
  */

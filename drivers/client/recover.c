@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Recovery: replaces a connection that was lost.
+ * Recovery: replacement of a lost connection.
  *
  * Operation
  *
- * recover_work tears the old connection down: it suspends the disks, drains all
+ * recover_work tears down the old connection: it suspends the disks, drains all
  * queue pairs and only then returns the requests in flight to the block layer, to
  * be sent again or to fail (disk_recover.c). Then it tries to connect, with
- * growing pauses and a higher epoch each time, as long as a disk needs it. The session
- * is live with queue 0; further.c connects the others. attach_work of each disk then
- * attaches its export again. The target grants that only when its storage holds no request
- * of an older attachment, so a request that is sent again cannot be overtaken by its
- * earlier copy. If the target closes an attachment, only attach_work runs.
+ * growing pauses and a higher epoch each time, as long as a disk needs the session. The
+ * session is live as soon as queue 0 is connected; further.c connects the other queues.
+ * The attach_work of each disk then attaches the export again. The target grants this only
+ * when its storage holds no request of an older attachment, so an old copy of a request
+ * cannot be executed after the request is sent again. If the target closes only the
+ * attachment of one disk, only attach_work of this disk runs.
  *
- * An export that returns with another incarnation may have lost writes that
- * were acknowledged but not flushed. If there are any, the whole disk fails:
- * a failed flush would report the loss to only one of several users.
+ * An export with another incarnation may have lost writes that were acknowledged
+ * but not flushed. If the disk has such writes it fails as a whole, because a
+ * failed flush would report the loss to only one of several users.
  *
- * A deactivated disk fails all I/O permanently; its session goes on for other disks. The
- * connection of a session whose disks have all failed ends.
+ * A deactivated disk fails all I/O permanently, while other disks keep using the session.
+ * When all disks of a session have failed, its connection ends.
  *
- * Ownership: recover_work owns the connection from the loss until
- * rnbdc_go_live(), attach and detach before and after that. recovery.lock covers
- * the hand-over by attach.
+ * Ownership: recover_work owns the connection from the loss until rnbdc_go_live(). Before
+ * and after that attach and detach own it. recovery.lock protects the hand-over by attach.
  *
  * Concurrency: recovery.lock serialises the changes of the connection that disks see. It is
- * not held while a task waits for the target, so that no disk waits for another one.
+ * not held while a task waits for the target, so that no disk waits for another disk.
  *
- * Errors: Each failed attempt leaves its text with the disks that reconnect. Work in
- * this file must not wait for I/O, which may be that of its disks.
+ * Errors: Each failed attempt stores its message in the disks that reconnect. Work in
+ * this file must not wait for I/O, because the I/O may depend on one of its disks.
  */
 
 #define pr_fmt(fmt) "rnbd: " fmt
@@ -60,7 +60,7 @@
 #include "state.h"
 #include "turn.h"
 
-/* Period in which a disk that waits for its turn looks at the time */
+/* Jiffies between two checks whether a disk that waits for its turn must fail */
 #define RNBDC_TURN_PERIOD	HZ
 
 static void rnbdc_close_queues(struct rnbdc_session *sess)
@@ -71,7 +71,7 @@ static void rnbdc_close_queues(struct rnbdc_session *sess)
 		rnbdc_queue_ready(sess->queues[i], false);
 }
 
-/* Let I/O of a disk flow that was attached. Called under recovery.lock. */
+/* Apply the granted offer to a disk, make the disk live and resume its I/O. */
 static int rnbdc_disk_go_live(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 {
 	bool restarted = disk->made_live && rnbdc_restarted(disk);
@@ -84,7 +84,7 @@ static int rnbdc_disk_go_live(struct rnbdc_disk *disk, struct rnbdc_errmsg *errm
 	rnbdc_disk_route(disk);
 	rnbdc_accept_attach(disk);
 	rnbdc_apply_capacity(disk);
-	/* Before the change of state, so that its observers see it. */
+	/* Update the counters first: users who see the new state also see the counters. */
 	disk->stats.restarts += restarted;
 	atomic64_add(held, &disk->stats.replayed);
 	if (!rnbdc_disk_live(disk)) {
@@ -99,7 +99,7 @@ static int rnbdc_disk_go_live(struct rnbdc_disk *disk, struct rnbdc_errmsg *errm
 	return 0;
 }
 
-/* Log once that a target has moved to another machine, or another one has its address. */
+/* Log that a target with another UUID has answered: another machine has the address. */
 static void rnbdc_note_target(const struct rnbdc_session *sess)
 {
 	const u8 *old = sess->grant.target_uuid, *new = sess->login.offer.target_uuid;
@@ -109,7 +109,7 @@ static void rnbdc_note_target(const struct rnbdc_session *sess)
 			sess->opt.addr, new, old);
 }
 
-/* Let the session be live; after an error the caller ends the connection. */
+/* Make a connected session live. After an error the caller ends the connection. */
 static int rnbdc_go_live(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 {
 	struct rnbdc_disk *disk;
@@ -127,7 +127,7 @@ static int rnbdc_go_live(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg
 	WRITE_ONCE(sess->nr_connected, 1);
 	rnbdc_further_start(sess);
 	rnbdc_keepalive_start(sess);
-	/* Each disk attaches its export by itself: one that must wait delays no other. */
+	/* A work item per disk: a disk whose export is busy delays no other disk. */
 	list_for_each_entry(disk, &sess->disks, entry) {
 		disk->asked = false;
 		if (READ_ONCE(disk->state) == RNBDC_RECONNECTING)
@@ -137,8 +137,8 @@ static int rnbdc_go_live(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg
 }
 
 /*
- * Let a disk fail in time although recover_work is connecting, which takes up to a minute
- * if the target is slow.
+ * Let attach_work check loss_timeout in time. recover_work cannot do so while it connects,
+ * which takes up to a minute if the target is slow.
  */
 static void rnbdc_arm_loss(struct rnbdc_disk *disk)
 {
@@ -167,18 +167,18 @@ static void rnbdc_teardown_connection(struct rnbdc_session *sess)
 	}
 }
 
-/* Jiffies to the next attempt to connect or to attach. */
+/* Get the jiffies until the next attempt to connect or to attach. */
 static unsigned long rnbdc_retry_pause(u32 attempt, int error, u32 retry_ms, u32 timeouts)
 {
-	/* EBUSY: a session is closing, which is quick, or logins are rate-limited. */
+	/* EBUSY: the target drains older requests or limits the rate of logins; retry soon. */
 	u32 doublings = error == -EBUSY ? attempt / 10 : attempt;
-	/* Retry rarely: each attempt costs a login that finds another export. */
+	/* EMEDIUMTYPE: the target offers another export; retries rarely change that. */
 	u32 most = error == -EMEDIUMTYPE ? RNBDC_PAUSE_OTHER_MS : RNBDC_PAUSE_MAX_MS;
 
 	return rnbdc_pause(doublings, most, retry_ms, timeouts);
 }
 
-/* Milliseconds to wait for the reply to a login: until the last loss_timeout ends. */
+/* Get the milliseconds to wait for a login reply: until loss_timeout of the last disk ends. */
 static u32 rnbdc_reply_ms(struct rnbdc_session *sess)
 {
 	unsigned long waited, limit;
@@ -197,7 +197,7 @@ static u32 rnbdc_reply_ms(struct rnbdc_session *sess)
 	return min_t(u32, RNBDC_LOGIN_MS, ms);
 }
 
-/* Drops recovery.lock while it connects. */
+/* Try once to connect the session. Drops recovery.lock while connecting. */
 static int rnbdc_attempt(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg)
 {
 	struct rnbdc_disk *disk;
@@ -219,13 +219,13 @@ static int rnbdc_attempt(struct rnbdc_session *sess, struct rnbdc_errmsg *errmsg
 	return ret;
 }
 
-/* Fail a disk if it was refused for good, or waits for too long. */
+/* Fail a disk after a permanent refusal, or if it has waited for too long. */
 static void rnbdc_check_disk(struct rnbdc_disk *disk, int error)
 {
-	/* rnbdc_recover_deactivate() waits for the lock and does the rest. */
+	/* rnbdc_recover_deactivate() waits for recovery.lock and then fails the disk. */
 	if (test_bit(RNBDC_DISK_DEACTIVATED, &disk->flags))
 		return;
-	/* Requests of a host that was fenced or lost the export must not reach the storage. */
+	/* Requests of a host that was fenced or lost its ownership must not reach the storage. */
 	if (error == -EKEYREVOKED)
 		set_bit(RNBDC_DISK_REVOKED, &disk->flags);
 	if (error == -EUCLEAN)
@@ -244,7 +244,7 @@ static void rnbdc_check_disks(struct rnbdc_session *sess, int error)
 		rnbdc_check_disk(disk, error);
 }
 
-/* The target may still execute the held requests of all disks. */
+/* Record for all disks that the target is busy: it may still execute their held requests. */
 static void rnbdc_note_busy(struct rnbdc_session *sess)
 {
 	struct rnbdc_disk *disk;
@@ -264,7 +264,7 @@ static void rnbdc_recover(struct rnbdc_session *sess)
 		rnbdc_teardown_connection(sess);
 	}
 	rnbdc_check_disks(sess, 0);
-	/* An attach that is about to join a session without disks makes another one. */
+	/* No disk needs the session. An attach creates another one instead of joining it. */
 	if (list_empty(&sess->disks) || rnbdc_session_ending(sess)) {
 		rnbdc_free_kept(sess);
 		return;
@@ -298,11 +298,11 @@ static void rnbdc_recover_work(struct work_struct *work)
 	bool lost = READ_ONCE(sess->state) == RNBDC_SESS_LOST;
 	unsigned int noio = memalloc_noio_save();
 
-	/* Until this work item has made another connection, nothing starts it again. */
+	/* Only this work item starts further_work again, when the session is live. */
 	if (lost)
 		rnbdc_further_stop(sess);
 	mutex_lock(&sess->recovery.lock);
-	/* A loss since then has queued this work item again. */
+	/* A loss after the first check has queued this work item again, which handles it. */
 	if (lost && READ_ONCE(sess->state) == RNBDC_SESS_LOST)
 		rnbdc_recover(sess);
 	mutex_unlock(&sess->recovery.lock);
@@ -310,14 +310,14 @@ static void rnbdc_recover_work(struct work_struct *work)
 }
 
 /*
- * Milliseconds for the replies that the target has sent before the one to ATTACH. A lost
- * packet may take longer; the disk then attaches again.
+ * Milliseconds to wait for replies that the target sent before its ATTACH_REPLY. If a lost
+ * packet delays a reply for longer, the disk attaches again.
  */
 #define RNBDC_ANSWERED_MS	2000
 
 /*
- * Wait until the connection carries no request of an older attachment of a disk. The target
- * has answered them all, but replies on other connections may still be under way.
+ * Wait until no request of an older attachment of a disk is in flight. The target has
+ * answered them all, but replies on queues other than 0 may still be in flight.
  */
 static int rnbdc_wait_answered(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 {
@@ -339,7 +339,7 @@ static int rnbdc_wait_answered(struct rnbdc_disk *disk, struct rnbdc_errmsg *err
 	return 0;
 }
 
-/* Ask the target for the export, and compare the offer. Drops recovery.lock meanwhile. */
+/* Attach the export and check the offer. Drops recovery.lock while waiting for the target. */
 static int rnbdc_attach_again(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 {
 	struct rnbdc_session *sess = disk->sess;
@@ -355,18 +355,18 @@ static int rnbdc_attach_again(struct rnbdc_disk *disk, struct rnbdc_errmsg *errm
 	mutex_lock(&sess->recovery.lock);
 	if (ret)
 		return ret;
-	/* Only now it is certain which writes were acknowledged. */
+	/* Check after the wait: every reply has arrived, so all acknowledged writes are known. */
 	ret = rnbdc_check_attach(disk, errmsg);
 	if (!ret)
 		return 0;
-	/* The target must not keep for this disk what it does not use. */
+	/* Detach, so that the target does not keep an attachment that the disk does not use. */
 	mutex_unlock(&sess->recovery.lock);
 	rnbdc_export_detach(disk, ret == -EMEDIUMTYPE);
 	mutex_lock(&sess->recovery.lock);
 	return ret;
 }
 
-/* Suspend a disk whose attachment was granted. Drops recovery.lock meanwhile. */
+/* Suspend a disk whose attachment was granted. Drops recovery.lock while waiting. */
 static int rnbdc_settle_granted(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 {
 	struct rnbdc_session *sess = disk->sess;
@@ -390,14 +390,14 @@ static void rnbdc_disk_recover(struct rnbdc_disk *disk)
 	if (disk->state != RNBDC_RECONNECTING)
 		return;
 	rnbdc_disk_settle(disk);
-	/* Without a connection, recover_work has suspended the disk. */
+	/* If the session is lost, recover_work suspends the disk and queues attach_work later. */
 	if (READ_ONCE(sess->state) != RNBDC_SESS_LIVE || disk->state != RNBDC_RECONNECTING)
 		return;
 	rnbdc_disk_suspend(disk);
 	rnbdc_check_disk(disk, 0);
 	if (disk->state != RNBDC_RECONNECTING || rnbdc_disk_ending(disk))
 		return;
-	/* The attempt to connect counts with the first request to attach. */
+	/* The first ATTACH on a connection belongs to the attempt that made the connection. */
 	disk->attempt += disk->asked || !disk->attempt;
 	disk->asked = true;
 	rnbdc_disk_wait(disk);
@@ -416,17 +416,17 @@ static void rnbdc_disk_recover(struct rnbdc_disk *disk)
 	if (READ_ONCE(sess->state) != RNBDC_SESS_LIVE || rnbdc_disk_ending(disk) ||
 	    disk->state != RNBDC_RECONNECTING)
 		return;
-	/* An answer that has this time says BUSY or LIMIT. */
+	/* retry_ms is 0 unless the target has answered BUSY or LIMIT. */
 	disk->next_try = jiffies + rnbdc_retry_pause(disk->attempt, ret, disk->offer.retry_ms, 0);
 	queue_delayed_work(rnbdc_attach_wq, &disk->attach_work, disk->next_try - jiffies);
 }
 
 /**
- * rnbdc_disk_failed - end the attachment of a disk if that has failed
+ * rnbdc_disk_failed - end the attachment of a disk if the disk has failed
  * @disk: disk in any state
  *
- * If no disk needs the connection, that ends. The target then drops the requests that its
- * storage does not have.
+ * If no disk needs the connection, the connection ends too. The target then drops the
+ * requests that it has not yet submitted to its storage.
  *
  * Context: process context, may sleep; takes recovery.lock.
  */
@@ -439,7 +439,7 @@ void rnbdc_disk_failed(struct rnbdc_disk *disk)
 		rnbdc_export_detach(disk, false);
 }
 
-/* A disk that waits for its turn, or for a connection, fails in time nevertheless. */
+/* Fail a disk that waits for its turn or for a connection, if loss_timeout has passed. */
 static void rnbdc_await(struct rnbdc_disk *disk)
 {
 	if (disk->state == RNBDC_RECONNECTING)
@@ -473,7 +473,7 @@ static void rnbdc_attach_work(struct work_struct *work)
 }
 
 /**
- * rnbdc_recover_init_disk - initialise the work item that attaches a disk again
+ * rnbdc_recover_init_disk - initialise attach_work of a disk
  * @disk: disk that is being allocated
  *
  * Context: any.
@@ -484,11 +484,11 @@ void rnbdc_recover_init_disk(struct rnbdc_disk *disk)
 }
 
 /**
- * rnbdc_recover_attach - let I/O of a new disk flow
+ * rnbdc_recover_attach - make a new disk live
  * @disk: disk with a gendisk, whose request to attach was granted
- * @errmsg: filled on error
+ * @errmsg: message for the user, set on error
  *
- * From here on attach_work handles the end of the attachment, even before this function
+ * From then on attach_work handles the end of the attachment, even before this function
  * returns.
  *
  * Context: process context, may sleep; takes recovery.lock.
@@ -505,11 +505,11 @@ int rnbdc_recover_attach(struct rnbdc_disk *disk, struct rnbdc_errmsg *errmsg)
 }
 
 /**
- * rnbdc_recover_start - let a session be live over its first connection
+ * rnbdc_recover_start - make a session live over its first connection
  * @sess: session that is connected
- * @errmsg: filled on error
+ * @errmsg: message for the user, set on error
  *
- * From here on recover_work handles a loss, even before this function returns.
+ * From then on recover_work handles a loss, even before this function returns.
  *
  * Context: process context, may sleep; takes recovery.lock.
  * Return: 0, or -ECONNRESET if the connection was lost already.
@@ -541,8 +541,8 @@ void rnbdc_recover_init(struct rnbdc_session *sess)
  * rnbdc_recover_abort - end recovery and resizing of a disk before a detach
  * @disk: disk with RNBDC_DISK_DETACH set
  *
- * A live session stays live, so that the target ends the requests of the disk. On return
- * the capacity of the disk no longer changes, and no event about it is queued.
+ * A live session stays live, so that the target can answer the requests of the disk. On
+ * return the capacity of the disk no longer changes, and no event about the disk is queued.
  *
  * Context: process context, may sleep; takes recovery.lock.
  */
@@ -558,11 +558,11 @@ void rnbdc_recover_abort(struct rnbdc_disk *disk)
 	else if (disk->state == RNBDC_RECONNECTING)
 		mod_delayed_work(rnbdc_attach_wq, &disk->attach_work, 0);
 	spin_unlock_irqrestore(&sess->lock, flags);
-	/* Work that begins after this sees that the disk is being detached. */
+	/* A later run of resize_work sees RNBDC_DISK_DETACH and changes nothing. */
 	cancel_delayed_work_sync(&disk->resize.resize_work);
-	/* A holder of the lock has seen RNBDC_DISK_DETACH, or has ended. */
+	/* A later holder of recovery.lock sees RNBDC_DISK_DETACH. */
 	mutex_lock(&sess->recovery.lock);
-	/* An attempt to connect goes on for other disks, without the lock. */
+	/* Fail the disk now: an attempt to connect goes on for other disks, without the lock. */
 	if (disk->state == RNBDC_RECONNECTING) {
 		rnbdc_disk_suspend(disk);
 		rnbdc_disk_check_time(disk);
@@ -572,17 +572,17 @@ void rnbdc_recover_abort(struct rnbdc_disk *disk)
 }
 
 /**
- * rnbdc_recover_end - end the connection and all work that could make another one
+ * rnbdc_recover_end - end the connection and all work that could make another connection
  * @sess: session in state RNBDC_SESS_CLOSED
  *
  * Context: process context, may sleep.
  */
 void rnbdc_recover_end(struct rnbdc_session *sess)
 {
-	/* In this state only the work queues itself, which cancel stops. */
+	/* In this state only recover_work queues itself, and the cancellation prevents that. */
 	cancel_delayed_work_sync(&sess->recovery.recover_work);
 	rnbdc_further_stop(sess);
-	/* A disk that is being removed then leaves the pool alone, which is about to be freed. */
+	/* The pool is about to be freed: disks that are being removed must not access it. */
 	rnbdc_close_queues(sess);
 	rnbdc_keepalive_stop(sess);
 	rnbdc_disconnect(sess);

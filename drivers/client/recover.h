@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Recovery: replaces a connection that was lost. See recover.c.
+ * Recovery: replacement of a lost connection. See recover.c.
  */
 #ifndef RNBDC_RECOVER_H
 #define RNBDC_RECOVER_H

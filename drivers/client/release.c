@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * References of sessions and disks, and their release with the last one.
+ * References of sessions and disks, and release of the objects.
  *
- * Ownership: The list of disks, lookups and a queued event_work hold references of a
- * disk. Disks and a discovery hold references of a session. The last reference of a
- * disk frees its gendisk and tag set, the last one of a session the queues with their
- * bounce memory and the key. The connection's resources are freed earlier, when the
- * connection ends (connect.c), and what is kept for the next connection when there is none
- * (recover.c): a disk without a connection may stay open for long.
+ * Ownership: The list of disks, lookups and a queued event_work hold references on a
+ * disk. Disks and a discovery hold references on a session. Dropping the last reference
+ * of a disk frees its gendisk and tag set. Dropping the last reference of a session frees
+ * its queues, bounce memory and keys. The resources of the connection are freed earlier,
+ * when the connection ends (connect.c). Memory that is kept for the next connection is
+ * freed when no further connection will be made (recover.c), because a disk without a
+ * connection may stay open for long.
  */
 
 #include <linux/kref.h>
@@ -32,7 +33,7 @@ static void rnbdc_session_release(struct kref *ref)
 	struct rnbdc_session *sess = container_of(ref, struct rnbdc_session, ref);
 	u32 i;
 
-	/* Before the queues, which have tables as well. */
+	/* Free the tables of the pool first: some belong to the queues. */
 	rnbdc_space_exit(&sess->space);
 	for (i = 0; i < sess->max_queues && sess->queues[i]; i++) {
 		rnbdc_queue_free(sess->queues[i]);
@@ -65,7 +66,7 @@ static void rnbdc_disk_release(struct kref *ref)
 {
 	struct rnbdc_disk *disk = container_of(ref, struct rnbdc_disk, ref);
 
-	/* The tag set refers to the queues of the session. */
+	/* The tag set refers to the queues, so free it before the reference is dropped. */
 	rnbdc_disk_free(disk);
 	rnbdc_session_put(disk->sess);
 	kfree(disk);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * References of sessions and disks. See release.c.
+ * References of sessions and disks, and release of the objects. See release.c.
  */
 #ifndef RNBDC_RELEASE_H
 #define RNBDC_RELEASE_H

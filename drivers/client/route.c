@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The connection that carries a hardware queue of a disk.
+ * Queue of the session that carries the requests of a hardware queue.
  *
- * Operation: the number of hardware queues is fixed when the disk is attached, but not
- * each connection of the session can always be made (rule R16). So a hardware queue of
- * blk-mq has two struct rnbdc_hwq: its own one, for the queue of its own, and a spare one
- * for queue 0, which a live session always has. The driver data of the hardware queue
- * point to the one in use. A request keeps the one with which it was submitted, which
- * counts its tag and its space, so requests in flight stay where they are when the
- * hardware queue changes to the other one.
+ * Operation: The number of hardware queues is fixed when the disk is attached, but a
+ * session may be unable to make all its connections (rule R16). Therefore each hardware
+ * queue of blk-mq has two struct rnbdc_hwq: its own for the queue with its index, and a
+ * spare for queue 0, which is always connected in a live session. hctx->driver_data
+ * points to the struct in use. A request keeps the struct through which it was submitted,
+ * because that struct counts its tag and its pool space. So when the hardware queue
+ * changes to the other struct, requests in flight stay on their queue.
  *
- * Ownership: both belong to the disk.
+ * Ownership: Both structs belong to the disk.
  *
- * Concurrency: recovery.lock serialises the changes. A task in queue_rq may use the former
- * one until an RCU grace period has passed, and leave a request in an open frame; the
- * caller waits for that and sends the frame (further.c).
+ * Concurrency: recovery.lock serialises the changes. Until an RCU grace period has passed,
+ * a task in queue_rq may use the former struct and leave a request in an open frame. The
+ * caller waits for the grace period and then sends the frame (further.c).
  *
  * Errors: none.
  */
@@ -29,7 +29,7 @@
 #include "session.h"
 #include "stall.h"
 
-/* Choose the hardware queue of the disk for a hardware queue of blk-mq. */
+/* Select the own or the spare struct for a hardware queue. Returns true after a change. */
 static bool rnbdc_route(struct rnbdc_hwq *own, struct rnbdc_hwq *spare)
 {
 	struct rnbdc_hwq *use = READ_ONCE(own->queue->ready) ? own : spare;
@@ -41,13 +41,13 @@ static bool rnbdc_route(struct rnbdc_hwq *own, struct rnbdc_hwq *spare)
 	rnbdc_hwq_use(use, true);
 	WRITE_ONCE(hctx->driver_data, use);
 	rnbdc_hwq_use(old, false);
-	/* What it waited for may be there now. */
+	/* The queue may have stopped for a resource that the new queue has. */
 	blk_mq_start_stopped_hw_queue(hctx, true);
 	return true;
 }
 
 /**
- * rnbdc_disk_route - let the hardware queues of a disk use the queues that are connected
+ * rnbdc_disk_route - route the hardware queues of a disk to the connected queues
  * @disk: disk with a gendisk, of a live session
  *
  * Context: process context; recovery.lock held.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The connection that carries a hardware queue of a disk. See route.c.
+ * Queue of the session that carries the requests of a hardware queue. See route.c.
  */
 #ifndef RNBDC_ROUTE_H
 #define RNBDC_ROUTE_H

@@ -2,22 +2,20 @@
 /*
  * The session: the connection to a target, the pool, and the disks that use them.
  *
- * Operation: attach.c creates a session with a disk; discover.c creates one
- * without a disk to fetch a list of exports. A lost connection is replaced by
- * recover.c while the disks stay. state.c is the only file that changes the
- * states of sessions and disks.
+ * Operation: An attach creates a session for its disk, or joins an existing one
+ * (session_get.c). A discovery creates a session without a disk to fetch a list of exports
+ * (discover.c). recover.c replaces a lost connection while the disks stay. Only state.c
+ * changes the states of sessions and disks.
  *
- * Ownership: The session owns the connection (queue 0, and further queues as far as they
- * can be connected, see further.c) and the management of the pool that the target
- * registered for it. Each disk holds a reference of its session; the queues are freed with
- * the last one (release.c). RDMA resources belong to the connection and are freed when it
- * ends (connect.c), so that an RDMA device can be removed while a disk without a
- * connection is still open.
+ * Ownership: The session owns the connection: queue 0 and those further queues that could
+ * be connected (further.c). It manages the pool that the target has registered for it. Each
+ * disk holds a reference on its session; dropping the last reference frees the queues
+ * (release.c). RDMA resources belong to the connection and are freed when it ends
+ * (connect.c), so an RDMA device can be removed while a disk without a connection is open.
  *
  * Concurrency: See client.h for the lock order. A member that names no lock is
- * constant once the disk is visible, or is written by the owner of the
- * connection only: attach, detach, recover_work or, for a queue other than 0,
- * further_work.
+ * constant once the disk is visible, or only the owner of the connection writes it: attach,
+ * detach, recover_work or, for a queue other than 0, further_work.
  */
 #ifndef RNBDC_SESSION_H
 #define RNBDC_SESSION_H
@@ -51,8 +49,8 @@ struct rnbdc_queue;
  * enum rnbdc_session_state - state of the connection of a session
  * @RNBDC_SESS_NEW: the first connection is being established
  * @RNBDC_SESS_LIVE: connected
- * @RNBDC_SESS_LOST: the connection is lost; it is replaced as long as a disk needs it
- * @RNBDC_SESS_CLOSED: the last disk is being detached
+ * @RNBDC_SESS_LOST: the connection is lost; recovery replaces it as long as a disk needs it
+ * @RNBDC_SESS_CLOSED: the last user has left; no further connection will be made
  */
 enum rnbdc_session_state {
 	RNBDC_SESS_NEW,
@@ -62,22 +60,22 @@ enum rnbdc_session_state {
 };
 
 /*
- * Limits of rnbdc_session.max_segments. The minimum covers one block however it
- * is fragmented in memory; the maximum bounds the driver data of a request.
+ * Limits of rnbdc_session.max_segments. The minimum suffices for 64 KiB in separate pages;
+ * the maximum bounds the size of a table of gather entries.
  */
 #define RNBDC_SEGMENTS_MIN	16u
 #define RNBDC_SEGMENTS_MAX	256u
 
 /*
- * Milliseconds to wait for the reply to a login, at most. The target sends keep-alives
- * while it allocates a large pool, so the limit can be long.
+ * Most milliseconds to wait for the reply to a login. The limit can be long, because the
+ * target sends keep-alives while it allocates a large pool.
  */
 #define RNBDC_LOGIN_MS		50000
 
-/* login_status while the reply is awaited; not a status of the protocol. */
+/* rnbdc_login.status while the client awaits the reply; not a status of the protocol. */
 #define RNBDC_LOGIN_OPEN		U16_MAX
 
-/* login_status before the login is sent; not a status of the protocol. */
+/* rnbdc_login.status before the login is sent; not a status of the protocol. */
 #define RNBDC_LOGIN_NONE		(U16_MAX - 1)
 
 /**
@@ -85,7 +83,7 @@ enum rnbdc_session_state {
  * @RNBDC_AUTH_NONE: the target has not sent a challenge
  * @RNBDC_AUTH_CHALLENGED: the target has sent a challenge; the connecting thread
  *	must answer it
- * @RNBDC_AUTH_ANSWERED: the client's proof is sent; the target's proof is awaited
+ * @RNBDC_AUTH_ANSWERED: the client has sent its proof and awaits that of the target
  * @RNBDC_AUTH_PROVEN: the target's proof is correct
  */
 enum rnbdc_auth_step {
@@ -95,22 +93,23 @@ enum rnbdc_auth_step {
 	RNBDC_AUTH_PROVEN,
 };
 
-/* Tables of gather entries that a session has in reserve. */
+/* Tables that the mempool rnbdc_session.tables keeps in reserve */
 #define RNBDC_TABLES_MIN	4
 
 /* Bits of rnbdc_session.flags */
-#define RNBDC_SESS_ABORTED	0	/* the requester of the attach is gone */
+#define RNBDC_SESS_ABORTED	0	/* the requester of the discovery is gone */
 
 /**
- * struct rnbdc_conn - RDMA resources of the connection; cleared when it is released, except
- *	the table of segments
- * @dev: RDMA device, while connected; freed under @conn_lock
- * @pd: protection domain, while connected; freed under @conn_lock
- * @max_sge: gather entries of one RDMA WRITE
- * @max_sge_rd: scatter entries of one RDMA READ
- * @quirks: work-arounds that the connection needs
- * @segments: segments of the pool by slot, while connected; 0 units: none. The table stays for
- *	the next connection
+ * struct rnbdc_conn - RDMA resources of the connection; all members except @segments are
+ *	cleared when the connection is released
+ * @dev: RDMA device while connected, otherwise NULL; cleared under rnbdc_session.conn_lock
+ * @pd: protection domain while connected, otherwise NULL; freed under
+ *	rnbdc_session.conn_lock
+ * @max_sge: most gather entries of one RDMA WRITE
+ * @max_sge_rd: most scatter entries of one RDMA READ
+ * @quirks: work-arounds that the device of the connection needs
+ * @segments: segments of the pool by slot, while connected; a slot without a segment has 0
+ *	units. The table is kept for the next connection
  * @nr_segments: members of @segments
  */
 struct rnbdc_conn {
@@ -125,8 +124,8 @@ struct rnbdc_conn {
 
 /**
  * struct rnbdc_bounce - a chunk of bounce memory
- * @virt: address for copies
- * @dma: address for the device, valid if @mapped
+ * @virt: kernel address
+ * @dma: DMA address, valid if @mapped
  * @mapped: the chunk is mapped for the device
  */
 struct rnbdc_bounce {
@@ -136,20 +135,22 @@ struct rnbdc_bounce {
 };
 
 /**
- * struct rnbdc_lease - segments of the pool that come and go, see lease.c
- * @want: units that the client has asked for in all, 0: it has not asked; written by
- *	@lease_work under the lock of the session
- * @held: units of the segments in rnbdc_conn.segments; the lock of the session
- * @slot: slot of a segment that is about to be released, if @generation is not 0;
- *	@lease_work
- * @generation: generation of that segment; @lease_work
- * @busy_at: jiffies when the session last needed much of its space; @lease_work
- * @lacked_at: jiffies when a request last found too little space; @lease_work
- * @tick: jiffies when the use of the space was last looked at; @lease_work
- * @grants: segments granted after the login; written by the completion handler of queue 0
- * @releases: segments that the target has taken back; as @grants
- * @reclaims: segments that the target has asked for; as @grants
- * @lease_work: asks for segments and releases them, on rnbdc_timer_wq
+ * struct rnbdc_lease - growth and shrinking of the pool, see lease.c
+ * @want: total units that the client has requested with WANT, 0 before the first request;
+ *	written by @lease_work under the lock of the session
+ * @held: units of the segments in rnbdc_conn.segments; protected by the lock of the session
+ * @slot: slot of the segment to be released next, valid if @generation is not 0; used by
+ *	@lease_work only
+ * @generation: generation of the segment to be released next, or 0; used by @lease_work only
+ * @busy_at: jiffies when the session last used much of its space; used by @lease_work only
+ * @lacked_at: jiffies when a request last lacked space; used by @lease_work only
+ * @tick: jiffies of the latest check of the use of space; used by @lease_work only
+ * @grants: number of segments granted after the login; written by the completion handler of
+ *	queue 0
+ * @releases: number of released segments that the target has confirmed; written as @grants
+ * @reclaims: number of segments that the target has asked the client to return; written as
+ *	@grants
+ * @lease_work: requests segments and releases them; on rnbdc_timer_wq
  */
 struct rnbdc_lease {
 	u32 want;
@@ -170,12 +171,13 @@ struct rnbdc_lease {
  * @info: login as sent; @offer is checked against it
  * @status: enum rnbd_status of the login reply, RNBDC_LOGIN_OPEN or
  *	RNBDC_LOGIN_NONE
- * @offer: limits and properties granted for the connection being established
+ * @offer: limits and properties that the login reply grants
  * @granted: @offer is valid; set with a release by the completion handler
- * @nr_segments: segments of the pool that were announced since
- * @exports: list that a discovery fills; NULL if the session is for a disk
- * @reply_ms: milliseconds to wait for the reply
- * @retry_ms: milliseconds after which the target wants the next attempt, or 0
+ * @nr_segments: segments of the pool that the target has announced after the login reply
+ * @exports: list of exports that a discovery fills; NULL if the session is for a disk
+ * @reply_ms: milliseconds to wait for the login reply
+ * @retry_ms: milliseconds that the target requests until the next attempt; 0 if it requests
+ *	no pause
  */
 struct rnbdc_login {
 	struct rnbd_login_info info;
@@ -195,10 +197,10 @@ struct rnbdc_login {
  * @next_key: transform that replaces @key at the next login, or NULL; accessed with
  *	xchg()
  * @session_key: keyed HMAC transform that holds the key of the session, which queues other
- *	than 0 prove; replaced by the connecting thread after a login
- * @authenticated: both ends proved the secret at the latest login that succeeded
- * @step: progress of authentication
- * @req: connection request of queue 0
+ *	than 0 use to join; replaced by the connecting thread after a login
+ * @authenticated: both ends proved the secret at the latest successful login
+ * @step: progress of the authentication
+ * @req: connection request of queue 0, which the proofs cover
  * @text: data that the proofs authenticate; written by the connecting thread, except
  *	the target's nonce and UUID, which the completion handler of queue 0 writes
  * @mac: expected MAC of the target's proof
@@ -216,26 +218,29 @@ struct rnbdc_auth {
 
 /**
  * struct rnbdc_recovery - loss of the connection and its replacement
- * @lock: serialises the end of a connection, going live, resizing and deactivation; nobody
- *	waits for the target with it
- * @broken: the connection, established or not, is unusable
- * @lossy: connections are short-lived, see rnbd_quirks_lossy()
+ * @lock: serialises the end of a connection, going live, resizing and deactivation; no task
+ *	waits for the target while it holds this lock
+ * @broken: the connection has failed, perhaps before it was established
+ * @lossy: packets seem to get lost, because connections are short-lived; see
+ *	rnbd_quirks_lossy()
  * @broken_reason: constant text, the first reason for @broken
  * @live_at: jiffies of the latest change to RNBDC_SESS_LIVE
  * @attempt: attempts to connect since the loss; written by recover_work, reset
- *	under @lock
+ *	under rnbdc_session.lock
  * @next_try: jiffies of the next attempt to connect; written by recover_work
- * @further_tried: each queue other than 0 was tried since the session is live
- * @nr_turns: disks that attach again at present, see turn.c; protected by the lock of the
+ * @further_tried: an attempt was made to connect each queue other than 0 since the session
+ *	is live
+ * @nr_turns: number of disks that are attaching again now, see turn.c; protected by the lock
+ *	of the session
+ * @turns: disks that wait for a turn, linked by rnbdc_disk.turn; protected by the lock of the
  *	session
- * @turns: disks that wait for a turn, struct rnbdc_disk; protected by the lock of the session
  * @recover_work: replaces a lost connection, see recover.c; on rnbdc_wq
  * @further_work: connects the queues other than 0, see further.c; on rnbdc_attach_wq
  * @keepalive_work: sends keep-alives and checks those of the target; on
  *	rnbdc_timer_wq
  */
 struct rnbdc_recovery {
-	struct mutex lock;		/* letting I/O flow */
+	struct mutex lock;		/* loss and recovery */
 	bool broken;
 	bool lossy;
 	const char *broken_reason;
@@ -252,7 +257,7 @@ struct rnbdc_recovery {
 
 /**
  * struct rnbdc_session_stats - counters of a session
- * @lost: number of connections lost
+ * @lost: number of lost connections
  * @reconnects: number of lost connections that were replaced
  * @proto_errs: number of protocol errors of the target
  */
@@ -267,53 +272,56 @@ struct rnbdc_session_stats {
  * @ref: references of the disks, and of a discovery
  * @entry: entry of the list of sessions that disks may join; protected by
  *	rnbdc_disks_lock
- * @users: disks that use the session, or are about to; protected by rnbdc_disks_lock
- * @opt: options of the session; constant
+ * @users: number of disks that use the session or wait for its connection; protected by
+ *	rnbdc_disks_lock
+ * @opt: requested options of the session; constant
  * @serial: number of the session for users, 0 for a discovery; constant once it has a disk
  * @id: UUID of the session; constant
  * @attempt: number of the latest attempt to make a connection, from 1; written by the
  *	connecting thread: attach, recover_work or further_work
- * @epoch: number of the attempt that made the latest connection 0; written under @lock
+ * @epoch: number of the attempt that made the latest connection of queue 0; written under
+ *	@lock
  * @lock: protects @state, @disks and the states of the disks
  * @state: enum rnbdc_session_state; written by state.c only
  * @flags: RNBDC_SESS_* bits
- * @wait: wait queue of rnbdc_cm_wait()
- * @conn_lock: keeps the connection's resources from being freed under a reader
+ * @wait: wait queue for events of the connection manager, changes of @state, and answers of
+ *	the target
+ * @conn_lock: prevents the release of the connection's resources while a task reads them
  * @grant: limits granted by the target; replaced only together with the connection
  * @nr_queues: used members of @queues; constant after the first login
- * @nr_connected: queues that are connected; written under recovery.lock
- * @further_error: why the latest attempt to connect a queue other than 0 failed; empty if
- *	all are connected; protected by @lock
- * @nr_poll: number of polled queues; they are the last ones of @queues
- * @max_queues: number of queues that are requested, members of @queues; constant
+ * @nr_connected: number of connected queues; written under recovery.lock
+ * @further_error: error message of the latest failed attempt to connect a queue other than
+ *	0; empty if all are connected; protected by @lock
+ * @nr_poll: number of polled queues, which are the last used members of @queues
+ * @max_queues: number of requested queues, members of @queues; constant
  * @queues: queues; a queue stays allocated until the session is released
- * @max_segments: memory pieces of one request: its pages, or bounce memory; constant
- * @tables: tables of @max_segments gather entries, for requests with many pieces
- * @max_segment_size: bytes of one piece that the device of the first connection maps at
- *	once; constant after that
- * @early_release: release the pool space of a read as soon as its RDMA READ is
- *	posted, behind a send fence; written by sysfs without a lock
+ * @max_segments: most memory pieces of one request: its pages, or bounce memory; constant
+ * @tables: pool of tables of @max_segments gather entries, for requests with many pieces
+ * @max_segment_size: largest memory piece in bytes, a limit of the device of the first
+ *	connection; constant after that
+ * @early_release: the pool space of a read is released as soon as its RDMA READ is
+ *	posted, with a send fence; written by sysfs without a lock
  * @space: space of the pool
  * @stall_work: starts hardware queues that waited for space, see stall.c; on
  *	rnbdc_timer_wq
- * @stall_tick: jiffies of the latest tick of @space; written by @stall_work
- * @nr_lacking: hardware queues of all disks with rnbdc_hwq.lacks
+ * @stall_tick: jiffies of the latest rnbdc_space_tick(); written by @stall_work
+ * @nr_lacking: number of hardware queues of all disks with rnbdc_hwq.lacks set
  * @stall_open: @stall_work may be queued; protected by the lock of @space
- * @lease: segments of the pool that come and go
+ * @lease: growth and shrinking of the pool
  * @lease_open: the work item of @lease may be queued; written under the lock of @space
  * @bounce: local mirror of the pool in transfer mode "copy"
  * @nr_bounce: members of @bounce
- * @conn: RDMA resources of the connection; cleared as one when it is released
- * @fence_generation: highest fence generation that a disk was granted; 0 before that
+ * @conn: RDMA resources of the connection
+ * @fence_generation: highest fence generation that the target granted to a disk; 0 before
  * @login: login of the connection that is being made
  * @ctl: control requests that the target has not answered
  * @auth: authentication of a login
  * @recovery: loss of the connection and its replacement
- * @stats: counters of a session
- * @indexes: indexes of handles that are in use
- * @detaching: generations of the handles, by index, whose DETACHED is awaited
- * @disks: disks, linked by rnbdc_disk.entry; changed under @lock and recovery.lock, read
- *	under either
+ * @stats: counters of the session
+ * @indexes: indexes of handles in use
+ * @detaching: generations of handles, by index, for which the client awaits DETACHED
+ * @disks: disks, linked by rnbdc_disk.entry; changed under both @lock and recovery.lock,
+ *	read under either
  */
 struct rnbdc_session {
 	struct kref ref;
@@ -389,12 +397,13 @@ static inline u32 rnbdc_requested_queues(const struct rnbdc_session *sess)
 }
 
 /**
- * rnbdc_poll_share - get the number of queues that are polled
+ * rnbdc_poll_share - get the number of polled queues among a number of queues
  * @sess: session
  * @queues: number of queues of the session or of a disk
  *
- * All that were requested, or their share if there are fewer queues. Queue 0 is never
- * polled, because it logs in.
+ * The result is the requested number of polled queues. If there are fewer queues than
+ * requested, the number of polled queues shrinks in proportion. Queue 0 is never polled,
+ * because it carries the login.
  *
  * Context: any.
  * Return: number of queues, less than @queues.

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which session a disk uses: it joins that of other disks, or creates one.
+ * Choice of the session of a disk: it joins an existing session or creates one.
  *
- * Operation: all disks that a host has attached at an address share a session, unless
- * one was given a session of its own. The first one creates the session and connects it;
- * others that come meanwhile wait. The last one that leaves the session closes it.
+ * Operation: All disks that a host attaches at one address share a session. The option
+ * new_session gives a disk a session that no other disk uses. The first attach creates the
+ * session and connects it, and other attaches wait until then. The last disk that leaves
+ * the session closes it.
  *
- * Ownership: a disk that uses a session is counted in sess->users, and holds a reference.
+ * Ownership: sess->users counts each disk that uses the session. Each of these disks also
+ * holds a reference.
  *
  * Concurrency: rnbdc_disks_lock protects the list of sessions and the numbers of users. A
  * session is on the list while disks may join it.
  *
- * Errors: an option of the session that differs from what the session has is refused with
- * its name, and so is a secret if the session is not authenticated. If the disk that
- * creates a session fails to connect it, those that wait try to create one themselves.
+ * Errors: If an explicit option of the attach contradicts the session, the attach fails and
+ * the message names the option. An attach with a secret fails if the session is not
+ * authenticated. If the attach that creates a session fails to connect it, each waiting
+ * attach tries to create a session itself.
  */
 
 #include <linux/err.h>
@@ -48,22 +51,22 @@
 #include "stall.h"
 #include "state.h"
 
-/* Jiffies between two looks for a request to abort. */
+/* Jiffies between two checks for a request to abort. */
 #define RNBDC_ABORT_PERIOD	(HZ / 10)
-/* Milliseconds that an attach waits for a session that is lost */
+/* Milliseconds that an attach waits for the recovery of a session that is lost */
 #define RNBDC_JOIN_MS		10000
-/* Milliseconds that the last user of a session waits for the answers to DETACH */
+/* Milliseconds that the last user of a session waits for DETACHED */
 #define RNBDC_LEAVE_MS		2000
 
-/* Sessions that disks may join; rnbdc_disks_lock */
+/* Sessions that disks may join; protected by rnbdc_disks_lock */
 static LIST_HEAD(rnbdc_sessions);
-/* Number of the latest session on the list; rnbdc_disks_lock */
+/* Number of the latest session on the list; protected by rnbdc_disks_lock */
 static u32 rnbdc_last_serial;
 
 /**
  * rnbdc_session_alloc - allocate a session that is not connected and has no disk
- * @opt: options; copied
- * @errmsg: filled on error, unless that is -ENOMEM
+ * @opt: options, which are copied
+ * @errmsg: message for the user, set on all errors except -ENOMEM
  *
  * Context: process context, may sleep; may load a module for the secret.
  * Return: the session with a reference for the caller, or an ERR_PTR: -ENOMEM or
@@ -122,7 +125,7 @@ free:
 	return ERR_PTR(ret);
 }
 
-/* Whether a lost session has no disk that is not failed, so that nothing connects it again. */
+/* Test whether a session is lost and has no disk for which recovery would connect it. */
 static bool rnbdc_session_ended(struct rnbdc_session *sess)
 {
 	return READ_ONCE(sess->state) == RNBDC_SESS_LOST &&
@@ -143,7 +146,7 @@ static struct rnbdc_session *rnbdc_session_find(const struct rnbdc_session_optio
 	return NULL;
 }
 
-/* Is the session connected, or will it never be? */
+/* Test whether the session is connected, or will not be connected (again). */
 static bool rnbdc_session_settled(struct rnbdc_session *sess)
 {
 	enum rnbdc_session_state state = READ_ONCE(sess->state);
@@ -152,15 +155,15 @@ static bool rnbdc_session_settled(struct rnbdc_session *sess)
 	       rnbdc_session_ended(sess);
 }
 
-/* Wait until another disk has connected the session, for the first time or again. */
+/* Wait until another attach, or recovery, has connected the session. */
 static int rnbdc_session_wait(struct rnbdc_session *sess, struct rnbdc_abort *abort,
 			      struct rnbdc_errmsg *errmsg)
 {
-	/* The first connection may take long. A target that is gone may not return at all. */
+	/* A first connection may take long. A lost target may never return: wait less. */
 	u32 ms = READ_ONCE(sess->state) == RNBDC_SESS_LOST ? RNBDC_JOIN_MS : RNBDC_LOGIN_MS;
 	unsigned long until = jiffies + msecs_to_jiffies(ms);
 
-	/* A request to abort does not wake those that wait here. */
+	/* Poll, because a request to abort does not wake sess->wait. */
 	while (!wait_event_timeout(sess->wait,
 				   rnbdc_session_settled(sess) || rnbdc_abort_requested(abort),
 				   RNBDC_ABORT_PERIOD) &&
@@ -178,7 +181,7 @@ static int rnbdc_session_wait(struct rnbdc_session *sess, struct rnbdc_abort *ab
 	return READ_ONCE(sess->state) == RNBDC_SESS_LIVE ? 0 : -EAGAIN;
 }
 
-/* Who gives a secret wants the target to prove it, too. */
+/* Refuse a secret for a session whose target has not proved that it knows the secret. */
 static int rnbdc_session_check_auth(const struct rnbdc_session *sess,
 				    const struct rnbdc_options *opt, struct rnbdc_errmsg *errmsg)
 {
@@ -190,9 +193,8 @@ static int rnbdc_session_check_auth(const struct rnbdc_session *sess,
 }
 
 /*
- * Wait until the target has ended the attachments of the disks that have left. It keeps place
- * and memory for a session that ends with attachments, because that has probably lost its
- * connection.
+ * Wait until the target has ended all attachments. If the connection ended earlier, the
+ * target would treat that as a loss and keep the memory of the session for a reconnect.
  */
 static void rnbdc_session_await_detached(struct rnbdc_session *sess)
 {
@@ -201,14 +203,15 @@ static void rnbdc_session_await_detached(struct rnbdc_session *sess)
 }
 
 /**
- * rnbdc_session_leave - end the use of a session
- * @sess: session that the caller has joined or created, and whose disk is detached
- * @created: the caller has created the session: if it was never live, nobody can use it
+ * rnbdc_session_leave - end the use of a session by a disk
+ * @sess: session that the caller has joined or created; the caller's disk is detached
+ * @created: the caller has created the session; if it was never live, the function closes
+ *	it although other attaches may wait for it
  *
  * The last user closes the session.
  *
- * Context: process context, may sleep until the target answers, but not for long if its
- * storage does not.
+ * Context: process context, may sleep; the last user waits up to RNBDC_LEAVE_MS for the
+ * target.
  */
 void rnbdc_session_leave(struct rnbdc_session *sess, bool created)
 {
@@ -216,7 +219,7 @@ void rnbdc_session_leave(struct rnbdc_session *sess, bool created)
 
 	mutex_lock(&rnbdc_disks_lock);
 	sess->users--;
-	/* Whoever takes it off the list ends it, and nobody else. */
+	/* Only the task that takes the session off the list closes it. */
 	close = !list_empty(&sess->entry) &&
 		(!sess->users || (created && READ_ONCE(sess->state) == RNBDC_SESS_NEW));
 	if (close)
@@ -230,7 +233,10 @@ void rnbdc_session_leave(struct rnbdc_session *sess, bool created)
 	rnbdc_recover_end(sess);
 }
 
-/* Join a session, or let others join @new. NULL: there is none to join, and no new one. */
+/*
+ * Join an existing session. If there is none, add @new to the list and return it; @new may
+ * be NULL.
+ */
 static struct rnbdc_session *rnbdc_session_take(struct rnbdc_session *new,
 						const struct rnbdc_options *opt,
 						struct rnbdc_errmsg *errmsg)
@@ -259,14 +265,16 @@ static struct rnbdc_session *rnbdc_session_take(struct rnbdc_session *new,
 /**
  * rnbdc_session_get - join the session with a target, or create one
  * @opt: options of the attach
- * @created: result; the caller has to connect the session
- * @errmsg: filled on error
+ * @created: result: true if the session is new and the caller must connect it
+ * @errmsg: message for the user, set on error
+ *
+ * The caller must later call rnbdc_session_leave() and drop the reference.
  *
  * Context: process context, may sleep until another attach has connected the session; ends
- * early when opt->abort requests it.
- * Return: the session with a reference, which the caller has to leave, or an ERR_PTR:
- * -EINVAL if an option or the secret contradicts the session, -ETIMEDOUT if it did not
- * connect in time.
+ * early after a request on opt->abort.
+ * Return: the session with a reference, or an ERR_PTR: -EINVAL if an option or the secret
+ * contradicts the session, -ETIMEDOUT if the session was not connected in time, -EINTR
+ * after a request to abort, or an error of rnbdc_session_alloc().
  */
 struct rnbdc_session *rnbdc_session_get(const struct rnbdc_options *opt, bool *created,
 					struct rnbdc_errmsg *errmsg)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which session a disk uses. See session_get.c.
+ * Choice of the session of a disk. See session_get.c.
  */
 #ifndef RNBDC_SESSION_GET_H
 #define RNBDC_SESSION_GET_H

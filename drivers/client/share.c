@@ -1,28 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The share of a disk in the tags, the send queue and the pool of its session.
+ * Share of a disk in the tags, the send queue and the pool of its session.
  *
  * Operation
  *
- * A disk whose storage hangs must not keep the other disks from working (rule R4). So a
- * hardware queue may take another wire tag only while it then holds at most disk_share
- * times the free ones of its queue, and more pool space only while its disk then holds at
- * most disk_share times the free space of the session. This is the dynamic threshold of
- * Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet
- * switches". With little free space the threshold alone would give away the last of it, so
- * a part is reserved while there are hardware queues that hold no tag: a tag for each of
- * them, at most half of the tags; space for the largest request of each, at most an eighth
- * of the pool; send-queue entries for one such request. The first request of a hardware
- * queue may use the reserve of tags and entries, the first request of a disk that of space,
- * see share.h. A queue has more wire tags than a disk has requests, so that a disk without
- * neighbours reaches its depth.
+ * A disk whose storage hangs must not block the other disks of the session (rule R4).
+ * Therefore a hardware queue may take another wire tag only if it then holds at most
+ * disk_share times the remaining free tags of its queue. A disk may take more pool space
+ * only if it then holds at most disk_share times the remaining free space of the session.
+ * This is the dynamic threshold of Choudhury and Hahne, "Dynamic queue length thresholds
+ * for shared-memory packet switches".
  *
- * Ownership: nothing is allocated or kept. What is held is counted per hardware queue,
- * orphans (orphan.c) included.
+ * With few free resources the threshold alone would give away the last ones. So a part is
+ * reserved while some hardware queues hold no tag: one tag for each of them, at most half of
+ * the tags; space for the largest request of each, at most an eighth of the pool; and
+ * send-queue entries for one largest request. The first request of a hardware queue may use
+ * the reserved tags and entries, the first request of a disk the reserved space (share.h).
  *
- * Concurrency: the lock of the queue's ring protects the counters. The units that other
- * queues and hardware queues have are read without their locks: the threshold need not be
- * exact.
+ * A queue has more wire tags than a disk has requests, so that a disk without neighbours
+ * reaches its depth.
+ *
+ * Ownership: The functions allocate and keep nothing. The tags and units that each
+ * hardware queue holds are counted in struct rnbdc_hwq, orphans (orphan.c) included.
+ *
+ * Concurrency: The lock of the queue's ring protects the counters. The counters of other
+ * queues and hardware queues are read without their locks, because the threshold need not
+ * be exact.
  *
  * Errors: none.
  */
@@ -44,22 +47,22 @@
 RNBD_PARAM_UINT(disk_share, 8, 1, 65535,
 		"a disk may take pool space and tags of a queue while it holds less than this many times the free ones");
 
-/* The value of disk_share for which rnbdc_wire_depth() adds wire tags. */
+/* Value of disk_share for which rnbdc_wire_depth() computes the number of wire tags. */
 #define RNBDC_DISK_SHARE	8
 
 /**
  * rnbdc_wire_depth - get the number of wire tags to request for a queue
- * @depth: requests of a disk that may be in flight on the queue
+ * @depth: requests of one disk that may be in flight on the queue
  *
  * Context: any.
- * Return: so many that a disk alone reaches @depth with the default of disk_share.
+ * Return: number of tags with which one disk alone reaches @depth at the default disk_share.
  */
 u32 rnbdc_wire_depth(u32 depth)
 {
 	return min(depth + DIV_ROUND_UP(depth, RNBDC_DISK_SHARE), RNBD_DEPTH_MAX);
 }
 
-/* Tags to leave for the hardware queues that have none. */
+/* Get the number of tags that are reserved for hardware queues without a tag. */
 static u32 rnbdc_reserved_tags(const struct rnbdc_queue *q)
 {
 	return min(q->nr_idle, q->nr_tags / 2);
@@ -69,7 +72,7 @@ static bool rnbdc_tags_below_share(const struct rnbdc_hwq *hwq, u32 factor)
 {
 	const struct rnbdc_queue *q = hwq->queue;
 
-	/* The first one is reserved. */
+	/* The first tag comes from the reserve. */
 	if (!hwq->tags)
 		return q->nr_free_tags;
 	return rnbdc_below_share(hwq->tags, 1, q->nr_free_tags, rnbdc_reserved_tags(q), factor);
@@ -80,8 +83,8 @@ static bool rnbdc_tags_below_share(const struct rnbdc_hwq *hwq, u32 factor)
  * @sess: session
  *
  * Context: any.
- * Return: units that a disk has at most while other disks need some: disk_share times what it
- * then leaves free, without the reserve.
+ * Return: most units that a disk can hold while other disks also need space: disk_share
+ * times the units that are then free, without the reserve.
  */
 u32 rnbdc_disk_share(const struct rnbdc_session *sess)
 {
@@ -92,11 +95,11 @@ u32 rnbdc_disk_share(const struct rnbdc_session *sess)
 }
 
 /**
- * rnbdc_disk_units - get the pool space that the requests of a disk have
+ * rnbdc_disk_units - get the pool space that the requests of a disk hold
  * @disk: disk
  *
  * Context: any.
- * Return: number of units, not exact if other queues take or free some at the same time.
+ * Return: number of units, not exact if other queues take or free units concurrently.
  */
 u32 rnbdc_disk_units(const struct rnbdc_disk *disk)
 {
@@ -108,7 +111,7 @@ u32 rnbdc_disk_units(const struct rnbdc_disk *disk)
 	return units;
 }
 
-/* Other hardware queues of a session that have no wire tag. */
+/* Count the other hardware queues of a session that hold no wire tag. */
 static u32 rnbdc_idle_others(const struct rnbdc_hwq *hwq)
 {
 	const struct rnbdc_session *sess = hwq->queue->sess;
@@ -136,8 +139,8 @@ u32 rnbdc_spare_units(const struct rnbdc_hwq *hwq, u32 units)
 }
 
 /*
- * Units that no request has, in whichever queue. Hung storage may keep units of closed segments
- * for long: these are not in the pool any longer.
+ * Get the units of a session that are not allocated to any request. Units in use in closed
+ * segments, which hung storage may keep for long, no longer count as part of the pool.
  */
 static u32 rnbdc_free_units(const struct rnbdc_session *sess)
 {
@@ -157,19 +160,19 @@ static bool rnbdc_units_below_share(const struct rnbdc_hwq *hwq, u32 more, u32 f
 
 	if (likely(!rnbdc_space_scarce(&sess->space)))
 		return true;
-	/* Those hardware queues of the disk that have no space come first. */
+	/* Hardware queues of the disk that hold no space go first. */
 	if (hwq->units && atomic_read(&hwq->disk->nr_lacking))
 		return false;
 	/*
-	 * Spare the sums, which read memory that other processors write, if one disk that has all
-	 * the rest were below its share. The first request of a disk leaves less for others.
+	 * Avoid the sums below, which read memory that other CPUs write: if one disk that holds
+	 * all other units would be below its share, so is this disk.
 	 */
 	units.all = READ_ONCE(sess->space.units);
 	free = min(rnbdc_cache_free_units(&hwq->queue->cache), units.all);
 	if (rnbdc_below_share(units.all - free, more, free, reserve, factor))
 		return true;
 	units.held = rnbdc_disk_units(hwq->disk);
-	/* The space that was kept for a turn includes the reserve. */
+	/* The space kept for a turn already includes what a first request leaves for others. */
 	if (!units.held && READ_ONCE(hwq->waiter.turn))
 		return true;
 	units.free = rnbdc_free_units(sess);
@@ -179,17 +182,17 @@ static bool rnbdc_units_below_share(const struct rnbdc_hwq *hwq, u32 more, u32 f
 }
 
 /**
- * rnbdc_may_take_tag - test whether a disk may take another wire tag
- * @hwq: hardware queue of the disk
+ * rnbdc_may_take_tag - test whether a hardware queue may take another wire tag
+ * @hwq: hardware queue of a disk
  *
  * Context: any; the lock of the queue's ring held.
- * Return: true if so.
+ * Return: true if the hardware queue may take a tag.
  */
 bool rnbdc_may_take_tag(const struct rnbdc_hwq *hwq)
 {
 	const struct rnbdc_queue *q = hwq->queue;
 
-	/* More tags are free than in use: no hardware queue can exceed its share. */
+	/* So many tags are free that no hardware queue can exceed its share. */
 	if (likely(2 * q->nr_free_tags > q->nr_tags + 2 * q->nr_idle + 1))
 		return true;
 	return rnbdc_tags_below_share(hwq, READ_ONCE(disk_share));
@@ -201,8 +204,8 @@ bool rnbdc_may_take_tag(const struct rnbdc_hwq *hwq)
  * @units: number of units of the request
  *
  * Context: any; the lock of the queue's ring held.
- * Return: true if so; a request may still be larger than the free space. If not,
- * rnbdc_hwq_refused() is to be called.
+ * Return: true if the share of the disk allows it, although the request may be larger than
+ * the free space. After false the caller must call rnbdc_hwq_refused().
  */
 bool rnbdc_may_take_units(const struct rnbdc_hwq *hwq, u32 units)
 {
@@ -210,12 +213,12 @@ bool rnbdc_may_take_units(const struct rnbdc_hwq *hwq, u32 units)
 }
 
 /**
- * rnbdc_may_take_wrs - test whether a disk may reserve send-queue entries
- * @hwq: hardware queue of the disk
+ * rnbdc_may_take_wrs - test whether a hardware queue may reserve send-queue entries
+ * @hwq: hardware queue of a disk
  * @wrs: number of entries
  *
  * Context: any; the lock of the queue's ring held.
- * Return: true if so.
+ * Return: true if the hardware queue may reserve @wrs entries.
  */
 bool rnbdc_may_take_wrs(const struct rnbdc_hwq *hwq, u32 wrs)
 {
@@ -227,14 +230,16 @@ bool rnbdc_may_take_wrs(const struct rnbdc_hwq *hwq, u32 wrs)
 
 /**
  * rnbdc_may_start - test the low watermarks of a hardware queue
- * @hwq: hardware queue that is stopped
+ * @hwq: stopped hardware queue
  *
- * They are three quarters of what it can get alone. If the pool or the tags have grown since
- * they were refused to it, or were never refused, it is started at its share: it then takes
- * what it needs or asks for more. While storage hangs, no completion would start it later.
+ * For a resource that was refused to the hardware queue, the low watermark is three quarters
+ * of the most that it can get alone. If the resource was not refused, or the number of tags
+ * or the pool has grown since then, the low watermark is its share. The hardware queue then
+ * takes the resource or notes the lack again; while storage hangs, no completion would
+ * start it later.
  *
  * Context: any; the lock of the queue's ring held.
- * Return: true if it is to be started.
+ * Return: true if the caller must start the hardware queue.
  */
 bool rnbdc_may_start(const struct rnbdc_hwq *hwq)
 {
@@ -242,11 +247,11 @@ bool rnbdc_may_start(const struct rnbdc_hwq *hwq)
 	u32 share = READ_ONCE(disk_share), low = min(share, 3u);
 	u32 units = READ_ONCE(q->sess->space.units);
 
-	/* When its disk has no space any more, it waits with those of other disks. */
+	/* If the disk no longer holds space, start: it then waits in the list of waiter.c. */
 	if (hwq->lacks && rnbdc_disk_units(hwq->disk) &&
 	    !rnbdc_units_below_share(hwq, hwq->lacks, share))
 		return false;
-	/* Without a request in flight no completion of its own would start it. */
+	/* A hardware queue without requests in flight has no completion that would start it. */
 	if (!hwq->tags)
 		return q->sq_free;
 	return q->sq_free >= min(q->sq_size / 4, q->max_req_wrs) &&

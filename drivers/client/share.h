@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The share of a disk in the tags, the send queue and the pool of its session. See share.c.
- * The rules for space are here, without locks and structures, so that a unit test can model
- * many disks.
+ * Share of a disk in the tags, the send queue and the pool of its session. See share.c.
+ * The rules for pool space are in this header, without locks and structures of the
+ * session, so that a unit test can model many disks.
  */
 #ifndef RNBDC_SHARE_H
 #define RNBDC_SHARE_H
@@ -25,10 +25,10 @@ bool rnbdc_may_start(const struct rnbdc_hwq *hwq);
 
 /**
  * struct rnbdc_units - pool space of a disk and of its session
- * @held: units that requests of the disk have
- * @free: units that no request has
+ * @held: units allocated to requests of the disk
+ * @free: units not allocated to any request
  * @all: units of the pool
- * @idle: hardware queues of all disks that have no request
+ * @idle: number of other hardware queues of the session that hold no wire tag
  * @largest: units of the largest request
  */
 struct rnbdc_units {
@@ -40,14 +40,14 @@ struct rnbdc_units {
 };
 
 /**
- * rnbdc_below_share - apply the dynamic threshold
- * @held: what the disk or its hardware queue has
- * @more: what it would take
- * @free: what is free
- * @reserved: part of @free that is kept for others
- * @factor: how many times the free rest it may hold
+ * rnbdc_below_share - apply the dynamic threshold to tags or units
+ * @held: number that the disk or its hardware queue holds
+ * @more: additional number to take
+ * @free: free number
+ * @reserved: part of @free that is reserved for others
+ * @factor: the disk may hold @factor times the number that then is free and not reserved
  *
- * Return: true if it may take @more.
+ * Return: true if the disk or hardware queue may take @more.
  */
 static inline bool rnbdc_below_share(u32 held, u32 more, u32 free, u32 reserved, u32 factor)
 {
@@ -58,11 +58,11 @@ static inline bool rnbdc_below_share(u32 held, u32 more, u32 free, u32 reserved,
 /**
  * rnbdc_first_reserve - get the units that the first request of a disk leaves for others
  * @units: units of the request
- * @idle: hardware queues of other disks without a request
- * @reserve: most units that are kept from disks which have requests
+ * @idle: number of other hardware queues of the session that hold no wire tag
+ * @reserve: most units that are reserved for disks without a request
  *
- * A small request leaves little. Otherwise idle disks would keep each other from the last
- * units while the storage of some disks hangs, and nothing would use these.
+ * A small request leaves few units. If it had to leave many, idle disks would keep each
+ * other from the last units while the storage of other disks hangs.
  *
  * Return: number of units; at most half of @reserve.
  */
@@ -74,14 +74,14 @@ static inline u32 rnbdc_first_reserve(u32 units, u32 idle, u32 reserve)
 /**
  * rnbdc_units_allowed - test whether a disk may take more pool space
  * @units: space of the disk and of its session
- * @more: units that it would take
- * @reserve: most units that are kept for disks without a request
+ * @more: additional units to take
+ * @reserve: most units that are reserved for disks without a request
  * @factor: see rnbdc_below_share()
  *
- * Only the first request of a disk may use the reserve. A disk whose storage hangs has
- * several hardware queues, and must not use it once for each.
+ * Only the first request of a disk may use the reserve. The limit is per disk and not per
+ * hardware queue, because a disk whose storage hangs may have many hardware queues.
  *
- * Return: true if so.
+ * Return: true if the disk may take @more.
  */
 static inline bool rnbdc_units_allowed(const struct rnbdc_units *units, u32 more, u32 reserve,
 				       u32 factor)

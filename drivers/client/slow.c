@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Slow requests: time-outs of the block layer, and queries about them.
+ * Slow requests: time-outs of the block layer, and queries to the target.
  *
  * Operation
  *
- * Storage that is slow is not a lost connection, which serves other disks. A target that is
- * dead is noticed by its keep-alives. So a request that times out (io_timeout) is counted
- * and logged, and its time begins again. The client asks the target whether it executes the
- * request (QUERY entry). If the target does not know the request, or does not answer the
- * query within another time-out, the connection ends and the request is sent again over the
- * next one. After io_limit the disk is attached again, by its policy.
+ * Slow storage must not end the connection, which serves other disks; keep-alives
+ * detect a dead target. So when a request times out (io_timeout), the client counts and
+ * logs it, restarts its timer, and asks the target whether it still executes the request
+ * (QUERY entry). The connection ends if the target does not know the request, or does not
+ * answer the query within another io_timeout; the request is then sent again over the next
+ * connection. After io_limit the disk gives up its attachment and attaches the export
+ * again. Its policy decides whether I/O waits or fails during that time.
  *
- * A detach does not wait for slow storage, nor does an attach, which reads the partition
- * table: when a request times out, all I/O of the disk fails.
+ * Neither a detach nor an attach, which reads the partition table, waits for slow
+ * storage: when a request times out during either, all I/O of the disk fails.
  *
- * One query of a queue is in flight at a time; the answer to it sends the next one. A
- * target sends replies and answers in order, so a request that it does not know and
- * that has had no reply when the answer comes is lost.
+ * Each queue has one query in flight; the answer sends the next query. The target sends
+ * replies and answers in order. So if the target does not know a request, and no reply has
+ * arrived before the answer, the request is lost.
  *
- * An answered request waits only for the wire (RDMA READ or SEND) or for its
- * completion by the block layer; if that takes from one time-out to the next, the
- * connection ends.
+ * An answered request waits only for its RDMA READ or SEND, or for its completion by
+ * the block layer. If it times out twice in this state, the connection ends.
  *
- * Ownership: nothing is allocated. q->query.req is only compared, and complete.c
- * clears it when the request ends.
+ * Ownership: Nothing is allocated. q->query.req points to a request in flight; complete.c
+ * and orphan.c clear it when the request ends.
  *
- * Concurrency: q->query and the members of requests are protected by ring.lock. The
- * time-outs of a disk are handled one after the other in a work item of the block
- * layer, answers in the completion handler.
+ * Concurrency: ring.lock protects q->query and the members of requests. A work item of the
+ * block layer handles the time-outs of a disk one after the other. The completion
+ * handler handles answers.
  *
- * Errors: an answer that no query awaits is a protocol error.
+ * Errors: An answer without a query in flight is a protocol error.
  */
 
 #define pr_fmt(fmt) "rnbd: " fmt
@@ -57,7 +57,7 @@
 RNBD_PARAM_UINT(io_limit, 3600, 1, 86400,
 		"seconds until a disk with an unanswered request attaches again, whatever the target answers");
 
-/* Send the next query of a queue, if there is one and a frame for it. */
+/* Send the next query of a queue, if a request needs one and a frame is available. */
 static void rnbdc_query_next(struct rnbdc_queue *q)
 {
 	struct rnbd_ctl_query wire;
@@ -83,7 +83,7 @@ static void rnbdc_query_next(struct rnbdc_queue *q)
 		return;
 	if (ring->open)
 		rnbdc_send_frame(q);
-	/* Without a frame the next time-out tries again. */
+	/* Without a free frame, the next time-out of the request tries again. */
 	if (!rnbd_ring_can_open(ring))
 		return;
 	info.tag = tag;
@@ -99,11 +99,11 @@ static void rnbdc_query_next(struct rnbdc_queue *q)
 }
 
 /**
- * enum rnbdc_timeout - what follows from the time-out of a request
- * @RNBDC_TIMEOUT_WAIT: the request waits on
- * @RNBDC_TIMEOUT_LOST: the connection is unusable
- * @RNBDC_TIMEOUT_FAIL: the request fails
- * @RNBDC_TIMEOUT_CLOSE: the disk has to attach again
+ * enum rnbdc_timeout - action after the time-out of a request
+ * @RNBDC_TIMEOUT_WAIT: let the request wait longer
+ * @RNBDC_TIMEOUT_LOST: end the connection
+ * @RNBDC_TIMEOUT_FAIL: fail the request
+ * @RNBDC_TIMEOUT_CLOSE: give up the attachment of the disk
  */
 enum rnbdc_timeout {
 	RNBDC_TIMEOUT_WAIT,
@@ -112,7 +112,7 @@ enum rnbdc_timeout {
 	RNBDC_TIMEOUT_CLOSE,
 };
 
-/* @reason is set unless the request waits on. */
+/* Decide about a request that has timed out. Sets @reason unless the request waits longer. */
 static enum rnbdc_timeout rnbdc_timed_out(struct rnbdc_queue *q, struct rnbdc_req *req,
 					  unsigned int timeout, const char **reason)
 {
@@ -124,7 +124,7 @@ static enum rnbdc_timeout rnbdc_timed_out(struct rnbdc_queue *q, struct rnbdc_re
 	if (!q->ring.live || req->state == RNBDC_REQ_HELD)
 		return RNBDC_TIMEOUT_WAIT;
 	if (req->state != RNBDC_REQ_SENT) {
-		/* The first time the answer may have come just now. */
+		/* At the first time-out in this state the reply may have arrived just now. */
 		*reason = "the data of a request were not transferred in time";
 		if (req->stuck)
 			return RNBDC_TIMEOUT_LOST;
@@ -140,7 +140,7 @@ static enum rnbdc_timeout rnbdc_timed_out(struct rnbdc_queue *q, struct rnbdc_re
 	*reason = "a request was not answered within io_limit";
 	if (time_after(jiffies, req->sent_at + READ_ONCE(io_limit) * HZ))
 		return RNBDC_TIMEOUT_CLOSE;
-	/* Requests that wait for credits have the limit of the keep-alive. */
+	/* A frame that is not posted waits for credits: keep-alives limit that time. */
 	if (!rnbdc_req_posted(req))
 		return RNBDC_TIMEOUT_WAIT;
 	if (!req->slow)
@@ -173,7 +173,7 @@ enum blk_eh_timer_return rnbdc_timeout_rq(struct request *rq)
 	unsigned int secs;
 	bool slow;
 
-	/* The request may be answered while no task polls for it. */
+	/* The reply may have arrived on a polled queue for which no task polls. */
 	rcu_read_lock();
 	rnbd_ring_poll(&q->ring);
 	rcu_read_unlock();
@@ -188,7 +188,7 @@ enum blk_eh_timer_return rnbdc_timeout_rq(struct request *rq)
 
 	switch (todo) {
 	case RNBDC_TIMEOUT_LOST:
-		/* The request must not end before the device has released its pages. */
+		/* Teardown ends the request, after the device has released its pages. */
 		rnbdc_session_fail(q->sess, reason);
 		break;
 	case RNBDC_TIMEOUT_CLOSE:
@@ -236,7 +236,7 @@ enum rnbd_proto_err rnbdc_handle_query(struct rnbdc_queue *q, const struct rnbd_
 	if (perr)
 		goto unlock;
 	q->query.open = false;
-	/* The request still has no reply, although one would have come first. */
+	/* A reply would have arrived before this answer, so the target has lost the request. */
 	lost = info.state == RNBD_QUERY_UNKNOWN && q->query.req &&
 	       q->query.req->state == RNBDC_REQ_SENT;
 	q->query.req = NULL;

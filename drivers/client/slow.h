@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Slow requests: time-outs of the block layer, and queries about them. See slow.c.
+ * Slow requests: time-outs of the block layer, and queries to the target. See slow.c.
  */
 #ifndef RNBDC_SLOW_H
 #define RNBDC_SLOW_H

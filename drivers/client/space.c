@@ -4,38 +4,39 @@
  *
  * Operation
  *
- * The target grants segments of registered memory. A segment has a slot, which determines
- * the numbers of its units, and a generation, because a slot is used again. Units form
- * blocks of 64 KiB, or more if the largest request would not fit RNBD_EXTENTS_MAX blocks.
- * A block is either free, or belongs to a queue that allocates its units (cache.c). A
- * queue takes blocks only if they hold all it asks for. A block becomes free only when no
- * work request of its last queue names it, so that another queue can use it and its
- * segment can be released (rule R5).
+ * The target grants segments of registered memory. The slot of a segment determines the
+ * numbers of its units. The generation tells successive segments of one slot apart. Units
+ * form blocks of 64 KiB, or larger ones if the largest request would otherwise not fit
+ * RNBD_EXTENTS_MAX blocks. A block is either free or belongs to a queue, which allocates its
+ * units (cache.c). A queue takes either enough free blocks for its need or none. A block
+ * becomes free only when no work request of its queue names it. So another queue can use
+ * it, or the client can release its segment (rule R5).
  *
- * A segment that is closed gets no new allocations. It is empty when all its blocks are
+ * Nothing is allocated from a closed segment. The segment is empty when all its blocks are
  * free; rnbdc_space.kick then makes the owner call rnbdc_space_next_empty().
  *
- * Ownership: tables are in use from rnbdc_space_open() to rnbdc_space_close(), that is, as
- * long as the connection. They stay for the next connection until rnbdc_space_exit().
+ * Ownership: The tables are in use from rnbdc_space_open() to rnbdc_space_close(), that is,
+ * while there is a connection. They are kept for the next connection until
+ * rnbdc_space_exit().
  *
- * Concurrency: rnbdc_space.lock is the innermost lock. Queues take it when they take or
+ * Concurrency: rnbdc_space.lock is the innermost lock. Queues take it only when they take or
  * return blocks, which is rare.
  *
- * Errors: a segment that the target must not grant is refused with a negative errno.
+ * Errors: A segment that the target must not grant is refused with a negative errno.
  */
 
 #include <linux/errno.h>
 
 #include "space.h"
 
-/* Units of a block, if the largest request needs no larger ones. */
+/* Units of a block, unless the largest request needs larger blocks. */
 #define RNBDC_BLOCK_UNITS	16u
 
-/* Most blocks that a queue takes at once if it needs fewer. */
+/* Most blocks that a queue takes in advance. */
 #define RNBDC_BATCH_BLOCKS	4u
 
 /**
- * rnbdc_space_update - update the flags of a pool, which are read without its lock
+ * rnbdc_space_update - update rnbdc_space.flags
  * @space: pool
  *
  * Context: any; rnbdc_space.lock held.
@@ -43,13 +44,13 @@
 void rnbdc_space_update(struct rnbdc_space *space)
 {
 	/*
-	 * If this much is free, the rest and the largest request are at most what is free
-	 * after it without rnbdc_space_reserve(): a disk that has it all is below its share.
+	 * With this much free space, even a disk that holds all the rest may take the largest
+	 * request: it then holds at most the remaining free space without the reserve.
 	 */
 	u32 limit = space->units / 2 + space->units / 16 + space->max_units + 2;
 	u32 flags = space->flags & RNBDC_SPACE_CLOSING;
 
-	/* The difference keeps the work item from running for each block. */
+	/* Hysteresis, or the flag would change and the work item run for each block. */
 	if (space->flags & RNBDC_SPACE_SCARCE)
 		limit += space->units / 8;
 	if (space->free_units < limit)
@@ -60,7 +61,7 @@ void rnbdc_space_update(struct rnbdc_space *space)
 		flags |= RNBDC_SPACE_TURNS;
 	if (flags == space->flags)
 		return;
-	/* The work item collects what the queues do not use. */
+	/* The work item makes unused blocks of the queues free. */
 	if (flags & ~space->flags & RNBDC_SPACE_SCARCE && space->nr_slots)
 		space->kick(space);
 	WRITE_ONCE(space->flags, flags);
@@ -68,8 +69,8 @@ void rnbdc_space_update(struct rnbdc_space *space)
 
 /**
  * rnbdc_space_init - initialise the pool of a session that has no connection
- * @space: all zero
- * @kick: rnbdc_space.kick
+ * @space: pool, all zero
+ * @kick: value of rnbdc_space.kick
  *
  * Context: any.
  */
@@ -81,13 +82,13 @@ void rnbdc_space_init(struct rnbdc_space *space, void (*kick)(struct rnbdc_space
 	space->kick = kick;
 }
 
-/* Slots that the tables of a pool have. */
+/* Get the number of slots in the tables of a pool. */
 static u32 rnbdc_space_slots(const struct rnbdc_space *space)
 {
 	return DIV_ROUND_UP(space->range, space->segment_units);
 }
 
-/* Allocate tables for sizes that are set. After an error rnbdc_space_exit() is to be called. */
+/* Allocate tables for the sizes in @space. After an error the caller calls rnbdc_space_exit(). */
 static int rnbdc_space_alloc_tables(struct rnbdc_space *space, u32 nr_caches)
 {
 	u32 blocks = DIV_ROUND_UP(space->range, 1u << space->shift);
@@ -104,17 +105,18 @@ static int rnbdc_space_alloc_tables(struct rnbdc_space *space, u32 nr_caches)
 }
 
 /**
- * rnbdc_space_open - prepare the tables of a pool, which has no segment at first
+ * rnbdc_space_open - prepare the tables of a pool without segments
  * @space: pool after rnbdc_space_init() or rnbdc_space_close()
- * @range: units from the begin of slot 0 to the end of the last slot
+ * @range: units from the start of slot 0 to the end of the last slot
  * @segment_units: units from one slot to the next, a power of two
  * @max_units: units of the largest request
  * @nr_caches: number of queues
  *
- * Allocates nothing if the sizes are those of the former connection.
+ * The function allocates nothing if the sizes are those of the former connection. The
+ * caller must call rnbdc_space_close() later, even after an error.
  *
  * Context: process context, may sleep, does not wait for I/O.
- * Return: 0, -EINVAL or -ENOMEM; rnbdc_space_close() is to be called after either.
+ * Return: 0, -EINVAL or -ENOMEM.
  */
 int rnbdc_space_open(struct rnbdc_space *space, u32 range, u32 segment_units, u32 max_units,
 		     u32 nr_caches)
@@ -151,8 +153,8 @@ int rnbdc_space_open(struct rnbdc_space *space, u32 range, u32 segment_units, u3
 }
 
 /**
- * rnbdc_space_close - empty the tables of a pool, those of the queues included
- * @space: pool without waiters, which no queue uses any longer
+ * rnbdc_space_close - clear the tables of a pool and of its queues
+ * @space: pool that has no waiters and that no queue uses
  *
  * Context: process context.
  */
@@ -185,8 +187,8 @@ void rnbdc_space_close(struct rnbdc_space *space)
 }
 
 /**
- * rnbdc_space_exit - free the tables of a pool, those of the queues included
- * @space: pool after rnbdc_space_init() or rnbdc_space_close(); its queues are not freed yet
+ * rnbdc_space_exit - free the tables of a pool and of its queues
+ * @space: pool after rnbdc_space_init() or rnbdc_space_close(); its queues still exist
  *
  * Context: process context, may sleep.
  */
@@ -218,7 +220,7 @@ void rnbdc_space_exit(struct rnbdc_space *space)
  * @space: pool
  * @block: number of a block
  *
- * Context: any; the segment itself is protected by rnbdc_space.lock.
+ * Context: any; rnbdc_space.lock protects the members of the segment.
  * Return: the segment.
  */
 struct rnbdc_segment *rnbdc_block_segment(const struct rnbdc_space *space, u32 block)
@@ -229,10 +231,11 @@ struct rnbdc_segment *rnbdc_block_segment(const struct rnbdc_space *space, u32 b
 /**
  * rnbdc_block_units - get the size of a block
  * @space: pool
- * @block: block that a queue has, or under rnbdc_space.lock one of a granted segment
+ * @block: block of a granted segment; unless it belongs to a queue, rnbdc_space.lock must be
+ *	held
  *
  * Context: any.
- * Return: units; only the last block of a segment can be smaller than the others.
+ * Return: units; the last block of a segment may be smaller than the others.
  */
 u32 rnbdc_block_units(const struct rnbdc_space *space, u32 block)
 {
@@ -258,11 +261,11 @@ static u32 rnbdc_space_take_block(struct rnbdc_cache *cache, u32 block)
 /**
  * rnbdc_space_take - add free blocks to a queue
  * @cache: blocks of the queue
- * @waiter: who needs the space
- * @units: how much, at least
+ * @waiter: hardware queue that needs the space
+ * @units: fewest units to add
  *
  * Context: any; the lock of the queue and rnbdc_space.lock held.
- * Return: units that were added: at least @units, or 0.
+ * Return: number of added units: at least @units, or 0.
  */
 u32 rnbdc_space_take(struct rnbdc_cache *cache, const struct rnbdc_waiter *waiter, u32 units)
 {
@@ -280,7 +283,7 @@ u32 rnbdc_space_take(struct rnbdc_cache *cache, const struct rnbdc_waiter *waite
 		if (blocks > RNBD_EXTENTS_MAX)
 			blocks = RNBD_EXTENTS_MAX;
 		nr = rnbd_pool_alloc(&space->blocks, blocks, runs, RNBD_EXTENTS_MAX);
-		/* The last ones may be fewer than the quotient, because one is smaller. */
+		/* This cannot fail: enough units are free. A smaller block makes the loop go on. */
 		if (WARN_ON_ONCE(nr < 0))
 			break;
 		for (i = 0; i < nr; i++)
@@ -292,9 +295,9 @@ u32 rnbdc_space_take(struct rnbdc_cache *cache, const struct rnbdc_waiter *waite
 }
 
 /**
- * rnbdc_space_give - make a block free
+ * rnbdc_space_give - make a block of a queue free
  * @space: pool
- * @block: block that no request, and no work request of its queue, names
+ * @block: block that no request and no work request of its queue names
  *
  * Context: any; rnbdc_space.lock held. The caller calls rnbdc_space_wake() (waiter.c).
  */
@@ -314,7 +317,7 @@ void rnbdc_space_give(struct rnbdc_space *space, u32 block)
 		space->kick(space);
 }
 
-/* Get a segment of a generation in some state; NULL if there is none. */
+/* Find the segment with a slot, generation and state; NULL if there is none. */
 static struct rnbdc_segment *rnbdc_space_segment(struct rnbdc_space *space, u32 slot,
 						 u32 generation,
 						 enum rnbdc_segment_state state)
@@ -328,11 +331,11 @@ static struct rnbdc_segment *rnbdc_space_segment(struct rnbdc_space *space, u32 
 }
 
 /**
- * rnbdc_space_add_segment - add a segment whose space may be allocated
+ * rnbdc_space_add_segment - add a granted segment to a pool
  * @space: pool
- * @slot: place of the segment
+ * @slot: slot of the segment
  * @generation: number of the grant
- * @units: size; a multiple of the units of a block, except for one segment of the pool
+ * @units: size in units; a multiple of the block size, except for one segment of the pool
  *
  * Context: any.
  * Return: 0, -EINVAL if @slot or @units are out of range, or -EBUSY if the slot is in use.
@@ -359,7 +362,7 @@ int rnbdc_space_add_segment(struct rnbdc_space *space, u32 slot, u32 generation,
 	};
 	space->partial = space->partial || rest;
 	WRITE_ONCE(space->lacks, false);
-	/* Pairs with rnbdc_hwq_refused(): a reader of the new size sees that no lack is noted. */
+	/* Pairs with rnbdc_hwq_refused(): a reader of the new size sees that lacks is false. */
 	smp_store_release(&space->units, space->units + units);
 	space->free_units += units;
 	rnbd_pool_add(&space->blocks, first >> space->shift,
@@ -373,16 +376,16 @@ unlock:
 }
 
 /**
- * rnbdc_space_close_segment - let nothing be allocated from a segment any longer
+ * rnbdc_space_close_segment - stop allocations from a segment
  * @space: pool
- * @slot: place of the segment
+ * @slot: slot of the segment
  * @generation: number of the grant
  *
- * An allocation that runs at the same time may still take space of the segment. Once the
- * segment is empty, rnbdc_space.kick is called and rnbdc_space_next_empty() returns it.
+ * A concurrent allocation may still take space of the segment. Once the segment is empty,
+ * rnbdc_space.kick is called and rnbdc_space_next_empty() returns the segment.
  *
  * Context: any.
- * Return: 0, or -ENOENT if there is no such segment, or it is closed already.
+ * Return: 0, or -ENOENT if there is no such segment or it is already closed.
  */
 int rnbdc_space_close_segment(struct rnbdc_space *space, u32 slot, u32 generation)
 {
@@ -413,14 +416,15 @@ unlock:
 }
 
 /**
- * rnbdc_space_spare - find the largest segment that the pool can do without
+ * rnbdc_space_spare - find the largest segment that the pool may lose
  * @space: pool
- * @floor: units that must remain, closed segments not counted
- * @slot: result: place of the segment
+ * @floor: units that must remain, without those of closed segments
+ * @slot: result: slot of the segment
  * @generation: result: number of the grant
  *
  * Context: any.
- * Return: units of the segment, which may be closed meanwhile; 0 if there is none.
+ * Return: units of the segment, or 0 if there is none. Another task may close the segment
+ * before the caller does.
  */
 u32 rnbdc_space_spare(struct rnbdc_space *space, u32 floor, u32 *slot, u32 *generation)
 {
@@ -446,14 +450,14 @@ u32 rnbdc_space_spare(struct rnbdc_space *space, u32 floor, u32 *slot, u32 *gene
 /**
  * rnbdc_space_next_empty - get a closed segment that has become empty
  * @space: pool
- * @slot: result: place of the segment
+ * @slot: result: slot of the segment
  * @generation: result: number of the grant
  *
  * Every request that names the segment was answered, and every work request that names
- * it has completed successfully, so the caller may release the segment.
+ * it has completed successfully. So the caller may release the segment.
  *
  * Context: any.
- * Return: true if there is one; each segment is returned once.
+ * Return: true if a segment was found; each segment is returned once.
  */
 bool rnbdc_space_next_empty(struct rnbdc_space *space, u32 *slot, u32 *generation)
 {
@@ -477,9 +481,9 @@ bool rnbdc_space_next_empty(struct rnbdc_space *space, u32 *slot, u32 *generatio
 }
 
 /**
- * rnbdc_space_remove_segment - forget a segment that was released
+ * rnbdc_space_remove_segment - remove a released segment from a pool
  * @space: pool
- * @slot: place of the segment, which may be granted again
+ * @slot: slot of the segment; the slot may be granted again
  * @generation: number of the grant
  *
  * Context: any.

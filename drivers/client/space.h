@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Space of the pool: segments, blocks, and the queues that have them. See space.c and
- * waiter.c.
+ * Space of the pool: segments, blocks, the queues that own blocks, and waiters. See space.c
+ * and waiter.c.
  */
 #ifndef RNBDC_SPACE_H
 #define RNBDC_SPACE_H
@@ -15,20 +15,21 @@
 struct rnbdc_space;
 
 /* Bits of rnbdc_space.flags */
-#define RNBDC_SPACE_SCARCE	1u	/* the queues have more than half of the space */
+#define RNBDC_SPACE_SCARCE	1u	/* little space is free, see rnbdc_space_update() */
 #define RNBDC_SPACE_WAITERS	2u	/* a hardware queue waits for space */
-#define RNBDC_SPACE_TURNS	4u	/* a waiter may take space before others */
-#define RNBDC_SPACE_CLOSING	8u	/* not all queues know of a closing segment */
+#define RNBDC_SPACE_TURNS	4u	/* a hardware queue has a turn to allocate */
+#define RNBDC_SPACE_CLOSING	8u	/* a queue has not parked blocks of a closed segment */
 
-/* No block. */
+/* End of a list of blocks */
 #define RNBDC_NO_BLOCK		U32_MAX
 
 /**
  * enum rnbdc_segment_state - state of a segment of the pool
- * @RNBDC_SEGMENT_NONE: not granted
- * @RNBDC_SEGMENT_GRANTED: its space may be allocated
- * @RNBDC_SEGMENT_CLOSING: its space may be in use, and is not allocated again
- * @RNBDC_SEGMENT_EMPTY: no request and no work request names it; it can be released
+ * @RNBDC_SEGMENT_NONE: the slot has no segment
+ * @RNBDC_SEGMENT_GRANTED: queues may allocate in the segment
+ * @RNBDC_SEGMENT_CLOSING: closed: space may still be in use, but is not allocated again
+ * @RNBDC_SEGMENT_EMPTY: no request and no work request names the segment; the client may
+ *	release it
  */
 enum rnbdc_segment_state {
 	RNBDC_SEGMENT_NONE,
@@ -39,9 +40,9 @@ enum rnbdc_segment_state {
 
 /**
  * struct rnbdc_segment - a segment of the pool; protected by rnbdc_space.lock
- * @generation: number of the grant; a slot is used for several grants
- * @units: size
- * @away: blocks that queues have
+ * @generation: number of the grant; tells grants of the same slot apart
+ * @units: size in units
+ * @away: number of blocks that belong to queues
  * @state: enum rnbdc_segment_state
  */
 struct rnbdc_segment {
@@ -54,12 +55,12 @@ struct rnbdc_segment {
 /**
  * struct rnbdc_block - a block of the pool
  * @next: next block in a list of the queue, or RNBDC_NO_BLOCK
- * @stamp: number of the completion from which on no work request of the queue names it
- * @parked: units that the queue no longer allocates
- * @closing: it is in the list of parked blocks
+ * @stamp: value of rnbdc_cache.done from which on no work request names the block
+ * @parked: units that were removed from the bitmap because the segment is closed
+ * @closing: the block is parked, see cache.c
  *
- * Protected by the lock of the queue that has the block. A queue writes here only when it
- * takes a block or gives it up.
+ * Protected by the lock of the queue to which the block belongs. A queue writes here only
+ * when it takes a block or gives it up.
  */
 struct rnbdc_block {
 	u32 next;
@@ -69,16 +70,18 @@ struct rnbdc_block {
 };
 
 /**
- * struct rnbdc_cache - blocks that a queue has
+ * struct rnbdc_cache - blocks of the pool that belong to a queue
  * @pool: units of these blocks
- * @posted: signalled work requests posted or staged that cover data, in their order
- * @done: those of them that have completed successfully
- * @leaving: first block that is empty, and waits for @done; RNBDC_NO_BLOCK if none
- * @last: last one of these
- * @parked: first block in use of a closing segment; RNBDC_NO_BLOCK if none
- * @pinned: units in use of parked blocks; read without the lock
- * @closings: value of rnbdc_space.closings for which blocks were parked
- * @has: a bit per block of the pool, set for those of this queue except @leaving
+ * @posted: number of signalled work requests that cover data and were posted or staged
+ * @done: number of these work requests that have completed successfully
+ * @leaving: first leaving block: an empty block that becomes free when @done has reached its
+ *	stamp; RNBDC_NO_BLOCK if none
+ * @last: last leaving block
+ * @parked: first parked block: a block in use of a closed segment; RNBDC_NO_BLOCK if none
+ * @pinned: units in use in parked blocks; read without the lock
+ * @closings: value of rnbdc_space.closings when the queue last parked blocks
+ * @has: bitmap of the blocks of this queue, without leaving blocks; a bit per block of the
+ *	pool
  * @space: pool; constant
  * @lock: lock of the queue, which protects all members; constant
  */
@@ -98,16 +101,18 @@ struct rnbdc_cache {
 
 /**
  * struct rnbdc_waiter - a hardware queue that may wait for space
- * @entry: entry of rnbdc_space.waiters, or of turns if it has a turn
- * @cache: blocks of the queue that it uses; constant
+ * @entry: entry of rnbdc_space.waiters, or of rnbdc_space.turns if @turn is set
+ * @cache: blocks of the queue that the hardware queue uses; constant
  * @need: units of its request
- * @spare: most units that must be free beyond them
- * @promise: units that the session keeps for its turn
- * @age: calls of rnbdc_space_tick() since it waits, or has its turn
- * @waiting: it is in the list of waiters
- * @turn: it may allocate before all that wait
- * @started: the owner was told of the turn
- * @again: its turn ended without space, so it waits in front of all others
+ * @spare: units that must be free in addition to @need; rnbdc_space_reserve() limits them
+ * @promise: free units that the session keeps for the turn of this waiter
+ * @age: number of rnbdc_space_tick() calls since the turn has begun, or since the waiter is
+ *	the first in the list
+ * @waiting: the waiter is in the list of waiters
+ * @turn: the hardware queue has a turn: it may allocate before all that wait
+ * @started: rnbdc_space_next_turn() has returned the waiter
+ * @again: the turn ended without an allocation, so the next wait begins in front of all
+ *	others
  *
  * Protected by rnbdc_space.lock.
  */
@@ -126,32 +131,32 @@ struct rnbdc_waiter {
 
 /**
  * struct rnbdc_space - the pool of a session
- * @flags: RNBDC_SPACE_* bits, read without the lock
+ * @flags: RNBDC_SPACE_* bits; written under @lock, read without it
  * @shift: binary logarithm of the units of a block
- * @batch: units that a queue takes at once if there are plenty
+ * @batch: units that a queue takes at once while space is plentiful
  * @max_units: units of the largest request
- * @range: units from the first place for a segment to the end of the last
- * @nr_slots: places for segments
- * @segment_units: units from one place to the next, a power of two
- * @segments: segments by place
- * @block: blocks, counted through the pool
- * @nr_caches: queues; 0 while there is no connection
+ * @range: units from the start of slot 0 to the end of the last slot
+ * @nr_slots: number of slots for segments; 0 while there is no connection
+ * @segment_units: units from one slot to the next, a power of two
+ * @segments: segments by slot
+ * @block: blocks by number, which counts through all slots
+ * @nr_caches: number of queues; 0 while there is no connection
  * @nr_kept: members of @caches
  * @caches: blocks of the queues; NULL members until rnbdc_cache_open()
- * @kick: asks the owner to run its work item (stall.c); called in any context, under
- *	@lock; constant
+ * @kick: callback that makes the owner run its work items (stall.c); called in any context,
+ *	under @lock; constant
  * @lock: innermost lock; protects the members that follow
- * @blocks: blocks of granted segments; those that queues have are in use
- * @units: units of granted segments
- * @free_units: those of them that no queue has; read without the lock
+ * @blocks: allocator of the blocks of granted segments; blocks of queues are allocated
+ * @units: units of granted segments; read without the lock
+ * @free_units: units of granted segments that belong to no queue; read without the lock
  * @promised: free units that are kept for turns
- * @closings: number of closed segments
- * @lacks: a request found too little space since the pool last grew, or
- *	rnbdc_space_reset_lack(); read without the lock
- * @partial: a segment has a block of less than the usual size
- * @strict: no other request may pass the first waiter
- * @waiters: who waits for space, first in, first out
- * @turns: who may allocate before those that wait
+ * @closings: number of segments closed since the connection was made
+ * @lacks: a request has lacked space since the pool last grew or rnbdc_space_reset_lack()
+ *	was called; read without the lock
+ * @partial: a segment has a block that is smaller than the others
+ * @strict: no other request may allocate before the first waiter
+ * @waiters: waiting hardware queues, first in, first out
+ * @turns: hardware queues with a turn, which may allocate before @waiters
  */
 struct rnbdc_space {
 	u32 flags;
@@ -181,7 +186,7 @@ struct rnbdc_space {
 	struct list_head turns;
 };
 
-/* space.c: what queues share */
+/* space.c: segments and free blocks, which queues share */
 void rnbdc_space_update(struct rnbdc_space *space);
 void rnbdc_space_init(struct rnbdc_space *space, void (*kick)(struct rnbdc_space *space));
 int rnbdc_space_open(struct rnbdc_space *space, u32 range, u32 segment_units, u32 max_units,
@@ -198,7 +203,7 @@ u32 rnbdc_space_spare(struct rnbdc_space *space, u32 floor, u32 *slot, u32 *gene
 bool rnbdc_space_next_empty(struct rnbdc_space *space, u32 *slot, u32 *generation);
 int rnbdc_space_remove_segment(struct rnbdc_space *space, u32 slot, u32 generation);
 
-/* waiter.c: who waits for space */
+/* waiter.c: hardware queues that wait for space */
 void rnbdc_space_wake(struct rnbdc_space *space, const struct rnbdc_cache *cache);
 void rnbdc_space_lack(struct rnbdc_space *space);
 bool rnbdc_space_reset_lack(struct rnbdc_space *space);
@@ -211,12 +216,12 @@ struct rnbdc_waiter *rnbdc_space_next_turn(struct rnbdc_space *space);
 void rnbdc_space_tick(struct rnbdc_space *space);
 
 /**
- * rnbdc_space_whole - get the units of the blocks that space is taken in
+ * rnbdc_space_whole - round a number of units up to whole blocks
  * @space: pool
- * @units: how much is needed
+ * @units: number of units
  *
  * Context: any.
- * Return: units of as many whole blocks as hold @units.
+ * Return: units of the fewest whole blocks that hold @units.
  */
 static inline u32 rnbdc_space_whole(const struct rnbdc_space *space, u32 units)
 {
@@ -224,13 +229,13 @@ static inline u32 rnbdc_space_whole(const struct rnbdc_space *space, u32 units)
 }
 
 /**
- * rnbdc_space_fits - test whether space can be taken without what is promised to others
+ * rnbdc_space_fits - test whether enough units are free apart from promised ones
  * @space: pool
- * @promised: units that are promised to others
- * @units: how much is needed
+ * @promised: free units that are promised to other hardware queues
+ * @units: needed units
  *
  * Context: any; rnbdc_space.lock held.
- * Return: true if so.
+ * Return: true if @units can be taken.
  */
 static inline bool rnbdc_space_fits(const struct rnbdc_space *space, u32 promised, u32 units)
 {
@@ -240,7 +245,7 @@ static inline bool rnbdc_space_fits(const struct rnbdc_space *space, u32 promise
 }
 
 /**
- * rnbdc_space_reserve - get the most space that is kept for requests of other disks
+ * rnbdc_space_reserve - get the most space that may be reserved for other disks
  * @space: pool
  *
  * Context: any.
@@ -256,7 +261,7 @@ static inline u32 rnbdc_space_reserve(const struct rnbdc_space *space)
  * @space: pool
  *
  * Context: any.
- * Return: false if a disk that has all the space in use is below its share.
+ * Return: false if even a disk that holds all the used space would be below its share.
  */
 static inline bool rnbdc_space_scarce(const struct rnbdc_space *space)
 {

@@ -5,18 +5,17 @@
  * Operation
  *
  * rnbdc_stage_req() turns the pool extents of a request into RDMA WRITEs in
- * q->out or RDMA READs in q->in. The WRITEs leave with the frame of their
- * requests (submit.c), the READs at the end of a reply frame (complete.c); a
- * full stage is posted at once. Data that is adjacent in the pool is moved by
- * one RDMA operation, whatever number of requests it belongs to: the pool
- * allocates first fit, which gives the requests of a frame adjacent space
- * whenever it can.
+ * q->out or RDMA READs in q->in. The WRITEs are posted with the frame of their
+ * requests (submit.c), the READs at the end of a reply frame (complete.c). A
+ * full stage is posted at once. One RDMA operation transfers data that are adjacent
+ * in the pool, even if they belong to several requests. The first-fit allocator of
+ * the pool often gives the requests of a frame adjacent space.
  *
  * Send fence: with early release, the pool space of a read is free as soon as
  * its RDMA READ is posted. The next SEND or RDMA WRITE must not overtake that
- * READ, which the responder may execute again if its response is lost.
- * q->send_fence names the last READ posted. The first work request that carries
- * IB_SEND_FENCE clears it, and so does the completion of the READ.
+ * READ, because the responder may execute the READ again if its response is lost.
+ * q->send_fence is the last request of the latest such READs. It is cleared when a
+ * work request with IB_SEND_FENCE is posted, or when the READ completes.
  *
  * Ownership
  *
@@ -31,8 +30,8 @@
  *
  * Errors
  *
- * A post that the device refuses, or an operation that fails, fails the ring
- * and so ends the connection.
+ * If the device refuses a post or an operation fails, the ring fails and the
+ * connection ends.
  */
 
 #include <linux/mm.h>
@@ -58,10 +57,12 @@ MODULE_PARM_DESC(coalesce,
 
 /**
  * rnbdc_stage_init - allocate the memory of a stage
- * @stage: stage, all zero or of an earlier connection, whose memory is used again
+ * @stage: stage, either all zero or of an earlier connection; its memory is used again
+ *
+ * The caller must call rnbdc_stage_exit() later, even after an error.
  *
  * Context: process context, may sleep.
- * Return: 0 or -ENOMEM; rnbdc_stage_exit() is to be called after either.
+ * Return: 0 or -ENOMEM.
  */
 int rnbdc_stage_init(struct rnbdc_stage *stage)
 {
@@ -75,7 +76,7 @@ int rnbdc_stage_init(struct rnbdc_stage *stage)
 
 /**
  * rnbdc_stage_exit - free the memory of a stage
- * @stage: stage without work requests; one that is all zero is fine
+ * @stage: stage without work requests; may be all zero
  *
  * Context: process context, may sleep.
  */
@@ -87,12 +88,12 @@ void rnbdc_stage_exit(struct rnbdc_stage *stage)
 }
 
 /**
- * rnbdc_needs_send_fence - take over the send fence of a queue
+ * rnbdc_needs_send_fence - test whether a work request needs a send fence, and clear the need
  * @q: queue that is about to post a SEND or RDMA WRITE
  *
  * Context: any, ring.lock held.
- * Return: true if that work request must carry IB_SEND_FENCE, because it is the first
- * one to leave after an RDMA READ whose extents were released early.
+ * Return: true if the work request must carry IB_SEND_FENCE, because it is the first to be
+ * posted after an RDMA READ whose extents were released early.
  */
 bool rnbdc_needs_send_fence(struct rnbdc_queue *q)
 {
@@ -108,7 +109,7 @@ bool rnbdc_needs_send_fence(struct rnbdc_queue *q)
 /**
  * rnbdc_stage_post - post the staged operations without a frame
  * @q: queue
- * @stage: q->in at the end of a reply frame, or a stage that is full
+ * @stage: q->in at the end of a reply frame, or a full stage
  *
  * The stage is empty afterwards. A post that fails ends the connection.
  *
@@ -133,14 +134,14 @@ void rnbdc_stage_post(struct rnbdc_queue *q, struct rnbdc_stage *stage)
  * @q: queue
  * @stage: q->out for an RDMA WRITE, q->in for an RDMA READ
  * @remote: address in the pool
- * @rkey: key of the pool's segment
+ * @rkey: rkey of the segment
  * @sge: local memory
  * @skip: bytes of @sge before the piece
  * @bytes: length of the piece
- * @new_req: the piece is the first one of a request
+ * @new_req: the piece is the first piece of a request
  *
- * Joins the transfer to the staged operation before it if the two are adjacent in the
- * pool and the device's limits allow it.
+ * The piece joins the last staged operation if the two are adjacent in the pool and the
+ * limits of the device allow it.
  *
  * Context: any, ring.lock held.
  */
@@ -225,7 +226,7 @@ void rnbdc_stage_req(struct rnbdc_queue *q, struct rnbdc_stage *stage,
 	u32 skip = 0;
 	u32 i;
 
-	/* A stage that is full in the middle of an operation would cut it in two. */
+	/* Post now: a stage that becomes full in the middle of an operation would split it. */
 	if (stage->nr_sges + pieces > RNBDC_STAGE_SGES)
 		rnbdc_stage_post(q, stage);
 
@@ -258,11 +259,11 @@ void rnbdc_stage_req(struct rnbdc_queue *q, struct rnbdc_stage *stage,
 }
 
 /**
- * rnbdc_read_guard - fetch the last packet of a long RDMA READ by a READ of its own
+ * rnbdc_read_guard - fetch the last packet of a long RDMA READ with a separate READ
  * @q: queue whose last RDMA READ is in q->in
  *
- * Does nothing unless the completion of the whole READ would not prove that its data
- * have arrived, see core/quirks.c.
+ * On some devices the completion of a long READ does not prove that its data have arrived,
+ * see core/quirks.c. On other devices, and for short READs, the function does nothing.
  *
  * Context: any, ring.lock held.
  */
@@ -316,7 +317,7 @@ void rnbdc_data_failed(struct rnbdc_queue *q, const struct ib_wc *wc)
  * @cq: completion queue
  * @wc: work completion of rnbdc_queue.data_cqe
  *
- * Such an operation completes only if it fails.
+ * An operation that is not signalled has a completion only if it fails.
  *
  * Context: completion handler.
  */

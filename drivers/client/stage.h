@@ -10,8 +10,8 @@
 #include "queue.h"
 
 /*
- * Work requests and gather entries that can be staged before they are posted.
- * A read guard may take one more of each.
+ * Most work requests and gather entries that are staged before a post. A read guard may add
+ * one of each.
  */
 #define RNBDC_STAGE_WRS		32
 #define RNBDC_STAGE_SGES	256

@@ -1,28 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Stalled hardware queues.
+ * Stalled hardware queues: hardware queues that are stopped at a high watermark, and their
+ * restart.
  *
  * Operation
  *
  * The disks of a session share its queues and its pool. A hardware queue that lacks a
- * credit, a send slot, a wire tag or send-queue entries (the high watermark) is stopped
+ * credit, a send slot, a wire tag or send-queue entries (high watermark) is stopped
  * and waits in a list of its queue, first in, first out. Completions of the queue start
- * it again at the low watermarks, which always hold when nothing is in flight. A hardware
- * queue that lacks pool space is stopped and waits in a list of the session (waiter.c). A
- * work item starts it, because the space may come from another queue. When the pool grows,
- * that work item also starts hardware queues that were stopped at the share of their disk: if
- * the growth does not suffice, they note again that they lack space.
+ * it again when enough of these resources are free (low watermark), which is always so when
+ * nothing is in flight.
  *
- * A hardware queue without space whose disk has its share lacks space: no completion of its
- * own starts it again. Completions of its disk and a tick queue the work item for it, and
- * its disk takes no more space until then. It does not wait in the list of the session,
- * where a disk whose storage hangs would hold up the others.
+ * A hardware queue for which the session has too little pool space is stopped and waits in
+ * a list of the session (waiter.c). stall_work starts it, because the space may come from
+ * another queue. When the pool grows, stall_work also starts hardware queues that were
+ * stopped because their disks held their share. They note the lack of space again if the
+ * growth does not suffice.
  *
- * Ownership: the lists of stalled hardware queues refer to the disks, which leave them
- * before they are freed.
+ * A hardware queue that holds no space, and whose disk already holds its share, has no
+ * completion of its own that would start it again; rnbdc_hwq.lacks marks it. stall_work starts
+ * it after a completion of its disk or a tick. Until then the hardware queues of the disk
+ * that hold space take no more. A marked hardware queue does not wait in the list of the
+ * session, because a disk whose storage hangs would block the other disks there.
  *
- * Concurrency: the lock of the queue's ring protects the lists. A hardware queue that is
- * found for a restart is started after the locks are dropped, under RCU.
+ * Ownership: The lists of stalled hardware queues hold no references. Disks leave the
+ * lists before they are freed.
+ *
+ * Concurrency: The lock of the queue's ring protects the lists. Hardware queues are started
+ * after the locks are dropped, under RCU.
  *
  * Errors: none.
  */
@@ -45,10 +50,10 @@
 #include "stall.h"
 #include "trace.h"
 
-/* Jiffies from one tick of waiter.c to the next. */
+/* Jiffies between two calls of rnbdc_space_tick(). */
 #define RNBDC_STALL_TICK	(HZ / 10)
 
-/* The hardware queue no longer lacks space, or is about to find out. */
+/* Clear rnbdc_hwq.lacks: the hardware queue has space or is about to try again. */
 static void rnbdc_hwq_end_lack(struct rnbdc_hwq *hwq)
 {
 	if (likely(!hwq->lacks))
@@ -58,7 +63,7 @@ static void rnbdc_hwq_end_lack(struct rnbdc_hwq *hwq)
 	atomic_dec(&hwq->queue->sess->nr_lacking);
 }
 
-/* A hardware queue has left the list of those that are stalled. */
+/* Reset the state of a hardware queue that has left the list of stalled ones. */
 static void rnbdc_hwq_unlisted(struct rnbdc_hwq *hwq)
 {
 	hwq->stalled = false;
@@ -67,7 +72,7 @@ static void rnbdc_hwq_unlisted(struct rnbdc_hwq *hwq)
 	rnbdc_hwq_end_lack(hwq);
 }
 
-/* Remove a hardware queue from the list of those that are stalled. */
+/* Remove a hardware queue from the list of stalled ones, if it is there. */
 static void rnbdc_unstall(struct rnbdc_hwq *hwq)
 {
 	struct rnbdc_queue *q = hwq->queue;
@@ -86,12 +91,12 @@ static void rnbdc_unstall(struct rnbdc_hwq *hwq)
 }
 
 /**
- * rnbdc_hwq_use - begin or end the use of a queue by a hardware queue
- * @hwq: hardware queue; one that may have requests in flight when the use ends
- * @use: requests are submitted through @hwq from now on, or no longer
+ * rnbdc_hwq_use - begin or end the use of a struct rnbdc_hwq for new requests
+ * @hwq: hardware queue; may still have requests in flight when the use ends
+ * @use: true if requests are submitted through @hwq from now on, false if no longer
  *
- * When the use ends, a completion handler may be about to start the hardware queue until
- * the caller has waited for a grace period of RCU.
+ * After the use has ended, a completion handler may still start the hardware queue, until
+ * the caller has waited for an RCU grace period.
  *
  * Context: process context; takes the lock of the queue's ring.
  */
@@ -110,7 +115,7 @@ void rnbdc_hwq_use(struct rnbdc_hwq *hwq, bool use)
 		rnbdc_space_forget(&hwq->waiter);
 }
 
-/* Count a stop of a hardware queue. */
+/* Count and trace a stop of a hardware queue. */
 static void rnbdc_note_stall(struct rnbdc_queue *q, enum rnbdc_stall stall)
 {
 	switch (stall) {
@@ -131,7 +136,7 @@ static void rnbdc_note_stall(struct rnbdc_queue *q, enum rnbdc_stall stall)
 /**
  * rnbdc_hwq_stall - stop a hardware queue until completions start it again
  * @hwq: hardware queue
- * @stall: what it lacks, except RNBDC_STALL_POOL
+ * @stall: lacking resource; not RNBDC_STALL_POOL
  *
  * Context: any; the lock of the queue's ring held.
  */
@@ -141,7 +146,7 @@ void rnbdc_hwq_stall(struct rnbdc_hwq *hwq, enum rnbdc_stall stall)
 
 	lockdep_assert_held(&q->ring.lock);
 
-	/* The block layer dispatches the request again, to another queue. */
+	/* The route has changed: the block layer dispatches the request again, on the new one. */
 	if (unlikely(!hwq->in_use))
 		return;
 	rnbdc_note_stall(q, stall);
@@ -168,12 +173,12 @@ void rnbdc_hwq_wait(struct rnbdc_hwq *hwq, u32 units)
 	if (unlikely(!hwq->in_use))
 		return;
 	rnbdc_note_stall(hwq->queue, RNBDC_STALL_POOL);
-	/* First, because it may be started as soon as it waits. */
+	/* Stop first: stall_work may start the hardware queue as soon as it waits. */
 	blk_mq_stop_hw_queue(hwq->hctx);
 	rnbdc_space_wait(&hwq->waiter, units, hwq->units ? 0 : rnbdc_spare_units(hwq, units));
 }
 
-/* Let the work item look for hardware queues to start after @delay jiffies. */
+/* Queue stall_work, which starts hardware queues, to run after @delay jiffies. */
 static void rnbdc_stall_queue_work(struct rnbdc_session *sess, unsigned long delay)
 {
 	unsigned long flags;
@@ -207,12 +212,12 @@ void rnbdc_hwq_refused(struct rnbdc_hwq *hwq, u32 units)
 	hwq->refused_units = smp_load_acquire(&sess->space.units);
 	rnbdc_space_lack(&sess->space);
 	if (rnbdc_may_take_units(hwq, units)) {
-		/* The pool has grown in between, so that nothing else would start @hwq. */
+		/* The pool has grown since the refusal: nothing else would start @hwq. */
 		hwq->refused_units = 0;
 		rnbdc_stall_queue_work(sess, 0);
 	}
 	if (!hwq->units && hwq->in_use) {
-		/* Another one has sent the first request of the disk. */
+		/* Give up the place in waiter.c: another hardware queue of the disk has space. */
 		if (READ_ONCE(hwq->waiter.turn) || READ_ONCE(hwq->waiter.waiting))
 			rnbdc_space_forget(&hwq->waiter);
 		if (!hwq->lacks) {
@@ -226,7 +231,7 @@ void rnbdc_hwq_refused(struct rnbdc_hwq *hwq, u32 units)
 }
 
 /**
- * rnbdc_hwq_served - note that a hardware queue has got pool space that it lacked
+ * rnbdc_hwq_served - note that a hardware queue has allocated the pool space that it lacked
  * @hwq: hardware queue
  *
  * Context: any; the lock of the queue's ring held.
@@ -237,8 +242,8 @@ void rnbdc_hwq_served(struct rnbdc_hwq *hwq)
 }
 
 /**
- * rnbdc_hwq_freed - start hardware queues of the disk that lack pool space
- * @hwq: hardware queue of the disk that has less now
+ * rnbdc_hwq_freed - start hardware queues of a disk that lack pool space
+ * @hwq: hardware queue of the disk that has freed space
  *
  * Context: any; the lock of the queue's ring held.
  */
@@ -249,10 +254,10 @@ void rnbdc_hwq_freed(struct rnbdc_hwq *hwq)
 }
 
 /**
- * rnbdc_disk_forget_waits - let the hardware queues of a disk no longer wait for space
- * @disk: disk whose queues are quiesced, and started when that ends
+ * rnbdc_disk_forget_waits - end the waits of the hardware queues of a disk for space
+ * @disk: disk whose queues are quiesced; the caller starts them when it unquiesces them
  *
- * Other disks need not wait for space that this one cannot use.
+ * Other disks need not wait behind a disk that cannot use the space now.
  *
  * Context: process context.
  */
@@ -276,9 +281,9 @@ static void rnbdc_start_waiter(struct rnbdc_hwq *hwq)
 }
 
 /*
- * Start hardware queues that were stopped at the share of their disk, if the pool has grown
- * since, or another queue has freed space of the disk. While the storage of a disk hangs, no
- * completion of its queue does so.
+ * Start hardware queues in the list of a queue for which the low watermarks hold. They may
+ * hold because the pool has grown or another queue has freed space of the disk, and while
+ * storage hangs no completion of this queue would notice that.
  */
 static void rnbdc_stall_restart(struct rnbdc_queue *q)
 {
@@ -297,7 +302,7 @@ static void rnbdc_stall_restart(struct rnbdc_queue *q)
 	}
 }
 
-/* Start hardware queues that waited for space, with what all queues do not use. */
+/* Collect the unused space of all queues, and start hardware queues that wait for space. */
 static void rnbdc_stall_work(struct work_struct *work)
 {
 	struct rnbdc_session *sess = container_of(to_delayed_work(work),
@@ -325,11 +330,12 @@ static void rnbdc_stall_work(struct work_struct *work)
  * rnbdc_stall_lacks - test whether hardware queues are stopped at the share of their disk
  * @sess: session
  *
- * A request notes once that it lacks space. While the storage of its disk hangs, nothing else
- * does so.
+ * A request notes its lack of space only once (rnbdc_space_lack()), and no other request
+ * does so while the storage of its disk hangs. This test finds the lack after the note was
+ * cleared.
  *
  * Context: process context; takes the lock of each queue's ring.
- * Return: true if one was stopped when the pool had its present size.
+ * Return: true if a hardware queue was refused space when the pool had its present size.
  */
 bool rnbdc_stall_lacks(struct rnbdc_session *sess)
 {
@@ -368,7 +374,7 @@ static void rnbdc_stall_set_open(struct rnbdc_session *sess, bool open)
 }
 
 /**
- * rnbdc_stall_init - initialise what starts hardware queues that wait for space
+ * rnbdc_stall_init - initialise stall_work and the space of a session
  * @sess: session that is being allocated
  *
  * Context: any.
@@ -380,7 +386,7 @@ void rnbdc_stall_init(struct rnbdc_session *sess)
 }
 
 /**
- * rnbdc_stall_start - let hardware queues that wait for space be started
+ * rnbdc_stall_start - allow stall_work to run
  * @sess: session whose pool is open
  *
  * Context: process context.
@@ -391,11 +397,11 @@ void rnbdc_stall_start(struct rnbdc_session *sess)
 }
 
 /**
- * rnbdc_stall_stop - stop the work item that starts hardware queues that wait for space
- * @sess: session whose queues are not ready for requests and drained
+ * rnbdc_stall_stop - stop stall_work and prevent it from running
+ * @sess: session whose queues are drained and not ready for requests
  *
- * Disks may come and go until rnbdc_stall_start(), but the work item does not run: the tables
- * of the pool are about to be freed.
+ * The tables of the pool are about to be freed. Disks may be added and removed until
+ * rnbdc_stall_start(), but they cannot queue stall_work.
  *
  * Context: process context, may sleep; not rnbdc_timer_wq.
  */
@@ -424,7 +430,7 @@ void rnbdc_clear_stalled(struct rnbdc_queue *q)
 	rnbdc_space_forget_all(&q->cache);
 }
 
-/* The low watermarks of what all hardware queues share alike. */
+/* Test the low watermarks of credits, tags and send slots, which have no share per disk. */
 static bool rnbdc_above_low_watermark(const struct rnbdc_queue *q)
 {
 	const struct rnbd_ring *ring = &q->ring;
@@ -434,11 +440,11 @@ static bool rnbdc_above_low_watermark(const struct rnbdc_queue *q)
 }
 
 /**
- * rnbdc_restart_hw_queues - clear the stop of hardware queues at the low watermarks
+ * rnbdc_restart_hw_queues - take hardware queues at their low watermarks off the list
  * @q: queue
  *
- * Context: completion handler of @q, ring.lock held.
- * Return: the hardware queues that the caller must start after it has dropped the lock,
+ * Context: completion handler of @q or stall_work; ring.lock held.
+ * Return: hardware queues that the caller must start after it has dropped the lock,
  * linked by rnbdc_hwq.next_start in the order in which they stalled; NULL if none.
  */
 struct rnbdc_hwq *rnbdc_restart_hw_queues(struct rnbdc_queue *q)
@@ -452,11 +458,11 @@ struct rnbdc_hwq *rnbdc_restart_hw_queues(struct rnbdc_queue *q)
 	rnbdc_cache_restart(&q->cache);
 	if (likely(!q->stalled) || !q->ring.live || !rnbdc_above_low_watermark(q))
 		return NULL;
-	/* Each takes a tag at least. When nothing is in flight, no completion starts the rest. */
+	/* Start at most one per free tag, but all if no completion could start the rest. */
 	budget = q->in_flight ? q->nr_free_tags : U32_MAX;
 	while (budget && (hwq = *at)) {
 		if (!rnbdc_may_start(hwq)) {
-			/* Note the lack of tags again: while storage hangs no request does so. */
+			/* Note the lack again: while storage hangs, no request does so. */
 			if (hwq->refused_tags == q->nr_tags)
 				rnbd_ring_short_of_depth(&q->ring);
 			at = &hwq->next_stalled;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Stalled hardware queues. See stall.c.
+ * Stalled hardware queues: hardware queues that are stopped at a high watermark, and their
+ * restart. See stall.c.
  */
 #ifndef RNBDC_STALL_H
 #define RNBDC_STALL_H
@@ -12,11 +13,11 @@
 #include "queue.h"
 
 /**
- * enum rnbdc_stall - what a hardware queue is stopped for
+ * enum rnbdc_stall - resource that a stopped hardware queue lacks
  * @RNBDC_STALL_CREDIT: a credit, a send slot or a wire tag
  * @RNBDC_STALL_SQ: send-queue entries
- * @RNBDC_STALL_POOL: pool space of the session
- * @RNBDC_STALL_SHARE: pool space, because its disk has its share
+ * @RNBDC_STALL_POOL: pool space, of which the session has too little
+ * @RNBDC_STALL_SHARE: pool space, of which the disk already holds its share
  */
 enum rnbdc_stall {
 	RNBDC_STALL_CREDIT,
@@ -58,8 +59,8 @@ static inline u16 rnbdc_hwq_take_tag(struct rnbdc_hwq *hwq)
 }
 
 /**
- * rnbdc_hwq_put_tag - note that a request of a hardware queue has no wire tag any more
- * @hwq: hardware queue
+ * rnbdc_hwq_put_tag - uncharge a wire tag from a hardware queue
+ * @hwq: hardware queue whose request or orphan has given up its wire tag
  *
  * Context: any; the lock of the queue's ring held.
  */
@@ -76,7 +77,8 @@ static inline void rnbdc_hwq_put_tag(struct rnbdc_hwq *hwq)
  * @hwq: hardware queue
  *
  * Context: any; the lock of the queue's ring held.
- * Return: true if so; one that waits for space may be started at any time.
+ * Return: true if it is stopped. If it waits for pool space, another task may start it at
+ * any time.
  */
 static inline bool rnbdc_hwq_stopped(const struct rnbdc_hwq *hwq)
 {

@@ -2,27 +2,28 @@
 /*
  * States of sessions and disks: transitions, reasons, errors and protocol errors.
  *
- * Operation: The state of a session is that of its connection, the state of a
- * disk is what users see. Only the two functions *_set_state() change them: they
- * check the transition and update times and counters. That of a disk also emits a
- * trace event and queues event_work, which reports the change. When the connection
- * of a live session fails, the session becomes RNBDC_SESS_LOST, its live disks
- * RNBDC_RECONNECTING, and recover_work is queued; while a connection is being
- * established, the thread that does so notices the failure and cleans up. This
- * file also holds the lists of disks and the work queues.
+ * Operation: The state of a session is the state of its connection. The state of
+ * a disk is visible to users. Only rnbdc_session_set_state() and
+ * rnbdc_disk_set_state() change the states: they check the transition and update
+ * times and counters. rnbdc_disk_set_state() also emits a trace event and queues
+ * event_work, which reports the change. When the connection of a live session
+ * fails, the session becomes RNBDC_SESS_LOST, its live disks become
+ * RNBDC_RECONNECTING, and recover_work is queued. When a connection fails while it
+ * is being established, the connecting thread notices the failure and cleans up.
+ * This file also holds the lists of disks and the work queues.
  *
- * Ownership: A recorded change belongs to the disk, which a queued event_work
- * keeps with a reference of its own.
+ * Ownership: A recorded change belongs to its disk. A queued event_work holds a
+ * reference on the disk.
  *
- * Concurrency: sess->lock protects the states of a session and of its disks,
- * reasons and the queueing of recover_work: a task that sees a state which needs
- * no recovery and then cancels the work knows that nothing queues it again. A
+ * Concurrency: sess->lock protects the states of a session and of its disks, the
+ * reasons, and the queueing of recover_work. So if a task finds that the state
+ * needs no recovery and then cancels recover_work, nothing queues it again. A
  * state may change in interrupt context; event_work reports the changes later, in
  * order.
  *
- * Errors: The first reason for the end of a connection is kept. A transition
- * that is not possible is refused and changes nothing. Protocol errors are
- * counted per session and per kind.
+ * Errors: The first reason for the end of a connection is kept. An invalid
+ * transition is refused and changes nothing. Protocol errors are counted per
+ * session and per kind.
  */
 
 #define pr_fmt(fmt) "rnbd: " fmt
@@ -51,14 +52,14 @@
  * @disk: disk
  *
  * Context: any.
- * Return: the name, or "new disk" if it has none yet.
+ * Return: the name, or "new disk" while the disk has no gendisk.
  */
 const char *rnbdc_disk_name(const struct rnbdc_disk *disk)
 {
 	return disk->gd ? disk->gd->disk_name : "new disk";
 }
 
-/* The states of a session that may follow each state. */
+/* Valid next states of each state of a session */
 static const u8 rnbdc_session_next[] = {
 	[RNBDC_SESS_NEW]	= BIT(RNBDC_SESS_LIVE) | BIT(RNBDC_SESS_CLOSED),
 	[RNBDC_SESS_LIVE]	= BIT(RNBDC_SESS_LOST) | BIT(RNBDC_SESS_CLOSED),
@@ -66,7 +67,7 @@ static const u8 rnbdc_session_next[] = {
 	[RNBDC_SESS_CLOSED]	= 0,
 };
 
-/* The states of a disk that may follow each state. */
+/* Valid next states of each state of a disk */
 static const u8 rnbdc_state_next[] = {
 	[RNBDC_CONNECTING]	= BIT(RNBDC_LIVE) | BIT(RNBDC_CLOSING),
 	[RNBDC_LIVE]		= BIT(RNBDC_RECONNECTING) | BIT(RNBDC_FAILED) |
@@ -81,8 +82,8 @@ static const u8 rnbdc_state_next[] = {
  * rnbdc_schedule_events - queue event_work
  * @disk: disk on which the caller holds a reference
  *
- * The work item holds a reference of its own. This function never drops the last one,
- * because the caller's reference is still there.
+ * The queued work item holds a reference. If it was queued already, refcount_dec() drops the
+ * surplus reference, which cannot be the last because the caller holds one.
  *
  * Context: any.
  */
@@ -101,7 +102,7 @@ static void rnbdc_record_change(struct rnbdc_disk *disk, enum rnbdc_state from)
 
 	lockdep_assert_held(&sess->lock);
 
-	/* A disk without a name is not visible to users. */
+	/* A disk without a gendisk is not visible to users. */
 	if (!disk->gd)
 		return;
 	log->changes[log->nr_changes++ % RNBDC_CHANGES] = (struct rnbdc_change) {
@@ -115,7 +116,7 @@ static void rnbdc_record_change(struct rnbdc_disk *disk, enum rnbdc_state from)
 	rnbdc_schedule_events(disk);
 }
 
-/* Change the state of a disk; only this function does. False: that is not possible. */
+/* Change the state of a disk; no other function does. Returns false if the change is invalid. */
 static bool rnbdc_disk_set_state(struct rnbdc_disk *disk, enum rnbdc_state state)
 {
 	enum rnbdc_state old = disk->state;
@@ -160,7 +161,7 @@ static bool rnbdc_disk_set_state(struct rnbdc_disk *disk, enum rnbdc_state state
  * @state: new state
  *
  * Context: any; takes the lock of the session.
- * Return: true, or false if the transition is not possible and nothing was changed.
+ * Return: true, or false if the transition is not valid and nothing was changed.
  */
 bool rnbdc_disk_advance(struct rnbdc_disk *disk, enum rnbdc_state state)
 {
@@ -173,7 +174,7 @@ bool rnbdc_disk_advance(struct rnbdc_disk *disk, enum rnbdc_state state)
 	return ok;
 }
 
-/* A live disk has lost its attachment. */
+/* Let a live disk reconnect after the loss of its attachment. Returns false if it cannot. */
 static bool rnbdc_disk_reconnects(struct rnbdc_disk *disk, const char *reason)
 {
 	lockdep_assert_held(&disk->sess->lock);
@@ -185,8 +186,8 @@ static bool rnbdc_disk_reconnects(struct rnbdc_disk *disk, const char *reason)
 }
 
 /**
- * rnbdc_disk_closed - note that the target has closed the attachment of a disk
- * @disk: disk
+ * rnbdc_disk_closed - make a live disk attach again after the end of its attachment
+ * @disk: disk whose attachment the target has closed or the client gives up
  * @reason: constant text
  *
  * Context: any; sess->lock held.
@@ -203,7 +204,7 @@ void rnbdc_disk_closed(struct rnbdc_disk *disk, const char *reason)
  * @disk: disk of the session, or NULL
  *
  * Context: recovery.lock held.
- * Return: the one after @disk, or the first one; NULL if there is none.
+ * Return: the disk after @disk, or the first disk if @disk is NULL; NULL at the end.
  */
 struct rnbdc_disk *rnbdc_next_disk(struct rnbdc_session *sess, struct rnbdc_disk *disk)
 {
@@ -217,7 +218,7 @@ struct rnbdc_disk *rnbdc_next_disk(struct rnbdc_session *sess, struct rnbdc_disk
 }
 
 /**
- * rnbdc_disk_ending - test whether a disk needs no connection any more
+ * rnbdc_disk_ending - test whether a disk no longer needs a connection
  * @disk: disk
  *
  * Context: any.
@@ -230,21 +231,21 @@ bool rnbdc_disk_ending(const struct rnbdc_disk *disk)
 	       test_bit(RNBDC_DISK_ABORTED, &disk->flags);
 }
 
-/* Does no disk of a session need a connection? A discovery has no disk. */
+/* Test whether a session has disks and none of them needs a connection. */
 static bool rnbdc_disks_ending(struct rnbdc_session *sess)
 {
 	struct rnbdc_disk *disk;
 
 	lockdep_assert_held(&sess->lock);
 
-	/* There may be thousands, but most need one. */
+	/* There may be thousands of disks, but usually one of the first needs a connection. */
 	list_for_each_entry(disk, &sess->disks, entry)
 		if (!rnbdc_disk_ending(disk) && disk->state != RNBDC_FAILED)
 			return false;
 	return !list_empty(&sess->disks);
 }
 
-/* Has each disk of a session failed or ended? */
+/* Test whether a session has disks and each of them has failed or is closing. */
 static bool rnbdc_disks_unused(struct rnbdc_session *sess)
 {
 	struct rnbdc_disk *disk;
@@ -257,7 +258,7 @@ static bool rnbdc_disks_unused(struct rnbdc_session *sess)
 	return !list_empty(&sess->disks);
 }
 
-/* Note a loss; the live disks reconnect, unless they are deactivated. */
+/* Record a loss. Live disks reconnect unless they are deactivated. */
 static void rnbdc_session_lost(struct rnbdc_session *sess)
 {
 	struct rnbdc_recovery *recovery = &sess->recovery;
@@ -268,7 +269,7 @@ static void rnbdc_session_lost(struct rnbdc_session *sess)
 	recovery->lossy = rnbd_quirks_lossy(recovery->lossy, recovery->live_at);
 	recovery->attempt = 0;
 	list_for_each_entry(disk, &sess->disks, entry) {
-		/* What the target offered on this connection is void, with its handle. */
+		/* Offers and handles of the lost connection are no longer valid. */
 		disk->offer.status = RNBD_ST_CLOSED;
 		disk->offer.handle.generation = 0;
 		disk->granted.generation = 0;
@@ -276,7 +277,7 @@ static void rnbdc_session_lost(struct rnbdc_session *sess)
 	}
 }
 
-/* Change the state of a session; only this function does. False: that is not possible. */
+/* Change the state of a session; no other function does. Returns false if it is invalid. */
 static bool rnbdc_session_set_state(struct rnbdc_session *sess,
 				    enum rnbdc_session_state state)
 {
@@ -298,9 +299,9 @@ static bool rnbdc_session_set_state(struct rnbdc_session *sess,
 }
 
 /**
- * rnbdc_session_set_error - record why an attempt to connect failed
+ * rnbdc_session_set_error - record the error of a failed attempt to connect
  * @sess: session; all its disks that reconnect show the error
- * @text: error message; copied. NULL means the reason of the loss
+ * @text: error message, which is copied, or NULL for the reason of the loss
  *
  * Context: any; takes sess->lock.
  */
@@ -317,9 +318,9 @@ void rnbdc_session_set_error(struct rnbdc_session *sess, const char *text)
 }
 
 /**
- * rnbdc_disk_set_error - record why a disk fails
+ * rnbdc_disk_set_error - record an error of a disk
  * @disk: disk
- * @text: error message; copied
+ * @text: error message, which is copied
  *
  * Context: any; takes the lock of the session.
  */
@@ -333,9 +334,9 @@ void rnbdc_disk_set_error(struct rnbdc_disk *disk, const char *text)
 }
 
 /**
- * rnbdc_disk_last_error - get the reason why the last attempt to connect failed
+ * rnbdc_disk_last_error - get the error message of the latest failed attempt to connect
  * @disk: disk
- * @text: result, RNBDC_ERRMSG_SIZE bytes; empty if no attempt failed
+ * @text: result, RNBDC_ERRMSG_SIZE bytes; empty if no attempt has failed
  *
  * Context: any; takes the lock of the session.
  */
@@ -349,11 +350,11 @@ void rnbdc_disk_last_error(struct rnbdc_disk *disk, char *text)
 }
 
 /**
- * rnbdc_session_live - note that a session is connected
+ * rnbdc_session_live - make a connected session live
  * @sess: session
  *
  * Context: any; takes sess->lock.
- * Return: true, or false if the connection failed meanwhile.
+ * Return: true, or false if the connection has already failed.
  */
 bool rnbdc_session_live(struct rnbdc_session *sess)
 {
@@ -364,14 +365,14 @@ bool rnbdc_session_live(struct rnbdc_session *sess)
 	/* A connection that failed while it was established must not become live. */
 	ok = !sess->recovery.broken && rnbdc_session_set_state(sess, RNBDC_SESS_LIVE);
 	spin_unlock_irqrestore(&sess->lock, flags);
-	/* Those that join the session wait for that. */
+	/* Attaches that join the session wait for the connection. */
 	if (ok)
 		wake_up_all(&sess->wait);
 	return ok;
 }
 
 /**
- * rnbdc_disk_live - note that a disk is attached
+ * rnbdc_disk_live - make an attached disk live
  * @disk: disk whose request to attach was granted
  *
  * Context: any; takes the lock of the session.
@@ -392,7 +393,7 @@ bool rnbdc_disk_live(struct rnbdc_disk *disk)
 }
 
 /**
- * rnbdc_session_close - note that a session makes no further connection
+ * rnbdc_session_close - close a session, which makes no further connection
  * @sess: session
  *
  * Context: any; takes sess->lock.
@@ -422,8 +423,8 @@ static void rnbdc_session_break(struct rnbdc_session *sess, const char *reason)
  * @sess: session
  * @reason: constant text; only the first reason of a connection is kept
  *
- * A live session begins to recover. While a connection is being established, the
- * thread that does so notices the failure and cleans up.
+ * A live session begins to recover. If a connection is being established, the connecting
+ * thread notices the failure and cleans up.
  *
  * Context: any; takes sess->lock.
  */
@@ -464,7 +465,7 @@ bool rnbdc_session_end_unused(struct rnbdc_session *sess)
  * @disk: disk
  *
  * Context: any.
- * Return: milliseconds, 0 unless the disk reconnects and a time is known.
+ * Return: milliseconds; 0 if the disk does not reconnect or an attempt is due.
  */
 u32 rnbdc_next_try_ms(const struct rnbdc_disk *disk)
 {
@@ -494,7 +495,7 @@ bool rnbdc_session_ending(struct rnbdc_session *sess)
 	if (test_bit(RNBDC_SESS_ABORTED, &sess->flags))
 		return true;
 	spin_lock_irqsave(&sess->lock, flags);
-	/* The last one to leave may have had no disk yet. */
+	/* Test the state too: a closed session may have no disk, e.g. after a failed attach. */
 	ending = sess->state == RNBDC_SESS_CLOSED || rnbdc_disks_ending(sess);
 	spin_unlock_irqrestore(&sess->lock, flags);
 	return ending;
@@ -517,15 +518,15 @@ void rnbdc_count_proto_err(struct rnbdc_session *sess, enum rnbd_proto_err perr)
 			    rnbd_proto_err_text(perr));
 }
 
-/* Recovery, which may block for seconds. */
+/* For recovery, which may block for seconds */
 struct workqueue_struct *rnbdc_wq;
-/* Attaching, resizing and further connections, which wait for the target as well. */
+/* For attaching again, resizing and further connections, which may wait for the target */
 struct workqueue_struct *rnbdc_attach_wq;
-/* Keep-alive and fast_io_fail, which recovery must not delay. */
+/* For keep-alives, fast_io_fail and starts of hardware queues, which recovery must not delay */
 struct workqueue_struct *rnbdc_timer_wq;
-/* Reports, which may wait for memory and thus for I/O of a disk. */
+/* For event reports, which may wait for memory and thus for I/O of a disk */
 struct workqueue_struct *rnbdc_event_wq;
 LIST_HEAD(rnbdc_disks);
 LIST_HEAD(rnbdc_disks_named);
-DEFINE_MUTEX(rnbdc_disks_lock);	/* both lists */
+DEFINE_MUTEX(rnbdc_disks_lock);	/* protects both lists, and the list of sessions */
 u8 rnbdc_boot_id[UUID_SIZE];

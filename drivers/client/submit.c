@@ -6,23 +6,23 @@
  *
  * rnbdc_queue_submit() allocates pool space for the data of a request, stages
  * the RDMA WRITEs of a write (stage.c) and adds the request to the open frame.
- * The frame is posted behind the RDMA WRITEs staged for it, in one call, when
- * the block layer marks a request as the last of a dispatch, when the frame is
- * full, or when its requests write frame_kb KiB, so that the target's storage
- * starts early. While @gather frames are on the wire unacknowledged, the last
- * request of a dispatch does not send the frame: the next acknowledgment does,
- * so that requests that arrive one at a time share frames too. A read sends its
- * request in the same way; complete.c fetches its data.
+ * One post sends the RDMA WRITEs staged for the frame and then the frame. The frame
+ * is posted when the block layer marks a request as the last of a dispatch, when
+ * the frame is full, or when its requests write frame_kb KiB, so that the storage of
+ * the target starts early. While "gather" frames are sent but not acknowledged, the
+ * last request of a dispatch does not send the open frame; the next acknowledgment
+ * does. So requests that arrive one at a time share frames, too. The request of a
+ * read is sent in the same way; complete.c fetches the data.
  *
- * Flow control: send-queue entries, pool space, a frame (slot and credit) and a
- * wire tag are assured before a request is accepted. If one is lacking, the hardware
- * queue of the disk is stopped (stall.c). The wire tag is not the tag of the block
- * layer: a request has one only while it is in flight.
+ * Flow control: a request is accepted only when send-queue entries, pool space, a
+ * frame (slot and credit) and a wire tag are available. If one of these is lacking,
+ * the hardware queue of the disk is stopped (stall.c). The wire tag is not the tag of
+ * the block layer: a request has a wire tag only while it is in flight.
  *
  * Ownership
  *
  * Pool space and wire tag belong to a request from its submission until complete.c
- * releases them. A request that is not accepted keeps nothing.
+ * releases them. A request that is not accepted holds neither.
  *
  * Concurrency
  *
@@ -74,7 +74,7 @@ RNBD_PARAM_UINT(frame_kb, 256, 1, 1048576,
  * rnbdc_guard_wrs - get the work requests to reserve for the guard of a read
  * @sess: session whose device is known
  *
- * Every RDMA READ may be the last of its batch and be split in two by a guard.
+ * Each read needs the reservation, because the last RDMA READ of a batch gets a guard.
  *
  * Context: any.
  * Return: 1 if the connection needs read guards, otherwise 0.
@@ -85,10 +85,10 @@ u32 rnbdc_guard_wrs(const struct rnbdc_session *sess)
 }
 
 /*
- * Upper bound of the RDMA operations that move @nr_sge pieces of memory to or from
- * @nr_extents extents. An extent with k pieces takes at most 1 + (k - 1) / @sge
- * operations, and the ends of extents cut at most @nr_extents - 1 pieces in two. A
- * request with more pieces than the stage holds is posted in parts.
+ * Get an upper bound of the RDMA operations that transfer @nr_sge pieces of memory to or
+ * from @nr_extents extents. An extent with k pieces takes at most 1 + (k - 1) / @sge
+ * operations. The ends of extents split at most @nr_extents - 1 pieces. A request with
+ * more pieces than the stage holds is posted in parts, and each part may add an operation.
  */
 static u32 rnbdc_transfer_wrs(u32 nr_sge, u32 nr_extents, u32 sge)
 {
@@ -100,7 +100,7 @@ static u32 rnbdc_transfer_wrs(u32 nr_sge, u32 nr_extents, u32 sge)
  * @sess: session whose device is known
  *
  * Context: any.
- * Return: an upper bound of the data work requests, see rnbdc_req_wrs().
+ * Return: upper bound of rnbdc_req_wrs() for any request.
  */
 u32 rnbdc_max_req_wrs(const struct rnbdc_session *sess)
 {
@@ -113,7 +113,7 @@ u32 rnbdc_max_req_wrs(const struct rnbdc_session *sess)
 	return wrs;
 }
 
-/* Upper bound of the RDMA operations for a request. */
+/* Get an upper bound of the RDMA operations for a request. */
 static u32 rnbdc_req_wrs(const struct rnbdc_session *sess, struct rnbdc_req *req)
 {
 	bool write = rnbd_op_data_out(req->wire.op);
@@ -124,7 +124,7 @@ static u32 rnbdc_req_wrs(const struct rnbdc_session *sess, struct rnbdc_req *req
 	if (req->wire.flags & RNBD_REQ_INLINE) {
 		if (write)
 			return 0;
-		/* The read is mapped only if its data are not in the reply. */
+		/* The read is not mapped yet: it is mapped if the reply has no data. */
 		if (!sess->opt.copy)
 			nr_sge = blk_rq_nr_phys_segments(blk_mq_rq_from_pdu(req));
 	}
@@ -137,8 +137,8 @@ static u32 rnbdc_req_wrs(const struct rnbdc_session *sess, struct rnbdc_req *req
 }
 
 /*
- * Inject a fault: write the open frame to the first units of the pool, as many as the
- * send queue has entries for, although requests in flight may own them.
+ * Inject a fault: write the open frame to the first @units units of the pool, although
+ * requests in flight may own them, or to fewer if the send queue lacks entries.
  */
 static noinline void rnbdc_inject_stray_writes(struct rnbdc_queue *q, u32 units)
 {
@@ -161,14 +161,15 @@ static noinline void rnbdc_inject_stray_writes(struct rnbdc_queue *q, u32 units)
 }
 
 /**
- * rnbdc_send_frame - send the open frame behind the RDMA WRITEs staged for it
+ * rnbdc_send_frame - send the open frame after the RDMA WRITEs staged for it
  * @q: queue with an open frame
  *
- * The SEND is signalled if it covers data work requests, whose pages and
- * send-queue entries its completion returns, or if earlier requests are in
- * flight, so that its completion sends the requests gathered until then.
+ * The SEND is signalled in two cases. If RDMA WRITEs precede it, its completion
+ * releases their pages and send-queue entries. If earlier requests are in flight, its
+ * completion sends the requests that were gathered until then. A post that fails ends
+ * the connection.
  *
- * Context: any, ring.lock held. A post that fails ends the connection.
+ * Context: any, ring.lock held.
  */
 void rnbdc_send_frame(struct rnbdc_queue *q)
 {
@@ -186,7 +187,7 @@ void rnbdc_send_frame(struct rnbdc_queue *q)
 		first->send_flags |= flags;
 		flags = 0;
 	}
-	/* Its completion returns the pages of writes and sends gathered requests. */
+	/* The completion releases pages of writes, and sends gathered requests. */
 	if (q->open_wrs || q->in_flight > q->open_reqs)
 		flags |= IB_SEND_SIGNALED;
 	if (rnbd_inject(&rnbdc_inject_fail_post, NULL)) {
@@ -206,7 +207,7 @@ void rnbdc_send_frame(struct rnbdc_queue *q)
 	rnbdc_stage_reset(&q->out);
 }
 
-/* At the end of a dispatch, send the frame unless enough frames are in flight. */
+/* At the end of a dispatch, send the open frame unless "gather" frames are in flight. */
 static void rnbdc_flush_frame(struct rnbdc_queue *q)
 {
 	if (!q->ring.open)
@@ -217,11 +218,11 @@ static void rnbdc_flush_frame(struct rnbdc_queue *q)
 		q->stats.gathered++;
 }
 
-/* A high watermark was hit: stop the hardware queue. */
+/* Stop a hardware queue at a high watermark. */
 static blk_status_t rnbdc_stall(struct rnbdc_queue *q, struct rnbdc_hwq *hwq,
 				enum rnbdc_stall stall)
 {
-	/* A stopped queue dispatches nothing, so this is the end of a dispatch. */
+	/* The stop ends the dispatch, because no further request follows. */
 	rnbdc_flush_frame(q);
 	rnbdc_hwq_stall(hwq, stall);
 	return BLK_STS_RESOURCE;
@@ -230,7 +231,7 @@ static blk_status_t rnbdc_stall(struct rnbdc_queue *q, struct rnbdc_hwq *hwq,
 /**
  * rnbdc_free_space - release the pool space of a request
  * @q: queue
- * @req: request; one without pool space is fine
+ * @req: request; may have no pool space
  *
  * Context: any, ring.lock held.
  */
@@ -257,7 +258,7 @@ static blk_status_t rnbdc_alloc_space(struct rnbdc_queue *q, struct rnbdc_req *r
 		extents = rnbdc_space_alloc(&q->cache, &req->hwq->waiter, units,
 					    req->wire.extents);
 	if (unlikely(extents < 0)) {
-		/* A stopped queue dispatches nothing, so this is the end of a dispatch. */
+		/* The stop ends the dispatch, as in rnbdc_stall(). */
 		rnbdc_flush_frame(q);
 		if (may)
 			rnbdc_hwq_wait(req->hwq, units);
@@ -279,10 +280,10 @@ static blk_status_t rnbdc_alloc_space(struct rnbdc_queue *q, struct rnbdc_req *r
  * @disk: disk
  *
  * Context: any.
- * Return: BLK_STS_TRANSPORT, a path error, after which multipath sends the request
- * over another path; or, which is none, BLK_STS_RESV_CONFLICT if the host was fenced,
- * and BLK_STS_TARGET if acknowledged writes are lost: over another path a flush would
- * succeed without them.
+ * Return: BLK_STS_TRANSPORT, a path error, after which multipath sends the request over
+ * another path. Two other errors are no path errors: BLK_STS_RESV_CONFLICT if the host was
+ * fenced or has lost its ownership, and BLK_STS_TARGET if acknowledged writes are lost,
+ * because a flush over another path would succeed without these writes.
  */
 blk_status_t rnbdc_lost_status(const struct rnbdc_disk *disk)
 {
@@ -298,7 +299,7 @@ blk_status_t rnbdc_lost_status(const struct rnbdc_disk *disk)
  *
  * Context: any.
  * Return: BLK_STS_RESOURCE while I/O waits, so that the block layer keeps the request;
- * rnbdc_lost_status() if I/O is to fail.
+ * rnbdc_lost_status() while I/O fails.
  */
 blk_status_t rnbdc_down_status(const struct rnbdc_disk *disk)
 {
@@ -312,7 +313,7 @@ static bool rnbdc_has_data(const struct rnbdc_req *req)
 	return rnbd_op_has_data(req->wire.op);
 }
 
-/* Assure a frame for the request, and allocate pool space for its data. */
+/* Check that a tag and a frame are available, and allocate pool space for the data. */
 static blk_status_t rnbdc_place_locked(struct rnbdc_queue *q, struct rnbdc_req *req)
 {
 	blk_status_t status;
@@ -332,7 +333,7 @@ static blk_status_t rnbdc_place_locked(struct rnbdc_queue *q, struct rnbdc_req *
 	if (unlikely(status))
 		return status;
 	if (q->sess->opt.copy && unlikely(!rnbdc_bounce_map(q, req))) {
-		/* The block layer tries again after a moment. */
+		/* The block layer dispatches the request again after a moment. */
 		rnbdc_free_space(q, req);
 		return BLK_STS_RESOURCE;
 	}
@@ -399,11 +400,11 @@ static blk_status_t rnbdc_submit_locked(struct rnbdc_queue *q, struct rnbdc_req 
 		rnbdc_stage_req(q, &q->out, req);
 		q->open_bytes += req->wire.length;
 		used = q->open_wrs - used;
-		/* Most requests need fewer entries than were reserved. */
+		/* Return surplus entries: rnbdc_req_wrs() is an upper bound. */
 		if (!WARN_ON_ONCE(used > req->wrs))
 			q->sq_free += req->wrs - used;
 	}
-	/* The block layer sets no "last" for a queue that it found stopped. */
+	/* The block layer may not mark a last request if it finds the queue stopped. */
 	if (rnbdc_hwq_stopped(req->hwq) || q->open_bytes >= READ_ONCE(frame_kb) * 1024ULL)
 		rnbdc_send_frame(q);
 	else if (last)
@@ -415,7 +416,7 @@ static blk_status_t rnbdc_submit_locked(struct rnbdc_queue *q, struct rnbdc_req 
  * rnbdc_queue_submit - submit a request of the block layer
  * @q: queue
  * @rq: started and mapped request
- * @last: no further request of this dispatch follows
+ * @last: the request is the last of this dispatch
  *
  * Context: any; takes ring.lock.
  * Return: BLK_STS_OK, BLK_STS_RESOURCE with the hardware queue stopped, or
@@ -431,7 +432,7 @@ blk_status_t rnbdc_queue_submit(struct rnbdc_queue *q, struct request *rq, bool 
 	spin_lock_irqsave(&q->ring.lock, flags);
 	if (q->sess->opt.copy && rnbd_op_data_out(req->wire.op) &&
 	    !(req->wire.flags & RNBD_REQ_INLINE)) {
-		/* Copy without the lock: it would keep interrupts disabled. */
+		/* Copy without the lock, which disables interrupts. */
 		status = rnbdc_place_locked(q, req);
 		if (unlikely(status))
 			goto unlock;
@@ -446,7 +447,7 @@ unlock:
 }
 
 /**
- * rnbdc_queue_commit - send the requests of a dispatch that ended without a last one
+ * rnbdc_queue_commit - end a dispatch in which no request was marked as the last
  * @q: queue
  *
  * Context: any; takes ring.lock.
@@ -462,8 +463,8 @@ void rnbdc_queue_commit(struct rnbdc_queue *q)
 }
 
 /**
- * rnbdc_queue_send_open - send the requests that were gathered
- * @q: queue; one without a connection is fine
+ * rnbdc_queue_send_open - send the open frame
+ * @q: queue; may have no open frame or no connection
  *
  * Context: process context; takes ring.lock.
  */

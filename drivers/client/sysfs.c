@@ -2,21 +2,22 @@
 /*
  * /sys/block/rnbdX/rnbd/ and /sys/kernel/rnbd/: state, options and counters.
  *
- * Operation: Each file holds one value. The files of a disk show its state, and
- * granted limits and counters of its session, which are the same for all disks of
- * that. Counters are kept per queue and added up when they are read; they start at
- * zero when the session begins.
+ * Operation: Each file holds one value. The directory of a disk shows the state of
+ * the disk, and the granted limits and counters of its session, which are the same
+ * for all disks of the session. Counters are kept per queue and added up when they
+ * are read. They start at zero when the session is created.
  * /sys/kernel/rnbd/violations/ counts the protocol errors of all targets by
  * kind.
  *
- * Ownership: The files live as long as the disk is added, and so does the
- * session behind them.
+ * Ownership: The files of a disk exist while the disk is added. The session exists
+ * at least as long.
  *
  * Concurrency: Counters are read under the lock of their queue, resources of
  * the connection under conn_lock.
  *
- * Errors: Reading fails only for remote_access, if there is no connection.
- * Writing requires a boolean; deactivate requires a true one.
+ * Errors: Reading fails only for remote_access, if there is no connection or the
+ * device reports an error. Writing requires CAP_SYS_ADMIN and a valid value; deactivate
+ * accepts only a true boolean.
  */
 
 #include <linux/blkdev.h>
@@ -71,11 +72,11 @@ RNBDC_ATTR_SHOW(reason, "%s", READ_ONCE(disk->log.reason) ?: "");
 RNBDC_ATTR_SHOW(violations, "%llu", (u64)atomic64_read(&disk->sess->stats.proto_errs));
 RNBDC_ATTR_SHOW(export, "%s", disk->opt.export);
 RNBDC_ATTR_SHOW(address, "%pISpc", &disk->sess->opt.dst);
-/* A program that knows this and the host id can impersonate the session. */
+/* Only for root: a program that knows this and the host id can impersonate the session. */
 RNBDC_ATTR_SHOW_MODE(session_id, 0400, "%pU", disk->sess->id);
 RNBDC_ATTR_SHOW(export_id, "%pU", disk->export_uuid);
 
-/* Why the last attempt to connect failed, while there is no connection. */
+/* Show the error message of the latest failed attempt to connect or to attach. */
 static ssize_t last_error_show(struct device *dev, struct device_attribute *attr,
 			       char *buf)
 {
@@ -86,7 +87,7 @@ static ssize_t last_error_show(struct device *dev, struct device_attribute *attr
 }
 static DEVICE_ATTR_RO(last_error);
 
-/* Why the latest attempt to connect a queue failed; empty if all are connected. */
+/* Show why the latest attempt to connect a queue failed; empty if all are connected. */
 static ssize_t connection_error_show(struct device *dev, struct device_attribute *attr,
 				     char *buf)
 {
@@ -110,14 +111,14 @@ static ssize_t next_try_ms_show(struct device *dev, struct device_attribute *att
 }
 static DEVICE_ATTR_RO(next_try_ms);
 
-/* Only a detach undoes it; removal of the file waits until this returns. */
+/* Deactivate a disk for good. The removal of the file, by a detach, waits for this function. */
 static ssize_t deactivate_store(struct device *dev, struct device_attribute *attr,
 				const char *buf, size_t count)
 {
 	bool on;
 	int ret = kstrtobool(buf, &on);
 
-	/* Root without capabilities, as in a container, owns the file as well. */
+	/* The mode of the file does not suffice: root of a container may lack the capability. */
 	if (!capable(CAP_SYS_ADMIN))
 		return -EPERM;
 	if (ret)
@@ -130,8 +131,8 @@ static ssize_t deactivate_store(struct device *dev, struct device_attribute *att
 static DEVICE_ATTR_WO(deactivate);
 
 /*
- * Remote access that the device grants on the queue pairs, as the device reports it:
- * the flags of all queues combined. It is 0 unless the driver cannot switch it off.
+ * Show the remote access flags that the device reports for the queue pairs, combined over
+ * all queues. The value is 0 unless the driver cannot disable remote access.
  */
 static ssize_t remote_access_show(struct device *dev,
 				  struct device_attribute *attr, char *buf)
@@ -141,7 +142,7 @@ static ssize_t remote_access_show(struct device *dev,
 	unsigned int noio;
 	int ret = -ENOTCONN;
 
-	/* Recovery waits for conn_lock, and an allocation may wait for recovery. */
+	/* Recovery may wait for conn_lock, so an allocation must not wait for recovery. */
 	noio = memalloc_noio_save();
 	mutex_lock(&sess->conn_lock);
 	for (i = 0; i < sess->nr_queues; i++) {
@@ -159,9 +160,10 @@ static ssize_t remote_access_show(struct device *dev,
 static DEVICE_ATTR_RO(remote_access);
 
 /**
- * struct rnbdc_number - a file with a number
- * @file: the file
- * @field: member of struct rnbdc_session, struct rnbdc_disk or struct rnbdc_queue
+ * struct rnbdc_number - a sysfs file with a number
+ * @file: attribute of the file
+ * @field: member with the number, in struct rnbdc_session, rnbdc_disk or rnbdc_queue
+ *	depending on the show function of @file
  */
 struct rnbdc_number {
 	struct device_attribute file;
@@ -185,7 +187,7 @@ static ssize_t rnbdc_disk_number_show(struct device *dev, struct device_attribut
 	return sysfs_emit(buf, "%llu\n", rnbdc_field_read(rnbdc_dev_disk(dev), number->field));
 }
 
-/* Show the sum over the queues. */
+/* Show the sum of a counter over all queues of the session. */
 static ssize_t rnbdc_counter_show(struct device *dev, struct device_attribute *attr,
 				  char *buf)
 {
@@ -332,7 +334,7 @@ static struct attribute *rnbdc_other_attrs[] = {
 	&dev_attr_remote_access.attr,
 };
 
-/* All files of a disk, filled by rnbdc_sysfs_init(); NULL ends them. */
+/* All files of a disk, filled by rnbdc_sysfs_init() and terminated by NULL */
 static struct attribute *rnbdc_disk_attrs[ARRAY_SIZE(rnbdc_other_attrs) +
 					  ARRAY_SIZE(rnbdc_numbers) +
 					  RNBDC_OPTIONS_MAX + 1];
@@ -365,7 +367,7 @@ static void rnbdc_fill_disk_attrs(void)
 		*file = (struct device_attribute) {
 			.attr = { .name = row->name, .mode = row->mode },
 			.show = rnbdc_option_show,
-			/* An administrator can chmod a read-only file. */
+			/* A read-only file has no store: chmod could make it writable. */
 			.store = row->mode & 0200 ? rnbdc_option_store : NULL,
 		};
 		*next++ = &file->attr;
@@ -390,7 +392,7 @@ static ssize_t rnbdc_proto_err_show(struct kobject *kobj, struct kobj_attribute 
 }
 
 /**
- * rnbdc_sysfs_init - create the counters of the module
+ * rnbdc_sysfs_init - create the files of the module, and fill the table of disk files
  *
  * Context: process context, may sleep.
  * Return: 0 or -ENOMEM.
@@ -400,7 +402,7 @@ int rnbdc_sysfs_init(void)
 	u32 i;
 
 	rnbdc_fill_disk_attrs();
-	/* the last member stays NULL: there is no file for RNBD_PERR_NONE */
+	/* RNBD_PERR_NONE has no file, so the last member stays NULL and ends the array. */
 	for (i = RNBD_PERR_NONE + 1; i < RNBD_PERR_KINDS; i++) {
 		rnbdc_proto_err_files[i] = (struct kobj_attribute) {
 			.attr = { .name = rnbd_proto_err_word(i), .mode = 0444 },
@@ -419,7 +421,7 @@ int rnbdc_sysfs_init(void)
 }
 
 /**
- * rnbdc_sysfs_exit - remove the counters of the module
+ * rnbdc_sysfs_exit - remove the files of the module
  *
  * Context: process context, may sleep; no session exists.
  */

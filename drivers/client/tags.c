@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Wire tags that a queue gets and gives up.
+ * Wire tags of a queue: growth and shrinking of their number.
  *
- * Operation: the target has memory for a few requests of a connection at first, and for more
- * if the client asks (core/ring_resize.c). A queue uses the tags below the number that the
- * target has. Low tags are used first, so that the high ones become free and can be given
- * up when few requests are in flight.
+ * Operation: At first the target has memory for a few requests of a connection. It
+ * allocates memory for more when the client asks (core/ring_resize.c). A queue uses the tags
+ * below the number of requests for which the target has memory. The queue uses low tags
+ * first, so that high tags become free and can be given up when few requests are in flight.
  *
- * Ownership: the stack of free tags belongs to the queue.
+ * Ownership: The stack of free tags belongs to the queue.
  *
- * Concurrency: ring.lock protects all.
+ * Concurrency: ring.lock protects the stack and the number of tags.
  *
  * Errors: none.
  */
@@ -22,8 +22,8 @@
 #include "tags.h"
 
 /**
- * rnbdc_queue_grow_tags - use the tags that the target has granted since the last call
- * @q: queue of which the target has taken a login, a JOIN or a request for more
+ * rnbdc_queue_grow_tags - make the tags available that were granted since the last call
+ * @q: queue on which the target has accepted a LOGIN, a JOIN or a SLOTS request
  *
  * Context: any, without ring.lock.
  */
@@ -33,7 +33,7 @@ void rnbdc_queue_grow_tags(struct rnbdc_queue *q)
 	u32 i, more;
 
 	spin_lock_irqsave(&q->ring.lock, flags);
-	/* They come under the others, the highest at the bottom of the stack. */
+	/* Insert them at the bottom of the stack, the highest first: low tags are used first. */
 	more = q->ring.out.depth - q->nr_tags;
 	memmove(q->free_tags + more, q->free_tags, q->nr_free_tags * sizeof(*q->free_tags));
 	for (i = 0; i < more; i++)
@@ -44,12 +44,12 @@ void rnbdc_queue_grow_tags(struct rnbdc_queue *q)
 }
 
 /**
- * rnbdc_queue_trim_tags - use only the tags below a number from now on
+ * rnbdc_queue_trim_tags - give up the wire tags from a number on, if they are free
  * @ring: ring of the queue
- * @depth: the number
+ * @depth: number of tags to keep
  *
  * Context: any; ring.lock held (rnbd_ring_ops.trim_depth).
- * Return: @depth, or the number of all tags, which stay, if a request has a higher one.
+ * Return: @depth, or the unchanged number of tags if a tag of @depth or more is in use.
  */
 u16 rnbdc_queue_trim_tags(struct rnbd_ring *ring, u16 depth)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Wire tags that a queue gets and gives up. See tags.c.
+ * Wire tags of a queue: growth and shrinking of their number. See tags.c.
  */
 #ifndef RNBDC_TAGS_H
 #define RNBDC_TAGS_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Bodies of the client's tracepoints.
+ * Definitions of the tracepoints of the client.
  */
 #define CREATE_TRACE_POINTS
 #include "trace.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Tracepoints of the client, keyed by disk, queue and tag or frame number.
+ * Tracepoints of the client: changes of state, frames, replies and watermarks. Their keys are
+ * session or disk, queue, and tag or frame number.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM rnbd

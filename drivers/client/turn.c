@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Turns of the disks of a session that attach again.
+ * Turns: limit on the number of disks of a session that attach again at the same time.
  *
- * Operation: a target has a number of requests to attach of a session at a time. A disk that
- * attaches waits for its answer in a work item, and a session may have a thousand disks: if
- * all of them waited, they would occupy the workers that other sessions need to reconnect.
- * So only as many disks as the target accepts have a turn, and the others wait in a list.
+ * Operation: The target accepts a limited number of unanswered ATTACH requests of a
+ * session. A disk waits for the answer in its attach_work, which occupies a worker. If a
+ * thousand disks of a session did so, other sessions would lack workers to reconnect.
+ * Therefore only as many disks as the target accepts have a turn, and the others wait in a
+ * list without a worker.
  *
- * Ownership: the list holds no reference; a disk leaves it before it is freed.
+ * Ownership: The list holds no references. A disk leaves the list before it is freed.
  *
- * Concurrency: the lock of the session protects the number of turns and the list.
+ * Concurrency: The lock of the session protects the number of turns and the list.
  *
  * Errors: none.
  */
@@ -25,13 +26,13 @@
 #include "turn.h"
 
 /**
- * rnbdc_turn_take - take a turn, or let the disk wait for one
+ * rnbdc_turn_take - take a turn, or add the disk to the list of waiting disks
  * @disk: disk whose attach_work runs
  *
- * A disk that waits has its attach_work queued when a turn may be free.
+ * rnbdc_turn_end() of another disk queues the attach_work of a waiting disk.
  *
  * Context: attach_work; takes the lock of the session.
- * Return: true if the disk has a turn, which rnbdc_turn_end() ends.
+ * Return: true if the disk has a turn; the caller must then call rnbdc_turn_end().
  */
 bool rnbdc_turn_take(struct rnbdc_disk *disk)
 {
@@ -49,7 +50,7 @@ bool rnbdc_turn_take(struct rnbdc_disk *disk)
 }
 
 /**
- * rnbdc_turn_end - end a turn, and let the disk that waits longest try again
+ * rnbdc_turn_end - end a turn, and queue the attach_work of the disk that has waited longest
  * @sess: session of a disk that has a turn
  *
  * Context: attach_work; takes the lock of the session.
@@ -69,10 +70,10 @@ void rnbdc_turn_end(struct rnbdc_session *sess)
 }
 
 /**
- * rnbdc_turn_leave - let a disk no longer wait for a turn
+ * rnbdc_turn_leave - remove a disk from the list of waiting disks
  * @disk: disk in state RNBDC_CLOSING
  *
- * Nothing of this file queues its attach_work any more.
+ * After this call no function of this file queues the attach_work of the disk.
  *
  * Context: process context; takes the lock of the session.
  */

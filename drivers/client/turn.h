@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Turns of the disks of a session that attach again. See turn.c.
+ * Turns: limit on the number of disks of a session that attach again at the same time. See
+ * turn.c.
  */
 #ifndef RNBDC_TURN_H
 #define RNBDC_TURN_H

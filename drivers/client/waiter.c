@@ -2,21 +2,22 @@
 /*
  * Hardware queues that wait for space of the pool.
  *
- * Operation: waiters of a session are served first in, first out (rule R8). The first of
- * them gets a turn when there are as many free units as it needs, those that it must leave
- * for others included. These are kept for it until it has allocated. As long as others
- * wait, only a waiter with a turn takes space.
+ * Operation: The waiters of a session are served first in, first out (rule R8). The first
+ * waiter gets a turn when enough units are free: those that it needs, and those that it
+ * must leave for others. The session keeps these units for the waiter until it has
+ * allocated. While other hardware queues wait, only a waiter with a turn takes space.
  *
- * Hung storage may hold space that the first waiter needs. If the first waiter waits from one
- * tick of the owner's clock to the next, others may therefore pass it until the tick after
- * that, and so on alternately. A turn that is not used within two ticks ends, because the
- * block layer may have nothing left to dispatch.
+ * Hung storage may hold the space that the first waiter needs. Therefore, when the first
+ * waiter has waited from one call of rnbdc_space_tick() to the next, other hardware queues
+ * may allocate before it until the following call, and then in every second interval. A
+ * turn that is not used within two calls ends, because the block layer may have no request
+ * left to dispatch.
  *
- * Ownership: a waiter belongs to a hardware queue, which calls rnbdc_space_forget()
- * before it is freed.
+ * Ownership: A waiter is part of a hardware queue. rnbdc_space_forget() is called before
+ * the hardware queue is freed.
  *
- * Concurrency: rnbdc_space.lock protects waiters. The owner starts them from its work
- * item, without locks.
+ * Concurrency: rnbdc_space.lock protects waiters. The work item of the owner (stall.c)
+ * starts hardware queues without holding locks.
  *
  * Errors: none.
  */
@@ -47,8 +48,8 @@ static void rnbdc_space_unlink(struct rnbdc_space *space, struct rnbdc_waiter *w
 }
 
 /*
- * Units that must be free for the turn of a waiter. The pool may have shrunk since it waits,
- * and a need beyond what the pool has would never be met.
+ * Get the units that must be free for the turn of a waiter. They are limited to the size of
+ * the pool, which may have shrunk since the wait began.
  */
 static u32 rnbdc_space_need(const struct rnbdc_space *space, const struct rnbdc_waiter *waiter)
 {
@@ -82,7 +83,7 @@ static bool rnbdc_space_wake_one(struct rnbdc_space *space, struct rnbdc_waiter 
 }
 
 /**
- * rnbdc_space_wake - give turns to the first waiters while their needs are met
+ * rnbdc_space_wake - give turns to waiters whose needs are met
  * @space: pool
  * @cache: queue whose lock is held and whose free units count for its own waiters, or NULL
  *
@@ -102,10 +103,10 @@ void rnbdc_space_wake(struct rnbdc_space *space, const struct rnbdc_cache *cache
 }
 
 /**
- * rnbdc_space_lack - note that a request found too little space
+ * rnbdc_space_lack - note that a request has found too little space
  * @space: pool
  *
- * The owner may ask for more.
+ * The owner may then request more space from the target (lease.c).
  *
  * Context: any.
  */
@@ -122,11 +123,12 @@ void rnbdc_space_lack(struct rnbdc_space *space)
 }
 
 /**
- * rnbdc_space_reset_lack - let the next request that finds too little space note that again
+ * rnbdc_space_reset_lack - read and clear the note of rnbdc_space_lack()
  * @space: pool
  *
  * Context: any.
- * Return: true if one has noted it since the latest call, and the pool has not grown since.
+ * Return: true if a request has lacked space since the latest call, and the pool has not
+ * grown since then.
  */
 bool rnbdc_space_reset_lack(struct rnbdc_space *space)
 {
@@ -141,13 +143,12 @@ bool rnbdc_space_reset_lack(struct rnbdc_space *space)
 }
 
 /**
- * rnbdc_space_wait - wait for space
- * @waiter: hardware queue, stopped; one that waits already keeps its place
+ * rnbdc_space_wait - put a hardware queue into the list of waiters
+ * @waiter: stopped hardware queue; if it already waits, it keeps its place in the list
  * @units: units that its next request needs
- * @spare: units that its turn leaves for others, at most rnbdc_space_reserve() and what the
- *	pool has beyond @units
+ * @spare: units that its turn must leave for others, see rnbdc_space_need()
  *
- * rnbdc_space_next_turn() returns the waiter when its turn has come.
+ * rnbdc_space_next_turn() returns the waiter once it has a turn.
  *
  * Context: any.
  */
@@ -171,7 +172,7 @@ void rnbdc_space_wait(struct rnbdc_waiter *waiter, u32 units, u32 spare)
 		waiter->again = false;
 		rnbdc_space_update(space);
 	} else if (waiter->turn) {
-		/* It stopped after it was started: start it once more. */
+		/* The hardware queue has stopped again during its turn: start it once more. */
 		waiter->started = false;
 	}
 	WRITE_ONCE(space->lacks, true);
@@ -181,8 +182,8 @@ void rnbdc_space_wait(struct rnbdc_waiter *waiter, u32 units, u32 spare)
 }
 
 /**
- * rnbdc_space_forget - end the wait of a hardware queue, or its turn
- * @waiter: hardware queue; one that does not wait is fine
+ * rnbdc_space_forget - end the wait or the turn of a hardware queue
+ * @waiter: hardware queue; need not wait or have a turn
  *
  * Context: any.
  */
@@ -199,7 +200,7 @@ void rnbdc_space_forget(struct rnbdc_waiter *waiter)
 }
 
 /**
- * rnbdc_space_forget_all - end the waits and turns of the hardware queues of a queue
+ * rnbdc_space_forget_all - end the waits and turns of all hardware queues that use a queue
  * @cache: blocks of the queue
  *
  * Context: any.
@@ -222,12 +223,13 @@ void rnbdc_space_forget_all(const struct rnbdc_cache *cache)
 }
 
 /**
- * rnbdc_space_may_take - test whether a hardware queue may allocate before those that wait
+ * rnbdc_space_may_take - test whether a hardware queue may allocate now
  * @space: pool
  * @waiter: hardware queue
  *
  * Context: any; the lock of its queue held.
- * Return: true if it has a turn, or there is no waiter that it must not pass.
+ * Return: true if the hardware queue has a turn, no hardware queue waits, or others may pass
+ * the first waiter at present.
  */
 bool rnbdc_space_may_take(struct rnbdc_space *space, const struct rnbdc_waiter *waiter)
 {
@@ -242,7 +244,7 @@ bool rnbdc_space_may_take(struct rnbdc_space *space, const struct rnbdc_waiter *
 /**
  * rnbdc_space_served - note the result of an allocation while others wait
  * @waiter: hardware queue that has tried to allocate
- * @success: it has got space
+ * @success: the allocation has succeeded
  *
  * Context: any; the lock of its queue held.
  */
@@ -252,7 +254,7 @@ void rnbdc_space_served(struct rnbdc_waiter *waiter, bool success)
 
 	spin_lock(&space->lock);
 	if (waiter->turn || success) {
-		/* A turn without success continues in front of all waiters. */
+		/* After a turn without success the hardware queue waits in front of all others. */
 		waiter->again = !success;
 		rnbdc_space_unlink(space, waiter);
 		if (success)
@@ -264,11 +266,11 @@ void rnbdc_space_served(struct rnbdc_waiter *waiter, bool success)
 }
 
 /**
- * rnbdc_space_next_turn - get the next waiter whose turn has come
+ * rnbdc_space_next_turn - get the next waiter that has a turn and is not started
  * @space: pool
  *
  * Context: any, under RCU.
- * Return: a hardware queue to be started, or NULL.
+ * Return: hardware queue that the caller must start, or NULL.
  */
 struct rnbdc_waiter *rnbdc_space_next_turn(struct rnbdc_space *space)
 {
@@ -288,10 +290,10 @@ struct rnbdc_waiter *rnbdc_space_next_turn(struct rnbdc_space *space)
 }
 
 /**
- * rnbdc_space_tick - end turns that are not used, and let others pass the first waiter
+ * rnbdc_space_tick - end unused turns, and decide whether others may pass the first waiter
  * @space: pool
  *
- * To be called periodically while there are waiters or turns.
+ * The owner must call this function periodically while there are waiters or turns.
  *
  * Context: any.
  */
