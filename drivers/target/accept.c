@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Connections: the queue pair, its acceptance, and the frames that arrive.
+ * Connections: creation of the queue pair, acceptance, and dispatch of received frames.
  *
  * Operation
  *
- * connect.c admits a connection request. A work item then creates the queue pair with its
- * ring and accepts, so that the listener can handle the next request meanwhile, and queue
- * pairs are created concurrently. If the client has given up by then, nothing is created.
- * Frames are dispatched by type: requests go to request.c, control entries to control.c.
+ * connect.c admits a connection request. A work item then creates the queue pair and its ring
+ * and accepts the connection. While the work item runs, the listener can handle the next request,
+ * and other work items create queue pairs concurrently. If the client gives up before the work
+ * item runs, the work item creates nothing. Received frames are dispatched by type: requests to
+ * request.c, control entries to control.c.
  *
- * Ownership: the session, or a queue that joins it, owns the connection id.
+ * Ownership: the session owns the connection id. While a queue is joining the session, the
+ * queue owns it.
  *
- * Concurrency: s->conn.connecting keeps the teardown away until the work item is done with
- * the queue. Frames and completions of one queue are handled one at a time in softirq
- * context. Events of the connection may come before it is accepted.
+ * Concurrency: s->conn.connecting makes the teardown wait until the work item has finished with
+ * the queue. Frames and completions of one queue are handled one at a time, in softirq context.
+ * Events of a connection may arrive before the connection is accepted.
  *
- * Errors: if a queue cannot be set up, the session is closed, or the queue that joins it, and
- * the teardown frees the rest. A protocol error or a failed ring does the same.
+ * Errors: a failed setup, a protocol error or a failed ring closes the session, or only the
+ * queue if it has not joined the session. The teardown frees the remaining resources.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -107,14 +109,14 @@ static void rnbdt_queue_proto_err(struct rnbd_ring *ring, enum rnbd_proto_err pe
 	struct rnbdt_session *s = q->session;
 
 	rnbdt_count(RNBDT_COUNT_PROTO_ERRS, perr);
-	/* The peer of a queue that has not joined may be anybody. */
+	/* A peer that has not joined is not authenticated: keep the claim of the session. */
 	if (rnbdt_queue_joined(q))
 		WRITE_ONCE(s->account.no_claim, true);
 	pr_warn_ratelimited("session %u: host %pUb broke the protocol on queue %u: %s\n",
 			    s->serial, &s->host_id, q->index, rnbd_proto_err_text(perr));
 }
 
-/* End the session of a queue, or the queue alone if it has not joined. */
+/* Close the session of a queue, or only the queue if it has not joined. */
 static void rnbdt_queue_lost(struct rnbdt_queue *q, const char *reason)
 {
 	if (!rnbdt_join_fail(q))
@@ -151,7 +153,7 @@ static const struct rnbd_ring_ops rnbdt_ring_ops = {
  * @q: queue without a ring
  * @req: connection request, which names slots and slot size in bytes
  *
- * Context: handler of the connection id; may sleep.
+ * Context: accept work; may sleep.
  * Return: 0 or a negative errno; -EINVAL if the device cannot serve the ring.
  */
 static int rnbdt_queue_create_ring(struct rnbdt_queue *q,
@@ -177,11 +179,11 @@ static int rnbdt_queue_create_ring(struct rnbdt_queue *q,
 	if (ret)
 		return ret;
 	rnbd_ring_set_rate_limit(&q->ring, rnbdt_login_frames());
-	/* What the client has posted, too. */
+	/* The client has posted the same minimum number of receive slots. */
 	return rnbd_ring_start(&q->ring, RNBD_RING_SLOTS_MIN);
 }
 
-/* Handle an event of an accepted connection. The teardown destroys the id. */
+/* Handle an event of a connection. Always return 0: the teardown destroys the connection id. */
 static int rnbdt_queue_cm_event(struct rdma_cm_id *id,
 				struct rdma_cm_event *event)
 {
@@ -205,13 +207,13 @@ static int rnbdt_queue_cm_event(struct rdma_cm_id *id,
 }
 
 /**
- * rnbdt_reject - refuse a connection
+ * rnbdt_reject - reject a connection request
  * @id: connection that was not accepted
  * @status: enum rnbd_status, sent as private data of the reject
- * @retry_ms: milliseconds after which the client should connect again, or 0
+ * @retry_ms: milliseconds until the client should retry, or 0
  *
- * A connection must not be rejected after rdma_accept(): the connection manager of
- * InfiniBand would repeat its answer for a minute and keep the id until then.
+ * A connection must not be rejected after rdma_accept(): the InfiniBand connection manager
+ * would repeat its answer for a minute and keep the id until then.
  *
  * Context: process context; may sleep.
  */
@@ -226,8 +228,8 @@ void rnbdt_reject(struct rdma_cm_id *id, u16 status, u32 retry_ms)
 }
 
 /*
- * Keep the peer of a queue that has not joined from the pool. The connection manager
- * enables remote access when it accepts a connection; SECURITY.md says what that means.
+ * Deny access to the pool to the peer of a queue that has not joined. The connection manager
+ * enables remote access when it accepts a connection; SECURITY.md describes the consequences.
  */
 static void rnbdt_queue_restrict(struct rnbdt_queue *q)
 {
@@ -240,7 +242,7 @@ static void rnbdt_queue_restrict(struct rnbdt_queue *q)
 			     q->session->conn.dev->name);
 }
 
-/* Has the client given up, or has the session of the queue been closed? */
+/* Test whether the client has given up or the session of the queue is closing. */
 static bool rnbdt_queue_is_over(const struct rnbdt_queue *q)
 {
 	return READ_ONCE(q->session->state) >= RNBDT_CLOSING ||
@@ -255,10 +257,7 @@ static int rnbdt_queue_accept_id(struct rnbdt_queue *q, const struct rnbd_conn_r
 	struct rnbd_cm_rep rep;
 	int ret;
 
-	/*
-	 * Only the client posts RDMA READ: allow as many in flight as it has
-	 * requested and the device can serve.
-	 */
+	/* Only the client posts RDMA READs: allow what it requested and the device supports. */
 	param.responder_resources = min_t(u32, q->accept.responder_resources,
 					  s->conn.dev->attrs.max_qp_rd_atom);
 	param.initiator_depth = 0;
@@ -268,7 +267,7 @@ static int rnbdt_queue_accept_id(struct rnbdt_queue *q, const struct rnbd_conn_r
 	param.private_data = &rep;
 	param.private_data_len = sizeof(rep);
 
-	/* No event of the connection is handled between these. */
+	/* Exclude event handlers of the connection until remote access is disabled. */
 	rdma_lock_handler(q->cm_id);
 	ret = rdma_accept(q->cm_id, &param);
 	if (!ret && q->index) {
@@ -280,8 +279,8 @@ static int rnbdt_queue_accept_id(struct rnbdt_queue *q, const struct rnbd_conn_r
 }
 
 /*
- * Create the ring and accept. The session owns the queue already, so an error
- * closes the session and the teardown frees the queue.
+ * Create the ring and accept the connection. The session or its list of joining queues already
+ * has the queue, so an error starts a teardown, which frees the queue.
  */
 static void rnbdt_queue_accept(struct rnbdt_queue *q)
 {
@@ -290,7 +289,7 @@ static void rnbdt_queue_accept(struct rnbdt_queue *q)
 	int ret = 0;
 
 	if (rnbdt_queue_is_over(q)) {
-		/* If the client is there, others needed its place. */
+		/* If the client still waits, its connection was evicted: let it retry. */
 		rnbdt_reject(q->cm_id, RNBD_ST_BUSY, 0);
 		return;
 	}
@@ -312,7 +311,7 @@ static void rnbdt_queue_accept(struct rnbdt_queue *q)
 		return;
 	}
 	ret = rnbdt_queue_accept_id(q, req);
-	/* The client may have given up meanwhile. */
+	/* A client that gave up during the acceptance is not an error. */
 	if (ret && !rnbdt_queue_is_over(q)) {
 		pr_err_ratelimited("session %u: queue %u could not be accepted: error %d\n",
 				   s->serial, q->index, ret);
@@ -322,13 +321,13 @@ static void rnbdt_queue_accept(struct rnbdt_queue *q)
 
 static void rnbdt_session_connected(struct rnbdt_session *s)
 {
-	/* The session may end once the host is unlocked. */
+	/* Read the host now: the session may drop it once the host is unlocked. */
 	struct rnbdt_host *host = s->host;
 
 	rnbdt_host_lock(host);
 	s->conn.connecting--;
 	rnbdt_host_unlock(host);
-	/* The reference of the caller keeps the session. */
+	/* The caller holds a reference on the session. */
 	wake_up(&s->conn.wait);
 }
 
@@ -336,12 +335,12 @@ static void rnbdt_accept_work(struct work_struct *work)
 {
 	struct rnbdt_queue *q = container_of(work, struct rnbdt_queue, accept.accept_work);
 	struct rnbdt_session *s = q->session;
-	/* Reclaim may wait for this client. */
+	/* Memory reclaim may wait for a disk of this client. */
 	unsigned int noio = memalloc_noio_save();
 
 	rnbdt_queue_accept(q);
 	complete_all(&q->accept.ended);
-	/* From here on the queue may be freed. */
+	/* The queue may be freed after this call. */
 	rnbdt_session_connected(s);
 	rnbdt_session_put(s);
 	memalloc_noio_restore(noio);
@@ -360,12 +359,12 @@ void rnbdt_accept_init(struct rnbdt_queue *q)
 }
 
 /**
- * rnbdt_accept - let a work item create the ring of a queue and accept its connection
- * @q: queue that its session counts in s->conn.connecting, after rnbdt_accept_init()
+ * rnbdt_accept - queue the work item that creates the ring and accepts the connection
+ * @q: queue prepared by rnbdt_accept_init() and counted in s->conn.connecting
  * @conn: connection parameters with the limits of the client's device
  *
- * This takes long. The connection manager holds the lock of the listener while it calls the
- * handler of a connection request, so all other clients would wait.
+ * Both steps take long. The connection manager holds the lock of the listener while it calls
+ * the handler of a connection request, so all other clients would have to wait.
  *
  * Context: handler of the connection.
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Connections: the queue pair, its acceptance, and the frames that arrive. See accept.c.
+ * Connections: creation of the queue pair, acceptance, and dispatch of received frames.
+ * See accept.c.
  */
 #ifndef RNBDT_ACCEPT_H
 #define RNBDT_ACCEPT_H

@@ -2,17 +2,17 @@
 /*
  * The attachment: the use of one export by one session.
  *
- * Operation: the client attaches an export under a handle (attach_ctl.c). Each request
- * names its attachment, through which it finds the backend and the limits of the
- * export. An attachment that is closed, by either end, accepts no request; when the
- * last one is done it leaves the export (attached.c). Its structure remains for late
- * requests until the client has detached it or uses the index again.
+ * Operation: the client attaches an export under a handle (attach_ctl.c). Each request names its
+ * attachment, which leads to the backend and the limits of the export. The client or the target
+ * closes an attachment; a closed one accepts no request. When its last request is done, the
+ * attachment leaves the export (attached.c). Its structure remains for late requests until the
+ * client has detached it or uses the index again.
  *
- * Ownership: the session owns the attachment. The export and its backend stay while
- * an attachment is bound to them. Each request in flight holds a reference.
+ * Ownership: the session owns the attachment. The export and its backend exist as long as an
+ * attachment is bound to them. Each request in flight holds a reference on its attachment.
  *
- * Concurrency: the member documentation names the lock of each member. Frame handlers
- * find an attachment under RCU. Members that are set before it is found are constant.
+ * Concurrency: the member documentation names the lock of each member. Frame handlers look up an
+ * attachment under RCU. Constant members are set before frame handlers can find it.
  */
 #ifndef RNBDT_ATTACH_H
 #define RNBDT_ATTACH_H
@@ -38,9 +38,9 @@ struct rnbdt_session;
 /**
  * enum rnbdt_attach_state - state of an attachment
  * @RNBDT_ATTACH_OPEN: requests are executed
- * @RNBDT_ATTACH_CLOSING: requests are answered with RNBD_ST_CLOSED; those that the
- *	storage has are still in flight
- * @RNBDT_ATTACH_CLOSED: it has left its export
+ * @RNBDT_ATTACH_CLOSING: requests are answered with RNBD_ST_CLOSED; requests that the storage
+ *	already has are still in flight
+ * @RNBDT_ATTACH_CLOSED: the attachment has left its export
  */
 enum rnbdt_attach_state {
 	RNBDT_ATTACH_OPEN,
@@ -49,7 +49,7 @@ enum rnbdt_attach_state {
 };
 
 /**
- * struct rnbdt_resize - capacity that the client knows
+ * struct rnbdt_resize - reports of the capacity to the client
  * @reported: capacity in bytes last reported to the client; host lock
  * @reported_at: jiffies of the latest report of a capacity; host lock
  * @resize_work: reports a changed capacity to the client, on rnbdt_attach_wq
@@ -63,12 +63,12 @@ struct rnbdt_resize {
 /**
  * struct rnbdt_submit - requests of one queue on the way to the storage of one export
  * @att: attachment; constant
- * @queue: queue, or NULL before its first request; written by its frame handler, always the
- *	same. The first one of an attachment has requests of all queues while the host is in
- *	a cgroup
+ * @queue: queue of the requests, or NULL before its first request; only set by the frame handler
+ *	of that queue. While the host is in a cgroup, rnbdt_attach.submits[0] takes the requests
+ *	of all queues
  * @todo: requests to submit, newest first
  * @submit_work: submits @todo, on the work queue of the backend
- * @submitter: task that runs @submit_work at this time, or NULL; read without a lock
+ * @submitter: task that is running @submit_work, or NULL; read without a lock
  */
 struct rnbdt_submit {
 	struct rnbdt_attach *att;
@@ -79,12 +79,12 @@ struct rnbdt_submit {
 };
 
 /**
- * struct rnbdt_attach_detach - the DETACH of an attachment
- * @entry: in rnbdt_ctl.detaches while the control work has something to do for it
+ * struct rnbdt_attach_detach - DETACH of an attachment
+ * @entry: in rnbdt_ctl.detaches while the control work must handle the DETACH
  * @asked: the client has sent the DETACH and waits for the end of the attachment
- * @replaced: another attachment gets the index; no DETACH is taken any more
- * @keep_owner: the host still owns an exclusive export afterwards, or its ownership was ended;
- *	control work once @asked is set
+ * @replaced: another attachment takes the index; a DETACH is no longer accepted
+ * @keep_owner: the DETACH does not end the ownership of an exclusive export, or the ownership
+ *	was already ended for it; only the control work uses it once @asked is set
  * @id: id of the DETACH, which the answer repeats
  *
  * Protected by the lock of the ring of queue 0.
@@ -98,11 +98,11 @@ struct rnbdt_attach_detach {
 };
 
 /**
- * struct rnbdt_attach_events - what the client must be told about an attachment
- * @entry: in rnbdt_ctl.events while there is something
- * @closed: status of a CLOSED entry to send, or RNBD_ST_OK
- * @capacity: bytes of a CAPACITY entry to send, or 0
- * @detached: a DETACHED entry is to be sent, after which the attachment is freed
+ * struct rnbdt_attach_events - events of an attachment that the target reports to the client
+ * @entry: in rnbdt_ctl.events while an event must be sent
+ * @closed: status of the CLOSED entry to send, or RNBD_ST_OK for no entry
+ * @capacity: bytes in the CAPACITY entry to send, or 0 for no entry
+ * @detached: a DETACHED entry must be sent; the attachment is freed afterwards
  *
  * Protected by the lock of the ring of queue 0.
  */
@@ -114,7 +114,7 @@ struct rnbdt_attach_events {
 };
 
 /**
- * struct rnbdt_attach - one export in one session
+ * struct rnbdt_attach - use of one export by one session
  * @session: session that owns the attachment; constant
  * @handle: handle; constant
  * @name: name of the export, for messages; constant
@@ -122,21 +122,22 @@ struct rnbdt_attach_events {
  * @state: enum rnbdt_attach_state; written under the host lock, read without
  * @detach: DETACH of the client
  * @entry: in rnbdt_export.attached while @export is set; lock of attached.c
- * @host_entry: in the hash table of attached.c as long; lock of attached.c, RCU
- * @export: attached export, or NULL when the attachment has left it; host lock
+ * @host_entry: in the hash table of attached.c while @export is set; lock of attached.c, RCU
+ * @export: attached export, or NULL after the attachment has left it; host lock
  * @backend: backend of @export; valid while requests are in flight
  * @fence_generation: fence generation of the host when @export was set; constant
  * @owner_generation: owner generation of the export when @export was set, 0 if the export
  *	is not exclusive; constant
  * @readonly: requests that write are refused; constant
- * @limits: limits of the export for the request decoder; host lock protects writes of the
- *	capacity, all else is constant
- * @resize: capacity that the client knows
- * @events: what the client must be told
- * @nr_submits: members of @submits
- * @submits: requests on the way to the storage, by queue; NULL when it has left its export
+ * @limits: limits of the export for the request decoder; constant, except the capacity, which is
+ *	written under the host lock
+ * @resize: reports of the capacity to the client
+ * @events: events to report to the client
+ * @nr_submits: number of members of @submits
+ * @submits: requests on the way to the storage, by queue; NULL once the attachment leaves its
+ *	export
  * @charged: bytes of its memory that are charged to the host; host lock
- * @sched: scheduler of @backend; as @backend
+ * @sched: scheduler of @backend; valid as long as @backend
  * @lane: lane of the host at this storage; written under the lock of @sched, read without
  * @in_cgroup: requests are charged to the cgroup of the host, and a single work item
  *	submits them; written under the lock of @sched, read without
@@ -144,8 +145,8 @@ struct rnbdt_attach_events {
  * @sched_entry: in the list of attachments of @sched_session; lock of sched_group.c
  * @sched_host: the host at this storage; host lock, constant while requests are in flight
  * @sched_session: the session at this storage; as @sched_host
- * @closed_work: leaves the export when @ref is zero, on rnbdt_attach_wq
- * @free_work: frees the attachment when no frame handler can have found it
+ * @closed_work: removes the attachment from its export when @ref is zero, on rnbdt_attach_wq
+ * @free_work: frees the attachment after a grace period, when no frame handler can have it
  */
 struct rnbdt_attach {
 	struct rnbdt_session *session;

@@ -4,28 +4,28 @@
  *
  * Operation
  *
- * Queue 0 of a live session receives the requests as control entries. The frame handler
- * notes a DETACH in its attachment and puts other requests into slots, and the control work
- * handles both. ATTACH binds an attachment under the handle that the
- * client chose, and answers with the properties of the export; the same request again
- * gets the same answer. A request for an index whose former attachment has not ended is
- * answered with RNBD_ST_BUSY. DETACH closes an attachment and is answered when the
- * storage has completed its requests; then the client may use the index again.
+ * Queue 0 of a live session receives these requests as control entries. The frame handler
+ * records a DETACH in its attachment and puts other requests into slots; the control work
+ * handles both. ATTACH binds an attachment under the handle that the client chose. The answer
+ * contains the properties of the export, and a repeated ATTACH gets the same answer. An ATTACH
+ * for an index whose former attachment has not ended is answered with RNBD_ST_BUSY. DETACH
+ * closes an attachment and is answered when the storage has completed the requests of the
+ * attachment; then the client may use the index again.
  *
- * Ownership: s->attaches owns the attachments. A closed one remains there until it is
- * detached or replaced. The generation of a detached one remains, so that late requests
- * for it can be told from wrong ones.
+ * Ownership: s->attaches owns the attachments. A closed attachment remains there until it is
+ * detached or replaced. After a DETACH the index keeps the generation, so that the target can
+ * distinguish late requests from invalid ones.
  *
- * Concurrency: the control work runs once at a time and locks the host, so hosts do not wait
- * for each other. It takes rnbdt_lock for writing instead if the request changes the
- * configuration: the owner of an exclusive export, or the capacity of one. It allocates
- * without the lock, and without I/O: reclaim may wait for a disk of this client.
+ * Concurrency: the control work of a session runs once at a time and locks only the host, so hosts
+ * do not wait for each other. For a request that changes the configuration (the owner of an
+ * exclusive export, or the capacity of an export), it takes rnbdt_lock for writing instead. Memory
+ * is allocated without these locks and without I/O: reclaim may wait for a disk of the client.
  *
- * Errors: a client cannot tell exports that it may not use from those that do not exist,
- * nor try many names: RNBD_ST_LIMIT is the answer to a host that asks too often. Without
- * memory the answer is RNBD_ST_BUSY: memory per processor is allocated from what is there
- * already, because reclaim is excluded, and a work item of the kernel adds more. An entry
- * that is malformed, or one too many for the slots, is a protocol error.
+ * Errors: exports that a client may not use look to the client like exports that do not exist.
+ * A host that asks too often gets RNBD_ST_LIMIT, so it cannot try many names. If an allocation
+ * fails, the answer is RNBD_ST_BUSY: without memory reclaim, per-CPU memory is allocated only
+ * from a small stock, which a work item of the kernel refills. A malformed entry, or an entry
+ * that finds no free slot, is a protocol error.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -65,12 +65,12 @@
 #include "session.h"
 #include "target.h"
 
-/* Milliseconds after which a client should ask again for an export that drains. */
+/* Milliseconds after which a client should repeat an ATTACH that was answered with BUSY. */
 #define RNBDT_BUSY_MS		100
-/* The same for a host that has asked too often. */
+/* Milliseconds after which a host that exceeded its rate limit should repeat an ATTACH. */
 #define RNBDT_LIMIT_MS		1000
 
-/* Attachments with a DETACH that are handled while the host is locked. */
+/* Maximum number of DETACHs that are handled before the host is unlocked for a moment. */
 #define RNBDT_DETACHES_MAX	16
 
 static void rnbdt_fill_grant(const struct rnbdt_attach *att, struct rnbd_attach_grant *grant)
@@ -89,8 +89,8 @@ static void rnbdt_fill_grant(const struct rnbdt_attach *att, struct rnbd_attach_
 }
 
 /*
- * Compare a request with the attachment that has or had its index. Returns RNBD_ST_OK if a
- * new attachment may take the index.
+ * Compare an ATTACH with the attachment that has or had its index. Return RNBD_ST_OK if a new
+ * attachment may use the index.
  */
 static u16 rnbdt_check_index(struct rnbdt_session *s, struct rnbdt_attach *old,
 			     const struct rnbd_attach_info *info)
@@ -104,13 +104,13 @@ static u16 rnbdt_check_index(struct rnbdt_session *s, struct rnbdt_attach *old,
 		return RNBD_ST_OK;
 	if (generation <= old->handle.generation)
 		return RNBD_ST_NO_ATTACH;
-	/* The client has given up the former attachment. */
+	/* A newer generation shows that the client has given up the former attachment. */
 	rnbdt_attach_close(old, RNBD_ST_OK);
 	return old->state == RNBDT_ATTACH_CLOSED && !READ_ONCE(old->detach.asked) ?
 	       RNBD_ST_OK : RNBD_ST_BUSY;
 }
 
-/* Does @old answer the same request, whose answer may be lost? */
+/* Test whether a request repeats the ATTACH of @old, the answer to which may be lost. */
 static bool rnbdt_is_repeated(const struct rnbdt_attach *old, const struct rnbd_attach_info *info)
 {
 	return old && rnbd_handle_equal(&old->handle, &info->handle) &&
@@ -131,7 +131,7 @@ static struct rnbdt_attach *rnbdt_new_attach(struct rnbdt_session *s,
 	return att;
 }
 
-/* The same request once more: the answer has what the client may use from now on. */
+/* Answer a repeated ATTACH. The client may use the capacity in this answer from now on. */
 static void rnbdt_attach_again(struct rnbdt_attach *att, struct rnbd_attach_grant *grant)
 {
 	rnbdt_fill_grant(att, grant);
@@ -141,12 +141,12 @@ static void rnbdt_attach_again(struct rnbdt_attach *att, struct rnbd_attach_gran
 }
 
 /**
- * struct rnbdt_new - what a request to attach needs besides the lock
- * @att: attachment that is not bound, or NULL
- * @used: @att was given to the session
- * @charged: the request has paid its token
- * @nomem: there is no memory for @att
- * @config: the request changes the configuration
+ * struct rnbdt_new - state of an ATTACH that is kept while the lock is dropped
+ * @att: allocated attachment that is not bound, or NULL
+ * @used: the session owns @att
+ * @charged: the request was charged to the rate limit of the host
+ * @nomem: the allocation of @att failed
+ * @config: the request changes the configuration, so rnbdt_lock is taken for writing
  */
 struct rnbdt_new {
 	struct rnbdt_attach *att;
@@ -156,7 +156,7 @@ struct rnbdt_new {
 	bool config;
 };
 
-/* Lock the host of a session, or the whole configuration. */
+/* Lock the host of a session, or the whole configuration if @config is set. */
 static void rnbdt_attach_lock(struct rnbdt_session *s, bool config)
 {
 	if (config)
@@ -174,8 +174,8 @@ static void rnbdt_attach_unlock(struct rnbdt_session *s, bool config)
 }
 
 /*
- * Bind a new attachment, and let frame handlers find it. Returns RNBD_ST_OK, or BUSY or LIMIT
- * if it cannot be bound.
+ * Bind a new attachment and publish it to frame handlers. Return RNBD_ST_OK, or RNBD_ST_BUSY or
+ * RNBD_ST_LIMIT if it cannot be bound.
  */
 static u16 rnbdt_attach_begin(struct rnbdt_session *s, const struct rnbdt_new *new,
 			      struct rnbdt_attach *old, struct rnbdt_export *export,
@@ -186,19 +186,19 @@ static u16 rnbdt_attach_begin(struct rnbdt_session *s, const struct rnbdt_new *n
 
 	if (status)
 		return status;
-	/* From here on the frame handler finds no attachment for a DETACH of the old one. */
+	/* From here on the frame handler no longer records a DETACH in @old. */
 	if (old && !rnbdt_ctl_replace(old)) {
 		rnbdt_attach_forget(att);
 		return RNBD_ST_BUSY;
 	}
-	/* The reply then carries the present capacity. */
+	/* Update the capacity now, so that the reply contains it. */
 	if (new->config)
 		rnbdt_export_update_capacity(export);
 	rnbdt_bind(att, export, slot->attach.flags);
 	rnbdt_fill_grant(att, &slot->grant);
 	att->resize.reported = slot->grant.geo.capacity;
 	att->resize.reported_at = jiffies - RNBDT_RESIZE_PAUSE;
-	/* The entry was reserved. */
+	/* rnbdt_attach_prepare() has reserved the entry. */
 	xa_store(&s->attaches, att->handle.index, att, GFP_NOWAIT);
 	if (old)
 		rnbdt_attach_free(old);
@@ -206,9 +206,9 @@ static u16 rnbdt_attach_begin(struct rnbdt_session *s, const struct rnbdt_new *n
 }
 
 /*
- * Handle a request to attach. Answered under the lock, so that no event about the
- * attachment precedes the answer. Returns false if the caller must first allocate the
- * attachment without the lock, or lock the configuration.
+ * Handle an ATTACH. The caller sends the answer under the same lock, so that no event about the
+ * attachment precedes it. Return false if the caller must first allocate the attachment
+ * without the lock, or lock the configuration.
  */
 static bool rnbdt_attach_locked(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot,
 				struct rnbdt_new *new)
@@ -226,7 +226,7 @@ static bool rnbdt_attach_locked(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 		status = RNBD_ST_SHUTDOWN;
 	else if (!repeated)
 		status = rnbdt_check_index(s, old, info) ?: rnbdt_bind_check(s, info, &export);
-	/* A client must repeat what was answered with BUSY: that costs nothing. */
+	/* Do not charge a request that is answered with BUSY: the client must repeat it. */
 	if (status != RNBD_ST_BUSY && status != RNBD_ST_SHUTDOWN && !new->charged) {
 		status = rnbdt_rate_attach(s->host) ?: status;
 		new->charged = true;
@@ -238,7 +238,7 @@ static bool rnbdt_attach_locked(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 	} else if (!status) {
 		bool config = new->config;
 
-		/* Only a writer of rnbdt_lock may make the change, after it has looked again. */
+		/* Only a writer of rnbdt_lock may make the change, after it has checked again. */
 		new->config = config || rnbdt_bind_is_config(s, export);
 		if (new->config != config || !new->att)
 			return false;
@@ -253,7 +253,7 @@ static bool rnbdt_attach_locked(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 	return true;
 }
 
-/* Allocate the attachment of a request, and reserve its place in the session. */
+/* Allocate the attachment of a request, and reserve its index in the session. */
 static void rnbdt_attach_prepare(struct rnbdt_session *s, const struct rnbd_attach_info *info,
 				 struct rnbdt_new *new)
 {
@@ -305,8 +305,8 @@ static void rnbdt_handle_attach(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 }
 
 /*
- * Handle a request to end an ownership, which attaches nothing. A client can send any number of
- * them, so the configuration is locked only if the request ends an ownership.
+ * Handle an ATTACH that only ends an ownership and attaches nothing. A client can send any number
+ * of them, so the configuration is locked only if the host has an ownership to end.
  */
 static void rnbdt_handle_disown(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot)
 {
@@ -329,8 +329,8 @@ static void rnbdt_handle_disown(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 }
 
 /*
- * Answer the DETACH of an attachment that has ended. Its index keeps the generation, by
- * which late requests are told from wrong ones.
+ * Answer the DETACH of an attachment that has ended. The index keeps the generation, so that
+ * late requests can be distinguished from invalid ones.
  */
 static void rnbdt_finish_detach(struct rnbdt_session *s, struct rnbdt_attach *att)
 {
@@ -343,8 +343,8 @@ static void rnbdt_finish_detach(struct rnbdt_session *s, struct rnbdt_attach *at
 }
 
 /*
- * Handle a DETACH for which the frame handler has found no attachment: it may have come
- * before its ATTACH was handled.
+ * Handle a DETACH for which the frame handler found no attachment: the DETACH may have arrived
+ * before the control work had handled the ATTACH.
  */
 static void rnbdt_handle_detach(struct rnbdt_session *s, struct rnbdt_ctl_slot *slot)
 {
@@ -366,7 +366,7 @@ static void rnbdt_handle_detach(struct rnbdt_session *s, struct rnbdt_ctl_slot *
 }
 
 /*
- * End the ownership that an attachment has begun, before its DETACH is answered. The next owner
+ * End the ownership that began with an attachment, before its DETACH is answered. The next owner
  * waits until the attachment has ended, see bind.c.
  */
 static void rnbdt_detach_owner(struct rnbdt_attach *att)
@@ -375,14 +375,14 @@ static void rnbdt_detach_owner(struct rnbdt_attach *att)
 	rnbdt_attach_close(att, RNBD_ST_OK);
 	rnbdt_owner_detach(att);
 	att->detach.keep_owner = true;
-	/* Its end may have put it into the list before. */
+	/* Handle the DETACH again; rnbdt_attach_closed_work() may have queued it already. */
 	rnbdt_ctl_ended(att);
 	up_write(&rnbdt_lock);
 }
 
 /*
- * Close attachments that have a DETACH, and answer it for those that have ended. Returns
- * whether there may be more of them: a session may have thousands.
+ * Close attachments that have a DETACH, and answer it for those that have ended. Return true
+ * if more may be left: a session may have thousands.
  */
 static bool rnbdt_handle_detaches(struct rnbdt_session *s)
 {
@@ -395,13 +395,13 @@ static bool rnbdt_handle_detaches(struct rnbdt_session *s)
 		att = rnbdt_ctl_next_detach(s);
 		if (!att)
 			break;
-		/* It has not lost its connection; other disks that are attached count. */
+		/* From now on only disks that are still attached justify a claim, see claim.c. */
 		s->account.claims = false;
 		owner = att->owner_generation && !att->detach.keep_owner;
 		if (owner)
 			break;
 		rnbdt_attach_close(att, RNBD_ST_OK);
-		/* Otherwise its end puts it into the list again. */
+		/* Otherwise rnbdt_attach_closed_work() queues the DETACH again. */
 		if (att->state == RNBDT_ATTACH_CLOSED)
 			rnbdt_finish_detach(s, att);
 	}
@@ -425,8 +425,8 @@ static void rnbdt_handle_slot(struct rnbdt_session *s, struct rnbdt_ctl_slot *sl
  * rnbdt_ctl_work - handle the control requests of a session
  * @work: rnbdt_session.ctl.ctl_work
  *
- * A client can send requests as fast as they are answered, so other sessions come in
- * between.
+ * A client can send requests as fast as they are answered. The work item handles a limited
+ * number and queues itself again, so that other sessions have their turn.
  *
  * Context: work item of rnbdt_ctl_wq; locks the host or the configuration, may sleep.
  */
@@ -439,7 +439,7 @@ void rnbdt_ctl_work(struct work_struct *work)
 	u32 i;
 
 	for (i = 0; more && i < RNBD_CTL_OPEN_MAX; i++) {
-		/* These may free an index for which an ATTACH has come since. */
+		/* DETACHs first: they may free an index that a waiting ATTACH names. */
 		more = rnbdt_handle_detaches(s);
 		slot = rnbdt_ctl_next(s);
 		if (!slot)
@@ -480,7 +480,7 @@ static enum rnbd_proto_err rnbdt_take_slot(struct rnbdt_session *s,
 	return perr;
 }
 
-/* Note a DETACH in its attachment. @noted: there is one that had no DETACH. */
+/* Record a DETACH in its attachment. Set @noted if there is one that had no DETACH. */
 static enum rnbd_proto_err rnbdt_note_detach(struct rnbdt_session *s,
 					     const struct rnbd_ctl_entry *entry, bool *noted)
 {
@@ -506,7 +506,7 @@ static enum rnbd_proto_err rnbdt_note_detach(struct rnbdt_session *s,
  *
  * Context: completion handler of queue 0; does not sleep.
  * Return: RNBD_PERR_NONE, or a protocol error if the session is not live yet, the entry
- * is malformed, or the client has too many requests open.
+ * is malformed, or the client has too many open requests.
  */
 enum rnbd_proto_err rnbdt_session_handle_attach(struct rnbdt_session *s,
 						const struct rnbd_ctl_entry *entry)

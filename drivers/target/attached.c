@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Life of an attachment: on the list of its export, closing, and the wait for it.
+ * Life cycle of an attachment: joining the list of its export, closing, leaving the list.
  *
- * Operation: an attachment that is granted joins the list of its export (bind.c). It is
- * closed by a DETACH of the client, by the teardown of the session, or by the administrator,
- * who disables the export, denies it to the host or takes it off the port. From then on its
- * requests are refused, also those that wait in front of the storage (sched.c), and when the
- * last request in flight is done, it leaves the list.
+ * Operation: a granted attachment joins the list of its export (bind.c). It is closed by a
+ * DETACH of the client, by the teardown of the session, by the end of the ownership of an
+ * exclusive export, or by the administrator, who disables the export, denies it to the host or
+ * removes it from the port. From then on its requests are refused, including those that wait in
+ * front of the storage (sched.c). When the last request in flight is done, the attachment leaves
+ * the list.
  *
  * Ownership: the session owns its attachments, by index. Their memory is charged to the host
- * until they are freed, because a client decides how many closed ones it keeps. An
- * attachment on the list keeps the backend of the export open, because the export waits for
- * an empty list before it closes the backend (export.c). Frame handlers may have found an
- * attachment under RCU, so it is freed after a grace period.
+ * until it is freed, because a client decides how many closed attachments it keeps. The export
+ * closes its backend only when its list is empty (export.c), so an attachment on the list keeps
+ * the backend open. Frame handlers find attachments under RCU, so an attachment is freed after
+ * a grace period.
  *
  * Concurrency: the host of an attachment is locked to change it. Hosts share the lists of the
- * exports and the table of attachments, which rnbdt_attached_lock protects; a writer of
- * rnbdt_lock may walk the lists without it, and code that has locked a host looks its attachments
- * up in the table under RCU. No task waits for the end of an attachment: the last one of an export
- * or of a session queues what must follow.
+ * exports and the table of attachments, which rnbdt_attached_lock protects. A writer of
+ * rnbdt_lock may walk the lists without that lock. Code that has locked a host finds the
+ * attachments of that host in the table under RCU. No task waits for the end of an attachment:
+ * the last attachment of an export or of a session queues the work item that continues.
  *
- * Errors: none. The storage can delay the end of an attachment without a limit of
- * time.
+ * Errors: none. The storage can delay the end of an attachment without a time limit.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -50,17 +50,17 @@
 #include "session.h"
 #include "target.h"
 
-/* Attachments by host and name of the export; a target may have many thousands. */
+/* Buckets of the table of attachments, by host and name of the export; there may be thousands. */
 #define RNBDT_ATTACHED_BUCKETS	4096
 
-/* The table, and the lists and numbers of attachments of exports */
+/* Protects the table, and the lists and numbers of attachments of all exports. */
 static DEFINE_SPINLOCK(rnbdt_attached_lock);
 static struct hlist_head rnbdt_attached_table[RNBDT_ATTACHED_BUCKETS];	/* read under RCU */
 
 static atomic64_t rnbdt_attached_memory;	/* charged for all attachments */
 
 /**
- * rnbdt_attached_bytes - return what is charged for the attachments of all hosts
+ * rnbdt_attached_bytes - return the bytes charged for the attachments of all hosts
  *
  * Context: any.
  * Return: bytes.
@@ -71,11 +71,11 @@ u64 rnbdt_attached_bytes(void)
 }
 
 /**
- * rnbdt_attach_bytes - return the memory of an attachment
+ * rnbdt_attach_bytes - return the size of the memory of an attachment
  * @att: attachment
  *
  * Context: any.
- * Return: bytes, as the allocator rounds them.
+ * Return: bytes, as rounded up by the allocator.
  */
 u32 rnbdt_attach_bytes(const struct rnbdt_attach *att)
 {
@@ -96,13 +96,13 @@ static void rnbdt_attach_set_charge(struct rnbdt_attach *att, u32 bytes)
 
 	WRITE_ONCE(host->queue_bytes, host->queue_bytes + more);
 	atomic64_add(more, &rnbdt_attached_memory);
-	/* The caller may read other sums. Pairs with the barriers in queue_budget.c. */
+	/* The caller may read other sums next. Pairs with the barriers in queue_budget.c. */
 	smp_mb__after_atomic();
 	att->charged = bytes;
 }
 
 /**
- * rnbdt_attach_charge - charge the memory that an attachment has now to its host
+ * rnbdt_attach_charge - charge the current memory of an attachment to its host
  * @att: attachment
  *
  * Context: process context, host of the session locked.
@@ -112,7 +112,7 @@ void rnbdt_attach_charge(struct rnbdt_attach *att)
 	rnbdt_attach_set_charge(att, rnbdt_attach_bytes(att));
 }
 
-/* The last request is done. */
+/* Called when a closed attachment has no request in flight. */
 static void rnbdt_attach_idle(struct percpu_ref *ref)
 {
 	struct rnbdt_attach *att = container_of(ref, struct rnbdt_attach, ref);
@@ -127,11 +127,11 @@ static void rnbdt_attach_closed_work(struct work_struct *work)
 	struct rnbdt_host *host = s->host;
 	u32 i;
 
-	/* These have no requests left, but may not have returned yet. */
+	/* The work items have no requests left, but may not have returned yet. */
 	for (i = 0; i < att->nr_submits; i++)
 		flush_work(&att->submits[i].submit_work.work);
 	cancel_delayed_work_sync(&att->resize.resize_work);
-	/* The client decides how long the rest stays. */
+	/* Free these now: the client decides how long the closed attachment remains. */
 	kfree(att->submits);
 	att->submits = NULL;
 
@@ -139,7 +139,7 @@ static void rnbdt_attach_closed_work(struct work_struct *work)
 	rnbdt_attached_remove(att);
 	rnbdt_attach_charge(att);
 	WRITE_ONCE(att->state, RNBDT_ATTACH_CLOSED);
-	/* The client may wait for this to detach, or to use the index again. */
+	/* The client may wait for this to detach the attachment or to reuse its index. */
 	if (READ_ONCE(s->state) == RNBDT_LIVE) {
 		rnbdt_ctl_ended(att);
 		queue_work(rnbdt_ctl_wq, &s->ctl.ctl_work);
@@ -147,7 +147,7 @@ static void rnbdt_attach_closed_work(struct work_struct *work)
 	if (--s->nr_bound)
 		goto unlock;
 	host->nr_active--;
-	/* Let a teardown go on that waits; then @s may be freed once the host is unlocked. */
+	/* A waiting teardown continues now; it may free @s once the host is unlocked. */
 	if (s->teardown.parted)
 		queue_work(rnbdt_teardown_wq, &s->teardown.release_work);
 unlock:
@@ -173,7 +173,7 @@ static void rnbdt_attach_free_work(struct work_struct *work)
  * The caller initialises the work items that submit requests and report the capacity.
  *
  * Context: process context, may sleep.
- * Return: the attachment, or NULL without memory.
+ * Return: the attachment, or NULL if memory is short.
  */
 struct rnbdt_attach *rnbdt_attach_alloc(struct rnbdt_session *s,
 					const struct rnbd_attach_info *info)
@@ -185,7 +185,7 @@ struct rnbdt_attach *rnbdt_attach_alloc(struct rnbdt_session *s,
 		return NULL;
 	att->nr_submits = s->granted.nr_queues;
 	att->submits = kcalloc(att->nr_submits, sizeof(*att->submits), GFP_KERNEL);
-	/* Memory per processor may be short for a moment, see attach_ctl.c. */
+	/* Per-CPU memory may be unavailable temporarily, see attach_ctl.c. */
 	if (!att->submits || !rnbdt_sched_alloc(att) ||
 	    percpu_ref_init(&att->ref, rnbdt_attach_idle, 0, GFP_KERNEL | __GFP_NOWARN)) {
 		rnbdt_sched_free(att);
@@ -208,7 +208,7 @@ struct rnbdt_attach *rnbdt_attach_alloc(struct rnbdt_session *s,
 }
 
 /**
- * rnbdt_attach_forget - return what is charged for an attachment
+ * rnbdt_attach_forget - uncharge the memory of an attachment
  * @att: attachment that is about to be freed
  *
  * Context: process context, host of the session locked unless nothing is charged.
@@ -221,10 +221,10 @@ void rnbdt_attach_forget(struct rnbdt_attach *att)
 
 /**
  * rnbdt_attach_free - free an attachment
- * @att: attachment that is closed or was never bound, and is not found any more
+ * @att: attachment that is closed or was never bound, and that can no longer be found
  *
- * Context: process context, host of the session locked unless it was never bound; frees after
- * a grace period.
+ * Context: process context, host of the session locked unless @att was never bound; frees
+ * after a grace period.
  */
 void rnbdt_attach_free(struct rnbdt_attach *att)
 {
@@ -241,10 +241,10 @@ static struct hlist_head *rnbdt_attached_bucket(const struct rnbdt_host *host, c
 }
 
 /**
- * rnbdt_attached_next - find the attachments of a host to exports of a name
+ * rnbdt_attached_next - find the next attachment of a host to an export with a given name
  * @host: host
- * @name: name of the exports: one of them is in configfs, others were removed
- * @att: attachment that was found before, or NULL to find the first one
+ * @name: name of the export; exports that were removed from configfs may have had it, too
+ * @att: previous result, or NULL to find the first attachment
  *
  * Context: @host locked, RCU read side during the whole walk.
  * Return: the next attachment that is bound, in any session of the host, or NULL.
@@ -258,7 +258,7 @@ struct rnbdt_attach *rnbdt_attached_next(const struct rnbdt_host *host, const ch
 
 	rnbdt_assert_host(host);
 
-	/* Those of other hosts come and go; they, and their sessions, are freed later. */
+	/* Attachments of other hosts come and go; RCU keeps their memory and their sessions. */
 	while ((node = rcu_dereference(*link))) {
 		att = hlist_entry(node, struct rnbdt_attach, host_entry);
 		if (att->session->host == host && !strcmp(att->name, name))
@@ -294,7 +294,7 @@ void rnbdt_attached_add(struct rnbdt_attach *att, struct rnbdt_export *export)
 }
 
 /**
- * rnbdt_attached_remove - end the use of an export
+ * rnbdt_attached_remove - unbind an attachment from its export
  * @att: attachment without requests, bound to an export
  *
  * The export may be freed afterwards.
@@ -323,7 +323,7 @@ void rnbdt_attached_remove(struct rnbdt_attach *att)
 
 /**
  * rnbdt_attach_close - close an attachment without waiting
- * @att: attachment; one that is closed or closing already is fine
+ * @att: attachment; nothing happens unless it is open
  * @status: status of the CLOSED entry for the client, or RNBD_ST_OK to send none
  *
  * Context: host of the session locked; does not sleep.
@@ -338,7 +338,7 @@ void rnbdt_attach_close(struct rnbdt_attach *att, u16 status)
 	atomic_inc(&att->export->nr_closing);
 	if (status)
 		rnbdt_ctl_closed(att, status);
-	/* Requests that wait end like those that the storage does not have yet. */
+	/* rnbdt_may_submit() refuses the requests that waited in front of the storage. */
 	rnbdt_sched_release(att);
 	percpu_ref_kill(&att->ref);
 }
@@ -346,11 +346,11 @@ void rnbdt_attach_close(struct rnbdt_attach *att, u16 status)
 /**
  * rnbdt_attached_close - close the attachments of an export without waiting
  * @export: export
- * @host: only those of this host, or NULL
- * @port: only those through this port, or NULL
+ * @host: close only attachments of this host; NULL: of all hosts
+ * @port: close only attachments through this port; NULL: through all ports
  * @reason: constant text for the log
  *
- * The caller has made sure that no further attachments of that kind begin.
+ * The caller has ensured that no further such attachment can be bound.
  *
  * Context: process context without rnbdt_lock; may sleep.
  */
@@ -371,14 +371,14 @@ void rnbdt_attached_close(struct rnbdt_export *export, const struct rnbdt_host *
 		nr++;
 	}
 	up_write(&rnbdt_lock);
-	/* There may be thousands, and the console may be slow. */
+	/* Log one line: there may be thousands of attachments, and the console may be slow. */
 	if (nr)
 		pr_info("export %s: attachments that are closed: %u: %s\n",
 			rnbdt_export_name(export), nr, reason);
 }
 
 /**
- * rnbdt_attached_revoke - close the attachments that do not belong to the owner of an export
+ * rnbdt_attached_revoke - close the attachments of an exclusive export whose ownership has ended
  * @export: export
  *
  * Context: rnbdt_lock held for writing; does not sleep.
@@ -401,10 +401,10 @@ void rnbdt_attached_revoke(struct rnbdt_export *export)
 }
 
 /**
- * rnbdt_session_export - return the name of an export of a session
+ * rnbdt_session_export - return the name of an export that a session has attached
  * @s: session
- * @name: result, RNBD_EXPORT_NAME_SIZE bytes: name of the export of its first attachment,
- *	which may be closed; "" without one
+ * @name: result, RNBD_EXPORT_NAME_SIZE bytes: name of the export of the first attachment, which
+ *	may be closed; "" without attachments
  *
  * Context: any; takes no lock.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Life of an attachment. See attached.c.
+ * Life cycle of an attachment. See attached.c.
  */
 #ifndef RNBDT_ATTACHED_H
 #define RNBDT_ATTACHED_H

@@ -4,32 +4,32 @@
  *
  * Operation
  *
- * If the host has a secret at the connection request, the login is answered with a
- * challenge, and the login work begins with the check of the proof that the client
- * returns. While a secret is being rotated the host has two, and either proves.
- * Until the proof is verified the session is nothing but a connection: it affects
- * no other session, no epoch and no account of the host. The target then proves to
- * the client that it knows the same secret too. Further queues prove a key of the session
- * that is computed from that secret, or sent to a client that has none (join.c). See
- * "Authentication" in Documentation/protocol.rst.
+ * If the host has a secret at the time of the connection request, the target answers the login
+ * with a challenge, and the login work first verifies the proof that the client returns. While
+ * a secret is being rotated the host has two secrets, and a proof of either is accepted. Until
+ * the proof is verified, the session affects no other session, no epoch and no account of the
+ * host. The target then proves to the client that it knows the same secret. Further queues prove
+ * the key of the session (join.c). The client computes this key from the secret; a client
+ * without a secret receives it from the target. See "Authentication" in
+ * Documentation/protocol.rst.
  *
  * Ownership
  *
- * A secret is constant and reference counted: its host holds one reference for each
- * use, each session that has proven it another. A changed secret is a new object;
- * the sessions to end are those whose secret is none of their host.
+ * A secret is constant and reference counted. Its host holds one reference for each use, and each
+ * session that has proven the secret holds another. Changing a secret creates a new object. A
+ * session must end when its secret is no longer one of the secrets of its host.
  *
  * Concurrency
  *
- * Challenge and proof are handled one after the other in the completion handler of
- * queue 0. Only the login work uses them afterwards, and it is queued after them.
- * s->auth.text is constant when the session is live. The secrets of a host change with
- * rnbdt_lock held for writing.
+ * The completion handler of queue 0 handles the challenge and the proof, one after the other. It
+ * then queues the login work, and only the login work uses them afterwards. s->auth.text is
+ * constant once the session is live. The secrets of a host change only with rnbdt_lock held for
+ * writing.
  *
  * Errors
  *
- * A wrong proof returns RNBD_ST_AUTH and reveals nothing else. A target without
- * memory, or whose crypto API fails, denies every login that needs a proof.
+ * A wrong proof is answered with RNBD_ST_AUTH, which reveals nothing else. If memory is short or
+ * the crypto API fails, the target denies every login that needs a proof.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -55,7 +55,7 @@
  * struct rnbdt_secret - secret of a host
  * @ref: reference count
  * @key: HMAC transform keyed with the secret
- * @bytes: the secret, to compare it
+ * @bytes: the secret, for comparison
  */
 struct rnbdt_secret {
 	struct kref ref;
@@ -172,10 +172,11 @@ enum rnbd_proto_err rnbdt_auth_handle_proof(struct rnbdt_session *s,
 }
 
 /**
- * rnbdt_auth_outdated - check whether the host has withdrawn what a session relies on
+ * rnbdt_auth_outdated - check whether the host has withdrawn the secret of a session
  * @s: session
  *
- * A session that still has to prove a secret is checked when it does.
+ * A session without a secret is outdated if its host has gained or lost one since the connection
+ * request. A secret that must still be proven is checked with the proof.
  *
  * Context: process context, host of @s locked.
  * Return: true if the session must end.
@@ -191,7 +192,7 @@ bool rnbdt_auth_outdated(const struct rnbdt_session *s)
 	return secret != s->host->secret && secret != s->host->old_secret;
 }
 
-/* Compare the proof of the client with that of a secret. */
+/* Compare the proof of the client with the proof that a secret yields. */
 static u16 rnbdt_auth_verify(struct rnbdt_session *s, const struct rnbdt_secret *secret)
 {
 	u8 mac[RNBD_MAC_SIZE];
@@ -206,7 +207,7 @@ static u16 rnbdt_auth_verify(struct rnbdt_session *s, const struct rnbdt_secret 
 	return status;
 }
 
-/* Accept a proven secret unless it was withdrawn since, and compute the target's proof. */
+/* Accept a proven secret unless it was withdrawn, and compute the proof of the target. */
 static u16 rnbdt_auth_accept(struct rnbdt_session *s, struct rnbdt_secret *secret)
 {
 	u16 status = RNBD_ST_OK;
@@ -274,11 +275,11 @@ int rnbdt_auth_send_proof(struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_auth_make_key - make the key of a session, which its further queues prove
+ * rnbdt_auth_make_key - create the key of a session, which its further queues prove
  * @s: session whose login is granted
  * @join_key: result, RNBD_MAC_SIZE bytes for the login reply
  *
- * The client computes the key if it has proven a secret; otherwise the reply carries it.
+ * A client that has proven a secret computes the key; any other client gets it in the reply.
  *
  * Context: login work; may sleep and load a crypto module.
  * Return: RNBD_ST_OK, or RNBD_ST_NOMEM if the key cannot be made.
@@ -310,7 +311,7 @@ u16 rnbdt_auth_make_key(struct rnbdt_session *s, u8 *join_key)
 }
 
 /**
- * rnbdt_auth_free - drop what a session has of secrets and keys
+ * rnbdt_auth_free - release the secret and the key of a session
  * @s: session at the end of its teardown
  *
  * Context: process context; may sleep.

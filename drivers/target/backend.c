@@ -2,12 +2,14 @@
 /*
  * The backend of an export: an opened block device or file.
  *
- * bdev.c and file.c implement the two kinds of backends; struct rnbdt_backend_ops
- * is their interface. The export owns the backend. Attachments use it without a
- * reference: disabling the export waits for them (export.c).
+ * Operation: bdev.c and file.c implement the two kinds of backends; struct rnbdt_backend_ops is
+ * their interface.
  *
- * A backend is gone if its block device, or the one below its file, has been removed.
- * Its requests are answered with RNBD_ST_GONE, which multipath takes for a path error.
+ * Ownership: the export owns the backend. Attachments use it without a reference, because
+ * the export closes it only when it has no attachment left (export.c).
+ *
+ * Errors: a backend is gone if its block device, or the block device below its file, was
+ * removed. Its requests are answered with RNBD_ST_GONE, a path error for the client.
  */
 
 #include <linux/blkdev.h>
@@ -19,7 +21,7 @@
 #include "backend.h"
 
 /**
- * rnbdt_backend_size - return the present size of the storage
+ * rnbdt_backend_size - return the current size of the storage
  * @be: open backend
  *
  * Context: any.
@@ -35,8 +37,8 @@ u64 rnbdt_backend_size(const struct rnbdt_backend *be)
  * rnbdt_backend_gone - check whether the block device of the storage was removed
  * @be: open backend
  *
- * The block layer sets the capacity of a removed disk to 0. That of its partitions
- * stays, and file systems report only EIO.
+ * The block layer sets the capacity of a removed disk to 0, but not that of its partitions, and
+ * file systems report only EIO.
  *
  * Context: any.
  * Return: true if no request can reach the storage until the export is enabled again.
@@ -53,7 +55,7 @@ bool rnbdt_backend_gone(const struct rnbdt_backend *be)
  * @be: open backend
  * @error: errno, negative, or 0
  *
- * The block layer returns a plain -EIO to a request that meets a removed disk.
+ * A request to a removed disk fails with a plain -EIO, so check whether the disk is gone.
  *
  * Context: any.
  * Return: enum rnbd_status.

@@ -4,39 +4,33 @@
  *
  * Operation
  *
- * A READ or WRITE becomes one bio whose pages are the pool pages that the client
- * named, or several bios if one cannot hold them. Nothing is copied, unless the
- * device needs data that does not change while it is written (RAID 5, checksums):
- * a client can write to its pool at any time, so for such a device the data of a
- * WRITE is first copied to pages that only the target can access.
+ * A READ or WRITE becomes one bio with the pool pages that the client named, or several bios
+ * if one cannot hold all pages. Data are copied only if the device needs data that do not change
+ * during a write (RAID 5, checksums). A client can write to its pool at any time, so for such
+ * a device the data of a WRITE are first copied to pages that only the target can access.
  *
- * If the host is in a cgroup, its bios are charged to it (blkcg.c).
+ * If the host is in a cgroup, its bios are charged to that cgroup (blkcg.c).
  *
  * Ownership
  *
- * The device is opened exclusively, with the backend as the holder: a device that
- * is mounted, part of another device, or already exported is refused. Pool pages
- * stay until the teardown of the session has waited for all its requests; a bio
- * takes no reference.
+ * The device is opened exclusively, with the backend as the holder: a device that is mounted,
+ * part of another device, or already exported is refused. A bio takes no reference on pool
+ * pages; the teardown of a session frees them only after all requests of the session have ended.
  *
  * Concurrency
  *
- * Requests are submitted in a work item and complete in any context. treq->parts
- * counts the bios of a request.
- *
- * All memory comes from reserves: the bio sets and, for copies, a pool of pages.
- * The copies of a session are never more than its pool, and count against the memory of its
- * host. No submitter waits for a
- * reserve while it holds memory of that reserve that was not submitted: a bio that
- * cannot get a further page is submitted as it is.
+ * A work item submits requests, which complete in any context. treq->parts counts the bios of
+ * a request. All memory comes from reserves: the bio sets and, for copies, a pool of pages. The
+ * copies of a session never exceed the size of its pool, and are charged to its host. A submitter
+ * that holds unsubmitted memory of a reserve does not wait for that reserve: if a further page
+ * is not available, it first submits the bio that it has.
  *
  * Errors
  *
- * The first error of the parts is the result. A request of a session that is not
- * live, or whose epoch is old, ends here without access to the device. When the
- * device is removed, the block layer notifies its holder, and requests end with
- * RNBD_ST_GONE. A device may refuse WRITE ZEROES only when it gets one; zeroes are
- * then written to it.
+ * The first error of the parts is the result of the request. A request whose session is not
+ * live, or whose epoch is old, ends without access to the device. When the device is removed,
+ * the block layer notifies the holder, and requests end with RNBD_ST_GONE. Some devices refuse
+ * WRITE ZEROES only when they receive it; the target then writes zeroes as data.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -109,7 +103,7 @@ static struct bio *rnbdt_bdev_bio(struct rnbdt_req *treq, u32 vecs,
 	struct rnbdt_backend *be = treq->att->backend;
 	struct bio *bio;
 
-	/* The cache keeps freed bios: do not let it drain the reserve. */
+	/* Freed bios stay in this per-CPU cache: a separate set, so it cannot drain the reserve. */
 	bio = bio_alloc_bioset(be->bdev, bio_max_segs(vecs), opf | REQ_ALLOC_CACHE,
 			       GFP_NOWAIT | __GFP_NOWARN, &rnbdt_bio_cache);
 	if (unlikely(!bio))
@@ -165,9 +159,8 @@ static void rnbdt_bdev_rw(struct rnbdt_req *treq)
 }
 
 /*
- * WRITE to a device that needs stable data. As long as extents in flight do not
- * overlap, the copies fit into the size of the pool; a client whose requests name
- * the same extents gets no more memory than that.
+ * Execute a WRITE on a device that needs stable data. The copies are limited to the size of the
+ * pool, which suffices unless extents in flight overlap.
  */
 static void rnbdt_bdev_copy_write(struct rnbdt_req *treq)
 {
@@ -240,12 +233,12 @@ static void rnbdt_bdev_flush_work(struct work_struct *work)
 	struct rnbdt_req *treq = container_of(work, struct rnbdt_req, work.work);
 	struct rnbdt_io *io = &treq->att->backend->io;
 
-	/* The request may be gone afterwards. */
+	/* The request may be reused afterwards. */
 	rnbdt_bdev_flush(treq);
 	rnbdt_io_end(io);
 }
 
-/* Write zeroes as data. No bio is longer than its vectors, which all name one page. */
+/* Write zeroes as data. All vectors of a bio name the zero page; their number limits the bio. */
 static void rnbdt_bdev_zero_pages(struct rnbdt_req *treq)
 {
 	blk_opf_t opf = rnbdt_bdev_opf(treq);
@@ -275,14 +268,14 @@ static void rnbdt_bdev_zero_pages_work(struct work_struct *work)
 	struct rnbdt_req *treq = container_of(work, struct rnbdt_req, work.work);
 	struct rnbdt_io *io = &treq->att->backend->io;
 
-	/* The request may be gone afterwards. */
+	/* The request may be reused afterwards. */
 	rnbdt_bdev_zero_pages(treq);
 	rnbdt_io_end(io);
 }
 
 /*
- * The device has executed a WRITE ZEROES or refused it. One that refuses for good sets its
- * limit to 0, with whatever error.
+ * End a WRITE ZEROES that the device has executed or refused. A device that refuses permanently
+ * sets its limit to 0, and may return any error.
  */
 static void rnbdt_bdev_end_zeroes(struct bio *bio)
 {
@@ -305,8 +298,8 @@ static void rnbdt_bdev_end_zeroes(struct bio *bio)
 }
 
 /*
- * DISCARD and WRITE_ZEROES: the block layer builds a chain of bios and submits
- * all of them except the last.
+ * Execute DISCARD or WRITE_ZEROES. The block layer builds a chain of bios and submits all of
+ * them except the last.
  */
 static void rnbdt_bdev_range(struct rnbdt_req *treq)
 {
@@ -341,13 +334,13 @@ static void rnbdt_bdev_range(struct rnbdt_req *treq)
 			rnbdt_req_part_done(treq, ret);
 		return;
 	}
-	/* The part that the submitter holds becomes that of the bio. */
+	/* The bio takes over the part that the submitter holds. */
 	bio->bi_private = treq;
 	bio->bi_end_io = zero ? rnbdt_bdev_end_zeroes : rnbdt_bdev_end_io;
 	rnbdt_bdev_send(treq, bio);
 }
 
-/* Refuse what has become impossible since the login, without a notification. */
+/* Refuse a request that a change of the device since the login has made impossible. */
 static u16 rnbdt_bdev_check(const struct rnbdt_backend *be, const struct rnbd_request *req)
 {
 	if (unlikely(READ_ONCE(be->gone)))
@@ -371,7 +364,7 @@ static void rnbdt_bdev_submit(struct rnbdt_req *treq)
 	}
 	switch (req->op) {
 	case RNBD_OP_WRITE:
-		/* This can change while it is open. */
+		/* The device can begin or cease to need stable data while it is open. */
 		if (unlikely(bdev_stable_writes(be->bdev)) &&
 		    !rnbd_inject(&rnbdt_inject_no_copy, NULL)) {
 			rnbdt_bdev_copy_write(treq);
@@ -396,10 +389,10 @@ static void rnbdt_bdev_submit(struct rnbdt_req *treq)
 
 /**
  * rnbdt_bdev_close_file - close a block device
- * @file: file that rnbdt_bdev_open_file() has opened; nobody else uses it
+ * @file: file that rnbdt_bdev_open_file() has opened, without other users
  *
- * In a kernel thread, bdev_fput() alone closes the device later: it would still be busy when
- * the export is disabled.
+ * bdev_fput() alone, called in a kernel thread, closes the device later: it would still be busy
+ * after the export was disabled.
  *
  * Context: process context, may sleep.
  */
@@ -412,7 +405,7 @@ void rnbdt_bdev_close_file(struct file *file)
 
 static void rnbdt_bdev_close(struct rnbdt_backend *be)
 {
-	/* A device that was removed has lost what its cache held. */
+	/* A removed device has lost the data in its cache. */
 	if (be->geo.flags & RNBD_EXPORT_VOLATILE_CACHE && rnbdt_backend_gone(be))
 		be->lost = true;
 	rnbdt_bdev_close_file(be->file);
@@ -430,8 +423,8 @@ static u32 rnbdt_bdev_bytes(u32 sectors, u32 limit)
 }
 
 /*
- * The device is being removed, or another medium is in it. The holder keeps the backend
- * alive while bd_holder_lock is held.
+ * Called when the device is being removed, or its medium was changed. The backend exists while
+ * bd_holder_lock is held.
  */
 static void rnbdt_bdev_mark_dead(struct block_device *bdev, bool surprise)
 {
@@ -441,7 +434,7 @@ static void rnbdt_bdev_mark_dead(struct block_device *bdev, bool surprise)
 	pr_err("export %s: its device %pg is gone, requests fail; disable the export, and enable it when the device is back\n",
 	       rnbdt_export_name(be->export), bdev);
 	mutex_unlock(&bdev->bd_holder_lock);
-	/* The block layer does this only for a holder without this function. */
+	/* The block layer syncs the device only for holders without this callback. */
 	sync_blockdev(bdev);
 }
 
@@ -452,7 +445,7 @@ static const struct blk_holder_ops rnbdt_holder_ops = {
 /**
  * rnbdt_bdev_open_file - open a block device exclusively
  * @export: export with the path
- * @be: backend; file and bdev are set
+ * @be: backend; the function sets file and bdev
  *
  * Context: process context; may sleep.
  * Return: 0 or a negative errno, which was logged; -EBUSY if the device is in use,
@@ -508,15 +501,15 @@ void rnbdt_bdev_limits(struct rnbdt_backend *be)
 	if (bdev_max_discard_sectors(bdev)) {
 		geo->discard_granularity = bdev_discard_granularity(bdev);
 		geo->discard_alignment = bdev_discard_alignment(bdev);
-		/* Not below a granule or a block, which the protocol demands. */
+		/* The protocol requires at least a granule and a block. */
 		geo->max_discard = rnbdt_bdev_bytes(bdev_max_discard_sectors(bdev),
 						    max3(RNBDT_RANGE_MAX,
 							 geo->discard_granularity,
 							 geo->physical_block));
 	}
 	/*
-	 * Every device takes zeroes, which are written out if it refuses them: a device
-	 * that begins to refuse must not offer less to the next login.
+	 * Offer zeroes for every device: the target writes them as data if the device refuses them.
+	 * The offer must not change when a device begins to refuse.
 	 */
 	geo->max_write_zeroes = RNBDT_ZERO_OUT_MAX;
 }

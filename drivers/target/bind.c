@@ -1,31 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which attachments may exist: binding to an export, and the others of the host.
+ * Rules for binding an attachment to an export.
  *
  * Operation
  *
  * A login with another boot id closes the sessions that the host had before its client
- * module restarted. A request to attach is answered with RNBD_ST_BUSY while another
- * attachment of the host that closes is left on the same export: old writes must not
- * reach the storage after new ones. A refusal waits for the older attachments of the
- * client as well, because the client may fail its writes after that, and a failed write
- * must not be executed later.
+ * module restarted. An ATTACH is answered with RNBD_ST_BUSY while an older attachment of the
+ * host to the same export is closing: old writes must not reach the storage after new ones.
+ * Before the target refuses an ATTACH, it answers RNBD_ST_BUSY until older attachments of the
+ * session to an export of that name have ended. After a refusal the client may fail its writes,
+ * and a failed write must not be executed later.
  *
- * An exclusive export has one owner at a time (owner.c). A host that becomes the owner waits
- * for the attachments of the hosts that owned the export before.
+ * An exclusive export has one owner at a time (owner.c). An ATTACH of a new owner is answered
+ * with RNBD_ST_BUSY until the attachments of the former owners have ended.
  *
  * A host has one attachment per export. While it is open, a request for another one is
- * answered with RNBD_ST_ATTACHED: there is no order between requests of two
- * attachments, so a write of a lost connection of one could follow newer writes of the
- * other.
+ * answered with RNBD_ST_ATTACHED. Requests of two attachments have no order, so a write from a
+ * lost connection of one attachment could follow newer writes of the other.
  *
  * Ownership: a bound attachment keeps its export, see attached.c.
  *
- * Concurrency: the host is locked, together with the check of the fence. The configuration and
- * the owner of an exclusive export stay as they are until the host is unlocked. So hosts that
- * do not own such an export get no attachment while the one that owns it is checked.
+ * Concurrency: the host stays locked from the check of the fence until the attachment is bound.
+ * Until the host is unlocked, neither the configuration nor the owner of an exclusive export
+ * can change. So no other host can bind an attachment to such an export in between.
  *
- * Errors: an attachment that is refused here is not bound.
+ * Errors: a refused attachment is not bound.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -83,10 +82,10 @@ static void rnbdt_close_other_boots(const struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_close_restarted - close what the host had before its client module restarted
+ * rnbdt_close_restarted - close the sessions from before the latest restart of the client module
  * @s: session whose client is authenticated and not fenced
  *
- * A host may have many sessions: look at them only if one may have another boot id.
+ * A host may have many sessions: walk them only if one may have another boot id.
  *
  * Context: host of @s locked.
  */
@@ -103,7 +102,7 @@ void rnbdt_close_restarted(const struct rnbdt_session *s)
 	host->boot_id = boot_id;
 }
 
-/* Look for attachments that forbid another one for @export. */
+/* Check whether other attachments forbid a new one to @export. */
 static u16 rnbdt_check_others(const struct rnbdt_session *s, struct rnbdt_export *export)
 {
 	const char *name = rnbdt_export_name(export);
@@ -131,19 +130,19 @@ static u16 rnbdt_check_others(const struct rnbdt_session *s, struct rnbdt_export
 	rcu_read_unlock();
 	if (status == RNBD_ST_ATTACHED)
 		return status;
-	/* Writes of an earlier owner must not follow those of this one. */
+	/* Writes of a former owner must not follow writes of the new owner. */
 	return export->exclusive && READ_ONCE(export->nr_attached) > nr ? RNBD_ST_BUSY : status;
 }
 
 /**
- * rnbdt_is_draining - check whether the storage has requests of a client
+ * rnbdt_is_draining - check whether a session still has a bound attachment
  * @s: session of the client
- * @name: only requests for the export of this name, or NULL
+ * @name: consider only exports of this name; NULL: all exports
  *
- * All epochs of the session count.
+ * The attachments of all epochs of the session count.
  *
  * Context: host of @s locked.
- * Return: true if an attachment of the client is bound.
+ * Return: true if there is one; the storage may then have requests of the client.
  */
 bool rnbdt_is_draining(const struct rnbdt_session *s, const char *name)
 {
@@ -166,14 +165,14 @@ bool rnbdt_is_draining(const struct rnbdt_session *s, const char *name)
 }
 
 /**
- * rnbdt_bind_check - find the export of a request to attach, and check that it may be used
+ * rnbdt_bind_check - find the export of an ATTACH, and check that the session may use it
  * @s: live session
- * @info: request
+ * @info: ATTACH
  * @export: result
  *
  * Context: host of @s locked.
- * Return: RNBD_ST_OK, or the reason for which the request is refused; RNBD_ST_BUSY while
- * the storage has requests of an older attachment.
+ * Return: RNBD_ST_OK, RNBD_ST_BUSY while the storage may have requests of an older attachment,
+ * or the reason of the refusal.
  */
 u16 rnbdt_bind_check(const struct rnbdt_session *s, const struct rnbd_attach_info *info,
 		     struct rnbdt_export **export)
@@ -191,12 +190,12 @@ u16 rnbdt_bind_check(const struct rnbdt_session *s, const struct rnbd_attach_inf
 }
 
 /**
- * rnbdt_bind_is_config - test whether an attachment would change the configuration
+ * rnbdt_bind_is_config - test whether binding an attachment changes the configuration
  * @s: session of the attachment
- * @export: from rnbdt_bind_check()
+ * @export: result of rnbdt_bind_check()
  *
  * Context: host of @s locked.
- * Return: true if rnbdt_lock must be held for writing to bind it.
+ * Return: true if rnbdt_lock must be held for writing to bind the attachment.
  */
 bool rnbdt_bind_is_config(const struct rnbdt_session *s, const struct rnbdt_export *export)
 {
@@ -206,7 +205,7 @@ bool rnbdt_bind_is_config(const struct rnbdt_session *s, const struct rnbdt_expo
 /**
  * rnbdt_bind - bind an attachment to an export
  * @att: new attachment
- * @export: from rnbdt_bind_check(), in the same section of the lock
+ * @export: result of rnbdt_bind_check(); the host has not been unlocked since
  * @flags: RNBD_ATTACH_* of the request
  *
  * Context: host of the session locked; rnbdt_lock held for writing if rnbdt_bind_is_config().

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which attachments may exist. See bind.c.
+ * Rules for binding an attachment to an export. See bind.c.
  */
 #ifndef RNBDT_BIND_H
 #define RNBDT_BIND_H

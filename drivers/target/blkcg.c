@@ -5,24 +5,24 @@
  * Operation
  *
  * A host may be in a cgroup (version 2) of the target. Its bios are charged to the io
- * controller of that cgroup, or of its nearest living ancestor that has the controller. The
- * block layer looks for such an ancestor itself when a bio is charged to a cgroup that was
- * removed a moment before. Bios that the kernel makes for the target, for a discard or for
- * direct I/O on a file, are charged by the task that submits them.
+ * controller of that cgroup, or of its nearest living ancestor that has the controller. If the
+ * cgroup was removed just before a bio is charged to it, the block layer itself finds such an
+ * ancestor. Bios that the kernel creates for the target, for a discard or for direct I/O on a
+ * file, are charged to the cgroup that rnbdt_blkcg_enter() has set for the submitting task.
  *
  * Ownership
  *
- * Struct rnbdt_blkcg holds references on the cgroup and on the state of its controller.
+ * Struct rnbdt_blkcg holds references on the cgroup and on the state of its io controller.
  *
  * Concurrency
  *
- * The caller serialises all that changes the structure. Submitters find the state under
- * RCU, and the kernel frees it after a grace period.
+ * The caller serialises all changes of the structure. Submitters find the controller state under
+ * RCU, and the kernel frees that state after a grace period.
  *
  * Errors
  *
- * A cgroup that does not exist is no error: an ancestor applies until it does. Without
- * memory for the path of that one, the path is missing.
+ * A cgroup that does not exist is not an error: an ancestor applies until it exists. If memory
+ * is short, the path of the cgroup that applies is not recorded.
  */
 
 #include <linux/bio.h>
@@ -48,18 +48,18 @@ bool rnbdt_blkcg_supported(void)
 }
 
 /**
- * rnbdt_blkcg_normalize - check a path, and write it in one form
- * @path: path with or without a slash in front and at the end, shorter than PATH_MAX; the
- *	result begins with a slash and ends without
+ * rnbdt_blkcg_normalize - check and normalize the path of a cgroup
+ * @path: path with or without a slash at its begin and end, shorter than PATH_MAX; the
+ *	result begins with a slash and does not end with one
  *
  * Context: any.
- * Return: 0, or -EINVAL if the path has the components . or .. or is that of the root.
+ * Return: 0, or -EINVAL if the path has the component . or .., or names the root.
  */
 int rnbdt_blkcg_normalize(char *path)
 {
 	char *from = path, *to = path, *part;
 
-	/* The parts move to the left, or by one byte to the right if there is no slash. */
+	/* Insert the first slash if it is missing. Afterwards the parts only move to the left. */
 	if (*path && *path != '/') {
 		memmove(path + 1, path, strlen(path) + 1);
 		*path = '/';
@@ -79,7 +79,7 @@ int rnbdt_blkcg_normalize(char *path)
 	return to == path ? -EINVAL : 0;
 }
 
-/* Find the cgroup at a path, or at the longest part of it that exists. */
+/* Find the cgroup at a path, or at the longest prefix of it that exists. */
 static struct cgroup *rnbdt_blkcg_find(const char *path, bool *exact)
 {
 	char *part = kstrdup(path, GFP_KERNEL);
@@ -113,7 +113,7 @@ static void rnbdt_blkcg_set_css(struct rnbdt_blkcg *cg, struct cgroup_subsys_sta
 }
 
 /**
- * rnbdt_blkcg_clear - drop all references
+ * rnbdt_blkcg_clear - drop all references and paths
  * @cg: structure
  *
  * Context: process context.
@@ -131,11 +131,11 @@ void rnbdt_blkcg_clear(struct rnbdt_blkcg *cg)
 }
 
 /**
- * rnbdt_blkcg_set_path - change the configured path
+ * rnbdt_blkcg_set_path - set the configured path
  * @cg: structure
- * @path: normalized path, which the structure owns from here on, or NULL for none
+ * @path: normalized path, which the structure owns from here on, or NULL for no cgroup
  *
- * The present cgroup applies until rnbdt_blkcg_update() finds the new one.
+ * The current cgroup applies until rnbdt_blkcg_update() finds the new one.
  *
  * Context: process context.
  */
@@ -152,7 +152,7 @@ void rnbdt_blkcg_set_path(struct rnbdt_blkcg *cg, char *path)
 	cg->cgroup = NULL;
 }
 
-/* Return the path of the cgroup of a state, or NULL without memory. */
+/* Return the path of the cgroup of a controller state, or NULL if memory is short. */
 static char *rnbdt_blkcg_path(struct cgroup_subsys_state *css)
 {
 	char *buf = kmalloc(PATH_MAX, GFP_KERNEL);
@@ -169,7 +169,7 @@ static char *rnbdt_blkcg_path(struct cgroup_subsys_state *css)
  * @cg: structure with a path
  *
  * Context: process context; may sleep.
- * Return: true if that is another one than before.
+ * Return: true if another cgroup applies than before.
  */
 bool rnbdt_blkcg_update(struct rnbdt_blkcg *cg)
 {
@@ -179,7 +179,7 @@ bool rnbdt_blkcg_update(struct rnbdt_blkcg *cg)
 		bool exact;
 		struct cgroup *cgroup = rnbdt_blkcg_find(cg->path, &exact);
 
-		/* Without memory the present one stays: its ancestors apply if it is dead. */
+		/* If memory is short, keep the current one: if it is dead, an ancestor applies. */
 		if (cgroup) {
 			if (cg->cgroup)
 				rnbd_compat_cgroup_put(cg->cgroup);
@@ -220,10 +220,12 @@ void rnbdt_blkcg_bio(struct rnbdt_blkcg *cg, struct bio *bio)
 }
 
 /**
- * rnbdt_blkcg_enter - charge the bios that this task makes to the cgroup of a host
+ * rnbdt_blkcg_enter - charge the bios that this task creates to the cgroup of a host
  * @cg: cgroup of the host
  *
- * Context: work item, until rnbdt_blkcg_leave().
+ * The caller ends this with rnbdt_blkcg_leave().
+ *
+ * Context: work item.
  */
 void rnbdt_blkcg_enter(struct rnbdt_blkcg *cg)
 {

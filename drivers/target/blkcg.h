@@ -14,13 +14,13 @@ struct cgroup_subsys_state;
 /**
  * struct rnbdt_blkcg - the cgroup of a host
  * @path: configured path from the root of the hierarchy, or NULL: the host is in no cgroup
- * @cgroup: cgroup at @path or, if that does not exist, at the longest part of @path that
- *	does; NULL if @path is, or before the first look
+ * @cgroup: cgroup at @path or, if that does not exist, at the longest prefix of @path that
+ *	exists; NULL without @path, and before the first rnbdt_blkcg_update()
  * @exact: @cgroup is the one at @path
- * @applies: path of the cgroup whose limits apply, or NULL if @path is
- * @css: state of the io controller of that cgroup; RCU
+ * @applies: path of the cgroup whose limits apply; NULL without @path, or if memory was short
+ * @css: state of the io controller of that cgroup; written under the same lock, read under RCU
  *
- * The lock of cgroup.c protects all members except @css, which is written under it.
+ * The lock of cgroup.c protects all members.
  */
 struct rnbdt_blkcg {
 	char *path;

@@ -4,35 +4,35 @@
  *
  * Operation
  *
- * All pools have a limit, the budget, of which each host has a share. A session has a floor,
- * which it may hold at any time, and a ceiling. Its charge is the floor, or what it holds if
- * that is more. So the sum of all floors never exceeds the budget, and what a session lacks
- * to its floor is always there (rule R8). Memory beyond the floors is granted only up to
- * fifteen sixteenths of the budget, and of the share of the host, so that a new session finds
- * its floor at once.
+ * The memory of all pools has a limit, the budget, and the pools of each host have a limit, too.
+ * A session has a floor, which it may hold at any time, and a ceiling. A session is charged for
+ * its floor, or for the memory that it holds if that is more. So the sum of all floors never
+ * exceeds the budget, and a session can always be granted its floor. Memory beyond the floors
+ * is granted only up to fifteen sixteenths of the budget and of the limit of the host, so that
+ * a new session finds its floor at once.
  *
  * A session that wants more than the limits leave is hungry. When memory is returned, the
- * sessions that have been hungry longest try again. While others are hungry, a session grows
- * only up to its share (share.c).
+ * sessions that have been hungry longest retry. While others are hungry, a session grows only up
+ * to its share (share.c).
  *
- * A login gets all of the floor that it needs, unless its own limits do not allow that. While
- * others hold memory beyond their floors that it lacks, the login is answered with
- * RNBD_ST_BUSY. That memory is reclaimed, and kept for the login until its client asks again.
- * A login is also answered with RNBD_ST_BUSY while sessions of the host that are closing hold
- * what it lacks (headroom.c).
+ * A login gets all of the floor that it needs, except where the limits of its session or host are
+ * lower. While other sessions hold the missing memory beyond their floors, the login is answered
+ * with RNBD_ST_BUSY; that memory is reclaimed, and kept for the login until its client retries.
+ * A login is also answered with RNBD_ST_BUSY while closing sessions of its host hold the missing
+ * memory (headroom.c).
  *
  * Ownership
  *
- * Charges are recorded in the session, and in the host for all its sessions and claims
- * (claim.c). rnbdt_budget_freed() returns them when the memory is free.
+ * A session records its own charges, and a host records the sum for its sessions and claims
+ * (claim.c). rnbdt_budget_freed() returns the charges when the memory was freed.
  *
- * Concurrency: the host is locked to change its account and those of its sessions. Sessions of
- * several hosts grow at a time, so the accounts and the list of hungry sessions are under
- * rnbdt_budget_lock as well: what a limit leaves is looked at and charged in one section. A
- * changed limit applies to what is granted from then on.
+ * Concurrency: the accounts of a host and of its sessions change only with the host locked.
+ * Sessions of different hosts grow concurrently, so rnbdt_budget_lock protects the accounts and
+ * the list of hungry sessions, too: a limit is checked and memory is charged in one critical
+ * section. A changed limit applies only to later grants.
  *
- * Errors: a reached limit increases a counter. The log has a line when all pools come near
- * their limit.
+ * Errors: a limit that is reached increments a counter. A log line warns when all pools together
+ * come near their limit.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -64,24 +64,24 @@ RNBD_PARAM_UINT(host_pool_limit_mb, 0, 0, 16777216,
 RNBD_PARAM_UINT(pool_limit_mb, 0, 0, 16777216,
 		"MiB of memory of all delegated pools; 0: a quarter of RAM");
 
-/* Most that replaces what slow storage uses of a pool, in floors */
+/* Maximum memory, in floors, that replaces memory of a pool in use by slow storage */
 #define RNBDT_HUNG_FLOORS	8
 
-/* Seconds in which the pools of a host may be granted its limit */
+/* Seconds in which the pools of a host may grow from nothing to its limit */
 #define RNBDT_GROW_SECONDS	10
 
-/* Sessions that try again when memory was returned */
+/* Number of hungry sessions that retry when memory was returned */
 #define RNBDT_RETRIES		8
 
 static DEFINE_SPINLOCK(rnbdt_budget_lock);	/* all below, and the accounts of the hosts */
-static u64 rnbdt_pool_bytes;		/* charged for all sessions and claims */
-static u64 rnbdt_pool_beyond;		/* held beyond floors, if not stopped */
+static u64 rnbdt_pool_bytes;		/* bytes charged for all sessions and claims */
+static u64 rnbdt_pool_beyond;		/* bytes beyond floors, held by sessions not stopped */
 static struct rnbdt_awaited rnbdt_pool_awaited;	/* floor that a login waits for */
-static bool rnbdt_pool_near;		/* the limit */
-static bool rnbdt_pool_log;		/* that is to be logged */
-static LIST_HEAD(rnbdt_hungry);		/* sessions, longest first */
+static bool rnbdt_pool_near;		/* rnbdt_pool_bytes is near the limit */
+static bool rnbdt_pool_log;		/* rnbdt_budget_unlock() must log that */
+static LIST_HEAD(rnbdt_hungry);		/* hungry sessions, longest first */
 
-/* Cut @bytes to @left, the rest of a limit, and count that. */
+/* Reduce @bytes to @left, the rest of a limit, and count if that was necessary. */
 static u64 rnbdt_limit_cut(u64 bytes, u64 left, enum rnbdt_limit which)
 {
 	if (bytes <= left)
@@ -106,7 +106,7 @@ static u64 rnbdt_host_limit(const struct rnbdt_host *host)
 	       (u64)READ_ONCE(host_pool_limit_mb) << 20 ?: rnbdt_host_share(rnbdt_pool_limit());
 }
 
-/* Release rnbdt_budget_lock, and then log what was found under it: the console may be slow. */
+/* Release rnbdt_budget_lock, and only then write the log line: the console may be slow. */
 static void rnbdt_budget_unlock(void)
 	__releases(&rnbdt_budget_lock)
 {
@@ -120,7 +120,7 @@ static void rnbdt_budget_unlock(void)
 			used >> 20, rnbdt_pool_limit() >> 20);
 }
 
-/* Log once when 90 percent of the limit are used, again after less than 75 percent. */
+/* Log once at 90 percent of the limit; log again only after the use fell below 75 percent. */
 static void rnbdt_budget_check(void)
 {
 	u64 limit = rnbdt_pool_limit();
@@ -136,7 +136,7 @@ static void rnbdt_budget_check(void)
 	rnbdt_limit_hit(RNBDT_LIMIT_POOL_NEAR);
 }
 
-/* Let some of the hungry sessions try again. */
+/* Let the sessions that have been hungry longest retry. */
 static void rnbdt_budget_feed(void)
 {
 	struct rnbdt_session *s;
@@ -149,7 +149,7 @@ static void rnbdt_budget_feed(void)
 	}
 }
 
-/* Let a host that has @old bytes of pools charged for something have @bytes charged. */
+/* Change a part of the charge of a host from @old to @bytes. */
 static void rnbdt_budget_charge(struct rnbdt_host *host, u64 old, u64 bytes)
 {
 	lockdep_assert_held(&rnbdt_budget_lock);
@@ -179,14 +179,14 @@ void rnbdt_budget_return(struct rnbdt_host *host, u64 bytes)
 	rnbdt_budget_unlock();
 }
 
-/* Return what a session holds beyond its floor, and could return. */
+/* Return the bytes that a session holds beyond its floor and could return. */
 static u64 rnbdt_budget_beyond(const struct rnbdt_account *account)
 {
 	return account->stopped ? 0 :
 	       rnbdt_limit_left(account->held_bytes, account->floor_bytes);
 }
 
-/* Count what a session holds beyond its floor, or no longer. */
+/* Add the bytes that a session holds beyond its floor to the sums, or subtract them. */
 static void rnbdt_budget_count_beyond(struct rnbdt_session *s, bool add)
 {
 	u64 bytes = rnbdt_budget_beyond(&s->account);
@@ -200,7 +200,7 @@ static void rnbdt_budget_count_beyond(struct rnbdt_session *s, bool add)
 	}
 }
 
-/* Set the floor of a session and what it holds, and so its charge. */
+/* Set the floor and the held bytes of a session, and charge the larger of them. */
 static void rnbdt_budget_hold(struct rnbdt_session *s, u64 floor, u64 held)
 {
 	struct rnbdt_account *account = &s->account;
@@ -217,8 +217,8 @@ static void rnbdt_budget_hold(struct rnbdt_session *s, u64 floor, u64 held)
 }
 
 /**
- * rnbdt_budget_read - read what is used of a limit of pools, and what is kept of it
- * @host: locked host whose limit it is, or NULL for the limit of all pools
+ * rnbdt_budget_read - read the use of a limit of pool memory
+ * @host: locked host, to read its limit, or NULL for the limit of all pools
  * @sums: result
  *
  * Context: process context.
@@ -236,9 +236,9 @@ void rnbdt_budget_read(const struct rnbdt_host *host, struct rnbdt_budget_sums *
 }
 
 /**
- * rnbdt_budget_hungry - note whether a session wants more memory than the limits leave
+ * rnbdt_budget_hungry - record whether a session wants more memory than the limits leave
  * @s: session
- * @hungry: it does; a session that did before is asked last when memory is returned
+ * @hungry: it does; a session that was hungry already moves to the end of the list
  *
  * Context: process context, host of @s locked.
  */
@@ -253,12 +253,12 @@ void rnbdt_budget_hungry(struct rnbdt_session *s, bool hungry)
 	rnbdt_budget_unlock();
 }
 
-/* Return what the limits leave to the floor of a session that logs in. */
+/* Return the bytes that the limit of the host leaves for the floor of a session at its login. */
 static u64 rnbdt_budget_host_left(const struct rnbdt_session *s)
 {
 	u64 own = s->account.claimed_bytes;
 
-	/* The claim is charged, even if memory that hung storage keeps exceeds the limit. */
+	/* The claim is charged already, even if memory kept by hung storage exceeds the limit. */
 	return max(own, rnbdt_limit_left(rnbdt_host_limit(s->host), s->host->pool_bytes - own));
 }
 
@@ -271,13 +271,13 @@ static u64 rnbdt_budget_left(const struct rnbdt_session *s)
 
 /**
  * rnbdt_budget_login - limit the floor and the ceiling of the pool of a session
- * @s: session that logs in; it has taken over its claim
- * @floor: requested floor in bytes; cut to what the limits leave, perhaps 0
- * @max: requested ceiling in bytes; cut to the limits, at least @floor
+ * @s: session during its login; it has taken over its claim
+ * @floor: requested floor in bytes; reduced to the rest of the limits, perhaps to 0
+ * @max: requested ceiling in bytes; reduced to the limits, but at least @floor
  *
  * Context: process context, host of @s locked.
- * Return: RNBD_ST_OK, or RNBD_ST_BUSY if closing sessions of the host still hold
- * pools that would be needed.
+ * Return: RNBD_ST_OK, or RNBD_ST_BUSY if closing sessions of the host still hold the missing
+ * memory.
  */
 u16 rnbdt_budget_login(const struct rnbdt_session *s, u64 *floor, u64 *max)
 {
@@ -301,7 +301,7 @@ u16 rnbdt_budget_login(const struct rnbdt_session *s, u64 *floor, u64 *max)
 	return RNBD_ST_OK;
 }
 
-/* Let a login wait for what it lacks. Returns false if it lacks nothing, or in vain. */
+/* Let a login wait for missing memory. Return false if none is missing or none will be freed. */
 static bool rnbdt_budget_await_left(const struct rnbdt_session *s, u64 need)
 {
 	bool of_host = need > rnbdt_budget_host_left(s), of_all = need > rnbdt_budget_left(s);
@@ -318,14 +318,14 @@ static bool rnbdt_budget_await_left(const struct rnbdt_session *s, u64 need)
 
 /**
  * rnbdt_budget_await - test whether a login should wait for memory of other sessions
- * @s: session that logs in; it has taken over its claim
- * @need: bytes of its floor that it cannot do without
+ * @s: session during its login; it has taken over its claim
+ * @need: smallest usable floor in bytes
  *
- * What others return is kept for it until it tries again. Nothing can be reclaimed if the
- * limits are filled by floors.
+ * Memory that other sessions return is kept for the login until it is retried. A login does not
+ * wait for a limit that floors have used up, because no floor is reclaimed.
  *
  * Context: process context, host of @s locked.
- * Return: true if others hold memory beyond their floors that they are asked for.
+ * Return: true if other sessions hold memory beyond their floors, which will be reclaimed.
  */
 bool rnbdt_budget_await(const struct rnbdt_session *s, u64 need)
 {
@@ -341,14 +341,14 @@ bool rnbdt_budget_await(const struct rnbdt_session *s, u64 need)
 	return waits;
 }
 
-/* Charge the floor of a session. Returns false if the limits do not leave as much. */
+/* Charge the floor of a session. Return false if the limits leave less. */
 static bool rnbdt_budget_charge_floor(struct rnbdt_session *s, u64 floor)
 {
 	lockdep_assert_held(&rnbdt_budget_lock);
 
 	if (floor > min(rnbdt_budget_host_left(s), rnbdt_budget_left(s)))
 		return false;
-	/* What the claim had is charged already. */
+	/* The floor of the claim is charged already. */
 	s->account.pool_bytes = s->account.claimed_bytes;
 	s->account.claimed_bytes = 0;
 	rnbdt_budget_hold(s, floor, floor);
@@ -358,13 +358,13 @@ static bool rnbdt_budget_charge_floor(struct rnbdt_session *s, u64 floor)
 }
 
 /**
- * rnbdt_budget_charge_login - charge the floor of a session, which it is about to be granted
+ * rnbdt_budget_charge_login - charge the floor that a session is about to be granted
  * @s: session without a pool
- * @floor: bytes, at most what rnbdt_budget_login() has returned
+ * @floor: bytes, at most the result of rnbdt_budget_login()
  * @max: ceiling in bytes
  *
  * Context: process context, host of @s locked since rnbdt_budget_login().
- * Return: RNBD_ST_OK; RNBD_ST_BUSY while the bucket of logins is empty, or if sessions of
+ * Return: RNBD_ST_OK; RNBD_ST_BUSY while the host has no token for a login, or if sessions of
  * other hosts have taken the memory since rnbdt_budget_login().
  */
 u16 rnbdt_budget_charge_login(struct rnbdt_session *s, u64 floor, u64 max)
@@ -379,22 +379,22 @@ u16 rnbdt_budget_charge_login(struct rnbdt_session *s, u64 floor, u64 max)
 	spin_lock(&rnbdt_budget_lock);
 	charged = rnbdt_budget_charge_floor(s, floor);
 	rnbdt_budget_unlock();
-	/* The bucket is not emptier than above: the host is locked. */
+	/* The host is still locked, so the bucket still has the token that was checked above. */
 	return charged ? rnbdt_rate_charge_logins(s->host, floor) : RNBD_ST_BUSY;
 }
 
 /**
- * rnbdt_budget_floor - return what a session may hold before others get their shares
+ * rnbdt_budget_floor - return the bytes that a session may hold before others get their shares
  * @s: session
  *
- * Only its floor is always there. A client lets one disk take eight ninths of its pool, so
- * that much may hang before other disks lack the floor. What slow storage uses beyond that is
- * not replaced: the client decides how many of its requests are slow, and must not keep all
- * its memory by that.
+ * Only the floor is always available. The client lets one disk take eight ninths of its pool,
+ * so if the storage of that disk hangs, the last ninth must still be a floor for other disks.
+ * More memory in use by slow storage is not replaced: the client decides how many of its
+ * requests are slow, and must not keep all its memory that way.
  *
  * Context: process context, host of @s locked.
- * Return: bytes: its floor, and what slow storage uses of its pool, at most
- * RNBDT_HUNG_FLOORS times as much.
+ * Return: bytes: the floor plus the memory of the pool that slow storage uses, but at most
+ * RNBDT_HUNG_FLOORS floors of that memory.
  */
 u64 rnbdt_budget_floor(const struct rnbdt_session *s)
 {
@@ -407,12 +407,13 @@ u64 rnbdt_budget_floor(const struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_budget_paced - test whether the pools of a host grow too fast
+ * rnbdt_budget_paced - test whether a grant would exceed the growth rate of a host
  * @s: session that is about to be granted more
  * @bytes: bytes
  *
- * Memory is zeroed and registered for a grant, and a client may return it at once. A session
- * may be granted its ceiling within a second, and a host its limit within RNBDT_GROW_SECONDS.
+ * Memory is zeroed and registered for a grant, and a client may return it at once. Within a
+ * second, a host may be granted its limit divided by RNBDT_GROW_SECONDS, or the ceiling of the
+ * session if that is more.
  *
  * Context: process context, host of @s locked.
  * Return: true if the session must wait for the next second.
@@ -431,7 +432,7 @@ bool rnbdt_budget_paced(const struct rnbdt_session *s, u64 bytes)
 	return host->grown_bytes + bytes > max(pace, s->account.max_bytes);
 }
 
-/* Return how much of @bytes the limits leave to a session. */
+/* Return the part of @bytes that the limits leave to a session. */
 static u64 rnbdt_budget_fit(const struct rnbdt_session *s, u64 bytes)
 {
 	const u64 granule = RNBD_SEGMENT_GRANULE * RNBD_UNIT_SIZE;
@@ -454,7 +455,7 @@ static u64 rnbdt_budget_fit(const struct rnbdt_session *s, u64 bytes)
 			   list_is_last(&s->lease.hungry, &rnbdt_hungry));
 		lack = rnbdt_limit_left(max(s->lease.share, rnbdt_budget_floor(s)),
 					account->pool_bytes);
-		/* Not rounded up, shares that are no multiple of a granule leave memory unused. */
+		/* Round up: shares that are no multiple of a granule would leave memory unused. */
 		if (others && lack < left)
 			left = min(left, round_up(lack, granule));
 		bytes = min(bytes, free + left);
@@ -463,12 +464,12 @@ static u64 rnbdt_budget_fit(const struct rnbdt_session *s, u64 bytes)
 }
 
 /**
- * rnbdt_budget_room - return how much a session may be granted now
+ * rnbdt_budget_room - return how many bytes a session may be granted now
  * @s: session
- * @bytes: bytes that it wants in addition to what it holds
+ * @bytes: requested bytes, in addition to the held ones
  *
  * Context: process context, host of @s locked.
- * Return: bytes, at most @bytes, a multiple of RNBD_SEGMENT_GRANULE.
+ * Return: bytes, at most @bytes, a multiple of RNBD_SEGMENT_GRANULE units.
  */
 u64 rnbdt_budget_room(const struct rnbdt_session *s, u64 bytes)
 {
@@ -481,13 +482,12 @@ u64 rnbdt_budget_room(const struct rnbdt_session *s, u64 bytes)
 /**
  * rnbdt_budget_grow - charge memory that a session is about to be granted
  * @s: session
- * @bytes: bytes that it wants in addition to what it holds
- * @least: bytes below which the memory is of no use
+ * @bytes: requested bytes, in addition to the held ones
+ * @least: smallest useful number of bytes
  *
  * Context: process context, host of @s locked.
- * Return: bytes that were charged, from @least to @bytes, a multiple of
- * RNBD_SEGMENT_GRANULE; or 0. The caller returns what it does not use by
- * rnbdt_budget_shrink().
+ * Return: charged bytes, from @least to @bytes, a multiple of RNBD_SEGMENT_GRANULE units; or 0.
+ * The caller returns unused bytes by rnbdt_budget_shrink().
  */
 u64 rnbdt_budget_grow(struct rnbdt_session *s, u64 bytes, u64 least)
 {
@@ -519,9 +519,9 @@ void rnbdt_budget_shrink(struct rnbdt_session *s, u64 bytes)
 }
 
 /**
- * rnbdt_budget_take_over - let a session have the floor of its claim
- * @s: session that logs in
- * @bytes: what rnbdt_budget_leave() has returned
+ * rnbdt_budget_take_over - give the floor of a claim to its session
+ * @s: session during its login
+ * @bytes: result of rnbdt_budget_leave()
  *
  * Context: process context, host of @s locked.
  */
@@ -533,11 +533,11 @@ void rnbdt_budget_take_over(struct rnbdt_session *s, u64 bytes)
 }
 
 /**
- * rnbdt_budget_leave - charge a session only for what it holds
+ * rnbdt_budget_leave - end the floor of a session, and charge only the memory that it holds
  * @s: closing session
  *
  * Context: process context, host of @s locked.
- * Return: bytes of the former floor, which are charged to the host in addition.
+ * Return: bytes of the former floor, which stay charged to the host.
  */
 u64 rnbdt_budget_leave(struct rnbdt_session *s)
 {
@@ -561,7 +561,7 @@ u64 rnbdt_budget_leave(struct rnbdt_session *s)
 
 /**
  * rnbdt_budget_freed - return all memory that was charged to a session for its pool
- * @s: session whose pool is free
+ * @s: session whose pool was freed
  *
  * Context: process context, host of @s locked.
  */

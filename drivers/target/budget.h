@@ -11,10 +11,10 @@ struct rnbdt_host;
 struct rnbdt_session;
 
 /**
- * struct rnbdt_budget_sums - memory of pools below a limit
- * @used: bytes that are charged
- * @elastic: bytes that sessions may hold, floors included: the limit without the part that is
- *	kept for floors
+ * struct rnbdt_budget_sums - use of a limit of pool memory
+ * @used: charged bytes
+ * @elastic: bytes that sessions may hold, floors included: the limit minus the part that is
+ *	kept for the floors of logins
  * @lacks: bytes that must be reclaimed for a login that waits for its floor
  */
 struct rnbdt_budget_sums {

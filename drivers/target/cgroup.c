@@ -4,26 +4,26 @@
  *
  * Operation
  *
- * The administrator names a cgroup for a host (configfs_cgroup.c). Its requests for direct
- * exports then have a window of their own (sched.c) and are charged to that cgroup
- * (blkcg.c). The kernel tells a module nothing about the life of a cgroup, so a work item
- * looks once per second whether another cgroup applies: the named one was removed, was
- * made, or has got or lost the io controller. A change is logged and reported to netlink
- * listeners. The limits themselves do not wait for the work item.
+ * The administrator names a cgroup for a host (configfs_cgroup.c). Requests of the host for
+ * exports with direct I/O then have a separate window (sched.c) and are charged to that cgroup
+ * (blkcg.c). The kernel does not notify a module when cgroups change, so a work item checks
+ * once per second whether another cgroup applies: the named cgroup was created or removed, or
+ * it got or lost the io controller. A change is logged and reported to netlink listeners. A
+ * change of the limits of a cgroup applies at once, without the work item.
  *
  * Ownership
  *
- * A host that is in a cgroup is in a list until it is freed.
+ * A host is in the list of this file while it is in a cgroup, at most until it is freed.
  *
  * Concurrency
  *
  * rnbdt_cgroup_lock protects the list and the cgroups of all hosts; rnbdt_lock is taken
- * within it. The work item alone looks for cgroups, so that a path means the same whatever
- * the cgroup namespace of the writer is.
+ * within it. Only the work item looks up cgroups, so the meaning of a path does not depend on
+ * the cgroup namespace of the writer.
  *
  * Errors
  *
- * A cgroup that does not exist is no error, see blkcg.c.
+ * A cgroup that does not exist is not an error, see blkcg.c.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -45,11 +45,11 @@
 #include "sched_group.h"
 #include "target.h"
 
-/* Period in which the cgroups are looked at */
+/* Period of the check whether another cgroup applies */
 #define RNBDT_CGROUP_PERIOD	HZ
 
 static DEFINE_MUTEX(rnbdt_cgroup_lock);	/* taken before rnbdt_lock */
-static LIST_HEAD(rnbdt_cgroup_hosts);	/* in a cgroup; rnbdt_cgroup_lock */
+static LIST_HEAD(rnbdt_cgroup_hosts);	/* hosts in a cgroup; rnbdt_cgroup_lock */
 
 static void rnbdt_cgroup_work(struct work_struct *work);
 static DECLARE_DELAYED_WORK(rnbdt_cgroup_watch, rnbdt_cgroup_work);
@@ -70,7 +70,7 @@ static void rnbdt_cgroup_report(const struct rnbdt_host *host)
 
 static void rnbdt_cgroup_work(struct work_struct *work)
 {
-	/* Reclaim may wait for a client that waits for its login. */
+	/* Memory reclaim may wait for a disk whose login waits for this work queue. */
 	unsigned int noio = memalloc_noio_save();
 	struct rnbdt_host *host;
 	bool some;
@@ -99,9 +99,9 @@ static void rnbdt_cgroup_move(struct rnbdt_host *host, bool in_cgroup)
 }
 
 /**
- * rnbdt_cgroup_set - put a host into a cgroup, or take it out of one
+ * rnbdt_cgroup_set - put a host into a cgroup, or remove it from its cgroup
  * @host: host
- * @path: normalized path of the cgroup, which the host owns from here on, or NULL for none
+ * @path: normalized path of the cgroup, which the host owns from here on, or NULL for no cgroup
  *
  * Context: process context without rnbdt_lock; may sleep.
  * Return: 0, or -EOPNOTSUPP if bios cannot be charged to a cgroup; then @path is freed.
@@ -124,7 +124,7 @@ int rnbdt_cgroup_set(struct rnbdt_host *host, char *path)
 	mutex_unlock(&rnbdt_cgroup_lock);
 	if (path) {
 		mod_delayed_work(rnbdt_login_wq, &rnbdt_cgroup_watch, 0);
-		/* The writer then finds the cgroup that applies. */
+		/* A reader of the attribute now sees the cgroup that applies. */
 		flush_delayed_work(&rnbdt_cgroup_watch);
 	}
 	return 0;
@@ -134,10 +134,10 @@ int rnbdt_cgroup_set(struct rnbdt_host *host, char *path)
  * rnbdt_cgroup_show - show the cgroup of a host
  * @host: host
  * @page: buffer of an attribute
- * @applies: show the one whose limits apply instead of the configured one
+ * @applies: show the cgroup whose limits apply, not the configured one
  *
  * Context: process context without rnbdt_lock; may sleep.
- * Return: length of the text, an empty line if there is none.
+ * Return: length of the text, which is an empty line without a cgroup.
  */
 ssize_t rnbdt_cgroup_show(struct rnbdt_host *host, char *page, bool applies)
 {
@@ -151,7 +151,7 @@ ssize_t rnbdt_cgroup_show(struct rnbdt_host *host, char *page, bool applies)
 }
 
 /**
- * rnbdt_cgroup_remove - take a host that is being freed out of its cgroup
+ * rnbdt_cgroup_remove - remove a host that is being freed from its cgroup
  * @host: host without sessions
  *
  * Context: process context without rnbdt_lock; may sleep.

@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Claims of sessions that reconnect on their place and their memory.
+ * Claims: the place and memory kept for sessions that reconnect.
  *
  * Operation
  *
- * A session that loses its connection while exports are attached leaves a claim behind when
- * its queue pairs are drained. The place among the sessions of its host, the floor of its
- * pool and that of its queues stay charged, so that no other session can take them, until the
- * session logs in again or claim_timeout has passed (rule R8). Without a claim, a client could
- * be refused what its disks need. A login takes the claim over before anything else is
- * charged. If it is refused, the session leaves the claim behind again at once, for the next
- * attempt, but not for longer.
+ * A session that loses its connection while exports are attached leaves a claim when its queue
+ * pairs are drained. Its place among the sessions of its host, the floor of its pool and the
+ * floor of its queues stay charged, so that no other session can take them. The claim ends when
+ * the session logs in again or claim_timeout has passed. Without a claim, a client that
+ * reconnects could be refused the memory that its disks need. A login takes over the claim of
+ * its session before anything else is charged. If the login is refused, the session leaves the
+ * claim again at once, with the same expiry time, for the next attempt.
  *
- * A client that breaks the protocol, or has detached its disks, leaves no claim.
+ * A client that violates the protocol, or has detached its disks, leaves no claim.
  *
  * Ownership
  *
- * A session has the structure of its claim from its login on, so that the teardown need not
- * allocate. The host owns the claims of its former sessions. They are charged to the host, so
- * a client that leaves claims of many sessions harms its own host only. All of them are of
- * the same run of the client: a login of a later one ends them, and each only once.
+ * A session allocates its claim at its login, so that the teardown need not allocate. The host
+ * owns the claims of its former sessions. They are charged to the host, so a client that leaves
+ * many claims harms only its own host. All claims of a host belong to the same run of the
+ * client: the first login of a later run ends them. A session leaves at most one claim.
  *
  * Concurrency
  *
- * A claim is taken and left with its host locked. Hosts share the tables by hash and by time,
- * which are under rnbdt_claims_lock. A login finds its own by hash, and a work item ends those
- * whose time is over, in the order of their times: it finds the host of the next one, locks it,
- * and looks again.
+ * The host is locked while a claim is taken or left. rnbdt_claims_lock protects the hash table
+ * and the queue by time, which hosts share. A login finds its claim in the hash table. A work
+ * item ends expired claims in the order of their times: it finds the host of the next claim,
+ * locks it, and checks again.
  *
  * Errors: none.
  */
@@ -63,13 +63,13 @@ RNBD_PARAM_UINT(claim_timeout, 60, 0, 3600,
 
 /**
  * struct rnbdt_claim - claim of a session
- * @hash_entry: in rnbdt_claim_table
- * @host_entry: in rnbdt_host.claims
- * @until: monotonic time at which the claim ends; in rnbdt_claim_times
- * @host: host
+ * @hash_entry: in rnbdt_claim_table; rnbdt_claims_lock
+ * @host_entry: in rnbdt_host.claims; host lock
+ * @until: in rnbdt_claim_times, with the monotonic time at which the claim expires
+ * @host: host that owns the claim
  * @session_id: id of the session
- * @pool_bytes: floor of its pool, charged to the host
- * @queue_bytes: floor of its queues, charged to the host
+ * @pool_bytes: floor of the pool in bytes, charged to the host
+ * @queue_bytes: floor of the queues in bytes, charged to the host
  */
 struct rnbdt_claim {
 	struct hlist_node hash_entry;
@@ -91,12 +91,12 @@ static u32 rnbdt_claim_hash(const struct rnbdt_host *host, const uuid_t *session
 {
 	static u32 key;
 
-	/* Clients choose the ids of sessions. */
+	/* Clients choose the ids of sessions: the key prevents deliberate hash collisions. */
 	get_random_once(&key, sizeof(key));
 	return jhash(session_id, sizeof(*session_id), jhash(&host, sizeof(host), key));
 }
 
-/* Find the claim of a session. It stays while the host is locked. */
+/* Find the claim of a session. The claim is valid while the host is locked. */
 static struct rnbdt_claim *rnbdt_claim_find(const struct rnbdt_session *s)
 {
 	struct rnbdt_claim *claim, *found = NULL;
@@ -146,8 +146,8 @@ static void rnbdt_claims_work(struct work_struct *work);
 static DECLARE_DELAYED_WORK(rnbdt_claims_timer, rnbdt_claims_work);
 
 /*
- * Return the claim whose time ends first, if that is over, and its host. The claim stays only
- * while that host is locked, the host while rnbdt_lock is held.
+ * Return the claim that expires first, and its host, if it has expired. The claim is valid only
+ * while that host is locked, and the host only while rnbdt_lock is held.
  */
 static struct rnbdt_claim *rnbdt_claims_due(struct rnbdt_host **host)
 {
@@ -164,14 +164,14 @@ static struct rnbdt_claim *rnbdt_claims_due(struct rnbdt_host **host)
 	return claim;
 }
 
-/* End a claim whose time is over. Returns false if there is none. */
+/* End a claim that has expired. Return false if there is none. */
 static bool rnbdt_claims_expire(void)
 {
 	struct rnbdt_host *host, *now = NULL;
 	struct rnbdt_claim *claim;
 	bool due;
 
-	/* Claims end before their host is freed, with this lock held for writing. */
+	/* Keep the host: before it is freed, its claims end under this lock. */
 	down_read(&rnbdt_lock);
 	due = rnbdt_claims_due(&host);
 	if (due) {
@@ -185,7 +185,7 @@ static bool rnbdt_claims_expire(void)
 	return due;
 }
 
-/* End the claims whose time is over. */
+/* End the claims that have expired. */
 static void rnbdt_claims_work(struct work_struct *work)
 {
 	bool left;
@@ -201,7 +201,7 @@ static void rnbdt_claims_work(struct work_struct *work)
 
 /**
  * rnbdt_claim_prepare - allocate the claim that a session may leave behind
- * @s: session that is logging in
+ * @s: session during its login
  *
  * Context: process context; may sleep.
  * Return: 0 or -ENOMEM.
@@ -212,17 +212,17 @@ int rnbdt_claim_prepare(struct rnbdt_session *s)
 	return s->account.claim ? 0 : -ENOMEM;
 }
 
-/* Is a session of the latest run of the client that has logged in? */
+/* Test whether a session belongs to the latest run of the client that has logged in. */
 static bool rnbdt_claim_is_of_boot(const struct rnbdt_session *s)
 {
 	return !memcmp(&s->host->boot_id, s->login.info.boot_id, sizeof(s->host->boot_id));
 }
 
 /**
- * rnbdt_claim_take - let a session take over its claim, if there is one
- * @s: session that logs in, for which nothing is charged yet
+ * rnbdt_claim_take - take over the claim of a session, if there is one
+ * @s: session during its login; nothing is charged for it yet
  *
- * Claims of an earlier run of the client end: it does not reconnect their sessions.
+ * The claims of an earlier run of the client end, because no session of that run reconnects.
  *
  * Context: process context, host of @s locked.
  */
@@ -247,10 +247,10 @@ void rnbdt_claim_take(struct rnbdt_session *s)
 	kfree(claim);
 }
 
-/* Return until when a session that closes may have a claim. */
+/* Return the time at which the claim of a closing session expires. */
 static ktime_t rnbdt_claim_until(const struct rnbdt_session *s)
 {
-	/* It was not live, and its client may never come so far. */
+	/* A login that failed does not extend the claim that it took over. */
 	if (s->account.claim_until && !s->live_at)
 		return ns_to_ktime(s->account.claim_until);
 	return ktime_add_ms(ktime_get(), (u64)READ_ONCE(claim_timeout) * MSEC_PER_SEC);
@@ -267,11 +267,11 @@ static bool rnbdt_claim_allowed(const struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_claim_keep - leave a claim behind, and free what was prepared for it otherwise
- * @s: closing session whose queue pairs are drained, or one whose login is refused
- * @waits: the memory of its queues is not about to be freed
+ * rnbdt_claim_keep - leave the claim of a session, or free it if the session may leave none
+ * @s: closing session whose queue pairs are drained, or session whose login is refused
+ * @waits: the memory of the queues will not be freed soon
  *
- * In either case the session keeps no floor. A second call changes nothing.
+ * In either case the session keeps no floor. A second call has no effect.
  *
  * Context: process context, host of @s locked.
  */
@@ -290,7 +290,7 @@ void rnbdt_claim_keep(struct rnbdt_session *s, bool waits)
 		kfree(claim);
 		return;
 	}
-	/* That of an attempt which the client has given up. */
+	/* An earlier attempt that the client has given up may have left a claim. */
 	other = rnbdt_claim_find(s);
 	if (other)
 		rnbdt_claim_end(other);
@@ -306,11 +306,11 @@ void rnbdt_claim_keep(struct rnbdt_session *s, bool waits)
 }
 
 /**
- * rnbdt_claim_refused - leave the claim behind that a session has taken over
+ * rnbdt_claim_refused - leave the claim that a session took over before its login was refused
  * @s: session whose login is refused
  *
- * The session remains until its client has read the refusal, which may be too late for the
- * next attempt.
+ * The claim does not wait for the teardown: the session remains until its client has read the
+ * refusal, and the client may log in again before that.
  *
  * Context: process context, host of @s locked.
  */
@@ -337,9 +337,9 @@ void rnbdt_claims_drop(struct rnbdt_host *host)
 }
 
 /**
- * rnbdt_claims_exit - stop the work item of this file
+ * rnbdt_claims_exit - stop the work item that ends claims
  *
- * Call when no host is left.
+ * The caller has removed all hosts.
  *
  * Context: process context, module exit.
  */

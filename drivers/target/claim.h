@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Claims of sessions that reconnect on their place and their memory. See claim.c.
+ * Claims: the place and memory kept for sessions that reconnect. See claim.c.
  */
 #ifndef RNBDT_CLAIM_H
 #define RNBDT_CLAIM_H

@@ -3,36 +3,33 @@
  * configfs: the directory /sys/kernel/config/rnbd.
  *
  *	uuid
- *	exports/<name>/{path,readonly,cache,write_cache,exclusive,owner,owner_state,
- *		uuid,enable,state,size,resize,sessions,closing,stale_requests}
+ *	exports/<name>/
  *	exports/<name>/{allowed_hosts,readonly_hosts}/<any name> -> hosts/<uuid>
- *	hosts/<uuid>/{max_pool_bytes,max_session_pool_bytes,max_sessions,
- *		secret,has_secret,old_secret,has_old_secret,old_secret_sessions,
- *		outdated_sessions,failed_proofs,fenced,fence_state,fence_done,unfence_on_restart,
- *		active_sessions,sessions,stale_frames,late_requests}
- *	ports/<id>/{addr,port,enable,state,sessions}
+ *	hosts/<uuid>/
+ *	ports/<id>/
  *	ports/<id>/exports/<any name> -> exports/<name>
+ *
+ * Documentation/ABI/configfs-rnbd describes the attributes of each directory.
  *
  * Operation: the administrator creates objects, sets their attributes and enables
  * them. Attributes that a session depends on cannot be changed while the object is
  * enabled; the log names the remedy. A host without a link has no access.
  *
- * Ownership: configfs owns the objects and counts their references; each pins the
- * module. A directory that is the target of a link, or that contains links, cannot
- * be removed, so exports and ports lose their sessions link by link at the latest.
- * A removed object lives on while sessions use it, which also pin the module.
- * The directories for links are part of their export or port, but have references
- * of their own: a task that creates a link there holds such a reference, and no
- * lock, while it looks up the target. Therefore they hold a reference on the
- * object that contains them.
+ * Ownership: configfs owns the objects and counts their references; each object pins the
+ * module. A directory that is the target of a link, or that contains links, cannot be
+ * removed, so an export or a port has lost all its links, and the sessions that used them,
+ * before it is removed. A removed object is freed when no session uses it; sessions pin the
+ * module, too. The directories for links are embedded in their export or port, but have their
+ * own reference counts: a task that creates a link holds only a reference on that directory,
+ * and no lock, while it looks up the target. Therefore each such directory holds a reference
+ * on the object that contains it.
  *
- * Concurrency: the lock of an object serialises its stores. The graph is under
- * rnbdt_lock; to read an attribute takes that for reading. A change that removes access
- * changes the graph first and then closes the sessions that had it, so that no login can
- * begin in between. configfs holds
- * its own locks around all callbacks; no teardown needs those. rmdir and unlink
- * lock a directory that others list, so they do not wait for the storage; only a write
- * of 0 to "enable" of a port, and of 1 to "fenced", does.
+ * Concurrency: the lock of an object serialises its stores. rnbdt_lock protects the graph and is
+ * taken for reading to show an attribute. A change that removes access first changes the graph
+ * and then closes the sessions that had access, so that no login can begin in between. configfs
+ * holds its own locks around all callbacks; no teardown needs them. rmdir and unlink hold the
+ * lock of a directory that other tasks list, so they do not wait for the storage. The only
+ * stores that wait for it write 0 to "enable" of a port or 1 to "fenced".
  *
  * Errors: a refused store changes nothing. Removing access never fails.
  */
@@ -69,7 +66,7 @@ static ssize_t rnbdt_root_uuid_show(struct config_item *item, char *page)
 	return sysfs_emit(page, "%pUb\n", &uuid);
 }
 
-/* Logins cover it, and clients log another one: it stays while there are sessions. */
+/* The proofs of logins cover the UUID, so it does not change while sessions exist. */
 static ssize_t rnbdt_root_uuid_store(struct config_item *item, const char *page, size_t count)
 {
 	char text[UUID_STRING_LEN + 2];
@@ -113,7 +110,7 @@ static struct configfs_subsystem rnbdt_subsys = {
 	},
 };
 
-/* A reader may lock a host, which logins of that host need: any user could slow those. */
+/* For root only: showing an attribute may lock a host, which delays logins of that host. */
 static void rnbdt_attrs_for_root(const struct config_item_type *type)
 {
 	struct configfs_attribute **attr;
@@ -154,7 +151,7 @@ int rnbdt_configfs_init(void)
 }
 
 /**
- * rnbdt_configfs_exit - unregister the configuration, which is empty by then
+ * rnbdt_configfs_exit - unregister the configuration, which must be empty
  *
  * Context: process context, module exit.
  */

@@ -2,15 +2,15 @@
 /*
  * configfs: exports/<name>/allowed_hosts and readonly_hosts, the hosts that may use an export.
  *
- * Operation: a link in allowed_hosts lets a host read and write, one in readonly_hosts lets
- * it read. A host has at most one of them. Removing the link closes the attachment of the
- * host, and does not wait for the storage: "closing" of the export shows when it has ended.
- * A session whose host may use no export of its port ends.
+ * Operation: a link in allowed_hosts allows a host to read and write, a link in readonly_hosts
+ * allows it to read. A host has at most one of them. Removing the link closes the attachment of
+ * the host without waiting for the storage; "closing" of the export is 0 when it has ended. A
+ * session is closed if its host may no longer use any export on its port.
  *
  * Ownership: each directory holds a reference on its export, see configfs.c. A link pins
  * the directory of the host.
  *
- * Concurrency: a link is made and removed with rnbdt_lock held for writing.
+ * Concurrency: a link is created and removed with rnbdt_lock held for writing.
  *
  * Errors: a refused link is logged with the remedy. Removing a link never fails.
  */
@@ -87,7 +87,7 @@ static void rnbdt_deny_host(struct rnbdt_export *export, struct config_item *tar
 		kfree(allow);
 	}
 	up_write(&rnbdt_lock);
-	/* configfs holds the lock of the directory: do not wait for storage, see closing. */
+	/* Do not wait for the storage: configfs holds the lock of the directory. */
 	rnbdt_attached_close(export, host, NULL, "the host may not use the export any more");
 	rnbdt_sessions_close_denied(host, NULL);
 }

@@ -2,13 +2,13 @@
 /*
  * configfs: the cgroup of a host.
  *
- * Operation: hosts/<uuid>/cgroup is the path of a cgroup below the mount of cgroup2, empty:
- * none. effective_cgroup is the one whose limits apply, an ancestor if the configured one
- * does not exist or has no io controller. See cgroup.c.
+ * Operation: hosts/<uuid>/cgroup is the path of a cgroup below the mount point of cgroup2; it is
+ * empty for no cgroup. effective_cgroup is the cgroup whose limits apply: an ancestor if the
+ * configured cgroup does not exist or has no io controller. See cgroup.c.
  *
  * Ownership, concurrency: as in cgroup.c.
  *
- * Errors: a path that cannot be one is refused and logged.
+ * Errors: an invalid path is refused and logged.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -24,7 +24,7 @@
 #include "configfs_cgroup.h"
 #include "graph.h"
 
-/* Return the path in a buffer of configfs, NULL for none, or an ERR_PTR(). */
+/* Return the path in a buffer of configfs, NULL if the buffer is empty, or an ERR_PTR(). */
 static char *rnbdt_cgroup_read(const char *page, size_t count)
 {
 	char *path;

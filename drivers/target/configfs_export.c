@@ -2,19 +2,19 @@
 /*
  * configfs: exports/<name>/ and the attributes of an export.
  *
- * Operation: path, readonly, cache, write_cache and uuid can be changed while the
- * export is disabled. Another path changes the incarnation, because other storage
- * lacks the writes that clients did not flush. "resize" reads the present size of
- * the storage. Neither writing 0 to "enable" nor removing the directory waits for
- * the storage: "closing" and "state" show when it has ended. configfs_owner.c has the
- * attributes about the owner, configfs_allow.c the links to hosts.
+ * Operation: path, readonly, cache, write_cache and uuid can be changed while the export is
+ * disabled, window at any time. A new path changes the incarnation, because the new storage lacks
+ * writes that clients have not flushed. A store to "resize" sets the capacity to the current size
+ * of the storage. Neither writing 0 to "enable" nor removing the directory waits for the storage:
+ * "closing" shows how many attachments still wait for it, and "state" whether the export is
+ * disabled. configfs_owner.c has the attributes of the owner, configfs_allow.c the links to hosts.
  *
- * Ownership: an export is freed with the last reference on its directory;
- * allowed_hosts and readonly_hosts hold one each, see configfs.c, and so does an
- * export that is being disabled, see export.c.
+ * Ownership: an export is freed with the last reference on its directory. allowed_hosts and
+ * readonly_hosts hold one reference each (configfs.c), and so does the work item that disables
+ * the export (export.c).
  *
- * Concurrency: export->lock for writers of attributes, rnbdt_lock for readers. No
- * reader waits for storage.
+ * Concurrency: export->lock serialises writers of attributes; readers use rnbdt_lock. No reader
+ * waits for storage.
  *
  * Errors: a refused store is logged with the remedy and changes nothing.
  */
@@ -51,7 +51,7 @@
  * A value with a NUL byte becomes "", which no attribute accepts.
  *
  * Context: process context; may sleep.
- * Return: the copy, to be freed with kfree(), or NULL without memory.
+ * Return: the copy, to be freed with kfree(), or NULL if the allocation fails.
  */
 char *rnbdt_dup_word(const char *page, size_t count)
 {
@@ -99,7 +99,7 @@ static ssize_t rnbdt_export_path_store(struct config_item *item,
 	if (!ret) {
 		down_write(&rnbdt_lock);
 		swap(export->path, path);
-		/* Other storage lacks the writes that clients did not flush. */
+		/* The new storage lacks writes that clients have not flushed. */
 		get_random_bytes(export->incarnation, sizeof(export->incarnation));
 		up_write(&rnbdt_lock);
 	}
@@ -284,8 +284,8 @@ static ssize_t rnbdt_export_enable_show(struct config_item *item, char *page)
 }
 
 /*
- * Disabling does not wait for the storage: rmdir would wait for the writer, and from then on
- * all readers of attributes, and of exports/, for rmdir.
+ * Do not wait for the storage: rmdir would wait for this writer, and then all readers of
+ * attributes and of exports/ would wait for rmdir.
  */
 static ssize_t rnbdt_export_enable_store(struct config_item *item,
 					 const char *page, size_t count)
@@ -340,7 +340,7 @@ static ssize_t rnbdt_export_gone_show(struct config_item *item, char *page)
 	bool gone;
 
 	down_read(&rnbdt_lock);
-	/* The storage of an export that is being disabled may be closed at any time. */
+	/* While an export is being disabled, its storage may be closed at any time. */
 	gone = export->enabled && rnbdt_backend_gone(export->backend);
 	up_read(&rnbdt_lock);
 	return sysfs_emit(page, "%d\n", gone);
@@ -434,7 +434,7 @@ static void rnbdt_export_release(struct config_item *item)
 {
 	struct rnbdt_export *export = rnbdt_to_export(item);
 
-	/* Code that has found the export may use it until it releases rnbdt_lock. */
+	/* This takes rnbdt_lock for writing, which waits for code that has found the export. */
 	rnbdt_owner_exit(export);
 	mutex_destroy(&export->lock);
 	kfree(export->path);
@@ -486,9 +486,9 @@ static void rnbdt_exports_drop(struct config_group *group,
 	struct rnbdt_export *export = rnbdt_to_export(item);
 
 	rnbdt_export_remove(export);
-	/* No attachment and no writer of an attribute can make a host the owner any more. */
+	/* Neither an attachment nor a store can make a host the owner now. */
 	rnbdt_owner_exit(export);
-	/* configfs holds the lock of exports/: do not wait for storage. */
+	/* Do not wait for the storage: configfs holds the lock of exports/. */
 	rnbdt_export_disable(export);
 	configfs_remove_default_groups(&export->group);
 	config_item_put(item);

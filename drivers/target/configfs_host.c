@@ -2,18 +2,17 @@
 /*
  * configfs: hosts/<uuid>/, the limits and the fencing of a host.
  *
- * Operation: the name of the directory is the id of the host. The max_* limits
- * apply to new logins; 0 means that the module parameter applies. The weight applies at
- * once. fence_state is what userspace keeps and restores, see fence.c. configfs_secret.c and
- * configfs_cgroup.c have the attributes of secrets and of the cgroup.
+ * Operation: the name of the directory is the id of the host. The max_* limits apply to new
+ * logins; 0 selects the module parameter. A new weight applies at once. Userspace saves the
+ * content of fence_state and restores it, see fence.c. configfs_secret.c and configfs_cgroup.c
+ * have the attributes of the secrets and of the cgroup.
  *
- * Ownership: a host is freed with the last reference on its directory; each session
- * holds one. rmdir requires that no export links the host, and closes connections
- * of it that have not logged in. Until the last session has gone, the host cannot
- * be created again.
+ * Ownership: a host is freed with the last reference on its directory; each session holds one.
+ * rmdir requires that no export links to the host, and closes connections of the host that have
+ * not logged in. The host cannot be created again until its last session has been freed.
  *
- * Concurrency: stores take rnbdt_lock for writing, which excludes all that lock a host. The
- * fencing state is read with the host locked.
+ * Concurrency: stores take rnbdt_lock for writing, which excludes all code that locks a host.
+ * The fencing state is read with the host locked.
  *
  * Errors: a refused store is logged with the valid values.
  */
@@ -63,7 +62,7 @@ static ssize_t rnbdt_host_show_limit(struct config_item *item, char *page,
 	return sysfs_emit(page, "%llu\n", value);
 }
 
-/* A changed limit applies to new logins; granted memory stays. */
+/* A changed limit applies to new logins; granted memory is not taken back. */
 static ssize_t rnbdt_host_store_limit(struct config_item *item, const char *page,
 				      size_t count, const struct rnbdt_host_limit *limit)
 {
@@ -140,7 +139,7 @@ static ssize_t rnbdt_host_fenced_store(struct config_item *item, const char *pag
 }
 CONFIGFS_ATTR(rnbdt_host_, fenced);
 
-/* State for userspace to keep: GENERATION FENCED BOOT-ID */
+/* State for userspace to save: GENERATION FENCED BOOT-ID */
 static ssize_t rnbdt_host_fence_state_show(struct config_item *item, char *page)
 {
 	struct rnbdt_host *host = rnbdt_to_host(item);
@@ -382,7 +381,7 @@ static struct config_group *rnbdt_hosts_make(struct config_group *group,
 	INIT_LIST_HEAD(&host->share.parts);
 	INIT_LIST_HEAD(&host->cgroup_entry);
 
-	/* Upper and lower case name the same host. */
+	/* A UUID in upper case and in lower case names the same host. */
 	down_write(&rnbdt_lock);
 	old = rnbdt_host_find(&uuid);
 	if (old && old->removed)
@@ -411,10 +410,10 @@ static void rnbdt_hosts_drop(struct config_group *group,
 
 	down_write(&rnbdt_lock);
 	host->removed = true;
-	/* Its sessions, which may still wait for storage, leave no others. */
+	/* Drop the claims; sessions that still wait for the storage leave no new ones. */
 	rnbdt_claims_drop(host);
 	up_write(&rnbdt_lock);
-	/* No export is linked, but sessions may still end, or not have logged in yet. */
+	/* No export links to the host, but sessions may be closing, or may not have logged in. */
 	rnbdt_sessions_close(host, NULL, "the host was removed");
 	config_item_put(item);
 }

@@ -2,14 +2,14 @@
 /*
  * configfs: exports/<name>/{exclusive,owner,owner_state}, the owner of an exclusive export.
  *
- * Operation: "exclusive" can be changed while the export is disabled. "owner" is the UUID
- * of the owner or "none"; a store ends the ownership or moves it. "owner_state" is what
- * userspace keeps and restores, see owner.c.
+ * Operation: "exclusive" can be changed while the export is disabled. "owner" is the UUID of the
+ * owner or "none"; a store ends the ownership or transfers it. Userspace saves the content of
+ * "owner_state" and restores it, see owner.c.
  *
  * Ownership: the attributes belong to the directory of the export.
  *
- * Concurrency: export->lock for writers of "exclusive", rnbdt_lock for all else. No store
- * waits for storage: "closing" shows when the requests of the earlier owner have ended.
+ * Concurrency: export->lock serialises writers of "exclusive"; rnbdt_lock protects the rest. No
+ * store waits for storage: "closing" is 0 when the requests of the former owner have ended.
  *
  * Errors: a refused store is logged with the remedy and changes nothing.
  */
@@ -31,7 +31,7 @@
 #include "owner.h"
 #include "target.h"
 
-/* Word that stands for no owner */
+/* Value of "owner" for an export without an owner */
 #define RNBDT_OWNER_NONE	"none"
 
 static ssize_t rnbdt_export_exclusive_show(struct config_item *item, char *page)
@@ -66,7 +66,7 @@ struct configfs_attribute rnbdt_export_attr_exclusive = {
 	.store		= rnbdt_export_exclusive_store,
 };
 
-/* An owner of an export that is not exclusive would have no effect. */
+/* Refuse an owner for an export that is not exclusive: it would have no effect. */
 static int rnbdt_must_be_exclusive(struct rnbdt_export *export)
 {
 	if (READ_ONCE(export->exclusive))
@@ -115,7 +115,7 @@ struct configfs_attribute rnbdt_export_attr_owner = {
 	.store		= rnbdt_export_owner_store,
 };
 
-/* State for userspace to keep: GENERATION HOST BOOT-ID FENCE-GENERATION */
+/* State for userspace to save: GENERATION HOST BOOT-ID FENCE-GENERATION */
 static ssize_t rnbdt_export_owner_state_show(struct config_item *item, char *page)
 {
 	struct rnbdt_owner owner;

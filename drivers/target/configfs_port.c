@@ -2,16 +2,16 @@
 /*
  * configfs: ports/<id>/, the address of a port and the exports that it offers.
  *
- * Operation: addr and port can be changed while the port is disabled. A link in
- * exports offers an export; removing it closes the attachments of the export on this
- * port, and the sessions of hosts that may use no other export there. Links are numbered
- * in the order of their creation, which discover.c uses.
+ * Operation: addr and port can be changed while the port is disabled. A link in exports offers
+ * an export. Removing the link closes the attachments of the export on this port, and the sessions
+ * of hosts that may use no other export there. Links are numbered in the order of their creation;
+ * discover.c uses the numbers.
  *
- * Ownership: a port is freed with the last reference on its directory; its
- * directory "exports" holds one, see configfs.c, and each session holds one.
+ * Ownership: a port is freed with the last reference on its directory. Its directory "exports"
+ * holds one reference (configfs.c), and each session holds one.
  *
- * Concurrency: port->lock for writers of attributes, rnbdt_lock for the links and
- * for readers. No reader waits for storage.
+ * Concurrency: port->lock serialises writers of attributes; rnbdt_lock protects the links, and
+ * readers use it. No reader waits for storage.
  *
  * Errors: a refused store is logged with the remedy and changes nothing.
  */
@@ -130,7 +130,7 @@ static ssize_t rnbdt_port_enable_show(struct config_item *item, char *page)
 					RNBDT_PORT_DISABLED);
 }
 
-/* "begin-disable" does not wait until sessions has become 0. */
+/* "begin-disable" does not wait: the writer polls "sessions", which becomes 0. */
 static ssize_t rnbdt_port_enable_store(struct config_item *item,
 				       const char *page, size_t count)
 {
@@ -249,7 +249,7 @@ static void rnbdt_withdraw_export(struct config_item *src,
 		kfree(offer);
 	}
 	up_write(&rnbdt_lock);
-	/* configfs holds the lock of the directory: do not wait for storage. */
+	/* Do not wait for the storage: configfs holds the lock of the directory. */
 	rnbdt_attached_close(export, NULL, port, "the port does not offer the export any more");
 	rnbdt_sessions_close_denied(NULL, port);
 }

@@ -2,16 +2,15 @@
 /*
  * configfs: the secrets of a host.
  *
- * Operation: a host has a secret and, while that is being rotated, the old one as well;
- * either proves a login. A store to one of them closes the sessions that rely on a secret
- * which the host no longer has, and does not wait for their storage: the writer polls
- * outdated_sessions.
+ * Operation: a host has a secret and, while the secret is being rotated, the old secret as well;
+ * a login may prove either. A store closes the sessions that rely on a secret which the host no
+ * longer has. It does not wait for their storage: the writer polls outdated_sessions.
  *
  * Ownership: as in auth.c.
  *
- * Concurrency: stores take rnbdt_lock for writing, which excludes all that lock a host.
+ * Concurrency: stores take rnbdt_lock for writing, which excludes all code that locks a host.
  *
- * Errors: a refused store is logged. Only the word "none" removes a secret; the buffer that
+ * Errors: a refused store is logged. Only the word "none" removes a secret. The buffer that
  * held a secret is wiped.
  */
 
@@ -34,8 +33,8 @@
 #include "target.h"
 
 /*
- * Returns the secret, NULL for "none", or an ERR_PTR(). Only that word removes a
- * secret: an empty variable of a script must not. No copy of @page is made.
+ * Return the secret, NULL for "none", or an ERR_PTR(). Only "none" removes a secret, so that an
+ * empty variable in a script cannot. @page is not copied, because a copy would have to be wiped.
  */
 static struct rnbdt_secret *rnbdt_host_read_secret(const char *name, const char *attr,
 						   const char *page, size_t count)
@@ -61,8 +60,8 @@ static struct rnbdt_secret *rnbdt_host_read_secret(const char *name, const char 
 }
 
 /*
- * Sessions are compared with their host by the object: a secret that the host has
- * already stays the same object. Consumes the reference on @secret.
+ * Return the object of a secret that the host already has, or else @secret: sessions compare
+ * their secret with those of the host by pointer. Consumes the reference on @secret.
  */
 static struct rnbdt_secret *rnbdt_host_known_secret(const struct rnbdt_host *host,
 						    struct rnbdt_secret *secret)
@@ -81,8 +80,8 @@ static struct rnbdt_secret *rnbdt_host_known_secret(const struct rnbdt_host *hos
 }
 
 /*
- * Close the sessions that rely on a secret which the host no longer has, or on none,
- * without waiting for their end. Writing the same secret again changes nothing.
+ * Close the sessions that rely on a secret which the host no longer has, or that began without a
+ * secret; do not wait for their end. Writing the same secret again has no effect.
  */
 static ssize_t rnbdt_host_secret_store(struct config_item *item,
 				       const char *page, size_t count)
@@ -103,7 +102,7 @@ static ssize_t rnbdt_host_secret_store(struct config_item *item,
 	swap(host->secret, secret);
 	if (!host->secret)
 		swap(host->old_secret, old);
-	/* The client was not authenticated by this secret. */
+	/* Clients on the known addresses were not authenticated by this secret. */
 	if (changed)
 		rnbdt_half_open_forget(host);
 	up_write(&rnbdt_lock);
@@ -123,8 +122,8 @@ struct configfs_attribute rnbdt_host_attr_secret = {
 };
 
 /*
- * "current" makes the present secret the old one as well, which a new secret can
- * then replace without an effect on the sessions.
+ * "current" makes the present secret the old secret, too. A new secret can then replace it
+ * without closing sessions.
  */
 static ssize_t rnbdt_host_old_secret_store(struct config_item *item,
 					   const char *page, size_t count)
@@ -146,7 +145,7 @@ static ssize_t rnbdt_host_old_secret_store(struct config_item *item,
 		secret = rnbdt_secret_get(host->secret);
 	else
 		secret = rnbdt_host_known_secret(host, secret);
-	/* A host without a secret asks for no proof. */
+	/* The target asks for no proof if the host has no secret. */
 	if ((secret || current_one) && !host->secret)
 		ret = -ENOKEY;
 	else

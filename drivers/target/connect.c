@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Connections: admission.
+ * Connections: admission of connection requests.
  *
  * Operation
  *
- * A connection request for queue 0 creates a session if its host is allowed to use
- * something on the port, its epoch is the newest and no limit is reached; the
- * first frame must be a login (login.c). A request for another queue adds the
- * queue to the live session whose id it names. accept.c then creates the queue pair and
- * accepts.
+ * A connection request for queue 0 creates a session if its host is allowed to use an
+ * export on the port, its epoch is the newest and no limit is reached. The first frame of
+ * the session must be a login (login.c). A request for another queue adds the queue to the
+ * live session whose id it names. accept.c then creates the queue pair and accepts the
+ * connection.
  *
  * Ownership
  *
  * A connection id belongs to its session as soon as its queue is in s->queues or in
- * s->conn.joins: from then on the handler returns 0 and the teardown destroys the id.
- * Before, the error return of the handler makes the connection manager destroy it. A session
+ * s->conn.joins: from then on the handler returns 0 and the teardown destroys the id. Before
+ * that, the handler returns an error, and the connection manager destroys the id. A session
  * takes references on host, port and module, which rnbdt_finish_teardown() drops.
  *
  * Concurrency
  *
- * Connection requests run in the handler of the new id, one at a time for each listener,
- * and lock the host. A request is checked before memory is allocated, so that a flood of
- * refused ones costs none, and again afterwards, because others may have changed
- * what the first check has found. The memory is allocated without the lock and without I/O:
- * reclaim may wait for this client.
+ * Connection requests are handled in the handler of the new id, one at a time for each listener,
+ * with the host locked. A request is checked before memory is allocated, so that a flood of
+ * refused requests costs no memory. It is checked again afterwards, because the result of the
+ * first check may have changed. Memory is allocated without the lock and without I/O: memory
+ * reclaim may wait for a disk of this client.
  *
  * Errors
  *
- * A refused connection gets a reject with the status. RNBD_ST_HOST_DENIED is for
- * hosts that may use nothing on the port, enabled or not.
+ * A refused connection gets a reject with the status. Hosts that may use no export on the port,
+ * not even a disabled one, get RNBD_ST_HOST_DENIED.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -73,7 +73,7 @@
 #include "teardown.h"
 #include "timers.h"
 
-/* Find the host of a connection request for queue 0, which may use the port. */
+/* Find the host of a connection request for queue 0, and check that it may use the port. */
 static u16 rnbdt_session_find_host(struct rnbdt_port *port, const struct rnbd_conn_req *req,
 				   struct rnbdt_host **host)
 {
@@ -101,7 +101,7 @@ static u16 rnbdt_session_admit(struct rnbdt_port *port, struct rnbdt_host *host,
 
 	if (status)
 		return status;
-	/* A host with a secret gets this answer after its proof only. */
+	/* A host with a secret gets this answer only after its proof. */
 	if (!host->secret && !rnbdt_port_has_export(port, host))
 		return RNBD_ST_NO_EXPORT;
 	status = rnbdt_is_newest_epoch(host, req, s);
@@ -172,7 +172,7 @@ free:
 	return NULL;
 }
 
-/* Free a session that was not begun. */
+/* Free a session that has not begun. */
 static void rnbdt_session_free(struct rnbdt_session *s)
 {
 	rnbdt_queue_free(s->queue0);
@@ -199,8 +199,8 @@ static void rnbdt_session_begin(struct rnbdt_session *s, struct rnbdt_host *host
 }
 
 /*
- * Admit a connection request for queue 0, or return in @retry_ms when to ask again. Begins
- * the session @s, unless that is NULL: before there is one the request is only checked.
+ * Admit a connection request for queue 0, and begin the session @s. If @s is NULL, only check
+ * the request. A refusal sets @retry_ms to the time after which the client should retry.
  */
 static u16 rnbdt_session_try_host(struct rnbdt_port *port, struct rnbdt_host *host,
 				  const struct rdma_cm_id *id, const struct rnbd_conn_req *req,
@@ -222,7 +222,7 @@ static u16 rnbdt_session_try_host(struct rnbdt_port *port, struct rnbdt_host *ho
 	return status;
 }
 
-/* The same, with a host that is yet to be found. */
+/* Find the host of a connection request for queue 0, and admit the request as above. */
 static u16 rnbdt_session_try(struct rnbdt_port *port, const struct rdma_cm_id *id,
 			     const struct rnbd_conn_req *req, struct rnbdt_session *s,
 			     u32 *retry_ms)
@@ -230,7 +230,7 @@ static u16 rnbdt_session_try(struct rnbdt_port *port, const struct rdma_cm_id *i
 	struct rnbdt_host *host = NULL;
 	u16 status;
 
-	/* The host that is found is not freed, and the port listens, while this is held. */
+	/* While this is held, the host is not freed and the port listens. */
 	down_read(&rnbdt_lock);
 	status = rnbdt_session_find_host(port, req, &host);
 	if (!status) {
@@ -245,7 +245,7 @@ static u16 rnbdt_session_try(struct rnbdt_port *port, const struct rdma_cm_id *i
 static int rnbdt_refuse(struct rdma_cm_id *id, const struct rnbd_conn_req *req,
 			u16 status, u32 retry_ms)
 {
-	/* A client that reconnects gets BUSY many times: do not log that. */
+	/* Do not log BUSY: a client that reconnects gets it many times. */
 	if (status != RNBD_ST_BUSY)
 		pr_warn_ratelimited("host %pUb at %pISpc: queue %u refused: %s\n", req->host_id,
 				    &id->route.addr.dst_addr, req->conn,
@@ -278,7 +278,7 @@ int rnbdt_session_connect(struct rnbdt_port *port, struct rdma_cm_id *id,
 	if (status)
 		return rnbdt_refuse(id, req, status, retry_ms);
 
-	/* Reclaim may wait for this client. */
+	/* Memory reclaim may wait for a disk of this client. */
 	noio = memalloc_noio_save();
 	s = rnbdt_session_alloc(port, id, req);
 	memalloc_noio_restore(noio);
@@ -296,8 +296,8 @@ int rnbdt_session_connect(struct rnbdt_port *port, struct rdma_cm_id *id,
 }
 
 /*
- * Find the session that a queue other than 0 names, and take a reference. It is not proven
- * that it belongs there. Taking no lock, this costs a peer that makes up ids more than us.
+ * Find the session that a request for a queue other than 0 names, and take a reference. The peer
+ * is not authenticated yet. The lookup takes no lock, so it costs little if the id is made up.
  */
 static struct rnbdt_session *rnbdt_session_of_queue(const struct rnbdt_port *port,
 						    const struct rnbd_conn_req *req)
@@ -322,7 +322,7 @@ static u16 rnbdt_session_admit_queue(struct rnbdt_session *s, struct rdma_cm_id 
 
 	rnbdt_assert_host(s->host);
 
-	/* The teardown waits for connections that are counted with the host locked. */
+	/* The teardown waits for connections that were counted with the host locked. */
 	if (READ_ONCE(s->state) != RNBDT_LIVE)
 		return RNBD_ST_NO_SESSION;
 	if (s->epoch != req->epoch || s->newest_epoch != s->epoch ||
@@ -343,8 +343,8 @@ static u16 rnbdt_session_admit_queue(struct rnbdt_session *s, struct rdma_cm_id 
 }
 
 /*
- * Admit a connection request for a queue other than 0, and let the queue @q begin. Before
- * there is one, @q is NULL, and the request is only checked.
+ * Admit a connection request for a queue other than 0, and add the queue @q to the queues that
+ * join. If @q is NULL, only check the request.
  */
 static u16 rnbdt_session_try_queue(struct rnbdt_session *s, struct rdma_cm_id *id,
 				   const struct rnbd_conn_req *req, struct rnbdt_queue *q,
@@ -356,7 +356,7 @@ static u16 rnbdt_session_try_queue(struct rnbdt_session *s, struct rdma_cm_id *i
 		return RNBD_ST_NO_SESSION;
 	status = rnbdt_session_admit_queue(s, id, req, retry_ms);
 	if (!status && q) {
-		/* Connections of other hosts may evict the queue as soon as it is listed. */
+		/* Count first: once listed, the queue may be evicted for other connections. */
 		s->conn.connecting++;
 		rnbdt_join_opened(q, &id->route.addr.dst_addr);
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Connections: admission. See connect.c.
+ * Connections: admission of connection requests. See connect.c.
  */
 #ifndef RNBDT_CONNECT_H
 #define RNBDT_CONNECT_H
@@ -10,7 +10,7 @@
 struct rnbd_conn_req;
 struct rnbdt_port;
 
-/* Bytes of the receive slots of one queue; the send slots take as many. */
+/* Maximum bytes of the receive slots of one queue; its send slots have the same maximum. */
 #define RNBDT_RING_BYTES_MAX	(4u << 20)
 
 int rnbdt_session_connect(struct rnbdt_port *port, struct rdma_cm_id *id,

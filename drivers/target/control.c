@@ -2,11 +2,11 @@
 /*
  * Dispatch of the control entries of a client.
  *
- * Operation: a CONTROL frame is a list of entries. This file decodes their heads, checks
- * that the queue may carry entries of their type, and calls the handler of each.
+ * Operation: a CONTROL frame is a list of entries. This file decodes the head of each entry,
+ * checks that the queue may carry an entry of this type, and calls the handler of the type.
  *
- * Ownership: nothing is kept. The handlers copy the bodies before the frame's slot is
- * posted again.
+ * Ownership: this file keeps nothing. The handlers copy the bodies before the receive slot of
+ * the frame is posted again.
  *
  * Concurrency: completion handler of the queue, one frame at a time.
  *
@@ -39,7 +39,7 @@ static enum rnbd_proto_err rnbdt_control_join(struct rnbdt_queue *q,
 	return RNBD_PERR_TYPE;
 }
 
-/* Handle an entry that travels on queue 0 only. */
+/* Handle an entry that only queue 0 may carry. */
 static enum rnbd_proto_err rnbdt_control_session(struct rnbdt_queue *q,
 						 const struct rnbd_ctl_entry *entry)
 {
@@ -61,7 +61,7 @@ static enum rnbd_proto_err rnbdt_control_session(struct rnbdt_queue *q,
 	}
 }
 
-/* Handle an entry about the memory of a queue that has joined its session. */
+/* Handle an entry about the slots of a queue that has joined its session. */
 static enum rnbd_proto_err rnbdt_control_slots(struct rnbdt_queue *q,
 					       const struct rnbd_ctl_entry *entry)
 {
@@ -110,7 +110,7 @@ static enum rnbd_proto_err rnbdt_control_entry(struct rnbdt_queue *q,
 
 /**
  * rnbdt_queue_control - handle a frame of control entries
- * @q: queue that has received it
+ * @q: queue that has received the frame
  * @frame: frame of type RNBD_FRAME_CONTROL
  *
  * Context: completion handler of @q; does not sleep.

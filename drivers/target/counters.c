@@ -2,9 +2,10 @@
 /*
  * Counters of limits, protocol errors and refusals.
  *
- * sysfs.c shows each counter as a file of /sys/kernel/rnbd-target/limits,
- * violations or refused. Counters are atomic, may be increased in any context, and
- * are never reset while the module is loaded.
+ * Operation: sysfs.c shows each counter as a file of /sys/kernel/rnbd-target/limits,
+ * violations or refused. Counters are never reset while the module is loaded.
+ *
+ * Concurrency: counters are atomic and may be increased in any context.
  */
 
 #include <linux/atomic.h>
@@ -75,7 +76,7 @@ u64 rnbdt_counted(enum rnbdt_counter_dir counter, unsigned int kind)
 
 /**
  * rnbdt_limit_hit - count that a limit was reached
- * @limit: limit that refused something or made it smaller
+ * @limit: limit that refused or reduced a request
  *
  * Context: any.
  */

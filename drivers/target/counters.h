@@ -8,11 +8,11 @@
 #include <linux/types.h>
 
 /**
- * enum rnbdt_limit - limits whose use is counted
+ * enum rnbdt_limit - limits; each has a counter of the times that it was reached
  * @RNBDT_LIMIT_HALF_OPEN: connections that have not logged in
- * @RNBDT_LIMIT_HALF_OPEN_HOST: of these, of one host
- * @RNBDT_LIMIT_HALF_OPEN_ENDED: of these, evicted for a newer connection
- * @RNBDT_LIMIT_LOGIN_TIME: of these, closed after login_timeout_ms
+ * @RNBDT_LIMIT_HALF_OPEN_HOST: connections of one host that have not logged in
+ * @RNBDT_LIMIT_HALF_OPEN_ENDED: counts half-open connections that were evicted for a newer one
+ * @RNBDT_LIMIT_LOGIN_TIME: login_timeout_ms, after which a half-open connection is closed
  * @RNBDT_LIMIT_LOGINS: logins per time of a host
  * @RNBDT_LIMIT_ATTACHES: requests to attach per time of a host
  * @RNBDT_LIMIT_SESSIONS: sessions of all hosts
@@ -23,8 +23,8 @@
  * @RNBDT_LIMIT_SESSION_POOL: pool of a session
  * @RNBDT_LIMIT_HOST_POOL: pools of a host
  * @RNBDT_LIMIT_POOL: all pools
- * @RNBDT_LIMIT_POOL_NEAR: the same, nearly reached
- * @RNBDT_LIMIT_RECLAIM: time to return reclaimed memory of a pool
+ * @RNBDT_LIMIT_POOL_NEAR: all pools, when the limit is nearly reached
+ * @RNBDT_LIMIT_RECLAIM: time that a client has to return reclaimed memory of a pool
  * @RNBDT_LIMIT_HOST_QUEUES: memory of the queues of a host
  * @RNBDT_LIMIT_QUEUES: memory of all queues
  * @RNBDT_LIMITS: number of limits
@@ -51,12 +51,12 @@ enum rnbdt_limit {
 	RNBDT_LIMITS,
 };
 
-/* Counted protocol errors and statuses are below it. */
+/* Number of counters in a directory; larger than all values of the enums that index them. */
 #define RNBDT_KINDS_MAX		64
 
 /**
  * enum rnbdt_counter_dir - directories of counters in sysfs
- * @RNBDT_COUNT_LIMITS: by enum rnbdt_limit: requests that a limit refused or cut
+ * @RNBDT_COUNT_LIMITS: by enum rnbdt_limit: requests that a limit refused or reduced
  * @RNBDT_COUNT_PROTO_ERRS: by enum rnbd_proto_err: protocol errors of clients
  * @RNBDT_COUNT_REFUSED: by enum rnbd_status: refused connections, logins and requests to
  *	attach

@@ -2,22 +2,22 @@
 /*
  * Control entries that wait to be handled or sent.
  *
- * Operation: the segments of the pool are announced after the reply to a login, as credits
- * allow. Later segments, requests to return a segment, and the answer when one was returned
- * are sent in the same way (lease.c). The frame handler of queue 0 puts each control request
- * of the client into a slot (attach_ctl.c), except a DETACH: its attachment keeps that, so
- * that a client may detach all its disks at once. The control work of the session handles
- * DETACHs and slots, the slots in their order. Answers, and events about attachments, are sent
- * when the client has a credit.
+ * Operation: the target announces the segments of the pool after the reply to a login, as far as
+ * credits allow. Later it sends further segments, requests to return a segment, and
+ * confirmations of returned segments in the same way (lease.c). The frame handler of queue 0 puts
+ * each control request of the client into a slot (attach_ctl.c). A DETACH is recorded in its
+ * attachment instead, so that a client may detach all its disks at once. The control work of the
+ * session handles the DETACHs, and the slots in the order of their arrival. Answers, and events
+ * about attachments, are sent when a credit is available.
  *
- * Ownership: memory is bounded: a session has RNBD_CTL_OPEN_MAX slots, and each
- * attachment and segment keeps its own events. An attachment that is detached, and a segment
- * that is released, is freed when that was sent.
+ * Ownership: memory is bounded. A session has RNBD_CTL_OPEN_MAX slots, and each attachment and
+ * segment stores its own events. A detached attachment, or a released segment, is freed when the
+ * entry that confirms this has been added to a frame.
  *
- * Concurrency: the lock of the ring of queue 0 protects the lists. The control work owns
- * a slot that it has taken from the list of new ones until it answers.
+ * Concurrency: the lock of the ring of queue 0 protects the lists. The control work owns a slot
+ * from when it takes the slot from the list of new requests until it answers the request.
  *
- * Errors: a client that has more requests open than there are slots breaks the protocol.
+ * Errors: more open requests than slots are a protocol error of the client.
  */
 
 #include <linux/jiffies.h>
@@ -61,11 +61,11 @@ void rnbdt_ctl_init(struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_ctl_next - take the next request that is to be handled
+ * rnbdt_ctl_next - take the next request to handle
  * @s: session
  *
  * Context: control work.
- * Return: the slot, which the caller answers or lets wait, or NULL.
+ * Return: slot of the request, which the caller answers or drops, or NULL.
  */
 struct rnbdt_ctl_slot *rnbdt_ctl_next(struct rnbdt_session *s)
 {
@@ -82,15 +82,15 @@ struct rnbdt_ctl_slot *rnbdt_ctl_next(struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_ctl_detach - note a DETACH in its attachment
+ * rnbdt_ctl_detach - record a DETACH in its attachment
  * @att: attachment that the caller keeps from being freed
  * @id: id of the DETACH
- * @keep_owner: the host still owns an exclusive export afterwards
+ * @keep_owner: the DETACH does not end the ownership of an exclusive export
  *
  * The caller queues the control work.
  *
  * Context: any, without ring->lock; does not sleep.
- * Return: false if the attachment has a DETACH already, or another one gets its index.
+ * Return: false if the attachment already has a DETACH, or another one takes its index.
  */
 bool rnbdt_ctl_detach(struct rnbdt_attach *att, u32 id, bool keep_owner)
 {
@@ -112,8 +112,8 @@ bool rnbdt_ctl_detach(struct rnbdt_attach *att, u32 id, bool keep_owner)
 }
 
 /**
- * rnbdt_ctl_replace - take no DETACH of an attachment any more
- * @att: attachment that is closed and whose index another one is to get
+ * rnbdt_ctl_replace - accept no further DETACH of an attachment
+ * @att: closed attachment whose index another attachment takes
  *
  * Context: control work, without ring->lock.
  * Return: false if the attachment has a DETACH, which must be answered first.
@@ -130,7 +130,7 @@ bool rnbdt_ctl_replace(struct rnbdt_attach *att)
 }
 
 /**
- * rnbdt_ctl_ended - let the control work answer the DETACH of an attachment, if it has one
+ * rnbdt_ctl_ended - queue the DETACH of an attachment for the control work, if it has one
  * @att: attachment of a live session that has just ended, or no longer owns its export
  *
  * The caller queues the control work.
@@ -150,7 +150,7 @@ void rnbdt_ctl_ended(struct rnbdt_attach *att)
 }
 
 /**
- * rnbdt_ctl_next_detach - take the next attachment with a DETACH to handle
+ * rnbdt_ctl_next_detach - take the next attachment whose DETACH must be handled
  * @s: session
  *
  * Context: control work, host of @s locked.
@@ -173,7 +173,7 @@ struct rnbdt_attach *rnbdt_ctl_next_detach(struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_ctl_drop - free a slot whose answer comes from its attachment
+ * rnbdt_ctl_drop - free a slot without answering its request
  * @s: session
  * @slot: slot that the control work has taken
  *
@@ -228,9 +228,9 @@ static void rnbdt_ctl_event(struct rnbdt_attach *att, u16 closed, u64 capacity, 
 }
 
 /**
- * rnbdt_ctl_closed - tell the client that an attachment was closed
+ * rnbdt_ctl_closed - report to the client that an attachment was closed
  * @att: attachment of a session whose queue 0 exists
- * @status: why
+ * @status: reason
  *
  * Context: any, without ring->lock; does not sleep.
  */
@@ -240,7 +240,7 @@ void rnbdt_ctl_closed(struct rnbdt_attach *att, u16 status)
 }
 
 /**
- * rnbdt_ctl_capacity - tell the client the capacity of an export
+ * rnbdt_ctl_capacity - report the capacity of an export to the client
  * @att: attachment of a session whose queue 0 exists
  * @capacity: bytes; replaces a capacity that was not sent yet
  *
@@ -252,8 +252,8 @@ void rnbdt_ctl_capacity(struct rnbdt_attach *att, u64 capacity)
 }
 
 /**
- * rnbdt_ctl_detached - tell the client that an attachment has ended, and free it
- * @att: attachment that has a DETACH, is closed and not found any more
+ * rnbdt_ctl_detached - report the end of an attachment to the client, then free the attachment
+ * @att: closed attachment that has a DETACH and can no longer be found
  *
  * Context: control work, without ring->lock.
  */
@@ -263,7 +263,7 @@ void rnbdt_ctl_detached(struct rnbdt_attach *att)
 }
 
 /**
- * rnbdt_ctl_forget_lease - do not tell the client about a segment
+ * rnbdt_ctl_forget_lease - cancel the reports about a segment
  * @s: session whose queue 0 is drained
  * @seg: segment that is about to be freed
  *
@@ -280,7 +280,7 @@ void rnbdt_ctl_forget_lease(struct rnbdt_session *s, struct rnbdt_segment *seg)
 }
 
 /**
- * rnbdt_ctl_purge - free attachments and segments whose end was not reported
+ * rnbdt_ctl_purge - cancel all reports, and free detached attachments and released segments
  * @s: session whose queue 0 is drained
  *
  * Context: teardown; takes ring->lock.
@@ -348,7 +348,7 @@ bool rnbdt_ctl_add(struct rnbd_ring *ring, u16 type, u32 id, const void *body, u
 }
 
 /**
- * rnbdt_ctl_post - send an entry of the login in a frame of its own
+ * rnbdt_ctl_post - send an entry of the login in a separate frame
  * @s: session whose client has sent a LOGIN or a LIST
  * @type: enum rnbd_ctl_type
  * @body: body of the entry
@@ -376,7 +376,7 @@ int rnbdt_ctl_post(struct rnbdt_session *s, u16 type, const void *body, u32 byte
 	return ret;
 }
 
-/* Returns false if the frame is full. */
+/* Add the reports about segments to the open frame. Return false if the frame is full. */
 static bool rnbdt_ctl_add_leases(struct rnbdt_session *s, struct rnbd_ring *ring)
 {
 	struct rnbdt_segment *seg, *next;
@@ -385,7 +385,7 @@ static bool rnbdt_ctl_add_leases(struct rnbdt_session *s, struct rnbd_ring *ring
 		if (!rnbdt_segment_add_ctl(s, ring, seg))
 			return false;
 		list_del_init(&seg->entry);
-		/* Its memory is free already. */
+		/* Free the structure; the memory of the segment was freed before. */
 		if (seg->tell & RNBDT_TELL_RELEASED)
 			kvfree_rcu(seg, rcu);
 	}
@@ -393,11 +393,11 @@ static bool rnbdt_ctl_add_leases(struct rnbdt_session *s, struct rnbd_ring *ring
 }
 
 /**
- * rnbdt_ctl_lease - tell the client about a segment
- * @s: session; before the login reply, the segment is announced after that
+ * rnbdt_ctl_lease - report the state of a segment to the client
+ * @s: session; before the login reply is sent, the report waits for it
  * @seg: segment
- * @tell: RNBDT_TELL_SEGMENT, RNBDT_TELL_RECLAIM, or RNBDT_TELL_RELEASED for one that is no
- *	longer in the pool, which is freed when that was sent
+ * @tell: RNBDT_TELL_SEGMENT, RNBDT_TELL_RECLAIM, or RNBDT_TELL_RELEASED for a segment that is no
+ *	longer in the pool, which is freed after the report
  *
  * Context: process context, without ring->lock.
  */
@@ -407,7 +407,7 @@ void rnbdt_ctl_lease(struct rnbdt_session *s, struct rnbdt_segment *seg, u32 tel
 	unsigned long flags;
 
 	spin_lock_irqsave(&q->ring.lock, flags);
-	/* There is no use in asking for a segment that the client has released. */
+	/* Do not ask the client for a segment that it has released. */
 	if (tell == RNBDT_TELL_RELEASED)
 		seg->tell = tell;
 	else if (!seg->released)
@@ -422,11 +422,11 @@ void rnbdt_ctl_lease(struct rnbdt_session *s, struct rnbdt_segment *seg, u32 tel
 }
 
 /**
- * rnbdt_ctl_grant - send the reply to a login, and the segments that wait
+ * rnbdt_ctl_grant - send the reply to a login, followed by waiting reports about segments
  * @s: session whose client waits for the reply
  * @grant: reply
  *
- * Segments that find no credit follow later.
+ * Segments for which there is no credit now are sent later.
  *
  * Context: process context, without ring->lock.
  * Return: 0, or an error if the reply cannot be sent.
@@ -509,7 +509,7 @@ static bool rnbdt_ctl_add_events(struct rnbd_ring *ring, struct rnbdt_attach *at
 	return true;
 }
 
-/* Fill the open frame. Answers precede events: no event precedes the reply to its ATTACH. */
+/* Fill the open frame. Answers come first: no event may precede the reply to its ATTACH. */
 static void rnbdt_ctl_fill(struct rnbdt_session *s, struct rnbd_ring *ring)
 {
 	struct rnbdt_ctl *ctl = &s->ctl;
@@ -534,8 +534,8 @@ static void rnbdt_ctl_fill(struct rnbdt_session *s, struct rnbd_ring *ring)
 }
 
 /**
- * rnbdt_ctl_send - send the answers and events that wait
- * @q: queue 0; without a credit they wait on
+ * rnbdt_ctl_send - send waiting answers, events and reports about segments
+ * @q: queue 0; without a credit they continue to wait
  *
  * Context: any, ring->lock held.
  */

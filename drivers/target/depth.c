@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Depth: how many requests of a disk may be in flight.
+ * Depth: the number of requests of a disk that may be in flight.
  *
- * Operation: requests beyond what the storage works on only wait in its queue, where
- * neither the client nor the target can abort them: a lost connection is replaced
- * when the last of them has ended. So the reply to an ATTACH names how many requests
- * the queue of the storage takes (nr_requests, of each hardware queue), and few if the
- * storage is rotational, and the client makes its disk for as many. Storage without a
- * request queue (device mapper, brd, files in the page cache) has no such bound.
+ * Operation: requests beyond those that the storage works on only wait in its queue, where
+ * neither the client nor the target can abort them. After a connection is lost, the disk is
+ * attached again only when the last of them has ended. Therefore the reply to an ATTACH contains
+ * the number of requests that the queues of the storage take (nr_requests of each hardware
+ * queue), or a small number if the storage is rotational. The client limits the disk to that
+ * number. Storage without a request queue (device mapper, brd, files in the page cache) has no
+ * such bound.
  *
  * Ownership: the storage belongs to the backend.
  * Concurrency: called by the control work; the parameters may change at any time.
@@ -31,7 +32,7 @@ RNBD_PARAM_UINT(storage_inflight, 0, 0, 65536,
 RNBD_PARAM_UINT(rotational_inflight, 64, 1, 65536,
 		"requests in flight of a disk whose storage is rotational, unless storage_inflight is set");
 
-/* Hardware queues of the storage for requests whose submitter does not poll. */
+/* Return the number of hardware queues of the storage that serve requests without polling. */
 static u32 rnbdt_storage_queues(const struct blk_mq_tag_set *set)
 {
 	u32 queues = set->map[HCTX_TYPE_DEFAULT].nr_queues;
@@ -43,14 +44,14 @@ static u32 rnbdt_storage_queues(const struct blk_mq_tag_set *set)
 	return queues;
 }
 
-/* Requests that the storage takes, or U32_MAX if it has no bound. */
+/* Return the number of requests that the storage takes, or U32_MAX if it has no bound. */
 static u32 rnbdt_storage_takes(const struct rnbdt_backend *be)
 {
 	struct block_device *bdev = be->bdev ?: file_inode(be->file)->i_sb->s_bdev;
 	u32 takes = U32_MAX;
 	struct request_queue *queue;
 
-	/* Requests to the page cache end without the storage. */
+	/* Requests to the page cache do not wait in a queue of the storage. */
 	if (!bdev || !be->direct)
 		return takes;
 	queue = bdev_get_queue(bdev);
@@ -62,7 +63,7 @@ static u32 rnbdt_storage_takes(const struct rnbdt_backend *be)
 }
 
 /**
- * rnbdt_depth_limit - return how many requests of a disk the storage takes
+ * rnbdt_depth_limit - return how many requests of a disk may be in flight
  * @be: backend of the export
  *
  * Context: process context.

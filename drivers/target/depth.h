@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Depth: how many requests of a disk may be in flight. See depth.c.
+ * Depth: the number of requests of a disk that may be in flight. See depth.c.
  */
 #ifndef RNBDT_DEPTH_H
 #define RNBDT_DEPTH_H

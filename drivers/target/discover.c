@@ -4,29 +4,28 @@
  *
  * Operation
  *
- * After the login such a session is listing: the login work sends frames while
- * credits are left, and is queued again when more arrive. Exports are numbered in the
- * order of their creation, and listed in that order. The session keeps only the number of
- * the last export that it has sent, and each frame continues after it. Whatever links are
- * added or removed concurrently, no export is sent twice and no export that stays is left
- * out, and a slow client costs no memory.
+ * A session whose client asks for a list is in the state RNBDT_LISTING after its login. The
+ * login work sends frames while it has credits, and is queued again when credits arrive.
+ * Exports are listed in the order of their ids, which is the order of their creation. The
+ * session keeps only the id of the last export that it has sent, and each frame continues
+ * after that id. Therefore a slow client costs no memory. If links are added or removed
+ * concurrently, no export is sent twice, and no export that stays is left out.
  *
  * Ownership
  *
- * No reference on an export is kept: the contents of one frame are copied under
- * rnbdt_lock, and only the copies are used without it.
+ * The login work holds no reference on an export: it copies the contents of one frame under
+ * rnbdt_lock, and uses only the copies after it has released the lock.
  *
  * Concurrency
  *
- * Only the login work sends lists, and it runs once at a time. The teardown waits
- * for it when no completion can queue it again. The login work waits for nothing
- * that depends on the client here, so neither a port nor an export waits for a
- * client.
+ * Only the login work sends lists, and it runs once at a time. The teardown cancels it after
+ * the queue pairs are drained, when no completion can queue it again. The login work never
+ * waits for the client while it sends a list, so a slow client delays no port and no export.
  *
  * Errors
  *
- * Without memory the list ends with a status. A client that does not receive its
- * list is disconnected by the timeout of the session.
+ * If memory is short the list ends with the status RNBD_ST_NOMEM. The timeout of the session
+ * disconnects a client that does not receive its list.
  */
 
 #include <linux/mm.h>
@@ -46,7 +45,7 @@
 #include "session.h"
 #include "target.h"
 
-/* Milliseconds after which a host that has too many lists should ask again */
+/* Milliseconds after which a client should retry if its host is at the limit of lists */
 #define RNBDT_LIST_RETRY_MS	1000
 
 static void rnbdt_discover_fill(const struct rnbdt_session *s, struct rnbdt_export *export,
@@ -69,9 +68,9 @@ static void rnbdt_discover_fill(const struct rnbdt_session *s, struct rnbdt_expo
  * @status: enum rnbd_status
  * @more: further frames follow
  * @last: id of the last export in this frame
- * @nr: used members of @exports
- * @max: exports that fit into a frame
- * @exports: copied properties of the exports
+ * @nr: number of used members of @exports
+ * @max: number of exports that fit into a frame
+ * @exports: copies of the properties of the exports
  */
 struct rnbdt_listing {
 	u16 status;
@@ -111,7 +110,7 @@ static int rnbdt_discover_post(struct rnbdt_session *s, struct rnbd_ring *ring,
 	struct rnbd_ctl_export wire;
 	u32 i;
 
-	/* list->max limits the entries to the size of a slot. */
+	/* rnbdt_discover_work() has limited list->nr, so the entries fit into a slot. */
 	for (i = 0; i < list->nr; i++) {
 		rnbd_encode_export(&wire, &list->exports[i]);
 		rnbdt_ctl_add(ring, RNBD_CTL_EXPORT, s->login.id, &wire, sizeof(wire));
@@ -123,7 +122,10 @@ static int rnbdt_discover_post(struct rnbdt_session *s, struct rnbd_ring *ring,
 	return rnbd_ring_send(ring, NULL, NULL, IB_SEND_SIGNALED);
 }
 
-/* Checked first: any frame of the client queues the work, and a list is expensive. */
+/*
+ * Test for a credit and a send slot before exports are gathered: gathering is expensive, and
+ * the client can queue the login work with any frame.
+ */
 static bool rnbdt_discover_can_send(struct rnbdt_session *s)
 {
 	struct rnbd_ring *ring = &s->queues[0]->ring;
@@ -136,7 +138,7 @@ static bool rnbdt_discover_can_send(struct rnbdt_session *s)
 	return can;
 }
 
-/* Returns false when there is no credit, or the connection is lost. */
+/* Returns false if there is no credit, or if the frame could not be sent. */
 static bool rnbdt_discover_send(struct rnbdt_session *s, const struct rnbdt_listing *list)
 {
 	struct rnbd_ring *ring = &s->queues[0]->ring;
@@ -173,7 +175,7 @@ bool rnbdt_discover_work(struct rnbdt_session *s)
 	list.max = (s->queues[0]->ring.attr.slot_size - sizeof(struct rnbd_frame_hdr) -
 		    sizeof(struct rnbd_ctl) - sizeof(struct rnbd_ctl_list_end)) /
 		   (sizeof(struct rnbd_ctl) + sizeof(struct rnbd_ctl_export));
-	/* Reclaim may wait for a client that waits for a login. */
+	/* Not GFP_KERNEL: memory reclaim may wait for a disk whose client waits for a login. */
 	list.exports = kvmalloc_array(list.max, sizeof(*list.exports), GFP_NOIO);
 	list.status = list.exports ? s->listing.list_status : RNBD_ST_NOMEM;
 

@@ -1,36 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Deficit round robin over hosts, sessions and disks: which request is next.
+ * Deficit round robin over hosts, sessions and disks: selection of the next request.
  *
  * Operation
  *
- * M. Shreedhar and G. Varghese, "Efficient Fair Queuing using Deficit Round Robin",
- * SIGCOMM 1995. The storage is a node whose children are hosts; the children of a host are
- * its sessions, those of a session its disks, and those of a disk its requests. A node
- * below which requests wait is in the list of its parent. In each round a child gets a
- * quantum of cost in proportion to its weight. It is served until the quantum is used up,
- * and then moves to the end of the list. A request costs a constant plus its bytes, which
- * is charged to its disk, its session and its host: shares divide by host, then by session,
+ * The algorithm is that of M. Shreedhar and G. Varghese, "Efficient Fair Queuing using Deficit
+ * Round Robin", SIGCOMM 1995. Nodes form a tree: the root is the storage, and below it are
+ * hosts, sessions and disks. Requests wait at disks. A node below which requests wait is in
+ * the list of its parent. In each round a child gets a quantum of cost in proportion to its
+ * weight. The child is served until the quantum is used up, and then moves to the end of the
+ * list. The cost of a request is a constant plus its bytes. The disk, the session and the host
+ * of the request are charged with the cost, so service is divided by host, then by session,
  * then by disk.
  *
- * The code differs from the paper in three points. It serves a child while the deficit of
- * the child is positive, so the deficit can become negative, and the cost of the next
- * request is not needed in advance. The heaviest child gets the whole quantum and the
- * others a part of it, so that a turn is short whatever the weights are. Rounds that would
- * pass without service are skipped: a node may have thousands of children. A child without
- * requests keeps its debt, because a host that sends one large request at a time would
- * otherwise get more than its share. Rounds that pass without the child pay the debt, and
- * the parent forgets it when it has no other child.
+ * The code differs from the paper in four points:
+ * - A child is served while its deficit is positive. The cost of the next request need not be
+ *   known in advance, and the deficit can become negative: the child then has a debt.
+ * - The heaviest child gets the whole quantum and each other child a part of it. So a turn is
+ *   short for any weights.
+ * - Rounds in which no child would be served are skipped, because a node may have thousands
+ *   of children.
+ * - A child without requests keeps its debt, or a host that sends one large request at a time
+ *   would get more than its share. The quanta of the rounds that the child misses reduce the
+ *   debt. The debt is dropped when the parent has no child with requests.
  *
- * A FLUSH costs the constant and passes ahead of the order, because it moves no data and
- * the client waits for it. It waits in order if its host has RNBDT_DRR_AHEAD_MAX of them in
- * flight, or if its disk, its session or its host owes more than RNBDT_DRR_AHEAD_DEBT and
- * two quanta: FLUSHes must not use up the turns of other disks, nor the time of others.
+ * A FLUSH costs the constant and passes ahead of the order, because it moves no data and the
+ * client waits for it. To protect the service of other disks and hosts, a FLUSH waits in order
+ * if its disk, its session or its host has RNBDT_DRR_AHEAD_MAX FLUSHes in flight, or a debt of
+ * more than RNBDT_DRR_AHEAD_DEBT and two quanta.
  *
  * Ownership: the caller owns nodes and requests. A node must outlive its children.
  *
- * Concurrency: the caller holds one lock per storage. The weight of a node and the number
- * of requests that wait at the storage are accessed without it.
+ * Concurrency: the caller holds the lock of the storage. Weights may change without it, and
+ * the number of requests that wait at the storage may be read without it.
  *
  * Errors: none. A weight must not be 0. This file uses no kernel interface except lists;
  * tests/unit/test_drr*.c run it against a model of the storage.
@@ -38,25 +40,25 @@
 
 #include "drr.h"
 
-/* Deficits have fractions of a byte: the quantum of a light host is a few bytes. */
+/* Units of a deficit per byte of cost: the quantum of a host of low weight is a few bytes. */
 #define RNBDT_DRR_FRACTION	64
 
 /*
- * Cost per round of the heaviest child, beyond the constant of one request. A request of 4 KiB
- * of a child that has few waits for at most three such requests of each other child.
+ * Quantum of the heaviest child, in bytes, without the constant cost of one request. With a
+ * constant of 16 KiB a turn serves at most three requests of 4 KiB.
  */
 #define RNBDT_DRR_QUANTUM	(32u << 10)
 
 /*
- * Debt beyond two quanta up to which FLUSHes pass ahead of the order. It is that of a large
- * request and some FLUSHes, so that a host need not wait for its FLUSH because of one.
+ * Largest debt, in bytes beyond two quanta, with which a FLUSH passes ahead of the order. One
+ * large request and a few FLUSHes stay below this limit.
  */
 #define RNBDT_DRR_AHEAD_DEBT	(1536u << 10)
 
 /*
- * Rounds after which no debt is left: the smallest quantum, that of RNBDT_WEIGHT_MIN beside
- * RNBDT_WEIGHT_MAX, has paid 16 MiB. No debt is larger: that of a request is not, and FLUSHes
- * add to it only up to RNBDT_DRR_AHEAD_DEBT.
+ * Rounds after which no debt can be left: in this number of rounds even the smallest quantum,
+ * that of RNBDT_WEIGHT_MIN beside RNBDT_WEIGHT_MAX, pays 16 MiB. No debt is larger, because a
+ * child with a debt is not served, and FLUSHes pass only up to RNBDT_DRR_AHEAD_DEBT.
  */
 #define RNBDT_DRR_FORGIVEN	8000000ull
 
@@ -80,8 +82,8 @@ void rnbdt_drr_init_root(struct rnbdt_drr_node *root, u32 overhead)
 /**
  * rnbdt_drr_init - initialise the node of a host, a session or a disk
  * @node: node
- * @parent: node of the floor above
- * @weight: share among the children of @parent; read at each turn
+ * @parent: node of the storage, host or session above @node
+ * @weight: weight of @node among the children of @parent; read at each turn
  * @leaf: the node is a disk
  *
  * Context: any.
@@ -111,14 +113,14 @@ static s64 rnbdt_drr_quantum(const struct rnbdt_drr_node *node)
 	return div_u64((u64)parent->quantum * RNBDT_DRR_FRACTION * weight, parent->top);
 }
 
-/* Pay the debt of a node that has no requests waiting by the rounds that it has missed. */
+/* Reduce the debt of a node by the quanta of the rounds that have passed while it was idle. */
 static void rnbdt_drr_catch_up(struct rnbdt_drr_node *node)
 {
 	u64 missed = node->parent->round - node->granted;
 
 	if (missed < 2)
 		return;
-	/* The node gets the quantum of the present round when its turn comes. */
+	/* rnbdt_drr_turn() adds the quantum of the current round. */
 	missed--;
 	node->granted += missed;
 	if (missed < RNBDT_DRR_FORGIVEN)
@@ -127,7 +129,7 @@ static void rnbdt_drr_catch_up(struct rnbdt_drr_node *node)
 		node->deficit = 0;
 }
 
-/* Put a node whose first request has come at the end of the list of its parent. */
+/* Add a node to the end of the list of its parent when its first request begins to wait. */
 static void rnbdt_drr_activate(struct rnbdt_drr_node *node)
 {
 	struct rnbdt_drr_node *parent = node->parent;
@@ -139,16 +141,16 @@ static void rnbdt_drr_activate(struct rnbdt_drr_node *node)
 	rnbdt_drr_catch_up(node);
 }
 
-/* Take a node without requests that wait out of the list of its parent. */
+/* Remove a node from the list of its parent when no request waits below it. */
 static void rnbdt_drr_deactivate(struct rnbdt_drr_node *node)
 {
 	struct rnbdt_drr_node *parent = node->parent;
 
 	list_del_init(&node->entry);
-	/* An idle node saves no quantum. */
+	/* An idle node must not save a part of its quantum for later. */
 	if (node->deficit > 0)
 		node->deficit = 0;
-	/* The parent has no other child that the debts could harm. */
+	/* No other child has requests, so drop all debts: skip the rounds that pay them. */
 	if (list_empty(&parent->active)) {
 		parent->round += RNBDT_DRR_FORGIVEN + 2;
 		parent->top = 0;
@@ -162,7 +164,7 @@ static void rnbdt_drr_charge(struct rnbdt_drr_node *disk, u32 cost)
 	struct rnbdt_drr_node *node;
 
 	for (node = disk; node->parent; node = node->parent) {
-		/* A node that waits for its turn keeps its place. */
+		/* A node that was waiting for its turn keeps its place in the list. */
 		bool turn = node->deficit > 0;
 
 		node->deficit -= (s64)cost * RNBDT_DRR_FRACTION;
@@ -171,7 +173,7 @@ static void rnbdt_drr_charge(struct rnbdt_drr_node *disk, u32 cost)
 	}
 }
 
-/* Count that @nr requests of a disk no longer wait. */
+/* Subtract @nr from the number of waiting requests of a disk and of all nodes above it. */
 static void rnbdt_drr_uncount(struct rnbdt_drr_node *disk, u32 nr)
 {
 	struct rnbdt_drr_node *node;
@@ -183,7 +185,7 @@ static void rnbdt_drr_uncount(struct rnbdt_drr_node *disk, u32 nr)
 	}
 }
 
-/* All children have had their turn. @child is the first of the next round. */
+/* Begin the next round with @child as its first child, since all children have had a turn. */
 static void rnbdt_drr_next_round(struct rnbdt_drr_node *node, const struct rnbdt_drr_node *child)
 {
 	u32 weight = READ_ONCE(*child->weight);
@@ -193,7 +195,7 @@ static void rnbdt_drr_next_round(struct rnbdt_drr_node *node, const struct rnbdt
 	node->next_top = 0;
 }
 
-/* Let the rounds pass in which each child pays its debt and none is served. */
+/* Skip the rounds in which no child is served, because each of them still has a debt. */
 static void rnbdt_drr_skip(struct rnbdt_drr_node *node)
 {
 	struct rnbdt_drr_node *child;
@@ -206,7 +208,7 @@ static void rnbdt_drr_skip(struct rnbdt_drr_node *node)
 	node->round = max(node->round, first);
 }
 
-/* Return the child of a node whose turn it is. */
+/* Return the child of @node whose turn it is. */
 static struct rnbdt_drr_node *rnbdt_drr_turn(struct rnbdt_drr_node *node)
 {
 	struct rnbdt_drr_node *child;
@@ -234,12 +236,13 @@ static struct rnbdt_drr_node *rnbdt_drr_turn(struct rnbdt_drr_node *node)
 }
 
 /**
- * rnbdt_drr_add - let a request wait
- * @disk: node of its disk
- * @item: request; its cost is set
+ * rnbdt_drr_add - add a request to those that wait
+ * @disk: node of the disk of the request
+ * @item: request with its cost
  *
  * Context: any, with the lock of the storage.
- * Return: true, or false if the disk is closed; then the request need not wait.
+ * Return: true if the request waits now, or false if the disk is closed and the request need
+ * not wait.
  */
 bool rnbdt_drr_add(struct rnbdt_drr_node *disk, struct rnbdt_drr_item *item)
 {
@@ -257,11 +260,11 @@ bool rnbdt_drr_add(struct rnbdt_drr_node *disk, struct rnbdt_drr_item *item)
 }
 
 /**
- * rnbdt_drr_next - take the next request
+ * rnbdt_drr_next - remove the next request from those that wait
  * @root: node of the storage
  *
  * Context: any, with the lock of the storage.
- * Return: the request, which is in no list and no longer waits, or NULL if none waits.
+ * Return: the request, or NULL if none waits.
  */
 struct rnbdt_drr_item *rnbdt_drr_next(struct rnbdt_drr_node *root)
 {
@@ -279,12 +282,12 @@ struct rnbdt_drr_item *rnbdt_drr_next(struct rnbdt_drr_node *root)
 	return item;
 }
 
-/* Does a node owe so little that a FLUSH below it may pass? */
+/* Test whether a node has so few FLUSHes ahead, and so little debt, that one more may pass. */
 static bool rnbdt_drr_may_pass(struct rnbdt_drr_node *node)
 {
 	if (node->ahead >= RNBDT_DRR_AHEAD_MAX)
 		return false;
-	/* The debt of a node without requests was not paid as yet. */
+	/* The rounds that an idle node has missed have not yet reduced its debt. */
 	if (!node->parent->queued)
 		node->deficit = 0;
 	else if (!node->queued)
@@ -295,14 +298,15 @@ static bool rnbdt_drr_may_pass(struct rnbdt_drr_node *node)
 
 /**
  * rnbdt_drr_pass - let a FLUSH pass ahead of the order
- * @disk: node of its disk
- * @item: FLUSH; its cost is set
+ * @disk: node of the disk of the FLUSH
+ * @item: FLUSH with its cost
  *
- * The client of the disk pays for it with its later requests.
+ * The cost is charged to the disk, its session and its host, and delays their later requests.
  *
  * Context: any, with the lock of the storage.
- * Return: true if it passes; rnbdt_drr_passed() must follow when it has ended. False if too
- * many of them are in flight or the debt is too high: it must wait like other requests.
+ * Return: true if the FLUSH passes; the caller must call rnbdt_drr_passed() when the FLUSH has
+ * ended. False if too many FLUSHes are in flight or the debt is too high; the FLUSH must then
+ * wait like other requests.
  */
 bool rnbdt_drr_pass(struct rnbdt_drr_node *disk, struct rnbdt_drr_item *item)
 {
@@ -319,8 +323,8 @@ bool rnbdt_drr_pass(struct rnbdt_drr_node *disk, struct rnbdt_drr_item *item)
 }
 
 /**
- * rnbdt_drr_passed - note that a request which has passed ahead of the order has ended
- * @disk: node of its disk
+ * rnbdt_drr_passed - record the end of a FLUSH that has passed ahead of the order
+ * @disk: node of the disk of the FLUSH
  *
  * Context: any, with the lock of the storage.
  */
@@ -333,9 +337,9 @@ void rnbdt_drr_passed(struct rnbdt_drr_node *disk)
 }
 
 /**
- * rnbdt_drr_close - let no request of a disk wait any more
+ * rnbdt_drr_close - close a disk, at which no request waits from now on
  * @disk: node of the disk
- * @items: result: the requests that have waited, oldest first, are added at its end
+ * @items: list to which the waiting requests of the disk are moved, oldest first
  *
  * Context: any, with the lock of the storage.
  */

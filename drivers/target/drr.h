@@ -2,7 +2,7 @@
 /*
  * Deficit round robin over hosts, sessions and disks. See drr.c.
  *
- * In user space the file that includes this one brings its own struct list_head.
+ * In user space, the file that includes this one must define struct list_head.
  */
 #ifndef RNBDT_DRR_H
 #define RNBDT_DRR_H
@@ -14,25 +14,25 @@
 
 #include "../core/portable.h"
 
-/* Weight of a host that the administrator has given none, and the range of weights */
+/* Default weight of a host, and the range of weights */
 #define RNBDT_WEIGHT_DEFAULT	100
 #define RNBDT_WEIGHT_MIN	1
 #define RNBDT_WEIGHT_MAX	10000
 
 /*
- * Bytes of a request beyond which it costs no more: those of the largest READ or WRITE. A
- * DISCARD or WRITE ZEROES of more bytes carries no data.
+ * Most bytes of a request that are charged: the length of the largest READ or WRITE. A longer
+ * DISCARD or WRITE ZEROES costs no more, because it carries no data.
  */
 #define RNBDT_DRR_BYTES_MAX	(4u << 20)
 
-/* FLUSHes of one host that may be ahead of the order: one per queue of its client */
+/* Most FLUSHes of a host that may be in flight after they have passed ahead of the order */
 #define RNBDT_DRR_AHEAD_MAX	64
 
 /**
  * struct rnbdt_drr_item - a request in the scheduler
  * @entry: in rnbdt_drr_node.active of its disk while it waits
  * @cost: constant of the storage plus the bytes of the request
- * @ahead: the request has passed ahead of the order
+ * @ahead: the request is a FLUSH that has passed ahead of the order
  */
 struct rnbdt_drr_item {
 	struct list_head entry;
@@ -42,25 +42,26 @@ struct rnbdt_drr_item {
 
 /**
  * struct rnbdt_drr_node - the storage, a host, a session or a disk
- * @parent: node of the floor above, NULL for the storage; constant
- * @weight: share of this node among the children of @parent, not 0; may change at any time
+ * @parent: node above this one, NULL for the storage; constant
+ * @weight: weight of this node among the children of @parent, not 0; may change at any time
  * @leaf: the node is a disk, whose children are requests; constant
- * @closed: no request may wait at this disk
+ * @closed: the node is a disk at which no request may wait
  * @entry: in @active of @parent while requests wait below this node
  * @active: children with requests that wait, in the order of their turns; for a disk its
  *	requests, oldest first
- * @queued: requests that wait below this node; that of the storage is read without lock
- * @deficit: cost that the node may still have in this round, in fractions of a byte, see
- *	RNBDT_DRR_FRACTION; negative: debt
- * @granted: round of @parent in which the node has got its latest quantum
- * @round: number of the present round of the children
- * @top: largest weight of the children in this round: that one gets the whole quantum
- * @next_top: the same for the next round, as far as known
- * @quantum: cost per round for the heaviest child; constant
- * @overhead: constant part of the cost of a request; constant
- * @ahead: FLUSHes below this node that have passed ahead and have not ended
+ * @queued: number of requests that wait below this node; for the storage read without a lock
+ * @deficit: cost for which the node may still be served in this round, in fractions of a
+ *	byte, see RNBDT_DRR_FRACTION; a negative value is a debt
+ * @granted: number of the round of @parent in which the node got its latest quantum
+ * @round: number of the current round of the children
+ * @top: largest weight of the children in this round; a child of this weight gets the whole
+ *	@quantum
+ * @next_top: largest weight of the children seen so far for the next round
+ * @quantum: cost per round for the heaviest child, in bytes; constant
+ * @overhead: constant part of the cost of a request, in bytes; constant
+ * @ahead: number of FLUSHes below this node that have passed ahead and have not ended
  *
- * The lock of the caller protects what is not constant.
+ * The lock of the storage protects all members that are not constant.
  */
 struct rnbdt_drr_node {
 	struct rnbdt_drr_node *parent;
@@ -82,8 +83,8 @@ struct rnbdt_drr_node {
 
 /**
  * rnbdt_drr_cost - compute the cost of a request
- * @overhead: constant part
- * @bytes: length of the request, 0 for a FLUSH
+ * @overhead: constant part of the cost, in bytes
+ * @bytes: length of the request in bytes, 0 for a FLUSH
  *
  * Context: any.
  * Return: the cost, in bytes.

@@ -4,33 +4,31 @@
  *
  * Operation
  *
- * A client that reconnects uses the id of its session with a higher epoch. The
- * older session is closed, and the newer one is admitted only when the queue pairs of
- * the older one are drained, unless that was never live (RNBD_ST_BUSY until then).
- * Requests that the storage still has delay only the next attachment of their export
- * (bind.c). An equal or lower epoch is refused with RNBD_ST_EPOCH. rnbdt_may_submit()
- * checks state and epoch directly before each submission to the storage, so that a write
- * of a closed session or an old epoch cannot reach the storage after a newer one.
+ * A client that reconnects uses the id of its session with a higher epoch. The target closes
+ * the older session, and answers RNBD_ST_BUSY until the queue pairs of the older session are
+ * drained. An older session that was never live delays nothing. Requests that the storage
+ * still executes delay only the next attachment of their export (bind.c). An equal or lower
+ * epoch is refused with RNBD_ST_EPOCH. rnbdt_may_submit() checks state and epoch directly
+ * before each submission to the storage, so that a write of a closed session or an old epoch
+ * cannot reach the storage after a newer one.
  *
- * Messages of a session may still be in flight when the session has gone: each
- * host remembers the newest epochs of its latest RNBDT_HOST_EPOCHS sessions.
+ * Connection requests of a session may still be in flight when the session is freed.
+ * Therefore a host remembers the newest epochs of its latest RNBDT_HOST_EPOCHS sessions.
  *
  * Ownership
  *
- * The remembered epochs are part of the host; rnbdt_may_submit() counts dropped
- * requests in the export.
+ * The host owns the remembered epochs. The export owns the number of dropped requests.
  *
  * Concurrency
  *
  * Epochs are compared and written with the host locked. rnbdt_may_submit() reads
- * s->state and s->newest_epoch without it.
+ * s->state and s->newest_epoch without the lock.
  *
  * Errors
  *
- * An epoch of a client that has not proven its secret neither closes a session
- * nor is remembered: any peer can name a session and a high epoch. A dropped
- * request gets no reply: the connection may still be able to carry one, and the
- * client would take the error as final.
+ * The epoch of a client that is not authenticated closes no session and is not remembered,
+ * because any peer can name a session and a high epoch. A dropped request gets no reply: if
+ * the connection still delivered an error, the client would take it as final.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -50,10 +48,10 @@
 #include "state.h"
 
 /**
- * rnbdt_remember_epoch - remember the newest attempt of a session that ends
+ * rnbdt_remember_epoch - remember the newest epoch of a session that ends
  * @s: session at the end of its teardown
  *
- * A host keeps RNBDT_HOST_EPOCHS entries; the oldest is replaced.
+ * A host has RNBDT_HOST_EPOCHS entries; a further session replaces the oldest one.
  *
  * Context: process context, host of @s locked.
  */
@@ -64,7 +62,7 @@ void rnbdt_remember_epoch(const struct rnbdt_session *s)
 
 	rnbdt_assert_host(host);
 
-	/* Any peer can name a session and a high epoch. */
+	/* An unauthenticated peer can name any session and any epoch. */
 	if (!s->auth.authenticated)
 		return;
 	for (i = 0; i < RNBDT_HOST_EPOCHS; i++)
@@ -81,7 +79,7 @@ void rnbdt_remember_epoch(const struct rnbdt_session *s)
 		host->epochs[i].session_id = s->session_id;
 		host->epochs[i].epoch = 0;
 	}
-	/* A refused session may end before the older one that it was to replace. */
+	/* Sessions with this id may end in any order: keep the highest epoch. */
 	host->epochs[i].epoch = max3(host->epochs[i].epoch, s->newest_epoch, s->newest_attempt);
 }
 
@@ -100,14 +98,14 @@ static bool rnbdt_knows_newer_epoch(const struct rnbdt_host *host,
 }
 
 /*
- * Compare the epoch of a request with that of an existing session: the request is
- * a late one, or the client has given up the old connection and reconnects.
+ * Compare the epoch of a connection request with that of an existing session. A lower or
+ * equal epoch is a late message; a higher one means that the client has given up @old.
  */
 static u16 rnbdt_check_epoch(struct rnbdt_session *old, u32 epoch, bool authenticated)
 {
 	if (epoch <= old->newest_attempt || epoch < old->newest_epoch)
 		return RNBD_ST_EPOCH;
-	/* The epoch is checked again before the session begins, or after its client's proof. */
+	/* Close nothing yet: a later check follows, for the new session or after its proof. */
 	if (!authenticated && READ_ONCE(old->state) < RNBDT_CLOSING)
 		return RNBD_ST_OK;
 	if (authenticated) {
@@ -115,8 +113,8 @@ static u16 rnbdt_check_epoch(struct rnbdt_session *old, u32 epoch, bool authenti
 		rnbdt_session_close(old, "the client has begun a newer epoch");
 	}
 	/*
-	 * A closing session that was never live has sent no requests: do not wait. Of one
-	 * that has stopped, only the storage may have requests.
+	 * Do not wait for a closing session that was never live, because it has sent no
+	 * requests, nor for a drained one: bind.c waits for its requests in the storage.
 	 */
 	if (smp_load_acquire(&old->state) >= RNBDT_CLOSING &&
 	    (!old->live_at || old->teardown.stopped))
@@ -130,8 +128,8 @@ static u16 rnbdt_check_epoch(struct rnbdt_session *old, u32 epoch, bool authenti
  * @req: connection request for queue 0
  * @s: session that the request creates, or NULL before that
  *
- * Close the sessions that have the same id and an older epoch if the client of @s is
- * authenticated. Without a session, or unauthenticated, a request has no effect.
+ * If the client of @s is authenticated, close the sessions that have the same id and an older
+ * epoch. Otherwise, and if @s is NULL, the check has no effect.
  *
  * Context: process context, @host locked.
  * Return: RNBD_ST_OK, RNBD_ST_EPOCH if the host has used a newer epoch, or
@@ -165,10 +163,11 @@ u16 rnbdt_is_newest_epoch(struct rnbdt_host *host, const struct rnbd_conn_req *r
  * rnbdt_may_submit - check that a request may still reach the storage
  * @treq: request about to be submitted to the storage
  *
- * Call directly before the submission, whatever was checked when the request
- * arrived. If the session is not live or its epoch is old, mark the request stale:
- * the caller ends it with any status, and no reply is sent. If only the attachment
- * closes, the reply has the status RNBD_ST_CLOSED, whatever the caller says.
+ * The caller must call this directly before each submission, even if it has checked the
+ * request before. If the session is not live or its epoch is old, the request is marked as
+ * stale, and no reply is sent for it. If only the attachment is closing, the reply has the
+ * status RNBD_ST_CLOSED. In both cases the caller completes the request, and the status that it
+ * passes is ignored.
  *
  * Context: process context; may sleep at a fault point.
  * Return: true if the request may be submitted.

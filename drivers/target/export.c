@@ -2,29 +2,30 @@
 /*
  * Exports: enable, disable and capacity.
  *
- * Operation: enabling an export opens its path as a block device (bdev.c) or as a
- * file (file.c) and checks the properties of the storage. Disabling it closes its
- * attachments at once. When they are gone, which storage can delay forever, a work item
- * closes the backend; until then no task waits. The size of the storage is read when it is
- * opened, at each login and when the administrator writes to resize; if it has
- * changed, clients are notified (resize.c), and requests beyond a smaller capacity
- * are refused at once (request.c).
+ * Operation: enabling an export opens its path as a block device (bdev.c) or as a file
+ * (file.c) and checks the properties of the storage. Disabling an export closes its
+ * attachments at once. When the last attachment has left the export, disable_work closes the
+ * backend. Storage that hangs can delay that forever, but no task waits for it. The size of
+ * the storage is read when the export is enabled, at each ATTACH, and when the administrator
+ * writes to resize. If the size has changed, resize.c notifies the clients, and request.c
+ * refuses requests beyond the new capacity.
  *
- * Ownership: the export owns the backend. Attachments use it without a reference. The
- * work item, also before it is queued, has a reference on the export, which may have
- * been removed from configfs. No writer of an attribute waits for the work item: it
- * would keep rmdir, and so each reader of the directory, waiting for the storage.
+ * Ownership: the export owns the backend. Attachments use the backend without a reference.
+ * From rnbdt_export_disable() on, disable_work holds a reference on the export, because the
+ * directory of the export may be removed before the storage has completed its requests. No
+ * writer of an attribute waits for disable_work: rmdir waits for such a writer, and a reader
+ * of the directory waits for rmdir.
  *
- * Concurrency: enabling happens under export->lock. export->enabled is cleared
- * first, with rnbdt_lock held for writing, so that no request to attach can choose the export
- * while its attachments are being ended. A capacity is changed in the same way. Until the
- * backend is closed, the export cannot be enabled, and its UUID and path remain in use. A
- * reader of an attribute takes rnbdt_lock only.
+ * Concurrency: an export is enabled under export->lock. Disabling first clears
+ * export->enabled, with rnbdt_lock held for writing, so that no ATTACH can choose the export
+ * while its attachments are being closed. The capacity also changes with rnbdt_lock held for
+ * writing. Until the backend is closed, the export cannot be enabled, and its UUID and path
+ * remain in use. A reader of an attribute takes rnbdt_lock only.
  *
- * Errors: a failed enable is logged, returns an errno and leaves the export
- * disabled. Storage that another export has opened, under whatever name, is
- * refused. Disabling cannot fail. If the page cache has lost acknowledged writes,
- * disabling changes the incarnation, which notifies clients of the loss.
+ * Errors: a failed enable is logged, returns an errno and leaves the export disabled. Storage
+ * that another export has opened, even under another path, is refused. Disabling cannot fail.
+ * If the page cache has lost acknowledged writes, disabling changes the incarnation, by which
+ * clients notice the loss.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -56,15 +57,15 @@
 #include "target.h"
 
 /*
- * soft-RoCE delivers frames in unbound workers. Such a worker can run the submit
- * work next, without a wakeup of another worker.
+ * soft-RoCE delivers frames in workers of an unbound work queue. If submit_work is unbound as
+ * well, the same worker can run it next, and no other worker must be woken.
  */
 static bool submit_unbound = true;
 module_param(submit_unbound, bool, 0644);
 MODULE_PARM_DESC(submit_unbound,
 		 "workers that give requests to the storage run on any processor, not just where the frame came in; read when an export is enabled (default Y)");
 
-/* Period of the log lines about an export that waits for its attachments */
+/* Jiffies between log lines about an export that waits for its attachments */
 #define RNBDT_DISABLE_LOG	(30 * HZ)
 
 static int rnbdt_backend_open(struct rnbdt_export *export,
@@ -127,7 +128,7 @@ static int rnbdt_backend_check(struct rnbdt_export *export,
 	geo->physical_block = clamp(geo->physical_block, block, 1U << 20);
 	if (!is_power_of_2(geo->physical_block))
 		geo->physical_block = block;
-	/* These are hints; the protocol limits them. */
+	/* io_min and io_opt are hints, and the protocol limits their values. */
 	geo->io_min = clamp(round_down(geo->io_min, block), geo->physical_block,
 			    RNBD_IO_HINT_MAX);
 	geo->io_opt = round_down(geo->io_opt, block);
@@ -139,7 +140,7 @@ static int rnbdt_backend_check(struct rnbdt_export *export,
 	geo->max_write_zeroes = round_down(geo->max_write_zeroes, block);
 	if (geo->max_discard && !geo->discard_granularity)
 		geo->discard_granularity = block;
-	/* The client's block layer cannot split discards to less than a granule. */
+	/* The block layer of the client cannot send discards shorter than a granule. */
 	if (geo->max_discard < max(geo->discard_granularity, geo->physical_block))
 		geo->max_discard = 0;
 	return 0;
@@ -151,7 +152,7 @@ static void rnbdt_backend_free(struct rnbdt_backend *be)
 	kfree(be);
 }
 
-/* Allow attachments, unless another export has the same storage, path or UUID. */
+/* Let clients attach an export unless another one has the same storage, path or UUID. */
 static int rnbdt_export_publish(struct rnbdt_export *export, struct rnbdt_backend *be)
 {
 	int ret;
@@ -170,9 +171,9 @@ static int rnbdt_export_publish(struct rnbdt_export *export, struct rnbdt_backen
 }
 
 /**
- * rnbdt_export_must_be_off - check that an attribute may be changed, and log if not
+ * rnbdt_export_must_be_off - check that an export has no backend, and log an error if it has
  * @export: export
- * @what: name of the attribute, which is constant while there is a backend
+ * @what: name of the attribute to change, for the log
  *
  * Context: process context, export->lock held.
  * Return: 0, or -EBUSY while the export is enabled or being disabled.
@@ -188,13 +189,12 @@ int rnbdt_export_must_be_off(struct rnbdt_export *export, const char *what)
 }
 
 /**
- * rnbdt_export_enable - open the backend and allow sessions
+ * rnbdt_export_enable - open the backend of an export and let clients attach it
  * @export: export that is not enabled
  *
  * Context: process context, export->lock held, rnbdt_lock not held; may sleep.
- * Return: 0 or a negative errno, which was logged; -EBUSY if the export is being
- * disabled or another one has the same storage; -EEXIST if an enabled export has the
- * same UUID.
+ * Return: 0 or a negative errno, which was logged. -EBUSY: this export is being disabled, or
+ * another one has the same storage or path. -EEXIST: another export has the same UUID.
  */
 int rnbdt_export_enable(struct rnbdt_export *export)
 {
@@ -245,7 +245,7 @@ free:
 	return ret;
 }
 
-/* Return the present size of the storage in whole blocks. */
+/* Return the current size of the storage in bytes, rounded down to whole blocks. */
 static u64 rnbdt_export_size(const struct rnbdt_export *export)
 {
 	return round_down(rnbdt_backend_size(export->backend),
@@ -269,15 +269,15 @@ bool rnbdt_export_resized(const struct rnbdt_export *export)
 }
 
 /**
- * rnbdt_export_update_capacity - read the present size of the storage
+ * rnbdt_export_update_capacity - set the capacity of an export to the size of the storage
  * @export: export, enabled or not
  *
- * Report a changed capacity to the clients that support that. Data beyond a
- * smaller capacity cannot be accessed from now on.
+ * If the capacity changes, report it to the clients. Requests beyond a smaller capacity are
+ * refused from now on.
  *
  * Context: process context, rnbdt_lock held for writing.
- * Return: 0, also if the size is the same; -ENODEV if the export is not enabled;
- * -EINVAL if not a single block is left, then the capacity stays.
+ * Return: 0, also if the size has not changed; -ENODEV if the export is not enabled; -EINVAL
+ * if the storage is smaller than one block, in which case the capacity stays.
  */
 int rnbdt_export_update_capacity(struct rnbdt_export *export)
 {
@@ -300,7 +300,7 @@ int rnbdt_export_update_capacity(struct rnbdt_export *export)
 	return 0;
 }
 
-/* Close the backend of an export for which no request is left. */
+/* Close the backend of a disabled export whose last attachment has left it. */
 static void rnbdt_export_disable_work(struct work_struct *work)
 {
 	struct rnbdt_export *export = container_of(work, struct rnbdt_export, disable_work);
@@ -320,11 +320,11 @@ static void rnbdt_export_disable_work(struct work_struct *work)
 	pr_info("export %s: disabled\n", rnbdt_export_name(export));
 
 	config_item_put(&export->group.cg_item);
-	/* The exit of the module waits until this work item has returned. */
+	/* rnbdt_exit() destroys the work queue and so waits until this work item returns. */
 	module_put(THIS_MODULE);
 }
 
-/* Log that an export waits for its attachments. */
+/* Log that the storage delays the end of an export's attachments. */
 static void rnbdt_export_wait_work(struct work_struct *work)
 {
 	struct rnbdt_export *export = container_of(to_delayed_work(work), struct rnbdt_export,
@@ -351,9 +351,10 @@ void rnbdt_export_init(struct rnbdt_export *export)
 
 /**
  * rnbdt_export_disable - close the attachments and begin to close the backend
- * @export: export in configfs, which pins the module, enabled or not
+ * @export: export, enabled or not, whose directory in configfs pins the module
  *
- * The export is disabled when it has no backend, which the storage can delay forever.
+ * The export is fully disabled when it has no backend. Storage that hangs can delay that
+ * forever.
  *
  * Context: process context, rnbdt_lock not held; does not wait for the storage.
  */
@@ -367,7 +368,7 @@ void rnbdt_export_disable(struct rnbdt_export *export)
 		rnbdt_reach_enable(export, false);
 		__module_get(THIS_MODULE);
 		config_item_get(&export->group.cg_item);
-		/* The end of the last attachment queues disable_work; no other one begins. */
+		/* No attachment can be added now; the end of the last one queues disable_work. */
 		if (export->nr_attached)
 			queue_delayed_work(rnbdt_timer_wq, &export->wait_work,
 					   RNBDT_DISABLE_LOG);
@@ -380,7 +381,7 @@ void rnbdt_export_disable(struct rnbdt_export *export)
 }
 
 /**
- * rnbdt_backend_init - allocate the reserves of all kinds of backends
+ * rnbdt_backend_init - allocate the memory reserves of both kinds of backends
  *
  * Context: process context, module init.
  * Return: 0 or a negative errno.

@@ -4,35 +4,34 @@
  *
  * Operation
  *
- * Nodes of a cluster that have lost contact with a node continue once no I/O of it
- * can reach the storage. Fencing a host closes its sessions like any other
- * close (teardown.c) and is complete when their queue pairs are drained, their
- * keys invalid and their bios completed. Logins of the host are refused until the
- * administrator unfences it or, with unfence_on_restart, until its client module
- * has restarted.
+ * When the nodes of a cluster have lost contact with a node, they may continue only when no
+ * I/O of that node can reach the storage. Fencing a host closes its sessions (teardown.c). A
+ * fence is complete when the queue pairs of these sessions are drained, their keys are invalid
+ * and their bios have completed. Logins of the host are refused until the administrator
+ * unfences it or, with unfence_on_restart, until its client module has restarted.
  *
- * A host that was cut off or stopped does not know that it was fenced, and would
- * send its old requests again on top of what others have written since. So each
- * fence begins a generation, and a grant carries it. The client sends its
- * generation when it reconnects; a stale generation is rejected with
- * RNBD_ST_REVOKED for good.
+ * A host that was cut off or suspended does not know that it was fenced. If it reconnected, it
+ * would resend old requests over data that other hosts have written since. Therefore each
+ * fence begins a generation, which each granted ATTACH reports to the client. The client sends
+ * its generation when it attaches a disk again; a stale generation is rejected with
+ * RNBD_ST_REVOKED.
  *
- * A generation must not repeat when the target restarts or the host is removed and
- * created again. Userspace (rnbd) keeps the fencing state and restores it before
- * the host is allowed; if the newest state is lost, a generation taken from the
- * time of day is unlikely to repeat. A fence lifted by a restart of the client is
- * not kept: if the restored state says fenced, a client attached in just that
- * generation may reconnect.
+ * A generation must not repeat when the target restarts or when the host is removed and
+ * created again. Userspace (rnbd) keeps the fencing state and restores it before an export
+ * allows the host. If the newest state is lost, a generation taken from the time of day is
+ * unlikely to repeat. Userspace does not record that a restart of the client has lifted a
+ * fence. So if the restored state is fenced, a client that was granted the restored generation
+ * may reconnect.
  *
  * Ownership: the fencing state is part of the host.
  *
  * Concurrency: a fence takes rnbdt_lock for writing. A login is checked and admitted, and an
- * attachment is checked and bound, in one section with the host locked, so it is either before
- * the fence and closed, or after it and refused.
+ * attachment is checked and bound, in one section with the host locked. So each of them either
+ * precedes the fence and is closed by it, or follows the fence and is refused.
  *
- * Errors: waiting for a fence can be interrupted by a fatal signal, and the host
- * can be unfenced before the fence is complete. Then the fence has failed, and
- * fencing again waits again. A restarted client lifts only a complete fence.
+ * Errors: a fatal signal can interrupt the wait for a fence, and the host can be unfenced
+ * before the fence is complete. The fence has then failed; fencing the host again begins
+ * another wait. A restarted client lifts only a complete fence.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -55,8 +54,8 @@
  * rnbdt_fence_done - return the highest generation that is fully drained
  * @host: host
  *
- * The result is recorded before a fence is lifted: a task that waits for the fence
- * sees its end even if the host is unfenced at once.
+ * The function records its result in the host. Each function that lifts a fence calls it
+ * first, so that a task which waits for the fence can still see that it was complete.
  *
  * Context: the host locked.
  * Return: the generation, or 0 if no fence was complete.
@@ -90,12 +89,12 @@ static void rnbdt_sessions_fence(const struct rnbdt_host *host)
  * rnbdt_fence_begin - fence a host without waiting for its sessions
  * @host: host
  *
- * A fenced host gets a new generation as well: a restored fence may have been
- * lifted before.
+ * A host that is fenced already gets a new generation, too: a restored fence may have been
+ * lifted before the target restarted.
  *
  * Context: process context without rnbdt_lock; may sleep.
- * Return: the generation that begins, or 0 if the generations are used up: the
- * host is fenced, but its clients can reconnect once it is unfenced.
+ * Return: the new generation, or 0 if the generations are used up. In the latter case the host
+ * is fenced, but its clients can reconnect once it is unfenced.
  */
 u32 rnbdt_fence_begin(struct rnbdt_host *host)
 {
@@ -108,14 +107,14 @@ u32 rnbdt_fence_begin(struct rnbdt_host *host)
 	rnbdt_fence_done(host);
 	if (fence->generation < RNBDT_GENERATION_MAX) {
 		generation = fence->generation + 1;
-		/* A clock that is far off must not use up the generations. */
+		/* A clock far in the future must not use up the generations. */
 		if (now > generation && now < RNBDT_GENERATION_MAX - RNBDT_GENERATION_MAX / 16)
 			generation = now;
 		fence->generation = generation;
 	}
-	/* If the generations are used up, the last one must be drained again. */
+	/* If the generation could not increase, a former drain of it does not count. */
 	fence->done = min(fence->done, fence->generation - 1);
-	/* A newer client may have logged in since that state was kept. */
+	/* The restored boot id may be older than that of the client to fence. */
 	if (fence->restored)
 		fence->boot_id = uuid_null;
 	news = !fence->fenced;
@@ -129,7 +128,7 @@ u32 rnbdt_fence_begin(struct rnbdt_host *host)
 	return generation;
 }
 
-/* Check whether @s can reach storage that it was granted before @generation. */
+/* Test whether @s has an attachment that was bound before the fence of @generation. */
 static bool rnbdt_session_active(struct rnbdt_session *s, u32 generation)
 {
 	struct rnbdt_attach *att;
@@ -159,11 +158,9 @@ static struct rnbdt_session *rnbdt_session_find_active(const struct rnbdt_host *
 }
 
 /**
- * rnbdt_sessions_wait_fenced - wait until no session of a host can reach storage
+ * rnbdt_sessions_wait_fenced - wait until the fenced sessions cannot reach the storage
  * @host: host
- * @generation: wait for sessions that were granted before this generation
- *
- * Sessions without a bound attachment are not waited for.
+ * @generation: generation of the fence; only attachments bound before it delay the return
  *
  * Context: process context without rnbdt_lock; sleeps until the storage has
  * completed the requests, without a limit of time.
@@ -200,9 +197,9 @@ static int rnbdt_sessions_wait_fenced(const struct rnbdt_host *host, u32 generat
  *
  * Context: process context without rnbdt_lock; sleeps until the storage has
  * completed the requests, without a limit of time.
- * Return: 0 if no I/O of the host is in flight; -EINTR after a fatal signal, I/O
- * may be in flight; -ECANCELED if the host was unfenced before; -EOVERFLOW if the
- * generations are used up.
+ * Return: 0 if no I/O of the host is in flight. Otherwise I/O may be in flight: -EINTR after a
+ * fatal signal; -ECANCELED if the host was unfenced before the fence was complete; -EOVERFLOW
+ * if the generations are used up.
  */
 int rnbdt_fence_host(struct rnbdt_host *host)
 {
@@ -213,7 +210,7 @@ int rnbdt_fence_host(struct rnbdt_host *host)
 
 	if (!generation)
 		return -EOVERFLOW;
-	/* Another task may fence the host concurrently: wait for the last fence. */
+	/* Another task may begin a newer fence concurrently: wait for that one, too. */
 	do {
 		waited = generation;
 		ret = rnbdt_sessions_wait_fenced(host, waited);
@@ -253,7 +250,7 @@ void rnbdt_unfence_host(struct rnbdt_host *host)
  * @host: host
  * @fence: state to restore; ignored unless its generation is newer
  *
- * Close the sessions of older generations, without waiting.
+ * If the state is newer, close the sessions of the host, without waiting.
  *
  * Context: process context without rnbdt_lock; may sleep.
  */
@@ -264,7 +261,7 @@ void rnbdt_fence_restore(struct rnbdt_host *host, const struct rnbdt_fence *fenc
 	down_write(&rnbdt_lock);
 	newer = fence->generation > host->fence.generation;
 	if (newer) {
-		/* Use the kept boot id only if no client has logged in since the start. */
+		/* Use the restored boot id only if no client has logged in since the restart. */
 		if (fence->fenced && uuid_is_null(&host->fence.boot_id))
 			host->fence.boot_id = fence->boot_id;
 		host->fence.generation = fence->generation;
@@ -278,7 +275,7 @@ void rnbdt_fence_restore(struct rnbdt_host *host, const struct rnbdt_fence *fenc
 		pr_notice("host %pUb is fenced\n", &host->uuid);
 }
 
-/* Only a client module that has restarted has no old requests to send. */
+/* Lift a fence if the client module has restarted, because it then has no old requests. */
 static u16 rnbdt_fence_lift(const struct rnbdt_session *s, const uuid_t *boot_id)
 {
 	struct rnbdt_host *host = s->host;
@@ -289,7 +286,10 @@ static u16 rnbdt_fence_lift(const struct rnbdt_session *s, const uuid_t *boot_id
 	if (!host->unfence_on_restart || s->login.list)
 		return RNBD_ST_FENCED;
 	if (s->login.info.fence_generation) {
-		/* The client was granted this generation before the target restarted. */
+		/*
+		 * A client can have the generation of the current fence only if that fence was
+		 * lifted once and the target has then restarted.
+		 */
 		if (!fence->restored)
 			return RNBD_ST_FENCED;
 	} else if (uuid_is_null(boot_id) || uuid_equal(&fence->boot_id, boot_id)) {
@@ -309,8 +309,7 @@ static u16 rnbdt_fence_lift(const struct rnbdt_session *s, const uuid_t *boot_id
  * rnbdt_fence_check - check whether fencing allows a login
  * @s: session whose login is authenticated
  *
- * Lift a complete fence if the client module has restarted and the host permits
- * that.
+ * Lift a complete fence if the client module has restarted and unfence_on_restart is set.
  *
  * Context: the host locked.
  * Return: RNBD_ST_OK; RNBD_ST_FENCED; RNBD_ST_BUSY if the fence is not complete;
@@ -324,13 +323,13 @@ u16 rnbdt_fence_check(const struct rnbdt_session *s)
 
 	rnbdt_assert_host(s->host);
 
-	/* A session that a fence has closed must not lift one; it gets no reply. */
+	/* A session that was closed, perhaps by this fence, must not lift the fence. */
 	if (READ_ONCE(s->state) != RNBDT_LOGIN)
 		return RNBD_ST_SHUTDOWN;
 	if (!fence->fenced)
 		return RNBD_ST_OK;
 	import_uuid(&boot_id, s->login.info.boot_id);
-	/* The first login seen may still come from the client that was fenced. */
+	/* Without a recorded boot id, this login may come from the client that was fenced. */
 	if (uuid_is_null(&fence->boot_id) && !s->login.list)
 		fence->boot_id = boot_id;
 	if (generation && generation != fence->generation)
@@ -341,7 +340,7 @@ u16 rnbdt_fence_check(const struct rnbdt_session *s)
 /**
  * rnbdt_fence_check_attach - check whether fencing allows a disk to be attached
  * @s: live session
- * @generation: generation that the client says, 0: the disk was not attached before
+ * @generation: fence generation that the client sent, 0 if the disk was not attached before
  *
  * Context: the host locked.
  * Return: RNBD_ST_OK; RNBD_ST_FENCED; RNBD_ST_REVOKED if the host was fenced since the
@@ -360,7 +359,7 @@ u16 rnbdt_fence_check_attach(const struct rnbdt_session *s, u32 generation)
 
 /**
  * rnbdt_fence_admit - record a granted login
- * @s: session that can reach the storage from now on
+ * @s: session whose login is granted
  *
  * Context: the host locked.
  */

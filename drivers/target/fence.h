@@ -11,7 +11,7 @@ struct rnbdt_fence;
 struct rnbdt_host;
 struct rnbdt_session;
 
-/* Highest fence generation. */
+/* Highest fence generation */
 #define RNBDT_GENERATION_MAX	(U32_MAX - 1)
 
 u32 rnbdt_fence_done(struct rnbdt_host *host);

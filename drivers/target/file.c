@@ -4,48 +4,38 @@
  *
  * Operation
  *
- * Each request is a work item, because file systems may sleep anywhere. READ and
- * WRITE are asynchronous I/O on the pool pages, direct (nothing is copied) or
- * buffered. A short transfer is continued from where it stopped, so that the
- * client sees the error behind it (no space, for example).
+ * Each request is executed by a work item, because file systems may sleep anywhere. READ and
+ * WRITE transfer data directly between the file and the pool pages, asynchronously, or go
+ * through the page cache, synchronously. A short transfer is continued where it stopped, so
+ * that the client gets the error that stopped it (no space, for example).
  *
- * If the host is in a cgroup, direct READ and WRITE run in the work item of their
- * attachment, because the limits of the cgroup may make each of them wait. Their bios are
- * charged to the cgroup; the writeback of the page cache is not.
+ * If the host is in a cgroup, the work item of the attachment executes direct READs and
+ * WRITEs, because the limits of the cgroup may make each of them sleep. Their bios are charged
+ * to the cgroup; the writeback of the page cache is not.
  *
- * FUA is IOCB_DSYNC, a flush vfs_fsync_range(), a discard a punched hole, write
- * zeroes a zeroed range. The page cache and, for direct I/O, the file system's own
- * data and the disk below it are a volatile cache: the export of a file reports
- * one.
+ * FUA becomes IOCB_DSYNC, a FLUSH vfs_fsync_range(), a DISCARD a punched hole, and WRITE
+ * ZEROES a punched hole or a zeroed range. Unless write_cache is through, the export reports a
+ * volatile cache: the page cache or, with direct I/O, the metadata of the file system and the
+ * cache of the disk below it.
  *
- * A client can write to its pool at any time. If the storage below the file needs
- * data that does not change while it is written, writes go through the page cache,
- * synchronously, because that makes the copy.
+ * A client can write to its pool at any time. If the storage below the file needs data that
+ * does not change during the write, WRITEs go through the page cache, which copies the data.
  *
- * A request whose result may be that of another one's write-back is executed a
- * second time, synchronously and alone; writeback.c decides which.
+ * A request whose result may be a write-back error of another request is executed a second
+ * time, synchronously and without other writes through the page cache; see writeback.c.
  *
- * Ownership
+ * Ownership: the request owns its bvecs: the inline ones, or an array that is charged to the
+ * host. If kmalloc() fails, the array comes from a mempool.
  *
- * The request owns its bvecs: its inline ones, or an array that is charged to its host. If
- * the kernel has no memory, the array comes from a reserve.
+ * Concurrency: the work queue has a rescuer. Its work items allocate without I/O and are not
+ * throttled for dirty pages like ordinary writers, because memory reclaim may wait for a disk
+ * of a client on this machine. A work item holds be->alone while it executes a request: shared
+ * if the request writes through the page cache, exclusively if it is executed a second time.
  *
- * Concurrency
- *
- * The work queue has a rescuer for reclaim. Its items allocate without waiting for
- * I/O and are not throttled for dirty pages like an ordinary writer: reclaim may
- * wait for a client on this very machine.
- *
- * A work item holds be->alone while it executes a request: shared if the request
- * writes through the page cache, exclusively if it is executed a second time.
- *
- * Errors
- *
- * A transfer that stops at the end of the file means that the file has shrunk:
- * RNBD_ST_RANGE. If the device below the file is gone, the status is RNBD_ST_GONE,
- * a path error, only if every acknowledged write is durable. A request of a
- * session that is not live ends without access to the file. writeback.c handles
- * errors of the page cache.
+ * Errors: a READ that meets the end of the file returns RNBD_ST_RANGE, because the file has
+ * shrunk. If the device below the file is gone, the status is RNBD_ST_GONE, a path error, but
+ * only if write_cache is through. A request of a session that is not live ends without access
+ * to the file. writeback.c handles errors of the page cache.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -99,8 +89,8 @@ static void rnbdt_file_unmap(struct rnbdt_req *treq)
 }
 
 /*
- * End a request, or execute it again if its status may be that of another. May be
- * called within rnbdt_file_work(): the work item then runs again afterwards.
+ * Complete a request, or execute it again if its status may belong to another request. The
+ * second execution queues the work item of the request, even if that is running.
  */
 static void rnbdt_file_done(struct rnbdt_req *treq, u16 status)
 {
@@ -115,8 +105,8 @@ static void rnbdt_file_done(struct rnbdt_req *treq, u16 status)
 }
 
 /*
- * Handle the end of a transfer with @ret bytes or errno. Returns true if the request
- * is complete, false if the transfer must be continued.
+ * Handle the end of a transfer of @ret bytes, or with the errno @ret. Returns true if the
+ * request needs no further transfer, false if the caller must continue it.
  */
 static bool rnbdt_file_moved(struct rnbdt_req *treq, long ret)
 {
@@ -143,12 +133,12 @@ static void rnbdt_file_complete(struct kiocb *iocb, long ret)
 	if (iocb->ki_flags & IOCB_WRITE)
 		kiocb_end_write(iocb);
 	treq->result = ret;
-	/* The submitter may not have returned from the file system yet. */
+	/* The submitter may still be in the file system: the later of the two goes on. */
 	if (atomic_dec_and_test(&treq->parts) && !rnbdt_file_moved(treq, ret))
 		rnbdt_io_queue(&treq->att->backend->io, &treq->work);
 }
 
-/* Allocate the bvecs of a large request. Returns false if the host has no memory left. */
+/* Allocate the bvecs of a large request. Returns false if the limit of the host is reached. */
 static bool rnbdt_file_alloc(struct rnbdt_req *treq, u32 nr)
 {
 	u32 bytes = nr * sizeof(*treq->bvec);
@@ -188,7 +178,7 @@ static void rnbdt_file_rw(struct rnbdt_req *treq)
 	ssize_t ret;
 
 	if (!treq->bvec && unlikely(!rnbdt_file_map(treq))) {
-		/* It was not executed. */
+		/* Not rnbdt_file_done(): without an execution there is no write-back error. */
 		rnbdt_req_done(treq, RNBD_ST_NOMEM);
 		return;
 	}
@@ -199,7 +189,7 @@ static void rnbdt_file_rw(struct rnbdt_req *treq)
 
 		init_sync_kiocb(iocb, be->file);
 		iocb->ki_pos = treq->req.offset + treq->moved;
-		/* Without a handler of the completion the I/O is synchronous. */
+		/* I/O without ki_complete is synchronous. */
 		if (!treq->buffered && !treq->alone)
 			iocb->ki_complete = rnbdt_file_complete;
 		if (treq->buffered)
@@ -210,8 +200,8 @@ static void rnbdt_file_rw(struct rnbdt_req *treq)
 			iocb->ki_flags |= IOCB_DSYNC;
 
 		/*
-		 * One part for the submitter: the file system accesses file
-		 * and iocb after it has queued the I/O.
+		 * The submitter holds one part: the file system accesses file and iocb even
+		 * after it has queued the I/O.
 		 */
 		atomic_set(&treq->parts, 2);
 		if (unlikely(!rnbdt_may_submit(treq)))
@@ -235,7 +225,7 @@ static int rnbdt_file_zero(struct rnbdt_req *treq)
 	loff_t end = req->offset + req->length - 1;
 	int ret = -EOPNOTSUPP;
 
-	/* A hole reads as zeroes too, and needs no space; prefer it if allowed. */
+	/* Prefer a hole if the client allows it: it reads as zeroes and needs no space. */
 	if (!(req->flags & RNBD_REQ_NOUNMAP))
 		ret = vfs_fallocate(file, FALLOC_FL_PUNCH_HOLE |
 				    FALLOC_FL_KEEP_SIZE, req->offset, req->length);
@@ -247,7 +237,7 @@ static int rnbdt_file_zero(struct rnbdt_req *treq)
 	return ret;
 }
 
-/* Check directly before the access: a write must not extend a shrunken file. */
+/* Check a request directly before the access: a write must not extend a file that has shrunk. */
 static u16 rnbdt_file_check(struct rnbdt_req *treq)
 {
 	struct rnbdt_backend *be = treq->att->backend;
@@ -294,7 +284,7 @@ static void rnbdt_file_execute(struct rnbdt_req *treq)
 	rnbdt_file_done(treq, rnbdt_wb_status(be, ret));
 }
 
-/* Choose how a request is executed; the properties of the storage can change. */
+/* Choose how to execute a request. The need for stable pages can change between requests. */
 static void rnbdt_file_prepare(struct rnbdt_req *treq)
 {
 	struct rnbdt_backend *be = treq->att->backend;
@@ -311,7 +301,7 @@ static void rnbdt_file_prepare(struct rnbdt_req *treq)
 		treq->durable = copy || be->through || req->flags & RNBD_REQ_FUA;
 		break;
 	case RNBD_OP_FLUSH:
-		/* With write_cache=back a failed flush is final. */
+		/* With write_cache=back, rnbdt_wb_flush() finds every write-back error. */
 		treq->durable = be->through;
 		break;
 	default:
@@ -320,7 +310,7 @@ static void rnbdt_file_prepare(struct rnbdt_req *treq)
 	}
 }
 
-/* Execute a request. It may be gone afterwards. */
+/* Execute a request, which may be completed and reused when this returns. */
 static void rnbdt_file_run(struct rnbdt_req *treq)
 {
 	struct rnbdt_backend *be = treq->att->backend;
@@ -364,7 +354,7 @@ static void rnbdt_file_work(struct work_struct *work)
 	rnbdt_io_end(io);
 }
 
-/* Does a request only queue I/O, so that those behind it need not wait for its end? */
+/* Test whether the execution of a request only queues I/O and does not wait for its end. */
 static bool rnbdt_file_is_async(const struct rnbdt_req *treq)
 {
 	const struct rnbdt_backend *be = treq->att->backend;
@@ -381,7 +371,7 @@ static void rnbdt_file_submit(struct rnbdt_req *treq)
 	treq->moved = 0;
 	treq->alone = false;
 	INIT_WORK(&treq->work.work, rnbdt_file_work);
-	/* This is the work item of the attachment then. */
+	/* In this case the caller is the work item of the attachment. */
 	if (unlikely(in_task() && READ_ONCE(treq->att->in_cgroup)) && rnbdt_file_is_async(treq))
 		rnbdt_file_run(treq);
 	else
@@ -390,13 +380,13 @@ static void rnbdt_file_submit(struct rnbdt_req *treq)
 
 static void rnbdt_file_close(struct rnbdt_backend *be)
 {
-	/* A failure sets be->lost. */
+	/* A failed flush sets be->lost, which ends the incarnation of the export. */
 	if (!be->readonly)
 		rnbdt_wb_flush(be);
 	if (be->bdev)
 		rnbdt_bdev_close_file(be->file);
 	else
-		/* In a kernel thread, fput() closes later; the file system would stay busy. */
+		/* fput() in a kernel thread closes later, and the file system would stay busy. */
 		__fput_sync(be->file);
 }
 
@@ -427,7 +417,7 @@ static int rnbdt_file_open_regular(struct rnbdt_export *export,
 	return 0;
 }
 
-/* Set the logical block size to what direct I/O accepts. */
+/* Set the logical block size to the smallest one that direct I/O accepts. */
 static int rnbdt_file_direct_block(struct rnbdt_export *export,
 				   struct rnbdt_backend *be)
 {
@@ -440,7 +430,7 @@ static int rnbdt_file_direct_block(struct rnbdt_export *export,
 	if (ret)
 		return ret;
 	if (!(stat.result_mask & STATX_DIOALIGN)) {
-		/* The file system does not report an alignment. */
+		/* The file system reports no alignment: assume a safe one. */
 		be->geo.logical_block = sb->s_bdev ?
 					bdev_logical_block_size(sb->s_bdev) :
 					RNBD_UNIT_SIZE;
@@ -501,9 +491,8 @@ int rnbdt_file_open(struct rnbdt_export *export, struct rnbdt_backend *be,
 			return ret;
 		rnbdt_bdev_limits(be);
 		/*
-		 * A hole in a block device is zeroes that the device writes. A
-		 * device that cannot would refuse only after the page cache had
-		 * dropped acknowledged writes.
+		 * A block device writes zeroes to punch a hole. A device that cannot do so
+		 * fails only after the page cache has dropped acknowledged writes.
 		 */
 		if (!bdev_write_zeroes_sectors(be->bdev))
 			be->geo.max_discard = 0;
@@ -525,7 +514,7 @@ int rnbdt_file_open(struct rnbdt_export *export, struct rnbdt_backend *be,
 }
 
 /**
- * rnbdt_file_init - allocate the reserve
+ * rnbdt_file_init - allocate the mempool of bvecs
  *
  * Context: process context, module init.
  * Return: 0 or -ENOMEM.

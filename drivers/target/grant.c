@@ -4,35 +4,36 @@
  *
  * Operation
  *
- * The login grants the segments of the floor. Later the client says how much it wants to hold
- * in all, and the lease work of the session grants segments up to that while the accounts
- * leave memory (budget.c). The sizes of successive grants double, so that a small demand costs
- * little memory and a large one few registrations. If memory is short, the session is hungry:
- * its work runs again when memory is returned, and segments of others are reclaimed
- * (share.c).
+ * The login grants the segments of the floor. Later the client requests a total size of its
+ * pool, and the lease work of the session grants segments up to that size while the limits
+ * leave memory (budget.c). The sizes of successive grants double, so that a small request costs
+ * little memory and a large one few registrations. If the limits leave too little, the session
+ * is hungry: its lease work runs again when memory is returned, and segments of other sessions
+ * are reclaimed (share.c).
  *
- * The number of slots suffices if no grant is smaller than the first of several. While memory
- * is short, the first three quarters of the slots may have smaller ones. A session without a
- * free slot is asked to return its smallest segment for a larger one.
+ * A pool has enough slots for its ceiling if no segment is smaller than
+ * rnbdt_grant_first_units(). While memory is short, smaller segments may use three quarters of
+ * the slots. If all slots are in use, the target asks the client to return its smallest segment
+ * in exchange for a larger one.
  *
- * A grant costs work, so what a session and a host are granted within a second is limited
- * (budget.c). A session that waits for the next second, or for a slot, is not hungry: memory
- * of others would not help it.
+ * Each grant costs work, so a rate limit applies to the memory that a session and a host are
+ * granted per second (budget.c). A session that waits for the next second, or for a slot, is
+ * not hungry, because the memory of other sessions would not help it.
  *
  * Ownership
  *
- * The caller's work owns a segment from its allocation until it is in the pool.
+ * The login work or lease work owns a segment from its allocation until it is in the pool.
  *
  * Concurrency
  *
- * The login work, and then the lease work, run once at a time. They allocate without I/O:
- * reclaim may wait for a disk of this client. Registration sleeps, so it happens without
- * a lock. The host is locked to look at the limits and to change the pool.
+ * The login work, and then the lease work, run once at a time. They allocate without I/O,
+ * because memory reclaim may wait for a disk of this client. Registration sleeps, so no lock is
+ * held then. The host is locked to check the limits and to change the pool.
  *
  * Errors
  *
- * If the machine has no memory, or the device no memory region, the session tries again after
- * a pause that doubles, and is not hungry until then. A registration that fails ends the session.
+ * If memory or a memory region cannot be allocated, the session tries again after a pause that
+ * doubles each time. During the pause it is not hungry. A failed registration ends the session.
  */
 
 #include <linux/errno.h>
@@ -52,9 +53,9 @@
 #include "share.h"
 #include "state.h"
 
-/* Pause before memory is tried again that a limit has refused */
+/* Jiffies until the next attempt if a limit allows no grant */
 #define RNBDT_HUNGRY_PAUSE	(HZ / 4)
-/* Longest pause before memory is tried again that the machine or the device has refused */
+/* Most jiffies until the next attempt if memory or a memory region could not be allocated */
 #define RNBDT_FAILED_PAUSE	(8 * HZ)
 
 /* Free a segment that was not granted. */
@@ -65,7 +66,7 @@ static void rnbdt_grant_drop(struct rnbdt_session *s, struct rnbdt_segment *seg)
 	rnbdt_segment_free(seg);
 }
 
-/* Allocate a segment with a slot and a memory region that is not registered yet. */
+/* Allocate a segment with a slot, and a memory region that is not yet registered. */
 static int rnbdt_grant_prepare(struct rnbdt_session *s, u32 units, bool floor,
 			       struct rnbdt_segment **result)
 {
@@ -88,7 +89,7 @@ static int rnbdt_grant_prepare(struct rnbdt_session *s, u32 units, bool floor,
 	return 0;
 }
 
-/* Register segments and announce them. Frees them if that fails. */
+/* Register segments and announce them to the client, or free them if the registration fails. */
 static int rnbdt_grant_announce(struct rnbdt_session *s, struct rnbdt_segment **segs, u32 nr)
 {
 	int ret = rnbdt_segments_register(s, segs, nr);
@@ -114,9 +115,9 @@ static int rnbdt_grant_announce(struct rnbdt_session *s, struct rnbdt_segment **
 /**
  * rnbdt_grant_floor - grant the segments with which a session begins
  * @s: session that is logging in, with an empty pool
- * @units: units of the floor, which are charged to the accounts
+ * @units: units of the floor, which the caller has charged
  *
- * The segments have the largest size, except for the last one, and the slots from 0 on.
+ * All segments except the last one have the largest size. They use the slots from 0 on.
  *
  * Context: login work; may sleep.
  * Return: 0, -ENOMEM, -EOPNOTSUPP if the device needs bounce buffers or cache flushes,
@@ -150,7 +151,7 @@ int rnbdt_grant_floor(struct rnbdt_session *s, u32 units)
 	return ret;
 }
 
-/* Return the units of the first of several grants: so small that the slots are enough. */
+/* Return the smallest segment size, in units, with which the slots suffice for the ceiling. */
 static u32 rnbdt_grant_first_units(const struct rnbdt_session *s)
 {
 	u32 max_units = s->account.max_bytes >> RNBD_UNIT_SHIFT;
@@ -158,7 +159,7 @@ static u32 rnbdt_grant_first_units(const struct rnbdt_session *s)
 	return round_up(DIV_ROUND_UP(max_units, s->pool.nr_slots), RNBD_SEGMENT_GRANULE);
 }
 
-/* Return the units of the next segment, unless memory is short. */
+/* Return the preferred units of the next segment, at most @wanted. */
 static u32 rnbdt_grant_next_units(struct rnbdt_session *s, u32 wanted)
 {
 	if (!s->lease.next_units || time_after_eq(jiffies, s->lease.second + HZ)) {
@@ -170,8 +171,9 @@ static u32 rnbdt_grant_next_units(struct rnbdt_session *s, u32 wanted)
 }
 
 /*
- * Limit what is granted within a second, so that a client that releases and wants again all
- * the time costs little. What is left of a limit would be a small segment: it is not used.
+ * Test whether a segment of @units would exceed a rate limit in this second. The rate limits
+ * bound the work for a client that releases and requests memory all the time. A segment is not
+ * cut to the rest of a rate limit, because small segments use up the slots.
  */
 static bool rnbdt_grant_paced(const struct rnbdt_session *s, u32 units)
 {
@@ -180,8 +182,8 @@ static bool rnbdt_grant_paced(const struct rnbdt_session *s, u32 units)
 }
 
 /*
- * When memory is short, grants are cut to what is left. They must not use up the slots, or the
- * pool could not grow when there is memory again.
+ * Return the least units to which a segment may be cut when memory is short. Small segments
+ * must not use up the slots, or the pool could not grow when memory is available again.
  */
 static u32 rnbdt_grant_least(const struct rnbdt_session *s, u32 units)
 {
@@ -193,9 +195,9 @@ static u32 rnbdt_grant_least(const struct rnbdt_session *s, u32 units)
 }
 
 /*
- * Let the client return its smallest segment, so that one of @units finds a slot. Returns
- * -EAGAIN if a slot will be free, -EBUSY if no segment is smaller, or 0 if there is no memory
- * for a larger one.
+ * Ask the client to return its smallest segment, so that a segment of @units can use the slot.
+ * Return -EAGAIN if a slot will become free, -EBUSY if no segment is smaller than @units, or 0
+ * if the limits do not leave memory for a larger segment.
  */
 static int rnbdt_grant_make_slot(struct rnbdt_session *s, u32 units)
 {
@@ -217,7 +219,7 @@ static int rnbdt_grant_make_slot(struct rnbdt_session *s, u32 units)
 	return -EAGAIN;
 }
 
-/* Charge what the next segment takes. Returns units, 0, or a negative errno. */
+/* Charge the next segment. Return its units, 0 if the limits leave too little, or an errno. */
 static int rnbdt_grant_charge(struct rnbdt_session *s, u32 units)
 {
 	const u64 unit = RNBD_UNIT_SIZE;
@@ -235,7 +237,7 @@ static int rnbdt_grant_charge(struct rnbdt_session *s, u32 units)
 	return ret;
 }
 
-/* Note that a segment could not be made: pages were zeroed, and others returned, in vain. */
+/* Delay the next attempt: a failed one has zeroed pages and reclaimed memory for nothing. */
 static void rnbdt_grant_failed(struct rnbdt_lease *lease)
 {
 	lease->pause = clamp(2 * lease->pause, RNBDT_HUNGRY_PAUSE + 0UL,
@@ -244,9 +246,9 @@ static void rnbdt_grant_failed(struct rnbdt_lease *lease)
 }
 
 /*
- * Grant one segment. Returns its units, 0 if the limits leave no memory, -EAGAIN if a slot or
- * the time for it will come, -EBUSY if there is no slot, or -ENOMEM if the machine or the
- * device has refused it.
+ * Grant one segment. Return its units, 0 if the limits leave too little memory, -EAGAIN if a
+ * slot will become free or a rate limit applies, -EBUSY if no slot will become free, or -ENOMEM
+ * if an allocation or the registration has failed.
  */
 static int rnbdt_grant_one(struct rnbdt_session *s, u32 wanted)
 {
@@ -254,7 +256,7 @@ static int rnbdt_grant_one(struct rnbdt_session *s, u32 wanted)
 	struct rnbdt_segment *seg;
 	int ret, charged;
 
-	/* The client, and memory that is returned, may make this run earlier. */
+	/* Requests of the client and returned memory can start the work before @retry_at. */
 	if (lease->pause && time_before(jiffies, lease->retry_at))
 		return -ENOMEM;
 	charged = rnbdt_grant_charge(s, rnbdt_grant_next_units(s, wanted));
@@ -279,11 +281,11 @@ static int rnbdt_grant_one(struct rnbdt_session *s, u32 wanted)
 }
 
 /**
- * rnbdt_grant_wanted - return what the client wants in addition to what the session holds
+ * rnbdt_grant_wanted - return by how much the pool is smaller than the client requests
  * @s: live session
  *
  * Context: lease work.
- * Return: units; less than a granule is not granted.
+ * Return: units, rounded down to a multiple of RNBD_SEGMENT_GRANULE.
  */
 u32 rnbdt_grant_wanted(const struct rnbdt_session *s)
 {
@@ -293,11 +295,12 @@ u32 rnbdt_grant_wanted(const struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_grant_feed - grant what the client wants
+ * rnbdt_grant_feed - grant segments until the pool has the requested size
  * @s: live session
  *
  * Context: lease work; locks the host, may sleep.
- * Return: jiffies after which to try again, or 0 if the client has what it can get.
+ * Return: jiffies after which the caller should try again; 0 if the pool has the requested
+ * size or has no slot for a larger segment.
  */
 unsigned long rnbdt_grant_feed(struct rnbdt_session *s)
 {
@@ -309,7 +312,7 @@ unsigned long rnbdt_grant_feed(struct rnbdt_session *s)
 		wanted = rnbdt_grant_wanted(s);
 	}
 	rnbdt_host_lock(s->host);
-	/* A closing session is not hungry: rnbdt_lease_stop() relies on it. */
+	/* rnbdt_lease_stop() relies on the rule that a closing session is not hungry. */
 	rnbdt_budget_hungry(s, wanted && !ret && READ_ONCE(s->state) == RNBDT_LIVE);
 	if (wanted && !ret)
 		rnbdt_share_reclaim();

@@ -2,32 +2,39 @@
 /*
  * The configuration graph: hosts, exports and ports.
  *
- * A host may use exports, a port offers exports, an export has a backend. This
- * file defines the lock of the graph, the lookups of hosts and exports, and the work queues
- * of the module. configfs_*.c build the graph; reach.c has the links. Each lookup requires
- * rnbdt_lock, and its result is valid while that is held, or while a session keeps it
- * (state.c). A change of the graph requires it for writing.
+ * Operation: an export allows hosts, a port offers exports, and an enabled export has a
+ * backend. This file defines rnbdt_lock, the lookups of hosts and exports, and the pointers to
+ * the work queues of the module. configfs_*.c build the graph, and reach.c handles its links.
  *
- * The work queues are separate so that work that may wait does not delay other
- * work:
+ * There are several work queues, so that work items that wait do not delay others:
  *
  *	rnbdt_login_wq		connections, logins and ports, which may wait for
  *				memory, and events for netlink listeners
- *	rnbdt_ctl_wq		requests to attach and detach, of which a client can
- *				send any number
+ *	rnbdt_ctl_wq		ATTACH and DETACH requests, of which a client can send
+ *				any number
  *	rnbdt_timer_wq		keep-alives and timeouts, which must not wait behind
- *				logins, nor behind work items that wait for a host
+ *				logins, nor behind work items that wait for a host lock
  *	rnbdt_teardown_wq	teardowns, which wait for the queue pairs
  *	rnbdt_hangup_wq		teardowns of sessions that were never live: a
  *				flood of them delays no other teardown
- *	rnbdt_linger_wq		the last part of these, which may wait a minute
- *				for the peer and must not delay the first part
- *	rnbdt_attach_wq		the end of attachments, which queues the rest of the
- *				teardowns and wakes what disables an export; reports of
- *				a capacity; log lines about sessions that wait
+ *	rnbdt_linger_wq		the last part of these teardowns, which may wait a
+ *				minute for the peer and must not delay the first part
+ *	rnbdt_attach_wq		the end of attachments, which queues the last part of a
+ *				teardown or of disabling an export; reports of a
+ *				capacity; log lines about sessions that wait
  *	rnbdt_lease_wq		grants and releases of segments, which may wait for the
  *				send queue of a client that takes no frames
+ *	rnbdt_reply_wq		replies to frames whose requests several work items
+ *				submit; they must not wait for the storage
  *	rnbdt_disable_wq	the end of exports, which closes files and devices
+ *
+ * Ownership: configfs owns hosts, exports and ports. A session holds references on its host
+ * and its port (state.c).
+ *
+ * Concurrency: a lookup requires rnbdt_lock, and a change of the graph requires it for
+ * writing. The result of a lookup is valid while rnbdt_lock or a reference is held.
+ *
+ * Errors: none.
  */
 
 #include <linux/jhash.h>
@@ -40,7 +47,7 @@
 #include "graph.h"
 #include "target.h"
 
-/* The configuration, see target.h */
+/* Protects the configuration, see target.h. */
 DECLARE_RWSEM(rnbdt_lock);
 struct workqueue_struct *rnbdt_login_wq;
 struct workqueue_struct *rnbdt_ctl_wq;
@@ -53,15 +60,15 @@ struct workqueue_struct *rnbdt_attach_wq;
 struct workqueue_struct *rnbdt_lease_wq;
 struct workqueue_struct *rnbdt_reply_wq;
 
-/* Hosts by UUID; a target may have thousands. */
+/* Buckets of the hash table of hosts, by UUID; a target may have thousands of hosts. */
 #define RNBDT_HOST_BUCKETS	1024
 
-/* Exports by name */
+/* Buckets of the hash table of exports, by name */
 #define RNBDT_EXPORT_BUCKETS	4096
 
 static struct hlist_head rnbdt_hosts[RNBDT_HOST_BUCKETS];	/* rnbdt_lock */
 static struct hlist_head rnbdt_exports[RNBDT_EXPORT_BUCKETS];	/* rnbdt_lock */
-uuid_t rnbdt_target_uuid;	/* of this target, in every login reply; rnbdt_lock */
+uuid_t rnbdt_target_uuid;	/* part of every login reply; rnbdt_lock */
 
 static struct hlist_head *rnbdt_host_bucket(const uuid_t *uuid)
 {
@@ -69,7 +76,7 @@ static struct hlist_head *rnbdt_host_bucket(const uuid_t *uuid)
 }
 
 /**
- * rnbdt_host_add - let a host be found
+ * rnbdt_host_add - add a host to the hash table of hosts
  * @host: new host
  *
  * Context: rnbdt_lock held for writing.
@@ -108,8 +115,8 @@ static struct hlist_head *rnbdt_export_bucket(const char *name)
 }
 
 /**
- * rnbdt_export_add - let an export be found
- * @export: new export, which has its name
+ * rnbdt_export_add - add an export to the hash table of exports
+ * @export: new export with its name set
  *
  * Context: process context without rnbdt_lock; may sleep.
  */
@@ -124,7 +131,7 @@ void rnbdt_export_add(struct rnbdt_export *export)
 }
 
 /**
- * rnbdt_export_remove - let an export no longer be found
+ * rnbdt_export_remove - remove an export from the hash table of exports
  * @export: export whose directory is removed
  *
  * Context: process context without rnbdt_lock; may sleep.

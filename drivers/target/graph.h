@@ -23,10 +23,10 @@
 struct rnbdt_backend;
 struct rnbdt_secret;
 
-/* Ended attachments of a host whose newest epoch is remembered, see epoch.c. */
+/* Ended sessions of a host whose newest epochs are remembered, see epoch.c */
 #define RNBDT_HOST_EPOCHS	64
 
-/* Addresses of a host that are remembered, see half_open.c. */
+/* Addresses of a host that are remembered, see half_open.c */
 #define RNBDT_HOST_ADDRESSES	8
 
 /**
@@ -40,8 +40,8 @@ enum rnbdt_write_cache {
 };
 
 /**
- * struct rnbdt_epoch - newest epoch of an attachment whose session has ended
- * @session_id: id of the attachment
+ * struct rnbdt_epoch - newest epoch of a session that has ended
+ * @session_id: id of the session
  * @epoch: highest epoch that the client has used; 0: the entry is unused
  */
 struct rnbdt_epoch {
@@ -66,7 +66,7 @@ enum rnbdt_cache {
  *	rnbdt_fence_done(); 0: none
  * @fenced: logins of the host are refused
  * @restored: userspace has restored this state, and no login was granted since
- * @boot_id: boot id of the client module at the last granted login, or null
+ * @boot_id: boot id of the client module at the latest granted login, or null
  *
  * Protected by the host lock; see fence.c.
  */
@@ -80,8 +80,8 @@ struct rnbdt_fence {
 
 /**
  * struct rnbdt_bucket - token bucket of a host
- * @until: monotonic time in ns when the bucket is full
- * @log_at: monotonic time in ns from which an empty bucket is logged again
+ * @until: monotonic time in ns at which the bucket is full again
+ * @log_at: monotonic time in ns before which an empty bucket is not logged again
  *
  * Protected by the host lock; see rate.c.
  */
@@ -92,11 +92,11 @@ struct rnbdt_bucket {
 
 /**
  * struct rnbdt_put_off - connections and logins of a host answered with RNBD_ST_BUSY
- * @count: number of them
- * @since: monotonic time in ns of the first one of the present series; a series ends
- *	when RNBDT_PUT_OFF_GAP_NS pass without another one
- * @last: monotonic time in ns of the latest one
- * @log_at: monotonic time in ns from which a series is logged again
+ * @count: number of such answers
+ * @since: monotonic time in ns of the first answer of the current series; a series ends
+ *	when RNBDT_PUT_OFF_GAP_NS pass without such an answer
+ * @last: monotonic time in ns of the latest answer
+ * @log_at: monotonic time in ns before which a series is not logged again
  *
  * Protected by the host lock; see rate.c.
  */
@@ -110,8 +110,8 @@ struct rnbdt_put_off {
 /**
  * struct rnbdt_awaited - floor of a pool that a login waits for
  * @bytes: largest floor for which a login was answered with RNBD_ST_BUSY; 0: none
- * @since: jiffies of the first such answer of a series
- * @until: jiffies at which @bytes no longer counts, unless there is another such answer
+ * @since: jiffies of the first such answer of the current series
+ * @until: jiffies at which @bytes no longer counts; each further answer extends it
  *
  * Protected by the lock of budget.c; see headroom.c.
  */
@@ -122,16 +122,16 @@ struct rnbdt_awaited {
 };
 
 /**
- * struct rnbdt_host_share - sessions of a host in a run of the share work
+ * struct rnbdt_host_share - sums over the sessions of a host in a run of the share work
  * @entry: in the list of hosts of the run
- * @parts: sessions whose share the level decides, or from which memory may be reclaimed,
+ * @parts: sessions whose share depends on the level, or from which memory may be reclaimed,
  *	struct rnbdt_part
- * @charged: bytes that are charged for the pools of live sessions of the host
- * @settled: bytes of those of them that have what they want
- * @free: bytes that its sessions may be granted below the limit of the host
- * @lack: bytes that hungry ones lack to their shares
- * @most_lack: bytes that the hungriest of them lacks
- * @pending: bytes that clients of the host will soon return
+ * @charged: bytes charged for the pools of live sessions of the host
+ * @settled: sum of the shares, in bytes, of the live sessions that are not in @parts
+ * @free: bytes that the sessions may still be granted below the limit of the host
+ * @lack: sum over the hungry sessions of the bytes that are missing to their shares
+ * @most_lack: largest number of bytes that is missing to the share of one hungry session
+ * @pending: bytes that clients of the host were asked to return and will soon return
  *
  * Only the share work uses it, see share.c.
  */
@@ -147,12 +147,12 @@ struct rnbdt_host_share {
 };
 
 /**
- * struct rnbdt_waits - requests of a host that have waited for those of other hosts
- * @queued: requests that wait now
- * @requests: requests that have waited or wait
- * @bytes: length of the requests that have waited and that the storage then got
+ * struct rnbdt_waits - requests of a host that had to wait in front of a storage
+ * @queued: number of requests that wait now
+ * @requests: number of requests that wait now or have waited
+ * @bytes: length in bytes of the requests that have waited and were then submitted
  *
- * Counted by sched.c without a lock.
+ * sched.c counts without a lock.
  */
 struct rnbdt_waits {
 	atomic64_t queued;
@@ -163,7 +163,8 @@ struct rnbdt_waits {
 /**
  * struct rnbdt_host - a client machine that exports may allow
  * @group: configfs directory hosts/<uuid>
- * @lock: protects what "host lock" is said of, see rnbdt_host_lock()
+ * @lock: protects the members that name the "host lock", also those of sessions and
+ *	attachments; see rnbdt_host_lock()
  * @entry: in the hash table of hosts of graph.c; rnbdt_lock
  * @uuid: id of the host; constant
  * @max_pool_bytes: limit in bytes of all pools of the host, 0: the module parameter
@@ -174,61 +175,60 @@ struct rnbdt_waits {
  * @pool_bytes: bytes of pools and claims charged to the host; host lock and that of budget.c
  * @pool_beyond: bytes that sessions of the host hold beyond their floors and could return;
  *	as @pool_bytes
- * @awaited: floor that a login of the host waits for, because others of the host have it; the
- *	lock of budget.c
- * @share: shares of its sessions while they are computed
+ * @awaited: floor that a login of the host waits for while other sessions of the host use the
+ *	memory; lock of budget.c
+ * @share: sums over its sessions; used by the share work only
  * @claims: claims of former sessions, struct rnbdt_claim; host lock
- * @secret: secret that clients of the host must prove to know, or NULL; rnbdt_lock
- * @old_secret: former secret, which clients may prove instead of @secret, or NULL;
- *	NULL if @secret is; rnbdt_lock
+ * @secret: secret with which clients of the host must authenticate, or NULL; rnbdt_lock
+ * @old_secret: former secret that clients may use instead of @secret, or NULL; always NULL if
+ *	@secret is NULL; rnbdt_lock
  * @failed_proofs: number of logins with a wrong proof
  * @queue_bytes: bytes of queues and attachments charged to the host; written under
  *	host lock, read without
- * @io_bytes: bytes that requests in flight have in addition, see rnbdt_queue_budget_take_io()
+ * @io_bytes: bytes charged for requests in flight, see rnbdt_queue_budget_take_io()
  * @id: number of the host, never used again; constant
  * @allows: exports that allow the host, struct rnbdt_allow, by the id of the export;
  *	rnbdt_lock
- * @sessions: sessions in the name of the host, struct rnbdt_session, in the order of
- *	their serials; host lock
+ * @sessions: sessions whose connection requests name the host, struct rnbdt_session, in the
+ *	order of their serials; host lock
  * @all_sessions: length of @sessions; written under the host lock, read without
  * @nr_active: sessions with attachments that are bound to exports; host lock
  * @nr_lists: sessions that receive a list of exports; host lock
- * @nr_closing: sessions that are closing and still in @sessions
+ * @nr_closing: number of sessions in @sessions that are closing
  * @boot_id: boot id of the client module at the latest login that was accepted;
  *	host lock
- * @mixed_boots: there may be sessions whose login was accepted with another boot id than
- *	@boot_id; host lock
- * @nr_sessions: sessions of the host that have logged in, and @nr_claims; host lock
- * @nr_claims: claims of sessions that reconnect; host lock
- * @grown_since: jiffies at the begin of the current second of grants; host lock
- * @grown_bytes: bytes that pools of the host were granted in it; host lock
+ * @mixed_boots: @sessions may contain accepted logins with another boot id than @boot_id;
+ *	host lock
+ * @nr_sessions: number of logged-in sessions plus @nr_claims; host lock
+ * @nr_claims: number of claims of sessions that may reconnect; host lock
+ * @grown_since: jiffies at the start of the current second of grants; host lock
+ * @grown_bytes: bytes granted to pools of the host since @grown_since; host lock
  * @logins: tokens for logins; host lock
- * @attaches: tokens for requests to attach; host lock
- * @put_off: logins that were put off; host lock
- * @epochs: newest epochs of the latest attachments of the host; host lock
+ * @attaches: tokens for ATTACH requests; host lock
+ * @put_off: connections and logins answered with RNBD_ST_BUSY; host lock
+ * @epochs: newest epochs of the latest ended sessions of the host; host lock
  * @next_epoch: index of the member of @epochs to replace next; host lock
  * @fence: fencing state; host lock
- * @unfence_on_restart: a login with another boot id lifts a complete fence; rnbdt_lock
- * @removed: the directory was removed, but sessions of the host are left; rnbdt_lock
+ * @unfence_on_restart: a login with a new boot id lifts a complete fence; rnbdt_lock
+ * @removed: the directory was removed, but sessions of the host still exist; rnbdt_lock
  * @known: addresses of the latest logins of the host, family 0: unused; host lock
  * @next_known: index of the member of @known to replace next; host lock
- * @hangups: sessions of the host by class, see rnbdt_account.hung_up; lock of
- *	half_open.c
+ * @hangups: number of connections by class of which only the connection id is left, see
+ *	rnbdt_half_open.hung_up; lock of half_open.c
  * @half_sums: numbers of half-open connections of the host by class, see half_count.c
- * @stale_frames: frames of closing sessions that were dropped unread
- * @late_requests: requests that named a closed attachment and were refused
- * @weight: share of the host in the service of each storage; written under rnbdt_lock,
+ * @stale_frames: number of frames of closing sessions that were dropped unread
+ * @late_requests: number of requests that were refused because they named a closed attachment
+ * @weight: weight of the host at each storage and for pool memory; written under rnbdt_lock,
  *	read without
- * @waits: requests that have waited for those of other hosts
+ * @waits: requests that had to wait in front of a storage
  * @in_cgroup: the host is in a cgroup; rnbdt_lock
- * @blkcg: that cgroup; see there
- * @cgroup_entry: in the list of cgroup.c while the host is in a cgroup; the lock of that
- *	file
- * @iostat: I/O statistics of all sessions that the host has had
+ * @blkcg: cgroup of the host, see blkcg.h
+ * @cgroup_entry: in the list of cgroup.c while the host is in a cgroup; lock of cgroup.c
+ * @iostat: I/O statistics of all past and present sessions of the host
  *
- * Freed after rmdir, when its last session has gone. Until then it is in
- * the table and cannot be created again, because a new object would not know
- * what requests of the old one the storage still executes.
+ * The host is freed after rmdir, when its last session has been freed. Until then it stays in
+ * the hash table, and its UUID cannot be created again: the new host would not know which
+ * requests of the old one the storage still executes.
  */
 struct rnbdt_host {
 	struct config_group group;
@@ -285,12 +285,12 @@ struct rnbdt_host {
 
 /**
  * struct rnbdt_owner - owner of an exclusive export
- * @entry: in the hash table of exports that have an owner, by @host
+ * @entry: in the hash table of owner.c, by @host
  * @host: UUID of the host that owns the export, or null
- * @boot_id: boot id of its client module, or null if that has not attached the export yet
- * @session_id: id of the session that attached the export last since it has this owner, or
- *	null; written with the host locked, too
- * @generation: number of the latest change of the owner; 0: there was none
+ * @boot_id: boot id of the client module of @host, or null if it has not attached the export
+ * @session_id: id of the session of this owner that attached the export last, or null; also
+ *	written with only the host locked
+ * @generation: number of the latest change of the owner; 0: there was no change
  * @fence_generation: fence generation of the host when it became the owner
  *
  * Protected by rnbdt_lock; see owner.c.
@@ -307,8 +307,8 @@ struct rnbdt_owner {
 #define RNBDT_INCARNATION_SIZE	16
 
 /*
- * Written to "enable" of a port: disable it, and do not wait for the storage. For an export
- * it is the same as 0.
+ * Value that userspace writes to "enable" of a port to disable it without waiting for the
+ * storage. For an export the value is the same as 0.
  */
 #define RNBDT_BEGIN_DISABLE	"begin-disable"
 
@@ -324,37 +324,36 @@ struct rnbdt_owner {
  *	not while it is closed
  * @path: absolute path of a block device or file, or NULL; rnbdt_lock, written under
  *	@lock as well, constant while there is a backend
- * @readonly: requests that write are refused; @lock, constant while there is a
- *	backend
+ * @readonly: write requests are refused; @lock, constant while there is a backend
  * @cache: cache of the target; @lock, constant while there is a backend
  * @write_cache: durability of acknowledged writes; @lock, constant while there is a
  *	backend
- * @exclusive: one host at a time may attach it; rnbdt_lock, written under @lock as well,
- *	constant while there is a backend
+ * @exclusive: only one host at a time may attach the export; rnbdt_lock, written under @lock
+ *	as well, constant while there is a backend
  * @owner: owner of an exclusive export; rnbdt_lock
- * @window: requests that the storage gets at a time, 0: the module parameter applies;
+ * @window: window of the scheduler in requests of 4 KiB, 0: the module parameter applies;
  *	rnbdt_lock, written under @lock as well
  * @uuid: identity of the data; as @path
- * @incarnation: random; a changed value notifies clients that writes which they did
- *	not flush may be lost; rnbdt_lock, constant while there is a backend
- * @enabled: logins are granted; rnbdt_lock
- * @backend: opened storage; not NULL while enabled and until it is closed;
- *	rnbdt_lock. An export with a backend that is not enabled is being disabled
+ * @incarnation: random value; clients notice by a change that writes which they did not
+ *	flush may be lost; rnbdt_lock, constant while there is a backend
+ * @enabled: clients may attach the export; rnbdt_lock
+ * @backend: opened storage, or NULL; rnbdt_lock. An export that has a backend but is not
+ *	@enabled is being disabled
  * @storage_entry: in a hash table of opened.c while there is a backend; rnbdt_lock
  * @path_entry: as @storage_entry
  * @uuid_entry: as @storage_entry
- * @disable_work: closes the backend, on rnbdt_disable_wq; queued when the export is not
- *	enabled and has no attachment. From the end of "enabled" on it holds a reference on
- *	the export and on the module
+ * @disable_work: closes the backend, on rnbdt_disable_wq; queued when the export is disabled
+ *	and its last attachment has left it. Holds a reference on the export and on the
+ *	module from when @enabled is cleared
  * @wait_work: logs that attachments delay @disable_work, on rnbdt_timer_wq
  * @attached: attachments, struct rnbdt_attach; lock of attached.c
- * @nr_attached: length of @attached; written under the same lock, read without
- * @nr_closing: those of them that are closed and wait for the storage
+ * @nr_attached: length of @attached; written under the lock of attached.c, read without
+ * @nr_closing: number of members of @attached that are closed and wait for the storage
  * @hosts: allowed hosts, struct rnbdt_allow; rnbdt_lock
  * @offers: ports that offer the export, struct rnbdt_offer; rnbdt_lock
- * @stale_requests: requests of ended sessions or old epochs that were dropped
+ * @stale_requests: number of requests of ended sessions or old epochs that were dropped
  *	before they reached the storage
- * @iostat: I/O statistics of all sessions that the export has had
+ * @iostat: I/O statistics of all past and present attachments of the export
  */
 struct rnbdt_export {
 	struct config_group group;
@@ -438,13 +437,13 @@ enum rnbdt_port_state {
  * @port: service port; @lock
  * @state: state of the port; rnbdt_lock. Changes are made under @lock too, except
  *	that the loss of the listener clears RNBDT_PORT_LISTENING without it
- * @cm_id: listening id, or NULL; rnbdt_lock. The context that takes it out of here
- *	destroys it
- * @reach: exports that hosts reach on the port, by the id of the host; see reach.c,
- *	rnbdt_lock
+ * @cm_id: listening id, or NULL; rnbdt_lock. The context that sets it to NULL destroys the
+ *	id
+ * @reach: numbers of exports that a host reaches on the port, by the id of the host; see
+ *	reach.c, rnbdt_lock
  * @sessions: sessions of the port, struct rnbdt_session, in the order of their serials;
  *	lock of state.c
- * @all_sessions: length of @sessions; written under the same lock, read without
+ * @all_sessions: length of @sessions; written under the lock of state.c, read without
  * @retry_work: listens again when a device has the address, on rnbdt_login_wq
  */
 struct rnbdt_port {
@@ -487,12 +486,12 @@ static inline struct rnbdt_host *rnbdt_to_host(struct config_item *item)
 
 /**
  * rnbdt_host_lock - lock a host, its sessions and their attachments
- * @host: host that the caller has a reference on, or has found under rnbdt_lock
+ * @host: host that cannot be freed before this function returns
  *
- * Hosts do not exclude each other, but a writer of rnbdt_lock, which changes the configuration,
- * excludes them all. So it may access what the lock of any host protects.
+ * Code that has locked a host does not exclude code that has locked another one. A writer of
+ * rnbdt_lock excludes all of them, and may access everything that a host lock protects.
  *
- * Context: process context without rnbdt_lock and without another host; may sleep.
+ * Context: process context without rnbdt_lock and without another host lock; may sleep.
  */
 static inline void rnbdt_host_lock(struct rnbdt_host *host)
 {
@@ -502,7 +501,7 @@ static inline void rnbdt_host_lock(struct rnbdt_host *host)
 
 /**
  * rnbdt_host_unlock - undo rnbdt_host_lock()
- * @host: host; it is not freed while rnbdt_lock is held, but may be afterwards
+ * @host: locked host; it may be freed as soon as this function has released rnbdt_lock
  *
  * Context: process context.
  */

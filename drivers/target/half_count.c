@@ -2,14 +2,15 @@
 /*
  * Numbers of half-open connections.
  *
- * Operation: each connection request compares the numbers of its class with the limits of its
- * host and of all hosts (half_open.c). A connection is counted as open, then as closing,
- * and then no longer; it may skip the second step.
+ * Operation: half_open.c compares the numbers of half-open connections of a class with the
+ * limits of a host and of all hosts. A connection is counted as open, then as closing, then not
+ * at all; it may skip the second step.
  *
- * Ownership: the host has its numbers.
+ * Ownership: the numbers of a host are part of the host; this file has those of all hosts.
  *
- * Concurrency: a session or a queue may begin to close in any context, also while its login
- * is accepted. Each step exchanges rnbdt_half_open.counted, so the connection is moved once.
+ * Concurrency: a session or a queue may begin to close in any context, even while its login is
+ * being accepted. Each step exchanges rnbdt_half_open.counted atomically, so concurrent callers
+ * count a connection once.
  *
  * Errors: none.
  */
@@ -48,7 +49,7 @@ void rnbdt_half_count_open(struct rnbdt_half_open *half)
 
 /**
  * rnbdt_half_count_closing - count a half-open connection as closing
- * @half: connection whose teardown begins; nothing happens unless it is counted as open
+ * @half: connection whose teardown begins; ignored unless it is counted as open
  *
  * Context: any.
  */
@@ -61,8 +62,8 @@ void rnbdt_half_count_closing(struct rnbdt_half_open *half)
 }
 
 /**
- * rnbdt_half_count_end - no longer count a connection
- * @half: connection; nothing happens unless it is counted
+ * rnbdt_half_count_end - stop counting a connection
+ * @half: connection; ignored if it is not counted
  *
  * Context: any.
  */

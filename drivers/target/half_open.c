@@ -5,51 +5,38 @@
  *
  * Operation
  *
- * A half-open connection costs the rings of queue 0 and a queue pair, and every
- * peer that knows the id of a host can create one, from any address: the address
- * is what the peer writes into its connection request. Each counts once: the rings of
- * a queue begin with a fixed number of slots, which take less than 1 MiB.
+ * Any peer that knows the id of a host can create half-open connections in the name of the
+ * host. The peer chooses their source address, but it cannot make up hosts, so limits count by
+ * host. A connection costs a queue pair and rings of less than 1 MiB, so all count alike.
  *
- * The connections are in two classes: those from an address from which the host
- * has logged in lately, and all others. Each class has a limit per host and a
- * limit for all, so made-up addresses take no place from a client that reconnects.
- * Limits count by host because hosts, other than addresses, cannot be made up.
+ * Connections from addresses from which the host has logged in lately are one class, all
+ * others a second one. Each class has a limit per host and a limit for all hosts, so made-up
+ * addresses take no place from a client that reconnects. Half-open connections in teardown may
+ * use up to the same number again.
  *
- * If the limit for all is reached, the oldest connection of the host that has the
- * most is evicted, unless the new connection would give its own host as many.
- * Otherwise, and if the limit of a host is reached, the oldest connection is
- * evicted if it is older than half_open_grace_ms: a well-behaved client logs in
- * within that time. If none is that old, all of them may belong to a flood that
- * renews them in time, or to many disks that reconnect at once: the target refuses
- * most new connections (RNBD_ST_BUSY) and evicts a random one for the others, so
- * that a client that retries gets in, however fast the flood is. Half-open
- * connections in teardown may use as much again, not more.
+ * At the limit for all hosts, the target evicts the oldest connection of the host that has the
+ * most, unless the new connection would give its own host as many. In that case, and at the
+ * limit of a host, it evicts the oldest connection if that is older than half_open_grace_ms,
+ * within which a well-behaved client logs in. If none is that old, there may be a flood, or
+ * many disks that reconnect at once: the target refuses most new connections and evicts a
+ * random one for each of the others, so that a client that retries succeeds.
  *
- * A connection that has not logged in login_timeout_ms after its connection
- * request is closed, whatever frames it has sent; more than login_frames frames a
- * second from it are a protocol error.
+ * A connection that has not logged in login_timeout_ms after its connection request is closed.
+ * More than login_frames frames per second from it are a protocol error. RNBDT_HANGUPS_MAX
+ * limits connections that never logged in and of which only the connection id is left. They
+ * cannot be evicted, so peers that do not answer the connection manager can keep the host
+ * whose id they use, but no other host, from logging in.
  *
- * Sessions that were never live, and of which only the connection id is left, are
- * limited as well, see RNBDT_HANGUPS_MAX. The target cannot evict them: peers that use
- * the id of a host and do not answer the connection manager can keep that host, and no
- * other, from logging in.
+ * Ownership: the list of half-open connections contains a session until its login is accepted,
+ * and a joining queue until it has joined.
  *
- * Ownership
+ * Concurrency: rnbdt_half_lock protects the list and the numbers of connection ids. A new
+ * connection is compared with the limits and counted in two sections of that lock. Its host
+ * stays locked between them. All hosts together may exceed the limit for all by one connection
+ * per port and device, because the handlers of one listener run one at a time. Parameters are
+ * read without a lock.
  *
- * A session is in the list of half-open connections until its login is accepted, a queue
- * that joins a session until it has joined.
- *
- * Concurrency
- *
- * The list, and the numbers of connection ids that are left, are under rnbdt_half_lock; the host
- * is locked to look at its addresses; half_count.c has the numbers. A connection is compared with
- * the limits and counted in two sections. Its host is locked all the time, but hosts may exceed
- * the limit for all together by one connection for each port and device: the handlers of the
- * requests of one listener run one at a time. Parameters are read without a lock.
- *
- * Errors
- *
- * A refusal is RNBD_ST_BUSY for the client, and increases a counter in sysfs.
+ * Errors: a refused client gets RNBD_ST_BUSY, and a counter in sysfs is increased.
  */
 
 #include <linux/module.h>
@@ -69,16 +56,16 @@
 #include "state.h"
 
 /*
- * Limits of sessions that were never live and of which only the connection id is left:
- * of a class, and of a host in it. The connection manager may hold the id for a minute
- * if the peer does not answer. Hosts that have less than RNBDT_HOST_HANGUPS_FEW may
- * exceed the limit of all.
+ * Limits of connections that never logged in and of which only the connection id is left, of
+ * all hosts and of one host, for each class. The connection manager may keep the id for a
+ * minute if the peer does not answer. The limit of all hosts does not apply to a host that has
+ * fewer than RNBDT_HOST_HANGUPS_FEW.
  */
 #define RNBDT_HANGUPS_MAX	4096
 #define RNBDT_HOST_HANGUPS_MAX	256
 #define RNBDT_HOST_HANGUPS_FEW	8
 
-/* If all connections are within their grace, one new one in this number evicts one. */
+/* If all connections are within the grace period, one of this many new ones evicts one. */
 #define RNBDT_EVICT_ONE_IN	4
 
 RNBD_PARAM_UINT(half_open_max, 128, 8, 4096,
@@ -156,7 +143,7 @@ u64 rnbdt_ring_bytes(u32 slots, u32 slot_size)
 			     kmalloc_size_roundup(sizeof(struct rnbd_slot)));
 }
 
-/* Does the target wait for the client? Not while it processes a login or a proof. */
+/* Test whether the target waits for the client, and is not processing its login or proof. */
 static bool rnbdt_half_open_idle(const struct rnbdt_half_open *half)
 {
 	enum rnbdt_state state;
@@ -179,7 +166,7 @@ static void rnbdt_half_open_evict(const struct rnbdt_half_open *half)
 }
 
 /**
- * struct rnbdt_newcomer - a connection that asks for a place
+ * struct rnbdt_newcomer - a new connection that is compared with the limits
  * @host: host that its connection request names
  * @peer_class: class of the connection
  */
@@ -208,9 +195,9 @@ static u32 rnbdt_half_open_most(const struct rnbdt_newcomer *new)
 }
 
 /*
- * Choose the connection to evict, of the host of @new or, if that is NULL, of hosts that
- * have at least @least. The oldest one; if all are within their grace period, chance
- * decides whether one is evicted and which.
+ * Choose the connection to evict, of @host or, if that is NULL, of the hosts that have at least
+ * @least. Return the oldest one if it is older than @grace jiffies, or if @grace is 0.
+ * Otherwise return a random one in one of RNBDT_EVICT_ONE_IN calls, and NULL in the others.
  */
 static struct rnbdt_half_open *rnbdt_half_open_victim(const struct rnbdt_newcomer *new,
 						      const struct rnbdt_host *host,
@@ -242,15 +229,15 @@ static struct rnbdt_half_open *rnbdt_half_open_choose(const struct rnbdt_newcome
 		return rnbdt_half_open_victim(new, new->host, 0, grace);
 	own = rnbdt_half_open_of_host(new, new->host);
 	most = rnbdt_half_open_most(new);
-	/* A host that has less than others gets its share, however fast they renew theirs. */
+	/* Without grace: a host that has fewer connections than others must get its share. */
 	if (most > own + 1)
 		return rnbdt_half_open_victim(new, NULL, most, 0);
 	return rnbdt_half_open_victim(new, NULL, own, grace);
 }
 
 /*
- * Evict until @new fits the limit @max of its host or of all hosts. The list of connections
- * is looked at only if the limit is reached, which bounds its length.
+ * Evict connections until @new fits the limit @max of its host (@of_host) or of all hosts.
+ * Return false if it does not fit. The list is walked only when a limit is reached.
  */
 static bool rnbdt_half_open_fits(const struct rnbdt_newcomer *new, bool of_host, u32 max)
 {
@@ -275,12 +262,12 @@ static bool rnbdt_half_open_fits(const struct rnbdt_newcomer *new, bool of_host,
 	}
 }
 
-/* Limit the connection ids that the connection manager still holds. */
+/* Test whether the limits of connection ids in the connection manager allow @new. */
 static bool rnbdt_hangups_fit(const struct rnbdt_newcomer *new)
 {
 	u32 of_host = new->host->hangups[new->peer_class];
 
-	/* A host with few of them is not refused because others have many. */
+	/* A host that has few of them must not be refused because of other hosts. */
 	if (rnbdt_nr_hangups[new->peer_class] >= RNBDT_HANGUPS_MAX &&
 	    of_host >= RNBDT_HOST_HANGUPS_FEW)
 		rnbdt_limit_hit(RNBDT_LIMIT_HALF_OPEN);
@@ -324,7 +311,7 @@ static u16 rnbdt_half_open_check(const struct rnbdt_newcomer *new)
  * @host: host that the connection request names
  * @peer: source address, which the peer may have made up
  *
- * May evict older half-open connections.
+ * The function may evict older half-open connections.
  *
  * Context: process context, @host locked.
  * Return: RNBD_ST_OK, or RNBD_ST_BUSY if a limit is reached.
@@ -347,7 +334,7 @@ u16 rnbdt_limits_connect(struct rnbdt_host *host, const struct sockaddr_storage 
 
 /**
  * rnbdt_limits_opened - count a connection as half-open
- * @half: zeroed, with its session or its queue set
+ * @half: zeroed structure with its session or its queue set
  * @host: host that the connection request names
  * @peer: source address
  *
@@ -368,8 +355,8 @@ void rnbdt_limits_opened(struct rnbdt_half_open *half, struct rnbdt_host *host,
 }
 
 /**
- * rnbdt_half_open_end - no longer count a connection as half-open
- * @half: connection that has logged in, asked for a list, joined, or is in teardown
+ * rnbdt_half_open_end - stop counting a connection as half-open
+ * @half: connection that has logged in, requested a list, joined, or is in teardown
  *
  * Context: process context.
  */
@@ -382,7 +369,7 @@ void rnbdt_half_open_end(struct rnbdt_half_open *half)
 }
 
 /**
- * rnbdt_half_open_login - no longer count a session as half-open; remember its address
+ * rnbdt_half_open_login - stop counting a session as half-open, and remember its address
  * @s: half-open session whose client is authenticated and whose login is accepted
  *
  * Context: process context, host of @s locked.
@@ -401,9 +388,9 @@ void rnbdt_half_open_login(struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_half_open_freed - note that only the connection id of a connection is left
+ * rnbdt_half_open_freed - record that only the connection id of a connection is left
  * @half: connection in teardown
- * @accepted: it was half-open no longer
+ * @accepted: the login of the connection was accepted, so the limits do not apply to it
  *
  * Context: process context.
  */
@@ -420,7 +407,7 @@ void rnbdt_half_open_freed(struct rnbdt_half_open *half, bool accepted)
 }
 
 /**
- * rnbdt_half_open_gone - note that the connection id of a connection is gone
+ * rnbdt_half_open_gone - record that the connection id of a connection was destroyed
  * @half: connection at the end of its teardown
  *
  * Context: process context.

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What limits leave, and what a login may wait for.
+ * Headroom below the limits, and logins that wait for more of it.
  *
- * Operation: if sessions of the host that began to close within RNBDT_CLOSING_WAIT, or
- * RNBDT_STORAGE_WAIT if only the storage delays their end, still hold what a login lacks, the
- * login is neither refused nor cut but answered with RNBD_ST_BUSY, so that the client
- * retries. A login whose floor other sessions use beyond their own floors gets the same answer
- * (budget.c). What these return is kept for the login until it tries again.
+ * Operation: closing sessions of a host may still hold a place or memory that a login of the
+ * host lacks. The login is then answered with RNBD_ST_BUSY, so that the client retries, and is
+ * neither refused nor granted less. RNBDT_CLOSING_WAIT and RNBDT_STORAGE_WAIT limit the time for
+ * which a closing session has this effect. A login gets the same answer if other sessions use
+ * the memory of its floor beyond their own floors (budget.c). The memory that these sessions
+ * return is kept for the login until its client retries.
  *
- * Ownership: nothing is allocated or kept.
+ * Ownership: this file allocates nothing.
  *
- * Concurrency: the host is locked, and what logins wait for is under the lock of the accounts
- * (budget.c).
+ * Concurrency: the host is locked. The lock of budget.c protects struct rnbdt_awaited.
  *
- * Errors: a limit that refuses is counted.
+ * Errors: a limit that refuses a login increases a counter.
  */
 
 #include <linux/atomic.h>
@@ -28,19 +28,19 @@
 #include "session.h"
 
 /*
- * A client that waits for what a closing session holds gets RNBD_ST_LIMIT instead of
- * RNBD_ST_BUSY after this time. It is short if only the storage delays the end: that may
- * last forever, and all disks of the client wait for its login.
+ * Jiffies for which a login may wait for a closing session; after that the client gets
+ * RNBD_ST_LIMIT instead of RNBD_ST_BUSY. The second value applies if only the storage delays the
+ * end of the session, perhaps forever, because all disks of the client wait for its login.
  */
 #define RNBDT_CLOSING_WAIT	(10 * HZ)
 #define RNBDT_STORAGE_WAIT	HZ
 
-/* Time for which memory is kept for a login that was answered with RNBD_ST_BUSY */
+/* Jiffies for which memory is kept for a login that was answered with RNBD_ST_BUSY */
 #define RNBDT_AWAIT_TIME	(3 * HZ)
-/* Time after which logins no longer wait for memory that others do not return */
+/* Jiffies after which logins no longer wait for memory that other sessions do not return */
 #define RNBDT_AWAIT_MAX		(30 * HZ)
 
-/* May a login wait for what a session holds? */
+/* Test whether a login may wait for the end of a session. */
 static bool rnbdt_limits_ending(const struct rnbdt_session *s)
 {
 	const struct rnbdt_teardown *teardown = &s->teardown;
@@ -56,11 +56,11 @@ static bool rnbdt_limits_ending(const struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_headroom_closing - return what closing sessions of a host still hold
+ * rnbdt_headroom_closing - find the resources that closing sessions of a host still hold
  * @host: host
  *
  * Context: process context, @host locked.
- * Return: only what a login may wait for.
+ * Return: the resources that a login may wait for.
  */
 struct rnbdt_closing rnbdt_headroom_closing(const struct rnbdt_host *host)
 {
@@ -69,7 +69,7 @@ struct rnbdt_closing rnbdt_headroom_closing(const struct rnbdt_host *host)
 
 	rnbdt_assert_host(host);
 
-	/* Usually the first session that closes has all three, so the walk is short. */
+	/* Usually the first closing session holds all three, so the walk is short. */
 	if (!atomic_read(&host->nr_closing))
 		return has;
 	list_for_each_entry(s, &host->sessions, host_entry) {
@@ -87,10 +87,10 @@ struct rnbdt_closing rnbdt_headroom_closing(const struct rnbdt_host *host)
 /**
  * rnbdt_limit_status - return the status of a login that a limit does not allow
  * @limit: limit
- * @closing: closing sessions will free what is missing
+ * @closing: closing sessions will free the missing resource
  *
  * Context: any.
- * Return: RNBD_ST_BUSY or RNBD_ST_LIMIT.
+ * Return: RNBD_ST_BUSY if @closing is set, or RNBD_ST_LIMIT, which is counted.
  */
 u16 rnbdt_limit_status(enum rnbdt_limit limit, bool closing)
 {
@@ -106,12 +106,12 @@ static u64 rnbdt_headroom_awaited(const struct rnbdt_awaited *awaited)
 }
 
 /**
- * rnbdt_headroom_elastic - return what sessions may use of a limit
- * @limit: limit of memory for pools
- * @awaited: what logins wait for below that limit
+ * rnbdt_headroom_elastic - return the part of a limit into which pools may grow
+ * @limit: limit of the memory for pools, in bytes
+ * @awaited: floor that logins wait for below that limit
  *
  * Context: any, under the lock of @awaited.
- * Return: bytes; the rest is kept for the floors of logins.
+ * Return: bytes; the rest of @limit is kept for the floors of new sessions.
  */
 u64 rnbdt_headroom_elastic(u64 limit, const struct rnbdt_awaited *awaited)
 {
@@ -119,10 +119,10 @@ u64 rnbdt_headroom_elastic(u64 limit, const struct rnbdt_awaited *awaited)
 }
 
 /**
- * rnbdt_headroom_lacks - return what is missing for the floor that a login waits for
- * @limit: limit of memory for pools
- * @used: what is used of it
- * @awaited: what logins wait for below that limit
+ * rnbdt_headroom_lacks - return how much memory a waiting login lacks to its floor
+ * @limit: limit of the memory for pools, in bytes
+ * @used: bytes in use
+ * @awaited: floor that logins wait for below that limit
  *
  * Context: any, under the lock of @awaited.
  * Return: bytes.
@@ -133,14 +133,16 @@ u64 rnbdt_headroom_lacks(u64 limit, u64 used, const struct rnbdt_awaited *awaite
 }
 
 /**
- * rnbdt_headroom_await - note that a login waits for its floor
- * @awaited: what logins wait for below some limit
- * @bytes: floor
+ * rnbdt_headroom_await - record that a login waits for its floor
+ * @awaited: floor that logins wait for below a limit
+ * @bytes: floor of the login, in bytes
  *
- * What others return is kept for it for a moment, until its client asks again.
+ * Memory that other sessions return is kept for the login for RNBDT_AWAIT_TIME, within which
+ * its client should retry.
  *
  * Context: any, under the lock of @awaited.
- * Return: false if logins have waited for too long, because hung storage keeps the memory.
+ * Return: false if logins have waited for longer than RNBDT_AWAIT_MAX, probably because hung
+ * storage uses the memory.
  */
 bool rnbdt_headroom_await(struct rnbdt_awaited *awaited, u64 bytes)
 {
@@ -156,11 +158,11 @@ bool rnbdt_headroom_await(struct rnbdt_awaited *awaited, u64 bytes)
 }
 
 /**
- * rnbdt_headroom_served - note that a login has got its floor
- * @awaited: what logins wait for below some limit
- * @floor: its floor
+ * rnbdt_headroom_served - record that a login got its floor
+ * @awaited: floor that logins wait for below a limit
+ * @floor: floor of the login, in bytes
  *
- * Another login that waits for less notes that again.
+ * Another login that waits for a smaller floor is recorded again when its client retries.
  *
  * Context: any, under the lock of @awaited.
  */

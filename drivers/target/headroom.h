@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What limits leave, and what a login may wait for. See headroom.c.
+ * Headroom below the limits, and logins that wait for more of it. See headroom.c.
  */
 #ifndef RNBDT_HEADROOM_H
 #define RNBDT_HEADROOM_H
@@ -14,10 +14,10 @@ struct rnbdt_awaited;
 struct rnbdt_host;
 
 /**
- * struct rnbdt_closing - what closing sessions of a host still hold
- * @sessions: at least one is counted as a session
- * @pools: at least one has a pool
- * @queues: at least one has queues
+ * struct rnbdt_closing - resources that closing sessions of a host still hold
+ * @sessions: at least one session counts against the number of sessions
+ * @pools: at least one session is charged for a pool
+ * @queues: at least one session is charged for queues
  */
 struct rnbdt_closing {
 	bool sessions;
@@ -26,9 +26,9 @@ struct rnbdt_closing {
 };
 
 /**
- * rnbdt_limit_bytes - return the bytes of a limit
- * @mb: value of its module parameter, MiB, or 0
- * @share_of_ram: part of the memory of this machine that replaces 0
+ * rnbdt_limit_bytes - convert a module parameter to a limit in bytes
+ * @mb: value of the module parameter in MiB, 0 for a part of the memory of this machine
+ * @share_of_ram: divisor of the memory of this machine if @mb is 0
  *
  * Context: any.
  * Return: bytes.
@@ -39,12 +39,12 @@ static inline u64 rnbdt_limit_bytes(u32 mb, u32 share_of_ram)
 }
 
 /**
- * rnbdt_limit_left - return what is left of a limit
- * @limit: limit
- * @used: what is used of it, perhaps more than @limit, which may have changed
+ * rnbdt_limit_left - return the unused part of a limit
+ * @limit: limit, which the administrator may have reduced
+ * @used: used part of the limit, perhaps more than @limit
  *
  * Context: any.
- * Return: 0 or the rest.
+ * Return: the difference, or 0 if @used is not less than @limit.
  */
 static inline u64 rnbdt_limit_left(u64 limit, u64 used)
 {

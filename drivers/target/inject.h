@@ -8,7 +8,7 @@
 #include "../core/inject.h"
 
 /**
- * enum rnbdt_reuse - argument of reuse_segment: which segments lose their pages too early
+ * enum rnbdt_reuse - argument of reuse_segment: segments whose pages are freed too early
  * @RNBDT_REUSE_LATE: a segment that the client does not return in time
  * @RNBDT_REUSE_CLOSING: all segments of a session that closes
  * @RNBDT_REUSE_RELEASED: a segment that the client has released

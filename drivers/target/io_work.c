@@ -4,20 +4,22 @@
  *
  * Operation
  *
- * A work queue with a rescuer costs a kernel thread, so thousands of exports share work
- * queues. The first exports get one each, further ones the one that has the fewest, up to
- * RNBDT_IO_USERS. Storage that hangs occupies the workers of its items, therefore
- * workers.c limits how many items of an export are executed at a time: a floor is always
- * there for each of the others. If memory is so short that only the rescuer runs, storage
- * that hangs can stop the exports that share its work queue, until there is memory again.
+ * A work queue with a rescuer costs a kernel thread, and there may be thousands of exports.
+ * Therefore exports share work queues. Each of the first RNBDT_IO_SETS exports gets a work queue
+ * of its own. A further export uses the work queue with the fewest exports, or a new one if all
+ * have RNBDT_IO_USERS. Storage that hangs occupies the workers of its work items. So workers.c
+ * limits how many work items of an export are executed at a time, and reserves a floor of
+ * workers for each export. If memory is so short that only the rescuer runs, storage that hangs
+ * can block all exports of its work queue until memory is available.
  *
- * Ownership: exports own the work queue jointly; the last one destroys it. The owner of a
- * work item must not free it before its function has called rnbdt_io_end().
+ * Ownership: the exports own their work queue jointly, and the last one destroys it. The owner
+ * of a work item must not free it before its function has called rnbdt_io_end().
  *
- * Concurrency: rnbdt_io_mutex protects the list of work queues. Each has a lock for the
- * items that wait, which may be taken in any context; no other lock is taken within it.
+ * Concurrency: rnbdt_io_mutex protects the list of work queues. Each work queue has a lock for
+ * its workers and waiting work items. That lock may be taken in any context, and no other lock
+ * is taken within it.
  *
- * Errors: an export without memory for a work queue is not enabled.
+ * Errors: an export for which no work queue can be allocated is not enabled.
  */
 
 #include <linux/list.h>
@@ -30,11 +32,11 @@
 #include "../compat/workqueue.h"
 #include "io_work.h"
 
-/* Exports that share a work queue at most, and work queues before any is shared */
+/* Most exports that share a work queue, and work queues that are created before any is shared */
 #define RNBDT_IO_USERS		16
 #define RNBDT_IO_SETS		16
 
-/* Work items of a work queue that are executed at a time: half of them for the floors */
+/* Workers of a work queue that any of its exports may use, and the floor of each export */
 #define RNBDT_IO_SPARE		(WQ_MAX_ACTIVE / 2)
 #define RNBDT_IO_FLOOR		(WQ_MAX_ACTIVE / 2 / RNBDT_IO_USERS)
 
@@ -42,11 +44,11 @@
  * struct rnbdt_io_set - a work queue and the exports that share it
  * @entry: in the list of work queues; rnbdt_io_mutex
  * @wq: work queue; constant
- * @unbound: its workers run on any processor; constant
- * @nr_users: exports that share it; rnbdt_io_mutex
- * @lock: protects @workers; interrupts disabled
+ * @unbound: the workers run on any CPU; constant
+ * @nr_users: number of exports that share @wq; rnbdt_io_mutex
+ * @lock: protects @workers; taken with interrupts disabled
  * @workers: workers that the exports share
- * @idle: woken when an export has no item
+ * @idle: woken when no work item of an export is running
  */
 struct rnbdt_io_set {
 	struct list_head entry;
@@ -82,7 +84,7 @@ static struct rnbdt_io_set *rnbdt_io_set_alloc(bool unbound)
 	return set;
 }
 
-/* Find the work queue that a further export should use, or NULL for another one. */
+/* Find the work queue that a further export should use. Return NULL if it needs a new one. */
 static struct rnbdt_io_set *rnbdt_io_set_find(bool unbound)
 {
 	struct rnbdt_io_set *set, *best = NULL;
@@ -101,9 +103,9 @@ static struct rnbdt_io_set *rnbdt_io_set_find(bool unbound)
 }
 
 /**
- * rnbdt_io_open - give an export a work queue
- * @io: zeroed
- * @unbound: its workers run on any processor
+ * rnbdt_io_open - assign a work queue to an export
+ * @io: zeroed structure of the export
+ * @unbound: the workers may run on any CPU
  *
  * Context: process context; may sleep.
  * Return: 0 or -ENOMEM.
@@ -137,9 +139,9 @@ static bool rnbdt_io_is_idle(struct rnbdt_io *io)
 
 /**
  * rnbdt_io_close - undo rnbdt_io_open()
- * @io: of an export without requests, or zeroed
+ * @io: structure of an export without requests, or zeroed
  *
- * Waits for the ends of the work items, whose requests have been completed.
+ * Wait until the work items of the export have called rnbdt_io_end().
  *
  * Context: process context; may sleep.
  */
@@ -163,8 +165,8 @@ void rnbdt_io_close(struct rnbdt_io *io)
 }
 
 /**
- * rnbdt_io_queue - queue a work item
- * @io: export whose storage it accesses
+ * rnbdt_io_queue - queue a work item as soon as its export may use a worker
+ * @io: structure of the export whose storage the work item accesses
  * @work: work item that is not queued; it may be running
  *
  * Context: any; does not sleep.
@@ -183,10 +185,10 @@ void rnbdt_io_queue(struct rnbdt_io *io, struct rnbdt_io_work *work)
 }
 
 /**
- * rnbdt_io_end - let another work item be executed
- * @io: export of the work item, which may be freed afterwards
+ * rnbdt_io_end - end a work item, and start one that waits for its worker
+ * @io: structure of the export of the work item; may be freed when this function returns
  *
- * The last call of the function of each struct rnbdt_io_work.
+ * The function of each struct rnbdt_io_work must call this last.
  *
  * Context: work item that rnbdt_io_queue() has queued.
  */
@@ -201,7 +203,7 @@ void rnbdt_io_end(struct rnbdt_io *io)
 	next = rnbdt_workers_give(&io->user);
 	idle = !io->user.running;
 	spin_unlock_irqrestore(&set->lock, flags);
-	/* The work queue stays until this work item has returned. */
+	/* @set stays: rnbdt_io_close() first destroys the work queue, which waits for this item. */
 	if (unlikely(next))
 		queue_work(set->wq, &container_of(next, struct rnbdt_io_work, item)->work);
 	else if (idle)

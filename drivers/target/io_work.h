@@ -15,7 +15,7 @@ struct rnbdt_io_set;
 /**
  * struct rnbdt_io_work - a work item that accesses the storage of an export
  * @work: work item, which io_work.c queues; its function ends with rnbdt_io_end()
- * @item: while it waits for a worker; the lock of the work queue
+ * @item: entry in the list of work items that wait for a worker; the lock of the work queue
  */
 struct rnbdt_io_work {
 	struct work_struct work;

@@ -4,27 +4,27 @@
  *
  * Operation
  *
- * rnbdt_req_done() counts each request that the backend has completed, before the
- * reply is sent, for the export and for the host of its session. Requests that were
- * dropped because their session closes or their epoch is old are not counted here,
- * see rnbdt_export.stale_requests. The time of a request begins when its frame is
- * decoded and ends when its result is known; the network is not part of it.
+ * When the backend has completed a request, rnbdt_req_done() counts it for the export and for
+ * the host of the session, before the reply is sent. Requests that were dropped because their
+ * session is closing or their epoch is old are counted in rnbdt_export.stale_requests instead.
+ * The latency of a request is the time from when its frame is decoded until its result is
+ * known, without the time on the network.
  *
  * Ownership
  *
- * The statistics belong to the export or the host: they begin at zero with its
- * configfs directory and survive sessions, reconnects and "enable". configfs_*.c
- * show them.
+ * The statistics are part of the export or the host. They begin at zero when its configfs
+ * directory is created, and are kept over sessions, reconnects and "enable". configfs_*.c show
+ * them.
  *
  * Concurrency
  *
- * Each CPU counts in memory of its own with operations that need no lock and may be
- * interrupted. Errors are rare and use shared atomic counters. A reader adds up
- * the CPUs without a lock, so numbers that are read while I/O runs need not be of
- * the same moment; no number decreases from one read to the next. On a 32-bit machine a
- * number can be read while half of it is written.
+ * Each CPU has its own counters, and this_cpu operations change them without a lock. Errors are
+ * rare and use shared atomic counters. A reader adds up the counters of all CPUs without a
+ * lock, so numbers that are read during I/O may belong to different moments. No number
+ * decreases from one read to the next. On a 32-bit machine a reader may see a half-written
+ * number.
  *
- * Errors: a status without a word of its own is shown as "other".
+ * Errors: a status without a name in rnbdt_io_errors is shown as "other".
  */
 
 #include <linux/bitops.h>
@@ -53,7 +53,7 @@ static const char * const rnbdt_io_errors[] = {
 	[RNBD_ST_PROTECTION]	= "protection",
 };
 
-/* Characters of the line of one operation, at most. */
+/* Most characters in the line of one operation */
 #define RNBDT_OP_LINE_MAX	((RNBDT_LATENCY_BUCKETS + 3) * 21 + 64)
 
 /**
@@ -71,7 +71,7 @@ int rnbdt_iostat_init(struct rnbdt_iostat *stat)
 
 /**
  * rnbdt_iostat_exit - free statistics
- * @stat: statistics that no request and no reader uses
+ * @stat: statistics that no request and no reader uses any longer
  *
  * Context: any context that may free per-CPU memory.
  */
@@ -98,9 +98,9 @@ static void rnbdt_iostat_add(struct rnbdt_iostat *stat, u8 op, u16 status, u32 b
  * @export: statistics of its export
  * @host: statistics of its host
  * @op: enum rnbd_op, accepted by the decoder
- * @status: enum rnbd_status, the result
- * @bytes: length of the request
- * @nsecs: time that it took, in nanoseconds
+ * @status: result, enum rnbd_status
+ * @bytes: length of the request in bytes
+ * @nsecs: latency of the request in nanoseconds
  *
  * Context: any.
  */
@@ -134,10 +134,10 @@ static void rnbdt_iostat_sum(const struct rnbdt_iostat *stat, u8 op, struct rnbd
 /**
  * rnbdt_iostat_show - print requests, bytes and latencies
  * @stat: statistics
- * @page: page of memory
+ * @page: result, one page: a line per operation
  *
  * Context: process context; takes no lock.
- * Return: number of characters: a line per operation.
+ * Return: number of characters.
  */
 ssize_t rnbdt_iostat_show(const struct rnbdt_iostat *stat, char *page)
 {
@@ -154,7 +154,7 @@ ssize_t rnbdt_iostat_show(const struct rnbdt_iostat *stat, char *page)
 		if (!rnbd_op_find(op))
 			continue;
 		rnbdt_iostat_sum(stat, op, &sum);
-		/* No counter of its own: the numbers of a line always agree. */
+		/* Without a separate counter, "requests" always equals the sum of the buckets. */
 		for (i = 0; i < RNBDT_LATENCY_BUCKETS; i++)
 			requests += sum.latency[i];
 		len += sysfs_emit_at(page, len, "%s requests=%llu bytes=%llu nsecs=%llu latency=",
@@ -169,10 +169,10 @@ ssize_t rnbdt_iostat_show(const struct rnbdt_iostat *stat, char *page)
 /**
  * rnbdt_iostat_show_errors - print the failed requests by class
  * @stat: statistics
- * @page: page of memory
+ * @page: result, one page: a line per class
  *
  * Context: process context; takes no lock.
- * Return: number of characters: a line per class.
+ * Return: number of characters.
  */
 ssize_t rnbdt_iostat_show_errors(const struct rnbdt_iostat *stat, char *page)
 {

@@ -13,19 +13,19 @@
 #include "../core/op.h"
 
 /*
- * Bucket i of a histogram counts the requests that took less than 2^i microseconds
- * and did not fit into bucket i - 1; the last bucket, from 4.2 s on, has no end.
+ * Number of buckets of a histogram. Bucket i counts the requests that took less than 2^i
+ * microseconds but too long for bucket i - 1. The last bucket counts all from 4.2 s on.
  */
 #define RNBDT_LATENCY_BUCKETS	24
 
-/* Statuses of requests are below RNBD_ST_MALFORMED. */
+/* Number of statuses that a request can have; all of them are below RNBD_ST_MALFORMED. */
 #define RNBDT_IO_STATUSES	RNBD_ST_MALFORMED
 
 /**
  * struct rnbdt_op_stat - statistics of one operation
- * @bytes: length of the successful requests in bytes
- * @nsecs: time that all requests took, in nanoseconds
- * @latency: number of requests by the time that they took
+ * @bytes: sum of the lengths of the successful requests, in bytes
+ * @nsecs: sum of the latencies of all requests, in nanoseconds
+ * @latency: number of requests by latency, see RNBDT_LATENCY_BUCKETS
  */
 struct rnbdt_op_stat {
 	u64 bytes;
@@ -35,7 +35,7 @@ struct rnbdt_op_stat {
 
 /**
  * struct rnbdt_iostat_cpu - statistics of the requests that completed on one CPU
- * @ops: by enum rnbd_op; member 0 is not used
+ * @ops: statistics by enum rnbd_op; member 0 is not used
  */
 struct rnbdt_iostat_cpu {
 	struct rnbdt_op_stat ops[RNBD_OP_END];
@@ -43,7 +43,7 @@ struct rnbdt_iostat_cpu {
 
 /**
  * struct rnbdt_iostat - I/O statistics of an export or a host
- * @cpu: statistics by CPU; the sum over the CPUs is what is shown
+ * @cpu: statistics by CPU; readers show the sum over all CPUs
  * @errors: number of failed requests by enum rnbd_status
  */
 struct rnbdt_iostat {

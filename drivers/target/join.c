@@ -4,29 +4,29 @@
  *
  * Operation
  *
- * The ids of a live session are no secret, so a connection request for a queue other than
- * 0 proves nothing. Its queue gets a ring and is half-open (half_open.c): it has no remote
- * access to the pool, except for a moment after its acceptance (accept.c), and no requests,
- * and its end does not end the session. The client sends JOIN, is challenged, and proves
- * the key of the session (auth.c). Then the queue takes its place in the session, and the
- * reply proves the key to the client in turn.
+ * The ids of a live session are not secret, so a connection request for a queue other than 0
+ * proves nothing. Its queue gets a ring and is half-open (half_open.c): the target accepts no
+ * request on it, its peer has no remote access to the pool, except for a moment after the
+ * acceptance (accept.c), and its end does not end the session. The client sends JOIN, gets a
+ * challenge, and proves the key of the session (auth.c). Then the queue joins the session, and
+ * the reply of the target proves the key to the client.
  *
  * Ownership
  *
- * A queue that has not joined holds references on its session, on its host and on the
- * module. A queue that has joined belongs to the session like queue 0. One that fails
- * before is torn down here, and the teardown of the session waits until that has
- * destroyed the ring.
+ * A queue that has not joined holds references on its session, its host and the module. A
+ * queue that has joined belongs to the session like queue 0. A queue that fails before it has
+ * joined is torn down by its abort_work. The teardown of the session waits until the rings of
+ * such queues are destroyed.
  *
  * Concurrency
  *
- * Entries are handled in the completion handler of the queue; the proof is verified by a
- * work item, after the one that has accepted the connection. It locks the host to let the queue
- * join. q->join_state changes once, by cmpxchg(): a queue either joins or fails.
+ * The completion handler of the queue handles entries. verify_work verifies the proof after
+ * the accept work has ended, and locks the host when the queue joins. q->join_state changes
+ * once, by cmpxchg(), so a queue either joins or fails.
  *
  * Errors
  *
- * A refused client gets a JOIN_REPLY with the status, and a moment to read it.
+ * A refused client gets a JOIN_REPLY with the status, and RNBDT_REFUSED_GRACE to read it.
  */
 
 #include <crypto/algapi.h>
@@ -65,7 +65,7 @@
 #include "target.h"
 #include "timers.h"
 
-/* Send an entry in a frame of its own. Returns an error if it cannot be sent. */
+/* Send an entry in a frame of its own. Return 0 or a negative errno. */
 static int rnbdt_join_post(struct rnbdt_join *join, u16 type, const void *body, u32 bytes)
 {
 	struct rnbd_ring *ring = &join->q->ring;
@@ -140,7 +140,7 @@ enum rnbd_proto_err rnbdt_join_proof(struct rnbdt_queue *q, const struct rnbd_ct
 	return RNBD_PERR_NONE;
 }
 
-/* Compare the proof of the client, and compute that of the target. */
+/* Check the proof of the client, and compute the proof of the target into join->mac. */
 static u16 rnbdt_join_check_proof(struct rnbdt_join *join)
 {
 	struct crypto_shash *key = join->q->session->auth.key;
@@ -161,7 +161,7 @@ static u16 rnbdt_join_check_proof(struct rnbdt_join *join)
 	return RNBD_ST_OK;
 }
 
-/* What the connection request could not check, and what others may have changed since. */
+/* Check whether the queue may join: the session may have changed since the connection request. */
 static u16 rnbdt_join_check_session(const struct rnbdt_join *join)
 {
 	const struct rnbdt_session *s = join->q->session;
@@ -175,7 +175,7 @@ static u16 rnbdt_join_check_session(const struct rnbdt_join *join)
 	return s->queues[join->q->index] ? RNBD_ST_QUEUE : RNBD_ST_OK;
 }
 
-/* Take what a queue needs to join, without the lock: a queue pair may be slow to change. */
+/* Prepare a queue for joining, without the host lock: changing a queue pair may take long. */
 static u16 rnbdt_join_prepare(struct rnbdt_queue *q)
 {
 	if (rnbdt_queue_alloc_reqs(q))
@@ -183,7 +183,7 @@ static u16 rnbdt_join_prepare(struct rnbdt_queue *q)
 	return rnbd_ring_enable_remote_access(&q->ring) ? RNBD_ST_DEVICE : RNBD_ST_OK;
 }
 
-/* Let a queue that is prepared join its session, unless it has failed. */
+/* Add a prepared queue to its session, unless the queue has failed. */
 static u16 rnbdt_join_take(struct rnbdt_join *join)
 {
 	struct rnbdt_queue *q = join->q;
@@ -192,14 +192,14 @@ static u16 rnbdt_join_take(struct rnbdt_join *join)
 
 	rnbdt_assert_host(s->host);
 
-	/* Others may have changed it since the memory of the queue was charged. */
+	/* Check again, because the host was unlocked after rnbdt_queue_budget_first(). */
 	status = rnbdt_join_check_session(join);
 	if (status)
 		return status;
 	rnbd_ring_set_rate_limit(&q->ring, 0);
 	rnbd_ring_enable_in(&q->ring, s->granted.depth);
 	WRITE_ONCE(q->ring.last_heard, jiffies);
-	/* Requests may come from here on; rnbdt_lease_free_released() locks the host as well. */
+	/* Requests are accepted from here on: rnbdt_lease_free_released() waits for this lock. */
 	if (cmpxchg(&q->join_state, RNBDT_JOINING, RNBDT_JOINED) != RNBDT_JOINING)
 		return RNBD_ST_SHUTDOWN;
 	s->newest_attempt = join->req.attempt;
@@ -211,7 +211,7 @@ static u16 rnbdt_join_take(struct rnbdt_join *join)
 	return RNBD_ST_OK;
 }
 
-/* Let a queue whose client has proven the key join its session. Locks the host. */
+/* Add a queue to its session after its client has proven the key. Locks the host. */
 static u16 rnbdt_join_admit(struct rnbdt_join *join)
 {
 	struct rnbdt_host *host = join->half_open.host;
@@ -233,7 +233,7 @@ static u16 rnbdt_join_admit(struct rnbdt_join *join)
 	return status;
 }
 
-/* Drop the references of a queue that is no longer about to join. */
+/* Drop the references of a queue that has joined or whose teardown has ended. */
 static void rnbdt_join_put(struct rnbdt_session *s, struct rnbdt_host *host)
 {
 	rnbdt_session_put(s);
@@ -251,7 +251,7 @@ static void rnbdt_join_verify_work(struct work_struct *work)
 	unsigned int noio = memalloc_noio_save();
 	struct rnbd_ctl_join_reply wire;
 
-	/* The accept work takes the remote access away that is given below. */
+	/* Wait, or the accept work could disable the remote access that is enabled below. */
 	wait_for_completion(&join->q->accept.ended);
 	info.status = rnbdt_join_check_proof(join);
 	if (info.status == RNBD_ST_AUTH)
@@ -290,7 +290,7 @@ static void rnbdt_join_expire(struct work_struct *work)
 	rnbdt_join_fail(join->q);
 }
 
-/* End the teardown of a queue. The connection manager may keep an id for a minute. */
+/* End the teardown of a queue. rdma_destroy_id() may take a minute. */
 static void rnbdt_join_destroy_work(struct work_struct *work)
 {
 	struct rnbdt_join *join = container_of(work, struct rnbdt_join, destroy_work);
@@ -310,17 +310,17 @@ static void rnbdt_join_abort_work(struct work_struct *work)
 	struct rnbdt_session *s = q->session;
 	struct rnbdt_host *host = join->half_open.host;
 
-	/* The handler that lists the queue holds this lock until it has queued expire_work. */
+	/* Wait for the connection handler, which holds the lock until it has queued expire_work. */
 	rnbdt_host_lock(host);
 	rnbdt_host_unlock(host);
-	/* A handler that sets the queue up has ended when the connection is not counted. */
+	/* Wait for the accept work, which s->conn.connecting counts. */
 	wait_event(s->conn.wait, !READ_ONCE(s->conn.connecting));
-	/* Taking the lock again makes visible what the handler has written. */
+	/* Lock the host again to see everything that the accept work has written. */
 	rnbdt_host_lock(host);
 	rnbdt_host_unlock(host);
 	rnbdt_queue_stop(q);
 	rnbd_ring_drain(&q->ring);
-	/* No frame arrives: the work is not queued again. */
+	/* No frame arrives any longer, so verify_work is not queued again. */
 	cancel_work_sync(&join->verify_work);
 	cancel_delayed_work_sync(&join->expire_work);
 	rnbd_ring_destroy(&q->ring);
@@ -330,13 +330,13 @@ static void rnbdt_join_abort_work(struct work_struct *work)
 	list_del(&join->entry);
 	s->conn.nr_joins--;
 	rnbdt_host_unlock(host);
-	/* The reference of the queue keeps the session. */
+	/* The queue still holds a reference on the session. */
 	wake_up(&s->conn.wait);
 	queue_work(rnbdt_linger_wq, &join->destroy_work);
 }
 
 /**
- * rnbdt_join_alloc - let a new queue begin as one that has not joined its session
+ * rnbdt_join_alloc - prepare a new queue that must join its session
  * @q: queue other than 0, without a ring
  * @req: connection request of the queue
  *
@@ -362,11 +362,11 @@ int rnbdt_join_alloc(struct rnbdt_queue *q, const struct rnbd_conn_req *req)
 }
 
 /**
- * rnbdt_join_opened - count a queue that has not joined, and start its time
+ * rnbdt_join_opened - count a joining queue as half-open, and start its timeout
  * @q: queue after rnbdt_join_alloc(), of a live session
  * @peer: source address of the connection request
  *
- * From here on the queue is torn down by itself, or belongs to the session.
+ * From here on the queue either joins the session, or its abort_work tears it down.
  *
  * Context: process context, host of the session locked since rnbdt_limits_connect().
  */
@@ -377,7 +377,7 @@ void rnbdt_join_opened(struct rnbdt_queue *q, const struct sockaddr_storage *pee
 
 	rnbdt_assert_host(s->host);
 
-	/* The session is live, so its references keep the host and the module. */
+	/* The live session holds references on the host and the module, so both still exist. */
 	__module_get(THIS_MODULE);
 	config_item_get(&s->host->group.cg_item);
 	kref_get(&s->ref);

@@ -1,37 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The lease work of a session: what its client wants, releases, and is asked to return.
+ * The lease work of a session: segments that its client requests, releases, and must return.
  *
  * Operation
  *
- * The client says how much it wants to hold in all, and the lease work grants segments up to
- * that (grant.c).
+ * The client requests a total size of its pool, and the lease work grants segments up to that
+ * size (grant.c).
  *
- * The client releases a segment when it has no use for it, or when the target reclaims it.
- * The frame handler marks the segment as released, after which no request may name it. The
- * lease work waits for the frame handlers that run, and looks at all requests of the session:
- * one that names the segment is a protocol error. Then it destroys the memory region, frees
- * the pages, and answers with RELEASED (rule R6). Nothing is counted per request.
+ * The client releases a segment when it does not need it, or when the target reclaims it. The
+ * frame handler marks the segment as released; from then on no request may name it. The lease
+ * work waits for the frame handlers that are running, and then scans all requests of the
+ * session. A request that names the segment is a protocol error. Otherwise the lease work
+ * destroys the memory region, frees the pages, and answers with RELEASED (rule R6). Therefore
+ * segments need no reference count for each request.
  *
- * A client that does not return a reclaimed segment in time is disconnected. Only the time
- * counts in which the storage has no request that names the segment, because slow storage is
- * not the fault of the client (rule R7). Requests that came long after the client was asked
- * do not count, so that it cannot keep the segment by using it.
+ * A client that does not return a reclaimed segment in time is disconnected. The time restarts
+ * as long as the storage has a request that names the segment, because the client cannot speed
+ * up slow storage (rule R7). A request that came long after the client was asked does not
+ * restart the time, so that the client cannot keep the segment by using it.
  *
- * Ownership
+ * Ownership: the lease work owns a segment from its removal from the pool until ctl.c has
+ * reported the release to the client.
  *
- * The lease work owns a segment from when it has left the pool until ctl.c has reported that.
+ * Concurrency: the lease work of a session runs once at a time, on rnbdt_lease_wq, and allocates
+ * without I/O, because memory reclaim may wait for a disk of this client. The share work also
+ * uses the pool, the accounts and the reclaimed segments, so the lease work locks the host to
+ * change them. Memory regions are destroyed without a lock, because that sleeps.
  *
- * Concurrency
- *
- * The work runs once at a time, on rnbdt_lease_wq. It allocates without I/O: reclaim may wait
- * for a disk of this client. It locks the host to change the pool, the accounts, and what is
- * reclaimed, because the share work looks at those as well. The end of a memory region sleeps,
- * so it happens without a lock.
- *
- * Errors
- *
- * A protocol error, or memory that is not returned in time, ends the session.
+ * Errors: a protocol error, or memory that is not returned in time, ends the session.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -67,15 +63,15 @@
 RNBD_PARAM_UINT(reclaim_timeout_ms, 30000, 1000, 600000,
 		"milliseconds that a client has to return memory that is reclaimed; longer than its RDMA device repeats an operation");
 
-/* Runs of the lease work within a jiffy that entries of the client may cause */
+/* Most runs of the lease work per jiffy that entries of the client can cause */
 #define RNBDT_LEASE_RUNS	4
-/* Period at which reclaimed segments, and requests that slow storage has, are looked at */
+/* Jiffies between two scans of the requests for deadlines and for slow storage */
 #define RNBDT_LOOK_PERIOD	(HZ / 4)
-/* Time after which a request that names a reclaimed segment is taken for slow */
+/* Jiffies after the reclaim of a segment from which a request that names it counts as slow */
 #define RNBDT_STUCK_TIME	HZ
 
 /**
- * rnbdt_lease_init - prepare the grants of a session
+ * rnbdt_lease_init - initialise the lease of a session
  * @s: session that is being allocated
  *
  * Context: any.
@@ -113,7 +109,7 @@ static enum rnbd_proto_err rnbdt_lease_release(struct rnbdt_session *s,
 		rcu_read_unlock();
 		return RNBD_PERR_HANDLE;
 	}
-	/* From here on no request may name it. */
+	/* From here on frame handlers refuse requests that name the segment. */
 	WRITE_ONCE(seg->released, true);
 	seg->tell = 0;
 	list_move_tail(&seg->entry, &s->lease.released);
@@ -122,8 +118,9 @@ static enum rnbd_proto_err rnbdt_lease_release(struct rnbdt_session *s,
 }
 
 /*
- * Run the lease work soon, also if it pauses. A client that sends entries all the time must
- * not keep it busy. Nor can it put off the next run: from the next jiffy on the delay is 0.
+ * Queue the lease work without delay, or with a delay of one jiffy if it has run often in this
+ * jiffy, so that a client cannot keep it busy. Further entries cannot postpone the run, because
+ * the delay is 0 again in the next jiffy.
  */
 static void rnbdt_lease_kick(struct rnbdt_session *s)
 {
@@ -178,7 +175,7 @@ enum rnbd_proto_err rnbdt_lease_handle(struct rnbdt_session *s,
 	return perr;
 }
 
-/* Take the segments that the client has released. */
+/* Move the segments that the client has released to @list. */
 static void rnbdt_lease_take_released(struct rnbdt_session *s, struct list_head *list)
 {
 	struct rnbd_ring *ring = &s->queues[0]->ring;
@@ -190,8 +187,8 @@ static void rnbdt_lease_take_released(struct rnbdt_session *s, struct list_head 
 }
 
 /*
- * Inject a fault: give the pages of a segment to others although the client can still access
- * them. The memory region stays until the session ends, and no request may name it.
+ * Inject a fault: free the pages of a segment although the client can still access them. The
+ * memory region stays until the session ends. Requests may no longer name the segment.
  */
 static void rnbdt_lease_reuse(struct rnbdt_session *s, struct rnbdt_segment *seg)
 {
@@ -211,7 +208,7 @@ static void rnbdt_lease_reuse(struct rnbdt_session *s, struct rnbdt_segment *seg
 	if (seg->stuck)
 		s->lease.stuck -= seg->units;
 	rnbdt_budget_shrink(s, (u64)seg->units * RNBD_UNIT_SIZE);
-	/* The end of the session returns nothing more. */
+	/* The teardown must not return these units once more. */
 	seg->units = 0;
 	rnbdt_host_unlock(s->host);
 }
@@ -223,7 +220,7 @@ static void rnbdt_lease_free(struct rnbdt_session *s, struct rnbdt_segment *seg)
 		rnbdt_lease_reuse(s, seg);
 		return;
 	}
-	/* The client may still try to access the pages until this returns. */
+	/* Until this returns, RDMA operations of the client can access the pages. */
 	rnbdt_segment_unmap(seg);
 	rnbdt_segment_free_pages(seg);
 	rnbdt_host_lock(s->host);
@@ -235,11 +232,11 @@ static void rnbdt_lease_free(struct rnbdt_session *s, struct rnbdt_segment *seg)
 	s->lease.releases++;
 	rnbdt_budget_shrink(s, (u64)seg->units * RNBD_UNIT_SIZE);
 	rnbdt_host_unlock(s->host);
-	/* Frame handlers of this session may have found it a moment ago. */
+	/* Frame handlers may still use the structure; it is freed when RELEASED has been sent. */
 	rnbdt_ctl_lease(s, seg, RNBDT_TELL_RELEASED);
 }
 
-/* Free what the client has released. Returns false if that ends the session. */
+/* Free the segments that the client has released. Return false if the session ends. */
 static bool rnbdt_lease_free_released(struct rnbdt_session *s)
 {
 	struct rnbdt_segment *seg, *next;
@@ -249,9 +246,9 @@ static bool rnbdt_lease_free_released(struct rnbdt_session *s)
 	if (list_empty(&list))
 		return true;
 	rnbd_inject_delay(&rnbdt_inject_delay_release);
-	/* A frame handler that has not seen the mark may have accepted a request. */
+	/* Wait for frame handlers that have not seen the mark and may have accepted a request. */
 	synchronize_rcu();
-	/* A queue that joins has requests before it is in s->queues: wait until it is there. */
+	/* A joining queue accepts requests before it is in s->queues: wait until it is there. */
 	rnbdt_host_lock(s->host);
 	rnbdt_host_unlock(s->host);
 	rnbdt_pool_scan(s, false);
@@ -259,7 +256,7 @@ static bool rnbdt_lease_free_released(struct rnbdt_session *s)
 		if (!rnbdt_pool_named(&s->pool, seg) ||
 		    rnbd_inject(&rnbdt_inject_no_lease_drain, NULL))
 			continue;
-		/* The pool still has all of them, and the teardown frees it. */
+		/* The segments are still in the pool, so the teardown frees them. */
 		list_del(&list);
 		rnbd_ring_proto_err(&s->queues[0]->ring, RNBD_PERR_EXTENT);
 		return false;
@@ -271,7 +268,7 @@ static bool rnbdt_lease_free_released(struct rnbdt_session *s)
 	return true;
 }
 
-/* Ask the client for reclaimed segments. Returns whether there are any. */
+/* Ask the client to return the reclaimed segments. Return true if there are any. */
 static bool rnbdt_lease_ask(struct rnbdt_session *s)
 {
 	struct rnbdt_segment *seg;
@@ -285,7 +282,7 @@ static bool rnbdt_lease_ask(struct rnbdt_session *s)
 		any = true;
 		if (seg->deadline_ms)
 			continue;
-		/* The time begins again when RECLAIM is sent, but must end without a credit. */
+		/* Start the time now, because RECLAIM may wait for a credit. */
 		seg->idle_since = jiffies;
 		seg->deadline_ms = READ_ONCE(reclaim_timeout_ms);
 		rnbdt_ctl_lease(s, seg, RNBDT_TELL_RECLAIM);
@@ -294,7 +291,7 @@ static bool rnbdt_lease_ask(struct rnbdt_session *s)
 	return any;
 }
 
-/* Note that slow storage uses a reclaimed segment. */
+/* Restart the time of a reclaimed segment that the storage uses; mark it as stuck if slow. */
 static void rnbdt_lease_stuck(struct rnbdt_session *s, struct rnbdt_segment *seg)
 {
 	WRITE_ONCE(seg->idle_since, jiffies);
@@ -306,7 +303,7 @@ static void rnbdt_lease_stuck(struct rnbdt_session *s, struct rnbdt_segment *seg
 	rnbdt_host_unlock(s->host);
 }
 
-/* Note how much of each segment slow storage uses. */
+/* Record how many units of each segment slow storage uses. */
 static void rnbdt_lease_note_slow(struct rnbdt_session *s)
 {
 	struct rnbdt_segment *seg;
@@ -324,9 +321,9 @@ static void rnbdt_lease_note_slow(struct rnbdt_session *s)
 }
 
 /*
- * Look at the deadlines of reclaimed segments, and at what slow storage has. That takes long
- * if the session may have many requests, and its client can make this work run often. Returns
- * false if that ends the session.
+ * Check the deadlines of reclaimed segments, and record which memory slow storage uses. Do so
+ * once in RNBDT_LOOK_PERIOD: a scan of many requests takes long, and the client can make the
+ * work run often. Return false if the session ends.
  */
 static bool rnbdt_lease_look(struct rnbdt_session *s)
 {
@@ -338,7 +335,7 @@ static bool rnbdt_lease_look(struct rnbdt_session *s)
 	WRITE_ONCE(s->lease.look, false);
 	rnbdt_pool_scan(s, true);
 	rnbdt_lease_note_slow(s);
-	/* Only this work removes segments. */
+	/* The walk needs no lock, because only the lease work removes segments. */
 	for (slot = 0; (seg = rnbdt_pool_next(&s->pool, &slot)); slot++) {
 		if (!seg->deadline_ms || READ_ONCE(seg->released))
 			continue;
@@ -374,7 +371,7 @@ void rnbdt_lease_work(struct work_struct *work)
 	rnbdt_lease_count_run(s);
 	if (READ_ONCE(s->state) != RNBDT_LIVE || !rnbdt_lease_free_released(s))
 		goto restore;
-	/* While storage is slow, look again: the number must not become old. */
+	/* While slow storage uses memory, scan again, to keep s->lease.hung up to date. */
 	if (rnbdt_lease_ask(s) || rnbdt_grant_wanted(s) || s->lease.hung ||
 	    READ_ONCE(s->lease.look)) {
 		if (!rnbdt_lease_look(s))
@@ -384,7 +381,7 @@ void rnbdt_lease_work(struct work_struct *work)
 	hungry = rnbdt_grant_feed(s);
 	if (hungry)
 		pause = pause ? min(pause, hungry) : hungry;
-	/* Work that was queued meanwhile runs at once. */
+	/* If the work was queued while it ran, this call does not delay it. */
 	if (pause)
 		queue_delayed_work(rnbdt_lease_wq, &s->lease.lease_work, pause);
 restore:
@@ -392,7 +389,7 @@ restore:
 }
 
 /**
- * rnbdt_lease_stop - stop the grants of a session
+ * rnbdt_lease_stop - stop the lease work of a session
  * @s: closing session whose queue pairs are drained
  *
  * Context: teardown; locks the host, sleeps until the work has ended.
@@ -400,8 +397,8 @@ restore:
 void rnbdt_lease_stop(struct rnbdt_session *s)
 {
 	/*
-	 * A context that has found the session live with the host locked, or hungry under
-	 * rnbdt_budget_lock, has queued the work by then.
+	 * Other contexts queue the work only if the session is live, with the host locked, or
+	 * hungry, under rnbdt_budget_lock. After this section neither is true.
 	 */
 	rnbdt_host_lock(s->host);
 	rnbdt_budget_hungry(s, false);
@@ -410,7 +407,7 @@ void rnbdt_lease_stop(struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_lease_reuse_early - fault point: give the pages of a session to others before its end
+ * rnbdt_lease_reuse_early - free the pages of a session too early, if a fault is injected
  * @s: closing session whose queue pairs still work, without requests
  *
  * Context: teardown; takes the lock of the host, may sleep.
@@ -431,7 +428,8 @@ void rnbdt_lease_reuse_early(struct rnbdt_session *s)
  * rnbdt_lease_trim - free the segments that no request of a session names
  * @s: closing session whose queue pairs are drained and whose grants have stopped
  *
- * Requests that the storage has may keep the session for a long time, but not its memory.
+ * Requests in the storage may delay the end of the session for long. Until then the session
+ * must not keep memory that they do not use.
  *
  * Context: teardown; locks the host, may sleep.
  */

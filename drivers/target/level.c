@@ -2,13 +2,14 @@
 /*
  * The level at which the shares of sessions fit a budget.
  *
- * Operation: the share of a session is its weight times the level, but at least what it has
- * in any case, and at most what it wants. The higher the level, the larger is each share. A
- * bisection finds the highest level at which all shares together are within the budget.
+ * Operation: the share of a session is its weight times the level, but not less than the least
+ * and not more than the most bytes of the session (struct rnbdt_part). A higher level makes no
+ * share smaller. A bisection finds the highest level at which the sum of all shares is within
+ * the budget.
  *
  * Ownership: the caller owns the parts.
  *
- * Concurrency: the caller excludes changes of the parts and of their list.
+ * Concurrency: the caller prevents changes of the parts and of their list.
  *
  * Errors: none. If the least shares exceed the budget, the level is 0. This file uses no
  * kernel interface except lists; tests/unit/test_level.c tests it.
@@ -16,18 +17,18 @@
 
 #include "level.h"
 
-/* Fraction bits of a level: weights may be larger than the bytes to divide among them. */
+/* Fraction bits of a level, which can be less than one byte per unit of weight */
 #define RNBDT_LEVEL_SHIFT	16
 
-/* The result of a search is exact to one part in this many. */
+/* A search ends when the level is known to one part in this number. */
 #define RNBDT_LEVEL_EXACT	1024
 
 /**
  * rnbdt_level_init - describe the share of a session
- * @part: result; its entry in a list is not touched
- * @least: bytes that the session has in any case
- * @most: bytes that it wants, below 2^47
- * @weight: part of each level that it has, not 0
+ * @part: result; @part->entry does not change
+ * @least: bytes that the session gets at any level
+ * @most: bytes that the session wants, less than 2^47
+ * @weight: weight of the session, not 0
  *
  * Context: any.
  */
@@ -41,7 +42,7 @@ void rnbdt_level_init(struct rnbdt_part *part, u64 least, u64 most, u32 weight)
 
 /**
  * rnbdt_level_share - compute the share of a session at a level
- * @part: what the share depends on
+ * @part: description of the share
  * @level: level
  *
  * Context: any.
@@ -49,7 +50,7 @@ void rnbdt_level_init(struct rnbdt_part *part, u64 least, u64 most, u32 weight)
  */
 u64 rnbdt_level_share(const struct rnbdt_part *part, u64 level)
 {
-	/* The product below fits, because it is less than that with the level @full. */
+	/* At a lower level, the product below fits 64 bits. */
 	if (level >= part->full)
 		return part->most;
 	return max(part->least, level * part->weight >> RNBDT_LEVEL_SHIFT);
@@ -70,11 +71,11 @@ static bool rnbdt_level_fits(const struct list_head *parts, u64 level, u64 bytes
 
 /**
  * rnbdt_level_find - find the highest level at which all shares are within a budget
- * @parts: struct rnbdt_part of each session
+ * @parts: list of struct rnbdt_part, one for each session
  * @bytes: budget
  *
- * Context: any; a few dozen passes over @parts.
- * Return: the level, rounded down by one part in a thousand.
+ * Context: any; passes over @parts a few dozen times.
+ * Return: the level, at most one part in RNBDT_LEVEL_EXACT below the exact one.
  */
 u64 rnbdt_level_find(const struct list_head *parts, u64 bytes)
 {

@@ -2,7 +2,7 @@
 /*
  * The level at which the shares of sessions fit a budget. See level.c.
  *
- * In user space the file that includes this one brings its own struct list_head.
+ * In user space, the file that includes this one must define struct list_head.
  */
 #ifndef RNBDT_LEVEL_H
 #define RNBDT_LEVEL_H
@@ -15,14 +15,14 @@
 #include "../core/portable.h"
 
 /**
- * struct rnbdt_part - what the share of a session depends on
+ * struct rnbdt_part - description of the share of a session
  * @entry: in the list of sessions whose shares are computed together
- * @least: bytes that the session has in any case
- * @most: bytes that it has at the highest level, at least @least
- * @full: level from which on it has @most
- * @weight: part of each level that it has, not 0
+ * @least: bytes that the session gets at any level
+ * @most: bytes that the session gets at most, not less than @least
+ * @full: lowest level at which the session gets @most
+ * @weight: weight of the session, not 0
  *
- * The members are together, because a search reads them many times.
+ * The members are adjacent because a search reads all of them many times.
  */
 struct rnbdt_part {
 	struct list_head entry;

@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Limits: how much of this machine a host and its sessions may use.
+ * Limits of the number of sessions, lists of exports and queues.
  *
  * Operation
  *
- * Connections that have not logged in are limited by half_open.c. A login is
- * checked against the number of sessions, of its host and of all. These limits are
- * checked at login only: before, the host is not authenticated, and a client
- * that restarted closes its old sessions by its login.
+ * A login is compared with the limits on the number of sessions of its host and of all hosts.
+ * The connection request is not, because the host is not authenticated then. half_open.c limits
+ * the connections that have not logged in. budget.c and queue_budget.c limit memory.
  *
- * If sessions of the host that are closing still hold what a login lacks, the login is
- * neither refused nor cut but answered with RNBD_ST_BUSY, so that the client retries
- * (headroom.c). A session that reconnects has a claim to its place (claim.c). The memory of
- * sessions is limited by budget.c and queue_budget.c.
+ * If closing sessions of the host still hold a place that a login lacks, the login is answered
+ * with RNBD_ST_BUSY, so that the client retries (headroom.c). A session that reconnects has a
+ * claim to its place (claim.c).
  *
- * Ownership: rnbdt_limits_stopped() uncounts a session when its queue pairs are drained.
+ * Ownership: a session has a place from its login until its queue pairs are drained.
  *
- * Concurrency: the host is locked; the number of all sessions is atomic. A changed limit applies
- * to new logins.
+ * Concurrency: the host is locked. The number of sessions of all hosts is atomic. A changed
+ * limit applies to new logins.
  *
- * Errors: a reached limit is a status for the client and increases a counter.
+ * Errors: a reached limit is reported to the client as a status and increases a counter.
  */
 
 #include <linux/atomic.h>
@@ -39,7 +37,7 @@
 #include "rate.h"
 #include "session.h"
 
-/* Sessions of a host that may receive a list of exports concurrently. */
+/* Most sessions of a host that may receive a list of exports concurrently */
 #define RNBDT_HOST_LISTS_MAX	8
 
 RNBD_PARAM_UINT(max_sessions, 4096, 1, 65536,
@@ -51,9 +49,9 @@ RNBD_PARAM_UINT(max_host_sessions, 256, 1, 65536,
 RNBD_PARAM_UINT(max_queues, 0, 0, RNBD_CONNS_MAX,
 		"queues of one session; 0: two for each CPU, because a client may poll some");
 
-static atomic_t rnbdt_nr_sessions;	/* that have logged in, and claims */
+static atomic_t rnbdt_nr_sessions;	/* logged-in sessions and claims of all hosts */
 
-/* Count one session more of all hosts. Returns false if the limit forbids that. */
+/* Count one more session of all hosts. Return false if the limit is reached. */
 static bool rnbdt_limits_count_all(void)
 {
 	int nr = atomic_read(&rnbdt_nr_sessions);
@@ -65,7 +63,7 @@ static bool rnbdt_limits_count_all(void)
 	return true;
 }
 
-/* Count one session more, if the limits allow that. */
+/* Count one more session of a host, unless a limit is reached. Return the status for it. */
 static u16 rnbdt_limits_count(struct rnbdt_host *host)
 {
 	u64 of_host = host->max_sessions ?: READ_ONCE(max_host_sessions);
@@ -88,11 +86,11 @@ static void rnbdt_limits_uncount(struct rnbdt_host *host)
 
 /**
  * rnbdt_limits_login - count a session and charge its queue 0
- * @s: half-open session whose client is authenticated; it has taken over its claim
+ * @s: half-open session whose client is authenticated and that has taken over its claim, if any
  *
  * Context: process context, host of @s locked.
- * Return: RNBD_ST_OK, RNBD_ST_LIMIT, or RNBD_ST_BUSY if closing sessions of the
- * host still hold what is missing.
+ * Return: RNBD_ST_OK, RNBD_ST_LIMIT, or RNBD_ST_BUSY if closing sessions of the host still
+ * hold the missing place or memory.
  */
 u16 rnbdt_limits_login(struct rnbdt_session *s)
 {
@@ -115,7 +113,7 @@ u16 rnbdt_limits_login(struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_limits_leave - leave the place of a session to its claim
+ * rnbdt_limits_leave - move the place of a session to its claim
  * @s: closing session that is counted, and whose queue pairs are drained
  *
  * Context: process context, host of @s locked.
@@ -129,7 +127,7 @@ void rnbdt_limits_leave(struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_limits_take_over - let a session have the place of its claim
+ * rnbdt_limits_take_over - move the place of a claim to the session that takes it over
  * @s: session that logs in
  *
  * Context: process context, host of @s locked.
@@ -144,7 +142,7 @@ void rnbdt_limits_take_over(struct rnbdt_session *s)
 
 /**
  * rnbdt_limits_end_claim - return the place of a claim
- * @host: its host
+ * @host: host of the claim
  *
  * Context: process context, @host locked.
  */
@@ -157,11 +155,10 @@ void rnbdt_limits_end_claim(struct rnbdt_host *host)
 }
 
 /**
- * rnbdt_limits_list - charge a list of exports
+ * rnbdt_limits_list - count a list of exports, and charge queue 0 of its session
  * @s: half-open session whose client is authenticated
  *
- * A list does not count as a session: a host that has reached its number of
- * sessions can still request one.
+ * The session takes no place, so a host at its limit of sessions can still request a list.
  *
  * Context: process context, host of @s locked.
  * Return: RNBD_ST_OK, RNBD_ST_LIMIT, or RNBD_ST_BUSY if a retry can succeed.
@@ -206,12 +203,12 @@ u32 rnbdt_limits_queues(u32 requested)
 }
 
 /**
- * rnbdt_limits_stopped - uncount a session
+ * rnbdt_limits_stopped - return the place of a session
  * @s: closing session whose queue pairs are drained
  *
- * The storage may delay the end of the teardown forever, and the session that replaces
- * this one must not be refused for it. What waits for the storage is bounded nevertheless:
- * its memory stays charged, and an export has one attachment of a host.
+ * The storage may delay the end of the teardown forever, and the session that replaces this
+ * one must not be refused for that reason. The number of sessions that wait for the storage is
+ * bounded nevertheless: their memory stays charged, and a host attaches an export only once.
  *
  * Context: process context, host of @s locked.
  */

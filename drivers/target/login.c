@@ -4,29 +4,28 @@
  *
  * Operation
  *
- * The first entry on queue 0 is the login. If the host has a secret, a challenge
- * is sent and the client answers with a proof (auth.c). The login work then checks
- * the epoch, cuts the requested sizes to the limits, allocates and registers the pool,
- * and answers with the pool (ctl.c). The session is live before the reply is posted, because
- * the client may attach exports as soon as it has the reply (attach_ctl.c). A client that
- * only asks for a list of exports is answered by discover.c.
+ * The first entry on queue 0 is the login. If the host has a secret, the target sends a
+ * challenge and the client answers with a proof (auth.c). The login work then checks the epoch,
+ * cuts the requested sizes to the limits, allocates and registers the floor of the pool, and
+ * sends the reply (ctl.c). The session is live before the reply is posted, because the client
+ * may attach exports as soon as it has the reply (attach_ctl.c). If the client only requests a
+ * list of exports, the login work sends the list (discover.c).
  *
  * Ownership
  *
- * The login work writes the granted values of the session, which are constant once
- * it is live. Memory of a failed login is freed by the teardown. The login work
- * allocates without I/O: reclaim may wait for a disk of this machine, or of another
- * target, which waits for this login.
+ * The login work writes the granted values of the session, which are constant once the session
+ * is live. The teardown frees the memory of a failed login. The login work allocates without
+ * I/O, because memory reclaim may wait for a disk that waits for this login.
  *
  * Concurrency
  *
- * Login and proof are handled one after the other in the completion handler of
- * queue 0, which then queues the login work; that runs once at a time. It locks the
- * host, so logins of different hosts do not wait for each other.
+ * The completion handler of queue 0 handles the login and the proof, one after the other, and
+ * queues the login work, which runs once at a time. The login work locks only its host, so
+ * logins of different hosts do not wait for each other.
  *
  * Errors
  *
- * A refused login gets a reply with the status and a moment to read it (timers.c).
+ * A refused client gets a reply with the status, and a few seconds to disconnect (timers.c).
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -73,7 +72,7 @@
 #include "state.h"
 #include "target.h"
 
-/* Smallest max_io in bytes to which the limits reduce a larger request. */
+/* The limits do not reduce a larger requested max_io to less than this number of bytes. */
 #define RNBDT_MIN_IO		(64u << 10)
 
 RNBD_PARAM_UINT(max_io_kb, 1024, 4, 4096,
@@ -93,22 +92,21 @@ static u32 rnbdt_max_io(void)
 	return round_down(READ_ONCE(max_io_kb) << 10, RNBD_UNIT_SIZE);
 }
 
-/* Time for the client to receive a list of exports; our client waits for less. */
+/* Jiffies for the client to receive a list of exports; our client module waits for less */
 #define RNBDT_LISTING_TIMEOUT	(50 * HZ)
 
 /* Return the floor in bytes of a pool that may grow. */
 static u64 rnbdt_login_floor(const struct rnbd_login_info *requested)
 {
-	/* What is released of the floor is granted again in granules. */
+	/* Released memory of the floor is granted again in granules only. */
 	return (u64)round_up(requested->pool_min, RNBD_SEGMENT_GRANULE) * RNBD_UNIT_SIZE;
 }
 
 /*
- * Cut the requested values to the limits: queues, and the largest request. A client without
- * a floor divides the pool among its queues; the share of a queue must hold one request, and
- * so must the floor of others. A client that requests a tiny pool gets a small max_io; a
- * client that requests more than is left gets fewer queues rather than a max_io below
- * RNBDT_MIN_IO.
+ * Cut the number of queues and max_io to the limits. One request must fit the floor; if the
+ * client requested no floor, it must fit the part of the pool that each queue gets. A client
+ * that requests a tiny pool gets a small max_io. A client that requests a larger pool than the
+ * limits leave gets fewer queues rather than a max_io below RNBDT_MIN_IO.
  */
 static u16 rnbdt_login_cut(struct rnbdt_session *s, u64 floor, u32 segment_units)
 {
@@ -117,7 +115,7 @@ static u16 rnbdt_login_cut(struct rnbdt_session *s, u64 floor, u32 segment_units
 	u32 least, queues, divisor = 1;
 
 	granted->max_io = min(requested->max_io, rnbdt_max_io());
-	/* Extents do not cross segments, but may begin in the middle of one. */
+	/* No extent crosses the end of a segment, but the first may begin in the middle of one. */
 	granted->max_io = min_t(u64, granted->max_io, (u64)segment_units * RNBD_UNIT_SIZE *
 						      (RNBD_EXTENTS_MAX - 1));
 	least = min(granted->max_io, RNBDT_MIN_IO);
@@ -138,8 +136,8 @@ static u16 rnbdt_login_cut(struct rnbdt_session *s, u64 floor, u32 segment_units
 }
 
 /*
- * Cut the pool to the limits and charge its floor. If the memory of a floor is in use beyond
- * other floors, it is reclaimed while the client waits.
+ * Cut the pool to the limits and charge its floor. If other sessions use the memory beyond
+ * their own floors, start to reclaim it and return RNBD_ST_BUSY, so that the client retries.
  */
 static u16 rnbdt_login_charge(struct rnbdt_session *s)
 {
@@ -148,7 +146,7 @@ static u16 rnbdt_login_charge(struct rnbdt_session *s)
 	u64 most = min_t(u64, RNBD_POOL_UNITS_MAX, (u64)RNBD_SEGMENTS_MAX * segment_units);
 	u64 max = min(requested->pool_bytes, most * RNBD_UNIT_SIZE);
 	u64 least = min_t(u64, requested->pool_bytes, min(requested->max_io, RNBDT_MIN_IO));
-	/* A pool does not grow by less than a granule: otherwise it has all its memory at once. */
+	/* A pool grows in granules. If a segment cannot hold one, grant all memory at once. */
 	bool elastic = requested->pool_min && segment_units >= RNBD_SEGMENT_GRANULE;
 	u64 asked = elastic ? min(rnbdt_login_floor(requested), max) : max, floor = asked;
 	const u32 granule = RNBD_SEGMENT_GRANULE * RNBD_UNIT_SIZE;
@@ -159,13 +157,13 @@ static u16 rnbdt_login_charge(struct rnbdt_session *s)
 		return status;
 	if (floor < asked && elastic && floor >= granule)
 		floor = round_down(floor, granule);
-	/* A client that reconnects refuses less than it had, so it needs all of its floor. */
+	/* Wait for the whole floor: a client that reconnects refuses less than it had. */
 	if (rnbdt_budget_await(s, elastic ? asked : min(asked, least))) {
 		rnbdt_share_reclaim();
 		return RNBD_ST_BUSY;
 	}
 	floor = round_down(floor, RNBD_UNIT_SIZE);
-	/* The floor of a pool that grows consists of granules. */
+	/* A pool with a floor of less than a granule does not grow. */
 	if (!elastic || floor < granule)
 		max = floor;
 	max = round_down(max, RNBD_UNIT_SIZE);
@@ -197,7 +195,7 @@ unlock:
 	return status;
 }
 
-/* A host with many sessions must not keep the target busy with keep-alives. */
+/* Raise the keep-alive interval to the minimum, or many sessions could keep the target busy. */
 static u32 rnbdt_login_keepalive(u32 requested)
 {
 	u32 least = READ_ONCE(keepalive_min_ms);
@@ -209,7 +207,7 @@ static u32 rnbdt_login_keepalive(u32 requested)
 	return least;
 }
 
-/* Inline data must fit a slot, and the device must gather it with the entries. */
+/* Cut the size of inline data: it must fit a slot, and the device must gather two pieces. */
 static u32 rnbdt_login_inline(const struct rnbdt_session *s, u32 requested)
 {
 	u32 slot_size = s->queues[0]->ring.attr.slot_size;
@@ -219,7 +217,7 @@ static u32 rnbdt_login_inline(const struct rnbdt_session *s, u32 requested)
 	return min3(requested, s->granted.max_io, slot_size - RNBD_RING_DATA_OFFSET);
 }
 
-/* Reason for an error of rnbdt_grant_floor(). */
+/* Return the reason for an error of rnbdt_grant_floor(). */
 static const char *rnbdt_login_pool_error(int error)
 {
 	switch (error) {
@@ -232,7 +230,7 @@ static const char *rnbdt_login_pool_error(int error)
 	}
 }
 
-/* Allocate what the granted values need, without the lock. */
+/* Allocate pool tables, queue slots and requests for the granted values, without the lock. */
 static u16 rnbdt_login_alloc(struct rnbdt_session *s)
 {
 	const struct rnbdt_account *account = &s->account;
@@ -247,7 +245,7 @@ static u16 rnbdt_login_alloc(struct rnbdt_session *s)
 	return RNBD_ST_OK;
 }
 
-/* Admit the login, and close what the host had before its client module restarted. */
+/* Admit the login, and close the sessions from before a restart of the client module. */
 static u16 rnbdt_login_admit(struct rnbdt_session *s)
 {
 	bool restarted = false;
@@ -255,7 +253,7 @@ static u16 rnbdt_login_admit(struct rnbdt_session *s)
 
 	rnbdt_host_lock(s->host);
 	status = rnbdt_fence_check(s);
-	/* A fenced client fails its writes, which must not be executed after that. */
+	/* A client fails its writes after FENCED, so none of them may be in the storage then. */
 	if (status == RNBD_ST_FENCED && rnbdt_is_draining(s, NULL))
 		status = RNBD_ST_BUSY;
 	if (!status) {
@@ -307,7 +305,7 @@ static u16 rnbdt_login_set_up(struct rnbdt_session *s)
 
 	s->granted.keepalive_ms = rnbdt_login_keepalive(s->login.info.keepalive_ms);
 	s->granted.limits = (struct rnbd_limits) {
-		/* Not each slot has a segment: rnbdt_pool_allows() looks. */
+		/* Slots may be empty: rnbdt_pool_allows() checks the segments of a request. */
 		.pool_units = s->pool.nr_slots << s->pool.shift,
 		.segment_units = 1U << s->pool.shift,
 		.depth = s->granted.depth,
@@ -335,7 +333,7 @@ static void rnbdt_login_fill_grant(struct rnbdt_session *s,
 	export_uuid(grant->target_uuid, &s->auth.target_uuid);
 }
 
-/* Replaces the timeout of the login by that of the list. */
+/* Begin a list of exports, and replace the timeout of the login by that of the list. */
 static void rnbdt_login_start_list(struct rnbdt_session *s, u16 status)
 {
 	rnbd_inject_delay(&rnbdt_inject_delay_login);
@@ -360,8 +358,8 @@ static void rnbdt_login_start_list(struct rnbdt_session *s, u16 status)
 }
 
 /*
- * Check the proof if the host has a secret, before any other work for the client.
- * Then check the epoch, which the connection request of an unproven host cannot.
+ * If the host has a secret, check the proof before any other work for the client. Then check
+ * the epoch again: the connection request of an unauthenticated client closes no session.
  */
 static u16 rnbdt_login_authenticate(struct rnbdt_session *s)
 {
@@ -394,7 +392,7 @@ static void rnbdt_login_process(struct rnbdt_session *s)
 	enum rnbdt_state state = READ_ONCE(s->state);
 	struct rnbd_grant grant = { };
 
-	/* Always check the proof first, even if the session closes. */
+	/* Check the proof first, whatever the client requests. */
 	if (state == RNBDT_LOGIN)
 		grant.status = rnbdt_login_authenticate(s);
 	else if (state != RNBDT_LISTING)
@@ -412,7 +410,7 @@ static void rnbdt_login_process(struct rnbdt_session *s)
 		grant.status = rnbdt_login_set_up(s);
 	if (grant.status == RNBD_ST_OK)
 		grant.status = rnbdt_auth_make_key(s, grant.join_key);
-	/* If the session was closed, that was logged, and no reply is expected. */
+	/* If the session was closed, the close was logged, and the client expects no reply. */
 	if (READ_ONCE(s->state) != RNBDT_LOGIN)
 		return;
 	if (grant.status) {
@@ -434,7 +432,7 @@ static void rnbdt_login_process(struct rnbdt_session *s)
 				    rnbd_status_text(grant.status));
 	}
 
-	/* Restarted below: by the granted interval the client might count as late. */
+	/* Stop keep-alives until the reply: the client does not know the granted interval yet. */
 	cancel_delayed_work_sync(&s->login.keepalive_work);
 
 	/* The client may send requests as soon as the reply is posted. */
@@ -471,7 +469,7 @@ static void rnbdt_login_process(struct rnbdt_session *s)
  */
 void rnbdt_session_login_work(struct work_struct *work)
 {
-	/* Reclaim may wait for the disk of this login. */
+	/* Memory reclaim may wait for a disk that waits for this login. */
 	unsigned int noio = memalloc_noio_save();
 
 	rnbdt_login_process(container_of(work, struct rnbdt_session, login.login_work));
@@ -482,7 +480,7 @@ void rnbdt_session_login_work(struct work_struct *work)
  * rnbdt_login_continue_list - queue the work that sends the list of exports
  * @s: session that is listing
  *
- * Called when a credit or a send slot may be available for another frame.
+ * The caller has found that a credit or a send slot may be available for another frame.
  *
  * Context: completion handler of queue 0; does not sleep.
  */

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sessions by host and id, and by serial.
+ * Lookup of sessions by host and session id, and by serial.
  *
- * Operation: a hash table has all sessions. Several may have one id: a client that
- * reconnects makes a session of a higher epoch while that of the older one ends. Who lists
- * sessions goes on after the serial of the last one, because sessions come and go.
+ * Operation: a hash table and an xarray contain all sessions. Several sessions may have the same
+ * id: when a client reconnects, the session of the new epoch is created before that of the old
+ * epoch has ended. A caller that lists all sessions continues after the serial of the last one,
+ * because sessions may be added and removed between two calls. Clients choose the ids of
+ * sessions, so a random number keys the hash, and clients cannot fill one bucket on purpose.
  *
- * Ownership: the tables hold no reference; a session is removed before it is freed.
+ * Ownership: the tables hold no reference. A session is removed before it is freed.
  *
- * Concurrency: changes of the hash table are under rnbdt_lookup_lock, and the host of the
- * session is locked. Readers use RCU; one that has locked the host may keep what it finds, others
- * take a reference.
+ * Concurrency: the hash table is changed under rnbdt_lookup_lock and with the host of the
+ * session locked. Readers use RCU. A reader that has locked the host may use the result until
+ * it unlocks the host; other readers take a reference.
  *
- * Errors: a new session without memory for its place is refused. Clients choose the ids of
- * sessions, so the hash is keyed with a random number: they cannot fill one bucket.
+ * Errors: a new session for which no memory can be reserved is refused.
  */
 
 #include <linux/atomic.h>
@@ -36,7 +37,7 @@
 #define RNBDT_LOOKUP_BUCKETS	4096
 
 static DEFINE_SPINLOCK(rnbdt_lookup_lock);
-static struct hlist_head rnbdt_lookup_table[RNBDT_LOOKUP_BUCKETS];	/* that lock, RCU */
+static struct hlist_head rnbdt_lookup_table[RNBDT_LOOKUP_BUCKETS];	/* the lock above, RCU */
 static DEFINE_XARRAY(rnbdt_lookup_serials);	/* its own lock, RCU */
 static atomic_t rnbdt_last_serial;
 
@@ -51,7 +52,7 @@ static struct hlist_head *rnbdt_lookup_bucket(const void *host_id, const void *s
 }
 
 /**
- * rnbdt_lookup_reserve - choose the serial of a session, and reserve memory for it
+ * rnbdt_lookup_reserve - choose the serial of a session, and reserve its entry
  * @s: new session
  *
  * Context: process context; may sleep.
@@ -61,7 +62,7 @@ int rnbdt_lookup_reserve(struct rnbdt_session *s)
 {
 	int ret;
 
-	/* The number of a session that lives is not used again. */
+	/* Serials wrap around: skip 0 and the serials of existing sessions. */
 	do {
 		s->serial = atomic_inc_return(&rnbdt_last_serial);
 		ret = s->serial ? xa_insert(&rnbdt_lookup_serials, s->serial, NULL, GFP_KERNEL) :
@@ -71,10 +72,10 @@ int rnbdt_lookup_reserve(struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_lookup_last_serial - return the latest serial
+ * rnbdt_lookup_last_serial - return the serial that was chosen last
  *
  * Context: any.
- * Return: serial; those of all sessions that have been added are not later.
+ * Return: serial; no session that was added before the call has a later one.
  */
 u32 rnbdt_lookup_last_serial(void)
 {
@@ -93,10 +94,10 @@ void rnbdt_lookup_release(struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_lookup_add - let a session be found
+ * rnbdt_lookup_add - add a session to the tables
  * @s: new session, after rnbdt_lookup_reserve()
  *
- * Context: process context, its host locked.
+ * Context: process context, host of @s locked.
  */
 void rnbdt_lookup_add(struct rnbdt_session *s)
 {
@@ -105,15 +106,15 @@ void rnbdt_lookup_add(struct rnbdt_session *s)
 	spin_lock(&rnbdt_lookup_lock);
 	hlist_add_head_rcu(&s->hash_entry, head);
 	spin_unlock(&rnbdt_lookup_lock);
-	/* The entry was reserved. */
+	/* rnbdt_lookup_reserve() has allocated the entry. */
 	xa_store(&rnbdt_lookup_serials, s->serial, s, GFP_NOWAIT);
 }
 
 /**
- * rnbdt_lookup_remove - let a session no longer be found
- * @s: session that was added; its memory is freed after a grace period
+ * rnbdt_lookup_remove - remove a session from the tables
+ * @s: session that was added; its memory must not be freed before an RCU grace period
  *
- * Context: process context, its host locked.
+ * Context: process context, host of @s locked.
  */
 void rnbdt_lookup_remove(struct rnbdt_session *s)
 {
@@ -125,9 +126,9 @@ void rnbdt_lookup_remove(struct rnbdt_session *s)
 
 /**
  * rnbdt_lookup_after - find the session with the next higher serial
- * @serial: serial of another session, or 0 to find the first one
+ * @serial: serial of another session, or 0 to find the first session
  *
- * Context: any, without RCU.
+ * Context: any; the caller need not hold RCU.
  * Return: the session, in any state, with a reference for the caller, or NULL.
  */
 struct rnbdt_session *rnbdt_lookup_after(unsigned long serial)
@@ -145,10 +146,10 @@ struct rnbdt_session *rnbdt_lookup_after(unsigned long serial)
 /**
  * rnbdt_lookup_next - find a session that a connection request names
  * @req: connection request
- * @s: session that was found before, or NULL to find the first one
+ * @s: session that the previous call returned, or NULL to find the first session
  *
  * Context: any, RCU read side during the whole walk.
- * Return: the next session of that host and id in any state, or NULL.
+ * Return: the next session with the host id and session id of @req, in any state, or NULL.
  */
 struct rnbdt_session *rnbdt_lookup_next(const struct rnbd_conn_req *req,
 					const struct rnbdt_session *s)

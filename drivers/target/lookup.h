@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Sessions by host and id, and by serial. See lookup.c.
+ * Lookup of sessions by host and session id, and by serial. See lookup.c.
  */
 #ifndef RNBDT_LOOKUP_H
 #define RNBDT_LOOKUP_H

@@ -2,14 +2,17 @@
 /*
  * The target module: init and exit.
  *
- * Operation: init registers the netlink family and sysfs, and creates work queues
- * and backends before configfs, through which everything else begins. The netlink
- * family is registered before the first session can exist, and is unregistered
- * after the last event of the last session.
- * Ownership: every configfs directory, every session and every export that is being
- * disabled pins the module, so none exists when the module exits. A work item drops
- * its reference at its end; the exit waits until it has returned.
- * Concurrency: init and exit run alone.
+ * Operation: init registers the netlink family and sysfs, creates the work queues and the memory
+ * reserves, and registers configfs last, because all objects are created through configfs. The
+ * netlink family is registered before the first session can exist, and is unregistered after
+ * the last event of the last session.
+ *
+ * Ownership: each configfs directory, each session and each export that is being disabled pins
+ * the module, so none of them exists when the module exits. A work item may drop the last
+ * reference on the module; the exit then waits until the work item has returned.
+ *
+ * Concurrency: init and exit run once each, and never concurrently.
+ *
  * Errors: a failed init undoes its steps in reverse order.
  */
 
@@ -38,8 +41,8 @@ static int __init rnbdt_init(void)
 	int ret;
 
 	/*
-	 * A unit of the pool is a page: bios, direct I/O and memory regions
-	 * all take it as it is. Other page sizes need units packed into pages.
+	 * Bios, direct I/O and memory regions use a unit of the pool as one page. The code does
+	 * not support several units per page.
 	 */
 	BUILD_BUG_ON(PAGE_SIZE != RNBD_UNIT_SIZE);
 
@@ -162,7 +165,7 @@ static void __exit rnbdt_exit(void)
 	destroy_workqueue(rnbdt_linger_wq);
 	destroy_workqueue(rnbdt_hangup_wq);
 	destroy_workqueue(rnbdt_teardown_wq);
-	/* Attachments that wait for a grace period are not queued yet. */
+	/* Wait for grace periods that are yet to queue work items on rnbdt_attach_wq. */
 	rcu_barrier();
 	destroy_workqueue(rnbdt_attach_wq);
 	destroy_workqueue(rnbdt_ctl_wq);

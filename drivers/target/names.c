@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Names of the states of a session.
+ * Names of the states of a session, as userspace sees them.
  */
 
 #include "names.h"
@@ -22,7 +22,7 @@ static const char * const rnbdt_state_names[] = {
  * @state: state of a session
  *
  * Context: any.
- * Return: constant name, as netlink, sysfs and traces show it.
+ * Return: constant name, as netlink, sysfs and tracepoints show it.
  */
 const char *rnbdt_state_text(enum rnbdt_state state)
 {

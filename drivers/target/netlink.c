@@ -1,32 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Generic netlink family "rnbd-target": sessions and their events, and those of hosts.
+ * Generic netlink family "rnbd-target": list of sessions, events of sessions and of hosts.
  *
  * Operation
  *
- * include/uapi/rnbd/netlink-target.h documents the family. The state of a session
- * changes under a spinlock and in any context, where no message can be sent:
- * delivery to a socket may end in the transmit function of a network device. The
- * change is therefore recorded in the session, which has space for all changes
- * that can ever happen to it (state.c), and event_work sends it. Without listeners
- * no message is built.
+ * include/uapi/rnbd/netlink-target.h documents the family. The state of a session changes in
+ * any context and under a spinlock, where no message can be sent: the delivery of a message may
+ * call the transmit function of a network device. Therefore the change is recorded in the
+ * session (state.c), and event_work sends it later. A session has space for all changes that
+ * its state can make. If there is no listener, no message is built.
  *
  * Ownership
  *
- * event_work holds a reference on its session and reads nothing outside of the
- * session that may be freed when it is dead: the names of port and export are
- * copies, and queues have left their counters in the session.
+ * event_work holds a reference on its session. The session may be dead, so event_work reads no
+ * other object that may be freed then: the session has copies of the names of port and export,
+ * and the sum of the counters of its freed queues.
  *
  * Concurrency
  *
- * The recorded changes are under s->state_lock. Messages are built and sent without
- * rnbdt_lock, so that who lists sessions delays no login. A work item runs once at a time,
- * so the events of a session are in order.
+ * s->state_lock protects the recorded changes. Messages are built and sent without rnbdt_lock,
+ * so that listing sessions delays no login. event_work runs once at a time, so the events of a
+ * session are sent in order.
  *
  * Errors
  *
- * If a message cannot be allocated, its listeners get -ENOBUFS, as for any lost
- * message.
+ * If a message cannot be allocated, the listeners get -ENOBUFS, as for any lost message.
  */
 
 #include <linux/in6.h>
@@ -54,7 +52,7 @@
 
 static struct genl_family rnbdt_genl_family;
 
-/* Put the size of the pool, and what has changed it. */
+/* Put the size of the pool, its limits, and the counters of its changes. */
 static int rnbdt_put_pool(struct sk_buff *msg, const struct rnbdt_session *s)
 {
 	const struct {
@@ -80,7 +78,7 @@ static int rnbdt_put_pool(struct sk_buff *msg, const struct rnbdt_session *s)
 	return 0;
 }
 
-/* Put the granted values; the login work writes them before the session is live. */
+/* Put the granted values, unless the session was never live and has none. */
 static int rnbdt_put_grant(struct sk_buff *msg, const struct rnbdt_session *s,
 			   time64_t live_at)
 {
@@ -112,7 +110,7 @@ static int rnbdt_put_stats(struct sk_buff *msg, const struct rnbdt_session *s)
 	return 0;
 }
 
-/* Put a state; equal @from and @to stand for the present state without a change. */
+/* Put a change of state, or only the current state if @change->from equals @change->to. */
 static int rnbdt_put_change(struct sk_buff *msg, const struct rnbdt_change *change)
 {
 	if (nla_put_string(msg, RNBDT_ATTR_STATE, rnbdt_state_text(change->to)) ||
@@ -124,7 +122,7 @@ static int rnbdt_put_change(struct sk_buff *msg, const struct rnbdt_change *chan
 	return 0;
 }
 
-/* Put a session as of @change, or in its present state if that is NULL. */
+/* Put a session with the change of its state, or with its current state if @change is NULL. */
 static int rnbdt_put_session(struct sk_buff *msg, struct rnbdt_session *s,
 			     const struct rnbdt_change *change, u8 cmd,
 			     u32 portid, u32 seq, int flags)
@@ -167,7 +165,7 @@ static int rnbdt_put_session(struct sk_buff *msg, struct rnbdt_session *s,
 	return 0;
 }
 
-/* Dump sessions; continue after the last serial, as sessions may come and go. */
+/* Dump sessions. Continue after the last serial, because sessions may be added and removed. */
 int rnbd_target_nl_get_session_dumpit(struct sk_buff *skb,
 				      struct netlink_callback *cb)
 {
@@ -185,7 +183,7 @@ int rnbd_target_nl_get_session_dumpit(struct sk_buff *skb,
 	return skb->len;
 }
 
-/* The generated table lacks the capability that listening requires. */
+/* Used instead of the generated table, which lacks the capability that listeners need. */
 static const struct genl_multicast_group rnbdt_genl_groups[] = {
 	[RNBD_TARGET_NLGRP_EVENTS] = {
 		.name = RNBDT_GENL_EVENTS,
@@ -202,7 +200,7 @@ static struct genl_family rnbdt_genl_family __ro_after_init = {
 	.n_split_ops = ARRAY_SIZE(rnbd_target_nl_ops),
 	.mcgrps = rnbdt_genl_groups,
 	.n_mcgrps = ARRAY_SIZE(rnbdt_genl_groups),
-	/* strict from the first command on */
+	/* Validate all commands strictly. */
 	.resv_start_op = RNBDT_CMD_GET_SESSION,
 };
 
@@ -214,7 +212,7 @@ static void rnbdt_send_event(struct rnbdt_session *s,
 
 	if (!genl_has_listeners(&rnbdt_genl_family, &init_net, 0))
 		return;
-	/* Reclaim may wait for a client that waits for its login. */
+	/* GFP_NOIO: memory reclaim may wait for a disk whose client waits for its login. */
 	msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_NOIO);
 	if (!msg)
 		goto lost;
@@ -231,7 +229,7 @@ lost:
 		     -ENOBUFS);
 }
 
-/* Build the event that another cgroup applies to a host. */
+/* Put the event that another cgroup applies to a host. */
 static int rnbdt_put_cgroup(struct sk_buff *msg, const uuid_t *host_id, const char *cgroup,
 			    const char *applies)
 {
@@ -251,7 +249,7 @@ static int rnbdt_put_cgroup(struct sk_buff *msg, const uuid_t *host_id, const ch
  * rnbdt_netlink_cgroup - report that another cgroup applies to a host
  * @host_id: id of the host
  * @cgroup: path of the configured cgroup
- * @applies: path of the one that applies, or NULL if it is not known
+ * @applies: path of the cgroup that applies, or NULL if it is not known
  *
  * Context: process context; may sleep.
  */
@@ -306,7 +304,7 @@ void rnbdt_netlink_init_session(struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_netlink_init - register the family
+ * rnbdt_netlink_init - register the netlink family
  *
  * Context: process context, module init.
  * Return: 0 or a negative errno.
@@ -317,9 +315,9 @@ int rnbdt_netlink_init(void)
 }
 
 /**
- * rnbdt_netlink_exit - unregister the family
+ * rnbdt_netlink_exit - unregister the netlink family
  *
- * Call when no session and no event work is left.
+ * The caller must ensure that no session and no event_work is left.
  *
  * Context: process context, module exit.
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Generic netlink family "rnbd-target": sessions and their events. See netlink.c.
+ * Generic netlink family "rnbd-target": list of sessions, events of sessions and of hosts. See
+ * netlink.c.
  */
 #ifndef RNBDT_NETLINK_H
 #define RNBDT_NETLINK_H

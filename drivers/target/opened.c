@@ -2,17 +2,18 @@
 /*
  * Exports that have a backend, by their storage, path and UUID.
  *
- * Operation: an export is in the tables from enable until its backend is closed. Until then
- * no other export may have the same storage, path or UUID. Two backends with different
- * caches would hide the writes of each from the other, and clients would regard two exports
- * with one UUID as the same data. Requests of a removed export may still be executed by its
- * storage.
+ * Operation: an export is in the tables from when it is enabled until its backend is closed.
+ * During that time no other export may have the same storage, path or UUID. Two backends of the
+ * same storage with different caches would not see each other's writes. Clients would regard
+ * two exports with the same UUID as the same data. An export that is being disabled, or was
+ * removed, stays in the tables while its storage may still execute requests.
  *
  * Ownership: the tables hold no reference.
  *
- * Concurrency: rnbdt_lock. Storage, path and UUID are constant while there is a backend.
+ * Concurrency: rnbdt_lock protects the tables. Storage, path and UUID of an export are constant
+ * while it has a backend.
  *
- * Errors: a conflict is logged, with the remedy.
+ * Errors: a conflict is logged with the remedy.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -37,7 +38,10 @@ static DEFINE_HASHTABLE(rnbdt_opened_storage, RNBDT_OPENED_BITS);	/* rnbdt_lock 
 static DEFINE_HASHTABLE(rnbdt_opened_paths, RNBDT_OPENED_BITS);		/* rnbdt_lock */
 static DEFINE_HASHTABLE(rnbdt_opened_uuids, RNBDT_OPENED_BITS);		/* rnbdt_lock */
 
-/* A file has one inode whatever its name; a block device has one number. */
+/*
+ * Hash a storage by its identity: the device number of a block device (@dev), or the inode of a
+ * file, which is the same for all its names.
+ */
 static unsigned long rnbdt_storage_hash(dev_t dev, const struct inode *inode)
 {
 	return dev ? dev : hash_ptr(inode, 32);
@@ -54,12 +58,12 @@ static u32 rnbdt_uuid_hash(const uuid_t *uuid)
 }
 
 /**
- * rnbdt_opened_check - check that no export has opened a storage
+ * rnbdt_opened_check - check that no export has opened the same storage
  * @export: export that is being enabled, for the log
  * @inode: inode of the storage
  *
  * Context: process context, rnbdt_lock held.
- * Return: 0, or -EBUSY if another export has opened it.
+ * Return: 0, or -EBUSY, logged, if another export has opened the storage.
  */
 int rnbdt_opened_check(const struct rnbdt_export *export, const struct inode *inode)
 {
@@ -72,7 +76,7 @@ int rnbdt_opened_check(const struct rnbdt_export *export, const struct inode *in
 			       rnbdt_storage_hash(dev, inode)) {
 		const struct rnbdt_backend *be = other->backend;
 
-		/* @other may be closing its storage without rnbdt_lock. */
+		/* Use only copies: @other may be closing its storage without rnbdt_lock. */
 		if (dev != be->dev || (!dev && inode != be->inode))
 			continue;
 		pr_err("export %s: %s is in use by export %s as %s; disable that one first\n",
@@ -108,11 +112,11 @@ static int rnbdt_opened_check_names(struct rnbdt_export *export)
 }
 
 /**
- * rnbdt_opened_add - enter an export that is being enabled
- * @export: export with the backend that it is to have
+ * rnbdt_opened_add - add an export to the tables
+ * @export: export that is being enabled, with its backend set
  *
- * A file may have been opened by another export since rnbdt_opened_check(); a block device
- * may not.
+ * Another export may have opened the same file since rnbdt_opened_check(), so files are checked
+ * again. Block devices are opened exclusively, so they need no second check.
  *
  * Context: process context, rnbdt_lock held for writing.
  * Return: 0; -EBUSY or -EEXIST, logged, if another export has its storage, path or UUID.
@@ -139,7 +143,7 @@ int rnbdt_opened_add(struct rnbdt_export *export)
 
 /**
  * rnbdt_opened_remove - undo rnbdt_opened_add()
- * @export: export whose backend is closed
+ * @export: export whose backend has been closed
  *
  * Context: process context, rnbdt_lock held for writing.
  */

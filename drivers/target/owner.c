@@ -4,26 +4,26 @@
  *
  * Operation
  *
- * The first host that attaches an exclusive export owns it. The ownership survives the loss
- * of the connection: it ends when the host detaches, is fenced or restarts its client
- * module, or when the administrator ends it or moves it to another host. Each change begins
- * a generation of the export. A grant carries the generation, and the client sends it when
- * it attaches the same disk again; any other generation is rejected with RNBD_ST_REVOKED.
- * So a host that was cut off cannot send old requests on top of those of a later owner.
- * The requests of an earlier owner that the storage has are waited for in bind.c.
+ * The first host that attaches an exclusive export owns it. The ownership survives the loss of
+ * the connection, and ends when the host detaches the export, is fenced or restarts its client
+ * module, or when the administrator ends it or moves it to another host. Each change begins a
+ * generation of the export. A granted ATTACH reports the generation to the client, and the
+ * client sends it when it attaches the same disk again; any other generation is rejected with
+ * RNBD_ST_REVOKED. So a host that was cut off cannot resend old requests over those of a later
+ * owner. If the storage still executes requests of an earlier owner, bind.c makes the next owner
+ * wait.
  *
  * A generation must not repeat when the target restarts or the export is created again.
- * Userspace (rnbd) keeps the owner and restores it before the export is enabled; if the
- * newest state is lost, a generation taken from the time of day is unlikely to repeat. The
- * state has the fence generation of the owner, so that a fence which was kept after it ends
- * the ownership that it restores.
+ * Userspace (rnbd) keeps the owner and restores it before the export is enabled. If the newest
+ * state is lost, a generation taken from the time of day is unlikely to repeat. The kept state
+ * contains the fence generation of the owner, so that a later fence ends a restored ownership.
  *
- * Ownership: the owner is part of the export. It is named by its UUID, because its host
- * need not exist in configfs.
+ * Ownership: struct rnbdt_owner is part of the export and names the owner by UUID, because the
+ * host need not exist in configfs.
  *
- * Concurrency: an owner is part of the configuration: it changes with rnbdt_lock held for
- * writing, and code that has locked a host may read it. A change closes the attachments of older
- * generations in the same critical section.
+ * Concurrency: the owner is part of the configuration: it changes with rnbdt_lock held for
+ * writing, and code that has locked any host may read it. A change of the owner closes the
+ * attachments of older generations in the same critical section.
  *
  * Errors: none.
  */
@@ -49,7 +49,7 @@
 #include "session.h"
 #include "target.h"
 
-/* Exports that have an owner, by that */
+/* Buckets of the hash table of exports that have an owner, by owner */
 #define RNBDT_OWNED_BUCKETS	1024
 
 static struct hlist_head rnbdt_owned[RNBDT_OWNED_BUCKETS];	/* rnbdt_lock */
@@ -71,10 +71,11 @@ void rnbdt_owner_init(struct rnbdt_export *export)
 }
 
 /**
- * rnbdt_owner_exit - find an export by its owner no longer
+ * rnbdt_owner_exit - remove an export from the hash table of owners
  * @export: export whose directory is removed, or that is about to be freed
  *
- * configfs frees the name of an export before the export.
+ * configfs frees the name of an export before the export, and lookups in the hash table use the
+ * name.
  *
  * Context: process context without rnbdt_lock; may sleep.
  */
@@ -85,7 +86,7 @@ void rnbdt_owner_exit(struct rnbdt_export *export)
 	up_write(&rnbdt_lock);
 }
 
-/* Write a state, and close the attachments that were granted under another generation. */
+/* Set the owner of an export, and close the attachments of other generations. */
 static void rnbdt_owner_write(struct rnbdt_export *export, const uuid_t *host,
 			      const uuid_t *boot_id, u32 fence_generation, u32 generation)
 {
@@ -104,14 +105,14 @@ static void rnbdt_owner_write(struct rnbdt_export *export, const uuid_t *host,
 	rnbdt_attached_revoke(export);
 }
 
-/* Begin a generation. @host is null if nobody is to own the export. */
+/* Begin a generation of an export with the owner @host, which is null for no owner. */
 static void rnbdt_owner_begin(struct rnbdt_export *export, const uuid_t *host,
 			      const uuid_t *boot_id, u32 fence_generation)
 {
 	time64_t now = ktime_get_real_seconds();
 	u32 generation = export->owner.generation + 1;
 
-	/* A clock that is far off must not use up the generations. */
+	/* A clock far in the future must not use up the generations. */
 	if (now > generation && now < RNBDT_OWNER_GENERATION_MAX)
 		generation = now;
 	rnbdt_owner_write(export, host, boot_id, fence_generation, generation);
@@ -135,12 +136,13 @@ static bool rnbdt_is_boot_id(const uuid_t *boot_id, const struct rnbdt_session *
 }
 
 /**
- * rnbdt_owner_set_exclusive - let one host at a time attach an export, or any number
+ * rnbdt_owner_set_exclusive - make an export exclusive, or not exclusive
  * @export: export that is not enabled
- * @exclusive: one host at a time
+ * @exclusive: only one host at a time may attach the export
  *
- * Disks that were attached before are revoked, see rnbdt_owner_check(). An export that
- * becomes exclusive keeps its generation, so that userspace can restore a newer one.
+ * Disks that were attached before the change cannot attach the export again, see
+ * rnbdt_owner_check(). An export that becomes exclusive keeps its generation, so that userspace
+ * can restore a newer one.
  *
  * Context: process context without rnbdt_lock; may sleep.
  */
@@ -158,7 +160,8 @@ void rnbdt_owner_set_exclusive(struct rnbdt_export *export, bool exclusive)
 /**
  * rnbdt_owner_move - end the ownership of an exclusive export, or move it to a host
  * @export: exclusive export
- * @host: next owner, which need not be attached, or null; the present one stays the owner
+ * @host: next owner, which need not have attached the export, or null to end the ownership;
+ *	nothing happens if @host is the current owner
  *
  * Context: process context without rnbdt_lock; may sleep, but does not wait for the storage.
  */
@@ -173,13 +176,16 @@ void rnbdt_owner_move(struct rnbdt_export *export, const uuid_t *host)
 	if (!uuid_is_null(host))
 		pr_notice("export %s: the administrator makes host %pUb the owner\n",
 			  rnbdt_export_name(export), host);
-	/* The boot id is that of the first client which attaches. */
+	/* rnbdt_owner_take() sets the boot id when the client of the host attaches the export. */
 	rnbdt_owner_begin(export, host, &uuid_null, 0);
 unlock:
 	up_write(&rnbdt_lock);
 }
 
-/* Was the owner fenced since it became the owner? One that has not attached has no requests. */
+/*
+ * Test whether @host is the owner and was fenced after it became the owner. An owner without a
+ * boot id has not attached the export, so a fence need not end its ownership.
+ */
 static bool rnbdt_owner_is_fenced(const struct rnbdt_owner *owner, const struct rnbdt_host *host)
 {
 	return uuid_equal(&owner->host, &host->uuid) && !uuid_is_null(&owner->boot_id) &&
@@ -191,7 +197,7 @@ static bool rnbdt_owner_is_fenced(const struct rnbdt_owner *owner, const struct 
  * @export: exclusive export
  * @state: state to restore; ignored unless its generation is newer
  *
- * Close the attachments of older generations, without waiting.
+ * If the state is newer, close the attachments of older generations, without waiting.
  *
  * Context: process context without rnbdt_lock; may sleep.
  */
@@ -211,10 +217,10 @@ void rnbdt_owner_restore(struct rnbdt_export *export, const struct rnbdt_owner *
 }
 
 /**
- * rnbdt_owner_check - check whether a host may attach an export with regard to its owner
- * @export: export that is for the host
+ * rnbdt_owner_check - check whether the owner of an export allows a host to attach it
+ * @export: export that the host may use
  * @s: live session of the host
- * @info: request
+ * @info: ATTACH request
  *
  * Context: rnbdt_lock held.
  * Return: RNBD_ST_OK; RNBD_ST_REVOKED if the disk was attached in another generation;
@@ -224,7 +230,7 @@ u16 rnbdt_owner_check(const struct rnbdt_export *export, const struct rnbdt_sess
 		      const struct rnbd_attach_info *info)
 {
 	const struct rnbdt_owner *owner = &export->owner;
-	/* A disk that has a fence generation was attached before and may have requests. */
+	/* A disk that has a fence generation was attached before and may resend requests. */
 	bool again = info->fence_generation;
 	u32 generation;
 
@@ -233,14 +239,14 @@ u16 rnbdt_owner_check(const struct rnbdt_export *export, const struct rnbdt_sess
 	generation = export->exclusive ? owner->generation : 0;
 	if (again && info->owner_generation != generation)
 		return RNBD_ST_REVOKED;
-	/* The export was not exclusive, and others may have written since. */
+	/* The export was not exclusive then, so other hosts may have written to it since. */
 	if (again && export->exclusive && !generation)
 		return RNBD_ST_REVOKED;
 	if (!export->exclusive || !rnbdt_has_owner(export))
 		return RNBD_ST_OK;
 	if (!uuid_equal(&owner->host, &s->host->uuid))
 		return RNBD_ST_OWNED;
-	/* A client module that has restarted has no disk of before. */
+	/* Only the run of the client module that owns the export can have attached the disk. */
 	if (again && !rnbdt_is_boot_id(&owner->boot_id, s))
 		return RNBD_ST_REVOKED;
 	return RNBD_ST_OK;
@@ -263,7 +269,7 @@ bool rnbdt_owner_changes(const struct rnbdt_export *export, const struct rnbdt_s
 }
 
 /**
- * rnbdt_owner_take - let the host of an attachment own its export, if that is exclusive
+ * rnbdt_owner_take - make the host of an attachment the owner of its export, if exclusive
  * @att: attachment that rnbdt_owner_check() has allowed, bound to the export
  *
  * Context: host of the session locked, in the same section as the check; rnbdt_lock held for
@@ -290,9 +296,9 @@ void rnbdt_owner_take(struct rnbdt_attach *att)
 }
 
 /*
- * May a session end the ownership that its host has of the export of a name in a generation?
- * Another session that has attached the export since may have lost its connection, and will
- * attach it again.
+ * Test whether @s may end the ownership of @generation that its host has of the export @name. If
+ * another session of the host has attached the export later, @s may not, even if that session
+ * has lost its connection: that session will attach the export again.
  */
 static bool rnbdt_owner_is(struct rnbdt_export *export, const struct rnbdt_session *s,
 			   u32 generation, const char *name)
@@ -305,7 +311,7 @@ static bool rnbdt_owner_is(struct rnbdt_export *export, const struct rnbdt_sessi
 	       !strcmp(rnbdt_export_name(export), name);
 }
 
-/* End the ownership of a generation that the host of a session has of the export of a name. */
+/* End the ownership of @generation that the host of @s has of the export @name. */
 static void rnbdt_owner_release(const struct rnbdt_session *s, u32 generation, const char *name)
 {
 	struct rnbdt_export *export;
@@ -318,7 +324,7 @@ static void rnbdt_owner_release(const struct rnbdt_session *s, u32 generation, c
 			rnbdt_owner_end(export, "it has detached");
 }
 
-/* Does a disk of the host of a session have the export of a name attached? */
+/* Test whether a live session of the host of @s has the export @name attached. */
 static bool rnbdt_owner_is_attached(const struct rnbdt_session *s, const char *name)
 {
 	struct rnbdt_attach *att = NULL;
@@ -333,11 +339,11 @@ static bool rnbdt_owner_is_attached(const struct rnbdt_session *s, const char *n
 }
 
 /**
- * rnbdt_owner_detach - end the ownership that a detached attachment has begun
+ * rnbdt_owner_detach - end the ownership that began with a detached attachment
  * @att: attachment that the client has detached, not open; it may have left its export
  *
- * Nothing happens if another disk of the host has attached the export since, even if it has lost
- * its connection: that one would be revoked.
+ * Nothing happens if another disk of the host has attached the export since, even if that disk
+ * has lost its connection, because the end of the ownership would revoke it.
  *
  * Context: rnbdt_lock held for writing.
  */
@@ -350,9 +356,9 @@ void rnbdt_owner_detach(const struct rnbdt_attach *att)
 }
 
 /**
- * rnbdt_owner_owns - test whether there is an ownership that a request ends
+ * rnbdt_owner_owns - test whether a request would end an ownership
  * @s: live session of the host
- * @info: request with RNBD_ATTACH_DISOWN
+ * @info: ATTACH request with RNBD_ATTACH_DISOWN
  *
  * Context: host of @s locked.
  * Return: true if rnbdt_owner_disown() would end an ownership.
@@ -372,12 +378,12 @@ bool rnbdt_owner_owns(const struct rnbdt_session *s, const struct rnbd_attach_in
 }
 
 /**
- * rnbdt_owner_disown - end the ownership that an earlier attachment has begun
+ * rnbdt_owner_disown - end the ownership that began with an earlier attachment
  * @s: live session of the host
- * @info: request with RNBD_ATTACH_DISOWN
+ * @info: ATTACH request with RNBD_ATTACH_DISOWN
  *
- * The next owner waits until the storage has completed the requests of that attachment, see
- * bind.c. Nothing happens if another disk of the host has the export attached.
+ * The next owner waits until the storage has completed the requests of the earlier attachment,
+ * see bind.c. Nothing happens if another disk of the host has the export attached.
  *
  * Context: rnbdt_lock held for writing.
  */
@@ -389,7 +395,7 @@ void rnbdt_owner_disown(const struct rnbdt_session *s, const struct rnbd_attach_
 		rnbdt_owner_release(s, info->owner_generation, info->export);
 }
 
-/* Does an earlier run of the client of a session own an export? */
+/* Test whether the owner is the host of @s, but with an earlier run of its client module. */
 static bool rnbdt_owner_is_outdated(const struct rnbdt_owner *owner,
 				    const struct rnbdt_session *s)
 {
@@ -398,7 +404,7 @@ static bool rnbdt_owner_is_outdated(const struct rnbdt_owner *owner,
 }
 
 /**
- * rnbdt_owner_outdated - test whether an earlier run of a client owns an export
+ * rnbdt_owner_outdated - test whether an earlier run of a client module owns an export
  * @s: session whose client is authenticated
  *
  * Context: rnbdt_lock held.
@@ -417,10 +423,10 @@ bool rnbdt_owner_outdated(const struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_owner_restarted - end what the host of a session owned before its client restarted
+ * rnbdt_owner_restarted - end the ownerships of earlier runs of a client module
  * @s: session whose login is accepted
  *
- * Nothing happens if a still later run of the client has logged in.
+ * Nothing happens if a later run of the client module than that of @s has logged in.
  *
  * Context: login work without rnbdt_lock; may sleep.
  */
@@ -440,7 +446,7 @@ unlock:
 }
 
 /**
- * rnbdt_owner_fenced - end what a host owns that was fenced
+ * rnbdt_owner_fenced - end the ownerships of a fenced host
  * @host: host whose fence generation has changed
  *
  * Context: rnbdt_lock held for writing.

@@ -15,7 +15,7 @@ struct rnbdt_host;
 struct rnbdt_owner;
 struct rnbdt_session;
 
-/* Highest generation that userspace may restore: enough others are above it. */
+/* Highest generation that userspace may restore; the values above are left for later changes. */
 #define RNBDT_OWNER_GENERATION_MAX	(U32_MAX - U32_MAX / 16)
 
 void rnbdt_owner_init(struct rnbdt_export *export);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The page size of a memory region. See page_size.c.
+ * Choice of the page size of a memory region. See page_size.c.
  */
 #ifndef RNBDT_PAGE_SIZE_H
 #define RNBDT_PAGE_SIZE_H

@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The delegated pool: memory of the target that one client manages.
+ * Segments of a pool by slot, and the requests that name them.
  *
  * Operation
  *
- * A pool is a set of segments (segment.c), each in a slot. The slot is a part of the number
- * of each unit: unit u lies in slot u / segment_units. The client alone decides where its
- * data lies; the target only looks up the pages that a request names (struct rnbdt_piece).
+ * The pool is memory of the target that one client manages: a set of segments (segment.c), each
+ * in a slot. Unit u lies in slot u / segment_units. The client alone decides where its data lie;
+ * the target only looks up the pages that a request names (struct rnbdt_piece).
  *
- * A request that names a slot without a segment, or more units than the segment has, is a
- * protocol error. Slots are used in turn, so a client that names a segment after it has
- * released it is likely to be found out. It harms its own data otherwise.
+ * A request that names a slot without a segment, or units beyond the end of the segment, is a
+ * protocol error. New segments get the slots in turn, so a slot stays empty for a while after
+ * its segment was released, and a request that still names it is detected. If the slot has a new
+ * segment already, the request damages only data of its own session.
  *
  * Ownership
  *
- * The session owns the pool and shares it with no other session: memory regions belong to
- * its protection domain. A segment in a slot belongs to the pool. The requests that name a
- * segment keep it without a counter: rnbdt_pool_scan() finds them.
+ * The session owns the pool and shares it with no other session: the memory regions belong to
+ * its protection domain. The pool owns the segments in its slots. Requests hold no reference on
+ * the segments that they name; rnbdt_pool_scan() finds these segments.
  *
  * Concurrency
  *
- * Segments are added and removed with the host locked, by the login work and then the lease
- * work, and found under RCU. The teardown frees the pool after the queue pairs have gone and
- * no request is in the backend. A frame handler sets rnbdt_req.busy after it has written the
- * extents, and changes rnbdt_req.turn before; so the scan knows when a tag was used again
- * while it read the extents.
+ * The login work, and later the lease work, adds and removes segments under the host lock.
+ * Readers find segments under RCU. The teardown frees the pool after the queue pairs are
+ * destroyed and the backend has no request. A frame handler changes rnbdt_req.turn, then writes
+ * the extents, then sets rnbdt_req.busy. So the scan detects that a tag was used again while it
+ * read the extents.
  *
  * Errors
  *
- * rnbdt_pool_free() frees a pool in any state, also one whose initialisation failed.
+ * rnbdt_pool_free() frees a pool in any state, including one whose initialisation failed.
  */
 
 #include <linux/bitmap.h>
@@ -47,26 +48,26 @@
 #include "session.h"
 
 /*
- * Bounds of the size of the largest segment, and how many of them a pool has at least. A
- * segment is reclaimed as a whole, and only when all of it is unused.
+ * Limits of the size of the largest segment, and the least number of such segments in a pool. A
+ * segment can be returned only as a whole, when no request uses any of it.
  */
 #define RNBDT_SEGMENT_UNITS_MIN	256U
 #define RNBDT_SEGMENT_UNITS_MAX	4096U
 #define RNBDT_SEGMENTS_OF_POOL	8
 
-/* Nanoseconds after which the storage of a request is slow */
+/* Nanoseconds in the storage after which a request counts as slow */
 #define RNBDT_POOL_HUNG		NSEC_PER_SEC
 
-/* Slots for each part of a pool that the largest segment could cover */
+/* Slots per largest segment beyond the floor, because segments granted later may be smaller */
 #define RNBDT_SLOTS_PER_SEGMENT	8
 
 /**
  * rnbdt_pool_segment_units - return the size of the largest segment of a pool
- * @dev: device, which must be able to register it with one memory region
- * @max_units: ceiling of the pool
+ * @dev: device, which must be able to register such a segment with one memory region
+ * @max_units: ceiling of the pool in units
  *
  * Context: any.
- * Return: units, a power of two; 0 if the device has no fast registration.
+ * Return: units, a power of two; 0 if the device does not support fast registration.
  */
 u32 rnbdt_pool_segment_units(struct ib_device *dev, u32 max_units)
 {
@@ -79,12 +80,12 @@ u32 rnbdt_pool_segment_units(struct ib_device *dev, u32 max_units)
 
 /**
  * rnbdt_pool_slots - return the number of slots of a pool
- * @segment_units: size of the largest segment
- * @floor_units: floor of the pool, in segments of that size
- * @max_units: ceiling of the pool
+ * @segment_units: size of the largest segment in units
+ * @floor_units: floor of the pool in units, granted in segments of that size
+ * @max_units: ceiling of the pool in units
  *
  * Context: any.
- * Return: number; there are more if the pool can grow, because later segments may be small.
+ * Return: number of slots. A pool that can grow has more, because later segments may be small.
  */
 u32 rnbdt_pool_slots(u32 segment_units, u32 floor_units, u32 max_units)
 {
@@ -96,7 +97,7 @@ u32 rnbdt_pool_slots(u32 segment_units, u32 floor_units, u32 max_units)
 
 /**
  * rnbdt_pool_init - initialise a pool without segments
- * @s: session that is logging in; its pool is zeroed
+ * @s: session that is logging in; its pool must be zeroed
  * @segment_units: units from one slot to the next, a power of two
  * @nr_slots: number of slots
  *
@@ -119,7 +120,7 @@ int rnbdt_pool_init(struct rnbdt_session *s, u32 segment_units, u32 nr_slots)
 }
 
 /**
- * rnbdt_pool_reserve - give a segment a slot, in which it is not found yet
+ * rnbdt_pool_reserve - assign a slot to a segment, without making the segment visible
  * @pool: pool
  * @seg: segment
  *
@@ -144,7 +145,7 @@ int rnbdt_pool_reserve(struct rnbdt_pool *pool, struct rnbdt_segment *seg)
 }
 
 /**
- * rnbdt_pool_cancel - return the slot of a segment that is not granted
+ * rnbdt_pool_cancel - release the slot of a segment that was not granted
  * @pool: pool
  * @seg: segment after rnbdt_pool_reserve()
  *
@@ -157,11 +158,11 @@ void rnbdt_pool_cancel(struct rnbdt_pool *pool, struct rnbdt_segment *seg)
 }
 
 /**
- * rnbdt_pool_add - let requests name a segment
+ * rnbdt_pool_add - make a segment visible, so that requests may name it
  * @pool: pool
  * @seg: registered segment after rnbdt_pool_reserve()
  *
- * Context: process context, host of the session locked.
+ * Context: process context, host lock held.
  */
 void rnbdt_pool_add(struct rnbdt_pool *pool, struct rnbdt_segment *seg)
 {
@@ -172,11 +173,11 @@ void rnbdt_pool_add(struct rnbdt_pool *pool, struct rnbdt_segment *seg)
 }
 
 /**
- * rnbdt_pool_remove - take a segment out of its slot
+ * rnbdt_pool_remove - remove a segment from its slot
  * @pool: pool
- * @seg: segment that no request names or may name
+ * @seg: segment that no request names and none may name
  *
- * Context: lease work, host of the session locked.
+ * Context: lease work or teardown, host lock held.
  */
 void rnbdt_pool_remove(struct rnbdt_pool *pool, struct rnbdt_segment *seg)
 {
@@ -193,23 +194,23 @@ void rnbdt_pool_remove(struct rnbdt_pool *pool, struct rnbdt_segment *seg)
  * @pool: pool
  * @slot: any number
  *
- * Context: any; the result is valid under RCU, with the host locked, or while a request names
- * it.
- * Return: the segment or NULL.
+ * Context: any. The result is valid under RCU or the host lock, or while a request names the
+ * segment.
+ * Return: the segment, or NULL.
  */
 struct rnbdt_segment *rnbdt_pool_find(const struct rnbdt_pool *pool, u32 slot)
 {
-	/* The caller holds RCU, the lock of the host, or a request that names the segment. */
+	/* The caller holds RCU, the host lock, or a request that names the segment. */
 	return slot < pool->nr_slots ? rcu_dereference_raw(pool->slots[slot]) : NULL;
 }
 
 /**
  * rnbdt_pool_next - find the next segment of a pool
  * @pool: pool
- * @slot: slot to begin with; set to that of the segment
+ * @slot: first slot to examine; set to the slot of the returned segment
  *
  * Context: as rnbdt_pool_find().
- * Return: the segment or NULL.
+ * Return: the segment, or NULL.
  */
 struct rnbdt_segment *rnbdt_pool_next(const struct rnbdt_pool *pool, u32 *slot)
 {
@@ -228,8 +229,8 @@ struct rnbdt_segment *rnbdt_pool_next(const struct rnbdt_pool *pool, u32 *slot)
  * @pool: pool
  * @req: request that the decoder has accepted: no extent crosses the end of a slot
  *
- * Context: RCU read side, which the caller leaves after the request is marked as busy.
- * Return: true if so.
+ * Context: RCU read side, which the caller leaves only after it has marked the request as busy.
+ * Return: true if all extents lie in segments that the client has not released.
  */
 bool rnbdt_pool_allows(const struct rnbdt_pool *pool, const struct rnbd_request *req)
 {
@@ -248,12 +249,12 @@ bool rnbdt_pool_allows(const struct rnbdt_pool *pool, const struct rnbd_request 
 }
 
 /**
- * struct rnbdt_named - space that a request names
- * @begun: when it was decoded, as rnbdt_req.begun
- * @done: the storage has completed it
+ * struct rnbdt_named - copy of the extents of a request
+ * @begun: monotonic time in ns when the request was decoded, as rnbdt_req.begun
+ * @done: the storage has completed the request
  * @nr: number of extents
  * @slots: slot of each extent
- * @units: units of each extent
+ * @units: length of each extent in units
  */
 struct rnbdt_named {
 	u64 begun;
@@ -263,7 +264,7 @@ struct rnbdt_named {
 	u32 units[RNBD_EXTENTS_MAX];
 };
 
-/* Read what a request names. Returns false if the target does not hold it. */
+/* Copy the extents of a request. Returns false if no request with this tag is in flight. */
 static bool rnbdt_pool_read_req(const struct rnbdt_pool *pool, const struct rnbdt_req *treq,
 				struct rnbdt_named *named)
 {
@@ -283,25 +284,25 @@ static bool rnbdt_pool_read_req(const struct rnbdt_pool *pool, const struct rnbd
 			named->units[i] = READ_ONCE(treq->req.extents[i].units);
 		}
 		/*
-		 * Extents that a later turn has written: the turn read next shows it. Pairs
-		 * with smp_wmb() in rnbdt_queue_request().
+		 * If a later use of the tag wrote these extents, the next read of turn shows it.
+		 * Pairs with smp_wmb() in rnbdt_queue_request().
 		 */
 		smp_rmb();
 	} while (READ_ONCE(treq->turn) != turn);
 	return true;
 }
 
-/* May a request keep the deadline of a segment that it names from running? */
+/* Return whether a request extends the deadline for the return of a segment that it names. */
 static bool rnbdt_pool_excuses(const struct rnbdt_named *named, const struct rnbdt_segment *seg)
 {
 	/*
-	 * The client alone delays a reply of the storage, by giving no credit. Nor must it put
-	 * off the deadline by further requests.
+	 * Only the client delays a reply after the storage is done, by withholding credits. A
+	 * request that came long after RECLAIM was sent must not extend the deadline.
 	 */
 	return !named->done && (!seg || named->begun <= READ_ONCE(seg->asked_ns));
 }
 
-/* Mark the slots that a request names. It is slow if it came before @slow_ns. */
+/* Mark the slots that a request names. The request is slow if it came before @slow_ns. */
 static void rnbdt_pool_mark(struct rnbdt_pool *pool, const struct rnbdt_named *named,
 			    bool deadlines, u64 slow_ns)
 {
@@ -315,14 +316,14 @@ static void rnbdt_pool_mark(struct rnbdt_pool *pool, const struct rnbdt_named *n
 			continue;
 		if (!deadlines || rnbdt_pool_excuses(named, rnbdt_pool_find(pool, slot)))
 			__set_bit(slot, pool->named);
-		/* Requests may name the same units. */
+		/* Several requests may name the same units: limit the sum. */
 		if (slow)
 			pool->slow[slot] = min(pool->slow[slot] + named->units[i],
 					       1U << pool->shift);
 	}
 }
 
-/* Return a queue whose requests may be looked at, or NULL. A queue that has joined stays. */
+/* Return a queue that has joined, or NULL. A joined queue is freed only by the teardown. */
 static struct rnbdt_queue *rnbdt_pool_queue(struct rnbdt_session *s, u32 index)
 {
 	/* pairs with the release when the queue was added */
@@ -334,12 +335,13 @@ static struct rnbdt_queue *rnbdt_pool_queue(struct rnbdt_session *s, u32 index)
 /**
  * rnbdt_pool_scan - find the segments that requests of the session name
  * @s: live session, or one whose queue pairs are drained
- * @deadlines: ignore requests that the storage has completed, and those that came when the
- *	client knew that it must not use the segment again
+ * @deadlines: ignore requests that do not extend the deadline of a reclaimed segment: those
+ *	that the storage has completed, and those that came after rnbdt_segment.asked_ns
  *
- * A request that begins during the scan may be missed.
+ * rnbdt_pool_named() and rnbdt_pool_slow() return the results. The scan may miss a request
+ * that begins while it runs.
  *
- * Context: lease work or teardown; may sleep, and may run long.
+ * Context: lease work or teardown; may sleep, and may run for long.
  */
 void rnbdt_pool_scan(struct rnbdt_session *s, bool deadlines)
 {
@@ -355,7 +357,7 @@ void rnbdt_pool_scan(struct rnbdt_session *s, bool deadlines)
 		struct rnbdt_queue *q;
 
 		q = rnbdt_pool_queue(s, i);
-		/* The client may give up tags meanwhile, which no request in flight has. */
+		/* The depth may shrink now, but only by tags that no request in flight uses. */
 		rcu_read_lock();
 		for (tag = 0; q && (treq = rnbdt_queue_req(q, tag)); tag++) {
 			if (rnbdt_pool_read_req(pool, treq, &named))
@@ -372,7 +374,7 @@ void rnbdt_pool_scan(struct rnbdt_session *s, bool deadlines)
  * @seg: segment
  *
  * Context: as rnbdt_pool_scan().
- * Return: true if so.
+ * Return: true if the scan found such a request.
  */
 bool rnbdt_pool_named(const struct rnbdt_pool *pool, const struct rnbdt_segment *seg)
 {
@@ -380,12 +382,12 @@ bool rnbdt_pool_named(const struct rnbdt_pool *pool, const struct rnbdt_segment 
 }
 
 /**
- * rnbdt_pool_slow - return how much of a segment slow storage used at the latest scan
+ * rnbdt_pool_slow - return how much of a segment slow requests named at the latest scan
  * @pool: pool
  * @seg: segment
  *
  * Context: as rnbdt_pool_scan().
- * Return: units that requests name which the storage has not completed for long.
+ * Return: units named by requests that the storage had not completed within RNBDT_POOL_HUNG.
  */
 u32 rnbdt_pool_slow(const struct rnbdt_pool *pool, const struct rnbdt_segment *seg)
 {
@@ -393,7 +395,7 @@ u32 rnbdt_pool_slow(const struct rnbdt_pool *pool, const struct rnbdt_segment *s
 }
 
 /**
- * rnbdt_pool_free - free a pool, complete or not
+ * rnbdt_pool_free - free a pool, even if it is only partly initialised
  * @pool: pool that no queue pair and no request uses
  *
  * Context: process context; may sleep.
@@ -422,7 +424,7 @@ void rnbdt_pool_free(struct rnbdt_pool *pool)
 /**
  * rnbdt_piece_start - start to iterate over the memory of a request
  * @it: iterator to initialise
- * @treq: READ or WRITE in the target, which keeps its segments
+ * @treq: READ or WRITE in flight, whose segments are therefore not freed
  *
  * Context: any.
  */
@@ -441,7 +443,7 @@ void rnbdt_piece_start(struct rnbdt_piece *it, const struct rnbdt_req *treq)
  * @page: set to the first page; the piece begins at its start
  *
  * Context: any.
- * Return: bytes, 0 at the end. All pieces except the last are whole units.
+ * Return: bytes, or 0 at the end. All pieces except the last are whole units.
  */
 u32 rnbdt_piece_next(struct rnbdt_piece *it, struct page **page)
 {
@@ -468,7 +470,7 @@ u32 rnbdt_piece_next(struct rnbdt_piece *it, struct page **page)
 
 /**
  * rnbdt_piece_count - count the contiguous pieces of the memory of a request
- * @treq: READ or WRITE in the target, which keeps its segments
+ * @treq: READ or WRITE in flight, whose segments are therefore not freed
  *
  * Context: any.
  * Return: number of pieces.

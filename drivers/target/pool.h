@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The delegated pool: memory of the target that one client manages. See pool.c.
+ * Segments of a pool by slot, and the requests that name them. See pool.c.
  */
 #ifndef RNBDT_POOL_H
 #define RNBDT_POOL_H
@@ -16,11 +16,11 @@ struct rnbdt_session;
 /**
  * struct rnbdt_piece - iterator over the contiguous memory of a request
  * @pool: pool of the session
- * @req: request
+ * @req: request to iterate over
  * @seg: segment of the current extent
  * @run: index of the current extent in @req
- * @done: units of the current extent that were returned
- * @left: bytes of the request that were not returned yet
+ * @done: units of the current extent that the iterator has returned
+ * @left: bytes of the request that the iterator has not returned yet
  */
 struct rnbdt_piece {
 	const struct rnbdt_pool *pool;

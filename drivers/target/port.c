@@ -2,24 +2,23 @@
 /*
  * Ports: addresses that listen for clients.
  *
- * Operation: an enabled port has one listening connection id. A connection request
- * is checked for form and device here, then passed to connect.c.
+ * Operation: an enabled port has one listening connection id. This file checks the form and the
+ * device of a connection request, then passes it to connect.c.
  *
- * Ownership: the context that takes the listener out of port->cm_id under
- * rnbdt_lock destroys it: rnbdt_port_disable(), or, when the device is removed or
- * the address has moved to another device, the handler, whose non-zero return makes
- * the connection manager destroy it. The
- * id of a refused connection is destroyed in the same way. The id of an accepted
- * connection belongs to its session.
+ * Ownership: the context that clears port->cm_id under rnbdt_lock destroys the listener.
+ * rnbdt_port_disable() does so, or the event handler when the device is removed or the address
+ * moves to another device: the non-zero return of the handler makes the connection manager
+ * destroy the id. The id of a refused connection is destroyed in the same way. The id of an
+ * accepted connection belongs to its session.
  *
- * Concurrency: port->lock serialises enabling and disabling. Handlers run under
- * the handler mutex of the listener and take rnbdt_lock, never port->lock, so
- * destroying the listener under port->lock is safe.
+ * Concurrency: port->lock serialises enabling and disabling. Handlers run under the handler
+ * mutex of the listener and take rnbdt_lock, never port->lock, so the listener can be destroyed
+ * under port->lock.
  *
- * Errors: a malformed request is refused before memory is allocated. A port that
- * has lost its listener keeps its configuration and retries to listen every
- * RNBDT_PORT_RETRY until it succeeds or is disabled. Clients may wait for it, and
- * reclaim for their disks, so it allocates without I/O.
+ * Errors: a malformed request is refused before memory is allocated. A port that has lost its
+ * listener keeps its configuration and tries to listen every RNBDT_PORT_RETRY until it succeeds
+ * or is disabled. Memory reclaim may wait for the disk of a client that waits for the port, so
+ * this file allocates memory without I/O.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -45,12 +44,12 @@
 #include "state.h"
 #include "target.h"
 
-/* Time between two attempts of a port to listen again after a device removal. */
+/* Jiffies between two attempts to listen again after the listener was lost */
 #define RNBDT_PORT_RETRY	(HZ / 2)
 
 #define RNBDT_BACKLOG	128
 
-/* RNR retry count that stands for no limit */
+/* RNR retry count that means no limit */
 #define RNBDT_RNR_FOREVER	7
 
 static int rnbdt_port_reject(struct rdma_cm_id *id, u16 status, const char *reason)
@@ -79,11 +78,11 @@ static int rnbdt_port_connect(struct rnbdt_port *port, struct rdma_cm_id *id,
 	if (!(dev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS))
 		return rnbdt_port_reject(id, RNBD_ST_DEVICE,
 					 "the device has no fast registration");
-	/* On iWARP the sink of an RDMA READ must be writable by the peer. */
+	/* On iWARP the sink of an RDMA READ must be registered with remote write access. */
 	if (rdma_protocol_iwarp(dev, id->port_num))
 		return rnbdt_port_reject(id, RNBD_ST_DEVICE,
 					 "iWARP is not supported");
-	/* The queue pair of the target would repeat a SEND for ever. */
+	/* The target's queue pair takes over this count and would repeat a SEND forever. */
 	if (conn->rnr_retry_count == RNBDT_RNR_FOREVER)
 		return rnbdt_port_reject(id, RNBD_ST_MALFORMED,
 					 "the RNR retry count is unlimited");
@@ -96,16 +95,16 @@ static int rnbdt_port_connect(struct rnbdt_port *port, struct rdma_cm_id *id,
 }
 
 /*
- * The listener is of no use any more: another one is made when a device has the address.
- * Returns whether the connection manager must destroy @id.
+ * Give up a listener without a device; rnbdt_port_retry() makes another one. Returns whether
+ * the connection manager must destroy @id.
  */
 static int rnbdt_port_lost(struct rnbdt_port *port, struct rdma_cm_id *id, const char *reason)
 {
 	bool ours;
 
 	/*
-	 * Once the listener is taken out, rnbdt_port_disable() does not wait
-	 * for this handler, but it takes the lock: until then the port stays.
+	 * Once cm_id is cleared, rnbdt_port_disable() does not wait for this handler, so the
+	 * port must not be accessed after rnbdt_lock is released.
 	 */
 	down_write(&rnbdt_lock);
 	ours = port->cm_id == id;
@@ -175,8 +174,8 @@ static int rnbdt_port_listen(struct rnbdt_port *port,
 	}
 
 	/*
-	 * Once the id is bound, its device may be removed, and the handler would
-	 * take the listener out. Lock the handler out until the id listens.
+	 * After the id is bound, the removal of its device may clear port->cm_id. Block the
+	 * handler until the id listens.
 	 */
 	rdma_lock_handler(id);
 	rnbdt_port_swap_id(port, id);
@@ -208,7 +207,7 @@ static int rnbdt_port_address(struct rnbdt_port *port,
 				    addr);
 }
 
-/* Listen; on failure set the state to @otherwise. */
+/* Start to listen; on failure set the state to @otherwise. */
 static int rnbdt_port_try(struct rnbdt_port *port, struct sockaddr_storage *addr,
 			  enum rnbdt_port_state otherwise)
 {
@@ -216,7 +215,7 @@ static int rnbdt_port_try(struct rnbdt_port *port, struct sockaddr_storage *addr
 
 	lockdep_assert_held(&port->lock);
 
-	/* A request may arrive before rdma_listen() returns. */
+	/* Set the state first: a connection request may arrive before rdma_listen() returns. */
 	rnbdt_port_set_state(port, RNBDT_PORT_LISTENING);
 	ret = rnbdt_port_listen(port, addr);
 	if (ret) {
@@ -228,7 +227,7 @@ static int rnbdt_port_try(struct rnbdt_port *port, struct sockaddr_storage *addr
 	return 0;
 }
 
-/* Listen again once a device with this address is present. */
+/* Try to listen again after the listener was lost. */
 static void rnbdt_port_retry(struct work_struct *work)
 {
 	struct rnbdt_port *port = container_of(to_delayed_work(work),
@@ -236,7 +235,7 @@ static void rnbdt_port_retry(struct work_struct *work)
 	struct sockaddr_storage addr;
 	bool again = true;
 
-	/* The holder may be disabling the port: do not wait. */
+	/* Do not block a worker while another context disables the port. */
 	if (mutex_trylock(&port->lock)) {
 		again = port->state == RNBDT_PORT_NO_DEVICE &&
 			(rnbdt_port_address(port, &addr) ||
@@ -249,7 +248,7 @@ static void rnbdt_port_retry(struct work_struct *work)
 }
 
 /**
- * rnbdt_port_init - initialise a port
+ * rnbdt_port_init - initialise the retry work of a port
  * @port: zeroed port
  *
  * Context: any.
@@ -260,7 +259,7 @@ void rnbdt_port_init(struct rnbdt_port *port)
 }
 
 /**
- * rnbdt_port_exit - stop the background work of a port
+ * rnbdt_port_exit - stop the retry work of a port
  * @port: disabled port
  *
  * Context: process context without port->lock; may sleep.
@@ -275,7 +274,7 @@ void rnbdt_port_exit(struct rnbdt_port *port)
  * @port: port that is not listening
  *
  * Context: process context, port->lock held, rnbdt_lock not held; may sleep.
- * Return: 0 or a negative errno, which was logged.
+ * Return: 0, or a negative errno after the error was logged.
  */
 int rnbdt_port_enable(struct rnbdt_port *port)
 {

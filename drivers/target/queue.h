@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A queue of a session and its requests: the types that reply.c, request.c,
- * queue_alloc.c and the backends share.
+ * A queue of a session and its requests: the types that reply.c, request.c, queue_alloc.c and
+ * the backends share.
  *
- * Ownership: a request is empty and belongs to the client while it is not busy. It
- * belongs to the backend from the frame handler until rnbdt_req_done(), then to
- * the done list. It is free again just before the frame with its reply is posted,
- * because from then on the client may use the tag again.
+ * Ownership: while a request is not busy, its structure is unused and its tag belongs to the
+ * client. The backend owns a busy request from the frame handler until rnbdt_req_done(), then
+ * the done list owns it. The request becomes free just before the frame with its reply is
+ * posted, because the client may use the tag again from then on.
  */
 #ifndef RNBDT_QUEUE_H
 #define RNBDT_QUEUE_H
@@ -31,23 +31,23 @@ struct rnbdt_queue;
 /**
  * struct rnbdt_req - a request of a client, found by its tag
  * @queue: queue of the request; constant
- * @att: attachment that the request is for, on which it holds a reference; NULL if that
+ * @att: attachment of the request, on which it holds a reference, or NULL if the attachment
  *	was closed; set by the frame handler
- * @submit: way of the request to the storage; set with @att
+ * @submit: list and work item that submit the request to the storage; set with @att
  * @entry: in rnbdt_queue.done; ring->lock
- * @item: cost, and place in the order of its storage; the lock of the scheduler
- * @lane: lane whose requests in flight include this one when the storage has it; set when
- *	the request enters the scheduler, or begins to wait
+ * @item: cost of the request and its place in the scheduler; lock of the scheduler
+ * @lane: lane that counts the request while the storage has it; set when the request enters
+ *	the scheduler or begins to wait there
  * @todo: in rnbdt_submit.todo
  * @begun: monotonic time in ns when the frame of the request was decoded
- * @turn: number of times that the tag was used; written before @req, see pool.c
- * @busy: the client waits for the reply; set (release) by the frame handler, cleared
- *	(release) when the reply is put into a frame, because the client may use
- *	the tag again as soon as that frame is posted
- * @done: the storage has completed the request, and only its reply is left; set by
+ * @turn: number of uses of the tag; changed before @req is written, see pool.c
+ * @busy: the client waits for the reply; set (release) by the frame handler, cleared (release)
+ *	when the reply is put into a frame, because the client may use the tag again as soon
+ *	as that frame is posted
+ * @done: the storage has completed the request, and only the reply is outstanding; set by
  *	rnbdt_req_done(), cleared before @busy is set
- * @stale: rnbdt_may_submit() has dropped the request because its session closes or its
- *	epoch is old; it gets no reply, and the client sends it again when it reconnects
+ * @stale: rnbdt_may_submit() has dropped the request because its session closes or its epoch
+ *	is old. The client gets no reply and sends the request again when it reconnects
  * @closed: rnbdt_may_submit() has refused the request because its attachment closes
  * @status: result, enum rnbd_status
  * @error: first errno of the parts, negative, or 0
@@ -55,20 +55,19 @@ struct rnbdt_queue;
  * @req: decoded request
  * @work: work item for backends that need process context
  * @iocb: file backend: control block of the transfer
- * @bvec: file backend: extents of the pool; @inline_bvec, or allocated memory that is
- *	charged to the host
+ * @bvec: file backend: extents of the pool; @inline_bvec, or allocated memory that is charged
+ *	to the host
  * @nr_bvec: file backend: used members of @bvec
- * @reserve: file backend: @bvec is of the reserve
+ * @reserve: file backend: @bvec comes from the reserve of file.c
  * @moved: file backend: bytes that were transferred
  * @result: file backend: return value of the asynchronous I/O, bytes or errno
  * @since: file backend: error state of the page cache before the execution
- * @buffered: file backend: data move through the page cache, synchronously
- * @durable: file backend: a success means that the data are on stable storage
- * @alone: file backend: executed a second time, without other writes through the page
- *	cache
+ * @buffered: file backend: the data go through the page cache, synchronously
+ * @durable: file backend: success means that the data are on stable storage
+ * @alone: file backend: second execution, while no other request writes through the page cache
  * @inline_bvec: file backend: space for the extents of a small request
  *
- * The backend owns the request from when @busy is set until rnbdt_req_done().
+ * The backend owns the request from the moment when @busy is set until rnbdt_req_done().
  */
 struct rnbdt_req {
 	struct rnbdt_queue *queue;
@@ -102,13 +101,12 @@ struct rnbdt_req {
 	struct bio_vec inline_bvec[RNBDT_INLINE_BVECS];
 };
 
-/* Requests that are allocated at a time; a queue begins with so many. */
+/* Requests per allocation; a queue begins with as many. */
 #define RNBDT_REQ_CHUNK		RNBD_DEPTH_FIRST
 
 /**
  * struct rnbdt_req_chunk - requests with consecutive tags
- * @rcu: delays kfree() until no reader of the requests is left; kfree_rcu() wants it near
- *	the start
+ * @rcu: delays kfree() until no reader uses the requests; kfree_rcu() requires it near the start
  * @reqs: requests
  */
 struct rnbdt_req_chunk {
@@ -116,14 +114,14 @@ struct rnbdt_req_chunk {
 	struct rnbdt_req reqs[RNBDT_REQ_CHUNK];
 };
 
-/* The memory of an idle session counts on it, see Documentation/design.rst. */
+/* Documentation/design.rst computes the memory of an idle session with this size. */
 static_assert(IS_ENABLED(CONFIG_DEBUG_LOCK_ALLOC) || sizeof(struct rnbdt_req_chunk) <= 8192);
 
 /**
- * enum rnbdt_join_state - state of a queue towards its session
- * @RNBDT_JOINED: a queue of the session: its end ends the session
- * @RNBDT_JOINING: the client must prove the key of the session
- * @RNBDT_JOIN_FAILED: the queue is torn down by itself
+ * enum rnbdt_join_state - state of a queue with respect to its session
+ * @RNBDT_JOINED: the queue belongs to the session, which ends if the queue fails
+ * @RNBDT_JOINING: the client must still prove the key of the session
+ * @RNBDT_JOIN_FAILED: the queue is torn down, and the session continues
  */
 enum rnbdt_join_state {
 	RNBDT_JOINED,
@@ -132,11 +130,11 @@ enum rnbdt_join_state {
 };
 
 /**
- * enum rnbdt_join_step - what a queue that joins awaits
- * @RNBDT_JOIN_AWAITS_JOIN: a JOIN entry
- * @RNBDT_JOIN_AWAITS_PROOF: a PROOF entry
- * @RNBDT_JOIN_VERIFIES: the verification of the proof
- * @RNBDT_JOIN_REFUSED: the client, to disconnect
+ * enum rnbdt_join_step - next step of a queue that joins
+ * @RNBDT_JOIN_AWAITS_JOIN: the client sends a JOIN entry
+ * @RNBDT_JOIN_AWAITS_PROOF: the client sends a PROOF entry
+ * @RNBDT_JOIN_VERIFIES: the target verifies the proof
+ * @RNBDT_JOIN_REFUSED: the client disconnects
  */
 enum rnbdt_join_step {
 	RNBDT_JOIN_AWAITS_JOIN,
@@ -146,7 +144,7 @@ enum rnbdt_join_step {
 };
 
 /**
- * struct rnbdt_join - the way of a queue other than 0 into its session, see join.c
+ * struct rnbdt_join - admission of a queue other than 0 to its session, see join.c
  * @entry: in rnbdt_conn.joins until the queue has joined or failed; host lock
  * @q: queue; constant
  * @req: connection request; constant
@@ -154,11 +152,11 @@ enum rnbdt_join_step {
  * @id: id of the JOIN entry
  * @text: input of the HMACs; written by the completion handler, then by @verify_work
  * @mac: proof of the client
- * @half_open: what counts against the half-open limits until the queue has joined
+ * @half_open: entry in the half-open limits until the queue has joined
  * @verify_work: verifies the proof, on rnbdt_login_wq
  * @expire_work: ends a queue that does not join in time, on rnbdt_timer_wq
  * @abort_work: tears down a queue that has failed, on rnbdt_hangup_wq
- * @destroy_work: destroys its connection id, on rnbdt_linger_wq
+ * @destroy_work: destroys the connection id of such a queue, on rnbdt_linger_wq
  */
 struct rnbdt_join {
 	struct list_head entry;
@@ -176,10 +174,10 @@ struct rnbdt_join {
 };
 
 /**
- * struct rnbdt_accept - how a connection is accepted
+ * struct rnbdt_accept - acceptance of a connection
  * @responder_resources: RDMA READs that the client wants to have in flight; constant
- * @accept_work: creates the ring and accepts, on rnbdt_login_wq; holds a reference on the
- *	session, and is counted in rnbdt_conn.connecting
+ * @accept_work: creates the ring and accepts the connection, on rnbdt_login_wq; holds a
+ *	reference on the session and is counted in rnbdt_conn.connecting
  * @ended: completed when @accept_work no longer changes the queue pair
  */
 struct rnbdt_accept {
@@ -194,31 +192,31 @@ struct rnbdt_accept {
  * @session: session of the queue; constant
  * @cm_id: connection id; the queue is its context
  * @index: index in rnbdt_session.queues; constant
- * @accept: how the connection is accepted
+ * @accept: acceptance of the connection
  * @join_state: enum rnbdt_join_state; changes once, by cmpxchg()
- * @join: way into the session; NULL for queue 0; constant
- * @chunks: requests by tag, in chunks, as many as the granted depth needs; NULL before the
- *	login. A chunk is NULL while the client may not use its tags; written before @ring
- *	allows them, by the slots work of @ring
- * @nr_chunks: chunks that are allocated; slots work of @ring
- * @done: requests whose reply was not put into a frame yet
+ * @join: admission to the session; NULL for queue 0; constant
+ * @chunks: requests by tag, an array of chunks for the granted depth; NULL before the login. A
+ *	chunk is NULL while the client may not use its tags; written by the slots work of
+ *	@ring, before @ring allows the tags
+ * @nr_chunks: number of allocated chunks; slots work of @ring
+ * @done: completed requests whose reply is not in a frame yet
  * @nr_done: length of @done; written under ring->lock, read without
  * @done_inline: bytes of READ data of @done that the client accepts inside a frame
- * @query: tag, plus one, of the request that the client asks about, 0: none; written
- *	under ring->lock, read without
+ * @query: tag + 1 of the request that the client asks about (QUERY), or 0; written under
+ *	ring->lock, read without
  * @query_id: id of that query, which the answer repeats; ring->lock
  * @stats: counters of completed requests
- * @replies_per_frame: replies that fit into one frame; constant once connected
+ * @replies_per_frame: number of replies that fit into one frame; constant once connected
  * @nr_slots: slots of @ring that are charged to the host; slots work of @ring
- * @charged: bytes of its memory that are charged to the host; host lock
- * @reserved: bytes of @charged that were reserved for it before it joined; host lock
+ * @charged: bytes of the queue that are charged to the host; host lock
+ * @reserved: bytes of @charged that the session had reserved for the queue; host lock
  * @inflight: requests in the backend, plus one until the ring is drained
- * @begun: work items that requests of the present frame have queued; handler of frames
- * @several: requests of the latest frame have queued more than one work item; written by the
- *	handler of frames, read by the work items
+ * @begun: work items that requests of the present frame have queued; frame handler
+ * @several: the latest frame has queued more than one work item; written by the frame
+ *	handler, read by the work items
  * @reply_work: sends replies, on rnbdt_reply_wq
  * @idle: completed when @inflight is zero
- * @rcu: delays kfree() until no reader of @stats is left
+ * @rcu: delays kfree() until no reader uses @stats
  *
  * The handler of a connection request allocates a queue. The teardown frees it
  * after it has destroyed @cm_id, so that no handler can use a freed queue.
@@ -256,7 +254,7 @@ struct rnbdt_queue {
  * @q: queue
  *
  * Context: any.
- * Return: false if its client has not proven the key of the session, or it has failed.
+ * Return: false if the client has not proven the key of the session yet, or the queue has failed.
  */
 static inline bool rnbdt_queue_joined(const struct rnbdt_queue *q)
 {
@@ -265,12 +263,12 @@ static inline bool rnbdt_queue_joined(const struct rnbdt_queue *q)
 }
 
 /**
- * rnbdt_queue_req - find the request that has a tag
+ * rnbdt_queue_req - find the request of a tag
  * @q: queue that has joined a session that is live
  * @tag: tag, below the granted depth
  *
  * Context: completion handler of @q, or RCU or ring->lock held.
- * Return: the request, or NULL if the client may not use the tag now.
+ * Return: the request, or NULL if the client may not use the tag at present.
  */
 static inline struct rnbdt_req *rnbdt_queue_req(const struct rnbdt_queue *q, u16 tag)
 {

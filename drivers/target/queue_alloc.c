@@ -2,18 +2,18 @@
 /*
  * Memory of a queue, and the end of its connection.
  *
- * Operation: the handler of a connection request allocates a queue. Its first requests,
- * one per tag, are allocated when the depth is known: at login for queue 0, when they join
- * for the others. More are allocated, and freed, as the client asks. The teardown stops
- * the ring and, when the backend has completed all requests, destroys the ring and the
- * connection id, and frees the queue.
+ * Operation: the handler of a connection request allocates a queue. The first requests, one per
+ * tag, are allocated when the depth is known: at the login for queue 0, and when they join for
+ * the other queues. Further requests are allocated and freed as the client asks. The teardown
+ * stops the ring. When the backend has completed all requests, the teardown destroys the ring
+ * and the connection id, and frees the queue.
  *
- * Concurrency: rnbdt_queue_stop(), rnbdt_queue_wait_idle() and rnbdt_queue_free()
- * are called by the teardown only, in this order. q->inflight starts at one, which
- * rnbdt_queue_wait_idle() drops after the ring was drained.
+ * Concurrency: only the teardown calls rnbdt_queue_stop(), rnbdt_queue_wait_idle() and
+ * rnbdt_queue_free(), in this order. q->inflight starts at one; rnbdt_queue_wait_idle() drops
+ * that count after the ring was drained.
  *
- * Errors: a failed allocation refuses the connection or the login, or the client gets fewer
- * requests than it asked for.
+ * Errors: if an allocation fails, the connection or the login is refused, or the client gets
+ * fewer requests than it asked for.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -38,12 +38,12 @@
 
 /**
  * rnbdt_queue_alloc - allocate a queue without ring and requests
- * @s: session
+ * @s: session of the queue
  * @index: index of the queue in the session
- * @id: connection
+ * @id: id of the connection
  *
  * Context: process context; may sleep.
- * Return: the queue, or NULL without memory.
+ * Return: the queue, or NULL if there is no memory.
  */
 struct rnbdt_queue *rnbdt_queue_alloc(struct rnbdt_session *s, u16 index,
 				      struct rdma_cm_id *id)
@@ -104,9 +104,9 @@ int rnbdt_queue_alloc_reqs(struct rnbdt_queue *q)
 }
 
 /**
- * rnbdt_queue_set_depth - have as many requests as the client may have in flight
+ * rnbdt_queue_set_depth - allocate or free requests, so that there are as many as a depth needs
  * @q: queue that has joined its session
- * @depth: number of requests; the client uses no higher tag
+ * @depth: requests that may be in flight; the client uses only lower tags
  *
  * Context: slots work of the ring; may sleep.
  * Return: @depth, or less if there is no memory or a limit forbids more.
@@ -121,18 +121,18 @@ u16 rnbdt_queue_set_depth(struct rnbdt_queue *q, u16 depth)
 			;
 	while (q->nr_chunks > nr)
 		rnbdt_queue_shrink(q);
-	/* Also if there were fewer than were charged. */
+	/* Correct the charge if fewer requests were allocated than charged. */
 	rnbdt_queue_budget_requests(q, q->nr_chunks);
 	return min_t(u32, depth, q->nr_chunks * RNBDT_REQ_CHUNK);
 }
 
 /**
- * rnbdt_queue_unused_from - test whether no request has a tag that the client gives up
+ * rnbdt_queue_unused_from - test that no request in flight uses a tag that the client gives up
  * @q: queue that has joined a live session
  * @depth: number of requests that the client keeps
  *
  * Context: completion handler of @q.
- * Return: true if so.
+ * Return: true if the tags from @depth on are unused.
  */
 bool rnbdt_queue_unused_from(const struct rnbdt_queue *q, u16 depth)
 {
@@ -147,9 +147,9 @@ bool rnbdt_queue_unused_from(const struct rnbdt_queue *q, u16 depth)
 }
 
 /**
- * rnbdt_queue_make_slots - make room for the granted number of queues
+ * rnbdt_queue_make_slots - replace the array of queues by one for the granted number
  * @s: session that is logging in and has queue 0
- * @nr: granted number
+ * @nr: granted number of queues
  *
  * Context: login work; locks the host, may sleep.
  * Return: 0, -ENOMEM, or -ENOTCONN if the session was closed.
@@ -171,7 +171,7 @@ int rnbdt_queue_make_slots(struct rnbdt_session *s, u32 nr)
 		kvfree(queues);
 		return -ENOTCONN;
 	}
-	/* A reader that still sees the old number may see the new array. */
+	/* A reader that still reads the old number can use the new array. */
 	smp_store_release(&s->queues, queues);
 	/* pairs with the acquire in rnbdt_session_stats() */
 	smp_store_release(&s->nr_slots, nr);
@@ -180,7 +180,7 @@ int rnbdt_queue_make_slots(struct rnbdt_session *s, u32 nr)
 }
 
 /**
- * rnbdt_queue_stop - fail the ring of a queue and disconnect
+ * rnbdt_queue_stop - fail the ring of a queue and disconnect its connection
  * @q: queue of a closing session, with or without a ring
  *
  * Context: process context; may sleep.
@@ -197,10 +197,10 @@ void rnbdt_queue_stop(struct rnbdt_queue *q)
  * rnbdt_queue_wait_idle - wait until no context uses the requests of a queue
  * @q: drained queue of a session without bound attachments
  *
- * The storage has completed all requests, and no work item submits any; a context that has
- * answered one of them may still use the queue.
+ * The storage has completed all requests, and no work item submits any. However, a context that
+ * has just answered a request may still use the queue.
  *
- * Context: process context, may sleep for a moment; called once per queue.
+ * Context: process context; may sleep briefly. Called once per queue.
  */
 void rnbdt_queue_wait_idle(struct rnbdt_queue *q)
 {
@@ -211,7 +211,7 @@ void rnbdt_queue_wait_idle(struct rnbdt_queue *q)
 
 /**
  * rnbdt_queue_free - free a queue and its requests
- * @q: queue without a ring, whose connection id was destroyed or is not ours
+ * @q: queue without a ring, whose connection id was destroyed or belongs to another owner
  *
  * Context: process context; may sleep.
  */

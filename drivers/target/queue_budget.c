@@ -4,31 +4,33 @@
  *
  * Operation
  *
- * The queues of a session have rings, requests and queue pairs, and their requests need
- * memory while they are in flight. Attachments need memory as well (attached.c). All of that
- * has a limit, of which each host has a share.
- * As a pool (budget.c), the queues of a session have a floor: what each of them begins with.
- * It is charged at the login, as far as the limits leave it, so that a queue finds its memory
- * when it joins. Rings and requests grow beyond that only up to fifteen sixteenths of the
- * limit, so that a new session finds its floor at once. That they may not grow is no error.
+ * One limit covers the rings, requests and queue pairs of all queues, the memory that requests
+ * need while they are in flight, and the memory of attachments (attached.c). Each host may use a
+ * share of the limit.
+ *
+ * The queues of a session have a floor, like a pool (budget.c): the memory with which each queue
+ * begins. The floor is charged at the login as far as the limits allow, so that the memory is
+ * available when a queue joins. Rings and requests grow beyond the floor only up to fifteen
+ * sixteenths of the limit, so that a new session finds its floor at once. A ring that cannot
+ * grow is no error.
  *
  * Ownership
  *
- * Charges are recorded in the queue and in the session, and in the host for all its sessions
- * and claims (claim.c). rnbdt_queue_budget_freed() returns them when the memory is free.
+ * Charges are recorded in the queue, in the session, and in the host for all its sessions and
+ * claims (claim.c). rnbdt_queue_budget_freed() returns them when the memory is freed.
  *
  * Concurrency
  *
- * The host is locked to change its accounts and those of its sessions. Hosts share the sums,
- * which are atomic, and change them concurrently: memory is charged first, then the sums are
- * compared with the limits, and if one is exceeded the memory is returned. A full barrier
- * separates the charge from the comparison, because they may concern different sums. So no
- * limit is exceeded for longer than that, but if several want the last memory none of them may
- * get it.
- * The account of requests in flight is atomic. A changed limit applies to what is charged from
- * then on.
+ * The host lock protects the accounts of the host and of its sessions. All hosts share the sums,
+ * which are atomic. A context first charges the memory, then compares the sums with the limits,
+ * and returns the memory if a limit is exceeded. A full barrier separates charge and comparison,
+ * because these may concern different sums. So a limit is exceeded only until that comparison,
+ * but if several contexts want the last memory all of them may be refused. The account of
+ * requests in flight is atomic. A changed limit applies to later charges only.
  *
- * Errors: a reached limit is a status for the client and increases a counter.
+ * Errors
+ *
+ * A reached limit is reported to the client as a status and increases a counter.
  */
 
 #include <linux/atomic.h>
@@ -53,8 +55,8 @@
 RNBD_PARAM_UINT(queue_limit_mb, 0, 0, 16777216,
 		"MiB of memory of all queues and their requests, seven eighths of them for one host; 0: an eighth of RAM");
 
-static atomic64_t rnbdt_all_queue_bytes;	/* of sessions and claims */
-static atomic64_t rnbdt_io_bytes;	/* of all sessions */
+static atomic64_t rnbdt_all_queue_bytes;	/* charged to sessions and claims of all hosts */
+static atomic64_t rnbdt_io_bytes;	/* charged for requests in flight of all sessions */
 
 /* Charge memory of queues to a host, or return it if @bytes is negative. */
 static void rnbdt_queue_budget_charge(struct rnbdt_host *host, s64 bytes)
@@ -63,11 +65,11 @@ static void rnbdt_queue_budget_charge(struct rnbdt_host *host, s64 bytes)
 
 	WRITE_ONCE(host->queue_bytes, host->queue_bytes + bytes);
 	atomic64_add(bytes, &rnbdt_all_queue_bytes);
-	/* The caller may read other sums. Pairs with the barriers after the charges to those. */
+	/* The caller may read other sums next. Pairs with the barriers after charges to those. */
 	smp_mb__after_atomic();
 }
 
-/* Let a queue have @bytes charged. */
+/* Set the bytes that are charged for a queue to @bytes. */
 static void rnbdt_queue_budget_set(struct rnbdt_queue *q, u64 bytes)
 {
 	struct rnbdt_account *account = &q->session->account;
@@ -83,7 +85,7 @@ static u64 rnbdt_queue_limit(void)
 	return rnbdt_limit_bytes(READ_ONCE(queue_limit_mb), 8);
 }
 
-/* What rings and requests may use, floors included. The rest is for further floors. */
+/* Return how much rings and requests may use, floors included. The rest is for new floors. */
 static u64 rnbdt_queue_elastic(void)
 {
 	u64 all = rnbdt_queue_limit();
@@ -91,20 +93,20 @@ static u64 rnbdt_queue_elastic(void)
 	return all - all / 16;
 }
 
-/* Bytes of queues and requests of a host. */
+/* Return the bytes of queues and requests of a host. */
 static u64 rnbdt_queue_bytes_of(const struct rnbdt_host *host)
 {
 	return READ_ONCE(host->queue_bytes) + atomic64_read(&host->io_bytes);
 }
 
-/* Bytes of queues and requests of all hosts. */
+/* Return the bytes of queues, requests and attachments of all hosts. */
 static u64 rnbdt_queue_bytes_all(void)
 {
 	return atomic64_read(&rnbdt_all_queue_bytes) + atomic64_read(&rnbdt_io_bytes) +
 	       rnbdt_attached_bytes();
 }
 
-/* Return which limit is exceeded, if @all is that of all hosts, or RNBDT_LIMITS if none is. */
+/* Return which limit is exceeded, or RNBDT_LIMITS if none is. @all is the limit of all hosts. */
 static enum rnbdt_limit rnbdt_queue_budget_exceeded(const struct rnbdt_host *host, u64 all)
 {
 	if (rnbdt_queue_bytes_of(host) > rnbdt_host_share(all))
@@ -112,7 +114,7 @@ static enum rnbdt_limit rnbdt_queue_budget_exceeded(const struct rnbdt_host *hos
 	return rnbdt_queue_bytes_all() > all ? RNBDT_LIMIT_QUEUES : RNBDT_LIMITS;
 }
 
-/* Return by how much the limits are exceeded, if @all is that of all hosts. */
+/* Return by how many bytes the limits are exceeded. @all is the limit of all hosts. */
 static u64 rnbdt_queue_budget_excess(const struct rnbdt_host *host, u64 all)
 {
 	u64 of_host = rnbdt_queue_bytes_of(host), share = rnbdt_host_share(all);
@@ -122,14 +124,15 @@ static u64 rnbdt_queue_budget_excess(const struct rnbdt_host *host, u64 all)
 }
 
 /**
- * rnbdt_queue_budget_grow - charge the memory of a queue to the accounts
+ * rnbdt_queue_budget_grow - increase the charge of a queue
  * @q: queue
- * @bytes: what it is to have, not less than what is charged
- * @all: limit of all queues
- * @login: sessions of the host that are closing may free what is missing
+ * @bytes: new charge in bytes, not less than the present one
+ * @all: limit in bytes of all hosts
+ * @login: called for a login, which may wait for closing sessions of the host
  *
- * Context: process context, host of the session locked.
- * Return: RNBD_ST_OK, RNBD_ST_LIMIT, or with @login RNBD_ST_BUSY because of those sessions.
+ * Context: process context, host lock held.
+ * Return: RNBD_ST_OK or RNBD_ST_LIMIT; RNBD_ST_BUSY with @login, if closing sessions of the host
+ * will free memory.
  */
 static u16 rnbdt_queue_budget_grow(struct rnbdt_queue *q, u64 bytes, u64 all, bool login)
 {
@@ -146,8 +149,8 @@ static u16 rnbdt_queue_budget_grow(struct rnbdt_queue *q, u64 bytes, u64 all, bo
 }
 
 /*
- * Estimate the memory of a queue pair and of its part of a completion queue: entries as mlx5
- * has them, and a page. Other devices have larger or smaller ones.
+ * Estimate the memory of a queue pair and of its part of a completion queue: a page, and entries
+ * of the size that mlx5 uses. Other devices use larger or smaller entries.
  */
 static u64 rnbdt_queue_pair_bytes(u32 slots, u32 data_wrs)
 {
@@ -157,8 +160,8 @@ static u64 rnbdt_queue_pair_bytes(u32 slots, u32 data_wrs)
 }
 
 /*
- * Memory of a queue whatever it has to do, of which a ring of the session has the geometry;
- * that of queue 0 includes the session.
+ * Return the bytes of a queue without slots and requests. @attr describes any ring of the
+ * session. Queue 0 includes the session.
  */
 static u64 rnbdt_queue_base_bytes(const struct rnbd_ring_attr *attr, u16 index)
 {
@@ -168,7 +171,7 @@ static u64 rnbdt_queue_base_bytes(const struct rnbd_ring_attr *attr, u16 index)
 					    sizeof(struct rnbdt_session));
 }
 
-/* Memory of a queue with so many slots and chunks of requests. */
+/* Return the bytes of a queue with a number of slots and of chunks of requests. */
 static u64 rnbdt_queue_bytes_with(const struct rnbd_ring_attr *attr, u16 index, u32 slots,
 				  u32 chunks)
 {
@@ -177,15 +180,16 @@ static u64 rnbdt_queue_bytes_with(const struct rnbd_ring_attr *attr, u16 index, 
 }
 
 /**
- * rnbdt_queue_budget_first - charge what a queue begins with
+ * rnbdt_queue_budget_first - charge the memory with which a queue begins
  * @q: queue of a session that logs in, gets a list of exports, or is live
- * @chunks: chunks of requests that it will have
- * @login: sessions of the host that are closing may free what is missing
+ * @chunks: chunks of requests with which the queue begins
+ * @login: called for a login, which may wait for closing sessions of the host
  *
- * What is reserved for it is charged already.
+ * Memory that the session has reserved for its queues is charged already and is used first.
  *
- * Context: process context, host of the session locked.
- * Return: RNBD_ST_OK, RNBD_ST_LIMIT, or with @login RNBD_ST_BUSY because of those sessions.
+ * Context: process context, host lock held.
+ * Return: RNBD_ST_OK or RNBD_ST_LIMIT; RNBD_ST_BUSY with @login, if closing sessions of the host
+ * will free memory.
  */
 u16 rnbdt_queue_budget_first(struct rnbdt_queue *q, u32 chunks, bool login)
 {
@@ -207,12 +211,12 @@ u16 rnbdt_queue_budget_first(struct rnbdt_queue *q, u32 chunks, bool login)
 }
 
 /**
- * rnbdt_queue_budget_reserve - charge what the queues of a session begin with
- * @s: session that logs in, after rnbdt_limits_login()
+ * rnbdt_queue_budget_reserve - charge the memory with which the further queues of a session begin
+ * @s: session that logs in, after rnbdt_limits_login(); its number of queues is granted
  *
- * If the limits do not leave as much, some queues may be refused when they join.
+ * If the limits leave less than that, some queues may be refused when they join.
  *
- * Context: process context, host of @s locked; the number of queues is known.
+ * Context: process context, host lock held.
  */
 void rnbdt_queue_budget_reserve(struct rnbdt_session *s)
 {
@@ -236,12 +240,12 @@ void rnbdt_queue_budget_reserve(struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_queue_budget_leave - leave the floor of the queues of a session to its claim
+ * rnbdt_queue_budget_leave - move the floor of the queues of a session to its claim
  * @s: session whose queue pairs are drained, or whose login is refused
- * @waits: the memory of its queues is not about to be freed, and stays charged
+ * @waits: the queues are not freed soon: their memory stays charged to the session as well
  *
- * Context: process context, host of the session locked.
- * Return: bytes of the floor, which are charged to the host.
+ * Context: process context, host lock held.
+ * Return: bytes of the floor, which stay charged to the host.
  */
 u64 rnbdt_queue_budget_leave(struct rnbdt_session *s, bool waits)
 {
@@ -257,11 +261,11 @@ u64 rnbdt_queue_budget_leave(struct rnbdt_session *s, bool waits)
 }
 
 /**
- * rnbdt_queue_budget_take_over - let a session have the memory of queues of its claim
+ * rnbdt_queue_budget_take_over - move the floor of a claim to the session that takes it over
  * @s: session that logs in
- * @bytes: what rnbdt_queue_budget_leave() has returned
+ * @bytes: return value of rnbdt_queue_budget_leave()
  *
- * Context: process context, host of the session locked.
+ * Context: process context, host lock held.
  */
 void rnbdt_queue_budget_take_over(struct rnbdt_session *s, u64 bytes)
 {
@@ -273,11 +277,11 @@ void rnbdt_queue_budget_take_over(struct rnbdt_session *s, u64 bytes)
 }
 
 /**
- * rnbdt_queue_budget_end_claim - return the memory of queues of a claim
- * @host: its host
- * @bytes: what rnbdt_queue_budget_leave() has returned
+ * rnbdt_queue_budget_end_claim - return the memory that is charged for the queues of a claim
+ * @host: host of the claim
+ * @bytes: return value of rnbdt_queue_budget_leave()
  *
- * Context: process context, host of the session locked.
+ * Context: process context, host lock held.
  */
 void rnbdt_queue_budget_end_claim(struct rnbdt_host *host, u64 bytes)
 {
@@ -285,10 +289,12 @@ void rnbdt_queue_budget_end_claim(struct rnbdt_host *host, u64 bytes)
 }
 
 /**
- * rnbdt_queue_budget_remove - return what a queue begins with
+ * rnbdt_queue_budget_remove - return the memory with which a queue began
  * @q: queue that fails to join its session
  *
- * Context: process context, host of the session locked.
+ * The part that was reserved for the queue is reserved by the session again.
+ *
+ * Context: process context, host lock held.
  */
 void rnbdt_queue_budget_remove(struct rnbdt_queue *q)
 {
@@ -298,13 +304,13 @@ void rnbdt_queue_budget_remove(struct rnbdt_queue *q)
 	q->reserved = 0;
 }
 
-/* Change what is charged for a queue. Returns false if a limit forbids more. */
+/* Set the charge of a queue to @bytes. Returns false if a limit forbids more. */
 static bool rnbdt_queue_budget_resize(struct rnbdt_queue *q, u64 bytes)
 {
 	struct rnbdt_host *host = q->session->host;
 	u16 status = RNBD_ST_OK;
 
-	/* Only the caller changes it. */
+	/* Only the caller changes q->charged. */
 	if (bytes == READ_ONCE(q->charged))
 		return true;
 	rnbdt_host_lock(host);
@@ -317,12 +323,12 @@ static bool rnbdt_queue_budget_resize(struct rnbdt_queue *q, u64 bytes)
 }
 
 /**
- * rnbdt_queue_budget_slots - charge the slots of a queue that has joined its session
+ * rnbdt_queue_budget_slots - set the charge for the slots of a joined queue
  * @q: queue
- * @slots: slots of both directions that it has, or is about to allocate
+ * @slots: slots of both directions that the queue has, or that are about to be allocated
  *
  * Context: slots work of the ring; locks the host.
- * Return: false if a limit forbids more than what is charged.
+ * Return: false if a limit forbids the increase; the charge is then unchanged.
  */
 bool rnbdt_queue_budget_slots(struct rnbdt_queue *q, u32 slots)
 {
@@ -335,12 +341,12 @@ bool rnbdt_queue_budget_slots(struct rnbdt_queue *q, u32 slots)
 }
 
 /**
- * rnbdt_queue_budget_requests - charge the requests of a queue that has joined its session
+ * rnbdt_queue_budget_requests - set the charge for the requests of a joined queue
  * @q: queue
- * @chunks: chunks of requests that it has, or is about to allocate
+ * @chunks: chunks of requests that the queue has, or that are about to be allocated
  *
  * Context: slots work of the ring; locks the host.
- * Return: false if a limit forbids more than what is charged.
+ * Return: false if a limit forbids the increase; the charge is then unchanged.
  */
 bool rnbdt_queue_budget_requests(struct rnbdt_queue *q, u32 chunks)
 {
@@ -353,12 +359,12 @@ bool rnbdt_queue_budget_requests(struct rnbdt_queue *q, u32 chunks)
  * @s: session of the request
  * @bytes: number of bytes
  *
- * One request of a session gets its memory in any case, so that the client that retries
- * those that were refused makes progress.
+ * If no other request of the session has such memory, the charge succeeds in any case, so that
+ * a client that retries refused requests makes progress.
  *
  * Context: any.
- * Return: false if a limit is reached; the client retries a request that it knows the target
- * had no memory for.
+ * Return: false if a limit is reached; the caller answers that the target has no memory, and the
+ * client retries the request.
  */
 bool rnbdt_queue_budget_take_io(struct rnbdt_session *s, u32 bytes)
 {
@@ -378,7 +384,7 @@ bool rnbdt_queue_budget_take_io(struct rnbdt_session *s, u32 bytes)
 }
 
 /**
- * rnbdt_queue_budget_give_io - return what rnbdt_queue_budget_take_io() has charged
+ * rnbdt_queue_budget_give_io - return memory that rnbdt_queue_budget_take_io() has charged
  * @s: session of the request
  * @bytes: number of bytes
  *
@@ -392,13 +398,13 @@ void rnbdt_queue_budget_give_io(struct rnbdt_session *s, u32 bytes)
 }
 
 /**
- * rnbdt_queue_budget_attach - charge the memory of an attachment, if the limits leave it
+ * rnbdt_queue_budget_attach - charge the memory of an attachment, if the limits allow it
  * @att: attachment that is not bound yet
  *
- * rnbdt_attach_forget() returns it.
+ * rnbdt_attach_forget() returns the charge.
  *
- * Context: process context, host of the session locked.
- * Return: RNBD_ST_OK, or RNBD_ST_LIMIT and nothing is charged.
+ * Context: process context, host lock held.
+ * Return: RNBD_ST_OK, or RNBD_ST_LIMIT if nothing was charged.
  */
 u16 rnbdt_queue_budget_attach(struct rnbdt_attach *att)
 {
@@ -413,10 +419,10 @@ u16 rnbdt_queue_budget_attach(struct rnbdt_attach *att)
 }
 
 /**
- * rnbdt_queue_budget_parted - return what was charged for the rings of a session
- * @s: closing session whose rings and queue pairs are free, but not its requests
+ * rnbdt_queue_budget_parted - return the memory of the rings and queue pairs of a session
+ * @s: closing session whose rings and queue pairs are freed, but not its requests
  *
- * Context: process context, host of @s locked, after rnbdt_claim_keep() with @waits.
+ * Context: process context, host lock held, after rnbdt_claim_keep() with waits set.
  */
 void rnbdt_queue_budget_parted(struct rnbdt_session *s)
 {
@@ -437,10 +443,10 @@ void rnbdt_queue_budget_parted(struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_queue_budget_freed - return the memory that was charged for the queues of a session
- * @s: session whose rings are free
+ * rnbdt_queue_budget_freed - return all memory that is charged for the queues of a session
+ * @s: session whose rings are freed
  *
- * Context: process context, host of the session locked.
+ * Context: process context, host lock held.
  */
 void rnbdt_queue_budget_freed(struct rnbdt_session *s)
 {

@@ -4,33 +4,33 @@
  *
  * Operation
  *
- * A login costs work: memory is zeroed and registered, and freed again. Each host
- * has a token bucket of login_burst logins that fills by login_rate a minute. A
- * login takes one token per RNBDT_LOGIN_BYTES of the floor of its pool, rounded up, a
- * list of exports takes one. Refused logins take none, because well-behaved clients
- * repeat them. While the bucket is empty, connections in the name of the host are refused
- * before a queue pair is created for them. Only authenticated logins of the host take
- * tokens. The end of a long session returns none: a host could let hundreds of
- * sessions last just long enough.
+ * A login costs work: memory is zeroed, registered, and freed again. Each host has a token
+ * bucket that holds login_burst tokens and gains login_rate tokens per minute. A login takes one
+ * token per RNBDT_LOGIN_BYTES of the floor of its pool, rounded up; a list of exports takes one.
+ * A refused login takes none, because well-behaved clients repeat it. While the bucket is empty,
+ * connections in the name of the host are refused before a queue pair is created. Only
+ * authenticated logins take tokens. The end of a session returns none, not even after a long
+ * time: otherwise a host could keep hundreds of sessions just long enough.
  *
- * Requests to attach have a bucket as well (attach_burst, attach_rate), because a client
- * could try names of exports with them. Each takes one token, also one that is refused,
- * unless the client must repeat it because the storage has requests of an older
- * attachment. A request without a token is refused before memory is allocated for it. A
- * request that ends an ownership takes none (RNBD_ATTACH_DISOWN): it allocates nothing, its
- * answer is always the same, and it locks the configuration only once for each ownership,
- * which has taken a token when it began. Its client sends it once, so a refusal would leave
- * the export owned.
+ * Requests to attach have another bucket (attach_burst, attach_rate), because a client could
+ * guess names of exports with them. Each request takes one token, even if it is refused, unless
+ * the client must repeat it because the storage has requests of an older attachment. A request
+ * without a token is refused before memory is allocated for it.
  *
- * A refusal carries the time after which the client should ask again, which is that of
- * the next token if the bucket of logins is empty.
+ * A request that ends an ownership (RNBD_ATTACH_DISOWN) takes no token. Such a request allocates
+ * nothing, and its answer is always the same. The request takes rnbdt_lock for writing only once
+ * per ownership, which took a token when it began. The client sends it only once, so a refusal
+ * would leave the export owned.
+ *
+ * A refusal carries the time after which the client should retry. If the bucket of logins is
+ * empty, this is the time until the next token.
  *
  * Ownership: the buckets belong to their host.
  *
- * Concurrency: the host is locked. A changed rate applies to the next login.
+ * Concurrency: the host is locked. A changed rate applies from the next login on.
  *
- * Errors: a refusal is a status for the client and increases a counter. The log has a line
- * when a bucket is empty, and when the logins of a host are put off for long.
+ * Errors: a refusal is reported to the client as a status and increases a counter. A line is
+ * logged when a bucket is empty, and when the logins of a host get the answer BUSY for long.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -46,20 +46,21 @@
 #include "rate.h"
 #include "session.h"
 
-/* Milliseconds after which a client that is refused should ask again */
+/* Milliseconds after which a refused client should retry, after RNBD_ST_BUSY or RNBD_ST_LIMIT */
 #define RNBDT_BUSY_RETRY_MS	100
 #define RNBDT_BUSY_RETRY_MAX_MS	10000
 #define RNBDT_LIMIT_RETRY_MS	1000
 
-/* Bytes of the floor of a pool that cost one token of the bucket of logins. */
+/* Bytes of the floor of a pool that cost one token of the bucket of logins */
 #define RNBDT_LOGIN_BYTES	(128ull << 20)
 
-/* Least time between two log lines about a host that logs in or attaches too often. */
+/* Shortest time in ns between two log lines about a bucket of a host that is empty */
 #define RNBDT_BUCKET_LOG_NS	(60ull * NSEC_PER_SEC)
 
 /*
- * A client that reconnects is put off for a moment. It is logged if that lasts for
- * RNBDT_PUT_OFF_LOG_NS; RNBDT_PUT_OFF_GAP_NS is more than a client pauses.
+ * A client that reconnects normally gets the answer BUSY for a moment only. If BUSY answers last
+ * for RNBDT_PUT_OFF_LOG_NS, they are logged. RNBDT_PUT_OFF_GAP_NS without one, which is longer
+ * than the pauses of a client, ends the series.
  */
 #define RNBDT_PUT_OFF_LOG_NS	(10ull * NSEC_PER_SEC)
 #define RNBDT_PUT_OFF_GAP_NS	(60ull * NSEC_PER_SEC)
@@ -76,15 +77,15 @@ RNBD_PARAM_UINT(login_burst, 1024, 1, 65536,
 RNBD_PARAM_UINT(login_rate, 240, 0, 65536,
 		"logins per minute of one host in the long run; each 128 MiB of a pool count; 0: any number");
 
-/* Return the nanoseconds per token, 0: there is no limit. */
+/* Return the nanoseconds per token, or 0 if there is no limit. */
 static u64 rnbdt_bucket_interval(u32 per_minute)
 {
 	return per_minute ? div_u64(60ull * NSEC_PER_SEC, per_minute) : 0;
 }
 
 /*
- * Does a bucket of @burst tokens have none? @debt, in ns, bounds what it may owe: the
- * rate may have changed.
+ * Return whether a bucket of @burst tokens is empty. Limit its debt to @debt nanoseconds,
+ * because the rate may have changed.
  */
 static bool rnbdt_bucket_empty(struct rnbdt_bucket *bucket, u64 interval, u32 burst, u64 debt)
 {
@@ -99,7 +100,7 @@ static void rnbdt_bucket_take(struct rnbdt_bucket *bucket, u64 interval, u64 nr)
 	bucket->until = max(bucket->until, ktime_get_ns()) + nr * interval;
 }
 
-/* Is another log line due about an empty bucket? */
+/* Return whether a log line about an empty bucket is due. */
 static bool rnbdt_bucket_log(struct rnbdt_bucket *bucket)
 {
 	u64 now = ktime_get_ns();
@@ -110,7 +111,7 @@ static bool rnbdt_bucket_log(struct rnbdt_bucket *bucket)
 	return true;
 }
 
-/* Return the debt in ns that the largest pool can leave in a bucket. */
+/* Return the debt in ns that the login with the largest pool leaves in a bucket. */
 static u64 rnbdt_login_debt(u64 interval)
 {
 	return DIV_ROUND_UP_ULL((u64)RNBD_POOL_UNITS_MAX * RNBD_UNIT_SIZE,
@@ -165,12 +166,12 @@ u16 rnbdt_rate_attach(struct rnbdt_host *host)
 }
 
 /**
- * rnbdt_rate_retry_ms - return when a client that is refused should ask again
+ * rnbdt_rate_retry_ms - return when a refused client should retry
  * @host: host of the client
  * @status: status of the refusal, enum rnbd_status
  *
  * Context: process context, @host locked.
- * Return: milliseconds, or 0 if the status has no such time.
+ * Return: milliseconds, or 0 if the client gets no such time for the status.
  */
 u32 rnbdt_rate_retry_ms(const struct rnbdt_host *host, u16 status)
 {
@@ -185,20 +186,20 @@ u32 rnbdt_rate_retry_ms(const struct rnbdt_host *host, u16 status)
 		return RNBDT_LIMIT_RETRY_MS;
 	if (status != RNBD_ST_BUSY)
 		return 0;
-	/* If the bucket of logins is empty, it has a token at that time. */
+	/* At that time the bucket of logins has a token. */
 	if (interval && host->logins.until > due)
 		ms = div_u64(host->logins.until - due, NSEC_PER_MSEC) + 1;
 	return clamp_t(u64, ms, RNBDT_BUSY_RETRY_MS, RNBDT_BUSY_RETRY_MAX_MS);
 }
 
 /**
- * rnbdt_rate_join_retry_ms - return when a client should ask again for a further queue
+ * rnbdt_rate_join_retry_ms - return when a client should retry to connect a further queue
  * @status: status of the refusal, enum rnbd_status
  *
- * A queue takes no token of the bucket of logins. What it lacks is free again soon.
+ * A further queue takes no token of the bucket of logins, so the state of that does not matter.
  *
  * Context: any.
- * Return: milliseconds, or 0 if the status has no such time.
+ * Return: milliseconds, or 0 if the client gets no such time for the status.
  */
 u32 rnbdt_rate_join_retry_ms(u16 status)
 {
@@ -208,7 +209,7 @@ u32 rnbdt_rate_join_retry_ms(u16 status)
 }
 
 /**
- * rnbdt_rate_put_off - note that a connection or a login was answered with BUSY
+ * rnbdt_rate_put_off - record that a connection, a login or a request to attach got BUSY
  * @host: host of the client
  *
  * Context: process context, @host locked.
@@ -232,8 +233,8 @@ void rnbdt_rate_put_off(struct rnbdt_host *host)
 }
 
 /**
- * rnbdt_rate_refused - count that a login is not granted
- * @s: session whose client gets a reply with @status
+ * rnbdt_rate_refused - count a login that is not granted
+ * @s: session whose client gets a login reply with @status
  * @status: enum rnbd_status
  *
  * Context: process context; locks the host.
@@ -253,7 +254,8 @@ void rnbdt_rate_refused(struct rnbdt_session *s, u16 status)
  * @host: host
  * @pool_bytes: floor of the pool of the login in bytes; 0 for a list of exports
  *
- * One token is enough: the bucket may go into debt.
+ * The login succeeds if the bucket has one token. All tokens that the login costs are taken, so
+ * the bucket may go into debt.
  *
  * Context: process context, @host locked.
  * Return: RNBD_ST_OK, or RNBD_ST_BUSY while the bucket is empty.

@@ -3,17 +3,18 @@
  * Which exports a host reaches on a port.
  *
  * Operation: a host reaches an export on a port if the export allows the host and the port
- * offers the export. Each connection request asks whether the host reaches any export, and
- * a host may be allowed thousands. So each port counts for each host the exports that it
- * reaches, and those of them that are enabled. Links in configfs and the end of an export
- * change the counts. One export is found by its name, and then the permission of the host.
+ * offers the export. Each connection request asks whether the host reaches any export at all,
+ * and an administrator may allow a host thousands of exports. Therefore each port has counts for
+ * each host: the exports that the host reaches, and those of them that are enabled. Links in
+ * configfs, and an export that is enabled or disabled, change the counts. A single export is
+ * looked up by name, then the permission of the host for it.
  *
  * Ownership: configfs owns the links; a port owns its counts.
  *
- * Concurrency: a change holds rnbdt_lock for writing, a lookup at least for reading. Memory is
- * allocated without I/O: reclaim may wait for a client whose login waits for the lock.
+ * Concurrency: a change holds rnbdt_lock for writing, a lookup holds it at least for reading.
+ * Memory is allocated without I/O: reclaim may wait for a client whose login waits for the lock.
  *
- * Errors: a link for which there is no memory is refused, and the counts stay as they were.
+ * Errors: if there is no memory, the link is refused and the counts remain unchanged.
  */
 
 #include <linux/errno.h>
@@ -27,9 +28,9 @@
 #include "target.h"
 
 /**
- * struct rnbdt_reach - exports that a host reaches on a port
- * @exports: number of them
- * @enabled: those of them that are enabled
+ * struct rnbdt_reach - counts of the exports that one host reaches on one port
+ * @exports: exports that the port offers and that allow the host
+ * @enabled: enabled ones among these
  */
 struct rnbdt_reach {
 	u32 exports;
@@ -69,11 +70,11 @@ static void rnbdt_reach_remove(struct rnbdt_port *port, struct rnbdt_host *host,
 }
 
 /**
- * rnbdt_reach_allow - let a host use an export
- * @allow: link, which is in no list yet
+ * rnbdt_reach_allow - allow a host to use an export
+ * @allow: link, not in a list yet
  *
  * Context: process context, rnbdt_lock held for writing; may sleep.
- * Return: 0; -EEXIST if there is a link of the host in either directory; -ENOMEM.
+ * Return: 0, -EEXIST if the host has a link in either directory, or -ENOMEM.
  */
 int rnbdt_reach_allow(struct rnbdt_allow *allow)
 {
@@ -123,7 +124,7 @@ void rnbdt_reach_deny(struct rnbdt_allow *allow)
 	xa_erase(&allow->host->allows, export->id);
 }
 
-/* Does a port offer an export? Most exports are offered by few ports. */
+/* Return whether a port offers an export. Few ports offer an export, so the list is short. */
 static bool rnbdt_port_offers(struct rnbdt_port *port, const struct rnbdt_export *export)
 {
 	struct rnbdt_offer *offer;
@@ -135,11 +136,11 @@ static bool rnbdt_port_offers(struct rnbdt_port *port, const struct rnbdt_export
 }
 
 /**
- * rnbdt_reach_offer - let a port offer an export
- * @offer: link, which is in no list yet
+ * rnbdt_reach_offer - add an export to those that a port offers
+ * @offer: link, not in a list yet
  *
  * Context: process context, rnbdt_lock held for writing; may sleep.
- * Return: 0; -EEXIST if the port offers the export already; -ENOMEM.
+ * Return: 0, -EEXIST if the port offers the export already, or -ENOMEM.
  */
 int rnbdt_reach_offer(struct rnbdt_offer *offer)
 {
@@ -184,9 +185,9 @@ void rnbdt_reach_withdraw(struct rnbdt_offer *offer)
 }
 
 /**
- * rnbdt_reach_enable - enable an export, or no longer grant its use
+ * rnbdt_reach_enable - set whether an export is enabled, and update the counts
  * @export: export
- * @enabled: whether it may be used from now on
+ * @enabled: whether clients may use the export from now on
  *
  * Context: process context, rnbdt_lock held for writing.
  */
@@ -215,8 +216,8 @@ void rnbdt_reach_enable(struct rnbdt_export *export, bool enabled)
  * @host: host
  *
  * Context: rnbdt_lock held.
- * Return: the link to the host in allowed_hosts or readonly_hosts of the export, or NULL if
- * the host may not use it.
+ * Return: the link to the host in allowed_hosts or readonly_hosts of the export, or NULL if the
+ * host may not use the export.
  */
 struct rnbdt_allow *rnbdt_find_allow(const struct rnbdt_export *export,
 				     struct rnbdt_host *host)
@@ -238,7 +239,7 @@ static bool rnbdt_port_reaches(struct rnbdt_port *port, const struct rnbdt_expor
  * @name: name of the export
  *
  * Context: rnbdt_lock held.
- * Return: the export or NULL.
+ * Return: the export, or NULL.
  */
 struct rnbdt_export *rnbdt_port_find_export(struct rnbdt_port *port,
 					    struct rnbdt_host *host, const char *name)
@@ -255,7 +256,7 @@ struct rnbdt_export *rnbdt_port_find_export(struct rnbdt_port *port,
  * rnbdt_port_next_export - find the next enabled export that a host may use on a port
  * @port: port
  * @host: host
- * @id: id of the export that was found before, or 0 to find the first one
+ * @id: id of the export that was found last, or 0 to find the first one
  *
  * Context: rnbdt_lock held.
  * Return: the export with the next higher id, or NULL.
@@ -279,7 +280,7 @@ struct rnbdt_export *rnbdt_port_next_export(struct rnbdt_port *port,
  * @host: host
  *
  * Context: rnbdt_lock held.
- * Return: true if there is at least one.
+ * Return: true if there is at least one such export.
  */
 bool rnbdt_port_has_export(struct rnbdt_port *port, struct rnbdt_host *host)
 {
@@ -291,12 +292,12 @@ bool rnbdt_port_has_export(struct rnbdt_port *port, struct rnbdt_host *host)
 }
 
 /**
- * rnbdt_port_knows_host - check whether a host may use an export on a port
+ * rnbdt_port_knows_host - check whether a host may use any export on a port
  * @port: port
  * @host: host
  *
  * Context: rnbdt_lock held.
- * Return: true if a host may use at least one export of the port, enabled or not.
+ * Return: true if there is at least one such export, enabled or not.
  */
 bool rnbdt_port_knows_host(struct rnbdt_port *port, struct rnbdt_host *host)
 {

@@ -1,40 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Replies: completed requests leave in frames.
+ * Replies: completion of requests, and frames with their replies.
  *
  * Operation
  *
- * A request that the backend has completed goes to the done list of its queue.
- * Replies leave in a frame at once while few reply frames (reply_gather) are
- * unacknowledged by the wire. Otherwise they gather, and leave when a frame is
- * acknowledged or when a frame can be filled. If requests complete while their
- * frame is being submitted, their replies wait for the end of the submission
- * (reply_batch). If the frame had requests for several attachments, each of which has a
- * work item for its submissions, one more work item (reply_work) sends the replies that
- * all of them have added by then. Without a credit of the client replies stay on the list
- * until credits arrive. READ data that the client accepts inside a reply travels in the
- * frame if all such data of the frame fits, otherwise none does: the client
- * fetches what is left together.
+ * A request that the backend has completed is added to the done list of its queue. Its reply is
+ * sent at once while fewer than reply_gather reply frames are unacknowledged on the wire.
+ * Otherwise replies gather until a frame is acknowledged or the replies fill a frame. Without a
+ * credit of the client, replies stay on the list until credits arrive.
  *
- * Control entries (ctl.c), and the answer to a query, precede the replies and use a credit
- * as well.
+ * Replies to requests that complete while their frame is being submitted wait for the end of the
+ * submission (reply_batch). If the frame has requests for several attachments, each of them has
+ * its own work item for submissions; one more work item (reply_work) then sends the replies that
+ * are complete by then.
+ *
+ * READ data that the client accepts inside a reply are sent in the frame if all such data of the
+ * frame fit. Otherwise none are, because the client must fetch some of them anyway and then
+ * fetches all of them together.
+ *
+ * Control entries (ctl.c) and the answer to a query precede the replies and need a credit, too.
  *
  * Ownership
  *
- * A request belongs to the done list from rnbdt_req_done() and becomes free when
- * its reply is put into a frame. A request that is cut into parts (several bios)
- * completes with its last part.
+ * The done list owns a request from rnbdt_req_done() until its reply is put into a frame, which
+ * makes the request free. A request with several parts (bios) completes with its last part.
  *
  * Concurrency
  *
- * Backends complete requests in any context. The done list is under ring->lock,
- * which sending takes anyway. The store that frees a request (release) pairs with
- * the acquire of the frame handler.
+ * Backends complete requests in any context. ring->lock, which sending needs anyway, protects
+ * the done list. The store that frees a request (release) pairs with the acquire of the frame
+ * handler.
  *
  * Errors
  *
- * rnbdt_backend_status() maps the errno of the storage to a status, for all kinds of
- * backends. The first error of the parts of a request is its result.
+ * rnbdt_backend_status() maps an errno of the storage to a status, for all kinds of backends.
+ * The first error of the parts of a request is its result.
  */
 
 #include <linux/completion.h>
@@ -76,7 +76,7 @@ static void rnbdt_queue_count(struct rnbdt_queue *q, const struct rnbdt_req *tre
 		WRITE_ONCE(q->stats.write_bytes, q->stats.write_bytes + treq->req.length);
 }
 
-/* Check whether the client accepts the data of a request inside the reply. */
+/* Return whether the client accepts the data of a request inside the reply. */
 static bool rnbdt_queue_inline(const struct rnbdt_req *treq)
 {
 	return rnbd_op_data_in(treq->req.op) && treq->status == RNBD_ST_OK &&
@@ -84,7 +84,7 @@ static bool rnbdt_queue_inline(const struct rnbdt_req *treq)
 }
 
 /**
- * rnbdt_queue_copy - copy between the pool and inline data
+ * rnbdt_queue_copy - copy data between the pool and a frame
  * @treq: READ or WRITE with inline data, a few pages at most
  * @data: inline data, as long as the request
  * @to_pool: copy from @data to the pool, otherwise from the pool to @data
@@ -114,8 +114,8 @@ void rnbdt_queue_copy(struct rnbdt_req *treq, void *data, bool to_pool)
 }
 
 /*
- * Inline all data of the next frame or none of it: if the client must fetch some
- * of it anyway, it fetches all in one go.
+ * Return whether the next frame carries inline data: all such data of its replies, or
+ * none, because a client that must fetch some of them can fetch all of them together.
  */
 static bool rnbdt_queue_sends_inline(const struct rnbdt_queue *q)
 {
@@ -126,7 +126,7 @@ static bool rnbdt_queue_sends_inline(const struct rnbdt_queue *q)
 	       q->done_inline <= q->ring.attr.slot_size - RNBD_RING_DATA_OFFSET;
 }
 
-/* Called under ring->lock. Without a credit the answer stays queued. */
+/* Answer a query; without a credit the answer stays queued. Called under ring->lock. */
 static void rnbdt_queue_send_answer(struct rnbdt_queue *q)
 {
 	struct rnbd_ring *ring = &q->ring;
@@ -136,7 +136,7 @@ static void rnbdt_queue_send_answer(struct rnbdt_queue *q)
 
 	if (!rnbd_ring_open(ring, RNBD_FRAME_CONTROL))
 		return;
-	/* A request is no longer busy once the frame with its reply was posted. */
+	/* The request is no longer busy if its reply was put into an earlier frame. */
 	info.state = treq && READ_ONCE(treq->busy) ? RNBD_QUERY_EXECUTING : RNBD_QUERY_UNKNOWN;
 	rnbd_encode_query(&wire, &info);
 	rnbdt_ctl_add(ring, RNBD_CTL_QUERY_REPLY, q->query_id, &wire, sizeof(wire));
@@ -144,7 +144,7 @@ static void rnbdt_queue_send_answer(struct rnbdt_queue *q)
 	rnbd_ring_send(ring, NULL, NULL, IB_SEND_SIGNALED);
 }
 
-/* Control entries of the session travel on queue 0. */
+/* Control entries are sent on queue 0 only. */
 static bool rnbdt_queue_has_ctl(const struct rnbdt_queue *q)
 {
 	return !q->index && READ_ONCE(q->session->ctl.pending);
@@ -197,9 +197,9 @@ static void rnbdt_queue_send_replies(struct rnbdt_queue *q)
 			smp_store_release(&treq->busy, false);
 		}
 		/*
-		 * Request a completion if further replies can gather behind this
-		 * frame, that is if other requests are in flight: inflight counts
-		 * the ring and perhaps the request that called this.
+		 * Request a completion only if further replies can gather behind this frame, that
+		 * is, if other requests are in flight. inflight counts the ring and possibly the
+		 * request of the caller as well.
 		 */
 		others = atomic_read(&q->inflight) > 2;
 		if (rnbd_ring_send(ring, NULL, NULL, others ? IB_SEND_SIGNALED : 0))
@@ -208,7 +208,7 @@ static void rnbdt_queue_send_replies(struct rnbdt_queue *q)
 }
 
 /**
- * rnbdt_queue_kick - send replies and control entries that wait
+ * rnbdt_queue_kick - send waiting replies and control entries
  * @q: queue that may have got a credit or a send slot
  *
  * Context: any, without ring->lock; does not sleep.
@@ -217,7 +217,7 @@ void rnbdt_queue_kick(struct rnbdt_queue *q)
 {
 	unsigned long flags;
 
-	/* A context that adds to the list sends by itself if it can. */
+	/* No lock is needed here: a context that adds to the list sends itself if it can. */
 	if (!READ_ONCE(q->nr_done) && !READ_ONCE(q->query) && !rnbdt_queue_has_ctl(q))
 		return;
 	spin_lock_irqsave(&q->ring.lock, flags);
@@ -238,13 +238,13 @@ void rnbdt_reply_work(struct work_struct *work)
 
 /**
  * rnbdt_queue_submitted - send the replies that have waited for the end of a submission
- * @q: queue; stays until the work item that has submitted its requests was flushed
+ * @q: queue; not freed before the work item that submitted its requests was flushed
  *
  * Context: work item that has submitted requests; does not sleep.
  */
 void rnbdt_queue_submitted(struct rnbdt_queue *q)
 {
-	/* The storage may hold up another work item: this one makes sure that they leave. */
+	/* Do not wait for other work items of the frame: the storage may block them. */
 	if (!READ_ONCE(q->several))
 		rnbdt_queue_kick(q);
 	else if (READ_ONCE(q->nr_done))
@@ -252,19 +252,19 @@ void rnbdt_queue_submitted(struct rnbdt_queue *q)
 }
 
 /*
- * Check whether a request completes during its submission. Others of its frame may
- * do so as well; their replies leave together when all are submitted.
+ * Return whether a request completes during its submission. Other requests of its frame may do
+ * so as well; their replies are sent together when all requests are submitted.
  */
 static bool rnbdt_queue_submitting(const struct rnbdt_req *treq)
 {
-	/* The submitter sends the replies of one queue, but may submit for others as well. */
+	/* The submitter sends replies of submit->queue only, but may submit for other queues. */
 	return in_task() && treq->att && READ_ONCE(treq->submit->submitter) == current &&
 	       READ_ONCE(treq->submit->queue) == treq->queue;
 }
 
 /*
- * Count a request for its export and its host, which stay while it is in flight. The
- * number of a request that the client has seen completed is never missing.
+ * Count a request for its export and its host, which exist while it is in flight. Called before
+ * the reply is sent, so that the counters include each reply that a client has seen.
  */
 static void rnbdt_req_count(const struct rnbdt_req *treq)
 {
@@ -276,7 +276,7 @@ static void rnbdt_req_count(const struct rnbdt_req *treq)
 
 /**
  * rnbdt_req_done - complete a request
- * @treq: request of a backend; belongs to the queue from here on
+ * @treq: request of a backend; the queue owns it afterwards
  * @status: enum rnbd_status
  *
  * Context: any, without ring->lock; does not sleep.
@@ -292,12 +292,12 @@ void rnbdt_req_done(struct rnbdt_req *treq, u16 status)
 	treq->status = unlikely(treq->closed) ? RNBD_ST_CLOSED : status;
 	if (likely(!treq->stale && treq->status != RNBD_ST_CLOSED))
 		rnbdt_req_count(treq);
-	/* The client may use the tag again as soon as the reply has been sent. */
+	/* Leave the scheduler before the reply is sent: then the client may use the tag again. */
 	if (likely(att))
 		rnbdt_sched_leave(treq);
 	spin_lock_irqsave(&q->ring.lock, flags);
 	if (unlikely(!treq->stale && rnbd_inject(&rnbdt_inject_drop_reply, NULL))) {
-		/* The target forgets the request. */
+		/* Fault point: the request becomes free without a reply. */
 		smp_store_release(&treq->busy, false);
 	} else if (likely(!treq->stale)) {
 		list_add_tail(&treq->entry, &q->done);
@@ -311,13 +311,13 @@ void rnbdt_req_done(struct rnbdt_req *treq, u16 status)
 
 	if (likely(att))
 		percpu_ref_put(&att->ref);
-	/* The queue may be freed as soon as this is zero. */
+	/* The queue may be freed as soon as inflight is zero. */
 	if (atomic_dec_and_test(&q->inflight))
 		complete(&q->idle);
 }
 
 /**
- * rnbdt_queue_answer - answer a query of the client about a request
+ * rnbdt_queue_answer - queue the answer to a query about a request
  * @q: queue of a live session
  * @id: id of the query
  * @tag: tag of the request, below the granted depth
@@ -343,11 +343,11 @@ enum rnbd_proto_err rnbdt_queue_answer(struct rnbdt_queue *q, u32 id, u16 tag)
 }
 
 /**
- * rnbdt_req_start_parts - prepare a request for being cut into parts
+ * rnbdt_req_start_parts - begin to submit a request in several parts
  * @treq: request
  *
- * The caller holds a part itself, which it ends with rnbdt_req_part_done() after
- * it has submitted all parts.
+ * The submission itself counts as a part: the caller ends it with rnbdt_req_part_done() after it
+ * has submitted all other parts.
  *
  * Context: any.
  */
@@ -359,8 +359,8 @@ void rnbdt_req_start_parts(struct rnbdt_req *treq)
 
 /**
  * rnbdt_req_part_done - end a part of a request
- * @treq: request; not to be used by the caller afterwards
- * @error: errno, negative, or 0; the first error is the result
+ * @treq: request; the caller must not use it afterwards
+ * @error: negative errno, or 0; the first error of all parts is the result
  *
  * Context: any; does not sleep.
  */

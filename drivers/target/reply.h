@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Replies: completed requests leave in frames. See reply.c.
+ * Replies: completion of requests, and frames with their replies. See reply.c.
  */
 #ifndef RNBDT_REPLY_H
 #define RNBDT_REPLY_H

@@ -4,37 +4,38 @@
  *
  * Operation
  *
- * The frame handler decodes the requests of a frame, copies each into the
- * structure that its tag names and passes it to the backend, unless it must wait
- * for requests of other hosts (sched.c): directly if the backend never sleeps,
- * otherwise through a work item of the attachment and queue, because the handler
- * shares its completion queue with other queues, and storage that makes a submitter
- * wait must not delay requests for other exports. A request that has waited takes the
- * work item in both cases. If the host is in a cgroup, whose limits may make a submitter
- * wait, all requests of the attachment take one work item: such a host occupies one worker
- * of the export. Inline data of a WRITE is copied to the pool first. Before
- * the submission a request is checked against what may change while a session is live,
- * the capacity of the export, and against the read-only flag. A query about a request
- * is answered by reply.c, after the replies that were posted before.
+ * The frame handler decodes the requests of a frame, and copies each into the structure of its
+ * tag and the inline data of a WRITE to the pool. The request then goes to the backend, unless
+ * it must wait for requests of other hosts (sched.c).
+ *
+ * If the backend never sleeps, the frame handler calls it directly. Otherwise the request is
+ * submitted by a work item of its attachment and queue: the handler shares its completion queue
+ * with other queues, and storage that blocks a submitter must not delay other exports. A request
+ * that has waited always uses the work item. If the host is in a cgroup, whose limits may block
+ * a submitter, one work item submits all requests of the attachment, so the host occupies only
+ * one worker of the export.
+ *
+ * Before the submission a request is checked against the capacity of the export, which may
+ * change while a session is live, and against the read-only flag. reply.c answers a query about
+ * a request, after the replies that precede it.
  *
  * Ownership
  *
- * Memory is bounded: a queue has as many requests as tags that the client may use now
- * (queue_alloc.c), a client cannot use a tag twice, and the ring has a fixed number of
- * slots. A request belongs to the backend from when it is busy until rnbdt_req_done().
+ * Memory is bounded: a queue has one request per tag that the client may use (queue_alloc.c), a
+ * client cannot use a tag twice at a time, and the ring has a fixed number of slots. The backend
+ * owns a request from the moment when it is busy until rnbdt_req_done().
  *
  * Concurrency
  *
- * Frames of one queue are handled one at a time in softirq context. The list of a
- * struct rnbdt_submit is lock-free: the handler adds, the work item takes all. The
- * attachment leaves its export when it has no request and the work items have ended.
+ * The frames of a queue are handled one at a time in softirq context. The list of a struct
+ * rnbdt_submit is lock-free: handlers add to it, the work item takes all. An attachment leaves
+ * its export when it has no request and its work items have ended.
  *
  * Errors
  *
- * A malformed request or a tag in use is a protocol error, which ends the session.
- * A request that cannot be executed gets a reply with a status: RNBD_ST_CLOSED if its
- * attachment closes or was closed. Frames that arrive when the session closes are counted
- * for its host, as stale, and dropped.
+ * A malformed request, or a tag in use, is a protocol error, which ends the session. A request
+ * that cannot be executed gets a reply with a status, RNBD_ST_CLOSED if its attachment closes or
+ * was closed. Frames that arrive while the session closes are dropped and counted for the host.
  */
 
 #include <linux/blkdev.h>
@@ -70,7 +71,7 @@ MODULE_PARM_DESC(reply_batch,
 
 /**
  * rnbdt_backend_submit - check a request and pass it to the backend
- * @treq: request, accepted by the decoder
+ * @treq: request that the decoder has accepted
  *
  * Context: work item, or a completion handler if the backend is atomic.
  */
@@ -83,7 +84,7 @@ static void rnbdt_backend_submit(struct rnbdt_req *treq)
 		rnbdt_req_done(treq, RNBD_ST_READONLY);
 		return;
 	}
-	/* The client may not know yet that the export has shrunk. */
+	/* The client may not know yet that the export has become smaller. */
 	if (unlikely(treq->req.offset + treq->req.length >
 		     READ_ONCE(att->backend->geo.capacity))) {
 		rnbdt_req_done(treq, RNBD_ST_RANGE);
@@ -111,7 +112,7 @@ void rnbdt_submit_work(struct work_struct *work)
 	struct rnbdt_queue *q;
 	struct blk_plug plug;
 
-	/* A cgroup may hold this task back for long: replies do not wait for its end. */
+	/* A cgroup may block this task for long: replies must not wait for it. */
 	if (READ_ONCE(reply_batch) && likely(!READ_ONCE(submit->att->in_cgroup)))
 		WRITE_ONCE(submit->submitter, current);
 	blk_start_plug(&plug);
@@ -120,8 +121,8 @@ void rnbdt_submit_work(struct work_struct *work)
 	blk_finish_plug(&plug);
 	WRITE_ONCE(submit->submitter, NULL);
 	/*
-	 * The queue stays until this work item has been flushed. The handler of its frames may
-	 * have set it in the meantime.
+	 * The queue is not freed before this work item was flushed. The frame handler of the queue
+	 * sets the pointer; until then only other queues have added requests to the list.
 	 */
 	q = READ_ONCE(submit->queue);
 	if (likely(q))
@@ -129,7 +130,7 @@ void rnbdt_submit_work(struct work_struct *work)
 	rnbdt_io_end(io);
 }
 
-/* The limits of an export that is not known any more: they refuse nothing. */
+/* Limits for a request whose attachment no longer exists: it is answered with CLOSED anyway. */
 static const struct rnbd_export_limits rnbdt_no_limits = {
 	.capacity = U64_MAX / 2,
 	.max_io = U32_MAX,
@@ -138,8 +139,8 @@ static const struct rnbd_export_limits rnbdt_no_limits = {
 };
 
 /*
- * Find the attachment of a request. @att is set to NULL if it was closed and another one
- * has its index. Called under RCU.
+ * Find the attachment of a request, trying @att first. Sets @att to NULL if the attachment was
+ * detached, even if its index is used again. Called under RCU.
  */
 static enum rnbd_proto_err rnbdt_find_attach(struct rnbdt_session *s,
 					     const struct rnbd_handle *handle,
@@ -162,8 +163,8 @@ static enum rnbd_proto_err rnbdt_find_attach(struct rnbdt_session *s,
 }
 
 /*
- * Pass an accepted request on, let it wait for those of other hosts, or refuse it because
- * its attachment was closed.
+ * Submit an accepted request, let it wait in the scheduler, or answer CLOSED if its attachment
+ * was closed.
  */
 static void rnbdt_queue_begin(struct rnbdt_queue *q, struct rnbdt_req *treq,
 			      struct rnbdt_attach *att, const void *data)
@@ -217,7 +218,7 @@ static enum rnbd_proto_err rnbdt_queue_request(struct rnbdt_queue *q, struct rnb
 	/* pairs with the release in rnbdt_queue_send_replies() */
 	if (unlikely(!treq || smp_load_acquire(&treq->busy)))
 		return RNBD_PERR_TAG;
-	/* The scan of the pool must not take the extents of the last turn for those of this. */
+	/* rnbdt_pool_scan() must not mix the extents of this request with those of the last. */
 	smp_store_release(&treq->turn, treq->turn + 1);
 	smp_wmb(); /* pairs with smp_rmb() in rnbdt_pool_read_req() */
 	perr = rnbd_decode_request(frame, pos, cursor, &s->granted.limits,
@@ -260,7 +261,7 @@ enum rnbd_proto_err rnbdt_queue_requests(struct rnbdt_queue *q,
 	if (unlikely(state < RNBDT_LIVE))
 		return RNBD_PERR_TYPE;
 	if (unlikely(state > RNBDT_LIVE)) {
-		/* A frame has requests for any of the exports of the session. */
+		/* Counted for the host, because a frame may have requests for several exports. */
 		atomic64_inc(&s->host->stale_frames);
 		return RNBD_PERR_NONE;
 	}

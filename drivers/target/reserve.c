@@ -3,22 +3,24 @@
  * Reserve of zeroed memory for segments.
  *
  * Operation: the reserve holds blocks of zeroed pages, so that a grant neither waits for the
- * page allocator nor zeroes memory (rule R9). A block has at least the size of a granule, and
- * its pages are split, as those of a segment. Each memory node that has an RDMA device with
- * pools that grow has a reserve of its own. A segment that is released gives its blocks
- * back while the reserve of their node has less than pool_reserve_mb; they are zeroed first. A
- * work item fills it up to half of that after a grant has taken from it, because memory that
- * is not needed again soon should be free. When the machine is short of memory, a shrinker
- * frees blocks, and the reserve is not filled for RNBDT_RESERVE_PAUSE.
+ * page allocator nor zeroes memory (rule R9). A block has 2^RNBDT_RESERVE_MIN to
+ * 2^RNBDT_RESERVE_MAX pages, which are split like those of a segment. A memory node has its own
+ * reserve once one of its RDMA devices has had a pool that can grow.
  *
- * Ownership: the reserve owns its pages. They are not charged to a host, and come on top of
- * the limit of all pools. The module's exit frees them.
+ * A released segment returns its blocks, after they were zeroed, while the reserve of their node
+ * has less than pool_reserve_mb. After a grant has taken blocks, a work item fills the reserve
+ * only up to half of that, because memory that is not needed again soon should be free. When the
+ * machine is short of memory, a shrinker frees blocks, and the reserve is not filled for
+ * RNBDT_RESERVE_PAUSE.
  *
- * Concurrency: a spinlock protects the lists; it is not held while pages are allocated,
- * zeroed or freed. The shrinker runs in any context that reclaims memory, also in one that
- * holds rnbdt_lock.
+ * Ownership: the reserve owns its pages. They are not charged to a host, and are not part of the
+ * limit of all pools. The exit of the module frees them.
  *
- * Errors: without memory the reserve stays small, and grants allocate as before.
+ * Concurrency: a spinlock protects the lists and is not held while pages are allocated, zeroed
+ * or freed. The shrinker runs in any context that reclaims memory, including one that holds
+ * rnbdt_lock.
+ *
+ * Errors: if there is no memory, the reserve stays small, and grants use the page allocator.
  */
 
 #include <linux/bits.h>
@@ -44,14 +46,14 @@ RNBD_PARAM_UINT(pool_reserve_mb, 64, 0, 65536,
 		"MiB of zeroed memory that is kept for pools that grow, for each memory node of an RDMA device, in addition to pool_limit_mb; 0: none");
 
 #define RNBDT_RESERVE_ORDERS	(RNBDT_RESERVE_MAX - RNBDT_RESERVE_MIN + 1)
-/* Time without a call of the shrinker after which the reserve is filled again */
+/* Jiffies after a call of the shrinker in which the reserve is not filled */
 #define RNBDT_RESERVE_PAUSE	(10 * HZ)
 
 /**
  * struct rnbdt_reserve - reserve of a memory node
  * @blocks: blocks by order, linked by the lru of their first page; rnbdt_reserve_lock
- * @pages: pages in @blocks; written under the lock
- * @used: a pool that grows has existed on a device of the node
+ * @pages: number of pages in @blocks; written under the lock, read without
+ * @used: an RDMA device of the node has had a pool that can grow
  */
 struct rnbdt_reserve {
 	struct list_head blocks[RNBDT_RESERVE_ORDERS];
@@ -64,7 +66,7 @@ static struct rnbdt_reserve *rnbdt_reserves;	/* by node; set once */
 static unsigned long rnbdt_reserve_shrunk;	/* jiffies of the latest shrinking, or 0 */
 static struct shrinker *rnbdt_reserve_shrinker;
 
-/* Return the reserve for a device, whose node may be unknown or have no memory. */
+/* Return the reserve of a node. The node of a device may be unknown or have no memory. */
 static struct rnbdt_reserve *rnbdt_reserve_of(int node)
 {
 	if (node == NUMA_NO_NODE || !node_state(node, N_MEMORY))
@@ -87,7 +89,7 @@ static void rnbdt_reserve_add(struct page *page, unsigned int order)
 	spin_unlock(&rnbdt_reserve_lock);
 }
 
-/* Remove the first block of the given order, or NULL. */
+/* Remove and return the first block of the given order, or return NULL. */
 static struct page *rnbdt_reserve_pop(struct rnbdt_reserve *reserve, unsigned int order)
 {
 	struct page *page;
@@ -116,7 +118,7 @@ static unsigned long rnbdt_reserve_count(struct shrinker *shrinker, struct shrin
 	return READ_ONCE(rnbdt_reserves[sc->nid].pages) ?: SHRINK_EMPTY;
 }
 
-/* Free at least as many pages as the kernel asks for, the smallest blocks first. */
+/* Free at least as many pages as the kernel asks for, beginning with the smallest blocks. */
 static unsigned long rnbdt_reserve_shrink(struct shrinker *shrinker, struct shrink_control *sc)
 {
 	struct rnbdt_reserve *reserve = &rnbdt_reserves[sc->nid];
@@ -152,11 +154,11 @@ static bool rnbdt_reserve_is_low(const struct rnbdt_reserve *reserve)
 
 static void rnbdt_reserve_fill_node(const struct rnbdt_reserve *reserve, int node)
 {
-	/* Direct reclaim would shrink the reserve, and memory of other nodes would not count. */
+	/* Direct reclaim would shrink the reserve. The reserve has pages of its own node only. */
 	gfp_t gfp = GFP_NOWAIT | __GFP_ZERO | __GFP_NOWARN | __GFP_THISNODE;
 	unsigned int order = RNBDT_RESERVE_MAX;
 
-	/* The shrinker may free meanwhile what this allocates. */
+	/* Check again for each block: the shrinker may run concurrently. */
 	while (rnbdt_reserve_is_low(reserve) && rnbdt_reserve_may_fill()) {
 		struct page *page = alloc_pages_node(node, gfp, order);
 
@@ -184,9 +186,9 @@ static DECLARE_WORK(rnbdt_reserve_filler, rnbdt_reserve_work);
 
 /**
  * rnbdt_reserve_fill - fill the reserve in the background
- * @node: memory node of a device with a pool that grows, or NUMA_NO_NODE
+ * @node: memory node of a device that has a pool that can grow, or NUMA_NO_NODE
  *
- * There is no reserve before the first such pool.
+ * The first call creates the reserve of the node.
  *
  * Context: any; does not sleep.
  */
@@ -201,11 +203,11 @@ void rnbdt_reserve_fill(int node)
 
 /**
  * rnbdt_reserve_take - take a block of zeroed pages
- * @node: memory node that the pages should be on, or NUMA_NO_NODE
- * @order: largest useful order; set to that of the block
+ * @node: preferred memory node, or NUMA_NO_NODE
+ * @order: largest useful order; set to the order of the block
  *
  * Context: process context.
- * Return: first of 1 << @order pages, which are split, or NULL.
+ * Return: first of 1 << @order pages, which are split, or NULL if there is no suitable block.
  */
 struct page *rnbdt_reserve_take(int node, unsigned int *order)
 {
@@ -227,11 +229,11 @@ struct page *rnbdt_reserve_take(int node, unsigned int *order)
 
 /**
  * rnbdt_reserve_put - zero a block of pages and add it to the reserve
- * @page: first page; the pages are split, and nobody uses them
- * @order: binary logarithm of their number
+ * @page: first page; the pages are split and unused
+ * @order: binary logarithm of the number of pages
  *
  * Context: process context; may sleep.
- * Return: false if the reserve has enough; the caller frees the pages then.
+ * Return: false if the reserve does not take the block; the caller must then free the pages.
  */
 bool rnbdt_reserve_put(struct page *page, unsigned int order)
 {
@@ -250,7 +252,7 @@ bool rnbdt_reserve_put(struct page *page, unsigned int order)
 }
 
 /**
- * rnbdt_reserve_init - let the kernel shrink the reserve
+ * rnbdt_reserve_init - create empty reserves and register the shrinker
  *
  * Context: process context, module init.
  * Return: 0 or -ENOMEM.
@@ -279,9 +281,9 @@ int rnbdt_reserve_init(void)
 }
 
 /**
- * rnbdt_reserve_exit - free the reserve
+ * rnbdt_reserve_exit - unregister the shrinker and free the reserves
  *
- * Call when no session is left.
+ * No session may be left.
  *
  * Context: process context, module exit.
  */

@@ -7,7 +7,7 @@
 
 #include <linux/types.h>
 
-/* Orders of a block: a granule, and what the page allocator is likely to have */
+/* Orders of a block: that of the smallest segment, and one that the page allocator often has */
 #define RNBDT_RESERVE_MIN	6
 #define RNBDT_RESERVE_MAX	9
 

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Resize: reports a changed capacity to the clients.
+ * Resize: reports of a changed capacity to the clients.
  *
- * Operation: when the capacity of an export changes (export.c), each client that has
- * attached it gets a CAPACITY entry, at most one per RNBDT_RESIZE_PAUSE and
- * attachment; a later capacity replaces one that was not reported
- * yet. A larger capacity is accepted by the decoder from the report on. A smaller
- * one never lowers the limit of the decoder, because requests for the old capacity
- * may be in flight: request.c answers those with RNBD_ST_RANGE.
+ * Operation: when the capacity of an export changes (export.c), each client that has attached it
+ * gets a CAPACITY entry, at most one per attachment and RNBDT_RESIZE_PAUSE. A later capacity
+ * replaces one that was not reported yet. The decoder accepts requests for a larger capacity
+ * from the report on. A smaller capacity never lowers the limit of the decoder, because requests
+ * for the old capacity may be in flight: request.c answers these with RNBD_ST_RANGE.
  *
- * Concurrency: the host of an attachment is locked to change what was reported. A capacity
- * changes with rnbdt_lock held for writing. The work item runs on rnbdt_attach_wq; the end of
- * the attachment cancels it.
+ * Concurrency: the host lock protects the reported capacity. The capacity of an export changes
+ * under rnbdt_lock held for writing. The work item runs on rnbdt_attach_wq; the end of the
+ * attachment cancels it.
  */
 
 #include <linux/workqueue.h>
@@ -28,7 +27,7 @@
  * rnbdt_attach_resize - schedule a report of the capacity to a client
  * @att: attachment that is bound to an export
  *
- * Has no effect if the client knows the capacity or the attachment closes.
+ * Do nothing if the client knows the capacity or the attachment closes.
  *
  * Context: process context, rnbdt_lock held for writing; does not sleep.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Resize: reports a changed capacity to the clients. See resize.c.
+ * Resize: reports of a changed capacity to the clients. See resize.c.
  */
 #ifndef RNBDT_RESIZE_H
 #define RNBDT_RESIZE_H
@@ -10,7 +10,7 @@
 struct rnbdt_attach;
 struct rnbdt_export;
 
-/* Least time between two reports of a capacity to a client. */
+/* Shortest time in jiffies between two reports of a capacity to a client */
 #define RNBDT_RESIZE_PAUSE	HZ
 
 void rnbdt_attach_resize(struct rnbdt_attach *att);

@@ -4,31 +4,34 @@
  *
  * Operation
  *
- * A device queues all that it gets, so the host with the most requests in flight would get
- * most of the service. Therefore the target bounds the cost of the requests that a storage
- * has, its window. Below the window requests pass. Beyond it they wait, and drr.c decides
- * which host is next when the storage has completed others. sched_group.c decides who
- * shares a window.
+ * A device queues all requests that it gets, so the host with the most requests in flight would
+ * get most of the service. Therefore the target limits the total cost of the requests in the
+ * storage; this limit is the window. A request passes while the cost in flight is below the
+ * window, and waits otherwise. When the storage has completed requests, drr.c selects the
+ * waiting requests that are dequeued. sched_group.c decides which hosts and exports share a
+ * window.
  *
- * A request that waits is submitted by the work item of its attachment and queue. When an
- * attachment closes, its requests leave the order at once and go the same way, and
- * rnbdt_may_submit() refuses them before they reach the storage: they never wait for
- * requests of others.
+ * The work item of its attachment and queue submits a dequeued request. When an attachment
+ * closes, its waiting requests are dequeued at once and go the same way, and rnbdt_may_submit()
+ * refuses them before they reach the storage. So a closing attachment never waits for requests
+ * of others.
  *
  * Ownership
  *
- * A request that waits or is in flight keeps its attachment, and so its lane.
+ * A request that waits or is in flight holds a reference on its attachment, which keeps its
+ * lane.
  *
  * Concurrency
  *
- * Without competition a request costs two operations on an atomic counter and a look at the
- * number of requests that wait; the lock is taken only when one waits. Either the request
- * that begins to wait sees that the last one has left, or that one sees it. The lock and
- * in_flight have cache lines of their own. Each request in flight is counted in the lane
- * that it has entered.
+ * While no request waits, a request costs two operations on an atomic counter and a read of the
+ * number of waiting requests; the lock is not taken. Barriers ensure that either a request that
+ * begins to wait sees that the last request has left, or the request that leaves sees that one
+ * waits. The lock and in_flight have cache lines of their own. A request in flight is counted in
+ * the lane that it has entered, even if its host has changed the lane.
  *
- * Requests leave the order when the cost in flight has fallen to seven eighths of the
- * window, several at a time, which saves wakeups. The storage is not idle while one waits.
+ * Requests are dequeued, several at a time, when the cost in flight has fallen to seven eighths
+ * of the window. This hysteresis saves wakeups, and the storage is not idle while a request
+ * waits.
  *
  * Errors: none.
  */
@@ -46,7 +49,7 @@
 #include "sched.h"
 #include "session.h"
 
-/* Let requests leave the order while the storage has room. Called under the lock. */
+/* Dequeue waiting requests while the cost in flight is low. Called under the lock. */
 static void rnbdt_sched_take(struct rnbdt_lane *lane, struct list_head *ready)
 {
 	struct rnbdt_sched *sched = lane->sched;
@@ -65,8 +68,8 @@ static void rnbdt_sched_take(struct rnbdt_lane *lane, struct list_head *ready)
 }
 
 /*
- * Submit requests that have left the order. Any of them may be gone once it is in the list
- * of its work item, except the one that made that list not empty: this context alone
+ * Submit dequeued requests. A request may be completed and freed as soon as it is in the list of
+ * its work item. Only the request that made the list non-empty stays, because this context alone
  * queues the work item for it.
  */
 static void rnbdt_sched_submit(struct list_head *ready)
@@ -85,8 +88,8 @@ static void rnbdt_sched_submit(struct list_head *ready)
 }
 
 /**
- * rnbdt_sched_force - submit requests that have left the order, whatever the storage has
- * @ready: requests
+ * rnbdt_sched_force - submit dequeued requests even if the window is full
+ * @ready: requests that rnbdt_drr_close() has dequeued
  *
  * Context: any; does not sleep.
  */
@@ -100,8 +103,8 @@ void rnbdt_sched_force(struct list_head *ready)
 }
 
 /**
- * rnbdt_sched_wait - let a request wait, unless it need not
- * @treq: request with a cost, which no lane includes
+ * rnbdt_sched_wait - enqueue a request, unless it may pass after all
+ * @treq: request whose cost is set, but not included in a lane
  *
  * Called by rnbdt_sched_enter() only.
  *
@@ -121,7 +124,7 @@ bool rnbdt_sched_wait(struct rnbdt_req *treq)
 	spin_lock_irqsave(&sched->lock, flags);
 	lane = treq->att->lane;
 	if (unlikely(treq->lane != lane)) {
-		/* The last request in the former lane may have met the cost of this one. */
+		/* A request that left the former lane may have seen this cost: dequeue for it. */
 		rnbdt_sched_take(treq->lane, &ready);
 		treq->lane = lane;
 	}
@@ -142,8 +145,8 @@ bool rnbdt_sched_wait(struct rnbdt_req *treq)
 }
 
 /**
- * rnbdt_sched_run - submit requests that have waited, if the storage has room
- * @lane: lane of a scheduler that stays
+ * rnbdt_sched_run - submit waiting requests if the cost in flight is low enough
+ * @lane: lane of a scheduler that the caller keeps from being freed
  *
  * Context: any; does not sleep.
  */
@@ -160,7 +163,7 @@ void rnbdt_sched_run(struct rnbdt_lane *lane)
 }
 
 /**
- * rnbdt_sched_passed - note the end of a FLUSH that has passed ahead of the order
+ * rnbdt_sched_passed - record the end of a FLUSH that has passed ahead of waiting requests
  * @treq: FLUSH
  *
  * Called by rnbdt_sched_leave() only.
@@ -178,8 +181,8 @@ void rnbdt_sched_passed(struct rnbdt_req *treq)
 }
 
 /**
- * rnbdt_sched_release - let no request of an attachment wait any more
- * @att: attachment that closes: rnbdt_may_submit() refuses its requests
+ * rnbdt_sched_release - dequeue and submit all waiting requests of an attachment
+ * @att: attachment that closes, so rnbdt_may_submit() refuses its requests
  *
  * Context: any; does not sleep.
  */

@@ -16,7 +16,7 @@
 #include "drr.h"
 #include "queue.h"
 
-/* Largest window in requests, of the module parameters and of an export */
+/* Largest window in requests; limits the module parameters and the attribute of an export */
 #define RNBDT_WINDOW_MAX	65536
 
 struct rnbdt_backend;
@@ -24,10 +24,10 @@ struct rnbdt_host;
 struct rnbdt_sched;
 
 /**
- * struct rnbdt_lane - requests that share a window, and the order of those that wait for it
+ * struct rnbdt_lane - a window, and the tree of requests that wait for it
  * @sched: scheduler; constant
- * @root: node of the storage; the lock of the scheduler
- * @in_flight: cost of the requests of this lane that the storage has
+ * @root: root of the tree, see drr.c; lock of the scheduler
+ * @in_flight: total cost of the requests of this lane that the storage has
  */
 struct rnbdt_lane {
 	struct rnbdt_sched *sched;
@@ -37,19 +37,19 @@ struct rnbdt_lane {
 
 /**
  * struct rnbdt_sched - scheduler in front of the queue of a storage
- * @window: cost in flight of a lane from which on requests wait; written under rnbdt_lock
- * @low: cost in flight of a lane down to which requests that wait stay in their order, so that
- *	several leave it at a time; written under rnbdt_lock
- * @overhead: constant part of the cost of a request; constant
- * @direct: I/O bypasses the page cache, so that it can be charged to a cgroup; constant
- * @lock: protects the nodes of all lanes; interrupts disabled. No other lock is taken
- *	within it
- * @shared: lane of the hosts without a cgroup
- * @key: request queue of the storage, or NULL if it has none and belongs to one export;
- *	constant
+ * @window: cost in flight per lane at which further requests begin to wait; written under
+ *	rnbdt_lock
+ * @low: cost in flight to which a lane must fall before waiting requests are dequeued, several
+ *	at a time; written under rnbdt_lock
+ * @overhead: constant part of the cost of a request, in bytes; constant
+ * @direct: I/O bypasses the page cache, so it can be charged to a cgroup; constant
+ * @lock: protects the nodes of all lanes; interrupts disabled. No other lock is taken within it
+ * @shared: lane of the hosts that are in no cgroup
+ * @key: request queue of the storage, or NULL if the scheduler belongs to one export whose
+ *	storage has none; constant
  * @entry: in the hash table of schedulers; rnbdt_lock
  * @backends: open backends of this storage, struct rnbdt_backend; rnbdt_lock
- * @hosts: hosts that have attached the storage, struct rnbdt_sched_group; lock of
+ * @hosts: hosts that have attached exports of this storage, struct rnbdt_sched_group; lock of
  *	sched_group.c
  */
 struct rnbdt_sched {
@@ -72,10 +72,10 @@ void rnbdt_sched_force(struct list_head *ready);
 void rnbdt_sched_passed(struct rnbdt_req *treq);
 
 /**
- * rnbdt_sched_enter - let a request pass to the storage, or wait in the order of hosts
+ * rnbdt_sched_enter - admit a request to the storage, or let it wait
  * @treq: request that holds a reference on its attachment
  *
- * A request that waits is submitted by its work item, rnbdt_submit.submit_work.
+ * The work item rnbdt_submit.submit_work submits a request that has waited.
  *
  * Context: any; does not sleep.
  * Return: true if the caller must submit the request, false if it waits.
@@ -93,17 +93,17 @@ static inline bool rnbdt_sched_enter(struct rnbdt_req *treq)
 		if (likely(atomic64_add_return(cost, &lane->in_flight) <
 			   READ_ONCE(sched->window) + cost))
 			return true;
-		/* rnbdt_sched_wait() looks again: another one may have met this cost. */
+		/* A request that leaves now may see this cost: rnbdt_sched_wait() checks again. */
 		atomic64_sub(cost, &lane->in_flight);
 	}
 	return rnbdt_sched_wait(treq);
 }
 
 /**
- * rnbdt_sched_leave - note that the storage has completed a request
+ * rnbdt_sched_leave - record that the storage has completed a request
  * @treq: request for which rnbdt_sched_enter() was called
  *
- * Requests that wait may be submitted by their work items.
+ * If the cost in flight is low enough now, work items submit waiting requests.
  *
  * Context: any; does not sleep.
  */

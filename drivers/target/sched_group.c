@@ -1,34 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Fairness of service: who shares a storage.
+ * Fairness of service: schedulers of storage, and the hosts and sessions that share them.
  *
  * Operation
  *
- * Exports share a scheduler if their requests go to the same request queue, for example
- * if they are partitions of one disk. The page cache and files of a file system without a
- * block device have no queue: such an export has a scheduler of its own. The window is given
- * in requests of 4 KiB; a longer request counts as several. On a rotational device the
- * constant part of the cost is that of a seek. At each storage, hosts have sessions, and
- * sessions have attachments: the nodes of the order in which requests wait (sched.c).
+ * Exports share a scheduler if their requests go to the same request queue, for example if they
+ * are partitions of one disk. The page cache, and files of a file system without a block device,
+ * have no request queue: such an export has its own scheduler. The window is given in requests
+ * of 4 KiB; a longer request counts as several. On a rotational device the constant part of the
+ * cost is that of a seek. Each scheduler has nodes for its hosts, their sessions and their
+ * attachments; drr.c selects waiting requests by these nodes (sched.c).
  *
- * The requests of a host that is in a cgroup have a lane, that is a window and an order of
- * their own. The block layer may hold them back for long, and in a common window they would
- * take the place of those of other hosts. The cgroup then decides about their share.
+ * A host that is in a cgroup has a lane of its own at each storage: a window, and a tree of
+ * waiting requests. The block layer may hold back the requests of such a host for long. In a
+ * common window they would displace the requests of other hosts. The cgroup then decides the
+ * share of the host.
  *
  * Ownership
  *
- * Exports own their scheduler jointly, from enable to the end of disable. Attachments own
- * the node of their disk, and jointly those of their session and host at this storage. The
- * lane of a host in a cgroup belongs to the host at this storage.
+ * Exports share the ownership of their scheduler, from enable to the end of disable. An
+ * attachment owns the node of its disk, and shares the ownership of the groups of its session
+ * and its host at this storage. The group of a host contains the lane for a cgroup.
  *
  * Concurrency
  *
  * Schedulers are added and removed, and hosts change their lanes, with rnbdt_lock held for
- * writing. Hosts and sessions at a storage are added and removed with their host locked, and
- * under rnbdt_group_lock, because hosts share the lists. When a host changes its lane, its
- * requests that wait are submitted at once.
+ * writing. Groups are added and removed under the host lock, and under rnbdt_group_lock, because
+ * hosts share the lists. When a host changes its lane, its waiting requests are submitted at
+ * once.
  *
- * Errors: a scheduler that cannot be allocated fails the enable or the attachment.
+ * Errors: if there is no memory for a scheduler or a group, enabling or attaching the export
+ * fails.
  */
 
 #include <linux/blkdev.h>
@@ -55,7 +57,7 @@
 #define RNBDT_OVERHEAD			SZ_16K
 #define RNBDT_OVERHEAD_ROTATIONAL	SZ_1M
 
-/* Bytes of the requests in which a window is given */
+/* Size in bytes of the requests in which a window is given */
 #define RNBDT_WINDOW_BYTES		4096
 
 RNBD_PARAM_UINT(storage_window, 256, 0, 65536,
@@ -66,15 +68,14 @@ RNBD_PARAM_UINT(rotational_window, 32, 0, 65536,
 
 /**
  * struct rnbdt_sched_group - a host, or a session of a host, at one storage
- * @node: its place in the order; the lock of the scheduler
- * @entry: in rnbdt_sched.hosts, or in @members of its host; rnbdt_group_lock
- * @hash_entry: in the hash table of groups, by the list that has @entry and by @key;
- *	rnbdt_group_lock
- * @groups: the list that has @entry; constant
+ * @node: node of the host or session; lock of the scheduler
+ * @entry: in rnbdt_sched.hosts, or in @members of the group of the host; rnbdt_group_lock
+ * @hash_entry: in the hash table of groups, by @groups and @key; rnbdt_group_lock
+ * @groups: list that contains @entry; constant
  * @members: sessions of a host, struct rnbdt_sched_group, or attachments of a session,
  *	struct rnbdt_attach; rnbdt_group_lock
  * @key: the host or session; constant
- * @nr_users: attachments, or sessions; rnbdt_group_lock
+ * @nr_users: attachments that use the group; rnbdt_group_lock
  */
 struct rnbdt_sched_group {
 	struct rnbdt_drr_node node;
@@ -88,8 +89,8 @@ struct rnbdt_sched_group {
 
 /**
  * struct rnbdt_sched_host - a host at one storage
- * @group: the host; the first member, by which the structure is freed
- * @own: lane of its requests while it is in a cgroup
+ * @group: group of the host; must be the first member, because the group is freed by its address
+ * @own: lane of the host while it is in a cgroup
  */
 struct rnbdt_sched_host {
 	struct rnbdt_sched_group group;
@@ -98,12 +99,12 @@ struct rnbdt_sched_host {
 
 static const u32 rnbdt_equal_weight = RNBDT_WEIGHT_DEFAULT;
 
-/* Schedulers by request queue, and groups: a target may have thousands. */
+/* Sizes of the hash tables in bits: a target may have thousands of schedulers and groups */
 #define RNBDT_SCHED_BITS	10
 #define RNBDT_GROUP_BITS	12
 
 static DEFINE_HASHTABLE(rnbdt_scheds, RNBDT_SCHED_BITS);	/* rnbdt_lock */
-/* Taken for a change with rnbdt_lock held for reading; a writer of that needs no other lock. */
+/* Taken to change groups under rnbdt_lock for reading, not needed if that is held for writing */
 static DEFINE_SPINLOCK(rnbdt_group_lock);
 static DEFINE_HASHTABLE(rnbdt_groups, RNBDT_GROUP_BITS);	/* rnbdt_group_lock */
 
@@ -115,7 +116,7 @@ static struct block_device *rnbdt_sched_bdev(const struct rnbdt_backend *be)
 	return be->bdev ?: file_inode(be->file)->i_sb->s_bdev;
 }
 
-/* Return the largest window that an export of the storage asks for. */
+/* Return the window of a storage in requests: the largest of its exports, 0: no limit. */
 static u32 rnbdt_sched_window(const struct rnbdt_sched *sched)
 {
 	bool rotational = sched->overhead == RNBDT_OVERHEAD_ROTATIONAL;
@@ -163,9 +164,9 @@ static struct rnbdt_sched *rnbdt_sched_find(const void *key)
 }
 
 /**
- * rnbdt_sched_open - give a backend a scheduler
+ * rnbdt_sched_open - assign a scheduler to a backend
  * @be: open backend
- * @window: requests that the storage gets at a time; 0: the module parameter applies
+ * @window: requests that the storage gets at a time, or 0 for the module parameter
  *
  * Context: process context; takes rnbdt_lock, may sleep.
  * Return: 0 or -ENOMEM.
@@ -226,9 +227,9 @@ void rnbdt_sched_close(struct rnbdt_backend *be)
 /**
  * rnbdt_sched_set_window - change the window of an export
  * @be: backend with a scheduler
- * @window: requests that the storage gets at a time; 0: the module parameter applies
+ * @window: requests that the storage gets at a time, or 0 for the module parameter
  *
- * If exports share the storage, the largest of their windows applies.
+ * If several exports share the storage, the largest of their windows applies.
  *
  * Context: process context, rnbdt_lock held for writing.
  */
@@ -240,18 +241,18 @@ void rnbdt_sched_set_window(struct rnbdt_backend *be, u32 window)
 
 	be->window = window;
 	rnbdt_sched_update(be->sched);
-	/* The storage may take long to complete the next request. */
+	/* Do not wait for the next completion, which may take long. */
 	rnbdt_sched_run(&be->sched->shared);
 	list_for_each_entry(host, &be->sched->hosts, group.entry)
 		rnbdt_sched_run(&host->own);
 }
 
 /**
- * rnbdt_sched_alloc - allocate what an attachment needs at a storage
+ * rnbdt_sched_alloc - allocate the groups that an attachment may need at a storage
  * @att: new attachment
  *
  * Context: process context; may sleep.
- * Return: true, or false without memory.
+ * Return: true, or false if there is no memory.
  */
 bool rnbdt_sched_alloc(struct rnbdt_attach *att)
 {
@@ -296,8 +297,8 @@ static struct rnbdt_sched_group *rnbdt_group_find(const struct list_head *groups
 }
 
 /*
- * Find the group of @key in a list, or add @fresh for it, below @parent; the other one is
- * freed.
+ * Return the group of @key in a list and free @fresh. If there is none, initialise @fresh as that
+ * group, with a node below @parent.
  */
 static struct rnbdt_sched_group *rnbdt_sched_join(struct list_head *groups, const void *key,
 						  struct rnbdt_drr_node *parent,
@@ -332,7 +333,7 @@ static void rnbdt_sched_part(struct rnbdt_sched_group *group)
 	kfree(group);
 }
 
-/* Return the lane that a host should have at a storage. */
+/* Return the lane that a host must use at a storage. */
 static struct rnbdt_lane *rnbdt_sched_lane(struct rnbdt_sched *sched,
 					   const struct rnbdt_host *host,
 					   struct rnbdt_sched_group *group)
@@ -350,9 +351,9 @@ static void rnbdt_sched_set_lane(struct rnbdt_attach *att, struct rnbdt_lane *la
 
 /**
  * rnbdt_sched_add - add an attachment to the scheduler of its backend
- * @att: attachment with a backend, and what rnbdt_sched_alloc() has allocated
+ * @att: attachment that has a backend and the groups of rnbdt_sched_alloc()
  *
- * Context: process context, host of the session locked.
+ * Context: process context, host lock held.
  */
 void rnbdt_sched_add(struct rnbdt_attach *att)
 {
@@ -373,7 +374,7 @@ void rnbdt_sched_add(struct rnbdt_attach *att)
 					      att->sched_session);
 	rnbdt_drr_init(&att->disk, &att->sched_session->node, &rnbdt_equal_weight, true);
 	att->sched = sched;
-	/* The host may have been there, with a lane of its own. */
+	/* The host may have another group already, so select the lane again. */
 	rnbdt_sched_set_lane(att, rnbdt_sched_lane(sched, host, att->sched_host));
 	list_add_tail(&att->sched_entry, &att->sched_session->members);
 	spin_unlock(&rnbdt_group_lock);
@@ -383,7 +384,7 @@ void rnbdt_sched_add(struct rnbdt_attach *att)
  * rnbdt_sched_remove - undo rnbdt_sched_add()
  * @att: attachment without requests
  *
- * Context: process context, host of the session locked.
+ * Context: process context, host lock held.
  */
 void rnbdt_sched_remove(struct rnbdt_attach *att)
 {
@@ -400,7 +401,7 @@ void rnbdt_sched_remove(struct rnbdt_attach *att)
 	att->sched = NULL;
 }
 
-/* Take all requests of a host out of the order. Called under the lock. */
+/* Dequeue all requests of a host. Called under the lock of the scheduler. */
 static void rnbdt_sched_empty(struct rnbdt_sched_group *group, struct list_head *ready)
 {
 	struct rnbdt_sched_group *session;
@@ -415,7 +416,7 @@ static void rnbdt_sched_empty(struct rnbdt_sched_group *group, struct list_head 
 		}
 }
 
-/* Move a node below which no request waits. FLUSHes that are ahead leave it later. */
+/* Move a node below which no request waits. FLUSHes that passed ahead stay counted. */
 static void rnbdt_sched_move_node(struct rnbdt_drr_node *node, struct rnbdt_drr_node *parent,
 				  const u32 *weight)
 {
@@ -426,7 +427,7 @@ static void rnbdt_sched_move_node(struct rnbdt_drr_node *node, struct rnbdt_drr_
 	node->ahead = old.ahead;
 }
 
-/* Move a host, none of whose requests waits, to another lane. Called under the lock. */
+/* Move a host without waiting requests to another lane. Called under the lock of the scheduler. */
 static void rnbdt_sched_move(struct rnbdt_sched_group *group, const struct rnbdt_host *host,
 			     struct rnbdt_lane *lane)
 {
@@ -444,10 +445,10 @@ static void rnbdt_sched_move(struct rnbdt_sched_group *group, const struct rnbdt
 }
 
 /**
- * rnbdt_sched_move_host - move a host to a lane of its own, or back to that of all
+ * rnbdt_sched_move_host - move a host to its own lane or back to the shared one, at each storage
  * @host: host whose member in_cgroup has changed
  *
- * Its requests that wait are submitted at once.
+ * Its waiting requests are submitted at once.
  *
  * Context: process context, rnbdt_lock held for writing.
  */

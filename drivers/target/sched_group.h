@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Fairness of service: who shares a storage. See sched_group.c.
+ * Fairness of service: schedulers of storage, and the hosts and sessions that share them. See
+ * sched_group.c.
  */
 #ifndef RNBDT_SCHED_GROUP_H
 #define RNBDT_SCHED_GROUP_H

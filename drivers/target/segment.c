@@ -4,29 +4,29 @@
  *
  * Operation
  *
- * A segment has zeroed pages and one memory region, which is registered once through the
- * send queue of queue 0, with pages as large as its memory and the device allow
- * (page_size.c). A unit of the pool is a page of the kernel. Pages come in contiguous extents as
- * long as the page allocator provides, split so that each is a page of its own; an extent
- * becomes one entry of a bio, which is what makes large requests cheap. The reserve
- * (reserve.c) has pages that are zeroed already.
+ * A segment has zeroed pages and one memory region, which is registered once through the send
+ * queue of queue 0, with the largest page size that its memory and the device allow
+ * (page_size.c). A unit of the pool is a page of the kernel. The page allocator provides the
+ * pages in contiguous extents, as long as possible, which are split into single pages. An extent
+ * becomes one entry of a bio, so large requests are cheap. The reserve (reserve.c) provides
+ * pages that are zeroed already.
  *
  * Ownership
  *
- * The caller owns a segment until it adds it to the pool of its session (pool.c). The pages
- * are zeroed before the client gets a key, so it never sees data of another client.
+ * The caller owns a segment until it adds it to the pool of its session (pool.c). The pages are
+ * zeroed before the client gets a key, so the client never sees data of another client.
  *
  * Concurrency
  *
- * The login work and the lease work register segments; they never run at the same time, and
- * each has at most RNBDT_REG_BATCH registrations in the send queue. The memory region is
- * destroyed before pages are freed: after ib_dereg_mr() the device does not access them.
+ * The login work and the lease work register segments. They never run concurrently, and each has
+ * at most RNBDT_REG_BATCH registrations in the send queue. The memory region is destroyed before
+ * the pages are freed: after ib_dereg_mr() the device does not access them.
  *
  * Errors
  *
- * A segment in any state may be unmapped and freed. A registration that fails ends the
- * session, because the state of the send queue is not known then. So does one that does not
- * complete within RNBDT_REG_TIMEOUT.
+ * A segment in any state may be unmapped and freed. A failed registration ends the session,
+ * because the state of the send queue is then unknown. A registration that does not complete
+ * within RNBDT_REG_TIMEOUT also ends the session.
  */
 
 #include <linux/completion.h>
@@ -51,15 +51,15 @@
 #include "segment.h"
 #include "session.h"
 
-#define RNBDT_IOVA_SHIFT	32	/* larger than a segment and than its pages */
+#define RNBDT_IOVA_SHIFT	32	/* a segment and its pages are smaller */
 
 RNBD_PARAM_UINT(large_pages, 1, 0, 2,
 		"register memory of pools with the largest pages that the device has: 0: never, 1: if its driver is known to support that, 2: always");
 
-/* Time for the client to take the frames that were posted before a registration */
+/* Jiffies in which the client must receive the frames that were posted before a registration */
 #define RNBDT_REG_TIMEOUT	(10 * HZ)
 
-/* Note that @units contiguous pages from @page on are those of the units from @first on. */
+/* Record @units contiguous pages, starting with @page, as the units from @first on. */
 static void rnbdt_segment_add_pages(struct rnbdt_segment *seg, u32 first, struct page *page,
 				    u32 units)
 {
@@ -71,7 +71,7 @@ static void rnbdt_segment_add_pages(struct rnbdt_segment *seg, u32 first, struct
 	}
 }
 
-/* Take zeroed pages from the reserve, or allocate the longest extents that are free. */
+/* Take zeroed pages from the reserve, or allocate extents as long as possible. */
 static int rnbdt_segment_alloc_pages(struct rnbdt_segment *seg, bool floor)
 {
 	unsigned int order = min_t(unsigned int, ilog2(seg->units), MAX_PAGE_ORDER);
@@ -91,7 +91,7 @@ static int rnbdt_segment_alloc_pages(struct rnbdt_segment *seg, bool floor)
 			done += 1U << reserved;
 			continue;
 		}
-		/* Memory beyond the floor is not worth the work of reclaim. */
+		/* Let the page allocator try hard only for single pages of a floor. */
 		gfp |= order || !floor ? __GFP_NORETRY : __GFP_RETRY_MAYFAIL;
 		page = alloc_pages_node(node, gfp, order);
 		if (!page) {
@@ -111,12 +111,12 @@ static int rnbdt_segment_alloc_pages(struct rnbdt_segment *seg, bool floor)
 
 /**
  * rnbdt_segment_alloc - allocate a segment and its pages
- * @dev: device that accesses it
+ * @dev: device that will access the pages
  * @units: size in units
- * @floor: try hard, because the session cannot do without it
+ * @floor: try hard, because the session needs the segment for its floor
  *
- * Context: process context; may sleep. The caller excludes I/O.
- * Return: the segment, or NULL without memory.
+ * Context: process context without I/O (memalloc_noio_save()); may sleep.
+ * Return: the segment, or NULL if there is no memory.
  */
 struct rnbdt_segment *rnbdt_segment_alloc(struct ib_device *dev, u32 units, bool floor)
 {
@@ -137,9 +137,10 @@ struct rnbdt_segment *rnbdt_segment_alloc(struct ib_device *dev, u32 units, bool
 }
 
 /*
- * Does a driver pass the page size of a memory region to its device? erdma has large pages
- * for memory of user space only, and vmw_pvrdma always names that of the kernel: the device
- * would access memory that is not in the segment.
+ * Return whether large pages may be registered, because the driver passes the page size of a
+ * memory region to its device. erdma has large pages only for memory of user space, and
+ * vmw_pvrdma always passes the page size of the kernel: such a device would access memory
+ * outside the segment.
  */
 static bool rnbdt_segment_may_be_large(const struct ib_device *dev)
 {
@@ -158,7 +159,7 @@ static bool rnbdt_segment_may_be_large(const struct ib_device *dev)
 	}
 }
 
-/* Return the page size of the memory region of a segment whose memory has @nents pieces. */
+/* Return the page size of the memory region of a segment that is mapped as @nents pieces. */
 static u32 rnbdt_segment_page_size(const struct rnbdt_segment *seg, int nents)
 {
 	struct scatterlist *sg;
@@ -174,12 +175,12 @@ static u32 rnbdt_segment_page_size(const struct rnbdt_segment *seg, int nents)
 
 /**
  * rnbdt_segment_map - map a segment for DMA and prepare its memory region
- * @seg: segment whose slot is known
+ * @seg: segment that has a slot
  * @pd: protection domain of the session
  *
  * Context: process context; may sleep.
- * Return: 0, -EOPNOTSUPP if the device needs bounce buffers or cache flushes, or an error of
- * the device. The caller must call rnbdt_segment_unmap() in every case.
+ * Return: 0, -EOPNOTSUPP if the device needs bounce buffers or cache flushes, or another
+ * negative errno. The caller must call rnbdt_segment_unmap() in every case.
  */
 int rnbdt_segment_map(struct rnbdt_segment *seg, struct ib_pd *pd)
 {
@@ -200,8 +201,8 @@ int rnbdt_segment_map(struct rnbdt_segment *seg, struct ib_pd *pd)
 	seg->mapped = true;
 
 	/*
-	 * Network device and disk access the pages concurrently. Both must see
-	 * the same memory without bounce buffers or cache flushes.
+	 * The network device and the disk access the pages concurrently. Both must see the same
+	 * memory without bounce buffers or cache flushes.
 	 */
 	for_each_sg(seg->sgt.sgl, sg, nents, i)
 		if (!ib_uses_virt_dma(dev) &&
@@ -220,8 +221,8 @@ int rnbdt_segment_map(struct rnbdt_segment *seg, struct ib_pd *pd)
 	if (n != nents)
 		return n < 0 ? n : -EIO;
 	/*
-	 * Do not reveal the address of the memory to the client: on soft-RoCE it
-	 * is a kernel address. A registration may begin at any address.
+	 * Do not reveal the address of the memory to the client: on soft-RoCE it is a kernel
+	 * address. A memory region may begin at any address.
 	 */
 	seg->mr->iova = (u64)(seg->slot + 1) << RNBDT_IOVA_SHIFT;
 	ib_update_fast_reg_key(seg->mr, ib_inc_rkey(seg->mr->rkey));
@@ -234,9 +235,8 @@ static void rnbdt_segment_reg_done(struct ib_cq *cq, struct ib_wc *wc)
 					       conn.reg_cqe);
 
 	/*
-	 * Only the last request of a batch is signalled, but each request that
-	 * fails completes. Several completions are harmless: the session stays
-	 * until the queue pair is drained.
+	 * Only the last work request of a batch is signalled, but each failed one completes too.
+	 * Additional completions are harmless: the session exists until the queue pair is drained.
 	 */
 	if (wc->status != IB_WC_SUCCESS) {
 		WRITE_ONCE(s->conn.reg_status, wc->status);
@@ -277,10 +277,10 @@ static int rnbdt_segments_post(struct rnbdt_session *s, struct ib_reg_wr *wrs,
 	if (ret)
 		return ret;
 
-	/* Entries of a send queue complete in order: the client may delay this one. */
+	/* The registrations complete after all earlier SENDs, which the client can delay. */
 	if (!wait_for_completion_timeout(&s->conn.reg_done, RNBDT_REG_TIMEOUT)) {
 		rnbd_ring_fail(ring, "the client takes no frames");
-		/* The teardown flushes the queue pair. */
+		/* The teardown flushes the queue pair, which completes the registrations. */
 		wait_for_completion(&s->conn.reg_done);
 	}
 	return READ_ONCE(s->conn.reg_status) == IB_WC_SUCCESS ? 0 : -EIO;
@@ -290,7 +290,7 @@ static int rnbdt_segments_post(struct rnbdt_session *s, struct ib_reg_wr *wrs,
  * rnbdt_segments_register - register segments for remote access
  * @s: session that is logging in or live
  * @segs: mapped segments
- * @nr: number of @segs, at most RNBDT_REG_BATCH
+ * @nr: number of segments, at most RNBDT_REG_BATCH
  *
  * Context: login work or lease work; sleeps until the send queue of queue 0 has completed.
  * Return: 0, -ENOMEM, or another negative errno if the queue pair failed or was closed.
@@ -309,10 +309,10 @@ int rnbdt_segments_register(struct rnbdt_session *s, struct rnbdt_segment **segs
 }
 
 /**
- * rnbdt_segment_unmap - destroy the memory region of a segment
+ * rnbdt_segment_unmap - destroy the memory region and the DMA mapping of a segment
  * @seg: segment in any state
  *
- * The device does not access the pages when this returns.
+ * After this returns the device does not access the pages.
  *
  * Context: process context; may sleep.
  */
@@ -328,8 +328,8 @@ void rnbdt_segment_unmap(struct rnbdt_segment *seg)
 }
 
 /**
- * rnbdt_segment_free_pages - free the pages of a segment, or give them to the reserve
- * @seg: segment without a memory region, which no request names; its structure remains
+ * rnbdt_segment_free_pages - free the pages of a segment, or return them to the reserve
+ * @seg: segment that is unmapped and that no request names; its structure remains
  *
  * Context: process context; may sleep.
  */
@@ -338,7 +338,7 @@ void rnbdt_segment_free_pages(struct rnbdt_segment *seg)
 	u32 i, j, units;
 
 	for (i = 0; i < seg->units && seg->ahead; i += units) {
-		/* At the begin of an extent, this is its length. */
+		/* The value of the first unit of an extent is the length of the extent. */
 		units = clamp_t(u32, seg->ahead[i], 1, 1U << RNBDT_RESERVE_MAX);
 		if (!seg->pages[i] || rnbdt_reserve_put(seg->pages[i], ilog2(units)))
 			continue;
@@ -352,8 +352,8 @@ void rnbdt_segment_free_pages(struct rnbdt_segment *seg)
 }
 
 /**
- * rnbdt_segment_free - free a segment and what pages it has
- * @seg: segment without a memory region, which no request names
+ * rnbdt_segment_free - free a segment and its pages
+ * @seg: segment that is unmapped and that no request names
  *
  * Context: process context; may sleep.
  */

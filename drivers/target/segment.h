@@ -13,47 +13,47 @@
 
 struct rnbdt_session;
 
-/* Send-queue entries for registrations; as many are posted together. */
+/* Send-queue entries for registrations, and the most that are posted together */
 #define RNBDT_REG_BATCH		16
 
-/* Bits of rnbdt_segment.tell: entries that the client must get, in this order */
+/* Bits of rnbdt_segment.tell: control entries to send to the client, in this order */
 #define RNBDT_TELL_SEGMENT	1u
 #define RNBDT_TELL_RECLAIM	2u
 #define RNBDT_TELL_RELEASED	4u
 
 /**
  * struct rnbdt_segment - part of a pool that is granted and released as a whole
- * @entry: in rnbdt_ctl.leases while @tell is set, or in rnbdt_lease.released; the lock of
- *	the ring of queue 0
- * @tell: RNBDT_TELL_*; the same lock
- * @released: the client has released it, or the session frees it: no request may name it;
- *	written under the same lock, read under RCU
- * @deadline_ms: milliseconds that the client has to return it; set once by the lease work,
- *	before @tell
- * @reclaimed: the client was asked to return it; host lock
+ * @entry: in rnbdt_ctl.leases while @tell is set, or in rnbdt_lease.released; ring lock
+ * @tell: RNBDT_TELL_*; ring lock
+ * @released: the client has released the segment, or a fault point frees it early: no request
+ *	may name it; written under the ring lock, read under RCU
+ * @deadline_ms: milliseconds that the client has to return the segment, or 0; set once by the
+ *	lease work, before @tell
+ * @reclaimed: the target reclaims the segment; host lock
  * @reclaimed_at: jiffies when @reclaimed was set; host lock
- * @stuck: slow storage keeps the client from returning it; host lock
- * @slow: units that slow storage used, as rnbdt_lease.hung; written by the lease work, read
+ * @stuck: slow storage keeps the client from returning the segment; host lock
+ * @slow: units named by slow requests, see rnbdt_pool_slow(); written by the lease work, read
  *	without a lock
  * @granted_at: jiffies of the grant; constant
- * @idle_since: jiffies of the decision to reclaim it, of RECLAIM, or when the storage was last
- *	seen to have a request that names it and that came before @asked_ns, whichever is
- *	latest; written by the lease work, and by ctl.c under the lock of the ring
- * @asked_ns: monotonic time in ns up to which requests that name it keep its deadline from
- *	running, or 0 until RECLAIM was put into a frame; written under the lock of the ring
- * @dev: device that it is registered with; constant
- * @slot: its place in the pool; constant once granted
+ * @idle_since: jiffies at which the @deadline_ms begin: the decision to reclaim, the moment
+ *	when RECLAIM was put into a frame, or the last time that the storage had a request
+ *	that extends the deadline; written by the lease work, and by segment_ctl.c under the
+ *	ring lock
+ * @asked_ns: monotonic time in ns; requests that name the segment extend its deadline if they
+ *	were decoded before. 0 until RECLAIM was put into a frame; written under the ring lock
+ * @dev: RDMA device of the memory region; constant
+ * @slot: index in rnbdt_pool.slots; constant once granted
  * @generation: number of the grant, not 0; constant once granted
  * @units: size in pool units; constant, except that a fault point clears it
  * @mr: memory region, or NULL
- * @sgt: its pages
+ * @sgt: scatter list of @pages
  * @mapped: @sgt is mapped for DMA
- * @rcu: delays the end of the structure until no frame handler can have found it
+ * @rcu: delays the release of the structure until no frame handler uses it
  * @ahead: for each unit, the number of physically contiguous units that start there
  * @pages: the page of each unit, or NULL
  *
- * Members without a lock belong to the login work, then to the lease work, then to the
- * teardown.
+ * "Ring lock" is the lock of the ring of queue 0. Members without a lock belong to the login
+ * work, then to the lease work, then to the teardown.
  */
 struct rnbdt_segment {
 	struct list_head entry;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Control entries about a segment: its grant, the request to return it, and its end.
+ * Control entries about a segment: its grant, the request to return it, and its release.
  *
- * Operation: ctl.c keeps a list of segments about which the client must get an entry, and
- * fills frames from it. RECLAIM begins the time that the client has to return the segment.
- * Ownership: nothing is kept.
- * Concurrency: the lock of the ring of queue 0 is held.
- * Errors: an entry that finds no room goes into the next frame.
+ * Operation: ctl.c keeps a list of the segments about which entries must be sent, and fills
+ * frames from it. The client's time to return a segment begins when RECLAIM is put into a frame.
+ * Ownership: the file keeps no state.
+ * Concurrency: the caller holds the lock of the ring of queue 0.
+ * Errors: an entry that does not fit goes into the next frame.
  */
 
 #include <linux/jiffies.h>
@@ -23,14 +23,17 @@
 #include "segment_ctl.h"
 #include "session.h"
 
-/* Milliseconds that RECLAIM may take to reach the client, and requests to come from there */
+/*
+ * Limits in ms of the time in which RECLAIM reaches the client, and requests that the client has
+ * sent before that arrive
+ */
 #define RNBDT_RECLAIM_GRACE_MIN	1000u
 #define RNBDT_RECLAIM_GRACE_MAX	10000u
 
 /*
- * Begin the time that the client has to return a segment: RECLAIM may have waited for a credit.
- * A frame that is lost is repeated after seconds, so requests that the client sends meanwhile
- * are in order.
+ * Begin the client's time to return a segment now, because RECLAIM may have waited for a
+ * credit. A lost frame is repeated only after seconds: until then the client sends valid
+ * requests that name the segment.
  */
 static void rnbdt_segment_reclaimed(const struct rnbdt_session *s, struct rnbdt_segment *seg)
 {
@@ -54,10 +57,11 @@ static bool rnbdt_segment_add_entry(struct rnbd_ring *ring, u16 type, const void
 }
 
 /**
- * rnbdt_segment_add_ctl - add what the client must get about a segment to the open frame
+ * rnbdt_segment_add_ctl - add the pending control entries of a segment to the open frame
  * @s: session
  * @ring: ring of queue 0, with an open frame of type RNBD_FRAME_CONTROL
- * @seg: segment; rnbdt_segment.tell says what, and keeps RNBDT_TELL_RELEASED
+ * @seg: segment; rnbdt_segment.tell selects the entries. The bits of added entries are cleared,
+ *	except RNBDT_TELL_RELEASED
  *
  * Context: any, ring->lock held.
  * Return: false if the frame is full.

@@ -2,20 +2,20 @@
 /*
  * The session: one login of a host at a port, with its attachments of exports.
  *
- * Operation: a connection request for queue 0 creates a session (connect.c); a
- * login makes it live or refused, or starts a list of exports (login.c); the
- * client then connects its other queues; rnbdt_session_close() ends the session
- * and the teardown frees it (state.c, teardown.c).
+ * Operation: a connection request for queue 0 creates a session (connect.c). The login makes it
+ * live or refused, or starts a list of exports (login.c). Then the client connects its other
+ * queues. rnbdt_session_close() ends the session, and the teardown frees it (state.c,
+ * teardown.c).
  *
- * Ownership: a session owns its queues, its pool, its protection domain and its
- * references on the secret, on its host, on its port and on the module. It owns its
- * attachments, each of which keeps its export open until no request is left (attached.c). What the
- * session has charged to the accounts is recorded in it, see limits.c.
+ * Ownership: a session owns its queues, its pool, its protection domain and its references on
+ * the secret, on its host, on its port and on the module. The session owns its attachments, each
+ * of which keeps its export open until no request is left (attached.c). The session records its
+ * charges to the accounts, see limits.c.
  *
- * Concurrency: the member documentation names the lock of each member; "host lock" is
- * rnbdt_host.lock, see rnbdt_host_lock(). "Login work" means that only login_work
- * accesses the member until the session is live. "Constant" members are set before
- * the session is in rnbdt_sessions, unless a time is given.
+ * Concurrency: the member documentation names the lock of each member. "Host lock" is
+ * rnbdt_host.lock, see rnbdt_host_lock(). "Login work" means that only login_work accesses the
+ * member until the session is live. "Constant" members are set before the session is in
+ * rnbdt_sessions, unless a time is given.
  */
 #ifndef RNBDT_SESSION_H
 #define RNBDT_SESSION_H
@@ -51,7 +51,7 @@ struct rnbdt_secret;
 /**
  * enum rnbdt_peer_class - classes of connections that have not logged in
  * @RNBDT_PEER_NEW: the host has not logged in from the address of the connection
- * @RNBDT_PEER_KNOWN: the host has logged in from this address lately
+ * @RNBDT_PEER_KNOWN: the host has recently logged in from this address
  * @RNBDT_PEER_CLASSES: number of classes
  *
  * Each class has its own limits, see half_open.c.
@@ -64,9 +64,9 @@ enum rnbdt_peer_class {
 
 /**
  * enum rnbdt_half_kind - how a connection counts against the half-open limits
- * @RNBDT_HALF_NONE: not at all
- * @RNBDT_HALF_OPEN: as open
- * @RNBDT_HALF_CLOSING: as one in teardown
+ * @RNBDT_HALF_NONE: it does not count
+ * @RNBDT_HALF_OPEN: it counts as open
+ * @RNBDT_HALF_CLOSING: it counts as a connection in teardown
  */
 enum rnbdt_half_kind {
 	RNBDT_HALF_NONE,
@@ -85,16 +85,17 @@ struct rnbdt_half_sum {
 };
 
 /**
- * struct rnbdt_half_open - a connection whose client is not authenticated, or not logged in
- * @entry: in the list of half-open connections until that; lock of half_open.c
- * @host: host that its connection request names; constant
+ * struct rnbdt_half_open - a connection that has not logged in, or a queue that has not joined
+ * @entry: in the list of half-open connections until the login or the join succeeds; lock of
+ *	half_open.c
+ * @host: host that the connection request names; constant
  * @session: session that the connection has begun, or NULL; constant
  * @queue: queue that joins a session, or NULL; constant
  * @since: jiffies of the connection request; constant
  * @peer_class: enum rnbdt_peer_class of the connection request; constant
  * @counted: enum rnbdt_half_kind; changed by half_count.c
- * @hung_up: the connection was never accepted as a login, or never joined, and only its
- *	connection id is left; lock of half_open.c
+ * @hung_up: only the connection id is left of a connection that never logged in or joined; lock
+ *	of half_open.c
  */
 struct rnbdt_half_open {
 	struct list_head entry;
@@ -116,7 +117,7 @@ struct rnbdt_half_open {
  * @RNBDT_LISTING: the login work sends the list of exports
  * @RNBDT_LIVE: requests are executed
  * @RNBDT_CLOSING: the teardown is queued or runs
- * @RNBDT_DEAD: only the memory of the structure is left
+ * @RNBDT_DEAD: only the structure itself is left
  *
  * The state of a session only increases; it may skip values.
  */
@@ -150,8 +151,8 @@ struct rnbdt_change {
  * @write_bytes: bytes of successful WRITE requests
  * @frames_sent: frames sent
  * @frames_received: frames received
- * @slots: receive slots
- * @depth: requests that may be in flight
+ * @slots: number of receive slots
+ * @depth: number of requests that may be in flight
  */
 struct rnbdt_stats {
 	u64 requests;
@@ -167,16 +168,16 @@ struct rnbdt_stats {
  * struct rnbdt_pool - delegated memory of a session
  * @slots: segments by slot; written under the host lock, read under RCU
  * @taken: a bit per slot that has a segment or is reserved; as @nr_taken
- * @shift: binary logarithm of the units from one slot to the next; set before live
+ * @shift: binary logarithm of the number of units per slot; set before live
  * @nr_slots: number of slots; set before live
- * @nr_taken: slots that are not free; login work, then lease work, then teardown
- * @next_slot: slot to look at first for the next grant; login work, then lease work
+ * @nr_taken: number of bits set in @taken; login work, then lease work, then teardown
+ * @next_slot: slot at which the search for the next free slot begins; login work, then lease work
  * @generation: number of grants; login work, then lease work
  * @units: units of all segments; written under the host lock, read without
  * @named: a bit per slot, result of rnbdt_pool_scan(); lease work, then teardown
- * @slow: by slot, units that slow storage uses; as @named
+ * @slow: units named by slow requests, by slot; as @named
  *
- * The teardown frees it after queue pairs and requests have gone.
+ * The teardown frees the pool after the queue pairs are destroyed and the requests completed.
  */
 struct rnbdt_pool {
 	struct rnbdt_segment __rcu **slots;
@@ -196,27 +197,26 @@ struct rnbdt_pool {
  * @want: units that the client wants to hold; written by the frame handler of queue 0
  * @released: segments that the client has released, struct rnbdt_segment; the lock of the
  *	ring of queue 0
- * @lease_work: grants, frees and watches segments, on rnbdt_lease_wq
+ * @lease_work: grants, reclaims and frees segments, on rnbdt_lease_wq
  * @ran_at: jiffies of the latest run of @lease_work, which writes it
  * @runs: runs of @lease_work in that jiffy
  * @next_units: units of the next segment to grant; lease work
- * @pause: jiffies from a grant that failed to the next attempt, or 0; lease work
- * @retry_at: jiffies of that attempt, if @pause; lease work
- * @second: jiffies at the begin of the current second of grants; lease work
- * @second_units: units that were granted since; lease work
+ * @pause: jiffies from a failed grant to the next attempt, or 0; lease work
+ * @retry_at: jiffies of the next attempt, valid if @pause is not 0; lease work
+ * @second: jiffies at which the current second of grants began; lease work
+ * @second_units: units granted in the current second; lease work
  * @reclaiming: units of the segments that the client was asked to return; host lock
- * @stuck: units of those of them that slow storage uses; host lock
- * @look: share.c needs @hung and rnbdt_segment.slow; set by it, cleared by @lease_work
- * @looked_at: jiffies when @lease_work, which writes it, has looked at slow requests
- * @hung: units that slow storage used then of segments that were not reclaimed; as @looked_at
+ * @stuck: units of @reclaiming that slow storage uses; host lock
+ * @look: share.c needs new values of @hung and rnbdt_segment.slow; cleared by @lease_work
+ * @looked_at: jiffies when @lease_work last looked for slow requests; written by @lease_work
+ * @hung: units that slow requests named then, in segments not reclaimed; as @looked_at
  * @hungry: in the list of sessions that want more than the limits leave; lock of budget.c
- * @part: what @share was computed from; in a list during a walk; host lock
+ * @part: input from which @share was computed; in a list while share.c walks; host lock
  * @share: bytes that the session may hold while memory is short; host lock
- * @grants: segments that were granted after the login; lease work
- * @releases: segments that the client has released; written under the host lock
- * @reclaims: segments that the client was asked to return; as @releases
- * @registrations: memory regions that were registered, those of the login included; as
- *	@releases
+ * @grants: number of segments granted after the login; lease work
+ * @releases: number of segments that the client has released; written under the host lock
+ * @reclaims: number of segments that the client was asked to return; as @releases
+ * @registrations: memory regions registered at the login or later; as @releases
  */
 struct rnbdt_lease {
 	u32 want;
@@ -245,18 +245,17 @@ struct rnbdt_lease {
 
 /**
  * struct rnbdt_auth - authentication of a session
- * @required: the host had a secret at the connection request: the client must prove
- *	that it knows one; constant
- * @secret: secret that the client has proven, or NULL; set once by the login work
- *	under the host lock, constant once live
- * @authenticated: a proof is not @required, or the client has proven @secret;
- *	host lock
+ * @required: the host had a secret at the connection request, so the client must prove that
+ *	it knows one; constant
+ * @secret: secret that the client has proven, or NULL; set once by the login work under the
+ *	host lock, constant once live
+ * @authenticated: no proof is @required, or the client has proven @secret; host lock
  * @key: transform with the key of the session, which further queues prove; set by the login
  *	work, constant once live
  * @target_uuid: UUID of the target at the connection request; constant
  * @req: connection request of queue 0; constant
  * @text: input of the HMAC; constant once live
- * @mac: proof of the client, later of the target; written by the handler of queue 0,
+ * @mac: proof of the client, later of the target; written by the frame handler of queue 0,
  *	then by the login work
  */
 struct rnbdt_auth {
@@ -271,28 +270,29 @@ struct rnbdt_auth {
 };
 
 /**
- * struct rnbdt_account - what a session has taken from the accounts of its host
- * @pool_bytes: bytes charged to the accounts for the pool: @floor_bytes, or @held_bytes if
- *	that is more; written under the host lock and that of budget.c, read without
- * @floor_bytes: bytes that the session may hold at any time; as @pool_bytes
- * @max_bytes: bytes that it may hold at most; set before live
- * @held_bytes: bytes of its segments, those being granted included; host lock
- * @claimed_bytes: floor of its claim, charged until the pool is; host lock
- * @stopped: what it holds is not reclaimed any longer; host lock
+ * struct rnbdt_account - memory and places that a session has charged to its host
+ * @pool_bytes: bytes charged for the pool, the larger of @floor_bytes and @held_bytes; written
+ *	under the host lock and the lock of budget.c, read without
+ * @floor_bytes: floor of the pool in bytes; as @pool_bytes
+ * @max_bytes: ceiling of the pool in bytes; set before live
+ * @held_bytes: bytes of all segments, including those that are being granted; host lock
+ * @claimed_bytes: pool floor of a claim that the session has taken over, charged until
+ *	@pool_bytes are; host lock
+ * @stopped: the target no longer reclaims segments of the session; host lock
  * @claim: claim that the session may leave behind, or NULL; login work, then teardown
- * @claims: it leaves a claim behind; host lock
- * @no_claim: it does not, because its client broke the protocol; written without a lock
- * @claim_until: monotonic time in ns at which the claim ended that it has taken over;
+ * @claims: the session leaves a claim behind; host lock
+ * @no_claim: the client broke the protocol, so the session leaves no claim; written without a lock
+ * @claim_until: monotonic time in ns at which the claim that the session has taken over expires;
  *	host lock
- * @queue_bytes: bytes of queues charged to the accounts, @queue_reserved included; written
- *	under the host lock, read without
- * @queue_floor: bytes with which its queues begin, as far as the limits left them; host lock
+ * @queue_bytes: bytes charged for queues, including @queue_reserved; written under the host
+ *	lock, read without
+ * @queue_floor: bytes with which the queues begin, as far as the limits allow; host lock
  * @queue_reserved: bytes of @queue_floor for queues that have not joined; host lock
- * @io_bytes: bytes that requests in flight have in addition
- * @counted: the session is included in rnbdt_host.nr_sessions; host lock
- * @lists: the session is included in rnbdt_host.nr_lists; host lock
- * @copied: pages that the backend holds as copies of write data
- * @half_open: what counts against the half-open limits until the login is accepted
+ * @io_bytes: additional bytes charged for requests in flight
+ * @counted: the session is counted in rnbdt_host.nr_sessions; host lock
+ * @lists: the session is counted in rnbdt_host.nr_lists; host lock
+ * @copied: number of pages in which the backend holds copies of write data
+ * @half_open: entry in the half-open limits until the login is accepted
  */
 struct rnbdt_account {
 	u64 pool_bytes;
@@ -317,8 +317,8 @@ struct rnbdt_account {
 
 /**
  * struct rnbdt_list_state - progress of a list of exports
- * @listed: rnbdt_export.id of the last export that was sent in a list; login work
- * @nr_listed: number of exports that were sent in a list; login work
+ * @listed: rnbdt_export.id of the last export that was sent; login work
+ * @nr_listed: number of exports that were sent; login work
  * @list_status: enum rnbd_status of the list; host lock
  * @all_listed: the last frame of the list was sent; login work
  */
@@ -332,10 +332,10 @@ struct rnbdt_list_state {
 /**
  * struct rnbdt_log - changes of state to report
  * @reason: constant text, why the session was refused or closed, or NULL
- * @changes: changes of state to report; a session cannot have more
+ * @changes: changes of state; the array has space for all that a session can have
  * @nr_changes: used members of @changes
  * @nr_reported: members of @changes that @event_work has reported
- * @event_work: reports @changes, on rnbdt_login_wq; holds a reference
+ * @event_work: reports @changes, on rnbdt_login_wq; holds a reference on the session
  */
 struct rnbdt_log {
 	const char *reason;
@@ -346,15 +346,14 @@ struct rnbdt_log {
 };
 
 /**
- * struct rnbdt_conn - RDMA resources that all queues share, and handlers that add queues
+ * struct rnbdt_conn - RDMA resources that all queues share, and the addition of queues
  * @dev: RDMA device of all queues; constant
  * @pd: protection domain; set by the connection handler of queue 0
- * @connecting: number of connection handlers that are setting up a queue; host lock
- * @joins: queues that have not proven the key of the session, struct rnbdt_join;
- *	host lock
- * @nr_joins: members of @joins; written under the host lock
+ * @connecting: number of contexts that are setting up a queue; host lock
+ * @joins: queues that have not proven the session key yet, struct rnbdt_join; host lock
+ * @nr_joins: length of @joins; written under the host lock
  * @wait: woken when @connecting or @nr_joins changes
- * @reg_cqe: completion queue entry of the registrations of segments
+ * @reg_cqe: completion entry of the registrations of segments
  * @reg_done: completed when a batch of registrations has ended
  * @reg_status: status of the failed registration, or IB_WC_SUCCESS
  */
@@ -371,17 +370,16 @@ struct rnbdt_conn {
 };
 
 /**
- * struct rnbdt_login - login of a session, and its timers
- * @info: decoded login, or zero if @list; written by the frame handler before the login
- *	work is queued
+ * struct rnbdt_login - login of a session, and timers
+ * @info: decoded login, or zero if @list; written by the frame handler before the login work
  * @id: id of the LOGIN or LIST entry, which the answers repeat; written with @info
  * @list: the client asks for a list of exports instead; written with @info
- * @has_login: @info was decoded and is constant; written with a release, so that a
- *	reader without the lock sees @info
- * @login_work: authenticates and answers the login, or sends the list of exports; on
- *	rnbdt_login_wq
- * @timeout_work: closes a session whose client does not log in, or does not disconnect
- *	after a refusal or a list, in time; on rnbdt_timer_wq
+ * @has_login: @info is decoded and constant; written with a release, so that a reader without
+ *	the lock sees @info
+ * @login_work: authenticates the client and answers the login, or sends the list of exports;
+ *	on rnbdt_login_wq
+ * @timeout_work: closes a session when the time for the login is over, or the time to disconnect
+ *	after a refusal or a list; on rnbdt_timer_wq
  * @keepalive_work: checks and sends keep-alives, on rnbdt_timer_wq
  */
 struct rnbdt_login {
@@ -397,11 +395,11 @@ struct rnbdt_login {
 /**
  * struct rnbdt_ctl_slot - a control request of the client
  * @entry: in a list of struct rnbdt_ctl
- * @type: RNBD_CTL_ATTACH, or RNBD_CTL_DETACH if no attachment had the handle when it came
+ * @type: RNBD_CTL_ATTACH, or RNBD_CTL_DETACH if no attachment had its handle on arrival
  * @id: id of the entry, which the answer repeats
- * @attach: ATTACH: request
- * @grant: ATTACH: answer
- * @info: DETACH: handle, and status of the answer
+ * @attach: request of an ATTACH
+ * @grant: answer to an ATTACH
+ * @info: handle of a DETACH, and status of the answer
  */
 struct rnbdt_ctl_slot {
 	struct list_head entry;
@@ -416,12 +414,12 @@ struct rnbdt_ctl_slot {
  * struct rnbdt_ctl - control entries of a session
  * @slots: requests of the client
  * @free: slots without a request
- * @todo: slots for the control work, in their order
- * @ready: slots with an answer to send
- * @detaches: attachments, struct rnbdt_attach, whose DETACH the control work handles
- * @events: attachments, struct rnbdt_attach, with something to tell the client
- * @leases: segments, struct rnbdt_segment, about which there is something to tell
- * @pending: there is something to send; written under the lock, read without
+ * @todo: slots for @ctl_work, in the order of arrival
+ * @ready: slots whose answer must be sent
+ * @detaches: attachments, struct rnbdt_attach, whose DETACH @ctl_work handles
+ * @events: attachments, struct rnbdt_attach, about which entries must be sent
+ * @leases: segments, struct rnbdt_segment, about which entries must be sent
+ * @pending: there are entries to send; written under the lock, read without
  * @ctl_work: handles @todo and @detaches, on rnbdt_ctl_wq
  *
  * The lock of the ring of queue 0 protects all members except @ctl_work.
@@ -442,7 +440,7 @@ struct rnbdt_ctl {
  * struct rnbdt_granted - limits that the login reply granted
  * @nr_queues: granted number of queues; set before live
  * @depth: granted number of requests per queue; set before live
- * @max_io: granted bytes of one READ or WRITE; set before live
+ * @max_io: granted size of one READ or WRITE in bytes; set before live
  * @keepalive_ms: granted interval of keep-alives in milliseconds; set before live
  * @limits: limits of the session for the request decoder; set before live
  */
@@ -456,18 +454,18 @@ struct rnbdt_granted {
 
 /**
  * struct rnbdt_teardown - teardown of a session
- * @teardown_work: first part of the teardown, on rnbdt_teardown_wq, or on
- *	rnbdt_hangup_wq if the session was never live; queued once
- * @release_work: second part of the teardown, on rnbdt_teardown_wq; queued once, if the
+ * @teardown_work: first part of the teardown, on rnbdt_teardown_wq, or on rnbdt_hangup_wq if
+ *	the session was never live; queued once
+ * @release_work: second part of the teardown, on rnbdt_teardown_wq; queued at most once, if the
  *	storage had requests at the end of the first part
- * @parted: the end of the last attachment queues @release_work; host lock
+ * @parted: the first part has ended: the end of the last attachment queues @release_work; host
+ *	lock
  * @wait_work: logs that the second part waits for the storage, on rnbdt_attach_wq
- * @linger_work: last part of the teardown of a session that was never live, on
- *	rnbdt_linger_wq
- * @stopped: all queue pairs are drained and all attachments closing; host lock
+ * @linger_work: last part of the teardown of a session that was never live, on rnbdt_linger_wq
+ * @stopped: all queue pairs are drained and all attachments are closing; host lock
  * @stopped_at: jiffies when @stopped was set; host lock
  * @drained: completed when no I/O of the session is in flight and none can follow
- * @gone: completed when the teardown has ended and the session is out of the list
+ * @gone: completed when the teardown has ended and the session has left rnbdt_sessions
  * @closing_since: jiffies when the session began to close; read without a lock
  */
 struct rnbdt_teardown {
@@ -486,7 +484,7 @@ struct rnbdt_teardown {
 /**
  * struct rnbdt_session_dir - directory of a session in sysfs
  * @kobj: directory of the session in sysfs
- * @sysfs_work: adds @kobj, on the work queue of sysfs.c; holds a reference
+ * @sysfs_work: adds @kobj, on the work queue of sysfs.c; holds a reference on the session
  * @in_sysfs: @kobj was added; written by @sysfs_work
  */
 struct rnbdt_session_dir {
@@ -497,48 +495,48 @@ struct rnbdt_session_dir {
 
 /**
  * struct rnbdt_session - one login of a host
- * @ref: references on this structure; rnbdt_sessions holds one, @kobj another
+ * @ref: references on this structure; rnbdt_sessions holds one, @sysfs another
  * @entry: in rnbdt_sessions until the session is dead; lock of state.c
- * @host_entry: in rnbdt_host.sessions as long; host lock
- * @port_entry: in rnbdt_port.sessions as long; lock of state.c
- * @hash_entry: in the hash table of lookup.c as long; lock of lookup.c, RCU
+ * @host_entry: in rnbdt_host.sessions until the session is dead; host lock
+ * @port_entry: in rnbdt_port.sessions until the session is dead; lock of state.c
+ * @hash_entry: in the hash table of lookup.c until the session is dead; lock of lookup.c, RCU
  * @rcu: delays kfree() until no reader of the hash table is left
  * @serial: number of the session for logs and netlink; constant
  * @host_id: id of the host; constant
- * @session_id: id of the session, the same over reconnects; constant
+ * @session_id: id of the session, which reconnects do not change; constant
  * @epoch: epoch of this session; constant
- * @newest_epoch: highest epoch that the client has used for this session;
- *	written under the host lock, read without
- * @newest_attempt: highest number of a connection attempt that the client has used for
- *	this session; host lock
+ * @newest_epoch: highest epoch that the client has used for the id of this session; written
+ *	under the host lock, read without
+ * @newest_attempt: highest number of a connection attempt that the client has used for the id
+ *	of this session; host lock
  * @host: host of the session, referenced until the session is dead; constant
  * @port: port of the session, referenced until the session is dead; constant
  * @port_name: copy of the name of @port; constant
  * @peer: address of the client; constant
  * @attaches: attachments by index; written under the host lock, read under RCU
  * @nr_bound: attachments that are bound to an export; host lock
- * @state_lock: protects @state to @nr_reported; taken with interrupts disabled
+ * @state_lock: protects @state, @live_at and @log; taken with interrupts disabled
  * @state: enum rnbdt_state; written under @state_lock, read without by requests
- * @live_at: seconds of the boot clock when the session became live; 0: it never was
+ * @live_at: seconds of the boot clock when the session became live, or 0
  * @queues: queues by index, @nr_slots of them: @queue0, or an array that the login work
  *	allocates for the granted number; host lock. Once the session is closing and
- *	@connecting is 0, only the teardown changes it. Readers of counters use RCU
+ *	rnbdt_conn.connecting is 0, only the teardown changes it. Readers of counters use RCU
  * @nr_slots: members of @queues; written under the host lock after @queues, with a release
  * @queue0: array of queues before the login
- * @ended_lock: taken when a queue is removed from @queues and added to @ended
+ * @ended_lock: taken when a queue is moved from @queues to @ended
  * @ended: sum of the counters of freed queues; @ended_lock
  * @pool: delegated memory
- * @lease: grants and releases of its segments
- * @auth: authentication of a session
- * @account: what a session has taken from the accounts of its host
+ * @lease: grants and releases of segments of @pool
+ * @auth: authentication
+ * @account: memory and places that the session has charged to its host
  * @listing: progress of a list of exports
  * @log: changes of state to report
- * @conn: RDMA resources that all queues share, and handlers that add queues
- * @login: login of a session, and its timers
+ * @conn: RDMA resources that all queues share, and the addition of queues
+ * @login: login of the session, and timers
  * @ctl: control entries
  * @granted: limits that the login reply granted
- * @teardown: teardown of a session
- * @sysfs: directory of a session in sysfs
+ * @teardown: teardown of the session
+ * @sysfs: directory of the session in sysfs
  */
 struct rnbdt_session {
 	struct kref ref;
@@ -559,7 +557,7 @@ struct rnbdt_session {
 	struct sockaddr_storage peer;
 	struct xarray attaches;
 	u32 nr_bound;
-	spinlock_t state_lock;	/* state to nr_reported */
+	spinlock_t state_lock;	/* state, live_at, log */
 	enum rnbdt_state state;
 	time64_t live_at;
 	struct rnbdt_queue **queues;
@@ -583,7 +581,7 @@ struct rnbdt_session {
 };
 
 /**
- * rnbdt_attach_load - find the attachment that has an index
+ * rnbdt_attach_load - find the attachment of an index
  * @s: session
  * @index: index of a handle
  *

@@ -1,40 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Fair shares of the memory for pools, and what is reclaimed for them.
+ * Fair shares of the memory for pools, and the reclaiming of segments for them.
  *
  * Operation
  *
  * When memory is short, the sessions divide the budget in proportion to the weights of their
- * hosts; the sessions of a host have equal parts of its weight, and together no more than the
- * limit of the host. No session gets less than its floor or more than it wants, and what one
- * does not want is divided among the others. The shares follow from one number, the level
- * (level.c): the share of a session is its weight times the level, within its floor and its
- * demand. Memory that slow storage uses is of no use to the session: up to a limit it does not
- * count for the floor (rule R7, budget.c).
+ * hosts. The sessions of a host have equal parts of its weight, and together no more than the
+ * limit of the host. The share of a session is its weight times a common number, the level
+ * (level.c), but at least its floor and at most its demand. Memory that slow storage uses is of
+ * no use to the session, so up to a limit it increases the floor (rule R7, budget.c).
  *
- * Segments are reclaimed from sessions that hold more than their share, the newest first, one
- * of each session in turn, until the hungry sessions below their share, and logins that wait
- * for their floor, will find what they lack. Nothing is reclaimed for a session that has its
- * share (rule R9). A session that returns segments keeps its share, with two exceptions, because
- * all its segments may be larger than what it has beyond its share. If nothing else is left for
- * the floor of a login, a session may keep only its own floor and what slow storage uses. If
- * nothing else is left for hungry sessions, a session may fall below its share by three quarters
- * of what the hungriest of them lacks, so that the largest lack becomes smaller each time.
+ * A session is hungry if it wants more than the limits leave. Segments are reclaimed for hungry
+ * sessions below their share, and for logins that wait for their floor, until enough is about to
+ * be returned. They are reclaimed from sessions above their share, the newest first, one of each
+ * session in turn. Nothing is reclaimed for a session that has its share (rule R9).
  *
- * Ownership: the share work has a reference on each session and host in its lists. The shares
- * are in the sessions.
+ * A session normally keeps its share. As all its segments may be larger than its excess, there
+ * are two exceptions if nothing else is left. For the floor of a login, a session may be reduced
+ * to its floor and the memory that slow storage uses. For hungry sessions, it may fall below its
+ * share by three quarters of the lack of the hungriest session, so that the largest lack becomes
+ * smaller each time.
+ *
+ * Ownership: the share work has a reference on each session and host in its lists. The sessions
+ * contain their shares.
  *
  * Concurrency
  *
  * There may be thousands of sessions. So a session or a login that lacks memory only queues the
- * share work. That begins RNBDT_SHARE_PERIOD after the end of the previous run at the earliest,
- * because many sessions may be hungry at once. It locks the host of one session at a time,
- * looks at each session once, and searches the level without a lock, among those that want or
- * hold more than their floor. Each later step looks whether the session is still live. The
- * numbers of a session may have changed since they were read; a share may be as old as a run
- * takes.
+ * share work, which runs at most once per RNBDT_SHARE_PERIOD. The share work locks the host of
+ * one session at a time and looks at each session once, then searches the level without a lock.
+ * Each later step checks that the session is still live. The numbers of a session may have
+ * changed since they were read; a share may be as old as a run takes.
  *
- * Errors: none. What a client does not return in time is the concern of lease.c.
+ * Errors: none. lease.c disconnects a client that does not return a segment in time.
  */
 
 #include <linux/configfs.h>
@@ -59,33 +57,34 @@
 #include "target.h"
 #include "trace.h"
 
+/* Shortest time in jiffies between two runs of the share work */
 #define RNBDT_SHARE_PERIOD	(HZ / 50)
 
-/* Time after which memory that was reclaimed no longer counts as about to be returned */
+/* Jiffies after which a reclaimed segment no longer counts as about to be returned */
 #define RNBDT_SHARE_WAIT	HZ
 
-/* Age of a look at slow requests from which on another one is needed */
+/* Age in jiffies of the latest look for slow requests at which a new one is needed */
 #define RNBDT_SHARE_FRESH	HZ
 
-/* Fraction bits of the part of a weight that a session has */
+/* Fraction bits of the weight of a session */
 #define RNBDT_WEIGHT_SHIFT	8
 
-/* jiffies for the next run, or 0; written by the share work */
+/* Earliest jiffies of the next run, or 0; written by the share work */
 static unsigned long rnbdt_share_next;
-/* the run waits for looks of lease works; share work */
+/* Another run is needed after lease works have looked for slow requests; share work */
 static bool rnbdt_share_again;
 
 /**
  * struct rnbdt_shares - a run of the share work
  * @hosts: hosts with live sessions, rnbdt_host.share, each with a reference
- * @parts: sessions whose share the level decides, or from which memory may be reclaimed,
- *	rnbdt_session.lease.part, each with a reference; the others have what they want
+ * @parts: sessions whose share depends on the level, or from which memory may be reclaimed,
+ *	rnbdt_session.lease.part, each with a reference; the other sessions are settled
  * @charged: bytes that are charged for the pools of all live sessions
- * @settled: bytes that the others have
- * @free: bytes that sessions may be granted without a return by others
- * @lack: bytes that hungry sessions lack to their shares
+ * @settled: bytes of the shares of settled sessions
+ * @free: bytes that sessions may be granted before others return any
+ * @lack: bytes that all hungry sessions lack to their shares
  * @most_lack: bytes that the hungriest session lacks
- * @pending: bytes that clients will soon return
+ * @pending: bytes that clients are about to return
  */
 struct rnbdt_shares {
 	struct list_head hosts;
@@ -98,7 +97,7 @@ struct rnbdt_shares {
 	u64 pending;
 };
 
-/* Bytes that a session would hold if there were enough for all. */
+/* Return the bytes that a session would hold if there were enough for all. */
 static u64 rnbdt_share_demand(const struct rnbdt_session *s)
 {
 	u64 want = (u64)READ_ONCE(s->lease.want) * RNBD_UNIT_SIZE;
@@ -112,7 +111,7 @@ static bool rnbdt_share_counts(const struct rnbdt_session *s)
 	return READ_ONCE(s->state) == RNBDT_LIVE && s->account.pool_bytes;
 }
 
-/* Part of the weight of its host that a session has, in fractions. */
+/* Return the part of the weight of its host that a session has, with fraction bits. */
 static u32 rnbdt_share_weight(const struct rnbdt_session *s)
 {
 	u32 weight = READ_ONCE(s->host->weight) << RNBDT_WEIGHT_SHIFT;
@@ -121,8 +120,8 @@ static u32 rnbdt_share_weight(const struct rnbdt_session *s)
 }
 
 /*
- * Bytes that a session has in any case: what slow storage uses comes on top of its floor, and
- * cannot be returned.
+ * Return the bytes that a session keeps in any case: its floor, which includes memory that slow
+ * storage uses, or all its segments except those that it can return now.
  */
 static u64 rnbdt_share_least(const struct rnbdt_session *s)
 {
@@ -136,8 +135,8 @@ static u64 rnbdt_share_least(const struct rnbdt_session *s)
 }
 
 /*
- * Return the bytes that a client was asked for a moment ago, and will soon return. Others need
- * not wait for slow storage, or for a client that takes its time: more is reclaimed in place.
+ * Return the bytes of reclaimed segments that the client is about to return. Segments that slow
+ * storage uses, or that the client keeps for long, do not count: others are reclaimed instead.
  */
 static u64 rnbdt_share_pending(struct rnbdt_session *s)
 {
@@ -154,7 +153,7 @@ static u64 rnbdt_share_pending(struct rnbdt_session *s)
 	return bytes;
 }
 
-/* Get the sums of a host, whose session is live. */
+/* Return the sums of the host of a live session; initialise them at the first call of a run. */
 static struct rnbdt_host_share *rnbdt_share_host(struct rnbdt_shares *shares,
 						 struct rnbdt_host *host)
 {
@@ -173,8 +172,8 @@ static struct rnbdt_host_share *rnbdt_share_host(struct rnbdt_shares *shares,
 }
 
 /*
- * Read what the share of a session depends on. Returns true if it is in a list, which then has
- * the reference of the caller.
+ * Read the numbers on which the share of a session depends. Returns true if the session was
+ * added to a list, which takes over the caller's reference.
  */
 static bool rnbdt_share_read_locked(struct rnbdt_shares *shares, struct rnbdt_session *s)
 {
@@ -209,8 +208,8 @@ static bool rnbdt_share_read(struct rnbdt_shares *shares, struct rnbdt_session *
 }
 
 /*
- * Limit what the sessions of a host want to what the host may have: they share that equally,
- * and other hosts get the rest. Moves them to the list of all.
+ * Limit the demand of the sessions of a host to the limit of the host, so that they share that
+ * equally and other hosts get the rest. Moves the sessions to the list of all hosts.
  */
 static void rnbdt_share_limit_host(struct rnbdt_shares *shares, struct rnbdt_host *host)
 {
@@ -223,7 +222,7 @@ static void rnbdt_share_limit_host(struct rnbdt_shares *shares, struct rnbdt_hos
 	rnbdt_budget_read(host, &sums);
 	rnbdt_host_unlock(host);
 	share->free = rnbdt_limit_left(sums.elastic, sums.used);
-	/* Claims, and sessions that close, keep what they have. */
+	/* Claims and closing sessions keep their memory. */
 	used = rnbdt_limit_left(sums.used, share->charged) + share->settled;
 	level = rnbdt_level_find(&share->parts, rnbdt_limit_left(sums.elastic, used));
 	list_for_each_entry(part, &share->parts, entry)
@@ -235,7 +234,7 @@ static void rnbdt_share_limit_host(struct rnbdt_shares *shares, struct rnbdt_hos
 	shares->pending += share->pending;
 }
 
-/* Read all sessions. Returns the bytes for those in the list. */
+/* Read all sessions. Returns the bytes that the listed sessions divide. */
 static u64 rnbdt_share_read_all(struct rnbdt_shares *shares)
 {
 	struct rnbdt_budget_sums sums;
@@ -258,7 +257,7 @@ static u64 rnbdt_share_read_all(struct rnbdt_shares *shares)
 	return rnbdt_limit_left(sums.elastic, used);
 }
 
-/* Set the share of a session, and note what it lacks to that. */
+/* Set the share of a session, and add the lack of the session to the sums. */
 static void rnbdt_share_set(struct rnbdt_shares *shares, struct rnbdt_session *s, u64 level)
 {
 	struct rnbdt_lease *lease = &s->lease;
@@ -298,7 +297,7 @@ static bool rnbdt_share_may_ask(const struct rnbdt_segment *seg, u64 excess)
 	       (u64)seg->units * RNBD_UNIT_SIZE <= excess;
 }
 
-/* Find the newest segment of at most @excess bytes of which slow storage uses nothing. */
+/* Return the newest segment of at most @excess bytes of which slow storage uses nothing. */
 static struct rnbdt_segment *rnbdt_share_victim(struct rnbdt_session *s, u64 excess)
 {
 	struct rnbdt_segment *seg, *newest = NULL;
@@ -313,7 +312,7 @@ static struct rnbdt_segment *rnbdt_share_victim(struct rnbdt_session *s, u64 exc
 	return newest;
 }
 
-/* Find the segment of at most @excess bytes of which slow storage uses most. */
+/* Return the segment of at most @excess bytes of which slow storage uses most. */
 static struct rnbdt_segment *rnbdt_share_slow_victim(struct rnbdt_session *s, u64 excess)
 {
 	struct rnbdt_segment *seg, *slowest = NULL;
@@ -330,7 +329,7 @@ static struct rnbdt_segment *rnbdt_share_slow_victim(struct rnbdt_session *s, u6
 	return slowest;
 }
 
-/* Return the bytes of a session that slow storage does not use, and that are not reclaimed. */
+/* Return the bytes that a session can use: not reclaimed, and not used by slow storage. */
 static u64 rnbdt_share_usable(struct rnbdt_session *s)
 {
 	struct rnbdt_segment *seg;
@@ -344,8 +343,9 @@ static u64 rnbdt_share_usable(struct rnbdt_session *s)
 }
 
 /*
- * Has the lease work looked lately at what slow storage uses of a session? Otherwise it does so
- * soon: to take what other disks need would harm them for as long as the storage hangs.
+ * Return whether the lease work has recently looked for slow requests of a session; otherwise
+ * make it look. Without a recent look, reclaiming could take memory that other disks of the
+ * session need while its storage hangs.
  */
 static bool rnbdt_share_looked(struct rnbdt_session *s)
 {
@@ -363,11 +363,11 @@ static bool rnbdt_share_looked(struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_share_ask - let the client of a session be asked to return a segment
+ * rnbdt_share_ask - reclaim a segment
  * @s: live session
- * @seg: segment that was not reclaimed yet
+ * @seg: segment that is not reclaimed yet
  *
- * Context: process context, host of @s locked.
+ * Context: process context, host lock held.
  */
 void rnbdt_share_ask(struct rnbdt_session *s, struct rnbdt_segment *seg)
 {
@@ -378,17 +378,17 @@ void rnbdt_share_ask(struct rnbdt_session *s, struct rnbdt_segment *seg)
 	s->lease.reclaiming += seg->units;
 	s->lease.reclaims++;
 	trace_rnbdt_reclaim(s, seg);
-	/* The lease work sends the request and watches it. */
+	/* The lease work sends RECLAIM and watches the deadline. */
 	mod_delayed_work(rnbdt_lease_wq, &s->lease.lease_work, 0);
 }
 
 /*
- * Reclaim one segment of a session, if it holds more than its share. The session keeps its
- * share less @slack, and in any case what no other session may take. Returns the bytes.
+ * Reclaim one segment of a session that holds more than its share. The session keeps its share
+ * less @slack, and at least its floor. Returns the bytes.
  *
- * The client returns a segment that slow storage uses when that has served its requests. Such
- * a segment is reclaimed in addition: others do not wait for it, and what the session keeps
- * is of more use.
+ * The client returns a segment that slow storage uses only when the storage has completed the
+ * requests. Therefore such a segment is reclaimed in addition to another one: other sessions
+ * do not wait for it, and the session keeps segments that it can use.
  */
 static u64 rnbdt_share_take(struct rnbdt_session *s, u64 slack)
 {
@@ -400,7 +400,7 @@ static u64 rnbdt_share_take(struct rnbdt_session *s, u64 slack)
 	has -= min(has, (u64)s->lease.reclaiming * RNBD_UNIT_SIZE);
 	if (has <= s->lease.share || !rnbdt_share_looked(s))
 		return 0;
-	/* The look may be newer than the share. */
+	/* The lease work may have increased the floor since the share was computed. */
 	keep = max(rnbdt_budget_floor(s), rnbdt_limit_left(s->lease.share, slack));
 	excess = rnbdt_limit_left(has, keep);
 	seg = rnbdt_share_slow_victim(s, excess);
@@ -417,8 +417,8 @@ static u64 rnbdt_share_take(struct rnbdt_session *s, u64 slack)
 }
 
 /*
- * Reclaim @bytes, one segment of each listed session in turn, all or those of @host, which may
- * fall below their share by @slack. Returns what there was.
+ * Reclaim @bytes, one segment of each listed session in turn, from all hosts or from @host. A
+ * session may fall below its share by @slack. Returns the reclaimed bytes.
  */
 static u64 rnbdt_share_collect(struct rnbdt_shares *shares, struct rnbdt_host *host,
 			       u64 bytes, u64 slack)
@@ -431,7 +431,7 @@ static u64 rnbdt_share_collect(struct rnbdt_shares *shares, struct rnbdt_host *h
 							   lease.part.entry);
 		u64 more = 0;
 
-		/* A pointer to a host that is gone equals none in the list. */
+		/* s->host may be freed, but then it differs from @host, which has a reference. */
 		if ((!host || s->host == host) && rnbdt_session_lock(s)) {
 			more = rnbdt_share_take(s, slack);
 			rnbdt_host_unlock(s->host);
@@ -447,16 +447,16 @@ static u64 rnbdt_share_collect(struct rnbdt_shares *shares, struct rnbdt_host *h
 	return taken;
 }
 
-/* By how much may a session fall below its share for one that lacks @lack? */
+/* Return by how much a session may fall below its share for one that lacks @lack. */
 static u64 rnbdt_share_slack(u64 lack)
 {
 	return lack - lack / 4;
 }
 
 /*
- * Reclaim @bytes from what sessions hold beyond their shares. If all segments are larger than
- * that, sessions fall below their share by @slack, or less if less is lacking then. They are
- * hungry afterwards, and get smaller segments.
+ * Reclaim @bytes from sessions above their shares. If that does not suffice, because their
+ * segments are larger than the excess, let sessions fall below their shares by at most @slack.
+ * These sessions are hungry afterwards, and get smaller segments.
  */
 static void rnbdt_share_collect_all(struct rnbdt_shares *shares, struct rnbdt_host *host,
 				    u64 bytes, u64 slack)
@@ -464,14 +464,14 @@ static void rnbdt_share_collect_all(struct rnbdt_shares *shares, struct rnbdt_ho
 	u64 taken = rnbdt_share_collect(shares, host, bytes, 0);
 	u64 left = rnbdt_limit_left(bytes, taken);
 
-	/* U64_MAX: a login may take sessions down to their floors. */
+	/* U64_MAX: for a login, sessions may be reduced to their floors. */
 	if (slack != U64_MAX)
 		slack = min(slack, rnbdt_share_slack(left));
 	if (slack)
 		rnbdt_share_collect(shares, host, left, slack);
 }
 
-/* Reclaim what logins and hungry sessions of a host lack because of the limit of the host. */
+/* Reclaim memory for logins and hungry sessions that the limit of their host restricts. */
 static void rnbdt_share_serve_host(struct rnbdt_shares *shares, struct rnbdt_host *host)
 {
 	struct rnbdt_host_share *share = &host->share;
@@ -484,7 +484,7 @@ static void rnbdt_share_serve_host(struct rnbdt_shares *shares, struct rnbdt_hos
 	need = sums.lacks;
 	if (need > share->pending)
 		rnbdt_share_collect_all(shares, host, need - share->pending, U64_MAX);
-	/* What logins wait for is not there for the hungry sessions. */
+	/* Memory that logins wait for is not available to hungry sessions. */
 	share->pending -= min(share->pending, need);
 	need = share->lack - min(share->lack, share->free);
 	if (need > share->pending)
@@ -492,7 +492,7 @@ static void rnbdt_share_serve_host(struct rnbdt_shares *shares, struct rnbdt_hos
 					rnbdt_share_slack(share->most_lack));
 }
 
-/* Reclaim what logins and hungry sessions lack. */
+/* Reclaim the bytes that logins lack to their floors, and hungry sessions to their shares. */
 static void rnbdt_share_serve(struct rnbdt_shares *shares)
 {
 	struct rnbdt_budget_sums sums;
@@ -530,7 +530,7 @@ static void rnbdt_share_release(struct rnbdt_shares *shares)
 static void rnbdt_share_work(struct work_struct *work);
 static DECLARE_DELAYED_WORK(rnbdt_share_runs, rnbdt_share_work);
 
-/* Update the shares, and reclaim what logins lack to a floor, and hungry sessions to theirs. */
+/* Update the shares, and reclaim memory for logins and hungry sessions. */
 static void rnbdt_share_work(struct work_struct *work)
 {
 	struct rnbdt_shares shares = {
@@ -549,7 +549,7 @@ static void rnbdt_share_work(struct work_struct *work)
 }
 
 /**
- * rnbdt_share_reclaim - let the shares be updated, and what sessions or logins lack be reclaimed
+ * rnbdt_share_reclaim - queue the share work, because a session or a login lacks memory
  *
  * Context: any; does not sleep.
  */
@@ -562,9 +562,9 @@ void rnbdt_share_reclaim(void)
 }
 
 /**
- * rnbdt_share_exit - stop the work item of this file
+ * rnbdt_share_exit - stop the share work
  *
- * Call when no session is left.
+ * No session may be left.
  *
  * Context: process context, module exit.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Fair shares of the memory for pools, and what is reclaimed for them. See share.c.
+ * Fair shares of the memory for pools, and the reclaiming of segments for them. See share.c.
  */
 #ifndef RNBDT_SHARE_H
 #define RNBDT_SHARE_H

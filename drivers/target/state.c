@@ -4,33 +4,32 @@
  *
  * Operation
  *
- * rnbdt_session_set_state() is the only function that changes the state of a
- * session. It checks the transition, records the change for netlink listeners and
- * traces it. The peer, the RDMA device, a protocol error or the administrator ends
- * a session through rnbdt_session_close(): the first call moves the state to
- * closing and queues the teardown, which alone frees resources (teardown.c).
+ * rnbdt_session_set_state() is the only function that changes the state of a session. The
+ * function checks the transition, records the change for netlink listeners and traces it. The
+ * peer, the RDMA device, a protocol error or the administrator ends a session through
+ * rnbdt_session_close(). The first call sets the state to closing and queues the teardown, which
+ * alone frees resources (teardown.c).
  *
  * Ownership
  *
- * rnbdt_sessions holds a reference on each session until its teardown has ended. A
- * session in that list holds references on its host, its port and the module: the
- * code that removes one of those first prevents new sessions, then calls
- * rnbdt_sessions_close(), and need not wait. attached.c does the same for exports.
+ * rnbdt_sessions holds a reference on each session until its teardown has ended. A session in
+ * that list holds references on its host, its port and the module. Code that removes one of
+ * these first prevents new sessions, then calls rnbdt_sessions_close(), and need not wait.
+ * attached.c does the same for exports.
  *
  * Concurrency
  *
- * s->state is written under s->state_lock, which may be taken in any context.
- * Requests read the state without the lock, see rnbdt_may_submit(). A change is
- * reported by a work item, see netlink.c. A host is locked to change the list of its sessions;
- * rnbdt_sessions_lock protects the other lists, which a writer of rnbdt_lock may walk without.
- * Counters are read without a lock: RCU keeps the queues, and s->ended_lock makes
- * the reader repeat a sum during which a queue has ended.
+ * s->state is written under s->state_lock, which may be taken in any context. Requests read the
+ * state without the lock, see rnbdt_may_submit(). A work item reports each change, see
+ * netlink.c. The host lock protects the list of the sessions of a host; rnbdt_sessions_lock
+ * protects the other lists. Code that holds rnbdt_lock for writing may walk these without
+ * rnbdt_sessions_lock. Counters are read without a lock: RCU protects the queues, and
+ * s->ended_lock makes the reader repeat a sum if a queue was freed at the same time.
  *
  * Errors
  *
- * A transition that the table does not allow is refused and changes nothing. The
- * reason of the first close is kept. A fatal signal ends a wait for sessions; they
- * end nevertheless.
+ * A transition that the table does not allow is refused and changes nothing. The reason of the
+ * first close is kept. A fatal signal ends a wait for sessions, but the sessions still end.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -61,7 +60,7 @@
 static DEFINE_SPINLOCK(rnbdt_sessions_lock);	/* rnbdt_sessions, and the lists of ports */
 LIST_HEAD(rnbdt_sessions);			/* rnbdt_sessions_lock */
 
-/* States that may follow a state. */
+/* Allowed successors of each state, as bits */
 static const u8 rnbdt_state_next[] = {
 	[RNBDT_CONNECTING]	= BIT(RNBDT_AUTHENTICATING) | BIT(RNBDT_LOGIN) |
 				  BIT(RNBDT_CLOSING),
@@ -76,14 +75,14 @@ static const u8 rnbdt_state_next[] = {
 };
 
 /*
- * Record a change for event_work, whose handler reports it to the listeners. The
- * caller holds a reference, so the reference dropped here is never the last one.
+ * Record a change of state and queue event_work, which reports it to the listeners. The caller
+ * holds a reference, so the reference dropped here is never the last one.
  */
 static void rnbdt_session_record_change(struct rnbdt_session *s, enum rnbdt_state from)
 {
 	lockdep_assert_held(&s->state_lock);
 
-	/* A session never goes back to a former state, so there is a free entry. */
+	/* A session never returns to a former state, so there is a free entry. */
 	s->log.changes[s->log.nr_changes++] = (struct rnbdt_change) {
 		.from = from,
 		.to = s->state,
@@ -157,9 +156,9 @@ bool rnbdt_session_advance(struct rnbdt_session *s, enum rnbdt_state from,
 /**
  * rnbdt_session_close - end a session
  * @s: session
- * @reason: constant text for the log and sysfs; the first call sets it
+ * @reason: constant text for the log and sysfs; only that of the first call is used
  *
- * Queue the teardown and return at once; s->teardown.gone completes at its end.
+ * Queue the teardown and return at once. s->teardown.gone completes when the teardown has ended.
  *
  * Context: any, with or without ring->lock or rnbdt_lock; does not sleep.
  */
@@ -178,10 +177,10 @@ void rnbdt_session_close(struct rnbdt_session *s, const char *reason)
  * rnbdt_join_fail - end a queue that has not joined its session
  * @q: queue
  *
- * Queue the teardown of the queue and return at once; the session goes on.
+ * Queue the teardown of the queue and return at once. The session continues.
  *
  * Context: any, with or without ring->lock or rnbdt_lock; does not sleep.
- * Return: false if the queue belongs to its session, which the caller has to end then.
+ * Return: false if the queue has joined; the caller must then end the session.
  */
 bool rnbdt_join_fail(struct rnbdt_queue *q)
 {
@@ -196,17 +195,17 @@ bool rnbdt_join_fail(struct rnbdt_queue *q)
 
 /**
  * rnbdt_session_lock - lock the host of a session
- * @s: session on which the caller has a reference, but perhaps none on its host
+ * @s: session on which the caller has a reference, though not necessarily on its host
  *
  * Context: process context, as rnbdt_host_lock().
- * Return: true, or false if the session is not live: it may have no host any more.
+ * Return: true, or false if the session is not live: its host may be freed.
  */
 bool rnbdt_session_lock(struct rnbdt_session *s)
 {
 	struct rnbdt_host *host = s->host;
 
 	down_read(&rnbdt_lock);
-	/* It has its reference now, and no host is freed until rnbdt_lock is released. */
+	/* A live session has a host, which is not freed until rnbdt_lock is released. */
 	if (READ_ONCE(s->state) == RNBDT_LIVE) {
 		mutex_lock(&host->lock);
 		return true;
@@ -239,7 +238,7 @@ void rnbdt_session_put(struct rnbdt_session *s)
 /**
  * rnbdt_stats_add - add the counters of a queue to a sum
  * @sum: sum to increase
- * @q: queue, which the caller keeps from being freed
+ * @q: queue that the caller keeps from being freed
  *
  * Context: any.
  */
@@ -260,9 +259,9 @@ void rnbdt_stats_add(struct rnbdt_stats *sum, const struct rnbdt_queue *q)
 /**
  * rnbdt_session_stats - sum the counters of a session
  * @s: session on which the caller has a reference
- * @sum: filled with the counters of its present and former queues
+ * @sum: sum of the counters of its present and freed queues
  *
- * Any user may call this often: it must not delay logins or I/O.
+ * User space may call this often, so it must not delay logins or I/O.
  *
  * Context: any; takes no lock.
  */
@@ -291,10 +290,10 @@ void rnbdt_session_stats(const struct rnbdt_session *s, struct rnbdt_stats *sum)
 }
 
 /**
- * rnbdt_session_add - let a session be found
+ * rnbdt_session_add - add a session to all lists and tables
  * @s: new session with its host, port and serial
  *
- * Context: process context, its host locked.
+ * Context: process context, host lock held.
  */
 void rnbdt_session_add(struct rnbdt_session *s)
 {
@@ -314,10 +313,10 @@ void rnbdt_session_add(struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_session_remove - let a session no longer be found
+ * rnbdt_session_remove - remove a session from all lists and tables; it becomes dead
  * @s: closing session that was added
  *
- * Context: process context, its host locked.
+ * Context: process context, host lock held.
  */
 void rnbdt_session_remove(struct rnbdt_session *s)
 {
@@ -342,11 +341,11 @@ void rnbdt_session_remove(struct rnbdt_session *s)
  * struct rnbdt_match - selection of sessions
  * @host: sessions of this host, or NULL for those of @port
  * @port: sessions of this port, or NULL for those of @host
- * @secret: sessions that have proven this secret, or NULL
+ * @secret: only sessions that have proven this secret, or NULL
  * @outdated: only sessions whose secret the host no longer has
- * @denied: only sessions of hosts that may use no export of the port of the session
- * @begun: only sessions up to @last
- * @last: serial of the last session, if @begun
+ * @denied: only sessions whose host may use no export of their port
+ * @begun: only sessions with a serial up to @last
+ * @last: serial of the latest session, valid if @begun
  */
 struct rnbdt_match {
 	const struct rnbdt_host *host;
@@ -368,7 +367,7 @@ static bool rnbdt_session_matches(const struct rnbdt_session *s,
 	       (!match->begun || (s32)(s->serial - match->last) <= 0);
 }
 
-/* Return the session that matches after @s, or the first one if @s is NULL. */
+/* Return the next matching session after @s, or the first one if @s is NULL. */
 static struct rnbdt_session *rnbdt_session_next(const struct rnbdt_match *match,
 						const struct rnbdt_session *s)
 {
@@ -402,7 +401,7 @@ static void rnbdt_sessions_close_matching(const struct rnbdt_match *match, const
 	up_write(&rnbdt_lock);
 }
 
-/* Wait for the sessions that exist now, not for those that begin later. */
+/* Wait for the sessions that exist now, but not for later ones. */
 static int rnbdt_sessions_wait_matching(struct rnbdt_match *match)
 {
 	struct rnbdt_session *s;
@@ -435,7 +434,7 @@ static int rnbdt_sessions_wait_matching(struct rnbdt_match *match)
  * @port: end the sessions of this port, or NULL
  * @reason: constant text for the log and sysfs
  *
- * The caller has made sure that no further sessions of that kind begin.
+ * The caller must prevent further sessions of that kind before.
  *
  * Context: process context without rnbdt_lock; may sleep.
  */
@@ -448,12 +447,12 @@ void rnbdt_sessions_close(const struct rnbdt_host *host, const struct rnbdt_port
 }
 
 /**
- * rnbdt_sessions_close_denied - end sessions of hosts that may use no export now
- * @host: host that one export no longer allows, or NULL if @port no longer offers one
+ * rnbdt_sessions_close_denied - end sessions whose host may use no export of their port now
+ * @host: host that an export no longer allows, or NULL if @port no longer offers an export
  * @port: that port, or NULL
  *
- * Such a host could not connect either. A host that may use other exports of the port of its
- * session keeps the session.
+ * A new connection of such a host would be refused. If the host may use another export of the
+ * port, its session stays.
  *
  * Context: process context without rnbdt_lock; may sleep, but does not wait for storage.
  */
@@ -465,7 +464,7 @@ void rnbdt_sessions_close_denied(const struct rnbdt_host *host, const struct rnb
 }
 
 /**
- * rnbdt_sessions_wait - wait until the present sessions of a port are gone
+ * rnbdt_sessions_wait - wait until the present sessions of a port have ended
  * @port: port of the sessions
  *
  * Context: process context without rnbdt_lock; sleeps until the storage has
@@ -484,8 +483,8 @@ int rnbdt_sessions_wait(const struct rnbdt_port *port)
  * @host: host whose secrets were changed
  * @reason: constant text for the log and sysfs
  *
- * Sessions that have no secret are included if the host has one. A session whose
- * proof is still outstanding must prove a secret that the host has then.
+ * If the host has a secret, this includes sessions without one. A session that has not given its
+ * proof yet may stay: it must then prove a secret that the host has at that time.
  *
  * Context: process context without rnbdt_lock; may sleep, but does not wait for the
  * storage: rnbdt_sessions_count_outdated() returns 0 when the sessions have ended.
@@ -511,7 +510,7 @@ static u32 rnbdt_sessions_count_matching(const struct rnbdt_match *match)
  * rnbdt_sessions_count_old_secret - count the sessions that rely on the old secret
  * @host: host
  *
- * Context: process context, @host locked.
+ * Context: process context, host lock held.
  * Return: number of sessions that end when the old secret is withdrawn.
  */
 u32 rnbdt_sessions_count_old_secret(const struct rnbdt_host *host)
@@ -527,9 +526,9 @@ u32 rnbdt_sessions_count_old_secret(const struct rnbdt_host *host)
  * rnbdt_sessions_count_outdated - count the sessions whose secret the host no longer has
  * @host: host
  *
- * Context: process context, @host locked.
- * Return: number of sessions that rnbdt_sessions_close_outdated() has closed or would
- * close, and that have not ended.
+ * Context: process context, host lock held.
+ * Return: number of sessions that rnbdt_sessions_close_outdated() would close, or has closed and
+ * that have not ended yet.
  */
 u32 rnbdt_sessions_count_outdated(const struct rnbdt_host *host)
 {

@@ -2,20 +2,19 @@
 /*
  * /sys/kernel/rnbd-target/: sessions and counters.
  *
- * Operation: sessions/<serial>/ shows the present state of a session; limits/,
- * violations/ and refused/ hold the counters of counters.c, one value per file.
- * configfs holds what the administrator has created; sessions come and go on their
- * own, so they are shown here.
+ * Operation: sessions/<serial>/ shows the state of a session. limits/, violations/ and refused/
+ * contain the counters of counters.c, one value per file. Objects that the administrator creates
+ * are in configfs; clients create sessions, so sysfs shows these.
  *
- * Ownership: a directory holds a reference on its session. It is removed shortly
- * after the session is dead.
+ * Ownership: a directory holds a reference on its session, and is removed shortly after the
+ * session is dead.
  *
- * Concurrency: a reader of sysfs can block others while it waits for memory, and
- * reclaim may wait for the login of a client. So a work item creates the directory
- * and no login waits for it; the teardown does, so it allocates without I/O. The
- * directory is removed after the session has left rnbdt_sessions. Removal waits for
- * readers, so it must be called without locks. Readers take no lock of the module:
- * a user who reads often must not delay logins or I/O.
+ * Concurrency: a reader of sysfs that waits for memory can block others, and memory reclaim may
+ * wait for the login of a client. So a work item creates the directory, and no login waits for
+ * it. The teardown waits for the work item, so the work item allocates without I/O. The
+ * directory is removed after the session has left rnbdt_sessions. The removal waits for readers,
+ * so the caller must hold no lock. Readers take no lock of the module: a user who reads often
+ * must not delay logins or I/O.
  *
  * Errors: a session whose directory cannot be created works without it.
  */
@@ -61,8 +60,8 @@ static struct kobj_attribute rnbdt_attr_##_name = __ATTR_RO_MODE(_name, mode)
 	RNBDT_ATTR_MODE(_name, 0444, fmt, args)
 
 /*
- * Readable by root only: with both ids a peer can impersonate this client, and counters
- * tell what it does.
+ * Readable by root only: a peer that knows both ids can impersonate the client, and the counters
+ * reveal the activity of the client.
  */
 #define RNBDT_ADMIN_ATTR(_name, fmt, args...)					\
 	RNBDT_ATTR_MODE(_name, 0400, fmt, args)
@@ -172,7 +171,7 @@ static void rnbdt_sysfs_work(struct work_struct *work)
 					       sysfs.sysfs_work);
 	unsigned int noio = memalloc_noio_save();
 
-	/* the reference of the work item becomes that of the directory */
+	/* The directory takes over the reference of the work item. */
 	s->sysfs.in_sysfs = !kobject_init_and_add(&s->sysfs.kobj, &rnbdt_session_ktype,
 						  rnbdt_sessions_kobj, "%u", s->serial);
 	if (!s->sysfs.in_sysfs) {
@@ -214,7 +213,7 @@ void rnbdt_sysfs_remove_session(struct rnbdt_session *s)
 /**
  * struct rnbdt_counter_file - file of a counter
  * @attr: sysfs attribute
- * @counter: directory of the counter
+ * @counter: directory that contains the file
  * @kind: index of the counter in the directory
  */
 struct rnbdt_counter_file {
@@ -322,7 +321,7 @@ destroy_wq:
 /**
  * rnbdt_sysfs_exit - remove all directories
  *
- * Call when no session is left.
+ * No session may be left.
  *
  * Context: process context, module exit.
  */

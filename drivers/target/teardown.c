@@ -1,43 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Teardown of a session: stop, drain, free.
+ * Teardown of a session: stop its queues, drain them, free its memory.
  *
  * Operation
  *
- * rnbdt_teardown_work() waits for handlers that are setting up a queue, stops and
- * drains all queue pairs, cancels the work items and closes the attachments. From then on
- * a newer epoch of the session is admitted (epoch.c). Requests that the storage has cannot
- * be aborted, so their end has no limit of time, and no task waits for it. Until then the
- * session keeps nothing of the RDMA device, because a device that is removed waits for all of
- * it: rings, memory regions, protection domain and connection ids are destroyed. The end of
- * the last attachment queues rnbdt_release_work(), which frees requests and pages. If no
- * attachment is bound, rnbdt_teardown_work() does the same at once. Then s->teardown.drained
- * completes, which fencing waits for. The rest, destroying the connection ids and removing
- * the session from the list, can take a minute, because the connection manager may keep an
- * id that long.
+ * rnbdt_teardown_work() waits for handlers that are setting up a queue, stops and drains all
+ * queue pairs, cancels the work items and closes the attachments. From then on a newer epoch of
+ * the session is admitted (epoch.c). Then the work item destroys the rings, memory regions and
+ * protection domain.
+ *
+ * Requests in the storage cannot be aborted and may last forever, so no task waits for them. If
+ * there are none, rnbdt_teardown_work() frees requests and pages at once. Otherwise it destroys
+ * the connection ids, because the removal of an RDMA device waits for these, and the end of the
+ * last attachment queues rnbdt_release_work(), which frees the memory. Then s->teardown.drained
+ * completes, for which fencing waits. At last the remaining connection ids are destroyed, which
+ * can take a minute in the connection manager, and the session leaves the lists.
  *
  * Ownership
  *
- * The teardown owns all queues of a closing session. It destroys a connection id
- * before it frees the queue that is the context of the id. The session no longer counts
- * when its queue pairs are drained; its memory is charged until it is free.
+ * The teardown owns all queues of a closing session, and destroys a connection id before it
+ * frees the queue, which is the context of the id. The session no longer counts when its queue
+ * pairs are drained; its memory stays charged until it is freed.
  *
  * Concurrency
  *
- * The teardown is queued once, when the state becomes closing. It starts when
- * s->conn.connecting is zero; a handler raises that with the host locked, only after it
- * found the session live. It runs on rnbdt_teardown_wq. Both rnbdt_teardown_work(), when
- * it sets s->teardown.parted, and the end of an attachment look at s->nr_bound with the
- * host locked, so exactly one of them lets the rest run. A request that ends uses its ring
- * only while that is live, which it no longer is when its queue pair is drained. A session
- * that was never live uses rnbdt_hangup_wq and, for the wait for the connection manager,
- * rnbdt_linger_wq: a flood of such sessions delays no other teardown. A teardown allocates
- * without I/O: reclaim may wait for a disk whose login waits for it.
+ * The teardown is queued once, when the state becomes closing, and starts when
+ * s->conn.connecting is zero; a handler increments that under the host lock, if the session is
+ * live. Both the end of an attachment and rnbdt_teardown_part() check s->nr_bound under the host
+ * lock, so exactly one of them continues the teardown. A completing request uses its ring only
+ * while the ring is live, that is until its queue pair is drained. A session that was never live
+ * uses rnbdt_hangup_wq, and rnbdt_linger_wq for the wait for the connection manager, so that a
+ * flood of such sessions delays no other teardown. A teardown allocates without I/O: reclaim may
+ * wait for a disk whose login waits for the teardown.
  *
  * Errors
  *
- * A teardown cannot fail. It may wait for the storage forever. A log line names one of
- * the sessions that wait and their number: thousands may wait for one device.
+ * A teardown cannot fail, but may wait for the storage forever; then a line is logged with one
+ * session and the number of sessions that wait, because thousands may wait for one device.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -83,14 +82,14 @@
 #include "target.h"
 #include "teardown.h"
 
-/* Period of the log lines about sessions that wait for the storage, and lines per period */
+/* Period in jiffies of the log lines about sessions that wait for the storage; lines per period */
 #define RNBDT_WAIT_LOG		(30 * HZ)
 #define RNBDT_WAIT_LOG_LINES	4
 
 static DEFINE_RATELIMIT_STATE(rnbdt_wait_log, RNBDT_WAIT_LOG, RNBDT_WAIT_LOG_LINES);
-static atomic_t rnbdt_waiting;		/* sessions that wait for the storage */
+static atomic_t rnbdt_waiting;		/* number of sessions that wait for the storage */
 
-/* Free a queue whose ring was destroyed, and keep its counters. */
+/* Free a queue whose ring was destroyed, and add its counters to the sum of its session. */
 static void rnbdt_teardown_queue(struct rnbdt_session *s, u32 index)
 {
 	struct rnbdt_queue *q = s->queues[index];
@@ -108,8 +107,8 @@ static void rnbdt_teardown_queue(struct rnbdt_session *s, u32 index)
 }
 
 /*
- * Is the client likely to reconnect? It is if it has a disk left, and not if it has detached
- * the last one. The work item that handles a DETACH may be stopped before it has noted that.
+ * Return whether the client probably reconnects: a disk is attached, or the session has taken over
+ * a claim and no disk was detached. The control work may not have handled the latest DETACH yet.
  */
 static bool rnbdt_teardown_claims(struct rnbdt_session *s)
 {
@@ -131,8 +130,8 @@ static bool rnbdt_teardown_claims(struct rnbdt_session *s)
 }
 
 /*
- * Refuse the requests that the storage does not have yet, and leave place and floor to a
- * claim if the client is likely to reconnect.
+ * Close all attachments. If the client probably reconnects, leave a claim for its place and its
+ * floors.
  */
 static void rnbdt_teardown_close_attaches(struct rnbdt_session *s)
 {
@@ -162,7 +161,7 @@ static void rnbdt_teardown_count_late(struct rnbdt_session *s)
 				     &s->host->stale_frames);
 }
 
-/* Free the attachments, which have left their exports. */
+/* Free the attachments of a session; all have left their exports. */
 static void rnbdt_teardown_attaches(struct rnbdt_session *s)
 {
 	struct rnbdt_attach *att;
@@ -179,14 +178,14 @@ static void rnbdt_teardown_attaches(struct rnbdt_session *s)
 	rnbdt_host_unlock(s->host);
 }
 
-/* End the teardown. The connection manager may keep an id for a minute. */
+/* Destroy the connection ids and end the teardown. May take a minute in the connection manager. */
 static void rnbdt_finish_teardown(struct rnbdt_session *s)
 {
 	struct rnbdt_host *host = s->host;
 	struct rnbdt_port *port = s->port;
 	u32 i;
 
-	/* The device may be gone once its last id is destroyed. */
+	/* The RDMA device may disappear when its last connection id is destroyed. */
 	for (i = 0; i < s->nr_slots; i++)
 		if (s->queues[i])
 			rnbdt_teardown_queue(s, i);
@@ -222,7 +221,7 @@ void rnbdt_linger_work(struct work_struct *work)
 	memalloc_noio_restore(noio);
 }
 
-/* Destroy what a session has of the device, except the connection ids. */
+/* Destroy all resources of the RDMA device that a session has, except the connection ids. */
 static void rnbdt_teardown_device(struct rnbdt_session *s)
 {
 	struct rnbdt_segment *seg;
@@ -239,7 +238,7 @@ static void rnbdt_teardown_device(struct rnbdt_session *s)
 	s->conn.pd = NULL;
 }
 
-/* Free the memory of a session whose requests have ended. */
+/* Free the memory of a session that has no request in the storage. */
 static void rnbdt_teardown_free(struct rnbdt_session *s)
 {
 	u32 i;
@@ -250,7 +249,7 @@ static void rnbdt_teardown_free(struct rnbdt_session *s)
 	rnbdt_teardown_attaches(s);
 	rnbdt_pool_free(&s->pool);
 
-	/* All memory is free; the connection ids may take longer. */
+	/* The memory is freed; destroying the connection ids may take longer. */
 	rnbdt_half_open_freed(&s->account.half_open, s->live_at);
 	rnbdt_host_lock(s->host);
 	rnbdt_queue_budget_freed(s);
@@ -263,7 +262,7 @@ static void rnbdt_teardown_free(struct rnbdt_session *s)
 		queue_work(rnbdt_linger_wq, &s->teardown.linger_work);
 }
 
-/* Free the memory of a session for whose requests the teardown has waited. */
+/* Continue the teardown of a session whose requests the storage has now completed. */
 static void rnbdt_teardown_go_on(struct rnbdt_session *s)
 {
 	cancel_delayed_work_sync(&s->teardown.wait_work);
@@ -272,7 +271,7 @@ static void rnbdt_teardown_go_on(struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_release_work - free the memory of a session for whose requests the teardown waited
+ * rnbdt_release_work - continue a teardown after the last request has ended
  * @work: rnbdt_session.teardown.release_work
  *
  * Context: work item of rnbdt_teardown_wq; locks the host, may sleep.
@@ -286,7 +285,7 @@ void rnbdt_release_work(struct work_struct *work)
 	memalloc_noio_restore(noio);
 }
 
-/* Return the name of an export for whose storage a session waits. */
+/* Return the name of an export whose storage has requests of the session. */
 static const char *rnbdt_teardown_export(struct rnbdt_session *s)
 {
 	struct rnbdt_attach *att;
@@ -301,7 +300,7 @@ static const char *rnbdt_teardown_export(struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_wait_work - log that a session waits for the storage
+ * rnbdt_wait_work - log that a teardown waits for the storage
  * @work: rnbdt_session.teardown.wait_work
  *
  * Context: work item of rnbdt_attach_wq; locks the host.
@@ -320,7 +319,7 @@ void rnbdt_wait_work(struct work_struct *work)
 	queue_delayed_work(rnbdt_attach_wq, &s->teardown.wait_work, RNBDT_WAIT_LOG);
 }
 
-/* Does the storage have requests of a session without a device? Then let the log say so. */
+/* Return whether the storage has requests of the session. If so, start to log that. */
 static bool rnbdt_teardown_waits(struct rnbdt_session *s)
 {
 	bool waits;
@@ -336,14 +335,17 @@ static bool rnbdt_teardown_waits(struct rnbdt_session *s)
 	return waits;
 }
 
-/* Leave the rest to the end of the last request. Returns false if that has ended by now. */
+/*
+ * Destroy the connection ids, and leave the rest of the teardown to the end of the last request.
+ * Returns false if all requests have ended by now: then the caller must continue.
+ */
 static bool rnbdt_teardown_part(struct rnbdt_session *s)
 {
 	struct rnbdt_host *host = s->host;
 	bool waits;
 	u32 i;
 
-	/* The connection manager may keep an id for a minute. */
+	/* May take a minute in the connection manager. */
 	for (i = 0; i < s->nr_slots; i++) {
 		if (!s->queues[i])
 			continue;
@@ -358,7 +360,7 @@ static bool rnbdt_teardown_part(struct rnbdt_session *s)
 }
 
 /**
- * rnbdt_teardown_work - stop a closing session, and free its memory unless that must wait
+ * rnbdt_teardown_work - stop a closing session, and free it if the storage has no requests of it
  * @work: rnbdt_session.teardown.teardown_work
  *
  * Context: work item of rnbdt_teardown_wq or rnbdt_hangup_wq; locks the host, may sleep,
@@ -372,11 +374,11 @@ void rnbdt_teardown_work(struct work_struct *work)
 	struct rnbdt_join *join;
 	u32 i;
 
-	/* A handler that found the session live has raised s->conn.connecting by now. */
+	/* A handler that found the session live has incremented s->conn.connecting by now. */
 	rnbdt_host_lock(s->host);
 	rnbdt_host_unlock(s->host);
 	wait_event(s->conn.wait, !READ_ONCE(s->conn.connecting));
-	/* Taking the lock again makes all that the handlers wrote visible. */
+	/* Take the lock again to see all writes of the handlers. */
 	rnbdt_host_lock(s->host);
 	list_for_each_entry(join, &s->conn.joins, entry)
 		rnbdt_join_fail(join->q);
@@ -402,7 +404,7 @@ void rnbdt_teardown_work(struct work_struct *work)
 		if (s->queues[i])
 			rnbd_ring_drain(&s->queues[i]->ring);
 
-	/* No frame arrives and the session is closing: no work is queued again. */
+	/* No frame arrives and the session is closing, so these work items are not queued again. */
 	cancel_work_sync(&s->login.login_work);
 	cancel_delayed_work_sync(&s->login.timeout_work);
 	cancel_delayed_work_sync(&s->login.keepalive_work);
@@ -418,7 +420,7 @@ void rnbdt_teardown_work(struct work_struct *work)
 	rnbdt_lease_trim(s);
 	rnbdt_teardown_close_attaches(s);
 	rnbdt_teardown_device(s);
-	/* Once parted, the session may be freed at any time. */
+	/* After rnbdt_teardown_part() returns true, the session may be freed at any time. */
 	if (!rnbdt_teardown_waits(s))
 		rnbdt_teardown_free(s);
 	else if (!rnbdt_teardown_part(s))

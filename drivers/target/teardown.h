@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Teardown of a session. See teardown.c.
+ * Teardown of a session: stop its queues, drain them, free its memory. See teardown.c.
  */
 #ifndef RNBDT_TEARDOWN_H
 #define RNBDT_TEARDOWN_H

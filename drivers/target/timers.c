@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Timers of a session: keep-alives, and the time that a client has for its login.
+ * Timers of a session: keep-alives, and time limits of the login.
  *
- * Operation: keep-alives are checked and sent from the login on, on queue 0, in the interval
- * that the client has requested, but not more often than keepalive_min_ms. Another queue is
- * checked only while replies wait on it, for example for credits; if the client is in doubt
- * about it, the client probes it. A session that has
- * received no login or proof within login_timeout_ms is closed, and so is one whose
- * client does not disconnect after a refusal or a list of exports.
+ * Operation: from the login on, keep-alives are checked and sent on queue 0 at the interval that
+ * the client has requested, but not more often than keepalive_min_ms. Another queue is checked
+ * only while it has replies to send, for example because credits are missing. If the client
+ * doubts such a queue, it probes the queue itself. A session that receives no login or proof
+ * within login_timeout_ms is closed. A session whose client does not disconnect after a refusal
+ * or a list of exports is closed as well.
  *
  * Ownership: the timers are part of the session; the teardown cancels them.
  *
- * Concurrency: both work items run on rnbdt_timer_wq, which no login delays, and
- * allocate nothing. Keep-alives take no lock that logins hold for long: a queue that is
- * found stays until the teardown has cancelled the work item.
+ * Concurrency: both work items run on rnbdt_timer_wq, which logins do not use, and allocate no
+ * memory. The keep-alive work takes no lock except those of rings; a queue that it has found is
+ * not freed before the teardown has cancelled the work item.
  *
- * Errors: an exceeded time closes the session and, before the login, is counted.
+ * Errors: an exceeded time limit closes the session and, before the login, increases a counter.
  */
 
 #include <linux/jiffies.h>
@@ -30,7 +30,7 @@
 #include "target.h"
 #include "timers.h"
 
-/* Must the client send frames on a queue, be it only credits? */
+/* Return whether the client must send frames on a queue, at least to return credits. */
 static bool rnbdt_queue_expects(const struct rnbdt_queue *q)
 {
 	return !q->index || READ_ONCE(q->nr_done);
@@ -40,7 +40,7 @@ static bool rnbdt_queue_expects(const struct rnbdt_queue *q)
  * rnbdt_session_keepalive - check and send the keep-alives of a session
  * @work: rnbdt_session.login.keepalive_work
  *
- * Run from the login on: allocating the pool may take long, and the client waits.
+ * The work item runs from the login on, because the client waits while the pool is allocated.
  *
  * Context: work item of rnbdt_timer_wq.
  */
@@ -73,7 +73,7 @@ void rnbdt_session_keepalive(struct work_struct *work)
 }
 
 /**
- * rnbdt_session_timeout - close a session whose client has exceeded its time
+ * rnbdt_session_timeout - close a session whose client has exceeded a time limit
  * @work: rnbdt_session.login.timeout_work
  *
  * Context: work item of rnbdt_timer_wq.
@@ -105,7 +105,7 @@ void rnbdt_session_timeout(struct work_struct *work)
 }
 
 /**
- * rnbdt_session_refusal_sent - shorten the timeout once a refusal was delivered
+ * rnbdt_session_refusal_sent - shorten the time limit after a refusal was delivered
  * @s: session whose login was refused
  *
  * Context: any; does not sleep.

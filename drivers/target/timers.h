@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Timers of a session: keep-alives, and the time that a client has for its login.
- * See timers.c.
+ * Timers of a session: keep-alives, and time limits of the login. See timers.c.
  */
 #ifndef RNBDT_TIMERS_H
 #define RNBDT_TIMERS_H
@@ -10,8 +9,8 @@
 #include <linux/workqueue.h>
 
 /*
- * Time for a client to read why its login or its queue is refused, and to disconnect. A
- * client that the target disconnects first may not see the reason.
+ * Time in jiffies for a client to read the reason of a refusal and to disconnect. If the target
+ * disconnected at once, the client might not see the reason.
  */
 #define RNBDT_REFUSED_GRACE	(3 * HZ)
 

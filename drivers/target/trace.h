@@ -2,14 +2,14 @@
 /*
  * Tracepoints of the target, keyed by session, queue and tag.
  *
- * Operation: rnbdt_state traces every change of the state of a session.
- * rnbdt_request traces a request when it is taken out of a frame, rnbdt_reply when
- * its reply is put into one; a request whose session closes in between has no
- * reply. rnbdt_reclaim traces the decision to take a segment back, with what the session
- * keeps, its share and its floor in bytes.
+ * Operation: rnbdt_state traces each change of the state of a session. rnbdt_request traces a
+ * request when it is taken out of a frame, rnbdt_reply when its reply is put into a frame; if
+ * the session closes in between, the request has no reply. rnbdt_reclaim traces the decision to
+ * reclaim a segment, with its size and the bytes that the session keeps, its share and its
+ * floor.
  * Ownership: events copy all values, strings included.
- * Concurrency: any context. rnbdt_state is called under s->state_lock, so the
- * changes of one session are in order.
+ * Concurrency: any context. rnbdt_state is called under s->state_lock, so the changes of one
+ * session are in order.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM rnbd_target

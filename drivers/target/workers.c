@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How many work items of an export a shared work queue executes at a time.
+ * Limits on the work items of an export that a shared work queue executes at a time.
  *
- * Operation: a work queue executes a limited number of items at a time. If several exports
- * share it, the items of one whose storage hangs must not occupy all workers. So each export
- * has a floor, a number of workers that are always there for it. The workers beyond the
- * floors are for whichever export needs them first. If none is left, items wait, and
- * exports take turns at the workers that become free.
+ * Operation: a work queue executes a limited number of items at a time. If several exports share
+ * it, the items of an export whose storage hangs must not occupy all workers. So each export has
+ * a floor, a number of workers that are reserved for it. The other workers are spare: the first
+ * export that needs one gets it. If none is left, items wait, and the exports with waiting items
+ * take turns at the workers that become free.
  *
  * Ownership: the caller owns all structures.
  *
- * Concurrency: the caller holds one lock for exports that share workers.
+ * Concurrency: the caller holds one lock for all exports that share workers.
  *
- * Errors: none. This file uses no kernel interface except lists;
- * tests/unit/test_workers.c runs it against a model.
+ * Errors: none. This file uses no kernel interface except lists; tests/unit/test_workers.c runs
+ * it against a model.
  */
 
 #include "workers.h"
 
 /**
  * rnbdt_workers_init - initialise the workers that exports share
- * @workers: workers
- * @floor: workers that each export may have at any time
+ * @workers: workers of a work queue
+ * @floor: workers reserved for each export
  * @spare: workers beyond the floors of all exports
  *
- * The work queue executes @spare items, and @floor for each export, at a time.
+ * The work queue must execute at least @spare items, plus @floor for each export, at a time.
  *
  * Context: any.
  */
@@ -36,9 +36,9 @@ void rnbdt_workers_init(struct rnbdt_workers *workers, u32 floor, u32 spare)
 }
 
 /**
- * rnbdt_workers_join - let an export share workers
- * @user: the export
- * @workers: workers
+ * rnbdt_workers_join - add an export to those that share workers
+ * @user: export to initialise
+ * @workers: workers of a work queue
  *
  * Context: any.
  */
@@ -52,10 +52,10 @@ void rnbdt_workers_join(struct rnbdt_worker_user *user, struct rnbdt_workers *wo
 
 /**
  * rnbdt_workers_take - take a worker for an item, or let the item wait
- * @user: export
- * @item: item that does not wait
+ * @user: export of the item
+ * @item: item that is not waiting
  *
- * Context: any, with the lock of the workers.
+ * Context: any, lock of the workers held.
  * Return: true if the caller must start the item, false if it waits.
  */
 bool rnbdt_workers_take(struct rnbdt_worker_user *user, struct rnbdt_worker_item *item)
@@ -77,7 +77,7 @@ bool rnbdt_workers_take(struct rnbdt_worker_user *user, struct rnbdt_worker_item
 	return false;
 }
 
-/* Take the oldest item that waits, and move the export behind the others. */
+/* Remove the oldest waiting item of an export, and move the export behind the others. */
 static struct rnbdt_worker_item *rnbdt_workers_next(struct rnbdt_worker_user *user)
 {
 	struct rnbdt_worker_item *item = list_first_entry(&user->waiting,
@@ -93,11 +93,11 @@ static struct rnbdt_worker_item *rnbdt_workers_next(struct rnbdt_worker_user *us
 }
 
 /**
- * rnbdt_workers_give - give back the worker of an item that has ended
+ * rnbdt_workers_give - release the worker of an item that has ended
  * @user: export of the item
  *
- * Context: any, with the lock of the workers.
- * Return: an item, perhaps of another export, that the caller must start, or NULL.
+ * Context: any, lock of the workers held.
+ * Return: an item, possibly of another export, that the caller must start, or NULL.
  */
 struct rnbdt_worker_item *rnbdt_workers_give(struct rnbdt_worker_user *user)
 {
@@ -106,7 +106,7 @@ struct rnbdt_worker_item *rnbdt_workers_give(struct rnbdt_worker_user *user)
 	user->running--;
 	if (user->running < workers->floor)
 		return list_empty(&user->waiting) ? NULL : rnbdt_workers_next(user);
-	/* It was one beyond the floor. */
+	/* The worker was a spare one. */
 	if (list_empty(&workers->hungry)) {
 		workers->spare++;
 		return NULL;

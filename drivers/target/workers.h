@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How many work items of an export a shared work queue executes at a time. See workers.c.
+ * Limits on the work items of an export that a shared work queue executes at a time. See
+ * workers.c.
  *
- * In user space the file that includes this one brings its own struct list_head.
+ * In user space the file that includes this one must define struct list_head.
  */
 #ifndef RNBDT_WORKERS_H
 #define RNBDT_WORKERS_H
@@ -14,13 +15,12 @@
 #include "../core/portable.h"
 
 /**
- * struct rnbdt_workers - the workers that exports share
- * @floor: workers that each export may have at any time; constant
- * @spare: workers that no export has, beyond the floors of all
- * @hungry: exports with items that wait, struct rnbdt_worker_user, in the order of their
- *	turns
+ * struct rnbdt_workers - workers of a work queue that exports share
+ * @floor: workers reserved for each export; constant
+ * @spare: free workers beyond the floors of all exports
+ * @hungry: exports with waiting items, struct rnbdt_worker_user, in the order of their turns
  *
- * The lock of the caller protects what is not constant.
+ * The lock of the caller protects all members that are not constant.
  */
 struct rnbdt_workers {
 	u32 floor;
@@ -30,12 +30,12 @@ struct rnbdt_workers {
 
 /**
  * struct rnbdt_worker_user - an export that shares workers
- * @workers: the workers; constant
- * @running: items that have a worker
- * @waiting: items that wait, struct rnbdt_worker_item, oldest first
+ * @workers: workers of the work queue; constant
+ * @running: number of items that have a worker
+ * @waiting: items without a worker, struct rnbdt_worker_item, oldest first
  * @entry: in rnbdt_workers.hungry while @waiting is not empty
  *
- * If an item waits, @running is at least the floor, and no worker is spare.
+ * While an item waits, @running is at least the floor, and there is no spare worker.
  */
 struct rnbdt_worker_user {
 	struct rnbdt_workers *workers;

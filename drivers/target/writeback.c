@@ -1,42 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Write-back errors: which request has met one.
+ * Write-back errors: attribution of errors of the page cache to requests.
  *
  * Operation
  *
- * The page cache records that a page could not be written in the mapping of the
- * file, without the range, and regards the page as clean. fsync reports the error
- * once per struct file, to whichever caller comes first. So neither the success nor
- * the failure of an fsync proves anything about the range of one request while
- * others are in flight.
+ * If the page cache cannot write a page back, it records the error in the mapping of the file,
+ * without the range, and regards the page as clean. fsync reports the error once per struct
+ * file, to the first caller. So while other requests are in flight, neither success nor failure
+ * of an fsync proves anything about the range of one request.
  *
- * rnbdt_wb_start() samples the error of the mapping before a request, and
- * rnbdt_wb_unsure() compares it at the end. If no error was recorded in between, the
- * result of the request is its own. Otherwise a request that failed, or that must be
- * durable, is executed a second time, alone: no other write through the page cache
- * is in flight then, and the error of the second execution is its own.
+ * rnbdt_wb_start() samples the error of the mapping before a request, and rnbdt_wb_unsure()
+ * compares it afterwards. If no error was recorded in between, the result belongs to the
+ * request. Otherwise a request that failed, or that must be durable, is executed a second time,
+ * alone. Then no other write through the page cache is in flight, so the result of the second
+ * execution belongs to the request.
  *
- * With write_cache=back acknowledged writes may fail later. Any error that was
- * recorded since the export was enabled makes all flushes fail until it is disabled.
+ * With write_cache=back, acknowledged writes may fail later. Any error that was recorded since
+ * the export was enabled makes all flushes fail until the export is disabled.
  *
  * Ownership
  *
- * The sample belongs to the request, the sample of the flushes to the backend. The
- * error state belongs to the mapping and is only read here, so that other users of
- * the file get their reports.
+ * The sample of a request belongs to the request, that of the flushes to the backend. The error
+ * state belongs to the mapping. This file only reads that state, so that other users of the file
+ * get their reports.
  *
  * Concurrency
  *
- * be->alone is held shared by writes through the page cache and exclusively by a
- * second execution; file.c takes it. Samples are compared without a lock.
+ * Writes through the page cache hold be->alone shared, a second execution holds it exclusively;
+ * file.c takes it. Samples are compared without a lock.
  *
  * Errors
  *
- * A second execution that fails is final. Direct I/O, write-back of other writes with
- * write_cache=back, and programs on the target that write to the same file do not
- * hold be->alone: if such a write-back fails during both executions, the request
- * fails too. A write is never acknowledged if an error was recorded during its last
- * execution.
+ * The failure of a second execution is final. Direct I/O, write-back of other writes with
+ * write_cache=back, and programs on the target that write to the same file do not hold
+ * be->alone. If their write-back fails during both executions, the request fails too. A write is
+ * never acknowledged if an error was recorded during its last execution.
  */
 
 #define pr_fmt(fmt) "rnbd-target: " fmt
@@ -53,7 +51,7 @@
 #include "session.h"
 #include "writeback.h"
 
-/* fsync must not report errors of the past for the next request. */
+/* Clear errors of the past, so that fsync does not report them for the next request. */
 static void rnbdt_wb_forget(struct rnbdt_backend *be)
 {
 	struct file *file = be->file;
@@ -66,10 +64,10 @@ static void rnbdt_wb_forget(struct rnbdt_backend *be)
 }
 
 /**
- * rnbdt_wb_open - begin to watch the write-back of a file
+ * rnbdt_wb_open - start to record write-back errors of a file
  * @be: backend with an open file
  *
- * Errors of earlier users of the file do not count.
+ * Errors from before this call are ignored.
  *
  * Context: process context.
  */
@@ -78,7 +76,7 @@ void rnbdt_wb_open(struct rnbdt_backend *be)
 	errseq_t seen = 0;
 
 	init_rwsem(&be->alone);
-	/* The pages of a file on overlayfs belong to another inode. */
+	/* On overlayfs the pages of a file belong to another inode. */
 	be->mapping = be->bdev ? be->file->f_mapping :
 				 d_real_inode(be->file->f_path.dentry)->i_mapping;
 	rnbdt_wb_forget(be);
@@ -106,9 +104,9 @@ void rnbdt_wb_start(struct rnbdt_req *treq)
  * @be: backend
  * @error: negative errno, or 0
  *
- * Multipath must not resend over another path what could follow the loss of
- * acknowledged writes here, because a flush would succeed there: with write_cache=back
- * a storage that is gone is not a path error.
+ * With write_cache=back, storage that is gone is reported as an I/O error and not as a lost path,
+ * because acknowledged writes may be lost with it: multipath would change to another path, where
+ * a flush succeeds.
  *
  * Context: any.
  * Return: enum rnbd_status.
@@ -121,14 +119,12 @@ u16 rnbdt_wb_status(const struct rnbdt_backend *be, int error)
 }
 
 /**
- * rnbdt_wb_unsure - check whether the result of a request may be that of another
+ * rnbdt_wb_unsure - check whether a result may be due to the error of another request
  * @treq: request that was executed
- * @status: its result; changed if the execution was the second one and an error was
- *	recorded during it
+ * @status: result of the request; changed if an error was recorded during a second execution
  *
  * Context: any.
- * Return: true if the request must be executed again, alone; false if @status is its
- * own.
+ * Return: true if the request must be executed again, alone; false if @status is final.
  */
 bool rnbdt_wb_unsure(struct rnbdt_req *treq, u16 *status)
 {
@@ -153,7 +149,7 @@ bool rnbdt_wb_unsure(struct rnbdt_req *treq, u16 *status)
  * rnbdt_wb_flush - make all acknowledged writes durable
  * @be: backend
  *
- * A failure is remembered: all later flushes fail until the export is disabled.
+ * After a failure with write_cache=back, all flushes fail until the export is disabled.
  *
  * Context: process context; may sleep.
  * Return: 0 or a negative errno.
@@ -167,7 +163,7 @@ int rnbdt_wb_flush(struct rnbdt_backend *be)
 	ret = vfs_fsync_range(be->file, 0, LLONG_MAX, 1);
 	if (be->through)
 		return ret;
-	/* Another caller may have got the error that fsync reports. */
+	/* fsync may have reported the error to another caller. */
 	if (!ret)
 		ret = filemap_check_wb_err(be->mapping, be->opened);
 	if (unlikely(ret) && !xchg(&be->lost, true))

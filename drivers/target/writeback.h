@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Write-back errors: which request has met one. See writeback.c.
+ * Write-back errors: attribution of errors of the page cache to requests. See writeback.c.
  */
 #ifndef RNBDT_WRITEBACK_H
 #define RNBDT_WRITEBACK_H
